@@ -1,0 +1,81 @@
+// Package golden opens the archives of recorded material under testdata/golden
+// for tests: outputs of real tools and byte streams of real servers.
+//
+// Each archive is one zstd-compressed tar per tool, so that the tree holds a
+// few files instead of thousands. Its folder structure and the meaning of each
+// file are described in the README.md inside the archive.
+package golden
+
+import (
+	"archive/tar"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// FS returns the content of testdata/golden/<name>.tar.zst in memory, rooted
+// inside the archive's one top folder. It fails the test when the archive
+// cannot be read.
+func FS(tb testing.TB, name string) fs.FS {
+	tb.Helper()
+	path := filepath.Join(root(tb), "testdata", "golden", name+".tar.zst")
+	f, err := os.Open(path)
+	if err != nil {
+		tb.Fatalf("golden archive: %v", err)
+	}
+	defer f.Close()
+	z, err := zstd.NewReader(f)
+	if err != nil {
+		tb.Fatalf("golden archive %s: %v", path, err)
+	}
+	defer z.Close()
+	m := fstest.MapFS{}
+	for t := tar.NewReader(z); ; {
+		h, err := t.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			tb.Fatalf("golden archive %s: %v", path, err)
+		}
+		if h.Typeflag != tar.TypeReg {
+			continue
+		}
+		b, err := io.ReadAll(t)
+		if err != nil {
+			tb.Fatalf("golden archive %s: %s: %v", path, h.Name, err)
+		}
+		_, rel, _ := strings.Cut(h.Name, "/")
+		m[rel] = &fstest.MapFile{Data: b, Mode: 0o644}
+	}
+	if len(m) == 0 {
+		tb.Fatalf("golden archive %s: empty", path)
+	}
+	return m
+}
+
+// root returns the module's folder: the nearest one above that holds go.mod.
+func root(tb testing.TB) string {
+	tb.Helper()
+	dir, err := os.Getwd()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir
+		}
+		up := filepath.Dir(dir)
+		if up == dir {
+			tb.Fatal("golden archive: no go.mod above the working directory")
+		}
+		dir = up
+	}
+}

@@ -1,0 +1,55 @@
+package export
+
+import "fmt"
+
+// A CutError says that a file ends before its content does: a copy that broke
+// off, a full disk, a writer that was killed.
+type CutError struct {
+	Name   string // file
+	Offset int64  // size of the readable file: where the rest is missing
+	Where  string // what was being read: "experiment 0, request 17"
+}
+
+func (e *CutError) Error() string {
+	return fmt.Sprintf("%s: cut short at byte %d, inside %s; the part before it was read", e.Name, e.Offset, e.Where)
+}
+
+// A SyntaxError locates the first byte that cannot be part of the format.
+type SyntaxError struct {
+	Name   string
+	Offset int64
+	Where  string // "experiment 0, request 17", or "" at the top level
+	Msg    string // what was expected and what was found
+}
+
+func (e *SyntaxError) Error() string {
+	if e.Where == "" {
+		return fmt.Sprintf("%s: byte %d: %s", e.Name, e.Offset, e.Msg)
+	}
+	return fmt.Sprintf("%s: byte %d: %s: %s", e.Name, e.Offset, e.Where, e.Msg)
+}
+
+// A Warning is a problem of the data that did not stop the reading. Problems
+// of one kind are counted, the first one is located.
+type Warning struct {
+	Name   string
+	Offset int64 // of the first; -1 when it belongs to the whole file
+	Where  string
+	Msg    string
+	Count  int
+}
+
+func (w Warning) String() string {
+	s := w.Name + ": "
+	if w.Offset >= 0 {
+		s += fmt.Sprintf("byte %d: ", w.Offset)
+	}
+	if w.Where != "" {
+		s += w.Where + ": "
+	}
+	s += w.Msg
+	if w.Count > 1 {
+		s += fmt.Sprintf(" (and %d more)", w.Count-1)
+	}
+	return s
+}

@@ -1,0 +1,54 @@
+package export
+
+// A Reader pulls the requests of one run out of a file.
+//
+// Run is complete (experiments, windows, metadata) before the first call of
+// Next. Requests come in file order, experiment by experiment; within one
+// experiment first those that count, then those that [Request.Excluded] names
+// a reason for. Memory does not grow with the number of requests.
+//
+// A Reader is for one goroutine.
+type Reader interface {
+	// Run returns the header. It stays valid after Close and must not be
+	// changed.
+	Run() *Run
+	// Next advances to the next request and reports whether there is one.
+	Next() bool
+	// Request returns the current request. It and everything it points to is
+	// valid until the next call of Next, unless cloned.
+	Request() *Request
+	// Experiment returns the index in Run().Experiments of the current
+	// request.
+	Experiment() int
+	// Err returns what ended the reading early: an I/O error, a *CutError for
+	// a file that ends too soon, a *SyntaxError for one that stops being what
+	// it claims. nil after a complete read. Requests delivered before are
+	// good.
+	Err() error
+	// Warnings returns the data problems met so far, each kind once with a
+	// count.
+	Warnings() []Warning
+	// Close releases the file. It may be called at any time and twice.
+	Close() error
+}
+
+// A Writer writes one run. Calls come in the order
+//
+//	(BeginExperiment WriteRequest* EndExperiment)* Close
+//
+// and from one goroutine. Excluded requests may come between the others; the
+// Writer puts them where its format wants them.
+type Writer interface {
+	// BeginExperiment starts a load level; mode and value are those of
+	// [Experiment].
+	BeginExperiment(mode, value string) error
+	// WriteRequest writes one request of the current experiment. It keeps
+	// nothing of r.
+	WriteRequest(r *Request) error
+	// EndExperiment writes what is known at the end of the level. Mode and
+	// Value of e are ignored.
+	EndExperiment(e *Experiment) error
+	// Close writes the header fields of run (its Experiments are ignored) and
+	// flushes. It does not close the underlying file.
+	Close(run *Run) error
+}

@@ -1,0 +1,184 @@
+package export
+
+import (
+	"fmt"
+	"time"
+)
+
+// A Request is one exchange with the server: what was sent, when, and all that
+// came back. Zero times mean "not recorded".
+type Request struct {
+	ID uint64 // order of issue in the run
+
+	ScheduledNS uint64 // when the load schedule wanted it sent; 0 in a closed loop
+	IssuedNS    uint64 // handed to the client, before any connect
+	StartNS     uint64 // first byte of the request left; "timestamp" of the export
+	SentNS      uint64 // last byte of the request left
+	FirstByteNS uint64 // first byte of the answer, headers included
+
+	StartSource StampSource
+
+	DNS     time.Duration
+	Connect time.Duration
+	TLS     time.Duration
+	Reused  bool // sent on a connection that had carried a request before
+
+	// SequenceID is perf_analyzer's sequence_id; 0 means none.
+	SequenceID uint64
+	SessionID  string
+	Turn       int
+	Worker     int // slot of the closed loop that sent it
+	Conn       int
+	Rank       int
+
+	// Inputs is what was sent, in order: tensors by name for Triton, "payload"
+	// (a string of JSON) for OpenAI. nil means that the file has no such
+	// member (perf_analyzer before 24.04), which is not the same as empty.
+	Inputs Fields
+
+	Responses []Response
+
+	// NoOutputs is set when the file has no response_outputs member at all
+	// (perf_analyzer before 24.03).
+	NoOutputs bool
+
+	Status  Status
+	Code    int    // HTTP status or gRPC code; 0 when there was none
+	Message string // the server's or client's error text, bounded
+	// ServerID is the request id that the server reported, if any.
+	ServerID string
+
+	Phase Phase
+
+	// HasMeta says that pa-record's additions are present and will be written.
+	HasMeta bool
+
+	// Extra holds members that no known release writes, in order.
+	Extra Fields
+}
+
+// A Response is one server-sent event, one gRPC message or one whole body.
+// In files of perf_analyzer it can also be a piece of an event or several
+// events, as they came out of one read.
+type Response struct {
+	RecvNS uint64
+	Source StampSource
+	// Read is the ordinal of the socket read that completed this response,
+	// counted per request from 0; responses with equal ordinals share one
+	// stamp. Without HasMeta on the request it means nothing.
+	Read uint32
+	// Outputs by name, in order: "response" for OpenAI, tensors for Triton.
+	Outputs Fields
+	// Final is set on the response that the protocol marks as the last one.
+	Final bool
+	// Error is set when the response carries the server's error.
+	Error bool
+}
+
+// EndNS returns the time of the last response and ok false when there is none.
+func (r *Request) EndNS() (ns uint64, ok bool) {
+	if len(r.Responses) == 0 {
+		return 0, false
+	}
+	return r.Responses[len(r.Responses)-1].RecvNS, true
+}
+
+// Excluded returns why perf_analyzer would not have exported the request:
+// "warmup", "cancelled", "failed" or "late"; "" for a measured, successful
+// one. A status or phase that is unknown counts as ok and measured, as in
+// files that do not record them.
+func (r *Request) Excluded() string {
+	switch {
+	case r.Phase == PhaseWarmup:
+		return "warmup"
+	case r.Status == StatusCancelled:
+		return "cancelled"
+	case r.Status != StatusUnknown && r.Status != StatusOK:
+		return "failed"
+	case r.Phase == PhaseCooldown:
+		return "late"
+	}
+	return ""
+}
+
+// A StampSource says who took a time stamp.
+type StampSource uint8
+
+// The numbers are written to files.
+const (
+	SourceUnknown StampSource = 0
+	SourceKernel  StampSource = 1
+	SourceUser    StampSource = 2
+)
+
+var sourceNames = [...]string{"unknown", "kernel", "user"}
+
+// String returns "unknown", "kernel" or "user".
+func (s StampSource) String() string { return enumName(sourceNames[:], int(s)) }
+
+// A Status says how a request ended.
+type Status uint8
+
+// The names are written to files; the numbers are not.
+const (
+	StatusUnknown       Status = 0 // not recorded: files of other tools
+	StatusOK            Status = 1
+	StatusHTTPError     Status = 2 // an HTTP status other than 2xx
+	StatusRPCError      Status = 3 // a gRPC status, or an error message in the stream
+	StatusConnectError  Status = 4 // no connection
+	StatusTimeout       Status = 5
+	StatusCancelled     Status = 6 // the recorder gave it up at the end of the run
+	StatusTruncated     Status = 7 // the answer broke off
+	StatusProtocolError Status = 8 // the answer is not what the protocol says
+)
+
+var statusNames = [...]string{
+	"unknown", "ok", "http_error", "rpc_error", "connect_error", "timeout", "cancelled", "truncated", "protocol_error",
+}
+
+// String returns the name that files use: "ok", "http_error", ….
+func (s Status) String() string { return enumName(statusNames[:], int(s)) }
+
+// ParseStatus is the inverse of String.
+func ParseStatus(name string) (Status, error) {
+	i, err := enumParse(statusNames[:], "status", name)
+	return Status(i), err
+}
+
+// A Phase says in which part of the run a request lies.
+type Phase uint8
+
+// The names are written to files; the numbers are not.
+const (
+	PhaseUnknown  Phase = 0 // not recorded: files of other tools
+	PhaseWarmup   Phase = 1
+	PhaseMeasured Phase = 2
+	PhaseCooldown Phase = 3 // ended after the last window
+)
+
+var phaseNames = [...]string{"unknown", "warmup", "measured", "cooldown"}
+
+// String returns the name that files use: "warmup", "measured", "cooldown".
+func (p Phase) String() string { return enumName(phaseNames[:], int(p)) }
+
+// ParsePhase is the inverse of String.
+func ParsePhase(name string) (Phase, error) {
+	i, err := enumParse(phaseNames[:], "phase", name)
+	return Phase(i), err
+}
+
+func enumName(names []string, i int) string {
+	if i < len(names) {
+		return names[i]
+	}
+	return fmt.Sprintf("invalid(%d)", i)
+}
+
+func enumParse(names []string, what, name string) (int, error) {
+	for i, n := range names {
+		if n == name {
+			return i, nil
+		}
+	}
+	return 0, fmt.Errorf("unknown %s %q", what, name)
+}

@@ -1,0 +1,109 @@
+package export
+
+import "encoding/json"
+
+// Modes of an experiment, as perf_analyzer writes them.
+const (
+	ModeConcurrency = "concurrency"
+	ModeRequestRate = "request_rate"
+)
+
+// A Run is everything a file says about a recorded run but its requests.
+type Run struct {
+	Experiments []Experiment
+
+	// Version, ServiceKind and Endpoint are the top-level strings of
+	// profile_export.json. Exports before 24.05 lack the last two: nil means
+	// that the member is absent, which a rewrite must keep. Version is the
+	// build of the writing tool and no marker of the format.
+	Version     *string
+	ServiceKind *string
+	Endpoint    *string
+
+	// Meta is what pa-record adds about the run ("pa" at the top level), nil
+	// in files of other tools.
+	Meta *RunMeta
+
+	// Extra holds top-level members that no known release writes, in order.
+	Extra Fields
+}
+
+// An Experiment is one load level of a run.
+type Experiment struct {
+	Mode string
+	// Value is the number text of the level as written: "8", "7.5", "10.0".
+	Value string
+	// WindowBoundaries are n+1 instants (ns) for n contiguous windows.
+	// nil means that the member is absent.
+	WindowBoundaries []uint64
+	// Meta is what pa-record adds, nil in files of other tools.
+	Meta *ExperimentMeta
+	// Extra holds members that no known release writes, in order.
+	Extra Fields
+}
+
+// Schema is the value of RunMeta.Schema that this version of the project
+// writes.
+const Schema = "pa-export/1"
+
+// RunMeta is the record of how a run was made. It is stored as JSON under
+// "pa" at the top level. All strings are free of credentials.
+type RunMeta struct {
+	Schema  string   `json:"schema"`
+	Tool    string   `json:"tool"` // "pa-record 0.1.0"
+	StartNS uint64   `json:"start_ns,omitempty"`
+	EndNS   uint64   `json:"end_ns,omitempty"`
+	Args    []string `json:"args,omitempty"` // argv with secrets redacted
+	// Config is the resolved configuration of the recorder.
+	Config json.RawMessage `json:"config,omitempty"`
+	Host   *HostMeta       `json:"host,omitempty"`
+	Model  string          `json:"model,omitempty"`
+	URL    string          `json:"url,omitempty"`
+	// Protocol and Streaming say how the server was talked to: "http" or
+	// "grpc", streamed answers asked for or not.
+	Protocol  string `json:"protocol,omitempty"`
+	Streaming bool   `json:"streaming,omitempty"`
+	// DatasetSHA256 is over the input data as sent to the backend, in hex.
+	DatasetSHA256 string `json:"dataset_sha256,omitempty"`
+	Seed          uint64 `json:"seed,omitempty"`
+	// Stamps counts responses by the source of their time.
+	Stamps *StampCount `json:"stamps,omitempty"`
+	// Interrupted names the signal that ended the run early.
+	Interrupted string   `json:"interrupted,omitempty"`
+	Warnings    []string `json:"warnings,omitempty"`
+}
+
+// HostMeta describes the machine that recorded.
+type HostMeta struct {
+	Name      string `json:"name,omitempty"`
+	OS        string `json:"os"`
+	Arch      string `json:"arch"`
+	Kernel    string `json:"kernel,omitempty"`
+	CPUs      int    `json:"cpus"`
+	GoVersion string `json:"go_version"`
+}
+
+// StampCount counts stamps by source.
+type StampCount struct {
+	Kernel uint64 `json:"kernel"`
+	User   uint64 `json:"user"`
+}
+
+// ExperimentMeta is what pa-record adds to an experiment. It is stored as JSON
+// under "pa" in the experiment, beside excluded_requests.
+type ExperimentMeta struct {
+	StartNS uint64 `json:"start_ns,omitempty"`
+	EndNS   uint64 `json:"end_ns,omitempty"`
+	// Stable says whether the measurement met its stability rule; nil when no
+	// rule was asked for.
+	Stable *bool `json:"stable,omitempty"`
+	// Measured, Failed, Warmup, Late and Cancelled count requests.
+	Measured  int `json:"measured"`
+	Failed    int `json:"failed,omitempty"`
+	Warmup    int `json:"warmup,omitempty"`
+	Late      int `json:"late,omitempty"`
+	Cancelled int `json:"cancelled,omitempty"`
+	// Interrupted is set when the level was ended early by a signal.
+	Interrupted bool     `json:"interrupted,omitempty"`
+	Warnings    []string `json:"warnings,omitempty"`
+}

@@ -1,0 +1,50 @@
+package export
+
+// A Field is a named value. The order of fields is part of the data:
+// perf_analyzer writes tensors in the order of a hash map, and a rewrite must
+// not change it.
+type Field struct {
+	Name  string
+	Value Value
+}
+
+// Fields is an ordered object. nil means absent, empty means {}.
+type Fields []Field
+
+// Get returns the value of the first field of that name.
+func (f Fields) Get(name string) (Value, bool) {
+	for i := range f {
+		if f[i].Name == name {
+			return f[i].Value, true
+		}
+	}
+	return Value{}, false
+}
+
+// A Value is one input or output.
+//
+// With Text, Data is the content of a JSON string as bytes: perf_analyzer
+// writes strings that are not UTF-8, and they are kept. Without Text, Data is
+// the compact JSON text of a number, boolean, null, array or object; number
+// text is kept as it was written.
+type Value struct {
+	Text bool
+	Data []byte
+}
+
+// Text returns a text value of s.
+func Text(s string) Value { return Value{Text: true, Data: []byte(s)} }
+
+// JSON returns a value of the compact JSON text s.
+func JSON(s string) Value { return Value{Data: []byte(s)} }
+
+// Null reports whether v is JSON null (or the zero Value).
+func (v Value) Null() bool {
+	return !v.Text && (len(v.Data) == 0 || string(v.Data) == "null")
+}
+
+// Empty reports whether v holds nothing: an empty string, null or [].
+// perf_analyzer writes "" for an output that a response does not hold.
+func (v Value) Empty() bool {
+	return v.Null() || len(v.Data) == 0 || !v.Text && string(v.Data) == "[]"
+}

@@ -1,0 +1,59 @@
+package backend
+
+import (
+	"context"
+
+	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/recorder/workload"
+)
+
+// A Backend speaks one protocol to one server (or several, round robin).
+type Backend interface {
+	// Check verifies before the load that the server is there and ready and
+	// knows the model, and learns what Prepare needs (model metadata). The
+	// error is one line that names the URL and says what to check.
+	Check(ctx context.Context) error
+	// Prepare turns an entry into what will be sent, ready as bytes. It is
+	// called after Check, from one goroutine, before the load. The payload
+	// may be sent many times and concurrently, so Send must not change it.
+	Prepare(e *workload.Entry) (Payload, error)
+	// Open returns the sender of slot number slot. Slots are opened before
+	// the load and closed after it.
+	Open(ctx context.Context, slot int) (Sender, error)
+	// Decode fills Outputs, Final and Error of x.Request.Responses from
+	// x.Raw, and may turn Status from ok into an error that only the decoded
+	// bytes show. It is called once per exchange from one goroutine.
+	Decode(x *Exchange) error
+	// Close releases what the backend holds, after all senders are closed.
+	Close() error
+}
+
+// A Payload is a prepared request. Its dynamic type belongs to the backend.
+type Payload interface {
+	// Inputs is what the export shows under request_inputs. Shared by all
+	// requests of the payload; not to be changed.
+	Inputs() export.Fields
+}
+
+// A Sender sends one request at a time; each slot has its own.
+type Sender interface {
+	// Send performs one exchange: it sends p and reads the answer to its end
+	// or until ctx is done. It fills in x.Request the times from IssuedNS on,
+	// Responses (without outputs), Status, Code, Message and ServerID, and
+	// x.Raw. A failure is data, so there is no error result. When ctx is done
+	// Status is cancelled, or timeout if the request's own deadline
+	// (context.DeadlineExceeded) was the cause.
+	//
+	// x.Request.ID is set by the caller and unique in the run.
+	Send(ctx context.Context, p Payload, x *Exchange)
+	// Close ends the sender's connection.
+	Close() error
+}
+
+// An Exchange is a request with its answer's undecoded bytes.
+type Exchange struct {
+	Request export.Request
+	// Raw[i] is what Request.Responses[i] came from: an event with its
+	// framing, a gRPC message, a body.
+	Raw [][]byte
+}

@@ -1,0 +1,29 @@
+package rxclock
+
+import "time"
+
+// A Clock gives the time of one run. It is safe for concurrent use. Use New.
+type Clock struct {
+	base   time.Time // has a monotonic reading
+	baseNS uint64
+}
+
+// New returns a clock anchored at the wall clock's present time.
+func New() *Clock {
+	t := time.Now()
+	return &Clock{base: t, baseNS: uint64(t.UnixNano())}
+}
+
+// NowNS returns the present instant in Unix nanoseconds. It never goes back.
+func (c *Clock) NowNS() uint64 {
+	return c.baseNS + uint64(time.Since(c.base))
+}
+
+// NS converts an instant with a monotonic reading (from time.Now) to the
+// clock's Unix nanoseconds. The zero time gives 0.
+func (c *Clock) NS(t time.Time) uint64 {
+	if t.IsZero() {
+		return 0
+	}
+	return c.baseNS + uint64(t.Sub(c.base))
+}
