@@ -1,0 +1,24 @@
+// Package kserve is the KServe v2 inference protocol (with Triton's
+// extensions) as it is on the wire: tensors as raw bytes, and the request and
+// response messages of gRPC and HTTP around them.
+//
+// A [Tensor] holds its data as raw_input_contents and the binary tensor
+// extension of HTTP carry it: elements in row-major order, numbers little
+// endian, a BOOL in one byte, each element of BYTES after its length in four
+// little-endian bytes.
+//
+//	BYTES ["ab", "xyz"]   02 00 00 00 61 62  03 00 00 00 78 79 7a
+//	INT32 [1, -2]         01 00 00 00  fe ff ff ff
+//
+// [ParseInput] reads the JSON forms of perf_analyzer's input data into that
+// layout, [Value] turns raw bytes into what a profile export shows:
+//
+//	in, err := kserve.ParseInput([]byte(`{"content":[1,-2],"shape":[2]}`), kserve.INT32)
+//	v, err := kserve.Value(kserve.INT32, in.Data) // [1,-2]
+//
+// [Request] and [Response] are the messages of both transports, with their
+// inverse pairs AppendProto/ParseProto and AppendHTTP/ParseHTTP.
+//
+// The package does no I/O and knows nothing of models: which inputs a model
+// has, and of what shape, is for the caller.
+package kserve

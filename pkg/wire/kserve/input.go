@@ -1,0 +1,297 @@
+package kserve
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// An Input is a tensor's data as an input file gives it.
+type Input struct {
+	Shape []int64 // nil where the file gives none
+	Count int64   // number of elements in Data
+	Data  []byte
+}
+
+// ParseInput reads a tensor from one of the JSON forms of perf_analyzer's
+// input data:
+//
+//	[1,2,3]                               elements in row-major order; nested arrays are flattened
+//	5   "text"   true                     one element
+//	{"b64":"AQAAAA=="}                    raw bytes: little endian, BYTES with their lengths
+//	{"content":[…]}  {"content":{"b64":…}}  the same, with an optional "shape":[…]
+//
+// Integers must be integers in range, BOOL true or false, BYTES strings. FP32
+// and FP64 take any number, integers too, which perf_analyzer rejects; and NaN,
+// Infinity and Inf with an optional minus sign, which it takes. FP16 and BF16
+// have only the b64 forms. Strings are kept byte for byte, valid UTF-8 or not.
+//
+// It checks that a given shape and the number of elements agree. Errors name
+// the element or member, not the tensor.
+func ParseInput(js []byte, dt Datatype) (Input, error) {
+	if !dt.Known() {
+		return Input{}, fmt.Errorf("datatype %q is not known", clip(string(dt)))
+	}
+	p := inputParser{jsonScanner: jsonScanner{b: js}, dt: dt}
+	var in Input
+	err := p.tensor(&in, true)
+	if err == nil {
+		err = p.end()
+	}
+	if err != nil {
+		return Input{}, err
+	}
+	if !p.data {
+		return Input{}, p.errorf(`no data: want an array, {"b64":…} or {"content":…}`)
+	}
+	in.Data = p.out
+	if p.b64 {
+		in.Count, err = elements(dt, in.Data)
+		if err != nil {
+			return Input{}, fmt.Errorf("b64: %w", err)
+		}
+	} else {
+		in.Count = p.n
+	}
+	if in.Shape != nil {
+		if err := CheckSize(dt, in.Shape, in.Data); err != nil {
+			return Input{}, err
+		}
+	}
+	return in, nil
+}
+
+// CheckSize checks that data is what a tensor of that type and shape holds:
+// for BYTES by the number of elements, else by the number of bytes. A type
+// that is not known has no size and passes.
+func CheckSize(dt Datatype, shape []int64, data []byte) error {
+	want, err := Count(shape)
+	if err != nil {
+		return err
+	}
+	if dt == BYTES {
+		got, err := CountBytes(data)
+		if err != nil {
+			return err
+		}
+		if got != want {
+			return fmt.Errorf("shape %s: expected %d elements, got %d", ShapeString(shape), want, got)
+		}
+		return nil
+	}
+	size := int64(dt.Size())
+	if size == 0 {
+		return nil
+	}
+	if want > math.MaxInt64/size || want*size != int64(len(data)) {
+		return fmt.Errorf("%s of shape %s: expected %s bytes, got %d", dt, ShapeString(shape), product(want, size), len(data))
+	}
+	return nil
+}
+
+func product(n, size int64) string {
+	if n > math.MaxInt64/size {
+		return fmt.Sprintf("%d times %d", n, size)
+	}
+	return strconv.FormatInt(n*size, 10)
+}
+
+func elements(dt Datatype, data []byte) (int64, error) {
+	if dt == BYTES {
+		return CountBytes(data)
+	}
+	size := dt.Size()
+	if len(data)%size != 0 {
+		return 0, fmt.Errorf("%s: %d bytes are not a multiple of %d", dt, len(data), size)
+	}
+	return int64(len(data) / size), nil
+}
+
+// inputParser flattens one JSON value into raw bytes.
+type inputParser struct {
+	jsonScanner
+	dt   Datatype
+	out  []byte
+	n    int64 // elements in out, unless b64
+	data bool  // data was found
+	b64  bool
+}
+
+// tensor reads a value of any form; outer is false inside "content".
+func (p *inputParser) tensor(in *Input, outer bool) error {
+	switch c := p.peek(); {
+	case c == '{':
+		return p.object(func(key string) error {
+			switch {
+			case key == "b64":
+				return p.base64()
+			case key == "content" && outer:
+				return p.tensor(in, false)
+			case key == "shape" && outer:
+				return p.shape(in)
+			}
+			return p.skip(0)
+		})
+	case p.data:
+		return p.errorf("data given twice")
+	default:
+		p.data = true
+		if p.dt == FP16 || p.dt == BF16 {
+			return p.errorf(`%s data cannot be written as numbers; give its bytes as {"content":{"b64":"…"},"shape":[…]}`, p.dt)
+		}
+		p.out = []byte{}
+		return p.elements(0)
+	}
+}
+
+func (p *inputParser) base64() error {
+	if p.data {
+		return p.errorf("data given twice")
+	}
+	if p.peek() != '"' {
+		return p.errorf("b64: want a string, found %s", p.describe())
+	}
+	s, err := p.str()
+	if err != nil {
+		return err
+	}
+	enc := base64.StdEncoding
+	if !strings.HasSuffix(s, "=") {
+		enc = base64.RawStdEncoding
+	}
+	p.out, err = enc.DecodeString(s)
+	if err != nil {
+		return fmt.Errorf("b64: %w", err)
+	}
+	p.data, p.b64 = true, true
+	return nil
+}
+
+func (p *inputParser) shape(in *Input) error {
+	if p.peek() != '[' {
+		return p.errorf("shape: want an array of integers, found %s", p.describe())
+	}
+	in.Shape = []int64{}
+	return p.array(func() error {
+		tok, err := p.token()
+		if err != nil {
+			return err
+		}
+		d, err := strconv.ParseInt(tok, 10, 64)
+		if err != nil || d < 0 {
+			return fmt.Errorf("shape: dimension %d: %q is not an integer of at least 0", len(in.Shape), clip(tok))
+		}
+		in.Shape = append(in.Shape, d)
+		return nil
+	})
+}
+
+// elements appends the scalars of a value, at any depth of arrays.
+func (p *inputParser) elements(depth int) error {
+	switch c := p.peek(); {
+	case c == '[':
+		if depth >= maxDepth {
+			return p.errorf("arrays nested deeper than %d", maxDepth)
+		}
+		return p.array(func() error { return p.elements(depth + 1) })
+	case c == '{':
+		return fmt.Errorf("element %d: want %s, found an object", p.n, p.want())
+	case c == '"':
+		if p.dt != BYTES {
+			return fmt.Errorf("element %d: want %s, found %s", p.n, p.want(), p.describe())
+		}
+		s, err := p.str()
+		if err != nil {
+			return err
+		}
+		if uint64(len(s)) > math.MaxUint32 {
+			return fmt.Errorf("element %d: a string of %d bytes is longer than BYTES can hold", p.n, len(s))
+		}
+		p.out = AppendBytes(p.out, s)
+	default:
+		tok, err := p.token()
+		if err != nil {
+			return err
+		}
+		if p.out, err = p.scalar(p.out, tok); err != nil {
+			return fmt.Errorf("element %d: %w", p.n, err)
+		}
+	}
+	p.n++
+	return nil
+}
+
+// want names what an element must be.
+func (p *inputParser) want() string {
+	switch p.dt {
+	case BYTES:
+		return "a string for BYTES"
+	case BOOL:
+		return "true or false for BOOL"
+	case FP32, FP64:
+		return "a number for " + string(p.dt)
+	}
+	return "an integer for " + string(p.dt)
+}
+
+// scalar appends the raw bytes of a token that is not a string.
+func (p *inputParser) scalar(b []byte, tok string) ([]byte, error) {
+	le := binary.LittleEndian
+	bits := 8 * p.dt.Size()
+	wrong := func() error { return fmt.Errorf("want %s, found %s", p.want(), clip(tok)) }
+	switch p.dt {
+	case BOOL:
+		switch tok {
+		case "true":
+			return append(b, 1), nil
+		case "false":
+			return append(b, 0), nil
+		}
+		return nil, wrong()
+	case INT8, INT16, INT32, INT64:
+		v, err := strconv.ParseInt(tok, 10, bits)
+		switch {
+		case err == nil:
+			return appendUint(b, uint64(v), bits), nil
+		case outOfRange(err):
+			return nil, fmt.Errorf("%s is out of range for %s (%d to %d)", clip(tok), p.dt, int64(-1)<<(bits-1), int64(1)<<(bits-1)-1)
+		}
+		return nil, wrong()
+	case UINT8, UINT16, UINT32, UINT64:
+		v, err := strconv.ParseUint(strings.TrimPrefix(tok, "-"), 10, bits)
+		switch {
+		case err == nil && (v == 0 || tok[0] != '-'):
+			return appendUint(b, v, bits), nil
+		case err == nil || outOfRange(err):
+			return nil, fmt.Errorf("%s is out of range for %s (0 to %d)", clip(tok), p.dt, uint64(math.MaxUint64)>>(64-bits))
+		}
+		return nil, wrong()
+	case FP32, FP64:
+		f, err := parseFloat(tok)
+		if err == nil && p.dt == FP32 && !math.IsInf(f, 0) && math.IsInf(float64(float32(f)), 0) {
+			err = strconv.ErrRange
+		}
+		switch {
+		case err == nil && p.dt == FP32:
+			// Through float64, as perf_analyzer reads it.
+			return le.AppendUint32(b, math.Float32bits(float32(f))), nil
+		case err == nil:
+			return le.AppendUint64(b, math.Float64bits(f)), nil
+		case outOfRange(err):
+			return nil, fmt.Errorf("%s is out of range for %s", clip(tok), p.dt)
+		}
+		return nil, wrong()
+	}
+	return nil, wrong()
+}
+
+func appendUint(b []byte, v uint64, bits int) []byte {
+	for ; bits > 0; bits -= 8 {
+		b = append(b, byte(v))
+		v >>= 8
+	}
+	return b
+}

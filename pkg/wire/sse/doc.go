@@ -1,0 +1,29 @@
+// Package sse cuts a byte stream of server-sent events into frames and reads
+// the fields of a frame.
+//
+// A frame is what came over the wire for one event: its lines with their
+// endings, up to and including the blank line that ends it. Frames keep every
+// byte, so that a recording shows what the server sent:
+//
+//	all frames of a stream, joined, then Rest  =  the stream
+//
+// Lines end in LF, CR LF or CR, in any mixture. How the stream is chopped into
+// reads makes no difference to the frames.
+//
+//	var s sse.Splitter
+//	for {
+//		n, err := body.Read(buf)
+//		stamp := now()
+//		s.Feed(buf[:n])
+//		for s.Next() {
+//			use(stamp, sse.Parse(s.Frame()))
+//		}
+//		if err != nil {
+//			break
+//		}
+//	}
+//	tail := s.Rest() // bytes after the last complete frame
+//
+// The package keeps no "last event id", reconnects nowhere and does not know
+// what the data means; see package openai for that.
+package sse

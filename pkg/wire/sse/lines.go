@@ -1,0 +1,26 @@
+package sse
+
+import "bytes"
+
+// A lineFinder finds the ends of lines in one buffer, from front to back. It
+// remembers the next LF: a buffer of lines that end in bare CR would otherwise
+// be searched to its end for each of them.
+type lineFinder struct {
+	nextLF int // place of the next LF + 1; 0 before the first search
+}
+
+// end returns the place of the first CR or LF in b at or after pos, len(b) if
+// there is none. pos must not go back from call to call.
+func (f *lineFinder) end(b []byte, pos int) int {
+	if f.nextLF <= pos {
+		f.nextLF = len(b) + 1
+		if i := bytes.IndexByte(b[pos:], '\n'); i >= 0 {
+			f.nextLF = pos + i + 1
+		}
+	}
+	lf := f.nextLF - 1
+	if i := bytes.IndexByte(b[pos:lf], '\r'); i >= 0 {
+		return pos + i
+	}
+	return lf
+}
