@@ -1,0 +1,97 @@
+# Needs GNU make, Go and a module proxy; "make help" lists the targets.
+
+GO      ?= go
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+LDFLAGS  = -s -w -X main.version=$(VERSION)
+GOBUILD  = CGO_ENABLED=0 $(GO) build -buildvcs=false -trimpath -ldflags '$(LDFLAGS)'
+
+# What make dist builds, as GOOS_GOARCH.
+PLATFORMS ?= linux_amd64 linux_arm64 darwin_arm64 windows_amd64
+
+FUZZTIME  ?= 10s
+BENCH     ?= .
+BENCHTIME ?= 1s
+COUNT     ?= 1
+OUT       ?= out
+
+
+.DEFAULT_GOAL := build
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: ## build bin/pa-record and bin/pa-analyze (static, the default)
+	@mkdir -p bin
+	$(GOBUILD) -o bin/ ./cmd/...
+
+.PHONY: test
+test: ## run the tests; needs nothing but Go
+	$(GO) test ./...
+
+.PHONY: race
+race: ## run the tests under the race detector; needs a C compiler
+	CGO_ENABLED=1 $(GO) test -race ./...
+
+.PHONY: lint
+lint: bin/tools/golangci-lint ## go vet and golangci-lint, as CI runs them
+	$(GO) vet ./...
+	bin/tools/golangci-lint run ./...
+
+.PHONY: fmt
+fmt: bin/tools/golangci-lint ## format the tree
+	bin/tools/golangci-lint fmt
+
+.PHONY: quickstart
+quickstart: build ## record against the built-in simulated server, then print the report
+	@rm -rf $(OUT)/quickstart && mkdir -p $(OUT)/quickstart
+	bin/pa-record -u sim:// --streaming --concurrency-range 1,4 --duration 2s --profile-export-file $(OUT)/quickstart/profile_export.json
+	bin/pa-analyze report $(OUT)/quickstart/profile_export.json
+
+.PHONY: bench
+bench: ## run the benchmarks into out/bench.txt (BENCH=regexp COUNT=6 BENCHTIME=1s)
+	@mkdir -p $(OUT)
+	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem -benchtime $(BENCHTIME) -count $(COUNT) ./... >$(OUT)/bench.txt; \
+		status=$$?; grep -Ev '^(ok|\?|PASS)' $(OUT)/bench.txt; exit $$status
+
+.PHONY: bench-diff
+bench-diff: bin/tools/benchstat ## compare two results of make bench (OLD=a.txt NEW=b.txt)
+	bin/tools/benchstat $(OLD) $(NEW)
+
+.PHONY: fuzz
+fuzz: ## run every fuzz target for FUZZTIME (10s)
+	$(GO) test -run '^$$' ./... >/dev/null
+	@set -e; for package in $$($(GO) list ./...); do \
+		for target in $$($(GO) test -list '^Fuzz' $$package | grep '^Fuzz'); do \
+			echo "== $$package $$target"; \
+			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$package; \
+		done; \
+	done
+
+.PHONY: dist
+dist: $(PLATFORMS:%=dist-%) ## cross-build for every platform into dist/ and check it
+	cd tools && $(GO) run -buildvcs=false ./distcheck ../dist
+
+.PHONY: $(PLATFORMS:%=dist-%)
+$(PLATFORMS:%=dist-%): dist-%:
+	@rm -rf dist/$* && mkdir -p dist/$*
+	GOOS=$(word 1,$(subst _, ,$*)) GOARCH=$(word 2,$(subst _, ,$*)) $(GOBUILD) -o dist/$*/ ./cmd/...
+
+.PHONY: test-realservers
+test-realservers: build ## test against real servers and tools; installs them on first use (Linux x86-64, Python)
+	$(GO) test -tags realservers -count=1 -timeout 20m ./test/realservers/...
+
+.PHONY: vulncheck
+vulncheck: bin/tools/govulncheck ## look for known vulnerabilities (needs the online database, or VULNDB=file:///dir)
+	bin/tools/govulncheck $(if $(VULNDB),-db $(VULNDB)) ./...
+
+# The tools have a module of their own, so that theirs are not our dependencies.
+bin/tools/%: tools/go.mod tools/go.sum
+	@mkdir -p bin/tools
+	$(GO) build -buildvcs=false -modfile=tools/go.mod -o bin/tools/ \
+		$$(awk '/^tool \(/ { on = 1; next } /^\)/ { on = 0 } on && $$1 ~ "/$*$$" { print $$1 }' tools/go.mod)
+
+.PHONY: clean
+clean: ## remove what the targets above have written
+	rm -rf bin dist $(OUT)
