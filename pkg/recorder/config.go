@@ -1,0 +1,166 @@
+package recorder
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/recorder/backend"
+	"github.com/pa-tools/pa/pkg/recorder/rxclock"
+	"github.com/pa-tools/pa/pkg/recorder/workload"
+)
+
+// Config says what to record. Fields without a stated default are required.
+type Config struct {
+	Backend backend.Backend
+	// Entries are sent in turn, from the first one again at every level.
+	Entries []workload.Entry
+	// Levels are the concurrencies to measure, in order; nil means 1.
+	Levels []int
+	// Measure says when a level is measured.
+	Measure Measure
+	// Warmup is the number of requests sent before each level is measured.
+	// They are exported as excluded.
+	Warmup int
+	// RequestTimeout ends a request that takes longer, with status timeout;
+	// 0 means DefaultRequestTimeout, < 0 none.
+	RequestTimeout time.Duration
+	// Grace is how long a level waits at its end for the requests in flight
+	// before it cancels them; 0 means DefaultGrace, < 0 not at all.
+	Grace time.Duration
+
+	// Writer takes the requests. Run calls all its methods, Close included.
+	Writer export.Writer
+	// Run is the header to write. The recorder adds the times, stamp counts,
+	// dataset hash and interruption to Run.Meta, which must not be nil.
+	Run export.Run
+	// Clock gives the run's boundaries; it must be the one that the backend
+	// stamps with. nil means a new one.
+	Clock *rxclock.Clock
+
+	// Stop, when closed, ends the run gracefully: nothing more is sent, what
+	// is in flight has Grace to end, everything is written. nil never does.
+	// (The context of Run, when done, ends it without grace.)
+	Stop <-chan struct{}
+	// StopReason is asked for the run's Meta.Interrupted after Stop closed or
+	// the context ended ("SIGINT"); nil means "stopped".
+	StopReason func() string
+	// Progress, if set, is called a few times a second from one goroutine and
+	// must not block.
+	Progress func(Progress)
+	// Secrets are replaced by "[redacted]" in the messages of failed requests.
+	Secrets []string
+}
+
+// Defaults of Config.
+const (
+	DefaultRequestTimeout = 10 * time.Minute
+	DefaultGrace          = 30 * time.Second
+)
+
+// Measure says when the measurement of a level begins a new window and when it
+// is over. Exactly one of Requests, Duration and Mode decides: Requests > 0,
+// else Duration > 0, else windows.
+type Measure struct {
+	// Requests sends exactly that many requests per level, in one window.
+	Requests int
+	// Duration measures one window of that length.
+	Duration time.Duration
+
+	// Mode chooses what closes a window when neither of the above is set.
+	Mode WindowMode
+	// Interval is the length of a time window; 0 means 5 s. perf_analyzer
+	// sleeps 1.2 times as long; this does not.
+	Interval time.Duration
+	// WindowRequests is the number of successful requests that closes a count
+	// window; 0 means 50.
+	WindowRequests int
+	// Stability is the tolerated spread of the last three windows, as
+	// max/min − 1 of throughput and of latency (0.1 is 10 %).
+	Stability float64
+	// MaxTrials bounds the number of windows per level; 0 means 10.
+	MaxTrials int
+	// Percentile stabilizes on that percentile of latency (1–99) instead of
+	// the mean; 0 means the mean.
+	Percentile int
+}
+
+// A WindowMode names what closes a measurement window.
+type WindowMode uint8
+
+// The modes and their names are perf_analyzer's.
+const (
+	TimeWindows  WindowMode = iota // after Measure.Interval
+	CountWindows                   // after Measure.WindowRequests requests
+)
+
+// String returns "time_windows" or "count_windows".
+func (m WindowMode) String() string {
+	if m == CountWindows {
+		return "count_windows"
+	}
+	return "time_windows"
+}
+
+// Validate reports all mistakes of c at once.
+func (c *Config) Validate() error {
+	var errs []error
+	add := func(bad bool, format string, args ...any) {
+		if bad {
+			errs = append(errs, fmt.Errorf(format, args...))
+		}
+	}
+	add(c.Backend == nil, "no backend")
+	add(c.Writer == nil, "no writer")
+	add(c.Run.Meta == nil, "no run metadata")
+	add(len(c.Entries) == 0, "no workload entries")
+	for _, n := range c.Levels {
+		add(n < 1, "concurrency %d: must be at least 1", n)
+		add(c.Measure.Requests > 0 && c.Measure.Requests < n, "request count %d: must not be less than the concurrency, %d", c.Measure.Requests, n)
+	}
+	add(c.Warmup < 0, "warm-up request count %d: must not be negative", c.Warmup)
+	m := c.Measure
+	add(m.Requests < 0, "request count %d: must be positive", m.Requests)
+	add(m.Duration < 0, "duration %v: must be positive", m.Duration)
+	add(m.Requests > 0 && m.Duration > 0, "a request count and a duration exclude each other; drop one")
+	add(m.Interval < 0, "measurement interval %v: must be positive", m.Interval)
+	add(m.WindowRequests < 0, "measurement request count %d: must be positive", m.WindowRequests)
+	add(m.Stability < 0, "stability %v: must not be negative", m.Stability)
+	add(m.MaxTrials < 0, "max trials %d: must be positive", m.MaxTrials)
+	add(m.Percentile < 0 || m.Percentile > 99, "percentile %d: must be 1 to 99", m.Percentile)
+	return errors.Join(errs...)
+}
+
+// withDefaults returns c with every default spelled out.
+func (c Config) withDefaults() Config {
+	if c.Levels == nil {
+		c.Levels = []int{1}
+	}
+	if c.RequestTimeout == 0 {
+		c.RequestTimeout = DefaultRequestTimeout
+	}
+	if c.Grace == 0 {
+		c.Grace = DefaultGrace
+	}
+	if c.Clock == nil {
+		c.Clock = rxclock.New()
+	}
+	if c.StopReason == nil {
+		c.StopReason = func() string { return "stopped" }
+	}
+	if c.Progress == nil {
+		c.Progress = func(Progress) {}
+	}
+	m := &c.Measure
+	if m.Interval == 0 {
+		m.Interval = 5 * time.Second
+	}
+	if m.WindowRequests == 0 {
+		m.WindowRequests = 50
+	}
+	if m.MaxTrials == 0 {
+		m.MaxTrials = 10
+	}
+	return c
+}

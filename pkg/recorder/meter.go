@@ -1,0 +1,154 @@
+package recorder
+
+import (
+	"slices"
+	"time"
+)
+
+// stableWindows is the number of windows that the stability rule looks at.
+const stableWindows = 3
+
+// A meter cuts a level's measurement into windows and says when it is over. It
+// knows no clock: it is fed instants, in Unix ns.
+//
+// Windows are contiguous: window i+1 starts where window i ends. A successful
+// request belongs to the window in which its last response came.
+//
+//	time window i:  [start + i·Interval, start + (i+1)·Interval]
+//	count window:   until the latest end among WindowRequests requests
+type meter struct {
+	m       Measure
+	startNS uint64 // of the first window
+	curNS   uint64 // start of the present window
+	maxEnd  uint64 // latest end seen
+	lat     []time.Duration
+	windows []Window
+	done    bool
+	stable  *bool
+}
+
+func newMeter(m Measure, nowNS uint64) *meter {
+	return &meter{m: m, startNS: nowNS, curNS: nowNS, maxEnd: nowNS}
+}
+
+// single says that one window holds the whole level.
+func (t *meter) single() bool { return t.m.Requests > 0 || t.m.Duration > 0 }
+
+// deadline returns when the present window ends by itself, if time decides it
+// and the measurement is not over.
+func (t *meter) deadline() (ns uint64, ok bool) {
+	switch {
+	case t.done || t.m.Requests > 0:
+		return 0, false
+	case t.m.Duration > 0:
+		return t.startNS + uint64(t.m.Duration), true
+	case t.m.Mode == TimeWindows:
+		return t.curNS + uint64(t.m.Interval), true
+	}
+	return 0, false
+}
+
+// add takes a successful request that ended at endNS. With time windows the
+// caller keeps back what ended after the deadline until tick has been called.
+// After the measurement is over only ends up to its end count.
+func (t *meter) add(endNS uint64, latency time.Duration) {
+	if t.done {
+		// It ended in the last window but was handed in late.
+		t.windows[len(t.windows)-1].Requests++
+		return
+	}
+	t.maxEnd = max(t.maxEnd, endNS)
+	t.lat = append(t.lat, latency)
+	if !t.single() && t.m.Mode == CountWindows && len(t.lat) >= t.m.WindowRequests {
+		t.close(t.maxEnd)
+	}
+}
+
+// tick closes the present window at its deadline.
+func (t *meter) tick() {
+	if end, ok := t.deadline(); ok {
+		t.close(end)
+	}
+}
+
+// finish ends the measurement where it is: at the last end seen, or at nowNS
+// when the present window holds no request.
+func (t *meter) finish(nowNS uint64) {
+	if t.done {
+		return
+	}
+	switch {
+	case len(t.lat) > 0:
+		t.push(t.maxEnd)
+	case len(t.windows) == 0:
+		t.push(nowNS)
+	}
+	t.done = true
+}
+
+// endNS returns where the measurement ended, once it is over.
+func (t *meter) endNS() uint64 {
+	if len(t.windows) == 0 {
+		return t.startNS
+	}
+	return t.windows[len(t.windows)-1].EndNS
+}
+
+// close ends the present window and decides whether it was the last.
+func (t *meter) close(endNS uint64) {
+	t.push(endNS)
+	if t.single() {
+		t.done = true
+		return
+	}
+	stable := isStable(t.windows, t.m.Stability)
+	if stable || len(t.windows) >= t.m.MaxTrials {
+		t.done, t.stable = true, &stable
+	}
+}
+
+func (t *meter) push(endNS uint64) {
+	w := Window{StartNS: t.curNS, EndNS: endNS, Requests: len(t.lat)}
+	if len(t.lat) > 0 && endNS > t.curNS {
+		w.RequestsPerSecond = float64(len(t.lat)) / time.Duration(endNS-t.curNS).Seconds()
+		w.Latency = stabilizer(t.lat, t.m.Percentile)
+	}
+	t.windows = append(t.windows, w)
+	t.curNS = endNS
+	t.lat = t.lat[:0]
+}
+
+// stabilizer returns the mean latency, or the percentile pct by
+// perf_analyzer's index int(pct/100·(n−1)+0.5) into the sorted latencies.
+// The sum fits: 2^63 ns are 292 years of latency.
+func stabilizer(lat []time.Duration, pct int) time.Duration {
+	if pct > 0 {
+		s := slices.Clone(lat)
+		slices.Sort(s)
+		return s[int(float64(pct)/100*float64(len(s)-1)+0.5)]
+	}
+	var sum time.Duration
+	for _, d := range lat {
+		sum += d
+	}
+	return sum / time.Duration(len(lat))
+}
+
+// isStable is perf_analyzer's rule: of the last three windows none is empty,
+// and max/min ≤ 1 + spread for throughput and for latency.
+func isStable(windows []Window, spread float64) bool {
+	if len(windows) < stableWindows {
+		return false
+	}
+	last := windows[len(windows)-stableWindows:]
+	minR, maxR := last[0].RequestsPerSecond, last[0].RequestsPerSecond
+	minL, maxL := last[0].Latency, last[0].Latency
+	for _, w := range last {
+		if w.Requests == 0 || w.RequestsPerSecond == 0 {
+			return false
+		}
+		minR, maxR = min(minR, w.RequestsPerSecond), max(maxR, w.RequestsPerSecond)
+		minL, maxL = min(minL, w.Latency), max(maxL, w.Latency)
+	}
+	return maxR <= minR*(1+spread) && float64(maxL) <= float64(minL)*(1+spread)
+}

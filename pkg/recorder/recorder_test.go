@@ -1,0 +1,476 @@
+package recorder
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/recorder/backend"
+	"github.com/pa-tools/pa/pkg/recorder/rxclock"
+	"github.com/pa-tools/pa/pkg/recorder/workload"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// An answer is what the fake server does with one request.
+type answer struct {
+	after  time.Duration
+	status export.Status
+	msg    string
+}
+
+// fakeServer is a backend without a network: it answers by a function of the
+// request's number.
+type fakeServer struct {
+	clock  *rxclock.Clock
+	answer func(id uint64) answer
+	check  error
+}
+
+type fakePayload string
+
+func (p fakePayload) Inputs() export.Fields {
+	return export.Fields{{Name: "payload", Value: export.Text(string(p))}}
+}
+
+func (f *fakeServer) Check(context.Context) error { return f.check }
+
+func (f *fakeServer) Prepare(e *workload.Entry) (backend.Payload, error) {
+	return fakePayload(fmt.Sprint("entry ", e.Step)), nil
+}
+func (f *fakeServer) Open(context.Context, int) (backend.Sender, error) { return f, nil }
+func (f *fakeServer) Decode(*backend.Exchange) error                    { return nil }
+func (f *fakeServer) Close() error                                      { return nil }
+
+func (f *fakeServer) Send(ctx context.Context, _ backend.Payload, x *backend.Exchange) {
+	a := f.answer(x.Request.ID)
+	x.Request.StartNS = f.clock.NowNS()
+	select {
+	case <-time.After(a.after):
+		x.Request.Status, x.Request.Message = a.status, a.msg
+		if a.status == export.StatusOK {
+			x.Request.Responses = []export.Response{{RecvNS: f.clock.NowNS(), Source: export.SourceUser}}
+		}
+	case <-ctx.Done():
+		x.Request.Status = export.StatusCancelled
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			x.Request.Status = export.StatusTimeout
+		}
+	}
+}
+
+// memWriter keeps what it is given, and fails from request number failAt on.
+type memWriter struct {
+	experiments []export.Experiment
+	requests    []export.Request
+	run         *export.Run
+	failAt      int
+	flushes     int
+}
+
+func (w *memWriter) BeginExperiment(mode, value string) error {
+	w.experiments = append(w.experiments, export.Experiment{Mode: mode, Value: value})
+	return nil
+}
+
+func (w *memWriter) WriteRequest(r *export.Request) error {
+	if w.failAt > 0 && len(w.requests) >= w.failAt {
+		return errors.New("no space left on device")
+	}
+	w.requests = append(w.requests, *r)
+	return nil
+}
+
+func (w *memWriter) EndExperiment(e *export.Experiment) error {
+	last := &w.experiments[len(w.experiments)-1]
+	last.WindowBoundaries, last.Meta = e.WindowBoundaries, e.Meta
+	return nil
+}
+
+func (w *memWriter) Close(run *export.Run) error { w.run = run; return nil }
+func (w *memWriter) Flush() error                { w.flushes++; return nil }
+
+// count returns how many requests have that Excluded reason.
+func (w *memWriter) count(reason string) int {
+	n := 0
+	for _, r := range w.requests {
+		if r.Excluded() == reason {
+			n++
+		}
+	}
+	return n
+}
+
+func ok(after time.Duration) func(uint64) answer {
+	return func(uint64) answer { return answer{after, export.StatusOK, ""} }
+}
+
+// record runs cfg against a fake server inside a bubble of fake time. after,
+// if set, is called in a goroutine of its own once the run has started.
+func record(t *testing.T, answers func(uint64) answer, cfg Config, after func(stop chan struct{}, cancel context.CancelFunc)) (w *memWriter, res *Result, err error, took time.Duration) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		clock := rxclock.New()
+		if cfg.Writer == nil {
+			cfg.Writer = &memWriter{}
+		}
+		w = cfg.Writer.(*memWriter)
+		cfg.Backend = &fakeServer{clock: clock, answer: answers}
+		cfg.Clock = clock
+		cfg.Run = export.Run{Meta: &export.RunMeta{}}
+		if cfg.Entries == nil {
+			cfg.Entries = []workload.Entry{{Step: 0}, {Step: 1}, {Step: 2}}
+		}
+		if after != nil {
+			stop := make(chan struct{})
+			cfg.Stop = stop
+			go after(stop, cancel)
+		}
+		start := time.Now()
+		res, err = Run(ctx, cfg)
+		took = time.Since(start)
+	})
+	return w, res, err, took
+}
+
+func TestRequestCount(t *testing.T) {
+	w, res, err, took := record(t, ok(100*time.Millisecond), Config{Levels: []int{2}, Measure: Measure{Requests: 7}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := w.count(""); n != 7 || len(w.requests) != 7 || res.Levels[0].OK != 7 {
+		t.Errorf("%d of %d requests measured, result says %d; want 7", n, len(w.requests), res.Levels[0].OK)
+	}
+	if took != 400*time.Millisecond {
+		t.Errorf("took %v, want 400ms: seven requests of 100ms, two at a time", took)
+	}
+	for i, r := range w.requests {
+		if want := fmt.Sprint("entry ", (r.ID-1)%3); string(r.Inputs[0].Value.Data) != want {
+			t.Errorf("request %d (id %d) sent %q, want %q", i, r.ID, r.Inputs[0].Value.Data, want)
+		}
+	}
+	ids := make([]uint64, 0, 7)
+	for _, r := range w.requests {
+		ids = append(ids, r.ID)
+	}
+	slices.Sort(ids)
+	if !slices.Equal(ids, []uint64{1, 2, 3, 4, 5, 6, 7}) {
+		t.Errorf("ids %v, want 1 to 7", ids)
+	}
+	e := w.experiments[0]
+	if e.Mode != "concurrency" || e.Value != "2" || len(e.WindowBoundaries) != 2 {
+		t.Errorf("experiment %+v, want concurrency 2 with one window", e)
+	}
+	if d := e.WindowBoundaries[1] - e.WindowBoundaries[0]; d != uint64(400*time.Millisecond) {
+		t.Errorf("window of %v, want from the start to the last response, 400ms", time.Duration(d))
+	}
+	if len(w.run.Meta.DatasetSHA256) != 64 || w.run.Meta.Stamps.User != 7 {
+		t.Errorf("meta %+v, want a hash and 7 user stamps", w.run.Meta)
+	}
+}
+
+func TestCountWindows(t *testing.T) {
+	// 10 requests a window, 3 at a time: when the third window closes at the
+	// 30th request, those sent since are late.
+	w, res, err, _ := record(t, ok(50*time.Millisecond), Config{
+		Levels: []int{3}, Measure: Measure{Mode: CountWindows, WindowRequests: 10, Stability: 9.99},
+	}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := res.Levels[0]
+	if len(l.Windows) != 3 || l.Stable == nil || !*l.Stable {
+		t.Fatalf("windows %+v, stable %v; want three stable ones", l.Windows, l.Stable)
+	}
+	total := 0
+	for i, win := range l.Windows {
+		total += win.Requests
+		if win.Requests < 10 {
+			t.Errorf("window %d holds %d requests, want at least 10", i, win.Requests)
+		}
+	}
+	if total != w.count("") || w.count("late") == 0 || l.Late != w.count("late") {
+		t.Errorf("%d requests in windows, %d measured, %d late; want all measured ones in windows and the last ones late", total, w.count(""), w.count("late"))
+	}
+	b := w.experiments[0].WindowBoundaries
+	if len(b) != 4 || !slices.IsSorted(b) {
+		t.Errorf("boundaries %v, want 4 in order", b)
+	}
+	for _, r := range w.requests {
+		end, _ := r.EndNS()
+		if measured := r.Excluded() == ""; measured != (end <= b[3]) {
+			t.Errorf("request %d ended %v after the last boundary, excluded %q", r.ID, time.Duration(end-b[3]), r.Excluded())
+		}
+	}
+}
+
+func TestTimeWindows(t *testing.T) {
+	w, res, err, took := record(t, ok(110*time.Millisecond), Config{
+		Levels: []int{4}, Measure: Measure{Interval: time.Second, Stability: 0.1, MaxTrials: 5},
+	}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := res.Levels[0]
+	if len(l.Windows) != 3 || l.Stable == nil || !*l.Stable {
+		t.Fatalf("windows %+v, stable %v; want three stable ones", l.Windows, l.Stable)
+	}
+	for i, win := range l.Windows {
+		if d := time.Duration(win.EndNS - win.StartNS); d != time.Second {
+			t.Errorf("window %d lasts %v, want 1s exactly", i, d)
+		}
+	}
+	// 4 slots × 9.09/s: ends at 110 ms, 220 ms, …; 27 rounds end within 3 s.
+	if w.count("") != 4*27 || w.count("late") != 4 {
+		t.Errorf("%d measured, %d late; want 108 and 4", w.count(""), w.count("late"))
+	}
+	if want := 28 * 110 * time.Millisecond; took != want {
+		t.Errorf("took %v, want %v: until the last late request ended", took, want)
+	}
+}
+
+func TestUnstable(t *testing.T) {
+	slower := func(id uint64) answer {
+		return answer{time.Duration(id) * 20 * time.Millisecond, export.StatusOK, ""}
+	}
+	w, res, err, _ := record(t, slower, Config{Measure: Measure{Mode: CountWindows, WindowRequests: 4, Stability: 0.05, MaxTrials: 4}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := res.Levels[0]
+	if len(l.Windows) != 4 || l.Stable == nil || *l.Stable {
+		t.Errorf("windows %d, stable %v; want 4 unstable ones", len(l.Windows), l.Stable)
+	}
+	if m := w.experiments[0].Meta; len(m.Warnings) != 1 || !strings.Contains(m.Warnings[0], "not stable within 4 windows") {
+		t.Errorf("warnings %q, want one about stability", m.Warnings)
+	}
+}
+
+func TestDuration(t *testing.T) {
+	w, res, err, _ := record(t, ok(30*time.Millisecond), Config{Measure: Measure{Duration: time.Second}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(res.Levels[0].Windows) != 1 || w.count("") != 33 || w.count("late") != 1 || res.Levels[0].Stable != nil {
+		t.Errorf("%d windows, %d measured, %d late, stable %v; want 1, 33, 1, nil", len(res.Levels[0].Windows), w.count(""), w.count("late"), res.Levels[0].Stable)
+	}
+}
+
+func TestSweep(t *testing.T) {
+	w, res, err, _ := record(t, ok(10*time.Millisecond), Config{Levels: []int{1, 4, 2}, Measure: Measure{Requests: 8}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var values []string
+	for _, e := range w.experiments {
+		values = append(values, e.Value)
+	}
+	if !slices.Equal(values, []string{"1", "4", "2"}) || len(res.Levels) != 3 || w.count("") != 24 {
+		t.Errorf("levels %v, %d requests; want 1 4 2 and 24", values, w.count(""))
+	}
+}
+
+func TestFailuresAreRows(t *testing.T) {
+	third := func(id uint64) answer {
+		if id%3 == 0 {
+			return answer{5 * time.Millisecond, export.StatusHTTPError, "internal error for key sk-123"}
+		}
+		return answer{5 * time.Millisecond, export.StatusOK, ""}
+	}
+	w, res, err, _ := record(t, third, Config{Levels: []int{2}, Measure: Measure{Requests: 30}, Secrets: []string{"sk-123"}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w.count("") != 20 || w.count("failed") != 10 || res.Levels[0].Failed != 10 {
+		t.Errorf("%d ok, %d failed, result %+v; want 20 and 10", w.count(""), w.count("failed"), res.Levels[0])
+	}
+	for _, r := range w.requests {
+		if strings.Contains(r.Message, "sk-123") {
+			t.Errorf("message %q holds the secret", r.Message)
+		}
+	}
+}
+
+func TestAllFail(t *testing.T) {
+	bad := func(uint64) answer {
+		return answer{time.Millisecond, export.StatusHTTPError, "no such model"}
+	}
+	for _, tt := range []struct {
+		name   string
+		levels []int
+		m      Measure
+		want   int // failures in the message
+	}{
+		{"windows", []int{1}, Measure{}, 5},
+		{"many slots", []int{16}, Measure{}, 16},
+		{"fewer requests than it takes", []int{1}, Measure{Requests: 2}, 2},
+		{"the second level is not tried", []int{1, 2}, Measure{Requests: 20}, 5},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			w, res, err, took := record(t, bad, Config{Levels: tt.levels, Measure: tt.m}, nil)
+			var fe *FailedError
+			if !errors.As(err, &fe) || fe.Failures != tt.want || !strings.Contains(err.Error(), "no such model") {
+				t.Fatalf("error %v, want %d failures with the server's text", err, tt.want)
+			}
+			if res == nil || w.run == nil || w.count("failed") < tt.want || len(w.experiments) != 1 {
+				t.Errorf("result %v, %d rows, %d levels; want the rows of one level written and the export closed", res, w.count("failed"), len(w.experiments))
+			}
+			if took > 5*time.Second {
+				t.Errorf("took %v to notice", took)
+			}
+		})
+	}
+}
+
+func TestServerGone(t *testing.T) {
+	gone := func(id uint64) answer {
+		if id > 50 {
+			return answer{0, export.StatusConnectError, "connection refused"}
+		}
+		return answer{10 * time.Millisecond, export.StatusOK, ""}
+	}
+	w, _, err, took := record(t, gone, Config{Levels: []int{2}, Measure: Measure{Requests: 100000}}, nil)
+	var fe *FailedError
+	if !errors.As(err, &fe) || fe.OK != 50 {
+		t.Fatalf("error %v, want a FailedError after 50 good requests", err)
+	}
+	if w.count("") != 50 || took < goneAfter || took > 2*goneAfter {
+		t.Errorf("%d measured, noticed after %v; want 50 and 10 to 20 s", w.count(""), took)
+	}
+	if n := w.count("failed"); n > 100 {
+		t.Errorf("%d failed rows in %v; a dead server must not be asked that often", n, took)
+	}
+}
+
+func TestTimeout(t *testing.T) {
+	hang := func(id uint64) answer {
+		if id == 2 {
+			return answer{after: time.Hour}
+		}
+		return answer{10 * time.Millisecond, export.StatusOK, ""}
+	}
+	w, _, err, _ := record(t, hang, Config{Measure: Measure{Requests: 4}, RequestTimeout: time.Second}, nil)
+	if err != nil || w.count("") != 3 || w.requests[1].Status != export.StatusTimeout {
+		t.Errorf("error %v, %d measured, second %v; want 3 measured and a timeout", err, w.count(""), w.requests[1].Status)
+	}
+}
+
+func TestStop(t *testing.T) {
+	stopAt := func(d time.Duration) func(chan struct{}, context.CancelFunc) {
+		return func(stop chan struct{}, _ context.CancelFunc) {
+			time.Sleep(d)
+			close(stop)
+		}
+	}
+	for _, tt := range []struct {
+		name      string
+		answer    func(uint64) answer
+		cfg       Config
+		after     func(chan struct{}, context.CancelFunc)
+		took      time.Duration
+		measured  int
+		cancelled int
+	}{
+		// What is in flight when the user stops still ends and counts.
+		{"count", ok(300 * time.Millisecond), Config{Measure: Measure{Requests: 100}}, stopAt(time.Second), 1200 * time.Millisecond, 4, 0},
+		{"time windows", ok(300 * time.Millisecond), Config{Measure: Measure{Interval: time.Minute}}, stopAt(time.Second), 1200 * time.Millisecond, 4, 0},
+		{"grace runs out", ok(time.Hour), Config{Measure: Measure{Requests: 100}, Levels: []int{3}, RequestTimeout: -1, Grace: 5 * time.Second}, stopAt(time.Second), 6 * time.Second, 0, 3},
+		{"no grace", ok(time.Hour), Config{Measure: Measure{Requests: 100}, Grace: -1}, stopAt(time.Second), time.Second, 0, 1},
+		{
+			"cancel", ok(300 * time.Millisecond), Config{Measure: Measure{Requests: 100}},
+			func(_ chan struct{}, cancel context.CancelFunc) { time.Sleep(time.Second); cancel() },
+			time.Second, 3, 1,
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			w, res, err, took := record(t, tt.answer, tt.cfg, tt.after)
+			if err != nil || !res.Interrupted || w.run == nil || w.run.Meta.Interrupted != "stopped" {
+				t.Fatalf("error %v, result %+v; want an interrupted run with its export", err, res)
+			}
+			if took != tt.took || w.count("") != tt.measured || w.count("cancelled") != tt.cancelled {
+				t.Errorf("took %v, %d measured, %d cancelled; want %v, %d, %d", took, w.count(""), w.count("cancelled"), tt.took, tt.measured, tt.cancelled)
+			}
+			if b := w.experiments[0].WindowBoundaries; len(b) != 2 || b[1] < b[0] {
+				t.Errorf("boundaries %v, want one window", b)
+			}
+		})
+	}
+}
+
+func TestLateAreCancelledAfterGrace(t *testing.T) {
+	// The second request never ends; the level is over after one second.
+	hang := func(id uint64) answer {
+		if id == 2 {
+			return answer{after: time.Hour}
+		}
+		return answer{100 * time.Millisecond, export.StatusOK, ""}
+	}
+	w, res, err, took := record(t, hang, Config{Levels: []int{2}, Measure: Measure{Duration: time.Second}, Grace: 3 * time.Second}, nil)
+	if err != nil || res.Interrupted {
+		t.Fatalf("error %v, result %+v", err, res)
+	}
+	if took != 4*time.Second || w.count("cancelled") != 1 {
+		t.Errorf("took %v, %d cancelled; want 4s and 1", took, w.count("cancelled"))
+	}
+}
+
+func TestWarmup(t *testing.T) {
+	w, res, err, _ := record(t, ok(20*time.Millisecond), Config{Levels: []int{4}, Warmup: 3, Measure: Measure{Requests: 5}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w.count("warmup") != 3 || w.count("") != 5 || res.Levels[0].Warmup != 3 {
+		t.Errorf("%d warm-up, %d measured; want 3 and 5", w.count("warmup"), w.count(""))
+	}
+	b := w.experiments[0].WindowBoundaries
+	for _, r := range w.requests {
+		if r.Phase == export.PhaseWarmup && r.StartNS >= b[0] {
+			t.Errorf("warm-up request %d started after the first window", r.ID)
+		}
+	}
+}
+
+func TestWriterFails(t *testing.T) {
+	w, _, err, _ := record(t, ok(10*time.Millisecond), Config{Levels: []int{2}, Measure: Measure{Requests: 1000}, Writer: &memWriter{failAt: 5}}, nil)
+	if err == nil || !strings.Contains(err.Error(), "no space left") {
+		t.Fatalf("error %v, want the writer's", err)
+	}
+	if len(w.requests) != 5 || w.run == nil {
+		t.Errorf("%d rows, closed %v; want 5 rows and Close called", len(w.requests), w.run != nil)
+	}
+}
+
+func TestNotReady(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &memWriter{}
+		_, err := Run(t.Context(), Config{
+			Backend: &fakeServer{check: errors.New("localhost:8001: connection refused")}, Writer: w,
+			Entries: []workload.Entry{{}}, Run: export.Run{Meta: &export.RunMeta{}},
+		})
+		if err == nil || w.run != nil || len(w.experiments) != 0 {
+			t.Errorf("error %v, writer touched: %v; want the error and nothing written", err, w.run != nil)
+		}
+	})
+}
+
+func TestValidate(t *testing.T) {
+	err := (&Config{Levels: []int{0, 9}, Measure: Measure{Requests: 5, Duration: 1, Percentile: 100}, Warmup: -1}).Validate()
+	if err == nil {
+		t.Fatal("no error")
+	}
+	for _, want := range []string{"no backend", "no writer", "no run metadata", "no workload", "concurrency 0", "less than the concurrency, 9", "exclude each other", "percentile 100", "warm-up request count -1"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("error lacks %q:\n%v", want, err)
+		}
+	}
+}

@@ -1,0 +1,78 @@
+package recorder
+
+import (
+	"fmt"
+	"time"
+)
+
+// A Result says how a run went. The measured data is in the export.
+type Result struct {
+	Levels []Level
+	// Interrupted says that the run was stopped before its end.
+	Interrupted bool
+}
+
+// A Level is the outcome of one load level.
+type Level struct {
+	Concurrency int
+	Windows     []Window
+	// Stable is whether the last windows met the stability rule; nil when no
+	// rule applied (a request count or a duration).
+	Stable *bool
+
+	OK, Failed, Warmup, Late, Cancelled int
+
+	// Latencies of the measured requests, in order of completion: last
+	// response − start.
+	Latencies []time.Duration
+	// Responses counts the responses of the measured requests.
+	Responses int
+}
+
+// Elapsed returns the time from the first window's start to the last one's
+// end.
+func (l *Level) Elapsed() time.Duration {
+	if len(l.Windows) == 0 {
+		return 0
+	}
+	return time.Duration(l.Windows[len(l.Windows)-1].EndNS - l.Windows[0].StartNS)
+}
+
+// A Window is one measurement window.
+type Window struct {
+	StartNS, EndNS uint64
+	Requests       int // successful ones that ended inside
+	// RequestsPerSecond and Latency (mean, or the chosen percentile) are what
+	// the stability rule looks at; 0 in an empty window.
+	RequestsPerSecond float64
+	Latency           time.Duration
+}
+
+// Progress is a snapshot of a run under way.
+type Progress struct {
+	Level, Levels int // index of the present level, and how many there are
+	Concurrency   int
+	Warmup        bool
+	Windows       int // closed so far at this level
+	OK, Failed    int // at this level
+	InFlight      int
+	Elapsed       time.Duration // since the level began
+	// Target is the number of requests asked for, 0 when time decides.
+	Target int
+}
+
+// A FailedError ends a run in which requests do nothing but fail. What was
+// recorded is in the export.
+type FailedError struct {
+	Failures int    // in a row
+	OK       int    // successful before
+	Status   string // of the last one
+	Message  string // the server's or client's own text
+}
+
+func (e *FailedError) Error() string {
+	if e.OK == 0 {
+		return fmt.Sprintf("all of the first %d requests failed: %s: %s", e.Failures, e.Status, e.Message)
+	}
+	return fmt.Sprintf("the last %d requests all failed (%d were good before): %s: %s", e.Failures, e.OK, e.Status, e.Message)
+}

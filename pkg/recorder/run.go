@@ -1,0 +1,154 @@
+package recorder
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+
+	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/recorder/backend"
+)
+
+// A session is the state that the levels of one run share.
+type session struct {
+	cfg      Config
+	payloads []backend.Payload
+	senders  []backend.Sender
+	nextID   uint64 // ids start at 1: 0 means "not recorded"
+	stamps   export.StampCount
+	failures failureRun
+	giveUp   *FailedError
+}
+
+// Run checks the server, measures every level of cfg and writes the export.
+// It returns when nothing is in flight and the writer is closed.
+//
+// The error is that of the configuration, of the server's readiness, of the
+// writer, or a *[FailedError]; the result and the export hold what was
+// measured before. An interruption is not an error: see Result.Interrupted.
+// The context ends the run at once; Config.Stop ends it gracefully. The writer
+// is closed in every case but one: when the error came before the first
+// request, nothing is written and Result is nil.
+func Run(ctx context.Context, cfg Config) (*Result, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	r := &session{cfg: cfg.withDefaults(), nextID: 1}
+	if err := r.prepare(ctx); err != nil {
+		return nil, err
+	}
+	defer r.closeSenders()
+
+	meta := *cfg.Run.Meta
+	meta.StartNS = r.cfg.Clock.NowNS()
+	meta.DatasetSHA256 = datasetHash(r.payloads)
+	res := &Result{}
+	var err error
+	for i, n := range r.cfg.Levels {
+		l := &levelRun{session: r, index: i, concurrency: n}
+		var out Level
+		out, err = l.run(ctx)
+		res.Levels = append(res.Levels, out)
+		if err == nil && r.giveUp != nil {
+			err = r.giveUp
+		}
+		if err != nil {
+			break
+		}
+		if l.stopped {
+			res.Interrupted = true
+			break
+		}
+	}
+	if err == nil && r.failures.ok == 0 && r.failures.row > 0 && !res.Interrupted {
+		// Fewer requests than it takes to give up, and none was good.
+		err = r.failures.error()
+	}
+	meta.EndNS = r.cfg.Clock.NowNS()
+	meta.Stamps = &r.stamps
+	if res.Interrupted {
+		meta.Interrupted = r.cfg.StopReason()
+	}
+	if err != nil {
+		meta.Warnings = append(meta.Warnings, "ended early: "+err.Error())
+	}
+	out := cfg.Run
+	out.Meta = &meta
+	if cerr := r.cfg.Writer.Close(&out); cerr != nil {
+		err = errors.Join(err, fmt.Errorf("write the export: %w", cerr))
+	}
+	return res, err
+}
+
+// prepare gets everything ready that need not happen under load. Stop ends it.
+func (r *session) prepare(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if r.cfg.Stop != nil {
+		go func() { // ends with prepare
+			select {
+			case <-r.cfg.Stop:
+				cancel()
+			case <-ctx.Done():
+			}
+		}()
+	}
+	if err := r.cfg.Backend.Check(ctx); err != nil {
+		return err
+	}
+	for i := range r.cfg.Entries {
+		p, err := r.cfg.Backend.Prepare(&r.cfg.Entries[i])
+		if err != nil {
+			return err
+		}
+		r.payloads = append(r.payloads, p)
+	}
+	slots := 0
+	for _, n := range r.cfg.Levels {
+		slots = max(slots, n)
+	}
+	for i := range slots {
+		s, err := r.cfg.Backend.Open(ctx, i)
+		if err != nil {
+			r.closeSenders()
+			return fmt.Errorf("slot %d: %w", i, err)
+		}
+		r.senders = append(r.senders, s)
+	}
+	return nil
+}
+
+// closeSenders ends the connections. Errors of a connection that is no longer
+// wanted say nothing about the data.
+func (r *session) closeSenders() {
+	for _, s := range r.senders {
+		_ = s.Close()
+	}
+	r.senders = nil
+}
+
+// datasetHash returns the SHA-256 in hex over the inputs of all payloads, each
+// name and value behind its length, so that equal hashes mean equal requests
+// in equal order.
+func datasetHash(payloads []backend.Payload) string {
+	h := sha256.New()
+	var n [8]byte
+	part := func(b []byte) {
+		binary.LittleEndian.PutUint64(n[:], uint64(len(b)))
+		h.Write(n[:])
+		h.Write(b)
+	}
+	for _, p := range payloads {
+		in := p.Inputs()
+		binary.LittleEndian.PutUint64(n[:], uint64(len(in)))
+		h.Write(n[:])
+		for _, f := range in {
+			part([]byte(f.Name))
+			part(f.Value.Data)
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
