@@ -1,0 +1,94 @@
+package realtest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// runTimeout bounds one program. The longest runs of the tests take 20 s.
+const runTimeout = 3 * time.Minute
+
+// A Result is what a program did. Its String is for failure messages.
+type Result struct {
+	Args   []string // Args[0] is the program
+	Stdout string
+	Stderr string
+	Code   int // exit code; 128 + n for signal n, as a shell counts
+}
+
+func (r Result) String() string {
+	return fmt.Sprintf("%s\nexit code %d\nstdout:\n%s\nstderr:\n%s", strings.Join(r.Args, " "), r.Code, r.Stdout, r.Stderr)
+}
+
+// Run runs a program in dir and waits for its end, whatever its exit code. It
+// fails the test when the program cannot be started or takes over 3 minutes.
+func Run(tb testing.TB, dir, program string, args ...string) Result {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(tb.Context(), runTimeout)
+	defer cancel()
+	var stdout, stderr bytes.Buffer
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Dir = dir
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	cmd.WaitDelay = 5 * time.Second // for a grandchild that keeps the pipes open
+	err := cmd.Run()
+	r := Result{Args: cmd.Args, Stdout: stdout.String(), Stderr: stderr.String()}
+	var exit *exec.ExitError
+	switch {
+	case ctx.Err() != nil:
+		tb.Fatalf("%v after %v: %v", ctx.Err(), runTimeout, r)
+	case errors.As(err, &exit):
+		r.Code = exit.ExitCode()
+		if s, ok := exit.Sys().(syscall.WaitStatus); ok && s.Signaled() {
+			r.Code = 128 + int(s.Signal())
+		}
+	case err != nil:
+		tb.Fatalf("%v: %v", err, r)
+	}
+	return r
+}
+
+// Program returns the path of one of the project's commands: what the
+// environment variable of its name says (PA_RECORD, PA_ANALYZE), else
+// bin/<name> in the module, which make builds. It fails the test when there
+// is no such file.
+func Program(tb testing.TB, name string) string {
+	tb.Helper()
+	path := os.Getenv(strings.ToUpper(strings.ReplaceAll(name, "-", "_")))
+	if path == "" {
+		path = filepath.Join(Root(tb), "bin", name)
+	}
+	if _, err := os.Stat(path); err != nil {
+		tb.Fatalf("%v; run make first", err)
+	}
+	return path
+}
+
+// Root returns the module's folder: the nearest one above the working
+// directory that holds go.mod.
+func Root(tb testing.TB) string {
+	tb.Helper()
+	dir, err := os.Getwd()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir
+		}
+		up := filepath.Dir(dir)
+		if up == dir {
+			tb.Fatal("no go.mod above the working directory")
+		}
+		dir = up
+	}
+}

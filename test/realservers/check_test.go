@@ -1,0 +1,234 @@
+//go:build realservers
+
+package realservers
+
+import (
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/pa-tools/pa/internal/realtest"
+)
+
+const exportName = "profile_export.json"
+
+// record runs pa-record in a new folder that holds the given prompts.json (if
+// any) and returns the folder and what it did.
+func record(t *testing.T, prompts string, args ...string) (dir string, r realtest.Result) {
+	t.Helper()
+	return runIn(t, realtest.Program(t, "pa-record"), prompts, args)
+}
+
+// mustRecord is record for a run that has to succeed. It returns the path of
+// the export, checked by checkExport, and its content.
+func mustRecord(t *testing.T, prompts string, args ...string) (path string, f exportFile) {
+	t.Helper()
+	dir, r := record(t, prompts, args...)
+	if r.Code != 0 {
+		t.Fatalf("pa-record: %v", r)
+	}
+	path = filepath.Join(dir, exportName)
+	return path, checkExport(t, path)
+}
+
+// perfAnalyzer runs NVIDIA's perf_analyzer in the same way and returns the
+// path of its export.
+func perfAnalyzer(t *testing.T, prompts string, args ...string) string {
+	t.Helper()
+	dir, r := runIn(t, realtest.PerfAnalyzer(t, "2.60.0"), prompts, args)
+	if r.Code != 0 {
+		t.Fatalf("perf_analyzer: %v", r)
+	}
+	return filepath.Join(dir, exportName)
+}
+
+func runIn(t *testing.T, program, prompts string, args []string) (dir string, r realtest.Result) {
+	t.Helper()
+	dir = t.TempDir()
+	if prompts != "" {
+		if err := os.WriteFile(filepath.Join(dir, "prompts.json"), []byte(prompts), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir, realtest.Run(t, dir, program, args...)
+}
+
+// checkExport checks all that must hold for any export of a run with
+// successful requests: it keeps the JSON Schema, pa-analyze finds it valid,
+// prints the averages that the original formulas give, and counts the same
+// requests.
+func checkExport(t *testing.T, path string) exportFile {
+	t.Helper()
+	checkSchema(t, path)
+	f := readExport(t, path)
+	requests := f.requests(t, 1)
+	analyze(t, "validate", path)
+	if got, want := analyze(t, "avg-first-token", path), averageFirstToken(requests); got != want {
+		t.Errorf("pa-analyze avg-first-token = %q, want %q", got, want)
+	}
+	gaps := 0
+	for _, r := range requests {
+		gaps += len(r.ResponseTimestamps) - 1
+	}
+	if gaps > 0 {
+		if got, want := analyze(t, "avg-token-to-token", path), averageTokenToToken(requests); got != want {
+			t.Errorf("pa-analyze avg-token-to-token = %q, want %q", got, want)
+		}
+	}
+	for i, e := range readReport(t, path).Experiments {
+		if want := len(f.Experiments[i].Requests); e.Requests.OK != want {
+			t.Errorf("pa-analyze report: experiment %d has %d requests, want %d", i, e.Requests.OK, want)
+		}
+	}
+	return f
+}
+
+// analyze runs pa-analyze and returns its standard output. Any exit code but
+// 0 fails the test.
+func analyze(t *testing.T, args ...string) string {
+	t.Helper()
+	r := realtest.Run(t, t.TempDir(), realtest.Program(t, "pa-analyze"), args...)
+	if r.Code != 0 {
+		t.Fatalf("pa-analyze: %v", r)
+	}
+	return r.Stdout
+}
+
+// A reportFile is what pa-analyze report --format json prints.
+type reportFile struct {
+	Experiments []struct {
+		Requests struct {
+			OK, Failed, Excluded int
+		}
+		Metrics map[string]struct {
+			N    int
+			Mean float64
+		}
+	}
+}
+
+func readReport(t *testing.T, path string) reportFile {
+	t.Helper()
+	var r reportFile
+	if err := json.Unmarshal([]byte(analyze(t, "report", "--format", "json", path)), &r); err != nil {
+		t.Fatalf("pa-analyze report --format json: %v", err)
+	}
+	return r
+}
+
+func checkSchema(t *testing.T, path string) {
+	t.Helper()
+	schema, err := jsonschema.NewCompiler().Compile(filepath.Join(realtest.Root(t), "schemas", "profile_export.schema.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	v, err := jsonschema.UnmarshalJSON(file)
+	if err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+	if err := schema.Validate(v); err != nil {
+		t.Errorf("%s: %v", path, err)
+	}
+}
+
+// checkGenAIPerf has GenAI-Perf read the export and compares request by
+// request with the file. GenAI-Perf drops responses without text; of the rest
+// the first gives its time to first token, the last its request latency.
+//
+// Its time to first token is also what pa-analyze calls TTFT, because none of
+// these servers streams anything but text.
+func checkGenAIPerf(t *testing.T, path string, f exportFile) {
+	t.Helper()
+	levels := realtest.GenAIPerf(t, path)
+	if len(levels) != len(f.Experiments) {
+		t.Fatalf("GenAI-Perf reads %d load levels, want %d", len(levels), len(f.Experiments))
+	}
+	report := readReport(t, path)
+	for i, l := range levels {
+		requests := f.Experiments[i].Requests
+		if l.Requests != len(requests) || len(l.TimeToFirstTokens) != len(requests) {
+			t.Errorf("level %s %s: GenAI-Perf reads %d requests, want %d", l.Mode, l.Value, l.Requests, len(requests))
+			continue
+		}
+		var sum float64
+		for j, r := range requests {
+			first, last, ok := textSpan(r)
+			if !ok {
+				t.Errorf("level %s %s: request %d has no text", l.Mode, l.Value, j)
+				continue
+			}
+			if got, want := l.TimeToFirstTokens[j], int64(first-r.Timestamp); got != want {
+				t.Errorf("level %s %s: request %d: GenAI-Perf's time to first token is %d ns, want %d", l.Mode, l.Value, j, got, want)
+			}
+			if got, want := l.RequestLatencies[j], int64(last-r.Timestamp); got != want {
+				t.Errorf("level %s %s: request %d: GenAI-Perf's request latency is %d ns, want %d", l.Mode, l.Value, j, got, want)
+			}
+			sum += float64(l.TimeToFirstTokens[j])
+		}
+		ttft := report.Experiments[i].Metrics["ttft_ns"]
+		// Both means are exact to a few ulp, far below a nanosecond.
+		if want := sum / float64(len(requests)); ttft.N != len(requests) || math.Abs(ttft.Mean-want) > 1e-3 {
+			t.Errorf("level %s %s: pa-analyze's TTFT is %v ns over %d requests, GenAI-Perf's %v over %d",
+				l.Mode, l.Value, ttft.Mean, ttft.N, want, len(requests))
+		}
+	}
+}
+
+// textSpan returns the times of the first and the last response that holds
+// text, ok false when none does.
+func textSpan(r requestFile) (first, last uint64, ok bool) {
+	for i, out := range r.ResponseOutputs {
+		if responseText(out) == "" {
+			continue
+		}
+		if !ok {
+			first, ok = r.ResponseTimestamps[i], true
+		}
+		last = r.ResponseTimestamps[i]
+	}
+	return first, last, ok
+}
+
+// joinedText is the text of all responses of a request.
+func joinedText(r requestFile) string {
+	var b strings.Builder
+	for _, out := range r.ResponseOutputs {
+		b.WriteString(responseText(out))
+	}
+	return b.String()
+}
+
+// responseText is the text that one response adds: a string tensor of Triton,
+// or the content of the first choice in each event or body of the OpenAI API.
+func responseText(out fieldsFile) string {
+	for _, tensor := range []string{"text_output", "TEXT"} {
+		if _, ok := out[tensor]; ok {
+			return out.text(tensor)
+		}
+	}
+	var b strings.Builder
+	for _, event := range strings.Split(strings.ReplaceAll(out.text("response"), "\r\n", "\n"), "\n\n") {
+		var v struct {
+			Choices []struct {
+				Text           string
+				Delta, Message struct{ Content string }
+			}
+		}
+		event = strings.TrimPrefix(event, "data:")
+		if json.Unmarshal([]byte(event), &v) == nil && len(v.Choices) > 0 {
+			c := v.Choices[0]
+			b.WriteString(c.Text + c.Delta.Content + c.Message.Content)
+		}
+	}
+	return b.String()
+}
