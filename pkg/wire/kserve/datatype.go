@@ -3,6 +3,7 @@ package kserve
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -56,21 +57,18 @@ func (d Datatype) Known() bool { return d == BYTES || d.Size() > 0 }
 // scalar shape []. A dimension below 0 is open and an error, as is a product
 // that does not fit an int64.
 func Count(shape []int64) (int64, error) {
-	n, empty := int64(1), false
-	for _, d := range shape {
-		switch {
-		case d < 0:
-			return 0, fmt.Errorf("shape %s has an open dimension", ShapeString(shape))
-		case d == 0:
-			empty = true
-		case n > math.MaxInt64/d:
-			return 0, fmt.Errorf("shape %s is too large", ShapeString(shape))
-		default:
-			n *= d
-		}
+	if slices.ContainsFunc(shape, func(d int64) bool { return d < 0 }) {
+		return 0, fmt.Errorf("shape %s has an open dimension", ShapeString(shape))
 	}
-	if empty {
+	if slices.Contains(shape, 0) {
 		return 0, nil
+	}
+	n := int64(1)
+	for _, d := range shape {
+		if n > math.MaxInt64/d {
+			return 0, fmt.Errorf("shape %s is too large", ShapeString(shape))
+		}
+		n *= d
 	}
 	return n, nil
 }

@@ -252,6 +252,9 @@ func (p *inputParser) scalar(b []byte, tok string) ([]byte, error) {
 		}
 		return nil, wrong()
 	case INT8, INT16, INT32, INT64:
+		if !isNumber(tok) {
+			return nil, wrong()
+		}
 		v, err := strconv.ParseInt(tok, 10, bits)
 		switch {
 		case err == nil:
@@ -261,6 +264,9 @@ func (p *inputParser) scalar(b []byte, tok string) ([]byte, error) {
 		}
 		return nil, wrong()
 	case UINT8, UINT16, UINT32, UINT64:
+		if !isNumber(tok) {
+			return nil, wrong()
+		}
 		v, err := strconv.ParseUint(strings.TrimPrefix(tok, "-"), 10, bits)
 		switch {
 		case err == nil && (v == 0 || tok[0] != '-'):

@@ -226,7 +226,7 @@ func (s *jsonScanner) hex4() (rune, bool) {
 }
 
 // parseFloat reads a JSON number, or one of the words that perf_analyzer's
-// parser takes. strconv alone is too generous: it takes 0x1p-2 and 1_000.
+// parser takes. strconv alone is too generous: it takes 0x1p-2, 1_000 and +1.
 func parseFloat(tok string) (float64, error) {
 	neg := strings.HasPrefix(tok, "-")
 	switch strings.TrimPrefix(tok, "-") {
@@ -238,10 +238,39 @@ func parseFloat(tok string) (float64, error) {
 		}
 		return math.Inf(1), nil
 	}
-	if strings.Trim(tok, "0123456789+-.eE") != "" {
+	if !isNumber(tok) {
 		return 0, strconv.ErrSyntax
 	}
 	return strconv.ParseFloat(tok, 64)
+}
+
+// isNumber reports whether tok is a number of JSON's grammar:
+//
+//	"-"? ("0" | [1-9][0-9]*) ("." [0-9]+)? ([eE] [+-]? [0-9]+)?
+func isNumber(tok string) bool {
+	digits := func(s string) string { return strings.TrimLeft(s, "0123456789") }
+	s := strings.TrimPrefix(tok, "-")
+	rest := digits(s)
+	if n := len(s) - len(rest); n == 0 || n > 1 && s[0] == '0' {
+		return false
+	}
+	if strings.HasPrefix(rest, ".") {
+		s, rest = rest[1:], digits(rest[1:])
+		if len(s) == len(rest) {
+			return false
+		}
+	}
+	if rest != "" && (rest[0] == 'e' || rest[0] == 'E') {
+		s = rest[1:]
+		if s != "" && (s[0] == '+' || s[0] == '-') {
+			s = s[1:]
+		}
+		rest = digits(s)
+		if len(s) == len(rest) {
+			return false
+		}
+	}
+	return rest == ""
 }
 
 func outOfRange(err error) bool { return errors.Is(err, strconv.ErrRange) }

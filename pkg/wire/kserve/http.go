@@ -1,0 +1,396 @@
+package kserve
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strconv"
+)
+
+// HeaderLength is the HTTP header that gives the length of the JSON when
+// binary tensors follow it in the body.
+const HeaderLength = "Inference-Header-Content-Length"
+
+// AppendHTTP appends the body of POST …/infer to b: JSON, then the data of the
+// tensors that are Binary, in order. jsonBytes is the length of the JSON alone,
+// the value of [HeaderLength]; the header is needed when there is more.
+func (r *Request) AppendHTTP(b []byte) (body []byte, jsonBytes int) {
+	start := len(b)
+	b = append(b, '{')
+	if r.ID != "" {
+		b = appendMember(b, "id", r.ID)
+		b = append(b, ',')
+	}
+	if len(r.Params) > 0 {
+		b = appendParams(b, r.Params)
+		b = append(b, ',')
+	}
+	b = append(b, `"inputs":`...)
+	b = appendTensors(b, r.Inputs)
+	if len(r.Outputs) > 0 {
+		b = append(b, `,"outputs":[`...)
+		for i, o := range r.Outputs {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = appendMember(append(b, '{'), "name", o.Name)
+			if o.Binary {
+				b = append(b, `,"parameters":{"binary_data":true}`...)
+			}
+			b = append(b, '}')
+		}
+		b = append(b, ']')
+	}
+	b = append(b, '}')
+	jsonBytes = len(b) - start
+	return appendBinary(b, r.Inputs), jsonBytes
+}
+
+// AppendHTTP appends the body of an answer to b: {"error":…} alone when Error
+// is set, else JSON and the data of the tensors that are Binary.
+func (r *Response) AppendHTTP(b []byte) (body []byte, jsonBytes int) {
+	start := len(b)
+	b = append(b, '{')
+	if r.Error != "" {
+		b = append(appendMember(b, "error", r.Error), '}')
+		return b, len(b) - start
+	}
+	for _, m := range [...]struct{ name, value string }{{"id", r.ID}, {"model_name", r.Model}, {"model_version", r.Version}} {
+		if m.value != "" {
+			b = append(appendMember(b, m.name, m.value), ',')
+		}
+	}
+	if len(r.Params) > 0 {
+		b = append(appendParams(b, r.Params), ',')
+	}
+	b = append(b, `"outputs":`...)
+	b = append(appendTensors(b, r.Outputs), '}')
+	jsonBytes = len(b) - start
+	return appendBinary(b, r.Outputs), jsonBytes
+}
+
+// binary reports whether the tensor's data stands after the JSON.
+func (t *Tensor) binary() bool {
+	return t.Binary || t.Datatype != BYTES && (t.Datatype.Size() == 0 || t.Datatype == FP16 || t.Datatype == BF16)
+}
+
+func appendTensors(b []byte, ts []Tensor) []byte {
+	b = append(b, '[')
+	for i := range ts {
+		t := &ts[i]
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendMember(append(b, '{'), "name", t.Name)
+		b = appendMember(append(b, ','), "datatype", string(t.Datatype))
+		b = append(b, `,"shape":[`...)
+		for i, d := range t.Shape {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = strconv.AppendInt(b, d, 10)
+		}
+		b = append(b, ']', ',')
+		if t.binary() {
+			b = append(b, `"parameters":{"binary_data_size":`...)
+			b = append(strconv.AppendInt(b, int64(len(t.Data)), 10), '}')
+		} else {
+			b = append(b, `"data":`...)
+			b = AppendJSON(b, t.Datatype, t.Data)
+		}
+		b = append(b, '}')
+	}
+	return append(b, ']')
+}
+
+func appendBinary(b []byte, ts []Tensor) []byte {
+	for i := range ts {
+		if ts[i].binary() {
+			b = append(b, ts[i].Data...)
+		}
+	}
+	return b
+}
+
+func appendMember(b []byte, name, value string) []byte {
+	b = appendString(b, []byte(name))
+	return appendString(append(b, ':'), []byte(value))
+}
+
+func appendParams(b []byte, ps []Param) []byte {
+	b = append(b, `"parameters":{`...)
+	for i, p := range ps {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(appendString(b, []byte(p.Name)), ':')
+		switch v := p.Value.(type) {
+		case bool:
+			b = strconv.AppendBool(b, v)
+		case int64:
+			b = strconv.AppendInt(b, v, 10)
+		case uint64:
+			b = strconv.AppendUint(b, v, 10)
+		case float64:
+			b = appendFloatText(b, v)
+		case string:
+			b = appendString(b, []byte(v))
+		default:
+			panic(fmt.Sprintf("kserve: parameter %q of type %T", p.Name, p.Value))
+		}
+	}
+	return append(b, '}')
+}
+
+// ParseHTTP reads the body of POST …/infer. jsonBytes is the value of
+// [HeaderLength], below 0 when there is none: then everything up to the end of
+// the JSON object is JSON and what follows is binary. Binary data aliases body.
+func (r *Request) ParseHTTP(body []byte, jsonBytes int) error {
+	*r = Request{}
+	return parseHTTP(body, jsonBytes, func(p *httpParser, key string) (err error) {
+		switch key {
+		case "id":
+			r.ID, err = p.text()
+		case "parameters":
+			r.Params, err = p.params()
+		case "inputs":
+			r.Inputs, err = p.tensors(nil, "input")
+		case "outputs":
+			err = p.array(func() error {
+				o, err := p.requested()
+				r.Outputs = append(r.Outputs, o)
+				return err
+			})
+		default:
+			err = p.skip(0)
+		}
+		return err
+	}, func() []Tensor { return r.Inputs })
+}
+
+// ParseHTTP reads the body of an answer; jsonBytes as for a request. A body
+// {"error":"…"} is no failure of reading: it sets Error.
+func (r *Response) ParseHTTP(body []byte, jsonBytes int) error {
+	r.reset()
+	return parseHTTP(body, jsonBytes, func(p *httpParser, key string) (err error) {
+		switch key {
+		case "id":
+			r.ID, err = p.text()
+		case "model_name":
+			r.Model, err = p.text()
+		case "model_version":
+			r.Version, err = p.text()
+		case "error":
+			r.Error, err = p.text()
+		case "parameters":
+			r.Params, err = p.params()
+		case "outputs":
+			r.Outputs, err = p.tensors(r.Outputs, "output")
+		default:
+			err = p.skip(0)
+		}
+		return err
+	}, func() []Tensor { return r.Outputs })
+}
+
+// parseHTTP reads the JSON object, then hands the binary tail out to the
+// tensors that announced their size.
+func parseHTTP(body []byte, jsonBytes int, member func(p *httpParser, key string) error, tensors func() []Tensor) error {
+	p := &httpParser{jsonScanner: jsonScanner{b: body}}
+	if jsonBytes >= 0 {
+		if jsonBytes > len(body) {
+			return fmt.Errorf("%s is %d but the body has %d bytes", HeaderLength, jsonBytes, len(body))
+		}
+		p.b = body[:jsonBytes]
+	}
+	if err := p.object(func(key string) error { return member(p, key) }); err != nil {
+		return err
+	}
+	tail := body[p.i:]
+	if jsonBytes >= 0 {
+		if err := p.end(); err != nil {
+			return err
+		}
+		tail = body[jsonBytes:]
+	}
+	ts, next := tensors(), 0
+	for i := range ts {
+		t := &ts[i]
+		if !t.Binary {
+			continue
+		}
+		size := p.sizes[next]
+		next++
+		if size > uint64(len(tail)) {
+			return tensorError("tensor", t.Name, fmt.Errorf("%s is %d but %d bytes are left", paramBinarySize, size, len(tail)))
+		}
+		t.Data, tail = tail[:size:size], tail[size:]
+	}
+	if len(bytes.TrimSpace(tail)) > 0 {
+		return fmt.Errorf("%d bytes after the last tensor", len(tail))
+	}
+	return nil
+}
+
+// httpParser reads the members of HTTP messages.
+type httpParser struct {
+	jsonScanner
+	sizes []uint64 // binary_data_size of each Binary tensor, in order
+}
+
+// text reads a string, or a number as its text: some servers number models.
+func (p *httpParser) text() (string, error) {
+	if p.peek() == '"' {
+		return p.str()
+	}
+	tok, err := p.token()
+	if err == nil && !isNumber(tok) {
+		err = p.errorf("want a string, found %s", clip(tok))
+	}
+	return tok, err
+}
+
+// params reads an object of parameters; values that are null, arrays or
+// objects are left out.
+func (p *httpParser) params() ([]Param, error) {
+	var ps []Param
+	err := p.object(func(key string) error {
+		switch p.peek() {
+		case '{', '[':
+			return p.skip(0)
+		case '"':
+			s, err := p.str()
+			ps = append(ps, Param{key, s})
+			return err
+		}
+		tok, err := p.token()
+		if err != nil {
+			return err
+		}
+		v, err := scalarParam(tok)
+		if err != nil {
+			return fmt.Errorf("parameter %q: %w", clip(key), err)
+		}
+		if v != nil {
+			ps = append(ps, Param{key, v})
+		}
+		return nil
+	})
+	return ps, err
+}
+
+func scalarParam(tok string) (any, error) {
+	switch tok {
+	case "true":
+		return true, nil
+	case "false":
+		return false, nil
+	case "null":
+		return nil, nil
+	}
+	if i, err := strconv.ParseInt(tok, 10, 64); err == nil {
+		return i, nil
+	}
+	if u, err := strconv.ParseUint(tok, 10, 64); err == nil {
+		return u, nil
+	}
+	f, err := parseFloat(tok)
+	if err != nil {
+		return nil, fmt.Errorf("%q is no JSON value", clip(tok))
+	}
+	return f, nil
+}
+
+// tensors reads the array of inputs or outputs into ts[:0].
+func (p *httpParser) tensors(ts []Tensor, what string) ([]Tensor, error) {
+	ts, p.sizes = ts[:0], p.sizes[:0]
+	err := p.array(func() error {
+		ts = grow(ts)
+		t := &ts[len(ts)-1]
+		if err := p.tensor(t); err != nil {
+			return tensorError(what, t.Name, err)
+		}
+		return nil
+	})
+	return ts, err
+}
+
+func (p *httpParser) tensor(t *Tensor) error {
+	var data []byte // read last: the datatype may stand behind it
+	size, sized := uint64(0), false
+	err := p.object(func(key string) (err error) {
+		switch key {
+		case "name":
+			t.Name, err = p.text()
+		case "datatype":
+			var s string
+			s, err = p.text()
+			t.Datatype = Datatype(s)
+		case "shape":
+			t.Shape = t.Shape[:0]
+			err = p.array(func() error {
+				tok, err := p.token()
+				if err != nil {
+					return err
+				}
+				d, err := strconv.ParseInt(tok, 10, 64)
+				t.Shape = append(t.Shape, d)
+				return err
+			})
+		case "data":
+			p.peek()
+			start := p.i
+			err = p.skip(0)
+			data = p.b[start:p.i]
+		case "parameters":
+			var ps []Param
+			ps, err = p.params()
+			for _, q := range ps {
+				if n, ok := q.Value.(int64); ok && n >= 0 && q.Name == paramBinarySize {
+					size, sized = uint64(n), true
+				}
+			}
+		default:
+			err = p.skip(0)
+		}
+		return err
+	})
+	switch {
+	case err != nil:
+		return err
+	case sized:
+		t.Binary = true
+		p.sizes = append(p.sizes, size)
+	case data != nil:
+		if data[0] != '[' {
+			return errors.New("data: want an array")
+		}
+		in, err := ParseInput(data, t.Datatype)
+		if err != nil {
+			return fmt.Errorf("data: %w", err)
+		}
+		t.Data = in.Data
+	}
+	return nil
+}
+
+func (p *httpParser) requested() (o RequestedOutput, err error) {
+	err = p.object(func(key string) (err error) {
+		switch key {
+		case "name":
+			o.Name, err = p.text()
+		case "parameters":
+			var ps []Param
+			ps, err = p.params()
+			for _, q := range ps {
+				if on, ok := q.Value.(bool); ok && q.Name == paramBinary {
+					o.Binary = on
+				}
+			}
+		default:
+			err = p.skip(0)
+		}
+		return err
+	})
+	return o, err
+}
