@@ -1,0 +1,203 @@
+package cmdline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+)
+
+// An App is a command with or without subcommands.
+type App struct {
+	Name     string
+	Usage    string // one line: what it is for
+	Version  string
+	Examples []Example // the first screen of the help
+	// Flags and Action are those of the command itself.
+	Flags  []cli.Flag
+	Action func(*cli.Context) error
+	// Commands are the subcommands. Their Description is the text of their
+	// help; ArgsUsage names their arguments.
+	Commands []*cli.Command
+	// Default is the subcommand that is meant when the first argument names
+	// none; "" means the command's own Action.
+	Default string
+	// EnvPrefix starts the environment variable of each flag; "" means "PA_".
+	EnvPrefix string
+}
+
+// An Example is a command line and what it does.
+type Example struct{ Does, Line string }
+
+// Run executes the command line args (args[0] is the program) and returns the
+// exit code. Errors are printed to stderr, help and version to stdout.
+func (a App) Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	var rest []string
+	if len(args) > 0 {
+		rest = args[1:]
+	}
+	err := a.run(ctx, rest, stdin, stdout, stderr)
+	if err == nil {
+		return ExitOK
+	}
+	code := ExitError
+	var ce *CodeError
+	var ue *UsageError
+	switch {
+	case errors.As(err, &ce):
+		if code = ce.Code; ce.Err == nil {
+			return code
+		}
+	case errors.As(err, &ue):
+		code = ExitUsage
+	}
+	for line := range strings.Lines(err.Error()) {
+		fmt.Fprintf(stderr, "%s: %s\n", a.Name, strings.TrimRight(line, "\n"))
+	}
+	if code == ExitUsage {
+		fmt.Fprintf(stderr, "run '%s --help' for usage\n", a.Name)
+	}
+	return code
+}
+
+func (a App) run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
+	cmd, args := a.choose(args)
+	flags, name := a.Flags, a.Name
+	if cmd != nil {
+		flags, name = cmd.Flags, a.Name+" "+cmd.Name
+	}
+	prefix := a.EnvPrefix
+	if prefix == "" {
+		prefix = "PA_"
+	}
+	bindEnv(flags, prefix)
+	args, err := flagsFirst(args, flags)
+	if err != nil {
+		return err
+	}
+	if wants(args, "version", "") {
+		_, err := fmt.Fprintf(stdout, "%s %s\n", a.Name, a.Version)
+		return err
+	}
+	help := wants(args, "help", "h")
+	if help || a.Action == nil && cmd == nil {
+		page := a.help(cmd, flags)
+		if !help {
+			return Usagef("no command given; %s --help lists them", a.Name)
+		}
+		_, err := io.WriteString(stdout, page)
+		return err
+	}
+	action := a.Action
+	if cmd != nil {
+		action = cmd.Action
+	}
+	started := false
+	usage := func(_ *cli.Context, err error, _ bool) error { return usageError(err) }
+	// One flat application per call: urfave's own subcommand dispatch would
+	// parse parent flags by other rules.
+	app := &cli.App{
+		Name: name, HelpName: name, Flags: flags, HideHelp: true, HideVersion: true,
+		Reader: stdin, Writer: stdout, ErrWriter: stderr,
+		DisableSliceFlagSeparator: true,
+		OnUsageError:              usage,
+		ExitErrHandler:            func(*cli.Context, error) {},
+		Before:                    applyConfig,
+		Action: func(c *cli.Context) error {
+			started = true
+			return action(c)
+		},
+	}
+	err = app.RunContext(ctx, append([]string{name}, args...))
+	if err != nil && !started {
+		return usageError(err)
+	}
+	return err
+}
+
+// choose splits args into the subcommand that is meant and its arguments.
+func (a App) choose(args []string) (*cli.Command, []string) {
+	named := func(name string) *cli.Command {
+		for _, c := range a.Commands {
+			if c.HasName(name) {
+				return c
+			}
+		}
+		return nil
+	}
+	if len(args) > 0 {
+		if args[0] == "help" && len(a.Commands) > 0 {
+			rest := append(slices.Clone(args[1:]), "--help")
+			return a.choose(rest)
+		}
+		if c := named(args[0]); c != nil {
+			return c, args[1:]
+		}
+		if isHelpOrVersion(args[0]) && a.Default != "" {
+			return nil, args
+		}
+	}
+	if len(args) == 0 && a.Action == nil {
+		return nil, args
+	}
+	return named(a.Default), args
+}
+
+func isHelpOrVersion(arg string) bool {
+	switch arg {
+	case "--help", "-help", "-h", "--version", "-version":
+		return true
+	}
+	return false
+}
+
+// wants reports whether a flag of one of the names stands among the flags.
+func wants(args []string, long, short string) bool {
+	for _, arg := range args {
+		if arg == "--" {
+			return false
+		}
+		if arg == "--"+long || arg == "-"+long || short != "" && arg == "-"+short {
+			return true
+		}
+	}
+	return false
+}
+
+// usageError rewords what the flag parser says.
+func usageError(err error) error {
+	var ue *UsageError
+	if errors.As(err, &ue) {
+		return err
+	}
+	msg := err.Error()
+	const undefined = "flag provided but not defined: -"
+	if name, ok := strings.CutPrefix(msg, undefined); ok {
+		return Usagef("unknown flag %q", dashed(name))
+	}
+	const needs = "flag needs an argument: -"
+	if name, ok := strings.CutPrefix(msg, needs); ok {
+		return Usagef("flag %s needs a value", dashed(name))
+	}
+	// invalid value "x" for flag -n: parse error
+	if rest, ok := strings.CutPrefix(msg, "invalid value "); ok {
+		if value, rest, ok := strings.Cut(rest, " for flag -"); ok {
+			name, why, _ := strings.Cut(rest, ": ")
+			return Usagef("flag %s: %s is not a valid value (%s)", dashed(name), value, why)
+		}
+	}
+	return &UsageError{Msg: msg}
+}
+
+// dashed writes a flag's name as people type it: -m, --model.
+func dashed(name string) string {
+	name = strings.TrimLeft(name, "-")
+	if len(name) == 1 {
+		return "-" + name
+	}
+	return "--" + name
+}

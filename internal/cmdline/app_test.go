@@ -1,0 +1,140 @@
+package cmdline
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/urfave/cli/v2"
+)
+
+// testApp has one default subcommand that prints what it was given.
+func testApp(fail error) App {
+	return App{
+		Name: "tool", Usage: "does things", Version: "1.2.3", Default: "report",
+		Examples: []Example{{"the common case", "tool run.json"}},
+		Commands: []*cli.Command{
+			{
+				Name: "report", Usage: "print a report", ArgsUsage: "FILE…",
+				Flags: []cli.Flag{
+					&cli.IntFlag{Name: "limit", Aliases: []string{"n"}, Usage: "print `N` rows", Value: 10, Category: "Output"},
+					&cli.BoolFlag{Name: "all", Usage: "print all rows, which can take long on a large file and is not what people want most of the time", Category: "Output"},
+					&cli.StringSliceFlag{Name: "header", Aliases: []string{"H"}, Usage: "send the `HEADER`", Category: "Input"},
+					ConfigFlag("Input"),
+				},
+				Action: func(c *cli.Context) error {
+					fmt.Fprintf(c.App.Writer, "limit=%d all=%v header=%q args=%q\n", c.Int("limit"), c.Bool("all"), c.StringSlice("header"), c.Args().Slice())
+					return fail
+				},
+			},
+			{Name: "convert", Usage: "convert a file", Action: func(c *cli.Context) error {
+				fmt.Fprintf(c.App.Writer, "convert %q\n", c.Args().Slice())
+				return nil
+			}},
+		},
+	}
+}
+
+func TestRun(t *testing.T) {
+	dir := t.TempDir()
+	config := filepath.Join(dir, "c.yaml")
+	if err := os.WriteFile(config, []byte("limit: 7\nheader: [a, 'b: 1,2']\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	unknown := filepath.Join(dir, "u.yaml")
+	if err := os.WriteFile(unknown, []byte("all: true\nlimits: 7\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name   string
+		args   string
+		env    string
+		fail   error
+		code   int
+		stdout string // contained
+		stderr string
+	}{
+		{name: "default command", args: "a.json", stdout: `limit=10 all=false header=[] args=["a.json"]`},
+		{name: "named command", args: "report -n 3 a.json", stdout: `limit=3 all=false`},
+		{name: "flags after arguments", args: "a.json --limit 3 b.json --all", stdout: `limit=3 all=true header=[] args=["a.json" "b.json"]`},
+		{name: "flag=value after arguments", args: "a.json --limit=3", stdout: `limit=3`},
+		{name: "after -- all are arguments", args: "--all -- --limit 3", stdout: `all=true header=[] args=["--limit" "3"]`},
+		{name: "a dash is an argument", args: "- --all", stdout: `all=true header=[] args=["-"]`},
+		{name: "commas do not split", args: "-H|a: 1,2|-H|b", stdout: `header=["a: 1,2" "b"]`},
+		{name: "a value with a dash", args: "--limit -1", stdout: `limit=-1`},
+		{name: "other command", args: "convert a b", stdout: `convert ["a" "b"]`},
+		{name: "environment", args: "a", env: "4", stdout: `limit=4`},
+		{name: "a flag beats the environment", args: "-n 5 a", env: "4", stdout: `limit=5`},
+		{name: "config file", args: "--config " + config, stdout: `limit=7 all=false header=["a" "b: 1,2"]`},
+		{name: "the environment beats the file", args: "--config " + config, env: "4", stdout: `limit=4`},
+		{name: "a flag beats the file", args: "-n 5 --config " + config, stdout: `limit=5`},
+		{name: "version", args: "--version", stdout: "tool 1.2.3\n"},
+		{name: "version of a command", args: "report --version", stdout: "tool 1.2.3\n"},
+		{name: "help", args: "--help", stdout: "Examples:\n  # the common case\n  tool run.json\n"},
+		{name: "help of a command", args: "report -h", stdout: "-n, --limit N"},
+		{name: "help as a word", args: "help report", stdout: "-n, --limit N"},
+
+		{name: "unknown flag", args: "--nope", code: 2, stderr: "tool: unknown flag --nope\n"},
+		{name: "misspelt flag", args: "--limi 3", code: 2, stderr: "did you mean --limit?"},
+		{name: "unknown flag after an argument", args: "a.json --nope", code: 2, stderr: "unknown flag --nope"},
+		{name: "no value", args: "a.json --limit", code: 2, stderr: "flag --limit needs a value"},
+		{name: "bad value", args: "--limit x a.json", code: 2, stderr: `flag --limit: "x" is not a valid value`},
+		{name: "bad value in the environment", args: "a.json", env: "x", code: 2, stderr: "PA_LIMIT"},
+		{name: "no config", args: "--config nowhere.yaml", code: 2, stderr: "nowhere.yaml"},
+		{name: "unknown key", args: "--config " + unknown, code: 2, stderr: `u.yaml:2: unknown key "limits"`},
+		{name: "error", args: "a", fail: errors.New("a: it broke"), code: 1, stderr: "tool: a: it broke\n"},
+		{name: "usage error of an action", args: "a", stdout: "limit", fail: Usagef("give one file"), code: 2, stderr: "tool: give one file\n"},
+		{name: "exit code", args: "a", fail: &CodeError{Code: 3, Err: errors.New("gate")}, code: 3, stderr: "tool: gate\n"},
+		{name: "silent exit code", args: "a", fail: &CodeError{Code: 130}, code: 130},
+		{name: "several errors", args: "a", fail: errors.Join(errors.New("one"), errors.New("two")), code: 1, stderr: "tool: one\ntool: two\n"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if tt.env != "" {
+				t.Setenv("PA_LIMIT", tt.env)
+			}
+			args := strings.Fields(tt.args)
+			if strings.Contains(tt.args, "|") {
+				args = strings.Split(tt.args, "|")
+			}
+			var stdout, stderr strings.Builder
+			code := testApp(tt.fail).Run(t.Context(), append([]string{"tool"}, args...), strings.NewReader(""), &stdout, &stderr)
+			if code != tt.code {
+				t.Errorf("exit code %d, want %d", code, tt.code)
+			}
+			if !strings.Contains(stdout.String(), tt.stdout) || tt.stdout == "" && tt.code == 2 && stdout.Len() > 0 {
+				t.Errorf("stdout %q, want %q, and nothing for a usage error", stdout.String(), tt.stdout)
+			}
+			if !strings.Contains(stderr.String(), tt.stderr) || tt.code == 0 && stderr.Len() > 0 {
+				t.Errorf("stderr %q, want %q", stderr.String(), tt.stderr)
+			}
+			if tt.code == 2 && strings.Count(stderr.String(), "\n") != 2 {
+				t.Errorf("usage error of %d lines, want the error and the hint:\n%s", strings.Count(stderr.String(), "\n"), stderr.String())
+			}
+		})
+	}
+}
+
+func TestHelpWidth(t *testing.T) {
+	for _, args := range [][]string{{"tool", "--help"}, {"tool", "report", "--help"}} {
+		var stdout, stderr strings.Builder
+		if code := testApp(nil).Run(t.Context(), args, strings.NewReader(""), &stdout, &stderr); code != 0 {
+			t.Fatalf("%v: exit code %d", args, code)
+		}
+		for line := range strings.Lines(stdout.String()) {
+			if n := len([]rune(strings.TrimRight(line, "\n"))); n > 80 {
+				t.Errorf("%v: line of %d columns: %q", args, n, line)
+			}
+		}
+	}
+}
+
+func TestNoCommand(t *testing.T) {
+	app := App{Name: "tool", Commands: []*cli.Command{{Name: "a"}}}
+	var stdout, stderr strings.Builder
+	if code := app.Run(t.Context(), []string{"tool"}, strings.NewReader(""), &stdout, &stderr); code != 2 || !strings.Contains(stderr.String(), "no command given") {
+		t.Errorf("exit code %d, stderr %q; want 2 and a hint", code, stderr.String())
+	}
+}

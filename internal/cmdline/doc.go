@@ -1,0 +1,21 @@
+// Package cmdline is what pa-record and pa-analyze share of a command line:
+// exit codes, one-line usage errors, help pages that fit 80 columns, flags
+// after positional arguments, environment variables and a configuration file
+// for every flag. It wraps github.com/urfave/cli/v2, which by itself prints
+// usage errors with the whole help on standard output, splits flag values at
+// commas, and silently ignores flags that stand after an argument.
+//
+//	app := cmdline.App{
+//		Name:    "pa-analyze",
+//		Usage:   "read recorded runs",
+//		Default: "report",
+//		Commands: []*cli.Command{report(), convert()},
+//	}
+//	os.Exit(app.Run(ctx, os.Args, os.Stdout, os.Stderr))
+//
+// A command's Action returns nil (exit 0), an error made by [Usagef] (2), a
+// [CodeError], or any other error (1), which is printed as "name: error".
+// Flags must be pointers to the types of urfave/cli; their usage text names
+// the value in back quotes ("write the report to `FILE`"), their Category
+// groups them in the help. Names are long first: {Name: "model", Aliases: "m"}.
+package cmdline

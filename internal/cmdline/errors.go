@@ -1,0 +1,36 @@
+package cmdline
+
+import "fmt"
+
+// Exit codes of both commands.
+const (
+	ExitOK    = 0
+	ExitError = 1 // the run or the analysis failed, or the input was cut short
+	ExitUsage = 2
+	ExitGate  = 3 // a gate was not met
+)
+
+// A UsageError is a mistake in the command line: exit code 2, one line.
+type UsageError struct{ Msg string }
+
+func (e *UsageError) Error() string { return e.Msg }
+
+// Usagef returns a *UsageError.
+func Usagef(format string, args ...any) error {
+	return &UsageError{Msg: fmt.Sprintf(format, args...)}
+}
+
+// A CodeError asks for an exit code. Err is printed unless it is nil.
+type CodeError struct {
+	Code int
+	Err  error
+}
+
+func (e *CodeError) Error() string {
+	if e.Err == nil {
+		return fmt.Sprintf("exit code %d", e.Code)
+	}
+	return e.Err.Error()
+}
+
+func (e *CodeError) Unwrap() error { return e.Err }

@@ -1,0 +1,169 @@
+package cmdline
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+)
+
+// Widths of a help page, in columns.
+const (
+	pageWidth = 79
+	flagWidth = 30 // of the column of flag names
+)
+
+// help returns the page of the app, or of one subcommand.
+func (a App) help(cmd *cli.Command, flags []cli.Flag) string {
+	var b strings.Builder
+	switch {
+	case cmd != nil:
+		fmt.Fprintf(&b, "%s %s: %s\n\nUsage: %s %s [flags]", a.Name, cmd.Name, cmd.Usage, a.Name, cmd.Name)
+		if cmd.ArgsUsage != "" {
+			b.WriteString(" " + cmd.ArgsUsage)
+		}
+		b.WriteString("\n")
+		if cmd.Description != "" {
+			b.WriteString("\n" + strings.TrimRight(cmd.Description, "\n") + "\n")
+		}
+	default:
+		fmt.Fprintf(&b, "%s: %s\n\n", a.Name, a.Usage)
+		if len(a.Examples) > 0 {
+			b.WriteString("Examples:\n")
+			for _, e := range a.Examples {
+				fmt.Fprintf(&b, "  # %s\n  %s\n", e.Does, strings.ReplaceAll(e.Line, "\n", "\n  "))
+			}
+			b.WriteString("\n")
+		}
+		a.usageLines(&b)
+	}
+	writeFlags(&b, flags)
+	fmt.Fprintf(&b, "\nEvery flag can be set by an environment variable, e.g. %s.\n", envExample(a.EnvPrefix, flags))
+	return b.String()
+}
+
+func (a App) usageLines(b *strings.Builder) {
+	if a.Action != nil || a.Default != "" {
+		line := a.Name + " [flags]"
+		if a.Default != "" {
+			line = fmt.Sprintf("%s [%s] [flags] FILE…", a.Name, a.Default)
+		}
+		fmt.Fprintf(b, "Usage: %s\n", line)
+	}
+	if len(a.Commands) == 0 {
+		return
+	}
+	b.WriteString("\nCommands:\n")
+	for _, c := range a.Commands {
+		writeEntry(b, "  "+c.Name, c.Usage)
+	}
+	fmt.Fprintf(b, "\n'%s COMMAND --help' describes one of them.\n", a.Name)
+}
+
+// writeFlags lists flags by category, in the order in which the categories
+// first appear.
+func writeFlags(b *strings.Builder, flags []cli.Flag) {
+	var order []string
+	byCategory := map[string][]cli.Flag{}
+	for _, f := range flags {
+		if v, ok := f.(cli.VisibleFlag); ok && !v.IsVisible() {
+			continue
+		}
+		category := "Flags"
+		if c, ok := f.(cli.CategorizableFlag); ok && c.GetCategory() != "" {
+			category = c.GetCategory()
+		}
+		if byCategory[category] == nil {
+			order = append(order, category)
+		}
+		byCategory[category] = append(byCategory[category], f)
+	}
+	for _, c := range order {
+		fmt.Fprintf(b, "\n%s:\n", c)
+		for _, f := range byCategory[c] {
+			d, ok := f.(cli.DocGenerationFlag)
+			if !ok {
+				continue
+			}
+			value, usage := unquote(d.GetUsage())
+			if def := d.GetDefaultText(); d.TakesValue() && def != "" && def != `""` {
+				usage += " (default " + strings.Trim(def, `"`) + ")"
+			}
+			writeEntry(b, "  "+flagNames(f.Names(), d.TakesValue(), value), usage)
+		}
+	}
+}
+
+// flagNames writes "-m, --model NAME": short names first.
+func flagNames(names []string, takesValue bool, value string) string {
+	var short, long []string
+	for _, n := range names {
+		if len(n) == 1 {
+			short = append(short, "-"+n)
+		} else {
+			long = append(long, "--"+n)
+		}
+	}
+	s := strings.Join(append(short, long...), ", ")
+	if takesValue {
+		if value == "" {
+			value = "VALUE"
+		}
+		s += " " + value
+	}
+	return s
+}
+
+// unquote takes the value's name, in back quotes, out of a usage text.
+func unquote(usage string) (value, text string) {
+	before, rest, ok := strings.Cut(usage, "`")
+	if !ok {
+		return "", usage
+	}
+	value, after, ok := strings.Cut(rest, "`")
+	if !ok {
+		return "", usage
+	}
+	return value, before + value + after
+}
+
+// writeEntry writes a name and its wrapped text in two columns.
+func writeEntry(b *strings.Builder, name, text string) {
+	lines := wrap(text, pageWidth-flagWidth)
+	if len([]rune(name)) > flagWidth-2 {
+		b.WriteString(name + "\n")
+		name = ""
+	}
+	for _, l := range lines {
+		fmt.Fprintf(b, "%-*s%s\n", flagWidth, name, l)
+		name = ""
+	}
+}
+
+// wrap breaks text at spaces into lines of at most width runes.
+func wrap(text string, width int) []string {
+	var lines []string
+	line := ""
+	for _, w := range strings.Fields(text) {
+		switch {
+		case line == "":
+			line = w
+		case len([]rune(line))+1+len([]rune(w)) > width:
+			lines = append(lines, line)
+			line = w
+		default:
+			line += " " + w
+		}
+	}
+	return append(lines, line)
+}
+
+func envExample(prefix string, flags []cli.Flag) string {
+	if prefix == "" {
+		prefix = "PA_"
+	}
+	if len(flags) == 0 {
+		return prefix + "FORMAT"
+	}
+	return envName(prefix, flags[0])
+}
