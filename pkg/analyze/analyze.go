@@ -1,0 +1,191 @@
+package analyze
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// A Config says how to analyze. The zero value is the strict default.
+type Config struct {
+	// From is what TTFT, TTFAT and E2EL count from.
+	From From
+	// TokenSource is where output tokens are to come from; TokenAuto is the
+	// best there is. With another one, a request that lacks it has no count.
+	TokenSource TokenSource
+	// Counter counts tokens of texts; nil means that there is no tokenizer.
+	Counter TokenCounter
+	// IncludeWarmup counts successful warm-up requests like measured ones.
+	IncludeWarmup bool
+}
+
+// A Report is the analysis of one run.
+type Report struct {
+	Run  *export.Run
+	From From
+	// Model is the model's name, from the run's metadata or the first payload;
+	// "" when neither says.
+	Model string
+	// Stamps counts the responses that were looked at by who took their time.
+	Stamps Stamps
+	// Experiments are in the order of the file, also those without requests.
+	Experiments []Experiment
+	// Warnings are about the whole run.
+	Warnings []error
+}
+
+// Stamps counts time stamps by source.
+type Stamps struct {
+	Kernel, User, Unknown int
+	// Mixed counts requests with stamps of more than one source.
+	Mixed int
+}
+
+// An Experiment is the analysis of one load level.
+type Experiment struct {
+	Mode  string
+	Value string
+
+	OK       int
+	Failed   []Count // by class, most frequent first
+	Excluded []Count // by reason, most frequent first
+
+	// DurationNS is from the first start to the last response of the
+	// successful requests; 0 when there is none.
+	DurationNS int64
+	// TokenSource says where the output tokens come from.
+	TokenSource TokenSource
+	// Metrics are those of Strict that have a value, in its order.
+	Metrics    []Metric
+	Throughput Throughput
+	// TokenEvents and SharedStamps count token events, and those among them
+	// with the same time as the one before in their choice.
+	TokenEvents  int
+	SharedStamps int
+	Warnings     []error
+}
+
+// Metric returns the summary of the metric of that key and nil when it has no
+// values.
+func (e *Experiment) Metric(key string) *Summary {
+	for i := range e.Metrics {
+		if e.Metrics[i].Definition.Key == key {
+			return e.Metrics[i].Summary
+		}
+	}
+	return nil
+}
+
+// FailedRequests returns the number of failed requests of all classes.
+func (e *Experiment) FailedRequests() int { return total(e.Failed) }
+
+// ExcludedRequests returns the number of requests that were left out for
+// another reason than failure.
+func (e *Experiment) ExcludedRequests() int { return total(e.Excluded) }
+
+// A Metric is a definition and what came out.
+type Metric struct {
+	Definition *Definition
+	Summary    *Summary
+}
+
+// A Count is a number of things of one name.
+type Count struct {
+	Name string
+	N    int
+}
+
+// Throughput are rates per second over DurationNS. A rate that cannot be told
+// is 0 and not OK.
+type Throughput struct {
+	Requests     Rate
+	OutputTokens Rate
+	// TotalTokens are input and output tokens; not OK unless the number of
+	// input tokens of every request is known.
+	TotalTokens Rate
+	// OutputTokensPerUser is OutputTokens divided by the concurrency; not OK
+	// at other kinds of load.
+	OutputTokensPerUser Rate
+}
+
+// A Rate is a number per second that may be missing.
+type Rate struct {
+	PerSecond float64
+	OK        bool
+}
+
+// Run analyzes all requests of r under the strict definitions.
+//
+// The report is never nil and covers what was readable; the error is that of
+// the reader (see [export.Reader.Err]), of ctx or of the tokenizer. Problems
+// of the data are warnings in the report.
+func Run(ctx context.Context, r export.Reader, cfg Config) (*Report, error) {
+	run := r.Run()
+	rep := &Report{Run: run, From: cfg.From}
+	if run.Meta != nil {
+		rep.Model = run.Meta.Model
+	}
+	m := NewMeter(run, cfg)
+	all := make([]collector, len(run.Experiments))
+	var err error
+	for n := 0; err == nil && r.Next(); n++ {
+		if n&1023 == 0 && ctx.Err() != nil {
+			err = context.Cause(ctx)
+			break
+		}
+		q := r.Request()
+		i := r.Experiment()
+		if i < 0 || i >= len(all) {
+			return rep, fmt.Errorf("request %d belongs to experiment %d, but the file has %d", n, i, len(all))
+		}
+		if rep.Model == "" && n == 0 {
+			rep.Model = modelOf(q)
+		}
+		err = all[i].add(m, q)
+		if all[i].last.Counted {
+			rep.Stamps.add(q)
+		}
+	}
+	if err == nil {
+		err = r.Err()
+	}
+	for i := range all {
+		rep.Experiments = append(rep.Experiments, all[i].finish(&run.Experiments[i], cfg))
+	}
+	for _, w := range r.Warnings() {
+		rep.Warnings = append(rep.Warnings, warning(w.String()))
+	}
+	if rep.Stamps.Mixed > 0 {
+		rep.Warnings = append(rep.Warnings, warningf("%d requests hold both kernel and user-space stamps", rep.Stamps.Mixed))
+	}
+	return rep, err
+}
+
+func (s *Stamps) add(r *export.Request) {
+	var seen [3]bool
+	for i := range r.Responses {
+		switch r.Responses[i].Source {
+		case export.SourceKernel:
+			s.Kernel++
+			seen[1] = true
+		case export.SourceUser:
+			s.User++
+			seen[2] = true
+		default:
+			s.Unknown++
+			seen[0] = true
+		}
+	}
+	if seen[1] && (seen[0] || seen[2]) {
+		s.Mixed++
+	}
+}
+
+func total(c []Count) int {
+	n := 0
+	for i := range c {
+		n += c[i].N
+	}
+	return n
+}

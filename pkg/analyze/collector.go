@@ -1,0 +1,273 @@
+package analyze
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// A collector gathers the values of one experiment: 8 bytes for each value of
+// each metric, nothing else grows with the number of requests.
+type collector struct {
+	whole  [len(Strict)]sample[int64]
+	ratios [len(Strict)]sample[float64]
+
+	ok       int
+	failed   tally
+	excluded tally
+	sources  [TokenMixed]int // counted requests by source of their tokens
+	last     Measured        // of the request that was added last
+
+	firstStart, lastEnd uint64
+	output, input       wideSum
+	withInput           int // counted requests with a known number of input tokens
+
+	events, shared           int
+	usageTokens, usageEvents wideSum // of requests whose usage is not the number of events
+	odd                      oddities
+}
+
+// oddities count what a reader of the report must know.
+type oddities struct {
+	silent     int // no response
+	noToken    int // responses but no token event
+	noFrom     int // the time to count from is missing
+	noTokens   int // no number of output tokens from the source asked for
+	assumed    int // no outputs: each response counted
+	unreadable int // events and bodies
+	backward   int // gaps below 0
+	early      int // first response before the start
+	impossible int // spans beyond 292 years
+	differ     int // usage is not the number of token events
+	gaps       int
+}
+
+func (c *collector) add(m *Meter, r *export.Request) error {
+	q, err := m.Measure(r)
+	if err != nil {
+		return fmt.Errorf("request %d: %w", r.ID, err)
+	}
+	c.last = *q
+	switch {
+	case q.Counted:
+		c.ok++
+		c.count(r, q)
+	case q.Excluded == "failed":
+		c.failed.add(q.Class)
+	default:
+		c.excluded.add(q.Excluded)
+	}
+	return nil
+}
+
+// count takes the values of a request that counts.
+func (c *collector) count(r *export.Request, q *Measured) {
+	for i := range Strict {
+		switch d := &Strict[i]; {
+		case d.one != nil:
+			if v := d.one(&q.Measures); v.OK {
+				c.whole[i].add(v.V)
+			}
+		case d.many != nil:
+			c.whole[i].x = append(c.whole[i].x, d.many(&q.Measures)...)
+		default:
+			if v, ok := d.ratio(&q.Measures); ok {
+				c.ratios[i].add(v)
+			}
+		}
+	}
+	if end, ok := r.EndNS(); ok {
+		if c.firstStart == 0 || r.StartNS < c.firstStart {
+			c.firstStart = r.StartNS
+		}
+		c.lastEnd = max(c.lastEnd, end)
+	}
+	c.sources[q.TokenSource]++
+	if q.OutputTokens.OK {
+		c.output.add(q.OutputTokens.V)
+	}
+	if q.InputTokens.OK {
+		c.input.add(q.InputTokens.V)
+		c.withInput++
+	}
+	c.events += q.Events
+	c.shared += q.SharedStamps
+	c.note(r, q)
+}
+
+// note counts what is odd about a request that counts.
+func (c *collector) note(r *export.Request, q *Measured) {
+	o := &c.odd
+	o.gaps += len(q.Gaps)
+	o.backward += q.Backward
+	o.impossible += q.Impossible
+	o.unreadable += q.Answer.Unreadable
+	switch {
+	case len(r.Responses) == 0:
+		o.silent++
+	case q.Events == 0:
+		o.noToken++
+	}
+	if len(r.Responses) > 0 {
+		if q.FromNS == 0 {
+			o.noFrom++
+		} else if r.Responses[0].RecvNS < q.FromNS {
+			o.early++
+		}
+	}
+	if !q.OutputTokens.OK {
+		o.noTokens++
+	}
+	if q.Answer.Assumed {
+		o.assumed++
+	}
+	if u := q.Answer.Usage.Output; q.TokenSource == TokenUsage && q.Events > 1 && u.V != int64(q.Events) {
+		o.differ++
+		c.usageTokens.add(u.V)
+		c.usageEvents.add(int64(q.Events))
+	}
+}
+
+func (c *collector) finish(e *export.Experiment, cfg Config) Experiment {
+	x := Experiment{
+		Mode: e.Mode, Value: e.Value,
+		OK: c.ok, Failed: c.failed.counts(), Excluded: c.excluded.counts(),
+		TokenSource: c.source(),
+		TokenEvents: c.events, SharedStamps: c.shared,
+	}
+	if v := span(c.firstStart, c.lastEnd); v.OK && v.V > 0 && c.firstStart != 0 {
+		x.DurationNS = v.V
+	}
+	for i := range Strict {
+		s := c.whole[i].summary()
+		if s == nil {
+			s = c.ratios[i].summary()
+		}
+		if s != nil && (s.Max != 0 || !Strict[i].rare) {
+			x.Metrics = append(x.Metrics, Metric{Definition: &Strict[i], Summary: s})
+		}
+	}
+	x.Throughput = c.throughput(x.DurationNS, e)
+	x.Warnings = c.warnings(cfg, &x)
+	if e.Meta != nil {
+		for _, w := range e.Meta.Warnings {
+			x.Warnings = append(x.Warnings, warning("recorder: "+w))
+		}
+	}
+	return x
+}
+
+func (c *collector) throughput(durationNS int64, e *export.Experiment) Throughput {
+	var t Throughput
+	if durationNS <= 0 {
+		return t
+	}
+	s := float64(durationNS) / 1e9
+	t.Requests = Rate{float64(c.ok) / s, true}
+	if c.ok == c.sources[TokenAuto] {
+		return t
+	}
+	t.OutputTokens = Rate{c.output.float() / s, true}
+	if c.withInput == c.ok {
+		both := c.output
+		both.plus(c.input)
+		t.TotalTokens = Rate{both.float() / s, true}
+	}
+	if users := concurrency(e); users > 0 {
+		t.OutputTokensPerUser = Rate{t.OutputTokens.PerSecond / users, true}
+	}
+	return t
+}
+
+// concurrency returns the number of users of a closed loop, 0 when the level
+// is something else. perf_analyzer's periodic mode writes concurrency 1 as a
+// placeholder, and shows that by a window from 0 to the end of time.
+func concurrency(e *export.Experiment) float64 {
+	n, err := strconv.ParseFloat(e.Value, 64)
+	w := e.WindowBoundaries
+	placeholder := len(w) == 2 && w[0] == 0 && w[1] == math.MaxUint64
+	if e.Mode != export.ModeConcurrency || err != nil || placeholder {
+		return 0
+	}
+	return n
+}
+
+// source sums up where the output tokens come from.
+func (c *collector) source() TokenSource {
+	found := TokenAuto
+	for s, n := range c.sources {
+		switch {
+		case n == 0 || TokenSource(s) == TokenAuto:
+		case found == TokenAuto:
+			found = TokenSource(s)
+		default:
+			return TokenMixed
+		}
+	}
+	return found
+}
+
+func (c *collector) warnings(cfg Config, x *Experiment) []error {
+	var w []error
+	o := &c.odd
+	say := func(n int, format string, args ...any) {
+		if n > 0 {
+			w = append(w, warningf(format, args...))
+		}
+	}
+	if c.ok == 0 {
+		w = append(w, warning("no successful measured request: there is nothing to measure"))
+	}
+	for _, f := range x.Failed {
+		w = append(w, warningf("%d of %d requests failed: %s", f.N, c.ok+x.FailedRequests(), f.Name))
+	}
+	say(o.silent, "%d of %d requests have no response: they count as requests, but have no latency", o.silent, c.ok)
+	say(o.noToken, "%d of %d requests have responses, but none with output: they have an end-to-end latency only", o.noToken, c.ok)
+	say(o.assumed, "no outputs in the file: every response of %d requests counted as a token, an empty final one too", o.assumed)
+	say(o.unreadable, "%d events or bodies are not what the protocol says: not counted as tokens", o.unreadable)
+	say(o.noFrom, "%d of %d requests do not record %q: they have no TTFT and no end-to-end latency", o.noFrom, c.ok, cfg.From)
+	say(o.early, "%d of %d requests have a response before their %s: the clock was set back, or the times come from different clocks", o.early, c.ok, cfg.From)
+	say(o.backward, "%d of %d gaps between token events are negative: the clock was set back during the run", o.backward, o.gaps)
+	say(o.impossible, "%d spans of more than 292 years were left out: the times are damaged", o.impossible)
+	if cfg.TokenSource != TokenAuto {
+		say(o.noTokens, "%d of %d requests have no output tokens from %s: left out of the token metrics", o.noTokens, c.ok, cfg.TokenSource)
+	}
+	if x.TokenSource == TokenMixed {
+		w = append(w, warningf("output tokens come from usage for %d requests, from the tokenizer for %d, from the number of responses for %d",
+			c.sources[TokenUsage], c.sources[TokenTokenizer], c.sources[TokenResponses]))
+	}
+	say(o.differ, "usage and token events disagree for %d of %d requests: %s tokens in %s events; a chunk is not a token, ITL is per chunk",
+		o.differ, c.ok, c.usageTokens.big(), c.usageEvents.big())
+	return w
+}
+
+// A tally counts by name.
+type tally map[string]int
+
+func (t *tally) add(name string) {
+	if *t == nil {
+		*t = tally{}
+	}
+	(*t)[name]++
+}
+
+// counts returns the tally, most frequent first.
+func (t tally) counts() []Count {
+	var c []Count
+	for name, n := range t {
+		c = append(c, Count{name, n})
+	}
+	slices.SortFunc(c, func(a, b Count) int {
+		return cmp.Or(cmp.Compare(b.N, a.N), cmp.Compare(a.Name, b.Name))
+	})
+	return c
+}
+
+func warning(s string) error { return errors.New(s) }
+
+func warningf(format string, args ...any) error { return fmt.Errorf(format, args...) }

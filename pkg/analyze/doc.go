@@ -1,0 +1,32 @@
+// Package analyze turns the requests of a recorded run into latencies, token
+// counts and throughputs.
+//
+// A token event is a response, or a part of one, that adds output to one of
+// the answers to a request. [Decoder] finds the token events of a request,
+// [Meter] its [Measures], and [Run] sums up a whole file, experiment by
+// experiment:
+//
+//	rep, err := analyze.Run(ctx, r, analyze.Config{})
+//	for _, e := range rep.Experiments {
+//		if ttft := e.Metric("ttft_ns"); ttft != nil {
+//			use(e.Value, ttft.P(99)) // nanoseconds
+//		}
+//	}
+//
+// What each metric means is data: see [Strict]. Percentiles are of type 7
+// (numpy's linear) and always exact. Times are nanoseconds, token counts whole
+// numbers, rates per second. A value that does not exist is absent and never
+// 0: a request with one token has no gap, one without a response no latency.
+//
+// A Report carries its warnings: what was left out and why, and what a reader
+// must know to trust a number. Requests that failed or do not belong to the
+// measurement are counted by reason. After an error the report covers what
+// could be read.
+//
+// [AvgFirstToken] and [AvgTokenToToken] are the two averages that
+// perf_analyzer's example scripts print, digit for digit. [Validate] checks a
+// file against what every recorder promises.
+//
+// The package prints nothing (package report does) and opens no files (package
+// export does).
+package analyze

@@ -1,0 +1,267 @@
+package analyze
+
+import (
+	"bytes"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/wire/openai"
+	"github.com/pa-tools/pa/pkg/wire/sse"
+)
+
+// httpOutput is the one output of a request over HTTP that is no tensor
+// protocol: pieces of the body as they came.
+const httpOutput = "response"
+
+// An httpDecoder finds token events in the bodies of OpenAI-compatible servers
+// and of others that stream JSON objects as server-sent events.
+//
+// perf_analyzer writes one entry per read: it can hold several events, or a
+// piece of one. So all entries of a request go through one splitter, and an
+// event has the time of the entry that completed it.
+type httpDecoder struct {
+	split  sse.Splitter
+	chunk  openai.Chunk
+	stream openai.Stream
+	body   []byte
+	known  bool // an event of the OpenAI shape came
+}
+
+// isHTTP reports whether the outputs of r are body text rather than tensors.
+// Exports before 24.05 do not name their service, and a Triton model may have
+// an output called "response" too, so the text has to look the part.
+func (d *Decoder) isHTTP(r *export.Request) bool {
+	for i := range r.Responses {
+		out := r.Responses[i].Outputs
+		if len(out) == 0 {
+			continue
+		}
+		if len(out) != 1 || out[0].Name != httpOutput || !out[0].Value.Text {
+			return false
+		}
+		text := trimFront(out[0].Value.Data)
+		switch {
+		case d.ServiceKind == "openai":
+			return true
+		case len(text) == 0:
+			continue
+		case d.ServiceKind == "triton": // generate_stream; a model may write JSON
+			return bytes.HasPrefix(text, []byte("data:"))
+		}
+		return text[0] == '{' || text[0] == '[' || looksLikeSSE(text)
+	}
+	return false
+}
+
+func looksLikeSSE(text []byte) bool {
+	for _, p := range [...]string{"data:", "event:", "id:", "retry:", ":"} {
+		if bytes.HasPrefix(text, []byte(p)) {
+			return true
+		}
+	}
+	return false
+}
+
+// trimFront cuts a byte order mark and white space off the front.
+func trimFront(b []byte) []byte {
+	return bytes.TrimLeft(bytes.TrimPrefix(b, []byte("\ufeff")), " \t\r\n")
+}
+
+func (h *httpDecoder) decode(d *Decoder, r *export.Request) {
+	h.split.Reset()
+	h.stream.Reset()
+	h.known = false
+	d.tensor.reset()
+	if h.isBody(r) {
+		h.whole(d, r)
+	} else {
+		h.events(d, r)
+	}
+	if st := &h.stream; st.Err != nil {
+		d.a.Failure = st.Err.Error()
+	}
+	if !h.known && len(d.tensor.pieces) > 0 {
+		d.tensor.decode(d)
+	}
+	h.usage(&d.a)
+}
+
+// isBody reports whether the responses are one JSON body instead of events.
+func (h *httpDecoder) isBody(r *export.Request) bool {
+	for i := range r.Responses {
+		if text := trimFront(bodyOf(&r.Responses[i])); len(text) > 0 {
+			return text[0] == '{' || text[0] == '['
+		}
+	}
+	return false
+}
+
+// whole reads an answer that was not streamed: it is one event, at the time of
+// the response that completed it.
+func (h *httpDecoder) whole(d *Decoder, r *export.Request) {
+	h.body = h.body[:0]
+	var at uint64
+	for i := range r.Responses {
+		if b := bodyOf(&r.Responses[i]); len(b) > 0 {
+			h.body = append(h.body, b...)
+			at = r.Responses[i].RecvNS
+		}
+	}
+	text := trimFront(h.body)
+	if text[0] == '[' {
+		if !jsontext.Value(bytes.TrimSpace(text)).IsValid() {
+			d.a.Unreadable++
+			return
+		}
+		d.add(at, 0, false, nil) // Hugging Face: [{"generated_text":…}]
+		return
+	}
+	h.take(d, at, text, openai.Parse(text, &h.chunk))
+}
+
+func (h *httpDecoder) events(d *Decoder, r *export.Request) {
+	var at uint64
+	for i := range r.Responses {
+		b := bodyOf(&r.Responses[i])
+		if len(b) == 0 {
+			continue
+		}
+		at = r.Responses[i].RecvNS
+		h.split.Feed(b)
+		for h.split.Next() {
+			h.frame(d, at, h.split.Frame())
+		}
+	}
+	// A stream may end without the blank line that ends its last event.
+	if rest := h.split.Rest(); len(trimFront(rest)) > 0 {
+		h.frame(d, at, rest)
+	}
+}
+
+func (h *httpDecoder) frame(d *Decoder, at uint64, frame []byte) {
+	err := openai.ParseFrame(frame, &h.chunk)
+	data := frame
+	if e := sse.Parse(frame); e.HasData {
+		data = e.Data
+	}
+	h.take(d, at, data, err)
+}
+
+// take counts what the chunk that was just parsed adds.
+func (h *httpDecoder) take(d *Decoder, at uint64, data []byte, err error) {
+	c := &h.chunk
+	if err != nil {
+		d.a.Unreadable++
+		return
+	}
+	if c.Comment && c.Error == nil || c.Null {
+		return
+	}
+	h.stream.Add(c)
+	if len(c.Choices) == 0 && !c.HasUsage && !c.Done && c.Error == nil && len(c.Object) == 0 {
+		if f, ok := flatFields(data); ok {
+			d.tensor.add(at, f, false)
+		}
+		return
+	}
+	h.known = true
+	first := len(d.a.Events)
+	for i := range c.Choices {
+		ch := &c.Choices[i]
+		if !ch.HasOutput() {
+			continue
+		}
+		reasoning := len(ch.Reasoning) > 0 && len(ch.Content) == 0 && len(ch.Refusal) == 0 && len(ch.ToolCalls) == 0
+		if last := d.choice(ch.Index).last; last < first {
+			d.add(at, ch.Index, reasoning, nil)
+		} else { // the same choice twice in one chunk is one event
+			d.a.Events[last].Reasoning = d.a.Events[last].Reasoning && reasoning
+		}
+		if d.KeepText {
+			s := d.choice(ch.Index)
+			s.text = append(append(append(append(s.text, ch.Reasoning...), ch.Content...), ch.Refusal...), ch.ToolCalls...)
+		}
+	}
+}
+
+// usage takes the server's counts. No completion tokens beside output means
+// that the server does not know.
+func (h *httpDecoder) usage(a *Answer) {
+	if !h.stream.HasUsage {
+		return
+	}
+	u := &h.stream.Usage
+	if u.CompletionTokens > 0 || len(a.Events) == 0 {
+		a.Usage.Output = some(u.CompletionTokens)
+		a.Usage.Reasoning = some(u.ReasoningTokens)
+	}
+	if u.PromptTokens > 0 {
+		a.Usage.Input = some(u.PromptTokens)
+		a.Usage.Cached = some(u.CachedTokens)
+	}
+}
+
+// flatText are the members that hold the new text in streams that are not of
+// the OpenAI shape: Triton's generate_stream, llama.cpp's /completion, and
+// Ollama's /api/generate, in this order.
+var flatText = [...]string{"text_output", "content", "response"}
+
+// flatFields reads a JSON object as named outputs. Where a member is known to
+// be the text, it and the counts beside it are all that is returned; TGI's
+// /generate_stream has it in token.text. ok is false for anything but an
+// object.
+func flatFields(data []byte) (f export.Fields, ok bool) {
+	dec := jsontext.NewDecoder(bytes.NewReader(data), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	if t, err := dec.ReadToken(); err != nil || t.Kind() != '{' {
+		return nil, false
+	}
+	for dec.PeekKind() != '}' {
+		name, err := dec.ReadToken()
+		if err != nil {
+			return nil, false
+		}
+		key := name.String()
+		if dec.PeekKind() == '"' {
+			t, err := dec.ReadToken()
+			if err != nil {
+				return nil, false
+			}
+			f = append(f, export.Field{Name: key, Value: export.Text(t.String())})
+			continue
+		}
+		v, err := dec.ReadValue()
+		if err != nil {
+			return nil, false
+		}
+		f = append(f, export.Field{Name: key, Value: export.JSON(string(v))})
+	}
+	if tok, ok := f.Get("token"); ok && !tok.Text {
+		if inner, ok := flatFields(tok.Data); ok {
+			if text, ok := inner.Get("text"); ok && text.Text {
+				return export.Fields{{Name: "text", Value: text}}, true
+			}
+		}
+	}
+	for _, name := range flatText {
+		if v, ok := f.Get(name); ok && v.Text {
+			only := export.Fields{{Name: name, Value: v}}
+			for i := range f {
+				if isSideOutput(f[i].Name) {
+					only = append(only, f[i])
+				}
+			}
+			return only, true
+		}
+	}
+	return f, true
+}
+
+// bodyOf returns the piece of the body that a response holds.
+func bodyOf(p *export.Response) []byte {
+	v, _ := p.Outputs.Get(httpOutput)
+	if !v.Text {
+		return nil
+	}
+	return v.Data
+}

@@ -1,0 +1,75 @@
+package analyze
+
+import "github.com/pa-tools/pa/pkg/export"
+
+// A Meter measures requests one by one.
+//
+// A Meter is for one goroutine.
+type Meter struct {
+	cfg Config
+	d   Decoder
+	out Measured
+}
+
+// A Measured is a request's standing and its measures.
+type Measured struct {
+	// Counted says that the request is successful and measured: it is in the
+	// metrics.
+	Counted bool
+	// Excluded is why it is not: "warmup", "cancelled", "late" or "failed".
+	Excluded string
+	// Class is the kind of failure, for "failed": "http_error", ….
+	Class string
+	// Message is what the server or the client said about a failure.
+	Message string
+	// Measures are filled whether it counts or not.
+	Measures
+	Answer *Answer
+	// FromNS is what latencies count from; 0 when it was not recorded.
+	FromNS uint64
+}
+
+// NewMeter returns a Meter for the requests of run.
+func NewMeter(run *export.Run, cfg Config) *Meter {
+	m := &Meter{cfg: cfg}
+	if run.ServiceKind != nil {
+		m.d.ServiceKind = *run.ServiceKind
+	}
+	m.d.KeepText = cfg.Counter != nil
+	return m
+}
+
+// Measure looks at one request. The result is valid until the next call. The
+// error is that of the tokenizer.
+func (m *Meter) Measure(r *export.Request) (*Measured, error) {
+	a := m.d.Decode(r)
+	m.out = Measured{Measures: m.out.Measures, Answer: a, FromNS: m.cfg.From.of(r)}
+	m.out.standing(r, m.cfg.IncludeWarmup)
+	m.out.measure(r, a, m.out.FromNS)
+	var err error
+	m.out.OutputTokens, m.out.TokenSource, err = a.count(m.cfg.TokenSource, m.cfg.Counter)
+	m.out.InputTokens = a.Usage.Input
+	m.out.ReasoningTokens = a.Usage.Reasoning
+	m.out.CachedTokens = a.Usage.Cached
+	return &m.out, err
+}
+
+// standing decides whether a request counts. A file that records no status
+// (perf_analyzer's) can still hold an error in the stream: perf_analyzer looks
+// at the HTTP status only, and an error after 200 is a success to it.
+func (m *Measured) standing(r *export.Request, includeWarmup bool) {
+	reason := r.Excluded()
+	if reason == "warmup" && includeWarmup {
+		q := *r
+		q.Phase = export.PhaseMeasured
+		reason = q.Excluded()
+	}
+	m.Message = r.Message
+	if reason == "failed" {
+		m.Class = r.Status.String()
+	}
+	if reason == "" && r.Status == export.StatusUnknown && m.Answer.Failure != "" {
+		reason, m.Class, m.Message = "failed", export.StatusRPCError.String(), m.Answer.Failure
+	}
+	m.Excluded, m.Counted = reason, reason == ""
+}

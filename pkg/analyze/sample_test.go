@@ -1,0 +1,142 @@
+package analyze
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/montanaflynn/stats"
+)
+
+// tolerance is relative: stats.Mean and stats.StandardDeviation sum in floats.
+const tolerance = 1e-12
+
+func close12(a, b float64) bool {
+	return a == b || math.Abs(a-b) <= tolerance*math.Max(math.Abs(a), math.Abs(b))
+}
+
+// The published definition of every figure is that of package stats.
+func TestSummary(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 7))
+	random := func(n int, f func() int64) []int64 {
+		x := make([]int64, n)
+		for i := range x {
+			x[i] = f()
+		}
+		return x
+	}
+	for _, tt := range []struct {
+		name string
+		x    []int64
+	}{
+		{"one", []int64{42}},
+		{"zero", []int64{0}},
+		{"two", []int64{10, 20}},
+		{"two, unsorted", []int64{20, 10}},
+		{"three", []int64{3, 1, 2}},
+		{"1 to 10", []int64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}},
+		{"all equal", []int64{5, 5, 5, 5, 5}},
+		{"ties", []int64{1, 1, 1, 2, 2, 9}},
+		{"negative, a clock set back", []int64{-3, 5, -1, 8, 0}},
+		{"1001", random(1001, func() int64 { return rng.Int64N(1e9) })},
+		{"long tail", random(9999, func() int64 { return int64(math.Exp(15 + 2*rng.NormFloat64())) })},
+		{"many ties", random(5000, func() int64 { return rng.Int64N(7) })},
+		{"two clusters, ns", random(100, func() int64 { return 10_000_000 + rng.Int64N(2)*1_000_000_000 })},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var data stats.Float64Data
+			for _, v := range tt.x {
+				data = append(data, float64(v))
+			}
+			s := sample[int64]{x: append([]int64(nil), tt.x...)}
+			checkSummary(t, s.summary(), data)
+			f := sample[float64]{x: append([]float64(nil), data...)}
+			checkSummary(t, f.summary(), data)
+		})
+	}
+}
+
+func checkSummary(t *testing.T, got *Summary, data stats.Float64Data) {
+	t.Helper()
+	check := func(name string, got float64, want float64, err error) {
+		t.Helper()
+		if err != nil || !close12(got, want) {
+			t.Errorf("%s = %v, want %v (%v)", name, got, want, err)
+		}
+	}
+	if got.N != len(data) {
+		t.Errorf("N = %d, want %d", got.N, len(data))
+	}
+	want, err := stats.Mean(data)
+	check("mean", got.Mean, want, err)
+	want, err = stats.StandardDeviationPopulation(data)
+	check("std", got.Std, want, err)
+	want, err = stats.Min(data)
+	check("min", got.Min, want, err)
+	want, err = stats.Max(data)
+	check("max", got.Max, want, err)
+	for i, level := range Levels {
+		want, err = stats.Percentile(data, level)
+		check("percentile", got.Pct[i], want, err)
+		if got.P(level) != got.Pct[i] {
+			t.Errorf("P(%v) = %v, want %v", level, got.P(level), got.Pct[i])
+		}
+	}
+}
+
+func TestSummaryEmpty(t *testing.T) {
+	var s sample[int64]
+	if got := s.summary(); got != nil {
+		t.Errorf("summary of nothing = %+v, want nil", got)
+	}
+}
+
+// The values of numpy.percentile([1..10]); version 0.7 of package stats had
+// another definition (2.5, 9, 9.5 for p25, p90, p99).
+func TestQuantileType7(t *testing.T) {
+	x := []int64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}
+	for _, tt := range []struct{ pct, want float64 }{
+		{0, 1}, {1, 1.09}, {5, 1.45}, {25, 3.25}, {50, 5.5}, {75, 7.75}, {90, 9.1}, {95, 9.55}, {99, 9.91}, {100, 10},
+	} {
+		if got := quantile(x, tt.pct); !close12(got, tt.want) {
+			t.Errorf("quantile(1…10, %v) = %v, want %v", tt.pct, got, tt.want)
+		}
+	}
+}
+
+// The extremes of int64 must not overflow on the way.
+func TestSummaryExtremes(t *testing.T) {
+	s := sample[int64]{x: []int64{math.MaxInt64, math.MinInt64, math.MaxInt64, math.MinInt64}}
+	d := s.summary()
+	if d.Mean != -0.5 || d.P(50) != 0 || d.Std != 1<<63 {
+		t.Errorf("mean, p50, std = %v, %v, %v, want -0.5, 0, 2⁶³", d.Mean, d.P(50), d.Std)
+	}
+}
+
+// Unix times in nanoseconds sum past 2⁶³ and are not whole floats.
+func TestMeanIsExact(t *testing.T) {
+	var s sample[int64]
+	for range 1000 {
+		s.add(1_795_260_066_530_560_925)
+		s.add(1_795_260_066_530_560_927)
+	}
+	if got, want := s.summary().Mean, 1_795_260_066_530_560_926.0; got != want {
+		t.Errorf("mean = %.0f, want %.0f", got, want)
+	}
+}
+
+func BenchmarkSummary(b *testing.B) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	x := make([]int64, 1_000_000)
+	for i := range x {
+		x[i] = int64(math.Exp(16 + rng.NormFloat64()))
+	}
+	work := make([]int64, len(x))
+	b.SetBytes(int64(8 * len(x)))
+	b.ReportAllocs()
+	for b.Loop() {
+		copy(work, x)
+		s := sample[int64]{x: work}
+		s.summary()
+	}
+}

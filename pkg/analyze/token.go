@@ -1,0 +1,192 @@
+package analyze
+
+import (
+	"fmt"
+
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// A TokenSource says where a number of output tokens comes from.
+type TokenSource uint8
+
+// TokenAuto as a wish means the best there is: usage, else the tokenizer, else
+// token events; as a finding it means that there is no number. TokenMixed is
+// only a finding: requests of one experiment differ.
+const (
+	TokenAuto      TokenSource = 0
+	TokenUsage     TokenSource = 1
+	TokenTokenizer TokenSource = 2
+	TokenResponses TokenSource = 3
+	TokenMixed     TokenSource = 4
+)
+
+var tokenSourceNames = [...]string{"none", "usage", "tokenizer", "responses", "mixed"}
+
+// String returns "none", "usage", "tokenizer", "responses" or "mixed".
+func (s TokenSource) String() string {
+	if int(s) < len(tokenSourceNames) {
+		return tokenSourceNames[s]
+	}
+	return fmt.Sprintf("invalid(%d)", s)
+}
+
+// ParseTokenSource returns the source that a user can wish for by that name:
+// "usage" or "responses".
+func ParseTokenSource(s string) (TokenSource, error) {
+	switch s {
+	case "usage":
+		return TokenUsage, nil
+	case "responses":
+		return TokenResponses, nil
+	}
+	return 0, fmt.Errorf("%q is none of usage, responses", s)
+}
+
+// A TokenCounter counts the tokens of a text, as the model's tokenizer would.
+type TokenCounter interface {
+	CountTokens(text []byte) (int, error)
+}
+
+// An Event is a response, or a part of one, that added output to a choice.
+type Event struct {
+	RecvNS uint64 // of the response that completed it
+	Choice int
+	// Reasoning is set when the event added reasoning text and no answer.
+	Reasoning bool
+
+	prev int // index of the event before in the same choice; −1 for the first
+}
+
+// Usage is what the server said about token counts.
+type Usage struct {
+	Input, Output, Reasoning, Cached Value
+}
+
+// An Answer is what the responses of one request say.
+type Answer struct {
+	// Events are the token events in order of arrival.
+	Events []Event
+	Usage  Usage
+	// Failure is the error that the server sent in the stream; "" for none.
+	Failure string
+	// Assumed is set when the file holds no outputs, so that every response
+	// was counted as a token event.
+	Assumed bool
+	// Unreadable counts events and bodies that are not what the protocol says.
+	Unreadable int
+
+	choices []choice
+}
+
+// A choice is one of the answers to a request: choices[].index for OpenAI,
+// sequence_index for TensorRT-LLM.
+type choice struct {
+	index int
+	last  int    // index of its last event
+	text  []byte // joined, when a Decoder keeps texts
+}
+
+// A Decoder finds the token events of requests. It keeps buffers between
+// requests; the zero value works for files that do not name their service.
+//
+// A Decoder is for one goroutine.
+type Decoder struct {
+	// ServiceKind is the export's: "openai", "triton" or "".
+	ServiceKind string
+	// KeepText makes it join the texts of each choice, for a TokenCounter.
+	KeepText bool
+
+	a      Answer
+	http   httpDecoder
+	tensor tensorDecoder
+}
+
+// Decode reads the responses of r. The Answer is valid until the next call.
+func (d *Decoder) Decode(r *export.Request) *Answer {
+	d.a = Answer{Events: d.a.Events[:0], choices: d.a.choices[:0]}
+	switch {
+	case withoutOutputs(r):
+		d.assume(r)
+	case d.isHTTP(r):
+		d.http.decode(d, r)
+	default:
+		d.tensor.reset()
+		for i := range r.Responses {
+			p := &r.Responses[i]
+			d.tensor.add(p.RecvNS, p.Outputs, p.Error)
+		}
+		d.tensor.decode(d)
+	}
+	return &d.a
+}
+
+// add records a token event.
+func (d *Decoder) add(recvNS uint64, index int, reasoning bool, text []byte) {
+	c := d.choice(index)
+	d.a.Events = append(d.a.Events, Event{RecvNS: recvNS, Choice: index, Reasoning: reasoning, prev: c.last})
+	c.last = len(d.a.Events) - 1
+	if d.KeepText {
+		c.text = append(c.text, text...)
+	}
+}
+
+// choice finds or makes the state of a choice. There are few: a search beats a
+// map.
+func (d *Decoder) choice(index int) *choice {
+	for i := range d.a.choices {
+		if d.a.choices[i].index == index {
+			return &d.a.choices[i]
+		}
+	}
+	d.a.choices = append(d.a.choices, choice{index: index, last: -1})
+	return &d.a.choices[len(d.a.choices)-1]
+}
+
+// assume counts each response as a token event, but one that pa-record marked
+// as the end of the stream.
+func (d *Decoder) assume(r *export.Request) {
+	d.a.Assumed = len(r.Responses) > 0
+	for i := range r.Responses {
+		p := &r.Responses[i]
+		if p.Error || r.HasMeta && p.Final && i > 0 {
+			continue
+		}
+		d.add(p.RecvNS, 0, false, nil)
+	}
+}
+
+// withoutOutputs reports whether there is nothing to look at: exports before
+// 24.03, and runs recorded without outputs.
+func withoutOutputs(r *export.Request) bool {
+	if r.NoOutputs {
+		return true
+	}
+	for i := range r.Responses {
+		if len(r.Responses[i].Outputs) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// count returns the number of output tokens and where it comes from.
+func (a *Answer) count(want TokenSource, tc TokenCounter) (Value, TokenSource, error) {
+	if (want == TokenAuto || want == TokenUsage) && a.Usage.Output.OK {
+		return a.Usage.Output, TokenUsage, nil
+	}
+	if (want == TokenAuto || want == TokenTokenizer) && tc != nil && !a.Assumed {
+		n := 0
+		for i := range a.choices {
+			k, err := tc.CountTokens(a.choices[i].text)
+			if err != nil {
+				return Value{}, TokenAuto, fmt.Errorf("tokenizer: %w", err)
+			}
+			n += k
+		}
+		return some(int64(n)), TokenTokenizer, nil
+	}
+	if want == TokenAuto || want == TokenResponses {
+		return some(int64(len(a.Events))), TokenResponses, nil
+	}
+	return Value{}, TokenAuto, nil
+}
