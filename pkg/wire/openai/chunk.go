@@ -1,0 +1,384 @@
+package openai
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+
+	"github.com/pa-tools/pa/pkg/wire/sse"
+)
+
+// A Chunk is one event of a streamed answer, or a whole answer: both have the
+// same outline. Its slices are valid until the Chunk is parsed into again, and
+// alias the bytes that were parsed where they can.
+type Chunk struct {
+	// Comment, Null and Done are the events without JSON object: a frame
+	// without data (a keep-alive, say), "null" or nothing as data, [DONE].
+	Comment bool
+	Null    bool
+	Done    bool
+
+	// Error is what the server reported instead of an answer; nil when it
+	// did not.
+	Error *Error
+
+	ID     []byte
+	Object []byte // "chat.completion.chunk", "text_completion", …
+	Model  []byte
+
+	// Choices in the order of the body; several may have one index.
+	Choices []Choice
+
+	// Usage is what the body says. HasUsage is false when it says null or
+	// nothing. Ollama sends zeros before it knows; see Stream.
+	Usage    Usage
+	HasUsage bool
+
+	s scanner
+}
+
+// A Choice is what one chunk adds to one answer. Of a whole body it is the
+// answer.
+type Choice struct {
+	Index int
+	Role  []byte
+	// Content is delta.content, message.content or text. Of a content that
+	// is a list of parts it is the text of the parts, joined.
+	Content []byte
+	// Reasoning is reasoning or, where that is empty, reasoning_content.
+	Reasoning []byte
+	Refusal   []byte
+	// ToolCalls are the names and arguments of the calls, joined in the
+	// order of the body.
+	ToolCalls []byte
+	// TokenIDs is the length of token_ids.
+	TokenIDs int
+	// FinishReason is empty until the choice is finished.
+	FinishReason []byte
+}
+
+// HasOutput reports whether the choice adds anything that a model generated.
+func (c *Choice) HasOutput() bool {
+	return len(c.Content) > 0 || len(c.Reasoning) > 0 || len(c.Refusal) > 0 || len(c.ToolCalls) > 0 || c.TokenIDs > 0
+}
+
+// HasOutput reports whether some choice has output.
+func (c *Chunk) HasOutput() bool {
+	for i := range c.Choices {
+		if c.Choices[i].HasOutput() {
+			return true
+		}
+	}
+	return false
+}
+
+// maxChoices bounds the memory that one body costs. Real ones have as many
+// choices as prompts times n, one or a few.
+const maxChoices = 1 << 16
+
+// Parse reads the data of one event, or a whole body, into c. White space
+// around it does not matter. The error says what is not JSON, or not an
+// object; c then holds what came before.
+func Parse(data []byte, c *Chunk) error {
+	c.reset()
+	data = bytes.TrimSpace(data)
+	switch string(data) {
+	case "[DONE]":
+		c.Done = true
+		return nil
+	case "", "null":
+		c.Null = true
+		return nil
+	}
+	c.s.reset(data)
+	c.body(&c.s)
+	c.s.end()
+	if c.s.err != nil {
+		return c.s.err
+	}
+	if c.Error == nil && c.mayBeError() {
+		c.Error = findError(data)
+	}
+	return nil
+}
+
+// ParseFrame reads one frame of an event stream, as package sse cuts them, or
+// a whole body, into c. An event of the name "error" gives an Error even when
+// its data is plain text. A JSON object that a server wrote into the stream
+// without framing, as Ollama does with errors, is read like data.
+func ParseFrame(frame []byte, c *Chunk) error {
+	bare := bytes.TrimLeft(frame, " \t\r\n")
+	if len(bare) > 0 && bare[0] == '{' {
+		return parseBare(bare, c)
+	}
+	e := sse.Parse(frame)
+	if !e.HasData {
+		c.reset()
+		if string(e.Name) == "error" {
+			c.Error = &Error{}
+		}
+		c.Comment = c.Error == nil
+		return nil
+	}
+	err := Parse(e.Data, c)
+	if string(e.Name) == "error" && c.Error == nil && !c.Done {
+		if c.Error = findAnyError(e.Data); c.Error == nil {
+			c.Error = &Error{Message: oneLine(e.Data)}
+		}
+		return nil
+	}
+	return err
+}
+
+// parseBare reads a JSON object without framing. If events follow it without
+// a blank line between, they count unless it is an error.
+func parseBare(bare []byte, c *Chunk) error {
+	e := sse.Parse(bare)
+	if !e.HasData {
+		return Parse(bare, c)
+	}
+	line, _, _ := bytes.Cut(bare, []byte("\n"))
+	if err := Parse(line, c); err != nil || c.Error != nil {
+		return err
+	}
+	return Parse(e.Data, c)
+}
+
+func (c *Chunk) reset() {
+	choices, s := c.Choices[:0], c.s
+	*c = Chunk{Choices: choices, s: s}
+}
+
+// mayBeError reports whether a body without "error" is worth a second look:
+// {"object":"error", …}, or one that says nothing known, as FastAPI's
+// {"detail": …} does.
+func (c *Chunk) mayBeError() bool {
+	return string(c.Object) == "error" ||
+		len(c.Choices) == 0 && !c.HasUsage && len(c.ID) == 0 && len(c.Object) == 0 && len(c.Model) == 0
+}
+
+func (c *Chunk) body(s *scanner) {
+	if s.peek() != '{' {
+		s.expected("an object")
+		return
+	}
+	var n native
+	for ok := s.openObject(); ok; ok = s.nextMember() {
+		switch string(s.key) {
+		case "choices":
+			c.choices(s)
+		case "usage":
+			if u, ok := parseUsage(s); ok {
+				c.Usage, c.HasUsage = u, true
+			}
+		case "id":
+			c.ID = s.text()
+		case "object":
+			c.Object = s.text()
+		case "model":
+			c.Model = s.text()
+		case "error":
+			if raw := s.value(); len(raw) > 0 {
+				c.Error = errorValue(raw)
+			}
+		default:
+			n.member(s, c)
+		}
+	}
+	n.end(c)
+}
+
+func (c *Chunk) choices(s *scanner) {
+	if s.peek() != '[' {
+		s.skip()
+		return
+	}
+	c.Choices = c.Choices[:0]
+	for ok := s.openArray(); ok; ok = s.nextElement() {
+		if s.peek() != '{' {
+			s.skip()
+			continue
+		}
+		if len(c.Choices) == maxChoices {
+			s.fail(fmt.Errorf("more than %d choices", maxChoices))
+			return
+		}
+		c.Choices = append(c.Choices, Choice{Index: len(c.Choices)})
+		c.Choices[len(c.Choices)-1].parse(s)
+	}
+}
+
+func (c *Choice) parse(s *scanner) {
+	for ok := s.openObject(); ok; ok = s.nextMember() {
+		switch string(s.key) {
+		case "index":
+			if n, ok := s.count(); ok {
+				c.Index = int(n)
+			}
+		case "delta", "message":
+			c.message(s)
+		case "text":
+			if t := s.text(); len(t) > 0 {
+				c.Content = t
+			}
+		case "finish_reason":
+			c.FinishReason = s.text()
+		case "token_ids":
+			c.TokenIDs = max(c.TokenIDs, length(s))
+		default:
+			s.skip()
+		}
+	}
+}
+
+func (c *Choice) message(s *scanner) {
+	if s.peek() != '{' {
+		s.skip()
+		return
+	}
+	var reasoningContent []byte
+	for ok := s.openObject(); ok; ok = s.nextMember() {
+		switch string(s.key) {
+		case "content":
+			if t := content(s); len(t) > 0 {
+				c.Content = t
+			}
+		case "role":
+			c.Role = s.text()
+		case "reasoning":
+			c.Reasoning = s.text()
+		case "reasoning_content":
+			reasoningContent = s.text()
+		case "refusal":
+			c.Refusal = s.text()
+		case "tool_calls":
+			c.ToolCalls = toolCalls(s)
+		case "function_call": // what tool_calls replaced
+			var j joiner
+			function(s, &j)
+			if len(j.b) > 0 {
+				c.ToolCalls = j.b
+			}
+		case "token_ids":
+			c.TokenIDs = max(c.TokenIDs, length(s))
+		default:
+			s.skip()
+		}
+	}
+	if len(c.Reasoning) == 0 {
+		c.Reasoning = reasoningContent
+	}
+}
+
+// content reads a string, or a list of parts that have a "text".
+func content(s *scanner) []byte {
+	if s.peek() != '[' {
+		return s.text()
+	}
+	var j joiner
+	for ok := s.openArray(); ok; ok = s.nextElement() {
+		if s.peek() != '{' {
+			j.add(s.text())
+			continue
+		}
+		for ok := s.openObject(); ok; ok = s.nextMember() {
+			if string(s.key) == "text" {
+				j.add(s.text())
+			} else {
+				s.skip()
+			}
+		}
+	}
+	return j.b
+}
+
+func toolCalls(s *scanner) []byte {
+	if s.peek() != '[' {
+		s.skip()
+		return nil
+	}
+	var j joiner
+	for ok := s.openArray(); ok; ok = s.nextElement() {
+		if s.peek() != '{' {
+			s.skip()
+			continue
+		}
+		for ok := s.openObject(); ok; ok = s.nextMember() {
+			if string(s.key) == "function" {
+				function(s, &j)
+			} else {
+				s.skip()
+			}
+		}
+	}
+	return j.b
+}
+
+// function reads the name and the arguments of a call; arguments that are no
+// string count with their JSON text.
+func function(s *scanner, j *joiner) {
+	if s.peek() != '{' {
+		s.skip()
+		return
+	}
+	for ok := s.openObject(); ok; ok = s.nextMember() {
+		switch string(s.key) {
+		case "name":
+			j.add(s.text())
+		case "arguments":
+			if c := s.peek(); c == '{' || c == '[' {
+				j.add(s.value())
+			} else {
+				j.add(s.text())
+			}
+		default:
+			s.skip()
+		}
+	}
+}
+
+// length returns the length of an array, 0 for any other value.
+func length(s *scanner) int {
+	if s.peek() != '[' {
+		s.skip()
+		return 0
+	}
+	n := 0
+	for ok := s.openArray(); ok; ok = s.nextElement() {
+		s.skip()
+		n++
+	}
+	return n
+}
+
+// A joiner joins pieces; a single one stays where it is.
+type joiner struct {
+	b     []byte
+	owned bool
+}
+
+func (j *joiner) add(piece []byte) {
+	switch {
+	case len(piece) == 0:
+	case len(j.b) == 0:
+		j.b = piece
+	case !j.owned:
+		j.b, j.owned = append(make([]byte, 0, 4*(len(j.b)+len(piece))), j.b...), true
+		fallthrough
+	default:
+		j.b = append(j.b, piece...)
+	}
+}
+
+// parseCount reads number text as a count of things.
+func parseCount(text []byte) (n int64, ok bool) {
+	const most = 1 << 53
+	if n, err := strconv.ParseInt(string(text), 10, 64); err == nil {
+		return n, n >= 0 && n <= most
+	}
+	f, err := strconv.ParseFloat(string(text), 64)
+	if err != nil || f < 0 || f > most {
+		return 0, false
+	}
+	return int64(f), true
+}

@@ -1,0 +1,31 @@
+// Package openai knows the bodies of OpenAI-compatible servers: requests, the
+// chunks of a streamed answer, whole answers and errors, of chat and text
+// completions, as vLLM, SGLang, TensorRT-LLM, TGI, llama.cpp, Ollama,
+// transformers, Triton, OpenAI and Azure send them. They agree on the outline
+// and on little else, so everything here is read leniently: keys in any order,
+// unknown keys skipped, null and a value of another type equal to absent. What
+// is not valid JSON is an error.
+//
+//	var c openai.Chunk // reused from event to event
+//	var st openai.Stream
+//	for s.Next() {
+//		if err := openai.ParseFrame(s.Frame(), &c); err != nil {
+//			return err
+//		}
+//		st.Add(&c)
+//		if c.HasOutput() {
+//			use(c.Choices)
+//		}
+//	}
+//	if !st.Complete() {
+//		return errTruncated
+//	}
+//
+// A chunk has output when some choice adds text, reasoning, a refusal, a tool
+// call or token ids. Role-only chunks, empty texts, usage, keep-alives, null
+// and [DONE] have none. Chunks are not tokens: one may hold several tokens, or
+// none though one was made.
+//
+// The package opens no connection (backend/openai does) and counts no tokens
+// (tokenizer does).
+package openai

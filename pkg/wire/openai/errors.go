@@ -1,0 +1,226 @@
+package openai
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// An Error is what a server reports instead of an answer. Code is text because
+// servers send numbers and names.
+type Error struct {
+	Message string
+	Type    string
+	Code    string
+}
+
+// Error returns the message or, without one, type and code.
+func (e *Error) Error() string {
+	switch {
+	case e.Message != "":
+		return e.Message
+	case e.Type != "" && e.Code != "":
+		return e.Type + " " + e.Code
+	case e.Type != "" || e.Code != "":
+		return e.Type + e.Code
+	}
+	return "the server reports an error without a message"
+}
+
+// MaxMessageBytes bounds the messages of this package.
+const MaxMessageBytes = 512
+
+// ParseError returns the error that an answer with an HTTP status of 400 and
+// above holds, as one line of at most MaxMessageBytes: the message of any of
+// the JSON shapes that servers use, the title of an HTML page, the text of
+// anything else. The name of the status stands for an empty body.
+func ParseError(status int, contentType string, body []byte) string {
+	text := bytes.TrimSpace(body)
+	if len(text) > 0 && text[0] == '{' {
+		if e := findAnyError(text); e != nil {
+			return e.Error()
+		}
+	}
+	if strings.Contains(contentType, "html") || looksLikeHTML(text) {
+		if t := htmlText(text); t != "" {
+			return t
+		}
+	}
+	if t := oneLine(text); t != "" && !strings.Contains(contentType, "html") {
+		return t
+	}
+	if t := http.StatusText(status); t != "" {
+		return t
+	}
+	return "no message"
+}
+
+// findError looks for an error in a JSON object that came with a status of
+// 200: nil when there is none.
+//
+//	{"error":{"message":…,"type":…,"code":…}}       most
+//	{"error":"text","error_type":…}                 TGI, Ollama
+//	{"object":"error","message":…,"type":…,"code":…}  vLLM before 0.9
+//	{"detail":"text"} {"detail":[{"loc":…,"msg":…}]}  FastAPI
+//	{"type":"error","message":…,"code":…}           OpenAI, v1/responses
+func findError(body []byte) *Error { return searchError(body, false) }
+
+// findAnyError does the same where something did go wrong: there a "message"
+// alone, as gateways send it, is enough.
+func findAnyError(body []byte) *Error { return searchError(body, true) }
+
+func searchError(body []byte, known bool) *Error {
+	var v struct {
+		Object    any             `json:"object"`
+		Error     json.RawMessage `json:"error"`
+		ErrorType json.RawMessage `json:"error_type"`
+		Detail    json.RawMessage `json:"detail"`
+		Message   json.RawMessage `json:"message"`
+		Type      json.RawMessage `json:"type"`
+		Code      json.RawMessage `json:"code"`
+	}
+	if json.Unmarshal(body, &v) != nil {
+		return nil
+	}
+	if e := errorValue(v.Error); e != nil {
+		if e.Type == "" {
+			e.Type = jsonText(v.ErrorType)
+		}
+		return e
+	}
+	e := &Error{Message: detailText(v.Detail)}
+	if known || v.Object == any("error") || string(v.Type) == `"error"` {
+		*e = Error{Message: jsonText(v.Message), Type: jsonText(v.Type), Code: jsonText(v.Code)}
+		if e.Message == "" {
+			e.Message = detailText(v.Detail)
+		}
+	}
+	if e.Message == "" {
+		return nil
+	}
+	return e
+}
+
+// errorValue reads the value of an "error" member. null, false, "" and {} say
+// that there is no error.
+func errorValue(raw []byte) *Error {
+	switch string(bytes.TrimSpace(raw)) {
+	case "", "null", "false", `""`, "{}":
+		return nil
+	}
+	var v struct {
+		Message json.RawMessage `json:"message"`
+		Detail  json.RawMessage `json:"detail"`
+		Type    json.RawMessage `json:"type"`
+		Code    json.RawMessage `json:"code"`
+	}
+	if json.Unmarshal(raw, &v) != nil { // not an object
+		return &Error{Message: jsonText(raw)}
+	}
+	e := &Error{Message: jsonText(v.Message), Type: jsonText(v.Type), Code: jsonText(v.Code)}
+	if e.Message == "" {
+		e.Message = detailText(v.Detail)
+	}
+	if *e == (Error{}) {
+		e.Message = jsonText(raw)
+	}
+	return e
+}
+
+// detailText reads FastAPI's "detail": a text, or a list of complaints about
+// the request, each with the place it is about.
+func detailText(raw json.RawMessage) string {
+	var list []struct {
+		Loc []any  `json:"loc"`
+		Msg string `json:"msg"`
+	}
+	if json.Unmarshal(raw, &list) != nil || len(list) == 0 || list[0].Msg == "" {
+		return jsonText(raw)
+	}
+	var all []string
+	for _, d := range list {
+		var loc []string
+		for _, l := range d.Loc {
+			loc = append(loc, fmt.Sprint(l))
+		}
+		all = append(all, strings.TrimPrefix(strings.Join(loc, ".")+": "+d.Msg, ": "))
+	}
+	return oneLine([]byte(strings.Join(all, "; ")))
+}
+
+// jsonText returns a JSON value as one line: the content of a string, the text
+// of anything else, "" for null and nothing.
+func jsonText(raw json.RawMessage) string {
+	if len(raw) == 0 || string(raw) == "null" {
+		return ""
+	}
+	var s string
+	if json.Unmarshal(raw, &s) == nil {
+		return oneLine([]byte(s))
+	}
+	return oneLine(raw)
+}
+
+func looksLikeHTML(b []byte) bool {
+	head := bytes.ToLower(b[:min(len(b), 64)])
+	return bytes.HasPrefix(head, []byte("<!doctype html")) || bytes.HasPrefix(head, []byte("<html"))
+}
+
+// htmlText returns the title of a page or else its heading.
+func htmlText(page []byte) string {
+	page = page[:min(len(page), 64<<10)]
+	lower := bytes.ToLower(page)
+	if len(lower) != len(page) { // characters whose cases differ in length
+		page = lower
+	}
+	for _, tag := range []string{"title", "h1"} {
+		i := bytes.Index(lower, []byte("<"+tag))
+		if i < 0 {
+			continue
+		}
+		j := bytes.IndexByte(lower[i:], '>')
+		if j < 0 {
+			continue
+		}
+		from := i + j + 1
+		n := bytes.Index(lower[from:], []byte("</"+tag))
+		if n < 0 {
+			continue
+		}
+		if t := oneLine(page[from : from+n]); t != "" {
+			return t
+		}
+	}
+	return ""
+}
+
+// oneLine makes a line of at most MaxMessageBytes out of any bytes: white
+// space and control characters become single spaces, what is not UTF-8 becomes
+// U+FFFD.
+func oneLine(b []byte) string {
+	const ellipsis = "…"
+	var out strings.Builder
+	space := false
+	for len(b) > 0 {
+		r, n := utf8.DecodeRune(b)
+		b = b[n:]
+		if unicode.IsSpace(r) || unicode.IsControl(r) {
+			space = out.Len() > 0
+			continue
+		}
+		if out.Len()+utf8.RuneLen(r)+1 > MaxMessageBytes-len(ellipsis) {
+			out.WriteString(ellipsis)
+			break
+		}
+		if space {
+			out.WriteByte(' ')
+			space = false
+		}
+		out.WriteRune(r)
+	}
+	return out.String()
+}

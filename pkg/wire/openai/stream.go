@@ -1,0 +1,76 @@
+package openai
+
+// A Stream follows the chunks of one answer to its end. The zero value is
+// ready for use.
+type Stream struct {
+	// Done is set once [DONE] came.
+	Done bool
+	// Err is the first error that the server reported.
+	Err *Error
+	// OutputChunks counts the chunks that had output.
+	OutputChunks int
+	// Usage is the last count that the server gave. Counts that are all zero
+	// are ignored unless the chunk ends the answer: Ollama sends them with
+	// every chunk of a text completion before it knows.
+	Usage    Usage
+	HasUsage bool
+
+	open     map[int]bool // choices seen, by index: not yet finished?
+	openN    int
+	finished int
+}
+
+// Add takes the next chunk. It keeps nothing of c but c.Error.
+func (st *Stream) Add(c *Chunk) {
+	st.Done = st.Done || c.Done
+	if st.Err == nil {
+		st.Err = c.Error
+	}
+	if c.HasOutput() {
+		st.OutputChunks++
+	}
+	ends := true
+	for i := range c.Choices {
+		ch := &c.Choices[i]
+		ended := len(ch.FinishReason) > 0
+		ends = ends && ended
+		st.choice(ch.Index, ended)
+	}
+	if c.HasUsage && (c.Usage != Usage{} || ends) {
+		st.Usage, st.HasUsage = c.Usage, true
+	}
+}
+
+// choice notes that index was seen, and whether it is finished.
+func (st *Stream) choice(index int, ended bool) {
+	open, seen := st.open[index]
+	switch {
+	case !seen:
+		if st.open == nil {
+			st.open = map[int]bool{}
+		}
+		st.open[index] = !ended
+		if ended {
+			st.finished++
+		} else {
+			st.openN++
+		}
+	case open && ended:
+		st.open[index] = false
+		st.openN--
+		st.finished++
+	}
+}
+
+// Complete reports whether the answer came to its end: [DONE] came, or at
+// least one choice and a finish reason for each. An answer that ends with
+// neither was cut short. transformers sends no [DONE].
+func (st *Stream) Complete() bool {
+	return st.Done || st.finished > 0 && st.openN == 0
+}
+
+// Reset makes st ready for another answer.
+func (st *Stream) Reset() {
+	clear(st.open)
+	*st = Stream{open: st.open}
+}
