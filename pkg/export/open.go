@@ -2,7 +2,13 @@ package export
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
 )
 
 // A Format recognizes and opens files of one kind.
@@ -26,3 +32,200 @@ type Limits struct {
 
 // DefaultMaxValueBytes is what Limits.MaxValueBytes 0 means.
 const DefaultMaxValueBytes = 64 << 20
+
+// sniffBytes is how much of a file's start the formats are shown.
+const sniffBytes = 4 << 10
+
+// An Opener opens recorded runs of several formats.
+type Opener struct {
+	// Formats are asked in this order; the first that recognizes the content
+	// opens it.
+	Formats []Format
+	Limits  Limits
+	// Stdin is what the path "-" stands for; nil means that there is none.
+	Stdin io.Reader
+	// TempDir is where compressed files, pipes and Stdin are kept,
+	// decompressed, while they are read; "" is the system's folder for
+	// temporary files.
+	TempDir string
+	// MaxSpoolBytes bounds what is kept in TempDir, so that a small
+	// compressed file cannot fill the disk; 0 means 64 GiB.
+	MaxSpoolBytes int64
+}
+
+// Open opens the file at path, or Stdin for "-". gzip and zstd are recognized
+// by their content, and so is the format; the name says nothing.
+//
+// Files are read in place; the rest goes through a temporary file, which has
+// no name any more while it is read (where the system allows that) and is gone
+// after Close. A compressed file that is damaged delivers what its sound
+// prefix holds; Err then says what is wrong with it.
+//
+// The error names the path and says what to do; it wraps fs.ErrNotExist and
+// the like.
+func (o *Opener) Open(ctx context.Context, path string) (Reader, error) {
+	if path == "-" {
+		if o.Stdin == nil {
+			return nil, errors.New("-: there is no standard input; give a file")
+		}
+		return o.openStream(ctx, "stdin", o.Stdin, nil)
+	}
+	// Opening a pipe would wait for its writer; a folder gives an error of
+	// its own that does not help.
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("%w; check the path (pa-record writes profile_export.json into the working directory)", err)
+	case err != nil:
+		return nil, err
+	case info.IsDir():
+		return nil, fmt.Errorf("%s: is a directory; give a profile_export.json", path)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return o.openStream(ctx, path, f, f)
+	}
+	r, err := o.openFile(ctx, path, f)
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return r, nil
+}
+
+// openFile opens a regular file. It closes f only if it returns a Reader.
+func (o *Opener) openFile(ctx context.Context, name string, f *os.File) (Reader, error) {
+	size, err := f.Seek(0, io.SeekEnd)
+	if err != nil {
+		return nil, err
+	}
+	head := make([]byte, min(size, sniffBytes))
+	n, err := f.ReadAt(head, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	if compression(head[:n]) != "" {
+		if _, err := f.Seek(0, io.SeekStart); err != nil {
+			return nil, err
+		}
+		return o.openStream(ctx, name, f, f)
+	}
+	r, err := o.openFormat(ctx, name, head[:n], f, size)
+	if err != nil {
+		return nil, err
+	}
+	return &opened{Reader: r, close: f.Close}, nil
+}
+
+// openStream opens what has to be spooled. It closes c, if not nil, before it
+// returns without an error.
+func (o *Opener) openStream(ctx context.Context, name string, src io.Reader, c io.Closer) (_ Reader, err error) {
+	s, err := o.spool(ctx, name, src)
+	if c != nil {
+		if e := c.Close(); err == nil && e != nil {
+			err = errors.Join(e, s.Close())
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	head := make([]byte, min(s.size, sniffBytes))
+	n, err := s.file.ReadAt(head, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, errors.Join(err, s.Close())
+	}
+	if n == 0 && s.err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: nothing of it can be read: %w", name, s.err), s.Close())
+	}
+	r, err := o.openFormat(ctx, name, head[:n], s.file, s.size)
+	if err != nil {
+		if s.err != nil {
+			err = fmt.Errorf("%w (%w)", err, s.err)
+		}
+		return nil, errors.Join(err, s.Close())
+	}
+	return &opened{Reader: r, close: s.Close, name: name, damage: s.err, size: s.size}, nil
+}
+
+// openFormat finds the format of head and opens it.
+func (o *Opener) openFormat(ctx context.Context, name string, head []byte, src io.ReaderAt, size int64) (Reader, error) {
+	if size == 0 {
+		return nil, fmt.Errorf("%s: is empty (0 bytes): perf_analyzer leaves such a file when an output holds NaN or infinity; record the run again", name)
+	}
+	for _, f := range o.Formats {
+		if f.Sniff(head) {
+			return f.Open(ctx, name, src, size, o.Limits)
+		}
+	}
+	return nil, fmt.Errorf("%s: is no export: expected a JSON object with \"experiments\"%s, found %s", name, o.others(), describe(head))
+}
+
+// others names the formats besides profile_export.json.
+func (o *Opener) others() string {
+	var names []string
+	for _, f := range o.Formats {
+		if f.Name() != "profile_export.json" {
+			names = append(names, f.Name())
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return " or one of " + strings.Join(names, ", ")
+}
+
+// describe says what the start of a file looks like.
+func describe(head []byte) string {
+	const most = 40
+	text := strings.TrimLeft(string(head), "\ufeff \t\r\n")
+	switch {
+	case text == "":
+		return "only white space"
+	case compression([]byte(text)) != "":
+		return compression([]byte(text)) + " data within the compressed file"
+	}
+	kind := "a file"
+	switch text[0] {
+	case '{':
+		kind = "a JSON object"
+	case '[':
+		kind = "a JSON array"
+	}
+	if len(text) > most {
+		return kind + " that starts with " + strconv.Quote(text[:most])
+	}
+	return kind + " with the content " + strconv.Quote(text)
+}
+
+// An opened Reader owns the file it reads from.
+type opened struct {
+	Reader
+	close  func() error
+	name   string
+	size   int64 // what could be decompressed
+	damage error // of the compressed file
+}
+
+// Err returns what ended the reading: for a damaged compressed file both that
+// and, if the content broke off there, its *CutError.
+func (r *opened) Err() error {
+	err := r.Reader.Err()
+	switch {
+	case r.damage == nil:
+		return err
+	case err == nil:
+		return fmt.Errorf("%s: damaged after %d bytes of content: %w", r.name, r.size, r.damage)
+	}
+	return fmt.Errorf("%w; %s is damaged there: %w", err, r.name, r.damage)
+}
+
+func (r *opened) Close() error {
+	err := r.Reader.Close()
+	if r.close != nil {
+		err = errors.Join(err, r.close())
+		r.close = nil
+	}
+	return err
+}

@@ -1,0 +1,37 @@
+package profilejson
+
+// appendText appends s as a JSON string as RapidJSON writes it: '"', '\\' and
+// the control characters are escaped, with the short form where there is one,
+// else with upper-case hexadecimal digits. '/', 0x7F and all bytes from 0x80
+// on are copied, be they UTF-8 or not.
+func appendText[S []byte | string](b []byte, s S) []byte {
+	b = append(b, '"')
+	start := 0
+	for i := 0; i < len(s); i++ {
+		e := escapes[s[i]]
+		if e == 0 {
+			continue
+		}
+		b = append(b, s[start:i]...)
+		if e == 'u' {
+			const hex = "0123456789ABCDEF"
+			b = append(b, '\\', 'u', '0', '0', hex[s[i]>>4], hex[s[i]&15])
+		} else {
+			b = append(b, '\\', e)
+		}
+		start = i + 1
+	}
+	b = append(b, s[start:]...)
+	return append(b, '"')
+}
+
+// escapes holds for each byte the letter that follows the backslash, 0 for
+// those that are copied.
+var escapes = func() (t [256]byte) {
+	for c := range 0x20 {
+		t[c] = 'u'
+	}
+	t['"'], t['\\'] = '"', '\\'
+	t['\b'], t['\f'], t['\n'], t['\r'], t['\t'] = 'b', 'f', 'n', 'r', 't'
+	return t
+}()

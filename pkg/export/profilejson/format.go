@@ -1,0 +1,61 @@
+package profilejson
+
+import (
+	"bytes"
+	"context"
+	"io"
+
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// Format is profile_export.json as a format of [export.Opener].
+type Format struct{}
+
+var _ export.Format = Format{}
+
+// Name returns "profile_export.json".
+func (Format) Name() string { return "profile_export.json" }
+
+// Open is NewReader.
+func (Format) Open(ctx context.Context, name string, src io.ReaderAt, size int64, lim export.Limits) (export.Reader, error) {
+	r, err := NewReader(ctx, name, src, size, lim)
+	if err != nil {
+		return nil, err // not a nil *Reader in a non-nil interface
+	}
+	return r, nil
+}
+
+// Sniff reports whether head starts a JSON object that has a member
+// "experiments", or of which all that head shows is what a profile_export.json
+// can start with.
+func (Format) Sniff(head []byte) bool {
+	b := bytes.TrimPrefix(head, []byte("\xEF\xBB\xBF"))
+	i := skipSpace(b, 0)
+	if i >= len(b) || b[i] != '{' {
+		return false
+	}
+	d := decoder{arena: arena{buf: make([]byte, len(b))}}
+	i++
+	ours := 0
+	for first := true; ; first = false {
+		name, next, more, err := d.key(b, i, first)
+		if string(name) == "experiments" {
+			return true
+		}
+		if err != nil {
+			return err == errMore && ours > 0
+		}
+		if !more {
+			return false
+		}
+		switch string(name) {
+		case "version", "service_kind", "endpoint", "pa":
+			ours++
+		default:
+			ours = -1 << 30
+		}
+		if i, _, err = scanValue(b, next); err != nil {
+			return err == errMore && ours > 0
+		}
+	}
+}

@@ -1,0 +1,483 @@
+package profilejson
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// A section says where the requests of one experiment are in the file.
+// Offsets are those of the '[' of the array; -1 means that there is none.
+type section struct {
+	requests int64
+	// end is the offset after the requests' ']' where layout.go found it
+	// from the file's end, else -1.
+	end      int64
+	excluded int64
+}
+
+// A header parser reads all of a document but the requests.
+type headerParser struct {
+	cursor
+	run      *export.Run
+	sections []section
+	warnings *warnings
+	where    string // of the next error
+	weight   int64  // bytes that the header holds, roughly
+
+	// jump, when ≥ 0, is the offset of the ']' of the first requests array,
+	// found by layout.go: a guess until the rest of the header turns out to
+	// be one that perf_analyzer or pa-record writes. suspect is set when it
+	// does not.
+	jump    int64
+	jumped  bool
+	suspect bool
+}
+
+// errNoExperiments says that a document is sound JSON of another kind.
+var errNoExperiments = errors.New(`expected a JSON object with "experiments"`)
+
+// document reads the whole file.
+func (h *headerParser) document() error {
+	bom, err := h.isBOM()
+	if err != nil {
+		return err
+	}
+	if bom {
+		h.pos = 3
+	}
+	b, err := h.peek()
+	if err != nil {
+		return err
+	}
+	if b != '{' {
+		return h.syntax(h.pos, `expected a JSON object with "experiments", found %q`, b)
+	}
+	h.pos++
+	seen := seenKeys{}
+	for first := true; ; first = false {
+		h.where = ""
+		at := h.pos
+		name, more, err := h.key(first)
+		if err != nil {
+			return err
+		}
+		if !more {
+			break
+		}
+		seen.check(h, name, at)
+		switch name {
+		case "experiments":
+			err = h.experiments()
+		case "version":
+			err = h.text(name, &h.run.Version)
+		case "service_kind":
+			err = h.text(name, &h.run.ServiceKind)
+		case "endpoint":
+			err = h.text(name, &h.run.Endpoint)
+		case "pa":
+			err = h.runMeta()
+		default:
+			err = h.extra(name, &h.run.Extra)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if !seen["experiments"] {
+		return errNoExperiments
+	}
+	// White space may follow, nothing else.
+	b, err = h.peek()
+	if errors.Is(err, errCut) {
+		return nil
+	}
+	if err == nil {
+		h.warn(h.pos, warnTrailing, fmt.Sprintf("the document ends here, but %d more bytes follow, starting with %q", h.size-h.pos, b))
+	}
+	return err
+}
+
+// seenKeys finds members that an object has twice.
+type seenKeys map[string]bool
+
+func (s seenKeys) check(h *headerParser, name string, at int64) {
+	switch name {
+	case "experiments", "version", "service_kind", "endpoint", "pa", "experiment", "requests", "window_boundaries",
+		"mode", "value", "excluded_requests":
+	default:
+		return
+	}
+	if s[name] {
+		h.warn(at, warnDuplicate, fmt.Sprintf("member %q is there twice; the last one counts", name))
+	}
+	s[name] = true
+}
+
+func (h *headerParser) warn(off int64, kind warnKind, msg string) {
+	h.suspect = true
+	h.warnings.add(kind, export.Warning{Name: h.name, Offset: off, Where: h.where, Msg: msg})
+}
+
+// charge counts n bytes that stay in memory.
+func (h *headerParser) charge(n int) error {
+	if h.weight += int64(n); h.weight > h.limit {
+		return h.tooLarge(h.pos, "all that is not requests")
+	}
+	return nil
+}
+
+// isNull consumes the value at pos if it is null.
+func (h *headerParser) isNull() (bool, error) {
+	b, err := h.peek()
+	if err != nil || b != 'n' {
+		return false, err
+	}
+	_, err = h.value("a literal")
+	return err == nil, err
+}
+
+// text reads a string or null. A value of another type is kept as an extra
+// member.
+func (h *headerParser) text(name string, dst **string) error {
+	b, err := h.peek()
+	if err != nil {
+		return err
+	}
+	at := h.pos
+	v, err := h.value(strconv.Quote(name))
+	switch {
+	case err != nil:
+		return err
+	case b == '"':
+		s := string(decodeText(v))
+		*dst = &s
+	case b == 'n':
+		*dst = nil
+	default:
+		h.warn(at, warnHeader, fmt.Sprintf("member %q: expected a string, found %s", name, excerpt(v)))
+		h.run.Extra = append(h.run.Extra, export.Field{Name: name, Value: valueOf(v)})
+	}
+	return h.charge(len(v))
+}
+
+// extra keeps a member that no known release writes.
+func (h *headerParser) extra(name string, dst *export.Fields) error {
+	h.suspect = true
+	v, err := h.value(fmt.Sprintf("member %q", name))
+	if err != nil {
+		return err
+	}
+	*dst = append(*dst, export.Field{Name: name, Value: valueOf(v)})
+	return h.charge(len(v) + 64)
+}
+
+func (h *headerParser) runMeta() error {
+	if null, err := h.isNull(); null || err != nil {
+		return err
+	}
+	at := h.pos
+	v, err := h.value(`member "pa"`)
+	if err != nil {
+		return err
+	}
+	m := &export.RunMeta{}
+	if err := json.Unmarshal(v, m); err != nil {
+		h.warn(at, warnHeader, fmt.Sprintf("member \"pa\": %v", err))
+		h.run.Extra = append(h.run.Extra, export.Field{Name: "pa", Value: valueOf(v)})
+		return h.charge(len(v))
+	}
+	h.run.Meta = m
+	return h.charge(len(v))
+}
+
+func (h *headerParser) experiments() error {
+	h.run.Experiments, h.sections = nil, nil
+	b, err := h.peek()
+	if err != nil {
+		return err
+	}
+	if b != '[' {
+		at := h.pos
+		v, err := h.value(`"experiments"`)
+		if err == nil {
+			h.warn(at, warnHeader, fmt.Sprintf("member \"experiments\": expected an array, found %s", excerpt(v)))
+		}
+		return err
+	}
+	h.pos++
+	for first := true; ; first = false {
+		h.where = ""
+		more, err := h.elem(first)
+		if err != nil || !more {
+			return err
+		}
+		h.where = fmt.Sprintf("experiment %d", len(h.sections))
+		b, err := h.peek()
+		if err != nil {
+			return err
+		}
+		if b != '{' {
+			at := h.pos
+			v, err := h.value("an experiment")
+			if err != nil {
+				return err
+			}
+			h.warn(at, warnHeader, fmt.Sprintf("expected an object, found %s", excerpt(v)))
+			continue
+		}
+		if err := h.experiment(); err != nil {
+			return err
+		}
+	}
+}
+
+// experiment reads one element of experiments. What it reads is in the run
+// even if it does not come to the end.
+func (h *headerParser) experiment() error {
+	if h.jumped {
+		h.suspect = true // perf_analyzer gives every experiment requests
+	}
+	if err := h.charge(256); err != nil {
+		return err
+	}
+	h.run.Experiments = append(h.run.Experiments, export.Experiment{})
+	h.sections = append(h.sections, section{-1, -1, -1})
+	e := &h.run.Experiments[len(h.run.Experiments)-1]
+	s := &h.sections[len(h.sections)-1]
+	h.pos++
+	seen := seenKeys{}
+	for first := true; ; first = false {
+		at := h.pos
+		name, more, err := h.key(first)
+		if err != nil || !more {
+			return err
+		}
+		seen.check(h, name, at)
+		switch name {
+		case "experiment":
+			err = h.level(e)
+		case "requests":
+			err = h.requests(s)
+		case "window_boundaries":
+			err = h.windows(e)
+		case "pa":
+			err = h.experimentMeta(e, s)
+		default:
+			err = h.extra(name, &e.Extra)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// level reads {"mode":…,"value":…}.
+func (h *headerParser) level(e *export.Experiment) error {
+	b, err := h.peek()
+	if err != nil {
+		return err
+	}
+	if b != '{' {
+		at := h.pos
+		v, err := h.value(`"experiment"`)
+		if err == nil {
+			h.warn(at, warnHeader, fmt.Sprintf("member \"experiment\": expected an object, found %s", excerpt(v)))
+		}
+		return err
+	}
+	h.pos++
+	seen := seenKeys{}
+	for first := true; ; first = false {
+		name, more, err := h.key(first)
+		if err != nil || !more {
+			return err
+		}
+		at := h.pos
+		seen.check(h, name, at)
+		v, err := h.value(strconv.Quote(name))
+		if err != nil {
+			return err
+		}
+		if err := h.charge(len(v)); err != nil {
+			return err
+		}
+		isText := v[0] == '"'
+		isNumber := v[0] == '-' || '0' <= v[0] && v[0] <= '9'
+		switch {
+		case name == "mode" && isText:
+			e.Mode = string(decodeText(v))
+		case name == "value" && isNumber:
+			e.Value = string(v)
+		case name == "value" && isText && isNumberText(decodeText(v)):
+			e.Value = string(decodeText(v))
+			h.warn(at, warnHeader, fmt.Sprintf("member \"value\": expected a number, found the string %s", excerpt(v)))
+		case name == "mode":
+			h.warn(at, warnHeader, fmt.Sprintf("member \"mode\": expected a string, found %s", excerpt(v)))
+		case name == "value":
+			h.warn(at, warnHeader, fmt.Sprintf("member \"value\": expected a number, found %s", excerpt(v)))
+		default:
+			h.warn(at, warnHeader, fmt.Sprintf("member \"experiment\" has an unknown member %q, which is not kept", name))
+		}
+	}
+}
+
+// isNumberText reports whether b is a JSON number and nothing else.
+func isNumberText(b []byte) bool {
+	end, err := scanNumber(append(b[:len(b):len(b)], ' '), 0)
+	return err == nil && end == len(b)
+}
+
+// requests notes where the array of requests is and goes past it.
+func (h *headerParser) requests(s *section) error {
+	s.requests, s.end = -1, -1
+	if null, err := h.isNull(); null || err != nil {
+		return err
+	}
+	if b, err := h.peek(); err != nil {
+		return err
+	} else if b != '[' {
+		return h.notArray("requests")
+	}
+	s.requests = h.pos
+	if h.jump > h.pos && !h.jumped {
+		h.jumped = true
+		h.suspect = false
+		h.pos = h.jump + 1
+		s.end = h.pos
+		return nil
+	}
+	return h.skip()
+}
+
+func (h *headerParser) notArray(name string) error {
+	at := h.pos
+	v, err := h.value(strconv.Quote(name))
+	if err == nil {
+		h.warn(at, warnHeader, fmt.Sprintf("member %q: expected an array, found %s", name, excerpt(v)))
+	}
+	return err
+}
+
+func (h *headerParser) windows(e *export.Experiment) error {
+	e.WindowBoundaries = nil
+	if null, err := h.isNull(); null || err != nil {
+		return err
+	}
+	if b, err := h.peek(); err != nil {
+		return err
+	} else if b != '[' {
+		return h.notArray("window_boundaries")
+	}
+	at := h.pos
+	v, err := h.value(`"window_boundaries"`)
+	if err != nil {
+		return err
+	}
+	if err := h.charge(len(v)); err != nil {
+		return err
+	}
+	e.WindowBoundaries = []uint64{}
+	for i, first := 0, true; ; first = false {
+		var more bool
+		if first {
+			i = 1
+		}
+		if i, more, err = nextElem(v, i, first); err != nil || !more {
+			return h.located(err)
+		}
+		ns, end, bad, err := scanUint(v, i)
+		if err != nil {
+			return h.located(err)
+		}
+		if bad {
+			h.warn(at+int64(i), warnHeader, fmt.Sprintf("member \"window_boundaries\": expected integers of nanoseconds, found %s", excerpt(v[i:end])))
+			e.WindowBoundaries = nil
+			return nil
+		}
+		e.WindowBoundaries = append(e.WindowBoundaries, ns)
+		i = end
+	}
+}
+
+// experimentMeta reads an experiment's "pa" and notes where its
+// excluded_requests are.
+func (h *headerParser) experimentMeta(e *export.Experiment, s *section) error {
+	s.excluded = -1
+	e.Meta = nil
+	b, err := h.peek()
+	if err != nil {
+		return err
+	}
+	if b != '{' {
+		h.suspect = true
+		return h.extra("pa", &e.Extra)
+	}
+	at := h.pos
+	h.pos++
+	rest := []byte{'{'}
+	seen := seenKeys{}
+	for first := true; ; first = false {
+		name, more, err := h.key(first)
+		if err != nil {
+			return err
+		}
+		if !more {
+			break
+		}
+		seen.check(h, name, h.pos)
+		if name == "excluded_requests" {
+			if b, err := h.peek(); err != nil {
+				return err
+			} else if b == '[' {
+				s.excluded = h.pos
+				err = h.skip()
+				if err != nil {
+					return err
+				}
+				continue
+			}
+			if err := h.notArray(name); err != nil {
+				return err
+			}
+			continue
+		}
+		v, err := h.value(strconv.Quote(name))
+		if err != nil {
+			return err
+		}
+		if err := h.charge(2 * (len(v) + len(name))); err != nil {
+			return err
+		}
+		if len(rest) > 1 {
+			rest = append(rest, ',')
+		}
+		rest = appendText(rest, []byte(name))
+		rest = append(rest, ':')
+		rest = append(rest, v...)
+	}
+	if len(rest) == 1 && seen["excluded_requests"] {
+		return nil
+	}
+	m := &export.ExperimentMeta{}
+	if err := json.Unmarshal(append(rest, '}'), m); err != nil {
+		h.warn(at, warnHeader, fmt.Sprintf("member \"pa\": %v", err))
+		return nil
+	}
+	e.Meta = m
+	return nil
+}
+
+// excerpt returns the start of a value for a message.
+func excerpt(v []byte) string {
+	const most = 40
+	v = bytes.TrimSpace(v)
+	if len(v) > most {
+		return strconv.Quote(string(v[:most])) + "…"
+	}
+	return strconv.Quote(string(v))
+}

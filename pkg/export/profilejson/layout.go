@@ -1,0 +1,184 @@
+package profilejson
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// The header of a document stands on both sides of its requests. To have it
+// before the first request without parsing the file twice, this file looks for
+// the layout that nearly all documents have: one experiment, its requests, and
+// a short rest. Any other one is found by skipping through the whole file
+// (cursor.skip), which takes longer and gives the same.
+
+// maxTail bounds the rest of a document that is searched for the end of the
+// requests.
+const maxTail = 16 << 20
+
+// requestsEnd returns the offset of the ']' of the only requests array of the
+// document, or -1 when the document is not of the usual layout. It is a
+// candidate: the caller checks what follows, and the reader of the requests
+// that they end there.
+func (c *cursor) requestsEnd() (int64, error) {
+	once, err := c.onlyOneRequests()
+	if err != nil || !once {
+		return -1, err
+	}
+	for n := int64(64 << 10); ; n *= 8 {
+		n = min(n, c.size, maxTail)
+		tail := make([]byte, n)
+		got, err := c.src.ReadAt(tail, c.size-n)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return -1, fmt.Errorf("read %s at byte %d: %w", c.name, c.size-n, err)
+		}
+		if int64(got) < n {
+			return -1, nil
+		}
+		if i, found := findRequestsEnd(tail); found {
+			return c.size - n + int64(i), nil
+		}
+		if n == c.size || n == maxTail {
+			return -1, nil
+		}
+	}
+}
+
+var requestsName = []byte(`"requests"`)
+
+// onlyOneRequests reports whether the string "requests" is in the file exactly
+// once. Within another string its bytes can only be there with a backslash
+// before the first quote, so that no string has to be followed to know. The
+// search is for the letter q, the rarest of the name.
+func (c *cursor) onlyOneRequests() (bool, error) {
+	const q = 3            // requestsName[q] == 'q'
+	const overlap = q + 10 // a byte before the name and the name
+	buf := make([]byte, defaultChunk)
+	count, kept := 0, 0
+	for off := int64(0); off < c.size; {
+		if c.check != nil {
+			if err := c.check(); err != nil {
+				return false, err
+			}
+		}
+		n, err := c.src.ReadAt(buf[kept:kept+int(min(int64(len(buf)-kept), c.size-off))], off)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return false, fmt.Errorf("read %s at byte %d: %w", c.name, off, err)
+		}
+		if n == 0 {
+			return false, nil
+		}
+		off += int64(n)
+		b := buf[:kept+n]
+		// A name counts in the piece in which its last byte is new.
+		for i := max(q, kept-len(requestsName)+1+q); i < len(b); i++ {
+			k := bytes.IndexByte(b[i:], 'q')
+			if k < 0 {
+				break
+			}
+			i += k
+			start := i - q
+			if !bytes.HasPrefix(b[start:], requestsName) || start > 0 && b[start-1] == '\\' {
+				continue
+			}
+			if count++; count > 1 {
+				return false, nil
+			}
+		}
+		kept = copy(buf, b[max(0, len(b)-overlap):])
+	}
+	return count == 1, nil
+}
+
+// findRequestsEnd goes backwards through the end of a document to the ']' of
+// an array of objects directly in an experiment, the last object of which has
+// a timestamp. Outside of strings the structure of JSON can be followed
+// backwards as well as forwards: a quote met there ends a string, and the
+// string begins at the next quote that no odd number of backslashes precedes.
+func findRequestsEnd(b []byte) (int, bool) {
+	depth := 0
+	array := uint64(0) // bit d: container d is an array
+	for i := len(b); i > 0; {
+		i--
+		switch b[i] {
+		case '"':
+			if i = stringStart(b, i); i < 0 {
+				return 0, false
+			}
+		case '}', ']':
+			if depth++; depth > 60 {
+				return 0, false
+			}
+			array &^= 1 << depth
+			if b[i] == ']' {
+				array |= 1 << depth
+			}
+			// {"experiments":[{"requests":[
+			if depth == 4 && array == 1<<2|1<<4 {
+				if last := lastByte(b[:i]); last == '}' {
+					return i, endsInRequest(b[:i])
+				}
+			}
+		case '{', '[':
+			array &^= 1 << depth
+			if depth--; depth <= 0 {
+				return 0, false
+			}
+		}
+	}
+	return 0, false
+}
+
+// lastByte returns the last byte of b that is no white space.
+func lastByte(b []byte) byte {
+	b = bytes.TrimRight(b, " \t\r\n")
+	if len(b) == 0 {
+		return 0
+	}
+	return b[len(b)-1]
+}
+
+// endsInRequest reports whether b ends in an object that has a member
+// "timestamp".
+func endsInRequest(b []byte) bool {
+	depth := 0
+	for i := len(b); i > 0; {
+		i--
+		switch b[i] {
+		case '"':
+			end := i + 1
+			if i = stringStart(b, i); i < 0 {
+				return false
+			}
+			if depth == 1 && string(b[i:end]) == `"timestamp"` {
+				return true
+			}
+		case '}', ']':
+			depth++
+		case '{', '[':
+			if depth--; depth <= 0 {
+				return false
+			}
+		}
+	}
+	return false
+}
+
+// stringStart returns the position of the opening quote of the string whose
+// closing quote is b[i], or -1.
+func stringStart(b []byte, i int) int {
+	for i > 0 {
+		if i = bytes.LastIndexByte(b[:i], '"'); i < 0 {
+			return -1
+		}
+		n := 0
+		for i-n > 0 && b[i-n-1] == '\\' {
+			n++
+		}
+		if n%2 == 0 {
+			return i
+		}
+	}
+	return -1
+}

@@ -1,0 +1,420 @@
+package profilejson
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// A requestMeta holds the members of a request's "pa" that belong to its
+// responses, until all responses are known.
+type requestMeta struct {
+	present   bool
+	hasReads  bool
+	reads     []uint64
+	source    export.StampSource // of all responses
+	sources   []export.StampSource
+	final     []uint64
+	errors    []uint64
+	statusSet bool
+	phaseSet  bool
+	reason    []byte
+	odd       string // what a warning says
+}
+
+func (m *requestMeta) reset() {
+	*m = requestMeta{reads: m.reads[:0], sources: m.sources[:0], final: m.final[:0], errors: m.errors[:0]}
+}
+
+// apply completes r, whose responses are known now.
+func (m *requestMeta) apply(r *export.Request) {
+	r.HasMeta = m.present
+	if !m.statusSet {
+		r.Status = export.StatusOK
+	}
+	if !m.phaseSet {
+		r.Phase = export.PhaseMeasured
+	}
+	if !m.present {
+		return
+	}
+	n := len(r.Responses)
+	for i := range r.Responses {
+		x := &r.Responses[i]
+		x.Read = uint32(i)
+		x.Source = m.source
+	}
+	if m.hasReads {
+		m.aligned("reads", len(m.reads), n)
+		for i := range min(n, len(m.reads)) {
+			r.Responses[i].Read = uint32(m.reads[i])
+		}
+	}
+	if len(m.sources) > 0 {
+		m.aligned("sources", len(m.sources), n)
+		for i := range min(n, len(m.sources)) {
+			r.Responses[i].Source = m.sources[i]
+		}
+	}
+	for _, i := range m.final {
+		if i < uint64(n) {
+			r.Responses[i].Final = true
+		} else {
+			m.odd = fmt.Sprintf("member \"final\" names response %d of %d", i, n)
+		}
+	}
+	for _, i := range m.errors {
+		if i < uint64(n) {
+			r.Responses[i].Error = true
+		} else {
+			m.odd = fmt.Sprintf("member \"errors\" names response %d of %d", i, n)
+		}
+	}
+}
+
+func (m *requestMeta) aligned(name string, got, want int) {
+	if got != want {
+		m.odd = fmt.Sprintf("%d responses but %d %s", want, got, name)
+	}
+}
+
+// exclude gives a request of excluded_requests that says nothing else the
+// status and phase that its reason stands for.
+func (m *requestMeta) exclude(r *export.Request) {
+	if r.Excluded() != "" {
+		return
+	}
+	switch string(m.reason) {
+	case "warmup":
+		r.Phase = export.PhaseWarmup
+	case "late":
+		r.Phase = export.PhaseCooldown
+	case "cancelled":
+		r.Status = export.StatusCancelled
+	default:
+		r.Status = export.StatusProtocolError
+		m.odd = fmt.Sprintf("neither status, phase nor the reason %q says why it is excluded", m.reason)
+	}
+}
+
+// metaObject decodes a request's "pa".
+func (d *decoder) metaObject(b []byte, i int) (end int, err error) {
+	if i >= len(b) || b[i] != '{' {
+		return d.wrong(b, i, `member "pa": expected an object`)
+	}
+	m := &d.meta
+	m.present = true
+	r := &d.req
+	i++
+	for first := true; ; first = false {
+		name, next, more, err := d.key(b, i, first)
+		if err != nil || !more {
+			return next, err
+		}
+		i = next
+		switch string(name) {
+		case "id":
+			r.ID, i, err = d.uint(b, i, "id")
+		case "scheduled_ns":
+			r.ScheduledNS, i, err = d.uint(b, i, "scheduled_ns")
+		case "issued_ns":
+			r.IssuedNS, i, err = d.uint(b, i, "issued_ns")
+		case "sent_ns":
+			r.SentNS, i, err = d.uint(b, i, "sent_ns")
+		case "first_byte_ns":
+			r.FirstByteNS, i, err = d.uint(b, i, "first_byte_ns")
+		case "start_source":
+			r.StartSource, i, err = d.source(b, i)
+		case "dns_ns":
+			r.DNS, i, err = d.span(b, i, "dns_ns")
+		case "connect_ns":
+			r.Connect, i, err = d.span(b, i, "connect_ns")
+		case "tls_ns":
+			r.TLS, i, err = d.span(b, i, "tls_ns")
+		case "reused":
+			r.Reused, i, err = d.bool(b, i, "reused")
+		case "session_id":
+			r.SessionID, i, err = d.string(b, i, "session_id")
+		case "turn":
+			r.Turn, i, err = d.int(b, i, "turn")
+		case "worker":
+			r.Worker, i, err = d.int(b, i, "worker")
+		case "conn":
+			r.Conn, i, err = d.int(b, i, "conn")
+		case "rank":
+			r.Rank, i, err = d.int(b, i, "rank")
+		case "status":
+			m.statusSet = true
+			r.Status, i, err = enum(d, b, i, "status", export.ParseStatus)
+		case "code":
+			r.Code, i, err = d.int(b, i, "code")
+		case "message":
+			r.Message, i, err = d.string(b, i, "message")
+		case "server_id":
+			r.ServerID, i, err = d.string(b, i, "server_id")
+		case "phase":
+			m.phaseSet = true
+			r.Phase, i, err = enum(d, b, i, "phase", export.ParsePhase)
+		case "reason":
+			m.reason, i, err = d.bytes(b, i, "reason")
+		case "reads":
+			m.hasReads = true
+			m.reads, i, err = d.uints(m.reads[:0], b, i, "reads")
+		case "sources":
+			i, err = d.sources(b, i)
+		case "final":
+			m.final, i, err = d.uints(m.final[:0], b, i, "final")
+		case "errors":
+			m.errors, i, err = d.uints(m.errors[:0], b, i, "errors")
+		default:
+			m.odd = fmt.Sprintf("member \"pa\" has an unknown member %.40q, which is not kept", name)
+			i, _, err = scanValue(b, i)
+		}
+		if err != nil {
+			return i, err
+		}
+	}
+}
+
+func (d *decoder) bytes(b []byte, i int, member string) (v []byte, end int, err error) {
+	if i < len(b) && b[i] == '"' {
+		return d.arena.text(b, i)
+	}
+	end, err = d.wrong(b, i, fmt.Sprintf("member %q: expected a string", member))
+	return nil, end, err
+}
+
+// string decodes a string that may be kept longer than the request.
+func (d *decoder) string(b []byte, i int, member string) (s string, end int, err error) {
+	v, end, err := d.bytes(b, i, member)
+	return d.names.intern(v), end, err
+}
+
+func (d *decoder) bool(b []byte, i int, member string) (v bool, end int, err error) {
+	if i < len(b) && (b[i] == 't' || b[i] == 'f') {
+		end, err = scanLiteral(b, i)
+		return b[i] == 't', end, err
+	}
+	end, err = d.wrong(b, i, fmt.Sprintf("member %q: expected true or false", member))
+	return false, end, err
+}
+
+func (d *decoder) int64(b []byte, i int, member string) (v int64, end int, err error) {
+	end, _, err = scanValue(b, i)
+	if err != nil {
+		return 0, end, err
+	}
+	v, bad := strconv.ParseInt(string(b[i:end]), 10, 64)
+	if bad != nil {
+		end, err = d.wrong(b, i, fmt.Sprintf("member %q: expected an integer of 64 bits", member))
+	}
+	return v, end, err
+}
+
+func (d *decoder) int(b []byte, i int, member string) (v, end int, err error) {
+	n, end, err := d.int64(b, i, member)
+	return int(n), end, err
+}
+
+func (d *decoder) span(b []byte, i int, member string) (v time.Duration, end int, err error) {
+	n, end, err := d.int64(b, i, member)
+	return time.Duration(n), end, err
+}
+
+// enum decodes the name of a value. A name that a later version may have added
+// is unknown, with a warning.
+func enum[T any](d *decoder, b []byte, i int, member string, parse func(string) (T, error)) (v T, end int, err error) {
+	name, end, err := d.bytes(b, i, member)
+	if err != nil || name == nil {
+		return v, end, err
+	}
+	v, bad := parse(d.names.intern(name))
+	if bad != nil {
+		d.meta.odd = bad.Error()
+	}
+	return v, end, nil
+}
+
+func parseSource(name string) (export.StampSource, error) {
+	for s := export.SourceUnknown; s <= export.SourceUser; s++ {
+		if s.String() == name {
+			return s, nil
+		}
+	}
+	return 0, fmt.Errorf("unknown source of a time stamp %.40q", name)
+}
+
+func (d *decoder) source(b []byte, i int) (v export.StampSource, end int, err error) {
+	return enum(d, b, i, "start_source", parseSource)
+}
+
+// sources decodes one name for all responses, or a name for each.
+func (d *decoder) sources(b []byte, i int) (end int, err error) {
+	m := &d.meta
+	m.source, m.sources = 0, m.sources[:0]
+	if i < len(b) && b[i] == '"' {
+		m.source, end, err = enum(d, b, i, "sources", parseSource)
+		return end, err
+	}
+	if i >= len(b) || b[i] != '[' {
+		return d.wrong(b, i, `member "sources": expected a string or an array of strings`)
+	}
+	i++
+	for first := true; ; first = false {
+		var more bool
+		if i, more, err = nextElem(b, i, first); err != nil || !more {
+			return i, err
+		}
+		var s export.StampSource
+		if s, i, err = enum(d, b, i, "sources", parseSource); err != nil {
+			return i, err
+		}
+		m.sources = append(m.sources, s)
+	}
+}
+
+func (d *decoder) uints(dst []uint64, b []byte, i int, member string) (v []uint64, end int, err error) {
+	what := func() string {
+		return fmt.Sprintf("member %q: expected an array of integers from 0 to 4294967295", member)
+	}
+	if i >= len(b) || b[i] != '[' {
+		end, err = d.wrong(b, i, what())
+		return dst, end, err
+	}
+	i++
+	for first := true; ; first = false {
+		var more bool
+		if i, more, err = nextElem(b, i, first); err != nil || !more {
+			return dst, i, err
+		}
+		n, next, bad, err := scanUint(b, i)
+		if err == nil && (bad || n > 1<<32-1) {
+			next, err = d.wrong(b, i, what())
+		}
+		if err != nil {
+			return dst, next, err
+		}
+		dst = append(dst, n)
+		i = next
+	}
+}
+
+// appendMeta appends the "pa" of r, comma first, in the order in which
+// metaObject reads it. Members that have their default are left out: 0, "ok",
+// "measured", a read of its own for each response, unknown sources.
+func appendMeta(b []byte, r *export.Request, reason string) []byte {
+	b = append(b, `,"pa":{`...)
+	start := len(b)
+	if r.HasMeta {
+		b = appendUint(b, "id", r.ID)
+		b = appendUint(b, "scheduled_ns", r.ScheduledNS)
+		b = appendUint(b, "issued_ns", r.IssuedNS)
+		b = appendUint(b, "sent_ns", r.SentNS)
+		b = appendUint(b, "first_byte_ns", r.FirstByteNS)
+		if r.StartSource != export.SourceUnknown {
+			b = appendString(b, "start_source", r.StartSource.String())
+		}
+		b = appendInt(b, "dns_ns", int64(r.DNS))
+		b = appendInt(b, "connect_ns", int64(r.Connect))
+		b = appendInt(b, "tls_ns", int64(r.TLS))
+		if r.Reused {
+			b = append(b, `"reused":true,`...)
+		}
+		b = appendString(b, "session_id", r.SessionID)
+		b = appendInt(b, "turn", int64(r.Turn))
+		b = appendInt(b, "worker", int64(r.Worker))
+		b = appendInt(b, "conn", int64(r.Conn))
+		b = appendInt(b, "rank", int64(r.Rank))
+	}
+	if r.Status != export.StatusOK && (r.HasMeta || reason != "" && r.Status != export.StatusUnknown) {
+		b = appendString(b, "status", r.Status.String())
+	}
+	if r.HasMeta {
+		b = appendInt(b, "code", int64(r.Code))
+		b = appendString(b, "message", r.Message)
+		b = appendString(b, "server_id", r.ServerID)
+	}
+	if r.Phase != export.PhaseMeasured && (r.HasMeta || reason != "" && r.Phase != export.PhaseUnknown) {
+		b = appendString(b, "phase", r.Phase.String())
+	}
+	b = appendString(b, "reason", reason)
+	if r.HasMeta {
+		b = appendResponseMeta(b, r.Responses)
+	}
+	if len(b) > start {
+		b = bytes.TrimSuffix(b, []byte{','})
+	}
+	return append(b, '}')
+}
+
+func appendResponseMeta(b []byte, responses []export.Response) []byte {
+	ownReads, sameSource, final, failed := true, true, false, false
+	for i := range responses {
+		x := &responses[i]
+		ownReads = ownReads && x.Read == uint32(i)
+		sameSource = sameSource && x.Source == responses[0].Source
+		final = final || x.Final
+		failed = failed || x.Error
+	}
+	if !ownReads {
+		b = append(b, `"reads":[`...)
+		for i := range responses {
+			b = append(strconv.AppendUint(b, uint64(responses[i].Read), 10), ',')
+		}
+		b = append(b[:len(b)-1], `],`...)
+	}
+	switch {
+	case !sameSource:
+		b = append(b, `"sources":[`...)
+		for i := range responses {
+			b = append(append(append(b, '"'), responses[i].Source.String()...), `",`...)
+		}
+		b = append(b[:len(b)-1], `],`...)
+	case len(responses) > 0 && responses[0].Source != export.SourceUnknown:
+		b = appendString(b, "sources", responses[0].Source.String())
+	}
+	if final {
+		b = appendIndices(b, "final", responses, func(x *export.Response) bool { return x.Final })
+	}
+	if failed {
+		b = appendIndices(b, "errors", responses, func(x *export.Response) bool { return x.Error })
+	}
+	return b
+}
+
+func appendIndices(b []byte, name string, responses []export.Response, has func(*export.Response) bool) []byte {
+	b = append(append(append(b, '"'), name...), `":[`...)
+	for i := range responses {
+		if has(&responses[i]) {
+			b = append(strconv.AppendInt(b, int64(i), 10), ',')
+		}
+	}
+	return append(b[:len(b)-1], `],`...)
+}
+
+func appendUint(b []byte, name string, v uint64) []byte {
+	if v == 0 {
+		return b
+	}
+	b = append(append(append(b, '"'), name...), `":`...)
+	return append(strconv.AppendUint(b, v, 10), ',')
+}
+
+func appendInt(b []byte, name string, v int64) []byte {
+	if v == 0 {
+		return b
+	}
+	b = append(append(append(b, '"'), name...), `":`...)
+	return append(strconv.AppendInt(b, v, 10), ',')
+}
+
+func appendString(b []byte, name, v string) []byte {
+	if v == "" {
+		return b
+	}
+	b = append(append(append(b, '"'), name...), `":`...)
+	return append(appendText(b, v), ',')
+}

@@ -1,0 +1,300 @@
+package profilejson
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// A Reader reads the requests of one file in order. See [export.Reader] for
+// the contract of its methods.
+//
+// A request whose members have wrong types, or that has no timestamp, is left
+// out with a warning; JSON that is broken ends the reading with an
+// *export.SyntaxError, a file that is cut short with an *export.CutError. Both
+// come after the requests before them.
+type Reader struct {
+	cursor
+	run      *export.Run
+	sections []section
+	warnings warnings
+	dec      decoder
+
+	err error
+	// headerErr is what kept the header from being read to its end; it comes
+	// after all requests that were found.
+	headerErr   error
+	headerWhere string
+
+	experiment int  // index of the section being read
+	excluded   bool // in its excluded requests
+	inArray    bool
+	index      int // of the next element of the array
+	valid      bool
+	closed     bool
+}
+
+var _ export.Reader = (*Reader)(nil)
+
+// NewReader reads the header of the size bytes of src and returns a Reader of
+// its requests. name is only for messages. ctx is for the reading of the
+// header, which may have to go through the whole file.
+//
+// The error is an *export.SyntaxError when src is no profile_export.json at
+// all, or what reading it returned. Damage further on is reported by Err after
+// the requests before it.
+func NewReader(ctx context.Context, name string, src io.ReaderAt, size int64, lim export.Limits) (*Reader, error) {
+	return newReader(ctx, name, src, size, lim, defaultChunk)
+}
+
+func newReader(ctx context.Context, name string, src io.ReaderAt, size int64, lim export.Limits, chunk int) (*Reader, error) {
+	limit := lim.MaxValueBytes
+	if limit <= 0 {
+		limit = export.DefaultMaxValueBytes
+	}
+	r := &Reader{cursor: cursor{window: window{
+		name: name, src: src, size: size, limit: limit,
+		buf: make([]byte, chunk), check: ctx.Err,
+	}}}
+	if err := r.readHeader(); err != nil {
+		return nil, err
+	}
+	r.check = nil
+	return r, nil
+}
+
+// readHeader fills run, sections and headerErr.
+func (r *Reader) readHeader() error {
+	jump, err := r.requestsEnd()
+	if err != nil {
+		jump = -1 // the parser meets the same and knows what comes before it
+	}
+	h := r.tryHeader(jump)
+	if h.jumped && (h.suspect || r.headerErr != nil) {
+		h = r.tryHeader(-1)
+	}
+	r.run, r.sections, r.headerWhere = h.run, h.sections, h.where
+	r.cursor = h.cursor
+	err = r.headerErr
+	var syntax *export.SyntaxError
+	switch {
+	case err == nil || errors.Is(err, errCut):
+		return nil
+	case errors.Is(err, errNoExperiments):
+		return &export.SyntaxError{Name: r.name, Offset: r.size, Msg: err.Error() + ", found one without"}
+	case errors.As(err, &syntax):
+		if r.run.Experiments == nil {
+			return err
+		}
+		syntax.Where = h.where
+		return nil
+	case r.check() == nil && r.run.Experiments != nil:
+		return nil // reading broke off; what comes before is still there
+	}
+	return err
+}
+
+func (r *Reader) tryHeader(jump int64) *headerParser {
+	r.warnings = warnings{}
+	h := &headerParser{cursor: r.cursor, run: &export.Run{}, warnings: &r.warnings, jump: jump}
+	h.pos = 0
+	r.headerErr = h.document()
+	r.window = h.window
+	return h
+}
+
+// Run returns the header.
+func (r *Reader) Run() *export.Run { return r.run }
+
+// Next advances to the next request.
+func (r *Reader) Next() bool {
+	r.valid = false
+	for r.err == nil && !r.closed {
+		if !r.inArray {
+			if !r.nextArray() {
+				return false
+			}
+			continue
+		}
+		more, err := r.elem(r.index == 0)
+		switch {
+		case err != nil:
+			r.fail(err)
+		case !more:
+			r.endArray()
+		case r.element():
+			r.valid = true
+			return true
+		}
+	}
+	return false
+}
+
+// nextArray goes to the next array of requests.
+func (r *Reader) nextArray() bool {
+	for r.experiment < len(r.sections) {
+		s := &r.sections[r.experiment]
+		at := s.requests
+		if r.excluded {
+			at = s.excluded
+		}
+		if at >= 0 {
+			r.pos = at + 1
+			r.inArray = true
+			r.index = 0
+			return true
+		}
+		r.arrayDone()
+	}
+	if r.headerErr != nil && r.err == nil {
+		r.err = r.headerErr
+		if errors.Is(r.err, errCut) {
+			r.err = &export.CutError{Name: r.name, Offset: r.size, Where: orTop(r.headerWhere)}
+		}
+	}
+	return false
+}
+
+func orTop(where string) string {
+	if where == "" {
+		return "the top-level object"
+	}
+	return where
+}
+
+func (r *Reader) endArray() {
+	s := &r.sections[r.experiment]
+	if !r.excluded && s.end >= 0 && s.end != r.pos {
+		// What findRequestsEnd took for the end of the requests was not: the
+		// document has something like an experiment behind its experiments.
+		r.err = r.syntax(r.pos-1, "the requests end here, but the document has arrays behind them that cannot be told from requests")
+	}
+	r.arrayDone()
+}
+
+func (r *Reader) arrayDone() {
+	r.inArray = false
+	if r.excluded {
+		r.experiment++
+	}
+	r.excluded = !r.excluded
+}
+
+// element decodes the element at pos and reports whether it is a request.
+func (r *Reader) element() bool {
+	start := r.pos
+	for {
+		b, whole := r.ahead()
+		end, err := 0, errMore
+		object := len(b) > 0 && b[0] == '{'
+		switch {
+		case object:
+			end, err = r.dec.decode(b)
+		case len(b) > 0:
+			end, _, err = scanValue(b, 0)
+		}
+		switch {
+		case err == nil && int64(end) > r.limit, err == errMore && whole:
+			r.fail(r.tooLarge(start, "the request"))
+			return false
+		case err == nil:
+			r.pos += int64(end)
+			r.index++
+			if !object {
+				r.dec.bad = &scanError{0, "expected an object, found " + excerpt(b[:end])}
+			}
+			return r.accept(start)
+		case err != errMore:
+			r.fail(r.located(err))
+			return false
+		}
+		if err := r.more(); err != nil {
+			r.fail(err)
+			return false
+		}
+	}
+}
+
+// accept reports what is wrong with the request that started at off, and
+// whether it can be delivered all the same.
+func (r *Reader) accept(off int64) bool {
+	d := &r.dec
+	if d.bad != nil {
+		r.warn(warnRow, off+int64(d.bad.at), func() string { return d.bad.msg + "; requests like this are left out" })
+		return false
+	}
+	if r.excluded {
+		d.meta.exclude(&d.req)
+	}
+	if !d.req.NoOutputs && d.nTimes != d.nOutputs {
+		r.warn(warnCount, off, func() string { return fmt.Sprintf("%d timestamps but %d outputs", d.nTimes, d.nOutputs) })
+	}
+	if d.twice != "" {
+		r.warn(warnDuplicate, off, func() string { return fmt.Sprintf("member %q is there twice; the last one counts", d.twice) })
+	}
+	if d.plain {
+		r.warn(warnOutput, off, func() string { return "an output is no object; it is read as one that has no name" })
+	}
+	if d.meta.odd != "" {
+		r.warn(warnMeta, off, func() string { return d.meta.odd })
+	}
+	return true
+}
+
+func (r *Reader) warn(kind warnKind, off int64, msg func() string) {
+	if r.warnings.known(kind) {
+		return
+	}
+	r.warnings.add(kind, export.Warning{Name: r.name, Offset: off, Where: r.where(r.index - 1), Msg: msg()})
+}
+
+// where names element i of the current array.
+func (r *Reader) where(i int) string {
+	what := "request"
+	if r.excluded {
+		what = "excluded request"
+	}
+	return fmt.Sprintf("experiment %d, %s %d", r.experiment, what, i)
+}
+
+// fail ends the reading with err.
+func (r *Reader) fail(err error) {
+	var syntax *export.SyntaxError
+	switch {
+	case errors.Is(err, errCut):
+		err = &export.CutError{Name: r.name, Offset: r.size, Where: r.where(r.index)}
+	case errors.As(err, &syntax):
+		syntax.Where = r.where(r.index)
+	}
+	r.err = err
+}
+
+// Request returns the current request, valid until the next call of Next; nil
+// when there is none.
+func (r *Reader) Request() *export.Request {
+	if !r.valid {
+		return nil
+	}
+	return &r.dec.req
+}
+
+// Experiment returns the index of the current request's experiment.
+func (r *Reader) Experiment() int { return r.experiment }
+
+// Err returns what ended the reading before the end of the file.
+func (r *Reader) Err() error { return r.err }
+
+// Warnings returns the problems met so far.
+func (r *Reader) Warnings() []export.Warning { return r.warnings.list }
+
+// Close releases the reader's memory. It does not close the file.
+func (r *Reader) Close() error {
+	r.closed = true
+	r.valid = false
+	r.dec = decoder{}
+	r.buf, r.end = nil, 0
+	return nil
+}

@@ -1,0 +1,364 @@
+package profilejson
+
+import (
+	"fmt"
+
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// A decoder turns the text of a request into an export.Request, in memory that
+// it uses again for the next one.
+type decoder struct {
+	req       export.Request
+	responses []export.Response
+	nTimes    int // responses[:nTimes] have a time
+	nOutputs  int // responses[:nOutputs] have outputs
+	fields    []export.Field
+	extra     []export.Field
+	arena     arena
+	names     names
+	meta      requestMeta
+
+	// bad is the first member whose value has the wrong type. The rest is
+	// still read, to see whether the JSON is sound.
+	bad     *scanError
+	hasTime bool
+	twice   string // a member that is there twice
+	plain   bool   // an output is no object
+}
+
+// Bits of the members seen, to find those that are there twice.
+const (
+	seenTimestamp = 1 << iota
+	seenSequence
+	seenInputs
+	seenTimes
+	seenOutputs
+	seenMeta
+)
+
+// decode decodes the object that starts at b[0] and returns where it ends.
+// d.req is valid when err is nil and d.bad is nil.
+func (d *decoder) decode(b []byte) (end int, err error) {
+	d.reset(len(b))
+	seen := 0
+	i := 1
+	for first := true; ; first = false {
+		var name []byte
+		var more bool
+		name, i, more, err = d.key(b, i, first)
+		if err != nil {
+			return i, err
+		}
+		if !more {
+			break
+		}
+		bit := 0
+		switch string(name) {
+		case "timestamp":
+			bit = seenTimestamp
+			d.req.StartNS, i, err = d.uint(b, i, "timestamp")
+			d.hasTime = true
+		case "sequence_id":
+			bit = seenSequence
+			d.req.SequenceID, i, err = d.uint(b, i, "sequence_id")
+		case "request_inputs":
+			bit = seenInputs
+			d.req.Inputs, i, err = d.object(b, i, "request_inputs")
+		case "response_timestamps":
+			bit = seenTimes
+			d.nTimes = 0
+			i, err = d.times(b, i)
+		case "response_outputs":
+			bit = seenOutputs
+			d.nOutputs = 0
+			i, err = d.outputs(b, i)
+		case "pa":
+			bit = seenMeta
+			i, err = d.metaObject(b, i)
+		default:
+			f := export.Field{Name: d.names.intern(name)}
+			f.Value, i, err = d.value(b, i)
+			d.extra = append(d.extra, f)
+		}
+		if err != nil {
+			return i, err
+		}
+		if seen&bit != 0 {
+			d.twice = d.names.intern(name)
+		}
+		seen |= bit
+	}
+	d.finish()
+	return i, nil
+}
+
+func (d *decoder) reset(size int) {
+	d.req = export.Request{NoOutputs: true}
+	d.extra = d.extra[:0]
+	clear(d.responses)
+	d.responses = d.responses[:0]
+	d.fields = d.fields[:0]
+	d.arena.reset(size)
+	d.meta.reset()
+	d.nTimes, d.nOutputs = 0, 0
+	d.bad, d.hasTime, d.twice, d.plain = nil, false, "", false
+}
+
+// finish puts together what may come in any order.
+func (d *decoder) finish() {
+	if !d.hasTime && d.bad == nil {
+		d.bad = &scanError{0, `member "timestamp" is missing`}
+	}
+	for i := d.nOutputs; i < d.nTimes; i++ {
+		d.responses[i].Outputs = nil
+	}
+	if len(d.extra) > 0 {
+		d.req.Extra = d.extra
+	}
+	d.req.Responses = d.responses[:d.nTimes:d.nTimes]
+	d.meta.apply(&d.req)
+}
+
+// wrong notes that the value at b[i] has not the type that what says, and goes
+// past it.
+func (d *decoder) wrong(b []byte, i int, what string) (end int, err error) {
+	end, _, err = scanValue(b, i)
+	if err == nil && d.bad == nil {
+		d.bad = &scanError{i, fmt.Sprintf("%s, found %s", what, excerpt(b[i:end]))}
+	}
+	return end, err
+}
+
+// key goes to the next member of an object and past its name and colon. more
+// is false, and next after the '}', when there is none.
+func (d *decoder) key(b []byte, i int, first bool) (name []byte, next int, more bool, err error) {
+	i = skipSpace(b, i)
+	switch {
+	case i >= len(b):
+		return nil, i, false, errMore
+	case b[i] == '}':
+		return nil, i + 1, false, nil
+	case first:
+	case b[i] != ',':
+		return nil, i, false, expected("',' or '}'", b, i)
+	default:
+		i = skipSpace(b, i+1)
+	}
+	if i >= len(b) || b[i] != '"' {
+		return nil, i, false, expected("a member name", b, i)
+	}
+	name, i, err = d.arena.text(b, i)
+	if err != nil {
+		return nil, i, false, err
+	}
+	if i < len(b) && b[i] != ':' {
+		i = skipSpace(b, i)
+	}
+	if i >= len(b) || b[i] != ':' {
+		return nil, i, false, expected("':'", b, i)
+	}
+	i = skipSpace(b, i+1)
+	if i >= len(b) {
+		return nil, i, false, errMore
+	}
+	return name, i, true, nil
+}
+
+// nextElem goes to the next element of an array; i is after the '[' or after an
+// element. more is false, and next after the ']', when there is none.
+func nextElem(b []byte, i int, first bool) (next int, more bool, err error) {
+	i = skipSpace(b, i)
+	switch {
+	case i >= len(b):
+		return i, false, errMore
+	case b[i] == ']':
+		return i + 1, false, nil
+	case first:
+		return i, true, nil
+	case b[i] != ',':
+		return i, false, expected("',' or ']'", b, i)
+	}
+	i = skipSpace(b, i+1)
+	if i >= len(b) {
+		return i, false, errMore
+	}
+	return i, true, nil
+}
+
+// scanUint scans an integer. bad reports a sound JSON value that is not one of
+// 64 bits without a sign.
+func scanUint(b []byte, i int) (v uint64, end int, bad bool, err error) {
+	start := i
+	for i < len(b) && i-start < 19 && b[i]-'0' <= 9 {
+		v = v*10 + uint64(b[i]-'0')
+		i++
+	}
+	if i == len(b) {
+		return 0, i, false, errMore
+	}
+	c := b[i]
+	if i > start && c-'0' > 9 && c != '.' && c|0x20 != 'e' && (b[start] != '0' || i == start+1) {
+		return v, i, false, nil
+	}
+	// 20 digits, or something else.
+	end, _, err = scanValue(b, start)
+	if err != nil {
+		return 0, end, false, err
+	}
+	v, bad = 0, false
+	for _, c := range b[start:end] {
+		d := uint64(c - '0')
+		if d > 9 || v > (1<<64-1-d)/10 {
+			return 0, end, true, nil
+		}
+		v = v*10 + d
+	}
+	return v, end, false, nil
+}
+
+func (d *decoder) uint(b []byte, i int, member string) (v uint64, end int, err error) {
+	v, end, bad, err := scanUint(b, i)
+	if bad {
+		end, err = d.wrong(b, i, fmt.Sprintf("member %q: expected an integer from 0 to 18446744073709551615", member))
+	}
+	return v, end, err
+}
+
+// value decodes any value.
+func (d *decoder) value(b []byte, i int) (v export.Value, end int, err error) {
+	if i < len(b) && b[i] == '"' {
+		v.Text = true
+		v.Data, end, err = d.arena.text(b, i)
+		return v, end, err
+	}
+	end, spaced, err := scanValue(b, i)
+	if err != nil {
+		return v, end, err
+	}
+	v.Data = b[i:end:end]
+	if spaced {
+		at := d.arena.n
+		out := appendCompact(d.arena.buf[:at], v.Data)
+		d.arena.n = len(out)
+		v.Data = out[at:len(out):len(out)]
+	}
+	return v, end, nil
+}
+
+// noFields is the object without members, as opposed to none.
+var noFields = export.Fields{}
+
+// object decodes an object of named values, or null.
+func (d *decoder) object(b []byte, i int, member string) (f export.Fields, end int, err error) {
+	if i < len(b) && b[i] == 'n' {
+		end, err = scanLiteral(b, i)
+		return nil, end, err
+	}
+	if i >= len(b) || b[i] != '{' {
+		end, err = d.wrong(b, i, fmt.Sprintf("member %q: expected an object", member))
+		return nil, end, err
+	}
+	return d.members(b, i)
+}
+
+// members decodes the object at b[i].
+func (d *decoder) members(b []byte, i int) (f export.Fields, end int, err error) {
+	start := len(d.fields)
+	i++
+	for first := true; ; first = false {
+		name, next, more, err := d.key(b, i, first)
+		if err != nil {
+			return nil, next, err
+		}
+		if !more {
+			if len(d.fields) == start {
+				return noFields, next, nil
+			}
+			// The capacity ends here, so that what is decoded later cannot
+			// be appended over.
+			return export.Fields(d.fields[start:len(d.fields):len(d.fields)]), next, nil
+		}
+		f := export.Field{Name: d.names.intern(name)}
+		if f.Value, i, err = d.value(b, next); err != nil {
+			return nil, i, err
+		}
+		d.fields = append(d.fields, f)
+	}
+}
+
+// response returns the response number k, which is at most one past the last.
+func (d *decoder) response(k int) *export.Response {
+	if k == len(d.responses) {
+		d.responses = append(d.responses, export.Response{})
+	}
+	return &d.responses[k]
+}
+
+// times decodes response_timestamps.
+func (d *decoder) times(b []byte, i int) (end int, err error) {
+	const what = `member "response_timestamps": expected an array of integers from 0 to 18446744073709551615`
+	if i < len(b) && b[i] == 'n' {
+		return scanLiteral(b, i)
+	}
+	if i >= len(b) || b[i] != '[' {
+		return d.wrong(b, i, what)
+	}
+	i++
+	for first := true; ; first = false {
+		var more bool
+		if i, more, err = nextElem(b, i, first); err != nil || !more {
+			return i, err
+		}
+		ns, next, bad, err := scanUint(b, i)
+		if err != nil {
+			return next, err
+		}
+		if bad {
+			if next, err = d.wrong(b, i, what); err != nil {
+				return next, err
+			}
+		}
+		d.response(d.nTimes).RecvNS = ns
+		d.nTimes++
+		i = next
+	}
+}
+
+// outputs decodes response_outputs.
+func (d *decoder) outputs(b []byte, i int) (end int, err error) {
+	if i < len(b) && b[i] == 'n' {
+		return scanLiteral(b, i)
+	}
+	if i >= len(b) || b[i] != '[' {
+		return d.wrong(b, i, `member "response_outputs": expected an array`)
+	}
+	d.req.NoOutputs = false
+	i++
+	for first := true; ; first = false {
+		var more bool
+		if i, more, err = nextElem(b, i, first); err != nil || !more {
+			return i, err
+		}
+		r := d.response(d.nOutputs)
+		d.nOutputs++
+		switch b[i] {
+		case '{':
+			r.Outputs, i, err = d.members(b, i)
+		case 'n':
+			r.Outputs = nil
+			i, err = scanLiteral(b, i)
+		default:
+			// A development version of February 2024 wrote plain strings.
+			start := len(d.fields)
+			var v export.Value
+			v, i, err = d.value(b, i)
+			d.fields = append(d.fields, export.Field{Value: v})
+			r.Outputs = export.Fields(d.fields[start : start+1 : start+1])
+			d.plain = true
+		}
+		if err != nil {
+			return i, err
+		}
+	}
+}

@@ -1,0 +1,366 @@
+package profilejson
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// A Writer writes profile_export.json as perf_analyzer does, byte for byte,
+// with pa-record's additions under "pa" where there are any. See
+// [export.Writer] for the order of calls.
+//
+// Requests that [export.Request.Excluded] names a reason for wait until
+// EndExperiment, beyond 1 MiB in a temporary file. After Flush, all that was
+// written so far is the start of a document that a Reader reads up to the last
+// whole request. The first error sticks and every later call returns it.
+type Writer struct {
+	// TempDir is where excluded requests wait; "" is the system's folder for
+	// temporary files. Set it before the first request.
+	TempDir string
+
+	w           *bufio.Writer
+	spool       spool
+	buf         []byte
+	state       writerState
+	experiments int
+	requests    int // of the current experiment, as written
+	rows        int // of the current experiment, as given
+	err         error
+}
+
+var _ export.Writer = (*Writer)(nil)
+
+type writerState int
+
+const (
+	betweenExperiments writerState = iota
+	inExperiment
+	writerClosed
+)
+
+// NewWriter returns a Writer to w, which it buffers.
+func NewWriter(w io.Writer) *Writer {
+	return &Writer{w: bufio.NewWriterSize(w, 256<<10)}
+}
+
+// BeginExperiment starts a load level. value is the text of a JSON number.
+// When both are empty the level has no "experiment" member.
+func (w *Writer) BeginExperiment(mode, value string) error {
+	if err := w.enter(betweenExperiments, "BeginExperiment"); err != nil {
+		return err
+	}
+	b := append(w.buf[:0], ',')
+	if w.experiments == 0 {
+		b = append(b[:0], `{"experiments":[`...)
+	}
+	b = append(b, '{')
+	if mode != "" || value != "" {
+		b = append(b, `"experiment":{"mode":`...)
+		b = appendText(b, mode)
+		if value != "" {
+			if !isNumberText([]byte(value)) {
+				return w.fail(fmt.Errorf("experiment %d: the value %q is not a JSON number", w.experiments, value))
+			}
+			b = append(append(b, `,"value":`...), value...)
+		}
+		b = append(b, `},`...)
+	}
+	b = append(b, `"requests":[`...)
+	w.state = inExperiment
+	w.experiments++
+	w.requests, w.rows = 0, 0
+	return w.write(b)
+}
+
+// WriteRequest writes r. A nil Inputs is left out, a nil Outputs of a response
+// is written as null; NoOutputs leaves out all outputs. The Data of a value
+// that is not text has to be JSON.
+func (w *Writer) WriteRequest(r *export.Request) error {
+	if err := w.enter(inExperiment, "WriteRequest"); err != nil {
+		return err
+	}
+	reason := r.Excluded()
+	b := w.buf[:0]
+	first := w.requests == 0
+	if reason != "" {
+		first = w.spool.empty()
+	}
+	if !first {
+		b = append(b, ',')
+	}
+	b, err := appendRequest(b, r, reason)
+	w.buf = b
+	if err != nil {
+		return w.fail(fmt.Errorf("experiment %d, request %d: %w", w.experiments-1, w.rows, err))
+	}
+	w.rows++
+	if reason == "" {
+		w.requests++
+		return w.write(b)
+	}
+	w.spool.dir = w.TempDir
+	if _, err := w.spool.Write(b); err != nil {
+		return w.fail(err)
+	}
+	return nil
+}
+
+func appendRequest(b []byte, r *export.Request, reason string) ([]byte, error) {
+	b = append(b, `{"timestamp":`...)
+	b = strconv.AppendUint(b, r.StartNS, 10)
+	if r.SequenceID != 0 {
+		b = append(b, `,"sequence_id":`...)
+		b = strconv.AppendUint(b, r.SequenceID, 10)
+	}
+	var err error
+	if r.Inputs != nil {
+		b = append(b, `,"request_inputs":`...)
+		if b, err = appendFields(b, r.Inputs); err != nil {
+			return b, err
+		}
+	}
+	b = append(b, `,"response_timestamps":[`...)
+	for i := range r.Responses {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = strconv.AppendUint(b, r.Responses[i].RecvNS, 10)
+	}
+	b = append(b, ']')
+	if !r.NoOutputs {
+		b = append(b, `,"response_outputs":[`...)
+		for i := range r.Responses {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			if r.Responses[i].Outputs == nil {
+				b = append(b, "null"...)
+			} else if b, err = appendFields(b, r.Responses[i].Outputs); err != nil {
+				return b, err
+			}
+		}
+		b = append(b, ']')
+	}
+	if b, err = appendExtra(b, r.Extra); err != nil {
+		return b, err
+	}
+	if r.HasMeta || reason != "" {
+		b = appendMeta(b, r, reason)
+	}
+	return append(b, '}'), nil
+}
+
+// appendFields appends an object.
+func appendFields(b []byte, fields export.Fields) ([]byte, error) {
+	b = append(b, '{')
+	for i := range fields {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		var err error
+		if b, err = appendField(b, &fields[i]); err != nil {
+			return b, err
+		}
+	}
+	return append(b, '}'), nil
+}
+
+// appendExtra appends members, each with a comma first.
+func appendExtra(b []byte, fields export.Fields) ([]byte, error) {
+	for i := range fields {
+		var err error
+		if b, err = appendField(append(b, ','), &fields[i]); err != nil {
+			return b, err
+		}
+	}
+	return b, nil
+}
+
+func appendField(b []byte, f *export.Field) ([]byte, error) {
+	b = append(appendText(b, f.Name), ':')
+	v := f.Value
+	switch {
+	case v.Text:
+		return appendText(b, v.Data), nil
+	case len(v.Data) == 0:
+		return append(b, "null"...), nil
+	}
+	// One bad value would make the whole file unreadable.
+	start := len(b)
+	b = append(append(b, v.Data...), ' ')
+	end, spaced, err := scanValue(b, start)
+	if err != nil || end != len(b)-1 {
+		return b, fmt.Errorf("the value of %q is not JSON: %s", f.Name, excerpt(v.Data))
+	}
+	b = b[:end]
+	if spaced {
+		b = appendCompact(b[:start], v.Data)
+	}
+	return b, nil
+}
+
+// EndExperiment writes the windows of e, its Extra and its Meta, and the
+// excluded requests. A nil WindowBoundaries is left out.
+func (w *Writer) EndExperiment(e *export.Experiment) error {
+	if err := w.enter(inExperiment, "EndExperiment"); err != nil {
+		return err
+	}
+	w.state = betweenExperiments
+	b := append(w.buf[:0], ']')
+	if e.WindowBoundaries != nil {
+		b = append(b, `,"window_boundaries":[`...)
+		for i, ns := range e.WindowBoundaries {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = strconv.AppendUint(b, ns, 10)
+		}
+		b = append(b, ']')
+	}
+	b, err := appendExtra(b, e.Extra)
+	if err != nil {
+		return w.fail(fmt.Errorf("experiment %d: %w", w.experiments-1, err))
+	}
+	excluded := !w.spool.empty()
+	if e.Meta == nil && !excluded {
+		return w.write(append(b, '}'))
+	}
+	b = append(b, `,"pa":`...)
+	if e.Meta != nil {
+		meta, err := marshal(e.Meta)
+		if err != nil {
+			return w.fail(fmt.Errorf("experiment %d: %w", w.experiments-1, err))
+		}
+		b = append(b, meta...)
+	} else {
+		b = append(b, "{}"...)
+	}
+	if !excluded {
+		return w.write(append(b, '}'))
+	}
+	b = b[:len(b)-1]
+	if e.Meta != nil {
+		b = append(b, ',')
+	}
+	b = append(b, `"excluded_requests":[`...)
+	if err := w.write(b); err != nil {
+		return err
+	}
+	if err := w.spool.moveTo(w.w); err != nil {
+		return w.fail(err)
+	}
+	return w.write([]byte("]}}"))
+}
+
+// Close ends the document with the header fields of run (nil: none) and
+// flushes it. It does not close the underlying writer. A Writer that is given
+// up before Close is called leaves its temporary file behind.
+func (w *Writer) Close(run *export.Run) error {
+	if w.state == writerClosed {
+		return w.err
+	}
+	err := w.close(run)
+	w.state = writerClosed
+	if e := w.spool.remove(); e != nil && err == nil {
+		err = w.fail(e)
+	}
+	return err
+}
+
+func (w *Writer) close(run *export.Run) error {
+	if err := w.enter(betweenExperiments, "Close"); err != nil {
+		return err
+	}
+	b := w.buf[:0]
+	if w.experiments == 0 {
+		b = append(b, `{"experiments":[`...)
+	}
+	b = append(b, ']')
+	if run != nil {
+		b = appendOptional(b, "version", run.Version)
+		b = appendOptional(b, "service_kind", run.ServiceKind)
+		b = appendOptional(b, "endpoint", run.Endpoint)
+		var err error
+		if b, err = appendExtra(b, run.Extra); err != nil {
+			return w.fail(err)
+		}
+		if run.Meta != nil {
+			meta, err := marshal(run.Meta)
+			if err != nil {
+				return w.fail(fmt.Errorf("metadata of the run: %w", err))
+			}
+			b = append(append(b, `,"pa":`...), meta...)
+		}
+	}
+	if err := w.write(append(b, '}')); err != nil {
+		return err
+	}
+	return w.Flush()
+}
+
+func appendOptional(b []byte, name string, s *string) []byte {
+	if s == nil {
+		return b
+	}
+	b = append(append(append(b, `,"`...), name...), `":`...)
+	return appendText(b, *s)
+}
+
+// marshal is json.Marshal without its escapes for HTML.
+func marshal(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte{'\n'}), nil
+}
+
+// Flush passes on what is buffered. Excluded requests wait all the same.
+func (w *Writer) Flush() error {
+	if w.err != nil {
+		return w.err
+	}
+	if err := w.w.Flush(); err != nil {
+		return w.fail(err)
+	}
+	return nil
+}
+
+// enter checks that call is allowed now.
+func (w *Writer) enter(want writerState, call string) error {
+	switch {
+	case w.err != nil:
+		return w.err
+	case w.state == want:
+		return nil
+	case w.state == writerClosed:
+		return w.fail(errors.New(call + " after Close"))
+	case w.state == inExperiment:
+		return w.fail(errors.New(call + " within an experiment"))
+	}
+	return w.fail(errors.New(call + " outside an experiment"))
+}
+
+func (w *Writer) write(b []byte) error {
+	w.buf = b[:0]
+	if _, err := w.w.Write(b); err != nil {
+		return w.fail(err)
+	}
+	return nil
+}
+
+func (w *Writer) fail(err error) error {
+	if w.err == nil {
+		w.err = fmt.Errorf("write profile_export.json: %w", err)
+	}
+	return w.err
+}
