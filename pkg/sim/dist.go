@@ -1,0 +1,266 @@
+package sim
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A Kind is the shape of a distribution. The zero value stands for "not set".
+type Kind int
+
+// The kinds.
+//
+// Mean and Stddev are always those of the distribution itself, before samples
+// are cut to the range of what they measure: a normal distribution of delays
+// with samples below 0 has them moved to 0, which raises its mean.
+//
+// A lognormal variable is exp(X) with X normal of mean μ and variance σ². Its
+// moments are m = exp(μ + σ²/2) and s² = (exp(σ²) − 1)·exp(2μ + σ²). The second
+// is (exp(σ²) − 1)·m², so that
+//
+//	σ² = ln(1 + s²/m²)
+//	μ  = ln m − σ²/2
+const (
+	Constant  Kind = iota + 1 // always Mean; Stddev is 0
+	Normal                    // Gaussian
+	Lognormal                 // never negative, skewed to the right; Mean > 0
+)
+
+var kindNames = map[Kind]string{Constant: "constant", Normal: "normal", Lognormal: "lognormal"}
+
+// String returns the kind's name as the Parse functions read it.
+func (k Kind) String() string {
+	if s, ok := kindNames[k]; ok {
+		return s
+	}
+	return fmt.Sprintf("Kind(%d)", int(k))
+}
+
+// A Delay is a distribution of spans of time. Samples below 0 count as 0, above
+// one hour as one hour. The zero value stands for a default.
+type Delay struct {
+	Kind         Kind
+	Mean, Stddev time.Duration
+}
+
+// ConstantDelay returns the delay that is always d.
+func ConstantDelay(d time.Duration) Delay { return Delay{Kind: Constant, Mean: d} }
+
+// NormalDelay returns normally distributed delays.
+func NormalDelay(mean, stddev time.Duration) Delay { return Delay{Normal, mean, stddev} }
+
+// LognormalDelay returns lognormally distributed delays that have this mean and
+// this standard deviation.
+func LognormalDelay(mean, stddev time.Duration) Delay { return Delay{Lognormal, mean, stddev} }
+
+// ParseDelay reads a delay:
+//
+//	delay    = duration | kind ":" duration [ "," duration ]
+//	kind     = "constant" | "normal" | "lognormal"
+//	duration = as time.ParseDuration: "20ms", "1.5s"
+//
+// A duration alone is a constant; the second is the standard deviation, 0 if it
+// is absent.
+func ParseDelay(s string) (Delay, error) {
+	kind, mean, stddev, err := parseDist(s, time.ParseDuration)
+	d := Delay{kind, mean, stddev}
+	if err == nil {
+		err = d.Validate()
+	}
+	if err != nil {
+		return Delay{}, fmt.Errorf("delay %q: %w; expected 20ms, normal:20ms,2ms or lognormal:20ms,5ms", clip(s), err)
+	}
+	return d, nil
+}
+
+// String returns d in the form that ParseDelay reads; "" for the zero value.
+func (d Delay) String() string {
+	switch {
+	case d == Delay{}:
+		return ""
+	case d.Kind == Constant && d.Stddev == 0:
+		return d.Mean.String()
+	}
+	return fmt.Sprintf("%v:%v,%v", d.Kind, d.Mean, d.Stddev)
+}
+
+// Validate says what is wrong with d; the zero value is right.
+func (d Delay) Validate() error {
+	if d.Mean > maxDelay || d.Stddev > maxDelay {
+		return fmt.Errorf("%v is more than %v", max(d.Mean, d.Stddev), maxDelay)
+	}
+	return validateDist(d.Kind, float64(d.Mean), float64(d.Stddev))
+}
+
+// MarshalText and UnmarshalText are String and ParseDelay, for flags and JSON.
+func (d Delay) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
+
+// UnmarshalText sets d as ParseDelay does; an empty text gives the zero value.
+func (d *Delay) UnmarshalText(text []byte) (err error) {
+	*d = Delay{}
+	if len(text) > 0 {
+		*d, err = ParseDelay(string(text))
+	}
+	return err
+}
+
+// sample returns the delay at the quantile u of (0, 1).
+func (d Delay) sample(u float64) time.Duration {
+	if d.Kind == Constant {
+		return d.Mean
+	}
+	return time.Duration(math.Round(quantile(d.Kind, float64(d.Mean), float64(d.Stddev), u, 0, float64(maxDelay))))
+}
+
+// A Length is a distribution of numbers of tokens. Samples are rounded to whole
+// numbers; those below 1 count as 1, those above 2^20 as 2^20. The zero value
+// stands for a default.
+type Length struct {
+	Kind         Kind
+	Mean, Stddev float64
+}
+
+// ConstantLength returns the length that is always n.
+func ConstantLength(n int) Length { return Length{Kind: Constant, Mean: float64(n)} }
+
+// NormalLength returns normally distributed lengths.
+func NormalLength(mean, stddev float64) Length { return Length{Normal, mean, stddev} }
+
+// LognormalLength returns lognormally distributed lengths that have this mean
+// and this standard deviation.
+func LognormalLength(mean, stddev float64) Length { return Length{Lognormal, mean, stddev} }
+
+// ParseLength reads a length: the grammar of [ParseDelay] with decimal numbers
+// instead of durations ("64", "normal:64,8").
+func ParseLength(s string) (Length, error) {
+	kind, mean, stddev, err := parseDist(s, parseDecimal)
+	l := Length{kind, mean, stddev}
+	if err == nil {
+		err = l.Validate()
+	}
+	if err != nil {
+		return Length{}, fmt.Errorf("length %q: %w; expected 64, normal:64,8 or lognormal:64,16", clip(s), err)
+	}
+	return l, nil
+}
+
+// String returns l in the form that ParseLength reads; "" for the zero value.
+func (l Length) String() string {
+	mean, stddev := strconv.FormatFloat(l.Mean, 'f', -1, 64), strconv.FormatFloat(l.Stddev, 'f', -1, 64)
+	switch {
+	case l == Length{}:
+		return ""
+	case l.Kind == Constant && l.Stddev == 0:
+		return mean
+	}
+	return fmt.Sprintf("%v:%s,%s", l.Kind, mean, stddev)
+}
+
+// Validate says what is wrong with l; the zero value is right.
+func (l Length) Validate() error {
+	if l.Mean > maxContextTokens || l.Stddev > maxContextTokens {
+		return fmt.Errorf("%g is more than %d tokens", max(l.Mean, l.Stddev), maxContextTokens)
+	}
+	return validateDist(l.Kind, l.Mean, l.Stddev)
+}
+
+// MarshalText and UnmarshalText are String and ParseLength, for flags and JSON.
+func (l Length) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
+
+// UnmarshalText sets l as ParseLength does; an empty text gives the zero value.
+func (l *Length) UnmarshalText(text []byte) (err error) {
+	*l = Length{}
+	if len(text) > 0 {
+		*l, err = ParseLength(string(text))
+	}
+	return err
+}
+
+// sample returns the length at the quantile u of (0, 1), at least 1.
+func (l Length) sample(u float64) int {
+	return int(math.Round(quantile(l.Kind, l.Mean, l.Stddev, u, 1, maxContextTokens)))
+}
+
+// quantile returns the value below which a share u of the distribution lies,
+// cut to [lo, hi].
+func quantile(kind Kind, mean, stddev, u, lo, hi float64) float64 {
+	x := mean
+	if stddev > 0 {
+		// Φ⁻¹(u) = √2·erf⁻¹(2u − 1): one uniform variable gives one normal one.
+		z := math.Sqrt2 * math.Erfinv(2*u-1)
+		switch kind {
+		case Normal:
+			x = mean + stddev*z
+		case Lognormal:
+			// stddev/mean first: the square of each alone may overflow.
+			cv := stddev / mean
+			sigma2 := math.Log1p(cv * cv)
+			x = mean * math.Exp(math.Sqrt(sigma2)*z-sigma2/2)
+		}
+	}
+	return min(max(x, lo), hi)
+}
+
+func parseDist[T any](s string, parse func(string) (T, error)) (kind Kind, mean, stddev T, err error) {
+	kind = Constant
+	if name, rest, ok := strings.Cut(s, ":"); ok {
+		kind, s = 0, rest
+		for k, n := range kindNames {
+			if n == name {
+				kind = k
+			}
+		}
+		if kind == 0 {
+			return kind, mean, stddev, fmt.Errorf("unknown kind %q", clip(name))
+		}
+	}
+	first, second, two := strings.Cut(s, ",")
+	if mean, err = parse(first); err == nil && two {
+		stddev, err = parse(second)
+	}
+	return kind, mean, stddev, err
+}
+
+// parseDecimal reads a plain number: unlike strconv.ParseFloat no hexadecimal,
+// no infinity and no NaN.
+func parseDecimal(s string) (float64, error) {
+	if s == "" || strings.Trim(s, "0123456789.+-eE") != "" {
+		return 0, fmt.Errorf("%q is not a number", clip(s))
+	}
+	x, err := strconv.ParseFloat(s, 64)
+	if err != nil {
+		return 0, fmt.Errorf("%q is not a number", clip(s))
+	}
+	return x, nil
+}
+
+func validateDist(kind Kind, mean, stddev float64) error {
+	switch {
+	case kind == 0 && mean == 0 && stddev == 0:
+		return nil
+	case kind < Constant || kind > Lognormal:
+		return fmt.Errorf("unknown kind %d", int(kind))
+	case math.IsNaN(mean) || mean < 0:
+		return errors.New("the mean is negative")
+	case math.IsNaN(stddev) || stddev < 0:
+		return errors.New("the standard deviation is negative")
+	case kind == Constant && stddev != 0:
+		return errors.New("a constant has no standard deviation")
+	case kind == Lognormal && mean == 0:
+		return errors.New("the mean of a lognormal distribution is above 0")
+	}
+	return nil
+}
+
+// clip bounds foreign text in messages.
+func clip(s string) string {
+	const most = 80
+	if len(s) > most {
+		return s[:most] + "…"
+	}
+	return s
+}

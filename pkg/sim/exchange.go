@@ -1,0 +1,284 @@
+package sim
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"net"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// An exchange is one inference request over HTTP and its answer.
+type exchange struct {
+	s     *Server
+	w     http.ResponseWriter
+	r     *http.Request
+	rec   *record
+	index uint64
+	body  []byte
+	// errorBody renders an error in the API's way.
+	errorBody func(code int, message string) []byte
+}
+
+// inference wraps the handler of an inference request: it counts the request,
+// opens its ledger entry and reads its body.
+func (s *Server) inference(p Protocol, errorBody func(int, string) []byte, serve func(*exchange)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		s.busy.add()
+		defer s.busy.done()
+		index := s.next.Add(1) - 1
+		x := &exchange{s: s, w: w, r: r, index: index, rec: s.ledger.begin(index, p, r.RemoteAddr), errorBody: errorBody}
+		var err error
+		x.body, err = io.ReadAll(http.MaxBytesReader(w, r.Body, s.config.MaxRequestBytes))
+		x.rec.update(func(e *Entry) { e.RequestBytes = len(x.body) })
+		var tooLarge *http.MaxBytesError
+		switch {
+		case errors.As(err, &tooLarge):
+			x.fail(http.StatusRequestEntityTooLarge, fmt.Sprintf("the body is larger than %d bytes", tooLarge.Limit))
+		case err != nil:
+			x.rec.end(s.giveUp(), 0, "reading the body: "+err.Error())
+		default:
+			serve(x)
+		}
+	}
+}
+
+// fail answers with an error.
+func (x *exchange) fail(code int, message string) {
+	x.rec.end(EndError, code, message)
+	writeJSON(x.w, code, x.errorBody(code, message))
+}
+
+// struckAtOnce performs the faults that precede the answer, and says whether
+// there was one.
+func (x *exchange) struckAtOnce(f Fault) bool {
+	switch f {
+	case FaultHTTP500:
+		x.fail(http.StatusInternalServerError, "the fault http_500 was asked for")
+	case FaultHTTP429:
+		x.w.Header().Set("Retry-After", "1")
+		x.fail(http.StatusTooManyRequests, "the fault http_429 was asked for")
+	case FaultHang:
+		<-x.r.Context().Done()
+		x.rec.end(x.s.giveUp(), 0, "")
+	case FaultNoReply, FaultGarbageHeader:
+		conn, err := x.hijack()
+		if err == nil && f == FaultGarbageHeader {
+			_, err = conn.Write([]byte("\x00\xff\xfe SSH-2.0-not HTTP\n\n"))
+		}
+		if err == nil {
+			err = conn.Close()
+		}
+		x.rec.end(EndFault, 0, errorText(err))
+	default:
+		return false
+	}
+	return true
+}
+
+// begin waits for a slot. The caller calls s.release when it is true.
+func (x *exchange) begin() bool {
+	if err := x.s.acquire(x.r.Context()); err != nil {
+		x.rec.end(x.s.giveUp(), 0, "")
+		return false
+	}
+	x.rec.started()
+	return true
+}
+
+// answer sends a header with status 200 and then the writes when they are due.
+// length is the body's, -1 if it is chunked.
+func (x *exchange) answer(contentType string, length int, f Fault, writes iter.Seq[write]) {
+	x.w.Header().Set("Content-Type", contentType)
+	if length >= 0 {
+		x.w.Header().Set("Content-Length", strconv.Itoa(length))
+	}
+	var out sink
+	if f == FaultSlowHeader {
+		raw, err := x.slowHeader()
+		if err != nil {
+			x.rec.end(x.s.giveUp(), 0, err.Error())
+			return
+		}
+		out = raw
+	} else {
+		out = &responseSink{x.w, http.NewResponseController(x.w)}
+	}
+	ctx := x.r.Context()
+	err := out.begin(http.StatusOK)
+	for w := range writes {
+		if err != nil {
+			break
+		}
+		if err = sleepUntil(ctx, x.rec.start.Add(w.at)); err != nil {
+			break
+		}
+		if w.data != nil {
+			x.rec.sending(w)
+			if err = out.write(w.data); err != nil {
+				x.rec.unsent()
+				break
+			}
+		}
+		if w.then != goOn {
+			x.breakOff(w.then)
+			return
+		}
+	}
+	if err != nil {
+		x.rec.end(x.s.giveUp(), http.StatusOK, err.Error())
+	} else if f == FaultErrorEvent {
+		x.rec.end(EndError, http.StatusOK, errorEventMessage)
+	} else {
+		x.rec.end(EndOK, http.StatusOK, "")
+	}
+	out.end()
+}
+
+// breakOff ends an answer in its middle.
+func (x *exchange) breakOff(a action) {
+	if a == stall {
+		<-x.r.Context().Done()
+		x.rec.end(x.s.giveUp(), http.StatusOK, "")
+		return
+	}
+	conn, err := x.hijack()
+	if err == nil {
+		if a == reset {
+			lingerZero(conn)
+		}
+		err = conn.Close()
+	}
+	x.rec.end(EndFault, http.StatusOK, errorText(err))
+}
+
+// hijack takes the connection from the HTTP server.
+func (x *exchange) hijack() (net.Conn, error) {
+	conn, _, err := http.NewResponseController(x.w).Hijack()
+	return conn, err
+}
+
+// lingerZero makes the next Close send a RST.
+func lingerZero(conn net.Conn) {
+	if t, ok := conn.(*tls.Conn); ok {
+		conn = t.NetConn()
+	}
+	if t, ok := conn.(*net.TCPConn); ok {
+		_ = t.SetLinger(0) // where it fails the client sees a FIN instead
+	}
+}
+
+// A sink takes the bytes of an answer.
+type sink interface {
+	begin(status int) error // sends the header
+	write(b []byte) error   // returns when the kernel has b
+	end()
+}
+
+// A responseSink answers through net/http: each write is one chunk and one
+// write to the kernel.
+type responseSink struct {
+	w  http.ResponseWriter
+	rc *http.ResponseController
+}
+
+func (o *responseSink) begin(status int) error {
+	o.w.WriteHeader(status)
+	return o.rc.Flush()
+}
+
+func (o *responseSink) write(b []byte) error {
+	if _, err := o.w.Write(b); err != nil {
+		return err
+	}
+	return o.rc.Flush()
+}
+
+func (o *responseSink) end() {}
+
+// A rawSink answers on a hijacked connection, with a header in pieces.
+type rawSink struct {
+	conn    net.Conn
+	ctx     context.Context // of the request: done when the server closes
+	header  http.Header
+	chunked bool
+	stop    func() bool
+}
+
+// headerPieceBytes and headerPause say how slow FaultSlowHeader is.
+const (
+	headerPieceBytes = 16
+	headerPause      = 5 * time.Millisecond
+)
+
+func (x *exchange) slowHeader() (*rawSink, error) {
+	o := &rawSink{ctx: x.r.Context(), header: x.w.Header(), chunked: x.w.Header().Get("Content-Length") == ""}
+	o.header.Set("Connection", "close")
+	if o.chunked {
+		o.header.Set("Transfer-Encoding", "chunked")
+	}
+	var err error
+	if o.conn, err = x.hijack(); err != nil {
+		return nil, err
+	}
+	o.stop = context.AfterFunc(o.ctx, func() { _ = o.conn.Close() })
+	return o, nil
+}
+
+func (o *rawSink) begin(status int) error {
+	b := fmt.Appendf(nil, "HTTP/1.1 %d %s\r\n", status, http.StatusText(status))
+	for key, values := range o.header {
+		for _, v := range values {
+			b = fmt.Appendf(b, "%s: %s\r\n", key, v)
+		}
+	}
+	b = append(b, "\r\n"...)
+	for len(b) > 0 {
+		n := min(len(b), headerPieceBytes)
+		if _, err := o.conn.Write(b[:n]); err != nil {
+			return err
+		}
+		b = b[n:]
+		if err := sleepUntil(o.ctx, time.Now().Add(headerPause)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (o *rawSink) write(b []byte) error {
+	if o.chunked {
+		b = fmt.Appendf(nil, "%x\r\n%s\r\n", len(b), b)
+	}
+	_, err := o.conn.Write(b)
+	return err
+}
+
+func (o *rawSink) end() {
+	if o.chunked {
+		_, _ = o.conn.Write([]byte("0\r\n\r\n")) // the client may be gone by now
+	}
+	if o.stop() {
+		_ = o.conn.Close()
+	}
+}
+
+// writeJSON sends a whole JSON answer.
+func writeJSON(w http.ResponseWriter, code int, body []byte) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(code)
+	_, _ = w.Write(body) // the client may be gone; there is nobody to tell
+}
+
+func errorText(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}

@@ -1,0 +1,201 @@
+package sim
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// A Fault is one way in which an answer goes wrong, or is at least not what a
+// client hopes for. "After k tokens" is the rule's After; when an answer has no
+// more than k tokens the fault strikes before the end of its stream.
+//
+// Faults of framing (split, crlf, comments, slow_header, garbage_header) do not
+// exist on gRPC; requests there are answered normally.
+type Fault int
+
+// The faults. The comments name HTTP first, then gRPC.
+const (
+	// FaultNone is an answer without fault.
+	FaultNone Fault = iota
+	// FaultHTTP500 answers at once with status 500 and a JSON error; INTERNAL.
+	FaultHTTP500
+	// FaultHTTP429 answers at once with status 429, Retry-After: 1 and a JSON
+	// error; UNAVAILABLE, as from a full queue.
+	FaultHTTP429
+	// FaultReset breaks the connection with a TCP RST after k tokens; on gRPC
+	// with all RPCs that share it. An answer that does not stream breaks in the
+	// middle of its body.
+	FaultReset
+	// FaultTruncate closes the connection in the middle of the event after k
+	// tokens: the last chunk is missing; on gRPC the stream ends with OK
+	// although the request had no final response.
+	FaultTruncate
+	// FaultNoReply closes the connection without a byte of answer; on gRPC the
+	// same as reset, before any token.
+	FaultNoReply
+	// FaultHang never answers until the client goes away.
+	FaultHang
+	// FaultStall sends nothing more after k tokens until the client goes away.
+	FaultStall
+	// FaultNoDone leaves out [DONE], or the final response on gRPC.
+	FaultNoDone
+	// FaultErrorEvent sends an error instead of the rest after k tokens: an SSE
+	// event with status 200, an error_message on gRPC. An answer that does not
+	// stream is status 500 when it would have been complete.
+	FaultErrorEvent
+	// FaultMerged sends three events per write, at the time of the last.
+	FaultMerged
+	// FaultSplit sends each event in two writes 2 ms apart, cut inside a
+	// multi-byte character if there is one, else in the middle.
+	FaultSplit
+	// FaultCRLF ends lines with CR LF.
+	FaultCRLF
+	// FaultComments sends an SSE comment before every second event.
+	FaultComments
+	// FaultOneshot sends the whole stream at its end, in one write.
+	FaultOneshot
+	// FaultGarbage sends an event that is neither JSON nor UTF-8 after k tokens,
+	// then goes on; on gRPC a message that is no protobuf. An answer that does
+	// not stream is cut in its middle and ends with such bytes.
+	FaultGarbage
+	// FaultSlowHeader sends the response header in pieces of 16 bytes 5 ms
+	// apart, and closes the connection after the answer.
+	FaultSlowHeader
+	// FaultGarbageHeader answers with bytes that are not HTTP and closes.
+	FaultGarbageHeader
+
+	numFaults = iota
+)
+
+var faultNames = [numFaults]string{
+	"none", "http_500", "http_429", "reset", "truncate", "no_reply", "hang", "stall", "no_done", "error_event",
+	"merged", "split", "crlf", "comments", "oneshot", "garbage", "slow_header", "garbage_header",
+}
+
+// String returns the fault's name as in sim_fault.
+func (f Fault) String() string {
+	if f < 0 || f >= numFaults {
+		return fmt.Sprintf("Fault(%d)", int(f))
+	}
+	return faultNames[f]
+}
+
+// ParseFault is the inverse of String.
+func ParseFault(s string) (Fault, error) {
+	for f, name := range faultNames {
+		if s == name {
+			return Fault(f), nil
+		}
+	}
+	return 0, fmt.Errorf("unknown fault %q; expected one of %s", clip(s), strings.Join(faultNames[:], ", "))
+}
+
+// Faults returns all faults but FaultNone, in their order.
+func Faults() []Fault {
+	var all []Fault
+	for f := FaultNone + 1; f < numFaults; f++ {
+		all = append(all, f)
+	}
+	return all
+}
+
+// A FaultRule says which requests suffer a fault.
+type FaultRule struct {
+	Fault Fault
+	// Every is k for every k-th request: those of index k−1, 2k−1, … 0 means 1,
+	// every request.
+	Every int
+	// After is the number of tokens before the fault strikes, where that makes
+	// sense. 0 means DefaultFaultAfter, −1 none.
+	After int
+}
+
+// ParseFaultRule reads a rule:
+//
+//	rule = fault [ ":" option { "," option } ]
+//	option = "every=" number | "after=" number
+//
+// such as "http_500:every=6" or "reset:every=10,after=0".
+func ParseFaultRule(s string) (FaultRule, error) {
+	name, options, _ := strings.Cut(s, ":")
+	f, err := ParseFault(name)
+	if err != nil {
+		return FaultRule{}, err
+	}
+	r := FaultRule{Fault: f}
+	for option := range strings.SplitSeq(options, ",") {
+		if option == "" {
+			continue
+		}
+		key, value, _ := strings.Cut(option, "=")
+		n, err := strconv.Atoi(value)
+		if err != nil || n < 0 || key == "every" && n == 0 {
+			return FaultRule{}, fmt.Errorf("fault rule %q: %q is not every=N with N ≥ 1 or after=N", clip(s), clip(option))
+		}
+		switch key {
+		case "every":
+			r.Every = n
+		case "after":
+			r.After = n
+			if n == 0 {
+				r.After = -1
+			}
+		default:
+			return FaultRule{}, fmt.Errorf("fault rule %q: unknown option %q; expected every=N or after=N", clip(s), clip(key))
+		}
+	}
+	return r, nil
+}
+
+// String returns r in the form that ParseFaultRule reads.
+func (r FaultRule) String() string {
+	var options []string
+	if r.Every != 0 {
+		options = append(options, "every="+strconv.Itoa(r.Every))
+	}
+	if r.After != 0 {
+		options = append(options, "after="+strconv.Itoa(max(0, r.After)))
+	}
+	if options == nil {
+		return r.Fault.String()
+	}
+	return r.Fault.String() + ":" + strings.Join(options, ",")
+}
+
+// Validate says what is wrong with r.
+func (r FaultRule) Validate() error {
+	switch {
+	case r.Fault < 0 || r.Fault >= numFaults:
+		return fmt.Errorf("unknown fault %d", int(r.Fault))
+	case r.Every < 0:
+		return errors.New("every is negative")
+	case r.After < -1:
+		return errors.New("after is less than -1")
+	}
+	return nil
+}
+
+// matches says whether the request of that index suffers the fault.
+func (r FaultRule) matches(index uint64) bool {
+	return (index+1)%uint64(max(1, r.Every)) == 0
+}
+
+// tokensBefore resolves After.
+func (r FaultRule) tokensBefore() int {
+	if r.After == 0 {
+		return DefaultFaultAfter
+	}
+	return max(0, r.After)
+}
+
+// faultFor returns the fault that the configuration has for a request.
+func (c *Config) faultFor(index uint64) (Fault, int) {
+	for _, r := range c.Faults {
+		if r.matches(index) {
+			return r.Fault, r.tokensBefore()
+		}
+	}
+	return FaultNone, DefaultFaultAfter
+}

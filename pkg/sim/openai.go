@@ -1,0 +1,267 @@
+package sim
+
+import (
+	"crypto/subtle"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
+
+// sseType is the content type of streams.
+const sseType = "text/event-stream; charset=utf-8"
+
+// errorEventMessage is the text of an error in mid-stream.
+const errorEventMessage = "the fault error_event was asked for"
+
+// garbage is neither JSON nor UTF-8.
+const garbage = "data: {\"id\":\"sim\",\"choices\":[{\"delta\":{\"content\":\"\xff\xfe\x00\xc3(\n\n"
+
+// An openAIRequest is the body of a chat completion or a completion.
+type openAIRequest struct {
+	fields
+	Model         string          `json:"model"`
+	Messages      []openAIMessage `json:"messages"`
+	Prompt        json.RawMessage `json:"prompt"`
+	Stream        bool            `json:"stream"`
+	N             *number         `json:"n"`
+	StreamOptions struct {
+		IncludeUsage    bool `json:"include_usage"`
+		ContinuousUsage bool `json:"continuous_usage_stats"`
+	} `json:"stream_options"`
+}
+
+type openAIMessage struct {
+	Content json.RawMessage `json:"content"`
+}
+
+// openAIHandler routes the OpenAI API.
+func (s *Server) openAIHandler() http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("/v1/chat/completions", s.authorized(only(http.MethodPost, s.inference(OpenAIChat, openAIErrorBody, serveOpenAI))))
+	mux.Handle("/v1/completions", s.authorized(only(http.MethodPost, s.inference(OpenAICompletions, openAIErrorBody, serveOpenAI))))
+	mux.Handle("/v1/models", s.authorized(only(http.MethodGet, s.listModels)))
+	mux.Handle("/health", only(http.MethodGet, func(http.ResponseWriter, *http.Request) {}))
+	mux.Handle("/ledger", only(http.MethodGet, s.serveLedger))
+	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
+		writeJSON(w, http.StatusNotFound, []byte(`{"detail":"Not Found"}`))
+	})
+	return mux
+}
+
+// only refuses other methods.
+func only(method string, h http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != method && (r.Method != http.MethodHead || method != http.MethodGet) {
+			w.Header().Set("Allow", method)
+			writeJSON(w, http.StatusMethodNotAllowed, []byte(`{"detail":"Method Not Allowed"}`))
+			return
+		}
+		h(w, r)
+	}
+}
+
+// authorized refuses requests without the API key.
+func (s *Server) authorized(h http.HandlerFunc) http.HandlerFunc {
+	if s.config.APIKey == "" {
+		return h
+	}
+	want := []byte("Bearer " + s.config.APIKey)
+	return func(w http.ResponseWriter, r *http.Request) {
+		if subtle.ConstantTimeCompare([]byte(r.Header.Get("Authorization")), want) != 1 {
+			w.Header().Set("WWW-Authenticate", "Bearer")
+			writeJSON(w, http.StatusUnauthorized, openAIErrorBody(http.StatusUnauthorized, "the API key is missing or wrong"))
+			return
+		}
+		h(w, r)
+	}
+}
+
+// serveLedger writes the ledger as JSON lines; with ?wait=true once nothing is
+// in flight.
+func (s *Server) serveLedger(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Query().Get("wait") == "true" {
+		if err := s.Wait(r.Context()); err != nil {
+			return // the client is gone, or the server closes
+		}
+	}
+	w.Header().Set("Content-Type", "application/x-ndjson")
+	_ = s.WriteLedger(w) // fails only when the client is gone
+}
+
+func (s *Server) listModels(w http.ResponseWriter, _ *http.Request) {
+	type model struct {
+		ID          string `json:"id"`
+		Object      string `json:"object"`
+		Created     int64  `json:"created"`
+		OwnedBy     string `json:"owned_by"`
+		Root        string `json:"root"`
+		MaxModelLen int    `json:"max_model_len"`
+	}
+	list := struct {
+		Object string  `json:"object"`
+		Data   []model `json:"data"`
+	}{Object: "list"}
+	for _, m := range s.config.Models {
+		list.Data = append(list.Data, model{m, "model", time.Now().Unix(), "sim", m, s.config.ContextTokens})
+	}
+	b, err := json.Marshal(list)
+	if err != nil {
+		panic(err) // strings and numbers only
+	}
+	writeJSON(w, http.StatusOK, b)
+}
+
+// serveOpenAI answers a chat completion or a completion.
+func serveOpenAI(x *exchange) {
+	s := x.s
+	chat := strings.HasPrefix(x.r.URL.Path, "/v1/chat/")
+	var q openAIRequest
+	if err := json.Unmarshal(x.body, &q); err != nil {
+		x.fail(http.StatusBadRequest, "the body is not a valid request: "+err.Error())
+		return
+	}
+	if q.Model == "" {
+		q.Model = s.config.Models[0]
+	}
+	id := fmt.Sprintf("cmpl-sim-%d", x.index)
+	if chat {
+		id = "chat" + id
+	}
+	x.rec.update(func(e *Entry) { e.ID, e.Model = id, q.Model })
+	if !slices.Contains(s.config.Models, q.Model) {
+		x.fail(http.StatusNotFound, fmt.Sprintf("there is no model %q here, only %s", clip(q.Model), strings.Join(s.config.Models, ", ")))
+		return
+	}
+	a, err := s.askOpenAI(x.index, &q, chat)
+	if err != nil {
+		x.fail(http.StatusBadRequest, err.Error())
+		return
+	}
+	p := newPlan(s.config.Seed, a)
+	x.rec.update(func(e *Entry) {
+		e.InputTokens, e.OutputTokens, e.Fault = p.inputTokens, p.outputTokens(), p.fault.String()
+	})
+	if x.struckAtOnce(p.fault) || !x.begin() {
+		return
+	}
+	defer s.release()
+	t := openAIText{
+		chat: chat, id: id, model: q.Model, created: x.rec.start.Unix(), newline: "\n",
+		usage:      q.StreamOptions.IncludeUsage && !s.config.OmitUsage,
+		continuous: q.StreamOptions.IncludeUsage && q.StreamOptions.ContinuousUsage && !s.config.OmitUsage,
+		wholeUsage: !s.config.OmitUsage,
+	}
+	if p.fault == FaultCRLF {
+		t.newline = "\r\n"
+	}
+	if q.Stream {
+		x.answer(sseType, -1, p.fault, script(t.events(p), p.fault, p.faultAfter, t.wire()))
+		return
+	}
+	body, end := t.body(p)
+	x.answerWhole(p, body, end)
+}
+
+// answerWhole sends an answer that does not stream.
+func (x *exchange) answerWhole(p *plan, body []byte, end time.Duration) {
+	if p.fault == FaultErrorEvent {
+		if err := sleepUntil(x.r.Context(), x.rec.start.Add(end)); err != nil {
+			x.rec.end(x.s.giveUp(), 0, "")
+			return
+		}
+		x.fail(http.StatusInternalServerError, errorEventMessage)
+		return
+	}
+	length := len(body)
+	if p.fault == FaultGarbage {
+		length = len(body)/2 + len(garbage)
+	}
+	one := func(yield func(event) bool) {
+		yield(event{at: end, data: body, tokens: p.outputTokens(), kind: eventBody})
+	}
+	// A body breaks whatever number of tokens it has.
+	x.answer("application/json", length, p.fault, script(one, p.fault, 0, wire{sse: true, garbage: []byte(garbage)}))
+}
+
+// askOpenAI resolves a body.
+func (s *Server) askOpenAI(index uint64, q *openAIRequest, chat bool) (ask, error) {
+	n, err := q.N.whole("n", 1, maxChoices, 1)
+	if err != nil {
+		return ask{}, err
+	}
+	var counts []int
+	var texts []string
+	if chat {
+		count := 0
+		for i, m := range q.Messages {
+			words, err := messageWords(m.Content)
+			if err != nil {
+				return ask{}, fmt.Errorf("messages[%d].content: %w", i, err)
+			}
+			count += words
+		}
+		if len(q.Messages) == 0 {
+			return ask{}, errors.New("messages: there are none")
+		}
+		counts = []int{count}
+		q.Echo = false
+	} else if counts, texts, err = completionPrompts(q.Prompt); err != nil {
+		return ask{}, err
+	}
+	return s.ask(index, &q.fields, counts, texts, n)
+}
+
+// messageWords counts the words of a message's content: a text, a list of
+// parts, or nothing.
+func messageWords(content json.RawMessage) (int, error) {
+	if len(content) == 0 || string(content) == "null" {
+		return 0, nil
+	}
+	var text string
+	if json.Unmarshal(content, &text) == nil {
+		return countWords(text), nil
+	}
+	var parts []struct {
+		Text string `json:"text"`
+	}
+	if json.Unmarshal(content, &parts) != nil {
+		return 0, errors.New("expected a string or a list of parts")
+	}
+	n := 0
+	for _, p := range parts {
+		n += countWords(p.Text)
+	}
+	return n, nil
+}
+
+// completionPrompts returns the input tokens of each prompt, and the prompts
+// themselves (empty for token ids).
+func completionPrompts(raw json.RawMessage) (counts []int, texts []string, err error) {
+	var one string
+	var ids []int64
+	var manyIDs [][]int64
+	switch {
+	case len(raw) == 0 || string(raw) == "null":
+		return nil, nil, errors.New("prompt: there is none")
+	case json.Unmarshal(raw, &one) == nil:
+		texts = []string{one}
+	case json.Unmarshal(raw, &ids) == nil && len(ids) > 0:
+		return []int{len(ids)}, []string{""}, nil
+	case json.Unmarshal(raw, &manyIDs) == nil && len(manyIDs) > 0:
+		for _, p := range manyIDs {
+			counts = append(counts, len(p))
+		}
+		return counts, make([]string, len(counts)), nil
+	case json.Unmarshal(raw, &texts) == nil && len(texts) > 0:
+	default:
+		return nil, nil, errors.New("prompt: expected a string, a list of strings, or token ids")
+	}
+	for _, t := range texts {
+		counts = append(counts, countWords(t))
+	}
+	return counts, texts, nil
+}

@@ -1,0 +1,198 @@
+package sim
+
+import (
+	"iter"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// An openAIText renders answers of the OpenAI API, with the keys and the order
+// of events of vLLM: a role event per choice with the first token, then one
+// event per step of a choice, the finish_reason with its last token, usage in
+// an event of its own, [DONE].
+type openAIText struct {
+	chat       bool
+	id, model  string
+	created    int64 // Unix seconds
+	newline    string
+	usage      bool // an event with token counts
+	continuous bool // token counts in every event
+	wholeUsage bool // token counts in an answer that does not stream
+}
+
+// wire says how faults look in these streams.
+func (t *openAIText) wire() wire {
+	return wire{
+		sse: true, newline: t.newline, garbage: []byte(garbage),
+		failure: func() []byte {
+			return t.sse(openAIErrorBody(http.StatusInternalServerError, errorEventMessage))
+		},
+	}
+}
+
+// events returns the stream.
+func (t *openAIText) events(p *plan) iter.Seq[event] {
+	return func(yield func(event) bool) {
+		head := t.head(".chunk")
+		sent := make([]int, p.choices) // output tokens of each choice so far
+		roles := t.chat
+		total := 0
+		for s := range p.steps() {
+			if roles {
+				roles = false
+				for c := range p.choices {
+					b := append(head[:len(head):len(head)], `{"index":`...)
+					b = strconv.AppendInt(b, int64(c), 10)
+					b = append(b, `,"delta":{"role":"assistant","content":""},"logprobs":null,"finish_reason":null}]`...)
+					if !yield(event{at: s.at, data: t.sse(t.close(b, p, 0)), kind: eventOutput}) {
+						return
+					}
+				}
+			}
+			sent[s.choice] += s.tokens
+			total += s.tokens
+			b := append(head[:len(head):len(head)], `{"index":`...)
+			b = strconv.AppendInt(b, int64(s.choice), 10)
+			if t.chat {
+				b = append(b, `,"delta":{"content":`...)
+				b = appendString(b, s.text)
+				b = append(b, '}')
+			} else {
+				b = append(b, `,"text":`...)
+				b = appendString(b, s.text)
+			}
+			b = append(b, `,"logprobs":null,"finish_reason":`...)
+			if s.finish == "" {
+				b = append(b, "null"...)
+			} else {
+				b = appendString(b, s.finish)
+			}
+			if s.finish != "" || !t.chat {
+				b = append(b, `,"stop_reason":null`...)
+			}
+			b = t.close(append(b, "}]"...), p, sent[s.choice])
+			if !yield(event{at: s.at, data: t.sse(b), tokens: s.tokens, kind: eventOutput}) {
+				return
+			}
+			if total == p.outputTokens() {
+				t.finish(p, s.at, head, yield)
+				return
+			}
+		}
+	}
+}
+
+// finish yields what follows the last token.
+func (t *openAIText) finish(p *plan, at time.Duration, head []byte, yield func(event) bool) {
+	if t.usage {
+		b := append(head[:len(head):len(head)], `],"usage":`...)
+		b = append(appendUsage(b, p.inputTokens, p.outputTokens()), '}')
+		if !yield(event{at: at, data: t.sse(b), kind: eventUsage}) {
+			return
+		}
+	}
+	yield(event{at: at, data: t.sse([]byte("[DONE]")), kind: eventDone})
+}
+
+// body returns an answer that does not stream, and when it is due.
+func (t *openAIText) body(p *plan) ([]byte, time.Duration) {
+	texts, end := p.whole()
+	b := t.head("")
+	for c, text := range texts {
+		if c > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, `{"index":`...)
+		b = strconv.AppendInt(b, int64(c), 10)
+		if t.chat {
+			b = append(b, `,"message":{"role":"assistant","content":`...)
+			b = append(appendString(b, text), '}')
+		} else {
+			b = append(b, `,"text":`...)
+			b = appendString(b, text)
+		}
+		b = append(b, `,"logprobs":null,"finish_reason":`...)
+		b = appendString(b, p.finishReason(c))
+		b = append(b, `,"stop_reason":null}`...)
+	}
+	b = append(b, ']')
+	if t.wholeUsage {
+		b = append(b, `,"usage":`...)
+		b = appendUsage(b, p.inputTokens, p.outputTokens())
+	}
+	return append(b, '}'), end
+}
+
+// head returns the beginning of every object, up to the bracket of choices.
+func (t *openAIText) head(suffix string) []byte {
+	object := "text_completion"
+	if t.chat {
+		object = "chat.completion" + suffix
+	}
+	b := appendString([]byte(`{"id":`), t.id)
+	b = append(b, `,"object":"`+object+`","created":`...)
+	b = strconv.AppendInt(b, t.created, 10)
+	b = append(b, `,"model":`...)
+	b = appendString(b, t.model)
+	return append(b, `,"choices":[`...)
+}
+
+// close ends an event's object after its choices; output is the number of
+// tokens of the event's choice so far.
+func (t *openAIText) close(b []byte, p *plan, output int) []byte {
+	if t.continuous {
+		b = append(b, `,"usage":`...)
+		b = appendUsage(b, p.inputTokens, output)
+	}
+	return append(b, '}')
+}
+
+// sse frames an event.
+func (t *openAIText) sse(data []byte) []byte { return frame(data, t.newline) }
+
+// frame makes an SSE event of data, which holds no line end.
+func frame(data []byte, newline string) []byte {
+	b := make([]byte, 0, len("data: ")+len(data)+2*len(newline))
+	b = append(b, "data: "...)
+	b = append(b, data...)
+	b = append(b, newline...)
+	return append(b, newline...)
+}
+
+func appendUsage(b []byte, input, output int) []byte {
+	b = append(b, `{"prompt_tokens":`...)
+	b = strconv.AppendInt(b, int64(input), 10)
+	b = append(b, `,"total_tokens":`...)
+	b = strconv.AppendInt(b, int64(input+output), 10)
+	b = append(b, `,"completion_tokens":`...)
+	b = strconv.AppendInt(b, int64(output), 10)
+	return append(b, '}')
+}
+
+// appendString appends s as a JSON string, with no escapes but the necessary
+// ones, as the servers that are mimicked do.
+func appendString(b []byte, s string) []byte {
+	b, _ = jsontext.AppendQuote(b, s) // an error says that s is not UTF-8; b has replacement characters
+	return b
+}
+
+// openAIErrorBody renders an error.
+func openAIErrorBody(code int, message string) []byte {
+	b := []byte(`{"error":{"message":`)
+	b = appendString(b, message)
+	b = append(b, `,"type":`...)
+	b = appendString(b, map[int]string{
+		http.StatusBadRequest:            "BadRequestError",
+		http.StatusUnauthorized:          "AuthenticationError",
+		http.StatusNotFound:              "NotFoundError",
+		http.StatusRequestEntityTooLarge: "BadRequestError",
+		http.StatusTooManyRequests:       "RateLimitError",
+		http.StatusInternalServerError:   "InternalServerError",
+	}[code])
+	b = append(b, `,"param":null,"code":`...)
+	b = strconv.AppendInt(b, int64(code), 10)
+	return append(b, "}}"...)
+}

@@ -1,0 +1,42 @@
+package sim
+
+// Everything random is drawn by hashing where it is used: there is no generator
+// with a state, so no order of events and no number of cores can change a draw.
+//
+//	bits(seed, request, what, token) = m(m(m(m(seed) ^ request) ^ what) ^ token)
+//
+// m is the step and finalizer of splitmix64 (Steele, Lea and Flood, Fast
+// Splittable Pseudorandom Number Generators, OOPSLA 2014): a bijection of 64
+// bits in which each input bit changes each output bit with probability about
+// one half. Two draws coincide only if their arguments do, or by a collision of
+// 64-bit values at one of the three xors.
+
+// A draw names what a random value is for, so that values for different things
+// are independent.
+type draw uint64
+
+const (
+	drawTTFT draw = iota + 1
+	drawITL
+	drawLength
+	drawText
+)
+
+func mix(x uint64) uint64 {
+	x += 0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}
+
+// bits returns 64 random bits.
+func bits(seed, request uint64, what draw, token int) uint64 {
+	return mix(mix(mix(mix(seed)^request)^uint64(what)) ^ uint64(token))
+}
+
+// uniform returns a number of the open interval (0, 1): the centre of one of
+// 2^53 equal cells, so that 0 and 1, whose normal quantiles are infinite, never
+// come.
+func uniform(seed, request uint64, what draw, token int) float64 {
+	return (float64(bits(seed, request, what, token)>>11) + 0.5) / (1 << 53)
+}
