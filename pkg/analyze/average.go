@@ -1,7 +1,6 @@
 package analyze
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/pa-tools/pa/pkg/export"
@@ -18,8 +17,8 @@ import (
 // by the count, one by 10⁹, printed as repr does.
 //
 // It reads r to its end. When the file breaks off, the line is over what was
-// readable and err is r.Err(); line is "" when there is nothing to average,
-// and err says why: the script raises an exception there.
+// readable; see r.Err(). Where there is nothing to average line is "" and err
+// says why: the script raises an exception there.
 func AvgFirstToken(r export.Reader) (line string, err error) {
 	a := averager{r: r, what: "first-token"}
 	return a.line("Average first-token latency: ", func(q *export.Request) {
@@ -74,9 +73,9 @@ func (a *averager) line(prefix string, add func(*export.Request)) (string, error
 		add(q)
 	}
 	if err := a.check(); err != nil {
-		return "", errors.Join(a.r.Err(), err)
+		return "", err
 	}
-	return prefix + pyRepr(a.sum.over(a.n)/1e9) + " s", a.r.Err()
+	return prefix + pyRepr(a.sum.over(a.n)/1e9) + " s", nil
 }
 
 // check says what the script would have raised, in words.

@@ -32,6 +32,7 @@ type httpDecoder struct {
 // Exports before 24.05 do not name their service, and a Triton model may have
 // an output called "response" too, so the text has to look the part.
 func (d *Decoder) isHTTP(r *export.Request) bool {
+	var head []byte // of the body; the longest word to know it by has 6 bytes
 	for i := range r.Responses {
 		out := r.Responses[i].Outputs
 		if len(out) == 0 {
@@ -40,18 +41,21 @@ func (d *Decoder) isHTTP(r *export.Request) bool {
 		if len(out) != 1 || out[0].Name != httpOutput || !out[0].Value.Text {
 			return false
 		}
-		text := trimFront(out[0].Value.Data)
-		switch {
-		case d.ServiceKind == "openai":
+		if d.ServiceKind == "openai" {
 			return true
-		case len(text) == 0:
-			continue
-		case d.ServiceKind == "triton": // generate_stream; a model may write JSON
-			return bytes.HasPrefix(text, []byte("data:"))
 		}
-		return text[0] == '{' || text[0] == '[' || looksLikeSSE(text)
+		text := out[0].Value.Data
+		if head = trimFront(append(head, text[:min(len(text), 64)]...)); len(head) > 5 {
+			break
+		}
 	}
-	return false
+	switch {
+	case len(head) == 0:
+		return false
+	case d.ServiceKind == "triton": // generate_stream; a model may write JSON
+		return bytes.HasPrefix(head, []byte("data:"))
+	}
+	return head[0] == '{' || head[0] == '[' || looksLikeSSE(head)
 }
 
 func looksLikeSSE(text []byte) bool {

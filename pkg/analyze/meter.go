@@ -54,9 +54,9 @@ func (m *Meter) Measure(r *export.Request) (*Measured, error) {
 	return &m.out, err
 }
 
-// standing decides whether a request counts. A file that records no status
-// (perf_analyzer's) can still hold an error in the stream: perf_analyzer looks
-// at the HTTP status only, and an error after 200 is a success to it.
+// standing decides whether a request counts. A file that says nothing about
+// it (perf_analyzer's) can still hold an error in the stream: perf_analyzer
+// looks at the HTTP status only, and an error after 200 is a success to it.
 func (m *Measured) standing(r *export.Request, includeWarmup bool) {
 	reason := r.Excluded()
 	if reason == "warmup" && includeWarmup {
@@ -68,7 +68,7 @@ func (m *Measured) standing(r *export.Request, includeWarmup bool) {
 	if reason == "failed" {
 		m.Class = r.Status.String()
 	}
-	if reason == "" && r.Status == export.StatusUnknown && m.Answer.Failure != "" {
+	if reason == "" && !r.HasMeta && m.Answer.Failure != "" {
 		reason, m.Class, m.Message = "failed", export.StatusRPCError.String(), m.Answer.Failure
 	}
 	m.Excluded, m.Counted = reason, reason == ""

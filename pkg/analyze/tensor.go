@@ -57,11 +57,13 @@ func (t *tensorDecoder) add(recvNS uint64, f export.Fields, failed bool) {
 		v := f[i].Value
 		side := isSideOutput(f[i].Name)
 		if v.Text {
-			if len(stripPrefixes(v.Data)) == 0 {
+			before := len(t.text)
+			t.text = withoutPrefixes(t.text, v.Data)
+			if len(t.text) == before {
 				continue
 			}
-			if !side {
-				t.text = appendStripped(t.text, v.Data)
+			if side {
+				t.text = t.text[:before]
 			}
 			p.zero = false
 		} else if v.Empty() {
@@ -213,29 +215,12 @@ func isSideOutput(name string) bool {
 		strings.HasPrefix(name, "total_") && strings.HasSuffix(name, "draft_tokens")
 }
 
-// stripPrefixes returns the first non-empty element of a BYTES tensor as
-// exports of 24.03, 24.11 and 24.12 hold it, or data itself where it is no
-// such tensor. It is empty only when all elements are.
-//
-//	tensor  = element element …, to the last byte
-//	element = length (4 bytes, little-endian) bytes
-func stripPrefixes(data []byte) []byte {
-	if !isPrefixed(data) {
-		return data
-	}
-	for len(data) > 0 {
-		n := int(binary.LittleEndian.Uint32(data))
-		if n > 0 {
-			return data[4 : 4+n]
-		}
-		data = data[4:]
-	}
-	return nil
-}
-
-// appendStripped appends all elements of data, without their prefixes, to b.
-func appendStripped(b, data []byte) []byte {
-	if !isPrefixed(data) {
+// withoutPrefixes appends the strings of a BYTES tensor to b. Exports of
+// 24.03, 24.11 and 24.12 hold each behind its length, see
+// [export.StripLengthPrefix]; anything else is appended as it is. Nothing is
+// appended when all strings are empty.
+func withoutPrefixes(b, data []byte) []byte {
+	if _, ok := export.StripLengthPrefix(data); !ok {
 		return append(b, data...)
 	}
 	for len(data) > 0 {
@@ -244,26 +229,6 @@ func appendStripped(b, data []byte) []byte {
 		data = data[4+n:]
 	}
 	return b
-}
-
-// isPrefixed reports whether data is a sequence of length-prefixed elements.
-// A text can only look so if it begins with a control character or holds NUL:
-// the length of 16 MiB and less has a zero byte.
-func isPrefixed(data []byte) bool {
-	if len(data) < 4 {
-		return false
-	}
-	for len(data) > 0 {
-		if len(data) < 4 {
-			return false
-		}
-		n := binary.LittleEndian.Uint32(data)
-		if uint64(n) > uint64(len(data)-4) {
-			return false
-		}
-		data = data[4+n:]
-	}
-	return true
 }
 
 // isZero reports whether compact JSON text is 0, 0.0, false or an array of

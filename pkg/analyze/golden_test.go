@@ -1,0 +1,180 @@
+package analyze
+
+import (
+	"bytes"
+	"context"
+	"io/fs"
+	"path"
+	"strings"
+	"testing"
+
+	"github.com/pa-tools/pa/internal/golden"
+	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/export/profilejson"
+)
+
+// goldenFiles returns the exports of real perf_analyzer runs that hold
+// something, by name, and the folder of all runs.
+func goldenFiles(t *testing.T) (map[string][]byte, fs.FS) {
+	t.Helper()
+	fsys := golden.FS(t, "perf_analyzer")
+	files := map[string][]byte{}
+	err := fs.WalkDir(fsys, ".", func(p string, _ fs.DirEntry, err error) error {
+		if err != nil || path.Base(p) != "profile_export.json" {
+			return err
+		}
+		b, err := fs.ReadFile(fsys, p)
+		if len(b) > 2 {
+			files[path.Dir(p)] = b
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(files) < 100 {
+		t.Fatalf("%d golden exports, want 100 or more", len(files))
+	}
+	return files, fsys
+}
+
+func open(t *testing.T, name string, b []byte) export.Reader {
+	t.Helper()
+	r, err := profilejson.NewReader(t.Context(), name, bytes.NewReader(b), int64(len(b)), export.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = r.Close() })
+	return r
+}
+
+// What NVIDIA's scripts printed, character for character. They cannot read
+// files that are not UTF-8; those must give a number all the same.
+func TestGoldenAverages(t *testing.T) {
+	files, fsys := goldenFiles(t)
+	compared := 0
+	for name, b := range files {
+		for _, s := range []struct {
+			file string
+			f    func(export.Reader) (string, error)
+		}{{"avg_first_token.txt", AvgFirstToken}, {"avg_token_to_token.txt", AvgTokenToToken}} {
+			r := open(t, name, b)
+			got, err := s.f(r)
+			if r.Err() != nil {
+				t.Errorf("%s: %v", name, r.Err())
+			}
+			text, readErr := fs.ReadFile(fsys, path.Join(name, s.file))
+			if readErr != nil {
+				t.Fatal(readErr)
+			}
+			switch want := strings.TrimSuffix(string(text), "\n"); {
+			case strings.HasPrefix(want, "Average"):
+				compared++
+				if err != nil || got != want {
+					t.Errorf("%s: %q, %v, want %q", name, got, err, want)
+				}
+			case strings.HasPrefix(want, "ZeroDivisionError"):
+				compared++
+				if err == nil || got != "" {
+					t.Errorf("%s: %q, want an error: the script says %s", name, got, want)
+				}
+			case strings.HasPrefix(want, "UnicodeDecodeError"):
+				if err == nil && !strings.HasPrefix(got, "Average ") {
+					t.Errorf("%s: %q, want an average", name, got)
+				}
+			default:
+				t.Errorf("%s: %s: %q is no known result", name, s.file, want)
+			}
+		}
+	}
+	if compared < 180 {
+		t.Errorf("%d results compared, want 180 or more", compared)
+	}
+}
+
+// Every request of every export is accounted for, and nothing in them is
+// unreadable to us.
+func TestGoldenReports(t *testing.T) {
+	files, _ := goldenFiles(t)
+	for name, b := range files {
+		r := open(t, name, b)
+		want := 0
+		for r.Next() {
+			want++
+		}
+		rep, err := Run(context.Background(), open(t, name, b), Config{})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		got := 0
+		for i := range rep.Experiments {
+			e := &rep.Experiments[i]
+			got += e.OK + e.FailedRequests() + e.ExcludedRequests()
+			for _, m := range e.Metrics {
+				if m.Summary.Min < 0 || m.Summary.N == 0 {
+					t.Errorf("%s: %s: min %v of %d", name, m.Definition.Key, m.Summary.Min, m.Summary.N)
+				}
+			}
+			for _, w := range e.Warnings {
+				if strings.Contains(w.Error(), "protocol") {
+					t.Errorf("%s: %v", name, w)
+				}
+			}
+		}
+		if got != want {
+			t.Errorf("%s: %d requests accounted for, the file holds %d", name, got, want)
+		}
+	}
+}
+
+// Token events per request, as the server of each case sent them.
+func TestGoldenTokens(t *testing.T) {
+	files, _ := goldenFiles(t)
+	for _, tt := range []struct {
+		suffix string
+		tokens float64 // of each request
+	}{
+		{"/guide", 16}, {"/guide_generation", 40}, {"/guide_prefill", 1}, {"/guide_one_response", 1},
+		{"/vllm", 8}, {"/vllm_csv", 8}, {"/vllm_request_count", 8}, {"/vllm_warmup", 8},
+		{"/openai_chat", 6}, {"/openai_merged", 6}, {"/openai_crlf", 6}, {"/openai_comments", 6},
+		{"/openai_tightdone", 6}, {"/openai_nodone", 6}, {"/openai_reasoning", 6}, {"/openai_tools", 6},
+		{"/openai_split", 12}, {"/vllm_no_stream", 1},
+		{"/types_scalars", 1}, {"/types_arrays", 1}, {"/sequence", 1},
+	} {
+		found := false
+		for name, b := range files {
+			if !strings.HasSuffix(name, tt.suffix) {
+				continue
+			}
+			found = true
+			rep, err := Run(context.Background(), open(t, name, b), Config{TokenSource: TokenResponses})
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := tt.tokens
+			if strings.HasPrefix(name, "2.39.0/") && !strings.Contains(tt.suffix, "types") {
+				want++ // no outputs: the empty final response counts
+			}
+			s := rep.Experiments[0].Metric("output_tokens")
+			if s == nil || s.Min != want || s.Max != want {
+				t.Errorf("%s: output tokens %+v, want %v each", name, s, want)
+			}
+		}
+		if !found {
+			t.Errorf("no golden export %s", tt.suffix)
+		}
+	}
+}
+
+// No golden export is in violation: perf_analyzer wrote them all.
+func TestGoldenValid(t *testing.T) {
+	files, _ := goldenFiles(t)
+	for name, b := range files {
+		_, err := Validate(context.Background(), open(t, name, b), func(v Violation) {
+			t.Errorf("%s: %v", name, v)
+		})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -1,0 +1,14 @@
+// Package report writes analyses for people and for programs.
+//
+// A [Renderer] writes one finished report; each constructor binds what to
+// write:
+//
+//	r := report.Table([]report.Input{{Name: "run.json", Report: rep}}, report.Options{})
+//	err := r(os.Stdout)
+//
+// The table fits 80 columns and scales its units; JSON (schema pa-report/1, in
+// schemas/) and CSV hold nanoseconds and full precision. What came from a
+// server or a file is escaped before it reaches a terminal.
+//
+// The package computes nothing but units.
+package report

@@ -1,0 +1,198 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/pa-tools/pa/pkg/analyze"
+)
+
+// Schema names the layout that JSON writes.
+const Schema = "pa-report/1"
+
+// JSON writes one object per input, each on lines of its own, in the layout of
+// schemas/report.schema.json. Times are nanoseconds; floats have all their
+// digits. A metric or rate without a value is absent.
+func JSON(inputs []Input) Renderer {
+	return func(w io.Writer) error {
+		for _, in := range inputs {
+			b, err := json.MarshalIndent(document(in), "", "  ")
+			if err != nil {
+				return fmt.Errorf("%s: %w", in.Name, err)
+			}
+			if _, err := w.Write(append(b, '\n')); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+type jsonReport struct {
+	Schema      string           `json:"schema"`
+	Run         jsonRun          `json:"run"`
+	Experiments []jsonExperiment `json:"experiments"`
+	Warnings    []string         `json:"warnings"`
+}
+
+type jsonRun struct {
+	File        string      `json:"file"`
+	Tool        string      `json:"tool,omitempty"`
+	Version     *string     `json:"version,omitempty"`
+	ServiceKind *string     `json:"service_kind,omitempty"`
+	Endpoint    *string     `json:"endpoint,omitempty"`
+	Model       string      `json:"model,omitempty"`
+	From        string      `json:"from"`
+	Stamps      *jsonStamps `json:"stamps,omitempty"`
+	StartNS     uint64      `json:"start_ns,omitempty"`
+	EndNS       uint64      `json:"end_ns,omitempty"`
+	Interrupted string      `json:"interrupted,omitempty"`
+}
+
+type jsonStamps struct {
+	Kernel  int `json:"kernel"`
+	User    int `json:"user"`
+	Unknown int `json:"unknown"`
+}
+
+type jsonExperiment struct {
+	Mode         string         `json:"mode"`
+	Value        jsonNumber     `json:"value"`
+	Requests     jsonRequests   `json:"requests"`
+	DurationNS   int64          `json:"duration_ns"`
+	TokenSource  string         `json:"token_source"`
+	TokenEvents  int            `json:"token_events"`
+	SharedStamps int            `json:"shared_stamps"`
+	Metrics      metrics        `json:"metrics"`
+	Throughput   jsonThroughput `json:"throughput"`
+	Warnings     []string       `json:"warnings"`
+}
+
+type jsonRequests struct {
+	OK               int            `json:"ok"`
+	Failed           int            `json:"failed"`
+	Excluded         int            `json:"excluded"`
+	FailedByClass    map[string]int `json:"failed_by_class,omitempty"`
+	ExcludedByReason map[string]int `json:"excluded_by_reason,omitempty"`
+}
+
+type jsonThroughput struct {
+	Requests            *float64 `json:"requests_per_s,omitempty"`
+	OutputTokens        *float64 `json:"output_tokens_per_s,omitempty"`
+	TotalTokens         *float64 `json:"total_tokens_per_s,omitempty"`
+	OutputTokensPerUser *float64 `json:"output_tokens_per_s_per_user,omitempty"`
+}
+
+func document(in Input) jsonReport {
+	rep := in.Report
+	run := rep.Run
+	d := jsonReport{
+		Schema: Schema,
+		Run: jsonRun{
+			File: in.Name, Tool: tool(rep), Version: run.Version, ServiceKind: run.ServiceKind, Endpoint: run.Endpoint,
+			Model: rep.Model, From: rep.From.String(),
+		},
+		Experiments: []jsonExperiment{},
+		Warnings:    texts(rep.Warnings),
+	}
+	if s := rep.Stamps; s.Kernel+s.User > 0 {
+		d.Run.Stamps = &jsonStamps{s.Kernel, s.User, s.Unknown}
+	}
+	if m := run.Meta; m != nil {
+		d.Run.StartNS, d.Run.EndNS, d.Run.Interrupted = m.StartNS, m.EndNS, m.Interrupted
+	}
+	for i := range rep.Experiments {
+		d.Experiments = append(d.Experiments, experiment(&rep.Experiments[i]))
+	}
+	return d
+}
+
+func experiment(e *analyze.Experiment) jsonExperiment {
+	t := &e.Throughput
+	return jsonExperiment{
+		Mode: e.Mode, Value: jsonNumber(e.Value),
+		Requests: jsonRequests{
+			OK: e.OK, Failed: e.FailedRequests(), Excluded: e.ExcludedRequests(),
+			FailedByClass: byName(e.Failed), ExcludedByReason: byName(e.Excluded),
+		},
+		DurationNS: e.DurationNS, TokenSource: e.TokenSource.String(),
+		TokenEvents: e.TokenEvents, SharedStamps: e.SharedStamps,
+		Metrics: e.Metrics,
+		Throughput: jsonThroughput{
+			rate(t.Requests), rate(t.OutputTokens), rate(t.TotalTokens), rate(t.OutputTokensPerUser),
+		},
+		Warnings: texts(e.Warnings),
+	}
+}
+
+// metrics is an object in the order of the definitions.
+type metrics []analyze.Metric
+
+// MarshalJSON writes the members that schemas/report.schema.json names.
+func (m metrics) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	for i, x := range m {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(strconv.Quote(x.Definition.Key))
+		s := x.Summary
+		fmt.Fprintf(&b, `:{"n":%d,"mean":%s,"std":%s,"min":%s`, s.N, float(s.Mean), float(s.Std), float(s.Min))
+		for j, level := range analyze.Levels {
+			fmt.Fprintf(&b, `,"%s":%s`, levelName(level), float(s.Pct[j]))
+		}
+		fmt.Fprintf(&b, `,"max":%s}`, float(s.Max))
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
+}
+
+// levelName returns "p50" or "p99.9".
+func levelName(level float64) string { return "p" + strconv.FormatFloat(level, 'f', -1, 64) }
+
+// float writes v with the shortest digits that read back as the same number
+// and without an exponent: latencies and counts are short in either form.
+func float(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+
+// jsonNumber is the text of a load level: a number as it was written, or a
+// string where a foreign tool wrote something else.
+type jsonNumber string
+
+// MarshalJSON writes the number text as it is.
+func (n jsonNumber) MarshalJSON() ([]byte, error) {
+	if b := []byte(n); json.Valid(b) && len(b) > 0 && (b[0] == '-' || b[0] >= '0' && b[0] <= '9') {
+		return b, nil
+	}
+	return json.Marshal(string(n))
+}
+
+func rate(r analyze.Rate) *float64 {
+	if !r.OK {
+		return nil
+	}
+	return &r.PerSecond
+}
+
+func byName(c []analyze.Count) map[string]int {
+	if len(c) == 0 {
+		return nil
+	}
+	m := map[string]int{}
+	for _, x := range c {
+		m[x.Name] = x.N
+	}
+	return m
+}
+
+// texts is never nil: a report without warnings says so.
+func texts(errs []error) []string {
+	s := []string{}
+	for _, err := range errs {
+		s = append(s, err.Error())
+	}
+	return s
+}

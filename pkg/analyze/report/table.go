@@ -1,0 +1,361 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/pa-tools/pa/pkg/analyze"
+)
+
+// Table writes the report for people: for each input a head, a table per
+// experiment, a line per load level where there are several, and the warnings.
+// It fits 80 columns unless counts have more than six digits.
+func Table(inputs []Input, o Options) Renderer {
+	return func(w io.Writer) error {
+		var b strings.Builder
+		for i, in := range inputs {
+			if i > 0 {
+				b.WriteString("\n\n")
+			}
+			t := table{b: &b, rep: in.Report, o: o}
+			t.head(in.Name)
+			for j := range in.Report.Experiments {
+				b.WriteByte('\n')
+				t.experiment(&in.Report.Experiments[j])
+			}
+			if len(in.Report.Experiments) > 1 {
+				b.WriteByte('\n')
+				t.levels()
+			}
+			t.warnings()
+		}
+		_, err := io.WriteString(w, b.String())
+		return err
+	}
+}
+
+type table struct {
+	b   *strings.Builder
+	rep *analyze.Report
+	o   Options
+}
+
+// lineWidth is what the table's prose is broken at.
+const lineWidth = 80
+
+// head writes what the whole run has in common.
+func (t *table) head(name string) {
+	run := t.rep.Run
+	fmt.Fprintf(t.b, "%s\n", plain(name))
+	g := grid{indent: "  ", left: 2}
+	row := func(name, value string) {
+		if value != "" {
+			g.add(name, plain(value))
+		}
+	}
+	row("recorded by", tool(t.rep))
+	service := deref(run.ServiceKind)
+	if e := deref(run.Endpoint); e != "" {
+		service = strings.TrimPrefix(service+" "+e, " ")
+	}
+	row("service", service)
+	row("model", t.rep.Model)
+	row("stamps", stamps(t.rep))
+	if t.rep.From != analyze.FromStart {
+		row("latency from", t.rep.From.String())
+	}
+	if m := run.Meta; m != nil {
+		row("interrupted", m.Interrupted)
+	}
+	if len(t.rep.Experiments) == 0 {
+		row("experiments", "none")
+	}
+	_ = g.write(t.b) // a strings.Builder does not fail
+}
+
+// tool names who wrote the file. The version of perf_analyzer is what its
+// build was told: "" and "0.0.0" are real ones.
+func tool(rep *analyze.Report) string {
+	if m := rep.Run.Meta; m != nil && m.Tool != "" {
+		return m.Tool
+	}
+	if v := deref(rep.Run.Version); v != "" {
+		return "perf_analyzer " + v
+	}
+	return "perf_analyzer"
+}
+
+// stamps says who took the times, where the file does.
+func stamps(rep *analyze.Report) string {
+	s := rep.Stamps
+	var parts []string
+	for _, p := range []struct {
+		name string
+		n    int
+	}{{"kernel", s.Kernel}, {"user space", s.User}, {"unknown", s.Unknown}} {
+		if p.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", p.n, p.name))
+		}
+	}
+	if s.Kernel+s.User == 0 {
+		return ""
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (t *table) experiment(e *analyze.Experiment) {
+	fmt.Fprintf(t.b, "%s: %s", plain(level(e)), requests(e))
+	if e.DurationNS > 0 {
+		fmt.Fprintf(t.b, ", %s", span(float64(e.DurationNS)))
+	}
+	t.b.WriteByte('\n')
+	if len(e.Metrics) > 0 {
+		if t.o.Percentiles {
+			t.tall(e)
+		} else {
+			t.wide(e)
+		}
+	}
+	t.footnotes(e)
+}
+
+// level names a load level: "concurrency 8".
+func level(e *analyze.Experiment) string {
+	return strings.TrimSpace(strings.ReplaceAll(e.Mode, "_", " ") + " " + e.Value)
+}
+
+// requests says what became of the requests: "97 requests ok, 3 failed
+// (2 timeout, 1 http_error), 1 excluded (warmup)".
+func requests(e *analyze.Experiment) string {
+	s := plural(e.OK, "request") + " ok"
+	for _, p := range []struct {
+		what  string
+		n     int
+		parts []analyze.Count
+	}{{"failed", e.FailedRequests(), e.Failed}, {"excluded", e.ExcludedRequests(), e.Excluded}} {
+		if p.n == 0 {
+			continue
+		}
+		var names []string
+		for _, c := range p.parts {
+			names = append(names, fmt.Sprintf("%d %s", c.N, plain(c.Name)))
+		}
+		s += fmt.Sprintf(", %d %s (%s)", p.n, p.what, strings.Join(names, ", "))
+	}
+	return s
+}
+
+// usual are the percentiles of the usual table.
+var usual = [...]float64{50, 90, 95, 99}
+
+// wide writes a row per metric, each in a unit of its own.
+func (t *table) wide(e *analyze.Experiment) {
+	g := grid{indent: "  ", gap: 1, left: 2}
+	head := []string{"", "", "n", "mean", "std", "min"}
+	for _, p := range usual {
+		head = append(head, levelName(p))
+	}
+	g.add(append(head, "max")...)
+	for _, m := range e.Metrics {
+		s, u := m.Summary, m.Definition.Unit
+		sc := scaleFor(u, s.Mean)
+		row := []string{m.Definition.Name, sc.name, strconv.Itoa(s.N), value(u, sc, s.Mean), value(u, sc, s.Std), value(u, sc, s.Min)}
+		for _, p := range usual {
+			row = append(row, value(u, sc, s.P(p)))
+		}
+		g.add(append(row, value(u, sc, s.Max))...)
+	}
+	if g.width() < lineWidth-len(head)+3 {
+		g.gap = 2
+	}
+	_ = g.write(t.b)
+}
+
+// tall writes a column per metric and a row per figure: fifteen figures are
+// too many for columns.
+func (t *table) tall(e *analyze.Experiment) {
+	g := grid{indent: "  ", gap: 1}
+	names, units := []string{""}, []string{""}
+	scales := make([]scale, len(e.Metrics))
+	row := func(name string, f func(i int, s *analyze.Summary) string) {
+		cells := []string{name}
+		for i := range e.Metrics {
+			cells = append(cells, f(i, e.Metrics[i].Summary))
+		}
+		g.add(cells...)
+	}
+	for i, m := range e.Metrics {
+		scales[i] = scaleFor(m.Definition.Unit, m.Summary.Mean)
+		name, unit := m.Definition.Name, scales[i].name
+		if m.Definition.Unit == analyze.Tokens { // "output tokens" in two lines
+			name, unit, _ = strings.Cut(name, " ")
+		}
+		names, units = append(names, name), append(units, unit)
+	}
+	g.add(names...)
+	g.add(units...)
+	show := func(f func(*analyze.Summary) float64) func(int, *analyze.Summary) string {
+		return func(i int, s *analyze.Summary) string { return value(e.Metrics[i].Definition.Unit, scales[i], f(s)) }
+	}
+	row("n", func(_ int, s *analyze.Summary) string { return strconv.Itoa(s.N) })
+	row("mean", show(func(s *analyze.Summary) float64 { return s.Mean }))
+	row("std", show(func(s *analyze.Summary) float64 { return s.Std }))
+	row("min", show(func(s *analyze.Summary) float64 { return s.Min }))
+	for _, l := range analyze.Levels {
+		row(levelName(l), show(func(s *analyze.Summary) float64 { return s.P(l) }))
+	}
+	row("max", show(func(s *analyze.Summary) float64 { return s.Max }))
+	if g.width() < lineWidth-len(names)+2 {
+		g.gap = 2
+	}
+	_ = g.write(t.b)
+}
+
+// footnotes write the rates and what the numbers stand on.
+func (t *table) footnotes(e *analyze.Experiment) {
+	var rates []string
+	for _, r := range throughputs(e) {
+		if r.rate.OK {
+			rates = append(rates, number(r.rate.PerSecond)+" "+r.short)
+		}
+	}
+	if len(rates) > 0 {
+		t.prose("  ", strings.Join(rates, " · "))
+	}
+	var notes []string
+	if e.TokenSource != analyze.TokenAuto {
+		notes = append(notes, "output tokens from "+sourceText[e.TokenSource])
+	}
+	if e.SharedStamps > 0 {
+		notes = append(notes, fmt.Sprintf("%d of %s share the time of the one before", e.SharedStamps, plural(e.TokenEvents, "token event")))
+	}
+	if len(notes) > 0 {
+		t.prose("  ", strings.Join(notes, "; "))
+	}
+}
+
+var sourceText = map[analyze.TokenSource]string{
+	analyze.TokenUsage:     "the server's usage",
+	analyze.TokenTokenizer: "the tokenizer",
+	analyze.TokenResponses: "the number of token events",
+	analyze.TokenMixed:     "several sources",
+}
+
+// levels writes one line per load level.
+func (t *table) levels() {
+	g := grid{indent: "  ", gap: 2}
+	mode := strings.ReplaceAll(t.rep.Experiments[0].Mode, "_", " ")
+	for i := range t.rep.Experiments {
+		if t.rep.Experiments[i].Mode != t.rep.Experiments[0].Mode {
+			mode = "level"
+		}
+	}
+	cols := []struct {
+		name, key string
+		pct       float64
+		sc        scale
+	}{{name: "TTFT p50", key: "ttft_ns", pct: 50}, {name: "TTFT p99", key: "ttft_ns", pct: 99}, {name: "ITL p50", key: "itl_ns", pct: 50}, {name: "E2EL p50", key: "e2el_ns", pct: 50}}
+	head, units := []string{plain(mode), "req/s", "out tok/s"}, []string{"", "", ""}
+	for i := range cols {
+		// One unit per column, that of the largest value: levels are compared
+		// down the column.
+		most := 0.0
+		for j := range t.rep.Experiments {
+			if s := t.rep.Experiments[j].Metric(cols[i].key); s != nil {
+				most = max(most, s.P(cols[i].pct))
+			}
+		}
+		cols[i].sc = scaleFor(analyze.Nanoseconds, most)
+		head, units = append(head, cols[i].name), append(units, cols[i].sc.name)
+	}
+	g.add(append(head, "ok", "failed")...)
+	g.add(units...)
+	for i := range t.rep.Experiments {
+		e := &t.rep.Experiments[i]
+		name := e.Value
+		if mode == "level" {
+			name = level(e)
+		}
+		row := []string{plain(name), perSecond(e.Throughput.Requests), perSecond(e.Throughput.OutputTokens)}
+		for _, c := range cols {
+			if s := e.Metric(c.key); s != nil {
+				row = append(row, number(s.P(c.pct)/c.sc.per))
+			} else {
+				row = append(row, "-")
+			}
+		}
+		g.add(append(row, strconv.Itoa(e.OK), strconv.Itoa(e.FailedRequests()))...)
+	}
+	_ = g.write(t.b)
+}
+
+func perSecond(r analyze.Rate) string {
+	if !r.OK {
+		return "-"
+	}
+	return number(r.PerSecond)
+}
+
+// warnings writes all warnings, those of an experiment with its level.
+func (t *table) warnings() {
+	var lines []string
+	for _, w := range t.rep.Warnings {
+		lines = append(lines, w.Error())
+	}
+	// What all levels have in common is said once.
+	seen := map[string]bool{}
+	for i := range t.rep.Experiments {
+		e := &t.rep.Experiments[i]
+		for _, w := range e.Warnings {
+			line := w.Error()
+			if len(t.rep.Experiments) > 1 {
+				line = level(e) + ": " + line
+			}
+			if !seen[line] {
+				seen[line] = true
+				lines = append(lines, line)
+			}
+		}
+	}
+	if len(lines) == 0 {
+		return
+	}
+	t.b.WriteString("\nwarnings\n")
+	for _, line := range lines {
+		t.prose("  - ", plain(line))
+	}
+}
+
+// prose writes text broken at blanks into lines of lineWidth; the lines after
+// the first are indented like it.
+func (t *table) prose(first, text string) {
+	indent := strings.Repeat(" ", len(first))
+	line, empty := first, true
+	for _, word := range strings.Fields(text) {
+		if !empty && len([]rune(line))+1+len([]rune(word)) > lineWidth {
+			t.b.WriteString(line + "\n")
+			line, empty = indent, true
+		}
+		if !empty {
+			line += " "
+		}
+		line, empty = line+word, false
+	}
+	t.b.WriteString(line + "\n")
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return strconv.Itoa(n) + " " + what + "s"
+}
+
+func deref(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}

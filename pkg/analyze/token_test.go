@@ -1,0 +1,211 @@
+package analyze
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+func delta(content string) string {
+	return fmt.Sprintf("data: {\"object\":\"chat.completion.chunk\",\"choices\":[{\"index\":0,\"delta\":{\"content\":%q}}]}\n\n", content)
+}
+
+const (
+	role    = "data: {\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":\"\"}}]}\n\n"
+	finish  = "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n"
+	done    = "data: [DONE]\n\n"
+	usage5  = "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":9,\"completion_tokens\":5,\"completion_tokens_details\":{\"reasoning_tokens\":2},\"prompt_tokens_details\":{\"cached_tokens\":8}}}\n\n"
+	thought = "data: {\"choices\":[{\"index\":0,\"delta\":{\"reasoning_content\":\"hm\"}}]}\n\n"
+)
+
+// An event is written as time after the start/choice, with r for reasoning:
+// "20/0 30/0r".
+func eventText(a *Answer) string {
+	var s []string
+	for _, e := range a.Events {
+		r := ""
+		if e.Reasoning {
+			r = "r"
+		}
+		s = append(s, fmt.Sprintf("%d/%d%s", e.RecvNS-1000, e.Choice, r))
+	}
+	return strings.Join(s, " ")
+}
+
+// Responses arrive 10, 20, … ns after the start.
+func TestDecodeHTTP(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		pieces []string
+		want   string
+		text   string // of choice 0
+	}{
+		{"chat", []string{role, delta("a"), delta("b"), finish, done}, "20/0 30/0", "ab"},
+		{"no role event", []string{delta("a"), delta("b"), done}, "10/0 20/0", "ab"},
+		{"no [DONE], an empty last response", []string{role, delta("a"), finish, ""}, "20/0", "a"},
+		{"[DONE] without the space", []string{delta("a"), "data:[DONE]\n\n"}, "10/0", "a"},
+		{"CR LF", []string{strings.ReplaceAll(role, "\n", "\r\n"), strings.ReplaceAll(delta("a"), "\n", "\r\n")}, "20/0", "a"},
+		{"comments between", []string{": ping\n\n", delta("a"), ":\n\n", delta("b")}, "20/0 40/0", "ab"},
+		{"several events in one read share its time", []string{role + delta("a") + delta("b"), delta("c") + finish + done}, "10/0 10/0 20/0", "abc"},
+		{"an event in two reads has the time of the second", []string{role, delta("a")[:30], delta("a")[30:], delta("b")}, "30/0 40/0", "ab"},
+		{"cut inside a character", []string{delta("ä")[:66], delta("ä")[66:]}, "20/0", "ä"},
+		{"cut between events and inside one", []string{role + delta("a") + delta("b")[:10], delta("b")[10:] + delta("c")}, "10/0 20/0 20/0", "abc"},
+		{"cut before the blank line", []string{strings.TrimSuffix(delta("a"), "\n"), "\n"}, "20/0", "a"},
+		{"cut into bytes", strings.Split(delta("a"), ""), "900/0", "a"},
+		{"no blank line at the end", []string{delta("a"), strings.TrimSpace(delta("b"))}, "10/0 20/0", "ab"},
+		{"the end of the stream is blank", []string{delta("a"), "\n\n", "\n"}, "10/0", "a"},
+		{"reasoning first", []string{role, thought, thought, delta("a"), finish, done}, "20/0r 30/0r 40/0", "hmhma"},
+		{"reasoning and answer in one event", []string{"data: {\"choices\":[{\"delta\":{\"reasoning\":\"x\",\"content\":\"y\"}}]}\n\n"}, "10/0", "xy"},
+		{"tool call", []string{"data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"function\":{\"name\":\"f\",\"arguments\":\"\"}}]}}]}\n\n", "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"function\":{\"arguments\":\"{}\"}}]}}]}\n\n"}, "10/0 20/0", "f{}"},
+		{"refusal", []string{"data: {\"choices\":[{\"delta\":{\"refusal\":\"no\"}}]}\n\n"}, "10/0", "no"},
+		{"token ids without text", []string{"data: {\"choices\":[{\"text\":\"\",\"token_ids\":[5]}]}\n\n"}, "10/0", ""},
+		{"text completions", []string{"data: {\"choices\":[{\"index\":0,\"text\":\"a\"}]}\n\n", "data: {\"choices\":[{\"index\":0,\"text\":\"\",\"finish_reason\":\"stop\"}]}\n\n"}, "10/0", "a"},
+		{"text with the finish reason", []string{"data: {\"choices\":[{\"index\":0,\"text\":\"a\",\"finish_reason\":\"length\"}]}\n\n"}, "10/0", "a"},
+		{"two choices by index", []string{
+			"data: {\"choices\":[{\"index\":0,\"text\":\"a\"},{\"index\":1,\"text\":\"x\"}]}\n\n",
+			"data: {\"choices\":[{\"index\":1,\"text\":\"y\"}]}\n\n", "data: {\"choices\":[{\"index\":0,\"text\":\"b\"}]}\n\n",
+		}, "10/0 10/1 20/1 30/0", "ab"},
+		{"one choice twice in one chunk is one event", []string{"data: {\"choices\":[{\"index\":0,\"text\":\"a\"},{\"index\":0,\"text\":\"b\"}]}\n\n"}, "10/0", "ab"},
+		{"usage, null, no delta", []string{usage5, "data: null\n\n", "data: {\"choices\":[{\"index\":0,\"content_filter_results\":{}}]}\n\n", delta("a")}, "40/0", "a"},
+		{"whole chat answer", []string{`{"object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":"all of it"}}],"usage":{"completion_tokens":3}}`}, "10/0", "all of it"},
+		{"whole answer in two pieces", []string{`{"choices":[{"text":"a`, `b"}]}`}, "20/0", "ab"},
+		{"whole answer without text", []string{`{"choices":[{"index":0,"message":{"role":"assistant","content":""}}]}`}, "", ""},
+		{"embeddings have no tokens", []string{`{"object":"list","data":[{"object":"embedding","embedding":[0.1]}],"usage":{"prompt_tokens":3}}`}, "", ""},
+		{"Hugging Face, whole", []string{`[{"generated_text":"a b"}]`}, "10/0", ""},
+		{"llama.cpp's own stream", []string{"data: {\"content\":\"a\",\"stop\":false}\n\n", "data: {\"content\":\"\",\"stop\":true,\"prompt\":\"hi\"}\n\n"}, "10/0", "a"},
+		{"TGI's own stream", []string{"data:{\"token\":{\"id\":5,\"text\":\"a\"},\"generated_text\":null}\n\n", "data:{\"token\":{\"id\":6,\"text\":\"b\"},\"generated_text\":\"ab\"}\n\n"}, "10/0 20/0", "ab"},
+		{"Triton's generate_stream", []string{"data: {\"model_name\":\"m\",\"model_version\":\"1\",\"text_output\":\" a\"}\n\n", "data: {\"model_name\":\"m\",\"model_version\":\"1\",\"text_output\":\"\"}\n\n"}, "10/0", " a"},
+		{"generate_stream of another model", []string{"data: {\"model_name\":\"m\",\"model_version\":\"1\",\"TEXT\":\" a\",\"FLAG\":1}\n\n", "data: {\"model_name\":\"m\",\"model_version\":\"1\",\"TEXT\":\"\",\"FLAG\":1}\n\n"}, "10/0", " a"},
+		{"nothing at all", []string{"", ""}, "", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := openaiRequest(tt.pieces...)
+			d := Decoder{ServiceKind: "openai", KeepText: true}
+			for range 2 { // buffers are reused
+				a := d.Decode(&r)
+				if got := eventText(a); got != tt.want {
+					t.Errorf("events %q, want %q", got, tt.want)
+				}
+				if got := choiceText(a, 0); got != tt.text {
+					t.Errorf("text %q, want %q", got, tt.text)
+				}
+				if a.Unreadable > 0 || a.Failure != "" || a.Assumed {
+					t.Errorf("unreadable %d, failure %q, assumed %v", a.Unreadable, a.Failure, a.Assumed)
+				}
+			}
+		})
+	}
+}
+
+func choiceText(a *Answer, index int) string {
+	for _, c := range a.choices {
+		if c.index == index {
+			return string(c.text)
+		}
+	}
+	return ""
+}
+
+// The pieces of a body may fall anywhere: only times may differ.
+func TestDecodeHTTPAnySplit(t *testing.T) {
+	stream := role + delta("a") + ": ping\n\n" + thought + delta("ä") + usage5 + done
+	whole := openaiRequest(stream)
+	var d Decoder
+	want := len(d.Decode(&whole).Events)
+	if want != 3 {
+		t.Fatalf("%d events in the whole stream, want 3", want)
+	}
+	for cut := range len(stream) + 1 {
+		r := openaiRequest(stream[:cut], stream[cut:])
+		a := d.Decode(&r)
+		if len(a.Events) != want || a.Usage.Output.V != 5 {
+			t.Errorf("cut at %d: %d events, usage %v, want %d and 5", cut, len(a.Events), a.Usage.Output, want)
+		}
+		for i := range a.Events {
+			if i > 0 && a.Events[i].RecvNS < a.Events[i-1].RecvNS {
+				t.Errorf("cut at %d: events out of order: %s", cut, eventText(a))
+			}
+		}
+	}
+}
+
+func TestDecodeUsage(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		pieces []string
+		want   Usage
+	}{
+		{"none", []string{delta("a")}, Usage{}},
+		{"all", []string{delta("a"), usage5, done}, Usage{Input: some(9), Output: some(5), Reasoning: some(2), Cached: some(8)}},
+		{"the last of many", []string{
+			"data: {\"choices\":[{\"text\":\"a\"}],\"usage\":{\"prompt_tokens\":2,\"completion_tokens\":1}}\n\n",
+			"data: {\"choices\":[{\"text\":\"b\"}],\"usage\":{\"prompt_tokens\":2,\"completion_tokens\":2}}\n\n",
+		}, Usage{Input: some(2), Output: some(2), Reasoning: some(0), Cached: some(0)}},
+		{"zeros before it is known, Ollama", []string{
+			"data: {\"choices\":[{\"text\":\"a\"}],\"usage\":{\"prompt_tokens\":0,\"completion_tokens\":0,\"total_tokens\":0}}\n\n",
+		}, Usage{}},
+		{"zero beside output is not known", []string{delta("a"), "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":4,\"completion_tokens\":0}}\n\n"}, Usage{Input: some(4), Cached: some(0)}},
+		{"null", []string{"data: {\"choices\":[{\"text\":\"a\"}],\"usage\":null}\n\n"}, Usage{}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := openaiRequest(tt.pieces...)
+			var d Decoder
+			if diff := cmp.Diff(tt.want, d.Decode(&r).Usage); diff != "" {
+				t.Errorf("usage (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestDecodeFailure(t *testing.T) {
+	for _, tt := range []struct {
+		name       string
+		pieces     []string
+		failure    string
+		events     string
+		unreadable int
+	}{
+		{"error event", []string{role, delta("a"), "event: error\ndata: {\"error\":{\"message\":\"out of memory\",\"code\":500}}\n\n", ""}, "out of memory", "20/0", 0},
+		{"error without a name", []string{delta("a"), "data: {\"error\":\"gone\"}\n\n", done}, "gone", "10/0", 0},
+		{"error body", []string{`{"error":{"message":"no such model"}}`}, "no such model", "", 0},
+		{"not JSON", []string{delta("a"), "data: {oops\n\n", delta("b")}, "", "10/0 30/0", 1},
+		{"body cut short", []string{`{"choices":[{"te`}, "", "", 1},
+		{"array cut short", []string{`[{"te`}, "", "", 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := openaiRequest(tt.pieces...)
+			var d Decoder
+			a := d.Decode(&r)
+			if a.Failure != tt.failure || eventText(a) != tt.events || a.Unreadable != tt.unreadable {
+				t.Errorf("failure %q, events %q, unreadable %d, want %q, %q, %d", a.Failure, eventText(a), a.Unreadable, tt.failure, tt.events, tt.unreadable)
+			}
+		})
+	}
+}
+
+func TestDecodeAssumed(t *testing.T) {
+	final := at(1000, 1010, 1020, 1030)
+	final.HasMeta = true
+	final.Responses[2].Final = true
+	for _, tt := range []struct {
+		name string
+		r    export.Request
+		want string
+	}{
+		{"every response, as nothing tells them apart", at(1000, 1010, 1020, 1030), "10/0 20/0 30/0"},
+		{"but one that is known to be the end", final, "10/0 20/0"},
+		{"none", at(1000), ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var d Decoder
+			a := d.Decode(&tt.r)
+			if got := eventText(a); got != tt.want || a.Assumed != (tt.want != "") {
+				t.Errorf("events %q, assumed %v, want %q", got, a.Assumed, tt.want)
+			}
+		})
+	}
+}

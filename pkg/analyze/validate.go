@@ -1,0 +1,187 @@
+package analyze
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// A Violation is something that no correct recorder writes.
+type Violation struct {
+	Experiment int // index; −1 when it is about the whole file
+	Request    int // index among the requests of the experiment as read; −1 when it is about no request
+	// StartNS is the time stamp of the request, to find it by.
+	StartNS uint64
+	Msg     string
+}
+
+// String returns "experiment 0: request 17 (timestamp 1700…): …".
+func (v Violation) String() string {
+	s := ""
+	if v.Experiment >= 0 {
+		s = fmt.Sprintf("experiment %d: ", v.Experiment)
+	}
+	if v.Request >= 0 {
+		s += fmt.Sprintf("request %d (timestamp %d): ", v.Request, v.StartNS)
+	}
+	return s + v.Msg
+}
+
+// A Validation is what [Validate] counted.
+type Validation struct {
+	Experiments int
+	Requests    int
+	Responses   int
+	Violations  int
+	// NotUTF8 counts texts that are not UTF-8. perf_analyzer writes them: raw
+	// numbers before 24.08, events cut inside a character in all releases.
+	NotUTF8 int
+}
+
+// Validate reads r to its end and gives each violation to found:
+//
+//   - the value of a level is a number; window boundaries increase
+//   - every request has a time stamp, and every response too
+//   - no response comes before its request, or before the response before it
+//   - a successful request has a response, and ends inside the windows
+//   - the last byte of a request does not leave before the first
+//   - pa-record's counts are the numbers of requests in the file
+//
+// The error is that of the reader or of ctx.
+func Validate(ctx context.Context, r export.Reader, found func(Violation)) (Validation, error) {
+	run := r.Run()
+	v := validator{found: found, tallies: make([]tally, len(run.Experiments))}
+	v.Experiments = len(run.Experiments)
+	for i := range run.Experiments {
+		v.at = Violation{Experiment: i, Request: -1}
+		v.header(&run.Experiments[i])
+	}
+	index, experiment := 0, -1
+	for r.Next() {
+		if v.Requests&1023 == 0 && ctx.Err() != nil {
+			return v.Validation, context.Cause(ctx)
+		}
+		if r.Experiment() != experiment {
+			index, experiment = 0, r.Experiment()
+		}
+		q := r.Request()
+		v.at = Violation{Experiment: experiment, Request: index, StartNS: q.StartNS}
+		v.request(q, &run.Experiments[experiment])
+		index++
+	}
+	if err := r.Err(); err != nil {
+		return v.Validation, err // counts of half a file mean nothing
+	}
+	for i := range run.Experiments {
+		v.at = Violation{Experiment: i, Request: -1}
+		v.counts(&run.Experiments[i], v.tallies[i])
+	}
+	return v.Validation, nil
+}
+
+type validator struct {
+	Validation
+	found   func(Violation)
+	at      Violation
+	tallies []tally // requests of each experiment by Excluded
+}
+
+func (v *validator) say(format string, args ...any) {
+	v.Violations++
+	at := v.at
+	at.Msg = fmt.Sprintf(format, args...)
+	v.found(at)
+}
+
+func (v *validator) header(e *export.Experiment) {
+	if _, err := strconv.ParseFloat(e.Value, 64); err != nil {
+		v.say("value %q of mode %q is no number", e.Value, e.Mode)
+	}
+	w := e.WindowBoundaries
+	if len(w) == 1 {
+		v.say("one window boundary; n windows have n+1")
+	}
+	for i := 1; i < len(w); i++ {
+		if w[i] <= w[i-1] {
+			v.say("window boundary %d (%d) is not after the one before (%d)", i, w[i], w[i-1])
+		}
+	}
+}
+
+func (v *validator) request(q *export.Request, e *export.Experiment) {
+	v.Requests++
+	v.Responses += len(q.Responses)
+	reason := q.Excluded()
+	v.tallies[v.at.Experiment].add(reason)
+	if q.StartNS == 0 && (reason == "" || len(q.Responses) > 0) {
+		v.say("no timestamp")
+	}
+	if q.SentNS != 0 && q.SentNS < q.StartNS {
+		v.say("the last byte left at %d, before the first", q.SentNS)
+	}
+	before, what := q.StartNS, "the request"
+	for i := range q.Responses {
+		p := &q.Responses[i]
+		if p.RecvNS < before {
+			v.say("response %d at %d is %s before %s", i, p.RecvNS, nanoseconds(p.RecvNS, before), what)
+		}
+		before, what = p.RecvNS, fmt.Sprintf("response %d", i)
+		v.texts(p.Outputs)
+	}
+	v.texts(q.Inputs)
+	if reason == "" {
+		v.measured(q, e.WindowBoundaries)
+	}
+}
+
+// measured checks a request that counts. It belongs to a window by its end:
+// the last response, or the one before where the last is an empty final one,
+// which perf_analyzer does not look at.
+func (v *validator) measured(q *export.Request, windows []uint64) {
+	n := len(q.Responses)
+	if n == 0 {
+		v.say("no response")
+		return
+	}
+	if len(windows) < 2 {
+		return
+	}
+	first, last := windows[0], windows[len(windows)-1]
+	end := q.Responses[n-1].RecvNS
+	if n > 1 && end > last {
+		end = q.Responses[n-2].RecvNS
+	}
+	if end < first || end > last {
+		v.say("ended at %d, outside the windows (%d to %d)", end, first, last)
+	}
+}
+
+func (v *validator) texts(f export.Fields) {
+	for i := range f {
+		if f[i].Value.Text && !utf8.Valid(f[i].Value.Data) {
+			v.NotUTF8++
+		}
+	}
+}
+
+// counts compares pa-record's counts of requests with the requests.
+func (v *validator) counts(e *export.Experiment, t tally) {
+	m := e.Meta
+	if m == nil {
+		return
+	}
+	for _, c := range []struct {
+		reason, name string
+		want         int
+	}{{"", "measured", m.Measured}, {"failed", "failed", m.Failed}, {"warmup", "warmup", m.Warmup}, {"late", "late", m.Late}, {"cancelled", "cancelled", m.Cancelled}} {
+		if t[c.reason] != c.want {
+			v.say("the file says %d %s requests and holds %d", c.want, c.name, t[c.reason])
+		}
+	}
+}
+
+// nanoseconds returns the distance of two instants for a message.
+func nanoseconds(from, to uint64) string { return strconv.FormatUint(to-from, 10) + " ns" }
