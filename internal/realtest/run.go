@@ -26,7 +26,17 @@ type Result struct {
 }
 
 func (r Result) String() string {
-	return fmt.Sprintf("%s\nexit code %d\nstdout:\n%s\nstderr:\n%s", strings.Join(r.Args, " "), r.Code, r.Stdout, r.Stderr)
+	return fmt.Sprintf("%s\nexit code %d\nstdout:\n%s\nstderr:\n%s", strings.Join(r.Args, " "), r.Code, ends(r.Stdout), ends(r.Stderr))
+}
+
+// ends cuts the middle out of a long text: perf_analyzer prints 400 lines of
+// usage, then what was wrong.
+func ends(s string) string {
+	const first, last = 1000, 3000
+	if len(s) <= first+last {
+		return s
+	}
+	return s[:first] + "\n[…]\n" + s[len(s)-last:]
 }
 
 // Run runs a program in dir and waits for its end, whatever its exit code. It

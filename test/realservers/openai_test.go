@@ -1,0 +1,85 @@
+//go:build realservers
+
+package realservers
+
+import (
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pa-tools/pa/internal/realtest"
+)
+
+// TestOpenAI records chat and text completions, streamed and whole, beside
+// perf_analyzer, and has GenAI-Perf read the exports.
+func TestOpenAI(t *testing.T) {
+	kinds := []string{"llamacpp"}
+	if os.Getenv("REALSERVERS") == "all" {
+		kinds = append(kinds, "vllm", "transformers")
+	}
+	for _, kind := range kinds {
+		t.Run(kind, func(t *testing.T) {
+			s := realtest.StartOpenAI(t, kind)
+			for _, c := range []struct {
+				name, endpoint, input string
+				tokens                int
+				stream                bool
+			}{
+				{"chat streamed", "v1/chat/completions", `"messages": [{"role": "user", "content": "Say something"}]`, 24, true},
+				{"chat whole", "v1/chat/completions", `"messages": [{"role": "user", "content": "Say something"}]`, 24, false},
+				{"completions streamed", "v1/completions", `"prompt": "Once upon a time"`, 24, true},
+				{"completions whole", "v1/completions", `"prompt": "Once upon a time"`, 24, false},
+				{"one token", "v1/chat/completions", `"messages": [{"role": "user", "content": "Say something"}]`, 1, true},
+			} {
+				t.Run(c.name, func(t *testing.T) {
+					if kind == "transformers" && c.endpoint == "v1/completions" {
+						return // it has no such endpoint
+					}
+					prompts := fmt.Sprintf(`{"data": [{"payload": [{"model": "tiny", "stream": %v, "max_tokens": %d, "temperature": 0, "seed": 7, %s}]}]}`,
+						c.stream, c.tokens, c.input)
+					args := []string{
+						"-m", "tiny", "--service-kind", "openai", "--endpoint", c.endpoint, "--async", "-u", s.HTTP,
+						"--request-count", "8", "--concurrency-range", "2",
+						"--input-data=prompts.json", "--profile-export-file=profile_export.json",
+					}
+					ours, f := mustRecord(t, prompts, args...)
+					theirs := perfAnalyzer(t, prompts, args...)
+					compareShapes(t, ours, theirs)
+					checkGenAIPerf(t, ours, f)
+
+					want := joinedText(readExport(t, theirs).requests(t, 8)[0])
+					for i, r := range f.requests(t, 8) {
+						if d := cmp.Diff(want, joinedText(r)); d != "" {
+							t.Errorf("request %d: text (-perf_analyzer +pa-record):\n%s", i, d)
+						}
+						if !c.stream && len(r.ResponseTimestamps) != 1 {
+							t.Errorf("request %d: %d responses, want 1", i, len(r.ResponseTimestamps))
+						}
+					}
+				})
+			}
+		})
+	}
+}
+
+// TestOpenAIRefused checks the one line that says why nothing was measured.
+func TestOpenAIRefused(t *testing.T) {
+	const prompts = `{"data": [{"payload": [{"model": "tiny", "messages": [{"role": "user", "content": "Hi"}]}]}]}`
+	s := realtest.StartOpenAI(t, "llamacpp")
+	nobody := fmt.Sprintf("127.0.0.1:%d", realtest.FreePorts(t, 1)[0])
+	for _, c := range []struct {
+		name, url, endpoint string
+		want                []string // in stderr
+	}{
+		{"nobody there", nobody, "v1/chat/completions", []string{nobody}},
+		{"no such endpoint", s.HTTP, "v1/nosuch", []string{s.HTTP, "404"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir, r := record(t, prompts, "-m", "tiny", "--service-kind", "openai", "--endpoint", c.endpoint, "-u", c.url,
+				"--request-count", "5", "--input-data=prompts.json", "--profile-export-file=profile_export.json")
+			checkRefused(t, dir, r, c.want...)
+		})
+	}
+}
