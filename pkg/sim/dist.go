@@ -260,7 +260,7 @@ func validateDist(kind Kind, mean, stddev float64) error {
 func clip(s string) string {
 	const most = 80
 	if len(s) > most {
-		return s[:most] + "…"
+		return strings.ToValidUTF8(s[:most], "") + "…"
 	}
 	return s
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -308,7 +309,7 @@ func (l *ledger) writeTo(w io.Writer) error {
 func clipMessage(s string) string {
 	const most = 1 << 10
 	if len(s) > most {
-		return s[:most]
+		return strings.ToValidUTF8(s[:most], "")
 	}
 	return s
 }

@@ -42,7 +42,7 @@ type Server struct {
 // Start starts a server and returns when it accepts requests. It closes when
 // ctx is done, or by Close.
 func Start(ctx context.Context, config Config) (*Server, error) {
-	if err := config.Validate(); err != nil {
+	if err := errors.Join(config.Validate(), ctx.Err()); err != nil {
 		return nil, fmt.Errorf("sim: %w", err)
 	}
 	c := config.withDefaults()
@@ -175,8 +175,8 @@ func (s *Server) Wait(ctx context.Context) error {
 	}
 }
 
-// Shutdown lets the requests in flight end, refuses new connections meanwhile,
-// then closes. When ctx is done first, it cuts off what is left and returns
+// Shutdown lets the requests in flight end, meanwhile takes no new connections
+// over HTTP, then closes. When ctx is done first, it cuts off what is left and returns
 // ctx's error.
 func (s *Server) Shutdown(ctx context.Context) error {
 	var wg sync.WaitGroup
@@ -184,9 +184,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 		wg.Go(func() { _ = h.Shutdown(ctx) })
 	}
 	err := s.Wait(ctx)
-	if err == nil {
-		wg.Wait()
-	}
+	wg.Wait()
 	return errors.Join(err, s.Close())
 }
 

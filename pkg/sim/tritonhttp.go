@@ -1,0 +1,317 @@
+package sim
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+
+	pb "github.com/pa-tools/pa/internal/kserve"
+	"github.com/pa-tools/pa/pkg/wire/kserve"
+)
+
+// tritonHandler routes Triton's HTTP API. It shares what it says with the gRPC
+// service.
+func (s *Server) tritonHandler() http.Handler {
+	g := &grpcServer{s: s}
+	mux := http.NewServeMux()
+	ok := func(http.ResponseWriter, *http.Request) {}
+	mux.Handle("/v2/health/live", only(http.MethodGet, ok))
+	mux.Handle("/v2/health/ready", only(http.MethodGet, ok))
+	mux.Handle("/ledger", only(http.MethodGet, s.serveLedger))
+	mux.Handle("/v2", only(http.MethodGet, func(w http.ResponseWriter, r *http.Request) {
+		m, err := g.ServerMetadata(r.Context(), nil)
+		writeProto(w, m, err)
+	}))
+	mux.Handle("/v2/repository/index", only(http.MethodPost, func(w http.ResponseWriter, r *http.Request) {
+		m, err := g.RepositoryIndex(r.Context(), nil)
+		// The JSON is the list alone.
+		all := []json.RawMessage{}
+		for _, i := range m.GetModels() {
+			all = append(all, protoJSON(i))
+		}
+		b, jerr := json.Marshal(all)
+		if err == nil {
+			err = jerr
+		}
+		writeResult(w, b, err)
+	}))
+	mux.Handle("/v2/models/stats", only(http.MethodGet, func(w http.ResponseWriter, r *http.Request) {
+		m, err := g.ModelStatistics(r.Context(), &pb.ModelStatisticsRequest{})
+		writeProto(w, m, err)
+	}))
+	for _, prefix := range []string{"/v2/models/{model}", "/v2/models/{model}/versions/{version}"} {
+		mux.Handle(prefix, only(http.MethodGet, func(w http.ResponseWriter, r *http.Request) {
+			m, err := g.ModelMetadata(r.Context(), &pb.ModelMetadataRequest{Name: r.PathValue("model"), Version: r.PathValue("version")})
+			writeProto(w, m, err)
+		}))
+		mux.Handle(prefix+"/ready", only(http.MethodGet, func(w http.ResponseWriter, r *http.Request) {
+			if _, terr := s.model(r.PathValue("model"), r.PathValue("version")); terr != nil {
+				writeTritonError(w, terr)
+			}
+		}))
+		mux.Handle(prefix+"/config", only(http.MethodGet, func(w http.ResponseWriter, r *http.Request) {
+			m, err := g.ModelConfig(r.Context(), &pb.ModelConfigRequest{Name: r.PathValue("model"), Version: r.PathValue("version")})
+			writeProto(w, m.GetConfig(), err)
+		}))
+		mux.Handle(prefix+"/stats", only(http.MethodGet, func(w http.ResponseWriter, r *http.Request) {
+			m, err := g.ModelStatistics(r.Context(), &pb.ModelStatisticsRequest{Name: r.PathValue("model"), Version: r.PathValue("version")})
+			writeProto(w, m, err)
+		}))
+		mux.Handle(prefix+"/infer", only(http.MethodPost, s.inference(TritonHTTPInfer, tritonErrorBody, counted(serveInfer))))
+		mux.Handle(prefix+"/generate", only(http.MethodPost, s.inference(TritonGenerate, tritonErrorBody, counted(serveGenerate))))
+		mux.Handle(prefix+"/generate_stream", only(http.MethodPost, s.inference(TritonGenerateStream, tritonErrorBody, counted(serveGenerate))))
+	}
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		writeJSON(w, http.StatusNotFound, tritonErrorBody(http.StatusNotFound, "there is nothing at "+clip(r.URL.Path)))
+	})
+	return mux
+}
+
+// counted enters a request into its model's statistics.
+func counted(serve func(*exchange)) func(*exchange) {
+	return func(x *exchange) {
+		serve(x)
+		x.s.count(x.r.PathValue("model"), x.rec)
+	}
+}
+
+// serveInfer answers the KServe form of a request.
+func serveInfer(x *exchange) {
+	jsonBytes := -1
+	if h := x.r.Header.Get(kserve.HeaderLength); h != "" {
+		n, err := strconv.Atoi(h)
+		if err != nil || n < 0 || n > len(x.body) {
+			x.fail(http.StatusBadRequest, fmt.Sprintf("header %s is %q, the body has %d bytes", kserve.HeaderLength, clip(h), len(x.body)))
+			return
+		}
+		jsonBytes = n
+	}
+	q := &kserve.Request{}
+	if err := q.ParseHTTP(x.body, jsonBytes); err != nil {
+		x.fail(http.StatusBadRequest, err.Error())
+		return
+	}
+	q.Model, q.Version = x.r.PathValue("model"), x.r.PathValue("version")
+	x.rec.update(func(e *Entry) { e.ID, e.Model = q.ID, q.Model })
+	j, terr := x.s.job(x.index, q)
+	switch {
+	case terr != nil:
+		x.fail(terr.httpStatus(), terr.message)
+		return
+	case j.model.Interface != AddSub:
+		x.fail(http.StatusBadRequest, fmt.Sprintf("model '%s' is decoupled; use generate_stream", j.model.Name))
+		return
+	}
+	j.describe(x.rec)
+	if x.struckAtOnce(j.plan.fault) || !x.begin() {
+		return
+	}
+	defer x.s.release()
+	r := &kserve.Response{Model: j.model.Name, Version: modelVersion, ID: j.id, Outputs: wanted(q, j.outputs)}
+	body, n := r.AppendHTTP(nil)
+	if n < len(body) {
+		x.w.Header().Set(kserve.HeaderLength, strconv.Itoa(n))
+	}
+	x.answerWhole(j.plan, body, j.plan.ttftDelay())
+}
+
+// wanted picks the outputs that a request asks for, in its order, with the
+// form that it asks for.
+func wanted(q *kserve.Request, outputs []kserve.Tensor) []kserve.Tensor {
+	binary := false
+	for _, p := range q.Params {
+		if p.Name == kserve.ParamBinaryOutput {
+			binary, _ = p.Value.(bool)
+		}
+	}
+	var all []kserve.Tensor
+	for _, o := range outputs {
+		o.Binary = binary
+		if len(q.Outputs) == 0 {
+			all = append(all, o)
+		}
+	}
+	for _, asked := range q.Outputs {
+		for _, o := range outputs {
+			if o.Name == asked.Name {
+				o.Binary = asked.Binary || binary
+				all = append(all, o)
+			}
+		}
+	}
+	return all
+}
+
+// serveGenerate answers the flat JSON form, as a stream or not.
+func serveGenerate(x *exchange) {
+	name := x.r.PathValue("model")
+	x.rec.update(func(e *Entry) { e.Model = name })
+	m, terr := x.s.model(name, x.r.PathValue("version"))
+	if terr != nil {
+		x.fail(terr.httpStatus(), terr.message)
+		return
+	}
+	q, err := generateRequest(x.body, m.Interface.spec())
+	if err != nil {
+		x.fail(http.StatusBadRequest, err.Error())
+		return
+	}
+	q.Model = name
+	x.rec.update(func(e *Entry) { e.ID = q.ID })
+	j, terr := x.s.job(x.index, q)
+	if terr != nil {
+		x.fail(terr.httpStatus(), terr.message)
+		return
+	}
+	j.describe(x.rec)
+	p := j.plan
+	asStream := strings.HasSuffix(x.r.URL.Path, "/generate_stream")
+	if !asStream && j.stream {
+		x.fail(http.StatusBadRequest, "generate answers with exactly 1 response; leave out stream, or use generate_stream")
+		return
+	}
+	if x.struckAtOnce(p.fault) || !x.begin() {
+		return
+	}
+	defer x.s.release()
+	j.emptyFinal = false // never over HTTP
+	if !asStream {
+		for e := range j.events(func(o []kserve.Tensor, _ bool) []byte { return j.flat(o) }) {
+			x.answerWhole(p, e.data, e.at)
+		}
+		return
+	}
+	w := wire{sse: true, newline: "\n", garbage: []byte(garbage)}
+	if p.fault == FaultCRLF {
+		w.newline = "\r\n"
+	}
+	w.failure = func() []byte {
+		return frame(tritonErrorBody(http.StatusInternalServerError, errorEventMessage), w.newline)
+	}
+	events := j.events(func(o []kserve.Tensor, _ bool) []byte { return frame(j.flat(o), w.newline) })
+	x.answer(sseType, -1, p.fault, script(events, p.fault, p.faultAfter, w))
+}
+
+// generateRequest turns the flat JSON form into tensors and parameters: a key
+// that names an input is that input, "id" and "parameters" are what they are,
+// any other key is a parameter.
+func generateRequest(body []byte, spec interfaceSpec) (*kserve.Request, error) {
+	var flat map[string]json.RawMessage
+	if err := json.Unmarshal(body, &flat); err != nil {
+		return nil, fmt.Errorf("the body is not a JSON object: %w", err)
+	}
+	q := &kserve.Request{}
+	for _, t := range spec.inputs {
+		js, ok := flat[t.name]
+		if !ok {
+			continue
+		}
+		delete(flat, t.name)
+		in, err := kserve.ParseInput(js, t.datatype)
+		if err != nil {
+			return nil, fmt.Errorf("input '%s': %w", t.name, err)
+		}
+		shape := in.Shape
+		if shape == nil {
+			shape = []int64{in.Count}
+			if spec.maxBatch > 0 {
+				shape = []int64{1, in.Count}
+			}
+		}
+		q.Inputs = append(q.Inputs, kserve.Tensor{Name: t.name, Datatype: t.datatype, Shape: shape, Data: in.Data})
+	}
+	if js, ok := flat["id"]; ok {
+		delete(flat, "id")
+		if err := json.Unmarshal(js, &q.ID); err != nil {
+			return nil, fmt.Errorf("id: %w", err)
+		}
+	}
+	params := map[string]any{}
+	if js, ok := flat["parameters"]; ok {
+		delete(flat, "parameters")
+		if err := json.Unmarshal(js, &params); err != nil {
+			return nil, fmt.Errorf("parameters: %w", err)
+		}
+	}
+	for name, js := range flat {
+		var v any
+		if err := json.Unmarshal(js, &v); err != nil {
+			return nil, fmt.Errorf("%q: %w", clip(name), err)
+		}
+		params[name] = v
+	}
+	for name, v := range params {
+		switch v.(type) {
+		case bool, float64, string:
+			q.Params = append(q.Params, kserve.Param{Name: name, Value: v})
+		default:
+			return nil, fmt.Errorf("parameter %q is no bool, number or string", clip(name))
+		}
+	}
+	return q, nil
+}
+
+// flat renders a response as generate does: every output is a key, one element
+// a plain value.
+func (j *job) flat(outputs []kserve.Tensor) []byte {
+	b := []byte{'{'}
+	if j.id != "" {
+		b = append(appendString(append(b, `"id":`...), j.id), ',')
+	}
+	b = appendString(append(b, `"model_name":`...), j.model.Name)
+	b = appendString(append(b, `,"model_version":`...), modelVersion)
+	for _, o := range outputs {
+		b = append(appendString(append(b, ','), o.Name), ':')
+		if n, err := kserve.Count(o.Shape); err == nil && n == 1 {
+			array := kserve.AppendJSON(nil, o.Datatype, o.Data)
+			b = append(b, array[1:len(array)-1]...)
+		} else {
+			b = kserve.AppendJSON(b, o.Datatype, o.Data)
+		}
+	}
+	return append(b, '}')
+}
+
+// tritonErrorBody renders an error.
+func tritonErrorBody(_ int, message string) []byte {
+	return append(appendString([]byte(`{"error":`), message), '}')
+}
+
+func writeTritonError(w http.ResponseWriter, e *tritonError) {
+	writeJSON(w, e.httpStatus(), tritonErrorBody(0, e.message))
+}
+
+// writeProto answers with a message of the gRPC service as JSON, or its error.
+func writeProto(w http.ResponseWriter, m proto.Message, err error) {
+	if err != nil {
+		writeResult(w, nil, err)
+		return
+	}
+	writeResult(w, protoJSON(m), nil)
+}
+
+func writeResult(w http.ResponseWriter, body []byte, err error) {
+	if err != nil {
+		st := status.Convert(err)
+		writeTritonError(w, tritonErrorf(st.Code(), "%s", st.Message()))
+		return
+	}
+	writeJSON(w, http.StatusOK, body)
+}
+
+// protoJSON renders a message as Triton's HTTP API does: with the names of the
+// .proto file, fields that are not set included.
+func protoJSON(m proto.Message) []byte {
+	b, err := protojson.MarshalOptions{UseProtoNames: true, EmitUnpopulated: true}.Marshal(m)
+	if err != nil {
+		return tritonErrorBody(int(codes.Internal), err.Error())
+	}
+	return b
+}

@@ -1,0 +1,134 @@
+package sim
+
+import (
+	"context"
+	"time"
+
+	"google.golang.org/grpc/status"
+
+	pb "github.com/pa-tools/pa/internal/kserve"
+	"github.com/pa-tools/pa/pkg/wire/kserve"
+)
+
+// What the server and its models say of themselves. The gRPC answers are the
+// source; the HTTP API renders the same messages as JSON.
+
+// ServerLive is always true.
+func (g *grpcServer) ServerLive(context.Context, *pb.ServerLiveRequest) (*pb.ServerLiveResponse, error) {
+	return &pb.ServerLiveResponse{Live: true}, nil
+}
+
+// ServerReady is always true.
+func (g *grpcServer) ServerReady(context.Context, *pb.ServerReadyRequest) (*pb.ServerReadyResponse, error) {
+	return &pb.ServerReadyResponse{Ready: true}, nil
+}
+
+// ModelReady is true for the models that there are, false for others.
+func (g *grpcServer) ModelReady(_ context.Context, q *pb.ModelReadyRequest) (*pb.ModelReadyResponse, error) {
+	_, terr := g.s.model(q.GetName(), q.GetVersion())
+	return &pb.ModelReadyResponse{Ready: terr == nil}, nil
+}
+
+// ServerMetadata names the server and its extensions.
+func (g *grpcServer) ServerMetadata(context.Context, *pb.ServerMetadataRequest) (*pb.ServerMetadataResponse, error) {
+	return &pb.ServerMetadataResponse{
+		Name: "pa-sim", Version: "1",
+		Extensions: []string{"binary_tensor_data", "generate", "model_configuration", "model_repository", "parameters", "statistics"},
+	}, nil
+}
+
+// ModelMetadata names a model's tensors.
+func (g *grpcServer) ModelMetadata(_ context.Context, q *pb.ModelMetadataRequest) (*pb.ModelMetadataResponse, error) {
+	m, terr := g.s.model(q.GetName(), q.GetVersion())
+	if terr != nil {
+		return nil, status.Error(terr.code, terr.message)
+	}
+	spec := m.Interface.spec()
+	list := func(tensors []tensorSpec) []*pb.ModelMetadataResponse_TensorMetadata {
+		var all []*pb.ModelMetadataResponse_TensorMetadata
+		for _, t := range tensors {
+			all = append(all, &pb.ModelMetadataResponse_TensorMetadata{
+				Name: t.name, Datatype: string(t.datatype), Shape: spec.shape(t),
+			})
+		}
+		return all
+	}
+	return &pb.ModelMetadataResponse{
+		Name: m.Name, Versions: []string{modelVersion}, Platform: "sim",
+		Inputs: list(spec.inputs), Outputs: list(spec.outputs),
+	}, nil
+}
+
+// configTypes are the data types in the words of model configurations.
+var configTypes = map[kserve.Datatype]pb.DataType{
+	kserve.BYTES: pb.DataType_TYPE_STRING, kserve.BOOL: pb.DataType_TYPE_BOOL, kserve.INT32: pb.DataType_TYPE_INT32,
+}
+
+// ModelConfig returns a model's configuration.
+func (g *grpcServer) ModelConfig(_ context.Context, q *pb.ModelConfigRequest) (*pb.ModelConfigResponse, error) {
+	m, terr := g.s.model(q.GetName(), q.GetVersion())
+	if terr != nil {
+		return nil, status.Error(terr.code, terr.message)
+	}
+	spec := m.Interface.spec()
+	c := &pb.ModelConfig{
+		Name: m.Name, Backend: "sim", MaxBatchSize: int32(spec.maxBatch),
+		ModelTransactionPolicy: &pb.ModelTransactionPolicy{Decoupled: spec.decoupled},
+	}
+	for _, t := range spec.inputs {
+		c.Input = append(c.Input, &pb.ModelInput{Name: t.name, DataType: configTypes[t.datatype], Dims: t.dims, Optional: t.optional})
+	}
+	for _, t := range spec.outputs {
+		c.Output = append(c.Output, &pb.ModelOutput{Name: t.name, DataType: configTypes[t.datatype], Dims: t.dims})
+	}
+	return &pb.ModelConfigResponse{Config: c}, nil
+}
+
+// RepositoryIndex lists the models.
+func (g *grpcServer) RepositoryIndex(context.Context, *pb.RepositoryIndexRequest) (*pb.RepositoryIndexResponse, error) {
+	r := &pb.RepositoryIndexResponse{}
+	for _, m := range g.s.config.TritonModels {
+		r.Models = append(r.Models, &pb.RepositoryIndexResponse_ModelIndex{Name: m.Name, Version: modelVersion, State: "READY"})
+	}
+	return r, nil
+}
+
+// ModelStatistics counts a model's requests, or all models' for an empty name.
+// The whole time of a request between its start and its end counts as
+// compute_infer.
+func (g *grpcServer) ModelStatistics(_ context.Context, q *pb.ModelStatisticsRequest) (*pb.ModelStatisticsResponse, error) {
+	models := g.s.config.TritonModels
+	if q.GetName() != "" {
+		m, terr := g.s.model(q.GetName(), q.GetVersion())
+		if terr != nil {
+			return nil, status.Error(terr.code, terr.message)
+		}
+		models = []TritonModel{m}
+	}
+	r := &pb.ModelStatisticsResponse{}
+	for _, m := range models {
+		r.ModelStats = append(r.ModelStats, g.s.stats[m.Name].message(m.Name))
+	}
+	return r, nil
+}
+
+func (st *modelStats) message(name string) *pb.ModelStatistics {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	duration := func(n uint64, d time.Duration) *pb.StatisticDuration {
+		return &pb.StatisticDuration{Count: n, Ns: uint64(max(0, d))}
+	}
+	m := &pb.ModelStatistics{
+		Name: name, Version: modelVersion, InferenceCount: st.success, ExecutionCount: st.success,
+		InferenceStats: &pb.InferStatistics{
+			Success: duration(st.success, st.queue+st.compute), Fail: duration(st.fail, st.failed),
+			Queue: duration(st.success, st.queue), ComputeInput: duration(st.success, 0),
+			ComputeInfer: duration(st.success, st.compute), ComputeOutput: duration(st.success, 0),
+			CacheHit: duration(0, 0), CacheMiss: duration(0, 0),
+		},
+	}
+	if !st.last.IsZero() {
+		m.LastInference = uint64(st.last.UnixMilli())
+	}
+	return m
+}
