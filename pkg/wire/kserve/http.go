@@ -16,15 +16,7 @@ const HeaderLength = "Inference-Header-Content-Length"
 // the value of [HeaderLength]; the header is needed when there is more.
 func (r *Request) AppendHTTP(b []byte) (body []byte, jsonBytes int) {
 	start := len(b)
-	b = append(b, '{')
-	if r.ID != "" {
-		b = appendMember(b, "id", r.ID)
-		b = append(b, ',')
-	}
-	if len(r.Params) > 0 {
-		b = appendParams(b, r.Params)
-		b = append(b, ',')
-	}
+	b = r.AppendHTTPHead(b)
 	b = append(b, `"inputs":`...)
 	b = appendTensors(b, r.Inputs)
 	if len(r.Outputs) > 0 {
@@ -44,6 +36,22 @@ func (r *Request) AppendHTTP(b []byte) (body []byte, jsonBytes int) {
 	b = append(b, '}')
 	jsonBytes = len(b) - start
 	return appendBinary(b, r.Inputs), jsonBytes
+}
+
+// AppendHTTPHead appends the part of the body that ID and Params make up, with
+// the opening brace and, if they are not empty, a comma at the end. A client
+// that sends the same tensors many times keeps the rest, AppendHTTP of a
+// request without the two from its second byte on, and puts a new head before
+// it each time.
+func (r *Request) AppendHTTPHead(b []byte) []byte {
+	b = append(b, '{')
+	if r.ID != "" {
+		b = append(appendMember(b, "id", r.ID), ',')
+	}
+	if len(r.Params) > 0 {
+		b = append(appendParams(b, r.Params), ',')
+	}
+	return b
 }
 
 // AppendHTTP appends the body of an answer to b: {"error":…} alone when Error

@@ -1,0 +1,162 @@
+package kserve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A control asks the server about itself and the model. Errors need not name
+// the server.
+type control interface {
+	live(ctx context.Context) error
+	metadata(ctx context.Context) (Model, error)
+	ready(ctx context.Context) (bool, error)
+	// config returns errNoConfig where the server has no such question: it is
+	// Triton's, not KServe's.
+	config(ctx context.Context) (modelConfig, error)
+	// index lists the models of the repository.
+	index(ctx context.Context) ([]string, error)
+	close() error
+}
+
+var errNoConfig = errors.New("the server gives no model configuration")
+
+// Check implements backend.Backend: it asks whether the server lives and the
+// model is ready, takes the model's metadata and configuration, and checks
+// that the configuration of b fits it.
+func (b *Backend) Check(ctx context.Context) (err error) {
+	var c control
+	if b.cfg.Protocol == GRPC {
+		c, err = b.newGRPCControl()
+	} else {
+		c = b.newHTTPControl()
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", b.target.host, err)
+	}
+	defer func() { err = errors.Join(err, c.close()) }()
+	if err := b.check(ctx, c); err != nil {
+		return fmt.Errorf("%s: %w", b.target.host, err)
+	}
+	return nil
+}
+
+func (b *Backend) check(ctx context.Context, c control) error {
+	// ask bounds one question and says that it was the bound that ended it.
+	ask := func(what string, f func(ctx context.Context) error) error {
+		actx, cancel := context.WithTimeout(ctx, b.cfg.CheckTimeout)
+		defer cancel()
+		err := f(actx)
+		if err != nil && actx.Err() != nil && ctx.Err() == nil {
+			return fmt.Errorf("%s: no answer within %v", what, b.cfg.CheckTimeout)
+		}
+		return err
+	}
+	if err := ask("health", c.live); err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return b.explain(ctx, err)
+	}
+	var m Model
+	var cfg modelConfig
+	if err := ask("model metadata", func(ctx context.Context) (err error) { m, err = c.metadata(ctx); return err }); err != nil {
+		var all []string
+		_ = ask("repository index", func(ctx context.Context) (err error) { all, err = c.index(ctx); return err }) // only for the message
+		return fmt.Errorf("model %q%s: %w%s", b.cfg.Model, b.version(), err, offers(all))
+	}
+	ready := false
+	if err := ask("model readiness", func(ctx context.Context) (err error) { ready, err = c.ready(ctx); return err }); err != nil {
+		return err
+	}
+	if !ready {
+		return fmt.Errorf("model %q%s is not ready; is it still loading?", b.cfg.Model, b.version())
+	}
+	err := ask("model configuration", func(ctx context.Context) (err error) { cfg, err = c.config(ctx); return err })
+	if err != nil && !errors.Is(err, errNoConfig) {
+		return fmt.Errorf("model %q%s: configuration: %w", b.cfg.Model, b.version(), err)
+	}
+	cfg.apply(&m)
+	b.model, b.outputs = m, names(m.Outputs)
+	return b.fits()
+}
+
+// fits checks the configuration of b against the model.
+func (b *Backend) fits() error {
+	m := &b.model
+	var errs []error
+	if m.Decoupled && !b.cfg.Streaming {
+		errs = append(errs, fmt.Errorf("model %s is decoupled; use -i grpc --async --streaming", m.Name))
+	}
+	switch {
+	case b.batch > 1 && m.MaxBatch == 0:
+		errs = append(errs, fmt.Errorf("batch size %d: model %s does not support batching; use -b 1", b.batch, m.Name))
+	case m.MaxBatch > 0 && b.batch > int64(m.MaxBatch):
+		errs = append(errs, fmt.Errorf("batch size %d: model %s takes at most %d", b.batch, m.Name, m.MaxBatch))
+	}
+	var unknown []string
+	for name := range b.cfg.Shapes {
+		if m.input(name) == nil {
+			unknown = append(unknown, name)
+		}
+	}
+	if slices.Sort(unknown); len(unknown) > 0 {
+		errs = append(errs, fmt.Errorf("--shape %s: model %s has no such input; it has %s", strings.Join(unknown, ", "), m.Name, strings.Join(names(m.Inputs), ", ")))
+	}
+	return errors.Join(errs...)
+}
+
+// version is " version 3", or nothing where none was asked for.
+func (b *Backend) version() string {
+	if b.cfg.Version == "" {
+		return ""
+	}
+	return " version " + b.cfg.Version
+}
+
+// maxOffers bounds the models listed in an error text.
+const maxOffers = 20
+
+// offers lists models in an error text.
+func offers(all []string) string {
+	slices.Sort(all)
+	all = slices.Compact(all)
+	if len(all) == 0 {
+		return ""
+	}
+	more := ""
+	if len(all) > maxOffers {
+		more = fmt.Sprintf(" and %d more", len(all)-maxOffers)
+		all = all[:maxOffers]
+	}
+	return "; the server offers " + strings.Join(all, ", ") + more
+}
+
+// probeTimeout bounds the look whether the other protocol is spoken there.
+const probeTimeout = 2 * time.Second
+
+// explain turns the error of the first question to the server into one that
+// says what to check. Where something listens but does not understand, it asks
+// in the other protocol: giving the wrong one of the two ports is the most
+// common mistake.
+func (b *Backend) explain(ctx context.Context, err error) error {
+	if text := connectText(err); text != "" {
+		return fmt.Errorf("%s; is the server running, and is -u right? (gRPC is usually 8001, HTTP 8000)", text)
+	}
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	if b.cfg.Protocol == GRPC {
+		if !errors.Is(err, errNotServed) && b.speaksHTTP(ctx) {
+			return errors.New("does not speak gRPC; is this the HTTP port? (gRPC is usually 8001; or use -i http)")
+		}
+		return err
+	}
+	if !errors.Is(err, errNotServed) && b.speaksGRPC(ctx) {
+		return errors.New("speaks gRPC, not HTTP; is this the gRPC port? (HTTP is usually 8000; or use -i grpc)")
+	}
+	return err
+}

@@ -1,0 +1,183 @@
+package kserve
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pa-tools/pa/pkg/recorder/rxclock"
+	wire "github.com/pa-tools/pa/pkg/wire/kserve"
+)
+
+// A Protocol is the transport of requests.
+type Protocol uint8
+
+// The protocols; the zero value is perf_analyzer's default.
+const (
+	HTTP Protocol = iota
+	GRPC
+)
+
+// String returns perf_analyzer's name, "http" or "grpc".
+func (p Protocol) String() string {
+	if p == GRPC {
+		return "grpc"
+	}
+	return "http"
+}
+
+// Default addresses.
+const (
+	DefaultHTTPURL = "localhost:8000"
+	DefaultGRPCURL = "localhost:8001"
+)
+
+// Config says where the server is and how to ask it. Clock and Model are
+// required.
+type Config struct {
+	// URL is host:port, or host for the default port, or the same after
+	// http://, https://, grpc:// or grpcs://; the ones with an s use TLS. Over
+	// HTTP a path may follow, to be put before /v2. "" means localhost and the
+	// default port.
+	URL      string
+	Protocol Protocol
+	Model    string
+	Version  string // "" lets the server choose
+	// Streaming sends on a bidirectional stream; it needs GRPC and is needed
+	// by decoupled models.
+	Streaming bool
+	// Parameters go with each request.
+	Parameters []wire.Param
+	// Shapes fixes dimensions that the model leaves open, by input name,
+	// without the batch dimension. Shapes of an entry win.
+	Shapes map[string][]int64
+	// BatchSize is the number of batch elements in a request; 0 means 1.
+	BatchSize int
+	// Headers are HTTP headers or gRPC metadata of each request.
+	Headers http.Header
+	// TLS, if set, turns TLS on whatever the URL says.
+	TLS *tls.Config
+	// Connections is the number of gRPC connections that the slots share in
+	// turn; 0 gives each slot its own.
+	Connections int
+	// CheckTimeout bounds each question that Check asks; 0 means 10 s.
+	CheckTimeout time.Duration
+	Clock        *rxclock.Clock
+}
+
+// Validate reports all mistakes that need no server to be seen.
+func (c *Config) Validate() error {
+	var errs []error
+	if c.Model == "" {
+		errs = append(errs, errors.New("no model; name it with -m"))
+	}
+	if c.Clock == nil {
+		errs = append(errs, errors.New("no clock"))
+	}
+	if c.BatchSize < 0 {
+		errs = append(errs, fmt.Errorf("batch size %d: must be at least 1", c.BatchSize))
+	}
+	if c.Connections < 0 {
+		errs = append(errs, fmt.Errorf("%d gRPC connections: must be at least 1", c.Connections))
+	}
+	if c.Streaming && c.Protocol != GRPC {
+		errs = append(errs, errors.New("streaming needs gRPC; use -i grpc"))
+	}
+	for name, shape := range c.Shapes {
+		for _, d := range shape {
+			if d < 1 {
+				errs = append(errs, fmt.Errorf("shape %s of %q: dimensions must be at least 1", wire.ShapeString(shape), name))
+				break
+			}
+		}
+	}
+	if _, err := c.target(); err != nil {
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// target is the URL taken apart.
+type target struct {
+	host string // host:port
+	path string // before /v2, without a slash at its end
+	tls  bool
+}
+
+func (c *Config) target() (target, error) {
+	s, port := c.URL, "8000"
+	if c.Protocol == GRPC {
+		port = "8001"
+	}
+	if s == "" {
+		s = "localhost"
+	}
+	t := target{tls: c.TLS != nil}
+	if scheme, rest, ok := strings.Cut(s, "://"); ok {
+		switch scheme {
+		case "http", "grpc":
+		case "https", "grpcs":
+			t.tls = true
+		default:
+			return t, fmt.Errorf("url %q: scheme %q is not http, https, grpc or grpcs", c.URL, scheme)
+		}
+		s = rest
+	}
+	u, err := url.Parse("//" + s)
+	if err != nil || u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		return t, fmt.Errorf("url %q: want host:port", c.URL)
+	}
+	t.path = strings.TrimRight(u.EscapedPath(), "/")
+	if t.path != "" && c.Protocol == GRPC {
+		return t, fmt.Errorf("url %q: gRPC has no path; want host:port", c.URL)
+	}
+	if p := u.Port(); p != "" {
+		if n, err := strconv.Atoi(p); err != nil || n < 1 || n > 65535 {
+			return t, fmt.Errorf("url %q: %s is no port", c.URL, p)
+		}
+		port = p
+	}
+	t.host = net.JoinHostPort(u.Hostname(), port)
+	return t, nil
+}
+
+// ParseParameter reads a request parameter as perf_analyzer's
+// --request-parameter has it, "name:value:type" with the type bool, int or
+// string. The value may hold colons.
+func ParseParameter(s string) (wire.Param, error) {
+	name, rest, ok := strings.Cut(s, ":")
+	i := strings.LastIndexByte(rest, ':')
+	if !ok || i < 0 || name == "" {
+		return wire.Param{}, fmt.Errorf("request parameter %q: want name:value:type", s)
+	}
+	value, typ := rest[:i], rest[i+1:]
+	p := wire.Param{Name: name}
+	switch typ {
+	case "bool":
+		switch strings.ToLower(value) {
+		case "true", "1":
+			p.Value = true
+		case "false", "0":
+			p.Value = false
+		default:
+			return wire.Param{}, fmt.Errorf("request parameter %q: %q is not true or false", s, value)
+		}
+	case "int":
+		n, err := strconv.ParseInt(value, 10, 64)
+		if err != nil {
+			return wire.Param{}, fmt.Errorf("request parameter %q: %q is not an integer", s, value)
+		}
+		p.Value = n
+	case "string":
+		p.Value = value
+	default:
+		return wire.Param{}, fmt.Errorf("request parameter %q: type %q is not bool, int or string", s, typ)
+	}
+	return p, nil
+}

@@ -1,0 +1,60 @@
+package kserve
+
+import (
+	"fmt"
+
+	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/recorder/backend"
+	wire "github.com/pa-tools/pa/pkg/wire/kserve"
+)
+
+// Decode implements backend.Backend. An HTTP answer that is an error in spite
+// of its status 200 becomes a protocol error. Each response gets every output of the
+// model, in the order of its metadata, "" for those that it does not hold. The
+// error is the first response that cannot be read; the others are filled in
+// all the same.
+func (b *Backend) Decode(x *backend.Exchange) error {
+	var first error
+	for i := range x.Request.Responses {
+		if i >= len(x.Raw) {
+			break
+		}
+		resp := &x.Request.Responses[i]
+		if err := b.decode(resp, x.Raw[i]); err != nil && first == nil && !resp.Error {
+			first = fmt.Errorf("response %d: %w", i, err)
+		}
+		if resp.Error && x.Request.Status == export.StatusOK {
+			x.Request.Status, x.Request.Message = export.StatusProtocolError, clip(b.decoded.Error)
+		}
+	}
+	return first
+}
+
+// decode fills one response from its bytes.
+func (b *Backend) decode(resp *export.Response, raw []byte) error {
+	d := &b.decoded
+	var err error
+	switch {
+	case b.cfg.Protocol == HTTP:
+		err = d.ParseHTTP(raw, -1)
+	case b.cfg.Streaming:
+		err = d.ParseStream(raw)
+	default:
+		err = d.ParseProto(raw)
+	}
+	if err != nil {
+		*d = wire.Response{}
+	}
+	if final, ok := d.Final(); ok && final {
+		resp.Final = true
+	}
+	if d.Error != "" {
+		resp.Error = true
+	}
+	fields, ferr := d.Fields(b.outputs)
+	resp.Outputs = fields
+	if err == nil {
+		err = ferr
+	}
+	return err
+}

@@ -1,0 +1,246 @@
+package kserve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/status"
+
+	pb "github.com/pa-tools/pa/internal/kserve"
+	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/recorder/backend"
+	wire "github.com/pa-tools/pa/pkg/wire/kserve"
+)
+
+var (
+	streamDesc = &grpc.StreamDesc{StreamName: "ModelStreamInfer", ServerStreams: true, ClientStreams: true}
+	unaryDesc  = &grpc.StreamDesc{StreamName: "ModelInfer"}
+)
+
+// A grpcSender is the sender of one slot over gRPC.
+type grpcSender struct {
+	b      *Backend
+	slot   int
+	conn   *grpc.ClientConn
+	owned  bool // conn is this slot's alone
+	codec  codec
+	stream *stream // nil: to be opened; unary requests have none
+	sent   bool    // conn has carried a request
+	in     incoming
+	out    outgoing
+}
+
+// A stream is an open ModelStreamInfer call. Its context is its own, since it
+// outlives requests; cancel ends it.
+type stream struct {
+	grpc.ClientStream
+	cancel context.CancelFunc
+}
+
+// connect waits until the connection stands and opens the stream.
+func (s *grpcSender) connect(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, s.b.cfg.CheckTimeout)
+	defer cancel()
+	s.conn.Connect()
+	for st := s.conn.GetState(); st != connectivity.Ready; st = s.conn.GetState() {
+		if st == connectivity.Shutdown || !s.conn.WaitForStateChange(ctx, st) {
+			return fmt.Errorf("no gRPC connection within %v: %w", s.b.cfg.CheckTimeout, context.Cause(ctx))
+		}
+	}
+	if !s.b.cfg.Streaming {
+		return nil
+	}
+	return s.open(ctx)
+}
+
+// open opens the stream; ctx bounds the opening only.
+func (s *grpcSender) open(ctx context.Context) error {
+	sctx, cancel := context.WithCancel(s.b.outgoing(context.Background()))
+	stop := context.AfterFunc(ctx, cancel)
+	cs, err := s.conn.NewStream(sctx, streamDesc, pb.GRPCInferenceService_ModelStreamInfer_FullMethodName, grpc.ForceCodecV2(s.codec))
+	if !stop() || err != nil {
+		cancel()
+		if err == nil {
+			err = ctx.Err()
+		}
+		return err
+	}
+	s.stream = &stream{cs, cancel}
+	return nil
+}
+
+// drop ends the stream; the next request opens another.
+func (s *grpcSender) drop() {
+	if s.stream != nil {
+		s.stream.cancel()
+		s.stream = nil
+	}
+}
+
+// Close implements backend.Sender.
+func (s *grpcSender) Close() error {
+	s.drop()
+	if !s.owned {
+		return nil
+	}
+	return s.conn.Close()
+}
+
+// Send implements backend.Sender.
+func (s *grpcSender) Send(ctx context.Context, p backend.Payload, x *backend.Exchange) {
+	r := &x.Request
+	r.IssuedNS = s.b.clock.NowNS()
+	r.StartSource = export.SourceUser
+	r.Conn = s.slot
+	if n := s.b.cfg.Connections; n > 0 {
+		r.Conn = s.slot % n
+	}
+	r.Reused = s.sent
+	s.out = outgoing{p.(*payload).msg, tail(x)}
+	if s.b.cfg.Streaming {
+		s.sendStream(ctx, x)
+	} else {
+		s.sendUnary(ctx, x)
+	}
+}
+
+// tail returns the fields of a request that the prepared message lacks. A
+// protobuf message may be continued by appending fields, in any order, and
+// entries to its maps: that spares encoding the whole message for the sake of
+// its id.
+func tail(x *backend.Exchange) []byte {
+	b := wire.AppendID(make([]byte, 0, 24), strconv.FormatUint(x.Request.ID, 10))
+	for _, p := range sequenceParams(x) {
+		b = wire.AppendParam(b, p)
+	}
+	return b
+}
+
+// sequenceParams returns the parameters of a request to a stateful model.
+func sequenceParams(x *backend.Exchange) []wire.Param {
+	if x.Request.SequenceID == 0 {
+		return nil
+	}
+	return []wire.Param{
+		{Name: wire.ParamSequenceID, Value: int64(x.Request.SequenceID)},
+		{Name: wire.ParamSequenceStart, Value: x.SequenceStart},
+		{Name: wire.ParamSequenceEnd, Value: x.SequenceEnd},
+	}
+}
+
+// keep appends the message in s.in to the exchange.
+func (s *grpcSender) keep(x *backend.Exchange) *export.Response {
+	r := &x.Request
+	r.Responses = append(r.Responses, export.Response{
+		RecvNS: s.in.recvNS, Source: export.SourceUser, Read: uint32(len(r.Responses)),
+	})
+	x.Raw = append(x.Raw, s.in.data)
+	s.in.data = nil
+	return &r.Responses[len(r.Responses)-1]
+}
+
+// sendUnary makes the call by hand instead of by Invoke, to stamp between
+// sending and receiving.
+func (s *grpcSender) sendUnary(ctx context.Context, x *backend.Exchange) {
+	r := &x.Request
+	cctx, cancel := context.WithCancel(s.b.outgoing(ctx))
+	defer cancel() // frees the call when it ends early
+	cs, err := s.conn.NewStream(cctx, unaryDesc, pb.GRPCInferenceService_ModelInfer_FullMethodName, grpc.ForceCodecV2(s.codec))
+	if err != nil {
+		fail(ctx, r, err, false)
+		return
+	}
+	s.sent = true
+	r.StartNS = s.b.clock.NowNS()
+	err = cs.SendMsg(&s.out)
+	r.SentNS = s.b.clock.NowNS()
+	if err == nil || errors.Is(err, io.EOF) { // the reason is in the status
+		err = cs.RecvMsg(&s.in)
+	}
+	if err != nil {
+		fail(ctx, r, err, true)
+		return
+	}
+	s.keep(x)
+	r.Status = export.StatusOK
+}
+
+func (s *grpcSender) sendStream(ctx context.Context, x *backend.Exchange) {
+	r := &x.Request
+	if err := ctx.Err(); err != nil {
+		fail(ctx, r, err, false)
+		return
+	}
+	if s.stream == nil {
+		if err := s.open(ctx); err != nil {
+			fail(ctx, r, err, false)
+			return
+		}
+	}
+	s.sent = true
+	stop := context.AfterFunc(ctx, s.stream.cancel)
+	r.StartNS = s.b.clock.NowNS()
+	err := s.stream.SendMsg(&s.out)
+	r.SentNS = s.b.clock.NowNS()
+	if err == nil || errors.Is(err, io.EOF) { // the reason is in the status
+		err = s.receive(x)
+	}
+	switch {
+	case err != nil:
+		stop()
+		s.drop()
+		fail(ctx, r, err, true)
+	case !stop(): // ended and cancelled at the same time
+		s.drop()
+		fallthrough
+	default:
+		if r.Status == export.StatusUnknown {
+			r.Status = export.StatusOK
+		}
+	}
+}
+
+// receive reads until the exchange is complete.
+func (s *grpcSender) receive(x *backend.Exchange) error {
+	r := &x.Request
+	var buf [20]byte
+	id := strconv.AppendUint(buf[:0], r.ID, 10)
+	for {
+		err := s.stream.RecvMsg(&s.in)
+		if errors.Is(err, io.EOF) {
+			return status.Error(codes.Unavailable, "the server closed the stream before the answer was complete")
+		}
+		if err != nil {
+			return err
+		}
+		o, ok := scan(s.in.data)
+		if !ok {
+			s.keep(x)
+			return errProtocol
+		}
+		if len(o.id) > 0 && string(o.id) != string(id) {
+			continue // left over from an earlier request
+		}
+		resp := s.keep(x)
+		if len(o.errText) > 0 {
+			resp.Error = true
+			if r.Status == export.StatusUnknown {
+				r.Status, r.Message = export.StatusRPCError, clip(string(o.errText))
+			}
+		}
+		switch {
+		case o.hasFinal && o.final:
+			resp.Final = true
+			return nil
+		case o.hasFinal:
+		case len(o.errText) > 0, !s.b.model.Decoupled:
+			return nil
+		}
+	}
+}

@@ -1,0 +1,69 @@
+package kserve
+
+import (
+	"context"
+	"crypto/tls"
+	"net/http/httptrace"
+	"sync"
+	"time"
+
+	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/recorder/rxclock"
+)
+
+// An httpTrace collects the phases of one HTTP exchange. The hooks run in
+// several goroutines, and one that dials may outlive a cancelled request, so
+// there is a lock. When the connection is found closed before anything was
+// answered, the library may try again on a new one; the later stamps win.
+type httpTrace struct {
+	clock *rxclock.Clock
+
+	mu                            sync.Mutex
+	start, sent, first            uint64 // ns
+	reused                        bool
+	dnsFrom, connectFrom, tlsFrom time.Time
+	dns, connect, tls             time.Duration
+}
+
+// watch returns a context whose HTTP exchange reports to t.
+func (t *httpTrace) watch(ctx context.Context) context.Context {
+	set := func(f func()) {
+		t.mu.Lock()
+		f()
+		t.mu.Unlock()
+	}
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		DNSStart: func(httptrace.DNSStartInfo) { set(func() { t.dnsFrom = time.Now() }) },
+		DNSDone:  func(httptrace.DNSDoneInfo) { set(func() { t.dns = time.Since(t.dnsFrom) }) },
+		ConnectStart: func(string, string) {
+			set(func() {
+				if t.connectFrom.IsZero() { // the first of several addresses
+					t.connectFrom = time.Now()
+				}
+			})
+		},
+		ConnectDone:       func(string, string, error) { set(func() { t.connect = time.Since(t.connectFrom) }) },
+		TLSHandshakeStart: func() { set(func() { t.tlsFrom = time.Now() }) },
+		TLSHandshakeDone:  func(tls.ConnectionState, error) { set(func() { t.tls = time.Since(t.tlsFrom) }) },
+		GotConn: func(i httptrace.GotConnInfo) {
+			now := t.clock.NowNS()
+			set(func() { t.start, t.reused, t.sent = now, i.Reused, 0 })
+		},
+		WroteRequest: func(httptrace.WroteRequestInfo) {
+			now := t.clock.NowNS()
+			set(func() { t.sent = now })
+		},
+		GotFirstResponseByte: func() {
+			now := t.clock.NowNS()
+			set(func() { t.first = now })
+		},
+	})
+}
+
+// fill copies what is known into r.
+func (t *httpTrace) fill(r *export.Request) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r.StartNS, r.SentNS, r.FirstByteNS = t.start, t.sent, t.first
+	r.DNS, r.Connect, r.TLS, r.Reused = t.dns, t.connect, t.tls, t.reused
+}

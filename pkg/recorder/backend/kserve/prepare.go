@@ -1,0 +1,204 @@
+package kserve
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/recorder/backend"
+	"github.com/pa-tools/pa/pkg/recorder/workload"
+	wire "github.com/pa-tools/pa/pkg/wire/kserve"
+)
+
+// A payload is a prepared request without its id.
+type payload struct {
+	inputs export.Fields
+	// msg is the ModelInferRequest for gRPC; for HTTP the body from behind
+	// its head, and json how much of it is JSON.
+	msg  []byte
+	json int
+}
+
+// Inputs implements backend.Payload.
+func (p *payload) Inputs() export.Fields { return p.inputs }
+
+// Prepare implements backend.Backend. With a batch size b > 1 the entry is all
+// b elements of the batch; the export shows it once, as perf_analyzer does.
+//
+// Inputs are sent and exported in the order of the model's metadata. An
+// optional input without a value is left out, unless the entry has no values
+// at all and asks for generated data: then every input gets some.
+func (b *Backend) Prepare(e *workload.Entry) (backend.Payload, error) {
+	es := make([]*workload.Entry, b.batch)
+	for i := range es {
+		es[i] = e
+	}
+	return b.PrepareBatch(es)
+}
+
+// PrepareBatch is Prepare for a batch of different entries, one for each of
+// the BatchSize elements. perf_analyzer fills batches with consecutive steps
+// of its input data. The entries must agree on which optional inputs they hold
+// and on shapes; the first one is exported.
+func (b *Backend) PrepareBatch(es []*workload.Entry) (backend.Payload, error) {
+	if int64(len(es)) != b.batch {
+		return nil, fmt.Errorf("%d entries for a batch of %d", len(es), b.batch)
+	}
+	for _, e := range es {
+		if err := b.unknown(e); err != nil {
+			return nil, entryError(e, err)
+		}
+	}
+	p := &payload{inputs: export.Fields{}}
+	req := wire.Request{Model: b.cfg.Model, Version: b.cfg.Version}
+	for i := range b.model.Inputs {
+		spec := &b.model.Inputs[i]
+		t, first, err := b.tensor(spec, es)
+		if err != nil {
+			return nil, err
+		}
+		if t == nil {
+			continue
+		}
+		v, err := wire.Value(spec.Datatype, first)
+		if err != nil {
+			return nil, entryError(es[0], fmt.Errorf("input %q: %w", spec.Name, err))
+		}
+		req.Inputs = append(req.Inputs, *t)
+		p.inputs = append(p.inputs, export.Field{Name: spec.Name, Value: v})
+	}
+	if b.cfg.Protocol == HTTP {
+		body, jsonBytes := req.AppendHTTP(nil)
+		p.msg, p.json = body[1:], jsonBytes-1 // the brace belongs to the head
+		return p, nil
+	}
+	req.Params = b.cfg.Parameters
+	if b.cfg.Streaming {
+		req.Params = append(req.Params[:len(req.Params):len(req.Params)], wire.Param{Name: wire.ParamEmptyFinal, Value: true})
+	}
+	p.msg = req.AppendProto(nil)
+	return p, nil
+}
+
+// unknown reports values that are no input of the model. "model" is
+// perf_analyzer's own and passed over, as it does.
+func (b *Backend) unknown(e *workload.Entry) error {
+	for _, f := range e.Values {
+		if f.Name != "model" && b.model.input(f.Name) == nil {
+			return fmt.Errorf("model %s has no input %q; it has %s", b.model.Name, clip(f.Name), strings.Join(names(b.model.Inputs), ", "))
+		}
+	}
+	return nil
+}
+
+func entryError(e *workload.Entry, err error) error {
+	return fmt.Errorf("stream %d, step %d: %w", e.Stream, e.Step, err)
+}
+
+// tensor returns the input of a batch and the data of its first element; nil
+// when it is left out.
+func (b *Backend) tensor(spec *TensorSpec, es []*workload.Entry) (t *wire.Tensor, first []byte, err error) {
+	for i, e := range es {
+		shape, data, err := b.element(spec, e)
+		if err != nil {
+			return nil, nil, entryError(e, fmt.Errorf("input %q: %w", spec.Name, err))
+		}
+		switch {
+		case i == 0 && data == nil:
+		case i == 0:
+			first = data
+			t = &wire.Tensor{Name: spec.Name, Datatype: spec.Datatype, Shape: shape, Data: data, Binary: true}
+		case (t == nil) != (data == nil):
+			return nil, nil, entryError(e, fmt.Errorf("input %q: given for some elements of the batch only", spec.Name))
+		case t != nil && wire.ShapeString(t.Shape) != wire.ShapeString(shape):
+			return nil, nil, entryError(e, fmt.Errorf("input %q: shape %s, but %s in the first element of the batch", spec.Name, wire.ShapeString(shape), wire.ShapeString(t.Shape)))
+		case t != nil:
+			t.Data = append(t.Data[:len(t.Data):len(t.Data)], data...)
+		}
+	}
+	if t != nil && b.model.MaxBatch > 0 {
+		t.Shape = append([]int64{b.batch}, t.Shape...)
+	}
+	return t, first, nil
+}
+
+// element returns the input's data for one batch element; nil when it is left
+// out.
+func (b *Backend) element(spec *TensorSpec, e *workload.Entry) (shape []int64, data []byte, err error) {
+	v, given := e.Values.Get(spec.Name)
+	if !given {
+		generate := e.Fill.Kind != workload.FillNone
+		switch {
+		case spec.Optional && (len(e.Values) > 0 || !generate):
+			return nil, nil, nil
+		case !generate:
+			return nil, nil, errors.New("no data, and it is not optional")
+		}
+		shape, err = b.shape(spec, e, nil, -1)
+		if err != nil {
+			return nil, nil, err
+		}
+		data, err = fill(e.Fill, spec.Datatype, shape)
+		return shape, data, err
+	}
+	var in wire.Input
+	if v.Text {
+		in = wire.Input{Count: 1, Data: wire.AppendBytes(nil, string(v.Data))}
+		if spec.Datatype != wire.BYTES {
+			return nil, nil, fmt.Errorf("a string for %s", spec.Datatype)
+		}
+	} else if in, err = wire.ParseInput(v.Data, spec.Datatype); err != nil {
+		return nil, nil, err
+	}
+	if shape, err = b.shape(spec, e, in.Shape, in.Count); err != nil {
+		return nil, nil, err
+	}
+	if in.Data == nil {
+		in.Data = []byte{}
+	}
+	return shape, in.Data, wire.CheckSize(spec.Datatype, shape, in.Data)
+}
+
+// shape returns the shape of one batch element: the one beside the data, else
+// the entry's or the configuration's for a model that leaves dimensions open,
+// else the model's, where one open dimension follows from the number of
+// elements (< 0: not known).
+func (b *Backend) shape(spec *TensorSpec, e *workload.Entry, beside []int64, count int64) ([]int64, error) {
+	want := spec.Shape
+	fits := func(s []int64) error {
+		ok := len(s) == len(want)
+		for i := 0; ok && i < len(s); i++ {
+			ok = want[i] < 0 || want[i] == s[i]
+		}
+		if !ok {
+			return fmt.Errorf("shape %s does not fit the model's %s", wire.ShapeString(s), wire.ShapeString(want))
+		}
+		return nil
+	}
+	if beside != nil {
+		return beside, fits(beside)
+	}
+	open, fixed, at := 0, int64(1), 0
+	for i, d := range want {
+		if d < 0 {
+			open, at = open+1, i
+			continue
+		}
+		fixed *= max(d, 1)
+	}
+	if open == 0 {
+		return want, nil
+	}
+	for _, shapes := range []map[string][]int64{e.Shapes, b.cfg.Shapes} {
+		if s, ok := shapes[spec.Name]; ok {
+			return s, fits(s)
+		}
+	}
+	if open > 1 || count < 0 || count%fixed != 0 {
+		return nil, fmt.Errorf("the model leaves shape %s open; give --shape %s:DIMS, or \"shape\" beside the data", wire.ShapeString(want), spec.Name)
+	}
+	s := append([]int64{}, want...)
+	s[at] = count / fixed
+	return s, nil
+}
