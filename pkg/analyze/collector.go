@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -19,6 +20,7 @@ type collector struct {
 
 	ok       int
 	failed   tally
+	messages map[string]string // of the first failure of each class
 	excluded tally
 	sources  [TokenMixed]int // counted requests by source of their tokens
 	last     Measured        // of the request that was added last
@@ -59,6 +61,12 @@ func (c *collector) add(m *Meter, r *export.Request) error {
 		c.count(r, q)
 	case q.Excluded == "failed":
 		c.failed.add(q.Class)
+		if c.messages == nil {
+			c.messages = map[string]string{}
+		}
+		if c.messages[q.Class] == "" {
+			c.messages[q.Class] = strings.Clone(q.Message)
+		}
 	default:
 		c.excluded.add(q.Excluded)
 	}
@@ -224,7 +232,11 @@ func (c *collector) warnings(cfg Config, x *Experiment) []error {
 		w = append(w, warning("no successful measured request: there is nothing to measure"))
 	}
 	for _, f := range x.Failed {
-		w = append(w, warningf("%d of %d requests failed: %s", f.N, c.ok+x.FailedRequests(), f.Name))
+		first := ""
+		if m := c.messages[f.Name]; m != "" {
+			first = fmt.Sprintf(", the first with %q", cut(m))
+		}
+		w = append(w, warningf("%d of %d requests failed: %s%s", f.N, c.ok+x.FailedRequests(), f.Name, first))
 	}
 	say(o.silent, "%d of %d requests have no response: they count as requests, but have no latency", o.silent, c.ok)
 	say(o.noToken, "%d of %d requests have responses, but none with output: they have an end-to-end latency only", o.noToken, c.ok)
@@ -271,3 +283,12 @@ func (t tally) counts() []Count {
 func warning(s string) error { return errors.New(s) }
 
 func warningf(format string, args ...any) error { return fmt.Errorf(format, args...) }
+
+// cut bounds foreign text in a message.
+func cut(s string) string {
+	const most = 200
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "…"
+}

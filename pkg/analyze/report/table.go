@@ -11,7 +11,7 @@ import (
 
 // Table writes the report for people: for each input a head, a table per
 // experiment, a line per load level where there are several, and the warnings.
-// It fits 80 columns unless counts have more than six digits.
+// It fits 80 columns unless figures of one row are very far apart.
 func Table(inputs []Input, o Options) Renderer {
 	return func(w io.Writer) error {
 		var b strings.Builder
@@ -159,13 +159,12 @@ func (t *table) wide(e *analyze.Experiment) {
 	}
 	g.add(append(head, "max")...)
 	for _, m := range e.Metrics {
-		s, u := m.Summary, m.Definition.Unit
-		sc := scaleFor(u, s.Mean)
-		row := []string{m.Definition.Name, sc.name, strconv.Itoa(s.N), value(u, sc, s.Mean), value(u, sc, s.Std), value(u, sc, s.Min)}
+		s, f := m.Summary, rowFormat(m)
+		row := []string{m.Definition.Name, f.name, strconv.Itoa(s.N), f.text(s.Mean), f.text(s.Std), f.text(s.Min)}
 		for _, p := range usual {
-			row = append(row, value(u, sc, s.P(p)))
+			row = append(row, f.text(s.P(p)))
 		}
-		g.add(append(row, value(u, sc, s.Max))...)
+		g.add(append(row, f.text(s.Max))...)
 	}
 	if g.width() < lineWidth-len(head)+3 {
 		g.gap = 2
@@ -178,7 +177,7 @@ func (t *table) wide(e *analyze.Experiment) {
 func (t *table) tall(e *analyze.Experiment) {
 	g := grid{indent: "  ", gap: 1}
 	names, units := []string{""}, []string{""}
-	scales := make([]scale, len(e.Metrics))
+	formats := make([]inRow, len(e.Metrics))
 	row := func(name string, f func(i int, s *analyze.Summary) string) {
 		cells := []string{name}
 		for i := range e.Metrics {
@@ -187,8 +186,8 @@ func (t *table) tall(e *analyze.Experiment) {
 		g.add(cells...)
 	}
 	for i, m := range e.Metrics {
-		scales[i] = scaleFor(m.Definition.Unit, m.Summary.Mean)
-		name, unit := m.Definition.Name, scales[i].name
+		formats[i] = rowFormat(m)
+		name, unit := m.Definition.Name, formats[i].name
 		if m.Definition.Unit == analyze.Tokens { // "output tokens" in two lines
 			name, unit, _ = strings.Cut(name, " ")
 		}
@@ -197,7 +196,7 @@ func (t *table) tall(e *analyze.Experiment) {
 	g.add(names...)
 	g.add(units...)
 	show := func(f func(*analyze.Summary) float64) func(int, *analyze.Summary) string {
-		return func(i int, s *analyze.Summary) string { return value(e.Metrics[i].Definition.Unit, scales[i], f(s)) }
+		return func(i int, s *analyze.Summary) string { return formats[i].text(f(s)) }
 	}
 	row("n", func(_ int, s *analyze.Summary) string { return strconv.Itoa(s.N) })
 	row("mean", show(func(s *analyze.Summary) float64 { return s.Mean }))

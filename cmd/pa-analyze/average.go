@@ -1,0 +1,52 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+func avgFirstTokenCommand() *cli.Command {
+	return &cli.Command{
+		Name: "avg-first-token", Usage: "the line of calculate_avg_first_token_latency.py", ArgsUsage: "[FILE]",
+		Description: `Prints the mean of first response - timestamp over the requests of the first
+experiment, as perf_analyzer's example script does, digit for digit. Responses
+without a token count too: see report for better figures.`,
+		Flags:  inputFlags(),
+		Action: average(analyze.AvgFirstToken),
+	}
+}
+
+func avgTokenToTokenCommand() *cli.Command {
+	return &cli.Command{
+		Name: "avg-token-to-token", Usage: "the line of calculate_avg_token_to_token_latency.py", ArgsUsage: "[FILE]",
+		Description: `Prints the mean of all gaps between responses, pooled over the requests of the
+first experiment, as perf_analyzer's example script does, digit for digit.
+Responses without a token count too: see report for better figures.`,
+		Flags:  inputFlags(),
+		Action: average(analyze.AvgTokenToToken),
+	}
+}
+
+func average(f func(export.Reader) (string, error)) cli.ActionFunc {
+	return func(c *cli.Context) error {
+		path, err := oneFile(c)
+		if err != nil {
+			return err
+		}
+		return use(c, path, func(r export.Reader) error {
+			line, err := f(r)
+			warnings(c, r)
+			if line != "" {
+				if _, err := fmt.Fprintln(c.App.Writer, line); err != nil {
+					return err
+				}
+			}
+			return errors.Join(r.Err(), named(path, err))
+		})
+	}
+}

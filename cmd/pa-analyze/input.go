@@ -1,0 +1,90 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/pa-tools/pa/internal/cmdline"
+	"github.com/pa-tools/pa/pkg/analyze/report"
+	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/export/profilejson"
+)
+
+// defaultFile is what perf_analyzer's scripts read.
+const defaultFile = "profile_export.json"
+
+// inputFlags are those of every command that reads files.
+func inputFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.Int64Flag{Name: "max-value", Usage: "refuse a single value of more than `BYTES`", Value: export.DefaultMaxValueBytes, Category: "Input"},
+	}
+}
+
+// open opens a file, or standard input for "-".
+func open(c *cli.Context, path string) (export.Reader, error) {
+	limit := c.Int64("max-value")
+	if limit <= 0 {
+		return nil, cmdline.Usagef("--max-value %d: give a number of bytes above 0", limit)
+	}
+	o := export.Opener{
+		Formats: []export.Format{profilejson.Format{}},
+		Limits:  export.Limits{MaxValueBytes: limit},
+		Stdin:   c.App.Reader,
+	}
+	return o.Open(c.Context, path)
+}
+
+// use opens a file, gives it to f, and closes it.
+func use(c *cli.Context, path string, f func(export.Reader) error) (err error) {
+	r, err := open(c, path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	return f(r)
+}
+
+// files returns the arguments; a command line without any is a mistake.
+func files(c *cli.Context) ([]string, error) {
+	if c.NArg() == 0 {
+		return nil, cmdline.Usagef("no file given; %s FILE… reads %s and the like", c.App.Name, defaultFile)
+	}
+	stdin := 0
+	for _, a := range c.Args().Slice() {
+		if a == "-" {
+			stdin++
+		}
+	}
+	if stdin > 1 {
+		return nil, cmdline.Usagef("standard input can be read only once; give - once")
+	}
+	return c.Args().Slice(), nil
+}
+
+// oneFile returns the only argument, or the default.
+func oneFile(c *cli.Context) (string, error) {
+	switch c.NArg() {
+	case 0:
+		return defaultFile, nil
+	case 1:
+		return c.Args().First(), nil
+	}
+	return "", cmdline.Usagef("%d files given; %s takes one", c.NArg(), c.App.Name)
+}
+
+// warnings prints what the reader met.
+func warnings(c *cli.Context, r export.Reader) {
+	for _, w := range r.Warnings() {
+		warnf(c, "%s", report.Plain(w.String()))
+	}
+}
+
+// named puts the name of the file before an error that does not have it.
+func named(path string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", path, err)
+}

@@ -1,0 +1,94 @@
+// Pa-analyze reads recorded runs of LLM inference benchmarks and says what is
+// in them: latencies, tokens and throughputs per load level, the two averages
+// of perf_analyzer's example scripts, single requests. It reads files of
+// pa-record and of every release of perf_analyzer, and never opens a
+// connection to a server.
+//
+//	pa-analyze profile_export.json
+//	pa-analyze report --format json *.json | jq .experiments[].metrics.ttft_ns.p99
+//	pa-analyze avg-first-token
+//
+// Results go to standard output; warnings and errors to standard error. Exit
+// codes: 0 ok, 1 the analysis failed or the input was cut short (what could be
+// read is still printed), 2 wrong usage, 130 interrupted.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/pa-tools/pa/internal/cmdline"
+)
+
+// version is set by the linker in releases.
+var version = "dev"
+
+func main() {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		s := <-signals
+		signal.Stop(signals) // a second one ends the process at once
+		cancel(interrupted{s})
+	}()
+	os.Exit(run(ctx, os.Args, os.Stdin, os.Stdout, os.Stderr))
+}
+
+// run is the whole program: it executes args and returns the exit code.
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	app := cmdline.App{
+		Name:    "pa-analyze",
+		Usage:   "read recorded runs of LLM benchmarks",
+		Version: version,
+		Examples: []cmdline.Example{
+			{Does: "latencies and throughputs of a run, for each load level", Line: "pa-analyze profile_export.json"},
+			{Does: "the same for a program, several files at once", Line: "pa-analyze report --format json old.json new.json.gz"},
+			{Does: "the line that calculate_avg_first_token_latency.py prints", Line: "pa-analyze avg-first-token profile_export.json"},
+		},
+		Default: "report",
+		Commands: []*cli.Command{
+			reportCommand(),
+			avgFirstTokenCommand(),
+			avgTokenToTokenCommand(),
+			requestsCommand(),
+			validateCommand(),
+			convertCommand(),
+		},
+	}
+	for _, c := range app.Commands {
+		c.Action = withSignals(c.Action)
+	}
+	return app.Run(ctx, args, stdin, stdout, stderr)
+}
+
+// interrupted is the cause of a context that a signal ended.
+type interrupted struct{ signal os.Signal }
+
+func (i interrupted) Error() string { return "ended by " + i.signal.String() }
+
+// withSignals gives an action that a signal ended the exit code of that.
+func withSignals(action cli.ActionFunc) cli.ActionFunc {
+	return func(c *cli.Context) error {
+		err := action(c)
+		var i interrupted
+		if errors.As(err, &i) {
+			if n, ok := i.signal.(syscall.Signal); ok {
+				return &cmdline.CodeError{Code: 128 + int(n), Err: err}
+			}
+		}
+		return err
+	}
+}
+
+// warnf prints a warning: stdout is for results only.
+func warnf(c *cli.Context, format string, args ...any) {
+	fmt.Fprintf(c.App.ErrWriter, "pa-analyze: warning: "+format+"\n", args...)
+}

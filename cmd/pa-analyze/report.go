@@ -1,0 +1,169 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/pa-tools/pa/internal/cmdline"
+	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/report"
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+func reportCommand() *cli.Command {
+	flags := []cli.Flag{
+		&cli.StringFlag{Name: "format", Aliases: []string{"f"}, Usage: "print as `FORMAT`: table, csv or json", Value: "table", Category: "Output"},
+		&cli.BoolFlag{Name: "percentiles", Usage: "show p1 to p99.9 in the table, not p50 to p99 (csv and json always hold all)", Category: "Output"},
+	}
+	flags = append(append(flags, outputFlags()...),
+		&cli.StringSliceFlag{Name: "experiment", Usage: "report only this load `LEVEL`: 8, concurrency:8, request_rate:2.5 (repeatable)", Category: "What to count"},
+	)
+	flags = append(flags, measureFlags()...)
+	return &cli.Command{
+		Name: "report", Usage: "latencies, tokens and throughputs of each load level", ArgsUsage: "FILE…",
+		Description: `A token event is a response that adds output: role-only, empty, usage and
+keep-alive events and [DONE] are none.
+  TTFT  first token event - start        TTFAT  first answer token after reasoning
+  TTST  second token event - first       ITL    gaps between token events, pooled
+  TPOT  (last - first) / (tokens - 1)    E2EL   last response of any kind - start
+Percentiles interpolate linearly (type 7) and are exact. Failed, warm-up and
+late requests are counted and left out. Files are profile_export.json, plain,
+.gz or .zst; - is standard input.`,
+		Flags:  append(flags, inputFlags()...),
+		Action: reportAction,
+	}
+}
+
+// measureFlags say how requests are measured.
+func measureFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "from", Usage: "count latencies from `WHEN`: start (first byte left), sent (last byte), issued (before connecting) or scheduled", Value: "start", Category: "What to count"},
+		&cli.StringFlag{Name: "token-source", Usage: "take output tokens from `SOURCE`: usage or responses (default: usage where there is one, else responses)", Category: "What to count"},
+		&cli.BoolFlag{Name: "include-warmup", Usage: "count warm-up requests too", Category: "What to count"},
+	}
+}
+
+// config turns the flags of measureFlags into a Config.
+func config(c *cli.Context) (cfg analyze.Config, err error) {
+	if cfg.From, err = analyze.ParseFrom(c.String("from")); err != nil {
+		return cfg, cmdline.Usagef("--from %v", err)
+	}
+	if s := c.String("token-source"); s != "" {
+		if cfg.TokenSource, err = analyze.ParseTokenSource(s); err != nil {
+			return cfg, cmdline.Usagef("--token-source %v", err)
+		}
+	}
+	cfg.IncludeWarmup = c.Bool("include-warmup")
+	return cfg, nil
+}
+
+func reportAction(c *cli.Context) error {
+	format, err := checkFormat(c, "table", "csv", "json")
+	if err != nil {
+		return err
+	}
+	cfg, err := config(c)
+	if err != nil {
+		return err
+	}
+	paths, err := files(c)
+	if err != nil {
+		return err
+	}
+	if out := c.String("output"); out != "" && out != "-" {
+		if err := checkOutput(out, c.Bool("overwrite")); err != nil {
+			return err
+		}
+	}
+	var inputs []report.Input
+	var errs []error
+	for _, path := range paths {
+		errs = append(errs, use(c, path, func(r export.Reader) error {
+			rep, err := analyze.Run(c.Context, r, cfg)
+			if pickErr := pick(rep, c.StringSlice("experiment")); pickErr != nil {
+				return errors.Join(err, named(path, pickErr))
+			}
+			inputs = append(inputs, report.Input{Name: path, Report: rep})
+			return err
+		}))
+		if c.Context.Err() != nil {
+			break
+		}
+	}
+	if len(inputs) > 0 {
+		errs = append([]error{write(c, renderer(c, format, inputs))}, errs...)
+	}
+	return errors.Join(errs...)
+}
+
+func renderer(c *cli.Context, format string, inputs []report.Input) report.Renderer {
+	switch format {
+	case "csv": // the only format that has no place for warnings
+		for _, in := range inputs {
+			for _, w := range in.Report.Warnings {
+				warnf(c, "%s", report.Plain(w.Error()))
+			}
+			for _, e := range in.Report.Experiments {
+				for _, w := range e.Warnings {
+					warnf(c, "%s: %s %s: %s", in.Name, e.Mode, e.Value, report.Plain(w.Error()))
+				}
+			}
+		}
+		return report.CSV(inputs)
+	case "json":
+		return report.JSON(inputs)
+	}
+	return report.Table(inputs, report.Options{Percentiles: c.Bool("percentiles")})
+}
+
+// pick keeps the experiments of the levels asked for: "8" or "concurrency:8",
+// compared as numbers.
+func pick(rep *analyze.Report, levels []string) error {
+	if len(levels) == 0 {
+		return nil
+	}
+	keep := map[int]bool{}
+	for _, l := range levels {
+		found := false
+		for i := range rep.Experiments {
+			if isLevel(&rep.Experiments[i], l) {
+				keep[i], found = true, true
+			}
+		}
+		if !found {
+			var have []string
+			for i := range rep.Experiments {
+				have = append(have, rep.Experiments[i].Mode+":"+rep.Experiments[i].Value)
+			}
+			return fmt.Errorf("no load level %q; there is %s", l, strings.Join(have, ", "))
+		}
+	}
+	all := rep.Experiments
+	rep.Experiments = nil
+	for i := range all {
+		if keep[i] {
+			rep.Experiments = append(rep.Experiments, all[i])
+		}
+	}
+	return nil
+}
+
+func isLevel(e *analyze.Experiment, level string) bool {
+	mode, value, ok := strings.Cut(level, ":")
+	if !ok {
+		mode, value = e.Mode, level
+	}
+	if mode != e.Mode {
+		return false
+	}
+	x, err1 := strconv.ParseFloat(value, 64)
+	y, err2 := strconv.ParseFloat(e.Value, 64)
+	if err1 != nil || err2 != nil {
+		return value == e.Value
+	}
+	return x == y // 10 and 10.0 are the same level
+}

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/pa-tools/pa/internal/cmdline"
+	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/report"
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+func validateCommand() *cli.Command {
+	flags := []cli.Flag{
+		&cli.IntFlag{Name: "limit", Usage: "print at most `N` violations of a file; 0 is no limit", Value: 100, Category: "Output"},
+	}
+	return &cli.Command{
+		Name: "validate", Usage: "check files against what every recorder promises", ArgsUsage: "FILE…",
+		Description: `Checks that times do not go back, that requests lie inside their windows, that
+counts agree and that members have the right types. Prints one line for each
+violation and one for each file; exit code 1 when there is a violation.`,
+		Flags:  append(flags, inputFlags()...),
+		Action: validate,
+	}
+}
+
+// errViolations is the exit code of a file that is not as it should be; the
+// violations have been printed.
+var errViolations = &cmdline.CodeError{Code: cmdline.ExitError}
+
+func validate(c *cli.Context) error {
+	paths, err := files(c)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	violations := 0
+	for _, path := range paths {
+		errs = append(errs, use(c, path, func(r export.Reader) error {
+			n, err := validateFile(c, path, r)
+			violations += n
+			return err
+		}))
+	}
+	if err := errors.Join(errs...); err != nil || violations == 0 {
+		return err
+	}
+	return errViolations
+}
+
+// validateFile prints what is wrong with a file and returns how much it is.
+func validateFile(c *cli.Context, path string, r export.Reader) (violations int, err error) {
+	printed, limit := 0, c.Int("limit")
+	var writeErr error
+	line := func(format string, args ...any) {
+		if _, err := fmt.Fprintf(c.App.Writer, format+"\n", args...); err != nil && writeErr == nil {
+			writeErr = err
+		}
+	}
+	v, err := analyze.Validate(c.Context, r, func(v analyze.Violation) {
+		if printed++; limit <= 0 || printed <= limit {
+			line("%s: %s", report.Plain(path), report.Plain(v.String()))
+		}
+	})
+	for _, w := range r.Warnings() {
+		v.Violations += w.Count
+		line("%s", report.Plain(w.String()))
+	}
+	if limit > 0 && printed > limit {
+		line("%s: and %d more violations", report.Plain(path), printed-limit)
+	}
+	verdict := "valid"
+	switch {
+	case err != nil:
+		verdict = fmt.Sprintf("cannot be read to its end, %d violations before", v.Violations)
+	case v.Violations > 0:
+		verdict = fmt.Sprintf("%d violations", v.Violations)
+	}
+	line("%s: %s: %d experiments, %d requests, %d responses", report.Plain(path), verdict, v.Experiments, v.Requests, v.Responses)
+	if v.NotUTF8 > 0 {
+		warnf(c, "%s: %d texts are not UTF-8: NVIDIA's scripts cannot read the file, pa-analyze can", path, v.NotUTF8)
+	}
+	return v.Violations, errors.Join(err, writeErr)
+}

@@ -1,0 +1,269 @@
+package report
+
+import (
+	"bufio"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// A Row is one request of a run, for lists. Numbers that do not exist are not
+// OK.
+type Row struct {
+	Experiment int // index
+	Level      string
+	ID         uint64
+	StartNS    uint64
+	TTFT       analyze.Value // ns
+	E2EL       analyze.Value // ns
+	Responses  int
+	Events     int           // token events
+	Tokens     analyze.Value // output tokens
+	Input      analyze.Value // input tokens
+	Status     string        // "ok", or what failed
+	Excluded   string        // "" when the request counts
+	Message    string
+}
+
+// NewRow describes a request. index is its place in the file: the files of
+// perf_analyzer do not number requests.
+func NewRow(experiment int, e *export.Experiment, index uint64, r *export.Request, m *analyze.Measured) Row {
+	row := Row{
+		Experiment: experiment, Level: e.Mode + ":" + e.Value, ID: index, StartNS: r.StartNS,
+		TTFT: m.TTFT, E2EL: m.E2EL, Responses: len(r.Responses), Events: m.Events,
+		Tokens: m.OutputTokens, Input: m.InputTokens,
+		Status: r.Status.String(), Excluded: m.Excluded, Message: m.Message,
+	}
+	if r.HasMeta {
+		row.ID = r.ID
+	}
+	if m.Class != "" {
+		row.Status = m.Class
+	}
+	return row
+}
+
+// A RowWriter writes rows one by one. Flush writes what is left.
+type RowWriter interface {
+	Write(*Row) error
+	Flush() error
+}
+
+// A column is a member of Row in all list formats: name is that of CSV and
+// JSON lines, head and width those of the table.
+type column struct {
+	name  string
+	text  func(*Row) string // "" when absent
+	quote bool              // a string in JSON
+
+	head  string // "" leaves it out of the table
+	width int
+	cell  func(*Row) string // nil: text
+}
+
+var columns = []column{
+	{name: "experiment", text: func(r *Row) string { return strconv.Itoa(r.Experiment) }, head: "exp", width: 3},
+	{name: "level", text: func(r *Row) string { return r.Level }, quote: true},
+	{name: "id", text: func(r *Row) string { return strconv.FormatUint(r.ID, 10) }, head: "id", width: 6},
+	{name: "start_ns", text: func(r *Row) string { return strconv.FormatUint(r.StartNS, 10) }, head: "start_ns", width: 19},
+	{name: "ttft_ns", text: func(r *Row) string { return whole(r.TTFT) }, head: "ttft_ms", width: 9, cell: func(r *Row) string { return millis(r.TTFT) }},
+	{name: "e2el_ns", text: func(r *Row) string { return whole(r.E2EL) }, head: "e2el_ms", width: 10, cell: func(r *Row) string { return millis(r.E2EL) }},
+	{name: "responses", text: func(r *Row) string { return strconv.Itoa(r.Responses) }},
+	{name: "token_events", text: func(r *Row) string { return strconv.Itoa(r.Events) }},
+	{name: "input_tokens", text: func(r *Row) string { return whole(r.Input) }},
+	{name: "output_tokens", text: func(r *Row) string { return whole(r.Tokens) }, head: "tokens", width: 6},
+	{name: "status", text: func(r *Row) string { return r.Status }, quote: true, head: "status", width: -6},
+	{name: "excluded", text: func(r *Row) string { return r.Excluded }, quote: true, head: "excluded", width: -8},
+	{name: "message", text: func(r *Row) string { return r.Message }, quote: true, head: "message", width: -1},
+}
+
+// sortKeys are the columns that hold numbers, by name.
+var sortKeys = map[string]func(*Row) analyze.Value{
+	"id":            func(r *Row) analyze.Value { return unsigned(r.ID) },
+	"start_ns":      func(r *Row) analyze.Value { return unsigned(r.StartNS) },
+	"ttft_ns":       func(r *Row) analyze.Value { return r.TTFT },
+	"e2el_ns":       func(r *Row) analyze.Value { return r.E2EL },
+	"token_events":  func(r *Row) analyze.Value { return analyze.Value{V: int64(r.Events), OK: true} },
+	"input_tokens":  func(r *Row) analyze.Value { return r.Input },
+	"output_tokens": func(r *Row) analyze.Value { return r.Tokens },
+}
+
+// SortKeys are the names that RowOrder takes.
+func SortKeys() []string {
+	return []string{"id", "start_ns", "ttft_ns", "e2el_ns", "token_events", "input_tokens", "output_tokens"}
+}
+
+// RowOrder returns a comparison of rows by the column of that name, absent
+// values last. descending turns the others around. ok is false for a name that
+// is not in SortKeys.
+func RowOrder(name string, descending bool) (compare func(a, b *Row) int, ok bool) {
+	key, ok := sortKeys[name]
+	if !ok {
+		return nil, false
+	}
+	return func(a, b *Row) int {
+		x, y := key(a), key(b)
+		switch {
+		case !x.OK || !y.OK:
+			return btoi(!x.OK) - btoi(!y.OK)
+		case x.V == y.V:
+			return 0
+		case x.V < y.V != descending:
+			return -1
+		}
+		return 1
+	}, true
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// unsigned turns v into a Value of the same order.
+func unsigned(v uint64) analyze.Value { return analyze.Value{V: int64(v - 1<<63), OK: true} }
+
+// RowsTable writes rows for people. Columns have fixed widths, so that rows
+// need not be kept.
+func RowsTable(w io.Writer) RowWriter { return &rowTable{w: bufio.NewWriter(w)} }
+
+type rowTable struct {
+	w       *bufio.Writer
+	started bool
+}
+
+func (t *rowTable) Write(r *Row) error {
+	if !t.started {
+		t.started = true
+		if err := t.line(func(c *column) string { return c.head }); err != nil {
+			return err
+		}
+	}
+	return t.line(func(c *column) string {
+		text := c.text(r)
+		if c.cell != nil {
+			text = c.cell(r)
+		}
+		if text == "" {
+			text = "-"
+		}
+		return plain(text)
+	})
+}
+
+func (t *rowTable) line(cell func(*column) string) error {
+	var b []byte
+	for i := range columns {
+		c := &columns[i]
+		if c.head == "" {
+			continue
+		}
+		if len(b) > 0 {
+			b = append(b, ' ')
+		}
+		b = fmt.Appendf(b, "%*s", c.width, cell(c))
+	}
+	for len(b) > 0 && b[len(b)-1] == ' ' {
+		b = b[:len(b)-1]
+	}
+	_, err := t.w.Write(append(b, '\n'))
+	return err
+}
+
+func (t *rowTable) Flush() error { return t.w.Flush() }
+
+// RowsCSV writes rows as CSV with a header; absent values are empty.
+func RowsCSV(w io.Writer) RowWriter { return &rowCSV{w: csv.NewWriter(w)} }
+
+type rowCSV struct {
+	w       *csv.Writer
+	record  []string
+	started bool
+}
+
+func (c *rowCSV) Write(r *Row) error {
+	if err := c.head(); err != nil {
+		return err
+	}
+	c.record = c.record[:0]
+	for i := range columns {
+		c.record = append(c.record, columns[i].text(r))
+	}
+	return c.w.Write(c.record)
+}
+
+func (c *rowCSV) head() error {
+	if c.started {
+		return nil
+	}
+	c.started = true
+	c.record = c.record[:0]
+	for i := range columns {
+		c.record = append(c.record, columns[i].name)
+	}
+	return c.w.Write(c.record)
+}
+
+func (c *rowCSV) Flush() error {
+	if err := c.head(); err != nil {
+		return err
+	}
+	c.w.Flush()
+	return c.w.Error()
+}
+
+// RowsJSON writes one JSON object per line; absent values are left out.
+func RowsJSON(w io.Writer) RowWriter { return &rowJSON{w: bufio.NewWriter(w)} }
+
+type rowJSON struct{ w *bufio.Writer }
+
+func (j *rowJSON) Write(r *Row) error {
+	sep := byte('{')
+	for i := range columns {
+		c := &columns[i]
+		text := c.text(r)
+		if text == "" {
+			continue
+		}
+		if c.quote {
+			b, err := json.Marshal(text)
+			if err != nil {
+				return err
+			}
+			text = string(b)
+		}
+		if err := j.w.WriteByte(sep); err != nil {
+			return err
+		}
+		sep = ','
+		if _, err := fmt.Fprintf(j.w, "%q:%s", c.name, text); err != nil {
+			return err
+		}
+	}
+	_, err := j.w.WriteString("}\n")
+	return err
+}
+
+func (j *rowJSON) Flush() error { return j.w.Flush() }
+
+func whole(v analyze.Value) string {
+	if !v.OK {
+		return ""
+	}
+	return strconv.FormatInt(v.V, 10)
+}
+
+// millis formats nanoseconds as milliseconds with three decimals.
+func millis(v analyze.Value) string {
+	if !v.OK {
+		return ""
+	}
+	return strconv.FormatFloat(float64(v.V)/1e6, 'f', 3, 64)
+}
