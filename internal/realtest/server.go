@@ -147,11 +147,19 @@ func FreePorts(tb testing.TB, n int) []int {
 
 func loopback(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) }
 
-// tail returns the last 2000 bytes of a file, or why there are none.
+// tail returns the last 10 lines of a file, each cut to a readable length, or
+// why there are none.
 func tail(path string) string {
 	b, err := os.ReadFile(path)
 	if err != nil {
 		return err.Error()
 	}
-	return string(b[max(0, len(b)-2000):])
+	lines := strings.Split(strings.TrimSpace(string(b)), "\n")
+	lines = lines[max(0, len(lines)-10):]
+	for i, l := range lines {
+		if len(l) > 200 {
+			lines[i] = l[:200] + "…"
+		}
+	}
+	return strings.Join(lines, "\n")
 }

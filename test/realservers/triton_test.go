@@ -47,16 +47,26 @@ func TestGuide(t *testing.T) {
 	}
 }
 
+// TestTriton runs what needs the models of realservers/triton/models, all on
+// one server.
+func TestTriton(t *testing.T) {
+	s := realtest.StartTriton(t, "models")
+	t.Run("streaming", func(t *testing.T) { testTritonStreaming(t, s) })
+	t.Run("random inputs", func(t *testing.T) { testTritonRandom(t, s) })
+	t.Run("types", func(t *testing.T) { testTritonTypes(t, s) })
+	t.Run("failing request", func(t *testing.T) { testTritonRequestFails(t, s) })
+	t.Run("refused", func(t *testing.T) { testTritonRefused(t, s) })
+}
+
 const vllmPrompts = `{"data": [
  {"text_input": ["Hello, my name is"], "stream": [true], "sampling_parameters": ["{\"max_tokens\": 8}"]},
  {"text_input": ["A longer prompt, of more words than the others have"], "stream": [true], "sampling_parameters": ["{\"max_tokens\": 13, \"itl_ms\": 5, \"vocabulary\": \"tricky\"}"]},
  {"text_input": ["Hi"], "stream": [true], "sampling_parameters": ["{\"max_tokens\": 1}"]}
 ]}`
 
-// TestTritonStreaming has perf_analyzer and GenAI-Perf agree about runs of
+// testTritonStreaming has perf_analyzer and GenAI-Perf agree about runs of
 // several prompts on the model with vLLM's interface.
-func TestTritonStreaming(t *testing.T) {
-	s := realtest.StartTriton(t, "models")
+func testTritonStreaming(t *testing.T, s *realtest.Server) {
 	for _, c := range []struct {
 		name    string
 		prompts string
@@ -97,10 +107,9 @@ func TestTritonStreaming(t *testing.T) {
 	}
 }
 
-// TestTritonRandom checks random inputs by the sums that the server computes
+// testTritonRandom checks random inputs by the sums that the server computes
 // of them: what the export shows must be what was sent.
-func TestTritonRandom(t *testing.T) {
-	s := realtest.StartTriton(t, "models")
+func testTritonRandom(t *testing.T, s *realtest.Server) {
 	for _, c := range []struct {
 		name string
 		args []string
@@ -143,10 +152,9 @@ func int32s(t *testing.T, raw json.RawMessage) []int32 {
 	return v
 }
 
-// TestTritonTypes sends every data type and compares inputs and outputs with
+// testTritonTypes sends every data type and compares inputs and outputs with
 // perf_analyzer's export, to the digit.
-func TestTritonTypes(t *testing.T) {
-	s := realtest.StartTriton(t, "models")
+func testTritonTypes(t *testing.T, s *realtest.Server) {
 	for _, c := range []struct {
 		name    string
 		model   string
@@ -224,15 +232,14 @@ func (f fieldsFile) strings() map[string]string {
 	return m
 }
 
-// TestTritonRequestFails has one prompt of three fail after three tokens:
+// testTritonRequestFails has one prompt of three fail after three tokens:
 // perf_analyzer gives up and writes nothing, pa-record keeps a row for it.
-func TestTritonRequestFails(t *testing.T) {
+func testTritonRequestFails(t *testing.T, s *realtest.Server) {
 	const prompts = `{"data": [
 	 {"text_input": ["a"], "stream": [true], "sampling_parameters": ["{\"max_tokens\": 5}"]},
 	 {"text_input": ["b"], "stream": [true], "sampling_parameters": ["{\"max_tokens\": 5, \"fail_after\": 3}"]},
 	 {"text_input": ["c"], "stream": [true], "sampling_parameters": ["{\"max_tokens\": 5}"]}
 	]}`
-	s := realtest.StartTriton(t, "models")
 	_, f := mustRecord(t, prompts, "-m", "vllm", "-i", "grpc", "--async", "--streaming", "-u", s.GRPC,
 		"--request-count", "9", "--input-data=prompts.json", "--profile-export-file=profile_export.json")
 	if got, want := len(f.requests(t, 1)), 6; got != want {
@@ -254,9 +261,8 @@ func TestTritonRequestFails(t *testing.T) {
 	}
 }
 
-// TestTritonRefused checks the one line that says why nothing was measured.
-func TestTritonRefused(t *testing.T) {
-	s := realtest.StartTriton(t, "models")
+// testTritonRefused checks the one line that says why nothing was measured.
+func testTritonRefused(t *testing.T, s *realtest.Server) {
 	nobody := fmt.Sprintf("127.0.0.1:%d", realtest.FreePorts(t, 1)[0])
 	for _, c := range []struct {
 		name string
