@@ -26,6 +26,9 @@ type App struct {
 	// Default is the subcommand that is meant when the first argument names
 	// none; "" means the command's own Action.
 	Default string
+	// Unsupported names flags that people may expect, with what to do instead;
+	// giving one is a usage error that says so.
+	Unsupported map[string]string
 	// EnvPrefix starts the environment variable of each flag; "" means "PA_".
 	EnvPrefix string
 }
@@ -75,7 +78,7 @@ func (a App) run(ctx context.Context, args []string, stdin io.Reader, stdout, st
 		prefix = "PA_"
 	}
 	bindEnv(flags, prefix)
-	args, err := flagsFirst(args, flags)
+	args, err := flagsFirst(args, flags, a.Unsupported)
 	if err != nil {
 		return err
 	}

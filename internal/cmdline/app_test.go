@@ -15,7 +15,8 @@ import (
 func testApp(fail error) App {
 	return App{
 		Name: "tool", Usage: "does things", Version: "1.2.3", Default: "report",
-		Examples: []Example{{"the common case", "tool run.json"}},
+		Unsupported: map[string]string{"csv": "use --format"},
+		Examples:    []Example{{"the common case", "tool run.json"}},
 		Commands: []*cli.Command{
 			{
 				Name: "report", Usage: "print a report", ArgsUsage: "FILE…",
@@ -80,6 +81,7 @@ func TestRun(t *testing.T) {
 		{name: "unknown flag", args: "--nope", code: 2, stderr: "tool: unknown flag --nope\n"},
 		{name: "misspelt flag", args: "--limi 3", code: 2, stderr: "did you mean --limit?"},
 		{name: "unknown flag after an argument", args: "a.json --nope", code: 2, stderr: "unknown flag --nope"},
+		{name: "unsupported flag", args: "a.json --csv=1", code: 2, stderr: "flag --csv is not supported: use --format"},
 		{name: "no value", args: "a.json --limit", code: 2, stderr: "flag --limit needs a value"},
 		{name: "bad value", args: "--limit x a.json", code: 2, stderr: `flag --limit: "x" is not a valid value`},
 		{name: "bad value in the environment", args: "a.json", env: "x", code: 2, stderr: "PA_LIMIT"},

@@ -12,8 +12,8 @@ import (
 
 // flagsFirst moves flags before positional arguments, because the flag parser
 // stops at the first positional one and would ignore the rest in silence.
-// Everything behind "--" stays where it is.
-func flagsFirst(args []string, flags []cli.Flag) ([]string, error) {
+// Everything behind "--" stays where it is. unsupported is that of [App].
+func flagsFirst(args []string, flags []cli.Flag, unsupported map[string]string) ([]string, error) {
 	var front, rest []string
 	for i := 0; i < len(args); i++ {
 		arg := args[i]
@@ -28,6 +28,9 @@ func flagsFirst(args []string, flags []cli.Flag) ([]string, error) {
 		name, _, hasValue := strings.Cut(strings.TrimLeft(arg, "-"), "=")
 		f := lookup(flags, name)
 		if f == nil && !isHelpOrVersion(arg) {
+			if instead, ok := unsupported[name]; ok {
+				return nil, Usagef("flag %s is not supported: %s", dashed(name), instead)
+			}
 			return nil, unknownFlag(name, flags)
 		}
 		front = append(front, arg)

@@ -86,8 +86,8 @@ func writeFlags(b *strings.Builder, flags []cli.Flag) {
 				continue
 			}
 			value, usage := unquote(d.GetUsage())
-			if def := d.GetDefaultText(); d.TakesValue() && def != "" && def != `""` {
-				usage += " (default " + strings.Trim(def, `"`) + ")"
+			if def := strings.Trim(d.GetDefaultText(), "\" "); d.TakesValue() && def != "" && def != "0" {
+				usage += " (default: " + def + ")"
 			}
 			writeEntry(b, "  "+flagNames(f.Names(), d.TakesValue(), value), usage)
 		}

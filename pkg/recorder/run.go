@@ -83,20 +83,9 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	return res, err
 }
 
-// prepare gets everything ready that need not happen under load. Stop ends it.
+// prepare gets everything ready that need not happen under load.
 func (r *session) prepare(ctx context.Context) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	if r.cfg.Stop != nil {
-		go func() { // ends with prepare
-			select {
-			case <-r.cfg.Stop:
-				cancel()
-			case <-ctx.Done():
-			}
-		}()
-	}
-	if err := r.cfg.Backend.Check(ctx); err != nil {
+	if err := r.check(ctx); err != nil {
 		return err
 	}
 	for i := range r.cfg.Entries {
@@ -119,6 +108,20 @@ func (r *session) prepare(ctx context.Context) error {
 		r.senders = append(r.senders, s)
 	}
 	return nil
+}
+
+// check asks whether the server is ready. Stop ends the asking.
+func (r *session) check(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() { // ends with check
+		select {
+		case <-r.cfg.Stop:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return r.cfg.Backend.Check(ctx)
 }
 
 // closeSenders ends the connections. Errors of a connection that is no longer

@@ -20,19 +20,20 @@ var builtinPrompts = []string{
 const BuiltinMaxTokens = 64
 
 // BuiltinChat returns the requests that are sent to a chat endpoint when no
-// input data is given: four short prompts, streamed, with usage asked for.
-func BuiltinChat(model string) []Entry {
+// input data is given: four short prompts, streamed, with usage asked for. They
+// name no model; the backend adds it.
+func BuiltinChat() []Entry {
 	return builtin(func(prompt string) string {
-		return fmt.Sprintf(`[{"model":%s,"messages":[{"role":"user","content":%s}],"max_tokens":%d,"stream":true,"stream_options":{"include_usage":true}}]`,
-			quote(model), quote(prompt), BuiltinMaxTokens)
+		return fmt.Sprintf(`[{"messages":[{"role":"user","content":%s}],"max_tokens":%d,"stream":true,"stream_options":{"include_usage":true}}]`,
+			quote(prompt), BuiltinMaxTokens)
 	})
 }
 
 // BuiltinCompletions is BuiltinChat for the completions endpoint.
-func BuiltinCompletions(model string) []Entry {
+func BuiltinCompletions() []Entry {
 	return builtin(func(prompt string) string {
-		return fmt.Sprintf(`[{"model":%s,"prompt":%s,"max_tokens":%d,"stream":true,"stream_options":{"include_usage":true}}]`,
-			quote(model), quote(prompt), BuiltinMaxTokens)
+		return fmt.Sprintf(`[{"prompt":%s,"max_tokens":%d,"stream":true,"stream_options":{"include_usage":true}}]`,
+			quote(prompt), BuiltinMaxTokens)
 	})
 }
 
