@@ -1,0 +1,90 @@
+package main
+
+import (
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/pa-tools/pa/internal/cmdline"
+)
+
+// Categories of the help page, in its order.
+const (
+	catTarget = "Target"
+	catLoad   = "Load"
+	catLong   = "How long"
+	catInput  = "Inputs"
+	catOutput = "Output"
+	catLook   = "Look"
+)
+
+// recordFlags is the flag table of pa-record: perf_analyzer's names, meanings
+// and defaults where perf_analyzer has the flag.
+func recordFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "model", Aliases: []string{"m"}, Category: catTarget, Usage: "model `NAME`; OpenAI servers that list one model need none"},
+		&cli.StringFlag{Name: "model-version", Aliases: []string{"x"}, Category: catTarget, Usage: "Triton model `VERSION`; the latest if not given"},
+		&cli.StringFlag{Name: "url", Aliases: []string{"u"}, Category: catTarget, Usage: "server `URL`: host:port, http(s)://…, or sim:// for a simulated server in this process (default: localhost:8000, with -i grpc localhost:8001)"},
+		&cli.StringFlag{Name: "service-kind", Category: catTarget, Usage: "`KIND` of server: triton or openai (default: triton)"},
+		&cli.StringFlag{Name: "endpoint", Category: catTarget, Usage: "OpenAI `PATH` (default: v1/chat/completions)"},
+		&cli.StringFlag{Name: "protocol", Aliases: []string{"i"}, Category: catTarget, Usage: "Triton `PROTOCOL`: http or grpc (default: http)"},
+		&cli.BoolFlag{Name: "streaming", Category: catTarget, Usage: "stream the answers: a bidirectional gRPC stream, or \"stream\": true in OpenAI requests"},
+		&cli.BoolFlag{Name: "async", Aliases: []string{"a"}, Category: catTarget, Usage: "accepted for perf_analyzer's sake: requests never wait for each other's calls"},
+		&cli.BoolFlag{Name: "sync", Category: catTarget, Usage: "accepted for perf_analyzer's sake"},
+		&cli.StringSliceFlag{Name: "header", Aliases: []string{"H"}, Category: catTarget, Usage: "`HEADER` 'Name: value' of every request, or gRPC metadata (repeatable)"},
+		&cli.StringFlag{Name: "api-key-file", Category: catTarget, Usage: "read the OpenAI API key from `FILE` (else from $OPENAI_API_KEY)"},
+		&cli.StringFlag{Name: "extra-body", Category: catTarget, Usage: "merge the members of this `JSON` object into every OpenAI request"},
+		&cli.StringSliceFlag{Name: "request-parameter", Category: catTarget, Usage: "Triton request parameter `NAME:VALUE:TYPE`, type bool, int or string; gRPC (repeatable)"},
+		&cli.DurationFlag{Name: "request-timeout", Category: catTarget, Usage: "give a request up after `DURATION`; negative: never", Value: 10 * time.Minute},
+		&cli.DurationFlag{Name: "wait-ready", Category: catTarget, Usage: "wait up to `DURATION` for the server to become ready", DefaultText: "do not wait"},
+
+		&cli.StringFlag{Name: "concurrency-range", Category: catLoad, Usage: "requests in flight: `LEVELS` is one number, start:end:step, or a list 1,4,8", Value: "1"},
+		&cli.IntFlag{Name: "max-threads", Category: catLoad, Usage: "`N` is accepted for perf_analyzer's sake: every request in flight has its own connection", DefaultText: " "},
+		&cli.IntFlag{Name: "warmup-request-count", Category: catLoad, Usage: "send `N` requests before each level is measured"},
+
+		&cli.IntFlag{Name: "request-count", Category: catLong, Usage: "send exactly `N` requests per level", DefaultText: "windows decide"},
+		&cli.DurationFlag{Name: "duration", Category: catLong, Usage: "measure each level for `DURATION`, in one window", DefaultText: "windows decide"},
+		&cli.StringFlag{Name: "measurement-mode", Category: catLong, Usage: "`MODE` of windows: time_windows or count_windows", Value: "time_windows"},
+		&cli.IntFlag{Name: "measurement-interval", Aliases: []string{"p"}, Category: catLong, Usage: "length of a time window in `MS`", Value: 5000},
+		&cli.IntFlag{Name: "measurement-request-count", Category: catLong, Usage: "`N` requests close a count window", Value: 50},
+		&cli.Float64Flag{Name: "stability-percentage", Aliases: []string{"s"}, Category: catLong, Usage: "the level is done when throughput and latency of the last 3 windows differ by at most `PCT` %", Value: 10},
+		&cli.IntFlag{Name: "max-trials", Aliases: []string{"r"}, Category: catLong, Usage: "at most `N` windows per level", Value: 10},
+		&cli.IntFlag{Name: "percentile", Category: catLong, Usage: "look at the `N`th percentile of latency for stability; -1: the mean", Value: -1},
+		&cli.DurationFlag{Name: "grace-period", Category: catLong, Usage: "wait `DURATION` for requests in flight at the end of a level, then cancel them; negative: do not wait", Value: 30 * time.Second},
+
+		&cli.StringSliceFlag{Name: "input-data", Category: catInput, Usage: "`DATA` is zero, random, or the path of a JSON file (repeatable); default: random tensors for Triton, built-in prompts for OpenAI"},
+		&cli.IntFlag{Name: "batch-size", Aliases: []string{"b"}, Category: catInput, Usage: "Triton batch size `N`", Value: 1},
+		&cli.StringSliceFlag{Name: "shape", Category: catInput, Usage: "dimensions that the model leaves open, as `NAME:D1,D2` (repeatable)"},
+		&cli.IntFlag{Name: "string-length", Category: catInput, Usage: "length `N` of made-up strings", Value: 128},
+		&cli.StringFlag{Name: "string-data", Category: catInput, Usage: "`TEXT` instead of made-up strings"},
+		&cli.Uint64Flag{Name: "random-seed", Category: catInput, Usage: "seed `N` of everything made up"},
+
+		&cli.StringSliceFlag{Name: "profile-export-file", Category: catOutput, Usage: "write the export to `FILE` (repeatable; default: profile_export.json)"},
+		&cli.BoolFlag{Name: "overwrite", Category: catOutput, Usage: "replace an export that is already there"},
+
+		&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Category: catLook, Usage: "print each window"},
+		&cli.BoolFlag{Name: "quiet", Category: catLook, Usage: "no progress on standard error"},
+		&cli.BoolFlag{Name: "dry-run", Category: catLook, Usage: "print the resolved plan as JSON and send nothing"},
+		cmdline.ConfigFlag(catLook),
+	}
+}
+
+// notSupported are flags of perf_analyzer that pa-record does not have, with
+// what to do instead.
+var notSupported = map[string]string{
+	"request-rate-range":         "only closed-loop load (--concurrency-range) is supported",
+	"request-distribution":       "only closed-loop load (--concurrency-range) is supported",
+	"request-intervals":          "only closed-loop load (--concurrency-range) is supported",
+	"periodic-concurrency-range": "only closed-loop load (--concurrency-range) is supported",
+	"request-period":             "only closed-loop load (--concurrency-range) is supported",
+	"fixed-schedule":             "only closed-loop load (--concurrency-range) is supported",
+	"session-concurrency":        "only closed-loop load (--concurrency-range) is supported",
+	"binary-search":              "give the levels with --concurrency-range",
+	"latency-threshold":          "give the levels with --concurrency-range",
+	"l":                          "give the levels with --concurrency-range",
+	"f":                          "pa-analyze report --format csv writes a CSV from the export",
+	"verbose-csv":                "pa-analyze report --format csv writes a CSV from the export",
+	"collect-metrics":            "server metrics are not collected",
+	"shared-memory":              "tensors are sent in the request",
+	"enable-mpi":                 "start one pa-record per host and analyze the exports together",
+}

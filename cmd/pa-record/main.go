@@ -1,0 +1,65 @@
+// Pa-record sends load to an LLM inference server and records when each
+// response came back, in the profile_export.json format of perf_analyzer. Bare
+// pa-record takes perf_analyzer's flags. It computes no metrics: pa-analyze
+// does, from the file.
+package main
+
+import (
+	"context"
+	"io"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"syscall"
+
+	"golang.org/x/term"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/pa-tools/pa/internal/cmdline"
+)
+
+// version is set when a release is built.
+var version = "dev"
+
+func main() {
+	// The heap is small and short-lived: fewer collections disturb less.
+	debug.SetGCPercent(400)
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	env := environment{
+		getenv:  os.Getenv,
+		signals: signals,
+		tty:     term.IsTerminal(int(os.Stderr.Fd())),
+	}
+	os.Exit(run(context.Background(), os.Args, env, os.Stdin, os.Stdout, os.Stderr))
+}
+
+// An environment is what the process gets from outside besides arguments and
+// streams.
+type environment struct {
+	getenv  func(string) string
+	signals <-chan os.Signal
+	tty     bool // standard error is a terminal
+}
+
+// run is the whole program; args[0] is its name.
+func run(ctx context.Context, args []string, env environment, stdin io.Reader, stdout, stderr io.Writer) int {
+	app := cmdline.App{
+		Name:    "pa-record",
+		Usage:   "send load to an LLM server and record raw timestamps",
+		Version: version,
+		Examples: []cmdline.Example{
+			{Does: "try it without a server: the built-in simulated one answers", Line: "pa-record -u sim:// --request-count 50"},
+			{Does: "an OpenAI-compatible server, 8 requests in flight for a minute", Line: "pa-record --service-kind openai -u localhost:8000 --streaming \\\n  --concurrency-range 8 --duration 1m"},
+			{Does: "Triton over gRPC, with perf_analyzer's flags", Line: "pa-record -m vllm -i grpc --async --streaming --input-data prompts.json \\\n  --profile-export-file profile_export.json --concurrency-range 1:16:5"},
+		},
+		Flags:       recordFlags(),
+		Unsupported: notSupported,
+		Action: func(c *cli.Context) error {
+			return record(c, args, env)
+		},
+		Commands: []*cli.Command{simCommand(env)},
+	}
+	return app.Run(ctx, args, stdin, stdout, stderr)
+}

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"go.uber.org/goleak"
+)
+
+// childEnv makes the test binary be pa-record, for tests that need it in a
+// process of its own.
+const childEnv = "PA_RECORD_TEST_MAIN"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(childEnv) != "" {
+		main()
+	}
+	// Ends the process with the tests' exit code.
+	testscript.Main(leakChecked{m}, map[string]func(){"pa-record": main})
+}
+
+// leakChecked fails the tests when they leave goroutines behind.
+type leakChecked struct{ m *testing.M }
+
+func (l leakChecked) Run() int {
+	code := l.m.Run()
+	if code == 0 {
+		if err := goleak.Find(); err != nil {
+			os.Stderr.WriteString("goroutines left behind:\n" + err.Error() + "\n")
+			return 1
+		}
+	}
+	return code
+}
+
+func TestScript(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("OPENAI_API_KEY", "")
+			return nil
+		},
+	})
+}
+
+// inProcess runs pa-record inside the test.
+func inProcess(ctx context.Context, t testing.TB, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	env := environment{getenv: func(string) string { return "" }, signals: make(chan os.Signal)}
+	code = run(ctx, append([]string{"pa-record"}, args...), env, strings.NewReader(""), &out, &errs)
+	return code, out.String(), errs.String()
+}

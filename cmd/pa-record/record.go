@@ -1,0 +1,212 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"syscall"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/pa-tools/pa/internal/cmdline"
+	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/recorder"
+	"github.com/pa-tools/pa/pkg/recorder/rxclock"
+)
+
+// record is pa-record without a subcommand.
+func record(c *cli.Context, args []string, env environment) error {
+	s, err := newSettings(c, env.getenv)
+	if err != nil {
+		return err
+	}
+	stdout, stderr := c.App.Writer, c.App.ErrWriter
+	if s.dryRun {
+		return printPlan(stdout, s)
+	}
+	if err := checkOutputs(s.Exports, s.overwrite); err != nil {
+		return err
+	}
+	ctx, stop, interrupted, release := watchSignals(c.Context, env.signals, stderr)
+	defer release()
+
+	clock := rxclock.New()
+	url, closeTarget, err := resolveTarget(ctx, s)
+	if err != nil {
+		return err
+	}
+	defer closeTarget()
+	b, model, err := newBackend(s, url, clock)
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	entries, notes, err := newEntries(s)
+	if err != nil {
+		return err
+	}
+	for _, n := range notes {
+		fmt.Fprintf(stderr, "pa-record: note: %s\n", n)
+	}
+	out, err := createOutputs(s.Exports)
+	if err != nil {
+		return err
+	}
+	p := newProgress(stderr, env.tty)
+	show := p.show
+	if s.quiet {
+		show = nil
+	}
+	header := exportHeader(s, args)
+	res, err := recorder.Run(ctx, recorder.Config{
+		Backend: patient{Backend: b, wait: s.waitReady, ready: func() { header.Meta.Model = model() }}, Entries: entries, Levels: s.Levels, Measure: s.measure, Warmup: s.Warmup,
+		RequestTimeout: orNone(s.timeout), Grace: orNone(s.grace),
+		Writer: out, Run: header, Clock: clock,
+		Stop: stop, StopReason: interrupted.name, Progress: show, Secrets: s.secrets(),
+	})
+	p.clear()
+	if res == nil { // nothing was sent
+		out.discard()
+		if sig := interrupted.get(); sig != 0 {
+			return &cmdline.CodeError{Code: 128 + int(sig), Err: errors.New("interrupted before the first request")}
+		}
+		return err
+	}
+	printLevels(stdout, res.Levels, s.measure.Percentile, s.verbose)
+	printOutcome(stderr, s, res)
+	switch sig := interrupted.get(); {
+	case err != nil:
+		return err
+	case sig != 0:
+		return &cmdline.CodeError{Code: 128 + int(sig)}
+	}
+	return gate(res)
+}
+
+// orNone makes 0 on the command line mean 0 for the recorder, whose 0 means
+// its default.
+func orNone[T ~int64](d T) T {
+	if d == 0 {
+		return -1
+	}
+	return d
+}
+
+// secrets lists what must not reach a file.
+func (s *settings) secrets() []string {
+	var all []string
+	for _, h := range s.headers {
+		value := strings.TrimSpace(strings.TrimPrefix(h.value, "Bearer "))
+		// Short values ("1", "en") are no secrets, and would mangle messages.
+		if len(value) >= 8 {
+			all = append(all, value)
+		}
+	}
+	return all
+}
+
+// printPlan is --dry-run.
+func printPlan(w io.Writer, s *settings) error {
+	text, err := json.MarshalIndent(s, "", "  ")
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w, "%s\n", text)
+	return err
+}
+
+// exportHeader is the export's header as far as it is known before the run.
+func exportHeader(s *settings, args []string) export.Run {
+	config, err := json.Marshal(s)
+	if err != nil {
+		panic(err) // plain data
+	}
+	host, _ := os.Hostname()
+	kind, endpoint, v := s.ServiceKind, s.Endpoint, version
+	return export.Run{
+		Version: &v, ServiceKind: &kind, Endpoint: &endpoint,
+		Meta: &export.RunMeta{
+			Schema: export.Schema, Tool: "pa-record " + version,
+			Args: redactArgs(args), Config: config, Model: s.Model, URL: redactURL(s.URL),
+			Protocol: s.Protocol, Streaming: s.Streaming, Seed: s.Seed,
+			Host: &export.HostMeta{Name: host, OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.NumCPU(), GoVersion: runtime.Version()},
+		},
+	}
+}
+
+// printOutcome says on standard error what went wrong and where the data is.
+func printOutcome(w io.Writer, s *settings, res *recorder.Result) {
+	for _, l := range res.Levels {
+		if n := l.Failed; n > 0 {
+			fmt.Fprintf(w, "pa-record: warning: concurrency %d: %d of %d requests failed; pa-analyze report shows why\n", l.Concurrency, n, n+l.OK)
+		}
+		if l.Stable != nil && !*l.Stable {
+			fmt.Fprintf(w, "pa-record: warning: concurrency %d: not stable within %d windows; measure longer (-p, --measurement-request-count) or allow more spread (-s)\n", l.Concurrency, len(l.Windows))
+		}
+	}
+	if !s.quiet {
+		fmt.Fprintf(w, "pa-record: wrote %s; read it with: pa-analyze report %s\n", strings.Join(s.Exports, ", "), s.Exports[0])
+	}
+}
+
+// gate turns an unstable measurement into its exit code.
+func gate(res *recorder.Result) error {
+	for _, l := range res.Levels {
+		if l.Stable != nil && !*l.Stable {
+			return &cmdline.CodeError{Code: cmdline.ExitGate}
+		}
+	}
+	return nil
+}
+
+// An interruption is the signal that ended the run, 0 for none.
+type interruption struct{ sig atomic.Int32 }
+
+func (i *interruption) get() syscall.Signal { return syscall.Signal(i.sig.Load()) }
+
+func (i *interruption) name() string {
+	switch i.get() {
+	case syscall.SIGINT:
+		return "SIGINT"
+	case syscall.SIGTERM:
+		return "SIGTERM"
+	}
+	return "stopped"
+}
+
+// watchSignals turns the first signal into a closed stop channel and the
+// second into the end of the context. release ends the watching.
+func watchSignals(parent context.Context, signals <-chan os.Signal, stderr io.Writer) (ctx context.Context, stop <-chan struct{}, i *interruption, release func()) {
+	ctx, cancel := context.WithCancel(parent)
+	stopped := make(chan struct{})
+	i = &interruption{}
+	done := make(chan struct{})
+	go func() { // ends with the context
+		defer close(done)
+		select {
+		case sig := <-signals:
+			if s, ok := sig.(syscall.Signal); ok {
+				i.sig.Store(int32(s))
+			}
+			fmt.Fprintln(stderr, "\npa-record: stopping; waiting for the requests in flight (again to stop at once)")
+			close(stopped)
+		case <-ctx.Done():
+			return
+		}
+		select {
+		case <-signals:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, stopped, i, func() {
+		cancel()
+		<-done
+	}
+}

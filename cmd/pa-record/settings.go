@@ -1,0 +1,366 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/pa-tools/pa/internal/cmdline"
+	"github.com/pa-tools/pa/pkg/recorder"
+	"github.com/pa-tools/pa/pkg/recorder/backend/kserve"
+	"github.com/pa-tools/pa/pkg/recorder/load"
+	wire "github.com/pa-tools/pa/pkg/wire/kserve"
+)
+
+// Service kinds and protocols, as perf_analyzer spells them.
+const (
+	kindTriton = "triton"
+	kindOpenAI = "openai"
+
+	protocolHTTP = "http"
+	protocolGRPC = "grpc"
+)
+
+const (
+	chatEndpoint        = "v1/chat/completions"
+	completionsEndpoint = "v1/completions"
+	simScheme           = "sim://"
+	defaultExport       = "profile_export.json"
+)
+
+// A header is one -H.
+type header struct{ name, value string }
+
+// settings is the command line, checked and with every default spelled out.
+// What JSON shows of it goes into the export and to --dry-run, so no secret is
+// among the exported fields.
+type settings struct {
+	ServiceKind  string `json:"service_kind"`
+	Model        string `json:"model,omitempty"`
+	ModelVersion string `json:"model_version,omitempty"`
+	URL          string `json:"url"`
+	Protocol     string `json:"protocol"`
+	Endpoint     string `json:"endpoint,omitempty"`
+	Streaming    bool   `json:"streaming"`
+
+	HeaderNames []string        `json:"header_names,omitempty"`
+	Parameters  []string        `json:"request_parameters,omitempty"`
+	ExtraBody   json.RawMessage `json:"extra_body,omitempty"`
+
+	Levels  []int `json:"concurrency"`
+	Measure struct {
+		Mode           string  `json:"mode,omitempty"`
+		IntervalMS     int     `json:"interval_ms,omitempty"`
+		WindowRequests int     `json:"window_requests,omitempty"`
+		StabilityPct   float64 `json:"stability_percentage,omitempty"`
+		MaxTrials      int     `json:"max_trials,omitempty"`
+		Percentile     int     `json:"percentile,omitempty"`
+		Requests       int     `json:"request_count,omitempty"`
+		DurationMS     float64 `json:"duration_ms,omitempty"`
+	} `json:"measurement"`
+	Warmup           int     `json:"warmup_request_count,omitempty"`
+	RequestTimeoutMS float64 `json:"request_timeout_ms"`
+	GraceMS          float64 `json:"grace_period_ms"`
+
+	InputData    []string           `json:"input_data,omitempty"`
+	BatchSize    int                `json:"batch_size,omitempty"`
+	Shapes       map[string][]int64 `json:"shapes,omitempty"`
+	StringLength int                `json:"string_length,omitempty"`
+	StringData   string             `json:"string_data,omitempty"`
+	Seed         uint64             `json:"seed"`
+
+	Exports []string `json:"profile_export_file"`
+
+	measure    recorder.Measure
+	timeout    time.Duration
+	grace      time.Duration
+	waitReady  time.Duration
+	headers    []header
+	parameters []wire.Param
+	apiKey     string
+	overwrite  bool
+	verbose    bool
+	quiet      bool
+	dryRun     bool
+}
+
+// newSettings reads the flags of c. Its errors are usage errors; all mistakes
+// are reported at once.
+func newSettings(c *cli.Context, getenv func(string) string) (*settings, error) {
+	p := &settingsParser{c: c}
+	s := &settings{
+		Model: c.String("model"), ModelVersion: c.String("model-version"),
+		Warmup: c.Int("warmup-request-count"), BatchSize: c.Int("batch-size"), Seed: c.Uint64("random-seed"),
+		StringLength: c.Int("string-length"), StringData: c.String("string-data"),
+		InputData: c.StringSlice("input-data"), Exports: c.StringSlice("profile-export-file"),
+		timeout: c.Duration("request-timeout"), grace: c.Duration("grace-period"), waitReady: c.Duration("wait-ready"),
+		overwrite: c.Bool("overwrite"), verbose: c.Bool("verbose"), quiet: c.Bool("quiet"), dryRun: c.Bool("dry-run"),
+	}
+	if c.Args().Present() {
+		p.errorf("unexpected argument %q; pa-record takes flags only", c.Args().First())
+	}
+	p.target(s)
+	p.headers(s, getenv)
+	p.parameters(s)
+	p.inputs(s)
+	p.load(s)
+	if len(s.Exports) == 0 {
+		s.Exports = []string{defaultExport}
+	}
+	if len(p.errs) > 0 {
+		return nil, &cmdline.UsageError{Msg: errors.Join(p.errs...).Error()}
+	}
+	return s, nil
+}
+
+// A settingsParser collects the mistakes of a command line.
+type settingsParser struct {
+	c    *cli.Context
+	errs []error
+}
+
+func (p *settingsParser) errorf(format string, args ...any) {
+	p.errs = append(p.errs, fmt.Errorf(format, args...))
+}
+
+// target resolves who is asked, and how.
+func (p *settingsParser) target(s *settings) {
+	c := p.c
+	s.URL, s.ServiceKind, s.Protocol, s.Endpoint = c.String("url"), c.String("service-kind"), c.String("protocol"), c.String("endpoint")
+	s.Streaming = c.Bool("streaming")
+	simulated := strings.HasPrefix(s.URL, simScheme)
+	if s.ServiceKind == "" {
+		s.ServiceKind = kindTriton
+		if simulated && s.Model == "" && s.Protocol == "" {
+			s.ServiceKind = kindOpenAI // the quick start
+		}
+	}
+	if s.Protocol == "" {
+		s.Protocol = protocolHTTP
+	}
+	s.Protocol = strings.ToLower(s.Protocol)
+	if s.Protocol != protocolHTTP && s.Protocol != protocolGRPC {
+		p.errorf("-i %s: the protocol is http or grpc", s.Protocol)
+	}
+	if c.Bool("async") && c.Bool("sync") {
+		p.errorf("--async and --sync exclude each other; drop one")
+	}
+	if s.Streaming && c.Bool("sync") {
+		p.errorf("--streaming needs asynchronous calls; drop --sync")
+	}
+	switch s.ServiceKind {
+	case kindTriton:
+		p.triton(s)
+	case kindOpenAI:
+		p.openAI(s)
+	default:
+		p.errorf("--service-kind %s: the kind is triton or openai", s.ServiceKind)
+	}
+	if s.URL == "" {
+		s.URL = "localhost:8000"
+		if s.Protocol == protocolGRPC {
+			s.URL = "localhost:8001"
+		}
+	}
+}
+
+func (p *settingsParser) triton(s *settings) {
+	if s.Model == "" {
+		p.errorf("no model; give its name with -m")
+	}
+	if s.Endpoint != "" {
+		p.errorf("--endpoint belongs to --service-kind openai")
+	}
+	if s.Streaming && s.Protocol != protocolGRPC {
+		p.errorf("--streaming needs -i grpc")
+	}
+	if s.BatchSize < 1 {
+		p.errorf("-b %d: the batch size must be at least 1", s.BatchSize)
+	}
+	for _, f := range []string{"extra-body", "api-key-file"} {
+		if p.c.String(f) != "" {
+			p.errorf("--%s belongs to --service-kind openai", f)
+		}
+	}
+}
+
+func (p *settingsParser) openAI(s *settings) {
+	if s.Protocol == protocolGRPC {
+		p.errorf("OpenAI servers speak HTTP; drop -i grpc")
+	}
+	if s.BatchSize != 1 {
+		p.errorf("-b %d: OpenAI requests are not batched", s.BatchSize)
+	}
+	s.BatchSize = 0
+	s.Endpoint = strings.Trim(s.Endpoint, "/")
+	if s.Endpoint == "" {
+		s.Endpoint = chatEndpoint
+	}
+	if body := p.c.String("extra-body"); body != "" {
+		var members map[string]json.RawMessage
+		if err := json.Unmarshal([]byte(body), &members); err != nil {
+			p.errorf("--extra-body: not a JSON object (%v)", err)
+			return
+		}
+		s.ExtraBody = json.RawMessage(body)
+	}
+}
+
+// headers reads -H and the API key. getenv is os.Getenv but for tests.
+func (p *settingsParser) headers(s *settings, getenv func(string) string) {
+	authorized := false
+	for _, h := range p.c.StringSlice("header") {
+		name, value, ok := strings.Cut(h, ":")
+		name = strings.TrimSpace(name)
+		if !ok || name == "" {
+			p.errorf("-H: expected 'Name: value'") // the text may be a secret
+			continue
+		}
+		s.headers = append(s.headers, header{name, strings.TrimSpace(value)})
+		s.HeaderNames = append(s.HeaderNames, name)
+		authorized = authorized || strings.EqualFold(name, "authorization")
+	}
+	if s.ServiceKind != kindOpenAI {
+		return
+	}
+	switch path := p.c.String("api-key-file"); {
+	case path != "":
+		key, err := os.ReadFile(path)
+		if err != nil {
+			p.errorf("--api-key-file: %v", err)
+		}
+		s.apiKey = strings.TrimSpace(string(key))
+		if err == nil && s.apiKey == "" {
+			p.errorf("--api-key-file: %s is empty", path)
+		}
+	case !authorized:
+		s.apiKey = getenv("OPENAI_API_KEY")
+	}
+	if s.apiKey != "" {
+		if authorized {
+			p.errorf("--api-key-file and -H 'Authorization: …' exclude each other; drop one")
+		}
+		s.headers = append(s.headers, header{"Authorization", "Bearer " + s.apiKey})
+		s.HeaderNames = append(s.HeaderNames, "Authorization")
+	}
+}
+
+func (p *settingsParser) parameters(s *settings) {
+	s.Parameters = p.c.StringSlice("request-parameter")
+	for _, text := range s.Parameters {
+		q, err := kserve.ParseParameter(text)
+		if err != nil {
+			p.errs = append(p.errs, fmt.Errorf("--request-parameter: %w", err))
+		}
+		s.parameters = append(s.parameters, q)
+	}
+	if len(s.Parameters) > 0 && s.Protocol != protocolGRPC {
+		p.errorf("--request-parameter needs -i grpc")
+	}
+}
+
+func (p *settingsParser) inputs(s *settings) {
+	for _, d := range s.InputData {
+		if (d == "zero" || d == "random") && (len(s.InputData) > 1 || s.ServiceKind == kindOpenAI) {
+			p.errorf("--input-data %s: made-up tensors are for Triton, and exclude files", d)
+		}
+	}
+	if s.StringLength < 1 {
+		p.errorf("--string-length %d: must be at least 1", s.StringLength)
+	}
+	for _, text := range p.c.StringSlice("shape") {
+		i := strings.LastIndexByte(text, ':')
+		if i < 1 {
+			p.errorf("--shape %s: expected name:d1,d2", text)
+			continue
+		}
+		var dims []int64
+		for _, d := range strings.Split(text[i+1:], ",") {
+			n, err := strconv.ParseInt(d, 10, 64)
+			if err != nil || n < 1 {
+				p.errorf("--shape %s: %q is not a positive whole number", text, d)
+			}
+			dims = append(dims, n)
+		}
+		if s.Shapes == nil {
+			s.Shapes = map[string][]int64{}
+		}
+		s.Shapes[text[:i]] = dims
+	}
+}
+
+// load reads the levels and when they are over.
+func (p *settingsParser) load(s *settings) {
+	c := p.c
+	var err error
+	if s.Levels, err = load.ParseConcurrency(c.String("concurrency-range")); err != nil {
+		p.errs = append(p.errs, fmt.Errorf("--concurrency-range: %w", err))
+	}
+	s.RequestTimeoutMS, s.GraceMS = milliseconds(s.timeout), milliseconds(s.grace)
+	positive := func(flag string, n int) int {
+		if c.IsSet(flag) && n < 1 {
+			p.errorf("--%s %d: must be at least 1", flag, n)
+		}
+		return n
+	}
+	m, show := &s.measure, &s.Measure
+	m.Requests = positive("request-count", c.Int("request-count"))
+	m.Duration = c.Duration("duration")
+	show.Requests, show.DurationMS = m.Requests, milliseconds(m.Duration)
+	if c.IsSet("duration") && m.Duration <= 0 {
+		p.errorf("--duration %v: must be positive", m.Duration)
+	}
+	if s.Warmup < 0 {
+		p.errorf("--warmup-request-count %d: must not be negative", s.Warmup)
+	}
+	switch mode := c.String("measurement-mode"); mode {
+	case "time_windows":
+		m.Mode = recorder.TimeWindows
+	case "count_windows":
+		m.Mode = recorder.CountWindows
+	default:
+		p.errorf("--measurement-mode %s: the mode is time_windows or count_windows", mode)
+	}
+	interval := positive("measurement-interval", c.Int("measurement-interval"))
+	m.Interval = time.Duration(interval) * time.Millisecond
+	m.WindowRequests = positive("measurement-request-count", c.Int("measurement-request-count"))
+	m.MaxTrials = positive("max-trials", c.Int("max-trials"))
+	pct := c.Float64("stability-percentage")
+	if pct < 0 {
+		p.errorf("--stability-percentage %v: must not be negative", pct)
+	}
+	m.Stability = pct / 100
+	if n := c.Int("percentile"); n != -1 {
+		if n < 1 || n > 99 {
+			p.errorf("--percentile %d: must be 1 to 99, or -1 for the mean", n)
+		}
+		m.Percentile = n
+	}
+	if m.Requests > 0 && m.Duration > 0 {
+		p.errorf("--request-count and --duration exclude each other; drop one")
+	}
+	if m.Requests > 0 {
+		for _, n := range s.Levels {
+			if m.Requests < n {
+				p.errorf("--request-count %d: must not be less than the concurrency, %d", m.Requests, n)
+				break
+			}
+		}
+	}
+	if m.Requests == 0 && m.Duration == 0 {
+		show.Mode, show.StabilityPct, show.MaxTrials, show.Percentile = m.Mode.String(), pct, m.MaxTrials, m.Percentile
+		if m.Mode == recorder.TimeWindows {
+			show.IntervalMS = interval
+		} else {
+			show.WindowRequests = m.WindowRequests
+		}
+	}
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

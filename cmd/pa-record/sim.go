@@ -1,0 +1,187 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/pa-tools/pa/internal/cmdline"
+	"github.com/pa-tools/pa/pkg/sim"
+)
+
+// simCommand is "pa-record sim": the simulated server as a process.
+func simCommand(env environment) *cli.Command {
+	return &cli.Command{
+		Name:  "sim",
+		Usage: "run a simulated LLM server",
+		Description: `It answers as an OpenAI-compatible server and as a Triton server, with made-up
+words at a chosen pace, until it is interrupted. Delays are a duration or a
+distribution: 20ms, normal:20ms,2ms, lognormal:20ms,5ms (mean, standard
+deviation); lengths likewise: 64, normal:64,8. It remembers what it sent and
+when: GET /ledger on the OpenAI address, or --ledger FILE at its end.
+
+The same server answers in pa-record itself: pa-record -u 'sim://?ttft=50ms&itl=10ms'`,
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "openai-addr", Category: "Addresses", Usage: "listen on `ADDR` for OpenAI requests; off: do not", Value: "127.0.0.1:8000"},
+			&cli.StringFlag{Name: "triton-grpc-addr", Category: "Addresses", Usage: "listen on `ADDR` for Triton gRPC; off: do not", Value: "127.0.0.1:8001"},
+			&cli.StringFlag{Name: "triton-http-addr", Category: "Addresses", Usage: "listen on `ADDR` for Triton HTTP; off: do not", Value: "127.0.0.1:8080"},
+			&cli.StringFlag{Name: "api-key-file", Category: "Addresses", Usage: "refuse OpenAI requests without the key in `FILE`"},
+			&cli.StringSliceFlag{Name: "model", Aliases: []string{"m"}, Category: "Behaviour", Usage: "`NAME` of a model that the OpenAI API serves (repeatable; default: sim)"},
+			&cli.StringFlag{Name: "ttft", Category: "Behaviour", Usage: "`DELAY` to the first token", DefaultText: sim.DefaultTTFT.String()},
+			&cli.StringFlag{Name: "itl", Category: "Behaviour", Usage: "`DELAY` from token to token", DefaultText: sim.DefaultITL.String()},
+			&cli.StringFlag{Name: "output-tokens", Category: "Behaviour", Usage: "`LENGTH` at which the model stops by itself", DefaultText: strconv.Itoa(sim.DefaultOutputTokens)},
+			&cli.DurationFlag{Name: "prefill-per-token", Category: "Behaviour", Usage: "`DURATION` added to the first token for each input token", DefaultText: "0"},
+			&cli.IntFlag{Name: "tokens-per-event", Category: "Behaviour", Usage: "`N` tokens share an event", Value: 1},
+			&cli.IntFlag{Name: "max-concurrency", Category: "Behaviour", Usage: "work on `N` requests at a time, queue the others", DefaultText: "no limit"},
+			&cli.StringFlag{Name: "vocabulary", Category: "Behaviour", Usage: "`WORDS` of the answers: plain, or tricky (quotes, control characters, emoji)", Value: "plain"},
+			&cli.Uint64Flag{Name: "seed", Category: "Behaviour", Usage: "seed `N` of everything random"},
+			&cli.StringSliceFlag{Name: "fault", Category: "Behaviour", Usage: "let something go wrong: `RULE` as in http_500:every=10 or reset:every=5,after=3 (repeatable)"},
+			&cli.StringFlag{Name: "ledger", Category: "Output", Usage: "write what was sent, and when, to `FILE` at the end, as JSON lines"},
+			cmdline.ConfigFlag("Output"),
+		},
+		Action: func(c *cli.Context) error { return serveSim(c, env) },
+	}
+}
+
+func serveSim(c *cli.Context, env environment) error {
+	if c.Args().Present() {
+		return cmdline.Usagef("unexpected argument %q; pa-record sim takes flags only", c.Args().First())
+	}
+	cfg := sim.Config{
+		OpenAIAddr: c.String("openai-addr"), TritonGRPCAddr: c.String("triton-grpc-addr"), TritonHTTPAddr: c.String("triton-http-addr"),
+		Models: c.StringSlice("model"), PrefillPerToken: c.Duration("prefill-per-token"), TokensPerEvent: c.Int("tokens-per-event"),
+		MaxConcurrency: c.Int("max-concurrency"), Seed: c.Uint64("seed"),
+	}
+	var errs []error
+	for _, name := range []string{"ttft", "itl", "output-tokens", "vocabulary"} {
+		if v := c.String(name); v != "" {
+			errs = append(errs, setSim(&cfg, strings.ReplaceAll(name, "-", "_"), v))
+		}
+	}
+	for _, rule := range c.StringSlice("fault") {
+		errs = append(errs, setSim(&cfg, "fault", rule))
+	}
+	if path := c.String("api-key-file"); path != "" {
+		key, err := os.ReadFile(path)
+		errs = append(errs, err)
+		cfg.APIKey = strings.TrimSpace(string(key))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return &cmdline.UsageError{Msg: err.Error()}
+	}
+	if path := c.String("ledger"); path != "" {
+		f, err := os.Create(path)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		cfg.LedgerWriter = f
+	}
+	srv, err := sim.Start(c.Context, cfg)
+	if err != nil {
+		return err
+	}
+	for _, l := range []struct{ what, addr string }{
+		{"OpenAI", srv.OpenAIURL()}, {"Triton gRPC", srv.TritonGRPCAddr()}, {"Triton HTTP", srv.TritonHTTPURL()},
+	} {
+		if l.addr != "" {
+			fmt.Fprintf(c.App.Writer, "%s: %s\n", l.what, l.addr)
+		}
+	}
+	select {
+	case <-env.signals:
+	case <-c.Context.Done():
+	}
+	return srv.Close()
+}
+
+// resolveTarget returns the URL to send to: that of s, or of a simulated
+// server that it starts when s asks for one. closeTarget ends that server.
+func resolveTarget(ctx context.Context, s *settings) (target string, closeTarget func(), err error) {
+	if !strings.HasPrefix(s.URL, simScheme) {
+		return s.URL, func() {}, nil
+	}
+	cfg, err := simConfig(s.URL)
+	if err != nil {
+		return "", nil, &cmdline.UsageError{Msg: err.Error()}
+	}
+	cfg.LedgerLimit = -1
+	if s.Model != "" && s.ServiceKind == kindOpenAI {
+		cfg.Models = []string{s.Model}
+	}
+	// The server must outlive an interrupted run's grace period.
+	srv, err := sim.Start(context.WithoutCancel(ctx), cfg)
+	if err != nil {
+		return "", nil, err
+	}
+	closeTarget = func() { _ = srv.Close() } // no ledger to write
+	switch {
+	case s.ServiceKind == kindOpenAI:
+		return srv.OpenAIURL(), closeTarget, nil
+	case s.Protocol == protocolGRPC:
+		return srv.TritonGRPCAddr(), closeTarget, nil
+	}
+	return srv.TritonHTTPURL(), closeTarget, nil
+}
+
+// simConfig reads sim://?key=value&…, with the keys of setSim.
+func simConfig(s string) (cfg sim.Config, err error) {
+	u, err := url.Parse(s)
+	if err != nil {
+		return cfg, fmt.Errorf("-u %s: %w", s, err)
+	}
+	if u.Host != "" || strings.Trim(u.Path, "/") != "" {
+		return cfg, fmt.Errorf("-u %s: a simulated server has no address; write sim:// or sim://?ttft=20ms&itl=5ms", s)
+	}
+	q, err := url.ParseQuery(u.RawQuery)
+	if err != nil {
+		return cfg, fmt.Errorf("-u %s: %w", s, err)
+	}
+	for key, values := range q {
+		for _, v := range values {
+			if err := setSim(&cfg, key, v); err != nil {
+				return cfg, fmt.Errorf("-u %s: %w", s, err)
+			}
+		}
+	}
+	return cfg, nil
+}
+
+// setSim sets one field of a simulated server's configuration by name.
+func setSim(cfg *sim.Config, key, value string) (err error) {
+	switch key {
+	case "ttft":
+		cfg.TTFT, err = sim.ParseDelay(value)
+	case "itl":
+		cfg.ITL, err = sim.ParseDelay(value)
+	case "output_tokens":
+		cfg.OutputTokens, err = sim.ParseLength(value)
+	case "prefill_per_token":
+		cfg.PrefillPerToken, err = time.ParseDuration(value)
+	case "tokens_per_event":
+		cfg.TokensPerEvent, err = strconv.Atoi(value)
+	case "max_concurrency":
+		cfg.MaxConcurrency, err = strconv.Atoi(value)
+	case "seed":
+		cfg.Seed, err = strconv.ParseUint(value, 10, 64)
+	case "vocabulary":
+		cfg.Vocabulary, err = sim.ParseVocabulary(value)
+	case "fault":
+		var rule sim.FaultRule
+		rule, err = sim.ParseFaultRule(value)
+		cfg.Faults = append(cfg.Faults, rule)
+	default:
+		return fmt.Errorf("unknown setting %q of the simulated server", key)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", key, err)
+	}
+	return nil
+}

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/pa-tools/pa/pkg/recorder/backend"
+	"github.com/pa-tools/pa/pkg/recorder/workload"
+)
+
+// readyEvery is the period of checks while --wait-ready waits.
+const readyEvery = 250 * time.Millisecond
+
+// patient repeats the check of a backend until the server is ready or wait is
+// over.
+type patient struct {
+	backend.Backend
+	wait  time.Duration
+	ready func() // called after the check that went well
+}
+
+// Check implements backend.Backend.
+func (p patient) Check(ctx context.Context) error {
+	deadline := time.Now().Add(p.wait)
+	for {
+		err := p.Backend.Check(ctx)
+		if err == nil {
+			p.ready()
+			return nil
+		}
+		if time.Now().Add(readyEvery).After(deadline) {
+			return err
+		}
+		select {
+		case <-time.After(readyEvery):
+		case <-ctx.Done():
+			return err
+		}
+	}
+}
+
+// newEntries is what to send. notes are for the user.
+func newEntries(s *settings) (entries []workload.Entry, notes []string, err error) {
+	fill := workload.Fill{Kind: workload.FillRandom, Seed: s.Seed, StringLength: s.StringLength, StringData: s.StringData}
+	switch {
+	case len(s.InputData) == 1 && s.InputData[0] == "zero":
+		fill.Kind = workload.FillZero
+		entries = []workload.Entry{{}}
+	case len(s.InputData) == 1 && s.InputData[0] == "random":
+		entries = []workload.Entry{{}}
+	case len(s.InputData) > 0:
+		fill = workload.Fill{}
+		data, err := workload.ReadInputData(s.InputData)
+		if err != nil {
+			return nil, nil, err
+		}
+		notes = data.Warnings
+		if len(data.Streams) > 1 {
+			notes = append(notes, "the input data holds several streams; only the first is sent, as for all models but stateful ones")
+		}
+		entries = data.Streams[0]
+	case s.ServiceKind == kindTriton:
+		entries = []workload.Entry{{}}
+	case s.Endpoint == chatEndpoint:
+		entries = workload.BuiltinChat()
+		notes = append(notes, "no --input-data: sending the built-in prompts")
+	case s.Endpoint == completionsEndpoint:
+		entries = workload.BuiltinCompletions()
+		notes = append(notes, "no --input-data: sending the built-in prompts")
+	default:
+		return nil, nil, errors.New("no --input-data, and there are no built-in requests for --endpoint " + s.Endpoint)
+	}
+	for i := range entries {
+		entries[i].Fill, entries[i].Shapes = fill, s.Shapes
+	}
+	return entries, notes, nil
+}
