@@ -15,7 +15,8 @@ import (
 // or what reading the file returned.
 type cursor struct {
 	window
-	pos int64
+	pos    int64
+	nameAt int64 // where key found the last name
 }
 
 // errCut says that the file ends within the document.
@@ -121,6 +122,7 @@ func (c *cursor) key(first bool) (name string, more bool, err error) {
 	if b != '"' {
 		return "", false, c.syntax(c.pos, "expected a member name, found %q", b)
 	}
+	c.nameAt = c.pos
 	v, err := c.value("a member name")
 	if err != nil {
 		return "", false, err

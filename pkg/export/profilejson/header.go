@@ -29,11 +29,10 @@ type headerParser struct {
 	where    string // of the next error
 	weight   int64  // bytes that the header holds, roughly
 
-	// jump, when ≥ 0, is the offset of the ']' of the first requests array,
-	// found by layout.go: a guess until the rest of the header turns out to
-	// be one that perf_analyzer or pa-record writes. suspect is set when it
-	// does not.
-	jump    int64
+	// jump says where layout.go believes the only requests to be: a guess
+	// until the rest of the header turns out to be one that perf_analyzer or
+	// pa-record writes. suspect is set when it does not.
+	jump    span
 	jumped  bool
 	suspect bool
 }
@@ -61,7 +60,6 @@ func (h *headerParser) document() error {
 	seen := seenKeys{}
 	for first := true; ; first = false {
 		h.where = ""
-		at := h.pos
 		name, more, err := h.key(first)
 		if err != nil {
 			return err
@@ -69,7 +67,7 @@ func (h *headerParser) document() error {
 		if !more {
 			break
 		}
-		seen.check(h, name, at)
+		seen.check(h, name)
 		switch name {
 		case "experiments":
 			err = h.experiments()
@@ -105,7 +103,7 @@ func (h *headerParser) document() error {
 // seenKeys finds members that an object has twice.
 type seenKeys map[string]bool
 
-func (s seenKeys) check(h *headerParser, name string, at int64) {
+func (s seenKeys) check(h *headerParser, name string) {
 	switch name {
 	case "experiments", "version", "service_kind", "endpoint", "pa", "experiment", "requests", "window_boundaries",
 		"mode", "value", "excluded_requests":
@@ -113,7 +111,7 @@ func (s seenKeys) check(h *headerParser, name string, at int64) {
 		return
 	}
 	if s[name] {
-		h.warn(at, warnDuplicate, fmt.Sprintf("member %q is there twice; the last one counts", name))
+		h.warn(h.nameAt, warnDuplicate, fmt.Sprintf("member %q is there twice; the last one counts", name))
 	}
 	s[name] = true
 }
@@ -186,7 +184,7 @@ func (h *headerParser) runMeta() error {
 		return err
 	}
 	m := &export.RunMeta{}
-	if err := json.Unmarshal(v, m); err != nil {
+	if err := json.Unmarshal(appendCompact(nil, v), m); err != nil {
 		h.warn(at, warnHeader, fmt.Sprintf("member \"pa\": %v", err))
 		h.run.Extra = append(h.run.Extra, export.Field{Name: "pa", Value: valueOf(v)})
 		return h.charge(len(v))
@@ -252,12 +250,11 @@ func (h *headerParser) experiment() error {
 	h.pos++
 	seen := seenKeys{}
 	for first := true; ; first = false {
-		at := h.pos
 		name, more, err := h.key(first)
 		if err != nil || !more {
 			return err
 		}
-		seen.check(h, name, at)
+		seen.check(h, name)
 		switch name {
 		case "experiment":
 			err = h.level(e)
@@ -298,7 +295,7 @@ func (h *headerParser) level(e *export.Experiment) error {
 			return err
 		}
 		at := h.pos
-		seen.check(h, name, at)
+		seen.check(h, name)
 		v, err := h.value(strconv.Quote(name))
 		if err != nil {
 			return err
@@ -334,6 +331,7 @@ func isNumberText(b []byte) bool {
 
 // requests notes where the array of requests is and goes past it.
 func (h *headerParser) requests(s *section) error {
+	name := h.nameAt
 	s.requests, s.end = -1, -1
 	if null, err := h.isNull(); null || err != nil {
 		return err
@@ -344,10 +342,10 @@ func (h *headerParser) requests(s *section) error {
 		return h.notArray("requests")
 	}
 	s.requests = h.pos
-	if h.jump > h.pos && !h.jumped {
+	if name == h.jump.name && h.jump.end > h.pos {
 		h.jumped = true
 		h.suspect = false
-		h.pos = h.jump + 1
+		h.pos = h.jump.end + 1
 		s.end = h.pos
 		return nil
 	}
@@ -429,7 +427,7 @@ func (h *headerParser) experimentMeta(e *export.Experiment, s *section) error {
 		if !more {
 			break
 		}
-		seen.check(h, name, h.pos)
+		seen.check(h, name)
 		if name == "excluded_requests" {
 			if b, err := h.peek(); err != nil {
 				return err

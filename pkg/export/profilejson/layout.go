@@ -17,57 +17,65 @@ import (
 // requests.
 const maxTail = 16 << 20
 
-// requestsEnd returns the offset of the ']' of the only requests array of the
-// document, or -1 when the document is not of the usual layout. It is a
-// candidate: the caller checks what follows, and the reader of the requests
-// that they end there.
-func (c *cursor) requestsEnd() (int64, error) {
-	once, err := c.onlyOneRequests()
-	if err != nil || !once {
-		return -1, err
+// A span says where the name and the end of the only requests array are.
+type span struct {
+	name int64 // offset of its opening quote
+	end  int64 // offset of the ']'
+}
+
+// noSpan is that of a document that is not of the usual layout.
+var noSpan = span{-1, -1}
+
+// requestsSpan looks for the only requests array of the document. The end is a
+// candidate: the header parser checks what follows, and the reader of the
+// requests that they end there.
+func (c *cursor) requestsSpan() (span, error) {
+	name, err := c.onlyRequests()
+	if err != nil || name < 0 {
+		return noSpan, err
 	}
 	for n := int64(64 << 10); ; n *= 8 {
 		n = min(n, c.size, maxTail)
 		tail := make([]byte, n)
 		got, err := c.src.ReadAt(tail, c.size-n)
 		if err != nil && !errors.Is(err, io.EOF) {
-			return -1, fmt.Errorf("read %s at byte %d: %w", c.name, c.size-n, err)
+			return noSpan, fmt.Errorf("read %s at byte %d: %w", c.name, c.size-n, err)
 		}
 		if int64(got) < n {
-			return -1, nil
+			return noSpan, nil
 		}
 		if i, found := findRequestsEnd(tail); found {
-			return c.size - n + int64(i), nil
+			return span{name, c.size - n + int64(i)}, nil
 		}
 		if n == c.size || n == maxTail {
-			return -1, nil
+			return noSpan, nil
 		}
 	}
 }
 
 var requestsName = []byte(`"requests"`)
 
-// onlyOneRequests reports whether the string "requests" is in the file exactly
-// once. Within another string its bytes can only be there with a backslash
+// onlyRequests returns the offset of the string "requests" if it is in the
+// file exactly once, else -1. Within another string its bytes can only be there with a backslash
 // before the first quote, so that no string has to be followed to know. The
 // search is for the letter q, the rarest of the name.
-func (c *cursor) onlyOneRequests() (bool, error) {
+func (c *cursor) onlyRequests() (int64, error) {
 	const q = 3            // requestsName[q] == 'q'
 	const overlap = q + 10 // a byte before the name and the name
-	buf := make([]byte, defaultChunk)
-	count, kept := 0, 0
+	buf := make([]byte, min(defaultChunk, c.size+overlap))
+	found, kept := int64(-1), 0
 	for off := int64(0); off < c.size; {
 		if c.check != nil {
 			if err := c.check(); err != nil {
-				return false, err
+				return -1, err
 			}
 		}
 		n, err := c.src.ReadAt(buf[kept:kept+int(min(int64(len(buf)-kept), c.size-off))], off)
 		if err != nil && !errors.Is(err, io.EOF) {
-			return false, fmt.Errorf("read %s at byte %d: %w", c.name, off, err)
+			return -1, fmt.Errorf("read %s at byte %d: %w", c.name, off, err)
 		}
 		if n == 0 {
-			return false, nil
+			return -1, nil
 		}
 		off += int64(n)
 		b := buf[:kept+n]
@@ -82,18 +90,19 @@ func (c *cursor) onlyOneRequests() (bool, error) {
 			if !bytes.HasPrefix(b[start:], requestsName) || start > 0 && b[start-1] == '\\' {
 				continue
 			}
-			if count++; count > 1 {
-				return false, nil
+			if found >= 0 {
+				return -1, nil
 			}
+			found = off - int64(len(b)) + int64(start)
 		}
 		kept = copy(buf, b[max(0, len(b)-overlap):])
 	}
-	return count == 1, nil
+	return found, nil
 }
 
 // findRequestsEnd goes backwards through the end of a document to the ']' of
-// an array of objects directly in an experiment, the last object of which has
-// a timestamp. Outside of strings the structure of JSON can be followed
+// an array of objects directly in an experiment, the last object of which looks
+// like a request. Outside of strings the structure of JSON can be followed
 // backwards as well as forwards: a quote met there ends a string, and the
 // string begins at the next quote that no odd number of backslashes precedes.
 func findRequestsEnd(b []byte) (int, bool) {
@@ -139,10 +148,11 @@ func lastByte(b []byte) byte {
 	return b[len(b)-1]
 }
 
-// endsInRequest reports whether b ends in an object that has a member
-// "timestamp".
+// endsInRequest reports whether b ends in an object that has the two members
+// that a request has in every release.
 func endsInRequest(b []byte) bool {
 	depth := 0
+	timestamp, responses := false, false
 	for i := len(b); i > 0; {
 		i--
 		switch b[i] {
@@ -151,14 +161,15 @@ func endsInRequest(b []byte) bool {
 			if i = stringStart(b, i); i < 0 {
 				return false
 			}
-			if depth == 1 && string(b[i:end]) == `"timestamp"` {
-				return true
+			if depth == 1 {
+				timestamp = timestamp || string(b[i:end]) == `"timestamp"`
+				responses = responses || string(b[i:end]) == `"response_timestamps"`
 			}
 		case '}', ']':
 			depth++
 		case '{', '[':
 			if depth--; depth <= 0 {
-				return false
+				return timestamp && responses
 			}
 		}
 	}

@@ -57,7 +57,7 @@ func newReader(ctx context.Context, name string, src io.ReaderAt, size int64, li
 	}
 	r := &Reader{cursor: cursor{window: window{
 		name: name, src: src, size: size, limit: limit,
-		buf: make([]byte, chunk), check: ctx.Err,
+		buf: make([]byte, max(1, min(int64(chunk), size))), check: ctx.Err,
 	}}}
 	if err := r.readHeader(); err != nil {
 		return nil, err
@@ -68,13 +68,13 @@ func newReader(ctx context.Context, name string, src io.ReaderAt, size int64, li
 
 // readHeader fills run, sections and headerErr.
 func (r *Reader) readHeader() error {
-	jump, err := r.requestsEnd()
+	jump, err := r.requestsSpan()
 	if err != nil {
-		jump = -1 // the parser meets the same and knows what comes before it
+		jump = noSpan // the parser meets the same and knows what comes before it
 	}
 	h := r.tryHeader(jump)
 	if h.jumped && (h.suspect || r.headerErr != nil) {
-		h = r.tryHeader(-1)
+		h = r.tryHeader(noSpan)
 	}
 	r.run, r.sections, r.headerWhere = h.run, h.sections, h.where
 	r.cursor = h.cursor
@@ -97,7 +97,7 @@ func (r *Reader) readHeader() error {
 	return err
 }
 
-func (r *Reader) tryHeader(jump int64) *headerParser {
+func (r *Reader) tryHeader(jump span) *headerParser {
 	r.warnings = warnings{}
 	h := &headerParser{cursor: r.cursor, run: &export.Run{}, warnings: &r.warnings, jump: jump}
 	h.pos = 0

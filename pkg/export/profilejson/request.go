@@ -1,6 +1,7 @@
 package profilejson
 
 import (
+	"encoding/binary"
 	"fmt"
 
 	"github.com/pa-tools/pa/pkg/export"
@@ -116,7 +117,9 @@ func (d *decoder) finish() {
 	if len(d.extra) > 0 {
 		d.req.Extra = d.extra
 	}
-	d.req.Responses = d.responses[:d.nTimes:d.nTimes]
+	if d.nTimes > 0 {
+		d.req.Responses = d.responses[:d.nTimes:d.nTimes]
+	}
 	d.meta.apply(&d.req)
 }
 
@@ -190,6 +193,15 @@ func nextElem(b []byte, i int, first bool) (next int, more bool, err error) {
 // 64 bits without a sign.
 func scanUint(b []byte, i int) (v uint64, end int, bad bool, err error) {
 	start := i
+	// A time stamp has 19 digits: twice eight at once, then three.
+	for i+8 <= len(b) && i-start < 16 {
+		w := binary.LittleEndian.Uint64(b[i:])
+		if !eightDigits(w) {
+			break
+		}
+		v = v*1e8 + parseEight(w)
+		i += 8
+	}
 	for i < len(b) && i-start < 19 && b[i]-'0' <= 9 {
 		v = v*10 + uint64(b[i]-'0')
 		i++
@@ -215,6 +227,21 @@ func scanUint(b []byte, i int) (v uint64, end int, bad bool, err error) {
 		v = v*10 + d
 	}
 	return v, end, false, nil
+}
+
+// eightDigits reports whether all bytes of w are '0' to '9': the upper half of
+// each is 3, and still is after adding 6.
+func eightDigits(w uint64) bool {
+	return w&(lsb*0xF0)|(w+lsb*6)&(lsb*0xF0)>>4 == lsb*0x33
+}
+
+// parseEight returns the number that eight digits are, the first in the lowest
+// byte: neighbours are joined to pairs, pairs to fours, fours to the eight.
+func parseEight(w uint64) uint64 {
+	w -= lsb * '0'
+	w = w*10 + w>>8
+	const mask = 0x000000FF000000FF
+	return (w&mask*(100+1000000<<32) + w>>16&mask*(1+10000<<32)) >> 32
 }
 
 func (d *decoder) uint(b []byte, i int, member string) (v uint64, end int, err error) {

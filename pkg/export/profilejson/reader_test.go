@@ -1,0 +1,412 @@
+package profilejson
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// A result is all that a Reader says about a document.
+type result struct {
+	run      *export.Run
+	requests []*export.Request
+	level    []int // experiment of each request
+	warnings []string
+	err      string
+}
+
+// readAll reads data through a window of chunk bytes at first.
+func readAll(data []byte, chunk int, lim export.Limits) (*result, error) {
+	r, err := newReader(context.Background(), "x.json", bytes.NewReader(data), int64(len(data)), lim, chunk)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = r.Close() }()
+	res := &result{run: r.Run()}
+	for r.Next() {
+		res.requests = append(res.requests, r.Request().Clone())
+		res.level = append(res.level, r.Experiment())
+	}
+	for _, w := range r.Warnings() {
+		res.warnings = append(res.warnings, w.String())
+	}
+	if r.Err() != nil {
+		res.err = r.Err().Error()
+	}
+	if r.Next() || r.Request() != nil {
+		return nil, errors.New("a request after the end")
+	}
+	return res, nil
+}
+
+func mustRead(t testing.TB, data string) *result {
+	t.Helper()
+	res, err := readAll([]byte(data), defaultChunk, export.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res
+}
+
+// one wraps the text of requests in a document.
+func one(requests string) string {
+	return `{"experiments":[{"experiment":{"mode":"concurrency","value":1},"requests":[` + requests +
+		`],"window_boundaries":[1,9]}],"version":"","service_kind":"triton","endpoint":""}`
+}
+
+// show prints what a request has in short, for tables.
+func show(r *export.Request) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d", r.StartNS)
+	if r.SequenceID != 0 {
+		fmt.Fprintf(&b, " seq%d", r.SequenceID)
+	}
+	if r.Inputs != nil {
+		fmt.Fprintf(&b, " in%s", showFields(r.Inputs))
+	}
+	for i := range r.Responses {
+		x := &r.Responses[i]
+		fmt.Fprintf(&b, " %d", x.RecvNS)
+		if x.Outputs != nil {
+			b.WriteString(showFields(x.Outputs))
+		}
+	}
+	if r.NoOutputs {
+		b.WriteString(" none")
+	}
+	if r.Extra != nil {
+		fmt.Fprintf(&b, " extra%s", showFields(r.Extra))
+	}
+	if x := r.Excluded(); x != "" {
+		b.WriteString(" " + x)
+	}
+	return b.String()
+}
+
+func showFields(f export.Fields) string {
+	var s []string
+	for _, x := range f {
+		if x.Value.Text {
+			s = append(s, fmt.Sprintf("%s=%q", x.Name, x.Value.Data))
+		} else {
+			s = append(s, fmt.Sprintf("%s=%s", x.Name, x.Value.Data))
+		}
+	}
+	return "{" + strings.Join(s, ",") + "}"
+}
+
+func TestReaderRequests(t *testing.T) {
+	for _, tt := range []struct {
+		name     string
+		requests string
+		want     []string
+		warnings []string // in part
+	}{
+		{"none", ``, nil, nil},
+		{"23.09: no inputs, no outputs", `{"timestamp":1,"response_timestamps":[2,3]}`, []string{"1 2 3 none"}, nil},
+		{
+			"24.03: outputs with a length prefix", `{"timestamp":1,"response_timestamps":[2],"response_outputs":[{"text_output":"\u0002\u0000\u0000\u0000hi"}]}`,
+			[]string{`1 2{text_output="\x02\x00\x00\x00hi"}`}, nil,
+		},
+		{
+			"2.60: all types, order and number text kept",
+			`{"timestamp":1,"sequence_id":7,"request_inputs":{"z":18446744073709551615,"a":-9223372036854775808,"f":0.10000000149011612,"e":1e-7,"b":true,"n":null,"v":[1,-2,3],"s":"a\/b"},` +
+				`"response_timestamps":[2],"response_outputs":[{"o":[true,false],"p":""}]}`,
+			[]string{`1 seq7 in{z=18446744073709551615,a=-9223372036854775808,f=0.10000000149011612,e=1e-7,b=true,n=null,v=[1,-2,3],s="a/b"} 2{o=[true,false],p=""}`}, nil,
+		},
+		{"edge: the largest times", `{"timestamp":18446744073709551615,"response_timestamps":[18446744073709551615,0]}`, []string{"18446744073709551615 18446744073709551615 0 none"}, nil},
+		{"edge: no responses", `{"timestamp":1,"response_timestamps":[],"response_outputs":[]}`, []string{"1"}, nil},
+		{"edge: empty objects are not absent", `{"timestamp":1,"request_inputs":{},"response_timestamps":[2],"response_outputs":[{}]}`, []string{"1 in{} 2{}"}, nil},
+		{"edge: nulls are absent", `{"timestamp":1,"request_inputs":null,"response_timestamps":null,"response_outputs":null}`, []string{"1 none"}, nil},
+		{"a null output", `{"timestamp":1,"response_timestamps":[2,3],"response_outputs":[null,{"a":null}]}`, []string{"1 2 3{a=null}"}, nil},
+		{"no response_timestamps", `{"timestamp":1}`, []string{"1 none"}, nil},
+		{
+			"any order, any space",
+			" {\n\t\"response_outputs\" : [ { \"a\" : [ 1 , 2 ] } , { \"a\" : \" \" } ] ,\r\n \"response_timestamps\" : [ 2 , 3 ] , \"request_inputs\" : { \"x\" : { \"y\" : [ ] } } , \"timestamp\" : 1 } ",
+			[]string{`1 in{x={"y":[]}} 2{a=[1,2]} 3{a=" "}`}, nil,
+		},
+		{"escapes in our names", `{"time\u0073tamp":1,"response\u005ftimestamps":[2]}`, []string{"1 2 none"}, nil},
+		{"bytes that are no UTF-8", "{\"timestamp\":1,\"request_inputs\":{\"\xff\":\"\xfe\\n\xc3\"},\"response_timestamps\":[]}", []string{"1 in{\xff=\"\\xfe\\n\\xc3\"} none"}, nil},
+		{"unknown members are kept", `{"timestamp":1,"x":[1, 2],"response_timestamps":[],"y":"\u0041"}`, []string{`1 none extra{x=[1,2],y="A"}`}, nil},
+		{"the same name twice in outputs is data", `{"timestamp":1,"response_timestamps":[2],"response_outputs":[{"a":1,"a":2}]}`, []string{"1 2{a=1,a=2}"}, nil},
+		{
+			"fewer timestamps than outputs", `{"timestamp":1,"response_timestamps":[2,3,4],"response_outputs":[{"a":1},{"a":2},{"a":3},{"a":4}]}`,
+			[]string{"1 2{a=1} 3{a=2} 4{a=3}"}, []string{"experiment 0, request 0: 3 timestamps but 4 outputs"},
+		},
+		{
+			"fewer outputs than timestamps, outputs first", `{"response_outputs":[{"a":1}],"response_timestamps":[2,3],"timestamp":1}`,
+			[]string{"1 2{a=1} 3"}, []string{"2 timestamps but 1 outputs"},
+		},
+		{"a member twice", `{"timestamp":1,"response_timestamps":[2,3],"timestamp":5,"response_timestamps":[4]}`, []string{"5 4 none"}, []string{`member "response_timestamps" is there twice; the last one counts`}},
+		{"an output that is no object", `{"timestamp":1,"response_timestamps":[2],"response_outputs":["hi"]}`, []string{`1 2{="hi"}`}, []string{"an output is no object"}},
+		{
+			"rows of wrong types are left out, counted, the first located",
+			`{"timestamp":1},{"timestamp":-2},{"timestamp":2.5},{"timestamp":"3"},{"timestamp":18446744073709551616},{"timestamp":null},{},null,7,{"timestamp":9}`,
+			[]string{"1 none", "9 none"},
+			[]string{`x.json: byte 104: experiment 0, request 1: member "timestamp": expected an integer from 0 to 18446744073709551615, found "-2"; requests like this are left out (and 7 more)`},
+		},
+		{"timestamp missing", `{"response_timestamps":[1]}`, nil, []string{`byte 75: experiment 0, request 0: member "timestamp" is missing`}},
+		{"wrong response_timestamps", `{"timestamp":1,"response_timestamps":{"a":1}},{"timestamp":1,"response_timestamps":[1,-1]}`, nil, []string{`member "response_timestamps": expected an array of integers from 0 to 18446744073709551615, found "{\"a\":1}"; requests like this are left out (and 1 more)`}},
+		{"wrong outputs", `{"timestamp":1,"response_timestamps":[1],"response_outputs":5}`, nil, []string{`member "response_outputs": expected an array, found "5"`}},
+		{"wrong inputs", `{"timestamp":1,"request_inputs":[]}`, nil, []string{`member "request_inputs": expected an object, found "[]"`}},
+		{"wrong sequence_id", `{"timestamp":1,"sequence_id":"a"}`, nil, []string{`member "sequence_id": expected an integer`}},
+		{"wrong pa", `{"timestamp":1,"pa":[]}`, nil, []string{`member "pa": expected an object`}},
+		{"wrong member of pa", `{"timestamp":1,"pa":{"turn":1.5}}`, nil, []string{`member "turn": expected an integer of 64 bits, found "1.5"`}},
+		{"unknown member of pa", `{"timestamp":1,"pa":{"new":[1]}}`, []string{"1 none"}, []string{`unknown member "new"`}},
+		{"unknown status", `{"timestamp":1,"pa":{"status":"tired"}}`, []string{"1 none"}, []string{`unknown status "tired"`}},
+		{"reads do not fit", `{"timestamp":1,"response_timestamps":[2],"pa":{"reads":[0,0],"final":[3]}}`, []string{"1 2 none"}, []string{`member "final" names response 3 of 1`}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			res := mustRead(t, one(tt.requests))
+			var got []string
+			for _, r := range res.requests {
+				got = append(got, show(r))
+			}
+			if d := cmp.Diff(tt.want, got); d != "" {
+				t.Errorf("requests (-want +got):\n%s", d)
+			}
+			if res.err != "" {
+				t.Errorf("err: %s", res.err)
+			}
+			if len(res.warnings) != len(tt.warnings) {
+				t.Fatalf("warnings: %q", res.warnings)
+			}
+			for i, w := range tt.warnings {
+				if !strings.Contains(res.warnings[i], w) {
+					t.Errorf("warning %q, want %q in it", res.warnings[i], w)
+				}
+			}
+		})
+	}
+}
+
+func TestReaderDocuments(t *testing.T) {
+	const req = `{"timestamp":1,"response_timestamps":[2]}`
+	for _, tt := range []struct {
+		name     string
+		doc      string
+		levels   string // mode, value, number of requests, windows of each
+		warnings []string
+		err      string
+	}{
+		{"usual", one(req), "concurrency 1 n=1 [1 9]", nil, ""},
+		{"BOM and spaces around", "\ufeff \n" + one(req) + " \n", "concurrency 1 n=1 [1 9]", nil, ""},
+		{"header last", `{"version":"x","experiments":[{"requests":[` + req + `,` + req + `],"experiment":{"value":7.50,"mode":"request_rate"}}]}`, "request_rate 7.50 n=2 []", nil, ""},
+		{"no requests yet: pa before", `{"experiments":[{"pa":{"measured":3},"window_boundaries":[18446744073709551615],"requests":[]}]}`, "  n=0 [18446744073709551615]", nil, ""},
+		{"two levels", `{"experiments":[{"experiment":{"mode":"a","value":1},"requests":[` + req + `]},{"experiment":{"mode":"b","value":2},"requests":[` + req + `,` + req + `]}]}`, "a 1 n=1 []; b 2 n=2 []", nil, ""},
+		{"excluded come after the others", `{"experiments":[{"pa":{"excluded_requests":[{"timestamp":3,"pa":{"reason":"warmup"}}]},"requests":[` + req + `]}]}`, "  n=2 []", nil, ""},
+		{"escaped requests", `{"experiments":[{"\u0072equests":[` + req + `]},{"requests":[` + req + `]}]}`, "  n=1 []; n=1 []", nil, ""},
+		{"requests as a value", `{"experiments":[{"requests":[{"timestamp":1,"request_inputs":{"requests":"requests"}}]}],"endpoint":"requests"}`, "  n=1 []", nil, ""},
+		{"unknown array behind the requests", `{"experiments":[{"experiment":{"mode":"m","value":1},"requests":[` + req + `],"future":[{"a":1}],"window_boundaries":[4]}],"gpus":[{"gpu":[{"b":2}]}]}`, "m 1 n=1 [4]", nil, ""},
+		{"edge: no experiments", `{"experiments":[],"version":"x"}`, "", nil, ""},
+		{"edge: an empty experiment", `{"experiments":[{}]}`, "  n=0 []", nil, ""},
+		{"edge: requests null", `{"experiments":[{"requests":null}]}`, "  n=0 []", nil, ""},
+		{"experiments null", `{"experiments":null}`, "", []string{"expected an array"}, ""},
+		{"experiments an object", `{"experiments":{"requests":[]}}`, "", []string{`member "experiments": expected an array, found "{\"requests\":[]}"`}, ""},
+		{"an experiment that is none", `{"experiments":[5,{"requests":[` + req + `]}]}`, "  n=1 []", []string{`expected an object, found "5"`}, ""},
+		{"wrong types in the header", `{"version":5,"experiments":[{"experiment":{"mode":1,"value":"8","x":1},"requests":{},"window_boundaries":[1,-1]}]}`, " 8 n=0 []", []string{`member "version": expected a string, found "5"`, "mode", "expected a number, found the string", `unknown member "x"`, `"requests": expected an array`, "window_boundaries"}, ""},
+		{"the same twice", `{"experiments":[{"requests":[` + req + `],"requests":[` + req + `,` + req + `]}]}`, "  n=2 []", []string{`member "requests" is there twice`}, ""},
+		{"more behind", one(req) + `{"x":1}`, "concurrency 1 n=1 [1 9]", []string{`the document ends here, but 7 more bytes follow, starting with '{'`}, ""},
+		{"cut in a request", one(req)[:100], "concurrency 1 n=0 []", nil, "x.json: cut short at byte 100, inside experiment 0, request 0; the part before it was read"},
+		{"cut behind a request", one(req + "," + req)[:121], "concurrency 1 n=1 []", nil, "x.json: cut short at byte 121, inside experiment 0, request 1"},
+		{"cut in the windows", strings.Split(one(req), `,9]`)[0], "concurrency 1 n=1 []", nil, "inside experiment 0;"},
+		{"cut in the top level", strings.TrimSuffix(one(req), `"}`), "concurrency 1 n=1 [1 9]", nil, "inside the top-level object"},
+		{"broken request", one(req + `,{"timestamp":1 "x":2},` + req), "concurrency 1 n=1 [1 9]", nil, `x.json: byte 132: experiment 0, request 1: expected ',' or '}', found '"'`},
+		{"NUL bytes of a crash", one(req + ",")[:117] + strings.Repeat("\x00", 50), "concurrency 1 n=1 []", nil, `request 1: expected a value, found '\x00'`},
+		{"broken between requests", one(req + req), "concurrency 1 n=1 [1 9]", nil, `request 1: expected ',' or ']', found '{'`},
+		{"comma too many", one(req + ","), "concurrency 1 n=1 [1 9]", nil, `request 1: expected a value after ',', found ']'`},
+		{"broken header behind", strings.Replace(one(req), `"version":""`, `"version":nan`, 1), "concurrency 1 n=1 [1 9]", nil, "expected null, found 'a'"},
+		{"nested too deep", one(req + `,{"timestamp":1,"request_inputs":{"a":` + strings.Repeat("[", 10000)), "concurrency 1 n=1 []", nil, "nest deeper than 512"},
+		{"nested too deep in the header", `{"experiments":[{}],"x":` + strings.Repeat(`{"a":`, 10000), "  n=0 []", nil, "nest deeper than 512"},
+		{"unknown array with times", `{"experiments":[{"requests":[` + req + `],"gpu":[{"timestamp":1}]}],"x":[{"y":[{"timestamp":1}]}]}`, "  n=1 []", nil, ""},
+		{"hostile: refused", `{"experiments":[{"requests":[` + req + `]}],"x":[{"y":[` + req + `]}]}`, "  n=1 []", nil, "arrays behind them that cannot be told from requests"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			res := mustRead(t, tt.doc)
+			n := make([]int, len(res.run.Experiments))
+			for _, i := range res.level {
+				n[i]++
+			}
+			var got []string
+			for i, e := range res.run.Experiments {
+				got = append(got, fmt.Sprintf("%s %s n=%d %v", e.Mode, e.Value, n[i], e.WindowBoundaries))
+			}
+			if g, w := strings.Join(got, ";"), tt.levels; strings.ReplaceAll(g, " ", "") != strings.ReplaceAll(w, " ", "") {
+				t.Errorf("experiments: got %q, want %q", g, w)
+			}
+			if !strings.Contains(res.err, tt.err) || (res.err == "") != (tt.err == "") {
+				t.Errorf("err = %q, want %q in it", res.err, tt.err)
+			}
+			if len(res.warnings) != len(tt.warnings) {
+				t.Fatalf("warnings: got %q, want %q", res.warnings, tt.warnings)
+			}
+			for i, w := range tt.warnings {
+				if !strings.Contains(res.warnings[i], w) {
+					t.Errorf("warning %q, want %q in it", res.warnings[i], w)
+				}
+			}
+		})
+	}
+}
+
+func TestReaderOpenErrors(t *testing.T) {
+	for _, tt := range []struct{ doc, want string }{
+		{``, "cut short at byte 0"}, // the Opener says more
+		{`[]`, `x.json: byte 0: expected a JSON object with "experiments", found '['`},
+		{`{}`, `expected a JSON object with "experiments", found one without`},
+		{`{"version":"2.39.0"}`, "found one without"},
+		{`{version:1}`, `x.json: byte 1: expected a member name, found 'v'`},
+		{`hello`, `found 'h'`},
+		{"\x00\x00", `found '\x00'`},
+	} {
+		res, err := readAll([]byte(tt.doc), defaultChunk, export.Limits{})
+		got := ""
+		switch {
+		case err != nil:
+			got = err.Error()
+		default:
+			got = res.err
+		}
+		if !strings.Contains(got, tt.want) {
+			t.Errorf("%q: %q, want %q in it", tt.doc, got, tt.want)
+		}
+	}
+}
+
+// The header is there before the first Next, from either way of reading it.
+func TestReaderRunFirst(t *testing.T) {
+	const tail = `"version":"v","service_kind":"openai","endpoint":"e","pa":{"schema":"pa-export/1","tool":"t","seed":18446744073709551615}`
+	for _, doc := range []string{
+		`{"experiments":[{"experiment":{"mode":"m","value":1},"requests":[{"timestamp":1}],"window_boundaries":[1],"pa":{"measured":1}}],` + tail + `}`,
+		`{` + tail + `,"experiments":[{"window_boundaries":[1],"requests":[{"timestamp":1}],"pa":{"measured":1},"experiment":{"mode":"m","value":1}}]}`,
+	} {
+		r, err := NewReader(context.Background(), "x.json", strings.NewReader(doc), int64(len(doc)), export.Limits{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, kind, endpoint := "v", "openai", "e"
+		want := &export.Run{
+			Experiments: []export.Experiment{{Mode: "m", Value: "1", WindowBoundaries: []uint64{1}, Meta: &export.ExperimentMeta{Measured: 1}}},
+			Version:     &v, ServiceKind: &kind, Endpoint: &endpoint,
+			Meta: &export.RunMeta{Schema: "pa-export/1", Tool: "t", Seed: 1<<64 - 1},
+		}
+		if d := cmp.Diff(want, r.Run()); d != "" {
+			t.Errorf("%s (-want +got):\n%s", doc, d)
+		}
+	}
+}
+
+// A Reader closed early stays quiet.
+func TestReaderClose(t *testing.T) {
+	doc := one(`{"timestamp":1},{"timestamp":2}`)
+	r, err := NewReader(context.Background(), "x.json", strings.NewReader(doc), int64(len(doc)), export.Limits{})
+	if err != nil || !r.Next() {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if r.Next() || r.Request() != nil || r.Err() != nil {
+		t.Error("a closed Reader goes on")
+	}
+	if len(r.Run().Experiments) != 1 {
+		t.Error("Run is gone after Close")
+	}
+}
+
+func TestReaderContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	doc := one(`{"timestamp":1}`)
+	if _, err := NewReader(ctx, "x.json", strings.NewReader(doc), int64(len(doc)), export.Limits{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("err = %v", err)
+	}
+}
+
+// failingAt is a source that cannot be read from an offset on.
+type failingAt struct {
+	data string
+	bad  int64
+}
+
+var errDisk = errors.New("input/output error")
+
+func (f failingAt) ReadAt(p []byte, off int64) (int, error) {
+	n, err := strings.NewReader(f.data).ReadAt(p, off)
+	if off+int64(n) > f.bad {
+		return max(0, int(f.bad-off)), errDisk
+	}
+	return n, err
+}
+
+// Requests before a bad sector are delivered, and the error is the disk's.
+func TestReaderIOError(t *testing.T) {
+	doc := one(`{"timestamp":1},{"timestamp":2},{"timestamp":3}`)
+	bad := int64(strings.Index(doc, `{"timestamp":3}`) + 5)
+	r, err := newReader(context.Background(), "x.json", failingAt{doc, bad}, int64(len(doc)), export.Limits{}, 16)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for r.Next() {
+		n++
+	}
+	if n != 2 || !errors.Is(r.Err(), errDisk) || !strings.Contains(r.Err().Error(), "x.json at byte") {
+		t.Errorf("%d requests, err = %v", n, r.Err())
+	}
+	if _, err := NewReader(context.Background(), "x.json", failingAt{doc, 5}, int64(len(doc)), export.Limits{}); !errors.Is(err, errDisk) {
+		t.Errorf("open: %v", err)
+	}
+}
+
+// A file that became shorter after its size was taken is a cut one.
+func TestReaderShrunkFile(t *testing.T) {
+	doc := one(`{"timestamp":1},{"timestamp":2}`)
+	r, err := NewReader(context.Background(), "x.json", strings.NewReader(doc[:100]), int64(len(doc)), export.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for r.Next() {
+	}
+	var cut *export.CutError
+	if !errors.As(r.Err(), &cut) || cut.Offset != 100 {
+		t.Errorf("err = %v", r.Err())
+	}
+}
+
+// Any size of the window gives the same.
+func TestReaderChunks(t *testing.T) {
+	docs := [][]byte{
+		generate(5, 4),
+		[]byte(one(`{"timestamp":1, "request_inputs":{"a": [ 1,2 ],"s":"\ud83d\ude00\\\""}}` + strings.Repeat(" ", 300) + `,{"timestamp":-1}`)),
+		[]byte(one(`{"timestamp":1,"x":[1,`)[:100]),
+		generate(3, 4)[:2000],
+	}
+	for i, doc := range docs {
+		want, err := readAll(doc, defaultChunk, export.Limits{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, chunk := range []int{1, 2, 3, 5, 7, 13, 64, 100, 1000, 4096} {
+			got, err := readAll(doc, chunk, export.Limits{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff(want, got, cmp.AllowUnexported(result{})); d != "" {
+				t.Errorf("document %d, chunks of %d (-want +got):\n%s", i, chunk, d)
+			}
+		}
+	}
+}
+
+var _ io.ReaderAt = failingAt{}

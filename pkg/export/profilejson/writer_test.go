@@ -1,0 +1,413 @@
+package profilejson
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// write writes one experiment of requests.
+func write(t testing.TB, e *export.Experiment, run *export.Run, requests ...*export.Request) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	w := NewWriter(&out)
+	w.TempDir = t.TempDir()
+	err := w.BeginExperiment(e.Mode, e.Value)
+	for _, r := range requests {
+		err = errors.Join(err, w.WriteRequest(r))
+	}
+	if err := errors.Join(err, w.EndExperiment(e), w.Close(run)); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+func str(s string) *string { return &s }
+
+// The document that perf_analyzer's own unit test expects for these values,
+// member by member.
+func TestWriterLayout(t *testing.T) {
+	got := write(t,
+		&export.Experiment{Mode: "concurrency", Value: "15", WindowBoundaries: []uint64{1, 5, 6}},
+		&export.Run{Version: str("1.2.3"), ServiceKind: str("triton"), Endpoint: str("")},
+		&export.Request{
+			StartNS: 1, SequenceID: 1,
+			Inputs: export.Fields{
+				{Name: "in_key1", Value: export.Text("abc123")}, {Name: "in_key2", Value: export.JSON("456")},
+				{Name: "in_key3", Value: export.JSON("true")}, {Name: "in_key4", Value: export.Text(`{"abc":"def"}`)},
+			},
+			Responses: []export.Response{
+				{RecvNS: 2, Outputs: export.Fields{{Name: "out_key1", Value: export.Text("abc123")}}},
+				{RecvNS: 3, Outputs: export.Fields{{Name: "out_key1", Value: export.JSON("[ 1, -2 ]")}, {Name: "x", Value: export.Value{}}}},
+			},
+		})
+	const want = `{"experiments":[{"experiment":{"mode":"concurrency","value":15},"requests":[{"timestamp":1,"sequence_id":1,` +
+		`"request_inputs":{"in_key1":"abc123","in_key2":456,"in_key3":true,"in_key4":"{\"abc\":\"def\"}"},"response_timestamps":[2,3],` +
+		`"response_outputs":[{"out_key1":"abc123"},{"out_key1":[1,-2],"x":null}]}],"window_boundaries":[1,5,6]}],` +
+		`"version":"1.2.3","service_kind":"triton","endpoint":""}`
+	if string(got) != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+// All that is absent stays absent.
+func TestWriterMinimal(t *testing.T) {
+	got := write(t, &export.Experiment{}, nil, &export.Request{StartNS: 1, NoOutputs: true})
+	if want := `{"experiments":[{"requests":[{"timestamp":1,"response_timestamps":[]}]}]}`; string(got) != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	var out bytes.Buffer
+	if err := NewWriter(&out).Close(nil); err != nil || out.String() != `{"experiments":[]}` {
+		t.Errorf("empty: %s, %v", out.String(), err)
+	}
+}
+
+// Where each addition of pa-record goes.
+func TestWriterMeta(t *testing.T) {
+	got := write(t,
+		&export.Experiment{Mode: "request_rate", Value: "2.5", WindowBoundaries: []uint64{}, Extra: export.Fields{{Name: "x", Value: export.JSON("1")}}, Meta: &export.ExperimentMeta{Measured: 1, Warmup: 1}},
+		&export.Run{Extra: export.Fields{{Name: "y", Value: export.Text("z")}}, Meta: &export.RunMeta{Schema: export.Schema, Tool: "pa-record <1>", Config: json.RawMessage(`{ "a": "<b>" }`)}},
+		&export.Request{StartNS: 1, NoOutputs: true, Phase: export.PhaseWarmup, Status: export.StatusOK, HasMeta: true, ID: 1},
+		&export.Request{
+			StartNS: 2, NoOutputs: true, HasMeta: true, Status: export.StatusOK, Phase: export.PhaseMeasured,
+			ID: 2, ScheduledNS: 3, IssuedNS: 4, SentNS: 5, FirstByteNS: 6, StartSource: export.SourceKernel, DNS: 7, Connect: 8, TLS: 9, Reused: true,
+			SessionID: "s", Turn: 10, Worker: 11, Conn: 12, Rank: 13, Code: 200, Message: "m", ServerID: "i",
+			Responses: []export.Response{
+				{RecvNS: 1, Source: export.SourceUser}, {RecvNS: 2, Source: export.SourceKernel, Read: 1},
+				{RecvNS: 2, Source: export.SourceKernel, Read: 1, Final: true, Error: true},
+			},
+			Extra: export.Fields{{Name: "e", Value: export.JSON("[]")}},
+		},
+		&export.Request{StartNS: 3, NoOutputs: true, Status: export.StatusTimeout},
+		&export.Request{
+			StartNS: 4, NoOutputs: true, HasMeta: true, Status: export.StatusOK, Phase: export.PhaseMeasured,
+			Responses: []export.Response{{Source: export.SourceKernel}, {Source: export.SourceKernel, Read: 1}},
+		},
+	)
+	const want = `{"experiments":[{"experiment":{"mode":"request_rate","value":2.5},"requests":[` +
+		`{"timestamp":2,"response_timestamps":[1,2,2],"e":[],"pa":{"id":2,"scheduled_ns":3,"issued_ns":4,"sent_ns":5,"first_byte_ns":6,"start_source":"kernel",` +
+		`"dns_ns":7,"connect_ns":8,"tls_ns":9,"reused":true,"session_id":"s","turn":10,"worker":11,"conn":12,"rank":13,"code":200,"message":"m","server_id":"i",` +
+		`"reads":[0,1,1],"sources":["user","kernel","kernel"],"final":[2],"errors":[2]}},` +
+		`{"timestamp":4,"response_timestamps":[0,0],"pa":{"sources":"kernel"}}],` +
+		`"window_boundaries":[],"x":1,"pa":{"measured":1,"warmup":1,"excluded_requests":[` +
+		`{"timestamp":1,"response_timestamps":[],"pa":{"id":1,"phase":"warmup","reason":"warmup"}},` +
+		`{"timestamp":3,"response_timestamps":[],"pa":{"status":"timeout","reason":"failed"}}]}}],` +
+		`"y":"z","pa":{"schema":"pa-export/1","tool":"pa-record <1>","config":{"a":"<b>"}}}`
+	if string(got) != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+func TestAppendText(t *testing.T) {
+	for _, tt := range []struct{ in, want string }{
+		{"", `""`},
+		{"a\"b\\c/d", `"a\"b\\c/d"`},
+		{"\b\f\n\r\t", `"\b\f\n\r\t"`},
+		{"\x00\x01\x0b\x1b\x1f", `"\u0000\u0001\u000B\u001B\u001F"`},
+		{"\x7f é\u2028<>&😀", "\"\x7f é\u2028<>&😀\""},
+		{"\xff\xc3\xed\xa0\xbd", "\"\xff\xc3\xed\xa0\xbd\""},
+	} {
+		if got := appendText(nil, tt.in); string(got) != tt.want {
+			t.Errorf("appendText(%q) = %s, want %s", tt.in, got, tt.want)
+		}
+	}
+}
+
+func TestWriterErrors(t *testing.T) {
+	bad := func(v export.Value) *export.Request {
+		return &export.Request{Responses: []export.Response{{Outputs: export.Fields{{Name: "o", Value: v}}}}}
+	}
+	for _, tt := range []struct {
+		name string
+		do   func(w *Writer) error
+		want string
+	}{
+		{"request first", func(w *Writer) error { return w.WriteRequest(&export.Request{}) }, "WriteRequest outside an experiment"},
+		{"end first", func(w *Writer) error { return w.EndExperiment(&export.Experiment{}) }, "EndExperiment outside an experiment"},
+		{"begin twice", func(w *Writer) error { return errors.Join(w.BeginExperiment("", ""), w.BeginExperiment("", "")) }, "BeginExperiment within an experiment"},
+		{"close in between", func(w *Writer) error { return errors.Join(w.BeginExperiment("", ""), w.Close(nil)) }, "Close within an experiment"},
+		{"begin after close", func(w *Writer) error { return errors.Join(w.Close(nil), w.BeginExperiment("", "")) }, "BeginExperiment after Close"},
+		{"value", func(w *Writer) error { return w.BeginExperiment("m", "fast") }, `experiment 0: the value "fast" is not a JSON number`},
+		{"not JSON", func(w *Writer) error {
+			return errors.Join(w.BeginExperiment("", ""), w.WriteRequest(bad(export.JSON("{"))))
+		}, `experiment 0, request 0: the value of "o" is not JSON: "{"`},
+		{"two JSON values", func(w *Writer) error {
+			return errors.Join(w.BeginExperiment("", ""), w.WriteRequest(bad(export.JSON("1 2"))))
+		}, `the value of "o" is not JSON`},
+		{"NaN", func(w *Writer) error {
+			return errors.Join(w.BeginExperiment("", ""), w.WriteRequest(bad(export.JSON("NaN"))))
+		}, `the value of "o" is not JSON: "NaN"`},
+		{"config", func(w *Writer) error {
+			return w.Close(&export.Run{Meta: &export.RunMeta{Config: json.RawMessage("{")}})
+		}, "metadata of the run"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			w := NewWriter(io.Discard)
+			err := tt.do(w)
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("err = %v, want %q in it", err, tt.want)
+			}
+			if w.Flush() == nil {
+				t.Error("the error does not stick")
+			}
+		})
+	}
+}
+
+// fullDisk takes n bytes.
+type fullDisk struct{ n int }
+
+var errFull = errors.New("no space left on device")
+
+func (f *fullDisk) Write(b []byte) (int, error) {
+	if len(b) > f.n {
+		return f.n, errFull
+	}
+	f.n -= len(b)
+	return len(b), nil
+}
+
+func TestWriterFullDisk(t *testing.T) {
+	w := NewWriter(&fullDisk{10})
+	err := errors.Join(w.BeginExperiment("m", "1"), w.WriteRequest(&export.Request{}), w.EndExperiment(&export.Experiment{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(nil); !errors.Is(err, errFull) {
+		t.Errorf("Close = %v", err)
+	}
+	if err := w.Close(nil); !errors.Is(err, errFull) {
+		t.Errorf("Close again = %v", err)
+	}
+}
+
+// What was flushed is a readable prefix.
+func TestWriterFlush(t *testing.T) {
+	var out bytes.Buffer
+	w := NewWriter(&out)
+	if err := w.BeginExperiment("concurrency", "2"); err != nil {
+		t.Fatal(err)
+	}
+	for n := 1; n <= 3; n++ {
+		if err := errors.Join(w.WriteRequest(&export.Request{StartNS: uint64(n)}), w.Flush()); err != nil {
+			t.Fatal(err)
+		}
+		res := mustRead(t, out.String())
+		if len(res.requests) != n || res.run.Experiments[0].Value != "2" || !strings.Contains(res.err, "cut short") {
+			t.Errorf("after %d requests: %d, err = %s", n, len(res.requests), res.err)
+		}
+	}
+}
+
+// Many excluded requests go through a file, in two experiments.
+func TestWriterSpool(t *testing.T) {
+	var out bytes.Buffer
+	w := NewWriter(&out)
+	w.TempDir = t.TempDir()
+	text := strings.Repeat("x", 10000)
+	for level := range 2 {
+		if err := w.BeginExperiment("concurrency", fmt.Sprint(level+1)); err != nil {
+			t.Fatal(err)
+		}
+		for i := range 300 {
+			r := &export.Request{StartNS: uint64(i), HasMeta: true, ID: uint64(i), Status: export.StatusHTTPError, Phase: export.PhaseMeasured, Message: text}
+			if err := w.WriteRequest(r); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if files, err := os.ReadDir(w.TempDir); err != nil || len(files) != 1 {
+			t.Errorf("%d temporary files, %v", len(files), err)
+		}
+		if err := w.EndExperiment(&export.Experiment{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(nil); err != nil {
+		t.Fatal(err)
+	}
+	if files, err := os.ReadDir(w.TempDir); err != nil || len(files) != 0 {
+		t.Errorf("left behind: %v, %v", files, err)
+	}
+	res := mustRead(t, out.String())
+	if len(res.requests) != 600 || res.err != "" || len(res.warnings) > 0 {
+		t.Fatalf("%d requests, err = %s, warnings = %v", len(res.requests), res.err, res.warnings)
+	}
+	for i, r := range res.requests {
+		if r.ID != uint64(i%300) || r.Message != text || r.Excluded() != "failed" || res.level[i] != i/300 {
+			t.Fatalf("request %d: %+v", i, r)
+		}
+	}
+}
+
+func TestExcludedByReason(t *testing.T) {
+	for reason, want := range map[string]string{"warmup": "warmup", "late": "late", "cancelled": "cancelled", "failed": "failed", "other": "failed"} {
+		res := mustRead(t, `{"experiments":[{"pa":{"excluded_requests":[{"timestamp":1,"pa":{"reason":"`+reason+`"}}]}}]}`)
+		if got := res.requests[0].Excluded(); got != want {
+			t.Errorf("reason %q: %q, want %q", reason, got, want)
+		}
+		if odd := want == "failed"; odd != (len(res.warnings) == 1) {
+			t.Errorf("reason %q: warnings %v", reason, res.warnings)
+		}
+	}
+}
+
+// A source of random model values with hostile strings.
+type source struct{ *rand.Rand }
+
+func (s source) text() string {
+	parts := []string{"", "a", "\"", "\\", "\x00", "\x1f", "\x7f", "\xff", "é", "\xc3", "😀", "\xed\xa0\xbd", "data: {\"x\":1}\n\n", `"requests":[`, "]}]}", strings.Repeat("y", 20)}
+	b := ""
+	for range s.IntN(4) {
+		b += parts[s.IntN(len(parts))]
+	}
+	return b
+}
+
+func (s source) value() export.Value {
+	json := []string{"null", "true", "0", "-1.5e+07", "18446744073709551615", `[1,2]`, `{"a":["\"",{}]}`}
+	if s.IntN(2) == 0 {
+		return export.Text(s.text())
+	}
+	return export.JSON(json[s.IntN(len(json))])
+}
+
+func (s source) fields(absent bool) export.Fields {
+	n := s.IntN(4)
+	if n == 0 {
+		if absent {
+			return nil
+		}
+		return export.Fields{}
+	}
+	f := make(export.Fields, n)
+	for i := range f {
+		f[i] = export.Field{Name: s.text(), Value: s.value()}
+	}
+	return f
+}
+
+func (s source) uint() uint64 {
+	return []uint64{0, 1, 1700000000123456789, 1<<63 - 1, 1 << 63, 1<<64 - 1}[s.IntN(6)]
+}
+
+func (s source) int() int { return []int{0, 0, 1, -1, 1<<63 - 1, -1 << 63}[s.IntN(6)] }
+
+func (s source) request() *export.Request {
+	r := &export.Request{
+		StartNS: s.uint(), SequenceID: s.uint(), Inputs: s.fields(s.IntN(2) == 0),
+		NoOutputs: s.IntN(4) == 0, Status: export.StatusOK, Phase: export.PhaseMeasured, HasMeta: s.IntN(3) > 0,
+	}
+	for range s.IntN(5) {
+		x := export.Response{RecvNS: s.uint()}
+		if !r.NoOutputs {
+			x.Outputs = s.fields(s.IntN(4) == 0)
+		}
+		if r.HasMeta {
+			x.Source = export.StampSource(s.IntN(3))
+			x.Read = uint32(s.IntN(3))
+			x.Final = s.IntN(3) == 0
+			x.Error = s.IntN(3) == 0
+		}
+		r.Responses = append(r.Responses, x)
+	}
+	if s.IntN(4) == 0 {
+		r.Extra = export.Fields{{Name: "x" + s.text(), Value: s.value()}}
+	}
+	if r.HasMeta {
+		r.ID, r.ScheduledNS, r.IssuedNS, r.SentNS, r.FirstByteNS = s.uint(), s.uint(), s.uint(), s.uint(), s.uint()
+		r.StartSource = export.StampSource(s.IntN(3))
+		r.DNS, r.Connect, r.TLS = time.Duration(s.int()), time.Duration(s.int()), time.Duration(s.int())
+		r.Reused = s.IntN(2) == 0
+		r.SessionID, r.Message, r.ServerID = s.text(), s.text(), s.text()
+		r.Turn, r.Worker, r.Conn, r.Rank, r.Code = s.int(), s.int(), s.int(), s.int(), s.int()
+		r.Status = export.Status(s.IntN(9))
+		r.Phase = export.Phase(s.IntN(4))
+	}
+	return r
+}
+
+// Reading what was written gives what was given: the requests that count
+// first, then the excluded ones.
+func TestRoundTrip(t *testing.T) {
+	for seed := range uint64(300) {
+		s := source{rand.New(rand.NewPCG(seed, 1))}
+		run := &export.Run{Experiments: make([]export.Experiment, s.IntN(4))}
+		if s.IntN(2) == 0 {
+			run.Version, run.ServiceKind, run.Endpoint = str(s.text()), str(s.text()), str(s.text())
+			run.Meta = &export.RunMeta{Schema: export.Schema, Tool: "t", StartNS: s.uint(), Warnings: []string{"<é>"}, Stamps: &export.StampCount{Kernel: 1}}
+		}
+		if s.IntN(4) == 0 {
+			run.Extra = export.Fields{{Name: "x" + s.text(), Value: s.value()}}
+		}
+		var out bytes.Buffer
+		w := NewWriter(&out)
+		var want []*export.Request
+		var level []int
+		for i := range run.Experiments {
+			e := &run.Experiments[i]
+			e.Mode, e.Value = s.text(), "7.50"
+			if s.IntN(2) == 0 {
+				e.WindowBoundaries = []uint64{s.uint(), s.uint()}
+			}
+			if s.IntN(2) == 0 {
+				stable := true
+				e.Meta = &export.ExperimentMeta{Measured: 3, Stable: &stable, StartNS: s.uint()}
+			}
+			if s.IntN(4) == 0 {
+				e.Extra = export.Fields{{Name: "x" + s.text(), Value: s.value()}}
+			}
+			if err := w.BeginExperiment(e.Mode, e.Value); err != nil {
+				t.Fatal(err)
+			}
+			var excluded []*export.Request
+			for range s.IntN(6) {
+				r := s.request()
+				if r.Excluded() == "" {
+					want = append(want, r)
+				} else {
+					excluded = append(excluded, r)
+				}
+				level = append(level, i)
+				if err := w.WriteRequest(r); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want = append(want, excluded...)
+			if err := w.EndExperiment(e); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Close(run); err != nil {
+			t.Fatal(err)
+		}
+		if len(run.Experiments) == 0 {
+			run.Experiments = nil
+		}
+		res, err := readAll(out.Bytes(), 1+s.IntN(3000), export.Limits{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(&result{run: run, requests: want, level: level}, res, cmp.AllowUnexported(result{})); d != "" {
+			t.Fatalf("seed %d: (-want +got):\n%s\n%s", seed, d, out.Bytes())
+		}
+		r, err := NewReader(context.Background(), "x.json", bytes.NewReader(out.Bytes()), int64(out.Len()), export.Limits{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again := rewrite(t, r); !bytes.Equal(again, out.Bytes()) {
+			t.Fatalf("seed %d: written again: %s", seed, firstDifference(again, out.Bytes()))
+		}
+	}
+}
