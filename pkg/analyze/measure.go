@@ -63,8 +63,10 @@ func some(v int64) Value { return Value{v, true} }
 
 // span returns to − from; missing when it does not fit an int64.
 func span(from, to uint64) Value {
-	v, ok := spanNS(from, to)
-	return Value{v, ok}
+	if v, ok := spanNS(from, to); ok {
+		return some(v)
+	}
+	return Value{}
 }
 
 // Measures are the numbers of one request, in nanoseconds and tokens. They are

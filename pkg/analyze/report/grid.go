@@ -29,6 +29,13 @@ func (g *grid) width() int {
 	return n
 }
 
+// spread puts two spaces between the columns where they fit a line.
+func (g *grid) spread() {
+	if g.gap = 2; g.width() > lineWidth {
+		g.gap = 1
+	}
+}
+
 func (g *grid) space() int {
 	if g.gap == 0 {
 		return 2

@@ -106,11 +106,11 @@ func stamps(rep *analyze.Report) string {
 }
 
 func (t *table) experiment(e *analyze.Experiment) {
-	fmt.Fprintf(t.b, "%s: %s", plain(level(e)), requests(e))
+	title := plain(level(e)) + ": " + requests(e)
 	if e.DurationNS > 0 {
-		fmt.Fprintf(t.b, ", %s", span(float64(e.DurationNS)))
+		title += " in " + span(float64(e.DurationNS))
 	}
-	t.b.WriteByte('\n')
+	t.prose("", title)
 	if len(e.Metrics) > 0 {
 		if t.o.Percentiles {
 			t.tall(e)
@@ -127,7 +127,7 @@ func level(e *analyze.Experiment) string {
 }
 
 // requests says what became of the requests: "97 requests ok, 3 failed
-// (2 timeout, 1 http_error), 1 excluded (warmup)".
+// (2 timeout, 1 http_error), 8 excluded (warmup)".
 func requests(e *analyze.Experiment) string {
 	s := plural(e.OK, "request") + " ok"
 	for _, p := range []struct {
@@ -141,6 +141,9 @@ func requests(e *analyze.Experiment) string {
 		var names []string
 		for _, c := range p.parts {
 			names = append(names, fmt.Sprintf("%d %s", c.N, plain(c.Name)))
+		}
+		if len(p.parts) == 1 {
+			names[0] = plain(p.parts[0].Name)
 		}
 		s += fmt.Sprintf(", %d %s (%s)", p.n, p.what, strings.Join(names, ", "))
 	}
@@ -166,9 +169,7 @@ func (t *table) wide(e *analyze.Experiment) {
 		}
 		g.add(append(row, f.text(s.Max))...)
 	}
-	if g.width() < lineWidth-len(head)+3 {
-		g.gap = 2
-	}
+	g.spread()
 	_ = g.write(t.b)
 }
 
@@ -206,9 +207,7 @@ func (t *table) tall(e *analyze.Experiment) {
 		row(levelName(l), show(func(s *analyze.Summary) float64 { return s.P(l) }))
 	}
 	row("max", show(func(s *analyze.Summary) float64 { return s.Max }))
-	if g.width() < lineWidth-len(names)+2 {
-		g.gap = 2
-	}
+	g.spread()
 	_ = g.write(t.b)
 }
 
@@ -244,7 +243,7 @@ var sourceText = map[analyze.TokenSource]string{
 
 // levels writes one line per load level.
 func (t *table) levels() {
-	g := grid{indent: "  ", gap: 2}
+	g := grid{indent: "  ", gap: 1}
 	mode := strings.ReplaceAll(t.rep.Experiments[0].Mode, "_", " ")
 	for i := range t.rep.Experiments {
 		if t.rep.Experiments[i].Mode != t.rep.Experiments[0].Mode {
@@ -255,19 +254,19 @@ func (t *table) levels() {
 		name, key string
 		pct       float64
 		sc        scale
-	}{{name: "TTFT p50", key: "ttft_ns", pct: 50}, {name: "TTFT p99", key: "ttft_ns", pct: 99}, {name: "ITL p50", key: "itl_ns", pct: 50}, {name: "E2EL p50", key: "e2el_ns", pct: 50}}
-	head, units := []string{plain(mode), "req/s", "out tok/s"}, []string{"", "", ""}
+	}{{name: "TTFT", key: "ttft_ns", pct: 50}, {name: "TTFT", key: "ttft_ns", pct: 99}, {name: "ITL", key: "itl_ns", pct: 50}, {name: "E2EL", key: "e2el_ns", pct: 50}}
+	head, units := []string{plain(mode), "requests", "output"}, []string{"", "/s", "tok/s"}
 	for i := range cols {
-		// One unit per column, that of the largest value: levels are compared
+		// One unit per metric, that of the largest median: levels are compared
 		// down the column.
 		most := 0.0
 		for j := range t.rep.Experiments {
 			if s := t.rep.Experiments[j].Metric(cols[i].key); s != nil {
-				most = max(most, s.P(cols[i].pct))
+				most = max(most, s.P(50))
 			}
 		}
 		cols[i].sc = scaleFor(analyze.Nanoseconds, most)
-		head, units = append(head, cols[i].name), append(units, cols[i].sc.name)
+		head, units = append(head, cols[i].name), append(units, levelName(cols[i].pct)+" "+cols[i].sc.name)
 	}
 	g.add(append(head, "ok", "failed")...)
 	g.add(units...)
@@ -287,6 +286,7 @@ func (t *table) levels() {
 		}
 		g.add(append(row, strconv.Itoa(e.OK), strconv.Itoa(e.FailedRequests()))...)
 	}
+	g.spread()
 	_ = g.write(t.b)
 }
 

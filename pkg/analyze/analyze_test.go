@@ -1,0 +1,236 @@
+package analyze
+
+import (
+	"context"
+	"errors"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+func analyzed(t *testing.T, r export.Reader, cfg Config) *Report {
+	t.Helper()
+	rep, err := Run(context.Background(), r, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rep
+}
+
+func warningTexts(errs []error) string {
+	var s []string
+	for _, err := range errs {
+		s = append(s, err.Error())
+	}
+	return strings.Join(s, "\n")
+}
+
+func TestRun(t *testing.T) {
+	status := func(s export.Status, p export.Phase, msg string) export.Request {
+		r := openaiRequest(delta("never counted"))
+		r.StartNS = 1 // before all others: must not move the duration
+		r.HasMeta, r.Status, r.Phase, r.Message = true, s, p, msg
+		return r
+	}
+	second := openaiRequest(role, delta("a"), usage5, done)
+	second.StartNS = 900
+	r := reader("openai",
+		[]export.Request{
+			openaiRequest(role, delta("a"), delta("b"), usage5, done),
+			second,
+			status(export.StatusTimeout, export.PhaseMeasured, "after 30 s"),
+			status(export.StatusHTTPError, export.PhaseMeasured, "busy"),
+			status(export.StatusHTTPError, export.PhaseMeasured, "busier"),
+			status(export.StatusOK, export.PhaseWarmup, ""),
+			status(export.StatusCancelled, export.PhaseMeasured, ""),
+		},
+		nil,
+	)
+	rep := analyzed(t, r, Config{})
+	if len(rep.Experiments) != 2 {
+		t.Fatalf("%d experiments, want 2", len(rep.Experiments))
+	}
+	e := &rep.Experiments[0]
+	if diff := cmp.Diff([]Count{{"http_error", 2}, {"timeout", 1}}, e.Failed); diff != "" {
+		t.Errorf("failed (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]Count{{"cancelled", 1}, {"warmup", 1}}, e.Excluded); diff != "" {
+		t.Errorf("excluded (-want +got):\n%s", diff)
+	}
+	if e.OK != 2 || e.FailedRequests() != 3 || e.ExcludedRequests() != 2 {
+		t.Errorf("ok, failed, excluded = %d, %d, %d, want 2, 3, 2", e.OK, e.FailedRequests(), e.ExcludedRequests())
+	}
+	if e.DurationNS != 150 { // from 900 to 1050
+		t.Errorf("duration %d ns, want 150", e.DurationNS)
+	}
+	if e.TokenSource != TokenUsage || e.TokenEvents != 3 {
+		t.Errorf("%d token events, tokens from %v, want 3 and usage", e.TokenEvents, e.TokenSource)
+	}
+	wantRates := Throughput{
+		Requests:            Rate{2 / 150e-9, true},
+		OutputTokens:        Rate{10 / 150e-9, true},
+		TotalTokens:         Rate{28 / 150e-9, true},
+		OutputTokensPerUser: Rate{10 / 150e-9, true},
+	}
+	for _, x := range []struct {
+		name      string
+		got, want Rate
+	}{
+		{"requests", e.Throughput.Requests, wantRates.Requests}, {"output", e.Throughput.OutputTokens, wantRates.OutputTokens},
+		{"total", e.Throughput.TotalTokens, wantRates.TotalTokens}, {"per user", e.Throughput.OutputTokensPerUser, wantRates.OutputTokensPerUser},
+	} {
+		if x.got.OK != x.want.OK || !close12(x.got.PerSecond, x.want.PerSecond) {
+			t.Errorf("%s: %v, want %v", x.name, x.got, x.want)
+		}
+	}
+	var keys []string
+	for _, m := range e.Metrics {
+		keys = append(keys, m.Definition.Key)
+	}
+	if got, want := strings.Join(keys, " "), "ttft_ns ttst_ns itl_ns tpot_ns e2el_ns output_tokens input_tokens reasoning_tokens cached_tokens"; got != want {
+		t.Errorf("metrics %s, want %s", got, want)
+	}
+	if s := e.Metric("ttft_ns"); s.N != 2 || s.Mean != 70 || s.Min != 20 || s.Max != 120 {
+		t.Errorf("TTFT %+v, want 20 and 120", s)
+	}
+	if want := `1 of 5 requests failed: timeout, the first with "after 30 s"`; !strings.Contains(warningTexts(e.Warnings), want) {
+		t.Errorf("warnings\n%s\nwithout %q", warningTexts(e.Warnings), want)
+	}
+	empty := &rep.Experiments[1]
+	if empty.OK != 0 || len(empty.Metrics) != 0 || empty.Throughput != (Throughput{}) || empty.Metric("ttft_ns") != nil || len(empty.Warnings) != 1 {
+		t.Errorf("an experiment without requests: %+v", empty)
+	}
+}
+
+func TestRunWarnings(t *testing.T) {
+	backward := tensors(text("a"), text("b"), text("c"))
+	backward.Responses[2].RecvNS = 1015
+	early := tensors(text("a"))
+	early.StartNS = 2000
+	for _, tt := range []struct {
+		name string
+		cfg  Config
+		r    []export.Request
+		want string // "" for no warning
+	}{
+		{"nothing to say", Config{}, []export.Request{tensors(text("a"), text("b"))}, ""},
+		{"no outputs", Config{}, []export.Request{at(1000, 1010, 1020)}, "no outputs in the file: every response of 1 requests counted as a token"},
+		{"no response", Config{}, []export.Request{at(1000)}, "1 of 1 requests have no response"},
+		{"no token", Config{}, []export.Request{tensors(text(""))}, "1 of 1 requests have responses, but none with output"},
+		{"negative gap", Config{}, []export.Request{backward}, "1 of 2 gaps between token events are negative"},
+		{"response before the start", Config{}, []export.Request{early}, "1 of 1 requests have a response before their start"},
+		{"time not recorded", Config{From: FromIssued}, []export.Request{tensors(text("a"))}, `1 of 1 requests do not record "issued"`},
+		{"no usage", Config{TokenSource: TokenUsage}, []export.Request{tensors(text("a"))}, "1 of 1 requests have no output tokens from usage"},
+		{"mixed sources", Config{}, []export.Request{openaiRequest(delta("a"), usage5), openaiRequest(delta("a"))}, "output tokens come from usage for 1 requests"},
+		{"usage and events disagree", Config{}, []export.Request{openaiRequest(delta("a"), delta("b"), usage5)}, "usage and token events disagree for 1 of 1 requests: 5 tokens in 2 events"},
+		{"not JSON", Config{}, []export.Request{openaiRequest(delta("a"), "data: {oops\n\n")}, "1 events or bodies are not what the protocol says"},
+		{"damaged times", Config{}, []export.Request{at(1, math.MaxUint64)}, "spans of more than 292 years were left out"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			rep := analyzed(t, reader("", tt.r), tt.cfg)
+			got := warningTexts(rep.Experiments[0].Warnings)
+			if !strings.Contains(got, tt.want) || tt.want == "" && got != "" {
+				t.Errorf("warnings %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestRunStamps(t *testing.T) {
+	r := tensors(text("a"), text("b"), text("c"))
+	r.Responses[0].Source, r.Responses[1].Source = export.SourceKernel, export.SourceUser
+	rep := analyzed(t, reader("", []export.Request{r, tensors(text("a"))}), Config{})
+	if diff := cmp.Diff(Stamps{Kernel: 1, User: 1, Unknown: 2, Mixed: 1}, rep.Stamps); diff != "" {
+		t.Errorf("stamps (-want +got):\n%s", diff)
+	}
+	if !strings.Contains(warningTexts(rep.Warnings), "1 requests hold both") {
+		t.Errorf("warnings %q do not name the mixed request", warningTexts(rep.Warnings))
+	}
+}
+
+// Tokens per user are told only where the number of users is.
+func TestPerUser(t *testing.T) {
+	for _, tt := range []struct {
+		e    export.Experiment
+		want float64
+	}{
+		{export.Experiment{Mode: "concurrency", Value: "8"}, 8},
+		{export.Experiment{Mode: "request_rate", Value: "8.0"}, 0},
+		{export.Experiment{Mode: "concurrency", Value: "1", WindowBoundaries: []uint64{0, math.MaxUint64}}, 0}, // periodic
+		{export.Experiment{Mode: "concurrency", Value: "1", WindowBoundaries: []uint64{5, 9}}, 1},
+		{export.Experiment{Mode: "concurrency", Value: "x"}, 0},
+		{export.Experiment{}, 0},
+	} {
+		if got := concurrency(&tt.e); got != tt.want {
+			t.Errorf("%+v: %v users, want %v", tt.e, got, tt.want)
+		}
+	}
+}
+
+// After an error the report covers what was readable.
+func TestRunErrors(t *testing.T) {
+	r := reader("", []export.Request{tensors(text("a"))})
+	r.err = errors.New("cut")
+	rep, err := Run(context.Background(), r, Config{})
+	if err == nil || rep == nil || len(rep.Experiments) != 1 || rep.Experiments[0].OK != 1 {
+		t.Errorf("report %+v, error %v, want one request and the reader's error", rep, err)
+	}
+	ctx, cancel := context.WithCancelCause(context.Background())
+	why := errors.New("enough")
+	cancel(why)
+	if _, err := Run(ctx, reader("", []export.Request{tensors(text("a"))}), Config{}); !errors.Is(err, why) {
+		t.Errorf("error %v, want the cause of the context", err)
+	}
+	rep, err = Run(context.Background(), reader("", []export.Request{openaiRequest(delta("!"))}), Config{Counter: words{}})
+	if err == nil || rep == nil {
+		t.Errorf("report %v, error %v, want the tokenizer's error", rep, err)
+	}
+}
+
+func TestModel(t *testing.T) {
+	payload := func(s string) *fakeReader {
+		r := tensors(text("a"))
+		r.Inputs = export.Fields{{Name: "payload", Value: export.Text(s)}}
+		return reader("openai", []export.Request{r})
+	}
+	meta := payload(`{"model":"m"}`)
+	meta.run.Meta = &export.RunMeta{Model: "from the run"}
+	for _, tt := range []struct {
+		r    *fakeReader
+		want string
+	}{
+		{payload(`{"model":"m","stream":true}`), "m"},
+		{payload(`{"model":5}`), ""},
+		{payload(`oops`), ""},
+		{reader("", []export.Request{tensors(text("a"))}), ""},
+		{meta, "from the run"},
+	} {
+		if got := analyzed(t, tt.r, Config{}).Model; got != tt.want {
+			t.Errorf("model %q, want %q", got, tt.want)
+		}
+	}
+}
+
+// Each definition has all that a report prints, and one way to get its values.
+func TestStrict(t *testing.T) {
+	seen := map[string]bool{}
+	for _, d := range Strict {
+		ways := 0
+		for _, has := range []bool{d.one != nil, d.many != nil, d.ratio != nil} {
+			if has {
+				ways++
+			}
+		}
+		if ways != 1 || d.Key == "" || d.Name == "" || d.Formula == "" || d.Unit.String() == "unknown" || d.Population.String() == "unknown" || seen[d.Key] {
+			t.Errorf("definition %+v is not complete or not the only one of its key", d)
+		}
+		seen[d.Key] = true
+		if (d.Unit == Nanoseconds) != strings.HasSuffix(d.Key, "_ns") {
+			t.Errorf("%s: the unit is %v", d.Key, d.Unit)
+		}
+	}
+}

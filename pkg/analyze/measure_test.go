@@ -1,0 +1,203 @@
+package analyze
+
+import (
+	"errors"
+	"math"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// Responses arrive 10, 20, … ns after the start at 1000.
+func TestMeasures(t *testing.T) {
+	twoChoices := openaiRequest(
+		"data: {\"choices\":[{\"index\":1,\"text\":\"x\"}]}\n\n", // 10
+		"data: {\"choices\":[{\"index\":0,\"text\":\"a\"}]}\n\n", // 20
+		"data: {\"choices\":[{\"index\":0,\"text\":\"b\"}]}\n\n", // 30
+		"data: {\"choices\":[{\"index\":0,\"text\":\"c\"}]}\n\n", // 40
+		"data: {\"choices\":[{\"index\":1,\"text\":\"y\"}]}\n\n", // 50
+		done,
+	)
+	backward := tensors(text("a"), text("b"), text("c"))
+	backward.Responses[2].RecvNS = 1015
+	for _, tt := range []struct {
+		name string
+		r    export.Request
+		want Measures
+		tpot float64 // 0: none
+	}{
+		{
+			"chat with a role event and [DONE]", openaiRequest(role, delta("a"), delta("b"), delta("c"), finish, done),
+			Measures{TTFT: some(20), TTST: some(10), E2EL: some(60), Gaps: []int64{10, 10}, Events: 3, Spread: some(20), OutputTokens: some(3), TokenSource: TokenResponses}, 10,
+		},
+		{
+			"usage counts tokens, events are chunks", openaiRequest(role, delta("a"), delta("b"), usage5, done),
+			Measures{TTFT: some(20), TTST: some(10), E2EL: some(50), Gaps: []int64{10}, Events: 2, Spread: some(10),
+				OutputTokens: some(5), InputTokens: some(9), ReasoningTokens: some(2), CachedTokens: some(8), TokenSource: TokenUsage}, 2.5,
+		},
+		{
+			"reasoning", openaiRequest(role, thought, thought, delta("a"), done),
+			Measures{TTFT: some(20), TTFAT: some(40), TTST: some(10), E2EL: some(50), Gaps: []int64{10, 10}, Events: 3, Spread: some(20), OutputTokens: some(3), TokenSource: TokenResponses}, 10,
+		},
+		{
+			"reasoning without an answer", openaiRequest(thought, thought),
+			Measures{TTFT: some(10), TTST: some(10), E2EL: some(20), Gaps: []int64{10}, Events: 2, Spread: some(10), OutputTokens: some(2), TokenSource: TokenResponses}, 10,
+		},
+		{
+			"two choices: gaps within each, second token of the first to begin", twoChoices,
+			Measures{TTFT: some(10), TTST: some(40), E2EL: some(60), Gaps: []int64{10, 10, 40}, Events: 5, Spread: some(40), OutputTokens: some(5), TokenSource: TokenResponses}, 10,
+		},
+		{
+			"events of one read share its time", openaiRequest(role+delta("a")+delta("b"), delta("c")),
+			Measures{TTFT: some(10), TTST: some(0), E2EL: some(20), Gaps: []int64{0, 10}, Events: 3, Spread: some(10), OutputTokens: some(3), TokenSource: TokenResponses, SharedStamps: 1}, 5,
+		},
+		{
+			"one token", tensors(text("a"), text("")),
+			Measures{TTFT: some(10), E2EL: some(20), Events: 1, Spread: some(0), OutputTokens: some(1), TokenSource: TokenResponses}, 0,
+		},
+		{
+			"a whole answer with usage has no pace", openaiRequest(`{"choices":[{"text":"a b c"}],"usage":{"prompt_tokens":1,"completion_tokens":3}}`),
+			Measures{TTFT: some(10), E2EL: some(10), Events: 1, Spread: some(0), OutputTokens: some(3), InputTokens: some(1), ReasoningTokens: some(0), CachedTokens: some(0), TokenSource: TokenUsage}, 0,
+		},
+		{
+			"no token", tensors(text("")),
+			Measures{E2EL: some(10), OutputTokens: some(0), TokenSource: TokenResponses}, 0,
+		},
+		{
+			"no response", export.Request{StartNS: 1000},
+			Measures{OutputTokens: some(0), TokenSource: TokenResponses}, 0,
+		},
+		{
+			"the clock set back", backward,
+			Measures{TTFT: some(10), TTST: some(10), E2EL: some(15), Gaps: []int64{10, -5}, Events: 3, Spread: some(5), OutputTokens: some(3), TokenSource: TokenResponses, Backward: 1}, 2.5,
+		},
+		{
+			"a damaged time", at(5, math.MaxUint64, 7),
+			Measures{E2EL: some(2), Events: 2, OutputTokens: some(2), TokenSource: TokenResponses, Impossible: 3}, 0,
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			m := NewMeter(&export.Run{}, Config{})
+			for range 2 { // buffers are reused
+				got, err := m.Measure(&tt.r)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(tt.want, got.Measures, cmpopts.EquateEmpty()); diff != "" {
+					t.Errorf("measures (-want +got):\n%s", diff)
+				}
+				tpot, ok := got.TPOT()
+				if ok != (tt.tpot != 0) || tpot != tt.tpot {
+					t.Errorf("TPOT = %v, %v, want %v", tpot, ok, tt.tpot)
+				}
+			}
+		})
+	}
+}
+
+func TestFrom(t *testing.T) {
+	r := tensors(text("a"))
+	r.SentNS, r.IssuedNS, r.ScheduledNS = 1004, 990, 0
+	for _, tt := range []struct {
+		from string
+		want Value
+	}{{"start", some(10)}, {"sent", some(6)}, {"issued", some(20)}, {"scheduled", Value{}}} {
+		from, err := ParseFrom(tt.from)
+		if err != nil || from.String() != tt.from {
+			t.Fatalf("ParseFrom(%q) = %v, %v", tt.from, from, err)
+		}
+		m := NewMeter(&export.Run{}, Config{From: from})
+		got, err := m.Measure(&r)
+		if err != nil || got.TTFT != tt.want || got.E2EL != tt.want {
+			t.Errorf("from %s: TTFT %v, E2EL %v, %v, want %v", tt.from, got.TTFT, got.E2EL, err, tt.want)
+		}
+	}
+	if _, err := ParseFrom("end"); err == nil {
+		t.Error(`ParseFrom("end") has no error`)
+	}
+}
+
+// words counts words as tokens.
+type words struct{}
+
+func (words) CountTokens(text []byte) (int, error) {
+	n := 0
+	for _, c := range text {
+		switch c {
+		case ' ':
+			n++
+		case '!':
+			return 0, errors.New("no such word")
+		}
+	}
+	return n + 1, nil
+}
+
+func TestTokenSources(t *testing.T) {
+	plain := openaiRequest(delta("a b "), delta("c d"))
+	counted := openaiRequest(delta("a b "), delta("c d"), usage5)
+	for _, tt := range []struct {
+		name    string
+		cfg     Config
+		r       export.Request
+		want    Value
+		source  TokenSource
+		wantErr bool
+	}{
+		{"the best: usage", Config{Counter: words{}}, counted, some(5), TokenUsage, false},
+		{"then the tokenizer, over the joined text", Config{Counter: words{}}, plain, some(4), TokenTokenizer, false},
+		{"then token events", Config{}, plain, some(2), TokenResponses, false},
+		{"usage asked for", Config{TokenSource: TokenUsage}, plain, Value{}, TokenAuto, false},
+		{"responses asked for", Config{TokenSource: TokenResponses, Counter: words{}}, counted, some(2), TokenResponses, false},
+		{"the tokenizer asked for", Config{TokenSource: TokenTokenizer, Counter: words{}}, counted, some(4), TokenTokenizer, false},
+		{"the tokenizer fails", Config{Counter: words{}}, openaiRequest(delta("!")), Value{}, TokenAuto, true},
+		{"no text to count", Config{Counter: words{}}, at(1000, 1010), some(1), TokenResponses, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := NewMeter(&export.Run{}, tt.cfg).Measure(&tt.r)
+			if (err != nil) != tt.wantErr || got.OutputTokens != tt.want || got.TokenSource != tt.source {
+				t.Errorf("%v from %v, %v, want %v from %v", got.OutputTokens, got.TokenSource, err, tt.want, tt.source)
+			}
+		})
+	}
+}
+
+func TestStanding(t *testing.T) {
+	failure := openaiRequest(delta("a"), "data: {\"error\":{\"message\":\"gone\"}}\n\n")
+	known := failure
+	known.HasMeta, known.Status, known.Phase = true, export.StatusOK, export.PhaseMeasured
+	with := func(s export.Status, p export.Phase) export.Request {
+		r := tensors(text("a"))
+		r.HasMeta, r.Status, r.Phase, r.Message = true, s, p, "why"
+		return r
+	}
+	for _, tt := range []struct {
+		name   string
+		r      export.Request
+		warmup bool // counts
+		reason string
+		class  string
+	}{
+		{"nothing known", tensors(text("a")), false, "", ""},
+		{"ok", with(export.StatusOK, export.PhaseMeasured), false, "", ""},
+		{"timeout", with(export.StatusTimeout, export.PhaseMeasured), false, "failed", "timeout"},
+		{"warm-up", with(export.StatusOK, export.PhaseWarmup), false, "warmup", ""},
+		{"failed warm-up", with(export.StatusTimeout, export.PhaseWarmup), false, "warmup", ""},
+		{"warm-up that counts", with(export.StatusOK, export.PhaseWarmup), true, "", ""},
+		{"failed warm-up that counts", with(export.StatusTimeout, export.PhaseWarmup), true, "failed", "timeout"},
+		{"late", with(export.StatusOK, export.PhaseCooldown), true, "late", ""},
+		{"cancelled", with(export.StatusCancelled, export.PhaseMeasured), false, "cancelled", ""},
+		{"an error after 200, perf_analyzer calls it success", failure, false, "failed", "rpc_error"},
+		{"pa-record knows better", known, false, "", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := NewMeter(&export.Run{}, Config{IncludeWarmup: tt.warmup}).Measure(&tt.r)
+			if err != nil || got.Excluded != tt.reason || got.Class != tt.class || got.Counted != (tt.reason == "") {
+				t.Errorf("excluded %q, class %q, counted %v, %v, want %q, %q", got.Excluded, got.Class, got.Counted, err, tt.reason, tt.class)
+			}
+		})
+	}
+}

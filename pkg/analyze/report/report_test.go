@@ -1,0 +1,278 @@
+package report
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"flag"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/pa-tools/pa/internal/golden"
+	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/export/profilejson"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// analyzed returns the report of one golden run of perf_analyzer.
+func analyzed(t *testing.T, fsys fs.FS, name string) Input {
+	t.Helper()
+	b, err := fs.ReadFile(fsys, path.Join(name, "profile_export.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := profilejson.NewReader(context.Background(), name, bytes.NewReader(b), int64(len(b)), export.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	rep, err := analyze.Run(context.Background(), r, analyze.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Input{Name: name, Report: rep}
+}
+
+// full is a report that holds everything a report can hold.
+func full() Input {
+	kind, endpoint, version := "openai", "v1/chat/completions", "2.60.0"
+	e := analyze.Experiment{
+		Mode: "concurrency", Value: "8", OK: 97,
+		Failed: []analyze.Count{{Name: "timeout", N: 2}, {Name: "http_error", N: 1}}, Excluded: []analyze.Count{{Name: "warmup", N: 8}},
+		DurationNS: 12_345_678_901, TokenSource: analyze.TokenUsage, TokenEvents: 12345, SharedStamps: 17,
+		Throughput: analyze.Throughput{
+			Requests: analyze.Rate{PerSecond: 7.857, OK: true}, OutputTokens: analyze.Rate{PerSecond: 1005.7, OK: true},
+			TotalTokens: analyze.Rate{PerSecond: 123456.7, OK: true}, OutputTokensPerUser: analyze.Rate{PerSecond: 125.7125, OK: true},
+		},
+		Warnings: []error{errors.New("a warning that is so long that it does not fit a line of eighty columns and has to go on in the next one"), errors.New("evil \x1b[31mred\x1b[0m text")},
+	}
+	for i := range analyze.Strict {
+		d := &analyze.Strict[i]
+		s := &analyze.Summary{N: 97 * (i + 1), Mean: 123.456, Std: 12.3, Min: 3, Max: 1234}
+		if d.Unit == analyze.Nanoseconds {
+			*s = analyze.Summary{N: 97 * (i + 1), Mean: 123_456_789, Std: 12_345_678, Min: 1_234_567, Max: 1_234_567_890}
+		}
+		for j := range s.Pct {
+			s.Pct[j] = s.Min + (s.Max-s.Min)*analyze.Levels[j]/100
+		}
+		e.Metrics = append(e.Metrics, analyze.Metric{Definition: d, Summary: s})
+	}
+	rate := analyze.Experiment{Mode: "request_rate", Value: "2.5"}
+	return Input{Name: "evil\x1b]0;title\a\n.json", Report: &analyze.Report{
+		Run: &export.Run{
+			Version: &version, ServiceKind: &kind, Endpoint: &endpoint,
+			Meta: &export.RunMeta{Tool: "pa-record 1.0", StartNS: 1, EndNS: 2, Interrupted: "interrupt"},
+		},
+		Model: "m\u202eodel", From: analyze.FromSent,
+		Stamps:      analyze.Stamps{Kernel: 1000, User: 5, Unknown: 1, Mixed: 2},
+		Experiments: []analyze.Experiment{e, rate},
+		Warnings:    []error{errors.New("2 requests hold both kernel and user-space stamps")},
+	}}
+}
+
+// renderers are all outputs of one list of reports.
+func renderers(in []Input) map[string]Renderer {
+	return map[string]Renderer{
+		"table.txt":       Table(in, Options{}),
+		"percentiles.txt": Table(in, Options{Percentiles: true}),
+		"report.csv":      CSV(in),
+		"report.json":     JSON(in),
+	}
+}
+
+func TestGolden(t *testing.T) {
+	fsys := golden.FS(t, "perf_analyzer")
+	for name, in := range map[string][]Input{
+		"full":    {full()},
+		"sweep":   {analyzed(t, fsys, "2.60.0/vllm_sweep")},
+		"old":     {analyzed(t, fsys, "2.39.0/guide")},
+		"merged":  {analyzed(t, fsys, "2.49.0/openai_merged")},
+		"failed":  {analyzed(t, fsys, "2.49.0/openai_error_event")},
+		"two":     {analyzed(t, fsys, "2.60.0/vllm_csv"), analyzed(t, fsys, "2.49.0/openai_reasoning")},
+		"nothing": {{Name: "nothing.json", Report: &analyze.Report{Run: &export.Run{}}}},
+	} {
+		for file, render := range renderers(in) {
+			t.Run(name+"/"+file, func(t *testing.T) {
+				var got bytes.Buffer
+				if err := render(&got); err != nil {
+					t.Fatal(err)
+				}
+				file := filepath.Join("testdata", name+"_"+file)
+				if *update {
+					if err := os.WriteFile(file, got.Bytes(), 0o600); err != nil {
+						t.Fatal(err)
+					}
+				}
+				want, err := os.ReadFile(file)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(string(want), got.String()); diff != "" {
+					t.Errorf("(-want +got, -update rewrites):\n%s", diff)
+				}
+			})
+		}
+	}
+}
+
+// No table is wider than 80 columns, holds a control character or a trailing
+// blank, for any recorded run.
+func TestTableFits(t *testing.T) {
+	fsys := golden.FS(t, "perf_analyzer")
+	inputs := []Input{full()}
+	err := fs.WalkDir(fsys, ".", func(p string, d fs.DirEntry, err error) error {
+		if err == nil && path.Base(p) == "profile_export.json" {
+			if info, err := d.Info(); err != nil || info.Size() < 10 {
+				return err
+			}
+			inputs = append(inputs, analyzed(t, fsys, path.Dir(p)))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, in := range inputs {
+		for _, o := range []Options{{}, {Percentiles: true}} {
+			var b bytes.Buffer
+			if err := Table([]Input{in}, o)(&b); err != nil {
+				t.Fatal(err)
+			}
+			for line := range strings.Lines(b.String()) {
+				line = strings.TrimSuffix(line, "\n")
+				if n := utf8.RuneCountInString(line); n > lineWidth {
+					t.Errorf("%s: %d columns: %s", in.Name, n, line)
+				}
+				if plain(line) != line || strings.TrimRight(line, " ") != line {
+					t.Errorf("%s: %q holds control characters or ends in a blank", in.Name, line)
+				}
+			}
+		}
+	}
+}
+
+// What JSON writes is what schemas/report.schema.json promises.
+func TestJSONSchema(t *testing.T) {
+	schema, err := jsonschema.NewCompiler().Compile(filepath.Join("..", "..", "..", "schemas", "report.schema.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	fsys := golden.FS(t, "perf_analyzer")
+	inputs := []Input{full(), {Name: "nothing.json", Report: &analyze.Report{Run: &export.Run{}}}}
+	for _, name := range []string{"2.39.0/guide", "2.60.0/vllm_sweep", "2.49.0/openai_reasoning", "2.49.0/openai_error_event", "2.60.0/openai_fixed_schedule", "2.52.0/vllm_periodic"} {
+		inputs = append(inputs, analyzed(t, fsys, name))
+	}
+	for _, in := range inputs {
+		var b bytes.Buffer
+		if err := JSON([]Input{in})(&b); err != nil {
+			t.Fatal(err)
+		}
+		doc, err := jsonschema.UnmarshalJSON(&b)
+		if err != nil {
+			t.Fatalf("%s: %v", in.Name, err)
+		}
+		if err := schema.Validate(doc); err != nil {
+			t.Errorf("%s: %v", in.Name, err)
+		}
+	}
+}
+
+// The schema and the definitions name the same metrics.
+func TestJSONSchemaIsComplete(t *testing.T) {
+	b, err := os.ReadFile(filepath.Join("..", "..", "..", "schemas", "report.schema.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var schema struct {
+		Defs struct {
+			Experiment struct {
+				Properties struct {
+					Metrics struct {
+						Properties map[string]any `json:"properties"`
+					} `json:"metrics"`
+				} `json:"properties"`
+			} `json:"experiment"`
+		} `json:"$defs"`
+	}
+	if err := json.Unmarshal(b, &schema); err != nil {
+		t.Fatal(err)
+	}
+	var got, want []string
+	for k := range schema.Defs.Experiment.Properties.Metrics.Properties {
+		got = append(got, k)
+	}
+	for _, d := range analyze.Strict {
+		want = append(want, d.Key)
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("metrics (-definitions +schema):\n%s", diff)
+	}
+}
+
+// JSON loses no digit.
+func TestJSONPrecision(t *testing.T) {
+	in := full()
+	s := in.Report.Experiments[0].Metrics[0].Summary
+	s.Mean, s.Std, s.Max = 0.1+0.2, 1e-12, 1.7976931348623157e18
+	var b bytes.Buffer
+	if err := JSON([]Input{in})(&b); err != nil {
+		t.Fatal(err)
+	}
+	var doc struct {
+		Experiments []struct {
+			Metrics map[string]map[string]float64 `json:"metrics"`
+		} `json:"experiments"`
+	}
+	if err := json.Unmarshal(b.Bytes(), &doc); err != nil {
+		t.Fatal(err)
+	}
+	m := doc.Experiments[0].Metrics["ttft_ns"]
+	if m["mean"] != s.Mean || m["std"] != s.Std || m["max"] != s.Max || m["p99.9"] != s.P(99.9) {
+		t.Errorf("read back %v, want %+v", m, s)
+	}
+}
+
+func TestCSVIsRectangular(t *testing.T) {
+	var b bytes.Buffer
+	if err := CSV([]Input{full()})(&b); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := csv.NewReader(&b).ReadAll() // checks that all have one length
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(rows) < 15 {
+		t.Errorf("%d rows", len(rows))
+	}
+}
+
+// A renderer reports that its writer is full.
+func TestRendererErrors(t *testing.T) {
+	full := []Input{full()}
+	for name, render := range renderers(full) {
+		if err := render(failingWriter{}); !errors.Is(err, errFull) {
+			t.Errorf("%s: error %v, want %v", name, err, errFull)
+		}
+	}
+}
+
+var errFull = errors.New("disk full")
+
+type failingWriter struct{}
+
+func (failingWriter) Write([]byte) (int, error) { return 0, errFull }

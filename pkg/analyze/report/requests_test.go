@@ -1,0 +1,127 @@
+package report
+
+import (
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+func value(v int64) analyze.Value { return analyze.Value{V: v, OK: true} }
+
+func rows() []Row {
+	return []Row{
+		{Level: "concurrency:1", ID: 0, StartNS: 1700000000000000000, TTFT: value(12_345_678), E2EL: value(1_234_567_890), Responses: 9, Events: 6, Tokens: value(7), Input: value(3), Status: "ok"},
+		{Experiment: 1, Level: "request_rate:2.5", ID: 18446744073709551615, Status: "timeout", Excluded: "failed", Message: "after \"30 s\",\nsaid \x1b[31mthe server"},
+	}
+}
+
+func TestRows(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		make func(io.Writer) RowWriter
+		want string
+		none string // without rows
+	}{
+		{"table", RowsTable, `exp     id            start_ns   ttft_ms    e2el_ms tokens status excluded message
+  0      0 1700000000000000000    12.346   1234.568      7 ok     -        -
+  1 18446744073709551615                   0         -          -      - timeout failed   after "30 s",\nsaid \x1b[31mthe server
+`, ""},
+		{"csv", RowsCSV, `experiment,level,id,start_ns,ttft_ns,e2el_ns,responses,token_events,input_tokens,output_tokens,status,excluded,message
+0,concurrency:1,0,1700000000000000000,12345678,1234567890,9,6,3,7,ok,,
+1,request_rate:2.5,18446744073709551615,0,,,0,0,,,timeout,failed,"after ""30 s"",
+said ` + "\x1b" + `[31mthe server"
+`, "experiment,level,id,start_ns,ttft_ns,e2el_ns,responses,token_events,input_tokens,output_tokens,status,excluded,message\n"},
+		{"jsonl", RowsJSON, `{"experiment":0,"level":"concurrency:1","id":0,"start_ns":1700000000000000000,"ttft_ns":12345678,"e2el_ns":1234567890,"responses":9,"token_events":6,"input_tokens":3,"output_tokens":7,"status":"ok"}
+{"experiment":1,"level":"request_rate:2.5","id":18446744073709551615,"start_ns":0,"responses":0,"token_events":0,"status":"timeout","excluded":"failed","message":"after \"30 s\",\nsaid \u001b[31mthe server"}
+`, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var b strings.Builder
+			w := tt.make(&b)
+			for _, r := range rows() {
+				if err := w.Write(&r); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := w.Flush(); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.want, b.String()); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			b.Reset()
+			if err := tt.make(&b).Flush(); err != nil || b.String() != tt.none {
+				t.Errorf("without rows: %q, %v, want %q", b.String(), err, tt.none)
+			}
+			bad := tt.make(failingWriter{})
+			r := rows()[0]
+			if err := errors.Join(bad.Write(&r), bad.Flush()); !errors.Is(err, errFull) {
+				t.Errorf("error %v, want %v", err, errFull)
+			}
+		})
+	}
+}
+
+func TestRowOrder(t *testing.T) {
+	list := []Row{{ID: 0, TTFT: value(30)}, {ID: 1}, {ID: 2, TTFT: value(10)}, {ID: 1 << 63, TTFT: value(20)}}
+	for _, tt := range []struct {
+		key        string
+		descending bool
+		want       []uint64
+	}{
+		{"ttft_ns", false, []uint64{2, 1 << 63, 0, 1}}, // absent values last
+		{"ttft_ns", true, []uint64{0, 1 << 63, 2, 1}},  // either way
+		{"id", false, []uint64{0, 1, 2, 1 << 63}},
+		{"id", true, []uint64{1 << 63, 2, 1, 0}},
+	} {
+		order, ok := RowOrder(tt.key, tt.descending)
+		if !ok {
+			t.Fatalf("no order by %s", tt.key)
+		}
+		x := slices.Clone(list)
+		slices.SortStableFunc(x, func(a, b Row) int { return order(&a, &b) })
+		var got []uint64
+		for _, r := range x {
+			got = append(got, r.ID)
+		}
+		if !slices.Equal(got, tt.want) {
+			t.Errorf("by %s, descending %v: %v, want %v", tt.key, tt.descending, got, tt.want)
+		}
+	}
+	for _, key := range SortKeys() {
+		if _, ok := RowOrder(key, false); !ok {
+			t.Errorf("RowOrder does not know %s", key)
+		}
+		if !slices.ContainsFunc(columns, func(c column) bool { return c.name == key }) {
+			t.Errorf("sort key %s is no column", key)
+		}
+	}
+	if len(SortKeys()) != len(sortKeys) {
+		t.Errorf("%d sort keys are listed, %d exist", len(SortKeys()), len(sortKeys))
+	}
+	if _, ok := RowOrder("status", false); ok {
+		t.Error("RowOrder knows status, which is no number")
+	}
+}
+
+func TestNewRow(t *testing.T) {
+	e := &export.Experiment{Mode: "concurrency", Value: "8"}
+	m := &analyze.Measured{Excluded: "failed", Class: "rpc_error", Message: "gone"}
+	r := &export.Request{ID: 7, StartNS: 5, Status: export.StatusOK, Responses: make([]export.Response, 2)}
+	got := NewRow(1, e, 3, r, m)
+	want := Row{Experiment: 1, Level: "concurrency:8", ID: 3, StartNS: 5, Responses: 2, Status: "rpc_error", Excluded: "failed", Message: "gone"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	r.HasMeta = true // pa-record numbers its requests
+	if got := NewRow(1, e, 3, r, m).ID; got != 7 {
+		t.Errorf("ID %d, want 7", got)
+	}
+}

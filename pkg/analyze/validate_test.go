@@ -1,0 +1,88 @@
+package analyze
+
+import (
+	"context"
+	"errors"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+func TestValidate(t *testing.T) {
+	windows := func(w ...uint64) func(*fakeReader) {
+		return func(r *fakeReader) { r.run.Experiments[0].WindowBoundaries = w }
+	}
+	sent := at(1000, 1010)
+	sent.SentNS = 999
+	failed := at(1000)
+	failed.Status = export.StatusConnectError
+	early := at(0)
+	early.Status = export.StatusConnectError
+	for _, tt := range []struct {
+		name   string
+		r      []export.Request
+		change func(*fakeReader)
+		want   []string // beginnings of violations
+	}{
+		{"nothing wrong", []export.Request{at(1000, 1010, 1010, 1020)}, windows(0, 2000), nil},
+		{"a failed request without response", []export.Request{failed, early}, nil, nil},
+		{"the clock set back", []export.Request{at(1000, 1010, 1005)}, nil, []string{"experiment 0: request 0 (timestamp 1000): response 1 at 1005 is 5 ns before response 0"}},
+		{"a response before the request", []export.Request{at(1000, 1010), at(1000, 990)}, nil, []string{"experiment 0: request 1 (timestamp 1000): response 0 at 990 is 10 ns before the request"}},
+		{"no response", []export.Request{at(1000)}, nil, []string{"experiment 0: request 0 (timestamp 1000): no response"}},
+		{"no timestamp", []export.Request{at(0, 10)}, nil, []string{"experiment 0: request 0 (timestamp 0): no timestamp"}},
+		{"the last byte before the first", []export.Request{sent}, nil, []string{"experiment 0: request 0 (timestamp 1000): the last byte left at 999"}},
+		{"started before the windows, ended inside", []export.Request{at(1000, 1010)}, windows(1005, 1020, 1030), nil},
+		{"the empty final response after the windows", []export.Request{at(1000, 1010, 1025)}, windows(1000, 1020), nil},
+		{"ended after the windows", []export.Request{at(1000, 1010)}, windows(900, 1005), []string{"experiment 0: request 0 (timestamp 1000): ended at 1010, outside the windows (900 to 1005)"}},
+		{"ended before the windows", []export.Request{at(1000, 1010)}, windows(1011, 1020), []string{"experiment 0: request 0 (timestamp 1000): ended at 1010"}},
+		{"periodic concurrency", []export.Request{at(1000, 1010)}, windows(0, math.MaxUint64), nil},
+		{"windows go back", nil, windows(10, 20, 20), []string{"experiment 0: window boundary 2 (20) is not after the one before (20)"}},
+		{"one boundary", nil, windows(10), []string{"experiment 0: one window boundary"}},
+		{"a value that is no number", nil, func(r *fakeReader) { r.run.Experiments[0].Value = "x" }, []string{`experiment 0: value "x"`}},
+		{"counts", []export.Request{at(1000, 1010), failed}, func(r *fakeReader) {
+			r.run.Experiments[0].Meta = &export.ExperimentMeta{Measured: 2, Failed: 1, Late: 3}
+		}, []string{"experiment 0: the file says 2 measured requests and holds 1", "experiment 0: the file says 3 late requests and holds 0"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := reader("", tt.r)
+			if tt.change != nil {
+				tt.change(r)
+			}
+			var got []string
+			v, err := Validate(context.Background(), r, func(v Violation) { got = append(got, v.String()) })
+			if err != nil || v.Violations != len(got) || v.Requests != len(tt.r) || v.Experiments != 1 {
+				t.Errorf("%+v, %v for %d violations", v, err, len(got))
+			}
+			if len(got) != len(tt.want) {
+				t.Fatalf("violations %q, want %q", got, tt.want)
+			}
+			for i := range got {
+				if !strings.HasPrefix(got[i], tt.want[i]) {
+					t.Errorf("violation %q, want %q", got[i], tt.want[i])
+				}
+			}
+		})
+	}
+}
+
+func TestValidateNotUTF8(t *testing.T) {
+	r := tensors(text("a\xff"), text("ä"))
+	r.Inputs = export.Fields{{Name: "x", Value: export.Text("\xc3")}}
+	v, err := Validate(context.Background(), reader("", []export.Request{r}), func(Violation) {})
+	if err != nil || v.NotUTF8 != 2 || v.Violations != 0 {
+		t.Errorf("%+v, %v, want 2 texts and no violation", v, err)
+	}
+}
+
+// The counts of a file that breaks off are not held against it.
+func TestValidateCut(t *testing.T) {
+	r := reader("", []export.Request{at(1000, 1010)})
+	r.run.Experiments[0].Meta = &export.ExperimentMeta{Measured: 7}
+	r.err = errors.New("cut")
+	v, err := Validate(context.Background(), r, func(v Violation) { t.Errorf("violation %v", v) })
+	if !errors.Is(err, r.err) || v.Requests != 1 {
+		t.Errorf("%+v, %v, want one request and the reader's error", v, err)
+	}
+}
