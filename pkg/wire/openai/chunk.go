@@ -105,7 +105,8 @@ func Parse(data []byte, c *Chunk) error {
 // ParseFrame reads one frame of an event stream, as package sse cuts them, or
 // a whole body, into c. An event of the name "error" gives an Error even when
 // its data is plain text. A JSON object that a server wrote into the stream
-// without framing, as Ollama does with errors, is read like data.
+// without framing, as Ollama does with errors, is read like data. Bytes that
+// are neither are an error.
 func ParseFrame(frame []byte, c *Chunk) error {
 	bare := bytes.TrimLeft(frame, " \t\r\n")
 	if len(bare) > 0 && bare[0] == '{' {
@@ -118,12 +119,15 @@ func ParseFrame(frame []byte, c *Chunk) error {
 			c.Error = &Error{}
 		}
 		c.Comment = c.Error == nil
+		if len(bare) > 0 && !e.Comment && e.Name == nil && e.ID == nil && e.Retry == 0 {
+			return fmt.Errorf("neither an event nor JSON: %q", clip(bare, 40))
+		}
 		return nil
 	}
 	err := Parse(e.Data, c)
 	if string(e.Name) == "error" && c.Error == nil && !c.Done {
 		if c.Error = findAnyError(e.Data); c.Error == nil {
-			c.Error = &Error{Message: oneLine(e.Data)}
+			c.Error = &Error{Message: OneLine(e.Data)}
 		}
 		return nil
 	}

@@ -235,9 +235,15 @@ func TestParseFrame(t *testing.T) {
 			}
 		})
 	}
-	var c Chunk
-	if err := ParseFrame([]byte("data: <html>\n\n"), &c); err == nil {
-		t.Error("ParseFrame of data that is not JSON: no error")
+	for in, want := range map[string]string{
+		"data: <html>\n\n":   `JSON, byte 0: expected an object, found "<html>"`,
+		"<html>hello</html>": `neither an event nor JSON: "<html>hello</html>"`,
+		"hello\n\n":          `neither an event nor JSON: "hello\n\n"`,
+	} {
+		var c Chunk
+		if err := ParseFrame([]byte(in), &c); err == nil || err.Error() != want {
+			t.Errorf("ParseFrame(%q) = %v, want %s", in, err, want)
+		}
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/pa-tools/pa/pkg/wire/sse"
 )
 
 // An Error is what a server reports instead of an answer. Code is text because
@@ -40,6 +42,12 @@ const MaxMessageBytes = 512
 // anything else. The name of the status stands for an empty body.
 func ParseError(status int, contentType string, body []byte) string {
 	text := bytes.TrimSpace(body)
+	var split sse.Splitter
+	if split.Feed(append(text[:len(text):len(text)], "\n\n"...)); split.Next() {
+		if e := sse.Parse(split.Frame()); e.HasData { // an event in spite of the status
+			text = bytes.TrimSpace(e.Data)
+		}
+	}
 	if len(text) > 0 && text[0] == '{' {
 		if e := findAnyError(text); e != nil {
 			return e.Error()
@@ -50,7 +58,7 @@ func ParseError(status int, contentType string, body []byte) string {
 			return t
 		}
 	}
-	if t := oneLine(text); t != "" && !strings.Contains(contentType, "html") {
+	if t := OneLine(text); t != "" && !strings.Contains(contentType, "html") {
 		return t
 	}
 	if t := http.StatusText(status); t != "" {
@@ -149,7 +157,7 @@ func detailText(raw json.RawMessage) string {
 		}
 		all = append(all, strings.TrimPrefix(strings.Join(loc, ".")+": "+d.Msg, ": "))
 	}
-	return oneLine([]byte(strings.Join(all, "; ")))
+	return OneLine([]byte(strings.Join(all, "; ")))
 }
 
 // jsonText returns a JSON value as one line: the content of a string, the text
@@ -160,9 +168,9 @@ func jsonText(raw json.RawMessage) string {
 	}
 	var s string
 	if json.Unmarshal(raw, &s) == nil {
-		return oneLine([]byte(s))
+		return OneLine([]byte(s))
 	}
-	return oneLine(raw)
+	return OneLine(raw)
 }
 
 func looksLikeHTML(b []byte) bool {
@@ -191,17 +199,17 @@ func htmlText(page []byte) string {
 		if n < 0 {
 			continue
 		}
-		if t := oneLine(page[from : from+n]); t != "" {
+		if t := OneLine(page[from : from+n]); t != "" {
 			return t
 		}
 	}
 	return ""
 }
 
-// oneLine makes a line of at most MaxMessageBytes out of any bytes: white
+// OneLine makes a line of at most MaxMessageBytes out of any bytes: white
 // space and control characters become single spaces, what is not UTF-8 becomes
 // U+FFFD.
-func oneLine(b []byte) string {
+func OneLine(b []byte) string {
 	const ellipsis = "…"
 	var out strings.Builder
 	space := false

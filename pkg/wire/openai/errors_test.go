@@ -35,6 +35,7 @@ func TestParseError(t *testing.T) {
 		{"empty", 429, "", " \n", "Too Many Requests"},
 		{"empty, unknown status", 599, "", "", "no message"},
 		{"control characters", 500, "text/plain", "a\x1b[31mb\x00c", "a [31mb c"},
+		{"an event", 400, "text/event-stream", "event: error\ndata: {\"error\":{\"message\":\"m\"}}\n\ndata: [DONE]\n\n", "m"},
 		{"long", 500, "text/plain", long, strings.Repeat("ü", 254) + "…"},
 		{"long in JSON", 500, "application/json", `{"error":"` + long + `"}`, strings.Repeat("ü", 254) + "…"},
 		{"not UTF-8", 500, "text/plain", "a\xffb", "a\ufffdb"},

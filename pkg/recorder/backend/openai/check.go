@@ -1,0 +1,119 @@
+package openai
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/recorder/backend"
+)
+
+// checkTimeout bounds Check where the context does not.
+const checkTimeout = 30 * time.Second
+
+// Check asks the server for its models. It is an error when there is no
+// connection, when what answers does not speak HTTP/1, when it says that it is
+// not ready (502 to 504) or that the credentials are wrong (401, 403), and
+// when it lists models and ours is not among them. Servers need not know the
+// list: any other answer is good enough.
+func (b *Backend) Check(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	s := &sender{b: b}
+	defer func() { _ = s.Close() }() // nothing was written that could be lost
+	x := &backend.Exchange{}
+	s.Send(ctx, &payload{request: b.request("GET", b.target.models, nil)}, x)
+	r := &x.Request
+	switch r.Status {
+	case export.StatusOK:
+		return b.useModels(modelNames(x.Raw))
+	case export.StatusHTTPError:
+		return b.checkStatus(r.Code, r.Message)
+	case export.StatusConnectError:
+		return errors.New(r.Message) // begins with the URL
+	case export.StatusTimeout:
+		return fmt.Errorf("%s: no answer in time; is -u the server's HTTP port?", b.target.modelsURL)
+	case export.StatusTruncated:
+		return fmt.Errorf("%s: %s; is -u the server's HTTP port?", b.target.modelsURL, r.Message)
+	case export.StatusCancelled:
+		return fmt.Errorf("%s: %w", b.target.modelsURL, context.Cause(ctx))
+	}
+	return fmt.Errorf("%s: %s", b.target.modelsURL, r.Message)
+}
+
+// checkStatus judges an answer that is not the list.
+func (b *Backend) checkStatus(code int, msg string) error {
+	at := fmt.Sprintf("%s: %d %s", b.target.modelsURL, code, strings.ToLower(http.StatusText(code)))
+	switch {
+	case code == http.StatusUnauthorized, code == http.StatusForbidden:
+		return fmt.Errorf("%s: %s; give -H 'Authorization: Bearer …' or OPENAI_API_KEY", at, msg)
+	case code >= http.StatusBadGateway && code <= http.StatusGatewayTimeout:
+		return fmt.Errorf("%s: %s; is the server ready?", at, msg)
+	case code == http.StatusBadRequest && !b.target.secure && strings.Contains(strings.ToLower(msg), "https"):
+		return fmt.Errorf("%s: %s; use https:// in -u", at, msg)
+	case code < http.StatusBadRequest && movesToTLS(msg) && !b.target.secure:
+		return fmt.Errorf("%s: %s", at, msg)
+	}
+	return nil
+}
+
+func movesToTLS(msg string) bool { return strings.HasPrefix(msg, "redirected to https://") }
+
+// useModels compares the list with the model wanted, or takes the only one.
+func (b *Backend) useModels(listed, aliases []string) error {
+	b.listed = listed
+	known := func(name string) bool { return sameModel(name, b.cfg.Model) }
+	switch {
+	case b.cfg.Model == "" && len(listed) == 1:
+		b.model = listed[0]
+	case b.cfg.Model == "" || len(listed) == 0:
+	case !slices.ContainsFunc(listed, known) && !slices.ContainsFunc(aliases, known):
+		return fmt.Errorf("%s: no model %q; the server has %s", b.target.modelsURL, b.cfg.Model, someNames(listed))
+	}
+	return nil
+}
+
+// sameModel compares with a listed name. Ollama lists "x:latest" for x.
+func sameModel(listed, wanted string) bool {
+	return listed == wanted || listed == wanted+":latest"
+}
+
+// modelNames reads a list of models; nothing when it is none. llama.cpp gives
+// models aliases.
+func modelNames(raw [][]byte) (names, aliases []string) {
+	var list struct {
+		Data []struct {
+			ID      string   `json:"id"`
+			Aliases []string `json:"aliases"`
+		} `json:"data"`
+	}
+	if len(raw) != 1 || json.Unmarshal(raw[0], &list) != nil {
+		return nil, nil
+	}
+	for _, m := range list.Data {
+		if m.ID != "" {
+			names, aliases = append(names, m.ID), append(aliases, m.Aliases...)
+		}
+	}
+	return names, aliases
+}
+
+// someNames lists up to five names, each bounded.
+func someNames(names []string) string {
+	const most, longest = 5, 80
+	var quoted []string
+	for _, name := range names[:min(len(names), most)] {
+		quoted = append(quoted, fmt.Sprintf("%.*q", longest, name))
+	}
+	s := strings.Join(quoted, ", ")
+	if n := len(names) - most; n > 0 {
+		s += fmt.Sprintf(" and %d more", n)
+	}
+	return s
+}

@@ -1,0 +1,183 @@
+package openai
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/pa-tools/pa/pkg/recorder/rxclock"
+)
+
+const (
+	readBufferBytes = 32 << 10
+	maxHeadBytes    = 1 << 20 // of an answer's head
+)
+
+// A conn is a connection that carries one request at a time. Only interrupt
+// may be called from another goroutine.
+type conn struct {
+	nc   net.Conn // TLS or raw
+	raw  *stampConn
+	br   *bufio.Reader // over nc
+	id   int
+	used bool // carried a request before
+
+	dns, connect, tls time.Duration
+
+	firstNS uint64 // when the first byte of the answer was there
+}
+
+// dial connects to t. The error is a *dialError.
+func dial(ctx context.Context, t *target, cfg *tls.Config, clock *rxclock.Clock) (*conn, error) {
+	var mu sync.Mutex // the resolver may report after it was given up
+	var dnsStart, dnsEnd time.Time
+	trace := &httptrace.ClientTrace{
+		DNSStart: func(httptrace.DNSStartInfo) { mu.Lock(); dnsStart = time.Now(); mu.Unlock() },
+		DNSDone:  func(httptrace.DNSDoneInfo) { mu.Lock(); dnsEnd = time.Now(); mu.Unlock() },
+	}
+	begin := time.Now()
+	nc, err := new(net.Dialer).DialContext(httptrace.WithClientTrace(ctx, trace), "tcp", t.addr)
+	if err != nil {
+		return nil, &dialError{err}
+	}
+	c := &conn{raw: &stampConn{Conn: nc, clock: clock, allow: unlimited}, connect: time.Since(begin)}
+	mu.Lock()
+	if !dnsStart.IsZero() && dnsEnd.After(dnsStart) {
+		c.dns = dnsEnd.Sub(dnsStart)
+		c.connect -= c.dns
+	}
+	mu.Unlock()
+	c.nc = c.raw
+	if t.secure {
+		begin = time.Now()
+		if err := c.handshake(ctx, t, cfg); err != nil {
+			_ = nc.Close() // what it says adds nothing to why
+			return nil, &dialError{err}
+		}
+		c.tls = time.Since(begin)
+	}
+	c.br = bufio.NewReaderSize(c.nc, readBufferBytes)
+	return c, nil
+}
+
+// handshake puts TLS on the connection.
+func (c *conn) handshake(ctx context.Context, t *target, cfg *tls.Config) error {
+	if cfg == nil {
+		cfg = &tls.Config{MinVersion: tls.VersionTLS12}
+	} else {
+		cfg = cfg.Clone()
+	}
+	if cfg.ServerName == "" {
+		cfg.ServerName = t.name
+	}
+	cfg.NextProtos = []string{"http/1.1"}
+	tc := tls.Client(c.raw, cfg)
+	if err := tc.HandshakeContext(ctx); err != nil {
+		return fmt.Errorf("TLS: %w", err)
+	}
+	c.nc = tc
+	return nil
+}
+
+// write sends a whole request.
+func (c *conn) write(request []byte) error {
+	c.raw.begin()
+	c.firstNS = 0
+	_, err := c.nc.Write(request)
+	return err
+}
+
+// head reads the head of the answer.
+func (c *conn) head() (*http.Response, error) {
+	const interim = 8 // as many answers of 100 to 199 are skipped
+	c.raw.allow = maxHeadBytes
+	defer func() { c.raw.allow = unlimited }()
+	if _, err := c.br.Peek(1); err != nil {
+		return nil, &noAnswerError{err}
+	}
+	c.firstNS, _ = c.raw.lastRead()
+	for range interim {
+		if start, err := c.br.Peek(len("HTTP/")); string(start) != "HTTP/" {
+			if err != nil && strings.HasPrefix("HTTP/", string(start)) {
+				return nil, err
+			}
+			return nil, &notHTTPError{first: string(start)}
+		}
+		resp, err := http.ReadResponse(c.br, nil) // its Body stays unused, see body
+		if err != nil {
+			return nil, err
+		}
+		if resp.StatusCode >= 200 || resp.StatusCode == http.StatusSwitchingProtocols {
+			return resp, nil
+		}
+	}
+	return nil, errors.New("malformed HTTP response: one interim answer after the other")
+}
+
+// interrupt makes what waits on the connection return.
+func (c *conn) interrupt() {
+	_ = c.nc.SetDeadline(time.Unix(1, 0)) // fails only if it is closed, which does the same
+}
+
+func (c *conn) close() error { return c.nc.Close() }
+
+// A stampConn notes the times of a connection's reads and writes.
+type stampConn struct {
+	net.Conn
+	clock *rxclock.Clock
+
+	// Of the present request, since begin.
+	startNS uint64 // before the first write
+	sentNS  uint64 // after the last write
+	readNS  uint64 // after the last read
+	reads   uint32 // that returned something
+
+	allow int64 // bytes that may still be read
+}
+
+const unlimited = 1<<63 - 1
+
+var errHeadTooLong = fmt.Errorf("the head of the answer is longer than %d bytes", maxHeadBytes)
+
+func (c *stampConn) begin() {
+	c.startNS, c.sentNS, c.readNS, c.reads = 0, 0, 0, 0
+}
+
+// lastRead returns the time and the number of the last read, from 0. TLS may
+// hold bytes of a read before begin; then it is now.
+func (c *stampConn) lastRead() (ns uint64, read uint32) {
+	if c.reads == 0 {
+		return c.clock.NowNS(), 0
+	}
+	return c.readNS, c.reads - 1
+}
+
+func (c *stampConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if n == 0 {
+		return n, err
+	}
+	c.readNS = c.clock.NowNS()
+	c.reads++
+	if c.allow -= int64(n); c.allow < 0 && err == nil {
+		err = errHeadTooLong
+	}
+	return n, err
+}
+
+func (c *stampConn) Write(p []byte) (int, error) {
+	if c.startNS == 0 {
+		c.startNS = c.clock.NowNS()
+	}
+	n, err := c.Conn.Write(p)
+	c.sentNS = c.clock.NowNS()
+	return n, err
+}

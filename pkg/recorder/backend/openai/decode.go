@@ -1,0 +1,124 @@
+package openai
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+
+	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/recorder/backend"
+	"github.com/pa-tools/pa/pkg/wire/openai"
+	"github.com/pa-tools/pa/pkg/wire/sse"
+)
+
+// Decode gives each response its one output, "response", the bytes as they
+// came, and marks the last response and those that hold an error. A request
+// that went well so far becomes
+//
+//	rpc_error       when the server reported an error in a 200 answer
+//	protocol_error  when the answer is not what the protocol says
+//	truncated       when a stream ended with neither [DONE] nor a finish
+//	                reason for every choice
+//
+// An answer without any output is ok. The error is always nil.
+func (b *Backend) Decode(x *backend.Exchange) error {
+	r := &x.Request
+	d := decoder{r: r, last: -1}
+	outputs := make(export.Fields, len(x.Raw))
+	for i, raw := range x.Raw {
+		outputs[i] = export.Field{Name: "response", Value: export.Value{Text: true, Data: raw}}
+		r.Responses[i].Outputs = outputs[i : i+1 : i+1]
+		if r.Status != export.StatusHTTPError {
+			d.response(i, raw, len(x.Raw) == 1)
+		}
+	}
+	if n := len(r.Responses); n > 0 && d.last < 0 && (d.st.Complete() || d.whole) {
+		d.last = n - 1
+	}
+	if d.last >= 0 {
+		r.Responses[d.last].Final = true
+	}
+	if r.ServerID == "" {
+		r.ServerID = b.redact(openai.OneLine([]byte(d.id)))
+	}
+	if r.Status == export.StatusOK {
+		d.status()
+		r.Message = b.redact(r.Message)
+	}
+	return nil
+}
+
+// A decoder looks through the responses of one request.
+type decoder struct {
+	r     *export.Request
+	chunk openai.Chunk
+	st    openai.Stream
+	last  int // index of the response with [DONE]; -1 is none
+	whole bool
+	id    string
+	err   error // the first that is no chunk
+}
+
+// response looks at response i. If it is the only one it may be a whole body:
+// JSON, or a stream that was not announced as one.
+func (d *decoder) response(i int, raw []byte, only bool) {
+	if !only {
+		d.frame(i, raw)
+		return
+	}
+	if body := bytes.TrimSpace(raw); len(body) == 0 || body[0] == '{' || body[0] == '[' {
+		d.whole = true
+		if len(body) > 0 && body[0] == '[' && json.Valid(body) {
+			return // embeddings of some servers
+		}
+		d.frame(i, raw)
+		return
+	}
+	split := sse.Splitter{MaxFrameBytes: len(raw) + 1}
+	for split.Feed(raw); split.Next(); {
+		d.frame(i, split.Frame())
+	}
+	if rest := split.Rest(); len(bytes.TrimSpace(rest)) > 0 {
+		d.frame(i, rest)
+	}
+}
+
+func (d *decoder) frame(i int, frame []byte) {
+	if err := openai.ParseFrame(frame, &d.chunk); err != nil {
+		if d.err == nil {
+			d.err = err
+		}
+		return
+	}
+	c := &d.chunk
+	d.st.Add(c)
+	if c.Error != nil {
+		d.r.Responses[i].Error = true
+	}
+	if c.Done && d.last < 0 {
+		d.last = i
+	}
+	if d.id == "" {
+		d.id = string(c.ID)
+	}
+}
+
+// status decides how a request ended whose body came to its end.
+func (d *decoder) status() {
+	r := d.r
+	switch {
+	case d.st.Err != nil:
+		r.Status, r.Message = export.StatusRPCError, d.st.Err.Error()
+		if code, err := strconv.Atoi(d.st.Err.Code); err == nil {
+			r.Code = code
+		}
+	case d.err != nil:
+		r.Status, r.Message = export.StatusProtocolError, "the answer is not what the protocol says: "+d.err.Error()
+	case d.whole:
+		if len(bytes.TrimSpace(d.r.Responses[0].Outputs[0].Value.Data)) == 0 {
+			r.Status, r.Message = export.StatusProtocolError, "the answer is empty"
+		}
+	case !d.st.Complete():
+		r.Status, r.Message = export.StatusTruncated, "the stream ended with neither [DONE] nor a finish reason for every choice"
+	}
+}

@@ -1,0 +1,42 @@
+// Package openai is the backend for servers with an OpenAI-compatible HTTP
+// interface, streamed (server-sent events) or not.
+//
+// Each sender has one connection, speaks HTTP/1.1 on it, and keeps it from
+// request to request. It does so with its own few lines around
+// http.ReadResponse instead of an http.Transport, because the times of an
+// answer are what this program is for: http.Transport returns the bytes of a
+// chunk only when the chunk is complete, hands every answer from goroutine to
+// goroutine, and tells nobody which read a byte came with. Here
+//
+//   - the request, head and body, is one write, prepared before the load;
+//     StartNS is the time before it and SentNS the time after it;
+//   - each socket read is stamped as soon as it returns, in the goroutine that
+//     asked for it; the events that it completes get that stamp and the read's
+//     number, counted from 0 for each request, the answer's head included;
+//   - nothing is decoded: an answer of the type text/event-stream is cut into
+//     events, another is one response, stamped with its last byte. Bytes are
+//     kept as they came, keep-alive comments and [DONE] too.
+//
+// There is no HTTP/2, no compression, no proxy and no redirect: each would put
+// something between the server's write and the stamp.
+//
+// A request whose kept connection turns out to be closed, without a byte of an
+// answer, is sent once more on a new one: servers close idle connections at
+// any time. Its times are those of the second try, but for IssuedNS.
+//
+//	b, err := openai.New(openai.Config{URL: "localhost:8000", Streaming: true, Clock: rxclock.New()})
+//	if err != nil {
+//		return err
+//	}
+//	defer b.Close()
+//	if err := b.Check(ctx); err != nil {
+//		return err
+//	}
+//	p, err := b.Prepare(&entry)
+//	…
+//	s, err := b.Open(ctx, 0)
+//	s.Send(ctx, p, &x)
+//	err = b.Decode(&x)
+//
+// Messages never hold a header's value, a password or the query of the URL.
+package openai

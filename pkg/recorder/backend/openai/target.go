@@ -1,0 +1,118 @@
+package openai
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strings"
+)
+
+// A target is where requests go.
+type target struct {
+	secure bool   // https
+	addr   string // host:port to dial
+	host   string // of the Host header
+	name   string // of the server's certificate
+	uri    string // path and query of requests
+	models string // path and query of the list of models
+	auth   Header // from the URL's name and password
+	// password is kept to be hidden.
+	password string
+
+	// url and modelsURL are for messages: no password, no query.
+	url, modelsURL string
+}
+
+func newTarget(rawURL, endpoint string) (*target, error) {
+	if rawURL == "" {
+		return nil, errors.New("no URL; give the server with -u host:port or -u http://host:port")
+	}
+	full := rawURL
+	if !strings.Contains(full, "://") {
+		full = "http://" + full
+	}
+	u, err := url.Parse(full)
+	if err != nil {
+		return nil, fmt.Errorf("the URL cannot be read: %w; write host:port or http://host:port", withoutURL(err))
+	}
+	if u.Scheme != "http" && u.Scheme != "https" {
+		return nil, fmt.Errorf("URL %s: scheme %q; use http or https", u.Scheme+"://"+u.Host, u.Scheme)
+	}
+	if u.Hostname() == "" {
+		return nil, errors.New("the URL has no host; write host:port or http://host:port")
+	}
+	if endpoint == "" {
+		endpoint = DefaultEndpoint
+	}
+	path, query, _ := strings.Cut(strings.TrimLeft(endpoint, "/"), "?")
+	base := strings.TrimRight(u.EscapedPath(), "/")
+	t := &target{
+		secure: u.Scheme == "https", host: u.Host, name: u.Hostname(),
+		addr: net.JoinHostPort(u.Hostname(), portOf(u)),
+	}
+	root, fullPath := joinPath(base, path)
+	if strings.ContainsAny(fullPath, " \t\r\n") || strings.ContainsAny(query, " \t\r\n") {
+		return nil, fmt.Errorf("endpoint %q holds white space", endpoint)
+	}
+	t.uri = withQuery(fullPath, u.RawQuery, query)
+	t.models = withQuery(root+"/v1/models", u.RawQuery, query)
+	t.url = u.Scheme + "://" + u.Host + fullPath
+	t.modelsURL = u.Scheme + "://" + u.Host + root + "/v1/models"
+	if u.User != nil {
+		t.password, _ = u.User.Password()
+		pair := u.User.Username() + ":" + t.password
+		t.auth = Header{"Authorization", "Basic " + base64.StdEncoding.EncodeToString([]byte(pair))}
+	}
+	return t, nil
+}
+
+// joinPath returns the path of requests and, as root, what comes before the
+// "/v1" of the server's interface. base may end in a part of the endpoint:
+// "/v1", as OpenAI clients are given it, or all of it.
+func joinPath(base, endpoint string) (root, full string) {
+	full = base + "/" + endpoint
+	parts := strings.Split(endpoint, "/")
+	for n := len(parts); n > 0; n-- {
+		if front := "/" + strings.Join(parts[:n], "/"); strings.HasSuffix(base, front) {
+			full = strings.TrimSuffix(base, front) + "/" + endpoint
+			break
+		}
+	}
+	if i := strings.Index(full, "/v1/"); i >= 0 {
+		return full[:i], full
+	}
+	return base, full
+}
+
+func withQuery(path string, queries ...string) string {
+	sep := "?"
+	for _, q := range queries {
+		if q != "" {
+			path += sep + q
+			sep = "&"
+		}
+	}
+	return path
+}
+
+func portOf(u *url.URL) string {
+	switch {
+	case u.Port() != "":
+		return u.Port()
+	case u.Scheme == "https":
+		return "443"
+	}
+	return "80"
+}
+
+// withoutURL drops what an error of url.Parse quotes: it may be a password.
+func withoutURL(err error) error {
+	var e *url.Error
+	if errors.As(err, &e) {
+		err = e.Err
+	}
+	what, _, _ := strings.Cut(err.Error(), `"`)
+	return errors.New(strings.TrimSpace(what))
+}
