@@ -50,7 +50,7 @@ func run(ctx context.Context, args []string, env environment, stdin io.Reader, s
 		Usage:   "send load to an LLM server and record raw timestamps",
 		Version: version,
 		Examples: []cmdline.Example{
-			{Does: "try it without a server: the built-in simulated one answers", Line: "pa-record -u sim:// --request-count 50"},
+			{Does: "try it without a server: the built-in simulated one answers", Line: "pa-record -u sim:// --concurrency-range 1,4 --request-count 40"},
 			{Does: "an OpenAI-compatible server, 8 requests in flight for a minute", Line: "pa-record --service-kind openai -u localhost:8000 --streaming \\\n  --concurrency-range 8 --duration 1m"},
 			{Does: "Triton over gRPC, with perf_analyzer's flags", Line: "pa-record -m vllm -i grpc --async --streaming --input-data prompts.json \\\n  --profile-export-file profile_export.json --concurrency-range 1:16:5"},
 		},

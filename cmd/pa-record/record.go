@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"runtime"
 	"strings"
@@ -78,15 +79,51 @@ func record(c *cli.Context, args []string, env environment) error {
 		}
 		return err
 	}
-	printLevels(stdout, res.Levels, s.measure.Percentile, s.verbose)
+	if measured(res) {
+		printLevels(stdout, res.Levels, s.measure.Percentile, s.verbose)
+	}
 	printOutcome(stderr, s, res)
 	switch sig := interrupted.get(); {
 	case err != nil:
-		return err
+		return explain(err, s)
 	case sig != 0:
 		return &cmdline.CodeError{Code: 128 + int(sig)}
 	}
 	return gate(res)
+}
+
+// measured reports whether there is anything to report.
+func measured(res *recorder.Result) bool {
+	for _, l := range res.Levels {
+		if l.OK > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// explain adds what to check to the error of a run that only failed.
+func explain(err error, s *settings) error {
+	var fe *recorder.FailedError
+	if !errors.As(err, &fe) {
+		return err
+	}
+	check := ""
+	switch {
+	case fe.OK > 0:
+		check = "is the server still running?"
+	case fe.Status == export.StatusHTTPError && fe.Code == http.StatusNotFound:
+		check = "are --endpoint (" + s.Endpoint + ") and the model right?"
+	case fe.Status == export.StatusHTTPError && (fe.Code == http.StatusUnauthorized || fe.Code == http.StatusForbidden):
+		check = "is the API key right?"
+	case fe.Status == export.StatusHTTPError && fe.Code < 500, fe.Status == export.StatusRPCError:
+		check = "does the server take what --input-data holds?"
+	case fe.Status == export.StatusTimeout:
+		check = "is --request-timeout long enough?"
+	default:
+		check = "the server's log may say why"
+	}
+	return fmt.Errorf("%w; %s", err, check)
 }
 
 // orNone makes 0 on the command line mean 0 for the recorder, whose 0 means

@@ -22,9 +22,8 @@ const (
 type failureRun struct {
 	row     int
 	ok      int
-	sinceNS uint64 // first failure of the row
-	status  string // of the last failure
-	message string
+	sinceNS uint64      // first failure of the row
+	last    FailedError // Status, Code and Message of the last failure
 }
 
 func (f *failureRun) reset() {
@@ -34,7 +33,9 @@ func (f *failureRun) reset() {
 
 // error describes the present row of failures.
 func (f *failureRun) error() *FailedError {
-	return &FailedError{Failures: f.row, OK: f.ok, Status: f.status, Message: f.message}
+	e := f.last
+	e.Failures, e.OK = f.row, f.ok
+	return &e
 }
 
 // add counts a failed request and reports whether it was one too many.
@@ -43,7 +44,7 @@ func (f *failureRun) add(r *export.Request, concurrency int, nowNS uint64) (tooM
 		f.sinceNS = nowNS
 	}
 	f.row++
-	f.status, f.message = r.Status.String(), r.Message
+	f.last = FailedError{Status: r.Status, Code: r.Code, Message: r.Message}
 	if f.ok == 0 {
 		return f.row >= max(firstFailures, concurrency)
 	}

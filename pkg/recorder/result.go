@@ -3,6 +3,8 @@ package recorder
 import (
 	"fmt"
 	"time"
+
+	"github.com/pa-tools/pa/pkg/export"
 )
 
 // A Result says how a run went. The measured data is in the export.
@@ -64,15 +66,25 @@ type Progress struct {
 // A FailedError ends a run in which requests do nothing but fail. What was
 // recorded is in the export.
 type FailedError struct {
-	Failures int    // in a row
-	OK       int    // successful before
-	Status   string // of the last one
-	Message  string // the server's or client's own text
+	Failures int // in a row
+	OK       int // successful before
+	// Status, Code and Message are those of the last failure; Message is the
+	// server's or client's own text.
+	Status  export.Status
+	Code    int
+	Message string
 }
 
 func (e *FailedError) Error() string {
-	if e.OK == 0 {
-		return fmt.Sprintf("all of the first %d requests failed: %s: %s", e.Failures, e.Status, e.Message)
+	what := e.Status.String()
+	if e.Code != 0 {
+		what += fmt.Sprintf(" %d", e.Code)
 	}
-	return fmt.Sprintf("the last %d requests all failed (%d were good before): %s: %s", e.Failures, e.OK, e.Status, e.Message)
+	if e.Message != "" {
+		what += ": " + e.Message
+	}
+	if e.OK == 0 {
+		return fmt.Sprintf("all of the first %d requests failed: %s", e.Failures, what)
+	}
+	return fmt.Sprintf("the last %d requests all failed (%d were good before): %s", e.Failures, e.OK, what)
 }
