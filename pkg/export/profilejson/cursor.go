@@ -27,9 +27,9 @@ func (c *cursor) syntax(off int64, format string, args ...any) error {
 	return &export.SyntaxError{Name: c.name, Offset: off, Msg: fmt.Sprintf(format, args...)}
 }
 
-// tooLarge returns the error for a value at off that exceeds the limit.
-func (c *cursor) tooLarge(off int64, what string) error {
-	return c.syntax(off, "%s is larger than %d bytes; if the file is sound, raise the limit with --max-value", what, c.limit)
+// tooLarge returns the error for a value at off that exceeds limit bytes.
+func (c *cursor) tooLarge(off int64, what string, limit int64) error {
+	return c.syntax(off, "%s is larger than %d bytes; if the file is sound, raise the limit with --max-value", what, limit)
 }
 
 // peek skips white space and returns the next byte without consuming it.
@@ -67,7 +67,7 @@ func (c *cursor) value(what string) ([]byte, error) {
 		end, _, err := scanValue(b, 0)
 		switch {
 		case err == nil && int64(end) > c.limit, err == errMore && whole:
-			return nil, c.tooLarge(c.pos, what)
+			return nil, c.tooLarge(c.pos, what, c.limit)
 		case err == nil:
 			c.pos += int64(end)
 			return b[:end], nil

@@ -123,8 +123,9 @@ func (h *headerParser) warn(off int64, kind warnKind, msg string) {
 
 // charge counts n bytes that stay in memory.
 func (h *headerParser) charge(n int) error {
-	if h.weight += int64(n); h.weight > h.limit {
-		return h.tooLarge(h.pos, "all that is not requests")
+	most := max(h.limit, 1<<20)
+	if h.weight += int64(n); h.weight > most {
+		return h.tooLarge(h.pos, "all that is not requests", most)
 	}
 	return nil
 }

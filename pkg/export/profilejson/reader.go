@@ -63,6 +63,7 @@ func newReader(ctx context.Context, name string, src io.ReaderAt, size int64, li
 		return nil, err
 	}
 	r.check = nil
+	r.dec.maxItems = int(itemsFactor * limit / itemBytes)
 	return r, nil
 }
 
@@ -198,7 +199,10 @@ func (r *Reader) element() bool {
 		}
 		switch {
 		case err == nil && int64(end) > r.limit, err == errMore && whole:
-			r.fail(r.tooLarge(start, "the request"))
+			r.fail(r.tooLarge(start, "the request", r.limit))
+			return false
+		case err == errTooMany:
+			r.fail(r.tooLarge(start, "the decoded request", itemsFactor*r.limit))
 			return false
 		case err == nil:
 			r.pos += int64(end)

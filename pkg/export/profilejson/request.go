@@ -2,6 +2,7 @@ package profilejson
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 
 	"github.com/pa-tools/pa/pkg/export"
@@ -19,6 +20,7 @@ type decoder struct {
 	arena     arena
 	names     names
 	meta      requestMeta
+	maxItems  int // of responses, fields and extra together
 
 	// bad is the first member whose value has the wrong type. The rest is
 	// still read, to see whether the JSON is sound.
@@ -26,6 +28,26 @@ type decoder struct {
 	hasTime bool
 	twice   string // a member that is there twice
 	plain   bool   // an output is no object
+}
+
+// A response of two bytes in the file ("1,") takes itemBytes in memory. So that
+// a hostile request within the limit cannot cost many times the limit, all its
+// responses and fields together may take itemsFactor times that. The leanest
+// real ones, 19 digits of time and an output such as {"O":1}, take 3.4 times
+// their text.
+const (
+	itemBytes   = 48
+	itemsFactor = 4
+)
+
+var errTooMany = errors.New("too many responses or outputs")
+
+// room reports errTooMany when one more item does not fit.
+func (d *decoder) room() error {
+	if len(d.responses)+len(d.fields)+len(d.extra) >= d.maxItems {
+		return errTooMany
+	}
+	return nil
 }
 
 // Bits of the members seen, to find those that are there twice.
@@ -78,6 +100,9 @@ func (d *decoder) decode(b []byte) (end int, err error) {
 			bit = seenMeta
 			i, err = d.metaObject(b, i)
 		default:
+			if err = d.room(); err != nil {
+				return i, err
+			}
 			f := export.Field{Name: d.names.intern(name)}
 			f.Value, i, err = d.value(b, i)
 			d.extra = append(d.extra, f)
@@ -306,6 +331,9 @@ func (d *decoder) members(b []byte, i int) (f export.Fields, end int, err error)
 			// be appended over.
 			return export.Fields(d.fields[start:len(d.fields):len(d.fields)]), next, nil
 		}
+		if err := d.room(); err != nil {
+			return nil, next, err
+		}
 		f := export.Field{Name: d.names.intern(name)}
 		if f.Value, i, err = d.value(b, next); err != nil {
 			return nil, i, err
@@ -315,11 +343,14 @@ func (d *decoder) members(b []byte, i int) (f export.Fields, end int, err error)
 }
 
 // response returns the response number k, which is at most one past the last.
-func (d *decoder) response(k int) *export.Response {
+func (d *decoder) response(k int) (*export.Response, error) {
 	if k == len(d.responses) {
+		if err := d.room(); err != nil {
+			return nil, err
+		}
 		d.responses = append(d.responses, export.Response{})
 	}
-	return &d.responses[k]
+	return &d.responses[k], nil
 }
 
 // times decodes response_timestamps.
@@ -346,7 +377,11 @@ func (d *decoder) times(b []byte, i int) (end int, err error) {
 				return next, err
 			}
 		}
-		d.response(d.nTimes).RecvNS = ns
+		r, err := d.response(d.nTimes)
+		if err != nil {
+			return next, err
+		}
+		r.RecvNS = ns
 		d.nTimes++
 		i = next
 	}
@@ -367,7 +402,10 @@ func (d *decoder) outputs(b []byte, i int) (end int, err error) {
 		if i, more, err = nextElem(b, i, first); err != nil || !more {
 			return i, err
 		}
-		r := d.response(d.nOutputs)
+		r, err := d.response(d.nOutputs)
+		if err != nil {
+			return i, err
+		}
 		d.nOutputs++
 		switch b[i] {
 		case '{':
@@ -379,6 +417,9 @@ func (d *decoder) outputs(b []byte, i int) (end int, err error) {
 			// A development version of February 2024 wrote plain strings.
 			start := len(d.fields)
 			var v export.Value
+			if err := d.room(); err != nil {
+				return i, err
+			}
 			v, i, err = d.value(b, i)
 			d.fields = append(d.fields, export.Field{Value: v})
 			r.Outputs = export.Fields(d.fields[start : start+1 : start+1])
