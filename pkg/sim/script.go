@@ -105,6 +105,9 @@ func alter(events iter.Seq[event], fault Fault, after int, w wire) iter.Seq[even
 		sent, n, struck := 0, 0, false
 		var last time.Duration
 		for e := range events {
+			if fault == FaultErrorEvent && struck {
+				e.at = last
+			}
 			due := !struck && (sent+e.tokens > after || e.kind >= eventBody)
 			switch {
 			case fault == FaultNoDone && e.kind == eventDone:
@@ -112,7 +115,7 @@ func alter(events iter.Seq[event], fault Fault, after int, w wire) iter.Seq[even
 			case fault == FaultErrorEvent && struck && (e.kind != eventDone || !w.sse):
 				continue
 			case fault == FaultErrorEvent && due:
-				struck = true
+				struck, last = true, e.at
 				if !yield(event{at: e.at, data: w.failure(), kind: eventFault}) {
 					return
 				}

@@ -1,0 +1,191 @@
+package sim
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func indices(entries []Entry) []uint64 {
+	var all []uint64
+	for _, e := range entries {
+		all = append(all, e.Index)
+	}
+	return all
+}
+
+func TestLedgerLimits(t *testing.T) {
+	size := func(n int) int64 { return int64(n) * (entryOverheadBytes + writeOverheadBytes + 1000) }
+	rows := []struct {
+		name   string
+		ledger *ledger
+		want   []uint64 // of 5 requests with a write of 1000 bytes each
+	}{
+		{"no limit reached", &ledger{limit: 5, maxBytes: size(5)}, []uint64{0, 1, 2, 3, 4}},
+		{"newest", &ledger{limit: 2, maxBytes: size(5)}, []uint64{3, 4}},
+		{"first", &ledger{limit: 2, maxBytes: size(5), keepFirst: true}, []uint64{0, 1}},
+		{"newest by size", &ledger{limit: 5, maxBytes: size(3)}, []uint64{2, 3, 4}},
+		{"first by size", &ledger{limit: 5, maxBytes: size(3), keepFirst: true}, []uint64{0, 1, 2}},
+		{"first by size, reached within a request", &ledger{limit: 5, maxBytes: size(3) - 1, keepFirst: true}, []uint64{0, 1, 2}},
+		{"hash only takes less room", &ledger{limit: 5, maxBytes: size(3), hashOnly: true}, []uint64{0, 1, 2, 3, 4}},
+		{"off", &ledger{limit: -1, maxBytes: size(5)}, nil},
+		{"none fits", &ledger{limit: 5, maxBytes: 1}, nil},
+	}
+	for _, row := range rows {
+		l := row.ledger
+		for i := range uint64(5) {
+			r := l.begin(i, OpenAIChat, "")
+			r.started()
+			r.sending(write{data: make([]byte, 1000), events: 1})
+			r.end(EndOK, 200, "")
+		}
+		if got := indices(l.entries()); !slices.Equal(got, row.want) {
+			t.Errorf("%s: kept %d, want %d", row.name, got, row.want)
+		}
+		dropped := uint64(5 - len(row.want))
+		if row.ledger.limit < 0 {
+			dropped = 0 // nothing is dropped where nothing is to be kept
+		}
+		if l.dropped != dropped {
+			t.Errorf("%s: %d dropped, want %d", row.name, l.dropped, dropped)
+		}
+	}
+}
+
+// Requests in flight are never dropped, however old.
+func TestLedgerKeepsRunning(t *testing.T) {
+	l := &ledger{limit: 2, maxBytes: 1 << 20}
+	running := l.begin(0, OpenAIChat, "")
+	for i := range uint64(5) {
+		l.begin(i+1, OpenAIChat, "").end(EndOK, 200, "")
+	}
+	if got, want := indices(l.entries()), []uint64{0, 5}; !slices.Equal(got, want) {
+		t.Errorf("kept %d, want %d", got, want)
+	}
+	running.end(EndFault, 0, "")
+	running.end(EndOK, 0, "") // the first counts
+	if e := l.entries()[0]; e.End != EndFault {
+		t.Errorf("the end is %q, want %q", e.End, EndFault)
+	}
+}
+
+func TestLedgerUnsent(t *testing.T) {
+	l := &ledger{limit: 1, maxBytes: 1 << 20}
+	r := l.begin(0, OpenAIChat, "")
+	r.sending(write{data: []byte("a")})
+	r.sending(write{data: []byte("b")})
+	r.unsent()
+	if e := l.entries()[0]; string(e.Sent()) != "a" {
+		t.Errorf("sent %q, want %q", e.Sent(), "a")
+	}
+}
+
+func TestLedgerIsACopy(t *testing.T) {
+	s := start(t, fast())
+	if _, _, err := post(t, s.OpenAIURL()+"/v1/completions", `{"prompt":"x","stream":true}`); err != nil {
+		t.Fatal(err)
+	}
+	a, b := settled(t, s), settled(t, s)
+	a[0].ID, a[0].Writes[0].SentNS = "changed", 0
+	if d := cmp.Diff(b, s.Ledger()); d != "" {
+		t.Errorf("a change of a copy changed the ledger:\n%s", d)
+	}
+}
+
+func TestLedgerHashOnly(t *testing.T) {
+	c := fast()
+	c.LedgerHashOnly = true
+	s := start(t, c)
+	_, body, err := post(t, s.OpenAIURL()+"/v1/completions", `{"prompt":"x","max_tokens":2}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := last(t, s)
+	if want := fmt.Sprintf("%x", sha256.Sum256(body)); len(e.Writes) != 1 || e.Writes[0].SHA256 != want || e.Writes[0].Data != nil || e.Writes[0].Bytes != len(body) {
+		t.Errorf("writes %+v, want the hash %s", e.Writes, want)
+	}
+}
+
+// The JSON lines of GET /ledger and of LedgerWriter are the entries.
+func TestLedgerJSON(t *testing.T) {
+	var out bytes.Buffer
+	c := fast()
+	c.LedgerWriter = &out
+	s := start(t, c)
+	for _, body := range []string{`{"prompt":"x","stream":true,"vocabulary":"tricky"}`, `{`} {
+		if _, _, err := post(t, s.OpenAIURL()+"/v1/completions", body); err != nil {
+			t.Fatal(err)
+		}
+	}
+	parse := func(b []byte) []Entry {
+		var all []Entry
+		for line := range bytes.Lines(b) {
+			var e Entry
+			d := json.NewDecoder(bytes.NewReader(line))
+			d.DisallowUnknownFields()
+			if err := d.Decode(&e); err != nil {
+				t.Fatalf("%s: %v", line, err)
+			}
+			all = append(all, e)
+		}
+		return all
+	}
+	for _, url := range []string{s.OpenAIURL(), s.TritonHTTPURL()} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+"/ledger?wait=true", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := io.ReadAll(resp.Body)
+		if err = errors.Join(err, resp.Body.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(s.Ledger(), parse(b)); d != "" {
+			t.Errorf("GET %s/ledger (-Ledger +JSON):\n%s", url, d)
+		}
+		for _, key := range []string{`"writes":[]`, `"received_ns":`, `"sent_ns":`, `"end":"ok"`, `"end":"error"`} {
+			if !bytes.Contains(b, []byte(key)) {
+				t.Errorf("%s is not in %s", key, b)
+			}
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(s.Ledger(), parse(out.Bytes())); d != "" {
+		t.Errorf("LedgerWriter (-Ledger +JSON):\n%s", d)
+	}
+}
+
+type brokenWriter struct{}
+
+func (brokenWriter) Write([]byte) (int, error) { return 0, errors.New("disk full") }
+
+func TestLedgerWriterFails(t *testing.T) {
+	c := fast()
+	c.LedgerWriter = brokenWriter{}
+	s, err := Start(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := post(t, s.OpenAIURL()+"/v1/completions", `{"prompt":"x"}`); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // the second call says the same
+		if err := s.Close(); err == nil || !strings.Contains(err.Error(), "ledger: disk full") {
+			t.Errorf("Close() = %v", err)
+		}
+	}
+}
