@@ -45,6 +45,10 @@ func (s *Server) inference(p Protocol, errorBody func(int, string) []byte, serve
 		default:
 			serve(x)
 		}
+		if x.rec.gaveUp() {
+			// Without the panic net/http would end the body as if it were whole.
+			panic(http.ErrAbortHandler)
+		}
 	}
 }
 
@@ -137,7 +141,7 @@ func (x *exchange) answer(contentType string, length int, f Fault, writes iter.S
 	} else {
 		x.rec.end(EndOK, http.StatusOK, "")
 	}
-	out.end()
+	out.end(err == nil)
 }
 
 // breakOff ends an answer in its middle.
@@ -177,7 +181,7 @@ func lingerZero(conn net.Conn) {
 type sink interface {
 	begin(status int) error // sends the header
 	write(b []byte) error   // returns when the kernel has b
-	end()
+	end(whole bool)         // after the last write
 }
 
 // A responseSink answers through net/http: each write is one chunk and one
@@ -199,7 +203,7 @@ func (o *responseSink) write(b []byte) error {
 	return o.rc.Flush()
 }
 
-func (o *responseSink) end() {}
+func (o *responseSink) end(bool) {} // net/http does it
 
 // A rawSink answers on a hijacked connection, with a header in pieces.
 type rawSink struct {
@@ -259,8 +263,8 @@ func (o *rawSink) write(b []byte) error {
 	return err
 }
 
-func (o *rawSink) end() {
-	if o.chunked {
+func (o *rawSink) end(whole bool) {
+	if o.chunked && whole {
 		_, _ = o.conn.Write([]byte("0\r\n\r\n")) // the client may be gone by now
 	}
 	if o.stop() {

@@ -271,6 +271,14 @@ func (r *record) end(end End, code int, message string) {
 	}
 }
 
+// gaveUp says whether the request was left unanswered, or not answered whole,
+// for another reason than a fault.
+func (r *record) gaveUp() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.entry.End == EndClientGone || r.entry.End == EndServerClosed
+}
+
 // entries returns copies in the order of the indices. Data is shared: it never
 // changes once written.
 func (l *ledger) entries() []Entry {
