@@ -12,10 +12,11 @@ import (
 
 func avgFirstTokenCommand() *cli.Command {
 	return &cli.Command{
-		Name: "avg-first-token", Usage: "the line of calculate_avg_first_token_latency.py", ArgsUsage: "[FILE]",
-		Description: `Prints the mean of first response - timestamp over the requests of the first
-experiment, as perf_analyzer's example script does, digit for digit. Responses
-without a token count too: see report for better figures.`,
+		Name: "avg-first-token", Usage: "perf_analyzer's average first-token latency", ArgsUsage: "[FILE]",
+		Description: `Prints the line of calculate_avg_first_token_latency.py, digit for digit: the
+mean of first response - timestamp over the requests of the first experiment.
+Responses without a token count too: see report for better figures. FILE is
+profile_export.json by default.`,
 		Flags:  inputFlags(),
 		Action: average(analyze.AvgFirstToken),
 	}
@@ -23,10 +24,11 @@ without a token count too: see report for better figures.`,
 
 func avgTokenToTokenCommand() *cli.Command {
 	return &cli.Command{
-		Name: "avg-token-to-token", Usage: "the line of calculate_avg_token_to_token_latency.py", ArgsUsage: "[FILE]",
-		Description: `Prints the mean of all gaps between responses, pooled over the requests of the
-first experiment, as perf_analyzer's example script does, digit for digit.
-Responses without a token count too: see report for better figures.`,
+		Name: "avg-token-to-token", Usage: "perf_analyzer's average token-to-token latency", ArgsUsage: "[FILE]",
+		Description: `Prints the line of calculate_avg_token_to_token_latency.py, digit for digit: the
+mean of all gaps between responses, pooled over the requests of the first
+experiment. Responses without a token count too: see report for better figures.
+FILE is profile_export.json by default.`,
 		Flags:  inputFlags(),
 		Action: average(analyze.AvgTokenToToken),
 	}

@@ -27,9 +27,9 @@ func reportCommand() *cli.Command {
 		Name: "report", Usage: "latencies, tokens and throughputs of each load level", ArgsUsage: "FILE…",
 		Description: `A token event is a response that adds output: role-only, empty, usage and
 keep-alive events and [DONE] are none.
-  TTFT  first token event - start        TTFAT  first answer token after reasoning
-  TTST  second token event - first       ITL    gaps between token events, pooled
-  TPOT  (last - first) / (tokens - 1)    E2EL   last response of any kind - start
+  TTFT   first token event - start    TTFAT  first answer token - start
+  TTST   second token event - first   ITL    gaps of token events, pooled
+  TPOT   (last - first) / (tokens-1)  E2EL   last response of any kind - start
 Percentiles interpolate linearly (type 7) and are exact. Failed, warm-up and
 late requests are counted and left out. Files are profile_export.json, plain,
 .gz or .zst; - is standard input.`,

@@ -1,0 +1,243 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/pa-tools/pa/internal/golden"
+)
+
+var update = flag.Bool("update", false, "rewrite the expected output in scripts")
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"pa-analyze": main})
+}
+
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{Dir: "testdata/script", UpdateScripts: *update})
+}
+
+// result is what one run of the command did.
+type result struct {
+	code           int
+	stdout, stderr string
+}
+
+func exec(t *testing.T, stdin string, args ...string) result {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	code := run(t.Context(), append([]string{"pa-analyze"}, args...), strings.NewReader(stdin), &stdout, &stderr)
+	return result{code, stdout.String(), stderr.String()}
+}
+
+// goldenFiles writes the exports of real perf_analyzer runs to a folder and
+// calls f for each with its name and path.
+func goldenFiles(t *testing.T, f func(name, file string, content []byte, fsys fs.FS)) {
+	t.Helper()
+	fsys := golden.FS(t, "perf_analyzer")
+	dir := t.TempDir()
+	n := 0
+	err := fs.WalkDir(fsys, ".", func(p string, _ fs.DirEntry, err error) error {
+		if err != nil || path.Base(p) != "profile_export.json" {
+			return err
+		}
+		b, err := fs.ReadFile(fsys, p)
+		if err != nil {
+			return err
+		}
+		file := filepath.Join(dir, strings.ReplaceAll(path.Dir(p), "/", "_")+".json")
+		if err := os.WriteFile(file, b, 0o600); err != nil {
+			return err
+		}
+		n++
+		f(path.Dir(p), file, b, fsys)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n < 105 {
+		t.Fatalf("%d golden exports, want 105 or more", n)
+	}
+}
+
+// What NVIDIA's scripts print, character for character, or an error in one
+// line where they end in a traceback. They cannot read files that are not
+// UTF-8; those give a line like any other.
+func TestGoldenAverages(t *testing.T) {
+	goldenFiles(t, func(name, file string, content []byte, fsys fs.FS) {
+		for _, s := range []struct{ command, file string }{
+			{"avg-first-token", "avg_first_token.txt"}, {"avg-token-to-token", "avg_token_to_token.txt"},
+		} {
+			got := exec(t, "", s.command, file)
+			b, err := fs.ReadFile(fsys, path.Join(name, s.file))
+			want := string(b)
+			switch {
+			case err != nil && len(content) <= 2: // {}: a file that was there before the run
+				want = ""
+			case err != nil:
+				t.Errorf("%s: %v", name, err)
+			}
+			switch {
+			case strings.HasPrefix(want, "Average "):
+				if got.code != 0 || got.stdout != want || got.stderr != "" {
+					t.Errorf("%s %s: %+v, want %q", s.command, name, got, want)
+				}
+			case strings.HasPrefix(want, "UnicodeDecodeError"):
+				if got.code == 0 && !strings.HasPrefix(got.stdout, "Average ") || got.code == 1 && !strings.Contains(got.stderr, "two responses") {
+					t.Errorf("%s %s: %+v, want an average", s.command, name, got)
+				}
+			default:
+				if got.code != 1 || got.stdout != "" || strings.Count(got.stderr, "\n") != 1 || !strings.HasPrefix(got.stderr, "pa-analyze: "+file+": ") {
+					t.Errorf("%s %s: %+v, want an error in one line", s.command, name, got)
+				}
+			}
+		}
+	})
+}
+
+// Every export of perf_analyzer comes out of convert as it went in, also when
+// something indented it on the way.
+func TestGoldenConvert(t *testing.T) {
+	goldenFiles(t, func(name, file string, content []byte, _ fs.FS) {
+		if len(content) <= 2 {
+			return
+		}
+		out := file + ".out.json"
+		if got := exec(t, "", "convert", file, out); got.code != 0 || got.stdout+got.stderr != "" {
+			t.Errorf("%s: %+v", name, got)
+			return
+		}
+		b, err := os.ReadFile(out)
+		if err != nil || !bytes.Equal(b, content) {
+			t.Errorf("%s: converted file differs (%v)", name, err)
+		}
+		if !utf8.Valid(content) {
+			return // json.Indent would replace bytes
+		}
+		var indented bytes.Buffer
+		if err := json.Indent(&indented, content, " ", "\t"); err != nil {
+			t.Fatal(err)
+		}
+		if got := exec(t, indented.String(), "convert", "-", "-"); got.code != 0 || got.stdout != string(content) {
+			t.Errorf("%s: indented and converted, exit code %d, %s: differs", name, got.code, got.stderr)
+		}
+	})
+}
+
+// Every command reads every export without a complaint.
+func TestGoldenCommands(t *testing.T) {
+	goldenFiles(t, func(name, file string, content []byte, _ fs.FS) {
+		want := 0
+		if len(content) <= 2 {
+			want = 1
+		}
+		for _, args := range [][]string{
+			{file}, {file, "--percentiles"}, {"report", "--format", "json", file}, {"report", file, "--format=csv"},
+			{"requests", file}, {"requests", file, "--sort", "-e2el_ns", "--format", "jsonl"}, {"validate", file},
+		} {
+			got := exec(t, "", args...)
+			if got.code != want {
+				t.Errorf("%s: %q: exit code %d: %s", name, args, got.code, got.stderr)
+			}
+			if want == 1 && strings.Count(got.stderr, "\n") != 1 {
+				t.Errorf("%s: %q: errors %q, want one line", name, args, got.stderr)
+			}
+		}
+	})
+}
+
+// A file cut at any place gives what was readable, then says where it broke
+// off.
+func TestCutFiles(t *testing.T) {
+	content, err := fs.ReadFile(golden.FS(t, "perf_analyzer"), "2.60.0/vllm_request_count/profile_export.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for cut := 30; cut < len(content)-1; cut += 97 {
+		got := exec(t, string(content[:cut]), "report", "-")
+		if got.code != 1 || !strings.Contains(got.stderr, fmt.Sprintf("byte %d", cut)) || strings.Count(got.stderr, "\n") != 1 {
+			t.Errorf("cut at %d: exit code %d, %q, want 1 and one line with the place", cut, got.code, got.stderr)
+		}
+		if !strings.HasPrefix(got.stdout, "-\n  recorded by") {
+			t.Errorf("cut at %d: no report: %q", cut, got.stdout)
+		}
+	}
+}
+
+// The guards against the traps of urfave/cli, at this command's own flags.
+func TestCommandLine(t *testing.T) {
+	const file = `{"experiments":[{"experiment":{"mode":"concurrency","value":1},"requests":[{"timestamp":1,"response_timestamps":[3,5],"response_outputs":[{"t":"a"},{"t":"b"}]}],"window_boundaries":[0,9]}],"version":""}`
+	in := filepath.Join(t.TempDir(), "a,b.json")
+	if err := os.WriteFile(in, []byte(file), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name   string
+		args   []string
+		code   int
+		stdout string // contained; "" for nothing at all
+		stderr string // contained; "" for nothing at all
+	}{
+		{"flags after arguments", []string{in, "--format", "json"}, 0, `"schema": "pa-report/1"`, ""},
+		{"flags after arguments of a command", []string{"requests", in, "--format=csv", "--limit", "1"}, 0, "experiment,level", ""},
+		{"values are not split at commas", []string{in, "--experiment", "1,2"}, 1, "", `no load level "1,2"`},
+		{"repeated flags", []string{in, "--experiment", "1", "--experiment", "concurrency:1.0"}, 0, "concurrency 1", ""},
+		{"unknown flag behind an argument", []string{in, "--nope"}, 2, "", "unknown flag --nope"},
+		{"a flag of another command", []string{"validate", in, "--format", "csv"}, 2, "", "unknown flag --format"},
+		{"completion of half a flag does not panic", []string{"report", "--form", "--generate-bash-completion"}, 2, "", "unknown flag --form"},
+		{"no file", []string{"report"}, 2, "", "no file given"},
+		{"nothing at all", nil, 2, "", "pa-analyze --help"},
+		{"two files for one", []string{"avg-first-token", in, in}, 2, "", "takes one"},
+		{"standard input twice", []string{"-", "-"}, 2, "", "only once"},
+		{"bad format", []string{in, "--format", "xml"}, 2, "", `--format "xml": give one of table, csv, json`},
+		{"bad from", []string{in, "--from", "end"}, 2, "", "--from"},
+		{"bad token source", []string{in, "--token-source", "guess"}, 2, "", "--token-source"},
+		{"bad limit", []string{"requests", in, "--limit", "-1"}, 2, "", "--limit -1"},
+		{"bad sort", []string{"requests", in, "--sort", "status"}, 2, "", `--sort "status"`},
+		{"bad max-value", []string{in, "--max-value", "0"}, 2, "", "--max-value 0"},
+		{"one argument for convert", []string{"convert", in}, 2, "", "takes IN and OUT"},
+		{"unknown suffix", []string{"convert", in, "x.parquet"}, 2, "", "end it in .json"},
+		{"version", []string{"--version"}, 0, "pa-analyze dev\n", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got := exec(t, "", tt.args...)
+			if got.code != tt.code || !strings.Contains(got.stdout, tt.stdout) || !strings.Contains(got.stderr, tt.stderr) {
+				t.Errorf("%+v, want %d, %q, %q", got, tt.code, tt.stdout, tt.stderr)
+			}
+			if tt.stdout == "" && got.stdout != "" || tt.stderr == "" && got.stderr != "" {
+				t.Errorf("%+v: unexpected output", got)
+			}
+		})
+	}
+}
+
+// The help of each command fits a terminal and starts with what it is for.
+func TestHelp(t *testing.T) {
+	for _, args := range [][]string{{"--help"}, {"report", "--help"}, {"avg-first-token", "-h"}, {"avg-token-to-token", "-h"}, {"requests", "-h"}, {"validate", "-h"}, {"convert", "-h"}} {
+		got := exec(t, "", args...)
+		if got.code != 0 || got.stderr != "" {
+			t.Errorf("%q: %+v", args, got)
+		}
+		for line := range strings.Lines(got.stdout) {
+			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > 80 {
+				t.Errorf("%q: %d columns: %s", args, n, line)
+			}
+		}
+	}
+	top := exec(t, "", "--help").stdout
+	if strings.Count(top, "  # ") != 3 || strings.Index(top, "Examples:") > 80 {
+		t.Errorf("help does not start with three examples:\n%s", top)
+	}
+}
