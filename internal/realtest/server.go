@@ -70,8 +70,8 @@ func StartOpenAI(tb testing.TB, kind string, args ...string) *Server {
 	install(tb, "openai/install.sh", kind)
 	port := strconv.Itoa(FreePorts(tb, 1)[0])
 	log := filepath.Join(home(tb), "openai", "log."+kind+"."+port)
+	tb.Cleanup(func() { _ = os.Remove(log) }) // after the server's end
 	pid := serve(tb, log, filepath.Join(Root(tb), "realservers", "openai", "serve.sh"), append([]string{port, kind}, args...)...)
-	tb.Cleanup(func() { _ = os.Remove(log) }) // the server may still write to it until it is stopped
 	return &Server{HTTP: "127.0.0.1:" + port, PID: pid}
 }
 

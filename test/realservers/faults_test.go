@@ -38,8 +38,8 @@ func TestFaults(t *testing.T) {
 		{script: "nodone"},
 		{script: "tightdone"},
 		{script: "fail6", failed: 2, status: "http_error", code: 500, message: "internal error on every 6th request"},
-		{script: "error_event", failed: requests, status: "rpc_error", message: "out of memory"},
-		{script: "reset", failed: requests, status: "truncated", message: "EOF"},
+		{script: "error_event", failed: requests, status: "rpc_error", code: 500, message: "out of memory"},
+		{script: "reset", failed: requests, status: "truncated", code: 200, message: "EOF"},
 		{script: "http429", failed: requests, status: "http_error", code: 429, message: "rate limit reached"},
 	} {
 		name := c.script

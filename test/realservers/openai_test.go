@@ -5,6 +5,7 @@ package realservers
 import (
 	"fmt"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -64,22 +65,26 @@ func TestOpenAI(t *testing.T) {
 	}
 }
 
-// TestOpenAIRefused checks the one line that says why nothing was measured.
+// TestOpenAIRefused checks the line that says why nothing was measured.
 func TestOpenAIRefused(t *testing.T) {
 	const prompts = `{"data": [{"payload": [{"model": "tiny", "messages": [{"role": "user", "content": "Hi"}]}]}]}`
-	s := realtest.StartOpenAI(t, "llamacpp")
-	nobody := fmt.Sprintf("127.0.0.1:%d", realtest.FreePorts(t, 1)[0])
-	for _, c := range []struct {
-		name, url, endpoint string
-		want                []string // in stderr
-	}{
-		{"nobody there", nobody, "v1/chat/completions", []string{nobody}},
-		{"no such endpoint", s.HTTP, "v1/nosuch", []string{s.HTTP, "404"}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			dir, r := record(t, prompts, "-m", "tiny", "--service-kind", "openai", "--endpoint", c.endpoint, "-u", c.url,
-				"--request-count", "5", "--input-data=prompts.json", "--profile-export-file=profile_export.json")
-			checkRefused(t, dir, r, c.want...)
-		})
+	args := func(url, endpoint string) []string {
+		return []string{
+			"-m", "tiny", "--service-kind", "openai", "--endpoint", endpoint, "-u", url,
+			"--request-count", "5", "--input-data=prompts.json", "--profile-export-file=profile_export.json",
+		}
 	}
+	t.Run("nobody there", func(t *testing.T) {
+		nobody := fmt.Sprintf("127.0.0.1:%d", realtest.FreePorts(t, 1)[0])
+		dir, r := record(t, prompts, args(nobody, "v1/chat/completions")...)
+		checkRefused(t, dir, r, nobody)
+	})
+	// The server is there, so that only the requests show what is wrong.
+	t.Run("no such endpoint", func(t *testing.T) {
+		s := realtest.StartOpenAI(t, "llamacpp")
+		_, r := record(t, prompts, args(s.HTTP, "v1/nosuch")...)
+		if r.Code != 1 || !strings.Contains(r.Stderr, "404") || !strings.Contains(r.Stderr, "v1/nosuch") {
+			t.Errorf("pa-record: %v\nwant exit code 1, and 404 and v1/nosuch in stderr", r)
+		}
+	})
 }
