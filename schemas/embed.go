@@ -1,0 +1,25 @@
+// Package schemas holds the JSON Schemas (draft 2020-12) of the files that
+// pa-record and pa-analyze write, embedded, so that a program can check a file
+// or hand the schema on:
+//
+//	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(schemas.ProfileExport()))
+//
+// profile_export.schema.json describes what pa-record writes; what any release
+// of perf_analyzer writes is valid under it too.
+package schemas
+
+import "embed"
+
+// FS holds the *.json files of this folder.
+//
+//go:embed *.json
+var FS embed.FS
+
+// ProfileExport returns the schema of profile_export.json.
+func ProfileExport() []byte {
+	b, err := FS.ReadFile("profile_export.schema.json")
+	if err != nil {
+		panic(err) // it is embedded
+	}
+	return b
+}

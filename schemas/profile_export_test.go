@@ -1,0 +1,204 @@
+package schemas
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"maps"
+	"path"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/pa-tools/pa/internal/golden"
+	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/export/profilejson"
+)
+
+func compileProfileExport(t *testing.T) *jsonschema.Schema {
+	t.Helper()
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(ProfileExport()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const url = "https://github.com/pa-tools/pa/schemas/profile_export.schema.json"
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource(url, doc); err != nil {
+		t.Fatal(err)
+	}
+	s, err := c.Compile(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func validate(t *testing.T, s *jsonschema.Schema, data []byte) error {
+	t.Helper()
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.Validate(doc)
+}
+
+// What every release of perf_analyzer writes is valid.
+func TestProfileExportGoldens(t *testing.T) {
+	s := compileProfileExport(t)
+	fsys := golden.FS(t, "perf_analyzer")
+	n := 0
+	err := fs.WalkDir(fsys, ".", func(p string, _ fs.DirEntry, err error) error {
+		if err != nil || path.Base(p) != "profile_export.json" {
+			return err
+		}
+		data, err := fs.ReadFile(fsys, p)
+		// 2 bytes: a file that was there before the run.
+		if err != nil || len(data) <= 2 || !utf8.Valid(data) {
+			return err
+		}
+		n++
+		if err := validate(t, s, data); err != nil {
+			t.Errorf("%s: %v", p, err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n < 90 {
+		t.Errorf("only %d files", n)
+	}
+}
+
+// full returns a document in which each member that pa-record writes is there.
+func full(t *testing.T) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	w := profilejson.NewWriter(&out)
+	request := func(phase export.Phase) *export.Request {
+		return &export.Request{
+			ID: 1, ScheduledNS: 2, IssuedNS: 3, StartNS: 4, SentNS: 5, FirstByteNS: 6, StartSource: export.SourceKernel,
+			DNS: 1, Connect: 2, TLS: 3, Reused: true, SequenceID: 1<<64 - 1, SessionID: "s", Turn: 1, Worker: 2, Conn: 3, Rank: 4,
+			Inputs: export.Fields{{Name: "payload", Value: export.Text("{}")}},
+			Responses: []export.Response{
+				{RecvNS: 7, Source: export.SourceKernel, Outputs: export.Fields{{Name: "response", Value: export.Text("data")}}},
+				{RecvNS: 7, Source: export.SourceUser, Final: true, Error: true},
+			},
+			Status: export.StatusHTTPError, Code: 200, Message: "m", ServerID: "i", Phase: phase, HasMeta: true,
+		}
+	}
+	stable := true
+	version := "1"
+	err := errors.Join(
+		w.BeginExperiment(export.ModeRequestRate, "2.5"),
+		w.WriteRequest(&export.Request{NoOutputs: true}),
+		w.WriteRequest(request(export.PhaseWarmup)),
+		w.WriteRequest(request(export.PhaseMeasured)),
+		w.WriteRequest(request(export.PhaseCooldown)),
+		w.EndExperiment(&export.Experiment{
+			WindowBoundaries: []uint64{0, 1<<64 - 1},
+			Meta: &export.ExperimentMeta{
+				StartNS: 1, EndNS: 2, Stable: &stable, Measured: 1, Failed: 2, Warmup: 3, Late: 4, Cancelled: 5,
+				Interrupted: true, Warnings: []string{"w"},
+			},
+		}),
+		w.Close(&export.Run{Version: &version, ServiceKind: &version, Endpoint: &version, Meta: &export.RunMeta{
+			Schema: export.Schema, Tool: "pa-record", StartNS: 1, EndNS: 2, Args: []string{"a"}, Config: json.RawMessage(`{"a":1}`),
+			Host: &export.HostMeta{Name: "n", OS: "linux", Arch: "amd64", Kernel: "6", CPUs: 2, GoVersion: "go1"}, Model: "m", URL: "u",
+			Protocol: "http", Streaming: true, DatasetSHA256: "00", Seed: 1, Stamps: &export.StampCount{Kernel: 1, User: 2},
+			Interrupted: "SIGINT", Warnings: []string{"w"},
+		}}),
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// What pa-record writes is valid, and no member of it is undescribed.
+func TestProfileExportWriter(t *testing.T) {
+	data := full(t)
+	if err := validate(t, compileProfileExport(t), data); err != nil {
+		t.Errorf("%v\n%s", err, data)
+	}
+	var doc struct {
+		PA          map[string]any
+		Experiments []struct {
+			PA map[string]any
+		}
+	}
+	if err := json.Unmarshal(data, &doc); err != nil {
+		t.Fatal(err)
+	}
+	excluded, ok := doc.Experiments[0].PA["excluded_requests"].([]any)
+	if !ok || len(excluded) != 3 {
+		t.Fatalf("excluded_requests: %v", doc.Experiments[0].PA)
+	}
+	request := excluded[0].(map[string]any)
+	for _, tt := range []struct {
+		def  string
+		keys []string
+	}{
+		{"run_meta", slices.Collect(maps.Keys(doc.PA))},
+		{"run_meta", jsonNames(reflect.TypeFor[export.RunMeta]())},
+		{"experiment_meta", slices.Collect(maps.Keys(doc.Experiments[0].PA))},
+		{"experiment_meta", jsonNames(reflect.TypeFor[export.ExperimentMeta]())},
+		{"request", slices.Collect(maps.Keys(request))},
+		{"request_meta", slices.Collect(maps.Keys(request["pa"].(map[string]any)))},
+	} {
+		properties := definition(t, tt.def)
+		if len(tt.keys) == 0 {
+			t.Errorf("%s: no members to look for", tt.def)
+		}
+		for _, k := range tt.keys {
+			if _, ok := properties[k]; !ok {
+				t.Errorf("%s: member %q is not described", tt.def, k)
+			}
+		}
+	}
+}
+
+func jsonNames(t reflect.Type) []string {
+	var names []string
+	for i := range t.NumField() {
+		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
+		names = append(names, name)
+	}
+	return names
+}
+
+func definition(t *testing.T, name string) map[string]any {
+	t.Helper()
+	var doc struct {
+		Defs map[string]struct{ Properties map[string]any } `json:"$defs"`
+	}
+	if err := json.Unmarshal(ProfileExport(), &doc); err != nil {
+		t.Fatal(err)
+	}
+	return doc.Defs[name].Properties
+}
+
+func TestProfileExportInvalid(t *testing.T) {
+	s := compileProfileExport(t)
+	for _, tt := range []struct{ name, doc string }{
+		{"no experiments", `{}`},
+		{"negative time", `{"experiments":[{"requests":[{"timestamp":-1,"response_timestamps":[]}]}]}`},
+		{"time with a fraction", `{"experiments":[{"requests":[{"timestamp":1.5,"response_timestamps":[]}]}]}`},
+		{"time above 64 bits", `{"experiments":[{"requests":[{"timestamp":18446744073709551616,"response_timestamps":[]}]}]}`},
+		{"time as a string", `{"experiments":[{"requests":[{"timestamp":"1","response_timestamps":[]}]}]}`},
+		{"no response_timestamps", `{"experiments":[{"requests":[{"timestamp":1}]}]}`},
+		{"output that is a string", `{"experiments":[{"requests":[{"timestamp":1,"response_timestamps":[1],"response_outputs":["x"]}]}]}`},
+		{"unknown status", `{"experiments":[{"requests":[{"timestamp":1,"response_timestamps":[],"pa":{"status":"tired"}}]}]}`},
+		{"value as a string", `{"experiments":[{"experiment":{"mode":"concurrency","value":"1"},"requests":[]}]}`},
+		{"bad request among the excluded", `{"experiments":[{"requests":[],"pa":{"excluded_requests":[{}]}}]}`},
+	} {
+		if err := validate(t, s, []byte(tt.doc)); err == nil {
+			t.Errorf("%s: valid", tt.name)
+		}
+	}
+}
