@@ -146,11 +146,14 @@ func (s *grpcSender) keep(x *backend.Exchange) *export.Response {
 }
 
 // sendUnary makes the call by hand instead of by Invoke, to stamp between
-// sending and receiving.
+// sending and receiving. The call has a context without ctx's deadline, because
+// the library would tell the server about it: perf_analyzer does not, and the
+// server's own timeout would compete with ours.
 func (s *grpcSender) sendUnary(ctx context.Context, x *backend.Exchange) {
 	r := &x.Request
-	cctx, cancel := context.WithCancel(s.b.outgoing(ctx))
+	cctx, cancel := context.WithCancel(s.b.outgoing(context.WithoutCancel(ctx)))
 	defer cancel() // frees the call when it ends early
+	defer context.AfterFunc(ctx, cancel)()
 	cs, err := s.conn.NewStream(cctx, unaryDesc, pb.GRPCInferenceService_ModelInfer_FullMethodName, grpc.ForceCodecV2(s.codec))
 	if err != nil {
 		fail(ctx, r, err, false)

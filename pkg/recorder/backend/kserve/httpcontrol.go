@@ -20,9 +20,15 @@ const maxControlBytes = 16 << 20
 // transport returns an HTTP/1.1 client side of one connection: no proxy of the
 // environment, no compression, no HTTP/2.
 func (b *Backend) transport() *http.Transport {
-	var d net.Dialer
 	t := &http.Transport{
-		DialContext:        d.DialContext,
+		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			var d net.Dialer
+			c, err := d.DialContext(ctx, network, addr)
+			if err != nil {
+				return nil, err
+			}
+			return &mutedConn{Conn: c, spoken: make(chan struct{})}, nil
+		},
 		DisableCompression: true,
 		MaxConnsPerHost:    1,
 		ReadBufferSize:     64 << 10,

@@ -60,10 +60,14 @@ func (t *httpTrace) watch(ctx context.Context) context.Context {
 	})
 }
 
-// fill copies what is known into r.
+// fill copies what is known into r. An answer may overtake the report that the
+// request is written: then it was sent when the answer began, at the latest.
 func (t *httpTrace) fill(r *export.Request) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	r.StartNS, r.SentNS, r.FirstByteNS = t.start, t.sent, t.first
+	if t.sent == 0 {
+		r.SentNS = t.first
+	}
 	r.DNS, r.Connect, r.TLS, r.Reused = t.dns, t.connect, t.tls, t.reused
 }

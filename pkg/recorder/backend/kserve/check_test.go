@@ -1,0 +1,168 @@
+package kserve
+
+import (
+	"fmt"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pa-tools/pa/pkg/recorder/rxclock"
+	wire "github.com/pa-tools/pa/pkg/wire/kserve"
+)
+
+func TestCheckModel(t *testing.T) {
+	f := startFake(t, nil)
+	want := map[string]Model{
+		"adder": {Name: "adder", Versions: []string{"1"}, MaxBatch: 8, Inputs: adder.inputs, Outputs: adder.outputs},
+		"llm":   {Name: "llm", Versions: []string{"1"}, Decoupled: true, Inputs: llm.inputs, Outputs: llm.outputs},
+		"stateful": {Name: "stateful", Versions: []string{"1"}, Stateful: true, Inputs: stateful.inputs,
+			Outputs: []TensorSpec{}},
+	}
+	for name, m := range want {
+		for _, p := range []Protocol{GRPC, HTTP} {
+			if m.Decoupled && p == HTTP {
+				continue
+			}
+			got := f.open(t, Config{Protocol: p, Model: name, Streaming: m.Decoupled}).Model()
+			if diff := cmp.Diff(m, got); diff != "" {
+				t.Errorf("%s over %s:\n%s", name, p, diff)
+			}
+		}
+	}
+}
+
+func TestCheckErrors(t *testing.T) {
+	f := startFake(t, nil)
+	refused, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := refused.Close(); err != nil {
+		t.Fatal(err)
+	}
+	// Listens, but never answers.
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = silent.Close() }) // after the parallel rows
+
+	const hint = "; is the server running, and is -u right? (gRPC is usually 8001, HTTP 8000)"
+	for _, tt := range []struct {
+		name, want string // URL stands for the address
+		c          Config
+	}{
+		{"refused, gRPC", "URL: connection refused" + hint, Config{URL: refused.Addr().String(), Protocol: GRPC, Model: "llm"}},
+		{"refused, HTTP", "URL: connection refused" + hint, Config{URL: refused.Addr().String(), Model: "llm"}},
+		{"HTTP port for gRPC", "URL: does not speak gRPC; is this the HTTP port? (gRPC is usually 8001; or use -i http)",
+			Config{URL: f.httpAddr, Protocol: GRPC, Model: "llm"}},
+		{"gRPC port for HTTP", "URL: speaks gRPC, not HTTP; is this the gRPC port? (HTTP is usually 8000; or use -i grpc)",
+			Config{URL: f.grpcAddr, Model: "llm"}},
+		{"silent, gRPC", "URL: health: no answer within 200ms", Config{URL: silent.Addr().String(), Protocol: GRPC, Model: "llm"}},
+		{"silent, HTTP", "URL: health: no answer within 200ms", Config{URL: silent.Addr().String(), Model: "llm"}},
+		{"unknown model, gRPC", `URL: model "x": Request for unknown model: 'x' is not found; the server offers adder, llm, loading, open, stateful`,
+			Config{URL: f.grpcAddr, Protocol: GRPC, Model: "x"}},
+		{"unknown model, HTTP", `URL: model "x" version 2: Request for unknown model: 'x' is not found; the server offers adder, llm`,
+			Config{URL: f.httpAddr, Model: "x", Version: "2"}},
+		{"not ready, gRPC", `URL: model "loading" is not ready; is it still loading?`, Config{URL: f.grpcAddr, Protocol: GRPC, Model: "loading"}},
+		{"not ready, HTTP", `URL: model "loading" is not ready; is it still loading?`, Config{URL: f.httpAddr, Model: "loading"}},
+		{"decoupled, unary", "URL: model llm is decoupled; use -i grpc --async --streaming", Config{URL: f.grpcAddr, Protocol: GRPC, Model: "llm"}},
+		{"decoupled, HTTP", "URL: model llm is decoupled; use -i grpc --async --streaming", Config{URL: f.httpAddr, Model: "llm"}},
+		{"no batching", "URL: batch size 2: model open does not support batching; use -b 1", Config{URL: f.httpAddr, Model: "open", BatchSize: 2}},
+		{"batch too large", "URL: batch size 9: model adder takes at most 8", Config{URL: f.httpAddr, Model: "adder", BatchSize: 9}},
+		{"shape of no input", "URL: --shape A, B: model open has no such input; it has X, Y, Z",
+			Config{URL: f.httpAddr, Model: "open", Shapes: map[string][]int64{"B": {1}, "A": {1}, "X": {1, 2}}}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			tt.c.Clock = rxclock.New()
+			if strings.HasPrefix(tt.name, "silent") {
+				tt.c.CheckTimeout = 200 * time.Millisecond
+			}
+			b, err := New(tt.c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = b.Check(t.Context())
+			if got := strings.Replace(fmt.Sprint(err), tt.c.URL, "URL", 1); got != tt.want {
+				t.Errorf("\ngot  %s\nwant %s", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestConfigValidate(t *testing.T) {
+	for _, tt := range []struct {
+		name, want string
+		c          Config
+	}{
+		{"nothing", "no model; name it with -m", Config{}},
+		{"streaming over HTTP", "streaming needs gRPC; use -i grpc", Config{Model: "m", Streaming: true}},
+		{"all at once", "batch size -1: must be at least 1\n-2 gRPC connections: must be at least 1\nshape [0] of \"A\": dimensions must be at least 1",
+			Config{Model: "m", BatchSize: -1, Connections: -2, Shapes: map[string][]int64{"A": {0}}}},
+		{"scheme", `url "ftp://x": scheme "ftp" is not http, https, grpc or grpcs`, Config{Model: "m", URL: "ftp://x"}},
+		{"port", `url "x:99999": 99999 is no port`, Config{Model: "m", URL: "x:99999"}},
+		{"no host", `url ":8000": want host:port`, Config{Model: "m", URL: ":8000"}},
+		{"user", `url "u@x:1": want host:port`, Config{Model: "m", URL: "u@x:1"}},
+		{"path over gRPC", `url "x:1/p": gRPC has no path; want host:port`, Config{Model: "m", URL: "x:1/p", Protocol: GRPC}},
+	} {
+		tt.c.Clock = rxclock.New()
+		if _, err := New(tt.c); fmt.Sprint(err) != tt.want {
+			t.Errorf("%s:\ngot  %v\nwant %s", tt.name, err, tt.want)
+		}
+	}
+}
+
+func TestTarget(t *testing.T) {
+	for _, tt := range []struct {
+		url  string
+		p    Protocol
+		want target
+	}{
+		{"", HTTP, target{host: "localhost:8000"}},
+		{"", GRPC, target{host: "localhost:8001"}},
+		{"box", GRPC, target{host: "box:8001"}},
+		{"box:9", HTTP, target{host: "box:9"}},
+		{"[::1]:9", GRPC, target{host: "[::1]:9"}},
+		{"https://box/a/b/", HTTP, target{host: "box:8000", path: "/a/b", tls: true}},
+		{"grpcs://box:443", GRPC, target{host: "box:443", tls: true}},
+	} {
+		c := Config{URL: tt.url, Protocol: tt.p}
+		if got, err := c.target(); err != nil || got != tt.want {
+			t.Errorf("target of %q = %+v, %v; want %+v", tt.url, got, err, tt.want)
+		}
+	}
+}
+
+func TestParseParameter(t *testing.T) {
+	for _, tt := range []struct {
+		in   string
+		want any // value or error text
+	}{
+		{"n:3:int", int64(3)},
+		{"n:-9223372036854775808:int", int64(-1 << 63)},
+		{"n:true:bool", true},
+		{"n:0:bool", false},
+		{"n:a:b:string", "a:b"},
+		{"n::string", ""},
+		{"n:3", `request parameter "n:3": want name:value:type`},
+		{":3:int", `request parameter ":3:int": want name:value:type`},
+		{"n:x:int", `request parameter "n:x:int": "x" is not an integer`},
+		{"n:x:bool", `request parameter "n:x:bool": "x" is not true or false`},
+		{"n:x:float", `request parameter "n:x:float": type "float" is not bool, int or string`},
+	} {
+		p, err := ParseParameter(tt.in)
+		if err != nil {
+			if err.Error() != tt.want {
+				t.Errorf("ParseParameter(%q): %v, want %v", tt.in, err, tt.want)
+			}
+			continue
+		}
+		if want := (wire.Param{Name: "n", Value: tt.want}); p != want {
+			t.Errorf("ParseParameter(%q) = %v, want %v", tt.in, p, want)
+		}
+	}
+}

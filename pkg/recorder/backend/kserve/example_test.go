@@ -1,0 +1,25 @@
+package kserve_test
+
+import (
+	"fmt"
+
+	"github.com/pa-tools/pa/pkg/recorder/backend/kserve"
+	"github.com/pa-tools/pa/pkg/recorder/rxclock"
+)
+
+// All mistakes that need no server are reported at once, before anything is
+// connected.
+func ExampleNew() {
+	_, err := kserve.New(kserve.Config{URL: "localhost:8000", Streaming: true, BatchSize: -1, Clock: rxclock.New()})
+	fmt.Println(err)
+	// Output:
+	// no model; name it with -m
+	// batch size -1: must be at least 1
+	// streaming needs gRPC; use -i grpc
+}
+
+func ExampleParseParameter() {
+	p, err := kserve.ParseParameter("max_tokens:16:int")
+	fmt.Printf("%s %T %v %v\n", p.Name, p.Value, p.Value, err)
+	// Output: max_tokens int64 16 <nil>
+}

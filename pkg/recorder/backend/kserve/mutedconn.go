@@ -1,0 +1,33 @@
+package kserve
+
+import (
+	"net"
+	"sync"
+)
+
+// A mutedConn reads nothing before something was written. A gRPC server speaks
+// first; net/http, when that reaches it before it wrote its request, writes a
+// line to the process's log instead of returning an error, and nobody learns
+// that the port was the wrong one.
+type mutedConn struct {
+	net.Conn
+	once   sync.Once
+	spoken chan struct{} // closed by the first Write, or by Close
+}
+
+func (c *mutedConn) Read(b []byte) (int, error) {
+	<-c.spoken
+	return c.Conn.Read(b)
+}
+
+func (c *mutedConn) Write(b []byte) (int, error) {
+	n, err := c.Conn.Write(b)
+	c.once.Do(func() { close(c.spoken) })
+	return n, err
+}
+
+func (c *mutedConn) Close() error {
+	err := c.Conn.Close()
+	c.once.Do(func() { close(c.spoken) })
+	return err
+}
