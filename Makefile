@@ -46,7 +46,8 @@ fmt: bin/tools/golangci-lint ## format the tree
 .PHONY: quickstart
 quickstart: build ## record against the built-in simulated server, then print the report
 	@rm -rf $(OUT)/quickstart && mkdir -p $(OUT)/quickstart
-	bin/pa-record -u sim:// --streaming --concurrency-range 1,4 --duration 2s --profile-export-file $(OUT)/quickstart/profile_export.json
+	bin/pa-record -u 'sim://?ttft=normal:30ms,5ms&itl=5ms&output_tokens=32' --concurrency-range 1,4 --duration 3s \
+		--profile-export-file $(OUT)/quickstart/profile_export.json
 	bin/pa-analyze report $(OUT)/quickstart/profile_export.json
 
 .PHONY: bench
