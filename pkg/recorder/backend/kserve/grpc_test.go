@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	pb "github.com/pa-tools/pa/internal/kserve"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
@@ -303,6 +304,43 @@ func TestServerKilled(t *testing.T) {
 	}
 	if x.Request.Status != export.StatusConnectError || x.Request.StartNS != 0 {
 		t.Errorf("after: %s", show(x))
+	}
+}
+
+// A sender finds the server again that comes back at the same address.
+func TestServerRestarted(t *testing.T) {
+	f := startFake(t, func(_ context.Context, req *wire.Request, send func(wire.Response)) error {
+		send(text(req.ID, "a", final))
+		return nil
+	})
+	b := f.open(t, Config{Protocol: GRPC, Model: "llm", Streaming: true})
+	s := openSlot(t, b, 0)
+	p := prepare(t, b, validEntry(llm))
+	f.grpc.Stop()
+	ctx, cancel := context.WithTimeout(t.Context(), longEnough)
+	defer cancel()
+	x := exchange(ctx, t, b, s, p, 1)
+	for x.Request.Status == export.StatusRPCError {
+		x = exchange(ctx, t, b, s, p, 1)
+	}
+	if x.Request.Status != export.StatusConnectError {
+		t.Fatalf("without a server: %s", show(x))
+	}
+	l, err := net.Listen("tcp", f.grpcAddr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := grpc.NewServer()
+	pb.RegisterGRPCInferenceServiceServer(again, f)
+	var wg sync.WaitGroup
+	wg.Go(func() { _ = again.Serve(l) }) // ends with Stop
+	defer wg.Wait()
+	defer again.Stop()
+	for x.Request.Status != export.StatusOK && ctx.Err() == nil {
+		x = exchange(ctx, t, b, s, p, 2)
+	}
+	if got, want := show(x), "ok [aF]"; got != want {
+		t.Errorf("got %s, want %s", got, want)
 	}
 }
 
