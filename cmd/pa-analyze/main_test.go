@@ -144,8 +144,13 @@ func TestGoldenCommands(t *testing.T) {
 			want = 1
 		}
 		for _, args := range [][]string{
-			{file}, {file, "--percentiles"}, {"report", "--format", "json", file}, {"report", file, "--format=csv"},
-			{"requests", file}, {"requests", file, "--sort", "-e2el_ns", "--format", "jsonl"}, {"validate", file},
+			{file},
+			{file, "--percentiles"},
+			{"report", "--format", "json", file},
+			{"report", file, "--format=csv"},
+			{"requests", file},
+			{"requests", file, "--sort", "-e2el_ns", "--format", "jsonl"},
+			{"validate", file},
 		} {
 			got := exec(t, "", args...)
 			if got.code != want {

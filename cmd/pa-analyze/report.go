@@ -90,7 +90,7 @@ func reportAction(c *cli.Context) error {
 			inputs = append(inputs, report.Input{Name: path, Report: rep})
 			return err
 		}))
-		if c.Context.Err() != nil {
+		if c.Err() != nil {
 			break
 		}
 	}

@@ -80,8 +80,10 @@ func TestRun(t *testing.T) {
 		name      string
 		got, want Rate
 	}{
-		{"requests", e.Throughput.Requests, wantRates.Requests}, {"output", e.Throughput.OutputTokens, wantRates.OutputTokens},
-		{"total", e.Throughput.TotalTokens, wantRates.TotalTokens}, {"per user", e.Throughput.OutputTokensPerUser, wantRates.OutputTokensPerUser},
+		{"requests", e.Throughput.Requests, wantRates.Requests},
+		{"output", e.Throughput.OutputTokens, wantRates.OutputTokens},
+		{"total", e.Throughput.TotalTokens, wantRates.TotalTokens},
+		{"per user", e.Throughput.OutputTokensPerUser, wantRates.OutputTokensPerUser},
 	} {
 		if x.got.OK != x.want.OK || !close12(x.got.PerSecond, x.want.PerSecond) {
 			t.Errorf("%s: %v, want %v", x.name, x.got, x.want)

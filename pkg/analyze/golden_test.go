@@ -134,12 +134,27 @@ func TestGoldenTokens(t *testing.T) {
 		suffix string
 		tokens float64 // of each request
 	}{
-		{"/guide", 16}, {"/guide_generation", 40}, {"/guide_prefill", 1}, {"/guide_one_response", 1},
-		{"/vllm", 8}, {"/vllm_csv", 8}, {"/vllm_request_count", 8}, {"/vllm_warmup", 8},
-		{"/openai_chat", 6}, {"/openai_merged", 6}, {"/openai_crlf", 6}, {"/openai_comments", 6},
-		{"/openai_tightdone", 6}, {"/openai_nodone", 6}, {"/openai_reasoning", 6}, {"/openai_tools", 6},
-		{"/openai_split", 12}, {"/vllm_no_stream", 1},
-		{"/types_scalars", 1}, {"/types_arrays", 1}, {"/sequence", 1},
+		{"/guide", 16},
+		{"/guide_generation", 40},
+		{"/guide_prefill", 1},
+		{"/guide_one_response", 1},
+		{"/vllm", 8},
+		{"/vllm_csv", 8},
+		{"/vllm_request_count", 8},
+		{"/vllm_warmup", 8},
+		{"/openai_chat", 6},
+		{"/openai_merged", 6},
+		{"/openai_crlf", 6},
+		{"/openai_comments", 6},
+		{"/openai_tightdone", 6},
+		{"/openai_nodone", 6},
+		{"/openai_reasoning", 6},
+		{"/openai_tools", 6},
+		{"/openai_split", 12},
+		{"/vllm_no_stream", 1},
+		{"/types_scalars", 1},
+		{"/types_arrays", 1},
+		{"/sequence", 1},
 	} {
 		found := false
 		for name, b := range files {

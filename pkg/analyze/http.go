@@ -32,23 +32,16 @@ type httpDecoder struct {
 // Exports before 24.05 do not name their service, and a Triton model may have
 // an output called "response" too, so the text has to look the part.
 func (d *Decoder) isHTTP(r *export.Request) bool {
-	var head []byte // of the body; the longest word to know it by has 6 bytes
 	for i := range r.Responses {
 		out := r.Responses[i].Outputs
-		if len(out) == 0 {
-			continue
-		}
-		if len(out) != 1 || out[0].Name != httpOutput || !out[0].Value.Text {
+		if len(out) > 1 || len(out) == 1 && (out[0].Name != httpOutput || !out[0].Value.Text) {
 			return false
 		}
-		if d.ServiceKind == "openai" {
-			return true
-		}
-		text := out[0].Value.Data
-		if head = trimFront(append(head, text[:min(len(text), 64)]...)); len(head) > 5 {
-			break
-		}
 	}
+	if d.ServiceKind == "openai" {
+		return true
+	}
+	head := bodyHead(r)
 	switch {
 	case len(head) == 0:
 		return false
@@ -56,6 +49,29 @@ func (d *Decoder) isHTTP(r *export.Request) bool {
 		return bytes.HasPrefix(head, []byte("data:"))
 	}
 	return head[0] == '{' || head[0] == '[' || looksLikeSSE(head)
+}
+
+// bodyHead returns the start of the body, past blanks: enough to know it by.
+// The first piece can be a single byte.
+func bodyHead(r *export.Request) []byte {
+	const longest = 6 // "retry:", "event:"
+	var head []byte
+	for i := range r.Responses {
+		piece := bodyOf(&r.Responses[i])
+		for len(piece) > 0 && len(head) < longest {
+			n := min(len(piece), 64)
+			if head == nil {
+				head = trimFront(piece[:n:n]) // no copy in the usual case
+			} else {
+				head = trimFront(append(head, piece[:n]...))
+			}
+			piece = piece[n:]
+		}
+		if len(head) >= longest {
+			break
+		}
+	}
+	return head
 }
 
 func looksLikeSSE(text []byte) bool {
@@ -93,12 +109,8 @@ func (h *httpDecoder) decode(d *Decoder, r *export.Request) {
 
 // isBody reports whether the responses are one JSON body instead of events.
 func (h *httpDecoder) isBody(r *export.Request) bool {
-	for i := range r.Responses {
-		if text := trimFront(bodyOf(&r.Responses[i])); len(text) > 0 {
-			return text[0] == '{' || text[0] == '['
-		}
-	}
-	return false
+	head := bodyHead(r)
+	return len(head) > 0 && (head[0] == '{' || head[0] == '[')
 }
 
 // whole reads an answer that was not streamed: it is one event, at the time of
@@ -144,16 +156,11 @@ func (h *httpDecoder) events(d *Decoder, r *export.Request) {
 }
 
 func (h *httpDecoder) frame(d *Decoder, at uint64, frame []byte) {
-	err := openai.ParseFrame(frame, &h.chunk)
-	data := frame
-	if e := sse.Parse(frame); e.HasData {
-		data = e.Data
-	}
-	h.take(d, at, data, err)
+	h.take(d, at, frame, openai.ParseFrame(frame, &h.chunk))
 }
 
-// take counts what the chunk that was just parsed adds.
-func (h *httpDecoder) take(d *Decoder, at uint64, data []byte, err error) {
+// take counts what the chunk that was just parsed from a frame or a body adds.
+func (h *httpDecoder) take(d *Decoder, at uint64, frame []byte, err error) {
 	c := &h.chunk
 	if err != nil {
 		d.a.Unreadable++
@@ -164,6 +171,10 @@ func (h *httpDecoder) take(d *Decoder, at uint64, data []byte, err error) {
 	}
 	h.stream.Add(c)
 	if len(c.Choices) == 0 && !c.HasUsage && !c.Done && c.Error == nil && len(c.Object) == 0 {
+		data := frame
+		if e := sse.Parse(frame); e.HasData {
+			data = e.Data
+		}
 		if f, ok := flatFields(data); ok {
 			d.tensor.add(at, f, false)
 		}

@@ -31,52 +31,67 @@ func TestMeasures(t *testing.T) {
 	}{
 		{
 			"chat with a role event and [DONE]", openaiRequest(role, delta("a"), delta("b"), delta("c"), finish, done),
-			Measures{TTFT: some(20), TTST: some(10), E2EL: some(60), Gaps: []int64{10, 10}, Events: 3, Spread: some(20), OutputTokens: some(3), TokenSource: TokenResponses}, 10,
+			Measures{TTFT: some(20), TTST: some(10), E2EL: some(60), Gaps: []int64{10, 10}, Events: 3, Spread: some(20), OutputTokens: some(3), TokenSource: TokenResponses},
+			10,
 		},
 		{
 			"usage counts tokens, events are chunks", openaiRequest(role, delta("a"), delta("b"), usage5, done),
-			Measures{TTFT: some(20), TTST: some(10), E2EL: some(50), Gaps: []int64{10}, Events: 2, Spread: some(10),
-				OutputTokens: some(5), InputTokens: some(9), ReasoningTokens: some(2), CachedTokens: some(8), TokenSource: TokenUsage}, 2.5,
+			Measures{
+				TTFT: some(20), TTST: some(10), E2EL: some(50), Gaps: []int64{10}, Events: 2, Spread: some(10),
+				OutputTokens: some(5), InputTokens: some(9), ReasoningTokens: some(2), CachedTokens: some(8), TokenSource: TokenUsage,
+			},
+			2.5,
 		},
 		{
 			"reasoning", openaiRequest(role, thought, thought, delta("a"), done),
-			Measures{TTFT: some(20), TTFAT: some(40), TTST: some(10), E2EL: some(50), Gaps: []int64{10, 10}, Events: 3, Spread: some(20), OutputTokens: some(3), TokenSource: TokenResponses}, 10,
+			Measures{TTFT: some(20), TTFAT: some(40), TTST: some(10), E2EL: some(50), Gaps: []int64{10, 10}, Events: 3, Spread: some(20), OutputTokens: some(3), TokenSource: TokenResponses},
+			10,
 		},
 		{
 			"reasoning without an answer", openaiRequest(thought, thought),
-			Measures{TTFT: some(10), TTST: some(10), E2EL: some(20), Gaps: []int64{10}, Events: 2, Spread: some(10), OutputTokens: some(2), TokenSource: TokenResponses}, 10,
+			Measures{TTFT: some(10), TTST: some(10), E2EL: some(20), Gaps: []int64{10}, Events: 2, Spread: some(10), OutputTokens: some(2), TokenSource: TokenResponses},
+			10,
 		},
 		{
 			"two choices: gaps within each, second token of the first to begin", twoChoices,
-			Measures{TTFT: some(10), TTST: some(40), E2EL: some(60), Gaps: []int64{10, 10, 40}, Events: 5, Spread: some(40), OutputTokens: some(5), TokenSource: TokenResponses}, 10,
+			Measures{TTFT: some(10), TTST: some(40), E2EL: some(60), Gaps: []int64{10, 10, 40}, Events: 5, Spread: some(40), OutputTokens: some(5), TokenSource: TokenResponses},
+			10,
 		},
 		{
 			"events of one read share its time", openaiRequest(role+delta("a")+delta("b"), delta("c")),
-			Measures{TTFT: some(10), TTST: some(0), E2EL: some(20), Gaps: []int64{0, 10}, Events: 3, Spread: some(10), OutputTokens: some(3), TokenSource: TokenResponses, SharedStamps: 1}, 5,
+			Measures{TTFT: some(10), TTST: some(0), E2EL: some(20), Gaps: []int64{0, 10}, Events: 3, Spread: some(10), OutputTokens: some(3), TokenSource: TokenResponses, SharedStamps: 1},
+			5,
 		},
 		{
 			"one token", tensors(text("a"), text("")),
-			Measures{TTFT: some(10), E2EL: some(20), Events: 1, Spread: some(0), OutputTokens: some(1), TokenSource: TokenResponses}, 0,
+			Measures{TTFT: some(10), E2EL: some(20), Events: 1, Spread: some(0), OutputTokens: some(1), TokenSource: TokenResponses},
+			0,
 		},
 		{
 			"a whole answer with usage has no pace", openaiRequest(`{"choices":[{"text":"a b c"}],"usage":{"prompt_tokens":1,"completion_tokens":3}}`),
-			Measures{TTFT: some(10), E2EL: some(10), Events: 1, Spread: some(0), OutputTokens: some(3), InputTokens: some(1), ReasoningTokens: some(0), CachedTokens: some(0), TokenSource: TokenUsage}, 0,
+			Measures{TTFT: some(10), E2EL: some(10), Events: 1, Spread: some(0), OutputTokens: some(3), InputTokens: some(1), ReasoningTokens: some(0), CachedTokens: some(0), TokenSource: TokenUsage},
+			0,
 		},
 		{
 			"no token", tensors(text("")),
-			Measures{E2EL: some(10), OutputTokens: some(0), TokenSource: TokenResponses}, 0,
+			Measures{E2EL: some(10), OutputTokens: some(0), TokenSource: TokenResponses},
+			0,
 		},
 		{
-			"no response", export.Request{StartNS: 1000},
-			Measures{OutputTokens: some(0), TokenSource: TokenResponses}, 0,
+			"no response",
+			export.Request{StartNS: 1000},
+			Measures{OutputTokens: some(0), TokenSource: TokenResponses},
+			0,
 		},
 		{
 			"the clock set back", backward,
-			Measures{TTFT: some(10), TTST: some(10), E2EL: some(15), Gaps: []int64{10, -5}, Events: 3, Spread: some(5), OutputTokens: some(3), TokenSource: TokenResponses, Backward: 1}, 2.5,
+			Measures{TTFT: some(10), TTST: some(10), E2EL: some(15), Gaps: []int64{10, -5}, Events: 3, Spread: some(5), OutputTokens: some(3), TokenSource: TokenResponses, Backward: 1},
+			2.5,
 		},
 		{
 			"a damaged time", at(5, math.MaxUint64, 7),
-			Measures{E2EL: some(2), Events: 2, OutputTokens: some(2), TokenSource: TokenResponses, Impossible: 3}, 0,
+			Measures{E2EL: some(2), Events: 2, OutputTokens: some(2), TokenSource: TokenResponses, Impossible: 3},
+			0,
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

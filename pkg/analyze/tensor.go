@@ -56,7 +56,8 @@ func (t *tensorDecoder) add(recvNS uint64, f export.Fields, failed bool) {
 	for i := range f {
 		v := f[i].Value
 		side := isSideOutput(f[i].Name)
-		if v.Text {
+		switch {
+		case v.Text:
 			before := len(t.text)
 			t.text = withoutPrefixes(t.text, v.Data)
 			if len(t.text) == before {
@@ -66,9 +67,9 @@ func (t *tensorDecoder) add(recvNS uint64, f export.Fields, failed bool) {
 				t.text = t.text[:before]
 			}
 			p.zero = false
-		} else if v.Empty() {
+		case v.Empty():
 			continue
-		} else if !isZero(v.Data) {
+		case !isZero(v.Data):
 			p.zero = false
 		}
 		if side {

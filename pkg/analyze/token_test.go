@@ -209,3 +209,33 @@ func TestDecodeAssumed(t *testing.T) {
 		})
 	}
 }
+
+// However a body is chopped into responses, the same events come out of it.
+func FuzzDecode(f *testing.F) {
+	for _, s := range []string{
+		role + delta("a") + thought + usage5 + done, ": ping\r\n\r\n" + delta("ä"), "\ufeff" + delta("a"),
+		`{"choices":[{"text":"a"}]}`, `[{"generated_text":"a"}]`, "\ufeff \n{\"error\":\"x\"}",
+		"event: error\ndata: x\n\n", "data: {\"text_output\":\"a\"}\n\ndata: {\"token\":{\"text\":\"b\"}}\n\n", "data: {\n", "\r\r\n",
+	} {
+		f.Add(s, uint16(3), uint16(9), uint8(0))
+	}
+	f.Fuzz(func(t *testing.T, body string, a, b uint16, kind uint8) {
+		d := Decoder{ServiceKind: []string{"openai", "", "triton"}[kind%3], KeepText: true}
+		describe := func(r export.Request) string {
+			x := d.Decode(&r)
+			s := fmt.Sprint(len(x.Events), x.Usage, x.Failure, x.Unreadable)
+			for _, c := range x.choices {
+				s += fmt.Sprintf(" %d %q", c.index, c.text)
+			}
+			return s
+		}
+		i, j := int(a)%(len(body)+1), int(b)%(len(body)+1)
+		i, j = min(i, j), max(i, j)
+		whole := openaiRequest(body)
+		if d.isHTTP(&whole) {
+			if got, want := describe(openaiRequest(body[:i], body[i:j], body[j:])), describe(whole); got != want {
+				t.Errorf("cut at %d and %d: %s, whole: %s", i, j, got, want)
+			}
+		}
+	})
+}
