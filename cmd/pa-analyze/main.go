@@ -74,17 +74,20 @@ type interrupted struct{ signal os.Signal }
 
 func (i interrupted) Error() string { return "ended by " + i.signal.String() }
 
-// withSignals gives an action that a signal ended the exit code of that.
+// withSignals gives an action that failed because of a signal the exit code of
+// that signal.
 func withSignals(action cli.ActionFunc) cli.ActionFunc {
 	return func(c *cli.Context) error {
 		err := action(c)
 		var i interrupted
-		if errors.As(err, &i) {
-			if n, ok := i.signal.(syscall.Signal); ok {
-				return &cmdline.CodeError{Code: 128 + int(n), Err: err}
-			}
+		if err == nil || !errors.As(context.Cause(c.Context), &i) {
+			return err
 		}
-		return err
+		code := cmdline.ExitError
+		if n, ok := i.signal.(syscall.Signal); ok {
+			code = 128 + int(n)
+		}
+		return &cmdline.CodeError{Code: code, Err: i}
 	}
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"unicode/utf8"
 
@@ -244,5 +246,37 @@ func TestHelp(t *testing.T) {
 	top := exec(t, "", "--help").stdout
 	if strings.Count(top, "  # ") != 3 || strings.Index(top, "Examples:") > 80 {
 		t.Errorf("help does not start with three examples:\n%s", top)
+	}
+}
+
+// A signal ends the reading; the exit code says which, and nothing is left of
+// a file that was being written.
+func TestInterrupted(t *testing.T) {
+	content, err := fs.ReadFile(golden.FS(t, "perf_analyzer"), "2.60.0/vllm_sweep/profile_export.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	in := filepath.Join(dir, "in.json")
+	if err := os.WriteFile(in, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		signal syscall.Signal
+		code   int
+	}{{syscall.SIGINT, 130}, {syscall.SIGTERM, 143}} {
+		for _, args := range [][]string{{in}, {"requests", in}, {"validate", in}, {"convert", in, filepath.Join(dir, "out.json")}} {
+			ctx, cancel := context.WithCancelCause(t.Context())
+			cancel(interrupted{tt.signal})
+			var stdout, stderr bytes.Buffer
+			code := run(ctx, append([]string{"pa-analyze"}, args...), strings.NewReader(""), &stdout, &stderr)
+			if code != tt.code || !strings.Contains(stderr.String(), "ended by") {
+				t.Errorf("%v, %v: exit code %d, %q, want %d", args, tt.signal, code, stderr.String(), tt.code)
+			}
+		}
+	}
+	left, err := os.ReadDir(dir)
+	if err != nil || len(left) != 1 {
+		t.Errorf("left behind: %v, %v", left, err)
 	}
 }
