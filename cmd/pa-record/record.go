@@ -43,7 +43,7 @@ func record(c *cli.Context, args []string, env environment) error {
 		return err
 	}
 	defer closeTarget()
-	b, model, err := newBackend(s, url, clock)
+	b, err := newBackend(s, url, clock)
 	if err != nil {
 		return err
 	}
@@ -64,11 +64,10 @@ func record(c *cli.Context, args []string, env environment) error {
 	if s.quiet {
 		show = nil
 	}
-	header := exportHeader(s, args)
 	res, err := recorder.Run(ctx, recorder.Config{
-		Backend: patient{Backend: b, wait: s.waitReady, ready: func() { header.Meta.Model = model() }}, Entries: entries, Levels: s.Levels, Measure: s.measure, Warmup: s.Warmup,
+		Backend: b, WaitReady: s.waitReady, Entries: entries, BatchSize: s.BatchSize, Levels: s.Levels, Measure: s.measure, Warmup: s.Warmup,
 		RequestTimeout: orNone(s.timeout), Grace: orNone(s.grace),
-		Writer: out, Run: header, Clock: clock,
+		Writer: out, Run: exportHeader(s, args), Clock: clock,
 		Stop: stop, StopReason: interrupted.name, Progress: show, Secrets: s.secrets(),
 	})
 	p.clear()
@@ -170,7 +169,7 @@ func exportHeader(s *settings, args []string) export.Run {
 		Version: &v, ServiceKind: &kind, Endpoint: &endpoint,
 		Meta: &export.RunMeta{
 			Schema: export.Schema, Tool: "pa-record " + version,
-			Args: redactArgs(args), Config: config, Model: s.Model, URL: redactURL(s.URL),
+			Args: redactArgs(args), Config: config, URL: redactURL(s.URL),
 			Protocol: s.Protocol, Streaming: s.Streaming, Seed: s.Seed,
 			Host: &export.HostMeta{Name: host, OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.NumCPU(), GoVersion: runtime.Version()},
 		},

@@ -16,6 +16,9 @@ type Config struct {
 	Backend backend.Backend
 	// Entries are sent in turn, from the first one again at every level.
 	Entries []workload.Entry
+	// BatchSize is the number of consecutive entries in one request; 0 means 1.
+	// More than one needs a backend with a method PrepareBatch.
+	BatchSize int
 	// Levels are the concurrencies to measure, in order; nil means 1.
 	Levels []int
 	// Measure says when a level is measured.
@@ -23,6 +26,9 @@ type Config struct {
 	// Warmup is the number of requests sent before each level is measured.
 	// They are exported as excluded.
 	Warmup int
+	// WaitReady is how long Run waits for the server to become ready; 0 asks
+	// once.
+	WaitReady time.Duration
 	// RequestTimeout ends a request that takes longer, with status timeout;
 	// 0 means DefaultRequestTimeout, < 0 none.
 	RequestTimeout time.Duration
@@ -32,8 +38,8 @@ type Config struct {
 
 	// Writer takes the requests. Run calls all its methods, Close included.
 	Writer export.Writer
-	// Run is the header to write. The recorder adds the times, stamp counts,
-	// dataset hash and interruption to Run.Meta, which must not be nil.
+	// Run is the header to write. The recorder adds the model, times, stamp
+	// counts, dataset hash and interruption to Run.Meta, which must not be nil.
 	Run export.Run
 	// Clock gives the run's boundaries; it must be the one that the backend
 	// stamps with. nil means a new one.
@@ -115,6 +121,9 @@ func (c *Config) Validate() error {
 	add(c.Writer == nil, "no writer")
 	add(c.Run.Meta == nil, "no run metadata")
 	add(len(c.Entries) == 0, "no workload entries")
+	_, batches := c.Backend.(batcher)
+	add(c.BatchSize < 0, "batch size %d: must be at least 1", c.BatchSize)
+	add(c.BatchSize > 1 && c.Backend != nil && !batches, "batch size %d: requests of this service are not batched", c.BatchSize)
 	for _, n := range c.Levels {
 		add(n < 1, "concurrency %d: must be at least 1", n)
 		add(c.Measure.Requests > 0 && c.Measure.Requests < n, "request count %d: must not be less than the concurrency, %d", c.Measure.Requests, n)

@@ -33,6 +33,7 @@ type fakeServer struct {
 	clock  *rxclock.Clock
 	answer func(id uint64) answer
 	check  error
+	busy   int // checks that fail before the server is ready
 }
 
 type fakePayload string
@@ -41,7 +42,15 @@ func (p fakePayload) Inputs() export.Fields {
 	return export.Fields{{Name: "payload", Value: export.Text(string(p))}}
 }
 
-func (f *fakeServer) Check(context.Context) error { return f.check }
+func (f *fakeServer) Check(context.Context) error {
+	if f.busy > 0 {
+		f.busy--
+		return errors.New("loading")
+	}
+	return f.check
+}
+
+func (f *fakeServer) Model() string { return "fake" }
 
 func (f *fakeServer) Prepare(e *workload.Entry) (backend.Payload, error) {
 	return fakePayload(fmt.Sprint("entry ", e.Step)), nil
@@ -450,6 +459,48 @@ func TestWriterFails(t *testing.T) {
 	}
 }
 
+func TestBatches(t *testing.T) {
+	for _, tt := range []struct {
+		entries, batch int
+		want           []string
+	}{
+		{3, 1, []string{"0", "1", "2"}},
+		{4, 2, []string{"0 1", "2 3"}},
+		{3, 2, []string{"0 1", "2 0", "1 2"}},
+		{1, 4, []string{"0 0 0 0"}},
+	} {
+		r := &session{cfg: Config{Backend: &batchServer{}, BatchSize: tt.batch}}
+		for i := range tt.entries {
+			r.cfg.Entries = append(r.cfg.Entries, workload.Entry{Step: i})
+		}
+		if err := r.preparePayloads(); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, p := range r.payloads {
+			got = append(got, strings.TrimPrefix(string(p.(fakePayload)), "entry "))
+		}
+		if !slices.Equal(got, tt.want) {
+			t.Errorf("%d entries in batches of %d: %q, want %q", tt.entries, tt.batch, got, tt.want)
+		}
+	}
+	err := (&Config{Backend: &fakeServer{}, BatchSize: 2}).Validate()
+	if err == nil || !strings.Contains(err.Error(), "batch size 2: requests of this service are not batched") {
+		t.Errorf("a backend without batches: %v", err)
+	}
+}
+
+// batchServer is a fakeServer with batches.
+type batchServer struct{ fakeServer }
+
+func (*batchServer) PrepareBatch(es []*workload.Entry) (backend.Payload, error) {
+	var steps []string
+	for _, e := range es {
+		steps = append(steps, fmt.Sprint(e.Step))
+	}
+	return fakePayload(strings.Join(steps, " ")), nil
+}
+
 func TestNotReady(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &memWriter{}
@@ -459,6 +510,30 @@ func TestNotReady(t *testing.T) {
 		})
 		if err == nil || w.run != nil || len(w.experiments) != 0 {
 			t.Errorf("error %v, writer touched: %v; want the error and nothing written", err, w.run != nil)
+		}
+	})
+}
+
+func TestWaitReady(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, tt := range []struct {
+			wait time.Duration
+			ok   bool
+		}{{0, false}, {time.Second, false}, {3 * time.Second, true}} {
+			w := &memWriter{}
+			clock := rxclock.New()
+			b := &fakeServer{clock: clock, busy: 8, answer: ok(time.Millisecond)}
+			start := time.Now()
+			_, err := Run(t.Context(), Config{
+				Backend: b, Writer: w, Clock: clock, Entries: []workload.Entry{{}}, Run: export.Run{Meta: &export.RunMeta{}},
+				Measure: Measure{Requests: 1}, WaitReady: tt.wait,
+			})
+			if (err == nil) != tt.ok || time.Since(start) > tt.wait+time.Second {
+				t.Errorf("wait %v: error %v after %v, want ok %v", tt.wait, err, time.Since(start), tt.ok)
+			}
+			if tt.ok && w.run.Meta.Model != "fake" {
+				t.Errorf("model %q in the export, want the backend's", w.run.Meta.Model)
+			}
 		}
 	})
 }

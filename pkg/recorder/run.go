@@ -7,9 +7,11 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
+	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
 
 // A session is the state that the levels of one run share.
@@ -44,6 +46,7 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 
 	meta := *cfg.Run.Meta
 	meta.StartNS = r.cfg.Clock.NowNS()
+	meta.Model = r.cfg.Backend.Model()
 	meta.DatasetSHA256 = datasetHash(r.payloads)
 	res := &Result{}
 	var err error
@@ -88,12 +91,8 @@ func (r *session) prepare(ctx context.Context) error {
 	if err := r.check(ctx); err != nil {
 		return err
 	}
-	for i := range r.cfg.Entries {
-		p, err := r.cfg.Backend.Prepare(&r.cfg.Entries[i])
-		if err != nil {
-			return err
-		}
-		r.payloads = append(r.payloads, p)
+	if err := r.preparePayloads(); err != nil {
+		return err
 	}
 	slots := 0
 	for _, n := range r.cfg.Levels {
@@ -110,7 +109,49 @@ func (r *session) prepare(ctx context.Context) error {
 	return nil
 }
 
-// check asks whether the server is ready. Stop ends the asking.
+// A batcher is a backend whose requests can hold several entries.
+type batcher interface {
+	PrepareBatch(es []*workload.Entry) (backend.Payload, error)
+}
+
+// preparePayloads makes the requests that are sent in turn. With batches,
+// request k holds the entries k·B to k·B+B−1, around and around; after
+// n/gcd(n, B) requests that repeats.
+func (r *session) preparePayloads() error {
+	entries, batch := r.cfg.Entries, max(r.cfg.BatchSize, 1)
+	b, batches := r.cfg.Backend.(batcher)
+	for k := range len(entries) / gcd(len(entries), batch) {
+		var p backend.Payload
+		var err error
+		if batch > 1 && batches {
+			es := make([]*workload.Entry, batch)
+			for j := range es {
+				es[j] = &entries[(k*batch+j)%len(entries)]
+			}
+			p, err = b.PrepareBatch(es)
+		} else {
+			p, err = r.cfg.Backend.Prepare(&entries[k])
+		}
+		if err != nil {
+			return err
+		}
+		r.payloads = append(r.payloads, p)
+	}
+	return nil
+}
+
+func gcd(a, b int) int {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}
+
+// readyEvery is the period of questions while WaitReady waits.
+const readyEvery = 250 * time.Millisecond
+
+// check asks whether the server is ready, again and again while WaitReady
+// lasts. Stop ends the asking.
 func (r *session) check(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -121,7 +162,13 @@ func (r *session) check(ctx context.Context) error {
 		case <-ctx.Done():
 		}
 	}()
-	return r.cfg.Backend.Check(ctx)
+	deadline := time.Now().Add(r.cfg.WaitReady)
+	for {
+		err := r.cfg.Backend.Check(ctx)
+		if err == nil || !time.Now().Add(readyEvery).Before(deadline) || !pause(ctx, readyEvery) {
+			return err
+		}
+	}
 }
 
 // closeSenders ends the connections. Errors of a connection that is no longer

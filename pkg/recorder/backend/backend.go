@@ -13,6 +13,9 @@ type Backend interface {
 	// knows the model, and learns what Prepare needs (model metadata). The
 	// error is one line that names the URL and says what to check.
 	Check(ctx context.Context) error
+	// Model returns the name of the model that is asked for; it is known after
+	// Check.
+	Model() string
 	// Prepare turns an entry into what will be sent, ready as bytes. It is
 	// called after Check, from one goroutine, before the load. The payload
 	// may be sent many times and concurrently, so Send must not change it.

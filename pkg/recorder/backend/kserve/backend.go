@@ -47,8 +47,11 @@ func New(c Config) (*Backend, error) {
 	return &Backend{cfg: c, target: t, clock: c.Clock, batch: int64(max(c.BatchSize, 1))}, nil
 }
 
-// Model returns what Check learnt about the model.
-func (b *Backend) Model() Model { return b.model }
+// Model implements backend.Backend.
+func (b *Backend) Model() string { return b.cfg.Model }
+
+// Metadata returns what Check learnt about the model.
+func (b *Backend) Metadata() Model { return b.model }
 
 // Open implements backend.Backend: it connects and, when streaming, opens the
 // stream, so that no request pays for it.

@@ -26,7 +26,7 @@ func TestCheckModel(t *testing.T) {
 			if m.Decoupled && p == HTTP {
 				continue
 			}
-			got := f.open(t, Config{Protocol: p, Model: name, Streaming: m.Decoupled}).Model()
+			got := f.open(t, Config{Protocol: p, Model: name, Streaming: m.Decoupled}).Metadata()
 			if diff := cmp.Diff(m, got); diff != "" {
 				t.Errorf("%s over %s:\n%s", name, p, diff)
 			}

@@ -1,44 +1,10 @@
 package main
 
 import (
-	"context"
 	"errors"
-	"time"
 
-	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
-
-// readyEvery is the period of checks while --wait-ready waits.
-const readyEvery = 250 * time.Millisecond
-
-// patient repeats the check of a backend until the server is ready or wait is
-// over.
-type patient struct {
-	backend.Backend
-	wait  time.Duration
-	ready func() // called after the check that went well
-}
-
-// Check implements backend.Backend.
-func (p patient) Check(ctx context.Context) error {
-	deadline := time.Now().Add(p.wait)
-	for {
-		err := p.Backend.Check(ctx)
-		if err == nil {
-			p.ready()
-			return nil
-		}
-		if time.Now().Add(readyEvery).After(deadline) {
-			return err
-		}
-		select {
-		case <-time.After(readyEvery):
-		case <-ctx.Done():
-			return err
-		}
-	}
-}
 
 // newEntries is what to send. notes are for the user.
 func newEntries(s *settings) (entries []workload.Entry, notes []string, err error) {
