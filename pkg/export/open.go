@@ -33,6 +33,9 @@ type Limits struct {
 // DefaultMaxValueBytes is what Limits.MaxValueBytes 0 means.
 const DefaultMaxValueBytes = 64 << 20
 
+// stdinName is what messages call Opener.Stdin.
+const stdinName = "stdin"
+
 // sniffBytes is how much of a file's start the formats are shown.
 const sniffBytes = 4 << 10
 
@@ -68,7 +71,7 @@ func (o *Opener) Open(ctx context.Context, path string) (Reader, error) {
 		if o.Stdin == nil {
 			return nil, errors.New("-: there is no standard input; give a file")
 		}
-		return o.openStream(ctx, "stdin", o.Stdin, nil)
+		return o.openStream(ctx, stdinName, o.Stdin, nil)
 	}
 	// Opening a pipe would wait for its writer; a folder gives an error of
 	// its own that does not help.
@@ -151,7 +154,10 @@ func (o *Opener) openStream(ctx context.Context, name string, src io.Reader, c i
 
 // openFormat finds the format of head and opens it.
 func (o *Opener) openFormat(ctx context.Context, name string, head []byte, src io.ReaderAt, size int64) (Reader, error) {
-	if size == 0 {
+	switch {
+	case size == 0 && name == stdinName:
+		return nil, errors.New("stdin: is empty (0 bytes); check the command before the pipe")
+	case size == 0:
 		return nil, fmt.Errorf("%s: is empty (0 bytes): perf_analyzer leaves such a file when an output holds NaN or infinity; record the run again", name)
 	}
 	for _, f := range o.Formats {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/klauspost/compress/zstd"
 )
@@ -85,7 +86,7 @@ func (o *Opener) spool(ctx context.Context, name string, src io.Reader) (_ *spoo
 	if err := s.fill(ctx, name, content, o.TempDir, o.maxSpool()); err != nil {
 		return nil, err
 	}
-	if s.err != nil && kind != "" {
+	if s.err != nil && kind != "" && !strings.HasPrefix(s.err.Error(), kind) {
 		s.err = fmt.Errorf("%s: %w", kind, s.err)
 	}
 	return s, nil

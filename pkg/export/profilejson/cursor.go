@@ -66,12 +66,12 @@ func (c *cursor) value(what string) ([]byte, error) {
 		b, whole := c.ahead()
 		end, _, err := scanValue(b, 0)
 		switch {
-		case err == nil && int64(end) > c.limit, err == errMore && whole:
+		case err == nil && int64(end) > c.limit, errors.Is(err, errMore) && whole:
 			return nil, c.tooLarge(c.pos, what, c.limit)
 		case err == nil:
 			c.pos += int64(end)
 			return b[:end], nil
-		case err != errMore:
+		case !errors.Is(err, errMore):
 			return nil, c.located(err)
 		}
 		if err := c.more(); err != nil {

@@ -3,6 +3,7 @@ package profilejson
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 
 	"github.com/pa-tools/pa/pkg/export"
@@ -43,7 +44,7 @@ func (Format) Sniff(head []byte) bool {
 			return true
 		}
 		if err != nil {
-			return err == errMore && ours > 0
+			return errors.Is(err, errMore) && ours > 0
 		}
 		if !more {
 			return false
@@ -55,7 +56,7 @@ func (Format) Sniff(head []byte) bool {
 			ours = -1 << 30
 		}
 		if i, _, err = scanValue(b, next); err != nil {
-			return err == errMore && ours > 0
+			return errors.Is(err, errMore) && ours > 0
 		}
 	}
 }

@@ -127,7 +127,7 @@ func (d *decoder) metaObject(b []byte, i int) (end int, err error) {
 		case "first_byte_ns":
 			r.FirstByteNS, i, err = d.uint(b, i, "first_byte_ns")
 		case "start_source":
-			r.StartSource, i, err = d.source(b, i)
+			r.StartSource, i, err = enum(d, b, i, "start_source", parseSource)
 		case "dns_ns":
 			r.DNS, i, err = d.span(b, i, "dns_ns")
 		case "connect_ns":
@@ -135,7 +135,7 @@ func (d *decoder) metaObject(b []byte, i int) (end int, err error) {
 		case "tls_ns":
 			r.TLS, i, err = d.span(b, i, "tls_ns")
 		case "reused":
-			r.Reused, i, err = d.bool(b, i, "reused")
+			r.Reused, i, err = d.reused(b, i)
 		case "session_id":
 			r.SessionID, i, err = d.string(b, i, "session_id")
 		case "turn":
@@ -193,12 +193,12 @@ func (d *decoder) string(b []byte, i int, member string) (s string, end int, err
 	return d.names.intern(v), end, err
 }
 
-func (d *decoder) bool(b []byte, i int, member string) (v bool, end int, err error) {
+func (d *decoder) reused(b []byte, i int) (v bool, end int, err error) {
 	if i < len(b) && (b[i] == 't' || b[i] == 'f') {
 		end, err = scanLiteral(b, i)
 		return b[i] == 't', end, err
 	}
-	end, err = d.wrong(b, i, fmt.Sprintf("member %q: expected true or false", member))
+	end, err = d.wrong(b, i, `member "reused": expected true or false`)
 	return false, end, err
 }
 
@@ -245,10 +245,6 @@ func parseSource(name string) (export.StampSource, error) {
 		}
 	}
 	return 0, fmt.Errorf("unknown source of a time stamp %.40q", name)
-}
-
-func (d *decoder) source(b []byte, i int) (v export.StampSource, end int, err error) {
-	return enum(d, b, i, "start_source", parseSource)
 }
 
 // sources decodes one name for all responses, or a name for each.

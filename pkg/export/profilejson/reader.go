@@ -198,10 +198,10 @@ func (r *Reader) element() bool {
 			end, _, err = scanValue(b, 0)
 		}
 		switch {
-		case err == nil && int64(end) > r.limit, err == errMore && whole:
+		case err == nil && int64(end) > r.limit, errors.Is(err, errMore) && whole:
 			r.fail(r.tooLarge(start, "the request", r.limit))
 			return false
-		case err == errTooMany:
+		case errors.Is(err, errTooMany):
 			r.fail(r.tooLarge(start, "the decoded request", itemsFactor*r.limit))
 			return false
 		case err == nil:
@@ -211,7 +211,7 @@ func (r *Reader) element() bool {
 				r.dec.bad = &scanError{0, "expected an object, found " + excerpt(b[:end])}
 			}
 			return r.accept(start)
-		case err != errMore:
+		case !errors.Is(err, errMore):
 			r.fail(r.located(err))
 			return false
 		}

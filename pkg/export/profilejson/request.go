@@ -87,7 +87,7 @@ func (d *decoder) decode(b []byte) (end int, err error) {
 			d.req.SequenceID, i, err = d.uint(b, i, "sequence_id")
 		case "request_inputs":
 			bit = seenInputs
-			d.req.Inputs, i, err = d.object(b, i, "request_inputs")
+			d.req.Inputs, i, err = d.inputs(b, i)
 		case "response_timestamps":
 			bit = seenTimes
 			d.nTimes = 0
@@ -301,14 +301,14 @@ func (d *decoder) value(b []byte, i int) (v export.Value, end int, err error) {
 // noFields is the object without members, as opposed to none.
 var noFields = export.Fields{}
 
-// object decodes an object of named values, or null.
-func (d *decoder) object(b []byte, i int, member string) (f export.Fields, end int, err error) {
+// inputs decodes request_inputs: an object of named values, or null.
+func (d *decoder) inputs(b []byte, i int) (f export.Fields, end int, err error) {
 	if i < len(b) && b[i] == 'n' {
 		end, err = scanLiteral(b, i)
 		return nil, end, err
 	}
 	if i >= len(b) || b[i] != '{' {
-		end, err = d.wrong(b, i, fmt.Sprintf("member %q: expected an object", member))
+		end, err = d.wrong(b, i, `member "request_inputs": expected an object`)
 		return nil, end, err
 	}
 	return d.members(b, i)

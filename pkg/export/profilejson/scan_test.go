@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strconv"
@@ -47,7 +48,7 @@ func TestScanUint(t *testing.T) {
 		v, end, bad, err := scanUint([]byte(tt.in), 0)
 		got := strconv.FormatUint(v, 10)
 		switch {
-		case err == errMore:
+		case errors.Is(err, errMore):
 			got = "more"
 		case err != nil:
 			got = "error"
@@ -149,7 +150,7 @@ func checkScanValue(t *testing.T, v []byte) {
 func TestScanValuePrefix(t *testing.T) {
 	v := []byte(`{"a":[1,-2.5e+3,"x\"\u00e9\ud83d\ude00",true,false,null,{}],"b":{"c":[]}}`)
 	for i := range v {
-		if _, _, err := scanValue(v[:i], 0); err != errMore {
+		if _, _, err := scanValue(v[:i], 0); !errors.Is(err, errMore) {
 			t.Errorf("scanValue(%q) = %v, want %v", v[:i], err, errMore)
 		}
 	}
@@ -216,14 +217,14 @@ func TestText(t *testing.T) {
 		}
 		for i := 1; i < len(tt.in); i++ {
 			a := arena{buf: make([]byte, len(tt.in))}
-			if _, _, err := a.text([]byte(tt.in[:i]), 0); err != errMore {
+			if _, _, err := a.text([]byte(tt.in[:i]), 0); !errors.Is(err, errMore) {
 				t.Errorf("text(%s) = %v, want %v", tt.in[:i], err, errMore)
 			}
 		}
 	}
 	for _, in := range []string{`"\x"`, `"\u12g4"`, "\"a\x00b\"", "\"12345678\n\"", `"\ud83d\u12z4"`} {
 		a := arena{buf: make([]byte, 100)}
-		if got, _, err := a.text([]byte(in), 0); err == nil || err == errMore {
+		if got, _, err := a.text([]byte(in), 0); err == nil || errors.Is(err, errMore) {
 			t.Errorf("text(%s) = %q, %v, want an error", in, got, err)
 		}
 	}

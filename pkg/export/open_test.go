@@ -1,0 +1,225 @@
+package export_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/export/profilejson"
+)
+
+// document returns an export of n requests.
+func document(n int) []byte {
+	requests := make([]string, n)
+	for i := range requests {
+		requests[i] = `{"timestamp":1,"response_timestamps":[2,3]}`
+	}
+	return []byte(`{"experiments":[{"experiment":{"mode":"concurrency","value":1},"requests":[` + strings.Join(requests, ",") + `]}],"version":"1"}`)
+}
+
+func gzipped(t testing.TB, data []byte) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	if _, err := w.Write(data); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func zstded(t testing.TB, data []byte) []byte {
+	t.Helper()
+	w, err := zstd.NewWriter(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = w.Close() }()
+	return w.EncodeAll(data, nil)
+}
+
+// open writes data to a file and opens it; count is the number of requests.
+func open(t *testing.T, o *export.Opener, data []byte) (count int, err error) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "run.json")
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o.Formats = []export.Format{profilejson.Format{}}
+	o.TempDir = t.TempDir()
+	r, err := o.Open(context.Background(), path)
+	if err == nil {
+		for r.Next() {
+			count++
+		}
+		err = r.Err()
+		if e := r.Close(); e != nil {
+			t.Errorf("Close: %v", e)
+		}
+	}
+	if left, e := os.ReadDir(o.TempDir); e != nil || len(left) > 0 {
+		t.Errorf("temporary files left: %v, %v", left, e)
+	}
+	return count, err
+}
+
+func TestOpen(t *testing.T) {
+	doc := document(1000)
+	gz, zs := gzipped(t, doc), zstded(t, doc)
+	badSum := bytes.Clone(gz)
+	badSum[len(badSum)-5] ^= 1
+	damaged := fmt.Sprintf("run.json: damaged after %d bytes of content: ", len(doc))
+	skippable := append([]byte{0x50, 0x2A, 0x4D, 0x18, 2, 0, 0, 0, 'h', 'i'}, zs...)
+	for _, tt := range []struct {
+		name  string
+		data  []byte
+		count int // -1: some, but not all
+		err   []string
+	}{
+		{"plain", doc, 1000, nil},
+		{"BOM", append([]byte("\ufeff"), doc...), 1000, nil},
+		{"gzip", gz, 1000, nil},
+		{"gzip in two members", append(gzipped(t, doc[:500]), gzipped(t, doc[500:])...), 1000, nil},
+		{"zstd", zs, 1000, nil},
+		{"zstd behind a skippable frame", skippable, 1000, nil},
+		{"edge: empty", nil, 0, []string{"run.json: is empty (0 bytes): perf_analyzer leaves such a file when an output holds NaN or infinity; record the run again"}},
+		{"edge: empty gzip", gzipped(t, nil), 0, []string{"is empty (0 bytes)"}},
+		{"space only", []byte(" \n "), 0, []string{`run.json: is no export: expected a JSON object with "experiments", found only white space`}},
+		{"another JSON", []byte(`{"records": [1, 2, 3]}`), 0, []string{`found a JSON object with the content "{\"records\": [1, 2, 3]}"`}},
+		{"an array", []byte(`[` + strings.Repeat(`1,`, 100)), 0, []string{`found a JSON array that starts with "[1,1,`}},
+		{"text", []byte("hello"), 0, []string{`found a file with the content "hello"`}},
+		{"compressed twice", gzipped(t, zs), 0, []string{"found zstd data within the compressed file"}},
+		{"cut", doc[:1000], 21, []string{"run.json: cut short at byte 1000, inside experiment 0, request 21"}},
+		{"gzip cut", gz[:len(gz)-len(gz)/3], -1, []string{"cut short at byte", "run.json is damaged there: gzip: unexpected EOF"}},
+		{"gzip cut in the checksum", gz[:len(gz)-3], 1000, []string{damaged + "gzip: unexpected EOF"}},
+		{"gzip with a wrong checksum", badSum, 1000, []string{damaged + "gzip: invalid checksum"}},
+		{"gzip with more behind", append(bytes.Clone(gz), "trash and more"...), 1000, []string{damaged + "gzip: invalid header"}},
+		{"gzip header only", gz[:10], 0, []string{"run.json: nothing of it can be read: gzip: unexpected EOF"}},
+		{"gzip header cut", gz[:5], 0, []string{"run.json: gzip: unexpected EOF"}},
+		{"zstd cut", zs[:len(zs)-2], -2, []string{"unexpected EOF"}},
+		{"zstd magic only", []byte{0x28, 0xB5, 0x2F, 0xFD}, 0, []string{"nothing of it can be read: zstd: "}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			n, err := open(t, &export.Opener{}, tt.data)
+			switch {
+			case tt.count == -1:
+				if n == 0 || n == 1000 {
+					t.Errorf("%d requests, want some of 1000", n)
+				}
+			case tt.count >= 0 && n != tt.count:
+				t.Errorf("%d requests, want %d", n, tt.count)
+			}
+			if (err == nil) != (tt.err == nil) {
+				t.Fatalf("err = %v, want %q", err, tt.err)
+			}
+			for _, want := range tt.err {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("err = %v, want %q in it", err, want)
+				}
+			}
+		})
+	}
+}
+
+// A damaged archive whose content breaks off is a cut file to callers.
+func TestOpenCutArchive(t *testing.T) {
+	gz := gzipped(t, document(1000))
+	_, err := open(t, &export.Opener{}, gz[:len(gz)/2])
+	var cut *export.CutError
+	if !errors.As(err, &cut) || !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("err = %v", err)
+	}
+}
+
+// A small file that would fill the disk is given up.
+func TestOpenBomb(t *testing.T) {
+	for name, data := range map[string][]byte{"gzip": gzipped(t, make([]byte, 50<<20)), "zstd": zstded(t, make([]byte, 50<<20))} {
+		_, err := open(t, &export.Opener{MaxSpoolBytes: 1 << 20}, data)
+		if want := "holds more than 1048576 bytes of content; decompress it to a file and give that"; err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: err = %v", name, err)
+		}
+	}
+}
+
+func TestOpenPath(t *testing.T) {
+	dir := t.TempDir()
+	o := export.Opener{Formats: []export.Format{profilejson.Format{}}, TempDir: dir}
+	missing := filepath.Join(dir, "no.json")
+	_, err := o.Open(context.Background(), missing)
+	if !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), missing) || !strings.Contains(err.Error(), "; check the path") {
+		t.Errorf("missing: %v", err)
+	}
+	_, err = o.Open(context.Background(), dir)
+	if err == nil || err.Error() != dir+": is a directory; give a profile_export.json" {
+		t.Errorf("directory: %v", err)
+	}
+	_, err = o.Open(context.Background(), "-")
+	if err == nil || !strings.Contains(err.Error(), "there is no standard input") {
+		t.Errorf("no stdin: %v", err)
+	}
+}
+
+func TestOpenStdin(t *testing.T) {
+	broken := errors.New("the other end is gone")
+	for _, tt := range []struct {
+		name  string
+		in    io.Reader
+		count int
+		err   string
+	}{
+		{"plain", bytes.NewReader(document(3)), 3, ""},
+		{"byte by byte", iotest.OneByteReader(bytes.NewReader(document(3))), 3, ""},
+		{"gzip", bytes.NewReader(gzipped(t, document(3))), 3, ""},
+		{"edge: empty", strings.NewReader(""), 0, "stdin: is empty (0 bytes); check the command before the pipe"},
+		{"breaks", io.MultiReader(bytes.NewReader(document(3)[:170]), iotest.ErrReader(broken)), 2, "stdin is damaged there: the other end is gone"},
+		{"broken", iotest.ErrReader(broken), 0, "read stdin: the other end is gone"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			o := export.Opener{Formats: []export.Format{profilejson.Format{}}, TempDir: t.TempDir(), Stdin: tt.in}
+			n := 0
+			r, err := o.Open(context.Background(), "-")
+			if err == nil {
+				for r.Next() {
+					n++
+				}
+				err = r.Err()
+				if e := r.Close(); e != nil {
+					t.Errorf("Close: %v", e)
+				}
+			}
+			if n != tt.count || (err == nil) != (tt.err == "") || err != nil && !strings.Contains(err.Error(), tt.err) {
+				t.Errorf("%d requests, err = %v; want %d, %q", n, err, tt.count, tt.err)
+			}
+		})
+	}
+}
+
+func TestOpenContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	o := export.Opener{Formats: []export.Format{profilejson.Format{}}, TempDir: t.TempDir(), Stdin: bytes.NewReader(document(3))}
+	if _, err := o.Open(ctx, "-"); !errors.Is(err, context.Canceled) {
+		t.Errorf("err = %v", err)
+	}
+}
+
+func TestOpenTempDir(t *testing.T) {
+	o := export.Opener{Formats: []export.Format{profilejson.Format{}}, TempDir: filepath.Join(t.TempDir(), "absent"), Stdin: bytes.NewReader(document(3))}
+	if _, err := o.Open(context.Background(), "-"); err == nil || !strings.Contains(err.Error(), "stdin: has to be copied to be read") {
+		t.Errorf("err = %v", err)
+	}
+}
