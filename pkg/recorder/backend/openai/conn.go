@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptrace"
@@ -48,14 +49,14 @@ func dial(ctx context.Context, t *target, cfg *tls.Config, clock *rxclock.Clock)
 	if err != nil {
 		return nil, &dialError{err}
 	}
-	c := &conn{raw: &stampConn{Conn: nc, clock: clock, allow: unlimited}, connect: time.Since(begin)}
+	c := newConn(nc, clock)
+	c.connect = time.Since(begin)
 	mu.Lock()
 	if !dnsStart.IsZero() && dnsEnd.After(dnsStart) {
 		c.dns = dnsEnd.Sub(dnsStart)
 		c.connect -= c.dns
 	}
 	mu.Unlock()
-	c.nc = c.raw
 	if t.secure {
 		begin = time.Now()
 		if err := c.handshake(ctx, t, cfg); err != nil {
@@ -64,8 +65,12 @@ func dial(ctx context.Context, t *target, cfg *tls.Config, clock *rxclock.Clock)
 		}
 		c.tls = time.Since(begin)
 	}
-	c.br = bufio.NewReaderSize(c.nc, readBufferBytes)
 	return c, nil
+}
+
+func newConn(nc net.Conn, clock *rxclock.Clock) *conn {
+	raw := &stampConn{Conn: nc, clock: clock, allow: unlimited}
+	return &conn{nc: raw, raw: raw, br: bufio.NewReaderSize(raw, readBufferBytes)}
 }
 
 // handshake puts TLS on the connection.
@@ -84,6 +89,7 @@ func (c *conn) handshake(ctx context.Context, t *target, cfg *tls.Config) error 
 		return fmt.Errorf("TLS: %w", err)
 	}
 	c.nc = tc
+	c.br.Reset(tc)
 	return nil
 }
 
@@ -113,7 +119,7 @@ func (c *conn) head() (*http.Response, error) {
 		}
 		resp, err := http.ReadResponse(c.br, nil) // its Body stays unused, see body
 		if err != nil {
-			return nil, err
+			return nil, c.raw.cause(err)
 		}
 		if resp.StatusCode >= 200 || resp.StatusCode == http.StatusSwitchingProtocols {
 			return resp, nil
@@ -140,7 +146,8 @@ type stampConn struct {
 	readNS  uint64 // after the last read
 	reads   uint32 // that returned something
 
-	allow int64 // bytes that may still be read
+	allow   int64 // bytes that may still be read
+	readErr error // of the last read
 }
 
 const unlimited = 1<<63 - 1
@@ -148,6 +155,7 @@ const unlimited = 1<<63 - 1
 var errHeadTooLong = fmt.Errorf("the head of the answer is longer than %d bytes", maxHeadBytes)
 
 func (c *stampConn) begin() {
+	c.readErr = nil
 	c.startNS, c.sentNS, c.readNS, c.reads = 0, 0, 0, 0
 }
 
@@ -162,6 +170,7 @@ func (c *stampConn) lastRead() (ns uint64, read uint32) {
 
 func (c *stampConn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
+	c.readErr = err
 	if n == 0 {
 		return n, err
 	}
@@ -169,8 +178,21 @@ func (c *stampConn) Read(p []byte) (int, error) {
 	c.reads++
 	if c.allow -= int64(n); c.allow < 0 && err == nil {
 		err = errHeadTooLong
+		c.readErr = err
 	}
 	return n, err
+}
+
+// cause returns why a head could not be read: net/http complains about the
+// line that was cut, not about what cut it.
+func (c *stampConn) cause(err error) error {
+	switch {
+	case c.readErr == nil:
+		return err
+	case errors.Is(c.readErr, io.EOF):
+		return io.ErrUnexpectedEOF
+	}
+	return c.readErr
 }
 
 func (c *stampConn) Write(p []byte) (int, error) {

@@ -1,0 +1,152 @@
+package openai
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/recorder/workload"
+)
+
+func TestCheck(t *testing.T) {
+	list := func(names ...string) string {
+		var all []string
+		for _, n := range names {
+			all = append(all, fmt.Sprintf(`{"id":%q,"object":"model"}`, n))
+		}
+		return `{"object":"list","data":[` + strings.Join(all, ",") + `]}`
+	}
+	for _, tt := range []struct {
+		name    string
+		model   string // asked for
+		code    int
+		headers string // of the answer
+		body    string
+		want    string // the model used
+		err     string // after the URL
+	}{
+		{name: "the only one", code: 200, body: list("tiny"), want: "tiny"},
+		{name: "listed", model: "b", code: 200, body: list("a", "b"), want: "b"},
+		{name: "several, none asked for", code: 200, body: list("a", "b")},
+		{name: "llama.cpp: alias", model: "al", code: 200, body: `{"models":[{"name":"x"}],"data":[{"id":"tiny","aliases":["tiny","al"]}]}`, want: "al"},
+		{name: "llama.cpp: alias of the only one", code: 200, body: `{"data":[{"id":"tiny","aliases":["al"]}]}`, want: "tiny"},
+		{name: "Ollama: latest", model: "llama3", code: 200, body: list("llama3:latest"), want: "llama3"},
+		{name: "not listed", model: "x", code: 200, body: list("a", "b"), want: "x", err: `no model "x"; the server has "a", "b"`},
+		{name: "not listed, many", model: "x", code: 200, body: list("a", "b", "c", "d", "e", "f", "g"), want: "x", err: `no model "x"; the server has "a", "b", "c", "d", "e" and 2 more`},
+		{name: "empty list", model: "x", code: 200, body: list(), want: "x"},
+		{name: "no list", model: "x", code: 200, body: `<html>`, want: "x"},
+		{name: "another object", code: 200, body: `{"data":"x"}`},
+		{name: "nothing", code: 200},
+		{name: "404", model: "x", code: 404, body: `{"detail":"Not Found"}`, want: "x"},
+		{name: "405", code: 405},
+		{name: "500", code: 500, body: "oops"},
+		{name: "400", code: 400, body: "no"},
+		{name: "401", code: 401, body: `{"error":{"message":"no key"}}`, err: "401 unauthorized: no key; give -H 'Authorization: Bearer …' or OPENAI_API_KEY"},
+		{name: "403", code: 403, body: `secret-1`, err: "403 forbidden: [redacted]; give -H 'Authorization: Bearer …' or OPENAI_API_KEY"},
+		{name: "llama.cpp while loading", code: 503, body: `{"error":{"message":"Loading model","code":503}}`, err: "503 service unavailable: Loading model; is the server ready?"},
+		{name: "gateway", code: 502, body: "<html><title>502 Bad Gateway</title>", headers: "Content-Type: text/html\r\n", err: "502 bad gateway: 502 Bad Gateway; is the server ready?"},
+		{name: "TLS port of a Go server", code: 400, body: "Client sent an HTTP request to an HTTPS server.\n", err: "400 bad request: Client sent an HTTP request to an HTTPS server.; use https:// in -u"},
+		{name: "moved to TLS", code: 301, headers: "Location: https://h/v1/models\r\n", err: "301 moved permanently: redirected to https://h/v1/models; give that URL instead"},
+		{name: "moved elsewhere", model: "x", code: 307, headers: "Location: /v1/models/\r\n", want: "x"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			addr := serveRaw(t, func(c net.Conn, _ int, _ []byte) bool {
+				return write(c, fmt.Sprintf("HTTP/1.1 %d X\r\n%sContent-Length: %d\r\n\r\n%s", tt.code, tt.headers, len(tt.body), tt.body))
+			})
+			b := newBackend(t, Config{URL: "http://user:pw-secret@" + addr, Model: tt.model, Headers: []Header{{"K", "secret-1"}}})
+			checkError(t, b.Check(t.Context()), "http://"+addr+"/v1/models: ", tt.err)
+			if got := b.Model(); got != tt.want {
+				t.Errorf("Model() = %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestCheckWrongServer(t *testing.T) {
+	for _, tt := range []struct{ name, answer, err string }{
+		{"gRPC", "\x00\x00\x12\x04\x00\x00\x00\x00\x00", "the server speaks HTTP/2, so this is probably a gRPC port; give its HTTP port with -u"},
+		{"TLS", "\x15\x03\x01\x00\x02\x02\x46", "the server speaks TLS; use https:// in -u"},
+		{"SSH", "SSH-2.0-x\r\n", `the server does not speak HTTP: its answer begins with "SSH-2"; is -u right?`},
+		{"mute", "", "the connection was closed without an answer: EOF; is -u the server's HTTP port?"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			addr := serveRaw(t, func(c net.Conn, _ int, _ []byte) bool {
+				write(c, tt.answer)
+				return false
+			})
+			checkError(t, newBackend(t, Config{URL: addr}).Check(t.Context()), "http://"+addr+"/v1/models: ", tt.err)
+		})
+	}
+	t.Run("refused", func(t *testing.T) {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		addr := l.Addr().String()
+		l.Close()
+		checkError(t, newBackend(t, Config{URL: addr}).Check(t.Context()), "http://"+addr+"/v1/chat/completions: ", "connection refused; is the server running, and is -u right?")
+	})
+	t.Run("https to a plain port", func(t *testing.T) {
+		srv := serve(t, func(http.ResponseWriter, *http.Request) {})
+		checkError(t, newBackend(t, Config{URL: strings.Replace(srv.URL, "http", "https", 1)}).Check(t.Context()),
+			strings.Replace(srv.URL, "http", "https", 1)+"/v1/chat/completions: ", "the server does not speak TLS; use http:// in -u")
+	})
+	t.Run("http to a TLS port", func(t *testing.T) {
+		srv := httptest.NewTLSServer(nil)
+		defer srv.Close()
+		url := strings.Replace(srv.URL, "https", "http", 1)
+		checkError(t, newBackend(t, Config{URL: url}).Check(t.Context()), url+"/v1/models: ",
+			"400 bad request: Client sent an HTTP request to an HTTPS server.; use https:// in -u")
+	})
+	t.Run("cancelled", func(t *testing.T) {
+		addr := serveRaw(t, func(c net.Conn, _ int, _ []byte) bool {
+			_, _ = io.Copy(io.Discard, c)
+			return false
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		checkError(t, newBackend(t, Config{URL: addr}).Check(ctx), "http://"+addr+"/v1/models: ", "context canceled")
+	})
+	t.Run("no answer", func(t *testing.T) {
+		addr := serveRaw(t, func(c net.Conn, _ int, _ []byte) bool {
+			_, _ = io.Copy(io.Discard, c)
+			return false
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), 50_000_000)
+		defer cancel()
+		checkError(t, newBackend(t, Config{URL: addr}).Check(ctx), "http://"+addr+"/v1/models: ", "no answer in time; is -u the server's HTTP port?")
+	})
+}
+
+// The server's model gets into bodies that name none.
+func TestCheckThenPrepare(t *testing.T) {
+	srv := serve(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"data":[{"id":"tiny"}]}`) })
+	b := newBackend(t, Config{URL: srv.URL})
+	if err := b.Check(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	p, err := b.Prepare(&workload.Entry{Values: export.Fields{{Name: "payload", Value: export.JSON(`[{"a":1}]`)}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := string(p.Inputs()[0].Value.Data), `{"a":1,"model":"tiny"}`; got != want {
+		t.Errorf("payload %s, want %s", got, want)
+	}
+}
+
+// checkError compares err with prefix and want; want "" is no error.
+func checkError(t *testing.T, err error, prefix, want string) {
+	t.Helper()
+	switch {
+	case want == "" && err != nil:
+		t.Errorf("Check = %v, want no error", err)
+	case want != "" && (err == nil || err.Error() != prefix+want):
+		t.Errorf("Check = %v, want %s%s", err, prefix, want)
+	}
+}
