@@ -141,8 +141,10 @@ func (c *Config) Validate() error {
 		name string
 		err  error
 	}{
-		{"ttft", c.TTFT.Validate()}, {"itl", c.ITL.Validate()},
-		{"output tokens", c.OutputTokens.Validate()}, {"add_sub delay", c.AddSubDelay.Validate()},
+		{"ttft", c.TTFT.Validate()},
+		{"itl", c.ITL.Validate()},
+		{"output tokens", c.OutputTokens.Validate()},
+		{"add_sub delay", c.AddSubDelay.Validate()},
 	} {
 		if d.err != nil {
 			bad("%s: %w", d.name, d.err)

@@ -134,11 +134,12 @@ func (x *exchange) answer(contentType string, length int, f Fault, writes iter.S
 			return
 		}
 	}
-	if err != nil {
+	switch {
+	case err != nil:
 		x.rec.end(x.s.giveUp(), http.StatusOK, err.Error())
-	} else if f == FaultErrorEvent {
+	case f == FaultErrorEvent:
 		x.rec.end(EndError, http.StatusOK, errorEventMessage)
-	} else {
+	default:
 		x.rec.end(EndOK, http.StatusOK, "")
 	}
 	out.end(err == nil)

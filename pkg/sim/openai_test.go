@@ -116,30 +116,54 @@ func TestOpenAIStream(t *testing.T) {
 		change           func(*Config)
 		want             []string
 	}{
-		{name: "chat", path: "chat/completions", body: `{"messages":[{"role":"user","content":"one two"}],"stream":true,"max_tokens":3}`,
-			want: []string{`0 role assistant ""`, "0 delta 1", "0 delta 1", "0 delta 1 length"}},
-		{name: "chat with usage", path: "chat/completions", body: `{"messages":[{"content":"one two"},{"content":[{"type":"text","text":"three"}]}],"stream":true,"max_tokens":2,"stream_options":{"include_usage":true}}`,
-			want: []string{`0 role assistant ""`, "0 delta 1", "0 delta 1 length", " usage 3 2 5"}},
-		{name: "continuous usage", path: "chat/completions", body: `{"messages":[{"content":"one"}],"stream":true,"max_tokens":2,"stream_options":{"include_usage":true,"continuous_usage_stats":true}}`,
-			want: []string{`0 role assistant "" usage 1 0 1`, "0 delta 1 usage 1 1 2", "0 delta 1 length usage 1 2 3", " usage 1 2 3"}},
-		{name: "n", path: "chat/completions", body: `{"messages":[{"content":"one"}],"stream":true,"max_completion_tokens":2,"max_tokens":9,"n":2,"stream_options":{"include_usage":true}}`,
-			want: []string{`0 role assistant ""`, `1 role assistant ""`, "0 delta 1", "1 delta 1", "0 delta 1 length", "1 delta 1 length", " usage 1 4 5"}},
-		{name: "by itself", path: "completions", body: `{"prompt":"one two","stream":true}`, change: func(c *Config) { c.OutputTokens = ConstantLength(2) },
-			want: []string{"0 text 1", "0 text 1 stop"}},
-		{name: "two prompts", path: "completions", body: `{"prompt":["one two","three"],"stream":true,"max_tokens":1,"stream_options":{"include_usage":true}}`,
-			want: []string{"0 text 1 length", "1 text 1 length", " usage 3 2 5"}},
-		{name: "token ids", path: "completions", body: `{"prompt":[5,6,7],"stream":true,"max_tokens":1,"stream_options":{"include_usage":true}}`,
-			want: []string{"0 text 1 length", " usage 3 1 4"}},
-		{name: "lists of token ids", path: "completions", body: `{"prompt":[[5,6,7],[8]],"stream":true,"max_tokens":1,"stream_options":{"include_usage":true}}`,
-			want: []string{"0 text 1 length", "1 text 1 length", " usage 4 2 6"}},
-		{name: "echo", path: "completions", body: `{"prompt":"one two","stream":true,"max_tokens":2,"echo":true}`,
-			want: []string{"0 text 3", "0 text 1 length"}},
-		{name: "tokens per event", path: "completions", body: `{"prompt":"one","stream":true,"max_tokens":6}`, change: func(c *Config) { c.TokensPerEvent = 4 },
-			want: []string{"0 text 1", "0 text 4", "0 text 1 length"}},
-		{name: "a server without counts", path: "completions", body: `{"prompt":"one","stream":true,"max_tokens":1,"stream_options":{"include_usage":true}}`, change: func(c *Config) { c.OmitUsage = true },
-			want: []string{"0 text 1 length"}},
-		{name: "numbers as strings", path: "completions", body: `{"prompt":"one","stream":true,"max_tokens":"2","min_tokens":"1"}`,
-			want: []string{"0 text 1", "0 text 1 length"}},
+		{
+			name: "chat", path: "chat/completions", body: `{"messages":[{"role":"user","content":"one two"}],"stream":true,"max_tokens":3}`,
+			want: []string{`0 role assistant ""`, "0 delta 1", "0 delta 1", "0 delta 1 length"},
+		},
+		{
+			name: "chat with usage", path: "chat/completions", body: `{"messages":[{"content":"one two"},{"content":[{"type":"text","text":"three"}]}],"stream":true,"max_tokens":2,"stream_options":{"include_usage":true}}`,
+			want: []string{`0 role assistant ""`, "0 delta 1", "0 delta 1 length", " usage 3 2 5"},
+		},
+		{
+			name: "continuous usage", path: "chat/completions", body: `{"messages":[{"content":"one"}],"stream":true,"max_tokens":2,"stream_options":{"include_usage":true,"continuous_usage_stats":true}}`,
+			want: []string{`0 role assistant "" usage 1 0 1`, "0 delta 1 usage 1 1 2", "0 delta 1 length usage 1 2 3", " usage 1 2 3"},
+		},
+		{
+			name: "n", path: "chat/completions", body: `{"messages":[{"content":"one"}],"stream":true,"max_completion_tokens":2,"max_tokens":9,"n":2,"stream_options":{"include_usage":true}}`,
+			want: []string{`0 role assistant ""`, `1 role assistant ""`, "0 delta 1", "1 delta 1", "0 delta 1 length", "1 delta 1 length", " usage 1 4 5"},
+		},
+		{
+			name: "by itself", path: "completions", body: `{"prompt":"one two","stream":true}`, change: func(c *Config) { c.OutputTokens = ConstantLength(2) },
+			want: []string{"0 text 1", "0 text 1 stop"},
+		},
+		{
+			name: "two prompts", path: "completions", body: `{"prompt":["one two","three"],"stream":true,"max_tokens":1,"stream_options":{"include_usage":true}}`,
+			want: []string{"0 text 1 length", "1 text 1 length", " usage 3 2 5"},
+		},
+		{
+			name: "token ids", path: "completions", body: `{"prompt":[5,6,7],"stream":true,"max_tokens":1,"stream_options":{"include_usage":true}}`,
+			want: []string{"0 text 1 length", " usage 3 1 4"},
+		},
+		{
+			name: "lists of token ids", path: "completions", body: `{"prompt":[[5,6,7],[8]],"stream":true,"max_tokens":1,"stream_options":{"include_usage":true}}`,
+			want: []string{"0 text 1 length", "1 text 1 length", " usage 4 2 6"},
+		},
+		{
+			name: "echo", path: "completions", body: `{"prompt":"one two","stream":true,"max_tokens":2,"echo":true}`,
+			want: []string{"0 text 3", "0 text 1 length"},
+		},
+		{
+			name: "tokens per event", path: "completions", body: `{"prompt":"one","stream":true,"max_tokens":6}`, change: func(c *Config) { c.TokensPerEvent = 4 },
+			want: []string{"0 text 1", "0 text 4", "0 text 1 length"},
+		},
+		{
+			name: "a server without counts", path: "completions", body: `{"prompt":"one","stream":true,"max_tokens":1,"stream_options":{"include_usage":true}}`, change: func(c *Config) { c.OmitUsage = true },
+			want: []string{"0 text 1 length"},
+		},
+		{
+			name: "numbers as strings", path: "completions", body: `{"prompt":"one","stream":true,"max_tokens":"2","min_tokens":"1"}`,
+			want: []string{"0 text 1", "0 text 1 length"},
+		},
 	}
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {

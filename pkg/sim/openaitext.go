@@ -44,7 +44,7 @@ func (t *openAIText) events(p *plan) iter.Seq[event] {
 			if roles {
 				roles = false
 				for c := range p.choices {
-					b := append(head[:len(head):len(head)], `{"index":`...)
+					b := extend(head, `{"index":`)
 					b = strconv.AppendInt(b, int64(c), 10)
 					b = append(b, `,"delta":{"role":"assistant","content":""},"logprobs":null,"finish_reason":null}]`...)
 					if !yield(event{at: s.at, data: t.sse(t.close(b, p, 0)), kind: eventOutput}) {
@@ -54,7 +54,7 @@ func (t *openAIText) events(p *plan) iter.Seq[event] {
 			}
 			sent[s.choice] += s.tokens
 			total += s.tokens
-			b := append(head[:len(head):len(head)], `{"index":`...)
+			b := extend(head, `{"index":`)
 			b = strconv.AppendInt(b, int64(s.choice), 10)
 			if t.chat {
 				b = append(b, `,"delta":{"content":`...)
@@ -88,7 +88,7 @@ func (t *openAIText) events(p *plan) iter.Seq[event] {
 // finish yields what follows the last token.
 func (t *openAIText) finish(p *plan, at time.Duration, head []byte, yield func(event) bool) {
 	if t.usage {
-		b := append(head[:len(head):len(head)], `],"usage":`...)
+		b := extend(head, `],"usage":`)
 		b = append(appendUsage(b, p.inputTokens, p.outputTokens()), '}')
 		if !yield(event{at: at, data: t.sse(b), kind: eventUsage}) {
 			return
@@ -138,6 +138,13 @@ func (t *openAIText) head(suffix string) []byte {
 	b = append(b, `,"model":`...)
 	b = appendString(b, t.model)
 	return append(b, `,"choices":[`...)
+}
+
+// extend returns a copy of head with more behind it, and room for an event.
+func extend(head []byte, more string) []byte {
+	b := make([]byte, 0, len(head)+256)
+	b = append(b, head...)
+	return append(b, more...)
 }
 
 // close ends an event's object after its choices; output is the number of

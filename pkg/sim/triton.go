@@ -8,24 +8,37 @@ import (
 // An Interface is a model's kind and the names of its tensors.
 type Interface int
 
-// The interfaces. All models have version 1.
+// The interfaces. All models have version 1. The language models are decoupled:
+// with stream true they send one response per event. Inputs in brackets are
+// optional, shapes [1] unless stated; further optional inputs of the real
+// backends are taken and ignored.
 const (
-	// VLLM is that of Triton's vLLM backend, decoupled: text_input BYTES[1],
-	// stream BOOL[1] (optional, default false), sampling_parameters BYTES[1]
-	// (optional, JSON) → text_output BYTES[1], one response per event.
+	// VLLM is that of Triton's vLLM backend: text_input BYTES, [stream BOOL],
+	// [sampling_parameters BYTES, JSON] → text_output BYTES, the new text.
+	// [exclude_input_in_output BOOL] false echoes the prompt.
+	// [return_num_input_tokens BOOL], [return_num_output_tokens BOOL] and
+	// [return_finish_reason BOOL] add num_input_tokens UINT32 (a scalar, shape
+	// []), num_output_tokens UINT32 (of this response) and finish_reason BYTES
+	// ("None" until the last).
 	VLLM Interface = iota + 1
-	// VLLM2309 is the same with the names of 23.09, which the "Benchmarking
-	// LLM" guide uses: PROMPT, STREAM, SAMPLING_PARAMETERS → TEXT.
+	// VLLM2309 is the interface of 23.09, which the "Benchmarking LLM" guide
+	// uses: PROMPT BYTES, [STREAM BOOL], [SAMPLING_PARAMETERS BYTES] → TEXT.
 	VLLM2309
+	// TensorRTLLM is that of TensorRT-LLM's text models, batched, so that all
+	// shapes are [1,1]: text_input BYTES, max_tokens INT32, [stream BOOL],
+	// [min_tokens INT32], [return_num_input_tokens BOOL],
+	// [return_num_output_tokens BOOL] → text_output BYTES, the new text,
+	// num_input_tokens and num_output_tokens INT32.
+	TensorRTLLM
 	// AddSub answers once, in batches of up to 8: INPUT0, INPUT1 INT32[16] →
 	// OUTPUT0, the sum, and OUTPUT1, the difference. A request whose INPUT0
 	// starts with −1 fails.
 	AddSub
 )
 
-var interfaceNames = map[Interface]string{VLLM: "vllm", VLLM2309: "vllm_2309", AddSub: "add_sub"}
+var interfaceNames = map[Interface]string{VLLM: "vllm", VLLM2309: "vllm_2309", TensorRTLLM: "tensorrtllm", AddSub: "add_sub"}
 
-// String returns the interface's name: vllm, vllm_2309 or add_sub.
+// String returns the interface's name: vllm, vllm_2309, tensorrtllm or add_sub.
 func (i Interface) String() string {
 	if s, ok := interfaceNames[i]; ok {
 		return s
@@ -39,9 +52,10 @@ type TritonModel struct {
 	Interface Interface
 }
 
-// DefaultTritonModels returns a model of each interface, named like it.
+// DefaultTritonModels returns a model of each interface: vllm, vllm_2309,
+// ensemble (TensorRTLLM) and add_sub.
 func DefaultTritonModels() []TritonModel {
-	return []TritonModel{{"vllm", VLLM}, {"vllm_2309", VLLM2309}, {"add_sub", AddSub}}
+	return []TritonModel{{"vllm", VLLM}, {"vllm_2309", VLLM2309}, {"ensemble", TensorRTLLM}, {"add_sub", AddSub}}
 }
 
 // ParseTritonModel reads "NAME:INTERFACE", or an interface's name alone.
@@ -55,7 +69,7 @@ func ParseTritonModel(s string) (TritonModel, error) {
 			return TritonModel{name, i}, nil
 		}
 	}
-	return TritonModel{}, fmt.Errorf("triton model %q: expected NAME:INTERFACE with vllm, vllm_2309 or add_sub", clip(s))
+	return TritonModel{}, fmt.Errorf("triton model %q: expected NAME:INTERFACE with vllm, vllm_2309, tensorrtllm or add_sub", clip(s))
 }
 
 // String returns m in the form that ParseTritonModel reads.

@@ -71,11 +71,18 @@ func summarize(m *pb.ModelStreamInferResponse) string {
 	case len(r.GetOutputs()) == 0:
 		s += " empty"
 	default:
+		wantShape := []int64{1}
+		if r.GetModelName() == "ensemble" {
+			wantShape = []int64{1, 1}
+		}
 		text, rest, ok := kserve.NextBytes(r.GetRawOutputContents()[0])
-		if !ok || len(rest) > 0 || r.GetOutputs()[0].GetDatatype() != "BYTES" || !slices.Equal(r.GetOutputs()[0].GetShape(), []int64{1}) {
+		if !ok || len(rest) > 0 || r.GetOutputs()[0].GetDatatype() != "BYTES" || !slices.Equal(r.GetOutputs()[0].GetShape(), wantShape) {
 			s += " bad tensor"
 		}
 		s += fmt.Sprintf(" %s %d", r.GetOutputs()[0].GetName(), countWords(string(text)))
+		for i, o := range r.GetOutputs()[1:] {
+			s += fmt.Sprintf(" %s %v %d", o.GetName(), o.GetShape(), r.GetRawOutputContents()[i+1][0])
+		}
 	}
 	if r.GetParameters()[kserve.ParamFinal].GetBoolParam() {
 		s += " final"
@@ -128,6 +135,26 @@ func TestTritonStream(t *testing.T) {
 		{"echo", textRequest("a", "x y", `{"max_tokens":2,"echo":true}`, true, nil), []string{"a text_output 3", "a text_output 1"}},
 		{"fail_after", textRequest("a", "x y", `{"max_tokens":5,"fail_after":2}`, true, wantEmpty), []string{"a text_output 1", "a text_output 1", "a error final"}},
 		{"fail_after as many as there are", textRequest("a", "x y", `{"max_tokens":2,"fail_after":2,"final":"attached"}`, true, nil), []string{"a text_output 1", "a error final"}},
+		{"tensorrtllm", &pb.ModelInferRequest{
+			ModelName: "ensemble", Id: "e",
+			Inputs: []*pb.ModelInferRequest_InferInputTensor{
+				{Name: "text_input", Datatype: "BYTES", Shape: []int64{1, 1}},
+				{Name: "max_tokens", Datatype: "INT32", Shape: []int64{1, 1}},
+				{Name: "stream", Datatype: "BOOL", Shape: []int64{1, 1}},
+				{Name: "end_id", Datatype: "INT32", Shape: []int64{1, 1}},
+			},
+			RawInputContents: [][]byte{kserve.AppendBytes(nil, "x"), {2, 0, 0, 0}, {1}, {255, 255, 255, 255}},
+		}, []string{"e text_output 1", "e text_output 1"}},
+		{"counts", &pb.ModelInferRequest{
+			ModelName: "vllm", Id: "c",
+			Inputs: []*pb.ModelInferRequest_InferInputTensor{
+				{Name: "text_input", Datatype: "BYTES", Shape: []int64{1}},
+				{Name: "sampling_parameters", Datatype: "BYTES", Shape: []int64{1}},
+				{Name: "return_num_input_tokens", Datatype: "BOOL", Shape: []int64{1}},
+				{Name: "exclude_input_in_output", Datatype: "BOOL", Shape: []int64{1}},
+			},
+			RawInputContents: [][]byte{kserve.AppendBytes(nil, "x y z"), kserve.AppendBytes(nil, `{"max_tokens":3}`), {1}, {0}},
+		}, []string{"c text_output 6 num_input_tokens [] 3 final"}},
 		{"2309", &pb.ModelInferRequest{
 			ModelName: "vllm_2309", ModelVersion: "1",
 			Inputs: []*pb.ModelInferRequest_InferInputTensor{
@@ -429,7 +456,7 @@ func TestTritonInfo(t *testing.T) {
 	if _, err := c.ModelConfig(ctx, &pb.ModelConfigRequest{Name: "no"}); status.Code(err) != codes.NotFound {
 		t.Errorf("config of no model: %v", err)
 	}
-	if r, err := c.RepositoryIndex(ctx, &pb.RepositoryIndexRequest{}); err != nil || len(r.GetModels()) != 3 {
+	if r, err := c.RepositoryIndex(ctx, &pb.RepositoryIndexRequest{}); err != nil || len(r.GetModels()) != 4 {
 		t.Errorf("index: %v, %v", r, err)
 	}
 	for i := range 3 {

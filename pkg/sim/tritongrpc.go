@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -446,7 +447,13 @@ func typedContents(c *pb.InferTensorContents) []byte {
 		}
 	}
 	for _, v := range c.GetIntContents() {
-		b = append(b, byte(v), byte(v>>8), byte(v>>16), byte(v>>24))
+		b = binary.LittleEndian.AppendUint32(b, uint32(v))
+	}
+	for _, v := range c.GetUint64Contents() {
+		b = binary.LittleEndian.AppendUint64(b, v)
+	}
+	for _, v := range c.GetFp32Contents() {
+		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(v))
 	}
 	return b
 }

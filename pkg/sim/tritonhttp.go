@@ -219,11 +219,12 @@ func generateRequest(body []byte, spec interfaceSpec) (*kserve.Request, error) {
 			return nil, fmt.Errorf("input '%s': %w", t.name, err)
 		}
 		shape := in.Shape
-		if shape == nil {
+		switch {
+		case shape != nil:
+		case spec.maxBatch > 0:
+			shape = []int64{1, in.Count}
+		default:
 			shape = []int64{in.Count}
-			if spec.maxBatch > 0 {
-				shape = []int64{1, in.Count}
-			}
 		}
 		q.Inputs = append(q.Inputs, kserve.Tensor{Name: t.name, Datatype: t.datatype, Shape: shape, Data: in.Data})
 	}

@@ -24,27 +24,55 @@ func TestGenerate(t *testing.T) {
 		status           int
 		want             []string // bodies or events, with W for a word
 	}{
-		{"stream", "vllm/generate_stream", `{"text_input":"hi","stream":true,"sampling_parameters":"{\"max_tokens\":2}"}`, 200,
-			[]string{`{"model_name":"vllm","model_version":"1","text_output":" W"}`, `{"model_name":"vllm","model_version":"1","text_output":" W"}`}},
-		{"stream with id and parameters", "vllm/versions/1/generate_stream", `{"id":"q7","text_input":"hi","stream":true,"parameters":{"max_tokens":1}}`, 200,
-			[]string{`{"id":"q7","model_name":"vllm","model_version":"1","text_output":" W"}`}},
-		{"flat parameters", "vllm/generate_stream", `{"text_input":"hi","stream":true,"max_tokens":1,"bad_words":"","temperature":0.5}`, 200,
-			[]string{`{"model_name":"vllm","model_version":"1","text_output":" W"}`}},
-		{"one response as a stream", "vllm/generate_stream", `{"text_input":"hi","max_tokens":2}`, 200,
-			[]string{`{"model_name":"vllm","model_version":"1","text_output":" W W"}`}},
-		{"no stream", "vllm/generate", `{"text_input":["hi"],"max_tokens":2}`, 200,
-			[]string{`{"model_name":"vllm","model_version":"1","text_output":" W W"}`}},
-		{"2309", "vllm_2309/generate", `{"PROMPT":"hi","SAMPLING_PARAMETERS":"{\"max_tokens\":1}"}`, 200,
-			[]string{`{"model_name":"vllm_2309","model_version":"1","TEXT":" W"}`}},
-		{"add_sub", "add_sub/generate", `{"INPUT0":[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16],"INPUT1":[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]}`, 200,
-			[]string{`{"model_name":"add_sub","model_version":"1","OUTPUT0":[2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17],"OUTPUT1":[0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15]}`}},
-		{"error in the stream", "vllm/generate_stream", `{"text_input":"hi","stream":true,"max_tokens":5,"fail_after":1}`, 200,
-			[]string{`{"model_name":"vllm","model_version":"1","text_output":" W"}`, `{"error":"` + errorEventMessage + `"}`}},
+		{
+			"stream", "vllm/generate_stream", `{"text_input":"hi","stream":true,"sampling_parameters":"{\"max_tokens\":2}"}`, 200,
+			[]string{`{"model_name":"vllm","model_version":"1","text_output":" W"}`, `{"model_name":"vllm","model_version":"1","text_output":" W"}`},
+		},
+		{
+			"stream with id and parameters", "vllm/versions/1/generate_stream", `{"id":"q7","text_input":"hi","stream":true,"parameters":{"max_tokens":1}}`, 200,
+			[]string{`{"id":"q7","model_name":"vllm","model_version":"1","text_output":" W"}`},
+		},
+		{
+			"flat parameters", "vllm/generate_stream", `{"text_input":"hi","stream":true,"max_tokens":1,"bad_words":"","temperature":0.5}`, 200,
+			[]string{`{"model_name":"vllm","model_version":"1","text_output":" W"}`},
+		},
+		{
+			"one response as a stream", "vllm/generate_stream", `{"text_input":"hi","max_tokens":2}`, 200,
+			[]string{`{"model_name":"vllm","model_version":"1","text_output":" W W"}`},
+		},
+		{
+			"no stream", "vllm/generate", `{"text_input":["hi"],"max_tokens":2}`, 200,
+			[]string{`{"model_name":"vllm","model_version":"1","text_output":" W W"}`},
+		},
+		{
+			"2309", "vllm_2309/generate", `{"PROMPT":"hi","SAMPLING_PARAMETERS":"{\"max_tokens\":1}"}`, 200,
+			[]string{`{"model_name":"vllm_2309","model_version":"1","TEXT":" W"}`},
+		},
+		{
+			"counts", "vllm/generate_stream", `{"text_input":"hi you","stream":true,"max_tokens":2,"return_num_input_tokens":true,"return_num_output_tokens":true,"return_finish_reason":true}`, 200,
+			[]string{
+				`{"model_name":"vllm","model_version":"1","text_output":" W","finish_reason":"None","num_input_tokens":2,"num_output_tokens":1}`,
+				`{"model_name":"vllm","model_version":"1","text_output":" W","finish_reason":"length","num_input_tokens":2,"num_output_tokens":1}`,
+			},
+		},
+		{
+			"tensorrtllm", "ensemble/generate_stream", `{"text_input":"hi","max_tokens":2,"stream":true,"bad_words":"","stop_words":["a","b"],"temperature":0.5}`, 200,
+			[]string{`{"model_name":"ensemble","model_version":"1","text_output":" W"}`, `{"model_name":"ensemble","model_version":"1","text_output":" W"}`},
+		},
+		{"tensorrtllm without max_tokens", "ensemble/generate", `{"text_input":"hi"}`, 400, []string{`{"error":"model 'ensemble': input 'max_tokens' is missing"}`}},
+		{
+			"add_sub", "add_sub/generate", `{"INPUT0":[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16],"INPUT1":[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]}`, 200,
+			[]string{`{"model_name":"add_sub","model_version":"1","OUTPUT0":[2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17],"OUTPUT1":[0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15]}`},
+		},
+		{
+			"error in the stream", "vllm/generate_stream", `{"text_input":"hi","stream":true,"max_tokens":5,"fail_after":1}`, 200,
+			[]string{`{"model_name":"vllm","model_version":"1","text_output":" W"}`, `{"error":"` + errorEventMessage + `"}`},
+		},
 		{"error", "vllm/generate", `{"text_input":"hi","fail_after":1}`, 500, []string{`{"error":"` + errorEventMessage + `"}`}},
 		{"stream to generate", "vllm/generate", `{"text_input":"hi","stream":true}`, 400, []string{`{"error":"generate answers with exactly 1 response; leave out stream, or use generate_stream"}`}},
 		{"unknown model", "no/generate", `{"text_input":"hi"}`, 404, []string{`{"error":"there is no model 'no' in the repository"}`}},
 		{"unknown version", "vllm/versions/2/generate", `{"text_input":"hi"}`, 404, []string{`{"error":"model 'vllm' has no version 2, only 1"}`}},
-		{"missing input", "vllm/generate", `{"stream":false}`, 400, []string{`{"error":"model 'vllm': input 'text_input' is missing; 1 of 3 inputs were given"}`}},
+		{"missing input", "vllm/generate", `{"stream":false}`, 400, []string{`{"error":"model 'vllm': input 'text_input' is missing"}`}},
 		{"an object as a parameter", "vllm/generate", `{"text_input":"x","a":{}}`, 400, []string{`{"error":"parameter \"a\" is no bool, number or string"}`}},
 	}
 	for _, row := range rows {

@@ -23,43 +23,111 @@ const modelVersion = "1"
 type tensorSpec struct {
 	name     string
 	datatype kserve.Datatype
-	dims     []int64 // without the batch dimension
+	dims     []int64 // without the batch dimension; −1 is open
+	role     role
 	optional bool
 }
 
-// An interfaceSpec is what a model of an interface takes and gives.
-type interfaceSpec struct {
-	inputs, outputs []tensorSpec
-	maxBatch        int // 0: no batch dimension
-	decoupled       bool
-}
+// A role is what an input of a language model means. Inputs without one are
+// taken and ignored.
+type role int
 
-// The roles of a language model's inputs in interfaceSpec.inputs.
 const (
-	promptInput = iota
+	promptInput role = iota + 1
 	streamInput
 	samplingInput
+	maxTokensInput
+	minTokensInput
+	excludeInput // false: echo the prompt
+	countInputInput
+	countOutputInput
+	finishReasonInput
 )
 
-func llmSpec(prompt, stream, sampling, output string) interfaceSpec {
-	return interfaceSpec{
-		inputs: []tensorSpec{
-			{name: prompt, datatype: kserve.BYTES, dims: []int64{1}},
-			{name: stream, datatype: kserve.BOOL, dims: []int64{1}, optional: true},
-			{name: sampling, datatype: kserve.BYTES, dims: []int64{1}, optional: true},
-		},
-		outputs:   []tensorSpec{{name: output, datatype: kserve.BYTES, dims: []int64{-1}}},
-		decoupled: true,
-	}
+// An interfaceSpec is what a model of an interface takes and gives.
+type interfaceSpec struct {
+	inputs, outputs []tensorSpec // of a language model the text is outputs[0]
+	maxBatch        int          // 0: no batch dimension
+	decoupled       bool
+	countType       kserve.Datatype // of num_input_tokens and num_output_tokens
 }
 
 // spec returns what a model of the interface takes and gives.
 func (i Interface) spec() interfaceSpec {
+	one, open := []int64{1}, []int64{-1}
+	required := func(name string, t kserve.Datatype, r role) tensorSpec {
+		return tensorSpec{name: name, datatype: t, dims: one, role: r}
+	}
+	optional := func(name string, t kserve.Datatype, r role) tensorSpec {
+		return tensorSpec{name: name, datatype: t, dims: one, role: r, optional: true}
+	}
 	switch i {
 	case VLLM:
-		return llmSpec("text_input", "stream", "sampling_parameters", "text_output")
+		return interfaceSpec{
+			decoupled: true, countType: kserve.UINT32,
+			inputs: []tensorSpec{
+				required("text_input", kserve.BYTES, promptInput),
+				optional("stream", kserve.BOOL, streamInput),
+				optional("sampling_parameters", kserve.BYTES, samplingInput),
+				optional("exclude_input_in_output", kserve.BOOL, excludeInput),
+				optional("return_finish_reason", kserve.BOOL, finishReasonInput),
+				optional("return_num_input_tokens", kserve.BOOL, countInputInput),
+				optional("return_num_output_tokens", kserve.BOOL, countOutputInput),
+				optional("return_cumulative_logprob", kserve.BOOL, 0),
+				optional("return_logprobs", kserve.BOOL, 0),
+			},
+			outputs: []tensorSpec{
+				{name: "text_output", datatype: kserve.BYTES, dims: open},
+				{name: "finish_reason", datatype: kserve.BYTES, dims: open},
+				{name: "num_input_tokens", datatype: kserve.UINT32, dims: one},
+				{name: "num_output_tokens", datatype: kserve.UINT32, dims: open},
+			},
+		}
 	case VLLM2309:
-		return llmSpec("PROMPT", "STREAM", "SAMPLING_PARAMETERS", "TEXT")
+		return interfaceSpec{
+			decoupled: true,
+			inputs: []tensorSpec{
+				required("PROMPT", kserve.BYTES, promptInput),
+				optional("STREAM", kserve.BOOL, streamInput),
+				optional("SAMPLING_PARAMETERS", kserve.BYTES, samplingInput),
+			},
+			outputs: []tensorSpec{{name: "TEXT", datatype: kserve.BYTES, dims: open}},
+		}
+	case TensorRTLLM:
+		words := func(name string) tensorSpec {
+			return tensorSpec{name: name, datatype: kserve.BYTES, dims: open, optional: true}
+		}
+		return interfaceSpec{
+			decoupled: true, maxBatch: 64, countType: kserve.INT32,
+			inputs: []tensorSpec{
+				required("text_input", kserve.BYTES, promptInput),
+				required("max_tokens", kserve.INT32, maxTokensInput),
+				words("bad_words"),
+				words("stop_words"),
+				optional("stream", kserve.BOOL, streamInput),
+				optional("min_tokens", kserve.INT32, minTokensInput),
+				optional("return_num_input_tokens", kserve.BOOL, countInputInput),
+				optional("return_num_output_tokens", kserve.BOOL, countOutputInput),
+				optional("exclude_input_in_output", kserve.BOOL, 0),
+				optional("end_id", kserve.INT32, 0),
+				optional("pad_id", kserve.INT32, 0),
+				optional("top_k", kserve.INT32, 0),
+				optional("top_p", kserve.FP32, 0),
+				optional("temperature", kserve.FP32, 0),
+				optional("repetition_penalty", kserve.FP32, 0),
+				optional("presence_penalty", kserve.FP32, 0),
+				optional("frequency_penalty", kserve.FP32, 0),
+				optional("seed", kserve.UINT64, 0),
+				optional("random_seed", kserve.UINT64, 0),
+				optional("beam_width", kserve.INT32, 0),
+				optional("return_log_probs", kserve.BOOL, 0),
+			},
+			outputs: []tensorSpec{
+				{name: "text_output", datatype: kserve.BYTES, dims: open},
+				{name: "num_input_tokens", datatype: kserve.INT32, dims: one},
+				{name: "num_output_tokens", datatype: kserve.INT32, dims: one},
+			},
+		}
 	}
 	vector := func(name string) tensorSpec {
 		return tensorSpec{name: name, datatype: kserve.INT32, dims: []int64{16}}
@@ -123,12 +191,16 @@ func (s *Server) model(name, version string) (TritonModel, *tritonError) {
 // A job is an inference request that was understood.
 type job struct {
 	model  TritonModel
+	spec   interfaceSpec
 	id     string
 	plan   *plan
 	stream bool // of a language model: one response per event
 	// emptyFinal says that the client wants the final flag alone too.
 	emptyFinal bool
-	outputs    []kserve.Tensor // of an AddSub model
+	// countInput, countOutput and finishReason say which outputs the client
+	// wants beside the text.
+	countInput, countOutput, finishReason bool
+	outputs                               []kserve.Tensor // of an AddSub model
 }
 
 // job understands a request: it checks the inputs against the model and plans
@@ -148,7 +220,7 @@ func (s *Server) job(index uint64, r *kserve.Request) (*job, *tritonError) {
 			return nil, tritonErrorf(codes.InvalidArgument, "model '%s' has no output '%s'", m.Name, clip(o.Name))
 		}
 	}
-	j := &job{model: m, id: r.ID}
+	j := &job{model: m, spec: spec, id: r.ID}
 	for _, p := range r.Params {
 		if p.Name == kserve.ParamEmptyFinal {
 			j.emptyFinal, _ = p.Value.(bool)
@@ -160,7 +232,7 @@ func (s *Server) job(index uint64, r *kserve.Request) (*job, *tritonError) {
 	case m.Interface == AddSub:
 		err = s.planAddSub(j, index, params, inputs, batch)
 	default:
-		err = s.planText(j, index, params, inputs)
+		err = s.planText(j, index, params, inputs, batch)
 	}
 	if errors.As(err, &terr) {
 		return nil, terr
@@ -196,7 +268,7 @@ func matchInputs(model string, spec interfaceSpec, given []kserve.Tensor) ([]kse
 			}
 			batch, dims = dims[0], dims[1:]
 		}
-		if !slices.Equal(dims, spec.inputs[i].dims) {
+		if !slices.EqualFunc(dims, spec.inputs[i].dims, func(d, want int64) bool { return d == want || want < 0 && d >= 0 }) {
 			return bad("input '%s' has shape %s, expected %s", t.Name, kserve.ShapeString(t.Shape), kserve.ShapeString(spec.shape(spec.inputs[i])))
 		}
 		if err := kserve.CheckSize(t.Datatype, t.Shape, t.Data); err != nil {
@@ -206,7 +278,7 @@ func matchInputs(model string, spec interfaceSpec, given []kserve.Tensor) ([]kse
 	}
 	for i, t := range spec.inputs {
 		if inputs[i].Name == "" && !t.optional {
-			return bad("input '%s' is missing; %d of %d inputs were given", t.name, len(given), len(spec.inputs))
+			return bad("input '%s' is missing", t.name)
 		}
 	}
 	return inputs, batch, nil
@@ -226,19 +298,37 @@ func parameters(params []kserve.Param) ([]byte, error) {
 }
 
 // planText plans the answer of a language model. Request parameters precede
-// sampling parameters.
-func (s *Server) planText(j *job, index uint64, params []byte, inputs []kserve.Tensor) error {
-	prompt, _, _ := kserve.NextBytes(inputs[promptInput].Data)
-	j.stream = len(inputs[streamInput].Data) > 0 && inputs[streamInput].Data[0] != 0
+// inputs, inputs precede sampling parameters.
+func (s *Server) planText(j *job, index uint64, params []byte, inputs []kserve.Tensor, batch int64) error {
+	if batch > 1 {
+		return fmt.Errorf("model '%s' streams one request at a time, not a batch of %d", j.model.Name, batch)
+	}
+	given := map[role][]byte{}
+	for i, t := range j.spec.inputs {
+		given[t.role] = inputs[i].Data
+	}
+	flag := func(r role) bool { return len(given[r]) > 0 && given[r][0] != 0 }
 	f := &fields{}
-	if sampling, _, ok := kserve.NextBytes(inputs[samplingInput].Data); ok && len(sampling) > 0 {
+	if sampling, _, ok := kserve.NextBytes(given[samplingInput]); ok && len(sampling) > 0 {
 		if err := json.Unmarshal(sampling, f); err != nil {
 			return fmt.Errorf("sampling parameters: %w", err)
 		}
 	}
+	for r, to := range map[role]**number{maxTokensInput: &f.MaxTokens, minTokensInput: &f.MinTokens} {
+		if b := given[r]; len(b) > 0 {
+			n := number(int32(binary.LittleEndian.Uint32(b)))
+			*to = &n
+		}
+	}
+	if len(given[excludeInput]) > 0 && !flag(excludeInput) {
+		f.Echo = true
+	}
 	if err := json.Unmarshal(params, f); err != nil {
 		return fmt.Errorf("parameters: %w", err)
 	}
+	j.stream = flag(streamInput)
+	j.countInput, j.countOutput, j.finishReason = flag(countInputInput), flag(countOutputInput), flag(finishReasonInput)
+	prompt, _, _ := kserve.NextBytes(given[promptInput])
 	a, err := s.ask(index, f, []int{countWords(string(prompt))}, []string{string(prompt)}, 1)
 	if err != nil {
 		return err
@@ -284,10 +374,37 @@ func (s *Server) planAddSub(j *job, index uint64, params []byte, inputs []kserve
 	return nil
 }
 
-// text makes the output tensor of a language model.
-func (j *job) text(s string) []kserve.Tensor {
-	name := j.model.Interface.spec().outputs[0].name
-	return []kserve.Tensor{{Name: name, Datatype: kserve.BYTES, Shape: []int64{1}, Data: kserve.AppendBytes(nil, s)}}
+// text makes the outputs of a language model's response: new text of so many
+// tokens, finish being "" until the last.
+func (j *job) text(text string, tokens int, finish string) []kserve.Tensor {
+	shape, scalar := []int64{1}, []int64{} // vLLM's num_input_tokens has no dimension
+	if j.spec.maxBatch > 0 {
+		shape = []int64{1, 1}
+		scalar = shape
+	}
+	outputs := []kserve.Tensor{{
+		Name: j.spec.outputs[0].name, Datatype: kserve.BYTES, Shape: shape, Data: kserve.AppendBytes(nil, text),
+	}}
+	if j.finishReason {
+		if finish == "" {
+			finish = "None"
+		}
+		outputs = append(outputs, kserve.Tensor{
+			Name: "finish_reason", Datatype: kserve.BYTES, Shape: shape, Data: kserve.AppendBytes(nil, finish),
+		})
+	}
+	count := func(name string, n int, shape []int64) {
+		outputs = append(outputs, kserve.Tensor{
+			Name: name, Datatype: j.spec.countType, Shape: shape, Data: binary.LittleEndian.AppendUint32(nil, uint32(n)),
+		})
+	}
+	if j.countInput {
+		count("num_input_tokens", j.plan.inputTokens, scalar)
+	}
+	if j.countOutput {
+		count("num_output_tokens", tokens, shape)
+	}
+	return outputs
 }
 
 // events returns the responses of a job, each rendered from its outputs (nil
@@ -302,12 +419,12 @@ func (j *job) events(render func(outputs []kserve.Tensor, final bool) []byte) it
 			return
 		case !j.stream:
 			texts, end := p.whole()
-			yield(event{at: end, data: render(j.text(texts[0]), !noFlag), tokens: p.outputTokens(), kind: eventOutput})
+			yield(event{at: end, data: render(j.text(texts[0], p.outputTokens(), p.finishReason(0)), !noFlag), tokens: p.outputTokens(), kind: eventOutput})
 			return
 		}
 		for s := range p.steps() {
 			final := s.finish != "" && p.final == FinalAttached && !noFlag
-			if !yield(event{at: s.at, data: render(j.text(s.text), final), tokens: s.tokens, kind: eventOutput}) {
+			if !yield(event{at: s.at, data: render(j.text(s.text, s.tokens, s.finish), final), tokens: s.tokens, kind: eventOutput}) {
 				return
 			}
 			if s.finish != "" && p.final == FinalEmpty && j.emptyFinal {
