@@ -20,9 +20,10 @@
 // There is no HTTP/2, no compression, no proxy and no redirect: each would put
 // something between the server's write and the stamp.
 //
-// A request whose kept connection turns out to be closed, without a byte of an
-// answer, is sent once more on a new one: servers close idle connections at
-// any time. Its times are those of the second try, but for IssuedNS.
+// Servers close idle connections at any time. A kept connection is looked at
+// before it is used; a request that still meets a closed one, without a byte of
+// an answer, is sent once more on a new one. Its times are those of the second
+// try, but for IssuedNS.
 //
 //	b, err := openai.New(openai.Config{URL: "localhost:8000", Streaming: true, Clock: rxclock.New()})
 //	if err != nil {

@@ -113,7 +113,8 @@ func (s *sender) attempt(ctx context.Context, request []byte, x *backend.Exchang
 
 // connect returns the connection to use.
 func (s *sender) connect(ctx context.Context, r *export.Request) (*conn, error) {
-	if s.conn != nil && s.conn.br.Buffered() > 0 { // more than was asked for
+	// Bytes in the buffer are more than was asked for.
+	if s.conn != nil && (s.conn.br.Buffered() > 0 || !alive(s.conn.raw.Conn, s.b.target.secure)) {
 		_ = s.conn.close()
 		s.conn = nil
 	}
