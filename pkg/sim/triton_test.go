@@ -205,7 +205,7 @@ func TestTritonStream(t *testing.T) {
 func TestTritonStreamIsShared(t *testing.T) {
 	s := start(t, fast())
 	// The first to be sent is the last to be answered.
-	slow := textRequest("slow", "x", `{"max_tokens":1,"ttft_ms":50}`, true, nil)
+	slow := textRequest("slow", "x", `{"max_tokens":1,"ttft_ms":300}`, true, nil)
 	quick := textRequest("quick", "x", `{"max_tokens":3,"itl_ms":0,"ttft_ms":0}`, true, nil)
 	all, err := exchangeAll(t.Context(), t, dial(t, s), slow, quick)
 	if err != nil {

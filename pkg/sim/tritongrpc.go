@@ -195,7 +195,7 @@ func (g *grpcServer) ModelStreamInfer(stream grpc.BidiStreamingServer[pb.ModelIn
 			g.s.serves.Go(func() { t.running.Wait(); close(answered) })
 			select {
 			case <-answered:
-				err = nil
+				err = t.ended()
 			case err = <-t.over:
 			}
 		}
@@ -249,6 +249,17 @@ func (t *inferStream) end(err error) {
 	select {
 	case t.over <- err:
 	default:
+	}
+}
+
+// ended returns the status that a request wanted the stream to end with, nil if
+// none did.
+func (t *inferStream) ended() error {
+	select {
+	case err := <-t.over:
+		return err
+	default:
+		return nil
 	}
 }
 
