@@ -7,9 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
 	pb "github.com/pa-tools/pa/internal/kserve"
@@ -34,7 +32,7 @@ func (s *Server) tritonHandler() http.Handler {
 		// The JSON is the list alone.
 		all := []json.RawMessage{}
 		for _, i := range m.GetModels() {
-			all = append(all, protoJSON(i))
+			all = append(all, appendProto(nil, i.ProtoReflect()))
 		}
 		b, jerr := json.Marshal(all)
 		if err == nil {
@@ -295,7 +293,7 @@ func writeProto(w http.ResponseWriter, m proto.Message, err error) {
 		writeResult(w, nil, err)
 		return
 	}
-	writeResult(w, protoJSON(m), nil)
+	writeResult(w, appendProto(nil, m.ProtoReflect()), nil)
 }
 
 func writeResult(w http.ResponseWriter, body []byte, err error) {
@@ -307,12 +305,3 @@ func writeResult(w http.ResponseWriter, body []byte, err error) {
 	writeJSON(w, http.StatusOK, body)
 }
 
-// protoJSON renders a message as Triton's HTTP API does: with the names of the
-// .proto file, fields that are not set included.
-func protoJSON(m proto.Message) []byte {
-	b, err := protojson.MarshalOptions{UseProtoNames: true, EmitUnpopulated: true}.Marshal(m)
-	if err != nil {
-		return tritonErrorBody(int(codes.Internal), err.Error())
-	}
-	return b
-}
