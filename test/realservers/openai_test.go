@@ -28,9 +28,9 @@ func TestOpenAI(t *testing.T) {
 				tokens                int
 				stream                bool
 			}{
-				{"chat streamed", "v1/chat/completions", `"messages": [{"role": "user", "content": "Say something"}]`, 24, true},
+				{"chat streamed", "v1/chat/completions", `"messages": [{"role": "user", "content": "Say something"}]`, 100, true},
 				{"chat whole", "v1/chat/completions", `"messages": [{"role": "user", "content": "Say something"}]`, 24, false},
-				{"completions streamed", "v1/completions", `"prompt": "Once upon a time"`, 24, true},
+				{"completions streamed", "v1/completions", `"prompt": "Once upon a time"`, 100, true},
 				{"completions whole", "v1/completions", `"prompt": "Once upon a time"`, 24, false},
 				{"one token", "v1/chat/completions", `"messages": [{"role": "user", "content": "Say something"}]`, 1, true},
 			} {
@@ -46,6 +46,10 @@ func TestOpenAI(t *testing.T) {
 						"--input-data=prompts.json", "--profile-export-file=profile_export.json",
 					}
 					ours, f := mustRecord(t, prompts, args...)
+					for attempt := 2; atOnce(f) && attempt <= 5; attempt++ {
+						t.Logf("a whole answer came in one read; attempt %d", attempt)
+						ours, f = mustRecord(t, prompts, args...)
+					}
 					theirs := perfAnalyzer(t, prompts, args...)
 					compareShapes(t, ours, theirs)
 					checkGenAIPerf(t, ours, f)
@@ -63,6 +67,27 @@ func TestOpenAI(t *testing.T) {
 			}
 		})
 	}
+}
+
+// atOnce reports whether all tokens of a request came in one read, as happens
+// on a machine that is too busy to run server and client in turn. They share a
+// time stamp then, and GenAI-Perf, whose inter-token latency is 0, divides by
+// it and gives the file up.
+func atOnce(f exportFile) bool {
+	for _, e := range f.Experiments {
+		for _, r := range e.Requests {
+			n := 0
+			for _, out := range r.ResponseOutputs {
+				if responseText(out) != "" {
+					n++
+				}
+			}
+			if first, last, ok := textSpan(r); ok && n > 1 && first == last {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // TestOpenAIRefused checks the line that says why nothing was measured.
