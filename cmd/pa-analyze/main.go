@@ -64,6 +64,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		},
 	}
 	for _, c := range app.Commands {
+		c.Flags = append(c.Flags, cmdline.ConfigFlag("Common"))
 		c.Action = withSignals(c.Action)
 	}
 	return app.Run(ctx, args, stdin, stdout, stderr)

@@ -63,7 +63,7 @@ func checkOutputs(paths []string, overwrite bool) error {
 // export.Writer.
 type outputs []*output
 
-var _ export.Writer = (outputs)(nil)
+var _ export.Writer = outputs(nil)
 
 // createOutputs opens the files of paths.
 func createOutputs(paths []string) (outputs, error) {

@@ -97,7 +97,7 @@ func serveSim(c *cli.Context, env environment) error {
 	}
 	select {
 	case <-env.signals:
-	case <-c.Context.Done():
+	case <-c.Done():
 	}
 	return srv.Close()
 }

@@ -124,7 +124,7 @@ func ok(after time.Duration) func(uint64) answer {
 
 // record runs cfg against a fake server inside a bubble of fake time. after,
 // if set, is called in a goroutine of its own once the run has started.
-func record(t *testing.T, answers func(uint64) answer, cfg Config, after func(stop chan struct{}, cancel context.CancelFunc)) (w *memWriter, res *Result, err error, took time.Duration) {
+func record(t *testing.T, answers func(uint64) answer, cfg Config, after func(stop chan struct{}, cancel context.CancelFunc)) (w *memWriter, res *Result, took time.Duration, err error) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -149,11 +149,11 @@ func record(t *testing.T, answers func(uint64) answer, cfg Config, after func(st
 		res, err = Run(ctx, cfg)
 		took = time.Since(start)
 	})
-	return w, res, err, took
+	return w, res, took, err
 }
 
 func TestRequestCount(t *testing.T) {
-	w, res, err, took := record(t, ok(100*time.Millisecond), Config{Levels: []int{2}, Measure: Measure{Requests: 7}}, nil)
+	w, res, took, err := record(t, ok(100*time.Millisecond), Config{Levels: []int{2}, Measure: Measure{Requests: 7}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -191,7 +191,7 @@ func TestRequestCount(t *testing.T) {
 func TestCountWindows(t *testing.T) {
 	// 10 requests a window, 3 at a time: when the third window closes at the
 	// 30th request, those sent since are late.
-	w, res, err, _ := record(t, ok(50*time.Millisecond), Config{
+	w, res, _, err := record(t, ok(50*time.Millisecond), Config{
 		Levels: []int{3}, Measure: Measure{Mode: CountWindows, WindowRequests: 10, Stability: 9.99},
 	}, nil)
 	if err != nil {
@@ -224,7 +224,7 @@ func TestCountWindows(t *testing.T) {
 }
 
 func TestTimeWindows(t *testing.T) {
-	w, res, err, took := record(t, ok(110*time.Millisecond), Config{
+	w, res, took, err := record(t, ok(110*time.Millisecond), Config{
 		Levels: []int{4}, Measure: Measure{Interval: time.Second, Stability: 0.1, MaxTrials: 5},
 	}, nil)
 	if err != nil {
@@ -252,7 +252,7 @@ func TestUnstable(t *testing.T) {
 	slower := func(id uint64) answer {
 		return answer{time.Duration(id) * 20 * time.Millisecond, export.StatusOK, ""}
 	}
-	w, res, err, _ := record(t, slower, Config{Measure: Measure{Mode: CountWindows, WindowRequests: 4, Stability: 0.05, MaxTrials: 4}}, nil)
+	w, res, _, err := record(t, slower, Config{Measure: Measure{Mode: CountWindows, WindowRequests: 4, Stability: 0.05, MaxTrials: 4}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -266,7 +266,7 @@ func TestUnstable(t *testing.T) {
 }
 
 func TestDuration(t *testing.T) {
-	w, res, err, _ := record(t, ok(30*time.Millisecond), Config{Measure: Measure{Duration: time.Second}}, nil)
+	w, res, _, err := record(t, ok(30*time.Millisecond), Config{Measure: Measure{Duration: time.Second}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -276,7 +276,7 @@ func TestDuration(t *testing.T) {
 }
 
 func TestSweep(t *testing.T) {
-	w, res, err, _ := record(t, ok(10*time.Millisecond), Config{Levels: []int{1, 4, 2}, Measure: Measure{Requests: 8}}, nil)
+	w, res, _, err := record(t, ok(10*time.Millisecond), Config{Levels: []int{1, 4, 2}, Measure: Measure{Requests: 8}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -296,7 +296,7 @@ func TestFailuresAreRows(t *testing.T) {
 		}
 		return answer{5 * time.Millisecond, export.StatusOK, ""}
 	}
-	w, res, err, _ := record(t, third, Config{Levels: []int{2}, Measure: Measure{Requests: 30}, Secrets: []string{"sk-123"}}, nil)
+	w, res, _, err := record(t, third, Config{Levels: []int{2}, Measure: Measure{Requests: 30}, Secrets: []string{"sk-123"}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -326,7 +326,7 @@ func TestAllFail(t *testing.T) {
 		{"the second level is not tried", []int{1, 2}, Measure{Requests: 20}, 5},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			w, res, err, took := record(t, bad, Config{Levels: tt.levels, Measure: tt.m}, nil)
+			w, res, took, err := record(t, bad, Config{Levels: tt.levels, Measure: tt.m}, nil)
 			var fe *FailedError
 			if !errors.As(err, &fe) || fe.Failures != tt.want || !strings.Contains(err.Error(), "no such model") {
 				t.Fatalf("error %v, want %d failures with the server's text", err, tt.want)
@@ -348,7 +348,7 @@ func TestServerGone(t *testing.T) {
 		}
 		return answer{10 * time.Millisecond, export.StatusOK, ""}
 	}
-	w, _, err, took := record(t, gone, Config{Levels: []int{2}, Measure: Measure{Requests: 100000}}, nil)
+	w, _, took, err := record(t, gone, Config{Levels: []int{2}, Measure: Measure{Requests: 100000}}, nil)
 	var fe *FailedError
 	if !errors.As(err, &fe) || fe.OK != 50 {
 		t.Fatalf("error %v, want a FailedError after 50 good requests", err)
@@ -368,7 +368,7 @@ func TestTimeout(t *testing.T) {
 		}
 		return answer{10 * time.Millisecond, export.StatusOK, ""}
 	}
-	w, _, err, _ := record(t, hang, Config{Measure: Measure{Requests: 4}, RequestTimeout: time.Second}, nil)
+	w, _, _, err := record(t, hang, Config{Measure: Measure{Requests: 4}, RequestTimeout: time.Second}, nil)
 	if err != nil || w.count("") != 3 || w.requests[1].Status != export.StatusTimeout {
 		t.Errorf("error %v, %d measured, second %v; want 3 measured and a timeout", err, w.count(""), w.requests[1].Status)
 	}
@@ -396,13 +396,14 @@ func TestStop(t *testing.T) {
 		{"grace runs out", ok(time.Hour), Config{Measure: Measure{Requests: 100}, Levels: []int{3}, RequestTimeout: -1, Grace: 5 * time.Second}, stopAt(time.Second), 6 * time.Second, 0, 3},
 		{"no grace", ok(time.Hour), Config{Measure: Measure{Requests: 100}, Grace: -1}, stopAt(time.Second), time.Second, 0, 1},
 		{
-			"cancel", ok(300 * time.Millisecond), Config{Measure: Measure{Requests: 100}},
+			"cancel", ok(300 * time.Millisecond),
+			Config{Measure: Measure{Requests: 100}},
 			func(_ chan struct{}, cancel context.CancelFunc) { time.Sleep(time.Second); cancel() },
 			time.Second, 3, 1,
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			w, res, err, took := record(t, tt.answer, tt.cfg, tt.after)
+			w, res, took, err := record(t, tt.answer, tt.cfg, tt.after)
 			if err != nil || !res.Interrupted || w.run == nil || w.run.Meta.Interrupted != "stopped" {
 				t.Fatalf("error %v, result %+v; want an interrupted run with its export", err, res)
 			}
@@ -424,7 +425,7 @@ func TestLateAreCancelledAfterGrace(t *testing.T) {
 		}
 		return answer{100 * time.Millisecond, export.StatusOK, ""}
 	}
-	w, res, err, took := record(t, hang, Config{Levels: []int{2}, Measure: Measure{Duration: time.Second}, Grace: 3 * time.Second}, nil)
+	w, res, took, err := record(t, hang, Config{Levels: []int{2}, Measure: Measure{Duration: time.Second}, Grace: 3 * time.Second}, nil)
 	if err != nil || res.Interrupted {
 		t.Fatalf("error %v, result %+v", err, res)
 	}
@@ -434,7 +435,7 @@ func TestLateAreCancelledAfterGrace(t *testing.T) {
 }
 
 func TestWarmup(t *testing.T) {
-	w, res, err, _ := record(t, ok(20*time.Millisecond), Config{Levels: []int{4}, Warmup: 3, Measure: Measure{Requests: 5}}, nil)
+	w, res, _, err := record(t, ok(20*time.Millisecond), Config{Levels: []int{4}, Warmup: 3, Measure: Measure{Requests: 5}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -450,7 +451,7 @@ func TestWarmup(t *testing.T) {
 }
 
 func TestWriterFails(t *testing.T) {
-	w, _, err, _ := record(t, ok(10*time.Millisecond), Config{Levels: []int{2}, Measure: Measure{Requests: 1000}, Writer: &memWriter{failAt: 5}}, nil)
+	w, _, _, err := record(t, ok(10*time.Millisecond), Config{Levels: []int{2}, Measure: Measure{Requests: 1000}, Writer: &memWriter{failAt: 5}}, nil)
 	if err == nil || !strings.Contains(err.Error(), "no space left") {
 		t.Fatalf("error %v, want the writer's", err)
 	}

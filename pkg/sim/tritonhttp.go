@@ -304,4 +304,3 @@ func writeResult(w http.ResponseWriter, body []byte, err error) {
 	}
 	writeJSON(w, http.StatusOK, body)
 }
-

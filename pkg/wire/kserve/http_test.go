@@ -16,12 +16,14 @@ func TestRequestHTTP(t *testing.T) {
 	}{
 		{
 			"all text",
-			Request{ID: "1", Params: []Param{{"b", true}, {"f", 1.5}, {"i", int64(-3)}, {"s", "x"}, {"u", uint64(1 << 63)}},
+			Request{
+				ID: "1", Params: []Param{{"b", true}, {"f", 1.5}, {"i", int64(-3)}, {"s", "x"}, {"u", uint64(1 << 63)}},
 				Inputs: []Tensor{
 					{Name: "A", Datatype: INT32, Shape: []int64{2}, Data: []byte("\x01\x00\x00\x00\x02\x00\x00\x00")},
 					{Name: "B", Datatype: BYTES, Shape: []int64{1, 2}, Data: []byte("\x02\x00\x00\x00\"\n\x00\x00\x00\x00")},
 				},
-				Outputs: []RequestedOutput{{Name: "O"}}},
+				Outputs: []RequestedOutput{{Name: "O"}},
+			},
 			`{"id":"1","parameters":{"b":true,"f":1.5,"i":-3,"s":"x","u":9223372036854775808},"inputs":[` +
 				`{"name":"A","datatype":"INT32","shape":[2],"data":[1,2]},{"name":"B","datatype":"BYTES","shape":[1,2],"data":["\"\n",""]}],"outputs":[{"name":"O"}]}`,
 			0,
@@ -61,11 +63,13 @@ func TestRequestHTTP(t *testing.T) {
 }
 
 func TestResponseHTTP(t *testing.T) {
-	r := Response{Model: "m", Version: "1", ID: "9", Params: []Param{{ParamFinal, true}},
+	r := Response{
+		Model: "m", Version: "1", ID: "9", Params: []Param{{ParamFinal, true}},
 		Outputs: []Tensor{
 			{Name: "O", Datatype: FP32, Shape: []int64{1}, Data: []byte("\x00\x00\xc0\x3f")},
 			{Name: "P", Datatype: BYTES, Shape: []int64{1}, Data: []byte("\x01\x00\x00\x00x"), Binary: true},
-		}}
+		},
+	}
 	body, n := r.AppendHTTP(nil)
 	want := `{"id":"9","model_name":"m","model_version":"1","parameters":{"triton_final_response":true},"outputs":[` +
 		`{"name":"O","datatype":"FP32","shape":[1],"data":[1.5]},{"name":"P","datatype":"BYTES","shape":[1],"parameters":{"binary_data_size":5}}]}` + "\x01\x00\x00\x00x"
@@ -115,10 +119,14 @@ func TestParseHTTPErrors(t *testing.T) {
 		{`{}`, 3, `Inference-Header-Content-Length is 3 but the body has 2 bytes`},
 		{`{}xx`, 2, `2 bytes after the last tensor`},
 		{`{} x`, 4, `byte 3: "x" after the value`},
-		{`{"outputs":[{"name":"O","datatype":"INT8","shape":[2],"parameters":{"binary_data_size":2}}]}x`, -1,
-			`tensor "O": binary_data_size is 2 but 1 bytes are left`},
-		{`{"outputs":[{"name":"O","datatype":"INT8","shape":[1],"data":[1.5]}]}`, -1,
-			`output "O": data: element 0: want an integer for INT8, found 1.5`},
+		{
+			`{"outputs":[{"name":"O","datatype":"INT8","shape":[2],"parameters":{"binary_data_size":2}}]}x`, -1,
+			`tensor "O": binary_data_size is 2 but 1 bytes are left`,
+		},
+		{
+			`{"outputs":[{"name":"O","datatype":"INT8","shape":[1],"data":[1.5]}]}`, -1,
+			`output "O": data: element 0: want an integer for INT8, found 1.5`,
+		},
 		{`{"outputs":[{"name":"O","datatype":"INT8","data":1}]}`, -1, `output "O": data: want an array`},
 		{`{"parameters":{"a":bad}}`, -1, `parameter "a": "bad" is no JSON value`},
 	} {

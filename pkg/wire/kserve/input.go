@@ -191,15 +191,15 @@ func (p *inputParser) shape(in *Input) error {
 
 // elements appends the scalars of a value, at any depth of arrays.
 func (p *inputParser) elements(depth int) error {
-	switch c := p.peek(); {
-	case c == '[':
+	switch p.peek() {
+	case '[':
 		if depth >= maxDepth {
 			return p.errorf("arrays nested deeper than %d", maxDepth)
 		}
 		return p.array(func() error { return p.elements(depth + 1) })
-	case c == '{':
+	case '{':
 		return fmt.Errorf("element %d: want %s, found an object", p.n, p.want())
-	case c == '"':
+	case '"':
 		if p.dt != BYTES {
 			return fmt.Errorf("element %d: want %s, found %s", p.n, p.want(), p.describe())
 		}

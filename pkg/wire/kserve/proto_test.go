@@ -189,12 +189,18 @@ func TestParseProtoErrors(t *testing.T) {
 		b          []byte
 	}{
 		{"torn", "byte 0 of 2: not a protobuf message: unexpected EOF", []byte{0x0a, 0x05}},
-		{"more data than tensors", "infer_response: 1 raw contents but 0 tensors",
-			marshal(&pb.ModelStreamInferResponse{InferResponse: &pb.ModelInferResponse{RawOutputContents: [][]byte{{1}}}})},
-		{"contents of another type", `infer_response: tensor "O": contents of field 6 in a tensor of type "FP64"`,
-			contents("FP64", &pb.InferTensorContents{Fp32Contents: []float32{1}})},
-		{"bytes in a number", `infer_response: tensor "O": bytes_contents in a tensor of type "INT8"`,
-			contents("INT8", &pb.InferTensorContents{BytesContents: [][]byte{{1}}})},
+		{
+			"more data than tensors", "infer_response: 1 raw contents but 0 tensors",
+			marshal(&pb.ModelStreamInferResponse{InferResponse: &pb.ModelInferResponse{RawOutputContents: [][]byte{{1}}}}),
+		},
+		{
+			"contents of another type", `infer_response: tensor "O": contents of field 6 in a tensor of type "FP64"`,
+			contents("FP64", &pb.InferTensorContents{Fp32Contents: []float32{1}}),
+		},
+		{
+			"bytes in a number", `infer_response: tensor "O": bytes_contents in a tensor of type "INT8"`,
+			contents("INT8", &pb.InferTensorContents{BytesContents: [][]byte{{1}}}),
+		},
 	} {
 		var r Response
 		if err := r.ParseStream(tt.b); err == nil || err.Error() != tt.want {
@@ -239,7 +245,7 @@ func FuzzParseStream(f *testing.F) {
 			t.Fatalf("generated code reads %v, own %+v", &m, canon)
 		}
 		for i, o := range m.InferResponse.GetOutputs() {
-			if o.Name != canon.Outputs[i].Name || string(o.Datatype) != string(canon.Outputs[i].Datatype) || !slices.Equal(o.Shape, canon.Outputs[i].Shape) {
+			if o.Name != canon.Outputs[i].Name || Datatype(o.Datatype) != canon.Outputs[i].Datatype || !slices.Equal(o.Shape, canon.Outputs[i].Shape) {
 				t.Fatalf("output %d: generated code reads %v, own %+v", i, o, canon.Outputs[i])
 			}
 		}
@@ -247,8 +253,10 @@ func FuzzParseStream(f *testing.F) {
 }
 
 func BenchmarkParseStream(b *testing.B) {
-	r := Response{Model: "vllm", Version: "1", ID: "123456", Params: []Param{{ParamFinal, false}},
-		Outputs: []Tensor{{Name: "text_output", Datatype: BYTES, Shape: []int64{1}, Data: []byte("\x06\x00\x00\x00 quick")}}}
+	r := Response{
+		Model: "vllm", Version: "1", ID: "123456", Params: []Param{{ParamFinal, false}},
+		Outputs: []Tensor{{Name: "text_output", Datatype: BYTES, Shape: []int64{1}, Data: []byte("\x06\x00\x00\x00 quick")}},
+	}
 	msg := r.AppendStream(nil)
 	names := []string{"text_output"}
 	b.SetBytes(int64(len(msg)))

@@ -30,13 +30,17 @@ func TestStream(t *testing.T) {
 		{name: "n=2: both finished", in: []string{at(tok, 1), at(tok, 0), at(fin, 1), at(fin, 0)}, complete: true, outputs: 2},
 		{name: "finish reason twice", in: []string{at(tok, 0), at(tok, 1), at(fin, 1), at(fin, 1)}, outputs: 2},
 		{name: "Ollama: zeros, then counts", in: []string{
-			`{"choices":[{"text":"a"}],"usage":{"prompt_tokens":0,"completion_tokens":0,"total_tokens":0}}`, usage}, outputs: 1, usage: Usage{PromptTokens: 5, CompletionTokens: 2, TotalTokens: 7}},
-		{name: "zeros after counts do not count", in: []string{usage,
-			`{"choices":[{"text":"a"}],"usage":{"prompt_tokens":0,"completion_tokens":0,"total_tokens":0}}`}, outputs: 1, usage: Usage{PromptTokens: 5, CompletionTokens: 2, TotalTokens: 7}},
+			`{"choices":[{"text":"a"}],"usage":{"prompt_tokens":0,"completion_tokens":0,"total_tokens":0}}`, usage,
+		}, outputs: 1, usage: Usage{PromptTokens: 5, CompletionTokens: 2, TotalTokens: 7}},
+		{name: "zeros after counts do not count", in: []string{
+			usage,
+			`{"choices":[{"text":"a"}],"usage":{"prompt_tokens":0,"completion_tokens":0,"total_tokens":0}}`,
+		}, outputs: 1, usage: Usage{PromptTokens: 5, CompletionTokens: 2, TotalTokens: 7}},
 		{name: "continuous usage: the last", in: []string{
 			`{"choices":[{"text":"a"}],"usage":{"prompt_tokens":5,"completion_tokens":1,"total_tokens":6}}`,
 			`{"choices":[{"text":"a"}],"usage":{"prompt_tokens":5,"completion_tokens":2,"total_tokens":7}}`,
-			`{"choices":[{"text":""}],"usage":null}`}, outputs: 2, usage: Usage{PromptTokens: 5, CompletionTokens: 2, TotalTokens: 7}},
+			`{"choices":[{"text":""}],"usage":null}`,
+		}, outputs: 2, usage: Usage{PromptTokens: 5, CompletionTokens: 2, TotalTokens: 7}},
 		{name: "the first error counts", in: []string{at(tok, 0), `{"error":"one"}`, `{"error":"two"}`, "[DONE]"}, complete: true, outputs: 1, err: "one"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

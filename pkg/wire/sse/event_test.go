@@ -41,8 +41,10 @@ func TestParse(t *testing.T) {
 		{"bare comment, llama.cpp", ":\n\n", sse.Event{Comment: true}},
 		{"comment and data", ": x\ndata: a\n\n", data("a")},
 		{"comment and event", ": x\nevent: ping\n\n", sse.Event{Name: []byte("ping")}},
-		{"name, id, retry", "event: error\nid: 7\nretry: 1500\ndata: a\n\n",
-			sse.Event{Name: []byte("error"), ID: []byte("7"), Retry: 1500 * time.Millisecond, Data: []byte("a"), HasData: true}},
+		{
+			"name, id, retry", "event: error\nid: 7\nretry: 1500\ndata: a\n\n",
+			sse.Event{Name: []byte("error"), ID: []byte("7"), Retry: 1500 * time.Millisecond, Data: []byte("a"), HasData: true},
+		},
 		{"the last name counts", "event: a\nevent: b\n\n", sse.Event{Name: []byte("b")}},
 		{"id with NUL is skipped", "id: a\x00\n\n", sse.Event{}},
 		{"retry that is no number", "retry: soon\nretry: -1\nretry: 99999999999\n\n", sse.Event{}},

@@ -18,8 +18,10 @@ func TestCheckModel(t *testing.T) {
 	want := map[string]Model{
 		"adder": {Name: "adder", Versions: []string{"1"}, MaxBatch: 8, Inputs: adder.inputs, Outputs: adder.outputs},
 		"llm":   {Name: "llm", Versions: []string{"1"}, Decoupled: true, Inputs: llm.inputs, Outputs: llm.outputs},
-		"stateful": {Name: "stateful", Versions: []string{"1"}, Stateful: true, Inputs: stateful.inputs,
-			Outputs: []TensorSpec{}},
+		"stateful": {
+			Name: "stateful", Versions: []string{"1"}, Stateful: true, Inputs: stateful.inputs,
+			Outputs: []TensorSpec{},
+		},
 	}
 	for name, m := range want {
 		for _, p := range []Protocol{GRPC, HTTP} {
@@ -57,24 +59,34 @@ func TestCheckErrors(t *testing.T) {
 	}{
 		{"refused, gRPC", "URL: connection refused" + hint, Config{URL: refused.Addr().String(), Protocol: GRPC, Model: "llm"}},
 		{"refused, HTTP", "URL: connection refused" + hint, Config{URL: refused.Addr().String(), Model: "llm"}},
-		{"HTTP port for gRPC", "URL: does not speak gRPC; is this the HTTP port? (gRPC is usually 8001; or use -i http)",
-			Config{URL: f.httpAddr, Protocol: GRPC, Model: "llm"}},
-		{"gRPC port for HTTP", "URL: speaks gRPC, not HTTP; is this the gRPC port? (HTTP is usually 8000; or use -i grpc)",
-			Config{URL: f.grpcAddr, Model: "llm"}},
+		{
+			"HTTP port for gRPC", "URL: does not speak gRPC; is this the HTTP port? (gRPC is usually 8001; or use -i http)",
+			Config{URL: f.httpAddr, Protocol: GRPC, Model: "llm"},
+		},
+		{
+			"gRPC port for HTTP", "URL: speaks gRPC, not HTTP; is this the gRPC port? (HTTP is usually 8000; or use -i grpc)",
+			Config{URL: f.grpcAddr, Model: "llm"},
+		},
 		{"silent, gRPC", "URL: health: no answer within 200ms", Config{URL: silent.Addr().String(), Protocol: GRPC, Model: "llm"}},
 		{"silent, HTTP", "URL: health: no answer within 200ms", Config{URL: silent.Addr().String(), Model: "llm"}},
-		{"unknown model, gRPC", `URL: model "x": Request for unknown model: 'x' is not found; the server offers adder, llm, loading, open, stateful`,
-			Config{URL: f.grpcAddr, Protocol: GRPC, Model: "x"}},
-		{"unknown model, HTTP", `URL: model "x" version 2: Request for unknown model: 'x' is not found; the server offers adder, llm`,
-			Config{URL: f.httpAddr, Model: "x", Version: "2"}},
+		{
+			"unknown model, gRPC", `URL: model "x": Request for unknown model: 'x' is not found; the server offers adder, llm, loading, open, stateful`,
+			Config{URL: f.grpcAddr, Protocol: GRPC, Model: "x"},
+		},
+		{
+			"unknown model, HTTP", `URL: model "x" version 2: Request for unknown model: 'x' is not found; the server offers adder, llm`,
+			Config{URL: f.httpAddr, Model: "x", Version: "2"},
+		},
 		{"not ready, gRPC", `URL: model "loading" is not ready; is it still loading?`, Config{URL: f.grpcAddr, Protocol: GRPC, Model: "loading"}},
 		{"not ready, HTTP", `URL: model "loading" is not ready; is it still loading?`, Config{URL: f.httpAddr, Model: "loading"}},
 		{"decoupled, unary", "URL: model llm is decoupled; use -i grpc --async --streaming", Config{URL: f.grpcAddr, Protocol: GRPC, Model: "llm"}},
 		{"decoupled, HTTP", "URL: model llm is decoupled; use -i grpc --async --streaming", Config{URL: f.httpAddr, Model: "llm"}},
 		{"no batching", "URL: batch size 2: model open does not support batching; use -b 1", Config{URL: f.httpAddr, Model: "open", BatchSize: 2}},
 		{"batch too large", "URL: batch size 9: model adder takes at most 8", Config{URL: f.httpAddr, Model: "adder", BatchSize: 9}},
-		{"shape of no input", "URL: --shape A, B: model open has no such input; it has X, Y, Z",
-			Config{URL: f.httpAddr, Model: "open", Shapes: map[string][]int64{"B": {1}, "A": {1}, "X": {1, 2}}}},
+		{
+			"shape of no input", "URL: --shape A, B: model open has no such input; it has X, Y, Z",
+			Config{URL: f.httpAddr, Model: "open", Shapes: map[string][]int64{"B": {1}, "A": {1}, "X": {1, 2}}},
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -101,8 +113,10 @@ func TestConfigValidate(t *testing.T) {
 	}{
 		{"nothing", "no model; name it with -m", Config{}},
 		{"streaming over HTTP", "streaming needs gRPC; use -i grpc", Config{Model: "m", Streaming: true}},
-		{"all at once", "batch size -1: must be at least 1\n-2 gRPC connections: must be at least 1\nshape [0] of \"A\": dimensions must be at least 1",
-			Config{Model: "m", BatchSize: -1, Connections: -2, Shapes: map[string][]int64{"A": {0}}}},
+		{
+			"all at once", "batch size -1: must be at least 1\n-2 gRPC connections: must be at least 1\nshape [0] of \"A\": dimensions must be at least 1",
+			Config{Model: "m", BatchSize: -1, Connections: -2, Shapes: map[string][]int64{"A": {0}}},
+		},
 		{"scheme", `url "ftp://x": scheme "ftp" is not http, https, grpc or grpcs`, Config{Model: "m", URL: "ftp://x"}},
 		{"port", `url "x:99999": 99999 is no port`, Config{Model: "m", URL: "x:99999"}},
 		{"no host", `url ":8000": want host:port`, Config{Model: "m", URL: ":8000"}},

@@ -261,10 +261,10 @@ func (f *fakeTriton) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintf(w, `{"error":%q}`, text)
 	}
 	path := strings.TrimPrefix(r.URL.Path, "/base")
-	switch {
-	case path == "/v2/health/live":
+	switch path {
+	case "/v2/health/live":
 		return
-	case path == "/v2/repository/index":
+	case "/v2/repository/index":
 		fmt.Fprint(w, `[{"name":"llm"},{"name":"adder"}]`)
 		return
 	}

@@ -34,51 +34,81 @@ func TestStream(t *testing.T) {
 		want    string
 		reopens bool
 	}{
-		{name: "empty final response", model: llm,
+		{
+			name: "empty final response", model: llm,
 			send: []wire.Response{text("7", "a", notFinal), text("7", "b", notFinal), {ID: "7", Params: []wire.Param{final}}},
-			want: "ok [a] [b] [F]"},
-		{name: "the last text is final", model: llm,
+			want: "ok [a] [b] [F]",
+		},
+		{
+			name: "the last text is final", model: llm,
 			send: []wire.Response{text("7", "a", notFinal), text("7", "b", final)},
-			want: "ok [a] [bF]"},
-		{name: "only the empty final response", model: llm,
+			want: "ok [a] [bF]",
+		},
+		{
+			name: "only the empty final response", model: llm,
 			send: []wire.Response{{ID: "7", Params: []wire.Param{final}}},
-			want: "ok [F]"},
-		{name: "an empty text is an entry", model: llm,
+			want: "ok [F]",
+		},
+		{
+			name: "an empty text is an entry", model: llm,
 			send: []wire.Response{text("7", "", notFinal), text("7", "b", final)},
-			want: "ok [] [bF]"},
-		{name: "error with final flag", model: llm,
+			want: "ok [] [bF]",
+		},
+		{
+			name: "error with final flag", model: llm,
 			send: []wire.Response{text("7", "a", notFinal), {ID: "7", Error: "boom", Params: []wire.Param{final}}},
-			want: `rpc_error "boom" [a] [FE]`},
-		{name: "error, then final", model: llm,
+			want: `rpc_error "boom" [a] [FE]`,
+		},
+		{
+			name: "error, then final", model: llm,
 			send: []wire.Response{text("7", "a", notFinal), {ID: "7", Error: "boom", Params: []wire.Param{notFinal}}, {ID: "7", Params: []wire.Param{final}}},
-			want: `rpc_error "boom" [a] [E] [F]`},
-		{name: "error without flag", model: llm,
+			want: `rpc_error "boom" [a] [E] [F]`,
+		},
+		{
+			name: "error without flag", model: llm,
 			send: []wire.Response{{ID: "7", Error: "bad\nrequest"}},
-			want: `rpc_error "bad request" [E]`},
-		{name: "error without response", model: llm,
+			want: `rpc_error "bad request" [E]`,
+		},
+		{
+			name: "error without response", model: llm,
 			send: []wire.Response{{Error: "boom"}},
-			want: `rpc_error "boom" [E]`},
-		{name: "text of another request is dropped", model: llm,
+			want: `rpc_error "boom" [E]`,
+		},
+		{
+			name: "text of another request is dropped", model: llm,
 			send: []wire.Response{text("6", "late", final), text("7", "a", final)},
-			want: "ok [aF]"},
-		{name: "not decoupled, no flag", model: adder,
+			want: "ok [aF]",
+		},
+		{
+			name: "not decoupled, no flag", model: adder,
 			send: []wire.Response{text("7", "a")},
-			want: "ok []"},
-		{name: "not decoupled, flag", model: adder,
+			want: "ok []",
+		},
+		{
+			name: "not decoupled, flag", model: adder,
 			send: []wire.Response{text("7", "a", final)},
-			want: "ok [F]"},
-		{name: "the server ends the stream", model: llm, reopens: true,
+			want: "ok [F]",
+		},
+		{
+			name: "the server ends the stream", model: llm, reopens: true,
 			send: []wire.Response{text("7", "a", notFinal)}, err: errEnd,
-			want: `truncated 14 "the server closed the stream before the answer was complete" [a]`},
-		{name: "the server ends the stream without an answer", model: llm, reopens: true,
+			want: `truncated 14 "the server closed the stream before the answer was complete" [a]`,
+		},
+		{
+			name: "the server ends the stream without an answer", model: llm, reopens: true,
 			err:  errEnd,
-			want: `rpc_error 14 "the server closed the stream before the answer was complete"`},
-		{name: "the server ends the stream with a status", model: llm, reopens: true,
+			want: `rpc_error 14 "the server closed the stream before the answer was complete"`,
+		},
+		{
+			name: "the server ends the stream with a status", model: llm, reopens: true,
 			send: []wire.Response{text("7", "a", notFinal)}, err: status.Error(codes.Internal, "broken"),
-			want: `rpc_error 13 "broken" [a]`},
-		{name: "the server's own deadline", model: llm, reopens: true,
+			want: `rpc_error 13 "broken" [a]`,
+		},
+		{
+			name: "the server's own deadline", model: llm, reopens: true,
 			err:  status.Error(codes.DeadlineExceeded, "too slow"),
-			want: `timeout 4 "too slow"`},
+			want: `timeout 4 "too slow"`,
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -150,14 +180,20 @@ func TestRequestOnTheWire(t *testing.T) {
 		params []wire.Param
 	}{
 		{"stream", Config{Protocol: GRPC, Streaming: true}, []wire.Param{
-			{Name: "n", Value: int64(3)}, {Name: "sequence_end", Value: false}, {Name: "sequence_id", Value: int64(9)}, {Name: "sequence_start", Value: true},
+			{Name: "n", Value: int64(3)},
+			{Name: "sequence_end", Value: false},
+			{Name: "sequence_id", Value: int64(9)},
+			{Name: "sequence_start", Value: true},
 			{Name: "triton_enable_empty_final_response", Value: true},
 		}},
 		{"unary", Config{Protocol: GRPC}, []wire.Param{
 			{Name: "n", Value: int64(3)}, {Name: "sequence_end", Value: false}, {Name: "sequence_id", Value: int64(9)}, {Name: "sequence_start", Value: true},
 		}},
 		{"http", Config{}, []wire.Param{
-			{Name: "n", Value: int64(3)}, {Name: "sequence_id", Value: int64(9)}, {Name: "sequence_start", Value: true}, {Name: "sequence_end", Value: false},
+			{Name: "n", Value: int64(3)},
+			{Name: "sequence_id", Value: int64(9)},
+			{Name: "sequence_start", Value: true},
+			{Name: "sequence_end", Value: false},
 			{Name: "binary_data_output", Value: true},
 		}},
 	} {

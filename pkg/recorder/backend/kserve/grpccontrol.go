@@ -39,7 +39,7 @@ func (d *dialError) err() error {
 
 // dial returns a connection that is not yet connected. d may be nil.
 func (b *Backend) dial(d *dialError) (*grpc.ClientConn, error) {
-	var creds credentials.TransportCredentials = insecure.NewCredentials()
+	creds := insecure.NewCredentials()
 	if b.target.tls {
 		creds = credentials.NewTLS(b.tlsConfig())
 	}

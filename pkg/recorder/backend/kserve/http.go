@@ -9,6 +9,7 @@ import (
 	"math"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 
 	"github.com/pa-tools/pa/pkg/export"
@@ -73,7 +74,7 @@ func (s *httpSender) Send(ctx context.Context, p backend.Payload, x *backend.Exc
 // request joins the head of this exchange, with id and parameters, and the
 // prepared rest.
 func (s *httpSender) request(ctx context.Context, p *payload, x *backend.Exchange) *http.Request {
-	params := append(s.b.cfg.Parameters[:len(s.b.cfg.Parameters):len(s.b.cfg.Parameters)], sequenceParams(x)...)
+	params := slices.Concat(s.b.cfg.Parameters, sequenceParams(x))
 	head := (&wire.Request{
 		ID:     strconv.FormatUint(x.Request.ID, 10),
 		Params: append(params, wire.Param{Name: wire.ParamBinaryOutput, Value: true}),

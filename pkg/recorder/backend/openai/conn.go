@@ -112,7 +112,8 @@ func (c *conn) head() (*http.Response, error) {
 	c.firstNS, _ = c.raw.lastRead()
 	for range interim {
 		if start, err := c.br.Peek(len("HTTP/")); string(start) != "HTTP/" {
-			if err != nil && strings.HasPrefix("HTTP/", string(start)) {
+			cut := err != nil && strings.HasPrefix("HTTP/", string(start)) //nolint:gocritic // argOrder: what came may be the start of HTTP/
+			if cut {
 				return nil, err
 			}
 			return nil, &notHTTPError{first: string(start)}

@@ -83,8 +83,12 @@ func TestPrepareInvalid(t *testing.T) {
 		want   string
 	}{
 		{"nothing", nil, nil, `no "payload"; a request to an OpenAI-compatible server is {"payload": [{…body…}]}`},
-		{"tensor", export.Fields{{Name: "payload", Value: export.JSON(`[{}]`)}, {Name: "text_input", Value: export.JSON(`["a"]`)}}, nil,
-			`"text_input" is no input of an OpenAI-compatible server; the request's body belongs into "payload"`},
+		{
+			"tensor",
+			export.Fields{{Name: "payload", Value: export.JSON(`[{}]`)}, {Name: "text_input", Value: export.JSON(`["a"]`)}},
+			nil,
+			`"text_input" is no input of an OpenAI-compatible server; the request's body belongs into "payload"`,
+		},
 		{"object", export.Fields{{Name: "payload", Value: export.JSON(`{"a":1}`)}}, nil, `payload: expected an array with one object, the request's body, found "{\"a\":1}"`},
 		{"two", export.Fields{{Name: "payload", Value: export.JSON(`[{},{}]`)}}, nil, `payload: expected an array with one object, the request's body, found 2 elements`},
 		{"none", export.Fields{{Name: "payload", Value: export.JSON(`[]`)}}, nil, `payload: expected an array with one object, the request's body, found 0 elements`},

@@ -50,18 +50,26 @@ var streams = []struct {
 	{name: "null", events: []string{"data: null\n\n", event("a"), finish, done}, final: 3},
 	{name: "something after [DONE]", events: []string{event("a"), done, ": bye\n\n"}, final: 1},
 	{name: "[DONE] within text", events: []string{event("data: [DONE]"), finish}, final: 1},
-	{name: "neither [DONE] nor finish reason", events: []string{event("a")}, status: export.StatusTruncated, final: -1,
-		msg: "the stream ended with neither [DONE] nor a finish reason for every choice"},
-	{name: "nothing", status: export.StatusTruncated, final: -1,
-		msg: "the stream ended with neither [DONE] nor a finish reason for every choice"},
-	{name: "one of two choices finished", events: []string{event("a"), `data: {"choices":[{"index":1,"text":"b","finish_reason":"stop"}]}` + "\n\n"}, status: export.StatusTruncated, final: -1,
-		msg: "the stream ended with neither [DONE] nor a finish reason for every choice"},
+	{
+		name: "neither [DONE] nor finish reason", events: []string{event("a")}, status: export.StatusTruncated, final: -1,
+		msg: "the stream ended with neither [DONE] nor a finish reason for every choice",
+	},
+	{
+		name: "nothing", status: export.StatusTruncated, final: -1,
+		msg: "the stream ended with neither [DONE] nor a finish reason for every choice",
+	},
+	{
+		name: "one of two choices finished", events: []string{event("a"), `data: {"choices":[{"index":1,"text":"b","finish_reason":"stop"}]}` + "\n\n"}, status: export.StatusTruncated, final: -1,
+		msg: "the stream ended with neither [DONE] nor a finish reason for every choice",
+	},
 	{name: "error event", events: []string{event("a"), "event: error\ndata: {\"error\":{\"message\":\"out of memory\",\"code\":500}}\n\n"}, status: export.StatusRPCError, code: 500, msg: "out of memory", final: -1, errors: []int{1}},
 	{name: "error, then [DONE]", events: []string{event("a"), "data: {\"error\":{\"message\":\"gone\",\"code\":\"engine_dead\"}}\n\n", done}, status: export.StatusRPCError, msg: "gone", final: 2, errors: []int{1}},
 	{name: "Ollama: bare error", events: []string{event("a"), "{\"error\":\"gone\"}\n"}, status: export.StatusRPCError, msg: "gone", final: -1, errors: []int{1}},
 	{name: "error event of plain text", events: []string{"event: error\ndata: gone\n\n"}, status: export.StatusRPCError, msg: "gone", final: -1, errors: []int{0}},
-	{name: "not JSON", events: []string{"data: <html>\n\n", done}, status: export.StatusProtocolError, final: 1,
-		msg: `the answer is not what the protocol says: JSON, byte 0: expected an object, found "<html>"`},
+	{
+		name: "not JSON", events: []string{"data: <html>\n\n", done}, status: export.StatusProtocolError, final: 1,
+		msg: `the answer is not what the protocol says: JSON, byte 0: expected an object, found "<html>"`,
+	},
 }
 
 // Each stream comes through in every piecing, with every framing of HTTP, as
@@ -157,13 +165,19 @@ func TestSendWhole(t *testing.T) {
 		{name: "list", head: "200 OK", body: `[{"embedding":[1]}]`, status: export.StatusOK, code: 200},
 		{name: "201", head: "201 Created", body: `{}`, status: export.StatusOK, code: 201},
 		{name: "a stream not announced", head: "200 OK\r\nContent-Type: text/plain", body: event("a") + finish, status: export.StatusOK, code: 200, id: "c-1"},
-		{name: "a stream not announced, cut", head: "200 OK\r\nContent-Type: text/plain", body: event("a"), status: export.StatusTruncated, code: 200, id: "c-1",
-			msg: "the stream ended with neither [DONE] nor a finish reason for every choice"},
+		{
+			name: "a stream not announced, cut", head: "200 OK\r\nContent-Type: text/plain", body: event("a"), status: export.StatusTruncated, code: 200, id: "c-1",
+			msg: "the stream ended with neither [DONE] nor a finish reason for every choice",
+		},
 		{name: "error in a 200", head: "200 OK", body: `{"error":{"message":"m","code":503}}`, status: export.StatusRPCError, code: 503, msg: "m"},
-		{name: "HTML", head: "200 OK\r\nContent-Type: text/html", body: "<html>\n\n<body></html>", status: export.StatusProtocolError, code: 200,
-			msg: `the answer is not what the protocol says: neither an event nor JSON: "<html>\n\n"`},
-		{name: "cut JSON", head: "200 OK", body: `{"choices":[`, status: export.StatusProtocolError, code: 200,
-			msg: `the answer is not what the protocol says: JSON, byte 12: expected a value, but it ends there`},
+		{
+			name: "HTML", head: "200 OK\r\nContent-Type: text/html", body: "<html>\n\n<body></html>", status: export.StatusProtocolError, code: 200,
+			msg: `the answer is not what the protocol says: neither an event nor JSON: "<html>\n\n"`,
+		},
+		{
+			name: "cut JSON", head: "200 OK", body: `{"choices":[`, status: export.StatusProtocolError, code: 200,
+			msg: `the answer is not what the protocol says: JSON, byte 12: expected a value, but it ends there`,
+		},
 		{name: "empty", head: "200 OK", status: export.StatusProtocolError, code: 200, msg: "the answer is empty"},
 		{name: "204", head: "204 No Content", status: export.StatusProtocolError, code: 204, msg: "the answer is empty"},
 		{name: "compressed", head: "200 OK\r\nContent-Encoding: gzip", body: "\x1f\x8b", status: export.StatusProtocolError, code: 200, msg: `the answer is compressed ("gzip") though that was not asked for`},
