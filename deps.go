@@ -3,6 +3,8 @@
 package deps
 
 import (
+	_ "github.com/apache/arrow/go/v15/arrow/ipc"
+	_ "github.com/apache/arrow/go/v15/parquet/pqarrow"
 	_ "github.com/google/go-cmp/cmp"
 	_ "github.com/jedib0t/go-pretty/v6/table"
 	_ "github.com/klauspost/compress/zstd"

@@ -16,6 +16,7 @@ require (
 )
 
 require (
+	github.com/apache/arrow/go/v15 v15.0.2 // indirect
 	github.com/cpuguy83/go-md2man/v2 v2.0.7 // indirect
 	github.com/jedib0t/go-pretty/v6 v6.8.3 // indirect
 	github.com/montanaflynn/stats v0.14.0 // indirect
