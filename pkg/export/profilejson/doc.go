@@ -47,8 +47,9 @@
 //
 // # Memory
 //
-// A reader holds one window onto the file and the decoded strings of one
-// request, at most twice [export.Limits] MaxValueBytes; a writer holds one
-// encoded request and up to 1 MiB of excluded ones, beyond which they wait in
-// a temporary file.
+// A reader holds one window onto the file (1 MiB, more for a larger request)
+// and one decoded request. [export.Limits] MaxValueBytes bounds the text of a
+// request, and four times that its decoded responses, however many of them a
+// hostile text may name. A writer holds one encoded request and up to 1 MiB of
+// excluded ones, beyond which they wait in a temporary file.
 package profilejson

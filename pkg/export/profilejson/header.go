@@ -377,7 +377,7 @@ func (h *headerParser) windows(e *export.Experiment) error {
 	if err != nil {
 		return err
 	}
-	if err := h.charge(len(v)); err != nil {
+	if err := h.charge(4 * len(v)); err != nil { // 8 bytes for each "1,"
 		return err
 	}
 	e.WindowBoundaries = []uint64{}

@@ -70,7 +70,7 @@ func TestReaderMemory(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			src := &synthetic{head: head, period: request, tail: last + generatedTail}
-			src.repeat = 500e6 / int64(len(request))
+			src.repeat = 500e6 / slowdown / int64(len(request))
 			r, err := NewReader(context.Background(), "big.json", src, src.size(), export.Limits{})
 			if err != nil {
 				t.Fatal(err)
@@ -89,7 +89,7 @@ func TestReaderMemory(t *testing.T) {
 			if r.Err() != nil || n != src.repeat+1 {
 				t.Errorf("%d requests, want %d, err = %v", n, src.repeat+1, r.Err())
 			}
-			if most > 32<<20 {
+			if most > 32<<20 { // a window, the arena, and what the tests hold
 				t.Errorf("the heap grew to %d MB", most>>20)
 			}
 		})
@@ -124,9 +124,9 @@ func TestReaderHugeValue(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			src := &synthetic{head: tt.head, period: tt.period, tail: tt.tail}
-			src.repeat = 10e9 / int64(len(tt.period))
-			if testing.Short() || tt.name != "output" {
-				src.repeat = 200e6 / int64(len(tt.period))
+			src.repeat = 100e6 / int64(len(tt.period))
+			if tt.name == "output" {
+				src.repeat = 10e9 / slowdown / int64(len(tt.period))
 			}
 			var r *Reader
 			var err error

@@ -16,7 +16,8 @@ type spool struct {
 	dir  string // of the temporary file; "" is the system's
 	buf  []byte
 	file *os.File
-	n    int64 // bytes in file
+	name string // of file; "" when it has none any more
+	n    int64  // bytes in file
 }
 
 // empty reports whether nothing was written.
@@ -32,7 +33,12 @@ func (s *spool) Write(b []byte) (int, error) {
 		if err != nil {
 			return 0, fmt.Errorf("keep excluded requests: %w", err)
 		}
-		s.file = f
+		s.file, s.name = f, f.Name()
+		// Without a name it goes away even if this process is killed. Where
+		// an open file cannot be removed, remove does it.
+		if os.Remove(s.name) == nil {
+			s.name = ""
+		}
 	}
 	n, err := s.file.Write(s.buf)
 	s.n += int64(n)
@@ -67,8 +73,10 @@ func (s *spool) remove() error {
 	if s.file == nil {
 		return nil
 	}
-	name := s.file.Name()
-	err := errors.Join(s.file.Close(), os.Remove(name))
+	err := s.file.Close()
+	if s.name != "" {
+		err = errors.Join(err, os.Remove(s.name))
+	}
 	s.file = nil
 	return err
 }

@@ -260,8 +260,8 @@ func (w *Writer) EndExperiment(e *export.Experiment) error {
 }
 
 // Close ends the document with the header fields of run (nil: none) and
-// flushes it. It does not close the underlying writer. A Writer that is given
-// up before Close is called leaves its temporary file behind.
+// flushes it. It does not close the underlying writer. It has to be called,
+// after an error too, to release the temporary file.
 func (w *Writer) Close(run *export.Run) error {
 	if w.state == writerClosed {
 		return w.err

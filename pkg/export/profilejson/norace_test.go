@@ -1,0 +1,5 @@
+//go:build !race
+
+package profilejson
+
+const slowdown = 1
