@@ -15,6 +15,9 @@ type Request struct {
 	StartNS     uint64 // first byte of the request left; "timestamp" of the export
 	SentNS      uint64 // last byte of the request left
 	FirstByteNS uint64 // first byte of the answer, headers included
+	// EndedNS is when a request that failed was over: the error came, or the
+	// recorder gave it up. 0 for one that succeeded.
+	EndedNS uint64
 
 	StartSource StampSource
 

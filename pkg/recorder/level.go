@@ -81,7 +81,7 @@ func (l *levelRun) stage(ctx context.Context, slots, budget int, phase export.Ph
 	for i := range slots {
 		s := &slot{
 			worker: i, sender: l.senders[i], payloads: l.payloads, timeout: l.cfg.RequestTimeout,
-			firstID: l.nextID, phase: phase, out: l.box,
+			firstID: l.nextID, clock: l.cfg.Clock, phase: phase, out: l.box,
 		}
 		wg.Go(func() { s.run(flight, l.gate) })
 	}

@@ -304,6 +304,9 @@ func TestFailuresAreRows(t *testing.T) {
 		t.Errorf("%d ok, %d failed, result %+v; want 20 and 10", w.count(""), w.count("failed"), res.Levels[0])
 	}
 	for _, r := range w.requests {
+		if failed := r.Status != export.StatusOK; failed != (r.EndedNS > r.StartNS) {
+			t.Errorf("request %d, %v: started %d, ended %d; want an end for failures only", r.ID, r.Status, r.StartNS, r.EndedNS)
+		}
 		if strings.Contains(r.Message, "sk-123") {
 			t.Errorf("message %q holds the secret", r.Message)
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
+	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 )
 
 // A gate gives out the numbers of the requests that a stage may send.
@@ -48,6 +49,7 @@ type slot struct {
 	payloads []backend.Payload
 	timeout  time.Duration // of a request; < 0 is none
 	firstID  uint64        // of the stage
+	clock    *rxclock.Clock
 	phase    export.Phase
 	out      *mailbox
 }
@@ -68,6 +70,9 @@ func (s *slot) run(ctx context.Context, g *gate) {
 		}}
 		s.send(ctx, p, x)
 		failed := x.Request.Status != export.StatusOK
+		if failed {
+			x.Request.EndedNS = s.clock.NowNS()
+		}
 		s.out.put(x) // x is the collector's from here on
 		if !failed {
 			failures = 0

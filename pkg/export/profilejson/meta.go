@@ -126,6 +126,8 @@ func (d *decoder) metaObject(b []byte, i int) (end int, err error) {
 			r.SentNS, i, err = d.uint(b, i, "sent_ns")
 		case "first_byte_ns":
 			r.FirstByteNS, i, err = d.uint(b, i, "first_byte_ns")
+		case "ended_ns":
+			r.EndedNS, i, err = d.uint(b, i, "ended_ns")
 		case "start_source":
 			r.StartSource, i, err = enum(d, b, i, "start_source", parseSource)
 		case "dns_ns":
@@ -310,6 +312,7 @@ func appendMeta(b []byte, r *export.Request, reason string) []byte {
 		b = appendUint(b, "issued_ns", r.IssuedNS)
 		b = appendUint(b, "sent_ns", r.SentNS)
 		b = appendUint(b, "first_byte_ns", r.FirstByteNS)
+		b = appendUint(b, "ended_ns", r.EndedNS)
 		if r.StartSource != export.SourceUnknown {
 			b = appendString(b, "start_source", r.StartSource.String())
 		}

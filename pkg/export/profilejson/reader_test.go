@@ -114,13 +114,15 @@ func TestReaderRequests(t *testing.T) {
 		{"23.09: no inputs, no outputs", `{"timestamp":1,"response_timestamps":[2,3]}`, []string{"1 2 3 none"}, nil},
 		{
 			"24.03: outputs with a length prefix", `{"timestamp":1,"response_timestamps":[2],"response_outputs":[{"text_output":"\u0002\u0000\u0000\u0000hi"}]}`,
-			[]string{`1 2{text_output="\x02\x00\x00\x00hi"}`}, nil,
+			[]string{`1 2{text_output="\x02\x00\x00\x00hi"}`},
+			nil,
 		},
 		{
 			"2.60: all types, order and number text kept",
 			`{"timestamp":1,"sequence_id":7,"request_inputs":{"z":18446744073709551615,"a":-9223372036854775808,"f":0.10000000149011612,"e":1e-7,"b":true,"n":null,"v":[1,-2,3],"s":"a\/b"},` +
 				`"response_timestamps":[2],"response_outputs":[{"o":[true,false],"p":""}]}`,
-			[]string{`1 seq7 in{z=18446744073709551615,a=-9223372036854775808,f=0.10000000149011612,e=1e-7,b=true,n=null,v=[1,-2,3],s="a/b"} 2{o=[true,false],p=""}`}, nil,
+			[]string{`1 seq7 in{z=18446744073709551615,a=-9223372036854775808,f=0.10000000149011612,e=1e-7,b=true,n=null,v=[1,-2,3],s="a/b"} 2{o=[true,false],p=""}`},
+			nil,
 		},
 		{"edge: the largest times", `{"timestamp":18446744073709551615,"response_timestamps":[18446744073709551615,0]}`, []string{"18446744073709551615 18446744073709551615 0 none"}, nil},
 		{"edge: no responses", `{"timestamp":1,"response_timestamps":[],"response_outputs":[]}`, []string{"1"}, nil},
@@ -131,7 +133,8 @@ func TestReaderRequests(t *testing.T) {
 		{
 			"any order, any space",
 			" {\n\t\"response_outputs\" : [ { \"a\" : [ 1 , 2 ] } , { \"a\" : \" \" } ] ,\r\n \"response_timestamps\" : [ 2 , 3 ] , \"request_inputs\" : { \"x\" : { \"y\" : [ ] } } , \"timestamp\" : 1 } ",
-			[]string{`1 in{x={"y":[]}} 2{a=[1,2]} 3{a=" "}`}, nil,
+			[]string{`1 in{x={"y":[]}} 2{a=[1,2]} 3{a=" "}`},
+			nil,
 		},
 		{"escapes in our names", `{"time\u0073tamp":1,"response\u005ftimestamps":[2]}`, []string{"1 2 none"}, nil},
 		{"bytes that are no UTF-8", "{\"timestamp\":1,\"request_inputs\":{\"\xff\":\"\xfe\\n\xc3\"},\"response_timestamps\":[]}", []string{"1 in{\xff=\"\\xfe\\n\\xc3\"} none"}, nil},
@@ -139,11 +142,13 @@ func TestReaderRequests(t *testing.T) {
 		{"the same name twice in outputs is data", `{"timestamp":1,"response_timestamps":[2],"response_outputs":[{"a":1,"a":2}]}`, []string{"1 2{a=1,a=2}"}, nil},
 		{
 			"fewer timestamps than outputs", `{"timestamp":1,"response_timestamps":[2,3,4],"response_outputs":[{"a":1},{"a":2},{"a":3},{"a":4}]}`,
-			[]string{"1 2{a=1} 3{a=2} 4{a=3}"}, []string{"experiment 0, request 0: 3 timestamps but 4 outputs"},
+			[]string{"1 2{a=1} 3{a=2} 4{a=3}"},
+			[]string{"experiment 0, request 0: 3 timestamps but 4 outputs"},
 		},
 		{
 			"fewer outputs than timestamps, outputs first", `{"response_outputs":[{"a":1}],"response_timestamps":[2,3],"timestamp":1}`,
-			[]string{"1 2{a=1} 3"}, []string{"2 timestamps but 1 outputs"},
+			[]string{"1 2{a=1} 3"},
+			[]string{"2 timestamps but 1 outputs"},
 		},
 		{"a member twice", `{"timestamp":1,"response_timestamps":[2,3],"timestamp":5,"response_timestamps":[4]}`, []string{"5 4 none"}, []string{`member "response_timestamps" is there twice; the last one counts`}},
 		{"an output that is no object", `{"timestamp":1,"response_timestamps":[2],"response_outputs":["hi"]}`, []string{`1 2{="hi"}`}, []string{"an output is no object"}},

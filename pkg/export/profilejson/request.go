@@ -243,7 +243,7 @@ func scanUint(b []byte, i int) (v uint64, end int, bad bool, err error) {
 	if err != nil {
 		return 0, end, false, err
 	}
-	v, bad = 0, false
+	v = 0
 	for _, c := range b[start:end] {
 		d := uint64(c - '0')
 		if d > 9 || v > (1<<64-1-d)/10 {

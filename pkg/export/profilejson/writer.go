@@ -56,7 +56,8 @@ func (w *Writer) BeginExperiment(mode, value string) error {
 	if err := w.enter(betweenExperiments, "BeginExperiment"); err != nil {
 		return err
 	}
-	b := append(w.buf[:0], ',')
+	b := w.buf[:0]
+	b = append(b, ',')
 	if w.experiments == 0 {
 		b = append(b[:0], `{"experiments":[`...)
 	}
@@ -213,7 +214,8 @@ func (w *Writer) EndExperiment(e *export.Experiment) error {
 		return err
 	}
 	w.state = betweenExperiments
-	b := append(w.buf[:0], ']')
+	b := w.buf[:0]
+	b = append(b, ']')
 	if e.WindowBoundaries != nil {
 		b = append(b, `,"window_boundaries":[`...)
 		for i, ns := range e.WindowBoundaries {

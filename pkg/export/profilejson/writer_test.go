@@ -45,8 +45,10 @@ func TestWriterLayout(t *testing.T) {
 		&export.Request{
 			StartNS: 1, SequenceID: 1,
 			Inputs: export.Fields{
-				{Name: "in_key1", Value: export.Text("abc123")}, {Name: "in_key2", Value: export.JSON("456")},
-				{Name: "in_key3", Value: export.JSON("true")}, {Name: "in_key4", Value: export.Text(`{"abc":"def"}`)},
+				{Name: "in_key1", Value: export.Text("abc123")},
+				{Name: "in_key2", Value: export.JSON("456")},
+				{Name: "in_key3", Value: export.JSON("true")},
+				{Name: "in_key4", Value: export.Text(`{"abc":"def"}`)},
 			},
 			Responses: []export.Response{
 				{RecvNS: 2, Outputs: export.Fields{{Name: "out_key1", Value: export.Text("abc123")}}},
@@ -82,10 +84,11 @@ func TestWriterMeta(t *testing.T) {
 		&export.Request{StartNS: 1, NoOutputs: true, Phase: export.PhaseWarmup, Status: export.StatusOK, HasMeta: true, ID: 1},
 		&export.Request{
 			StartNS: 2, NoOutputs: true, HasMeta: true, Status: export.StatusOK, Phase: export.PhaseMeasured,
-			ID: 2, ScheduledNS: 3, IssuedNS: 4, SentNS: 5, FirstByteNS: 6, StartSource: export.SourceKernel, DNS: 7, Connect: 8, TLS: 9, Reused: true,
+			ID: 2, ScheduledNS: 3, IssuedNS: 4, SentNS: 5, FirstByteNS: 6, EndedNS: 12, StartSource: export.SourceKernel, DNS: 7, Connect: 8, TLS: 9, Reused: true,
 			SessionID: "s", Turn: 10, Worker: 11, Conn: 12, Rank: 13, Code: 200, Message: "m", ServerID: "i",
 			Responses: []export.Response{
-				{RecvNS: 1, Source: export.SourceUser}, {RecvNS: 2, Source: export.SourceKernel, Read: 1},
+				{RecvNS: 1, Source: export.SourceUser},
+				{RecvNS: 2, Source: export.SourceKernel, Read: 1},
 				{RecvNS: 2, Source: export.SourceKernel, Read: 1, Final: true, Error: true},
 			},
 			Extra: export.Fields{{Name: "e", Value: export.JSON("[]")}},
@@ -97,7 +100,7 @@ func TestWriterMeta(t *testing.T) {
 		},
 	)
 	const want = `{"experiments":[{"experiment":{"mode":"request_rate","value":2.5},"requests":[` +
-		`{"timestamp":2,"response_timestamps":[1,2,2],"e":[],"pa":{"id":2,"scheduled_ns":3,"issued_ns":4,"sent_ns":5,"first_byte_ns":6,"start_source":"kernel",` +
+		`{"timestamp":2,"response_timestamps":[1,2,2],"e":[],"pa":{"id":2,"scheduled_ns":3,"issued_ns":4,"sent_ns":5,"first_byte_ns":6,"ended_ns":12,"start_source":"kernel",` +
 		`"dns_ns":7,"connect_ns":8,"tls_ns":9,"reused":true,"session_id":"s","turn":10,"worker":11,"conn":12,"rank":13,"code":200,"message":"m","server_id":"i",` +
 		`"reads":[0,1,1],"sources":["user","kernel","kernel"],"final":[2],"errors":[2]}},` +
 		`{"timestamp":4,"response_timestamps":[0,0],"pa":{"sources":"kernel"}}],` +
