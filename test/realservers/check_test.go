@@ -39,8 +39,9 @@ func mustRecord(t *testing.T, prompts string, args ...string) (path string, f ex
 // perfAnalyzer runs NVIDIA's perf_analyzer in the same way and returns the
 // path of its export.
 //
-// It is given five attempts: some of its runs on llama.cpp end with "HTTP code
-// 400" and an empty message, although the server answered 200.
+// It is given five attempts: llama.cpp closes the connection after every
+// stream, and where perf_analyzer uses it all the same its run ends with "HTTP
+// code 400".
 func perfAnalyzer(t *testing.T, prompts string, args ...string) string {
 	t.Helper()
 	for attempt := 1; ; attempt++ {
