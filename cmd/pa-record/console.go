@@ -40,8 +40,11 @@ func printLevel(w io.Writer, l *recorder.Level, percentile int, verbose bool) {
 		}
 	}
 	fmt.Fprintf(w, "  Client:\n    Request count: %d\n", l.OK)
-	if n := l.Failed + l.Cancelled; n > 0 {
-		fmt.Fprintf(w, "    Failed requests: %d\n", n)
+	if l.Failed > 0 {
+		fmt.Fprintf(w, "    Failed requests: %d\n", l.Failed)
+	}
+	if l.Cancelled > 0 {
+		fmt.Fprintf(w, "    Cancelled requests: %d\n", l.Cancelled)
 	}
 	fmt.Fprintf(w, "    Throughput: %s infer/sec\n", s.throughput(l.OK))
 	if l.Responses > l.OK {

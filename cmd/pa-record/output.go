@@ -19,9 +19,10 @@ const partialSuffix = ".partial"
 // An output is one export file: it is written under a temporary name and takes
 // its own when it is whole.
 type output struct {
-	path string
-	file *os.File
-	w    *profilejson.Writer
+	path  string
+	file  *os.File
+	w     *profilejson.Writer
+	whole bool // it has its own name
 }
 
 // checkOutputs refuses paths that cannot or must not be written, before any
@@ -34,14 +35,14 @@ func checkOutputs(paths []string, overwrite bool) error {
 		case p == "":
 			errs = append(errs, errors.New("--profile-export-file: the name is empty"))
 			continue
-		case seen[p]:
+		case seen[filepath.Clean(p)]:
 			errs = append(errs, fmt.Errorf("--profile-export-file %s: given twice", p))
 			continue
 		case ext == ".parquet" || ext == ".arrow" || ext == ".gz" || ext == ".zst":
 			errs = append(errs, fmt.Errorf("--profile-export-file %s: %s is not supported; the export is JSON, give a .json name", p, ext))
 			continue
 		}
-		seen[p] = true
+		seen[filepath.Clean(p)] = true
 		st, err := os.Stat(p)
 		switch {
 		case err == nil && st.IsDir():
@@ -119,8 +120,23 @@ func (o outputs) Close(run *export.Run) error {
 		if err = errors.Join(err, out.file.Close()); err != nil {
 			return fmt.Errorf("%w; what was written is in %s%s", err, out.path, partialSuffix)
 		}
-		return os.Rename(out.path+partialSuffix, out.path)
+		if err := os.Rename(out.path+partialSuffix, out.path); err != nil {
+			return err
+		}
+		out.whole = true
+		return nil
 	})
+}
+
+// written lists the files that took their own names.
+func (o outputs) written() []string {
+	var paths []string
+	for _, out := range o {
+		if out.whole {
+			paths = append(paths, out.path)
+		}
+	}
+	return paths
 }
 
 // discard removes files to which nothing was written.

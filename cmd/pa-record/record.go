@@ -81,7 +81,7 @@ func record(c *cli.Context, args []string, env environment) error {
 	if measured(res) {
 		printLevels(stdout, res.Levels, s.measure.Percentile, s.verbose)
 	}
-	printOutcome(stderr, s, res)
+	printOutcome(stderr, s, res, out.written())
 	switch sig := interrupted.get(); {
 	case err != nil:
 		return explain(err, s)
@@ -169,15 +169,24 @@ func exportHeader(s *settings, args []string) export.Run {
 		Version: &v, ServiceKind: &kind, Endpoint: &endpoint,
 		Meta: &export.RunMeta{
 			Schema: export.Schema, Tool: "pa-record " + version,
-			Args: redactArgs(args), Config: config, URL: redactURL(s.URL),
+			Args: redactArgs(args), Config: config, URL: s.URL,
 			Protocol: s.Protocol, Streaming: s.Streaming, Seed: s.Seed,
-			Host: &export.HostMeta{Name: host, OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.NumCPU(), GoVersion: runtime.Version()},
+			Host: &export.HostMeta{Name: host, Kernel: kernelRelease(), OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.NumCPU(), GoVersion: runtime.Version()},
 		},
 	}
 }
 
+// kernelRelease returns what uname -r prints, "" where that is not Linux.
+func kernelRelease() string {
+	text, err := os.ReadFile("/proc/sys/kernel/osrelease")
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(text))
+}
+
 // printOutcome says on standard error what went wrong and where the data is.
-func printOutcome(w io.Writer, s *settings, res *recorder.Result) {
+func printOutcome(w io.Writer, s *settings, res *recorder.Result, written []string) {
 	for _, l := range res.Levels {
 		if n := l.Failed; n > 0 {
 			fmt.Fprintf(w, "pa-record: warning: concurrency %d: %d of %d requests failed; pa-analyze report shows why\n", l.Concurrency, n, n+l.OK)
@@ -186,8 +195,8 @@ func printOutcome(w io.Writer, s *settings, res *recorder.Result) {
 			fmt.Fprintf(w, "pa-record: warning: concurrency %d: not stable within %d windows; measure longer (-p, --measurement-request-count) or allow more spread (-s)\n", l.Concurrency, len(l.Windows))
 		}
 	}
-	if !s.quiet {
-		fmt.Fprintf(w, "pa-record: wrote %s; read it with: pa-analyze report %s\n", strings.Join(s.Exports, ", "), s.Exports[0])
+	if !s.quiet && len(written) > 0 {
+		fmt.Fprintf(w, "pa-record: wrote %s; read it with: pa-analyze report %s\n", strings.Join(written, ", "), written[0])
 	}
 }
 

@@ -1,9 +1,6 @@
 package main
 
-import (
-	"net/url"
-	"strings"
-)
+import "strings"
 
 const redacted = "[redacted]"
 
@@ -47,24 +44,37 @@ func redactHeader(h string) string {
 	return name + ": " + redacted
 }
 
-// redactURL takes the user information out of a URL.
+// redactURL takes the user information and the query out of a URL, with or
+// without a scheme. The settings of a simulated server are no secrets.
 func redactURL(s string) string {
-	scheme, rest, ok := strings.Cut(s, "://")
-	if !ok {
-		scheme, rest = "", s
-	} else {
-		scheme += "://"
+	if strings.HasPrefix(s, simScheme) {
+		return s
 	}
-	host, path, slash := strings.Cut(rest, "/")
-	if at := strings.LastIndexByte(host, '@'); at >= 0 {
+	s, fragment, hasFragment := strings.Cut(s, "#")
+	s, _, hasQuery := strings.Cut(s, "?")
+	scheme, rest, ok := strings.Cut(s, "://")
+	if ok {
+		scheme += "://"
+	} else {
+		scheme, rest = "", s
+	}
+	host, path, hasPath := strings.Cut(rest, "/")
+	// A password may hold a slash that was not escaped: what precedes the last
+	// @ of all is user information.
+	if at := strings.LastIndexByte(rest, '@'); at >= len(host) {
+		host, path, hasPath = strings.Cut(rest[at+1:], "/")
+		host = redacted + "@" + host
+	} else if at := strings.LastIndexByte(host, '@'); at >= 0 {
 		host = redacted + "@" + host[at+1:]
 	}
-	if slash {
+	if hasPath {
 		host += "/" + path
 	}
-	if u, err := url.Parse(scheme + host); err == nil && u.RawQuery != "" && scheme != simScheme {
-		u.RawQuery = redacted
-		return strings.ReplaceAll(u.String(), url.QueryEscape(redacted), redacted)
+	if hasQuery {
+		host += "?" + redacted
+	}
+	if hasFragment && fragment != "" {
+		host += "#" + redacted
 	}
 	return scheme + host
 }

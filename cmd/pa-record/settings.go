@@ -44,7 +44,7 @@ type settings struct {
 	ServiceKind  string `json:"service_kind"`
 	Model        string `json:"model,omitempty"`
 	ModelVersion string `json:"model_version,omitempty"`
-	URL          string `json:"url"`
+	URL          string `json:"url"` // without user information and query
 	Protocol     string `json:"protocol"`
 	Endpoint     string `json:"endpoint,omitempty"`
 	Streaming    bool   `json:"streaming"`
@@ -77,6 +77,7 @@ type settings struct {
 
 	Exports []string `json:"profile_export_file"`
 
+	rawURL     string
 	measure    recorder.Measure
 	timeout    time.Duration
 	grace      time.Duration
@@ -132,9 +133,9 @@ func (p *settingsParser) errorf(format string, args ...any) {
 // target resolves who is asked, and how.
 func (p *settingsParser) target(s *settings) {
 	c := p.c
-	s.URL, s.ServiceKind, s.Protocol, s.Endpoint = c.String("url"), c.String("service-kind"), c.String("protocol"), c.String("endpoint")
+	s.rawURL, s.ServiceKind, s.Protocol, s.Endpoint = c.String("url"), c.String("service-kind"), c.String("protocol"), c.String("endpoint")
 	s.Streaming = c.Bool("streaming")
-	simulated := strings.HasPrefix(s.URL, simScheme)
+	simulated := strings.HasPrefix(s.rawURL, simScheme)
 	if s.ServiceKind == "" {
 		s.ServiceKind = kindTriton
 		if simulated && s.Model == "" && s.Protocol == "" {
@@ -162,12 +163,13 @@ func (p *settingsParser) target(s *settings) {
 	default:
 		p.errorf("--service-kind %s: the kind is triton or openai", s.ServiceKind)
 	}
-	if s.URL == "" {
-		s.URL = "localhost:8000"
+	if s.rawURL == "" {
+		s.rawURL = "localhost:8000"
 		if s.Protocol == protocolGRPC {
-			s.URL = "localhost:8001"
+			s.rawURL = "localhost:8001"
 		}
 	}
+	s.URL = redactURL(s.rawURL)
 }
 
 func (p *settingsParser) triton(s *settings) {

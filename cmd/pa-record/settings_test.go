@@ -42,7 +42,7 @@ func TestGuideCommand(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.ServiceKind != kindTriton || s.Model != "vllm" || s.Protocol != protocolGRPC || !s.Streaming || s.URL != "localhost:8001" ||
+	if s.ServiceKind != kindTriton || s.Model != "vllm" || s.Protocol != protocolGRPC || !s.Streaming || s.rawURL != "localhost:8001" ||
 		!slices.Equal(s.InputData, []string{"prompts.json"}) || !slices.Equal(s.Exports, []string{"profile_export.json"}) || !slices.Equal(s.Levels, []int{1}) {
 		t.Errorf("settings %+v", s)
 	}
@@ -69,8 +69,8 @@ func TestDefaults(t *testing.T) {
 			t.Errorf("%s: %v", tt.args, err)
 			continue
 		}
-		if s.ServiceKind != tt.kind || s.Protocol != tt.protocol || s.URL != tt.url || s.Endpoint != tt.endpoint {
-			t.Errorf("%s: %s %s %s %s, want %s %s %s %s", tt.args, s.ServiceKind, s.Protocol, s.URL, s.Endpoint, tt.kind, tt.protocol, tt.url, tt.endpoint)
+		if s.ServiceKind != tt.kind || s.Protocol != tt.protocol || s.rawURL != tt.url || s.Endpoint != tt.endpoint {
+			t.Errorf("%s: %s %s %s %s, want %s %s %s %s", tt.args, s.ServiceKind, s.Protocol, s.rawURL, s.Endpoint, tt.kind, tt.protocol, tt.url, tt.endpoint)
 		}
 	}
 }
@@ -152,6 +152,14 @@ func TestSecrets(t *testing.T) {
 				t.Errorf("the plan holds the key or lacks the header's name (%v):\n%s", err, plan.String())
 			}
 		})
+	}
+	s, err := parse(t, "", "--service-kind", "openai", "-u", "http://alice:"+secret+"@host/?token="+secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var plan strings.Builder
+	if err := printPlan(&plan, s); err != nil || strings.Contains(plan.String(), secret) || !strings.Contains(s.rawURL, secret) {
+		t.Errorf("the URL's secret is in the plan, or is lost (%v):\n%s", err, plan.String())
 	}
 	if s, err := parse(t, secret, "-m", "x"); err != nil || len(s.headers) != 0 {
 		t.Errorf("Triton got headers %v (%v); the OpenAI key is not for it", s.headers, err)

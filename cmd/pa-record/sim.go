@@ -50,7 +50,7 @@ The same server answers in pa-record itself: pa-record -u 'sim://?ttft=50ms&itl=
 	}
 }
 
-func serveSim(c *cli.Context, env environment) error {
+func serveSim(c *cli.Context, env environment) (err error) {
 	if c.Args().Present() {
 		return cmdline.Usagef("unexpected argument %q; pa-record sim takes flags only", c.Args().First())
 	}
@@ -81,7 +81,7 @@ func serveSim(c *cli.Context, env environment) error {
 		if err != nil {
 			return err
 		}
-		defer f.Close()
+		defer func() { err = errors.Join(err, f.Close()) }()
 		cfg.LedgerWriter = f
 	}
 	srv, err := sim.Start(c.Context, cfg)
@@ -105,10 +105,10 @@ func serveSim(c *cli.Context, env environment) error {
 // resolveTarget returns the URL to send to: that of s, or of a simulated
 // server that it starts when s asks for one. closeTarget ends that server.
 func resolveTarget(ctx context.Context, s *settings) (target string, closeTarget func(), err error) {
-	if !strings.HasPrefix(s.URL, simScheme) {
-		return s.URL, func() {}, nil
+	if !strings.HasPrefix(s.rawURL, simScheme) {
+		return s.rawURL, func() {}, nil
 	}
-	cfg, err := simConfig(s.URL)
+	cfg, err := simConfig(s.rawURL)
 	if err != nil {
 		return "", nil, &cmdline.UsageError{Msg: err.Error()}
 	}

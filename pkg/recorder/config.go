@@ -19,7 +19,7 @@ type Config struct {
 	// BatchSize is the number of consecutive entries in one request; 0 means 1.
 	// More than one needs a backend with a method PrepareBatch.
 	BatchSize int
-	// Levels are the concurrencies to measure, in order; nil means 1.
+	// Levels are the concurrencies to measure, in order; none means 1.
 	Levels []int
 	// Measure says when a level is measured.
 	Measure Measure
@@ -143,7 +143,7 @@ func (c *Config) Validate() error {
 
 // withDefaults returns c with every default spelled out.
 func (c Config) withDefaults() Config {
-	if c.Levels == nil {
+	if len(c.Levels) == 0 {
 		c.Levels = []int{1}
 	}
 	if c.RequestTimeout == 0 {

@@ -34,6 +34,7 @@ type levelRun struct {
 	meter *meter // nil while warming up
 
 	gate     *gate
+	slots    []*slot            // of the present stage
 	cancel   context.CancelFunc // ends what is in flight
 	returned int                // exchanges of the present stage taken from the slots
 	startNS  uint64
@@ -47,8 +48,9 @@ func (l *levelRun) run(ctx context.Context) (Level, error) {
 	l.box = newMailbox()
 	l.out.Concurrency = l.concurrency
 	l.startNS = l.cfg.Clock.NowNS()
-	if err := l.cfg.Writer.BeginExperiment(export.ModeConcurrency, strconv.Itoa(l.concurrency)); err != nil {
-		return l.out, fmt.Errorf("write the export: %w", err)
+	l.wrote(l.cfg.Writer.BeginExperiment(export.ModeConcurrency, strconv.Itoa(l.concurrency)))
+	if l.err != nil {
+		return l.out, l.err
 	}
 	if n := l.cfg.Warmup; n > 0 {
 		l.stage(ctx, min(n, l.concurrency), n, export.PhaseWarmup)
@@ -63,10 +65,18 @@ func (l *levelRun) run(ctx context.Context) (Level, error) {
 		l.meter.finish(l.cfg.Clock.NowNS())
 		l.out.Windows, l.out.Stable = l.meter.windows, l.meter.stable
 	}
-	if err := l.cfg.Writer.EndExperiment(l.experiment()); err != nil && l.err == nil {
-		l.err = fmt.Errorf("write the export: %w", err)
+	if !l.writeFailed {
+		l.wrote(l.cfg.Writer.EndExperiment(l.experiment()))
 	}
 	return l.out, l.err
+}
+
+// wrote takes the result of a call of the writer.
+func (l *levelRun) wrote(err error) {
+	if err != nil && l.err == nil {
+		l.err = fmt.Errorf("write the export: %w", err)
+		l.writeFailed = true
+	}
 }
 
 // stage runs slots slots until budget requests are sent (budget < 0: until the
@@ -77,12 +87,14 @@ func (l *levelRun) stage(ctx context.Context, slots, budget int, phase export.Ph
 	l.cancel = cancel
 	l.gate = &gate{budget: budget}
 	l.returned = 0
+	l.slots = nil
 	var wg sync.WaitGroup
 	for i := range slots {
 		s := &slot{
 			worker: i, sender: l.senders[i], payloads: l.payloads, timeout: l.cfg.RequestTimeout,
 			firstID: l.nextID, clock: l.cfg.Clock, phase: phase, out: l.box,
 		}
+		l.slots = append(l.slots, s)
 		wg.Go(func() { s.run(flight, l.gate) })
 	}
 	idle := make(chan struct{})
@@ -200,8 +212,15 @@ func (l *levelRun) release() {
 // handle decodes, classifies, counts and writes one exchange.
 func (l *levelRun) handle(x *backend.Exchange) {
 	r := &x.Request
+	sent := r.Status
 	if err := l.cfg.Backend.Decode(x); err != nil && r.Status == export.StatusOK {
 		r.Status, r.Message = export.StatusProtocolError, err.Error()
+	}
+	if sent == export.StatusOK {
+		l.slots[r.Worker].decoded(r.Status == export.StatusOK)
+	}
+	if r.Status == export.StatusOK {
+		r.EndedNS = 0
 	}
 	for _, s := range l.cfg.Secrets {
 		if s != "" {
@@ -224,9 +243,7 @@ func (l *levelRun) handle(x *backend.Exchange) {
 	if l.err != nil {
 		return // the writer is broken or the run given up: nothing more to lose
 	}
-	if err := l.cfg.Writer.WriteRequest(r); err != nil {
-		l.err = fmt.Errorf("write the export: %w", err)
-	}
+	l.wrote(l.cfg.Writer.WriteRequest(r))
 }
 
 // count sorts r into the level's counters and the window's, and gives up when
@@ -269,9 +286,7 @@ func (l *levelRun) fail(r *export.Request) {
 
 func (l *levelRun) flush() {
 	if f, ok := l.cfg.Writer.(flusher); ok && l.err == nil {
-		if err := f.Flush(); err != nil {
-			l.err = fmt.Errorf("write the export: %w", err)
-		}
+		l.wrote(f.Flush())
 	}
 }
 

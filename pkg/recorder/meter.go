@@ -52,15 +52,27 @@ func (t *meter) deadline() (ns uint64, ok bool) {
 // caller keeps back what ended after the deadline until tick has been called.
 // After the measurement is over only ends up to its end count.
 func (t *meter) add(endNS uint64, latency time.Duration) {
-	if t.done {
-		// It ended in the last window but was handed in late.
-		t.windows[len(t.windows)-1].Requests++
+	if n := len(t.windows); n > 0 && (t.done || endNS <= t.curNS) {
+		t.late(endNS)
 		return
 	}
 	t.maxEnd = max(t.maxEnd, endNS)
 	t.lat = append(t.lat, latency)
 	if !t.single() && t.m.Mode == CountWindows && len(t.lat) >= t.m.WindowRequests {
 		t.close(t.maxEnd)
+	}
+}
+
+// late counts a request that was handed in after its window had closed. The
+// window's rate follows; its latency, and what was decided on it, stay.
+func (t *meter) late(endNS uint64) {
+	for i := range t.windows {
+		w := &t.windows[i]
+		if endNS <= w.EndNS || i == len(t.windows)-1 {
+			w.Requests++
+			w.rate()
+			return
+		}
 	}
 }
 
@@ -109,13 +121,19 @@ func (t *meter) close(endNS uint64) {
 
 func (t *meter) push(endNS uint64) {
 	w := Window{StartNS: t.curNS, EndNS: endNS, Requests: len(t.lat)}
-	if len(t.lat) > 0 && endNS > t.curNS {
-		w.RequestsPerSecond = float64(len(t.lat)) / time.Duration(endNS-t.curNS).Seconds()
+	w.rate()
+	if len(t.lat) > 0 {
 		w.Latency = stabilizer(t.lat, t.m.Percentile)
 	}
 	t.windows = append(t.windows, w)
 	t.curNS = endNS
 	t.lat = t.lat[:0]
+}
+
+func (w *Window) rate() {
+	if w.EndNS > w.StartNS {
+		w.RequestsPerSecond = float64(w.Requests) / time.Duration(w.EndNS-w.StartNS).Seconds()
+	}
 }
 
 // stabilizer returns the mean latency, or the percentile pct by

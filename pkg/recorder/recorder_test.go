@@ -25,6 +25,7 @@ type answer struct {
 	after  time.Duration
 	status export.Status
 	msg    string
+	hidden bool // an error that only decoding shows
 }
 
 // fakeServer is a backend without a network: it answers by a function of the
@@ -56,8 +57,15 @@ func (f *fakeServer) Prepare(e *workload.Entry) (backend.Payload, error) {
 	return fakePayload(fmt.Sprint("entry ", e.Step)), nil
 }
 func (f *fakeServer) Open(context.Context, int) (backend.Sender, error) { return f, nil }
-func (f *fakeServer) Decode(*backend.Exchange) error                    { return nil }
-func (f *fakeServer) Close() error                                      { return nil }
+
+func (f *fakeServer) Decode(x *backend.Exchange) error {
+	if f.answer(x.Request.ID).hidden {
+		x.Request.Status = export.StatusRPCError
+	}
+	return nil
+}
+
+func (f *fakeServer) Close() error { return nil }
 
 func (f *fakeServer) Send(ctx context.Context, _ backend.Payload, x *backend.Exchange) {
 	a := f.answer(x.Request.ID)
@@ -104,8 +112,14 @@ func (w *memWriter) EndExperiment(e *export.Experiment) error {
 	return nil
 }
 
-func (w *memWriter) Close(run *export.Run) error { w.run = run; return nil }
-func (w *memWriter) Flush() error                { w.flushes++; return nil }
+func (w *memWriter) Close(run *export.Run) error {
+	w.run = run
+	if w.failAt > 0 {
+		return errors.New("no space left on device") // as a writer whose error sticks
+	}
+	return nil
+}
+func (w *memWriter) Flush() error { w.flushes++; return nil }
 
 // count returns how many requests have that Excluded reason.
 func (w *memWriter) count(reason string) int {
@@ -119,7 +133,7 @@ func (w *memWriter) count(reason string) int {
 }
 
 func ok(after time.Duration) func(uint64) answer {
-	return func(uint64) answer { return answer{after, export.StatusOK, ""} }
+	return func(uint64) answer { return answer{after: after, status: export.StatusOK} }
 }
 
 // record runs cfg against a fake server inside a bubble of fake time. after,
@@ -250,7 +264,7 @@ func TestTimeWindows(t *testing.T) {
 
 func TestUnstable(t *testing.T) {
 	slower := func(id uint64) answer {
-		return answer{time.Duration(id) * 20 * time.Millisecond, export.StatusOK, ""}
+		return answer{after: time.Duration(id) * 20 * time.Millisecond, status: export.StatusOK}
 	}
 	w, res, _, err := record(t, slower, Config{Measure: Measure{Mode: CountWindows, WindowRequests: 4, Stability: 0.05, MaxTrials: 4}}, nil)
 	if err != nil {
@@ -292,9 +306,9 @@ func TestSweep(t *testing.T) {
 func TestFailuresAreRows(t *testing.T) {
 	third := func(id uint64) answer {
 		if id%3 == 0 {
-			return answer{5 * time.Millisecond, export.StatusHTTPError, "internal error for key sk-123"}
+			return answer{after: 5 * time.Millisecond, status: export.StatusHTTPError, msg: "internal error for key sk-123"}
 		}
-		return answer{5 * time.Millisecond, export.StatusOK, ""}
+		return answer{after: 5 * time.Millisecond, status: export.StatusOK}
 	}
 	w, res, _, err := record(t, third, Config{Levels: []int{2}, Measure: Measure{Requests: 30}, Secrets: []string{"sk-123"}}, nil)
 	if err != nil {
@@ -315,7 +329,7 @@ func TestFailuresAreRows(t *testing.T) {
 
 func TestAllFail(t *testing.T) {
 	bad := func(uint64) answer {
-		return answer{time.Millisecond, export.StatusHTTPError, "no such model"}
+		return answer{after: time.Millisecond, status: export.StatusHTTPError, msg: "no such model"}
 	}
 	for _, tt := range []struct {
 		name   string
@@ -347,9 +361,9 @@ func TestAllFail(t *testing.T) {
 func TestServerGone(t *testing.T) {
 	gone := func(id uint64) answer {
 		if id > 50 {
-			return answer{0, export.StatusConnectError, "connection refused"}
+			return answer{after: 0, status: export.StatusConnectError, msg: "connection refused"}
 		}
-		return answer{10 * time.Millisecond, export.StatusOK, ""}
+		return answer{after: 10 * time.Millisecond, status: export.StatusOK}
 	}
 	w, _, took, err := record(t, gone, Config{Levels: []int{2}, Measure: Measure{Requests: 100000}}, nil)
 	var fe *FailedError
@@ -369,7 +383,7 @@ func TestTimeout(t *testing.T) {
 		if id == 2 {
 			return answer{after: time.Hour}
 		}
-		return answer{10 * time.Millisecond, export.StatusOK, ""}
+		return answer{after: 10 * time.Millisecond, status: export.StatusOK}
 	}
 	w, _, _, err := record(t, hang, Config{Measure: Measure{Requests: 4}, RequestTimeout: time.Second}, nil)
 	if err != nil || w.count("") != 3 || w.requests[1].Status != export.StatusTimeout {
@@ -426,7 +440,7 @@ func TestLateAreCancelledAfterGrace(t *testing.T) {
 		if id == 2 {
 			return answer{after: time.Hour}
 		}
-		return answer{100 * time.Millisecond, export.StatusOK, ""}
+		return answer{after: 100 * time.Millisecond, status: export.StatusOK}
 	}
 	w, res, took, err := record(t, hang, Config{Levels: []int{2}, Measure: Measure{Duration: time.Second}, Grace: 3 * time.Second}, nil)
 	if err != nil || res.Interrupted {
@@ -434,6 +448,59 @@ func TestLateAreCancelledAfterGrace(t *testing.T) {
 	}
 	if took != 4*time.Second || w.count("cancelled") != 1 {
 		t.Errorf("took %v, %d cancelled; want 4s and 1", took, w.count("cancelled"))
+	}
+}
+
+// A server that answers with an error event under status 200 is not asked as
+// fast as it can answer either, and its failures have an end.
+func TestHiddenFailures(t *testing.T) {
+	broken := func(id uint64) answer {
+		return answer{after: time.Millisecond, status: export.StatusOK, hidden: id > 10}
+	}
+	w, _, took, err := record(t, broken, Config{Measure: Measure{Duration: 5 * time.Second}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := w.count("failed"); n == 0 || n > 30 || took < 5*time.Second {
+		t.Errorf("%d failed rows in %v; want some, and pauses between them", n, took)
+	}
+	for _, r := range w.requests {
+		if (r.Status != export.StatusOK) != (r.EndedNS > 0) {
+			t.Errorf("request %d: %v, ended_ns %d; want an end for failures only", r.ID, r.Status, r.EndedNS)
+		}
+	}
+}
+
+func TestStopBetweenLevels(t *testing.T) {
+	stop := make(chan struct{})
+	close(stop)
+	synctest.Test(t, func(t *testing.T) {
+		w := &memWriter{}
+		clock := rxclock.New()
+		res, err := Run(t.Context(), Config{
+			Backend: &fakeServer{clock: clock, answer: ok(time.Second)}, Writer: w, Clock: clock, Entries: []workload.Entry{{}},
+			Run: export.Run{Meta: &export.RunMeta{}}, Stop: stop, Levels: []int{1, 2},
+		})
+		if err != nil || !res.Interrupted || len(w.requests) != 0 || w.run == nil {
+			t.Errorf("error %v, result %+v, %d requests; want an interrupted run that sent nothing", err, res, len(w.requests))
+		}
+	})
+}
+
+// Requests that are handed in after their window had closed are counted in it.
+func TestMeterLate(t *testing.T) {
+	m := newMeter(Measure{Mode: CountWindows, WindowRequests: 2, MaxTrials: 10, Stability: 9}, 100)
+	for _, end := range []uint64{110, 130, 120, 140, 150, 130, 160, 170, 165, 180} {
+		m.add(end, 5)
+	}
+	m.finish(200)
+	var got [][3]uint64
+	for _, w := range m.windows {
+		got = append(got, [3]uint64{w.StartNS, w.EndNS, uint64(w.Requests)})
+	}
+	want := [][3]uint64{{100, 130, 4}, {130, 150, 2}, {150, 170, 4}}
+	if !slices.Equal(got, want) {
+		t.Errorf("windows {start, end, requests} %v, want %v", got, want)
 	}
 }
 
@@ -457,6 +524,9 @@ func TestWriterFails(t *testing.T) {
 	w, _, _, err := record(t, ok(10*time.Millisecond), Config{Levels: []int{2}, Measure: Measure{Requests: 1000}, Writer: &memWriter{failAt: 5}}, nil)
 	if err == nil || !strings.Contains(err.Error(), "no space left") {
 		t.Fatalf("error %v, want the writer's", err)
+	}
+	if n := strings.Count(err.Error(), "no space left"); n != 1 {
+		t.Errorf("the error is told %d times: %v", n, err)
 	}
 	if len(w.requests) != 5 || w.run == nil {
 		t.Errorf("%d rows, closed %v; want 5 rows and Close called", len(w.requests), w.run != nil)

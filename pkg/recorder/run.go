@@ -23,6 +23,9 @@ type session struct {
 	stamps   export.StampCount
 	failures failureRun
 	giveUp   *FailedError
+	// writeFailed says that the writer has failed and that its error, which it
+	// will only repeat, is reported already.
+	writeFailed bool
 }
 
 // Run checks the server, measures every level of cfg and writes the export.
@@ -51,6 +54,16 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	res := &Result{}
 	var err error
 	for i, n := range r.cfg.Levels {
+		select {
+		case <-r.cfg.Stop:
+			res.Interrupted = true
+		case <-ctx.Done():
+			res.Interrupted = true
+		default:
+		}
+		if res.Interrupted {
+			break
+		}
 		l := &levelRun{session: r, index: i, concurrency: n}
 		var out Level
 		out, err = l.run(ctx)
@@ -80,7 +93,7 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	}
 	out := cfg.Run
 	out.Meta = &meta
-	if cerr := r.cfg.Writer.Close(&out); cerr != nil {
+	if cerr := r.cfg.Writer.Close(&out); cerr != nil && !r.writeFailed {
 		err = errors.Join(err, fmt.Errorf("write the export: %w", cerr))
 	}
 	return res, err

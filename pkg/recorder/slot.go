@@ -3,6 +3,7 @@ package recorder
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/pa-tools/pa/pkg/export"
@@ -52,6 +53,19 @@ type slot struct {
 	clock    *rxclock.Clock
 	phase    export.Phase
 	out      *mailbox
+
+	// hidden counts failures in a row that only the decoded bytes showed, such
+	// as an error event in a stream: the collector tells of them.
+	hidden atomic.Int32
+}
+
+// decoded is told by the collector how a request ended that had come through.
+func (s *slot) decoded(ok bool) {
+	if ok {
+		s.hidden.Store(0)
+	} else {
+		s.hidden.Add(1)
+	}
 }
 
 // run sends until the gate closes or ctx is done. A request that fails is put
@@ -69,17 +83,15 @@ func (s *slot) run(ctx context.Context, g *gate) {
 			ID: s.firstID + uint64(i), Worker: s.worker, Phase: s.phase, HasMeta: true, Inputs: p.Inputs(),
 		}}
 		s.send(ctx, p, x)
+		x.Request.EndedNS = s.clock.NowNS()
 		failed := x.Request.Status != export.StatusOK
-		if failed {
-			x.Request.EndedNS = s.clock.NowNS()
-		}
 		s.out.put(x) // x is the collector's from here on
-		if !failed {
+		if failed {
+			failures++
+		} else {
 			failures = 0
-			continue
 		}
-		failures++
-		if !pause(ctx, backoff(failures)) {
+		if !pause(ctx, backoff(max(failures, int(s.hidden.Load())))) {
 			return
 		}
 	}
