@@ -61,17 +61,16 @@ func writeFile(path string, overwrite bool, f func(w io.Writer) error) (err erro
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, tmp.Close(), os.Remove(tmp.Name()))
+			err = errors.Join(err, os.Remove(tmp.Name()))
 		}
 	}()
 	b := bufio.NewWriterSize(tmp, 1<<18)
-	if err := errors.Join(f(b), b.Flush(), tmp.Chmod(0o644), tmp.Sync()); err != nil {
+	err = errors.Join(f(b), b.Flush(), tmp.Chmod(0o644), tmp.Sync())
+	// Windows renames no file that is open.
+	if err = errors.Join(err, tmp.Close()); err != nil {
 		return err
 	}
-	if err := os.Rename(tmp.Name(), path); err != nil {
-		return err
-	}
-	return tmp.Close()
+	return os.Rename(tmp.Name(), path)
 }
 
 func writeInPlace(path string, f func(w io.Writer) error) error {
