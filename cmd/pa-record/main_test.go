@@ -47,6 +47,20 @@ func TestScript(t *testing.T) {
 	})
 }
 
+func TestHelpWidth(t *testing.T) {
+	for _, args := range [][]string{{"--help"}, {"sim", "--help"}} {
+		code, stdout, _ := inProcess(t.Context(), t, args...)
+		if code != 0 {
+			t.Fatalf("%v: exit code %d", args, code)
+		}
+		for line := range strings.Lines(stdout) {
+			if n := len([]rune(strings.TrimRight(line, "\n"))); n > 80 {
+				t.Errorf("%v: line of %d columns: %s", args, n, line)
+			}
+		}
+	}
+}
+
 // inProcess runs pa-record inside the test.
 func inProcess(ctx context.Context, t testing.TB, args ...string) (code int, stdout, stderr string) {
 	t.Helper()

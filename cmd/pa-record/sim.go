@@ -27,7 +27,8 @@ distribution: 20ms, normal:20ms,2ms, lognormal:20ms,5ms (mean, standard
 deviation); lengths likewise: 64, normal:64,8. It remembers what it sent and
 when: GET /ledger on the OpenAI address, or --ledger FILE at its end.
 
-The same server answers in pa-record itself: pa-record -u 'sim://?ttft=50ms&itl=10ms'`,
+The same server answers inside pa-record, with the same settings:
+  pa-record -u 'sim://?ttft=50ms&itl=10ms&output_tokens=64'`,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "openai-addr", Category: "Addresses", Usage: "listen on `ADDR` for OpenAI requests; off: do not", Value: "127.0.0.1:8000"},
 			&cli.StringFlag{Name: "triton-grpc-addr", Category: "Addresses", Usage: "listen on `ADDR` for Triton gRPC; off: do not", Value: "127.0.0.1:8001"},
