@@ -6,10 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"sync/atomic"
 	"time"
 
+	"github.com/pa-tools/pa/internal/redact"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 	"github.com/pa-tools/pa/pkg/wire/openai"
@@ -59,8 +59,8 @@ type Backend struct {
 	target  *target
 	extra   []byte // Config.ExtraBody, compact
 	model   string
-	listed  []string     // what the server lists, when it does
-	secrets []string     // never to be shown
+	listed  []string // what the server lists, when it does
+	secrets redact.Secrets
 	conns   atomic.Int64 // connections made, for their numbers
 }
 
@@ -83,7 +83,7 @@ func New(cfg Config) (*Backend, error) {
 	}
 	for _, h := range cfg.Headers {
 		errs = append(errs, h.validate())
-		b.addSecret(h.Value)
+		b.secrets.AddHeader(h.Name, h.Value)
 	}
 	if len(cfg.ExtraBody) > 0 {
 		if b.extra, err = openai.MergeRequest(cfg.ExtraBody, nil); err != nil {
@@ -94,8 +94,7 @@ func New(cfg Config) (*Backend, error) {
 		return nil, err
 	}
 	if auth := b.target.auth; auth.Value != "" {
-		b.addSecret(auth.Value)
-		b.addSecret(b.target.password)
+		b.secrets.AddHeader(auth.Name, auth.Value)
 	}
 	return b, nil
 }
@@ -112,23 +111,3 @@ func (b *Backend) Open(context.Context, int) (backend.Sender, error) {
 
 // Close releases nothing: senders hold all connections.
 func (b *Backend) Close() error { return nil }
-
-// addSecret makes redact hide s, and its parts after a scheme such as
-// "Bearer". Very short texts are no secrets, and hiding them would hide
-// messages.
-func (b *Backend) addSecret(s string) {
-	const least = 6
-	for _, part := range append([]string{s}, strings.Fields(s)...) {
-		if len(part) >= least && !strings.EqualFold(part, "bearer") {
-			b.secrets = append(b.secrets, part)
-		}
-	}
-}
-
-// redact hides secrets that a server repeats in its messages.
-func (b *Backend) redact(msg string) string {
-	for _, s := range b.secrets {
-		msg = strings.ReplaceAll(msg, s, "[redacted]")
-	}
-	return msg
-}

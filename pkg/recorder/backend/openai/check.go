@@ -74,7 +74,7 @@ func (b *Backend) useModels(listed, aliases []string) error {
 		b.model = listed[0]
 	case b.cfg.Model == "" || len(listed) == 0:
 	case !slices.ContainsFunc(listed, known) && !slices.ContainsFunc(aliases, known):
-		return fmt.Errorf("%s: no model %q; the server has %s", b.target.modelsURL, b.cfg.Model, someNames(listed))
+		return fmt.Errorf("%s: no model %q; the server has %s", b.target.modelsURL, b.cfg.Model, b.secrets.Text(someNames(listed)))
 	}
 	return nil
 }

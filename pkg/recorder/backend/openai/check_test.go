@@ -39,6 +39,7 @@ func TestCheck(t *testing.T) {
 		{name: "Ollama: latest", model: "llama3", code: 200, body: list("llama3:latest"), want: "llama3"},
 		{name: "not listed", model: "x", code: 200, body: list("a", "b"), want: "x", err: `no model "x"; the server has "a", "b"`},
 		{name: "not listed, many", model: "x", code: 200, body: list("a", "b", "c", "d", "e", "f", "g"), want: "x", err: `no model "x"; the server has "a", "b", "c", "d", "e" and 2 more`},
+		{name: "a list that repeats the key", model: "x", code: 200, body: list("a", "secret-1"), want: "x", err: `no model "x"; the server has "a", "[redacted]"`},
 		{name: "empty list", model: "x", code: 200, body: list(), want: "x"},
 		{name: "no list", model: "x", code: 200, body: `<html>`, want: "x"},
 		{name: "another object", code: 200, body: `{"data":"x"}`},

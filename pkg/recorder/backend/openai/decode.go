@@ -12,8 +12,9 @@ import (
 )
 
 // Decode gives each response its one output, "response", the bytes as they
-// came, and marks the last response and those that hold an error. A request
-// that went well so far becomes
+// came but for secrets of the configuration, which become stars; and marks the
+// last response and those that hold an error. A request that went well so far
+// becomes
 //
 //	rpc_error       when the server reported an error in a 200 answer
 //	protocol_error  when the answer is not what the protocol says
@@ -26,6 +27,7 @@ func (b *Backend) Decode(x *backend.Exchange) error {
 	d := decoder{r: r, last: -1}
 	outputs := make(export.Fields, len(x.Raw))
 	for i, raw := range x.Raw {
+		b.secrets.Mask(raw)
 		outputs[i] = export.Field{Name: "response", Value: export.Value{Text: true, Data: raw}}
 		r.Responses[i].Outputs = outputs[i : i+1 : i+1]
 		if r.Status != export.StatusHTTPError {
@@ -39,11 +41,11 @@ func (b *Backend) Decode(x *backend.Exchange) error {
 		r.Responses[d.last].Final = true
 	}
 	if r.ServerID == "" {
-		r.ServerID = b.redact(openai.OneLine([]byte(d.id)))
+		r.ServerID = openai.OneLine([]byte(d.id))
 	}
 	if r.Status == export.StatusOK {
 		d.status()
-		r.Message = b.redact(r.Message)
+		r.Message = b.secrets.Text(r.Message) // decoding may have brought one to light
 	}
 	return nil
 }

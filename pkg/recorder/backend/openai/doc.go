@@ -39,5 +39,6 @@
 //	s.Send(ctx, p, &x)
 //	err = b.Decode(&x)
 //
-// Messages never hold a header's value, a password or the query of the URL.
+// Messages never hold a header's value, a password or the query of the URL; in
+// recorded answers stars stand for what a server repeats of them, see Decode.
 package openai

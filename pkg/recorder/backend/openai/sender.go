@@ -137,7 +137,7 @@ func (s *sender) connect(ctx context.Context, r *export.Request) (*conn, error) 
 func (s *sender) answer(ctx context.Context, c *conn, resp *http.Response, x *backend.Exchange) (keep bool) {
 	r := &x.Request
 	r.Status, r.Code = export.StatusOK, resp.StatusCode
-	r.ServerID = s.b.redact(openai.OneLine([]byte(resp.Header.Get("X-Request-Id"))))
+	r.ServerID = openai.OneLine([]byte(s.b.secrets.Text(resp.Header.Get("X-Request-Id"))))
 	s.body.reset(c.br, resp)
 	var err error
 	switch {
@@ -238,14 +238,15 @@ func (s *sender) readError(c *conn, resp *http.Response, x *backend.Exchange) er
 	err := s.readWhole(c, x, maxErrorBytes)
 	r := &x.Request
 	r.Status = export.StatusHTTPError
-	msg := openai.ParseError(resp.StatusCode, resp.Header.Get("Content-Type"), x.Raw[0])
+	// Hidden before it is cut, so that no part of a secret stays.
+	msg := openai.ParseError(resp.StatusCode, resp.Header.Get("Content-Type"), []byte(s.b.secrets.Text(string(x.Raw[0]))))
 	if to := resp.Header.Get("Location"); to != "" && resp.StatusCode < 400 {
 		msg = "redirected to " + withoutQuery(to) + "; give that URL instead"
 	}
 	if after := resp.Header.Get("Retry-After"); after != "" {
 		msg += "; retry after " + openai.OneLine([]byte(after))
 	}
-	r.Message = s.b.redact(msg)
+	r.Message = s.b.secrets.Text(msg)
 	r.Responses[0].Error = true
 	return err
 }
@@ -265,7 +266,7 @@ func (s *sender) fail(ctx context.Context, r *export.Request, err error) {
 	if r.Status == export.StatusHTTPError && status != export.StatusCancelled && status != export.StatusTimeout {
 		return
 	}
-	r.Status, r.Message = status, s.b.redact(msg)
+	r.Status, r.Message = status, s.b.secrets.Text(msg)
 }
 
 func isEventStream(resp *http.Response) bool {

@@ -18,8 +18,6 @@ type target struct {
 	uri    string // path and query of requests
 	models string // path and query of the list of models
 	auth   Header // from the URL's name and password
-	// password is kept to be hidden.
-	password string
 
 	// url and modelsURL are for messages: no password, no query.
 	url, modelsURL string
@@ -61,8 +59,8 @@ func newTarget(rawURL, endpoint string) (*target, error) {
 	t.url = u.Scheme + "://" + u.Host + fullPath
 	t.modelsURL = u.Scheme + "://" + u.Host + root + "/v1/models"
 	if u.User != nil {
-		t.password, _ = u.User.Password()
-		pair := u.User.Username() + ":" + t.password
+		password, _ := u.User.Password()
+		pair := u.User.Username() + ":" + password
 		t.auth = Header{"Authorization", "Basic " + base64.StdEncoding.EncodeToString([]byte(pair))}
 	}
 	return t, nil

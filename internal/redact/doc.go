@@ -1,0 +1,14 @@
+// Package redact hides what the user gave as a credential where a server
+// repeats it: in messages, and in the bytes of recorded answers.
+//
+//	var s redact.Secrets
+//	s.AddHeader("Authorization", "Bearer sk-secret-1")
+//	s.Text("no key sk-secret-1") // "no key [redacted]"
+//	s.Mask(body)                 // stars, as many bytes as before
+//
+// Every header is a secret but those of a fixed list (Accept, Content-Type and
+// the like): which one a server takes for its key is not known. A secret is
+// found as a whole, as its part after a scheme such as Bearer, as the name and
+// password that Basic encodes, and in the forms that JSON gives each of them.
+// One that a model utters token by token, split over events, is not found.
+package redact
