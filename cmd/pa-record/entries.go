@@ -1,9 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 
 	"github.com/pa-tools/pa/pkg/recorder/workload"
+	"github.com/pa-tools/pa/pkg/wire/openai"
 )
 
 // newEntries is what to send. notes are for the user.
@@ -29,10 +31,10 @@ func newEntries(s *settings) (entries []workload.Entry, notes []string, err erro
 	case s.ServiceKind == kindTriton:
 		entries = []workload.Entry{{}}
 	case s.Endpoint == chatEndpoint:
-		entries = workload.BuiltinChat()
+		entries = workload.BuiltinChat(s.Streaming)
 		notes = append(notes, "no --input-data: sending the built-in prompts")
 	case s.Endpoint == completionsEndpoint:
-		entries = workload.BuiltinCompletions()
+		entries = workload.BuiltinCompletions(s.Streaming)
 		notes = append(notes, "no --input-data: sending the built-in prompts")
 	default:
 		return nil, nil, errors.New("no --input-data, and there are no built-in requests for --endpoint " + s.Endpoint)
@@ -41,4 +43,23 @@ func newEntries(s *settings) (entries []workload.Entry, notes []string, err erro
 		entries[i].Fill, entries[i].Shapes = fill, s.Shapes
 	}
 	return entries, notes, nil
+}
+
+// asksToStream reports whether streamed answers are asked for: by the flag, by
+// --extra-body, or by the requests themselves.
+func asksToStream(s *settings, entries []workload.Entry) bool {
+	if s.Streaming || s.ServiceKind != kindOpenAI {
+		return s.Streaming
+	}
+	if extra, err := openai.InspectRequest(s.ExtraBody); err == nil && extra.HasStream {
+		return extra.Stream
+	}
+	for _, e := range entries {
+		payload, _ := e.Values.Get("payload")
+		body := bytes.TrimSuffix(bytes.TrimPrefix(payload.Data, []byte("[")), []byte("]"))
+		if info, err := openai.InspectRequest(body); err == nil && info.Stream {
+			return true
+		}
+	}
+	return false
 }

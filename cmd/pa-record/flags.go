@@ -69,22 +69,70 @@ func recordFlags() []cli.Flag {
 	}
 }
 
+// What to do instead of flags that pa-record does not have.
+const (
+	closedLoopOnly = "only closed-loop load (--concurrency-range) is supported"
+	giveLevels     = "give the levels with --concurrency-range"
+	analyzeCSV     = "pa-analyze report --format csv writes a CSV from the export"
+	noMetrics      = "server metrics are not collected"
+	noSequences    = "stateful models get no sequences"
+	noTrace        = "set the server's own trace options"
+	noSharedMemory = "tensors are sent in the request"
+	systemTrust    = "the system's certificates are used"
+)
+
 // notSupported are flags of perf_analyzer that pa-record does not have, with
 // what to do instead.
 var notSupported = map[string]string{
-	"request-rate-range":         "only closed-loop load (--concurrency-range) is supported",
-	"request-distribution":       "only closed-loop load (--concurrency-range) is supported",
-	"request-intervals":          "only closed-loop load (--concurrency-range) is supported",
-	"periodic-concurrency-range": "only closed-loop load (--concurrency-range) is supported",
-	"request-period":             "only closed-loop load (--concurrency-range) is supported",
-	"fixed-schedule":             "only closed-loop load (--concurrency-range) is supported",
-	"session-concurrency":        "only closed-loop load (--concurrency-range) is supported",
-	"binary-search":              "give the levels with --concurrency-range",
-	"latency-threshold":          "give the levels with --concurrency-range",
-	"l":                          "give the levels with --concurrency-range",
-	"f":                          "pa-analyze report --format csv writes a CSV from the export",
-	"verbose-csv":                "pa-analyze report --format csv writes a CSV from the export",
-	"collect-metrics":            "server metrics are not collected",
-	"shared-memory":              "tensors are sent in the request",
-	"enable-mpi":                 "start one pa-record per host and analyze the exports together",
+	"t":                                 giveLevels,
+	"c":                                 giveLevels,
+	"d":                                 giveLevels,
+	"z":                                 "give --input-data zero",
+	"data-directory":                    "give --input-data a JSON file",
+	"request-rate-range":                closedLoopOnly,
+	"request-distribution":              closedLoopOnly,
+	"request-intervals":                 closedLoopOnly,
+	"periodic-concurrency-range":        closedLoopOnly,
+	"request-period":                    closedLoopOnly,
+	"fixed-schedule":                    closedLoopOnly,
+	"session-concurrency":               closedLoopOnly,
+	"binary-search":                     giveLevels,
+	"latency-threshold":                 giveLevels,
+	"l":                                 giveLevels,
+	"f":                                 analyzeCSV,
+	"verbose-csv":                       analyzeCSV,
+	"collect-metrics":                   noMetrics,
+	"metrics-url":                       noMetrics,
+	"metrics-interval":                  noMetrics,
+	"shared-memory":                     noSharedMemory,
+	"output-shared-memory-size":         noSharedMemory,
+	"num-of-sequences":                  noSequences,
+	"sequence-length":                   noSequences,
+	"sequence-length-variation":         noSequences,
+	"sequence-id-range":                 noSequences,
+	"serial-sequences":                  noSequences,
+	"input-tensor-format":               "HTTP tensors are binary, as is the default",
+	"output-tensor-format":              "HTTP tensors are binary, as is the default",
+	"grpc-compression-algorithm":        "requests are not compressed",
+	"grpc-method":                       "only Triton's own gRPC service is supported",
+	"ssl-grpc-use-ssl":                  "write -u grpcs://host:port",
+	"ssl-grpc-root-certifications-file": systemTrust,
+	"ssl-grpc-private-key-file":         systemTrust,
+	"ssl-grpc-certificate-chain-file":   systemTrust,
+	"ssl-https-verify-peer":             systemTrust,
+	"ssl-https-verify-host":             systemTrust,
+	"ssl-https-ca-certificates-file":    systemTrust,
+	"ssl-https-client-certificate-file": systemTrust,
+	"ssl-https-client-certificate-type": systemTrust,
+	"ssl-https-private-key-file":        systemTrust,
+	"ssl-https-private-key-type":        systemTrust,
+	"model-signature-name":              "TensorFlow Serving is not supported",
+	"bls-composing-models":              "server statistics are not collected",
+	"triton-server-directory":           "the in-process C API is not supported; start the server",
+	"model-repository":                  "the in-process C API is not supported; start the server",
+	"trace-level":                       noTrace,
+	"trace-rate":                        noTrace,
+	"trace-count":                       noTrace,
+	"log-frequency":                     noTrace,
+	"enable-mpi":                        "start one pa-record per host and analyze the exports together",
 }

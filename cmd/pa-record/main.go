@@ -26,7 +26,7 @@ func main() {
 	// The heap is small and short-lived: fewer collections disturb less.
 	debug.SetGCPercent(400)
 	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	env := environment{
 		getenv:  os.Getenv,
 		signals: signals,
@@ -56,6 +56,7 @@ func run(ctx context.Context, args []string, env environment, stdin io.Reader, s
 		},
 		Flags:       recordFlags(),
 		Unsupported: notSupported,
+		GetoptForms: true,
 		Action: func(c *cli.Context) error {
 			return record(c, args, env)
 		},

@@ -31,7 +31,8 @@ func record(c *cli.Context, args []string, env environment) error {
 	if s.dryRun {
 		return printPlan(stdout, s)
 	}
-	if err := checkOutputs(s.Exports, s.overwrite); err != nil {
+	out, err := newOutputs(s.Exports, s.overwrite)
+	if err != nil {
 		return err
 	}
 	ctx, stop, interrupted, release := watchSignals(c.Context, env.signals, stderr)
@@ -45,7 +46,7 @@ func record(c *cli.Context, args []string, env environment) error {
 	defer closeTarget()
 	b, err := newBackend(s, url, clock)
 	if err != nil {
-		return err
+		return &cmdline.UsageError{Msg: err.Error()}
 	}
 	defer b.Close()
 	entries, notes, err := newEntries(s)
@@ -55,8 +56,7 @@ func record(c *cli.Context, args []string, env environment) error {
 	for _, n := range notes {
 		fmt.Fprintf(stderr, "pa-record: note: %s\n", n)
 	}
-	out, err := createOutputs(s.Exports)
-	if err != nil {
+	if err := out.open(); err != nil {
 		return err
 	}
 	p := newProgress(stderr, env.tty)
@@ -67,7 +67,7 @@ func record(c *cli.Context, args []string, env environment) error {
 	res, err := recorder.Run(ctx, recorder.Config{
 		Backend: b, WaitReady: s.waitReady, Entries: entries, BatchSize: s.BatchSize, Levels: s.Levels, Measure: s.measure, Warmup: s.Warmup,
 		RequestTimeout: orNone(s.timeout), Grace: orNone(s.grace),
-		Writer: out, Run: exportHeader(s, args), Clock: clock,
+		Writer: out, Run: exportHeader(s, args, asksToStream(s, entries)), Clock: clock,
 		Stop: stop, StopReason: interrupted.name, Progress: show, Secrets: s.secrets(),
 	})
 	p.clear()
@@ -107,20 +107,23 @@ func explain(err error, s *settings) error {
 	if !errors.As(err, &fe) {
 		return err
 	}
-	check := ""
+	check := "the server's log may say why"
 	switch {
 	case fe.OK > 0:
 		check = "is the server still running?"
-	case fe.Status == export.StatusHTTPError && fe.Code == http.StatusNotFound:
-		check = "are --endpoint (" + s.Endpoint + ") and the model right?"
-	case fe.Status == export.StatusHTTPError && (fe.Code == http.StatusUnauthorized || fe.Code == http.StatusForbidden):
-		check = "is the API key right?"
-	case fe.Status == export.StatusHTTPError && fe.Code < 500, fe.Status == export.StatusRPCError:
-		check = "does the server take what --input-data holds?"
 	case fe.Status == export.StatusTimeout:
 		check = "is --request-timeout long enough?"
-	default:
-		check = "the server's log may say why"
+	case fe.Status != export.StatusHTTPError && fe.Status != export.StatusRPCError:
+	case fe.Code == http.StatusNotFound && s.Endpoint != "":
+		check = "are --endpoint (" + s.Endpoint + ") and the model right?"
+	case fe.Code == http.StatusUnauthorized || fe.Code == http.StatusForbidden:
+		check = "is the API key right?"
+	case fe.Code == http.StatusTooManyRequests:
+		check = "the server limits the rate; lower --concurrency-range"
+	case fe.Code >= 300 && fe.Code < 400:
+		check = "is -u right?"
+	case fe.Code >= 400 && fe.Code < 500 && len(s.InputData) > 0:
+		check = "does the server take what --input-data holds?"
 	}
 	return fmt.Errorf("%w; %s", err, check)
 }
@@ -158,7 +161,7 @@ func printPlan(w io.Writer, s *settings) error {
 }
 
 // exportHeader is the export's header as far as it is known before the run.
-func exportHeader(s *settings, args []string) export.Run {
+func exportHeader(s *settings, args []string, streaming bool) export.Run {
 	config, err := json.Marshal(s)
 	if err != nil {
 		panic(err) // plain data
@@ -170,7 +173,7 @@ func exportHeader(s *settings, args []string) export.Run {
 		Meta: &export.RunMeta{
 			Schema: export.Schema, Tool: "pa-record " + version,
 			Args: redactArgs(args), Config: config, URL: s.URL,
-			Protocol: s.Protocol, Streaming: s.Streaming, Seed: s.Seed,
+			Protocol: s.Protocol, Streaming: streaming, Seed: s.Seed,
 			Host: &export.HostMeta{Name: host, Kernel: kernelRelease(), OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.NumCPU(), GoVersion: runtime.Version()},
 		},
 	}
@@ -221,6 +224,8 @@ func (i *interruption) name() string {
 		return "SIGINT"
 	case syscall.SIGTERM:
 		return "SIGTERM"
+	case syscall.SIGHUP:
+		return "SIGHUP"
 	}
 	return "stopped"
 }

@@ -139,7 +139,7 @@ func (p *settingsParser) target(s *settings) {
 	if s.ServiceKind == "" {
 		s.ServiceKind = kindTriton
 		if simulated && s.Model == "" && s.Protocol == "" {
-			s.ServiceKind = kindOpenAI // the quick start
+			s.ServiceKind, s.Streaming = kindOpenAI, true // the quick start
 		}
 	}
 	if s.Protocol == "" {

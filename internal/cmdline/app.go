@@ -29,6 +29,9 @@ type App struct {
 	// Unsupported names flags that people may expect, with what to do instead;
 	// giving one is a usage error that says so.
 	Unsupported map[string]string
+	// GetoptForms also accepts what getopt_long does: values joined to short
+	// flags (-p1000), joined short flags (-av), long flags cut short (--stream).
+	GetoptForms bool
 	// EnvPrefix starts the environment variable of each flag; "" means "PA_".
 	EnvPrefix string
 }
@@ -78,7 +81,7 @@ func (a App) run(ctx context.Context, args []string, stdin io.Reader, stdout, st
 		prefix = "PA_"
 	}
 	bindEnv(flags, prefix)
-	args, err := flagsFirst(args, flags, a.Unsupported)
+	args, err := arguments{flags: flags, unsupported: a.Unsupported, getopt: a.GetoptForms}.flagsFirst(args)
 	if err != nil {
 		return err
 	}

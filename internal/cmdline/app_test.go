@@ -65,6 +65,7 @@ func TestRun(t *testing.T) {
 		{name: "after -- all are arguments", args: "--all -- --limit 3", stdout: `all=true header=[] args=["--limit" "3"]`},
 		{name: "a dash is an argument", args: "- --all", stdout: `all=true header=[] args=["-"]`},
 		{name: "commas do not split", args: "-H|a: 1,2|-H|b", stdout: `header=["a: 1,2" "b"]`},
+		{name: "two names of one flag", args: "-H a --header b", stdout: `header=["a" "b"]`},
 		{name: "a value with a dash", args: "--limit -1", stdout: `limit=-1`},
 		{name: "other command", args: "convert a b", stdout: `convert ["a" "b"]`},
 		{name: "environment", args: "a", env: "4", stdout: `limit=4`},
@@ -116,6 +117,40 @@ func TestRun(t *testing.T) {
 				t.Errorf("usage error of %d lines, want the error and the hint:\n%s", strings.Count(stderr.String(), "\n"), stderr.String())
 			}
 		})
+	}
+}
+
+func TestGetoptForms(t *testing.T) {
+	for _, tt := range []struct {
+		args string
+		want string // of standard output, or of the error
+	}{
+		{"-n3 a", `limit=3 all=false header=[] args=["a"]`},
+		{"-n=3", `limit=3`},
+		{"-Ha:b", `header=["a:b"]`},
+		{"-H a --header b -H=c", `header=["a" "b" "c"]`},
+		{"-An3", `limit=3 all=true`},
+		{"a --lim 3 --al", `limit=3 all=true header=[] args=["a"]`},
+		{"--lim=3", `limit=3`},
+		{"--nope", "unknown flag --nope"},
+		{"-z", "unknown flag -z"},
+		{"-Az", "unknown flag --Az"},
+		{"-n", "flag -n needs a value"},
+		{"-An", "flag -n needs a value"},
+		{"--h", "unknown flag -h"},
+	} {
+		app := testApp(nil)
+		app.GetoptForms = true
+		for _, f := range app.Commands[0].Flags {
+			if b, ok := f.(*cli.BoolFlag); ok {
+				b.Aliases = []string{"A"}
+			}
+		}
+		var stdout, stderr strings.Builder
+		app.Run(t.Context(), append([]string{"tool", "report"}, strings.Fields(tt.args)...), strings.NewReader(""), &stdout, &stderr)
+		if !strings.Contains(stdout.String()+stderr.String(), tt.want) {
+			t.Errorf("%s: %s%s, want %q", tt.args, stdout.String(), stderr.String(), tt.want)
+		}
 	}
 }
 

@@ -10,10 +10,18 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
+// arguments is what flagsFirst needs to know of an [App].
+type arguments struct {
+	flags       []cli.Flag
+	unsupported map[string]string
+	getopt      bool
+}
+
 // flagsFirst moves flags before positional arguments, because the flag parser
-// stops at the first positional one and would ignore the rest in silence.
-// Everything behind "--" stays where it is. unsupported is that of [App].
-func flagsFirst(args []string, flags []cli.Flag, unsupported map[string]string) ([]string, error) {
+// stops at the first positional one and would ignore the rest in silence, and
+// writes each flag by its first name, because the parser refuses a flag that
+// is given by two. Everything behind "--" stays where it is.
+func (a arguments) flagsFirst(args []string) ([]string, error) {
 	var front, rest []string
 	for i := 0; i < len(args); i++ {
 		arg := args[i]
@@ -25,27 +33,104 @@ func flagsFirst(args []string, flags []cli.Flag, unsupported map[string]string) 
 			rest = append(rest, arg)
 			continue
 		}
-		name, _, hasValue := strings.Cut(strings.TrimLeft(arg, "-"), "=")
-		f := lookup(flags, name)
-		if f == nil && !isHelpOrVersion(arg) {
-			if instead, ok := unsupported[name]; ok {
-				return nil, Usagef("flag %s is not supported: %s", dashed(name), instead)
-			}
-			return nil, unknownFlag(name, flags)
+		if isHelpOrVersion(arg) && lookup(a.flags, strings.TrimLeft(arg, "-")) == nil {
+			front = append(front, arg)
+			continue
 		}
-		front = append(front, arg)
-		if f != nil && takesValue(f) && !hasValue {
-			if i+1 == len(args) {
-				return nil, Usagef("flag %s needs a value", dashed(name))
+		found, err := a.find(arg)
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range found {
+			name := "--" + f.flag.Names()[0]
+			switch {
+			case !takesValue(f.flag) || f.hasValue:
+				if f.hasValue {
+					name += "=" + f.value
+				}
+				front = append(front, name)
+			case i+1 == len(args):
+				return nil, Usagef("flag %s needs a value", dashed(f.name))
+			default:
+				i++
+				front = append(front, name, args[i])
 			}
-			i++
-			front = append(front, args[i])
 		}
 	}
 	if len(rest) > 0 {
 		front = append(append(front, "--"), rest...)
 	}
 	return front, nil
+}
+
+// A given is a flag of the command line, with the value that is joined to it.
+type given struct {
+	flag     cli.Flag
+	name     string // as given
+	value    string
+	hasValue bool
+}
+
+// find returns the flag that arg names, or the several that joined short flags
+// name.
+func (a arguments) find(arg string) ([]given, error) {
+	name, value, hasValue := strings.Cut(strings.TrimLeft(arg, "-"), "=")
+	if f := lookup(a.flags, name); f != nil {
+		return []given{{f, name, value, hasValue}}, nil
+	}
+	if instead, ok := a.unsupported[name]; ok {
+		return nil, Usagef("flag %s is not supported: %s", dashed(name), instead)
+	}
+	if a.getopt {
+		if strings.HasPrefix(arg, "--") {
+			return a.cutShort(name, value, hasValue)
+		}
+		if found := a.joined(arg[1:]); found != nil {
+			return found, nil
+		}
+	}
+	return nil, unknownFlag(name, a.flags)
+}
+
+// cutShort finds the one long flag that starts with name.
+func (a arguments) cutShort(name, value string, hasValue bool) ([]given, error) {
+	var found cli.Flag
+	var names []string
+	for _, f := range a.flags {
+		for _, n := range f.Names() {
+			if len(n) > 1 && len(name) > 1 && strings.HasPrefix(n, name) {
+				found = f
+				names = append(names, "--"+n)
+			}
+		}
+	}
+	switch len(names) {
+	case 0:
+		return nil, unknownFlag(name, a.flags)
+	case 1:
+		return []given{{found, name, value, hasValue}}, nil
+	}
+	return nil, Usagef("flag --%s is short for several: %s", name, strings.Join(names, ", "))
+}
+
+// joined reads short flags without spaces: -av, -p1000. nil when the text is no
+// such thing.
+func (a arguments) joined(text string) []given {
+	var found []given
+	for text != "" {
+		f := lookup(a.flags, text[:1])
+		if f == nil {
+			return nil
+		}
+		g := given{flag: f, name: text[:1]}
+		text = text[1:]
+		if takesValue(f) && text != "" {
+			g.value, g.hasValue = text, true
+			text = ""
+		}
+		found = append(found, g)
+	}
+	return found
 }
 
 // unknownFlag names the flag and the known one that looks most like it.

@@ -177,11 +177,21 @@ func (r *session) check(ctx context.Context) error {
 	}()
 	deadline := time.Now().Add(r.cfg.WaitReady)
 	for {
-		err := r.cfg.Backend.Check(ctx)
+		err := r.checkOnce(ctx)
 		if err == nil || !time.Now().Add(readyEvery).Before(deadline) || !pause(ctx, readyEvery) {
 			return err
 		}
 	}
+}
+
+// checkOnce asks once, for no longer than a request may take.
+func (r *session) checkOnce(ctx context.Context) error {
+	if r.cfg.RequestTimeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, r.cfg.RequestTimeout)
+		defer cancel()
+	}
+	return r.cfg.Backend.Check(ctx)
 }
 
 // closeSenders ends the connections. Errors of a connection that is no longer

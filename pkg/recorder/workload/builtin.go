@@ -20,27 +20,31 @@ var builtinPrompts = []string{
 const BuiltinMaxTokens = 64
 
 // BuiltinChat returns the requests that are sent to a chat endpoint when no
-// input data is given: four short prompts, streamed, with usage asked for. They
-// name no model; the backend adds it.
-func BuiltinChat() []Entry {
-	return builtin(func(prompt string) string {
-		return fmt.Sprintf(`[{"messages":[{"role":"user","content":%s}],"max_tokens":%d,"stream":true,"stream_options":{"include_usage":true}}]`,
-			quote(prompt), BuiltinMaxTokens)
+// input data is given: four short prompts. streaming asks for streamed answers
+// with usage. They name no model; the backend adds it.
+func BuiltinChat(streaming bool) []Entry {
+	return builtin(streaming, func(prompt string) string {
+		return fmt.Sprintf(`"messages":[{"role":"user","content":%s}]`, quote(prompt))
 	})
 }
 
 // BuiltinCompletions is BuiltinChat for the completions endpoint.
-func BuiltinCompletions() []Entry {
-	return builtin(func(prompt string) string {
-		return fmt.Sprintf(`[{"prompt":%s,"max_tokens":%d,"stream":true,"stream_options":{"include_usage":true}}]`,
-			quote(prompt), BuiltinMaxTokens)
+func BuiltinCompletions(streaming bool) []Entry {
+	return builtin(streaming, func(prompt string) string {
+		return fmt.Sprintf(`"prompt":%s`, quote(prompt))
 	})
 }
 
-func builtin(body func(prompt string) string) []Entry {
+// builtin returns one entry for each prompt; ask is the members that hold it.
+func builtin(streaming bool, ask func(prompt string) string) []Entry {
+	stream := ""
+	if streaming {
+		stream = `,"stream":true,"stream_options":{"include_usage":true}`
+	}
 	entries := make([]Entry, len(builtinPrompts))
 	for i, p := range builtinPrompts {
-		entries[i] = Entry{Step: i, Values: export.Fields{{Name: "payload", Value: export.JSON(body(p))}}}
+		body := fmt.Sprintf(`[{%s,"max_tokens":%d%s}]`, ask(p), BuiltinMaxTokens, stream)
+		entries[i] = Entry{Step: i, Values: export.Fields{{Name: "payload", Value: export.JSON(body)}}}
 	}
 	return entries
 }

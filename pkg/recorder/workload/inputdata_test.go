@@ -170,15 +170,20 @@ func FuzzRead(f *testing.F) {
 }
 
 func TestBuiltin(t *testing.T) {
-	for name, entries := range map[string][]Entry{"chat": BuiltinChat(), "completions": BuiltinCompletions()} {
-		for _, e := range entries {
-			v, ok := e.Values.Get("payload")
-			var body []struct {
-				Stream    bool `json:"stream"`
-				MaxTokens int  `json:"max_tokens"`
-			}
-			if !ok || json.Unmarshal(v.Data, &body) != nil || len(body) != 1 || !body[0].Stream || body[0].MaxTokens != BuiltinMaxTokens {
-				t.Errorf("%s: payload %s is not one streamed request", name, v.Data)
+	for _, streaming := range []bool{false, true} {
+		for name, entries := range map[string][]Entry{"chat": BuiltinChat(streaming), "completions": BuiltinCompletions(streaming)} {
+			for _, e := range entries {
+				v, ok := e.Values.Get("payload")
+				var body []struct {
+					Messages  []struct{ Content string }
+					Prompt    string
+					Stream    bool
+					MaxTokens int `json:"max_tokens"`
+				}
+				if !ok || json.Unmarshal(v.Data, &body) != nil || len(body) != 1 || body[0].Stream != streaming || body[0].MaxTokens != BuiltinMaxTokens ||
+					(name == "chat") != (len(body[0].Messages) == 1) || (name == "chat") == (body[0].Prompt != "") {
+					t.Errorf("%s, streaming %v: payload %s is not one such request", name, streaming, v.Data)
+				}
 			}
 		}
 	}
