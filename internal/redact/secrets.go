@@ -100,18 +100,28 @@ func (s *Secrets) Text(t string) string {
 	return t
 }
 
-// Mask overwrites each secret in b with stars, so that all lengths stay.
+// Mask overwrites each secret in b with stars, so that all lengths stay. Digits
+// within a longer number, such as a time, are no secret.
 func (s *Secrets) Mask(b []byte) {
 	for _, form := range s.forms {
-		for rest := b; ; {
-			i := bytes.Index(rest, []byte(form))
+		for from := 0; ; {
+			i := bytes.Index(b[from:], []byte(form))
 			if i < 0 {
 				break
 			}
-			for j := range len(form) {
-				rest[i+j] = '*'
+			i += from
+			from = i + len(form)
+			if strings.Trim(form, digits) == "" && (i > 0 && isDigit(b[i-1]) || from < len(b) && isDigit(b[from])) {
+				from = i + 1
+				continue
 			}
-			rest = rest[i+len(form):]
+			for j := i; j < from; j++ {
+				b[j] = '*'
+			}
 		}
 	}
 }
+
+const digits = "0123456789"
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }

@@ -49,9 +49,10 @@ func TestMask(t *testing.T) {
 	s.Mask([]byte("nothing to hide")) // the zero value
 	s.Add("secret")
 	s.Add("secret-1")
-	b := []byte("secret-1secretsecresecret-secret")
+	s.Add("123456")
+	b := []byte("1123456 123456 1234567 secret-1secretsecresecret-secret")
 	s.Mask(b)
-	if got, want := string(b), "**************secre******-******"; got != want {
+	if got, want := string(b), "1123456 ****** 1234567 **************secre******-******"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
@@ -78,7 +79,7 @@ func FuzzMask(f *testing.F) {
 		if len(s.forms) == 0 && string(in) != before {
 			t.Fatalf("%q became %q without a secret", before, in)
 		}
-		if len(s.forms) > 0 && strings.Trim(secret, "*") == secret && strings.Contains(string(in), strings.TrimSpace(secret)) {
+		if len(s.forms) > 0 && strings.Trim(secret, "*") == secret && strings.Trim(strings.TrimSpace(secret), digits) != "" && strings.Contains(string(in), strings.TrimSpace(secret)) {
 			t.Fatalf("%q is left in %q", secret, in)
 		}
 	})

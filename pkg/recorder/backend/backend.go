@@ -56,9 +56,6 @@ type Sender interface {
 // An Exchange is a request with its answer's undecoded bytes.
 type Exchange struct {
 	Request export.Request
-	// SequenceStart and SequenceEnd mark the first and the last request of
-	// the sequence Request.SequenceID, for stateful Triton models.
-	SequenceStart, SequenceEnd bool
 	// Raw[i] is what Request.Responses[i] came from: an event with its
 	// framing, a gRPC message, a body.
 	Raw [][]byte

@@ -9,11 +9,6 @@ const (
 	// ParamEmptyFinal, a bool of a request: send the final flag also where it
 	// comes without outputs.
 	ParamEmptyFinal = "triton_enable_empty_final_response"
-	// Parameters of a request to a stateful model: an int64 (or string), and
-	// two bools.
-	ParamSequenceID    = "sequence_id"
-	ParamSequenceStart = "sequence_start"
-	ParamSequenceEnd   = "sequence_end"
 	// ParamBinaryOutput, a bool of an HTTP request: all outputs in binary.
 	ParamBinaryOutput = "binary_data_output"
 

@@ -9,6 +9,7 @@ import (
 
 	"google.golang.org/grpc"
 
+	"github.com/pa-tools/pa/internal/redact"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 	wire "github.com/pa-tools/pa/pkg/wire/kserve"
@@ -16,12 +17,13 @@ import (
 
 // A Backend sends to one model of one server. Use New.
 type Backend struct {
-	cfg    Config
-	target target
-	clock  *rxclock.Clock
-	batch  int64
+	cfg     Config
+	target  target
+	clock   *rxclock.Clock
+	batch   int64
+	secrets redact.Secrets
 
-	model   Model // set by Check
+	model   modelInfo // set by Check
 	outputs []string
 	decoded wire.Response // reused by Decode
 
@@ -44,14 +46,20 @@ func New(c Config) (*Backend, error) {
 	if c.CheckTimeout == 0 {
 		c.CheckTimeout = 10 * time.Second
 	}
-	return &Backend{cfg: c, target: t, clock: c.Clock, batch: int64(max(c.BatchSize, 1))}, nil
+	if c.MaxBodyBytes == 0 {
+		c.MaxBodyBytes = defaultMaxBodyBytes
+	}
+	b := &Backend{cfg: c, target: t, clock: c.Clock, batch: int64(max(c.BatchSize, 1))}
+	for name, values := range c.Headers {
+		for _, v := range values {
+			b.secrets.AddHeader(name, v)
+		}
+	}
+	return b, nil
 }
 
 // Model implements backend.Backend.
 func (b *Backend) Model() string { return b.cfg.Model }
-
-// Metadata returns what Check learnt about the model.
-func (b *Backend) Metadata() Model { return b.model }
 
 // Open implements backend.Backend: it connects and, when streaming, opens the
 // stream, so that no request pays for it.
@@ -65,7 +73,7 @@ func (b *Backend) Open(ctx context.Context, slot int) (backend.Sender, error) {
 	}
 	s := &grpcSender{b: b, slot: slot, conn: conn, owned: owned, codec: codec{clock: b.clock}}
 	if err := s.connect(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("%s: %w", b.target.host, err), s.Close())
+		return nil, errors.Join(fmt.Errorf("%s: %w", b.target.host, b.hide(err)), s.Close())
 	}
 	return s, nil
 }
@@ -73,13 +81,13 @@ func (b *Backend) Open(ctx context.Context, slot int) (backend.Sender, error) {
 // conn returns the connection of a slot, and whether the slot is to close it.
 func (b *Backend) conn(slot int) (conn *grpc.ClientConn, owned bool, err error) {
 	if b.cfg.Connections == 0 {
-		conn, err = b.dial(nil)
+		conn, err = b.dial(nil, b.cfg.MaxBodyBytes)
 		return conn, true, err
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for len(b.conns) < b.cfg.Connections {
-		conn, err = b.dial(nil)
+		conn, err = b.dial(nil, b.cfg.MaxBodyBytes)
 		if err != nil {
 			return nil, false, err
 		}

@@ -13,7 +13,7 @@ import (
 // the server.
 type control interface {
 	live(ctx context.Context) error
-	metadata(ctx context.Context) (Model, error)
+	metadata(ctx context.Context) (modelInfo, error)
 	ready(ctx context.Context) (bool, error)
 	// config returns errNoConfig where the server has no such question: it is
 	// Triton's, not KServe's.
@@ -40,7 +40,7 @@ func (b *Backend) Check(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, c.close()) }()
 	if err := b.check(ctx, c); err != nil {
-		return fmt.Errorf("%s: %w", b.target.host, err)
+		return fmt.Errorf("%s: %w", b.target.host, b.hide(err))
 	}
 	return nil
 }
@@ -62,7 +62,7 @@ func (b *Backend) check(ctx context.Context, c control) error {
 		}
 		return b.explain(ctx, err)
 	}
-	var m Model
+	var m modelInfo
 	var cfg modelConfig
 	if err := ask("model metadata", func(ctx context.Context) (err error) { m, err = c.metadata(ctx); return err }); err != nil {
 		var all []string
@@ -147,15 +147,19 @@ func (b *Backend) explain(ctx context.Context, err error) error {
 	if text := connectText(err); text != "" {
 		return fmt.Errorf("%s; is the server running, and is -u right? (gRPC is usually 8001, HTTP 8000)", text)
 	}
+	var r *refusal
+	if errors.Is(err, errNotServed) || errors.As(err, &r) {
+		return err // something answered in the protocol asked for
+	}
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
 	if b.cfg.Protocol == GRPC {
-		if !errors.Is(err, errNotServed) && b.speaksHTTP(ctx) {
+		if b.speaksHTTP(ctx) {
 			return errors.New("does not speak gRPC; is this the HTTP port? (gRPC is usually 8001; or use -i http)")
 		}
 		return err
 	}
-	if !errors.Is(err, errNotServed) && b.speaksGRPC(ctx) {
+	if b.speaksGRPC(ctx) {
 		return errors.New("speaks gRPC, not HTTP; is this the gRPC port? (HTTP is usually 8000; or use -i grpc)")
 	}
 	return err

@@ -2,6 +2,7 @@ package kserve
 
 import (
 	"fmt"
+	"math"
 	"net"
 	"strings"
 	"testing"
@@ -15,20 +16,17 @@ import (
 
 func TestCheckModel(t *testing.T) {
 	f := startFake(t, nil)
-	want := map[string]Model{
+	want := map[string]modelInfo{
 		"adder": {Name: "adder", Versions: []string{"1"}, MaxBatch: 8, Inputs: adder.inputs, Outputs: adder.outputs},
 		"llm":   {Name: "llm", Versions: []string{"1"}, Decoupled: true, Inputs: llm.inputs, Outputs: llm.outputs},
-		"stateful": {
-			Name: "stateful", Versions: []string{"1"}, Stateful: true, Inputs: stateful.inputs,
-			Outputs: []TensorSpec{},
-		},
+		"open":  {Name: "open", Versions: []string{"1"}, Inputs: open.inputs, Outputs: []tensorSpec{}},
 	}
 	for name, m := range want {
 		for _, p := range []Protocol{GRPC, HTTP} {
 			if m.Decoupled && p == HTTP {
 				continue
 			}
-			got := f.open(t, Config{Protocol: p, Model: name, Streaming: m.Decoupled}).Metadata()
+			got := f.open(t, Config{Protocol: p, Model: name, Streaming: m.Decoupled}).model
 			if diff := cmp.Diff(m, got); diff != "" {
 				t.Errorf("%s over %s:\n%s", name, p, diff)
 			}
@@ -70,7 +68,7 @@ func TestCheckErrors(t *testing.T) {
 		{"silent, gRPC", "URL: health: no answer within 200ms", Config{URL: silent.Addr().String(), Protocol: GRPC, Model: "llm"}},
 		{"silent, HTTP", "URL: health: no answer within 200ms", Config{URL: silent.Addr().String(), Model: "llm"}},
 		{
-			"unknown model, gRPC", `URL: model "x": Request for unknown model: 'x' is not found; the server offers adder, llm, loading, open, stateful`,
+			"unknown model, gRPC", `URL: model "x": Request for unknown model: 'x' is not found; the server offers adder, llm, loading, open`,
 			Config{URL: f.grpcAddr, Protocol: GRPC, Model: "x"},
 		},
 		{
@@ -117,15 +115,37 @@ func TestConfigValidate(t *testing.T) {
 			"all at once", "batch size -1: must be at least 1\n-2 gRPC connections: must be at least 1\nshape [0] of \"A\": dimensions must be at least 1",
 			Config{Model: "m", BatchSize: -1, Connections: -2, Shapes: map[string][]int64{"A": {0}}},
 		},
-		{"scheme", `url "ftp://x": scheme "ftp" is not http, https, grpc or grpcs`, Config{Model: "m", URL: "ftp://x"}},
-		{"port", `url "x:99999": 99999 is no port`, Config{Model: "m", URL: "x:99999"}},
-		{"no host", `url ":8000": want host:port`, Config{Model: "m", URL: ":8000"}},
-		{"user", `url "u@x:1": want host:port`, Config{Model: "m", URL: "u@x:1"}},
-		{"path over gRPC", `url "x:1/p": gRPC has no path; want host:port`, Config{Model: "m", URL: "x:1/p", Protocol: GRPC}},
+		{"edge: the largest batch and answer", "<nil>", Config{Model: "m", BatchSize: 1 << 20, MaxBodyBytes: math.MaxInt32}},
+		{"batch too large for any server", "batch size 1048577: must be at most 1048576", Config{Model: "m", BatchSize: 1<<20 + 1}},
+		{"answers too large", "answers of at most 2147483648 bytes: must be from 1 to 2147483647", Config{Model: "m", MaxBodyBytes: 1 << 31}},
+		{"answers of negative size", "answers of at most -1 bytes: must be from 1 to 2147483647", Config{Model: "m", MaxBodyBytes: -1}},
+		{"scheme", `the URL's scheme is not http, https, grpc or grpcs`, Config{Model: "m", URL: "ftp://x"}},
+		{"port", `URL "x:99999": 99999 is no port`, Config{Model: "m", URL: "x:99999"}},
+		{"port that is no number", `the URL cannot be read; write host:port`, Config{Model: "m", URL: "x:y"}},
+		{"no host", `the URL has no host; write host:port`, Config{Model: "m", URL: ":8000"}},
+		{"path over gRPC", `URL "x:1": gRPC has no path; write host:port`, Config{Model: "m", URL: "x:1/p", Protocol: GRPC}},
+		{"query", `URL "x:1": it cannot have a query; write host:port`, Config{Model: "m", URL: "x:1?key=topsecret2"}},
 	} {
 		tt.c.Clock = rxclock.New()
 		if _, err := New(tt.c); fmt.Sprint(err) != tt.want {
 			t.Errorf("%s:\ngot  %v\nwant %s", tt.name, err, tt.want)
+		}
+	}
+}
+
+// Whatever is wrong with a URL, its error shows no user information and no
+// query.
+func TestConfigHidesSecrets(t *testing.T) {
+	for _, u := range []string{
+		"bob:topsecret2@x:1", "http://bob:topsecret2@x", "grpc://bob:topsecret2@x/p", "ftp://bob:topsecret2@x", "bob:topsecret2://x",
+		"bob:topsecret2@x:99999", "bob:topsecret2@:1", "bob:topsecret2@x:y", "bob:topsecret2/x@y:1", "bob:top%zzsecret2@x",
+		"http://x?topsecret2", "x:1/?topsecret2", "x:99999?topsecret2", "x/p?topsecret2", "x:1#topsecret2", "x:topsecret2",
+	} {
+		for _, p := range []Protocol{HTTP, GRPC} {
+			_, err := New(Config{Model: "m", URL: u, Protocol: p, Clock: rxclock.New()})
+			if err == nil || strings.Contains(err.Error(), "secret2") || strings.Contains(err.Error(), "bob") {
+				t.Errorf("URL %q over %s: %v", u, p, err)
+			}
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"net/http"
 	"net/url"
@@ -32,11 +33,11 @@ func (p Protocol) String() string {
 	return "http"
 }
 
-// Default addresses.
-const (
-	DefaultHTTPURL = "localhost:8000"
-	DefaultGRPCURL = "localhost:8001"
-)
+// defaultMaxBodyBytes is what Config.MaxBodyBytes 0 means.
+const defaultMaxBodyBytes = 64 << 20
+
+// maxBatchSize bounds Config.BatchSize: a mistyped one must not eat the memory.
+const maxBatchSize = 1 << 20
 
 // Config says where the server is and how to ask it. Clock and Model are
 // required.
@@ -57,15 +58,20 @@ type Config struct {
 	// Shapes fixes dimensions that the model leaves open, by input name,
 	// without the batch dimension. Shapes of an entry win.
 	Shapes map[string][]int64
-	// BatchSize is the number of batch elements in a request; 0 means 1.
+	// BatchSize is the number of batch elements in a request, at most 2^20; 0
+	// means 1.
 	BatchSize int
-	// Headers are HTTP headers or gRPC metadata of each request.
+	// Headers are HTTP headers or gRPC metadata of each request. Their values
+	// show neither in messages nor in recorded answers.
 	Headers http.Header
 	// TLS, if set, turns TLS on whatever the URL says.
 	TLS *tls.Config
 	// Connections is the number of gRPC connections that the slots share in
 	// turn; 0 gives each slot its own.
 	Connections int
+	// MaxBodyBytes bounds an answer over HTTP and a message over gRPC; 0 means
+	// 64 MiB. A longer one ends its request with a protocol error.
+	MaxBodyBytes int64
 	// CheckTimeout bounds each question that Check asks; 0 means 10 s.
 	CheckTimeout time.Duration
 	Clock        *rxclock.Clock
@@ -82,6 +88,12 @@ func (c *Config) Validate() error {
 	}
 	if c.BatchSize < 0 {
 		errs = append(errs, fmt.Errorf("batch size %d: must be at least 1", c.BatchSize))
+	}
+	if c.BatchSize > maxBatchSize {
+		errs = append(errs, fmt.Errorf("batch size %d: must be at most %d", c.BatchSize, maxBatchSize))
+	}
+	if c.MaxBodyBytes < 0 || c.MaxBodyBytes > math.MaxInt32 {
+		errs = append(errs, fmt.Errorf("answers of at most %d bytes: must be from 1 to %d", c.MaxBodyBytes, math.MaxInt32))
 	}
 	if c.Connections < 0 {
 		errs = append(errs, fmt.Errorf("%d gRPC connections: must be at least 1", c.Connections))
@@ -110,6 +122,8 @@ type target struct {
 	tls  bool
 }
 
+// target takes the URL apart. Its errors show the host at most: user
+// information, path and query may be secrets, even when they are misplaced.
 func (c *Config) target() (target, error) {
 	s, port := c.URL, "8000"
 	if c.Protocol == GRPC {
@@ -125,21 +139,28 @@ func (c *Config) target() (target, error) {
 		case "https", "grpcs":
 			t.tls = true
 		default:
-			return t, fmt.Errorf("url %q: scheme %q is not http, https, grpc or grpcs", c.URL, scheme)
+			return t, errors.New("the URL's scheme is not http, https, grpc or grpcs")
 		}
 		s = rest
 	}
 	u, err := url.Parse("//" + s)
-	if err != nil || u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-		return t, fmt.Errorf("url %q: want host:port", c.URL)
+	switch {
+	case strings.Contains(s, "@"): // also behind a slash: passwords hold such
+		return t, errors.New("a name and password cannot stand in the URL; write host:port and give -H 'Authorization: …'")
+	case err != nil:
+		return t, errors.New("the URL cannot be read; write host:port")
+	case u.Hostname() == "":
+		return t, errors.New("the URL has no host; write host:port")
+	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
+		return t, fmt.Errorf("URL %q: it cannot have a query; write host:port", u.Host)
 	}
 	t.path = strings.TrimRight(u.EscapedPath(), "/")
 	if t.path != "" && c.Protocol == GRPC {
-		return t, fmt.Errorf("url %q: gRPC has no path; want host:port", c.URL)
+		return t, fmt.Errorf("URL %q: gRPC has no path; write host:port", u.Host)
 	}
 	if p := u.Port(); p != "" {
 		if n, err := strconv.Atoi(p); err != nil || n < 1 || n > 65535 {
-			return t, fmt.Errorf("url %q: %s is no port", c.URL, p)
+			return t, fmt.Errorf("URL %q: %s is no port", u.Host, p)
 		}
 		port = p
 	}

@@ -12,7 +12,8 @@ import (
 // of its status 200 becomes a protocol error. Each response gets every output of the
 // model, in the order of its metadata, "" for those that it does not hold. The
 // error is the first response that cannot be read; the others are filled in
-// all the same.
+// all the same. Stars stand for the secrets of the configuration that a server
+// repeats, in the outputs and in the bytes that they came from.
 func (b *Backend) Decode(x *backend.Exchange) error {
 	var first error
 	for i := range x.Request.Responses {
@@ -24,7 +25,7 @@ func (b *Backend) Decode(x *backend.Exchange) error {
 			first = fmt.Errorf("response %d: %w", i, err)
 		}
 		if resp.Error && x.Request.Status == export.StatusOK {
-			x.Request.Status, x.Request.Message = export.StatusProtocolError, clip(b.decoded.Error)
+			x.Request.Status, x.Request.Message = export.StatusProtocolError, b.clip(b.decoded.Error)
 		}
 	}
 	return first
@@ -33,6 +34,7 @@ func (b *Backend) Decode(x *backend.Exchange) error {
 // decode fills one response from its bytes.
 func (b *Backend) decode(resp *export.Response, raw []byte) error {
 	d := &b.decoded
+	b.secrets.Mask(raw)
 	var err error
 	switch {
 	case b.cfg.Protocol == HTTP:
@@ -53,6 +55,11 @@ func (b *Backend) decode(resp *export.Response, raw []byte) error {
 	}
 	fields, ferr := d.Fields(b.outputs)
 	resp.Outputs = fields
+	for _, f := range fields {
+		if f.Value.Text {
+			b.secrets.Mask(f.Value.Data) // raw JSON may spell it otherwise
+		}
+	}
 	if err == nil {
 		err = ferr
 	}

@@ -17,8 +17,10 @@
 // at hand, sent when the last byte was handed to the socket, and the response
 // is stamped when its body has been read to the end, as perf_analyzer does.
 //
-// User space cannot see which messages came with the same read, so each
-// response has a read ordinal of its own.
+// Response.Read is not the number of a socket read as it is in other backends:
+// the libraries read ahead of us, and user space cannot see which messages came
+// with the same read. It numbers the messages of the answer from 0, so equal
+// numbers never claim a shared read, and different ones say nothing.
 //
 // # One connection per slot
 //

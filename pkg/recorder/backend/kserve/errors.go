@@ -3,6 +3,7 @@ package kserve
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -22,10 +23,55 @@ var errProtocol = errors.New("the message is not a ModelStreamInferResponse")
 // no such service.
 var errNotServed = errors.New("the server does not speak KServe v2")
 
+// A refusal is an answer of the right protocol that says why there is none to
+// the question: credentials, a server that is not ready, a limit.
+type refusal struct{ text string }
+
+func (e *refusal) Error() string { return e.text }
+
+// credentialsHint ends the text of a refusal that is about credentials.
+const credentialsHint = "; give -H 'Authorization: …'"
+
+// A tooLongError says that an answer or message is longer than allowed.
+type tooLongError struct{ limit int64 }
+
+func (e *tooLongError) Error() string {
+	return fmt.Sprintf("the answer is longer than %d bytes", e.limit)
+}
+
+// isTooLong reports whether s is the gRPC library's own word that a message
+// exceeds the limit. A server that finds a request too long says nearly the
+// same, with its own limit.
+func isTooLong(s *status.Status, limit int64) bool {
+	return s.Code() == codes.ResourceExhausted && strings.HasPrefix(s.Message(), "grpc: received message larger than max") &&
+		strings.HasSuffix(s.Message(), fmt.Sprintf(" vs. %d)", limit))
+}
+
 // maxMessage bounds the text kept of an error, in bytes.
 const maxMessage = 1024
 
-// clip bounds text of the server and makes it one line.
+// clip is clip for text of the server, without secrets. They are hidden before
+// the cut, which would leave a part of one.
+func (b *Backend) clip(s string) string { return clip(b.secrets.Text(s)) }
+
+// hide returns err with a text without secrets.
+func (b *Backend) hide(err error) error {
+	if text := b.secrets.Text(err.Error()); text != err.Error() {
+		return &hiddenError{text, err}
+	}
+	return err
+}
+
+// A hiddenError is an error with a text of its own.
+type hiddenError struct {
+	text string
+	err  error
+}
+
+func (e *hiddenError) Error() string { return e.text }
+func (e *hiddenError) Unwrap() error { return e.err }
+
+// clip bounds a text and makes it one line.
 func clip(s string) string {
 	s = strings.Join(strings.Fields(s), " ")
 	if len(s) > maxMessage {
@@ -52,25 +98,9 @@ func connectText(err error) string {
 	return ""
 }
 
-// An rpcError is a gRPC status as an error of one line that unwraps to the
-// error of the dialer, where there was one.
-type rpcError struct {
-	status *status.Status
-	dial   error
-}
-
-func (e *rpcError) Error() string {
-	if e.status.Code() == codes.Unknown || e.status.Message() != "" {
-		return clip(e.status.Message())
-	}
-	return "gRPC status " + e.status.Code().String()
-}
-
-func (e *rpcError) Unwrap() error { return e.dial }
-
 // fail records in r why a request did not end well. sent says that the request
 // may have reached the server.
-func fail(ctx context.Context, r *export.Request, err error, sent bool) {
+func (b *Backend) fail(ctx context.Context, r *export.Request, err error, sent bool) {
 	switch ctx.Err() {
 	case nil:
 	case context.DeadlineExceeded:
@@ -80,8 +110,9 @@ func fail(ctx context.Context, r *export.Request, err error, sent bool) {
 		r.Status, r.Message = export.StatusCancelled, "cancelled"
 		return
 	}
-	r.Message = clip(err.Error())
-	if errors.Is(err, errProtocol) {
+	r.Message = b.clip(err.Error())
+	var tooLong *tooLongError
+	if errors.Is(err, errProtocol) || errors.As(err, &tooLong) {
 		r.Status = export.StatusProtocolError
 		return
 	}
@@ -90,7 +121,11 @@ func fail(ctx context.Context, r *export.Request, err error, sent bool) {
 		return
 	}
 	if s, ok := status.FromError(err); ok && !errors.Is(err, io.EOF) {
-		r.Code, r.Message = int(s.Code()), clip(s.Message())
+		if isTooLong(s, b.cfg.MaxBodyBytes) {
+			r.Status, r.Message = export.StatusProtocolError, (&tooLongError{b.cfg.MaxBodyBytes}).Error()
+			return
+		}
+		r.Code, r.Message = int(s.Code()), b.clip(s.Message())
 		switch {
 		case s.Code() == codes.DeadlineExceeded:
 			r.Status = export.StatusTimeout

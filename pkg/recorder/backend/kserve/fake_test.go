@@ -37,32 +37,30 @@ type fakeModel struct {
 	name      string
 	maxBatch  int32
 	decoupled bool
-	sequence  bool
 	notReady  bool
-	inputs    []TensorSpec
-	outputs   []TensorSpec
+	inputs    []tensorSpec
+	outputs   []tensorSpec
 }
 
 var (
 	llm = fakeModel{
 		name: "llm", decoupled: true,
-		inputs: []TensorSpec{
+		inputs: []tensorSpec{
 			{Name: "text_input", Datatype: wire.BYTES, Shape: []int64{1}},
 			{Name: "stream", Datatype: wire.BOOL, Shape: []int64{1}, Optional: true},
 		},
-		outputs: []TensorSpec{{Name: "text_output", Datatype: wire.BYTES, Shape: []int64{-1}}, {Name: "count", Datatype: wire.INT32, Shape: []int64{1}}},
+		outputs: []tensorSpec{{Name: "text_output", Datatype: wire.BYTES, Shape: []int64{-1}}, {Name: "count", Datatype: wire.INT32, Shape: []int64{1}}},
 	}
 	adder = fakeModel{
 		name: "adder", maxBatch: 8,
-		inputs: []TensorSpec{
+		inputs: []tensorSpec{
 			{Name: "A", Datatype: wire.INT32, Shape: []int64{2}},
 			{Name: "B", Datatype: wire.INT32, Shape: []int64{2}, Optional: true},
 		},
-		outputs: []TensorSpec{{Name: "SUM", Datatype: wire.INT32, Shape: []int64{2}}},
+		outputs: []tensorSpec{{Name: "SUM", Datatype: wire.INT32, Shape: []int64{2}}},
 	}
-	stateful = fakeModel{name: "stateful", sequence: true, inputs: []TensorSpec{{Name: "A", Datatype: wire.INT32, Shape: []int64{1}}}}
-	loading  = fakeModel{name: "loading", notReady: true}
-	open     = fakeModel{name: "open", inputs: []TensorSpec{
+	loading = fakeModel{name: "loading", notReady: true}
+	open    = fakeModel{name: "open", inputs: []tensorSpec{
 		{Name: "X", Datatype: wire.FP32, Shape: []int64{-1, 2}, Optional: true},
 		{Name: "Y", Datatype: wire.BYTES, Shape: []int64{-1, -1}, Optional: true},
 		{Name: "Z", Datatype: wire.FP16, Shape: []int64{-1}, Optional: true},
@@ -87,24 +85,36 @@ type fakeTriton struct {
 
 func startFake(t testing.TB, answer func(ctx context.Context, req *wire.Request, send func(wire.Response)) error) *fakeTriton {
 	t.Helper()
-	f := &fakeTriton{models: []fakeModel{llm, adder, stateful, loading, open}, answer: answer, grpc: grpc.NewServer()}
+	f := &fakeTriton{models: []fakeModel{llm, adder, loading, open}, answer: answer, grpc: grpc.NewServer()}
+	f.grpcAddr = serveOn(t, f.grpc, f)
+	h := httptest.NewServer(f)
+	f.httpAddr = strings.TrimPrefix(h.URL, "http://")
+	t.Cleanup(h.Close)
+	return f
+}
+
+// serveGRPC serves impl on loopback until the test ends.
+func serveGRPC(t testing.TB, impl pb.GRPCInferenceServiceServer) (addr string) {
+	t.Helper()
+	return serveOn(t, grpc.NewServer(), impl)
+}
+
+func serveOn(t testing.TB, s *grpc.Server, impl pb.GRPCInferenceServiceServer) (addr string) {
+	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	pb.RegisterGRPCInferenceServiceServer(f.grpc, f)
+	pb.RegisterGRPCInferenceServiceServer(s, impl)
 	done := make(chan struct{})
 	go func() { // ends with Stop
 		defer close(done)
-		if err := f.grpc.Serve(l); err != nil {
+		if err := s.Serve(l); err != nil {
 			t.Error(err)
 		}
 	}()
-	f.grpcAddr = l.Addr().String()
-	h := httptest.NewServer(f)
-	f.httpAddr = strings.TrimPrefix(h.URL, "http://")
-	t.Cleanup(func() { f.grpc.Stop(); h.Close(); <-done })
-	return f
+	t.Cleanup(func() { s.Stop(); <-done })
+	return l.Addr().String()
 }
 
 func (f *fakeTriton) model(name string) (*fakeModel, error) {
@@ -138,7 +148,7 @@ func (f *fakeTriton) ModelMetadata(_ context.Context, r *pb.ModelMetadataRequest
 	if err != nil {
 		return nil, err
 	}
-	tensors := func(ts []TensorSpec) (out []*pb.ModelMetadataResponse_TensorMetadata) {
+	tensors := func(ts []tensorSpec) (out []*pb.ModelMetadataResponse_TensorMetadata) {
 		for _, t := range ts {
 			out = append(out, &pb.ModelMetadataResponse_TensorMetadata{Name: t.Name, Datatype: string(t.Datatype), Shape: m.shape(t.Shape)})
 		}
@@ -153,9 +163,6 @@ func (f *fakeTriton) ModelConfig(_ context.Context, r *pb.ModelConfigRequest) (*
 		return nil, err
 	}
 	c := &pb.ModelConfig{Name: m.name, MaxBatchSize: m.maxBatch, ModelTransactionPolicy: &pb.ModelTransactionPolicy{Decoupled: m.decoupled}}
-	if m.sequence {
-		c.SchedulingChoice = &pb.ModelConfig_SequenceBatching{SequenceBatching: &pb.ModelSequenceBatching{}}
-	}
 	for _, t := range m.inputs {
 		c.Input = append(c.Input, &pb.ModelInput{Name: t.Name, Dims: t.Shape, Optional: t.Optional})
 	}
@@ -284,11 +291,7 @@ func (f *fakeTriton) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		for _, t := range m.inputs {
 			in = append(in, fmt.Sprintf(`{"name":%q,"optional":%t}`, t.Name, t.Optional))
 		}
-		seq := ""
-		if m.sequence {
-			seq = `"sequence_batching":{},`
-		}
-		fmt.Fprintf(w, `{"max_batch_size":%d,"model_transaction_policy":{"decoupled":%t},%s"input":[%s]}`, m.maxBatch, m.decoupled, seq, strings.Join(in, ","))
+		fmt.Fprintf(w, `{"max_batch_size":%d,"model_transaction_policy":{"decoupled":%t},"input":[%s]}`, m.maxBatch, m.decoupled, strings.Join(in, ","))
 	case "infer":
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
@@ -321,7 +324,7 @@ func (f *fakeTriton) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_, _ = w.Write(out) // the client may be gone
 	default:
 		var ts [2][]string
-		for i, specs := range [][]TensorSpec{m.inputs, m.outputs} {
+		for i, specs := range [][]tensorSpec{m.inputs, m.outputs} {
 			for _, t := range specs {
 				ts[i] = append(ts[i], fmt.Sprintf(`{"name":%q,"datatype":%q,"shape":%s}`, t.Name, t.Datatype, wire.ShapeString(m.shape(t.Shape))))
 			}

@@ -14,7 +14,7 @@ import (
 const (
 	defaultStringLength = 128
 	stringCharacters    = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789 .?!"
-	maxFillBytes        = 1 << 30 // per tensor: a mistyped --shape must not eat the memory
+	maxFillBytes        = 1 << 28 // per tensor: a mistyped --shape must not eat the memory
 )
 
 // fill makes up the data of a tensor. It is a function of f, the type and the
@@ -25,21 +25,14 @@ const (
 // that none is NaN. Strings of FillZero are empty; StringData replaces both
 // kinds of strings.
 func fill(f workload.Fill, dt wire.Datatype, shape []int64) ([]byte, error) {
-	n, err := wire.Count(shape)
+	n, err := fillBytes(f, dt, shape)
 	if err != nil {
 		return nil, err
 	}
 	if dt == wire.BYTES {
-		return fillStrings(f, n)
+		return fillStrings(f, n), nil
 	}
-	size := int64(dt.Size())
-	if size == 0 {
-		return nil, fmt.Errorf("datatype %q is not known; no data can be generated", clip(string(dt)))
-	}
-	if n > maxFillBytes/size {
-		return nil, fmt.Errorf("shape %s of %s: more than %d bytes to generate", wire.ShapeString(shape), dt, maxFillBytes)
-	}
-	data := make([]byte, n*size)
+	data := make([]byte, n)
 	if f.Kind == workload.FillZero {
 		return data, nil
 	}
@@ -84,23 +77,49 @@ func fill(f workload.Fill, dt wire.Datatype, shape []int64) ([]byte, error) {
 	return data, nil
 }
 
-func fillStrings(f workload.Fill, n int64) ([]byte, error) {
-	length := f.StringLength
+// fillBytes returns the length of what fill makes up, and an error where that
+// is more than maxFillBytes or not known. It allocates nothing.
+func fillBytes(f workload.Fill, dt wire.Datatype, shape []int64) (int64, error) {
+	n, err := wire.Count(shape)
+	if err != nil {
+		return 0, err
+	}
+	size := int64(dt.Size())
+	if dt == wire.BYTES {
+		length := stringLength(f)
+		if length < 0 || length > maxFillBytes-4 || n > maxFillBytes/(4+length) {
+			return 0, fmt.Errorf("%d strings of %d bytes: more than %d bytes to generate", n, length, maxFillBytes)
+		}
+		return n * (4 + length), nil
+	}
+	if size == 0 {
+		return 0, fmt.Errorf("datatype %q is not known; no data can be generated", clip(string(dt)))
+	}
+	if n > maxFillBytes/size {
+		return 0, fmt.Errorf("shape %s of %s: more than %d bytes to generate", wire.ShapeString(shape), dt, maxFillBytes)
+	}
+	return n * size, nil
+}
+
+// stringLength is the length of each generated string, in bytes.
+func stringLength(f workload.Fill) int64 {
 	switch {
 	case f.StringData != "":
-		length = len(f.StringData)
+		return int64(len(f.StringData))
 	case f.Kind == workload.FillZero:
-		length = 0
-	case length == 0:
-		length = defaultStringLength
+		return 0
+	case f.StringLength == 0:
+		return defaultStringLength
 	}
-	if length < 0 || n > maxFillBytes/int64(4+length) {
-		return nil, fmt.Errorf("%d strings of %d bytes: more than %d bytes to generate", n, length, maxFillBytes)
-	}
+	return int64(f.StringLength)
+}
+
+// fillStrings makes up the strings of a tensor of that many bytes.
+func fillStrings(f workload.Fill, bytes int64) []byte {
 	r := source(f)
-	data := make([]byte, 0, n*int64(4+length))
-	word := make([]byte, length)
-	for range n {
+	data := make([]byte, 0, bytes)
+	word := make([]byte, stringLength(f))
+	for int64(len(data)) < bytes {
 		if f.StringData != "" {
 			data = wire.AppendBytes(data, f.StringData)
 			continue
@@ -110,7 +129,7 @@ func fillStrings(f workload.Fill, n int64) ([]byte, error) {
 		}
 		data = wire.AppendBytes(data, string(word))
 	}
-	return data, nil
+	return data
 }
 
 func source(f workload.Fill) *rand.Rand { return rand.New(rand.NewPCG(f.Seed, 0)) }

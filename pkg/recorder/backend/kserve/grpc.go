@@ -110,28 +110,11 @@ func (s *grpcSender) Send(ctx context.Context, p backend.Payload, x *backend.Exc
 	}
 }
 
-// tail returns the fields of a request that the prepared message lacks. A
-// protobuf message may be continued by appending fields, in any order, and
-// entries to its maps: that spares encoding the whole message for the sake of
-// its id.
+// tail returns the field of a request that the prepared message lacks. A
+// protobuf message may be continued by appending fields, in any order: that
+// spares encoding the whole message for the sake of its id.
 func tail(x *backend.Exchange) []byte {
-	b := wire.AppendID(make([]byte, 0, 24), strconv.FormatUint(x.Request.ID, 10))
-	for _, p := range sequenceParams(x) {
-		b = wire.AppendParam(b, p)
-	}
-	return b
-}
-
-// sequenceParams returns the parameters of a request to a stateful model.
-func sequenceParams(x *backend.Exchange) []wire.Param {
-	if x.Request.SequenceID == 0 {
-		return nil
-	}
-	return []wire.Param{
-		{Name: wire.ParamSequenceID, Value: int64(x.Request.SequenceID)},
-		{Name: wire.ParamSequenceStart, Value: x.SequenceStart},
-		{Name: wire.ParamSequenceEnd, Value: x.SequenceEnd},
-	}
+	return wire.AppendID(make([]byte, 0, 24), strconv.FormatUint(x.Request.ID, 10))
 }
 
 // keep appends the message in s.in to the exchange.
@@ -156,7 +139,7 @@ func (s *grpcSender) sendUnary(ctx context.Context, x *backend.Exchange) {
 	defer context.AfterFunc(ctx, cancel)()
 	cs, err := s.conn.NewStream(cctx, unaryDesc, pb.GRPCInferenceService_ModelInfer_FullMethodName, grpc.ForceCodecV2(s.codec))
 	if err != nil {
-		fail(ctx, r, err, false)
+		s.b.fail(ctx, r, err, false)
 		return
 	}
 	s.sent = true
@@ -167,7 +150,7 @@ func (s *grpcSender) sendUnary(ctx context.Context, x *backend.Exchange) {
 		err = cs.RecvMsg(&s.in)
 	}
 	if err != nil {
-		fail(ctx, r, err, true)
+		s.b.fail(ctx, r, err, true)
 		return
 	}
 	s.keep(x)
@@ -177,12 +160,12 @@ func (s *grpcSender) sendUnary(ctx context.Context, x *backend.Exchange) {
 func (s *grpcSender) sendStream(ctx context.Context, x *backend.Exchange) {
 	r := &x.Request
 	if err := ctx.Err(); err != nil {
-		fail(ctx, r, err, false)
+		s.b.fail(ctx, r, err, false)
 		return
 	}
 	if s.stream == nil {
 		if err := s.open(ctx); err != nil {
-			fail(ctx, r, err, false)
+			s.b.fail(ctx, r, err, false)
 			return
 		}
 	}
@@ -198,7 +181,7 @@ func (s *grpcSender) sendStream(ctx context.Context, x *backend.Exchange) {
 	case err != nil:
 		stop()
 		s.drop()
-		fail(ctx, r, err, true)
+		s.b.fail(ctx, r, err, true)
 	case !stop(): // ended and cancelled at the same time
 		s.drop()
 		fallthrough
@@ -234,7 +217,7 @@ func (s *grpcSender) receive(x *backend.Exchange) error {
 		if len(o.errText) > 0 {
 			resp.Error = true
 			if r.Status == export.StatusUnknown {
-				r.Status, r.Message = export.StatusRPCError, clip(string(o.errText))
+				r.Status, r.Message = export.StatusRPCError, s.b.clip(string(o.errText))
 			}
 		}
 		switch {

@@ -180,22 +180,10 @@ func TestRequestOnTheWire(t *testing.T) {
 		params []wire.Param
 	}{
 		{"stream", Config{Protocol: GRPC, Streaming: true}, []wire.Param{
-			{Name: "n", Value: int64(3)},
-			{Name: "sequence_end", Value: false},
-			{Name: "sequence_id", Value: int64(9)},
-			{Name: "sequence_start", Value: true},
-			{Name: "triton_enable_empty_final_response", Value: true},
+			{Name: "n", Value: int64(3)}, {Name: "triton_enable_empty_final_response", Value: true},
 		}},
-		{"unary", Config{Protocol: GRPC}, []wire.Param{
-			{Name: "n", Value: int64(3)}, {Name: "sequence_end", Value: false}, {Name: "sequence_id", Value: int64(9)}, {Name: "sequence_start", Value: true},
-		}},
-		{"http", Config{}, []wire.Param{
-			{Name: "n", Value: int64(3)},
-			{Name: "sequence_id", Value: int64(9)},
-			{Name: "sequence_start", Value: true},
-			{Name: "sequence_end", Value: false},
-			{Name: "binary_data_output", Value: true},
-		}},
+		{"unary", Config{Protocol: GRPC}, []wire.Param{{Name: "n", Value: int64(3)}}},
+		{"http", Config{}, []wire.Param{{Name: "n", Value: int64(3)}, {Name: "binary_data_output", Value: true}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := tt.c
@@ -204,7 +192,7 @@ func TestRequestOnTheWire(t *testing.T) {
 			c.Headers = http.Header{"Authorization": {"Bearer x"}}
 			b := f.open(t, c)
 			s := openSlot(t, b, 4)
-			x := &backend.Exchange{Request: export.Request{ID: 12345678901234567890, SequenceID: 9}, SequenceStart: true}
+			x := &backend.Exchange{Request: export.Request{ID: 12345678901234567890}}
 			s.Send(t.Context(), prepare(t, b, entry("A", "[1,2]")), x)
 			if x.Request.Status != export.StatusOK || x.Request.Conn != 4 {
 				t.Errorf("%s, connection %d", show(x), x.Request.Conn)
@@ -461,7 +449,7 @@ func BenchmarkStream(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	be.model = Model{Name: "llm", Decoupled: true, Inputs: llm.inputs, Outputs: llm.outputs}
+	be.model = modelInfo{Name: "llm", Decoupled: true, Inputs: llm.inputs, Outputs: llm.outputs}
 	s := openSlot(b, be, 0)
 	p := prepare(b, be, validEntry(llm))
 	b.ReportAllocs()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"net"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -37,8 +38,9 @@ func (d *dialError) err() error {
 	return nil
 }
 
-// dial returns a connection that is not yet connected. d may be nil.
-func (b *Backend) dial(d *dialError) (*grpc.ClientConn, error) {
+// dial returns a connection that is not yet connected and takes messages of up
+// to maxBytes. d may be nil.
+func (b *Backend) dial(d *dialError, maxBytes int64) (*grpc.ClientConn, error) {
 	creds := insecure.NewCredentials()
 	if b.target.tls {
 		creds = credentials.NewTLS(b.tlsConfig())
@@ -61,7 +63,7 @@ func (b *Backend) dial(d *dialError) (*grpc.ClientConn, error) {
 		grpc.WithContextDialer(dialer), // and with that no proxy of the environment
 		grpc.WithStaticStreamWindowSize(windowBytes),
 		grpc.WithStaticConnWindowSize(windowBytes),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(math.MaxInt32), grpc.MaxCallSendMsgSize(math.MaxInt32)),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(int(maxBytes)), grpc.MaxCallSendMsgSize(math.MaxInt32)),
 		grpc.WithDisableRetry(),
 		grpc.WithDisableServiceConfig(),
 		grpc.WithIdleTimeout(0),
@@ -100,7 +102,7 @@ type grpcControl struct {
 
 func (b *Backend) newGRPCControl() (*grpcControl, error) {
 	c := &grpcControl{b: b}
-	conn, err := b.dial(&c.dial)
+	conn, err := b.dial(&c.dial, maxControlBytes)
 	if err != nil {
 		return nil, err
 	}
@@ -110,17 +112,47 @@ func (b *Backend) newGRPCControl() (*grpcControl, error) {
 
 func (c *grpcControl) close() error { return c.conn.Close() }
 
-// wrap makes a gRPC error one line.
-func (c *grpcControl) wrap(err error) error {
+// An rpcError is a gRPC status as an error of one line that unwraps to the
+// error of the dialer, where there was one.
+type rpcError struct {
+	text string
+	dial error
+}
+
+func (e *rpcError) Error() string { return e.text }
+func (e *rpcError) Unwrap() error { return e.dial }
+
+// wrap makes a gRPC error one line that says what is wrong with who was asked,
+// "the server" or "the model". The texts of other statuses, such as that of an
+// unknown model, speak for themselves.
+func (c *grpcControl) wrap(who string, err error) error {
 	s, ok := status.FromError(err)
 	if err == nil || !ok {
 		return err
 	}
-	e := &rpcError{status: s}
-	if s.Code() == codes.Unavailable {
-		e.dial = c.dial.err()
+	text := c.b.clip(s.Message())
+	coded := "gRPC " + s.Code().String()
+	if text != "" {
+		coded += ": " + text
 	}
-	return e
+	switch s.Code() {
+	case codes.Unauthenticated, codes.PermissionDenied:
+		return &refusal{coded + credentialsHint}
+	case codes.ResourceExhausted:
+		return &refusal{who + " is at a limit: " + coded}
+	case codes.Internal, codes.DataLoss:
+		return &refusal{who + " fails: " + coded}
+	case codes.Unavailable:
+		dial := c.dial.err()
+		if dial == nil && !strings.HasPrefix(text, "connection error") { // the library's own words
+			return &refusal{who + " is not ready: " + coded}
+		}
+		return &rpcError{text, dial}
+	}
+	if text == "" {
+		text = coded
+	}
+	return &rpcError{text: text}
 }
 
 func (c *grpcControl) live(ctx context.Context) error {
@@ -129,31 +161,31 @@ func (c *grpcControl) live(ctx context.Context) error {
 	case status.Code(err) == codes.Unimplemented:
 		return fmt.Errorf("%w: it has no inference.GRPCInferenceService", errNotServed)
 	case err != nil:
-		return c.wrap(err)
+		return c.wrap("the server", err)
 	case !r.GetLive():
-		return fmt.Errorf("the server says that it is not live; %w", errNotServed)
+		return &refusal{"the server says that it is not live"}
 	}
 	return nil
 }
 
 func (c *grpcControl) ready(ctx context.Context) (bool, error) {
 	r, err := c.rpc.ModelReady(c.b.outgoing(ctx), &pb.ModelReadyRequest{Name: c.b.cfg.Model, Version: c.b.cfg.Version})
-	return r.GetReady(), c.wrap(err)
+	return r.GetReady(), c.wrap("the model", err)
 }
 
-func (c *grpcControl) metadata(ctx context.Context) (Model, error) {
+func (c *grpcControl) metadata(ctx context.Context) (modelInfo, error) {
 	r, err := c.rpc.ModelMetadata(c.b.outgoing(ctx), &pb.ModelMetadataRequest{Name: c.b.cfg.Model, Version: c.b.cfg.Version})
 	if err != nil {
-		return Model{}, c.wrap(err)
+		return modelInfo{}, c.wrap("the model", err)
 	}
-	specs := func(ts []*pb.ModelMetadataResponse_TensorMetadata) []TensorSpec {
-		out := make([]TensorSpec, len(ts))
+	specs := func(ts []*pb.ModelMetadataResponse_TensorMetadata) []tensorSpec {
+		out := make([]tensorSpec, len(ts))
 		for i, t := range ts {
-			out[i] = TensorSpec{Name: t.GetName(), Datatype: wire.Datatype(t.GetDatatype()), Shape: t.GetShape()}
+			out[i] = tensorSpec{Name: t.GetName(), Datatype: wire.Datatype(t.GetDatatype()), Shape: t.GetShape()}
 		}
 		return out
 	}
-	return Model{Name: r.GetName(), Versions: r.GetVersions(), Inputs: specs(r.GetInputs()), Outputs: specs(r.GetOutputs())}, nil
+	return modelInfo{Name: r.GetName(), Versions: r.GetVersions(), Inputs: specs(r.GetInputs()), Outputs: specs(r.GetOutputs())}, nil
 }
 
 func (c *grpcControl) config(ctx context.Context) (modelConfig, error) {
@@ -162,13 +194,12 @@ func (c *grpcControl) config(ctx context.Context) (modelConfig, error) {
 		return modelConfig{}, errNoConfig
 	}
 	if err != nil {
-		return modelConfig{}, c.wrap(err)
+		return modelConfig{}, c.wrap("the model", err)
 	}
 	m := r.GetConfig()
 	out := modelConfig{
 		maxBatch:  int(max(m.GetMaxBatchSize(), 0)),
 		decoupled: m.GetModelTransactionPolicy().GetDecoupled(),
-		stateful:  m.GetSequenceBatching() != nil,
 	}
 	for _, in := range m.GetInput() {
 		if in.GetOptional() {
@@ -181,7 +212,7 @@ func (c *grpcControl) config(ctx context.Context) (modelConfig, error) {
 func (c *grpcControl) index(ctx context.Context) ([]string, error) {
 	r, err := c.rpc.RepositoryIndex(c.b.outgoing(ctx), &pb.RepositoryIndexRequest{})
 	if err != nil {
-		return nil, c.wrap(err)
+		return nil, c.wrap("the model", err)
 	}
 	var all []string
 	for _, m := range r.GetModels() {

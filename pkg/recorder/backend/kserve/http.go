@@ -4,12 +4,9 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"math"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 
 	"github.com/pa-tools/pa/pkg/export"
@@ -46,27 +43,27 @@ func (s *httpSender) Send(ctx context.Context, p backend.Payload, x *backend.Exc
 	r.StartSource = export.SourceUser
 	r.Conn = s.slot
 	if s.err != nil {
-		r.Status, r.Message = export.StatusProtocolError, s.err.Error()
+		r.Status, r.Message = export.StatusProtocolError, s.b.clip(s.err.Error())
 		return
 	}
 	t := &httpTrace{clock: s.b.clock}
 	resp, err := s.transport.RoundTrip(s.request(t.watch(ctx), p.(*payload), x))
 	t.fill(r)
 	if err != nil {
-		fail(ctx, r, err, r.StartNS != 0)
+		s.b.fail(ctx, r, err, r.StartNS != 0)
 		return
 	}
 	r.Code = resp.StatusCode
-	body, err := readBody(resp)
+	body, err := readBody(resp, s.b.cfg.MaxBodyBytes)
 	if err != nil {
-		fail(ctx, r, err, true)
+		s.b.fail(ctx, r, err, true)
 		return
 	}
 	r.Responses = append(r.Responses, export.Response{RecvNS: s.b.clock.NowNS(), Source: export.SourceUser})
 	x.Raw = append(x.Raw, body)
 	r.Status = export.StatusOK
 	if resp.StatusCode != http.StatusOK {
-		r.Status, r.Message = export.StatusHTTPError, errorText(resp.StatusCode, body)
+		r.Status, r.Message = export.StatusHTTPError, s.b.errorText(resp.StatusCode, body)
 		r.Responses[0].Error = true
 	}
 }
@@ -74,10 +71,10 @@ func (s *httpSender) Send(ctx context.Context, p backend.Payload, x *backend.Exc
 // request joins the head of this exchange, with id and parameters, and the
 // prepared rest.
 func (s *httpSender) request(ctx context.Context, p *payload, x *backend.Exchange) *http.Request {
-	params := slices.Concat(s.b.cfg.Parameters, sequenceParams(x))
+	params := s.b.cfg.Parameters
 	head := (&wire.Request{
 		ID:     strconv.FormatUint(x.Request.ID, 10),
-		Params: append(params, wire.Param{Name: wire.ParamBinaryOutput, Value: true}),
+		Params: append(params[:len(params):len(params)], wire.Param{Name: wire.ParamBinaryOutput, Value: true}),
 	}).AppendHTTPHead(nil)
 	body := func() (io.ReadCloser, error) {
 		return io.NopCloser(io.MultiReader(bytes.NewReader(head), bytes.NewReader(p.msg))), nil
@@ -96,16 +93,28 @@ func (s *httpSender) request(ctx context.Context, p *payload, x *backend.Exchang
 	return req.WithContext(ctx)
 }
 
-func readBody(resp *http.Response) (body []byte, err error) {
+// trustedBytes is what a Content-Length is believed before the bytes are there.
+const trustedBytes = 4 << 20
+
+// readBody reads a body of at most limit bytes.
+func readBody(resp *http.Response, limit int64) (body []byte, err error) {
 	defer func() { err = errors.Join(err, resp.Body.Close()) }()
-	if n := resp.ContentLength; n >= 0 && n <= 64<<20 {
+	n := resp.ContentLength
+	if n > limit {
+		return nil, &tooLongError{limit}
+	}
+	if 0 <= n && n <= trustedBytes {
 		body = make([]byte, n)
 		_, err = io.ReadFull(resp.Body, body)
 		return body, err
 	}
-	body, err = io.ReadAll(io.LimitReader(resp.Body, math.MaxInt32))
-	if err == nil && len(body) == math.MaxInt32 {
-		err = fmt.Errorf("the answer is longer than %d bytes", math.MaxInt32)
+	var b bytes.Buffer
+	b.Grow(int(min(max(n, bytes.MinRead), trustedBytes)))
+	if _, err = b.ReadFrom(io.LimitReader(resp.Body, limit+1)); err != nil {
+		return nil, err
 	}
-	return body, err
+	if int64(b.Len()) > limit {
+		return nil, &tooLongError{limit}
+	}
+	return b.Bytes(), nil
 }

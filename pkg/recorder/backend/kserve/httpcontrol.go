@@ -98,7 +98,7 @@ func (c *httpControl) get(ctx context.Context, path string, v any) error {
 		return err
 	}
 	if code != http.StatusOK {
-		return errors.New(errorText(code, body))
+		return c.refused("the model", code, body)
 	}
 	if err := json.Unmarshal(body, v); err != nil {
 		return fmt.Errorf("%w: GET %s: the answer is not the JSON expected: %w", errNotServed, path, err)
@@ -106,33 +106,78 @@ func (c *httpControl) get(ctx context.Context, path string, v any) error {
 	return nil
 }
 
-// errorText is the server's {"error":…}, else the head of what it said.
-func errorText(code int, body []byte) string {
+// serverText is the server's {"error":…}, else the head of what it said.
+func (b *Backend) serverText(body []byte) (text string, isError bool) {
 	var r wire.Response
 	if r.ParseHTTP(body, -1) == nil && r.Error != "" {
-		return clip(r.Error)
+		return b.clip(r.Error), true
 	}
-	if s := clip(string(body[:min(len(body), maxMessage)])); s != "" {
-		return fmt.Sprintf("HTTP status %d: %s", code, s)
+	return b.clip(string(body[:min(len(body), 4*maxMessage)])), false
+}
+
+// errorText is the message of an answer that is an error.
+func (b *Backend) errorText(code int, body []byte) string {
+	text, isError := b.serverText(body)
+	switch {
+	case isError:
+		return text
+	case text != "":
+		return fmt.Sprintf("HTTP status %d: %s", code, text)
 	}
 	return fmt.Sprintf("HTTP status %d", code)
+}
+
+// refused returns what an answer with a status other than 200 says about who
+// was asked, "the server" or "the model". A *refusal is not about the question.
+func (c *httpControl) refused(who string, code int, body []byte) error {
+	coded := fmt.Sprintf("HTTP %d", code)
+	text, _ := c.b.serverText(body)
+	if text != "" {
+		coded += ": " + text
+	}
+	switch {
+	case code == http.StatusUnauthorized, code == http.StatusForbidden:
+		return &refusal{coded + credentialsHint}
+	case code == http.StatusTooManyRequests:
+		return &refusal{who + " is at a limit: " + coded}
+	case code >= http.StatusBadGateway && code <= http.StatusGatewayTimeout:
+		return &refusal{who + " is not ready: " + coded}
+	case code >= http.StatusInternalServerError:
+		return &refusal{who + " fails: " + coded}
+	case code == http.StatusBadRequest && !c.b.target.tls && strings.Contains(strings.ToLower(text), "https"):
+		return &refusal{coded + "; use https:// in -u"}
+	}
+	return errors.New(c.b.errorText(code, body))
 }
 
 func (c *httpControl) live(ctx context.Context) error {
 	const path = "/v2/health/live"
 	code, body, err := c.ask(ctx, http.MethodGet, path)
-	if err == nil && code != http.StatusOK {
-		err = fmt.Errorf("%w: GET %s: %s", errNotServed, path, errorText(code, body))
+	if err != nil || code == http.StatusOK {
+		return err
 	}
-	return err
+	err = c.refused("the server", code, body)
+	var r *refusal
+	if errors.As(err, &r) {
+		return err
+	}
+	return fmt.Errorf("%w: GET %s: %w", errNotServed, path, err)
 }
 
+// ready takes any answer but those about credentials and failures for a no:
+// Triton says it with 400, others with 503.
 func (c *httpControl) ready(ctx context.Context) (bool, error) {
-	code, _, err := c.ask(ctx, http.MethodGet, c.b.modelPath()+"/ready")
-	return code == http.StatusOK, err
+	code, body, err := c.ask(ctx, http.MethodGet, c.b.modelPath()+"/ready")
+	switch {
+	case err != nil || code == http.StatusOK:
+		return err == nil, err
+	case code == http.StatusUnauthorized, code == http.StatusForbidden, code == http.StatusInternalServerError:
+		return false, c.refused("the model", code, body)
+	}
+	return false, nil
 }
 
-func (c *httpControl) metadata(ctx context.Context) (Model, error) {
+func (c *httpControl) metadata(ctx context.Context) (modelInfo, error) {
 	type tensor struct {
 		Name     string
 		Datatype wire.Datatype
@@ -144,16 +189,16 @@ func (c *httpControl) metadata(ctx context.Context) (Model, error) {
 		Inputs, Outputs []tensor
 	}
 	if err := c.get(ctx, c.b.modelPath(), &m); err != nil {
-		return Model{}, err
+		return modelInfo{}, err
 	}
-	specs := func(ts []tensor) []TensorSpec {
-		out := make([]TensorSpec, len(ts))
+	specs := func(ts []tensor) []tensorSpec {
+		out := make([]tensorSpec, len(ts))
 		for i, t := range ts {
-			out[i] = TensorSpec{Name: t.Name, Datatype: t.Datatype, Shape: t.Shape}
+			out[i] = tensorSpec{Name: t.Name, Datatype: t.Datatype, Shape: t.Shape}
 		}
 		return out
 	}
-	return Model{Name: m.Name, Versions: m.Versions, Inputs: specs(m.Inputs), Outputs: specs(m.Outputs)}, nil
+	return modelInfo{Name: m.Name, Versions: m.Versions, Inputs: specs(m.Inputs), Outputs: specs(m.Outputs)}, nil
 }
 
 func (c *httpControl) config(ctx context.Context) (modelConfig, error) {
@@ -165,15 +210,14 @@ func (c *httpControl) config(ctx context.Context) (modelConfig, error) {
 	case code == http.StatusNotFound || code == http.StatusMethodNotAllowed || code == http.StatusNotImplemented:
 		return modelConfig{}, errNoConfig
 	case code != http.StatusOK:
-		return modelConfig{}, errors.New(errorText(code, body))
+		return modelConfig{}, c.refused("the model", code, body)
 	}
 	var m struct {
 		MaxBatch int `json:"max_batch_size"`
 		Policy   struct {
 			Decoupled bool
 		} `json:"model_transaction_policy"`
-		Sequence json.RawMessage `json:"sequence_batching"`
-		Input    []struct {
+		Input []struct {
 			Name     string
 			Optional bool
 		}
@@ -181,7 +225,7 @@ func (c *httpControl) config(ctx context.Context) (modelConfig, error) {
 	if err := json.Unmarshal(body, &m); err != nil {
 		return modelConfig{}, fmt.Errorf("%s: %w", path, err)
 	}
-	out := modelConfig{maxBatch: max(m.MaxBatch, 0), decoupled: m.Policy.Decoupled, stateful: m.Sequence != nil}
+	out := modelConfig{maxBatch: max(m.MaxBatch, 0), decoupled: m.Policy.Decoupled}
 	for _, in := range m.Input {
 		if in.Optional {
 			out.optional = append(out.optional, in.Name)

@@ -51,16 +51,18 @@ func (b *Backend) PrepareBatch(es []*workload.Entry) (backend.Payload, error) {
 		}
 	}
 	p := &payload{inputs: export.Fields{}}
+	left := int64(maxRequestBytes)
 	req := wire.Request{Model: b.cfg.Model, Version: b.cfg.Version}
 	for i := range b.model.Inputs {
 		spec := &b.model.Inputs[i]
-		t, first, err := b.tensor(spec, es)
+		t, first, err := b.tensor(spec, es, left)
 		if err != nil {
 			return nil, err
 		}
 		if t == nil {
 			continue
 		}
+		left -= int64(len(t.Data))
 		v, err := wire.Value(spec.Datatype, first)
 		if err != nil {
 			return nil, entryError(es[0], fmt.Errorf("input %q: %w", spec.Name, err))
@@ -96,11 +98,17 @@ func entryError(e *workload.Entry, err error) error {
 	return fmt.Errorf("stream %d, step %d: %w", e.Stream, e.Step, err)
 }
 
-// tensor returns the input of a batch and the data of its first element; nil
-// when it is left out.
-func (b *Backend) tensor(spec *TensorSpec, es []*workload.Entry) (t *wire.Tensor, first []byte, err error) {
+// maxRequestBytes bounds the data of a request. Shapes are the server's, so
+// they must not be able to eat the memory.
+const maxRequestBytes = 1 << 30
+
+var errRequestTooLarge = fmt.Errorf("the request would hold more than %d bytes of data", maxRequestBytes)
+
+// tensor returns the input of a batch, of at most left bytes, and the data of
+// its first element; nil when it is left out.
+func (b *Backend) tensor(spec *tensorSpec, es []*workload.Entry, left int64) (t *wire.Tensor, first []byte, err error) {
 	for i, e := range es {
-		shape, data, err := b.element(spec, e)
+		shape, data, err := b.element(spec, e, left/b.batch)
 		if err != nil {
 			return nil, nil, entryError(e, fmt.Errorf("input %q: %w", spec.Name, err))
 		}
@@ -109,12 +117,17 @@ func (b *Backend) tensor(spec *TensorSpec, es []*workload.Entry) (t *wire.Tensor
 		case i == 0:
 			first = data
 			t = &wire.Tensor{Name: spec.Name, Datatype: spec.Datatype, Shape: shape, Data: data, Binary: true}
+			if b.batch > 1 {
+				t.Data = append(make([]byte, 0, len(data)*len(es)), data...)
+			}
 		case (t == nil) != (data == nil):
 			return nil, nil, entryError(e, fmt.Errorf("input %q: given for some elements of the batch only", spec.Name))
 		case t != nil && wire.ShapeString(t.Shape) != wire.ShapeString(shape):
 			return nil, nil, entryError(e, fmt.Errorf("input %q: shape %s, but %s in the first element of the batch", spec.Name, wire.ShapeString(shape), wire.ShapeString(t.Shape)))
+		case t != nil && int64(len(t.Data)+len(data)) > left:
+			return nil, nil, entryError(e, fmt.Errorf("input %q: %w", spec.Name, errRequestTooLarge))
 		case t != nil:
-			t.Data = append(t.Data[:len(t.Data):len(t.Data)], data...)
+			t.Data = append(t.Data, data...)
 		}
 	}
 	if t != nil && b.model.MaxBatch > 0 {
@@ -123,9 +136,9 @@ func (b *Backend) tensor(spec *TensorSpec, es []*workload.Entry) (t *wire.Tensor
 	return t, first, nil
 }
 
-// element returns the input's data for one batch element; nil when it is left
-// out.
-func (b *Backend) element(spec *TensorSpec, e *workload.Entry) (shape []int64, data []byte, err error) {
+// element returns the input's data for one batch element, of at most most
+// bytes; nil when it is left out.
+func (b *Backend) element(spec *tensorSpec, e *workload.Entry, most int64) (shape []int64, data []byte, err error) {
 	v, given := e.Values.Get(spec.Name)
 	if !given {
 		generate := e.Fill.Kind != workload.FillNone
@@ -138,6 +151,13 @@ func (b *Backend) element(spec *TensorSpec, e *workload.Entry) (shape []int64, d
 		shape, err = b.shape(spec, e, nil, -1)
 		if err != nil {
 			return nil, nil, err
+		}
+		n, err := fillBytes(e.Fill, spec.Datatype, shape)
+		if err != nil {
+			return nil, nil, err
+		}
+		if n > most {
+			return nil, nil, errRequestTooLarge
 		}
 		data, err = fill(e.Fill, spec.Datatype, shape)
 		return shape, data, err
@@ -157,6 +177,9 @@ func (b *Backend) element(spec *TensorSpec, e *workload.Entry) (shape []int64, d
 	if in.Data == nil {
 		in.Data = []byte{}
 	}
+	if int64(len(in.Data)) > most {
+		return nil, nil, errRequestTooLarge
+	}
 	return shape, in.Data, wire.CheckSize(spec.Datatype, shape, in.Data)
 }
 
@@ -164,7 +187,7 @@ func (b *Backend) element(spec *TensorSpec, e *workload.Entry) (shape []int64, d
 // the entry's or the configuration's for a model that leaves dimensions open,
 // else the model's, where one open dimension follows from the number of
 // elements (< 0: not known).
-func (b *Backend) shape(spec *TensorSpec, e *workload.Entry, beside []int64, count int64) ([]int64, error) {
+func (b *Backend) shape(spec *tensorSpec, e *workload.Entry, beside []int64, count int64) ([]int64, error) {
 	want := spec.Shape
 	fits := func(s []int64) error {
 		ok := len(s) == len(want)
@@ -179,13 +202,12 @@ func (b *Backend) shape(spec *TensorSpec, e *workload.Entry, beside []int64, cou
 	if beside != nil {
 		return beside, fits(beside)
 	}
-	open, fixed, at := 0, int64(1), 0
+	open, at := 0, 0
+	known := make([]int64, len(want)) // the dimensions by which count is divided
 	for i, d := range want {
-		if d < 0 {
+		if known[i] = max(d, 1); d < 0 {
 			open, at = open+1, i
-			continue
 		}
-		fixed *= max(d, 1)
 	}
 	if open == 0 {
 		return want, nil
@@ -194,6 +216,10 @@ func (b *Backend) shape(spec *TensorSpec, e *workload.Entry, beside []int64, cou
 		if s, ok := shapes[spec.Name]; ok {
 			return s, fits(s)
 		}
+	}
+	fixed, err := wire.Count(known)
+	if err != nil {
+		return nil, fmt.Errorf("the model's shape %s is too large", wire.ShapeString(want))
 	}
 	if open > 1 || count < 0 || count%fixed != 0 {
 		return nil, fmt.Errorf("the model leaves shape %s open; give --shape %s:DIMS, or \"shape\" beside the data", wire.ShapeString(want), spec.Name)

@@ -19,7 +19,7 @@ func checked(t testing.TB, m fakeModel, c Config) *Backend {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.model = Model{Name: m.name, MaxBatch: int(m.maxBatch), Inputs: m.inputs, Outputs: m.outputs}
+	b.model = modelInfo{Name: m.name, MaxBatch: int(m.maxBatch), Inputs: m.inputs, Outputs: m.outputs}
 	return b
 }
 
@@ -245,8 +245,8 @@ func TestFillErrors(t *testing.T) {
 		shape []int64
 		want  string
 	}{
-		{wire.INT32, []int64{1 << 40}, "shape [1099511627776] of INT32: more than 1073741824 bytes to generate"},
-		{wire.BYTES, []int64{1 << 40}, "1099511627776 strings of 128 bytes: more than 1073741824 bytes to generate"},
+		{wire.INT32, []int64{1 << 40}, "shape [1099511627776] of INT32: more than 268435456 bytes to generate"},
+		{wire.BYTES, []int64{1 << 40}, "1099511627776 strings of 128 bytes: more than 268435456 bytes to generate"},
 		{"FP8", []int64{1}, `datatype "FP8" is not known; no data can be generated`},
 	} {
 		if _, err := fill(f, tt.dt, tt.shape); fmt.Sprint(err) != tt.want {
@@ -266,8 +266,8 @@ func TestAllTypes(t *testing.T) {
 	var kv []string
 	want := ""
 	for _, dt := range wire.Datatypes() {
-		m.inputs = append(m.inputs, TensorSpec{Name: "IN_" + string(dt), Datatype: dt, Shape: []int64{-1}})
-		m.outputs = append(m.outputs, TensorSpec{Name: "OUT_" + string(dt), Datatype: dt, Shape: []int64{-1}})
+		m.inputs = append(m.inputs, tensorSpec{Name: "IN_" + string(dt), Datatype: dt, Shape: []int64{-1}})
+		m.outputs = append(m.outputs, tensorSpec{Name: "OUT_" + string(dt), Datatype: dt, Shape: []int64{-1}})
 		kv = append(kv, "IN_"+string(dt), data[dt])
 		v := data[dt]
 		switch dt {
