@@ -1,0 +1,97 @@
+package columnar
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/ipc"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+const arrowMagic = "ARROW1"
+
+// minBatchLimit is what a batch of an Arrow file or journal may take at least,
+// whatever the limit for a value is.
+const minBatchLimit = 1 << 30
+
+func batchLimit(lim export.Limits) int64 { return max(minBatchLimit, 4*lim.MaxValueBytes) }
+
+// newArrowReader returns a Reader of an Arrow IPC file.
+func newArrowReader(ctx context.Context, name string, src io.ReaderAt, size int64, lim export.Limits) (*Reader, error) {
+	if err := arrowEnd(name, src, size); err != nil {
+		return nil, err
+	}
+	s := &arrowSource{schema: newSchema(nil)}
+	err := guard(func() (err error) {
+		s.r, err = ipc.NewFileReader(io.NewSectionReader(src, 0, size),
+			ipc.WithAllocator(boundAllocator{memory.DefaultAllocator, batchLimit(lim)}))
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	meta := s.r.Schema().Metadata()
+	h, err := readHeader(name, fieldNames(s.r.Schema()), func(key string) string {
+		v, _ := meta.GetValue(key)
+		return v
+	}, lim)
+	if err != nil {
+		return nil, err
+	}
+	return newReader(ctx, h, s)
+}
+
+func fieldNames(s *arrow.Schema) []string {
+	var names []string
+	for _, f := range s.Fields() {
+		names = append(names, f.Name)
+	}
+	return names
+}
+
+// arrowEnd tells a file that is cut from one that is something else.
+func arrowEnd(name string, src io.ReaderAt, size int64) error {
+	tail := make([]byte, min(size, int64(len(arrowMagic))))
+	if _, err := src.ReadAt(tail, size-int64(len(tail))); err != nil && err != io.EOF {
+		return fmt.Errorf("read %s: %w", name, err)
+	}
+	if size < int64(2*len(arrowMagic)+10) || string(tail) != arrowMagic {
+		return &export.CutError{Name: name, Offset: size, Where: "the footer of the Arrow file, without which nothing of it can be read"}
+	}
+	return nil
+}
+
+// An arrowSource reads the record batches of an Arrow file.
+type arrowSource struct {
+	r      *ipc.FileReader
+	schema *arrow.Schema
+	wanted func(col int) bool
+	rec    arrow.Record // of the open batch, until its rows are given
+}
+
+func (s *arrowSource) batches() int { return s.r.NumRecords() }
+
+func (s *arrowSource) open(i int, wanted func(col int) bool) (err error) {
+	s.wanted = wanted
+	s.rec, err = s.r.Record(i)
+	return err
+}
+
+func (s *arrowSource) rows() (*rows, error) {
+	if s.rec == nil {
+		return nil, nil
+	}
+	t, err := recordRows(s.rec, s.schema, s.wanted)
+	s.rec = nil // the FileReader's
+	return t, err
+}
+
+func (s *arrowSource) place(i int) (int64, string) {
+	return -1, fmt.Sprintf("record batch %d", i)
+}
+
+func (s *arrowSource) close() error { return s.r.Close() }

@@ -1,0 +1,45 @@
+package columnar
+
+import (
+	"io"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/ipc"
+
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// NewArrowWriter returns a Writer of an Arrow IPC file, uncompressed, to w,
+// which it buffers.
+func NewArrowWriter(w io.Writer) (*Writer, error) {
+	out := &arrowSink{file: newCounter(w), schema: newSchema(nil)}
+	var err error
+	if out.w, err = ipc.NewFileWriter(out.file, ipc.WithSchema(out.schema)); err != nil {
+		return nil, err
+	}
+	return &Writer{format: "Arrow", sink: out, batch: newBatch(newSchema(nil))}, nil
+}
+
+// An arrowSink writes each batch as a record batch.
+type arrowSink struct {
+	file   *counter
+	schema *arrow.Schema
+	w      *ipc.FileWriter
+}
+
+func (s *arrowSink) write(rec arrow.Record) error { return s.w.Write(rec) }
+
+func (s *arrowSink) close(run *export.Run) error {
+	text, err := runText(run)
+	if err != nil {
+		return err
+	}
+	// The footer holds the schema a second time, and that one is what readers
+	// of a file take. The FileWriter encodes it when it is closed, from this
+	// pointer, so that the header, known only now, can still get in.
+	*s.schema = *newSchema(runMetadata(text))
+	if err := s.w.Close(); err != nil {
+		return err
+	}
+	return s.file.w.Flush()
+}

@@ -1,0 +1,238 @@
+package columnar
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"math/bits"
+)
+
+// This file decodes the values of Parquet pages (the format's document
+// Encodings.md). Arrow v15 finds and decompresses the pages, but its decoders
+// panic on DELTA_BINARY_PACKED with nulls (apache/arrow#43276), in goroutines
+// where no recover reaches, and never end on some broken pages.
+
+var errPage = errors.New("a page ends before its values do")
+
+// A hybrid decodes the run-length and bit-packing hybrid:
+//
+//	run := varint(count<<1) value(⌈width/8⌉ bytes) | varint(groups<<1|1) groups·8 values of width bits
+type hybrid struct {
+	b     []byte
+	width int
+	left  uint64 // values left of the run
+	value uint32 // of a repeated run
+	pack  bool   // the run is bit-packed, in b from bit on
+	bit   uint64
+}
+
+func newHybrid(b []byte, width int) (hybrid, error) {
+	if width < 0 || width > 32 {
+		return hybrid{}, fmt.Errorf("values of %d bits", width)
+	}
+	return hybrid{b: b, width: width}, nil
+}
+
+func (h *hybrid) next() (uint32, error) {
+	for h.left == 0 {
+		if err := h.run(); err != nil {
+			return 0, err
+		}
+	}
+	h.left--
+	if !h.pack {
+		return h.value, nil
+	}
+	v := unpack(h.b, h.bit, h.width)
+	h.bit += uint64(h.width)
+	if h.left == 0 {
+		h.b = h.b[h.bit/8:] // groups end at whole bytes
+		h.bit = 0
+	}
+	return uint32(v), nil
+}
+
+// run starts the next run. Each consumes at least a byte.
+func (h *hybrid) run() error {
+	head, n := binary.Uvarint(h.b)
+	if n <= 0 {
+		return errPage
+	}
+	h.b = h.b[n:]
+	h.pack = head&1 == 1
+	if !h.pack {
+		size := (h.width + 7) / 8
+		if size > len(h.b) {
+			return errPage
+		}
+		h.value = 0
+		for i := range size {
+			h.value |= uint32(h.b[i]) << (8 * i)
+		}
+		h.b = h.b[size:]
+		h.left = head >> 1
+		return nil
+	}
+	groups := head >> 1
+	if h.width == 0 {
+		h.pack, h.value, h.left = false, 0, min(groups, math.MaxUint32)*8
+		return nil
+	}
+	// A writer may leave out the end of the last group.
+	most := uint64(len(h.b)) * 8 / uint64(h.width)
+	h.left = min(groups, math.MaxUint32) * 8
+	h.bit = 0
+	if h.left > most {
+		h.left = most
+		if most == 0 {
+			return errPage
+		}
+	}
+	return nil
+}
+
+// unpack returns the width bits of b from bit on, the lowest first. They are in
+// b.
+func unpack(b []byte, bit uint64, width int) uint64 {
+	i, shift := bit/8, bit%8
+	if i+16 <= uint64(len(b)) {
+		v := binary.LittleEndian.Uint64(b[i:]) >> shift
+		if shift > 0 {
+			v |= binary.LittleEndian.Uint64(b[i+8:]) << (64 - shift)
+		}
+		return v & (1<<width - 1)
+	}
+	v := uint64(0)
+	for k := range width {
+		at := bit + uint64(k)
+		v |= uint64(b[at/8]>>(at%8)&1) << k
+	}
+	return v
+}
+
+// A delta decodes DELTA_BINARY_PACKED:
+//
+//	header: varint(values per block) varint(miniblocks per block) varint(count) zigzag(first)
+//	block:  zigzag(least delta) width(1) per miniblock, then the miniblocks
+type delta struct {
+	b     []byte
+	left  uint64 // values
+	mini  uint64 // values per miniblock
+	minis int    // miniblocks per block
+
+	last   uint64
+	first  bool   // last is the first value and is still to be given
+	least  uint64 // of the block
+	widths []byte // of the miniblocks left of the block
+	width  int
+	n      uint64 // values left of the miniblock
+	bit    uint64
+}
+
+// newDelta reads the header at the start of b.
+func newDelta(b []byte) (delta, error) {
+	var d delta
+	var head [3]uint64
+	for i := range head {
+		v, n := binary.Uvarint(b)
+		if n <= 0 {
+			return d, errPage
+		}
+		head[i], b = v, b[n:]
+	}
+	first, n := binary.Varint(b)
+	if n <= 0 {
+		return d, errPage
+	}
+	d.b, d.left, d.last, d.first = b[n:], head[2], uint64(first), true
+	if head[1] == 0 || head[0]%head[1] != 0 || head[1] > 1<<16 || head[0] > 1<<24 || head[0]/head[1]%8 != 0 || head[0] == 0 {
+		return d, fmt.Errorf("blocks of %d values in %d parts", head[0], head[1])
+	}
+	d.mini, d.minis = head[0]/head[1], int(head[1])
+	return d, nil
+}
+
+func (d *delta) next() (uint64, error) {
+	if d.left == 0 {
+		return 0, errPage
+	}
+	d.left--
+	if d.first {
+		d.first = false
+		return d.last, nil
+	}
+	if d.n == 0 {
+		if err := d.miniblock(); err != nil {
+			return 0, err
+		}
+	}
+	d.n--
+	v := d.least
+	if d.width > 0 {
+		if (d.bit+uint64(d.width)+7)/8 > uint64(len(d.b)) {
+			return 0, errPage
+		}
+		v += unpack(d.b, d.bit, d.width)
+		d.bit += uint64(d.width)
+	}
+	d.last += v
+	return d.last, nil
+}
+
+// miniblock goes to the next miniblock.
+func (d *delta) miniblock() error {
+	d.skip()
+	if len(d.widths) == 0 {
+		least, n := binary.Varint(d.b)
+		if n <= 0 || len(d.b)-n < d.minis {
+			return errPage
+		}
+		d.least = uint64(least)
+		d.widths = d.b[n : n+d.minis]
+		d.b = d.b[n+d.minis:]
+	}
+	d.width = int(d.widths[0])
+	d.widths = d.widths[1:]
+	if d.width > 64 {
+		return fmt.Errorf("differences of %d bits", d.width)
+	}
+	d.n, d.bit = d.mini, 0
+	return nil
+}
+
+// skip goes behind the miniblock, which is whole in the file though not all of
+// it need be values.
+func (d *delta) skip() {
+	size := d.mini * uint64(d.width) / 8
+	d.b = d.b[min(size, uint64(len(d.b))):]
+	d.width = 0
+}
+
+// rest returns what follows when all values were read.
+func (d *delta) rest() []byte {
+	d.skip()
+	return d.b
+}
+
+// lengths decodes a whole list of lengths, for at most the given number.
+func (d *delta) lengths(most int) ([]int, error) {
+	if d.left > uint64(most) {
+		return nil, fmt.Errorf("%d lengths for %d values", d.left, most)
+	}
+	out := make([]int, 0, min(d.left, 1<<16))
+	for d.left > 0 {
+		v, err := d.next()
+		if err != nil {
+			return nil, err
+		}
+		if v > math.MaxInt32 {
+			return nil, fmt.Errorf("a length of %d", int64(v))
+		}
+		out = append(out, int(v))
+	}
+	return out, nil
+}
+
+// widthOf returns the bits that numbers up to n take.
+func widthOf(n int) int { return bits.Len(uint(n)) }

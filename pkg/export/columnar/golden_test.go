@@ -1,0 +1,146 @@
+package columnar
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"path"
+	"strings"
+	"testing"
+
+	"github.com/pa-tools/pa/internal/golden"
+	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/export/profilejson"
+)
+
+// A testFormat is a format under test.
+type testFormat struct {
+	name   string
+	format export.Format
+	writer func(w io.Writer) (export.Writer, error)
+}
+
+var testFormats = []testFormat{
+	{"parquet", Parquet{}, func(w io.Writer) (export.Writer, error) { return NewParquetWriter(w) }},
+	{"arrow", Arrow{}, func(w io.Writer) (export.Writer, error) { return NewArrowWriter(w) }},
+	{"journal", Journal{}, func(w io.Writer) (export.Writer, error) { return NewJournalWriter(w, nil) }},
+}
+
+// encode writes all that r delivers.
+func (f testFormat) encode(t testing.TB, r export.Reader) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	w, err := f.writer(&out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(export.Copy(context.Background(), w, r), r.Err()); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+func (f testFormat) open(t testing.TB, data []byte) export.Reader {
+	t.Helper()
+	if !f.format.Sniff(data[:min(len(data), 4096)]) {
+		t.Fatalf("%s does not recognize its own file", f.name)
+	}
+	r, err := f.format.Open(context.Background(), "x."+f.name, bytes.NewReader(data), int64(len(data)), export.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func readJSON(t testing.TB, data []byte) export.Reader {
+	t.Helper()
+	r, err := profilejson.NewReader(context.Background(), "x.json", bytes.NewReader(data), int64(len(data)), export.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func toJSON(t testing.TB, r export.Reader) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	if err := export.Copy(context.Background(), profilejson.NewWriter(&out), r); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// goldenExports returns the exports of real perf_analyzer runs by name.
+func goldenExports(t testing.TB) map[string][]byte {
+	t.Helper()
+	fsys := golden.FS(t, "perf_analyzer")
+	files := map[string][]byte{}
+	err := fs.WalkDir(fsys, ".", func(p string, d fs.DirEntry, err error) error {
+		if err != nil || path.Base(p) != "profile_export.json" {
+			return err
+		}
+		b, err := fs.ReadFile(fsys, p)
+		if len(b) > 2 { // 0 bytes: types_nan; {}: a file that was there before
+			files[path.Dir(p)] = b
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(files) < 100 {
+		t.Fatalf("only %d golden exports", len(files))
+	}
+	return files
+}
+
+// What perf_analyzer wrote comes back byte for byte from each format.
+func TestGolden(t *testing.T) {
+	files := goldenExports(t)
+	for _, f := range testFormats {
+		t.Run(f.name, func(t *testing.T) {
+			t.Parallel()
+			for name, want := range files {
+				r := f.open(t, f.encode(t, readJSON(t, want)))
+				got := toJSON(t, r)
+				if err := errors.Join(r.Err(), r.Close()); err != nil || len(r.Warnings()) > 0 {
+					t.Fatalf("%s: %v, warnings %v", name, err, r.Warnings())
+				}
+				if !bytes.Equal(got, want) {
+					t.Fatalf("%s: %s", name, firstDifference(got, want))
+				}
+			}
+		})
+	}
+}
+
+func firstDifference(got, want []byte) string {
+	i := 0
+	for i < len(got) && i < len(want) && got[i] == want[i] {
+		i++
+	}
+	lo := max(0, i-60)
+	return "got …" + string(got[lo:min(len(got), i+60)]) + "…, want …" + string(want[lo:min(len(want), i+60)])
+}
+
+// Formats recognize their own files and no others'.
+func TestSniff(t *testing.T) {
+	doc := []byte(`{"experiments":[{"experiment":{"mode":"concurrency","value":1},"requests":[]}]}`)
+	for _, f := range testFormats {
+		data := f.encode(t, readJSON(t, doc))
+		var by []string
+		for _, g := range Formats() {
+			if g.Sniff(data) {
+				by = append(by, strings.ToLower(g.Name()))
+			}
+		}
+		if len(by) != 1 || by[0] != f.name || (profilejson.Format{}).Sniff(data) {
+			t.Errorf("%s is recognized by %v", f.name, by)
+		}
+		if f.format.Sniff(doc) || f.format.Sniff(nil) {
+			t.Errorf("%s recognizes what is not its own", f.name)
+		}
+	}
+}

@@ -1,0 +1,190 @@
+package columnar
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+)
+
+// A journal is an Arrow IPC stream. Each of its messages is a frame with a
+// trailer behind the metadata of the message, where readers of Arrow do not
+// look. schemas/columns.md has the byte diagram.
+//
+//	0xFFFFFFFF(4) size(4) metadata… text… trailer(24) body…
+//	trailer: magic(4) kind(4) body length(8) text length(4) CRC-32C(4)
+//
+// All integers are little-endian. size counts metadata, text and trailer; the
+// text is a header as in pa.run and stands, padded with zeros before it to a
+// multiple of 8 bytes, right before the trailer. The checksum is over the whole
+// frame but its own four bytes.
+const (
+	continuation   = 0xFFFFFFFF
+	frameHeadBytes = 8
+	trailerBytes   = 24
+	trailerMagic   = "paJ1"
+)
+
+// A frameKind says what a frame is. The numbers are in the file.
+type frameKind uint32
+
+const (
+	frameSchema frameKind = 1 // the first one; its metadata hold the run as known at the start
+	frameRows   frameKind = 2
+	frameBegin  frameKind = 3 // text: an experiment that starts
+	frameUpdate frameKind = 4 // text: what is known now of the experiment that started last
+	frameEnd    frameKind = 5 // text: the same at its end
+	frameRun    frameKind = 6 // text: the run, without experiments; only the end of the stream follows
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// A frame is a message in a journal.
+type frame struct {
+	kind   frameKind
+	offset int64 // in the file
+	meta   int   // bytes before the body, the first 8 included
+	body   int64
+	text   []byte // of the kinds that have one
+}
+
+func (f *frame) size() int64 { return int64(f.meta) + f.body }
+
+// appendFrame appends a frame. metadata is that of an Arrow message, body the
+// bytes that follow it.
+func appendFrame(dst []byte, kind frameKind, metadata, text []byte, body func(dst []byte) ([]byte, error)) ([]byte, error) {
+	start := len(dst)
+	dst = binary.LittleEndian.AppendUint32(dst, continuation)
+	dst = append(dst, 0, 0, 0, 0)
+	dst = append(dst, metadata...)
+	for (len(dst)-start+len(text))%8 != 0 {
+		dst = append(dst, 0)
+	}
+	dst = append(dst, text...)
+	trailer := len(dst)
+	dst = append(dst, trailerMagic...)
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(kind))
+	dst = append(dst, 0, 0, 0, 0, 0, 0, 0, 0)
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(text)))
+	dst = append(dst, 0, 0, 0, 0)
+	binary.LittleEndian.PutUint32(dst[start+4:], uint32(len(dst)-start-frameHeadBytes))
+	end := len(dst)
+	dst, err := body(dst)
+	if err != nil {
+		return dst[:start], err
+	}
+	binary.LittleEndian.PutUint64(dst[trailer+8:], uint64(len(dst)-end))
+	sum := crc32.Update(0, castagnoli, dst[start:end-4])
+	sum = crc32.Update(sum, castagnoli, dst[end:])
+	binary.LittleEndian.PutUint32(dst[end-4:], sum)
+	return dst, nil
+}
+
+// endOfStream is Arrow's mark at the end of a stream.
+var endOfStream = []byte{0xFF, 0xFF, 0xFF, 0xFF, 0, 0, 0, 0}
+
+var (
+	// errTorn says that the file ends before the frame does.
+	errTorn = errors.New("the frame is not complete")
+	errEnd  = errors.New("end of the stream")
+)
+
+// maxFrameMetadata bounds the metadata and the text of a frame.
+const maxFrameMetadata = 256 << 20
+
+// A frameReader reads frames from a file that may end anywhere.
+type frameReader struct {
+	src  io.ReaderAt
+	size int64
+	// most bounds the body of a frame.
+	most int64
+	buf  []byte
+}
+
+// read reads the frame at off, whole, into memory that is used again by the
+// next call. The error is errTorn, errEnd, one that says why no frame can be
+// there, or one of reading.
+func (r *frameReader) read(off int64) (f *frame, metadata, body []byte, err error) {
+	if r.size-off < frameHeadBytes {
+		return nil, nil, nil, errTorn
+	}
+	if err := r.fill(off, 0, frameHeadBytes); err != nil {
+		return nil, nil, nil, err
+	}
+	size := binary.LittleEndian.Uint32(r.buf[4:])
+	switch {
+	case binary.LittleEndian.Uint32(r.buf) != continuation:
+		return nil, nil, nil, fmt.Errorf("expected the start of a frame (ff ff ff ff), found % x", r.buf[:4])
+	case size == 0:
+		return nil, nil, nil, errEnd
+	case size%8 != 0 || size < trailerBytes+8 || size > maxFrameMetadata:
+		return nil, nil, nil, fmt.Errorf("a frame cannot have %d bytes of metadata", size)
+	}
+	f = &frame{offset: off, meta: frameHeadBytes + int(size)}
+	if off+int64(f.meta) > r.size {
+		return nil, nil, nil, errTorn
+	}
+	if err := r.fill(off, frameHeadBytes, f.meta); err != nil {
+		return nil, nil, nil, err
+	}
+	trailer := r.buf[f.meta-trailerBytes : f.meta]
+	if string(trailer[:4]) != trailerMagic {
+		return nil, nil, nil, fmt.Errorf("expected %q behind the metadata of the frame, found %q", trailerMagic, trailer[:4])
+	}
+	f.kind = frameKind(binary.LittleEndian.Uint32(trailer[4:]))
+	body64 := binary.LittleEndian.Uint64(trailer[8:])
+	text := binary.LittleEndian.Uint32(trailer[16:])
+	switch {
+	case uint64(text) > uint64(size)-trailerBytes:
+		return nil, nil, nil, fmt.Errorf("a text of %d bytes does not fit into the frame", text)
+	case body64 > uint64(r.size-off-int64(f.meta)):
+		return nil, nil, nil, errTorn
+	case body64 > uint64(r.most):
+		return nil, nil, nil, fmt.Errorf("a body of %w", &tooLargeError{int64(body64), r.most})
+	}
+	f.body = int64(body64)
+	end := f.meta + int(f.body)
+	if err := r.fill(off, f.meta, end); err != nil {
+		return nil, nil, nil, err
+	}
+	sum := crc32.Update(0, castagnoli, r.buf[:f.meta-4])
+	sum = crc32.Update(sum, castagnoli, r.buf[f.meta:end])
+	if want := binary.LittleEndian.Uint32(r.buf[f.meta-4:]); sum != want {
+		return nil, nil, nil, fmt.Errorf("the checksum of the frame is %08x, its content has %08x", want, sum)
+	}
+	f.text = r.buf[f.meta-trailerBytes-int(text) : f.meta-trailerBytes]
+	return f, r.buf[frameHeadBytes : f.meta-trailerBytes-int(text)], r.buf[f.meta:end], nil
+}
+
+// likely reports whether head, found at off, starts a frame as far as its
+// trailer shows.
+func (r *frameReader) likely(off int64, head []byte) bool {
+	size := int64(binary.LittleEndian.Uint32(head[4:]))
+	if size%8 != 0 || size < trailerBytes+8 || size > maxFrameMetadata || off+frameHeadBytes+size > r.size {
+		return false
+	}
+	var magic [len(trailerMagic)]byte
+	_, err := r.src.ReadAt(magic[:], off+frameHeadBytes+size-trailerBytes)
+	return err == nil && string(magic[:]) == trailerMagic
+}
+
+// fill makes buf[from:to] the bytes of the file from off+from on; those before
+// from are there.
+func (r *frameReader) fill(off int64, from, to int) error {
+	if to > cap(r.buf) {
+		b := make([]byte, to, to+to/4)
+		copy(b, r.buf[:from])
+		r.buf = b
+	}
+	r.buf = r.buf[:to]
+	n, err := r.src.ReadAt(r.buf[from:to], off+int64(from))
+	if n == to-from {
+		return nil
+	}
+	if errors.Is(err, io.EOF) {
+		r.size = off + int64(from+n) // it has become shorter
+		return errTorn
+	}
+	return fmt.Errorf("read at byte %d: %w", off+int64(from), err)
+}

@@ -1,0 +1,269 @@
+package columnar
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/ipc"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// newJournalReader goes through the whole journal, checking each frame, and
+// returns a Reader of its whole batches. What is wrong with the rest, the
+// Reader's Err says after them.
+func newJournalReader(ctx context.Context, name string, src io.ReaderAt, size int64, lim export.Limits) (*Reader, error) {
+	s := &journalSource{
+		name: name, schema: newSchema(nil),
+		frames: frameReader{src: src, size: size, most: batchLimit(lim)},
+	}
+	h, off, err := s.start(lim)
+	if err != nil {
+		return nil, err
+	}
+	if h.run == nil {
+		h.run = &export.Run{}
+	}
+	for {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		f, _, _, err := s.frames.read(off)
+		if err == nil {
+			err = s.add(&h, f, lim)
+		}
+		if err != nil {
+			h.tail = s.tailError(off, err)
+			break
+		}
+		off += f.size()
+	}
+	if s.complete && h.tail == nil && s.trailing > 0 {
+		h.warnings = append(h.warnings, export.Warning{
+			Name: name, Offset: size - s.trailing, Count: 1, Msg: fmt.Sprintf("the journal ends here, but %d more bytes follow", s.trailing),
+		})
+	}
+	return newReader(ctx, h, s)
+}
+
+// A journalSource reads the batches of a journal.
+type journalSource struct {
+	name     string
+	frames   frameReader
+	schema   *arrow.Schema
+	feed     feed
+	r        *ipc.Reader
+	list     []frame // that hold rows, without their text
+	complete bool    // the end of the run was met
+	trailing int64   // bytes behind the end of the stream
+	current  int     // batch that is open
+	wanted   func(col int) bool
+	pending  bool // its rows are still to be given
+}
+
+// A feed gives an ipc.Reader one message after the other.
+type feed struct{ msg *ipc.Message }
+
+func (f *feed) Message() (*ipc.Message, error) {
+	if f.msg == nil {
+		return nil, io.EOF
+	}
+	m := f.msg
+	f.msg = nil
+	return m, nil
+}
+
+func (f *feed) Retain()  {}
+func (f *feed) Release() {}
+
+func (f *feed) set(metadata, body []byte) {
+	if body == nil {
+		body = []byte{}
+	}
+	f.msg = ipc.NewMessage(memory.NewBufferBytes(metadata), memory.NewBufferBytes(body))
+}
+
+// start reads the schema and returns the header and the offset of the next
+// frame.
+func (s *journalSource) start(lim export.Limits) (header, int64, error) {
+	f, metadata, body, err := s.frames.read(0)
+	switch {
+	case errors.Is(err, errTorn):
+		return header{}, 0, &export.CutError{Name: s.name, Offset: s.frames.size, Where: "the schema of the journal, without which nothing of it can be read"}
+	case err == nil && f.kind != frameSchema:
+		err = fmt.Errorf("expected the schema, found a frame of kind %d", f.kind)
+	case errors.Is(err, errEnd):
+		err = errors.New("expected the schema, found the end of the stream")
+	}
+	if err != nil {
+		return header{}, 0, &CorruptionError{s.name, 0, fmt.Errorf("%w; is it a journal of pa-record?", err)}
+	}
+	err = guard(func() (err error) {
+		s.feed.set(metadata, body)
+		s.r, err = ipc.NewReaderFromMessageReader(&s.feed, ipc.WithAllocator(boundAllocator{memory.DefaultAllocator, s.frames.most}))
+		return err
+	})
+	if err != nil {
+		return header{}, 0, &CorruptionError{s.name, 0, err}
+	}
+	meta := s.r.Schema().Metadata()
+	h, err := readHeader(s.name, fieldNames(s.r.Schema()), func(key string) string {
+		v, _ := meta.GetValue(key)
+		return v
+	}, lim)
+	return h, f.size(), err
+}
+
+// add takes in a frame.
+func (s *journalSource) add(h *header, f *frame, lim export.Limits) error {
+	if s.complete {
+		return fmt.Errorf("a frame of kind %d behind the end of the run", f.kind)
+	}
+	switch f.kind {
+	case frameRows:
+		s.list = append(s.list, frame{kind: f.kind, offset: f.offset, meta: f.meta, body: f.body})
+		return nil
+	case frameBegin, frameUpdate, frameEnd, frameRun:
+	case frameSchema:
+		return errors.New("a second schema")
+	default:
+		h.warnings = append(h.warnings, export.Warning{Name: s.name, Offset: f.offset, Count: 1, Msg: fmt.Sprintf("a frame of kind %d, which this version does not know, is left out", f.kind)})
+		return nil
+	}
+	run, warnings, err := parseRun(fmt.Sprintf("%s: frame at byte %d", s.name, f.offset), f.text, lim)
+	if err != nil {
+		return err
+	}
+	h.warnings = append(h.warnings, warnings...)
+	switch {
+	case f.kind == frameRun:
+		run.Experiments = h.run.Experiments
+		h.run = run
+		s.complete = true
+	case len(run.Experiments) != 1:
+		return fmt.Errorf("expected one experiment, found %d", len(run.Experiments))
+	case f.kind == frameBegin:
+		h.run.Experiments = append(h.run.Experiments, run.Experiments[0])
+	case len(h.run.Experiments) == 0:
+		return errors.New("an experiment ends that never began")
+	default:
+		h.run.Experiments[len(h.run.Experiments)-1] = run.Experiments[0]
+	}
+	return nil
+}
+
+// tailError says what it means that err was met at off instead of a frame; nil
+// for the proper end.
+func (s *journalSource) tailError(off int64, err error) error {
+	where := "the run, of which the end was not recorded"
+	rest := s.frames.size - off
+	switch {
+	case errors.Is(err, errEnd):
+		s.trailing = rest - int64(len(endOfStream))
+		if !s.complete {
+			err = errors.New("the stream ends here, but not the run")
+			break
+		}
+		return nil
+	case s.complete && rest < int64(len(endOfStream)):
+		return nil // all but the mark at the end is there
+	case errors.Is(err, errTorn) && rest == 0:
+		return &export.CutError{Name: s.name, Offset: s.frames.size, Where: where}
+	case errors.Is(err, errTorn):
+		if !s.follows(off + 8) {
+			return &export.CutError{Name: s.name, Offset: s.frames.size, Where: "a batch of " + where}
+		}
+		err = errors.New("a frame that reaches beyond the end of the file, though other frames follow")
+	case s.zeros(off):
+		// The file was made longer, but what belongs there never came.
+		return &export.CutError{Name: s.name, Offset: off, Where: "a batch of " + where}
+	}
+	return &CorruptionError{s.name, off, err}
+}
+
+// maxCandidates bounds how many frames follows checks.
+const maxCandidates = 64
+
+// follows reports whether there is a whole frame somewhere from off on. What
+// follows a frame that was torn by a kill is nothing.
+func (s *journalSource) follows(off int64) bool {
+	const chunk = 1 << 20
+	buf := make([]byte, chunk)
+	candidates := 0
+	for ; off < s.frames.size; off += chunk {
+		n, err := s.frames.src.ReadAt(buf[:min(chunk, s.frames.size-off)], off)
+		if n == 0 && err != nil {
+			return false
+		}
+		// Frames start at multiples of 8.
+		for i := 0; i+8 <= n; i += 8 {
+			if !bytes.Equal(buf[i:i+4], endOfStream[:4]) || !s.frames.likely(off+int64(i), buf[i:i+8]) {
+				continue
+			}
+			if _, _, _, err := s.frames.read(off + int64(i)); err == nil {
+				return true
+			}
+			if candidates++; candidates == maxCandidates {
+				return false
+			}
+		}
+	}
+	return false
+}
+
+// zeros reports whether the file holds nothing but zeros from off on.
+func (s *journalSource) zeros(off int64) bool {
+	buf := make([]byte, 64<<10)
+	for off < s.frames.size {
+		n, err := s.frames.src.ReadAt(buf[:min(int64(len(buf)), s.frames.size-off)], off)
+		if n == 0 && err != nil || len(bytes.Trim(buf[:n], "\x00")) > 0 {
+			return false
+		}
+		off += int64(n)
+	}
+	return true
+}
+
+func (s *journalSource) batches() int { return len(s.list) }
+
+func (s *journalSource) open(i int, wanted func(col int) bool) error {
+	s.current, s.wanted, s.pending = i, wanted, true
+	return nil
+}
+
+func (s *journalSource) rows() (*rows, error) {
+	if !s.pending {
+		return nil, nil
+	}
+	s.pending = false
+	off := s.list[s.current].offset
+	_, metadata, body, err := s.frames.read(off)
+	if err != nil {
+		return nil, &CorruptionError{s.name, off, err}
+	}
+	s.feed.set(metadata, body)
+	rec, err := s.r.Read()
+	if err != nil {
+		return nil, &CorruptionError{s.name, off, err}
+	}
+	t, err := recordRows(rec, s.schema, s.wanted)
+	if err != nil {
+		return nil, &CorruptionError{s.name, off, err}
+	}
+	return t, nil
+}
+
+func (s *journalSource) place(i int) (int64, string) {
+	return s.list[i].offset, fmt.Sprintf("record batch %d", i)
+}
+
+func (s *journalSource) close() error {
+	s.r.Release()
+	s.frames.buf = nil
+	return nil
+}

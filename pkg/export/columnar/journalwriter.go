@@ -1,0 +1,216 @@
+package columnar
+
+import (
+	"io"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/ipc"
+
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// A JournalWriter writes a run while it is being recorded, so that all that was
+// flushed survives the end of the process, and after Sync that of the machine.
+//
+// Requests wait in memory until Flush, or until there are 10 000 of them or
+// 32 MiB. What is written is only appended. Begin and end of an experiment are
+// on the way at once. Nothing here starts a goroutine or a timer: the owner
+// calls Flush about every second, from the goroutine that makes all calls.
+type JournalWriter struct {
+	w    Writer
+	sink *journalSink
+}
+
+var _ export.Writer = (*JournalWriter)(nil)
+
+// NewJournalWriter starts a journal on w with what is known of run, which may
+// be nil and whose Experiments are ignored. w is not buffered: each frame is
+// one call of Write.
+func NewJournalWriter(w io.Writer, run *export.Run) (*JournalWriter, error) {
+	header := export.Run{}
+	if run != nil {
+		header = *run
+		header.Experiments = nil
+	}
+	text, err := runText(&header)
+	if err != nil {
+		return nil, err
+	}
+	s := &journalSink{dst: w, schema: newSchema(runMetadata(text)), kind: frameRows}
+	s.w = ipc.NewWriterWithPayloadWriter(s, ipc.WithSchema(s.schema))
+	j := &JournalWriter{sink: s, w: Writer{format: "journal", sink: s, batch: newBatch(s.schema)}}
+	// Rows or none, the first batch brings the schema before it.
+	if err := s.event(frameRows, nil); err != nil {
+		return nil, j.w.fail(err)
+	}
+	return j, nil
+}
+
+// BeginExperiment starts a load level. value is the text of a JSON number.
+func (j *JournalWriter) BeginExperiment(mode, value string) error {
+	if err := j.w.BeginExperiment(mode, value); err != nil {
+		return err
+	}
+	return j.experiment(frameBegin)
+}
+
+// WriteRequest keeps r until the next Flush, and nothing that r points to.
+func (j *JournalWriter) WriteRequest(r *export.Request) error { return j.w.WriteRequest(r) }
+
+// Update writes what e says about the current experiment so far, windows that
+// are closed above all. Mode and Value of e are ignored.
+func (j *JournalWriter) Update(e *export.Experiment) error {
+	if err := j.w.enter(inExperiment, "Update"); err != nil {
+		return err
+	}
+	j.w.update(e)
+	return j.experiment(frameUpdate)
+}
+
+// EndExperiment writes what is known at the end of the level.
+func (j *JournalWriter) EndExperiment(e *export.Experiment) error {
+	if err := j.w.EndExperiment(e); err != nil {
+		return err
+	}
+	return j.experiment(frameEnd)
+}
+
+// experiment writes the rows that wait and then the last experiment.
+func (j *JournalWriter) experiment(kind frameKind) error {
+	if err := j.w.flush(); err != nil {
+		return err
+	}
+	last := j.w.run.Experiments[len(j.w.run.Experiments)-1:]
+	text, err := runText(&export.Run{Experiments: last})
+	if err == nil {
+		err = j.sink.event(kind, text)
+	}
+	if err != nil {
+		return j.w.fail(err)
+	}
+	return nil
+}
+
+// Flush writes the requests that wait.
+func (j *JournalWriter) Flush() error {
+	if j.w.err != nil {
+		return j.w.err
+	}
+	if j.w.state == writerClosed {
+		return nil
+	}
+	return j.w.flush()
+}
+
+// Sync is Flush and then, where the underlying writer has a method Sync as
+// *os.File has, that.
+func (j *JournalWriter) Sync() error {
+	if err := j.Flush(); err != nil {
+		return err
+	}
+	s, ok := j.sink.dst.(interface{ Sync() error })
+	if !ok {
+		return nil
+	}
+	if err := s.Sync(); err != nil {
+		return j.w.fail(err)
+	}
+	return nil
+}
+
+// BufferedBytes returns the memory that the requests take which wait.
+func (j *JournalWriter) BufferedBytes() int64 {
+	if j.w.batch == nil {
+		return 0
+	}
+	return int64(j.w.batch.size())
+}
+
+// BufferedRequests returns how many requests wait.
+func (j *JournalWriter) BufferedRequests() int {
+	if j.w.batch == nil {
+		return 0
+	}
+	return j.w.batch.rows
+}
+
+// Close writes the requests that wait, the header fields of run (nil: none; its
+// Experiments are ignored), which replace those of the start, and the end of
+// the stream. A journal without them is one of a run that was killed. It
+// does not close the underlying writer.
+func (j *JournalWriter) Close(run *export.Run) error { return j.w.Close(run) }
+
+// A journalSink writes frames. It is the PayloadWriter of its own ipc.Writer,
+// which encodes the messages.
+type journalSink struct {
+	dst     io.Writer
+	schema  *arrow.Schema
+	w       *ipc.Writer
+	started bool      // the schema was written
+	kind    frameKind // of the next message that is not the schema
+	text    []byte
+	buf     []byte
+}
+
+func (s *journalSink) write(rec arrow.Record) error {
+	s.kind, s.text = frameRows, nil
+	return s.w.Write(rec)
+}
+
+// event writes a frame without rows.
+func (s *journalSink) event(kind frameKind, text []byte) error {
+	rec := newBatch(s.schema).record()
+	defer rec.Release()
+	s.kind, s.text = kind, text
+	return s.w.Write(rec)
+}
+
+// Start is there for ipc.PayloadWriter.
+func (s *journalSink) Start() error { return nil }
+
+// WritePayload writes an encoded message as a frame.
+func (s *journalSink) WritePayload(p ipc.Payload) error {
+	kind, text := s.kind, s.text
+	if !s.started {
+		kind, text = frameSchema, nil
+		s.started = true
+	}
+	meta := p.Meta()
+	defer meta.Release()
+	var err error
+	s.buf, err = appendFrame(s.buf[:0], kind, meta.Bytes(), text, func(dst []byte) ([]byte, error) {
+		b := appender{dst}
+		err := p.SerializeBody(&b)
+		return b.b, err
+	})
+	if err != nil {
+		return err
+	}
+	_, err = s.dst.Write(s.buf)
+	return err
+}
+
+// Close is there for ipc.PayloadWriter; nothing calls it.
+func (s *journalSink) Close() error { return nil }
+
+func (s *journalSink) close(run *export.Run) error {
+	header := *run
+	header.Experiments = nil
+	text, err := runText(&header)
+	if err != nil {
+		return err
+	}
+	if err := s.event(frameRun, text); err != nil {
+		return err
+	}
+	_, err = s.dst.Write(endOfStream)
+	return err
+}
+
+// An appender is a writer to a slice.
+type appender struct{ b []byte }
+
+func (a *appender) Write(b []byte) (int, error) {
+	a.b = append(a.b, b...)
+	return len(b), nil
+}

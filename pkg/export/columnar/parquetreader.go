@@ -1,0 +1,290 @@
+package columnar
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+	"github.com/apache/arrow/go/v15/parquet"
+	"github.com/apache/arrow/go/v15/parquet/file"
+	"github.com/apache/arrow/go/v15/parquet/metadata"
+	"github.com/apache/arrow/go/v15/parquet/schema"
+
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+const parquetMagic = "PAR1"
+
+// newParquetReader returns a Reader of a Parquet file.
+func newParquetReader(ctx context.Context, name string, src io.ReaderAt, size int64, lim export.Limits) (*Reader, error) {
+	if err := parquetEnd(name, src, size); err != nil {
+		return nil, err
+	}
+	limit := lim.MaxValueBytes
+	if limit <= 0 {
+		limit = export.DefaultMaxValueBytes
+	}
+	s := &parquetSource{schema: newSchema(nil), size: size, most: itemsFactor * max(limit, 1<<20)}
+	props := parquet.NewReaderProperties(boundAllocator{memory.DefaultAllocator, s.most})
+	props.BufferedStreamEnabled = true // not a whole column of a row group at once
+	props.BufferSize = 64 << 10
+	err := guard(func() (err error) {
+		s.r, err = file.NewParquetReader(io.NewSectionReader(src, 0, size), file.WithReadProps(props))
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	var columns []string
+	var h header
+	err = guard(func() (err error) {
+		meta := s.r.MetaData()
+		root := meta.Schema.Root()
+		for i := range root.NumFields() {
+			columns = append(columns, root.Field(i).Name())
+		}
+		h, err = readHeader(name, columns, func(key string) string { return lookup(meta.KeyValueMetadata(), key) }, lim)
+		if err != nil {
+			return err
+		}
+		if err := s.columns(); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return newReader(ctx, h, s)
+}
+
+// itemsFactor says how many times the limit of a value the rows in memory may
+// take.
+const itemsFactor = 4
+
+func lookup(kv metadata.KeyValueMetadata, key string) string {
+	v := kv.FindValue(key)
+	if v == nil {
+		return ""
+	}
+	return *v
+}
+
+// parquetEnd tells a file that is cut from one that is something else.
+func parquetEnd(name string, src io.ReaderAt, size int64) error {
+	tail := make([]byte, min(size, int64(len(parquetMagic))))
+	if _, err := src.ReadAt(tail, size-int64(len(tail))); err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("read %s: %w", name, err)
+	}
+	switch {
+	case string(tail) == "PARE":
+		return fmt.Errorf("%s: is encrypted; decrypt it first", name)
+	case size < 12 || string(tail) != parquetMagic:
+		return &export.CutError{Name: name, Offset: size, Where: "the footer of the Parquet file, without which nothing of it can be read"}
+	}
+	return nil
+}
+
+// A parquetSource reads the row groups of a Parquet file, some rows at a time.
+type parquetSource struct {
+	r      *file.Reader
+	schema *arrow.Schema
+	size   int64
+	most   int64
+	// leaves are the columns of the file by those of the schema: one, or one
+	// for each field of a list of structs.
+	leaves [numColumns][]leafColumn
+
+	wanted func(col int) bool
+	open_  []openColumn
+	rest   int64 // rows left of the row group
+	chunk  int64 // rows to be read at once
+}
+
+// A leafColumn is where the file has what belongs to a column of the schema.
+type leafColumn struct {
+	index int
+	desc  *schema.Column
+	shape leafShape
+	typ   arrow.DataType // of the schema
+}
+
+// An openColumn is being read.
+type openColumn struct {
+	col    int
+	leaves []*leaf
+}
+
+// columns finds the columns of the schema in the file. One that is missing is
+// left out; one of another type is an error.
+func (s *parquetSource) columns() error {
+	byPath := map[string]map[string]int{} // top name → name of the leaf ("": no struct) → index
+	for i := range s.r.MetaData().Schema.NumColumns() {
+		path := s.r.MetaData().Schema.Column(i).ColumnPath()
+		m := byPath[path[0]]
+		if m == nil {
+			m = map[string]int{}
+			byPath[path[0]] = m
+		}
+		m[path[len(path)-1]] = i
+		m[""] = i
+	}
+	for col, f := range s.schema.Fields() {
+		have := byPath[f.Name]
+		if have == nil {
+			continue
+		}
+		list, isList := f.Type.(*arrow.ListType)
+		rep := 0
+		fields := []arrow.Field{{Type: f.Type}}
+		if isList {
+			rep = 1
+			fields[0].Type = list.Elem()
+			if t, ok := list.Elem().(*arrow.StructType); ok {
+				fields = t.Fields()
+			}
+		}
+		for _, k := range fields {
+			i, ok := have[k.Name]
+			if !ok {
+				return fmt.Errorf("column %s: field %q is missing", f.Name, k.Name)
+			}
+			desc := s.r.MetaData().Schema.Column(i)
+			shape, err := shapeOf(desc)
+			if err != nil {
+				return fmt.Errorf("column %s: %w", f.Name, err)
+			}
+			if !holds(desc, k.Type) || shape.maxRep != rep {
+				return fmt.Errorf("column %s: expected %s, found %s %s", f.Name, f.Type, desc.PhysicalType(), desc.LogicalType())
+			}
+			s.leaves[col] = append(s.leaves[col], leafColumn{i, desc, shape, k.Type})
+		}
+	}
+	return nil
+}
+
+// holds reports whether a column of the file holds values of type t.
+func holds(desc *schema.Column, t arrow.DataType) bool {
+	switch classOf(t) {
+	case classInteger:
+		switch desc.LogicalType().(type) {
+		case schema.IntLogicalType, *schema.IntLogicalType, schema.NoLogicalType, *schema.NoLogicalType, nil:
+			return desc.PhysicalType() == parquet.Types.Int32 || desc.PhysicalType() == parquet.Types.Int64
+		}
+		return false
+	case classBool:
+		return desc.PhysicalType() == parquet.Types.Boolean
+	case classText:
+		return desc.PhysicalType() == parquet.Types.ByteArray
+	}
+	return false
+}
+
+func (s *parquetSource) batches() int { return s.r.NumRowGroups() }
+
+// chunkBytes is how much of a row group is decoded at once, roughly.
+const chunkBytes = 4 << 20
+
+func (s *parquetSource) open(i int, wanted func(col int) bool) error {
+	group := s.r.RowGroup(i)
+	s.wanted, s.open_, s.rest = wanted, s.open_[:0], group.NumRows()
+	if s.rest < 0 {
+		return fmt.Errorf("%d rows", s.rest)
+	}
+	s.chunk = 1024
+	if total := group.ByteSize(); s.rest > 0 && total > 0 {
+		s.chunk = max(1, min(s.chunk, chunkBytes/max(1, total/s.rest)))
+	}
+	for col, leaves := range s.leaves {
+		if len(leaves) == 0 || !wanted(col) {
+			continue
+		}
+		c := openColumn{col: col}
+		for _, lc := range leaves {
+			meta, err := group.MetaData().ColumnChunk(lc.index)
+			if err != nil {
+				return fmt.Errorf("column %s: %w", columnName(col), err)
+			}
+			if off, n := meta.DataPageOffset(), meta.TotalCompressedSize(); off < 0 || n < 0 || n > s.size || off > s.size-n && !meta.HasDictionaryPage() {
+				return fmt.Errorf("column %s: lies at bytes %d to %d of %d", columnName(col), off, off+n, s.size)
+			}
+			pages, err := group.GetColumnPageReader(lc.index)
+			if err != nil {
+				return fmt.Errorf("column %s: %w", columnName(col), err)
+			}
+			c.leaves = append(c.leaves, &leaf{
+				pages: pages, kind: lc.desc.PhysicalType(), shape: lc.shape,
+				signed: lc.typ.ID() == arrow.INT64, limit: &budget{},
+			})
+		}
+		s.open_ = append(s.open_, c)
+	}
+	return nil
+}
+
+func (s *parquetSource) rows() (*rows, error) {
+	if s.rest == 0 {
+		return nil, nil
+	}
+	t := &rows{n: int(min(s.rest, s.chunk))}
+	s.rest -= int64(t.n)
+	limit := budget{s.most, s.most}
+	for _, c := range s.open_ {
+		v, err := s.column(c, t.n, &limit)
+		if err != nil {
+			return nil, fmt.Errorf("column %s: %w", columnName(c.col), err)
+		}
+		t.cols[c.col] = v
+	}
+	return t, nil
+}
+
+// column reads n rows of a column.
+func (s *parquetSource) column(c openColumn, n int, limit *budget) (*vector, error) {
+	var lists *vector
+	var kids []*vector
+	for _, l := range c.leaves {
+		l.limit = limit
+		v := &vector{}
+		if l.kind == parquet.Types.ByteArray {
+			v.offs = []int{0}
+		}
+		own := &vector{offs: []int{0}}
+		if err := l.rows(n, own, v); err != nil {
+			return nil, err
+		}
+		switch {
+		case l.shape.maxRep == 0:
+			return v, nil
+		case lists == nil:
+			lists = own
+		case !sameLists(lists, own):
+			return nil, errors.New("the fields of its structs are not equally many")
+		}
+		kids = append(kids, v)
+	}
+	if _, isStruct := s.schema.Field(c.col).Type.(*arrow.ListType).Elem().(*arrow.StructType); isStruct {
+		lists.kids = []*vector{{n: kids[0].n, kids: kids}}
+	} else {
+		lists.kids = kids
+	}
+	return lists, nil
+}
+
+func sameLists(a, b *vector) bool {
+	for i := range a.offs {
+		if a.offs[i] != b.offs[i] {
+			return false
+		}
+	}
+	return true
+}
+
+func (s *parquetSource) place(i int) (int64, string) {
+	return -1, fmt.Sprintf("row group %d", i)
+}
+
+func (s *parquetSource) close() error { return nil }

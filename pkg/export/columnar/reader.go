@@ -1,0 +1,285 @@
+package columnar
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// A Reader reads the requests of one file. See [export.Reader] for the contract
+// of its methods.
+//
+// A file keeps the requests in the order in which they were written; the Reader
+// delivers them in the order of the contract, for which it reads a batch that
+// holds requests of several kinds once for each. What a batch holds it finds
+// out when the file is opened, from two columns in Parquet and from the whole
+// file otherwise.
+type Reader struct {
+	name string
+	src  source
+	run  *export.Run
+	plan []part
+	// tail is what ended the file early; it comes after all requests.
+	tail     error
+	warnings []export.Warning
+	warned   map[string]int // index in warnings by the kind of problem
+
+	next  int  // part of the plan
+	open  bool // part next is being read
+	t     *rows
+	row   int // the next one of t
+	nth   int // row of the batch that row is
+	dec   rowDecoder
+	valid bool
+	at    int // experiment of the current request
+	err   error
+}
+
+var _ export.Reader = (*Reader)(nil)
+
+// A source gives the rows of a file, batch by batch. Its errors say what is
+// wrong, not where.
+type source interface {
+	batches() int
+	// open starts batch i, with the columns that wanted names.
+	open(i int, wanted func(col int) bool) error
+	// rows returns the next rows of the batch, valid until the next call, and
+	// nil after the last.
+	rows() (*rows, error)
+	// place says where batch i is in the file (-1 where that is not known), and
+	// what it is called.
+	place(i int) (offset int64, what string)
+	close() error
+}
+
+// A part is the requests of one batch that belong to one experiment and are
+// all excluded or all not.
+type part struct {
+	experiment int
+	excluded   bool
+	batch      int
+}
+
+// maxExperiments bounds the experiments of a file whose header does not name
+// them.
+const maxExperiments = 1 << 16
+
+// A header is what a file says before its first batch.
+type header struct {
+	name     string
+	run      *export.Run // nil: the file does not say
+	warnings []export.Warning
+	tail     error // of the file, which ends the reading after its batches
+}
+
+// newReader returns a Reader of src.
+func newReader(ctx context.Context, h header, src source) (*Reader, error) {
+	r := &Reader{name: h.name, src: src, run: h.run, tail: h.tail, warnings: h.warnings, warned: map[string]int{}}
+	most := maxExperiments
+	if r.run != nil {
+		most = len(r.run.Experiments)
+	}
+	seen := 0
+	for i := range src.batches() {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		parts, err := r.parts(i, most)
+		if err != nil {
+			// What is whole can still be delivered.
+			r.tail = r.locate(i, err)
+			break
+		}
+		r.plan = append(r.plan, parts...)
+		for _, p := range parts {
+			seen = max(seen, p.experiment+1)
+		}
+	}
+	slices.SortStableFunc(r.plan, func(a, b part) int {
+		switch {
+		case a.experiment != b.experiment:
+			return a.experiment - b.experiment
+		case a.excluded != b.excluded && b.excluded:
+			return -1
+		case a.excluded != b.excluded:
+			return 1
+		}
+		return a.batch - b.batch
+	})
+	if r.run == nil {
+		r.run = &export.Run{Experiments: make([]export.Experiment, seen)}
+		r.warn("header", "", fmt.Sprintf("the file has no metadata %q, as after a rewrite by another tool; modes, values and windows of its experiments are not known", runKey))
+	}
+	return r, nil
+}
+
+// planned are the columns that parts needs.
+func planned(col int) bool {
+	return col == colExperiment || col == colStatus || col == colPhase
+}
+
+var colStatus, colPhase = scalarColumn("status"), scalarColumn("phase")
+
+func scalarColumn(name string) int {
+	for i := range scalars {
+		if scalars[i].name == name {
+			return colScalars + i
+		}
+	}
+	panic("no column " + name)
+}
+
+// parts finds out which requests a batch holds.
+func (r *Reader) parts(batch, most int) ([]part, error) {
+	if err := guard(func() error { return r.src.open(batch, planned) }); err != nil {
+		return nil, err
+	}
+	var out []part
+	var last part
+	for {
+		var t *rows
+		err := guard(func() (err error) { t, err = r.src.rows(); return err })
+		if err != nil {
+			return nil, err
+		}
+		if t == nil {
+			return out, nil
+		}
+		for i := range t.n {
+			p := r.partOf(t, i, batch)
+			if p == last && len(out) > 0 || slices.Contains(out, p) {
+				last = p
+				continue
+			}
+			if p.experiment < 0 || p.experiment >= most {
+				return nil, fmt.Errorf("a row belongs to experiment %d, but the header has %d", p.experiment, most)
+			}
+			last = p
+			out = append(out, p)
+		}
+	}
+}
+
+func (r *Reader) partOf(t *rows, i, batch int) part {
+	q := export.Request{
+		Status: parseName(&r.dec, t.cols[colStatus].str(i), export.ParseStatus),
+		Phase:  parseName(&r.dec, t.cols[colPhase].str(i), export.ParsePhase),
+	}
+	return part{int(t.cols[colExperiment].num(i)), q.Excluded() != "", batch}
+}
+
+// locate says where err is. Errors of reading and those that know their place
+// stay as they are.
+func (r *Reader) locate(batch int, err error) error {
+	var corrupt *CorruptionError
+	if errors.As(err, &corrupt) {
+		return err
+	}
+	off, what := r.src.place(batch)
+	var large *tooLargeError
+	if errors.As(err, &large) {
+		return fmt.Errorf("%s: %s: %w", r.name, what, err)
+	}
+	if off < 0 {
+		return fmt.Errorf("%s: %s: %w", r.name, what, err)
+	}
+	return &export.SyntaxError{Name: r.name, Offset: off, Where: what, Msg: err.Error()}
+}
+
+func (r *Reader) warn(kind, where, msg string) {
+	if i, ok := r.warned[kind]; ok {
+		r.warnings[i].Count++
+		return
+	}
+	r.warned[kind] = len(r.warnings)
+	r.warnings = append(r.warnings, export.Warning{Name: r.name, Offset: -1, Where: where, Msg: msg, Count: 1})
+}
+
+// Run returns the header.
+func (r *Reader) Run() *export.Run { return r.run }
+
+// Next advances to the next request.
+func (r *Reader) Next() bool {
+	r.valid = false
+	for r.err == nil && r.src != nil && r.next < len(r.plan) {
+		p := r.plan[r.next]
+		if !r.open {
+			if err := guard(func() error { return r.src.open(p.batch, allColumns) }); err != nil {
+				r.err = r.locate(p.batch, err)
+				return false
+			}
+			r.open, r.t, r.nth = true, nil, 0
+		}
+		if r.t == nil {
+			err := guard(func() (err error) { r.t, err = r.src.rows(); return err })
+			if err != nil {
+				r.err = r.locate(p.batch, err)
+				return false
+			}
+			if r.t == nil {
+				r.open = false
+				r.next++
+				continue
+			}
+			r.row = 0
+		}
+		for r.row < r.t.n {
+			i := r.row
+			r.row++
+			r.nth++
+			if r.partOf(r.t, i, p.batch) == p {
+				r.deliver(p, i)
+				return true
+			}
+		}
+		r.t = nil
+	}
+	if r.err == nil && r.src != nil {
+		r.err = r.tail
+	}
+	return false
+}
+
+func allColumns(int) bool { return true }
+
+func (r *Reader) deliver(p part, i int) {
+	r.dec.decode(r.t, i)
+	if r.dec.odd != "" {
+		_, what := r.src.place(p.batch)
+		r.warn("row", fmt.Sprintf("%s, row %d", what, r.nth-1), r.dec.odd)
+	}
+	r.at = p.experiment
+	r.valid = true
+}
+
+// Request returns the current request, valid until the next call of Next; nil
+// when there is none.
+func (r *Reader) Request() *export.Request {
+	if !r.valid {
+		return nil
+	}
+	return &r.dec.req
+}
+
+// Experiment returns the index of the current request's experiment.
+func (r *Reader) Experiment() int { return r.at }
+
+// Err returns what ended the reading before the end of the file; a
+// *CorruptionError only for a journal.
+func (r *Reader) Err() error { return r.err }
+
+// Warnings returns the problems met so far.
+func (r *Reader) Warnings() []export.Warning { return r.warnings }
+
+// Close releases the reader's memory. It does not close the file.
+func (r *Reader) Close() error {
+	if r.src == nil {
+		return nil
+	}
+	err := r.src.close()
+	r.src, r.t, r.dec, r.valid = nil, nil, rowDecoder{}, false
+	return err
+}

@@ -1,0 +1,49 @@
+package columnar
+
+import (
+	"bytes"
+	"encoding/base64"
+	"strings"
+	"unicode/utf8"
+)
+
+// textEscape starts a text that does not stand for itself.
+const textEscape = "base64:"
+
+// Columns of text are UTF-8, because DuckDB and polars refuse anything else,
+// while perf_analyzer's strings may be any bytes. So one that is not UTF-8
+// stands in the file as textEscape and its bytes in base64 (RFC 4648, padded),
+// and, that it can be told apart, so does one that starts with textEscape.
+
+// appendText appends what stands in the file for s.
+func appendText(dst, s []byte) []byte {
+	if utf8.Valid(s) && !bytes.HasPrefix(s, []byte(textEscape)) {
+		return append(dst, s...)
+	}
+	return base64.StdEncoding.AppendEncode(append(dst, textEscape...), s)
+}
+
+// appendString is appendText for a string.
+func appendString(dst []byte, s string) []byte {
+	if utf8.ValidString(s) && !strings.HasPrefix(s, textEscape) {
+		return append(dst, s...)
+	}
+	return base64.StdEncoding.AppendEncode(append(dst, textEscape...), []byte(s))
+}
+
+// originalText is the inverse of appendText. It returns b itself where nothing
+// was escaped, or where what follows the escape is no base64 (written by hand).
+func originalText(b []byte) []byte {
+	rest, escaped := bytes.CutPrefix(b, []byte(textEscape))
+	if !escaped {
+		return b
+	}
+	s, err := base64.StdEncoding.AppendDecode(nil, rest)
+	if err != nil {
+		return b
+	}
+	if s == nil {
+		s = []byte{}
+	}
+	return s
+}

@@ -1,0 +1,304 @@
+package columnar
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/bitutil"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+)
+
+// A vector holds values of a column as they are read, whatever file they come
+// from. Everything in it was checked: offsets do not fall, and end within text
+// and kids; all kids of a struct have n values.
+type vector struct {
+	n     int
+	nulls []bool    // nil: none
+	nums  []uint64  // integers, with their sign extended, and bools
+	text  []byte    // of strings
+	offs  []int     // n+1, of strings and lists
+	kids  []*vector // the element of a list, the fields of a struct; nil for a field that the file lacks
+}
+
+// rows are some rows of a file: the columns of the schema, nil for those that
+// the file lacks.
+type rows struct {
+	n    int
+	cols [numColumns]*vector
+}
+
+func (v *vector) null(i int) bool { return v.nulls != nil && v.nulls[i] }
+
+// num returns the number i; 0 for null.
+func (v *vector) num(i int) uint64 {
+	if v == nil || v.null(i) {
+		return 0
+	}
+	return v.nums[i]
+}
+
+// str returns the string i as it stands in the file; "" for null.
+func (v *vector) str(i int) []byte {
+	if v == nil || v.null(i) {
+		return nil
+	}
+	return v.text[v.offs[i]:v.offs[i+1]:v.offs[i+1]]
+}
+
+// list returns where the elements of list i are; ok is false for null.
+func (v *vector) list(i int) (from, to int, ok bool) {
+	if v == nil || v.null(i) {
+		return 0, 0, false
+	}
+	return v.offs[i], v.offs[i+1], true
+}
+
+// A class is what types have in common that hold the same values.
+type class int
+
+const (
+	classOther class = iota
+	classInteger
+	classBool
+	classText
+	classList
+	classStruct
+)
+
+func classOf(t arrow.DataType) class {
+	switch t.ID() {
+	case arrow.UINT8, arrow.UINT16, arrow.UINT32, arrow.UINT64, arrow.INT8, arrow.INT16, arrow.INT32, arrow.INT64:
+		return classInteger
+	case arrow.BOOL:
+		return classBool
+	case arrow.STRING, arrow.LARGE_STRING:
+		return classText
+	case arrow.LIST, arrow.LARGE_LIST:
+		return classList
+	case arrow.STRUCT:
+		return classStruct
+	}
+	return classOther
+}
+
+// newVector copies what data hold into a vector. want is the type that the
+// schema has; data may have one of the same class, as other tools make of it.
+// data may be broken in any way.
+func newVector(data arrow.ArrayData, want arrow.DataType) (*vector, error) {
+	have := data.DataType()
+	if classOf(have) != classOf(want) {
+		return nil, fmt.Errorf("expected %s, found %s", want, have)
+	}
+	n, off := data.Len(), data.Offset()
+	if n < 0 || off < 0 || n > math.MaxInt32 || off > math.MaxInt32 {
+		return nil, fmt.Errorf("%d values from %d on", n, off)
+	}
+	v := &vector{n: n}
+	buffers := data.Buffers()
+	if err := v.setNulls(data.NullN(), buffers, off); err != nil {
+		return nil, err
+	}
+	switch classOf(have) {
+	case classInteger:
+		return v, v.setIntegers(have, buffers, off)
+	case classBool:
+		return v, v.setBools(buffers, off)
+	case classText:
+		return v, v.setTexts(have, buffers, off)
+	case classList:
+		return v, v.setLists(data, want, off)
+	}
+	return v, v.setStruct(data, want, off)
+}
+
+// errShort says that a buffer does not hold what it should.
+func errShort(what string) error { return fmt.Errorf("the buffer of its %s is too short", what) }
+
+func bytesOf(buffers []*memory.Buffer, i int) []byte {
+	if i >= len(buffers) || buffers[i] == nil {
+		return nil
+	}
+	return buffers[i].Bytes()
+}
+
+func (v *vector) setNulls(count int, buffers []*memory.Buffer, off int) error {
+	b := bytesOf(buffers, 0)
+	if count == 0 || len(b) == 0 || v.n == 0 {
+		return nil
+	}
+	if (off+v.n+7)/8 > len(b) {
+		return errShort("validity")
+	}
+	v.nulls = make([]bool, v.n)
+	for i := range v.nulls {
+		v.nulls[i] = !bitutil.BitIsSet(b, off+i)
+	}
+	return nil
+}
+
+func (v *vector) setIntegers(t arrow.DataType, buffers []*memory.Buffer, off int) error {
+	width := t.(arrow.FixedWidthDataType).Bytes()
+	b := bytesOf(buffers, 1)
+	if (off+v.n)*width > len(b) {
+		return errShort("values")
+	}
+	b = b[off*width:]
+	v.nums = make([]uint64, v.n)
+	for i := range v.nums {
+		switch t.ID() {
+		case arrow.UINT8:
+			v.nums[i] = uint64(b[i])
+		case arrow.INT8:
+			v.nums[i] = uint64(int8(b[i]))
+		case arrow.UINT16:
+			v.nums[i] = uint64(binary.LittleEndian.Uint16(b[2*i:]))
+		case arrow.INT16:
+			v.nums[i] = uint64(int16(binary.LittleEndian.Uint16(b[2*i:])))
+		case arrow.UINT32:
+			v.nums[i] = uint64(binary.LittleEndian.Uint32(b[4*i:]))
+		case arrow.INT32:
+			v.nums[i] = uint64(int32(binary.LittleEndian.Uint32(b[4*i:])))
+		default:
+			v.nums[i] = binary.LittleEndian.Uint64(b[8*i:])
+		}
+	}
+	return nil
+}
+
+func (v *vector) setBools(buffers []*memory.Buffer, off int) error {
+	b := bytesOf(buffers, 1)
+	if (off+v.n+7)/8 > len(b) {
+		return errShort("values")
+	}
+	v.nums = make([]uint64, v.n)
+	for i := range v.nums {
+		if bitutil.BitIsSet(b, off+i) {
+			v.nums[i] = 1
+		}
+	}
+	return nil
+}
+
+// setOffsets reads n+1 offsets that end within size.
+func (v *vector) setOffsets(large bool, buffers []*memory.Buffer, off, size int) error {
+	v.offs = make([]int, v.n+1)
+	if v.n == 0 {
+		return nil // Arrow allows an empty buffer then
+	}
+	width := 4
+	if large {
+		width = 8
+	}
+	b := bytesOf(buffers, 1)
+	if (off+v.n+1)*width > len(b) {
+		return errShort("offsets")
+	}
+	b = b[off*width:]
+	last := uint64(0)
+	for i := range v.offs {
+		var x uint64
+		if large {
+			x = binary.LittleEndian.Uint64(b[8*i:])
+		} else {
+			x = uint64(binary.LittleEndian.Uint32(b[4*i:]))
+		}
+		if x < last || x > uint64(size) {
+			return fmt.Errorf("offset %d of it is %d, after %d and with %d values", i, x, last, size)
+		}
+		last = x
+		v.offs[i] = int(x)
+	}
+	return nil
+}
+
+func (v *vector) setTexts(t arrow.DataType, buffers []*memory.Buffer, off int) error {
+	v.text = bytesOf(buffers, 2)
+	return v.setOffsets(t.ID() == arrow.LARGE_STRING, buffers, off, len(v.text))
+}
+
+func (v *vector) setLists(data arrow.ArrayData, want arrow.DataType, off int) error {
+	if len(data.Children()) != 1 {
+		return fmt.Errorf("a list has %d children", len(data.Children()))
+	}
+	element, err := newVector(data.Children()[0], want.(arrow.ListLikeType).Elem())
+	if err != nil {
+		return fmt.Errorf("its elements: %w", err)
+	}
+	v.kids = []*vector{element}
+	return v.setOffsets(data.DataType().ID() == arrow.LARGE_LIST, data.Buffers(), off, element.n)
+}
+
+// setStruct takes the fields that want has by their names.
+func (v *vector) setStruct(data arrow.ArrayData, want arrow.DataType, off int) error {
+	have := data.DataType().(*arrow.StructType)
+	if len(data.Children()) != have.NumFields() {
+		return fmt.Errorf("a struct of %d fields has %d children", have.NumFields(), len(data.Children()))
+	}
+	for _, f := range want.(*arrow.StructType).Fields() {
+		i, ok := have.FieldIdx(f.Name)
+		if !ok {
+			return fmt.Errorf("field %q is missing", f.Name)
+		}
+		kid := data.Children()[i]
+		// Arrow leaves the offset of a sliced struct out of its fields.
+		if kid.Offset() < 0 || kid.Len() < 0 || kid.Len() > math.MaxInt32 || off+v.n > kid.Len() {
+			return fmt.Errorf("field %q has %d values for %d", f.Name, kid.Len(), off+v.n)
+		}
+		k, err := newVector(kid, f.Type)
+		if err != nil {
+			return fmt.Errorf("field %q: %w", f.Name, err)
+		}
+		v.kids = append(v.kids, k.slice(off, v.n))
+	}
+	return nil
+}
+
+// slice returns the n values from off on.
+func (v *vector) slice(off, n int) *vector {
+	if off == 0 && v.n == n {
+		return v
+	}
+	s := *v
+	s.n = n
+	if v.nulls != nil {
+		s.nulls = v.nulls[off : off+n]
+	}
+	if v.nums != nil {
+		s.nums = v.nums[off : off+n]
+	}
+	if v.offs != nil {
+		s.offs = v.offs[off : off+n+1]
+	}
+	if v.offs == nil && v.kids != nil { // a struct
+		s.kids = make([]*vector, len(v.kids))
+		for i, k := range v.kids {
+			s.kids[i] = k.slice(off, n)
+		}
+	}
+	return &s
+}
+
+// recordRows returns the rows of rec, with the columns that wanted names.
+func recordRows(rec arrow.Record, schema *arrow.Schema, wanted func(col int) bool) (*rows, error) {
+	if rec.NumRows() > math.MaxInt32 || rec.NumRows() < 0 {
+		return nil, fmt.Errorf("a batch of %d rows", rec.NumRows())
+	}
+	out := &rows{n: int(rec.NumRows())}
+	for i, f := range schema.Fields() {
+		at := rec.Schema().FieldIndices(f.Name)
+		if len(at) == 0 || !wanted(i) {
+			continue
+		}
+		v, err := newVector(rec.Column(at[0]).Data(), f.Type)
+		if err != nil {
+			return nil, fmt.Errorf("column %s: %w", f.Name, err)
+		}
+		if v.n != out.n {
+			return nil, fmt.Errorf("column %s: %d values in %d rows", f.Name, v.n, out.n)
+		}
+		out.cols[i] = v
+	}
+	return out, nil
+}

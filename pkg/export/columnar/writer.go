@@ -1,0 +1,212 @@
+package columnar
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/apache/arrow/go/v15/arrow"
+
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// A Writer writes one run as Parquet or as an Arrow file. See [export.Writer]
+// for the order of calls.
+//
+// Requests are rows in the order in which they come, excluded ones among the
+// others. They wait in memory until there are 10 000 of them or 32 MiB, and
+// become a row group or record batch. The header of the run goes to the footer,
+// so that the file can be read only after Close. The first error sticks and
+// every later call returns it.
+type Writer struct {
+	format string
+	sink   sink
+	batch  *batch
+	run    export.Run // its Experiments are those begun so far
+	state  writerState
+	rows   int // of the current experiment
+	err    error
+}
+
+var _ export.Writer = (*Writer)(nil)
+
+type writerState int
+
+const (
+	betweenExperiments writerState = iota
+	inExperiment
+	writerClosed
+)
+
+// A sink takes batches and then the header.
+type sink interface {
+	write(rec arrow.Record) error
+	close(run *export.Run) error
+}
+
+// flushSize is the size of a file's buffer.
+const flushSize = 256 << 10
+
+// A counter counts what is written, as the writers of Arrow want to know it by
+// Seek.
+type counter struct {
+	w *bufio.Writer
+	n int64
+}
+
+func newCounter(w io.Writer) *counter { return &counter{w: bufio.NewWriterSize(w, flushSize)} }
+
+func (c *counter) Write(b []byte) (int, error) {
+	n, err := c.w.Write(b)
+	c.n += int64(n)
+	return n, err
+}
+
+func (c *counter) Seek(offset int64, whence int) (int64, error) {
+	if offset != 0 || whence != io.SeekCurrent {
+		return 0, errors.New("the file can only be appended to")
+	}
+	return c.n, nil
+}
+
+// BeginExperiment starts a load level. value is the text of a JSON number.
+func (w *Writer) BeginExperiment(mode, value string) error {
+	if err := w.enter(betweenExperiments, "BeginExperiment"); err != nil {
+		return err
+	}
+	e := export.Experiment{Mode: mode, Value: value}
+	if _, err := runText(&export.Run{Experiments: []export.Experiment{e}}); err != nil {
+		return w.fail(fmt.Errorf("experiment %d: %w", len(w.run.Experiments), err))
+	}
+	w.run.Experiments = append(w.run.Experiments, e)
+	w.state = inExperiment
+	w.rows = 0
+	return nil
+}
+
+// WriteRequest writes r. See the package comment for what is kept of it.
+func (w *Writer) WriteRequest(r *export.Request) error {
+	if err := w.enter(inExperiment, "WriteRequest"); err != nil {
+		return err
+	}
+	if w.batch.full() {
+		if err := w.flush(); err != nil {
+			return err
+		}
+	}
+	experiment := len(w.run.Experiments) - 1
+	if err := w.batch.add(experiment, r); err != nil {
+		return w.fail(fmt.Errorf("experiment %d, request %d: %w", experiment, w.rows, err))
+	}
+	w.rows++
+	return nil
+}
+
+// EndExperiment keeps the windows of e, its Extra and its Meta.
+func (w *Writer) EndExperiment(e *export.Experiment) error {
+	if err := w.enter(inExperiment, "EndExperiment"); err != nil {
+		return err
+	}
+	w.update(e)
+	if _, err := runText(&export.Run{Experiments: w.run.Experiments[len(w.run.Experiments)-1:]}); err != nil {
+		return w.fail(fmt.Errorf("experiment %d: %w", len(w.run.Experiments)-1, err))
+	}
+	w.state = betweenExperiments
+	return nil
+}
+
+// update copies what e says about the current experiment.
+func (w *Writer) update(e *export.Experiment) {
+	cur := &w.run.Experiments[len(w.run.Experiments)-1]
+	cur.WindowBoundaries = slices.Clone(e.WindowBoundaries)
+	cur.Extra = e.Extra.Clone()
+	cur.Meta = nil
+	if e.Meta != nil {
+		m := *e.Meta
+		cur.Meta = &m
+	}
+}
+
+// Close writes the rows that wait and the header fields of run (nil: none). It
+// does not close the underlying writer. It does nothing when called again.
+func (w *Writer) Close(run *export.Run) error {
+	if w.state == writerClosed {
+		return w.err
+	}
+	err := w.close(run)
+	w.state = writerClosed
+	w.batch = nil
+	return err
+}
+
+func (w *Writer) close(run *export.Run) error {
+	if err := w.enter(betweenExperiments, "Close"); err != nil {
+		return err
+	}
+	if err := w.flush(); err != nil {
+		return err
+	}
+	header := export.Run{}
+	if run != nil {
+		header = *run
+	}
+	header.Experiments = w.run.Experiments
+	if err := guard(func() error { return w.sink.close(&header) }); err != nil {
+		return w.fail(err)
+	}
+	return nil
+}
+
+// flush writes the rows that wait.
+func (w *Writer) flush() error {
+	if w.batch.rows == 0 {
+		return nil
+	}
+	rec := w.batch.record()
+	err := guard(func() error { return w.sink.write(rec) })
+	rec.Release()
+	w.batch.reset()
+	if err != nil {
+		return w.fail(err)
+	}
+	return nil
+}
+
+// guard turns a panic in do into an error: arrow v15 reports by panic some of
+// the errors of the file that it writes to or reads from.
+func guard(do func() error) (err error) {
+	defer func() {
+		switch p := recover().(type) {
+		case nil:
+		case error:
+			err = p
+		default:
+			err = fmt.Errorf("%v", p)
+		}
+	}()
+	return do()
+}
+
+// enter checks that call is allowed now.
+func (w *Writer) enter(want writerState, call string) error {
+	switch {
+	case w.err != nil:
+		return w.err
+	case w.state == want:
+		return nil
+	case w.state == writerClosed:
+		return w.fail(errors.New(call + " after Close"))
+	case w.state == inExperiment:
+		return w.fail(errors.New(call + " within an experiment"))
+	}
+	return w.fail(errors.New(call + " outside an experiment"))
+}
+
+func (w *Writer) fail(err error) error {
+	if w.err == nil {
+		w.err = fmt.Errorf("write %s: %w", w.format, err)
+	}
+	return w.err
+}
