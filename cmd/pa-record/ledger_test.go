@@ -4,9 +4,11 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"os"
 	"os/exec"
@@ -19,6 +21,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/proto"
+
+	pb "github.com/pa-tools/pa/internal/kserve"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/profilejson"
 	"github.com/pa-tools/pa/pkg/sim"
@@ -101,7 +107,7 @@ func readExport(t testing.TB, path string) (*export.Run, []export.Request) {
 	defer r.Close()
 	var all []export.Request
 	for r.Next() {
-		all = append(all, cloneRequest(r.Request()))
+		all = append(all, *r.Request().Clone())
 	}
 	if err := r.Err(); err != nil {
 		t.Fatal(err)
@@ -112,27 +118,9 @@ func readExport(t testing.TB, path string) (*export.Run, []export.Request) {
 	return r.Run(), all
 }
 
-func cloneRequest(r *export.Request) export.Request {
-	c := *r
-	c.Inputs = cloneFields(r.Inputs)
-	c.Responses = slices.Clone(r.Responses)
-	for i := range c.Responses {
-		c.Responses[i].Outputs = cloneFields(c.Responses[i].Outputs)
-	}
-	return c
-}
-
-func cloneFields(f export.Fields) export.Fields {
-	c := slices.Clone(f)
-	for i := range c {
-		c[i].Value.Data = bytes.Clone(c[i].Value.Data)
-	}
-	return c
-}
-
 var answerID = regexp.MustCompile(`"id": ?"([^"]+)"`)
 
-// outputs joins the named output of all responses.
+// joined joins the named output of all responses.
 func joined(r *export.Request, name string) string {
 	var b strings.Builder
 	for _, p := range r.Responses {
@@ -149,6 +137,7 @@ func TestLedgerOpenAI(t *testing.T) {
 	for _, tt := range []struct{ name, flags string }{
 		{"chat, streamed", "--streaming"},
 		{"completions, streamed", "--endpoint v1/completions --streaming"},
+		{"chat, whole", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			before := len(srv.ledger(t))
@@ -185,45 +174,185 @@ func TestLedgerOpenAI(t *testing.T) {
 	}
 }
 
-func TestLedgerTriton(t *testing.T) {
-	srv := startSim(t, "--ttft", "5ms", "--itl", "lognormal:2ms,1ms", "--vocabulary", "tricky")
+// recordTriton records requests to a model of the simulated server and returns
+// them with the server's entries, each with its own.
+func recordTriton(t *testing.T, srv simProcess, input string, args ...string) (requests []export.Request, entries []sim.Entry) {
+	t.Helper()
 	dir := t.TempDir()
-	prompts := filepath.Join(dir, "prompts.json")
-	if err := os.WriteFile(prompts, []byte(`{"data":[{"text_input":["one two three"],"stream":[true],"sampling_parameters":["{\"max_tokens\":9}"]}]}`), 0o600); err != nil {
+	data, file := filepath.Join(dir, "data.json"), filepath.Join(dir, "e.json")
+	if err := os.WriteFile(data, []byte(input), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	file := filepath.Join(dir, "e.json")
-	code, _, stderr := inProcess(t.Context(), t, "-m", "vllm", "-i", "grpc", "--async", "--streaming", "-u", srv.grpc, "--input-data", prompts,
-		"--concurrency-range", "4", "--request-count", "40", "--profile-export-file", file, "--quiet")
-	if code != 0 {
+	before := len(srv.ledger(t))
+	const n = 40
+	args = append(args, "--input-data", data, "--concurrency-range", "4", "--request-count", strconv.Itoa(n), "--profile-export-file", file, "--quiet")
+	if code, _, stderr := inProcess(t.Context(), t, args...); code != 0 {
 		t.Fatalf("exit code %d: %s", code, stderr)
 	}
-	entries := map[string]sim.Entry{}
-	for _, e := range srv.ledger(t) {
-		entries[e.ID] = e
+	_, requests = readExport(t, file)
+	byID := map[string]sim.Entry{}
+	for _, e := range srv.ledger(t)[before:] {
+		byID[e.ID] = e
 	}
-	_, requests := readExport(t, file)
-	if len(requests) != 40 || len(entries) != 40 {
-		t.Fatalf("%d requests recorded, %d in the ledger; want 40", len(requests), len(entries))
+	if len(requests) != n || len(byID) != n {
+		t.Fatalf("%d requests recorded, %d in the ledger; want %d", len(requests), len(byID), n)
 	}
 	for i := range requests {
-		r := &requests[i]
-		e, ok := entries[strconv.FormatUint(r.ID, 10)]
+		e, ok := byID[strconv.FormatUint(requests[i].ID, 10)]
 		if !ok {
-			t.Fatalf("request %d is not in the ledger", r.ID)
+			t.Fatalf("request %d is not in the ledger", requests[i].ID)
 		}
-		// The export holds the text of each message, the ledger the message.
+		entries = append(entries, e)
+		checkTimes(t, &requests[i], &e)
+	}
+	return requests, entries
+}
+
+// Each response is the message of the ledger, read by the generated code.
+func TestLedgerTritonStream(t *testing.T) {
+	srv := startSim(t, "--ttft", "5ms", "--itl", "lognormal:2ms,1ms", "--vocabulary", "tricky")
+	requests, entries := recordTriton(t, srv,
+		`{"data":[{"text_input":["one two three"],"stream":[true],"sampling_parameters":["{\"max_tokens\":9}"]}]}`,
+		"-m", "vllm", "-i", "grpc", "--async", "--streaming", "-u", srv.grpc)
+	texts := 0
+	for i := range requests {
+		r, e := &requests[i], &entries[i]
 		if len(r.Responses) != len(e.Writes) {
 			t.Fatalf("request %d: %d responses, %d messages sent", r.ID, len(r.Responses), len(e.Writes))
 		}
 		for j, p := range r.Responses {
-			v, _ := p.Outputs.Get("text_output")
-			if !bytes.Contains(e.Writes[j].Data, v.Data) || e.Writes[j].Tokens > 0 && len(v.Data) == 0 && bytes.Contains(e.Writes[j].Data, []byte("raw")) {
-				t.Errorf("request %d, response %d: recorded %q, message %q", r.ID, j, v.Data, e.Writes[j].Data)
+			var m pb.ModelStreamInferResponse
+			if err := proto.Unmarshal(e.Writes[j].Data, &m); err != nil {
+				t.Fatalf("request %d, message %d: %v", r.ID, j, err)
+			}
+			want := ""
+			for k, o := range m.GetInferResponse().GetOutputs() {
+				if o.GetName() == "text_output" {
+					want = onlyString(t, m.GetInferResponse().GetRawOutputContents()[k])
+				}
+			}
+			got, ok := p.Outputs.Get("text_output")
+			if !ok || string(got.Data) != want {
+				t.Errorf("request %d, response %d: recorded %q, sent %q", r.ID, j, got.Data, want)
+			}
+			if want != "" {
+				texts++
 			}
 		}
-		checkTimes(t, r, &e)
 	}
+	// A token of the vocabulary may be part of a character, without a text.
+	if want := 9 * len(requests) / 2; texts < want {
+		t.Errorf("%d texts were sent; want at least %d", texts, want)
+	}
+}
+
+// onlyString is the element of a BYTES tensor of one.
+func onlyString(t *testing.T, raw []byte) string {
+	t.Helper()
+	if len(raw) < 4 || binary.LittleEndian.Uint32(raw) != uint32(len(raw)-4) {
+		t.Fatalf("%q is not one element", raw)
+	}
+	return string(raw[4:])
+}
+
+// The outputs of whole answers are those of the ledger's, over both protocols.
+func TestLedgerTritonWhole(t *testing.T) {
+	srv := startSim(t)
+	var steps []string
+	for i := range 3 {
+		var a, b []string
+		for j := range 16 {
+			a, b = append(a, strconv.Itoa(1000*i+j)), append(b, strconv.Itoa(-7*j))
+		}
+		steps = append(steps, fmt.Sprintf(`{"INPUT0":[%s],"INPUT1":[%s]}`, strings.Join(a, ","), strings.Join(b, ",")))
+	}
+	input := `{"data":[` + strings.Join(steps, ",") + `]}`
+	for _, tt := range []struct {
+		protocol, url string
+		outputs       func(t *testing.T, answer []byte) map[string][]int32
+	}{
+		{"grpc", srv.grpc, protoOutputs},
+		{"http", srv.http, httpOutputs},
+	} {
+		t.Run(tt.protocol, func(t *testing.T) {
+			requests, entries := recordTriton(t, srv, input, "-m", "add_sub", "-i", tt.protocol, "-u", tt.url)
+			seen := map[string]bool{}
+			for i := range requests {
+				r := &requests[i]
+				if len(r.Responses) != 1 {
+					t.Fatalf("request %d: %d responses", r.ID, len(r.Responses))
+				}
+				got := map[string][]int32{}
+				for _, o := range r.Responses[0].Outputs {
+					var v []int32
+					if err := json.Unmarshal(o.Value.Data, &v); err != nil {
+						t.Fatalf("request %d: output %s: %v", r.ID, o.Name, err)
+					}
+					got[o.Name] = v
+				}
+				want := tt.outputs(t, entries[i].Sent())
+				if len(want) != 2 || len(want["OUTPUT0"]) != 16 {
+					t.Fatalf("request %d: the ledger's answer holds %v", r.ID, want)
+				}
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Errorf("request %d (-sent +recorded):\n%s", r.ID, diff)
+				}
+				seen[fmt.Sprint(got)] = true
+			}
+			if len(seen) != len(steps) {
+				t.Errorf("%d different answers, want %d", len(seen), len(steps))
+			}
+		})
+	}
+}
+
+// protoOutputs reads a ModelInferResponse with the generated code.
+func protoOutputs(t *testing.T, answer []byte) map[string][]int32 {
+	t.Helper()
+	var m pb.ModelInferResponse
+	if err := proto.Unmarshal(answer, &m); err != nil {
+		t.Fatal(err)
+	}
+	out := map[string][]int32{}
+	for i, o := range m.GetOutputs() {
+		out[o.GetName()] = int32s(m.GetRawOutputContents()[i])
+	}
+	return out
+}
+
+// httpOutputs reads JSON and the binary tensors behind it.
+func httpOutputs(t *testing.T, answer []byte) map[string][]int32 {
+	t.Helper()
+	var m struct {
+		Outputs []struct {
+			Name       string
+			Parameters struct {
+				Size int `json:"binary_data_size"`
+			}
+		}
+	}
+	dec := json.NewDecoder(bytes.NewReader(answer))
+	if err := dec.Decode(&m); err != nil {
+		t.Fatal(err)
+	}
+	rest := answer[dec.InputOffset():]
+	out := map[string][]int32{}
+	for _, o := range m.Outputs {
+		if o.Parameters.Size > len(rest) {
+			t.Fatalf("output %s: %d bytes announced, %d left", o.Name, o.Parameters.Size, len(rest))
+		}
+		out[o.Name] = int32s(rest[:o.Parameters.Size])
+		rest = rest[o.Parameters.Size:]
+	}
+	return out
+}
+
+func int32s(raw []byte) []int32 {
+	var v []int32
+	for ; len(raw) >= 4; raw = raw[4:] {
+		v = append(v, int32(binary.LittleEndian.Uint32(raw)))
+	}
+	return v
 }
 
 // checkTimes checks what must hold on any machine, however slow: one stamp per
@@ -254,7 +383,7 @@ func checkTimes(t *testing.T, r *export.Request, e *sim.Entry) {
 
 // BenchmarkTimestamps records 16 streams of 50 tokens/s from a simulated server
 // in another process, and reports how far the recorded times lie from the
-// server's own.
+// server's own, before or after.
 func BenchmarkTimestamps(b *testing.B) {
 	for _, streams := range []int{16, 64} {
 		b.Run(fmt.Sprintf("streams=%d", streams), func(b *testing.B) {
@@ -275,9 +404,18 @@ func BenchmarkTimestamps(b *testing.B) {
 				_, requests := readExport(b, file)
 				for i := range requests {
 					r := &requests[i]
-					e := entries[answerID.FindStringSubmatch(joined(r, "response"))[1]]
-					for j, ns := range e.EventTimesNS() {
-						errorsNS = append(errorsNS, float64(int64(r.Responses[j].RecvNS-ns)))
+					m := answerID.FindStringSubmatch(joined(r, "response"))
+					if m == nil {
+						b.Fatalf("request %d: no id in the answer", r.ID)
+					}
+					e, ok := entries[m[1]]
+					sent := e.EventTimesNS()
+					if !ok || len(sent) != len(r.Responses) {
+						b.Fatalf("request %d: %d responses recorded, %d events of %s in the ledger", r.ID, len(r.Responses), len(sent), m[1])
+					}
+					for j, ns := range sent {
+						// Either clock reading may come first, by what NTP slews.
+						errorsNS = append(errorsNS, math.Abs(float64(int64(r.Responses[j].RecvNS-ns))))
 					}
 				}
 			}

@@ -29,11 +29,6 @@ const (
 	BYTES  Datatype = "BYTES"
 )
 
-// Datatypes returns every type that Known reports.
-func Datatypes() []Datatype {
-	return []Datatype{BOOL, UINT8, UINT16, UINT32, UINT64, INT8, INT16, INT32, INT64, FP16, FP32, FP64, BF16, BYTES}
-}
-
 // Size returns the length of one element in bytes; 0 for BYTES, whose elements
 // vary, and for types that are not known.
 func (d Datatype) Size() int {
@@ -50,8 +45,8 @@ func (d Datatype) Size() int {
 	return 0
 }
 
-// Known reports whether d is one of the constants above.
-func (d Datatype) Known() bool { return d == BYTES || d.Size() > 0 }
+// known reports whether d is one of the constants above.
+func (d Datatype) known() bool { return d == BYTES || d.Size() > 0 }
 
 // Count returns the number of elements of a tensor of that shape: 1 for the
 // scalar shape []. A dimension below 0 is open and an error, as is a product

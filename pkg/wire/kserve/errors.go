@@ -2,6 +2,18 @@ package kserve
 
 import "fmt"
 
+// Bounds of a message. What they bound takes far more memory than bytes on the
+// wire, or is looked up one after the other.
+const (
+	maxTensors = 4096
+	maxParams  = 1024 // of a message or a tensor
+	maxRank    = 64   // dimensions
+)
+
+func errTooMany(what string, most int) error {
+	return fmt.Errorf("more than %d %s", most, what)
+}
+
 // tensorError says which tensor an error is about.
 func tensorError(what, name string, err error) error {
 	return fmt.Errorf("%s %q: %w", what, clip(name), err)

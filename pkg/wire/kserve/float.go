@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// AppendFloat appends f as perf_analyzer (RapidJSON) writes a double: the
+// appendFloat appends f as perf_analyzer (RapidJSON) writes a double: the
 // shortest digits that read back as f, always with a fraction or an exponent.
 //
 // With the digits d₁…dₙ and f = 0.d₁…dₙ × 10^p (so p digits stand before the
@@ -19,7 +19,7 @@ import (
 // NaN, Infinity and -Infinity, which JSON
 // does not have, are appended by these names, without quotes. An FP32 is to be
 // widened first: 0.1 then has the 17 digits 0.10000000149011612.
-func AppendFloat(b []byte, f float64) []byte {
+func appendFloat(b []byte, f float64) []byte {
 	switch {
 	case math.IsNaN(f):
 		return append(b, "NaN"...)

@@ -263,6 +263,9 @@ func (p *httpParser) text() (string, error) {
 func (p *httpParser) params() ([]Param, error) {
 	var ps []Param
 	err := p.object(func(key string) error {
+		if len(ps) == maxParams {
+			return errTooMany("parameters", maxParams)
+		}
 		switch p.peek() {
 		case '{', '[':
 			return p.skip(0)
@@ -313,6 +316,9 @@ func scalarParam(tok string) (any, error) {
 func (p *httpParser) tensors(ts []Tensor, what string) ([]Tensor, error) {
 	ts, p.sizes = ts[:0], p.sizes[:0]
 	err := p.array(func() error {
+		if len(ts) == maxTensors {
+			return errTooMany("tensors", maxTensors)
+		}
 		ts = grow(ts)
 		t := &ts[len(ts)-1]
 		if err := p.tensor(t); err != nil {
@@ -340,6 +346,9 @@ func (p *httpParser) tensor(t *Tensor) error {
 				tok, err := p.token()
 				if err != nil {
 					return err
+				}
+				if len(t.Shape) == maxRank {
+					return errTooMany("dimensions", maxRank)
 				}
 				d, err := strconv.ParseInt(tok, 10, 64)
 				t.Shape = append(t.Shape, d)

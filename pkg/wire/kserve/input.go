@@ -32,7 +32,7 @@ type Input struct {
 // It checks that a given shape and the number of elements agree. Errors name
 // the element or member, not the tensor.
 func ParseInput(js []byte, dt Datatype) (Input, error) {
-	if !dt.Known() {
+	if !dt.known() {
 		return Input{}, fmt.Errorf("datatype %q is not known", clip(string(dt)))
 	}
 	p := inputParser{jsonScanner: jsonScanner{b: js}, dt: dt}
@@ -73,7 +73,7 @@ func CheckSize(dt Datatype, shape []int64, data []byte) error {
 		return err
 	}
 	if dt == BYTES {
-		got, err := CountBytes(data)
+		got, err := countBytes(data)
 		if err != nil {
 			return err
 		}
@@ -101,7 +101,7 @@ func product(n, size int64) string {
 
 func elements(dt Datatype, data []byte) (int64, error) {
 	if dt == BYTES {
-		return CountBytes(data)
+		return countBytes(data)
 	}
 	size := dt.Size()
 	if len(data)%size != 0 {

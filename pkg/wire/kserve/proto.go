@@ -30,13 +30,13 @@ const (
 //
 // Protobuf lets fields stand in any order and the last of a singular field
 // win, so more can be appended to the result: see [AppendID] and
-// [AppendParam].
+// appendParam.
 func (r *Request) AppendProto(b []byte) []byte {
 	b = appendText(b, fieldModel, r.Model)
 	b = appendText(b, fieldVersion, r.Version)
 	b = AppendID(b, r.ID)
 	for _, p := range r.Params {
-		b = AppendParam(b, p)
+		b = appendParam(b, p)
 	}
 	for i := range r.Inputs {
 		b = appendTensor(b, &r.Inputs[i])
@@ -57,7 +57,7 @@ func (r *Response) AppendProto(b []byte) []byte {
 	b = appendText(b, fieldVersion, r.Version)
 	b = AppendID(b, r.ID)
 	for _, p := range r.Params {
-		b = AppendParam(b, p)
+		b = appendParam(b, p)
 	}
 	for i := range r.Outputs {
 		b = appendTensor(b, &r.Outputs[i])
@@ -77,9 +77,9 @@ func (r *Response) AppendStream(b []byte) []byte {
 // AppendID appends the field id to a request or response message; "" nothing.
 func AppendID(b []byte, id string) []byte { return appendText(b, fieldID, id) }
 
-// AppendParam appends one parameter to a request or response message. A value
+// appendParam appends one parameter to a request or response message. A value
 // of a type that Param does not allow panics.
-func AppendParam(b []byte, p Param) []byte {
+func appendParam(b []byte, p Param) []byte {
 	var v []byte
 	switch x := p.Value.(type) {
 	case bool:
@@ -209,8 +209,14 @@ func parseMessage(m message, b []byte, raw protowire.Number) (message, error) {
 		case fieldID:
 			m.id = string(f.bytes)
 		case fieldParams:
+			if len(m.params) == maxParams {
+				return errTooMany("parameters", maxParams)
+			}
 			m.params, err = parseParam(m.params, f.bytes)
 		case fieldTensors:
+			if len(m.tensors) == maxTensors {
+				return errTooMany("tensors", maxTensors)
+			}
 			m.tensors = grow(m.tensors)
 			err = parseTensor(&m.tensors[len(m.tensors)-1], f.bytes)
 		case raw:
@@ -291,7 +297,15 @@ func parseTensor(t *Tensor, b []byte) error {
 		case f.num == 2 && text:
 			t.Datatype = datatypeOf(f.bytes)
 		case f.num == 3:
-			return eachNumber(f, 0, func(v uint64) { t.Shape = append(t.Shape, int64(v)) })
+			err := eachNumber(f, 0, func(v uint64) {
+				if len(t.Shape) <= maxRank {
+					t.Shape = append(t.Shape, int64(v))
+				}
+			})
+			if len(t.Shape) > maxRank {
+				return errTooMany("dimensions", maxRank)
+			}
+			return err
 		case f.num == 5 && text:
 			contents = f.bytes
 		}

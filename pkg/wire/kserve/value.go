@@ -18,7 +18,7 @@ import (
 //   - one number or BOOL: a scalar; several: a flat array, the shape is lost
 //   - FP16, BF16 and types that are not known: null
 //
-// Floats are written as [AppendFloat] does. perf_analyzer has no text for NaN
+// Floats are written as appendFloat does. perf_analyzer has no text for NaN
 // and infinities (it leaves a file of 0 bytes); here they are the strings
 // "NaN", "Infinity" and "-Infinity".
 //
@@ -115,12 +115,12 @@ func appendElement(b []byte, dt Datatype, raw []byte) []byte {
 	return append(b, "null"...)
 }
 
-// appendFloatText is AppendFloat with the special values as JSON strings.
+// appendFloatText is appendFloat with the special values as JSON strings.
 func appendFloatText(b []byte, f float64) []byte {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
-		return append(AppendFloat(append(b, '"'), f), '"')
+		return append(appendFloat(append(b, '"'), f), '"')
 	}
-	return AppendFloat(b, f)
+	return appendFloat(b, f)
 }
 
 // AppendBytes appends one element of a BYTES tensor: its length and itself.
@@ -143,9 +143,9 @@ func NextBytes(raw []byte) (element, rest []byte, ok bool) {
 	return raw[4 : 4+n], raw[4+n:], true
 }
 
-// CountBytes returns the number of elements of a raw BYTES tensor, and an
+// countBytes returns the number of elements of a raw BYTES tensor, and an
 // error when the lengths do not add up.
-func CountBytes(raw []byte) (int64, error) {
+func countBytes(raw []byte) (int64, error) {
 	var n int64
 	for total := len(raw); len(raw) > 0; n++ {
 		_, rest, ok := NextBytes(raw)

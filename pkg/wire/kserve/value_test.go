@@ -83,8 +83,8 @@ func TestAppendFloat(t *testing.T) {
 		{math.Inf(1), "Infinity"},
 		{math.Inf(-1), "-Infinity"},
 	} {
-		if got := string(AppendFloat(nil, tt.f)); got != tt.want {
-			t.Errorf("AppendFloat(%g) = %s, want %s", tt.f, got, tt.want)
+		if got := string(appendFloat(nil, tt.f)); got != tt.want {
+			t.Errorf("appendFloat(%g) = %s, want %s", tt.f, got, tt.want)
 		}
 	}
 }
@@ -100,7 +100,7 @@ func FuzzAppendFloat(f *testing.F) {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
 			return
 		}
-		s := string(AppendFloat(nil, v))
+		s := string(appendFloat(nil, v))
 		back, err := strconv.ParseFloat(s, 64)
 		if err != nil || math.Float64bits(back) != bits {
 			t.Fatalf("%x: %s reads back as %g, %v", bits, s, back, err)
