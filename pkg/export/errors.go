@@ -37,6 +37,9 @@ type Warning struct {
 	Where  string
 	Msg    string
 	Count  int
+	// LeftOut says that each of the Count problems cost a request, which the
+	// reader did not deliver. See [Skipped] for how many each experiment lost.
+	LeftOut bool
 }
 
 func (w Warning) String() string {

@@ -91,43 +91,44 @@ func (o *Opener) Open(ctx context.Context, path string) (Reader, error) {
 	if !info.Mode().IsRegular() {
 		return o.openStream(ctx, path, f, f)
 	}
-	r, err := o.openFile(ctx, path, f)
-	if err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return r, nil
+	return o.openFile(ctx, path, f)
 }
 
-// openFile opens a regular file. It closes f only if it returns a Reader.
+// openFile opens a regular file. f belongs to it: without a Reader that keeps
+// f it is closed.
 func (o *Opener) openFile(ctx context.Context, name string, f *os.File) (Reader, error) {
+	fail := func(err error) (Reader, error) { return nil, errors.Join(err, f.Close()) }
 	size, err := f.Seek(0, io.SeekEnd)
 	if err != nil {
-		return nil, err
+		return fail(err)
 	}
 	head := make([]byte, min(size, sniffBytes))
 	n, err := f.ReadAt(head, 0)
 	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, err
+		return fail(err)
 	}
 	if compression(head[:n]) != "" {
 		if _, err := f.Seek(0, io.SeekStart); err != nil {
-			return nil, err
+			return fail(err)
 		}
 		return o.openStream(ctx, name, f, f)
 	}
 	r, err := o.openFormat(ctx, name, head[:n], f, size)
 	if err != nil {
-		return nil, err
+		return fail(err)
 	}
 	return &opened{Reader: r, close: f.Close}, nil
 }
 
-// openStream opens what has to be spooled. It closes c, if not nil, before it
-// returns without an error.
+// openStream opens what has to be spooled. It closes c, if not nil, in any
+// case.
 func (o *Opener) openStream(ctx context.Context, name string, src io.Reader, c io.Closer) (_ Reader, err error) {
 	s, err := o.spool(ctx, name, src)
 	if c != nil {
-		if e := c.Close(); err == nil && e != nil {
+		switch e := c.Close(); {
+		case err != nil:
+			err = errors.Join(err, e)
+		case e != nil:
 			err = errors.Join(e, s.Close())
 		}
 	}
@@ -225,6 +226,11 @@ func (r *opened) Err() error {
 		return fmt.Errorf("%s: damaged after %d bytes of content: %w", r.name, r.size, r.damage)
 	}
 	return fmt.Errorf("%w; %s is damaged there: %w", err, r.name, r.damage)
+}
+
+// Skipped is that of the format's reader.
+func (r *opened) Skipped(experiment int) (counted, excluded int) {
+	return Skipped(r.Reader, experiment)
 }
 
 func (r *opened) Close() error {

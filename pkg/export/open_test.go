@@ -135,6 +135,40 @@ func TestOpen(t *testing.T) {
 	}
 }
 
+// What cannot be opened is told once: the file was not closed before.
+func TestOpenErrorsOnce(t *testing.T) {
+	doc := document(1)
+	for name, data := range map[string][]byte{
+		"gzip of nothing": gzipped(t, nil), "gzip in gzip": gzipped(t, gzipped(t, doc)), "other content": gzipped(t, []byte("x")),
+		"plain text": []byte("x"), "gzip header": gzipped(t, doc)[:5], "zstd header": zstded(t, doc)[:4],
+	} {
+		_, err := open(t, &export.Opener{}, data)
+		if err == nil || strings.Contains(err.Error(), "\n") || errors.Is(err, fs.ErrClosed) {
+			t.Errorf("%s: error %v, want one of one line", name, err)
+		}
+	}
+}
+
+// How many requests were left out can be asked of a file in any wrapping.
+func TestOpenSkipped(t *testing.T) {
+	doc := []byte(`{"experiments":[{"requests":[{"timestamp":"x"},{"timestamp":1}]}]}`)
+	for name, data := range map[string][]byte{"plain": doc, "gzip": gzipped(t, doc)} {
+		o := export.Opener{Formats: []export.Format{profilejson.Format{}}, Stdin: bytes.NewReader(data)}
+		r, err := o.Open(context.Background(), "-")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for r.Next() {
+		}
+		if counted, excluded := export.Skipped(r, 0); counted != 1 || excluded != 0 {
+			t.Errorf("%s: %d and %d left out, want 1 and 0", name, counted, excluded)
+		}
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // A damaged archive whose content breaks off is a cut file to callers.
 func TestOpenCutArchive(t *testing.T) {
 	gz := gzipped(t, document(1000))

@@ -32,6 +32,23 @@ type Reader interface {
 	Close() error
 }
 
+// A Skipper is a Reader that tells how many requests it had to leave out.
+type Skipper interface {
+	// Skipped returns how many requests of the experiment of that index were
+	// left out so far, each with a Warning that is LeftOut: of those that
+	// count, and of those that the file excludes.
+	Skipped(experiment int) (counted, excluded int)
+}
+
+// Skipped asks r, which need not be a Skipper, how many requests of an
+// experiment it left out.
+func Skipped(r Reader, experiment int) (counted, excluded int) {
+	if s, ok := r.(Skipper); ok {
+		return s.Skipped(experiment)
+	}
+	return 0, 0
+}
+
 // A Writer writes one run. Calls come in the order
 //
 //	(BeginExperiment WriteRequest* EndExperiment)* Close

@@ -70,7 +70,8 @@ func FuzzReader(f *testing.F) {
 
 // oracleDiffers reports that data has what encoding/json reads in another way
 // on purpose: names in any case, lone surrogates, members that are there twice
-// within inputs and outputs, null where a Go type has no null.
+// within inputs and outputs, null where a Go type has no null, integers that
+// are written as floats.
 func oracleDiffers(data []byte) bool {
 	lower := bytes.ToLower(data)
 	if bytes.Contains(lower, []byte(`\u`)) || bytes.Contains(data, []byte("null")) || !bytes.Equal(lower, data) {
@@ -81,7 +82,29 @@ func oracleDiffers(data []byte) bool {
 			return true
 		}
 	}
-	return duplicates(parseTree(data)) || bytes.Contains(data, []byte("excluded_requests"))
+	tree := parseTree(data)
+	return duplicates(tree) || floatTimes(tree) || bytes.Contains(data, []byte("excluded_requests"))
+}
+
+// floatTimes reports whether a member that is an integer or a list of them is
+// written with a point or an exponent.
+func floatTimes(n *node) bool {
+	for i, kid := range n.kids {
+		if n.kind == '{' {
+			switch string(n.names[i]) {
+			case `"timestamp"`, `"sequence_id"`, `"response_timestamps"`, `"window_boundaries"`:
+				for _, x := range append(kid.kids, kid) {
+					if bytes.ContainsAny(x.raw, ".e") {
+						return true
+					}
+				}
+			}
+		}
+		if floatTimes(kid) {
+			return true
+		}
+	}
+	return false
 }
 
 func duplicates(n *node) bool {
@@ -117,9 +140,6 @@ func checkRewrite(t *testing.T, data []byte, want *result) {
 	again, err := readAll(out, defaultChunk, export.Limits{})
 	if err != nil {
 		t.Fatalf("%v: %q", err, out)
-	}
-	if strings.Contains(again.err, "cannot be told from requests") {
-		return // the one layout that is refused
 	}
 	// A request among those that count may say that it does not; it moves.
 	requests := slices.Clone(want.requests)

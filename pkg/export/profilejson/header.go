@@ -35,6 +35,7 @@ type headerParser struct {
 	jump    span
 	jumped  bool
 	suspect bool
+	after   struct{ windows, version bool } // members seen after the jump: every recorder writes them there
 }
 
 // errNoExperiments says that a document is sound JSON of another kind.
@@ -72,6 +73,7 @@ func (h *headerParser) document() error {
 		case "experiments":
 			err = h.experiments()
 		case "version":
+			h.after.version = h.jumped
 			err = h.text(name, &h.run.Version)
 		case "service_kind":
 			err = h.text(name, &h.run.ServiceKind)
@@ -89,15 +91,23 @@ func (h *headerParser) document() error {
 	if !seen["experiments"] {
 		return errNoExperiments
 	}
+	h.suspect = h.suspect || !h.after.version || !h.after.windows
 	// White space may follow, nothing else.
 	b, err = h.peek()
 	if errors.Is(err, errCut) {
 		return nil
 	}
 	if err == nil {
-		h.warn(h.pos, warnTrailing, fmt.Sprintf("the document ends here, but %d more bytes follow, starting with %q", h.size-h.pos, b))
+		err = h.syntax(h.pos, "the document ends here, but %s, starting with %q; its requests were read", follow(h.size-h.pos), b)
 	}
 	return err
+}
+
+func follow(n int64) string {
+	if n == 1 {
+		return "1 more byte follows"
+	}
+	return fmt.Sprintf("%d more bytes follow", n)
 }
 
 // seenKeys finds members that an object has twice.
@@ -262,6 +272,7 @@ func (h *headerParser) experiment() error {
 		case "requests":
 			err = h.requests(s)
 		case "window_boundaries":
+			h.after.windows = h.jumped
 			err = h.windows(e)
 		case "pa":
 			err = h.experimentMeta(e, s)

@@ -56,12 +56,14 @@ func (c *cursor) requestsSpan() (span, error) {
 var requestsName = []byte(`"requests"`)
 
 // onlyRequests returns the offset of the string "requests" if it is in the
-// file exactly once, else -1. Within another string its bytes can only be there with a backslash
-// before the first quote, so that no string has to be followed to know. The
-// search is for the letter q, the rarest of the name.
+// file exactly once, else -1. Within another string its bytes can only be there
+// with a backslash before the first quote, so that no string has to be followed
+// to know. It is also -1 when the file has an escape of a lower-case letter,
+// with which the name can be written in other ways. Both have a u: that is what
+// is searched for, and it is rare.
 func (c *cursor) onlyRequests() (int64, error) {
-	const q = 3            // requestsName[q] == 'q'
-	const overlap = q + 10 // a byte before the name and the name
+	const u = 4            // requestsName[u] == 'u'
+	const overlap = u + 10 // a byte before the name and the name; more than an escape
 	buf := make([]byte, min(defaultChunk, c.size+overlap))
 	found, kept := int64(-1), 0
 	for off := int64(0); off < c.size; {
@@ -80,13 +82,25 @@ func (c *cursor) onlyRequests() (int64, error) {
 		off += int64(n)
 		b := buf[:kept+n]
 		// A name counts in the piece in which its last byte is new.
-		for i := max(q, kept-len(requestsName)+1+q); i < len(b); i++ {
-			k := bytes.IndexByte(b[i:], 'q')
+		for i := max(u, kept-len(requestsName)+1+u); i < len(b); i++ {
+			k := bytes.IndexByte(b[i:], 'u')
 			if k < 0 {
 				break
 			}
 			i += k
-			start := i - q
+			for b[i-1] == '\\' { // often more of them follow: \u0000\u0000
+				if escapesLetter(b[i:]) {
+					return -1, nil
+				}
+				if i+6 >= len(b) || b[i+6] != 'u' || b[i+5] != '\\' {
+					break
+				}
+				i += 6
+			}
+			if b[i-1] != 'q' {
+				continue
+			}
+			start := i - u
 			if !bytes.HasPrefix(b[start:], requestsName) || start > 0 && b[start-1] == '\\' {
 				continue
 			}
@@ -98,6 +112,13 @@ func (c *cursor) onlyRequests() (int64, error) {
 		kept = copy(buf, b[max(0, len(b)-overlap):])
 	}
 	return found, nil
+}
+
+// escapesLetter reports whether b, what follows the backslash of an escape, is
+// that of a letter from a to z or of one of its neighbours. An escape at the end
+// of a piece is looked at again in the next one.
+func escapesLetter(b []byte) bool {
+	return len(b) >= 4 && b[1] == '0' && b[2] == '0' && b[3]|1 == '7'
 }
 
 // findRequestsEnd goes backwards through the end of a document to the ']' of

@@ -103,7 +103,7 @@ func (m *requestMeta) exclude(r *export.Request) {
 // metaObject decodes a request's "pa".
 func (d *decoder) metaObject(b []byte, i int) (end int, err error) {
 	if i >= len(b) || b[i] != '{' {
-		return d.wrong(b, i, `member "pa": expected an object`)
+		return d.aside(b, i, `member "pa": expected an object`)
 	}
 	m := &d.meta
 	m.present = true
@@ -163,8 +163,8 @@ func (d *decoder) metaObject(b []byte, i int) (end int, err error) {
 		case "reason":
 			m.reason, i, err = d.bytes(b, i, "reason")
 		case "reads":
-			m.hasReads = true
 			m.reads, i, err = d.uints(m.reads[:0], b, i, "reads")
+			m.hasReads = m.reads != nil
 		case "sources":
 			i, err = d.sources(b, i)
 		case "final":
@@ -185,7 +185,7 @@ func (d *decoder) bytes(b []byte, i int, member string) (v []byte, end int, err 
 	if i < len(b) && b[i] == '"' {
 		return d.arena.text(b, i)
 	}
-	end, err = d.wrong(b, i, fmt.Sprintf("member %q: expected a string", member))
+	end, err = d.aside(b, i, fmt.Sprintf("member %q: expected a string", member))
 	return nil, end, err
 }
 
@@ -200,7 +200,7 @@ func (d *decoder) reused(b []byte, i int) (v bool, end int, err error) {
 		end, err = scanLiteral(b, i)
 		return b[i] == 't', end, err
 	}
-	end, err = d.wrong(b, i, `member "reused": expected true or false`)
+	end, err = d.aside(b, i, `member "reused": expected true or false`)
 	return false, end, err
 }
 
@@ -211,7 +211,7 @@ func (d *decoder) int64(b []byte, i int, member string) (v int64, end int, err e
 	}
 	v, bad := strconv.ParseInt(string(b[i:end]), 10, 64)
 	if bad != nil {
-		end, err = d.wrong(b, i, fmt.Sprintf("member %q: expected an integer of 64 bits", member))
+		end, err = d.aside(b, i, fmt.Sprintf("member %q: expected an integer of 64 bits", member))
 	}
 	return v, end, err
 }
@@ -258,7 +258,7 @@ func (d *decoder) sources(b []byte, i int) (end int, err error) {
 		return end, err
 	}
 	if i >= len(b) || b[i] != '[' {
-		return d.wrong(b, i, `member "sources": expected a string or an array of strings`)
+		return d.aside(b, i, `member "sources": expected a string or an array of strings`)
 	}
 	i++
 	for first := true; ; first = false {
@@ -274,13 +274,18 @@ func (d *decoder) sources(b []byte, i int) (end int, err error) {
 	}
 }
 
+// uints appends the integers of an array to dst. The result is nil when the
+// member is something else, or one of its elements is.
 func (d *decoder) uints(dst []uint64, b []byte, i int, member string) (v []uint64, end int, err error) {
 	what := func() string {
 		return fmt.Sprintf("member %q: expected an array of integers from 0 to 4294967295", member)
 	}
 	if i >= len(b) || b[i] != '[' {
-		end, err = d.wrong(b, i, what())
-		return dst, end, err
+		end, err = d.aside(b, i, what())
+		return nil, end, err
+	}
+	if dst == nil {
+		dst = []uint64{}
 	}
 	i++
 	for first := true; ; first = false {
@@ -290,12 +295,15 @@ func (d *decoder) uints(dst []uint64, b []byte, i int, member string) (v []uint6
 		}
 		n, next, bad, err := scanUint(b, i)
 		if err == nil && (bad || n > 1<<32-1) {
-			next, err = d.wrong(b, i, what())
+			dst = nil
+			next, err = d.aside(b, i, what())
 		}
 		if err != nil {
 			return dst, next, err
 		}
-		dst = append(dst, n)
+		if dst != nil {
+			dst = append(dst, n)
+		}
 		i = next
 	}
 }

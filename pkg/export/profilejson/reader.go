@@ -12,10 +12,12 @@ import (
 // A Reader reads the requests of one file in order. See [export.Reader] for
 // the contract of its methods.
 //
-// A request whose members have wrong types, or that has no timestamp, is left
-// out with a warning; JSON that is broken ends the reading with an
-// *export.SyntaxError, a file that is cut short with an *export.CutError. Both
-// come after the requests before them.
+// A request without a usable timestamp, or with response_timestamps that are
+// not, is left out with a warning; another member that has the wrong type is
+// read as if it were absent, with a warning too. JSON that is broken, or goes on
+// behind the end of the document, ends the reading with an *export.SyntaxError,
+// a file that is cut short with an *export.CutError. Both come after the
+// requests before them.
 type Reader struct {
 	cursor
 	run      *export.Run
@@ -31,13 +33,20 @@ type Reader struct {
 
 	experiment int  // index of the section being read
 	excluded   bool // in its excluded requests
+	skipped    []skips
 	inArray    bool
 	index      int // of the next element of the array
 	valid      bool
 	closed     bool
 }
 
-var _ export.Reader = (*Reader)(nil)
+var (
+	_ export.Reader  = (*Reader)(nil)
+	_ export.Skipper = (*Reader)(nil)
+)
+
+// skips counts the requests of one experiment that were left out.
+type skips struct{ counted, excluded int }
 
 // NewReader reads the header of the size bytes of src and returns a Reader of
 // its requests. name is only for messages. ctx is for the reading of the
@@ -75,11 +84,19 @@ func (r *Reader) readHeader() error {
 	}
 	h := r.tryHeader(jump)
 	if h.jumped && (h.suspect || r.headerErr != nil) {
+		r.warnings = warnings{}
 		h = r.tryHeader(noSpan)
 	}
-	r.run, r.sections, r.headerWhere = h.run, h.sections, h.where
+	r.run = h.run
+	return r.settle(h)
+}
+
+// settle takes over where h found the requests, and what kept it from reading
+// on, which is returned when there is nothing to read because of that.
+func (r *Reader) settle(h *headerParser) error {
+	r.sections, r.headerWhere = h.sections, h.where
 	r.cursor = h.cursor
-	err = r.headerErr
+	err := r.headerErr
 	var syntax *export.SyntaxError
 	switch {
 	case err == nil || errors.Is(err, errCut):
@@ -92,14 +109,13 @@ func (r *Reader) readHeader() error {
 		}
 		syntax.Where = h.where
 		return nil
-	case r.check() == nil && r.run.Experiments != nil:
+	case (r.check == nil || r.check() == nil) && r.run.Experiments != nil:
 		return nil // reading broke off; what comes before is still there
 	}
 	return err
 }
 
 func (r *Reader) tryHeader(jump span) *headerParser {
-	r.warnings = warnings{}
 	h := &headerParser{cursor: r.cursor, run: &export.Run{}, warnings: &r.warnings, jump: jump}
 	h.pos = 0
 	r.headerErr = h.document()
@@ -169,11 +185,21 @@ func orTop(where string) string {
 func (r *Reader) endArray() {
 	s := &r.sections[r.experiment]
 	if !r.excluded && s.end >= 0 && s.end != r.pos {
-		// What findRequestsEnd took for the end of the requests was not: the
-		// document has something like an experiment behind its experiments.
-		r.err = r.syntax(r.pos-1, "the requests end here, but the document has arrays behind them that cannot be told from requests")
+		r.readHeaderAgain()
 	}
 	r.arrayDone()
+}
+
+// readHeaderAgain goes through the whole file when findRequestsEnd took
+// something for the end of the requests that is not: the document has arrays
+// behind them that look just like requests. No recorder writes such a thing.
+// The Run that the caller has is completed in place.
+func (r *Reader) readHeaderAgain() {
+	h := r.tryHeader(noSpan)
+	*r.run = *h.run
+	if err := r.settle(h); err != nil {
+		r.err = err
+	}
 }
 
 func (r *Reader) arrayDone() {
@@ -228,7 +254,11 @@ func (r *Reader) accept(off int64) bool {
 	d := &r.dec
 	if d.bad != nil {
 		r.warn(warnRow, off+int64(d.bad.at), func() string { return d.bad.msg + "; requests like this are left out" })
+		r.leaveOut()
 		return false
+	}
+	if d.side != nil {
+		r.warn(warnSide, off+int64(d.side.at), func() string { return d.side.msg + "; the request is read without it" })
 	}
 	if r.excluded {
 		d.meta.exclude(&d.req)
@@ -252,7 +282,19 @@ func (r *Reader) warn(kind warnKind, off int64, msg func() string) {
 	if r.warnings.known(kind) {
 		return
 	}
-	r.warnings.add(kind, export.Warning{Name: r.name, Offset: off, Where: r.where(r.index - 1), Msg: msg()})
+	r.warnings.add(kind, export.Warning{Name: r.name, Offset: off, Where: r.where(r.index - 1), Msg: msg(), LeftOut: kind == warnRow})
+}
+
+// leaveOut counts a request that cannot be delivered.
+func (r *Reader) leaveOut() {
+	for len(r.skipped) <= r.experiment {
+		r.skipped = append(r.skipped, skips{})
+	}
+	if r.excluded {
+		r.skipped[r.experiment].excluded++
+	} else {
+		r.skipped[r.experiment].counted++
+	}
 }
 
 // where names element i of the current array.
@@ -293,6 +335,14 @@ func (r *Reader) Err() error { return r.err }
 
 // Warnings returns the problems met so far.
 func (r *Reader) Warnings() []export.Warning { return r.warnings.list }
+
+// Skipped returns how many requests of an experiment were left out so far.
+func (r *Reader) Skipped(experiment int) (counted, excluded int) {
+	if experiment < 0 || experiment >= len(r.skipped) {
+		return 0, 0
+	}
+	return r.skipped[experiment].counted, r.skipped[experiment].excluded
+}
 
 // Close releases the reader's memory. It does not close the file.
 func (r *Reader) Close() error {

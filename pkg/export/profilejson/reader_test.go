@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 
@@ -154,17 +155,25 @@ func TestReaderRequests(t *testing.T) {
 		{"an output that is no object", `{"timestamp":1,"response_timestamps":[2],"response_outputs":["hi"]}`, []string{`1 2{="hi"}`}, []string{"an output is no object"}},
 		{
 			"rows of wrong types are left out, counted, the first located",
-			`{"timestamp":1},{"timestamp":-2},{"timestamp":2.5},{"timestamp":"3"},{"timestamp":18446744073709551616},{"timestamp":null},{},null,7,{"timestamp":9}`,
+			`{"timestamp":1},{"timestamp":-2},{"timestamp":2.5},{"timestamp":"3"},{"timestamp":18446744073709551616},{"timestamp":null},{},null,7,{"timestamp":9.0}`,
 			[]string{"1 none", "9 none"},
 			[]string{`x.json: byte 104: experiment 0, request 1: member "timestamp": expected an integer from 0 to 18446744073709551615, found "-2"; requests like this are left out (and 7 more)`},
 		},
 		{"timestamp missing", `{"response_timestamps":[1]}`, nil, []string{`byte 75: experiment 0, request 0: member "timestamp" is missing`}},
 		{"wrong response_timestamps", `{"timestamp":1,"response_timestamps":{"a":1}},{"timestamp":1,"response_timestamps":[1,-1]}`, nil, []string{`member "response_timestamps": expected an array of integers from 0 to 18446744073709551615, found "{\"a\":1}"; requests like this are left out (and 1 more)`}},
-		{"wrong outputs", `{"timestamp":1,"response_timestamps":[1],"response_outputs":5}`, nil, []string{`member "response_outputs": expected an array, found "5"`}},
-		{"wrong inputs", `{"timestamp":1,"request_inputs":[]}`, nil, []string{`member "request_inputs": expected an object, found "[]"`}},
-		{"wrong sequence_id", `{"timestamp":1,"sequence_id":"a"}`, nil, []string{`member "sequence_id": expected an integer`}},
-		{"wrong pa", `{"timestamp":1,"pa":[]}`, nil, []string{`member "pa": expected an object`}},
-		{"wrong member of pa", `{"timestamp":1,"pa":{"turn":1.5}}`, nil, []string{`member "turn": expected an integer of 64 bits, found "1.5"`}},
+		{"integers written as floats", `{"timestamp":1.0,"sequence_id":3e0,"response_timestamps":[2e18,30e-1]}`, []string{"1 seq3 2000000000000000000 3 none"}, nil},
+		{
+			"members that are no times are absent when they are wrong, each with its place", `{"timestamp":1,"response_timestamps":[2],"response_outputs":5},{"timestamp":3,"request_inputs":[1]},{"timestamp":4,"sequence_id":"a"}`,
+			[]string{"1 2 none", "3 none", "4 none"},
+			[]string{`x.json: byte 135: experiment 0, request 0: member "response_outputs": expected an array, found "5"; the request is read without it (and 2 more)`},
+		},
+		{"wrong inputs", `{"timestamp":1,"request_inputs":[],"response_timestamps":[2]}`, []string{"1 2 none"}, []string{`member "request_inputs": expected an object, found "[]"; the request is read without it`}},
+		{"wrong sequence_id", `{"timestamp":1,"sequence_id":"a"}`, []string{"1 none"}, []string{`member "sequence_id": expected an integer`}},
+		{"wrong pa", `{"timestamp":1,"pa":[]}`, []string{"1 none"}, []string{`member "pa": expected an object`}},
+		{"wrong member of pa, the others count", `{"timestamp":1,"pa":{"turn":1.5,"status":"timeout"}}`, []string{"1 none failed"}, []string{`member "turn": expected an integer of 64 bits, found "1.5"`}},
+		{"wrong lists of pa", `{"timestamp":1,"response_timestamps":[2],"pa":{"reads":[0,"x",7],"final":{},"errors":[-1],"sources":5}}`, []string{"1 2 none"}, []string{`member "reads": expected an array of integers from 0 to 4294967295, found "\"x\""`}},
+		{"a wrong status says nothing", `{"timestamp":1,"pa":{"status":5,"phase":[]}}`, []string{"1 none"}, []string{`member "status": expected a string`}},
+		{"wrong times beside other wrong members", `{"timestamp":-1,"sequence_id":"a"}`, nil, []string{`member "timestamp"`}},
 		{"unknown member of pa", `{"timestamp":1,"pa":{"new":[1]}}`, []string{"1 none"}, []string{`unknown member "new"`}},
 		{"unknown status", `{"timestamp":1,"pa":{"status":"tired"}}`, []string{"1 none"}, []string{`unknown status "tired"`}},
 		{"reads do not fit", `{"timestamp":1,"response_timestamps":[2],"pa":{"reads":[0,0],"final":[3]}}`, []string{"1 2 none"}, []string{`member "final" names response 3 of 1`}},
@@ -219,7 +228,9 @@ func TestReaderDocuments(t *testing.T) {
 		{"an experiment that is none", `{"experiments":[5,{"requests":[` + req + `]}]}`, "  n=1 []", []string{`expected an object, found "5"`}, ""},
 		{"wrong types in the header", `{"version":5,"experiments":[{"experiment":{"mode":1,"value":"8","x":1},"requests":{},"window_boundaries":[1,-1]}]}`, " 8 n=0 []", []string{`member "version": expected a string, found "5"`, "mode", "expected a number, found the string", `unknown member "x"`, `"requests": expected an array`, "window_boundaries"}, ""},
 		{"the same twice", `{"experiments":[{"requests":[` + req + `],"requests":[` + req + `,` + req + `]}]}`, "  n=2 []", []string{`member "requests" is there twice`}, ""},
-		{"more behind", one(req) + `{"x":1}`, "concurrency 1 n=1 [1 9]", []string{`the document ends here, but 7 more bytes follow, starting with '{'`}, ""},
+		{"more behind", one(req) + `{"x":1}`, "concurrency 1 n=1 [1 9]", nil, `x.json: byte 197: the document ends here, but 7 more bytes follow, starting with '{'; its requests were read`},
+		{"two documents", one(req) + "\n" + one(req+","+req), "concurrency 1 n=1 [1 9]", nil, `x.json: byte 198: the document ends here, but `},
+		{"NUL bytes behind", one(req) + " \x00", "concurrency 1 n=1 [1 9]", nil, `byte 198: the document ends here, but 1 more byte follows, starting with '\x00'`},
 		{"cut in a request", one(req)[:100], "concurrency 1 n=0 []", nil, "x.json: cut short at byte 100, inside experiment 0, request 0; the part before it was read"},
 		{"cut behind a request", one(req + "," + req)[:121], "concurrency 1 n=1 []", nil, "x.json: cut short at byte 121, inside experiment 0, request 1"},
 		{"cut in the windows", strings.Split(one(req), `,9]`)[0], "concurrency 1 n=1 []", nil, "inside experiment 0;"},
@@ -232,7 +243,9 @@ func TestReaderDocuments(t *testing.T) {
 		{"nested too deep", one(req + `,{"timestamp":1,"request_inputs":{"a":` + strings.Repeat("[", 10000)), "concurrency 1 n=1 []", nil, "nest deeper than 512"},
 		{"nested too deep in the header", `{"experiments":[{}],"x":` + strings.Repeat(`{"a":`, 10000), "  n=0 []", nil, "nest deeper than 512"},
 		{"unknown array with times", `{"experiments":[{"requests":[` + req + `],"gpu":[{"timestamp":1}]}],"x":[{"y":[{"timestamp":1}]}]}`, "  n=1 []", nil, ""},
-		{"hostile: refused", `{"experiments":[{"requests":[` + req + `]}],"x":[{"y":[` + req + `]}]}`, "  n=1 []", nil, "arrays behind them that cannot be told from requests"},
+		{"an array behind the experiments that looks like requests", `{"experiments":[{"requests":[` + req + `]}],"x":[{"y":[` + req + `]}]}`, "  n=1 []", nil, ""},
+		{"hostile: and like the rest of an experiment", `{"experiments":[{"requests":[` + req + `]}],"x":[{"y":[` + req + `],"window_boundaries":[7]}],"version":""}`, "  n=1 []", nil, ""},
+		{"hostile: an experiment that looks like the end of another", `{"experiments":[{"requests":[` + req + `]},{"y":[` + req + `],"window_boundaries":[7]}],"version":""}`, "  n=1 []; n=0 [7]", nil, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			res := mustRead(t, tt.doc)
@@ -283,6 +296,77 @@ func TestReaderOpenErrors(t *testing.T) {
 		if !strings.Contains(got, tt.want) {
 			t.Errorf("%q: %q, want %q in it", tt.doc, got, tt.want)
 		}
+	}
+}
+
+// Each letter of "requests" may be escaped, in the second experiment too, where
+// the end of the file looks as if the first one's requests ended there.
+func TestReaderEscapedNames(t *testing.T) {
+	const req = `{"timestamp":1,"response_timestamps":[2]}`
+	for i, letter := range "requests" {
+		for _, format := range []string{`\u%04x`, `\u%04X`} {
+			name := "requests"[:i] + fmt.Sprintf(format, letter) + "requests"[i+1:]
+			doc := `{"experiments":[{"requests":[` + req + `],"window_boundaries":[1]},{"` + name + `":[` + req + `],"window_boundaries":[2]}],"version":""}`
+			for _, chunk := range []int{16, defaultChunk} {
+				res, err := readAll([]byte(doc), chunk, export.Limits{})
+				if err != nil || res.err != "" || len(res.run.Experiments) != 2 || !slices.Equal(res.level, []int{0, 1}) {
+					t.Errorf("%s: %v, %+v", doc, err, res)
+				}
+			}
+			r, err := NewReader(context.Background(), "x.json", strings.NewReader(doc), int64(len(doc)), export.Limits{})
+			if err != nil || len(r.Run().Experiments) != 2 {
+				t.Errorf("%s: the header is not complete before the first request, %v", doc, err)
+			}
+		}
+	}
+}
+
+// An escape of a letter is found wherever the file is cut into pieces, and none
+// is seen where there is none.
+func TestOnlyRequestsPieces(t *testing.T) {
+	for _, tt := range []struct {
+		text string
+		want bool // the shortcut can be taken
+	}{
+		{`\u0071`, false},
+		{`\u0000\u0000\u0064`, false},
+		{`\u0000\u0000\u0000`, true},
+		{`\u2061\u1073`, true},
+		{`\"requests\"`, true},
+		{`"requests"`, false},
+	} {
+		for pad := defaultChunk - 40; pad < defaultChunk+20; pad++ {
+			doc := `"requests"` + strings.Repeat(" ", pad) + tt.text + "    "
+			c := cursor{window: window{name: "x.json", src: strings.NewReader(doc), size: int64(len(doc))}}
+			at, err := c.onlyRequests()
+			if err != nil || (at == 0) != tt.want {
+				t.Fatalf("%s after %d bytes: %d, %v", tt.text, pad, at, err)
+			}
+		}
+	}
+}
+
+// Requests that are left out are counted by experiment.
+func TestReaderSkipped(t *testing.T) {
+	const good, bad = `{"timestamp":1,"response_timestamps":[2]}`, `{"timestamp":-1}`
+	doc := `{"experiments":[{"requests":[` + good + `]},{"requests":[` + bad + `,` + good + `,7],"pa":{"excluded_requests":[` + bad + `]}},{"requests":[` + bad + `]}],"version":""}`
+	r, err := NewReader(context.Background(), "x.json", strings.NewReader(doc), int64(len(doc)), export.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for r.Next() {
+	}
+	var got [][2]int
+	for i := -1; i < 4; i++ {
+		counted, excluded := export.Skipped(r, i)
+		got = append(got, [2]int{counted, excluded})
+	}
+	if want := [][2]int{{}, {}, {2, 1}, {1, 0}, {}}; !slices.Equal(got, want) {
+		t.Errorf("skipped %v, want %v", got, want)
+	}
+	w := r.Warnings()
+	if len(w) != 1 || !w[0].LeftOut || w[0].Count != 4 {
+		t.Errorf("warnings %+v, want one of four requests that were left out", w)
 	}
 }
 

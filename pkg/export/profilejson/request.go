@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math/bits"
+	"strconv"
 
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -22,9 +24,12 @@ type decoder struct {
 	meta      requestMeta
 	maxItems  int // of responses, fields and extra together
 
-	// bad is the first member whose value has the wrong type. The rest is
-	// still read, to see whether the JSON is sound.
+	// bad is the first of the times, without which a request is none, that is
+	// not what it has to be. The rest is still read, to see whether the JSON is
+	// sound. side is the first other member whose value has the wrong type: it
+	// is read as if it were absent.
 	bad     *scanError
+	side    *scanError
 	hasTime bool
 	twice   string // a member that is there twice
 	plain   bool   // an output is no object
@@ -80,7 +85,7 @@ func (d *decoder) decode(b []byte) (end int, err error) {
 		switch string(name) {
 		case "timestamp":
 			bit = seenTimestamp
-			d.req.StartNS, i, err = d.uint(b, i, "timestamp")
+			d.req.StartNS, i, err = d.timestamp(b, i)
 			d.hasTime = true
 		case "sequence_id":
 			bit = seenSequence
@@ -128,7 +133,7 @@ func (d *decoder) reset(size int) {
 	d.arena.reset(size)
 	d.meta.reset()
 	d.nTimes, d.nOutputs = 0, 0
-	d.bad, d.hasTime, d.twice, d.plain = nil, false, "", false
+	d.bad, d.side, d.hasTime, d.twice, d.plain = nil, nil, false, "", false
 }
 
 // finish puts together what may come in any order.
@@ -148,12 +153,21 @@ func (d *decoder) finish() {
 	d.meta.apply(&d.req)
 }
 
-// wrong notes that the value at b[i] has not the type that what says, and goes
-// past it.
+// wrong notes that the value at b[i], one of the times, has not the type that
+// what says, and goes past it.
 func (d *decoder) wrong(b []byte, i int, what string) (end int, err error) {
+	return mistyped(&d.bad, b, i, what)
+}
+
+// aside does the same for a member without which a request can be read.
+func (d *decoder) aside(b []byte, i int, what string) (end int, err error) {
+	return mistyped(&d.side, b, i, what)
+}
+
+func mistyped(first **scanError, b []byte, i int, what string) (end int, err error) {
 	end, _, err = scanValue(b, i)
-	if err == nil && d.bad == nil {
-		d.bad = &scanError{i, fmt.Sprintf("%s, found %s", what, excerpt(b[i:end]))}
+	if err == nil && *first == nil {
+		*first = &scanError{i, fmt.Sprintf("%s, found %s", what, excerpt(b[i:end]))}
 	}
 	return end, err
 }
@@ -214,8 +228,8 @@ func nextElem(b []byte, i int, first bool) (next int, more bool, err error) {
 	return i, true, nil
 }
 
-// scanUint scans an integer. bad reports a sound JSON value that is not one of
-// 64 bits without a sign.
+// scanUint scans an integer, also one that is written as 1.0 or 1e+18. bad
+// reports a sound JSON value that is not one of 64 bits without a sign.
 func scanUint(b []byte, i int) (v uint64, end int, bad bool, err error) {
 	start := i
 	// A time stamp has 19 digits: twice eight at once, then three.
@@ -243,15 +257,68 @@ func scanUint(b []byte, i int) (v uint64, end int, bad bool, err error) {
 	if err != nil {
 		return 0, end, false, err
 	}
-	v = 0
-	for _, c := range b[start:end] {
-		d := uint64(c - '0')
-		if d > 9 || v > (1<<64-1-d)/10 {
-			return 0, end, true, nil
+	v, ok := integral(b[start:end])
+	return v, end, !ok, nil
+}
+
+// integral returns the value of the JSON text v, exactly, if that is a number
+// without a sign that is an integer of 64 bits.
+func integral(v []byte) (n uint64, ok bool) {
+	exp, zeros := 0, 0 // digits so far are n · 10^zeros; all is that · 10^exp
+	point := false
+	i := 0
+	for ; i < len(v) && v[i]|0x20 != 'e'; i++ {
+		c := v[i]
+		switch {
+		case c == '.' && i > 0:
+			point = true
+			continue
+		case c-'0' > 9:
+			return 0, false
+		case c == '0':
+			zeros++
+		default:
+			if n, ok = shifted(n, zeros+1); !ok || n > 1<<64-1-uint64(c-'0') {
+				return 0, false
+			}
+			n += uint64(c - '0')
+			zeros = 0
 		}
-		v = v*10 + d
+		if point {
+			exp--
+		}
 	}
-	return v, end, false, nil
+	if n == 0 {
+		return 0, true
+	}
+	if i < len(v) {
+		e, err := strconv.Atoi(string(v[i+1:]))
+		if err != nil { // of so many digits that no mantissa makes up for it
+			return 0, false
+		}
+		exp += e
+	}
+	// A fraction of zeros is none.
+	return shifted(n, zeros+exp)
+}
+
+// shifted returns n · 10^by. ok is false when that is no integer of 64 bits; n
+// does not end in 0.
+func shifted(n uint64, by int) (v uint64, ok bool) {
+	if n == 0 {
+		return 0, true
+	}
+	if by < 0 || by > 19 {
+		return 0, false
+	}
+	for range by {
+		hi, lo := bits.Mul64(n, 10)
+		if hi != 0 {
+			return 0, false
+		}
+		n = lo
+	}
+	return n, true
 }
 
 // eightDigits reports whether all bytes of w are '0' to '9': the upper half of
@@ -269,10 +336,19 @@ func parseEight(w uint64) uint64 {
 	return (w&mask*(100+1000000<<32) + w>>16&mask*(1+10000<<32)) >> 32
 }
 
+func (d *decoder) timestamp(b []byte, i int) (v uint64, end int, err error) {
+	v, end, bad, err := scanUint(b, i)
+	if bad {
+		end, err = d.wrong(b, i, `member "timestamp": expected an integer from 0 to 18446744073709551615`)
+	}
+	return v, end, err
+}
+
+// uint decodes an integer of a member that can be done without.
 func (d *decoder) uint(b []byte, i int, member string) (v uint64, end int, err error) {
 	v, end, bad, err := scanUint(b, i)
 	if bad {
-		end, err = d.wrong(b, i, fmt.Sprintf("member %q: expected an integer from 0 to 18446744073709551615", member))
+		end, err = d.aside(b, i, fmt.Sprintf("member %q: expected an integer from 0 to 18446744073709551615", member))
 	}
 	return v, end, err
 }
@@ -308,7 +384,7 @@ func (d *decoder) inputs(b []byte, i int) (f export.Fields, end int, err error) 
 		return nil, end, err
 	}
 	if i >= len(b) || b[i] != '{' {
-		end, err = d.wrong(b, i, `member "request_inputs": expected an object`)
+		end, err = d.aside(b, i, `member "request_inputs": expected an object`)
 		return nil, end, err
 	}
 	return d.members(b, i)
@@ -393,7 +469,7 @@ func (d *decoder) outputs(b []byte, i int) (end int, err error) {
 		return scanLiteral(b, i)
 	}
 	if i >= len(b) || b[i] != '[' {
-		return d.wrong(b, i, `member "response_outputs": expected an array`)
+		return d.aside(b, i, `member "response_outputs": expected an array`)
 	}
 	d.req.NoOutputs = false
 	i++

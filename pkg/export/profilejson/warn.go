@@ -7,9 +7,9 @@ type warnKind int
 
 const (
 	warnHeader    warnKind = iota // each is reported, up to a bound
-	warnTrailing                  // bytes after the document
 	warnDuplicate                 // a member is there twice
 	warnRow                       // a request of wrong types was left out
+	warnSide                      // a member of the wrong type, without which the request was read
 	warnCount                     // as many outputs as timestamps
 	warnOutput                    // an output that is no object
 	warnMeta                      // odd content of a request's "pa"
