@@ -31,7 +31,7 @@
 // UTF-8 (kept byte for byte), window boundaries up to 2^64−1. Members may come
 // in any order and with any white space. Members that no release writes are
 // kept in Extra. Integers may be written as floats (1.0, 1e+18) if they are
-integral. Order and number text of inputs and outputs are kept, so that
+// integral. Order and number text of inputs and outputs are kept, so that
 // reading a file of perf_analyzer and writing it again gives the same bytes.
 //
 // JSON is taken strictly but in two points: strings may hold any byte from
