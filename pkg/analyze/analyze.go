@@ -50,6 +50,9 @@ type Experiment struct {
 	OK       int
 	Failed   []Count // by class, most frequent first
 	Excluded []Count // by reason, most frequent first
+	// Unreadable counts requests that the reader had to leave out: see
+	// [export.Skipper]. They are in no other count.
+	Unreadable int
 
 	// DurationNS is from the first start to the last response of the
 	// successful requests; 0 when there is none.
@@ -79,6 +82,16 @@ func (e *Experiment) Metric(key string) *Summary {
 
 // FailedRequests returns the number of failed requests of all classes.
 func (e *Experiment) FailedRequests() int { return total(e.Failed) }
+
+// UnreadableRequests returns the number of requests of all experiments that
+// could not be read.
+func (r *Report) UnreadableRequests() int {
+	n := 0
+	for i := range r.Experiments {
+		n += r.Experiments[i].Unreadable
+	}
+	return n
+}
 
 // ExcludedRequests returns the number of requests that were left out for
 // another reason than failure.
@@ -127,7 +140,7 @@ func Run(ctx context.Context, r export.Reader, cfg Config) (*Report, error) {
 		rep.Model = run.Meta.Model
 	}
 	m := NewMeter(run, cfg)
-	all := make([]collector, len(run.Experiments))
+	all := make([]collector, len(run.Experiments)) // grows with the run: a reader may find more
 	var err error
 	for n := 0; err == nil && r.Next(); n++ {
 		if n&1023 == 0 && ctx.Err() != nil {
@@ -136,6 +149,7 @@ func Run(ctx context.Context, r export.Reader, cfg Config) (*Report, error) {
 		}
 		q := r.Request()
 		i := r.Experiment()
+		all = grown(all, len(run.Experiments))
 		if i < 0 || i >= len(all) {
 			return rep, fmt.Errorf("request %d belongs to experiment %d, but the file has %d", n, i, len(all))
 		}
@@ -150,16 +164,27 @@ func Run(ctx context.Context, r export.Reader, cfg Config) (*Report, error) {
 	if err == nil {
 		err = r.Err()
 	}
+	all = grown(all, len(run.Experiments))
 	for i := range all {
+		counted, excluded := export.Skipped(r, i)
+		all[i].unreadable = counted + excluded
 		rep.Experiments = append(rep.Experiments, all[i].finish(&run.Experiments[i], cfg))
 	}
 	for _, w := range r.Warnings() {
 		rep.Warnings = append(rep.Warnings, warning(w.String()))
 	}
 	if rep.Stamps.Mixed > 0 {
-		rep.Warnings = append(rep.Warnings, warningf("%d requests hold both kernel and user-space stamps", rep.Stamps.Mixed))
+		rep.Warnings = append(rep.Warnings, warningf("%s both kernel and user-space stamps", plural(rep.Stamps.Mixed, "request holds", "requests hold")))
 	}
 	return rep, err
+}
+
+// grown returns all with n elements at least.
+func grown(all []collector, n int) []collector {
+	for len(all) < n {
+		all = append(all, collector{})
+	}
+	return all
 }
 
 func (s *Stamps) add(r *export.Request) {

@@ -120,17 +120,18 @@ func TestRunWarnings(t *testing.T) {
 		want string // "" for no warning
 	}{
 		{"nothing to say", Config{}, []export.Request{tensors(text("a"), text("b"))}, ""},
-		{"no outputs", Config{}, []export.Request{at(1000, 1010, 1020)}, "no outputs in the file: every response of 1 requests counted as a token"},
-		{"no response", Config{}, []export.Request{at(1000)}, "1 of 1 requests have no response"},
-		{"no token", Config{}, []export.Request{tensors(text(""))}, "1 of 1 requests have responses, but none with output"},
-		{"negative gap", Config{}, []export.Request{backward}, "1 of 2 gaps between token events are negative"},
-		{"response before the start", Config{}, []export.Request{early}, "1 of 1 requests have a response before their start"},
-		{"time not recorded", Config{From: FromIssued}, []export.Request{tensors(text("a"))}, `1 of 1 requests do not record "issued"`},
-		{"no usage", Config{TokenSource: TokenUsage}, []export.Request{tensors(text("a"))}, "1 of 1 requests have no output tokens from usage"},
-		{"mixed sources", Config{}, []export.Request{openaiRequest(delta("a"), usage5), openaiRequest(delta("a"))}, "output tokens come from usage for 1 requests"},
-		{"usage and events disagree", Config{}, []export.Request{openaiRequest(delta("a"), delta("b"), usage5)}, "usage and token events disagree for 1 of 1 requests: 5 tokens in 2 events"},
-		{"not JSON", Config{}, []export.Request{openaiRequest(delta("a"), "data: {oops\n\n")}, "1 events or bodies are not what the protocol says"},
-		{"damaged times", Config{}, []export.Request{at(1, math.MaxUint64)}, "spans of more than 292 years were left out"},
+		{"no outputs", Config{}, []export.Request{at(1000, 1010, 1020)}, "no outputs in the file: every response of 1 request counted as a token"},
+		{"no response", Config{}, []export.Request{at(1000)}, "1 of 1 request failed: no_response"},
+		{"no token", Config{}, []export.Request{tensors(text(""))}, "no response of 1 of 1 request has output"},
+		{"negative gap", Config{}, []export.Request{backward}, "1 of 2 gaps between token events below 0"},
+		{"response before the start", Config{}, []export.Request{early}, "a response comes before the start in 1 of 1 request"},
+		{"time not recorded", Config{From: FromIssued}, []export.Request{tensors(text("a"))}, `"issued" is not recorded for 1 of 1 request`},
+		{"no usage", Config{TokenSource: TokenUsage}, []export.Request{tensors(text("a"))}, "no output tokens from usage for 1 of 1 request"},
+		{"mixed sources", Config{}, []export.Request{openaiRequest(delta("a"), usage5), openaiRequest(delta("a"))}, "output tokens come from usage for 1 request,"},
+		{"usage above the events", Config{}, []export.Request{openaiRequest(delta("a"), delta("b"), usage5)}, "usage and token events disagree for 1 of 1 request: 5 tokens in 2 events; a chunk is not a token"},
+		{"usage below the events", Config{}, []export.Request{openaiRequest(delta("a"), delta("b"), delta("c"), delta("d"), delta("e"), delta("f"), usage5)}, "usage undercounts for 1 of 1 request: 5 tokens in 6 events"},
+		{"not JSON", Config{}, []export.Request{openaiRequest(delta("a"), "data: {oops\n\n")}, "1 event or body is not what the protocol says"},
+		{"damaged times", Config{}, []export.Request{at(1, math.MaxUint64)}, "left out: 2 spans of more than 292 years"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			rep := analyzed(t, reader("", tt.r), tt.cfg)
@@ -142,6 +143,52 @@ func TestRunWarnings(t *testing.T) {
 	}
 }
 
+// A request without a response is a failure, and in no rate.
+func TestRunNoResponse(t *testing.T) {
+	said := at(1000)
+	said.Status, said.Phase, said.HasMeta = export.StatusOK, export.PhaseMeasured, true
+	for name, silent := range map[string]export.Request{"perf_analyzer": at(1000), "pa-record": said} {
+		r := reader("", []export.Request{at(1000, 2000), silent, at(1000, 1000+1e9)})
+		e := &analyzed(t, r, Config{}).Experiments[0]
+		if diff := cmp.Diff([]Count{{NoResponse, 1}}, e.Failed); diff != "" || e.OK != 2 || e.Throughput.Requests.PerSecond != 2 {
+			t.Errorf("%s: %d ok at %v/s, failed (-want +got):\n%s", name, e.OK, e.Throughput.Requests.PerSecond, diff)
+		}
+	}
+	late := at(1000)
+	late.Phase = export.PhaseCooldown
+	if e := &analyzed(t, reader("", []export.Request{late}), Config{}).Experiments[0]; e.FailedRequests() != 0 || e.ExcludedRequests() != 1 {
+		t.Errorf("a late request without a response: %+v, want it excluded", e)
+	}
+}
+
+// What the reader left out is counted by experiment.
+func TestRunUnreadable(t *testing.T) {
+	r := reader("", []export.Request{at(1000, 2000)}, []export.Request{at(1000, 2000)})
+	r.skipped = []int{0, 3}
+	rep := analyzed(t, r, Config{})
+	if a, b := rep.Experiments[0].Unreadable, rep.Experiments[1].Unreadable; a != 0 || b != 3 || rep.UnreadableRequests() != 3 || rep.Experiments[1].OK != 1 {
+		t.Errorf("%d and %d unreadable, %d in all, want 0, 3 and 3", a, b, rep.UnreadableRequests())
+	}
+}
+
+// growing is a reader that finds its second experiment while it reads.
+type growing struct{ *fakeReader }
+
+func (g growing) Next() bool {
+	if len(g.run.Experiments) == 1 {
+		g.run.Experiments = append(g.run.Experiments, export.Experiment{Mode: export.ModeConcurrency, Value: "2"})
+	}
+	return g.fakeReader.Next()
+}
+
+func TestRunGrows(t *testing.T) {
+	r := reader("", []export.Request{at(1000, 2000)}, []export.Request{at(1000, 2000)})
+	r.run.Experiments = r.run.Experiments[:1]
+	if rep := analyzed(t, growing{r}, Config{}); len(rep.Experiments) != 2 || rep.Experiments[1].OK != 1 {
+		t.Errorf("%d experiments, want both", len(rep.Experiments))
+	}
+}
+
 func TestRunStamps(t *testing.T) {
 	r := tensors(text("a"), text("b"), text("c"))
 	r.Responses[0].Source, r.Responses[1].Source = export.SourceKernel, export.SourceUser
@@ -149,7 +196,7 @@ func TestRunStamps(t *testing.T) {
 	if diff := cmp.Diff(Stamps{Kernel: 1, User: 1, Unknown: 2, Mixed: 1}, rep.Stamps); diff != "" {
 		t.Errorf("stamps (-want +got):\n%s", diff)
 	}
-	if !strings.Contains(warningTexts(rep.Warnings), "1 requests hold both") {
+	if !strings.Contains(warningTexts(rep.Warnings), "1 request holds both") {
 		t.Errorf("warnings %q do not name the mixed request", warningTexts(rep.Warnings))
 	}
 }

@@ -17,8 +17,9 @@ import (
 // by the count, one by 10⁹, printed as repr does.
 //
 // It reads r to its end. When the file breaks off, the line is over what was
-// readable; see r.Err(). Where there is nothing to average line is "" and err
-// says why: the script raises an exception there.
+// readable; see r.Err(). Where there is nothing to average, or a request has no
+// usable times, line is "" and err says why: the script raises an exception
+// there.
 func AvgFirstToken(r export.Reader) (line string, err error) {
 	a := averager{r: r, what: "first-token"}
 	return a.line("Average first-token latency: ", func(q *export.Request) {
@@ -83,12 +84,32 @@ func (a *averager) check() error {
 	switch {
 	case len(a.r.Run().Experiments) == 0:
 		return fmt.Errorf("no experiment in the file; there is no %s latency to average", a.what)
+	case a.left() > 0:
+		return fmt.Errorf("%d of %s of the first experiment cannot be read (%s); the average over all requests is not defined, use the report",
+			a.left(), plural(a.left()+a.requests, "request", "requests"), a.reason())
 	case a.requests == 0:
 		return fmt.Errorf("the first experiment has no request; there is no %s latency to average", a.what)
 	case a.silent > 0:
-		return fmt.Errorf("%d of %d requests of the first experiment have no response (the first was sent at %d ns); the average over all requests is not defined, use the report", a.silent, a.requests, a.firstAt)
+		return fmt.Errorf("no response in %d of %s of the first experiment (the first was sent at %d ns); the average over all requests is not defined, use the report",
+			a.silent, plural(a.requests, "request", "requests"), a.firstAt)
 	case a.n == 0:
 		return fmt.Errorf("no request of the first experiment has two responses (one-token or unstreamed answers); there is no %s gap to average", a.what)
 	}
 	return nil
+}
+
+// left returns how many requests of the first experiment the reader left out.
+func (a *averager) left() int {
+	counted, _ := export.Skipped(a.r, 0)
+	return counted
+}
+
+// reason says what is wrong with the first request that was left out.
+func (a *averager) reason() string {
+	for _, w := range a.r.Warnings() {
+		if w.LeftOut {
+			return fmt.Sprintf("the first at byte %d: %s", w.Offset, w.Msg)
+		}
+	}
+	return "their times are no integers"
 }

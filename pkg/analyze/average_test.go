@@ -72,7 +72,11 @@ func TestAverageReasons(t *testing.T) {
 	}{
 		{"no experiment", reader(""), "no experiment"},
 		{"no request", reader("", nil), "no request"},
-		{"IndexError", reader("", []export.Request{at(5, 6), at(7)}), "1 of 2 requests of the first experiment have no response (the first was sent at 7 ns)"},
+		{"IndexError", reader("", []export.Request{at(5, 6), at(7)}), "no response in 1 of 2 requests of the first experiment (the first was sent at 7 ns)"},
+		{"KeyError", &fakeReader{
+			run: export.Run{Experiments: make([]export.Experiment, 1)}, requests: [][]export.Request{{at(5, 6)}}, skipped: []int{2},
+			warnings: []export.Warning{{Msg: "odd"}, {Msg: "member \"timestamp\" is missing", Offset: 75, LeftOut: true}},
+		}, `2 of 3 requests of the first experiment cannot be read (the first at byte 75: member "timestamp" is missing)`},
 		{"ZeroDivisionError", reader("", []export.Request{at(5, 6), at(7, 8)}), "no request of the first experiment has two responses"},
 	} {
 		if _, err := AvgTokenToToken(tt.r); err == nil || !strings.Contains(err.Error(), tt.want) {

@@ -22,21 +22,22 @@ type collector struct {
 	failed   tally
 	messages map[string]string // of the first failure of each class
 	excluded tally
-	sources  [TokenMixed]int // counted requests by source of their tokens
-	last     Measured        // of the request that was added last
+	// unreadable requests did not come this far.
+	unreadable int
+	sources    [TokenMixed]int // counted requests by source of their tokens
+	last       Measured        // of the request that was added last
 
 	firstStart, lastEnd uint64
 	output, input       wideSum
 	withInput           int // counted requests with a known number of input tokens
 
-	events, shared           int
-	usageTokens, usageEvents wideSum // of requests whose usage is not the number of events
-	odd                      oddities
+	events, shared int
+	above, below   disagreement
+	odd            oddities
 }
 
 // oddities count what a reader of the report must know.
 type oddities struct {
-	silent     int // no response
 	noToken    int // responses but no token event
 	noFrom     int // the time to count from is missing
 	noTokens   int // no number of output tokens from the source asked for
@@ -45,8 +46,20 @@ type oddities struct {
 	backward   int // gaps below 0
 	early      int // first response before the start
 	impossible int // spans beyond 292 years
-	differ     int // usage is not the number of token events
 	gaps       int
+}
+
+// A disagreement sums up requests whose usage is not the number of token
+// events.
+type disagreement struct {
+	requests       int
+	tokens, events wideSum
+}
+
+func (d *disagreement) add(tokens, events int64) {
+	d.requests++
+	d.tokens.add(tokens)
+	d.events.add(events)
 }
 
 func (c *collector) add(m *Meter, r *export.Request) error {
@@ -115,18 +128,13 @@ func (c *collector) note(r *export.Request, q *Measured) {
 	o.backward += q.Backward
 	o.impossible += q.Impossible
 	o.unreadable += q.Answer.Unreadable
-	switch {
-	case len(r.Responses) == 0:
-		o.silent++
-	case q.Events == 0:
+	if q.Events == 0 {
 		o.noToken++
 	}
-	if len(r.Responses) > 0 {
-		if q.FromNS == 0 {
-			o.noFrom++
-		} else if r.Responses[0].RecvNS < q.FromNS {
-			o.early++
-		}
+	if q.FromNS == 0 {
+		o.noFrom++
+	} else if r.Responses[0].RecvNS < q.FromNS {
+		o.early++
 	}
 	if !q.OutputTokens.OK {
 		o.noTokens++
@@ -134,17 +142,20 @@ func (c *collector) note(r *export.Request, q *Measured) {
 	if q.Answer.Assumed {
 		o.assumed++
 	}
-	if u := q.Answer.Usage.Output; q.TokenSource == TokenUsage && q.Events > 1 && u.V != int64(q.Events) {
-		o.differ++
-		c.usageTokens.add(u.V)
-		c.usageEvents.add(int64(q.Events))
+	if u, events := q.Answer.Usage.Output.V, int64(q.Events); q.TokenSource == TokenUsage && events > 1 {
+		switch {
+		case u > events:
+			c.above.add(u, events)
+		case u < events:
+			c.below.add(u, events)
+		}
 	}
 }
 
 func (c *collector) finish(e *export.Experiment, cfg Config) Experiment {
 	x := Experiment{
 		Mode: e.Mode, Value: e.Value,
-		OK: c.ok, Failed: c.failed.counts(), Excluded: c.excluded.counts(),
+		OK: c.ok, Unreadable: c.unreadable, Failed: c.failed.counts(), Excluded: c.excluded.counts(),
 		TokenSource: c.source(),
 		TokenEvents: c.events, SharedStamps: c.shared,
 	}
@@ -236,26 +247,36 @@ func (c *collector) warnings(cfg Config, x *Experiment) []error {
 		if m := c.messages[f.Name]; m != "" {
 			first = fmt.Sprintf(", the first with %q", cut(m))
 		}
-		w = append(w, warningf("%d of %d requests failed: %s%s", f.N, c.ok+x.FailedRequests(), f.Name, first))
+		w = append(w, warningf("%d of %s failed: %s%s", f.N, plural(c.ok+x.FailedRequests(), "request", "requests"), f.Name, first))
 	}
-	say(o.silent, "%d of %d requests have no response: they count as requests, but have no latency", o.silent, c.ok)
-	say(o.noToken, "%d of %d requests have responses, but none with output: they have an end-to-end latency only", o.noToken, c.ok)
-	say(o.assumed, "no outputs in the file: every response of %d requests counted as a token, an empty final one too", o.assumed)
-	say(o.unreadable, "%d events or bodies are not what the protocol says: not counted as tokens", o.unreadable)
-	say(o.noFrom, "%d of %d requests do not record %q: they have no TTFT and no end-to-end latency", o.noFrom, c.ok, cfg.From)
-	say(o.early, "%d of %d requests have a response before their %s: the clock was set back, or the times come from different clocks", o.early, c.ok, cfg.From)
-	say(o.backward, "%d of %d gaps between token events are negative: the clock was set back during the run", o.backward, o.gaps)
-	say(o.impossible, "%d spans of more than 292 years were left out: the times are damaged", o.impossible)
+	of := func(n int) string { return fmt.Sprintf("%d of %s", n, plural(c.ok, "request", "requests")) }
+	say(o.noToken, "no response of %s has output: there is an end-to-end latency only", of(o.noToken))
+	say(o.assumed, "no outputs in the file: every response of %s counted as a token, an empty final one too", plural(o.assumed, "request", "requests"))
+	say(o.unreadable, "%s not what the protocol says: not counted as tokens", plural(o.unreadable, "event or body is", "events or bodies are"))
+	say(o.noFrom, "%q is not recorded for %s: no TTFT and no end-to-end latency", cfg.From, of(o.noFrom))
+	say(o.early, "a response comes before the %s in %s: the clock was set back, or the times come from different clocks", cfg.From, of(o.early))
+	say(o.backward, "%d of %s between token events below 0: the clock was set back during the run", o.backward, plural(o.gaps, "gap", "gaps"))
+	say(o.impossible, "left out: %s of more than 292 years; the times are damaged", plural(o.impossible, "span", "spans"))
 	if cfg.TokenSource != TokenAuto {
-		say(o.noTokens, "%d of %d requests have no output tokens from %s: left out of the token metrics", o.noTokens, c.ok, cfg.TokenSource)
+		say(o.noTokens, "no output tokens from %s for %s: left out of the token metrics", cfg.TokenSource, of(o.noTokens))
 	}
 	if x.TokenSource == TokenMixed {
-		w = append(w, warningf("output tokens come from usage for %d requests, from the tokenizer for %d, from the number of responses for %d",
-			c.sources[TokenUsage], c.sources[TokenTokenizer], c.sources[TokenResponses]))
+		w = append(w, warningf("output tokens come from usage for %s, from the tokenizer for %d, from the number of responses for %d",
+			plural(c.sources[TokenUsage], "request", "requests"), c.sources[TokenTokenizer], c.sources[TokenResponses]))
 	}
-	say(o.differ, "usage and token events disagree for %d of %d requests: %s tokens in %s events; a chunk is not a token, ITL is per chunk",
-		o.differ, c.ok, c.usageTokens.big(), c.usageEvents.big())
+	say(c.above.requests, "usage and token events disagree for %s: %s tokens in %s events; a chunk is not a token, ITL is per chunk",
+		of(c.above.requests), c.above.tokens.big(), c.above.events.big())
+	say(c.below.requests, "usage undercounts for %s: %s tokens in %s events, each of which added output; --token-source responses counts events",
+		of(c.below.requests), c.below.tokens.big(), c.below.events.big())
 	return w
+}
+
+// plural returns "1 request" or "2 requests".
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return strconv.Itoa(n) + " " + many
 }
 
 // A tally counts by name.

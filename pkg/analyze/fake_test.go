@@ -10,6 +10,7 @@ type fakeReader struct {
 	requests [][]export.Request // by experiment
 	err      error
 	warnings []export.Warning
+	skipped  []int // by experiment
 
 	exp, i int
 }
@@ -29,6 +30,13 @@ func (f *fakeReader) Experiment() int            { return f.exp }
 func (f *fakeReader) Err() error                 { return f.err }
 func (f *fakeReader) Warnings() []export.Warning { return f.warnings }
 func (f *fakeReader) Close() error               { return nil }
+
+func (f *fakeReader) Skipped(i int) (counted, excluded int) {
+	if i < len(f.skipped) {
+		return f.skipped[i], 0
+	}
+	return 0, 0
+}
 
 // reader returns a reader of experiments of concurrency 1, 2, … with these
 // requests.

@@ -18,7 +18,8 @@ type Measured struct {
 	Counted bool
 	// Excluded is why it is not: "warmup", "cancelled", "late" or "failed".
 	Excluded string
-	// Class is the kind of failure, for "failed": "http_error", ….
+	// Class is the kind of failure, for "failed": "http_error", …, or
+	// NoResponse.
 	Class string
 	// Message is what the server or the client said about a failure.
 	Message string
@@ -28,6 +29,10 @@ type Measured struct {
 	// FromNS is what latencies count from; 0 when it was not recorded.
 	FromNS uint64
 }
+
+// NoResponse is the class of requests that are said to have succeeded, or of
+// which nothing is said, but that have no response: nothing was measured.
+const NoResponse = "no_response"
 
 // NewMeter returns a Meter for the requests of run.
 func NewMeter(run *export.Run, cfg Config) *Meter {
@@ -70,6 +75,9 @@ func (m *Measured) standing(r *export.Request, includeWarmup bool) {
 	}
 	if reason == "" && !r.HasMeta && m.Answer.Failure != "" {
 		reason, m.Class, m.Message = "failed", export.StatusRPCError.String(), m.Answer.Failure
+	}
+	if reason == "" && len(r.Responses) == 0 {
+		reason, m.Class = "failed", NoResponse
 	}
 	m.Excluded, m.Counted = reason, reason == ""
 }

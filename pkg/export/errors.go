@@ -51,6 +51,9 @@ func (w Warning) String() string {
 		s += w.Where + ": "
 	}
 	s += w.Msg
+	if w.LeftOut {
+		s += "; requests like this are left out"
+	}
 	if w.Count > 1 {
 		s += fmt.Sprintf(" (and %d more)", w.Count-1)
 	}

@@ -253,7 +253,7 @@ func (r *Reader) element() bool {
 func (r *Reader) accept(off int64) bool {
 	d := &r.dec
 	if d.bad != nil {
-		r.warn(warnRow, off+int64(d.bad.at), func() string { return d.bad.msg + "; requests like this are left out" })
+		r.warn(warnRow, off+int64(d.bad.at), func() string { return d.bad.msg })
 		r.leaveOut()
 		return false
 	}

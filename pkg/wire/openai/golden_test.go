@@ -45,6 +45,7 @@ func TestGolden(t *testing.T) {
 	}{
 		"llamacpp/chat_stream.http":                        {16, "length", 0, true},
 		"llamacpp/chat_stream_usage.http":                  {16, "length", 16, true},
+		"llamacpp/chat_stream_n2.http":                     {32, "length", 32, true},
 		"llamacpp/native_completion_stream.http":           {5, "", 0, true},
 		"llamacpp/chat_nonstream.http":                     {1, "length", 16, true},
 		"vllm/chat_stream.http":                            {15, "length", 0, true},
@@ -156,6 +157,7 @@ func read(t *testing.T, frames [][]byte) answer {
 func reference(t *testing.T, frames [][]byte) answer {
 	t.Helper()
 	a := newAnswer()
+	var alone []map[string]float64 // usages without a choice beside them
 	str := func(v any) string { s, _ := v.(string); return s }
 	for _, f := range frames {
 		text := strings.TrimSpace(string(f))
@@ -181,6 +183,9 @@ func reference(t *testing.T, frames [][]byte) answer {
 			}
 			if d, ok := u["completion_tokens_details"].(map[string]any); ok {
 				a.Usage["reasoning_tokens"], _ = d["reasoning_tokens"].(float64)
+			}
+			if c, _ := v["choices"].([]any); len(c) == 0 {
+				alone = append(alone, a.Usage)
 			}
 		}
 		output := false
@@ -208,6 +213,14 @@ func reference(t *testing.T, frames [][]byte) answer {
 		}
 		if output {
 			a.Outputs++
+		}
+	}
+	if len(alone) > 1 && len(alone) == len(a.Finish) { // one for each choice
+		for _, u := range alone[:len(alone)-1] {
+			for _, k := range []string{"completion_tokens", "total_tokens", "reasoning_tokens"} {
+				a.Usage[k] += u[k]
+			}
+			a.Usage["total_tokens"] -= u["prompt_tokens"]
 		}
 	}
 	return a

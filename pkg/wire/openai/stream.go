@@ -12,8 +12,16 @@ type Stream struct {
 	// Usage is the last count that the server gave. Counts that are all zero
 	// are ignored unless the chunk ends the answer: Ollama sends them with
 	// every chunk of a text completion before it knows.
+	//
+	// When an answer of several choices has as many chunks with a count and no
+	// choice as it has choices, there is one for each (llama.cpp sends them so
+	// for n > 1): tokens of the completion are summed, those of the prompt,
+	// which all share, are not.
 	Usage    Usage
 	HasUsage bool
+
+	finals int   // chunks with a count and no choice
+	sum    Usage // of their completions
 
 	open     map[int]bool // choices seen, by index: not yet finished?
 	openN    int
@@ -37,7 +45,23 @@ func (st *Stream) Add(c *Chunk) {
 		st.choice(ch.Index, ended)
 	}
 	if c.HasUsage && (c.Usage != Usage{} || ends) {
-		st.Usage, st.HasUsage = c.Usage, true
+		st.count(c)
+	}
+}
+
+// count takes the usage of a chunk.
+func (st *Stream) count(c *Chunk) {
+	st.Usage, st.HasUsage = c.Usage, true
+	if len(c.Choices) > 0 {
+		return
+	}
+	st.finals++
+	st.sum.CompletionTokens += c.Usage.CompletionTokens
+	st.sum.ReasoningTokens += c.Usage.ReasoningTokens
+	if st.finals > 1 && st.finals == len(st.open) {
+		st.Usage.CompletionTokens = st.sum.CompletionTokens
+		st.Usage.ReasoningTokens = st.sum.ReasoningTokens
+		st.Usage.TotalTokens = st.Usage.PromptTokens + st.sum.CompletionTokens
 	}
 }
 

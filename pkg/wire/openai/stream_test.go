@@ -41,6 +41,24 @@ func TestStream(t *testing.T) {
 			`{"choices":[{"text":"a"}],"usage":{"prompt_tokens":5,"completion_tokens":2,"total_tokens":7}}`,
 			`{"choices":[{"text":""}],"usage":null}`,
 		}, outputs: 2, usage: Usage{PromptTokens: 5, CompletionTokens: 2, TotalTokens: 7}},
+		{name: "llama.cpp, n=2: a count for each choice", in: []string{
+			at(role, 0), at(role, 1), at(tok, 0), at(tok, 1), at(tok, 1), at(fin, 0),
+			`{"choices":[],"usage":{"prompt_tokens":5,"completion_tokens":2,"total_tokens":7,"prompt_tokens_details":{"cached_tokens":4},"completion_tokens_details":{"reasoning_tokens":1}}}`,
+			at(fin, 1),
+			`{"choices":[],"usage":{"prompt_tokens":5,"completion_tokens":3,"total_tokens":8,"prompt_tokens_details":{"cached_tokens":4},"completion_tokens_details":{"reasoning_tokens":2}}}`, "[DONE]",
+		}, complete: true, outputs: 3, usage: Usage{PromptTokens: 5, CompletionTokens: 5, TotalTokens: 10, CachedTokens: 4, ReasoningTokens: 3}},
+		{name: "n=2, one after the other", in: []string{
+			at(tok, 0), at(fin, 0), `{"choices":[],"usage":{"prompt_tokens":5,"completion_tokens":1}}`,
+			at(tok, 1), at(fin, 1), `{"choices":[],"usage":{"prompt_tokens":5,"completion_tokens":1}}`,
+		}, complete: true, outputs: 2, usage: Usage{PromptTokens: 5, CompletionTokens: 2, TotalTokens: 7}},
+		{name: "n=3, two counts: the last", in: []string{
+			at(tok, 0), at(tok, 1), at(tok, 2), `{"choices":[],"usage":{"prompt_tokens":5,"completion_tokens":1}}`, usage,
+		}, outputs: 3, usage: Usage{PromptTokens: 5, CompletionTokens: 2, TotalTokens: 7}},
+		{name: "n=1, the count twice: the last", in: []string{at(tok, 0), usage, usage}, outputs: 1, usage: Usage{PromptTokens: 5, CompletionTokens: 2, TotalTokens: 7}},
+		{name: "n=2, counts with choices, then the total", in: []string{
+			`{"choices":[{"index":0,"text":"a"}],"usage":{"prompt_tokens":5,"completion_tokens":1}}`,
+			`{"choices":[{"index":1,"text":"a"}],"usage":{"prompt_tokens":5,"completion_tokens":1}}`, usage,
+		}, outputs: 2, usage: Usage{PromptTokens: 5, CompletionTokens: 2, TotalTokens: 7}},
 		{name: "the first error counts", in: []string{at(tok, 0), `{"error":"one"}`, `{"error":"two"}`, "[DONE]"}, complete: true, outputs: 1, err: "one"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
