@@ -1,0 +1,67 @@
+// Package sockstamp takes the times at which bytes reached and left this
+// machine from the kernel instead of from a goroutine that may run late.
+//
+// On Linux the kernel notes when a segment arrived and when one went to the
+// device (SO_TIMESTAMPING, software stamps). A [Conn] is a [net.Conn] that
+// collects them: receive stamps come with each read, as a control message of
+// recvmsg; transmit stamps come on the socket's error queue. On other systems,
+// on other sockets than TCP, and where the kernel refuses, a Conn behaves the
+// same and takes the time in user space. [Stamp.Source] tells the two apart,
+// for each stamp: the kernel may also lack one for a single read.
+//
+//	d := sockstamp.Dialer{}
+//	tr := &http.Transport{DialContext: d.DialContext}
+//	…
+//	c, ok := sockstamp.Of(conn) // also below TLS
+//	c.Begin()
+//	_, err := conn.Write(request)
+//	n, err := conn.Read(buf)
+//	st := c.LastRead()           // when buf[:n] was here
+//	start, sent := c.Request()   // when the request left
+//
+// # Terms and units
+//
+// A stamp is in Unix nanoseconds of CLOCK_REALTIME, user-space stamps too, so
+// that they can be compared. Only the run's clock knows about steps of that
+// clock; see package rxclock.
+//
+// An offset counts the bytes written to a Conn since it was made. A write
+// ends at the offset that [Conn.Written] returns after it.
+//
+// # What a receive stamp means
+//
+// It is the arrival of the last segment of which the read returned at least
+// one byte. A read that returns several segments has the stamp of the last
+// one: the earlier ones came earlier, nobody can say when. The kernel itself
+// may join segments that wait in the socket. So a stamp is never earlier than
+// the arrival of the byte it is used for.
+//
+// Below crypto/tls, [Conn.LastRead] after a Read of the [tls.Conn] is the
+// stamp of the raw read that completed the record the bytes come from: TLS
+// reads from the socket only when what it holds is no whole record. When one
+// raw read held several records, or the caller's buffer took only part of one,
+// the following reads return bytes without a raw read, and stamp and ordinal
+// stay the same: the bytes were here at that time. (When an alert follows in
+// the same segment, such as the one that ends a connection, TLS reads ahead to
+// complete it; the last bytes then have the stamp of that read.)
+//
+// # What a transmit stamp means
+//
+// It belongs to the last byte of a write, and is taken when the segment with
+// that byte is handed to the device; on the loopback device, inside the write.
+// For a write that fits the socket's buffer but not the congestion window that
+// is later than when its first byte left. A write that does not fit the buffer
+// is done in parts, each with a stamp of its own. When TCP joins the bytes of
+// two writes in one segment, only the later write has a stamp. A retransmitted
+// segment keeps its first stamp.
+//
+// # What it costs
+//
+// A read is the one system call it always was, and allocates nothing. The
+// error queue is read when a read finds nothing while stamps of writes are
+// outstanding, on demand, and by a long series of writes without a read: one
+// or two system calls a request, and one wake-up of a waiting reader, none a
+// token. No goroutine is started.
+//
+// Nothing here changes what is on the wire, TCP's options included.
+package sockstamp

@@ -1,0 +1,66 @@
+package sockstamp
+
+import (
+	"context"
+	"net"
+	"os"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) {
+	if addr := os.Getenv(senderEnv); addr != "" {
+		os.Exit(sendStamps(addr))
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// pair returns both ends of a TCP connection on loopback, the first a Conn.
+func pair(t testing.TB, o Options) (c *Conn, peer *net.TCPConn) {
+	t.Helper()
+	d := Dialer{Options: o}
+	nc, peer := tcpPair(t, d.DialContext)
+	c, ok := Of(nc)
+	if !ok {
+		t.Fatalf("DialContext returned a %T", nc)
+	}
+	return c, peer
+}
+
+type dialFunc func(ctx context.Context, network, addr string) (net.Conn, error)
+
+func tcpPair(t testing.TB, dial dialFunc) (nc net.Conn, peer *net.TCPConn) {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	nc, err = dial(t.Context(), "tcp", ln.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := ln.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { nc.Close(); s.Close() })
+	return nc, s.(*net.TCPConn)
+}
+
+// options are the ways to stamp; tests of what does not depend on who stamps
+// run with each.
+var options = map[string]Options{
+	"kernel":          {},
+	"kernel, receive": {NoTransmit: true},
+	"user":            {User: true},
+}
+
+// needKernel skips what tests the kernel where it takes no stamps.
+func needKernel(t testing.TB, c *Conn) {
+	t.Helper()
+	if rx, tx, why := c.Stamps(); !rx || !tx {
+		t.Skipf("receive stamps %v, transmit stamps %v: %s", rx, tx, why)
+	}
+}

@@ -1,0 +1,156 @@
+package sockstamp
+
+// What is known about what was written.
+type sent struct {
+	written uint64 // bytes
+	log     txLog  // of the kernel's stamps
+
+	unread int // parts since the error queue was read
+	empty  int // times that it was read in vain since the last part
+
+	span span
+}
+
+// A span is the bytes written since Begin. Times are 0 until they are known.
+type span struct {
+	active        bool
+	begin         uint64 // offset of the first byte
+	firstEnd      uint64 // end of the first part; 0: not written yet
+	startUserNS   uint64 // before the first write
+	sentUserNS    uint64 // after the last
+	startKernelNS uint64 // of the first part
+}
+
+const (
+	// maxUnread is after how many parts without a read the error queue is
+	// read: each stamp on it takes some hundred bytes of the socket's receive
+	// buffer, of which the smallest have 2 KB.
+	maxUnread = 16
+	// maxEmpty is how often in vain the error queue is looked at for the
+	// stamp of a write, which a device need not take, before it is left until
+	// something wakes the reader.
+	maxEmpty = 4
+)
+
+// before notes that a write begins.
+func (s *sent) before() {
+	if s.span.active && s.span.startUserNS == 0 {
+		s.span.startUserNS = userNow()
+	}
+}
+
+// part notes that a system call wrote n bytes.
+func (s *sent) part(n int) {
+	if n <= 0 {
+		return
+	}
+	s.written += uint64(n)
+	s.log.add(s.written, 0)
+	s.unread++
+	s.empty = 0
+	if sp := &s.span; sp.active && sp.firstEnd == 0 {
+		sp.firstEnd = s.written
+		sp.startKernelNS, _ = s.log.at(s.written)
+	}
+}
+
+// after notes that a write ended.
+func (s *sent) after() {
+	if s.span.active {
+		s.span.sentUserNS = userNow()
+	}
+}
+
+// outstanding reports whether it makes sense to look for stamps.
+func (s *sent) outstanding() bool { return s.empty < maxEmpty && s.log.stamped < s.written }
+
+// transmitted notes the transmit stamp of the byte with number id.
+func (s *sent) transmitted(id uint32, ns uint64) {
+	end, ok := endOffset(s.written, id)
+	if !ok {
+		return
+	}
+	s.log.add(end, ns)
+	// The log may be too short for a request of very many writes.
+	if sp := &s.span; sp.active && sp.firstEnd == end && sp.startKernelNS == 0 {
+		sp.startKernelNS = ns
+	}
+}
+
+// Begin says that the next write holds the first byte of a request.
+func (c *Conn) Begin() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.sent.span = span{active: true, begin: c.sent.written}
+}
+
+// Request returns when the request since [Conn.Begin] left: start is the stamp
+// of the write that holds its first byte (of the first part of that write, if
+// the send buffer could not take it whole), sent that of the last byte written
+// until now. A stamp that the kernel has not taken, or not yet, is replaced by
+// the time before the first and after the last write; so ask when the first
+// byte of the answer is there. Both are zero when nothing was written, or the
+// first write has not returned.
+func (c *Conn) Request() (start, sent Stamp) {
+	c.mu.Lock()
+	sp, end := c.sent.span, c.sent.written
+	c.mu.Unlock()
+	if sp.firstEnd == 0 || sp.sentUserNS == 0 {
+		return Stamp{}, Stamp{}
+	}
+	start, sent = Stamp{NS: sp.startUserNS, Source: User}, Stamp{NS: sp.sentUserNS, Source: User}
+	if ns, ok := c.TxStamp(end); ok { // reads the error queue if need be
+		sent = Stamp{NS: ns, Source: Kernel}
+	}
+	if sp.startKernelNS == 0 {
+		c.mu.Lock()
+		if now := c.sent.span; now.begin == sp.begin {
+			sp.startKernelNS = now.startKernelNS
+		}
+		c.mu.Unlock()
+	}
+	if sp.startKernelNS != 0 {
+		start = Stamp{NS: sp.startKernelNS, Source: Kernel}
+	}
+	return start, sent
+}
+
+// Written returns how many bytes were written, those of a write in progress
+// excepted.
+func (c *Conn) Written() uint64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.sent.written
+}
+
+// TxStamp returns when the last byte of the write that ended at the offset end
+// left, as the kernel has it, in Unix nanoseconds. ok is false for offsets at
+// which no write ended, for writes whose stamp is not there (yet), and for
+// those so long ago that they were forgotten (see [Options]).
+func (c *Conn) TxStamp(end uint64) (ns uint64, ok bool) { return c.transmitStamp(end, (*txLog).at) }
+
+// TxHolding returns when the last byte of the write that holds the byte at
+// offset left: with the offset of a request's first byte, its start. If the
+// send buffer could not take the write whole it is about the part that holds
+// the byte. ok is as for [Conn.TxStamp].
+func (c *Conn) TxHolding(offset uint64) (ns uint64, ok bool) {
+	return c.transmitStamp(offset, (*txLog).holding)
+}
+
+// transmitStamp looks a stamp up, if need be after reading the error queue.
+func (c *Conn) transmitStamp(offset uint64, look func(l *txLog, offset uint64) (uint64, bool)) (ns uint64, ok bool) {
+	if !c.tx {
+		return 0, false
+	}
+	c.mu.Lock()
+	ns, ok = look(&c.sent.log, offset)
+	behind := c.sent.log.stamped < c.sent.written
+	c.mu.Unlock()
+	if ok || !behind {
+		return ns, ok
+	}
+	c.DrainTx()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return look(&c.sent.log, offset)
+}

@@ -1,0 +1,217 @@
+package sockstamp
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	receiveFlags  = unix.SOF_TIMESTAMPING_RX_SOFTWARE | unix.SOF_TIMESTAMPING_SOFTWARE
+	transmitFlags = unix.SOF_TIMESTAMPING_TX_SOFTWARE | unix.SOF_TIMESTAMPING_OPT_ID | unix.SOF_TIMESTAMPING_OPT_TSONLY
+)
+
+// enable asks the kernel for stamps. What it refuses is no error.
+func (c *Conn) enable(rc syscall.RawConn, transmit bool) error {
+	var on int
+	var refused error
+	err := rc.Control(func(fd uintptr) { on, refused = setStamps(int(fd), transmit) })
+	switch {
+	case err != nil:
+		return err
+	case on == 0:
+		c.why = fmt.Sprintf("the kernel refuses SO_TIMESTAMPING: %v", refused)
+		return nil
+	}
+	c.rc, c.rx, c.tx = rc, true, on&transmitFlags != 0
+	c.receiveFD = c.receive
+	c.writeFD = c.transmit
+	c.pollFD = func(fd uintptr) { c.rd.done = c.receive(fd) }
+	c.drainFD = func(fd uintptr) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.drain(int(fd))
+	}
+	switch {
+	case !transmit:
+		c.why = "transmit stamps were not asked for"
+	case !c.tx:
+		c.why = fmt.Sprintf("the kernel refuses transmit stamps: %v", refused)
+	}
+	return nil
+}
+
+// setStamps sets the most flags that the kernel takes and returns them. The
+// error says why they are not all.
+func setStamps(fd int, transmit bool) (on int, refused error) {
+	set := func(flags int) bool {
+		// The older option has 32-bit seconds in 32-bit processes.
+		err := error(unix.ENOPROTOOPT)
+		if wordBytes == 4 {
+			err = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TIMESTAMPING_NEW, flags)
+		}
+		if err != nil {
+			err = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TIMESTAMPING_OLD, flags)
+		}
+		if err != nil && refused == nil {
+			refused = err
+		}
+		return err == nil
+	}
+	if transmit {
+		// OPT_ID numbers bytes. With OPT_ID_TCP (Linux 6.2) the first byte
+		// written from now on is 0; before, it is the first byte that is not
+		// acknowledged now, which is the same if there is none.
+		on = receiveFlags | transmitFlags | unix.SOF_TIMESTAMPING_OPT_ID_TCP
+		if set(on) {
+			return on, nil
+		}
+		unacked, err := unix.IoctlGetInt(fd, unix.SIOCOUTQ)
+		on = receiveFlags | transmitFlags
+		switch {
+		case err != nil || unacked != 0:
+			refused = errors.New("bytes written before are not acknowledged yet")
+		case set(on):
+			return on, nil
+		}
+	}
+	if on = receiveFlags; set(on) {
+		return on, refused
+	}
+	return 0, refused
+}
+
+// Recv reads from a socket that has stamps enabled, once and without waiting,
+// as recvmsg with MSG_DONTWAIT does. oob is room for control messages, at least
+// [ControlBytes]. It allocates nothing.
+//
+// The stamp has no ordinal; it is a user-space one when the kernel gave none.
+// The error is [io.EOF] at the end of the stream and a [unix.Errno] otherwise,
+// EAGAIN when there is nothing to read (then the error queue may hold
+// something), never EINTR. p must not be empty.
+func Recv(fd int, p, oob []byte) (n int, st Stamp, err error) {
+	n, oobn, flags, errno := recvmsg(fd, p, oob, unix.MSG_DONTWAIT)
+	switch {
+	case errno != 0:
+		return 0, Stamp{}, errno
+	case n == 0:
+		return 0, Stamp{}, io.EOF
+	}
+	// A truncated message lacks its end: parseControl stops before it.
+	if c := parseControl(oob[:oobn], wordBytes); c.ns != 0 && flags&unix.MSG_CTRUNC == 0 {
+		return n, Stamp{NS: c.ns, Source: Kernel}, nil
+	}
+	return n, Stamp{NS: userNow(), Source: User}, nil
+}
+
+// recvmsg is the system call, repeated while a signal interrupts it.
+// unix.Recvmsg allocates for the address that TCP does not have.
+func recvmsg(fd int, p, oob []byte, flags int) (n, oobn, rflags int, errno unix.Errno) {
+	const most = 1 << 30 // what net asks for at most
+	var iov unix.Iovec
+	iov.Base = unsafe.SliceData(p)
+	iov.SetLen(min(len(p), most))
+	for {
+		var h unix.Msghdr
+		h.Iov = &iov
+		h.SetIovlen(1)
+		h.Control = unsafe.SliceData(oob)
+		h.SetControllen(len(oob))
+		r, _, errno := unix.Syscall(unix.SYS_RECVMSG, uintptr(fd), uintptr(unsafe.Pointer(&h)), uintptr(flags))
+		switch errno {
+		case 0:
+			return int(r), int(h.Controllen), int(h.Flags), 0
+		case unix.EINTR:
+		default:
+			return 0, 0, 0, errno
+		}
+	}
+}
+
+// receive is one attempt of Read. It returns false to be called again when the
+// socket has something.
+func (c *Conn) receive(fd uintptr) bool {
+	r := &c.rd
+	r.n, r.st, r.err = Recv(int(fd), r.p, r.oob[:])
+	if r.err != unix.EAGAIN { //nolint:errorlint // Recv does not wrap it
+		return true
+	}
+	// Nothing to read, so there is time. Was it the error queue that woke
+	// the reader? Then it must be emptied, or it grows; the poller reports
+	// changes only, so that it does not wake the reader again by itself.
+	c.mu.Lock()
+	if c.tx && (r.waits > 0 || c.sent.outstanding()) {
+		c.drain(int(fd))
+	}
+	c.mu.Unlock()
+	r.waits++
+	return false
+}
+
+// transmit is one round of Write. It returns false to be called again when
+// there is room in the send buffer.
+func (c *Conn) transmit(fd uintptr) bool {
+	const most = 1 << 30 // what net writes at most
+	w := &c.wr
+	for {
+		n, err := unix.Write(int(fd), w.p[w.n:min(len(w.p), w.n+most)])
+		switch {
+		case err == unix.EINTR: //nolint:errorlint // unix.Write does not wrap it
+			continue
+		case err == unix.EAGAIN: //nolint:errorlint // as above
+			return false
+		case err != nil:
+			w.err = err
+			return true
+		case n == 0:
+			w.err = io.ErrUnexpectedEOF
+			return true
+		}
+		w.n += n
+		c.mu.Lock()
+		c.sent.part(n)
+		if c.sent.unread >= maxUnread {
+			c.drain(int(fd))
+		}
+		c.mu.Unlock()
+		if w.n == len(w.p) {
+			return true
+		}
+	}
+}
+
+// DrainTx collects the transmit stamps that are there. It never waits. Reads
+// do the same when they find nothing; it is for those who write only.
+func (c *Conn) DrainTx() {
+	if c.tx {
+		_ = c.rc.Control(c.drainFD) // fails if it is closed: nothing to collect any more
+	}
+}
+
+// drain reads the error queue until it is empty or has given the stamp of the
+// last byte written. An error that is pending on the socket stays where it is.
+// The caller holds mu.
+func (c *Conn) drain(fd int) {
+	const most = 1024 // stamps may come as fast as they are read
+	var oob [2 * ControlBytes]byte
+	c.sent.unread = 0
+	for range most {
+		_, oobn, _, errno := recvmsg(fd, nil, oob[:], unix.MSG_ERRQUEUE|unix.MSG_DONTWAIT)
+		if errno != 0 {
+			c.sent.empty++
+			return
+		}
+		ctl := parseControl(oob[:oobn], wordBytes)
+		if !ctl.transmit || ctl.ns == 0 {
+			continue
+		}
+		c.sent.transmitted(ctl.id, ctl.ns)
+		if c.sent.log.stamped == c.sent.written {
+			return
+		}
+	}
+}
