@@ -22,13 +22,15 @@ const (
 
 // A batch collects requests as rows.
 type batch struct {
-	schema *arrow.Schema
-	cols   []*column
-	rows   int
+	schema   *arrow.Schema
+	cols     []*column
+	rows     int
+	maxRows  int
+	maxBytes int
 }
 
 func newBatch(schema *arrow.Schema) *batch {
-	b := &batch{schema: schema}
+	b := &batch{schema: schema, maxRows: maxBatchRows, maxBytes: maxBatchBytes}
 	for _, f := range schema.Fields() {
 		b.cols = append(b.cols, newColumn(f))
 	}
@@ -36,7 +38,7 @@ func newBatch(schema *arrow.Schema) *batch {
 }
 
 // full reports whether the batch has to be written before the next row.
-func (b *batch) full() bool { return b.rows >= maxBatchRows || b.size() >= maxBatchBytes }
+func (b *batch) full() bool { return b.rows >= b.maxRows || b.size() >= b.maxBytes }
 
 // size returns the bytes of all columns.
 func (b *batch) size() int {

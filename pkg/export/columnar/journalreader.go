@@ -93,6 +93,8 @@ func (f *feed) set(metadata, body []byte) {
 func (s *journalSource) start(lim export.Limits) (header, int64, error) {
 	f, metadata, body, err := s.frames.read(0)
 	switch {
+	case errors.Is(err, errTorn) && s.follows(8):
+		err = errors.New("expected the schema, found a frame that reaches beyond the end of the file")
 	case errors.Is(err, errTorn):
 		return header{}, 0, &export.CutError{Name: s.name, Offset: s.frames.size, Where: "the schema of the journal, without which nothing of it can be read"}
 	case err == nil && f.kind != frameSchema:
@@ -193,10 +195,10 @@ const maxCandidates = 64
 // follows a frame that was torn by a kill is nothing.
 func (s *journalSource) follows(off int64) bool {
 	const chunk = 1 << 20
-	buf := make([]byte, chunk)
+	buf := make([]byte, min(chunk, max(0, s.frames.size-off)))
 	candidates := 0
 	for ; off < s.frames.size; off += chunk {
-		n, err := s.frames.src.ReadAt(buf[:min(chunk, s.frames.size-off)], off)
+		n, err := s.frames.src.ReadAt(buf[:min(int64(len(buf)), s.frames.size-off)], off)
 		if n == 0 && err != nil {
 			return false
 		}

@@ -137,6 +137,9 @@ func (s *parquetSource) columns() error {
 		if have == nil {
 			continue
 		}
+		if _, null := s.r.MetaData().Schema.Column(have[""]).LogicalType().(schema.NullLogicalType); null {
+			continue // pandas makes this of a column without values
+		}
 		list, isList := f.Type.(*arrow.ListType)
 		rep := 0
 		fields := []arrow.Field{{Type: f.Type}}
@@ -171,7 +174,7 @@ func holds(desc *schema.Column, t arrow.DataType) bool {
 	switch classOf(t) {
 	case classInteger:
 		switch desc.LogicalType().(type) {
-		case schema.IntLogicalType, *schema.IntLogicalType, schema.NoLogicalType, *schema.NoLogicalType, nil:
+		case *schema.IntLogicalType, schema.NoLogicalType:
 			return desc.PhysicalType() == parquet.Types.Int32 || desc.PhysicalType() == parquet.Types.Int64
 		}
 		return false

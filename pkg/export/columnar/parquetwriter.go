@@ -17,8 +17,9 @@ func NewParquetWriter(w io.Writer) (*Writer, error) {
 	schema := newSchema(nil)
 	out := &parquetSink{file: newCounter(w)}
 	err := guard(func() (err error) {
-		out.w, err = pqarrow.NewFileWriter(schema, out.file, parquetProperties(),
-			pqarrow.NewArrowWriterProperties(pqarrow.WithStoreSchema()))
+		// Without a copy of the Arrow schema: where there is one, pyarrow takes
+		// the metadata from it, which were written before pa.run was known.
+		out.w, err = pqarrow.NewFileWriter(schema, out.file, parquetProperties(), pqarrow.DefaultWriterProps())
 		return err
 	})
 	if err != nil {

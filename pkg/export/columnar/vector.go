@@ -89,7 +89,7 @@ func classOf(t arrow.DataType) class {
 func newVector(data arrow.ArrayData, want arrow.DataType) (*vector, error) {
 	have := data.DataType()
 	if classOf(have) != classOf(want) {
-		return nil, fmt.Errorf("expected %s, found %s", want, have)
+		return nil, fmt.Errorf("expected %s, found %s; rewrite it with that type, or as Parquet", want, have)
 	}
 	n, off := data.Len(), data.Offset()
 	if n < 0 || off < 0 || n > math.MaxInt32 || off > math.MaxInt32 {
@@ -288,7 +288,7 @@ func recordRows(rec arrow.Record, schema *arrow.Schema, wanted func(col int) boo
 	out := &rows{n: int(rec.NumRows())}
 	for i, f := range schema.Fields() {
 		at := rec.Schema().FieldIndices(f.Name)
-		if len(at) == 0 || !wanted(i) {
+		if len(at) == 0 || !wanted(i) || rec.Column(at[0]).DataType().ID() == arrow.NULL {
 			continue
 		}
 		v, err := newVector(rec.Column(at[0]).Data(), f.Type)
