@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/urfave/cli/v2"
@@ -42,13 +41,17 @@ func average(f func(export.Reader) (string, error)) cli.ActionFunc {
 		}
 		return use(c, path, func(r export.Reader) error {
 			line, err := f(r)
-			warnings(c, r)
 			if line != "" {
+				warnings(c, r)
 				if _, err := fmt.Fprintln(c.App.Writer, line); err != nil {
 					return err
 				}
 			}
-			return errors.Join(r.Err(), named(path, err))
+			// Of a file that breaks off, that is what is wrong.
+			if err := r.Err(); err != nil {
+				return err
+			}
+			return named(path, err)
 		})
 	}
 }

@@ -23,7 +23,8 @@ func convertCommand() *cli.Command {
 		Name: "convert", Usage: "write a run in another format", ArgsUsage: "IN OUT",
 		Description: `Writes profile_export.json. The end of OUT's name says how: .json, .json.gz or
 .json.zst; - is standard output, uncompressed. A file of perf_analyzer comes out
-byte for byte. Of a file that breaks off all whole requests are written.`,
+byte for byte. Of a file that breaks off all whole requests are written, and
+requests that cannot be read are left out; the exit code is 1 then.`,
 		Flags:  append([]cli.Flag{overwriteFlag()}, inputFlags()...),
 		Action: convert,
 	}
@@ -31,7 +32,7 @@ byte for byte. Of a file that breaks off all whole requests are written.`,
 
 func convert(c *cli.Context) error {
 	if c.NArg() != 2 {
-		return cmdline.Usagef("%d arguments given; pa-analyze convert takes IN and OUT", c.NArg())
+		return cmdline.Usagef("%s given; pa-analyze convert takes IN and OUT", count(c.NArg(), "argument"))
 	}
 	in, out := c.Args().Get(0), c.Args().Get(1)
 	pack, err := packer(out)
@@ -62,7 +63,7 @@ func convert(c *cli.Context) error {
 			err = writeFile(out, c.Bool("overwrite"), body)
 		}
 		warnings(c, r)
-		return errors.Join(named(out, err), r.Err())
+		return errors.Join(named(out, err), r.Err(), leftOut(in, r, "not carried over"))
 	})
 }
 

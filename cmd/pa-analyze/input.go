@@ -81,6 +81,28 @@ func warnings(c *cli.Context, r export.Reader) {
 	}
 }
 
+// leftOut is the error for a file with requests that could not be read, which
+// the warnings locate; nil for any other.
+func leftOut(path string, r export.Reader, consequence string) error {
+	n := 0
+	for i := range r.Run().Experiments {
+		counted, excluded := export.Skipped(r, i)
+		n += counted + excluded
+	}
+	if n == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s: %s cannot be read: %s; see the warning", path, count(n, "request"), consequence)
+}
+
+// count returns "1 request" or "2 requests".
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
 // named puts the name of the file before an error that does not have it.
 func named(path string, err error) error {
 	if err == nil {

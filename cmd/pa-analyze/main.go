@@ -5,12 +5,12 @@
 // connection to a server.
 //
 //	pa-analyze profile_export.json
-//	pa-analyze report --format json *.json | jq .experiments[].metrics.ttft_ns.p99
+//	pa-analyze report --format json run.json | jq .experiments[].metrics.ttft_ns.p99
 //	pa-analyze avg-first-token
 //
 // Results go to standard output; warnings and errors to standard error. Exit
-// codes: 0 ok, 1 the analysis failed or the input was cut short (what could be
-// read is still printed), 2 wrong usage, 130 interrupted.
+// codes: 0 ok, 1 the analysis failed, or the input was cut short or damaged (what
+// could be read is still printed), 2 wrong usage, 130 interrupted.
 package main
 
 import (

@@ -32,7 +32,9 @@ keep-alive events and [DONE] are none.
   TPOT   (last - first) / (tokens-1)  E2EL   last response of any kind - start
 Percentiles interpolate linearly (type 7) and are exact. Failed, warm-up and
 late requests are counted and left out. Files are profile_export.json, plain,
-.gz or .zst; - is standard input.`,
+.gz or .zst; - is standard input. json is one object for one file, an array for
+several. Exit code 1: a file cannot be read to its end, has requests that cannot
+be read, or holds no experiment; what could be read is reported.`,
 		Flags:  append(flags, inputFlags()...),
 		Action: reportAction,
 	}
@@ -84,6 +86,11 @@ func reportAction(c *cli.Context) error {
 	for _, path := range paths {
 		errs = append(errs, use(c, path, func(r export.Reader) error {
 			rep, err := analyze.Run(c.Context, r, cfg)
+			err = errors.Join(err, leftOut(path, r, "not in the report"))
+			if err == nil && len(r.Run().Experiments) == 0 {
+				inputs = append(inputs, report.Input{Name: path, Report: rep})
+				return fmt.Errorf("%s: holds no experiment: nothing was measured", path)
+			}
 			if pickErr := pick(rep, c.StringSlice("experiment")); pickErr != nil {
 				return errors.Join(err, named(path, pickErr))
 			}
@@ -95,27 +102,29 @@ func reportAction(c *cli.Context) error {
 		}
 	}
 	if len(inputs) > 0 {
-		errs = append([]error{write(c, renderer(c, format, inputs))}, errs...)
+		errs = append([]error{write(c, renderer(c, format, inputs, len(paths) > 1))}, errs...)
+		if format != "json" { // which holds them
+			for _, in := range inputs {
+				for _, w := range report.Warnings(in) {
+					warnf(c, "%s", w)
+				}
+			}
+		}
 	}
 	return errors.Join(errs...)
 }
 
-func renderer(c *cli.Context, format string, inputs []report.Input) report.Renderer {
-	switch format {
-	case "csv": // the only format that has no place for warnings
-		for _, in := range inputs {
-			for _, w := range in.Report.Warnings {
-				warnf(c, "%s", report.Plain(w.Error()))
-			}
-			for _, e := range in.Report.Experiments {
-				for _, w := range e.Warnings {
-					warnf(c, "%s: %s %s: %s", in.Name, e.Mode, e.Value, report.Plain(w.Error()))
-				}
-			}
-		}
+// renderer returns what writes the reports. several says that more than one
+// file was named, even if fewer could be read: the layout must not depend on
+// that.
+func renderer(c *cli.Context, format string, inputs []report.Input, several bool) report.Renderer {
+	switch {
+	case format == "csv":
 		return report.CSV(inputs)
-	case "json":
-		return report.JSON(inputs)
+	case format == "json" && several:
+		return report.JSONArray(inputs)
+	case format == "json":
+		return report.JSON(inputs[0])
 	}
 	return report.Table(inputs, report.Options{Percentiles: c.Bool("percentiles")})
 }

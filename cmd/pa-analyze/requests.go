@@ -64,7 +64,7 @@ func requests(c *cli.Context) error {
 			return errors.Join(listRequests(c.Context, r, cfg, limit, order, w), w.Flush())
 		})
 		warnings(c, r)
-		return errors.Join(err, r.Err())
+		return errors.Join(err, r.Err(), leftOut(path, r, "not in the list"))
 	})
 }
 

@@ -69,18 +69,18 @@ func validateFile(c *cli.Context, path string, r export.Reader) (violations int,
 		line("%s", report.Plain(w.String()))
 	}
 	if limit > 0 && printed > limit {
-		line("%s: and %d more violations", report.Plain(path), printed-limit)
+		line("%s: and %s", report.Plain(path), count(printed-limit, "more violation"))
 	}
 	verdict := "valid"
 	switch {
 	case err != nil:
-		verdict = fmt.Sprintf("cannot be read to its end, %d violations before", v.Violations)
+		verdict = fmt.Sprintf("cannot be read to its end, %s before", count(v.Violations, "violation"))
 	case v.Violations > 0:
-		verdict = fmt.Sprintf("%d violations", v.Violations)
+		verdict = count(v.Violations, "violation")
 	}
-	line("%s: %s: %d experiments, %d requests, %d responses", report.Plain(path), verdict, v.Experiments, v.Requests, v.Responses)
+	line("%s: %s: %s, %s, %s", report.Plain(path), verdict, count(v.Experiments, "experiment"), count(v.Requests, "request"), count(v.Responses, "response"))
 	if v.NotUTF8 > 0 {
-		warnf(c, "%s: %d texts are not UTF-8: NVIDIA's scripts cannot read the file, pa-analyze can", path, v.NotUTF8)
+		warnf(c, "%s: not UTF-8: %s; NVIDIA's scripts cannot read the file, pa-analyze can", report.Plain(path), count(v.NotUTF8, "text"))
 	}
 	return v.Violations, errors.Join(err, writeErr)
 }

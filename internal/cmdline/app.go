@@ -71,6 +71,9 @@ func (a App) Run(ctx context.Context, args []string, stdin io.Reader, stdout, st
 }
 
 func (a App) run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
+	if err := a.misspelt(args); err != nil {
+		return err
+	}
 	cmd, args := a.choose(args)
 	flags, name := a.Flags, a.Name
 	if cmd != nil {

@@ -49,6 +49,11 @@ func TestRun(t *testing.T) {
 	if err := os.WriteFile(unknown, []byte("all: true\nlimits: 7\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	likeCommand := filepath.Join(dir, "reports")
+	if err := os.WriteFile(likeCommand, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(dir)
 	for _, tt := range []struct {
 		name   string
 		args   string
@@ -79,6 +84,13 @@ func TestRun(t *testing.T) {
 		{name: "help of a command", args: "report -h", stdout: "-n, --limit N"},
 		{name: "help as a word", args: "help report", stdout: "-n, --limit N"},
 
+		{name: "misspelt command", args: "convret a b", code: 2, stderr: "tool: unknown command convret; did you mean convert?\n"},
+		{name: "misspelt command, two letters", args: "reprots a", code: 2, stderr: "did you mean report?"},
+		{name: "start of a command", args: "conv a b", code: 2, stderr: "did you mean convert?"},
+		{name: "misspelt command of help", args: "help convret", code: 2, stderr: "did you mean convert?"},
+		{name: "a file that is like a command", args: filepath.Base(likeCommand), stdout: `args=["reports"]`},
+		{name: "not like a command", args: "run.json convret", stdout: `args=["run.json" "convret"]`},
+		{name: "a command between", args: "report convret", stdout: `args=["convret"]`},
 		{name: "unknown flag", args: "--nope", code: 2, stderr: "tool: unknown flag --nope\n"},
 		{name: "misspelt flag", args: "--limi 3", code: 2, stderr: "did you mean --limit?"},
 		{name: "unknown flag after an argument", args: "a.json --nope", code: 2, stderr: "unknown flag --nope"},
@@ -150,6 +162,29 @@ func TestGetoptForms(t *testing.T) {
 		app.Run(t.Context(), append([]string{"tool", "report"}, strings.Fields(tt.args)...), strings.NewReader(""), &stdout, &stderr)
 		if !strings.Contains(stdout.String()+stderr.String(), tt.want) {
 			t.Errorf("%s: %s%s, want %q", tt.args, stdout.String(), stderr.String(), tt.want)
+		}
+	}
+}
+
+func TestDistance(t *testing.T) {
+	for _, tt := range []struct {
+		a, b string
+		want int
+	}{
+		{"", "", 0},
+		{"", "abc", 3},
+		{"abc", "", 3},
+		{"abc", "abc", 0},
+		{"requets", "requests", 1},   // insert
+		{"requestss", "requests", 1}, // delete
+		{"reqvests", "requests", 1},  // replace
+		{"reqeusts", "requests", 1},  // swap
+		{"ab", "ba", 1},
+		{"abcd", "badc", 2},
+		{"report", "convert", 5},
+	} {
+		if got := distance(tt.a, tt.b); got != tt.want {
+			t.Errorf("distance(%q, %q) = %d, want %d", tt.a, tt.b, got, tt.want)
 		}
 	}
 }

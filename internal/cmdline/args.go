@@ -145,6 +145,62 @@ func unknownFlag(name string, flags []cli.Flag) error {
 	return Usagef("unknown flag %s", dashed(name))
 }
 
+// misspelt returns the error for a first argument that is close to the name of
+// a subcommand and neither that, nor a flag, nor a file that is there.
+func (a App) misspelt(args []string) error {
+	if len(args) > 1 && args[0] == "help" {
+		args = args[1:]
+	}
+	if len(args) == 0 || strings.HasPrefix(args[0], "-") {
+		return nil
+	}
+	arg, best, least := args[0], "", 0
+	for _, c := range a.Commands {
+		if c.HasName(arg) {
+			return nil
+		}
+		d := distance(arg, c.Name)
+		if len(arg) > 2 && strings.HasPrefix(c.Name, arg) {
+			d = 1
+		}
+		if d <= min(2, len(c.Name)/3) && (best == "" || d < least) {
+			best, least = c.Name, d
+		}
+	}
+	if best == "" {
+		return nil
+	}
+	if _, err := os.Lstat(arg); err == nil {
+		return nil
+	}
+	return Usagef("unknown command %s; did you mean %s?", arg, best)
+}
+
+// distance returns the number of letters to insert, delete, replace or swap
+// with the next one to make b of a, no letter twice.
+func distance(a, b string) int {
+	var before, last []int // rows i-2 and i-1: row i holds the distances of a[:i]
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		before, last, row = last, row, make([]int, len(b)+1)
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			replace := last[j-1]
+			if a[i-1] != b[j-1] {
+				replace++
+			}
+			row[j] = min(replace, last[j]+1, row[j-1]+1)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], before[j-2]+1)
+			}
+		}
+	}
+	return row[len(b)]
+}
+
 func lookup(flags []cli.Flag, name string) cli.Flag {
 	for _, f := range flags {
 		if slices.Contains(f.Names(), name) {

@@ -54,7 +54,7 @@ func csvRows(e *analyze.Experiment) [][]string {
 	for _, c := range []struct {
 		name string
 		n    int
-	}{{"requests_ok", e.OK}, {"requests_failed", e.FailedRequests()}, {"requests_excluded", e.ExcludedRequests()}} {
+	}{{"requests_ok", e.OK}, {"requests_failed", e.FailedRequests()}, {"requests_excluded", e.ExcludedRequests()}, {"requests_unreadable", e.Unreadable}} {
 		rows = append(rows, []string{c.name, "requests", strconv.Itoa(c.n)})
 	}
 	for _, t := range throughputs(e) {

@@ -13,21 +13,29 @@ import (
 // Schema names the layout that JSON writes.
 const Schema = "pa-report/1"
 
-// JSON writes one object per input, each on lines of its own, in the layout of
-// schemas/report.schema.json. Times are nanoseconds; floats have all their
-// digits. A metric or rate without a value is absent.
-func JSON(inputs []Input) Renderer {
+// JSON writes one object in the layout of schemas/report.schema.json. Times are
+// nanoseconds; floats have all their digits. A metric or rate without a value is
+// absent.
+func JSON(in Input) Renderer { return indented(document(in)) }
+
+// JSONArray writes an array of what JSON writes, also for one input or none:
+// the reports of a list of files.
+func JSONArray(inputs []Input) Renderer {
+	all := make([]jsonReport, 0, len(inputs))
+	for _, in := range inputs {
+		all = append(all, document(in))
+	}
+	return indented(all)
+}
+
+func indented(document any) Renderer {
 	return func(w io.Writer) error {
-		for _, in := range inputs {
-			b, err := json.MarshalIndent(document(in), "", "  ")
-			if err != nil {
-				return fmt.Errorf("%s: %w", in.Name, err)
-			}
-			if _, err := w.Write(append(b, '\n')); err != nil {
-				return err
-			}
+		b, err := json.MarshalIndent(document, "", "  ")
+		if err != nil {
+			return err
 		}
-		return nil
+		_, err = w.Write(append(b, '\n'))
+		return err
 	}
 }
 
@@ -75,6 +83,7 @@ type jsonRequests struct {
 	OK               int            `json:"ok"`
 	Failed           int            `json:"failed"`
 	Excluded         int            `json:"excluded"`
+	Unreadable       int            `json:"unreadable"`
 	FailedByClass    map[string]int `json:"failed_by_class,omitempty"`
 	ExcludedByReason map[string]int `json:"excluded_by_reason,omitempty"`
 }
@@ -115,7 +124,7 @@ func experiment(e *analyze.Experiment) jsonExperiment {
 	return jsonExperiment{
 		Mode: e.Mode, Value: jsonNumber(e.Value),
 		Requests: jsonRequests{
-			OK: e.OK, Failed: e.FailedRequests(), Excluded: e.ExcludedRequests(),
+			OK: e.OK, Failed: e.FailedRequests(), Excluded: e.ExcludedRequests(), Unreadable: e.Unreadable,
 			FailedByClass: byName(e.Failed), ExcludedByReason: byName(e.Excluded),
 		},
 		DurationNS: e.DurationNS, TokenSource: e.TokenSource.String(),

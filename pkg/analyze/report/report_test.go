@@ -51,7 +51,7 @@ func full() Input {
 	kind, endpoint, version := "openai", "v1/chat/completions", "2.60.0"
 	e := analyze.Experiment{
 		Mode: "concurrency", Value: "8", OK: 97,
-		Failed: []analyze.Count{{Name: "timeout", N: 2}, {Name: "http_error", N: 1}}, Excluded: []analyze.Count{{Name: "warmup", N: 8}},
+		Failed: []analyze.Count{{Name: "timeout", N: 2}, {Name: "http_error", N: 1}}, Excluded: []analyze.Count{{Name: "warmup", N: 8}}, Unreadable: 4,
 		DurationNS: 12_345_678_901, TokenSource: analyze.TokenUsage, TokenEvents: 12345, SharedStamps: 17,
 		Throughput: analyze.Throughput{
 			Requests: analyze.Rate{PerSecond: 7.857, OK: true}, OutputTokens: analyze.Rate{PerSecond: 1005.7, OK: true},
@@ -89,8 +89,16 @@ func renderers(in []Input) map[string]Renderer {
 		"table.txt":       Table(in, Options{}),
 		"percentiles.txt": Table(in, Options{Percentiles: true}),
 		"report.csv":      CSV(in),
-		"report.json":     JSON(in),
+		"report.json":     jsonOf(in),
 	}
+}
+
+// jsonOf is what the command prints for one file or for several.
+func jsonOf(in []Input) Renderer {
+	if len(in) == 1 {
+		return JSON(in[0])
+	}
+	return JSONArray(in)
 }
 
 func TestGolden(t *testing.T) {
@@ -175,18 +183,52 @@ func TestJSONSchema(t *testing.T) {
 	for _, name := range []string{"2.39.0/guide", "2.60.0/vllm_sweep", "2.49.0/openai_reasoning", "2.49.0/openai_error_event", "2.60.0/openai_fixed_schedule", "2.52.0/vllm_periodic"} {
 		inputs = append(inputs, analyzed(t, fsys, name))
 	}
+	lists := [][]Input{inputs, {}}
 	for _, in := range inputs {
+		lists = append(lists, []Input{in})
+	}
+	for i, list := range lists {
 		var b bytes.Buffer
-		if err := JSON([]Input{in})(&b); err != nil {
+		if err := jsonOf(list)(&b); err != nil {
 			t.Fatal(err)
 		}
 		doc, err := jsonschema.UnmarshalJSON(&b)
 		if err != nil {
-			t.Fatalf("%s: %v", in.Name, err)
+			t.Fatalf("list %d: %v", i, err)
 		}
 		if err := schema.Validate(doc); err != nil {
-			t.Errorf("%s: %v", in.Name, err)
+			t.Errorf("list %d: %v", i, err)
 		}
+	}
+	for _, wrong := range []string{`{}`, `[{}]`, `null`} {
+		doc, err := jsonschema.UnmarshalJSON(strings.NewReader(wrong))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if schema.Validate(doc) == nil {
+			t.Errorf("the schema takes %s", wrong)
+		}
+	}
+}
+
+func TestWarnings(t *testing.T) {
+	in := full()
+	in.Report.Warnings = append(in.Report.Warnings, errors.New(in.Name+": byte 7: odd"))
+	in.Report.Experiments[1].Warnings = in.Report.Experiments[0].Warnings[1:]
+	name := `evil\x1b]0;title\a\n.json: `
+	want := []string{
+		name + "2 requests hold both kernel and user-space stamps",
+		name + "byte 7: odd",
+		name + "concurrency 8: " + in.Report.Experiments[0].Warnings[0].Error(),
+		name + `concurrency 8: evil \x1b[31mred\x1b[0m text`,
+		name + `request rate 2.5: evil \x1b[31mred\x1b[0m text`,
+	}
+	if diff := cmp.Diff(want, Warnings(in)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	in.Report.Experiments = in.Report.Experiments[:1]
+	if got := Warnings(in); len(got) != 4 || strings.Contains(got[3], "concurrency") {
+		t.Errorf("of one level: %q", got)
 	}
 }
 
@@ -230,7 +272,7 @@ func TestJSONPrecision(t *testing.T) {
 	s := in.Report.Experiments[0].Metrics[0].Summary
 	s.Mean, s.Std, s.Max = 0.1+0.2, 1e-12, 1.7976931348623157e18
 	var b bytes.Buffer
-	if err := JSON([]Input{in})(&b); err != nil {
+	if err := JSON(in)(&b); err != nil {
 		t.Fatal(err)
 	}
 	var doc struct {

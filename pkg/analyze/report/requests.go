@@ -69,10 +69,10 @@ type column struct {
 var columns = []column{
 	{name: "experiment", text: func(r *Row) string { return strconv.Itoa(r.Experiment) }, head: "exp", width: 3},
 	{name: "level", text: func(r *Row) string { return r.Level }, quote: true},
-	{name: "id", text: func(r *Row) string { return strconv.FormatUint(r.ID, 10) }, head: "id", width: 6},
+	{name: "id", text: func(r *Row) string { return strconv.FormatUint(r.ID, 10) }, head: "id", width: 5},
 	{name: "start_ns", text: func(r *Row) string { return strconv.FormatUint(r.StartNS, 10) }, head: "start_ns", width: 19},
-	{name: "ttft_ns", text: func(r *Row) string { return whole(r.TTFT) }, head: "ttft_ms", width: 9, cell: func(r *Row) string { return millis(r.TTFT) }},
-	{name: "e2el_ns", text: func(r *Row) string { return whole(r.E2EL) }, head: "e2el_ms", width: 10, cell: func(r *Row) string { return millis(r.E2EL) }},
+	{name: "ttft_ns", text: func(r *Row) string { return whole(r.TTFT) }, head: "ttft_ms", width: 8, cell: func(r *Row) string { return millis(r.TTFT) }},
+	{name: "e2el_ns", text: func(r *Row) string { return whole(r.E2EL) }, head: "e2el_ms", width: 9, cell: func(r *Row) string { return millis(r.E2EL) }},
 	{name: "responses", text: func(r *Row) string { return strconv.Itoa(r.Responses) }},
 	{name: "token_events", text: func(r *Row) string { return strconv.Itoa(r.Events) }},
 	{name: "input_tokens", text: func(r *Row) string { return whole(r.Input) }},

@@ -29,9 +29,9 @@ func TestRows(t *testing.T) {
 		want string
 		none string // without rows
 	}{
-		{"table", RowsTable, `exp     id            start_ns   ttft_ms    e2el_ms tokens status excluded message
-  0      0 1700000000000000000    12.346   1234.568      7 ok     -        -
-  1 18446744073709551615                   0         -          -      - timeout failed   after "30 s",\nsaid \x1b[31mthe server
+		{"table", RowsTable, `exp    id            start_ns  ttft_ms   e2el_ms tokens status excluded message
+  0     0 1700000000000000000   12.346  1234.568      7 ok     -        -
+  1 18446744073709551615                   0        -         -      - timeout failed   after "30 s",\nsaid \x1b[31mthe server
 `, ""},
 		{"csv", RowsCSV, `experiment,level,id,start_ns,ttft_ns,e2el_ns,responses,token_events,input_tokens,output_tokens,status,excluded,message
 0,concurrency:1,0,1700000000000000000,12345678,1234567890,9,6,3,7,ok,,
@@ -66,6 +66,20 @@ said ` + "\x1b" + `[31mthe server"
 				t.Errorf("error %v, want %v", err, errFull)
 			}
 		})
+	}
+}
+
+// The head of the table fits a terminal.
+func TestRowsTableWidth(t *testing.T) {
+	var b strings.Builder
+	w := RowsTable(&b)
+	if err := errors.Join(w.Write(&rows()[0]), w.Flush()); err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(b.String()) {
+		if n := len(strings.TrimSuffix(line, "\n")); n > 80 {
+			t.Errorf("%d columns: %s", n, line)
+		}
 	}
 }
 

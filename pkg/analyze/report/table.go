@@ -10,8 +10,8 @@ import (
 )
 
 // Table writes the report for people: for each input a head, a table per
-// experiment, a line per load level where there are several, and the warnings.
-// It fits 80 columns unless figures of one row are very far apart.
+// experiment, a line per load level where there are several, and the number of
+// warnings, which are for another place: see [Warnings]. It fits 80 columns unless figures of one row are very far apart.
 func Table(inputs []Input, o Options) Renderer {
 	return func(w io.Writer) error {
 		var b strings.Builder
@@ -29,7 +29,9 @@ func Table(inputs []Input, o Options) Renderer {
 				b.WriteByte('\n')
 				t.levels()
 			}
-			t.warnings()
+			if n := len(Warnings(in)); n > 0 {
+				fmt.Fprintf(&b, "\n%s on standard error\n", plural(n, "warning"))
+			}
 		}
 		_, err := io.WriteString(w, b.String())
 		return err
@@ -146,6 +148,9 @@ func requests(e *analyze.Experiment) string {
 			names[0] = plain(p.parts[0].Name)
 		}
 		s += fmt.Sprintf(", %d %s (%s)", p.n, p.what, strings.Join(names, ", "))
+	}
+	if e.Unreadable > 0 {
+		s += fmt.Sprintf(", %d unreadable", e.Unreadable)
 	}
 	return s
 }
@@ -295,36 +300,6 @@ func perSecond(r analyze.Rate) string {
 		return "-"
 	}
 	return number(r.PerSecond)
-}
-
-// warnings writes all warnings, those of an experiment with its level.
-func (t *table) warnings() {
-	var lines []string
-	for _, w := range t.rep.Warnings {
-		lines = append(lines, w.Error())
-	}
-	// What all levels have in common is said once.
-	seen := map[string]bool{}
-	for i := range t.rep.Experiments {
-		e := &t.rep.Experiments[i]
-		for _, w := range e.Warnings {
-			line := w.Error()
-			if len(t.rep.Experiments) > 1 {
-				line = level(e) + ": " + line
-			}
-			if !seen[line] {
-				seen[line] = true
-				lines = append(lines, line)
-			}
-		}
-	}
-	if len(lines) == 0 {
-		return
-	}
-	t.b.WriteString("\nwarnings\n")
-	for _, line := range lines {
-		t.prose("  - ", plain(line))
-	}
 }
 
 // prose writes text broken at blanks into lines of lineWidth; the lines after
