@@ -1,11 +1,16 @@
 package rxclock
 
-import "time"
+import (
+	"sync/atomic"
+	"time"
+)
 
 // A Clock gives the time of one run. It is safe for concurrent use. Use New.
 type Clock struct {
 	base   time.Time // has a monotonic reading
 	baseNS uint64
+
+	lastOffset atomic.Int64 // of wallOffset
 }
 
 // New returns a clock anchored at the wall clock's present time.

@@ -19,7 +19,7 @@ func alive(nc net.Conn, secure bool) bool {
 	}
 	rc, err := sc.SyscallConn()
 	if err != nil {
-		return false
+		return true // no socket to look at; the write will tell
 	}
 	idle := false
 	err = rc.Read(func(fd uintptr) bool {

@@ -62,6 +62,7 @@ type Backend struct {
 	listed  []string // what the server lists, when it does
 	secrets redact.Secrets
 	conns   atomic.Int64 // connections made, for their numbers
+	release func()       // what holds the kernel's stamps; nil before Check
 }
 
 var _ backend.Backend = (*Backend)(nil)
@@ -109,5 +110,11 @@ func (b *Backend) Open(context.Context, int) (backend.Sender, error) {
 	return &sender{b: b}, nil
 }
 
-// Close releases nothing: senders hold all connections.
-func (b *Backend) Close() error { return nil }
+// Close lets go of the kernel's stamps; senders hold all connections.
+func (b *Backend) Close() error {
+	if b.release != nil {
+		b.release()
+		b.release = nil
+	}
+	return nil
+}

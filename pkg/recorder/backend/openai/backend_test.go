@@ -107,7 +107,7 @@ func checkInvariants(t testing.TB, x *backend.Exchange) {
 		if v, ok := resp.Outputs.Get("response"); !ok || !v.Text || !bytes.Equal(v.Data, x.Raw[i]) {
 			t.Errorf("response %d: output %q is not its raw bytes %q", i, v.Data, x.Raw[i])
 		}
-		if resp.Source != export.SourceUser {
+		if resp.Source == export.SourceUnknown {
 			t.Errorf("response %d: source %v", i, resp.Source)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pa-tools/pa/internal/sockstamp"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 )
@@ -25,6 +26,9 @@ const checkTimeout = 30 * time.Second
 func (b *Backend) Check(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
+	if b.release == nil {
+		b.release = sockstamp.Hold()
+	}
 	s := &sender{b: b}
 	defer func() { _ = s.Close() }() // nothing was written that could be lost
 	x := &backend.Exchange{}

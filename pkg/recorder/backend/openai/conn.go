@@ -14,6 +14,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/pa-tools/pa/internal/sockstamp"
+	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 )
 
@@ -33,7 +35,7 @@ type conn struct {
 
 	dns, connect, tls time.Duration
 
-	firstNS uint64 // when the first byte of the answer was there
+	first stamp // of the first byte of the answer
 }
 
 // dial connects to t. The error is a *dialError.
@@ -49,7 +51,11 @@ func dial(ctx context.Context, t *target, cfg *tls.Config, clock *rxclock.Clock)
 	if err != nil {
 		return nil, &dialError{err}
 	}
-	c := newConn(nc, clock)
+	c, err := newConn(nc, clock)
+	if err != nil {
+		_ = nc.Close() // it is of no use
+		return nil, &dialError{err}
+	}
 	c.connect = time.Since(begin)
 	mu.Lock()
 	if !dnsStart.IsZero() && dnsEnd.After(dnsStart) {
@@ -68,9 +74,13 @@ func dial(ctx context.Context, t *target, cfg *tls.Config, clock *rxclock.Clock)
 	return c, nil
 }
 
-func newConn(nc net.Conn, clock *rxclock.Clock) *conn {
-	raw := &stampConn{Conn: nc, clock: clock, allow: unlimited}
-	return &conn{nc: raw, raw: raw, br: bufio.NewReaderSize(raw, readBufferBytes)}
+func newConn(nc net.Conn, clock *rxclock.Clock) (*conn, error) {
+	stamps, err := sockstamp.Wrap(nc)
+	if err != nil {
+		return nil, err
+	}
+	raw := &stampConn{Conn: stamps, stamps: stamps, clock: clock, allow: unlimited}
+	return &conn{nc: raw, raw: raw, br: bufio.NewReaderSize(raw, readBufferBytes)}, nil
 }
 
 // handshake puts TLS on the connection.
@@ -96,7 +106,7 @@ func (c *conn) handshake(ctx context.Context, t *target, cfg *tls.Config) error 
 // write sends a whole request.
 func (c *conn) write(request []byte) error {
 	c.raw.begin()
-	c.firstNS = 0
+	c.first = stamp{}
 	_, err := c.nc.Write(request)
 	return err
 }
@@ -109,7 +119,7 @@ func (c *conn) head() (*http.Response, error) {
 	if _, err := c.br.Peek(1); err != nil {
 		return nil, &noAnswerError{err}
 	}
-	c.firstNS, _ = c.raw.lastRead()
+	c.first, _ = c.raw.lastRead()
 	for range interim {
 		if start, err := c.br.Peek(len("HTTP/")); string(start) != "HTTP/" {
 			cut := err != nil && strings.HasPrefix("HTTP/", string(start)) //nolint:gocritic // argOrder: what came may be the start of HTTP/
@@ -136,16 +146,22 @@ func (c *conn) interrupt() {
 
 func (c *conn) close() error { return c.nc.Close() }
 
-// A stampConn notes the times of a connection's reads and writes.
+// A stamp is an instant of the run's clock and who took it.
+type stamp struct {
+	ns     uint64
+	source export.StampSource
+}
+
+// A stampConn puts the times of a connection's reads and writes, taken by the
+// kernel where it does, on the run's clock.
 type stampConn struct {
-	net.Conn
-	clock *rxclock.Clock
+	net.Conn // stamps
+	stamps   *sockstamp.Conn
+	clock    *rxclock.Clock
 
 	// Of the present request, since begin.
-	startNS uint64 // before the first write
-	sentNS  uint64 // after the last write
-	readNS  uint64 // after the last read
-	reads   uint32 // that returned something
+	read  stamp  // of the last read
+	reads uint32 // that returned something
 
 	allow   int64 // bytes that may still be read
 	readErr error // of the last read
@@ -157,16 +173,32 @@ var errHeadTooLong = fmt.Errorf("the head of the answer is longer than %d bytes"
 
 func (c *stampConn) begin() {
 	c.readErr = nil
-	c.startNS, c.sentNS, c.readNS, c.reads = 0, 0, 0, 0
+	c.read, c.reads = stamp{}, 0
+	c.stamps.Begin()
 }
 
-// lastRead returns the time and the number of the last read, from 0. TLS may
-// hold bytes of a read before begin; then it is now.
-func (c *stampConn) lastRead() (ns uint64, read uint32) {
-	if c.reads == 0 {
-		return c.clock.NowNS(), 0
+// request returns when the request since begin left: the write with its first
+// byte, and its last byte. To be asked when the answer begins, and soon.
+func (c *stampConn) request() (start, sent stamp) {
+	first, last := c.stamps.Request()
+	start, sent = c.onClock(first), c.onClock(last)
+	if first.NS <= last.NS {
+		sent.ns = max(sent.ns, start.ns) // the clocks may just have been compared anew
 	}
-	return c.readNS, c.reads - 1
+	return start, sent
+}
+
+func (c *stampConn) onClock(s sockstamp.Stamp) stamp {
+	return stamp{c.clock.FromWall(s.NS), export.StampSource(s.Source)}
+}
+
+// lastRead returns the stamp and the number of the last read, from 0. TLS may
+// hold bytes of a read before begin; then it is now.
+func (c *stampConn) lastRead() (s stamp, read uint32) {
+	if c.reads == 0 {
+		return stamp{c.clock.NowNS(), export.SourceUser}, 0
+	}
+	return c.read, c.reads - 1
 }
 
 func (c *stampConn) Read(p []byte) (int, error) {
@@ -175,7 +207,7 @@ func (c *stampConn) Read(p []byte) (int, error) {
 	if n == 0 {
 		return n, err
 	}
-	c.readNS = c.clock.NowNS()
+	c.read = c.onClock(c.stamps.LastRead())
 	c.reads++
 	if c.allow -= int64(n); c.allow < 0 && err == nil {
 		err = errHeadTooLong
@@ -194,13 +226,4 @@ func (c *stampConn) cause(err error) error {
 		return io.ErrUnexpectedEOF
 	}
 	return c.readErr
-}
-
-func (c *stampConn) Write(p []byte) (int, error) {
-	if c.startNS == 0 {
-		c.startNS = c.clock.NowNS()
-	}
-	n, err := c.Conn.Write(p)
-	c.sentNS = c.clock.NowNS()
-	return n, err
 }

@@ -9,10 +9,14 @@
 // goroutine, and tells nobody which read a byte came with. Here
 //
 //   - the request, head and body, is one write, prepared before the load;
-//     StartNS is the time before it and SentNS the time after it;
-//   - each socket read is stamped as soon as it returns, in the goroutine that
-//     asked for it; the events that it completes get that stamp and the read's
-//     number, counted from 0 for each request, the answer's head included;
+//     StartNS is when the kernel handed its first part to the device and SentNS
+//     when it did so with its last byte;
+//   - each socket read has the time at which the kernel received what it
+//     returned (package sockstamp); the events that it completes get that stamp
+//     and the read's number, counted from 0 for each request, the answer's head
+//     included;
+//   - where the kernel takes no stamps, times are those before and after the
+//     call, and the source of each says so;
 //   - nothing is decoded: an answer of the type text/event-stream is cut into
 //     events, another is one response, stamped with its last byte. Bytes are
 //     kept as they came, keep-alive comments and [DONE] too.

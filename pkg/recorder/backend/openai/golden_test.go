@@ -155,7 +155,11 @@ func FuzzAnswer(f *testing.F) {
 				_, _ = server.Write(answer)
 			}
 		}()
-		s := &sender{b: b, conn: newConn(client, b.clock)}
+		c, err := newConn(client, b.clock)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := &sender{b: b, conn: c}
 		defer s.Close()
 		x := &backend.Exchange{}
 		s.Send(t.Context(), &payload{request: b.request("POST", "/", []byte("{}"))}, x)

@@ -424,7 +424,11 @@ func TestSendRefusedWhileSending(t *testing.T) {
 			}()
 			b := newBackend(t, Config{URL: "127.0.0.1:9"})
 			s := open(t, b).(*sender)
-			s.conn = newConn(brokenWrites{client}, b.clock)
+			c, err := newConn(brokenWrites{client}, b.clock)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.conn = c
 			x := exchange(t.Context(), t, b, s, `{}`)
 			if r := &x.Request; r.Status != tt.status || r.Message != tt.msg || s.conn != nil {
 				t.Errorf("%v, %q, connection kept: %v", r.Status, r.Message, s.conn != nil)

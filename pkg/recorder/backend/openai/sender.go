@@ -50,7 +50,6 @@ func (s *sender) Send(ctx context.Context, p backend.Payload, x *backend.Exchang
 	}
 	request := p.(*payload).request
 	s.arena.begin()
-	r.StartSource = export.SourceUser
 	r.Responses, x.Raw = make([]export.Response, 0, s.arena.lastPieces), make([][]byte, 0, s.arena.lastPieces)
 	if stale := s.attempt(ctx, request, x); stale {
 		s.attempt(ctx, request, x)
@@ -87,12 +86,14 @@ func (s *sender) attempt(ctx context.Context, request []byte, x *backend.Exchang
 	}()
 
 	writeErr := c.write(request)
-	r.StartNS, r.SentNS = c.raw.startNS, c.raw.sentNS
 	if writeErr != nil && ctx.Err() == nil {
 		_ = c.nc.SetReadDeadline(time.Now().Add(afterBrokenWrite)) // no answer is no worse than none in time
 	}
 	resp, err := c.head()
-	r.FirstByteNS = c.firstNS
+	r.FirstByteNS = c.first.ns
+	// Asked now, because the kernel's stamps of the writes are there by now.
+	start, sent := c.raw.request()
+	r.StartNS, r.StartSource, r.SentNS = start.ns, start.source, sent.ns
 	if err != nil {
 		if c.used && ctx.Err() == nil && isNoAnswer(err) {
 			return true
@@ -253,9 +254,9 @@ func (s *sender) readError(c *conn, resp *http.Response, x *backend.Exchange) er
 
 // add records one response with the stamp of the last read.
 func (s *sender) add(c *conn, x *backend.Exchange, raw []byte) {
-	ns, read := c.raw.lastRead()
+	at, read := c.raw.lastRead()
 	r := &x.Request
-	r.Responses = append(r.Responses, export.Response{RecvNS: ns, Source: export.SourceUser, Read: read})
+	r.Responses = append(r.Responses, export.Response{RecvNS: at.ns, Source: at.source, Read: read})
 	x.Raw = append(x.Raw, s.arena.keep(raw))
 }
 

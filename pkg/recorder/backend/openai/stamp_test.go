@@ -1,0 +1,59 @@
+package openai
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/pa-tools/pa/internal/sockstamp"
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// Times are the kernel's where the socket has them, over TLS too, and the
+// user's elsewhere; each says which.
+func TestStampSources(t *testing.T) {
+	defer sockstamp.Hold()()
+	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		w.Header().Set("Content-Type", "text/event-stream")
+		for _, event := range []string{"data: {\"choices\":[{\"delta\":{\"content\":\"a\"},\"index\":0}]}\n\n", "data: [DONE]\n\n"} {
+			_, _ = io.WriteString(w, event)
+			_ = http.NewResponseController(w).Flush()
+		}
+	})
+	plain := httptest.NewServer(handler)
+	defer plain.Close()
+	secure := httptest.NewTLSServer(handler)
+	defer secure.Close()
+	for name, srv := range map[string]*httptest.Server{"plain": plain, "TLS": secure} {
+		t.Run(name, func(t *testing.T) {
+			cfg := Config{URL: srv.URL}
+			if c := srv.Client().Transport.(*http.Transport).TLSClientConfig; c != nil && name == "TLS" {
+				cfg.TLS = c
+			}
+			b := newBackend(t, cfg)
+			s := open(t, b).(*sender)
+			for range 3 { // on one connection
+				x := exchange(t.Context(), t, b, s, `{}`)
+				r := &x.Request
+				if r.Status != export.StatusOK || s.conn == nil {
+					t.Fatalf("%v: %s", r.Status, r.Message)
+				}
+				want := map[bool]export.StampSource{true: export.SourceKernel, false: export.SourceUser}
+				receive, transmit, why := s.conn.raw.stamps.Stamps()
+				if r.StartSource != want[transmit] {
+					t.Errorf("start by %v, want %v (%s)", r.StartSource, want[transmit], why)
+				}
+				for i, p := range r.Responses {
+					if p.Source != want[receive] {
+						t.Errorf("response %d by %v, want %v (%s)", i, p.Source, want[receive], why)
+					}
+				}
+				if r.IssuedNS > r.StartNS || r.StartNS > r.SentNS || r.SentNS > r.FirstByteNS {
+					t.Errorf("issued %d, start %d, sent %d, first byte %d are not in order", r.IssuedNS, r.StartNS, r.SentNS, r.FirstByteNS)
+				}
+			}
+		})
+	}
+}

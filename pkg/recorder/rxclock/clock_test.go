@@ -1,0 +1,54 @@
+package rxclock
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestClock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := New()
+		start := time.Now()
+		if got, want := c.NowNS(), uint64(start.UnixNano()); got != want {
+			t.Errorf("NowNS at the start = %d, want the wall clock's %d", got, want)
+		}
+		time.Sleep(time.Second)
+		if got, want := c.NowNS(), uint64(start.UnixNano())+1e9; got != want {
+			t.Errorf("NowNS after 1s = %d, want %d", got, want)
+		}
+		if got, want := c.NS(start.Add(time.Millisecond)), uint64(start.UnixNano())+1e6; got != want {
+			t.Errorf("NS = %d, want %d", got, want)
+		}
+		if got := c.NS(time.Time{}); got != 0 {
+			t.Errorf("NS of the zero time = %d, want 0", got)
+		}
+		if got := c.FromWall(0); got != 0 {
+			t.Errorf("FromWall(0) = %d, want 0", got)
+		}
+		if got, want := c.FromWall(uint64(time.Now().UnixNano())-500), c.NowNS()-500; got != want {
+			t.Errorf("FromWall of 500ns ago = %d, want %d", got, want)
+		}
+	})
+}
+
+// A wall clock that was set since the run began does not move converted stamps.
+func TestFromWallAfterStep(t *testing.T) {
+	const step = 3_600_000_000_000
+	c := New()
+	c.baseNS -= step // as if the wall clock had been an hour behind at the start
+	before := c.NowNS()
+	got := c.FromWall(uint64(time.Now().UnixNano()))
+	if after := c.NowNS(); got < before || got > after {
+		t.Errorf("FromWall(now) = %d, not between %d and %d of the run's clock", got, before, after)
+	}
+}
+
+func BenchmarkFromWall(b *testing.B) {
+	c := New()
+	ns := uint64(time.Now().UnixNano())
+	b.ReportAllocs()
+	for b.Loop() {
+		c.FromWall(ns)
+	}
+}
