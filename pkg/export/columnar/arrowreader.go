@@ -2,6 +2,7 @@ package columnar
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"io"
 
@@ -22,7 +23,7 @@ func batchLimit(lim export.Limits) int64 { return max(minBatchLimit, 4*lim.MaxVa
 
 // newArrowReader returns a Reader of an Arrow IPC file.
 func newArrowReader(ctx context.Context, name string, src io.ReaderAt, size int64, lim export.Limits) (*Reader, error) {
-	if err := arrowEnd(name, src, size); err != nil {
+	if err := checkArrowEnd(name, src, size); err != nil {
 		return nil, err
 	}
 	s := &arrowSource{schema: newSchema(nil)}
@@ -53,16 +54,38 @@ func fieldNames(s *arrow.Schema) []string {
 	return names
 }
 
-// arrowEnd tells a file that is cut from one that is something else.
-func arrowEnd(name string, src io.ReaderAt, size int64) error {
-	tail := make([]byte, min(size, int64(len(arrowMagic))))
-	if _, err := src.ReadAt(tail, size-int64(len(tail))); err != nil && err != io.EOF {
+// checkArrowEnd tells a file that is cut from one that is something else, and
+// checks its footer.
+func checkArrowEnd(name string, src io.ReaderAt, size int64) error {
+	const tailBytes = int64(4 + len(arrowMagic))
+	tail := make([]byte, min(size, tailBytes))
+	if err := readAt(src, tail, size-int64(len(tail))); err != nil {
 		return fmt.Errorf("read %s: %w", name, err)
 	}
-	if size < int64(2*len(arrowMagic)+10) || string(tail) != arrowMagic {
+	if size < int64(len(arrowMagic)+2)+tailBytes || string(tail[4:]) != arrowMagic {
 		return &export.CutError{Name: name, Offset: size, Where: "the footer of the Arrow file, without which nothing of it can be read"}
 	}
+	n := int64(binary.LittleEndian.Uint32(tail))
+	if n > min(size-int64(len(arrowMagic)+2)-tailBytes, maxFrameMetadata) {
+		return fmt.Errorf("%s: its footer cannot have %d bytes", name, n)
+	}
+	footer := make([]byte, n)
+	if err := readAt(src, footer, size-tailBytes-n); err != nil {
+		return fmt.Errorf("read %s: %w", name, err)
+	}
+	if err := checkFooter(footer); err != nil {
+		return fmt.Errorf("%s: footer: %w", name, err)
+	}
 	return nil
+}
+
+// readAt fills b; an end of the file is no error when b is full.
+func readAt(src io.ReaderAt, b []byte, off int64) error {
+	n, err := src.ReadAt(b, off)
+	if n == len(b) {
+		return nil
+	}
+	return err
 }
 
 // An arrowSource reads the record batches of an Arrow file.

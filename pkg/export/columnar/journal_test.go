@@ -228,7 +228,7 @@ func TestJournalTail(t *testing.T) {
 		{"a hole of zeros", replace(rec.data, rows+64, make([]byte, 256)), -1, "byte " + fmt.Sprint(rows) + ": damaged: the checksum of the frame is ", ""},
 		{"the stream ends too soon", append(bytes.Clone(rec.data[:rows]), endOfStream...), -1, "damaged: the stream ends here, but not the run", ""},
 		{"two journals", append(bytes.Clone(rec.data[:closed]), rec.data...), n, "damaged: a frame of kind 1 behind the end of the run", ""},
-		{"a frame is missing", append(bytes.Clone(rec.data[:rows]), rec.data[rows+frameLen(t, rec.data[rows:]):]...), -1, "", ""},
+		{"a frame is missing", append(bytes.Clone(rec.data[:rows]), rec.data[rows+frameLen(t, rec.data[rows:]):]...), -1, "byte " + fmt.Sprint(rows) + ": damaged: frame 6 follows frame 4", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := testFormats[2].open(t, tt.data)
@@ -257,7 +257,7 @@ func TestJournalFrames(t *testing.T) {
 	rec := record(t)
 	first := frameLen(t, rec.data)
 	frame := func(kind frameKind, text string) []byte {
-		b, err := appendFrame(bytes.Clone(rec.data[:first]), kind, []byte("12345678"), []byte(text), func(b []byte) ([]byte, error) { return b, nil })
+		b, err := appendFrame(bytes.Clone(rec.data[:first]), kind, 1, []byte("12345678"), []byte(text), func(b []byte) ([]byte, error) { return b, nil })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -312,16 +312,17 @@ func rowsOf(t *testing.T, experiment int) []byte {
 
 // The bytes of a frame are those of the diagram in schemas/columns.md.
 func TestFrameLayout(t *testing.T) {
-	b, err := appendFrame(nil, frameBegin, []byte("metadata"), []byte("{}"), func(b []byte) ([]byte, error) { return append(b, "12345678"...), nil })
+	b, err := appendFrame(nil, frameBegin, 7, []byte("metadata"), []byte("{}"), func(b []byte) ([]byte, error) { return append(b, "12345678"...), nil })
 	if err != nil {
 		t.Fatal(err)
 	}
 	le := binary.LittleEndian
 	want := le.AppendUint32(nil, 0xFFFFFFFF)
-	want = le.AppendUint32(want, 40)
+	want = le.AppendUint32(want, 48)
 	want = append(want, "metadata\x00\x00\x00\x00\x00\x00{}paJ1"...)
 	want = le.AppendUint32(want, 3)
 	want = le.AppendUint64(want, 8)
+	want = le.AppendUint64(want, 7)
 	want = le.AppendUint32(want, 2)
 	sum := crc32.Checksum(append(bytes.Clone(want), "12345678"...), crc32.MakeTable(crc32.Castagnoli))
 	want = append(le.AppendUint32(want, sum), "12345678"...)

@@ -12,17 +12,18 @@ import (
 // trailer behind the metadata of the message, where readers of Arrow do not
 // look. schemas/columns.md has the byte diagram.
 //
-//	0xFFFFFFFF(4) size(4) metadata… text… trailer(24) body…
-//	trailer: magic(4) kind(4) body length(8) text length(4) CRC-32C(4)
+//	0xFFFFFFFF(4) size(4) metadata… text… trailer(32) body…
+//	trailer: magic(4) kind(4) body length(8) ordinal(8) text length(4) CRC-32C(4)
 //
 // All integers are little-endian. size counts metadata, text and trailer; the
 // text is a header as in pa.run and stands, padded with zeros before it to a
-// multiple of 8 bytes, right before the trailer. The checksum is over the whole
+// multiple of 8 bytes, right before the trailer. Frames are counted from 0. The
+// checksum is over the whole
 // frame but its own four bytes.
 const (
 	continuation   = 0xFFFFFFFF
 	frameHeadBytes = 8
-	trailerBytes   = 24
+	trailerBytes   = 32
 	trailerMagic   = "paJ1"
 )
 
@@ -42,18 +43,19 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // A frame is a message in a journal.
 type frame struct {
-	kind   frameKind
-	offset int64 // in the file
-	meta   int   // bytes before the body, the first 8 included
-	body   int64
-	text   []byte // of the kinds that have one
+	kind    frameKind
+	ordinal uint64
+	offset  int64 // in the file
+	meta    int   // bytes before the body, the first 8 included
+	body    int64
+	text    []byte // of the kinds that have one
 }
 
 func (f *frame) size() int64 { return int64(f.meta) + f.body }
 
 // appendFrame appends a frame. metadata is that of an Arrow message, body the
 // bytes that follow it.
-func appendFrame(dst []byte, kind frameKind, metadata, text []byte, body func(dst []byte) ([]byte, error)) ([]byte, error) {
+func appendFrame(dst []byte, kind frameKind, ordinal uint64, metadata, text []byte, body func(dst []byte) ([]byte, error)) ([]byte, error) {
 	start := len(dst)
 	dst = binary.LittleEndian.AppendUint32(dst, continuation)
 	dst = append(dst, 0, 0, 0, 0)
@@ -66,6 +68,7 @@ func appendFrame(dst []byte, kind frameKind, metadata, text []byte, body func(ds
 	dst = append(dst, trailerMagic...)
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(kind))
 	dst = append(dst, 0, 0, 0, 0, 0, 0, 0, 0)
+	dst = binary.LittleEndian.AppendUint64(dst, ordinal)
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(text)))
 	dst = append(dst, 0, 0, 0, 0)
 	binary.LittleEndian.PutUint32(dst[start+4:], uint32(len(dst)-start-frameHeadBytes))
@@ -134,7 +137,8 @@ func (r *frameReader) read(off int64) (f *frame, metadata, body []byte, err erro
 	}
 	f.kind = frameKind(binary.LittleEndian.Uint32(trailer[4:]))
 	body64 := binary.LittleEndian.Uint64(trailer[8:])
-	text := binary.LittleEndian.Uint32(trailer[16:])
+	f.ordinal = binary.LittleEndian.Uint64(trailer[16:])
+	text := binary.LittleEndian.Uint32(trailer[24:])
 	switch {
 	case uint64(text) > uint64(size)-trailerBytes:
 		return nil, nil, nil, fmt.Errorf("a text of %d bytes does not fit into the frame", text)

@@ -59,6 +59,7 @@ type journalSource struct {
 	feed     feed
 	r        *ipc.Reader
 	list     []frame // that hold rows, without their text
+	last     uint64  // ordinal of the frame read last
 	complete bool    // the end of the run was met
 	trailing int64   // bytes behind the end of the stream
 	current  int     // batch that is open
@@ -105,6 +106,9 @@ func (s *journalSource) start(lim export.Limits) (header, int64, error) {
 	if err != nil {
 		return header{}, 0, &CorruptionError{s.name, 0, fmt.Errorf("%w; is it a journal of pa-record?", err)}
 	}
+	if err := checkSchemaMessage(metadata); err != nil {
+		return header{}, 0, &CorruptionError{s.name, 0, err}
+	}
 	err = guard(func() (err error) {
 		s.feed.set(metadata, body)
 		s.r, err = ipc.NewReaderFromMessageReader(&s.feed, ipc.WithAllocator(boundAllocator{memory.DefaultAllocator, s.frames.most}))
@@ -125,6 +129,9 @@ func (s *journalSource) start(lim export.Limits) (header, int64, error) {
 func (s *journalSource) add(h *header, f *frame, lim export.Limits) error {
 	if s.complete {
 		return fmt.Errorf("a frame of kind %d behind the end of the run", f.kind)
+	}
+	if s.last++; f.ordinal != s.last {
+		return fmt.Errorf("frame %d follows frame %d", f.ordinal, s.last-1)
 	}
 	switch f.kind {
 	case frameRows:

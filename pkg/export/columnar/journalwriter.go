@@ -147,6 +147,7 @@ type journalSink struct {
 	schema  *arrow.Schema
 	w       *ipc.Writer
 	started bool      // the schema was written
+	ordinal uint64    // of the next message
 	kind    frameKind // of the next message that is not the schema
 	text    []byte
 	buf     []byte
@@ -178,7 +179,7 @@ func (s *journalSink) WritePayload(p ipc.Payload) error {
 	meta := p.Meta()
 	defer meta.Release()
 	var err error
-	s.buf, err = appendFrame(s.buf[:0], kind, meta.Bytes(), text, func(dst []byte) ([]byte, error) {
+	s.buf, err = appendFrame(s.buf[:0], kind, s.ordinal, meta.Bytes(), text, func(dst []byte) ([]byte, error) {
 		b := appender{dst}
 		err := p.SerializeBody(&b)
 		return b.b, err
@@ -186,6 +187,7 @@ func (s *journalSink) WritePayload(p ipc.Payload) error {
 	if err != nil {
 		return err
 	}
+	s.ordinal++
 	_, err = s.dst.Write(s.buf)
 	return err
 }

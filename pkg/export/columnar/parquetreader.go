@@ -76,7 +76,7 @@ func lookup(kv metadata.KeyValueMetadata, key string) string {
 // parquetEnd tells a file that is cut from one that is something else.
 func parquetEnd(name string, src io.ReaderAt, size int64) error {
 	tail := make([]byte, min(size, int64(len(parquetMagic))))
-	if _, err := src.ReadAt(tail, size-int64(len(tail))); err != nil && !errors.Is(err, io.EOF) {
+	if err := readAt(src, tail, size-int64(len(tail))); err != nil {
 		return fmt.Errorf("read %s: %w", name, err)
 	}
 	switch {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"slices"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -180,6 +181,8 @@ func guard(do func() error) (err error) {
 	defer func() {
 		switch p := recover().(type) {
 		case nil:
+		case runtime.Error:
+			err = fmt.Errorf("damaged beyond what can be read (%w)", p)
 		case error:
 			err = p
 		default:

@@ -1,0 +1,156 @@
+package columnar
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+)
+
+// Arrow's metadata are FlatBuffers, which arrow v15 reads without checks: a
+// count that is damaged makes it ask for memory that no machine has, which
+// cannot be recovered from. This file checks the counts first.
+//
+//	table:  soffset(4) to the vtable, fields…
+//	vtable: size(2) size of the table(2), then the offset(2) of each field, 0 for one that is absent
+//	vector: count(4) elements…; tables, vectors and strings are referred to by uoffset(4)
+
+var errFlat = errors.New("its metadata are damaged")
+
+// A flat is a buffer that is being checked. Its first error sticks.
+type flat struct {
+	b      []byte
+	fields int // met so far
+	err    error
+}
+
+// Bounds of what a schema may be.
+const (
+	maxFlatFields = 10_000
+	maxFlatDepth  = 32
+)
+
+// Fields of the tables that are looked into, by their position in the vtable.
+const (
+	footerSchema       = 1
+	footerDictionaries = 2
+	footerBatches      = 3
+	messageHeaderType  = 1
+	messageHeader      = 2
+	schemaFields       = 1
+	schemaMetadata     = 2
+	fieldTypeType      = 2
+	fieldChildren      = 5
+	fieldMetadata      = 6
+
+	headerSchema = 1  // of messageHeaderType
+	typeUnion    = 14 // of fieldTypeType
+	blockBytes   = 24
+)
+
+// checkFooter checks the footer of an Arrow file.
+func checkFooter(b []byte) error {
+	f := flat{b: b}
+	root := f.follow(0)
+	f.vector(root, footerDictionaries, blockBytes)
+	f.vector(root, footerBatches, blockBytes)
+	schema, ok := f.field(root, footerSchema)
+	if !ok {
+		f.fail()
+	}
+	f.schema(f.follow(schema))
+	return f.err
+}
+
+// checkSchemaMessage checks the first message of a stream.
+func checkSchemaMessage(b []byte) error {
+	f := flat{b: b}
+	root := f.follow(0)
+	typ, ok := f.field(root, messageHeaderType)
+	header, ok2 := f.field(root, messageHeader)
+	if !ok || !ok2 || !f.has(typ, 1) || f.b[typ] != headerSchema {
+		f.fail()
+	}
+	f.schema(f.follow(header))
+	return f.err
+}
+
+func (f *flat) fail() {
+	if f.err == nil {
+		f.err = errFlat
+	}
+}
+
+// has reports whether n bytes are there from pos on.
+func (f *flat) has(pos, n int) bool {
+	if f.err != nil || pos < 0 || n < 0 || pos > len(f.b) || n > len(f.b)-pos {
+		f.fail()
+		return false
+	}
+	return true
+}
+
+// follow returns what the uoffset at pos refers to.
+func (f *flat) follow(pos int) int {
+	if !f.has(pos, 4) {
+		return 0
+	}
+	return pos + int(binary.LittleEndian.Uint32(f.b[pos:]))
+}
+
+// field returns where field i of the table at pos is; ok is false for one that
+// is absent.
+func (f *flat) field(table, i int) (pos int, ok bool) {
+	if !f.has(table, 4) {
+		return 0, false
+	}
+	vtable := table - int(int32(binary.LittleEndian.Uint32(f.b[table:])))
+	if !f.has(vtable, 4) {
+		return 0, false
+	}
+	size := int(binary.LittleEndian.Uint16(f.b[vtable:]))
+	if !f.has(vtable, size) || 4+2*i+2 > size {
+		return 0, false
+	}
+	off := int(binary.LittleEndian.Uint16(f.b[vtable+4+2*i:]))
+	return table + off, off != 0
+}
+
+// vector checks field i of a table as a vector of elements of so many bytes,
+// and returns where its elements are and how many.
+func (f *flat) vector(table, i, bytes int) (first, n int) {
+	pos, ok := f.field(table, i)
+	if !ok {
+		return 0, 0
+	}
+	at := f.follow(pos)
+	if !f.has(at, 4) {
+		return 0, 0
+	}
+	n = int(binary.LittleEndian.Uint32(f.b[at:]))
+	if n > len(f.b) || !f.has(at+4, n*bytes) {
+		f.fail()
+		return 0, 0
+	}
+	return at + 4, n
+}
+
+func (f *flat) schema(table int) {
+	f.vector(table, schemaMetadata, 4)
+	f.children(table, schemaFields, 0)
+}
+
+// children checks a vector of fields.
+func (f *flat) children(table, i, depth int) {
+	first, n := f.vector(table, i, 4)
+	if f.fields += n; f.fields > maxFlatFields || depth > maxFlatDepth {
+		f.fail()
+	}
+	for k := 0; k < n && f.err == nil; k++ {
+		child := f.follow(first + 4*k)
+		if typ, ok := f.field(child, fieldTypeType); ok && f.has(typ, 1) && f.b[typ] == typeUnion {
+			f.err = fmt.Errorf("a column is a union, which is not supported")
+		}
+		f.vector(child, fieldMetadata, 4)
+		f.children(child, fieldChildren, depth+1)
+	}
+}
