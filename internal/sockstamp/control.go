@@ -69,7 +69,7 @@ func parseControl(b []byte, w int) control {
 		case level == solIP && typ == ipRecvErr, level == solIPv6 && typ == ipv6RecvErr:
 			c.extendedError(data)
 		}
-		b = b[min(int(n)+w-1, len(b)+w-1)&^(w-1):]
+		b = b[min((int(n)+w-1)&^(w-1), len(b)):] // the last need not be padded
 	}
 	return c
 }

@@ -5,6 +5,8 @@ type sent struct {
 	written uint64 // bytes
 	log     txLog  // of the kernel's stamps
 
+	writing bool // a write is in progress
+
 	unread int // parts since the error queue was read
 	empty  int // times that it was read in vain since the last part
 
@@ -34,6 +36,7 @@ const (
 
 // before notes that a write begins.
 func (s *sent) before() {
+	s.writing = true
 	if s.span.active && s.span.startUserNS == 0 {
 		s.span.startUserNS = userNow()
 	}
@@ -56,6 +59,7 @@ func (s *sent) part(n int) {
 
 // after notes that a write ended.
 func (s *sent) after() {
+	s.writing = false
 	if s.span.active {
 		s.span.sentUserNS = userNow()
 	}
@@ -89,29 +93,36 @@ func (c *Conn) Begin() {
 // the send buffer could not take it whole), sent that of the last byte written
 // until now. A stamp that the kernel has not taken, or not yet, is replaced by
 // the time before the first and after the last write; so ask when the first
-// byte of the answer is there. Both are zero when nothing was written, or the
-// first write has not returned.
+// byte of the answer is there. (It may be there before the write returns: then
+// sent is the newest stamp there is.) Both are zero when nothing was written.
 func (c *Conn) Request() (start, sent Stamp) {
 	c.mu.Lock()
-	sp, end := c.sent.span, c.sent.written
-	c.mu.Unlock()
-	if sp.firstEnd == 0 || sp.sentUserNS == 0 {
+	defer c.mu.Unlock()
+	s := &c.sent
+	if s.span.startUserNS == 0 {
 		return Stamp{}, Stamp{}
 	}
-	start, sent = Stamp{NS: sp.startUserNS, Source: User}, Stamp{NS: sp.sentUserNS, Source: User}
-	if ns, ok := c.TxStamp(end); ok { // reads the error queue if need be
+	if c.tx && (s.writing || s.log.stamped < s.written) {
+		c.mu.Unlock()
+		c.DrainTx()
+		c.mu.Lock()
+	}
+	start = Stamp{NS: s.span.startUserNS, Source: User}
+	if ns := s.span.startKernelNS; ns != 0 {
+		start = Stamp{NS: ns, Source: Kernel}
+	} else if ns, ok := s.log.holding(s.span.begin); ok { // of a write in progress
+		start = Stamp{NS: ns, Source: Kernel}
+	}
+	end := s.written
+	sent = Stamp{NS: s.span.sentUserNS, Source: User}
+	if s.writing {
+		end = max(s.log.stamped, s.span.begin)
+		sent.NS = userNow()
+	}
+	if ns, ok := s.log.at(end); ok && end > s.span.begin {
 		sent = Stamp{NS: ns, Source: Kernel}
 	}
-	if sp.startKernelNS == 0 {
-		c.mu.Lock()
-		if now := c.sent.span; now.begin == sp.begin {
-			sp.startKernelNS = now.startKernelNS
-		}
-		c.mu.Unlock()
-	}
-	if sp.startKernelNS != 0 {
-		start = Stamp{NS: sp.startKernelNS, Source: Kernel}
-	}
+	sent.NS = max(sent.NS, start.NS) // writes return before what they wrote leaves
 	return start, sent
 }
 
@@ -135,6 +146,17 @@ func (c *Conn) TxStamp(end uint64) (ns uint64, ok bool) { return c.transmitStamp
 // the byte. ok is as for [Conn.TxStamp].
 func (c *Conn) TxHolding(offset uint64) (ns uint64, ok bool) {
 	return c.transmitStamp(offset, (*txLog).holding)
+}
+
+// NewestTx returns the newest transmit stamp that there is and the offset that
+// it belongs to. It is for who knows that what was written has arrived while
+// the write has not returned yet.
+func (c *Conn) NewestTx() (end, ns uint64, ok bool) {
+	c.DrainTx()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	ns, ok = c.sent.log.at(c.sent.log.stamped)
+	return c.sent.log.stamped, ns, ok
 }
 
 // transmitStamp looks a stamp up, if need be after reading the error queue.

@@ -1,0 +1,29 @@
+// Package h2follow gives each gRPC message on an HTTP/2 connection the stamp
+// of the socket read that completed it, and of the writes that carried it.
+//
+// A [Follower] is a [net.Conn] on top of a [sockstamp.Conn], or on top of the
+// TLS connection over one. It passes everything through unchanged and follows
+// the frames of both directions in passing: DATA frames are cut into gRPC
+// messages, of which only the five bytes of their prefix are looked at.
+//
+//	f := h2follow.New(conn, raw, h2follow.Config{})
+//	… // HTTP/2 over f
+//	st, ok := f.Message(f.Newest(), 0)
+//
+// A message is named by its stream and its number k in that stream and
+// direction, from 0. Stamps are kept until a later message of the same stream
+// is asked for, or the stream is forgotten; when nobody asks they are dropped,
+// the oldest first (see [Config]).
+//
+// With several streams at a time on a connection the caller has to know the
+// number of a stream, which grpc-go does not tell. Then a header of the
+// request names it: with [Config.Header] set, request headers are decoded,
+// else they are not.
+//
+// A Follower never fails the connection. At the first thing that cannot be
+// HTTP/2 it stops following, says why ([Follower.Err]) and gives no stamps any
+// more; the caller takes its own time then.
+//
+// It does not look into compressed or any other messages, nor at the responses'
+// headers, flow control and settings.
+package h2follow

@@ -1,0 +1,233 @@
+package h2follow
+
+import (
+	"net"
+	"sync"
+	"time"
+
+	"github.com/pa-tools/pa/internal/sockstamp"
+)
+
+// A Config says what to follow. The zero value follows a client's connection.
+type Config struct {
+	// Server says that requests are read and responses written.
+	Server bool
+	// Header is the name, in lower case, of the request header that names a
+	// stream for [Follower.Stream]. Empty: streams have no names.
+	Header string
+	// Streams is the most streams followed at a time. 0 means 4096.
+	Streams int
+	// Ended is the most streams kept after they ended, for those who ask
+	// later; the one that ended first goes first. 0 means 256.
+	Ended int
+	// Messages is the most messages kept for a stream and direction; 0 means
+	// 1024.
+	Messages int
+}
+
+const (
+	defaultStreams  = 4096
+	defaultEnded    = 256
+	defaultMessages = 1024
+)
+
+// A Follower is an HTTP/2 connection that knows when its messages came and
+// went. Its methods may be called concurrently, with one reader and one writer
+// at a time, as HTTP/2 has them.
+type Follower struct {
+	net.Conn
+	raw   *sockstamp.Conn
+	plain bool // Conn is raw
+
+	mu      sync.Mutex // guards what follows, never held while waiting
+	in, out parser
+	table   table
+	err     error   // why nothing is followed any more
+	ending  []piece // end in the write in progress
+}
+
+// A piece is a part of an outgoing message that the write in progress carries.
+type piece struct {
+	out *outgoing
+	k   int // the number of the message
+}
+
+// New returns a Follower over nc: raw itself, or a TLS connection over raw.
+// Nothing may have been read from or written to nc.
+func New(nc net.Conn, raw *sockstamp.Conn, c Config) *Follower {
+	if c.Streams <= 0 {
+		c.Streams = defaultStreams
+	}
+	if c.Ended <= 0 {
+		c.Ended = defaultEnded
+	}
+	if c.Messages <= 0 {
+		c.Messages = defaultMessages
+	}
+	f := &Follower{Conn: nc, raw: raw, plain: nc == net.Conn(raw), table: newTable(c)}
+	f.in = parser{table: &f.table, what: "read", incoming: true, requests: c.Server}
+	f.out = parser{table: &f.table, what: "written", requests: !c.Server}
+	requests := &f.out
+	if c.Server {
+		requests = &f.in
+	}
+	requests.preface = len(preface)
+	if c.Header != "" {
+		requests.headers = newHeaders(c.Header)
+	}
+	return f
+}
+
+// NetConn returns what the Follower is on top of.
+func (f *Follower) NetConn() net.Conn { return f.Conn }
+
+// Read reads and follows.
+func (f *Follower) Read(p []byte) (int, error) {
+	n, err := f.Conn.Read(p)
+	if n > 0 {
+		st := f.raw.LastRead()
+		f.mu.Lock()
+		if f.err == nil {
+			f.err = f.in.feed(p[:n], func(s *stream, m extent) {
+				if m.last {
+					s.in.push(st)
+				}
+			})
+		}
+		f.mu.Unlock()
+	}
+	return n, err
+}
+
+// Write follows and writes. It follows first: the answer may be here before
+// the write returns.
+func (f *Follower) Write(p []byte) (int, error) {
+	begin := f.raw.Written()
+	before := uint64(time.Now().UnixNano())
+	f.mu.Lock()
+	f.ending = f.ending[:0]
+	if f.err == nil {
+		f.err = f.out.feed(p, func(s *stream, m extent) {
+			first, last := begin, begin
+			if f.plain {
+				first, last = begin+uint64(m.begin), begin+uint64(m.end)-1
+			}
+			if m.first {
+				s.out.push(sentMessage{first: first, startNS: before})
+			}
+			if m.last {
+				k := s.out.n - 1
+				s.out.last().whole, s.out.last().last = true, last
+				f.ending = append(f.ending, piece{&s.out, k})
+			}
+		})
+	}
+	ends := len(f.ending) > 0
+	f.mu.Unlock()
+	n, err := f.Conn.Write(p)
+	if ends {
+		end, after := f.raw.Written(), uint64(time.Now().UnixNano())
+		f.mu.Lock()
+		for _, e := range f.ending {
+			if m := e.out.peek(e.k); m != nil {
+				m.sentNS = after
+				if !f.plain {
+					m.last = end - 1
+				}
+			}
+		}
+		f.mu.Unlock()
+	}
+	return n, err
+}
+
+// Message returns the stamp of the socket read that completed message k of
+// those received on a stream, and drops those before k. ok is false if that
+// message was not seen, or not kept.
+func (f *Follower) Message(stream uint32, k int) (st sockstamp.Stamp, ok bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if s := f.table.streams[stream]; s != nil && f.err == nil {
+		if m := s.in.at(k); m != nil {
+			return *m, true
+		}
+	}
+	return sockstamp.Stamp{}, false
+}
+
+// Sent returns when message k of those sent on a stream left: start is the
+// stamp of the write that holds its first byte, sent that of the one with its
+// last, from the kernel if it has one, else the times before and after the
+// write. (A write holds more than one message if HTTP/2 put them together.
+// Over TLS it is several records: then start is that of the first record of
+// the write with the first byte, and sent that of the last record of the
+// write with the last.) Ask when the answer is there. Earlier messages are dropped. ok is false if the
+// message was not seen whole, or not kept.
+func (f *Follower) Sent(stream uint32, k int) (start, sent sockstamp.Stamp, ok bool) {
+	f.mu.Lock()
+	var m sentMessage
+	if s := f.table.streams[stream]; s != nil && f.err == nil {
+		if p := s.out.at(k); p != nil {
+			m = *p
+		}
+	}
+	f.mu.Unlock()
+	if !m.whole {
+		return sockstamp.Stamp{}, sockstamp.Stamp{}, false
+	}
+	returned := m.sentNS != 0
+	if !returned { // though the answer may be here
+		m.sentNS = uint64(time.Now().UnixNano())
+	}
+	start = sockstamp.Stamp{NS: m.startNS, Source: sockstamp.User}
+	sent = sockstamp.Stamp{NS: m.sentNS, Source: sockstamp.User}
+	if ns, ok := f.raw.TxHolding(m.first); ok {
+		start = sockstamp.Stamp{NS: ns, Source: sockstamp.Kernel}
+	}
+	var ns uint64
+	if returned || f.plain {
+		ns, ok = f.raw.TxHolding(m.last)
+	} else {
+		var end uint64
+		end, ns, ok = f.raw.NewestTx()
+		ok = ok && end > m.last
+	}
+	if ok {
+		sent = sockstamp.Stamp{NS: ns, Source: sockstamp.Kernel}
+	}
+	sent.NS = max(sent.NS, start.NS) // writes return before what they wrote leaves
+	return start, sent, true
+}
+
+// Newest returns the stream that was opened last by a request; 0: none.
+func (f *Follower) Newest() uint32 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.table.newest
+}
+
+// Stream returns the newest stream whose request has the header [Config.Header]
+// with this value.
+func (f *Follower) Stream(name string) (stream uint32, ok bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	stream, ok = f.table.names[name]
+	return stream, ok && f.err == nil
+}
+
+// Forget drops what is known of a stream. Streams that were forgotten or never
+// asked about make room for others by themselves.
+func (f *Follower) Forget(stream uint32) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if s := f.table.streams[stream]; s != nil {
+		f.table.remove(s)
+	}
+}
+
+// Err says why the Follower stopped following; nil: it did not.
+func (f *Follower) Err() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.err
+}

@@ -1,0 +1,69 @@
+package h2follow
+
+import "slices"
+
+// A table has the streams of a connection that are followed.
+type table struct {
+	config Config
+	open   int // streams that did not end
+	newest uint32
+
+	streams map[uint32]*stream
+	names   map[string]uint32
+	ended   []uint32 // the kept ones, in the order in which they ended
+}
+
+func newTable(c Config) table {
+	return table{config: c, streams: map[uint32]*stream{}, names: map[string]uint32{}}
+}
+
+// begin notes that a request opened a stream, unless that is long known. One
+// too many is not followed.
+func (t *table) begin(id uint32) {
+	if id <= t.newest {
+		return
+	}
+	t.newest = id
+	if t.open >= t.config.Streams {
+		return
+	}
+	t.open++
+	s := &stream{id: id}
+	s.in.most, s.out.most = t.config.Messages, t.config.Messages
+	t.streams[id] = s
+}
+
+// end notes that nothing more is received on a stream.
+func (t *table) end(id uint32) {
+	s := t.streams[id]
+	if s == nil || s.ended {
+		return
+	}
+	s.ended = true
+	t.open--
+	if len(t.ended) >= t.config.Ended {
+		t.remove(t.streams[t.ended[0]])
+	}
+	t.ended = append(t.ended, id)
+}
+
+// name gives a stream a name; the newest stream of a name has it.
+func (t *table) name(id uint32, name string) {
+	if s := t.streams[id]; s != nil && s.name == "" {
+		s.name = name
+		t.names[name] = id
+	}
+}
+
+// remove drops a stream.
+func (t *table) remove(s *stream) {
+	delete(t.streams, s.id)
+	if t.names[s.name] == s.id {
+		delete(t.names, s.name)
+	}
+	if !s.ended {
+		t.open--
+	} else if i := slices.Index(t.ended, s.id); i >= 0 {
+		t.ended = slices.Delete(t.ended, i, i+1)
+	}
+}
