@@ -20,6 +20,8 @@ type leaf struct {
 	signed bool // integers of 32 bits are to be extended by their sign
 	shape  leafShape
 	limit  *budget
+	v      *vector // the values of the rows read last
+	lists  *vector // where the rows start and end in v, when the column is in a list
 
 	left   int // of the page, levels not read yet
 	nvals  int // of the page
@@ -72,15 +74,25 @@ func (b *budget) take(n int) error {
 // itemBytes is what an element of a list takes in memory, roughly.
 const itemBytes = 16
 
-// rows appends n rows: to lists where they start and end, when the column is
-// in a list, and to v its values.
-func (l *leaf) rows(n int, lists, v *vector) error {
+// rows reads the next n rows into v and lists, in place of those before.
+func (l *leaf) rows(n int, limit *budget) error {
+	l.limit = limit
+	l.v.reset(l.kind == parquet.Types.ByteArray)
+	l.lists.reset(true)
 	for range n {
-		if err := l.row(lists, v); err != nil {
+		if err := l.row(l.lists, l.v); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// reset empties v but keeps its memory.
+func (v *vector) reset(offsets bool) {
+	*v = vector{nums: v.nums[:0], text: v.text[:0], offs: v.offs[:0]}
+	if offsets {
+		v.offs = append(v.offs, 0)
+	}
 }
 
 func (l *leaf) row(lists, v *vector) error {

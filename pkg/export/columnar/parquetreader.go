@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/memory"
@@ -110,6 +111,8 @@ type leafColumn struct {
 	desc  *schema.Column
 	shape leafShape
 	typ   arrow.DataType // of the schema
+	// Memory of its rows, to be used again.
+	values, lists *vector
 }
 
 // An openColumn is being read.
@@ -163,7 +166,7 @@ func (s *parquetSource) columns() error {
 			if !holds(desc, k.Type) || shape.maxRep != rep {
 				return fmt.Errorf("column %s: expected %s, found %s %s", f.Name, f.Type, desc.PhysicalType(), desc.LogicalType())
 			}
-			s.leaves[col] = append(s.leaves[col], leafColumn{i, desc, shape, k.Type})
+			s.leaves[col] = append(s.leaves[col], leafColumn{i, desc, shape, k.Type, &vector{}, &vector{}})
 		}
 	}
 	return nil
@@ -220,7 +223,7 @@ func (s *parquetSource) open(i int, wanted func(col int) bool) error {
 			}
 			c.leaves = append(c.leaves, &leaf{
 				pages: pages, kind: lc.desc.PhysicalType(), shape: lc.shape,
-				signed: lc.typ.ID() == arrow.INT64, limit: &budget{},
+				signed: lc.typ.ID() == arrow.INT64, limit: &budget{}, v: lc.values, lists: lc.lists,
 			})
 		}
 		s.open_ = append(s.open_, c)
@@ -250,24 +253,18 @@ func (s *parquetSource) column(c openColumn, n int, limit *budget) (*vector, err
 	var lists *vector
 	var kids []*vector
 	for _, l := range c.leaves {
-		l.limit = limit
-		v := &vector{}
-		if l.kind == parquet.Types.ByteArray {
-			v.offs = []int{0}
-		}
-		own := &vector{offs: []int{0}}
-		if err := l.rows(n, own, v); err != nil {
+		if err := l.rows(n, limit); err != nil {
 			return nil, err
 		}
 		switch {
 		case l.shape.maxRep == 0:
-			return v, nil
+			return l.v, nil
 		case lists == nil:
-			lists = own
-		case !sameLists(lists, own):
+			lists = l.lists
+		case !slices.Equal(lists.offs, l.lists.offs):
 			return nil, errors.New("the fields of its structs are not equally many")
 		}
-		kids = append(kids, v)
+		kids = append(kids, l.v)
 	}
 	if _, isStruct := s.schema.Field(c.col).Type.(*arrow.ListType).Elem().(*arrow.StructType); isStruct {
 		lists.kids = []*vector{{n: kids[0].n, kids: kids}}
@@ -275,15 +272,6 @@ func (s *parquetSource) column(c openColumn, n int, limit *budget) (*vector, err
 		lists.kids = kids
 	}
 	return lists, nil
-}
-
-func sameLists(a, b *vector) bool {
-	for i := range a.offs {
-		if a.offs[i] != b.offs[i] {
-			return false
-		}
-	}
-	return true
 }
 
 func (s *parquetSource) place(i int) (int64, string) {
