@@ -65,8 +65,13 @@ func (s *sent) after() {
 	}
 }
 
-// outstanding reports whether it makes sense to look for stamps.
+// outstanding reports whether it makes sense to look for stamps of the writes
+// that are done.
 func (s *sent) outstanding() bool { return s.empty < maxEmpty && s.log.stamped < s.written }
+
+// behind reports whether there may be stamps that were not read, and also of a
+// write in progress, whose bytes may have left.
+func (s *sent) behind() bool { return s.writing || s.log.stamped < s.written }
 
 // transmitted notes the transmit stamp of the byte with number id.
 func (s *sent) transmitted(id uint32, ns uint64) {
@@ -102,7 +107,7 @@ func (c *Conn) Request() (start, sent Stamp) {
 	if s.span.startUserNS == 0 {
 		return Stamp{}, Stamp{}
 	}
-	if c.tx && (s.writing || s.log.stamped < s.written) {
+	if c.tx && s.behind() {
 		c.mu.Unlock()
 		c.DrainTx()
 		c.mu.Lock()
@@ -166,7 +171,7 @@ func (c *Conn) transmitStamp(offset uint64, look func(l *txLog, offset uint64) (
 	}
 	c.mu.Lock()
 	ns, ok = look(&c.sent.log, offset)
-	behind := c.sent.log.stamped < c.sent.written
+	behind := c.sent.behind()
 	c.mu.Unlock()
 	if ok || !behind {
 		return ns, ok

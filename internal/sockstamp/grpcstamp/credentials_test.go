@@ -146,6 +146,7 @@ func checkResponse(t *testing.T, f *h2follow.Follower, id uint32, k int, r *kser
 // it was sent and the time it was read, each request one between the time it
 // was sent and its first response.
 func TestStreams(t *testing.T) {
+	defer sockstamp.Hold()()
 	const streams, requests = 20, 10
 	eachSecurity(t, func(t *testing.T, cc *grpc.ClientConn) {
 		client := kserve.NewGRPCInferenceServiceClient(cc)
@@ -220,6 +221,7 @@ func TestStreams(t *testing.T) {
 // One request at a time on a connection: the newest stream is the one meant,
 // and all stamps are the kernel's.
 func TestUnary(t *testing.T) {
+	defer sockstamp.Hold()()
 	eachSecurity(t, func(t *testing.T, conn *grpc.ClientConn) {
 		kernel := kernelStamps(t)
 		var previous uint32

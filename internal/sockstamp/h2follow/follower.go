@@ -43,13 +43,14 @@ type Follower struct {
 	in, out parser
 	table   table
 	err     error   // why nothing is followed any more
-	ending  []piece // end in the write in progress
+	carried []piece // by the write in progress
 }
 
 // A piece is a part of an outgoing message that the write in progress carries.
 type piece struct {
 	out *outgoing
 	k   int // the number of the message
+	extent
 }
 
 // New returns a Follower over nc: raw itself, or a TLS connection over raw.
@@ -105,34 +106,37 @@ func (f *Follower) Write(p []byte) (int, error) {
 	begin := f.raw.Written()
 	before := uint64(time.Now().UnixNano())
 	f.mu.Lock()
-	f.ending = f.ending[:0]
+	f.carried = f.carried[:0]
 	if f.err == nil {
 		f.err = f.out.feed(p, func(s *stream, m extent) {
-			first, last := begin, begin
-			if f.plain {
-				first, last = begin+uint64(m.begin), begin+uint64(m.end)-1
-			}
 			if m.first {
-				s.out.push(sentMessage{first: first, startNS: before})
+				s.out.push(sentMessage{first: begin + uint64(m.begin), startNS: before})
 			}
 			if m.last {
-				k := s.out.n - 1
-				s.out.last().whole, s.out.last().last = true, last
-				f.ending = append(f.ending, piece{&s.out, k})
+				last := s.out.last()
+				last.whole, last.last, last.newest = true, begin+uint64(m.end)-1, m.end == len(p)
 			}
+			f.carried = append(f.carried, piece{&s.out, s.out.n - 1, m})
 		})
 	}
-	ends := len(f.ending) > 0
+	carries := len(f.carried) > 0
 	f.mu.Unlock()
 	n, err := f.Conn.Write(p)
-	if ends {
+	if carries {
 		end, after := f.raw.Written(), uint64(time.Now().UnixNano())
 		f.mu.Lock()
-		for _, e := range f.ending {
-			if m := e.out.peek(e.k); m != nil {
+		for _, c := range f.carried {
+			m := c.out.peek(c.k)
+			if m == nil {
+				continue
+			}
+			if c.first && !f.plain {
+				m.first = begin + uint64(c.begin)*(end-begin)/uint64(len(p))
+			}
+			if c.last {
 				m.sentNS = after
 				if !f.plain {
-					m.last = end - 1
+					m.last = begin + uint64(c.end)*(end-begin)/uint64(len(p)) - 1
 				}
 			}
 		}
@@ -158,10 +162,9 @@ func (f *Follower) Message(stream uint32, k int) (st sockstamp.Stamp, ok bool) {
 // Sent returns when message k of those sent on a stream left: start is the
 // stamp of the write that holds its first byte, sent that of the one with its
 // last, from the kernel if it has one, else the times before and after the
-// write. (A write holds more than one message if HTTP/2 put them together.
-// Over TLS it is several records: then start is that of the first record of
-// the write with the first byte, and sent that of the last record of the
-// write with the last.) Ask when the answer is there. Earlier messages are dropped. ok is false if the
+// write. Over TLS a write is a record; when HTTP/2 wrote several messages at
+// once, of more than a record, it may be the record beside the right one. Ask
+// when the answer is there. Earlier messages are dropped. ok is false if the
 // message was not seen whole, or not kept.
 func (f *Follower) Sent(stream uint32, k int) (start, sent sockstamp.Stamp, ok bool) {
 	f.mu.Lock()
@@ -185,7 +188,7 @@ func (f *Follower) Sent(stream uint32, k int) (start, sent sockstamp.Stamp, ok b
 		start = sockstamp.Stamp{NS: ns, Source: sockstamp.Kernel}
 	}
 	var ns uint64
-	if returned || f.plain {
+	if returned || f.plain || !m.newest {
 		ns, ok = f.raw.TxHolding(m.last)
 	} else {
 		var end uint64

@@ -25,11 +25,13 @@ type incoming = queue[sockstamp.Stamp]
 type outgoing = queue[sentMessage]
 
 // A sentMessage is where a message went. Offsets count the raw connection's
-// bytes.
+// bytes. Over TLS they are estimates, since the records have heads and tails:
+// too small until the write returns, then by their share of what was written.
 type sentMessage struct {
-	first, last     uint64 // a byte of the write that holds the first, last byte
-	startNS, sentNS uint64 // user-space times before and after those writes; 0: not returned
-	whole           bool   // last is known, or will be when the write returns
+	first, last     uint64 // offset of the first and the last byte
+	startNS, sentNS uint64 // user-space times before and after their writes; 0: not returned
+	whole           bool   // last is known
+	newest          bool   // last is the last byte of its write
 }
 
 // A queue holds the newest of n numbered messages.
