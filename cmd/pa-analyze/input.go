@@ -9,7 +9,7 @@ import (
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/export/profilejson"
+	"github.com/pa-tools/pa/pkg/export/formats"
 )
 
 // defaultFile is what perf_analyzer's scripts read.
@@ -29,7 +29,7 @@ func open(c *cli.Context, path string) (export.Reader, error) {
 		return nil, cmdline.Usagef("--max-value %d: give a number of bytes above 0", limit)
 	}
 	o := export.Opener{
-		Formats: []export.Format{profilejson.Format{}},
+		Formats: formats.Readers(),
 		Limits:  export.Limits{MaxValueBytes: limit},
 		Stdin:   c.App.Reader,
 	}

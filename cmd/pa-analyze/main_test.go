@@ -217,7 +217,7 @@ func TestCommandLine(t *testing.T) {
 		{"bad max-value", []string{in, "--max-value", "0"}, 2, "", "--max-value 0"},
 		{"one argument for convert", []string{"convert", in}, 2, "", "1 argument given; pa-analyze convert takes IN and OUT"},
 		{"misspelt command", []string{"requets", in}, 2, "", "unknown command requets; did you mean requests?"},
-		{"unknown suffix", []string{"convert", in, "x.parquet"}, 2, "", "end it in .json"},
+		{"unknown suffix", []string{"convert", in, "x.csv"}, 2, "", "end it in .json"},
 		{"version", []string{"--version"}, 0, "pa-analyze dev\n", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

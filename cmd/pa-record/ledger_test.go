@@ -26,7 +26,7 @@ import (
 
 	pb "github.com/pa-tools/pa/internal/kserve"
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/export/profilejson"
+	"github.com/pa-tools/pa/pkg/export/formats"
 	"github.com/pa-tools/pa/pkg/sim"
 )
 
@@ -75,10 +75,15 @@ func startSim(t testing.TB, flags ...string) simProcess {
 }
 
 // ledger asks the server what it sent, once nothing is in flight.
-func (p simProcess) ledger(t testing.TB) []sim.Entry {
+func (p simProcess) ledger(t testing.TB) []sim.Entry { return p.askLedger(t, "?wait=true") }
+
+// ledgerNow asks the server what it has sent so far.
+func (p simProcess) ledgerNow(t testing.TB) []sim.Entry { return p.askLedger(t, "") }
+
+func (p simProcess) askLedger(t testing.TB, query string) []sim.Entry {
 	t.Helper()
 	c := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-	resp, err := c.Get(p.openAI + "/ledger?wait=true")
+	resp, err := c.Get(p.openAI + "/ledger" + query)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +104,7 @@ func (p simProcess) ledger(t testing.TB) []sim.Entry {
 // readExport returns clones of all requests of an export.
 func readExport(t testing.TB, path string) (*export.Run, []export.Request) {
 	t.Helper()
-	o := export.Opener{Formats: []export.Format{profilejson.Format{}}}
+	o := export.Opener{Formats: formats.Readers()}
 	r, err := o.Open(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)

@@ -60,7 +60,7 @@ func run(ctx context.Context, args []string, env environment, stdin io.Reader, s
 		Action: func(c *cli.Context) error {
 			return record(c, args, env)
 		},
-		Commands: []*cli.Command{simCommand(env)},
+		Commands: []*cli.Command{simCommand(env), recoverCommand()},
 	}
 	return app.Run(ctx, args, stdin, stdout, stderr)
 }

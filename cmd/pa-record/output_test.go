@@ -20,8 +20,7 @@ func TestOutputsRefuse(t *testing.T) {
 		return p
 	}
 	there := file("there.json")
-	killed := filepath.Join(dir, "killed.json")
-	file("killed.json.partial")
+	file("killed" + journalSuffix)
 	for _, tt := range []struct {
 		name, path string
 		overwrite  bool
@@ -30,61 +29,68 @@ func TestOutputsRefuse(t *testing.T) {
 		{"new", filepath.Join(dir, "new.json"), false, ""},
 		{"there", there, false, "is there already; give --overwrite"},
 		{"there, to be replaced", there, true, ""},
-		{"left by a killed run", killed, false, "a run that was killed left it"},
-		{"left by a killed run, to be replaced", killed, true, ""},
+		{"left by a killed run", filepath.Join(dir, "killed.json"), false, "finish it with pa-record recover"},
+		{"left by a killed run, another format", filepath.Join(dir, "killed.parquet"), false, "finish it with pa-record recover"},
+		{"left by a killed run, to be replaced", filepath.Join(dir, "killed.json"), true, ""},
 		{"folder", dir, false, "is a directory"},
 		{"no folder", filepath.Join(dir, "no", "x.json"), false, "does not exist"},
 		{"standard output", "-", false, "standard output is for the console report"},
 		{"nothing", "", false, "the name is empty"},
-		{"parquet", "x.parquet", false, "is not supported"},
 		{"device", os.DevNull, false, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := newOutputs([]string{tt.path}, tt.overwrite)
+			_, err := newTestRecording(tt.path, tt.overwrite)
 			if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
-				t.Errorf("newOutputs(%q, %v) = %v, want %q", tt.path, tt.overwrite, err, tt.want)
+				t.Errorf("%q, overwrite %v: %v, want %q", tt.path, tt.overwrite, err, tt.want)
 			}
 		})
 	}
 }
 
+func newTestRecording(path string, overwrite bool) (*recording, error) {
+	outputs, err := newOutputs([]string{path}, overwrite)
+	if err != nil {
+		return nil, err
+	}
+	return newRecording(outputs, overwrite)
+}
+
 // Two runs with one path: the second is refused, with and without --overwrite,
 // and the first one's file is whole.
-func TestOutputsTwoRuns(t *testing.T) {
+func TestTwoRuns(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.json")
-	first, err := newOutputs([]string{path}, false)
+	first, err := newTestRecording(path, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := first.open(); err != nil {
-		t.Fatal(err)
-	}
+	openRecording(t, first)
 	if runtime.GOOS != "windows" { // there the removal fails instead
 		for _, overwrite := range []bool{false, true} {
-			if _, err := newOutputs([]string{path}, overwrite); err == nil || !strings.Contains(err.Error(), "another pa-record is writing it") {
+			if _, err := newTestRecording(path, overwrite); err == nil || !strings.Contains(err.Error(), "another pa-record is writing it") {
 				t.Errorf("overwrite %v: %v, want a refusal", overwrite, err)
 			}
 		}
 	}
-	writeOne(t, first)
+	recordOne(t, first)
 	if _, requests := readExport(t, path); len(requests) != 1 {
 		t.Errorf("%d requests, want 1", len(requests))
 	}
-	if got := first.written(); len(got) != 1 || got[0] != path {
-		t.Errorf("written %q, want %q", got, path)
+	if len(first.written) != 1 || first.written[0] != path {
+		t.Errorf("written %q, want %q", first.written, path)
+	}
+	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(path), "*")); len(left) != 1 {
+		t.Errorf("files %q, want the export alone", left)
 	}
 }
 
 // A device is written in place and stays one.
-func TestOutputsDevice(t *testing.T) {
-	o, err := newOutputs([]string{os.DevNull}, true)
+func TestDevice(t *testing.T) {
+	r, err := newTestRecording(os.DevNull, true)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := o.open(); err != nil {
-		t.Fatal(err)
-	}
-	writeOne(t, o)
+	openRecording(t, r)
+	recordOne(t, r)
 	st, err := os.Stat(os.DevNull)
 	if err != nil || st.Mode().IsRegular() {
 		t.Fatalf("%s: %v, %v", os.DevNull, st, err)
@@ -94,15 +100,61 @@ func TestOutputsDevice(t *testing.T) {
 	}
 }
 
-func writeOne(t *testing.T, o outputs) {
+// An export that cannot be written leaves the journal, which recover takes.
+func TestExportFails(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "x.json")
+	r, err := newTestRecording(path, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	openRecording(t, r)
+	if err := os.Mkdir(path+partialSuffix, 0o700); err != nil { // in the way
+		t.Fatal(err)
+	}
+	err = recordOneErr(r)
+	if err == nil || !strings.Contains(err.Error(), "see pa-record recover") || len(r.written) != 0 {
+		t.Fatalf("%v, written %q; want an error that names the journal", err, r.written)
+	}
+	if err := os.Remove(path + partialSuffix); err != nil {
+		t.Fatal(err)
+	}
+	code, stdout, stderr := inProcess(t.Context(), t, "recover", r.path)
+	if code != 0 || !strings.Contains(stdout, "1 requests recovered (the run had ended); wrote "+path) {
+		t.Fatalf("exit code %d: %s%s", code, stdout, stderr)
+	}
+	if _, requests := readExport(t, path); len(requests) != 1 {
+		t.Errorf("%d requests, want 1", len(requests))
+	}
+}
+
+func openRecording(t *testing.T, r *recording) {
 	t.Helper()
-	for _, err := range []error{
-		o.BeginExperiment(export.ModeConcurrency, "1"),
-		o.WriteRequest(&export.Request{StartNS: 1, Inputs: export.Fields{}, Status: export.StatusOK, Phase: export.PhaseMeasured}),
-		o.Flush(), o.EndExperiment(&export.Experiment{}), o.Close(&export.Run{}),
+	if err := r.open(t.Context(), &export.Run{Meta: &export.RunMeta{Schema: export.Schema}}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func recordOne(t *testing.T, r *recording) {
+	t.Helper()
+	if err := recordOneErr(r); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func recordOneErr(r *recording) error {
+	for _, f := range []func() error{
+		func() error { return r.BeginExperiment(export.ModeConcurrency, "1") },
+		func() error {
+			return r.WriteRequest(&export.Request{StartNS: 1, Inputs: export.Fields{}, Responses: []export.Response{{RecvNS: 2}}, Status: export.StatusOK, Phase: export.PhaseMeasured})
+		},
+		r.Flush,
+		func() error { return r.EndExperiment(&export.Experiment{}) },
+		func() error { return r.Close(&export.Run{Meta: &export.RunMeta{Schema: export.Schema, EndNS: 9}}) },
 	} {
-		if err != nil {
-			t.Fatal(err)
+		if err := f(); err != nil {
+			return err
 		}
 	}
+	return nil
 }

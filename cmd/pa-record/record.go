@@ -31,7 +31,11 @@ func record(c *cli.Context, args []string, env environment) error {
 	if s.dryRun {
 		return printPlan(stdout, s)
 	}
-	out, err := newOutputs(s.Exports, s.overwrite)
+	outputs, err := newOutputs(s.Exports, s.overwrite)
+	if err != nil {
+		return err
+	}
+	out, err := newRecording(outputs, s.overwrite)
 	if err != nil {
 		return err
 	}
@@ -56,7 +60,9 @@ func record(c *cli.Context, args []string, env environment) error {
 	for _, n := range notes {
 		fmt.Fprintf(stderr, "pa-record: note: %s\n", n)
 	}
-	if err := out.open(); err != nil {
+	header := exportHeader(s, args, asksToStream(s, entries))
+	// A second signal ends the run, not the writing of what it gave.
+	if err := out.open(context.WithoutCancel(ctx), &header); err != nil {
 		return err
 	}
 	p := newProgress(stderr, env.tty)
@@ -67,7 +73,7 @@ func record(c *cli.Context, args []string, env environment) error {
 	res, err := recorder.Run(ctx, recorder.Config{
 		Backend: b, WaitReady: s.waitReady, Entries: entries, BatchSize: s.BatchSize, Levels: s.Levels, Measure: s.measure, Warmup: s.Warmup,
 		RequestTimeout: orNone(s.timeout), Grace: orNone(s.grace),
-		Writer: out, Run: exportHeader(s, args, asksToStream(s, entries)), Clock: clock,
+		Writer: out, Run: header, Clock: clock,
 		Stop: stop, StopReason: interrupted.name, Progress: show, Secrets: s.secrets(),
 	})
 	p.clear()
@@ -81,7 +87,7 @@ func record(c *cli.Context, args []string, env environment) error {
 	if measured(res) {
 		printLevels(stdout, res.Levels, s.measure.Percentile, s.verbose)
 	}
-	printOutcome(stderr, s, res, out.written())
+	printOutcome(stderr, s, res, out.written)
 	switch sig := interrupted.get(); {
 	case err != nil:
 		return explain(err, s)

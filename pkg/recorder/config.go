@@ -38,8 +38,9 @@ type Config struct {
 
 	// Writer takes the requests. Run calls all its methods, Close included.
 	Writer export.Writer
-	// Run is the header to write. The recorder adds the model, times, stamp
-	// counts, dataset hash and interruption to Run.Meta, which must not be nil.
+	// Run is the header to write. Run.Meta must not be nil; the recorder sets in
+	// it the start, model and dataset hash before the first call of Writer, and
+	// the rest (end, stamp counts, interruption) before Writer.Close.
 	Run export.Run
 	// Clock gives the run's boundaries; it must be the one that the backend
 	// stamps with. nil means a new one.

@@ -47,7 +47,7 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	}
 	defer r.closeSenders()
 
-	meta := *cfg.Run.Meta
+	meta := cfg.Run.Meta
 	meta.StartNS = r.cfg.Clock.NowNS()
 	meta.Model = r.cfg.Backend.Model()
 	meta.DatasetSHA256 = datasetHash(r.payloads)
@@ -91,9 +91,7 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	if err != nil {
 		meta.Warnings = append(meta.Warnings, "ended early: "+err.Error())
 	}
-	out := cfg.Run
-	out.Meta = &meta
-	if cerr := r.cfg.Writer.Close(&out); cerr != nil && !r.writeFailed {
+	if cerr := r.cfg.Writer.Close(&cfg.Run); cerr != nil && !r.writeFailed {
 		err = errors.Join(err, fmt.Errorf("write the export: %w", cerr))
 	}
 	return res, err

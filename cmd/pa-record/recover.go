@@ -1,0 +1,77 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/pa-tools/pa/internal/cmdline"
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// recoverCommand is "pa-record recover": it finishes what a killed run left.
+func recoverCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "recover",
+		Usage:     "write the export of a run that was killed",
+		ArgsUsage: "JOURNAL",
+		Description: `While it records, pa-record keeps everything in a journal beside the export,
+NAME.journal.arrows. When the process is killed the journal stays; this writes
+the export from it, without the requests that were in flight and those of about
+the last second, and then removes the journal.`,
+		Flags: []cli.Flag{
+			&cli.StringSliceFlag{Name: "profile-export-file", Usage: "write the export to `FILE` (repeatable; default: NAME.json)"},
+			&cli.BoolFlag{Name: "overwrite", Usage: "replace an export that is already there"},
+			cmdline.ConfigFlag(""),
+		},
+		Action: recoverRun,
+	}
+}
+
+func recoverRun(c *cli.Context) error {
+	if c.NArg() != 1 {
+		return cmdline.Usagef("give the one journal to recover, NAME%s", journalSuffix)
+	}
+	path := c.Args().First()
+	exports := c.StringSlice("profile-export-file")
+	if len(exports) == 0 {
+		name, ok := strings.CutSuffix(path, journalSuffix)
+		if !ok {
+			return cmdline.Usagef("%s: the name does not end in %s; say where to write with --profile-export-file", path, journalSuffix)
+		}
+		exports = []string{name + ".json"}
+	}
+	outputs, err := newOutputs(exports, c.Bool("overwrite"))
+	if err != nil {
+		return err
+	}
+	lock, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	if !lockFile(lock) {
+		return errors.Join(fmt.Errorf("%s: a pa-record is still writing it", path), lock.Close())
+	}
+	killed := false
+	written, requests, err := finalize(c.Context, path, outputs, func(run *export.Run) {
+		killed = run.Meta == nil || run.Meta.EndNS == 0
+		if killed && run.Meta != nil {
+			meta := *run.Meta
+			meta.Interrupted = "killed"
+			run.Meta = &meta
+		}
+	})
+	// Windows removes no file that is open.
+	if err := errors.Join(err, lock.Close()); err != nil {
+		return err
+	}
+	how := "the run had ended"
+	if killed {
+		how = "the run was killed"
+	}
+	fmt.Fprintf(c.App.Writer, "%s: %d requests recovered (%s); wrote %s\n", path, requests, how, strings.Join(written, ", "))
+	return os.Remove(path)
+}
