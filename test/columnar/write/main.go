@@ -1,0 +1,133 @@
+// Command write writes one synthetic run in every format into a folder, for
+// readback.py to compare:
+//
+//	go run ./test/columnar/write DIR
+//
+// run.json, run.parquet, run.arrow, run.journal.arrows, and
+// killed.journal.arrows, which lacks what came after the last flush.
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/export/columnar"
+	"github.com/pa-tools/pa/pkg/export/profilejson"
+)
+
+func main() {
+	if len(os.Args) != 2 {
+		fmt.Fprintln(os.Stderr, "usage: write DIR")
+		os.Exit(2)
+	}
+	if err := run(os.Args[1]); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func run(dir string) error {
+	files := map[string]func(w io.Writer) (export.Writer, error){
+		"run.json":           func(w io.Writer) (export.Writer, error) { return profilejson.NewWriter(w), nil },
+		"run.parquet":        func(w io.Writer) (export.Writer, error) { return columnar.NewParquetWriter(w) },
+		"run.arrow":          func(w io.Writer) (export.Writer, error) { return columnar.NewArrowWriter(w) },
+		"run.journal.arrows": func(w io.Writer) (export.Writer, error) { return columnar.NewJournalWriter(w, nil) },
+	}
+	for name, create := range files {
+		var out bytes.Buffer
+		w, err := create(&out)
+		if err != nil {
+			return err
+		}
+		if err := writeRun(w); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		if name == "run.json" {
+			if err := check(out.Bytes()); err != nil {
+				return err
+			}
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), out.Bytes(), 0o600); err != nil {
+			return err
+		}
+		if name == "run.journal.arrows" {
+			// A kill in the middle of a batch.
+			if err := os.WriteFile(filepath.Join(dir, "killed.journal.arrows"), out.Bytes()[:out.Len()*2/3], 0o600); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// check makes sure that what is compared with can be read.
+func check(data []byte) error {
+	r, err := profilejson.NewReader(context.Background(), "run.json", bytes.NewReader(data), int64(len(data)), export.Limits{})
+	if err != nil {
+		return err
+	}
+	for r.Next() {
+		continue
+	}
+	return errors.Join(r.Err(), r.Close())
+}
+
+// writeRun writes two levels of 3000 requests with all that is hard to keep.
+func writeRun(w export.Writer) error {
+	const start = 1_700_000_000_000_000_000
+	version, kind, endpoint := "1", "openai", "v1/chat/completions"
+	for level := range 2 {
+		if err := w.BeginExperiment(export.ModeConcurrency, fmt.Sprint(1<<level)); err != nil {
+			return err
+		}
+		for i := range 3000 {
+			r := &export.Request{
+				ID: uint64(level*3000 + i), StartNS: start + uint64(i)*1_000_000, HasMeta: true,
+				SentNS: start + uint64(i)*1_000_000 + 50, Status: export.StatusOK, Phase: export.PhaseMeasured,
+				Inputs: export.Fields{{Name: "payload", Value: export.Text(fmt.Sprintf(`{"prompt":"é %d"}`, i))}},
+			}
+			n := 2 + i%7
+			for k := range n {
+				r.Responses = append(r.Responses, export.Response{
+					RecvNS: r.SentNS + uint64(k+1)*10_000, Source: export.SourceKernel, Read: uint32(k), Final: k == n-1,
+					Outputs: export.Fields{{Name: "response", Value: export.Text(fmt.Sprintf("data: {\"i\":%d}\n\n", k))}},
+				})
+			}
+			switch i % 50 {
+			case 1:
+				r.Responses[0].RecvNS = 1<<64 - 1
+			case 2:
+				r.Responses[0].Outputs = nil
+				r.Responses[1].Outputs = export.Fields{}
+			case 3:
+				r.Responses[0].Outputs[0].Value = export.Text("cut \xe2\x82")
+			case 4:
+				r.Inputs = nil
+			case 5:
+				r.Status, r.Code, r.Message = export.StatusHTTPError, 503, "no room"
+			case 6:
+				r.Phase = export.PhaseWarmup
+			case 7:
+				r.Responses = nil
+			}
+			if err := w.WriteRequest(r); err != nil {
+				return err
+			}
+			if j, ok := w.(*columnar.JournalWriter); ok && i%500 == 499 {
+				if err := j.Flush(); err != nil {
+					return err
+				}
+			}
+		}
+		if err := w.EndExperiment(&export.Experiment{WindowBoundaries: []uint64{start, 1<<64 - 1}}); err != nil {
+			return err
+		}
+	}
+	return w.Close(&export.Run{Version: &version, ServiceKind: &kind, Endpoint: &endpoint})
+}
