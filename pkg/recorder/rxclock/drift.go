@@ -68,8 +68,11 @@ func isStep(a, b Sample) bool {
 	if moved < 0 {
 		moved = -moved
 	}
-	return uint64(moved) > minStepNS+(b.AtNS-a.AtNS)/1_000_000*maxSlewPPM
+	return uint64(moved) > minStepNS+slewedNS(b.AtNS-a.AtNS)
 }
+
+// slewedNS is how far the offset may be slewed in ns nanoseconds.
+func slewedNS(ns uint64) uint64 { return ns / 1_000_000 * maxSlewPPM }
 
 // Samples returns a copy of the samples.
 func (d *Drift) Samples() []Sample {
@@ -89,6 +92,10 @@ func (d *Drift) Steps() []Step {
 // the run. lo and hi are bounds that are known for it, on that clock: when the
 // request was issued, and when the bytes were in hand.
 //
+// The result is always within the bounds; a sample is not exact, so a moment
+// that misses them by a microsecond (next to a step by what may have been slewed
+// meanwhile) is put at the bound.
+//
 // Around a step more than one moment may have had that wall clock time, or
 // none. If exactly one lies within the bounds, or all that do are within one
 // microsecond, that is it. If several do, it is the last of them; if none does,
@@ -98,64 +105,66 @@ func (d *Drift) Steps() []Step {
 // may be brought over while samples are added: what comes after the last is
 // as if the offset would not change any more.
 func (d *Drift) RunNS(wallNS, lo, hi uint64) (ns uint64, ok bool) {
-	const slack = 1000 // of the bounds; a sample is not exact
+	const exactNS = 1000
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	w := int64(wallNS)
 	first, last, nearest := int64(0), int64(0), int64(0)
-	found, any := false, false
-	consider := func(r int64) {
-		if !any || distance(r, lo, hi) < distance(nearest, lo, hi) {
-			nearest, any = r, true
+	found, seen := false, false
+	consider := func(r int64, slack uint64) {
+		if !seen || distance(r, lo, hi) < distance(nearest, lo, hi) {
+			nearest, seen = r, true
 		}
 		if distance(r, lo, hi) > slack {
 			return
 		}
+		r = min(max(r, int64(lo)), int64(hi))
 		if !found {
 			first, last, found = r, r, true
 		}
 		first, last = min(first, r), max(last, r)
 	}
 	if len(d.samples) == 0 {
-		consider(w)
+		consider(w, exactNS)
 	}
 	// The samples around the bounds.
 	from, _ := slices.BinarySearchFunc(d.samples, lo, func(s Sample, at uint64) int { return int(int64(s.AtNS) - int64(at)) })
 	if from = max(from-1, 0); len(d.samples) > 0 && from == 0 {
 		if r := w - d.samples[0].OffsetNS; r <= int64(d.samples[0].AtNS) {
-			consider(r)
+			consider(r, exactNS)
 		}
 	}
 	for i := from; i < len(d.samples); i++ {
 		a := d.samples[i]
-		if i > from && int64(a.AtNS) > int64(hi)+slack {
+		if i > from && int64(a.AtNS) > int64(hi)+exactNS {
 			break
 		}
 		if i == len(d.samples)-1 {
 			if r := w - a.OffsetNS; r >= int64(a.AtNS) {
-				consider(r)
+				consider(r, exactNS)
 			}
 			break
 		}
 		b := d.samples[i+1]
 		if isStep(a, b) {
+			slewed := slewedNS(b.AtNS - a.AtNS)
 			for _, offset := range []int64{a.OffsetNS, b.OffsetNS} {
-				if r := w - offset; r >= int64(a.AtNS) && r <= int64(b.AtNS) {
-					consider(r)
+				if r := w - offset; distance(r, a.AtNS, b.AtNS) <= slewed {
+					consider(r, exactNS+slewed)
 				}
 			}
 			continue
 		}
 		if r := w - a.OffsetNS - slew(a, b, w); r >= int64(a.AtNS) && r <= int64(b.AtNS) {
-			consider(r)
+			consider(r, exactNS)
 		}
 	}
 	switch {
 	case found:
-		return uint64(last), last-first <= slack
-	case any && nearest < int64(lo):
+		return uint64(last), last-first <= exactNS
+	case seen && nearest < int64(lo):
 		return lo, false
-	case any:
+	case seen:
 		return hi, false
 	}
 	return min(max(wallNS, lo), hi), false

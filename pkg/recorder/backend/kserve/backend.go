@@ -27,8 +27,9 @@ type Backend struct {
 	outputs []string
 	decoded wire.Response // reused by Decode
 
-	mu    sync.Mutex
-	conns []*grpc.ClientConn // shared by the slots, when cfg.Connections > 0
+	mu      sync.Mutex
+	conns   []*grpc.ClientConn // shared by the slots, when cfg.Connections > 0
+	release func()             // what holds the kernel's stamps; nil before Check
 }
 
 var _ backend.Backend = (*Backend)(nil)
@@ -100,6 +101,10 @@ func (b *Backend) conn(slot int) (conn *grpc.ClientConn, owned bool, err error) 
 func (b *Backend) Close() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.release != nil {
+		b.release()
+		b.release = nil
+	}
 	var errs []error
 	for _, c := range b.conns {
 		errs = append(errs, c.Close())

@@ -29,6 +29,7 @@ var errNoConfig = errors.New("the server gives no model configuration")
 // model is ready, takes the model's metadata and configuration, and checks
 // that the configuration of b fits it.
 func (b *Backend) Check(ctx context.Context) (err error) {
+	b.hold()
 	var c control
 	if b.cfg.Protocol == GRPC {
 		c, err = b.newGRPCControl()

@@ -5,6 +5,7 @@ import (
 
 	"google.golang.org/grpc/mem"
 
+	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 )
 
@@ -22,9 +23,11 @@ type outgoing struct{ head, tail []byte }
 
 // incoming is a received message. data belongs to whoever received it.
 type incoming struct {
-	recvNS uint64
-	data   []byte
-	arena  arena
+	recvNS   uint64
+	source   export.StampSource
+	sameRead bool // as the message before
+	data     []byte
+	arena    arena
 }
 
 // Marshal implements encoding.CodecV2 for *outgoing. The buffers are not

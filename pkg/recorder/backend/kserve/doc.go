@@ -9,18 +9,23 @@
 //
 // # What is stamped
 //
-// Stamps are taken in user space. Over gRPC, start is right before SendMsg is
-// called and sent right after it returned, which is when the library has
-// queued the message, not when it left the machine. A response's stamp is
-// taken in the codec, as soon as the library hands over the whole message and
-// before anything of it is decoded. Over HTTP, start is when the connection is
-// at hand, sent when the last byte was handed to the socket, and the response
-// is stamped when its body has been read to the end, as perf_analyzer does.
+// Times are the kernel's (package sockstamp) where it takes them: a message has
+// the time at which the read arrived that completed it, found by following the
+// HTTP/2 frames below the gRPC library (package h2follow); start and sent are
+// when the first and the last byte of the request went to the device. Over HTTP
+// the response has the time of the read that brought the end of its body.
 //
-// Response.Read is not the number of a socket read as it is in other backends:
-// the libraries read ahead of us, and user space cannot see which messages came
-// with the same read. It numbers the messages of the answer from 0, so equal
-// numbers never claim a shared read, and different ones say nothing.
+// Where the kernel or the follower gives none, times are taken in user space,
+// and the source of each says so. Over gRPC, start is then right before SendMsg
+// is called and sent right after it returned, which is when the library has
+// queued the message, not when it left the machine; a response's stamp is taken
+// in the codec, as soon as the library hands over the whole message and before
+// anything of it is decoded. Over HTTP, start is when the connection is at hand
+// and sent when the last byte was handed to the socket. With shared gRPC
+// connections ([Config.Connections]) it is always so.
+//
+// Messages with equal Response.Read came with the same read of the socket.
+// Where that is not known, each counts as a read of its own.
 //
 // # One connection per slot
 //

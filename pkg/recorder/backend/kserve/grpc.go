@@ -41,6 +41,7 @@ type grpcSender struct {
 type stream struct {
 	grpc.ClientStream
 	cancel context.CancelFunc
+	trail  trail
 }
 
 // connect waits until the connection stands and opens the stream.
@@ -71,7 +72,7 @@ func (s *grpcSender) open(ctx context.Context) error {
 		}
 		return err
 	}
-	s.stream = &stream{cs, cancel}
+	s.stream = &stream{ClientStream: cs, cancel: cancel}
 	return nil
 }
 
@@ -117,12 +118,28 @@ func tail(x *backend.Exchange) []byte {
 	return wire.AppendID(make([]byte, 0, 24), strconv.FormatUint(x.Request.ID, 10))
 }
 
+// stamp takes the time of the message in s.in from the socket read that
+// completed it, if that is known; else it is the library's hand-over.
+func (s *grpcSender) stamp(t *trail, cs grpc.ClientStream) {
+	ns, source, same, ok := t.message(cs, s.b.clock)
+	if !ok {
+		s.in.source, s.in.sameRead = export.SourceUser, false
+		return
+	}
+	s.in.recvNS, s.in.source, s.in.sameRead = ns, source, same
+}
+
 // keep appends the message in s.in to the exchange.
 func (s *grpcSender) keep(x *backend.Exchange) *export.Response {
 	r := &x.Request
-	r.Responses = append(r.Responses, export.Response{
-		RecvNS: s.in.recvNS, Source: export.SourceUser, Read: uint32(len(r.Responses)),
-	})
+	resp := export.Response{RecvNS: s.in.recvNS, Source: s.in.source}
+	if n := len(r.Responses); n > 0 {
+		resp.Read = r.Responses[n-1].Read
+		if !s.in.sameRead {
+			resp.Read++
+		}
+	}
+	r.Responses = append(r.Responses, resp)
 	x.Raw = append(x.Raw, s.in.data)
 	s.in.data = nil
 	return &r.Responses[len(r.Responses)-1]
@@ -153,6 +170,9 @@ func (s *grpcSender) sendUnary(ctx context.Context, x *backend.Exchange) {
 		s.b.fail(ctx, r, err, true)
 		return
 	}
+	var t trail
+	s.stamp(&t, cs)
+	t.request(r, 0, s.b.clock)
 	s.keep(x)
 	r.Status = export.StatusOK
 }
@@ -174,8 +194,10 @@ func (s *grpcSender) sendStream(ctx context.Context, x *backend.Exchange) {
 	r.StartNS = s.b.clock.NowNS()
 	err := s.stream.SendMsg(&s.out)
 	r.SentNS = s.b.clock.NowNS()
+	number := s.stream.trail.sent
+	s.stream.trail.sent++
 	if err == nil || errors.Is(err, io.EOF) { // the reason is in the status
-		err = s.receive(x)
+		err = s.receive(x, number)
 	}
 	switch {
 	case err != nil:
@@ -192,8 +214,9 @@ func (s *grpcSender) sendStream(ctx context.Context, x *backend.Exchange) {
 	}
 }
 
-// receive reads until the exchange is complete.
-func (s *grpcSender) receive(x *backend.Exchange) error {
+// receive reads until the exchange is complete. number is that of the request
+// on the stream.
+func (s *grpcSender) receive(x *backend.Exchange, number int) error {
 	r := &x.Request
 	var buf [20]byte
 	id := strconv.AppendUint(buf[:0], r.ID, 10)
@@ -205,6 +228,7 @@ func (s *grpcSender) receive(x *backend.Exchange) error {
 		if err != nil {
 			return err
 		}
+		s.stamp(&s.stream.trail, s.stream)
 		o, ok := scan(s.in.data)
 		if !ok {
 			s.keep(x)
@@ -212,6 +236,9 @@ func (s *grpcSender) receive(x *backend.Exchange) error {
 		}
 		if len(o.id) > 0 && string(o.id) != string(id) {
 			continue // left over from an earlier request
+		}
+		if len(r.Responses) == 0 {
+			s.stream.trail.request(r, number, s.b.clock)
 		}
 		resp := s.keep(x)
 		if len(o.errText) > 0 {

@@ -19,6 +19,8 @@ import (
 	"google.golang.org/grpc/status"
 
 	pb "github.com/pa-tools/pa/internal/kserve"
+	"github.com/pa-tools/pa/internal/sockstamp/grpcstamp"
+	"github.com/pa-tools/pa/internal/sockstamp/h2follow"
 	wire "github.com/pa-tools/pa/pkg/wire/kserve"
 )
 
@@ -56,6 +58,9 @@ func (b *Backend) dial(d *dialError, maxBytes int64) (*grpc.ClientConn, error) {
 			}
 		}
 		return conn, err
+	}
+	if b.cfg.Connections == 0 { // shared connections have several newest streams
+		creds = grpcstamp.Credentials(creds, h2follow.Config{})
 	}
 	// passthrough leaves the name to the dialer, which tries all addresses.
 	return grpc.NewClient("passthrough:///"+b.target.host,

@@ -59,7 +59,9 @@ func (s *httpSender) Send(ctx context.Context, p backend.Payload, x *backend.Exc
 		s.b.fail(ctx, r, err, true)
 		return
 	}
-	r.Responses = append(r.Responses, export.Response{RecvNS: s.b.clock.NowNS(), Source: export.SourceUser})
+	received := t.received()
+	r.FirstByteNS = min(r.FirstByteNS, received.RecvNS) // the library tells of it later than the kernel
+	r.Responses = append(r.Responses, received)
 	x.Raw = append(x.Raw, body)
 	r.Status = export.StatusOK
 	if resp.StatusCode != http.StatusOK {

@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	wire "github.com/pa-tools/pa/pkg/wire/kserve"
+
+	"github.com/pa-tools/pa/internal/sockstamp"
 )
 
 // maxControlBytes bounds the answers to Check's questions.
@@ -22,7 +24,7 @@ const maxControlBytes = 16 << 20
 func (b *Backend) transport() *http.Transport {
 	t := &http.Transport{
 		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
-			var d net.Dialer
+			var d sockstamp.Dialer
 			c, err := d.DialContext(ctx, network, addr)
 			if err != nil {
 				return nil, err

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/pa-tools/pa/internal/sockstamp"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 )
@@ -19,7 +20,8 @@ type httpTrace struct {
 	clock *rxclock.Clock
 
 	mu                            sync.Mutex
-	start, sent, first            uint64 // ns
+	conn                          *sockstamp.Conn // that carries the exchange
+	start, sent, first            uint64          // ns
 	reused                        bool
 	dnsFrom, connectFrom, tlsFrom time.Time
 	dns, connect, tls             time.Duration
@@ -47,7 +49,11 @@ func (t *httpTrace) watch(ctx context.Context) context.Context {
 		TLSHandshakeDone:  func(tls.ConnectionState, error) { set(func() { t.tls = time.Since(t.tlsFrom) }) },
 		GotConn: func(i httptrace.GotConnInfo) {
 			now := t.clock.NowNS()
-			set(func() { t.start, t.reused, t.sent = now, i.Reused, 0 })
+			conn, ok := sockstamp.Of(i.Conn)
+			if ok {
+				conn.Begin()
+			}
+			set(func() { t.start, t.reused, t.sent, t.conn = now, i.Reused, 0, conn })
 		},
 		WroteRequest: func(httptrace.WroteRequestInfo) {
 			now := t.clock.NowNS()
@@ -70,4 +76,23 @@ func (t *httpTrace) fill(r *export.Request) {
 		r.SentNS = t.first
 	}
 	r.DNS, r.Connect, r.TLS, r.Reused = t.dns, t.connect, t.tls, t.reused
+	if t.conn == nil {
+		return
+	}
+	if start, sent := t.conn.Request(); start.NS != 0 {
+		r.StartNS, r.StartSource = t.clock.FromWall(start.NS), export.StampSource(start.Source)
+		r.SentNS = max(r.StartNS, t.clock.FromWall(sent.NS))
+	}
+}
+
+// received is the time of the last read, which brought the end of the body.
+func (t *httpTrace) received() export.Response {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.conn != nil {
+		if st := t.conn.LastRead(); st.NS != 0 {
+			return export.Response{RecvNS: t.clock.FromWall(st.NS), Source: export.StampSource(st.Source)}
+		}
+	}
+	return export.Response{RecvNS: t.clock.NowNS(), Source: export.SourceUser}
 }

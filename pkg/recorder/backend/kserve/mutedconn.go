@@ -15,6 +15,9 @@ type mutedConn struct {
 	spoken chan struct{} // closed by the first Write, or by Close
 }
 
+// NetConn returns the connection below, as that of TLS does.
+func (c *mutedConn) NetConn() net.Conn { return c.Conn }
+
 func (c *mutedConn) Read(b []byte) (int, error) {
 	<-c.spoken
 	return c.Conn.Read(b)

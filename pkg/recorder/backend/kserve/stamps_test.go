@@ -1,0 +1,81 @@
+package kserve
+
+import (
+	"context"
+	"net"
+	"testing"
+
+	"github.com/pa-tools/pa/internal/sockstamp"
+	"github.com/pa-tools/pa/pkg/export"
+	wire "github.com/pa-tools/pa/pkg/wire/kserve"
+)
+
+// Times are the kernel's over every protocol, where a socket here has them.
+func TestStampSources(t *testing.T) {
+	defer sockstamp.Hold()()
+	f := startFake(t, func(_ context.Context, req *wire.Request, send func(wire.Response)) error {
+		if req.Model == "adder" {
+			send(wire.Response{ID: req.ID, Outputs: []wire.Tensor{{Name: "SUM", Datatype: wire.INT32, Shape: []int64{2}, Data: req.Inputs[0].Data}}})
+			return nil
+		}
+		for range 3 {
+			send(text(req.ID, "x", notFinal))
+		}
+		send(text(req.ID, "x", final))
+		return nil
+	})
+	want := export.SourceUser
+	if kernelStamps(t, f) {
+		want = export.SourceKernel
+	}
+	for _, tt := range []struct {
+		name string
+		cfg  Config
+		want export.StampSource
+	}{
+		{"gRPC stream", Config{Protocol: GRPC, Model: "llm", Streaming: true}, want},
+		{"gRPC unary", Config{Protocol: GRPC, Model: "adder"}, want},
+		{"HTTP", Config{Protocol: HTTP, Model: "adder"}, want},
+		{"gRPC stream, shared connection", Config{Protocol: GRPC, Model: "llm", Streaming: true, Connections: 1}, export.SourceUser},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			b := f.open(t, tt.cfg)
+			s := openSlot(t, b, 0)
+			m := llm
+			if tt.cfg.Model == "adder" {
+				m = adder
+			}
+			p := prepare(t, b, validEntry(m))
+			for id := range uint64(3) {
+				r := &exchange(t.Context(), t, b, s, p, id+1).Request
+				if r.Status != export.StatusOK || r.StartSource != tt.want {
+					t.Errorf("request %d: %v %s, start by %v, want %v", r.ID, r.Status, r.Message, r.StartSource, tt.want)
+				}
+				if r.IssuedNS > r.StartNS || r.StartNS > r.SentNS {
+					t.Errorf("request %d: issued %d, start %d, sent %d are not in order", r.ID, r.IssuedNS, r.StartNS, r.SentNS)
+				}
+				for i, p := range r.Responses {
+					if p.Source != tt.want {
+						t.Errorf("request %d, response %d by %v, want %v", r.ID, i, p.Source, tt.want)
+					}
+				}
+			}
+		})
+	}
+}
+
+// kernelStamps reports whether sockets here have the kernel's stamps.
+func kernelStamps(t *testing.T, f *fakeTriton) bool {
+	t.Helper()
+	nc, err := net.Dial("tcp", f.grpcAddr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	c, err := sockstamp.Wrap(nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	receive, transmit, _ := c.Stamps()
+	return receive && transmit
+}
