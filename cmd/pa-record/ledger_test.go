@@ -3,18 +3,15 @@ package main
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"io"
-	"math"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -383,53 +380,5 @@ func checkTimes(t *testing.T, r *export.Request, e *sim.Entry) {
 	}
 	if r.StartNS > e.ReceivedNS+uint64(time.Millisecond) {
 		t.Errorf("request %d: started %v after the server had it", r.ID, time.Duration(r.StartNS-e.ReceivedNS))
-	}
-}
-
-// BenchmarkTimestamps records 16 streams of 50 tokens/s from a simulated server
-// in another process, and reports how far the recorded times lie from the
-// server's own, before or after.
-func BenchmarkTimestamps(b *testing.B) {
-	for _, streams := range []int{16, 64} {
-		b.Run(fmt.Sprintf("streams=%d", streams), func(b *testing.B) {
-			srv := startSim(b, "--ttft", "20ms", "--itl", "20ms", "--output-tokens", "100")
-			file := filepath.Join(b.TempDir(), "e.json")
-			var errorsNS []float64
-			for b.Loop() {
-				before := len(srv.ledger(b))
-				code, _, stderr := inProcess(context.Background(), b, "--service-kind", "openai", "-u", srv.openAI, "--streaming", "--extra-body", `{"max_tokens":100}`,
-					"--concurrency-range", strconv.Itoa(streams), "--request-count", strconv.Itoa(2*streams), "--profile-export-file", file, "--overwrite", "--quiet")
-				if code != 0 {
-					b.Fatalf("exit code %d: %s", code, stderr)
-				}
-				entries := map[string]sim.Entry{}
-				for _, e := range srv.ledger(b)[before:] {
-					entries[e.ID] = e
-				}
-				_, requests := readExport(b, file)
-				for i := range requests {
-					r := &requests[i]
-					m := answerID.FindStringSubmatch(joined(r, "response"))
-					if m == nil {
-						b.Fatalf("request %d: no id in the answer", r.ID)
-					}
-					e, ok := entries[m[1]]
-					sent := e.EventTimesNS()
-					if !ok || len(sent) != len(r.Responses) {
-						b.Fatalf("request %d: %d responses recorded, %d events of %s in the ledger", r.ID, len(r.Responses), len(sent), m[1])
-					}
-					for j, ns := range sent {
-						// Either clock reading may come first, by what NTP slews.
-						errorsNS = append(errorsNS, math.Abs(float64(int64(r.Responses[j].RecvNS-ns))))
-					}
-				}
-			}
-			slices.Sort(errorsNS)
-			at := func(p float64) float64 { return errorsNS[int(p*float64(len(errorsNS)-1))] / 1e3 }
-			b.ReportMetric(at(0.5), "p50-µs")
-			b.ReportMetric(at(0.99), "p99-µs")
-			b.ReportMetric(at(1), "max-µs")
-			b.ReportMetric(float64(len(errorsNS)), "events")
-		})
 	}
 }
