@@ -51,6 +51,7 @@ func (w *callWriter) WriteRequest(r *export.Request) error { return w.call("requ
 func (w *callWriter) EndExperiment(e *export.Experiment) error {
 	return w.call("end %v", e.WindowBoundaries)
 }
+
 func (w *callWriter) Close(run *export.Run) error { return w.call("close %d", len(run.Experiments)) }
 
 func levels(n int) export.Run {

@@ -24,7 +24,6 @@ type leaf struct {
 	lists  *vector // where the rows start and end in v, when the column is in a list
 
 	left   int // of the page, levels not read yet
-	nvals  int // of the page
 	reps   hybrid
 	defs   hybrid
 	values pageValues
