@@ -83,6 +83,14 @@ $(PLATFORMS:%=dist-%): dist-%:
 test-realservers: build ## test against real servers and tools; installs them on first use (Linux x86-64, Python)
 	$(GO) test -tags realservers -count=1 -timeout 20m ./test/realservers/...
 
+.PHONY: readback
+readback: ## read what the columnar formats write with pyarrow, DuckDB and polars (Python)
+	@test -x $(OUT)/venv/bin/pip || python3 -m venv $(OUT)/venv
+	$(OUT)/venv/bin/pip install -q --disable-pip-version-check -r test/columnar/requirements.txt
+	@rm -rf $(OUT)/columnar && mkdir -p $(OUT)/columnar
+	$(GO) run -buildvcs=false ./test/columnar/write $(OUT)/columnar
+	$(OUT)/venv/bin/python test/columnar/readback.py $(OUT)/columnar
+
 .PHONY: vulncheck
 vulncheck: bin/tools/govulncheck ## look for known vulnerabilities (needs the online database, or VULNDB=file:///dir)
 	bin/tools/govulncheck $(if $(VULNDB),-db $(VULNDB)) ./...
