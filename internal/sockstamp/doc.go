@@ -51,7 +51,8 @@
 // that byte is handed to the device; on the loopback device, inside the write.
 // For a write that fits the socket's buffer but not the congestion window that
 // is later than when its first byte left. A write that does not fit the buffer
-// is done in parts, each with a stamp of its own. When TCP joins the bytes of
+// is done in parts, each with a stamp of its own, but for parts whose last byte
+// left before the kernel noted that it was to be stamped. When TCP joins the bytes of
 // two writes in one segment, only the later write has a stamp. A retransmitted
 // segment keeps its first stamp.
 //
@@ -62,6 +63,11 @@
 // outstanding, on demand, and by a long series of writes without a read: one
 // or two system calls a request, and one wake-up of a waiting reader, none a
 // token. No goroutine is started.
+//
+// Linux stamps packets only while a socket asks for it, and begins some
+// milliseconds after the first one does; see [Hold].
+//
+// Packages h2follow and grpcstamp bring the stamps to the messages of gRPC.
 //
 // Nothing here changes what is on the wire, TCP's options included.
 package sockstamp

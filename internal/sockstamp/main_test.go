@@ -10,8 +10,8 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if addr := os.Getenv(senderEnv); addr != "" {
-		os.Exit(sendStamps(addr))
+	if every := os.Getenv(senderEnv); every != "" {
+		os.Exit(sendStamps(every))
 	}
 	goleak.VerifyTestMain(m)
 }

@@ -1,7 +1,6 @@
 package sockstamp
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"syscall"
@@ -19,14 +18,24 @@ const (
 func (c *Conn) enable(rc syscall.RawConn, transmit bool) error {
 	var on int
 	var refused error
-	err := rc.Control(func(fd uintptr) { on, refused = setStamps(int(fd), transmit) })
-	switch {
-	case err != nil:
+	if err := rc.Control(func(fd uintptr) { on, refused = setStamps(int(fd), transmit) }); err != nil {
 		return err
+	}
+	switch {
 	case on == 0:
 		c.why = fmt.Sprintf("the kernel refuses SO_TIMESTAMPING: %v", refused)
 		return nil
+	case !transmit:
+		c.why = "transmit stamps were not asked for"
+	case on&transmitFlags == 0:
+		c.why = fmt.Sprintf("the kernel refuses transmit stamps: %v", refused)
 	}
+	c.attach(rc, on)
+	return nil
+}
+
+// attach makes c use the stamps that are on.
+func (c *Conn) attach(rc syscall.RawConn, on int) {
 	c.rc, c.rx, c.tx = rc, true, on&transmitFlags != 0
 	c.receiveFD = c.receive
 	c.writeFD = c.transmit
@@ -36,53 +45,50 @@ func (c *Conn) enable(rc syscall.RawConn, transmit bool) error {
 		defer c.mu.Unlock()
 		c.drain(int(fd))
 	}
-	switch {
-	case !transmit:
-		c.why = "transmit stamps were not asked for"
-	case !c.tx:
-		c.why = fmt.Sprintf("the kernel refuses transmit stamps: %v", refused)
-	}
-	return nil
 }
 
-// setStamps sets the most flags that the kernel takes and returns them. The
-// error says why they are not all.
+// setStamps sets the most flags that the kernel takes and returns them; 0: it
+// takes none. The error says why they are not all.
 func setStamps(fd int, transmit bool) (on int, refused error) {
-	set := func(flags int) bool {
-		// The older option has 32-bit seconds in 32-bit processes.
-		err := error(unix.ENOPROTOOPT)
-		if wordBytes == 4 {
-			err = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TIMESTAMPING_NEW, flags)
-		}
-		if err != nil {
-			err = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TIMESTAMPING_OLD, flags)
-		}
-		if err != nil && refused == nil {
-			refused = err
-		}
-		return err == nil
-	}
 	if transmit {
-		// OPT_ID numbers bytes. With OPT_ID_TCP (Linux 6.2) the first byte
-		// written from now on is 0; before, it is the first byte that is not
-		// acknowledged now, which is the same if there is none.
+		// OPT_ID numbers bytes. With OPT_ID_TCP the first byte written from
+		// now on is 0.
 		on = receiveFlags | transmitFlags | unix.SOF_TIMESTAMPING_OPT_ID_TCP
-		if set(on) {
+		if refused = setFlags(fd, on); refused == nil {
 			return on, nil
 		}
-		unacked, err := unix.IoctlGetInt(fd, unix.SIOCOUTQ)
 		on = receiveFlags | transmitFlags
-		switch {
-		case err != nil || unacked != 0:
-			refused = errors.New("bytes written before are not acknowledged yet")
-		case set(on):
+		if refused = setFlagsBefore62(fd, on); refused == nil {
 			return on, nil
 		}
 	}
-	if on = receiveFlags; set(on) {
-		return on, refused
+	if err := setFlags(fd, receiveFlags); err != nil {
+		return 0, err
 	}
-	return 0, refused
+	return receiveFlags, refused
+}
+
+// setFlagsBefore62 sets flags without OPT_ID_TCP, which Linux 6.2 brought. Byte
+// 0 is then the first that is not acknowledged now, which is the first written
+// from now on if there is none.
+func setFlagsBefore62(fd, flags int) error {
+	unacked, err := unix.IoctlGetInt(fd, unix.SIOCOUTQ)
+	switch {
+	case err != nil:
+		return err
+	case unacked != 0:
+		return fmt.Errorf("%d bytes were written before and are not acknowledged yet", unacked)
+	}
+	return setFlags(fd, flags)
+}
+
+// setFlags sets the option; in 32-bit processes the one whose seconds have 64
+// bits, if the kernel (5.1) has it.
+func setFlags(fd, flags int) error {
+	if wordBytes == 4 && unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TIMESTAMPING_NEW, flags) == nil {
+		return nil
+	}
+	return unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TIMESTAMPING_OLD, flags)
 }
 
 // Recv reads from a socket that has stamps enabled, once and without waiting,
@@ -160,9 +166,9 @@ func (c *Conn) transmit(fd uintptr) bool {
 	for {
 		n, err := unix.Write(int(fd), w.p[w.n:min(len(w.p), w.n+most)])
 		switch {
-		case err == unix.EINTR: //nolint:errorlint // unix.Write does not wrap it
+		case err == unix.EINTR:
 			continue
-		case err == unix.EAGAIN: //nolint:errorlint // as above
+		case err == unix.EAGAIN:
 			return false
 		case err != nil:
 			w.err = err

@@ -282,8 +282,10 @@ func TestServer(t *testing.T) {
 func TestStreamNames(t *testing.T) {
 	s := newScript(true)
 	fields := func(name string) []string {
-		return []string{":method", "POST", ":scheme", "http", ":path", "/inference.GRPCInferenceService/ModelStreamInfer",
-			"pa-stream", name, "user-agent", "x", "other", strings.Repeat("y", 200)}
+		return []string{
+			":method", "POST", ":scheme", "http", ":path", "/inference.GRPCInferenceService/ModelStreamInfer",
+			"pa-stream", name, "user-agent", "x", "other", strings.Repeat("y", 200),
+		}
 	}
 	for i := range 50 {
 		s.headers(uint32(2*i+1), false, i%4, fields("s"+strconv.Itoa(i))...)
