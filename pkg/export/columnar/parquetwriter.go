@@ -36,6 +36,9 @@ func parquetProperties() *parquet.WriterProperties {
 	props := []parquet.WriterProperty{
 		parquet.WithAllocator(memory.DefaultAllocator),
 		parquet.WithCompression(compress.Codecs.Zstd),
+		// Arrow makes a new compressor for each page; those of the higher levels
+		// start with megabytes to clear, and gain at most a tenth.
+		parquet.WithCompressionLevel(1),
 		parquet.WithDictionaryDefault(false),
 		parquet.WithEncoding(parquet.Encodings.Plain),
 		parquet.WithDataPageVersion(parquet.DataPageV1),
