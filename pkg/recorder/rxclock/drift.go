@@ -1,6 +1,7 @@
 package rxclock
 
 import (
+	"cmp"
 	"slices"
 	"sync"
 )
@@ -128,7 +129,7 @@ func (d *Drift) RunNS(wallNS, lo, hi uint64) (ns uint64, ok bool) {
 		consider(w, exactNS)
 	}
 	// The samples around the bounds.
-	from, _ := slices.BinarySearchFunc(d.samples, lo, func(s Sample, at uint64) int { return int(int64(s.AtNS) - int64(at)) })
+	from, _ := slices.BinarySearchFunc(d.samples, lo, func(s Sample, at uint64) int { return cmp.Compare(s.AtNS, at) })
 	if from = max(from-1, 0); len(d.samples) > 0 && from == 0 {
 		if r := w - d.samples[0].OffsetNS; r <= int64(d.samples[0].AtNS) {
 			consider(r, exactNS)

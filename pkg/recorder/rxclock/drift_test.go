@@ -36,7 +36,7 @@ func (w wall) offset(r uint64) int64 {
 func (w wall) drift(seconds int) *Drift {
 	d := NewDrift()
 	for i := range seconds + 1 {
-		at := uint64(start + i*second)
+		at := start + uint64(i)*second
 		d.Add(Sample{at, w.offset(at)})
 	}
 	return d
@@ -128,7 +128,7 @@ func TestRunNSDoubtful(t *testing.T) {
 	}
 	for _, tt := range tests {
 		if got, ok := tt.d.RunNS(start+tt.stamp, start+tt.lo, start+tt.hi); got != start+tt.want || ok != tt.ok {
-			t.Errorf("%s: RunNS = start + %d, %v, want start + %d, %v", tt.name, int64(got)-start, ok, tt.want, tt.ok)
+			t.Errorf("%s: RunNS = start + %d, %v, want start + %d, %v", tt.name, int64(got-start), ok, tt.want, tt.ok)
 		}
 	}
 }
