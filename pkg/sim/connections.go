@@ -3,6 +3,8 @@ package sim
 import (
 	"net"
 	"sync"
+
+	"github.com/pa-tools/pa/internal/sockstamp"
 )
 
 // A connTable knows the open connections of a listener by the client's address,
@@ -23,7 +25,8 @@ func (t *connTable) reset(remote string) {
 	}
 }
 
-// A trackingListener enters what it accepts into a table.
+// A trackingListener enters what it accepts into a table, and has the kernel
+// note when what is written leaves.
 type trackingListener struct {
 	net.Listener
 	table *connTable
@@ -34,25 +37,33 @@ func (l trackingListener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
+	stamped, err := sockstamp.Wrap(conn)
+	if err != nil { // it is closed already; its first read says so
+		return conn, nil
+	}
 	l.table.mu.Lock()
 	defer l.table.mu.Unlock()
 	if l.table.conns == nil {
 		l.table.conns = map[string]net.Conn{}
 	}
 	l.table.conns[conn.RemoteAddr().String()] = conn
-	return &trackedConn{Conn: conn, table: l.table}, nil
+	return &trackedConn{Conn: stamped, raw: conn, table: l.table}, nil
 }
 
 // A trackedConn leaves the table when it is closed.
 type trackedConn struct {
-	net.Conn
-	table *connTable
+	net.Conn // with stamps
+	raw      net.Conn
+	table    *connTable
 }
+
+// NetConn returns the connection with stamps, as that of TLS does.
+func (c *trackedConn) NetConn() net.Conn { return c.Conn }
 
 func (c *trackedConn) Close() error {
 	remote := c.RemoteAddr().String()
 	c.table.mu.Lock()
-	if c.table.conns[remote] == c.Conn {
+	if c.table.conns[remote] == c.raw {
 		delete(c.table.conns, remote)
 	}
 	c.table.mu.Unlock()

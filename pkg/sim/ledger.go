@@ -84,6 +84,11 @@ type Entry struct {
 type Write struct {
 	// SentNS was read from the clock right before the write.
 	SentNS uint64 `json:"sent_ns"`
+	// KernelNS is when the kernel handed the last byte to the device; 0 where
+	// that is not known. It is for messages of Triton's gRPC streams that have a
+	// connection of their own, and comes with the message after: there the
+	// library writes in another goroutine, some time after SentNS.
+	KernelNS uint64 `json:"kernel_ns,omitempty"`
 	// DueNS is when the plan wanted it.
 	DueNS uint64 `json:"due_ns"`
 	// Bytes is the number of bytes.
@@ -224,13 +229,13 @@ func (r *record) started() {
 
 // sending records a write right before it is done, so that no client can know
 // of bytes that the ledger does not. The caller takes it back with unsent when
-// the write fails.
-func (r *record) sending(w write) {
+// the write fails. It returns the write's number in the entry.
+func (r *record) sending(w write) (number int) {
 	rec := Write{DueNS: uint64(r.start.Add(w.at).UnixNano()), Bytes: len(w.data), Events: w.events, Tokens: w.tokens}
 	size := int64(writeOverheadBytes)
 	switch {
 	case r.l == nil:
-		return
+		return 0
 	case r.l.hashOnly:
 		rec.SHA256 = fmt.Sprintf("%x", sha256.Sum256(w.data))
 	default:
@@ -242,6 +247,16 @@ func (r *record) sending(w write) {
 	r.bytes += size
 	rec.SentNS = uint64(time.Now().UnixNano())
 	r.entry.Writes = append(r.entry.Writes, rec)
+	return len(r.entry.Writes) - 1
+}
+
+// left notes when the kernel let a write go.
+func (r *record) left(number int, ns uint64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if number < len(r.entry.Writes) {
+		r.entry.Writes[number].KernelNS = ns
+	}
 }
 
 func (r *record) unsent() {

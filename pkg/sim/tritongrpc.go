@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/encoding"
 	_ "google.golang.org/grpc/encoding/proto" // registers the codec that rawCodec wraps
 	"google.golang.org/grpc/mem"
@@ -24,6 +25,9 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	pb "github.com/pa-tools/pa/internal/kserve"
+	"github.com/pa-tools/pa/internal/sockstamp"
+	"github.com/pa-tools/pa/internal/sockstamp/grpcstamp"
+	"github.com/pa-tools/pa/internal/sockstamp/h2follow"
 	"github.com/pa-tools/pa/pkg/wire/kserve"
 )
 
@@ -44,9 +48,11 @@ func (s *Server) serveGRPC(l net.Listener) {
 		grpc.MaxRecvMsgSize(int(min(s.config.MaxRequestBytes, math.MaxInt32))),
 		grpc.WaitForHandlers(true),
 	}
+	creds := insecure.NewCredentials()
 	if s.config.TLS != nil {
-		options = append(options, grpc.Creds(credentials.NewTLS(s.config.TLS.Clone())))
+		creds = credentials.NewTLS(s.config.TLS.Clone())
 	}
+	options = append(options, grpc.Creds(grpcstamp.Credentials(creds, h2follow.Config{})))
 	s.grpc = grpc.NewServer(options...)
 	pb.RegisterGRPCInferenceServiceServer(s.grpc, &grpcServer{s: s})
 	l = trackingListener{l, &s.conns}
@@ -170,6 +176,9 @@ func (g *grpcServer) understand(index uint64, q *pb.ModelInferRequest) (*job, *t
 func (g *grpcServer) ModelStreamInfer(stream grpc.BidiStreamingServer[pb.ModelInferRequest, pb.ModelStreamInferResponse]) error {
 	ctx, cancel := context.WithCancel(stream.Context())
 	t := &inferStream{g: g, ctx: ctx, stream: stream, over: make(chan error, 1)}
+	if f, ok := grpcstamp.FromContext(ctx); ok {
+		t.follower, t.number = f, f.Newest()
+	}
 	if md, ok := metadata.FromIncomingContext(ctx); ok {
 		v := md.Get("triton_grpc_error")
 		t.statusErrors = len(v) > 0 && v[0] == "true"
@@ -217,7 +226,14 @@ type inferStream struct {
 	running sync.WaitGroup // requests; none is added once closed
 	mu      sync.Mutex     // guards closed
 	closed  bool
-	sending sync.Mutex // held while a message is handed over
+	sending sync.Mutex // held while a message is handed over; guards the rest
+	sent    int        // messages
+	last    *record    // whose write write the last message is
+	write   int
+
+	// follower sees when the kernel let messages go; nil: unknown.
+	follower *h2follow.Follower
+	number   uint32 // of the HTTP/2 stream
 }
 
 // begin starts to serve a request.
@@ -242,6 +258,9 @@ func (t *inferStream) close() {
 	t.closed = true
 	t.mu.Unlock()
 	t.running.Wait()
+	t.sending.Lock()
+	defer t.sending.Unlock()
+	t.stampLast()
 }
 
 // end ends the stream with a status, nil for OK.
@@ -267,15 +286,31 @@ func (t *inferStream) ended() error {
 func (t *inferStream) send(rec *record, w write) error {
 	t.sending.Lock()
 	defer t.sending.Unlock()
-	rec.sending(w)
+	t.stampLast()
+	number := rec.sending(w)
 	err := t.ctx.Err()
 	if err == nil {
 		err = t.stream.SendMsg(&rawMessage{w.data})
 	}
 	if err != nil {
 		rec.unsent()
+		return err
 	}
-	return err
+	t.last, t.write = rec, number
+	t.sent++
+	return nil
+}
+
+// stampLast notes when the kernel let the last message go: by the time of the
+// next one it did. The library writes messages some time after SendMsg.
+func (t *inferStream) stampLast() {
+	if t.last == nil || t.follower == nil {
+		return
+	}
+	if _, sent, ok := t.follower.Sent(t.number, t.sent-1); ok && sent.Source == sockstamp.Kernel {
+		t.last.left(t.write, sent.NS)
+	}
+	t.last = nil
 }
 
 // refuse answers a request with an error.
