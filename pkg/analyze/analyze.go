@@ -170,6 +170,11 @@ func Run(ctx context.Context, r export.Reader, cfg Config) (*Report, error) {
 		all[i].unreadable = counted + excluded
 		rep.Experiments = append(rep.Experiments, all[i].finish(&run.Experiments[i], cfg))
 	}
+	if m := r.Run().Meta; m != nil {
+		for _, w := range m.Warnings {
+			rep.Warnings = append(rep.Warnings, warning("recorder: "+w))
+		}
+	}
 	for _, w := range r.Warnings() {
 		rep.Warnings = append(rep.Warnings, warning(w.String()))
 	}

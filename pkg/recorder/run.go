@@ -7,10 +7,12 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
+	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
 
@@ -51,6 +53,7 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	meta.StartNS = r.cfg.Clock.NowNS()
 	meta.Model = r.cfg.Backend.Model()
 	meta.DatasetSHA256 = datasetHash(r.payloads)
+	stopWatch := r.watchClock(ctx)
 	res := &Result{}
 	var err error
 	for i, n := range r.cfg.Levels {
@@ -83,6 +86,7 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 		// Fewer requests than it takes to give up, and none was good.
 		err = r.failures.error()
 	}
+	meta.Warnings = append(meta.Warnings, stopWatch()...)
 	meta.EndNS = r.cfg.Clock.NowNS()
 	meta.Stamps = &r.stamps
 	if res.Interrupted {
@@ -95,6 +99,25 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 		err = errors.Join(err, fmt.Errorf("write the export: %w", cerr))
 	}
 	return res, err
+}
+
+// watchClock looks for steps of the wall clock, which the kernel's stamps are
+// times of, until stop is called. stop returns a warning for each.
+func (r *session) watchClock(ctx context.Context) (stop func() []string) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	var drift rxclock.Drift
+	var watching sync.WaitGroup
+	watching.Go(func() { r.cfg.Clock.Watch(ctx, time.Second, &drift) })
+	return func() []string {
+		cancel()
+		watching.Wait()
+		var warnings []string
+		for _, s := range drift.Steps() {
+			warnings = append(warnings, fmt.Sprintf("the wall clock was set by %v between %v and %v after the start; times of answers that were on the way then may be off by that",
+				time.Duration(s.SizeNS), time.Duration(s.AfterNS-r.cfg.Run.Meta.StartNS).Round(time.Millisecond), time.Duration(s.BeforeNS-r.cfg.Run.Meta.StartNS).Round(time.Millisecond)))
+		}
+		return warnings
+	}
 }
 
 // prepare gets everything ready that need not happen under load.
