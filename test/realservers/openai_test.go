@@ -35,9 +35,6 @@ func TestOpenAI(t *testing.T) {
 				{"one token", "v1/chat/completions", `"messages": [{"role": "user", "content": "Say something"}]`, 1, true},
 			} {
 				t.Run(c.name, func(t *testing.T) {
-					if kind == "transformers" && c.endpoint == "v1/completions" {
-						return // it has no such endpoint
-					}
 					prompts := fmt.Sprintf(`{"data": [{"payload": [{"model": "tiny", "stream": %v, "max_tokens": %d, "temperature": 0, "seed": 7, %s}]}]}`,
 						c.stream, c.tokens, c.input)
 					args := []string{
