@@ -120,7 +120,7 @@ func TestExportFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	code, stdout, stderr := inProcess(t.Context(), t, "recover", r.path)
-	if code != 0 || !strings.Contains(stdout, "1 requests recovered (the run had ended); wrote "+path) {
+	if code != 0 || !strings.Contains(stdout, "requests recovered: 1 (the run had ended); wrote "+path) {
 		t.Fatalf("exit code %d: %s%s", code, stdout, stderr)
 	}
 	if _, requests := readExport(t, path); len(requests) != 1 {

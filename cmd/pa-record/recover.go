@@ -72,6 +72,6 @@ func recoverRun(c *cli.Context) error {
 	if killed {
 		how = "the run was killed"
 	}
-	fmt.Fprintf(c.App.Writer, "%s: %d requests recovered (%s); wrote %s\n", path, requests, how, strings.Join(written, ", "))
+	fmt.Fprintf(c.App.Writer, "%s: requests recovered: %d (%s); wrote %s\n", path, requests, how, strings.Join(written, ", "))
 	return os.Remove(path)
 }
