@@ -25,7 +25,7 @@ import (
 // cannot be read.
 func FS(tb testing.TB, name string) fs.FS {
 	tb.Helper()
-	path := filepath.Join(root(tb), "testdata", "golden", name+".tar.zst")
+	path := filepath.Join(Root(tb), "testdata", "golden", name+".tar.zst")
 	f, err := os.Open(path)
 	if err != nil {
 		tb.Fatalf("golden archive: %v", err)
@@ -61,8 +61,9 @@ func FS(tb testing.TB, name string) fs.FS {
 	return m
 }
 
-// root returns the module's folder: the nearest one above that holds go.mod.
-func root(tb testing.TB) string {
+// Root returns the module's folder: the nearest one above the working directory
+// that holds go.mod.
+func Root(tb testing.TB) string {
 	tb.Helper()
 	dir, err := os.Getwd()
 	if err != nil {
@@ -74,7 +75,7 @@ func root(tb testing.TB) string {
 		}
 		up := filepath.Dir(dir)
 		if up == dir {
-			tb.Fatal("golden archive: no go.mod above the working directory")
+			tb.Fatal("no go.mod above the working directory")
 		}
 		dir = up
 	}

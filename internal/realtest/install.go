@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/pa-tools/pa/internal/golden"
 )
 
 // installed remembers, per command line, what an install script printed.
@@ -16,7 +18,7 @@ var installed sync.Map // string → func() ([]byte, error)
 // output. The scripts do nothing where the same version is installed already.
 func install(tb testing.TB, script string, args ...string) string {
 	tb.Helper()
-	path := filepath.Join(Root(tb), "realservers", script)
+	path := filepath.Join(golden.Root(tb), "realservers", script)
 	key := strings.Join(append([]string{path}, args...), " ")
 	once, _ := installed.LoadOrStore(key, sync.OnceValues(func() ([]byte, error) {
 		cmd := exec.Command(path, args...)

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/pa-tools/pa/internal/golden"
 )
 
 // runTimeout bounds one program. The longest runs of the tests take 20 s.
@@ -75,30 +77,10 @@ func Program(tb testing.TB, name string) string {
 	tb.Helper()
 	path := os.Getenv(strings.ToUpper(strings.ReplaceAll(name, "-", "_")))
 	if path == "" {
-		path = filepath.Join(Root(tb), "bin", name)
+		path = filepath.Join(golden.Root(tb), "bin", name)
 	}
 	if _, err := os.Stat(path); err != nil {
 		tb.Fatalf("%v; run make first", err)
 	}
 	return path
-}
-
-// Root returns the module's folder: the nearest one above the working
-// directory that holds go.mod.
-func Root(tb testing.TB) string {
-	tb.Helper()
-	dir, err := os.Getwd()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	for {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			return dir
-		}
-		up := filepath.Dir(dir)
-		if up == dir {
-			tb.Fatal("no go.mod above the working directory")
-		}
-		dir = up
-	}
 }

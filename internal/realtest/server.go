@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/pa-tools/pa/internal/golden"
 )
 
 // A Server is a real server on loopback. It ends with the test that started
@@ -55,7 +57,7 @@ func startTriton(tb testing.TB, models string, http, grpc, metrics int) *Server 
 	tb.Helper()
 	install(tb, "triton/install.sh")
 	log := filepath.Join(tb.TempDir(), "triton.log")
-	dir := filepath.Join(Root(tb), "realservers", "triton")
+	dir := filepath.Join(golden.Root(tb), "realservers", "triton")
 	pid := serve(tb, log, filepath.Join(dir, "serve.sh"),
 		"-H", strconv.Itoa(http), "-G", strconv.Itoa(grpc), "-M", strconv.Itoa(metrics),
 		"-r", filepath.Join(dir, models), "-l", log)
@@ -71,7 +73,7 @@ func StartOpenAI(tb testing.TB, kind string, args ...string) *Server {
 	port := strconv.Itoa(FreePorts(tb, 1)[0])
 	log := filepath.Join(home(tb), "openai", "log."+kind+"."+port)
 	tb.Cleanup(func() { _ = os.Remove(log) }) // after the server's end
-	pid := serve(tb, log, filepath.Join(Root(tb), "realservers", "openai", "serve.sh"), append([]string{port, kind}, args...)...)
+	pid := serve(tb, log, filepath.Join(golden.Root(tb), "realservers", "openai", "serve.sh"), append([]string{port, kind}, args...)...)
 	return &Server{HTTP: "127.0.0.1:" + port, PID: pid}
 }
 
@@ -112,7 +114,7 @@ func StartSSED(tb testing.TB) *Server {
 	tb.Helper()
 	exe := filepath.Join(tb.TempDir(), "ssed")
 	build := exec.Command("go", "build", "-buildvcs=false", "-o", exe, ".")
-	build.Dir = filepath.Join(Root(tb), "realservers", "ssed")
+	build.Dir = filepath.Join(golden.Root(tb), "realservers", "ssed")
 	if out, err := build.CombinedOutput(); err != nil {
 		tb.Fatalf("%v: %v\n%s", build, err, out)
 	}

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/pa-tools/pa/internal/golden"
 )
 
 // PerfAnalyzer installs NVIDIA's perf_analyzer of a release ("2.44.0" is
@@ -32,7 +34,7 @@ type GenAIPerfLevel struct {
 // test when GenAI-Perf refuses the file.
 func GenAIPerf(tb testing.TB, export string) []GenAIPerfLevel {
 	tb.Helper()
-	root := Root(tb)
+	root := golden.Root(tb)
 	python := filepath.Join(install(tb, "genai_perf/install.sh"), "bin", "python")
 	r := Run(tb, tb.TempDir(), python, filepath.Join(root, "realservers", "genai_perf", "read_export.py"),
 		export, filepath.Join(root, "testdata", "tokenizers", "tok-llama"))

@@ -83,16 +83,6 @@ func (e *Experiment) Metric(key string) *Summary {
 // FailedRequests returns the number of failed requests of all classes.
 func (e *Experiment) FailedRequests() int { return total(e.Failed) }
 
-// UnreadableRequests returns the number of requests of all experiments that
-// could not be read.
-func (r *Report) UnreadableRequests() int {
-	n := 0
-	for i := range r.Experiments {
-		n += r.Experiments[i].Unreadable
-	}
-	return n
-}
-
 // ExcludedRequests returns the number of requests that were left out for
 // another reason than failure.
 func (e *Experiment) ExcludedRequests() int { return total(e.Excluded) }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/pa-tools/pa/internal/golden"
 	"github.com/pa-tools/pa/internal/realtest"
 )
 
@@ -134,7 +135,7 @@ func readReport(t *testing.T, path string) reportFile {
 
 func checkSchema(t *testing.T, path string) {
 	t.Helper()
-	schema, err := jsonschema.NewCompiler().Compile(filepath.Join(realtest.Root(t), "schemas", "profile_export.schema.json"))
+	schema, err := jsonschema.NewCompiler().Compile(filepath.Join(golden.Root(t), "schemas", "profile_export.schema.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
