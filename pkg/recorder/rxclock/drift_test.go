@@ -58,6 +58,8 @@ func TestWatch(t *testing.T) {
 			t.Helper()
 			time.Sleep(wait)
 			synctest.Wait()
+			d.mu.Lock()
+			defer d.mu.Unlock()
 			if d.last.AtNS != began+want || d.last.OffsetNS != 0 {
 				t.Errorf("last sample %+v, want offset 0 at start + %d", d.last, want)
 			}
