@@ -7,7 +7,8 @@
 //	s.Mask(body)                 // stars, as many bytes as before
 //
 // Every header is a secret but those of a fixed list (Accept, Content-Type and
-// the like): which one a server takes for its key is not known. A secret is
+// the like): which one a server takes for its key is not known. The same goes
+// for the values of a URL's query (all but api-version and the like). A secret is
 // found as a whole, as its part after a scheme such as Bearer, as the name and
 // password that Basic encodes, and in the forms that JSON gives each of them.
 // One that a model utters token by token, split over events, is not found.

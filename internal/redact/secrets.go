@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/base64"
 	"encoding/json"
+	"net/url"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -63,6 +64,30 @@ func (s *Secrets) addBasic(encoded string) {
 	s.Add(string(pair))
 	_, password, _ := strings.Cut(string(pair), ":")
 	s.Add(password)
+}
+
+// harmlessQuery are names in a query whose values are no credential but words
+// that answers are made of.
+var harmlessQuery = []string{"alt", "api-version", "api_version", "deployment", "model", "stream", "version"}
+
+// AddQuery adds the values of a URL's query, as they stand there and decoded,
+// unless their names say that they are no credentials. A part without a name
+// counts as a value.
+func (s *Secrets) AddQuery(query string) {
+	for part := range strings.FieldsFuncSeq(query, func(r rune) bool { return r == '&' || r == ';' || r == '#' }) {
+		name, value, ok := strings.Cut(part, "=")
+		if !ok {
+			value = name
+		} else if slices.Contains(harmlessQuery, strings.ToLower(name)) {
+			continue
+		}
+		s.Add(value)
+		for _, decode := range []func(string) (string, error){url.QueryUnescape, url.PathUnescape} {
+			if decoded, err := decode(value); err == nil {
+				s.Add(decoded)
+			}
+		}
+	}
 }
 
 // Add adds one secret. A text of fewer than six runes is none.

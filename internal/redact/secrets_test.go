@@ -44,6 +44,32 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
+func TestAddQuery(t *testing.T) {
+	for _, tt := range []struct{ name, query, in, want string }{
+		{"a value", "key=SECRETKEY", "/v1?key=SECRETKEY", "/v1?key=[redacted]"},
+		{"several", "a=SECRET-1&b=SECRET-2;c=SECRET-3", "SECRET-1 SECRET-2 SECRET-3", "[redacted] [redacted] [redacted]"},
+		{"escaped, as it stands", "k=a%2Fb+c%26d", "a%2Fb+c%26d", "[redacted]"},
+		{"escaped, decoded", "k=a%2Fb+c%26d", "a/b c&d, a/b+c&d", "[redacted], [redacted]"},
+		{"a wrong escape", "k=100%SECRET", "100%SECRET", "[redacted]"},
+		{"an equals sign in the value", "k=SECRETS==", "SECRETS==", "[redacted]"},
+		{"without a name", "SECRETKEY", "SECRETKEY", "[redacted]"},
+		{"with an empty name", "=SECRETKEY", "SECRETKEY", "[redacted]"},
+		{"a name is none", "SECRETKEY=abc", "SECRETKEY", "SECRETKEY"},
+		{"harmless", "api-version=2024-10-21&Model=llama-3", "2024-10-21 llama-3", "2024-10-21 llama-3"},
+		{"edge: five runes", "k=abcde", "abcde", "abcde"},
+		{"edge: empty", "", "abc", "abc"},
+		{"edge: empty parts", "&&=&", "abc", "abc"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var s Secrets
+			s.AddQuery(tt.query)
+			if got := s.Text(tt.in); got != tt.want {
+				t.Errorf("Text(%q) = %q, want %q", tt.in, got, tt.want)
+			}
+		})
+	}
+}
+
 func TestMask(t *testing.T) {
 	var s Secrets
 	s.Mask([]byte("nothing to hide")) // the zero value

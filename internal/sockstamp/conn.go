@@ -53,9 +53,10 @@ type Conn struct {
 	wmu sync.Mutex // serializes writes
 	wr  write
 
-	mu   sync.Mutex // guards what follows, never held while waiting
-	last Stamp
-	sent sent
+	mu    sync.Mutex // guards what follows, never held while waiting
+	last  Stamp
+	sent  sent
+	acked acked // when last asked
 }
 
 // A read is the state of the Read in progress.
@@ -259,7 +260,7 @@ func (c *Conn) Write(p []byte) (int, error) {
 }
 
 // Close closes the connection, after collecting the transmit stamps that are
-// there.
+// there and what is acknowledged.
 func (c *Conn) Close() error {
 	c.mu.Lock()
 	outstanding := c.sent.outstanding()
@@ -267,6 +268,7 @@ func (c *Conn) Close() error {
 	if c.tx && outstanding {
 		c.DrainTx()
 	}
+	c.Acknowledged()
 	return c.nc.Close()
 }
 

@@ -56,13 +56,20 @@
 // two writes in one segment, only the later write has a stamp. A retransmitted
 // segment keeps its first stamp.
 //
+// # What arrived
+//
+// [Conn.Acknowledged] says how much of what was written the other side's TCP
+// has acknowledged, where the system tells. It is what a connection that ended
+// without an answer leaves behind: whether anybody had the request.
+//
 // # What it costs
 //
 // A read is the one system call it always was, and allocates nothing. The
-// error queue is read when a read finds nothing while stamps of writes are
-// outstanding, on demand, and by a long series of writes without a read: one
-// or two system calls a request, and one wake-up of a waiting reader, none a
-// token. No goroutine is started.
+// error queue is read before a read while stamps of writes are outstanding, on
+// demand, and by a long series of writes without a read: one or two system calls
+// a request, and one wake-up of a waiting reader, none a token. No goroutine is
+// started. Before a read, because Linux delays TCP's acknowledgements while
+// something lies on the queue.
 //
 // Linux stamps packets only while a socket asks for it, and begins some
 // milliseconds after the first one does; see [Hold].

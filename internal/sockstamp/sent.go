@@ -69,6 +69,10 @@ func (s *sent) after() {
 // that are done.
 func (s *sent) outstanding() bool { return s.empty < maxEmpty && s.log.stamped < s.written }
 
+// expected is outstanding, and also of a write in progress, whose bytes may
+// have left.
+func (s *sent) expected() bool { return s.empty < maxEmpty && s.behind() }
+
 // behind reports whether there may be stamps that were not read, and also of a
 // write in progress, whose bytes may have left.
 func (s *sent) behind() bool { return s.writing || s.log.stamped < s.written }
@@ -86,31 +90,16 @@ func (s *sent) transmitted(id uint32, ns uint64) {
 	}
 }
 
-// Begin says that the next write holds the first byte of a request.
-func (c *Conn) Begin() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.sent.span = span{active: true, begin: c.sent.written}
-}
+// start makes the next write the first of a request.
+func (s *sent) start() { s.span = span{active: true, begin: s.written} }
 
-// Request returns when the request since [Conn.Begin] left: start is the stamp
-// of the write that holds its first byte (of the first part of that write, if
-// the send buffer could not take it whole), sent that of the last byte written
-// until now. A stamp that the kernel has not taken, or not yet, is replaced by
-// the time before the first and after the last write; so ask when the first
-// byte of the answer is there. (It may be there before the write returns: then
-// sent is the newest stamp there is.) Both are zero when nothing was written.
-func (c *Conn) Request() (start, sent Stamp) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	s := &c.sent
-	if s.span.startUserNS == 0 {
+// begun reports whether something of the request was written.
+func (s *sent) begun() bool { return s.span.startUserNS != 0 }
+
+// request returns what is known of when the request left; see [Conn.Request].
+func (s *sent) request() (start, sent Stamp) {
+	if !s.begun() {
 		return Stamp{}, Stamp{}
-	}
-	if c.tx && s.behind() {
-		c.mu.Unlock()
-		c.DrainTx()
-		c.mu.Lock()
 	}
 	start = Stamp{NS: s.span.startUserNS, Source: User}
 	if ns := s.span.startKernelNS; ns != 0 {
@@ -129,6 +118,31 @@ func (c *Conn) Request() (start, sent Stamp) {
 	}
 	sent.NS = max(sent.NS, start.NS) // writes return before what they wrote leaves
 	return start, sent
+}
+
+// Begin says that the next write holds the first byte of a request.
+func (c *Conn) Begin() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.sent.start()
+}
+
+// Request returns when the request since [Conn.Begin] left: start is the stamp
+// of the write that holds its first byte (of the first part of that write, if
+// the send buffer could not take it whole), sent that of the last byte written
+// until now. A stamp that the kernel has not taken, or not yet, is replaced by
+// the time before the first and after the last write; so ask when the first
+// byte of the answer is there. (It may be there before the write returns: then
+// sent is the newest stamp there is.) Both are zero when nothing was written.
+func (c *Conn) Request() (start, sent Stamp) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.tx && c.sent.begun() && c.sent.behind() {
+		c.mu.Unlock()
+		c.DrainTx()
+		c.mu.Lock()
+	}
+	return c.sent.request()
 }
 
 // Written returns how many bytes were written, those of a write in progress

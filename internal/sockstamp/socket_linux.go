@@ -21,17 +21,24 @@ func (c *Conn) enable(rc syscall.RawConn, transmit bool) error {
 	if err := rc.Control(func(fd uintptr) { on, refused = setStamps(int(fd), transmit) }); err != nil {
 		return err
 	}
+	c.why = whyNot(on, transmit, refused)
+	if on != 0 {
+		c.attach(rc, on)
+	}
+	return nil
+}
+
+// whyNot says why not all stamps are on.
+func whyNot(on int, transmit bool, refused error) string {
 	switch {
 	case on == 0:
-		c.why = fmt.Sprintf("the kernel refuses SO_TIMESTAMPING: %v", refused)
-		return nil
+		return fmt.Sprintf("the kernel refuses SO_TIMESTAMPING: %v", refused)
 	case !transmit:
-		c.why = "transmit stamps were not asked for"
+		return "transmit stamps were not asked for"
 	case on&transmitFlags == 0:
-		c.why = fmt.Sprintf("the kernel refuses transmit stamps: %v", refused)
+		return fmt.Sprintf("the kernel refuses transmit stamps: %v", refused)
 	}
-	c.attach(rc, on)
-	return nil
+	return ""
 }
 
 // attach makes c use the stamps that are on.
@@ -43,7 +50,7 @@ func (c *Conn) attach(rc syscall.RawConn, on int) {
 	c.drainFD = func(fd uintptr) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.drain(int(fd))
+		c.sent.drain(int(fd))
 	}
 }
 
@@ -115,7 +122,8 @@ func Recv(fd int, p, oob []byte) (n int, st Stamp, err error) {
 }
 
 // recvmsg is the system call, repeated while a signal interrupts it.
-// unix.Recvmsg allocates for the address that TCP does not have.
+// unix.Recvmsg allocates for the address that TCP does not have. flags must hold
+// MSG_DONTWAIT: the scheduler is not told of a call that cannot wait.
 func recvmsg(fd int, p, oob []byte, flags int) (n, oobn, rflags int, errno unix.Errno) {
 	const most = 1 << 30 // what net asks for at most
 	var iov unix.Iovec
@@ -127,7 +135,7 @@ func recvmsg(fd int, p, oob []byte, flags int) (n, oobn, rflags int, errno unix.
 		h.SetIovlen(1)
 		h.Control = unsafe.SliceData(oob)
 		h.SetControllen(len(oob))
-		r, _, errno := unix.Syscall(unix.SYS_RECVMSG, uintptr(fd), uintptr(unsafe.Pointer(&h)), uintptr(flags))
+		r, _, errno := unix.RawSyscall(unix.SYS_RECVMSG, uintptr(fd), uintptr(unsafe.Pointer(&h)), uintptr(flags))
 		switch errno {
 		case 0:
 			return int(r), int(h.Controllen), int(h.Flags), 0
@@ -142,18 +150,30 @@ func recvmsg(fd int, p, oob []byte, flags int) (n, oobn, rflags int, errno unix.
 // socket has something.
 func (c *Conn) receive(fd uintptr) bool {
 	r := &c.rd
+	drained := false
+	if c.tx {
+		// First, because a stamp on the error queue counts as bytes that were
+		// not read: while there are some, Linux acknowledges what is read with
+		// a delay (tcp_cleanup_rbuf), and a server that begins to answer at
+		// once would stand still for 10 ms or more.
+		c.mu.Lock()
+		if drained = c.sent.expected(); drained {
+			c.sent.drain(int(fd))
+		}
+		c.mu.Unlock()
+	}
 	r.n, r.st, r.err = Recv(int(fd), r.p, r.oob[:])
 	if r.err != unix.EAGAIN { //nolint:errorlint // Recv does not wrap it
 		return true
 	}
-	// Nothing to read, so there is time. Was it the error queue that woke
-	// the reader? Then it must be emptied, or it grows; the poller reports
-	// changes only, so that it does not wake the reader again by itself.
-	c.mu.Lock()
-	if c.tx && (r.waits > 0 || c.sent.outstanding()) {
-		c.drain(int(fd))
+	// Nothing to read. Was it the error queue that woke the reader? Then it
+	// must be emptied, or it grows; the poller reports changes only, so that it
+	// does not wake the reader again by itself.
+	if c.tx && !drained && r.waits > 0 {
+		c.mu.Lock()
+		c.sent.drain(int(fd))
+		c.mu.Unlock()
 	}
-	c.mu.Unlock()
 	r.waits++
 	return false
 }
@@ -181,7 +201,7 @@ func (c *Conn) transmit(fd uintptr) bool {
 		c.mu.Lock()
 		c.sent.part(n)
 		if c.sent.unread >= maxUnread {
-			c.drain(int(fd))
+			c.sent.drain(int(fd))
 		}
 		c.mu.Unlock()
 		if w.n == len(w.p) {
@@ -199,24 +219,24 @@ func (c *Conn) DrainTx() {
 }
 
 // drain reads the error queue until it is empty or has given the stamp of the
-// last byte written. An error that is pending on the socket stays where it is.
-// The caller holds mu.
-func (c *Conn) drain(fd int) {
+// last byte written and no write is in progress. An error that is pending on the socket stays where it is.
+func (s *sent) drain(fd int) {
 	const most = 1024 // stamps may come as fast as they are read
 	var oob [2 * ControlBytes]byte
-	c.sent.unread = 0
+	s.unread = 0
 	for range most {
 		_, oobn, _, errno := recvmsg(fd, nil, oob[:], unix.MSG_ERRQUEUE|unix.MSG_DONTWAIT)
 		if errno != 0 {
-			c.sent.empty++
+			s.empty++
 			return
 		}
 		ctl := parseControl(oob[:oobn], wordBytes)
 		if !ctl.transmit || ctl.ns == 0 {
 			continue
 		}
-		c.sent.transmitted(ctl.id, ctl.ns)
-		if c.sent.log.stamped == c.sent.written {
+		s.transmitted(ctl.id, ctl.ns)
+		// What a write in progress wrote may have left, but does not count yet.
+		if s.log.stamped == s.written && !s.writing {
 			return
 		}
 	}

@@ -129,3 +129,53 @@ func TestRecvAllocatesNothing(t *testing.T) {
 		t.Errorf("%v allocations per Recv", n)
 	}
 }
+
+// The answer may be here before the write of the request has returned, and the
+// stamp of a write before that may not have been asked for.
+func TestRequestWhileWriting(t *testing.T) {
+	c, peer := pair(t, Options{})
+	needKernel(t, c)
+	if _, err := c.Write([]byte("before")); err != nil {
+		t.Fatal(err)
+	}
+	c.Begin()
+	c.mu.Lock()
+	c.sent.before() // the write begins
+	c.mu.Unlock()
+	if err := c.rc.Write(func(fd uintptr) bool {
+		_, err := unix.Write(int(fd), []byte("request"))
+		return err == nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.CopyN(io.Discard, peer, int64(len("beforerequest"))); err != nil {
+		t.Fatal(err)
+	}
+	if start, sent := c.Request(); start.Source != Kernel || sent.Source != Kernel {
+		t.Errorf("start by %v, sent by %v, want kernel", start.Source, sent.Source)
+	}
+}
+
+// Stamps on the error queue would delay TCP's acknowledgements of what is read,
+// so they are taken from it first.
+func TestReadDrainsFirst(t *testing.T) {
+	c, peer := pair(t, Options{})
+	needKernel(t, c)
+	for range 10 {
+		if _, err := c.Write([]byte("request")); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.CopyN(peer, peer, int64(len("request"))); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Read(make([]byte, 100)); err != nil { // the answer is there
+			t.Fatal(err)
+		}
+		c.mu.Lock()
+		stamped, written := c.sent.log.stamped, c.sent.written
+		c.mu.Unlock()
+		if stamped != written {
+			t.Errorf("after a read %d of %d bytes written have a stamp", stamped, written)
+		}
+	}
+}

@@ -20,6 +20,10 @@
 // request names it: with [Config.Header] set, request headers are decoded,
 // else they are not.
 //
+// With [Config.Bytes] it follows HTTP/2 that carries no gRPC: [Follower.At]
+// says which read brought a byte of an answer's body, and message 0 sent on a
+// stream is the request.
+//
 // A Follower never fails the connection. At the first thing that cannot be
 // HTTP/2 it stops following, says why ([Follower.Err]) and gives no stamps any
 // more; the caller takes its own time then.

@@ -21,8 +21,13 @@ type Config struct {
 	// later; the one that ended first goes first. 0 means 256.
 	Ended int
 	// Messages is the most messages kept for a stream and direction; 0 means
-	// 1024.
+	// 1024. With Bytes it is the most reads whose bytes nobody asked for.
 	Messages int
+	// Bytes is for a client's HTTP/2 that carries no gRPC. The one message
+	// sent on a stream is its request, headers included, and of what is
+	// received bytes are followed instead of messages, see [Follower.At] and
+	// [Follower.Head].
+	Bytes bool
 }
 
 const (
@@ -73,6 +78,7 @@ func New(nc net.Conn, raw *sockstamp.Conn, c Config) *Follower {
 		requests = &f.in
 	}
 	requests.preface = len(preface)
+	f.in.bytes, f.out.bytes = c.Bytes, c.Bytes
 	if c.Header != "" {
 		requests.headers = newHeaders(c.Header)
 	}
@@ -89,9 +95,14 @@ func (f *Follower) Read(p []byte) (int, error) {
 		st := f.raw.LastRead()
 		f.mu.Lock()
 		if f.err == nil {
+			f.in.now = st
 			f.err = f.in.feed(p[:n], func(s *stream, m extent) {
+				if m.first {
+					s.in.push(receivedMessage{first: st})
+				}
 				if m.last {
-					s.in.push(st)
+					last := s.in.last()
+					last.last, last.whole = st, true
 				}
 			})
 		}
@@ -152,8 +163,21 @@ func (f *Follower) Message(stream uint32, k int) (st sockstamp.Stamp, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if s := f.table.streams[stream]; s != nil && f.err == nil {
-		if m := s.in.at(k); m != nil {
-			return *m, true
+		if m := s.in.at(k); m != nil && m.whole {
+			return m.last, true
+		}
+	}
+	return sockstamp.Stamp{}, false
+}
+
+// First returns the stamp of the socket read that brought the first byte of
+// message k of those received on a stream. Ask after [Follower.Message].
+func (f *Follower) First(stream uint32, k int) (st sockstamp.Stamp, ok bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if s := f.table.streams[stream]; s != nil && f.err == nil {
+		if m := s.in.peek(k); m != nil {
+			return m.first, true
 		}
 	}
 	return sockstamp.Stamp{}, false
@@ -207,6 +231,16 @@ func (f *Follower) Newest() uint32 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.table.newest
+}
+
+// Alone returns the only stream whose RPC goes on, if there is but one: that of
+// the handler that asks, whose own has not ended (unless it was reset before the
+// handler ran, and another stream opened since).
+func (f *Follower) Alone() (stream uint32, ok bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	s := f.table.streams[f.table.newest]
+	return f.table.newest, s != nil && !s.ended && f.table.open == 1 && f.err == nil
 }
 
 // Stream returns the newest stream whose request has the header [Config.Header]

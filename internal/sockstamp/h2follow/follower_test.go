@@ -69,11 +69,12 @@ type script struct {
 	framer *http2.Framer
 	block  bytes.Buffer
 	hpack  *hpack.Encoder
-	ends   map[uint32][]int // offsets after the messages of a stream
+	begins map[uint32][]int // offsets of the messages of a stream
+	ends   map[uint32][]int // and after them
 }
 
 func newScript(client bool) *script {
-	s := &script{ends: map[uint32][]int{}}
+	s := &script{begins: map[uint32][]int{}, ends: map[uint32][]int{}}
 	if client {
 		s.WriteString(http2.ClientPreface)
 	}
@@ -136,7 +137,11 @@ func (s *script) data(id uint32, pad int, sizes ...int) {
 	} else {
 		must(s.framer.WriteData(id, false, b))
 	}
-	for _, e := range ends {
+	for i, e := range ends {
+		s.begins[id] = append(s.begins[id], at)
+		if i > 0 {
+			s.begins[id][len(s.begins[id])-1] += ends[i-1]
+		}
 		s.ends[id] = append(s.ends[id], at+e)
 	}
 }
@@ -158,6 +163,7 @@ func serverScript() *script {
 
 	// A message in three frames, another stream's between, the prefix cut.
 	m := message(1000)
+	s.begins[1] = append(s.begins[1], s.Len()+9)
 	must(s.framer.WriteData(1, false, m[:3]))
 	s.data(3, 0, 70)
 	must(s.framer.WriteDataPadded(1, false, m[3:500], make([]byte, 40)))
@@ -192,8 +198,8 @@ func chop(b []byte, r *rand.Rand, most int) [][]byte {
 	return pieces
 }
 
-// Each message has the ordinal of the read that completed it, however the
-// bytes were chopped.
+// Each message has the ordinals of the reads that began and completed it,
+// however the bytes were chopped.
 func TestMessages(t *testing.T) {
 	server := serverScript()
 	for _, most := range []int{1, 2, 3, 7, 20, 100, 5000} {
@@ -205,14 +211,18 @@ func TestMessages(t *testing.T) {
 				total += len(p)
 				readEnds = append(readEnds, total)
 			}
-			want := map[uint32][]uint64{}
+			type reads struct{ First, Last uint64 }
+			readOf := func(offset int) uint64 {
+				read := 0
+				for readEnds[read] <= offset {
+					read++
+				}
+				return uint64(read + 1)
+			}
+			want := map[uint32][]reads{}
 			for id, ends := range server.ends {
-				for _, end := range ends {
-					read := 0
-					for readEnds[read] < end {
-						read++
-					}
-					want[id] = append(want[id], uint64(read+1))
+				for k, end := range ends {
+					want[id] = append(want[id], reads{readOf(server.begins[id][k]), readOf(end - 1)})
 				}
 			}
 			conn := &chopped{pieces: pieces}
@@ -224,14 +234,18 @@ func TestMessages(t *testing.T) {
 			if err != nil || !bytes.Equal(got, server.Bytes()) {
 				t.Fatalf("%d bytes read, %v; want %d", len(got), err, server.Len())
 			}
-			ordinals := map[uint32][]uint64{}
+			ordinals := map[uint32][]reads{}
 			for _, id := range []uint32{1, 3} {
 				for k := 0; ; k++ {
 					st, ok := f.Message(id, k)
 					if !ok {
 						break
 					}
-					ordinals[id] = append(ordinals[id], st.Ordinal)
+					first, ok := f.First(id, k)
+					if !ok {
+						t.Fatalf("stream %d: message %d has no first byte", id, k)
+					}
+					ordinals[id] = append(ordinals[id], reads{first.Ordinal, st.Ordinal})
 				}
 			}
 			if diff := cmp.Diff(want, ordinals); diff != "" || f.Err() != nil {
@@ -321,6 +335,60 @@ func TestStreamNames(t *testing.T) {
 		if got, ok := f.Stream("s8"); ok {
 			t.Errorf(`Stream("s8"), forgotten = %d`, got)
 		}
+	}
+}
+
+// A stream is alone while no other RPC goes on: it ends with its answer or a
+// reset, not with its request.
+func TestAlone(t *testing.T) {
+	s := newScript(true)
+	var cuts []int
+	step := func(do func()) {
+		do()
+		cuts = append(cuts, s.Len())
+	}
+	open := func(id uint32, last bool) {
+		step(func() { s.headers(id, last, 0, ":method", "POST", ":path", "/x.Y/Z") })
+	}
+	step(func() {})
+	open(1, false)
+	open(3, false)
+	step(func() { must(s.framer.WriteRSTStream(1, http2.ErrCodeCancel)) })
+	step(func() { must(s.framer.WriteData(3, true, nil)) })
+	open(5, true)
+	step(func() { must(s.framer.WriteRSTStream(3, http2.ErrCodeCancel)) })
+	step(func() { must(s.framer.WriteData(0, false, []byte("of no stream, which is not HTTP/2"))) })
+	want := []uint32{0, 1, 0, 3, 3, 0, 5, 0} // 0: none
+
+	conn := &chopped{}
+	f := over(t, conn, Config{Server: true})
+	buf, begin := make([]byte, 64<<10), 0
+	for i, end := range cuts {
+		conn.pieces = append(conn.pieces, s.Bytes()[begin:end])
+		begin = end
+		if _, err := f.Read(buf); err != nil {
+			t.Fatal(err)
+		}
+		id, ok := f.Alone()
+		if ok != (want[i] != 0) || ok && id != want[i] {
+			t.Errorf("step %d: Alone() = %d, %v, want %d", i, id, ok, want[i])
+		}
+	}
+
+	answer := newScript(false)
+	answer.headers(1, true, 0, ":status", "200")
+	f = over(t, &chopped{pieces: [][]byte{clientScript().Bytes()}}, Config{Server: true})
+	if _, err := f.Read(buf); err != nil {
+		t.Fatal(err)
+	}
+	if id, ok := f.Alone(); ok {
+		t.Errorf("of two streams, %d is alone", id)
+	}
+	if _, err := f.Write(answer.Bytes()); err != nil {
+		t.Fatal(err)
+	}
+	if id, ok := f.Alone(); !ok || id != 3 {
+		t.Errorf("after the answer to the other: Alone() = %d, %v, want 3", id, ok)
 	}
 }
 
@@ -471,7 +539,7 @@ func TestReadAllocatesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	first := newScript(false)
-	token := &script{ends: map[uint32][]int{}}
+	token := &script{begins: map[uint32][]int{}, ends: map[uint32][]int{}}
 	token.framer = http2.NewFramer(&token.Buffer, nil)
 	token.data(1, 0, 150)
 	buf := make([]byte, 4096)

@@ -3,6 +3,8 @@ package h2follow
 import (
 	"encoding/binary"
 	"fmt"
+
+	"github.com/pa-tools/pa/internal/sockstamp"
 )
 
 // preface is what a client says first.
@@ -41,8 +43,11 @@ type parser struct {
 	what     string   // "read" or "written"
 	incoming bool     // messages are received
 	requests bool     // HEADERS open streams
+	bytes    bool     // no gRPC, see Config.Bytes
 	headers  *headers // nil: not decoded
 	preface  int      // bytes of it to come
+
+	now sockstamp.Stamp // of the piece that is fed, if it is received
 
 	offset uint64 // bytes before the piece that is fed
 	frames bool   // there was one
@@ -79,11 +84,11 @@ func (r *parser) feed(p []byte, report func(*stream, extent)) error {
 			if r.have < headBytes {
 				break
 			}
-			if err := r.begin(i); err != nil {
+			if err := r.begin(i, report); err != nil {
 				return err
 			}
 			if r.left == 0 {
-				if err := r.end(i); err != nil {
+				if err := r.end(i, report); err != nil {
 					return err
 				}
 			}
@@ -95,7 +100,7 @@ func (r *parser) feed(p []byte, report func(*stream, extent)) error {
 			i += n
 			r.left -= n
 			if r.left == 0 {
-				if err := r.end(i); err != nil {
+				if err := r.end(i, report); err != nil {
 					return err
 				}
 			}
@@ -106,7 +111,7 @@ func (r *parser) feed(p []byte, report func(*stream, extent)) error {
 }
 
 // begin starts a frame whose head is whole.
-func (r *parser) begin(at int) error {
+func (r *parser) begin(at int, report func(*stream, extent)) error {
 	r.left = int(binary.BigEndian.Uint32(r.head[:]) >> 8)
 	r.typ, r.flags = r.head[3], r.head[4]
 	r.id = binary.BigEndian.Uint32(r.head[5:]) & (1<<31 - 1)
@@ -139,7 +144,35 @@ func (r *parser) begin(at int) error {
 	if r.typ == frameHeaders && r.requests {
 		r.table.begin(r.id)
 	}
+	if s := r.table.streams[r.id]; r.bytes && s != nil && r.typ == frameHeaders {
+		r.beginHeaders(s, at, report)
+	}
 	return nil
+}
+
+// beginHeaders notes the first byte of a request or of what is received.
+func (r *parser) beginHeaders(s *stream, at int, report func(*stream, extent)) {
+	switch {
+	case r.incoming && s.head.first == (sockstamp.Stamp{}):
+		s.head.first = r.now
+	case r.requests && s.out.n == 0:
+		// A frame that began in an earlier piece does not happen: whoever
+		// writes frames writes their heads at once.
+		report(s, extent{begin: max(0, at-headBytes), end: at, first: true})
+	}
+}
+
+// endFrame notes that a frame of a stream is complete.
+func (r *parser) endFrame(s *stream, at int, report func(*stream, extent)) {
+	switch {
+	case r.incoming && s.body.total == 0 && r.typ != frameData && r.flags&flagEndHeaders != 0:
+		s.head.last = r.now
+	case r.requests:
+		s.ending = s.ending || r.typ != frameContinuation && r.flags&flagEndStream != 0
+		if s.ending && r.block == 0 {
+			report(s, extent{begin: max(0, at-1), end: at, last: true})
+		}
+	}
 }
 
 // wrong says why the present frame cannot be one; empty: it can.
@@ -211,7 +244,12 @@ func (r *parser) payload(p []byte, i int, report func(*stream, extent)) (n int, 
 	n = min(r.left-r.pad, len(p)-i)
 	switch r.typ {
 	case frameData:
-		if s := r.table.streams[r.id]; s != nil {
+		s := r.table.streams[r.id]
+		switch {
+		case s == nil:
+		case r.bytes && r.incoming:
+			s.body.add(n, r.now, r.table.config.Messages)
+		case !r.bytes:
 			cut := &s.cutOut
 			if r.incoming {
 				cut = &s.cutIn
@@ -229,8 +267,14 @@ func (r *parser) payload(p []byte, i int, report func(*stream, extent)) (n int, 
 }
 
 // end ends the present frame.
-func (r *parser) end(at int) error {
+func (r *parser) end(at int, report func(*stream, extent)) error {
 	r.have = 0
+	switch r.typ {
+	case frameData, frameHeaders, frameContinuation:
+		if s := r.table.streams[r.id]; s != nil && r.bytes {
+			r.endFrame(s, at, report)
+		}
+	}
 	switch r.typ {
 	case frameHeaders, frameContinuation:
 		if r.headers != nil && r.flags&flagEndHeaders != 0 {

@@ -16,13 +16,25 @@ type stream struct {
 	in            incoming
 	out           outgoing
 	ended         bool
+
+	// With Config.Bytes.
+	head   struct{ first, last sockstamp.Stamp }
+	body   body
+	ending bool // the request's last frame came, but for its continuation
 }
 
-// incoming has the stamps of the messages received.
-type incoming = queue[sockstamp.Stamp]
+// incoming has what is known about the messages received.
+type incoming = queue[receivedMessage]
 
 // outgoing has what is known about the messages sent.
 type outgoing = queue[sentMessage]
+
+// A receivedMessage has the stamps of the reads that brought a message's first
+// and last byte.
+type receivedMessage struct {
+	first, last sockstamp.Stamp
+	whole       bool // last is known
+}
 
 // A sentMessage is where a message went. Offsets count the raw connection's
 // bytes. Over TLS they are estimates, since the records have heads and tails:

@@ -26,7 +26,8 @@ const steadyNS = 500
 
 // wallOffset returns run's clock − wall clock, in ns. One reading may be off by
 // as long as this thread was kept from running between the readings of the two
-// clocks, so a move is checked by two more readings.
+// clocks, so a small move is believed only if three readings in a row agree on
+// it; a step of the clock is far larger than what they may be off by.
 func (c *Clock) wallOffset() int64 {
 	last := c.lastOffset.Load()
 	off := c.readOffset()
@@ -34,12 +35,14 @@ func (c *Clock) wallOffset() int64 {
 		return last
 	}
 	a, b := c.readOffset(), c.readOffset()
-	off = max(min(off, a), min(max(off, a), b)) // the median
-	if near(off, last) {
+	mid := max(min(off, a), min(max(off, a), b)) // the median
+	agree := near(off, a) && near(a, b) && near(off, b)
+	moved := mid - last
+	if near(mid, last) || !agree && moved < minStepNS && moved > -minStepNS {
 		return last
 	}
-	c.lastOffset.Store(off)
-	return off
+	c.lastOffset.Store(mid)
+	return mid
 }
 
 func near(a, b int64) bool { return a-b <= steadyNS && b-a <= steadyNS }

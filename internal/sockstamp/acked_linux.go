@@ -1,0 +1,24 @@
+package sockstamp
+
+import "golang.org/x/sys/unix"
+
+// ackedOn asks the kernel how much of what was written to a socket is
+// acknowledged. Linux counts (since 4.1) the SYN too, which is acknowledged on
+// every connection opened from here: 0 means that nothing is counted.
+func ackedOn(fd uintptr) acked {
+	info, err := unix.GetsockoptTCPInfo(int(fd), unix.IPPROTO_TCP, unix.TCP_INFO)
+	if err != nil || info.Bytes_acked == 0 {
+		return acked{}
+	}
+	return acked{bytes: info.Bytes_acked - 1, ok: true}
+}
+
+// Written returns how many bytes were written.
+func (s *Socket) Written() uint64 { return s.sent.written }
+
+// Acknowledged returns how many of the bytes written the other side's TCP has
+// acknowledged, as [Conn.Acknowledged] does.
+func (s *Socket) Acknowledged() (bytes uint64, ok bool) {
+	a := ackedOn(uintptr(s.fd))
+	return a.bytes, a.ok
+}

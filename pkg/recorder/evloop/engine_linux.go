@@ -1,0 +1,115 @@
+package evloop
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"runtime"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/pa-tools/pa/internal/sockstamp"
+)
+
+// ErrClosed is what connections of an Engine end with that is closed.
+var ErrClosed = errors.New("the event loop is closed")
+
+// DefaultGather is what Config.Gather 0 means.
+const DefaultGather = time.Millisecond
+
+// Config configures an Engine.
+type Config struct {
+	// Loops is how many loops there are; 0 means one up to four CPUs, then
+	// one for four CPUs, but no more than eight.
+	Loops int
+	// Gather is how long readiness may gather before it is read, see the
+	// package comment. 0 means DefaultGather, < 0 that nothing gathers.
+	Gather time.Duration
+}
+
+// An Engine runs loops. Use New.
+type Engine struct {
+	loops     []*loop
+	detaching sync.Mutex // see detach
+}
+
+// New starts an engine. Close ends its goroutines.
+func New(cfg Config) (*Engine, error) {
+	n := cfg.Loops
+	if n <= 0 {
+		n = defaultLoops(runtime.GOMAXPROCS(0))
+	}
+	if cfg.Gather == 0 {
+		cfg.Gather = DefaultGather
+	}
+	e := &Engine{}
+	for range n {
+		l, err := newLoop(max(0, cfg.Gather))
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("start an event loop: %w", err), e.Close())
+		}
+		e.loops = append(e.loops, l)
+		go l.run()
+	}
+	return e, nil
+}
+
+func defaultLoops(cpus int) int {
+	const perLoop, most = 4, 8
+	return min(max(1, cpus/perLoop), most)
+}
+
+// Add takes over a connection that nothing was written to. tc is closed in any
+// case: its socket lives on outside of Go's poller. The error may be ErrClosed.
+func (e *Engine) Add(tc *net.TCPConn, stamps sockstamp.Options) (*Conn, error) {
+	fd, err := e.detach(tc)
+	if err != nil {
+		return nil, err
+	}
+	least := e.loops[0]
+	for _, l := range e.loops[1:] {
+		if l.live.Load() < least.live.Load() {
+			least = l
+		}
+	}
+	c, err := least.add(fd, stamps)
+	if err != nil {
+		return nil, errors.Join(err, unix.Close(fd))
+	}
+	return c, nil
+}
+
+// detach returns a file descriptor of tc's socket, which is non-blocking, and
+// closes tc. It needs two descriptors for a moment; where there are too few for
+// all connections, only one at a time is in want of its second.
+func (e *Engine) detach(tc *net.TCPConn) (fd int, err error) {
+	e.detaching.Lock()
+	defer e.detaching.Unlock()
+	defer func() {
+		if cerr := tc.Close(); err == nil && cerr != nil {
+			err = errors.Join(cerr, unix.Close(fd))
+		}
+	}()
+	rc, err := tc.SyscallConn()
+	if err != nil {
+		return -1, err
+	}
+	var dupErr error
+	if err := rc.Control(func(old uintptr) { fd, dupErr = unix.FcntlInt(old, unix.F_DUPFD_CLOEXEC, 0) }); err != nil {
+		return -1, err
+	}
+	return fd, os.NewSyscallError("fcntl", dupErr)
+}
+
+// Close ends the loops and returns when they have ended. To the handlers of
+// connections that are not closed it says ErrClosed; their owners close them.
+func (e *Engine) Close() error {
+	var errs []error
+	for _, l := range e.loops {
+		errs = append(errs, l.close())
+	}
+	return errors.Join(errs...)
+}
