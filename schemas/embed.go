@@ -5,7 +5,9 @@
 //	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(schemas.ProfileExport()))
 //
 // profile_export.schema.json describes what pa-record writes; what any release
-// of perf_analyzer writes is valid under it too.
+// of perf_analyzer writes is valid under it too. calibration.schema.json
+// describes what pa-record calibrate writes, and the others repeat it: each file
+// can be used alone.
 package schemas
 
 import "embed"

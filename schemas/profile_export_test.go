@@ -22,11 +22,21 @@ import (
 
 func compileProfileExport(t *testing.T) *jsonschema.Schema {
 	t.Helper()
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(ProfileExport()))
+	return compile(t, "profile_export.schema.json")
+}
+
+// compile returns the schema in a file of FS.
+func compile(t *testing.T, name string) *jsonschema.Schema {
+	t.Helper()
+	b, err := FS.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	const url = "https://github.com/pa-tools/pa/schemas/profile_export.schema.json"
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(b))
+	if err != nil {
+		t.Fatal(err)
+	}
+	url := "https://github.com/pa-tools/pa/schemas/" + name
 	c := jsonschema.NewCompiler()
 	if err := c.AddResource(url, doc); err != nil {
 		t.Fatal(err)
@@ -89,7 +99,7 @@ func full(t *testing.T) []byte {
 				{RecvNS: 7, Source: export.SourceKernel, Outputs: export.Fields{{Name: "response", Value: export.Text("data")}}},
 				{RecvNS: 7, Source: export.SourceUser, Final: true, Error: true},
 			},
-			Status: export.StatusHTTPError, Code: 200, Message: "m", ServerID: "i", Phase: phase, HasMeta: true,
+			Status: export.StatusHTTPError, Code: 200, Message: "m", ServerID: "i", Phase: phase, HasMeta: true, OutputsDropped: true,
 		}
 	}
 	stable := true
@@ -104,14 +114,19 @@ func full(t *testing.T) []byte {
 			WindowBoundaries: []uint64{0, 1<<64 - 1},
 			Meta: &export.ExperimentMeta{
 				StartNS: 1, EndNS: 2, Stable: &stable, Measured: 1, Failed: 2, Warmup: 3, Late: 4, Cancelled: 5,
-				Interrupted: true, Warnings: []string{"w"},
+				Interrupted: true, Warnings: []string{"w"}, OutputsDropped: 6, Client: &export.ClientMeta{
+					DurationNS: 1, OfferedPerSecond: 2, AchievedPerSecond: 3.5, Lateness: &export.Spread{N: 1, P50NS: 2, P99NS: 3, MaxNS: 4},
+					Turnaround: &export.Spread{}, IssueToStart: &export.Spread{}, GC: &export.GCMeta{Cycles: 1, PauseTotalNS: 2, PauseMaxNS: 3},
+					SchedLatencyP99NS: 4, CPU: &export.CPUMeta{UserNS: 1, SystemNS: 2, Cores: 3, Share: 0.5}, MaxRSSBytes: 5,
+					FDs: &export.FDMeta{Open: 1, Limit: 1<<64 - 1}, Reads: &export.ReadMeta{Responses: 2, Merged: 1}, Stamps: &export.StampCount{Kernel: 1},
+				},
 			},
 		}),
 		w.Close(&export.Run{Version: &version, ServiceKind: &version, Endpoint: &version, Meta: &export.RunMeta{
 			Schema: export.Schema, Tool: "pa-record", StartNS: 1, EndNS: 2, Args: []string{"a"}, Config: json.RawMessage(`{"a":1}`),
 			Host: &export.HostMeta{Name: "n", OS: "linux", Arch: "amd64", Kernel: "6", CPUs: 2, GoVersion: "go1"}, Model: "m", URL: "u",
-			Protocol: "http", Streaming: true, DatasetSHA256: "00", Seed: 1, Stamps: &export.StampCount{Kernel: 1, User: 2},
-			Interrupted: "SIGINT", Warnings: []string{"w"},
+			Protocol: "http", Streaming: true, DatasetSHA256: "00", Seed: 1, Stamps: &export.StampCount{Kernel: 1, User: 2}, Calibration: fullCalibration(),
+			Interrupted: "SIGINT", Warnings: []string{"w"}, Repeat: &export.RepeatMeta{Index: 1, Of: 2, Group: "g", Order: []int{1, 0}},
 		}}),
 	)
 	if err != nil {
@@ -146,8 +161,11 @@ func TestProfileExportWriter(t *testing.T) {
 	}{
 		{"run_meta", slices.Collect(maps.Keys(doc.PA))},
 		{"run_meta", jsonNames(reflect.TypeFor[export.RunMeta]())},
+		{"run_meta/repeat", jsonNames(reflect.TypeFor[export.RepeatMeta]())},
 		{"experiment_meta", slices.Collect(maps.Keys(doc.Experiments[0].PA))},
 		{"experiment_meta", jsonNames(reflect.TypeFor[export.ExperimentMeta]())},
+		{"client_meta", jsonNames(reflect.TypeFor[export.ClientMeta]())},
+		{"spread", jsonNames(reflect.TypeFor[export.Spread]())},
 		{"request", slices.Collect(maps.Keys(request))},
 		{"request_meta", slices.Collect(maps.Keys(request["pa"].(map[string]any)))},
 	} {
@@ -172,15 +190,22 @@ func jsonNames(t reflect.Type) []string {
 	return names
 }
 
+// definition returns the properties of a definition, or with "name/member" those
+// of its member.
 func definition(t *testing.T, name string) map[string]any {
 	t.Helper()
+	name, member, nested := strings.Cut(name, "/")
 	var doc struct {
 		Defs map[string]struct{ Properties map[string]any } `json:"$defs"`
 	}
 	if err := json.Unmarshal(ProfileExport(), &doc); err != nil {
 		t.Fatal(err)
 	}
-	return doc.Defs[name].Properties
+	properties := doc.Defs[name].Properties
+	if nested {
+		properties = properties[member].(map[string]any)["properties"].(map[string]any)
+	}
+	return properties
 }
 
 func TestProfileExportInvalid(t *testing.T) {

@@ -14,7 +14,7 @@ type Request struct {
 	IssuedNS    uint64 // handed to the client, before any connect
 	StartNS     uint64 // first byte of the request left; "timestamp" of the export
 	SentNS      uint64 // last byte of the request left
-	FirstByteNS uint64 // first byte of the answer, headers included
+	FirstByteNS uint64 // first byte of the answer, headers included; over gRPC, of its first message
 	// EndedNS is when a request that failed was over: the error came, or the
 	// recorder gave it up. 0 for one that succeeded.
 	EndedNS uint64
@@ -44,6 +44,11 @@ type Request struct {
 	// NoOutputs is set when the file has no response_outputs member at all
 	// (perf_analyzer before 24.03).
 	NoOutputs bool
+
+	// OutputsDropped says that the recorder left out the outputs of the
+	// responses, each of which has Outputs nil, because the disk did not keep
+	// up. Their times are there.
+	OutputsDropped bool
 
 	Status  Status
 	Code    int    // HTTP status or gRPC code; 0 when there was none

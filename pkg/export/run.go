@@ -58,7 +58,9 @@ type RunMeta struct {
 	Config json.RawMessage `json:"config,omitempty"`
 	Host   *HostMeta       `json:"host,omitempty"`
 	Model  string          `json:"model,omitempty"`
-	URL    string          `json:"url,omitempty"`
+	URL    string          `json:"url,omitempty"` // the first
+	// URLs are all servers that requests went to in turn; nil when it was one.
+	URLs []string `json:"urls,omitempty"`
 	// Protocol and Streaming say how the server was talked to: "http" or
 	// "grpc", streamed answers asked for or not.
 	Protocol  string `json:"protocol,omitempty"`
@@ -66,8 +68,13 @@ type RunMeta struct {
 	// DatasetSHA256 is over the input data as sent to the backend, in hex.
 	DatasetSHA256 string `json:"dataset_sha256,omitempty"`
 	Seed          uint64 `json:"seed,omitempty"`
+	// Repeat is the run's place in a series; nil when it is not part of one.
+	Repeat *RepeatMeta `json:"repeat,omitempty"`
 	// Stamps counts responses by the source of their time.
 	Stamps *StampCount `json:"stamps,omitempty"`
+	// Calibration is how far the recorder's times were from the truth, on this
+	// machine right before the run; nil when that was not asked for.
+	Calibration *Calibration `json:"calibration,omitempty"`
 	// Interrupted names the signal that ended the run early.
 	Interrupted string   `json:"interrupted,omitempty"`
 	Warnings    []string `json:"warnings,omitempty"`
@@ -103,6 +110,12 @@ type ExperimentMeta struct {
 	Warmup    int `json:"warmup,omitempty"`
 	Late      int `json:"late,omitempty"`
 	Cancelled int `json:"cancelled,omitempty"`
+	// OutputsDropped counts the requests whose outputs the disk had no room
+	// for: see [Request.OutputsDropped].
+	OutputsDropped int `json:"outputs_dropped,omitempty"`
+	// Client is what the recorder saw of itself meanwhile; nil when it did not
+	// look.
+	Client *ClientMeta `json:"client,omitempty"`
 	// Interrupted is set when the level was ended early by a signal.
 	Interrupted bool     `json:"interrupted,omitempty"`
 	Warnings    []string `json:"warnings,omitempty"`

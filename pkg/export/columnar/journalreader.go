@@ -48,6 +48,7 @@ func newJournalReader(ctx context.Context, name string, src io.ReaderAt, size in
 			Name: name, Offset: size - s.trailing, Count: 1, Msg: fmt.Sprintf("the journal ends here, but %d more bytes follow", s.trailing),
 		})
 	}
+	h.sortExperiments()
 	return newReader(ctx, h, s)
 }
 

@@ -86,7 +86,7 @@ func (s random) request() *export.Request {
 		r.ID, r.ScheduledNS, r.IssuedNS, r.SentNS, r.FirstByteNS, r.EndedNS = s.uint(), s.uint(), s.uint(), s.uint(), s.uint(), s.uint()
 		r.StartSource = export.StampSource(s.IntN(3))
 		r.DNS, r.Connect, r.TLS = time.Duration(s.int()), time.Duration(s.int()), time.Duration(s.int())
-		r.Reused = s.IntN(2) == 0
+		r.Reused, r.OutputsDropped = s.IntN(2) == 0, s.IntN(4) == 0
 		r.SessionID, r.Message, r.ServerID = s.text(), s.text(), s.text()
 		r.Turn, r.Worker, r.Conn, r.Rank, r.Code = s.int(), s.int(), s.int(), s.int(), s.int()
 	}
@@ -110,7 +110,11 @@ func (s random) run(most int) *result {
 	run := res.run
 	if s.IntN(2) == 0 {
 		run.Version, run.ServiceKind, run.Endpoint = str(s.text()), str(s.text()), str(s.text())
-		run.Meta = &export.RunMeta{Schema: export.Schema, Tool: "t", StartNS: s.uint(), Warnings: []string{"<é>"}, Stamps: &export.StampCount{Kernel: 1}, Config: json.RawMessage(`{"a":1}`)}
+		run.Meta = &export.RunMeta{Schema: export.Schema, Tool: "t", StartNS: s.uint(), Warnings: []string{"<é>"}, Stamps: &export.StampCount{Kernel: 1}, Repeat: &export.RepeatMeta{Index: 2, Of: 5, Group: "é"}, Calibration: &export.Calibration{
+			Schema: export.CalibrationSchema, Services: []export.CalibratedService{{
+				Service: "openai", TokensPerSecond: 0.1, Recordings: []export.CalibratedRecording{{Stamps: "user", Receive: &export.ClockError{MedianNS: -1, MaxNS: 1 << 62}}},
+			}}, Limits: []string{"<é>"},
+		}, Config: json.RawMessage(`{"a":1}`)}
 	}
 	if s.IntN(4) == 0 {
 		run.Extra = export.Fields{{Name: "x" + s.text(), Value: s.value()}}
@@ -123,7 +127,10 @@ func (s random) run(most int) *result {
 		}
 		if s.IntN(2) == 0 {
 			stable := true
-			e.Meta = &export.ExperimentMeta{Measured: 3, Stable: &stable, StartNS: s.uint()}
+			e.Meta = &export.ExperimentMeta{
+				Measured: 3, Stable: &stable, StartNS: s.uint(), OutputsDropped: s.IntN(2),
+				Client: &export.ClientMeta{AchievedPerSecond: 0.1, Turnaround: &export.Spread{N: 1, MaxNS: int64(s.IntN(9))}, FDs: &export.FDMeta{Limit: s.uint()}},
+			}
 		}
 		if s.IntN(4) == 0 {
 			e.Extra = export.Fields{{Name: "x" + s.text(), Value: s.value()}}

@@ -21,7 +21,10 @@ type Reader struct {
 	name string
 	src  source
 	run  *export.Run
-	plan []part
+	// places are the indices in run of the file's experiments; nil: they have
+	// its order.
+	places []int
+	plan   []part
 	// tail is what ended the file early; it comes after all requests.
 	tail     error
 	warnings []export.Warning
@@ -73,11 +76,12 @@ type header struct {
 	run      *export.Run // nil: the file does not say
 	warnings []export.Warning
 	tail     error // of the file, which ends the reading after its batches
+	places   []int // see Reader
 }
 
 // newReader returns a Reader of src.
 func newReader(ctx context.Context, h header, src source) (*Reader, error) {
-	r := &Reader{name: h.name, src: src, run: h.run, tail: h.tail, warnings: h.warnings, warned: map[string]int{}}
+	r := &Reader{name: h.name, src: src, run: h.run, places: h.places, tail: h.tail, warnings: h.warnings, warned: map[string]int{}}
 	most := maxExperiments
 	if r.run != nil {
 		most = len(r.run.Experiments)
@@ -168,7 +172,11 @@ func (r *Reader) partOf(t *rows, i, batch int) part {
 		Status: parseName(&r.dec, t.cols[colStatus].str(i), export.ParseStatus),
 		Phase:  parseName(&r.dec, t.cols[colPhase].str(i), export.ParsePhase),
 	}
-	return part{int(t.cols[colExperiment].num(i)), q.Excluded() != "", batch}
+	experiment := int(t.cols[colExperiment].num(i))
+	if experiment >= 0 && experiment < len(r.places) {
+		experiment = r.places[experiment]
+	}
+	return part{experiment, q.Excluded() != "", batch}
 }
 
 // locate says where err is. Errors of reading and those that know their place

@@ -53,6 +53,7 @@ var scalars = [...]scalar{
 	{"message", func(r *export.Request) any { return &r.Message }},
 	{"server_id", func(r *export.Request) any { return &r.ServerID }},
 	{"phase", func(r *export.Request) any { return &r.Phase }},
+	{"outputs_dropped", func(r *export.Request) any { return &r.OutputsDropped }},
 	{"has_meta", func(r *export.Request) any { return &r.HasMeta }},
 }
 

@@ -137,7 +137,7 @@ func (d *decoder) metaObject(b []byte, i int) (end int, err error) {
 		case "tls_ns":
 			r.TLS, i, err = d.span(b, i, "tls_ns")
 		case "reused":
-			r.Reused, i, err = d.reused(b, i)
+			r.Reused, i, err = d.bool(b, i, "reused")
 		case "session_id":
 			r.SessionID, i, err = d.string(b, i, "session_id")
 		case "turn":
@@ -160,6 +160,8 @@ func (d *decoder) metaObject(b []byte, i int) (end int, err error) {
 		case "phase":
 			m.phaseSet = true
 			r.Phase, i, err = enum(d, b, i, "phase", export.ParsePhase)
+		case "outputs_dropped":
+			r.OutputsDropped, i, err = d.bool(b, i, "outputs_dropped")
 		case "reason":
 			m.reason, i, err = d.bytes(b, i, "reason")
 		case "reads":
@@ -195,12 +197,12 @@ func (d *decoder) string(b []byte, i int, member string) (s string, end int, err
 	return d.names.intern(v), end, err
 }
 
-func (d *decoder) reused(b []byte, i int) (v bool, end int, err error) {
+func (d *decoder) bool(b []byte, i int, member string) (v bool, end int, err error) {
 	if i < len(b) && (b[i] == 't' || b[i] == 'f') {
 		end, err = scanLiteral(b, i)
 		return b[i] == 't', end, err
 	}
-	end, err = d.aside(b, i, `member "reused": expected true or false`)
+	end, err = d.aside(b, i, fmt.Sprintf("member %q: expected true or false", member))
 	return false, end, err
 }
 
@@ -346,6 +348,9 @@ func appendMeta(b []byte, r *export.Request, reason string) []byte {
 	}
 	if r.Phase != export.PhaseMeasured && (r.HasMeta || reason != "" && r.Phase != export.PhaseUnknown) {
 		b = appendString(b, "phase", r.Phase.String())
+	}
+	if r.HasMeta && r.OutputsDropped {
+		b = append(b, `"outputs_dropped":true,`...)
 	}
 	b = appendString(b, "reason", reason)
 	if r.HasMeta {

@@ -85,7 +85,7 @@ func TestWriterMeta(t *testing.T) {
 		&export.Request{
 			StartNS: 2, NoOutputs: true, HasMeta: true, Status: export.StatusOK, Phase: export.PhaseMeasured,
 			ID: 2, ScheduledNS: 3, IssuedNS: 4, SentNS: 5, FirstByteNS: 6, EndedNS: 12, StartSource: export.SourceKernel, DNS: 7, Connect: 8, TLS: 9, Reused: true,
-			SessionID: "s", Turn: 10, Worker: 11, Conn: 12, Rank: 13, Code: 200, Message: "m", ServerID: "i",
+			SessionID: "s", Turn: 10, Worker: 11, Conn: 12, Rank: 13, Code: 200, Message: "m", ServerID: "i", OutputsDropped: true,
 			Responses: []export.Response{
 				{RecvNS: 1, Source: export.SourceUser},
 				{RecvNS: 2, Source: export.SourceKernel, Read: 1},
@@ -101,7 +101,7 @@ func TestWriterMeta(t *testing.T) {
 	)
 	const want = `{"experiments":[{"experiment":{"mode":"request_rate","value":2.5},"requests":[` +
 		`{"timestamp":2,"response_timestamps":[1,2,2],"e":[],"pa":{"id":2,"scheduled_ns":3,"issued_ns":4,"sent_ns":5,"first_byte_ns":6,"ended_ns":12,"start_source":"kernel",` +
-		`"dns_ns":7,"connect_ns":8,"tls_ns":9,"reused":true,"session_id":"s","turn":10,"worker":11,"conn":12,"rank":13,"code":200,"message":"m","server_id":"i",` +
+		`"dns_ns":7,"connect_ns":8,"tls_ns":9,"reused":true,"session_id":"s","turn":10,"worker":11,"conn":12,"rank":13,"code":200,"message":"m","server_id":"i","outputs_dropped":true,` +
 		`"reads":[0,1,1],"sources":["user","kernel","kernel"],"final":[2],"errors":[2]}},` +
 		`{"timestamp":4,"response_timestamps":[0,0],"pa":{"sources":"kernel"}}],` +
 		`"window_boundaries":[],"x":1,"pa":{"measured":1,"warmup":1,"excluded_requests":[` +
@@ -332,7 +332,7 @@ func (s source) request() *export.Request {
 		r.ID, r.ScheduledNS, r.IssuedNS, r.SentNS, r.FirstByteNS = s.uint(), s.uint(), s.uint(), s.uint(), s.uint()
 		r.StartSource = export.StampSource(s.IntN(3))
 		r.DNS, r.Connect, r.TLS = time.Duration(s.int()), time.Duration(s.int()), time.Duration(s.int())
-		r.Reused = s.IntN(2) == 0
+		r.Reused, r.OutputsDropped = s.IntN(2) == 0, s.IntN(4) == 0
 		r.SessionID, r.Message, r.ServerID = s.text(), s.text(), s.text()
 		r.Turn, r.Worker, r.Conn, r.Rank, r.Code = s.int(), s.int(), s.int(), s.int(), s.int()
 		r.Status = export.Status(s.IntN(9))
@@ -349,7 +349,11 @@ func TestRoundTrip(t *testing.T) {
 		run := &export.Run{Experiments: make([]export.Experiment, s.IntN(4))}
 		if s.IntN(2) == 0 {
 			run.Version, run.ServiceKind, run.Endpoint = str(s.text()), str(s.text()), str(s.text())
-			run.Meta = &export.RunMeta{Schema: export.Schema, Tool: "t", StartNS: s.uint(), Warnings: []string{"<é>"}, Stamps: &export.StampCount{Kernel: 1}}
+			run.Meta = &export.RunMeta{Schema: export.Schema, Tool: "t", StartNS: s.uint(), Warnings: []string{"<é>"}, Stamps: &export.StampCount{Kernel: 1}, Repeat: &export.RepeatMeta{Index: 2, Of: 5, Group: "é"}, Calibration: &export.Calibration{
+				Schema: export.CalibrationSchema, Services: []export.CalibratedService{{
+					Service: "openai", TokensPerSecond: 0.1, Recordings: []export.CalibratedRecording{{Stamps: "user", Receive: &export.ClockError{MedianNS: -1, MaxNS: 1 << 62}}},
+				}}, Limits: []string{"<é>"},
+			}}
 		}
 		if s.IntN(4) == 0 {
 			run.Extra = export.Fields{{Name: "x" + s.text(), Value: s.value()}}

@@ -1,0 +1,71 @@
+package export
+
+// CalibrationSchema is the value of Calibration.Schema that this version of
+// the project writes.
+const CalibrationSchema = "pa-calibration/1"
+
+// A Calibration says how far the recorder's times were from the truth on the
+// machine that recorded: what it recorded of a simulated server in another
+// process, held against what that server's kernel says. All errors are in
+// nanoseconds, recorded time minus true time.
+type Calibration struct {
+	Schema   string              `json:"schema"`
+	Tool     string              `json:"tool"`
+	StartNS  uint64              `json:"start_ns"`
+	EndNS    uint64              `json:"end_ns"`
+	Host     *HostMeta           `json:"host,omitempty"` // not within a run, which has it
+	Services []CalibratedService `json:"services"`
+	// Limits is what these figures cannot show, in sentences.
+	Limits []string `json:"limits"`
+}
+
+// A CalibratedService is one protocol under one load.
+type CalibratedService struct {
+	Service   string `json:"service"` // "openai" or "triton-grpc"
+	Transport string `json:"transport,omitempty"`
+	// Streams answers were read at a time, each of TokensPerRequest tokens at
+	// TokensPerSecond.
+	Streams          int     `json:"streams"`
+	TokensPerSecond  float64 `json:"tokens_per_second"`
+	TokensPerRequest int     `json:"tokens_per_request"`
+	// Recordings took turns in Rounds rounds.
+	Rounds     int                   `json:"rounds"`
+	Recordings []CalibratedRecording `json:"recordings"`
+}
+
+// A CalibratedRecording is what one way of taking times gave.
+type CalibratedRecording struct {
+	// Stamps says who was to take the times: "kernel" or "user".
+	Stamps string `json:"stamps"`
+	// Requests were compared, Skipped not: they failed, or are not in the
+	// server's record as they were received.
+	Requests int `json:"requests"`
+	Skipped  int `json:"skipped,omitempty"`
+	// Sources counts the tokens, StartSources the requests, by who took their
+	// time.
+	Sources      StampCount `json:"sources"`
+	StartSources StampCount `json:"start_sources"`
+	// Merged counts the tokens that came with the same read as the one before
+	// in their answer, and so have the same time.
+	Merged int `json:"merged"`
+	// Receive is the error of the tokens' times, Start that of the requests';
+	// nil when there was nothing to compare.
+	Receive *ClockError `json:"receive_error,omitempty"`
+	Start   *ClockError `json:"start_error,omitempty"`
+}
+
+// A ClockError is a distribution of errors. Percentiles are of type 7, of the
+// absolute values, in whole nanoseconds.
+type ClockError struct {
+	N int `json:"n"`
+	// Truth counts what was compared with: the server's kernel's time, or the
+	// server's own before it called the kernel, where the kernel's is missing.
+	Truth StampCount `json:"truth"`
+	// MedianNS has a sign: above 0 the recorded times were late.
+	MedianNS int64 `json:"median_ns"`
+	P50NS    int64 `json:"p50_ns"`
+	P90NS    int64 `json:"p90_ns"`
+	P99NS    int64 `json:"p99_ns"`
+	P999NS   int64 `json:"p99.9_ns"`
+	MaxNS    int64 `json:"max_ns"`
+}

@@ -1,0 +1,80 @@
+package export
+
+// A ClientMeta is what the recorder saw of itself while it sent the load of one
+// level: whether the client, and not the server, was the limit. What the
+// operating system does not tell is absent, never 0.
+type ClientMeta struct {
+	// DurationNS is how long it looked: the level without its warm-up.
+	DurationNS int64 `json:"duration_ns"`
+	// OfferedPerSecond is the rate of requests that the load schedule asked
+	// for, 0 in a closed loop, which has none. AchievedPerSecond is how many
+	// were sent over the time from the first start to the last end.
+	OfferedPerSecond  float64 `json:"offered_requests_per_s,omitempty"`
+	AchievedPerSecond float64 `json:"achieved_requests_per_s,omitempty"`
+	// Lateness is start − scheduled; nil in a closed loop.
+	Lateness *Spread `json:"lateness,omitempty"`
+	// Turnaround is, in a closed loop, a request's start − the end of the one
+	// before it in the same slot; IssueToStart is start − issued. Both are
+	// without the time of connecting.
+	Turnaround   *Spread `json:"turnaround,omitempty"`
+	IssueToStart *Spread `json:"issue_to_start,omitempty"`
+	GC           *GCMeta `json:"gc,omitempty"`
+	// SchedLatencyP99NS is the 99th percentile of how long a goroutine that
+	// could run waited for a thread to run on.
+	SchedLatencyP99NS int64    `json:"sched_latency_p99_ns,omitempty"`
+	CPU               *CPUMeta `json:"cpu,omitempty"`
+	// MaxRSSBytes is the most memory that the process had so far in the run.
+	MaxRSSBytes int64 `json:"max_rss_bytes,omitempty"`
+	// FDs are the file descriptors at the end of the level.
+	FDs    *FDMeta     `json:"fds,omitempty"`
+	Reads  *ReadMeta   `json:"reads,omitempty"`
+	Stamps *StampCount `json:"stamps,omitempty"`
+}
+
+// A Spread is a distribution of spans, in nanoseconds. P50 and P99 are rounded
+// up by at most 1/64.
+type Spread struct {
+	N     int   `json:"n"`
+	P50NS int64 `json:"p50_ns"`
+	P99NS int64 `json:"p99_ns"`
+	MaxNS int64 `json:"max_ns"`
+}
+
+// A GCMeta tells of garbage collections. A pause is the time for which all of
+// the program stood still in one collection.
+type GCMeta struct {
+	Cycles       int   `json:"cycles"`
+	PauseTotalNS int64 `json:"pause_total_ns"`
+	PauseMaxNS   int64 `json:"pause_max_ns"`
+}
+
+// A CPUMeta is CPU time of the process. Share is the part of the time of all
+// Cores it may use, from 0 to 1.
+type CPUMeta struct {
+	UserNS   int64   `json:"user_ns"`
+	SystemNS int64   `json:"system_ns"`
+	Cores    int     `json:"cores"`
+	Share    float64 `json:"share"`
+}
+
+// An FDMeta counts file descriptors.
+type FDMeta struct {
+	Open  int    `json:"open"`
+	Limit uint64 `json:"limit"`
+}
+
+// A ReadMeta counts responses, from the first of a request that adds output to
+// the last, and those of them that came in the same read of the socket as the one
+// before: their times are one.
+type ReadMeta struct {
+	Responses uint64 `json:"responses"`
+	Merged    uint64 `json:"merged"`
+}
+
+// MergedShare returns Merged / Responses, 0 for none.
+func (m *ReadMeta) MergedShare() float64 {
+	if m == nil || m.Responses == 0 {
+		return 0
+	}
+	return float64(m.Merged) / float64(m.Responses)
+}
