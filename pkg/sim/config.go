@@ -92,6 +92,12 @@ type Config struct {
 	// MaxRequestBytes bounds a request's size. 0 means DefaultMaxRequestBytes.
 	MaxRequestBytes int64
 
+	// KernelSends has the kernel note when each write over HTTP left, for
+	// Write.KernelNS. Each costs some system calls and wakes the goroutine that
+	// looks for the client's end. (Messages of gRPC streams always have that
+	// time, and requests that of their arrival.)
+	KernelSends bool
+
 	// Faults are what goes wrong, and how often. The first rule that matches a
 	// request's index counts; the request's own sim_fault precedes them all.
 	Faults []FaultRule
@@ -109,6 +115,8 @@ type Config struct {
 	// LedgerHashOnly keeps the length and SHA-256 of what was sent instead of
 	// the bytes.
 	LedgerHashOnly bool
+	// LedgerTimesOnly keeps neither the bytes nor their hash, which costs least.
+	LedgerTimesOnly bool
 	// LedgerWriter, if not nil, gets the whole ledger as JSON lines when the
 	// server closes.
 	LedgerWriter io.Writer
@@ -159,7 +167,7 @@ func (c *Config) Validate() error {
 	if c.TokensPerEvent < 0 {
 		bad("tokens per event: %d is negative", c.TokensPerEvent)
 	}
-	if c.Vocabulary < 0 || c.Vocabulary > Tricky {
+	if c.Vocabulary < 0 || c.Vocabulary > Stamp {
 		bad("unknown vocabulary %d", int(c.Vocabulary))
 	}
 	if c.Final < 0 || c.Final > FinalAttached {

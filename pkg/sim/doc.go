@@ -41,6 +41,10 @@
 // 0.05 to 1 ms after it was due. The ledger has the true time, a CLOCK_REALTIME
 // reading taken right before the write; instants are Unix nanoseconds.
 //
+// On Linux the ledger has the kernel's times as well: when a request had arrived
+// ([Entry].ReceivedKernelNS), and when a write left ([Write].KernelNS; over HTTP
+// with [Config].KernelSends). They do not depend on when the server got to run.
+//
 // # Randomness
 //
 // Every random value is a function of (seed, request index, token index): see
@@ -61,7 +65,7 @@
 //	ttft_ms          overrides TTFT, milliseconds
 //	itl_ms           overrides ITL, milliseconds
 //	prefill_us       overrides PrefillPerToken, microseconds
-//	vocabulary       "plain" or "tricky"
+//	vocabulary       "plain", "tricky" or "stamp"
 //	final            "empty" or "attached" (Triton)
 //	echo             true: the prompt precedes the first token (Triton, completions)
 //	fail_after       the same as sim_fault error_event after so many tokens

@@ -2,7 +2,6 @@ package sim
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +10,8 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+
+	"github.com/pa-tools/pa/internal/sockstamp"
 )
 
 // An exchange is one inference request over HTTP and its answer.
@@ -18,9 +19,13 @@ type exchange struct {
 	s     *Server
 	w     http.ResponseWriter
 	r     *http.Request
+	conn  *timedConn // that the request came by
+	pace  pacer
 	rec   *record
 	index uint64
 	body  []byte
+	// leaving are writes that were handed over since the last noteLeft.
+	leaving []leavingWrite
 	// errorBody renders an error in the API's way.
 	errorBody func(code int, message string) []byte
 }
@@ -32,10 +37,22 @@ func (s *Server) inference(p Protocol, errorBody func(int, string) []byte, serve
 		s.busy.add()
 		defer s.busy.done()
 		index := s.next.Add(1) - 1
-		x := &exchange{s: s, w: w, r: r, index: index, rec: s.ledger.begin(index, p, r.RemoteAddr), errorBody: errorBody}
+		x := &exchange{
+			s: s, w: w, r: r, index: index, rec: s.ledger.begin(index, p, r.RemoteAddr), errorBody: errorBody,
+			conn: connOf(r),
+		}
+		defer x.pace.stop()
 		var err error
 		x.body, err = io.ReadAll(http.MaxBytesReader(w, r.Body, s.config.MaxRequestBytes))
-		x.rec.update(func(e *Entry) { e.RequestBytes = len(x.body) })
+		// net/http looks for the client's end from now on: a client that sends
+		// its next request before the answer would give a later stamp.
+		last := x.conn.stamped.LastRead()
+		x.rec.update(func(e *Entry) {
+			e.RequestBytes = len(x.body)
+			if err == nil && last.Source == sockstamp.Kernel {
+				e.ReceivedKernelNS = last.NS
+			}
+		})
 		var tooLarge *http.MaxBytesError
 		switch {
 		case errors.As(err, &tooLarge):
@@ -95,15 +112,22 @@ func (x *exchange) begin() bool {
 	return true
 }
 
+// connKey is the key of a request's *timedConn in its context.
+type connKey struct{}
+
+func connOf(r *http.Request) *timedConn {
+	return r.Context().Value(connKey{}).(*timedConn) // serveHTTP put it there
+}
+
 // answer sends a header with status 200 and then the writes when they are due.
 // length is the body's, -1 if it is chunked.
-func (x *exchange) answer(contentType string, length int, f Fault, writes iter.Seq[write]) {
+func (x *exchange) answer(contentType string, length int, p *plan, writes iter.Seq[write]) {
 	x.w.Header().Set("Content-Type", contentType)
 	if length >= 0 {
 		x.w.Header().Set("Content-Length", strconv.Itoa(length))
 	}
 	var out sink
-	if f == FaultSlowHeader {
+	if p.fault == FaultSlowHeader {
 		raw, err := x.slowHeader()
 		if err != nil {
 			x.rec.end(x.s.giveUp(), 0, err.Error())
@@ -113,36 +137,90 @@ func (x *exchange) answer(contentType string, length int, f Fault, writes iter.S
 	} else {
 		out = &responseSink{x.w, http.NewResponseController(x.w)}
 	}
+	if length < 0 {
+		x.rec.expect(p.outputTokens()/p.tokensPerEvent + 4) // roles, usage and [DONE] besides
+	}
+	x.conn.fill = p.vocabulary == Stamp
+	defer func() { x.conn.fill = false }()
 	ctx := x.r.Context()
 	err := out.begin(http.StatusOK)
 	for w := range writes {
 		if err != nil {
 			break
 		}
-		if err = sleepUntil(ctx, x.rec.start.Add(w.at)); err != nil {
+		if err = x.pace.until(ctx, x.rec.start.Add(w.at)); err != nil {
 			break
 		}
 		if w.data != nil {
-			x.rec.sending(w)
-			if err = out.write(w.data); err != nil {
-				x.rec.unsent()
+			if err = x.hand(out, w); err != nil {
 				break
 			}
 		}
 		if w.then != goOn {
+			x.noteLeft()
 			x.breakOff(w.then)
 			return
 		}
 	}
+	x.noteLeft()
 	switch {
 	case err != nil:
 		x.rec.end(x.s.giveUp(), http.StatusOK, err.Error())
-	case f == FaultErrorEvent:
+	case p.fault == FaultErrorEvent:
 		x.rec.end(EndError, http.StatusOK, errorEventMessage)
 	default:
 		x.rec.end(EndOK, http.StatusOK, "")
 	}
 	out.end(err == nil)
+}
+
+// wholeWriteBytes is how much net/http and the framing of a chunk surely hand
+// to the connection in one write: its buffer has 4 KB.
+const wholeWriteBytes = 3 << 10
+
+// hand writes and enters it into the ledger, before and after.
+func (x *exchange) hand(out sink, w write) error {
+	if x.conn.fill && len(w.data) > wholeWriteBytes {
+		// The connection might see the two halves of a token.
+		fillStamps(w.data, uint64(time.Now().UnixNano()))
+	}
+	number := x.rec.sending(w)
+	if err := out.write(w.data); err != nil {
+		x.rec.unsent()
+		return err
+	}
+	x.rec.handed(number, x.conn.wroteNS, w.data, x.conn.fill)
+	if x.s.config.KernelSends {
+		x.leaving = append(x.leaving, leavingWrite{number, x.conn.stamped.Written()})
+		if len(x.leaving) >= maxLeaving {
+			x.noteLeft()
+		}
+	}
+	return nil
+}
+
+// A leavingWrite is one whose transmit stamp is not in the ledger yet.
+type leavingWrite struct {
+	number int    // in the entry
+	end    uint64 // its offset on the connection
+}
+
+// maxLeaving is how many writes are collected before the kernel is asked for
+// their stamps. A connection keeps twice as many at least.
+const maxLeaving = 64
+
+// noteLeft notes when the kernel let writes go.
+func (x *exchange) noteLeft() {
+	if len(x.leaving) == 0 {
+		return
+	}
+	x.conn.stamped.DrainTx()
+	for _, w := range x.leaving {
+		if ns, ok := x.conn.stamped.TxStamp(w.end); ok {
+			x.rec.left(w.number, ns)
+		}
+	}
+	x.leaving = x.leaving[:0]
 }
 
 // breakOff ends an answer in its middle.
@@ -166,16 +244,6 @@ func (x *exchange) breakOff(a action) {
 func (x *exchange) hijack() (net.Conn, error) {
 	conn, _, err := http.NewResponseController(x.w).Hijack()
 	return conn, err
-}
-
-// lingerZero makes the next Close send a RST.
-func lingerZero(conn net.Conn) {
-	if t, ok := conn.(*tls.Conn); ok {
-		conn = t.NetConn()
-	}
-	if t, ok := conn.(*net.TCPConn); ok {
-		_ = t.SetLinger(0) // where it fails the client sees a FIN instead
-	}
 }
 
 // A sink takes the bytes of an answer.

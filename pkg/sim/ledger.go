@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"cmp"
 	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -56,6 +57,11 @@ type Entry struct {
 	Remote string `json:"remote"`
 	// ReceivedNS is when the request's header (HTTP) or message (gRPC) was read.
 	ReceivedNS uint64 `json:"received_ns"`
+	// ReceivedKernelNS is the kernel's stamp of the read that completed the
+	// request: when its last segment arrived. 0 where that is not known, as over
+	// gRPC for a call that shares its connection and has no name (see
+	// StreamHeader).
+	ReceivedKernelNS uint64 `json:"received_kernel_ns,omitempty"`
 	// StartedNS is when work on it began: it was read whole and had a slot. The
 	// due times of the tokens count from here.
 	StartedNS uint64 `json:"started_ns"`
@@ -82,12 +88,16 @@ type Entry struct {
 
 // A Write is one hand-over of bytes to the kernel.
 type Write struct {
-	// SentNS was read from the clock right before the write.
+	// SentNS was read from the clock right before the write: over HTTP below
+	// all buffers, so that only TLS lies between it and the kernel; over gRPC
+	// before the message was given to the library, which writes it in another
+	// goroutine, some time after.
 	SentNS uint64 `json:"sent_ns"`
 	// KernelNS is when the kernel handed the last byte to the device; 0 where
-	// that is not known. It is for messages of Triton's gRPC streams that have a
-	// connection of their own, and comes with the message after: there the
-	// library writes in another goroutine, some time after SentNS.
+	// that is not known. Over HTTP it is asked for with Config.KernelSends only,
+	// and comes some writes later. Messages of Triton's gRPC streams have it, a
+	// message late; not those of streams that share a connection and have no
+	// name (see StreamHeader).
 	KernelNS uint64 `json:"kernel_ns,omitempty"`
 	// DueNS is when the plan wanted it.
 	DueNS uint64 `json:"due_ns"`
@@ -97,7 +107,8 @@ type Write struct {
 	// write, SSE comments not counted; Tokens the number of their output tokens.
 	Events int `json:"events"`
 	Tokens int `json:"tokens"`
-	// Data is the bytes, base64 in JSON; nil with Config.LedgerHashOnly.
+	// Data is the bytes, base64 in JSON; nil with Config.LedgerHashOnly and
+	// Config.LedgerTimesOnly.
 	Data []byte `json:"data,omitempty"`
 	// SHA256 is the hash of the bytes in hexadecimal, with LedgerHashOnly only.
 	SHA256 string `json:"sha256,omitempty"`
@@ -127,7 +138,8 @@ func (e *Entry) TokenTimesNS() []uint64 {
 	return times
 }
 
-// Sent returns all bytes that were sent. Nil with Config.LedgerHashOnly.
+// Sent returns all bytes that were sent. Nil with Config.LedgerHashOnly and
+// Config.LedgerTimesOnly.
 func (e *Entry) Sent() []byte {
 	var b []byte
 	for _, w := range e.Writes {
@@ -149,6 +161,7 @@ type ledger struct {
 	maxBytes  int64 // of ended entries
 	keepFirst bool
 	hashOnly  bool
+	timesOnly bool
 
 	mu      sync.Mutex
 	records []*record // in the order of arrival
@@ -164,7 +177,8 @@ type record struct {
 
 	mu    sync.Mutex
 	entry Entry
-	bytes int64 // what it costs in memory
+	bytes int64  // what it costs in memory
+	data  []byte // that of the last writes, and room for more
 }
 
 // begin opens the entry of a request.
@@ -227,27 +241,75 @@ func (r *record) started() {
 	r.update(func(e *Entry) { e.StartedNS = uint64(r.start.UnixNano()) })
 }
 
-// sending records a write right before it is done, so that no client can know
-// of bytes that the ledger does not. The caller takes it back with unsent when
-// the write fails. It returns the write's number in the entry.
-func (r *record) sending(w write) (number int) {
-	rec := Write{DueNS: uint64(r.start.Add(w.at).UnixNano()), Bytes: len(w.data), Events: w.events, Tokens: w.tokens}
-	size := int64(writeOverheadBytes)
-	switch {
-	case r.l == nil:
-		return 0
-	case r.l.hashOnly:
-		rec.SHA256 = fmt.Sprintf("%x", sha256.Sum256(w.data))
-	default:
-		rec.Data = w.data
-		size += int64(len(w.data))
+// expect makes room for so many writes.
+func (r *record) expect(n int) {
+	const most = 4096
+	if r.l == nil {
+		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.bytes += size
+	r.entry.Writes = slices.Grow(r.entry.Writes, min(n, most))
+}
+
+// sending records a write right before it is done, so that no client can know
+// of bytes that the ledger does not. The caller says with handed what became of
+// it, or takes it back with unsent when the write fails. It returns the write's
+// number in the entry.
+func (r *record) sending(w write) (number int) {
+	if r.l == nil {
+		return 0
+	}
+	rec := Write{DueNS: uint64(r.start.Add(w.at).UnixNano()), Bytes: len(w.data), Events: w.events, Tokens: w.tokens}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.bytes += writeOverheadBytes
+	r.content(&rec, w.data)
 	rec.SentNS = uint64(time.Now().UnixNano())
 	r.entry.Writes = append(r.entry.Writes, rec)
 	return len(r.entry.Writes) - 1
+}
+
+// content enters what is kept of the bytes of a write. r.mu is held.
+func (r *record) content(rec *Write, b []byte) {
+	switch {
+	case r.l.timesOnly:
+	case r.l.hashOnly:
+		sum := sha256.Sum256(b)
+		rec.SHA256 = hex.EncodeToString(sum[:])
+	default:
+		rec.Data = r.keep(b)
+	}
+}
+
+// keep returns a copy of b that lies beside those before it: an allocation for
+// each would cost more than the copy. r.mu is held.
+func (r *record) keep(b []byte) []byte {
+	const least, most = 1 << 10, 32 << 10
+	if cap(r.data)-len(r.data) < len(b) {
+		r.data = make([]byte, 0, max(len(b), min(max(least, 2*cap(r.data)), most)))
+	}
+	r.bytes += int64(len(b))
+	begin := len(r.data)
+	r.data = append(r.data, b...)
+	return r.data[begin:len(r.data):len(r.data)]
+}
+
+// handed notes when a write began, and what it was if its tokens show that time
+// (see Stamp).
+func (r *record) handed(number int, ns uint64, b []byte, stamped bool) {
+	if r.l == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	w := &r.entry.Writes[number]
+	w.SentNS = ns
+	if stamped && !r.l.timesOnly {
+		b = slices.Clone(b)
+		fillStamps(b, ns)
+		r.content(w, b) // not in place: whoever has read the entry shares it
+	}
 }
 
 // left notes when the kernel let a write go.
@@ -312,12 +374,15 @@ func (l *ledger) entries() []Entry {
 	return entries
 }
 
-// writeTo writes the entries as JSON lines.
-func (l *ledger) writeTo(w io.Writer) error {
+// writeTo writes the entries from index since on as JSON lines.
+func (l *ledger) writeTo(w io.Writer, since uint64) error {
 	b := bufio.NewWriter(w)
 	enc := json.NewEncoder(b)
 	enc.SetEscapeHTML(false)
 	for _, e := range l.entries() {
+		if e.Index < since {
+			continue
+		}
 		if err := enc.Encode(&e); err != nil {
 			return fmt.Errorf("ledger: %w", err)
 		}

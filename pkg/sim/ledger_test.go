@@ -161,6 +161,23 @@ func TestLedgerJSON(t *testing.T) {
 			}
 		}
 	}
+	for _, tt := range []struct {
+		since  string
+		status int
+		want   []uint64
+	}{{"0", 200, []uint64{0, 1}}, {"1", 200, []uint64{1}}, {"2", 200, nil}, {"-1", 400, nil}} {
+		resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Get(s.OpenAIURL() + "/ledger?since=" + tt.since)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := io.ReadAll(resp.Body)
+		if err = errors.Join(err, resp.Body.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if resp.StatusCode != tt.status || tt.status == 200 && !slices.Equal(indices(parse(b)), tt.want) {
+			t.Errorf("since %s: status %d, want %d; %s", tt.since, resp.StatusCode, tt.status, b)
+		}
+	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -81,15 +82,23 @@ func (s *Server) authorized(h http.HandlerFunc) http.HandlerFunc {
 }
 
 // serveLedger writes the ledger as JSON lines; with ?wait=true once nothing is
-// in flight.
+// in flight, with ?since=N without the requests before index N.
 func (s *Server) serveLedger(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Query().Get("wait") == "true" {
 		if err := s.Wait(r.Context()); err != nil {
 			return // the client is gone, or the server closes
 		}
 	}
+	var since uint64
+	if text := r.URL.Query().Get("since"); text != "" {
+		var err error
+		if since, err = strconv.ParseUint(text, 10, 64); err != nil {
+			writeJSON(w, http.StatusBadRequest, openAIErrorBody(http.StatusBadRequest, "since is no index of a request"))
+			return
+		}
+	}
 	w.Header().Set("Content-Type", "application/x-ndjson")
-	_ = s.WriteLedger(w) // fails only when the client is gone
+	_ = s.ledger.writeTo(w, since) // fails only when the client is gone
 }
 
 func (s *Server) listModels(w http.ResponseWriter, _ *http.Request) {
@@ -159,7 +168,7 @@ func serveOpenAI(x *exchange) {
 		t.newline = "\r\n"
 	}
 	if q.Stream {
-		x.answer(sseType, -1, p.fault, script(t.events(p), p.fault, p.faultAfter, t.wire()))
+		x.answer(sseType, -1, p, script(t.events(p), p.fault, p.faultAfter, t.wire()))
 		return
 	}
 	body, end := t.body(p)
@@ -184,7 +193,7 @@ func (x *exchange) answerWhole(p *plan, body []byte, end time.Duration) {
 		yield(event{at: end, data: body, tokens: p.outputTokens(), kind: eventBody})
 	}
 	// A body breaks whatever number of tokens it has.
-	x.answer("application/json", length, p.fault, script(one, p.fault, 0, wire{sse: true, garbage: []byte(garbage)}))
+	x.answer("application/json", length, p, script(one, p.fault, 0, wire{sse: true, garbage: []byte(garbage)}))
 }
 
 // askOpenAI resolves a body.

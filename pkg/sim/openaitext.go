@@ -3,6 +3,7 @@ package sim
 import (
 	"iter"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -33,28 +34,30 @@ func (t *openAIText) wire() wire {
 	}
 }
 
-// events returns the stream.
+// events returns the stream. The data of an event is good until the next.
 func (t *openAIText) events(p *plan) iter.Seq[event] {
 	return func(yield func(event) bool) {
-		head := t.head(".chunk")
+		head := t.eventHead()
+		buf := make([]byte, 0, len(head)+eventRoom)
 		sent := make([]int, p.choices) // output tokens of each choice so far
 		roles := t.chat
-		total := 0
+		total, all := 0, p.outputTokens()
 		for s := range p.steps() {
 			if roles {
 				roles = false
 				for c := range p.choices {
-					b := extend(head, `{"index":`)
+					b := append(append(buf[:0], head...), `{"index":`...)
 					b = strconv.AppendInt(b, int64(c), 10)
 					b = append(b, `,"delta":{"role":"assistant","content":""},"logprobs":null,"finish_reason":null}]`...)
-					if !yield(event{at: s.at, data: t.sse(t.close(b, p, 0)), kind: eventOutput}) {
+					buf = t.close(b, p, 0)
+					if !yield(event{at: s.at, data: buf, kind: eventOutput}) {
 						return
 					}
 				}
 			}
 			sent[s.choice] += s.tokens
 			total += s.tokens
-			b := extend(head, `{"index":`)
+			b := append(append(buf[:0], head...), `{"index":`...)
 			b = strconv.AppendInt(b, int64(s.choice), 10)
 			if t.chat {
 				b = append(b, `,"delta":{"content":`...)
@@ -73,11 +76,11 @@ func (t *openAIText) events(p *plan) iter.Seq[event] {
 			if s.finish != "" || !t.chat {
 				b = append(b, `,"stop_reason":null`...)
 			}
-			b = t.close(append(b, "}]"...), p, sent[s.choice])
-			if !yield(event{at: s.at, data: t.sse(b), tokens: s.tokens, kind: eventOutput}) {
+			buf = t.close(append(b, "}]"...), p, sent[s.choice])
+			if !yield(event{at: s.at, data: buf, tokens: s.tokens, kind: eventOutput}) {
 				return
 			}
-			if total == p.outputTokens() {
+			if total == all {
 				t.finish(p, s.at, head, yield)
 				return
 			}
@@ -88,9 +91,9 @@ func (t *openAIText) events(p *plan) iter.Seq[event] {
 // finish yields what follows the last token.
 func (t *openAIText) finish(p *plan, at time.Duration, head []byte, yield func(event) bool) {
 	if t.usage {
-		b := extend(head, `],"usage":`)
+		b := append(slices.Clone(head), `],"usage":`...)
 		b = append(appendUsage(b, p.inputTokens, p.outputTokens()), '}')
-		if !yield(event{at: at, data: t.sse(b), kind: eventUsage}) {
+		if !yield(event{at: at, data: t.endEvent(b), kind: eventUsage}) {
 			return
 		}
 	}
@@ -140,21 +143,25 @@ func (t *openAIText) head(suffix string) []byte {
 	return append(b, `,"choices":[`...)
 }
 
-// extend returns a copy of head with more behind it, and room for an event.
-func extend(head []byte, more string) []byte {
-	b := make([]byte, 0, len(head)+256)
-	b = append(b, head...)
-	return append(b, more...)
-}
+// eventRoom is what an event with one token has behind its head, about.
+const eventRoom = 256
 
-// close ends an event's object after its choices; output is the number of
+// eventHead returns the beginning of every event.
+func (t *openAIText) eventHead() []byte { return append([]byte("data: "), t.head(".chunk")...) }
+
+// close ends an event after its choices; output is the number of
 // tokens of the event's choice so far.
 func (t *openAIText) close(b []byte, p *plan, output int) []byte {
 	if t.continuous {
 		b = append(b, `,"usage":`...)
 		b = appendUsage(b, p.inputTokens, output)
 	}
-	return append(b, '}')
+	return t.endEvent(append(b, '}'))
+}
+
+// endEvent appends what ends an event.
+func (t *openAIText) endEvent(b []byte) []byte {
+	return append(append(b, t.newline...), t.newline...)
 }
 
 // sse frames an event.

@@ -5,21 +5,42 @@ import (
 	"time"
 )
 
-// sleepUntil waits for the instant t or for ctx. It never spins; the runtime's
+// A pacer waits for one instant after the other with one timer. The zero value
+// is ready; it is for one goroutine.
+type pacer struct{ timer *time.Timer }
+
+// until waits for the instant t or for ctx. It never spins; the runtime's
 // timers wake it 0.05 to 1 ms late.
-func sleepUntil(ctx context.Context, t time.Time) error {
+func (p *pacer) until(ctx context.Context, t time.Time) error {
 	d := time.Until(t)
 	if d <= 0 {
 		return ctx.Err()
 	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
+	if p.timer == nil {
+		p.timer = time.NewTimer(d)
+	} else {
+		p.timer.Reset(d)
+	}
 	select {
-	case <-timer.C:
+	case <-p.timer.C:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+// stop ends the timer.
+func (p *pacer) stop() {
+	if p.timer != nil {
+		p.timer.Stop()
+	}
+}
+
+// sleepUntil waits once; see [pacer.until].
+func sleepUntil(ctx context.Context, t time.Time) error {
+	var p pacer
+	defer p.stop()
+	return p.until(ctx, t)
 }
 
 // acquire waits for a slot, first come first served. The caller calls release

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"iter"
+	"slices"
 	"time"
 	"unicode/utf8"
 )
@@ -10,7 +11,7 @@ import (
 // send it.
 type event struct {
 	at     time.Duration // due, since the start of the request
-	data   []byte        // with framing
+	data   []byte        // with framing; good until the next event
 	tokens int           // output tokens that it completes
 	kind   eventKind
 }
@@ -30,7 +31,7 @@ const (
 // A write is one hand-over to the kernel, and what happens after it.
 type write struct {
 	at     time.Duration
-	data   []byte // nil: nothing is written
+	data   []byte // nil: nothing is written; good until the next write
 	events int    // events that it completes
 	tokens int    // tokens of these
 	then   action
@@ -205,7 +206,9 @@ func joined(events iter.Seq[event], n int, w wire) iter.Seq[write] {
 			return true
 		}
 		for e := range events {
-			held = append(held, e.write())
+			h := e.write()
+			h.data = slices.Clone(h.data)
+			held = append(held, h)
 			if len(held) == n && !flush() {
 				return
 			}

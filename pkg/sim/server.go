@@ -2,7 +2,6 @@ package sim
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +12,8 @@ import (
 	"sync/atomic"
 
 	"google.golang.org/grpc"
+
+	"github.com/pa-tools/pa/internal/sockstamp"
 )
 
 // A Server is a running simulated server. Its methods may be called
@@ -31,6 +32,7 @@ type Server struct {
 	https  []*http.Server
 	grpc   *grpc.Server
 	conns  connTable
+	unhold func()         // lets the kernel stop to stamp
 	serves sync.WaitGroup // accept loops and connections
 	busy   busy           // requests in flight
 
@@ -48,7 +50,7 @@ func Start(ctx context.Context, config Config) (*Server, error) {
 	c := config.withDefaults()
 	s := &Server{
 		config: c,
-		ledger: ledger{limit: c.LedgerLimit, maxBytes: c.LedgerBytes, keepFirst: c.LedgerKeepFirst, hashOnly: c.LedgerHashOnly},
+		ledger: ledger{limit: c.LedgerLimit, maxBytes: c.LedgerBytes, keepFirst: c.LedgerKeepFirst, hashOnly: c.LedgerHashOnly, timesOnly: c.LedgerTimesOnly},
 		stats:  map[string]*modelStats{}, closeDone: make(chan struct{}),
 	}
 	if c.MaxConcurrency > 0 {
@@ -58,6 +60,7 @@ func Start(ctx context.Context, config Config) (*Server, error) {
 		s.stats[m.Name] = &modelStats{}
 	}
 	s.ctx, s.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	s.unhold = sockstamp.Hold()
 	if err := s.listen(); err != nil {
 		s.shut()
 		return nil, fmt.Errorf("sim: %w", err)
@@ -107,6 +110,7 @@ func (s *Server) serveHTTP(l net.Listener, h http.Handler) {
 	srv := &http.Server{
 		Handler: h, Protocols: h1,
 		BaseContext: func(net.Listener) context.Context { return s.ctx },
+		ConnContext: func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) },
 		ErrorLog:    log.New(io.Discard, "", 0), // connections broken on purpose are no news
 		ConnState: func(_ net.Conn, state http.ConnState) {
 			// Accepting goes on in a goroutine of serves, so Add cannot meet a
@@ -120,12 +124,12 @@ func (s *Server) serveHTTP(l net.Listener, h http.Handler) {
 		},
 	}
 	s.https = append(s.https, srv)
+	timed := &httpListener{Listener: l, options: sockstamp.Options{NoTransmit: !s.config.KernelSends, KeepTransmit: 2 * maxLeaving}}
 	if s.config.TLS != nil {
-		c := s.config.TLS.Clone()
-		c.NextProtos = []string{"http/1.1"}
-		l = tls.NewListener(l, c)
+		timed.tls = s.config.TLS.Clone()
+		timed.tls.NextProtos = []string{"http/1.1"}
 	}
-	s.serves.Go(func() { _ = srv.Serve(l) }) // always an error: the server was closed
+	s.serves.Go(func() { _ = srv.Serve(timed) }) // always an error: the server was closed
 }
 
 // OpenAIURL returns the base of the OpenAI API ("http://127.0.0.1:40001",
@@ -163,7 +167,7 @@ func (s *Server) LedgerDropped() uint64 {
 }
 
 // WriteLedger writes the entries kept as JSON lines, see [Entry].
-func (s *Server) WriteLedger(w io.Writer) error { return s.ledger.writeTo(w) }
+func (s *Server) WriteLedger(w io.Writer) error { return s.ledger.writeTo(w, 0) }
 
 // Wait returns nil when no request is in flight, or ctx's error.
 func (s *Server) Wait(ctx context.Context) error {
@@ -215,6 +219,7 @@ func (s *Server) shut() {
 	}
 	s.serves.Wait()
 	<-s.busy.idle()
+	s.unhold()
 }
 
 // A busy counts requests in flight.

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 )
@@ -19,6 +20,11 @@ const (
 	// that is spread over tokens at its joiners. They come in a fixed order from
 	// a random start, so that pieces of a character stay together.
 	Tricky
+	// Stamp tokens are a space and the 19 digits of the Unix nanoseconds at
+	// which the server handed the event over: a client can judge its own times
+	// from the text alone. It is Write.SentNS of the write that the token is in;
+	// digits that a fault cuts in two are zeros.
+	Stamp
 )
 
 // String returns the vocabulary's name.
@@ -28,18 +34,20 @@ func (v Vocabulary) String() string {
 		return "plain"
 	case Tricky:
 		return "tricky"
+	case Stamp:
+		return "stamp"
 	}
 	return fmt.Sprintf("Vocabulary(%d)", int(v))
 }
 
 // ParseVocabulary is the inverse of String.
 func ParseVocabulary(s string) (Vocabulary, error) {
-	for v := Plain; v <= Tricky; v++ {
+	for v := Plain; v <= Stamp; v++ {
 		if s == v.String() {
 			return v, nil
 		}
 	}
-	return 0, fmt.Errorf("unknown vocabulary %q; expected plain or tricky", clip(s))
+	return 0, fmt.Errorf("unknown vocabulary %q; expected plain, tricky or stamp", clip(s))
 }
 
 var plainTokens = func() []string {
@@ -65,12 +73,33 @@ var trickyTokens = []string{
 // tokenText returns token i of a text. key is the request's index or its own
 // seed, choice the number of the text among the request's.
 func tokenText(v Vocabulary, seed, key uint64, choice, i int) string {
+	if v == Stamp {
+		return " " + stampDigits
+	}
 	key = mix(key) + uint64(choice)
 	if v == Tricky {
 		start := bits(seed, key, drawText, 0) % uint64(len(trickyTokens))
 		return trickyTokens[(start+uint64(i))%uint64(len(trickyTokens))]
 	}
 	return plainTokens[bits(seed, key, drawText, i)%uint64(len(plainTokens))]
+}
+
+// stampDigits stand for a time that is not known yet.
+const stampDigits = "0000000000000000000"
+
+// fillStamps writes ns into b, in place of all stampDigits.
+func fillStamps(b []byte, ns uint64) {
+	for {
+		i := bytes.Index(b, []byte(stampDigits))
+		if i < 0 {
+			return
+		}
+		b = b[i:]
+		for j, rest := len(stampDigits)-1, ns; j >= 0; j, rest = j-1, rest/10 {
+			b[j] = byte('0' + rest%10)
+		}
+		b = b[len(stampDigits):]
+	}
 }
 
 // countWords returns the number of input tokens of a text: its words.

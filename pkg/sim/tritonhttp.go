@@ -194,7 +194,7 @@ func serveGenerate(x *exchange) {
 		return frame(tritonErrorBody(http.StatusInternalServerError, errorEventMessage), w.newline)
 	}
 	events := j.events(func(o []kserve.Tensor, _ bool) []byte { return frame(j.flat(o), w.newline) })
-	x.answer(sseType, -1, p.fault, script(events, p.fault, p.faultAfter, w))
+	x.answer(sseType, -1, p, script(events, p.fault, p.faultAfter, w))
 }
 
 // generateRequest turns the flat JSON form into tensors and parameters: a key

@@ -1,0 +1,284 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+
+	pb "github.com/pa-tools/pa/internal/kserve"
+	"github.com/pa-tools/pa/pkg/wire/kserve"
+)
+
+// ModelStreamInfer answers each request of the stream with its own pace.
+func (g *grpcServer) ModelStreamInfer(stream grpc.BidiStreamingServer[pb.ModelInferRequest, pb.ModelStreamInferResponse]) error {
+	ctx, cancel := context.WithCancel(stream.Context())
+	t := &inferStream{g: g, ctx: ctx, stream: stream, over: make(chan error, 1), followed: follow(ctx)}
+	if md, ok := metadata.FromIncomingContext(ctx); ok {
+		v := md.Get("triton_grpc_error")
+		t.statusErrors = len(v) > 0 && v[0] == "true"
+	}
+	received := make(chan error, 1)
+	// Recv returns when the client has ended its side, or when this handler has
+	// returned; so the server waits for the goroutine, not the handler.
+	g.s.serves.Go(func() {
+		for k := 0; ; k++ {
+			q, err := stream.Recv()
+			if err != nil {
+				received <- err
+				return
+			}
+			t.begin(q, t.followed.received(k))
+		}
+	})
+	var err error
+	select {
+	case err = <-received:
+		if errors.Is(err, io.EOF) {
+			answered := make(chan struct{})
+			g.s.serves.Go(func() { t.running.Wait(); close(answered) })
+			select {
+			case <-answered:
+				err = t.ended()
+			case err = <-t.over:
+			}
+		}
+	case err = <-t.over:
+	}
+	cancel()
+	t.close()
+	return err
+}
+
+// An inferStream is one ModelStreamInfer call. Many requests share it.
+type inferStream struct {
+	g            *grpcServer
+	ctx          context.Context // of the call
+	stream       grpc.ServerStream
+	statusErrors bool       // errors end the stream with a status
+	over         chan error // ends the stream; the first counts
+
+	running sync.WaitGroup // requests; none is added once closed
+	mu      sync.Mutex     // guards closed
+	closed  bool
+	sending sync.Mutex // held while a message is handed over; guards the rest
+	sent    int        // messages
+	leaving []leavingMessage
+
+	followed followed // when messages came and went
+}
+
+// A leavingMessage is one whose transmit stamp is not in the ledger yet.
+type leavingMessage struct {
+	k     int // of those sent on the stream
+	rec   *record
+	write int // its number in the entry
+}
+
+// maxLeavingMessages is how many messages are waited for: when so many later
+// ones were handed over, the kernel has no stamp of the first, as when TCP put
+// two in one segment.
+const maxLeavingMessages = 16
+
+// begin starts to serve a request, which arrived at that time.
+func (t *inferStream) begin(q *pb.ModelInferRequest, receivedNS uint64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed {
+		return
+	}
+	t.g.s.busy.add()
+	index, rec := t.g.beginGRPC(t.ctx, TritonGRPCStream, q, receivedNS)
+	t.running.Go(func() {
+		defer t.g.s.busy.done()
+		defer t.g.s.count(q.GetModelName(), rec)
+		t.serve(index, rec, q)
+	})
+}
+
+// close waits for the requests; none begins any more.
+func (t *inferStream) close() {
+	t.mu.Lock()
+	t.closed = true
+	t.mu.Unlock()
+	t.running.Wait()
+	t.sending.Lock()
+	defer t.sending.Unlock()
+	t.noteLeft()
+}
+
+// end ends the stream with a status, nil for OK.
+func (t *inferStream) end(err error) {
+	select {
+	case t.over <- err:
+	default:
+	}
+}
+
+// ended returns the status that a request wanted the stream to end with, nil if
+// none did.
+func (t *inferStream) ended() error {
+	select {
+	case err := <-t.over:
+		return err
+	default:
+		return nil
+	}
+}
+
+// send hands one message over, whose tokens show the time if stamped. Only one
+// may do so at a time.
+func (t *inferStream) send(rec *record, w write, stamped bool) error {
+	t.sending.Lock()
+	defer t.sending.Unlock()
+	t.noteLeft()
+	if stamped {
+		fillStamps(w.data, uint64(time.Now().UnixNano()))
+	}
+	number := rec.sending(w)
+	err := t.ctx.Err()
+	if err == nil {
+		err = t.stream.SendMsg(&rawMessage{w.data})
+	}
+	if err != nil {
+		rec.unsent()
+		return err
+	}
+	if t.followed.Follower != nil {
+		t.leaving = append(t.leaving, leavingMessage{t.sent, rec, number})
+	}
+	t.sent++
+	return nil
+}
+
+// noteLeft notes when the kernel let messages go. The library writes them in
+// their order, some time after SendMsg; usually before the next.
+func (t *inferStream) noteLeft() {
+	n := 0
+	for _, m := range t.leaving {
+		ns := t.followed.left(m.k)
+		if ns == 0 && len(t.leaving)-n <= maxLeavingMessages {
+			break // those behind it did not leave either
+		}
+		if ns != 0 {
+			m.rec.left(m.write, ns)
+		}
+		n++
+	}
+	t.leaving = slices.Delete(t.leaving, 0, n)
+}
+
+// refuse answers a request with an error.
+func (t *inferStream) refuse(rec *record, q *pb.ModelInferRequest, e *tritonError, at time.Duration) {
+	if t.statusErrors {
+		rec.end(EndError, int(e.code), e.message)
+		t.end(status.Error(e.code, e.message))
+		return
+	}
+	_ = t.send(rec, write{at: at, data: failure(q, e.message), events: 1}, false) // a client that is gone needs no answer
+	rec.end(EndError, int(e.code), e.message)
+}
+
+// failure is a message with an error.
+func failure(q *pb.ModelInferRequest, message string) []byte {
+	b, err := proto.Marshal(&pb.ModelStreamInferResponse{
+		ErrorMessage: strings.ToValidUTF8(message, "\ufffd"),
+		InferResponse: &pb.ModelInferResponse{
+			ModelName: q.GetModelName(), ModelVersion: modelVersion, Id: q.GetId(), Parameters: finalFlag(true),
+		},
+	})
+	if err != nil {
+		panic(err) // all strings are UTF-8: the others came in a message
+	}
+	return b
+}
+
+func (t *inferStream) serve(index uint64, rec *record, q *pb.ModelInferRequest) {
+	s := t.g.s
+	j, terr := t.g.understand(index, q)
+	if terr != nil {
+		t.refuse(rec, q, terr, 0)
+		return
+	}
+	j.describe(rec)
+	p := j.plan
+	gone := func(err error) { rec.end(s.giveUp(), int(codes.Canceled), errorText(err)) }
+	if e := j.atOnce(); e != nil {
+		t.refuse(rec, q, e, 0)
+		return
+	}
+	if p.fault == FaultNoReply {
+		rec.end(EndFault, 0, "")
+		s.conns.reset(remoteAddr(t.ctx))
+		return
+	}
+	if p.fault == FaultHang {
+		<-t.ctx.Done()
+		gone(nil)
+		return
+	}
+	if err := s.acquire(t.ctx); err != nil {
+		gone(err)
+		return
+	}
+	defer s.release()
+	rec.started()
+	w := wire{garbage: garbageMessage, failure: func() []byte {
+		if t.statusErrors {
+			return nil // nothing is written
+		}
+		return failure(q, errorEventMessage)
+	}}
+	render := func(outputs []kserve.Tensor, final bool) []byte {
+		m := &pb.ModelStreamInferResponse{InferResponse: j.message(outputs)}
+		m.InferResponse.Parameters = finalFlag(final)
+		b, err := proto.Marshal(m)
+		if err != nil {
+			panic(err) // the strings came in a message; the text is bytes
+		}
+		return b
+	}
+	var pace pacer
+	defer pace.stop()
+	for w := range script(j.events(render), p.fault, p.faultAfter, w) {
+		err := pace.until(t.ctx, rec.start.Add(w.at))
+		if err == nil && w.data != nil {
+			err = t.send(rec, w, p.vocabulary == Stamp)
+		}
+		if err != nil {
+			gone(err)
+			return
+		}
+		switch w.then {
+		case reset:
+			rec.end(EndFault, 0, "")
+			s.conns.reset(remoteAddr(t.ctx))
+			return
+		case truncate:
+			rec.end(EndFault, 0, "")
+			t.end(nil)
+			return
+		case stall:
+			<-t.ctx.Done()
+			gone(nil)
+			return
+		}
+	}
+	if p.fault == FaultErrorEvent {
+		rec.end(EndError, int(codes.Internal), errorEventMessage)
+		if t.statusErrors {
+			t.end(status.Error(codes.Internal, errorEventMessage))
+		}
+		return
+	}
+	rec.end(EndOK, 0, "")
+}
