@@ -6,23 +6,36 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/backend/kserve"
 	"github.com/pa-tools/pa/pkg/recorder/backend/openai"
+	"github.com/pa-tools/pa/pkg/recorder/backend/roundrobin"
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 )
 
-// newBackend returns the protocol that s asks for.
-func newBackend(s *settings, url string, clock *rxclock.Clock) (backend.Backend, error) {
+// newBackend returns the protocol that s asks for, to one server or to several
+// in turn.
+func newBackend(s *settings, urls []string, clock *rxclock.Clock) (backend.Backend, error) {
+	var targets []roundrobin.Target
+	for _, u := range urls {
+		b, err := newTarget(s, u, clock)
+		if err != nil {
+			return nil, err // those before hold nothing yet
+		}
+		targets = append(targets, roundrobin.Target{Name: redactURL(u), Backend: b})
+	}
+	if len(targets) == 1 {
+		return targets[0].Backend, nil
+	}
+	return roundrobin.New(targets)
+}
+
+// newTarget returns the protocol for one server.
+func newTarget(s *settings, url string, clock *rxclock.Clock) (backend.Backend, error) {
 	if s.ServiceKind == kindOpenAI {
-		cfg := openai.Config{
-			URL: url, Endpoint: s.Endpoint, Model: s.Model, Streaming: s.Streaming, ExtraBody: s.ExtraBody, Clock: clock,
-		}
-		for _, h := range s.headers {
-			cfg.Headers = append(cfg.Headers, openai.Header{Name: h.name, Value: h.value})
-		}
-		return openai.New(cfg)
+		return openai.New(openAIConfig(s, url, clock))
 	}
 	cfg := kserve.Config{
 		URL: url, Model: s.Model, Version: s.ModelVersion, Streaming: s.Streaming, Parameters: s.parameters,
 		Shapes: s.Shapes, BatchSize: s.BatchSize, Clock: clock, Headers: http.Header{},
+		Reuse: s.reuse, Connections: s.GRPCConnections, Proxy: s.proxy, TLS: s.tlsFor(hostOf(url)),
 	}
 	if s.Protocol == protocolGRPC {
 		cfg.Protocol = kserve.GRPC
@@ -31,4 +44,15 @@ func newBackend(s *settings, url string, clock *rxclock.Clock) (backend.Backend,
 		cfg.Headers.Add(h.name, h.value)
 	}
 	return kserve.New(cfg)
+}
+
+func openAIConfig(s *settings, url string, clock *rxclock.Clock) openai.Config {
+	cfg := openai.Config{
+		URL: url, Endpoint: s.rawEndpoint, Model: s.Model, Streaming: s.Streaming, ExtraBody: s.ExtraBody, Clock: clock,
+		TLS: s.tlsFor(hostOf(url)), Transport: s.openAITransport, HTTP2: s.HTTP2, Reuse: s.reuse, Proxy: s.proxy,
+	}
+	for _, h := range s.headers {
+		cfg.Headers = append(cfg.Headers, openai.Header{Name: h.name, Value: h.value})
+	}
+	return cfg
 }

@@ -19,16 +19,41 @@ func printLevels(w io.Writer, levels []recorder.Level, percentile int, verbose b
 	for i := range levels {
 		printLevel(w, &levels[i], percentile, verbose)
 	}
-	if percentile > 0 {
-		fmt.Fprintf(w, "Inferences/Second vs. Client p%d Batch Latency\n", percentile)
-	} else {
-		fmt.Fprintln(w, "Inferences/Second vs. Client Average Batch Latency")
-	}
+	fmt.Fprintln(w, summaryHead(percentile))
 	for i := range levels {
 		l := &levels[i]
-		s := newSummary(l)
-		fmt.Fprintf(w, "Concurrency: %d, throughput: %s infer/sec, latency %s usec\n", l.Concurrency, s.throughput(l.OK), s.typical(percentile))
+		fmt.Fprintf(w, "Concurrency: %d, %s\n", l.Concurrency, summaryLine(l, percentile))
 	}
+}
+
+// printRuns writes the summary lines of several runs, those of one level below
+// each other.
+func printRuns(w io.Writer, levels []int, runs []oneResult, percentile int) {
+	fmt.Fprintln(w, summaryHead(percentile)+", by Run")
+	for i, n := range levels {
+		if slices.Contains(levels[:i], n) {
+			continue
+		}
+		for j := range runs {
+			for k := range runs[j].levels {
+				if l := &runs[j].levels[k]; l.Concurrency == n {
+					fmt.Fprintf(w, "Concurrency: %d, run: %d, %s\n", n, runs[j].of.index, summaryLine(l, percentile))
+				}
+			}
+		}
+	}
+}
+
+func summaryHead(percentile int) string {
+	if percentile > 0 {
+		return fmt.Sprintf("Inferences/Second vs. Client p%d Batch Latency", percentile)
+	}
+	return "Inferences/Second vs. Client Average Batch Latency"
+}
+
+func summaryLine(l *recorder.Level, percentile int) string {
+	s := newSummary(l)
+	return fmt.Sprintf("throughput: %s infer/sec, latency %s usec", s.throughput(l.OK), s.typical(percentile))
 }
 
 func printLevel(w io.Writer, l *recorder.Level, percentile int, verbose bool) {

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"errors"
+	"strings"
 
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 	"github.com/pa-tools/pa/pkg/wire/openai"
@@ -30,10 +31,11 @@ func newEntries(s *settings) (entries []workload.Entry, notes []string, err erro
 		entries = data.Streams[0]
 	case s.ServiceKind == kindTriton:
 		entries = []workload.Entry{{}}
-	case s.Endpoint == chatEndpoint:
+		notes = append(notes, "no --input-data: sending random tensors and strings")
+	case s.endpointPath() == chatEndpoint:
 		entries = workload.BuiltinChat(s.Streaming)
 		notes = append(notes, "no --input-data: sending the built-in prompts")
-	case s.Endpoint == completionsEndpoint:
+	case s.endpointPath() == completionsEndpoint:
 		entries = workload.BuiltinCompletions(s.Streaming)
 		notes = append(notes, "no --input-data: sending the built-in prompts")
 	default:
@@ -43,6 +45,12 @@ func newEntries(s *settings) (entries []workload.Entry, notes []string, err erro
 		entries[i].Fill, entries[i].Shapes = fill, s.Shapes
 	}
 	return entries, notes, nil
+}
+
+// endpointPath is the endpoint without its query.
+func (s *settings) endpointPath() string {
+	path, _, _ := strings.Cut(s.rawEndpoint, "?")
+	return strings.Trim(path, "/")
 }
 
 // asksToStream reports whether streamed answers are asked for: by the flag, by

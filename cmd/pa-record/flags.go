@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -11,6 +12,8 @@ import (
 // Categories of the help page, in its order.
 const (
 	catTarget = "Target"
+	catConn   = "Connections"
+	catTLS    = "TLS"
 	catLoad   = "Load"
 	catLong   = "How long"
 	catInput  = "Inputs"
@@ -21,10 +24,15 @@ const (
 // recordFlags is the flag table of pa-record: perf_analyzer's names, meanings
 // and defaults where perf_analyzer has the flag.
 func recordFlags() []cli.Flag {
+	return slices.Concat(targetFlags(), connectionFlags(), tlsFlags(), loadFlags())
+}
+
+// targetFlags say who is asked, and how.
+func targetFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "model", Aliases: []string{"m"}, Category: catTarget, Usage: "model `NAME`; OpenAI servers that list one model need none"},
 		&cli.StringFlag{Name: "model-version", Aliases: []string{"x"}, Category: catTarget, Usage: "Triton model `VERSION`; the latest if not given"},
-		&cli.StringFlag{Name: "url", Aliases: []string{"u"}, Category: catTarget, Usage: "server `URL`: host:port, http(s)://…, or sim:// for a simulated server in this process (default: localhost:8000, with -i grpc localhost:8001)"},
+		&cli.StringSliceFlag{Name: "url", Aliases: []string{"u"}, Category: catTarget, Usage: "server `URL`: host:port, http(s)://…, or sim:// for a simulated server in this process; several, repeated or as a list a:1,b:1, get requests in turn (default: localhost:8000, with -i grpc localhost:8001)"},
 		&cli.StringFlag{Name: "service-kind", Category: catTarget, Usage: "`KIND` of server: triton or openai (default: triton)"},
 		&cli.StringFlag{Name: "endpoint", Category: catTarget, Usage: "OpenAI `PATH` (default: v1/chat/completions)"},
 		&cli.StringFlag{Name: "protocol", Aliases: []string{"i"}, Category: catTarget, Usage: "Triton `PROTOCOL`: http or grpc (default: http)"},
@@ -37,10 +45,17 @@ func recordFlags() []cli.Flag {
 		&cli.StringSliceFlag{Name: "request-parameter", Category: catTarget, Usage: "Triton request parameter `NAME:VALUE:TYPE`, type bool, int or string; gRPC (repeatable)"},
 		&cli.DurationFlag{Name: "request-timeout", Category: catTarget, Usage: "give a request up after `DURATION`; negative: never", Value: 10 * time.Minute},
 		&cli.DurationFlag{Name: "wait-ready", Category: catTarget, Usage: "wait up to `DURATION` for the server to become ready", DefaultText: "do not wait"},
+	}
+}
 
+// loadFlags are the rest: what is sent and when, and what becomes of it.
+func loadFlags() []cli.Flag {
+	return []cli.Flag{
 		&cli.StringFlag{Name: "concurrency-range", Category: catLoad, Usage: "requests in flight: `LEVELS` is one number, start:end:step, or a list 1,4,8", Value: "1"},
 		&cli.IntFlag{Name: "max-threads", Category: catLoad, Usage: "`N` is accepted for perf_analyzer's sake: every request in flight has its own connection", DefaultText: " "},
 		&cli.IntFlag{Name: "warmup-request-count", Category: catLoad, Usage: "send `N` requests before each level is measured"},
+		&cli.IntFlag{Name: "repeat", Category: catLoad, Usage: "make the whole run `N` times, each with exports of its own, x.1.json to x.N.json, to compare with pa-analyze diff", DefaultText: "once, into x.json"},
+		&cli.BoolFlag{Name: "interleave", Category: catLoad, Usage: "with --repeat and several levels: measure them in another order in each run, balanced, so that what changes on the machine in the course of a run does not fall on one level"},
 
 		&cli.IntFlag{Name: "request-count", Category: catLong, Usage: "send exactly `N` requests per level", DefaultText: "windows decide"},
 		&cli.DurationFlag{Name: "duration", Category: catLong, Usage: "measure each level for `DURATION`, in one window", DefaultText: "windows decide"},
@@ -51,6 +66,7 @@ func recordFlags() []cli.Flag {
 		&cli.IntFlag{Name: "max-trials", Aliases: []string{"r"}, Category: catLong, Usage: "at most `N` windows per level", Value: 10},
 		&cli.IntFlag{Name: "percentile", Category: catLong, Usage: "look at the `N`th percentile of latency for stability; -1: the mean", Value: -1},
 		&cli.DurationFlag{Name: "grace-period", Category: catLong, Usage: "wait `DURATION` for requests in flight at the end of a level, then cancel them; negative: do not wait", Value: 30 * time.Second},
+		&cli.StringFlag{Name: "max-error-rate", Category: catLong, Usage: "end the run with exit code 3 when more than this `PART` of a level's requests fail: 0.05 or 5%", DefaultText: "no limit"},
 
 		&cli.StringSliceFlag{Name: "input-data", Category: catInput, Usage: "`DATA` is zero, random, or the path of a JSON file (repeatable); default: random tensors for Triton, built-in prompts for OpenAI"},
 		&cli.IntFlag{Name: "batch-size", Aliases: []string{"b"}, Category: catInput, Usage: "Triton batch size `N`", Value: 1},
@@ -60,9 +76,11 @@ func recordFlags() []cli.Flag {
 		&cli.Uint64Flag{Name: "random-seed", Category: catInput, Usage: "seed `N` of everything made up"},
 
 		&cli.StringSliceFlag{Name: "profile-export-file", Category: catOutput, Usage: "write the export to `FILE`, by its suffix as .json, .json.gz, .json.zst, .parquet or .arrow (repeatable; default: profile_export.json)"},
+		&cli.BoolFlag{Name: "calibrate", Category: catOutput, Usage: "before the load, measure for a few seconds how far this machine's times are from the truth, and keep it in the export; see pa-record calibrate"},
 		&cli.BoolFlag{Name: "overwrite", Category: catOutput, Usage: "replace an export that is already there"},
 
 		&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Category: catLook, Usage: "print each window"},
+		&cli.StringFlag{Name: "ui", Category: catLook, Usage: "`KIND` of progress on standard error: auto (a bar on a terminal, else plain), plain (a line every 10 s) or none", Value: uiAuto},
 		&cli.BoolFlag{Name: "quiet", Category: catLook, Usage: "no progress on standard error"},
 		&cli.BoolFlag{Name: "dry-run", Category: catLook, Usage: "print the resolved plan as JSON and send nothing"},
 		cmdline.ConfigFlag(catLook),
@@ -78,61 +96,49 @@ const (
 	noSequences    = "stateful models get no sequences"
 	noTrace        = "set the server's own trace options"
 	noSharedMemory = "tensors are sent in the request"
-	systemTrust    = "the system's certificates are used"
 )
 
 // notSupported are flags of perf_analyzer that pa-record does not have, with
 // what to do instead.
 var notSupported = map[string]string{
-	"t":                                 giveLevels,
-	"c":                                 giveLevels,
-	"d":                                 giveLevels,
-	"z":                                 "give --input-data zero",
-	"data-directory":                    "give --input-data a JSON file",
-	"request-rate-range":                closedLoopOnly,
-	"request-distribution":              closedLoopOnly,
-	"request-intervals":                 closedLoopOnly,
-	"periodic-concurrency-range":        closedLoopOnly,
-	"request-period":                    closedLoopOnly,
-	"fixed-schedule":                    closedLoopOnly,
-	"session-concurrency":               closedLoopOnly,
-	"binary-search":                     giveLevels,
-	"latency-threshold":                 giveLevels,
-	"l":                                 giveLevels,
-	"f":                                 analyzeCSV,
-	"verbose-csv":                       analyzeCSV,
-	"collect-metrics":                   noMetrics,
-	"metrics-url":                       noMetrics,
-	"metrics-interval":                  noMetrics,
-	"shared-memory":                     noSharedMemory,
-	"output-shared-memory-size":         noSharedMemory,
-	"num-of-sequences":                  noSequences,
-	"sequence-length":                   noSequences,
-	"sequence-length-variation":         noSequences,
-	"sequence-id-range":                 noSequences,
-	"serial-sequences":                  noSequences,
-	"input-tensor-format":               "HTTP tensors are binary, as is the default",
-	"output-tensor-format":              "HTTP tensors are binary, as is the default",
-	"grpc-compression-algorithm":        "requests are not compressed",
-	"grpc-method":                       "only Triton's own gRPC service is supported",
-	"ssl-grpc-use-ssl":                  "write -u grpcs://host:port",
-	"ssl-grpc-root-certifications-file": systemTrust,
-	"ssl-grpc-private-key-file":         systemTrust,
-	"ssl-grpc-certificate-chain-file":   systemTrust,
-	"ssl-https-verify-peer":             systemTrust,
-	"ssl-https-verify-host":             systemTrust,
-	"ssl-https-ca-certificates-file":    systemTrust,
-	"ssl-https-client-certificate-file": systemTrust,
-	"ssl-https-client-certificate-type": systemTrust,
-	"ssl-https-private-key-file":        systemTrust,
-	"ssl-https-private-key-type":        systemTrust,
-	"model-signature-name":              "TensorFlow Serving is not supported",
-	"bls-composing-models":              "server statistics are not collected",
-	"triton-server-directory":           "the in-process C API is not supported; start the server",
-	"model-repository":                  "the in-process C API is not supported; start the server",
-	"trace-level":                       noTrace,
-	"trace-rate":                        noTrace,
-	"trace-count":                       noTrace,
-	"log-frequency":                     noTrace,
-	"enable-mpi":                        "start one pa-record per host and analyze the exports together",
+	"t":                          giveLevels,
+	"c":                          giveLevels,
+	"d":                          giveLevels,
+	"z":                          "give --input-data zero",
+	"data-directory":             "give --input-data a JSON file",
+	"request-rate-range":         closedLoopOnly,
+	"request-distribution":       closedLoopOnly,
+	"request-intervals":          closedLoopOnly,
+	"periodic-concurrency-range": closedLoopOnly,
+	"request-period":             closedLoopOnly,
+	"fixed-schedule":             closedLoopOnly,
+	"session-concurrency":        closedLoopOnly,
+	"binary-search":              giveLevels,
+	"latency-threshold":          giveLevels,
+	"l":                          giveLevels,
+	"f":                          analyzeCSV,
+	"verbose-csv":                analyzeCSV,
+	"collect-metrics":            noMetrics,
+	"metrics-url":                noMetrics,
+	"metrics-interval":           noMetrics,
+	"shared-memory":              noSharedMemory,
+	"output-shared-memory-size":  noSharedMemory,
+	"num-of-sequences":           noSequences,
+	"sequence-length":            noSequences,
+	"sequence-length-variation":  noSequences,
+	"sequence-id-range":          noSequences,
+	"serial-sequences":           noSequences,
+	"input-tensor-format":        "HTTP tensors are binary, as is the default",
+	"output-tensor-format":       "HTTP tensors are binary, as is the default",
+	"grpc-compression-algorithm": "requests are not compressed",
+	"grpc-method":                "only Triton's own gRPC service is supported",
+	"model-signature-name":       "TensorFlow Serving is not supported",
+	"bls-composing-models":       "server statistics are not collected",
+	"triton-server-directory":    "the in-process C API is not supported; start the server",
+	"model-repository":           "the in-process C API is not supported; start the server",
+	"trace-level":                noTrace,
+	"trace-rate":                 noTrace,
+	"trace-count":                noTrace,
+	"log-frequency":              noTrace,
+	"enable-mpi":                 "start one pa-record per host and analyze the exports together",
 }

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
+	"strings"
 
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/pkg/export"
@@ -22,8 +22,14 @@ const journalSuffix = ".journal.arrows"
 type recording struct {
 	ctx     context.Context // for writing the exports
 	outputs []*output
-	path    string // of the journal
-	file    *os.File
+	// overwrite is what the user said of exports and journals that are there.
+	overwrite bool
+
+	path    string                  // of the journal
+	file    *os.File                // locked
+	queue   *diskQueue              // in front of file
+	room    int64                   // bytes that may wait for the disk
+	reserve fdReserve               // for writing the exports
 	w       *columnar.JournalWriter // nil before the first level
 	header  *export.Run             // as far as known when the first level begins
 	written []string                // exports that are whole
@@ -31,16 +37,25 @@ type recording struct {
 
 var _ export.Writer = (*recording)(nil)
 
+// maxBacklogBytes is the usual room.
+const maxBacklogBytes = 256 << 20
+
 // newRecording chooses the journal's place: beside the first export that is a
 // regular file, else in the folder for temporary files. It refuses a journal
 // that is there already. The error is of type *cmdline.UsageError.
 func newRecording(outputs []*output, overwrite bool) (*recording, error) {
-	r := &recording{outputs: outputs, path: fmt.Sprintf("%s/pa-record-%d%s", os.TempDir(), os.Getpid(), journalSuffix)}
+	r := &recording{
+		outputs: outputs, overwrite: overwrite, room: maxBacklogBytes,
+		path: fmt.Sprintf("%s/pa-record-%d%s", os.TempDir(), os.Getpid(), journalSuffix),
+	}
 	for _, o := range outputs {
 		if !o.inPlace {
 			r.path = stem(o.target) + journalSuffix
 			break
 		}
+	}
+	if st, err := os.Lstat(r.path); err == nil && !st.Mode().IsRegular() {
+		return nil, cmdline.Usagef("%s: is no regular file; remove it, or give another --profile-export-file", r.path)
 	}
 	f, err := os.Open(r.path)
 	if err != nil {
@@ -51,7 +66,7 @@ func newRecording(outputs []*output, overwrite bool) (*recording, error) {
 	case !lockFile(f):
 		return nil, r.busy()
 	case !overwrite:
-		return nil, cmdline.Usagef("%s is there: a run that was killed left it; finish it with pa-record recover %s, or give --overwrite", r.path, r.path)
+		return nil, r.leftover()
 	}
 	return r, nil
 }
@@ -61,40 +76,69 @@ func (r *recording) busy() error {
 	return cmdline.Usagef("%s: another pa-record is writing it; give another --profile-export-file", r.path)
 }
 
-// open creates the journal. It holds a lock, by which other runs know that it
-// is being written. header is read when the first level begins. ctx is for the
-// writing of the exports.
+// leftover is the error of a journal that nobody writes any more.
+func (r *recording) leftover() error {
+	return cmdline.Usagef("%s is there: a run that was killed left it; finish it with pa-record recover %s, or give --overwrite", r.path, r.path)
+}
+
+// Why takeFile does not give a file.
+var (
+	errHeld     = errors.New("another process writes it")
+	errLeftover = errors.New("it has content")
+)
+
+// open creates the journal, or takes the place of a leftover. From the first
+// look at it to its end it holds a lock, by which other runs know that it is
+// being written. What newRecording found may have changed since: another run
+// may have begun, or ended. header is read when the first level begins. ctx is
+// for the writing of the exports.
 func (r *recording) open(ctx context.Context, header *export.Run) error {
 	r.ctx, r.header = ctx, header
-	if err := os.Remove(r.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	f, err := os.OpenFile(r.path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
-	if errors.Is(err, fs.ErrExist) {
+	f, err := takeFile(r.path, r.overwrite)
+	switch {
+	case errors.Is(err, errHeld):
 		return r.busy()
-	}
-	if err != nil {
+	case errors.Is(err, errLeftover):
+		return r.leftover()
+	case err != nil:
 		return fmt.Errorf("journal: %w", err)
 	}
-	if !lockFile(f) {
-		return errors.Join(r.busy(), f.Close())
+	err = r.checkExports()
+	if err == nil {
+		r.reserve, err = newFDReserve(reservedFDs)
 	}
-	r.file = f
+	if err != nil {
+		return errors.Join(err, removeHeld(f, r.path))
+	}
+	r.file, r.queue = f, newDiskQueue(f)
+	return nil
+}
+
+// checkExports refuses to replace an export that another run wrote in the
+// meantime.
+func (r *recording) checkExports() error {
+	for _, o := range r.outputs {
+		if o.inPlace || r.overwrite {
+			continue
+		}
+		if _, err := os.Lstat(o.target); err == nil {
+			return cmdline.Usagef("%s is there by now; give --overwrite or another --profile-export-file", o.path)
+		}
+	}
 	return nil
 }
 
 // discard removes a journal to which nothing was written.
 func (r *recording) discard() {
-	_ = r.file.Close()
-	_ = os.Remove(r.path)
+	r.reserve.release()
+	_ = r.queue.Close()
+	_ = removeHeld(r.file, r.path)
 }
 
 // BeginExperiment implements export.Writer.
-func (r *recording) BeginExperiment(mode, value string) (err error) {
-	if r.w == nil {
-		if r.w, err = columnar.NewJournalWriter(r.file, r.header); err != nil {
-			return r.failed(err)
-		}
+func (r *recording) BeginExperiment(mode, value string) error {
+	if err := r.begin(); err != nil {
+		return err
 	}
 	return r.failed(r.w.BeginExperiment(mode, value))
 }
@@ -107,44 +151,97 @@ func (r *recording) EndExperiment(e *export.Experiment) error {
 	return r.failed(r.w.EndExperiment(e))
 }
 
-// Flush hands what was recorded so far to the operating system.
+// begin writes the head of the journal, once.
+func (r *recording) begin() (err error) {
+	if r.w == nil {
+		r.w, err = columnar.NewJournalWriter(r.queue, r.header)
+	}
+	return r.failed(err)
+}
+
+// Flush hands what was recorded so far to the goroutine that writes it.
 func (r *recording) Flush() error {
 	if r.w == nil {
 		return nil
 	}
+	if err := r.queue.Err(); err != nil {
+		return r.failed(err)
+	}
 	return r.failed(r.w.Flush())
+}
+
+// Backlog returns how much of what was recorded is not in the file yet, and how
+// much may wait.
+func (r *recording) Backlog() (waiting, room int64) {
+	return r.queue.Waiting() + r.w.BufferedBytes(), r.room
 }
 
 func (r *recording) failed(err error) error {
 	if err != nil {
-		return fmt.Errorf("journal %s: %w", r.path, err)
+		return diskError("journal "+r.path, err)
 	}
 	return nil
 }
 
 // Close completes the journal, writes the exports from it and removes it. When
-// an export cannot be written the journal stays.
+// an export cannot be written the journal stays. A journal that broke off gives
+// exports of what it holds; the error of Close is the journal's then.
 func (r *recording) Close(run *export.Run) error {
-	if r.w == nil { // interrupted before the first level
-		w, err := columnar.NewJournalWriter(r.file, r.header)
-		if err != nil {
-			return r.failed(err)
+	jerr := r.endJournal(run)
+	r.reserve.release()
+	var edit func(*export.Run)
+	if jerr != nil {
+		edit = func(broken *export.Run) { // the end of the run is not in the journal
+			experiments := broken.Experiments
+			*broken = *run
+			broken.Experiments = experiments
 		}
-		r.w = w
 	}
-	// What a broken journal holds is still worth writing.
-	err := errors.Join(r.failed(r.w.Close(run)), r.failed(r.file.Sync()))
-	written, _, werr := finalize(r.ctx, r.path, r.outputs, nil)
+	written, _, werr := finalize(r.ctx, r.path, r.outputs, edit)
 	r.written = written
-	err = errors.Join(err, werr)
-	if cerr := r.file.Close(); cerr != nil {
-		err = errors.Join(err, r.failed(cerr))
+	switch {
+	case werr != nil:
+		return journalKept(r.path, errors.Join(jerr, werr, r.failed(r.file.Close())))
+	case jerr != nil:
+		return fmt.Errorf("%w; what was recorded until then is in %s", errors.Join(jerr, removeHeld(r.file, r.path)), strings.Join(written, ", "))
 	}
-	if err != nil {
-		return fmt.Errorf("%w; what was recorded is in %s, see pa-record recover", err, r.path)
-	}
-	return os.Remove(r.path)
+	return removeHeld(r.file, r.path)
 }
+
+// endJournal writes the end of the journal and waits until all of it is on the
+// disk.
+func (r *recording) endJournal(run *export.Run) error {
+	err := r.begin()
+	if err == nil {
+		err = r.failed(r.w.Close(run))
+	}
+	if qerr := r.queue.Close(); qerr != nil { // the cause
+		return r.failed(qerr)
+	}
+	if err == nil {
+		err = r.failed(r.file.Sync())
+	}
+	return err
+}
+
+// journalKept says in one line that the journal at path stays because of err, and
+// what to do.
+func journalKept(path string, err error) error {
+	advice := diskAdvice(err)
+	if advice != "" {
+		advice += ", then run "
+	}
+	return &keptError{fmt.Sprintf("%s; what was recorded is in %s: %spa-record recover %s", oneLine(err), path, advice, path), err}
+}
+
+// A keptError is an error with a text of its own.
+type keptError struct {
+	text string
+	err  error
+}
+
+func (e *keptError) Error() string { return e.text }
+func (e *keptError) Unwrap() error { return e.err }
 
 // finalize writes the outputs from the journal at path. edit, if not nil,
 // changes the header on its way. It returns the outputs that are whole and how

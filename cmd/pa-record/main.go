@@ -25,12 +25,12 @@ var version = "dev"
 func main() {
 	// The heap is small and short-lived: fewer collections disturb less.
 	debug.SetGCPercent(400)
+	ignoreFileSizeSignal()
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	env := environment{
-		getenv:  os.Getenv,
-		signals: signals,
-		tty:     term.IsTerminal(int(os.Stderr.Fd())),
+	env := environment{getenv: os.Getenv, signals: signals}
+	if fd := int(os.Stderr.Fd()); term.IsTerminal(fd) {
+		env.columns = func() int { return columns(fd) }
 	}
 	os.Exit(run(context.Background(), os.Args, env, os.Stdin, os.Stdout, os.Stderr))
 }
@@ -40,7 +40,17 @@ func main() {
 type environment struct {
 	getenv  func(string) string
 	signals <-chan os.Signal
-	tty     bool // standard error is a terminal
+	// columns asks how wide standard error is; nil when that is no terminal.
+	columns func() int
+}
+
+// columns returns the width of a terminal, 80 if it does not say.
+func columns(fd int) int {
+	n, _, err := term.GetSize(fd)
+	if err != nil || n <= 0 {
+		return 80
+	}
+	return n
 }
 
 // run is the whole program; args[0] is its name.
@@ -60,7 +70,7 @@ func run(ctx context.Context, args []string, env environment, stdin io.Reader, s
 		Action: func(c *cli.Context) error {
 			return record(c, args, env)
 		},
-		Commands: []*cli.Command{simCommand(env), recoverCommand()},
+		Commands: []*cli.Command{simCommand(env), calibrateCommand(env), recoverCommand()},
 	}
 	return app.Run(ctx, args, stdin, stdout, stderr)
 }

@@ -15,8 +15,13 @@ import (
 // process of its own.
 const childEnv = "PA_RECORD_TEST_MAIN"
 
+// limitChild gives such a process the limits that its environment asks for; it
+// is set where the system has them.
+var limitChild = func() {}
+
 func TestMain(m *testing.M) {
 	if os.Getenv(childEnv) != "" {
+		limitChild()
 		main()
 	}
 	// Ends the process with the tests' exit code.
@@ -48,7 +53,7 @@ func TestScript(t *testing.T) {
 }
 
 func TestHelpWidth(t *testing.T) {
-	for _, args := range [][]string{{"--help"}, {"sim", "--help"}} {
+	for _, args := range [][]string{{"--help"}, {"sim", "--help"}, {"calibrate", "--help"}} {
 		code, stdout, _ := inProcess(t.Context(), t, args...)
 		if code != 0 {
 			t.Fatalf("%v: exit code %d", args, code)
@@ -64,8 +69,14 @@ func TestHelpWidth(t *testing.T) {
 // inProcess runs pa-record inside the test.
 func inProcess(ctx context.Context, t testing.TB, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
+	return inProcessWith(ctx, t, nil, args...)
+}
+
+// inProcessWith is inProcess in an environment.
+func inProcessWith(ctx context.Context, t testing.TB, variables map[string]string, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
 	var out, errs bytes.Buffer
-	env := environment{getenv: func(string) string { return "" }, signals: make(chan os.Signal)}
+	env := environment{getenv: func(name string) string { return variables[name] }, signals: make(chan os.Signal)}
 	code = run(ctx, append([]string{"pa-record"}, args...), env, strings.NewReader(""), &out, &errs)
 	return code, out.String(), errs.String()
 }

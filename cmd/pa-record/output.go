@@ -96,7 +96,7 @@ func (o *output) write(ctx context.Context, src export.Reader) (err error) {
 		if !o.inPlace {
 			err = errors.Join(err, os.Remove(name))
 		}
-		return fmt.Errorf("%s: %w", o.path, err)
+		return diskError(o.path, err)
 	}
 	if o.inPlace {
 		return nil

@@ -113,7 +113,7 @@ func TestExportFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = recordOneErr(r)
-	if err == nil || !strings.Contains(err.Error(), "see pa-record recover") || len(r.written) != 0 {
+	if err == nil || !strings.Contains(err.Error(), "pa-record recover "+r.path) || len(r.written) != 0 {
 		t.Fatalf("%v, written %q; want an error that names the journal", err, r.written)
 	}
 	if err := os.Remove(path + partialSuffix); err != nil {

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/pa-tools/pa/pkg/recorder"
@@ -11,59 +12,253 @@ import (
 // plainEvery is the period of progress lines where there is no terminal.
 const plainEvery = 10 * time.Second
 
-// A progress shows a run under way on standard error: one line that is redrawn
-// on a terminal, a line every ten seconds elsewhere.
+// Kinds of --ui.
+const (
+	uiAuto  = "auto"  // a line that is redrawn on a terminal, plain lines elsewhere
+	uiPlain = "plain" // a line every ten seconds
+	uiNone  = "none"
+)
+
+// A progress shows a run under way on standard error.
 type progress struct {
-	w     io.Writer
-	tty   bool
-	last  time.Time
+	w io.Writer
+	// columns asks how wide the terminal is; nil: it is none, or plain lines are
+	// wanted.
+	columns func() int
+	color   bool
+	now     func() time.Time
+	of      place
+
+	last  time.Time // of the last plain line
 	drawn bool
 }
 
-func newProgress(w io.Writer, tty bool) *progress {
-	return &progress{w: w, tty: tty, last: time.Now()}
+// newProgress returns one of the kind that s asks for; nil for none.
+// of is the run's place among those of --repeat.
+func newProgress(w io.Writer, s *settings, of place, env environment) *progress {
+	if s.quiet || s.ui == uiNone {
+		return nil
+	}
+	p := &progress{w: w, color: env.getenv("NO_COLOR") == "", now: time.Now, of: of}
+	if s.ui == uiAuto && env.columns != nil && env.getenv("TERM") != "dumb" {
+		p.columns = env.columns
+	}
+	p.last = p.now()
+	return p
 }
 
-// show takes the recorder's snapshot.
+// callback is what the recorder calls with its snapshots.
+func (p *progress) callback() func(recorder.Progress) {
+	if p == nil {
+		return nil
+	}
+	return p.show
+}
+
 func (p *progress) show(s recorder.Progress) {
-	if p.tty {
-		fmt.Fprintf(p.w, "\r\x1b[K%s", progressLine(s))
+	if p.columns != nil {
+		fmt.Fprintf(p.w, "\r\x1b[K%s", redrawnLine(s, p.of, p.columns(), p.color))
 		p.drawn = true
 		return
 	}
-	if now := time.Now(); now.Sub(p.last) >= plainEvery {
+	if now := p.now(); now.Sub(p.last) >= plainEvery {
 		p.last = now
-		fmt.Fprintln(p.w, "pa-record: "+progressLine(s))
+		fmt.Fprintln(p.w, "pa-record: "+plainLine(s, p.of))
 	}
 }
 
 // clear takes the line away before something else is printed.
 func (p *progress) clear() {
-	if p.drawn {
+	if p != nil && p.drawn {
 		fmt.Fprint(p.w, "\r\x1b[K")
 		p.drawn = false
 	}
 }
 
-func progressLine(s recorder.Progress) string {
-	line := fmt.Sprintf("concurrency %d", s.Concurrency)
+// plainLine says how far the run is.
+func plainLine(s recorder.Progress, of place) string {
+	line := of.prefix() + fmt.Sprintf("concurrency %d", s.Concurrency)
 	if s.Levels > 1 {
 		line += fmt.Sprintf(" (level %d of %d)", s.Level+1, s.Levels)
 	}
+	line += ": "
 	if s.Warmup {
-		line += ", warming up"
+		line += "warming up: "
 	}
-	line += fmt.Sprintf(": %d", s.OK)
+	line += requestsDone(s)
+	for _, part := range []string{failed(s), fmt.Sprintf("%d in flight", s.InFlight), firstToken(s), tokenRate(s), timeLeft(s)} {
+		if part != "" {
+			line += ", " + part
+		}
+	}
+	return line + ", " + brief(s.Elapsed) + " so far"
+}
+
+// Bounds of the bar's inside, in columns.
+const (
+	widestBar    = 30
+	narrowestBar = 8
+)
+
+// A part of the redrawn line goes when there is no room for it; the one with
+// the lowest rank goes first.
+type part struct {
+	rank int
+	text string
+	red  bool
+}
+
+// redrawnLine is the line for a terminal of so many columns. It never fills the
+// last one, at which some terminals wrap.
+func redrawnLine(s recorder.Progress, of place, columns int, color bool) string {
+	level := fmt.Sprintf("concurrency %d", s.Concurrency)
+	if s.Levels > 1 {
+		level += fmt.Sprintf(" (%d/%d)", s.Level+1, s.Levels)
+	}
+	if s.Warmup {
+		level += " warm-up"
+	}
+	done := fmt.Sprintf("%d done", s.Done)
 	if s.Target > 0 {
-		line += fmt.Sprintf(" of %d", s.Target)
+		done = fmt.Sprintf("%d/%d", s.Done, s.Target)
 	}
-	line += " requests done"
-	if s.Failed > 0 {
-		line += fmt.Sprintf(", %d failed", s.Failed)
+	run := ""
+	if of.of > 1 {
+		run = fmt.Sprintf("run %d/%d", of.index, of.of)
 	}
-	line += fmt.Sprintf(", %d in flight", s.InFlight)
-	if s.Windows > 0 {
-		line += fmt.Sprintf(", %d windows", s.Windows)
+	parts := []part{
+		{4, run, false},
+		{9, level, false},
+		{5, "", false}, // the bar
+		{8, done, false},
+		{7, failed(s), true},
+		{1, fmt.Sprintf("%d in flight", s.InFlight), false},
+		{3, firstToken(s), false},
+		{2, tokenRate(s), false},
+		{6, timeLeft(s), false},
 	}
-	return line + fmt.Sprintf(", %.0f s", s.Elapsed.Seconds())
+	if s.Fraction > 0 || s.Target > 0 {
+		bar := &parts[2].text
+		*bar = drawBar(s.Fraction, narrowestBar)
+		fit(parts, columns-1)
+		if room := columns - 1 - width(parts); *bar != "" && room > 0 {
+			*bar = drawBar(s.Fraction, min(narrowestBar+room, widestBar))
+		}
+	} else {
+		fit(parts, columns-1)
+	}
+	var b strings.Builder
+	for _, p := range parts {
+		if p.text == "" {
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteString("  ")
+		}
+		if p.red && color {
+			p.text = "\x1b[31m" + p.text + "\x1b[0m"
+		}
+		b.WriteString(p.text)
+	}
+	return b.String()
+}
+
+// fit takes parts away, and cuts the last one, until they are no wider than
+// room.
+func fit(parts []part, room int) {
+	for width(parts) > max(room, 0) {
+		var lowest *part
+		n := 0
+		for i := range parts {
+			p := &parts[i]
+			if p.text == "" {
+				continue
+			}
+			n++
+			if lowest == nil || p.rank < lowest.rank {
+				lowest = p
+			}
+		}
+		if n == 1 {
+			lowest.text = lowest.text[:max(room, 0)]
+			return
+		}
+		lowest.text = ""
+	}
+}
+
+// width is that of the parts with two blanks between each; all are ASCII.
+func width(parts []part) int {
+	n := 0
+	for _, p := range parts {
+		if p.text != "" {
+			n += len(p.text) + 2
+		}
+	}
+	return max(n-2, 0)
+}
+
+// drawBar draws a bar with an inside of n columns.
+func drawBar(fraction float64, n int) string {
+	full := int(fraction * float64(n))
+	return "[" + strings.Repeat("#", full) + strings.Repeat("-", n-full) + "]"
+}
+
+func requestsDone(s recorder.Progress) string {
+	if s.Target > 0 {
+		return fmt.Sprintf("%d of %d done", s.Done, s.Target)
+	}
+	return fmt.Sprintf("%d done", s.Done)
+}
+
+func failed(s recorder.Progress) string {
+	if s.Failed == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d failed", s.Failed)
+}
+
+func firstToken(s recorder.Progress) string {
+	ms := float64(s.TTFT) / float64(time.Millisecond)
+	switch {
+	case s.TTFT == 0:
+		return ""
+	case ms < 9.995:
+		return fmt.Sprintf("TTFT %.2f ms", ms)
+	case ms < 999.5:
+		return fmt.Sprintf("TTFT %.0f ms", ms)
+	}
+	return fmt.Sprintf("TTFT %.1f s", ms/1000)
+}
+
+func tokenRate(s recorder.Progress) string {
+	switch {
+	case s.TokensPerSecond == 0:
+		return ""
+	case s.TokensPerSecond < 9999.5:
+		return fmt.Sprintf("%.0f tok/s", s.TokensPerSecond)
+	}
+	return fmt.Sprintf("%.1fk tok/s", s.TokensPerSecond/1000)
+}
+
+func timeLeft(s recorder.Progress) string {
+	switch {
+	case s.Left < time.Second:
+		return ""
+	case s.AtMost:
+		return "at most " + brief(s.Left) + " left"
+	}
+	return brief(s.Left) + " left"
+}
+
+// brief formats a span for people: "12 s", "3m05s", "2h00m".
+func brief(d time.Duration) string {
+	s := int64(d / time.Second)
+	switch {
+	case s < 60:
+		return fmt.Sprintf("%d s", s)
+	case s < 3600:
+		return fmt.Sprintf("%dm%02ds", s/60, s%60)
+	}
+	return fmt.Sprintf("%dh%02dm", s/3600, s/60%60)
 }

@@ -1,17 +1,14 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
-	"runtime"
+	"slices"
 	"strings"
-	"sync/atomic"
-	"syscall"
 
 	"github.com/urfave/cli/v2"
 
@@ -29,77 +26,65 @@ func record(c *cli.Context, args []string, env environment) error {
 	}
 	stdout, stderr := c.App.Writer, c.App.ErrWriter
 	if s.dryRun {
+		s.say(stderr)
 		return printPlan(stdout, s)
 	}
-	outputs, err := newOutputs(s.Exports, s.overwrite)
-	if err != nil {
-		return err
-	}
-	out, err := newRecording(outputs, s.overwrite)
-	if err != nil {
+	runs := s.plan()
+	if err := checkFiles(runs, s.overwrite); err != nil {
 		return err
 	}
 	ctx, stop, interrupted, release := watchSignals(c.Context, env.signals, stderr)
 	defer release()
 
-	clock := rxclock.New()
-	url, closeTarget, err := resolveTarget(ctx, s)
+	urls, closeTargets, err := resolveTargets(ctx, s)
 	if err != nil {
 		return err
 	}
-	defer closeTarget()
-	b, err := newBackend(s, url, clock)
-	if err != nil {
-		return &cmdline.UsageError{Msg: err.Error()}
+	defer closeTargets()
+	if err := checkBackend(s, urls); err != nil {
+		return err
 	}
-	defer b.Close()
 	entries, notes, err := newEntries(s)
 	if err != nil {
 		return err
 	}
-	for _, n := range notes {
-		fmt.Fprintf(stderr, "pa-record: note: %s\n", n)
+	if limit, ok := fileLimit(); ok {
+		s.warnOfFiles(limit)
 	}
-	header := exportHeader(s, args, asksToStream(s, entries))
-	// A second signal ends the run, not the writing of what it gave.
-	if err := out.open(context.WithoutCancel(ctx), &header); err != nil {
-		return err
+	s.notes = append(s.notes, notes...)
+	s.say(stderr)
+	m := &series{
+		s: s, args: args, env: env, stdout: stdout, stderr: stderr,
+		urls: urls, entries: entries, runs: runs, stop: stop, interrupted: interrupted,
 	}
-	p := newProgress(stderr, env.tty)
-	show := p.show
-	if s.quiet {
-		show = nil
-	}
-	res, err := recorder.Run(ctx, recorder.Config{
-		Backend: b, WaitReady: s.waitReady, Entries: entries, BatchSize: s.BatchSize, Levels: s.Levels, Measure: s.measure, Warmup: s.Warmup,
-		RequestTimeout: orNone(s.timeout), Grace: orNone(s.grace),
-		Writer: out, Run: header, Clock: clock,
-		Stop: stop, StopReason: interrupted.name, Progress: show, Secrets: s.secrets(),
-	})
-	p.clear()
-	if res == nil { // nothing was sent
-		out.discard()
-		if sig := interrupted.get(); sig != 0 {
-			return &cmdline.CodeError{Code: 128 + int(sig), Err: errors.New("interrupted before the first request")}
+	if s.Calibrate {
+		m.calibration, err = calibrateFor(ctx, s, stop, stderr)
+		if interrupted.get() != 0 {
+			return interrupted.error(errNothingSent)
 		}
-		return err
+		if err != nil {
+			return err
+		}
 	}
-	if measured(res) {
-		printLevels(stdout, res.Levels, s.measure.Percentile, s.verbose)
+	return m.record(ctx)
+}
+
+// errNothingSent is of a run that was interrupted before its first request.
+var errNothingSent = errors.New("interrupted before the first request")
+
+// checkBackend finds the mistakes that only the protocol knows of. The error is
+// a usage error.
+func checkBackend(s *settings, urls []string) error {
+	b, err := newBackend(s, urls, rxclock.New())
+	if err != nil {
+		return &cmdline.UsageError{Msg: err.Error()}
 	}
-	printOutcome(stderr, s, res, out.written)
-	switch sig := interrupted.get(); {
-	case err != nil:
-		return explain(err, s)
-	case sig != 0:
-		return &cmdline.CodeError{Code: 128 + int(sig)}
-	}
-	return gate(res)
+	return b.Close()
 }
 
 // measured reports whether there is anything to report.
-func measured(res *recorder.Result) bool {
-	for _, l := range res.Levels {
+func measured(levels []recorder.Level) bool {
+	for _, l := range levels {
 		if l.OK > 0 {
 			return true
 		}
@@ -107,28 +92,40 @@ func measured(res *recorder.Result) bool {
 	return false
 }
 
-// explain adds what to check to the error of a run that only failed.
+// explain adds what to check to the error of a run of which too much failed, and
+// gives that of --max-error-rate its exit code.
 func explain(err error, s *settings) error {
 	var fe *recorder.FailedError
-	if !errors.As(err, &fe) {
+	var re *recorder.ErrorRateError
+	switch {
+	case errors.As(err, &re):
+		return &cmdline.CodeError{Code: cmdline.ExitGate, Err: checkWhat(err, re.Common.Status, re.Common.Code, s)}
+	case !errors.As(err, &fe):
 		return err
+	case fe.OK > 0:
+		return fmt.Errorf("%w; is the server still running?", err)
 	}
+	return checkWhat(err, fe.Status, fe.Code, s)
+}
+
+// checkWhat adds to err what to look at when requests fail in this way.
+func checkWhat(err error, status export.Status, code int, s *settings) error {
 	check := "the server's log may say why"
 	switch {
-	case fe.OK > 0:
-		check = "is the server still running?"
-	case fe.Status == export.StatusTimeout:
+	case status == export.StatusConnectError:
+		return err // its message says it
+	case status == export.StatusTimeout:
 		check = "is --request-timeout long enough?"
-	case fe.Status != export.StatusHTTPError && fe.Status != export.StatusRPCError:
-	case fe.Code == http.StatusNotFound && s.Endpoint != "":
+	case status != export.StatusHTTPError && status != export.StatusRPCError:
+	case code == http.StatusNotFound && s.Endpoint != "":
 		check = "are --endpoint (" + s.Endpoint + ") and the model right?"
-	case fe.Code == http.StatusUnauthorized || fe.Code == http.StatusForbidden:
+	case code == http.StatusUnauthorized || code == http.StatusForbidden:
 		check = "is the API key right?"
-	case fe.Code == http.StatusTooManyRequests:
+	case code == http.StatusTooManyRequests:
 		check = "the server limits the rate; lower --concurrency-range"
-	case fe.Code >= 300 && fe.Code < 400:
+	case code >= 300 && code < 400:
 		check = "is -u right?"
-	case fe.Code >= 400 && fe.Code < 500 && len(s.InputData) > 0:
+	case code >= 400 && code < 500 && len(s.InputData) > 0:
 		check = "does the server take what --input-data holds?"
 	}
 	return fmt.Errorf("%w; %s", err, check)
@@ -153,6 +150,11 @@ func (s *settings) secrets() []string {
 			all = append(all, value)
 		}
 	}
+	for _, password := range s.proxyPasswords {
+		if len(password) >= 8 {
+			all = append(all, password)
+		}
+	}
 	return all
 }
 
@@ -172,15 +174,14 @@ func exportHeader(s *settings, args []string, streaming bool) export.Run {
 	if err != nil {
 		panic(err) // plain data
 	}
-	host, _ := os.Hostname()
 	kind, endpoint, v := s.ServiceKind, s.Endpoint, version
 	return export.Run{
 		Version: &v, ServiceKind: &kind, Endpoint: &endpoint,
 		Meta: &export.RunMeta{
 			Schema: export.Schema, Tool: "pa-record " + version,
-			Args: redactArgs(args), Config: config, URL: s.URL,
+			Args: redactArgs(args), Config: config, URL: s.URL, URLs: s.URLs, Warnings: slices.Clone(s.warnings),
 			Protocol: s.Protocol, Streaming: streaming, Seed: s.Seed,
-			Host: &export.HostMeta{Name: host, Kernel: kernelRelease(), OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.NumCPU(), GoVersion: runtime.Version()},
+			Host: hostMeta(),
 		},
 	}
 }
@@ -194,18 +195,24 @@ func kernelRelease() string {
 	return strings.TrimSpace(string(text))
 }
 
-// printOutcome says on standard error what went wrong and where the data is.
-func printOutcome(w io.Writer, s *settings, res *recorder.Result, written []string) {
-	for _, l := range res.Levels {
+// printWarnings says on standard error what went wrong.
+func printWarnings(w io.Writer, of place, levels []recorder.Level) {
+	for _, l := range levels {
+		warn := func(format string, args ...any) {
+			fmt.Fprintf(w, "pa-record: warning: %sconcurrency %d: %s\n", of.prefix(), l.Concurrency, fmt.Sprintf(format, args...))
+		}
 		if n := l.Failed; n > 0 {
-			fmt.Fprintf(w, "pa-record: warning: concurrency %d: %d of %d requests failed; pa-analyze report shows why\n", l.Concurrency, n, n+l.OK)
+			warn("%d of %d requests failed; pa-analyze report shows why", n, n+l.OK)
+		}
+		if n := l.OutputsDropped; n > 0 {
+			warn("the disk did not keep up: the outputs of %d requests are lost, their times are kept", n)
+		}
+		for _, why := range l.Saturated {
+			warn("%s", why)
 		}
 		if l.Stable != nil && !*l.Stable {
-			fmt.Fprintf(w, "pa-record: warning: concurrency %d: not stable within %d windows; measure longer (-p, --measurement-request-count) or allow more spread (-s)\n", l.Concurrency, len(l.Windows))
+			warn("not stable within %d windows; measure longer (-p, --measurement-request-count) or allow more spread (-s)", len(l.Windows))
 		}
-	}
-	if !s.quiet && len(written) > 0 {
-		fmt.Fprintf(w, "pa-record: wrote %s; read it with: pa-analyze report %s\n", strings.Join(written, ", "), written[0])
 	}
 }
 
@@ -217,52 +224,4 @@ func gate(res *recorder.Result) error {
 		}
 	}
 	return nil
-}
-
-// An interruption is the signal that ended the run, 0 for none.
-type interruption struct{ sig atomic.Int32 }
-
-func (i *interruption) get() syscall.Signal { return syscall.Signal(i.sig.Load()) }
-
-func (i *interruption) name() string {
-	switch i.get() {
-	case syscall.SIGINT:
-		return "SIGINT"
-	case syscall.SIGTERM:
-		return "SIGTERM"
-	case syscall.SIGHUP:
-		return "SIGHUP"
-	}
-	return "stopped"
-}
-
-// watchSignals turns the first signal into a closed stop channel and the
-// second into the end of the context. release ends the watching.
-func watchSignals(parent context.Context, signals <-chan os.Signal, stderr io.Writer) (ctx context.Context, stop <-chan struct{}, i *interruption, release func()) {
-	ctx, cancel := context.WithCancel(parent)
-	stopped := make(chan struct{})
-	i = &interruption{}
-	done := make(chan struct{})
-	go func() { // ends with the context
-		defer close(done)
-		select {
-		case sig := <-signals:
-			if s, ok := sig.(syscall.Signal); ok {
-				i.sig.Store(int32(s))
-			}
-			fmt.Fprintln(stderr, "\npa-record: stopping; waiting for the requests in flight (again to stop at once)")
-			close(stopped)
-		case <-ctx.Done():
-			return
-		}
-		select {
-		case <-signals:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
-	return ctx, stopped, i, func() {
-		cancel()
-		<-done
-	}
 }

@@ -55,6 +55,9 @@ func recoverRun(c *cli.Context) error {
 	if !lockFile(lock) {
 		return errors.Join(fmt.Errorf("%s: a pa-record is still writing it", path), lock.Close())
 	}
+	if !isAt(lock, path) { // the run ended before we had the lock
+		return errors.Join(fmt.Errorf("%s: gone: its run has just ended and written its export", path), lock.Close())
+	}
 	killed := false
 	written, requests, err := finalize(c.Context, path, outputs, func(run *export.Run) {
 		killed = run.Meta == nil || run.Meta.EndNS == 0
@@ -64,14 +67,13 @@ func recoverRun(c *cli.Context) error {
 			run.Meta = &meta
 		}
 	})
-	// Windows removes no file that is open.
-	if err := errors.Join(err, lock.Close()); err != nil {
-		return err
+	if err != nil {
+		return journalKept(path, errors.Join(err, lock.Close()))
 	}
 	how := "the run had ended"
 	if killed {
 		how = "the run was killed"
 	}
 	fmt.Fprintf(c.App.Writer, "%s: requests recovered: %d (%s); wrote %s\n", path, requests, how, strings.Join(written, ", "))
-	return os.Remove(path)
+	return removeHeld(lock, path)
 }

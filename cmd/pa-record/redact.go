@@ -5,7 +5,7 @@ import "strings"
 const redacted = "[redacted]"
 
 // redactArgs returns args without secrets: the values of headers, user
-// information in URLs. What follows a -H is never looked into; its name is
+// information and queries in URLs, the query of the endpoint. What follows a -H is never looked into; its name is
 // kept.
 func redactArgs(args []string) []string {
 	out := make([]string, len(args))
@@ -17,16 +17,12 @@ func redactArgs(args []string) []string {
 			continue
 		}
 		name, value, hasValue := strings.Cut(arg, "=")
-		var clean func(string) string
-		switch strings.TrimLeft(name, "-") {
-		case "H", "header":
-			clean = redactHeader
-		case "u", "url":
-			clean = redactURL
-		}
+		clean := cleaner(strings.TrimLeft(name, "-"))
 		switch {
-		case clean == nil || !strings.HasPrefix(arg, "-"):
+		case !strings.HasPrefix(arg, "-"):
 			out[i] = arg
+		case clean == nil:
+			out[i] = redactJoined(arg)
 		case hasValue:
 			out[i] = name + "=" + clean(value)
 		default:
@@ -34,6 +30,36 @@ func redactArgs(args []string) []string {
 		}
 	}
 	return out
+}
+
+// cleaner returns what takes the secrets out of a flag's value, nil if it has
+// none. Long names may be cut short.
+func cleaner(name string) func(string) string {
+	switch {
+	case name == "H", len(name) > 1 && strings.HasPrefix("header", name): //nolint:gocritic // argOrder: the name may be the start of header
+		return redactHeader
+	case name == "u", len(name) > 1 && strings.HasPrefix("url", name), //nolint:gocritic // argOrder: likewise
+		len(name) > 1 && strings.HasPrefix("proxy", name): //nolint:gocritic // argOrder: likewise
+		return redactURL
+	case len(name) > 1 && strings.HasPrefix("endpoint", name): //nolint:gocritic // argOrder: likewise
+		return redactEndpoint
+	}
+	return nil
+}
+
+// redactJoined looks for a value that is joined to its short flag, which may
+// follow others that have none: -avuhttp://…
+func redactJoined(arg string) string {
+	for i := 1; i < len(arg) && !strings.HasPrefix(arg, "--"); i++ {
+		switch arg[i] {
+		case 'a', 'v':
+		case 'H', 'u':
+			return arg[:i+1] + cleaner(arg[i:i+1])(arg[i+1:])
+		default:
+			return arg
+		}
+	}
+	return arg
 }
 
 func redactHeader(h string) string {
@@ -44,37 +70,58 @@ func redactHeader(h string) string {
 	return name + ": " + redacted
 }
 
+// redactEndpoint takes the query out of an endpoint. A whole URL does not belong
+// there, but may have a password.
+func redactEndpoint(s string) string {
+	path := s
+	if i := strings.IndexAny(s, "?#"); i >= 0 {
+		path = s[:i+1] + redacted
+	}
+	if strings.Contains(path, "://") {
+		return redactURL(s)
+	}
+	return path
+}
+
 // redactURL takes the user information and the query out of a URL, with or
 // without a scheme. The settings of a simulated server are no secrets.
 func redactURL(s string) string {
 	if strings.HasPrefix(s, simScheme) {
 		return s
 	}
-	s, fragment, hasFragment := strings.Cut(s, "#")
-	s, _, hasQuery := strings.Cut(s, "?")
 	scheme, rest, ok := strings.Cut(s, "://")
-	if ok {
+	if ok && !strings.ContainsAny(scheme, ":/?#@") {
 		scheme += "://"
-	} else {
+	} else { // "://" is a part of something else
 		scheme, rest = "", s
 	}
-	host, path, hasPath := strings.Cut(rest, "/")
-	// A password may hold a slash that was not escaped: what precedes the last
-	// @ of all is user information.
-	if at := strings.LastIndexByte(rest, '@'); at >= len(host) {
-		host, path, hasPath = strings.Cut(rest[at+1:], "/")
-		host = redacted + "@" + host
-	} else if at := strings.LastIndexByte(host, '@'); at >= 0 {
-		host = redacted + "@" + host[at+1:]
+	query := strings.IndexAny(rest, "?#")
+	if query < 0 {
+		return scheme + redactUser(rest)
 	}
-	if hasPath {
-		host += "/" + path
+	if strings.Contains(rest[query:], "@") {
+		// Where the secret ends is not known: a password may hold a question
+		// mark that was not escaped, a query an at sign.
+		return scheme + redacted
 	}
-	if hasQuery {
-		host += "?" + redacted
+	shown := scheme + redactUser(rest[:query])
+	before, fragment, _ := strings.Cut(rest[query:], "#")
+	if before != "" {
+		shown += "?" + redacted
 	}
-	if hasFragment && fragment != "" {
-		host += "#" + redacted
+	if fragment != "" {
+		shown += "#" + redacted
 	}
-	return scheme + host
+	return shown
+}
+
+// redactUser takes the user information out of what follows a URL's scheme. A
+// password may hold a slash that was not escaped: what precedes the last @ of
+// all is user information.
+func redactUser(s string) string {
+	at := strings.LastIndexByte(s, '@')
+	if at < 0 {
+		return s
+	}
+	return redacted + "@" + s[at+1:]
 }

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"strconv"
 	"strings"
@@ -13,7 +15,9 @@ import (
 
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/pkg/recorder"
+	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/backend/kserve"
+	"github.com/pa-tools/pa/pkg/recorder/backend/openai"
 	"github.com/pa-tools/pa/pkg/recorder/load"
 	wire "github.com/pa-tools/pa/pkg/wire/kserve"
 )
@@ -41,13 +45,21 @@ type header struct{ name, value string }
 // What JSON shows of it goes into the export and to --dry-run, so no secret is
 // among the exported fields.
 type settings struct {
-	ServiceKind  string `json:"service_kind"`
-	Model        string `json:"model,omitempty"`
-	ModelVersion string `json:"model_version,omitempty"`
-	URL          string `json:"url"` // without user information and query
-	Protocol     string `json:"protocol"`
-	Endpoint     string `json:"endpoint,omitempty"`
-	Streaming    bool   `json:"streaming"`
+	ServiceKind  string   `json:"service_kind"`
+	Model        string   `json:"model,omitempty"`
+	ModelVersion string   `json:"model_version,omitempty"`
+	URL          string   `json:"url"`            // without user information and query
+	URLs         []string `json:"urls,omitempty"` // all of several
+	Protocol     string   `json:"protocol"`
+	Endpoint     string   `json:"endpoint,omitempty"` // without query
+	Streaming    bool     `json:"streaming"`
+
+	Reuse           string       `json:"connection_reuse"`
+	Transport       string       `json:"transport"` // resolved
+	HTTP2           bool         `json:"http2,omitempty"`
+	GRPCConnections int          `json:"grpc_connections,omitempty"`
+	Proxies         []string     `json:"proxies,omitempty"` // without user information
+	TLS             *tlsSettings `json:"tls,omitempty"`
 
 	HeaderNames []string        `json:"header_names,omitempty"`
 	Parameters  []string        `json:"request_parameters,omitempty"`
@@ -67,6 +79,8 @@ type settings struct {
 	Warmup           int     `json:"warmup_request_count,omitempty"`
 	RequestTimeoutMS float64 `json:"request_timeout_ms"`
 	GraceMS          float64 `json:"grace_period_ms"`
+	// MaxErrorRate is a fraction; nil is no limit.
+	MaxErrorRate *float64 `json:"max_error_rate,omitempty"`
 
 	InputData    []string           `json:"input_data,omitempty"`
 	BatchSize    int                `json:"batch_size,omitempty"`
@@ -75,9 +89,22 @@ type settings struct {
 	StringData   string             `json:"string_data,omitempty"`
 	Seed         uint64             `json:"seed"`
 
-	Exports []string `json:"profile_export_file"`
+	Exports    []string     `json:"profile_export_file"`
+	Repeat     int          `json:"repeat,omitempty"` // runs; 0: --repeat is not given
+	Interleave bool         `json:"interleave,omitempty"`
+	Runs       []plannedRun `json:"runs,omitempty"` // with --repeat
+	Calibrate  bool         `json:"calibrate,omitempty"`
 
-	rawURL     string
+	rawURLs         []string
+	rawEndpoint     string
+	reuse           backend.Reuse
+	openAITransport openai.Transport
+	proxy           func(*url.URL) (*url.URL, error) // nil: none
+	proxyPasswords  []string
+	tls             *tls.Config // nil: the default
+	notes           []string
+	warnings        []string
+
 	measure    recorder.Measure
 	timeout    time.Duration
 	grace      time.Duration
@@ -88,6 +115,7 @@ type settings struct {
 	overwrite  bool
 	verbose    bool
 	quiet      bool
+	ui         string
 	dryRun     bool
 }
 
@@ -101,18 +129,28 @@ func newSettings(c *cli.Context, getenv func(string) string) (*settings, error) 
 		StringLength: c.Int("string-length"), StringData: c.String("string-data"),
 		InputData: c.StringSlice("input-data"), Exports: c.StringSlice("profile-export-file"),
 		timeout: c.Duration("request-timeout"), grace: c.Duration("grace-period"), waitReady: c.Duration("wait-ready"),
-		overwrite: c.Bool("overwrite"), verbose: c.Bool("verbose"), quiet: c.Bool("quiet"), dryRun: c.Bool("dry-run"),
+		Calibrate: c.Bool("calibrate"), overwrite: c.Bool("overwrite"), verbose: c.Bool("verbose"), quiet: c.Bool("quiet"), dryRun: c.Bool("dry-run"),
+	}
+	switch s.ui = c.String("ui"); s.ui {
+	case uiAuto, uiPlain, uiNone:
+	default:
+		p.errorf("--ui %s: the kind is auto, plain or none", s.ui)
 	}
 	if c.Args().Present() {
 		p.errorf("unexpected argument %q; pa-record takes flags only", c.Args().First())
 	}
 	p.target(s)
+	p.connections(s, getenv)
 	p.headers(s, getenv)
 	p.parameters(s)
 	p.inputs(s)
 	p.load(s)
 	if len(s.Exports) == 0 {
 		s.Exports = []string{defaultExport}
+	}
+	p.repeat(s)
+	if len(p.errs) == 0 {
+		p.transport(s)
 	}
 	if len(p.errs) > 0 {
 		return nil, &cmdline.UsageError{Msg: errors.Join(p.errs...).Error()}
@@ -133,9 +171,10 @@ func (p *settingsParser) errorf(format string, args ...any) {
 // target resolves who is asked, and how.
 func (p *settingsParser) target(s *settings) {
 	c := p.c
-	s.rawURL, s.ServiceKind, s.Protocol, s.Endpoint = c.String("url"), c.String("service-kind"), c.String("protocol"), c.String("endpoint")
+	s.ServiceKind, s.Protocol, s.Endpoint = c.String("service-kind"), c.String("protocol"), c.String("endpoint")
 	s.Streaming = c.Bool("streaming")
-	simulated := strings.HasPrefix(s.rawURL, simScheme)
+	s.rawURLs = servers(c.StringSlice("url"))
+	simulated := len(s.rawURLs) > 0 && s.isSimulated()
 	if s.ServiceKind == "" {
 		s.ServiceKind = kindTriton
 		if simulated && s.Model == "" && s.Protocol == "" {
@@ -163,13 +202,7 @@ func (p *settingsParser) target(s *settings) {
 	default:
 		p.errorf("--service-kind %s: the kind is triton or openai", s.ServiceKind)
 	}
-	if s.rawURL == "" {
-		s.rawURL = "localhost:8000"
-		if s.Protocol == protocolGRPC {
-			s.rawURL = "localhost:8001"
-		}
-	}
-	s.URL = redactURL(s.rawURL)
+	p.urls(s)
 }
 
 func (p *settingsParser) triton(s *settings) {
@@ -200,10 +233,11 @@ func (p *settingsParser) openAI(s *settings) {
 		p.errorf("-b %d: OpenAI requests are not batched", s.BatchSize)
 	}
 	s.BatchSize = 0
-	s.Endpoint = strings.Trim(s.Endpoint, "/")
-	if s.Endpoint == "" {
-		s.Endpoint = chatEndpoint
+	s.rawEndpoint = strings.Trim(s.Endpoint, "/")
+	if s.rawEndpoint == "" {
+		s.rawEndpoint = chatEndpoint
 	}
+	s.Endpoint = redactEndpoint(s.rawEndpoint)
 	if body := p.c.String("extra-body"); body != "" {
 		var members map[string]json.RawMessage
 		if err := json.Unmarshal([]byte(body), &members); err != nil {
@@ -305,6 +339,13 @@ func (p *settingsParser) load(s *settings) {
 		p.errs = append(p.errs, fmt.Errorf("--concurrency-range: %w", err))
 	}
 	s.RequestTimeoutMS, s.GraceMS = milliseconds(s.timeout), milliseconds(s.grace)
+	if text := c.String("max-error-rate"); text != "" {
+		r, err := parsePart(text)
+		if err != nil {
+			p.errorf("--max-error-rate %s: %v", text, err)
+		}
+		s.MaxErrorRate = &r
+	}
 	positive := func(flag string, n int) int {
 		if c.IsSet(flag) && n < 1 {
 			p.errorf("--%s %d: must be at least 1", flag, n)
@@ -363,6 +404,19 @@ func (p *settingsParser) load(s *settings) {
 			show.WindowRequests = m.WindowRequests
 		}
 	}
+}
+
+// parsePart parses a part of a whole, "0.05" or "5%".
+func parsePart(text string) (float64, error) {
+	number, pct := strings.CutSuffix(text, "%")
+	f, err := strconv.ParseFloat(number, 64)
+	if pct {
+		f /= 100
+	}
+	if err != nil || !(f >= 0 && f <= 1) {
+		return 0, errors.New("expected a number from 0 to 1, or a percentage such as 5%")
+	}
+	return f, nil
 }
 
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

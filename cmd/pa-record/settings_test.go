@@ -25,7 +25,7 @@ func parse(t *testing.T, key string, args ...string) (*settings, error) {
 	app := cmdline.App{
 		Name: "pa-record", Flags: recordFlags(), Unsupported: notSupported,
 		Action: func(c *cli.Context) error {
-			s, err = newSettings(c, func(string) string { return key })
+			s, err = newSettings(c, func(name string) string { return map[string]string{"OPENAI_API_KEY": key}[name] })
 			return nil
 		},
 	}
@@ -42,7 +42,7 @@ func TestGuideCommand(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.ServiceKind != kindTriton || s.Model != "vllm" || s.Protocol != protocolGRPC || !s.Streaming || s.rawURL != "localhost:8001" ||
+	if s.ServiceKind != kindTriton || s.Model != "vllm" || s.Protocol != protocolGRPC || !s.Streaming || s.rawURLs[0] != "localhost:8001" ||
 		!slices.Equal(s.InputData, []string{"prompts.json"}) || !slices.Equal(s.Exports, []string{"profile_export.json"}) || !slices.Equal(s.Levels, []int{1}) {
 		t.Errorf("settings %+v", s)
 	}
@@ -69,8 +69,8 @@ func TestDefaults(t *testing.T) {
 			t.Errorf("%s: %v", tt.args, err)
 			continue
 		}
-		if s.ServiceKind != tt.kind || s.Protocol != tt.protocol || s.rawURL != tt.url || s.Endpoint != tt.endpoint {
-			t.Errorf("%s: %s %s %s %s, want %s %s %s %s", tt.args, s.ServiceKind, s.Protocol, s.rawURL, s.Endpoint, tt.kind, tt.protocol, tt.url, tt.endpoint)
+		if s.ServiceKind != tt.kind || s.Protocol != tt.protocol || s.rawURLs[0] != tt.url || s.Endpoint != tt.endpoint {
+			t.Errorf("%s: %s %s %s %s, want %s %s %s %s", tt.args, s.ServiceKind, s.Protocol, s.rawURLs[0], s.Endpoint, tt.kind, tt.protocol, tt.url, tt.endpoint)
 		}
 	}
 }
@@ -158,10 +158,49 @@ func TestSecrets(t *testing.T) {
 		t.Fatal(err)
 	}
 	var plan strings.Builder
-	if err := printPlan(&plan, s); err != nil || strings.Contains(plan.String(), secret) || !strings.Contains(s.rawURL, secret) {
+	if err := printPlan(&plan, s); err != nil || strings.Contains(plan.String(), secret) || !strings.Contains(s.rawURLs[0], secret) {
 		t.Errorf("the URL's secret is in the plan, or is lost (%v):\n%s", err, plan.String())
 	}
 	if s, err := parse(t, secret, "-m", "x"); err != nil || len(s.headers) != 0 {
 		t.Errorf("Triton got headers %v (%v); the OpenAI key is not for it", s.headers, err)
+	}
+}
+
+func TestParsePart(t *testing.T) {
+	for _, tt := range []struct {
+		text string
+		want float64
+		ok   bool
+	}{
+		{"0", 0, true},
+		{"1", 1, true},
+		{"0.05", 0.05, true},
+		{"5%", 0.05, true},
+		{"100%", 1, true},
+		{"0%", 0, true},
+		{"1.01", 0, false},
+		{"101%", 0, false},
+		{"-1", 0, false},
+		{"-0.1%", 0, false},
+		{"NaN", 0, false},
+		{"", 0, false},
+		{"%", 0, false},
+		{"5 %", 0, false},
+	} {
+		if got, err := parsePart(tt.text); got != tt.want || (err == nil) != tt.ok {
+			t.Errorf("parsePart(%q) = %v, %v; want %v, ok %v", tt.text, got, err, tt.want, tt.ok)
+		}
+	}
+}
+
+// Too many failures are a gate that was not met; so they are when everything
+// fails.
+func TestMaxErrorRateExit(t *testing.T) {
+	for flags, want := range map[string]int{"--max-error-rate 0.5": cmdline.ExitGate, "": cmdline.ExitError, "--max-error-rate 1": cmdline.ExitError} {
+		args := append(strings.Fields(flags), "-u", "sim://?fault=http_500", "--request-count", "100", "--profile-export-file", filepath.Join(t.TempDir(), "x.json"))
+		code, _, stderr := inProcess(t.Context(), t, args...)
+		if code != want || !strings.Contains(stderr, "5 requests failed") && !strings.Contains(stderr, "5 of 5 requests failed") {
+			t.Errorf("%q: exit code %d, want %d: %s", flags, code, want, stderr)
+		}
 	}
 }

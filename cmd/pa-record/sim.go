@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/url"
 	"os"
 	"strconv"
@@ -41,10 +42,13 @@ The same server answers inside pa-record, with the same settings:
 			&cli.DurationFlag{Name: "prefill-per-token", Category: "Behaviour", Usage: "`DURATION` added to the first token for each input token", DefaultText: "0"},
 			&cli.IntFlag{Name: "tokens-per-event", Category: "Behaviour", Usage: "`N` tokens share an event", Value: 1},
 			&cli.IntFlag{Name: "max-concurrency", Category: "Behaviour", Usage: "work on `N` requests at a time, queue the others", DefaultText: "no limit"},
-			&cli.StringFlag{Name: "vocabulary", Category: "Behaviour", Usage: "`WORDS` of the answers: plain, or tricky (quotes, control characters, emoji)", Value: "plain"},
+			&cli.StringFlag{Name: "vocabulary", Category: "Behaviour", Usage: "`WORDS` of the answers: plain, tricky (quotes, control characters, emoji), or stamp (each token is the time at which it was sent)", Value: "plain"},
 			&cli.Uint64Flag{Name: "seed", Category: "Behaviour", Usage: "seed `N` of everything random"},
 			&cli.StringSliceFlag{Name: "fault", Category: "Behaviour", Usage: "let something go wrong: `RULE` as in http_500:every=10 or reset:every=5,after=3 (repeatable)"},
+			&cli.BoolFlag{Name: "kernel-sends", Category: "Output", Usage: "have the kernel note when each write over HTTP left; costs the server a few system calls each"},
+			&cli.StringFlag{Name: "ledger-content", Category: "Output", Usage: "`WHAT` to remember of each write: bytes (and times), hash (and times), times, or none: no ledger at all", Value: "bytes"},
 			&cli.StringFlag{Name: "ledger", Category: "Output", Usage: "write what was sent, and when, to `FILE` at the end, as JSON lines"},
+			&cli.BoolFlag{Name: "stop-at-eof", Category: "Output", Usage: "stop when standard input ends too, as it does with the process that started this one"},
 			cmdline.ConfigFlag("Output"),
 		},
 		Action: func(c *cli.Context) error { return serveSim(c, env) },
@@ -58,9 +62,23 @@ func serveSim(c *cli.Context, env environment) (err error) {
 	cfg := sim.Config{
 		OpenAIAddr: c.String("openai-addr"), TritonGRPCAddr: c.String("triton-grpc-addr"), TritonHTTPAddr: c.String("triton-http-addr"),
 		Models: c.StringSlice("model"), PrefillPerToken: c.Duration("prefill-per-token"), TokensPerEvent: c.Int("tokens-per-event"),
-		MaxConcurrency: c.Int("max-concurrency"), Seed: c.Uint64("seed"),
+		MaxConcurrency: c.Int("max-concurrency"), Seed: c.Uint64("seed"), KernelSends: c.Bool("kernel-sends"),
 	}
 	var errs []error
+	switch content := c.String("ledger-content"); content {
+	case "bytes":
+	case "hash":
+		cfg.LedgerHashOnly = true
+	case "times":
+		cfg.LedgerTimesOnly = true
+	case "none":
+		cfg.LedgerLimit = -1
+		if c.String("ledger") != "" {
+			errs = append(errs, errors.New("--ledger and --ledger-content none exclude each other; drop one"))
+		}
+	default:
+		errs = append(errs, fmt.Errorf("--ledger-content %s: expected bytes, hash, times or none", content))
+	}
 	for _, name := range []string{"ttft", "itl", "output-tokens", "vocabulary"} {
 		if v := c.String(name); v != "" {
 			errs = append(errs, setSim(&cfg, strings.ReplaceAll(name, "-", "_"), v))
@@ -96,22 +114,31 @@ func serveSim(c *cli.Context, env environment) (err error) {
 			fmt.Fprintf(c.App.Writer, "%s: %s\n", l.what, l.addr)
 		}
 	}
+	eof := make(chan struct{})
+	if c.Bool("stop-at-eof") {
+		go func() { // ends with the input, at the latest with the process
+			_, _ = io.Copy(io.Discard, c.App.Reader)
+			close(eof)
+		}()
+	}
 	select {
 	case <-env.signals:
+	case <-eof:
 	case <-c.Done():
 	}
 	return srv.Close()
 }
 
-// resolveTarget returns the URL to send to: that of s, or of a simulated
-// server that it starts when s asks for one. closeTarget ends that server.
-func resolveTarget(ctx context.Context, s *settings) (target string, closeTarget func(), err error) {
-	if !strings.HasPrefix(s.rawURL, simScheme) {
-		return s.rawURL, func() {}, nil
+// resolveTargets returns the URLs to send to: those of s, or that of a
+// simulated server that it starts when s asks for one. closeTargets ends that
+// server.
+func resolveTargets(ctx context.Context, s *settings) (targets []string, closeTargets func(), err error) {
+	if !s.isSimulated() {
+		return s.rawURLs, func() {}, nil
 	}
-	cfg, err := simConfig(s.rawURL)
+	cfg, err := simConfig(s.rawURLs[0])
 	if err != nil {
-		return "", nil, &cmdline.UsageError{Msg: err.Error()}
+		return nil, nil, &cmdline.UsageError{Msg: err.Error()}
 	}
 	cfg.LedgerLimit = -1
 	if s.Model != "" && s.ServiceKind == kindOpenAI {
@@ -120,16 +147,16 @@ func resolveTarget(ctx context.Context, s *settings) (target string, closeTarget
 	// The server must outlive an interrupted run's grace period.
 	srv, err := sim.Start(context.WithoutCancel(ctx), cfg)
 	if err != nil {
-		return "", nil, err
+		return nil, nil, err
 	}
-	closeTarget = func() { _ = srv.Close() } // no ledger to write
+	target := srv.TritonHTTPURL()
 	switch {
 	case s.ServiceKind == kindOpenAI:
-		return srv.OpenAIURL(), closeTarget, nil
+		target = srv.OpenAIURL()
 	case s.Protocol == protocolGRPC:
-		return srv.TritonGRPCAddr(), closeTarget, nil
+		target = srv.TritonGRPCAddr()
 	}
-	return srv.TritonHTTPURL(), closeTarget, nil
+	return []string{target}, func() { _ = srv.Close() }, nil // no ledger to write
 }
 
 // simConfig reads sim://?key=value&…, with the keys of setSim.
@@ -172,6 +199,8 @@ func setSim(cfg *sim.Config, key, value string) (err error) {
 		cfg.MaxConcurrency, err = strconv.Atoi(value)
 	case "seed":
 		cfg.Seed, err = strconv.ParseUint(value, 10, 64)
+	case "kernel_sends":
+		cfg.KernelSends, err = strconv.ParseBool(value)
 	case "vocabulary":
 		cfg.Vocabulary, err = sim.ParseVocabulary(value)
 	case "fault":

@@ -36,7 +36,18 @@ type Config struct {
 	// before it cancels them; 0 means DefaultGrace, < 0 not at all.
 	Grace time.Duration
 
-	// Writer takes the requests. Run calls all its methods, Close included.
+	// MaxErrorRate ends the run with an *[ErrorRateError] when more than that
+	// fraction of a level's requests fail (0: none may; 1: all may). It is
+	// judged whenever a request ends from the twentieth of the level on, and at
+	// the level's end; warm-up counts, cancelled requests do not. nil never
+	// does.
+	MaxErrorRate *float64
+
+	// Writer takes the requests. It may have a method Flush() error, which is
+	// then called a few times a second, and a method Backlog() (waiting, room
+	// int64), by which the recorder keeps what it writes behind within bounds:
+	// at three quarters of the room outputs are dropped, at all of it the run
+	// ends with a *[BacklogError]. Run calls all its methods, Close included.
 	Writer export.Writer
 	// Run is the header to write. Run.Meta must not be nil; the recorder sets in
 	// it the start, model and dataset hash before the first call of Writer, and
@@ -128,6 +139,9 @@ func (c *Config) Validate() error {
 	for _, n := range c.Levels {
 		add(n < 1, "concurrency %d: must be at least 1", n)
 		add(c.Measure.Requests > 0 && c.Measure.Requests < n, "request count %d: must not be less than the concurrency, %d", c.Measure.Requests, n)
+	}
+	if r := c.MaxErrorRate; r != nil {
+		add(!(*r >= 0 && *r <= 1), "max error rate %v: must be 0 to 1", *r)
 	}
 	add(c.Warmup < 0, "warm-up request count %d: must not be negative", c.Warmup)
 	m := c.Measure

@@ -4,16 +4,18 @@ import (
 	"time"
 
 	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/recorder/backend"
 )
 
 // Thresholds of the rule that ends a run in which nothing works any more.
 const (
-	// firstFailures in a row from the start of the run, or one per slot if
-	// that is more, end it: the server refuses what it is asked.
+	// firstFailures in a row from the start of the run end it when every slot
+	// has had one: the server refuses what it is asked. A slot that still waits
+	// for its first answer may yet get a good one; so may one for which this
+	// machine had no file or port left, as soon as another gives its own back.
 	firstFailures = 5
-	// laterFailures in a row after a success, or four per slot if that is
-	// more, end it once goneAfter has passed without a success: the server is
-	// gone.
+	// laterFailures in a row, or four per slot if that is more, end it once
+	// goneAfter has passed without a success: the server is gone.
 	laterFailures = 20
 	goneAfter     = 10 * time.Second
 )
@@ -22,8 +24,9 @@ const (
 type failureRun struct {
 	row     int
 	ok      int
-	sinceNS uint64      // first failure of the row
-	last    FailedError // Status, Code and Message of the last failure
+	sinceNS uint64           // first failure of the row
+	slots   map[int]struct{} // that have failed before there was a success
+	last    FailedError      // Status, Code and Message of the last failure
 }
 
 func (f *failureRun) reset() {
@@ -44,9 +47,15 @@ func (f *failureRun) add(r *export.Request, concurrency int, nowNS uint64) (tooM
 		f.sinceNS = nowNS
 	}
 	f.row++
+	if f.ok == 0 && !backend.MetLocalLimit(r) {
+		if f.slots == nil {
+			f.slots = map[int]struct{}{}
+		}
+		f.slots[r.Worker] = struct{}{}
+	}
 	f.last = FailedError{Status: r.Status, Code: r.Code, Message: r.Message}
-	if f.ok == 0 {
-		return f.row >= max(firstFailures, concurrency)
+	if f.ok == 0 && f.row >= firstFailures && len(f.slots) >= concurrency {
+		return true
 	}
 	return f.row >= max(laterFailures, 4*concurrency) && time.Duration(nowNS-f.sinceNS) >= goneAfter
 }

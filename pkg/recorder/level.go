@@ -3,6 +3,7 @@ package recorder
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -33,14 +34,23 @@ type levelRun struct {
 	held  []*backend.Exchange
 	meter *meter // nil while warming up
 
+	client *clientView // nil while warming up
+	rate   errorRate
+	recent rolling
+	// dropped counts the requests that lost their outputs to a slow disk.
+	dropped int
+
 	gate     *gate
+	budget   int                // of the present stage; < 0 is none
 	slots    []*slot            // of the present stage
 	cancel   context.CancelFunc // ends what is in flight
 	returned int                // exchanges of the present stage taken from the slots
 	startNS  uint64
-	stopped  bool // by the user
-	out      Level
-	err      error
+	// flushedNS is when the writer was told to flush last.
+	flushedNS uint64
+	stopped   bool // by the user
+	out       Level
+	err       error
 }
 
 // run executes the level: warm-up, measurement, export.
@@ -48,6 +58,7 @@ func (l *levelRun) run(ctx context.Context) (Level, error) {
 	l.box = newMailbox()
 	l.out.Concurrency = l.concurrency
 	l.startNS = l.cfg.Clock.NowNS()
+	l.flushedNS = l.startNS
 	l.wrote(l.cfg.Writer.BeginExperiment(export.ModeConcurrency, strconv.Itoa(l.concurrency)))
 	if l.err != nil {
 		return l.out, l.err
@@ -61,9 +72,13 @@ func (l *levelRun) run(ctx context.Context) (Level, error) {
 			budget = n
 		}
 		l.meter = newMeter(l.cfg.Measure, l.cfg.Clock.NowNS())
+		l.client = newClientView(l.concurrency)
 		l.stage(ctx, l.concurrency, budget, export.PhaseMeasured)
 		l.meter.finish(l.cfg.Clock.NowNS())
 		l.out.Windows, l.out.Stable = l.meter.windows, l.meter.stable
+	}
+	if limit := l.cfg.MaxErrorRate; limit != nil && !l.stopped && l.rate.above(*limit) {
+		l.abandon(l.rate.error(l.concurrency, *limit))
 	}
 	if !l.writeFailed {
 		l.wrote(l.cfg.Writer.EndExperiment(l.experiment()))
@@ -85,7 +100,7 @@ func (l *levelRun) stage(ctx context.Context, slots, budget int, phase export.Ph
 	flight, cancel := context.WithCancel(ctx)
 	defer cancel()
 	l.cancel = cancel
-	l.gate = &gate{budget: budget}
+	l.gate, l.budget = &gate{budget: budget}, budget
 	l.returned = 0
 	l.slots = nil
 	var wg sync.WaitGroup
@@ -140,6 +155,9 @@ func (l *levelRun) loop(ctx context.Context, idle <-chan struct{}) {
 			l.collect()
 			l.closeWindows()
 		case <-tick.C:
+			if l.client != nil {
+				l.client.watch.Look()
+			}
 			l.flush()
 			l.report()
 		case <-grace.c():
@@ -165,12 +183,21 @@ func (l *levelRun) loop(ctx context.Context, idle <-chan struct{}) {
 	}
 }
 
-// collect takes what the slots have put.
+// collect takes what the slots have put. When that takes long it flushes in
+// between, so that a kill loses no more than it would otherwise.
 func (l *levelRun) collect() {
 	items := l.box.take(l.spare)
-	for _, x := range items {
+	for i, x := range items {
 		l.returned++
 		l.admit(x)
+		items[i] = nil // its memory is accounted for no longer
+		// Requests that end together are seconds of work in a row, and Go lets a
+		// goroutine have a core for 10 ms before it looks at the others. Who
+		// receives comes first: a later read may bring two tokens with one stamp.
+		runtime.Gosched()
+		if l.cfg.Clock.NowNS()-l.flushedNS >= uint64(progressEvery) {
+			l.flush()
+		}
 	}
 	l.spare = items
 }
@@ -227,28 +254,43 @@ func (l *levelRun) handle(x *backend.Exchange) {
 			r.Message = strings.ReplaceAll(r.Message, s, "[redacted]")
 		}
 	}
-	for _, p := range r.Responses {
-		switch p.Source {
+	if r.Phase != export.PhaseWarmup {
+		l.client.add(x)
+	}
+	l.countStamps(r)
+	end, ended := r.EndNS()
+	if r.Phase == export.PhaseMeasured && l.meter.done && (!ended || end > l.meter.endNS()) {
+		r.Phase = export.PhaseCooldown
+	}
+	l.count(r, end)
+	if t := &x.Tokens; t.N > 0 && r.Status == export.StatusOK {
+		l.recent.add(end, t.N, time.Duration(r.Responses[t.First].RecvNS-r.StartNS))
+	}
+	if l.err == nil { // else the writer is broken
+		l.relieve(r)
+		l.wrote(l.cfg.Writer.WriteRequest(r))
+	}
+	l.box.done(x)
+}
+
+func (l *levelRun) countStamps(r *export.Request) {
+	for i := range r.Responses {
+		switch r.Responses[i].Source {
 		case export.SourceKernel:
 			l.stamps.Kernel++
 		case export.SourceUser:
 			l.stamps.User++
 		}
 	}
-	end, ended := r.EndNS()
-	if r.Phase == export.PhaseMeasured && l.meter.done && (!ended || end > l.meter.endNS()) {
-		r.Phase = export.PhaseCooldown
-	}
-	l.count(r, end)
-	if l.err != nil {
-		return // the writer is broken or the run given up: nothing more to lose
-	}
-	l.wrote(l.cfg.Writer.WriteRequest(r))
 }
 
 // count sorts r into the level's counters and the window's, and gives up when
-// nothing but failures comes back.
+// nothing but failures comes back, or more of them than the user allows.
 func (l *levelRun) count(r *export.Request, endNS uint64) {
+	l.rate.add(r)
+	if limit := l.cfg.MaxErrorRate; limit != nil && l.rate.ended >= fewestEnded && l.rate.above(*limit) {
+		l.abandon(l.rate.error(l.concurrency, *limit))
+	}
 	if r.Status == export.StatusOK {
 		l.failures.reset()
 	}
@@ -275,16 +317,30 @@ func (l *levelRun) count(r *export.Request, endNS uint64) {
 }
 
 func (l *levelRun) fail(r *export.Request) {
-	if !l.failures.add(r, l.concurrency, l.cfg.Clock.NowNS()) || l.giveUp != nil {
+	if !l.failures.add(r, l.concurrency, l.cfg.Clock.NowNS()) {
 		return
 	}
-	l.giveUp = l.failures.error()
+	if limit := l.cfg.MaxErrorRate; limit != nil && l.rate.above(*limit) {
+		l.abandon(l.rate.error(l.concurrency, *limit))
+		return
+	}
+	l.abandon(l.failures.error())
+}
+
+// abandon ends the run because of err, unless something else has ended it: what
+// is in flight is cancelled, what is recorded is kept.
+func (l *levelRun) abandon(err error) {
+	if l.giveUp != nil {
+		return
+	}
+	l.giveUp = err
 	l.stopped = true
 	l.gate.close()
 	l.cancel()
 }
 
 func (l *levelRun) flush() {
+	l.flushedNS = l.cfg.Clock.NowNS()
 	if f, ok := l.cfg.Writer.(flusher); ok && l.err == nil {
 		l.wrote(f.Flush())
 	}
@@ -294,12 +350,29 @@ func (l *levelRun) report() {
 	p := Progress{
 		Level: l.index, Levels: len(l.cfg.Levels), Concurrency: l.concurrency, Warmup: l.meter == nil,
 		OK: l.out.OK, Failed: l.out.Failed, InFlight: l.gate.count() - l.returned,
-		Elapsed: time.Duration(l.cfg.Clock.NowNS() - l.startNS), Target: l.cfg.Measure.Requests,
+		Done: l.returned, Target: max(l.budget, 0),
 	}
-	if l.meter != nil {
+	now := l.cfg.Clock.NowNS()
+	p.Elapsed = time.Duration(now - l.startNS)
+	p.TTFT, p.TokensPerSecond = l.recent.now(now, l.startNS)
+	switch {
+	case l.meter != nil:
 		p.Windows = len(l.meter.windows)
+		p.Fraction, p.AtMost = l.meter.fraction(now, l.returned)
+		p.Left = left(time.Duration(now-l.meter.startNS), p.Fraction)
+	case l.budget > 0:
+		p.Fraction = float64(l.returned) / float64(l.budget)
 	}
 	l.cfg.Progress(p)
+}
+
+// left estimates how long the rest takes when the fraction done took elapsed; 0
+// when nothing is known.
+func left(elapsed time.Duration, done float64) time.Duration {
+	if done <= 0 {
+		return 0
+	}
+	return time.Duration(float64(elapsed) * (1 - done) / done)
 }
 
 // experiment is the level as the export shows it.
@@ -307,11 +380,24 @@ func (l *levelRun) experiment() *export.Experiment {
 	e := &export.Experiment{Meta: &export.ExperimentMeta{
 		StartNS: l.startNS, EndNS: l.cfg.Clock.NowNS(), Stable: l.out.Stable,
 		Measured: l.out.OK, Failed: l.out.Failed, Warmup: l.out.Warmup, Late: l.out.Late, Cancelled: l.out.Cancelled,
-		Interrupted: l.stopped,
+		Interrupted: l.stopped, OutputsDropped: l.dropped,
 	}}
 	if l.out.Stable != nil && !*l.out.Stable {
 		e.Meta.Warnings = append(e.Meta.Warnings, fmt.Sprintf("not stable within %d windows", len(l.out.Windows)))
 	}
+	if l.dropped > 0 {
+		e.Meta.Warnings = append(e.Meta.Warnings, fmt.Sprintf("the disk did not keep up: the outputs of %d requests are lost, their times are kept", l.dropped))
+	}
+	if l.client != nil {
+		e.Meta.Client = l.client.finish()
+		var median time.Duration
+		if len(l.out.Latencies) > 0 {
+			median = stabilizer(l.out.Latencies, 50)
+		}
+		l.out.Saturated = saturation(e.Meta.Client, median)
+		e.Meta.Warnings = append(e.Meta.Warnings, l.out.Saturated...)
+	}
+	l.out.OutputsDropped = l.dropped
 	for i, w := range l.out.Windows {
 		if i == 0 {
 			e.WindowBoundaries = append(e.WindowBoundaries, w.StartNS)

@@ -7,11 +7,12 @@ import (
 )
 
 // A mailbox hands finished exchanges from the slots to the collector. Putting
-// never waits: it is bounded only by what the slots produce while the
-// collector writes.
+// never waits. It is bounded by the collector, which ends the run when more
+// than maxMailboxBytes wait: see relieve.
 type mailbox struct {
 	mu    sync.Mutex
 	items []*backend.Exchange
+	bytes int64 // put and not done
 	// ready has room for one signal, so that a put never blocks and a taker
 	// that missed several puts is woken once.
 	ready chan struct{}
@@ -22,8 +23,10 @@ func newMailbox() *mailbox {
 }
 
 func (m *mailbox) put(x *backend.Exchange) {
+	size := exchangeBytes(x)
 	m.mu.Lock()
 	m.items = append(m.items, x)
+	m.bytes += size
 	m.mu.Unlock()
 	select {
 	case m.ready <- struct{}{}:
@@ -40,4 +43,30 @@ func (m *mailbox) take(spare []*backend.Exchange) []*backend.Exchange {
 	m.items = spare[:0]
 	m.mu.Unlock()
 	return items
+}
+
+// done says that an exchange that was taken is dealt with.
+func (m *mailbox) done(x *backend.Exchange) {
+	size := exchangeBytes(x)
+	m.mu.Lock()
+	m.bytes -= size
+	m.mu.Unlock()
+}
+
+// waiting returns the bytes of the exchanges that were put and are not done.
+func (m *mailbox) waiting() int64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.bytes
+}
+
+// exchangeBytes returns about what x takes in memory until it is decoded. It
+// does not change by decoding.
+func exchangeBytes(x *backend.Exchange) int64 {
+	const response = 128 // a Response, its slice of Raw, its output
+	n := int64(1024) + response*int64(len(x.Raw))
+	for _, raw := range x.Raw {
+		n += int64(len(raw))
+	}
+	return n
 }

@@ -106,6 +106,26 @@ func (t *meter) endNS() uint64 {
 	return t.windows[len(t.windows)-1].EndNS
 }
 
+// fraction returns how much of the measurement is over, from 0 to 1; atMost says
+// that it may end before it is all over. ended is the number of requests so far.
+func (t *meter) fraction(nowNS uint64, ended int) (f float64, atMost bool) {
+	elapsed := float64(nowNS - min(t.startNS, nowNS))
+	switch {
+	case t.done:
+		return 1, false
+	case t.m.Requests > 0:
+		f = float64(ended) / float64(t.m.Requests)
+	case t.m.Duration > 0:
+		f = elapsed / float64(t.m.Duration)
+	case t.m.Mode == TimeWindows:
+		f, atMost = elapsed/(float64(t.m.Interval)*float64(t.m.MaxTrials)), true
+	default:
+		window := min(float64(len(t.lat))/float64(t.m.WindowRequests), 1)
+		f, atMost = (float64(len(t.windows))+window)/float64(t.m.MaxTrials), true
+	}
+	return min(f, 1), atMost
+}
+
 // close ends the present window and decides whether it was the last.
 func (t *meter) close(endNS uint64) {
 	t.push(endNS)

@@ -26,6 +26,7 @@ type answer struct {
 	status export.Status
 	msg    string
 	hidden bool // an error that only decoding shows
+	decode time.Duration
 }
 
 // fakeServer is a backend without a network: it answers by a function of the
@@ -59,8 +60,14 @@ func (f *fakeServer) Prepare(e *workload.Entry) (backend.Payload, error) {
 func (f *fakeServer) Open(context.Context, int) (backend.Sender, error) { return f, nil }
 
 func (f *fakeServer) Decode(x *backend.Exchange) error {
-	if f.answer(x.Request.ID).hidden {
+	a := f.answer(x.Request.ID)
+	if a.hidden {
 		x.Request.Status = export.StatusRPCError
+	}
+	time.Sleep(a.decode)
+	for i := range x.Request.Responses {
+		x.Request.Responses[i].Outputs = export.Fields{{Name: "response", Value: export.Text("x")}}
+		x.Tokens.Add(i)
 	}
 	return nil
 }
@@ -90,7 +97,7 @@ type memWriter struct {
 	requests    []export.Request
 	run         *export.Run
 	failAt      int
-	flushes     int
+	flushed     []time.Time
 }
 
 func (w *memWriter) BeginExperiment(mode, value string) error {
@@ -119,7 +126,11 @@ func (w *memWriter) Close(run *export.Run) error {
 	}
 	return nil
 }
-func (w *memWriter) Flush() error { w.flushes++; return nil }
+
+func (w *memWriter) Flush() error {
+	w.flushed = append(w.flushed, time.Now())
+	return nil
+}
 
 // count returns how many requests have that Excluded reason.
 func (w *memWriter) count(reason string) int {
@@ -140,14 +151,21 @@ func ok(after time.Duration) func(uint64) answer {
 // if set, is called in a goroutine of its own once the run has started.
 func record(t *testing.T, answers func(uint64) answer, cfg Config, after func(stop chan struct{}, cancel context.CancelFunc)) (w *memWriter, res *Result, took time.Duration, err error) {
 	t.Helper()
+	if cfg.Writer == nil {
+		cfg.Writer = &memWriter{}
+	}
+	res, took, err = recordTo(t, cfg.Writer, answers, cfg, after)
+	return cfg.Writer.(*memWriter), res, took, err
+}
+
+// recordTo is record with a writer of any kind.
+func recordTo(t *testing.T, w export.Writer, answers func(uint64) answer, cfg Config, after func(stop chan struct{}, cancel context.CancelFunc)) (res *Result, took time.Duration, err error) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		clock := rxclock.New()
-		if cfg.Writer == nil {
-			cfg.Writer = &memWriter{}
-		}
-		w = cfg.Writer.(*memWriter)
+		cfg.Writer = w
 		cfg.Backend = &fakeServer{clock: clock, answer: answers}
 		cfg.Clock = clock
 		cfg.Run = export.Run{Meta: &export.RunMeta{}}
@@ -163,7 +181,7 @@ func record(t *testing.T, answers func(uint64) answer, cfg Config, after func(st
 		res, err = Run(ctx, cfg)
 		took = time.Since(start)
 	})
-	return w, res, took, err
+	return res, took, err
 }
 
 func TestRequestCount(t *testing.T) {
@@ -274,7 +292,7 @@ func TestUnstable(t *testing.T) {
 	if len(l.Windows) != 4 || l.Stable == nil || *l.Stable {
 		t.Errorf("windows %d, stable %v; want 4 unstable ones", len(l.Windows), l.Stable)
 	}
-	if m := w.experiments[0].Meta; len(m.Warnings) != 1 || !strings.Contains(m.Warnings[0], "not stable within 4 windows") {
+	if m := w.experiments[0].Meta; !slices.Contains(m.Warnings, "not stable within 4 windows") {
 		t.Errorf("warnings %q, want one about stability", m.Warnings)
 	}
 }
@@ -355,6 +373,34 @@ func TestAllFail(t *testing.T) {
 				t.Errorf("took %v to notice", took)
 			}
 		})
+	}
+}
+
+// Slots that fail at once do not end a run in which others still wait for their
+// first answer.
+func TestSomeFail(t *testing.T) {
+	odd := func(id uint64) answer {
+		if id > 4 {
+			return answer{status: export.StatusConnectError, msg: "too many open files"}
+		}
+		return answer{after: 5 * time.Second, status: export.StatusOK}
+	}
+	w, _, _, err := record(t, odd, Config{Levels: []int{16}, Measure: Measure{Requests: 150}}, nil)
+	if err != nil || w.count("") != 4 || w.count("failed") != 146 {
+		t.Errorf("error %v, %d good, %d failed; want 4 and 146", err, w.count(""), w.count("failed"))
+	}
+	// When nobody hears anything for long it is over all the same.
+	odd2 := func(id uint64) answer {
+		a := odd(id)
+		if a.status == export.StatusOK {
+			a.after = time.Hour
+		}
+		return a
+	}
+	_, _, took, err := record(t, odd2, Config{Levels: []int{16}, Measure: Measure{Requests: 1500}}, nil)
+	var fe *FailedError
+	if !errors.As(err, &fe) || took < goneAfter || took > 2*goneAfter {
+		t.Errorf("error %v after %v, want a FailedError within 10 to 20 s", err, took)
 	}
 }
 
@@ -530,6 +576,22 @@ func TestWriterFails(t *testing.T) {
 	}
 	if len(w.requests) != 5 || w.run == nil {
 		t.Errorf("%d rows, closed %v; want 5 rows and Close called", len(w.requests), w.run != nil)
+	}
+}
+
+// Answers that take long to decode do not keep the writer from being flushed.
+func TestFlushWhileBusy(t *testing.T) {
+	slow := func(uint64) answer {
+		return answer{after: time.Second, status: export.StatusOK, decode: 100 * time.Millisecond}
+	}
+	w, _, _, err := record(t, slow, Config{Levels: []int{50}, Measure: Measure{Requests: 100}}, nil)
+	if err != nil || len(w.flushed) < 2 {
+		t.Fatalf("error %v, %d flushes", err, len(w.flushed))
+	}
+	for i := 1; i < len(w.flushed); i++ {
+		if d := w.flushed[i].Sub(w.flushed[i-1]); d > 400*time.Millisecond {
+			t.Errorf("%v between two flushes", d)
+		}
 	}
 }
 

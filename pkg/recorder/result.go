@@ -29,6 +29,12 @@ type Level struct {
 	Latencies []time.Duration
 	// Responses counts the responses of the measured requests.
 	Responses int
+
+	// OutputsDropped counts requests whose outputs the disk had no room for.
+	OutputsDropped int
+	// Saturated says why the client may have been the limit, each reason in a
+	// sentence; nil when it was not.
+	Saturated []string
 }
 
 // Elapsed returns the time from the first window's start to the last one's
@@ -59,8 +65,20 @@ type Progress struct {
 	OK, Failed    int // at this level
 	InFlight      int
 	Elapsed       time.Duration // since the level began
-	// Target is the number of requests asked for, 0 when time decides.
-	Target int
+	// Done counts the requests of the present stage (warm-up or measurement)
+	// that are over, Target those that were asked for; 0 when time decides.
+	Done, Target int
+	// Fraction is how much of the stage is over, 0 to 1, and Left how long the
+	// rest of the measurement will take, 0 when that is not known. With AtMost
+	// it can be over sooner.
+	Fraction float64
+	Left     time.Duration
+	AtMost   bool
+	// TTFT is the median time to the first token of the requests that ended in
+	// the last five seconds, 0 when none did; TokensPerSecond are the tokens of
+	// those.
+	TTFT            time.Duration
+	TokensPerSecond float64
 }
 
 // A FailedError ends a run in which requests do nothing but fail. What was

@@ -24,9 +24,8 @@ type session struct {
 	nextID   uint64 // ids start at 1: 0 means "not recorded"
 	stamps   export.StampCount
 	failures failureRun
-	giveUp   *FailedError
-	// writeFailed says that the writer has failed and that its error, which it
-	// will only repeat, is reported already.
+	giveUp   error // why the recorder ended the run by itself
+	// writeFailed says that the writer has failed. Its Close repeats the error.
 	writeFailed bool
 }
 
@@ -34,7 +33,7 @@ type session struct {
 // It returns when nothing is in flight and the writer is closed.
 //
 // The error is that of the configuration, of the server's readiness, of the
-// writer, or a *[FailedError]; the result and the export hold what was
+// writer, or a *[FailedError], *[ErrorRateError] or *[BacklogError]; the result and the export hold what was
 // measured before. An interruption is not an error: see Result.Interrupted.
 // The context ends the run at once; Config.Stop ends it gracefully. The writer
 // is closed in every case but one: when the error came before the first
@@ -95,7 +94,12 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	if err != nil {
 		meta.Warnings = append(meta.Warnings, "ended early: "+err.Error())
 	}
-	if cerr := r.cfg.Writer.Close(&cfg.Run); cerr != nil && !r.writeFailed {
+	// A writer that failed tells that again, and what became of the rest.
+	switch cerr := r.cfg.Writer.Close(&cfg.Run); {
+	case cerr == nil:
+	case r.writeFailed:
+		err = fmt.Errorf("write the export: %w", cerr)
+	default:
 		err = errors.Join(err, fmt.Errorf("write the export: %w", cerr))
 	}
 	return res, err

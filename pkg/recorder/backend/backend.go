@@ -23,8 +23,8 @@ type Backend interface {
 	// Open returns the sender of slot number slot. Slots are opened before
 	// the load and closed after it.
 	Open(ctx context.Context, slot int) (Sender, error)
-	// Decode fills Outputs, Final and Error of x.Request.Responses from
-	// x.Raw, and may turn Status from ok into an error that only the decoded
+	// Decode fills Outputs, Final and Error of x.Request.Responses and
+	// x.Tokens from x.Raw, and may turn Status from ok into an error that only the decoded
 	// bytes show. It is called once per exchange from one goroutine.
 	Decode(x *Exchange) error
 	// Close releases what the backend holds, after all senders are closed.
@@ -59,4 +59,22 @@ type Exchange struct {
 	// Raw[i] is what Request.Responses[i] came from: an event with its
 	// framing, a gRPC message, a body.
 	Raw [][]byte
+	// Tokens is filled in by Decode. It is for showing and judging the run
+	// while it goes on; what a token is, analysis decides.
+	Tokens Tokens
+}
+
+// Tokens says which responses of an exchange add output. The zero value says
+// none.
+type Tokens struct {
+	N           int // pieces of output
+	First, Last int // indices of the responses with the first and last; nothing when N is 0
+}
+
+// Add counts a piece of output in response i; i does not decrease.
+func (t *Tokens) Add(i int) {
+	if t.N == 0 {
+		t.First = i
+	}
+	t.N, t.Last = t.N+1, i
 }

@@ -4,11 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"sync"
+	"sync/atomic"
 	"time"
 
-	"google.golang.org/grpc"
-
+	"github.com/pa-tools/pa/internal/httptunnel"
 	"github.com/pa-tools/pa/internal/redact"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
@@ -19,6 +20,7 @@ import (
 type Backend struct {
 	cfg     Config
 	target  target
+	proxy   *url.URL // nil: none
 	clock   *rxclock.Clock
 	batch   int64
 	secrets redact.Secrets
@@ -27,9 +29,11 @@ type Backend struct {
 	outputs []string
 	decoded wire.Response // reused by Decode
 
+	made atomic.Int64 // connections, for their numbers
+
 	mu      sync.Mutex
-	conns   []*grpc.ClientConn // shared by the slots, when cfg.Connections > 0
-	release func()             // what holds the kernel's stamps; nil before Check
+	links   []*link // shared by the slots, when cfg.Connections > 0
+	release func()  // what holds the kernel's stamps; nil before Check
 }
 
 var _ backend.Backend = (*Backend)(nil)
@@ -50,11 +54,18 @@ func New(c Config) (*Backend, error) {
 	if c.MaxBodyBytes == 0 {
 		c.MaxBodyBytes = defaultMaxBodyBytes
 	}
-	b := &Backend{cfg: c, target: t, clock: c.Clock, batch: int64(max(c.BatchSize, 1))}
+	proxy, err := c.proxy(t)
+	if err != nil {
+		return nil, err
+	}
+	b := &Backend{cfg: c, target: t, proxy: proxy, clock: c.Clock, batch: int64(max(c.BatchSize, 1))}
 	for name, values := range c.Headers {
 		for _, v := range values {
 			b.secrets.AddHeader(name, v)
 		}
+	}
+	if proxy != nil {
+		b.secrets.AddHeader("Proxy-Authorization", httptunnel.Authorization(proxy.User))
 	}
 	return b, nil
 }
@@ -62,39 +73,55 @@ func New(c Config) (*Backend, error) {
 // Model implements backend.Backend.
 func (b *Backend) Model() string { return b.cfg.Model }
 
-// Open implements backend.Backend: it connects and, when streaming, opens the
-// stream, so that no request pays for it.
+// Open implements backend.Backend. With Prewarm it connects and, when streaming,
+// opens the stream, so that no request pays for it.
 func (b *Backend) Open(ctx context.Context, slot int) (backend.Sender, error) {
-	if b.cfg.Protocol == HTTP {
-		return newHTTPSender(b, slot), nil
+	s, err := b.open(slot)
+	if err != nil || b.cfg.Reuse != backend.Prewarm {
+		return s, err
 	}
-	conn, owned, err := b.conn(slot)
-	if err != nil {
-		return nil, err
-	}
-	s := &grpcSender{b: b, slot: slot, conn: conn, owned: owned, codec: codec{clock: b.clock}}
-	if err := s.connect(ctx); err != nil {
+	if err := s.warm(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", b.target.host, b.hide(err)), s.Close())
 	}
 	return s, nil
 }
 
-// conn returns the connection of a slot, and whether the slot is to close it.
-func (b *Backend) conn(slot int) (conn *grpc.ClientConn, owned bool, err error) {
+// A warmer is a sender that can connect before it sends.
+type warmer interface {
+	backend.Sender
+	warm(ctx context.Context) error
+}
+
+func (b *Backend) open(slot int) (warmer, error) {
+	if b.cfg.Protocol == HTTP {
+		return newHTTPSender(b), nil
+	}
+	l, err := b.link(slot)
+	if err != nil {
+		return nil, err
+	}
+	return newGRPCSender(b, slot, l), nil
+}
+
+// link returns the link of a slot, which it shares or is to close; nil when each
+// request has its own.
+func (b *Backend) link(slot int) (*link, error) {
+	if b.cfg.Reuse == backend.Fresh {
+		return nil, nil
+	}
 	if b.cfg.Connections == 0 {
-		conn, err = b.dial(nil, b.cfg.MaxBodyBytes)
-		return conn, true, err
+		return b.dial(b.cfg.MaxBodyBytes)
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for len(b.conns) < b.cfg.Connections {
-		conn, err = b.dial(nil, b.cfg.MaxBodyBytes)
+	for len(b.links) < b.cfg.Connections {
+		l, err := b.dial(b.cfg.MaxBodyBytes)
 		if err != nil {
-			return nil, false, err
+			return nil, err
 		}
-		b.conns = append(b.conns, conn)
+		b.links = append(b.links, l)
 	}
-	return b.conns[slot%len(b.conns)], false, nil
+	return b.links[slot%len(b.links)], nil
 }
 
 // Close implements backend.Backend.
@@ -106,9 +133,9 @@ func (b *Backend) Close() error {
 		b.release = nil
 	}
 	var errs []error
-	for _, c := range b.conns {
-		errs = append(errs, c.Close())
+	for _, l := range b.links {
+		errs = append(errs, l.Close())
 	}
-	b.conns = nil
+	b.links = nil
 	return errors.Join(errs...)
 }

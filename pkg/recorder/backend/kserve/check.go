@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/pa-tools/pa/pkg/recorder/backend"
 )
 
 // A control asks the server about itself and the model. Errors need not name
@@ -145,6 +147,12 @@ const probeTimeout = 2 * time.Second
 // in the other protocol: giving the wrong one of the two ports is the most
 // common mistake.
 func (b *Backend) explain(ctx context.Context, err error) error {
+	if limit := backend.LocalLimit(err); limit != "" {
+		return errors.New(limit) // neither the server's fault nor a proxy's
+	}
+	if err := b.explainProxy(err); err != nil {
+		return err
+	}
 	if text := connectText(err); text != "" {
 		return fmt.Errorf("%s; is the server running, and is -u right? (gRPC is usually 8001, HTTP 8000)", text)
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 	wire "github.com/pa-tools/pa/pkg/wire/kserve"
 )
@@ -67,8 +68,23 @@ type Config struct {
 	// TLS, if set, turns TLS on whatever the URL says.
 	TLS *tls.Config
 	// Connections is the number of gRPC connections that the slots share in
-	// turn; 0 gives each slot its own.
+	// turn; 0 gives each slot its own. Calls on shared connections bear the
+	// metadata pa-slot, the number of their slot, so that their messages can be
+	// told apart on the wire.
 	Connections int
+	// Reuse says which connection a request goes out on. With Fresh, which
+	// excludes Connections, it is closed after each answer; that does not show
+	// in the request. Prewarm also opens the stream of a gRPC slot, and over
+	// HTTP asks for the server's health on the connection. The first request
+	// on it is not marked as reused and has the times of its phases, though
+	// they are of before the load.
+	Reuse backend.Reuse
+	// Proxy returns the proxy to reach an address through, of the scheme http
+	// or https, nil for none; a nil function means none. Over gRPC it must be
+	// an http proxy, which is asked to CONNECT.
+	Proxy func(*url.URL) (*url.URL, error)
+	// UserStamps takes all times in user space, to compare.
+	UserStamps bool
 	// MaxBodyBytes bounds an answer over HTTP and a message over gRPC; 0 means
 	// 64 MiB. A longer one ends its request with a protocol error.
 	MaxBodyBytes int64
@@ -109,7 +125,12 @@ func (c *Config) Validate() error {
 			}
 		}
 	}
-	if _, err := c.target(); err != nil {
+	if c.Connections > 0 && c.Reuse == backend.Fresh {
+		errs = append(errs, errors.New("a fresh connection for each request cannot be shared; drop the number of gRPC connections"))
+	}
+	if t, err := c.target(); err != nil {
+		errs = append(errs, err)
+	} else if _, err := c.proxy(t); err != nil {
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)

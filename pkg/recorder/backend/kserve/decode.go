@@ -24,6 +24,9 @@ func (b *Backend) Decode(x *backend.Exchange) error {
 		if err := b.decode(resp, x.Raw[i]); err != nil && first == nil && !resp.Error {
 			first = fmt.Errorf("response %d: %w", i, err)
 		}
+		if addsOutput(resp) {
+			x.Tokens.Add(i)
+		}
 		if resp.Error && x.Request.Status == export.StatusOK {
 			x.Request.Status, x.Request.Message = export.StatusProtocolError, b.clip(b.decoded.Error)
 		}
@@ -64,4 +67,15 @@ func (b *Backend) decode(resp *export.Response, raw []byte) error {
 		err = ferr
 	}
 	return err
+}
+
+// addsOutput reports whether a response holds more than the empty outputs that
+// a final one has.
+func addsOutput(resp *export.Response) bool {
+	for i := range resp.Outputs {
+		if !resp.Outputs[i].Value.Empty() && !resp.Error {
+			return true
+		}
+	}
+	return false
 }

@@ -21,17 +21,26 @@
 // queued the message, not when it left the machine; a response's stamp is taken
 // in the codec, as soon as the library hands over the whole message and before
 // anything of it is decoded. Over HTTP, start is when the connection is at hand
-// and sent when the last byte was handed to the socket. With shared gRPC
-// connections ([Config.Connections]) it is always so.
+// and sent when the last byte was handed to the socket.
+//
+// The first byte of an answer over gRPC is that of its first message.
 //
 // Messages with equal Response.Read came with the same read of the socket.
 // Where that is not known, each counts as a read of its own.
 //
 // # One connection per slot
 //
-// By default each slot has a connection with one stream on it, opened before
-// the load, so that no request waits for another one's bytes. Requests are
-// told apart by their id, the decimal of the exchange's request id.
+// By default each slot has a connection with one stream on it, so that no
+// request waits for another one's bytes. [Config.Reuse] says when it is opened;
+// the request that opens it has the time for that as its phases, and a stream
+// that ended is opened anew by the next request. Requests are told apart by
+// their id, the decimal of the exchange's request id.
+//
+// Connections are numbered from 1 as they are made, those of Check included.
+//
+// With [Config.Connections] slots share gRPC connections. The calls of a slot
+// then bear the metadata "pa-slot: N" on the wire, which is how their messages
+// are told from other slots' below the library.
 //
 // # How a streamed answer ends
 //

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/recorder/backend"
 )
 
 // errProtocol marks bytes that are not what the protocol says.
@@ -85,6 +86,8 @@ func connectText(err error) string {
 	var dns *net.DNSError
 	var op *net.OpError
 	switch {
+	case backend.LocalLimit(err) != "":
+		return backend.LocalLimit(err)
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return "connection refused"
 	case errors.As(err, &dns):
@@ -115,6 +118,9 @@ func (b *Backend) fail(ctx context.Context, r *export.Request, err error, sent b
 	if errors.Is(err, errProtocol) || errors.As(err, &tooLong) {
 		r.Status = export.StatusProtocolError
 		return
+	}
+	if limit := backend.LocalLimit(err); limit != "" && !sent {
+		r.Message = limit
 	}
 	if text := connectText(err); text != "" && !sent {
 		r.Status = export.StatusConnectError

@@ -2,6 +2,8 @@ package kserve
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -18,6 +20,7 @@ import (
 	"go.uber.org/goleak"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
@@ -77,6 +80,7 @@ type fakeTriton struct {
 
 	grpcAddr, httpAddr string
 	grpc               *grpc.Server
+	tls                *tls.Config // of clients; nil: no TLS
 
 	mu   sync.Mutex
 	seen []*wire.Request
@@ -90,6 +94,21 @@ func startFake(t testing.TB, answer func(ctx context.Context, req *wire.Request,
 	h := httptest.NewServer(f)
 	f.httpAddr = strings.TrimPrefix(h.URL, "http://")
 	t.Cleanup(h.Close)
+	return f
+}
+
+// startFakeTLS is startFake over TLS.
+func startFakeTLS(t testing.TB, answer func(ctx context.Context, req *wire.Request, send func(wire.Response)) error) *fakeTriton {
+	t.Helper()
+	f := &fakeTriton{models: []fakeModel{llm, adder}, answer: answer}
+	h := httptest.NewTLSServer(f)
+	f.httpAddr = strings.TrimPrefix(h.URL, "https://")
+	t.Cleanup(h.Close)
+	f.grpc = grpc.NewServer(grpc.Creds(credentials.NewTLS(&tls.Config{Certificates: h.TLS.Certificates, MinVersion: tls.VersionTLS12})))
+	f.grpcAddr = serveOn(t, f.grpc, f)
+	roots := x509.NewCertPool()
+	roots.AddCert(h.Certificate())
+	f.tls = &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
 	return f
 }
 
@@ -339,7 +358,7 @@ func (f *fakeTriton) open(t testing.TB, c Config) *Backend {
 	if c.URL = f.httpAddr; c.Protocol == GRPC {
 		c.URL = f.grpcAddr
 	}
-	c.Clock = rxclock.New()
+	c.Clock, c.TLS = rxclock.New(), f.tls
 	b, err := New(c)
 	if err != nil {
 		t.Fatal(err)

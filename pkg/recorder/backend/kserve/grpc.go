@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
 	pb "github.com/pa-tools/pa/internal/kserve"
@@ -26,14 +27,20 @@ var (
 // A grpcSender is the sender of one slot over gRPC.
 type grpcSender struct {
 	b      *Backend
-	slot   int
-	conn   *grpc.ClientConn
-	owned  bool // conn is this slot's alone
+	name   string // of the slot, on shared connections
+	link   *link  // nil: each request has its own
 	codec  codec
 	stream *stream // nil: to be opened; unary requests have none
-	sent   bool    // conn has carried a request
 	in     incoming
 	out    outgoing
+}
+
+func newGRPCSender(b *Backend, slot int, l *link) *grpcSender {
+	s := &grpcSender{b: b, link: l, codec: codec{clock: b.clock}}
+	if b.cfg.Connections > 0 {
+		s.name = strconv.Itoa(slot)
+	}
+	return s
 }
 
 // A stream is an open ModelStreamInfer call. Its context is its own, since it
@@ -44,14 +51,18 @@ type stream struct {
 	trail  trail
 }
 
-// connect waits until the connection stands and opens the stream.
-func (s *grpcSender) connect(ctx context.Context) error {
+// warm waits until the connection stands and opens the stream.
+func (s *grpcSender) warm(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, s.b.cfg.CheckTimeout)
 	defer cancel()
-	s.conn.Connect()
-	for st := s.conn.GetState(); st != connectivity.Ready; st = s.conn.GetState() {
-		if st == connectivity.Shutdown || !s.conn.WaitForStateChange(ctx, st) {
-			return fmt.Errorf("no gRPC connection within %v: %w", s.b.cfg.CheckTimeout, context.Cause(ctx))
+	s.link.Connect()
+	for st := s.link.GetState(); st != connectivity.Ready; st = s.link.GetState() {
+		if st == connectivity.Shutdown || !s.link.WaitForStateChange(ctx, st) {
+			err := s.link.failure()
+			if err == nil {
+				err = context.Cause(ctx)
+			}
+			return fmt.Errorf("no gRPC connection within %v: %w", s.b.cfg.CheckTimeout, err)
 		}
 	}
 	if !s.b.cfg.Streaming {
@@ -62,9 +73,9 @@ func (s *grpcSender) connect(ctx context.Context) error {
 
 // open opens the stream; ctx bounds the opening only.
 func (s *grpcSender) open(ctx context.Context) error {
-	sctx, cancel := context.WithCancel(s.b.outgoing(context.Background()))
+	sctx, cancel := context.WithCancel(s.outgoing(context.Background()))
 	stop := context.AfterFunc(ctx, cancel)
-	cs, err := s.conn.NewStream(sctx, streamDesc, pb.GRPCInferenceService_ModelStreamInfer_FullMethodName, grpc.ForceCodecV2(s.codec))
+	cs, err := s.link.NewStream(sctx, streamDesc, pb.GRPCInferenceService_ModelStreamInfer_FullMethodName, grpc.ForceCodecV2(s.codec))
 	if !stop() || err != nil {
 		cancel()
 		if err == nil {
@@ -72,8 +83,17 @@ func (s *grpcSender) open(ctx context.Context) error {
 		}
 		return err
 	}
-	s.stream = &stream{ClientStream: cs, cancel: cancel}
+	s.stream = &stream{ClientStream: cs, cancel: cancel, trail: trail{name: s.name}}
 	return nil
+}
+
+// outgoing adds the configured headers and the slot's name to a call.
+func (s *grpcSender) outgoing(ctx context.Context) context.Context {
+	ctx = s.b.outgoing(ctx)
+	if s.name != "" {
+		ctx = metadata.AppendToOutgoingContext(ctx, slotHeader, s.name)
+	}
+	return ctx
 }
 
 // drop ends the stream; the next request opens another.
@@ -87,10 +107,10 @@ func (s *grpcSender) drop() {
 // Close implements backend.Sender.
 func (s *grpcSender) Close() error {
 	s.drop()
-	if !s.owned {
+	if s.link == nil || s.b.cfg.Connections > 0 {
 		return nil
 	}
-	return s.conn.Close()
+	return s.link.Close()
 }
 
 // Send implements backend.Sender.
@@ -98,11 +118,19 @@ func (s *grpcSender) Send(ctx context.Context, p backend.Payload, x *backend.Exc
 	r := &x.Request
 	r.IssuedNS = s.b.clock.NowNS()
 	r.StartSource = export.SourceUser
-	r.Conn = s.slot
-	if n := s.b.cfg.Connections; n > 0 {
-		r.Conn = s.slot % n
+	if s.b.cfg.Reuse == backend.Fresh {
+		l, err := s.b.dial(s.b.cfg.MaxBodyBytes)
+		if err != nil {
+			s.b.fail(ctx, r, err, false)
+			return
+		}
+		s.link = l
+		defer func() {
+			s.drop()
+			_ = l.Close() // the request has its status; this adds nothing
+			s.link = nil
+		}()
 	}
-	r.Reused = s.sent
 	s.out = outgoing{p.(*payload).msg, tail(x)}
 	if s.b.cfg.Streaming {
 		s.sendStream(ctx, x)
@@ -151,15 +179,15 @@ func (s *grpcSender) keep(x *backend.Exchange) *export.Response {
 // server's own timeout would compete with ours.
 func (s *grpcSender) sendUnary(ctx context.Context, x *backend.Exchange) {
 	r := &x.Request
-	cctx, cancel := context.WithCancel(s.b.outgoing(context.WithoutCancel(ctx)))
+	cctx, cancel := context.WithCancel(s.outgoing(context.WithoutCancel(ctx)))
 	defer cancel() // frees the call when it ends early
 	defer context.AfterFunc(ctx, cancel)()
-	cs, err := s.conn.NewStream(cctx, unaryDesc, pb.GRPCInferenceService_ModelInfer_FullMethodName, grpc.ForceCodecV2(s.codec))
+	cs, err := s.link.NewStream(cctx, unaryDesc, pb.GRPCInferenceService_ModelInfer_FullMethodName, grpc.ForceCodecV2(s.codec))
 	if err != nil {
 		s.b.fail(ctx, r, err, false)
 		return
 	}
-	s.sent = true
+	s.link.carry(r)
 	r.StartNS = s.b.clock.NowNS()
 	err = cs.SendMsg(&s.out)
 	r.SentNS = s.b.clock.NowNS()
@@ -170,9 +198,11 @@ func (s *grpcSender) sendUnary(ctx context.Context, x *backend.Exchange) {
 		s.b.fail(ctx, r, err, true)
 		return
 	}
-	var t trail
+	t := trail{name: s.name}
 	s.stamp(&t, cs)
 	t.request(r, 0, s.b.clock)
+	r.FirstByteNS = t.firstByte(s.b.clock)
+	t.forget()
 	s.keep(x)
 	r.Status = export.StatusOK
 }
@@ -189,7 +219,7 @@ func (s *grpcSender) sendStream(ctx context.Context, x *backend.Exchange) {
 			return
 		}
 	}
-	s.sent = true
+	s.link.carry(r)
 	stop := context.AfterFunc(ctx, s.stream.cancel)
 	r.StartNS = s.b.clock.NowNS()
 	err := s.stream.SendMsg(&s.out)
@@ -239,6 +269,7 @@ func (s *grpcSender) receive(x *backend.Exchange, number int) error {
 		}
 		if len(r.Responses) == 0 {
 			s.stream.trail.request(r, number, s.b.clock)
+			r.FirstByteNS = s.stream.trail.firstByte(s.b.clock)
 		}
 		resp := s.keep(x)
 		if len(o.errText) > 0 {

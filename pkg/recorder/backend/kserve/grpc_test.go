@@ -194,7 +194,7 @@ func TestRequestOnTheWire(t *testing.T) {
 			s := openSlot(t, b, 4)
 			x := &backend.Exchange{Request: export.Request{ID: 12345678901234567890}}
 			s.Send(t.Context(), prepare(t, b, entry("A", "[1,2]")), x)
-			if x.Request.Status != export.StatusOK || x.Request.Conn != 4 {
+			if x.Request.Status != export.StatusOK || x.Request.Conn == 0 {
 				t.Errorf("%s, connection %d", show(x), x.Request.Conn)
 			}
 			f.mu.Lock()
@@ -406,6 +406,9 @@ func TestConcurrency(t *testing.T) {
 			}
 			if got := show(x); got != want+" [F]" {
 				t.Fatalf("\ngot  %s\nwant %s [F]", got, want)
+			}
+			if want := (backend.Tokens{N: tokens, Last: tokens - 1}); x.Tokens != want { // not the empty final one
+				t.Fatalf("tokens %+v, want %+v", x.Tokens, want)
 			}
 			conns[x.Request.Conn] = true
 		}

@@ -2,88 +2,16 @@ package kserve
 
 import (
 	"context"
-	"crypto/tls"
 	"fmt"
-	"math"
-	"net"
 	"strings"
-	"sync/atomic"
-	"time"
 
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials"
-	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
 	pb "github.com/pa-tools/pa/internal/kserve"
-	"github.com/pa-tools/pa/internal/sockstamp/grpcstamp"
-	"github.com/pa-tools/pa/internal/sockstamp/h2follow"
 	wire "github.com/pa-tools/pa/pkg/wire/kserve"
 )
-
-// windowBytes is the static HTTP/2 flow control window of streams and
-// connections. Left to itself the library estimates the window and changes it
-// in the middle of a run.
-const windowBytes = 16 << 20
-
-// A dialError keeps the error of the last attempt to connect: the library
-// passes it on as text only.
-type dialError struct{ last atomic.Pointer[error] }
-
-func (d *dialError) err() error {
-	if p := d.last.Load(); p != nil {
-		return *p
-	}
-	return nil
-}
-
-// dial returns a connection that is not yet connected and takes messages of up
-// to maxBytes. d may be nil.
-func (b *Backend) dial(d *dialError, maxBytes int64) (*grpc.ClientConn, error) {
-	creds := insecure.NewCredentials()
-	if b.target.tls {
-		creds = credentials.NewTLS(b.tlsConfig())
-	}
-	dialer := func(ctx context.Context, addr string) (net.Conn, error) {
-		var nd net.Dialer
-		conn, err := nd.DialContext(ctx, "tcp", addr)
-		if d != nil {
-			if err != nil {
-				d.last.Store(&err)
-			} else {
-				d.last.Store(nil)
-			}
-		}
-		return conn, err
-	}
-	if b.cfg.Connections == 0 { // shared connections have several newest streams
-		creds = grpcstamp.Credentials(creds, h2follow.Config{})
-	}
-	// passthrough leaves the name to the dialer, which tries all addresses.
-	return grpc.NewClient("passthrough:///"+b.target.host,
-		grpc.WithTransportCredentials(creds),
-		grpc.WithContextDialer(dialer), // and with that no proxy of the environment
-		grpc.WithStaticStreamWindowSize(windowBytes),
-		grpc.WithStaticConnWindowSize(windowBytes),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(int(maxBytes)), grpc.MaxCallSendMsgSize(math.MaxInt32)),
-		grpc.WithDisableRetry(),
-		grpc.WithDisableServiceConfig(),
-		grpc.WithIdleTimeout(0),
-		grpc.WithConnectParams(grpc.ConnectParams{
-			Backoff:           backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: time.Second},
-			MinConnectTimeout: 5 * time.Second,
-		}))
-}
-
-func (b *Backend) tlsConfig() *tls.Config {
-	if b.cfg.TLS != nil {
-		return b.cfg.TLS.Clone()
-	}
-	return &tls.Config{MinVersion: tls.VersionTLS12}
-}
 
 // outgoing adds the configured headers to a call.
 func (b *Backend) outgoing(ctx context.Context) context.Context {
@@ -100,22 +28,19 @@ func (b *Backend) outgoing(ctx context.Context) context.Context {
 // grpcControl is the control over gRPC, on a connection of its own.
 type grpcControl struct {
 	b    *Backend
-	conn *grpc.ClientConn
+	link *link
 	rpc  pb.GRPCInferenceServiceClient
-	dial dialError
 }
 
 func (b *Backend) newGRPCControl() (*grpcControl, error) {
-	c := &grpcControl{b: b}
-	conn, err := b.dial(&c.dial, maxControlBytes)
+	l, err := b.dial(maxControlBytes)
 	if err != nil {
 		return nil, err
 	}
-	c.conn, c.rpc = conn, pb.NewGRPCInferenceServiceClient(conn)
-	return c, nil
+	return &grpcControl{b, l, pb.NewGRPCInferenceServiceClient(l)}, nil
 }
 
-func (c *grpcControl) close() error { return c.conn.Close() }
+func (c *grpcControl) close() error { return c.link.Close() }
 
 // An rpcError is a gRPC status as an error of one line that unwraps to the
 // error of the dialer, where there was one.
@@ -148,7 +73,7 @@ func (c *grpcControl) wrap(who string, err error) error {
 	case codes.Internal, codes.DataLoss:
 		return &refusal{who + " fails: " + coded}
 	case codes.Unavailable:
-		dial := c.dial.err()
+		dial := c.link.failure()
 		if dial == nil && !strings.HasPrefix(text, "connection error") { // the library's own words
 			return &refusal{who + " is not ready: " + coded}
 		}

@@ -14,20 +14,32 @@ import (
 	wire "github.com/pa-tools/pa/pkg/wire/kserve"
 )
 
-// An httpSender is the sender of one slot over HTTP, with one connection that
-// is opened by the first request.
+// An httpSender is the sender of one slot over HTTP, with one connection at a
+// time.
 type httpSender struct {
 	b         *Backend
-	slot      int
 	transport *http.Transport
 	url       *url.URL
-	err       error // of the URL
+	err       error          // of the URL
+	warmed    export.Request // that opened the connection before the load
+	carried   int            // number of the connection that the last request went out on
 }
 
-func newHTTPSender(b *Backend, slot int) *httpSender {
-	s := &httpSender{b: b, slot: slot, transport: b.transport()}
+func newHTTPSender(b *Backend) *httpSender {
+	s := &httpSender{b: b, transport: b.transport()}
 	s.url, s.err = url.Parse(b.url(b.modelPath() + "/infer"))
 	return s
+}
+
+// warm opens the connection. net/http opens none without a request, so it asks
+// for what every server answers cheaply.
+func (s *httpSender) warm(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, s.b.cfg.CheckTimeout)
+	defer cancel()
+	c, t := &httpControl{s.b, s.transport}, &httpTrace{clock: s.b.clock}
+	_, _, err := c.ask(t.watch(ctx), http.MethodGet, "/v2/health/live")
+	t.fill(&s.warmed)
+	return err
 }
 
 // Close implements backend.Sender.
@@ -41,14 +53,23 @@ func (s *httpSender) Send(ctx context.Context, p backend.Payload, x *backend.Exc
 	r := &x.Request
 	r.IssuedNS = s.b.clock.NowNS()
 	r.StartSource = export.SourceUser
-	r.Conn = s.slot
 	if s.err != nil {
 		r.Status, r.Message = export.StatusProtocolError, s.b.clip(s.err.Error())
 		return
 	}
+	if s.b.cfg.Reuse == backend.Fresh {
+		// Closing one idle connection would be too early for the library.
+		s.transport = s.b.transport()
+		defer s.transport.CloseIdleConnections()
+	}
 	t := &httpTrace{clock: s.b.clock}
 	resp, err := s.transport.RoundTrip(s.request(t.watch(ctx), p.(*payload), x))
 	t.fill(r)
+	r.Reused = r.Conn != 0 && r.Conn == s.carried
+	if !r.Reused && r.Conn == s.warmed.Conn {
+		r.DNS, r.Connect, r.TLS = s.warmed.DNS, s.warmed.Connect, s.warmed.TLS
+	}
+	s.carried = r.Conn
 	if err != nil {
 		s.b.fail(ctx, r, err, r.StartNS != 0)
 		return

@@ -12,29 +12,29 @@ import (
 	"strings"
 
 	wire "github.com/pa-tools/pa/pkg/wire/kserve"
-
-	"github.com/pa-tools/pa/internal/sockstamp"
 )
 
 // maxControlBytes bounds the answers to Check's questions.
 const maxControlBytes = 16 << 20
 
-// transport returns an HTTP/1.1 client side of one connection: no proxy of the
-// environment, no compression, no HTTP/2.
+// transport returns an HTTP/1.1 client side of one connection: no proxy but
+// ours, no compression, no HTTP/2.
 func (b *Backend) transport() *http.Transport {
+	d := b.dialer()
 	t := &http.Transport{
 		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
-			var d sockstamp.Dialer
 			c, err := d.DialContext(ctx, network, addr)
 			if err != nil {
 				return nil, err
 			}
-			return &mutedConn{Conn: c, spoken: make(chan struct{})}, nil
+			return &mutedConn{Conn: c, number: int(b.made.Add(1)), spoken: make(chan struct{})}, nil
 		},
-		DisableCompression: true,
-		MaxConnsPerHost:    1,
-		ReadBufferSize:     64 << 10,
-		WriteBufferSize:    64 << 10,
+		Proxy:                  http.ProxyURL(b.proxy),
+		OnProxyConnectResponse: proxyRefusal,
+		DisableCompression:     true,
+		MaxConnsPerHost:        1,
+		ReadBufferSize:         64 << 10,
+		WriteBufferSize:        64 << 10,
 	}
 	if b.target.tls {
 		t.TLSClientConfig = b.tlsConfig()

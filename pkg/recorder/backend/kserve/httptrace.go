@@ -22,7 +22,7 @@ type httpTrace struct {
 	mu                            sync.Mutex
 	conn                          *sockstamp.Conn // that carries the exchange
 	start, sent, first            uint64          // ns
-	reused                        bool
+	number                        int             // of conn
 	dnsFrom, connectFrom, tlsFrom time.Time
 	dns, connect, tls             time.Duration
 }
@@ -53,7 +53,7 @@ func (t *httpTrace) watch(ctx context.Context) context.Context {
 			if ok {
 				conn.Begin()
 			}
-			set(func() { t.start, t.reused, t.sent, t.conn = now, i.Reused, 0, conn })
+			set(func() { t.start, t.number, t.sent, t.conn = now, connNumber(i.Conn), 0, conn })
 		},
 		WroteRequest: func(httptrace.WroteRequestInfo) {
 			now := t.clock.NowNS()
@@ -75,7 +75,7 @@ func (t *httpTrace) fill(r *export.Request) {
 	if t.sent == 0 {
 		r.SentNS = t.first
 	}
-	r.DNS, r.Connect, r.TLS, r.Reused = t.dns, t.connect, t.tls, t.reused
+	r.DNS, r.Connect, r.TLS, r.Conn = t.dns, t.connect, t.tls, t.number
 	if t.conn == nil {
 		return
 	}

@@ -11,6 +11,7 @@ import (
 // that the port was the wrong one.
 type mutedConn struct {
 	net.Conn
+	number int // of the connection
 	once   sync.Once
 	spoken chan struct{} // closed by the first Write, or by Close
 }
@@ -33,4 +34,18 @@ func (c *mutedConn) Close() error {
 	err := c.Conn.Close()
 	c.once.Do(func() { close(c.spoken) })
 	return err
+}
+
+// connNumber returns the number of the mutedConn that nc is or is on top of.
+func connNumber(nc net.Conn) int {
+	for {
+		if c, ok := nc.(*mutedConn); ok {
+			return c.number
+		}
+		over, ok := nc.(interface{ NetConn() net.Conn })
+		if !ok {
+			return 0
+		}
+		nc = over.NetConn()
+	}
 }

@@ -14,9 +14,12 @@ import (
 // of one call. The zero value is that of a call without messages.
 //
 // The library neither tells the number of a call's HTTP/2 stream nor which
-// reads brought a message. A follower below it sees both, and on a connection
-// of its own a slot has one call at a time: the newest stream is that call's.
+// reads brought a message. A follower below it sees both. On a connection of
+// its own a slot has one call at a time: the newest stream is that call's. On a
+// shared one the calls bear their slot's name, and the newest of that name is
+// the slot's.
 type trail struct {
+	name     string             // of the slot; "": the connection is its own
 	follower *h2follow.Follower // nil: none, or not looked for yet
 	looked   bool
 	stream   uint32
@@ -35,6 +38,11 @@ func (t *trail) message(cs grpc.ClientStream, clock *rxclock.Clock) (ns uint64, 
 		// Not before the first message: the library forbids it.
 		if f, ok := grpcstamp.FromContext(cs.Context()); ok {
 			t.follower, t.stream = f, f.Newest()
+			if t.name != "" {
+				if t.stream, ok = f.Stream(t.name); !ok {
+					t.follower = nil
+				}
+			}
 		}
 	}
 	k := t.received
@@ -50,6 +58,26 @@ func (t *trail) message(cs grpc.ClientStream, clock *rxclock.Clock) (ns uint64, 
 	same = st.Ordinal == t.ordinal
 	t.ordinal = st.Ordinal
 	return clock.FromWall(st.NS), export.StampSource(st.Source), same, true
+}
+
+// firstByte returns when the first byte of the last message came, 0 where that
+// is not known.
+func (t *trail) firstByte(clock *rxclock.Clock) uint64 {
+	if t.follower == nil {
+		return 0
+	}
+	st, ok := t.follower.First(t.stream, t.received-1)
+	if !ok {
+		return 0
+	}
+	return clock.FromWall(st.NS)
+}
+
+// forget drops what the connection knows of a call that is over.
+func (t *trail) forget() {
+	if t.follower != nil {
+		t.follower.Forget(t.stream)
+	}
 }
 
 // request sets when request number k of the call left. To be called when its
@@ -70,7 +98,7 @@ func (t *trail) request(r *export.Request, k int, clock *rxclock.Clock) {
 func (b *Backend) hold() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.release == nil {
+	if b.release == nil && !b.cfg.UserStamps {
 		b.release = sockstamp.Hold()
 	}
 }

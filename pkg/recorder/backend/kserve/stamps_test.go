@@ -7,14 +7,15 @@ import (
 
 	"github.com/pa-tools/pa/internal/sockstamp"
 	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/recorder/backend"
 	wire "github.com/pa-tools/pa/pkg/wire/kserve"
 )
 
 // Times are the kernel's over every protocol, where a socket here has them.
 func TestStampSources(t *testing.T) {
 	defer sockstamp.Hold()()
-	f := startFake(t, func(_ context.Context, req *wire.Request, send func(wire.Response)) error {
-		if req.Model == "adder" {
+	answer := func(_ context.Context, req *wire.Request, send func(wire.Response)) error {
+		if len(req.Inputs) > 0 && req.Inputs[0].Name == "A" {
 			send(wire.Response{ID: req.ID, Outputs: []wire.Tensor{{Name: "SUM", Datatype: wire.INT32, Shape: []int64{2}, Data: req.Inputs[0].Data}}})
 			return nil
 		}
@@ -23,7 +24,8 @@ func TestStampSources(t *testing.T) {
 		}
 		send(text(req.ID, "x", final))
 		return nil
-	})
+	}
+	f, secure := startFake(t, answer), startFakeTLS(t, answer)
 	want := export.SourceUser
 	if kernelStamps(t, f) {
 		want = export.SourceKernel
@@ -36,32 +38,43 @@ func TestStampSources(t *testing.T) {
 		{"gRPC stream", Config{Protocol: GRPC, Model: "llm", Streaming: true}, want},
 		{"gRPC unary", Config{Protocol: GRPC, Model: "adder"}, want},
 		{"HTTP", Config{Protocol: HTTP, Model: "adder"}, want},
-		{"gRPC stream, shared connection", Config{Protocol: GRPC, Model: "llm", Streaming: true, Connections: 1}, export.SourceUser},
+		{"gRPC stream, shared connection", Config{Protocol: GRPC, Model: "llm", Streaming: true, Connections: 1}, want},
+		{"gRPC stream, fresh connections", Config{Protocol: GRPC, Model: "llm", Streaming: true, Reuse: backend.Fresh}, want},
+		{"HTTP, fresh connections", Config{Protocol: HTTP, Model: "adder", Reuse: backend.Fresh}, want},
+		{"gRPC stream, in user space", Config{Protocol: GRPC, Model: "llm", Streaming: true, UserStamps: true}, export.SourceUser},
+		{"gRPC unary, in user space", Config{Protocol: GRPC, Model: "adder", UserStamps: true}, export.SourceUser},
+		{"HTTP, in user space", Config{Protocol: HTTP, Model: "adder", UserStamps: true}, export.SourceUser},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			b := f.open(t, tt.cfg)
-			s := openSlot(t, b, 0)
-			m := llm
-			if tt.cfg.Model == "adder" {
-				m = adder
-			}
-			p := prepare(t, b, validEntry(m))
-			for id := range uint64(3) {
-				r := &exchange(t.Context(), t, b, s, p, id+1).Request
-				if r.Status != export.StatusOK || r.StartSource != tt.want {
-					t.Errorf("request %d: %v %s, start by %v, want %v", r.ID, r.Status, r.Message, r.StartSource, tt.want)
-				}
-				if r.IssuedNS > r.StartNS || r.StartNS > r.SentNS {
-					t.Errorf("request %d: issued %d, start %d, sent %d are not in order", r.ID, r.IssuedNS, r.StartNS, r.SentNS)
-				}
-				for i, p := range r.Responses {
-					if p.Source != tt.want {
-						t.Errorf("request %d, response %d by %v, want %v", r.ID, i, p.Source, tt.want)
-					}
-				}
-			}
-		})
+		testStampSources(t, tt.name, f, tt.cfg, tt.want)
+		testStampSources(t, tt.name+", TLS", secure, tt.cfg, tt.want)
 	}
+}
+
+func testStampSources(t *testing.T, name string, f *fakeTriton, cfg Config, want export.StampSource) {
+	t.Run(name, func(t *testing.T) {
+		b := f.open(t, cfg)
+		s := openSlot(t, b, 0)
+		m := llm
+		if cfg.Model == "adder" {
+			m = adder
+		}
+		p := prepare(t, b, validEntry(m))
+		for id := range uint64(3) {
+			r := &exchange(t.Context(), t, b, s, p, id+1).Request
+			if r.Status != export.StatusOK || r.StartSource != want {
+				t.Errorf("request %d: %v %s, start by %v, want %v", r.ID, r.Status, r.Message, r.StartSource, want)
+			}
+			if r.IssuedNS > r.StartNS || r.StartNS > r.SentNS || r.FirstByteNS < r.StartNS || r.FirstByteNS > r.Responses[0].RecvNS {
+				t.Errorf("request %d: issued %d, start %d, sent %d, first byte %d, response %d are not in order",
+					r.ID, r.IssuedNS, r.StartNS, r.SentNS, r.FirstByteNS, r.Responses[0].RecvNS)
+			}
+			for i, p := range r.Responses {
+				if p.Source != want {
+					t.Errorf("request %d, response %d by %v, want %v", r.ID, i, p.Source, want)
+				}
+			}
+		}
+	})
 }
 
 // kernelStamps reports whether sockets here have the kernel's stamps.

@@ -4,6 +4,6 @@ package openai
 
 import "net"
 
-// alive cannot look into an idle connection here; the request that finds it
-// closed is sent again.
+// alive cannot look into an idle connection here; a request that finds it
+// closed is sent again if nothing of it could be written.
 func alive(net.Conn, bool) bool { return true }

@@ -6,6 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/url"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -28,7 +31,8 @@ type Config struct {
 	// name and password become basic authorization.
 	URL string
 	// Endpoint is the path of the requests; "" means DefaultEndpoint. It may
-	// have a query.
+	// have a query. The values of queries count as secrets, as those of headers
+	// do: where a server repeats them they are hidden.
 	Endpoint string
 	// Model goes into bodies that name none. "" means the one model that the
 	// server lists, see Check.
@@ -43,6 +47,23 @@ type Config struct {
 	Headers []Header
 	// TLS configures https; nil means the defaults of crypto/tls.
 	TLS *tls.Config
+	// Transport says how requests are sent. Loop where it does not apply is a
+	// mistake.
+	Transport Transport
+	// Reuse says which connection a request goes out on. With Fresh it is
+	// closed after each answer, which does not show in the request. With
+	// Prewarm, Open opens it; the first request on it is not marked as reused
+	// and has the times of its phases, though they are of before the load.
+	Reuse backend.Reuse
+	// Proxy returns the proxy to use for a URL, which has scheme and host, or
+	// nil; nil means no proxies. See http.Transport.Proxy for what a proxy
+	// may be. It is asked once, by New.
+	Proxy func(*url.URL) (*url.URL, error)
+	// HTTP2 asks for HTTP/2: over TLS by its negotiation (ALPN), else by
+	// prior knowledge. There is no way back to HTTP/1.1.
+	HTTP2 bool
+	// UserStamps takes all times in user space, to compare.
+	UserStamps bool
 	// RequestTimeout ends a request that takes longer, with status timeout;
 	// 0 means none but that of the context.
 	RequestTimeout time.Duration
@@ -57,12 +78,21 @@ type Backend struct {
 	cfg     Config
 	clock   *rxclock.Clock
 	target  *target
-	extra   []byte // Config.ExtraBody, compact
+	proxy   *url.URL // nil: none
+	extra   []byte   // Config.ExtraBody, compact
 	model   string
 	listed  []string // what the server lists, when it does
 	secrets redact.Secrets
 	conns   atomic.Int64 // connections made, for their numbers
 	release func()       // what holds the kernel's stamps; nil before Check
+
+	// For the transport NetHTTP.
+	transport          *http.Transport
+	host               string
+	header, bodyHeader http.Header // without and with a body
+
+	mu   sync.Mutex
+	loop loopTransport // nil before the first Open; guarded by mu
 }
 
 var _ backend.Backend = (*Backend)(nil)
@@ -91,13 +121,28 @@ func New(cfg Config) (*Backend, error) {
 			errs = append(errs, fmt.Errorf("extra body: %w", err))
 		}
 	}
+	if b.target != nil {
+		errs = append(errs, b.useProxy())
+		_, err := b.chooseTransport()
+		errs = append(errs, err)
+	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
+	b.secrets.AddQuery(b.target.query)
 	if auth := b.target.auth; auth.Value != "" {
 		b.secrets.AddHeader(auth.Name, auth.Value)
 	}
+	b.transport = newTransport(cfg.HTTP2)
+	_, b.header = b.httpHeader(false)
+	b.host, b.bodyHeader = b.httpHeader(true)
 	return b, nil
+}
+
+// Transport returns the transport that requests take: Loop or NetHTTP.
+func (b *Backend) Transport() Transport {
+	t, _ := b.chooseTransport() // New found no mistake
+	return t
 }
 
 // Model returns the model that bodies without one get: that of the
@@ -105,16 +150,62 @@ func New(cfg Config) (*Backend, error) {
 // there is none.
 func (b *Backend) Model() string { return b.model }
 
-// Open returns a sender. It connects with its first request.
-func (b *Backend) Open(context.Context, int) (backend.Sender, error) {
-	return &sender{b: b}, nil
+// Open returns a sender. It connects with its first request, or at once with
+// Prewarm; then the error, a line that begins with the URL, says why there is
+// no connection. With Loop the first call starts the loops.
+func (b *Backend) Open(ctx context.Context, _ int) (backend.Sender, error) {
+	if b.Transport() == Loop {
+		l, err := b.startLoop()
+		if err != nil {
+			return nil, err
+		}
+		return l.open(ctx)
+	}
+	s := newSender(b)
+	if b.cfg.Reuse != backend.Prewarm {
+		return s, nil
+	}
+	c, err := s.connect(ctx)
+	if err != nil {
+		return nil, b.openError(ctx, err)
+	}
+	c.waited = true
+	return s, nil
 }
 
-// Close lets go of the kernel's stamps; senders hold all connections.
+// openError says in a line why there is no connection.
+func (b *Backend) openError(ctx context.Context, err error) error {
+	_, msg := classify(b.target, giveUp(ctx, err))
+	return errors.New(b.secrets.Text(msg))
+}
+
+// startLoop returns the loops, which it starts if need be.
+func (b *Backend) startLoop() (loopTransport, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.loop == nil {
+		l, err := newLoop(b)
+		if err != nil {
+			return nil, err
+		}
+		b.loop = l
+	}
+	return b.loop, nil
+}
+
+// Close ends the loops and lets go of the kernel's stamps, after all senders
+// are closed.
 func (b *Backend) Close() error {
 	if b.release != nil {
 		b.release()
 		b.release = nil
 	}
-	return nil
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.loop == nil {
+		return nil
+	}
+	err := b.loop.Close()
+	b.loop = nil
+	return err
 }

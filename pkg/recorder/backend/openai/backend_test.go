@@ -8,12 +8,14 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
 
 	"go.uber.org/goleak"
 
+	"github.com/pa-tools/pa/internal/sockstamp"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
@@ -28,8 +30,34 @@ func newBackend(t testing.TB, cfg Config) *Backend {
 	if err != nil {
 		t.Fatalf("New: %v", err)
 	}
+	t.Cleanup(func() {
+		if err := b.Close(); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+	})
 	return b
 }
+
+// onEach runs f with each transport that this system has.
+func onEach(t *testing.T, f func(t *testing.T, tr Transport)) {
+	t.Helper()
+	all := []Transport{NetHTTP}
+	if runtime.GOOS == "linux" {
+		all = append(all, Loop)
+	}
+	for _, tr := range all {
+		t.Run(tr.String(), func(t *testing.T) { f(t, tr) })
+	}
+}
+
+// A connector is a sender that tells of its connection.
+type connector interface {
+	connected() bool
+	stamps() (receive, transmit bool, why string)
+}
+
+func (s *sender) connected() bool                              { return s.conn != nil }
+func (s *sender) stamps() (receive, transmit bool, why string) { return s.conn.raw.Stamps() }
 
 // entry is a workload entry with body as its payload.
 func entry(body string) *workload.Entry {
@@ -56,6 +84,28 @@ func open(t testing.TB, b *Backend) backend.Sender {
 			t.Errorf("Close: %v", err)
 		}
 	})
+	return s
+}
+
+// senderOver returns a sender that has nc as its connection.
+func senderOver(t testing.TB, b *Backend, nc net.Conn) *sender {
+	t.Helper()
+	raw, err := sockstamp.Wrap(nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return senderOn(t, b, &link{nc: raw, raw: raw})
+}
+
+// senderOn returns a sender that has l as its connection.
+func senderOn(t testing.TB, b *Backend, l *link) *sender {
+	t.Helper()
+	c, err := b.connOn(t.Context(), l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newSender(b)
+	s.conn = c
 	return s
 }
 

@@ -3,6 +3,7 @@ package openai
 import (
 	"fmt"
 	"net"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -10,10 +11,12 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 )
 
-// BenchmarkSend receives streams of 100 events as fast as a server in the
-// same process writes them.
-func BenchmarkSend(b *testing.B) {
-	const events = 100
+// BenchmarkNetHTTPEvent and BenchmarkLoopEvent receive streams of 1000 events, as
+// fast as a server in the same process writes them.
+func BenchmarkNetHTTPEvent(b *testing.B) { benchmarkEvents(b, NetHTTP) }
+
+func benchmarkEvents(b *testing.B, tr Transport) {
+	const events = 1000
 	content := strings.Repeat(chunk(event("token")), events-1) + chunk(done) + "0\r\n\r\n"
 	answer := []byte(streamHead + "Transfer-Encoding: chunked\r\n\r\n" + content)
 	for name, piece := range map[string]int{"one write": len(answer), "a write an event": len(chunk(event("token")))} {
@@ -28,11 +31,11 @@ func BenchmarkSend(b *testing.B) {
 				}
 				return true
 			})
-			be := newBackend(b, Config{URL: addr})
+			be := newBackend(b, Config{Transport: tr, URL: addr})
 			s := open(b, be)
 			p := prepare(b, be, `{"messages":[]}`)
 			b.SetBytes(int64(len(answer)))
-			b.ReportAllocs()
+			before := mallocs()
 			for b.Loop() {
 				x := &backend.Exchange{}
 				s.Send(b.Context(), p, x)
@@ -40,9 +43,17 @@ func BenchmarkSend(b *testing.B) {
 					b.Fatalf("%v, %q, %d events", x.Request.Status, x.Request.Message, len(x.Raw))
 				}
 			}
+			b.ReportMetric(float64(mallocs()-before)/float64(b.N*events), "allocs/event")
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*events), "ns/event")
 		})
 	}
+}
+
+// mallocs is how many allocations there were.
+func mallocs() uint64 {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.Mallocs
 }
 
 func BenchmarkDecode(b *testing.B) {

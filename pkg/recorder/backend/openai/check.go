@@ -29,10 +29,10 @@ func (b *Backend) Check(ctx context.Context) error {
 	if b.release == nil {
 		b.release = sockstamp.Hold()
 	}
-	s := &sender{b: b}
+	s := newSender(b)
 	defer func() { _ = s.Close() }() // nothing was written that could be lost
 	x := &backend.Exchange{}
-	s.Send(ctx, &payload{request: b.request("GET", b.target.models, nil)}, x)
+	s.Send(ctx, b.newPayload(http.MethodGet, b.target.models, nil), x)
 	r := &x.Request
 	switch r.Status {
 	case export.StatusOK:

@@ -84,6 +84,26 @@ func TestCheckWrongServer(t *testing.T) {
 			checkError(t, newBackend(t, Config{URL: addr}).Check(t.Context()), "http://"+addr+"/v1/models: ", tt.err)
 		})
 	}
+	for _, tt := range []struct{ name, greeting, err string }{
+		{"SSH, which speaks first", "SSH-2.0-x\r\n", `the server does not speak HTTP: its answer begins with "SSH-2"; is -u right?`},
+		{"gRPC that speaks first", "\x00\x00\x12\x04\x00\x00\x00\x00\x00", "the server speaks HTTP/2, so this is probably a gRPC port; give its HTTP port with -u"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			l, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer l.Close()
+			go func() {
+				if c, err := l.Accept(); err == nil {
+					write(c, tt.greeting)
+					_, _ = io.Copy(io.Discard, c)
+					c.Close()
+				}
+			}()
+			checkError(t, newBackend(t, Config{URL: l.Addr().String()}).Check(t.Context()), "http://"+l.Addr().String()+"/v1/models: ", tt.err)
+		})
+	}
 	t.Run("refused", func(t *testing.T) {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {

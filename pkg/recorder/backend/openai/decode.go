@@ -24,7 +24,7 @@ import (
 // An answer without any output is ok. The error is always nil.
 func (b *Backend) Decode(x *backend.Exchange) error {
 	r := &x.Request
-	d := decoder{r: r, last: -1}
+	d := decoder{r: r, tokens: &x.Tokens, last: -1}
 	outputs := make(export.Fields, len(x.Raw))
 	for i, raw := range x.Raw {
 		b.secrets.Mask(raw)
@@ -52,13 +52,15 @@ func (b *Backend) Decode(x *backend.Exchange) error {
 
 // A decoder looks through the responses of one request.
 type decoder struct {
-	r     *export.Request
-	chunk openai.Chunk
-	st    openai.Stream
-	last  int // index of the response with [DONE]; -1 is none
-	whole bool
-	id    string
-	err   error // the first that is no chunk
+	r      *export.Request
+	tokens *backend.Tokens
+	chunk  openai.Chunk
+	alike  alike
+	st     openai.Stream
+	last   int // index of the response with [DONE]; -1 is none
+	whole  bool
+	id     string
+	err    error // the first that is no chunk
 }
 
 // response looks at response i. If it is the only one it may be a whole body:
@@ -86,14 +88,23 @@ func (d *decoder) response(i int, raw []byte, only bool) {
 }
 
 func (d *decoder) frame(i int, frame []byte) {
-	if err := openai.ParseFrame(frame, &d.chunk); err != nil {
-		if d.err == nil {
-			d.err = err
-		}
-		return
-	}
 	c := &d.chunk
+	if text, ok := d.alike.text(frame); ok {
+		c.Choices[0].Content = text
+	} else {
+		d.alike = alike{}
+		if err := openai.ParseFrame(frame, c); err != nil {
+			if d.err == nil {
+				d.err = err
+			}
+			return
+		}
+		d.alike.learn(frame, c)
+	}
 	d.st.Add(c)
+	if c.HasOutput() {
+		d.tokens.Add(i)
+	}
 	if c.Error != nil {
 		d.r.Responses[i].Error = true
 	}

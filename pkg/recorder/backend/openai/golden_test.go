@@ -22,7 +22,9 @@ import (
 
 // Recorded answers of real servers, over a real connection, whole and in
 // random pieces.
-func TestGolden(t *testing.T) {
+func TestGolden(t *testing.T) { onEach(t, testGolden) }
+
+func testGolden(t *testing.T, tr Transport) {
 	statuses := map[string]export.Status{
 		"llamacpp_ping/truncated_server_killed.http":                 export.StatusTruncated,
 		"vllm_reasoning_interval4/err_mid_stream_engine_killed.http": export.StatusRPCError,
@@ -50,7 +52,7 @@ func TestGolden(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			replay(t, raw, want)
+			replay(t, tr, raw, want)
 		})
 		return nil
 	})
@@ -95,7 +97,7 @@ func goldenOf(t *testing.T, raw []byte) goldenAnswer {
 	return g
 }
 
-func replay(t *testing.T, raw []byte, want goldenAnswer) {
+func replay(t *testing.T, tr Transport, raw []byte, want goldenAnswer) {
 	rng := rand.New(rand.NewPCG(7, uint64(len(raw))))
 	const chopped = 4
 	addr := serveRaw(t, func(c net.Conn, n int, _ []byte) bool {
@@ -111,7 +113,7 @@ func replay(t *testing.T, raw []byte, want goldenAnswer) {
 		}
 		return want.whole
 	})
-	b := newBackend(t, Config{URL: addr})
+	b := newBackend(t, Config{Transport: tr, URL: addr})
 	s := open(t, b)
 	for i := range 1 + chopped {
 		x := exchange(t.Context(), t, b, s, `{"stream":true}`)
@@ -155,14 +157,10 @@ func FuzzAnswer(f *testing.F) {
 				_, _ = server.Write(answer)
 			}
 		}()
-		c, err := newConn(client, b.clock)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s := &sender{b: b, conn: c}
+		s := senderOver(t, b, client)
 		defer s.Close()
 		x := &backend.Exchange{}
-		s.Send(t.Context(), &payload{request: b.request("POST", "/", []byte("{}"))}, x)
+		s.Send(t.Context(), b.newPayload("POST", "/", []byte("{}")), x)
 		if err := b.Decode(x); err != nil {
 			t.Fatalf("Decode: %v", err)
 		}

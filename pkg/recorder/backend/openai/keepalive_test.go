@@ -13,7 +13,9 @@ import (
 )
 
 // After a request that was given up the sender goes on with a new connection.
-func TestSendAfterTimeout(t *testing.T) {
+func TestSendAfterTimeout(t *testing.T) { onEach(t, testSendAfterTimeout) }
+
+func testSendAfterTimeout(t *testing.T, tr Transport) {
 	addr := serveRaw(t, func(c net.Conn, n int, _ []byte) bool {
 		if n == 0 {
 			_, _ = io.Copy(io.Discard, c)
@@ -21,7 +23,7 @@ func TestSendAfterTimeout(t *testing.T) {
 		}
 		return write(c, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
 	})
-	b := newBackend(t, Config{URL: addr})
+	b := newBackend(t, Config{Transport: tr, URL: addr})
 	s := open(t, b)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
@@ -33,24 +35,40 @@ func TestSendAfterTimeout(t *testing.T) {
 	}
 }
 
+const (
+	emptyOK = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
+	late408 = "HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+)
+
 // A kept connection that the server closed meanwhile is no failure, whatever
 // the way it closed it.
-func TestSendStale(t *testing.T) {
-	ok := "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
-	for name, answer := range map[string]func(c net.Conn, n int) bool{
-		"closed after the answer":  func(c net.Conn, n int) bool { return write(c, ok) && n != 0 },
-		"closed after the request": func(c net.Conn, n int) bool { return n != 1 && write(c, ok) },
-		"reset after the request":  func(c net.Conn, n int) bool { return n != 1 && write(c, ok) || c.(*net.TCPConn).SetLinger(0) != nil },
-		"408 after the answer": func(c net.Conn, n int) bool {
-			return write(c, ok) && (n != 0 || !write(c, "HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"))
+func TestSendStale(t *testing.T) { onEach(t, testSendStale) }
+
+func testSendStale(t *testing.T, tr Transport) {
+	for name, first := range map[string]func(c net.Conn){
+		"closed after the answer": func(c net.Conn) { write(c, emptyOK) },
+		"reset after the answer": func(c net.Conn) {
+			write(c, emptyOK)
+			_ = c.(*net.TCPConn).SetLinger(0)
 		},
-		"closed as it had announced": func(c net.Conn, n int) bool {
-			return write(c, strings.Replace(ok, "\r\n", "\r\nConnection: close\r\n", 1)) && false
+		"408 after the answer": func(c net.Conn) { write(c, emptyOK); write(c, late408) },
+		"closed as it had announced": func(c net.Conn) {
+			write(c, strings.Replace(emptyOK, "\r\n", "\r\nConnection: close\r\n", 1))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			addr := serveRaw(t, func(c net.Conn, n int, _ []byte) bool { return answer(c, n) })
-			b := newBackend(t, Config{URL: addr})
+			answered, closed := make(chan bool), make(chan bool)
+			addr := serveRaw(t, func(c net.Conn, n int, _ []byte) bool {
+				if n > 0 {
+					return write(c, emptyOK)
+				}
+				first(c)
+				<-answered // a reset would overtake the answer
+				c.Close()
+				close(closed)
+				return false
+			})
+			b := newBackend(t, Config{Transport: tr, URL: addr})
 			s := open(t, b)
 			conns := map[int]bool{}
 			for i := range 3 {
@@ -59,39 +77,72 @@ func TestSendStale(t *testing.T) {
 					t.Errorf("exchange %d: %v, %q", i, r.Status, r.Message)
 				}
 				conns[x.Request.Conn] = true
+				if i == 0 {
+					close(answered)
+					<-closed // a request on its way before that may count as taken
+				}
 			}
-			if len(conns) < 2 {
-				t.Errorf("connections used: %v, want more than one", conns)
+			if len(conns) != 2 {
+				t.Errorf("connections used: %v, want two", conns)
 			}
 		})
 	}
 }
 
-// A server that dies for good is a failure, tried twice at most.
-func TestSendStaleTwice(t *testing.T) {
-	var requests atomic.Int32
-	addr := serveRaw(t, func(c net.Conn, n int, _ []byte) bool {
-		requests.Add(1)
-		return n == 0 && write(c, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
-	})
-	b := newBackend(t, Config{URL: addr})
-	s := open(t, b)
-	exchange(t.Context(), t, b, s, `{}`)
-	x := exchange(t.Context(), t, b, s, `{}`)
-	if r := &x.Request; r.Status != export.StatusTruncated || requests.Load() != 3 {
-		t.Errorf("%v, %q after %d requests, want truncated after 3", r.Status, r.Message, requests.Load())
+// A request that the server took, worked on and left without an answer is a
+// failure, also on a kept connection; it is not sent again.
+func TestSendTaken(t *testing.T) { onEach(t, testSendTaken) }
+
+func testSendTaken(t *testing.T, tr Transport) {
+	const unanswered = "the connection was closed without an answer: "
+	for name, tt := range map[string]struct {
+		second func(c net.Conn) // what the server does with the second request
+		status export.Status
+		prefix string // of the message
+	}{
+		"closed": {func(net.Conn) {}, export.StatusTruncated, unanswered + "EOF"},
+		"reset": {func(c net.Conn) {
+			acknowledge(t, c)
+			_ = c.(*net.TCPConn).SetLinger(0)
+		}, export.StatusTruncated, unanswered},
+		"408": {func(c net.Conn) { write(c, late408) }, export.StatusHTTPError, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var requests atomic.Int32
+			addr := serveRaw(t, func(c net.Conn, n int, _ []byte) bool {
+				requests.Add(1)
+				if n == 1 {
+					time.Sleep(2 * closingTime) // it works on it
+					tt.second(c)
+					return false
+				}
+				return write(c, emptyOK)
+			})
+			b := newBackend(t, Config{Transport: tr, URL: addr})
+			s := open(t, b)
+			exchange(t.Context(), t, b, s, `{}`)
+			r := &exchange(t.Context(), t, b, s, `{}`).Request
+			if r.Status != tt.status || !strings.HasPrefix(r.Message, tt.prefix) || !r.Reused || requests.Load() != 2 {
+				t.Errorf("%v, %q, Reused = %v after %d requests, want %v, %q after 2", r.Status, r.Message, r.Reused, requests.Load(), tt.status, tt.prefix)
+			}
+			if r := &exchange(t.Context(), t, b, s, `{}`).Request; r.Status != export.StatusOK || r.Reused {
+				t.Errorf("the next: %v, %q, Reused = %v", r.Status, r.Message, r.Reused)
+			}
+		})
 	}
 }
 
 // A server that keeps the body open after [DONE] has answered.
-func TestSendOpenAfterDone(t *testing.T) {
+func TestSendOpenAfterDone(t *testing.T) { onEach(t, testSendOpenAfterDone) }
+
+func testSendOpenAfterDone(t *testing.T, tr Transport) {
 	t.Parallel()
 	addr := serveRaw(t, func(c net.Conn, _ int, _ []byte) bool {
 		write(c, streamHead+"Transfer-Encoding: chunked\r\n\r\n"+chunk(event("a")+done))
 		_, _ = io.Copy(io.Discard, c)
 		return false
 	})
-	b := newBackend(t, Config{URL: addr, RequestTimeout: time.Minute})
+	b := newBackend(t, Config{Transport: tr, URL: addr, RequestTimeout: time.Minute})
 	s := open(t, b)
 	for range 2 {
 		x := exchange(t.Context(), t, b, s, `{}`)
@@ -103,7 +154,9 @@ func TestSendOpenAfterDone(t *testing.T) {
 
 // The end of the body may come a little after [DONE]; the connection is kept
 // and later requests are not bound by the time that it was given.
-func TestSendEndAfterDone(t *testing.T) {
+func TestSendEndAfterDone(t *testing.T) { onEach(t, testSendEndAfterDone) }
+
+func testSendEndAfterDone(t *testing.T, tr Transport) {
 	t.Parallel()
 	addr := serveRaw(t, func(c net.Conn, n int, _ []byte) bool {
 		if n == 1 {
@@ -111,7 +164,7 @@ func TestSendEndAfterDone(t *testing.T) {
 		}
 		return write(c, streamHead+"Transfer-Encoding: chunked\r\n\r\n"+chunk(event("a")+done)) && write(c, "0\r\n\r\n")
 	})
-	b := newBackend(t, Config{URL: addr})
+	b := newBackend(t, Config{Transport: tr, URL: addr})
 	s := open(t, b)
 	for i := range 2 {
 		x := exchange(t.Context(), t, b, s, `{}`)

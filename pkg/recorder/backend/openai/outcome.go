@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/recorder/backend"
+	"github.com/pa-tools/pa/pkg/recorder/backend/openai/http1"
 	"github.com/pa-tools/pa/pkg/wire/openai"
 )
 
@@ -35,17 +37,15 @@ func isNoAnswer(err error) bool {
 	return errors.As(err, &e)
 }
 
-// A notHTTPError says that an answer does not begin like HTTP/1.
-type notHTTPError struct{ first string }
-
-func (e *notHTTPError) Error() string {
+// notHTTP says in one line what an answer is that does not begin like HTTP/1.
+func notHTTP(first string) string {
 	switch {
-	case strings.HasPrefix(e.first, "\x15\x03"), strings.HasPrefix(e.first, "\x16\x03"):
+	case strings.HasPrefix(first, "\x15\x03"), strings.HasPrefix(first, "\x16\x03"):
 		return "the server speaks TLS; use https:// in -u"
-	case len(e.first) > 3 && e.first[:2] == "\x00\x00" && e.first[3] == 4:
+	case len(first) > 3 && first[:2] == "\x00\x00" && first[3] == 4:
 		return "the server speaks HTTP/2, so this is probably a gRPC port; give its HTTP port with -u"
 	}
-	return fmt.Sprintf("the server does not speak HTTP: its answer begins with %q; is -u right?", e.first)
+	return fmt.Sprintf("the server does not speak HTTP: its answer begins with %q; is -u right?", first)
 }
 
 // A tooLongError says that an answer is longer than allowed.
@@ -55,29 +55,65 @@ func (e *tooLongError) Error() string {
 	return fmt.Sprintf("the answer is longer than %d bytes", e.limit)
 }
 
+// A givenUpError says that the context was done before the answer was complete.
+type givenUpError struct{ cause error }
+
+func (e *givenUpError) Error() string { return "given up: " + e.cause.Error() }
+func (e *givenUpError) Unwrap() error { return e.cause }
+
+func isGivenUp(err error) bool {
+	var e *givenUpError
+	return errors.As(err, &e)
+}
+
+// giveUp returns err, or a givenUpError if ctx is done and there is no complete
+// answer: whatever went wrong then is a consequence.
+func giveUp(ctx context.Context, err error) error {
+	if err == nil || err == io.EOF { //nolint:errorlint // wrapped, it is no end of a body
+		return err
+	}
+	if cause := contextErr(ctx); cause != nil {
+		return &givenUpError{cause}
+	}
+	return err
+}
+
 // classify returns the status and the message of a failed exchange:
 //
 //	timeout, cancelled  the context is done, whatever else went wrong
 //	connect_error       no connection: address, port, TLS
 //	truncated           the connection broke before the end of the answer
 //	protocol_error      what came is not HTTP/1, or too much
-func classify(ctx context.Context, t *target, err error) (export.Status, string) {
-	switch cause := contextErr(ctx); {
-	case errors.Is(cause, context.DeadlineExceeded):
-		return export.StatusTimeout, "no complete answer in the time allowed"
-	case cause != nil:
+func classify(t *target, err error) (export.Status, string) {
+	if isGivenUp(err) {
+		if errors.Is(err, context.DeadlineExceeded) {
+			return export.StatusTimeout, "no complete answer in the time allowed"
+		}
 		return export.StatusCancelled, "given up before the answer was complete"
 	}
 	var dialErr *dialError
 	if errors.As(err, &dialErr) {
 		return export.StatusConnectError, t.url + ": " + connectMessage(dialErr.err)
 	}
+	var opErr *net.OpError
 	if isNoAnswer(err) {
+		if errors.As(err, &opErr) && opErr.Op == "remote error" {
+			// TLS 1.3 lets the client go on before the server has looked at
+			// its certificate.
+			return export.StatusConnectError, t.url + ": " + connectMessage(opErr)
+		}
 		return export.StatusTruncated, "the connection was " + err.Error()
 	}
-	var opErr *net.OpError
+	var reset *resetError
+	if errors.As(err, &reset) {
+		return export.StatusTruncated, "the answer broke off: " + reset.why
+	}
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) || errors.As(err, &opErr) {
 		return export.StatusTruncated, "the connection broke before the end of the answer: " + plain(err)
+	}
+	var other *http1.NotHTTPError
+	if errors.As(err, &other) {
+		return export.StatusProtocolError, notHTTP(other.First)
 	}
 	return export.StatusProtocolError, openai.OneLine([]byte(err.Error()))
 }
@@ -103,6 +139,13 @@ func connectMessage(err error) string {
 		host      x509.HostnameError
 		invalid   x509.CertificateInvalidError
 	)
+	var viaProxy *proxyError
+	if errors.As(err, &viaProxy) {
+		return "proxy " + viaProxy.url + ": " + proxyMessage(viaProxy.err)
+	}
+	if msg := backend.LocalLimit(err); msg != "" {
+		return msg
+	}
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return "connection refused; is the server running, and is -u right?"
@@ -110,12 +153,42 @@ func connectMessage(err error) string {
 		return "no address for host " + dns.Name + "; is its name in -u right?"
 	case errors.As(err, &record):
 		return "the server does not speak TLS; use http:// in -u"
-	case errors.As(err, &authority), errors.As(err, &host), errors.As(err, &invalid):
-		return plain(err) + "; give the authority's certificate, or switch the check off"
+	case isRemote(err, "certificate"):
+		return plain(err) + "; give a client certificate that the server accepts"
+	case isRemote(err, "handshake failure"):
+		return plain(err) + "; the server may want a client certificate, or another version of TLS"
+	case errors.As(err, &host):
+		return plain(err) + "; use the certificate's name in -u, or give --ssl-https-verify-host 0"
+	case errors.As(err, &authority):
+		return plain(err) + "; give its certificate with --ssl-https-ca-certificates-file, or --ssl-https-verify-peer 0"
+	case errors.As(err, &invalid):
+		return plain(err) + "; --ssl-https-verify-peer 0 takes it all the same"
 	case isTimeout(err):
 		return "no connection in time; is -u right, and no firewall in between?"
 	}
 	return plain(err)
+}
+
+// proxyMessage says in one line why a proxy cannot be used.
+func proxyMessage(err error) string {
+	if msg := backend.LocalLimit(err); msg != "" {
+		return msg
+	}
+	var dns *net.DNSError
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "connection refused; is the proxy running?"
+	case errors.As(err, &dns):
+		return "no address for host " + dns.Name
+	}
+	return plain(err)
+}
+
+// isRemote reports whether err is an alert of the other side of TLS whose text
+// has that word.
+func isRemote(err error, word string) bool {
+	var remote *net.OpError
+	return errors.As(err, &remote) && remote.Op == "remote error" && strings.Contains(remote.Err.Error(), word)
 }
 
 // plain returns an error's text without the addresses that package net puts

@@ -4,20 +4,26 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 
+	"github.com/pa-tools/pa/internal/httptunnel"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 	"github.com/pa-tools/pa/pkg/wire/openai"
 )
 
-const userAgent = "pa-record"
+const userAgent = httptunnel.UserAgent
 
-// A payload is a request as it goes over the wire, head and body.
+// A payload is a request, ready for either transport.
 type payload struct {
-	request []byte
+	method  string
+	url     *url.URL
+	request []byte // as it goes over the wire, head and body
+	body    []byte // the end of request; nil: none
 	inputs  export.Fields
 }
 
@@ -31,12 +37,28 @@ func (b *Backend) Prepare(e *workload.Entry) (backend.Payload, error) {
 	if err != nil {
 		return nil, fmt.Errorf("input data, stream %d, step %d: %w", e.Stream, e.Step, err)
 	}
-	request := b.request("POST", b.target.uri, body)
-	sent := request[len(request)-len(body):]
-	return &payload{
-		request: request,
-		inputs:  export.Fields{{Name: "payload", Value: export.Value{Text: true, Data: sent}}},
-	}, nil
+	p := b.newPayload(http.MethodPost, b.target.uri, body)
+	p.inputs = export.Fields{{Name: "payload", Value: export.Value{Text: true, Data: p.body}}}
+	return p, nil
+}
+
+// newPayload returns a request for uri, a path with query. A nil body is none.
+func (b *Backend) newPayload(method, uri string, body []byte) *payload {
+	if b.relays() {
+		uri = "http://" + b.target.host + uri
+	}
+	p := &payload{
+		method: method, request: b.request(method, uri, body),
+		// Opaque is sent as it is; only scheme and host are looked at.
+		url: &url.URL{Scheme: "http", Host: b.target.host, Opaque: uri},
+	}
+	if b.target.secure {
+		p.url.Scheme = "https"
+	}
+	if body != nil {
+		p.body = p.request[len(p.request)-len(body):]
+	}
+	return p
 }
 
 func (b *Backend) bodyOf(e *workload.Entry) ([]byte, error) {
@@ -109,35 +131,66 @@ func (b *Backend) withModel(body []byte) ([]byte, error) {
 func (b *Backend) request(method, uri string, body []byte) []byte {
 	var w bytes.Buffer
 	w.Grow(len(body) + 1024)
-	line := func(name, value string) {
-		w.WriteString(name)
-		w.WriteString(": ")
-		w.WriteString(value)
-		w.WriteString("\r\n")
+	w.WriteString(method + " " + uri + " HTTP/1.1\r\n")
+	for _, h := range b.headers(body != nil) {
+		w.WriteString(h.Name + ": " + h.Value + "\r\n")
 	}
+	if body != nil {
+		w.WriteString("Content-Length: " + strconv.Itoa(len(body)) + "\r\n")
+	}
+	w.WriteString("\r\n")
+	w.Write(body)
+	return w.Bytes()
+}
+
+// headers returns the headers of a request, in the order in which they are
+// sent: the user's replace ours.
+func (b *Backend) headers(hasBody bool) []Header {
+	var all []Header
 	ours := func(name, value string) {
 		for _, h := range b.cfg.Headers {
 			if strings.EqualFold(h.Name, name) {
 				return
 			}
 		}
-		line(name, value)
+		all = append(all, Header{name, value})
 	}
-	w.WriteString(method + " " + uri + " HTTP/1.1\r\n")
 	ours("Host", b.target.host)
 	ours("User-Agent", userAgent)
 	ours("Accept", "*/*")
 	if auth := b.target.auth; auth.Value != "" {
 		ours(auth.Name, auth.Value)
 	}
-	for _, h := range b.cfg.Headers {
-		line(h.Name, h.Value)
+	if b.relays() {
+		if auth := httptunnel.Authorization(b.proxy.User); auth != "" {
+			ours("Proxy-Authorization", auth)
+		}
 	}
-	if body != nil {
+	all = append(all, b.cfg.Headers...)
+	if hasBody {
 		ours("Content-Type", "application/json")
-		line("Content-Length", strconv.Itoa(len(body)))
 	}
-	w.WriteString("\r\n")
-	w.Write(body)
-	return w.Bytes()
+	return all
+}
+
+// httpHeader is headers for net/http, with the one that it wants apart. net/http
+// sends the same with three differences: headers are in the order of their
+// names, of several User-Agent and Host headers only the first is sent, and
+// white space around values is not. HTTP/2 writes names in lower case.
+func (b *Backend) httpHeader(hasBody bool) (host string, all http.Header) {
+	all = http.Header{}
+	for _, h := range b.headers(hasBody) {
+		name := h.Name
+		switch canonical := http.CanonicalHeaderKey(name); canonical {
+		case "Host":
+			if host == "" {
+				host = h.Value
+			}
+			continue
+		case "User-Agent":
+			name = canonical // or net/http adds its own
+		}
+		all[name] = append(all[name], h.Value)
+	}
+	return host, all
 }

@@ -1,7 +1,6 @@
 package openai
 
 import (
-	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
@@ -12,9 +11,9 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -74,7 +73,9 @@ var streams = []struct {
 
 // Each stream comes through in every piecing, with every framing of HTTP, as
 // the same responses.
-func TestSendStreams(t *testing.T) {
+func TestSendStreams(t *testing.T) { onEach(t, testSendStreams) }
+
+func testSendStreams(t *testing.T, tr Transport) {
 	t.Parallel()
 	for _, tt := range streams {
 		t.Run(tt.name, func(t *testing.T) {
@@ -111,7 +112,7 @@ func TestSendStreams(t *testing.T) {
 			}
 			for framing, answer := range framings {
 				addr := serveRaw(t, func(c net.Conn, _ int, _ []byte) bool { return answer(c) })
-				b := newBackend(t, Config{URL: addr, Streaming: true})
+				b := newBackend(t, Config{Transport: tr, URL: addr, Streaming: true})
 				x := exchange(t.Context(), t, b, open(t, b), `{}`)
 				r := &x.Request
 				wantStatus, wantCode := tt.status, tt.code
@@ -151,7 +152,9 @@ func TestSendStreams(t *testing.T) {
 func chunk(s string) string { return fmt.Sprintf("%x\r\n%s\r\n", len(s), s) }
 
 // Whole bodies, and answers that are no stream.
-func TestSendWhole(t *testing.T) {
+func TestSendWhole(t *testing.T) { onEach(t, testSendWhole) }
+
+func testSendWhole(t *testing.T, tr Transport) {
 	long := strings.Repeat("x", 2000)
 	for _, tt := range []struct {
 		name, head, body string
@@ -195,7 +198,7 @@ func TestSendWhole(t *testing.T) {
 			addr := serveRaw(t, func(c net.Conn, _ int, _ []byte) bool {
 				return write(c, fmt.Sprintf("HTTP/1.1 %s\r\nContent-Length: %d\r\n\r\n%s", tt.head, len(tt.body), tt.body))
 			})
-			b := newBackend(t, Config{URL: addr})
+			b := newBackend(t, Config{Transport: tr, URL: addr})
 			s := open(t, b)
 			for i := range 2 {
 				x := exchange(t.Context(), t, b, s, `{}`)
@@ -208,7 +211,7 @@ func TestSendWhole(t *testing.T) {
 				} else if wantErr := tt.status == export.StatusHTTPError || tt.status == export.StatusRPCError; r.Responses[0].Error != wantErr {
 					t.Errorf("Error = %v, want %v", r.Responses[0].Error, wantErr)
 				}
-				if r.Reused != (i == 1) {
+				if r.Reused != (i == 1 && tt.code != 101) { // what follows a 101 is not HTTP
 					t.Errorf("exchange %d: Reused = %v", i, r.Reused)
 				}
 			}
@@ -217,7 +220,9 @@ func TestSendWhole(t *testing.T) {
 }
 
 // Answers that break off, and those that are no HTTP.
-func TestSendBroken(t *testing.T) {
+func TestSendBroken(t *testing.T) { onEach(t, testSendBroken) }
+
+func testSendBroken(t *testing.T, tr Transport) {
 	for _, tt := range []struct {
 		name, answer string
 		status       export.Status
@@ -226,7 +231,7 @@ func TestSendBroken(t *testing.T) {
 	}{
 		{"closed without an answer", "", export.StatusTruncated, "the connection was closed without an answer: EOF", ""},
 		{"cut in the head", "HTTP/1.1 200 OK\r\nContent-", export.StatusTruncated, "the connection broke before the end of the answer: unexpected EOF", ""},
-		{"cut in the first word", "HTT", export.StatusTruncated, "the connection broke before the end of the answer: EOF", ""},
+		{"cut in the first word", "HTT", export.StatusTruncated, "the connection broke before the end of the answer: unexpected EOF", ""},
 		{"cut after the head", streamHead + "Transfer-Encoding: chunked\r\n\r\n", export.StatusTruncated, "the connection broke before the end of the answer: unexpected EOF", ""},
 		{"cut after an event", streamHead + "Transfer-Encoding: chunked\r\n\r\n" + chunk(event("a")), export.StatusTruncated, "the connection broke before the end of the answer: unexpected EOF", event("a")},
 		{"cut in an event", streamHead + "Transfer-Encoding: chunked\r\n\r\n" + chunk(event("a")+"data: {"), export.StatusTruncated, "the connection broke before the end of the answer: unexpected EOF", event("a") + "data: {"},
@@ -246,7 +251,7 @@ func TestSendBroken(t *testing.T) {
 				write(c, tt.answer)
 				return false
 			})
-			b := newBackend(t, Config{URL: addr})
+			b := newBackend(t, Config{Transport: tr, URL: addr})
 			x := exchange(t.Context(), t, b, open(t, b), `{}`)
 			if r := &x.Request; r.Status != tt.status || r.Message != tt.msg || joined(x) != tt.raw {
 				t.Errorf("%v, %q, %q, want %v, %q, %q", r.Status, r.Message, joined(x), tt.status, tt.msg, tt.raw)
@@ -267,15 +272,15 @@ func TestSendReset(t *testing.T) {
 		return false
 	})
 	b := newBackend(t, Config{URL: addr})
-	s := open(t, b).(*sender)
 	p := prepare(t, b, `{}`)
-	c, err := dial(t.Context(), b.target, nil, b.clock)
+	l, err := b.dial(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	// The first read holds head and event.
-	hook := &hookConn{Conn: c.raw.Conn, after: func() { close(read) }}
-	c.raw.Conn, s.conn = hook, c
+	l.nc = &hookConn{Conn: l.nc, after: func() { close(read) }}
+	s := senderOn(t, b, l)
+	defer s.Close()
 	x := &backend.Exchange{}
 	s.Send(t.Context(), p, x)
 	if r := &x.Request; r.Status != export.StatusTruncated || r.Message != "the connection broke before the end of the answer: connection reset by peer" || joined(x) != event("a") {
@@ -300,7 +305,9 @@ func (h *hookConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func TestSendTooLong(t *testing.T) {
+func TestSendTooLong(t *testing.T) { onEach(t, testSendTooLong) }
+
+func testSendTooLong(t *testing.T, tr Transport) {
 	endless := func(c net.Conn, head, piece string) bool {
 		for ok := write(c, head); ok; ok = write(c, chunk(piece)) {
 		}
@@ -317,7 +324,7 @@ func TestSendTooLong(t *testing.T) {
 			addr := serveRaw(t, func(c net.Conn, _ int, _ []byte) bool {
 				return endless(c, tt.head+"Transfer-Encoding: chunked\r\n\r\n", tt.piece)
 			})
-			b := newBackend(t, Config{URL: addr, MaxBodyBytes: 10000})
+			b := newBackend(t, Config{Transport: tr, URL: addr, MaxBodyBytes: 10000})
 			x := exchange(t.Context(), t, b, open(t, b), `{}`)
 			if r := &x.Request; r.Status != export.StatusProtocolError || r.Message != "the answer is longer than 10000 bytes" {
 				t.Errorf("%v, %q", r.Status, r.Message)
@@ -331,79 +338,12 @@ func TestSendTooLong(t *testing.T) {
 		addr := serveRaw(t, func(c net.Conn, _ int, _ []byte) bool {
 			return endless(c, "HTTP/1.1 500 X\r\nTransfer-Encoding: chunked\r\n\r\n", strings.Repeat("x", 4000))
 		})
-		b := newBackend(t, Config{URL: addr})
+		b := newBackend(t, Config{Transport: tr, URL: addr})
 		x := exchange(t.Context(), t, b, open(t, b), `{}`)
 		if r := &x.Request; r.Status != export.StatusHTTPError || len(joined(x)) > maxErrorBytes {
 			t.Errorf("%v, %d bytes", r.Status, len(joined(x)))
 		}
 	})
-}
-
-// A server that never answers, or stops in the middle.
-func TestSendContext(t *testing.T) {
-	t.Parallel()
-	for _, partial := range []string{"", streamHead + "Transfer-Encoding: chunked\r\n\r\n" + chunk(event("a"))} {
-		started := make(chan bool, 2)
-		addr := serveRaw(t, func(c net.Conn, _ int, _ []byte) bool {
-			write(c, partial)
-			started <- true
-			_, _ = io.Copy(io.Discard, c) // until the client gives up
-			return false
-		})
-		t.Run(fmt.Sprintf("timeout after %d bytes", len(partial)), func(t *testing.T) {
-			b := newBackend(t, Config{URL: addr, RequestTimeout: 100 * time.Millisecond})
-			x := exchange(t.Context(), t, b, open(t, b), `{}`)
-			if r := &x.Request; r.Status != export.StatusTimeout || r.Message != "no complete answer in the time allowed" {
-				t.Errorf("%v, %q", r.Status, r.Message)
-			}
-			<-started
-		})
-		t.Run(fmt.Sprintf("deadline of the context after %d bytes", len(partial)), func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-			defer cancel()
-			b := newBackend(t, Config{URL: addr})
-			x := exchange(ctx, t, b, open(t, b), `{}`)
-			if r := &x.Request; r.Status != export.StatusTimeout {
-				t.Errorf("%v, %q", r.Status, r.Message)
-			}
-			<-started
-		})
-		t.Run(fmt.Sprintf("cancel after %d bytes", len(partial)), func(t *testing.T) {
-			ctx, cancel := context.WithCancel(t.Context())
-			go func() {
-				<-started
-				cancel()
-			}()
-			b := newBackend(t, Config{URL: addr, RequestTimeout: time.Hour})
-			x := exchange(ctx, t, b, open(t, b), `{}`)
-			if r := &x.Request; r.Status != export.StatusCancelled || r.Message != "given up before the answer was complete" {
-				t.Errorf("%v, %q", r.Status, r.Message)
-			}
-		})
-	}
-	t.Run("cancelled before", func(t *testing.T) {
-		ctx, cancel := context.WithCancel(t.Context())
-		cancel()
-		b := newBackend(t, Config{URL: "127.0.0.1:9"})
-		if x := exchange(ctx, t, b, open(t, b), `{}`); x.Request.Status != export.StatusCancelled {
-			t.Errorf("%v, %q", x.Request.Status, x.Request.Message)
-		}
-	})
-}
-
-func TestSendConnectError(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := l.Addr().String()
-	l.Close()
-	b := newBackend(t, Config{URL: "http://user:pw-secret@" + addr + "?key=secret"})
-	x := exchange(t.Context(), t, b, open(t, b), `{}`)
-	want := "http://" + addr + "/v1/chat/completions: connection refused; is the server running, and is -u right?"
-	if r := &x.Request; r.Status != export.StatusConnectError || r.Message != want || r.StartNS != 0 {
-		t.Errorf("%v, %q, start %d, want connect_error, %q, 0", r.Status, r.Message, r.StartNS, want)
-	}
 }
 
 // The server may have answered though the request could not be written whole.
@@ -418,17 +358,14 @@ func TestSendRefusedWhileSending(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			client, server := net.Pipe()
+			refused := make(chan bool)
 			go func() {
+				<-refused
 				write(server, tt.answer)
 				server.Close()
 			}()
 			b := newBackend(t, Config{URL: "127.0.0.1:9"})
-			s := open(t, b).(*sender)
-			c, err := newConn(brokenWrites{client}, b.clock)
-			if err != nil {
-				t.Fatal(err)
-			}
-			s.conn = c
+			s := senderOver(t, b, brokenWrites{client, sync.OnceFunc(func() { close(refused) })})
 			x := exchange(t.Context(), t, b, s, `{}`)
 			if r := &x.Request; r.Status != tt.status || r.Message != tt.msg || s.conn != nil {
 				t.Errorf("%v, %q, connection kept: %v", r.Status, r.Message, s.conn != nil)
@@ -437,20 +374,26 @@ func TestSendRefusedWhileSending(t *testing.T) {
 	}
 }
 
-type brokenWrites struct{ net.Conn }
+type brokenWrites struct {
+	net.Conn
+	refused func()
+}
 
-func (brokenWrites) Write(p []byte) (int, error) {
+func (b brokenWrites) Write(p []byte) (int, error) {
+	b.refused()
 	return len(p) / 2, &net.OpError{Op: "write", Err: syscall.EPIPE}
 }
 
 // A server that repeats the key in its message must not get it into a file.
-func TestSendHidesSecrets(t *testing.T) {
+func TestSendHidesSecrets(t *testing.T) { onEach(t, testSendHidesSecrets) }
+
+func testSendHidesSecrets(t *testing.T, tr Transport) {
 	srv := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Request-Id", r.Header.Get("Api-Key"))
 		w.WriteHeader(401)
 		fmt.Fprintf(w, `{"error":{"message":"bad key %s (%s) %s"}}`, strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "), r.Header.Get("Api-Key"), r.Header.Get("Authorization"))
 	})
-	b := newBackend(t, Config{URL: srv.URL, Headers: []Header{{"Authorization", "Bearer sk-secret-1"}, {"Api-Key", "secret-2"}}})
+	b := newBackend(t, Config{Transport: tr, URL: srv.URL, Headers: []Header{{"Authorization", "Bearer sk-secret-1"}, {"Api-Key", "secret-2"}}})
 	x := exchange(t.Context(), t, b, open(t, b), `{}`)
 	want := "bad key [redacted] ([redacted]) [redacted]"
 	if r := &x.Request; r.Message != want || r.ServerID != "[redacted]" {
@@ -503,13 +446,13 @@ func TestSendReads(t *testing.T) {
 		return write(c, chunk(event("c")[20:]+done)+"0\r\n\r\n")
 	})
 	b := newBackend(t, Config{URL: addr})
-	s := open(t, b).(*sender)
-	c, err := dial(t.Context(), b.target, nil, b.clock)
+	l, err := b.dial(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.raw.Conn = &hookConn{Conn: c.raw.Conn, after: func() { next <- true }}
-	s.conn = c
+	l.nc = &hookConn{Conn: l.nc, after: func() { next <- true }}
+	s := senderOn(t, b, l)
+	defer s.Close()
 	x := exchange(t.Context(), t, b, s, `{}`)
 	resp := x.Request.Responses
 	if len(resp) != 4 {

@@ -3,40 +3,71 @@ package openai
 import (
 	"bytes"
 	"context"
-	"errors"
-	"fmt"
 	"io"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
-	"github.com/pa-tools/pa/pkg/wire/openai"
-	"github.com/pa-tools/pa/pkg/wire/sse"
 )
 
 const (
 	// afterDone is how long the end of an answer may take after [DONE] before
 	// the connection is given up instead of being kept.
 	afterDone = time.Second
-	// afterBrokenWrite is how long to look for an answer, such as 413, after
-	// the server refused to read the request.
-	afterBrokenWrite = time.Second
-	// maxErrorBytes bounds the body of an answer that is an error.
-	maxErrorBytes = 64 << 10
+	// bodyBufferBytes is how much of a body is taken at a time.
+	bodyBufferBytes = 16 << 10
 )
 
-// A sender sends one request at a time on its own connection.
+// A sender is the transport NetHTTP: it sends one request at a time on its own
+// connection, through an HTTP client that has this connection only.
 type sender struct {
-	b     *Backend
-	conn  *conn // nil before the first request and after a broken one
-	body  body
-	split sse.Splitter
-	arena arena
+	b      *Backend
+	conn   *conn // nil before the first request and after a broken one
+	answer answer
+	buf    []byte // for bodies
 }
 
 var _ backend.Sender = (*sender)(nil)
+
+func newSender(b *Backend) *sender { return &sender{b: b, answer: answer{b: b}} }
+
+// A conn is a connection and the HTTP client on it.
+type conn struct {
+	*link
+	client *http.ClientConn
+	watch  watcher
+	id     int
+	// waited says that the connection was idle, so that the server may have
+	// closed it: it carried a request before or was opened before the load.
+	waited  bool
+	carried int // requests
+}
+
+// A watcher knows the times of the exchange on a connection and what went
+// wrong with it.
+type watcher interface {
+	// begin says that a request follows.
+	begin(method string, bodyBytes int)
+	// request returns when the request left; to be asked when the answer
+	// begins.
+	request() (start, sent stamp)
+	// head returns the stamp of the answer's first byte and the read that
+	// completed its head.
+	head() (first stamp, whole span)
+	// at returns the part of the body with the byte at offset.
+	at(offset int64) span
+	// answered reports whether there was a byte of an answer.
+	answered() bool
+	// cause returns why there is no complete answer, given what the client
+	// says.
+	cause(err error) error
+	// untaken reports whether it is certain that the server did not take the
+	// request, given what the client says.
+	untaken(err error) bool
+	// usable reports whether the connection may carry another request.
+	usable() bool
+}
 
 // Send performs one exchange. See the package comment for what the times mean
 // and outcome.go for how failures are told apart.
@@ -48,240 +79,181 @@ func (s *sender) Send(ctx context.Context, p backend.Payload, x *backend.Exchang
 		ctx, cancel = context.WithTimeout(ctx, d)
 		defer cancel()
 	}
-	request := p.(*payload).request
-	s.arena.begin()
-	r.Responses, x.Raw = make([]export.Response, 0, s.arena.lastPieces), make([][]byte, 0, s.arena.lastPieces)
-	if stale := s.attempt(ctx, request, x); stale {
-		s.attempt(ctx, request, x)
+	s.answer.begin(x)
+	if stale := s.attempt(ctx, p.(*payload), r); stale {
+		s.attempt(ctx, p.(*payload), r)
 	}
-	s.arena.end()
 }
 
 // Close closes the connection.
 func (s *sender) Close() error {
-	if s.conn == nil {
-		return nil
+	s.drop()
+	return nil
+}
+
+// drop closes the connection. What that says adds nothing: the request has its
+// status.
+func (s *sender) drop() {
+	if s.conn != nil {
+		_ = s.conn.client.Close()
+		s.conn = nil
 	}
-	err := s.conn.close()
-	s.conn = nil
-	return err
 }
 
 // attempt tries the exchange on the present connection or a new one. stale
-// says that the connection had been closed before, so that nothing happened.
-func (s *sender) attempt(ctx context.Context, request []byte, x *backend.Exchange) (stale bool) {
-	r := &x.Request
-	c, err := s.connect(ctx, r)
+// says that the connection had been closed before the server took anything of
+// the request.
+func (s *sender) attempt(ctx context.Context, p *payload, r *export.Request) (stale bool) {
+	c, err := s.connect(ctx)
 	if err != nil {
-		s.fail(ctx, r, err)
+		s.answer.end(giveUp(ctx, err))
 		return false
 	}
-	keep := false
-	stop := context.AfterFunc(ctx, c.interrupt)
-	defer func() {
-		if !stop() || !keep {
-			_ = c.close() // the request has its status; this adds nothing
-			s.conn = nil
-		}
-	}()
+	return s.attemptOn(ctx, c, p, r)
+}
 
-	writeErr := c.write(request)
-	if writeErr != nil && ctx.Err() == nil {
-		_ = c.nc.SetReadDeadline(time.Now().Add(afterBrokenWrite)) // no answer is no worse than none in time
+// attemptOn tries the exchange on a connection, that of s.
+func (s *sender) attemptOn(ctx context.Context, c *conn, p *payload, r *export.Request) (stale bool) {
+	waited := c.waited
+	r.Reused, r.Conn = c.used(), c.id
+	if !r.Reused {
+		r.DNS, r.Connect, r.TLS = c.dns, c.connect, c.tls
+	} else {
+		r.DNS, r.Connect, r.TLS = 0, 0, 0
 	}
-	resp, err := c.head()
-	r.FirstByteNS = c.first.ns
+	c.carried++
+	c.waited = true
+	c.watch.begin(p.method, len(p.body))
+	resp, err := c.client.RoundTrip(s.b.httpRequest(ctx, p))
 	// Asked now, because the kernel's stamps of the writes are there by now.
-	start, sent := c.raw.request()
-	r.StartNS, r.StartSource, r.SentNS = start.ns, start.source, sent.ns
+	start, sent := c.watch.request()
+	first, whole := c.watch.head()
+	if sent.source != export.SourceKernel && first.ns != 0 {
+		sent.ns = min(sent.ns, first.ns) // the write may have returned later
+	}
+	r.StartNS, r.StartSource, r.SentNS, r.FirstByteNS = start.ns, start.source, sent.ns, first.ns
 	if err != nil {
-		if c.used && ctx.Err() == nil && isNoAnswer(err) {
+		if waited && !c.watch.answered() && ctx.Err() == nil && c.watch.untaken(err) {
+			s.drop()
 			return true
 		}
-		if writeErr != nil {
-			err = fmt.Errorf("while sending: %w", writeErr)
-		}
-		s.fail(ctx, r, err)
+		err = c.watch.cause(err)
+		s.drop()
+		s.answer.end(giveUp(ctx, err))
 		return false
 	}
-	if c.used && resp.StatusCode == http.StatusRequestTimeout && resp.Close {
-		return true // said before the request came, about the idle connection
+	if waited && resp.StatusCode == http.StatusRequestTimeout && resp.Close && c.watch.untaken(nil) {
+		s.drop()
+		_ = resp.Body.Close() // it says nothing about this request
+		return true           // but about the idle connection, before the request came
 	}
-	c.used = true
-	keep = s.answer(ctx, c, resp, x) && writeErr == nil
+	s.answer.head(resp, whole.at, whole.read)
+	if keep := s.read(ctx, c, resp); !keep || s.b.cfg.Reuse == backend.Fresh || !c.usable() {
+		s.drop()
+	}
 	return false
 }
 
+// read hands the body to the answer and reports whether the connection can be
+// kept.
+func (s *sender) read(ctx context.Context, c *conn, resp *http.Response) (keep bool) {
+	defer func() { _ = resp.Body.Close() }() // read to its end, or the connection goes
+	if resp.StatusCode == http.StatusSwitchingProtocols {
+		return s.answer.end(nil) // what follows is no body
+	}
+	if s.buf == nil {
+		s.buf = make([]byte, bodyBufferBytes)
+	}
+	var offset int64
+	limited := false
+	for {
+		n, err := resp.Body.Read(s.buf)
+		for p := s.buf[:n]; len(p) > 0; {
+			part := c.watch.at(offset)
+			k := int(min(int64(len(p)), part.end-offset))
+			if tooLong := s.answer.data(p[:k], part.at, part.read); tooLong != nil {
+				s.answer.end(giveUp(ctx, tooLong))
+				return false
+			}
+			p, offset = p[k:], offset+int64(k)
+		}
+		if err != nil {
+			if err != io.EOF { //nolint:errorlint // the end of a body is not wrapped
+				err = c.watch.cause(err)
+			}
+			keep = s.answer.end(giveUp(ctx, err))
+			return keep && (!limited || c.nc.SetReadDeadline(time.Time{}) == nil)
+		}
+		if s.answer.sawDone && !limited {
+			limited = true
+			if err := c.nc.SetReadDeadline(time.Now().Add(afterDone)); err != nil {
+				s.answer.end(err)
+				return false
+			}
+		}
+	}
+}
+
 // connect returns the connection to use.
-func (s *sender) connect(ctx context.Context, r *export.Request) (*conn, error) {
-	// Bytes in the buffer are more than was asked for.
-	if s.conn != nil && (s.conn.br.Buffered() > 0 || !alive(s.conn.raw.Conn, s.b.target.secure)) {
-		_ = s.conn.close()
-		s.conn = nil
+func (s *sender) connect(ctx context.Context) (*conn, error) {
+	if s.conn != nil && (!s.conn.usable() || !alive(s.conn.raw, s.b.target.secure || s.b.cfg.HTTP2)) {
+		s.drop()
 	}
 	if s.conn != nil {
-		r.Reused, r.Conn = true, s.conn.id
 		return s.conn, nil
 	}
-	c, err := dial(ctx, s.b.target, s.b.cfg.TLS, s.b.clock)
+	c, err := s.b.connect(ctx)
 	if err != nil {
 		return nil, err
 	}
 	c.id = int(s.b.conns.Add(1))
 	s.conn = c
-	r.Reused, r.Conn = false, c.id
-	r.DNS, r.Connect, r.TLS = c.dns, c.connect, c.tls
 	return c, nil
 }
 
-// answer reads the body and reports whether the connection can be kept.
-func (s *sender) answer(ctx context.Context, c *conn, resp *http.Response, x *backend.Exchange) (keep bool) {
-	r := &x.Request
-	r.Status, r.Code = export.StatusOK, resp.StatusCode
-	r.ServerID = openai.OneLine([]byte(s.b.secrets.Text(resp.Header.Get("X-Request-Id"))))
-	s.body.reset(c.br, resp)
-	var err error
-	switch {
-	case resp.StatusCode < 200 || resp.StatusCode > 299:
-		err = s.readError(c, resp, x)
-		if err != nil && ctx.Err() == nil {
-			return false // it failed already
-		}
-	case isEventStream(resp):
-		err = s.readEvents(c, x)
-	default:
-		err = s.readWhole(c, x, s.b.cfg.MaxBodyBytes)
+// usable reports whether the connection may carry another request.
+func (c *conn) usable() bool { return c.watch.usable() && c.client.Available() > 0 }
+
+// used reports whether the connection carried a request before.
+func (c *conn) used() bool { return c.carried > 0 }
+
+// connect opens a connection and puts the HTTP client on it. The error is a
+// *dialError.
+func (b *Backend) connect(ctx context.Context) (*conn, error) {
+	protocol := "http/1.1"
+	if b.cfg.HTTP2 {
+		protocol = "h2"
 	}
-	if err != nil && !errors.Is(err, errAfterDone) {
-		s.fail(ctx, r, err)
+	l, err := b.dial(ctx, protocol)
+	if err != nil {
+		return nil, err
 	}
-	if enc := resp.Header.Get("Content-Encoding"); r.Status == export.StatusOK && enc != "" && !strings.EqualFold(enc, "identity") {
-		r.Status = export.StatusProtocolError
-		r.Message = fmt.Sprintf("the answer is compressed (%.20q) though that was not asked for", enc)
+	c, err := b.connOn(ctx, l)
+	if err != nil {
+		_ = l.nc.Close() // it is of no use
+		return nil, &dialError{err}
 	}
-	delimited := s.body.chunked || resp.ContentLength >= 0
-	return err == nil && delimited && !resp.Close
+	return c, nil
 }
 
-// errAfterDone says that a body had said [DONE] but did not end as it should:
-// a complete answer on a connection that cannot be kept.
-var errAfterDone = errors.New("no end of the body after [DONE]")
-
-// readEvents records every event of a stream.
-func (s *sender) readEvents(c *conn, x *backend.Exchange) error {
-	left := s.b.cfg.MaxBodyBytes
-	s.split.Reset()
-	s.split.MaxFrameBytes = int(left)
-	done := false
-	for {
-		p, err := s.body.next()
-		if err != nil {
-			if rest := s.split.Rest(); len(bytes.TrimSpace(rest)) > 0 {
-				done = done || isDone(rest)
-				s.add(c, x, rest)
-			}
-			return eventsEnd(c, err, done)
-		}
-		if left -= int64(len(p)); left < 0 {
-			return &tooLongError{s.b.cfg.MaxBodyBytes}
-		}
-		s.split.Feed(p)
-		wasDone := done
-		for s.split.Next() {
-			f := s.split.Frame()
-			done = done || isDone(f)
-			s.add(c, x, f)
-		}
-		if done && !wasDone {
-			if err := c.nc.SetReadDeadline(time.Now().Add(afterDone)); err != nil {
-				return errAfterDone
-			}
-		}
+// connOn puts the HTTP client on a connection.
+func (b *Backend) connOn(ctx context.Context, l *link) (*conn, error) {
+	if b.cfg.HTTP2 {
+		return b.http2On(ctx, l)
 	}
+	return b.http1On(ctx, l)
 }
 
-// eventsEnd judges the error that ended a stream.
-func eventsEnd(c *conn, err error, done bool) error {
-	switch {
-	case !errors.Is(err, io.EOF) && !done:
-		return err
-	case !errors.Is(err, io.EOF), done && c.nc.SetReadDeadline(time.Time{}) != nil:
-		return errAfterDone
+// httpRequest is the request of p for net/http. Header and URL are shared; no
+// client changes them.
+func (b *Backend) httpRequest(ctx context.Context, p *payload) *http.Request {
+	r := &http.Request{
+		Method: p.method, URL: p.url, Host: b.host, Header: b.header,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 	}
-	return nil
-}
-
-// readWhole records a body as one response, stamped with its last byte.
-func (s *sender) readWhole(c *conn, x *backend.Exchange, limit int64) error {
-	var all []byte
-	for {
-		p, err := s.body.next()
-		if err == nil && int64(len(all)+len(p)) > limit {
-			err = &tooLongError{limit}
-		}
-		if err != nil {
-			s.add(c, x, all)
-			if errors.Is(err, io.EOF) {
-				return nil
-			}
-			return err
-		}
-		if all == nil {
-			const most = 1 << 20 // what a Content-Length is trusted with
-			all = make([]byte, 0, max(int64(len(p)), min(int64(len(p))+s.body.left, most)))
-		}
-		all = append(all, p...)
+	if p.body != nil {
+		r.Header = b.bodyHeader
+		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(p.body)), int64(len(p.body))
 	}
-}
-
-// readError records the body of an answer with a status that says no.
-func (s *sender) readError(c *conn, resp *http.Response, x *backend.Exchange) error {
-	err := s.readWhole(c, x, maxErrorBytes)
-	r := &x.Request
-	r.Status = export.StatusHTTPError
-	// Hidden before it is cut, so that no part of a secret stays.
-	msg := openai.ParseError(resp.StatusCode, resp.Header.Get("Content-Type"), []byte(s.b.secrets.Text(string(x.Raw[0]))))
-	if to := resp.Header.Get("Location"); to != "" && resp.StatusCode < 400 {
-		msg = "redirected to " + withoutQuery(to) + "; give that URL instead"
-	}
-	if after := resp.Header.Get("Retry-After"); after != "" {
-		msg += "; retry after " + openai.OneLine([]byte(after))
-	}
-	r.Message = s.b.secrets.Text(msg)
-	r.Responses[0].Error = true
-	return err
-}
-
-// add records one response with the stamp of the last read.
-func (s *sender) add(c *conn, x *backend.Exchange, raw []byte) {
-	at, read := c.raw.lastRead()
-	r := &x.Request
-	r.Responses = append(r.Responses, export.Response{RecvNS: at.ns, Source: at.source, Read: read})
-	x.Raw = append(x.Raw, s.arena.keep(raw))
-}
-
-// fail sets status and message from an error, unless the request failed
-// before.
-func (s *sender) fail(ctx context.Context, r *export.Request, err error) {
-	status, msg := classify(ctx, s.b.target, err)
-	if r.Status == export.StatusHTTPError && status != export.StatusCancelled && status != export.StatusTimeout {
-		return
-	}
-	r.Status, r.Message = status, s.b.secrets.Text(msg)
-}
-
-func isEventStream(resp *http.Response) bool {
-	for _, v := range resp.Header.Values("Content-Type") {
-		if strings.Contains(strings.ToLower(v), "text/event-stream") {
-			return true
-		}
-	}
-	return false
-}
-
-// isDone reports whether a frame is [DONE].
-func isDone(frame []byte) bool {
-	const longest = 128 // with an id or a name
-	return len(frame) <= longest && bytes.Contains(frame, []byte("[DONE]")) &&
-		string(bytes.TrimSpace(sse.Parse(frame).Data)) == "[DONE]"
+	return r.WithContext(ctx)
 }

@@ -18,6 +18,7 @@ type target struct {
 	uri    string // path and query of requests
 	models string // path and query of the list of models
 	auth   Header // from the URL's name and password
+	query  string // of uri, which may hold a key
 
 	// url and modelsURL are for messages: no password, no query.
 	url, modelsURL string
@@ -45,6 +46,7 @@ func newTarget(rawURL, endpoint string) (*target, error) {
 		endpoint = DefaultEndpoint
 	}
 	path, query, _ := strings.Cut(strings.TrimLeft(endpoint, "/"), "?")
+	shown := endpoint[:len(endpoint)-len(query)] // ends in a "?" where there is more
 	base := strings.TrimRight(u.EscapedPath(), "/")
 	t := &target{
 		secure: u.Scheme == "https", host: u.Host, name: u.Hostname(),
@@ -52,9 +54,10 @@ func newTarget(rawURL, endpoint string) (*target, error) {
 	}
 	root, fullPath := joinPath(base, path)
 	if strings.ContainsAny(fullPath, " \t\r\n") || strings.ContainsAny(query, " \t\r\n") {
-		return nil, fmt.Errorf("endpoint %q holds white space", endpoint)
+		return nil, fmt.Errorf("endpoint %q holds white space", shown)
 	}
 	t.uri = withQuery(fullPath, u.RawQuery, query)
+	_, t.query, _ = strings.Cut(t.uri, "?")
 	t.models = withQuery(root+"/v1/models", u.RawQuery, query)
 	t.url = u.Scheme + "://" + u.Host + fullPath
 	t.modelsURL = u.Scheme + "://" + u.Host + root + "/v1/models"

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+func printCalibrationJSON(w io.Writer, c *export.Calibration) error {
+	text, err := json.MarshalIndent(c, "", "  ")
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w, "%s\n", text)
+	return err
+}
+
+// printCalibration writes the result as tables for people, 80 columns wide.
+func printCalibration(w io.Writer, c *export.Calibration) error {
+	var b strings.Builder
+	for i := range c.Services {
+		s := &c.Services[i]
+		fmt.Fprintf(&b, "%s by %s: %d streams of %v tokens/s, answers of %d tokens, %d rounds\n", s.Service, s.Transport, s.Streams, s.TokensPerSecond, s.TokensPerRequest, s.Rounds)
+		b.WriteString("recorded minus true time in µs: percentiles of the size, median with its sign\n\n")
+		fmt.Fprintf(&b, "  %-9s%-7s%8s%9s%9s%9s%9s%9s%9s\n", "", "times", "n", "p50", "p90", "p99", "p99.9", "max", "median")
+		for _, what := range []struct {
+			name string
+			of   func(*export.CalibratedRecording) *export.ClockError
+		}{
+			{"received", func(r *export.CalibratedRecording) *export.ClockError { return r.Receive }},
+			{"started", func(r *export.CalibratedRecording) *export.ClockError { return r.Start }},
+		} {
+			name := what.name
+			for j := range s.Recordings {
+				r := &s.Recordings[j]
+				fmt.Fprintf(&b, "  %-9s%-7s", name, r.Stamps)
+				name = ""
+				e := what.of(r)
+				if e == nil {
+					fmt.Fprintf(&b, "%8d\n", 0)
+					continue
+				}
+				fmt.Fprintf(&b, "%8d", e.N)
+				for _, ns := range []int64{e.P50NS, e.P90NS, e.P99NS, e.P999NS, e.MaxNS, e.MedianNS} {
+					fmt.Fprintf(&b, "%9s", micros(ns))
+				}
+				b.WriteByte('\n')
+			}
+		}
+		b.WriteByte('\n')
+		for j := range s.Recordings {
+			recordingNotes(&b, &s.Recordings[j])
+		}
+		b.WriteByte('\n')
+	}
+	b.WriteString("What this cannot show:\n")
+	for _, l := range c.Limits {
+		wrap(&b, "- ", l)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// micros formats nanoseconds as microseconds with one decimal.
+func micros(ns int64) string { return strconv.FormatFloat(float64(ns)/1e3, 'f', 1, 64) }
+
+// recordingNotes say what the figures of one recording stand on.
+func recordingNotes(b *strings.Builder, r *export.CalibratedRecording) {
+	n := r.Sources.Kernel + r.Sources.User
+	text := fmt.Sprintf("%s: the kernel took %d of %d times of tokens and %d of %d starts", r.Stamps,
+		r.Sources.Kernel, n, r.StartSources.Kernel, r.StartSources.Kernel+r.StartSources.User)
+	if n > 0 {
+		text += fmt.Sprintf("; %.2f %% of the tokens came with the read of the one before", 100*float64(r.Merged)/float64(n))
+		if r.Merged > 0 {
+			text += ": these share one time, that of the last"
+		}
+	}
+	if e := r.Receive; e != nil && e.Truth.User > 0 {
+		text += fmt.Sprintf("; %d tokens are held against the server's own clock, its kernel has no time of them", e.Truth.User)
+	}
+	if r.Skipped > 0 {
+		text += fmt.Sprintf("; %d requests failed or do not match what the server sent, and are left out", r.Skipped)
+	}
+	wrap(b, "  ", text)
+}
+
+// wrap writes text in lines of 80 columns, the later ones indented as far as
+// first is wide.
+func wrap(b *strings.Builder, first, text string) {
+	const width = 80
+	line := first
+	for i, word := range strings.Fields(text) {
+		switch {
+		case i == 0:
+			line += word
+		case len([]rune(line))+1+len([]rune(word)) > width:
+			b.WriteString(line + "\n")
+			line = strings.Repeat(" ", len([]rune(first))) + word
+		default:
+			line += " " + word
+		}
+	}
+	b.WriteString(line + "\n")
+}

@@ -1,0 +1,154 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/pa-tools/pa/pkg/sim"
+)
+
+// What a child process is told by its environment, see limited.
+const (
+	fdLimitEnv   = "PA_RECORD_TEST_NOFILE" // RLIMIT_NOFILE
+	fileLimitEnv = "PA_RECORD_TEST_FSIZE"  // RLIMIT_FSIZE, bytes
+	tmpfsEnv     = "PA_RECORD_TEST_TMPFS"  // "bytes:folder:keep": see inTmpfs
+	portsEnv     = "PA_RECORD_TEST_PORTS"  // "first last": see inNetwork
+)
+
+func init() { limitChild = limited }
+
+// limited makes this process what its environment says. Where that takes another
+// process, it is the parent of that one and ends with its exit code.
+func limited() {
+	for env, resource := range map[string]int{fdLimitEnv: unix.RLIMIT_NOFILE, fileLimitEnv: unix.RLIMIT_FSIZE} {
+		if text := os.Getenv(env); text != "" {
+			n, err := strconv.ParseUint(text, 10, 64)
+			// Of package syscall, which then leaves the limit of files alone.
+			mustDo(err, syscall.Setrlimit(resource, &syscall.Rlimit{Cur: n, Max: n}))
+		}
+	}
+	switch {
+	case os.Getenv(tmpfsEnv) != "":
+		os.Exit(inTmpfs(os.Getenv(tmpfsEnv)))
+	case os.Getenv(portsEnv) != "":
+		os.Exit(inNetwork(os.Getenv(portsEnv)))
+	}
+}
+
+// inTmpfs mounts a file system of so many bytes over a folder, runs pa-record
+// and copies what it left there to another folder: nobody else sees the mount.
+func inTmpfs(how string) int {
+	part := strings.Split(how, ":")
+	size, dir, keep := part[0], part[1], part[2]
+	mustDo(unix.Mount("tmpfs", dir, "tmpfs", 0, "size="+size))
+	code := again(tmpfsEnv)
+	names, err := filepath.Glob(filepath.Join(dir, "*"))
+	mustDo(err)
+	for _, name := range names {
+		data, err := os.ReadFile(name)
+		mustDo(err, os.WriteFile(filepath.Join(keep, filepath.Base(name)), data, 0o600))
+	}
+	return code
+}
+
+// again runs this program without an environment variable.
+func again(env string) int {
+	cmd := exec.Command(os.Args[0], os.Args[1:]...)
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	for _, e := range os.Environ() {
+		if !strings.HasPrefix(e, env+"=") {
+			cmd.Env = append(cmd.Env, e)
+		}
+	}
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) {
+		mustDo(err)
+	}
+	return cmd.ProcessState.ExitCode()
+}
+
+func mustDo(errs ...error) {
+	if err := errors.Join(errs...); err != nil {
+		fmt.Fprintln(os.Stderr, "test child:", err)
+		os.Exit(99)
+	}
+}
+
+// A childResult is how a pa-record in a process of its own ended.
+type childResult struct {
+	code   int
+	stderr string
+}
+
+// runChild runs pa-record in a process of its own with these environment
+// variables; flags of namespaces are those of clone(2). The process is killed
+// after a minute: nothing here may hang.
+func runChild(t *testing.T, env []string, namespaces uintptr, args ...string) childResult {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), os.Args[0], args...)
+	cmd.Env = append(append(os.Environ(), childEnv+"=1"), env...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if namespaces != 0 {
+		cmd.SysProcAttr.Cloneflags = namespaces | syscall.CLONE_NEWUSER
+		cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{HostID: os.Getuid(), Size: 1}}
+		cmd.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{HostID: os.Getgid(), Size: 1}}
+	}
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	err := cmd.Start()
+	if namespaces != 0 && (errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EINVAL)) {
+		t.Skipf("this system gives users no namespaces: %v", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	timer := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
+	_ = cmd.Wait() // its error is the exit code
+	if !timer.Stop() {
+		t.Fatalf("pa-record hangs: %s", stderr.String())
+	}
+	if code := cmd.ProcessState.ExitCode(); code == 99 {
+		t.Fatal(stderr.String())
+	}
+	return childResult{cmd.ProcessState.ExitCode(), stderr.String()}
+}
+
+// lastLine is the line of standard error that says how the run ended.
+func (r childResult) lastLine() string {
+	lines := strings.Split(strings.TrimSpace(r.stderr), "\n")
+	return lines[len(lines)-1]
+}
+
+// inNetworkAddr is where the simulated server of inNetwork listens.
+const inNetworkAddr = "127.0.0.1:18000"
+
+// inNetwork brings up the loopback of a network of its own, in which only the
+// local ports from "first last" are given out, starts a simulated server in it
+// and runs pa-record.
+func inNetwork(ports string) int {
+	s, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	mustDo(err)
+	lo, err := unix.NewIfreq("lo")
+	mustDo(err)
+	lo.SetUint16(unix.IFF_UP | unix.IFF_RUNNING)
+	mustDo(unix.IoctlIfreq(s, unix.SIOCSIFFLAGS, lo), unix.Close(s))
+	mustDo(os.WriteFile("/proc/sys/net/ipv4/ip_local_port_range", []byte(ports), 0o600))
+	// A port that rests may be used again after a second, not a minute.
+	mustDo(os.WriteFile("/proc/sys/net/ipv4/tcp_tw_reuse", []byte("2"), 0o600))
+	srv, err := sim.Start(context.Background(), sim.Config{OpenAIAddr: inNetworkAddr, TTFT: sim.ConstantDelay(5 * time.Millisecond), ITL: sim.ConstantDelay(time.Millisecond)})
+	mustDo(err)
+	defer srv.Close()
+	return again(portsEnv)
+}

@@ -1,0 +1,307 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+	"golang.org/x/net/http/httpproxy"
+
+	"github.com/pa-tools/pa/pkg/recorder/backend"
+	"github.com/pa-tools/pa/pkg/recorder/backend/openai"
+	"github.com/pa-tools/pa/pkg/recorder/rxclock"
+)
+
+// noProxy is the value of --proxy for none.
+const noProxy = "none"
+
+// connectionFlags say what requests go out on, and through.
+func connectionFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "connection-reuse", Category: catConn, Usage: "each request in flight has its own connection; `WHICH` is reuse: kept, and opened by the first request; prewarm: opened before the load; fresh: a new one for each request (default: reuse, with -i grpc prewarm)"},
+		&cli.IntFlag{Name: "grpc-connections", Category: catConn, Usage: "share `N` gRPC connections instead", DefaultText: " "},
+		&cli.StringFlag{Name: "transport", Category: catConn, Usage: "how OpenAI requests are sent: `WHICH` is loop: a few event loops, Linux, plain HTTP/1.1 without a proxy; nethttp; or auto: loop where it applies", Value: openai.Auto.String()},
+		&cli.BoolFlag{Name: "http2", Category: catConn, Usage: "OpenAI requests over HTTP/2; without TLS by prior knowledge"},
+		&cli.StringFlag{Name: "proxy", Category: catConn, Usage: "go through the proxy at `URL`; none: through none (default: as $HTTP_PROXY, $HTTPS_PROXY and $NO_PROXY say)"},
+	}
+}
+
+// servers reads -u: one URL a flag, or a list. A list has no passwords,
+// queries or settings of a simulated server, since these may hold commas.
+func servers(flags []string) []string {
+	var all []string
+	for _, text := range flags {
+		if text == "" { // an empty variable of the environment is none
+			continue
+		}
+		if strings.ContainsAny(text, "@?") || strings.HasPrefix(text, simScheme) {
+			all = append(all, text)
+			continue
+		}
+		for u := range strings.SplitSeq(text, ",") {
+			all = append(all, strings.TrimSpace(u))
+		}
+	}
+	return all
+}
+
+// urls resolves the servers.
+func (p *settingsParser) urls(s *settings) {
+	if len(s.rawURLs) == 0 {
+		s.rawURLs = []string{"localhost:8000"}
+		if s.Protocol == protocolGRPC {
+			s.rawURLs = []string{"localhost:8001"}
+		}
+	}
+	secured := map[bool]string{}
+	for i, u := range s.rawURLs {
+		shown := redactURL(u)
+		switch {
+		case u == "":
+			p.errorf("-u: a server's URL is empty")
+		case slices.Contains(s.rawURLs[:i], u):
+			p.errorf("-u %s: given twice", shown)
+		case strings.HasPrefix(u, simScheme) && len(s.rawURLs) > 1:
+			p.errorf("-u %s: a simulated server cannot be one of several", shown)
+		}
+		secured[isSecured(u)] = shown
+		s.URLs = append(s.URLs, shown)
+	}
+	if len(secured) > 1 {
+		p.errorf("-u %s, -u %s: some with TLS and some without; make all the same", secured[true], secured[false])
+	}
+	s.URL = s.URLs[0]
+	if len(s.URLs) == 1 {
+		s.URLs = nil // it is said already
+	}
+}
+
+// isSecured reports whether a URL's scheme asks for TLS.
+func isSecured(u string) bool {
+	scheme, _, _ := strings.Cut(u, "://")
+	return scheme == "https" || scheme == "grpcs"
+}
+
+// isSimulated reports whether s asks for a server in this process.
+func (s *settings) isSimulated() bool { return strings.HasPrefix(s.rawURLs[0], simScheme) }
+
+// addressOf returns host[:port] of a URL with or without a scheme.
+func addressOf(u string) string {
+	if _, rest, ok := strings.Cut(u, "://"); ok {
+		u = rest
+	}
+	u = u[strings.LastIndexByte(u, '@')+1:]
+	if i := strings.IndexAny(u, "/?#"); i >= 0 {
+		u = u[:i]
+	}
+	return u
+}
+
+// hostOf returns the host alone.
+func hostOf(u string) string { return (&url.URL{Host: addressOf(u)}).Hostname() }
+
+// connections resolves what requests go out on. getenv is os.Getenv but for
+// tests.
+func (p *settingsParser) connections(s *settings, getenv func(string) string) {
+	grpc := s.Protocol == protocolGRPC
+	name := p.c.String("connection-reuse")
+	if name == "" {
+		name = backend.Keep.String()
+		if grpc {
+			name = backend.Prewarm.String()
+		}
+	}
+	var err error
+	if s.reuse, err = backend.ParseReuse(name); err != nil {
+		p.errorf("--connection-reuse %s: it is reuse, fresh or prewarm", name)
+	}
+	s.Reuse = s.reuse.String()
+	s.GRPCConnections = p.c.Int("grpc-connections")
+	switch {
+	case !p.c.IsSet("grpc-connections"):
+	case s.GRPCConnections < 1:
+		p.errorf("--grpc-connections %d: must be at least 1", s.GRPCConnections)
+	case !grpc:
+		p.errorf("--grpc-connections needs -i grpc")
+	case s.reuse == backend.Fresh:
+		p.errorf("--grpc-connections and --connection-reuse fresh exclude each other; drop one")
+	}
+	secured := isSecured(s.rawURLs[0]) || grpc && p.c.Bool("ssl-grpc-use-ssl")
+	p.secure(s, secured && !s.isSimulated())
+	if err := p.proxies(s, secured, getenv); err != nil {
+		p.errs = append(p.errs, err)
+	}
+}
+
+// Transports of Triton, which cannot be chosen.
+const (
+	transportNetHTTP = "nethttp"
+	transportGRPC    = "grpc"
+)
+
+// transport resolves how requests are sent. It is for settings without mistakes.
+func (p *settingsParser) transport(s *settings) {
+	asked, err := openai.ParseTransport(p.c.String("transport"))
+	if err != nil {
+		p.errorf("--transport %s: it is auto, loop or nethttp", p.c.String("transport"))
+		return
+	}
+	s.HTTP2 = p.c.Bool("http2")
+	if s.ServiceKind == kindOpenAI {
+		s.openAITransport = asked
+		p.openAITransports(s)
+		return
+	}
+	s.Transport = transportNetHTTP
+	if s.Protocol == protocolGRPC {
+		s.Transport = transportGRPC
+	}
+	switch {
+	case asked == openai.Loop:
+		p.errorf("--transport loop: the event loops know OpenAI's answers only, not Triton's; drop it")
+	case asked == openai.NetHTTP && s.Protocol == protocolGRPC:
+		p.errorf("--transport nethttp: gRPC has a transport of its own; drop it")
+	}
+	if s.HTTP2 {
+		p.errorf("--http2 belongs to --service-kind openai; Triton's HTTP is HTTP/1.1, its gRPC is HTTP/2 anyway")
+	}
+}
+
+// openAITransports asks the backends, which are not used, for theirs.
+func (p *settingsParser) openAITransports(s *settings) {
+	urls := s.rawURLs
+	if s.isSimulated() {
+		urls = []string{"http://127.0.0.1:1"} // its address is not known yet
+	}
+	var all []string
+	for _, u := range urls {
+		b, err := openai.New(openAIConfig(s, u, rxclock.New()))
+		if err != nil {
+			p.errs = append(p.errs, err)
+			return
+		}
+		if name := b.Transport().String(); !slices.Contains(all, name) {
+			all = append(all, name)
+		}
+	}
+	s.Transport = strings.Join(all, ", ")
+}
+
+// proxies resolves what requests go through.
+func (p *settingsParser) proxies(s *settings, secured bool, getenv func(string) string) error {
+	flag := p.c.String("proxy")
+	if s.isSimulated() {
+		if flag != "" && flag != noProxy {
+			return fmt.Errorf("--proxy: a simulated server in this process is not reached through a proxy")
+		}
+		return nil
+	}
+	source := "--proxy"
+	switch flag {
+	case noProxy:
+		return nil
+	case "":
+		source = "the environment; --proxy none goes without"
+		env := func(name string) string {
+			if v := getenv(name); v != "" {
+				return v
+			}
+			return getenv(strings.ToLower(name))
+		}
+		c := httpproxy.Config{HTTPProxy: env("HTTP_PROXY"), HTTPSProxy: env("HTTPS_PROXY"), NoProxy: env("NO_PROXY")}
+		s.proxy = c.ProxyFunc()
+	default:
+		u, err := proxyURL(flag)
+		if err != nil {
+			return err
+		}
+		s.proxy = func(*url.URL) (*url.URL, error) { return u, nil }
+	}
+	scheme := "http"
+	if secured {
+		scheme = "https"
+	}
+	for _, server := range s.rawURLs {
+		u, err := s.proxy(&url.URL{Scheme: scheme, Host: addressOf(server)})
+		if err != nil {
+			return fmt.Errorf("the proxy in the environment for %s cannot be used; expected http://host:port", redactURL(server))
+		}
+		if u == nil {
+			continue
+		}
+		if u.Scheme != "http" && s.Protocol == protocolGRPC {
+			return fmt.Errorf("proxy %s://%s: gRPC goes through http:// proxies only; give another, or --proxy none", u.Scheme, u.Host)
+		}
+		if password, ok := u.User.Password(); ok {
+			s.proxyPasswords = append(s.proxyPasswords, password)
+		}
+		shown := u.Scheme + "://" + u.Host
+		if !slices.Contains(s.Proxies, shown) {
+			s.Proxies = append(s.Proxies, shown)
+		}
+	}
+	if len(s.Proxies) > 0 {
+		s.warn("requests go through the proxy %s (%s): its time is in every figure", strings.Join(s.Proxies, ", "), source)
+	}
+	return nil
+}
+
+// proxyURL reads --proxy. The error shows nothing of it: it may be a password.
+func proxyURL(text string) (*url.URL, error) {
+	full := text
+	if !strings.Contains(full, "://") {
+		full = "http://" + full
+	}
+	u, err := url.Parse(full)
+	if err != nil || u.Hostname() == "" {
+		return nil, fmt.Errorf("--proxy: cannot be read; expected http://host:port or none")
+	}
+	if !slices.Contains([]string{"http", "https", "socks5", "socks5h"}, u.Scheme) {
+		return nil, fmt.Errorf("--proxy: scheme %q; use http, https or socks5", u.Scheme)
+	}
+	return u, nil
+}
+
+// note keeps what is to be said on standard error.
+func (s *settings) note(format string, args ...any) {
+	s.notes = append(s.notes, fmt.Sprintf(format, args...))
+}
+
+// warn keeps what is to be said on standard error and in the export.
+func (s *settings) warn(format string, args ...any) {
+	s.warnings = append(s.warnings, fmt.Sprintf(format, args...))
+}
+
+// say writes notes and warnings.
+func (s *settings) say(stderr io.Writer) {
+	for _, n := range s.notes {
+		fmt.Fprintf(stderr, "pa-record: note: %s\n", n)
+	}
+	for _, w := range s.warnings {
+		fmt.Fprintf(stderr, "pa-record: warning: %s\n", w)
+	}
+}
+
+// spareFiles is for what a run has open beside its connections: standard
+// streams, journal, exports, epoll, and a connection that asks the server about
+// itself.
+const spareFiles = 32
+
+// warnOfFiles warns when the connections of the load are more than the process
+// may have open: limit files.
+func (s *settings) warnOfFiles(limit uint64) {
+	slots := slices.Max(s.Levels)
+	connections := slots * len(s.rawURLs)
+	if s.GRPCConnections > 0 {
+		connections = min(s.GRPCConnections, slots) * len(s.rawURLs)
+	}
+	if s.isSimulated() {
+		connections *= 2 // its side is here too
+	}
+	if need := uint64(connections + spareFiles); need > limit {
+		s.warn("%d connections and what else is open need %d files, but the limit is %d; raise it first: ulimit -n %d", connections, need, limit, need)
+	}
+}

@@ -1,0 +1,320 @@
+package main
+
+import (
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/pa-tools/pa/internal/sockstamp"
+	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/recorder/backend"
+	"github.com/pa-tools/pa/pkg/sim"
+)
+
+// kernelStamps reports whether loopback sockets here have the kernel's stamps.
+func kernelStamps(t *testing.T) bool {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	nc, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	c, err := sockstamp.Wrap(nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	receive, transmit, _ := c.Stamps()
+	return receive && transmit
+}
+
+// checkOK wants as many requests, all of them good.
+func checkOK(t *testing.T, requests []export.Request, n int) {
+	t.Helper()
+	if len(requests) != n {
+		t.Errorf("%d requests, want %d", len(requests), n)
+	}
+	for i := range requests {
+		if r := &requests[i]; r.Status != export.StatusOK {
+			t.Errorf("request %d: %v %d %s", r.ID, r.Status, r.Code, r.Message)
+		}
+	}
+}
+
+func TestServers(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		flags []string
+		want  []string
+	}{
+		{"edge: none", nil, nil},
+		{"edge: one without a text", []string{""}, nil},
+		{"one", []string{"a:1"}, []string{"a:1"}},
+		{"repeated", []string{"a:1", "http://b/v1"}, []string{"a:1", "http://b/v1"}},
+		{"a list", []string{"a:1, b:1,c:1"}, []string{"a:1", "b:1", "c:1"}},
+		{"a list and another", []string{"a:1,b:1", "c:1"}, []string{"a:1", "b:1", "c:1"}},
+		{"a comma in a password", []string{"http://me:s,t@a:1"}, []string{"http://me:s,t@a:1"}},
+		{"a comma in a query", []string{"http://a:1/?x=1,2"}, []string{"http://a:1/?x=1,2"}},
+		{"a simulated server's settings", []string{"sim://?itl=normal:5ms,1ms"}, []string{"sim://?itl=normal:5ms,1ms"}},
+		{"edge: an empty one", []string{"a:1,"}, []string{"a:1", ""}},
+	} {
+		if got := servers(tt.flags); !slices.Equal(got, tt.want) {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+func TestAddressOf(t *testing.T) {
+	for in, want := range map[string]string{
+		"a":                                 "a",
+		"a:1":                               "a:1",
+		"http://a:1/v1?x#y":                 "a:1",
+		"https://me:p/w@a:1/v1":             "a:1",
+		"grpcs://[::1]:8001":                "[::1]:8001",
+		"a?x":                               "a",
+		"https://me:p@x@host.test:443#frag": "host.test:443",
+	} {
+		if got := addressOf(in); got != want {
+			t.Errorf("addressOf(%q) = %q, want %q", in, got, want)
+		}
+	}
+	if got := hostOf("grpcs://[::1]:8001"); got != "::1" {
+		t.Errorf("hostOf = %q, want ::1", got)
+	}
+}
+
+func TestConnectionSettings(t *testing.T) {
+	for _, tt := range []struct {
+		args        string
+		reuse       backend.Reuse
+		connections int
+	}{
+		{"-m x", backend.Keep, 0},
+		{"--service-kind openai", backend.Keep, 0},
+		{"-m x -i grpc", backend.Prewarm, 0},
+		{"-m x -i grpc --connection-reuse reuse", backend.Keep, 0},
+		{"-m x --connection-reuse fresh", backend.Fresh, 0},
+		{"-m x -i grpc --grpc-connections 3", backend.Prewarm, 3},
+	} {
+		s, err := parse(t, "", strings.Fields(tt.args)...)
+		if err != nil {
+			t.Errorf("%s: %v", tt.args, err)
+			continue
+		}
+		if s.reuse != tt.reuse || s.Reuse != tt.reuse.String() || s.GRPCConnections != tt.connections || len(s.notes)+len(s.warnings) > 0 {
+			t.Errorf("%s: %v (%s), %d connections, %q, %q; want %v, %d", tt.args, s.reuse, s.Reuse, s.GRPCConnections, s.notes, s.warnings, tt.reuse, tt.connections)
+		}
+	}
+}
+
+// A load that needs more files than the limit allows is said beforehand.
+func TestWarnOfFiles(t *testing.T) {
+	for _, tt := range []struct {
+		args  string
+		limit uint64
+		want  string
+	}{
+		{"-m x --concurrency-range 1,1000", 1032, ""},
+		{"-m x --concurrency-range 1,1000", 1031, "1000 connections and what else is open need 1032 files, but the limit is 1031; raise it first: ulimit -n 1032"},
+		{"-m x --concurrency-range 1000 -u a,b", 1031, "2000 connections and what else is open need 2032 files, but the limit is 1031; raise it first: ulimit -n 2032"},
+		{"-m x -i grpc --grpc-connections 4 --concurrency-range 1000 -u a,b", 40, ""},
+		{"-m x -i grpc --grpc-connections 4 --concurrency-range 2", 34, ""},
+		{"-u sim:// --concurrency-range 1000", 2031, "2000 connections and what else is open need 2032 files, but the limit is 2031; raise it first: ulimit -n 2032"},
+	} {
+		s, err := parse(t, "", strings.Fields(tt.args)...)
+		if err != nil {
+			t.Fatalf("%s: %v", tt.args, err)
+		}
+		s.warnOfFiles(tt.limit)
+		if got := strings.Join(s.warnings, "|"); got != tt.want {
+			t.Errorf("%s, limit %d: %q, want %q", tt.args, tt.limit, got, tt.want)
+		}
+	}
+}
+
+// services are the ways to talk to a simulated server.
+func services(t *testing.T, srv simProcess) map[string][]string {
+	t.Helper()
+	prompts := filepath.Join(t.TempDir(), "prompts.json")
+	if err := os.WriteFile(prompts, []byte(`{"data":[{"text_input":["x"],"stream":[true],"sampling_parameters":["{\"max_tokens\":4}"]}]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return map[string][]string{
+		"OpenAI":             {"--service-kind", "openai", "--streaming", "-u", srv.openAI},
+		"Triton HTTP":        {"-m", "add_sub", "-u", srv.http},
+		"Triton gRPC":        {"-m", "add_sub", "-i", "grpc", "-u", srv.grpc},
+		"Triton gRPC stream": {"-m", "vllm", "-i", "grpc", "--streaming", "-u", srv.grpc, "--input-data", prompts},
+	}
+}
+
+// Two servers get half of the requests each, in turn, whoever sends them.
+func TestTwoServers(t *testing.T) {
+	a, b := startSim(t, "--ttft", "1ms", "--itl", "1ms", "--output-tokens", "4"), startSim(t, "--ttft", "1ms", "--itl", "1ms", "--output-tokens", "4")
+	second := services(t, b)
+	for name, args := range services(t, a) {
+		t.Run(name, func(t *testing.T) {
+			beforeA, beforeB := len(a.ledger(t)), len(b.ledger(t))
+			url := second[name][slices.Index(second[name], "-u")+1]
+			file := filepath.Join(t.TempDir(), "e.json")
+			args := append(args, "-u", url, "--concurrency-range", "4", "--request-count", "40", "--profile-export-file", file, "--quiet")
+			if code, _, stderr := inProcess(t.Context(), t, args...); code != 0 {
+				t.Fatalf("exit code %d: %s", code, stderr)
+			}
+			run, requests := readExport(t, file)
+			checkOK(t, requests, 40)
+			entriesA, entriesB := a.ledger(t)[beforeA:], b.ledger(t)[beforeB:]
+			if len(entriesA) != 20 || len(entriesB) != 20 {
+				t.Errorf("%d requests at the first server, %d at the second; want 20, 20", len(entriesA), len(entriesB))
+			}
+			if len(run.Meta.URLs) != 2 || run.Meta.URL != run.Meta.URLs[0] || run.Meta.URLs[1] != url {
+				t.Errorf("URL %q, URLs %q", run.Meta.URL, run.Meta.URLs)
+			}
+			conns := map[int]int{}
+			for i := range requests {
+				conns[requests[i].Conn]++
+				if got, want := requests[i].Conn%2, int(requests[i].ID-1)%2; got != want {
+					t.Errorf("request %d on connection %d", requests[i].ID, requests[i].Conn)
+				}
+			}
+			if len(conns) < 2 || len(conns) > 8 {
+				t.Errorf("connections %v, want up to 4 to each server", conns)
+			}
+			if !strings.HasPrefix(name, "Triton") {
+				return
+			}
+			for server, entries := range [][]sim.Entry{entriesA, entriesB} {
+				for _, e := range entries {
+					if id, err := strconv.Atoi(e.ID); err != nil || (id-1)%2 != server {
+						t.Errorf("server %d got request %q", server, e.ID)
+					}
+				}
+			}
+			checkStamps(t, run)
+		})
+	}
+}
+
+// Slots that share gRPC connections record their own messages, with the
+// kernel's stamps.
+func TestSharedGRPC(t *testing.T) {
+	srv := startSim(t, "--ttft", "normal:3ms,1ms", "--itl", "lognormal:1ms,1ms")
+	for _, tt := range []struct{ name, input, args string }{
+		{"streams", `{"data":[{"text_input":["one two"],"stream":[true],"sampling_parameters":["{\"max_tokens\":9}"]}]}`, "-m vllm -i grpc --streaming"},
+		{"unary", `{"data":[{"INPUT0":[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16],"INPUT1":[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16]}]}`, "-m add_sub -i grpc"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			args := append(strings.Fields(tt.args), "-u", srv.grpc, "--grpc-connections", "2", "--concurrency-range", "8")
+			requests, entries := recordTriton(t, srv, tt.input, args...)
+			conns, kernel := map[int]bool{}, kernelStamps(t)
+			for i := range requests {
+				r, e := &requests[i], &entries[i]
+				conns[r.Conn] = true
+				if len(r.Responses) != len(e.Writes) {
+					t.Fatalf("request %d: %d responses, %d messages sent", r.ID, len(r.Responses), len(e.Writes))
+				}
+				if kernel && r.StartSource.String() != "kernel" {
+					t.Errorf("request %d: start by %v", r.ID, r.StartSource)
+				}
+				for j, p := range r.Responses {
+					if kernel && p.Source.String() != "kernel" || p.RecvNS < e.Writes[j].SentNS {
+						t.Errorf("request %d, response %d by %v at %d, sent at %d", r.ID, j, p.Source, p.RecvNS, e.Writes[j].SentNS)
+					}
+				}
+			}
+			if len(conns) != 2 {
+				t.Errorf("connections %v, want 2", conns)
+			}
+		})
+	}
+}
+
+// --connection-reuse shows in the number of connections, and each is recorded
+// with the first request on it.
+func TestConnectionReuse(t *testing.T) {
+	srv := startSim(t, "--ttft", "1ms", "--itl", "1ms", "--output-tokens", "2")
+	for name, args := range services(t, srv) {
+		for reuse, want := range map[string]struct{ least, most int }{"reuse": {1, 2}, "fresh": {10, 10}, "prewarm": {1, 2}} {
+			t.Run(name+", "+reuse, func(t *testing.T) {
+				file := filepath.Join(t.TempDir(), "e.json")
+				args := append(slices.Clone(args), "--connection-reuse", reuse, "--concurrency-range", "2", "--request-count", "10", "--profile-export-file", file, "--quiet")
+				if code, _, stderr := inProcess(t.Context(), t, args...); code != 0 {
+					t.Fatalf("exit code %d: %s", code, stderr)
+				}
+				run, requests := readExport(t, file)
+				checkOK(t, requests, 10)
+				paid, conns := 0, map[int]bool{}
+				for i := range requests {
+					conns[requests[i].Conn] = true
+					if requests[i].Connect > 0 {
+						paid++
+					}
+				}
+				if n := len(conns); paid != n || n < want.least || n > want.most {
+					t.Errorf("%d requests have the phases of %d connections, want %d to %d", paid, n, want.least, want.most)
+				}
+				checkStamps(t, run)
+			})
+		}
+	}
+}
+
+// Nothing is compressed, nor asked for compressed.
+func TestNothingCompressed(t *testing.T) {
+	srv := startSim(t, "--ttft", "1ms", "--itl", "1ms", "--output-tokens", "2")
+	var mu sync.Mutex
+	var heads []http.Header // guarded by mu
+	take := func() []http.Header {
+		mu.Lock()
+		defer mu.Unlock()
+		taken := heads
+		heads = nil
+		return taken
+	}
+	listen := func(to string) string {
+		u, err := url.Parse(to)
+		if err != nil {
+			t.Fatal(err)
+		}
+		relay := relayTo(u)
+		h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			mu.Lock()
+			heads = append(heads, r.Header.Clone())
+			mu.Unlock()
+			relay.ServeHTTP(w, r)
+		}))
+		t.Cleanup(h.Close)
+		return h.URL
+	}
+	for _, args := range []string{
+		"--service-kind openai --streaming --transport nethttp -u " + listen(srv.openAI),
+		"--service-kind openai --transport auto -u " + listen(srv.openAI),
+		"-m add_sub -u " + listen(srv.http),
+	} {
+		args := append(strings.Fields(args), "--request-count", "2", "--profile-export-file", filepath.Join(t.TempDir(), "e.json"), "--quiet")
+		take()
+		if code, _, stderr := inProcess(t.Context(), t, args...); code != 0 {
+			t.Fatalf("exit code %d: %s", code, stderr)
+		}
+		seen := take()
+		if len(seen) < 3 {
+			t.Errorf("%d requests, want the check's and two", len(seen))
+		}
+		for _, h := range seen {
+			if a, c := h.Values("Accept-Encoding"), h.Values("Content-Encoding"); len(a)+len(c) > 0 {
+				t.Errorf("%v: Accept-Encoding %q, Content-Encoding %q", args, a, c)
+			}
+		}
+	}
+}

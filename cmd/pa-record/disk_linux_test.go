@@ -1,0 +1,131 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// calm makes a server slow enough for four slots to give about a megabyte a
+// second: several batches, one every quarter of a second, before the disk is full.
+var calm = []string{"--ttft", "5ms", "--itl", "1ms", "--output-tokens", "20"}
+
+// endless is a load that only a full disk ends.
+func endless(srv simProcess, exports ...string) []string {
+	args := []string{"--service-kind", "openai", "-u", srv.openAI, "--streaming", "--concurrency-range", "4", "--duration", "1h"}
+	for _, e := range exports {
+		args = append(args, "--profile-export-file", e)
+	}
+	return args
+}
+
+// wholeRequests checks that the successful requests of an export are whole, and
+// returns how many there are.
+func wholeRequests(t *testing.T, path string) int {
+	t.Helper()
+	_, requests := readExport(t, path)
+	n := 0
+	for i := range requests {
+		if requests[i].Status != export.StatusOK {
+			continue
+		}
+		n++
+		if text := joined(&requests[i], "response"); !strings.HasSuffix(text, "data: [DONE]\n\n") {
+			t.Fatalf("request %d ends with %q", requests[i].ID, text[max(0, len(text)-40):])
+		}
+	}
+	return n
+}
+
+// A journal that grows beyond the limit on file sizes ends the run with one line;
+// what was recorded until then is in the export.
+func TestFileSizeLimit(t *testing.T) {
+	srv := startSim(t, calm...)
+	path := filepath.Join(t.TempDir(), "x.parquet")
+	r := runChild(t, []string{fileLimitEnv + "=1000000"}, 0, endless(srv, path)...)
+	journal := stem(path) + journalSuffix
+	want := fmt.Sprintf("pa-record: write the export: journal %s: file too large; what was recorded until then is in %s", journal, path)
+	if r.code != 1 || r.lastLine() != want {
+		t.Fatalf("exit code %d, want 1 and the last line\n%s\nof:\n%s", r.code, want, r.stderr)
+	}
+	if n := wholeRequests(t, path); n < 20 {
+		t.Errorf("%d requests, want those of nearly a megabyte", n)
+	}
+	if run, _ := readExport(t, path); run.Meta.EndNS == 0 || len(run.Meta.Warnings) == 0 || !strings.Contains(run.Meta.Warnings[len(run.Meta.Warnings)-1], "file too large") {
+		t.Errorf("the export says nothing of it: %+v", run.Meta)
+	}
+	if _, err := os.Stat(journal); err == nil {
+		t.Error("the journal is left, though the export has all of it")
+	}
+}
+
+// A disk that is full for journal and export ends the run with one line, and the
+// journal can be read as it is and recovered.
+func TestDiskFull(t *testing.T) {
+	srv := startSim(t, calm...)
+	dir, keep := t.TempDir(), t.TempDir()
+	path := filepath.Join(dir, "x.json")
+	r := runChild(t, []string{tmpfsEnv + "=1000000:" + dir + ":" + keep}, syscall.CLONE_NEWNS, endless(srv, path)...)
+	journal := stem(path) + journalSuffix
+	want := "pa-record: write the export: journal " + journal + ": no space left on device; "
+	advice := fmt.Sprintf("; what was recorded is in %s: free space there, then run pa-record recover %s", journal, journal)
+	if r.code != 1 || !strings.HasPrefix(r.lastLine(), want) || !strings.HasSuffix(r.lastLine(), advice) {
+		t.Fatalf("exit code %d, want 1 and the last line\n%s…%s\nof:\n%s", r.code, want, advice, r.stderr)
+	}
+	if left, _ := filepath.Glob(filepath.Join(keep, "*")); len(left) != 1 || filepath.Base(left[0]) != filepath.Base(journal) {
+		t.Fatalf("left %q, want the journal alone", left)
+	}
+	kept := filepath.Join(keep, filepath.Base(journal))
+	code, stdout, stderr := inProcess(t.Context(), t, "recover", kept)
+	if code != 0 {
+		t.Fatalf("recover: exit code %d: %s%s", code, stdout, stderr)
+	}
+	if n := wholeRequests(t, stem(kept[:len(kept)-len(journalSuffix)])+".json"); n < 20 {
+		t.Errorf("%d requests, want those of nearly a megabyte", n)
+	}
+}
+
+// A disk that is full for one export only when the run is over keeps the journal.
+func TestDiskFullAtEnd(t *testing.T) {
+	srv := startSim(t, calm...)
+	here, dir, keep := t.TempDir(), t.TempDir(), t.TempDir()
+	first, second := filepath.Join(here, "x.json"), filepath.Join(dir, "y.json")
+	args := append(endless(srv, first, second), "--request-count", "100")
+	for i, a := range args {
+		if a == "--duration" {
+			args = append(args[:i], args[i+2:]...)
+			break
+		}
+	}
+	r := runChild(t, []string{tmpfsEnv + "=65536:" + dir + ":" + keep}, syscall.CLONE_NEWNS, args...)
+	journal := stem(first) + journalSuffix
+	want := fmt.Sprintf("pa-record: write the export: %s: no space left on device; what was recorded is in %s: free space there, then run pa-record recover %s", second, journal, journal)
+	if r.code != 1 || r.lastLine() != want {
+		t.Fatalf("exit code %d, want 1 and the last line\n%s\nof:\n%s", r.code, want, r.stderr)
+	}
+	if n := wholeRequests(t, first); n != 100 {
+		t.Errorf("%d requests in the first export, want 100", n)
+	}
+	if left, _ := filepath.Glob(filepath.Join(keep, "*")); len(left) != 0 {
+		t.Errorf("left on the full disk: %q", left)
+	}
+	if n := wholeRequests(t, journal); n != 100 {
+		t.Errorf("%d requests in the journal, want 100", n)
+	}
+
+	// So does a recovery for which there is no room.
+	third := filepath.Join(here, "z.json")
+	r = runChild(t, []string{fileLimitEnv + "=10000"}, 0, "recover", "--profile-export-file", third, journal)
+	want = fmt.Sprintf("pa-record: %s: file too large; what was recorded is in %s: raise the limit on file sizes (ulimit -f), then run pa-record recover %s", third, journal, journal)
+	if r.code != 1 || r.lastLine() != want {
+		t.Fatalf("exit code %d, want 1 and the last line\n%s\nof:\n%s", r.code, want, r.stderr)
+	}
+	if n := wholeRequests(t, journal); n != 100 {
+		t.Errorf("%d requests in the journal, want 100", n)
+	}
+}

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"sync"
+)
+
+// A diskQueue stands between the recorder and a file: Write takes bytes into
+// memory and never waits, one goroutine writes them, in their order and at once.
+// It refuses nothing for want of room; Waiting says how much there is, so that
+// its user can stop in time.
+//
+// The first error of the file sticks: what comes after it is not written, so that
+// the file ends where it broke off.
+type diskQueue struct {
+	dst  io.Writer
+	wake chan struct{} // room for one signal: a Write never blocks on it
+	done chan struct{} // closed when the goroutine has ended
+
+	mu      sync.Mutex
+	blocks  [][]byte // oldest first
+	spare   []byte   // memory of a block that was written
+	waiting int64    // bytes of blocks and of the one that is being written
+	closed  bool
+	err     error
+}
+
+// maxSpareBytes bounds the memory that is kept for the next block.
+const maxSpareBytes = 4 << 20
+
+// newDiskQueue starts the goroutine, which ends with Close.
+func newDiskQueue(dst io.Writer) *diskQueue {
+	q := &diskQueue{dst: dst, wake: make(chan struct{}, 1), done: make(chan struct{})}
+	go q.run()
+	return q
+}
+
+var errQueueClosed = errors.New("written to after it was closed")
+
+// Write takes a copy of b. The error is that of the file, for this or an
+// earlier block.
+func (q *diskQueue) Write(b []byte) (int, error) {
+	q.mu.Lock()
+	switch {
+	case q.err != nil:
+		defer q.mu.Unlock()
+		return 0, q.err
+	case q.closed:
+		defer q.mu.Unlock()
+		return 0, errQueueClosed
+	}
+	block := q.spare
+	q.spare = nil
+	block = append(block[:0], b...)
+	q.blocks = append(q.blocks, block)
+	q.waiting += int64(len(b))
+	q.mu.Unlock()
+	q.signal()
+	return len(b), nil
+}
+
+// Waiting returns the bytes that are not in the file yet.
+func (q *diskQueue) Waiting() int64 {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.waiting
+}
+
+// Err returns the error of the file, if there was one.
+func (q *diskQueue) Err() error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.err
+}
+
+// Close waits until everything is in the file, or the file has failed, and
+// returns its error. It does not close the file. It may be called again.
+func (q *diskQueue) Close() error {
+	q.mu.Lock()
+	q.closed = true
+	q.mu.Unlock()
+	q.signal()
+	<-q.done
+	return q.Err()
+}
+
+func (q *diskQueue) signal() {
+	select {
+	case q.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (q *diskQueue) run() {
+	defer close(q.done)
+	for range q.wake {
+		for {
+			block, more := q.next()
+			if block == nil {
+				if !more {
+					return
+				}
+				break
+			}
+			_, err := q.dst.Write(block)
+			q.wrote(block, err)
+		}
+	}
+}
+
+// next takes the oldest block; nil when there is none, and more false when none
+// will come.
+func (q *diskQueue) next() (block []byte, more bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.blocks) == 0 {
+		q.blocks = nil // its memory is that of all blocks there ever were
+		return nil, !q.closed
+	}
+	block = q.blocks[0]
+	q.blocks[0] = nil
+	q.blocks = q.blocks[1:]
+	return block, true
+}
+
+func (q *diskQueue) wrote(block []byte, err error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.waiting -= int64(len(block))
+	if cap(block) <= maxSpareBytes {
+		q.spare = block
+	}
+	if err != nil {
+		q.err = err
+		q.blocks, q.spare, q.waiting = nil, nil, 0
+	}
+}

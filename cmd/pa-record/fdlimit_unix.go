@@ -1,0 +1,15 @@
+//go:build unix
+
+package main
+
+import "syscall"
+
+// fileLimit returns how many files the process may have open; ok is false where
+// that is not known. Go's runtime has raised the soft limit to the hard one.
+func fileLimit() (n uint64, ok bool) {
+	var l syscall.Rlimit
+	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l) != nil {
+		return 0, false
+	}
+	return uint64(l.Cur), true //nolint:unconvert // it is signed on FreeBSD
+}

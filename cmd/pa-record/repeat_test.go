@@ -1,0 +1,135 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pa-tools/pa/pkg/recorder"
+)
+
+func TestNumbered(t *testing.T) {
+	dir := t.TempDir()
+	for path, want := range map[string]string{
+		"x.json":                          "x.2.json",
+		"x.json.gz":                       "x.2.json.gz",
+		"x.json.zst":                      "x.2.json.zst",
+		"X.JSON":                          "X.2.JSON",
+		"x.parquet":                       "x.2.parquet",
+		"x.arrow":                         "x.2.arrow",
+		"x":                               "x.2",
+		"x.out":                           "x.out.2", // JSON, as x.out is
+		"x.1.json":                        "x.1.2.json",
+		".json":                           ".json.2",
+		"a.b/x":                           "a.b/x.2",
+		filepath.Join(dir, "x.json"):      filepath.Join(dir, "x.2.json"),
+		filepath.Join(dir, "no", "x.gz"):  filepath.Join(dir, "no", "x.2.gz"),
+		dir:                               dir, // to be refused as it is
+		"":                                "",
+		"-":                               "-",
+		os.DevNull:                        os.DevNull,
+		filepath.Join(dir, "x.1.parquet"): filepath.Join(dir, "x.1.2.parquet"),
+	} {
+		if got := numbered(path, "2"); got != want {
+			t.Errorf("numbered(%q) = %q, want %q", path, got, want)
+		}
+	}
+}
+
+func TestPlan(t *testing.T) {
+	type run struct {
+		exports []string
+		levels  []int
+	}
+	for _, tt := range []struct {
+		name string
+		args []string
+		want []run
+	}{
+		{"once", nil, []run{{[]string{"profile_export.json"}, nil}}},
+		{"once, asked for", []string{"--repeat", "1"}, []run{{[]string{"profile_export.1.json"}, nil}}},
+		{"twice, two exports", []string{"--repeat", "2", "--profile-export-file", "a.json", "--profile-export-file", "b.parquet"}, []run{
+			{[]string{"a.1.json", "b.1.parquet"}, nil}, {[]string{"a.2.json", "b.2.parquet"}, nil},
+		}},
+		{"several levels", []string{"--repeat", "2", "--concurrency-range", "4,1"}, []run{{[]string{"profile_export.1.json"}, nil}, {[]string{"profile_export.2.json"}, nil}}},
+	} {
+		s, err := parse(t, "", append([]string{"-m", "x"}, tt.args...)...)
+		if err != nil {
+			t.Fatalf("%s: %v", tt.name, err)
+		}
+		var got []run
+		for _, r := range s.plan() {
+			got = append(got, run{r.Exports, r.Levels})
+		}
+		if d := cmp.Diff(tt.want, got, cmp.AllowUnexported(run{})); d != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.name, d)
+		}
+	}
+}
+
+// Interleaved, each run has all levels, and the next has them backwards; the
+// seed chooses the order.
+func TestPlanInterleaved(t *testing.T) {
+	orders := map[string][]plannedRun{}
+	for _, seed := range []string{"1", "1 ", "2", "3", "4"} {
+		s, err := parse(t, "", "-m", "x", "--repeat", "6", "--interleave", "--concurrency-range", "16,1,4,8", "--random-seed", seed[:1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		orders[seed] = s.plan()
+		for i, r := range s.plan() {
+			if got := slices.Sorted(slices.Values(r.Levels)); !slices.Equal(got, []int{1, 4, 8, 16}) {
+				t.Errorf("seed %s, run %d: levels %v", seed, i+1, r.Levels)
+			}
+			for j, index := range r.order {
+				if s.Levels[index] != r.Levels[j] {
+					t.Errorf("seed %s, run %d: level %d is %d, order says %d", seed, i+1, j, r.Levels[j], s.Levels[index])
+				}
+			}
+			if i%2 == 1 {
+				before := slices.Clone(s.plan()[i-1].Levels)
+				slices.Reverse(before)
+				if !slices.Equal(before, r.Levels) {
+					t.Errorf("seed %s, run %d: levels %v, want the ones before backwards, %v", seed, i+1, r.Levels, before)
+				}
+			}
+		}
+	}
+	same := func(a, b string) bool {
+		return slices.EqualFunc(orders[a], orders[b], func(x, y plannedRun) bool { return slices.Equal(x.Levels, y.Levels) })
+	}
+	if !same("1", "1 ") {
+		t.Error("one seed gave two plans")
+	}
+	if same("1", "2") && same("1", "3") && same("1", "4") {
+		t.Error("four seeds gave one plan")
+	}
+}
+
+func TestListed(t *testing.T) {
+	levels := func(values ...int) (all []recorder.Level) {
+		for _, n := range values {
+			all = append(all, recorder.Level{Concurrency: n})
+		}
+		return all
+	}
+	for _, tt := range []struct {
+		name  string
+		order []int
+		got   []recorder.Level
+		want  []recorder.Level
+	}{
+		{"as listed", nil, levels(4, 1), levels(4, 1)},
+		{"another order", []int{2, 0, 1}, levels(8, 4, 1), levels(4, 1, 8)},
+		{"broken off", []int{2, 0, 1}, levels(8, 4), levels(4, 8)},
+		{"nothing", []int{1, 0}, nil, nil},
+	} {
+		r := plannedRun{order: tt.order}
+		if d := cmp.Diff(tt.want, r.listed(tt.got)); d != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.name, d)
+		}
+	}
+}

@@ -1,0 +1,147 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/export/formats"
+)
+
+// Keys in queries, as given and as a server decodes one.
+const (
+	endpointKey = "ENDPOINT-KEY-123"
+	urlKey      = "URL-KEY%2F456"
+	urlKeyPlain = "URL-KEY/456"
+)
+
+// checkNoKey fails the test when text holds a key.
+func checkNoKey(t *testing.T, what, text string) {
+	t.Helper()
+	for _, key := range []string{endpointKey, urlKey, urlKeyPlain, `URL-KEY\/456`} {
+		if i := strings.Index(text, key); i >= 0 {
+			t.Errorf("%s: %s is in …%s…", what, key, text[max(0, i-60):i+len(key)])
+		}
+	}
+}
+
+// asJSON returns everything that an export or a journal holds.
+func asJSON(t *testing.T, path string) string {
+	t.Helper()
+	o := export.Opener{Formats: formats.Readers()}
+	r, err := o.Open(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	var b bytes.Buffer
+	w, err := formats.JSON(&b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := export.Copy(t.Context(), w, r); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// Keys in the queries of the endpoint and of the URL are sent, and reach no file
+// and no stream, though the server repeats them in errors and in answers.
+func TestQueryKeys(t *testing.T) {
+	for _, tt := range []struct {
+		name     string
+		endpoint string
+		status   int
+		code     int    // exit code
+		want     string // on standard error
+	}{
+		{"refused", chatEndpoint, http.StatusNotFound, 1, "are --endpoint (v1/chat/completions?[redacted]) and the model right?"},
+		{"answered", completionsEndpoint, http.StatusOK, 1, "x.json"}, // its place is taken
+	} {
+		for _, transport := range []string{"auto", "nethttp"} {
+			t.Run(tt.name+" "+transport, func(t *testing.T) {
+				srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					if r.Method == http.MethodPost && r.URL.RawQuery != "token="+urlKey+"&key="+endpointKey {
+						t.Errorf("the query that was sent is %q", r.URL.RawQuery)
+					}
+					echo, _ := json.Marshal(r.RequestURI + " " + r.URL.Query().Get("token"))
+					w.Header().Set("Content-Type", "application/json")
+					w.Header().Set("X-Request-Id", "of "+r.URL.Query().Get("key"))
+					w.WriteHeader(tt.status)
+					if tt.status == http.StatusOK {
+						fmt.Fprintf(w, `{"object":"text_completion","choices":[{"index":0,"text":%s}]}`, echo)
+						return
+					}
+					fmt.Fprintf(w, `{"error":{"message":%s}}`, echo)
+				}))
+				defer srv.Close()
+				dir := t.TempDir()
+				inTheWay := filepath.Join(dir, "x.json"+partialSuffix) // so that the journal stays
+				if err := os.Mkdir(inTheWay, 0o700); err != nil {
+					t.Fatal(err)
+				}
+				args := []string{"--service-kind", "openai", "-m", "m", "-u", srv.URL + "?token=" + urlKey, "--endp", tt.endpoint + "?key=" + endpointKey, "--transport", transport, "--request-count", "4", "--proxy", "none"}
+				for _, name := range []string{"x.json", "y.json", "y.parquet", "y.arrow"} {
+					args = append(args, "--profile-export-file", filepath.Join(dir, name))
+				}
+				code, stdout, stderr := inProcess(t.Context(), t, args...)
+				if code != tt.code || !strings.Contains(stderr, tt.want) {
+					t.Errorf("exit code %d, %q; want %d, %q", code, stderr, tt.code, tt.want)
+				}
+				checkNoKey(t, "standard output", stdout)
+				checkNoKey(t, "standard error", stderr)
+				for _, name := range []string{"x" + journalSuffix, "y.json", "y.parquet", "y.arrow"} {
+					path := filepath.Join(dir, name)
+					raw, err := os.ReadFile(path)
+					if err != nil {
+						t.Fatal(err)
+					}
+					checkNoKey(t, name+", the bytes", string(raw))
+					all := asJSON(t, path)
+					checkNoKey(t, name, all)
+					if !strings.Contains(all, `"endpoint":"`+tt.endpoint+`?[redacted]"`) || strings.Count(all, "/"+tt.endpoint+"?token=") < 4 {
+						t.Errorf("%s: want the endpoint, and four answers that repeat it: %s", name, all)
+					}
+				}
+			})
+		}
+	}
+}
+
+// The same for what no server answers: a plan, a simulated server, mistakes.
+func TestQueryKeysShown(t *testing.T) {
+	endpoint := chatEndpoint + "?key=" + endpointKey
+	for _, tt := range []struct {
+		name string
+		args []string
+		code int
+		want string // in the output
+	}{
+		{"plan", []string{"--service-kind", "openai", "--endpoint", endpoint, "--dry-run"}, 0, `"endpoint": "v1/chat/completions?[redacted]"`},
+		{"simulated", []string{"-u", "sim://?ttft=1ms&output_tokens=2", "--endpoint=" + endpoint, "--request-count", "2"}, 0, "wrote "},
+		{"no built-in requests", []string{"--service-kind", "openai", "-u", "127.0.0.1:1", "--endpoint", "other?" + endpointKey}, 1, "--endpoint other?[redacted]"},
+		{"white space", []string{"--service-kind", "openai", "--endpoint", endpoint + " x"}, 2, `endpoint "v1/chat/completions?" holds white space`},
+		{"another kind", []string{"-m", "m", "--endpoint", endpoint}, 2, "--endpoint belongs to"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "x.json")
+			code, stdout, stderr := inProcess(t.Context(), t, append(tt.args, "--profile-export-file", path)...)
+			if code != tt.code || !strings.Contains(stdout+stderr, tt.want) {
+				t.Errorf("exit code %d, %s%s; want %d and %q", code, stdout, stderr, tt.code, tt.want)
+			}
+			checkNoKey(t, "the output", stdout+stderr)
+			if raw, err := os.ReadFile(path); err == nil {
+				checkNoKey(t, "the export", string(raw))
+			} else if tt.name == "simulated" {
+				t.Error(err)
+			}
+		})
+	}
+}

@@ -1,0 +1,228 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/pa-tools/pa/internal/cmdline"
+	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/recorder"
+	"github.com/pa-tools/pa/pkg/recorder/rxclock"
+	"github.com/pa-tools/pa/pkg/recorder/workload"
+)
+
+// A series is the runs of one command line: one, or with --repeat several, one
+// after the other. They share the servers, what is sent to them, and the
+// calibration. Each has a clock, connections, a journal and exports of its own,
+// so that it is what it would be alone.
+type series struct {
+	s              *settings
+	args           []string
+	env            environment
+	stdout, stderr io.Writer
+
+	urls        []string // of the servers
+	entries     []workload.Entry
+	calibration *export.Calibration // nil: none
+	runs        []plannedRun
+	stop        <-chan struct{}
+	interrupted *interruption
+
+	group string      // of the exports; "" without --repeat
+	done  []oneResult // of the runs that wrote something, in their order
+}
+
+// A oneResult is what became of one run.
+type oneResult struct {
+	of     place
+	levels []recorder.Level // in the order of the settings
+}
+
+// record makes the runs. One that misses a gate does not keep the next ones from
+// being made; one that fails or is interrupted does. The error has the exit code
+// of the worst: an interruption, a failure, a gate.
+func (m *series) record(ctx context.Context) error {
+	if m.s.Repeat == 0 {
+		return m.run(ctx, 0, place{})
+	}
+	m.group = newGroup(time.Now())
+	var worst error
+	for i := range m.runs {
+		of := place{i + 1, len(m.runs)}
+		err := m.ended(ctx, m.run(ctx, i, of))
+		if err == nil {
+			continue
+		}
+		worst = err
+		if !gateMissed(err) {
+			if told(err) != nil {
+				worst = fmt.Errorf("%v: %w", of, err)
+			}
+			break
+		}
+		if told(err) != nil {
+			fmt.Fprintf(m.stderr, "pa-record: %v: %v\n", of, err)
+			worst = &cmdline.CodeError{Code: cmdline.ExitGate}
+		}
+	}
+	m.summarize()
+	return worst
+}
+
+// ended returns the error of a run of several that returned err: an interruption
+// is the cause of all.
+func (m *series) ended(ctx context.Context, err error) error {
+	switch {
+	case m.interrupted.get() != 0:
+		return m.interrupted.error(told(err))
+	case err == nil && ctx.Err() != nil:
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+// gateMissed reports whether err says no more than that a gate was not met.
+func gateMissed(err error) bool {
+	var code *cmdline.CodeError
+	return errors.As(err, &code) && code.Code == cmdline.ExitGate
+}
+
+// told returns err if it has a text, nil if it is but an exit code.
+func told(err error) error {
+	var code *cmdline.CodeError
+	if errors.As(err, &code) && code.Err == nil {
+		return nil
+	}
+	return err
+}
+
+// run makes the run of index i.
+func (m *series) run(ctx context.Context, i int, of place) error {
+	s, plan := m.s, &m.runs[i]
+	out, err := plan.recording(s.overwrite)
+	if err != nil {
+		if i > 0 { // since the series began
+			err = errors.New(err.Error())
+		}
+		return err
+	}
+	clock := rxclock.New()
+	b, err := newBackend(s, m.urls, clock)
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	header := exportHeader(s, m.args, asksToStream(s, m.entries))
+	header.Meta.Calibration = m.calibration
+	levels := s.Levels
+	if m.group != "" {
+		header.Meta.Repeat = &export.RepeatMeta{Index: of.index, Of: of.of, Group: m.group, Order: plan.order}
+	}
+	if plan.Levels != nil {
+		levels = plan.Levels
+	}
+	// A second signal ends the run, not the writing of what it gave.
+	if err := out.open(context.WithoutCancel(ctx), &header); err != nil {
+		return err
+	}
+	m.announce(of, levels)
+	p := newProgress(m.stderr, s, of, m.env)
+	res, err := recorder.Run(ctx, recorder.Config{
+		Backend: b, WaitReady: s.waitReady, Entries: m.entries, BatchSize: s.BatchSize, Levels: levels, Measure: s.measure, Warmup: s.Warmup,
+		RequestTimeout: orNone(s.timeout), Grace: orNone(s.grace), MaxErrorRate: s.MaxErrorRate,
+		Writer: out, Run: header, Clock: clock,
+		Stop: m.stop, StopReason: m.interrupted.name, Progress: p.callback(), Secrets: s.secrets(),
+	})
+	p.clear()
+	if res == nil { // nothing was sent
+		out.discard()
+		if m.interrupted.get() != 0 {
+			return m.interrupted.error(errNothingSent)
+		}
+		return err
+	}
+	m.report(of, plan.listed(res.Levels), out.written)
+	switch {
+	case err != nil:
+		return explain(err, s)
+	case m.interrupted.get() != 0:
+		return m.interrupted.error(nil)
+	}
+	return gate(res)
+}
+
+// announce says which run begins.
+func (m *series) announce(of place, levels []int) {
+	if m.s.quiet || of.of == 0 {
+		return
+	}
+	text := fmt.Sprintf("pa-record: %v", of)
+	if m.s.Interleave {
+		text += ", concurrency " + strings.Trim(strings.ReplaceAll(fmt.Sprint(levels), " ", ", "), "[]")
+	}
+	fmt.Fprintln(m.stderr, text)
+}
+
+// report prints what a run gave, and says what went wrong and where the data is.
+func (m *series) report(of place, levels []recorder.Level, written []string) {
+	if measured(levels) {
+		if of.of > 0 {
+			fmt.Fprintf(m.stdout, "Run %d of %d\n\n", of.index, of.of)
+		}
+		printLevels(m.stdout, levels, m.s.measure.Percentile, m.s.verbose)
+		if of.of > 0 {
+			fmt.Fprintln(m.stdout)
+		}
+	}
+	printWarnings(m.stderr, of, levels)
+	if len(written) == 0 {
+		return
+	}
+	m.done = append(m.done, oneResult{of, levels})
+	if m.s.quiet {
+		return
+	}
+	names := strings.Join(written, ", ")
+	if of.of > 0 {
+		fmt.Fprintf(m.stderr, "pa-record: %v: wrote %s\n", of, names)
+		return
+	}
+	fmt.Fprintf(m.stderr, "pa-record: wrote %s; read it with: pa-analyze report %s\n", names, written[0])
+}
+
+// summarize prints the levels of all runs, and what to do with the exports.
+func (m *series) summarize() {
+	if len(m.done) > 1 {
+		printRuns(m.stdout, m.s.Levels, m.done, m.s.measure.Percentile)
+	}
+	if m.s.quiet || len(m.done) == 0 {
+		return
+	}
+	pattern := ""
+	for _, path := range m.s.Exports {
+		if all := numbered(path, "*"); all != path {
+			pattern = all
+			break
+		}
+	}
+	if pattern == "" {
+		return
+	}
+	fmt.Fprintf(m.stderr, "pa-record: %d of %d runs recorded; read them with: pa-analyze report %s\n", len(m.done), len(m.runs), pattern)
+	fmt.Fprintf(m.stderr, "pa-record: to compare them with another series: pa-analyze diff 'old=OTHER.*.json' 'new=%s'\n", pattern)
+}
+
+// newGroup returns a name for the exports of a series that begins now: a hash of
+// the host, the process and the time.
+func newGroup(now time.Time) string {
+	host, _ := os.Hostname()
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%d\x00%d", host, os.Getpid(), now.UnixNano()))
+	return hex.EncodeToString(sum[:8])
+}

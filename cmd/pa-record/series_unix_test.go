@@ -1,0 +1,172 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/export/formats"
+)
+
+// A series of three runs with levels 1, 2 and 4 of eight requests each, against
+// a server that stops answering at the second level of the second run.
+const (
+	seriesLevel = 8
+	seriesGood  = 4*seriesLevel + 3
+)
+
+// startSeries starts it in a process of its own and returns when so many requests
+// hang: when those are as many as the level has slots, nothing more happens.
+func startSeries(t *testing.T, paths []string, hung int, args ...string) (*exec.Cmd, *bytes.Buffer) {
+	t.Helper()
+	srv := startHanging(t, seriesGood, false)
+	args = append(args, "--concurrency-range", "1,2,4", "--request-count", fmt.Sprint(seriesLevel), "--repeat", "3", "--grace-period", "0s")
+	cmd := exec.Command(os.Args[0], recordArgs(srv, paths, args...)...)
+	cmd.Env = append(os.Environ(), childEnv+"=1")
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for range hung {
+		<-srv.hanging
+	}
+	return cmd, &stderr
+}
+
+// An interruption in the second run ends it and the series; all that was
+// measured of both is kept.
+func TestSeriesInterrupt(t *testing.T) {
+	for _, tt := range []struct {
+		signal syscall.Signal
+		name   string
+		code   int
+	}{{syscall.SIGINT, "SIGINT", 130}, {syscall.SIGTERM, "SIGTERM", 143}} {
+		t.Run(tt.name, func(t *testing.T) {
+			paths := exportPaths(t)
+			cmd, stderr := startSeries(t, paths, 2)
+			if err := cmd.Process.Signal(tt.signal); err != nil {
+				t.Fatal(err)
+			}
+			_ = cmd.Wait() // its error is the exit code
+			if code := cmd.ProcessState.ExitCode(); code != tt.code || !strings.Contains(stderr.String(), "2 of 3 runs recorded") {
+				t.Errorf("exit code %d, want %d: %s", code, tt.code, stderr)
+			}
+			for _, p := range paths {
+				first, requests := readExport(t, numbered(p, "1"))
+				if len(requests) != 3*seriesLevel || len(first.Experiments) != 3 || first.Meta.Interrupted != "" || first.Meta.Repeat.Index != 1 {
+					t.Errorf("%s: the first run has %d requests, interrupted %q, repeat %+v", filepath.Base(p), len(requests), first.Meta.Interrupted, first.Meta.Repeat)
+				}
+				second, requests := readExport(t, numbered(p, "2"))
+				ok := 0
+				for i := range requests {
+					if requests[i].Status == export.StatusOK {
+						ok++
+					}
+				}
+				if want := seriesGood - 3*seriesLevel; ok != want || len(second.Experiments) != 2 || second.Meta.Interrupted != tt.name || second.Meta.Repeat.Index != 2 {
+					t.Errorf("%s: the second run has %d good requests, want %d; %d levels, interrupted %q, repeat %+v", filepath.Base(p), ok, want, len(second.Experiments), second.Meta.Interrupted, second.Meta.Repeat)
+				}
+			}
+			if left, _ := filepath.Glob(filepath.Join(filepath.Dir(paths[0]), "*")); len(left) != 2*len(paths) {
+				t.Errorf("files %q, want the exports of two runs alone", left)
+			}
+		})
+	}
+}
+
+// journalOf waits until a journal holds n requests, and returns its run.
+func journalOf(t *testing.T, path string, n int) *export.Run {
+	t.Helper()
+	o := export.Opener{Formats: formats.Readers()}
+	had := -1
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		r, err := o.Open(t.Context(), path)
+		if err != nil {
+			continue // it may not have begun
+		}
+		had = 0
+		for r.Next() {
+			had++
+		}
+		if err := r.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if had == n {
+			return r.Run()
+		}
+	}
+	t.Fatalf("%s holds %d requests after a minute, want %d", path, had, n)
+	return nil
+}
+
+// A series that is killed in the second run has the export of the first and the
+// journal of the second, from which an export is made: with the levels in their
+// order, though they were measured in another.
+func TestSeriesKill(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.json")
+	cmd, _ := startSeries(t, []string{path}, 1, "--interleave", "--random-seed", "3")
+	journal := stem(numbered(path, "2")) + journalSuffix
+	const kept = seriesGood - 3*seriesLevel
+	asItIs := journalOf(t, journal, kept)
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // says that it was killed
+	left, _ := filepath.Glob(filepath.Join(filepath.Dir(path), "*"))
+	if want := []string{numbered(path, "1"), journal}; !slices.Equal(left, want) {
+		t.Fatalf("files %q, want %q", left, want)
+	}
+	code, stdout, stderr := inProcess(t.Context(), t, "recover", journal)
+	if code != 0 || !strings.Contains(stdout, "(the run was killed); wrote "+numbered(path, "2")) {
+		t.Fatalf("recover: exit code %d: %s%s", code, stdout, stderr)
+	}
+	first, _ := readExport(t, numbered(path, "1"))
+	second, requests := readExport(t, numbered(path, "2"))
+	if len(requests) != kept || second.Meta.Interrupted != "killed" {
+		t.Errorf("%d requests recovered, interrupted %q; want %d, killed", len(requests), second.Meta.Interrupted, kept)
+	}
+	r := second.Meta.Repeat
+	if r == nil || r.Index != 2 || r.Of != 3 || r.Group != first.Meta.Repeat.Group || len(r.Order) != 3 {
+		t.Fatalf("repeat %+v, want the second of three, of the group of the first, %+v", r, first.Meta.Repeat)
+	}
+	levels := []string{"1", "2", "4"}
+	want := []string{levels[min(r.Order[0], r.Order[1])], levels[max(r.Order[0], r.Order[1])]}
+	for _, run := range []*export.Run{asItIs, second} {
+		var got []string
+		for _, e := range run.Experiments {
+			got = append(got, e.Value)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("levels %q, want %q, measured in the order %v", got, want, r.Order)
+		}
+	}
+	// What belongs to which level, by its number: the first eight are of the
+	// level that was measured first.
+	counts := map[string]int{}
+	for i := range requests {
+		level := levels[r.Order[0]]
+		if requests[i].ID > seriesLevel {
+			level = levels[r.Order[1]]
+		}
+		counts[level]++
+	}
+	for _, e := range second.Experiments {
+		if n := counts[e.Value]; n == 0 {
+			t.Errorf("level %s: no requests", e.Value)
+		}
+	}
+	if n := counts[levels[r.Order[0]]]; n != seriesLevel || second.Experiments[slices.Index(want, levels[r.Order[0]])].Meta.Measured != n {
+		t.Errorf("the level that was measured first has %d requests, want %d; experiments %+v", n, seriesLevel, second.Experiments)
+	}
+}

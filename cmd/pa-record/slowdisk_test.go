@@ -1,0 +1,123 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"path/filepath"
+	"testing"
+
+	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/recorder"
+	"github.com/pa-tools/pa/pkg/recorder/backend/openai"
+	"github.com/pa-tools/pa/pkg/recorder/rxclock"
+	"github.com/pa-tools/pa/pkg/recorder/workload"
+	"github.com/pa-tools/pa/pkg/sim"
+)
+
+// A stillDisk lets nothing through until it is let.
+type stillDisk struct {
+	io.Writer
+	let chan struct{}
+}
+
+func (d stillDisk) Write(b []byte) (int, error) {
+	<-d.let
+	return d.Writer.Write(b)
+}
+
+// A slowRecording is one on such a disk, which moves again when the run is over.
+type slowRecording struct {
+	*recording
+	disk    stillDisk
+	highest int64 // of what waited
+}
+
+func (r *slowRecording) WriteRequest(q *export.Request) error {
+	waiting, _ := r.Backlog()
+	r.highest = max(r.highest, waiting)
+	return r.recording.WriteRequest(q)
+}
+
+func (r *slowRecording) Close(run *export.Run) error {
+	close(r.disk.let)
+	return r.recording.Close(run)
+}
+
+// On a disk that stands still the run ends by itself, within its memory. What
+// was accepted is in the export: every request that the server answered, with
+// its times, the first ones with every byte and the others marked.
+func TestSlowDisk(t *testing.T) {
+	srv, err := sim.Start(t.Context(), sim.Config{OpenAIAddr: "127.0.0.1:0", OutputTokens: sim.ConstantLength(40), TTFT: sim.ConstantDelay(1), ITL: sim.ConstantDelay(1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer srv.Close()
+	clock := rxclock.New()
+	b, err := openai.New(openai.Config{URL: srv.OpenAIURL(), Endpoint: chatEndpoint, Streaming: true, Clock: clock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	path := filepath.Join(t.TempDir(), "x.json")
+	rec, err := newTestRecording(path, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const room = 2 << 20
+	rec.room = room
+	openRecording(t, rec)
+	w := &slowRecording{recording: rec, disk: stillDisk{rec.file, make(chan struct{})}}
+	rec.queue.dst = w.disk // nothing was written yet
+	kind := kindOpenAI
+	const slots = 4
+	_, err = recorder.Run(t.Context(), recorder.Config{
+		Backend: b, Clock: clock, Writer: w, Entries: workload.BuiltinChat(true), Levels: []int{slots},
+		Measure: recorder.Measure{Requests: 1_000_000}, Run: export.Run{ServiceKind: &kind, Meta: &export.RunMeta{Schema: export.Schema}},
+	})
+	var be *recorder.BacklogError
+	if !errors.As(err, &be) || be.Decode {
+		t.Fatalf("error %v, want that the disk is too slow", err)
+	}
+	// One answer is 40 events of some 200 bytes.
+	if w.highest < room || w.highest > room+(slots+1)*32<<10 {
+		t.Errorf("%d bytes waited at most, want %d and a few requests more", w.highest, room)
+	}
+	run, requests := readExport(t, path)
+	if run.Meta.EndNS == 0 || len(run.Experiments) != 1 || run.Experiments[0].Meta == nil {
+		t.Fatalf("the export has no end: %+v", run)
+	}
+	recorded := map[uint64]int{} // by their place in the run
+	dropped, whole := 0, 0
+	for i := range requests {
+		q := &requests[i]
+		recorded[q.ID]++
+		if q.OutputsDropped {
+			dropped++
+		}
+		if q.Status != export.StatusOK {
+			continue
+		}
+		for _, p := range q.Responses {
+			if p.RecvNS == 0 || (p.Outputs == nil) != q.OutputsDropped {
+				t.Fatalf("request %d, dropped %v: a response with time %d, outputs %v", q.ID, q.OutputsDropped, p.RecvNS, p.Outputs)
+			}
+		}
+		if answerID.MatchString(joined(q, "response")) {
+			whole++
+		}
+	}
+	answered := 0
+	for _, e := range srv.Ledger() {
+		if e.End == sim.EndOK {
+			answered++
+		}
+	}
+	if dropped == 0 || whole == 0 || dropped+whole < answered-slots || run.Experiments[0].Meta.OutputsDropped != dropped {
+		t.Errorf("%d answers with outputs, %d without (the header says %d); the server gave %d", whole, dropped, run.Experiments[0].Meta.OutputsDropped, answered)
+	}
+	for id := uint64(1); id <= uint64(len(requests)); id++ {
+		if recorded[id] != 1 {
+			t.Errorf("request %d is there %d times", id, recorded[id])
+		}
+	}
+}

@@ -1,0 +1,238 @@
+package kserve
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/pa-tools/pa/internal/sockstamp"
+	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/recorder/backend"
+	"github.com/pa-tools/pa/pkg/recorder/rxclock"
+	wire "github.com/pa-tools/pa/pkg/wire/kserve"
+)
+
+// A testProxy is an HTTP proxy on loopback that wants a name and password.
+type testProxy struct {
+	url     *url.URL
+	tunnels sync.WaitGroup
+
+	mu     sync.Mutex
+	closed bool
+	seen   []string // method and host
+}
+
+const proxyPassword = "open-sesame"
+
+func startProxy(t *testing.T) *testProxy {
+	t.Helper()
+	p := &testProxy{}
+	h := httptest.NewServer(p)
+	t.Cleanup(func() {
+		h.Close()
+		p.mu.Lock()
+		p.closed = true // a handler may still be about to open a tunnel
+		p.mu.Unlock()
+		p.tunnels.Wait()
+	})
+	p.url, _ = url.Parse(h.URL)
+	p.url.User = url.UserPassword("alice", proxyPassword)
+	return p
+}
+
+func (p *testProxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	p.mu.Lock()
+	p.seen = append(p.seen, r.Method+" "+r.Host)
+	p.mu.Unlock()
+	want := &http.Request{Header: http.Header{}}
+	want.SetBasicAuth("alice", proxyPassword)
+	if r.Header.Get("Proxy-Authorization") != want.Header.Get("Authorization") {
+		w.WriteHeader(http.StatusProxyAuthRequired)
+		return
+	}
+	if r.Method != http.MethodConnect {
+		// The whole body first: a quick answer makes the library's relay fail that
+		// still reads it.
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return // the client is gone
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		(&httputil.ReverseProxy{Rewrite: func(*httputil.ProxyRequest) {}}).ServeHTTP(w, r)
+		return
+	}
+	up, err := net.Dial("tcp", r.Host)
+	if err != nil {
+		w.WriteHeader(http.StatusBadGateway)
+		return
+	}
+	down, _, err := w.(http.Hijacker).Hijack()
+	if err != nil {
+		_ = up.Close()
+		return
+	}
+	_, _ = io.WriteString(down, "HTTP/1.1 200 Connection established\r\nVia: test\r\n\r\n")
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		_, _ = up.Close(), down.Close()
+		return
+	}
+	for _, pair := range [][2]net.Conn{{up, down}, {down, up}} {
+		p.tunnels.Go(func() { // ends when either side closes
+			_, _ = io.Copy(pair[0], pair[1])
+			_ = pair[0].Close()
+		})
+	}
+}
+
+// requests takes what the proxy was asked since the last call.
+func (p *testProxy) requests() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	seen := p.seen
+	p.seen = nil
+	return seen
+}
+
+// through is a Config.Proxy that is always p.
+func through(p *url.URL) func(*url.URL) (*url.URL, error) {
+	return func(*url.URL) (*url.URL, error) { return p, nil }
+}
+
+// Over every protocol requests go through the proxy, with the kernel's stamps.
+func TestProxy(t *testing.T) {
+	defer sockstamp.Hold()()
+	answer := func(_ context.Context, req *wire.Request, send func(wire.Response)) error {
+		send(text(req.ID, "x", final))
+		return nil
+	}
+	plain, secure := startFake(t, answer), startFakeTLS(t, answer)
+	want := export.SourceUser
+	if kernelStamps(t, plain) {
+		want = export.SourceKernel
+	}
+	proxy := startProxy(t)
+	for _, tt := range []struct {
+		name   string
+		f      *fakeTriton
+		c      Config
+		method string
+	}{
+		{"HTTP", plain, Config{Protocol: HTTP, Model: "adder"}, "POST"},
+		{"HTTPS", secure, Config{Protocol: HTTP, Model: "adder"}, "CONNECT"},
+		{"gRPC stream", plain, Config{Protocol: GRPC, Model: "llm", Streaming: true}, "CONNECT"},
+		{"gRPC stream over TLS", secure, Config{Protocol: GRPC, Model: "llm", Streaming: true}, "CONNECT"},
+		{"gRPC unary", plain, Config{Protocol: GRPC, Model: "adder"}, "CONNECT"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			tt.c.Proxy = through(proxy.url)
+			tt.c.Reuse = backend.Fresh
+			b := tt.f.open(t, tt.c)
+			proxy.requests()
+			m, host := adder, tt.f.httpAddr
+			if tt.c.Model == "llm" {
+				m = llm
+			}
+			if tt.c.Protocol == GRPC {
+				host = tt.f.grpcAddr
+			}
+			x := exchange(t.Context(), t, b, openSlot(t, b, 0), prepare(t, b, validEntry(m)), 1)
+			r := &x.Request
+			if r.Status != export.StatusOK || r.Connect == 0 || r.StartSource != want || r.Responses[0].Source != want {
+				t.Errorf("%s, connect %v, start by %v, response by %v", show(x), r.Connect, r.StartSource, r.Responses[0].Source)
+			}
+			if got, want := proxy.requests(), []string{tt.method + " " + host}; !slices.Equal(got, want) {
+				t.Errorf("the proxy was asked %q, want %q", got, want)
+			}
+		})
+	}
+}
+
+// startSaying accepts connections on loopback, reads a request's head, says
+// something, whatever it was, and closes.
+func startSaying(t *testing.T, answer string) (addr string) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var serving sync.WaitGroup
+	serving.Go(func() { // ends with the listener
+		for {
+			nc, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = http.ReadRequest(bufio.NewReader(nc))
+			_, _ = io.WriteString(nc, answer)
+			_ = nc.Close()
+		}
+	})
+	t.Cleanup(func() { _ = l.Close(); serving.Wait() })
+	return l.Addr().String()
+}
+
+func TestProxyErrors(t *testing.T) {
+	f, secure := startFake(t, nil), startFakeTLS(t, nil)
+	proxy := startProxy(t)
+	wrong := *proxy.url
+	wrong.User = url.UserPassword("alice", "not-that-one")
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone := &url.URL{Scheme: "http", Host: closed.Addr().String()}
+	if err := closed.Close(); err != nil {
+		t.Fatal(err)
+	}
+	says := func(answer string) *url.URL { return &url.URL{Scheme: "http", Host: startSaying(t, answer)} }
+	for _, tt := range []struct {
+		name string
+		f    *fakeTriton
+		p    Protocol
+		url  *url.URL
+		want string
+	}{
+		{"gRPC, wrong password", f, GRPC, &wrong, "it answers CONNECT with 407 Proxy Authentication Required; give its name and password as http://name:password@host:port"},
+		{"HTTPS, wrong password", secure, HTTP, &wrong, "it answers CONNECT with 407 Proxy Authentication Required; give its name and password as http://name:password@host:port"},
+		{"gRPC, nobody there", f, GRPC, gone, "connection refused; is it right?"},
+		{"HTTP, nobody there", f, HTTP, gone, "connection refused; is it right?"},
+		{"HTTPS, nobody there", secure, HTTP, gone, "connection refused; is it right?"},
+		{"gRPC, no proxy", f, GRPC, says("SSH-2.0-x\r\n\r\n"), "its answer to CONNECT is not HTTP"},
+		{"gRPC, no answer", f, GRPC, says(""), "no answer to CONNECT: EOF"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			addr := tt.f.httpAddr
+			if tt.p == GRPC {
+				addr = tt.f.grpcAddr
+			}
+			b, err := New(Config{URL: addr, Protocol: tt.p, Model: "adder", TLS: tt.f.tls, Clock: rxclock.New(), Proxy: through(tt.url)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer b.Close()
+			err = b.Check(t.Context())
+			if err == nil {
+				t.Fatal("no error")
+			}
+			if want := addr + ": proxy http://" + tt.url.Host + ": " + tt.want; err.Error() != want {
+				t.Errorf("\ngot  %v\nwant %s", err, want)
+			}
+		})
+	}
+	_, err = New(Config{URL: f.grpcAddr, Protocol: GRPC, Model: "m", Clock: rxclock.New(), Proxy: through(&url.URL{Scheme: "socks5", Host: "p:1"})})
+	if err == nil || !strings.Contains(err.Error(), "proxy socks5://p:1: gRPC goes through http proxies only") {
+		t.Errorf("socks5: %v", err)
+	}
+}

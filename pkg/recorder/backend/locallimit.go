@@ -1,0 +1,44 @@
+package backend
+
+import (
+	"errors"
+	"strings"
+	"syscall"
+
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// localLimits are the limits of this machine that keep it from connecting.
+var localLimits = []struct {
+	err  syscall.Errno
+	text string
+}{
+	{syscall.EMFILE, "too many open files; raise ulimit -n"},
+	{syscall.ENFILE, "too many open files on this machine; raise fs.file-max"},
+	{syscall.EADDRNOTAVAIL, "no local port left (cannot assign requested address); keep connections, or widen net.ipv4.ip_local_port_range"},
+}
+
+// LocalLimit says which limit of this machine, and not the server, is why no
+// connection came about, and what to do; "" when it is none of them.
+func LocalLimit(err error) string {
+	for _, l := range localLimits {
+		if errors.Is(err, l.err) {
+			return l.text
+		}
+	}
+	return ""
+}
+
+// MetLocalLimit reports whether a request failed because of what [LocalLimit]
+// knows: its message says so.
+func MetLocalLimit(r *export.Request) bool {
+	if r.Status != export.StatusConnectError {
+		return false
+	}
+	for _, l := range localLimits {
+		if strings.Contains(r.Message, l.text) {
+			return true
+		}
+	}
+	return false
+}

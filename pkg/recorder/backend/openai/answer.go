@@ -1,0 +1,241 @@
+package openai
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/recorder/backend"
+	"github.com/pa-tools/pa/pkg/wire/openai"
+	"github.com/pa-tools/pa/pkg/wire/sse"
+)
+
+// maxErrorBytes bounds the body of an answer that is an error.
+const maxErrorBytes = 64 << 10
+
+// An answer makes the rows of an exchange out of what a transport hands it, in
+// the order in which it came. It knows no network, no time and no context. A
+// sender has one and uses it again and again:
+//
+//	begin(x)                 once for each request
+//	head(resp, at, read)     when the head is there; interim answers excepted
+//	data(p, at, read)        body bytes without framing, read by read
+//	end(err)                 once, also when there was no head
+//
+// at and read are the stamp and the number of the socket read that brought the
+// bytes. Reads are numbered from 0 for each request, the head's included.
+type answer struct {
+	b     *Backend
+	x     *backend.Exchange
+	resp  *http.Response // nil before head
+	kind  bodyKind
+	split sse.Splitter
+	arena arena
+	whole []byte // a body that is no stream
+	left  int64  // bytes that the body may still have
+	over  error  // why no more data is taken
+
+	// sawDone is set when [DONE] came: the answer is complete, whatever
+	// follows. A transport then waits for the body's end for afterDone only.
+	sawDone bool
+
+	// Of the last bytes that came.
+	at   stamp
+	read uint32
+}
+
+// A bodyKind says what becomes of a body.
+type bodyKind uint8
+
+const (
+	bodyWhole  bodyKind = iota // one response
+	bodyEvents                 // a response for each event
+	bodyError                  // one response, and the message
+)
+
+// begin starts the exchange x, of which the transport fills in the times and
+// the connection.
+func (a *answer) begin(x *backend.Exchange) {
+	a.x, a.resp = x, nil
+	a.arena.begin()
+	x.Request.Responses = make([]export.Response, 0, a.arena.lastPieces)
+	x.Raw = make([][]byte, 0, a.arena.lastPieces)
+}
+
+// head takes the head of the answer; resp.Body stays unused. resp is kept until
+// end.
+func (a *answer) head(resp *http.Response, at stamp, read uint32) {
+	r := &a.x.Request
+	r.Status, r.Code = export.StatusOK, resp.StatusCode
+	r.ServerID = openai.OneLine([]byte(a.b.secrets.Text(resp.Header.Get("X-Request-Id"))))
+	a.resp, a.at, a.read = resp, at, read
+	a.whole, a.over, a.sawDone = nil, nil, false
+	a.left = a.b.cfg.MaxBodyBytes
+	switch {
+	case resp.StatusCode < 200 || resp.StatusCode > 299:
+		a.kind = bodyError
+		a.left = maxErrorBytes
+	case isEventStream(resp):
+		a.kind = bodyEvents
+		a.split.Reset()
+		a.split.MaxFrameBytes = int(a.left)
+	default:
+		a.kind = bodyWhole
+	}
+}
+
+// takeBack forgets the head of an error, if there was one, and what data brought
+// since: it was no answer to this request. What follows is as after begin.
+func (a *answer) takeBack() {
+	r := &a.x.Request
+	r.Status, r.Code, r.ServerID = export.StatusUnknown, 0, ""
+	a.resp, a.whole, a.over = nil, nil, nil
+}
+
+// data takes the next bytes of the body, which are only used until it returns.
+// The error says that the body is longer than allowed; then end must follow,
+// with that error or another.
+func (a *answer) data(p []byte, at stamp, read uint32) error {
+	if a.over != nil {
+		return a.over
+	}
+	if int64(len(p)) > a.left {
+		a.over = &tooLongError{a.limit()}
+		return a.over
+	}
+	a.left -= int64(len(p))
+	if len(p) > 0 {
+		a.at, a.read = at, read
+	}
+	if a.kind != bodyEvents {
+		if a.whole == nil {
+			const most = 1 << 20 // what a Content-Length is trusted with
+			a.whole = make([]byte, 0, max(int64(len(p)), min(a.resp.ContentLength, a.limit(), most)))
+		}
+		a.whole = append(a.whole, p...)
+		return nil
+	}
+	a.split.Feed(p)
+	for a.split.Next() {
+		a.event(a.split.Frame())
+	}
+	return nil
+}
+
+// end ends the exchange: err is nil or io.EOF after a complete body, else why
+// there is none (before head it must be that), a givenUpError if the context was
+// done. It sets the status and
+// the message and reports whether, as far as the answer says, the connection
+// may carry another request.
+func (a *answer) end(err error) (keep bool) {
+	defer a.finish()
+	if err == io.EOF && a.resp != nil { //nolint:errorlint // wrapped, it is no end of a body
+		err = nil
+	}
+	if a.over != nil && !isGivenUp(err) {
+		err = a.over
+	}
+	if a.resp == nil {
+		a.fail(err)
+		return false
+	}
+	complete := err == nil
+	switch a.kind {
+	case bodyEvents:
+		if rest := a.split.Rest(); a.over == nil && len(bytes.TrimSpace(rest)) > 0 {
+			a.event(rest)
+		}
+		if a.sawDone && a.over == nil {
+			err = nil // what the server still had to say is of no interest
+		}
+	case bodyError:
+		a.add(a.whole)
+		a.failed()
+	default:
+		a.add(a.whole)
+	}
+	if err != nil {
+		a.fail(err)
+	}
+	r := &a.x.Request
+	if enc := a.resp.Header.Get("Content-Encoding"); r.Status == export.StatusOK && enc != "" && !strings.EqualFold(enc, "identity") {
+		r.Status = export.StatusProtocolError
+		r.Message = fmt.Sprintf("the answer is compressed (%.20q) though that was not asked for", enc)
+	}
+	delimited := len(a.resp.TransferEncoding) > 0 || a.resp.ContentLength >= 0 || a.resp.ProtoMajor > 1
+	return complete && delimited && !a.resp.Close && a.resp.StatusCode != http.StatusSwitchingProtocols
+}
+
+// finish lets go of what belongs to the exchange.
+func (a *answer) finish() {
+	a.arena.end()
+	a.x, a.resp, a.whole = nil, nil, nil
+}
+
+// limit is how long the body may be.
+func (a *answer) limit() int64 {
+	if a.kind == bodyError {
+		return maxErrorBytes
+	}
+	return a.b.cfg.MaxBodyBytes
+}
+
+// event records one event.
+func (a *answer) event(frame []byte) {
+	a.sawDone = a.sawDone || isDone(frame)
+	a.add(frame)
+}
+
+// add records one response with the stamp of the last data.
+func (a *answer) add(raw []byte) {
+	r := &a.x.Request
+	r.Responses = append(r.Responses, export.Response{RecvNS: a.at.ns, Source: a.at.source, Read: a.read})
+	a.x.Raw = append(a.x.Raw, a.arena.keep(raw))
+}
+
+// failed sets status and message of an answer whose status says no.
+func (a *answer) failed() {
+	r := &a.x.Request
+	r.Status = export.StatusHTTPError
+	header := a.resp.Header
+	// Hidden before it is cut, so that no part of a secret stays.
+	msg := openai.ParseError(a.resp.StatusCode, header.Get("Content-Type"), []byte(a.b.secrets.Text(string(a.x.Raw[0]))))
+	if to := header.Get("Location"); to != "" && a.resp.StatusCode < 400 {
+		msg = "redirected to " + withoutQuery(to) + "; give that URL instead"
+	}
+	if after := header.Get("Retry-After"); after != "" {
+		msg += "; retry after " + openai.OneLine([]byte(after))
+	}
+	r.Message = a.b.secrets.Text(msg)
+	r.Responses[0].Error = true
+}
+
+// fail sets status and message from an error. What the server said about a
+// failure of its own is worth more than that its message was cut.
+func (a *answer) fail(err error) {
+	r := &a.x.Request
+	if r.Status == export.StatusHTTPError && !isGivenUp(err) {
+		return
+	}
+	status, msg := classify(a.b.target, err)
+	r.Status, r.Message = status, a.b.secrets.Text(msg)
+}
+
+func isEventStream(resp *http.Response) bool {
+	for _, v := range resp.Header.Values("Content-Type") {
+		if strings.Contains(strings.ToLower(v), "text/event-stream") {
+			return true
+		}
+	}
+	return false
+}
+
+// isDone reports whether a frame is [DONE].
+func isDone(frame []byte) bool {
+	const longest = 128 // with an id or a name
+	return len(frame) <= longest && bytes.Contains(frame, []byte("[DONE]")) &&
+		string(bytes.TrimSpace(sse.Parse(frame).Data)) == "[DONE]"
+}

@@ -1,0 +1,322 @@
+package openai
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/pa-tools/pa/internal/sockstamp"
+	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/recorder/backend"
+	"github.com/pa-tools/pa/pkg/recorder/backend/openai/http1"
+	"github.com/pa-tools/pa/pkg/recorder/evloop"
+)
+
+// loops is the transport Loop.
+type loops struct {
+	b      *Backend
+	engine *evloop.Engine
+}
+
+func newLoop(b *Backend) (loopTransport, error) {
+	engine, err := evloop.New(evloop.Config{})
+	if err != nil {
+		return nil, err
+	}
+	return &loops{b: b, engine: engine}, nil
+}
+
+func (l *loops) open(ctx context.Context) (backend.Sender, error) {
+	s := newLoopSender(l.b, l.engine)
+	if l.b.cfg.Reuse != backend.Prewarm {
+		return s, nil
+	}
+	c, err := s.connect(ctx)
+	if err != nil {
+		return nil, l.b.openError(ctx, err)
+	}
+	c.waited = true
+	return s, nil
+}
+
+func (l *loops) Close() error { return l.engine.Close() }
+
+// A loopSender sends one request at a time on its own connection. The goroutine
+// that calls Send writes, then waits; one of the loops reads, parses and fills
+// in the rows.
+type loopSender struct {
+	b      *Backend
+	engine *evloop.Engine
+	conn   *loopConn // nil before the first request and after a broken one
+
+	// over has a value when the loop is done with the exchange. timer tells
+	// that the end is not worth waiting for any longer; the loop starts it.
+	over  chan struct{}
+	timer *time.Timer
+
+	// Of the exchange in progress. It is the loop's from conn.Send until over
+	// has a value or conn is closed, else the goroutine's of Send.
+	answer   answer
+	parser   http1.Parser
+	waited   bool // conn was idle before, so that the server may have closed it
+	reads    uint32
+	begun    stamp // the request
+	sent     stamp
+	first    stamp // of the first byte of the answer; ns 0: there was none
+	limited  bool  // timer runs because of [DONE]
+	late     bool  // what came may have been said before the request
+	writeErr error
+	err      error // what ended the exchange, io.EOF for the end of the answer
+}
+
+var (
+	_ backend.Sender = (*loopSender)(nil)
+	_ evloop.Handler = (*loopSender)(nil)
+)
+
+// A loopConn is a connection with how long it took to make.
+type loopConn struct {
+	*evloop.Conn
+	id           int
+	dns, connect time.Duration
+	waited       bool // it was idle
+	carried      int  // requests
+}
+
+func newLoopSender(b *Backend, engine *evloop.Engine) *loopSender {
+	s := &loopSender{
+		b: b, engine: engine, answer: answer{b: b},
+		over: make(chan struct{}, 1), timer: time.NewTimer(time.Hour),
+	}
+	s.timer.Stop()
+	return s
+}
+
+// Send performs one exchange, as the sender of NetHTTP does.
+func (s *loopSender) Send(ctx context.Context, p backend.Payload, x *backend.Exchange) {
+	r := &x.Request
+	r.IssuedNS = s.b.clock.NowNS()
+	if d := s.b.cfg.RequestTimeout; d > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, d)
+		defer cancel()
+	}
+	s.answer.begin(x)
+	if stale := s.attempt(ctx, p.(*payload), r); stale {
+		s.attempt(ctx, p.(*payload), r)
+	}
+}
+
+// Close closes the connection.
+func (s *loopSender) Close() error {
+	s.drop()
+	return nil
+}
+
+// drop closes the connection. What that says adds nothing: the request has its
+// status.
+func (s *loopSender) drop() {
+	if s.conn != nil {
+		_ = s.conn.Close()
+		s.conn = nil
+	}
+}
+
+// attempt tries the exchange on the present connection or a new one. stale
+// says that the connection had been closed before the server took anything of
+// the request.
+func (s *loopSender) attempt(ctx context.Context, p *payload, r *export.Request) (stale bool) {
+	c, err := s.connect(ctx)
+	if err != nil {
+		s.answer.end(giveUp(ctx, err))
+		return false
+	}
+	return s.attemptOn(ctx, c, p, r)
+}
+
+// attemptOn tries the exchange on a connection, that of s.
+func (s *loopSender) attemptOn(ctx context.Context, c *loopConn, p *payload, r *export.Request) (stale bool) {
+	r.Reused, r.Conn = c.carried > 0, c.id
+	if !r.Reused {
+		r.DNS, r.Connect = c.dns, c.connect
+	} else {
+		r.DNS, r.Connect = 0, 0
+	}
+	s.begin(p.method, c.waited)
+	offset, began := c.Written(), time.Now()
+	c.carried++
+	c.waited = true
+	c.Send(p.request, s)
+	s.wait(ctx)
+
+	if s.first.ns == 0 { // nothing came that would have brought the times
+		s.Answered(c.Request())
+	}
+	if s.sent.source != export.SourceKernel && s.first.ns != 0 {
+		s.sent.ns = min(s.sent.ns, s.first.ns) // the write may have returned later
+	}
+	r.StartNS, r.StartSource, r.SentNS, r.FirstByteNS = s.begun.ns, s.begun.source, s.sent.ns, s.first.ns
+	if s.waited && (s.late || s.first.ns == 0) && ctx.Err() == nil && (closing(began) || untaken(c, offset)) {
+		s.drop()
+		s.answer.takeBack()
+		return true
+	}
+	if keep := s.answer.end(giveUp(ctx, s.err)); !keep || !s.usable() {
+		s.drop()
+	}
+	return false
+}
+
+// usable reports whether the connection may carry another request, as far as
+// the way in which this one ended says.
+func (s *loopSender) usable() bool {
+	return s.b.cfg.Reuse != backend.Fresh && s.writeErr == nil && s.parser.Reusable()
+}
+
+// begin makes s ready for an exchange.
+func (s *loopSender) begin(method string, waited bool) {
+	s.parser.Reset(method)
+	s.waited, s.reads = waited, 0
+	s.begun, s.sent, s.first = stamp{}, stamp{}, stamp{}
+	s.limited, s.late, s.writeErr, s.err = false, false, nil, nil
+}
+
+// wait returns when the exchange has ended: by the loop's word, or because it
+// is given up, with the connection.
+func (s *loopSender) wait(ctx context.Context) {
+	defer s.timer.Stop()
+	select {
+	case <-s.over:
+		return
+	case <-ctx.Done():
+	case <-s.timer.C:
+	}
+	_ = s.conn.Close() // from here on the loop leaves s alone
+	select {
+	case <-s.over: // it was just done
+	default:
+		s.closed(os.ErrDeadlineExceeded)
+	}
+}
+
+// connect returns the connection to use.
+func (s *loopSender) connect(ctx context.Context) (*loopConn, error) {
+	if s.conn != nil && !s.conn.Idle() {
+		s.drop()
+	}
+	if s.conn != nil {
+		return s.conn, nil
+	}
+	begin := time.Now()
+	nc, dns, err := dialTCP(ctx, s.b.target.addr)
+	if err != nil {
+		return nil, &dialError{err}
+	}
+	tc, ok := nc.(*net.TCPConn)
+	if !ok {
+		return nil, &dialError{errors.Join(fmt.Errorf("%T is no TCP connection", nc), nc.Close())}
+	}
+	c, err := s.engine.Add(tc, sockstamp.Options{User: s.b.cfg.UserStamps})
+	if err != nil {
+		return nil, &dialError{err}
+	}
+	s.conn = &loopConn{Conn: c, id: int(s.b.conns.Add(1)), dns: dns, connect: time.Since(begin) - dns}
+	return s.conn, nil
+}
+
+// Answered implements [evloop.Handler].
+func (s *loopSender) Answered(start, sent sockstamp.Stamp) {
+	s.begun, s.sent = requestOnClock(s.b.clock, start, sent)
+}
+
+// Data implements [evloop.Handler].
+func (s *loopSender) Data(p []byte, st sockstamp.Stamp) (over bool) {
+	at, read := onClock(s.b.clock, st), s.reads
+	s.reads++
+	if s.first.ns == 0 {
+		s.first = at
+	}
+	s.parser.Feed(p)
+	for {
+		switch s.parser.Next() {
+		case http1.More:
+			s.limit()
+			return false
+		case http1.Head:
+			resp := s.parser.Response()
+			// Perhaps said before the request came, about the idle connection.
+			s.late = resp.StatusCode == http.StatusRequestTimeout && resp.Close
+			s.answer.head(resp, at, read)
+		case http1.Data:
+			if err := s.answer.data(s.parser.Data(), at, read); err != nil {
+				return s.end(err)
+			}
+		case http1.End:
+			return s.end(io.EOF)
+		case http1.Failed:
+			return s.end(s.parser.Err())
+		}
+	}
+}
+
+// limit gives the end of an answer that said [DONE] little time.
+func (s *loopSender) limit() {
+	if s.parser.Response() != nil && s.answer.sawDone && !s.limited {
+		s.limited = true
+		s.timer.Reset(afterDone)
+	}
+}
+
+// WriteFailed implements [evloop.Handler].
+func (s *loopSender) WriteFailed(err error) {
+	s.writeErr = opError("write", err)
+	s.timer.Reset(afterBrokenWrite) // no answer is no worse than none in time
+}
+
+// Closed implements [evloop.Handler].
+func (s *loopSender) Closed(err error) {
+	s.closed(err)
+	s.over <- struct{}{}
+}
+
+// closed finds out what it means that nothing more comes.
+func (s *loopSender) closed(err error) {
+	answered, ended := s.first.ns != 0, err == io.EOF //nolint:errorlint // no Socket wraps it
+	if !ended {
+		err = opError("read", err)
+	}
+	switch {
+	case answered && ended && s.parser.EOF() == http1.End:
+		s.err = io.EOF
+	case s.writeErr != nil:
+		s.err = fmt.Errorf("while sending: %w", s.writeErr)
+	case !answered:
+		s.err = &noAnswerError{err}
+	case ended:
+		s.err = s.parser.Err()
+	default:
+		s.err = err
+	}
+}
+
+// end ends the exchange; err is why.
+func (s *loopSender) end(err error) (over bool) {
+	s.err = err
+	s.over <- struct{}{}
+	return true
+}
+
+// opError returns an error of a system call as package net has it.
+func opError(op string, err error) error {
+	var errno syscall.Errno
+	if errors.As(err, &errno) {
+		err = os.NewSyscallError(op, errno)
+	}
+	return &net.OpError{Op: op, Net: "tcp", Err: err}
+}

@@ -1,0 +1,62 @@
+package openai
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+)
+
+const (
+	maxHeadBytes    = 1 << 20 // of an answer's head; http1 has the same
+	readBufferBytes = 32 << 10
+)
+
+// newTransport returns what makes net/http's clients of connections that are
+// there. Senders share it: it keeps no connections of its own.
+//
+// To net/http all connections are plain ones. TLS, and the way through a proxy,
+// are below the connection that it gets, since what follows the bytes must be
+// above TLS. So HTTP/2 is always with prior knowledge there; whether the server
+// wants it has been settled.
+func newTransport(version2 bool) *http.Transport {
+	var protocols http.Protocols
+	protocols.SetHTTP1(!version2)
+	protocols.SetUnencryptedHTTP2(version2)
+	t := &http.Transport{
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			nc, ok := ctx.Value(connKey{}).(net.Conn)
+			if !ok {
+				return nil, errors.New("no connection in the context")
+			}
+			return nc, nil
+		},
+		Protocols:              &protocols,
+		MaxResponseHeaderBytes: maxHeadBytes,
+		DisableCompression:     true,
+		ReadBufferSize:         readBufferBytes,
+	}
+	if !version2 {
+		t.MaxResponseHeaderBytes *= 2 // net/http must not be the first to find a head too long
+	}
+	return t
+}
+
+type connKey struct{}
+
+// clientOn puts net/http on a connection. A client of a single connection does
+// without what a pool would do by itself: go on with another connection, in the
+// same request.
+func (b *Backend) clientOn(ctx context.Context, nc net.Conn) (*http.ClientConn, error) {
+	return b.transport.NewClientConn(context.WithValue(ctx, connKey{}, nc), "http", b.target.addr)
+}
+
+// http1On puts an HTTP/1.1 client on a connection.
+func (b *Backend) http1On(ctx context.Context, l *link) (*conn, error) {
+	f := newFollower(l, b.clock)
+	client, err := b.clientOn(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	return &conn{link: l, client: client, watch: f}, nil
+}

@@ -1,0 +1,105 @@
+package openai
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+
+	"golang.org/x/net/proxy"
+
+	"github.com/pa-tools/pa/internal/httptunnel"
+)
+
+// ProxyURL returns the proxy that requests go through, without a password; ""
+// is none.
+func (b *Backend) ProxyURL() string {
+	if b.proxy == nil {
+		return ""
+	}
+	return b.proxy.Scheme + "://" + b.proxy.Host
+}
+
+// useProxy asks for the proxy of the target.
+func (b *Backend) useProxy() error {
+	if b.cfg.Proxy == nil {
+		return nil
+	}
+	scheme := "http"
+	if b.target.secure {
+		scheme = "https"
+	}
+	u, err := b.cfg.Proxy(&url.URL{Scheme: scheme, Host: b.target.host})
+	if err != nil {
+		return fmt.Errorf("the proxy's URL cannot be read: %w", withoutURL(err))
+	}
+	if u == nil {
+		return nil
+	}
+	switch u.Scheme {
+	case "http", "https", "socks5", "socks5h":
+	default:
+		return fmt.Errorf("proxy %s://%s: scheme %q; use http, https, socks5 or socks5h", u.Scheme, u.Host, u.Scheme)
+	}
+	if u.Hostname() == "" {
+		return errors.New("the proxy's URL has no host; write http://host:port")
+	}
+	b.proxy = u
+	if auth := httptunnel.Authorization(u.User); auth != "" {
+		b.secrets.AddHeader("Proxy-Authorization", auth)
+	}
+	return nil
+}
+
+// relays reports whether the proxy is given each request instead of a tunnel:
+// an HTTP proxy on the way to a plain HTTP/1 server.
+func (b *Backend) relays() bool {
+	return b.proxy != nil && !b.target.secure && !b.cfg.HTTP2 && (b.proxy.Scheme == "http" || b.proxy.Scheme == "https")
+}
+
+// passProxy makes of a connection to the proxy one to the server, unless the
+// proxy relays requests.
+func (l *link) passProxy(ctx context.Context, b *Backend) error {
+	switch b.proxy.Scheme {
+	case "socks5", "socks5h":
+		return l.passSOCKS(ctx, b.proxy, b.target.addr)
+	case "https":
+		cfg := b.cfg.TLS
+		if cfg != nil { // its name is the server's
+			cfg = cfg.Clone()
+			cfg.ServerName = ""
+		}
+		if err := l.handshake(ctx, cfg, b.proxy.Hostname(), []string{"http/1.1"}); err != nil {
+			return err
+		}
+	}
+	if b.relays() {
+		return nil
+	}
+	return httptunnel.Connect(ctx, l.nc, b.target.addr, b.proxy.User)
+}
+
+// passSOCKS has a SOCKS proxy connect to addr, whose name it resolves.
+func (l *link) passSOCKS(ctx context.Context, u *url.URL, addr string) error {
+	var auth *proxy.Auth
+	if u.User != nil {
+		password, _ := u.User.Password()
+		auth = &proxy.Auth{User: u.User.Username(), Password: password}
+	}
+	d, err := proxy.SOCKS5("tcp", addrOf(u), auth, connected{l.nc})
+	if err != nil {
+		return err
+	}
+	// What it returns is l.nc under another type: SOCKS reads no further
+	// than its own answers.
+	_, err = d.(proxy.ContextDialer).DialContext(ctx, "tcp", addr)
+	return err
+}
+
+// connected "dials" a connection that is there already.
+type connected struct{ nc net.Conn }
+
+func (c connected) Dial(string, string) (net.Conn, error) { return c.nc, nil }
+
+func (c connected) DialContext(context.Context, string, string) (net.Conn, error) { return c.nc, nil }

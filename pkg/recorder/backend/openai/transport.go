@@ -1,0 +1,84 @@
+package openai
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+
+	"github.com/pa-tools/pa/pkg/recorder/backend"
+)
+
+// A Transport says how requests are sent and answers read. Whichever it is, the
+// rows are the same.
+type Transport uint8
+
+// The names are those of --transport.
+const (
+	// Auto is the one that fits: Loop where it applies, else NetHTTP.
+	Auto Transport = iota
+	// Loop reads all connections in a few event loops: Linux only, plain
+	// HTTP/1.1 without a proxy.
+	Loop
+	// NetHTTP is package net/http, on connections that are stamped.
+	NetHTTP
+)
+
+var transportNames = [...]string{"auto", "loop", "nethttp"}
+
+// String returns "auto", "loop" or "nethttp".
+func (t Transport) String() string {
+	if int(t) < len(transportNames) {
+		return transportNames[t]
+	}
+	return fmt.Sprintf("Transport(%d)", uint8(t))
+}
+
+// ParseTransport is the inverse of String.
+func ParseTransport(name string) (Transport, error) {
+	for i, n := range transportNames {
+		if n == name {
+			return Transport(i), nil
+		}
+	}
+	return Auto, fmt.Errorf("unknown transport %q; it is auto, loop or nethttp", name)
+}
+
+// A loopTransport is what Loop stands for: it makes the senders, which share
+// its loops.
+type loopTransport interface {
+	// open returns a sender, which has a connection already if that is asked
+	// for; see Backend.Open.
+	open(ctx context.Context) (backend.Sender, error)
+	Close() error
+}
+
+// chooseTransport resolves Auto. The error says why there can be no loop where
+// one was asked for.
+func (b *Backend) chooseTransport() (Transport, error) {
+	why := b.noLoop()
+	switch {
+	case b.cfg.Transport == NetHTTP, b.cfg.Transport == Auto && why != nil:
+		return NetHTTP, nil
+	case b.cfg.Transport == Auto, b.cfg.Transport == Loop && why == nil:
+		return Loop, nil
+	case b.cfg.Transport == Loop:
+		return 0, fmt.Errorf("transport loop: %w; use --transport nethttp or auto", why)
+	}
+	return 0, fmt.Errorf("unknown transport %v", b.cfg.Transport)
+}
+
+// noLoop says why Loop does not apply; nil: it does.
+func (b *Backend) noLoop() error {
+	switch {
+	case runtime.GOOS != "linux":
+		return fmt.Errorf("it needs Linux, this is %s", runtime.GOOS)
+	case b.target.secure:
+		return errors.New("it has no TLS")
+	case b.proxy != nil:
+		return errors.New("it goes through no proxy")
+	case b.cfg.HTTP2:
+		return errors.New("it speaks HTTP/1.1 only")
+	}
+	return nil
+}

@@ -1,0 +1,29 @@
+package roundrobin_test
+
+import (
+	"fmt"
+
+	"github.com/pa-tools/pa/pkg/recorder/backend/openai"
+	"github.com/pa-tools/pa/pkg/recorder/backend/roundrobin"
+)
+
+// Two servers behind one backend.
+func ExampleNew() {
+	var targets []roundrobin.Target
+	for _, url := range []string{"http://127.0.0.1:8000", "http://127.0.0.1:8001"} {
+		b, err := openai.New(openai.Config{URL: url, Model: "m"})
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		targets = append(targets, roundrobin.Target{Name: url, Backend: b})
+	}
+	b, err := roundrobin.New(targets)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer b.Close()
+	fmt.Println(b.Model())
+	// Output: m
+}

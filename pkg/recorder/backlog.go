@@ -1,0 +1,66 @@
+package recorder
+
+import (
+	"fmt"
+
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// A backlogger is what a writer offers that writes behind: it takes a request
+// into memory and never waits for the disk.
+type backlogger interface {
+	// Backlog returns how many bytes of what was taken wait to be written, and
+	// for how many there is room. The writer takes more than that, because a
+	// run that ends needs it; the recorder sees to it that it is little more.
+	Backlog() (waiting, room int64)
+}
+
+// maxMailboxBytes of answers may wait to be decoded. Streams that run in step
+// end together: a thousand of half a megabyte are no reason to stop.
+const maxMailboxBytes = 1 << 30
+
+// A BacklogError ends a run that gives more than can be written, or decoded.
+// What was recorded is in the export, the last of it without outputs.
+type BacklogError struct {
+	Waiting int64 // bytes
+	Decode  bool  // they wait to be decoded, not to be written
+}
+
+func (e *BacklogError) Error() string {
+	mb := e.Waiting >> 20
+	if e.Decode {
+		return fmt.Sprintf("the machine is too slow to record this load: %d MB of answers wait to be looked at; lower the load or use one with more cores", mb)
+	}
+	return fmt.Sprintf("the disk is too slow for this run: %d MB wait to be written; record to a faster one or lower the load", mb)
+}
+
+// relieve keeps what waits in memory within bounds before r joins it: the
+// outputs go when three quarters of the room are taken, the run ends when all
+// of it is.
+func (l *levelRun) relieve(r *export.Request) {
+	if waiting := l.box.waiting(); waiting >= maxMailboxBytes {
+		l.abandon(&BacklogError{Waiting: waiting, Decode: true})
+	}
+	b, ok := l.cfg.Writer.(backlogger)
+	if !ok {
+		return
+	}
+	waiting, room := b.Backlog()
+	if waiting > room/4*3 && dropOutputs(r) {
+		l.dropped++
+	}
+	if waiting >= room {
+		l.abandon(&BacklogError{Waiting: waiting})
+	}
+}
+
+// dropOutputs takes the outputs out of r and reports whether there were any.
+func dropOutputs(r *export.Request) bool {
+	for i := range r.Responses {
+		if r.Responses[i].Outputs != nil {
+			r.Responses[i].Outputs = nil
+			r.OutputsDropped = true
+		}
+	}
+	return r.OutputsDropped
+}

@@ -1,0 +1,112 @@
+package calibrate
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"time"
+)
+
+// Defaults of Config.
+const (
+	DefaultStreams         = 64
+	DefaultTokensPerSecond = 50
+	DefaultDuration        = 5 * time.Second
+)
+
+// Bounds of a calibration, which the memory of both processes holds.
+const (
+	MaxStreams         = 8192
+	MaxTokensPerSecond = 10000
+	MaxDuration        = 10 * time.Minute
+	// maxRoundRequests and maxRoundTokens bound one round.
+	maxRoundRequests = 9000
+	maxRoundTokens   = 2 << 20
+)
+
+// Rounds is how often the two recordings take turns: what else the machine does
+// must not fall on one of them alone.
+const Rounds = 2
+
+// A Config says under which load to calibrate. The zero value means the
+// defaults.
+type Config struct {
+	// Streams is the number of answers read at a time; 0 means DefaultStreams.
+	Streams int
+	// TokensPerSecond is the rate of each stream; 0 means
+	// DefaultTokensPerSecond.
+	TokensPerSecond float64
+	// Duration is how long each of the two recordings lasts in all; 0 means
+	// DefaultDuration. Tokens, if not 0, is how many tokens each stream has in
+	// that time, and Duration counts no more.
+	Duration time.Duration
+	Tokens   int
+}
+
+// Validate reports all mistakes at once.
+func (c Config) Validate() error {
+	var errs []error
+	bad := func(wrong bool, format string, args ...any) {
+		if wrong {
+			errs = append(errs, fmt.Errorf(format, args...))
+		}
+	}
+	bad(c.Streams < 0 || c.Streams > MaxStreams, "%d streams: from 1 to %d can be calibrated", c.Streams, MaxStreams)
+	bad(!(c.TokensPerSecond >= 0 && c.TokensPerSecond <= MaxTokensPerSecond), "%v tokens per second and stream: the rate must be above 0 and at most %d", c.TokensPerSecond, MaxTokensPerSecond)
+	bad(c.Duration < 0 || c.Duration > MaxDuration, "%v: the duration must be above 0 and at most %v", c.Duration, MaxDuration)
+	bad(c.Tokens < 0, "%d tokens: there must be at least 1", c.Tokens)
+	if errs == nil {
+		if c = c.withDefaults(); c.tokens() > maxRoundTokens/c.Streams {
+			bad(true, "%d streams with %d tokens each: a round of at most %d in all can be compared; calibrate shorter, or slower", c.Streams, c.tokens(), maxRoundTokens)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (c Config) withDefaults() Config {
+	if c.Streams == 0 {
+		c.Streams = DefaultStreams
+	}
+	if c.TokensPerSecond == 0 {
+		c.TokensPerSecond = DefaultTokensPerSecond
+	}
+	if c.Duration == 0 {
+		c.Duration = DefaultDuration
+	}
+	return c
+}
+
+// tokens returns how many tokens a stream has in a round, at least 1.
+func (c Config) tokens() int {
+	n := c.Tokens
+	if n == 0 {
+		n = int(math.Ceil(c.Duration.Seconds() * c.TokensPerSecond))
+	}
+	return (max(n, 1)-1)/Rounds + 1 // rounded up
+}
+
+// A Plan is what to send.
+type Plan struct {
+	Streams           int
+	TokensPerSecond   float64
+	RequestsPerStream int // in a round, one after the other
+	TokensPerRequest  int
+	// Gap is the time from token to token.
+	Gap time.Duration
+}
+
+// requestTokens is how long an answer is, about: there must be some starts to
+// judge, and mostly tokens.
+const requestTokens = 50
+
+// Plan resolves c, which must be valid.
+func (c Config) Plan() Plan {
+	c = c.withDefaults()
+	tokens := c.tokens()
+	requests := max(min(tokens/requestTokens, maxRoundRequests/c.Streams), 1)
+	return Plan{
+		Streams: c.Streams, TokensPerSecond: c.TokensPerSecond,
+		RequestsPerStream: requests, TokensPerRequest: (tokens + requests - 1) / requests,
+		Gap: time.Duration(math.Round(float64(time.Second) / c.TokensPerSecond)),
+	}
+}

@@ -1,0 +1,108 @@
+package recorder
+
+import (
+	"time"
+
+	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/recorder/backend"
+	"github.com/pa-tools/pa/pkg/recorder/selfstat"
+)
+
+// A clientView gathers what the recorder sees of itself while it measures a
+// level. It belongs to the collector: requests are looked at when they are
+// over, the process a few times a second, and nothing at all per event.
+type clientView struct {
+	watch *selfstat.Watch
+
+	turnaround, toStart, lateness spread
+	// ends are, for each slot, when its last request ended; 0 when the next
+	// start says nothing about the client: there was none, or it failed and the
+	// slot waits before it tries again.
+	ends       []uint64
+	sent       int
+	firstStart uint64
+	lastEnd    uint64
+	reads      export.ReadMeta
+	stamps     export.StampCount
+}
+
+func newClientView(slots int) *clientView {
+	return &clientView{watch: selfstat.Start(), ends: make([]uint64, slots)}
+}
+
+// add takes a request that is over. Those of one slot come in their order.
+func (v *clientView) add(x *backend.Exchange) {
+	r := &x.Request
+	end, answered := r.EndNS()
+	if !answered {
+		end = r.EndedNS
+	}
+	v.lastEnd = max(v.lastEnd, end)
+	last := v.ends[r.Worker]
+	v.ends[r.Worker] = 0
+	if r.Status == export.StatusOK && answered {
+		v.ends[r.Worker] = end
+	}
+	if r.StartNS != 0 {
+		v.sent++
+		if v.firstStart == 0 || r.StartNS < v.firstStart {
+			v.firstStart = r.StartNS
+		}
+		connecting := connecting(r)
+		if last != 0 {
+			v.turnaround.add(time.Duration(r.StartNS-last) - connecting)
+		}
+		if r.IssuedNS != 0 {
+			v.toStart.add(time.Duration(r.StartNS-r.IssuedNS) - connecting)
+		}
+		if r.ScheduledNS != 0 {
+			v.lateness.add(time.Duration(r.StartNS - r.ScheduledNS))
+		}
+	}
+	for i := range r.Responses {
+		switch r.Responses[i].Source {
+		case export.SourceKernel:
+			v.stamps.Kernel++
+		case export.SourceUser:
+			v.stamps.User++
+		}
+	}
+	if x.Tokens.N > 0 {
+		v.read(r.Responses[x.Tokens.First : x.Tokens.Last+1])
+	}
+}
+
+// connecting returns how long the request waited for a connection of its own
+// after it was issued. One that was made ahead did not keep it waiting.
+func connecting(r *export.Request) time.Duration {
+	d := r.DNS + r.Connect + r.TLS
+	if r.Reused || r.IssuedNS == 0 || d > time.Duration(r.StartNS-r.IssuedNS) {
+		return 0
+	}
+	return d
+}
+
+// read counts responses that share a read, from the first token to the last. A
+// role before them or the end behind them often comes in one piece with them,
+// which moves nothing that is measured.
+func (v *clientView) read(responses []export.Response) {
+	v.reads.Responses += uint64(len(responses))
+	for i := 1; i < len(responses); i++ {
+		if responses[i].Read == responses[i-1].Read {
+			v.reads.Merged++
+		}
+	}
+}
+
+// finish returns what was seen.
+func (v *clientView) finish() *export.ClientMeta {
+	m := &export.ClientMeta{
+		Turnaround: v.turnaround.export(), IssueToStart: v.toStart.export(), Lateness: v.lateness.export(),
+		Reads: &v.reads, Stamps: &v.stamps,
+	}
+	if v.lastEnd > v.firstStart && v.sent > 0 {
+		m.AchievedPerSecond = float64(v.sent) / time.Duration(v.lastEnd-v.firstStart).Seconds()
+	}
+	v.watch.Fill(m)
+	return m
+}

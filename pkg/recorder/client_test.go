@@ -1,0 +1,150 @@
+package recorder
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/recorder/backend"
+	"github.com/pa-tools/pa/pkg/recorder/selfstat"
+)
+
+const ms = uint64(time.Millisecond)
+
+// exchange returns one of slot worker: issued, started and ended at those
+// milliseconds.
+func exchange(worker int, issued, start, end uint64) *backend.Exchange {
+	return &backend.Exchange{
+		Request: export.Request{
+			Worker: worker, IssuedNS: issued * ms, StartNS: start * ms, EndedNS: end*ms + 7, Status: export.StatusOK, Reused: true,
+			Responses: []export.Response{{RecvNS: end * ms, Source: export.SourceKernel}},
+		},
+	}
+}
+
+func TestClientView(t *testing.T) {
+	v := newClientView(2)
+	v.add(exchange(0, 1, 2, 10))
+	v.add(exchange(1, 1, 4, 20))
+	v.add(exchange(0, 11, 15, 30)) // 5 after the end of the slot's last
+	failed := exchange(0, 31, 32, 40)
+	failed.Request.Status = export.StatusTruncated
+	v.add(failed)                  // 2 after
+	v.add(exchange(0, 90, 91, 99)) // after a failure the slot waits: no turnaround
+	fresh := exchange(0, 100, 150, 160)
+	fresh.Request.Reused = false
+	fresh.Request.DNS, fresh.Request.Connect, fresh.Request.TLS = 1e6, 20e6, 24e6
+	v.add(fresh) // 51 after, 45 of them to connect
+	ahead := exchange(0, 161, 162, 170)
+	ahead.Request.Reused, ahead.Request.Connect = false, 20e6
+	v.add(ahead) // connected before it was issued: 2 after
+	never := exchange(1, 21, 0, 0)
+	never.Request.Status, never.Request.Responses, never.Request.StartNS = export.StatusConnectError, nil, 0
+	v.add(never)
+	got := v.finish()
+	want := &export.ClientMeta{
+		Turnaround:        &export.Spread{N: 4, P50NS: 2e6, P99NS: 6e6, MaxNS: 6e6},
+		IssueToStart:      &export.Spread{N: 7, P50NS: 1e6, P99NS: 5e6, MaxNS: 5e6},
+		AchievedPerSecond: 7 / 0.168,
+		Reads:             &export.ReadMeta{}, Stamps: &export.StampCount{Kernel: 7},
+	}
+	near := cmp.Comparer(func(a, b int64) bool { return a >= b && a <= b+b/64 || b >= a && b <= a+a/64 })
+	got.DurationNS, got.GC, got.SchedLatencyP99NS, got.CPU, got.MaxRSSBytes, got.FDs = 0, nil, 0, nil, 0, nil
+	if d := cmp.Diff(want, got, near); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+}
+
+// A role before the first token and what is behind the last may come with it.
+func TestClientReads(t *testing.T) {
+	for _, tt := range []struct {
+		name        string
+		reads       []uint32
+		first, last int // token
+		want        export.ReadMeta
+	}{
+		{"each its own", []uint32{0, 1, 2, 3}, 0, 3, export.ReadMeta{Responses: 4}},
+		{"a role and the end with tokens", []uint32{0, 0, 1, 2, 2, 2}, 1, 3, export.ReadMeta{Responses: 3}},
+		{"two tokens", []uint32{0, 1, 1, 2}, 0, 3, export.ReadMeta{Responses: 4, Merged: 1}},
+		{"all at once", []uint32{0, 0, 0}, 0, 2, export.ReadMeta{Responses: 3, Merged: 2}},
+	} {
+		v := &clientView{watch: selfstat.Start(), ends: make([]uint64, 1)}
+		x := exchange(0, 1, 2, 3)
+		x.Request.Responses = nil
+		for i, n := range tt.reads {
+			x.Request.Responses = append(x.Request.Responses, export.Response{Read: n})
+			if tt.first <= i && i <= tt.last {
+				x.Tokens.Add(i)
+			}
+		}
+		v.add(x)
+		if v.reads != tt.want {
+			t.Errorf("%s: %+v, want %+v", tt.name, v.reads, tt.want)
+		}
+	}
+}
+
+func TestSaturation(t *testing.T) {
+	second := int64(time.Second)
+	for _, tt := range []struct {
+		name   string
+		m      export.ClientMeta
+		median time.Duration
+		want   []string
+	}{
+		{"nothing known", export.ClientMeta{}, 0, nil},
+		{"idle", export.ClientMeta{
+			DurationNS: second, CPU: &export.CPUMeta{Cores: 2, Share: 0.89}, Turnaround: &export.Spread{N: 100, P99NS: 10e6},
+			Reads: &export.ReadMeta{Responses: 100, Merged: 1}, GC: &export.GCMeta{PauseMaxNS: 10e6}, FDs: &export.FDMeta{Open: 89, Limit: 100},
+		}, 0, nil},
+		{"CPU", export.ClientMeta{DurationNS: second, CPU: &export.CPUMeta{Cores: 2, Share: 0.9}}, 0, []string{"it used 90% of the time of its 2 cores; give it more, or less load"}},
+		{"CPU of a moment", export.ClientMeta{DurationNS: second - 1, CPU: &export.CPUMeta{Cores: 2, Share: 1}}, 0, nil},
+		{"turnaround", export.ClientMeta{Turnaround: &export.Spread{N: 100, P99NS: 10_100_000}}, 0, []string{"1 in 100 requests was sent more than 10.1ms after the one before it had ended (at most 10ms is expected)"}},
+		{"the same, of long requests", export.ClientMeta{Turnaround: &export.Spread{N: 100, P99NS: 10_100_000}}, 2 * time.Second, nil},
+		{"the same, of few", export.ClientMeta{Turnaround: &export.Spread{N: 99, P99NS: 10_100_000}}, 0, nil},
+		{"reads of few", export.ClientMeta{Reads: &export.ReadMeta{Responses: 99, Merged: 19}}, 0, nil},
+		{"a hundredth of the reads", export.ClientMeta{Reads: &export.ReadMeta{Responses: 2000, Merged: 20}}, 0, nil},
+		{"pause", export.ClientMeta{GC: &export.GCMeta{PauseMaxNS: 12_340_000}}, 0, []string{"a garbage collection stopped it for 12.3ms"}},
+		{"descriptors", export.ClientMeta{FDs: &export.FDMeta{Open: 90, Limit: 100}}, 0, []string{"90 of 100 file descriptors are open; raise ulimit -n"}},
+	} {
+		var got []string
+		for _, s := range saturation(&tt.m, tt.median) {
+			rest, ok := strings.CutPrefix(s, "the client may be the limit: ")
+			if !ok {
+				t.Errorf("%s: %q does not say whom it is about", tt.name, s)
+			}
+			got = append(got, rest)
+		}
+		if !slices.Equal(got, tt.want) {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+// Who was late when responses share a read, the client cannot know.
+func TestSaturationReads(t *testing.T) {
+	const want = "21 of 2000 responses came in one read with the one before, so that the time between the two is not known: the server sent them together, or this machine was busy; compare with a lower load"
+	got := saturation(&export.ClientMeta{Reads: &export.ReadMeta{Responses: 2000, Merged: 21}}, 0)
+	if !slices.Equal(got, []string{want}) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// A level knows its client; warm-up is not in it.
+func TestClientOfLevel(t *testing.T) {
+	w, _, _, err := record(t, ok(10*time.Millisecond), Config{Levels: []int{2}, Warmup: 4, Measure: Measure{Requests: 40}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := w.experiments[0].Meta.Client
+	if c == nil || c.Turnaround == nil || c.Turnaround.N != 38 || c.Turnaround.MaxNS != 0 || c.Stamps.User != 40 || c.AchievedPerSecond < 199 || c.AchievedPerSecond > 201 {
+		t.Errorf("client %+v, want 38 turnarounds of no time, 40 user stamps, 200 requests a second", c)
+	}
+	if c.OfferedPerSecond != 0 || c.Lateness != nil {
+		t.Error("a closed loop has no schedule")
+	}
+}

@@ -1,0 +1,60 @@
+package recorder
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// Thresholds above which the user is told that the client, and not the server,
+// may have been the limit, or that times are lost. docs/guide.md explains them.
+const (
+	busyCPU = 0.9 // of the cores, over a level of at least busyFor
+	busyFor = time.Second
+	// slowTurnaround, or slowShare of the median latency if that is more, is
+	// what 99 of 100 slots may take from the end of a request to the start of
+	// the next one.
+	slowTurnaround = 10 * time.Millisecond
+	slowShare      = 0.01
+	mergedShare    = 0.01 // of the responses with output,
+	fewestMerged   = 20   // and so many
+	longPause      = 10 * time.Millisecond
+	fullFDs        = 0.9 // of the limit
+	// fewest values are enough to speak of their 99th percentile, or of a
+	// hundredth of them.
+	fewest = 100
+)
+
+// saturation returns why the client of m may have been the limit, and whether it
+// lost times; median is that of the latency of the level's requests.
+func saturation(m *export.ClientMeta, median time.Duration) []string {
+	var w []string
+	say := func(format string, args ...any) {
+		w = append(w, "the client may be the limit: "+fmt.Sprintf(format, args...))
+	}
+	if c := m.CPU; c != nil && c.Share >= busyCPU && m.DurationNS >= int64(busyFor) {
+		say("it used %.0f%% of the time of its %d cores; give it more, or less load", 100*c.Share, c.Cores)
+	}
+	if t := m.Turnaround; t != nil && t.N >= fewest {
+		if most := max(slowTurnaround, time.Duration(slowShare*float64(median))); time.Duration(t.P99NS) > most {
+			say("1 in 100 requests was sent more than %v after the one before it had ended (at most %v is expected)", rounded(t.P99NS), rounded(int64(most)))
+		}
+	}
+	if r := m.Reads; r != nil && r.Merged >= fewestMerged && r.MergedShare() > mergedShare {
+		// Nobody knows who was late: a server that was, sends what is due at once.
+		w = append(w, fmt.Sprintf("%d of %d responses came in one read with the one before, so that the time between the two is not known: the server sent them together, or this machine was busy; compare with a lower load", r.Merged, r.Responses))
+	}
+	if g := m.GC; g != nil && time.Duration(g.PauseMaxNS) > longPause {
+		say("a garbage collection stopped it for %v", rounded(g.PauseMaxNS))
+	}
+	if f := m.FDs; f != nil && float64(f.Open) >= fullFDs*float64(f.Limit) {
+		say("%d of %d file descriptors are open; raise ulimit -n", f.Open, f.Limit)
+	}
+	return w
+}
+
+// rounded shortens a span for a message.
+func rounded(ns int64) time.Duration {
+	return time.Duration(ns).Round(100 * time.Microsecond)
+}

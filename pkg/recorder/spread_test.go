@@ -1,0 +1,67 @@
+package recorder
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+)
+
+// Buckets follow each other without a gap, and each ends where it says.
+func TestBuckets(t *testing.T) {
+	for i := range bucketOf(math.MaxInt64) {
+		end := bucketEnd(i)
+		if bucketOf(end) != i || bucketOf(end+1) != i+1 {
+			t.Fatalf("bucket %d ends at %d, which is in bucket %d; the next value in %d", i, end, bucketOf(end), bucketOf(end+1))
+		}
+	}
+	if end := bucketEnd(bucketOf(math.MaxInt64)); end != math.MaxInt64 {
+		t.Errorf("the last bucket ends at %d", end)
+	}
+}
+
+// exact is the percentile by its definition.
+func exact(d []time.Duration, pct int) time.Duration {
+	d = slices.Sorted(slices.Values(d))
+	return d[max((len(d)*pct+99)/100, 1)-1]
+}
+
+func TestSpread(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(1, 2))
+	var all spread
+	var every []time.Duration
+	for _, n := range []int{1, 2, 99, 100, 101, 5000} {
+		var s spread
+		var d []time.Duration
+		for range n {
+			v := time.Duration(math.Exp(rnd.Float64() * 43)) // up to 150 years
+			s.add(v)
+			d = append(d, v)
+		}
+		all.merge(&s)
+		every = append(every, d...)
+		for _, x := range []struct {
+			s *spread
+			d []time.Duration
+		}{{&s, d}, {&all, every}} {
+			for _, pct := range []int{1, 50, 99, 100} {
+				got, want := x.s.percentile(pct), exact(x.d, pct)
+				if got < want || got > want+want/64 {
+					t.Errorf("p%d of %d: %d, want %d to 1/64 more", pct, len(x.d), got, want)
+				}
+			}
+			if e := x.s.export(); e.N != len(x.d) || e.MaxNS != int64(slices.Max(x.d)) {
+				t.Errorf("%+v: want n %d, max %d", *e, len(x.d), slices.Max(x.d))
+			}
+		}
+	}
+	all.reset()
+	if all.export() != nil || all.percentile(50) != 0 {
+		t.Error("not empty after reset")
+	}
+	all.add(-5)
+	if got := all.export(); got.P99NS != 0 || got.MaxNS != 0 || got.N != 1 {
+		t.Errorf("a negative span: %+v, want 0", *got)
+	}
+}
