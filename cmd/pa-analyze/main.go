@@ -1,8 +1,8 @@
 // Pa-analyze reads recorded runs of LLM inference benchmarks and says what is
 // in them: latencies, tokens and throughputs per load level, the two averages
-// of perf_analyzer's example scripts, single requests. It reads files of
-// pa-record and of every release of perf_analyzer, and never opens a
-// connection to a server.
+// of perf_analyzer's example scripts, single requests, what changed from one run
+// to another. It reads files of pa-record and of every release of
+// perf_analyzer, and never opens a connection to a server.
 //
 //	pa-analyze profile_export.json
 //	pa-analyze report --format json run.json | jq .experiments[].metrics.ttft_ns.p99
@@ -10,7 +10,8 @@
 //
 // Results go to standard output; warnings and errors to standard error. Exit
 // codes: 0 ok, 1 the analysis failed, or the input was cut short or damaged (what
-// could be read is still printed), 2 wrong usage, 130 interrupted.
+// could be read is still printed) or runs cannot be compared, 2 wrong usage, 3 a
+// gate was not met, 130 interrupted.
 package main
 
 import (
@@ -56,6 +57,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		Default: "report",
 		Commands: []*cli.Command{
 			reportCommand(),
+			diffCommand(),
 			avgFirstTokenCommand(),
 			avgTokenToTokenCommand(),
 			requestsCommand(),

@@ -150,6 +150,8 @@ func TestGoldenCommands(t *testing.T) {
 			{file, "--percentiles"},
 			{"report", "--format", "json", file},
 			{"report", file, "--format=csv"},
+			{"report", file, "--format=markdown", "--slo", "ttft<=1s && itl_p99<=50ms || output_tokens>=3"},
+			{"report", file, "--trim-start", "10%", "--trim-end", "10%"},
 			{"requests", file},
 			{"requests", file, "--sort", "-e2el_ns", "--format", "jsonl"},
 			{"validate", file},
@@ -209,7 +211,25 @@ func TestCommandLine(t *testing.T) {
 		{"nothing at all", nil, 2, "", "pa-analyze --help"},
 		{"two files for one", []string{"avg-first-token", in, in}, 2, "", "takes one"},
 		{"standard input twice", []string{"-", "-"}, 2, "", "only once"},
-		{"bad format", []string{in, "--format", "xml"}, 2, "", `--format "xml": give one of table, csv, json`},
+		{"bad format", []string{in, "--format", "xml"}, 2, "", `--format "xml": give one of table, csv, json, markdown`},
+		{"bad window", []string{in, "--window", "5"}, 2, "", `--window "5": give FROM:TO, two durations since the start, such as 30s:90s, 30s: or :90s`},
+		{"an empty window", []string{in, "--window", ""}, 2, "", `--window "": give FROM:TO`},
+		{"bad trim", []string{in, "--trim-start", "5"}, 2, "", `--trim-start "5": give a duration such as 10s or a share of the level such as 5%`},
+		{"bad trim at the end", []string{in, "--trim-end", "100%"}, 2, "", `--trim-end "100%": give 0% or more and less than 100%`},
+		{"trims of all", []string{in, "--trim-end", "50%", "--trim-start", "50%"}, 2, "", "trimming 50% and 50% leaves nothing"},
+		{"window and trim", []string{in, "--window", "1s:", "--trim-end", "1s"}, 2, "", "exclude each other"},
+		{"steady state and window", []string{in, "--steady-state", "--window", "1s:"}, 2, "", "exclude each other"},
+		{"bad windows", []string{in, "--windows", "0s"}, 2, "", `--windows "0s": give a duration such as 10s, or recorded`},
+		{"bad SLO", []string{in, "--slo", "ttft<=200"}, 2, "", `--slo: column 7: "200": a duration needs a unit: 200ms or 200s`},
+		{"empty SLO", []string{in, "--slo", ""}, 2, "", "--slo: column 1: an expression is missing"},
+		{"bad target", []string{in, "--slo", "ttft<1s", "--slo-target", "101%"}, 2, "", `--slo-target "101%": give a share above 0 and of 100% at most, such as 99% or 0.99`},
+		{"a target of nothing", []string{in, "--slo-target", "90%"}, 2, "", "--slo-target needs --slo"},
+		{"a gate of nothing", []string{in, "--slo-gate"}, 2, "", "--slo-gate needs --slo"},
+		{"a gate that is met", []string{in, "--slo", "ttft<=2ns && itl_max<=2ns", "--slo-gate"}, 0, "100.0% (1 of 1 request)", ""},
+		{"a gate that is not met", []string{in, "--slo", "ttft<2ns", "--slo-gate"}, 3, "0% (0 of 1 request)", "0% of the requests meet the SLO, less than 99%"},
+		{"a gate that cannot be told", []string{in, "--slo", "cached_tokens<5", "--slo-gate"}, 3, "n/a (no request has cached_tokens)", "not known"},
+		{"a gate and a file that is not there", []string{in, in + "x", "--slo", "ttft<2ns", "--slo-gate"}, 1, "0% (0 of 1 request)", "x: no such file"},
+		{"a window outside", []string{in, "--window", "9s:"}, 1, "", "window 9s: is outside the run (0s to 0.000000009s)"},
 		{"bad from", []string{in, "--from", "end"}, 2, "", "--from"},
 		{"bad token source", []string{in, "--token-source", "guess"}, 2, "", "--token-source"},
 		{"bad limit", []string{"requests", in, "--limit", "-1"}, 2, "", "--limit -1"},
@@ -234,7 +254,7 @@ func TestCommandLine(t *testing.T) {
 
 // The help of each command fits a terminal and starts with what it is for.
 func TestHelp(t *testing.T) {
-	for _, args := range [][]string{{"--help"}, {"report", "--help"}, {"avg-first-token", "-h"}, {"avg-token-to-token", "-h"}, {"requests", "-h"}, {"validate", "-h"}, {"convert", "-h"}} {
+	for _, args := range [][]string{{"--help"}, {"report", "--help"}, {"avg-first-token", "-h"}, {"avg-token-to-token", "-h"}, {"requests", "-h"}, {"validate", "-h"}, {"convert", "-h"}, {"diff", "-h"}} {
 		got := exec(t, "", args...)
 		if got.code != 0 || got.stderr != "" {
 			t.Errorf("%q: %+v", args, got)

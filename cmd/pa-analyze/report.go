@@ -16,13 +16,16 @@ import (
 
 func reportCommand() *cli.Command {
 	flags := []cli.Flag{
-		&cli.StringFlag{Name: "format", Aliases: []string{"f"}, Usage: "print as `FORMAT`: table, csv or json", Value: "table", Category: "Output"},
+		&cli.StringFlag{Name: "format", Aliases: []string{"f"}, Usage: "print as `FORMAT`: table, csv, json or markdown", Value: "table", Category: "Output"},
 		&cli.BoolFlag{Name: "percentiles", Usage: "show p1 to p99.9 in the table, not p50 to p99 (csv and json always hold all)", Category: "Output"},
 	}
 	flags = append(append(flags, outputFlags()...),
 		&cli.StringSliceFlag{Name: "experiment", Usage: "report only this load `LEVEL`: 8, concurrency:8, request_rate:2.5 (repeatable)", Category: "What to count"},
 	)
 	flags = append(flags, measureFlags()...)
+	flags = append(flags, selectionFlags()...)
+	flags = append(flags, &cli.StringFlag{Name: "windows", Usage: "show each level over time, in windows of `LENGTH`: 10s, or recorded for those of the recorder", Category: "Part of the run"})
+	flags = append(flags, objectiveFlags()...)
 	return &cli.Command{
 		Name: "report", Usage: "latencies, tokens and throughputs of each load level", ArgsUsage: "FILE…",
 		Description: `A token event is a response that adds output: role-only, empty, usage and
@@ -34,7 +37,13 @@ Percentiles interpolate linearly (type 7) and are exact. Failed, warm-up and
 late requests are counted and left out. Files are profile_export.json, plain,
 .gz or .zst; - is standard input. json is one object for one file, an array for
 several. Exit code 1: a file cannot be read to its end, has requests that cannot
-be read, or holds no experiment; what could be read is reported.`,
+be read, holds no experiment, or a level lacks the part asked for; what could be
+read is reported.
+An SLO compares ttft, ttfat, ttst, tpot, e2el, itl_mean, itl_min, itl_max and
+itl_p50, itl_p99, … of each request with durations, and output_tokens,
+input_tokens, reasoning_tokens, cached_tokens and output_tokens_per_s with
+numbers, by <, <=, > and >=, joined by &&, ||, ! and (). Failed requests do not
+meet it. --slo-gate gives exit code 3.`,
 		Flags:  append(flags, inputFlags()...),
 		Action: reportAction,
 	}
@@ -64,11 +73,11 @@ func config(c *cli.Context) (cfg analyze.Config, err error) {
 }
 
 func reportAction(c *cli.Context) error {
-	format, err := checkFormat(c, "table", "csv", "json")
+	format, err := checkFormat(c, "table", "csv", "json", "markdown")
 	if err != nil {
 		return err
 	}
-	cfg, err := config(c)
+	cfg, err := reportConfig(c)
 	if err != nil {
 		return err
 	}
@@ -94,6 +103,12 @@ func reportAction(c *cli.Context) error {
 			if pickErr := pick(rep, c.StringSlice("experiment")); pickErr != nil {
 				return errors.Join(err, named(path, pickErr))
 			}
+			if problem := problems(path, rep); problem != nil {
+				err = errors.Join(err, problem)
+				if len(rep.Experiments) == 0 {
+					return err
+				}
+			}
 			inputs = append(inputs, report.Input{Name: path, Report: rep})
 			return err
 		}))
@@ -103,7 +118,7 @@ func reportAction(c *cli.Context) error {
 	}
 	if len(inputs) > 0 {
 		errs = append([]error{write(c, renderer(c, format, inputs, len(paths) > 1))}, errs...)
-		if format != "json" { // which holds them
+		if format != "json" && format != "markdown" { // which hold them
 			for _, in := range inputs {
 				for _, w := range report.Warnings(in) {
 					warnf(c, "%s", w)
@@ -111,7 +126,36 @@ func reportAction(c *cli.Context) error {
 			}
 		}
 	}
-	return errors.Join(errs...)
+	err = errors.Join(errs...)
+	if !c.Bool("slo-gate") {
+		return err
+	}
+	var missed []error
+	for _, in := range inputs {
+		missed = append(missed, gate(in)...)
+	}
+	switch {
+	case missed == nil:
+		return err
+	case err != nil: // what failed may be why
+		return errors.Join(append([]error{err}, missed...)...)
+	}
+	return &cmdline.CodeError{Code: cmdline.ExitGate, Err: errors.Join(missed...)}
+}
+
+// reportConfig turns the flags of a report into a Config.
+func reportConfig(c *cli.Context) (analyze.Config, error) {
+	cfg, err := config(c)
+	if err != nil {
+		return cfg, err
+	}
+	if cfg.Selection, err = selection(c); err != nil {
+		return cfg, err
+	}
+	if cfg.Windows, err = windows(c); err != nil {
+		return cfg, err
+	}
+	return cfg, objective(c, &cfg)
 }
 
 // renderer returns what writes the reports. several says that more than one
@@ -125,6 +169,8 @@ func renderer(c *cli.Context, format string, inputs []report.Input, several bool
 		return report.JSONArray(inputs)
 	case format == "json":
 		return report.JSON(inputs[0])
+	case format == "markdown":
+		return report.Markdown(inputs)
 	}
 	return report.Table(inputs, report.Options{Percentiles: c.Bool("percentiles")})
 }

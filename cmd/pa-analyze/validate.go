@@ -82,5 +82,8 @@ func validateFile(c *cli.Context, path string, r export.Reader) (violations int,
 	if v.NotUTF8 > 0 {
 		warnf(c, "%s: not UTF-8: %s; NVIDIA's scripts cannot read the file, pa-analyze can", report.Plain(path), count(v.NotUTF8, "text"))
 	}
+	if v.OutputsDropped > 0 {
+		warnf(c, "%s: the outputs of %s were dropped while recording, because the disk did not keep up", report.Plain(path), count(v.OutputsDropped, "request"))
+	}
 	return v.Violations, errors.Join(err, writeErr)
 }

@@ -1,9 +1,11 @@
 package analyze
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
+	"github.com/pa-tools/pa/pkg/analyze/slo"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -18,12 +20,37 @@ type Config struct {
 	Counter TokenCounter
 	// IncludeWarmup counts successful warm-up requests like measured ones.
 	IncludeWarmup bool
+	// Selection is the part of each level that counts.
+	Selection Selection
+	// Windows asks for a table over time.
+	Windows Windows
+	// SLO is what each request is held to; nil means nothing.
+	SLO *slo.Expr
+	// SLOTarget is the share of requests that should meet it, for
+	// [Report.MaxLoad]; 0 means 0.99.
+	SLOTarget float64
+	// Series keeps the requests of each experiment in memory, for what needs
+	// them one by one.
+	Series bool
+}
+
+// defaultSLOTarget is the share of requests that should meet an objective.
+const defaultSLOTarget = 0.99
+
+// keeps reports whether the requests must be kept until all are read: where a
+// level begins and ends is known only then.
+func (c *Config) keeps() bool {
+	return !c.Selection.IsZero() || c.Windows != Windows{} || c.Series
 }
 
 // A Report is the analysis of one run.
 type Report struct {
 	Run  *export.Run
 	From From
+	// SLO and SLOTarget are the Config's, the target filled in; nil and 0
+	// where there is no objective.
+	SLO       *slo.Expr
+	SLOTarget float64
 	// Model is the model's name, from the run's metadata or the first payload;
 	// "" when neither says.
 	Model string
@@ -66,15 +93,32 @@ type Experiment struct {
 	// with the same time as the one before in their choice.
 	TokenEvents  int
 	SharedStamps int
-	Warnings     []error
+	// Selected is the part of the level that all this is about; nil for the
+	// whole level.
+	Selected *Selected
+	// Windows are those that Config.Windows asked for.
+	Windows []Window
+	// SLO says how many requests met Config.SLO; nil where there is none.
+	SLO *Attainment
+	// Series are the requests of Config.Series, in the order of their starts:
+	// those of the part, but also the excluded ones in it.
+	Series []Point
+	// Problem is why the level has no such part or no such windows. It then
+	// has no figures.
+	Problem error
+	// Client is what the recorder saw of itself; nil where it did not look.
+	Client   *export.ClientMeta
+	Warnings []error
 }
 
 // Metric returns the summary of the metric of that key and nil when it has no
 // values.
-func (e *Experiment) Metric(key string) *Summary {
-	for i := range e.Metrics {
-		if e.Metrics[i].Definition.Key == key {
-			return e.Metrics[i].Summary
+func (e *Experiment) Metric(key string) *Summary { return metricOf(e.Metrics, key) }
+
+func metricOf(all []Metric, key string) *Summary {
+	for i := range all {
+		if all[i].Definition.Key == key {
+			return all[i].Summary
 		}
 	}
 	return nil
@@ -99,8 +143,8 @@ type Count struct {
 	N    int
 }
 
-// Throughput are rates per second over DurationNS. A rate that cannot be told
-// is 0 and not OK.
+// Throughput are rates per second over DurationNS, or over the length of a
+// Window. A rate that cannot be told is 0 and not OK.
 type Throughput struct {
 	Requests     Rate
 	OutputTokens Rate
@@ -125,12 +169,15 @@ type Rate struct {
 // of the data are warnings in the report.
 func Run(ctx context.Context, r export.Reader, cfg Config) (*Report, error) {
 	run := r.Run()
-	rep := &Report{Run: run, From: cfg.From}
+	rep := &Report{Run: run, From: cfg.From, SLO: cfg.SLO}
+	if rep.SLO != nil {
+		rep.SLOTarget = cmp.Or(cfg.SLOTarget, defaultSLOTarget)
+	}
 	if run.Meta != nil {
 		rep.Model = run.Meta.Model
 	}
 	m := NewMeter(run, cfg)
-	all := make([]collector, len(run.Experiments)) // grows with the run: a reader may find more
+	all := make([]level, len(run.Experiments)) // grows with the run: a reader may find more
 	var err error
 	for n := 0; err == nil && r.Next(); n++ {
 		if n&1023 == 0 && ctx.Err() != nil {
@@ -147,9 +194,6 @@ func Run(ctx context.Context, r export.Reader, cfg Config) (*Report, error) {
 			rep.Model = modelOf(q)
 		}
 		err = all[i].add(m, q)
-		if all[i].last.Counted {
-			rep.Stamps.add(q)
-		}
 	}
 	if err == nil {
 		err = r.Err()
@@ -159,6 +203,7 @@ func Run(ctx context.Context, r export.Reader, cfg Config) (*Report, error) {
 		counted, excluded := export.Skipped(r, i)
 		all[i].unreadable = counted + excluded
 		rep.Experiments = append(rep.Experiments, all[i].finish(&run.Experiments[i], cfg))
+		rep.Stamps.plus(all[i].stamps)
 	}
 	if m := r.Run().Meta; m != nil {
 		for _, w := range m.Warnings {
@@ -174,12 +219,76 @@ func Run(ctx context.Context, r export.Reader, cfg Config) (*Report, error) {
 	return rep, err
 }
 
+// A level is one experiment while it is read.
+type level struct {
+	collector
+	keeper
+}
+
 // grown returns all with n elements at least.
-func grown(all []collector, n int) []collector {
+func grown(all []level, n int) []level {
 	for len(all) < n {
-		all = append(all, collector{})
+		all = append(all, level{})
 	}
 	return all
+}
+
+// add measures a request and counts it, or keeps it to be counted when all are
+// read.
+func (l *level) add(m *Meter, r *export.Request) error {
+	q, err := m.Measure(r)
+	if err != nil {
+		return fmt.Errorf("request %d: %w", r.ID, err)
+	}
+	p := point(r, q)
+	if m.cfg.keeps() {
+		l.keep(&p, r, q.Answer)
+		return nil
+	}
+	l.prepare(m.cfg)
+	l.collector.add(&p)
+	return nil
+}
+
+// finish returns the analysis of the experiment.
+func (l *level) finish(e *export.Experiment, cfg Config) Experiment {
+	l.prepare(cfg)
+	if !cfg.keeps() {
+		return l.collector.finish(e, cfg, nil, nil)
+	}
+	points := l.series()
+	sel, problem := cfg.Selection.apply(e, points)
+	var f *flow
+	var part []Point
+	nowhere := 0
+	windows, err := windowTable(e, points, sel, cfg)
+	if problem == nil {
+		problem = err
+	}
+	if problem != nil {
+		return Experiment{Mode: e.Mode, Value: e.Value, Problem: problem}
+	}
+	if sel != nil {
+		f = &flows(points, []uint64{sel.FromNS, sel.ToNS}, sel.Level.ToNS)[0]
+	}
+	for i := range points {
+		p := &points[i]
+		if sel != nil && p.placeNS == 0 {
+			nowhere++
+		}
+		if sel == nil || sel.has(p) {
+			l.collector.add(p)
+			if cfg.Series {
+				part = append(part, *p)
+			}
+		}
+	}
+	x := l.collector.finish(e, cfg, sel, f)
+	x.Windows, x.Series = windows, part
+	if nowhere > 0 {
+		x.Warnings = append(x.Warnings, warningf("left out: %s without any time, which belong to no part of the level", plural(nowhere, "request", "requests")))
+	}
+	return x
 }
 
 func (s *Stamps) add(r *export.Request) {
@@ -200,6 +309,13 @@ func (s *Stamps) add(r *export.Request) {
 	if seen[1] && (seen[0] || seen[2]) {
 		s.Mixed++
 	}
+}
+
+func (s *Stamps) plus(t Stamps) {
+	s.Kernel += t.Kernel
+	s.User += t.User
+	s.Unknown += t.Unknown
+	s.Mixed += t.Mixed
 }
 
 func total(c []Count) int {

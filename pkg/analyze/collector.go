@@ -13,7 +13,7 @@ import (
 )
 
 // A collector gathers the values of one experiment: 8 bytes for each value of
-// each metric, nothing else grows with the number of requests.
+// each metric and 24 for each request; nothing else grows with their number.
 type collector struct {
 	whole  [len(Strict)]sample[int64]
 	ratios [len(Strict)]sample[float64]
@@ -25,7 +25,9 @@ type collector struct {
 	// unreadable requests did not come this far.
 	unreadable int
 	sources    [TokenMixed]int // counted requests by source of their tokens
-	last       Measured        // of the request that was added last
+	stamps     Stamps
+	slo        *attainer // nil: none asked for
+	timed      []timed
 
 	firstStart, lastEnd uint64
 	output, input       wideSum
@@ -42,6 +44,7 @@ type oddities struct {
 	noFrom     int // the time to count from is missing
 	noTokens   int // no number of output tokens from the source asked for
 	assumed    int // no outputs: each response counted
+	dropped    int // outputs left out by the recorder: tokens are not known
 	unreadable int // events and bodies
 	backward   int // gaps below 0
 	early      int // first response before the start
@@ -62,87 +65,90 @@ func (d *disagreement) add(tokens, events int64) {
 	d.events.add(events)
 }
 
-func (c *collector) add(m *Meter, r *export.Request) error {
-	q, err := m.Measure(r)
-	if err != nil {
-		return fmt.Errorf("request %d: %w", r.ID, err)
-	}
-	c.last = *q
+// add takes a request; it keeps nothing of p.
+func (c *collector) add(p *Point) {
 	switch {
-	case q.Counted:
+	case p.Counted:
 		c.ok++
-		c.count(r, q)
-	case q.Excluded == "failed":
-		c.failed.add(q.Class)
+		c.count(p)
+	case p.Excluded == "failed":
+		c.failed.add(p.Class)
 		if c.messages == nil {
 			c.messages = map[string]string{}
 		}
-		if c.messages[q.Class] == "" {
-			c.messages[q.Class] = strings.Clone(q.Message)
+		if c.messages[p.Class] == "" {
+			c.messages[p.Class] = strings.Clone(p.Message)
+		}
+		if c.slo != nil {
+			c.slo.fail()
 		}
 	default:
-		c.excluded.add(q.Excluded)
+		c.excluded.add(p.Excluded)
 	}
-	return nil
 }
 
 // count takes the values of a request that counts.
-func (c *collector) count(r *export.Request, q *Measured) {
+func (c *collector) count(p *Point) {
 	for i := range Strict {
 		switch d := &Strict[i]; {
 		case d.one != nil:
-			if v := d.one(&q.Measures); v.OK {
+			if v := d.one(&p.Measures); v.OK {
 				c.whole[i].add(v.V)
 			}
 		case d.many != nil:
-			c.whole[i].x = append(c.whole[i].x, d.many(&q.Measures)...)
+			c.whole[i].x = append(c.whole[i].x, d.many(&p.Measures)...)
 		default:
-			if v, ok := d.ratio(&q.Measures); ok {
+			if v, ok := d.ratio(&p.Measures); ok {
 				c.ratios[i].add(v)
 			}
 		}
 	}
-	if end, ok := r.EndNS(); ok {
-		if c.firstStart == 0 || r.StartNS < c.firstStart {
-			c.firstStart = r.StartNS
-		}
-		c.lastEnd = max(c.lastEnd, end)
+	if c.firstStart == 0 || p.StartNS < c.firstStart {
+		c.firstStart = p.StartNS
 	}
-	c.sources[q.TokenSource]++
-	if q.OutputTokens.OK {
-		c.output.add(q.OutputTokens.V)
+	c.lastEnd = max(c.lastEnd, p.EndNS)
+	c.sources[p.TokenSource]++
+	if p.OutputTokens.OK {
+		c.output.add(p.OutputTokens.V)
 	}
-	if q.InputTokens.OK {
-		c.input.add(q.InputTokens.V)
+	if p.InputTokens.OK {
+		c.input.add(p.InputTokens.V)
 		c.withInput++
 	}
-	c.events += q.Events
-	c.shared += q.SharedStamps
-	c.note(r, q)
+	c.events += p.Events
+	c.shared += p.SharedStamps
+	c.stamps.plus(p.stamps)
+	c.timed = append(c.timed, timed{p.StartNS, orNone(p.TTFT), orNone(p.E2EL)})
+	if c.slo != nil {
+		c.slo.count(p)
+	}
+	c.note(p)
 }
 
 // note counts what is odd about a request that counts.
-func (c *collector) note(r *export.Request, q *Measured) {
+func (c *collector) note(p *Point) {
 	o := &c.odd
-	o.gaps += len(q.Gaps)
-	o.backward += q.Backward
-	o.impossible += q.Impossible
-	o.unreadable += q.Answer.Unreadable
-	if q.Events == 0 {
+	o.gaps += len(p.Gaps)
+	o.backward += p.Backward
+	o.impossible += p.Impossible
+	o.unreadable += p.unreadable
+	if p.dropped {
+		o.dropped++
+	} else if p.Events == 0 {
 		o.noToken++
 	}
-	if q.FromNS == 0 {
+	if p.FromNS == 0 {
 		o.noFrom++
-	} else if r.Responses[0].RecvNS < q.FromNS {
+	} else if p.early {
 		o.early++
 	}
-	if !q.OutputTokens.OK {
+	if !p.OutputTokens.OK && !p.dropped {
 		o.noTokens++
 	}
-	if q.Answer.Assumed {
+	if p.assumed {
 		o.assumed++
 	}
-	if u, events := q.Answer.Usage.Output.V, int64(q.Events); q.TokenSource == TokenUsage && events > 1 {
+	if u, events := p.OutputTokens.V, int64(p.Events); p.TokenSource == TokenUsage && events > 1 {
 		switch {
 		case u > events:
 			c.above.add(u, events)
@@ -152,28 +158,46 @@ func (c *collector) note(r *export.Request, q *Measured) {
 	}
 }
 
-func (c *collector) finish(e *export.Experiment, cfg Config) Experiment {
-	x := Experiment{
-		Mode: e.Mode, Value: e.Value,
-		OK: c.ok, Unreadable: c.unreadable, Failed: c.failed.counts(), Excluded: c.excluded.counts(),
-		TokenSource: c.source(),
-		TokenEvents: c.events, SharedStamps: c.shared,
-	}
-	if v := span(c.firstStart, c.lastEnd); v.OK && v.V > 0 && c.firstStart != 0 {
-		x.DurationNS = v.V
-	}
+// metrics sums up what was collected.
+func (c *collector) metrics() []Metric {
+	var all []Metric
 	for i := range Strict {
 		s := c.whole[i].summary()
 		if s == nil {
 			s = c.ratios[i].summary()
 		}
 		if s != nil && (s.Max != 0 || !Strict[i].rare) {
-			x.Metrics = append(x.Metrics, Metric{Definition: &Strict[i], Summary: s})
+			all = append(all, Metric{Definition: &Strict[i], Summary: s})
 		}
 	}
-	x.Throughput = c.throughput(x.DurationNS, e)
+	return all
+}
+
+// finish returns the analysis of the experiment. sel is the part of it that was
+// collected, and f what flowed in that; nil for all of it.
+func (c *collector) finish(e *export.Experiment, cfg Config, sel *Selected, f *flow) Experiment {
+	x := Experiment{
+		Mode: e.Mode, Value: e.Value,
+		OK: c.ok, Unreadable: c.unreadable, Failed: c.failed.counts(), Excluded: c.excluded.counts(),
+		TokenSource: c.source(),
+		TokenEvents: c.events, SharedStamps: c.shared,
+		Metrics: c.metrics(), Selected: sel,
+	}
+	if sel != nil {
+		x.DurationNS = int64(sel.Duration())
+		x.Throughput = f.throughput(sel.Duration().Seconds(), concurrency(e))
+	} else {
+		if v := span(c.firstStart, c.lastEnd); v.OK && v.V > 0 && c.firstStart != 0 {
+			x.DurationNS = v.V
+		}
+		x.Throughput = c.throughput(x.DurationNS, e)
+	}
+	if c.slo != nil {
+		x.SLO = c.slo.finish(x.DurationNS)
+	}
 	x.Warnings = c.warnings(cfg, &x)
 	if e.Meta != nil {
+		x.Client = e.Meta.Client
 		for _, w := range e.Meta.Warnings {
 			x.Warnings = append(x.Warnings, warning("recorder: "+w))
 		}
@@ -188,7 +212,7 @@ func (c *collector) throughput(durationNS int64, e *export.Experiment) Throughpu
 	}
 	s := float64(durationNS) / 1e9
 	t.Requests = Rate{float64(c.ok) / s, true}
-	if c.ok == c.sources[TokenAuto] {
+	if c.ok == c.sources[TokenAuto] || c.odd.dropped > 0 {
 		return t
 	}
 	t.OutputTokens = Rate{c.output.float() / s, true}
@@ -252,6 +276,7 @@ func (c *collector) warnings(cfg Config, x *Experiment) []error {
 	of := func(n int) string { return fmt.Sprintf("%d of %s", n, plural(c.ok, "request", "requests")) }
 	say(o.noToken, "no response of %s has output: there is an end-to-end latency only", of(o.noToken))
 	say(o.assumed, "no outputs in the file: every response of %s counted as a token, an empty final one too", plural(o.assumed, "request", "requests"))
+	say(o.dropped, "the recorder's disk did not keep up: the outputs of %s were dropped; they have an end-to-end latency only, and token rates are n/a", of(o.dropped))
 	say(o.unreadable, "%s not what the protocol says: not counted as tokens", plural(o.unreadable, "event or body is", "events or bodies are"))
 	say(o.noFrom, "%q is not recorded for %s: no TTFT and no end-to-end latency", cfg.From, of(o.noFrom))
 	say(o.early, "a response comes before the %s in %s: the clock was set back, or the times come from different clocks", cfg.From, of(o.early))
@@ -268,6 +293,15 @@ func (c *collector) warnings(cfg Config, x *Experiment) []error {
 		of(c.above.requests), c.above.tokens.big(), c.above.events.big())
 	say(c.below.requests, "usage undercounts for %s: %s tokens in %s events, each of which added output; --token-source responses counts events",
 		of(c.below.requests), c.below.tokens.big(), c.below.events.big())
+	if x.Selected != nil {
+		w = append(w, x.Selected.warnings()...)
+	}
+	if x.SLO != nil {
+		w = append(w, x.SLO.warnings()...)
+	}
+	if err := drift(c.timed); err != nil {
+		w = append(w, err)
+	}
 	return w
 }
 

@@ -18,6 +18,10 @@
 // numbers, rates per second. A value that does not exist is absent and never
 // 0: a request with one token has no gap, one without a response no latency.
 //
+// A part of each level can be chosen after the fact ([Selection]), shown over
+// time ([Windows]), and held against an objective ([Attainment], package slo).
+// What compares runs asks for the requests themselves: Config.Series.
+//
 // A Report carries its warnings: what was left out and why, and what a reader
 // must know to trust a number. Requests that failed or do not belong to the
 // measurement are counted by reason. After an error the report covers what

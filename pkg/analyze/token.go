@@ -72,6 +72,9 @@ type Answer struct {
 	// Assumed is set when the file holds no outputs, so that every response
 	// was counted as a token event.
 	Assumed bool
+	// Dropped is set when the recorder left the outputs out, so that which
+	// responses were tokens, and how many, is not known: there are no Events.
+	Dropped bool
 	// Unreadable counts events and bodies that are not what the protocol says.
 	Unreadable int
 
@@ -105,6 +108,8 @@ type Decoder struct {
 func (d *Decoder) Decode(r *export.Request) *Answer {
 	d.a = Answer{Events: d.a.Events[:0], choices: d.a.choices[:0]}
 	switch {
+	case r.OutputsDropped:
+		d.a.Dropped = true
 	case withoutOutputs(r):
 		d.assume(r)
 	case d.isHTTP(r):
@@ -171,6 +176,9 @@ func withoutOutputs(r *export.Request) bool {
 
 // count returns the number of output tokens and where it comes from.
 func (a *Answer) count(want TokenSource, tc TokenCounter) (Value, TokenSource, error) {
+	if a.Dropped {
+		return Value{}, TokenAuto, nil
+	}
 	if (want == TokenAuto || want == TokenUsage) && a.Usage.Output.OK {
 		return a.Usage.Output, TokenUsage, nil
 	}

@@ -39,6 +39,8 @@ type Validation struct {
 	// NotUTF8 counts texts that are not UTF-8. perf_analyzer writes them: raw
 	// numbers before 24.08, events cut inside a character in all releases.
 	NotUTF8 int
+	// OutputsDropped counts requests whose outputs the recorder left out.
+	OutputsDropped int
 }
 
 // Validate reads r to its end and gives each violation to found:
@@ -48,12 +50,13 @@ type Validation struct {
 //   - no response comes before its request, or before the response before it
 //   - a successful request has a response, and ends inside the windows
 //   - the last byte of a request does not leave before the first
+//   - a request whose outputs were dropped holds none
 //   - pa-record's counts are the numbers of requests in the file
 //
 // The error is that of the reader or of ctx.
 func Validate(ctx context.Context, r export.Reader, found func(Violation)) (Validation, error) {
 	run := r.Run()
-	v := validator{found: found, tallies: make([]tally, len(run.Experiments))}
+	v := validator{found: found, tallies: make([]tally, len(run.Experiments)), dropped: make([]int, len(run.Experiments))}
 	v.Experiments = len(run.Experiments)
 	for i := range run.Experiments {
 		v.at = Violation{Experiment: i, Request: -1}
@@ -77,7 +80,7 @@ func Validate(ctx context.Context, r export.Reader, found func(Violation)) (Vali
 	}
 	for i := range run.Experiments {
 		v.at = Violation{Experiment: i, Request: -1}
-		v.counts(&run.Experiments[i], v.tallies[i])
+		v.counts(&run.Experiments[i], v.tallies[i], v.dropped[i])
 	}
 	return v.Validation, nil
 }
@@ -87,6 +90,7 @@ type validator struct {
 	found   func(Violation)
 	at      Violation
 	tallies []tally // requests of each experiment by Excluded
+	dropped []int   // those without their outputs
 }
 
 func (v *validator) say(format string, args ...any) {
@@ -122,6 +126,10 @@ func (v *validator) request(q *export.Request, e *export.Experiment) {
 	if q.SentNS != 0 && q.SentNS < q.StartNS {
 		v.say("the last byte left at %d, before the first", q.SentNS)
 	}
+	if q.OutputsDropped {
+		v.OutputsDropped++
+		v.dropped[v.at.Experiment]++
+	}
 	before, what := q.StartNS, "the request"
 	for i := range q.Responses {
 		p := &q.Responses[i]
@@ -130,6 +138,9 @@ func (v *validator) request(q *export.Request, e *export.Experiment) {
 		}
 		before, what = p.RecvNS, fmt.Sprintf("response %d", i)
 		v.texts(p.Outputs)
+		if q.OutputsDropped && len(p.Outputs) > 0 {
+			v.say("response %d has outputs, though they were dropped", i)
+		}
 	}
 	v.texts(q.Inputs)
 	if reason == "" {
@@ -168,7 +179,7 @@ func (v *validator) texts(f export.Fields) {
 }
 
 // counts compares pa-record's counts of requests with the requests.
-func (v *validator) counts(e *export.Experiment, t tally) {
+func (v *validator) counts(e *export.Experiment, t tally, dropped int) {
 	m := e.Meta
 	if m == nil {
 		return
@@ -180,6 +191,9 @@ func (v *validator) counts(e *export.Experiment, t tally) {
 		if t[c.reason] != c.want {
 			v.say("the file says %d %s requests and holds %d", c.want, c.name, t[c.reason])
 		}
+	}
+	if dropped != m.OutputsDropped {
+		v.say("the file says that the outputs of %d requests were dropped and holds %d such", m.OutputsDropped, dropped)
 	}
 }
 

@@ -16,6 +16,10 @@ func TestValidate(t *testing.T) {
 	}
 	sent := at(1000, 1010)
 	sent.SentNS = 999
+	dropped := at(1000, 1010)
+	dropped.OutputsDropped = true
+	kept := openaiRequest("x")
+	kept.OutputsDropped = true
 	failed := at(1000)
 	failed.Status = export.StatusConnectError
 	early := at(0)
@@ -44,6 +48,15 @@ func TestValidate(t *testing.T) {
 		{"counts", []export.Request{at(1000, 1010), failed}, func(r *fakeReader) {
 			r.run.Experiments[0].Meta = &export.ExperimentMeta{Measured: 2, Failed: 1, Late: 3}
 		}, []string{"experiment 0: the file says 2 measured requests and holds 1", "experiment 0: the file says 3 late requests and holds 0"}},
+		{"outputs that were dropped", []export.Request{dropped, at(1000, 1010)}, func(r *fakeReader) {
+			r.run.Experiments[0].Meta = &export.ExperimentMeta{Measured: 2, OutputsDropped: 1}
+		}, nil},
+		{"outputs that were dropped and are there", []export.Request{kept}, func(r *fakeReader) {
+			r.run.Experiments[0].Meta = &export.ExperimentMeta{Measured: 1, OutputsDropped: 2}
+		}, []string{
+			"experiment 0: request 0 (timestamp 1000): response 0 has outputs, though they were dropped",
+			"experiment 0: the file says that the outputs of 2 requests were dropped and holds 1 such",
+		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := reader("", tt.r)

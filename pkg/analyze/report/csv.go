@@ -9,9 +9,10 @@ import (
 )
 
 // CSV writes one line per metric of each experiment of each input, with all
-// percentiles; after them one line per throughput, whose value stands under
-// "mean". Times are nanoseconds, rates per second, floats have all their
-// digits.
+// percentiles; after them the counts, throughputs and what came of the
+// objective, whose values stand under "n" or "mean"; then the same of each
+// window. schemas/report_csv.md names the columns and lines. Times are
+// nanoseconds, rates per second, floats have all their digits.
 func CSV(inputs []Input) Renderer {
 	return func(w io.Writer) error {
 		c := csv.NewWriter(w)
@@ -19,20 +20,47 @@ func CSV(inputs []Input) Renderer {
 		for _, level := range analyze.Levels {
 			header = append(header, levelName(level))
 		}
-		if err := c.Write(append(header, "max")); err != nil {
+		header = append(header, "max", "window", "from_ns", "to_ns")
+		if err := c.Write(header); err != nil {
 			return err
+		}
+		// write fills up a row: place is what stands in the last three columns.
+		write := func(row []string, place ...string) error {
+			for len(row) < len(header)-3 {
+				row = append(row, "")
+			}
+			row = append(row, place...)
+			for len(row) < len(header) {
+				row = append(row, "")
+			}
+			return c.Write(row)
 		}
 		for _, in := range inputs {
 			for i := range in.Report.Experiments {
 				e := &in.Report.Experiments[i]
+				first := []string{in.Name, strconv.Itoa(i), e.Mode, e.Value}
+				place := []string{""}
+				if s := e.Selected; s != nil {
+					place = append(place, since(s.FromNS, s.Level), since(s.ToNS, s.Level))
+				}
 				for _, row := range csvRows(e) {
-					row = append([]string{in.Name, strconv.Itoa(i), e.Mode, e.Value}, row...)
-					for len(row) < len(header)+1 {
-						row = append(row, "")
-					}
-					if err := c.Write(row); err != nil {
+					if err := write(append(first[:4:4], row...), place...); err != nil {
 						return err
 					}
+				}
+				for j := range e.Windows {
+					w := &e.Windows[j]
+					place := []string{strconv.Itoa(j), strconv.FormatInt(w.OffsetNS, 10), strconv.FormatInt(w.OffsetNS+int64(w.Duration()), 10)}
+					for _, row := range csvWindow(w) {
+						if err := write(append(first[:4:4], row...), place...); err != nil {
+							return err
+						}
+					}
+				}
+			}
+			if m := in.Report.MaxLoad(); m != nil {
+				if err := write(append([]string{in.Name, "", m.Mode, ""}, csvMaxLoad(m)...)); err != nil {
+					return err
 				}
 			}
 		}
@@ -41,9 +69,40 @@ func CSV(inputs []Input) Renderer {
 	}
 }
 
+// since returns how long after the start of the level an instant is.
+func since(ns uint64, level analyze.Span) string {
+	return strconv.FormatInt(int64(ns-level.FromNS), 10)
+}
+
 func csvRows(e *analyze.Experiment) [][]string {
+	rows := csvMetrics(e.Metrics)
+	for _, c := range []struct {
+		name string
+		n    int
+	}{{"requests_ok", e.OK}, {"requests_failed", e.FailedRequests()}, {"requests_excluded", e.ExcludedRequests()}, {"requests_unreadable", e.Unreadable}} {
+		rows = append(rows, []string{c.name, "requests", strconv.Itoa(c.n)})
+	}
+	rows = append(rows, csvRates(throughputsOf(&e.Throughput))...)
+	if x := e.SLO; x != nil {
+		rows = append(rows, csvShare("slo_attained", x))
+		for i := range x.Conditions {
+			c := &x.Conditions[i]
+			rows = append(rows, csvShare("slo_attained["+c.SLO.String()+"]", c))
+		}
+		rows = append(rows, csvRates([]throughput{{key: "goodput_requests_per_s", rate: x.Requests}, {key: "goodput_output_tokens_per_s", rate: x.OutputTokens}})...)
+	}
+	return rows
+}
+
+func csvWindow(w *analyze.Window) [][]string {
+	rows := csvMetrics(w.Metrics)
+	rows = append(rows, []string{"requests_ok", "requests", strconv.Itoa(w.OK)}, []string{"requests_failed", "requests", strconv.Itoa(w.Failed)})
+	return append(rows, csvRates(throughputsOf(&w.Throughput))...)
+}
+
+func csvMetrics(all []analyze.Metric) [][]string {
 	var rows [][]string
-	for _, m := range e.Metrics {
+	for _, m := range all {
 		s := m.Summary
 		row := []string{m.Definition.Key, m.Definition.Unit.String(), strconv.Itoa(s.N), float(s.Mean), float(s.Std), float(s.Min)}
 		for i := range s.Pct {
@@ -51,18 +110,44 @@ func csvRows(e *analyze.Experiment) [][]string {
 		}
 		rows = append(rows, append(row, float(s.Max)))
 	}
-	for _, c := range []struct {
-		name string
-		n    int
-	}{{"requests_ok", e.OK}, {"requests_failed", e.FailedRequests()}, {"requests_excluded", e.ExcludedRequests()}, {"requests_unreadable", e.Unreadable}} {
-		rows = append(rows, []string{c.name, "requests", strconv.Itoa(c.n)})
-	}
-	for _, t := range throughputs(e) {
+	return rows
+}
+
+func csvRates(all []throughput) [][]string {
+	var rows [][]string
+	for _, t := range all {
 		if t.rate.OK {
 			rows = append(rows, []string{t.key, "1/s", "", float(t.rate.PerSecond)})
 		}
 	}
 	return rows
+}
+
+// csvShare is the share under "mean", and of how many requests under "n"; a
+// share that is not known is empty.
+func csvShare(name string, x *analyze.Attainment) []string {
+	row := []string{name, "share", strconv.Itoa(x.Met + x.Missed + x.Failed)}
+	if x.Share.OK {
+		row = append(row, float(x.Share.V))
+	}
+	return row
+}
+
+// csvMaxLoad has the estimate under "mean", the level within under "min" and the
+// one beyond under "max", each empty where there is none.
+func csvMaxLoad(m *analyze.MaxLoad) []string {
+	row := make([]string, 7+len(analyze.Levels))
+	row[0], row[1] = "max_load_under_slo", m.Mode
+	if m.Within != nil && m.Beyond != nil {
+		row[3] = float(m.Estimate)
+	}
+	if m.Within != nil {
+		row[5] = float(m.Within.Load)
+	}
+	if m.Beyond != nil {
+		row[len(row)-1] = float(m.Beyond.Load)
+	}
+	return row
 }
 
 // A throughput is a rate and what it is called.
@@ -71,8 +156,9 @@ type throughput struct {
 	rate       analyze.Rate
 }
 
-func throughputs(e *analyze.Experiment) []throughput {
-	t := &e.Throughput
+func throughputs(e *analyze.Experiment) []throughput { return throughputsOf(&e.Throughput) }
+
+func throughputsOf(t *analyze.Throughput) []throughput {
 	return []throughput{
 		{"requests_per_s", "requests/s", t.Requests},
 		{"output_tokens_per_s", "output tok/s", t.OutputTokens},

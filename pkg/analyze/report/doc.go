@@ -7,8 +7,9 @@
 //	err := r(os.Stdout)
 //
 // The table fits 80 columns and scales its units; JSON (schema pa-report/1, in
-// schemas/) and CSV hold nanoseconds and full precision. What came from a
-// server or a file is escaped before it reaches a terminal.
+// schemas/) and CSV hold nanoseconds and full precision; Markdown is for pull
+// requests. What came from a server or a file is escaped before it reaches a
+// terminal or a page.
 //
 // The package computes nothing but units.
 package report

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/export"
 )
 
 // Schema names the layout that JSON writes.
@@ -43,6 +44,7 @@ type jsonReport struct {
 	Schema      string           `json:"schema"`
 	Run         jsonRun          `json:"run"`
 	Experiments []jsonExperiment `json:"experiments"`
+	MaxLoad     *jsonMaxLoad     `json:"max_load,omitempty"`
 	Warnings    []string         `json:"warnings"`
 }
 
@@ -58,6 +60,8 @@ type jsonRun struct {
 	StartNS     uint64      `json:"start_ns,omitempty"`
 	EndNS       uint64      `json:"end_ns,omitempty"`
 	Interrupted string      `json:"interrupted,omitempty"`
+	// Calibration is the file's own.
+	Calibration *export.Calibration `json:"calibration,omitempty"`
 }
 
 type jsonStamps struct {
@@ -74,9 +78,14 @@ type jsonExperiment struct {
 	TokenSource  string         `json:"token_source"`
 	TokenEvents  int            `json:"token_events"`
 	SharedStamps int            `json:"shared_stamps"`
+	Selected     *jsonSelected  `json:"selected,omitempty"`
 	Metrics      metrics        `json:"metrics"`
 	Throughput   jsonThroughput `json:"throughput"`
-	Warnings     []string       `json:"warnings"`
+	SLO          *jsonSLO       `json:"slo,omitempty"`
+	Windows      []jsonWindow   `json:"windows,omitempty"`
+	// Client is stored and shown in one layout.
+	Client   *export.ClientMeta `json:"client,omitempty"`
+	Warnings []string           `json:"warnings"`
 }
 
 type jsonRequests struct {
@@ -111,16 +120,16 @@ func document(in Input) jsonReport {
 		d.Run.Stamps = &jsonStamps{s.Kernel, s.User, s.Unknown}
 	}
 	if m := run.Meta; m != nil {
-		d.Run.StartNS, d.Run.EndNS, d.Run.Interrupted = m.StartNS, m.EndNS, m.Interrupted
+		d.Run.StartNS, d.Run.EndNS, d.Run.Interrupted, d.Run.Calibration = m.StartNS, m.EndNS, m.Interrupted, m.Calibration
 	}
 	for i := range rep.Experiments {
-		d.Experiments = append(d.Experiments, experiment(&rep.Experiments[i]))
+		d.Experiments = append(d.Experiments, experiment(&rep.Experiments[i], rep.SLOTarget))
 	}
+	d.MaxLoad = jsonLoad(rep.MaxLoad())
 	return d
 }
 
-func experiment(e *analyze.Experiment) jsonExperiment {
-	t := &e.Throughput
+func experiment(e *analyze.Experiment, target float64) jsonExperiment {
 	return jsonExperiment{
 		Mode: e.Mode, Value: jsonNumber(e.Value),
 		Requests: jsonRequests{
@@ -129,12 +138,15 @@ func experiment(e *analyze.Experiment) jsonExperiment {
 		},
 		DurationNS: e.DurationNS, TokenSource: e.TokenSource.String(),
 		TokenEvents: e.TokenEvents, SharedStamps: e.SharedStamps,
-		Metrics: e.Metrics,
-		Throughput: jsonThroughput{
-			rate(t.Requests), rate(t.OutputTokens), rate(t.TotalTokens), rate(t.OutputTokensPerUser),
-		},
+		Selected: jsonPart(e.Selected), Metrics: e.Metrics, Throughput: jsonRates(&e.Throughput),
+		SLO: jsonAttainment(e.SLO, target), Windows: jsonWindows(e.Windows),
+		Client:   e.Client,
 		Warnings: texts(e.Warnings),
 	}
+}
+
+func jsonRates(t *analyze.Throughput) jsonThroughput {
+	return jsonThroughput{rate(t.Requests), rate(t.OutputTokens), rate(t.TotalTokens), rate(t.OutputTokensPerUser)}
 }
 
 // metrics is an object in the order of the definitions.

@@ -57,6 +57,12 @@ func full() Input {
 			Requests: analyze.Rate{PerSecond: 7.857, OK: true}, OutputTokens: analyze.Rate{PerSecond: 1005.7, OK: true},
 			TotalTokens: analyze.Rate{PerSecond: 123456.7, OK: true}, OutputTokensPerUser: analyze.Rate{PerSecond: 125.7125, OK: true},
 		},
+		Client: &export.ClientMeta{
+			DurationNS: 12_345_678_901, AchievedPerSecond: 7.9, Turnaround: &export.Spread{N: 96, P50NS: 45_678, P99NS: 1_234_567, MaxNS: 2_000_000},
+			IssueToStart: &export.Spread{N: 97, P50NS: 23_456, P99NS: 98_765, MaxNS: 100_000}, GC: &export.GCMeta{Cycles: 12, PauseTotalNS: 300_000, PauseMaxNS: 56_789},
+			SchedLatencyP99NS: 81_920, CPU: &export.CPUMeta{UserNS: 2e9, SystemNS: 1e9, Cores: 2, Share: 0.1215}, MaxRSSBytes: 36 << 20,
+			FDs: &export.FDMeta{Open: 25, Limit: 1024}, Reads: &export.ReadMeta{Responses: 12345, Merged: 17}, Stamps: &export.StampCount{Kernel: 12345},
+		},
 		Warnings: []error{errors.New("a warning that is so long that it does not fit a line of eighty columns and has to go on in the next one"), errors.New("evil \x1b[31mred\x1b[0m text")},
 	}
 	for i := range analyze.Strict {
@@ -74,13 +80,34 @@ func full() Input {
 	return Input{Name: "evil\x1b]0;title\a\n.json", Report: &analyze.Report{
 		Run: &export.Run{
 			Version: &version, ServiceKind: &kind, Endpoint: &endpoint,
-			Meta: &export.RunMeta{Tool: "pa-record 1.0", StartNS: 1, EndNS: 2, Interrupted: "interrupt"},
+			Meta: &export.RunMeta{Tool: "pa-record 1.0", StartNS: 1, EndNS: 2, Interrupted: "interrupt", Calibration: calibrated()},
 		},
 		Model: "m\u202eodel", From: analyze.FromSent,
 		Stamps:      analyze.Stamps{Kernel: 1000, User: 5, Unknown: 1, Mixed: 2},
 		Experiments: []analyze.Experiment{e, rate},
 		Warnings:    []error{errors.New("2 requests hold both kernel and user-space stamps")},
 	}}
+}
+
+// calibrated is what two services were calibrated to; the names are a stranger's.
+func calibrated() *export.Calibration {
+	e := func(p99 int64) *export.ClockError {
+		return &export.ClockError{N: 9, Truth: export.StampCount{Kernel: 9}, MedianNS: -1, P50NS: 1, P90NS: 2, P99NS: p99, P999NS: p99, MaxNS: p99 + 1}
+	}
+	return &export.Calibration{
+		Schema: export.CalibrationSchema, Tool: "pa-record 1.0", StartNS: 1, EndNS: 2,
+		Services: []export.CalibratedService{
+			{
+				Service: "openai", Transport: "loop", Streams: 64, TokensPerSecond: 50, TokensPerRequest: 63, Rounds: 2,
+				Recordings: []export.CalibratedRecording{
+					{Stamps: "kernel", Requests: 9, Sources: export.StampCount{Kernel: 9}, StartSources: export.StampCount{Kernel: 9}, Receive: e(19_123), Start: e(1_204)},
+					{Stamps: "user", Requests: 9, Sources: export.StampCount{User: 9}, StartSources: export.StampCount{User: 9}, Merged: 1, Receive: e(12_367_812), Start: e(6_099)},
+				},
+			},
+			{Service: "evil\x1b]0;title\a", Streams: 1, TokensPerSecond: 0.5, TokensPerRequest: 1, Rounds: 2, Recordings: []export.CalibratedRecording{{Stamps: "user", Skipped: 1}}},
+		},
+		Limits: []string{"Loopback has no wire."},
+	}
 }
 
 // renderers are all outputs of one list of reports.
@@ -90,6 +117,7 @@ func renderers(in []Input) map[string]Renderer {
 		"percentiles.txt": Table(in, Options{Percentiles: true}),
 		"report.csv":      CSV(in),
 		"report.json":     jsonOf(in),
+		"report.md":       Markdown(in),
 	}
 }
 
@@ -111,6 +139,9 @@ func TestGolden(t *testing.T) {
 		"failed":  {analyzed(t, fsys, "2.49.0/openai_error_event")},
 		"two":     {analyzed(t, fsys, "2.60.0/vllm_csv"), analyzed(t, fsys, "2.49.0/openai_reasoning")},
 		"nothing": {{Name: "nothing.json", Report: &analyze.Report{Run: &export.Run{}}}},
+		"parts":   {measured(t, "sweep.json", sweep(), parts(t))},
+		"steady":  {measured(t, "sweep.json", sweep()[1:2], steady(t))},
+		"edges":   edges(t),
 	} {
 		for file, render := range renderers(in) {
 			t.Run(name+"/"+file, func(t *testing.T) {
@@ -140,7 +171,7 @@ func TestGolden(t *testing.T) {
 // blank, for any recorded run.
 func TestTableFits(t *testing.T) {
 	fsys := golden.FS(t, "perf_analyzer")
-	inputs := []Input{full()}
+	inputs := append(edges(t), full(), measured(t, "sweep.json", sweep(), parts(t)), measured(t, "sweep.json", sweep()[1:2], steady(t)))
 	err := fs.WalkDir(fsys, ".", func(p string, d fs.DirEntry, err error) error {
 		if err == nil && path.Base(p) == "profile_export.json" {
 			if info, err := d.Info(); err != nil || info.Size() < 10 {
@@ -183,6 +214,7 @@ func TestJSONSchema(t *testing.T) {
 	for _, name := range []string{"2.39.0/guide", "2.60.0/vllm_sweep", "2.49.0/openai_reasoning", "2.49.0/openai_error_event", "2.60.0/openai_fixed_schedule", "2.52.0/vllm_periodic"} {
 		inputs = append(inputs, analyzed(t, fsys, name))
 	}
+	inputs = append(append(inputs, edges(t)...), measured(t, "sweep.json", sweep(), parts(t)), measured(t, "sweep.json", sweep()[1:2], steady(t)))
 	lists := [][]Input{inputs, {}}
 	for _, in := range inputs {
 		lists = append(lists, []Input{in})
@@ -240,20 +272,16 @@ func TestJSONSchemaIsComplete(t *testing.T) {
 	}
 	var schema struct {
 		Defs struct {
-			Experiment struct {
-				Properties struct {
-					Metrics struct {
-						Properties map[string]any `json:"properties"`
-					} `json:"metrics"`
-				} `json:"properties"`
-			} `json:"experiment"`
+			Metrics struct {
+				Properties map[string]any `json:"properties"`
+			} `json:"metrics"`
 		} `json:"$defs"`
 	}
 	if err := json.Unmarshal(b, &schema); err != nil {
 		t.Fatal(err)
 	}
 	var got, want []string
-	for k := range schema.Defs.Experiment.Properties.Metrics.Properties {
+	for k := range schema.Defs.Metrics.Properties {
 		got = append(got, k)
 	}
 	for _, d := range analyze.Strict {

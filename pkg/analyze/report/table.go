@@ -69,6 +69,9 @@ func (t *table) head(name string) {
 		row("latency from", t.rep.From.String())
 	}
 	if m := run.Meta; m != nil {
+		if m.Calibration != nil {
+			calibration(m.Calibration, row)
+		}
 		row("interrupted", m.Interrupted)
 	}
 	if len(t.rep.Experiments) == 0 {
@@ -113,6 +116,9 @@ func (t *table) experiment(e *analyze.Experiment) {
 		title += " in " + span(float64(e.DurationNS))
 	}
 	t.prose("", title)
+	if e.Selected != nil {
+		t.prose("  ", selected(e.Selected))
+	}
 	if len(e.Metrics) > 0 {
 		if t.o.Percentiles {
 			t.tall(e)
@@ -121,6 +127,12 @@ func (t *table) experiment(e *analyze.Experiment) {
 		}
 	}
 	t.footnotes(e)
+	if len(e.Windows) > 0 {
+		t.b.WriteByte('\n')
+		t.prose("  ", windowNote(e))
+		g := windows(e)
+		_ = g.write(t.b)
+	}
 }
 
 // level names a load level: "concurrency 8".
@@ -158,8 +170,15 @@ func requests(e *analyze.Experiment) string {
 // usual are the percentiles of the usual table.
 var usual = [...]float64{50, 90, 95, 99}
 
-// wide writes a row per metric, each in a unit of its own.
+// wide writes the usual table.
 func (t *table) wide(e *analyze.Experiment) {
+	g := figures(e)
+	g.spread()
+	_ = g.write(t.b)
+}
+
+// figures is a row per metric, each in a unit of its own.
+func figures(e *analyze.Experiment) grid {
 	g := grid{indent: "  ", gap: 1, left: 2}
 	head := []string{"", "", "n", "mean", "std", "min"}
 	for _, p := range usual {
@@ -174,8 +193,7 @@ func (t *table) wide(e *analyze.Experiment) {
 		}
 		g.add(append(row, f.text(s.Max))...)
 	}
-	g.spread()
-	_ = g.write(t.b)
+	return g
 }
 
 // tall writes a column per metric and a row per figure: fifteen figures are
@@ -218,25 +236,44 @@ func (t *table) tall(e *analyze.Experiment) {
 
 // footnotes write the rates and what the numbers stand on.
 func (t *table) footnotes(e *analyze.Experiment) {
-	var rates []string
-	for _, r := range throughputs(e) {
-		if r.rate.OK {
-			rates = append(rates, number(r.rate.PerSecond)+" "+r.short)
+	if text := rates(e); text != "" {
+		t.prose("  ", text)
+	}
+	if text := notes(e); text != "" {
+		t.prose("  ", text)
+	}
+	if text := client(e.Client); text != "" {
+		t.prose("  ", "client: "+text)
+	}
+	if e.SLO != nil {
+		for _, line := range objective(e.SLO, t.rep.SLOTarget) {
+			t.prose("  ", line)
 		}
 	}
-	if len(rates) > 0 {
-		t.prose("  ", strings.Join(rates, " · "))
+}
+
+// rates are the throughputs in a line, "" when there are none.
+func rates(e *analyze.Experiment) string {
+	var all []string
+	for _, r := range throughputs(e) {
+		if r.rate.OK {
+			all = append(all, number(r.rate.PerSecond)+" "+r.short)
+		}
 	}
-	var notes []string
+	return strings.Join(all, " · ")
+}
+
+// notes say what the numbers of a level stand on, "" when there is nothing to
+// say.
+func notes(e *analyze.Experiment) string {
+	var all []string
 	if e.TokenSource != analyze.TokenAuto {
-		notes = append(notes, "output tokens from "+sourceText[e.TokenSource])
+		all = append(all, "output tokens from "+sourceText[e.TokenSource])
 	}
 	if e.SharedStamps > 0 {
-		notes = append(notes, fmt.Sprintf("%d of %s share the time of the one before", e.SharedStamps, plural(e.TokenEvents, "token event")))
+		all = append(all, fmt.Sprintf("%d of %s share the time of the one before", e.SharedStamps, plural(e.TokenEvents, "token event")))
 	}
-	if len(notes) > 0 {
-		t.prose("  ", strings.Join(notes, "; "))
-	}
+	return strings.Join(all, "; ")
 }
 
 var sourceText = map[analyze.TokenSource]string{
@@ -248,25 +285,73 @@ var sourceText = map[analyze.TokenSource]string{
 
 // levels writes one line per load level.
 func (t *table) levels() {
-	g := grid{indent: "  ", gap: 1}
-	mode := strings.ReplaceAll(t.rep.Experiments[0].Mode, "_", " ")
-	for i := range t.rep.Experiments {
-		if t.rep.Experiments[i].Mode != t.rep.Experiments[0].Mode {
-			mode = "level"
-		}
+	g := levels(t.rep)
+	_ = g.write(t.b)
+	if t.rep.SLO == nil {
+		return
 	}
+	t.b.WriteByte('\n')
+	t.prose("  ", "SLO "+t.rep.SLO.String())
+	g = objectives(t.rep)
+	_ = g.write(t.b)
+	if m := t.rep.MaxLoad(); m != nil {
+		t.prose("  ", maxLoad(m))
+	}
+}
+
+// levels is one line per load level.
+func levels(rep *analyze.Report) grid {
+	mode, mixed := modes(rep)
+	lines := make([]line, 0, len(rep.Experiments))
+	for i := range rep.Experiments {
+		e := &rep.Experiments[i]
+		lines = append(lines, line{name: levelIn(e, mixed), throughput: &e.Throughput, metric: e.Metric, ok: e.OK, failed: e.FailedRequests()})
+	}
+	return compared(plain(mode), "", lines)
+}
+
+// modes returns the mode of all experiments, "level" if they are mixed.
+func modes(rep *analyze.Report) (mode string, mixed bool) {
+	for i := range rep.Experiments {
+		mixed = mixed || rep.Experiments[i].Mode != rep.Experiments[0].Mode
+	}
+	if mixed {
+		return "level", true
+	}
+	return strings.ReplaceAll(rep.Experiments[0].Mode, "_", " "), false
+}
+
+// levelIn names an experiment in a list under its mode.
+func levelIn(e *analyze.Experiment, mixed bool) string {
+	if mixed {
+		return level(e)
+	}
+	return e.Value
+}
+
+// A line is what is compared with others: a load level, a window.
+type line struct {
+	name       string
+	throughput *analyze.Throughput
+	metric     func(key string) *analyze.Summary
+	ok, failed int
+}
+
+// compared is a grid of lines under two rows of heads.
+func compared(name, unit string, lines []line) grid {
+	g := grid{indent: "  ", gap: 1}
 	cols := []struct {
 		name, key string
 		pct       float64
 		sc        scale
 	}{{name: "TTFT", key: "ttft_ns", pct: 50}, {name: "TTFT", key: "ttft_ns", pct: 99}, {name: "ITL", key: "itl_ns", pct: 50}, {name: "E2EL", key: "e2el_ns", pct: 50}}
-	head, units := []string{plain(mode), "requests", "output"}, []string{"", "/s", "tok/s"}
+	head, units := []string{name, "requests", "output"}, []string{unit, "/s", "tok/s"}
 	for i := range cols {
-		// One unit per metric, that of the largest median: levels are compared
+		// One unit per metric, that of the largest median: lines are compared
 		// down the column.
 		most := 0.0
-		for j := range t.rep.Experiments {
-			if s := t.rep.Experiments[j].Metric(cols[i].key); s != nil {
+		for j := range lines {
+			if s := lines[j].metric(cols[i].key); s != nil {
 				most = max(most, s.P(50))
 			}
 		}
@@ -274,25 +359,21 @@ func (t *table) levels() {
 		head, units = append(head, cols[i].name), append(units, levelName(cols[i].pct)+" "+cols[i].sc.name)
 	}
 	g.add(append(head, "ok", "failed")...)
-	g.add(units...)
-	for i := range t.rep.Experiments {
-		e := &t.rep.Experiments[i]
-		name := e.Value
-		if mode == "level" {
-			name = level(e)
-		}
-		row := []string{plain(name), perSecond(e.Throughput.Requests), perSecond(e.Throughput.OutputTokens)}
+	g.add(append(units, "", "")...)
+	for i := range lines {
+		l := &lines[i]
+		row := []string{plain(l.name), perSecond(l.throughput.Requests), perSecond(l.throughput.OutputTokens)}
 		for _, c := range cols {
-			if s := e.Metric(c.key); s != nil {
+			if s := l.metric(c.key); s != nil {
 				row = append(row, number(s.P(c.pct)/c.sc.per))
 			} else {
 				row = append(row, "-")
 			}
 		}
-		g.add(append(row, strconv.Itoa(e.OK), strconv.Itoa(e.FailedRequests()))...)
+		g.add(append(row, strconv.Itoa(l.ok), strconv.Itoa(l.failed))...)
 	}
 	g.spread()
-	_ = g.write(t.b)
+	return g
 }
 
 func perSecond(r analyze.Rate) string {

@@ -1,0 +1,244 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/pa-tools/pa/internal/cmdline"
+	"github.com/pa-tools/pa/pkg/analyze/diff"
+	diffgate "github.com/pa-tools/pa/pkg/analyze/diff/gate"
+	"github.com/pa-tools/pa/pkg/analyze/report"
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+func diffCommand() *cli.Command {
+	flags := []cli.Flag{
+		&cli.StringFlag{Name: "format", Aliases: []string{"f"}, Usage: "print as `FORMAT`: text, markdown or json", Value: "text", Category: "Output"},
+	}
+	flags = append(append(flags, outputFlags()...),
+		&cli.StringSliceFlag{Name: "fail-on", Usage: "exit with code 3 where `CONDITION` holds: ttft_p99>+5%, ttft_p99.low>+2%, 'itl_p50 worse', new.failed_share>1% (repeatable)", Category: "Gates"},
+		&cli.BoolFlag{Name: "single-run", Usage: "let --fail-on judge changes between one run and one other, which differ by chance too", Category: "Gates"},
+		&cli.StringSliceFlag{Name: "ignore", Usage: "compare although `NAME` differs: " + strings.Join(diff.Refusals(), ", ") + " or all (repeatable)", Category: "What to compare"},
+	)
+	return &cli.Command{
+		Name: "diff", Usage: "what changed between runs, and whether it is more than chance", ArgsUsage: "OLD NEW | old=FILES new=FILES",
+		Description: `Compares each load level that both sides have. A side is one file, a glob
+("runs/old-*.json"), or several of either with commas between; old= and new= may
+be repeated. Several runs a side compare the settings, and decisions should
+rest on them: from 3 a side. One run a side compares these two runs alone.
+First the runs must be comparable: what differs in how they were made is
+printed, and the model, the dataset, the load, the numbers of tokens, where
+times and token counts come from, and streaming must be the same, or there is no
+verdict and the exit code is 1. Primary metrics (*) are judged at 5 % together;
+~ is no difference found, n/a no interval. Conditions of --fail-on are joined by
+&& and || and looked at for each level; one whose numbers are n/a fails too.
+Exit codes: 0 ok, 1 not comparable or not readable, 2 wrong usage, 3 a condition
+holds or is n/a.`,
+		Flags:  append(append(flags, measureFlags()...), inputFlags()...),
+		Action: diffAction,
+	}
+}
+
+func diffAction(c *cli.Context) error {
+	format, err := checkFormat(c, "text", "markdown", "json")
+	if err != nil {
+		return err
+	}
+	measure, err := config(c)
+	if err != nil {
+		return err
+	}
+	older, newer, err := sides(c.Args().Slice())
+	if err != nil {
+		return err
+	}
+	single := len(older) == 1 && len(newer) == 1
+	gates, err := conditions(c, single)
+	if err != nil {
+		return err
+	}
+	for _, name := range c.StringSlice("ignore") {
+		if known := append(diff.Refusals(), diff.All); !slices.Contains(known, name) {
+			return cmdline.Usagef("--ignore %q: give one of %s", name, strings.Join(known, ", "))
+		}
+	}
+	if out := c.String("output"); out != "" && out != "-" {
+		if err := checkOutput(out, c.Bool("overwrite")); err != nil {
+			return err
+		}
+	}
+	cfg := diff.Config{Measure: measure, Series: single}
+	oldRuns, oldErr := readSide(c, older, cfg)
+	newRuns, newErr := readSide(c, newer, cfg)
+	if err := errors.Join(oldErr, newErr); err != nil && (len(oldRuns) < len(older) || len(newRuns) < len(newer)) {
+		return err
+	}
+	res := diff.Compare(oldRuns, newRuns, diff.Options{Ignore: c.StringSlice("ignore")})
+	passed := res.Gate(gates)
+	err = errors.Join(oldErr, newErr, write(c, map[string]func(*diff.Result) report.Renderer{
+		"text": diff.Text, "markdown": diff.Markdown, "json": diff.JSON,
+	}[format](res)))
+	for _, w := range res.Warnings {
+		warnf(c, "%s", report.Plain(w))
+	}
+	if err = errors.Join(err, incomparable(res)); err != nil || passed {
+		return err
+	}
+	return &cmdline.CodeError{Code: cmdline.ExitGate, Err: failures(res)}
+}
+
+// conditions parses --fail-on.
+func conditions(c *cli.Context, single bool) ([]*diffgate.Expr, error) {
+	var all []*diffgate.Expr
+	for _, text := range c.StringSlice("fail-on") {
+		e, err := diff.ParseGate(text)
+		if err != nil {
+			return nil, cmdline.Usagef("--fail-on %q: %v", text, err)
+		}
+		if single && e.NeedsChange() && !c.Bool("single-run") {
+			return nil, cmdline.Usagef("--fail-on %q: with one run a side, a change may be no more than how one run differs from the next; give several runs a side, or --single-run if these two runs are meant", text)
+		}
+		all = append(all, e)
+	}
+	return all, nil
+}
+
+// sides finds the files of both sides.
+func sides(args []string) (older, newer []string, err error) {
+	named := slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, "old=") || strings.HasPrefix(a, "new=") })
+	if !named {
+		if len(args) != 2 {
+			return nil, nil, cmdline.Usagef("%s given; diff OLD NEW takes two, and diff old=FILES new=FILES several a side", count(len(args), "file"))
+		}
+		args = []string{"old=" + args[0], "new=" + args[1]}
+	}
+	for _, a := range args {
+		side, list, ok := strings.Cut(a, "=")
+		if !ok || side != "old" && side != "new" {
+			return nil, nil, cmdline.Usagef("%q: with old= or new= each argument starts with one of them", a)
+		}
+		paths, err := expand(list)
+		if err != nil {
+			return nil, nil, err
+		}
+		if side == "old" {
+			older = append(older, paths...)
+		} else {
+			newer = append(newer, paths...)
+		}
+	}
+	for side, paths := range map[string][]string{"old": older, "new": newer} {
+		if len(paths) == 0 {
+			return nil, nil, cmdline.Usagef("no %s file given; give %s=FILES", side, side)
+		}
+		if p, twice := duplicate(paths); twice {
+			return nil, nil, cmdline.Usagef("%s is given twice as %s: a run counts once", p, side)
+		}
+	}
+	if slices.Contains(older, "-") && slices.Contains(newer, "-") {
+		return nil, nil, cmdline.Usagef("standard input can be read only once; give - once")
+	}
+	return older, newer, nil
+}
+
+// expand returns the files that a list with commas and globs means. A name that
+// is there is taken as it is.
+func expand(list string) ([]string, error) {
+	if _, err := os.Stat(list); err == nil || list == "-" {
+		return []string{list}, nil
+	}
+	var all []string
+	for part := range strings.SplitSeq(list, ",") {
+		if part == "" {
+			return nil, cmdline.Usagef("%q: a file name is missing", list)
+		}
+		if _, err := os.Stat(part); err == nil || !strings.ContainsAny(part, "*?[") {
+			all = append(all, part)
+			continue
+		}
+		matches, err := filepath.Glob(part)
+		switch {
+		case err != nil:
+			return nil, cmdline.Usagef("%q: %v", part, err)
+		case len(matches) == 0:
+			return nil, cmdline.Usagef("%q: no file matches", part)
+		}
+		all = append(all, matches...)
+	}
+	return all, nil
+}
+
+func duplicate(paths []string) (string, bool) {
+	seen := map[string]bool{}
+	for _, p := range paths {
+		clean := filepath.Clean(p)
+		if seen[clean] {
+			return p, true
+		}
+		seen[clean] = true
+	}
+	return "", false
+}
+
+// readSide reads the runs of a side as far as they can be read.
+func readSide(c *cli.Context, paths []string, cfg diff.Config) ([]*diff.Run, error) {
+	var runs []*diff.Run
+	var errs []error
+	for _, path := range paths {
+		errs = append(errs, use(c, path, func(r export.Reader) error {
+			run, err := diff.Read(c.Context, path, r, cfg)
+			warnings(c, r)
+			switch {
+			case c.Err() != nil:
+				return err
+			case err == nil && len(run.Levels) == 0:
+				return fmt.Errorf("%s: holds no experiment: nothing was measured", path)
+			}
+			runs = append(runs, run)
+			return errors.Join(err, leftOut(path, r, "not in the comparison"))
+		}))
+	}
+	if a, b, found := diff.SameRun(runs); found {
+		errs = append(errs, fmt.Errorf("%s and %s hold the same run, which would count twice; give one of them", a.Name, b.Name))
+		return nil, errors.Join(errs...)
+	}
+	return runs, errors.Join(errs...)
+}
+
+// incomparable is the error for sides that cannot be compared; nil if they can.
+func incomparable(res *diff.Result) error {
+	if len(res.Levels) == 0 {
+		return fmt.Errorf("no load level in common: old has %s, new has %s; one level a side is compared with --ignore load",
+			report.Plain(strings.Join(res.OldOnly, ", ")), report.Plain(strings.Join(res.NewOnly, ", ")))
+	}
+	var errs []error
+	for _, d := range res.Refused() {
+		at := ""
+		if d.Level != "" {
+			at = " at " + d.Level
+		}
+		errs = append(errs, errors.New(report.Plain(fmt.Sprintf("not comparable: %s%s: old %s, new %s; --ignore %s compares them all the same", d.Name, at, d.Old, d.New, d.Name))))
+	}
+	return errors.Join(errs...)
+}
+
+// failures says which conditions were not passed, and why.
+func failures(res *diff.Result) error {
+	var errs []error
+	for _, g := range res.Gates {
+		because := strings.Join(g.Because, ", ")
+		switch g.State {
+		case diffgate.Tripped:
+			errs = append(errs, fmt.Errorf("--fail-on %s at %s: %s", g.Expr, report.Plain(g.Level), because))
+		case diffgate.Unknown:
+			errs = append(errs, fmt.Errorf("--fail-on %s at %s: cannot be decided, which does not pass: %s", g.Expr, report.Plain(g.Level), because))
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/pa-tools/pa/internal/cmdline"
+	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/report"
+	"github.com/pa-tools/pa/pkg/analyze/slo"
+)
+
+// objectiveFlags say what requests are held to.
+func objectiveFlags() []cli.Flag {
+	const category = "Objective"
+	return []cli.Flag{
+		&cli.StringFlag{Name: "slo", Usage: "how many requests meet `EXPR`, such as 'ttft<=200ms && itl_p99<=50ms'", Category: category},
+		&cli.StringFlag{Name: "slo-target", Usage: "the `SHARE` of requests that should meet it", Value: "99%", Category: category},
+		&cli.BoolFlag{Name: "slo-gate", Usage: "exit code 3 when a level does not attain the target, or that cannot be told", Category: category},
+	}
+}
+
+// objective reads the flags of objectiveFlags into cfg.
+func objective(c *cli.Context, cfg *analyze.Config) (err error) {
+	if !c.IsSet("slo") {
+		for _, f := range []string{"slo-target", "slo-gate"} {
+			if c.IsSet(f) {
+				return cmdline.Usagef("--%s needs --slo: what should requests meet?", f)
+			}
+		}
+		return nil
+	}
+	if cfg.SLO, err = slo.Parse(c.String("slo")); err != nil {
+		return cmdline.Usagef("--slo: %v", err)
+	}
+	if cfg.SLOTarget, err = share(c.String("slo-target")); err != nil {
+		return cmdline.Usagef("--slo-target %q: %v", c.String("slo-target"), err)
+	}
+	return nil
+}
+
+// gate returns a line for each level that does not attain the target.
+func gate(in report.Input) []error {
+	var errs []error
+	target := strconv.FormatFloat(100*in.Report.SLOTarget, 'f', -1, 64)
+	for i := range in.Report.Experiments {
+		e := &in.Report.Experiments[i]
+		switch s := e.SLO.Share; {
+		case !s.OK:
+			errs = append(errs, fmt.Errorf("%s: %s:%s: whether the SLO is met is not known: %s", in.Name, e.Mode, e.Value, s.NA))
+		case s.V < in.Report.SLOTarget:
+			errs = append(errs, fmt.Errorf("%s: %s:%s: %.4g%% of the requests meet the SLO, less than %s%%", in.Name, e.Mode, e.Value, 100*s.V, target))
+		}
+	}
+	return errs
+}

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/pa-tools/pa/internal/cmdline"
+	"github.com/pa-tools/pa/pkg/analyze"
+)
+
+// selectionFlags say which part of each load level counts.
+func selectionFlags() []cli.Flag {
+	const category = "Part of the run"
+	return []cli.Flag{
+		&cli.StringFlag{Name: "window", Usage: "only requests that started `FROM:TO` after the start of their level: 30s:90s, 30s: or :90s", Category: category},
+		&cli.StringFlag{Name: "trim-start", Usage: "leave out the first `PART` of each level: 10s or 5%", Category: category},
+		&cli.StringFlag{Name: "trim-end", Usage: "leave out the last `PART` of each level: 10s or 5%", Category: category},
+		&cli.BoolFlag{Name: "steady-state", Usage: "only the time between the first and the last moment with 95% of the concurrency in flight", Category: category},
+	}
+}
+
+// selection reads the flags of selectionFlags.
+func selection(c *cli.Context) (s analyze.Selection, err error) {
+	if text := c.String("window"); c.IsSet("window") {
+		if s.Window, err = analyze.ParseInterval(text); err != nil {
+			return s, cmdline.Usagef("--window %v", err)
+		}
+	}
+	for _, t := range []struct {
+		flag string
+		to   *analyze.Trim
+	}{{"trim-start", &s.TrimStart}, {"trim-end", &s.TrimEnd}} {
+		if c.IsSet(t.flag) {
+			if *t.to, err = analyze.ParseTrim(c.String(t.flag)); err != nil {
+				return s, cmdline.Usagef("--%s %v", t.flag, err)
+			}
+		}
+	}
+	s.SteadyState = c.Bool("steady-state")
+	if err := s.Validate(); err != nil {
+		return s, cmdline.Usagef("%v", err)
+	}
+	return s, nil
+}
+
+// windows reads --windows.
+func windows(c *cli.Context) (analyze.Windows, error) {
+	text := c.String("windows")
+	switch {
+	case !c.IsSet("windows"):
+		return analyze.Windows{}, nil
+	case text == "recorded":
+		return analyze.Windows{Recorded: true}, nil
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d <= 0 {
+		return analyze.Windows{}, cmdline.Usagef("--windows %q: give a duration such as 10s, or recorded", text)
+	}
+	return analyze.Windows{Every: d}, nil
+}
+
+// share reads a part of a whole: "99%" or "0.99", above 0 and 1 at most.
+func share(text string) (float64, error) {
+	number, isPercent := strings.CutSuffix(text, "%")
+	v, err := strconv.ParseFloat(number, 64)
+	if isPercent {
+		v /= 100
+	}
+	if err != nil || !(v > 0 && v <= 1) {
+		return 0, errors.New("give a share above 0 and of 100% at most, such as 99% or 0.99")
+	}
+	return v, nil
+}
+
+// problems takes the experiments out of rep that do not have the part or the
+// windows asked for, and says why.
+func problems(path string, rep *analyze.Report) error {
+	var errs []error
+	var keep []analyze.Experiment
+	for _, e := range rep.Experiments {
+		if e.Problem == nil {
+			keep = append(keep, e)
+			continue
+		}
+		where := path
+		if len(rep.Experiments) > 1 {
+			where += ": " + e.Mode + ":" + e.Value
+		}
+		errs = append(errs, named(where, e.Problem))
+	}
+	rep.Experiments = keep
+	return errors.Join(errs...)
+}

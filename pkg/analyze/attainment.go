@@ -1,0 +1,192 @@
+package analyze
+
+import (
+	"slices"
+
+	"github.com/pa-tools/pa/pkg/analyze/slo"
+)
+
+// An Attainment says how the requests of a level met an objective.
+//
+// Requests that failed did not meet it. Warm-up, late and cancelled ones are
+// left out, as of everything. A request that counts but lacks a metric that
+// decides (an answer of one token has no gap) is Unknown and left out as well.
+type Attainment struct {
+	SLO *slo.Expr
+	Met int
+	// Missed are successful requests that did not meet it.
+	Missed, Failed, Unknown int
+	// Lacking counts the unknown requests by the metrics that they lack.
+	Lacking []Count
+	// Share is Met / (Met + Missed + Failed), between 0 and 1.
+	Share Share
+	// Conditions are those that the objective asks for at once, each as if it
+	// were alone; nil for a single one.
+	Conditions []Attainment
+	// Requests and OutputTokens are the goodput: requests that met the
+	// objective and their output tokens, per second of the level.
+	Requests, OutputTokens Rate
+}
+
+// A Share is a part between 0 and 1 that may be missing.
+type Share struct {
+	V  float64
+	OK bool
+	// NA is why it is missing.
+	NA string
+}
+
+// An attainer counts requests by what they are to an objective.
+type attainer struct {
+	counts     Attainment
+	conditions []*attainer
+	lacking    tally
+	output     wideSum // tokens of requests that met it
+	untold     int     // of these, those without a number of tokens
+	dropped    bool    // the recorder left outputs out
+	gaps       []int64
+}
+
+func newAttainer(e *slo.Expr) *attainer {
+	a := &attainer{counts: Attainment{SLO: e}}
+	if parts := e.Conditions(); len(parts) > 1 {
+		for _, p := range parts {
+			a.conditions = append(a.conditions, &attainer{counts: Attainment{SLO: p}})
+		}
+	}
+	return a
+}
+
+// prepare readies the collector for requests.
+func (c *collector) prepare(cfg Config) {
+	if cfg.SLO != nil && c.slo == nil {
+		c.slo = newAttainer(cfg.SLO)
+	}
+}
+
+// fail takes a request that failed.
+func (a *attainer) fail() {
+	a.counts.Failed++
+	for _, c := range a.conditions {
+		c.fail()
+	}
+}
+
+// count takes a request that counts.
+func (a *attainer) count(p *Point) {
+	a.gaps = a.gaps[:0]
+	value := func(m slo.Metric) (float64, bool) { return a.value(p, m) }
+	a.judge(p, value)
+	for _, c := range a.conditions {
+		c.judge(p, value)
+	}
+}
+
+func (a *attainer) judge(p *Point, value func(slo.Metric) (float64, bool)) {
+	switch a.counts.SLO.Eval(value) {
+	case slo.Met:
+		a.counts.Met++
+		if p.OutputTokens.OK {
+			a.output.add(p.OutputTokens.V)
+		} else {
+			a.untold++
+		}
+	case slo.Missed:
+		a.counts.Missed++
+	default:
+		a.counts.Unknown++
+		for _, m := range a.counts.SLO.Metrics() {
+			if _, ok := value(m); !ok {
+				a.lacking.add(m.Name)
+			}
+		}
+	}
+	a.dropped = a.dropped || p.dropped
+}
+
+// value returns a metric of a request, in nanoseconds, tokens, or tokens per
+// second.
+func (a *attainer) value(p *Point, m slo.Metric) (float64, bool) {
+	if m.Percentile != 0 {
+		if len(p.Gaps) == 0 {
+			return 0, false
+		}
+		if len(a.gaps) == 0 { // sorted once for each request
+			a.gaps = append(a.gaps, p.Gaps...)
+			slices.Sort(a.gaps)
+		}
+		return quantile(a.gaps, m.Percentile), true
+	}
+	switch m.Name {
+	case "ttft":
+		return p.TTFT.float()
+	case "ttfat":
+		return p.TTFAT.float()
+	case "ttst":
+		return p.TTST.float()
+	case "tpot":
+		return p.TPOT()
+	case "e2el":
+		return p.E2EL.float()
+	case "output_tokens":
+		return p.OutputTokens.float()
+	case "input_tokens":
+		return p.InputTokens.float()
+	case "reasoning_tokens":
+		return p.ReasoningTokens.float()
+	case "cached_tokens":
+		return p.CachedTokens.float()
+	case "output_tokens_per_s":
+		if !p.OutputTokens.OK || !p.E2EL.OK || p.E2EL.V <= 0 {
+			return 0, false
+		}
+		return float64(p.OutputTokens.V) / (float64(p.E2EL.V) / 1e9), true
+	}
+	if len(p.Gaps) == 0 {
+		return 0, false
+	}
+	switch m.Name {
+	case "itl_mean":
+		return mean(p.Gaps), true
+	case "itl_min":
+		return float64(slices.Min(p.Gaps)), true
+	case "itl_max":
+		return float64(slices.Max(p.Gaps)), true
+	}
+	panic("analyze: no such metric in an objective: " + m.Name) // slo has a list
+}
+
+func (v Value) float() (float64, bool) { return float64(v.V), v.OK }
+
+// finish returns the counts and the goodput over the length of the level.
+func (a *attainer) finish(durationNS int64) *Attainment {
+	x := a.counts
+	x.Lacking = a.lacking.counts()
+	switch judged := x.Met + x.Missed; {
+	case judged+x.Failed+x.Unknown == 0:
+		x.Share.NA = "no request counts"
+	case judged == 0 && x.Unknown > 0:
+		x.Share.NA = "no request has " + x.Lacking[0].Name
+	default:
+		x.Share = Share{V: float64(x.Met) / float64(judged+x.Failed), OK: true}
+	}
+	if x.Share.OK && durationNS > 0 {
+		s := float64(durationNS) / 1e9
+		x.Requests = Rate{float64(x.Met) / s, true}
+		if a.untold == 0 && !a.dropped {
+			x.OutputTokens = Rate{a.output.float() / s, true}
+		}
+	}
+	for _, c := range a.conditions {
+		x.Conditions = append(x.Conditions, *c.finish(durationNS))
+	}
+	return &x
+}
+
+func (x *Attainment) warnings() []error {
+	if x.Unknown == 0 {
+		return nil
+	}
+	n := x.Met + x.Missed + x.Failed + x.Unknown
+	return []error{warningf("the SLO cannot be decided for %d of %s, which lack %s: left out of the share", x.Unknown, plural(n, "request", "requests"), x.Lacking[0].Name)}
+}

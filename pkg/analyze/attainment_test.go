@@ -1,0 +1,240 @@
+package analyze
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/pa-tools/pa/pkg/analyze/slo"
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+func objective(t *testing.T, text string) *slo.Expr {
+	t.Helper()
+	e, err := slo.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// Four requests within 10 s: one quick, one with a slow first token, one with a
+// slow gap, one of a single token; then one that failed, one late, one warm-up
+// and one cancelled.
+func mixedRun() []export.Request {
+	return []export.Request{
+		sent(0, 0.1, 0.2, 0.3),
+		sent(1, 2, 2.1, 2.2, 2.3),
+		sent(3, 3.1, 3.2, 4.2),
+		sent(9.9, 10),
+		as(sent(5), export.StatusTimeout, export.PhaseMeasured, 6),
+		as(sent(9, 11), export.StatusOK, export.PhaseCooldown, 0),
+		as(sent(-2, -1), export.StatusOK, export.PhaseWarmup, 0),
+		as(sent(9, 9.1), export.StatusCancelled, export.PhaseMeasured, 0),
+	}
+}
+
+func TestAttainment(t *testing.T) {
+	type alone struct {
+		Met, Missed, Failed, Unknown int
+	}
+	for _, tt := range []struct {
+		name       string
+		slo        string
+		cfg        Config
+		want       alone
+		share      Share
+		conditions []alone
+		requests   float64 // goodput; −1 for n/a
+		tokens     float64
+	}{
+		{"one condition", "ttft<=200ms", Config{}, alone{3, 1, 1, 0}, Share{V: 3. / 5, OK: true}, nil, 0.3, 0.7},
+		{"the issue's form", "ttft<=200ms && itl_p99<=500ms && e2el<5s", Config{}, alone{1, 2, 1, 1}, Share{V: 1. / 4, OK: true}, []alone{{3, 1, 1, 0}, {2, 1, 1, 1}, {4, 0, 1, 0}}, 0.1, 0.3},
+		{"a percentile of the request's gaps", "itl_p50<=150ms", Config{}, alone{2, 1, 1, 1}, Share{V: 2. / 4, OK: true}, nil, 0.2, 0.7},
+		{"by the number of tokens", "output_tokens>=3", Config{}, alone{3, 1, 1, 0}, Share{V: 3. / 5, OK: true}, nil, 0.3, 1},
+		// 10, 4/1.3, 2.5 and 10 tokens per second.
+		{"by the pace", "output_tokens_per_s>3", Config{}, alone{3, 1, 1, 0}, Share{V: 3. / 5, OK: true}, nil, 0.3, 0.8},
+		{"warm-up if asked for", "ttft<=200ms", Config{IncludeWarmup: true}, alone{3, 2, 1, 0}, Share{V: 3. / 6, OK: true}, nil, 3. / 12, 7. / 12},
+		{"a metric that no request has", "cached_tokens>5", Config{}, alone{0, 0, 1, 4}, Share{NA: "no request has cached_tokens"}, nil, -1, -1},
+		{"decided by the other one", "cached_tokens>5 || ttft<=200ms", Config{}, alone{3, 0, 1, 1}, Share{V: 3. / 4, OK: true}, nil, 0.3, 0.7},
+		{"in a part", "ttft<=200ms", Config{Selection: Selection{Window: &Interval{0, 5 * time.Second}}}, alone{2, 1, 0, 0}, Share{V: 2. / 3, OK: true}, nil, 0.4, 1.2},
+		{"tokens not told", "ttft<=200ms", Config{TokenSource: TokenUsage}, alone{3, 1, 1, 0}, Share{V: 3. / 5, OK: true}, nil, 0.3, -1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			tt.cfg.SLO = objective(t, tt.slo)
+			x := analyzed(t, reader("", mixedRun()), tt.cfg).Experiments[0].SLO
+			got := alone{x.Met, x.Missed, x.Failed, x.Unknown}
+			if got != tt.want || x.Share != tt.share {
+				t.Errorf("%+v, %+v, want %+v, %+v", got, x.Share, tt.want, tt.share)
+			}
+			var conditions []alone
+			for _, c := range x.Conditions {
+				conditions = append(conditions, alone{c.Met, c.Missed, c.Failed, c.Unknown})
+			}
+			if diff := cmp.Diff(tt.conditions, conditions); diff != "" {
+				t.Errorf("conditions (-want +got):\n%s", diff)
+			}
+			for _, r := range []struct {
+				name string
+				got  Rate
+				want float64
+			}{{"requests", x.Requests, tt.requests}, {"tokens", x.OutputTokens, tt.tokens}} {
+				if r.got.OK != (r.want >= 0) || r.got.OK && !close12(r.got.PerSecond, r.want) {
+					t.Errorf("goodput in %s %v, want %v", r.name, r.got, r.want)
+				}
+			}
+		})
+	}
+}
+
+// Requests that lack what decides are said.
+func TestAttainmentWarnings(t *testing.T) {
+	cfg := Config{SLO: objective(t, "itl_max<=1s && cached_tokens<5")}
+	e := analyzed(t, reader("", mixedRun()), cfg).Experiments[0]
+	if want := "the SLO cannot be decided for 4 of 5 requests, which lack cached_tokens: left out of the share"; !strings.Contains(warningTexts(e.Warnings), want) {
+		t.Errorf("%s\nwithout %q", warningTexts(e.Warnings), want)
+	}
+	if diff := cmp.Diff([]Count{{"cached_tokens", 4}, {"itl_max", 1}}, e.SLO.Lacking); diff != "" {
+		t.Errorf("lacking (-want +got):\n%s", diff)
+	}
+}
+
+// Without requests there is no share; when all failed it is 0.
+func TestAttainmentOfNothing(t *testing.T) {
+	failed := as(sent(5), export.StatusTimeout, export.PhaseMeasured, 6)
+	for _, tt := range []struct {
+		name string
+		r    []export.Request
+		want Share
+	}{
+		{"no request", nil, Share{NA: "no request counts"}},
+		{"all failed", []export.Request{failed, failed}, Share{V: 0, OK: true}},
+		{"one", []export.Request{sent(0, 1)}, Share{V: 1, OK: true}},
+	} {
+		x := analyzed(t, reader("", tt.r), Config{SLO: objective(t, "ttft<=1s && e2el<2s")}).Experiments[0].SLO
+		if x.Share != tt.want || len(tt.r) != 1 && x.Requests.OK {
+			t.Errorf("%s: %+v, %+v, want %+v", tt.name, x.Share, x.Requests, tt.want)
+		}
+	}
+}
+
+// Every metric of an objective has the value of the report.
+func TestObjectiveMetrics(t *testing.T) {
+	r := openaiRequest(thought, thought, delta("a"), delta("b"), usage5) // 10 … 50 ns
+	r.Responses[3].RecvNS = 1070                                         // gaps 10, 10, 40
+	r.Responses[4].RecvNS = 1100
+	want := map[string]float64{
+		"ttft": 10, "ttfat": 30, "ttst": 10, "tpot": 60. / 4, "e2el": 100,
+		"itl_mean": 20, "itl_min": 10, "itl_max": 40, "itl_p50": 10, "itl_p99": 10 + 30*0.98,
+		"output_tokens": 5, "input_tokens": 9, "reasoning_tokens": 2, "cached_tokens": 8, "output_tokens_per_s": 5e7,
+	}
+	got := map[string]float64{}
+	m := NewMeter(&export.Run{}, Config{})
+	q, err := m.Measure(&r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := point(&r, q)
+	var a attainer
+	for _, name := range slo.Names() {
+		metric := objective(t, name+">0").Metrics()[0]
+		a.gaps = a.gaps[:0]
+		v, ok := a.value(&p, metric)
+		if !ok {
+			t.Errorf("%s is lacking", name)
+		}
+		got[name] = v
+	}
+	if diff := cmp.Diff(want, got, cmpopts.EquateApprox(1e-12, 0)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	empty := Point{}
+	for _, name := range slo.Names() {
+		if v, ok := a.value(&empty, objective(t, name+">0").Metrics()[0]); ok {
+			t.Errorf("%s of nothing is %v", name, v)
+		}
+	}
+}
+
+func TestMaxLoad(t *testing.T) {
+	// Levels as load, and how many of 100 requests meet the objective; −1 is a
+	// level without requests.
+	type l struct {
+		load string
+		met  int
+	}
+	for _, tt := range []struct {
+		name           string
+		levels         []l
+		target         float64 // 0: the usual one
+		within, beyond float64 // 0: none
+		estimate       float64
+		again          bool
+		untold         int
+		none           bool
+	}{
+		{name: "between", levels: []l{{"1", 100}, {"2", 100}, {"4", 95}, {"8", 55}}, target: 0.9, within: 4, beyond: 8, estimate: 4.5},
+		{name: "the usual target", levels: []l{{"1", 100}, {"2", 98}}, within: 1, beyond: 2, estimate: 1.5},
+		{name: "in any order", levels: []l{{"8", 55}, {"1", 100}, {"4", 95}}, target: 0.9, within: 4, beyond: 8, estimate: 4.5},
+		{name: "just attained", levels: []l{{"1", 99}, {"2", 50}}, within: 1, beyond: 2, estimate: 1},
+		{name: "all attain", levels: []l{{"1", 100}, {"2", 99}}, within: 2},
+		{name: "none attains", levels: []l{{"1", 98}, {"2", 100}}, beyond: 1, again: true},
+		{name: "one attains again", levels: []l{{"1", 100}, {"2", 90}, {"4", 100}, {"8", 10}}, target: 0.95, within: 1, beyond: 2, estimate: 1.5, again: true},
+		{name: "one load twice", levels: []l{{"1", 100}, {"2", 80}, {"2.0", 100}}, target: 0.95, within: 1, beyond: 2, estimate: 1.5},
+		{name: "one level unknown", levels: []l{{"1", 100}, {"2", -1}, {"3", 0}}, target: 0.5, within: 1, beyond: 3, estimate: 2, untold: 1},
+		{name: "one level is no sweep", levels: []l{{"1", 100}}, none: true},
+		{name: "nor is one known", levels: []l{{"1", 100}, {"2", -1}}, none: true},
+		{name: "no number", levels: []l{{"1", 100}, {"x", 100}}, none: true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var all [][]export.Request
+			for _, l := range tt.levels {
+				var r []export.Request
+				for i := range 100 {
+					if l.met < 0 {
+						break
+					}
+					ttft := 2.0
+					if i < l.met {
+						ttft = 1
+					}
+					r = append(r, sent(float64(i), float64(i)+ttft))
+				}
+				all = append(all, r)
+			}
+			f := reader("", all...)
+			for i, l := range tt.levels {
+				f.run.Experiments[i].Value = l.load
+			}
+			m := analyzed(t, f, Config{SLO: objective(t, "ttft<=1s"), SLOTarget: tt.target}).MaxLoad()
+			if m == nil || tt.none {
+				if m != nil || !tt.none {
+					t.Errorf("%+v", m)
+				}
+				return
+			}
+			within, beyond := 0.0, 0.0
+			if m.Within != nil {
+				within = m.Within.Load
+			}
+			if m.Beyond != nil {
+				beyond = m.Beyond.Load
+			}
+			if within != tt.within || beyond != tt.beyond || math.Abs(m.Estimate-tt.estimate) > 1e-9 || m.Again != tt.again || len(m.Untold) != tt.untold {
+				t.Errorf("within %v, beyond %v, %+v, want %+v", within, beyond, m, tt)
+			}
+		})
+	}
+	if m := analyzed(t, reader("", steps(), steps()), Config{}).MaxLoad(); m != nil {
+		t.Errorf("without an objective: %+v", m)
+	}
+	mixed := reader("", steps(), steps())
+	mixed.run.Experiments[1].Mode = export.ModeRequestRate
+	if m := analyzed(t, mixed, Config{SLO: objective(t, "ttft<=1s")}).MaxLoad(); m != nil {
+		t.Errorf("of two modes: %+v", m)
+	}
+}

@@ -1,0 +1,263 @@
+package diff
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/pa-tools/pa/pkg/analyze/diff/gate"
+	"github.com/pa-tools/pa/pkg/analyze/report"
+)
+
+// What text and markdown have in common: the words, and the cells of tables.
+
+// primaryMark and pairedMark stand behind names of metrics.
+const (
+	primaryMark = " *"
+	pairedMark  = " †"
+)
+
+// title says what is compared.
+func (r *Result) title() string {
+	if r.Single {
+		return "these two runs: " + report.Plain(r.Old[0].Name) + " → " + report.Plain(r.New[0].Name)
+	}
+	return fmt.Sprintf("%s → %s", sideName("old", r.Old), sideName("new", r.New))
+}
+
+func sideName(side string, runs []*Run) string {
+	var names []string
+	for _, r := range runs {
+		names = append(names, report.Plain(r.Name))
+	}
+	return fmt.Sprintf("%d %s (%s)", len(runs), side, strings.Join(names, ", "))
+}
+
+// notes are the sentences below the tables.
+func (r *Result) notes() []string {
+	var notes []string
+	say := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
+	if len(r.Levels) == 0 {
+		return nil
+	}
+	if r.Single && len(r.Refused()) == 0 {
+		say("Only these two runs are compared: how much one run differs from the next under the same settings is not in the intervals. For decisions, compare several runs a side.")
+	}
+	switch {
+	case len(r.Refused()) > 0:
+		say("The runs are not comparable, so there are neither intervals nor verdicts.")
+	case r.Family == 0:
+		say("* primary metric; none has an interval, so there are no verdicts. The other rows are descriptive.")
+	default:
+		values := "values"
+		if r.Family == 1 {
+			values = "value"
+		}
+		say("* primary metric: judged at 5 %% by p, which is adjusted (Holm) for the %d p-%s of this comparison. The other rows are descriptive and not judged. ~ means that no difference was found.", r.Family, values)
+	}
+	for i := range r.Levels {
+		if l := &r.Levels[i]; slices.ContainsFunc(l.Rows, func(r Row) bool { return r.Paired }) {
+			say("† paired by prompt (%s, %d pairs): the change is the median of new/old over the pairs.", l.Name, l.Pairs)
+		}
+	}
+	return append(notes, r.reasons()...)
+}
+
+// reasons say why intervals are missing: each reason once, with its rows.
+func (r *Result) reasons() []string {
+	if len(r.Refused()) > 0 {
+		return nil
+	}
+	var order []string
+	rows := map[string][]string{}
+	for i := range r.Levels {
+		l := &r.Levels[i]
+		for j := range l.Rows {
+			row := &l.Rows[j]
+			if !row.NA.Missing() || row.Metric.of == failedShare { // of which the values say enough
+				continue
+			}
+			why := reason(row.NA)
+			name := row.Metric.Name
+			if len(r.Levels) > 1 {
+				name += " at " + l.Name
+			}
+			if rows[why] == nil {
+				order = append(order, why)
+			}
+			rows[why] = append(rows[why], name)
+		}
+	}
+	var lines []string
+	for _, why := range order {
+		lines = append(lines, fmt.Sprintf("n/a: %s: %s", report.Plain(strings.Join(rows[why], ", ")), why))
+	}
+	return lines
+}
+
+// header is that of the table of a level.
+func (l *LevelResult) header() []string {
+	h := []string{"", "old", "new", "change", "95% interval", "p", "verdict", "n"}
+	if l.ranked() {
+		h = append(h, "rank p")
+	}
+	return h
+}
+
+func (l *LevelResult) ranked() bool {
+	for i := range l.Rows {
+		if t := l.Rows[i].Rank; t != nil && !t.NA.Missing() {
+			return true
+		}
+	}
+	return false
+}
+
+// cells are a row of the table.
+func (l *LevelResult) cells(r *Row) []string {
+	name := r.Metric.Name
+	if r.Metric.Primary {
+		name += primaryMark
+	}
+	if r.Paired {
+		name += pairedMark
+	}
+	verdict := ""
+	if r.Metric.Primary {
+		verdict = r.Verdict.String()
+	}
+	cells := []string{
+		name, amount(r.Metric.Kind, r.Old.Value), amount(r.Metric.Kind, r.New.Value), change(r.Change),
+		r.interval(), pValue(r.Adjusted), verdict, counts(r.Old.N, r.New.N),
+	}
+	if l.ranked() {
+		p := math.NaN()
+		if r.Rank != nil {
+			p = r.Rank.P
+		}
+		cells = append(cells, pValue(p))
+	}
+	return cells
+}
+
+func (r *Row) interval() string {
+	if r.NA.Missing() {
+		return r.NA.String()
+	}
+	i := r.Interval(confidence)
+	return change(i.Low) + " " + change(i.High)
+}
+
+// amount formats a value with its unit; "–" is none.
+func amount(k gate.Kind, v float64) string {
+	switch {
+	case math.IsNaN(v):
+		return "–"
+	case k == gate.Duration:
+		return report.Span(v)
+	case k == gate.Share:
+		return percent(v)
+	}
+	return report.Number(v)
+}
+
+// change formats a ratio − 1 in percent, with a sign: "+4.96%".
+func change(v float64) string {
+	switch {
+	case math.IsNaN(v):
+		return "–"
+	case math.IsInf(v, 0):
+		return strings.TrimSuffix(strconv.FormatFloat(v, 'f', -1, 64), "Inf") + "∞"
+	}
+	s := strconv.FormatFloat(100*v, 'f', 2, 64)
+	if s == "-0.00" {
+		s = "0.00"
+	}
+	if s[0] != '-' {
+		s = "+" + s
+	}
+	return s + "%"
+}
+
+// pValue formats a p-value with three decimals; "" is none.
+func pValue(p float64) string {
+	switch {
+	case math.IsNaN(p):
+		return ""
+	case p < 0.0005:
+		return "<0.001"
+	}
+	return strconv.FormatFloat(p, 'f', 3, 64)
+}
+
+// counts returns "2000", or "2000+1800" where the sides differ.
+func counts(older, newer int) string {
+	if older == newer {
+		return strconv.Itoa(older)
+	}
+	return strconv.Itoa(older) + "+" + strconv.Itoa(newer)
+}
+
+// perRun are the values of each run of the primary metrics: name, old and new.
+func (l *LevelResult) perRun() [][]string {
+	var rows [][]string
+	if len(l.Old) == 1 && len(l.New) == 1 {
+		return nil
+	}
+	list := func(k gate.Kind, x []float64) string {
+		var s []string
+		for _, v := range x {
+			s = append(s, amount(k, v))
+		}
+		return strings.Join(s, ", ")
+	}
+	for i := range l.Rows {
+		if r := &l.Rows[i]; r.Metric.Primary {
+			rows = append(rows, []string{r.Metric.Name, list(r.Metric.Kind, r.OldRuns), list(r.Metric.Kind, r.NewRuns)})
+		}
+	}
+	return rows
+}
+
+// differenceRows are the table of differences, its header first. The level is
+// named if it matters.
+func (r *Result) differenceRows() [][]string {
+	at := slices.ContainsFunc(r.Differences, func(d Difference) bool { return d.Level != "" })
+	rows := [][]string{{"differs", "at", "old", "new", ""}}
+	for i := range r.Differences {
+		d := &r.Differences[i]
+		rows = append(rows, []string{d.Name, report.Plain(d.Level), short(d.Old), short(d.New), d.effect()})
+	}
+	if !at {
+		for i := range rows {
+			rows[i] = slices.Delete(rows[i], 1, 2)
+		}
+	}
+	return rows
+}
+
+// effect says what a difference does to the comparison.
+func (d *Difference) effect() string {
+	switch {
+	case d.Ignored:
+		return "ignored"
+	case d.Refuses:
+		return "refuses"
+	}
+	return ""
+}
+
+// short cuts what is too long for a table: a hash, a warning of the recorder.
+func short(s string) string {
+	const most = 60
+	if hash, ok := strings.CutPrefix(s, "sha256:"); ok && len(hash) == 64 {
+		return "sha256:" + hash[:12] + "…"
+	}
+	s = report.Plain(s)
+	if r := []rune(s); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return s
+}

@@ -1,0 +1,372 @@
+package diff
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/pa-tools/pa/pkg/analyze/diff/inference"
+)
+
+// How sure intervals are, and at which p-value there is a difference.
+const (
+	confidence = 0.95
+	alpha      = 0.05
+)
+
+// Options say what to disregard.
+type Options struct {
+	// Ignore names the differences that are not to refuse the comparison: see
+	// [Refusals].
+	Ignore []string
+}
+
+// A Result is a comparison.
+type Result struct {
+	Old, New []*Run
+	// Single is set for one run a side: the result is about these two runs.
+	Single bool
+	// Differences are in how the runs were made, also those that do no harm.
+	Differences []Difference
+	// Levels are those that both sides have; OldOnly and NewOnly name the
+	// others.
+	Levels           []LevelResult
+	OldOnly, NewOnly []string
+	// Family is the number of p-values that the verdicts were adjusted for.
+	Family int
+	Gates  []GateResult
+	// Warnings are about this comparison, not about the files.
+	Warnings []string
+}
+
+// Refused returns the differences that refuse the comparison.
+func (r *Result) Refused() []Difference {
+	var all []Difference
+	for _, d := range r.Differences {
+		if d.Refuses && !d.Ignored {
+			all = append(all, d)
+		}
+	}
+	return all
+}
+
+// A LevelResult is the comparison of one load level.
+type LevelResult struct {
+	Name  string // "concurrency 8"
+	Mode  string
+	Value string
+	// Old and New are the level in each run that has it.
+	Old, New []*Level
+	// Pairs is the number of prompts that both runs sent at the same place
+	// and that both answered; 0 unless the runs are paired by prompt.
+	Pairs int
+	// Rows are of the Metrics that either side has.
+	Rows []Row
+}
+
+// A Row is a metric of one level. Its Comparison's values are there also where
+// its NA says that there is no interval.
+type Row struct {
+	Metric *Metric
+	inference.Comparison
+	// OldRuns and NewRuns are the values of each run, NaN where it has none.
+	OldRuns, NewRuns []float64
+	// Paired says that the change is the median over pairs of new/old − 1.
+	Paired bool
+	// Adjusted is P as the family makes of it; NaN for metrics that are not
+	// primary.
+	Adjusted float64
+	// Verdict is NotAvailable for metrics that are not primary.
+	Verdict inference.Verdict
+}
+
+// Compare compares two sides. Each must have a run at least. For one run a
+// side, both must have been read with their series.
+func Compare(older, newer []*Run, o Options) *Result {
+	res := &Result{Old: byStart(older), New: byStart(newer), Single: len(older) == 1 && len(newer) == 1}
+	res.match(slices.Contains(o.Ignore, load) || slices.Contains(o.Ignore, All))
+	res.differences(o.Ignore)
+	for i := range res.Levels {
+		l := &res.Levels[i]
+		few := func(side string, n, of int) {
+			if n < of {
+				res.Warnings = append(res.Warnings, fmt.Sprintf("%s: only %d of %d %s runs have this level", l.Name, n, of, side))
+			}
+		}
+		few("old", len(l.Old), len(older))
+		few("new", len(l.New), len(newer))
+	}
+	refused := res.Refused()
+	for i := range res.Levels {
+		l := &res.Levels[i]
+		switch {
+		case len(refused) > 0:
+			var names []string
+			for _, d := range refused {
+				if !slices.Contains(names, d.Name) {
+					names = append(names, d.Name)
+				}
+			}
+			l.values("not comparable: " + strings.Join(names, ", "))
+		case res.Single:
+			l.single()
+		default:
+			l.several()
+		}
+	}
+	res.judge()
+	return res
+}
+
+// byStart returns the runs in the order in which they were made.
+func byStart(runs []*Run) []*Run {
+	runs = slices.Clone(runs)
+	slices.SortStableFunc(runs, func(a, b *Run) int { return cmp.Compare(a.firstStart, b.firstStart) })
+	return runs
+}
+
+// SameRun returns two runs of the list that are one and the same, in two files
+// or the same file twice: they would be counted as evidence twice.
+func SameRun(runs []*Run) (a, b *Run, found bool) {
+	for i := range runs {
+		for j := range i {
+			if runs[i].sameAs(runs[j]) {
+				return runs[j], runs[i], true
+			}
+		}
+	}
+	return nil, nil, false
+}
+
+// match finds the levels that both sides have. With any, one level a side is
+// compared whatever it is.
+func (res *Result) match(whatever bool) {
+	older, newer := groups(res.Old), groups(res.New)
+	if whatever && len(older) == 1 && len(newer) == 1 {
+		l := LevelResult{Name: older[0][0].Name(), Mode: older[0][0].Mode, Value: older[0][0].Value, Old: older[0], New: newer[0]}
+		if !older[0][0].is(newer[0][0]) {
+			l.Name += " → " + newer[0][0].Name()
+		}
+		res.Levels = []LevelResult{l}
+		return
+	}
+	used := make([]bool, len(newer))
+next:
+	for _, o := range older {
+		for i, n := range newer {
+			if !used[i] && o[0].is(n[0]) {
+				used[i] = true
+				res.Levels = append(res.Levels, LevelResult{Name: o[0].Name(), Mode: o[0].Mode, Value: o[0].Value, Old: o, New: n})
+				continue next
+			}
+		}
+		res.OldOnly = append(res.OldOnly, o[0].Name())
+	}
+	for i, n := range newer {
+		if !used[i] {
+			res.NewOnly = append(res.NewOnly, n[0].Name())
+		}
+	}
+}
+
+// groups gathers the levels of the same load of several runs. A load that a run
+// has twice is two levels.
+func groups(runs []*Run) [][]*Level {
+	var all [][]*Level
+	for _, r := range runs {
+		taken := map[int]bool{}
+		for i := range r.Levels {
+			l := &r.Levels[i]
+			at := -1
+			for j := range all {
+				if !taken[j] && all[j][0].is(l) {
+					at = j
+					break
+				}
+			}
+			if at < 0 {
+				at = len(all)
+				all = append(all, nil)
+			}
+			taken[at] = true
+			all[at] = append(all[at], l)
+		}
+	}
+	return all
+}
+
+// rows calls f for each metric that either side has, with its row.
+func (l *LevelResult) rows(f func(r *Row)) {
+	for i := range Metrics {
+		r := Row{Metric: &Metrics[i], Adjusted: math.NaN()}
+		some := false
+		for _, x := range l.Old {
+			r.OldRuns = append(r.OldRuns, x.values[i])
+			some = some || !math.IsNaN(x.values[i])
+		}
+		for _, x := range l.New {
+			r.NewRuns = append(r.NewRuns, x.values[i])
+			some = some || !math.IsNaN(x.values[i])
+		}
+		if !some {
+			continue
+		}
+		f(&r)
+		l.Rows = append(l.Rows, r)
+	}
+}
+
+// values fills the rows with values alone, for the reason given.
+func (l *LevelResult) values(why string) {
+	l.rows(func(r *Row) { l.bare(r, inference.NA{Reason: why}) })
+}
+
+// bare makes r a comparison without an interval: values and their change. The
+// value of several runs is their geometric mean, as in [inference.Runs]; the
+// mean, where that does not exist.
+func (l *LevelResult) bare(r *Row, na inference.NA) {
+	r.P = math.NaN()
+	r.NA = na
+	r.Old = inference.Estimate{Value: middle(r.OldRuns), N: len(r.OldRuns), NA: na}
+	r.New = inference.Estimate{Value: middle(r.NewRuns), N: len(r.NewRuns), NA: na}
+	if len(l.Old) == 1 && len(l.New) == 1 {
+		r.Old.N, r.New.N = l.Old[0].n[r.Metric.of], l.New[0].n[r.Metric.of]
+	}
+	r.Change = math.NaN()
+	if r.Old.Value > 0 && r.New.Value >= 0 {
+		r.Change = r.New.Value/r.Old.Value - 1
+	}
+}
+
+// middle returns the geometric mean of positive values, else their mean; NaN if
+// one is missing.
+func middle(x []float64) float64 {
+	logs, positive := 0.0, true
+	for _, v := range x {
+		positive = positive && v > 0
+		logs += math.Log(v)
+	}
+	switch {
+	case len(x) == 1:
+		return x[0]
+	case positive && len(x) > 0:
+		return math.Exp(logs / float64(len(x)))
+	}
+	return mean(x)
+}
+
+// single compares one run with one.
+func (l *LevelResult) single() {
+	o, n := l.Old[0], l.New[0]
+	paired := pairs(o.prompts, n.prompts)
+	l.Pairs = paired.n
+	var so, sn [seriesQuantities]*inference.Series
+	for q := range so {
+		so[q], sn[q] = inference.NewSeries(o.series[q]), inference.NewSeries(n.series[q])
+	}
+	l.rows(func(r *Row) {
+		m := r.Metric
+		if na, missing := l.missing(r); missing {
+			l.bare(r, na)
+			return
+		}
+		switch {
+		case m.of == failedShare:
+			l.bare(r, inference.NA{Reason: "shares have no interval from one run a side"})
+		case m.of == requestRate:
+			r.Comparison = inference.Change(inference.Rate(ones(len(o.spans)), o.spans), inference.Rate(ones(len(n.spans)), n.spans))
+		case m.of == outputRate:
+			r.Comparison = inference.Change(inference.Rate(o.tokens, o.spans), inference.Rate(n.tokens, n.spans))
+		case m.p == 0:
+			r.Comparison = inference.Change(so[m.of].Mean(), sn[m.of].Mean())
+		default:
+			if by := paired.of(m.of); by != nil && m.p == 0.5 {
+				if c := by.Median(); !c.NA.Missing() {
+					r.Comparison, r.Paired = c, true
+					return
+				}
+			}
+			r.Comparison = inference.Change(so[m.of].Quantile(m.p), sn[m.of].Quantile(m.p))
+		}
+	})
+}
+
+// several compares runs by their values.
+func (l *LevelResult) several() {
+	l.rows(func(r *Row) {
+		if na, missing := l.missing(r); missing {
+			l.bare(r, na)
+			return
+		}
+		c := inference.Runs(r.OldRuns, r.NewRuns)
+		if r.Metric.of == failedShare && (c.NA.Missing() || math.IsNaN(c.Change)) {
+			l.bare(r, c.NA) // zeros have no geometric mean, and are the usual case
+			return
+		}
+		r.Comparison = c
+	})
+}
+
+// missing returns why a row cannot be compared: a run lacks the metric.
+func (l *LevelResult) missing(r *Row) (inference.NA, bool) {
+	lacks := func(side string, runs []float64, levels []*Level) string {
+		n, failed := 0, 0
+		for i, v := range runs {
+			if math.IsNaN(v) {
+				n++
+				if levels[i].OK == 0 {
+					failed++
+				}
+			}
+		}
+		switch {
+		case n == 0:
+			return ""
+		case failed == n && len(runs) == 1:
+			return "no request of the " + side + " run succeeded"
+		case len(runs) == 1:
+			return "the " + side + " run has no value"
+		case failed == n:
+			return fmt.Sprintf("no request succeeded in %d of %d %s runs", n, len(runs), side)
+		}
+		return fmt.Sprintf("%d of %d %s runs have no value", n, len(runs), side)
+	}
+	why := lacks("old", r.OldRuns, l.Old)
+	if why == "" {
+		why = lacks("new", r.NewRuns, l.New)
+	}
+	return inference.NA{Reason: why}, why != ""
+}
+
+func ones(n int) []float64 {
+	x := make([]float64, n)
+	for i := range x {
+		x[i] = 1
+	}
+	return x
+}
+
+// judge adjusts the p-values of the primary metrics of all levels, as one
+// family, and gives the verdicts.
+func (res *Result) judge() {
+	var family []*Row
+	var p []float64
+	for i := range res.Levels {
+		for j := range res.Levels[i].Rows {
+			if r := &res.Levels[i].Rows[j]; r.Metric.Primary {
+				family = append(family, r)
+				p = append(p, r.P)
+				if !math.IsNaN(r.P) {
+					res.Family++
+				}
+			}
+		}
+	}
+	for i, q := range inference.Holm(p) {
+		r := family[i]
+		r.Adjusted = q
+		r.Verdict = r.Comparison.Verdict(q, alpha, r.Metric.Direction)
+	}
+}

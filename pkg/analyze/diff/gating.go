@@ -1,0 +1,94 @@
+package diff
+
+import (
+	"math"
+
+	"github.com/pa-tools/pa/pkg/analyze/diff/gate"
+	"github.com/pa-tools/pa/pkg/analyze/diff/inference"
+)
+
+// A GateResult is what a condition came to at one load level.
+type GateResult struct {
+	Expr  string
+	Level string // its name
+	gate.Outcome
+}
+
+// Gate evaluates conditions at each compared level and keeps what came out in
+// Gates. It reports whether all passed: none holds, and all are known.
+func (res *Result) Gate(exprs []*gate.Expr) (passed bool) {
+	passed = true
+	for _, e := range exprs {
+		for i := range res.Levels {
+			out := e.Eval((*gateValues)(&res.Levels[i]))
+			res.Gates = append(res.Gates, GateResult{e.String(), res.Levels[i].Name, out})
+			passed = passed && out.State == gate.Clear
+		}
+	}
+	return passed
+}
+
+// gateValues answers what expressions ask of a level.
+type gateValues LevelResult
+
+var _ gate.Values = (*gateValues)(nil)
+
+func (l *gateValues) row(metric string) *Row {
+	for i := range l.Rows {
+		if l.Rows[i].Metric.Key == metric {
+			return &l.Rows[i]
+		}
+	}
+	return nil
+}
+
+const noValue = "neither side has a value"
+
+// Number implements gate.Values.
+func (l *gateValues) Number(metric string, of gate.Of) (v float64, missing string) {
+	r := l.row(metric)
+	if r == nil {
+		return 0, noValue
+	}
+	switch of {
+	case gate.Old:
+		v = r.Old.Value
+	case gate.New:
+		v = r.New.Value
+	case gate.Change:
+		v = r.Change
+	default:
+		i := r.Interval(confidence)
+		v = i.Low
+		if of == gate.High {
+			v = i.High
+		}
+	}
+	switch {
+	case !math.IsNaN(v):
+		return v, ""
+	case r.NA.Missing():
+		return 0, reason(r.NA)
+	}
+	return 0, "there is no ratio to 0"
+}
+
+// Verdict implements gate.Values.
+func (l *gateValues) Verdict(metric string) (v, missing string) {
+	r := l.row(metric)
+	switch {
+	case r == nil:
+		return "", noValue
+	case r.Verdict == inference.NotAvailable:
+		return "", reason(r.NA)
+	}
+	return r.Verdict.String(), ""
+}
+
+// reason is why there is no interval, with what would be enough.
+func reason(na inference.NA) string {
+	if na.Needs > 0 {
+		return na.Reason + " (" + na.String()[len("n/a ("):]
+	}
+	return na.Reason
+}

@@ -1,0 +1,129 @@
+package inference
+
+import (
+	"fmt"
+	"math"
+)
+
+// An NA says why there is no interval. Its zero value means that there is one.
+type NA struct {
+	// Reason is for people: lower case, no full stop, empty if there is an
+	// interval.
+	Reason string
+
+	// Needs is about how many values (or runs, or pairs) a side would be
+	// enough; 0 where more of them would not help.
+	Needs int
+}
+
+// Missing reports whether there is no interval.
+func (n NA) Missing() bool { return n.Reason != "" }
+
+// String returns "n/a (needs 1300)", "n/a" or, where nothing is missing, "".
+func (n NA) String() string {
+	switch {
+	case !n.Missing():
+		return ""
+	case n.Needs > 0:
+		return fmt.Sprintf("n/a (needs %d)", n.Needs)
+	default:
+		return "n/a"
+	}
+}
+
+// An Interval is a confidence interval, ends included. An end may be infinite
+// where the data bounds it on one side only; both are NaN if there is none.
+type Interval struct{ Low, High float64 }
+
+// Contains reports whether v lies in the interval; never if there is none.
+func (i Interval) Contains(v float64) bool { return i.Low <= v && v <= i.High }
+
+func none() Interval { return Interval{math.NaN(), math.NaN()} }
+
+// An Estimate is a statistic of one side and what is known about its error.
+type Estimate struct {
+	// Value is the statistic itself, in the unit of the data. It is there
+	// whenever it can be computed, also without an interval; else NaN.
+	Value float64
+
+	// N is the number of values, runs or pairs that it comes from.
+	N int
+
+	// EffectiveN is the number of independent values that would tell as much
+	// about this statistic: N over the autocorrelation time of the values (for
+	// a quantile, of whether a value lies below it), at most N. 0 if unknown.
+	// For several runs it is N.
+	EffectiveN float64
+
+	// NA says why there is no interval.
+	NA NA
+
+	pivot pivot
+}
+
+// Interval returns the confidence interval for what Value estimates at the
+// given level, such as 0.95. A level outside (0, 1) gives none.
+func (e *Estimate) Interval(level float64) Interval {
+	if e.NA.Missing() {
+		return none()
+	}
+	return e.pivot.at(level)
+}
+
+// A pivot is a family of intervals: one for every quantile t of Student's
+// distribution with df degrees of freedom. The ends move outwards as t grows
+// and meet at the estimate at t = 0. All intervals and p-values are read from
+// one, so that they agree.
+type pivot struct {
+	df   float64
+	ends func(t float64) Interval
+}
+
+func (p *pivot) at(level float64) Interval {
+	if p.ends == nil || !(level > 0 && level < 1) {
+		return none()
+	}
+	return p.ends(studentQuantile(level, p.df))
+}
+
+// pValue returns 1 − the highest level whose interval leaves out 0, on the
+// scale of the pivot: the two-sided p-value of "it is 0".
+func (p *pivot) pValue() float64 {
+	if p.ends == nil {
+		return math.NaN()
+	}
+	outside := func(t float64) bool { return !p.ends(t).Contains(0) }
+	if !outside(0) {
+		return 1
+	}
+	lo, hi := 0.0, 1.0
+	for outside(hi) {
+		lo, hi = hi, hi*2
+		if studentUpper(lo, p.df) == 0 {
+			return 0
+		}
+	}
+	for hi-lo > 1e-10*hi {
+		if mid := lo + (hi-lo)/2; outside(mid) {
+			lo = mid
+		} else {
+			hi = mid
+		}
+	}
+	return 2 * studentUpper(hi, p.df)
+}
+
+// unavailable is an estimate without an interval.
+func unavailable(value float64, n int, reason string) Estimate {
+	return Estimate{Value: value, N: n, NA: NA{Reason: reason}}
+}
+
+// usable reports whether v is a number that can be squared without leaving
+// the range in which a float64 has its full precision.
+func usable(v float64) bool {
+	const least, most = 1e-150, 1e150
+	a := math.Abs(v)
+	return a == 0 || a >= least && a <= most
+}
+
+func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

@@ -1,0 +1,81 @@
+package inference
+
+import (
+	"fmt"
+	"math"
+)
+
+// The rule for one run a side. There is an interval if
+//
+//   - the values are worth at least 200 independent ones, by their
+//     autocorrelation time;
+//   - for a quantile p, at least 12 of those lie beyond it on either side:
+//     effective·min(p, 1−p) ≥ 12, which is 1200 for the p99;
+//   - the sixteen slowest waves hold at most 2.5 times the energy, per wave, of
+//     the next 48. For a flat spectrum chance alone exceeds that in about one
+//     run in 200.
+//
+// A rate must come from at least 1000 values besides: the slow rhythm of a busy
+// server is a small part of how its completions vary, and hard to see in fewer.
+//
+// All this is about the same danger: a run too short for its slowest rhythm
+// looks calmer than it is. The first asks that the dependence, as far as it is
+// seen, has come and gone often enough. The second keeps the count of values
+// beyond a quantile near enough to normal. The third finds a slow rhythm that
+// is a small part of the whole, and a drift. The numbers are from simulation
+// (test/statsvalidation): with smaller ones the intervals that are given cover
+// less than they should. What is slower than the run itself nothing can see.
+const (
+	minEffective = 200
+	minBeyond    = 12
+	maxRise      = 2.5
+	minRate      = 1000
+)
+
+// wanted returns how many independent values the rule wants for quantile p; a
+// mean is asked for as p = ½, where only the first part of the rule matters.
+func wanted(p float64) float64 {
+	return math.Max(minEffective, math.Ceil(minBeyond/math.Min(p, 1-p)))
+}
+
+// shortOf says what a series lacks for an interval around quantile p, if
+// anything. Needs supposes that more values would come at the same rate of
+// independent ones, or that twice the rise takes twice the length to level.
+func (s *spread) shortOf(p float64, noun string) NA {
+	want, effective, n := wanted(p), s.forRule(), float64(s.n)
+	switch {
+	case effective < want:
+		return NA{
+			Reason: fmt.Sprintf("%d %s are worth %.0f independent ones, %.0f are wanted", s.n, noun, math.Floor(effective), want),
+			Needs:  roundUp(math.Max(want, n*want/effective)),
+		}
+	case s.rise > maxRise:
+		return NA{
+			Reason: fmt.Sprintf("the %s drift: slow waves hold %.1f times the energy of faster ones, steady is up to %v", noun, s.rise, maxRise),
+			Needs:  roundUp(n * s.rise),
+		}
+	default:
+		return NA{}
+	}
+}
+
+// shortOfRate adds what a rate asks for.
+func shortOfRate(na NA, n int) NA {
+	if n >= minRate {
+		return na
+	}
+	if !na.Missing() {
+		na.Reason = fmt.Sprintf("%d values, a rate wants %d", n, minRate)
+	}
+	na.Needs = max(na.Needs, minRate)
+	return na
+}
+
+// roundUp rounds up to two significant digits, which is more than the
+// autocorrelation time is known to.
+func roundUp(v float64) int {
+	const most = 1e15 // far below what an int holds and above any run
+	v = math.Min(v, most)
+	step := math.Pow(10, math.Max(0, math.Floor(math.Log10(v))-1))
+	return int(math.Ceil(v/step) * step)
+}

@@ -1,0 +1,99 @@
+package inference
+
+import (
+	"fmt"
+	"math"
+)
+
+const (
+	minRuns     = 3 // a side, for Welch's t
+	minRankRuns = 6 // a side, for the rank test
+)
+
+// Runs compares per-run values of several runs a side, such as each run's TTFT
+// p99. The run is the unit: nothing is asked of what happens within one, and
+// the difference between runs under the same settings is in the interval. The
+// runs of a side must be independent of each other and of the other side's;
+// interleave the sides where the machine drifts.
+//
+// The values of the sides are geometric means, the interval is Welch's t on
+// logarithms (Biometrika 34, 1947), from 3 runs a side. A value that is not
+// positive has no logarithm: then there is no interval. The rank test stands
+// beside it from 6 a side and takes any finite values.
+func Runs(older, newer []float64) Comparison {
+	oldMean, oldSE := geometricMean(older)
+	newMean, newSE := geometricMean(newer)
+	c := compare(oldMean, newMean)
+	rank := rankRuns(older, newer)
+	c.Rank = &rank
+	if na := eitherNA(oldMean.NA, newMean.NA); na.Missing() {
+		c.NA = na // says more than that a value is not positive
+	}
+	if oldSE == 0 && newSE == 0 && !c.NA.Missing() {
+		c.NA = NA{Reason: "no run differs from the others of its side"}
+	}
+	if c.NA.Missing() {
+		return c
+	}
+	c.pivot = welch(math.Log(newMean.Value)-math.Log(oldMean.Value), oldSE, float64(len(older)), newSE, float64(len(newer)))
+	c.P = c.pivot.pValue()
+	return c
+}
+
+// welch returns the pivot of a difference of two averages with standard errors
+// se over n values each, one of which may be 0.
+func welch(difference, se0, n0, se1, n1 float64) pivot {
+	se := math.Hypot(se0, se1)
+	// With the errors as parts of the whole, small ones do not underflow.
+	part0, part1 := square(se0/se), square(se1/se)
+	return pivot{1 / (square(part0)/(n0-1) + square(part1)/(n1-1)), func(t float64) Interval {
+		return Interval{difference - t*se, difference + t*se}
+	}}
+}
+
+// geometricMean estimates the geometric mean of per-run values, and returns
+// the standard error of its logarithm.
+func geometricMean(values []float64) (e Estimate, logSE float64) {
+	n := len(values)
+	logs := make([]float64, n)
+	mean := 0.0
+	for i, v := range values {
+		if !usable(v) || v <= 0 {
+			return unavailable(math.NaN(), n, fmt.Sprintf("run %d has %v, which has no usable logarithm", i+1, v)), 0
+		}
+		logs[i] = math.Log(v)
+		mean += (logs[i] - mean) / float64(i+1)
+	}
+	if n == 0 {
+		e = unavailable(math.NaN(), n, "no runs")
+		e.NA.Needs = minRuns
+		return e, 0
+	}
+	sum := 0.0
+	for _, l := range logs {
+		sum += square(l - mean)
+	}
+	e = Estimate{Value: math.Exp(mean), N: n, EffectiveN: float64(n)}
+	if n < minRuns {
+		e.NA = NA{Reason: fmt.Sprintf("%d of %d runs", n, minRuns), Needs: minRuns}
+		return e, 0
+	}
+	logSE = math.Sqrt(sum / float64(n-1) / float64(n))
+	if allEqual(values) { // logSE may be off 0 by rounding
+		logSE = 0
+	}
+	value := e.Value
+	e.pivot = pivot{float64(n - 1), func(t float64) Interval {
+		return Interval{value * math.Exp(-t*logSE), value * math.Exp(t*logSE)}
+	}}
+	return e, logSE
+}
+
+func allEqual(values []float64) bool {
+	for _, v := range values {
+		if v != values[0] {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,164 @@
+package inference
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// A Series is the values of one run in the order of time: one per request, or
+// one per gap between tokens. The order carries the dependence between
+// neighbours, so it must be one and the same throughout: by the time the
+// request was sent, say, or by the time the gap ended.
+//
+// It is not safe for concurrent use.
+type Series struct {
+	x      []float64
+	sorted []float64
+	noun   string // what a value is, for reasons
+	bad    string // why nothing can be said, if so
+}
+
+// NewSeries returns a series of the values, which it keeps and does not
+// change. Values that are not finite, or beyond 1e±150, make all estimates
+// n/a; leave them out before, if leaving them out is right.
+func NewSeries(values []float64) *Series {
+	return newSeries(values, "values")
+}
+
+func newSeries(values []float64, noun string) *Series {
+	s := &Series{x: values, noun: noun}
+	for i, v := range values {
+		if !usable(v) {
+			s.bad = fmt.Sprintf("value %d is %v", i, v)
+			break
+		}
+	}
+	if len(values) == 0 {
+		s.bad = "no values"
+	}
+	return s
+}
+
+// Mean estimates the mean. Its interval is symmetric on the logarithmic scale
+// (x̄·exp(±t·se/x̄)), which suits skewed times, if the mean is positive; else
+// on the plain one.
+func (s *Series) Mean() Estimate { return s.mean(true) }
+
+func (s *Series) mean(logarithmic bool) Estimate {
+	if s.bad != "" {
+		return unavailable(math.NaN(), len(s.x), s.bad)
+	}
+	n := len(s.x)
+	mean := 0.0
+	for i, v := range s.x {
+		mean += (v - mean) / float64(i+1)
+	}
+	if na := s.constant(0.5); na.Missing() {
+		return Estimate{Value: mean, N: n, NA: na}
+	}
+	sp := spreadOf(n, func(i int) float64 { return s.x[i] })
+	if !(sp.variance > 0) {
+		return unavailable(mean, n, "the values differ by too little")
+	}
+	e := Estimate{Value: mean, N: n, EffectiveN: sp.forRule()}
+	se := math.Sqrt(sp.longRun / float64(n))
+	if logarithmic && mean > 0 {
+		e.pivot = pivot{waves, func(t float64) Interval {
+			return Interval{mean * math.Exp(-t*se/mean), mean * math.Exp(t*se/mean)}
+		}}
+	} else {
+		e.pivot = pivot{waves, func(t float64) Interval {
+			return Interval{mean - t*se, mean + t*se}
+		}}
+	}
+	e.NA = sp.shortOf(0.5, s.noun)
+	return e
+}
+
+// Quantile estimates the quantile p, 0 < p < 1, of type 7 (numpy's linear).
+//
+// Its interval reaches from one sample quantile to another, so it needs no
+// density and is the same on every scale. The share of values below the true
+// quantile is an average, whose spread is that of n_e independent draws, where
+// n_e = n·v/longRun and both v and longRun are those of the series "is this
+// value below the sample quantile" (one half for those equal to it). On the
+// arcsine scale, where the spread of a share does not depend on the share, the
+// ends are the sample quantiles
+//
+//	sin²(arcsin √p ± t/(2·√n_e)).
+//
+// It is Woodruff's interval (Journal of the American Statistical Association
+// 47, 1952) with the effective number of values. An end beyond the smallest or
+// largest value is infinite.
+func (s *Series) Quantile(p float64) Estimate {
+	n := len(s.x)
+	switch {
+	case s.bad != "":
+		return unavailable(math.NaN(), n, s.bad)
+	case !(p > 0 && p < 1):
+		return unavailable(math.NaN(), n, fmt.Sprintf("%v is no quantile between 0 and 1", p))
+	}
+	if s.sorted == nil {
+		s.sorted = slices.Clone(s.x)
+		slices.Sort(s.sorted)
+	}
+	value := quantile(s.sorted, p)
+	if na := s.constant(p); na.Missing() {
+		return Estimate{Value: value, N: n, NA: na}
+	}
+	sp := spreadOf(n, func(i int) float64 {
+		switch v := s.x[i]; {
+		case v < value:
+			return 1
+		case v > value:
+			return 0
+		default:
+			return 0.5
+		}
+	})
+	e := Estimate{Value: value, N: n, EffectiveN: sp.forRule()}
+	center, unit := math.Asin(math.Sqrt(p)), 1/(2*math.Sqrt(sp.effective()))
+	e.pivot = pivot{waves, func(t float64) Interval {
+		if t == 0 {
+			return Interval{value, value}
+		}
+		ends := Interval{math.Inf(-1), math.Inf(1)}
+		if a := center - t*unit; a >= 0 {
+			ends.Low = math.Min(value, quantile(s.sorted, square(math.Sin(a))))
+		}
+		if a := center + t*unit; a <= math.Pi/2 {
+			ends.High = math.Max(value, quantile(s.sorted, square(math.Sin(a))))
+		}
+		return ends
+	}}
+	e.NA = sp.shortOf(p, s.noun)
+	return e
+}
+
+// constant says that values which are all the same, or a single one, show no
+// spread.
+func (s *Series) constant(p float64) NA {
+	switch {
+	case len(s.x) == 1:
+		return NA{Reason: "a single value", Needs: roundUp(wanted(p))}
+	case allEqual(s.x): // more of the same would not help
+		return NA{Reason: fmt.Sprintf("all %d %s are the same", len(s.x), s.noun)}
+	default:
+		return NA{}
+	}
+}
+
+// quantile returns the quantile p of sorted values, type 7: the value at
+// position p·(n−1), between neighbours on a straight line.
+func quantile(sorted []float64, p float64) float64 {
+	position := p * float64(len(sorted)-1)
+	i := int(position)
+	if i+1 >= len(sorted) {
+		return sorted[len(sorted)-1]
+	}
+	low, high := sorted[i], sorted[i+1]
+	return low + (position-float64(i))*(high-low)
+}
+
+func square(v float64) float64 { return v * v }

@@ -1,0 +1,166 @@
+package inference
+
+import (
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/montanaflynn/stats"
+)
+
+func TestQuantileIsType7(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for _, n := range []int{1, 2, 3, 10, 101} {
+		x := make([]float64, n)
+		for i := range x {
+			x[i] = math.Floor(rng.ExpFloat64() * 100)
+		}
+		for _, pct := range []float64{0.1, 25, 50, 90, 99, 99.9} {
+			want, err := stats.Percentile(x, pct)
+			if err != nil {
+				t.Fatal(err)
+			}
+			e := NewSeries(x).Quantile(pct / 100)
+			if !near(e.Value, want, 1e-9) {
+				t.Errorf("n = %d, p%v = %v, want %v", n, pct, e.Value, want)
+			}
+		}
+	}
+}
+
+// When there is no interval, why, and what would be enough.
+func TestNotAvailable(t *testing.T) {
+	repeated := func(n int, v float64) []float64 {
+		x := make([]float64, n)
+		for i := range x {
+			x[i] = v
+		}
+		return x
+	}
+	drift := logAR(4, 4000, 0, 0.5)
+	for i := range drift {
+		drift[i] *= 1 + 0.2*float64(i)/4000
+	}
+	for _, tt := range []struct {
+		name   string
+		values []float64
+		p      float64 // 0 for the mean
+		reason string
+		needs  [2]int // from, to
+	}{
+		{"empty", nil, 0, "no values", [2]int{0, 0}},
+		{"empty", nil, 0.5, "no values", [2]int{0, 0}},
+		{"one", []float64{3}, 0, "a single value", [2]int{200, 200}},
+		{"one, p99", []float64{3}, 0.99, "a single value", [2]int{1200, 1200}},
+		{"NaN", []float64{1, math.NaN(), 2}, 0, "value 1 is NaN", [2]int{0, 0}},
+		{"infinite", []float64{1, 2, math.Inf(-1)}, 0.5, "value 2 is -Inf", [2]int{0, 0}},
+		{"too large to square", []float64{1, 1e200}, 0, "value 1 is 1e+200", [2]int{0, 0}},
+		{"too small to square", []float64{1e-300, 2e-300, 1e-300}, 0, "value 0 is 1e-300", [2]int{0, 0}},
+		{"too close", []float64{1e-150, math.Nextafter(1e-150, 1)}, 0, "the values differ by too little", [2]int{0, 0}},
+		{"constant", repeated(5000, 7), 0, "all 5000 values are the same", [2]int{0, 0}},
+		{"constant", repeated(5000, 7), 0.9, "all 5000 values are the same", [2]int{0, 0}},
+		{"no quantile", logAR(1, 1000, 0, 1), 1.5, "1.5 is no quantile between 0 and 1", [2]int{0, 0}},
+		{"no quantile, NaN", logAR(1, 1000, 0, 1), math.NaN(), "NaN is no quantile", [2]int{0, 0}},
+		{"two", []float64{1, 2}, 0.5, "2 values are worth 2 independent ones, 200 are wanted", [2]int{200, 200}},
+		{"few", logAR(1, 100, 0, 1), 0, "independent ones, 200 are wanted", [2]int{200, 300}},
+		{"few for a p99", logAR(1, 1000, 0, 1), 0.99, "independent ones, 1200 are wanted", [2]int{1200, 1600}},
+		{"few for a p1", logAR(1, 1000, 0, 1), 0.01, "independent ones, 1200 are wanted", [2]int{1200, 1600}},
+		{"dependent", logAR(1, 1000, 0.9, 1), 0, "independent ones, 200 are wanted", [2]int{1500, 8000}},
+		{"drifting", drift, 0, "the values drift: slow waves hold", [2]int{10_000, 400_000}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := NewSeries(tt.values)
+			var e Estimate
+			if tt.p == 0 {
+				e = s.Mean()
+			} else {
+				e = s.Quantile(tt.p)
+			}
+			if !strings.Contains(e.NA.Reason, tt.reason) {
+				t.Errorf("reason %q, want %q", e.NA.Reason, tt.reason)
+			}
+			if e.NA.Needs < tt.needs[0] || e.NA.Needs > tt.needs[1] {
+				t.Errorf("needs %d, want %d to %d", e.NA.Needs, tt.needs[0], tt.needs[1])
+			}
+			if i := e.Interval(0.95); !math.IsNaN(i.Low) || !math.IsNaN(i.High) {
+				t.Errorf("interval %v, want none", i)
+			}
+			if e.N != len(tt.values) {
+				t.Errorf("N = %d, want %d", e.N, len(tt.values))
+			}
+		})
+	}
+}
+
+func TestNAString(t *testing.T) {
+	for want, na := range map[string]NA{
+		"":                 {},
+		"n/a":              {Reason: "constant"},
+		"n/a (needs 1300)": {Reason: "too few", Needs: 1300},
+	} {
+		if got := na.String(); got != want {
+			t.Errorf("%#v prints %q, want %q", na, got, want)
+		}
+	}
+}
+
+// An interval holds its estimate, grows with the level, moves with the unit
+// of the values, and is none at a level that makes no sense.
+func TestInterval(t *testing.T) {
+	x := logAR(9, 5000, 0.8, 0.5)
+	scaled := make([]float64, len(x))
+	for i, v := range x {
+		scaled[i] = 1e6 * v
+	}
+	for name, of := range map[string]func(*Series) Estimate{
+		"mean": (*Series).Mean,
+		"p50":  func(s *Series) Estimate { return s.Quantile(0.5) },
+		"p99":  func(s *Series) Estimate { return s.Quantile(0.99) },
+	} {
+		e, big := of(NewSeries(x)), of(NewSeries(scaled))
+		if e.NA.Missing() {
+			t.Fatalf("%s: %s", name, e.NA.Reason)
+		}
+		before := Interval{e.Value, e.Value}
+		for _, level := range []float64{0.1, 0.5, 0.9, 0.95, 0.99, 0.9999} {
+			i, j := e.Interval(level), big.Interval(level)
+			if !(i.Low < before.Low && i.High > before.High) {
+				t.Errorf("%s: at %v %v, not around %v", name, level, i, before)
+			}
+			if !near(j.Low/i.Low, 1e6, 1e-3) || !near(j.High/i.High, 1e6, 1e-3) {
+				t.Errorf("%s: at %v %v becomes %v in another unit", name, level, i, j)
+			}
+			before = i
+		}
+		for _, level := range []float64{-1, 0, 1, 2, math.NaN()} {
+			if i := e.Interval(level); !math.IsNaN(i.Low) || !math.IsNaN(i.High) {
+				t.Errorf("%s: at level %v %v, want none", name, level, i)
+			}
+		}
+	}
+}
+
+// Far out in the tail there is nothing left to bound a p99 with.
+func TestIntervalUnbounded(t *testing.T) {
+	e := NewSeries(logAR(2, 2000, 0, 0.5)).Quantile(0.99)
+	if i := e.Interval(1 - 1e-12); !math.IsInf(i.High, 1) || math.IsInf(i.Low, -1) {
+		t.Errorf("interval %v, want a lower end only", i)
+	}
+}
+
+// For independent values the quantile's interval is the textbook's: ranks
+// n·p ± t·√(n·p·(1−p)), a little inside or outside by the estimated spread.
+func TestQuantileIntervalIndependent(t *testing.T) {
+	const n = 10_000
+	x := logAR(6, n, 0, 1)
+	e := NewSeries(x).Quantile(0.5)
+	s := NewSeries(x)
+	s.Quantile(0.5)
+	half := 2.12 * 0.5 / math.Sqrt(n)
+	low, high := quantile(s.sorted, 0.5-half), quantile(s.sorted, 0.5+half)
+	i := e.Interval(0.95)
+	if ratio := (i.High - i.Low) / (high - low); ratio < 0.5 || ratio > 1.7 {
+		t.Errorf("the interval is %v times as wide as the textbook's", ratio)
+	}
+}

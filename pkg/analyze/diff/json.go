@@ -1,0 +1,195 @@
+package diff
+
+import (
+	"encoding/json"
+	"io"
+	"math"
+
+	"github.com/pa-tools/pa/pkg/analyze/diff/inference"
+	"github.com/pa-tools/pa/pkg/analyze/report"
+)
+
+// Schema names the layout that JSON writes.
+const Schema = "pa-diff/1"
+
+// JSON writes one object in the layout of schemas/diff.schema.json, with full
+// precision. Numbers that do not exist are absent.
+func JSON(r *Result) report.Renderer {
+	return func(w io.Writer) error {
+		b, err := json.MarshalIndent(document(r), "", "  ")
+		if err != nil {
+			return err
+		}
+		_, err = w.Write(append(b, '\n'))
+		return err
+	}
+}
+
+type jsonResult struct {
+	Schema      string           `json:"schema"`
+	Mode        string           `json:"mode"`
+	Confidence  float64          `json:"confidence"`
+	Alpha       float64          `json:"alpha"`
+	Family      int              `json:"family"`
+	Old         jsonSide         `json:"old"`
+	New         jsonSide         `json:"new"`
+	Comparable  bool             `json:"comparable"`
+	Differences []jsonDifference `json:"differences"`
+	Levels      []jsonLevel      `json:"levels"`
+	OldOnly     []string         `json:"old_only"`
+	NewOnly     []string         `json:"new_only"`
+	Gates       []jsonGate       `json:"gates"`
+	Warnings    []string         `json:"warnings"`
+}
+
+type jsonSide struct {
+	Runs []jsonRun `json:"runs"`
+}
+
+type jsonRun struct {
+	File  string `json:"file"`
+	Model string `json:"model,omitempty"`
+	Tool  string `json:"tool,omitempty"`
+}
+
+type jsonDifference struct {
+	Name    string `json:"name"`
+	Level   string `json:"level,omitempty"`
+	Old     string `json:"old"`
+	New     string `json:"new"`
+	Refuses bool   `json:"refuses"`
+	Ignored bool   `json:"ignored"`
+}
+
+type jsonLevel struct {
+	Name    string       `json:"name"`
+	Mode    string       `json:"mode"`
+	Value   string       `json:"value"`
+	OldRuns int          `json:"old_runs"`
+	NewRuns int          `json:"new_runs"`
+	Pairs   int          `json:"pairs,omitempty"`
+	Metrics []jsonMetric `json:"metrics"`
+}
+
+type jsonMetric struct {
+	Metric    string     `json:"metric"`
+	Unit      string     `json:"unit"`
+	Better    string     `json:"better"`
+	Primary   bool       `json:"primary"`
+	Paired    bool       `json:"paired"`
+	Old       *float64   `json:"old,omitempty"`
+	New       *float64   `json:"new,omitempty"`
+	OldN      int        `json:"old_n"`
+	NewN      int        `json:"new_n"`
+	OldRuns   []*float64 `json:"old_runs"`
+	NewRuns   []*float64 `json:"new_runs"`
+	Change    *float64   `json:"change,omitempty"`
+	Low       *float64   `json:"low,omitempty"`
+	High      *float64   `json:"high,omitempty"`
+	P         *float64   `json:"p,omitempty"`
+	PAdjusted *float64   `json:"p_adjusted,omitempty"`
+	RankP     *float64   `json:"rank_p,omitempty"`
+	Verdict   string     `json:"verdict,omitempty"`
+	NA        *jsonNA    `json:"na,omitempty"`
+}
+
+type jsonNA struct {
+	Reason string `json:"reason"`
+	Needs  int    `json:"needs,omitempty"`
+}
+
+type jsonGate struct {
+	Expr    string   `json:"expr"`
+	Level   string   `json:"level"`
+	Result  string   `json:"result"`
+	Because []string `json:"because"`
+}
+
+func document(r *Result) jsonResult {
+	d := jsonResult{
+		Schema: Schema, Mode: "several-runs", Confidence: confidence, Alpha: alpha, Family: r.Family,
+		Old: side(r.Old), New: side(r.New), Comparable: len(r.Refused()) == 0,
+		Differences: []jsonDifference{}, Levels: []jsonLevel{}, Gates: []jsonGate{},
+		OldOnly: list(r.OldOnly), NewOnly: list(r.NewOnly), Warnings: list(r.Warnings),
+	}
+	if r.Single {
+		d.Mode = "single-run"
+	}
+	for _, x := range r.Differences {
+		d.Differences = append(d.Differences, jsonDifference(x))
+	}
+	for i := range r.Levels {
+		l := &r.Levels[i]
+		x := jsonLevel{
+			Name: l.Name, Mode: l.Mode, Value: l.Value, OldRuns: len(l.Old), NewRuns: len(l.New), Pairs: l.Pairs,
+			Metrics: []jsonMetric{},
+		}
+		for j := range l.Rows {
+			x.Metrics = append(x.Metrics, metric(&l.Rows[j]))
+		}
+		d.Levels = append(d.Levels, x)
+	}
+	for _, g := range r.Gates {
+		d.Gates = append(d.Gates, jsonGate{g.Expr, g.Level, g.State.String(), list(g.Because)})
+	}
+	return d
+}
+
+func side(runs []*Run) jsonSide {
+	s := jsonSide{Runs: []jsonRun{}}
+	for _, r := range runs {
+		x := jsonRun{File: r.Name, Model: r.Model}
+		if r.Header.Meta != nil {
+			x.Tool = r.Header.Meta.Tool
+		}
+		s.Runs = append(s.Runs, x)
+	}
+	return s
+}
+
+func metric(r *Row) jsonMetric {
+	i := r.Interval(confidence)
+	m := jsonMetric{
+		Metric: r.Metric.Key, Unit: unit(r.Metric.Kind), Better: "lower", Primary: r.Metric.Primary, Paired: r.Paired,
+		Old: finite(r.Old.Value), New: finite(r.New.Value), OldN: r.Old.N, NewN: r.New.N,
+		OldRuns: numbers(r.OldRuns), NewRuns: numbers(r.NewRuns),
+		Change: finite(r.Change), Low: finite(i.Low), High: finite(i.High), P: finite(r.P), PAdjusted: finite(r.Adjusted),
+	}
+	if r.Metric.Direction == inference.HigherIsBetter {
+		m.Better = "higher"
+	}
+	if r.Rank != nil {
+		m.RankP = finite(r.Rank.P)
+	}
+	if r.Metric.Primary {
+		m.Verdict = r.Verdict.String()
+	}
+	if r.NA.Missing() {
+		m.NA = &jsonNA{r.NA.Reason, r.NA.Needs}
+	}
+	return m
+}
+
+// finite returns nil for what JSON has no number for.
+func finite(v float64) *float64 {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return nil
+	}
+	return &v
+}
+
+func numbers(x []float64) []*float64 {
+	all := []*float64{}
+	for _, v := range x {
+		all = append(all, finite(v))
+	}
+	return all
+}
+
+// list is never nil: an empty list says that there is nothing.
+func list(s []string) []string {
+	if s == nil {
+		return []string{}
+	}
+	return s
+}

@@ -1,0 +1,69 @@
+package diff
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/pa-tools/pa/pkg/analyze/report"
+)
+
+// Markdown writes the comparison for a pull request.
+func Markdown(r *Result) report.Renderer {
+	return func(w io.Writer) error {
+		var b strings.Builder
+		fmt.Fprintf(&b, "### %s\n", escape(r.title()))
+		if len(r.Differences) > 0 {
+			table(&b, r.differenceRows(), false)
+		}
+		for i := range r.Levels {
+			l := &r.Levels[i]
+			fmt.Fprintf(&b, "\n#### %s\n", escape(report.Plain(l.Name)))
+			rows := [][]string{l.header()}
+			for j := range l.Rows {
+				rows = append(rows, l.cells(&l.Rows[j]))
+			}
+			table(&b, rows, true)
+			if runs := l.perRun(); runs != nil {
+				b.WriteString("\n<details><summary>each run</summary>\n")
+				table(&b, append([][]string{{"", "old", "new"}}, runs...), false)
+				b.WriteString("\n</details>\n")
+			}
+		}
+		for _, line := range r.lines() {
+			fmt.Fprintf(&b, "\n%s\n", escape(line))
+		}
+		_, err := io.WriteString(w, b.String())
+		return err
+	}
+}
+
+// table writes rows as a table, the columns after the first aligned right or
+// not.
+func table(b *strings.Builder, rows [][]string, right bool) {
+	b.WriteByte('\n')
+	for i, r := range rows {
+		b.WriteByte('|')
+		for _, c := range r {
+			b.WriteString(" " + escape(c) + " |")
+		}
+		b.WriteByte('\n')
+		if i > 0 {
+			continue
+		}
+		b.WriteByte('|')
+		for j, c := range r {
+			if right && j > 0 && c != "verdict" {
+				b.WriteString(" ---: |")
+			} else {
+				b.WriteString(" --- |")
+			}
+		}
+		b.WriteByte('\n')
+	}
+}
+
+// escape keeps text from being read as markup.
+var escape = strings.NewReplacer(
+	`\`, `\\`, `|`, `\|`, `*`, `\*`, `_`, `\_`, "`", "\\`", `<`, `&lt;`, `>`, `&gt;`, `&`, `&amp;`, `[`, `\[`, `]`, `\]`, `~`, `\~`, `#`, `\#`,
+).Replace

@@ -1,0 +1,92 @@
+package analyze
+
+import (
+	"math"
+	"slices"
+	"strconv"
+)
+
+// The first tenth of a level's requests is compared with the rest where it has
+// driftLeast requests or more. It differs when its median is away from that of
+// the rest by more than driftShare of it, and more of its values lie on one side
+// of the rest's median than chance puts there: by more than driftSigmas standard
+// deviations of a fair coin's, √k/2 for k values.
+const (
+	driftLeast  = 10
+	driftShare  = 0.2
+	driftSigmas = 3
+)
+
+// A timed is a request's place in time and its latencies; missing ones are
+// noLatency.
+type timed struct {
+	start      uint64
+	ttft, e2el int64
+}
+
+const noLatency = math.MinInt64
+
+func orNone(v Value) int64 {
+	if !v.OK {
+		return noLatency
+	}
+	return v.V
+}
+
+// drift returns a warning when the first tenth of the requests, by their
+// starts, is unlike the others, and nil when it is not or there are too few. It
+// reorders x.
+func drift(x []timed) error {
+	k := len(x) / 10
+	if k < driftLeast {
+		return nil
+	}
+	slices.SortFunc(x, func(a, b timed) int {
+		switch {
+		case a.start < b.start:
+			return -1
+		case a.start > b.start:
+			return 1
+		}
+		return 0
+	})
+	for _, m := range []struct {
+		name string
+		of   func(*timed) int64
+	}{{"TTFT", func(t *timed) int64 { return t.ttft }}, {"E2EL", func(t *timed) int64 { return t.e2el }}} {
+		first, rest := latencies(x[:k], m.of), latencies(x[k:], m.of)
+		if len(first) < driftLeast || len(rest) == 0 {
+			continue
+		}
+		a, b := quantile(first, 50), quantile(rest, 50)
+		above := 0.0 // values on the median count half
+		for _, v := range first {
+			switch {
+			case float64(v) > b:
+				above++
+			case float64(v) == b:
+				above += 0.5
+			}
+		}
+		n := float64(len(first))
+		if math.Abs(above-n/2) > driftSigmas*math.Sqrt(n)/2 && math.Abs(a-b) > driftShare*math.Abs(b) {
+			return warningf("the first tenth of the requests differs from the rest: median %s %s, then %s; --trim-start 10%% or --steady-state leaves the start out", m.name, millis(a), millis(b))
+		}
+	}
+	return nil
+}
+
+// latencies returns the known values, sorted.
+func latencies(x []timed, of func(*timed) int64) []int64 {
+	v := make([]int64, 0, len(x))
+	for i := range x {
+		if l := of(&x[i]); l != noLatency {
+			v = append(v, l)
+		}
+	}
+	slices.Sort(v)
+	return v
+}
+
+// millis writes nanoseconds for a message.
+func millis(ns float64) string { return strconv.FormatFloat(ns/1e6, 'f', 2, 64) + " ms" }

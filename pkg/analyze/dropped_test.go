@@ -1,0 +1,44 @@
+package analyze
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// A request without its outputs has an end-to-end latency and nothing that
+// rests on tokens: a response may have been a role, a usage or the end.
+func TestOutputsDropped(t *testing.T) {
+	dropped := at(1000, 1010, 1030, 1060)
+	dropped.NoOutputs, dropped.HasMeta, dropped.OutputsDropped = false, true, true
+	whole := openaiRequest(
+		`data: {"choices":[{"index":0,"delta":{"content":"a"}}]}`+"\n\n",
+		`data: {"choices":[{"index":0,"delta":{"content":"b"},"finish_reason":"stop"}]}`+"\n\n",
+	)
+	for _, want := range []TokenSource{TokenAuto, TokenResponses, TokenUsage} {
+		m := NewMeter(&export.Run{}, Config{TokenSource: want})
+		q, err := m.Measure(&dropped)
+		if err != nil || !q.Counted || q.OutputTokens.OK || q.TokenSource != TokenAuto || q.TTFT.OK || len(q.Gaps) != 0 || q.E2EL != some(60) {
+			t.Errorf("--token-source %v: %+v, %v; want an end-to-end latency of 60 alone", want, q, err)
+		}
+	}
+	rep, err := Run(context.Background(), reader("openai", []export.Request{whole, dropped}), Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := &rep.Experiments[0]
+	if n := e.Metric("ttft_ns").N; n != 1 || e.Metric("e2el_ns").N != 2 || e.Metric("output_tokens").N != 1 {
+		t.Errorf("%d TTFT, %d latencies, %d token counts; want 1, 2, 1", n, e.Metric("e2el_ns").N, e.Metric("output_tokens").N)
+	}
+	if tp := e.Throughput; !tp.Requests.OK || tp.OutputTokens.OK || tp.TotalTokens.OK || tp.OutputTokensPerUser.OK {
+		t.Errorf("throughput %+v, want requests alone: half of the tokens are not known", tp)
+	}
+	if !slices.ContainsFunc(e.Warnings, func(w error) bool {
+		return strings.Contains(w.Error(), "the outputs of 1 of 2 requests were dropped")
+	}) {
+		t.Errorf("warnings %v do not tell", e.Warnings)
+	}
+}

@@ -1,0 +1,124 @@
+package analyze
+
+import "sort"
+
+// A flow is what was completed and delivered between two instants.
+type flow struct {
+	requests      int     // successful ones that ended
+	output, input float64 // tokens
+	tally         tokenTally
+}
+
+// A tokenTally counts requests that were in flight or ended by what is known
+// of their tokens; dropped those whose token events were not recorded.
+type tokenTally struct{ knownOutput, unknownOutput, unknownInput, dropped int }
+
+func (t *tokenTally) plus(u tokenTally) {
+	t.knownOutput += u.knownOutput
+	t.unknownOutput += u.unknownOutput
+	t.unknownInput += u.unknownInput
+	t.dropped += u.dropped
+}
+
+func (t *tokenTally) minus(u tokenTally) {
+	t.knownOutput -= u.knownOutput
+	t.unknownOutput -= u.unknownOutput
+	t.unknownInput -= u.unknownInput
+	t.dropped -= u.dropped
+}
+
+// tokens says what is known of the tokens of a request that counts for a flow.
+func (p *Point) tokens() tokenTally {
+	var t tokenTally
+	switch {
+	case p.dropped:
+		t.dropped = 1
+	case p.OutputTokens.OK:
+		t.knownOutput = 1
+	default:
+		t.unknownOutput = 1
+	}
+	if p.complete && !p.InputTokens.OK {
+		t.unknownInput = 1
+	}
+	return t
+}
+
+// flows returns what was completed and delivered in each of the windows
+// between the bounds, which ascend: from each bound to before the next. What
+// happens at the very end of the level, levelEnd, belongs to the window that
+// ends there.
+func flows(points []Point, bounds []uint64, levelEnd uint64) []flow {
+	f := make([]flow, len(bounds)-1)
+	last := len(bounds) - 1
+	// near returns the index of the window of t, or of the one nearest to it.
+	near := func(t uint64) int {
+		after := sort.Search(len(bounds), func(i int) bool { return bounds[i] > t })
+		return min(max(after-1, 0), last-1)
+	}
+	// in is near for instants within a window and −1 for others.
+	in := func(t uint64) int {
+		if t < bounds[0] || t > bounds[last] || t == bounds[last] && t != levelEnd {
+			return -1
+		}
+		return near(t)
+	}
+	for i := range points {
+		p := &points[i]
+		if !p.complete && !p.cancelled || p.EndNS < bounds[0] || p.placeNS > bounds[last] {
+			continue
+		}
+		end := in(p.EndNS)
+		if p.complete && end >= 0 {
+			f[end].requests++
+		}
+		// From where it begins to where it ends: the steps up and down are
+		// added up below.
+		t := p.tokens()
+		from, to := near(p.placeNS), near(max(p.EndNS, p.placeNS))
+		f[from].tally.plus(t)
+		if to+1 < len(f) {
+			f[to+1].tally.minus(t)
+		}
+		first := end
+		if n := len(p.TokenNS); n > 0 {
+			first = in(p.TokenNS[0])
+			each := float64(p.OutputTokens.V) / float64(n)
+			for _, t := range p.TokenNS {
+				if w := in(t); w >= 0 {
+					f[w].output += each
+				}
+			}
+		} else if end >= 0 { // tokens by usage alone
+			f[end].output += float64(p.OutputTokens.V)
+		}
+		if first >= 0 {
+			f[first].input += float64(p.InputTokens.V)
+		}
+	}
+	for i := 1; i < len(f); i++ {
+		f[i].tally.plus(f[i-1].tally)
+	}
+	return f
+}
+
+// throughput returns the rates of f over seconds; users is as concurrency
+// returns it.
+func (f *flow) throughput(seconds, users float64) Throughput {
+	var t Throughput
+	if seconds <= 0 {
+		return t
+	}
+	t.Requests = Rate{float64(f.requests) / seconds, true}
+	if k := &f.tally; k.dropped > 0 || k.knownOutput == 0 && k.unknownOutput > 0 {
+		return t
+	}
+	t.OutputTokens = Rate{f.output / seconds, true}
+	if f.tally.unknownInput == 0 {
+		t.TotalTokens = Rate{(f.output + f.input) / seconds, true}
+	}
+	if users > 0 {
+		t.OutputTokensPerUser = Rate{t.OutputTokens.PerSecond / users, true}
+	}
+	return t
+}

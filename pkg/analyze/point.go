@@ -1,0 +1,135 @@
+package analyze
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// A Point is one request when its answer has been looked at: its times and its
+// measures, without what was sent and received.
+type Point struct {
+	ID uint64 // order of issue; 0 in files that do not number requests
+	// StartNS is when it left; 0 for a request that never did.
+	StartNS uint64
+	// EndNS is the last response or, for a request that failed, when it was
+	// over if that is later. StartNS when neither is known.
+	EndNS uint64
+	// InputHash tells inputs apart: requests with equal hashes were sent the
+	// same, names and values. It is FNV-1a and no protection from someone who
+	// wants two inputs to look alike.
+	InputHash uint64
+	// Measured has no Answer.
+	Measured
+	// TokenNS are the instants of the token events, of all choices.
+	TokenNS []uint64
+
+	// placeNS is StartNS or, for a request that never left, the next best
+	// instant; 0 when there is none.
+	placeNS uint64
+	stamps  Stamps // of a request that counts
+	// complete says that it was answered in full, in whichever phase.
+	complete, cancelled bool
+	assumed, dropped    bool // of its Answer
+	unreadable          int  // of its Answer
+	early               bool // the first response comes before FromNS
+}
+
+// point returns what is kept of r. TokenNS and InputHash are for those who
+// keep it.
+func point(r *export.Request, q *Measured) Point {
+	p := Point{
+		ID: r.ID, StartNS: r.StartNS, Measured: *q,
+		assumed: q.Answer.Assumed, dropped: q.Answer.Dropped, unreadable: q.Answer.Unreadable,
+		cancelled: r.Status == export.StatusCancelled,
+	}
+	p.Answer = nil
+	for _, t := range [...]uint64{r.StartNS, r.IssuedNS, r.ScheduledNS, r.EndedNS} {
+		if p.placeNS == 0 {
+			p.placeNS = t
+		}
+	}
+	p.EndNS = p.placeNS
+	if end, ok := r.EndNS(); ok {
+		p.EndNS = end
+		p.early = r.Responses[0].RecvNS < q.FromNS
+		p.complete = (r.Status == export.StatusOK || r.Status == export.StatusUnknown) && q.Class == ""
+	}
+	p.EndNS = max(p.EndNS, r.EndedNS)
+	if q.Counted {
+		p.stamps.add(r)
+	}
+	return p
+}
+
+// A keeper keeps the points of one experiment: about 400 bytes a request and
+// 16 a token.
+type keeper struct {
+	points []Point
+	gaps   arena[int64]
+	times  arena[uint64]
+}
+
+func (k *keeper) keep(p *Point, r *export.Request, a *Answer) {
+	c := *p
+	c.Gaps = k.gaps.keep(p.Gaps)
+	c.TokenNS = k.times.take(len(a.Events))
+	for i := range a.Events {
+		c.TokenNS[i] = a.Events[i].RecvNS
+	}
+	c.Message = strings.Clone(p.Message)
+	c.InputHash = inputHash(r.Inputs)
+	k.points = append(k.points, c)
+}
+
+// series returns the points in the order of their starts.
+func (k *keeper) series() []Point {
+	slices.SortStableFunc(k.points, func(a, b Point) int {
+		switch {
+		case a.placeNS < b.placeNS:
+			return -1
+		case a.placeNS > b.placeNS:
+			return 1
+		}
+		return 0
+	})
+	return k.points
+}
+
+// An arena gives out slices of a few large ones: there are as many as
+// requests.
+type arena[T any] struct{ free []T }
+
+func (a *arena[T]) take(n int) []T {
+	if n > len(a.free) {
+		a.free = make([]T, max(n, 1<<13))
+	}
+	x := a.free[:n:n]
+	a.free = a.free[n:]
+	return x
+}
+
+func (a *arena[T]) keep(x []T) []T {
+	c := a.take(len(x))
+	copy(c, x)
+	return c
+}
+
+// inputHash is the 64-bit FNV-1a hash of the names and values, each ended by a
+// byte that no UTF-8 holds.
+func inputHash(f export.Fields) uint64 {
+	const offset, prime = 14695981039346656037, 1099511628211
+	h := uint64(offset)
+	for i := range f {
+		for _, c := range []byte(f[i].Name) {
+			h = (h ^ uint64(c)) * prime
+		}
+		h = (h ^ 0xff) * prime
+		for _, c := range f[i].Value.Data {
+			h = (h ^ uint64(c)) * prime
+		}
+		h = (h ^ 0xff) * prime
+	}
+	return h
+}

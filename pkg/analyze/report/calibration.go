@@ -1,0 +1,44 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// calibration gives row what a calibration found: for each service the load,
+// and how far the tokens' times and the requests' starts were from the truth, by
+// who took them.
+func calibration(c *export.Calibration, row func(name, value string)) {
+	for i := range c.Services {
+		s := &c.Services[i]
+		how := s.Service
+		if s.Transport != "" {
+			how += " by " + s.Transport
+		}
+		row("calibrated", fmt.Sprintf("%s, %s of %v tokens/s", how, plural(s.Streams, "stream"), s.TokensPerSecond))
+		row("error, tokens", p99s(s.Recordings, func(r *export.CalibratedRecording) *export.ClockError { return r.Receive }))
+		row("error, starts", p99s(s.Recordings, func(r *export.CalibratedRecording) *export.ClockError { return r.Start }))
+	}
+}
+
+// p99s returns "p99 19.1 µs kernel, 367.8 µs user space", "" when there was
+// nothing to compare.
+func p99s(recordings []export.CalibratedRecording, of func(*export.CalibratedRecording) *export.ClockError) string {
+	var parts []string
+	for i := range recordings {
+		r := &recordings[i]
+		who := r.Stamps
+		if who == "user" {
+			who = "user space"
+		}
+		if e := of(r); e != nil {
+			parts = append(parts, span(float64(e.P99NS))+" "+who)
+		}
+	}
+	if parts == nil {
+		return ""
+	}
+	return "p99 " + strings.Join(parts, ", ")
+}

@@ -1,0 +1,40 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// client says in a line what the recorder used and how quick it was; "" when it
+// did not look.
+func client(m *export.ClientMeta) string {
+	if m == nil {
+		return ""
+	}
+	var parts []string
+	say := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }
+	if c := m.CPU; c != nil {
+		say("%s of %s", percent(c.Share), plural(c.Cores, "core"))
+	}
+	if m.MaxRSSBytes > 0 {
+		say("%d MB", (m.MaxRSSBytes+1<<19)>>20)
+	}
+	if l := m.Lateness; l != nil {
+		say("lateness p99 %s", span(float64(l.P99NS)))
+	}
+	if t := m.Turnaround; t != nil {
+		say("turnaround p50 %s, p99 %s", span(float64(t.P50NS)), span(float64(t.P99NS)))
+	}
+	if g := m.GC; g != nil && g.Cycles > 0 {
+		say("longest GC pause %s", span(float64(g.PauseMaxNS)))
+	}
+	if r := m.Reads; r != nil && r.Merged > 0 {
+		say("%s of the responses shared a read", percent(r.MergedShare()))
+	}
+	return strings.Join(parts, " · ")
+}
+
+// percent formats a fraction: "12.15%".
+func percent(f float64) string { return number(100*f) + "%" }

@@ -1,0 +1,116 @@
+package report
+
+import "github.com/pa-tools/pa/pkg/analyze"
+
+// The parts of pa-report/1 that are there when they were asked for.
+
+type jsonSelected struct {
+	How          string      `json:"how"`
+	StartNS      uint64      `json:"start_ns"`
+	EndNS        uint64      `json:"end_ns"`
+	LevelStartNS uint64      `json:"level_start_ns"`
+	LevelEndNS   uint64      `json:"level_end_ns"`
+	Steady       *jsonSteady `json:"steady,omitempty"`
+}
+
+type jsonSteady struct {
+	Concurrency int     `json:"concurrency"`
+	Threshold   int     `json:"threshold"`
+	Peak        int     `json:"peak"`
+	AtPlateau   float64 `json:"at_plateau"`
+}
+
+func jsonPart(s *analyze.Selected) *jsonSelected {
+	if s == nil {
+		return nil
+	}
+	p := &jsonSelected{How: s.How, StartNS: s.FromNS, EndNS: s.ToNS, LevelStartNS: s.Level.FromNS, LevelEndNS: s.Level.ToNS}
+	if x := s.Steady; x != nil {
+		p.Steady = &jsonSteady{x.Concurrency, x.Threshold, x.Peak, x.AtPlateau}
+	}
+	return p
+}
+
+type jsonWindow struct {
+	StartNS    uint64         `json:"start_ns"`
+	EndNS      uint64         `json:"end_ns"`
+	OffsetNS   int64          `json:"offset_ns"`
+	OK         int            `json:"ok"`
+	Failed     int            `json:"failed"`
+	Metrics    metrics        `json:"metrics"`
+	Throughput jsonThroughput `json:"throughput"`
+}
+
+func jsonWindows(all []analyze.Window) []jsonWindow {
+	var j []jsonWindow
+	for i := range all {
+		w := &all[i]
+		j = append(j, jsonWindow{w.FromNS, w.ToNS, w.OffsetNS, w.OK, w.Failed, w.Metrics, jsonRates(&w.Throughput)})
+	}
+	return j
+}
+
+type jsonSLO struct {
+	Expression string   `json:"expression"`
+	Target     float64  `json:"target,omitempty"` // not of a condition
+	Attained   *float64 `json:"attained,omitempty"`
+	// NA is why Attained is not known.
+	NA         string         `json:"na,omitempty"`
+	Met        int            `json:"met"`
+	Missed     int            `json:"missed"`
+	Failed     int            `json:"failed"`
+	Unknown    int            `json:"unknown"`
+	Lacking    map[string]int `json:"lacking,omitempty"`
+	Goodput    jsonThroughput `json:"goodput"`
+	Conditions []jsonSLO      `json:"conditions,omitempty"`
+}
+
+func jsonAttainment(x *analyze.Attainment, target float64) *jsonSLO {
+	if x == nil {
+		return nil
+	}
+	j := &jsonSLO{
+		Expression: x.SLO.String(), Target: target, NA: x.Share.NA,
+		Met: x.Met, Missed: x.Missed, Failed: x.Failed, Unknown: x.Unknown, Lacking: byName(x.Lacking),
+		Goodput: jsonThroughput{Requests: rate(x.Requests), OutputTokens: rate(x.OutputTokens)},
+	}
+	if x.Share.OK {
+		j.Attained = &x.Share.V
+	}
+	for i := range x.Conditions {
+		j.Conditions = append(j.Conditions, *jsonAttainment(&x.Conditions[i], 0))
+	}
+	return j
+}
+
+type jsonMaxLoad struct {
+	Mode     string         `json:"mode"`
+	Target   float64        `json:"target"`
+	Estimate *float64       `json:"estimate,omitempty"`
+	Within   *jsonLoadLevel `json:"within,omitempty"`
+	Beyond   *jsonLoadLevel `json:"beyond,omitempty"`
+	Again    bool           `json:"again,omitempty"`
+	Untold   []string       `json:"untold,omitempty"`
+}
+
+type jsonLoadLevel struct {
+	Load     float64 `json:"load"`
+	Attained float64 `json:"attained"`
+}
+
+func jsonLoad(m *analyze.MaxLoad) *jsonMaxLoad {
+	if m == nil {
+		return nil
+	}
+	at := func(l *analyze.LoadLevel) *jsonLoadLevel {
+		if l == nil {
+			return nil
+		}
+		return &jsonLoadLevel{l.Load, l.Share}
+	}
+	j := &jsonMaxLoad{Mode: m.Mode, Target: m.Target, Within: at(m.Within), Beyond: at(m.Beyond), Again: m.Again, Untold: m.Untold}
+	if j.Within != nil && j.Beyond != nil {
+		j.Estimate = &m.Estimate
+	}
+	return j
+}

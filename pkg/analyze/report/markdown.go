@@ -1,0 +1,160 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/pa-tools/pa/pkg/analyze"
+)
+
+// Markdown writes the report for a pull request or an issue, in the Markdown of
+// GitHub: the tables of [Table], and the warnings as a list. Text of a server
+// or a file is escaped: it shows as it is and makes no link, mention or markup.
+func Markdown(inputs []Input) Renderer {
+	return func(w io.Writer) error {
+		var b strings.Builder
+		for i, in := range inputs {
+			if i > 0 {
+				b.WriteByte('\n')
+			}
+			markdown(&b, in)
+		}
+		_, err := io.WriteString(w, b.String())
+		return err
+	}
+}
+
+func markdown(b *strings.Builder, in Input) {
+	rep := in.Report
+	fmt.Fprintf(b, "### %s\n\n", escaped(in.Name))
+	about := []string{"recorded by " + escaped(tool(rep))}
+	if s := strings.TrimSpace(deref(rep.Run.ServiceKind) + " " + deref(rep.Run.Endpoint)); s != "" {
+		about = append(about, escaped(s))
+	}
+	if rep.Model != "" {
+		about = append(about, "model "+escaped(rep.Model))
+	}
+	if rep.From != analyze.FromStart {
+		about = append(about, "latency from "+rep.From.String())
+	}
+	b.WriteString(strings.Join(about, " · ") + "\n")
+	if len(rep.Experiments) == 0 {
+		b.WriteString("\nno experiments\n")
+	}
+	if len(rep.Experiments) > 1 {
+		b.WriteByte('\n')
+		g := levels(rep)
+		g.markdown(b, 2)
+		if rep.SLO != nil {
+			fmt.Fprintf(b, "\nSLO `%s`\n\n", rep.SLO)
+			g = objectives(rep)
+			g.markdown(b, 2)
+			if m := rep.MaxLoad(); m != nil {
+				fmt.Fprintf(b, "\n%s\n", escaped(maxLoad(m)))
+			}
+		}
+	}
+	for i := range rep.Experiments {
+		b.WriteByte('\n')
+		markdownLevel(b, rep, &rep.Experiments[i])
+	}
+	if lines := Warnings(in); len(lines) > 0 {
+		b.WriteString("\nWarnings:\n\n")
+		name := plain(in.Name) + ": "
+		for _, l := range lines {
+			b.WriteString("- " + escaped(strings.TrimPrefix(l, name)) + "\n")
+		}
+	}
+}
+
+func markdownLevel(b *strings.Builder, rep *analyze.Report, e *analyze.Experiment) {
+	fmt.Fprintf(b, "**%s**: %s", escaped(level(e)), escaped(requests(e)))
+	if e.DurationNS > 0 {
+		b.WriteString(" in " + span(float64(e.DurationNS)))
+	}
+	b.WriteByte('\n')
+	paragraph := func(text string) {
+		if text != "" {
+			b.WriteString("\n" + text + "\n")
+		}
+	}
+	if e.Selected != nil {
+		paragraph(selected(e.Selected))
+	}
+	if len(e.Metrics) > 0 {
+		b.WriteByte('\n')
+		g := figures(e)
+		g.markdown(b, 1)
+	}
+	paragraph(rates(e))
+	paragraph(notes(e))
+	if e.SLO != nil {
+		b.WriteByte('\n')
+		for _, l := range objective(e.SLO, rep.SLOTarget) {
+			b.WriteString("- " + escaped(l) + "\n")
+		}
+	}
+	if len(e.Windows) > 0 {
+		paragraph(windowNote(e))
+		b.WriteByte('\n')
+		g := windows(e)
+		g.markdown(b, 2)
+	}
+}
+
+// markdown writes the grid as a table; the first heads rows become one.
+func (g *grid) markdown(b *strings.Builder, heads int) {
+	row := func(cells []string) {
+		b.WriteString("|")
+		for _, c := range cells {
+			b.WriteString(" " + c + " |")
+		}
+		b.WriteByte('\n')
+	}
+	head := make([]string, len(g.rows[0]))
+	for i := range head {
+		for _, r := range g.rows[:heads] {
+			if i < len(r) {
+				head[i] = strings.TrimSpace(head[i] + " " + escaped(r[i]))
+			}
+		}
+	}
+	row(head)
+	rule := make([]string, len(head))
+	for i := range rule {
+		rule[i] = "--:"
+		if i < max(g.left, 1) {
+			rule[i] = ":--"
+		}
+	}
+	row(rule)
+	for _, r := range g.rows[heads:] {
+		cells := make([]string, len(head))
+		for i := range r {
+			cells[i] = escaped(r[i])
+		}
+		row(cells)
+	}
+}
+
+// escaped makes text show as it is: what Markdown or HTML would take for more
+// than a character is preceded by a backslash. A mention (@name), a reference
+// (#1) and the scheme of an address (https:) are kept apart from what would
+// make them one by an empty comment, which does not show.
+func escaped(s string) string {
+	var b strings.Builder
+	for _, r := range plain(s) {
+		switch {
+		case strings.ContainsRune("\\`*_{}[]<>|~&!$", r):
+			b.WriteByte('\\')
+			b.WriteRune(r)
+		case r == '@' || r == '#':
+			b.WriteRune(r)
+			b.WriteString("<!-- -->")
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return strings.ReplaceAll(b.String(), "://", ":<!-- -->//")
+}

@@ -1,0 +1,109 @@
+package report
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/pa-tools/pa/pkg/analyze"
+)
+
+// objective says how a level met the objective, in lines.
+func objective(x *analyze.Attainment, target float64) []string {
+	verdict := ""
+	switch {
+	case x.Share.OK && x.Share.V >= target:
+		verdict = ", target " + wanted(target) + " attained"
+	case x.Share.OK:
+		verdict = ", target " + wanted(target) + " not attained"
+	}
+	lines := []string{fmt.Sprintf("SLO %s: %s%s", x.SLO, attained(x), verdict)}
+	var parts []string
+	for i := range x.Conditions {
+		c := &x.Conditions[i]
+		parts = append(parts, fmt.Sprintf("%s: %s", c.SLO, share(c.Share)))
+	}
+	if parts != nil {
+		lines = append(lines, "alone: "+strings.Join(parts, " · "))
+	}
+	switch {
+	case x.Share.OK && !x.Requests.OK:
+		lines = append(lines, "goodput n/a (no time to count over)")
+	case x.Share.OK:
+		lines = append(lines, "goodput "+rateOr(x.Requests)+" requests/s · "+rateOr(x.OutputTokens)+" output tok/s")
+	}
+	return lines
+}
+
+// wanted writes a target as the user did: "99%".
+func wanted(f float64) string { return strconv.FormatFloat(100*f, 'g', 8, 64) + "%" }
+
+// attained says who met the objective: "97.00% (97 of 100 requests)".
+func attained(x *analyze.Attainment) string {
+	if !x.Share.OK {
+		return share(x.Share)
+	}
+	s := fmt.Sprintf("%s (%d of %s", share(x.Share), x.Met, plural(x.Met+x.Missed+x.Failed, "request"))
+	if x.Failed > 0 {
+		s += fmt.Sprintf(", %d failed", x.Failed)
+	}
+	if x.Unknown > 0 {
+		s += fmt.Sprintf("; %d not decided", x.Unknown)
+	}
+	return s + ")"
+}
+
+func share(s analyze.Share) string {
+	if !s.OK {
+		return "n/a (" + s.NA + ")"
+	}
+	return percent(s.V)
+}
+
+func rateOr(r analyze.Rate) string {
+	if !r.OK {
+		return "n/a"
+	}
+	return number(r.PerSecond)
+}
+
+// objectives is one line per load level, with the goodput.
+func objectives(rep *analyze.Report) grid {
+	g := grid{indent: "  "}
+	mode, mixed := modes(rep)
+	g.add(plain(mode), "SLO met", "goodput", "goodput")
+	g.add("", "%", "requests/s", "output tok/s")
+	for i := range rep.Experiments {
+		e := &rep.Experiments[i]
+		if e.SLO == nil {
+			continue
+		}
+		met := "n/a"
+		if e.SLO.Share.OK {
+			met = number(100 * e.SLO.Share.V)
+		}
+		g.add(plain(levelIn(e, mixed)), met, rateOr(e.SLO.Requests), rateOr(e.SLO.OutputTokens))
+	}
+	return g
+}
+
+// maxLoad says how much load there can be under the objective.
+func maxLoad(m *analyze.MaxLoad) string {
+	what := fmt.Sprintf("maximum %s for %s of the requests: ", strings.ReplaceAll(plain(m.Mode), "_", " "), wanted(m.Target))
+	at := func(l *analyze.LoadLevel) string { return fmt.Sprintf("%s at %s", percent(l.Share), plain(l.Value)) }
+	switch {
+	case m.Within == nil:
+		what += fmt.Sprintf("below %s, the lowest level (%s)", plain(m.Beyond.Value), at(m.Beyond))
+	case m.Beyond == nil:
+		what += fmt.Sprintf("%s or more; the highest level attains it (%s)", plain(m.Within.Value), at(m.Within))
+	default:
+		what += fmt.Sprintf("about %s, between %s and %s", number(m.Estimate), at(m.Within), at(m.Beyond))
+	}
+	if m.Again {
+		what += "; a higher level attains it again, so the levels are not in order"
+	}
+	if m.Untold != nil {
+		what += "; not known at " + plain(strings.Join(m.Untold, ", "))
+	}
+	return what
+}

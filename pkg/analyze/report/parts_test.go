@@ -1,0 +1,192 @@
+package report
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/slo"
+	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/export/profilejson"
+)
+
+// A made is a request of an export made for a test; times are milliseconds
+// since the start of its level.
+type made struct {
+	start  int
+	tokens []int
+	status string // "" for one that succeeded
+	phase  string
+}
+
+// A madeLevel is a level of so many users.
+type madeLevel struct {
+	users, windowEnd int // ms; 0 for no windows
+	requests         []made
+}
+
+// document writes levels as pa-record does, an hour apart.
+func (l madeLevel) write(b *strings.Builder, index int) {
+	base := 1_700_000_000_000 + index*3_600_000
+	at := func(ms int) string { return fmt.Sprintf("%d000000", base+ms) }
+	fmt.Fprintf(b, `{"experiment":{"mode":"concurrency","value":%d},"requests":[`, l.users)
+	var excluded []string
+	sep := ""
+	for i, r := range l.requests {
+		var times, outputs []string
+		for _, t := range r.tokens {
+			times = append(times, at(t))
+			outputs = append(outputs, `{"text_output":"x"}`)
+		}
+		pa := fmt.Sprintf(`{"id":%d`, i)
+		if r.status != "" {
+			pa += fmt.Sprintf(`,"status":%q,"message":"because","ended_ns":%s`, r.status, at(r.start+100))
+		}
+		if r.phase != "" {
+			pa += fmt.Sprintf(`,"phase":%q`, r.phase)
+		}
+		text := fmt.Sprintf(`{"timestamp":%s,"response_timestamps":[%s],"response_outputs":[%s],"pa":%s}}`, at(r.start), strings.Join(times, ","), strings.Join(outputs, ","), pa)
+		if r.status+r.phase != "" {
+			excluded = append(excluded, text)
+			continue
+		}
+		b.WriteString(sep + text)
+		sep = ","
+	}
+	b.WriteString("]")
+	if l.windowEnd > 0 {
+		fmt.Fprintf(b, `,"window_boundaries":[%s,%s]`, at(0), at(l.windowEnd))
+	}
+	fmt.Fprintf(b, `,"pa":{"measured":1,"excluded_requests":[%s]}}`, strings.Join(excluded, ","))
+}
+
+// measured is the report of an export that consists of these levels.
+func measured(t *testing.T, name string, levels []madeLevel, cfg analyze.Config) Input {
+	t.Helper()
+	var b strings.Builder
+	b.WriteString(`{"experiments":[`)
+	for i, l := range levels {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		l.write(&b, i)
+	}
+	b.WriteString(`],"version":"0.1.0","service_kind":"triton","endpoint":"","pa":{"schema":"pa-export/1","tool":"pa-record 0.1.0","model":"m"}}`)
+	r, err := profilejson.NewReader(context.Background(), name, strings.NewReader(b.String()), int64(b.Len()), export.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	rep, err := analyze.Run(context.Background(), r, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range rep.Experiments {
+		if p := rep.Experiments[i].Problem; p != nil {
+			t.Fatal(p)
+		}
+	}
+	return Input{Name: name, Report: rep}
+}
+
+// sweep is two levels of 12 s. With one user a request of 1 s follows the
+// other, tokens at 200 and 400 ms and at the end; with two users every second
+// one takes 300 ms to its first token, one fails, one is late and one warms up.
+func sweep() []madeLevel {
+	one := madeLevel{users: 1, windowEnd: 12_000}
+	two := madeLevel{users: 2, windowEnd: 12_000, requests: []made{
+		{start: -900, tokens: []int{-500, -100}, phase: "warmup"},
+		{start: 11_500, tokens: []int{11_900, 12_400}, phase: "cooldown"},
+		{start: 11_000, status: "timeout"},
+	}}
+	for s := 0; s < 12_000; s += 1000 {
+		r := made{start: s, tokens: []int{s + 200, s + 400, s + 1000}}
+		one.requests = append(one.requests, r)
+		if s < 11_000 {
+			two.requests = append(two.requests, r, made{start: s + 500, tokens: []int{s + 800, s + 1000, s + 1500}})
+		}
+	}
+	return []madeLevel{one, two}
+}
+
+func parts(t *testing.T) analyze.Config {
+	return analyze.Config{
+		Selection: analyze.Selection{TrimStart: analyze.Trim{Length: 2 * time.Second}},
+		Windows:   analyze.Windows{Every: 4 * time.Second},
+		SLO:       expression(t, "ttft<=250ms && itl_max<1s"), SLOTarget: 0.9,
+	}
+}
+
+func steady(t *testing.T) analyze.Config {
+	return analyze.Config{Selection: analyze.Selection{SteadyState: true}, SLO: expression(t, "ttft<=250ms || cached_tokens>5")}
+}
+
+// edges are runs with hardly anything in them.
+func edges(t *testing.T) []Input {
+	cfg := parts(t)
+	cfg.Selection = analyze.Selection{}
+	return []Input{
+		measured(t, "empty.json", []madeLevel{{users: 1}}, cfg),
+		measured(t, "single.json", []madeLevel{{users: 1, requests: []made{{start: 0, tokens: []int{100, 150, 200}}}}}, cfg),
+		measured(t, "one_token.json", []madeLevel{{users: 1, requests: []made{{start: 0, tokens: []int{100}}, {start: 100, tokens: []int{300}}}}}, cfg),
+		measured(t, "failed.json", []madeLevel{{users: 1, requests: []made{{start: 0, status: "timeout"}, {start: 100, status: "http_error"}}}}, cfg),
+	}
+}
+
+func expression(t *testing.T, text string) *slo.Expr {
+	t.Helper()
+	e, err := slo.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// Foreign text in Markdown shows as it is: it makes no markup, no link, no
+// mention and no other row.
+func TestEscaped(t *testing.T) {
+	for _, tt := range []struct{ text, want string }{
+		{"plain text, 12.5% (p99)", "plain text, 12.5% (p99)"},
+		{"a|b", `a\|b`},
+		{"**bold** _it_ `code` [x](y)", `\*\*bold\*\* \_it\_ \` + "`code" + `\` + "`" + ` \[x\](y)`},
+		{"<img src=x>&amp;", `\<img src=x\>\&amp;`},
+		{"@someone #12", "@<!-- -->someone #<!-- -->12"},
+		{"http://evil.example", "http:<!-- -->//evil.example"},
+		{"two\nlines", `two\\nlines`},
+	} {
+		if got := escaped(tt.text); got != tt.want {
+			t.Errorf("escaped(%q) = %s, want %s", tt.text, got, tt.want)
+		}
+	}
+}
+
+// Each table of Markdown has as many cells in a line as in its head.
+func TestMarkdownTables(t *testing.T) {
+	for _, in := range append(edges(t), full(), measured(t, "sweep.json", sweep(), parts(t))) {
+		var b bytes.Buffer
+		if err := Markdown([]Input{in})(&b); err != nil {
+			t.Fatal(err)
+		}
+		cells, tables := 0, 0
+		for line := range strings.Lines(b.String()) {
+			if !strings.HasPrefix(line, "|") {
+				cells = 0
+				continue
+			}
+			n := strings.Count(strings.ReplaceAll(line, `\|`, ""), "|")
+			if cells == 0 {
+				tables++
+			} else if n != cells {
+				t.Errorf("%s: %d cells after %d: %s", in.Name, n, cells, line)
+			}
+			cells = n
+		}
+		if tables == 0 && len(in.Report.Experiments[0].Metrics) > 0 {
+			t.Errorf("%s: no table in\n%s", in.Name, b.String())
+		}
+	}
+}

@@ -1,0 +1,61 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/pa-tools/pa/pkg/analyze"
+)
+
+// selected says which part of a level a report is about.
+func selected(s *analyze.Selected) string {
+	since := func(ns uint64) string { return offset(int64(ns-s.Level.FromNS), s.Level.Duration()) + " s" }
+	name := map[string]string{"window": "window", "trim": "trimmed", "steady_state": "steady state"}[s.How]
+	text := fmt.Sprintf("%s: %s to %s of %s", name, since(s.FromNS), since(s.ToNS), since(s.Level.ToNS))
+	if x := s.Steady; x != nil {
+		text += fmt.Sprintf(", with %d or more of %d in flight for %s of it", x.Threshold, x.Concurrency, percent(x.AtPlateau))
+	}
+	return text
+}
+
+// offset writes nanoseconds as seconds, with three decimals at most where the
+// whole is longer than a second.
+func offset(ns int64, whole time.Duration) string {
+	if whole >= time.Second {
+		ns = int64(math.Round(float64(ns)/1e6)) * 1e6
+	}
+	return strconv.FormatFloat(float64(ns)/1e9, 'f', -1, 64)
+}
+
+// windows is one line per window of a level.
+func windows(e *analyze.Experiment) grid {
+	lines := make([]line, 0, len(e.Windows))
+	for i := range e.Windows {
+		w := &e.Windows[i]
+		lines = append(lines, line{name: offset(w.OffsetNS, windowed(e)), throughput: &w.Throughput, metric: w.Metric, ok: w.OK, failed: w.Failed})
+	}
+	return compared("from", "s", lines)
+}
+
+// windowed is how long all windows are together.
+func windowed(e *analyze.Experiment) time.Duration {
+	return analyze.Span{FromNS: e.Windows[0].FromNS, ToNS: e.Windows[len(e.Windows)-1].ToNS}.Duration()
+}
+
+// windowNote says what the windows are.
+func windowNote(e *analyze.Experiment) string {
+	n := len(e.Windows)
+	first, last := e.Windows[0].Duration(), e.Windows[n-1].Duration()
+	note := "windows of " + offset(int64(first), windowed(e)) + " s, by the start of requests"
+	for i := range e.Windows[:n-1] {
+		if e.Windows[i].Duration().Round(time.Millisecond) != first.Round(time.Millisecond) {
+			return "windows of different lengths, by the start of requests"
+		}
+	}
+	if text := offset(int64(last), windowed(e)); text != offset(int64(first), windowed(e)) {
+		note += "; the last one is " + text + " s"
+	}
+	return note
+}

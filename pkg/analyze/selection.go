@@ -1,0 +1,250 @@
+package analyze
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// A Selection says which part of each load level to analyze, after the fact.
+// The zero value is all of it.
+//
+// A request belongs to the part in which it started, with all its latencies,
+// however long it took: slow ones are not left out for being slow. Rates are
+// what was completed and delivered within the part, over its length; see
+// [Selected].
+//
+// Window, the trims and SteadyState exclude each other.
+type Selection struct {
+	Window             *Interval // nil: none
+	TrimStart, TrimEnd Trim
+	// SteadyState takes the time from when the number of requests in flight
+	// first was at 95 % of the concurrency, to when it last was.
+	SteadyState bool
+}
+
+// An Interval is from From to before To, counted from the start of the level.
+// To 0 is the level's end. For where a level starts and ends see [Selected].
+type Interval struct{ From, To time.Duration }
+
+// A Trim is a length of time or a share of the level, between 0 and 1.
+type Trim struct {
+	Length time.Duration
+	Share  float64
+}
+
+// IsZero reports whether nothing is selected.
+func (s Selection) IsZero() bool { return s == Selection{} }
+
+// Validate returns what is wrong with s whatever it is applied to.
+func (s Selection) Validate() error {
+	ways := 0
+	for _, given := range []bool{s.Window != nil, s.TrimStart != Trim{} || s.TrimEnd != Trim{}, s.SteadyState} {
+		if given {
+			ways++
+		}
+	}
+	if ways > 1 {
+		return errors.New("a window, trimming and the steady state exclude each other; give one of them")
+	}
+	if w := s.Window; w != nil && (w.From < 0 || w.To < 0 || w.To != 0 && w.To <= w.From) {
+		return fmt.Errorf("window %v holds no time", w)
+	}
+	for _, t := range []Trim{s.TrimStart, s.TrimEnd} {
+		if t.Length < 0 || t.Share < 0 || t.Share >= 1 || math.IsNaN(t.Share) || t.Length != 0 && t.Share != 0 {
+			return fmt.Errorf("cannot trim %v; give a duration or less than 100%%", t)
+		}
+	}
+	if sum := s.TrimStart.Share + s.TrimEnd.Share; sum >= 1 {
+		return fmt.Errorf("trimming %v and %v leaves nothing", s.TrimStart, s.TrimEnd)
+	}
+	return nil
+}
+
+// String returns "30s:60s", an end that is the level's left out.
+func (i Interval) String() string {
+	if i.To == 0 {
+		return seconds(i.From) + ":"
+	}
+	return seconds(i.From) + ":" + seconds(i.To)
+}
+
+// String returns "10s" or "10%".
+func (t Trim) String() string {
+	if t.Share != 0 {
+		return strconv.FormatFloat(100*t.Share, 'g', -1, 64) + "%"
+	}
+	return seconds(t.Length)
+}
+
+// seconds writes a duration in seconds: 90s, never 1m30s.
+func seconds(d time.Duration) string {
+	return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) + "s"
+}
+
+// about writes a length as seconds; from a second on what is less than a
+// millisecond is cut off.
+func about(d time.Duration) string {
+	if d >= time.Second {
+		d = d.Truncate(time.Millisecond)
+	}
+	return seconds(d)
+}
+
+// ParseInterval reads "A:B", two durations of which one may be missing.
+func ParseInterval(s string) (*Interval, error) {
+	const usage = "give FROM:TO, two durations since the start, such as 30s:90s, 30s: or :90s"
+	a, b, ok := strings.Cut(s, ":")
+	if !ok || a == "" && b == "" {
+		return nil, fmt.Errorf("%q: %s", s, usage)
+	}
+	var i Interval
+	for _, side := range []struct {
+		text string
+		to   *time.Duration
+	}{{a, &i.From}, {b, &i.To}} {
+		if side.text == "" {
+			continue
+		}
+		d, err := time.ParseDuration(side.text)
+		if err != nil || d < 0 {
+			return nil, fmt.Errorf("%q: %q is no duration; %s", s, side.text, usage)
+		}
+		*side.to = d
+	}
+	if b != "" && i.To <= i.From {
+		return nil, fmt.Errorf("%q holds no time; the end must be after the start", s)
+	}
+	return &i, nil
+}
+
+// ParseTrim reads a duration or a share: "10s", "5%".
+func ParseTrim(s string) (Trim, error) {
+	if number, ok := strings.CutSuffix(s, "%"); ok {
+		v, err := strconv.ParseFloat(number, 64)
+		if err != nil || !(v >= 0 && v < 100) {
+			return Trim{}, fmt.Errorf("%q: give 0%% or more and less than 100%%", s)
+		}
+		return Trim{Share: v / 100}, nil
+	}
+	d, err := time.ParseDuration(s)
+	if err != nil || d < 0 {
+		return Trim{}, fmt.Errorf("%q: give a duration such as 10s or a share of the level such as 5%%", s)
+	}
+	return Trim{Length: d}, nil
+}
+
+// A Span is the time from an instant to another.
+type Span struct{ FromNS, ToNS uint64 }
+
+// Duration returns its length, at most 292 years.
+func (s Span) Duration() time.Duration {
+	if s.ToNS < s.FromNS {
+		return 0
+	}
+	return time.Duration(min(s.ToNS-s.FromNS, math.MaxInt64))
+}
+
+// A Selected is the part of a level that a Selection came to.
+//
+// The rates of the level are then about what happened in it, over its length:
+// requests per second are the successful ones that ended in it, in whichever
+// phase (also started before, also late), output tokens per second those that
+// were delivered in it, also to requests that were cancelled later. The output
+// tokens of a request are spread evenly over its token events; input tokens
+// count at the first. What the level's goodput counts are the requests that
+// started in it.
+type Selected struct {
+	How string // "window", "trim" or "steady_state"
+	// Span is the part.
+	Span
+	// Level is the whole: from the start of the recorder's first window to the
+	// end of its last one, and beyond where measured requests go beyond, failed
+	// ones included. Files without windows have the requests only.
+	Level  Span
+	Steady *Steady // of SteadyState
+}
+
+// has reports whether a request belongs to the part. At the very end of the
+// level its end belongs to it.
+func (s *Selected) has(p *Point) bool {
+	return p.placeNS >= s.FromNS && (p.placeNS < s.ToNS || p.placeNS == s.ToNS && s.ToNS == s.Level.ToNS)
+}
+
+// extent returns the level from its start to its end: the recorder's windows,
+// and the requests that count or failed where they go beyond. ok is false when
+// there is no such request.
+func extent(e *export.Experiment, points []Point) (s Span, ok bool) {
+	for i := range points {
+		p := &points[i]
+		if !p.Counted && p.Excluded != "failed" || p.placeNS == 0 {
+			continue
+		}
+		if !ok || p.placeNS < s.FromNS {
+			s.FromNS = p.placeNS
+		}
+		s.ToNS = max(s.ToNS, p.EndNS, p.placeNS) // clocks are set back
+		ok = true
+	}
+	// Windows elsewhere are of another clock.
+	if b := recorded(e); ok && b != nil && b[0] <= s.ToNS && b[len(b)-1] >= s.FromNS {
+		s.FromNS = min(s.FromNS, b[0])
+		s.ToNS = max(s.ToNS, b[len(b)-1])
+	}
+	return s, ok
+}
+
+// apply returns the part of a level that s selects; nil when s selects nothing
+// or the level has no request to count from. The error says why there is no
+// such part.
+func (s Selection) apply(e *export.Experiment, points []Point) (*Selected, error) {
+	if s.IsZero() {
+		return nil, nil
+	}
+	if err := s.Validate(); err != nil {
+		return nil, err
+	}
+	level, ok := extent(e, points)
+	if !ok {
+		return nil, nil
+	}
+	sel := &Selected{Span: level, Level: level}
+	length := level.Duration()
+	all := "0s to " + about(length)
+	switch {
+	case s.SteadyState:
+		sel.How = "steady_state"
+		return sel, sel.steady(e, points)
+	case s.Window != nil:
+		sel.How = "window"
+		if w := s.Window; w.From > 0 && w.From >= length || w.To > length {
+			return nil, fmt.Errorf("window %v is outside the run (%s)", w, all)
+		}
+		sel.FromNS += uint64(s.Window.From)
+		if s.Window.To != 0 {
+			sel.ToNS = level.FromNS + uint64(s.Window.To)
+		}
+	default:
+		sel.How = "trim"
+		start, end := s.TrimStart.of(length), s.TrimEnd.of(length)
+		if end > 0 && start >= length-end || start > 0 && start >= length { // start+end may overflow
+			return nil, fmt.Errorf("trimming %v at the start and %v at the end leaves nothing of the run (%s)", s.TrimStart, s.TrimEnd, all)
+		}
+		sel.FromNS += uint64(start)
+		sel.ToNS -= uint64(end)
+	}
+	return sel, nil
+}
+
+// of returns how much of a length is trimmed.
+func (t Trim) of(length time.Duration) time.Duration {
+	if t.Share != 0 {
+		return time.Duration(t.Share * float64(length))
+	}
+	return t.Length
+}

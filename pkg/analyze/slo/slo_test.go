@@ -1,0 +1,235 @@
+package slo
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+// values gives the metrics of a request out of a map.
+func values(m map[string]float64) func(Metric) (float64, bool) {
+	return func(x Metric) (float64, bool) {
+		v, ok := m[x.Name]
+		return v, ok
+	}
+}
+
+var good = []struct {
+	name  string
+	text  string
+	want  string // as String writes it
+	parts int    // conditions
+}{
+	{"one", "ttft<=200ms", "ttft<=200ms", 1},
+	{"the issue's", "ttft<=200ms && itl_p99<=50ms && e2el<5s", "ttft<=200ms && itl_p99<=50ms && e2el<5s", 3},
+	{"blanks anywhere", "\t ttft  <=\n200ms ", "ttft<=200ms", 1},
+	{"no blanks", "ttft<=200ms&&e2el<5s||!output_tokens>=3", "ttft<=200ms && e2el<5s || !output_tokens>=3", 1},
+	{"every unit", "ttft>0&&ttfat>1ns&&ttst>1us&&tpot>1µs&&e2el>1μs&&itl_mean>1ms&&itl_min>1.5s", "ttft>0 && ttfat>1ns && ttst>1us && tpot>1µs && e2el>1μs && itl_mean>1ms && itl_min>1.5s", 7},
+	{"every other metric", "itl_max<1s && itl_p50<1s && itl_p99.9<1s && output_tokens>1 && input_tokens>1 && reasoning_tokens>1 && cached_tokens>1 && output_tokens_per_s>=12.5", "itl_max<1s && itl_p50<1s && itl_p99.9<1s && output_tokens>1 && input_tokens>1 && reasoning_tokens>1 && cached_tokens>1 && output_tokens_per_s>=12.5", 8},
+	{"parentheses that matter stay", "(ttft<1s || e2el<2s) && !(ttst<1s && tpot<1s)", "(ttft<1s || e2el<2s) && !(ttst<1s && tpot<1s)", 2},
+	{"others go", "((ttft<1s)) && (e2el<2s)", "ttft<1s && e2el<2s", 2},
+	{"or is weaker than and", "ttft<1s || e2el<2s && tpot<1s", "ttft<1s || e2el<2s && tpot<1s", 1},
+	{"twice not", "!!ttft<1s", "!!ttft<1s", 1},
+	{"nested and", "(ttft<1s && e2el<2s) && tpot<1s", "(ttft<1s && e2el<2s) && tpot<1s", 2},
+}
+
+func TestParse(t *testing.T) {
+	for _, tt := range good {
+		t.Run(tt.name, func(t *testing.T) {
+			e, err := Parse(tt.text)
+			if err != nil {
+				t.Fatalf("Parse(%q): %v", tt.text, err)
+			}
+			if got := e.String(); got != tt.want {
+				t.Errorf("Parse(%q) = %s, want %s", tt.text, got, tt.want)
+			}
+			if got := len(e.Conditions()); got != tt.parts {
+				t.Errorf("%d conditions, want %d", got, tt.parts)
+			}
+		})
+	}
+}
+
+// All that can be wrong, and how it is said.
+var bad = []struct {
+	name   string
+	text   string
+	column int
+	want   string
+}{
+	{"nothing", "", 1, "an expression is missing, such as ttft<=200ms && itl_p99<=50ms"},
+	{"blanks only", "  ", 3, "an expression is missing, such as ttft<=200ms && itl_p99<=50ms"},
+	{"unknown metric", "latency<1s", 1, `"latency": no such metric; there are ttft, ttfat, ttst, tpot, e2el, itl_mean, itl_p50, itl_p99, itl_min, itl_max, output_tokens, input_tokens, reasoning_tokens, cached_tokens, output_tokens_per_s`},
+	{"capitals", "TTFT<1s", 1, `"TTFT": no such metric; there are ttft, ttfat, ttst, tpot, e2el, itl_mean, itl_p50, itl_p99, itl_min, itl_max, output_tokens, input_tokens, reasoning_tokens, cached_tokens, output_tokens_per_s`},
+	{"itl alone", "ttft<1s && itl<50ms", 12, `"itl": itl is the time between two tokens and a request has many; use itl_mean, itl_p99 or itl_max`},
+	{"percentile of all requests", "ttft_p99<1s", 1, `"ttft_p99": a request has one ttft, and an objective is about each request; use ttft, and the share of requests that must meet it for the percentile`},
+	{"percentile 0", "itl_p0<1s", 1, `"itl_p0": percentiles are above 0 and below 100; itl_min and itl_max are the ends`},
+	{"percentile 100", "itl_p100<1s", 1, `"itl_p100": percentiles are above 0 and below 100; itl_min and itl_max are the ends`},
+	{"the value first", "200ms>=ttft", 1, `expected a metric, ( or !, found "200ms"`},
+	{"no operator", "ttft", 5, "expected <, <=, > or >= after ttft, found the end"},
+	{"no operator but a value", "ttft 200ms", 6, `expected <, <=, > or >= after ttft, found "200ms"`},
+	{"equals", "ttft==200ms", 5, `expected <, <=, > or >= after ttft, found "=="`},
+	{"not equal", "ttft != 200ms", 6, `expected <, <=, > or >= after ttft, found "!="`},
+	{"no value", "ttft<=", 7, "expected a duration such as 200ms after ttft<=, found the end"},
+	{"no count", "output_tokens> &&", 16, `expected a number of tokens such as 100 after output_tokens>, found "&&"`},
+	{"no rate", "output_tokens_per_s>ttft", 21, `expected a number of tokens per second such as 25.5 after output_tokens_per_s>, found "ttft"`},
+	{"negative", "ttft>-1s", 6, `expected a duration such as 200ms after ttft>, found "-"`},
+	{"no unit", "ttft<=200", 7, `"200": a duration needs a unit: 200ms or 200s`},
+	{"unknown unit", "ttft<=2min", 7, `"2min": unknown unit "min"; there are ns, us, ms and s`},
+	{"a unit too many", "output_tokens>5s", 15, `"5s": output_tokens has no unit; write a number of tokens such as 100`},
+	{"a unit for a rate", "output_tokens_per_s>5ms", 21, `"5ms": output_tokens_per_s has no unit; write a number of tokens per second such as 25.5`},
+	{"two points", "ttft<1.2.3s", 6, `"1.2.3s": no number; write a duration such as 200ms`},
+	{"a point at the end", "ttft<1.s", 6, `"1.s": no number; write a duration such as 200ms`},
+	{"exponent", "output_tokens<1e6", 15, `"1e6": unknown unit "e6"; there are ns, us, ms and s`},
+	{"too large", "output_tokens<" + strings.Repeat("9", 400), 15, `"9999999999999999999999999999999999999999…": the number is too large`},
+	{"one ampersand", "ttft<1s & e2el<1s", 9, `expected &&, || or the end, found "&"`},
+	{"words", "ttft<1s and e2el<1s", 9, `expected &&, || or the end, found "and"`},
+	{"a comma", "ttft<1s, e2el<1s", 8, `expected &&, || or the end, found ","`},
+	{"nothing after and", "ttft<1s &&", 11, "expected a metric, ( or !, found the end"},
+	{"nothing after not", "!", 2, "expected a metric, ( or !, found the end"},
+	{"not closed", "(ttft<1s", 9, "expected a ) for the ( in column 1, found the end"},
+	{"not opened", "ttft<1s)", 8, `expected &&, || or the end, found ")"`},
+	{"columns are characters", "ttft<1µs && é", 13, `expected a metric, ( or !, found "é"`},
+	{"not UTF-8", "ttft<1s \xff", 9, `expected &&, || or the end, found "\xff"`},
+	{"too deep", strings.Repeat("(", 101) + "ttft<1s" + strings.Repeat(")", 101), 101, "more than 100 levels of parentheses and !"},
+	{"too many nots", strings.Repeat("!", 101) + "ttft<1s", 101, "more than 100 levels of parentheses and !"},
+	{"too long", strings.Repeat(" ", 4097), 1, "the expression is longer than 4096 bytes"},
+}
+
+func TestParseErrors(t *testing.T) {
+	for _, tt := range bad {
+		t.Run(tt.name, func(t *testing.T) {
+			e, err := Parse(tt.text)
+			var syntax *SyntaxError
+			if !errors.As(err, &syntax) {
+				t.Fatalf("Parse(%q) = %v, %v, want a SyntaxError", tt.text, e, err)
+			}
+			if syntax.Column != tt.column || syntax.Text != tt.want {
+				t.Errorf("Parse(%q): column %d: %s\nwant column %d: %s", tt.text, syntax.Column, syntax.Text, tt.column, tt.want)
+			}
+		})
+	}
+}
+
+func TestEval(t *testing.T) {
+	request := values(map[string]float64{"ttft": 200e6, "e2el": 5e9, "output_tokens": 100, "output_tokens_per_s": 20})
+	for _, tt := range []struct {
+		text string
+		want Result
+	}{
+		{"ttft<=200ms", Met},
+		{"ttft<200ms", Missed},
+		{"ttft>=0.2s", Met},
+		{"ttft>200000us", Missed},
+		{"ttft>199999999ns", Met},
+		{"output_tokens>=100 && output_tokens_per_s>19.5", Met},
+		{"ttft<=100ms && e2el<=5s", Missed},
+		{"ttft<=100ms || e2el<=5s", Met},
+		{"!ttft<=100ms", Met},
+		{"!(ttft<=200ms && e2el<=5s)", Missed},
+		{"ttft<=100ms || e2el<=4s", Missed},
+		// Kleene's logic: what is not known decides nothing.
+		{"itl_max<1s", Unknown},
+		{"!itl_max<1s", Unknown},
+		{"ttft<=200ms && itl_max<1s", Unknown},
+		{"ttft<=100ms && itl_max<1s", Missed},
+		{"itl_max<1s && ttft<=100ms", Missed},
+		{"ttft<=200ms || itl_max<1s", Met},
+		{"itl_max<1s || ttft<=200ms", Met},
+		{"ttft<=100ms || itl_max<1s", Unknown},
+	} {
+		e, err := Parse(tt.text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := e.Eval(request); got != tt.want {
+			t.Errorf("%s: %v, want %v", tt.text, got, tt.want)
+		}
+	}
+}
+
+// A value with a unit is rounded once: 4.35 s is 4350000000 ns, though
+// 4.35·10⁹ in floating point is not.
+func TestValuesAreExact(t *testing.T) {
+	e, err := Parse("e2el<=4.35s && e2el>=4.35s && e2el<=4350ms && e2el>=4350000us")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := e.Eval(values(map[string]float64{"e2el": 4_350_000_000})); got != Met {
+		t.Errorf("%v, want met", got)
+	}
+}
+
+func TestMetrics(t *testing.T) {
+	e, err := Parse("ttft<1s && (itl_p99.9<1s || !ttft<2s) && output_tokens>1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := e.Metrics()
+	want := []Metric{{Name: "ttft", Kind: Duration}, {Name: "itl_p99.9", Kind: Duration, Percentile: 99.9}, {Name: "output_tokens", Kind: Count}}
+	if len(got) != len(want) {
+		t.Fatalf("metrics %v, want %v", got, want)
+	}
+	for i := range want {
+		if got[i] != want[i] {
+			t.Errorf("metric %d: %v, want %v", i, got[i], want[i])
+		}
+	}
+}
+
+func TestResultString(t *testing.T) {
+	if s := Met.String() + Missed.String() + Unknown.String(); s != "metmissedunknown" {
+		t.Error(s)
+	}
+}
+
+// What parses reads back from its text as the same, and means the same; what
+// does not says where, within the text.
+func FuzzParse(f *testing.F) {
+	for _, tt := range good {
+		f.Add(tt.text, 1e8, 2.5e9, uint8(7))
+	}
+	for _, tt := range bad {
+		f.Add(tt.text, 1e8, 2.5e9, uint8(7))
+	}
+	f.Fuzz(func(t *testing.T, text string, ttft, other float64, has uint8) {
+		e, err := Parse(text)
+		if err != nil {
+			var syntax *SyntaxError
+			if !errors.As(err, &syntax) || e != nil || syntax.Column < 1 || syntax.Column > len([]rune(text))+1 {
+				t.Fatalf("Parse(%q) = %v, %v", text, e, err)
+			}
+			return
+		}
+		again, err := Parse(e.String())
+		if err != nil || again.String() != e.String() {
+			t.Fatalf("%q becomes %q, then %v, %v", text, e, again, err)
+		}
+		request := func(m Metric) (float64, bool) {
+			if m.Name == "ttft" {
+				return ttft, has&1 != 0
+			}
+			return other, has&2 != 0
+		}
+		got := e.Eval(request)
+		if twice := again.Eval(request); got != twice {
+			t.Fatalf("%q is %v, read back %v", text, got, twice)
+		}
+		// De Morgan: a conjunction is missed if a condition is, met if all are.
+		want := Met
+		for _, c := range e.Conditions() {
+			switch r := c.Eval(request); {
+			case r == Missed:
+				want = Missed
+			case r == Unknown && want == Met:
+				want = Unknown
+			}
+		}
+		if got != want {
+			t.Fatalf("%q is %v, its conditions %v", text, got, want)
+		}
+		if has&3 == 3 && got == Unknown {
+			t.Fatalf("%q is unknown though all is known", text)
+		}
+	})
+}

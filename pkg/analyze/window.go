@@ -1,0 +1,145 @@
+package analyze
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// Windows say how to cut a level, or the part of it that a Selection came to,
+// for a table. The zero value is not to.
+type Windows struct {
+	// Every is the length of windows one after the other. What is left at the
+	// end is a window if it is at least half of that; else it joins the one
+	// before.
+	Every time.Duration
+	// Recorded takes the windows that the recorder measured by.
+	Recorded bool
+}
+
+// maxWindows bounds the table.
+const maxWindows = 10_000
+
+// A Window is what happened in a part of a level. Metrics are of the requests
+// that started in it, rates as those of [Selected].
+type Window struct {
+	Span
+	OffsetNS   int64 // of its start, from the start of the level; below 0 for a recorded window that began before
+	OK, Failed int   // requests that started in it
+	Metrics    []Metric
+	Throughput Throughput
+}
+
+// Metric returns the summary of the metric of that key and nil when it has no
+// values.
+func (w *Window) Metric(key string) *Summary { return metricOf(w.Metrics, key) }
+
+// bounds returns where to cut a level, from the first to the last instant; nil
+// for no windows.
+func (w Windows) bounds(e *export.Experiment, whole Span) ([]uint64, error) {
+	switch {
+	case w.Recorded:
+		b := recorded(e)
+		if b == nil {
+			return nil, errors.New("the file holds no windows in order; --windows takes a length too, such as 10s")
+		}
+		if len(b) > maxWindows+1 {
+			return nil, fmt.Errorf("%d windows; %d are the most", len(b)-1, maxWindows)
+		}
+		return clip(b, whole), nil
+	case w.Every > 0:
+		n := (whole.Duration()-1)/w.Every + 1
+		if n > maxWindows {
+			return nil, fmt.Errorf("windows of %s make %d in %s; %d are the most", seconds(w.Every), n, seconds(whole.Duration()), maxWindows)
+		}
+		if rest := whole.Duration() - (n-1)*w.Every; n > 1 && rest < w.Every/2 {
+			n--
+		}
+		b := []uint64{whole.FromNS}
+		for i := range n - 1 {
+			b = append(b, whole.FromNS+uint64((i+1)*w.Every))
+		}
+		return append(b, whole.ToNS), nil
+	}
+	return nil, nil
+}
+
+// recorded returns the bounds of the recorder's windows; nil when there are
+// none that make sense: perf_analyzer writes windows from 0 to the end of time
+// where it has none.
+func recorded(e *export.Experiment) []uint64 {
+	b := e.WindowBoundaries
+	if len(b) < 2 || b[0] == 0 && b[len(b)-1] == math.MaxUint64 {
+		return nil
+	}
+	for i := 1; i < len(b); i++ {
+		if b[i] <= b[i-1] {
+			return nil
+		}
+	}
+	return b
+}
+
+// clip returns the bounds of what the windows and a selected part have in
+// common; nil when that is nothing.
+func clip(bounds []uint64, part Span) []uint64 {
+	var b []uint64
+	for i, t := range bounds {
+		switch {
+		case t >= part.ToNS:
+			if i > 0 && bounds[i-1] < part.ToNS {
+				b = append(b, part.ToNS)
+			}
+		case t <= part.FromNS:
+			b = append(b[:0], part.FromNS)
+		default:
+			b = append(b, t)
+		}
+	}
+	if len(b) < 2 {
+		return nil
+	}
+	return b
+}
+
+// windowTable returns the windows of a level. points are in order.
+func windowTable(e *export.Experiment, points []Point, sel *Selected, cfg Config) ([]Window, error) {
+	level, ok := extent(e, points)
+	if !ok || cfg.Windows == (Windows{}) {
+		return nil, nil
+	}
+	whole := level
+	if sel != nil {
+		whole = sel.Span
+	}
+	// Recorded windows say themselves where they begin; only a selection cuts.
+	if sel == nil && cfg.Windows.Recorded {
+		whole = Span{0, math.MaxUint64}
+	}
+	bounds, err := cfg.Windows.bounds(e, whole)
+	if err != nil || len(bounds) < 2 {
+		return nil, err
+	}
+	f := flows(points, bounds, level.ToNS)
+	users := concurrency(e)
+	var all []Window
+	next := 0
+	for i := range f {
+		part := Selected{Span: Span{bounds[i], bounds[i+1]}, Level: level}
+		var c collector
+		for ; next < len(points) && points[next].placeNS < part.FromNS; next++ {
+		}
+		for ; next < len(points) && part.has(&points[next]); next++ {
+			c.add(&points[next])
+		}
+		all = append(all, Window{
+			Span: part.Span, OffsetNS: int64(part.FromNS - level.FromNS), OK: c.ok, Failed: total(c.failed.counts()),
+			Metrics:    c.metrics(),
+			Throughput: f[i].throughput(part.Duration().Seconds(), users),
+		})
+	}
+	return all, nil
+}

@@ -1,0 +1,150 @@
+package analyze
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+func TestWindows(t *testing.T) {
+	type row struct {
+		from, to   float64 // since the level's start, in seconds
+		ok, failed int
+		requests   float64 // per second
+	}
+	for _, tt := range []struct {
+		name    string
+		cfg     Config
+		bounds  []uint64
+		want    []row
+		problem string
+	}{
+		// The request of 4 s ends at 5 s: in the second window, as the one of
+		// 9 s, which ends with the level.
+		{"halves", Config{Windows: Windows{Every: 5 * time.Second}}, nil, []row{{0, 5, 5, 0, 1}, {5, 10, 5, 1, 6. / 5}}, ""},
+		{"a rest of half a window is one", Config{Windows: Windows{Every: 4 * time.Second}}, nil, []row{{0, 4, 4, 0, 1}, {4, 8, 4, 0, 1}, {8, 10, 2, 1, 1.5}}, ""},
+		{"a smaller rest joins the one before", Config{Windows: Windows{Every: 4500 * time.Millisecond}}, nil, []row{{0, 4.5, 5, 0, 5. / 4.5}, {4.5, 10, 5, 1, 6. / 5.5}}, ""},
+		{"longer than the level", Config{Windows: Windows{Every: time.Hour}}, nil, []row{{0, 10, 10, 1, 1.1}}, ""},
+		{"of a part", Config{Windows: Windows{Every: 2 * time.Second}, Selection: Selection{Window: &Interval{2 * time.Second, 6 * time.Second}}}, nil, []row{{2, 4, 2, 0, 1}, {4, 6, 2, 0, 1}}, ""},
+		{"recorded", Config{Windows: Windows{Recorded: true}}, []uint64{sec(1), sec(2), sec(4.5)}, []row{{1, 2, 1, 0, 1}, {2, 4.5, 3, 0, 1.2}}, ""},
+		{"recorded, of a part", Config{Windows: Windows{Recorded: true}, Selection: Selection{Window: &Interval{1500 * time.Millisecond, 4 * time.Second}}}, []uint64{sec(1), sec(2), sec(4.5), sec(9)}, []row{{1.5, 2, 0, 0, 0}, {2, 4, 2, 0, 1}}, ""},
+		{"recorded, outside the part", Config{Windows: Windows{Recorded: true}, Selection: Selection{Window: &Interval{From: 9 * time.Second}}}, []uint64{sec(1), sec(2)}, nil, ""},
+		{"none recorded", Config{Windows: Windows{Recorded: true}}, nil, nil, "the file holds no windows in order; --windows takes a length too"},
+		{"a placeholder recorded", Config{Windows: Windows{Recorded: true}}, []uint64{0, math.MaxUint64}, nil, "holds no windows"},
+		{"recorded backward", Config{Windows: Windows{Recorded: true}}, []uint64{sec(2), sec(1), sec(3)}, nil, "holds no windows"},
+		{"too many", Config{Windows: Windows{Every: 1}}, nil, nil, "windows of 0.000000001s make 10000000000 in 10s; 10000 are the most"},
+		{"too many recorded", Config{Windows: Windows{Recorded: true}}, ascending(10_002), nil, "10001 windows; 10000 are the most"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := reader("", steps())
+			r.run.Experiments[0].WindowBoundaries = tt.bounds
+			e := &analyzed(t, r, tt.cfg).Experiments[0]
+			if tt.problem != "" {
+				if e.Problem == nil || !strings.Contains(e.Problem.Error(), tt.problem) || e.Windows != nil {
+					t.Errorf("problem %v, want %q", e.Problem, tt.problem)
+				}
+				return
+			}
+			if e.Problem != nil || len(e.Windows) != len(tt.want) {
+				t.Fatalf("%d windows, %v, want %d", len(e.Windows), e.Problem, len(tt.want))
+			}
+			for i, want := range tt.want {
+				w := &e.Windows[i]
+				if w.Span != (Span{sec(want.from), sec(want.to)}) || w.OffsetNS != int64(math.Round(want.from*1e9)) {
+					t.Errorf("window %d: %v at %d, want %v to %v", i, w.Span, w.OffsetNS, want.from, want.to)
+				}
+				if w.OK != want.ok || w.Failed != want.failed || !close12(w.Throughput.Requests.PerSecond, want.requests) {
+					t.Errorf("window %d: %d ok, %d failed, %v requests/s, want %+v", i, w.OK, w.Failed, w.Throughput.Requests.PerSecond, want)
+				}
+				if s := w.Metric("ttft_ns"); want.ok > 0 && (s == nil || s.N != want.ok || s.P(50) != 4e8) || want.ok == 0 && s != nil {
+					t.Errorf("window %d: TTFT %+v, want %d of 400 ms", i, s, want.ok)
+				}
+			}
+		})
+	}
+}
+
+// ascending returns n instants around those of steps.
+func ascending(n int) []uint64 {
+	b := make([]uint64, n)
+	for i := range b {
+		b[i] = sec(0) + uint64(i)
+	}
+	return b
+}
+
+// Windows one after the other hold each request once, and all that flowed.
+func TestWindowsAddUp(t *testing.T) {
+	r := steps()
+	whole := analyzed(t, reader("", r), Config{Selection: Selection{Window: &Interval{}}}).Experiments[0]
+	for _, every := range []time.Duration{300 * time.Millisecond, time.Second, 1700 * time.Millisecond, 7 * time.Second} {
+		e := analyzed(t, reader("", r), Config{Windows: Windows{Every: every}}).Experiments[0]
+		ok, failed, requests, tokens := 0, 0, 0.0, 0.0
+		for i := range e.Windows {
+			w := &e.Windows[i]
+			ok += w.OK
+			failed += w.Failed
+			requests += w.Throughput.Requests.PerSecond * w.Duration().Seconds()
+			tokens += w.Throughput.OutputTokens.PerSecond * w.Duration().Seconds()
+		}
+		s := whole.Selected.Duration().Seconds()
+		if ok != e.OK || failed != e.FailedRequests() || !close12(requests, whole.Throughput.Requests.PerSecond*s) || !close12(tokens, whole.Throughput.OutputTokens.PerSecond*s) {
+			t.Errorf("windows of %v: %d ok, %d failed, %v requests, %v tokens", every, ok, failed, requests, tokens)
+		}
+	}
+}
+
+// What flows: tokens by usage are spread over the events, input tokens count
+// with the first event, and what is not known makes no number.
+func TestFlow(t *testing.T) {
+	// 5 tokens by usage in 2 events at 1010 and 1020, input 9, end at 1030.
+	usage := openaiRequest(delta("a"), delta("b"), usage5)
+	// No event, but usage, which comes at 1010.
+	silent := openaiRequest(usage5)
+	dropped := openaiRequest("", "")
+	dropped.OutputsDropped = true
+	for i := range dropped.Responses {
+		dropped.Responses[i].Outputs = nil
+	}
+	cancelled := as(openaiRequest(delta("a"), delta("b")), export.StatusCancelled, export.PhaseMeasured, 0)
+	failed := as(openaiRequest(delta("a"), delta("b")), export.StatusTruncated, export.PhaseMeasured, 0)
+	failed.EndedNS = 1050
+	for _, tt := range []struct {
+		name     string
+		cfg      Config
+		r        []export.Request
+		from, to uint64
+		want     [3]float64 // requests, output and total tokens in it; −1 for n/a
+	}{
+		{"before", Config{}, []export.Request{usage}, 990, 1005, [3]float64{0, 0, 0}},
+		{"the first event", Config{}, []export.Request{usage}, 1005, 1015, [3]float64{0, 2.5, 11.5}},
+		{"the second event", Config{}, []export.Request{usage}, 1015, 1025, [3]float64{0, 2.5, 2.5}},
+		{"the end", Config{}, []export.Request{usage}, 1025, 1035, [3]float64{1, 0, 0}},
+		{"an instant belongs to what follows", Config{}, []export.Request{usage}, 1000, 1020, [3]float64{0, 2.5, 11.5}},
+		{"tokens without an event come with the end", Config{}, []export.Request{silent}, 1005, 1015, [3]float64{1, 5, 14}},
+		{"two requests", Config{}, []export.Request{usage, silent}, 1000, 1035, [3]float64{2, 10, 28}},
+		{"dropped outputs", Config{}, []export.Request{usage, dropped}, 1000, 1035, [3]float64{2, -1, -1}},
+		{"outputs dropped elsewhere", Config{}, []export.Request{usage, dropped}, 1025, 1035, [3]float64{1, 0, 0}},
+		{"what was cancelled was delivered", Config{}, []export.Request{usage, cancelled}, 1000, 1035, [3]float64{1, 7, 16}},
+		{"what failed was not", Config{}, []export.Request{usage, failed}, 1000, 1035, [3]float64{1, 5, 14}},
+		{"no tokens from usage", Config{TokenSource: TokenUsage}, []export.Request{openaiRequest(delta("a"))}, 1000, 1035, [3]float64{1, -1, -1}},
+		{"no input tokens", Config{}, []export.Request{openaiRequest(delta("a"))}, 1000, 1035, [3]float64{1, 1, -1}},
+	} {
+		r := reader("openai", tt.r)
+		rep := analyzed(t, r, Config{Series: true, TokenSource: tt.cfg.TokenSource})
+		f := &flows(rep.Experiments[0].Series, []uint64{tt.from, tt.to}, math.MaxInt64)[0]
+		x := f.throughput(1, 2)
+		got := [3]float64{x.Requests.PerSecond, x.OutputTokens.PerSecond, x.TotalTokens.PerSecond}
+		for i, r := range []Rate{x.Requests, x.OutputTokens, x.TotalTokens} {
+			if !r.OK {
+				got[i] = -1
+			}
+		}
+		if got != tt.want || x.OutputTokens.OK && x.OutputTokensPerUser.PerSecond != got[1]/2 {
+			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
+		}
+	}
+}
