@@ -12,6 +12,10 @@ FUZZTIME  ?= 10s
 BENCH     ?= .
 BENCHTIME ?= 1s
 COUNT     ?= 1
+SECTIONS  ?= clock,grpc,cpu
+REPS      ?= 5
+STREAMS   ?= 64,512,1024
+SOAK      ?= 10m
 OUT       ?= out
 
 
@@ -51,14 +55,22 @@ quickstart: build ## record against the built-in simulated server, then print th
 	bin/pa-analyze report $(OUT)/quickstart/profile_export.json
 
 .PHONY: bench
-bench: ## run the benchmarks into out/bench.txt (BENCH=regexp COUNT=6 BENCHTIME=1s)
+bench: build ## exactness, CPU time and memory under load, as tables (SECTIONS=clock,grpc,cpu REPS=5 STREAMS=64,512,1024)
+	$(GO) run -buildvcs=false ./test/loadbench -record bin/pa-record -reps $(REPS) -streams $(STREAMS) -sections $(SECTIONS) -soak $(SOAK)
+
+.PHONY: microbench
+microbench: ## run the Go benchmarks into out/bench.txt (BENCH=regexp COUNT=6 BENCHTIME=1s)
 	@mkdir -p $(OUT)
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem -benchtime $(BENCHTIME) -count $(COUNT) ./... >$(OUT)/bench.txt; \
 		status=$$?; grep -Ev '^(ok|\?|PASS)' $(OUT)/bench.txt; exit $$status
 
 .PHONY: bench-diff
-bench-diff: bin/tools/benchstat ## compare two results of make bench (OLD=a.txt NEW=b.txt)
+bench-diff: bin/tools/benchstat ## compare two results of make microbench (OLD=a.txt NEW=b.txt)
 	bin/tools/benchstat $(OLD) $(NEW)
+
+.PHONY: stats-validation
+stats-validation: ## simulate what the statistics of a comparison promise, and print the tables (ten minutes)
+	$(GO) run -buildvcs=false ./test/statsvalidation
 
 .PHONY: fuzz
 fuzz: ## run every fuzz target for FUZZTIME (10s)

@@ -52,17 +52,27 @@ func TestOpenAI(t *testing.T) {
 					checkGenAIPerf(t, ours, f)
 
 					want := joinedText(readExport(t, theirs).requests(t, 8)[0])
-					for i, r := range f.requests(t, 8) {
-						if d := cmp.Diff(want, joinedText(r)); d != "" {
-							t.Errorf("request %d: text (-perf_analyzer +pa-record):\n%s", i, d)
-						}
-						if !c.stream && len(r.ResponseTimestamps) != 1 {
-							t.Errorf("request %d: %d responses, want 1", i, len(r.ResponseTimestamps))
-						}
+					checkTexts(t, f, want, c.stream)
+					for _, transport := range []string{"loop", "nethttp"} {
+						_, f := mustRecord(t, prompts, append(args, "--transport", transport)...)
+						checkTexts(t, f, want, c.stream)
 					}
 				})
 			}
 		})
+	}
+}
+
+// checkTexts checks that each of the 8 answers says what perf_analyzer got.
+func checkTexts(t *testing.T, f exportFile, want string, stream bool) {
+	t.Helper()
+	for i, r := range f.requests(t, 8) {
+		if d := cmp.Diff(want, joinedText(r)); d != "" {
+			t.Errorf("request %d: text (-perf_analyzer +pa-record):\n%s", i, d)
+		}
+		if !stream && len(r.ResponseTimestamps) != 1 {
+			t.Errorf("request %d: %d responses, want 1", i, len(r.ResponseTimestamps))
+		}
 	}
 }
 

@@ -1,0 +1,22 @@
+//go:build linux
+
+// Loadbench measures pa-record under load against the simulated server, each
+// in a process of its own, side by side with a bare client, and prints tables
+// in markdown for docs/benchmarks.md.
+//
+//	loadbench -record bin/pa-record [-reps 5] [-sections clock,grpc,cpu,soak]
+//
+// The server writes into the text of each token when it handed that token to
+// its kernel. The error of a recorded time is |recorded − written|: what the
+// server's kernel and the way to the client took is in it. The error of a
+// start is |recorded start − the server's kernel's receive stamp|.
+//
+// The bare client is a net/http client that reads each stream, splits it into
+// events and takes the time after each read, as load generators do; it keeps
+// nothing and writes nothing. Its times are the user-space figures, its CPU
+// time is what the CPU figures are ratios to.
+//
+// Candidates alternate; each figure is the median of the repetitions. Absolute
+// times move from machine to machine: only the ratios mean something
+// elsewhere.
+package main

@@ -1,0 +1,157 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// bareMode as the first argument makes the process the bare client.
+const bareMode = "bare"
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "loadbench: %v\n", err)
+		os.Exit(1)
+	}
+}
+
+// A suite is what all sections share.
+type suite struct {
+	record  string // the pa-record to measure
+	dir     string // for exports
+	reps    int
+	tokens  int // per request
+	rounds  int // requests per stream
+	streams []int
+	soak    time.Duration
+	out     io.Writer
+	log     io.Writer
+}
+
+// gap is the time between the tokens of a stream.
+const gap = 20 * time.Millisecond
+
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err error) {
+	if len(args) > 0 && args[0] == bareMode {
+		return bareMain(ctx, args[1:], stdout)
+	}
+	s := &suite{out: stdout, log: stderr}
+	var sections, streams string
+	fs := flag.NewFlagSet("loadbench", flag.ContinueOnError)
+	fs.SetOutput(stderr)
+	fs.StringVar(&s.record, "record", "bin/pa-record", "the program to measure")
+	fs.IntVar(&s.reps, "reps", 5, "repetitions, of which the median is shown")
+	fs.IntVar(&s.tokens, "tokens", 100, "tokens per request")
+	fs.IntVar(&s.rounds, "rounds", 2, "requests per stream")
+	fs.StringVar(&streams, "streams", "64,512,1024", "streams of the sections clock and start")
+	fs.StringVar(&sections, "sections", "clock,grpc,cpu", "what to measure: clock, grpc, cpu, soak")
+	fs.DurationVar(&s.soak, "soak", 10*time.Minute, "length of the section soak")
+	if err := fs.Parse(args); err != nil {
+		return err
+	}
+	for n := range strings.SplitSeq(streams, ",") {
+		k, err := strconv.Atoi(n)
+		if err != nil || k < 1 {
+			return fmt.Errorf("-streams %s: not a list of positive numbers", streams)
+		}
+		s.streams = append(s.streams, k)
+	}
+	dir, err := os.MkdirTemp("", "loadbench")
+	if err != nil {
+		return err
+	}
+	s.dir = dir
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	for name := range strings.SplitSeq(sections, ",") {
+		section, ok := map[string]func(context.Context) error{
+			"clock": s.clock, "grpc": s.grpc, "cpu": s.cpu, "soak": s.rss,
+		}[name]
+		if !ok {
+			return fmt.Errorf("-sections: no section %q", name)
+		}
+		if err := section(ctx); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return err
+}
+
+// median returns the middle value, the lower one of two.
+func median(x []float64) float64 {
+	if len(x) == 0 {
+		return 0
+	}
+	s := slices.Sorted(slices.Values(x))
+	return s[(len(s)-1)/2]
+}
+
+// quantile returns the value at p (0–1) of sorted x, 0 if there is none.
+func quantile(x []float64, p float64) float64 {
+	if len(x) == 0 {
+		return 0
+	}
+	return x[int(p*float64(len(x)-1))]
+}
+
+// A figures is what one run of one client gave.
+type figures struct {
+	Events int     `json:"events"`
+	Shared int     `json:"shared"` // events that came with another one's read
+	CPUus  float64 `json:"cpu_us"` // per event, while load was on
+	// |recorded − sent| in µs.
+	P50, P99, P999, Max float64
+	// AloneP99 is P99 of the events that were the last of their read.
+	AloneP99 float64
+	// The same of starts.
+	StartP50, StartP99 float64
+	Starts             int
+	User               int // stamps that the kernel did not take
+}
+
+// setErrors takes the errors of all events, and of those that were the last of
+// their read.
+func (f *figures) setErrors(us, alone []float64) {
+	slices.Sort(us)
+	slices.Sort(alone)
+	f.P50, f.P99, f.P999, f.Max = quantile(us, 0.5), quantile(us, 0.99), quantile(us, 0.999), quantile(us, 1)
+	f.AloneP99 = quantile(alone, 0.99)
+}
+
+// of returns the median of one figure over the repetitions.
+func of(all []figures, field func(*figures) float64) float64 {
+	x := make([]float64, len(all))
+	for i := range all {
+		x[i] = field(&all[i])
+	}
+	return median(x)
+}
+
+// table prints rows under a header, in markdown.
+func (s *suite) table(title string, header []string, rows [][]string) {
+	fmt.Fprintf(s.out, "\n%s\n\n| %s |\n|%s\n", title, strings.Join(header, " | "), strings.Repeat("---|", len(header)))
+	for _, r := range rows {
+		fmt.Fprintf(s.out, "| %s |\n", strings.Join(r, " | "))
+	}
+}
+
+func us(x float64) string { return strconv.FormatFloat(x, 'f', 1, 64) }
+
+func ratio(x float64) string { return strconv.FormatFloat(x, 'f', 2, 64) }
+
+func printJSON(w io.Writer, v any) error { return json.NewEncoder(w).Encode(v) }

@@ -1,0 +1,71 @@
+//go:build linux
+
+package main
+
+import (
+	"testing"
+
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+func TestStampIn(t *testing.T) {
+	const ns = 1700000000123456789
+	for _, tt := range []struct {
+		name, event string
+		want        uint64
+		ok          bool
+	}{
+		{"chat chunk", `data: {"choices":[{"delta":{"content":" 1700000000123456789"}}]}`, ns, true},
+		{"after other quotes", `{"id": "x", "text": " 1700000000123456789"}`, ns, true},
+		{"several stamps: the first", `" 1700000000123456789" " 1700000000123456790"`, ns, true},
+		{"cut", `{"content":" 170000000012345678`, 0, false},
+		{"a letter among the digits", `{"content":" 17000000001234567x9"}`, 0, false},
+		{"none", `data: [DONE]`, 0, false},
+		{"empty", ``, 0, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if got, ok := stampIn([]byte(tt.event)); got != tt.want || ok != tt.ok {
+				t.Errorf("stampIn = %d, %v, want %d, %v", got, ok, tt.want, tt.ok)
+			}
+		})
+	}
+}
+
+func TestErrorUS(t *testing.T) {
+	if got := errorUS(5_000, 2_000); got != 3 {
+		t.Errorf("errorUS later = %v, want 3", got)
+	}
+	if got := errorUS(2_000, 5_000); got != 3 {
+		t.Errorf("errorUS earlier = %v, want 3", got)
+	}
+}
+
+func TestMedianAndQuantile(t *testing.T) {
+	if got := median([]float64{9, 1, 5}); got != 5 {
+		t.Errorf("median = %v, want 5", got)
+	}
+	if got := median(nil); got != 0 {
+		t.Errorf("median of nothing = %v, want 0", got)
+	}
+	x := []float64{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10}
+	for p, want := range map[float64]float64{0: 0, 0.5: 5, 0.99: 9, 1: 10} {
+		if got := quantile(x, p); got != want {
+			t.Errorf("quantile %v = %v, want %v", p, got, want)
+		}
+	}
+}
+
+// Events that came with the read of the one before are counted, and stamps
+// that the kernel did not take.
+func TestCount(t *testing.T) {
+	var f figures
+	f.count(&export.Request{Responses: []export.Response{
+		{Read: 0, Source: export.SourceKernel},
+		{Read: 1, Source: export.SourceKernel},
+		{Read: 1, Source: export.SourceKernel},
+		{Read: 2, Source: export.SourceUser},
+	}})
+	if f.Events != 4 || f.Shared != 1 || f.User != 1 {
+		t.Errorf("%d events, %d shared, %d by user space; want 4, 1, 1", f.Events, f.Shared, f.User)
+	}
+}

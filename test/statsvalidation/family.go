@@ -1,0 +1,112 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/pa-tools/pa/pkg/analyze/diff/inference"
+)
+
+const (
+	alpha       = 0.05
+	gapsPerRun  = 2     // gaps per request that the simulation keeps
+	answerGaps  = 50    // the gaps of an answer are worth
+	gapNS       = 20e6  // median gap
+	prefillNS   = 50e6  // of a latency of 1
+	gapLogSD    = 0.10  // of gaps, as in the power table
+	jitterLogSD = 0.05  // of a gap against its neighbours
+	tokensEach  = 100.0 // of an answer, on average
+)
+
+// A servedRun is a run of requests with what the primary family needs. Its
+// first tokens follow one of the processes, its gaps a speed of the server
+// that changes slowly, and the end-to-end latencies are made of both, so that
+// the five metrics are related as they are in a real run.
+type servedRun struct {
+	ttft, gaps, e2e   []float64
+	tokens, durations []float64
+}
+
+func served(rng *rand.Rand, p process, n int) servedRun {
+	base := p.generate(rng, n)
+	s := servedRun{
+		ttft: make([]float64, n), gaps: make([]float64, 0, gapsPerRun*n), e2e: make([]float64, n),
+		tokens: make([]float64, n), durations: base.durations,
+	}
+	speed := make([]float64, n)
+	logAR(rng, speed, gapLogSD)
+	for i := range n {
+		s.ttft[i] = prefillNS * base.latencies[i]
+		sum := 0.0
+		for range gapsPerRun {
+			gap := gapNS * speed[i] * math.Exp(jitterLogSD*rng.NormFloat64())
+			s.gaps = append(s.gaps, gap)
+			sum += gap
+		}
+		s.e2e[i] = s.ttft[i] + answerGaps*sum
+		s.tokens[i] = tokensEach * base.tokens[i]
+	}
+	return s
+}
+
+// primary compares the primary family and returns its verdicts under Holm.
+func primary(older, newer servedRun) (verdicts [5]inference.Verdict) {
+	quantile := func(o, n []float64, ps ...float64) (c []inference.Comparison) {
+		oldSeries, newSeries := inference.NewSeries(o), inference.NewSeries(n)
+		for _, p := range ps {
+			c = append(c, inference.Change(oldSeries.Quantile(p), newSeries.Quantile(p)))
+		}
+		return c
+	}
+	family := quantile(older.ttft, newer.ttft, 0.5, 0.99)
+	family = append(family, quantile(older.gaps, newer.gaps, 0.5)...)
+	family = append(family, quantile(older.e2e, newer.e2e, 0.5)...)
+	family = append(family, inference.Change(inference.Rate(older.tokens, older.durations), inference.Rate(newer.tokens, newer.durations)))
+	p := make([]float64, len(family))
+	for i := range family {
+		p[i] = family[i].P
+	}
+	for i, adjusted := range inference.Holm(p) {
+		direction := inference.LowerIsBetter
+		if i == len(family)-1 {
+			direction = inference.HigherIsBetter
+		}
+		verdicts[i] = family[i].Verdict(adjusted, alpha, direction)
+	}
+	return verdicts
+}
+
+// A familyCell says what the primary family finds between two runs that do not
+// differ.
+type familyCell struct {
+	process      string
+	n            int
+	given        share // of the five metrics
+	worse, found share // of the comparisons: at least one "worse"; one finding of either kind
+}
+
+// keeps: no more than 5 % of the comparisons call anything worse. Findings of
+// either kind are right at the level where the metrics are few, so they have
+// the room that the intervals have.
+func (c *familyCell) keeps() bool {
+	return c.worse.within(0, alpha) && c.found.within(0, 1-leastCoverage)
+}
+
+func families(s *simulation, p process, n int) familyCell {
+	verdicts := repeat(s, fmt.Sprintf("family %s %d", p.name, n), s.repetitions(n), func(rng *rand.Rand) [5]inference.Verdict {
+		return primary(served(rng, p, n), served(rng, p, n))
+	})
+	c := familyCell{process: p.name, n: n}
+	for _, five := range verdicts {
+		worse, found := false, false
+		for _, v := range five {
+			c.given.add(v != inference.NotAvailable)
+			worse = worse || v == inference.Worse
+			found = found || v == inference.Worse || v == inference.Better
+		}
+		c.worse.add(worse)
+		c.found.add(found)
+	}
+	return c
+}

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"bytes"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// The short version of make stats-validation: the same cells, fewer
+// repetitions, bounds with an allowance for chance.
+func TestValidation(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	broken, err := validate(&simulation{seed: 1, reps: 40}, &out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range broken {
+		t.Error(b)
+	}
+	if t.Failed() {
+		t.Log(out.String())
+	}
+	for _, want := range []string{
+		"\n| queue, 80 % load | 20000 | p99 | n/a | n/a |",
+		"\n| AR(1), ρ = 0.8 | 500 | mean | n/a | n/a |",
+		"\n| 5 | 2000 | several runs |",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no line %q in\n%s", want, out.String())
+		}
+	}
+}
+
+// The allowance must not hide what the tables are there to find: intervals of
+// the naive kind, given where the rule says n/a or instead of the others, break
+// the promise also in the short version.
+func TestBoundsFindNaiveIntervals(t *testing.T) {
+	t.Parallel()
+	s := &simulation{seed: 1, reps: 40}
+	for _, p := range processes()[1:] {
+		for _, c := range coverage(s, p, 2000)[:3] {
+			if as := (interval{given: share{40, 40}, covered: c.naiveChange, missed: share{c.naiveChange.of - c.naiveChange.yes, c.naiveChange.of}}); as.keeps() {
+				t.Errorf("%s, %s: naive coverage of %v passes", c.process, c.statistic, c.naiveChange)
+			}
+		}
+	}
+}
+
+// The same seed gives the same numbers, whoever computes them.
+func TestRepeatable(t *testing.T) {
+	t.Parallel()
+	all := processes()
+	one := coverage(&simulation{seed: 3, reps: 20, workers: 1}, all[1], 500)
+	three := coverage(&simulation{seed: 3, reps: 20, workers: 3}, all[1], 500)
+	if diff := cmp.Diff(one, three, cmp.AllowUnexported(coverageCell{}, interval{}, share{})); diff != "" {
+		t.Errorf("one worker against three:\n%s", diff)
+	}
+	other := coverage(&simulation{seed: 4, reps: 20}, all[1], 500)
+	if cmp.Equal(one, other, cmp.AllowUnexported(coverageCell{}, interval{}, share{})) {
+		t.Error("another seed gives the same numbers")
+	}
+}
+
+// In an M/M/1 queue the time in the system is exponential with mean 1/(1 − ρ).
+func TestSojournExponential(t *testing.T) {
+	t.Parallel()
+	below := sojourn(load, func(x float64) float64 { return -math.Expm1(-x) }, func(x float64) float64 { return -math.Expm1(-x) })
+	for _, x := range []float64{0.5, 2, 3.5, 12, 23, 35} {
+		if got, want := below(x), -math.Expm1(-x*(1-load)); math.Abs(got-want) > 1e-5 {
+			t.Errorf("P(sojourn ≤ %v) = %v, want %v", x, got, want)
+		}
+	}
+}
+
+// The processes are what they are said to be: one long run of each has the
+// values that the tables measure against.
+func TestTruth(t *testing.T) {
+	t.Parallel()
+	for _, p := range processes() {
+		const n = 2_000_000
+		r := p.generate(rand.New(rand.NewPCG(1, 2)), n)
+		if len(r.latencies) != n || len(r.tokens) != n || len(r.durations) != n {
+			t.Fatalf("%s: %d latencies, %d token counts, %d durations", p.name, len(r.latencies), len(r.tokens), len(r.durations))
+		}
+		sorted := slices.Sorted(slices.Values(r.latencies))
+		for _, s := range statistics {
+			var got float64
+			if s.rate {
+				got = average(r.tokens) / average(r.durations)
+			} else {
+				got, _ = naive(s, r, sorted)
+			}
+			// The queue's standard error is 1 % for its p99 and less elsewhere.
+			if want := s.truth(p.truth); math.Abs(got/want-1) > 0.04 {
+				t.Errorf("%s, %s: %v, want about %v", p.name, s.name, got, want)
+			}
+		}
+	}
+}
+
+// The command prints the tables, or says what is wrong with its flags.
+func TestCommand(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{{"-reps", "0"}, {"-nonsense"}, {"argument"}} {
+		var out, err bytes.Buffer
+		if code := command(append([]string{"statsvalidation"}, args...), &out, &err); code != 2 || out.Len() > 0 || err.Len() == 0 {
+			t.Errorf("%v: exit code %d, %q, %q; want 2 and a message", args, code, out.String(), err.String())
+		}
+	}
+	// One repetition cannot break a bound with its allowance.
+	var out, err bytes.Buffer
+	if code := command([]string{"statsvalidation", "-reps", "1"}, &out, &err); code != 0 || !strings.HasPrefix(out.String(), "1 repetitions of each cell, seed 1.\n") {
+		t.Errorf("exit code %d, %q, %q", code, out.String(), err.String())
+	}
+}
