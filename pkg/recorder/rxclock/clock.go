@@ -15,9 +15,16 @@ type Clock struct {
 
 // New returns a clock anchored at the wall clock's present time.
 func New() *Clock {
-	t := time.Now()
-	return &Clock{base: t, baseNS: uint64(t.UnixNano())}
+	c := anchoredAt(time.Now())
+	for range readings - 1 {
+		if t := time.Now(); c.offsetAt(t) < 0 {
+			c = anchoredAt(t) // the anchor was the worse reading
+		}
+	}
+	return c
 }
+
+func anchoredAt(t time.Time) *Clock { return &Clock{base: t, baseNS: uint64(t.UnixNano())} }
 
 // NowNS returns the present instant in Unix nanoseconds. It never goes back.
 func (c *Clock) NowNS() uint64 {

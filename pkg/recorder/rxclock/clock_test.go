@@ -44,6 +44,23 @@ func TestFromWallAfterStep(t *testing.T) {
 	}
 }
 
+// A clock whose anchor was a bad reading, its thread kept from running between
+// the two clocks, is put right by the first stamp and stays as it is then.
+func TestFromWallAfterBadAnchor(t *testing.T) {
+	c := New()
+	c.base = c.base.Add(20 * time.Microsecond) // with its monotonic reading
+	wall := uint64(time.Now().UnixNano())
+	first := c.FromWall(wall)
+	if off := int64(first - wall); off > -20_000+steadyNS {
+		t.Errorf("offset %d ns, want -20000", off)
+	}
+	for range 1000 {
+		if again := c.FromWall(wall); again != first {
+			t.Fatalf("the same instant is %d, then %d", first, again)
+		}
+	}
+}
+
 func BenchmarkFromWall(b *testing.B) {
 	c := New()
 	ns := uint64(time.Now().UnixNano())

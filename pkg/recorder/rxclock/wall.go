@@ -24,30 +24,31 @@ func (c *Clock) FromWall(ns uint64) uint64 {
 // same instant would differ.
 const steadyNS = 500
 
-// wallOffset returns run's clock − wall clock, in ns. One reading may be off by
-// as long as this thread was kept from running between the readings of the two
-// clocks, so a small move is believed only if three readings in a row agree on
-// it; a step of the clock is far larger than what they may be off by.
+// readings is how often both clocks are read where one reading may mislead.
+const readings = 5
+
+// wallOffset returns run's clock − wall clock, in ns: what it was, unless it has
+// moved.
 func (c *Clock) wallOffset() int64 {
 	last := c.lastOffset.Load()
-	off := c.readOffset()
+	off := c.offsetAt(time.Now())
+	for range readings - 1 {
+		if near(off, last) {
+			return last
+		}
+		off = min(off, c.offsetAt(time.Now()))
+	}
 	if near(off, last) {
 		return last
 	}
-	a, b := c.readOffset(), c.readOffset()
-	mid := max(min(off, a), min(max(off, a), b)) // the median
-	agree := near(off, a) && near(a, b) && near(off, b)
-	moved := mid - last
-	if near(mid, last) || !agree && moved < minStepNS && moved > -minStepNS {
-		return last
-	}
-	c.lastOffset.Store(mid)
-	return mid
+	c.lastOffset.Store(off)
+	return off
 }
 
 func near(a, b int64) bool { return a-b <= steadyNS && b-a <= steadyNS }
 
-func (c *Clock) readOffset() int64 {
-	now := time.Now() // reads both clocks
-	return int64(c.NS(now)) - now.UnixNano()
-}
+// offsetAt returns run's clock − wall clock as t has them. Package time reads the
+// wall clock first. A thread that is kept from running between its two readings,
+// for some µs or for ms, makes the difference too large, never too small: the
+// least of a few readings is the best one.
+func (c *Clock) offsetAt(t time.Time) int64 { return int64(c.NS(t)) - t.UnixNano() }

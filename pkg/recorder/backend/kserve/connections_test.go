@@ -95,7 +95,7 @@ func TestSharedConnections(t *testing.T) {
 			}
 		})
 	}
-	for i, md := range plain.meta {
+	for i, md := range plain.metadata() {
 		if n, err := strconv.Atoi(strings.Join(md.Get(slotHeader), ",")); err != nil || n < 0 || n >= slots {
 			t.Fatalf("request %d: metadata %v, want one %s", i, md, slotHeader)
 		}
@@ -114,15 +114,16 @@ func TestMetadata(t *testing.T) {
 		exchange(t.Context(), t, b, openSlot(t, b, 0), prepare(t, b, validEntry(map[string]fakeModel{"llm": llm, "adder": adder}[c.Model])), 1)
 	}
 	want := []string{":authority", "content-type", "user-agent"}
-	for _, md := range f.meta {
+	meta := f.metadata()
+	for _, md := range meta {
 		for name := range md {
 			if !strings.Contains(strings.Join(want, " "), name) {
 				t.Errorf("metadata %s: %q", name, md[name])
 			}
 		}
 	}
-	if len(f.meta) != 2 {
-		t.Errorf("%d calls, want 2", len(f.meta))
+	if len(meta) != 2 {
+		t.Errorf("%d calls, want 2", len(meta))
 	}
 }
 

@@ -227,6 +227,13 @@ func (f *fakeTriton) remember(req *wire.Request, md metadata.MD) {
 	f.meta = append(f.meta, md)
 }
 
+// metadata returns that of the calls so far.
+func (f *fakeTriton) metadata() []metadata.MD {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.meta)
+}
+
 func (f *fakeTriton) ModelStreamInfer(s pb.GRPCInferenceService_ModelStreamInferServer) error {
 	for {
 		r, err := s.Recv()
