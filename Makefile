@@ -16,6 +16,7 @@ SECTIONS  ?= clock,grpc,cpu
 REPS      ?= 5
 STREAMS   ?= 64,512,1024
 SOAK      ?= 10m
+TESTFLAGS ?=
 OUT       ?= out
 
 
@@ -32,7 +33,7 @@ build: ## build bin/pa-record and bin/pa-analyze (static, the default)
 
 .PHONY: test
 test: ## run the tests; needs nothing but Go
-	$(GO) test ./...
+	$(GO) test $(TESTFLAGS) ./...
 
 .PHONY: race
 race: ## run the tests under the race detector; needs a C compiler

@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -346,7 +347,9 @@ func TestWrapLater(t *testing.T) {
 	}
 }
 
-// Sockets of the other address family, and of both, have stamps too.
+// Sockets of the other address family, and of both, have stamps too. Machines
+// without IPv6 are no rarity, in CI neither, whose list of skipped tests shows
+// it.
 func TestAddressFamilies(t *testing.T) {
 	for _, tt := range []struct{ name, listen, dial string }{
 		{"IPv4", "127.0.0.1:0", "127.0.0.1"},
@@ -356,8 +359,11 @@ func TestAddressFamilies(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			defer Hold()()
 			inner, err := net.Listen("tcp", tt.listen)
+			if v6 := tt.listen[0] == '['; v6 && (errors.Is(err, syscall.EADDRNOTAVAIL) || errors.Is(err, syscall.EAFNOSUPPORT)) {
+				t.Skipf("no IPv6 here: %v", err)
+			}
 			if err != nil {
-				t.Skip(err) // no such addresses here
+				t.Fatal(err)
 			}
 			ln := &Listener{Listener: inner}
 			defer ln.Close()

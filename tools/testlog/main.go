@@ -1,0 +1,110 @@
+// Command testlog makes a readable log of what go test -json writes: a line for
+// each package, all that a test said which failed, and at the end a list of the
+// tests that were skipped, with what they said.
+//
+//	go test -json ./... | go run ./testlog
+//
+// A skipped test looks like a passed one everywhere else, so that a machine that
+// lacks something would pass for one on which all was tested. Whether the tests
+// passed is told by the exit status of go test alone.
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+)
+
+func main() {
+	if err := digest(os.Stdin, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "testlog:", err)
+		os.Exit(1)
+	}
+}
+
+// An event is a line of go test -json, see go doc test2json.
+type event struct {
+	Action  string
+	Package string
+	Test    string // "" for what is about the package
+	Output  string
+}
+
+// digest reads events from r until its end. Lines that are none are copied: they
+// are of who started go test, or of a tool that it started.
+func digest(r io.Reader, w io.Writer) error {
+	said := map[string]string{} // by the tests that are not over
+	var skipped []string
+	lines := bufio.NewReader(r)
+	for {
+		line, err := lines.ReadBytes('\n')
+		var e event
+		switch {
+		case len(line) == 0:
+		case json.Unmarshal(line, &e) != nil:
+			fmt.Fprintf(w, "%s", line)
+		default:
+			if why, ok := e.digest(said, w); ok {
+				skipped = append(skipped, why)
+			}
+		}
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for _, test := range slices.Sorted(maps.Keys(said)) { // in which the process ended
+		fmt.Fprintf(w, "%s did not end:\n%s", test, said[test])
+	}
+	fmt.Fprintln(w, "\nskipped tests:")
+	for _, why := range skipped {
+		fmt.Fprintf(w, "  %s\n", why)
+	}
+	if len(skipped) == 0 {
+		fmt.Fprintln(w, "  none")
+	}
+	return nil
+}
+
+// digest adds the event to what was said, or prints it. skipped says that it is
+// the end of a skipped test, and why is which and why.
+func (e *event) digest(said map[string]string, w io.Writer) (why string, skipped bool) {
+	test := e.Package + " " + e.Test
+	text := said[test]
+	switch e.Action {
+	case "build-output":
+		fmt.Fprint(w, e.Output)
+	case "output":
+		switch {
+		case strings.HasPrefix(e.Output, "=== "), e.Output == "PASS\n":
+		case e.Test == "":
+			fmt.Fprint(w, e.Output)
+		default:
+			said[test] = text + e.Output
+		}
+	case "fail":
+		fmt.Fprint(w, text)
+		delete(said, test)
+	case "pass", "skip":
+		delete(said, test)
+	}
+	return test + ": " + reason(text), e.Action == "skip" && e.Test != ""
+}
+
+// reason returns what a test said, in one line without the verdict.
+func reason(text string) string {
+	var all []string
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); !strings.HasPrefix(line, "--- ") {
+			all = append(all, line)
+		}
+	}
+	return strings.Join(all, "; ")
+}
