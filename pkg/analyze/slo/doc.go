@@ -8,17 +8,15 @@
 //
 // # Grammar
 //
-//	expression = term { "||" term } .
-//	term       = factor { "&&" factor } .
-//	factor     = "!" factor | "(" expression ")" | comparison .
-//	comparison = metric ( "<" | "<=" | ">" | ">=" ) value .
+// Conditions are joined by &&, || and !, of which || binds least and ! most;
+// parentheses group. The grammar of that, and of relation, number and unit, is
+// that of package expr; "%" is no unit here.
+//
+//	condition  = metric relation number [ unit ] .
 //	metric     = "ttft" | "ttfat" | "ttst" | "tpot" | "e2el"
 //	           | "itl_mean" | "itl_min" | "itl_max" | "itl_p" number
 //	           | "output_tokens" | "input_tokens" | "reasoning_tokens" | "cached_tokens"
 //	           | "output_tokens_per_s" .
-//	value      = number [ unit ] .
-//	unit       = "ns" | "us" | "µs" | "ms" | "s" .
-//	number     = digits [ "." digits ] .
 //
 // Blanks may stand between all of these but within a metric or a value.
 // Durations need a unit, unless they are 0; counts and rates have none. The

@@ -1,6 +1,6 @@
 package slo
 
-import "strings"
+import "github.com/pa-tools/pa/pkg/analyze/expr"
 
 // A Result is what a request is to an objective.
 type Result uint8
@@ -23,144 +23,62 @@ func (r Result) String() string {
 	return "unknown"
 }
 
-// A node is what an Expr stands for.
-type node uint8
-
-const (
-	compare node = iota
-	and
-	or
-	not
-)
-
 // An Expr is an objective. It does not change and may be used by several
 // goroutines.
-type Expr struct {
-	node  node
-	parts []*Expr // and, or: two or more; not: one
+type Expr struct{ tree *expr.Expr[comparison] }
 
-	// of a comparison
-	metric Metric
-	op     string
-	value  float64
-	text   string // the value as it was written
+// A comparison holds a metric of the request against a value.
+type comparison struct {
+	metric   Metric
+	relation expr.Relation
+	value    float64
+	text     string // the value as it was written
 }
+
+// String returns the comparison without blanks.
+func (c comparison) String() string { return c.metric.Name + string(c.relation) + c.text }
 
 // String returns the expression with one blank on both sides of && and || and
 // without parentheses that mean nothing. It reads back as the same.
-func (e *Expr) String() string {
-	var b strings.Builder
-	e.write(&b, or)
-	return b.String()
-}
-
-// write puts parentheses around a part that binds less than its place asks for:
-// or is weakest, a comparison strongest.
-func (e *Expr) write(b *strings.Builder, place node) {
-	binding := map[node]int{or: 0, and: 1, not: 2, compare: 3}
-	if binding[e.node] < binding[place] {
-		b.WriteByte('(')
-		defer b.WriteByte(')')
-	}
-	switch e.node {
-	case compare:
-		b.WriteString(e.metric.Name + e.op + e.text)
-	case not:
-		b.WriteByte('!')
-		e.parts[0].write(b, not)
-	case and, or:
-		// A part of the same kind is one that was in parentheses: without them
-		// it reads back as part of this list, which means the same but is
-		// another tree.
-		inner, sign := not, " && "
-		if e.node == or {
-			inner, sign = and, " || "
-		}
-		for i, p := range e.parts {
-			if i > 0 {
-				b.WriteString(sign)
-			}
-			p.write(b, inner)
-		}
-	}
-}
+func (e *Expr) String() string { return e.tree.String() }
 
 // Conditions are the parts that must all be met: those of the outermost &&, or
 // the expression itself.
 func (e *Expr) Conditions() []*Expr {
-	if e.node != and {
-		return []*Expr{e}
+	var all []*Expr
+	for _, part := range e.tree.Conjuncts() {
+		all = append(all, &Expr{part})
 	}
-	return e.parts
+	return all
 }
 
 // Metrics are those that the expression holds, each once, in order.
 func (e *Expr) Metrics() []Metric {
 	var all []Metric
 	seen := map[string]bool{}
-	var walk func(*Expr)
-	walk = func(e *Expr) {
-		if e.node == compare && !seen[e.metric.Name] {
-			seen[e.metric.Name] = true
-			all = append(all, e.metric)
-		}
-		for _, p := range e.parts {
-			walk(p)
+	for c := range e.tree.Conditions() {
+		if !seen[c.metric.Name] {
+			seen[c.metric.Name] = true
+			all = append(all, c.metric)
 		}
 	}
-	walk(e)
 	return all
 }
 
 // Eval decides for one request. value returns a metric of it: nanoseconds,
 // tokens or tokens per second, and false for one that it lacks.
 func (e *Expr) Eval(value func(Metric) (float64, bool)) Result {
-	switch e.node {
-	case not:
-		switch e.parts[0].Eval(value) {
-		case Met:
-			return Missed
-		case Missed:
-			return Met
+	switch e.tree.Eval(func(c *comparison) expr.Truth {
+		v, ok := value(c.metric)
+		if !ok {
+			return expr.Unknown
 		}
-		return Unknown
-	case and:
-		return e.all(value, Missed, Met)
-	case or:
-		return e.all(value, Met, Missed)
-	}
-	v, ok := value(e.metric)
-	if !ok {
-		return Unknown
-	}
-	var met bool
-	switch e.op {
-	case "<":
-		met = v < e.value
-	case "<=":
-		met = v <= e.value
-	case ">":
-		met = v > e.value
-	case ">=":
-		met = v >= e.value
-	}
-	if met {
+		return expr.Of(c.relation.Holds(v, c.value))
+	}) {
+	case expr.True:
 		return Met
+	case expr.False:
+		return Missed
 	}
-	return Missed
-}
-
-// all returns decisive when a part is that, other when all parts are, and
-// Unknown else.
-func (e *Expr) all(value func(Metric) (float64, bool), decisive, other Result) Result {
-	r := other
-	for _, p := range e.parts {
-		switch p.Eval(value) {
-		case decisive:
-			return decisive
-		case Unknown:
-			r = Unknown
-		}
-	}
-	return r
+	return Unknown
 }

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/pa-tools/pa/pkg/analyze/expr"
 )
 
 // A Kind says what the values of a metric are.
@@ -62,7 +64,7 @@ func metricOf(name string) (m Metric, why string) {
 	if i := slices.IndexFunc(metrics, func(m Metric) bool { return m.Name == name }); i >= 0 {
 		return metrics[i], ""
 	}
-	if digits, ok := strings.CutPrefix(name, "itl_p"); ok && isNumber(digits) {
+	if digits, ok := strings.CutPrefix(name, "itl_p"); ok && expr.IsNumber(digits) {
 		p, err := strconv.ParseFloat(digits, 64)
 		if err != nil || p <= 0 || p >= 100 {
 			return Metric{}, "percentiles are above 0 and below 100; itl_min and itl_max are the ends"
@@ -72,19 +74,10 @@ func metricOf(name string) (m Metric, why string) {
 	if name == "itl" {
 		return Metric{}, "itl is the time between two tokens and a request has many; use itl_mean, itl_p99 or itl_max"
 	}
-	if base, rest, ok := strings.Cut(name, "_p"); ok && isNumber(rest) {
+	if base, rest, ok := strings.Cut(name, "_p"); ok && expr.IsNumber(rest) {
 		if m, _ := metricOf(base); m.Name != "" {
 			return Metric{}, "a request has one " + base + ", and an objective is about each request; use " + base + ", and the share of requests that must meet it for the percentile"
 		}
 	}
 	return Metric{}, "no such metric; there are " + strings.Join(Names(), ", ")
-}
-
-// isNumber reports whether s is digits with at most one point between them.
-func isNumber(s string) bool {
-	whole, fraction, point := strings.Cut(s, ".")
-	digits := func(s string) bool {
-		return s != "" && strings.Trim(s, "0123456789") == ""
-	}
-	return digits(whole) && (!point || digits(fraction))
 }

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/pa-tools/pa/pkg/analyze/expr"
 )
 
 // values gives the metrics of a request out of a map.
@@ -73,7 +75,8 @@ var bad = []struct {
 	{"no value", "ttft<=", 7, "expected a duration such as 200ms after ttft<=, found the end"},
 	{"no count", "output_tokens> &&", 16, `expected a number of tokens such as 100 after output_tokens>, found "&&"`},
 	{"no rate", "output_tokens_per_s>ttft", 21, `expected a number of tokens per second such as 25.5 after output_tokens_per_s>, found "ttft"`},
-	{"negative", "ttft>-1s", 6, `expected a duration such as 200ms after ttft>, found "-"`},
+	{"negative", "ttft>-1s", 6, `"-1s": a value has no sign; write a duration such as 200ms`},
+	{"a percent", "ttft<5%", 6, `"5%": unknown unit "%"; there are ns, us, ms and s`},
 	{"no unit", "ttft<=200", 7, `"200": a duration needs a unit: 200ms or 200s`},
 	{"unknown unit", "ttft<=2min", 7, `"2min": unknown unit "min"; there are ns, us, ms and s`},
 	{"a unit too many", "output_tokens>5s", 15, `"5s": output_tokens has no unit; write a number of tokens such as 100`},
@@ -100,7 +103,7 @@ func TestParseErrors(t *testing.T) {
 	for _, tt := range bad {
 		t.Run(tt.name, func(t *testing.T) {
 			e, err := Parse(tt.text)
-			var syntax *SyntaxError
+			var syntax *expr.SyntaxError
 			if !errors.As(err, &syntax) {
 				t.Fatalf("Parse(%q) = %v, %v, want a SyntaxError", tt.text, e, err)
 			}
@@ -195,7 +198,7 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string, ttft, other float64, has uint8) {
 		e, err := Parse(text)
 		if err != nil {
-			var syntax *SyntaxError
+			var syntax *expr.SyntaxError
 			if !errors.As(err, &syntax) || e != nil || syntax.Column < 1 || syntax.Column > len([]rune(text))+1 {
 				t.Fatalf("Parse(%q) = %v, %v", text, e, err)
 			}

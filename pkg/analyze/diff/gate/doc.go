@@ -9,18 +9,15 @@
 //
 // # Grammar
 //
-//	expression = term { "||" term } .
-//	term       = factor { "&&" factor } .
-//	factor     = "(" expression ")" | condition .
-//	condition  = value | change | verdict .
-//	value      = ( "old" | "new" ) "." metric compare quantity .
-//	change     = metric [ "." ( "low" | "high" ) ] compare percent .
-//	verdict    = metric ( "better" | "worse" | "different" ) .
-//	compare    = "<" | "<=" | ">" | ">=" .
-//	quantity   = number unit | number | percent .
-//	percent    = [ "+" | "-" ] number "%" .
-//	unit       = "ns" | "us" | "µs" | "ms" | "s" .
-//	number     = digits [ "." digits ] .
+// Conditions are joined by &&, || and !, of which || binds least and ! most;
+// parentheses group. The grammar of that, and of relation, number and unit, is
+// that of package expr.
+//
+//	condition = value | change | verdict .
+//	value     = ( "old" | "new" ) "." metric relation number [ unit ] .
+//	change    = metric [ "." ( "low" | "high" ) ] relation percent .
+//	verdict   = metric ( "better" | "worse" | "different" ) .
+//	percent   = [ "+" | "-" ] number "%" .
 //
 // Blanks may stand between all of these but within a metric, a number and its
 // unit, or around the points. Metrics are those that the caller names. A value

@@ -3,9 +3,10 @@ package gate
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/pa-tools/pa/pkg/analyze/expr"
 )
 
 // A Kind says what a metric's values are.
@@ -51,11 +52,11 @@ type Values interface {
 // A State is what an expression comes down to.
 type State uint8
 
-// The states, in the order of what && makes of them.
+// The states are what the expression comes to.
 const (
-	Clear   State = 0 // it does not hold
-	Unknown State = 1 // what it asks for does not exist
-	Tripped State = 2 // it holds
+	Clear   = State(expr.False)   // it does not hold
+	Unknown = State(expr.Unknown) // what it asks for does not exist
+	Tripped = State(expr.True)    // it holds
 )
 
 // String returns "passed", "n/a" or "failed": what a gate of this state did.
@@ -80,173 +81,108 @@ type Outcome struct {
 
 // An Expr is an expression that was read by [Parse]. It may be used
 // concurrently.
-type Expr struct {
-	node  node
-	parts []*Expr // and, or
+type Expr struct{ tree *expr.Expr[condition] }
 
-	metric  Metric
-	of      Of
-	op      string
-	limit   float64
-	text    string // the limit as it was written
+// A condition is about a number of a metric, or about its verdict.
+type condition struct {
+	metric Metric
+	of     Of
+
+	relation expr.Relation // "" for a verdict
+	limit    float64
+	written  expr.Quantity // the limit
+
 	verdict string
 }
 
-type node uint8
-
-const (
-	and node = iota
-	or
-	compare
-	judge
-)
-
 // String returns the expression in a form that Parse reads as the same.
-func (e *Expr) String() string {
-	switch e.node {
-	case and, or:
-		word := map[node]string{and: " && ", or: " || "}[e.node]
-		var parts []string
-		for _, p := range e.parts {
-			s := p.String()
-			if p.node == or && e.node == and || p.node == e.node {
-				s = "(" + s + ")"
-			}
-			parts = append(parts, s)
-		}
-		return strings.Join(parts, word)
-	case judge:
-		return e.metric.Key + " " + e.verdict
+func (e *Expr) String() string { return e.tree.String() }
+
+// String returns the condition without blanks that mean nothing.
+func (c condition) String() string {
+	if c.relation == "" {
+		return c.metric.Key + " " + c.verdict
 	}
-	return e.operand() + e.op + e.text
+	return c.operand() + string(c.relation) + c.written.String()
 }
 
-func (e *Expr) operand() string {
-	switch e.of {
+func (c *condition) operand() string {
+	switch c.of {
 	case Old:
-		return "old." + e.metric.Key
+		return "old." + c.metric.Key
 	case New:
-		return "new." + e.metric.Key
+		return "new." + c.metric.Key
 	case Low:
-		return e.metric.Key + ".low"
+		return c.metric.Key + ".low"
 	case High:
-		return e.metric.Key + ".high"
+		return c.metric.Key + ".high"
 	}
-	return e.metric.Key
+	return c.metric.Key
 }
 
 // NeedsChange reports whether the expression asks for a change, its interval or
 // a verdict, and not for values alone.
 func (e *Expr) NeedsChange() bool {
-	switch e.node {
-	case compare:
-		return e.of != Old && e.of != New
-	case judge:
-		return true
+	for c := range e.tree.Conditions() {
+		if c.of != Old && c.of != New {
+			return true
+		}
 	}
-	return slices.ContainsFunc(e.parts, (*Expr).NeedsChange)
+	return false
 }
 
 // Eval decides whether the expression holds.
 func (e *Expr) Eval(v Values) Outcome {
-	switch e.node {
-	case compare:
-		x, missing := v.Number(e.metric.Key, e.of)
-		if missing != "" || x != x {
-			return Outcome{Unknown, []string{e.operand() + " is n/a: " + missing}}
-		}
-		return Outcome{holds(meets(x, e.op, e.limit)), []string{e.operand() + " is " + e.format(x)}}
-	case judge:
-		got, missing := v.Verdict(e.metric.Key)
+	truth, by := e.tree.Decide(func(c *condition) expr.Truth {
+		t, _ := c.eval(v)
+		return t
+	})
+	out := Outcome{State: State(truth)}
+	for _, c := range by {
+		_, because := c.eval(v)
+		out.Because = append(out.Because, because)
+	}
+	return out
+}
+
+func (c *condition) eval(v Values) (t expr.Truth, because string) {
+	if c.relation == "" {
+		got, missing := v.Verdict(c.metric.Key)
 		if missing != "" {
-			return Outcome{Unknown, []string{e.metric.Key + " has no verdict: " + missing}}
+			return expr.Unknown, c.metric.Key + " has no verdict: " + missing
 		}
-		held := got == e.verdict || e.verdict == "different" && (got == "better" || got == "worse")
-		return Outcome{holds(held), []string{e.metric.Key + " is " + got}}
+		held := got == c.verdict || c.verdict == "different" && (got == "better" || got == "worse")
+		return expr.Of(held), c.metric.Key + " is " + got
 	}
-	outs := make([]Outcome, 0, len(e.parts))
-	for _, p := range e.parts {
-		outs = append(outs, p.Eval(v))
+	x, missing := v.Number(c.metric.Key, c.of)
+	if missing != "" || math.IsNaN(x) {
+		return expr.Unknown, c.operand() + " is n/a: " + missing
 	}
-	state := outs[0].State
-	for _, o := range outs[1:] {
-		if e.node == and {
-			state = min(state, o.State)
-		} else {
-			state = max(state, o.State)
-		}
-	}
-	result := Outcome{State: state}
-	for _, o := range outs {
-		if o.State == state {
-			result.Because = append(result.Because, o.Because...)
-		}
-	}
-	return result
+	return expr.Of(c.relation.Holds(x, c.limit)), c.operand() + " is " + c.format(x)
 }
 
-func holds(b bool) State {
-	if b {
-		return Tripped
-	}
-	return Clear
-}
-
-func meets(x float64, op string, limit float64) bool {
-	switch op {
-	case "<":
-		return x < limit
-	case "<=":
-		return x <= limit
-	case ">":
-		return x > limit
-	}
-	return x >= limit
-}
-
-// format writes a number as the expression's own limit is written, with digits
+// format writes a number as the condition's own limit is written, with digits
 // enough to see on which side of it the number lies.
-func (e *Expr) format(x float64) string {
+func (c *condition) format(x float64) string {
 	if math.IsInf(x, 0) { // an end of an interval that has none on that side
 		return map[bool]string{true: "+∞", false: "-∞"}[x > 0]
 	}
-	if e.percent() {
-		s := strconv.FormatFloat(100*x, 'f', -1, 64)
-		if short := fmt.Sprintf("%.4g", 100*x); sameSide(short, 0.01, x, e) {
-			s = short
-		}
-		if e.of != Old && e.of != New && x >= 0 {
-			s = "+" + s
-		}
-		return s + "%"
+	scale := c.written.Scale()
+	s := strconv.FormatFloat(x/scale, 'f', -1, 64)
+	if short := fmt.Sprintf("%.4g", x/scale); c.tells(short, scale, x) {
+		s = short
 	}
-	unit, exponent := "", 0
-	if e.metric.Kind == Duration {
-		unit = strings.TrimLeft(e.text, "+-0123456789.")
-		if unit == "" {
-			unit = "ns"
-		}
-		exponent = unitExponents[unit]
+	if c.of != Old && c.of != New && x >= 0 {
+		s = "+" + s
 	}
-	scale := pow10(exponent)
-	if short := fmt.Sprintf("%.4g", x/scale); sameSide(short, scale, x, e) {
-		return short + unit
-	}
-	return strconv.FormatFloat(x/scale, 'f', -1, 64) + unit
+	return s + c.written.Unit
 }
 
-// sameSide reports whether the shortened number tells the same as x.
-func sameSide(short string, scale, x float64, e *Expr) bool {
+// tells reports whether the shortened number is on the side of the limit on
+// which x is.
+func (c *condition) tells(short string, scale, x float64) bool {
 	v, err := strconv.ParseFloat(short, 64)
-	return err == nil && !strings.Contains(short, "e") && meets(v*scale, e.op, e.limit) == meets(x, e.op, e.limit)
+	return err == nil && !strings.Contains(short, "e") && c.relation.Holds(v*scale, c.limit) == c.relation.Holds(x, c.limit)
 }
 
-func (e *Expr) percent() bool { return e.of != Old && e.of != New || e.metric.Kind == Share }
-
-func pow10(n int) float64 {
-	x := 1.0
-	for range n {
-		x *= 10
-	}
-	return x
-}
+func (c *condition) percent() bool { return c.of != Old && c.of != New || c.metric.Kind == Share }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/pa-tools/pa/pkg/analyze/expr"
 )
 
 var metrics = []Metric{
@@ -71,6 +73,9 @@ func TestEval(t *testing.T) {
 		{"itl_p99.low>0% && ttft_p99>5%", Unknown, "itl_p99.low is n/a: too few values"},
 		{"itl_p99.low>0% && ttft_p99<5%", Clear, "ttft_p99 is +10%"},
 		{"itl_p99.low>0% || ttft_p99<5%", Unknown, "itl_p99.low is n/a: too few values"},
+		{"!ttft_p99 better", Tripped, "ttft_p99 is worse"},
+		{"!(ttft_p99 worse && ttft_p99>5%)", Clear, "ttft_p99 is worse, ttft_p99 is +10%"},
+		{"!itl_p99.low>0%", Unknown, "itl_p99.low is n/a: too few values"},
 		// && binds tighter.
 		{"ttft_p99>5% || ttft_p99>5% && ttft_p99<0%", Tripped, "ttft_p99 is +10%"},
 		{"(ttft_p99>5% || ttft_p99>6%) && ttft_p99<0%", Clear, "ttft_p99 is +10%"},
@@ -117,19 +122,19 @@ func TestNeedsChange(t *testing.T) {
 // Every message there is.
 func TestParseErrors(t *testing.T) {
 	for _, tt := range []struct{ text, want string }{
-		{"", "column 1: a condition is missing, such as ttft_p99>+5%"},
-		{"  ", "column 3: a condition is missing, such as ttft_p99>+5%"},
+		{"", "column 1: an expression is missing, such as ttft_p99>+5%"},
+		{"  ", "column 3: an expression is missing, such as ttft_p99>+5%"},
 		{strings.Repeat("(", 4097), "column 1: the expression is longer than 4096 bytes"},
-		{strings.Repeat("(", 101), "column 102: more than 100 levels of parentheses"},
-		{"5%", `column 1: expected a metric or (, found "5%"`},
-		{"ttft_p99>5% &&", "column 15: expected a metric or (, found the end"},
-		{"!ttft_p99>5%", `column 1: expected a metric or (, found "!"`},
+		{strings.Repeat("(", 101), "column 101: more than 100 levels of parentheses and !"},
+		{"5%", `column 1: expected a metric, ( or !, found "5%"`},
+		{"ttft_p99>5% &&", "column 15: expected a metric, ( or !, found the end"},
+		{"ttft_p99!=5%", `column 9: expected <, <=, > or >=, better, worse or different after ttft_p99, found "!="`},
 		{"ttft_p99>5% ttft_p99", `column 13: expected &&, || or the end, found "ttft_p99"`},
 		{"ttft_p99>5%)", `column 12: expected &&, || or the end, found ")"`},
 		{"(ttft_p99>5%", "column 13: expected a ) for the ( in column 1, found the end"},
 		{"ttft>5%", `column 1: "ttft": no metric; there are ttft_p99, itl_p99, requests_per_s, failed_share`},
 		{"mid.ttft_p99>5%", `column 1: "mid.ttft_p99": a metric goes alone, after old. or new., or before .low or .high`},
-		{"new.ttft_p99.low>5%", `column 1: "ttft_p99.low": no metric; there are ttft_p99, itl_p99, requests_per_s, failed_share`},
+		{"new.ttft_p99.low>5%", `column 1: "new.ttft_p99.low": no metric; there are ttft_p99, itl_p99, requests_per_s, failed_share`},
 		{"ttft_p99", "column 9: expected <, <=, > or >=, better, worse or different after ttft_p99, found the end"},
 		{"itl_p99==5%", `column 8: expected <, <=, > or >= after itl_p99, found "=="`},
 		{"ttft_p99 bad", `column 10: expected better, worse or different after ttft_p99, found "bad"`},
@@ -152,7 +157,7 @@ func TestParseErrors(t *testing.T) {
 		{"ttft_p99>" + strings.Repeat("9", 400) + "%", `column 10: "` + strings.Repeat("9", 40) + `…": the number is too large`},
 	} {
 		e, err := Parse(tt.text, metrics)
-		var syntax *SyntaxError
+		var syntax *expr.SyntaxError
 		if !errors.As(err, &syntax) || err.Error() != tt.want || e != nil {
 			t.Errorf("Parse(%.60q)\n got %v\nwant %s", tt.text, err, tt.want)
 		}
@@ -163,7 +168,7 @@ func TestParseErrors(t *testing.T) {
 // printable and point into the text.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{
-		"ttft_p99>+5%", "new.ttft_p99>=0.2s||itl_p99.low>-1.5% && (ttft_p99 worse || old.failed_share<1%)", "((ttft_p99 different))",
+		"ttft_p99>+5%", "new.ttft_p99>=0.2s||itl_p99.low>-1.5% && (ttft_p99 worse || old.failed_share<1%)", "((ttft_p99 different))", "!(ttft_p99 worse)||!!itl_p99>1%",
 		"new.requests_per_s<25.5", "ttft_p99>200ms", "µ", "ttft_p99>5μs", "\xff",
 	} {
 		f.Add(s)
@@ -171,7 +176,7 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		e, err := Parse(text, metrics)
 		if err != nil {
-			var syntax *SyntaxError
+			var syntax *expr.SyntaxError
 			if !errors.As(err, &syntax) || syntax.Column < 1 || syntax.Column > utf8.RuneCountInString(text)+1 || !utf8.ValidString(err.Error()) {
 				t.Fatalf("%q: %v", text, err)
 			}

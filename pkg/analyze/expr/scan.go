@@ -1,8 +1,9 @@
-package gate
+package expr
 
 import (
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -13,8 +14,8 @@ const (
 	end kind = iota
 	word
 	quantity
-	operator
-	stray // what no expression holds
+	operator // text tells which
+	stray    // what no expression holds
 )
 
 // A token is a piece of an expression and where it stands.
@@ -39,7 +40,7 @@ type scanner struct {
 }
 
 // operators, the longer ones first.
-var operators = []string{"&&", "||", "<=", ">=", "<", ">", "(", ")"}
+var operators = [...]string{"&&", "||", "<=", ">=", "<", ">", "!", "(", ")"}
 
 func (s *scanner) next() token {
 	for s.rest != "" && strings.IndexByte(" \t\r\n", s.rest[0]) >= 0 {
@@ -48,16 +49,18 @@ func (s *scanner) next() token {
 	if s.rest == "" {
 		return token{end, "", s.column}
 	}
-	for _, o := range operators {
-		if strings.HasPrefix(s.rest, o) {
-			return s.token(operator, len(o))
+	// "!=" is no operator, and not "not" followed by "=" either.
+	if !strings.HasPrefix(s.rest, "!=") {
+		for _, o := range operators {
+			if strings.HasPrefix(s.rest, o) {
+				return s.token(operator, len(o))
+			}
 		}
 	}
 	switch c := s.rest[0]; {
 	case c >= '0' && c <= '9' || c == '+' || c == '-':
-		n := 1 + run(s.rest[1:], "%")
-		return s.token(quantity, n)
-	case letter(c):
+		return s.token(quantity, 1+run(s.rest[1:], "%"))
+	case c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z':
 		return s.token(word, run(s.rest, ""))
 	}
 	n := 0
@@ -70,16 +73,13 @@ func (s *scanner) next() token {
 	return s.token(stray, n)
 }
 
-func letter(c byte) bool { return c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
-
-// run returns how many bytes of s are letters, digits, points, the two
-// characters that look like µ, or one of more.
+// run returns how many bytes of s are letters, digits, points, underscores or
+// one of more: a name, or a number and its unit.
 func run(s, more string) int {
 	for i, r := range s {
-		if r == 'µ' || r == 'μ' || r == '.' || r >= '0' && r <= '9' || r < utf8.RuneSelf && (letter(byte(r)) || strings.ContainsRune(more, r)) {
-			continue
+		if r != '_' && r != '.' && !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune(more, r) {
+			return i
 		}
-		return i
 	}
 	return len(s)
 }
