@@ -3,7 +3,6 @@ package recorder
 import (
 	"context"
 	"fmt"
-	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -46,6 +45,7 @@ type levelRun struct {
 	cancel   context.CancelFunc // ends what is in flight
 	returned int                // exchanges of the present stage taken from the slots
 	startNS  uint64
+	pace     pace
 	// flushedNS is when the writer was told to flush last.
 	flushedNS uint64
 	stopped   bool // by the user
@@ -187,18 +187,17 @@ func (l *levelRun) loop(ctx context.Context, idle <-chan struct{}) {
 // between, so that a kill loses no more than it would otherwise.
 func (l *levelRun) collect() {
 	items := l.box.take(l.spare)
+	l.pace.begin()
 	for i, x := range items {
+		l.pace.step(time.Duration(l.cfg.Clock.NowNS() - x.Request.EndedNS))
 		l.returned++
 		l.admit(x)
 		items[i] = nil // its memory is accounted for no longer
-		// Requests that end together are seconds of work in a row, and Go lets a
-		// goroutine have a core for 10 ms before it looks at the others. Who
-		// receives comes first: a later read may bring two tokens with one stamp.
-		runtime.Gosched()
 		if l.cfg.Clock.NowNS()-l.flushedNS >= uint64(progressEvery) {
 			l.flush()
 		}
 	}
+	l.pace.end()
 	l.spare = items
 }
 
