@@ -3,10 +3,8 @@ package main
 import (
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"strconv"
-	"time"
 
 	"github.com/pa-tools/pa/pkg/recorder"
 )
@@ -52,12 +50,10 @@ func summaryHead(percentile int) string {
 }
 
 func summaryLine(l *recorder.Level, percentile int) string {
-	s := newSummary(l)
-	return fmt.Sprintf("throughput: %s infer/sec, latency %s usec", s.throughput(l.OK), s.typical(percentile))
+	return fmt.Sprintf("throughput: %s infer/sec, latency %s usec", throughput(l, l.OK), typical(&l.Latency, percentile))
 }
 
 func printLevel(w io.Writer, l *recorder.Level, percentile int, verbose bool) {
-	s := newSummary(l)
 	fmt.Fprintf(w, "Request concurrency: %d\n", l.Concurrency)
 	if verbose {
 		for i, win := range l.Windows {
@@ -71,67 +67,49 @@ func printLevel(w io.Writer, l *recorder.Level, percentile int, verbose bool) {
 	if l.Cancelled > 0 {
 		fmt.Fprintf(w, "    Cancelled requests: %d\n", l.Cancelled)
 	}
-	fmt.Fprintf(w, "    Throughput: %s infer/sec\n", s.throughput(l.OK))
+	fmt.Fprintf(w, "    Throughput: %s infer/sec\n", throughput(l, l.OK))
 	if l.Responses > l.OK {
-		fmt.Fprintf(w, "    Response Throughput: %s infer/sec\n", s.throughput(l.Responses))
+		fmt.Fprintf(w, "    Response Throughput: %s infer/sec\n", throughput(l, l.Responses))
 	}
 	if percentile <= 0 {
-		fmt.Fprintf(w, "    Avg latency: %s usec (standard deviation %s usec)\n", s.typical(0), s.deviation())
+		fmt.Fprintf(w, "    Avg latency: %s usec (standard deviation %s usec)\n", typical(&l.Latency, 0), deviation(&l.Latency))
 	}
 	for _, p := range []int{50, 90, 95, 99} {
-		fmt.Fprintf(w, "    p%d latency: %s usec\n", p, s.typical(p))
+		fmt.Fprintf(w, "    p%d latency: %s usec\n", p, typical(&l.Latency, p))
+	}
+	if l.Latency.Approximate {
+		fmt.Fprintf(w, "    (so many requests that the percentiles are up to 0.03%% too high; pa-analyze has exact ones)\n")
 	}
 	fmt.Fprintln(w)
 }
 
-// A summary is what the console says about one level.
-type summary struct {
-	elapsed time.Duration
-	lat     []time.Duration // sorted
-	mean    float64         // ns
-}
-
-func newSummary(l *recorder.Level) *summary {
-	s := &summary{elapsed: l.Elapsed(), lat: slices.Clone(l.Latencies)}
-	slices.Sort(s.lat)
-	for _, d := range s.lat {
-		s.mean += float64(d) / float64(len(s.lat))
-	}
-	return s
-}
-
 // throughput returns n per second of the measurement.
-func (s *summary) throughput(n int) string {
-	if s.elapsed <= 0 {
+func throughput(l *recorder.Level, n int) string {
+	elapsed := l.Elapsed()
+	if elapsed <= 0 {
 		return "n/a (no time measured)"
 	}
-	return six(float64(n) / s.elapsed.Seconds())
+	return six(float64(n) / elapsed.Seconds())
 }
 
-// typical returns the mean (percentile 0) or a percentile by perf_analyzer's
-// index int(p/100·(n−1)+0.5), in µs.
-func (s *summary) typical(percentile int) string {
+// typical returns the mean (percentile 0) or a percentile in µs.
+func typical(l *recorder.Latency, percentile int) string {
 	switch {
-	case len(s.lat) == 0:
+	case l.N == 0:
 		return "n/a"
 	case percentile <= 0:
-		return strconv.FormatInt(int64(s.mean)/1000, 10)
+		return strconv.FormatInt(int64(l.MeanNS)/1000, 10)
 	}
-	i := int(float64(percentile)/100*float64(len(s.lat)-1) + 0.5)
-	return strconv.FormatInt(s.lat[i].Microseconds(), 10)
+	return strconv.FormatInt(l.Percentile(percentile).Microseconds(), 10)
 }
 
 // deviation returns the sample standard deviation in µs. perf_analyzer's own
 // overflows at LLM latencies; this one does not.
-func (s *summary) deviation() string {
-	if len(s.lat) < 2 {
+func deviation(l *recorder.Latency) string {
+	if l.N < 2 {
 		return "n/a"
 	}
-	var sum float64
-	for _, d := range s.lat {
-		sum += (float64(d) - s.mean) * (float64(d) - s.mean)
-	}
-	return strconv.FormatInt(int64(math.Sqrt(sum/float64(len(s.lat)-1))/1000), 10)
+	return strconv.FormatInt(int64(l.StdDevNS/1000), 10)
 }
 
 // six formats with six significant digits, as a C++ stream does by default.

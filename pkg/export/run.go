@@ -96,6 +96,22 @@ type StampCount struct {
 	User   uint64 `json:"user"`
 }
 
+// Add counts a stamp; one of an unknown source is none.
+func (c *StampCount) Add(s StampSource) {
+	switch s {
+	case SourceKernel:
+		c.Kernel++
+	case SourceUser:
+		c.User++
+	}
+}
+
+// Merge adds the counts of o.
+func (c *StampCount) Merge(o StampCount) {
+	c.Kernel += o.Kernel
+	c.User += o.User
+}
+
 // ExperimentMeta is what pa-record adds to an experiment. It is stored as JSON
 // under "pa" in the experiment, beside excluded_requests.
 type ExperimentMeta struct {

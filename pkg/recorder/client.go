@@ -30,8 +30,9 @@ func newClientView(slots int) *clientView {
 	return &clientView{watch: selfstat.Start(), ends: make([]uint64, slots)}
 }
 
-// add takes a request that is over. Those of one slot come in their order.
-func (v *clientView) add(x *backend.Exchange) {
+// add takes a request that is over, and the count of its stamps. Those of one
+// slot come in their order.
+func (v *clientView) add(x *backend.Exchange, stamps export.StampCount) {
 	r := &x.Request
 	end, answered := r.EndNS()
 	if !answered {
@@ -59,14 +60,7 @@ func (v *clientView) add(x *backend.Exchange) {
 			v.lateness.add(time.Duration(r.StartNS - r.ScheduledNS))
 		}
 	}
-	for i := range r.Responses {
-		switch r.Responses[i].Source {
-		case export.SourceKernel:
-			v.stamps.Kernel++
-		case export.SourceUser:
-			v.stamps.User++
-		}
-	}
+	v.stamps.Merge(stamps)
 	if x.Tokens.N > 0 {
 		v.read(r.Responses[x.Tokens.First : x.Tokens.Last+1])
 	}

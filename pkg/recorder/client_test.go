@@ -28,23 +28,24 @@ func exchange(worker int, issued, start, end uint64) *backend.Exchange {
 
 func TestClientView(t *testing.T) {
 	v := newClientView(2)
-	v.add(exchange(0, 1, 2, 10))
-	v.add(exchange(1, 1, 4, 20))
-	v.add(exchange(0, 11, 15, 30)) // 5 after the end of the slot's last
+	add := func(x *backend.Exchange) { v.add(x, stampsOf(&x.Request)) }
+	add(exchange(0, 1, 2, 10))
+	add(exchange(1, 1, 4, 20))
+	add(exchange(0, 11, 15, 30)) // 5 after the end of the slot's last
 	failed := exchange(0, 31, 32, 40)
 	failed.Request.Status = export.StatusTruncated
-	v.add(failed)                  // 2 after
-	v.add(exchange(0, 90, 91, 99)) // after a failure the slot waits: no turnaround
+	add(failed)                  // 2 after
+	add(exchange(0, 90, 91, 99)) // after a failure the slot waits: no turnaround
 	fresh := exchange(0, 100, 150, 160)
 	fresh.Request.Reused = false
 	fresh.Request.DNS, fresh.Request.Connect, fresh.Request.TLS = 1e6, 20e6, 24e6
-	v.add(fresh) // 51 after, 45 of them to connect
+	add(fresh) // 51 after, 45 of them to connect
 	ahead := exchange(0, 161, 162, 170)
 	ahead.Request.Reused, ahead.Request.Connect = false, 20e6
-	v.add(ahead) // connected before it was issued: 2 after
+	add(ahead) // connected before it was issued: 2 after
 	never := exchange(1, 21, 0, 0)
 	never.Request.Status, never.Request.Responses, never.Request.StartNS = export.StatusConnectError, nil, 0
-	v.add(never)
+	add(never)
 	got := v.finish()
 	want := &export.ClientMeta{
 		Turnaround:        &export.Spread{N: 4, P50NS: 2e6, P99NS: 6e6, MaxNS: 6e6},
@@ -81,7 +82,7 @@ func TestClientReads(t *testing.T) {
 				x.Tokens.Add(i)
 			}
 		}
-		v.add(x)
+		v.add(x, stampsOf(&x.Request))
 		if v.reads != tt.want {
 			t.Errorf("%s: %+v, want %+v", tt.name, v.reads, tt.want)
 		}

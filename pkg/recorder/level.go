@@ -36,6 +36,8 @@ type levelRun struct {
 	client *clientView // nil while warming up
 	rate   errorRate
 	recent rolling
+	// latencies are those of the measured requests.
+	latencies latencies
 	// dropped counts the requests that lost their outputs to a slow disk.
 	dropped int
 
@@ -253,10 +255,11 @@ func (l *levelRun) handle(x *backend.Exchange) {
 			r.Message = strings.ReplaceAll(r.Message, s, "[redacted]")
 		}
 	}
+	stamps := stampsOf(r)
+	l.stamps.Merge(stamps)
 	if r.Phase != export.PhaseWarmup {
-		l.client.add(x)
+		l.client.add(x, stamps)
 	}
-	l.countStamps(r)
 	end, ended := r.EndNS()
 	if r.Phase == export.PhaseMeasured && l.meter.done && (!ended || end > l.meter.endNS()) {
 		r.Phase = export.PhaseCooldown
@@ -272,15 +275,11 @@ func (l *levelRun) handle(x *backend.Exchange) {
 	l.box.done(x)
 }
 
-func (l *levelRun) countStamps(r *export.Request) {
+func stampsOf(r *export.Request) (c export.StampCount) {
 	for i := range r.Responses {
-		switch r.Responses[i].Source {
-		case export.SourceKernel:
-			l.stamps.Kernel++
-		case export.SourceUser:
-			l.stamps.User++
-		}
+		c.Add(r.Responses[i].Source)
 	}
+	return c
 }
 
 // count sorts r into the level's counters and the window's, and gives up when
@@ -297,7 +296,7 @@ func (l *levelRun) count(r *export.Request, endNS uint64) {
 	case "":
 		latency := time.Duration(endNS - r.StartNS)
 		l.out.OK++
-		l.out.Latencies = append(l.out.Latencies, latency)
+		l.latencies.add(latency)
 		l.out.Responses += len(r.Responses)
 		l.meter.add(endNS, latency)
 	case "warmup":
@@ -389,11 +388,8 @@ func (l *levelRun) experiment() *export.Experiment {
 	}
 	if l.client != nil {
 		e.Meta.Client = l.client.finish()
-		var median time.Duration
-		if len(l.out.Latencies) > 0 {
-			median = stabilizer(l.out.Latencies, 50)
-		}
-		l.out.Saturated = saturation(e.Meta.Client, median)
+		l.out.Latency = l.latencies.summary()
+		l.out.Saturated = saturation(e.Meta.Client, l.out.Latency.Percentile(50))
 		e.Meta.Warnings = append(e.Meta.Warnings, l.out.Saturated...)
 	}
 	l.out.OutputsDropped = l.dropped

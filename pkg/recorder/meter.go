@@ -1,9 +1,6 @@
 package recorder
 
-import (
-	"slices"
-	"time"
-)
+import "time"
 
 // stableWindows is the number of windows that the stability rule looks at.
 const stableWindows = 3
@@ -18,10 +15,10 @@ const stableWindows = 3
 //	count window:   until the latest end among WindowRequests requests
 type meter struct {
 	m       Measure
-	startNS uint64 // of the first window
-	curNS   uint64 // start of the present window
-	maxEnd  uint64 // latest end seen
-	lat     []time.Duration
+	startNS uint64    // of the first window
+	curNS   uint64    // start of the present window
+	maxEnd  uint64    // latest end seen
+	lat     latencies // of the present window
 	windows []Window
 	done    bool
 	stable  *bool
@@ -57,8 +54,8 @@ func (t *meter) add(endNS uint64, latency time.Duration) {
 		return
 	}
 	t.maxEnd = max(t.maxEnd, endNS)
-	t.lat = append(t.lat, latency)
-	if !t.single() && t.m.Mode == CountWindows && len(t.lat) >= t.m.WindowRequests {
+	t.lat.add(latency)
+	if !t.single() && t.m.Mode == CountWindows && t.lat.n >= t.m.WindowRequests {
 		t.close(t.maxEnd)
 	}
 }
@@ -90,7 +87,7 @@ func (t *meter) finish(nowNS uint64) {
 		return
 	}
 	switch {
-	case len(t.lat) > 0:
+	case t.lat.n > 0:
 		t.push(t.maxEnd)
 	case len(t.windows) == 0:
 		t.push(nowNS)
@@ -120,7 +117,7 @@ func (t *meter) fraction(nowNS uint64, ended int) (f float64, atMost bool) {
 	case t.m.Mode == TimeWindows:
 		f, atMost = elapsed/(float64(t.m.Interval)*float64(t.m.MaxTrials)), true
 	default:
-		window := min(float64(len(t.lat))/float64(t.m.WindowRequests), 1)
+		window := min(float64(t.lat.n)/float64(t.m.WindowRequests), 1)
 		f, atMost = (float64(len(t.windows))+window)/float64(t.m.MaxTrials), true
 	}
 	return min(f, 1), atMost
@@ -140,36 +137,20 @@ func (t *meter) close(endNS uint64) {
 }
 
 func (t *meter) push(endNS uint64) {
-	w := Window{StartNS: t.curNS, EndNS: endNS, Requests: len(t.lat)}
+	w := Window{StartNS: t.curNS, EndNS: endNS, Requests: t.lat.n}
 	w.rate()
-	if len(t.lat) > 0 {
-		w.Latency = stabilizer(t.lat, t.m.Percentile)
+	if t.lat.n > 0 {
+		w.Latency = t.lat.typical(t.m.Percentile)
 	}
 	t.windows = append(t.windows, w)
 	t.curNS = endNS
-	t.lat = t.lat[:0]
+	t.lat.reset()
 }
 
 func (w *Window) rate() {
 	if w.EndNS > w.StartNS {
 		w.RequestsPerSecond = float64(w.Requests) / time.Duration(w.EndNS-w.StartNS).Seconds()
 	}
-}
-
-// stabilizer returns the mean latency, or the percentile pct by
-// perf_analyzer's index int(pct/100·(n−1)+0.5) into the sorted latencies.
-// The sum fits: 2^63 ns are 292 years of latency.
-func stabilizer(lat []time.Duration, pct int) time.Duration {
-	if pct > 0 {
-		s := slices.Clone(lat)
-		slices.Sort(s)
-		return s[int(float64(pct)/100*float64(len(s)-1)+0.5)]
-	}
-	var sum time.Duration
-	for _, d := range lat {
-		sum += d
-	}
-	return sum / time.Duration(len(lat))
 }
 
 // isStable is perf_analyzer's rule: of the last three windows none is empty,

@@ -55,7 +55,7 @@ func TestFraction(t *testing.T) {
 	} {
 		m := newMeter(tt.m, start)
 		m.windows = make([]Window, tt.closed)
-		m.lat = make([]time.Duration, tt.inside)
+		m.lat.n = tt.inside
 		if got, atMost := m.fraction(tt.now, tt.ended); math.Abs(got-tt.want) > 1e-9 || atMost != tt.atMost {
 			t.Errorf("%s: %v, at most %v; want %v, %v", tt.name, got, atMost, tt.want, tt.atMost)
 		}

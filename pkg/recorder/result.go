@@ -24,9 +24,8 @@ type Level struct {
 
 	OK, Failed, Warmup, Late, Cancelled int
 
-	// Latencies of the measured requests, in order of completion: last
-	// response − start.
-	Latencies []time.Duration
+	// Latency is that of the measured requests.
+	Latency Latency
 	// Responses counts the responses of the measured requests.
 	Responses int
 

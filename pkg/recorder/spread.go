@@ -8,41 +8,49 @@ import (
 )
 
 // A spread counts spans in buckets, in memory that does not grow with their
-// number. Spans below 64 ns have a bucket each, each power of two from there on
-// has 64, so that a percentile is rounded up by at most 1/64:
+// number. Spans below 2^b ns have a bucket each, each power of two from there on
+// has 2^b, so that a percentile is rounded up by at most 1/2^b:
 //
-//	bucket(v) = v                            for v < 64
-//	bucket(v) = 64·k + v>>k, k = len(v) − 7  for the others: v>>k is 64 to 127
+//	bucket(v) = v                                  for v < 2^b
+//	bucket(v) = 2^b·k + v>>k, k = len(v) − (b + 1)  for the others: v>>k is 2^b to 2^(b+1) − 1
 //
 // The zero value is empty. Negative spans count as 0.
 type spread struct {
+	bits   int      // b; 0 means spreadBits
 	counts []uint32 // grown to the largest bucket that was needed
 	n      int
 	max    time.Duration
 }
 
-const spreadBits = 6 // log2 of the buckets per power of two
+const spreadBits = 6
 
-func bucketOf(v uint64) int {
-	if v < 1<<spreadBits {
+func (s *spread) precision() int {
+	if s.bits == 0 {
+		return spreadBits
+	}
+	return s.bits
+}
+
+func bucketOf(v uint64, b int) int {
+	if v < 1<<b {
 		return int(v)
 	}
-	k := bits.Len64(v) - spreadBits - 1
-	return k<<spreadBits + int(v>>k)
+	k := bits.Len64(v) - b - 1
+	return k<<b + int(v>>k)
 }
 
 // bucketEnd is the largest value of a bucket.
-func bucketEnd(i int) uint64 {
-	if i < 2<<spreadBits {
+func bucketEnd(i, b int) uint64 {
+	if i < 2<<b {
 		return uint64(i)
 	}
-	k := i>>spreadBits - 1
-	return uint64(i-k<<spreadBits+1)<<k - 1
+	k := i>>b - 1
+	return uint64(i-k<<b+1)<<k - 1
 }
 
 func (s *spread) add(d time.Duration) {
 	d = max(d, 0)
-	i := bucketOf(uint64(d))
+	i := bucketOf(uint64(d), s.precision())
 	for len(s.counts) <= i {
 		s.counts = append(s.counts, 0)
 	}
@@ -51,7 +59,7 @@ func (s *spread) add(d time.Duration) {
 	s.max = max(s.max, d)
 }
 
-// merge adds the spans of o.
+// merge adds the spans of o, which has as many bits.
 func (s *spread) merge(o *spread) {
 	for len(s.counts) < len(o.counts) {
 		s.counts = append(s.counts, 0)
@@ -71,11 +79,16 @@ func (s *spread) reset() {
 // percentile returns the smallest span that pct percent of the spans do not
 // exceed, rounded up; 0 when there are none.
 func (s *spread) percentile(pct int) time.Duration {
-	rank := (s.n*pct + 99) / 100
+	return s.at(max((s.n*pct+99)/100-1, 0))
+}
+
+// at returns the span of an index among the sorted ones, rounded up; 0 when
+// there are not so many.
+func (s *spread) at(index int) time.Duration {
 	seen := 0
 	for i, c := range s.counts {
-		if seen += int(c); c > 0 && seen >= rank {
-			return min(time.Duration(bucketEnd(i)), s.max)
+		if seen += int(c); seen > index {
+			return min(time.Duration(bucketEnd(i, s.precision())), s.max)
 		}
 	}
 	return 0

@@ -10,14 +10,16 @@ import (
 
 // Buckets follow each other without a gap, and each ends where it says.
 func TestBuckets(t *testing.T) {
-	for i := range bucketOf(math.MaxInt64) {
-		end := bucketEnd(i)
-		if bucketOf(end) != i || bucketOf(end+1) != i+1 {
-			t.Fatalf("bucket %d ends at %d, which is in bucket %d; the next value in %d", i, end, bucketOf(end), bucketOf(end+1))
+	for _, b := range []int{1, spreadBits, latencyBits} {
+		for i := range bucketOf(math.MaxInt64, b) {
+			end := bucketEnd(i, b)
+			if bucketOf(end, b) != i || bucketOf(end+1, b) != i+1 {
+				t.Fatalf("%d bits: bucket %d ends at %d, which is in bucket %d; the next value in %d", b, i, end, bucketOf(end, b), bucketOf(end+1, b))
+			}
 		}
-	}
-	if end := bucketEnd(bucketOf(math.MaxInt64)); end != math.MaxInt64 {
-		t.Errorf("the last bucket ends at %d", end)
+		if end := bucketEnd(bucketOf(math.MaxInt64, b), b); end != math.MaxInt64 {
+			t.Errorf("%d bits: the last bucket ends at %d", b, end)
+		}
 	}
 }
 

@@ -52,7 +52,7 @@ func (r *Recording) Add(q *export.Request, t *Truth) {
 		return
 	}
 	r.result.Requests++
-	count(&r.result.StartSources, q.StartSource)
+	r.result.StartSources.Add(q.StartSource)
 	if t.ReceivedNS != 0 && q.StartNS != 0 {
 		r.start.add(q.StartNS, t.ReceivedNS, 0)
 	}
@@ -62,21 +62,12 @@ func (r *Recording) Add(q *export.Request, t *Truth) {
 			continue
 		}
 		x := &q.Responses[i]
-		count(&r.result.Sources, x.Source)
+		r.result.Sources.Add(x.Source)
 		if before >= 0 && q.Responses[before].Read == x.Read {
 			r.result.Merged++
 		}
 		before = i
 		r.receive.add(x.RecvNS, e.KernelNS, e.UserNS)
-	}
-}
-
-func count(c *export.StampCount, s export.StampSource) {
-	switch s {
-	case export.SourceKernel:
-		c.Kernel++
-	case export.SourceUser:
-		c.User++
 	}
 }
 
