@@ -100,7 +100,7 @@ func typical(l *recorder.Latency, percentile int) string {
 	case percentile <= 0:
 		return strconv.FormatInt(int64(l.MeanNS)/1000, 10)
 	}
-	return strconv.FormatInt(l.Percentile(percentile).Microseconds(), 10)
+	return strconv.FormatInt(l.Percentiles[percentile].Microseconds(), 10)
 }
 
 // deviation returns the sample standard deviation in µs. perf_analyzer's own

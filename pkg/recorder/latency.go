@@ -15,13 +15,10 @@ type Latency struct {
 	// Approximate says that there were too many to keep, so that percentiles are
 	// rounded up by at most 1/4096.
 	Approximate bool
-
-	percentiles [100]time.Duration // 1 to 99
+	// Percentiles 1 to 99: the latencies at perf_analyzer's index
+	// int(pct/100·(n−1)+0.5) of the sorted ones.
+	Percentiles [100]time.Duration
 }
-
-// Percentile returns the latency at perf_analyzer's index int(pct/100·(n−1)+0.5)
-// of the sorted latencies, pct from 1 to 99; 0 for none.
-func (l *Latency) Percentile(pct int) time.Duration { return l.percentiles[pct] }
 
 // maxExact is how many latencies are kept as they are: half a megabyte.
 const maxExact = 1 << 16
@@ -69,7 +66,7 @@ func (l *latencies) reset() {
 }
 
 // typical returns the mean, or the percentile pct if that is more than 0: see
-// [Latency.Percentile]. There must be a latency.
+// Latency.Percentiles. There must be a latency.
 func (l *latencies) typical(pct int) time.Duration {
 	if pct <= 0 {
 		return l.sum / time.Duration(l.n)
@@ -106,9 +103,9 @@ func (l *latencies) summary() Latency {
 		s.StdDevNS = math.Sqrt(l.squares / float64(l.n-1))
 	}
 	var pcts []int
-	for pct := 1; pct < len(s.percentiles); pct++ {
+	for pct := 1; pct < len(s.Percentiles); pct++ {
 		pcts = append(pcts, pct)
 	}
-	copy(s.percentiles[1:], l.percentiles(pcts...))
+	copy(s.Percentiles[1:], l.percentiles(pcts...))
 	return s
 }

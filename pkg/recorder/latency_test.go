@@ -52,7 +52,7 @@ func TestLatencies(t *testing.T) {
 			t.Errorf("n %d: typical %v, want the mean %v", n, got, mean)
 		}
 		for p := 1; p < 100; p++ {
-			got, want := s.Percentile(p), percentiles[p]
+			got, want := s.Percentiles[p], percentiles[p]
 			if most := want / 4096; got < want || got > want+most || !s.Approximate && got != want || got != l.typical(p) {
 				t.Errorf("n %d, p%d: %d, %d, want %d", n, p, got, l.typical(p), want)
 			}

@@ -389,7 +389,7 @@ func (l *levelRun) experiment() *export.Experiment {
 	if l.client != nil {
 		e.Meta.Client = l.client.finish()
 		l.out.Latency = l.latencies.summary()
-		l.out.Saturated = saturation(e.Meta.Client, l.out.Latency.Percentile(50))
+		l.out.Saturated = saturation(e.Meta.Client, l.out.Latency.Percentiles[50])
 		e.Meta.Warnings = append(e.Meta.Warnings, l.out.Saturated...)
 	}
 	l.out.OutputsDropped = l.dropped
