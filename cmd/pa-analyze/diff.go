@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/pa-tools/pa/internal/cmdline"
+	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/diff"
 	diffgate "github.com/pa-tools/pa/pkg/analyze/diff/gate"
 	"github.com/pa-tools/pa/pkg/analyze/report"
@@ -50,7 +51,7 @@ func diffAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	measure, err := config(c)
+	cfg, err := config(c)
 	if err != nil {
 		return err
 	}
@@ -73,7 +74,7 @@ func diffAction(c *cli.Context) error {
 			return err
 		}
 	}
-	cfg := diff.Config{Measure: measure, Series: single}
+	cfg.Series = single
 	oldRuns, oldErr := readSide(c, older, cfg)
 	newRuns, newErr := readSide(c, newer, cfg)
 	if err := errors.Join(oldErr, newErr); err != nil && (len(oldRuns) < len(older) || len(newRuns) < len(newer)) {
@@ -187,7 +188,7 @@ func duplicate(paths []string) (string, bool) {
 }
 
 // readSide reads the runs of a side as far as they can be read.
-func readSide(c *cli.Context, paths []string, cfg diff.Config) ([]*diff.Run, error) {
+func readSide(c *cli.Context, paths []string, cfg analyze.Config) ([]*diff.Run, error) {
 	var runs []*diff.Run
 	var errs []error
 	for _, path := range paths {

@@ -56,6 +56,10 @@ type Report struct {
 	Model string
 	// Stamps counts the responses that were looked at by who took their time.
 	Stamps Stamps
+	// Requests were read, of all kinds; FirstNS is the first start among them,
+	// 0 when there is none.
+	Requests int
+	FirstNS  uint64
 	// Experiments are in the order of the file, also those without requests.
 	Experiments []Experiment
 	// Warnings are about the whole run.
@@ -93,6 +97,11 @@ type Experiment struct {
 	// with the same time as the one before in their choice.
 	TokenEvents  int
 	SharedStamps int
+	// Backward counts gaps between token events below 0: the clock was set back.
+	Backward int
+	// Stamps counts the responses, and Starts the requests, by who took their
+	// time.
+	Stamps, Starts Stamps
 	// Selected is the part of the level that all this is about; nil for the
 	// whole level.
 	Selected *Selected
@@ -103,6 +112,11 @@ type Experiment struct {
 	// Series are the requests of Config.Series, in the order of their starts:
 	// those of the part, but also the excluded ones in it.
 	Series []Point
+	// Steps cut the time of the rates for Config.Series.
+	Steps []Step
+	// Unsteady says why the load, or the server, may not have been in a steady
+	// state. These are among the Warnings.
+	Unsteady []error
 	// Problem is why the level has no such part or no such windows. It then
 	// has no figures.
 	Problem error
@@ -179,18 +193,21 @@ func Run(ctx context.Context, r export.Reader, cfg Config) (*Report, error) {
 	m := NewMeter(run, cfg)
 	all := make([]level, len(run.Experiments)) // grows with the run: a reader may find more
 	var err error
-	for n := 0; err == nil && r.Next(); n++ {
-		if n&1023 == 0 && ctx.Err() != nil {
+	for ; err == nil && r.Next(); rep.Requests++ {
+		if rep.Requests&1023 == 0 && ctx.Err() != nil {
 			err = context.Cause(ctx)
 			break
 		}
 		q := r.Request()
+		if rep.FirstNS == 0 || q.StartNS != 0 && q.StartNS < rep.FirstNS {
+			rep.FirstNS = q.StartNS
+		}
 		i := r.Experiment()
 		all = grown(all, len(run.Experiments))
 		if i < 0 || i >= len(all) {
-			return rep, fmt.Errorf("request %d belongs to experiment %d, but the file has %d", n, i, len(all))
+			return rep, fmt.Errorf("request %d belongs to experiment %d, but the file has %d", rep.Requests, i, len(all))
 		}
-		if rep.Model == "" && n == 0 {
+		if rep.Model == "" && rep.Requests == 0 {
 			rep.Model = modelOf(q)
 		}
 		err = all[i].add(m, q)
@@ -257,6 +274,9 @@ func (l *level) finish(e *export.Experiment, cfg Config) Experiment {
 		return l.collector.finish(e, cfg, nil, nil)
 	}
 	points := l.series()
+	if cfg.Series {
+		number(points)
+	}
 	sel, problem := cfg.Selection.apply(e, points)
 	var f *flow
 	var part []Point
@@ -285,6 +305,9 @@ func (l *level) finish(e *export.Experiment, cfg Config) Experiment {
 	}
 	x := l.collector.finish(e, cfg, sel, f)
 	x.Windows, x.Series = windows, part
+	if cfg.Series {
+		x.Steps = stepsOf(points, &x)
+	}
 	if nowhere > 0 {
 		x.Warnings = append(x.Warnings, warningf("left out: %s without any time, which belong to no part of the level", plural(nowhere, "request", "requests")))
 	}
@@ -292,22 +315,24 @@ func (l *level) finish(e *export.Experiment, cfg Config) Experiment {
 }
 
 func (s *Stamps) add(r *export.Request) {
-	var seen [3]bool
+	before := *s
 	for i := range r.Responses {
-		switch r.Responses[i].Source {
-		case export.SourceKernel:
-			s.Kernel++
-			seen[1] = true
-		case export.SourceUser:
-			s.User++
-			seen[2] = true
-		default:
-			s.Unknown++
-			seen[0] = true
-		}
+		s.one(r.Responses[i].Source)
 	}
-	if seen[1] && (seen[0] || seen[2]) {
+	if s.Kernel > before.Kernel && (s.User > before.User || s.Unknown > before.Unknown) {
 		s.Mixed++
+	}
+}
+
+// one counts a single stamp.
+func (s *Stamps) one(by export.StampSource) {
+	switch by {
+	case export.SourceKernel:
+		s.Kernel++
+	case export.SourceUser:
+		s.User++
+	default:
+		s.Unknown++
 	}
 }
 

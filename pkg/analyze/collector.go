@@ -26,6 +26,7 @@ type collector struct {
 	unreadable int
 	sources    [TokenMixed]int // counted requests by source of their tokens
 	stamps     Stamps
+	starts     Stamps
 	slo        *attainer // nil: none asked for
 	timed      []timed
 
@@ -103,7 +104,7 @@ func (c *collector) count(p *Point) {
 			}
 		}
 	}
-	if c.firstStart == 0 || p.StartNS < c.firstStart {
+	if p.StartNS != 0 && (c.firstStart == 0 || p.StartNS < c.firstStart) {
 		c.firstStart = p.StartNS
 	}
 	c.lastEnd = max(c.lastEnd, p.EndNS)
@@ -118,6 +119,7 @@ func (c *collector) count(p *Point) {
 	c.events += p.Events
 	c.shared += p.SharedStamps
 	c.stamps.plus(p.stamps)
+	c.starts.one(p.start)
 	c.timed = append(c.timed, timed{p.StartNS, orNone(p.TTFT), orNone(p.E2EL)})
 	if c.slo != nil {
 		c.slo.count(p)
@@ -180,7 +182,8 @@ func (c *collector) finish(e *export.Experiment, cfg Config, sel *Selected, f *f
 		Mode: e.Mode, Value: e.Value,
 		OK: c.ok, Unreadable: c.unreadable, Failed: c.failed.counts(), Excluded: c.excluded.counts(),
 		TokenSource: c.source(),
-		TokenEvents: c.events, SharedStamps: c.shared,
+		TokenEvents: c.events, SharedStamps: c.shared, Backward: c.odd.backward,
+		Stamps: c.stamps, Starts: c.starts,
 		Metrics: c.metrics(), Selected: sel,
 	}
 	if sel != nil {
@@ -194,6 +197,12 @@ func (c *collector) finish(e *export.Experiment, cfg Config, sel *Selected, f *f
 	}
 	if c.slo != nil {
 		x.SLO = c.slo.finish(x.DurationNS)
+	}
+	if sel != nil {
+		x.Unsteady = sel.warnings()
+	}
+	if err := drift(c.timed); err != nil {
+		x.Unsteady = append(x.Unsteady, err)
 	}
 	x.Warnings = c.warnings(cfg, &x)
 	if e.Meta != nil {
@@ -293,14 +302,9 @@ func (c *collector) warnings(cfg Config, x *Experiment) []error {
 		of(c.above.requests), c.above.tokens.big(), c.above.events.big())
 	say(c.below.requests, "usage undercounts for %s: %s tokens in %s events, each of which added output; --token-source responses counts events",
 		of(c.below.requests), c.below.tokens.big(), c.below.events.big())
-	if x.Selected != nil {
-		w = append(w, x.Selected.warnings()...)
-	}
+	w = append(w, x.Unsteady...)
 	if x.SLO != nil {
 		w = append(w, x.SLO.warnings()...)
-	}
-	if err := drift(c.timed); err != nil {
-		w = append(w, err)
 	}
 	return w
 }

@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -16,19 +17,25 @@ type Point struct {
 	// EndNS is the last response or, for a request that failed, when it was
 	// over if that is later. StartNS when neither is known.
 	EndNS uint64
+	// Place is the request's in the order of issue of the whole level, from 0:
+	// by ID where all have one, else by start.
+	Place int
 	// InputHash tells inputs apart: requests with equal hashes were sent the
 	// same, names and values. It is FNV-1a and no protection from someone who
-	// wants two inputs to look alike.
+	// wants two inputs to look alike. 0 where no input is recorded.
 	InputHash uint64
 	// Measured has no Answer.
 	Measured
-	// TokenNS are the instants of the token events, of all choices.
-	TokenNS []uint64
+	// TokenNS are the instants of the token events, of all choices, and GapNS
+	// those at which the Gaps ended.
+	TokenNS, GapNS []uint64
 
 	// placeNS is StartNS or, for a request that never left, the next best
 	// instant; 0 when there is none.
-	placeNS uint64
-	stamps  Stamps // of a request that counts
+	placeNS  uint64
+	numbered bool   // ID is one
+	stamps   Stamps // of a request that counts
+	start    export.StampSource
 	// complete says that it was answered in full, in whichever phase.
 	complete, cancelled bool
 	assumed, dropped    bool // of its Answer
@@ -36,13 +43,14 @@ type Point struct {
 	early               bool // the first response comes before FromNS
 }
 
-// point returns what is kept of r. TokenNS and InputHash are for those who
-// keep it.
+// point returns what is kept of r. Place, InputHash, TokenNS and GapNS are for
+// those who keep it.
 func point(r *export.Request, q *Measured) Point {
 	p := Point{
 		ID: r.ID, StartNS: r.StartNS, Measured: *q,
 		assumed: q.Answer.Assumed, dropped: q.Answer.Dropped, unreadable: q.Answer.Unreadable,
 		cancelled: r.Status == export.StatusCancelled,
+		numbered:  r.HasMeta, start: r.StartSource,
 	}
 	p.Answer = nil
 	for _, t := range [...]uint64{r.StartNS, r.IssuedNS, r.ScheduledNS, r.EndedNS} {
@@ -64,7 +72,7 @@ func point(r *export.Request, q *Measured) Point {
 }
 
 // A keeper keeps the points of one experiment: about 400 bytes a request and
-// 16 a token.
+// 16 a token, 24 where a request has several choices.
 type keeper struct {
 	points []Point
 	gaps   arena[int64]
@@ -78,9 +86,25 @@ func (k *keeper) keep(p *Point, r *export.Request, a *Answer) {
 	for i := range a.Events {
 		c.TokenNS[i] = a.Events[i].RecvNS
 	}
+	c.GapNS = k.gapEnds(c.TokenNS, a, len(c.Gaps))
 	c.Message = strings.Clone(p.Message)
 	c.InputHash = inputHash(r.Inputs)
 	k.points = append(k.points, c)
+}
+
+// gapEnds returns when each of n gaps between the token events ended.
+func (k *keeper) gapEnds(tokens []uint64, a *Answer, n int) []uint64 {
+	if n > 0 && n == len(tokens)-1 { // of one choice, and all of them possible
+		return tokens[1:]
+	}
+	ends := k.times.take(n)[:0]
+	for i := range a.Events {
+		e := &a.Events[i]
+		if e.prev >= 0 && span(a.Events[e.prev].RecvNS, e.RecvNS).OK {
+			ends = append(ends, e.RecvNS)
+		}
+	}
+	return ends
 }
 
 // series returns the points in the order of their starts.
@@ -95,6 +119,22 @@ func (k *keeper) series() []Point {
 		return 0
 	})
 	return k.points
+}
+
+// number fills in the Place of points, which are in the order of their starts.
+func number(points []Point) {
+	order := make([]int, len(points))
+	numbered := true
+	for i := range points {
+		order[i] = i
+		numbered = numbered && points[i].numbered
+	}
+	if numbered {
+		slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(points[a].ID, points[b].ID) })
+	}
+	for place, i := range order {
+		points[i].Place = place
+	}
 }
 
 // An arena gives out slices of a few large ones: there are as many as
@@ -117,8 +157,11 @@ func (a *arena[T]) keep(x []T) []T {
 }
 
 // inputHash is the 64-bit FNV-1a hash of the names and values, each ended by a
-// byte that no UTF-8 holds.
+// byte that no UTF-8 holds; 0 of none.
 func inputHash(f export.Fields) uint64 {
+	if len(f) == 0 {
+		return 0
+	}
 	const offset, prime = 14695981039346656037, 1099511628211
 	h := uint64(offset)
 	for i := range f {

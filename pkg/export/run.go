@@ -80,6 +80,14 @@ type RunMeta struct {
 	Warnings    []string `json:"warnings,omitempty"`
 }
 
+// How warnings of pa-record begin that say whether runs can be compared: the
+// first is in RunMeta, once for each step, the second in ExperimentMeta, once
+// for each reason, which follows.
+const (
+	ClockStepWarning  = "the wall clock was set by "
+	SaturationWarning = "the client may be the limit: "
+)
+
 // HostMeta describes the machine that recorded.
 type HostMeta struct {
 	Name      string `json:"name,omitempty"`

@@ -117,7 +117,7 @@ func (r *session) watchClock(ctx context.Context) (stop func() []string) {
 		watching.Wait()
 		var warnings []string
 		for _, s := range drift.Steps() {
-			warnings = append(warnings, fmt.Sprintf("the wall clock was set by %v between %v and %v after the start; times of answers that were on the way then may be off by that",
+			warnings = append(warnings, export.ClockStepWarning+fmt.Sprintf("%v between %v and %v after the start; times of answers that were on the way then may be off by that",
 				time.Duration(s.SizeNS), time.Duration(s.AfterNS-r.cfg.Run.Meta.StartNS).Round(time.Millisecond), time.Duration(s.BeforeNS-r.cfg.Run.Meta.StartNS).Round(time.Millisecond)))
 		}
 		return warnings

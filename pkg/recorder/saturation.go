@@ -31,7 +31,7 @@ const (
 func saturation(m *export.ClientMeta, median time.Duration) []string {
 	var w []string
 	say := func(format string, args ...any) {
-		w = append(w, "the client may be the limit: "+fmt.Sprintf(format, args...))
+		w = append(w, export.SaturationWarning+fmt.Sprintf(format, args...))
 	}
 	if c := m.CPU; c != nil && c.Share >= busyCPU && m.DurationNS >= int64(busyFor) {
 		say("it used %.0f%% of the time of its %d cores; give it more, or less load", 100*c.Share, c.Cores)

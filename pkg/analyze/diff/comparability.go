@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/pa-tools/pa/pkg/analyze"
 )
 
 // A Difference is one in how the runs of the two sides were made, or something
@@ -48,8 +50,8 @@ var checks = [...]check{
 	{name: "model", refuses: true, of: func(r *Run, _ *Level) string { return r.Model }},
 	{name: "dataset", refuses: true, of: dataset},
 	{name: load, refuses: true, of: func(_ *Run, l *Level) string { return l.load() }},
-	{name: "input-tokens", refuses: true, between: betweenLengths(func(l *Level) *Lengths { return &l.Input })},
-	{name: "output-tokens", refuses: true, between: betweenLengths(func(l *Level) *Lengths { return &l.Output })},
+	{name: "input-tokens", refuses: true, between: betweenLengths(func(l *Level) *analyze.Summary { return l.Input })},
+	{name: "output-tokens", refuses: true, between: betweenLengths(func(l *Level) *analyze.Summary { return l.Output })},
 	{name: "token-source", refuses: true, of: func(_ *Run, l *Level) string {
 		if l.OK == 0 {
 			return noRequests
@@ -59,8 +61,8 @@ var checks = [...]check{
 	{name: "streaming", refuses: true, of: streaming},
 	{name: "service", of: func(r *Run, _ *Level) string { return text(r.Header.ServiceKind) }},
 	{name: "endpoint", of: func(r *Run, _ *Level) string { return text(r.Header.Endpoint) }},
-	{name: "stamps", refuses: true, between: betweenSources(func(l *Level) *Sources { return &l.Responses })},
-	{name: "start-stamps", refuses: true, between: betweenSources(func(l *Level) *Sources { return &l.Starts })},
+	{name: "stamps", refuses: true, between: betweenSources(func(l *Level) *analyze.Stamps { return &l.Stamps })},
+	{name: "start-stamps", refuses: true, between: betweenSources(func(l *Level) *analyze.Stamps { return &l.Starts })},
 	{name: "length", between: betweenDurations},
 	{name: "recorder", of: func(r *Run, _ *Level) string {
 		if r.Header.Meta != nil {
@@ -236,7 +238,7 @@ func atLeastOne(n int, what string) string {
 
 // betweenSources compares the shares of kernel stamps. They differ if the
 // shares do by more than 5 points, or the kinds do.
-func betweenSources(of func(*Level) *Sources) func(older, newer []*Level) (o, n string, differ bool) {
+func betweenSources(of func(*Level) *analyze.Stamps) func(older, newer []*Level) (o, n string, differ bool) {
 	const points = 0.05
 	type side struct {
 		low, high float64 // shares of the kernel
@@ -287,47 +289,54 @@ func betweenSources(of func(*Level) *Sources) func(older, newer []*Level) (o, n 
 // betweenLengths compares numbers of tokens: they differ if the mean or the
 // median does by more than 5 % and by more than chance allows: 4 standard
 // errors, as of independent requests.
-func betweenLengths(of func(*Level) *Lengths) func(older, newer []*Level) (o, n string, differ bool) {
-	pool := func(levels []*Level) Lengths {
-		var p Lengths
+func betweenLengths(of func(*Level) *analyze.Summary) func(older, newer []*Level) (o, n string, differ bool) {
+	type lengths struct {
+		n                   int
+		mean, std, p50, p99 float64
+	}
+	pool := func(levels []*Level) lengths {
+		var p lengths
 		for _, l := range levels {
 			d := of(l)
+			if d == nil {
+				continue
+			}
 			n := float64(d.N)
-			p.N += d.N
-			p.Mean += n * d.Mean
-			p.Std += n * d.Std
-			p.P50 += n * d.P50
-			p.P99 += n * d.P99
+			p.n += d.N
+			p.mean += n * d.Mean
+			p.std += n * d.Std
+			p.p50 += n * d.P(50)
+			p.p99 += n * d.P(99)
 		}
-		if n := float64(p.N); n > 0 {
-			p.Mean, p.Std, p.P50, p.P99 = p.Mean/n, p.Std/n, p.P50/n, p.P99/n
+		if n := float64(p.n); n > 0 {
+			p.mean, p.std, p.p50, p.p99 = p.mean/n, p.std/n, p.p50/n, p.p99/n
 		}
 		return p
 	}
-	describe := func(p Lengths) string {
-		if p.N == 0 {
+	describe := func(p lengths) string {
+		if p.n == 0 {
 			return unknown
 		}
-		return fmt.Sprintf("mean %.4g, p50 %.4g, p99 %.4g", p.Mean, p.P50, p.P99)
+		return fmt.Sprintf("mean %.4g, p50 %.4g, p99 %.4g", p.mean, p.p50, p.p99)
 	}
 	return func(older, newer []*Level) (string, string, bool) {
 		o, n := pool(older), pool(newer)
-		if o.N == 0 && n.N == 0 {
+		if o.n == 0 && n.n == 0 {
 			return "", "", false
 		}
-		if o.N == 0 || n.N == 0 { // one side knows: differ only if the other had requests
+		if o.n == 0 || n.n == 0 { // one side knows: differ only if the other had requests
 			lacking := older
-			if n.N == 0 {
+			if n.n == 0 {
 				lacking = newer
 			}
 			return describe(o), describe(n), slices.ContainsFunc(lacking, func(l *Level) bool { return l.OK > 0 })
 		}
-		se := math.Sqrt(o.Std*o.Std/float64(o.N) + n.Std*n.Std/float64(n.N))
+		se := math.Sqrt(o.std*o.std/float64(o.n) + n.std*n.std/float64(n.n))
 		apart := func(a, b, errors float64) bool {
 			return math.Abs(a-b) > max(0.05*max(a, b), errors*se)
 		}
 		// The median's standard error is 1.25 times the mean's for normal values.
-		return describe(o), describe(n), apart(o.Mean, n.Mean, 4) || apart(o.P50, n.P50, 5)
+		return describe(o), describe(n), apart(o.mean, n.mean, 4) || apart(o.p50, n.p50, 5)
 	}
 }
 

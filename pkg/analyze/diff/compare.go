@@ -83,7 +83,7 @@ type Row struct {
 }
 
 // Compare compares two sides. Each must have a run at least. For one run a
-// side, both must have been read with their series.
+// side, both must have been read with their Series.
 func Compare(older, newer []*Run, o Options) *Result {
 	res := &Result{Old: byStart(older), New: byStart(newer), Single: len(older) == 1 && len(newer) == 1}
 	res.match(slices.Contains(o.Ignore, load) || slices.Contains(o.Ignore, All))
@@ -123,7 +123,7 @@ func Compare(older, newer []*Run, o Options) *Result {
 // byStart returns the runs in the order in which they were made.
 func byStart(runs []*Run) []*Run {
 	runs = slices.Clone(runs)
-	slices.SortStableFunc(runs, func(a, b *Run) int { return cmp.Compare(a.firstStart, b.firstStart) })
+	slices.SortStableFunc(runs, func(a, b *Run) int { return cmp.Compare(a.firstNS, b.firstNS) })
 	return runs
 }
 
@@ -254,7 +254,11 @@ func middle(x []float64) float64 {
 	case positive && len(x) > 0:
 		return math.Exp(logs / float64(len(x)))
 	}
-	return mean(x)
+	sum := 0.0
+	for _, v := range x {
+		sum += v
+	}
+	return sum / float64(len(x))
 }
 
 // single compares one run with one.
@@ -276,19 +280,19 @@ func (l *LevelResult) single() {
 		case m.of == failedShare:
 			l.bare(r, inference.NA{Reason: "shares have no interval from one run a side"})
 		case m.of == requestRate:
-			r.Comparison = inference.Change(inference.Rate(ones(len(o.spans)), o.spans), inference.Rate(ones(len(n.spans)), n.spans))
+			r.Comparison = inference.Change(inference.Rate(o.done, o.spans), inference.Rate(n.done, n.spans))
 		case m.of == outputRate:
 			r.Comparison = inference.Change(inference.Rate(o.tokens, o.spans), inference.Rate(n.tokens, n.spans))
-		case m.p == 0:
+		case m.pct == 0:
 			r.Comparison = inference.Change(so[m.of].Mean(), sn[m.of].Mean())
 		default:
-			if by := paired.of(m.of); by != nil && m.p == 0.5 {
+			if by := paired.of(m.of); by != nil && m.pct == 50 {
 				if c := by.Median(); !c.NA.Missing() {
 					r.Comparison, r.Paired = c, true
 					return
 				}
 			}
-			r.Comparison = inference.Change(so[m.of].Quantile(m.p), sn[m.of].Quantile(m.p))
+			r.Comparison = inference.Change(so[m.of].Quantile(m.pct/100), sn[m.of].Quantile(m.pct/100))
 		}
 	})
 }
@@ -338,14 +342,6 @@ func (l *LevelResult) missing(r *Row) (inference.NA, bool) {
 		why = lacks("new", r.NewRuns, l.New)
 	}
 	return inference.NA{Reason: why}, why != ""
-}
-
-func ones(n int) []float64 {
-	x := make([]float64, n)
-	for i := range x {
-		x[i] = 1
-	}
-	return x
 }
 
 // judge adjusts the p-values of the primary metrics of all levels, as one

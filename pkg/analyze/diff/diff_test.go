@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/diff/gate"
 	"github.com/pa-tools/pa/pkg/analyze/diff/inference"
 	"github.com/pa-tools/pa/pkg/analyze/report"
@@ -128,7 +129,7 @@ func (c recipe) make() *memory {
 // read reads a recipe's run.
 func read(t *testing.T, name string, c recipe) *Run {
 	t.Helper()
-	run, err := Read(t.Context(), name, c.make(), Config{Series: true})
+	run, err := Read(t.Context(), name, c.make(), analyze.Config{Series: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -440,7 +441,7 @@ func TestPairs(t *testing.T) {
 	prompts := func(n, different int, shift uint64) []prompt {
 		var p []prompt
 		for i := range n {
-			p = append(p, prompt{input: (uint64(i) + shift) % uint64(different), ttft: 1, e2el: 2})
+			p = append(p, prompt{place: i, input: (uint64(i) + shift) % uint64(different), ttft: 1, e2el: 2})
 		}
 		return p
 	}
@@ -457,6 +458,9 @@ func TestPairs(t *testing.T) {
 		{"another order", prompts(10, 5, 0), prompts(10, 5, 1), 0},
 		{"one prompt", prompts(10, 1, 0), prompts(10, 1, 0), 0},
 		{"not recorded", nil, nil, 0},
+		{"parts of two runs", prompts(20, 5, 0)[3:13], prompts(20, 5, 0)[5:15], 8},
+		{"parts with little in common", prompts(20, 5, 0)[:10], prompts(20, 5, 0)[6:16], 0},
+		{"one lacks a prompt", append(prompts(10, 5, 0)[:4:4], prompts(10, 5, 0)[5:]...), prompts(10, 5, 0), 9},
 		{"one failed", missing, prompts(10, 5, 0), 9},
 	} {
 		if p := pairs(tt.old, tt.new); p.n != tt.want || (p.ttft != nil) != (tt.want > 0) || (p.e2el != nil) != (tt.want > 0) {
@@ -521,7 +525,7 @@ func TestDegenerate(t *testing.T) {
 func TestReadEndsEarly(t *testing.T) {
 	m := recipe{seed: 1, requests: 5, tokens: 3, ttft: 30, itl: 20}.make()
 	m.err = errors.New("cut")
-	run, err := Read(t.Context(), "run", m, Config{})
+	run, err := Read(t.Context(), "run", m, analyze.Config{})
 	if !errors.Is(err, m.err) || len(run.Levels) != 1 || run.Levels[0].OK != 5 {
 		t.Errorf("%+v, %v", run, err)
 	}
@@ -530,7 +534,7 @@ func TestReadEndsEarly(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(m.err)
-	if _, err := Read(ctx, "run", recipe{seed: 1, requests: 5, tokens: 3, ttft: 30, itl: 20}.make(), Config{}); !errors.Is(err, m.err) {
+	if _, err := Read(ctx, "run", recipe{seed: 1, requests: 5, tokens: 3, ttft: 30, itl: 20}.make(), analyze.Config{}); !errors.Is(err, m.err) {
 		t.Errorf("%v, want the cause of the context", err)
 	}
 }

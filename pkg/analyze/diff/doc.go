@@ -1,8 +1,8 @@
 // Package diff compares recorded runs: an old side and a new one, of one run or
 // several each, load level by load level.
 //
-//	older, err := diff.Read(ctx, "old.json", oldReader, diff.Config{Series: true})
-//	newer, err := diff.Read(ctx, "new.json", newReader, diff.Config{Series: true})
+//	older, err := diff.Read(ctx, "old.json", oldReader, analyze.Config{Series: true})
+//	newer, err := diff.Read(ctx, "new.json", newReader, analyze.Config{Series: true})
 //	res := diff.Compare([]*diff.Run{older}, []*diff.Run{newer}, diff.Options{})
 //	for _, l := range res.Levels {
 //		for _, row := range l.Rows {

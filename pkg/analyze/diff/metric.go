@@ -15,8 +15,8 @@ type Metric struct {
 	Direction inference.Direction
 
 	of quantity
-	// p is the quantile, 0 for the mean.
-	p float64
+	// pct is the percentile, 0 for the mean.
+	pct float64
 }
 
 // A quantity is what a statistic is of.
@@ -37,16 +37,16 @@ const (
 
 // Metrics are all that is compared, in the order of reports.
 var Metrics = [...]Metric{
-	{"ttft_p50", "TTFT p50", gate.Duration, true, inference.LowerIsBetter, ttft, 0.5},
-	{"ttft_p90", "TTFT p90", gate.Duration, false, inference.LowerIsBetter, ttft, 0.9},
-	{"ttft_p99", "TTFT p99", gate.Duration, true, inference.LowerIsBetter, ttft, 0.99},
+	{"ttft_p50", "TTFT p50", gate.Duration, true, inference.LowerIsBetter, ttft, 50},
+	{"ttft_p90", "TTFT p90", gate.Duration, false, inference.LowerIsBetter, ttft, 90},
+	{"ttft_p99", "TTFT p99", gate.Duration, true, inference.LowerIsBetter, ttft, 99},
 	{"ttft_mean", "TTFT mean", gate.Duration, false, inference.LowerIsBetter, ttft, 0},
-	{"itl_p50", "ITL p50", gate.Duration, true, inference.LowerIsBetter, itl, 0.5},
-	{"itl_p99", "ITL p99", gate.Duration, false, inference.LowerIsBetter, itl, 0.99},
+	{"itl_p50", "ITL p50", gate.Duration, true, inference.LowerIsBetter, itl, 50},
+	{"itl_p99", "ITL p99", gate.Duration, false, inference.LowerIsBetter, itl, 99},
 	{"itl_mean", "ITL mean", gate.Duration, false, inference.LowerIsBetter, itl, 0},
-	{"tpot_p50", "TPOT p50", gate.Duration, false, inference.LowerIsBetter, tpot, 0.5},
-	{"e2el_p50", "E2EL p50", gate.Duration, true, inference.LowerIsBetter, e2el, 0.5},
-	{"e2el_p99", "E2EL p99", gate.Duration, false, inference.LowerIsBetter, e2el, 0.99},
+	{"tpot_p50", "TPOT p50", gate.Duration, false, inference.LowerIsBetter, tpot, 50},
+	{"e2el_p50", "E2EL p50", gate.Duration, true, inference.LowerIsBetter, e2el, 50},
+	{"e2el_p99", "E2EL p99", gate.Duration, false, inference.LowerIsBetter, e2el, 99},
 	{"e2el_mean", "E2EL mean", gate.Duration, false, inference.LowerIsBetter, e2el, 0},
 	{"output_tokens_per_s", "output tokens/s", gate.Rate, true, inference.HigherIsBetter, outputRate, 0},
 	{"requests_per_s", "requests/s", gate.Rate, false, inference.HigherIsBetter, requestRate, 0},

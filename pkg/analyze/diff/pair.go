@@ -22,29 +22,44 @@ func (p *pairing) of(q quantity) *inference.Pairs {
 	return nil
 }
 
-// pairs pairs two runs. All prompts must agree as far as the shorter run goes,
-// which must be half of the longer one at least: an agreement at the start of
-// a long run says little about the rest. Runs that send one and the same prompt
-// all the time have nothing that pairing could take out.
+// A prompt is a request as far as pairing asks.
+type prompt struct {
+	place      int    // in the order of issue of the level
+	input      uint64 // a hash of what was sent
+	ttft, e2el float64
+}
+
+// pairs pairs two runs by the places of their prompts, which are in order. All
+// prompts at the same place must agree, and these must be half of the prompts of
+// either run at least: an agreement at the start of a long run says little about
+// the rest. Runs that send one and the same prompt all the time have nothing
+// that pairing could take out.
 func pairs(older, newer []prompt) pairing {
-	n := min(len(older), len(newer))
-	if n == 0 || 2*n < max(len(older), len(newer)) {
-		return pairing{}
-	}
+	var both [][2]*prompt
 	varied := false
-	for i := range n {
-		if older[i].input != newer[i].input {
+	for i, j := 0, 0; i < len(older) && j < len(newer); {
+		o, n := &older[i], &newer[j]
+		switch {
+		case o.place < n.place:
+			i++
+			continue
+		case o.place > n.place:
+			j++
+			continue
+		case o.input != n.input:
 			return pairing{}
 		}
-		varied = varied || older[i].input != older[0].input
+		both = append(both, [2]*prompt{o, n})
+		varied = varied || o.input != both[0][0].input
+		i, j = i+1, j+1
 	}
-	if !varied {
+	if !varied || 2*len(both) < max(len(older), len(newer)) {
 		return pairing{}
 	}
 	var p pairing
 	var t, e [2][]float64
-	for i := range n {
-		o, w := &older[i], &newer[i]
+	for _, b := range both {
+		o, w := b[0], b[1]
 		if o.e2el > 0 && w.e2el > 0 {
 			p.n++
 			e[0], e[1] = append(e[0], o.e2el), append(e[1], w.e2el)

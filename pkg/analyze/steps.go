@@ -1,0 +1,71 @@
+package analyze
+
+import (
+	"cmp"
+	"slices"
+)
+
+// A Step is the time from one completed request to the next, and what the rates
+// count in it. All of a level's are its time without gaps or overlaps, and add up
+// to its [Throughput]: they are for those who ask how much a rate varies.
+//
+// In a whole level a step ends with the completion of a request that counts, and
+// holds it with all its tokens. In a part of a level a step begins with one (but
+// the first, which begins with the part) and holds the tokens that were delivered
+// meanwhile, as in [Selected].
+type Step struct {
+	Seconds      float64
+	Requests     int
+	OutputTokens float64 // means nothing where that rate is not OK
+}
+
+// stepsOf returns the steps of an analyzed level, of which points are all
+// requests; nil when no time passed.
+func stepsOf(points []Point, x *Experiment) []Step {
+	switch {
+	case x.DurationNS <= 0:
+		return nil
+	case x.Selected != nil:
+		return stepsWithin(points, x.Selected)
+	}
+	var done []*Point
+	var before uint64
+	for i := range points {
+		if p := &points[i]; p.Counted {
+			if p.StartNS != 0 && (before == 0 || p.StartNS < before) {
+				before = p.StartNS
+			}
+			done = append(done, p)
+		}
+	}
+	slices.SortStableFunc(done, func(a, b *Point) int { return cmp.Compare(a.EndNS, b.EndNS) })
+	all := make([]Step, 0, len(done))
+	for _, p := range done {
+		// An end before the first start, of a clock set back, takes no time.
+		end := max(p.EndNS, before)
+		all = append(all, Step{float64(end-before) / 1e9, 1, float64(p.OutputTokens.V)})
+		before = end
+	}
+	return all
+}
+
+func stepsWithin(points []Point, s *Selected) []Step {
+	var ends []uint64
+	for i := range points {
+		if p := &points[i]; p.complete && p.EndNS >= s.FromNS && p.EndNS < s.ToNS {
+			ends = append(ends, p.EndNS)
+		}
+	}
+	slices.Sort(ends)
+	bounds := []uint64{s.FromNS}
+	if len(ends) > 1 {
+		bounds = append(bounds, ends[1:]...)
+	}
+	bounds = append(bounds, s.ToNS)
+	f := flows(points, bounds, s.Level.ToNS)
+	all := make([]Step, len(f))
+	for i := range f {
+		all[i] = Step{float64(bounds[i+1]-bounds[i]) / 1e9, f[i].requests, f[i].output}
+	}
+	return all
+}
