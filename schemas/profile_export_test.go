@@ -99,7 +99,7 @@ func full(t *testing.T) []byte {
 				{RecvNS: 7, Source: export.SourceKernel, Outputs: export.Fields{{Name: "response", Value: export.Text("data")}}},
 				{RecvNS: 7, Source: export.SourceUser, Final: true, Error: true},
 			},
-			Status: export.StatusHTTPError, Code: 200, Message: "m", ServerID: "i", Phase: phase, HasMeta: true, OutputsDropped: true,
+			Status: export.StatusHTTPError, Code: 200, Message: "m", ServerID: "i", Phase: phase, HasMeta: true, Resent: true, OutputsDropped: true,
 		}
 	}
 	stable := true
@@ -114,7 +114,7 @@ func full(t *testing.T) []byte {
 			WindowBoundaries: []uint64{0, 1<<64 - 1},
 			Meta: &export.ExperimentMeta{
 				StartNS: 1, EndNS: 2, Stable: &stable, Measured: 1, Failed: 2, Warmup: 3, Late: 4, Cancelled: 5,
-				Interrupted: true, Warnings: []string{"w"}, OutputsDropped: 6, Client: &export.ClientMeta{
+				Interrupted: true, Warnings: []string{"w"}, Resent: 7, OutputsDropped: 6, Client: &export.ClientMeta{
 					DurationNS: 1, OfferedPerSecond: 2, AchievedPerSecond: 3.5, Lateness: &export.Spread{N: 1, P50NS: 2, P99NS: 3, MaxNS: 4},
 					Turnaround: &export.Spread{}, IssueToStart: &export.Spread{}, GC: &export.GCMeta{Cycles: 1, PauseTotalNS: 2, PauseMaxNS: 3},
 					SchedLatencyP99NS: 4, CPU: &export.CPUMeta{UserNS: 1, SystemNS: 2, Cores: 3, Share: 0.5}, MaxRSSBytes: 5,

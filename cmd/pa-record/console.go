@@ -67,6 +67,9 @@ func printLevel(w io.Writer, l *recorder.Level, percentile int, verbose bool) {
 	if l.Cancelled > 0 {
 		fmt.Fprintf(w, "    Cancelled requests: %d\n", l.Cancelled)
 	}
+	if l.Resent > 0 {
+		fmt.Fprintf(w, "    Requests sent again: %d (their connections were closed under them)\n", l.Resent)
+	}
 	fmt.Fprintf(w, "    Throughput: %s infer/sec\n", throughput(l, l.OK))
 	if l.Responses > l.OK {
 		fmt.Fprintf(w, "    Response Throughput: %s infer/sec\n", throughput(l, l.Responses))

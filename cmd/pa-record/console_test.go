@@ -17,3 +17,14 @@ func TestConsoleApproximate(t *testing.T) {
 		}
 	}
 }
+
+// Requests that were sent again are counted, where there are any.
+func TestConsoleResent(t *testing.T) {
+	for n, want := range map[int]string{0: "", 3: "    Requests sent again: 3 (their connections were closed under them)\n"} {
+		var out strings.Builder
+		printLevels(&out, []recorder.Level{{Concurrency: 4, OK: 5, Resent: n}}, -1, false)
+		if got := strings.Contains(out.String(), "sent again"); got != (n > 0) || !strings.Contains(out.String(), want) {
+			t.Errorf("%d sent again, console:\n%s", n, out.String())
+		}
+	}
+}

@@ -56,7 +56,7 @@ type Validation struct {
 // The error is that of the reader or of ctx.
 func Validate(ctx context.Context, r export.Reader, found func(Violation)) (Validation, error) {
 	run := r.Run()
-	v := validator{found: found, tallies: make([]tally, len(run.Experiments)), dropped: make([]int, len(run.Experiments))}
+	v := validator{found: found, held: make([]holding, len(run.Experiments))}
 	v.Experiments = len(run.Experiments)
 	for i := range run.Experiments {
 		v.at = Violation{Experiment: i, Request: -1}
@@ -80,17 +80,23 @@ func Validate(ctx context.Context, r export.Reader, found func(Violation)) (Vali
 	}
 	for i := range run.Experiments {
 		v.at = Violation{Experiment: i, Request: -1}
-		v.counts(&run.Experiments[i], v.tallies[i], v.dropped[i])
+		v.counts(&run.Experiments[i], &v.held[i])
 	}
 	return v.Validation, nil
 }
 
 type validator struct {
 	Validation
-	found   func(Violation)
-	at      Violation
-	tallies []tally // requests of each experiment by Excluded
-	dropped []int   // those without their outputs
+	found func(Violation)
+	at    Violation
+	held  []holding // by experiment
+}
+
+// A holding counts the requests of an experiment.
+type holding struct {
+	tally       // by Excluded
+	dropped int // those without their outputs
+	resent  int
 }
 
 func (v *validator) say(format string, args ...any) {
@@ -119,7 +125,8 @@ func (v *validator) request(q *export.Request, e *export.Experiment) {
 	v.Requests++
 	v.Responses += len(q.Responses)
 	reason := q.Excluded()
-	v.tallies[v.at.Experiment].add(reason)
+	held := &v.held[v.at.Experiment]
+	held.add(reason)
 	if q.StartNS == 0 && (reason == "" || len(q.Responses) > 0) {
 		v.say("no timestamp")
 	}
@@ -128,7 +135,10 @@ func (v *validator) request(q *export.Request, e *export.Experiment) {
 	}
 	if q.OutputsDropped {
 		v.OutputsDropped++
-		v.dropped[v.at.Experiment]++
+		held.dropped++
+	}
+	if q.Resent {
+		held.resent++
 	}
 	before, what := q.StartNS, "the request"
 	for i := range q.Responses {
@@ -179,7 +189,7 @@ func (v *validator) texts(f export.Fields) {
 }
 
 // counts compares pa-record's counts of requests with the requests.
-func (v *validator) counts(e *export.Experiment, t tally, dropped int) {
+func (v *validator) counts(e *export.Experiment, held *holding) {
 	m := e.Meta
 	if m == nil {
 		return
@@ -188,12 +198,15 @@ func (v *validator) counts(e *export.Experiment, t tally, dropped int) {
 		reason, name string
 		want         int
 	}{{"", "measured", m.Measured}, {"failed", "failed", m.Failed}, {"warmup", "warmup", m.Warmup}, {"late", "late", m.Late}, {"cancelled", "cancelled", m.Cancelled}} {
-		if t[c.reason] != c.want {
-			v.say("the file says %d %s requests and holds %d", c.want, c.name, t[c.reason])
+		if n := held.tally[c.reason]; n != c.want {
+			v.say("the file says %d %s requests and holds %d", c.want, c.name, n)
 		}
 	}
-	if dropped != m.OutputsDropped {
-		v.say("the file says that the outputs of %d requests were dropped and holds %d such", m.OutputsDropped, dropped)
+	if held.dropped != m.OutputsDropped {
+		v.say("the file says that the outputs of %d requests were dropped and holds %d such", m.OutputsDropped, held.dropped)
+	}
+	if held.resent != m.Resent {
+		v.say("the file says that %d requests were sent again and holds %d such", m.Resent, held.resent)
 	}
 }
 

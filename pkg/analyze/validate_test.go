@@ -22,6 +22,8 @@ func TestValidate(t *testing.T) {
 	kept.OutputsDropped = true
 	failed := at(1000)
 	failed.Status = export.StatusConnectError
+	again := at(1000, 1010)
+	again.Resent = true
 	early := at(0)
 	early.Status = export.StatusConnectError
 	for _, tt := range []struct {
@@ -57,6 +59,12 @@ func TestValidate(t *testing.T) {
 			"experiment 0: request 0 (timestamp 1000): response 0 has outputs, though they were dropped",
 			"experiment 0: the file says that the outputs of 2 requests were dropped and holds 1 such",
 		}},
+		{"sent again", []export.Request{again, again, at(1000, 1010)}, func(r *fakeReader) {
+			r.run.Experiments[0].Meta = &export.ExperimentMeta{Measured: 3, Resent: 2}
+		}, nil},
+		{"sent again, and not counted", []export.Request{again}, func(r *fakeReader) {
+			r.run.Experiments[0].Meta = &export.ExperimentMeta{Measured: 1}
+		}, []string{"experiment 0: the file says that 0 requests were sent again and holds 1 such"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := reader("", tt.r)

@@ -25,6 +25,10 @@ type Request struct {
 	Connect time.Duration
 	TLS     time.Duration
 	Reused  bool // sent on a connection that had carried a request before
+	// Resent says that it had been sent before, on a kept connection that was
+	// closed under it before the server took it. All but IssuedNS is of the
+	// second time.
+	Resent bool
 
 	// SequenceID is perf_analyzer's sequence_id; 0 means none.
 	SequenceID uint64

@@ -134,6 +134,8 @@ type ExperimentMeta struct {
 	Warmup    int `json:"warmup,omitempty"`
 	Late      int `json:"late,omitempty"`
 	Cancelled int `json:"cancelled,omitempty"`
+	// Resent counts the requests that were sent again: see [Request.Resent].
+	Resent int `json:"resent,omitempty"`
 	// OutputsDropped counts the requests whose outputs the disk had no room
 	// for: see [Request.OutputsDropped].
 	OutputsDropped int `json:"outputs_dropped,omitempty"`

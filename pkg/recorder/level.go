@@ -265,6 +265,9 @@ func (l *levelRun) handle(x *backend.Exchange) {
 		r.Phase = export.PhaseCooldown
 	}
 	l.count(r, end)
+	if r.Resent {
+		l.out.Resent++
+	}
 	if t := &x.Tokens; t.N > 0 && r.Status == export.StatusOK {
 		l.recent.add(end, t.N, time.Duration(r.Responses[t.First].RecvNS-r.StartNS))
 	}
@@ -378,7 +381,7 @@ func (l *levelRun) experiment() *export.Experiment {
 	e := &export.Experiment{Meta: &export.ExperimentMeta{
 		StartNS: l.startNS, EndNS: l.cfg.Clock.NowNS(), Stable: l.out.Stable,
 		Measured: l.out.OK, Failed: l.out.Failed, Warmup: l.out.Warmup, Late: l.out.Late, Cancelled: l.out.Cancelled,
-		Interrupted: l.stopped, OutputsDropped: l.dropped,
+		Interrupted: l.stopped, Resent: l.out.Resent, OutputsDropped: l.dropped,
 	}}
 	if l.out.Stable != nil && !*l.out.Stable {
 		e.Meta.Warnings = append(e.Meta.Warnings, fmt.Sprintf("not stable within %d windows", len(l.out.Windows)))

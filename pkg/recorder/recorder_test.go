@@ -26,6 +26,7 @@ type answer struct {
 	status export.Status
 	msg    string
 	hidden bool // an error that only decoding shows
+	resent bool
 	decode time.Duration
 }
 
@@ -79,7 +80,7 @@ func (f *fakeServer) Send(ctx context.Context, _ backend.Payload, x *backend.Exc
 	x.Request.StartNS = f.clock.NowNS()
 	select {
 	case <-time.After(a.after):
-		x.Request.Status, x.Request.Message = a.status, a.msg
+		x.Request.Status, x.Request.Message, x.Request.Resent = a.status, a.msg, a.resent
 		if a.status == export.StatusOK {
 			x.Request.Responses = []export.Response{{RecvNS: f.clock.NowNS(), Source: export.SourceUser}}
 		}
@@ -547,6 +548,25 @@ func TestMeterLate(t *testing.T) {
 	want := [][3]uint64{{100, 130, 4}, {130, 150, 2}, {150, 170, 4}}
 	if !slices.Equal(got, want) {
 		t.Errorf("windows {start, end, requests} %v, want %v", got, want)
+	}
+}
+
+// Requests that were sent again are counted, warm-up and failures included.
+func TestResentAreCounted(t *testing.T) {
+	w, res, _, err := record(t, func(id uint64) answer {
+		a := answer{after: time.Second, status: export.StatusOK, resent: id%3 == 0}
+		if id == 6 {
+			a.status = export.StatusTruncated
+		}
+		return a
+	}, Config{Levels: []int{2, 1}, Warmup: 3, Measure: Measure{Requests: 4}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []int{2, 2} { // 3 and 6; 9 and 12
+		if got, meta := res.Levels[i].Resent, w.experiments[i].Meta.Resent; got != want || meta != want {
+			t.Errorf("level %d: %d sent again, the export says %d; want %d", i, got, meta, want)
+		}
 	}
 }
 

@@ -29,6 +29,8 @@ type Level struct {
 	// Responses counts the responses of the measured requests.
 	Responses int
 
+	// Resent counts requests that were sent again: see [export.Request.Resent].
+	Resent int
 	// OutputsDropped counts requests whose outputs the disk had no room for.
 	OutputsDropped int
 	// Saturated says why the client may have been the limit, each reason in a

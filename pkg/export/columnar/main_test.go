@@ -86,7 +86,7 @@ func (s random) request() *export.Request {
 		r.ID, r.ScheduledNS, r.IssuedNS, r.SentNS, r.FirstByteNS, r.EndedNS = s.uint(), s.uint(), s.uint(), s.uint(), s.uint(), s.uint()
 		r.StartSource = export.StampSource(s.IntN(3))
 		r.DNS, r.Connect, r.TLS = time.Duration(s.int()), time.Duration(s.int()), time.Duration(s.int())
-		r.Reused, r.OutputsDropped = s.IntN(2) == 0, s.IntN(4) == 0
+		r.Reused, r.Resent, r.OutputsDropped = s.IntN(2) == 0, s.IntN(4) == 0, s.IntN(4) == 0
 		r.SessionID, r.Message, r.ServerID = s.text(), s.text(), s.text()
 		r.Turn, r.Worker, r.Conn, r.Rank, r.Code = s.int(), s.int(), s.int(), s.int(), s.int()
 	}
@@ -128,7 +128,7 @@ func (s random) run(most int) *result {
 		if s.IntN(2) == 0 {
 			stable := true
 			e.Meta = &export.ExperimentMeta{
-				Measured: 3, Stable: &stable, StartNS: s.uint(), OutputsDropped: s.IntN(2),
+				Measured: 3, Stable: &stable, StartNS: s.uint(), OutputsDropped: s.IntN(2), Resent: s.IntN(2),
 				Client: &export.ClientMeta{AchievedPerSecond: 0.1, Turnaround: &export.Spread{N: 1, MaxNS: int64(s.IntN(9))}, FDs: &export.FDMeta{Limit: s.uint()}},
 			}
 		}

@@ -42,6 +42,7 @@ var scalars = [...]scalar{
 	{"connect_ns", func(r *export.Request) any { return &r.Connect }},
 	{"tls_ns", func(r *export.Request) any { return &r.TLS }},
 	{"reused", func(r *export.Request) any { return &r.Reused }},
+	{"resent", func(r *export.Request) any { return &r.Resent }},
 	{"sequence_id", func(r *export.Request) any { return &r.SequenceID }},
 	{"session_id", func(r *export.Request) any { return &r.SessionID }},
 	{"turn", func(r *export.Request) any { return &r.Turn }},

@@ -138,6 +138,8 @@ func (d *decoder) metaObject(b []byte, i int) (end int, err error) {
 			r.TLS, i, err = d.span(b, i, "tls_ns")
 		case "reused":
 			r.Reused, i, err = d.bool(b, i, "reused")
+		case "resent":
+			r.Resent, i, err = d.bool(b, i, "resent")
 		case "session_id":
 			r.SessionID, i, err = d.string(b, i, "session_id")
 		case "turn":
@@ -331,6 +333,9 @@ func appendMeta(b []byte, r *export.Request, reason string) []byte {
 		b = appendInt(b, "tls_ns", int64(r.TLS))
 		if r.Reused {
 			b = append(b, `"reused":true,`...)
+		}
+		if r.Resent {
+			b = append(b, `"resent":true,`...)
 		}
 		b = appendString(b, "session_id", r.SessionID)
 		b = appendInt(b, "turn", int64(r.Turn))

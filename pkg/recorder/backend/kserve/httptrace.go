@@ -15,7 +15,8 @@ import (
 // An httpTrace collects the phases of one HTTP exchange. The hooks run in
 // several goroutines, and one that dials may outlive a cancelled request, so
 // there is a lock. When the connection is found closed before anything was
-// answered, the library may try again on a new one; the later stamps win.
+// answered, the library may try again on a new one; the later stamps win, and the
+// request is marked.
 type httpTrace struct {
 	clock *rxclock.Clock
 
@@ -23,6 +24,7 @@ type httpTrace struct {
 	conn                          *sockstamp.Conn // that carries the exchange
 	start, sent, first            uint64          // ns
 	number                        int             // of conn
+	resent                        bool
 	dnsFrom, connectFrom, tlsFrom time.Time
 	dns, connect, tls             time.Duration
 }
@@ -53,7 +55,10 @@ func (t *httpTrace) watch(ctx context.Context) context.Context {
 			if ok {
 				conn.Begin()
 			}
-			set(func() { t.start, t.number, t.sent, t.conn = now, connNumber(i.Conn), 0, conn })
+			set(func() {
+				t.resent = t.start != 0
+				t.start, t.number, t.sent, t.conn = now, connNumber(i.Conn), 0, conn
+			})
 		},
 		WroteRequest: func(httptrace.WroteRequestInfo) {
 			now := t.clock.NowNS()
@@ -75,7 +80,7 @@ func (t *httpTrace) fill(r *export.Request) {
 	if t.sent == 0 {
 		r.SentNS = t.first
 	}
-	r.DNS, r.Connect, r.TLS, r.Conn = t.dns, t.connect, t.tls, t.number
+	r.DNS, r.Connect, r.TLS, r.Conn, r.Resent = t.dns, t.connect, t.tls, t.number, t.resent
 	if t.conn == nil {
 		return
 	}

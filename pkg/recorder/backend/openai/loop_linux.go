@@ -77,6 +77,7 @@ type loopSender struct {
 
 var (
 	_ backend.Sender = (*loopSender)(nil)
+	_ attempter      = (*loopSender)(nil)
 	_ evloop.Handler = (*loopSender)(nil)
 )
 
@@ -98,19 +99,9 @@ func newLoopSender(b *Backend, engine *evloop.Engine) *loopSender {
 	return s
 }
 
-// Send performs one exchange, as the sender of NetHTTP does.
+// Send implements [backend.Sender].
 func (s *loopSender) Send(ctx context.Context, p backend.Payload, x *backend.Exchange) {
-	r := &x.Request
-	r.IssuedNS = s.b.clock.NowNS()
-	if d := s.b.cfg.RequestTimeout; d > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, d)
-		defer cancel()
-	}
-	s.answer.begin(x)
-	if stale := s.attempt(ctx, p.(*payload), r); stale {
-		s.attempt(ctx, p.(*payload), r)
-	}
+	s.b.send(ctx, s, &s.answer, p, x)
 }
 
 // Close closes the connection.
@@ -128,16 +119,13 @@ func (s *loopSender) drop() {
 	}
 }
 
-// attempt tries the exchange on the present connection or a new one. stale
-// says that the connection had been closed before the server took anything of
-// the request.
-func (s *loopSender) attempt(ctx context.Context, p *payload, r *export.Request) (stale bool) {
+// attempt implements attempter.
+func (s *loopSender) attempt(ctx context.Context, p *payload, r *export.Request) (stale bool, err error) {
 	c, err := s.connect(ctx)
 	if err != nil {
-		s.answer.end(giveUp(ctx, err))
-		return false
+		return false, err
 	}
-	return s.attemptOn(ctx, c, p, r)
+	return s.attemptOn(ctx, c, p, r), nil
 }
 
 // attemptOn tries the exchange on a connection, that of s.

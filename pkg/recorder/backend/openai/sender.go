@@ -28,7 +28,10 @@ type sender struct {
 	buf    []byte // for bodies
 }
 
-var _ backend.Sender = (*sender)(nil)
+var (
+	_ backend.Sender = (*sender)(nil)
+	_ attempter      = (*sender)(nil)
+)
 
 func newSender(b *Backend) *sender { return &sender{b: b, answer: answer{b: b}} }
 
@@ -69,20 +72,9 @@ type watcher interface {
 	usable() bool
 }
 
-// Send performs one exchange. See the package comment for what the times mean
-// and outcome.go for how failures are told apart.
+// Send implements [backend.Sender].
 func (s *sender) Send(ctx context.Context, p backend.Payload, x *backend.Exchange) {
-	r := &x.Request
-	r.IssuedNS = s.b.clock.NowNS()
-	if d := s.b.cfg.RequestTimeout; d > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, d)
-		defer cancel()
-	}
-	s.answer.begin(x)
-	if stale := s.attempt(ctx, p.(*payload), r); stale {
-		s.attempt(ctx, p.(*payload), r)
-	}
+	s.b.send(ctx, s, &s.answer, p, x)
 }
 
 // Close closes the connection.
@@ -100,16 +92,13 @@ func (s *sender) drop() {
 	}
 }
 
-// attempt tries the exchange on the present connection or a new one. stale
-// says that the connection had been closed before the server took anything of
-// the request.
-func (s *sender) attempt(ctx context.Context, p *payload, r *export.Request) (stale bool) {
+// attempt implements attempter.
+func (s *sender) attempt(ctx context.Context, p *payload, r *export.Request) (stale bool, err error) {
 	c, err := s.connect(ctx)
 	if err != nil {
-		s.answer.end(giveUp(ctx, err))
-		return false
+		return false, err
 	}
-	return s.attemptOn(ctx, c, p, r)
+	return s.attemptOn(ctx, c, p, r), nil
 }
 
 // attemptOn tries the exchange on a connection, that of s.

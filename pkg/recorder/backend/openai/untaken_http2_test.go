@@ -69,8 +69,8 @@ func TestHTTP2Untaken(t *testing.T) {
 			if tt.again {
 				want, code = 3, 200
 			}
-			if requests != want || r.Code != code || !tt.again && r.Status != export.StatusTruncated {
-				t.Errorf("%v, %d, %q after %d requests, want %d after %d", r.Status, r.Code, r.Message, requests, code, want)
+			if requests != want || r.Resent != tt.again || r.Code != code || !tt.again && r.Status != export.StatusTruncated {
+				t.Errorf("%v, %d, %q after %d requests, Resent = %v; want %d after %d", r.Status, r.Code, r.Message, requests, r.Resent, code, want)
 			}
 		})
 	}

@@ -55,22 +55,23 @@ func testAttemptStale(t *testing.T, tr Transport) {
 			}
 			p := prepared.(*payload)
 			var x backend.Exchange
-			var attemptOn, attempt func() (stale bool)
+			var attemptOn func() (stale bool)
+			var again attempter
 			switch s := s.(type) {
 			case *sender:
 				s.answer.begin(&x)
 				attemptOn = onFound(t, s.connect, s.attemptOn, p, &x.Request, found, closed)
-				attempt = func() bool { return s.attempt(t.Context(), p, &x.Request) }
+				again = s
 			case *loopSender:
 				s.answer.begin(&x)
 				attemptOn = onFound(t, s.connect, s.attemptOn, p, &x.Request, found, closed)
-				attempt = func() bool { return s.attempt(t.Context(), p, &x.Request) }
+				again = s
 			}
 			if !attemptOn() {
 				t.Fatalf("not stale: %v, %q", x.Request.Status, x.Request.Message)
 			}
-			if attempt() || x.Request.Status != export.StatusOK || x.Request.Code != 200 || x.Request.Reused {
-				t.Errorf("sent again: %v, %q, Reused = %v", x.Request.Status, x.Request.Message, x.Request.Reused)
+			if stale, err := again.attempt(t.Context(), p, &x.Request); err != nil || stale || x.Request.Status != export.StatusOK || x.Request.Code != 200 || x.Request.Reused {
+				t.Errorf("sent again: %v, %v, %v, %q, Reused = %v", stale, err, x.Request.Status, x.Request.Message, x.Request.Reused)
 			}
 		})
 	}

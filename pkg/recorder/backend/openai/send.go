@@ -1,0 +1,40 @@
+package openai
+
+import (
+	"context"
+
+	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/recorder/backend"
+)
+
+// An attempter is a sender of either transport.
+type attempter interface {
+	// attempt tries an exchange on the present connection or a new one. stale
+	// says that the connection had been closed before the server took anything
+	// of the request, so that nothing has become of it. The error is that there
+	// is no connection.
+	attempt(ctx context.Context, p *payload, r *export.Request) (stale bool, err error)
+}
+
+// send performs one exchange through s, whose answer is a: that is what a sender
+// does. A request whose connection was closed under it is sent once more. See
+// the package comment for what the times mean and outcome.go for how failures
+// are told apart.
+func (b *Backend) send(ctx context.Context, s attempter, a *answer, p backend.Payload, x *backend.Exchange) {
+	r := &x.Request
+	r.IssuedNS = b.clock.NowNS()
+	if d := b.cfg.RequestTimeout; d > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, d)
+		defer cancel()
+	}
+	a.begin(x)
+	stale, err := s.attempt(ctx, p.(*payload), r)
+	if stale {
+		r.Resent = true
+		_, err = s.attempt(ctx, p.(*payload), r) // on a new connection
+	}
+	if err != nil {
+		a.end(giveUp(ctx, err))
+	}
+}
