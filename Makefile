@@ -73,6 +73,10 @@ bench-diff: bin/tools/benchstat ## compare two results of make microbench (OLD=a
 stats-validation: ## simulate what the statistics of a comparison promise, and print the tables (ten minutes)
 	$(GO) run -buildvcs=false ./test/statsvalidation
 
+.PHONY: diff-validation
+diff-validation: build ## compare 20 pairs of sides of runs of the same real server (ten minutes; installs it on first use)
+	DIFF_PAIRS=20 $(GO) test -tags realservers -count=1 -timeout 40m -v -run TestDiffOfTheSame ./test/realservers/
+
 .PHONY: fuzz
 fuzz: ## run every fuzz target for FUZZTIME (10s)
 	$(GO) test -run '^$$' ./... >/dev/null

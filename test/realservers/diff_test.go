@@ -1,0 +1,259 @@
+//go:build realservers
+
+package realservers
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/pa-tools/pa/internal/realtest"
+)
+
+// sideRuns is how many runs there are on each side of a comparison.
+const sideRuns = 5
+
+// A diffFile is what these tests need of pa-analyze diff --format json.
+type diffFile struct {
+	Mode       string
+	Comparable bool
+	Levels     []struct {
+		Metrics []diffMetric
+	}
+}
+
+type diffMetric struct {
+	Metric    string
+	Primary   bool
+	Old, New  float64
+	Change    float64
+	PAdjusted float64 `json:"p_adjusted"`
+	Verdict   string
+	NA        *struct{ Reason string }
+}
+
+func (m diffMetric) String() string {
+	s := fmt.Sprintf("%-20s %14.0f %14.0f %+7.2f%% p %.4f %s", m.Metric, m.Old, m.New, 100*m.Change, m.PAdjusted, m.Verdict)
+	if m.NA != nil {
+		s += " (" + m.NA.Reason + ")"
+	}
+	return s
+}
+
+// A settingUnderTest records one run, a short one, into the file path.
+type settingUnderTest func(t *testing.T, path string)
+
+// againstLlama records with llama.cpp's server.
+func againstLlama(s *realtest.Server, extra ...string) settingUnderTest {
+	return func(t *testing.T, path string) {
+		t.Helper()
+		recordInto(t, path, append([]string{
+			"-m", "tiny", "-u", s.HTTP, "--extra-body", `{"max_tokens": 64, "temperature": 0, "seed": 7, "ignore_eos": true}`,
+			"--concurrency-range", "8", "--request-count", "64", "--warmup-request-count", "8",
+		}, extra...)...)
+	}
+}
+
+func recordInto(t *testing.T, path string, args ...string) {
+	t.Helper()
+	args = append(args, "--service-kind", "openai", "--streaming", "--quiet", "--profile-export-file", path)
+	if r := realtest.Run(t, t.TempDir(), realtest.Program(t, "pa-record"), args...); r.Code != 0 {
+		t.Fatalf("pa-record: %v", r)
+	}
+}
+
+// simulated starts the simulated server with that time between tokens in a
+// process of its own, and records with it.
+func simulated(t *testing.T, itl string) settingUnderTest {
+	t.Helper()
+	cmd := exec.Command(realtest.Program(t, "pa-record"), "sim", "--openai-addr", "127.0.0.1:0", "--triton-grpc-addr", "off", "--triton-http-addr", "off",
+		"--ttft", "lognormal:30ms,5ms", "--itl", "normal:"+itl+",1ms", "--output-tokens", "24")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait() // says only that it was killed
+	})
+	line := make([]byte, 256)
+	n, err := out.Read(line)
+	_, url, ok := strings.Cut(strings.TrimSpace(string(line[:n])), "OpenAI: ")
+	if err != nil || !ok {
+		t.Fatalf("the simulated server said %q, %v", line[:n], err)
+	}
+	url, _, _ = strings.Cut(url, "\n")
+	return func(t *testing.T, path string) {
+		t.Helper()
+		recordInto(t, path, "-m", "sim", "-u", url, "--concurrency-range", "8", "--request-count", "40")
+	}
+}
+
+// compare records sideRuns runs of each setting, the sides taking turns, and
+// compares them. The last two results are the names of the files of the sides.
+func compare(t *testing.T, old, changed settingUnderTest) (d diffFile, oldFiles, newFiles []string) {
+	t.Helper()
+	dir := t.TempDir()
+	for i := range sideRuns {
+		o, n := filepath.Join(dir, fmt.Sprintf("old.%d.json", i)), filepath.Join(dir, fmt.Sprintf("new.%d.json", i))
+		if i%2 == 0 { // neither is always first
+			old(t, o)
+			changed(t, n)
+		} else {
+			changed(t, n)
+			old(t, o)
+		}
+		oldFiles, newFiles = append(oldFiles, o), append(newFiles, n)
+	}
+	text := analyze(t, "diff", "--format", "json", filepath.Join(dir, "old.*.json"), filepath.Join(dir, "new.*.json"))
+	if err := json.Unmarshal([]byte(text), &d); err != nil {
+		t.Fatal(err)
+	}
+	if d.Mode != "several-runs" || !d.Comparable || len(d.Levels) != 1 {
+		t.Fatalf("mode %s, comparable %v, %d levels:\n%s", d.Mode, d.Comparable, len(d.Levels), text)
+	}
+	return d, oldFiles, newFiles
+}
+
+// primary returns the judged metrics by name.
+func primary(t *testing.T, d diffFile) map[string]diffMetric {
+	t.Helper()
+	byName := map[string]diffMetric{}
+	for _, m := range d.Levels[0].Metrics {
+		if m.Primary {
+			t.Log(m)
+			byName[m.Metric] = m
+		}
+	}
+	if len(byName) != 5 {
+		t.Errorf("%d primary metrics, want 5", len(byName))
+	}
+	return byName
+}
+
+// A server whose tokens come every 21 ms instead of every 20 is found out, by
+// as much as that is, and nothing else is said of it.
+func TestDiffOfSimulators(t *testing.T) {
+	d, _, _ := compare(t, simulated(t, "20ms"), simulated(t, "21ms"))
+	m := primary(t, d)
+	for _, name := range []string{"itl_p50", "e2el_p50", "output_tokens_per_s"} {
+		if m[name].Verdict != "worse" {
+			t.Errorf("%s: %s, want worse", name, m[name].Verdict)
+		}
+	}
+	for _, name := range []string{"ttft_p50", "ttft_p99"} {
+		if m[name].Verdict != "~" {
+			t.Errorf("%s: %s, want ~: it did not change", name, m[name].Verdict)
+		}
+	}
+	// Tokens of both come as late as the machine makes them, which takes from
+	// the change, and on a busy one adds to it.
+	if got := m["itl_p50"].Change; got < 0.04 || got > 0.06 {
+		t.Errorf("itl_p50: %+.2f%%, want about +5%%", 100*got)
+	}
+}
+
+// llama.cpp with one thread and with four is told apart as the server itself
+// tells: in the last event of a stream it says how long its tokens took.
+func TestDiffOfThreads(t *testing.T) {
+	one := realtest.StartOpenAI(t, "llamacpp", "--threads", "1")
+	four := realtest.StartOpenAI(t, "llamacpp", "--threads", "4")
+	d, oldFiles, newFiles := compare(t, againstLlama(one), againstLlama(four))
+	m := primary(t, d)
+	said := serverITL(t, newFiles) / serverITL(t, oldFiles)
+	t.Logf("by the server's own times a token takes %.2f times as long", said)
+	if said > 0.9 && said < 1.1 {
+		t.Skipf("one thread and four are nearly as fast here")
+	}
+	want, opposite := "worse", "better"
+	if said < 1 {
+		want, opposite = opposite, want
+	}
+	for _, name := range []string{"itl_p50", "e2el_p50", "output_tokens_per_s"} {
+		if m[name].Verdict != want {
+			t.Errorf("%s: %s, want %s", name, m[name].Verdict, want)
+		}
+	}
+	for name := range m {
+		if m[name].Verdict == opposite {
+			t.Errorf("%s: %s", name, m[name].Verdict)
+		}
+	}
+}
+
+// serverITL returns the geometric mean over all requests of the time per token
+// that llama.cpp's server measured.
+func serverITL(t *testing.T, files []string) float64 {
+	t.Helper()
+	sum, n := 0.0, 0
+	for _, path := range files {
+		for _, r := range readExport(t, path).requests(t, 1) {
+			for _, out := range r.ResponseOutputs {
+				_, rest, ok := strings.Cut(out.text("response"), `"predicted_per_token_ms":`)
+				if !ok {
+					continue
+				}
+				digits, _, _ := strings.Cut(rest, ",")
+				ms, err := strconv.ParseFloat(digits, 64)
+				if err != nil || ms <= 0 {
+					t.Fatalf("%s: time per token %q: %v", path, digits, err)
+				}
+				sum += math.Log(ms)
+				n++
+			}
+		}
+	}
+	if n == 0 {
+		t.Fatal("no answer holds the server's own times")
+	}
+	return math.Exp(sum / float64(n))
+}
+
+// Sides of runs of the same server are seldom told apart: in at most one of
+// twenty of all verdicts. DIFF_PAIRS is how many pairs of sides are compared
+// with each server; make diff-validation sets it.
+func TestDiffOfTheSame(t *testing.T) {
+	pairs, err := strconv.Atoi(os.Getenv("DIFF_PAIRS"))
+	if err != nil || pairs < 1 {
+		t.Skip("runs with make diff-validation: it takes some minutes of a machine with nothing else to do")
+	}
+	for _, server := range []struct {
+		name  string
+		start func(t *testing.T) settingUnderTest
+	}{
+		{"llama.cpp", func(t *testing.T) settingUnderTest { return againstLlama(realtest.StartOpenAI(t, "llamacpp")) }},
+		{"simulated", func(t *testing.T) settingUnderTest { return simulated(t, "5ms") }},
+	} {
+		t.Run(server.name, func(t *testing.T) {
+			setting := server.start(t)
+			verdicts := map[string]int{}
+			wrong := 0
+			for i := range pairs {
+				d, _, _ := compare(t, setting, setting)
+				for _, m := range d.Levels[0].Metrics {
+					if !m.Primary {
+						continue
+					}
+					verdicts[m.Verdict]++
+					if m.Verdict != "~" {
+						wrong++
+						t.Logf("pair %d: %v", i, m)
+					}
+				}
+			}
+			t.Logf("%d pairs of sides of %d runs, verdicts: %v", pairs, sideRuns, verdicts)
+			if n := 5 * pairs; wrong*20 > n {
+				t.Errorf("%d of %d verdicts are not ~, want at most 5%%", wrong, n)
+			}
+		})
+	}
+}
