@@ -13,6 +13,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/pa-tools/pa/internal/httptunnel/proxytest"
 	"github.com/pa-tools/pa/internal/sockstamp"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
@@ -287,7 +288,7 @@ func TestNothingCompressed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		relay := relayTo(u)
+		relay := proxytest.Relay(u)
 		h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			mu.Lock()
 			heads = append(heads, r.Header.Clone())

@@ -1,119 +1,32 @@
 package main
 
 import (
-	"bytes"
-	"io"
-	"net"
-	"net/http"
-	"net/http/httptest"
-	"net/http/httputil"
 	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
+
+	"github.com/pa-tools/pa/internal/httptunnel/proxytest"
+	"github.com/pa-tools/pa/pkg/recorder/backend"
 )
-
-// A testProxy is an HTTP proxy on loopback that knows some hosts, and wants a
-// name and password.
-type testProxy struct {
-	url     string            // with name and password
-	shown   string            // without
-	hosts   map[string]string // where they are
-	tunnels sync.WaitGroup
-
-	mu     sync.Mutex
-	closed bool
-	seen   map[string]int // requests by method and host
-}
 
 const proxyPassword = "open-sesame"
 
-func startProxy(t *testing.T, hosts map[string]string) *testProxy {
+// startProxy starts a proxy that knows some hosts and wants a name and password.
+func startProxy(t *testing.T, hosts map[string]string) *proxytest.Proxy {
 	t.Helper()
-	p := &testProxy{hosts: hosts, seen: map[string]int{}}
-	h := httptest.NewServer(p)
-	t.Cleanup(func() {
-		h.Close()
-		p.mu.Lock()
-		p.closed = true // a handler may still be about to open a tunnel
-		p.mu.Unlock()
-		p.tunnels.Wait()
-	})
-	p.shown = h.URL
-	p.url = strings.Replace(h.URL, "://", "://alice:"+proxyPassword+"@", 1)
-	return p
+	return proxytest.Start(t, proxytest.Config{User: url.UserPassword("alice", proxyPassword), Hosts: hosts})
 }
 
-func (p *testProxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	p.mu.Lock()
-	p.seen[r.Method+" "+r.Host]++
-	p.mu.Unlock()
-	want := &http.Request{Header: http.Header{}}
-	want.SetBasicAuth("alice", proxyPassword)
-	if r.Header.Get("Proxy-Authorization") != want.Header.Get("Authorization") {
-		w.WriteHeader(http.StatusProxyAuthRequired)
-		return
+// counted counts what a proxy was asked, by method and host.
+func counted(all []proxytest.Asked) map[string]int {
+	n := map[string]int{}
+	for _, a := range all {
+		n[a.Method+" "+a.Host]++
 	}
-	addr, ok := p.hosts[r.Host]
-	if !ok {
-		w.WriteHeader(http.StatusBadGateway)
-		return
-	}
-	if r.Method != http.MethodConnect {
-		relayTo(&url.URL{Scheme: "http", Host: addr}).ServeHTTP(w, r)
-		return
-	}
-	up, err := net.Dial("tcp", addr)
-	if err != nil {
-		w.WriteHeader(http.StatusBadGateway)
-		return
-	}
-	down, _, err := w.(http.Hijacker).Hijack()
-	if err != nil {
-		_ = up.Close()
-		return
-	}
-	_, _ = io.WriteString(down, "HTTP/1.1 200 Connection established\r\n\r\n")
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.closed {
-		_, _ = up.Close(), down.Close()
-		return
-	}
-	for _, pair := range [][2]net.Conn{{up, down}, {down, up}} {
-		p.tunnels.Go(func() { // ends when either side closes
-			_, _ = io.Copy(pair[0], pair[1])
-			_ = pair[0].Close()
-		})
-	}
-}
-
-// relayTo returns a handler that asks another server.
-func relayTo(u *url.URL) http.Handler {
-	relay := httputil.NewSingleHostReverseProxy(u)
-	relay.FlushInterval = -1
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		// The whole body first: a quick answer makes the library's relay fail that
-		// still reads it.
-		body, err := io.ReadAll(r.Body)
-		if err != nil {
-			return // the client is gone
-		}
-		r.Body = io.NopCloser(bytes.NewReader(body))
-		relay.ServeHTTP(w, r)
-	})
-}
-
-// asked returns how often the proxy was asked what since the last call.
-func (p *testProxy) asked() map[string]int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	seen := p.seen
-	p.seen = map[string]int{}
-	return seen
+	return n
 }
 
 // Requests go through the proxy of the environment or of --proxy, which is said
@@ -122,8 +35,9 @@ func (p *testProxy) asked() map[string]int {
 func TestThroughProxy(t *testing.T) {
 	srv := startSim(t, "--ttft", "1ms", "--itl", "1ms", "--output-tokens", "2")
 	proxy := startProxy(t, map[string]string{
-		"llm.test": strings.TrimPrefix(srv.openAI, "http://"), "http.test": strings.TrimPrefix(srv.http, "http://"), "grpc.test:8001": srv.grpc,
+		"llm.test": strings.TrimPrefix(srv.openAI, "http://"), "http.test:80": strings.TrimPrefix(srv.http, "http://"), "grpc.test:8001": srv.grpc,
 	})
+	shown := backend.ProxyName(proxy.URL())
 	for _, tt := range []struct {
 		name, args string
 		want       string // what the proxy is asked
@@ -135,26 +49,25 @@ func TestThroughProxy(t *testing.T) {
 	} {
 		for _, how := range []string{"environment", "flag"} {
 			t.Run(tt.name+", "+how, func(t *testing.T) {
-				proxy.hosts["http.test:80"] = proxy.hosts["http.test"]
-				proxy.asked()
+				proxy.Asked()
 				file := filepath.Join(t.TempDir(), "e.json")
 				args := append(strings.Fields(tt.args), "--concurrency-range", "2", "--request-count", "4", "--profile-export-file", file, "--quiet")
-				env := map[string]string{"HTTP_PROXY": proxy.url}
+				env := map[string]string{"HTTP_PROXY": proxy.URL().String()}
 				if how == "flag" {
 					env = nil
-					args = append(args, "--proxy", proxy.url)
+					args = append(args, "--proxy", proxy.URL().String())
 				}
 				code, _, stderr := inProcessWith(t.Context(), t, env, args...)
 				if code != 0 {
 					t.Fatalf("exit code %d: %s", code, stderr)
 				}
-				if asked := proxy.asked(); asked[tt.want] != tt.n {
+				if asked := counted(proxy.Asked()); asked[tt.want] != tt.n {
 					t.Errorf("the proxy was asked %v, want %d × %s", asked, tt.n, tt.want)
 				}
 				run, requests := readExport(t, file)
 				checkOK(t, requests, 4)
 				checkStamps(t, run)
-				through := "requests go through the proxy " + proxy.shown
+				through := "requests go through the proxy " + shown
 				if !strings.Contains(stderr, "warning: "+through) || !slices.ContainsFunc(run.Meta.Warnings, func(w string) bool { return strings.HasPrefix(w, through) }) {
 					t.Errorf("standard error %q, warnings %q; want %q", stderr, run.Meta.Warnings, through)
 				}
@@ -172,10 +85,10 @@ func TestThroughProxy(t *testing.T) {
 		}
 	})
 	t.Run("loopback", func(t *testing.T) {
-		proxy.asked()
+		proxy.Asked()
 		file := filepath.Join(t.TempDir(), "e.json")
-		code, _, stderr := inProcessWith(t.Context(), t, map[string]string{"HTTP_PROXY": proxy.url}, "-m", "add_sub", "-u", srv.http, "--request-count", "1", "--profile-export-file", file, "--quiet")
-		if asked := proxy.asked(); code != 0 || len(asked) > 0 || strings.Contains(stderr, "proxy") {
+		code, _, stderr := inProcessWith(t.Context(), t, map[string]string{"HTTP_PROXY": proxy.URL().String()}, "-m", "add_sub", "-u", srv.http, "--request-count", "1", "--profile-export-file", file, "--quiet")
+		if asked := counted(proxy.Asked()); code != 0 || len(asked) > 0 || strings.Contains(stderr, "proxy") {
 			t.Errorf("exit code %d, %s; the proxy was asked %v, want nothing", code, stderr, asked)
 		}
 	})
@@ -185,12 +98,13 @@ func TestThroughProxy(t *testing.T) {
 // check, without the password.
 func TestProxyErrors(t *testing.T) {
 	srv := startSim(t)
-	proxy := startProxy(t, nil)
-	wrong := strings.Replace(proxy.url, proxyPassword, "not-that-one", 1)
+	proxy := startProxy(t, map[string]string{})
+	right := proxy.URL().String()
+	wrong := strings.Replace(right, proxyPassword, "not-that-one", 1)
 	for _, tt := range []struct{ name, args, want string }{
 		{"gRPC, wrong password", "-m x -i grpc -u " + srv.grpc + " --proxy " + wrong, "407 Proxy Authentication Required"},
 		{"HTTP, wrong password", "-m x -u " + srv.http + " --proxy " + wrong, "407"},
-		{"unknown host", "-m x -i grpc -u " + srv.grpc + " --proxy " + proxy.url, "502 Bad Gateway"},
+		{"unknown host", "-m x -i grpc -u " + srv.grpc + " --proxy " + right, "502 Bad Gateway"},
 		{"nobody there", "-m x -u " + srv.http + " --proxy 127.0.0.1:1", "proxy http://127.0.0.1:1: connection refused; is it right?"},
 		{"gRPC through SOCKS", "-m x -i grpc --proxy socks5://p:1", "proxy socks5://p:1: gRPC goes through http:// proxies only; give another, or --proxy none"},
 		{"no URL", "-m x --proxy http://", "--proxy: cannot be read; expected http://host:port or none"},

@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"math"
 	"net"
-	"net/http/httptrace"
 	"sync"
 	"time"
 
@@ -18,6 +17,7 @@ import (
 	"github.com/pa-tools/pa/internal/sockstamp/grpcstamp"
 	"github.com/pa-tools/pa/internal/sockstamp/h2follow"
 	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/recorder/backend"
 )
 
 // windowBytes is the static HTTP/2 flow control window of streams and
@@ -105,7 +105,9 @@ func (b *Backend) dialer() *sockstamp.Dialer {
 func (l *link) connect(ctx context.Context, addr string) (net.Conn, error) {
 	var p phases
 	begin := time.Now()
-	nc, err := l.connectTraced(ctx, addr, &p.dns)
+	ctx, lookup := backend.TraceLookup(ctx)
+	nc, err := l.b.connect(ctx, addr)
+	p.dns = lookup()
 	p.connect = time.Since(begin) - p.dns
 	if err == nil {
 		p.number = int(l.b.made.Add(1))
@@ -114,27 +116,6 @@ func (l *link) connect(ctx context.Context, addr string) (net.Conn, error) {
 	defer l.mu.Unlock()
 	l.making, l.err = p, err
 	return nc, err
-}
-
-// connectTraced connects, and tells how long it took to look a name up.
-func (l *link) connectTraced(ctx context.Context, addr string, dns *time.Duration) (net.Conn, error) {
-	var mu sync.Mutex // the resolver may report after it was given up
-	var from, to time.Time
-	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		DNSStart: func(httptrace.DNSStartInfo) { mu.Lock(); from = time.Now(); mu.Unlock() },
-		DNSDone:  func(httptrace.DNSDoneInfo) { mu.Lock(); to = time.Now(); mu.Unlock() },
-	})
-	defer func() {
-		mu.Lock()
-		defer mu.Unlock()
-		if !from.IsZero() && to.After(from) {
-			*dns = to.Sub(from)
-		}
-	}()
-	if l.b.proxy != nil {
-		return l.b.connectThrough(ctx, addr)
-	}
-	return l.b.dialer().DialContext(ctx, "tcp", addr)
 }
 
 // A timedCredentials secures connections as those inside, and tells the link

@@ -9,6 +9,7 @@ import (
 	"net/url"
 
 	"github.com/pa-tools/pa/internal/httptunnel"
+	"github.com/pa-tools/pa/pkg/recorder/backend"
 )
 
 // proxy returns the proxy to reach t through, nil if none. Its errors show the
@@ -28,22 +29,10 @@ func (c *Config) proxy(t target) (*url.URL, error) {
 	case p == nil:
 		return nil, nil
 	case c.Protocol == GRPC && p.Scheme != "http":
-		return nil, fmt.Errorf("proxy %s://%s: gRPC goes through http proxies only; give another, or none", p.Scheme, p.Host)
+		return nil, fmt.Errorf("proxy %s: gRPC goes through http proxies only; give another, or none", backend.ProxyName(p))
 	}
 	return p, nil
 }
-
-// A proxyError says that there is no way through the proxy.
-type proxyError struct {
-	proxy *url.URL
-	err   error
-}
-
-func (e *proxyError) Error() string {
-	return fmt.Sprintf("proxy %s://%s: %v", e.proxy.Scheme, e.proxy.Host, e.err)
-}
-
-func (e *proxyError) Unwrap() error { return e.err }
 
 // proxyRefusal is for [http.Transport.OnProxyConnectResponse], which otherwise
 // gives the reason alone.
@@ -51,23 +40,22 @@ func proxyRefusal(_ context.Context, proxy *url.URL, _ *http.Request, answer *ht
 	if answer.StatusCode == http.StatusOK {
 		return nil
 	}
-	return &proxyError{proxy, &httptunnel.RefusedError{Code: answer.StatusCode, Status: clip(answer.Status)}}
+	return &backend.ProxyError{Proxy: proxy, Err: &httptunnel.RefusedError{Code: answer.StatusCode, Status: clip(answer.Status)}}
 }
 
-// connectThrough asks the proxy for a connection to host. What it returns is
-// stamped, and nothing of what comes behind the proxy's answer has been read.
-func (b *Backend) connectThrough(ctx context.Context, host string) (net.Conn, error) {
-	addr := b.proxy.Host
-	if b.proxy.Port() == "" {
-		addr = net.JoinHostPort(b.proxy.Hostname(), "80")
+// connect returns a connection to host, which is stamped. If there is a proxy, it
+// is asked for it; nothing of what comes behind the proxy's answer has been read.
+func (b *Backend) connect(ctx context.Context, host string) (net.Conn, error) {
+	if b.proxy == nil {
+		return b.dialer().DialContext(ctx, "tcp", host)
 	}
-	nc, err := b.dialer().DialContext(ctx, "tcp", addr)
+	nc, err := b.dialer().DialContext(ctx, "tcp", backend.ProxyAddr(b.proxy))
 	if err != nil {
-		return nil, &proxyError{b.proxy, err}
+		return nil, &backend.ProxyError{Proxy: b.proxy, Err: err}
 	}
 	if err := httptunnel.Connect(ctx, nc, host, b.proxy.User); err != nil {
 		_ = nc.Close() // it is of no use
-		return nil, &proxyError{b.proxy, err}
+		return nil, &backend.ProxyError{Proxy: b.proxy, Err: err}
 	}
 	return nc, nil
 }
@@ -75,15 +63,15 @@ func (b *Backend) connectThrough(ctx context.Context, host string) (net.Conn, er
 // explainProxy returns an error to connect as one about the proxy that it came
 // from, nil where it is about none.
 func (b *Backend) explainProxy(err error) error {
-	var pe *proxyError
+	var pe *backend.ProxyError
 	var op *net.OpError
 	switch {
 	case b.proxy == nil:
 		return nil
-	case errors.As(err, &pe) && connectText(pe.err) == "":
+	case errors.As(err, &pe) && connectText(pe.Err) == "":
 		return pe
 	case pe == nil && (!errors.As(err, &op) || op.Op != "proxyconnect"): // as net/http has it
 		return nil
 	}
-	return &proxyError{b.proxy, fmt.Errorf("%s; is it right?", connectText(err))}
+	return &backend.ProxyError{Proxy: b.proxy, Err: fmt.Errorf("%s; is it right?", connectText(err))}
 }

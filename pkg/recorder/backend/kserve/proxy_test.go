@@ -2,19 +2,16 @@ package kserve
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptest"
-	"net/http/httputil"
 	"net/url"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
 
+	"github.com/pa-tools/pa/internal/httptunnel/proxytest"
 	"github.com/pa-tools/pa/internal/sockstamp"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
@@ -22,87 +19,11 @@ import (
 	wire "github.com/pa-tools/pa/pkg/wire/kserve"
 )
 
-// A testProxy is an HTTP proxy on loopback that wants a name and password.
-type testProxy struct {
-	url     *url.URL
-	tunnels sync.WaitGroup
-
-	mu     sync.Mutex
-	closed bool
-	seen   []string // method and host
-}
-
 const proxyPassword = "open-sesame"
 
-func startProxy(t *testing.T) *testProxy {
+func startProxy(t *testing.T) *proxytest.Proxy {
 	t.Helper()
-	p := &testProxy{}
-	h := httptest.NewServer(p)
-	t.Cleanup(func() {
-		h.Close()
-		p.mu.Lock()
-		p.closed = true // a handler may still be about to open a tunnel
-		p.mu.Unlock()
-		p.tunnels.Wait()
-	})
-	p.url, _ = url.Parse(h.URL)
-	p.url.User = url.UserPassword("alice", proxyPassword)
-	return p
-}
-
-func (p *testProxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	p.mu.Lock()
-	p.seen = append(p.seen, r.Method+" "+r.Host)
-	p.mu.Unlock()
-	want := &http.Request{Header: http.Header{}}
-	want.SetBasicAuth("alice", proxyPassword)
-	if r.Header.Get("Proxy-Authorization") != want.Header.Get("Authorization") {
-		w.WriteHeader(http.StatusProxyAuthRequired)
-		return
-	}
-	if r.Method != http.MethodConnect {
-		// The whole body first: a quick answer makes the library's relay fail that
-		// still reads it.
-		body, err := io.ReadAll(r.Body)
-		if err != nil {
-			return // the client is gone
-		}
-		r.Body = io.NopCloser(bytes.NewReader(body))
-		(&httputil.ReverseProxy{Rewrite: func(*httputil.ProxyRequest) {}}).ServeHTTP(w, r)
-		return
-	}
-	up, err := net.Dial("tcp", r.Host)
-	if err != nil {
-		w.WriteHeader(http.StatusBadGateway)
-		return
-	}
-	down, _, err := w.(http.Hijacker).Hijack()
-	if err != nil {
-		_ = up.Close()
-		return
-	}
-	_, _ = io.WriteString(down, "HTTP/1.1 200 Connection established\r\nVia: test\r\n\r\n")
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.closed {
-		_, _ = up.Close(), down.Close()
-		return
-	}
-	for _, pair := range [][2]net.Conn{{up, down}, {down, up}} {
-		p.tunnels.Go(func() { // ends when either side closes
-			_, _ = io.Copy(pair[0], pair[1])
-			_ = pair[0].Close()
-		})
-	}
-}
-
-// requests takes what the proxy was asked since the last call.
-func (p *testProxy) requests() []string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	seen := p.seen
-	p.seen = nil
-	return seen
+	return proxytest.Start(t, proxytest.Config{User: url.UserPassword("alice", proxyPassword)})
 }
 
 // through is a Config.Proxy that is always p.
@@ -136,10 +57,10 @@ func TestProxy(t *testing.T) {
 		{"gRPC unary", plain, Config{Protocol: GRPC, Model: "adder"}, "CONNECT"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			tt.c.Proxy = through(proxy.url)
+			tt.c.Proxy = through(proxy.URL())
 			tt.c.Reuse = backend.Fresh
 			b := tt.f.open(t, tt.c)
-			proxy.requests()
+			proxy.Asked()
 			m, host := adder, tt.f.httpAddr
 			if tt.c.Model == "llm" {
 				m = llm
@@ -152,8 +73,8 @@ func TestProxy(t *testing.T) {
 			if r.Status != export.StatusOK || r.Connect == 0 || r.StartSource != want || r.Responses[0].Source != want {
 				t.Errorf("%s, connect %v, start by %v, response by %v", show(x), r.Connect, r.StartSource, r.Responses[0].Source)
 			}
-			if got, want := proxy.requests(), []string{tt.method + " " + host}; !slices.Equal(got, want) {
-				t.Errorf("the proxy was asked %q, want %q", got, want)
+			if asked := proxy.Asked(); len(asked) != 1 || asked[0].Method != tt.method || asked[0].Host != host {
+				t.Errorf("the proxy was asked %v, want %s %s", asked, tt.method, host)
 			}
 		})
 	}
@@ -186,7 +107,7 @@ func startSaying(t *testing.T, answer string) (addr string) {
 func TestProxyErrors(t *testing.T) {
 	f, secure := startFake(t, nil), startFakeTLS(t, nil)
 	proxy := startProxy(t)
-	wrong := *proxy.url
+	wrong := proxy.URL()
 	wrong.User = url.UserPassword("alice", "not-that-one")
 	closed, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -204,8 +125,8 @@ func TestProxyErrors(t *testing.T) {
 		url  *url.URL
 		want string
 	}{
-		{"gRPC, wrong password", f, GRPC, &wrong, "it answers CONNECT with 407 Proxy Authentication Required; give its name and password as http://name:password@host:port"},
-		{"HTTPS, wrong password", secure, HTTP, &wrong, "it answers CONNECT with 407 Proxy Authentication Required; give its name and password as http://name:password@host:port"},
+		{"gRPC, wrong password", f, GRPC, wrong, "it answers CONNECT with 407 Proxy Authentication Required; give its name and password as http://name:password@host:port"},
+		{"HTTPS, wrong password", secure, HTTP, wrong, "it answers CONNECT with 407 Proxy Authentication Required; give its name and password as http://name:password@host:port"},
 		{"gRPC, nobody there", f, GRPC, gone, "connection refused; is it right?"},
 		{"HTTP, nobody there", f, HTTP, gone, "connection refused; is it right?"},
 		{"HTTPS, nobody there", secure, HTTP, gone, "connection refused; is it right?"},

@@ -5,12 +5,10 @@ import (
 	"crypto/tls"
 	"fmt"
 	"net"
-	"net/http/httptrace"
-	"net/url"
-	"sync"
 	"time"
 
 	"github.com/pa-tools/pa/internal/sockstamp"
+	"github.com/pa-tools/pa/pkg/recorder/backend"
 )
 
 // A link is a connection to the server, with how long it took to make.
@@ -41,7 +39,7 @@ func (b *Backend) dial(ctx context.Context, protocols ...string) (*link, error) 
 func (l *link) open(ctx context.Context, b *Backend, protocols []string) error {
 	addr := b.target.addr
 	if b.proxy != nil {
-		addr = addrOf(b.proxy)
+		addr = backend.ProxyAddr(b.proxy)
 	}
 	if err := l.openSocket(ctx, addr, sockstamp.Options{User: b.cfg.UserStamps}); err != nil {
 		return b.viaProxy(err)
@@ -85,19 +83,9 @@ func (l *link) openSocket(ctx context.Context, addr string, options sockstamp.Op
 
 // dialTCP connects to addr. dns is how long it took to look up its name.
 func dialTCP(ctx context.Context, addr string) (nc net.Conn, dns time.Duration, err error) {
-	var mu sync.Mutex // the resolver may report after it was given up
-	var start, end time.Time
-	trace := &httptrace.ClientTrace{
-		DNSStart: func(httptrace.DNSStartInfo) { mu.Lock(); start = time.Now(); mu.Unlock() },
-		DNSDone:  func(httptrace.DNSDoneInfo) { mu.Lock(); end = time.Now(); mu.Unlock() },
-	}
-	nc, err = new(net.Dialer).DialContext(httptrace.WithClientTrace(ctx, trace), "tcp", addr)
-	mu.Lock()
-	defer mu.Unlock()
-	if !start.IsZero() && end.After(start) {
-		dns = end.Sub(start)
-	}
-	return nc, dns, err
+	dialing, took := backend.TraceLookup(ctx)
+	nc, err = new(net.Dialer).DialContext(dialing, "tcp", addr)
+	return nc, took(), err
 }
 
 // handshake puts TLS on the connection.
@@ -124,26 +112,5 @@ func (b *Backend) viaProxy(err error) error {
 	if b.proxy == nil {
 		return err
 	}
-	return &proxyError{b.ProxyURL(), err}
-}
-
-// A proxyError says that there is no way through the proxy.
-type proxyError struct {
-	url string // without password
-	err error
-}
-
-func (e *proxyError) Error() string { return "proxy " + e.url + ": " + e.err.Error() }
-func (e *proxyError) Unwrap() error { return e.err }
-
-// addrOf returns the host and port of a proxy.
-func addrOf(u *url.URL) string {
-	port := u.Port()
-	if port == "" {
-		port = map[string]string{"https": "443", "socks5": "1080", "socks5h": "1080"}[u.Scheme]
-	}
-	if port == "" {
-		port = "80"
-	}
-	return net.JoinHostPort(u.Hostname(), port)
+	return &backend.ProxyError{Proxy: b.proxy, Err: err}
 }

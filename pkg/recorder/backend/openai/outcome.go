@@ -139,9 +139,9 @@ func connectMessage(err error) string {
 		host      x509.HostnameError
 		invalid   x509.CertificateInvalidError
 	)
-	var viaProxy *proxyError
+	var viaProxy *backend.ProxyError
 	if errors.As(err, &viaProxy) {
-		return "proxy " + viaProxy.url + ": " + proxyMessage(viaProxy.err)
+		return "proxy " + backend.ProxyName(viaProxy.Proxy) + ": " + proxyMessage(viaProxy.Err)
 	}
 	if msg := backend.LocalLimit(err); msg != "" {
 		return msg

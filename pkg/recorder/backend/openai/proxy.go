@@ -10,6 +10,7 @@ import (
 	"golang.org/x/net/proxy"
 
 	"github.com/pa-tools/pa/internal/httptunnel"
+	"github.com/pa-tools/pa/pkg/recorder/backend"
 )
 
 // ProxyURL returns the proxy that requests go through, without a password; ""
@@ -18,7 +19,7 @@ func (b *Backend) ProxyURL() string {
 	if b.proxy == nil {
 		return ""
 	}
-	return b.proxy.Scheme + "://" + b.proxy.Host
+	return backend.ProxyName(b.proxy)
 }
 
 // useProxy asks for the proxy of the target.
@@ -40,7 +41,7 @@ func (b *Backend) useProxy() error {
 	switch u.Scheme {
 	case "http", "https", "socks5", "socks5h":
 	default:
-		return fmt.Errorf("proxy %s://%s: scheme %q; use http, https, socks5 or socks5h", u.Scheme, u.Host, u.Scheme)
+		return fmt.Errorf("proxy %s: scheme %q; use http, https, socks5 or socks5h", backend.ProxyName(u), u.Scheme)
 	}
 	if u.Hostname() == "" {
 		return errors.New("the proxy's URL has no host; write http://host:port")
@@ -87,7 +88,7 @@ func (l *link) passSOCKS(ctx context.Context, u *url.URL, addr string) error {
 		password, _ := u.User.Password()
 		auth = &proxy.Auth{User: u.User.Username(), Password: password}
 	}
-	d, err := proxy.SOCKS5("tcp", addrOf(u), auth, connected{l.nc})
+	d, err := proxy.SOCKS5("tcp", backend.ProxyAddr(u), auth, connected{l.nc})
 	if err != nil {
 		return err
 	}

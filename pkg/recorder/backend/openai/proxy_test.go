@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -17,89 +16,12 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/pa-tools/pa/internal/httptunnel/proxytest"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// A testProxy is an HTTP proxy that relays requests and tunnels, and says who
-// asked for what.
-type testProxy struct {
-	*httptest.Server
-	mu   sync.Mutex
-	seen []string // method, target, authorization
-	deny int      // a status to answer with
-}
-
-func newTestProxy(t *testing.T, secure bool, deny int) *testProxy {
-	t.Helper()
-	p := &testProxy{deny: deny}
-	p.Server = httptest.NewUnstartedServer(p)
-	p.Config.ErrorLog = log.New(io.Discard, "", 0)
-	if secure {
-		p.StartTLS()
-	} else {
-		p.Start()
-	}
-	t.Cleanup(p.Close)
-	return p
-}
-
-func (p *testProxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	p.mu.Lock()
-	p.seen = append(p.seen, r.Method+" "+r.RequestURI+" "+r.Header.Get("Proxy-Authorization"))
-	p.mu.Unlock()
-	if p.deny != 0 {
-		http.Error(w, "no", p.deny)
-		return
-	}
-	if r.Method == http.MethodConnect {
-		tunnel(w, r.Host)
-		return
-	}
-	out := r.Clone(r.Context())
-	out.RequestURI = ""
-	out.Header.Del("Proxy-Authorization")
-	resp, err := http.DefaultTransport.RoundTrip(out)
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusBadGateway)
-		return
-	}
-	defer resp.Body.Close()
-	w.Header().Set("Content-Type", resp.Header.Get("Content-Type"))
-	w.WriteHeader(resp.StatusCode)
-	_, _ = io.Copy(w, resp.Body)
-}
-
-// tunnel connects the client of a CONNECT with addr.
-func tunnel(w http.ResponseWriter, addr string) {
-	server, err := net.Dial("tcp", addr)
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusBadGateway)
-		return
-	}
-	client, _, err := http.NewResponseController(w).Hijack()
-	if err != nil {
-		server.Close()
-		return
-	}
-	write(client, "HTTP/1.1 200 Connection established\r\n\r\n")
-	splice(client, server)
-}
-
-// splice passes on bytes in both directions until either side closes.
-func splice(a, b net.Conn) {
-	var wg sync.WaitGroup
-	for _, pair := range [][2]net.Conn{{a, b}, {b, a}} {
-		wg.Go(func() {
-			_, _ = io.Copy(pair[0], pair[1])
-			pair[0].Close()
-			pair[1].Close()
-		})
-	}
-	wg.Wait()
-}
-
 // serveSOCKS runs a SOCKS5 proxy that wants the name and password given, or
-// none.
+// none. seen returns what it was asked for since the last call.
 func serveSOCKS(t *testing.T, user, password string) (addr string, seen func() []string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -130,12 +52,18 @@ func serveSOCKS(t *testing.T, user, password string) (addr string, seen func() [
 					return
 				}
 				_, _ = c.Write([]byte{5, 0, 0, 1, 0, 0, 0, 0, 0, 0})
-				splice(c, server)
+				proxytest.Splice(c, server)
 			})
 		}
 	})
 	t.Cleanup(func() { l.Close(); wg.Wait() })
-	return l.Addr().String(), func() []string { mu.Lock(); defer mu.Unlock(); return asked }
+	return l.Addr().String(), func() []string {
+		mu.Lock()
+		defer mu.Unlock()
+		since := asked
+		asked = nil
+		return since
+	}
 }
 
 // socksHandshake reads what a SOCKS5 client says (RFC 1928, 1929).
@@ -202,17 +130,22 @@ func TestProxy(t *testing.T) {
 	secure.EnableHTTP2 = true
 	secure.StartTLS()
 	defer secure.Close()
-	relay, tunnels := newTestProxy(t, false, 0), newTestProxy(t, true, 0)
+	relay, tunnels := proxytest.Start(t, proxytest.Config{}), proxytest.Start(t, proxytest.Config{TLS: true})
+	locked := proxytest.Start(t, proxytest.Config{User: url.UserPassword("bob", "proxy-secret")})
 	socks, socksSeen := serveSOCKS(t, "", "")
 	socksAuth, socksAuthSeen := serveSOCKS(t, "bob", "proxy-secret")
 	pool := x509.NewCertPool()
 	pool.AddCert(secure.Certificate())
 	pool.AddCert(tunnels.Certificate())
 	host := func(rawURL string) string { return rawURL[strings.Index(rawURL, "//")+2:] }
-	seenBy := func(p *testProxy) func() []string {
-		return func() []string { p.mu.Lock(); defer p.mu.Unlock(); return p.seen }
+	seenBy := func(p *proxytest.Proxy) func() []string {
+		return func() (all []string) {
+			for _, a := range p.Asked() {
+				all = append(all, a.Method+" "+a.Target)
+			}
+			return all
+		}
 	}
-	const basic = "Basic Ym9iOnByb3h5LXNlY3JldA=="
 	for _, tt := range []struct {
 		name, url, proxy string
 		http2            bool
@@ -220,19 +153,19 @@ func TestProxy(t *testing.T) {
 		want             string // of what the proxy sees for each connection or request
 		each             bool   // it sees each request
 	}{
-		{"HTTP, plain server", plain.URL, relay.URL, false, seenBy(relay), "POST " + plain.URL + "/v1/chat/completions ", true},
-		{"HTTP, TLS", secure.URL, relay.URL, false, seenBy(relay), "CONNECT " + host(secure.URL) + " ", false},
-		{"HTTPS, TLS", secure.URL, tunnels.URL, false, seenBy(tunnels), "CONNECT " + host(secure.URL) + " ", false},
-		{"HTTPS, plain server", plain.URL, tunnels.URL, false, seenBy(tunnels), "POST " + plain.URL + "/v1/chat/completions ", true},
-		{"HTTP, password", plain.URL, "http://bob:proxy-secret@" + host(relay.URL), false, seenBy(relay), "POST " + plain.URL + "/v1/chat/completions " + basic, true},
-		{"HTTP, TLS, password", secure.URL, "http://bob:proxy-secret@" + host(relay.URL), false, seenBy(relay), "CONNECT " + host(secure.URL) + " " + basic, false},
-		{"HTTP, TLS, HTTP/2", secure.URL, relay.URL, true, seenBy(relay), "CONNECT " + host(secure.URL) + " ", false},
+		{"HTTP, plain server", plain.URL, relay.URL().String(), false, seenBy(relay), "POST " + plain.URL + "/v1/chat/completions", true},
+		{"HTTP, TLS", secure.URL, relay.URL().String(), false, seenBy(relay), "CONNECT " + host(secure.URL), false},
+		{"HTTPS, TLS", secure.URL, tunnels.URL().String(), false, seenBy(tunnels), "CONNECT " + host(secure.URL), false},
+		{"HTTPS, plain server", plain.URL, tunnels.URL().String(), false, seenBy(tunnels), "POST " + plain.URL + "/v1/chat/completions", true},
+		{"HTTP, password", plain.URL, locked.URL().String(), false, seenBy(locked), "POST " + plain.URL + "/v1/chat/completions", true},
+		{"HTTP, TLS, password", secure.URL, locked.URL().String(), false, seenBy(locked), "CONNECT " + host(secure.URL), false},
+		{"HTTP, TLS, HTTP/2", secure.URL, relay.URL().String(), true, seenBy(relay), "CONNECT " + host(secure.URL), false},
 		{"SOCKS", plain.URL, "socks5://" + socks, false, socksSeen, host(plain.URL), false},
 		{"SOCKS, TLS", secure.URL, "socks5h://" + socks, false, socksSeen, host(secure.URL), false},
 		{"SOCKS, password", plain.URL, "socks5://bob:proxy-secret@" + socksAuth, false, socksAuthSeen, host(plain.URL), false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			before := len(tt.seen())
+			tt.seen()
 			b := newBackend(t, Config{URL: tt.url, Proxy: fixed(tt.proxy), TLS: &tls.Config{RootCAs: pool}, HTTP2: tt.http2})
 			if got, want := b.ProxyURL(), strings.Replace(tt.proxy, "bob:proxy-secret@", "", 1); got != want {
 				t.Errorf("ProxyURL = %q, want %q", got, want)
@@ -252,7 +185,7 @@ func TestProxy(t *testing.T) {
 			if tt.each {
 				want = append(want, tt.want)
 			}
-			if got := tt.seen()[before:]; fmt.Sprint(got) != fmt.Sprint(want) {
+			if got := tt.seen(); fmt.Sprint(got) != fmt.Sprint(want) {
 				t.Errorf("the proxy saw %q, want %q", got, want)
 			}
 		})
@@ -268,11 +201,11 @@ func TestProxyErrors(t *testing.T) {
 	gone.Close()
 	secure := httptest.NewTLSServer(http.HandlerFunc(streamHandler))
 	defer secure.Close()
-	denying := newTestProxy(t, false, http.StatusProxyAuthRequired)
+	denying := proxytest.Start(t, proxytest.Config{User: url.UserPassword("bob", "right")})
 	socks, _ := serveSOCKS(t, "bob", "right")
 	mute := serveRaw(t, func(net.Conn, int, []byte) bool { return false })
 	with := func(addr string) string { return "http://bob:proxy-secret@" + addr }
-	denied := strings.TrimPrefix(denying.URL, "http://")
+	denied := denying.URL().Host
 	for _, tt := range []struct{ name, proxy, want string }{
 		{"nobody there", with(gone.Addr().String()), "proxy http://" + gone.Addr().String() + ": connection refused; is the proxy running?"},
 		{"denied", with(denied), "proxy http://" + denied + ": it answers CONNECT with 407 Proxy Authentication Required; give its name and password as http://name:password@host:port"},

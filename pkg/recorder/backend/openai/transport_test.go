@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/recorder/backend"
 )
 
 func TestTransportNames(t *testing.T) {
@@ -79,7 +80,7 @@ func TestClassifyScarce(t *testing.T) {
 				t.Errorf("%v: %v, %q, want %q", errno, status, msg, want)
 			}
 		}
-		viaProxy := &dialError{&proxyError{"http://p", errors.Join(errno)}}
+		viaProxy := &dialError{&backend.ProxyError{Proxy: &url.URL{Scheme: "http", Host: "p"}, Err: errors.Join(errno)}}
 		if _, msg := classify(&target{url: "u"}, viaProxy); msg != "u: proxy http://p"+want[1:] {
 			t.Errorf("via a proxy: %q", msg)
 		}

@@ -1,0 +1,27 @@
+package backend
+
+import (
+	"context"
+	"net/http/httptrace"
+	"sync"
+	"time"
+)
+
+// TraceLookup returns a context to dial with, and took, which tells afterwards
+// how long it took to look the name up; 0 for an address.
+func TraceLookup(ctx context.Context) (dialing context.Context, took func() time.Duration) {
+	var mu sync.Mutex // the resolver may report after it was given up
+	var from, to time.Time
+	dialing = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		DNSStart: func(httptrace.DNSStartInfo) { mu.Lock(); from = time.Now(); mu.Unlock() },
+		DNSDone:  func(httptrace.DNSDoneInfo) { mu.Lock(); to = time.Now(); mu.Unlock() },
+	})
+	return dialing, func() time.Duration {
+		mu.Lock()
+		defer mu.Unlock()
+		if from.IsZero() || !to.After(from) {
+			return 0
+		}
+		return to.Sub(from)
+	}
+}
