@@ -236,7 +236,7 @@ func (k *calibration) record(ctx context.Context, srv *calibrationServer, servic
 	defer b.Close()
 	got := &received{service: service}
 	res, err := recorder.Run(ctx, recorder.Config{
-		Backend: b, Entries: []workload.Entry{calibrationEntry(service, plan)}, Levels: []int{plan.Streams},
+		Backend: b, Entries: workload.List{calibrationEntry(service, plan)}, Levels: []int{plan.Streams},
 		Measure:        recorder.Measure{Requests: plan.Streams * plan.RequestsPerStream},
 		RequestTimeout: time.Minute + 10*time.Duration(plan.TokensPerRequest)*plan.Gap, // a saturated machine takes its time
 		Grace:          -1,

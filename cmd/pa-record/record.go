@@ -169,7 +169,7 @@ func printPlan(w io.Writer, s *settings) error {
 }
 
 // exportHeader is the export's header as far as it is known before the run.
-func exportHeader(s *settings, args []string, streaming bool) export.Run {
+func exportHeader(s *settings, args []string) export.Run {
 	config, err := json.Marshal(s)
 	if err != nil {
 		panic(err) // plain data
@@ -180,7 +180,7 @@ func exportHeader(s *settings, args []string, streaming bool) export.Run {
 		Meta: &export.RunMeta{
 			Schema: export.Schema, Tool: "pa-record " + version,
 			Args: redactArgs(args), Config: config, URL: s.URL, URLs: s.URLs, Warnings: slices.Clone(s.warnings),
-			Protocol: s.Protocol, Streaming: streaming, Seed: s.Seed,
+			Protocol: s.Protocol, Streaming: s.Streaming, Seed: s.Seed,
 			Host: hostMeta(),
 		},
 	}

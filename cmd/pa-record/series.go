@@ -29,7 +29,7 @@ type series struct {
 	stdout, stderr io.Writer
 
 	urls        []string // of the servers
-	entries     []workload.Entry
+	entries     workload.Source
 	calibration *export.Calibration // nil: none
 	runs        []plannedRun
 	stop        <-chan struct{}
@@ -119,7 +119,7 @@ func (m *series) run(ctx context.Context, i int, of place) error {
 		return err
 	}
 	defer b.Close()
-	header := exportHeader(s, m.args, asksToStream(s, m.entries))
+	header := exportHeader(s, m.args)
 	header.Meta.Calibration = m.calibration
 	levels := s.Levels
 	if m.group != "" {

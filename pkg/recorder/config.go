@@ -14,8 +14,15 @@ import (
 // Config says what to record. Fields without a stated default are required.
 type Config struct {
 	Backend backend.Backend
-	// Entries are sent in turn, from the first one again at every level.
-	Entries []workload.Entry
+	// Entries are sent in the order of Order, from its beginning again at every
+	// level.
+	Entries workload.Source
+	// Order is sequential by default. Batches are made of consecutive entries
+	// whatever it is.
+	Order workload.Order
+	// KeepBytes is how much memory requests may take that are ready to be sent;
+	// 0 means 256 MiB. More of them are made while the load is on.
+	KeepBytes int64
 	// BatchSize is the number of consecutive entries in one request; 0 means 1.
 	// More than one needs a backend with a method PrepareBatch.
 	BatchSize int
@@ -132,7 +139,8 @@ func (c *Config) Validate() error {
 	add(c.Backend == nil, "no backend")
 	add(c.Writer == nil, "no writer")
 	add(c.Run.Meta == nil, "no run metadata")
-	add(len(c.Entries) == 0, "no workload entries")
+	add(c.Entries == nil || c.Entries.Len() == 0, "no workload entries")
+	add(c.KeepBytes < 0, "%d bytes of requests: must not be negative", c.KeepBytes)
 	_, batches := c.Backend.(batcher)
 	add(c.BatchSize < 0, "batch size %d: must be at least 1", c.BatchSize)
 	add(c.BatchSize > 1 && c.Backend != nil && !batches, "batch size %d: requests of this service are not batched", c.BatchSize)
@@ -166,6 +174,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Grace == 0 {
 		c.Grace = DefaultGrace
+	}
+	if c.KeepBytes == 0 {
+		c.KeepBytes = defaultKeepBytes
 	}
 	if c.Clock == nil {
 		c.Clock = rxclock.New()

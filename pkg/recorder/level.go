@@ -105,10 +105,13 @@ func (l *levelRun) stage(ctx context.Context, slots, budget int, phase export.Ph
 	l.gate, l.budget = &gate{budget: budget}, budget
 	l.returned = 0
 	l.slots = nil
+	supply := l.stock.supply()
+	defer supply.end()
+	defer context.AfterFunc(flight, supply.end)()
 	var wg sync.WaitGroup
 	for i := range slots {
 		s := &slot{
-			worker: i, sender: l.senders[i], payloads: l.payloads, timeout: l.cfg.RequestTimeout,
+			worker: i, sender: l.senders[i], supply: supply, timeout: l.cfg.RequestTimeout,
 			firstID: l.nextID, clock: l.cfg.Clock, phase: phase, out: l.box,
 		}
 		l.slots = append(l.slots, s)
@@ -120,6 +123,9 @@ func (l *levelRun) stage(ctx context.Context, slots, budget int, phase export.Ph
 		close(idle)
 	}()
 	l.loop(ctx, idle)
+	if err := supply.failure(); err != nil {
+		l.abandon(err)
+	}
 	l.nextID += uint64(l.gate.count())
 }
 

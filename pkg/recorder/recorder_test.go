@@ -171,7 +171,7 @@ func recordTo(t *testing.T, w export.Writer, answers func(uint64) answer, cfg Co
 		cfg.Clock = clock
 		cfg.Run = export.Run{Meta: &export.RunMeta{}}
 		if cfg.Entries == nil {
-			cfg.Entries = []workload.Entry{{Step: 0}, {Step: 1}, {Step: 2}}
+			cfg.Entries = workload.List{{Step: 0}, {Step: 1}, {Step: 2}}
 		}
 		if after != nil {
 			stop := make(chan struct{})
@@ -525,7 +525,7 @@ func TestStopBetweenLevels(t *testing.T) {
 		w := &memWriter{}
 		clock := rxclock.New()
 		res, err := Run(t.Context(), Config{
-			Backend: &fakeServer{clock: clock, answer: ok(time.Second)}, Writer: w, Clock: clock, Entries: []workload.Entry{{}},
+			Backend: &fakeServer{clock: clock, answer: ok(time.Second)}, Writer: w, Clock: clock, Entries: workload.List{{}},
 			Run: export.Run{Meta: &export.RunMeta{}}, Stop: stop, Levels: []int{1, 2},
 		})
 		if err != nil || !res.Interrupted || len(w.requests) != 0 || w.run == nil {
@@ -625,16 +625,17 @@ func TestBatches(t *testing.T) {
 		{3, 2, []string{"0 1", "2 0", "1 2"}},
 		{1, 4, []string{"0 0 0 0"}},
 	} {
-		r := &session{cfg: Config{Backend: &batchServer{}, BatchSize: tt.batch}}
-		for i := range tt.entries {
-			r.cfg.Entries = append(r.cfg.Entries, workload.Entry{Step: i})
+		entries := make(workload.List, tt.entries)
+		for i := range entries {
+			entries[i].Step = i
 		}
-		if err := r.preparePayloads(); err != nil {
+		s, err := newStock(t.Context(), &Config{Backend: &batchServer{}, BatchSize: tt.batch, Entries: entries, KeepBytes: defaultKeepBytes})
+		if err != nil {
 			t.Fatal(err)
 		}
 		var got []string
-		for _, p := range r.payloads {
-			got = append(got, strings.TrimPrefix(string(p.(fakePayload)), "entry "))
+		for _, p := range s.kept {
+			got = append(got, strings.TrimPrefix(string(p.payload.(fakePayload)), "entry "))
 		}
 		if !slices.Equal(got, tt.want) {
 			t.Errorf("%d entries in batches of %d: %q, want %q", tt.entries, tt.batch, got, tt.want)
@@ -662,7 +663,7 @@ func TestNotReady(t *testing.T) {
 		w := &memWriter{}
 		_, err := Run(t.Context(), Config{
 			Backend: &fakeServer{check: errors.New("localhost:8001: connection refused")}, Writer: w,
-			Entries: []workload.Entry{{}}, Run: export.Run{Meta: &export.RunMeta{}},
+			Entries: workload.List{{}}, Run: export.Run{Meta: &export.RunMeta{}},
 		})
 		if err == nil || w.run != nil || len(w.experiments) != 0 {
 			t.Errorf("error %v, writer touched: %v; want the error and nothing written", err, w.run != nil)
@@ -681,7 +682,7 @@ func TestWaitReady(t *testing.T) {
 			b := &fakeServer{clock: clock, busy: 8, answer: ok(time.Millisecond)}
 			start := time.Now()
 			_, err := Run(t.Context(), Config{
-				Backend: b, Writer: w, Clock: clock, Entries: []workload.Entry{{}}, Run: export.Run{Meta: &export.RunMeta{}},
+				Backend: b, Writer: w, Clock: clock, Entries: workload.List{{}}, Run: export.Run{Meta: &export.RunMeta{}},
 				Measure: Measure{Requests: 1}, WaitReady: tt.wait,
 			})
 			if (err == nil) != tt.ok || time.Since(start) > tt.wait+time.Second {

@@ -2,9 +2,6 @@ package recorder
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/binary"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"sync"
@@ -13,13 +10,12 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
-	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
 
 // A session is the state that the levels of one run share.
 type session struct {
 	cfg      Config
-	payloads []backend.Payload
+	stock    *stock
 	senders  []backend.Sender
 	nextID   uint64 // ids start at 1: 0 means "not recorded"
 	stamps   export.StampCount
@@ -51,7 +47,8 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	meta := cfg.Run.Meta
 	meta.StartNS = r.cfg.Clock.NowNS()
 	meta.Model = r.cfg.Backend.Model()
-	meta.DatasetSHA256 = datasetHash(r.payloads)
+	meta.DatasetSHA256 = r.stock.hash
+	meta.Streaming = meta.Streaming || r.stock.streamed
 	stopWatch := r.watchClock(ctx)
 	res := &Result{}
 	var err error
@@ -129,7 +126,7 @@ func (r *session) prepare(ctx context.Context) error {
 	if err := r.check(ctx); err != nil {
 		return err
 	}
-	if err := r.preparePayloads(); err != nil {
+	if err := r.lay(ctx); err != nil {
 		return err
 	}
 	slots := 0
@@ -147,42 +144,25 @@ func (r *session) prepare(ctx context.Context) error {
 	return nil
 }
 
-// A batcher is a backend whose requests can hold several entries.
-type batcher interface {
-	PrepareBatch(es []*workload.Entry) (backend.Payload, error)
+// lay lays in the stock. Stop ends it.
+func (r *session) lay(ctx context.Context) (err error) {
+	ctx, cancel := r.untilStop(ctx)
+	defer cancel()
+	r.stock, err = newStock(ctx, &r.cfg)
+	return err
 }
 
-// preparePayloads makes the requests that are sent in turn. With batches,
-// request k holds the entries k·B to k·B+B−1, around and around; after
-// n/gcd(n, B) requests that repeats.
-func (r *session) preparePayloads() error {
-	entries, batch := r.cfg.Entries, max(r.cfg.BatchSize, 1)
-	b, batches := r.cfg.Backend.(batcher)
-	for k := range len(entries) / gcd(len(entries), batch) {
-		var p backend.Payload
-		var err error
-		if batch > 1 && batches {
-			es := make([]*workload.Entry, batch)
-			for j := range es {
-				es[j] = &entries[(k*batch+j)%len(entries)]
-			}
-			p, err = b.PrepareBatch(es)
-		} else {
-			p, err = r.cfg.Backend.Prepare(&entries[k])
+// untilStop returns a context that Stop ends too. cancel frees it.
+func (r *session) untilStop(ctx context.Context) (_ context.Context, cancel context.CancelFunc) {
+	ctx, cancel = context.WithCancel(ctx)
+	go func() { // ends with ctx
+		select {
+		case <-r.cfg.Stop:
+			cancel()
+		case <-ctx.Done():
 		}
-		if err != nil {
-			return err
-		}
-		r.payloads = append(r.payloads, p)
-	}
-	return nil
-}
-
-func gcd(a, b int) int {
-	for b != 0 {
-		a, b = b, a%b
-	}
-	return a
+	}()
+	return ctx, cancel
 }
 
 // readyEvery is the period of questions while WaitReady waits.
@@ -191,15 +171,8 @@ const readyEvery = 250 * time.Millisecond
 // check asks whether the server is ready, again and again while WaitReady
 // lasts. Stop ends the asking.
 func (r *session) check(ctx context.Context) error {
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := r.untilStop(ctx)
 	defer cancel()
-	go func() { // ends with check
-		select {
-		case <-r.cfg.Stop:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
 	deadline := time.Now().Add(r.cfg.WaitReady)
 	for {
 		err := r.checkOnce(ctx)
@@ -226,27 +199,4 @@ func (r *session) closeSenders() {
 		_ = s.Close()
 	}
 	r.senders = nil
-}
-
-// datasetHash returns the SHA-256 in hex over the inputs of all payloads, each
-// name and value behind its length, so that equal hashes mean equal requests
-// in equal order.
-func datasetHash(payloads []backend.Payload) string {
-	h := sha256.New()
-	var n [8]byte
-	part := func(b []byte) {
-		binary.LittleEndian.PutUint64(n[:], uint64(len(b)))
-		h.Write(n[:])
-		h.Write(b)
-	}
-	for _, p := range payloads {
-		in := p.Inputs()
-		binary.LittleEndian.PutUint64(n[:], uint64(len(in)))
-		h.Write(n[:])
-		for _, f := range in {
-			part([]byte(f.Name))
-			part(f.Value.Data)
-		}
-	}
-	return hex.EncodeToString(h.Sum(nil))
 }

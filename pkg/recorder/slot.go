@@ -45,14 +45,14 @@ func (g *gate) count() int {
 
 // A slot is one of the N senders of a closed loop.
 type slot struct {
-	worker   int
-	sender   backend.Sender
-	payloads []backend.Payload
-	timeout  time.Duration // of a request; < 0 is none
-	firstID  uint64        // of the stage
-	clock    *rxclock.Clock
-	phase    export.Phase
-	out      *mailbox
+	worker  int
+	sender  backend.Sender
+	supply  *supply
+	timeout time.Duration // of a request; < 0 is none
+	firstID uint64        // of the stage
+	clock   *rxclock.Clock
+	phase   export.Phase
+	out     *mailbox
 
 	// hidden counts failures in a row that only the decoded bytes showed, such
 	// as an error event in a stream: the collector tells of them.
@@ -68,7 +68,7 @@ func (s *slot) decoded(ok bool) {
 	}
 }
 
-// run sends until the gate closes or ctx is done. A request that fails is put
+// run sends until the gate closes, the supply ends or ctx is done. A request that fails is put
 // like any other; from the second failure in a row on the slot waits before it
 // tries again, so that a dead server is not asked a million times a second.
 func (s *slot) run(ctx context.Context, g *gate) {
@@ -78,11 +78,15 @@ func (s *slot) run(ctx context.Context, g *gate) {
 		if !ok {
 			return
 		}
-		p := s.payloads[i%len(s.payloads)]
+		p, ok := s.supply.take(i)
+		if !ok {
+			return
+		}
 		x := &backend.Exchange{Request: export.Request{
-			ID: s.firstID + uint64(i), Worker: s.worker, Phase: s.phase, HasMeta: true, Inputs: p.Inputs(),
+			ID: s.firstID + uint64(i), Worker: s.worker, Phase: s.phase, HasMeta: true, Inputs: p.payload.Inputs(),
+			SessionID: p.entry.Session, Turn: p.entry.Turn,
 		}}
-		s.send(ctx, p, x)
+		s.send(ctx, p.payload, x)
 		x.Request.EndedNS = s.clock.NowNS()
 		failed := x.Request.Status != export.StatusOK
 		s.out.put(x) // x is the collector's from here on

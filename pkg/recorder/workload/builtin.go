@@ -22,26 +22,26 @@ const BuiltinMaxTokens = 64
 // BuiltinChat returns the requests that are sent to a chat endpoint when no
 // input data is given: four short prompts. streaming asks for streamed answers
 // with usage. They name no model; the backend adds it.
-func BuiltinChat(streaming bool) []Entry {
+func BuiltinChat(streaming bool) List {
 	return builtin(streaming, func(prompt string) string {
 		return fmt.Sprintf(`"messages":[{"role":"user","content":%s}]`, quote(prompt))
 	})
 }
 
 // BuiltinCompletions is BuiltinChat for the completions endpoint.
-func BuiltinCompletions(streaming bool) []Entry {
+func BuiltinCompletions(streaming bool) List {
 	return builtin(streaming, func(prompt string) string {
 		return fmt.Sprintf(`"prompt":%s`, quote(prompt))
 	})
 }
 
 // builtin returns one entry for each prompt; ask is the members that hold it.
-func builtin(streaming bool, ask func(prompt string) string) []Entry {
+func builtin(streaming bool, ask func(prompt string) string) List {
 	stream := ""
 	if streaming {
 		stream = `,"stream":true,"stream_options":{"include_usage":true}`
 	}
-	entries := make([]Entry, len(builtinPrompts))
+	entries := make(List, len(builtinPrompts))
 	for i, p := range builtinPrompts {
 		body := fmt.Sprintf(`[{%s,"max_tokens":%d%s}]`, ask(p), BuiltinMaxTokens, stream)
 		entries[i] = Entry{Step: i, Values: export.Fields{{Name: "payload", Value: export.JSON(body)}}}

@@ -1,8 +1,12 @@
 package workload
 
-import "github.com/pa-tools/pa/pkg/export"
+import (
+	"time"
 
-// An Entry is one request to be sent: one step of perf_analyzer's input data.
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// An Entry is one request to be sent.
 type Entry struct {
 	Stream, Step int // position in the input data, for messages
 
@@ -21,6 +25,19 @@ type Entry struct {
 	// Shapes fixes dimensions that the model leaves open, by tensor name.
 	// A shape inside Values wins.
 	Shapes map[string][]int64
+
+	// Session names the conversation that the entry is a turn of, and Turn is
+	// its number there, from 0; "" is none. Delay is how long its user thinks
+	// after the answer, before the next turn.
+	Session string
+	Turn    int
+	Delay   time.Duration
+
+	// Timed says that Offset is given: when a recorded schedule wants the entry
+	// sent, since the schedule's beginning, not negative. Entries need not be in
+	// the order of their offsets.
+	Timed  bool
+	Offset time.Duration
 }
 
 // Fill says how to make up tensor data that no input file gives.

@@ -2,10 +2,13 @@ package workload
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -24,6 +27,8 @@ type InputData struct {
 	Streams [][]Entry
 	// Warnings are members that were read past, one line each.
 	Warnings []string
+
+	turns map[string]int // read of each session
 }
 
 // An InputError is a mistake in an input data file.
@@ -67,7 +72,10 @@ func (d *InputData) readFile(path string) error {
 
 // read parses one document. name is for messages.
 func (d *InputData) read(name string, r io.Reader) error {
-	p := &inputParser{name: name, dec: jsontext.NewDecoder(r, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))}
+	if d.turns == nil {
+		d.turns = map[string]int{}
+	}
+	p := &inputParser{name: name, turns: d.turns, dec: jsontext.NewDecoder(r, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))}
 	if k := p.dec.PeekKind(); k != '{' {
 		if _, err := p.dec.ReadToken(); err != nil {
 			return p.syntax(err)
@@ -158,8 +166,9 @@ func (d *InputData) readData(p *inputParser) error {
 }
 
 type inputParser struct {
-	name string
-	dec  *jsontext.Decoder
+	name  string
+	dec   *jsontext.Decoder
+	turns map[string]int
 }
 
 func (p *inputParser) stream(index int) ([]Entry, error) {
@@ -211,11 +220,78 @@ func (p *inputParser) step(stream, step int) (Entry, error) {
 		}
 		e.Values = append(e.Values, export.Field{Name: key, Value: export.Value{Data: raw}})
 	}
-	_, err := p.dec.ReadToken()
-	if err != nil {
+	if _, err := p.dec.ReadToken(); err != nil {
 		return e, p.syntax(err)
 	}
+	if err := e.readTiming(); err != nil {
+		return e, p.errorf("stream %d, step %d: %v", stream, step, err)
+	}
+	if e.Session != "" {
+		e.Turn = p.turns[e.Session]
+		p.turns[e.Session]++
+	}
 	return e, nil
+}
+
+// readTiming reads from e.Values what GenAI-Perf puts beside a request:
+//
+//	"session_id":["NAME"]  "delay":[MS]  "timestamp":[MS]
+//
+// The values stay where they are. Beside a payload they mean this and nothing
+// else; a tensor of such a name may hold anything.
+func (e *Entry) readTiming() error {
+	_, strict := e.Values.Get("payload")
+	for _, f := range e.Values {
+		var err error
+		switch f.Name {
+		case "session_id":
+			e.Session, err = onlyText(f.Value.Data)
+		case "delay":
+			e.Delay, err = onlyMilliseconds(f.Value.Data)
+		case "timestamp":
+			e.Offset, err = onlyMilliseconds(f.Value.Data)
+			e.Timed = err == nil
+		}
+		if err != nil && strict {
+			return fmt.Errorf("%q: %w", f.Name, err)
+		}
+	}
+	return nil
+}
+
+// onlyText reads a string, alone or as the one element of an array.
+func onlyText(js []byte) (s string, err error) {
+	var list []string
+	if json.Unmarshal(js, &s) == nil {
+		return s, nil
+	}
+	if json.Unmarshal(js, &list) != nil || len(list) != 1 {
+		return "", fmt.Errorf("expected an array with one string, found %.40q", js)
+	}
+	return list[0], nil
+}
+
+// onlyMilliseconds reads a time of at least 0, alone or as the one element of an
+// array.
+func onlyMilliseconds(js []byte) (time.Duration, error) {
+	var ms float64
+	var list []float64
+	if json.Unmarshal(js, &ms) != nil {
+		if json.Unmarshal(js, &list) != nil || len(list) != 1 {
+			return 0, fmt.Errorf("expected an array with one number of milliseconds, found %.40q", js)
+		}
+		ms = list[0]
+	}
+	return milliseconds(ms)
+}
+
+// milliseconds checks a time of at least 0, which a Duration must hold.
+func milliseconds(ms float64) (time.Duration, error) {
+	ns := math.Round(ms * 1e6)
+	if !(ns >= 0 && ns < math.MaxInt64) {
+		return 0, fmt.Errorf("%v milliseconds: must be from 0 to %d", ms, math.MaxInt64/1_000_000)
+	}
+	return time.Duration(ns), nil
 }
 
 // name1 reads an object member's name.

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -47,6 +48,33 @@ func TestRead(t *testing.T) {
 	}
 }
 
+// What GenAI-Perf writes for sessions and schedules.
+func TestReadTiming(t *testing.T) {
+	const in = `{"data":[
+		{"payload":[{}],"session_id":["a"],"delay":[1500]},
+		{"payload":[{}],"session_id":["b"]},
+		{"payload":[{}],"session_id":"a","timestamp":[0.5]},
+		{"payload":[{}],"timestamp":[0]},
+		{"timestamp":[[1,2]],"delay":{"b64":""},"session_id":[7]}]}`
+	var d InputData
+	if err := d.read("in.json", strings.NewReader(in)); err != nil {
+		t.Fatal(err)
+	}
+	want := []Entry{
+		{Session: "a", Delay: 1500 * time.Millisecond},
+		{Session: "b"},
+		{Session: "a", Turn: 1, Timed: true, Offset: 500 * time.Microsecond},
+		{Timed: true},
+		{}, // tensors of those names
+	}
+	for i, e := range d.Streams[0] {
+		e.Values, e.Step = nil, 0
+		if diff := cmp.Diff(want[i], e); diff != "" {
+			t.Errorf("step %d (-want +got):\n%s", i, diff)
+		}
+	}
+}
+
 func TestReadErrors(t *testing.T) {
 	for _, tt := range []struct{ name, in, want string }{
 		{"empty", ``, "ends inside a value"},
@@ -59,6 +87,10 @@ func TestReadErrors(t *testing.T) {
 		{"mixed", `{"data":[{"A":[1]},[{"A":[1]}]]}`, "mixes objects"},
 		{"a number for a step", `{"data":[3]}`, "found a number"},
 		{"a string in a stream", `{"data":[["x"]]}`, "stream 0: a step must be an object, found a string"},
+		{"a session that is a number", `{"data":[{"payload":[{}],"session_id":[7]}]}`, `"session_id": expected an array with one string`},
+		{"two delays", `{"data":[{"payload":[{}],"delay":[7,8]}]}`, `"delay": expected an array with one number`},
+		{"a negative delay", `{"data":[{"payload":[{}],"delay":[-7]}]}`, `"delay": -7 milliseconds: must be from 0`},
+		{"a time beyond all bounds", `{"data":[{"payload":[{}],"timestamp":[1e18]}]}`, `"timestamp": 1e+18 milliseconds: must be`},
 		{"twice", `{"data":[{"A":[1],"A":[2]}]}`, `"A" is given twice`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -171,7 +203,7 @@ func FuzzRead(f *testing.F) {
 
 func TestBuiltin(t *testing.T) {
 	for _, streaming := range []bool{false, true} {
-		for name, entries := range map[string][]Entry{"chat": BuiltinChat(streaming), "completions": BuiltinCompletions(streaming)} {
+		for name, entries := range map[string]List{"chat": BuiltinChat(streaming), "completions": BuiltinCompletions(streaming)} {
 			for _, e := range entries {
 				v, ok := e.Values.Get("payload")
 				var body []struct {

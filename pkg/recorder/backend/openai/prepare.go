@@ -25,9 +25,14 @@ type payload struct {
 	request []byte // as it goes over the wire, head and body
 	body    []byte // the end of request; nil: none
 	inputs  export.Fields
+
+	streamed bool // a streamed answer is asked for
 }
 
 func (p *payload) Inputs() export.Fields { return p.inputs }
+
+// Streamed reports whether the request asks for a streamed answer.
+func (p *payload) Streamed() bool { return p.streamed }
 
 // Prepare makes a request of an entry. Its "payload" is an array with one
 // object, the body, which is sent in compact form with what the configuration
@@ -39,7 +44,9 @@ func (b *Backend) Prepare(e *workload.Entry) (backend.Payload, error) {
 	}
 	p := b.newPayload(http.MethodPost, b.target.uri, body)
 	p.inputs = export.Fields{{Name: "payload", Value: export.Value{Text: true, Data: p.body}}}
-	return p, nil
+	info, err := openai.InspectRequest(body)
+	p.streamed = info.Stream
+	return p, err
 }
 
 // newPayload returns a request for uri, a path with query. A nil body is none.

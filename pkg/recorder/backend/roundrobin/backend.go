@@ -101,6 +101,13 @@ type payload []backend.Payload
 // Inputs implements backend.Payload.
 func (p payload) Inputs() export.Fields { return p[0].Inputs() }
 
+// Streamed reports whether the request, as each target is sent it, asks for a
+// streamed answer.
+func (p payload) Streamed() bool {
+	s, ok := p[0].(interface{ Streamed() bool })
+	return ok && s.Streamed()
+}
+
 // A sharer is a payload that can do with the bytes of another one of its type,
 // where they are equal, and drop its own.
 type sharer interface {
