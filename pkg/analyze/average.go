@@ -3,6 +3,7 @@ package analyze
 import (
 	"fmt"
 
+	"github.com/pa-tools/pa/internal/pyfmt"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -76,7 +77,7 @@ func (a *averager) line(prefix string, add func(*export.Request)) (string, error
 	if err := a.check(); err != nil {
 		return "", err
 	}
-	return prefix + pyRepr(a.sum.over(a.n)/1e9) + " s", nil
+	return prefix + pyfmt.Repr(a.sum.over(a.n)/1e9) + " s", nil
 }
 
 // check says what the script would have raised, in words.

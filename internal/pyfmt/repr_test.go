@@ -1,4 +1,4 @@
-package analyze
+package pyfmt
 
 import (
 	"math"
@@ -7,7 +7,7 @@ import (
 )
 
 // The texts are what CPython 3 prints.
-func TestPyRepr(t *testing.T) {
+func TestRepr(t *testing.T) {
 	for _, tt := range []struct {
 		f    float64
 		want string
@@ -39,13 +39,13 @@ func TestPyRepr(t *testing.T) {
 		{math.Inf(-1), "-inf"},
 		{math.NaN(), "nan"},
 	} {
-		if got := pyRepr(tt.f); got != tt.want {
-			t.Errorf("pyRepr(%g) = %q, want %q", tt.f, got, tt.want)
+		if got := Repr(tt.f); got != tt.want {
+			t.Errorf("Repr(%g) = %q, want %q", tt.f, got, tt.want)
 		}
 	}
 }
 
-func FuzzPyRepr(f *testing.F) {
+func FuzzRepr(f *testing.F) {
 	f.Add(uint64(0))
 	f.Add(math.Float64bits(1e16))
 	f.Add(math.Float64bits(0.0001))
@@ -54,9 +54,9 @@ func FuzzPyRepr(f *testing.F) {
 		if math.IsNaN(x) {
 			return
 		}
-		back, err := strconv.ParseFloat(pyRepr(x), 64)
+		back, err := strconv.ParseFloat(Repr(x), 64)
 		if err != nil || math.Float64bits(back) != bits {
-			t.Errorf("pyRepr(%g) = %q, which reads back as %g, %v", x, pyRepr(x), back, err)
+			t.Errorf("Repr(%g) = %q, which reads back as %g, %v", x, Repr(x), back, err)
 		}
 	})
 }

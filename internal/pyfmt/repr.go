@@ -1,4 +1,4 @@
-package analyze
+package pyfmt
 
 import (
 	"math"
@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// pyRepr formats f as Python's repr does: the shortest digits that read back
+// Repr formats f as Python's repr does: the shortest digits that read back
 // as the same float64, positional with at least one decimal for decimal
 // exponents −4 … 15, else with a signed exponent of two or more digits
 // ("1e-09", "1.5e+16").
-func pyRepr(f float64) string {
+func Repr(f float64) string {
 	if f == 0 || math.IsNaN(f) || math.IsInf(f, 0) {
 		switch {
 		case math.IsNaN(f):

@@ -1,0 +1,93 @@
+package numpy
+
+import (
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+// The files under testdata were printed by the releases of numpy they are named
+// after; the data are those of [values].
+func TestAgainstNumpy(t *testing.T) {
+	for _, tt := range []struct {
+		file    string
+		version Version
+	}{
+		{"numpy-1.26.4.json", Before23},
+		{"numpy-2.3.5.json", Current},
+	} {
+		t.Run(tt.file, func(t *testing.T) {
+			b, err := os.ReadFile(filepath.Join("testdata", tt.file))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var golden struct {
+				Percents []float64
+				Vectors  []struct {
+					N                int
+					Ints, Floats     []float64
+					IntPercentiles   []float64 `json:"int_percentiles"`
+					FloatPercentiles []float64 `json:"float_percentiles"`
+				}
+			}
+			if err := json.Unmarshal(b, &golden); err != nil {
+				t.Fatal(err)
+			}
+			for _, v := range golden.Vectors {
+				ints, floats := values(v.N)
+				check(t, v.N, "mean and deviation of integers", v.Ints, []float64{Mean(tt.version, ints), Std(tt.version, ints)})
+				check(t, v.N, "sum, mean and deviation", v.Floats, []float64{Sum(tt.version, floats), Mean(tt.version, floats), Std(tt.version, floats)})
+				slices.Sort(ints)
+				slices.Sort(floats)
+				var pi, pf []float64
+				for _, pct := range golden.Percents {
+					pi = append(pi, Percentile(ints, pct))
+					pf = append(pf, Percentile(floats, pct))
+				}
+				check(t, v.N, "percentiles of integers", v.IntPercentiles, pi)
+				check(t, v.N, "percentiles", v.FloatPercentiles, pf)
+			}
+		})
+	}
+}
+
+func check(t *testing.T, n int, what string, want, got []float64) {
+	t.Helper()
+	for i := range want {
+		if math.Float64bits(got[i]) != math.Float64bits(want[i]) {
+			t.Errorf("%d values: %s: [%d] = %v, want %v", n, what, i, got[i], want[i])
+		}
+	}
+}
+
+// values returns n integers of a linear congruential generator, and the same
+// divided by 7 million.
+func values(n int) ([]int64, []float64) {
+	ints := make([]int64, n)
+	floats := make([]float64, n)
+	s := uint64(n)
+	for i := range ints {
+		s = s*6364136223846793005 + 1442695040888963407
+		ints[i] = int64(s>>32) * 97873
+		floats[i] = float64(ints[i]) / 7e6
+	}
+	return ints, floats
+}
+
+func TestSumOfNothing(t *testing.T) {
+	if got := Sum[float64](Current, nil); got != 0 {
+		t.Errorf("Sum(nil) = %v, want 0", got)
+	}
+}
+
+func BenchmarkStd(b *testing.B) {
+	_, x := values(100_000)
+	b.SetBytes(8 * int64(len(x)))
+	b.ReportAllocs()
+	for b.Loop() {
+		Std(Current, x)
+	}
+}

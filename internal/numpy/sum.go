@@ -1,0 +1,96 @@
+package numpy
+
+import "math"
+
+// A Version is a range of releases that add in the same order.
+type Version uint8
+
+// Before23 are the releases from 1.7 to 2.2, Current those from 2.3 (June
+// 2025) on, seen until 2.4.6.
+const (
+	Current  Version = 0
+	Before23 Version = 1
+)
+
+const (
+	// bufferLen is how many elements numpy converts or copies at a time.
+	bufferLen = 8192
+	// blockLen is the most that is added without being halved.
+	blockLen = 128
+	// lanes is the number of running sums within a block.
+	lanes = 8
+)
+
+// Sum returns np.sum(x, dtype=float), 0 when x is empty.
+//
+// Up to 128 elements are added in eight running sums, element i to sum i mod 8,
+// which are then added in pairs; what is left over comes last. More are halved,
+// the first half being a multiple of 8. Integers go through a buffer of 8192
+// elements, and each of its fillings is summed like that and added to the
+// total; before release 2.3 so do floats. Integers above 2⁵³ are rounded first,
+// as numpy does.
+func Sum[T int64 | float64](v Version, x []T) float64 {
+	n := len(x)
+	if isInt[T]() || v == Before23 {
+		n = bufferLen
+	}
+	sum := 0.0
+	for ; len(x) > n; x = x[n:] {
+		sum += pairwise(x[:n])
+	}
+	return sum + pairwise(x)
+}
+
+// Mean returns np.mean(x). x must not be empty.
+func Mean[T int64 | float64](v Version, x []T) float64 {
+	return Sum(v, x) / float64(len(x))
+}
+
+// Std returns np.std(x), the deviation of the population: the mean of the
+// squared differences from the mean, in two passes. x must not be empty.
+func Std[T int64 | float64](v Version, x []T) float64 {
+	mean := Mean(v, x)
+	squares := make([]float64, len(x))
+	for i := range x {
+		d := float64(x[i]) - mean
+		squares[i] = d * d
+	}
+	return math.Sqrt(Mean(v, squares))
+}
+
+func isInt[T int64 | float64]() bool {
+	half := 0.5
+	return T(half) == 0
+}
+
+// pairwise adds the elements of x as numpy's inner loop does.
+func pairwise[T int64 | float64](x []T) float64 {
+	n := len(x)
+	switch {
+	case n < lanes:
+		sum := 0.0
+		for _, v := range x {
+			sum += float64(v)
+		}
+		return sum
+	case n > blockLen:
+		half := n / 2
+		half -= half % lanes
+		return pairwise(x[:half]) + pairwise(x[half:])
+	}
+	var r [lanes]float64
+	for i := range r {
+		r[i] = float64(x[i])
+	}
+	i := lanes
+	for ; i+lanes <= n; i += lanes {
+		for k := range r {
+			r[k] += float64(x[i+k])
+		}
+	}
+	sum := ((r[0] + r[1]) + (r[2] + r[3])) + ((r[4] + r[5]) + (r[6] + r[7]))
+	for ; i < n; i++ {
+		sum += float64(x[i])
+	}
+	return sum
+}

@@ -1,0 +1,183 @@
+package pyjson
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"github.com/pa-tools/pa/internal/pyfmt"
+)
+
+// An Object is a dict: members in the order of their insertion.
+type Object []Member
+
+// A Member is a name and its value.
+type Member struct {
+	Name  string
+	Value any
+}
+
+// An Array is a list of values of any kind.
+type Array []any
+
+// A Raw value is JSON text that is written as it is.
+type Raw string
+
+// Append appends v to b. indent is that of json.dumps: 0 means everything on
+// one line (indent=None), n > 0 a line for each element, indented by n blanks
+// per level. There is no line end after the last.
+//
+// v is nil, a bool, int, int64, uint64, float64, string, []float64, []int64,
+// []string, [Array], [Object] or [Raw]; anything else is a mistake of the
+// programmer and panics. Bytes that are not UTF-8 become U+FFFD.
+func Append(b []byte, v any, indent int) []byte {
+	w := writer{indent: indent}
+	return w.value(b, v, 0)
+}
+
+type writer struct{ indent int }
+
+func (w writer) value(b []byte, v any, depth int) []byte {
+	switch v := v.(type) {
+	case nil:
+		return append(b, "null"...)
+	case bool:
+		return strconv.AppendBool(b, v)
+	case int:
+		return strconv.AppendInt(b, int64(v), 10)
+	case int64:
+		return strconv.AppendInt(b, v, 10)
+	case uint64:
+		return strconv.AppendUint(b, v, 10)
+	case float64:
+		return appendFloat(b, v)
+	case string:
+		return AppendString(b, v)
+	case Raw:
+		return append(b, v...)
+	case []float64:
+		return list(w, b, depth, v, appendFloat)
+	case []int64:
+		return list(w, b, depth, v, func(b []byte, x int64) []byte { return strconv.AppendInt(b, x, 10) })
+	case []string:
+		return list(w, b, depth, v, AppendString)
+	case Array:
+		return list(w, b, depth, v, func(b []byte, x any) []byte { return w.value(b, x, depth+1) })
+	case Object:
+		return w.object(b, v, depth)
+	}
+	panic(fmt.Sprintf("pyjson: a value of type %T", v))
+}
+
+func (w writer) object(b []byte, o Object, depth int) []byte {
+	if len(o) == 0 {
+		return append(b, "{}"...)
+	}
+	b = append(b, '{')
+	for i := range o {
+		b = w.next(b, i, depth+1)
+		b = AppendString(b, o[i].Name)
+		b = append(b, ": "...)
+		b = w.value(b, o[i].Value, depth+1)
+	}
+	return append(w.line(b, depth), '}')
+}
+
+// list appends a list; it is no method because methods have no type parameters.
+func list[T any](w writer, b []byte, depth int, x []T, element func([]byte, T) []byte) []byte {
+	if len(x) == 0 {
+		return append(b, "[]"...)
+	}
+	b = append(b, '[')
+	for i := range x {
+		b = element(w.next(b, i, depth+1), x[i])
+	}
+	return append(w.line(b, depth), ']')
+}
+
+// next begins element i of a list or object.
+func (w writer) next(b []byte, i, depth int) []byte {
+	switch {
+	case i > 0 && w.indent == 0:
+		return append(b, ", "...)
+	case i > 0:
+		b = append(b, ',')
+	}
+	return w.line(b, depth)
+}
+
+// line begins a line, unless everything is on one.
+func (w writer) line(b []byte, depth int) []byte {
+	if w.indent == 0 {
+		return b
+	}
+	b = append(b, '\n')
+	for range depth * w.indent {
+		b = append(b, ' ')
+	}
+	return b
+}
+
+func appendFloat(b []byte, f float64) []byte {
+	switch {
+	case math.IsNaN(f):
+		return append(b, "NaN"...)
+	case math.IsInf(f, 1):
+		return append(b, "Infinity"...)
+	case math.IsInf(f, -1):
+		return append(b, "-Infinity"...)
+	}
+	return append(b, pyfmt.Repr(f)...)
+}
+
+// AppendString appends s in quotes. Everything but printable ASCII is escaped,
+// what is beyond U+FFFF as a surrogate pair.
+func AppendString(b []byte, s string) []byte {
+	b = append(b, '"')
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c < utf8.RuneSelf {
+			b = appendASCII(b, c)
+			i++
+			continue
+		}
+		r, n := utf8.DecodeRuneInString(s[i:])
+		i += n
+		if r > 0xffff {
+			high, low := utf16.EncodeRune(r)
+			b = appendEscape(appendEscape(b, high), low)
+		} else {
+			b = appendEscape(b, r)
+		}
+	}
+	return append(b, '"')
+}
+
+func appendASCII(b []byte, c byte) []byte {
+	switch c {
+	case '"', '\\':
+		return append(b, '\\', c)
+	case '\n':
+		return append(b, `\n`...)
+	case '\r':
+		return append(b, `\r`...)
+	case '\t':
+		return append(b, `\t`...)
+	case '\b':
+		return append(b, `\b`...)
+	case '\f':
+		return append(b, `\f`...)
+	}
+	if c < ' ' || c > '~' {
+		return appendEscape(b, rune(c))
+	}
+	return append(b, c)
+}
+
+// appendEscape appends \uXXXX for r ≤ 0xFFFF.
+func appendEscape(b []byte, r rune) []byte {
+	const hex = "0123456789abcdef"
+	return append(b, '\\', 'u', hex[r>>12&15], hex[r>>8&15], hex[r>>4&15], hex[r&15])
+}

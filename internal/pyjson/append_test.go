@@ -1,0 +1,103 @@
+package pyjson
+
+import (
+	"encoding/json"
+	"math"
+	"strings"
+	"testing"
+)
+
+// everything is a value of every kind; the texts below are what json.dumps of
+// CPython 3 makes of the same dict.
+var everything = Object{
+	{"unit", "ms"},
+	{"avg", 12.0},
+	{"n", 3},
+	{"none", nil},
+	{"t", true},
+	{"s", "a\"b\\c/\n\r\t\b\f\x01\x7fé€😀"},
+	{"empty", Array{}},
+	{"eo", Object{}},
+	{"f", []float64{0.1, 1e-9, math.NaN(), math.Inf(1), math.Inf(-1)}},
+	{"o", Object{{"x", Array{Object{{"y", 1}}, Array{2, "z"}}}}},
+	{"i", []int64{1, -2}},
+	{"ss", []string{"a"}},
+	{"big", uint64(math.MaxUint64)},
+	{"raw", Raw("1.50")},
+}
+
+func TestAppendOnOneLine(t *testing.T) {
+	const want = `{"unit": "ms", "avg": 12.0, "n": 3, "none": null, "t": true, ` +
+		`"s": "a\"b\\c/\n\r\t\b\f\u0001\u007f\u00e9\u20ac\ud83d\ude00", "empty": [], "eo": {}, ` +
+		`"f": [0.1, 1e-09, NaN, Infinity, -Infinity], "o": {"x": [{"y": 1}, [2, "z"]]}, "i": [1, -2], ` +
+		`"ss": ["a"], "big": 18446744073709551615, "raw": 1.50}`
+	if got := string(Append(nil, everything, 0)); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+func TestAppendIndented(t *testing.T) {
+	const want = `{
+  "unit": "ms",
+  "avg": 12.0,
+  "n": 3,
+  "none": null,
+  "t": true,
+  "s": "a\"b\\c/\n\r\t\b\f\u0001\u007f\u00e9\u20ac\ud83d\ude00",
+  "empty": [],
+  "eo": {},
+  "f": [
+    0.1,
+    1e-09,
+    NaN,
+    Infinity,
+    -Infinity
+  ],
+  "o": {
+    "x": [
+      {
+        "y": 1
+      },
+      [
+        2,
+        "z"
+      ]
+    ]
+  },
+  "i": [
+    1,
+    -2
+  ],
+  "ss": [
+    "a"
+  ],
+  "big": 18446744073709551615,
+  "raw": 1.50
+}`
+	if got := string(Append(nil, everything, 2)); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	if got, want := string(Append([]byte("x="), []int64{1}, 4)), "x=[\n    1\n]"; got != want {
+		t.Errorf("indent 4: got %q, want %q", got, want)
+	}
+}
+
+func FuzzAppendString(f *testing.F) {
+	f.Add("a\"b\\c/\n\x00\x7f")
+	f.Add("é€😀\u2028\xff")
+	f.Fuzz(func(t *testing.T, s string) {
+		b := AppendString(nil, s)
+		var back string
+		if err := json.Unmarshal(b, &back); err != nil {
+			t.Fatalf("AppendString(%q) = %s: %v", s, b, err)
+		}
+		if want := strings.ToValidUTF8(s, "\ufffd"); len(back) < len(want) || strings.ReplaceAll(back, "\ufffd", "") != strings.ReplaceAll(want, "\ufffd", "") {
+			t.Errorf("AppendString(%q) = %s, which reads back as %q", s, b, back)
+		}
+		for _, c := range b {
+			if c < ' ' || c > '~' {
+				t.Errorf("AppendString(%q) = %q holds %q", s, b, c)
+			}
+		}
+	})
+}
