@@ -1,0 +1,374 @@
+package load
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// A Level is one load level of a run: a [Concurrency], [Sessions], [Periodic],
+// [Rate], [Intervals] or [Timetable].
+type Level interface {
+	// Mode and Value name the level in an export: perf_analyzer's mode and the
+	// text of its number.
+	Mode() string
+	Value() string
+	// String names the level for people: "concurrency 8".
+	String() string
+	// Slots is how many requests there can be in flight; 0 for no limit.
+	Slots() int
+	// Validate reports the mistakes of the level.
+	Validate() error
+}
+
+// An Open is the level of an open loop. A new Schedule begins at its start. When
+// as many requests are in flight as there are Slots, what is due waits.
+type Open interface {
+	Level
+	Schedule() Schedule
+}
+
+// A Concurrency is a closed loop of N slots, each of which sends its next request
+// as soon as the last one has ended.
+type Concurrency struct {
+	N int
+	// RampUp is the time in the course of which the slots begin, one after the
+	// other; 0: all at once.
+	RampUp time.Duration
+}
+
+// Closed returns closed loops of so many slots each, without a ramp.
+func Closed(concurrencies ...int) []Level {
+	levels := make([]Level, len(concurrencies))
+	for i, n := range concurrencies {
+		levels[i] = Concurrency{N: n}
+	}
+	return levels
+}
+
+// Mode implements Level.
+func (Concurrency) Mode() string { return export.ModeConcurrency }
+
+// Value implements Level.
+func (c Concurrency) Value() string { return strconv.Itoa(c.N) }
+
+func (c Concurrency) String() string { return "concurrency " + c.Value() }
+
+// Slots implements Level.
+func (c Concurrency) Slots() int { return c.N }
+
+// Validate implements Level.
+func (c Concurrency) Validate() error {
+	switch {
+	case c.N < 1:
+		return fmt.Errorf("concurrency %d: must be at least 1", c.N)
+	case c.RampUp < 0:
+		return fmt.Errorf("ramp-up %v: must not be negative", c.RampUp)
+	}
+	return nil
+}
+
+// Begin returns when slot i begins, as a span since the start of the level.
+func (c Concurrency) Begin(i int) time.Duration {
+	return time.Duration(float64(c.RampUp) * float64(i) / float64(c.N))
+}
+
+// Sessions is a closed loop of N conversations: when one is over the next one of
+// the workload begins.
+type Sessions struct{ N int }
+
+// Mode implements Level. It is perf_analyzer's, as is the value: GenAI-Perf looks
+// a run of sessions up under request_rate 0.0.
+func (Sessions) Mode() string { return export.ModeRequestRate }
+
+// Value implements Level.
+func (Sessions) Value() string { return "0.0" }
+
+func (s Sessions) String() string { return "session concurrency " + strconv.Itoa(s.N) }
+
+// Slots implements Level.
+func (s Sessions) Slots() int { return s.N }
+
+// Validate implements Level.
+func (s Sessions) Validate() error {
+	if s.N < 1 {
+		return fmt.Errorf("session concurrency %d: must be at least 1", s.N)
+	}
+	return nil
+}
+
+// A Periodic level begins with Start requests and sends Step more whenever each
+// of those that were sent last has got Period responses, until there were End of
+// them. No slot sends a second one.
+type Periodic struct{ Start, End, Step, Period int }
+
+// Mode implements Level.
+func (Periodic) Mode() string { return export.ModeConcurrency }
+
+// Value implements Level: the most requests that can be in flight. perf_analyzer
+// writes 1, whatever they are.
+func (p Periodic) Value() string { return strconv.Itoa(p.End) }
+
+func (p Periodic) String() string {
+	return fmt.Sprintf("periodic concurrency %d:%d:%d", p.Start, p.End, p.Step)
+}
+
+// Slots implements Level.
+func (p Periodic) Slots() int { return p.End }
+
+// Validate implements Level.
+func (p Periodic) Validate() error {
+	switch {
+	case p.Start < 1:
+		return fmt.Errorf("%v: the start must be at least 1", p)
+	case p.End < p.Start:
+		return fmt.Errorf("%v: the end is before the start", p)
+	case p.Step < 1:
+		return fmt.Errorf("%v: the step must be at least 1", p)
+	case (p.End-p.Start)%p.Step != 0:
+		return fmt.Errorf("%v: the steps from the start do not meet the end", p)
+	case p.Period < 1:
+		return fmt.Errorf("request period %d: must be at least 1", p.Period)
+	}
+	return nil
+}
+
+// Arrivals names how the requests of a Rate follow each other.
+type Arrivals uint8
+
+// The names are those of --request-distribution.
+const (
+	// Constant has equal gaps.
+	Constant Arrivals = iota
+	// Poisson has exponentially distributed gaps: that of many users who know
+	// nothing of each other.
+	Poisson
+	// Gamma has gamma distributed gaps, see Rate.Burstiness.
+	Gamma
+)
+
+var arrivalNames = [...]string{"constant", "poisson", "gamma"}
+
+// String returns "constant", "poisson" or "gamma".
+func (a Arrivals) String() string {
+	if int(a) < len(arrivalNames) {
+		return arrivalNames[a]
+	}
+	return fmt.Sprintf("Arrivals(%d)", uint8(a))
+}
+
+// ParseArrivals is the inverse of String.
+func ParseArrivals(name string) (Arrivals, error) {
+	for i, n := range arrivalNames {
+		if n == name {
+			return Arrivals(i), nil
+		}
+	}
+	return Constant, fmt.Errorf("unknown distribution %q; it is constant, poisson or gamma", name)
+}
+
+// Bounds of a Rate: one request in a year, and what no machine sends.
+const (
+	minRate = 1.0 / (365 * 24 * 3600)
+	maxRate = 1e7
+)
+
+// A Rate is so many requests per second.
+type Rate struct {
+	PerSecond float64
+	Arrivals  Arrivals
+	// Burstiness is the shape of the gamma distribution, as in the serving
+	// benchmark of vLLM: below 1 there are bursts, 1 is Poisson, and the more it
+	// is the more even the gaps. 0 means 1. Only with Gamma.
+	Burstiness float64
+	Seed       uint64
+	// Ceiling is how many requests may be in flight; 0: any number.
+	Ceiling int
+	// RampUp is the time in the course of which the rate grows from nothing to
+	// PerSecond.
+	RampUp time.Duration
+}
+
+// Mode implements Level.
+func (Rate) Mode() string { return export.ModeRequestRate }
+
+// Value implements Level.
+func (r Rate) Value() string { return decimal(r.PerSecond) }
+
+func (r Rate) String() string {
+	return "request rate " + strconv.FormatFloat(r.PerSecond, 'g', 6, 64)
+}
+
+// Slots implements Level.
+func (r Rate) Slots() int { return r.Ceiling }
+
+// Validate implements Level.
+func (r Rate) Validate() error {
+	switch {
+	case !(r.PerSecond >= minRate && r.PerSecond <= maxRate):
+		return fmt.Errorf("request rate %v: must be above 0 and at most %.0f per second", r.PerSecond, maxRate)
+	case int(r.Arrivals) >= len(arrivalNames):
+		return fmt.Errorf("unknown distribution %v", r.Arrivals)
+	case r.Burstiness != 0 && r.Arrivals != Gamma:
+		return fmt.Errorf("burstiness %v: is that of the gamma distribution, not of %v", r.Burstiness, r.Arrivals)
+	case r.Burstiness != 0 && !(r.Burstiness >= minShape && r.Burstiness <= maxShape):
+		return fmt.Errorf("burstiness %v: must be %v to %.0f", r.Burstiness, minShape, maxShape)
+	case r.RampUp < 0:
+		return fmt.Errorf("ramp-up %v: must not be negative", r.RampUp)
+	}
+	return ceiling(r.Ceiling)
+}
+
+// Bounds of Rate.Burstiness, within which the draws are what they should be.
+const (
+	minShape = 0.01
+	maxShape = 1e6
+)
+
+func ceiling(n int) error {
+	if n < 0 {
+		return fmt.Errorf("ceiling of %d requests in flight: must not be negative", n)
+	}
+	return nil
+}
+
+// Schedule implements Open.
+func (r Rate) Schedule() Schedule {
+	next := even()
+	switch r.Arrivals {
+	case Poisson:
+		next = renewal(r.Seed, exponential)
+	case Gamma:
+		shape := r.Burstiness
+		if shape == 0 {
+			shape = 1
+		}
+		next = renewal(r.Seed, gamma(shape))
+	}
+	return &stretched{next, profile{r.PerSecond, r.RampUp}}
+}
+
+// Intervals is a schedule of recorded gaps: the first request comes after the
+// first one, and after the last one the first one follows again.
+type Intervals struct {
+	Gaps []time.Duration
+	// Speed is how many times faster they are; 0 means 1.
+	Speed   float64
+	Ceiling int // as that of a Rate
+}
+
+// Mode implements Level.
+func (Intervals) Mode() string { return export.ModeRequestRate }
+
+// Value implements Level: the mean rate. perf_analyzer cuts it to a whole number.
+func (v Intervals) Value() string { return decimal(v.PerSecond()) }
+
+// PerSecond is the mean rate.
+func (v Intervals) PerSecond() float64 {
+	sum := 0.0
+	for _, gap := range v.Gaps {
+		sum += float64(gap)
+	}
+	rate := float64(len(v.Gaps)) / (sum / 1e9)
+	if v.Speed != 0 {
+		rate *= v.Speed
+	}
+	return rate
+}
+
+func (v Intervals) String() string {
+	return fmt.Sprintf("%d intervals, %s requests/s", len(v.Gaps), strconv.FormatFloat(v.PerSecond(), 'g', 6, 64))
+}
+
+// Slots implements Level.
+func (v Intervals) Slots() int { return v.Ceiling }
+
+// Validate implements Level.
+func (v Intervals) Validate() error {
+	if len(v.Gaps) == 0 {
+		return fmt.Errorf("no intervals")
+	}
+	for i, gap := range v.Gaps {
+		if gap < 0 {
+			return fmt.Errorf("interval %d: %v is negative", i+1, gap)
+		}
+	}
+	if rate := v.PerSecond(); !(rate <= maxRate) {
+		return fmt.Errorf("the intervals ask for %.0f requests per second on average; at most %.0f", rate, maxRate)
+	}
+	if err := speed(v.Speed); err != nil {
+		return err
+	}
+	return ceiling(v.Ceiling)
+}
+
+func speed(s float64) error {
+	if s < 0 || math.IsNaN(s) || math.IsInf(s, 0) {
+		return fmt.Errorf("speed-up %v: must be above 0", s)
+	}
+	return nil
+}
+
+// Schedule implements Open.
+func (v Intervals) Schedule() Schedule { return &looped{gaps: v.Gaps, speed: v.Speed} }
+
+// A Timetable is a schedule of recorded instants, each once. They are spans since
+// whatever the recording counts from: the first request is due at the start.
+type Timetable struct {
+	Offsets []time.Duration // in order
+	Speed   float64         // as that of Intervals
+	Ceiling int             // as that of a Rate
+}
+
+// Mode implements Level; like the value it is perf_analyzer's.
+func (Timetable) Mode() string { return export.ModeRequestRate }
+
+// Value implements Level.
+func (Timetable) Value() string { return "0.0" }
+
+func (t Timetable) String() string { return fmt.Sprintf("schedule of %d requests", len(t.Offsets)) }
+
+// Slots implements Level.
+func (t Timetable) Slots() int { return t.Ceiling }
+
+// Validate implements Level.
+func (t Timetable) Validate() error {
+	if len(t.Offsets) == 0 {
+		return fmt.Errorf("the schedule has no requests")
+	}
+	for i := 1; i < len(t.Offsets); i++ {
+		if t.Offsets[i] < t.Offsets[i-1] {
+			return fmt.Errorf("the schedule is not in order: request %d is due at %v, the one before at %v", i+1, t.Offsets[i], t.Offsets[i-1])
+		}
+	}
+	if err := speed(t.Speed); err != nil {
+		return err
+	}
+	return ceiling(t.Ceiling)
+}
+
+// Schedule implements Open.
+func (t Timetable) Schedule() Schedule { return &listed{offsets: t.Offsets, speed: t.Speed} }
+
+// decimal formats a number as perf_analyzer does a rate: with a decimal point,
+// and as few digits as tell it from others.
+func decimal(x float64) string {
+	s := strconv.FormatFloat(x, 'f', -1, 64)
+	if !strings.Contains(s, ".") {
+		s += ".0"
+	}
+	return s
+}
+
+var (
+	_ Level = Concurrency{}
+	_ Level = Sessions{}
+	_ Level = Periodic{}
+	_ Open  = Rate{}
+	_ Open  = Intervals{}
+	_ Open  = Timetable{}
+)

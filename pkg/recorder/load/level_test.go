@@ -1,0 +1,98 @@
+package load
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+)
+
+// What an export and people call each level.
+func TestLevelNames(t *testing.T) {
+	for _, tt := range []struct {
+		level             Level
+		mode, value, text string
+		slots             int
+	}{
+		{Concurrency{N: 8}, "concurrency", "8", "concurrency 8", 8},
+		{Sessions{N: 3}, "request_rate", "0.0", "session concurrency 3", 3},
+		{Periodic{1, 10, 3, 4}, "concurrency", "10", "periodic concurrency 1:10:3", 10},
+		{Rate{PerSecond: 10}, "request_rate", "10.0", "request rate 10", 0},
+		{Rate{PerSecond: 7.5, Ceiling: 4}, "request_rate", "7.5", "request rate 7.5", 4},
+		{Rate{PerSecond: 1.0 / 3}, "request_rate", "0.3333333333333333", "request rate 0.333333", 0},
+		{Rate{PerSecond: 1e6}, "request_rate", "1000000.0", "request rate 1e+06", 0},
+		// perf_analyzer says 8.0 here.
+		{Intervals{Gaps: []time.Duration{100 * time.Millisecond, 110 * time.Millisecond, 130 * time.Millisecond}}, "request_rate", "8.823529411764705", "3 intervals, 8.82353 requests/s", 0},
+		{Intervals{Gaps: []time.Duration{time.Second}, Speed: 4}, "request_rate", "4.0", "1 intervals, 4 requests/s", 0},
+		{Timetable{Offsets: make([]time.Duration, 5), Ceiling: 2}, "request_rate", "0.0", "schedule of 5 requests", 2},
+	} {
+		l := tt.level
+		if l.Mode() != tt.mode || l.Value() != tt.value || l.String() != tt.text || l.Slots() != tt.slots {
+			t.Errorf("%#v: %s %s, %q, %d slots; want %s %s, %q, %d", l, l.Mode(), l.Value(), l.String(), l.Slots(), tt.mode, tt.value, tt.text, tt.slots)
+		}
+		if err := l.Validate(); err != nil {
+			t.Errorf("%v: %v", l, err)
+		}
+	}
+}
+
+func TestValidate(t *testing.T) {
+	for _, tt := range []struct {
+		level Level
+		want  string // "" is no mistake
+	}{
+		{Concurrency{}, "concurrency 0: must be at least 1"},
+		{Concurrency{N: 1, RampUp: -1}, "ramp-up -1ns"},
+		{Sessions{}, "session concurrency 0: must be at least 1"},
+		{Periodic{0, 1, 1, 1}, "the start must be at least 1"},
+		{Periodic{4, 3, 1, 1}, "the end is before the start"},
+		{Periodic{1, 3, 0, 1}, "the step must be at least 1"},
+		{Periodic{1, 10, 4, 1}, "the steps from the start do not meet the end"},
+		{Periodic{1, 3, 1, 0}, "request period 0: must be at least 1"},
+		{Periodic{3, 3, 1, 1}, ""},
+		{Rate{}, "request rate 0: must be above 0"},
+		{Rate{PerSecond: math.NaN()}, "request rate NaN"},
+		{Rate{PerSecond: math.Inf(1)}, "request rate +Inf"},
+		{Rate{PerSecond: 1, Arrivals: 9}, "unknown distribution Arrivals(9)"},
+		{Rate{PerSecond: 1, Burstiness: 2}, "burstiness 2: is that of the gamma distribution, not of constant"},
+		{Rate{PerSecond: 1, Burstiness: -2, Arrivals: Gamma}, "burstiness -2: must be 0.01 to 1000000"},
+		{Rate{PerSecond: 1, RampUp: -1}, "ramp-up"},
+		{Rate{PerSecond: 1, Ceiling: -1}, "ceiling of -1 requests"},
+		{Intervals{}, "no intervals"},
+		{Intervals{Gaps: []time.Duration{1, -1}}, "interval 2: -1ns is negative"},
+		{Intervals{Gaps: []time.Duration{0}}, "the intervals ask for +Inf requests per second"},
+		{Intervals{Gaps: []time.Duration{time.Second}, Speed: -1}, "speed-up -1"},
+		{Timetable{}, "the schedule has no requests"},
+		{Timetable{Offsets: []time.Duration{2, 1}}, "not in order: request 2 is due at 1ns, the one before at 2ns"},
+		{Timetable{Offsets: []time.Duration{1}, Speed: math.NaN()}, "speed-up NaN"},
+	} {
+		err := tt.level.Validate()
+		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%#v: %v, want %q", tt.level, err, tt.want)
+		}
+	}
+}
+
+func TestParseArrivals(t *testing.T) {
+	for _, a := range []Arrivals{Constant, Poisson, Gamma} {
+		if got, err := ParseArrivals(a.String()); got != a || err != nil {
+			t.Errorf("ParseArrivals(%q) = %v, %v", a, got, err)
+		}
+	}
+	if _, err := ParseArrivals("uniform"); err == nil || !strings.Contains(err.Error(), `"uniform"; it is constant, poisson or gamma`) {
+		t.Errorf("error %v", err)
+	}
+}
+
+// The slots of a ramp begin evenly, the first one at once.
+func TestConcurrencyRamp(t *testing.T) {
+	c := Concurrency{N: 4, RampUp: 2 * time.Second}
+	for i, want := range []time.Duration{0, 500 * time.Millisecond, time.Second, 1500 * time.Millisecond} {
+		if got := c.Begin(i); got != want {
+			t.Errorf("slot %d begins at %v, want %v", i, got, want)
+		}
+	}
+	if got := (Concurrency{N: 4}).Begin(3); got != 0 {
+		t.Errorf("without a ramp the last slot begins at %v", got)
+	}
+}

@@ -1,0 +1,126 @@
+package load
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestParseConcurrency(t *testing.T) {
+	for _, tt := range []struct {
+		in   string
+		want []int
+	}{
+		{"1", []int{1}},
+		{"128", []int{128}},
+		{"1:4", []int{1, 2, 3, 4}},
+		{"1:8:2", []int{1, 3, 5, 7}},
+		{"4:4:9", []int{4}},
+		{"1,4,8", []int{1, 4, 8}},
+		{"8, 1 ,8", []int{8, 1, 8}},
+	} {
+		got, err := ParseConcurrency(tt.in)
+		if err != nil || !slices.Equal(got, tt.want) {
+			t.Errorf("ParseConcurrency(%q) = %v, %v; want %v", tt.in, got, err, tt.want)
+		}
+	}
+}
+
+func TestParseRates(t *testing.T) {
+	for _, tt := range []struct {
+		in   string
+		want []float64
+	}{
+		{"10", []float64{10}},
+		{"7.5", []float64{7.5}},
+		{"5:15:5", []float64{5, 10, 15}},
+		{"1.5:3", []float64{1.5, 2.5}},
+		{"0.1:0.5:0.1", []float64{0.1, 0.2, 0.3, 0.4, 0.5}},
+		{"2.5, 1", []float64{2.5, 1}},
+	} {
+		got, err := ParseRates(tt.in)
+		if err != nil || !slices.Equal(got, tt.want) {
+			t.Errorf("ParseRates(%q) = %v, %v; want %v", tt.in, got, err, tt.want)
+		}
+	}
+	for _, tt := range []struct{ in, want string }{
+		{"", `request rate "": "" is not a number`},
+		{"fast", `"fast" is not a number`},
+		{"NaN", `"NaN" is not a number`},
+		{"0", "0 must be above 0"},
+		{"-1", "-1 must be above 0"},
+		{"1e9", "1e9 is too large"},
+		{"1e999", "1e999 is too large"},
+		{"1:0", "an end of 0"},
+		{"3:1", "the end is before the start"},
+		{"1:2:0", "0 must be above 0"},
+		{"1:2:1e-9", "levels; at most 10000"},
+		{"1:2:1e-8", "100000001 levels; at most 10000"},
+		{"1:2,3", "not both"},
+	} {
+		if got, err := ParseRates(tt.in); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("ParseRates(%q) = %v, %v; want an error with %q", tt.in, got, err, tt.want)
+		}
+	}
+}
+
+func TestParsePeriodic(t *testing.T) {
+	for in, want := range map[string]Periodic{
+		"1:10:3": {Start: 1, End: 10, Step: 3},
+		"1:20":   {Start: 1, End: 20, Step: 1},
+	} {
+		if got, err := ParsePeriodic(in); err != nil || got != want {
+			t.Errorf("ParsePeriodic(%q) = %v, %v; want %v", in, got, err, want)
+		}
+	}
+	for _, tt := range []struct{ in, want string }{
+		{"10", "expected start:end:step"},
+		{"1:2:3:4", "expected start:end:step"},
+		{"1:x", `"x" is not a whole number`},
+		{"0:4", "0 must be at least 1"},
+	} {
+		if got, err := ParsePeriodic(tt.in); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("ParsePeriodic(%q) = %v, %v; want an error with %q", tt.in, got, err, tt.want)
+		}
+	}
+}
+
+// Whatever a range is, its levels are in bounds and as many as it says.
+func FuzzParseRates(f *testing.F) {
+	for _, in := range []string{"10", "1:8:2", "0.1:0.5:0.1", "1,2.5", "1:2:1e-9", "1e7:1e7"} {
+		f.Add(in)
+	}
+	f.Fuzz(func(t *testing.T, in string) {
+		rates, err := ParseRates(in)
+		if (err == nil) != (len(rates) > 0) || len(rates) > maxLevels && !strings.Contains(in, ",") {
+			t.Fatalf("ParseRates(%q) = %d rates, %v", in, len(rates), err)
+		}
+		for _, r := range rates {
+			if !(r > 0 && r <= maxRate) {
+				t.Fatalf("ParseRates(%q) holds %v", in, r)
+			}
+		}
+	})
+}
+
+func TestParseConcurrencyErrors(t *testing.T) {
+	for _, tt := range []struct{ in, want string }{
+		{"", "not a whole number"},
+		{"zero", `"zero" is not a whole number`},
+		{"0", "0 must be at least 1"},
+		{"-3", "-3 must be at least 1"},
+		{"1.5", "not a whole number"},
+		{"1:0", "an end of 0"},
+		{"8:1", "the end is before the start"},
+		{"1:8:0", "0 must be at least 1"},
+		{"1:2:3:4", "at most three parts"},
+		{"1:4,8", "not both"},
+		{"1,,8", `"" is not a whole number`},
+		{"99999999999", "too large"},
+		{"1:2000000000", "at most 10000"},
+	} {
+		if got, err := ParseConcurrency(tt.in); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("ParseConcurrency(%q) = %v, %v; want an error with %q", tt.in, got, err, tt.want)
+		}
+	}
+}

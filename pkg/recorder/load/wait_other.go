@@ -1,0 +1,8 @@
+//go:build !linux
+
+package load
+
+import "time"
+
+// sleep waits by a timer, up to a millisecond too long.
+func sleep(d time.Duration) { time.Sleep(d) }

@@ -1,0 +1,68 @@
+package load
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// It does not return before the instant, whatever part of the wait is spent in
+// which way.
+func TestWait(t *testing.T) {
+	for _, d := range []time.Duration{-time.Hour, 0, spin / 2, spin * 2, coarse / 2, coarse + time.Millisecond} {
+		until := time.Now().Add(d)
+		if !Wait(until, nil) {
+			t.Errorf("a wait of %v was cut short", d)
+		}
+		if early := time.Until(until); early > 0 {
+			t.Errorf("a wait of %v returned %v early", d, early)
+		}
+	}
+}
+
+// A long wait ends when it is told to.
+func TestWaitIsCutShort(t *testing.T) {
+	done := make(chan struct{})
+	over := make(chan bool)
+	go func() { over <- Wait(time.Now().Add(time.Hour), done) }()
+	close(done)
+	if <-over {
+		t.Error("a wait that was cut short says that it was not")
+	}
+	for _, d := range []time.Duration{-1, time.Millisecond} {
+		if Wait(time.Now().Add(d), done) {
+			t.Errorf("a wait of %v after the end", d)
+		}
+	}
+}
+
+func TestWaitTimer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		done := make(chan struct{})
+		begin := time.Now()
+		if !WaitTimer(begin.Add(time.Minute), done) || time.Since(begin) != time.Minute {
+			t.Errorf("waited for %v, want a minute", time.Since(begin))
+		}
+		time.AfterFunc(time.Second, func() { close(done) })
+		if WaitTimer(time.Now().Add(time.Hour), done) || time.Since(begin) != time.Minute+time.Second {
+			t.Errorf("cut short after %v", time.Since(begin))
+		}
+		if WaitTimer(begin, done) || !WaitTimer(begin, nil) {
+			t.Error("what is over is waited for, or is not over")
+		}
+	})
+}
+
+// What a request of an open loop costs in waiting; the time is its gap.
+func BenchmarkWait(b *testing.B) {
+	b.ReportAllocs()
+	const gap = 200 * time.Microsecond
+	due := time.Now()
+	var late time.Duration
+	for b.Loop() {
+		due = due.Add(gap)
+		Wait(due, nil)
+		late += time.Since(due)
+	}
+	b.ReportMetric(float64(late)/float64(b.N), "late-ns/op")
+}
