@@ -3,12 +3,15 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"go.uber.org/goleak"
+
+	"github.com/pa-tools/pa/pkg/sim"
 )
 
 // childEnv makes the test binary be pa-record, for tests that need it in a
@@ -63,6 +66,33 @@ func TestHelpWidth(t *testing.T) {
 				t.Errorf("%v: line of %d columns: %s", args, n, line)
 			}
 		}
+	}
+}
+
+// The help page and the guide list every fault and model of the simulator.
+func TestSimDocumented(t *testing.T) {
+	text, err := os.ReadFile("../../docs/guide.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	guide := string(text)
+	code, page, _ := inProcess(t.Context(), t, "sim", "--help")
+	if code != 0 {
+		t.Fatalf("exit code %d", code)
+	}
+	listed := func(name, does string) {
+		if row := fmt.Sprintf("\n| `%s` | %s |\n", name, does); !strings.Contains(guide, row) {
+			t.Errorf("docs/guide.md lacks the row %s", row)
+		}
+		if line := fmt.Sprintf("\n  %-15s %s\n", name, does); !strings.Contains(page, line) {
+			t.Errorf("pa-record sim --help lacks the line %s", line)
+		}
+	}
+	for _, f := range sim.Faults() {
+		listed(f.String(), f.Does())
+	}
+	for _, m := range sim.DefaultTritonModels() {
+		listed(m.Name, m.Interface.Takes())
 	}
 }
 

@@ -20,16 +20,9 @@ import (
 // simCommand is "pa-record sim": the simulated server as a process.
 func simCommand(env environment) *cli.Command {
 	return &cli.Command{
-		Name:  "sim",
-		Usage: "run a simulated LLM server",
-		Description: `It answers as an OpenAI-compatible server and as a Triton server, with made-up
-words at a chosen pace, until it is interrupted. Delays are a duration or a
-distribution: 20ms, normal:20ms,2ms, lognormal:20ms,5ms (mean, standard
-deviation); lengths likewise: 64, normal:64,8. It remembers what it sent and
-when: GET /ledger on the OpenAI address, or --ledger FILE at its end.
-
-The same server answers inside pa-record, with the same settings:
-  pa-record -u 'sim://?ttft=50ms&itl=10ms&output_tokens=64'`,
+		Name:        "sim",
+		Usage:       "run a simulated LLM server",
+		Description: simDescription(),
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "openai-addr", Category: "Addresses", Usage: "listen on `ADDR` for OpenAI requests; off: do not", Value: "127.0.0.1:8000"},
 			&cli.StringFlag{Name: "triton-grpc-addr", Category: "Addresses", Usage: "listen on `ADDR` for Triton gRPC; off: do not", Value: "127.0.0.1:8001"},
@@ -44,7 +37,7 @@ The same server answers inside pa-record, with the same settings:
 			&cli.IntFlag{Name: "max-concurrency", Category: "Behaviour", Usage: "work on `N` requests at a time, queue the others", DefaultText: "no limit"},
 			&cli.StringFlag{Name: "vocabulary", Category: "Behaviour", Usage: "`WORDS` of the answers: plain, tricky (quotes, control characters, emoji), or stamp (each token is the time at which it was sent)", Value: "plain"},
 			&cli.Uint64Flag{Name: "seed", Category: "Behaviour", Usage: "seed `N` of everything random"},
-			&cli.StringSliceFlag{Name: "fault", Category: "Behaviour", Usage: "let something go wrong: `RULE` as in http_500:every=10 or reset:every=5,after=3 (repeatable)"},
+			&cli.StringSliceFlag{Name: "fault", Category: "Behaviour", Usage: "let something go wrong: `RULE` is one of the faults above, as in http_500:every=10 or reset:every=5,after=3 (repeatable; the first that fits a request counts)"},
 			&cli.BoolFlag{Name: "kernel-sends", Category: "Output", Usage: "have the kernel note when each write over HTTP left; costs the server a few system calls each"},
 			&cli.StringFlag{Name: "ledger-content", Category: "Output", Usage: "`WHAT` to remember of each write: bytes (and times), hash (and times), times, or none: no ledger at all", Value: "bytes"},
 			&cli.StringFlag{Name: "ledger", Category: "Output", Usage: "write what was sent, and when, to `FILE` at the end, as JSON lines"},
@@ -53,6 +46,34 @@ The same server answers inside pa-record, with the same settings:
 		},
 		Action: func(c *cli.Context) error { return serveSim(c, env) },
 	}
+}
+
+// simDescription is the text of the help page, with the simulator's own lists of
+// what it can do.
+func simDescription() string {
+	var b strings.Builder
+	b.WriteString(`It answers as an OpenAI-compatible server and as a Triton server, with made-up
+words at a chosen pace, until it is interrupted. Delays are a duration or a
+distribution: 20ms, normal:20ms,2ms, lognormal:20ms,5ms (mean, standard
+deviation); lengths likewise: 64, normal:64,8. It remembers what it sent and
+when: GET /ledger on the OpenAI address, or --ledger FILE at its end.
+
+The same server answers inside pa-record, with the same settings:
+  pa-record -u 'sim://?ttft=50ms&itl=10ms&output_tokens=64'
+
+Models of the Triton server:
+`)
+	for _, m := range sim.DefaultTritonModels() {
+		fmt.Fprintf(&b, "  %-15s %s\n", m.Name, m.Interface.Takes())
+	}
+	fmt.Fprintf(&b, `
+Faults, for --fault FAULT[:every=n,after=k]: each n-th request suffers it
+(default: all), where that makes sense after k tokens (default: %d):
+`, sim.DefaultFaultAfter)
+	for _, f := range sim.Faults() {
+		fmt.Fprintf(&b, "  %-15s %s\n", f, f.Does())
+	}
+	return b.String()
 }
 
 func serveSim(c *cli.Context, env environment) (err error) {
@@ -192,15 +213,15 @@ func setSim(cfg *sim.Config, key, value string) (err error) {
 	case "output_tokens":
 		cfg.OutputTokens, err = sim.ParseLength(value)
 	case "prefill_per_token":
-		cfg.PrefillPerToken, err = time.ParseDuration(value)
+		cfg.PrefillPerToken, err = parseSim(value, time.ParseDuration, "a duration such as 5ms")
 	case "tokens_per_event":
-		cfg.TokensPerEvent, err = strconv.Atoi(value)
+		cfg.TokensPerEvent, err = parseSim(value, strconv.Atoi, "a whole number")
 	case "max_concurrency":
-		cfg.MaxConcurrency, err = strconv.Atoi(value)
+		cfg.MaxConcurrency, err = parseSim(value, strconv.Atoi, "a whole number")
 	case "seed":
-		cfg.Seed, err = strconv.ParseUint(value, 10, 64)
+		cfg.Seed, err = parseSim(value, func(s string) (uint64, error) { return strconv.ParseUint(s, 10, 64) }, "a whole number that is not negative")
 	case "kernel_sends":
-		cfg.KernelSends, err = strconv.ParseBool(value)
+		cfg.KernelSends, err = parseSim(value, strconv.ParseBool, "true or false")
 	case "vocabulary":
 		cfg.Vocabulary, err = sim.ParseVocabulary(value)
 	case "fault":
@@ -208,10 +229,19 @@ func setSim(cfg *sim.Config, key, value string) (err error) {
 		rule, err = sim.ParseFaultRule(value)
 		cfg.Faults = append(cfg.Faults, rule)
 	default:
-		return fmt.Errorf("unknown setting %q of the simulated server", key)
+		return fmt.Errorf("unknown setting %q of the simulated server; it has ttft, itl, output_tokens, prefill_per_token, tokens_per_event, max_concurrency, seed, kernel_sends, vocabulary and fault", key)
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", key, err)
 	}
 	return nil
+}
+
+// parseSim parses a value; the error says what was expected.
+func parseSim[T any](value string, parse func(string) (T, error), expected string) (T, error) {
+	v, err := parse(value)
+	if err != nil {
+		return v, fmt.Errorf("%q is not %s", value, expected)
+	}
+	return v, nil
 }

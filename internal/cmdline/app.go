@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -46,7 +48,7 @@ func (a App) Run(ctx context.Context, args []string, stdin io.Reader, stdout, st
 	if len(args) > 0 {
 		rest = args[1:]
 	}
-	err := a.run(ctx, rest, stdin, stdout, stderr)
+	page, err := a.run(ctx, rest, stdin, stdout, stderr)
 	if err == nil {
 		return ExitOK
 	}
@@ -65,17 +67,19 @@ func (a App) Run(ctx context.Context, args []string, stdin io.Reader, stdout, st
 		fmt.Fprintf(stderr, "%s: %s\n", a.Name, strings.TrimRight(line, "\n"))
 	}
 	if code == ExitUsage {
-		fmt.Fprintf(stderr, "run '%s --help' for usage\n", a.Name)
+		fmt.Fprintf(stderr, "run '%s --help' for usage\n", page)
 	}
 	return code
 }
 
-func (a App) run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
+// run returns, beside the error, the command whose help page is about it.
+func (a App) run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) (name string, err error) {
+	name = a.Name
 	if err := a.misspelt(args); err != nil {
-		return err
+		return name, err
 	}
 	cmd, args := a.choose(args)
-	flags, name := a.Flags, a.Name
+	flags := a.Flags
 	if cmd != nil {
 		flags, name = cmd.Flags, a.Name+" "+cmd.Name
 	}
@@ -84,29 +88,29 @@ func (a App) run(ctx context.Context, args []string, stdin io.Reader, stdout, st
 		prefix = "PA_"
 	}
 	bindEnv(flags, prefix)
-	args, err := arguments{flags: flags, unsupported: a.Unsupported, getopt: a.GetoptForms}.flagsFirst(args)
+	args, err = arguments{flags: flags, unsupported: a.Unsupported, getopt: a.GetoptForms}.flagsFirst(args)
 	if err != nil {
-		return err
+		return name, err
 	}
 	if wants(args, "version", "") {
 		_, err := fmt.Fprintf(stdout, "%s %s\n", a.Name, a.Version)
-		return err
+		return name, err
 	}
 	help := wants(args, "help", "h")
 	if help || a.Action == nil && cmd == nil {
 		page := a.help(cmd, flags)
 		if !help {
-			return Usagef("no command given; %s --help lists them", a.Name)
+			return name, Usagef("no command given; %s --help lists them", a.Name)
 		}
 		_, err := io.WriteString(stdout, page)
-		return err
+		return name, err
 	}
 	action := a.Action
 	if cmd != nil {
 		action = cmd.Action
 	}
 	started := false
-	usage := func(_ *cli.Context, err error, _ bool) error { return usageError(err) }
+	usage := func(_ *cli.Context, err error, _ bool) error { return usageError(err, flags) }
 	// One flat application per call: urfave's own subcommand dispatch would
 	// parse parent flags by other rules.
 	app := &cli.App{
@@ -123,9 +127,9 @@ func (a App) run(ctx context.Context, args []string, stdin io.Reader, stdout, st
 	}
 	err = app.RunContext(ctx, append([]string{name}, args...))
 	if err != nil && !started {
-		return usageError(err)
+		err = usageError(err, flags)
 	}
-	return err
+	return name, err
 }
 
 // choose splits args into the subcommand that is meant and its arguments.
@@ -177,8 +181,15 @@ func wants(args []string, long, short string) bool {
 	return false
 }
 
+// What the flag parser says of a value that it cannot read, on the command line
+// and in the environment.
+var (
+	valueError    = regexp.MustCompile(`(?s)^invalid (?:boolean )?value (".*") for (?:flag )?-([\w-]+): (.*)$`)
+	variableError = regexp.MustCompile(`(?s)^could not parse (".*") as \w+ value from environment variable "(\w+)" for flag ([\w-]+): (.*)$`)
+)
+
 // usageError rewords what the flag parser says.
-func usageError(err error) error {
+func usageError(err error, flags []cli.Flag) error {
 	var ue *UsageError
 	if errors.As(err, &ue) {
 		return err
@@ -192,14 +203,35 @@ func usageError(err error) error {
 	if name, ok := strings.CutPrefix(msg, needs); ok {
 		return Usagef("flag %s needs a value", dashed(name))
 	}
-	// invalid value "x" for flag -n: parse error
-	if rest, ok := strings.CutPrefix(msg, "invalid value "); ok {
-		if value, rest, ok := strings.Cut(rest, " for flag -"); ok {
-			name, why, _ := strings.Cut(rest, ": ")
-			return Usagef("flag %s: %s is not a valid value (%s)", dashed(name), value, why)
-		}
+	if m := valueError.FindStringSubmatch(msg); m != nil {
+		return Usagef("flag %s: %s is not a valid value: %s", dashed(m[2]), m[1], expected(lookup(flags, m[2]), m[1], m[3]))
+	}
+	if m := variableError.FindStringSubmatch(msg); m != nil {
+		return Usagef("$%s: %s is not a valid value: %s", m[2], m[1], expected(lookup(flags, m[3]), m[1], m[4]))
 	}
 	return &UsageError{Msg: msg}
+}
+
+// expected says what is wrong with the value of a flag, as given or in quotes;
+// why is the parser's word.
+func expected(f cli.Flag, value, why string) string {
+	switch f.(type) {
+	case *cli.DurationFlag:
+		value = strings.Trim(value, `"`)
+		if _, err := strconv.ParseFloat(value, 64); err == nil {
+			return fmt.Sprintf("it has no unit; write %ss, %sms or %sm", value, value, value)
+		}
+		return "expected a duration such as 30s, 500ms or 1m30s"
+	case *cli.IntFlag, *cli.Int64Flag:
+		return "expected a whole number"
+	case *cli.Uint64Flag:
+		return "expected a whole number that is not negative"
+	case *cli.Float64Flag:
+		return "expected a number"
+	case *cli.BoolFlag:
+		return "expected true or false"
+	}
+	return why
 }
 
 // dashed writes a flag's name as people type it: -m, --model.

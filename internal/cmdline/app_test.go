@@ -23,6 +23,7 @@ func testApp(fail error) App {
 				Flags: []cli.Flag{
 					&cli.IntFlag{Name: "limit", Aliases: []string{"n"}, Usage: "print `N` rows", Value: 10, Category: "Output"},
 					&cli.BoolFlag{Name: "all", Usage: "print all rows, which can take long on a large file and is not what people want most of the time", Category: "Output"},
+					&cli.DurationFlag{Name: "within", Usage: "end within `DURATION`"},
 					&cli.StringSliceFlag{Name: "header", Aliases: []string{"H"}, Usage: "send the `HEADER`", Category: "Input"},
 					ConfigFlag("Input"),
 				},
@@ -47,6 +48,10 @@ func TestRun(t *testing.T) {
 	}
 	unknown := filepath.Join(dir, "u.yaml")
 	if err := os.WriteFile(unknown, []byte("all: true\nlimits: 7\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	noUnit := filepath.Join(dir, "n.yaml")
+	if err := os.WriteFile(noUnit, []byte("within: 5\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	likeCommand := filepath.Join(dir, "reports")
@@ -96,8 +101,12 @@ func TestRun(t *testing.T) {
 		{name: "unknown flag after an argument", args: "a.json --nope", code: 2, stderr: "unknown flag --nope"},
 		{name: "unsupported flag", args: "a.json --csv=1", code: 2, stderr: "flag --csv is not supported: use --format"},
 		{name: "no value", args: "a.json --limit", code: 2, stderr: "flag --limit needs a value"},
-		{name: "bad value", args: "--limit x a.json", code: 2, stderr: `flag --limit: "x" is not a valid value`},
-		{name: "bad value in the environment", args: "a.json", env: "x", code: 2, stderr: "PA_LIMIT"},
+		{name: "bad value", args: "--limit x a.json", code: 2, stderr: `flag --limit: "x" is not a valid value: expected a whole number`},
+		{name: "no unit", args: "--within 1.5", code: 2, stderr: `flag --within: "1.5" is not a valid value: it has no unit; write 1.5s, 1.5ms or 1.5m`},
+		{name: "no duration", args: "--within soon", code: 2, stderr: `flag --within: "soon" is not a valid value: expected a duration such as 30s`},
+		{name: "no truth", args: "--all=perhaps", code: 2, stderr: `flag --all: "perhaps" is not a valid value: expected true or false`},
+		{name: "no unit in a config file", args: "--config " + noUnit, code: 2, stderr: `n.yaml:1: within: "5" is not a valid value: it has no unit; write 5s`},
+		{name: "bad value in the environment", args: "a.json", env: "x", code: 2, stderr: `tool: $PA_LIMIT: "x" is not a valid value: expected a whole number`},
 		{name: "no config", args: "--config nowhere.yaml", code: 2, stderr: "nowhere.yaml"},
 		{name: "unknown key", args: "--config " + unknown, code: 2, stderr: `u.yaml:2: unknown key "limits"`},
 		{name: "error", args: "a", fail: errors.New("a: it broke"), code: 1, stderr: "tool: a: it broke\n"},
@@ -129,6 +138,25 @@ func TestRun(t *testing.T) {
 				t.Errorf("usage error of %d lines, want the error and the hint:\n%s", strings.Count(stderr.String(), "\n"), stderr.String())
 			}
 		})
+	}
+}
+
+// The hint of a usage error names the help page with the flags in question.
+func TestUsageHint(t *testing.T) {
+	for _, tt := range []struct{ args, want string }{
+		{"--nope", "tool report --help"}, // the default command
+		{"report --nope", "tool report --help"},
+		{"convert --nope", "tool convert --help"},
+		{"convert a --limit 3", "tool convert --help"},
+		{"a.json --limit x", "tool report --help"},
+		{"a.json", "tool report --help"}, // its action says so
+		{"convret a", "tool --help"},
+	} {
+		var stdout, stderr strings.Builder
+		code := testApp(Usagef("not so")).Run(t.Context(), append([]string{"tool"}, strings.Fields(tt.args)...), strings.NewReader(""), &stdout, &stderr)
+		if want := "run '" + tt.want + "' for usage\n"; code != 2 || !strings.HasSuffix(stderr.String(), want) {
+			t.Errorf("%s: exit code %d, %q, want %q", tt.args, code, stderr.String(), want)
+		}
 	}
 }
 

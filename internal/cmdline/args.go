@@ -288,7 +288,7 @@ func applyConfig(c *cli.Context) error {
 		}
 		for _, v := range values {
 			if err := c.Set(f.Names()[0], v); err != nil {
-				return Usagef("--config: %s:%d: %s: %q is not a valid value (%v)", path, node.Line, k, v, err)
+				return Usagef("--config: %s:%d: %s: %q is not a valid value: %s", path, node.Line, k, v, expected(f, v, err.Error()))
 			}
 		}
 	}

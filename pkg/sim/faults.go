@@ -69,9 +69,27 @@ const (
 	numFaults = iota
 )
 
-var faultNames = [numFaults]string{
-	"none", "http_500", "http_429", "reset", "truncate", "no_reply", "hang", "stall", "no_done", "error_event",
-	"merged", "split", "crlf", "comments", "oneshot", "garbage", "slow_header", "garbage_header",
+// faults are in the order of the numbers. What they do is said in at most 61
+// columns, for a help page.
+var faults = [numFaults]struct{ name, does string }{
+	{"none", "nothing goes wrong"},
+	{"http_500", "status 500 at once; over gRPC INTERNAL"},
+	{"http_429", "status 429 with Retry-After at once; over gRPC UNAVAILABLE"},
+	{"reset", "the connection is reset after k tokens"},
+	{"truncate", "the connection is closed in the middle of event k + 1"},
+	{"no_reply", "the connection is closed without a byte of an answer"},
+	{"hang", "there is no answer until the client goes away"},
+	{"stall", "nothing comes after k tokens until the client goes away"},
+	{"no_done", "no [DONE]; over gRPC no final response"},
+	{"error_event", "an error comes instead of the rest after k tokens"},
+	{"merged", "three events share a write, at the time of the last"},
+	{"split", "each event comes in two writes, 2 ms apart"},
+	{"crlf", "lines end with CR LF"},
+	{"comments", "an SSE comment comes before every second event"},
+	{"oneshot", "the whole stream comes at its end, in one write"},
+	{"garbage", "after k tokens comes an event that is garbage"},
+	{"slow_header", "the header comes in pieces 5 ms apart"},
+	{"garbage_header", "the answer is not HTTP"},
 }
 
 // String returns the fault's name as in sim_fault.
@@ -79,17 +97,27 @@ func (f Fault) String() string {
 	if f < 0 || f >= numFaults {
 		return fmt.Sprintf("Fault(%d)", int(f))
 	}
-	return faultNames[f]
+	return faults[f].name
+}
+
+// Does returns what the fault does, in a few words; k is the rule's After.
+func (f Fault) Does() string {
+	if f < 0 || f >= numFaults {
+		return "not known"
+	}
+	return faults[f].does
 }
 
 // ParseFault is the inverse of String.
 func ParseFault(s string) (Fault, error) {
-	for f, name := range faultNames {
-		if s == name {
+	var names []string
+	for f := range faults {
+		if s == faults[f].name {
 			return Fault(f), nil
 		}
+		names = append(names, faults[f].name)
 	}
-	return 0, fmt.Errorf("unknown fault %q; expected one of %s", clip(s), strings.Join(faultNames[:], ", "))
+	return 0, fmt.Errorf("unknown fault %q; expected one of %s", clip(s), strings.Join(names, ", "))
 }
 
 // Faults returns all faults but FaultNone, in their order.

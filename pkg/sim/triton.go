@@ -36,15 +36,24 @@ const (
 	AddSub
 )
 
-var interfaceNames = map[Interface]string{VLLM: "vllm", VLLM2309: "vllm_2309", TensorRTLLM: "tensorrtllm", AddSub: "add_sub"}
+// interfaces are the names, and in a few words what a model takes and gives.
+var interfaces = map[Interface]struct{ name, takes string }{
+	VLLM:        {"vllm", "text_input → text_output, streamed, as vLLM's backend"},
+	VLLM2309:    {"vllm_2309", "PROMPT → TEXT, streamed, as vLLM's backend of 23.09"},
+	TensorRTLLM: {"tensorrtllm", "text_input, max_tokens → text_output, as TensorRT-LLM's"},
+	AddSub:      {"add_sub", "INPUT0, INPUT1 → OUTPUT0, OUTPUT1, sum and difference"},
+}
 
 // String returns the interface's name: vllm, vllm_2309, tensorrtllm or add_sub.
 func (i Interface) String() string {
-	if s, ok := interfaceNames[i]; ok {
-		return s
+	if of, ok := interfaces[i]; ok {
+		return of.name
 	}
 	return fmt.Sprintf("Interface(%d)", int(i))
 }
+
+// Takes returns in a few words what a model of the interface takes and gives.
+func (i Interface) Takes() string { return interfaces[i].takes }
 
 // A TritonModel is a model of the Triton APIs.
 type TritonModel struct {
@@ -64,8 +73,8 @@ func ParseTritonModel(s string) (TritonModel, error) {
 	if !ok {
 		of = name
 	}
-	for i, n := range interfaceNames {
-		if n == of && name != "" {
+	for i, known := range interfaces {
+		if known.name == of && name != "" {
 			return TritonModel{name, i}, nil
 		}
 	}
