@@ -26,26 +26,37 @@ func fullCalibration() *export.Calibration {
 	}
 }
 
+// definitions returns those of a schema by their names.
+func definitions(t *testing.T, schema string) map[string]any {
+	t.Helper()
+	b, err := FS.ReadFile(schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var doc struct {
+		Defs map[string]any `json:"$defs"`
+	}
+	if err := json.Unmarshal(b, &doc); err != nil {
+		t.Fatal(err)
+	}
+	return doc.Defs
+}
+
+// What a report and a comparison say about a selected part is the same.
+func TestSelectedDefinitions(t *testing.T) {
+	report, diff := definitions(t, "report.schema.json"), definitions(t, "diff.schema.json")
+	for _, name := range []string{"selected", "count", "share"} {
+		if d := cmp.Diff(report[name], diff[name]); d != "" || report[name] == nil {
+			t.Errorf("%s (-report +diff):\n%s", name, d)
+		}
+	}
+}
+
 // The definition is the same wherever it is, and describes each member.
 func TestCalibrationDefinitions(t *testing.T) {
-	type defs map[string]any
-	read := func(name string) defs {
-		t.Helper()
-		b, err := FS.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var doc struct {
-			Defs defs `json:"$defs"`
-		}
-		if err := json.Unmarshal(b, &doc); err != nil {
-			t.Fatal(err)
-		}
-		return doc.Defs
-	}
-	want := read("calibration.schema.json")
+	want := definitions(t, "calibration.schema.json")
 	for _, name := range []string{"profile_export.schema.json", "report.schema.json"} {
-		got := read(name)
+		got := definitions(t, name)
 		for def := range want {
 			if d := cmp.Diff(want[def], got[def]); d != "" {
 				t.Errorf("%s: %s is not that of calibration.schema.json (-want +got):\n%s", name, def, d)

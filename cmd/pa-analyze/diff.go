@@ -22,7 +22,7 @@ func diffCommand() *cli.Command {
 	flags := []cli.Flag{
 		&cli.StringFlag{Name: "format", Aliases: []string{"f"}, Usage: "print as `FORMAT`: text, markdown or json", Value: "text", Category: "Output"},
 	}
-	flags = append(append(flags, outputFlags()...),
+	flags = append(append(flags, outputFlags()...), experimentFlag(),
 		&cli.StringSliceFlag{Name: "fail-on", Usage: "exit with code 3 where `CONDITION` holds: ttft_p99>+5%, ttft_p99.low>+2%, 'itl_p50 worse', new.failed_share>1% (repeatable)", Category: "Gates"},
 		&cli.BoolFlag{Name: "single-run", Usage: "let --fail-on judge changes between one run and one other, which differ by chance too", Category: "Gates"},
 		&cli.StringSliceFlag{Name: "ignore", Usage: "compare although `NAME` differs: " + strings.Join(diff.Refusals(), ", ") + " or all (repeatable)", Category: "What to compare"},
@@ -37,11 +37,12 @@ First the runs must be comparable: what differs in how they were made is
 printed, and the model, the dataset, the load, the numbers of tokens, where
 times and token counts come from, and streaming must be the same, or there is no
 verdict and the exit code is 1. Primary metrics (*) are judged at 5 % together;
-~ is no difference found, n/a no interval. Conditions of --fail-on are joined by
-&& and || and looked at for each level; one whose numbers are n/a fails too.
+~ is no difference found, n/a no interval. Parts of the run are taken of both
+sides. Conditions of --fail-on are joined by &&, || and ! and looked at for each
+level; one whose numbers are n/a fails too.
 Exit codes: 0 ok, 1 not comparable or not readable, 2 wrong usage, 3 a condition
 holds or is n/a.`,
-		Flags:  append(append(flags, measureFlags()...), inputFlags()...),
+		Flags:  slices.Concat(flags, measureFlags(), selectionFlags(), inputFlags()),
 		Action: diffAction,
 	}
 }
@@ -201,8 +202,15 @@ func readSide(c *cli.Context, paths []string, cfg analyze.Config) ([]*diff.Run, 
 			case err == nil && len(run.Levels) == 0:
 				return fmt.Errorf("%s: holds no experiment: nothing was measured", path)
 			}
+			err = errors.Join(err, leftOut(path, r, "not in the comparison"))
+			var problem error
+			if run.Levels, problem = chosen(path, run.Levels, ofLevel, c.StringSlice("experiment")); problem != nil {
+				if err = errors.Join(err, problem); len(run.Levels) == 0 {
+					return err
+				}
+			}
 			runs = append(runs, run)
-			return errors.Join(err, leftOut(path, r, "not in the comparison"))
+			return err
 		}))
 	}
 	if a, b, found := diff.SameRun(runs); found {

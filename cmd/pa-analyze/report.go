@@ -3,8 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"strconv"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -19,9 +17,7 @@ func reportCommand() *cli.Command {
 		&cli.StringFlag{Name: "format", Aliases: []string{"f"}, Usage: "print as `FORMAT`: table, csv, json or markdown", Value: "table", Category: "Output"},
 		&cli.BoolFlag{Name: "percentiles", Usage: "show p1 to p99.9 in the table, not p50 to p99 (csv and json always hold all)", Category: "Output"},
 	}
-	flags = append(append(flags, outputFlags()...),
-		&cli.StringSliceFlag{Name: "experiment", Usage: "report only this load `LEVEL`: 8, concurrency:8, request_rate:2.5 (repeatable)", Category: "What to count"},
-	)
+	flags = append(append(flags, outputFlags()...), experimentFlag())
 	flags = append(flags, measureFlags()...)
 	flags = append(flags, selectionFlags()...)
 	flags = append(flags, &cli.StringFlag{Name: "windows", Usage: "show each level over time, in windows of `LENGTH`: 10s, or recorded for those of the recorder", Category: "Part of the run"})
@@ -58,7 +54,7 @@ func measureFlags() []cli.Flag {
 	}
 }
 
-// config turns the flags of measureFlags into a Config.
+// config turns the flags of measureFlags and selectionFlags into a Config.
 func config(c *cli.Context) (cfg analyze.Config, err error) {
 	if cfg.From, err = analyze.ParseFrom(c.String("from")); err != nil {
 		return cfg, cmdline.Usagef("--from %v", err)
@@ -69,7 +65,8 @@ func config(c *cli.Context) (cfg analyze.Config, err error) {
 		}
 	}
 	cfg.IncludeWarmup = c.Bool("include-warmup")
-	return cfg, nil
+	cfg.Selection, err = selection(c)
+	return cfg, err
 }
 
 func reportAction(c *cli.Context) error {
@@ -100,12 +97,9 @@ func reportAction(c *cli.Context) error {
 				inputs = append(inputs, report.Input{Name: path, Report: rep})
 				return fmt.Errorf("%s: holds no experiment: nothing was measured", path)
 			}
-			if pickErr := pick(rep, c.StringSlice("experiment")); pickErr != nil {
-				return errors.Join(err, named(path, pickErr))
-			}
-			if problem := problems(path, rep); problem != nil {
-				err = errors.Join(err, problem)
-				if len(rep.Experiments) == 0 {
+			var problem error
+			if rep.Experiments, problem = chosen(path, rep.Experiments, ofExperiment, c.StringSlice("experiment")); problem != nil {
+				if err = errors.Join(err, problem); len(rep.Experiments) == 0 {
 					return err
 				}
 			}
@@ -149,9 +143,6 @@ func reportConfig(c *cli.Context) (analyze.Config, error) {
 	if err != nil {
 		return cfg, err
 	}
-	if cfg.Selection, err = selection(c); err != nil {
-		return cfg, err
-	}
 	if cfg.Windows, err = windows(c); err != nil {
 		return cfg, err
 	}
@@ -173,52 +164,4 @@ func renderer(c *cli.Context, format string, inputs []report.Input, several bool
 		return report.Markdown(inputs)
 	}
 	return report.Table(inputs, report.Options{Percentiles: c.Bool("percentiles")})
-}
-
-// pick keeps the experiments of the levels asked for: "8" or "concurrency:8",
-// compared as numbers.
-func pick(rep *analyze.Report, levels []string) error {
-	if len(levels) == 0 {
-		return nil
-	}
-	keep := map[int]bool{}
-	for _, l := range levels {
-		found := false
-		for i := range rep.Experiments {
-			if isLevel(&rep.Experiments[i], l) {
-				keep[i], found = true, true
-			}
-		}
-		if !found {
-			var have []string
-			for i := range rep.Experiments {
-				have = append(have, rep.Experiments[i].Mode+":"+rep.Experiments[i].Value)
-			}
-			return fmt.Errorf("no load level %q; there is %s", l, strings.Join(have, ", "))
-		}
-	}
-	all := rep.Experiments
-	rep.Experiments = nil
-	for i := range all {
-		if keep[i] {
-			rep.Experiments = append(rep.Experiments, all[i])
-		}
-	}
-	return nil
-}
-
-func isLevel(e *analyze.Experiment, level string) bool {
-	mode, value, ok := strings.Cut(level, ":")
-	if !ok {
-		mode, value = e.Mode, level
-	}
-	if mode != e.Mode {
-		return false
-	}
-	x, err1 := strconv.ParseFloat(value, 64)
-	y, err2 := strconv.ParseFloat(e.Value, 64)
-	if err1 != nil || err2 != nil {
-		return value == e.Value
-	}
-	return x == y // 10 and 10.0 are the same level
 }

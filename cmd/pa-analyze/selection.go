@@ -75,23 +75,3 @@ func share(text string) (float64, error) {
 	}
 	return v, nil
 }
-
-// problems takes the experiments out of rep that do not have the part or the
-// windows asked for, and says why.
-func problems(path string, rep *analyze.Report) error {
-	var errs []error
-	var keep []analyze.Experiment
-	for _, e := range rep.Experiments {
-		if e.Problem == nil {
-			keep = append(keep, e)
-			continue
-		}
-		where := path
-		if len(rep.Experiments) > 1 {
-			where += ": " + e.Mode + ":" + e.Value
-		}
-		errs = append(errs, named(where, e.Problem))
-	}
-	rep.Experiments = keep
-	return errors.Join(errs...)
-}

@@ -116,7 +116,7 @@ type Experiment struct {
 	Steps []Step
 	// Unsteady says why the load, or the server, may not have been in a steady
 	// state. These are among the Warnings.
-	Unsteady []error
+	Unsteady []*Unsteady
 	// Problem is why the level has no such part or no such windows. It then
 	// has no figures.
 	Problem error

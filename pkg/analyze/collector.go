@@ -302,7 +302,9 @@ func (c *collector) warnings(cfg Config, x *Experiment) []error {
 		of(c.above.requests), c.above.tokens.big(), c.above.events.big())
 	say(c.below.requests, "usage undercounts for %s: %s tokens in %s events, each of which added output; --token-source responses counts events",
 		of(c.below.requests), c.below.tokens.big(), c.below.events.big())
-	w = append(w, x.Unsteady...)
+	for _, u := range x.Unsteady {
+		w = append(w, u)
+	}
 	if x.SLO != nil {
 		w = append(w, x.SLO.warnings()...)
 	}

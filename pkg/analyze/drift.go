@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -16,6 +17,16 @@ const (
 	driftShare  = 0.2
 	driftSigmas = 3
 )
+
+// An Unsteady says why a level may not show what it would have shown later, or
+// again.
+type Unsteady struct {
+	Brief string // in a few words, for a table
+	text  string
+}
+
+// Error returns it at length, with what can be done.
+func (u *Unsteady) Error() string { return u.text }
 
 // A timed is a request's place in time and its latencies; missing ones are
 // noLatency.
@@ -33,10 +44,10 @@ func orNone(v Value) int64 {
 	return v.V
 }
 
-// drift returns a warning when the first tenth of the requests, by their
-// starts, is unlike the others, and nil when it is not or there are too few. It
+// drift says so when the first tenth of the requests, by their
+// starts, is unlike the others, and returns nil when it is not or there are too few. It
 // reorders x.
-func drift(x []timed) error {
+func drift(x []timed) *Unsteady {
 	k := len(x) / 10
 	if k < driftLeast {
 		return nil
@@ -70,7 +81,11 @@ func drift(x []timed) error {
 		}
 		n := float64(len(first))
 		if math.Abs(above-n/2) > driftSigmas*math.Sqrt(n)/2 && math.Abs(a-b) > driftShare*math.Abs(b) {
-			return warningf("the first tenth of the requests differs from the rest: median %s %s, then %s; --trim-start 10%% or --steady-state leaves the start out", m.name, millis(a), millis(b))
+			medians := fmt.Sprintf("median %s %s, then %s", m.name, millis(a), millis(b))
+			return &Unsteady{
+				"first tenth: " + medians,
+				"the first tenth of the requests differs from the rest: " + medians + "; --trim-start 10% or --steady-state leaves the start out",
+			}
 		}
 	}
 	return nil

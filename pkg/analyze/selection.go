@@ -66,6 +66,25 @@ func (s Selection) Validate() error {
 	return nil
 }
 
+// String returns "window 30s:90s", "trimmed by 10s at the start and 5% at the
+// end", "steady state" or, where nothing is selected, "".
+func (s Selection) String() string {
+	none := Trim{}
+	switch {
+	case s.Window != nil:
+		return "window " + s.Window.String()
+	case s.SteadyState:
+		return "steady state"
+	case s.TrimStart == none && s.TrimEnd == none:
+		return ""
+	case s.TrimEnd == none:
+		return fmt.Sprintf("trimmed by %v at the start", s.TrimStart)
+	case s.TrimStart == none:
+		return fmt.Sprintf("trimmed by %v at the end", s.TrimEnd)
+	}
+	return fmt.Sprintf("trimmed by %v at the start and %v at the end", s.TrimStart, s.TrimEnd)
+}
+
 // String returns "30s:60s", an end that is the level's left out.
 func (i Interval) String() string {
 	if i.To == 0 {

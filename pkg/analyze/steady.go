@@ -98,16 +98,18 @@ func flights(points []Point) (starts, ends []uint64) {
 }
 
 // warnings are what must be known to trust the part.
-func (s *Selected) warnings() []error {
-	var w []error
+func (s *Selected) warnings() []*Unsteady {
+	var w []*Unsteady
 	if s.Steady == nil {
 		return nil
 	}
 	if d, share := s.Duration(), s.Duration().Seconds()/s.Level.Duration().Seconds(); d < steadyShortest || share < steadyLeastShare {
-		w = append(w, warningf("the steady state is short: %s of %s; 10s and a tenth of the level are the least to rely on", about(d), about(s.Level.Duration())))
+		of := about(d) + " of " + about(s.Level.Duration())
+		w = append(w, &Unsteady{"steady for only " + of, "the steady state is short: " + of + "; 10s and a tenth of the level are the least to rely on"})
 	}
 	if s.Steady.AtPlateau < steadyLeastPlateau {
-		w = append(w, warningf("%d or more requests were in flight for only %.1f%% of the steady state: the load paused, or slots took long to send again", s.Steady.Threshold, 100*s.Steady.AtPlateau))
+		what := fmt.Sprintf("%d or more requests were in flight for only %.1f%% of the steady state", s.Steady.Threshold, 100*s.Steady.AtPlateau)
+		w = append(w, &Unsteady{what, what + ": the load paused, or slots took long to send again"})
 	}
 	return w
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/diff/gate"
 	"github.com/pa-tools/pa/pkg/analyze/report"
 )
@@ -33,6 +34,41 @@ func sideName(side string, runs []*Run) string {
 		names = append(names, report.Plain(r.Name))
 	}
 	return fmt.Sprintf("%d %s (%s)", len(runs), side, strings.Join(names, ", "))
+}
+
+// measured says how the requests of both sides were measured, and which of them
+// count.
+func (r *Result) measured() string {
+	c := &r.Old[0].cfg
+	how := []string{"strict definitions", "from " + c.From.String()}
+	if c.TokenSource != analyze.TokenAuto {
+		how = append(how, "output tokens from "+c.TokenSource.String())
+	}
+	if c.IncludeWarmup {
+		how = append(how, "with warm-up requests")
+	}
+	if part := c.Selection.String(); part != "" {
+		how = append(how, part)
+	}
+	return strings.Join(how, ", ")
+}
+
+// parts say which part of the level was selected in each run: once for a side
+// whose runs agree.
+func (l *LevelResult) parts() []string { return append(parts("old", l.Old), parts("new", l.New)...) }
+
+func parts(side string, levels []*Level) []string {
+	var named, texts []string
+	for _, l := range levels {
+		if l.Selected != nil {
+			part := report.Selected(l.Selected)
+			named, texts = append(named, l.run+": "+part), append(texts, side+": "+part)
+		}
+	}
+	if texts = slices.Compact(texts); len(texts) > 1 {
+		return named
+	}
+	return texts
 }
 
 // notes are the sentences below the tables.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/report"
 )
 
 // A Difference is one in how the runs of the two sides were made, or something
@@ -63,6 +64,7 @@ var checks = [...]check{
 	{name: "endpoint", of: func(r *Run, _ *Level) string { return text(r.Header.Endpoint) }},
 	{name: "stamps", refuses: true, between: betweenSources(func(l *Level) *analyze.Stamps { return &l.Stamps })},
 	{name: "start-stamps", refuses: true, between: betweenSources(func(l *Level) *analyze.Stamps { return &l.Starts })},
+	{name: "calibration", between: betweenCalibrations},
 	{name: "length", between: betweenDurations},
 	{name: "recorder", of: func(r *Run, _ *Level) string {
 		if r.Header.Meta != nil {
@@ -93,6 +95,7 @@ var checks = [...]check{
 		}
 		return ""
 	}},
+	{name: "steady-state", doubt: func(_ *Run, l *Level) string { return strings.Join(l.Unsteady, "; ") }},
 	{name: "client-saturated", doubt: func(_ *Run, l *Level) string { return strings.Join(l.Saturated, "; ") }},
 	{name: "clock-steps", doubt: func(r *Run, l *Level) string {
 		steps := atLeastOne(r.clockSteps(), "step")
@@ -118,15 +121,21 @@ func Refusals() []string {
 	return names
 }
 
-// differences fills Differences.
+// differences fills Differences and Unchecked.
 func (res *Result) differences(ignore []string) {
 	for i := range checks {
 		c := &checks[i]
 		var found []Difference
+		unchecked := false
 		for j := range res.Levels {
-			if d, ok := res.check(c, &res.Levels[j]); ok {
+			d, differ := res.check(c, &res.Levels[j])
+			if differ {
 				found = append(found, d)
 			}
+			unchecked = unchecked || !differ && d.Old == unknown && d.New == unknown
+		}
+		if c.refuses && unchecked {
+			res.Unchecked = append(res.Unchecked, c.name)
 		}
 		if len(found) > 0 && len(found) == len(res.Levels) && !slices.ContainsFunc(found, func(d Difference) bool {
 			return d.Old != found[0].Old || d.New != found[0].New
@@ -286,13 +295,15 @@ func betweenSources(of func(*Level) *analyze.Stamps) func(older, newer []*Level)
 	}
 }
 
-// betweenLengths compares numbers of tokens: they differ if the mean or the
-// median does by more than 5 % and by more than chance allows: 4 standard
-// errors, as of independent requests.
+// betweenLengths compares the distributions of numbers of tokens: they differ if
+// the mean does by more than 5 % and by more than chance allows, 4 standard
+// errors as of independent requests, or a percentile does: see apartAt. Of
+// several runs the percentiles are averaged.
 func betweenLengths(of func(*Level) *analyze.Summary) func(older, newer []*Level) (o, n string, differ bool) {
 	type lengths struct {
-		n                   int
-		mean, std, p50, p99 float64
+		n         int
+		mean, std float64
+		pct       [len(lengthLevels)]float64
 	}
 	pool := func(levels []*Level) lengths {
 		var p lengths
@@ -305,39 +316,104 @@ func betweenLengths(of func(*Level) *analyze.Summary) func(older, newer []*Level
 			p.n += d.N
 			p.mean += n * d.Mean
 			p.std += n * d.Std
-			p.p50 += n * d.P(50)
-			p.p99 += n * d.P(99)
+			for i, level := range lengthLevels {
+				p.pct[i] += n * d.P(level)
+			}
 		}
-		if n := float64(p.n); n > 0 {
-			p.mean, p.std, p.p50, p.p99 = p.mean/n, p.std/n, p.p50/n, p.p99/n
+		n := float64(max(p.n, 1))
+		p.mean, p.std = p.mean/n, p.std/n
+		for i := range p.pct {
+			p.pct[i] /= n
 		}
 		return p
 	}
-	describe := func(p lengths) string {
-		if p.n == 0 {
+	describe := func(p lengths, some bool) string {
+		switch {
+		case !some:
+			return noRequests
+		case p.n == 0:
 			return unknown
 		}
-		return fmt.Sprintf("mean %.4g, p50 %.4g, p99 %.4g", p.mean, p.p50, p.p99)
+		return fmt.Sprintf("mean %.4g, p10 %.4g, p50 %.4g, p90 %.4g", p.mean, p.pct[1], p.pct[3], p.pct[5])
 	}
 	return func(older, newer []*Level) (string, string, bool) {
 		o, n := pool(older), pool(newer)
-		if o.n == 0 && n.n == 0 {
-			return "", "", false
-		}
 		if o.n == 0 || n.n == 0 { // one side knows: differ only if the other had requests
-			lacking := older
-			if n.n == 0 {
-				lacking = newer
+			some := func(levels []*Level) bool {
+				return slices.ContainsFunc(levels, func(l *Level) bool { return l.OK > 0 })
 			}
-			return describe(o), describe(n), slices.ContainsFunc(lacking, func(l *Level) bool { return l.OK > 0 })
+			return describe(o, some(older)), describe(n, some(newer)), o.n+n.n > 0 && some(older) && some(newer)
 		}
 		se := math.Sqrt(o.std*o.std/float64(o.n) + n.std*n.std/float64(n.n))
-		apart := func(a, b, errors float64) bool {
-			return math.Abs(a-b) > max(0.05*max(a, b), errors*se)
+		differ := math.Abs(o.mean-n.mean) > max(0.05*max(o.mean, n.mean), 4*se)
+		for q := 1; q < len(lengthLevels)-1; q++ {
+			differ = differ || apartAt(q, o.pct, n.pct, se)
 		}
-		// The median's standard error is 1.25 times the mean's for normal values.
-		return describe(o), describe(n), apart(o.mean, n.mean, 4) || apart(o.p50, n.p50, 5)
+		return describe(o, true), describe(n, true), differ
 	}
+}
+
+// lengthLevels are the percentiles at which numbers of tokens are compared, the
+// first and the last only as neighbours.
+var lengthLevels = [...]float64{5, 10, 25, 50, 75, 90, 95}
+
+// apartAt reports whether the percentile at lengthLevels[i] differs: by more than
+// 5 %, by more than one token, by more than chance allows in values of one
+// hump, and, as those of two humps jump between them, by more than reaches to
+// the next percentiles of the other side. se is the standard error of the
+// difference of the means; of normal values that of the median is 1.25 times as
+// large, of a quartile 1.36 and of a decile 1.71 times.
+func apartAt(i int, o, n [len(lengthLevels)]float64, se float64) bool {
+	ratio := map[float64]float64{10: 1.71, 25: 1.36, 50: 1.25, 75: 1.36, 90: 1.71}[lengthLevels[i]]
+	if math.Abs(o[i]-n[i]) <= max(0.05*max(o[i], n[i]), 4*ratio*se, 1) {
+		return false
+	}
+	within := func(v float64, other [len(lengthLevels)]float64) bool { return other[i-1] <= v && v <= other[i+1] }
+	return !within(o[i], n) || !within(n[i], o)
+}
+
+// betweenCalibrations compares how far from the truth the times of each side were
+// when its recorder was calibrated, by the 99th percentiles: they differ if only
+// one side was, or if one is more than twice the other and 10 µs away from it.
+func betweenCalibrations(older, newer []*Level) (o, n string, differ bool) {
+	const factor, atLeastNS = 2, 10_000
+	type errors struct{ received, started []float64 }
+	gather := func(levels []*Level) (e errors) {
+		for _, l := range levels {
+			if c := l.Clock; c != nil && c.Receive != nil {
+				e.received = append(e.received, float64(c.Receive.P99NS))
+			}
+			if c := l.Clock; c != nil && c.Start != nil {
+				e.started = append(e.started, float64(c.Start.P99NS))
+			}
+		}
+		return e
+	}
+	describe := func(e errors) string {
+		var parts []string
+		for _, x := range [...]struct {
+			ns   []float64
+			what string
+		}{{e.received, " received"}, {e.started, " started"}} {
+			if len(x.ns) > 0 {
+				parts = append(parts, spanOf(x.ns, report.Span)+x.what)
+			}
+		}
+		if parts == nil {
+			return unknown
+		}
+		return "p99 " + strings.Join(parts, ", ")
+	}
+	apart := func(o, n []float64) bool {
+		all := slices.Concat(o, n)
+		if len(o) == 0 || len(n) == 0 {
+			return len(all) > 0
+		}
+		low, high := slices.Min(all), slices.Max(all)
+		return high > factor*low && high-low > atLeastNS
+	}
+	a, b := gather(older), gather(newer)
+	return describe(a), describe(b), apart(a.received, b.received) || apart(a.started, b.started)
 }
 
 // betweenDurations compares how long the levels were and how many requests they
@@ -350,19 +426,20 @@ func betweenDurations(older, newer []*Level) (o, n string, differ bool) {
 			s, q = append(s, float64(l.DurationNS)/1e9), append(q, float64(l.OK+l.Failed))
 		}
 		seconds, requests = append(seconds, s...), append(requests, q...)
-		return fmt.Sprintf("%s requests in %s s", span(q), span(s))
+		four := func(v float64) string { return fmt.Sprintf("%.4g", v) }
+		return fmt.Sprintf("%s requests in %s s", spanOf(q, four), spanOf(s, four))
 	}
 	o, n = describe(older), describe(newer)
 	apart := func(x []float64) bool { return len(x) > 0 && slices.Max(x) > 1.25*slices.Min(x) }
 	return o, n, apart(requests) || apart(seconds) && !slices.Contains(seconds, 0)
 }
 
-// span writes the smallest and the largest value.
-func span(x []float64) string {
+// spanOf writes the smallest and the largest value.
+func spanOf(x []float64, format func(float64) string) string {
 	if len(x) == 0 {
 		return "0"
 	}
-	low, high := fmt.Sprintf("%.4g", slices.Min(x)), fmt.Sprintf("%.4g", slices.Max(x))
+	low, high := format(slices.Min(x)), format(slices.Max(x))
 	if low == high {
 		return low
 	}

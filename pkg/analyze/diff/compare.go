@@ -30,6 +30,9 @@ type Result struct {
 	Single bool
 	// Differences are in how the runs were made, also those that do no harm.
 	Differences []Difference
+	// Unchecked are the names of differences that would refuse the comparison,
+	// but that nothing is recorded about on either side.
+	Unchecked []string
 	// Levels are those that both sides have; OldOnly and NewOnly name the
 	// others.
 	Levels           []LevelResult
@@ -171,14 +174,17 @@ next:
 	}
 }
 
-// groups gathers the levels of the same load of several runs. A load that a run
-// has twice is two levels.
+// groups gathers the levels of the same load of several runs, but those with a
+// Problem. A load that a run has twice is two levels.
 func groups(runs []*Run) [][]*Level {
 	var all [][]*Level
 	for _, r := range runs {
 		taken := map[int]bool{}
 		for i := range r.Levels {
 			l := &r.Levels[i]
+			if l.Problem != nil {
+				continue
+			}
 			at := -1
 			for j := range all {
 				if !taken[j] && all[j][0].is(l) {

@@ -11,8 +11,10 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -26,6 +28,9 @@ import (
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
+
+// renderers are all formats, by the ends of their files.
+var renderers = map[string]func(*Result) report.Renderer{"txt": Text, "md": Markdown, "json": JSON}
 
 // A memory is a reader of requests in memory.
 type memory struct {
@@ -129,7 +134,14 @@ func (c recipe) make() *memory {
 // read reads a recipe's run.
 func read(t *testing.T, name string, c recipe) *Run {
 	t.Helper()
-	run, err := Read(t.Context(), name, c.make(), analyze.Config{Series: true})
+	return readWith(t, name, c, analyze.Config{})
+}
+
+// readWith reads it as the config says.
+func readWith(t *testing.T, name string, c recipe, cfg analyze.Config) *Run {
+	t.Helper()
+	cfg.Series = true
+	run, err := Read(t.Context(), name, c.make(), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,10 +188,21 @@ func scenarios(t *testing.T) map[string]*Result {
 			}
 		}
 	}}
+	window := analyze.Config{From: analyze.FromStart, TokenSource: analyze.TokenResponses, IncludeWarmup: true, Selection: analyze.Selection{Window: &analyze.Interval{From: 5 * time.Second, To: 50 * time.Second}}}
+	trimmed := func(name string, seed uint64) []*Run {
+		var runs []*Run
+		for i := range uint64(3) {
+			runs = append(runs, readWith(t, fmt.Sprintf("%s-%d.json", name, i+1), recipe{seed: seed + i, requests: 60, tokens: 8, ttft: 30, itl: 20},
+				analyze.Config{Selection: analyze.Selection{TrimStart: analyze.Trim{Share: 0.1}, TrimEnd: analyze.Trim{Length: 100 * time.Millisecond}}}))
+		}
+		return runs
+	}
 	nothing := recipe{seed: 5, requests: 20, tokens: 6, ttft: 30, itl: 20, failing: 1}
 	return map[string]*Result{
 		"single":  gates(Compare(one("old.json", base), one("new.json", slower), Options{}), "itl_p50 worse && itl_p50.low>+3%", "new.ttft_p50>1s"),
 		"paired":  Compare(one("old.json", paired), one("new.json", pairedSlower), Options{}),
+		"part":    Compare([]*Run{readWith(t, "old.json", paired, window)}, []*Run{readWith(t, "new.json", pairedSlower, window)}, Options{}),
+		"parts":   Compare(trimmed("old", 10), trimmed("new", 20), Options{}),
 		"several": gates(Compare(side6(t, "old", 10, 20), side6(t, "new", 20, 21), Options{}), "e2el_p50>+2%"),
 		"few":     gates(Compare(one("old.json", few), one("new.json", base), Options{}), "ttft_p99 worse"),
 		"refused": Compare(one("old.json", base), one("new.json", other), Options{}),
@@ -192,7 +215,7 @@ func scenarios(t *testing.T) map[string]*Result {
 func TestGolden(t *testing.T) {
 	schema := compile(t)
 	for name, res := range scenarios(t) {
-		for ext, render := range map[string]func(*Result) report.Renderer{"txt": Text, "md": Markdown, "json": JSON} {
+		for ext, render := range renderers {
 			var b bytes.Buffer
 			if err := render(res)(&b); err != nil {
 				t.Fatal(err)
@@ -205,7 +228,7 @@ func TestGolden(t *testing.T) {
 				if err := schema.Validate(doc); err != nil {
 					t.Errorf("%s: %v", name, err)
 				}
-				if name != "single" && name != "several" {
+				if name != "single" && name != "several" && name != "part" {
 					continue // the schema is enough
 				}
 			}
@@ -334,11 +357,38 @@ func TestDifferences(t *testing.T) {
 			f(&m.requests[0][i])
 		}
 	}
-	usage := func(input, output int) func(*memory) {
+	usages := func(of func(i int) (input, output int)) func(*memory) {
 		return func(m *memory) {
+			i := 0
 			each(m, func(r *export.Request) {
+				input, output := of(i)
+				i++
 				r.Responses[3].Outputs[0].Value = export.Text(fmt.Sprintf(`data: {"choices":[],"usage":{"prompt_tokens":%d,"completion_tokens":%d}}`, input, output) + "\n\n")
 			})
+		}
+	}
+	usage := func(input, output int) func(*memory) {
+		return usages(func(int) (int, int) { return input, output })
+	}
+	// So many answers are long, the others short.
+	mixed := func(long int) func(*memory) {
+		return usages(func(i int) (int, int) {
+			if i%2 == 0 && i < 2*long {
+				return 10, 900
+			}
+			return 10, 100
+		})
+	}
+	calibrated := func(receivedNS, startedNS int64) func(*memory) {
+		return func(m *memory) {
+			m.run.Meta.Protocol = "http"
+			m.run.Meta.Calibration = &export.Calibration{Services: []export.CalibratedService{
+				{Service: "triton-grpc", Recordings: []export.CalibratedRecording{{Stamps: "kernel", Receive: &export.ClockError{P99NS: 77_000_000}}}},
+				{Service: "openai", Recordings: []export.CalibratedRecording{
+					{Stamps: "user", Receive: &export.ClockError{P99NS: 99_000_000}},
+					{Stamps: "kernel", Receive: &export.ClockError{P99NS: receivedNS}, Start: &export.ClockError{P99NS: startedNS}},
+				}},
+			}}
 		}
 	}
 	for _, tt := range []struct {
@@ -370,6 +420,15 @@ func TestDifferences(t *testing.T) {
 		{"token source, and input known", nil, usage(10, 4), []string{"!input-tokens", "!token-source"}},
 		{"output tokens", usage(10, 4), usage(10, 8), []string{"!output-tokens"}},
 		{"input tokens", usage(10, 4), usage(20, 4), []string{"!input-tokens"}},
+		{"an output token more or less", usage(10, 100), usages(func(i int) (int, int) { return 10, 100 + i%2 }), nil},
+		{"as many output tokens, spread wider", usage(10, 100), usages(func(i int) (int, int) { return 10, 50 + 100*(i%2) }), []string{"!output-tokens"}},
+		{"as many input tokens, spread wider", usages(func(i int) (int, int) { return 99 + i%3, 5 }), usages(func(i int) (int, int) { return 20 + 80*(i%3), 5 }), []string{"!input-tokens"}},
+		{"two humps, the median in either", mixed(14), mixed(15), nil},
+		{"two humps, nearly one", mixed(1), mixed(14), []string{"!output-tokens"}},
+		{"calibrated alike", calibrated(20_000, 1_000), calibrated(29_000, 3_000), nil},
+		{"calibrated, received", calibrated(20_000, 1_000), calibrated(41_000, 1_000), []string{"calibration"}},
+		{"calibrated, started", calibrated(20_000, 1_000), calibrated(20_000, 12_000), []string{"calibration"}},
+		{"calibrated on one side", calibrated(20_000, 1_000), nil, []string{"calibration"}},
 		{"length", nil, func(m *memory) { m.requests[0] = m.requests[0][:15] }, []string{"length"}},
 		{"interrupted", func(m *memory) { m.run.Meta.Interrupted = "SIGINT" }, nil, []string{"interrupted"}},
 		{"interrupted level", func(m *memory) { m.run.Experiments[0].Meta.Interrupted = true }, nil, []string{"interrupted"}},
@@ -377,6 +436,23 @@ func TestDifferences(t *testing.T) {
 		{"saturated", nil, func(m *memory) {
 			m.run.Experiments[0].Meta.Warnings = []string{"the client may be the limit: no cores", "another"}
 		}, []string{"client-saturated"}},
+		{"not steady", nil, func(m *memory) {
+			// A hundred requests more, of which the first are slow.
+			first := m.requests[0][0]
+			m.requests[0] = nil
+			for i := range 130 {
+				r := first
+				r.StartNS += uint64(i) * 1e9
+				r.Responses = slices.Clone(first.Responses)
+				for j := range r.Responses {
+					r.Responses[j].RecvNS += uint64(i) * 1e9
+					if i < 13 {
+						r.Responses[j].RecvNS += 300e6
+					}
+				}
+				m.requests[0] = append(m.requests[0], r)
+			}
+		}, []string{"length", "steady-state"}},
 		{"clock", nil, func(m *memory) { m.run.Meta.Warnings = []string{"the wall clock was set by 1s between 0s and 1s"} }, []string{"clock-steps"}},
 		{"gap below 0", nil, func(m *memory) { m.requests[0][0].Responses[2].RecvNS = m.requests[0][0].StartNS + 1 }, []string{"clock-steps"}},
 		{"failed on both sides", func(m *memory) { m.requests[0][0].Status = export.StatusTimeout }, func(m *memory) { m.requests[0][0].Status = export.StatusTimeout }, []string{"failed"}},
@@ -400,7 +476,62 @@ func TestDifferences(t *testing.T) {
 			if d := cmp.Diff(tt.want, got); d != "" {
 				t.Errorf("(-want +got):\n%s", d)
 			}
+			for format, render := range renderers {
+				var b bytes.Buffer
+				if err := render(res)(&b); err != nil {
+					t.Fatal(err)
+				}
+				for _, name := range tt.want {
+					if !strings.Contains(b.String(), strings.TrimPrefix(name, "!")) {
+						t.Errorf("%s does not say %s:\n%s", format, name, b.String())
+					}
+				}
+			}
 		})
+	}
+}
+
+// What neither side records cannot be compared, and that is said; what one side
+// records differs, and is no more unknown.
+func TestUnchecked(t *testing.T) {
+	bare := recipe{seed: 1, requests: 30, tokens: 4, ttft: 30, itl: 20, change: func(m *memory) {
+		m.run.Meta = nil
+		for i := range m.requests[0] {
+			r := &m.requests[0][i]
+			r.StartSource, r.HasMeta = export.SourceUnknown, false
+			for j := range r.Responses {
+				r.Responses[j].Source = export.SourceUnknown
+			}
+		}
+	}}
+	full := recipe{seed: 1, requests: 30, tokens: 4, ttft: 30, itl: 20}
+	nothing := bare
+	nothing.requests = 0
+	for _, tt := range []struct {
+		name     string
+		old, new recipe
+		want     []string
+	}{
+		{"neither", bare, bare, []string{"model", "dataset", "input-tokens", "streaming", "stamps", "start-stamps"}},
+		{"one", bare, full, []string{"input-tokens"}},
+		{"both", full, full, []string{"input-tokens"}}, // from usage only, which there is none of
+		{"no request", nothing, nothing, []string{"model", "dataset", "streaming"}},
+	} {
+		res := Compare([]*Run{read(t, "old", tt.old)}, []*Run{read(t, "new", tt.new)}, Options{})
+		if d := cmp.Diff(tt.want, res.Unchecked); d != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.name, d)
+		}
+		for name, render := range renderers {
+			var b bytes.Buffer
+			if err := render(res)(&b); err != nil {
+				t.Fatal(err)
+			}
+			for _, unchecked := range tt.want {
+				if !strings.Contains(b.String(), unchecked) {
+					t.Errorf("%s: %s does not say that %s was not compared", tt.name, name, unchecked)
+				}
+			}
+		}
 	}
 }
 
@@ -508,7 +639,7 @@ func TestDegenerate(t *testing.T) {
 				if name == "one token" && passed {
 					t.Error("a gate on what does not exist passed")
 				}
-				for _, render := range []func(*Result) report.Renderer{Text, Markdown, JSON} {
+				for _, render := range renderers {
 					var b bytes.Buffer
 					if err := render(res)(&b); err != nil {
 						t.Fatal(err)

@@ -1,10 +1,9 @@
 package diff
 
 import (
-	"encoding/json"
-	"io"
 	"math"
 
+	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/diff/inference"
 	"github.com/pa-tools/pa/pkg/analyze/report"
 )
@@ -14,16 +13,7 @@ const Schema = "pa-diff/1"
 
 // JSON writes one object in the layout of schemas/diff.schema.json, with full
 // precision. Numbers that do not exist are absent.
-func JSON(r *Result) report.Renderer {
-	return func(w io.Writer) error {
-		b, err := json.MarshalIndent(document(r), "", "  ")
-		if err != nil {
-			return err
-		}
-		_, err = w.Write(append(b, '\n'))
-		return err
-	}
-}
+func JSON(r *Result) report.Renderer { return report.Indented(document(r)) }
 
 type jsonResult struct {
 	Schema      string           `json:"schema"`
@@ -31,15 +21,24 @@ type jsonResult struct {
 	Confidence  float64          `json:"confidence"`
 	Alpha       float64          `json:"alpha"`
 	Family      int              `json:"family"`
+	Measured    jsonMeasured     `json:"measured"`
 	Old         jsonSide         `json:"old"`
 	New         jsonSide         `json:"new"`
 	Comparable  bool             `json:"comparable"`
 	Differences []jsonDifference `json:"differences"`
+	Unchecked   []string         `json:"unchecked"`
 	Levels      []jsonLevel      `json:"levels"`
 	OldOnly     []string         `json:"old_only"`
 	NewOnly     []string         `json:"new_only"`
 	Gates       []jsonGate       `json:"gates"`
 	Warnings    []string         `json:"warnings"`
+}
+
+type jsonMeasured struct {
+	From          string `json:"from"`
+	TokenSource   string `json:"token_source,omitempty"`
+	IncludeWarmup bool   `json:"include_warmup"`
+	Part          string `json:"part,omitempty"`
 }
 
 type jsonSide struct {
@@ -62,13 +61,16 @@ type jsonDifference struct {
 }
 
 type jsonLevel struct {
-	Name    string       `json:"name"`
-	Mode    string       `json:"mode"`
-	Value   string       `json:"value"`
-	OldRuns int          `json:"old_runs"`
-	NewRuns int          `json:"new_runs"`
-	Pairs   int          `json:"pairs,omitempty"`
-	Metrics []jsonMetric `json:"metrics"`
+	Name    string `json:"name"`
+	Mode    string `json:"mode"`
+	Value   string `json:"value"`
+	OldRuns int    `json:"old_runs"`
+	NewRuns int    `json:"new_runs"`
+	Pairs   int    `json:"pairs,omitempty"`
+	// OldSelected and NewSelected are the part of each run that has the level.
+	OldSelected []*report.Part `json:"old_selected,omitempty"`
+	NewSelected []*report.Part `json:"new_selected,omitempty"`
+	Metrics     []jsonMetric   `json:"metrics"`
 }
 
 type jsonMetric struct {
@@ -107,10 +109,10 @@ type jsonGate struct {
 
 func document(r *Result) jsonResult {
 	d := jsonResult{
-		Schema: Schema, Mode: "several-runs", Confidence: confidence, Alpha: alpha, Family: r.Family,
+		Schema: Schema, Mode: "several-runs", Confidence: confidence, Alpha: alpha, Family: r.Family, Measured: measured(&r.Old[0].cfg),
 		Old: side(r.Old), New: side(r.New), Comparable: len(r.Refused()) == 0,
 		Differences: []jsonDifference{}, Levels: []jsonLevel{}, Gates: []jsonGate{},
-		OldOnly: list(r.OldOnly), NewOnly: list(r.NewOnly), Warnings: list(r.Warnings),
+		Unchecked: list(r.Unchecked), OldOnly: list(r.OldOnly), NewOnly: list(r.NewOnly), Warnings: list(r.Warnings),
 	}
 	if r.Single {
 		d.Mode = "single-run"
@@ -122,7 +124,7 @@ func document(r *Result) jsonResult {
 		l := &r.Levels[i]
 		x := jsonLevel{
 			Name: l.Name, Mode: l.Mode, Value: l.Value, OldRuns: len(l.Old), NewRuns: len(l.New), Pairs: l.Pairs,
-			Metrics: []jsonMetric{},
+			OldSelected: selected(l.Old), NewSelected: selected(l.New), Metrics: []jsonMetric{},
 		}
 		for j := range l.Rows {
 			x.Metrics = append(x.Metrics, metric(&l.Rows[j]))
@@ -145,6 +147,25 @@ func side(runs []*Run) jsonSide {
 		s.Runs = append(s.Runs, x)
 	}
 	return s
+}
+
+func measured(c *analyze.Config) jsonMeasured {
+	m := jsonMeasured{From: c.From.String(), IncludeWarmup: c.IncludeWarmup, Part: c.Selection.String()}
+	if c.TokenSource != analyze.TokenAuto {
+		m.TokenSource = c.TokenSource.String()
+	}
+	return m
+}
+
+// selected returns the parts of levels; nil where all of each counts.
+func selected(levels []*Level) []*report.Part {
+	var parts []*report.Part
+	for _, l := range levels {
+		if l.Selected != nil {
+			parts = append(parts, report.PartOf(l.Selected))
+		}
+	}
+	return parts
 }
 
 func metric(r *Row) jsonMetric {

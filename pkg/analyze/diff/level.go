@@ -16,6 +16,8 @@ type Level struct {
 	Mode, Value string
 	// Selected is the part that all this is about; nil for the whole level.
 	Selected *analyze.Selected
+	// Problem is why the level lacks the part asked for. It then has no figures.
+	Problem error
 
 	OK, Failed int
 	// Unreadable counts requests that the reader left out.
@@ -27,6 +29,9 @@ type Level struct {
 	// Stamps and Starts count the times of responses and requests by who took
 	// them.
 	Stamps, Starts analyze.Stamps
+	// Clock is how far from the truth such times were when the recorder was
+	// calibrated; nil where it was not.
+	Clock *export.CalibratedRecording
 	// Input and Output are the numbers of tokens of requests; nil where none is
 	// known.
 	Input, Output *analyze.Summary
@@ -37,6 +42,7 @@ type Level struct {
 	Saturated   []string // why the client may have been the limit
 	Unsteady    []string // why the load may not have been steady
 
+	run string // its name
 	// values are those of Metrics; NaN where there is none.
 	values [len(Metrics)]float64
 	n      [quantities]int // how many values each quantity has
@@ -64,17 +70,19 @@ func (l *Level) is(o *Level) bool {
 	return l.load() == o.load()
 }
 
-// level takes what is compared from an analyzed level. m is what the recorder
-// says about it, nil in files of other tools.
-func level(e *analyze.Experiment, m *export.ExperimentMeta) Level {
+// level takes what is compared from an analyzed level of a run.
+func level(e *analyze.Experiment, run *export.Run, m *export.ExperimentMeta) Level {
 	l := Level{
-		Mode: e.Mode, Value: e.Value, Selected: e.Selected,
+		Mode: e.Mode, Value: e.Value, Selected: e.Selected, Problem: e.Problem,
 		OK: e.OK, Failed: e.FailedRequests(), Unreadable: e.Unreadable, DurationNS: e.DurationNS,
 		TokenSource: e.TokenSource, Stamps: e.Stamps, Starts: e.Starts, Backward: e.Backward,
 		Input: e.Metric("input_tokens"), Output: e.Metric("output_tokens"),
 	}
 	for _, why := range e.Unsteady {
-		l.Unsteady = append(l.Unsteady, why.Error())
+		l.Unsteady = append(l.Unsteady, why.Brief)
+	}
+	if run.Meta != nil {
+		l.Clock = clock(run.Meta, &e.Stamps)
 	}
 	if m != nil {
 		l.Unstable = m.Stable != nil && !*m.Stable
@@ -88,6 +96,33 @@ func level(e *analyze.Experiment, m *export.ExperimentMeta) Level {
 	l.statistics(e)
 	l.follow(e)
 	return l
+}
+
+// clock returns what the calibration of a run says about times that were taken
+// as most of these were, over the protocol of the run if that was calibrated; nil
+// where nothing was.
+func clock(m *export.RunMeta, stamps *analyze.Stamps) *export.CalibratedRecording {
+	if m.Calibration == nil {
+		return nil
+	}
+	by := "kernel"
+	if stamps.User > stamps.Kernel {
+		by = "user"
+	}
+	services := m.Calibration.Services
+	if i := slices.IndexFunc(services, func(s export.CalibratedService) bool {
+		return strings.HasSuffix(s.Service, "grpc") == (m.Protocol == "grpc")
+	}); i >= 0 {
+		services = services[i : i+1]
+	}
+	for i := range services {
+		for j := range services[i].Recordings {
+			if r := &services[i].Recordings[j]; r.Stamps == by {
+				return r
+			}
+		}
+	}
+	return nil
 }
 
 // summaryKeys are those of the quantities in a report.

@@ -12,13 +12,16 @@ import (
 func Markdown(r *Result) report.Renderer {
 	return func(w io.Writer) error {
 		var b strings.Builder
-		fmt.Fprintf(&b, "### %s\n", escape(r.title()))
+		fmt.Fprintf(&b, "### %s\n\n%s\n", report.Escaped(r.title()), report.Escaped(r.measured()))
 		if len(r.Differences) > 0 {
 			table(&b, r.differenceRows(), false)
 		}
 		for i := range r.Levels {
 			l := &r.Levels[i]
-			fmt.Fprintf(&b, "\n#### %s\n", escape(report.Plain(l.Name)))
+			fmt.Fprintf(&b, "\n#### %s\n", report.Escaped(l.Name))
+			for _, line := range l.parts() {
+				fmt.Fprintf(&b, "\n%s\n", report.Escaped(line))
+			}
 			rows := [][]string{l.header()}
 			for j := range l.Rows {
 				rows = append(rows, l.cells(&l.Rows[j]))
@@ -31,7 +34,7 @@ func Markdown(r *Result) report.Renderer {
 			}
 		}
 		for _, line := range r.lines() {
-			fmt.Fprintf(&b, "\n%s\n", escape(line))
+			fmt.Fprintf(&b, "\n%s\n", report.Escaped(line))
 		}
 		_, err := io.WriteString(w, b.String())
 		return err
@@ -45,7 +48,7 @@ func table(b *strings.Builder, rows [][]string, right bool) {
 	for i, r := range rows {
 		b.WriteByte('|')
 		for _, c := range r {
-			b.WriteString(" " + escape(c) + " |")
+			b.WriteString(" " + report.Escaped(c) + " |")
 		}
 		b.WriteByte('\n')
 		if i > 0 {
@@ -62,8 +65,3 @@ func table(b *strings.Builder, rows [][]string, right bool) {
 		b.WriteByte('\n')
 	}
 }
-
-// escape keeps text from being read as markup.
-var escape = strings.NewReplacer(
-	`\`, `\\`, `|`, `\|`, `*`, `\*`, `_`, `\_`, "`", "\\`", `<`, `&lt;`, `>`, `&gt;`, `&`, `&amp;`, `[`, `\[`, `]`, `\]`, `~`, `\~`, `#`, `\#`,
-).Replace

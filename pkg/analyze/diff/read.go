@@ -2,7 +2,6 @@ package diff
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"github.com/pa-tools/pa/pkg/analyze"
@@ -14,10 +13,8 @@ type Run struct {
 	Name   string // as the user gave it
 	Header *export.Run
 	Model  string
-	// Levels are those that have the part asked for, in the order of the file.
+	// Levels are in the order of the file. Those with a Problem are not compared.
 	Levels []Level
-	// Problems say which levels have not, and why.
-	Problems []error
 
 	cfg      analyze.Config
 	firstNS  uint64 // of all requests
@@ -32,12 +29,9 @@ func Read(ctx context.Context, name string, r export.Reader, cfg analyze.Config)
 	rep, err := analyze.Run(ctx, r, cfg)
 	run := &Run{Name: name, Header: rep.Run, Model: rep.Model, cfg: cfg, firstNS: rep.FirstNS, requests: rep.Requests}
 	for i := range rep.Experiments {
-		e := &rep.Experiments[i]
-		if e.Problem != nil {
-			run.Problems = append(run.Problems, fmt.Errorf("%s: %s %s: %w", name, e.Mode, e.Value, e.Problem))
-			continue
-		}
-		run.Levels = append(run.Levels, level(e, rep.Run.Experiments[i].Meta))
+		l := level(&rep.Experiments[i], rep.Run, rep.Run.Experiments[i].Meta)
+		l.run = name
+		run.Levels = append(run.Levels, l)
 	}
 	return run, err
 }

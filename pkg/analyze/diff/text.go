@@ -13,7 +13,7 @@ import (
 func Text(r *Result) report.Renderer {
 	return func(w io.Writer) error {
 		var b strings.Builder
-		fmt.Fprintf(&b, "%s\n", r.title())
+		fmt.Fprintf(&b, "%s\n%s\n", r.title(), r.measured())
 		if len(r.Differences) > 0 {
 			b.WriteByte('\n')
 			columns(&b, r.differenceRows(), 0)
@@ -21,6 +21,9 @@ func Text(r *Result) report.Renderer {
 		for i := range r.Levels {
 			l := &r.Levels[i]
 			fmt.Fprintf(&b, "\n%s\n", report.Plain(l.Name))
+			for _, line := range l.parts() {
+				fmt.Fprintf(&b, "  %s\n", report.Plain(line))
+			}
 			rows := [][]string{l.header()}
 			for j := range l.Rows {
 				rows = append(rows, l.cells(&l.Rows[j]))
@@ -49,6 +52,9 @@ func (r *Result) lines() []string {
 	}
 	if len(r.NewOnly) > 0 {
 		all = append(all, "only in new: "+report.Plain(strings.Join(r.NewOnly, ", ")))
+	}
+	if len(r.Unchecked) > 0 {
+		all = append(all, "not recorded on either side, so taken to be the same: "+strings.Join(r.Unchecked, ", "))
 	}
 	all = append(all, r.notes()...)
 	for i := range r.Gates {

@@ -17,7 +17,7 @@ const Schema = "pa-report/1"
 // JSON writes one object in the layout of schemas/report.schema.json. Times are
 // nanoseconds; floats have all their digits. A metric or rate without a value is
 // absent.
-func JSON(in Input) Renderer { return indented(document(in)) }
+func JSON(in Input) Renderer { return Indented(document(in)) }
 
 // JSONArray writes an array of what JSON writes, also for one input or none:
 // the reports of a list of files.
@@ -26,10 +26,11 @@ func JSONArray(inputs []Input) Renderer {
 	for _, in := range inputs {
 		all = append(all, document(in))
 	}
-	return indented(all)
+	return Indented(all)
 }
 
-func indented(document any) Renderer {
+// Indented writes a document as JSON for programs that people can read too.
+func Indented(document any) Renderer {
 	return func(w io.Writer) error {
 		b, err := json.MarshalIndent(document, "", "  ")
 		if err != nil {
@@ -78,7 +79,7 @@ type jsonExperiment struct {
 	TokenSource  string         `json:"token_source"`
 	TokenEvents  int            `json:"token_events"`
 	SharedStamps int            `json:"shared_stamps"`
-	Selected     *jsonSelected  `json:"selected,omitempty"`
+	Selected     *Part          `json:"selected,omitempty"`
 	Metrics      metrics        `json:"metrics"`
 	Throughput   jsonThroughput `json:"throughput"`
 	SLO          *jsonSLO       `json:"slo,omitempty"`
@@ -138,7 +139,7 @@ func experiment(e *analyze.Experiment, target float64) jsonExperiment {
 		},
 		DurationNS: e.DurationNS, TokenSource: e.TokenSource.String(),
 		TokenEvents: e.TokenEvents, SharedStamps: e.SharedStamps,
-		Selected: jsonPart(e.Selected), Metrics: e.Metrics, Throughput: jsonRates(&e.Throughput),
+		Selected: PartOf(e.Selected), Metrics: e.Metrics, Throughput: jsonRates(&e.Throughput),
 		SLO: jsonAttainment(e.SLO, target), Windows: jsonWindows(e.Windows),
 		Client:   e.Client,
 		Warnings: texts(e.Warnings),

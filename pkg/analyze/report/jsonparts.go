@@ -4,29 +4,32 @@ import "github.com/pa-tools/pa/pkg/analyze"
 
 // The parts of pa-report/1 that are there when they were asked for.
 
-type jsonSelected struct {
+// A Part is a selected part of a level as JSON has it: "selected" of the schemas.
+type Part struct {
 	How          string      `json:"how"`
 	StartNS      uint64      `json:"start_ns"`
 	EndNS        uint64      `json:"end_ns"`
 	LevelStartNS uint64      `json:"level_start_ns"`
 	LevelEndNS   uint64      `json:"level_end_ns"`
-	Steady       *jsonSteady `json:"steady,omitempty"`
+	Steady       *PartSteady `json:"steady,omitempty"`
 }
 
-type jsonSteady struct {
+// A PartSteady is what a steady state was.
+type PartSteady struct {
 	Concurrency int     `json:"concurrency"`
 	Threshold   int     `json:"threshold"`
 	Peak        int     `json:"peak"`
 	AtPlateau   float64 `json:"at_plateau"`
 }
 
-func jsonPart(s *analyze.Selected) *jsonSelected {
+// PartOf returns s in the layout of JSON; nil for nil.
+func PartOf(s *analyze.Selected) *Part {
 	if s == nil {
 		return nil
 	}
-	p := &jsonSelected{How: s.How, StartNS: s.FromNS, EndNS: s.ToNS, LevelStartNS: s.Level.FromNS, LevelEndNS: s.Level.ToNS}
+	p := &Part{How: s.How, StartNS: s.FromNS, EndNS: s.ToNS, LevelStartNS: s.Level.FromNS, LevelEndNS: s.Level.ToNS}
 	if x := s.Steady; x != nil {
-		p.Steady = &jsonSteady{x.Concurrency, x.Threshold, x.Peak, x.AtPlateau}
+		p.Steady = &PartSteady{x.Concurrency, x.Threshold, x.Peak, x.AtPlateau}
 	}
 	return p
 }

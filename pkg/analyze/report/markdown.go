@@ -27,13 +27,13 @@ func Markdown(inputs []Input) Renderer {
 
 func markdown(b *strings.Builder, in Input) {
 	rep := in.Report
-	fmt.Fprintf(b, "### %s\n\n", escaped(in.Name))
-	about := []string{"recorded by " + escaped(tool(rep))}
+	fmt.Fprintf(b, "### %s\n\n", Escaped(in.Name))
+	about := []string{"recorded by " + Escaped(tool(rep))}
 	if s := strings.TrimSpace(deref(rep.Run.ServiceKind) + " " + deref(rep.Run.Endpoint)); s != "" {
-		about = append(about, escaped(s))
+		about = append(about, Escaped(s))
 	}
 	if rep.Model != "" {
-		about = append(about, "model "+escaped(rep.Model))
+		about = append(about, "model "+Escaped(rep.Model))
 	}
 	if rep.From != analyze.FromStart {
 		about = append(about, "latency from "+rep.From.String())
@@ -51,7 +51,7 @@ func markdown(b *strings.Builder, in Input) {
 			g = objectives(rep)
 			g.markdown(b, 2)
 			if m := rep.MaxLoad(); m != nil {
-				fmt.Fprintf(b, "\n%s\n", escaped(maxLoad(m)))
+				fmt.Fprintf(b, "\n%s\n", Escaped(maxLoad(m)))
 			}
 		}
 	}
@@ -63,13 +63,13 @@ func markdown(b *strings.Builder, in Input) {
 		b.WriteString("\nWarnings:\n\n")
 		name := plain(in.Name) + ": "
 		for _, l := range lines {
-			b.WriteString("- " + escaped(strings.TrimPrefix(l, name)) + "\n")
+			b.WriteString("- " + Escaped(strings.TrimPrefix(l, name)) + "\n")
 		}
 	}
 }
 
 func markdownLevel(b *strings.Builder, rep *analyze.Report, e *analyze.Experiment) {
-	fmt.Fprintf(b, "**%s**: %s", escaped(level(e)), escaped(requests(e)))
+	fmt.Fprintf(b, "**%s**: %s", Escaped(level(e)), Escaped(requests(e)))
 	if e.DurationNS > 0 {
 		b.WriteString(" in " + span(float64(e.DurationNS)))
 	}
@@ -80,7 +80,7 @@ func markdownLevel(b *strings.Builder, rep *analyze.Report, e *analyze.Experimen
 		}
 	}
 	if e.Selected != nil {
-		paragraph(selected(e.Selected))
+		paragraph(Selected(e.Selected))
 	}
 	if len(e.Metrics) > 0 {
 		b.WriteByte('\n')
@@ -92,7 +92,7 @@ func markdownLevel(b *strings.Builder, rep *analyze.Report, e *analyze.Experimen
 	if e.SLO != nil {
 		b.WriteByte('\n')
 		for _, l := range objective(e.SLO, rep.SLOTarget) {
-			b.WriteString("- " + escaped(l) + "\n")
+			b.WriteString("- " + Escaped(l) + "\n")
 		}
 	}
 	if len(e.Windows) > 0 {
@@ -116,7 +116,7 @@ func (g *grid) markdown(b *strings.Builder, heads int) {
 	for i := range head {
 		for _, r := range g.rows[:heads] {
 			if i < len(r) {
-				head[i] = strings.TrimSpace(head[i] + " " + escaped(r[i]))
+				head[i] = strings.TrimSpace(head[i] + " " + Escaped(r[i]))
 			}
 		}
 	}
@@ -132,17 +132,17 @@ func (g *grid) markdown(b *strings.Builder, heads int) {
 	for _, r := range g.rows[heads:] {
 		cells := make([]string, len(head))
 		for i := range r {
-			cells[i] = escaped(r[i])
+			cells[i] = Escaped(r[i])
 		}
 		row(cells)
 	}
 }
 
-// escaped makes text show as it is: what Markdown or HTML would take for more
+// Escaped makes text show as it is: what Markdown or HTML would take for more
 // than a character is preceded by a backslash. A mention (@name), a reference
 // (#1) and the scheme of an address (https:) are kept apart from what would
 // make them one by an empty comment, which does not show.
-func escaped(s string) string {
+func Escaped(s string) string {
 	var b strings.Builder
 	for _, r := range plain(s) {
 		switch {

@@ -158,8 +158,8 @@ func TestEscaped(t *testing.T) {
 		{"http://evil.example", "http:<!-- -->//evil.example"},
 		{"two\nlines", `two\\nlines`},
 	} {
-		if got := escaped(tt.text); got != tt.want {
-			t.Errorf("escaped(%q) = %s, want %s", tt.text, got, tt.want)
+		if got := Escaped(tt.text); got != tt.want {
+			t.Errorf("Escaped(%q) = %s, want %s", tt.text, got, tt.want)
 		}
 	}
 }

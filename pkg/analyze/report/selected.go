@@ -9,8 +9,9 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze"
 )
 
-// selected says which part of a level a report is about.
-func selected(s *analyze.Selected) string {
+// Selected says which part of a level figures are about: "window: 30 s to 90 s
+// of 120 s".
+func Selected(s *analyze.Selected) string {
 	since := func(ns uint64) string { return offset(int64(ns-s.Level.FromNS), s.Level.Duration()) + " s" }
 	name := map[string]string{"window": "window", "trim": "trimmed", "steady_state": "steady state"}[s.How]
 	text := fmt.Sprintf("%s: %s to %s of %s", name, since(s.FromNS), since(s.ToNS), since(s.Level.ToNS))

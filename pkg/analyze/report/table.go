@@ -117,7 +117,7 @@ func (t *table) experiment(e *analyze.Experiment) {
 	}
 	t.prose("", title)
 	if e.Selected != nil {
-		t.prose("  ", selected(e.Selected))
+		t.prose("  ", Selected(e.Selected))
 	}
 	if len(e.Metrics) > 0 {
 		if t.o.Percentiles {
