@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -49,7 +50,8 @@ func TestFileSizeLimit(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.parquet")
 	r := runChild(t, []string{fileLimitEnv + "=1000000"}, 0, endless(srv, path)...)
 	journal := stem(path) + journalSuffix
-	want := fmt.Sprintf("pa-record: write the export: journal %s: file too large; what was recorded until then is in %s", journal, path)
+	_, requests := readExport(t, path)
+	want := fmt.Sprintf("pa-record: write the export: journal %s: file too large; requests kept: %d, in %s", journal, len(requests), path)
 	if r.code != 1 || r.lastLine() != want {
 		t.Fatalf("exit code %d, want 1 and the last line\n%s\nof:\n%s", r.code, want, r.stderr)
 	}
@@ -73,19 +75,29 @@ func TestDiskFull(t *testing.T) {
 	r := runChild(t, []string{tmpfsEnv + "=1000000:" + dir + ":" + keep}, syscall.CLONE_NEWNS, endless(srv, path)...)
 	journal := stem(path) + journalSuffix
 	want := "pa-record: write the export: journal " + journal + ": no space left on device; "
-	advice := fmt.Sprintf("; what was recorded is in %s: free space there, then run pa-record recover %s", journal, journal)
+	kept := filepath.Join(keep, filepath.Base(journal))
+	_, requests := readExport(t, kept)
+	advice := fmt.Sprintf("; requests kept: %d, in %s: free space there, then run pa-record recover %s", len(requests), journal, journal)
 	if r.code != 1 || !strings.HasPrefix(r.lastLine(), want) || !strings.HasSuffix(r.lastLine(), advice) {
 		t.Fatalf("exit code %d, want 1 and the last line\n%s…%s\nof:\n%s", r.code, want, advice, r.stderr)
 	}
 	if left, _ := filepath.Glob(filepath.Join(keep, "*")); len(left) != 1 || filepath.Base(left[0]) != filepath.Base(journal) {
 		t.Fatalf("left %q, want the journal alone", left)
 	}
-	kept := filepath.Join(keep, filepath.Base(journal))
 	code, stdout, stderr := inProcess(t.Context(), t, "recover", kept)
 	if code != 0 {
 		t.Fatalf("recover: exit code %d: %s%s", code, stdout, stderr)
 	}
-	if n := wholeRequests(t, stem(kept[:len(kept)-len(journalSuffix)])+".json"); n < 20 {
+	// The run was not killed, and the journal and its export know why it ended.
+	why := fmt.Sprintf("ended early: write the export: journal %s: no space left on device", journal)
+	if said := fmt.Sprintf("requests recovered: %d (the run %s); wrote ", len(requests), why); !strings.Contains(stdout, said) {
+		t.Errorf("recover says %q, want %q", stdout, said)
+	}
+	path = stem(kept[:len(kept)-len(journalSuffix)]) + ".json"
+	if run, _ := readExport(t, path); run.Meta.Interrupted != "" || run.Meta.EndNS == 0 || !slices.Contains(run.Meta.Warnings, why) {
+		t.Errorf("the export says %+v, want the warning %q", run.Meta, why)
+	}
+	if n := wholeRequests(t, path); n < 20 {
 		t.Errorf("%d requests, want those of nearly a megabyte", n)
 	}
 }
@@ -104,7 +116,7 @@ func TestDiskFullAtEnd(t *testing.T) {
 	}
 	r := runChild(t, []string{tmpfsEnv + "=65536:" + dir + ":" + keep}, syscall.CLONE_NEWNS, args...)
 	journal := stem(first) + journalSuffix
-	want := fmt.Sprintf("pa-record: write the export: %s: no space left on device; what was recorded is in %s: free space there, then run pa-record recover %s", second, journal, journal)
+	want := fmt.Sprintf("pa-record: write the export: %s: no space left on device; requests kept: 100, in %s: free space there, then run pa-record recover %s", second, journal, journal)
 	if r.code != 1 || r.lastLine() != want {
 		t.Fatalf("exit code %d, want 1 and the last line\n%s\nof:\n%s", r.code, want, r.stderr)
 	}
@@ -121,7 +133,7 @@ func TestDiskFullAtEnd(t *testing.T) {
 	// So does a recovery for which there is no room.
 	third := filepath.Join(here, "z.json")
 	r = runChild(t, []string{fileLimitEnv + "=10000"}, 0, "recover", "--profile-export-file", third, journal)
-	want = fmt.Sprintf("pa-record: %s: file too large; what was recorded is in %s: raise the limit on file sizes (ulimit -f), then run pa-record recover %s", third, journal, journal)
+	want = fmt.Sprintf("pa-record: %s: file too large; requests kept: 100, in %s: raise the limit on file sizes (ulimit -f), then run pa-record recover %s", third, journal, journal)
 	if r.code != 1 || r.lastLine() != want {
 		t.Fatalf("exit code %d, want 1 and the last line\n%s\nof:\n%s", r.code, want, r.stderr)
 	}

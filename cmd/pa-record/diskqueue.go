@@ -22,8 +22,15 @@ type diskQueue struct {
 	blocks  [][]byte // oldest first
 	spare   []byte   // memory of a block that was written
 	waiting int64    // bytes of blocks and of the one that is being written
+	written written
 	closed  bool
 	err     error
+}
+
+// written is what of a file is whole.
+type written struct {
+	blocks uint64
+	bytes  int64
 }
 
 // maxSpareBytes bounds the memory that is kept for the next block.
@@ -65,6 +72,14 @@ func (q *diskQueue) Waiting() int64 {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.waiting
+}
+
+// Written returns how much is in the file, blocks that were written in part left
+// out.
+func (q *diskQueue) Written() written {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.written
 }
 
 // Err returns the error of the file, if there was one.
@@ -134,5 +149,8 @@ func (q *diskQueue) wrote(block []byte, err error) {
 	if err != nil {
 		q.err = err
 		q.blocks, q.spare, q.waiting = nil, nil, 0
+		return
 	}
+	q.written.blocks++
+	q.written.bytes += int64(len(block))
 }

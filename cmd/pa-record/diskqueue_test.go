@@ -70,6 +70,9 @@ func TestDiskQueue(t *testing.T) {
 	if !bytes.Equal(disk.got, want) || q.Waiting() != 0 {
 		t.Errorf("%d bytes written, %d wait; want all %d in order", len(disk.got), q.Waiting(), len(want))
 	}
+	if w := q.Written(); w != (written{blocks: 1000, bytes: int64(len(want))}) {
+		t.Errorf("written %+v, want all", w)
+	}
 	if _, err := q.Write([]byte("x")); !errors.Is(err, errQueueClosed) {
 		t.Errorf("Write after Close: %v", err)
 	}
@@ -98,6 +101,9 @@ func TestDiskQueueFails(t *testing.T) {
 	}
 	if _, err := q.Write([]byte("x")); !errors.Is(err, full) {
 		t.Errorf("Write: %v, want the disk's error", err)
+	}
+	if w := q.Written(); w != (written{blocks: 1, bytes: 3}) {
+		t.Errorf("written %+v, want the first block alone", w)
 	}
 	if string(disk.got) != "abc" || len(disk.entered) != 0 || q.Waiting() != 0 {
 		t.Errorf("%q is written, %d bytes wait; want the first block alone", disk.got, q.Waiting())

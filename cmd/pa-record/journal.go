@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/columnar"
+	"github.com/pa-tools/pa/pkg/recorder"
 )
 
 // journalSuffix follows the stem of the first export in the name of a run's
@@ -30,6 +33,7 @@ type recording struct {
 	queue   *diskQueue              // in front of file
 	room    int64                   // bytes that may wait for the disk
 	reserve fdReserve               // for writing the exports
+	space   diskReserve             // for the end of the journal
 	w       *columnar.JournalWriter // nil before the first level
 	header  *export.Run             // as far as known when the first level begins
 	written []string                // exports that are whole
@@ -107,7 +111,11 @@ func (r *recording) open(ctx context.Context, header *export.Run) error {
 	if err == nil {
 		r.reserve, err = newFDReserve(reservedFDs)
 	}
+	if err == nil {
+		r.space, err = newDiskReserve(filepath.Dir(r.path))
+	}
 	if err != nil {
+		r.reserve.release()
 		return errors.Join(err, removeHeld(f, r.path))
 	}
 	r.file, r.queue = f, newDiskQueue(f)
@@ -131,6 +139,7 @@ func (r *recording) checkExports() error {
 // discard removes a journal to which nothing was written.
 func (r *recording) discard() {
 	r.reserve.release()
+	r.space.release()
 	_ = r.queue.Close()
 	_ = removeHeld(r.file, r.path)
 }
@@ -189,6 +198,7 @@ func (r *recording) failed(err error) error {
 func (r *recording) Close(run *export.Run) error {
 	jerr := r.endJournal(run)
 	r.reserve.release()
+	r.space.release()
 	var edit func(*export.Run)
 	if jerr != nil {
 		edit = func(broken *export.Run) { // the end of the run is not in the journal
@@ -197,13 +207,13 @@ func (r *recording) Close(run *export.Run) error {
 			broken.Experiments = experiments
 		}
 	}
-	written, _, werr := finalize(r.ctx, r.path, r.outputs, edit)
+	written, requests, werr := finalize(r.ctx, r.path, r.outputs, edit)
 	r.written = written
 	switch {
 	case werr != nil:
-		return journalKept(r.path, errors.Join(jerr, werr, r.failed(r.file.Close())))
+		return journalKept(r.path, requests, errors.Join(jerr, werr, r.failed(r.file.Close())))
 	case jerr != nil:
-		return fmt.Errorf("%w; what was recorded until then is in %s", errors.Join(jerr, removeHeld(r.file, r.path)), strings.Join(written, ", "))
+		return fmt.Errorf("%w; requests kept: %d, in %s", errors.Join(jerr, removeHeld(r.file, r.path)), requests, strings.Join(written, ", "))
 	}
 	return removeHeld(r.file, r.path)
 }
@@ -216,7 +226,9 @@ func (r *recording) endJournal(run *export.Run) error {
 		err = r.failed(r.w.Close(run))
 	}
 	if qerr := r.queue.Close(); qerr != nil { // the cause
-		return r.failed(qerr)
+		qerr = r.failed(qerr)
+		r.breakOff(run, qerr)
+		return qerr
 	}
 	if err == nil {
 		err = r.failed(r.file.Sync())
@@ -224,14 +236,53 @@ func (r *recording) endJournal(run *export.Run) error {
 	return err
 }
 
-// journalKept says in one line that the journal at path stays because of err, and
-// what to do.
-func journalKept(path string, err error) error {
+// breakOff makes of a journal that could not be written to its end, because of
+// err, one that says so. Where not even that can be written, it is like that of a
+// run that was killed.
+func (r *recording) breakOff(run *export.Run, err error) {
+	if _, told := endedEarly(run); !told && run.Meta != nil { // nobody had noticed so far
+		run.Meta.Warnings = append(run.Meta.Warnings, recorder.EndedEarly+err.Error())
+	}
+	r.space.release()
+	whole := r.queue.Written()
+	if r.cutTo(whole.bytes) != nil {
+		return
+	}
+	if columnar.EndJournal(r.file, whole.blocks, run) != nil {
+		_ = r.cutTo(whole.bytes) // at worst it ends with a part of a frame, which readers leave out
+	}
+}
+
+// cutTo cuts the journal, and sets its end as the place to write at.
+func (r *recording) cutTo(size int64) error {
+	if err := r.file.Truncate(size); err != nil {
+		return err
+	}
+	_, err := r.file.Seek(size, io.SeekStart)
+	return err
+}
+
+// endedEarly returns why a run was ended by an error, if it was.
+func endedEarly(run *export.Run) (why string, ok bool) {
+	if run.Meta == nil {
+		return "", false
+	}
+	for _, w := range run.Meta.Warnings {
+		if why, ok := strings.CutPrefix(w, recorder.EndedEarly); ok {
+			return why, true
+		}
+	}
+	return "", false
+}
+
+// journalKept says in one line that the journal at path stays because of err, how
+// many requests it has, and what to do.
+func journalKept(path string, requests int, err error) error {
 	advice := diskAdvice(err)
 	if advice != "" {
 		advice += ", then run "
 	}
-	return &keptError{fmt.Sprintf("%s; what was recorded is in %s: %spa-record recover %s", oneLine(err), path, advice, path), err}
+	return &keptError{fmt.Sprintf("%s; requests kept: %d, in %s: %spa-record recover %s", oneLine(err), requests, path, advice, path), err}
 }
 
 // A keptError is an error with a text of its own.
@@ -245,13 +296,14 @@ func (e *keptError) Unwrap() error { return e.err }
 
 // finalize writes the outputs from the journal at path. edit, if not nil,
 // changes the header on its way. It returns the outputs that are whole and how
-// many requests the journal gave. A journal that breaks off is no error here.
+// many requests the journal has, as far as it can be read. A journal that breaks
+// off is no error here.
 func finalize(ctx context.Context, path string, outputs []*output, edit func(*export.Run)) (written []string, requests int, err error) {
 	var errs []error
 	for _, o := range outputs {
 		r, err := openJournal(ctx, path)
 		if err != nil {
-			return written, 0, err
+			return written, requests, err
 		}
 		src := &editedRun{Reader: r, run: r.Run()}
 		if edit != nil {
@@ -263,7 +315,9 @@ func finalize(ctx context.Context, path string, outputs []*output, edit func(*ex
 		if err == nil {
 			written = append(written, o.path)
 		}
-		requests = src.requests
+		for ctx.Err() == nil && src.Next() { // what was not written counts too
+		}
+		requests = max(requests, src.requests)
 		errs = append(errs, err, r.Close())
 	}
 	return written, requests, errors.Join(errs...)

@@ -61,7 +61,7 @@ func newOutput(p string, overwrite bool) (*output, error) {
 	o := &output{path: p, target: filepath.Clean(p)}
 	var known bool
 	if o.create, known = formats.ForName(p); !known {
-		o.create = formats.JSON // as perf_analyzer, whatever the name
+		o.create = formats.JSON // as perf_analyzer
 	}
 	if t, err := filepath.EvalSymlinks(p); err == nil {
 		o.target = t
@@ -73,6 +73,8 @@ func newOutput(p string, overwrite bool) (*output, error) {
 	case err == nil && !st.Mode().IsRegular():
 		o.inPlace = true
 		return o, nil
+	case !known && suffix(p) != "":
+		return nil, fmt.Errorf("--profile-export-file %s: %s is no format of an export; use %s", p, suffix(p), formats.Suffixes)
 	case err == nil && !overwrite:
 		return nil, fmt.Errorf("%s is there already; give --overwrite or another --profile-export-file", p)
 	}
@@ -80,6 +82,18 @@ func newOutput(p string, overwrite bool) (*output, error) {
 		return nil, fmt.Errorf("--profile-export-file %s: the folder %s does not exist", p, filepath.Dir(o.target))
 	}
 	return o, nil
+}
+
+// suffix returns what of a name looks like that of a format, ".txt", and not like
+// a part of the name, as in llama-3.1; "" for none.
+func suffix(name string) string {
+	const letters, digits = "abcdefghijklmnopqrstuvwxyz", "0123456789"
+	ext := filepath.Ext(name)
+	after := strings.ToLower(strings.TrimPrefix(ext, "."))
+	if after == "" || strings.Trim(after, letters+digits) != "" || strings.Contains(digits, after[:1]) {
+		return ""
+	}
+	return ext
 }
 
 // write writes all of src that can be read to the file.

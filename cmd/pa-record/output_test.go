@@ -37,6 +37,14 @@ func TestOutputsRefuse(t *testing.T) {
 		{"standard output", "-", false, "standard output is for the console report"},
 		{"nothing", "", false, "the name is empty"},
 		{"device", os.DevNull, false, ""},
+		{"no format", filepath.Join(dir, "x.txt"), false, "x.txt: .txt is no format of an export; use .json, .json.gz, .json.zst, .parquet or .arrow"},
+		{"no format, to be replaced", file("there.csv"), true, ".csv is no format of an export"},
+		{"packed, but what?", filepath.Join(dir, "x.gz"), false, ".gz is no format of an export"},
+		{"another letter case", filepath.Join(dir, "x.JSON"), false, ""},
+		{"no suffix: JSON, as perf_analyzer", filepath.Join(dir, "export"), false, ""},
+		{"a version is no suffix", filepath.Join(dir, "llama-3.1"), false, ""},
+		{"a version with more is none", filepath.Join(dir, "llama-3.b-1"), false, ""},
+		{"edge: a dot at the end", filepath.Join(dir, "x."), false, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := newTestRecording(tt.path, tt.overwrite)

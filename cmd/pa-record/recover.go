@@ -10,6 +10,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/recorder"
 )
 
 // recoverCommand is "pa-record recover": it finishes what a killed run left.
@@ -58,8 +59,11 @@ func recoverRun(c *cli.Context) error {
 	if !isAt(lock, path) { // the run ended before we had the lock
 		return errors.Join(fmt.Errorf("%s: gone: its run has just ended and written its export", path), lock.Close())
 	}
-	killed := false
+	killed, how := false, "the run had ended"
 	written, requests, err := finalize(c.Context, path, outputs, func(run *export.Run) {
+		if why, ok := endedEarly(run); ok {
+			how = "the run " + recorder.EndedEarly + why
+		}
 		killed = run.Meta == nil || run.Meta.EndNS == 0
 		if killed && run.Meta != nil {
 			meta := *run.Meta
@@ -68,9 +72,8 @@ func recoverRun(c *cli.Context) error {
 		}
 	})
 	if err != nil {
-		return journalKept(path, errors.Join(err, lock.Close()))
+		return journalKept(path, requests, errors.Join(err, lock.Close()))
 	}
-	how := "the run had ended"
 	if killed {
 		how = "the run was killed"
 	}

@@ -1,6 +1,10 @@
 package main
 
-import "os"
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+)
 
 // reservedFDs is how many descriptors the end of a run needs: the journal, an
 // export, a temporary file, and some to spare.
@@ -30,4 +34,35 @@ func (r *fdReserve) release() {
 		_ = f.Close()
 	}
 	r.files = nil
+}
+
+// reservedBytes is more than the end of a journal takes.
+const reservedBytes = 64 << 10
+
+// A diskReserve holds room on a disk, so that a load that fills the disk leaves
+// enough for the end of its journal. The zero value holds none.
+type diskReserve struct{ file *os.File }
+
+// newDiskReserve takes room in a folder, in a file that has no name any more
+// where the system allows that: it goes with the process.
+func newDiskReserve(dir string) (diskReserve, error) {
+	f, err := os.CreateTemp(dir, ".pa-record-*")
+	if err != nil {
+		return diskReserve{}, fmt.Errorf("room for the end of the journal: %w", err)
+	}
+	_ = os.Remove(f.Name())
+	r := diskReserve{f}
+	if _, err := f.Write(make([]byte, reservedBytes)); err != nil {
+		r.release()
+		return diskReserve{}, diskError("room for the end of the journal in "+filepath.Clean(dir), err)
+	}
+	return r, nil
+}
+
+// release gives the room back. It may be called again.
+func (r *diskReserve) release() {
+	if r.file != nil {
+		_, _ = r.file.Close(), os.Remove(r.file.Name()) // where it still has its name
+		r.file = nil
+	}
 }

@@ -14,6 +14,10 @@ type Result struct {
 	Interrupted bool
 }
 
+// EndedEarly begins the warning in the export of a run that an error ended; the
+// error's text follows.
+const EndedEarly = "ended early: "
+
 // A Level is the outcome of one load level.
 type Level struct {
 	Concurrency int

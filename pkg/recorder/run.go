@@ -89,7 +89,7 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 		meta.Interrupted = r.cfg.StopReason()
 	}
 	if err != nil {
-		meta.Warnings = append(meta.Warnings, "ended early: "+err.Error())
+		meta.Warnings = append(meta.Warnings, EndedEarly+err.Error())
 	}
 	// A writer that failed tells that again, and what became of the rest.
 	switch cerr := r.cfg.Writer.Close(&cfg.Run); {

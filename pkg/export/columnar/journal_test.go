@@ -156,6 +156,33 @@ func TestJournalCut(t *testing.T) {
 	}
 }
 
+// A journal that is cut behind any of its frames and then ended has what these
+// hold, and the header of the end; nothing looks cut.
+func TestEndJournal(t *testing.T) {
+	t.Parallel()
+	rec := record(t)
+	for i, end := range rec.ends[1:] { // the first two are written at once: schema and nothing
+		want := rec.known[i+1]
+		out := bytes.NewBuffer(bytes.Clone(rec.data[:end]))
+		if err := EndJournal(out, uint64(i+2), &export.Run{Version: str("3"), Meta: &export.RunMeta{Tool: "t", EndNS: 7}}); err != nil {
+			t.Fatal(err)
+		}
+		got, err := readBytes(testFormats[2], out.Bytes(), export.Limits{})
+		if err != nil {
+			t.Fatalf("ended after frame %d: %v", i+1, err)
+		}
+		if len(got.requests) != want.requests || *got.run.Version != "3" || got.run.Meta.EndNS != 7 {
+			t.Errorf("ended after frame %d: %d requests, want %d; %+v", i+1, len(got.requests), want.requests, got.run)
+		}
+		if d := cmp.Diff(want.experiments, got.run.Experiments); d != "" {
+			t.Errorf("ended after frame %d (-want +got):\n%s", i+1, d)
+		}
+	}
+	if err := EndJournal(io.Discard, 0, nil); err == nil {
+		t.Error("a journal that had not begun was ended")
+	}
+}
+
 // TestJournalFlip changes bytes all over a journal: no wrong value is ever
 // delivered, and the error says from where on.
 func TestJournalFlip(t *testing.T) {

@@ -1,6 +1,7 @@
 package columnar
 
 import (
+	"errors"
 	"io"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -25,7 +26,7 @@ var _ export.Writer = (*JournalWriter)(nil)
 
 // NewJournalWriter starts a journal on w with what is known of run, which may
 // be nil and whose Experiments are ignored. w is not buffered: each frame is
-// one call of Write.
+// one call of Write, the last one together with the end of the stream.
 func NewJournalWriter(w io.Writer, run *export.Run) (*JournalWriter, error) {
 	header := export.Run{}
 	if run != nil {
@@ -36,8 +37,7 @@ func NewJournalWriter(w io.Writer, run *export.Run) (*JournalWriter, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &journalSink{dst: w, schema: newSchema(runMetadata(text)), kind: frameRows}
-	s.w = ipc.NewWriterWithPayloadWriter(s, ipc.WithSchema(s.schema))
+	s := newJournalSink(w, runMetadata(text))
 	j := &JournalWriter{sink: s, w: Writer{format: "journal", sink: s, batch: newBatch(s.schema)}}
 	// Rows or none, the first batch brings the schema before it.
 	if err := s.event(frameRows, nil); err != nil {
@@ -140,6 +140,23 @@ func (j *JournalWriter) BufferedRequests() int {
 // does not close the underlying writer.
 func (j *JournalWriter) Close(run *export.Run) error { return j.w.Close(run) }
 
+// EndJournal ends a journal whose writer failed, a full disk's for instance. w
+// appends to the journal, of which so many whole frames are left, each one call
+// of Write of the [JournalWriter]: at least one. run is as for
+// [JournalWriter.Close]. A journal that is ended like this lacks rows, but does
+// not look like that of a run that was killed; run should say what happened.
+func EndJournal(w io.Writer, frames uint64, run *export.Run) error {
+	if frames == 0 {
+		return errors.New("end of the journal: it has not begun")
+	}
+	if run == nil {
+		run = &export.Run{}
+	}
+	s := newJournalSink(w, nil)
+	s.ordinal, s.resumed = frames, true
+	return guard(func() error { return s.close(run) })
+}
+
 // A journalSink writes frames. It is the PayloadWriter of its own ipc.Writer,
 // which encodes the messages.
 type journalSink struct {
@@ -147,10 +164,17 @@ type journalSink struct {
 	schema  *arrow.Schema
 	w       *ipc.Writer
 	started bool      // the schema was written
+	resumed bool      // the schema is there already
 	ordinal uint64    // of the next message
 	kind    frameKind // of the next message that is not the schema
 	text    []byte
 	buf     []byte
+}
+
+func newJournalSink(dst io.Writer, meta map[string]string) *journalSink {
+	s := &journalSink{dst: dst, schema: newSchema(meta), kind: frameRows}
+	s.w = ipc.NewWriterWithPayloadWriter(s, ipc.WithSchema(s.schema))
+	return s
 }
 
 func (s *journalSink) write(rec arrow.Record) error {
@@ -175,6 +199,9 @@ func (s *journalSink) WritePayload(p ipc.Payload) error {
 	if !s.started {
 		kind, text = frameSchema, nil
 		s.started = true
+		if s.resumed {
+			return nil
+		}
 	}
 	meta := p.Meta()
 	defer meta.Release()
@@ -188,6 +215,9 @@ func (s *journalSink) WritePayload(p ipc.Payload) error {
 		return err
 	}
 	s.ordinal++
+	if kind == frameRun {
+		s.buf = append(s.buf, endOfStream...)
+	}
 	_, err = s.dst.Write(s.buf)
 	return err
 }
@@ -202,11 +232,7 @@ func (s *journalSink) close(run *export.Run) error {
 	if err != nil {
 		return err
 	}
-	if err := s.event(frameRun, text); err != nil {
-		return err
-	}
-	_, err = s.dst.Write(endOfStream)
-	return err
+	return s.event(frameRun, text)
 }
 
 // An appender is a writer to a slice.
