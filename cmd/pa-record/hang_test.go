@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -104,6 +105,52 @@ func btoi(b bool) int {
 		return 1
 	}
 	return 0
+}
+
+// A server that accepts and says nothing is waited for, as is one that is not
+// there yet when that was asked for, but not in silence.
+func TestWaiting(t *testing.T) {
+	mute := startMute(t)
+	for name, tt := range map[string]struct{ args, waiting, end string }{
+		"OpenAI": {"--service-kind openai -u " + mute, "waiting for " + mute + " to say whether it is ready", "http://" + mute + "/v1/models: no answer in time; is -u the server's HTTP port?"},
+		"gRPC":   {"-m x -i grpc -u " + mute, "waiting for " + mute + " to say whether it is ready", mute + ": "},
+		"HTTP":   {"-m x -u " + mute, "waiting for " + mute + " to say whether it is ready", mute + ": "},
+		"nobody": {"-m x -u 127.0.0.1:1 --wait-ready 2400ms", "waiting up to 2.4s for the server: 127.0.0.1:1: connection refused; is the server running", "127.0.0.1:1: connection refused"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "x.json")
+			code, _, stderr := inProcess(t.Context(), t, append(strings.Fields(tt.args), "--request-timeout", "2400ms", "--profile-export-file", path)...)
+			waiting, end := strings.Index(stderr, "pa-record: "+tt.waiting), strings.LastIndex(stderr, "pa-record: "+tt.end)
+			if code != 1 || waiting < 0 || end <= waiting {
+				t.Errorf("exit code %d: %s\nwant %q and then %q", code, stderr, tt.waiting, tt.end)
+			}
+		})
+	}
+}
+
+// startMute accepts connections and says nothing.
+func startMute(t *testing.T) (addr string) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var serving sync.WaitGroup
+	serving.Go(func() { // ends with the listener
+		for {
+			nc, err := l.Accept()
+			if err != nil {
+				return
+			}
+			serving.Go(func() { // ends with the connection
+				_, _ = io.Copy(io.Discard, nc)
+				nc.Close()
+			})
+		}
+	})
+	t.Cleanup(func() { l.Close(); serving.Wait() })
+	return l.Addr().String()
 }
 
 // A server that accepts and then hangs, before its answer or in the middle of it,

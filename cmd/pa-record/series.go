@@ -135,7 +135,7 @@ func (m *series) run(ctx context.Context, i int, of place) error {
 	m.announce(of, levels)
 	p := newProgress(m.stderr, s, of, m.env)
 	res, err := recorder.Run(ctx, recorder.Config{
-		Backend: b, WaitReady: s.waitReady, Entries: m.entries, BatchSize: s.BatchSize, Levels: levels, Measure: s.measure, Warmup: s.Warmup,
+		Backend: b, WaitReady: s.waitReady, Waiting: m.waiting, Entries: m.entries, BatchSize: s.BatchSize, Levels: levels, Measure: s.measure, Warmup: s.Warmup,
 		RequestTimeout: orNone(s.timeout), Grace: orNone(s.grace), MaxErrorRate: s.MaxErrorRate,
 		Writer: out, Run: header, Clock: clock,
 		Stop: m.stop, StopReason: m.interrupted.name, Progress: p.callback(), Secrets: s.secrets(),
@@ -156,6 +156,21 @@ func (m *series) run(ctx context.Context, i int, of place) error {
 		return m.interrupted.error(nil)
 	}
 	return gate(res)
+}
+
+// waiting says that the server is waited for, and why.
+func (m *series) waiting(why error) {
+	urls := m.s.URLs
+	if urls == nil {
+		urls = []string{m.s.URL}
+	}
+	switch {
+	case m.s.quiet:
+	case why == nil:
+		fmt.Fprintf(m.stderr, "pa-record: waiting for %s to say whether it is ready\n", strings.Join(urls, ", "))
+	default:
+		fmt.Fprintf(m.stderr, "pa-record: waiting up to %v for the server: %v\n", m.s.waitReady, why)
+	}
 }
 
 // announce says which run begins.

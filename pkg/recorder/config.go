@@ -36,6 +36,10 @@ type Config struct {
 	// WaitReady is how long Run waits for the server to become ready; 0 asks
 	// once.
 	WaitReady time.Duration
+	// Waiting, if set, is called once when the server has not been found ready
+	// for two seconds; err is why not, nil when it has said nothing yet. It must
+	// not block.
+	Waiting func(err error)
 	// RequestTimeout ends a request that takes longer, with status timeout;
 	// 0 means DefaultRequestTimeout, < 0 none.
 	RequestTimeout time.Duration
@@ -183,6 +187,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.StopReason == nil {
 		c.StopReason = func() string { return "stopped" }
+	}
+	if c.Waiting == nil {
+		c.Waiting = func(error) {}
 	}
 	if c.Progress == nil {
 		c.Progress = func(Progress) {}

@@ -36,7 +36,8 @@ type fakeServer struct {
 	clock  *rxclock.Clock
 	answer func(id uint64) answer
 	check  error
-	busy   int // checks that fail before the server is ready
+	busy   int           // checks that fail before the server is ready
+	silent time.Duration // of each check before the answer
 }
 
 type fakePayload string
@@ -46,6 +47,7 @@ func (p fakePayload) Inputs() export.Fields {
 }
 
 func (f *fakeServer) Check(context.Context) error {
+	time.Sleep(f.silent)
 	if f.busy > 0 {
 		f.busy--
 		return errors.New("loading")
@@ -693,6 +695,40 @@ func TestWaitReady(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Who waits for a server for more than two seconds is told so, once, and what it
+// has said so far.
+func TestWaiting(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		busy   int           // answers that it is not ready, one every 250 ms
+		silent time.Duration // before the first answer
+		want   string        // of the calls
+	}{
+		{"ready at once", 0, 0, "[]"},
+		{"ready within two seconds", 7, 0, "[]"},
+		{"not ready", 10, 0, "[2s: loading]"},
+		{"no answer", 0, 20 * time.Second, "[2s: <nil>]"},
+		{"an answer in time", 0, 1900 * time.Millisecond, "[]"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				clock := rxclock.New()
+				calls := []string{}
+				start := time.Now()
+				_, err := Run(t.Context(), Config{
+					Backend: &fakeServer{clock: clock, busy: tt.busy, silent: tt.silent, answer: ok(time.Millisecond)},
+					Writer:  &memWriter{}, Clock: clock, Entries: workload.List{{}}, Run: export.Run{Meta: &export.RunMeta{}},
+					Measure: Measure{Duration: time.Minute}, WaitReady: 5 * time.Second,
+					Waiting: func(err error) { calls = append(calls, fmt.Sprintf("%v: %v", time.Since(start), err)) },
+				})
+				if got := fmt.Sprint(calls); err != nil || got != tt.want {
+					t.Errorf("%v, told %s, want %s", err, got, tt.want)
+				}
+			})
+		})
+	}
 }
 
 func TestValidate(t *testing.T) {

@@ -165,33 +165,6 @@ func (r *session) untilStop(ctx context.Context) (_ context.Context, cancel cont
 	return ctx, cancel
 }
 
-// readyEvery is the period of questions while WaitReady waits.
-const readyEvery = 250 * time.Millisecond
-
-// check asks whether the server is ready, again and again while WaitReady
-// lasts. Stop ends the asking.
-func (r *session) check(ctx context.Context) error {
-	ctx, cancel := r.untilStop(ctx)
-	defer cancel()
-	deadline := time.Now().Add(r.cfg.WaitReady)
-	for {
-		err := r.checkOnce(ctx)
-		if err == nil || !time.Now().Add(readyEvery).Before(deadline) || !pause(ctx, readyEvery) {
-			return err
-		}
-	}
-}
-
-// checkOnce asks once, for no longer than a request may take.
-func (r *session) checkOnce(ctx context.Context) error {
-	if r.cfg.RequestTimeout > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, r.cfg.RequestTimeout)
-		defer cancel()
-	}
-	return r.cfg.Backend.Check(ctx)
-}
-
 // closeSenders ends the connections. Errors of a connection that is no longer
 // wanted say nothing about the data.
 func (r *session) closeSenders() {
