@@ -247,6 +247,7 @@ func (l *levelRun) release() {
 func (l *levelRun) handle(x *backend.Exchange) {
 	r := &x.Request
 	sent := r.Status
+	backend.PutInOrder(r)
 	if err := l.cfg.Backend.Decode(x); err != nil && r.Status == export.StatusOK {
 		r.Status, r.Message = export.StatusProtocolError, err.Error()
 	}

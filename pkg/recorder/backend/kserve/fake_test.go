@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,6 +26,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	pb "github.com/pa-tools/pa/internal/kserve"
+	"github.com/pa-tools/pa/internal/sockstamp"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
@@ -32,7 +34,15 @@ import (
 	wire "github.com/pa-tools/pa/pkg/wire/kserve"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// The kernel's stamps are on throughout, as they are in a run once Check was
+// called: a few stamps of the process among them need not be in order.
+func TestMain(m *testing.M) {
+	release := sockstamp.Hold()
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		release()
+		os.Exit(code)
+	}))
+}
 
 // fakeModel is a model of fakeTriton. Shapes are as in the configuration,
 // without the batch dimension.

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"runtime"
 	"strings"
 	"sync"
@@ -21,7 +22,15 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// The kernel's stamps are on throughout, as they are in a run once Check was
+// called: a few stamps of the process among them need not be in order.
+func TestMain(m *testing.M) {
+	release := sockstamp.Hold()
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		release()
+		os.Exit(code)
+	}))
+}
 
 // newBackend is New for configurations that are right.
 func newBackend(t testing.TB, cfg Config) *Backend {
