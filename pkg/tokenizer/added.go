@@ -1,0 +1,257 @@
+package tokenizer
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/pa-tools/pa/pkg/tokenizer/internal/unidata"
+)
+
+// An addedToken is found in the text before anything else happens to it.
+type addedToken struct {
+	content string
+	id      uint32
+	// singleWord: only where no word character stands on either side.
+	// lstrip, rstrip: white space on that side goes with it. normalized: sought,
+	// normalized itself, in the normalized text. special: left out of decoded
+	// text on request.
+	singleWord, lstrip, rstrip, normalized, special bool
+	// written is how the token is decoded: content, normalized if it is.
+	written string
+}
+
+// addedTokens is what a tokenizer has besides the vocabulary of its model.
+type addedTokens struct {
+	props *unidata.Props
+	byID  map[uint32]*addedToken
+	ids   map[string]uint32
+	// special has the contents of special tokens.
+	special map[string]bool
+	// plain are sought in the text as it is, normalized in the normalized one;
+	// nil if there are none.
+	plain, normalized *tokenFinder
+}
+
+// readAddedTokens reads the list of added tokens. As in the library an id
+// follows from the model and the order, not from the file; where the file says
+// another, that is noted.
+func readAddedTokens(list *node, m model, n normalizer) (*addedTokens, error) {
+	a := newAddedTokens()
+	if list.isNull() {
+		return a, nil
+	}
+	values, err := list.array()
+	if err != nil {
+		return nil, err
+	}
+	var tokens []addedToken
+	for _, v := range values {
+		t, err := readAddedToken(v)
+		if err != nil {
+			return nil, err
+		}
+		said, err := v.wantUint32("id")
+		if err != nil {
+			return nil, err
+		}
+		t.id = said
+		tokens = append(tokens, t)
+	}
+	a.addAll(tokens, m, n, func(i int, id uint32) {
+		values[i].doc.note("%s: token %s has id %d in the file, but its place gives it %d, as in the library", values[i].field, quote(tokens[i].content), tokens[i].id, id)
+	})
+	return a, nil
+}
+
+func newAddedTokens() *addedTokens {
+	return &addedTokens{props: unidata.Load(), byID: map[uint32]*addedToken{}, ids: map[string]uint32{}, special: map[string]bool{}}
+}
+
+func readAddedToken(n *node) (addedToken, error) {
+	var t addedToken
+	if err := n.object(); err != nil {
+		return t, err
+	}
+	var err error
+	if t.content, err = n.wantString("content"); err != nil {
+		return t, err
+	}
+	for name, to := range map[string]*bool{
+		"single_word": &t.singleWord, "lstrip": &t.lstrip, "rstrip": &t.rstrip, "special": &t.special,
+	} {
+		if *to, err = n.boolOr(name, false); err != nil {
+			return t, err
+		}
+	}
+	t.normalized, err = n.boolOr("normalized", !t.special)
+	return t, err
+}
+
+// addAll gives the tokens ids and makes the finders. differs is told of the
+// tokens whose id is another.
+func (a *addedTokens) addAll(tokens []addedToken, m model, n normalizer, differs func(i int, id uint32)) {
+	v := m.vocabulary()
+	next := uint32(v.size())
+	for id := range a.byID {
+		next = max(next, id+1)
+	}
+	for i, t := range tokens {
+		if t.content == "" {
+			continue
+		}
+		id, ok := a.ids[t.content]
+		if !ok {
+			id, ok = v.id(t.content)
+		}
+		if !ok {
+			id = next
+			next++
+		}
+		if id != t.id {
+			differs(i, id)
+		}
+		t.id = id
+		t.written = t.content
+		if t.normalized && n != nil {
+			t.written = n.normalize(t.content)
+		}
+		a.ids[t.content] = id
+		a.byID[id] = &t
+		if t.special {
+			a.special[t.content] = true
+		}
+	}
+	a.index()
+}
+
+// place adds tokens with the ids that they have.
+func (a *addedTokens) place(tokens []addedToken) {
+	for _, t := range tokens {
+		t.written = t.content
+		a.ids[t.content] = t.id
+		a.byID[t.id] = &t
+		a.special[t.content] = a.special[t.content] || t.special
+	}
+	a.index()
+}
+
+// index makes the finders.
+func (a *addedTokens) index() {
+	a.plain, a.normalized = nil, nil
+	for _, t := range a.byID {
+		finder := &a.plain
+		if t.normalized {
+			finder = &a.normalized
+		}
+		if *finder == nil {
+			*finder = &tokenFinder{tokens: newTrie()}
+		}
+		(*finder).tokens.add(t.written, int32(t.id))
+	}
+	for _, f := range []*tokenFinder{a.plain, a.normalized} {
+		if f != nil {
+			f.countFirst()
+		}
+	}
+}
+
+// A tokenFinder finds the leftmost of some tokens in a text, the longest of
+// those that start there.
+type tokenFinder struct {
+	tokens *trie
+	// only is the one byte that all tokens start with, if single.
+	only   byte
+	single bool
+}
+
+func (f *tokenFinder) countFirst() {
+	n := 0
+	for b, is := range f.tokens.first {
+		if is {
+			f.only = byte(b)
+			n++
+		}
+	}
+	f.single = n == 1
+}
+
+// next finds the first token at s[i] or behind; id < 0 if there is none.
+func (f *tokenFinder) next(s string, i int) (id int32, start, end int) {
+	for {
+		if f.single {
+			at := strings.IndexByte(s[i:], f.only)
+			if at < 0 {
+				return -1, 0, 0
+			}
+			i += at
+		} else {
+			for i < len(s) && !f.tokens.first[s[i]] {
+				i++
+			}
+			if i == len(s) {
+				return -1, 0, 0
+			}
+		}
+		if id, end := f.tokens.longest(s, i); id >= 0 {
+			return id, i, end
+		}
+		i++
+	}
+}
+
+// split calls text for each part of s between tokens and token for each token
+// in it, in order. A part is not empty.
+func (a *addedTokens) split(f *tokenFinder, s string, text func(part string, start int), token func(id uint32)) {
+	if f == nil {
+		if s != "" {
+			text(s, 0)
+		}
+		return
+	}
+	done := 0
+	for at := 0; ; {
+		found, start, end := f.next(s, at)
+		if found < 0 {
+			break
+		}
+		at = end
+		t := a.byID[uint32(found)]
+		if t.singleWord && (a.wordBefore(s, start) || a.wordAfter(s, end)) {
+			continue
+		}
+		if t.lstrip {
+			start = max(done, a.spaceBefore(s, start))
+		}
+		if t.rstrip {
+			end = a.spaceAfter(s, end)
+		}
+		if done < start {
+			text(s[done:start], done)
+		}
+		token(t.id)
+		done = end
+	}
+	if done < len(s) {
+		text(s[done:], done)
+	}
+}
+
+func (a *addedTokens) wordBefore(s string, i int) bool {
+	r, n := utf8.DecodeLastRuneInString(s[:i])
+	return n > 0 && a.props.Is(unidata.Word, r)
+}
+
+func (a *addedTokens) wordAfter(s string, i int) bool {
+	r, n := utf8.DecodeRuneInString(s[i:])
+	return n > 0 && a.props.Is(unidata.Word, r)
+}
+
+// spaceBefore is where the white space before s[i] starts.
+func (a *addedTokens) spaceBefore(s string, i int) int {
+	return len(strings.TrimRightFunc(s[:i], func(r rune) bool { return a.props.Is(unidata.White, r) }))
+}
+
+// spaceAfter is where the white space from s[i] on ends.
+func (a *addedTokens) spaceAfter(s string, i int) int {
+	return len(s) - len(strings.TrimLeftFunc(s[i:], func(r rune) bool { return a.props.Is(unidata.White, r) }))
+}

@@ -1,0 +1,295 @@
+package tokenizer
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// bpe is the model BPE. A piece starts as one symbol for each character, or for
+// each byte if raw; then, again and again, the pair of neighbours whose merge
+// stands first in the list of merges becomes one symbol, the leftmost if there
+// are several.
+type bpe struct {
+	vocab *vocab
+	pairs *pairTable
+
+	// raw: pieces are bytes and the pre-tokenizer does not write them as
+	// characters. Every byte has an id then.
+	raw    bool
+	byteID [256]uint32
+
+	// Of a character that is not in the vocabulary: its bytes as <0x00>, else
+	// the unknown token, else nothing.
+	prefix       string // continuing_subword_prefix
+	suffix       string // end_of_word_suffix
+	byteFallback bool
+	fallbackID   [256]int64 // -1: not in the vocabulary
+	unk          int64      // -1: none
+	fuseUnk      bool
+
+	ignoreMerges bool
+
+	// mark is the character before which a piece can be cut without changing
+	// its ids, 0 if there is none: no merge joins anything but itself in front
+	// of it, the characters in glued apart. It makes words of the
+	// long pieces of tokenizers without a pre-tokenizer.
+	mark  rune
+	glued map[rune]bool
+}
+
+// wordMark is SentencePiece's blank.
+const wordMark = '▁'
+
+// readBPE builds a bpe. byteLevel says that its pieces are bytes written as
+// characters.
+func readBPE(m *modelFile, byteLevel bool) (model, error) {
+	if m.vocab == nil {
+		return nil, m.errorf(`"vocab" is missing`)
+	}
+	if !m.hasMerges {
+		return nil, m.errorf(`"merges" is missing`)
+	}
+	if d := m.member("dropout"); d != nil && strings.Trim(d.text, "0.") != "" {
+		return nil, d.errorf("dropout %s is not supported; it makes counts random", d.text)
+	}
+	b := &bpe{vocab: m.vocab, unk: -1}
+	var err error
+	if b.prefix, err = m.stringOr("continuing_subword_prefix", ""); err != nil {
+		return nil, err
+	}
+	if b.suffix, err = m.stringOr("end_of_word_suffix", ""); err != nil {
+		return nil, err
+	}
+	for name, to := range map[string]*bool{"fuse_unk": &b.fuseUnk, "byte_fallback": &b.byteFallback, "ignore_merges": &b.ignoreMerges} {
+		if *to, err = m.boolOr(name, false); err != nil {
+			return nil, err
+		}
+	}
+	if err := b.readPairs(m); err != nil {
+		return nil, err
+	}
+	for i := range b.fallbackID {
+		b.fallbackID[i] = -1
+		if id, ok := b.vocab.id(byteToken(byte(i))); ok {
+			b.fallbackID[i] = int64(id)
+		}
+	}
+	if byteLevel && b.prefix == "" && b.suffix == "" {
+		b.readBytes()
+	}
+	if err := b.readUnk(m); err != nil {
+		return nil, err
+	}
+	if !b.raw {
+		b.findMark(m)
+	}
+	return b, nil
+}
+
+// byteToken is how a byte is written in a vocabulary with byte_fallback.
+func byteToken(b byte) string { return fmt.Sprintf("<0x%02X>", b) }
+
+func (b *bpe) readPairs(m *modelFile) error {
+	b.pairs = newPairTable(len(m.merges))
+	var joined []byte
+	for rank, merge := range m.merges {
+		var ids [2]uint32
+		fail := func(token string) error {
+			return m.doc.errorAt(m.mergeAt[rank], fmt.Sprintf("model.merges[%d]", rank), "token %s is not in the vocabulary", quote(token))
+		}
+		for i, token := range merge {
+			var ok bool
+			if ids[i], ok = b.vocab.id(token); !ok {
+				return fail(token)
+			}
+		}
+		joined = append(joined[:0], merge[0]...)
+		if len(merge[1]) < len(b.prefix) {
+			return m.doc.errorAt(m.mergeAt[rank], fmt.Sprintf("model.merges[%d]", rank), "token %s is shorter than continuing_subword_prefix", quote(merge[1]))
+		}
+		joined = append(joined, merge[1][len(b.prefix):]...)
+		id, ok := b.vocab.ids[string(joined)]
+		if !ok {
+			return fail(string(joined))
+		}
+		b.pairs.set(ids[0], ids[1], uint32(rank), id)
+	}
+	return nil
+}
+
+// readBytes makes the model take bytes, if each has its character in the
+// vocabulary.
+func (b *bpe) readBytes() {
+	for i := range b.byteID {
+		id, ok := b.vocab.id(string(byteChars[i]))
+		if !ok {
+			return
+		}
+		b.byteID[i] = id
+	}
+	b.raw = true
+}
+
+// readUnk looks up the token for what the vocabulary has no character for. It
+// may be missing if it is never needed.
+func (b *bpe) readUnk(m *modelFile) error {
+	token, err := m.stringOr("unk_token", "")
+	if err != nil || m.member("unk_token") == nil || b.raw {
+		return err
+	}
+	id, ok := b.vocab.id(token)
+	switch {
+	case ok:
+		b.unk = int64(id)
+		return nil
+	case b.byteFallback && b.allBytes():
+		return nil
+	}
+	return m.member("unk_token").errorf("token %s is not in the vocabulary, so text that it stands for cannot be counted", quote(token))
+}
+
+func (b *bpe) allBytes() bool {
+	for _, id := range b.fallbackID {
+		if id < 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// findMark looks whether pieces can be cut before wordMark.
+func (b *bpe) findMark(m *modelFile) {
+	_, known := b.vocab.id(string(wordMark))
+	dropsUnknown := b.unk < 0 && (!b.byteFallback || !b.allBytes())
+	if !known || dropsUnknown || b.ignoreMerges || b.prefix != "" || b.suffix != "" {
+		return
+	}
+	b.mark = wordMark
+	b.glued = map[rune]bool{}
+	for _, merge := range m.merges {
+		before := rune(0)
+		for _, r := range merge[0] + merge[1] {
+			if r == wordMark && before != 0 && before != wordMark {
+				b.glued[before] = true
+			}
+			before = r
+		}
+	}
+}
+
+func (b *bpe) vocabulary() *vocab { return b.vocab }
+
+func (b *bpe) words() (pieces []string, ids []uint32) {
+	var s scratch
+	var out []uint32
+	for id, token := range b.vocab.byID {
+		if !b.vocab.present[id] || token == "" || b.vocab.ids[token] != uint32(id) {
+			continue
+		}
+		if b.raw {
+			var ok bool
+			if token, ok = fromByteChars(token); !ok {
+				continue // no text is cut into this
+			}
+		}
+		// A token may not be what its own text is turned into.
+		if !b.ignoreMerges {
+			if out = b.encode(out[:0], token, &s); len(out) != 1 || out[0] != uint32(id) {
+				continue
+			}
+		}
+		pieces = append(pieces, token)
+		ids = append(ids, uint32(id))
+	}
+	return pieces, ids
+}
+
+// wordEnd is where piece can be cut for the first time, or its length.
+func (b *bpe) wordEnd(piece string) int {
+	if b.mark == 0 {
+		return len(piece)
+	}
+	const n = len(string(wordMark))
+	for i := 0; ; {
+		at := strings.Index(piece[i:], string(wordMark))
+		if at < 0 {
+			return len(piece)
+		}
+		if i += at; i > 0 {
+			before, _ := utf8.DecodeLastRuneInString(piece[:i])
+			if before != wordMark && !b.glued[before] {
+				return i
+			}
+		}
+		i += n
+	}
+}
+
+func (b *bpe) encode(dst []uint32, piece string, s *scratch) []uint32 {
+	ids := s.ids[:0]
+	if b.raw {
+		for i := range len(piece) {
+			ids = append(ids, b.byteID[piece[i]])
+		}
+	} else {
+		ids = b.symbols(ids, piece)
+	}
+	s.ids = ids
+	return append(dst, b.pairs.merge(ids, s)...)
+}
+
+// symbols appends the symbols that the characters of a piece start as.
+func (b *bpe) symbols(ids []uint32, piece string) []uint32 {
+	pending := false // an unknown token that is not in ids yet
+	for i, r := range piece {
+		end := i + utf8.RuneLen(r)
+		char := piece[i:end]
+		if b.prefix != "" && i > 0 {
+			char = b.prefix + char
+		}
+		if b.suffix != "" && end == len(piece) {
+			char += b.suffix
+		}
+		if id, ok := b.vocab.ids[char]; ok {
+			if pending {
+				ids = append(ids, uint32(b.unk))
+				pending = false
+			}
+			ids = append(ids, id)
+			continue
+		}
+		if b.byteFallback {
+			// As in the library, without the unknown token that may be
+			// pending: that comes after.
+			if with, ok := b.fallback(ids, char); ok {
+				ids = with
+				continue
+			}
+		}
+		if b.unk < 0 {
+			continue
+		}
+		if pending && !b.fuseUnk {
+			ids = append(ids, uint32(b.unk))
+		}
+		pending = true
+	}
+	if pending {
+		ids = append(ids, uint32(b.unk))
+	}
+	return ids
+}
+
+// fallback appends the bytes of char, if the vocabulary has all of them.
+func (b *bpe) fallback(ids []uint32, char string) ([]uint32, bool) {
+	n := len(ids)
+	for i := range len(char) {
+		id := b.fallbackID[char[i]]
+		if id < 0 {
+			return ids[:n], false
+		}
+		ids = append(ids, uint32(id))
+	}
+	return ids, true
+}

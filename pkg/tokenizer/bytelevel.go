@@ -1,0 +1,133 @@
+package tokenizer
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// GPT-2 writes bytes as characters, so that any text is one of visible
+// characters: printable Latin-1 stands for itself, each other byte, in order,
+// for the next character from U+0100 on. U+0120 "Ġ" is the blank.
+var byteChars, byteOfChar = byteAlphabet()
+
+// byteAlphabet returns the character of each byte, and the byte of each
+// character up to the last of the alphabet, -1 for one that is not in it.
+func byteAlphabet() (chars [256]rune, bytes [0x144]int16) {
+	for i := range bytes {
+		bytes[i] = -1
+	}
+	next := rune(0x100)
+	for b := range 256 {
+		r := rune(b)
+		if b < '!' || b > '~' && b < 0xA1 || b == 0xAD {
+			r = next
+			next++
+		}
+		chars[b] = r
+		bytes[r] = int16(b)
+	}
+	return chars, bytes
+}
+
+// toByteChars writes each byte of s as its character.
+func toByteChars(s string) string {
+	var out strings.Builder
+	out.Grow(len(s) + len(s)/4)
+	for i := range len(s) {
+		out.WriteRune(byteChars[s[i]])
+	}
+	return out.String()
+}
+
+// fromByteChars is the reverse; ok is false if a character of s is not in the
+// alphabet.
+func fromByteChars(s string) (raw string, ok bool) {
+	out := make([]byte, 0, len(s))
+	for _, r := range s {
+		if int(r) >= len(byteOfChar) || byteOfChar[r] < 0 {
+			return "", false
+		}
+		out = append(out, byte(byteOfChar[r]))
+	}
+	return string(out), true
+}
+
+// byteLevelNormalizer is the normalizer ByteLevel.
+type byteLevelNormalizer struct{}
+
+func (byteLevelNormalizer) normalize(s string) string { return toByteChars(s) }
+
+// byteLevel is the pre-tokenizer ByteLevel.
+type byteLevel struct {
+	prefix bool // a piece gets a blank in front unless it has one
+	words  preTokenizer
+	// raw leaves out the last step, the writing of bytes as characters, for a
+	// model that takes bytes.
+	raw bool
+}
+
+func readByteLevel(n *node) (*byteLevel, error) {
+	prefix, err := n.wantBool("add_prefix_space")
+	if err != nil {
+		return nil, err
+	}
+	b := &byteLevel{prefix: prefix}
+	useRegex, err := n.boolOr("use_regex", true)
+	if err != nil {
+		return nil, err
+	}
+	if useRegex {
+		b.words = isolate{knownPattern(gpt2Pattern)}
+	}
+	return b, nil
+}
+
+func (b *byteLevel) cut(dst []piece, p piece) []piece {
+	if b.prefix && p.text[0] != ' ' {
+		p.text = " " + p.text
+	}
+	at := len(dst)
+	if b.words != nil {
+		dst = b.words.cut(dst, p)
+	} else {
+		dst = append(dst, p)
+	}
+	if !b.raw {
+		for i := at; i < len(dst); i++ {
+			dst[i].text = toByteChars(dst[i].text)
+		}
+	}
+	return dst
+}
+
+// byteLevelDecoder is the decoder ByteLevel: the bytes of all tokens together,
+// a token with a character outside the alphabet standing for itself.
+type byteLevelDecoder struct{}
+
+func (byteLevelDecoder) decode(tokens []string) []string {
+	size := 0
+	for _, t := range tokens {
+		size += len(t)
+	}
+	out := make([]byte, 0, size)
+	for _, t := range tokens {
+		out = appendByteChars(out, t)
+	}
+	return []string{validUTF8(string(out))}
+}
+
+func appendByteChars(dst []byte, token string) []byte {
+	start := len(dst)
+	for i := 0; i < len(token); {
+		r, n := rune(token[i]), 1
+		if r >= utf8.RuneSelf {
+			r, n = utf8.DecodeRuneInString(token[i:])
+		}
+		if int(r) >= len(byteOfChar) || byteOfChar[r] < 0 {
+			return append(dst[:start], token...)
+		}
+		dst = append(dst, byte(byteOfChar[r]))
+		i += n
+	}
+	return dst
+}

@@ -1,0 +1,226 @@
+package tokenizer
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// conformance is testdata/conformance.json.zst: what the Hugging Face library
+// made of the texts. testdata/generate/conformance.py says how it is written.
+type conformance struct {
+	Texts         []string
+	Digits        int
+	Normalizers   []componentVectors
+	PreTokenizers []componentVectors `json:"pre_tokenizers"`
+	Decoders      []struct {
+		Config json.RawMessage
+		Texts  []string
+	}
+	DecoderTokens [][]string `json:"decoder_tokens"`
+	Tokenizers    []struct {
+		Name                           string
+		Tokenizer                      json.RawMessage
+		IDs, Special, Decoded, Skipped string
+		Examples                       [][]uint32
+	}
+}
+
+// componentVectors has digests, all in one string: of the texts and of the
+// blocks of Unicode.
+type componentVectors struct {
+	Config        json.RawMessage
+	Texts, Blocks string
+}
+
+func readConformance(t *testing.T) *conformance {
+	t.Helper()
+	var c conformance
+	if err := json.Unmarshal(unpack(t, "testdata/conformance.json.zst"), &c); err != nil {
+		t.Fatal(err)
+	}
+	return &c
+}
+
+// unpack reads a .zst file.
+func unpack(t testing.TB, path string) []byte {
+	t.Helper()
+	packed, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := zstd.NewReader(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	data, err := r.DecodeAll(packed, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// unicodeBlocks are the texts of unicode_blocks in generate/texts.py: all
+// assigned characters, each after a letter and before a blank.
+func unicodeBlocks() []string {
+	var texts []string
+	add := func(block rune) {
+		var text strings.Builder
+		for r := block * 256; r < block*256+256; r++ {
+			if r < 0xD800 || r >= 0xE000 {
+				text.WriteString("a" + string(r) + " ")
+			}
+		}
+		if text.Len() > 0 {
+			texts = append(texts, text.String())
+		}
+	}
+	for block := range rune(0x324) {
+		add(block)
+	}
+	for _, block := range []rune{0xE00, 0xE01, 0xF00, 0xFFF, 0x10FF} {
+		add(block)
+	}
+	return texts
+}
+
+// check compares the digests of what function makes of texts with want.
+func check(t *testing.T, texts []string, want string, digits int, function func(string) string) {
+	t.Helper()
+	if len(want) != digits*len(texts) {
+		t.Fatalf("%d digits for %d texts", len(want), len(texts))
+	}
+	bad := 0
+	for i, text := range texts {
+		got := function(text)
+		sum := sha256.Sum256([]byte(got))
+		if hex.EncodeToString(sum[:])[:digits] != want[i*digits:(i+1)*digits] {
+			if bad++; bad <= 3 {
+				t.Errorf("text %d %.200q gives %.300q, the library something else", i, text, got)
+			}
+		}
+	}
+	if bad > 0 {
+		t.Errorf("%d of %d texts differ", bad, len(texts))
+	}
+}
+
+// component parses the configuration of a component.
+func component(t *testing.T, config []byte) *node {
+	t.Helper()
+	doc := &document{file: "component.json", data: config}
+	n, err := doc.readNode(doc.decoder(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func describe(config []byte) string { return fmt.Sprintf("%.60s", config) }
+
+func TestNormalizers(t *testing.T) {
+	c, blocks := readConformance(t), unicodeBlocks()
+	for _, v := range c.Normalizers {
+		t.Run(describe(v.Config), func(t *testing.T) {
+			t.Parallel()
+			n, err := readNormalizer(component(t, v.Config))
+			if err != nil {
+				t.Fatal(err)
+			}
+			check(t, c.Texts, v.Texts, c.Digits, n.normalize)
+			check(t, blocks, v.Blocks, c.Digits, n.normalize)
+		})
+	}
+}
+
+func TestPreTokenizers(t *testing.T) {
+	c, blocks := readConformance(t), unicodeBlocks()
+	for _, v := range c.PreTokenizers {
+		t.Run(describe(v.Config), func(t *testing.T) {
+			t.Parallel()
+			p, err := readPreTokenizer(component(t, v.Config))
+			if err != nil {
+				t.Fatal(err)
+			}
+			cut := func(text string) string {
+				if text == "" {
+					return ""
+				}
+				var pieces []string
+				for _, piece := range p.cut(nil, piece{text, true}) {
+					pieces = append(pieces, piece.text)
+				}
+				return strings.Join(pieces, "\x00")
+			}
+			check(t, c.Texts, v.Texts, c.Digits, cut)
+			check(t, blocks, v.Blocks, c.Digits, cut)
+		})
+	}
+}
+
+func TestDecoders(t *testing.T) {
+	c := readConformance(t)
+	for _, v := range c.Decoders {
+		t.Run(describe(v.Config), func(t *testing.T) {
+			d, err := readDecoder(component(t, v.Config))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, tokens := range c.DecoderTokens {
+				if got, want := decodeTokens(d, slices.Clone(tokens)), v.Texts[i]; got != want {
+					t.Errorf("decode(%q) = %q, want %q", tokens, got, want)
+				}
+			}
+		})
+	}
+}
+
+func idList(ids []uint32) string {
+	var s strings.Builder
+	for i, id := range ids {
+		if i > 0 {
+			s.WriteByte(',')
+		}
+		fmt.Fprint(&s, id)
+	}
+	return s.String()
+}
+
+func TestTokenizers(t *testing.T) {
+	c := readConformance(t)
+	for _, v := range c.Tokenizers {
+		t.Run(v.Name, func(t *testing.T) {
+			t.Parallel()
+			tok, err := Parse("tokenizer.json", v.Tokenizer)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, want := range v.Examples {
+				if got := tok.Encode(c.Texts[i]); !slices.Equal(got, want) {
+					t.Errorf("Encode(%q) = %v, want %v", c.Texts[i], got, want)
+				}
+			}
+			// Twice: from the model, then from the cache.
+			for range 2 {
+				check(t, c.Texts, v.IDs, c.Digits, func(text string) string { return idList(tok.Encode(text)) })
+			}
+			special := func(text string) []uint32 { return tok.AddSpecial(tok.Encode(text)) }
+			check(t, c.Texts, v.Special, c.Digits, func(text string) string { return idList(special(text)) })
+			check(t, c.Texts, v.Decoded, c.Digits, func(text string) string { return tok.Decode(special(text), false) })
+			check(t, c.Texts, v.Skipped, c.Digits, func(text string) string { return tok.Decode(special(text), true) })
+			for _, text := range c.Texts {
+				if got, want := tok.Count(text), len(tok.Encode(text)); got != want {
+					t.Errorf("Count(%q) = %d, want %d", text, got, want)
+				}
+			}
+		})
+	}
+}

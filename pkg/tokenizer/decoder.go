@@ -1,0 +1,275 @@
+package tokenizer
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// A decoder turns tokens into parts of a text, step by step; the text is the
+// parts joined. It may change the slice. It is called concurrently.
+type decoder interface {
+	decode(tokens []string) []string
+}
+
+// decodeTokens is the text of tokens.
+func decodeTokens(d decoder, tokens []string) string {
+	if d == nil {
+		return strings.Join(tokens, " ")
+	}
+	return strings.Join(d.decode(tokens), "")
+}
+
+// readDecoder builds the decoder that a description asks for; nil for null.
+func readDecoder(n *node) (decoder, error) {
+	if n.isNull() {
+		return nil, nil
+	}
+	name, err := n.typeName()
+	if err != nil {
+		return nil, err
+	}
+	switch name {
+	case "Sequence":
+		return readDecoderSequence(n)
+	case "ByteLevel":
+		return byteLevelDecoder{}, nil
+	case "ByteFallback":
+		return byteFallbackDecoder{}, nil
+	case "Fuse":
+		return fuseDecoder{}, nil
+	case "Metaspace":
+		return readMetaspace(n)
+	case "Replace":
+		return readReplace(n)
+	case "Strip":
+		return readStripDecoder(n)
+	case "WordPiece":
+		return readWordPieceDecoder(n)
+	case "BPEDecoder":
+		suffix, err := n.wantString("suffix")
+		return suffixDecoder(suffix), err
+	case "CTC":
+		return readCTCDecoder(n)
+	}
+	return nil, n.errorf("decoder %s is not supported", quote(name))
+}
+
+// A decoderSequence does one step after the other.
+type decoderSequence []decoder
+
+func readDecoderSequence(n *node) (decoder, error) {
+	list, err := n.want("decoders")
+	if err != nil {
+		return nil, err
+	}
+	values, err := list.array()
+	if err != nil {
+		return nil, err
+	}
+	var all decoderSequence
+	for _, v := range values {
+		if v.isNull() {
+			return nil, v.errorf("null where a decoder is expected")
+		}
+		d, err := readDecoder(v)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, d)
+	}
+	return all, nil
+}
+
+func (all decoderSequence) decode(tokens []string) []string {
+	for _, d := range all {
+		tokens = d.decode(tokens)
+	}
+	return tokens
+}
+
+// fuseDecoder joins all tokens into one.
+type fuseDecoder struct{}
+
+func (fuseDecoder) decode(tokens []string) []string {
+	return []string{strings.Join(tokens, "")}
+}
+
+// byteFallbackDecoder makes text of runs of tokens like <0x0A>, or one U+FFFD
+// for each if the bytes are not UTF-8.
+type byteFallbackDecoder struct{}
+
+func (byteFallbackDecoder) decode(tokens []string) []string {
+	out := make([]string, 0, len(tokens))
+	var run []byte
+	flush := func() {
+		if utf8.Valid(run) {
+			if len(run) > 0 {
+				out = append(out, string(run))
+			}
+		} else {
+			for range run {
+				out = append(out, "\uFFFD")
+			}
+		}
+		run = run[:0]
+	}
+	for _, t := range tokens {
+		if b, ok := parseByteToken(t); ok {
+			run = append(run, b)
+			continue
+		}
+		flush()
+		out = append(out, t)
+	}
+	flush()
+	return out
+}
+
+// parseByteToken reads a token like <0x0A>; "+A" is a number to the library.
+func parseByteToken(t string) (byte, bool) {
+	if len(t) != 6 || !strings.HasPrefix(t, "<0x") || t[5] != '>' {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(strings.TrimPrefix(t[3:5], "+"), 16, 8)
+	return byte(n), err == nil
+}
+
+// stripDecoder removes up to so many of a character from both ends of each
+// token.
+type stripDecoder struct {
+	content     rune
+	start, stop int
+}
+
+func readStripDecoder(n *node) (decoder, error) {
+	content, err := n.wantRune("content")
+	if err != nil {
+		return nil, err
+	}
+	start, err := n.wantUint32("start")
+	if err != nil {
+		return nil, err
+	}
+	stop, err := n.wantUint32("stop")
+	return stripDecoder{content, int(start), int(stop)}, err
+}
+
+func (d stripDecoder) decode(tokens []string) []string {
+	c := string(d.content)
+	for i, t := range tokens {
+		for n := 0; n < d.start && strings.HasPrefix(t, c); n++ {
+			t = t[len(c):]
+		}
+		for n := 0; n < d.stop && strings.HasSuffix(t, c); n++ {
+			t = t[:len(t)-len(c)]
+		}
+		tokens[i] = t
+	}
+	return tokens
+}
+
+// wordPieceDecoder puts a blank before each token but the first and those with
+// the prefix.
+type wordPieceDecoder struct {
+	prefix  string
+	cleanup bool
+}
+
+func readWordPieceDecoder(n *node) (decoder, error) {
+	prefix, err := n.wantString("prefix")
+	if err != nil {
+		return nil, err
+	}
+	cleanup, err := n.wantBool("cleanup")
+	return wordPieceDecoder{prefix, cleanup}, err
+}
+
+func (d wordPieceDecoder) decode(tokens []string) []string {
+	for i, t := range tokens {
+		if i > 0 {
+			if rest, ok := strings.CutPrefix(t, d.prefix); ok {
+				t = rest
+			} else {
+				t = " " + t
+			}
+		}
+		if d.cleanup {
+			t = cleanup(t)
+		}
+		tokens[i] = t
+	}
+	return tokens
+}
+
+// cleanup joins to the word before what English does not separate, one after
+// the other as the library does it.
+func cleanup(s string) string {
+	for _, pair := range [][2]string{
+		{" .", "."},
+		{" ?", "?"},
+		{" !", "!"},
+		{" ,", ","},
+		{" ' ", "'"},
+		{" n't", "n't"},
+		{" 'm", "'m"},
+		{" do not", " don't"},
+		{" 's", "'s"},
+		{" 've", "'ve"},
+		{" 're", "'re"},
+	} {
+		s = strings.ReplaceAll(s, pair[0], pair[1])
+	}
+	return s
+}
+
+// suffixDecoder is the decoder BPEDecoder: a suffix that marks the end of a word
+// becomes a blank, at the very end nothing.
+type suffixDecoder string
+
+func (d suffixDecoder) decode(tokens []string) []string {
+	for i, t := range tokens {
+		with := " "
+		if i == len(tokens)-1 {
+			with = ""
+		}
+		tokens[i] = strings.ReplaceAll(t, string(d), with)
+	}
+	return tokens
+}
+
+// ctcDecoder is the decoder CTC: repeated tokens are one, and padding goes.
+type ctcDecoder struct {
+	pad, delimiter string
+	cleanup        bool
+}
+
+func readCTCDecoder(n *node) (decoder, error) {
+	var d ctcDecoder
+	var err error
+	if d.pad, err = n.wantString("pad_token"); err != nil {
+		return nil, err
+	}
+	if d.delimiter, err = n.wantString("word_delimiter_token"); err != nil {
+		return nil, err
+	}
+	d.cleanup, err = n.wantBool("cleanup")
+	return d, err
+}
+
+func (d ctcDecoder) decode(tokens []string) []string {
+	out := make([]string, 0, len(tokens))
+	for i, t := range tokens {
+		if i > 0 && t == tokens[i-1] {
+			continue
+		}
+		t = strings.ReplaceAll(t, d.pad, "")
+		if d.cleanup {
+			t = strings.ReplaceAll(cleanup(t), d.delimiter, " ")
+		}
+		if t != "" {
+			out = append(out, t)
+		}
+	}
+	return out
+}

@@ -1,0 +1,104 @@
+package tokenizer
+
+import "hash/maphash"
+
+// An encoder does the work of one call of Encode or Count: memory to work in,
+// and a cache of the pieces that came up before. It serves one call at a time.
+type encoder struct {
+	t       *Tokenizer
+	cache   *wordCache
+	scratch scratch
+	pieces  []piece
+	out     []uint32
+}
+
+// maxKept bounds the memory that an encoder keeps for the next call, in pieces.
+const maxKept = 1 << 16
+
+// encoder returns an idle encoder, or a new one.
+func (t *Tokenizer) encoder() *encoder {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if n := len(t.idle); n > 0 {
+		e := t.idle[n-1]
+		t.idle = t.idle[:n-1]
+		return e
+	}
+	return &encoder{t: t, cache: newWordCache()}
+}
+
+// release puts an encoder back.
+func (t *Tokenizer) release(e *encoder) {
+	if cap(e.pieces) > maxKept || cap(e.out) > maxKept || cap(e.scratch.links) > maxKept || cap(e.scratch.nodes) > maxKept {
+		e.pieces, e.out, e.scratch = nil, nil, scratch{}
+	}
+	clear(e.pieces[:cap(e.pieces)]) // do not hold the text
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.idle) < t.maxIdle {
+		t.idle = append(t.idle, e)
+	}
+}
+
+// encode appends the ids of a text. first says that the text has nothing before
+// it.
+func (e *encoder) encode(dst []uint32, text string, first bool) []uint32 {
+	t := e.t
+	token := func(id uint32) { dst = append(dst, id) }
+	t.added.split(t.added.plain, validUTF8(text), func(part string, at int) {
+		start := first && at == 0
+		n := t.normalizer
+		if at == 0 && !first {
+			n = t.continuing
+		}
+		if n != nil {
+			start = start && (!t.asksStart || !dropsFirst(n, part))
+			part = n.normalize(part)
+		}
+		t.added.split(t.added.normalized, part, func(part string, at int) {
+			dst = e.encodePart(dst, piece{part, start && at == 0})
+		}, token)
+	}, token)
+	return dst
+}
+
+// encodePart cuts normalized text without added tokens and encodes the pieces.
+func (e *encoder) encodePart(dst []uint32, p piece) []uint32 {
+	if e.t.preTokenizer == nil {
+		return e.encodePiece(dst, p.text)
+	}
+	e.pieces = e.t.preTokenizer.cut(e.pieces[:0], p)
+	for i := range e.pieces {
+		dst = e.encodePiece(dst, e.pieces[i].text)
+	}
+	return dst
+}
+
+func (e *encoder) encodePiece(dst []uint32, p string) []uint32 {
+	if e.t.cutter == nil {
+		return e.encodeWord(dst, p)
+	}
+	for p != "" {
+		end := e.t.cutter.wordEnd(p)
+		dst = e.encodeWord(dst, p[:end])
+		p = p[end:]
+	}
+	return dst
+}
+
+// encodeWord looks a word up among those of one token, then in the cache, and
+// asks the model last.
+func (e *encoder) encodeWord(dst []uint32, w string) []uint32 {
+	hash := maphash.String(e.t.seed, w)
+	if id, ok := e.t.words.find(w, hash); ok {
+		return append(dst, id)
+	}
+	dst, ok := e.cache.append(dst, w, hash)
+	if ok {
+		return dst
+	}
+	n := len(dst)
+	dst = e.t.model.encode(dst, w, &e.scratch)
+	e.cache.put(w, hash, dst[n:])
+	return dst
+}

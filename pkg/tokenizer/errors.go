@@ -1,0 +1,45 @@
+package tokenizer
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+)
+
+// A FormatError says where in a file something is that cannot be read.
+type FormatError struct {
+	File  string
+	Line  int    // from 1; 0 when the whole file is meant
+	Field string // such as model.merges[17]; empty for the top level
+	Err   error
+}
+
+func (e *FormatError) Error() string {
+	s := e.File
+	if e.Line > 0 {
+		s += ": line " + strconv.Itoa(e.Line)
+	}
+	if e.Field != "" {
+		s += ": " + e.Field
+	}
+	return s + ": " + e.Err.Error()
+}
+
+func (e *FormatError) Unwrap() error { return e.Err }
+
+// lineOf is the number of the line that data[offset] is in.
+func lineOf(data []byte, offset int64) int {
+	offset = min(max(offset, 0), int64(len(data)))
+	return 1 + bytes.Count(data[:offset], []byte{'\n'})
+}
+
+// maxQuoted bounds foreign text in messages.
+const maxQuoted = 60
+
+// quote quotes foreign text for a message, cut to a bound.
+func quote(s string) string {
+	if len(s) > maxQuoted {
+		return fmt.Sprintf("%q…", s[:maxQuoted])
+	}
+	return strconv.Quote(s)
+}

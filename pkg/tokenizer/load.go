@@ -1,0 +1,254 @@
+package tokenizer
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Load reads a tokenizer from a tokenizer.json file, a .tiktoken file or a
+// directory that has one of them. A tokenizer_config.json beside a
+// tokenizer.json is read too: it may name further added tokens.
+//
+// Errors of the content are *FormatError.
+func Load(path string) (*Tokenizer, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if info.IsDir() {
+		if path, err = fileIn(path); err != nil {
+			return nil, err
+		}
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	if strings.HasSuffix(path, ".tiktoken") {
+		return ParseTiktoken(path, data)
+	}
+	configPath := filepath.Join(filepath.Dir(path), "tokenizer_config.json")
+	config, err := os.ReadFile(configPath)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	return parse(path, data, configPath, config)
+}
+
+// fileIn finds the tokenizer's file in a directory.
+func fileIn(dir string) (string, error) {
+	path := filepath.Join(dir, "tokenizer.json")
+	if _, err := os.Stat(path); err == nil {
+		return path, nil
+	}
+	found, err := filepath.Glob(filepath.Join(dir, "*.tiktoken"))
+	if err != nil {
+		return "", err
+	}
+	switch len(found) {
+	case 1:
+		return found[0], nil
+	case 0:
+		return "", fmt.Errorf("%s: there is no tokenizer.json and no .tiktoken file; a model of another format can be saved as tokenizer.json by the tools that it comes with", dir)
+	}
+	return "", fmt.Errorf("%s: there are %d .tiktoken files; name one of them", dir, len(found))
+}
+
+// Parse reads a tokenizer.json. name is what messages and Name call it.
+func Parse(name string, data []byte) (*Tokenizer, error) {
+	return parse(name, data, "", nil)
+}
+
+func parse(name string, data []byte, configName string, config []byte) (*Tokenizer, error) {
+	doc := &document{file: name, data: data}
+	parts, m, err := doc.readParts()
+	if err != nil {
+		return nil, err
+	}
+	t := &Tokenizer{name: name}
+	if t.normalizer, err = readNormalizer(parts["normalizer"]); err != nil {
+		return nil, err
+	}
+	if t.preTokenizer, err = readPreTokenizer(parts["pre_tokenizer"]); err != nil {
+		return nil, err
+	}
+	bytes := lastByteLevel(t.preTokenizer)
+	if t.model, err = readModel(m, bytes != nil); err != nil {
+		return nil, err
+	}
+	if b, ok := t.model.(*bpe); ok && b.raw {
+		bytes.raw = true
+	}
+	t.preTokenizer = simplify(t.preTokenizer)
+	t.asksStart = asksStart(t.preTokenizer)
+	if t.added, err = readAddedTokens(parts["added_tokens"], t.model, t.normalizer); err != nil {
+		return nil, err
+	}
+	if t.post, err = readTemplate(parts["post_processor"]); err != nil {
+		return nil, err
+	}
+	if t.decoder, err = readDecoder(parts["decoder"]); err != nil {
+		return nil, err
+	}
+	if parts["truncation"] != nil {
+		doc.note("truncation: not applied, texts are counted whole")
+	}
+	t.notes = doc.notes
+	if config != nil {
+		if err := t.readConfig(configName, config); err != nil {
+			return nil, err
+		}
+	}
+	t.finish(data)
+	return t, nil
+}
+
+// note adds a remark to the tokenizer that is read from the document.
+func (d *document) note(format string, args ...any) {
+	d.notes = append(d.notes, fmt.Sprintf(format, args...))
+}
+
+// readParts reads the top level of a tokenizer.json; what is null is left out.
+func (d *document) readParts() (map[string]*node, *modelFile, error) {
+	dec := d.decoder()
+	if kind := dec.PeekKind(); kind != '{' {
+		if _, err := dec.ReadToken(); err != nil {
+			return nil, nil, d.syntaxError(err, "")
+		}
+		return nil, nil, d.errorAt(0, "", "%s where the object of a tokenizer.json is expected", kindName(kind))
+	}
+	if _, err := dec.ReadToken(); err != nil {
+		return nil, nil, d.syntaxError(err, "")
+	}
+	parts := map[string]*node{}
+	var m *modelFile
+	for dec.PeekKind() != '}' {
+		token, err := dec.ReadToken()
+		if err != nil {
+			return nil, nil, d.syntaxError(err, "")
+		}
+		name := token.String()
+		if name == "model" {
+			if m, err = d.readModelFile(dec); err != nil {
+				return nil, nil, err
+			}
+			continue
+		}
+		part, err := d.readNode(dec, name)
+		if err != nil {
+			return nil, nil, err
+		}
+		if !part.isNull() {
+			parts[name] = part
+		}
+	}
+	if _, err := dec.ReadToken(); err != nil {
+		return nil, nil, d.syntaxError(err, "")
+	}
+	if m == nil {
+		return nil, nil, d.errorAt(0, "", `"model" is missing`)
+	}
+	if v := parts["version"]; v != nil && v.text != "1.0" {
+		return nil, nil, v.errorf("version %s where 1.0 is expected", quote(v.text))
+	}
+	return parts, m, nil
+}
+
+// lastByteLevel is the ByteLevel that makes the pieces of the model, if it is
+// the last that is done to them.
+func lastByteLevel(p preTokenizer) *byteLevel {
+	switch p := p.(type) {
+	case *byteLevel:
+		return p
+	case preTokenizerSequence:
+		if len(p) > 0 {
+			return lastByteLevel(p[len(p)-1])
+		}
+	}
+	return nil
+}
+
+// simplify leaves out what does nothing: a ByteLevel that neither cuts nor
+// writes bytes as characters.
+func simplify(p preTokenizer) preTokenizer {
+	switch p := p.(type) {
+	case *byteLevel:
+		if p.raw && !p.prefix {
+			return p.words // may be nil
+		}
+	case preTokenizerSequence:
+		var kept preTokenizerSequence
+		for _, one := range p {
+			if one = simplify(one); one != nil {
+				kept = append(kept, one)
+			}
+		}
+		if len(kept) == 1 {
+			return kept[0]
+		}
+		if len(kept) == 0 {
+			return nil
+		}
+		return kept
+	}
+	return p
+}
+
+func asksStart(p preTokenizer) bool {
+	switch p := p.(type) {
+	case *metaspace:
+		return p.scheme == prependFirst
+	case preTokenizerSequence:
+		return slices.ContainsFunc(p, asksStart)
+	}
+	return false
+}
+
+// readConfig reads a tokenizer_config.json: of its contents, the added tokens
+// that tokenizer.json does not have.
+func (t *Tokenizer) readConfig(name string, data []byte) error {
+	doc := &document{file: name, data: data}
+	top, err := doc.readNode(doc.decoder(), "")
+	if err != nil {
+		return err
+	}
+	if err := top.object(); err != nil {
+		return err
+	}
+	list := top.member("added_tokens_decoder")
+	if list == nil {
+		return nil
+	}
+	if err := list.object(); err != nil {
+		return err
+	}
+	var missing []addedToken
+	for i, key := range list.names {
+		token, err := readAddedToken(list.values[i])
+		if err != nil {
+			return err
+		}
+		id, err := strconv.ParseUint(key, 10, 32)
+		if err != nil {
+			return list.values[i].errorf("%s where an id is expected", quote(key))
+		}
+		if _, ok := t.added.ids[token.content]; !ok {
+			token.id = uint32(id)
+			missing = append(missing, token)
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	slices.SortFunc(missing, func(a, b addedToken) int { return int(a.id) - int(b.id) })
+	t.notes = append(t.notes, fmt.Sprintf("%s: %d added tokens that tokenizer.json does not have, such as %s", name, len(missing), quote(missing[0].content)))
+	t.added.addAll(missing, t.model, t.normalizer, func(i int, id uint32) {
+		t.notes = append(t.notes, fmt.Sprintf("%s: token %s has id %d in the file, but its place gives it %d", name, quote(missing[i].content), missing[i].id, id))
+	})
+	return nil
+}

@@ -1,0 +1,95 @@
+package tokenizer
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// A prependScheme says which pieces Metaspace puts its mark in front of.
+type prependScheme uint8
+
+const (
+	prependAlways prependScheme = iota
+	prependFirst
+	prependNever
+)
+
+// metaspace is the pre-tokenizer Metaspace, which writes blanks as a mark, puts
+// one in front and cuts before each; and the decoder that undoes it.
+type metaspace struct {
+	mark   string
+	scheme prependScheme
+	split  bool
+}
+
+func readMetaspace(n *node) (*metaspace, error) {
+	r, err := n.wantRune("replacement")
+	if err != nil {
+		return nil, err
+	}
+	m := &metaspace{mark: string(r)}
+	name, err := n.stringOr("prepend_scheme", "always")
+	if err != nil {
+		return nil, err
+	}
+	switch name {
+	case "always":
+	case "first":
+		m.scheme = prependFirst
+	case "never":
+		m.scheme = prependNever
+	default:
+		return nil, n.member("prepend_scheme").errorf("%s where always, first or never is expected", quote(name))
+	}
+	prefix, err := n.boolOr("add_prefix_space", true)
+	if err != nil {
+		return nil, err
+	}
+	if !prefix {
+		if m.scheme != prependNever && n.member("prepend_scheme") != nil {
+			return nil, n.errorf("add_prefix_space is false but prepend_scheme is %s", name)
+		}
+		m.scheme = prependNever
+	}
+	m.split, err = n.boolOr("split", true)
+	return m, err
+}
+
+func (m *metaspace) cut(dst []piece, p piece) []piece {
+	text := strings.ReplaceAll(p.text, " ", m.mark)
+	prepends := m.scheme == prependAlways || m.scheme == prependFirst && p.start
+	if prepends && !strings.HasPrefix(text, m.mark) {
+		text = m.mark + text
+	}
+	if !m.split {
+		return append(dst, piece{text, p.start})
+	}
+	begin := 0
+	for i := 0; i < len(text); {
+		at := strings.Index(text[i:], m.mark)
+		if at < 0 {
+			break
+		}
+		i += at
+		if i > begin {
+			dst = append(dst, piece{text[begin:i], p.start && begin == 0})
+			begin = i
+		}
+		i += len(m.mark)
+	}
+	return append(dst, piece{text[begin:], p.start && begin == 0})
+}
+
+func (m *metaspace) decode(tokens []string) []string {
+	r, _ := utf8.DecodeRuneInString(m.mark)
+	for i, t := range tokens {
+		with := " "
+		if i == 0 && m.scheme != prependNever {
+			with = ""
+		}
+		if strings.ContainsRune(t, r) {
+			tokens[i] = strings.ReplaceAll(t, m.mark, with)
+		}
+	}
+	return tokens
+}

@@ -1,0 +1,266 @@
+package tokenizer
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// A document is a JSON file being read: it turns offsets into lines.
+type document struct {
+	notes []string // remarks for the user
+	file  string
+	data  []byte
+}
+
+// errorAt is a FormatError at an offset of the document.
+func (d *document) errorAt(offset int64, field, format string, args ...any) error {
+	return &FormatError{File: d.file, Line: lineOf(d.data, offset), Field: field, Err: fmt.Errorf(format, args...)}
+}
+
+// syntaxError wraps an error of the JSON decoder.
+func (d *document) syntaxError(err error, field string) error {
+	var syntax *jsontext.SyntacticError
+	switch {
+	case errors.As(err, &syntax):
+		return &FormatError{File: d.file, Line: lineOf(d.data, syntax.ByteOffset), Field: field, Err: syntaxCause(syntax)}
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return &FormatError{File: d.file, Line: lineOf(d.data, int64(len(d.data))), Field: field, Err: errors.New("the JSON ends early")}
+	}
+	return &FormatError{File: d.file, Field: field, Err: err}
+}
+
+func syntaxCause(err *jsontext.SyntacticError) error {
+	if err.Err == nil || errors.Is(err.Err, io.ErrUnexpectedEOF) {
+		return errors.New("the JSON ends early")
+	}
+	return err.Err
+}
+
+// decoder reads the document from its start. Duplicate names are let through:
+// the last one counts, as in the library.
+func (d *document) decoder() *jsontext.Decoder {
+	return jsontext.NewDecoder(bytes.NewBuffer(d.data), jsontext.AllowDuplicateNames(true))
+}
+
+// A node is one JSON value of a component's description. Methods that want a
+// kind or a member report what they found instead with line and field.
+type node struct {
+	doc    *document
+	field  string // path from the top
+	offset int64
+	kind   jsontext.Kind // 'n', 't', 'f', '"', '0', '{' or '['
+	text   string        // of a string, unquoted, or of a number
+	names  []string      // of an object
+	values []*node       // of an object or array
+}
+
+// maxDepth bounds the nesting of a component's description.
+const maxDepth = 64
+
+// readNode reads the next value of dec.
+func (d *document) readNode(dec *jsontext.Decoder, field string) (*node, error) {
+	if dec.StackDepth() > maxDepth {
+		return nil, d.errorAt(dec.InputOffset(), field, "more than %d levels of JSON", maxDepth)
+	}
+	token, err := dec.ReadToken()
+	if err != nil {
+		return nil, d.syntaxError(err, field)
+	}
+	n := &node{doc: d, field: field, offset: dec.InputOffset(), kind: token.Kind()}
+	switch n.kind {
+	case '"', '0':
+		n.text = token.String()
+	case '{':
+		for dec.PeekKind() != '}' {
+			name, err := dec.ReadToken()
+			if err != nil {
+				return nil, d.syntaxError(err, field)
+			}
+			key := name.String()
+			value, err := d.readNode(dec, join(field, key))
+			if err != nil {
+				return nil, err
+			}
+			n.names = append(n.names, key)
+			n.values = append(n.values, value)
+		}
+		_, err = dec.ReadToken()
+	case '[':
+		for dec.PeekKind() != ']' {
+			value, err := d.readNode(dec, field+"["+strconv.Itoa(len(n.values))+"]")
+			if err != nil {
+				return nil, err
+			}
+			n.values = append(n.values, value)
+		}
+		_, err = dec.ReadToken()
+	}
+	if err != nil {
+		return nil, d.syntaxError(err, field)
+	}
+	return n, nil
+}
+
+func join(field, name string) string {
+	if field == "" {
+		return name
+	}
+	return field + "." + name
+}
+
+// errorf is an error at the node.
+func (n *node) errorf(format string, args ...any) error {
+	return n.doc.errorAt(n.offset, n.field, format, args...)
+}
+
+func (n *node) isNull() bool { return n == nil || n.kind == 'n' }
+
+// member returns the value of a name, nil if there is none or it is null.
+func (n *node) member(name string) *node {
+	if n == nil {
+		return nil
+	}
+	for i := len(n.names) - 1; i >= 0; i-- { // the last one counts
+		if n.names[i] == name {
+			if n.values[i].isNull() {
+				return nil
+			}
+			return n.values[i]
+		}
+	}
+	return nil
+}
+
+// want is member for a name that must be there.
+func (n *node) want(name string) (*node, error) {
+	if m := n.member(name); m != nil {
+		return m, nil
+	}
+	return nil, n.errorf("%q is missing", name)
+}
+
+// kindName is what a message calls a kind of value.
+func kindName(k jsontext.Kind) string {
+	switch k {
+	case '"':
+		return "a string"
+	case '0':
+		return "a number"
+	case '{':
+		return "an object"
+	case '[':
+		return "an array"
+	case 't', 'f':
+		return "a boolean"
+	}
+	return "null"
+}
+
+func (n *node) wrongKind(want string) error {
+	return n.errorf("%s where %s is expected", kindName(n.kind), want)
+}
+
+func (n *node) object() error {
+	if n.kind != '{' {
+		return n.wrongKind("an object")
+	}
+	return nil
+}
+
+func (n *node) array() ([]*node, error) {
+	if n.kind != '[' {
+		return nil, n.wrongKind("an array")
+	}
+	return n.values, nil
+}
+
+func (n *node) string() (string, error) {
+	if n.kind != '"' {
+		return "", n.wrongKind("a string")
+	}
+	return n.text, nil
+}
+
+func (n *node) uint32() (uint32, error) {
+	if n.kind != '0' {
+		return 0, n.wrongKind("a number")
+	}
+	v, err := strconv.ParseUint(n.text, 10, 32)
+	if err != nil {
+		return 0, n.errorf("%s where a number from 0 to 4294967295 is expected", n.text)
+	}
+	return uint32(v), nil
+}
+
+// wantString is the string that must be the value of name.
+func (n *node) wantString(name string) (string, error) {
+	m, err := n.want(name)
+	if err != nil {
+		return "", err
+	}
+	return m.string()
+}
+
+// stringOr is the string that name has, or a default when it is missing.
+func (n *node) stringOr(name, otherwise string) (string, error) {
+	m := n.member(name)
+	if m == nil {
+		return otherwise, nil
+	}
+	return m.string()
+}
+
+// boolOr is the boolean that name has, or a default when it is missing.
+func (n *node) boolOr(name string, otherwise bool) (bool, error) {
+	m := n.member(name)
+	if m == nil {
+		return otherwise, nil
+	}
+	if m.kind != 't' && m.kind != 'f' {
+		return false, m.wrongKind("a boolean")
+	}
+	return m.kind == 't', nil
+}
+
+// wantBool is the boolean that must be the value of name.
+func (n *node) wantBool(name string) (bool, error) {
+	if _, err := n.want(name); err != nil {
+		return false, err
+	}
+	return n.boolOr(name, false)
+}
+
+// wantUint32 is the number that must be the value of name.
+func (n *node) wantUint32(name string) (uint32, error) {
+	m, err := n.want(name)
+	if err != nil {
+		return 0, err
+	}
+	return m.uint32()
+}
+
+// wantRune is the string of one character that must be the value of name.
+func (n *node) wantRune(name string) (rune, error) {
+	s, err := n.wantString(name)
+	if err != nil {
+		return 0, err
+	}
+	runes := []rune(s)
+	if len(runes) != 1 {
+		return 0, n.member(name).errorf("%s where one character is expected", quote(s))
+	}
+	return runes[0], nil
+}
+
+// typeName is the type of a component.
+func (n *node) typeName() (string, error) {
+	if err := n.object(); err != nil {
+		return "", err
+	}
+	return n.wantString("type")
+}

@@ -1,0 +1,99 @@
+package tokenizer
+
+// A normalizer rewrites text before it is cut. It returns s itself when nothing
+// changes; s is valid UTF-8 and so is the result. It is called concurrently.
+type normalizer interface {
+	normalize(s string) string
+}
+
+// A firstDropper is a normalizer that may remove the first character of a text.
+// Metaspace with prepend_scheme "first" asks for it: what then stands first did
+// not start the text.
+type firstDropper interface {
+	dropsFirst(s string) bool
+}
+
+// readNormalizer builds the normalizer that a description asks for; nil for
+// null.
+func readNormalizer(n *node) (normalizer, error) {
+	if n.isNull() {
+		return nil, nil
+	}
+	name, err := n.typeName()
+	if err != nil {
+		return nil, err
+	}
+	switch name {
+	case "Sequence":
+		return readNormalizerSequence(n)
+	case "NFC", "NFD", "NFKC", "NFKD":
+		return unicodeForms[name], nil
+	case "Lowercase":
+		return newLowercase(), nil
+	case "Strip":
+		return readStrip(n)
+	case "StripAccents":
+		return newStripAccents(), nil
+	case "Prepend":
+		return readPrepend(n)
+	case "Replace":
+		return readReplace(n)
+	case "BertNormalizer":
+		return readBertNormalizer(n)
+	case "Nmt":
+		return nmt{}, nil
+	case "Precompiled":
+		return readPrecompiled(n)
+	case "ByteLevel":
+		return byteLevelNormalizer{}, nil
+	}
+	return nil, n.errorf("normalizer %s is not supported", quote(name))
+}
+
+// A normalizerSequence applies one after the other.
+type normalizerSequence []normalizer
+
+func readNormalizerSequence(n *node) (normalizer, error) {
+	list, err := n.want("normalizers")
+	if err != nil {
+		return nil, err
+	}
+	values, err := list.array()
+	if err != nil {
+		return nil, err
+	}
+	var all normalizerSequence
+	for _, v := range values {
+		if v.isNull() {
+			return nil, v.errorf("null where a normalizer is expected")
+		}
+		one, err := readNormalizer(v)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, one)
+	}
+	return all, nil
+}
+
+func (all normalizerSequence) normalize(s string) string {
+	for _, n := range all {
+		s = n.normalize(s)
+	}
+	return s
+}
+
+func (all normalizerSequence) dropsFirst(s string) bool {
+	for _, n := range all {
+		if dropsFirst(n, s) {
+			return true
+		}
+		s = n.normalize(s)
+	}
+	return false
+}
+
+func dropsFirst(n normalizer, s string) bool {
+	d, ok := n.(firstDropper)
+	return ok && d.dropsFirst(s)
+}

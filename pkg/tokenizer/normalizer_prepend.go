@@ -1,0 +1,16 @@
+package tokenizer
+
+// prepend is the normalizer Prepend: a text that is not empty gets a prefix.
+type prepend string
+
+func readPrepend(n *node) (normalizer, error) {
+	s, err := n.wantString("prepend")
+	return prepend(s), err
+}
+
+func (p prepend) normalize(s string) string {
+	if s == "" {
+		return s
+	}
+	return string(p) + s
+}

@@ -1,0 +1,15 @@
+package tokenizer
+
+import "github.com/pa-tools/pa/pkg/tokenizer/internal/unidata"
+
+// unicodeForms are the normalizers NFC, NFD, NFKC and NFKD.
+var unicodeForms = map[string]unicodeForm{
+	"NFC":  unicodeForm(unidata.NFC),
+	"NFD":  unicodeForm(unidata.NFD),
+	"NFKC": unicodeForm(unidata.NFKC),
+	"NFKD": unicodeForm(unidata.NFKD),
+}
+
+type unicodeForm unidata.Form
+
+func (f unicodeForm) normalize(s string) string { return unidata.Form(f).String(s) }

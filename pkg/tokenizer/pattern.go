@@ -1,0 +1,150 @@
+package tokenizer
+
+import (
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/dlclark/regexp2/v2"
+)
+
+// A matcher finds the matches of a pattern, one after the other.
+type matcher interface {
+	matches(s string) *matches
+}
+
+// matches goes through the matches of a pattern in a text. After next returned
+// true, the match is text[start:end]; it may be empty.
+type matches struct {
+	text       string
+	start, end int
+	find       func(s string, i int) (start, end int) // start < 0: no more
+	from       int
+	some       bool // there was a match before
+}
+
+// next finds the next match. As in the library's engine, an empty match right
+// after the match before does not count.
+func (m *matches) next() bool {
+	if m.text == "" {
+		return false // nothing matches in it, not even what matches nothing
+	}
+	for m.from <= len(m.text) {
+		start, end := m.find(m.text, m.from)
+		if start < 0 {
+			return false
+		}
+		again := start == end && m.some && start == m.end
+		m.from = end
+		if start == end {
+			m.from += max(1, runeLen(m.text, end))
+		}
+		if again {
+			continue
+		}
+		m.start, m.end, m.some = start, end, true
+		return true
+	}
+	return false
+}
+
+func runeLen(s string, i int) int {
+	_, n := utf8.DecodeRuneInString(s[i:])
+	return n
+}
+
+// A scanner is a pattern written by hand: it returns the end of the match that
+// starts at s[i], or i if there is none. No match is empty, and none depends on
+// the text before i.
+type scanner func(s string, i int) int
+
+func (scan scanner) matches(s string) *matches {
+	return &matches{text: s, find: func(s string, i int) (start, end int) {
+		for i < len(s) {
+			if end := scan(s, i); end > i {
+				return i, end
+			}
+			i += runeLen(s, i)
+		}
+		return -1, -1
+	}}
+}
+
+// literal is a pattern that is no regular expression. An empty one matches
+// between all characters, as a regular expression would.
+type literal string
+
+func (l literal) matches(s string) *matches {
+	return &matches{text: s, find: func(s string, i int) (start, end int) {
+		at := strings.Index(s[i:], string(l))
+		if at < 0 {
+			return -1, -1
+		}
+		return i + at, i + at + len(l)
+	}}
+}
+
+// expression is a regular expression that there is no scanner for.
+type expression struct{ re *regexp2.Regexp }
+
+func (x expression) matches(s string) *matches {
+	// The engine counts in runes; the offsets are turned into bytes on the way.
+	text := []rune(s)
+	runes, bytes := 0, 0
+	at := func(rune int) int {
+		for ; runes < rune; runes++ {
+			bytes += utf8.RuneLen(text[runes])
+		}
+		return bytes
+	}
+	var last *regexp2.Match
+	return &matches{text: s, find: func(_ string, _ int) (start, end int) {
+		var err error
+		if last == nil {
+			last, err = x.re.FindRunesMatch(text)
+		} else {
+			last, err = x.re.FindNextMatch(last)
+		}
+		if err != nil || last == nil {
+			// The only errors are those of limits that are not set.
+			return -1, -1
+		}
+		return at(last.RuneIndex), at(last.RuneIndex + last.RuneLength)
+	}}
+}
+
+// noTimeout lets a match take as long as it needs: a text is never cut short.
+const noTimeout = time.Duration(1<<63 - 1)
+
+// readPattern reads the pattern of a component, {"String": …} or {"Regex": …}.
+// text is the pattern if it is a string that is not empty.
+func readPattern(n *node) (m matcher, text string, err error) {
+	p, err := n.want("pattern")
+	if err != nil {
+		return nil, "", err
+	}
+	if err := p.object(); err != nil {
+		return nil, "", err
+	}
+	if s := p.member("String"); s != nil {
+		text, err := s.string()
+		return literal(text), text, err
+	}
+	r := p.member("Regex")
+	if r == nil {
+		return nil, "", p.errorf(`"String" or "Regex" is missing`)
+	}
+	pattern, err := r.string()
+	if err != nil {
+		return nil, "", err
+	}
+	if scan := knownPattern(pattern); scan != nil {
+		return scan, "", nil
+	}
+	x, err := compileExpression(pattern)
+	if err != nil {
+		return nil, "", r.errorf("regular expression %s: %w", quote(pattern), err)
+	}
+	r.doc.note("%s: the regular expression %s has no scanner of its own and is matched by a general engine, which is slower", r.field, quote(pattern))
+	return x, "", nil
+}

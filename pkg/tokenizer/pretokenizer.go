@@ -1,0 +1,220 @@
+package tokenizer
+
+import (
+	"unicode/utf8"
+
+	"github.com/pa-tools/pa/pkg/tokenizer/internal/unidata"
+)
+
+// A piece is a part of a text on its way to the model. It is not empty.
+type piece struct {
+	text string
+	// start says that the piece starts where the text that was given to Encode
+	// does; Metaspace with prepend_scheme "first" asks for it.
+	start bool
+}
+
+// A preTokenizer cuts a piece and appends the parts to dst. It is called
+// concurrently.
+type preTokenizer interface {
+	cut(dst []piece, p piece) []piece
+}
+
+// readPreTokenizer builds the pre-tokenizer that a description asks for; nil
+// for null.
+func readPreTokenizer(n *node) (preTokenizer, error) {
+	if n.isNull() {
+		return nil, nil
+	}
+	name, err := n.typeName()
+	if err != nil {
+		return nil, err
+	}
+	props := unidata.Load()
+	switch name {
+	case "Sequence":
+		return readPreTokenizerSequence(n)
+	case "ByteLevel":
+		return readByteLevel(n)
+	case "Metaspace":
+		return readMetaspace(n)
+	case "Split":
+		return readSplit(n)
+	case "Whitespace":
+		return split{wordsAndSymbols(props), removed, true}, nil
+	case "WhitespaceSplit":
+		return split{one(func(r rune) bool { return props.Is(unidata.White, r) }), removed, false}, nil
+	case "CharDelimiterSplit":
+		delimiter, err := n.wantRune("delimiter")
+		return split{one(func(r rune) bool { return r == delimiter }), removed, false}, err
+	case "Punctuation":
+		return readPunctuation(n)
+	case "Digits":
+		return readDigits(n)
+	case "BertPreTokenizer":
+		return preTokenizerSequence{
+			split{one(func(r rune) bool { return props.Is(unidata.White, r) }), removed, false},
+			split{one(func(r rune) bool { return props.Is(unidata.Punctuation, r) }), isolated, false},
+		}, nil
+	case "UnicodeScripts":
+		return unicodeScripts{}, nil
+	case "FixedLength":
+		return readFixedLength(n)
+	}
+	return nil, n.errorf("pre-tokenizer %s is not supported", quote(name))
+}
+
+// A preTokenizerSequence gives what one has cut to the next.
+type preTokenizerSequence []preTokenizer
+
+func readPreTokenizerSequence(n *node) (preTokenizer, error) {
+	list, err := n.want("pretokenizers")
+	if err != nil {
+		return nil, err
+	}
+	values, err := list.array()
+	if err != nil {
+		return nil, err
+	}
+	var all preTokenizerSequence
+	for _, v := range values {
+		if v.isNull() {
+			return nil, v.errorf("null where a pre-tokenizer is expected")
+		}
+		p, err := readPreTokenizer(v)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, p)
+	}
+	return all, nil
+}
+
+func (all preTokenizerSequence) cut(dst []piece, p piece) []piece {
+	switch len(all) {
+	case 0:
+		return append(dst, p)
+	case 1:
+		return all[0].cut(dst, p)
+	}
+	for _, part := range all[0].cut(nil, p) {
+		dst = all[1:].cut(dst, part)
+	}
+	return dst
+}
+
+// one matches single characters.
+func one(is func(rune) bool) scanner {
+	return func(s string, i int) int {
+		r, n := utf8.DecodeRuneInString(s[i:])
+		if is(r) {
+			return i + n
+		}
+		return i
+	}
+}
+
+// wordsAndSymbols matches \w+|[^\w\s]+.
+func wordsAndSymbols(props *unidata.Props) scanner {
+	kind := func(s string, i int) (word bool, n int) {
+		r, n := utf8.DecodeRuneInString(s[i:])
+		if props.Is(unidata.White, r) {
+			return false, 0
+		}
+		return props.Is(unidata.Word, r), n
+	}
+	return func(s string, i int) int {
+		first, n := kind(s, i)
+		for n > 0 {
+			i += n
+			if i == len(s) {
+				break
+			}
+			var word bool
+			if word, n = kind(s, i); word != first {
+				break
+			}
+		}
+		return i
+	}
+}
+
+func readPunctuation(n *node) (preTokenizer, error) {
+	props := unidata.Load()
+	s := split{one(func(r rune) bool { return props.Is(unidata.Punctuation, r) }), isolated, false}
+	if b := n.member("behavior"); b != nil {
+		var err error
+		if s.behavior, err = readBehavior(b); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+func readDigits(n *node) (preTokenizer, error) {
+	props := unidata.Load()
+	individual, err := n.wantBool("individual_digits")
+	if err != nil {
+		return nil, err
+	}
+	s := split{one(func(r rune) bool { return props.Is(unidata.Numeric, r) }), contiguous, false}
+	if individual {
+		s.behavior = isolated
+	}
+	return s, nil
+}
+
+// unicodeScripts is the pre-tokenizer UnicodeScripts: it cuts where the script
+// changes. As in the library, characters of any script that stand before the
+// first of a certain one are lost.
+type unicodeScripts struct{}
+
+func (unicodeScripts) cut(dst []piece, p piece) []piece {
+	last, begin := -1, -1
+	for i, r := range p.text {
+		script := unidata.Script(r)
+		if script == unidata.AnyScript {
+			continue
+		}
+		if script != last {
+			if begin >= 0 {
+				dst = append(dst, piece{p.text[begin:i], p.start && begin == 0})
+			}
+			begin, last = i, script
+		}
+	}
+	if begin >= 0 {
+		dst = append(dst, piece{p.text[begin:], p.start && begin == 0})
+	}
+	return dst
+}
+
+// fixedLength is the pre-tokenizer FixedLength: pieces of so many characters.
+type fixedLength int
+
+func readFixedLength(n *node) (preTokenizer, error) {
+	m := n.member("length")
+	if m == nil {
+		return fixedLength(5), nil // the library's default
+	}
+	length, err := m.uint32()
+	if err != nil {
+		return nil, err
+	}
+	if length == 0 {
+		return nil, m.errorf("0 where at least 1 is expected")
+	}
+	return fixedLength(length), nil
+}
+
+func (length fixedLength) cut(dst []piece, p piece) []piece {
+	begin, count := 0, 0
+	for i := range p.text {
+		if count == int(length) {
+			dst = append(dst, piece{p.text[begin:i], p.start && begin == 0})
+			begin, count = i, 0
+		}
+		count++
+	}
+	return append(dst, piece{p.text[begin:], p.start && begin == 0})
+}

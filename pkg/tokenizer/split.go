@@ -1,0 +1,159 @@
+package tokenizer
+
+// A behavior says what becomes of the matches that a piece is split at.
+type behavior uint8
+
+const (
+	isolated behavior = iota // a piece of their own
+	removed
+	mergedWithPrevious
+	mergedWithNext
+	contiguous // neighbouring matches are one piece
+)
+
+var behaviors = map[string]behavior{
+	"Isolated":           isolated,
+	"Removed":            removed,
+	"MergedWithPrevious": mergedWithPrevious,
+	"MergedWithNext":     mergedWithNext,
+	"Contiguous":         contiguous,
+}
+
+func readBehavior(n *node) (behavior, error) {
+	name, err := n.string()
+	if err != nil {
+		return 0, err
+	}
+	b, ok := behaviors[name]
+	if !ok {
+		return 0, n.errorf("behavior %s is not supported", quote(name))
+	}
+	return b, nil
+}
+
+// split is the pre-tokenizer Split, and what most others are made of.
+type split struct {
+	find     matcher
+	behavior behavior
+	// invert makes matches of what is between matches, and the reverse.
+	invert bool
+}
+
+func readSplit(n *node) (preTokenizer, error) {
+	find, _, err := readPattern(n)
+	if err != nil {
+		return nil, err
+	}
+	b, err := n.want("behavior")
+	if err != nil {
+		return nil, err
+	}
+	s := split{find: find}
+	if s.behavior, err = readBehavior(b); err != nil {
+		return nil, err
+	}
+	if s.invert, err = n.wantBool("invert"); err != nil {
+		return nil, err
+	}
+	if scan, ok := find.(scanner); ok && s.behavior == isolated {
+		return isolate{scan}, nil
+	}
+	return s, nil
+}
+
+// isolate is a split at the matches of a scanner that makes pieces of the
+// matches and of what is between them: the common case, without a detour.
+type isolate struct{ scan scanner }
+
+func (s isolate) cut(dst []piece, p piece) []piece {
+	text := p.text
+	gap := 0 // text[gap:i] matched nothing
+	for i := 0; i < len(text); {
+		end := s.scan(text, i)
+		if end == i {
+			i += runeLen(text, i)
+			continue
+		}
+		if gap < i {
+			dst = append(dst, piece{text[gap:i], p.start && gap == 0})
+		}
+		dst = append(dst, piece{text[i:end], p.start && i == 0})
+		i, gap = end, end
+	}
+	if gap < len(text) {
+		dst = append(dst, piece{text[gap:], p.start && gap == 0})
+	}
+	return dst
+}
+
+// A span is a part of a text, a match or what is between matches.
+type span struct {
+	start, end int
+	match      bool
+}
+
+func (s split) cut(dst []piece, p piece) []piece {
+	var spans []span
+	done := 0
+	for m := s.find.matches(p.text); m.next(); {
+		if done < m.start {
+			spans = append(spans, span{done, m.start, s.invert})
+		}
+		spans = append(spans, span{m.start, m.end, !s.invert})
+		done = m.end
+	}
+	if done < len(p.text) {
+		spans = append(spans, span{done, len(p.text), s.invert})
+	}
+	for _, sp := range s.behavior.merge(spans) {
+		if sp.start < sp.end {
+			dst = append(dst, piece{p.text[sp.start:sp.end], p.start && sp.start == 0})
+		}
+	}
+	return dst
+}
+
+// merge joins or drops spans, in place.
+func (b behavior) merge(spans []span) []span {
+	out := spans[:0]
+	switch b {
+	case isolated:
+		return spans
+	case removed:
+		for _, s := range spans {
+			if !s.match {
+				out = append(out, s)
+			}
+		}
+	case contiguous, mergedWithPrevious:
+		before := false
+		for _, s := range spans {
+			joins := s.match && !before
+			if b == contiguous {
+				joins = s.match == before
+			}
+			if joins && len(out) > 0 {
+				out[len(out)-1].end = s.end
+			} else {
+				out = append(out, s)
+			}
+			before = s.match
+		}
+	case mergedWithNext:
+		// A match joins what follows, unless that is a match too.
+		at := len(spans)
+		before := false
+		for i := len(spans) - 1; i >= 0; i-- {
+			s := spans[i]
+			if s.match && !before && at < len(spans) {
+				spans[at].start = s.start
+			} else {
+				at--
+				spans[at] = s
+			}
+			before = s.match
+		}
+		return spans[at:]
+	}
+	return out
+}

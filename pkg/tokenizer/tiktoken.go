@@ -1,0 +1,130 @@
+package tokenizer
+
+import (
+	"bytes"
+	"encoding/base64"
+	"errors"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A .tiktoken file is a list of tokens and ranks, which are the ids; what else a
+// tokenizer is made of goes by the name of the file.
+type tiktokenKind struct {
+	pattern string
+	special map[string]uint32
+}
+
+// cl100kPattern is GPT-4's, in the words of tokenizer.json files.
+const cl100kPattern = anyCaseContractions + `|` + letterWords + `|\p{N}{1,3}|` + symbols + `|` + blanks
+
+var tiktokenKinds = map[string]tiktokenKind{
+	"r50k_base": {gpt2Pattern, map[string]uint32{"<|endoftext|>": 50256}},
+	"p50k_base": {gpt2Pattern, map[string]uint32{"<|endoftext|>": 50256}},
+	"cl100k_base": {cl100kPattern, map[string]uint32{
+		"<|endoftext|>": 100257, "<|fim_prefix|>": 100258, "<|fim_middle|>": 100259, "<|fim_suffix|>": 100260, "<|endofprompt|>": 100276,
+	}},
+	"o200k_base": {o200kPattern, map[string]uint32{"<|endoftext|>": 199999, "<|endofprompt|>": 200018}},
+}
+
+// ParseTiktoken reads a .tiktoken file. What it does not contain, the pattern
+// that cuts text and the special tokens, goes by its name, which must be that
+// of one of OpenAI's encodings.
+func ParseTiktoken(name string, data []byte) (*Tokenizer, error) {
+	encoding := strings.TrimSuffix(filepath.Base(name), ".tiktoken")
+	kind, ok := tiktokenKinds[encoding]
+	if !ok {
+		known := strings.Join(slices.Sorted(maps.Keys(tiktokenKinds)), ", ")
+		return nil, &FormatError{File: name, Err: errors.New("the file's name does not say how text is cut; it must be one of " + known + ", with .tiktoken")}
+	}
+	v, err := readRanks(name, data)
+	if err != nil {
+		return nil, err
+	}
+	b := &bpe{vocab: v, raw: true, unk: -1, ignoreMerges: true}
+	for i := range b.byteID {
+		if b.byteID[i], ok = v.id(string(byteChars[i])); !ok {
+			return nil, &FormatError{File: name, Err: errors.New("byte " + strconv.Itoa(i) + " is missing")}
+		}
+	}
+	b.pairs = rankedPairs(v)
+	t := &Tokenizer{
+		name:         name,
+		model:        b,
+		preTokenizer: isolate{knownPattern(kind.pattern)},
+		decoder:      byteLevelDecoder{},
+		added:        newAddedTokens(),
+	}
+	var special []addedToken
+	for content, id := range kind.special {
+		special = append(special, addedToken{content: content, id: id, special: true})
+	}
+	t.added.place(special)
+	t.finish(data)
+	return t, nil
+}
+
+// readRanks reads lines of a token in base64, a blank and a rank.
+func readRanks(name string, data []byte) (*vocab, error) {
+	v := newVocab(bytes.Count(data, []byte{'\n'}))
+	fail := func(line int, text string) error {
+		return &FormatError{File: name, Line: line, Err: errors.New(text)}
+	}
+	line := 0
+	for len(data) > 0 {
+		line++
+		text, rest, _ := bytes.Cut(data, []byte{'\n'})
+		data = rest
+		text = bytes.TrimSuffix(text, []byte{'\r'})
+		if len(text) == 0 {
+			continue
+		}
+		coded, number, ok := bytes.Cut(text, []byte{' '})
+		if !ok {
+			return nil, fail(line, quote(string(text))+" where a token in base64, a blank and a rank are expected")
+		}
+		token, err := base64.StdEncoding.DecodeString(string(coded))
+		if err != nil {
+			return nil, fail(line, quote(string(coded))+" is not base64")
+		}
+		id, err := strconv.ParseUint(string(number), 10, 32)
+		if err != nil || id > maxID {
+			return nil, fail(line, quote(string(number))+" where a rank is expected")
+		}
+		if len(token) == 0 {
+			return nil, fail(line, "the token is empty")
+		}
+		v.add(toByteChars(string(token)), uint32(id))
+	}
+	if len(v.ids) == 0 {
+		return nil, &FormatError{File: name, Err: errors.New("there are no tokens")}
+	}
+	return v, nil
+}
+
+// rankedPairs makes the merges that ranks imply: any two tokens that make
+// another when put together can merge, and its rank is theirs.
+func rankedPairs(v *vocab) *pairTable {
+	t := newPairTable(4 * v.size())
+	for id, token := range v.byID {
+		if !v.present[id] {
+			continue
+		}
+		for i := range token {
+			if i == 0 {
+				continue
+			}
+			left, ok := v.ids[token[:i]]
+			if !ok {
+				continue
+			}
+			if right, ok := v.ids[token[i:]]; ok {
+				t.set(left, right, uint32(id), uint32(id))
+			}
+		}
+	}
+	return t
+}

@@ -1,0 +1,141 @@
+package tokenizer
+
+import (
+	"slices"
+	"unicode/utf8"
+)
+
+// unigram is the model Unigram: the way through the piece whose tokens have the
+// highest sum of scores (Viterbi). Among equals it keeps the one it finds
+// first, as the library does.
+type unigram struct {
+	vocab        *vocab
+	scores       []float64
+	tokens       *trie
+	unk          uint32
+	unkScore     float64
+	byteFallback bool
+	fallbackID   [256]int64 // -1: not in the vocabulary
+}
+
+// unkPenalty is how much worse than the worst token an unknown character is.
+const unkPenalty = 10
+
+func readUnigram(m *modelFile) (model, error) {
+	if m.scores == nil {
+		return nil, m.errorf(`"vocab" is missing, or no array of tokens and scores`)
+	}
+	u := &unigram{vocab: m.vocab, scores: m.scores, tokens: newTrie()}
+	if m.member("unk_id") == nil {
+		return nil, m.errorf(`"unk_id" is missing, so text with unknown characters cannot be counted`)
+	}
+	var err error
+	if u.unk, err = m.wantUint32("unk_id"); err != nil {
+		return nil, err
+	}
+	if int(u.unk) >= len(u.scores) {
+		return nil, m.member("unk_id").errorf("%d is not in the vocabulary, which has %d tokens", u.unk, len(u.scores))
+	}
+	if u.byteFallback, err = m.boolOr("byte_fallback", false); err != nil {
+		return nil, err
+	}
+	for token, id := range u.vocab.ids {
+		if !u.tokens.add(token, int32(id)) {
+			return nil, m.errorf("the vocabulary is too large")
+		}
+	}
+	u.unkScore = slices.Min(u.scores) - unkPenalty
+	for i := range u.fallbackID {
+		u.fallbackID[i] = -1
+		if id, ok := u.vocab.id(byteToken(byte(i))); ok {
+			u.fallbackID[i] = int64(id)
+		}
+	}
+	return u, nil
+}
+
+func (u *unigram) vocabulary() *vocab { return u.vocab }
+
+// words is none: whether a token is the best way through its own text takes as
+// long to find out as to encode it, which the cache does once.
+func (u *unigram) words() (pieces []string, ids []uint32) { return nil, nil }
+
+// A pathNode is the best way found to a place in the piece: its score, the
+// token that ends there and where that starts.
+type pathNode struct {
+	score float64
+	start int32 // -1: no way yet
+	id    uint32
+}
+
+func (u *unigram) encode(dst []uint32, piece string, s *scratch) []uint32 {
+	nodes := slices.Grow(s.nodes[:0], len(piece)+1)[:len(piece)+1]
+	s.nodes = nodes
+	for i := range nodes {
+		nodes[i] = pathNode{start: -1}
+	}
+	nodes[0].start = 0
+	for i := 0; i < len(piece); {
+		_, size := utf8.DecodeRuneInString(piece[i:])
+		here := nodes[i].score
+		reach := func(end int, score float64, id uint32) {
+			n := &nodes[end]
+			if n.start < 0 || here+score > n.score {
+				*n = pathNode{here + score, int32(i), id}
+			}
+		}
+		single := false // a token is exactly this character
+		node := uint32(0)
+		for k := i; k < len(piece); k++ {
+			var ok bool
+			if node, ok = u.tokens.step(node, piece[k]); !ok {
+				break
+			}
+			if id := u.tokens.values[node]; id >= 0 {
+				reach(k+1, u.scores[id], uint32(id))
+				single = single || k+1-i == size
+			}
+		}
+		if !single {
+			reach(i+size, u.unkScore, u.unk)
+		}
+		i += size
+	}
+	// Back along the way; a run of unknown characters is one.
+	start := len(dst)
+	for end := len(piece); end > 0; {
+		n := nodes[end]
+		begin := int(n.start)
+		if n.id == u.unk {
+			for begin > 0 && nodes[begin].id == u.unk {
+				begin = int(nodes[begin].start)
+			}
+			dst = u.unknown(dst, piece[begin:end])
+		} else {
+			dst = append(dst, n.id)
+		}
+		end = begin
+	}
+	slices.Reverse(dst[start:])
+	return dst
+}
+
+// unknown appends, in reverse, the ids of a text that the best way calls
+// unknown.
+func (u *unigram) unknown(dst []uint32, text string) []uint32 {
+	if id, ok := u.vocab.id(text); ok { // the unknown token, spelt out
+		return append(dst, id)
+	}
+	if !u.byteFallback {
+		return append(dst, u.unk)
+	}
+	n := len(dst)
+	for i := len(text) - 1; i >= 0; i-- {
+		id := u.fallbackID[text[i]]
+		if id < 0 {
+			return append(dst[:n], u.unk)
+		}
+		dst = append(dst, uint32(id))
+	}
+	return dst
+}
