@@ -1,0 +1,17 @@
+// Package rich draws tables as the Python library of that name draws them on a
+// console without colours, whatever its width: the box HEAVY_HEAD, a centered
+// title, every column to the right.
+//
+//	t := rich.Table{
+//		Title:   "LLM Metrics",
+//		Columns: []rich.Column{{Header: "Statistic", NoWrap: true}, {Header: "avg"}},
+//		Rows:    [][]string{{"Request latency (ns)", "147,794,519"}},
+//	}
+//	fmt.Print(t.Render(100))
+//
+// A table that is too wide is narrowed from its widest columns on; text that
+// still does not fit is broken between words, or cut with an ellipsis.
+//
+// Widths are counted in characters: text of double width, markup and emoji
+// codes, which the library knows, are not looked at.
+package rich
