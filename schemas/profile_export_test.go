@@ -90,6 +90,7 @@ func full(t *testing.T) []byte {
 	t.Helper()
 	var out bytes.Buffer
 	w := profilejson.NewWriter(&out)
+	version, n := "1", int64(7)
 	request := func(phase export.Phase) *export.Request {
 		return &export.Request{
 			ID: 1, ScheduledNS: 2, IssuedNS: 3, StartNS: 4, SentNS: 5, FirstByteNS: 6, StartSource: export.SourceKernel,
@@ -100,10 +101,10 @@ func full(t *testing.T) []byte {
 				{RecvNS: 7, Source: export.SourceUser, Final: true, Error: true},
 			},
 			Status: export.StatusHTTPError, Code: 200, Message: "m", ServerID: "i", Phase: phase, HasMeta: true, Resent: true, OutputsDropped: true,
+			Stated: &export.Stated{InputTokens: &n, OutputTokens: &n, ReasoningTokens: &n, CachedTokens: &n, TokenEvents: &n, Silent: []int{0}, Text: &version},
 		}
 	}
 	stable := true
-	version := "1"
 	err := errors.Join(
 		w.BeginExperiment(export.ModeRequestRate, "2.5"),
 		w.WriteRequest(&export.Request{NoOutputs: true}),
@@ -126,7 +127,7 @@ func full(t *testing.T) []byte {
 			Schema: export.Schema, Tool: "pa-record", StartNS: 1, EndNS: 2, Args: []string{"a"}, Config: json.RawMessage(`{"a":1}`),
 			Host: &export.HostMeta{Name: "n", OS: "linux", Arch: "amd64", Kernel: "6", CPUs: 2, GoVersion: "go1"}, Model: "m", URL: "u",
 			Protocol: "http", Streaming: true, DatasetSHA256: "00", Seed: 1, Stamps: &export.StampCount{Kernel: 1, User: 2}, Calibration: fullCalibration(),
-			Interrupted: "SIGINT", Warnings: []string{"w"}, Repeat: &export.RepeatMeta{Index: 1, Of: 2, Group: "g", Order: []int{1, 0}},
+			Interrupted: "SIGINT", Warnings: []string{"w"}, Import: &export.Import{Format: "f", Lacks: []export.Lack{{Part: export.PartGaps, Why: "w"}}}, Repeat: &export.RepeatMeta{Index: 1, Of: 2, Group: "g", Order: []int{1, 0}},
 		}}),
 	)
 	if err != nil {
@@ -162,6 +163,8 @@ func TestProfileExportWriter(t *testing.T) {
 		{"run_meta", slices.Collect(maps.Keys(doc.PA))},
 		{"run_meta", jsonNames(reflect.TypeFor[export.RunMeta]())},
 		{"run_meta/repeat", jsonNames(reflect.TypeFor[export.RepeatMeta]())},
+		{"run_meta/import", jsonNames(reflect.TypeFor[export.Import]())},
+		{"request_meta/stated", jsonNames(reflect.TypeFor[export.Stated]())},
 		{"experiment_meta", slices.Collect(maps.Keys(doc.Experiments[0].PA))},
 		{"experiment_meta", jsonNames(reflect.TypeFor[export.ExperimentMeta]())},
 		{"client_meta", jsonNames(reflect.TypeFor[export.ClientMeta]())},

@@ -8,6 +8,7 @@ func (r *Request) Clone() *Request {
 	c := *r
 	c.Inputs = r.Inputs.Clone()
 	c.Extra = r.Extra.Clone()
+	c.Stated = r.Stated.Clone()
 	if r.Responses != nil {
 		c.Responses = make([]Response, len(r.Responses))
 		for i := range r.Responses {

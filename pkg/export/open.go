@@ -233,6 +233,12 @@ func (r *opened) Skipped(experiment int) (counted, excluded int) {
 	return Skipped(r.Reader, experiment)
 }
 
+// SelfCheck is that of the format's reader.
+func (r *opened) SelfCheck() SelfCheck {
+	c, _ := Checked(r.Reader)
+	return c
+}
+
 func (r *opened) Close() error {
 	err := r.Reader.Close()
 	if r.close != nil {

@@ -69,3 +69,27 @@ type Writer interface {
 	// flushes. It does not close the underlying file.
 	Close(run *Run) error
 }
+
+// A SelfCheck is how the figures that a file holds about its own requests
+// compare with what those requests give.
+type SelfCheck struct {
+	// Compared figures were made again, Differing of which came out otherwise:
+	// a Warning names each.
+	Compared, Differing int
+}
+
+// A Checker is a Reader of a file that holds figures about its requests.
+type Checker interface {
+	// SelfCheck returns the comparison. It is complete when Next has returned
+	// false and Err is nil.
+	SelfCheck() SelfCheck
+}
+
+// Checked asks r, which need not be a Checker, for its comparison. ok is false
+// when it has none.
+func Checked(r Reader) (c SelfCheck, ok bool) {
+	if x, is := r.(Checker); is {
+		c = x.SelfCheck()
+	}
+	return c, c.Compared > 0
+}

@@ -62,6 +62,9 @@ type Request struct {
 
 	Phase Phase
 
+	// Stated is what the file says besides; nil in our own.
+	Stated *Stated
+
 	// HasMeta says that pa-record's additions are present and will be written.
 	HasMeta bool
 
@@ -142,10 +145,12 @@ const (
 	StatusCancelled     Status = 6 // the recorder gave it up at the end of the run
 	StatusTruncated     Status = 7 // the answer broke off
 	StatusProtocolError Status = 8 // the answer is not what the protocol says
+	StatusFailed        Status = 9 // a file of another tool does not say how
 )
 
 var statusNames = [...]string{
 	"unknown", "ok", "http_error", "rpc_error", "connect_error", "timeout", "cancelled", "truncated", "protocol_error",
+	"failed",
 }
 
 // String returns the name that files use: "ok", "http_error", ….

@@ -75,6 +75,8 @@ type RunMeta struct {
 	// Calibration is how far the recorder's times were from the truth, on this
 	// machine right before the run; nil when that was not asked for.
 	Calibration *Calibration `json:"calibration,omitempty"`
+	// Import is set when the run comes from a result file of another tool.
+	Import *Import `json:"import,omitempty"`
 	// Interrupted names the signal that ended the run early.
 	Interrupted string   `json:"interrupted,omitempty"`
 	Warnings    []string `json:"warnings,omitempty"`

@@ -1,6 +1,7 @@
 package columnar
 
 import (
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -91,7 +92,7 @@ func check(r *export.Request) error {
 	if _, err := export.ParsePhase(r.Phase.String()); err != nil {
 		return err
 	}
-	size := len(r.SessionID) + len(r.Message) + len(r.ServerID) + fieldBytes(r.Inputs) + fieldBytes(r.Extra)
+	size := len(statedText(r.Stated)) + len(r.SessionID) + len(r.Message) + len(r.ServerID) + fieldBytes(r.Inputs) + fieldBytes(r.Extra)
 	for i := range r.Responses {
 		size += 32 + fieldBytes(r.Responses[i].Outputs)
 	}
@@ -130,9 +131,23 @@ func (c *column) scalar(p any) {
 		c.string(p.String())
 	case *export.Phase:
 		c.string(p.String())
+	case **export.Stated:
+		c.string(statedText(*p))
 	default:
 		panic("a member of a request has a type without a column type")
 	}
+}
+
+// statedText is s as JSON, "" for nil.
+func statedText(s *export.Stated) string {
+	if s == nil {
+		return ""
+	}
+	text, err := json.Marshal(s)
+	if err != nil {
+		panic("what a file states cannot be written as JSON: " + err.Error())
+	}
+	return string(text)
 }
 
 // fields appends a list of values, or null for nil.

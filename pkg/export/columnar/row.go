@@ -1,6 +1,7 @@
 package columnar
 
 import (
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -76,6 +77,8 @@ func (d *rowDecoder) scalar(p any, v *vector, i int) {
 		*p = parseName(d, v.str(i), export.ParseStatus)
 	case *export.Phase:
 		*p = parseName(d, v.str(i), export.ParsePhase)
+	case **export.Stated:
+		*p = d.stated(v.str(i))
 	default:
 		panic("a member of a request has a type without a column type")
 	}
@@ -93,6 +96,18 @@ func parseName[T any](d *rowDecoder, name []byte, parse func(string) (T, error))
 		d.odd = err.Error()
 	}
 	return x
+}
+
+// stated is the inverse of statedText.
+func (d *rowDecoder) stated(text []byte) (s *export.Stated) {
+	if len(text) == 0 {
+		return nil
+	}
+	if err := json.Unmarshal(originalText(text), &s); err != nil {
+		d.odd = "column stated: " + err.Error()
+		return nil
+	}
+	return s
 }
 
 // fieldList returns the values of a row; nil for null.

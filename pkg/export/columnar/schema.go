@@ -55,6 +55,7 @@ var scalars = [...]scalar{
 	{"server_id", func(r *export.Request) any { return &r.ServerID }},
 	{"phase", func(r *export.Request) any { return &r.Phase }},
 	{"outputs_dropped", func(r *export.Request) any { return &r.OutputsDropped }},
+	{"stated", func(r *export.Request) any { return &r.Stated }},
 	{"has_meta", func(r *export.Request) any { return &r.HasMeta }},
 }
 
@@ -69,7 +70,7 @@ func scalarType(p any) arrow.DataType {
 		return arrow.FixedWidthTypes.Boolean
 	case *export.StampSource:
 		return arrow.PrimitiveTypes.Uint8
-	case *string, *export.Status, *export.Phase:
+	case *string, *export.Status, *export.Phase, **export.Stated:
 		return arrow.BinaryTypes.String
 	}
 	panic("a member of a request has a type without a column type")

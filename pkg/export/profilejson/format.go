@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/export/internal/jsonscan"
 )
 
 // Format is profile_export.json as a format of [export.Opener].
@@ -31,20 +32,21 @@ func (Format) Open(ctx context.Context, name string, src io.ReaderAt, size int64
 // can start with.
 func (Format) Sniff(head []byte) bool {
 	b := bytes.TrimPrefix(head, []byte("\xEF\xBB\xBF"))
-	i := skipSpace(b, 0)
+	i := jsonscan.SkipSpace(b, 0)
 	if i >= len(b) || b[i] != '{' {
 		return false
 	}
-	d := decoder{arena: arena{buf: make([]byte, len(b))}}
+	var names jsonscan.Arena
+	names.Reset(len(b))
 	i++
 	ours := 0
 	for first := true; ; first = false {
-		name, next, more, err := d.key(b, i, first)
+		name, next, more, err := names.Key(b, i, first)
 		if string(name) == "experiments" {
 			return true
 		}
 		if err != nil {
-			return errors.Is(err, errMore) && ours > 0
+			return errors.Is(err, jsonscan.ErrMore) && ours > 0
 		}
 		if !more {
 			return false
@@ -55,8 +57,8 @@ func (Format) Sniff(head []byte) bool {
 		default:
 			ours = -1 << 30
 		}
-		if i, _, err = scanValue(b, next); err != nil {
-			return errors.Is(err, errMore) && ours > 0
+		if i, _, err = jsonscan.Value(b, next); err != nil {
+			return errors.Is(err, jsonscan.ErrMore) && ours > 0
 		}
 	}
 }

@@ -13,18 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/export/internal/jsonscan"
 )
-
-func FuzzScanValue(f *testing.F) {
-	for _, v := range values {
-		f.Add([]byte(v))
-	}
-	f.Fuzz(func(t *testing.T, v []byte) {
-		if !json.Valid(v) || bytes.Count(v, []byte("["))+bytes.Count(v, []byte("{")) <= maxDepth {
-			checkScanValue(t, v)
-		}
-	})
-}
 
 // seeds are documents for fuzzing.
 func seeds(f *testing.F) [][]byte {
@@ -49,7 +39,7 @@ func FuzzReader(f *testing.F) {
 	seeds(f)
 	f.Fuzz(func(t *testing.T, data []byte, chunk uint16) {
 		lim := export.Limits{MaxValueBytes: 4096}
-		want, err := readAll(data, defaultChunk, lim)
+		want, err := readAll(data, jsonscan.DefaultChunk, lim)
 		got, errChunk := readAll(data, int(chunk)%512+1, lim)
 		if (err == nil) != (errChunk == nil) || err != nil && err.Error() != errChunk.Error() {
 			t.Fatalf("in one piece: %v; in pieces: %v", err, errChunk)
@@ -137,7 +127,7 @@ func checkRewrite(t *testing.T, data []byte, want *result) {
 		return
 	}
 	out := rewrite(t, r)
-	again, err := readAll(out, defaultChunk, export.Limits{})
+	again, err := readAll(out, jsonscan.DefaultChunk, export.Limits{})
 	if err != nil {
 		t.Fatalf("%v: %q", err, out)
 	}

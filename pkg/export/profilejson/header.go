@@ -1,13 +1,13 @@
 package profilejson
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
 
 	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/export/internal/jsonscan"
 )
 
 // A section says where the requests of one experiment are in the file.
@@ -22,7 +22,7 @@ type section struct {
 
 // A header parser reads all of a document but the requests.
 type headerParser struct {
-	cursor
+	jsonscan.Cursor
 	run      *export.Run
 	sections []section
 	warnings *warnings
@@ -43,25 +43,25 @@ var errNoExperiments = errors.New(`expected a JSON object with "experiments"`)
 
 // document reads the whole file.
 func (h *headerParser) document() error {
-	bom, err := h.isBOM()
+	bom, err := h.BOM()
 	if err != nil {
 		return err
 	}
 	if bom {
-		h.pos = 3
+		h.Pos = 3
 	}
-	b, err := h.peek()
+	b, err := h.Peek()
 	if err != nil {
 		return err
 	}
 	if b != '{' {
-		return h.syntax(h.pos, `expected a JSON object with "experiments", found %q`, b)
+		return h.Syntax(h.Pos, `expected a JSON object with "experiments", found %q`, b)
 	}
-	h.pos++
+	h.Pos++
 	seen := seenKeys{}
 	for first := true; ; first = false {
 		h.where = ""
-		name, more, err := h.key(first)
+		name, more, err := h.Key(first)
 		if err != nil {
 			return err
 		}
@@ -93,12 +93,12 @@ func (h *headerParser) document() error {
 	}
 	h.suspect = h.suspect || !h.after.version || !h.after.windows
 	// White space may follow, nothing else.
-	b, err = h.peek()
-	if errors.Is(err, errCut) {
+	b, err = h.Peek()
+	if errors.Is(err, jsonscan.ErrCut) {
 		return nil
 	}
 	if err == nil {
-		err = h.syntax(h.pos, "the document ends here, but %s, starting with %q; its requests were read", follow(h.size-h.pos), b)
+		err = h.Syntax(h.Pos, "the document ends here, but %s, starting with %q; its requests were read", follow(h.Size-h.Pos), b)
 	}
 	return err
 }
@@ -121,55 +121,55 @@ func (s seenKeys) check(h *headerParser, name string) {
 		return
 	}
 	if s[name] {
-		h.warn(h.nameAt, warnDuplicate, fmt.Sprintf("member %q is there twice; the last one counts", name))
+		h.warn(h.NameAt, warnDuplicate, fmt.Sprintf("member %q is there twice; the last one counts", name))
 	}
 	s[name] = true
 }
 
 func (h *headerParser) warn(off int64, kind warnKind, msg string) {
 	h.suspect = true
-	h.warnings.add(kind, export.Warning{Name: h.name, Offset: off, Where: h.where, Msg: msg})
+	h.warnings.add(kind, export.Warning{Name: h.Name, Offset: off, Where: h.where, Msg: msg})
 }
 
 // charge counts n bytes that stay in memory.
 func (h *headerParser) charge(n int) error {
-	most := max(h.limit, 1<<20)
+	most := max(h.Limit, 1<<20)
 	if h.weight += int64(n); h.weight > most {
-		return h.tooLarge(h.pos, "all that is not requests", most)
+		return h.TooLarge(h.Pos, "all that is not requests", most)
 	}
 	return nil
 }
 
 // isNull consumes the value at pos if it is null.
 func (h *headerParser) isNull() (bool, error) {
-	b, err := h.peek()
+	b, err := h.Peek()
 	if err != nil || b != 'n' {
 		return false, err
 	}
-	_, err = h.value("a literal")
+	_, err = h.Value("a literal")
 	return err == nil, err
 }
 
 // text reads a string or null. A value of another type is kept as an extra
 // member.
 func (h *headerParser) text(name string, dst **string) error {
-	b, err := h.peek()
+	b, err := h.Peek()
 	if err != nil {
 		return err
 	}
-	at := h.pos
-	v, err := h.value(strconv.Quote(name))
+	at := h.Pos
+	v, err := h.Value(strconv.Quote(name))
 	switch {
 	case err != nil:
 		return err
 	case b == '"':
-		s := string(decodeText(v))
+		s := string(jsonscan.DecodeText(v))
 		*dst = &s
 	case b == 'n':
 		*dst = nil
 	default:
-		h.warn(at, warnHeader, fmt.Sprintf("member %q: expected a string, found %s", name, excerpt(v)))
-		h.run.Extra = append(h.run.Extra, export.Field{Name: name, Value: valueOf(v)})
+		h.warn(at, warnHeader, fmt.Sprintf("member %q: expected a string, found %s", name, jsonscan.Excerpt(v)))
+		h.run.Extra = append(h.run.Extra, export.Field{Name: name, Value: jsonscan.ValueOf(v)})
 	}
 	return h.charge(len(v))
 }
@@ -177,11 +177,11 @@ func (h *headerParser) text(name string, dst **string) error {
 // extra keeps a member that no known release writes.
 func (h *headerParser) extra(name string, dst *export.Fields) error {
 	h.suspect = true
-	v, err := h.value(fmt.Sprintf("member %q", name))
+	v, err := h.Value(fmt.Sprintf("member %q", name))
 	if err != nil {
 		return err
 	}
-	*dst = append(*dst, export.Field{Name: name, Value: valueOf(v)})
+	*dst = append(*dst, export.Field{Name: name, Value: jsonscan.ValueOf(v)})
 	return h.charge(len(v) + 64)
 }
 
@@ -189,15 +189,15 @@ func (h *headerParser) runMeta() error {
 	if null, err := h.isNull(); null || err != nil {
 		return err
 	}
-	at := h.pos
-	v, err := h.value(`member "pa"`)
+	at := h.Pos
+	v, err := h.Value(`member "pa"`)
 	if err != nil {
 		return err
 	}
 	m := &export.RunMeta{}
-	if err := json.Unmarshal(appendCompact(nil, v), m); err != nil {
+	if err := json.Unmarshal(jsonscan.AppendCompact(nil, v), m); err != nil {
 		h.warn(at, warnHeader, fmt.Sprintf("member \"pa\": %v", err))
-		h.run.Extra = append(h.run.Extra, export.Field{Name: "pa", Value: valueOf(v)})
+		h.run.Extra = append(h.run.Extra, export.Field{Name: "pa", Value: jsonscan.ValueOf(v)})
 		return h.charge(len(v))
 	}
 	h.run.Meta = m
@@ -206,37 +206,37 @@ func (h *headerParser) runMeta() error {
 
 func (h *headerParser) experiments() error {
 	h.run.Experiments, h.sections = nil, nil
-	b, err := h.peek()
+	b, err := h.Peek()
 	if err != nil {
 		return err
 	}
 	if b != '[' {
-		at := h.pos
-		v, err := h.value(`"experiments"`)
+		at := h.Pos
+		v, err := h.Value(`"experiments"`)
 		if err == nil {
-			h.warn(at, warnHeader, fmt.Sprintf("member \"experiments\": expected an array, found %s", excerpt(v)))
+			h.warn(at, warnHeader, fmt.Sprintf("member \"experiments\": expected an array, found %s", jsonscan.Excerpt(v)))
 		}
 		return err
 	}
-	h.pos++
+	h.Pos++
 	for first := true; ; first = false {
 		h.where = ""
-		more, err := h.elem(first)
+		more, err := h.Elem(first)
 		if err != nil || !more {
 			return err
 		}
 		h.where = fmt.Sprintf("experiment %d", len(h.sections))
-		b, err := h.peek()
+		b, err := h.Peek()
 		if err != nil {
 			return err
 		}
 		if b != '{' {
-			at := h.pos
-			v, err := h.value("an experiment")
+			at := h.Pos
+			v, err := h.Value("an experiment")
 			if err != nil {
 				return err
 			}
-			h.warn(at, warnHeader, fmt.Sprintf("expected an object, found %s", excerpt(v)))
+			h.warn(at, warnHeader, fmt.Sprintf("expected an object, found %s", jsonscan.Excerpt(v)))
 			continue
 		}
 		if err := h.experiment(); err != nil {
@@ -258,10 +258,10 @@ func (h *headerParser) experiment() error {
 	h.sections = append(h.sections, section{-1, -1, -1})
 	e := &h.run.Experiments[len(h.run.Experiments)-1]
 	s := &h.sections[len(h.sections)-1]
-	h.pos++
+	h.Pos++
 	seen := seenKeys{}
 	for first := true; ; first = false {
-		name, more, err := h.key(first)
+		name, more, err := h.Key(first)
 		if err != nil || !more {
 			return err
 		}
@@ -287,28 +287,28 @@ func (h *headerParser) experiment() error {
 
 // level reads {"mode":…,"value":…}.
 func (h *headerParser) level(e *export.Experiment) error {
-	b, err := h.peek()
+	b, err := h.Peek()
 	if err != nil {
 		return err
 	}
 	if b != '{' {
-		at := h.pos
-		v, err := h.value(`"experiment"`)
+		at := h.Pos
+		v, err := h.Value(`"experiment"`)
 		if err == nil {
-			h.warn(at, warnHeader, fmt.Sprintf("member \"experiment\": expected an object, found %s", excerpt(v)))
+			h.warn(at, warnHeader, fmt.Sprintf("member \"experiment\": expected an object, found %s", jsonscan.Excerpt(v)))
 		}
 		return err
 	}
-	h.pos++
+	h.Pos++
 	seen := seenKeys{}
 	for first := true; ; first = false {
-		name, more, err := h.key(first)
+		name, more, err := h.Key(first)
 		if err != nil || !more {
 			return err
 		}
-		at := h.pos
+		at := h.Pos
 		seen.check(h, name)
-		v, err := h.value(strconv.Quote(name))
+		v, err := h.Value(strconv.Quote(name))
 		if err != nil {
 			return err
 		}
@@ -319,16 +319,16 @@ func (h *headerParser) level(e *export.Experiment) error {
 		isNumber := v[0] == '-' || '0' <= v[0] && v[0] <= '9'
 		switch {
 		case name == "mode" && isText:
-			e.Mode = string(decodeText(v))
+			e.Mode = string(jsonscan.DecodeText(v))
 		case name == "value" && isNumber:
 			e.Value = string(v)
-		case name == "value" && isText && isNumberText(decodeText(v)):
-			e.Value = string(decodeText(v))
-			h.warn(at, warnHeader, fmt.Sprintf("member \"value\": expected a number, found the string %s", excerpt(v)))
+		case name == "value" && isText && isNumberText(jsonscan.DecodeText(v)):
+			e.Value = string(jsonscan.DecodeText(v))
+			h.warn(at, warnHeader, fmt.Sprintf("member \"value\": expected a number, found the string %s", jsonscan.Excerpt(v)))
 		case name == "mode":
-			h.warn(at, warnHeader, fmt.Sprintf("member \"mode\": expected a string, found %s", excerpt(v)))
+			h.warn(at, warnHeader, fmt.Sprintf("member \"mode\": expected a string, found %s", jsonscan.Excerpt(v)))
 		case name == "value":
-			h.warn(at, warnHeader, fmt.Sprintf("member \"value\": expected a number, found %s", excerpt(v)))
+			h.warn(at, warnHeader, fmt.Sprintf("member \"value\": expected a number, found %s", jsonscan.Excerpt(v)))
 		default:
 			h.warn(at, warnHeader, fmt.Sprintf("member \"experiment\" has an unknown member %q, which is not kept", name))
 		}
@@ -337,38 +337,38 @@ func (h *headerParser) level(e *export.Experiment) error {
 
 // isNumberText reports whether b is a JSON number and nothing else.
 func isNumberText(b []byte) bool {
-	end, err := scanNumber(append(b[:len(b):len(b)], ' '), 0)
+	end, err := jsonscan.Number(append(b[:len(b):len(b)], ' '), 0)
 	return err == nil && end == len(b)
 }
 
 // requests notes where the array of requests is and goes past it.
 func (h *headerParser) requests(s *section) error {
-	name := h.nameAt
+	name := h.NameAt
 	s.requests, s.end = -1, -1
 	if null, err := h.isNull(); null || err != nil {
 		return err
 	}
-	if b, err := h.peek(); err != nil {
+	if b, err := h.Peek(); err != nil {
 		return err
 	} else if b != '[' {
 		return h.notArray("requests")
 	}
-	s.requests = h.pos
-	if name == h.jump.name && h.jump.end > h.pos {
+	s.requests = h.Pos
+	if name == h.jump.name && h.jump.end > h.Pos {
 		h.jumped = true
 		h.suspect = false
-		h.pos = h.jump.end + 1
-		s.end = h.pos
+		h.Pos = h.jump.end + 1
+		s.end = h.Pos
 		return nil
 	}
-	return h.skip()
+	return h.Skip()
 }
 
 func (h *headerParser) notArray(name string) error {
-	at := h.pos
-	v, err := h.value(strconv.Quote(name))
+	at := h.Pos
+	v, err := h.Value(strconv.Quote(name))
 	if err == nil {
-		h.warn(at, warnHeader, fmt.Sprintf("member %q: expected an array, found %s", name, excerpt(v)))
+		h.warn(at, warnHeader, fmt.Sprintf("member %q: expected an array, found %s", name, jsonscan.Excerpt(v)))
 	}
 	return err
 }
@@ -378,13 +378,13 @@ func (h *headerParser) windows(e *export.Experiment) error {
 	if null, err := h.isNull(); null || err != nil {
 		return err
 	}
-	if b, err := h.peek(); err != nil {
+	if b, err := h.Peek(); err != nil {
 		return err
 	} else if b != '[' {
 		return h.notArray("window_boundaries")
 	}
-	at := h.pos
-	v, err := h.value(`"window_boundaries"`)
+	at := h.Pos
+	v, err := h.Value(`"window_boundaries"`)
 	if err != nil {
 		return err
 	}
@@ -397,15 +397,15 @@ func (h *headerParser) windows(e *export.Experiment) error {
 		if first {
 			i = 1
 		}
-		if i, more, err = nextElem(v, i, first); err != nil || !more {
-			return h.located(err)
+		if i, more, err = jsonscan.NextElem(v, i, first); err != nil || !more {
+			return h.Located(err)
 		}
-		ns, end, bad, err := scanUint(v, i)
+		ns, end, bad, err := jsonscan.Uint(v, i)
 		if err != nil {
-			return h.located(err)
+			return h.Located(err)
 		}
 		if bad {
-			h.warn(at+int64(i), warnHeader, fmt.Sprintf("member \"window_boundaries\": expected integers of nanoseconds, found %s", excerpt(v[i:end])))
+			h.warn(at+int64(i), warnHeader, fmt.Sprintf("member \"window_boundaries\": expected integers of nanoseconds, found %s", jsonscan.Excerpt(v[i:end])))
 			e.WindowBoundaries = nil
 			return nil
 		}
@@ -419,7 +419,7 @@ func (h *headerParser) windows(e *export.Experiment) error {
 func (h *headerParser) experimentMeta(e *export.Experiment, s *section) error {
 	s.excluded = -1
 	e.Meta = nil
-	b, err := h.peek()
+	b, err := h.Peek()
 	if err != nil {
 		return err
 	}
@@ -427,12 +427,12 @@ func (h *headerParser) experimentMeta(e *export.Experiment, s *section) error {
 		h.suspect = true
 		return h.extra("pa", &e.Extra)
 	}
-	at := h.pos
-	h.pos++
+	at := h.Pos
+	h.Pos++
 	rest := []byte{'{'}
 	seen := seenKeys{}
 	for first := true; ; first = false {
-		name, more, err := h.key(first)
+		name, more, err := h.Key(first)
 		if err != nil {
 			return err
 		}
@@ -441,11 +441,11 @@ func (h *headerParser) experimentMeta(e *export.Experiment, s *section) error {
 		}
 		seen.check(h, name)
 		if name == "excluded_requests" {
-			if b, err := h.peek(); err != nil {
+			if b, err := h.Peek(); err != nil {
 				return err
 			} else if b == '[' {
-				s.excluded = h.pos
-				err = h.skip()
+				s.excluded = h.Pos
+				err = h.Skip()
 				if err != nil {
 					return err
 				}
@@ -456,7 +456,7 @@ func (h *headerParser) experimentMeta(e *export.Experiment, s *section) error {
 			}
 			continue
 		}
-		v, err := h.value(strconv.Quote(name))
+		v, err := h.Value(strconv.Quote(name))
 		if err != nil {
 			return err
 		}
@@ -480,14 +480,4 @@ func (h *headerParser) experimentMeta(e *export.Experiment, s *section) error {
 	}
 	e.Meta = m
 	return nil
-}
-
-// excerpt returns the start of a value for a message.
-func excerpt(v []byte) string {
-	const most = 40
-	v = bytes.TrimSpace(v)
-	if len(v) > most {
-		return strconv.Quote(string(v[:most])) + "…"
-	}
-	return strconv.Quote(string(v))
 }

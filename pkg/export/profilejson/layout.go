@@ -5,13 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/pa-tools/pa/pkg/export/internal/jsonscan"
 )
 
 // The header of a document stands on both sides of its requests. To have it
 // before the first request without parsing the file twice, this file looks for
 // the layout that nearly all documents have: one experiment, its requests, and
 // a short rest. Any other one is found by skipping through the whole file
-// (cursor.skip), which takes longer and gives the same.
+// (Cursor.Skip), which takes longer and gives the same.
 
 // maxTail bounds the rest of a document that is searched for the end of the
 // requests.
@@ -29,25 +31,25 @@ var noSpan = span{-1, -1}
 // requestsSpan looks for the only requests array of the document. The end is a
 // candidate: the header parser checks what follows, and the reader of the
 // requests that they end there.
-func (c *cursor) requestsSpan() (span, error) {
-	name, err := c.onlyRequests()
+func requestsSpan(c *jsonscan.Cursor) (span, error) {
+	name, err := onlyRequests(c)
 	if err != nil || name < 0 {
 		return noSpan, err
 	}
 	for n := int64(64 << 10); ; n *= 8 {
-		n = min(n, c.size, maxTail)
+		n = min(n, c.Size, maxTail)
 		tail := make([]byte, n)
-		got, err := c.src.ReadAt(tail, c.size-n)
+		got, err := c.Src.ReadAt(tail, c.Size-n)
 		if err != nil && !errors.Is(err, io.EOF) {
-			return noSpan, fmt.Errorf("read %s at byte %d: %w", c.name, c.size-n, err)
+			return noSpan, fmt.Errorf("read %s at byte %d: %w", c.Name, c.Size-n, err)
 		}
 		if int64(got) < n {
 			return noSpan, nil
 		}
 		if i, found := findRequestsEnd(tail); found {
-			return span{name, c.size - n + int64(i)}, nil
+			return span{name, c.Size - n + int64(i)}, nil
 		}
-		if n == c.size || n == maxTail {
+		if n == c.Size || n == maxTail {
 			return noSpan, nil
 		}
 	}
@@ -61,20 +63,20 @@ var requestsName = []byte(`"requests"`)
 // to know. It is also -1 when the file has an escape of a lower-case letter,
 // with which the name can be written in other ways. Both have a u: that is what
 // is searched for, and it is rare.
-func (c *cursor) onlyRequests() (int64, error) {
+func onlyRequests(c *jsonscan.Cursor) (int64, error) {
 	const u = 4            // requestsName[u] == 'u'
 	const overlap = u + 10 // a byte before the name and the name; more than an escape
-	buf := make([]byte, min(defaultChunk, c.size+overlap))
+	buf := make([]byte, min(jsonscan.DefaultChunk, c.Size+overlap))
 	found, kept := int64(-1), 0
-	for off := int64(0); off < c.size; {
-		if c.check != nil {
-			if err := c.check(); err != nil {
+	for off := int64(0); off < c.Size; {
+		if c.Check != nil {
+			if err := c.Check(); err != nil {
 				return -1, err
 			}
 		}
-		n, err := c.src.ReadAt(buf[kept:kept+int(min(int64(len(buf)-kept), c.size-off))], off)
+		n, err := c.Src.ReadAt(buf[kept:kept+int(min(int64(len(buf)-kept), c.Size-off))], off)
 		if err != nil && !errors.Is(err, io.EOF) {
-			return -1, fmt.Errorf("read %s at byte %d: %w", c.name, off, err)
+			return -1, fmt.Errorf("read %s at byte %d: %w", c.Name, off, err)
 		}
 		if n == 0 {
 			return -1, nil

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/export/internal/jsonscan"
 )
 
 // A synthetic file is a head, then period over and over, then a tail; nothing
@@ -165,7 +166,7 @@ func TestReaderHugeValue(t *testing.T) {
 // A value of exactly the limit is fine, one byte more is not.
 func TestReaderLimitBoundary(t *testing.T) {
 	request := `{"timestamp":1,"response_timestamps":[2]}`
-	for _, chunk := range []int{1, 16, defaultChunk} {
+	for _, chunk := range []int{1, 16, jsonscan.DefaultChunk} {
 		for limit, ok := range map[int]bool{len(request): true, len(request) - 1: false} {
 			res, err := readAll([]byte(one(request)), chunk, export.Limits{MaxValueBytes: int64(limit)})
 			if err != nil {

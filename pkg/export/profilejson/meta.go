@@ -2,11 +2,13 @@ package profilejson
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"strconv"
 	"time"
 
 	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/export/internal/jsonscan"
 )
 
 // A requestMeta holds the members of a request's "pa" that belong to its
@@ -110,7 +112,7 @@ func (d *decoder) metaObject(b []byte, i int) (end int, err error) {
 	r := &d.req
 	i++
 	for first := true; ; first = false {
-		name, next, more, err := d.key(b, i, first)
+		name, next, more, err := d.arena.Key(b, i, first)
 		if err != nil || !more {
 			return next, err
 		}
@@ -118,7 +120,7 @@ func (d *decoder) metaObject(b []byte, i int) (end int, err error) {
 		switch string(name) {
 		case "id":
 			r.ID, i, err = d.uint(b, i, "id")
-		case "scheduled_ns":
+		case "scheduled_ns", "scheduled": // the second as short exports write it
 			r.ScheduledNS, i, err = d.uint(b, i, "scheduled_ns")
 		case "issued_ns":
 			r.IssuedNS, i, err = d.uint(b, i, "issued_ns")
@@ -164,6 +166,8 @@ func (d *decoder) metaObject(b []byte, i int) (end int, err error) {
 			r.Phase, i, err = enum(d, b, i, "phase", export.ParsePhase)
 		case "outputs_dropped":
 			r.OutputsDropped, i, err = d.bool(b, i, "outputs_dropped")
+		case "stated":
+			r.Stated, i, err = d.stated(b, i)
 		case "reason":
 			m.reason, i, err = d.bytes(b, i, "reason")
 		case "reads":
@@ -177,7 +181,7 @@ func (d *decoder) metaObject(b []byte, i int) (end int, err error) {
 			m.errors, i, err = d.uints(m.errors[:0], b, i, "errors")
 		default:
 			m.odd = fmt.Sprintf("member \"pa\" has an unknown member %.40q, which is not kept", name)
-			i, _, err = scanValue(b, i)
+			i, _, err = jsonscan.Value(b, i)
 		}
 		if err != nil {
 			return i, err
@@ -185,9 +189,22 @@ func (d *decoder) metaObject(b []byte, i int) (end int, err error) {
 	}
 }
 
+// stated decodes what the file of another tool says of a request. It is rare.
+func (d *decoder) stated(b []byte, i int) (s *export.Stated, end int, err error) {
+	end, _, err = jsonscan.Value(b, i)
+	if err != nil {
+		return nil, end, err
+	}
+	if b[i] != '{' || json.Unmarshal(b[i:end], &s) != nil {
+		end, err = d.aside(b, i, `member "stated": expected an object of numbers and a text`)
+		return nil, end, err
+	}
+	return s, end, nil
+}
+
 func (d *decoder) bytes(b []byte, i int, member string) (v []byte, end int, err error) {
 	if i < len(b) && b[i] == '"' {
-		return d.arena.text(b, i)
+		return d.arena.Text(b, i)
 	}
 	end, err = d.aside(b, i, fmt.Sprintf("member %q: expected a string", member))
 	return nil, end, err
@@ -196,12 +213,12 @@ func (d *decoder) bytes(b []byte, i int, member string) (v []byte, end int, err 
 // string decodes a string that may be kept longer than the request.
 func (d *decoder) string(b []byte, i int, member string) (s string, end int, err error) {
 	v, end, err := d.bytes(b, i, member)
-	return d.names.intern(v), end, err
+	return d.names.Intern(v), end, err
 }
 
 func (d *decoder) bool(b []byte, i int, member string) (v bool, end int, err error) {
 	if i < len(b) && (b[i] == 't' || b[i] == 'f') {
-		end, err = scanLiteral(b, i)
+		end, err = jsonscan.Literal(b, i)
 		return b[i] == 't', end, err
 	}
 	end, err = d.aside(b, i, fmt.Sprintf("member %q: expected true or false", member))
@@ -209,7 +226,7 @@ func (d *decoder) bool(b []byte, i int, member string) (v bool, end int, err err
 }
 
 func (d *decoder) int64(b []byte, i int, member string) (v int64, end int, err error) {
-	end, _, err = scanValue(b, i)
+	end, _, err = jsonscan.Value(b, i)
 	if err != nil {
 		return 0, end, err
 	}
@@ -237,7 +254,7 @@ func enum[T any](d *decoder, b []byte, i int, member string, parse func(string) 
 	if err != nil || name == nil {
 		return v, end, err
 	}
-	v, bad := parse(d.names.intern(name))
+	v, bad := parse(d.names.Intern(name))
 	if bad != nil {
 		d.meta.odd = bad.Error()
 	}
@@ -267,7 +284,7 @@ func (d *decoder) sources(b []byte, i int) (end int, err error) {
 	i++
 	for first := true; ; first = false {
 		var more bool
-		if i, more, err = nextElem(b, i, first); err != nil || !more {
+		if i, more, err = jsonscan.NextElem(b, i, first); err != nil || !more {
 			return i, err
 		}
 		var s export.StampSource
@@ -294,10 +311,10 @@ func (d *decoder) uints(dst []uint64, b []byte, i int, member string) (v []uint6
 	i++
 	for first := true; ; first = false {
 		var more bool
-		if i, more, err = nextElem(b, i, first); err != nil || !more {
+		if i, more, err = jsonscan.NextElem(b, i, first); err != nil || !more {
 			return dst, i, err
 		}
-		n, next, bad, err := scanUint(b, i)
+		n, next, bad, err := jsonscan.Uint(b, i)
 		if err == nil && (bad || n > 1<<32-1) {
 			dst = nil
 			next, err = d.aside(b, i, what())
@@ -357,6 +374,9 @@ func appendMeta(b []byte, r *export.Request, reason string) []byte {
 	if r.HasMeta && r.OutputsDropped {
 		b = append(b, `"outputs_dropped":true,`...)
 	}
+	if r.HasMeta && r.Stated != nil {
+		b = appendStated(b, r.Stated)
+	}
 	b = appendString(b, "reason", reason)
 	if r.HasMeta {
 		b = appendResponseMeta(b, r.Responses)
@@ -365,6 +385,14 @@ func appendMeta(b []byte, r *export.Request, reason string) []byte {
 		b = bytes.TrimSuffix(b, []byte{','})
 	}
 	return append(b, '}')
+}
+
+func appendStated(b []byte, s *export.Stated) []byte {
+	text, err := marshal(s)
+	if err != nil {
+		return b // a struct of numbers and a string
+	}
+	return append(append(append(b, `"stated":`...), text...), ',')
 }
 
 func appendResponseMeta(b []byte, responses []export.Response) []byte {

@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/export/internal/jsonscan"
 )
 
 // A Reader reads the requests of one file in order. See [export.Reader] for
@@ -19,7 +20,7 @@ import (
 // a file that is cut short with an *export.CutError. Both come after the
 // requests before them.
 type Reader struct {
-	cursor
+	jsonscan.Cursor
 	run      *export.Run
 	sections []section
 	warnings warnings
@@ -56,29 +57,23 @@ type skips struct{ counted, excluded int }
 // all, or what reading it returned. Damage further on is reported by Err after
 // the requests before it.
 func NewReader(ctx context.Context, name string, src io.ReaderAt, size int64, lim export.Limits) (*Reader, error) {
-	return newReader(ctx, name, src, size, lim, defaultChunk)
+	return newReader(ctx, name, src, size, lim, jsonscan.DefaultChunk)
 }
 
 func newReader(ctx context.Context, name string, src io.ReaderAt, size int64, lim export.Limits, chunk int) (*Reader, error) {
-	limit := lim.MaxValueBytes
-	if limit <= 0 {
-		limit = export.DefaultMaxValueBytes
-	}
-	r := &Reader{cursor: cursor{window: window{
-		name: name, src: src, size: size, limit: limit,
-		buf: make([]byte, max(1, min(int64(chunk), size))), check: ctx.Err,
-	}}}
+	r := &Reader{Cursor: jsonscan.NewCursor(name, src, size, lim.MaxValueBytes, chunk)}
+	r.Check = ctx.Err
 	if err := r.readHeader(); err != nil {
 		return nil, err
 	}
-	r.check = nil
-	r.dec.maxItems = int(itemsFactor * limit / itemBytes)
+	r.Check = nil
+	r.dec.maxItems = int(itemsFactor * r.Limit / itemBytes)
 	return r, nil
 }
 
 // readHeader fills run, sections and headerErr.
 func (r *Reader) readHeader() error {
-	jump, err := r.requestsSpan()
+	jump, err := requestsSpan(&r.Cursor)
 	if err != nil {
 		jump = noSpan // the parser meets the same and knows what comes before it
 	}
@@ -95,31 +90,31 @@ func (r *Reader) readHeader() error {
 // on, which is returned when there is nothing to read because of that.
 func (r *Reader) settle(h *headerParser) error {
 	r.sections, r.headerWhere = h.sections, h.where
-	r.cursor = h.cursor
+	r.Cursor = h.Cursor
 	err := r.headerErr
 	var syntax *export.SyntaxError
 	switch {
-	case err == nil || errors.Is(err, errCut):
+	case err == nil || errors.Is(err, jsonscan.ErrCut):
 		return nil
 	case errors.Is(err, errNoExperiments):
-		return &export.SyntaxError{Name: r.name, Offset: r.size, Msg: err.Error() + ", found one without"}
+		return &export.SyntaxError{Name: r.Name, Offset: r.Size, Msg: err.Error() + ", found one without"}
 	case errors.As(err, &syntax):
 		if r.run.Experiments == nil {
 			return err
 		}
 		syntax.Where = h.where
 		return nil
-	case (r.check == nil || r.check() == nil) && r.run.Experiments != nil:
+	case (r.Check == nil || r.Check() == nil) && r.run.Experiments != nil:
 		return nil // reading broke off; what comes before is still there
 	}
 	return err
 }
 
 func (r *Reader) tryHeader(jump span) *headerParser {
-	h := &headerParser{cursor: r.cursor, run: &export.Run{}, warnings: &r.warnings, jump: jump}
-	h.pos = 0
+	h := &headerParser{Cursor: r.Cursor, run: &export.Run{}, warnings: &r.warnings, jump: jump}
+	h.Pos = 0
 	r.headerErr = h.document()
-	r.window = h.window
+	r.Window = h.Window
 	return h
 }
 
@@ -136,7 +131,7 @@ func (r *Reader) Next() bool {
 			}
 			continue
 		}
-		more, err := r.elem(r.index == 0)
+		more, err := r.Elem(r.index == 0)
 		switch {
 		case err != nil:
 			r.fail(err)
@@ -159,7 +154,7 @@ func (r *Reader) nextArray() bool {
 			at = s.excluded
 		}
 		if at >= 0 {
-			r.pos = at + 1
+			r.Pos = at + 1
 			r.inArray = true
 			r.index = 0
 			return true
@@ -168,8 +163,8 @@ func (r *Reader) nextArray() bool {
 	}
 	if r.headerErr != nil && r.err == nil {
 		r.err = r.headerErr
-		if errors.Is(r.err, errCut) {
-			r.err = &export.CutError{Name: r.name, Offset: r.size, Where: orTop(r.headerWhere)}
+		if errors.Is(r.err, jsonscan.ErrCut) {
+			r.err = &export.CutError{Name: r.Name, Offset: r.Size, Where: orTop(r.headerWhere)}
 		}
 	}
 	return false
@@ -184,7 +179,7 @@ func orTop(where string) string {
 
 func (r *Reader) endArray() {
 	s := &r.sections[r.experiment]
-	if !r.excluded && s.end >= 0 && s.end != r.pos {
+	if !r.excluded && s.end >= 0 && s.end != r.Pos {
 		r.readHeaderAgain()
 	}
 	r.arrayDone()
@@ -212,36 +207,36 @@ func (r *Reader) arrayDone() {
 
 // element decodes the element at pos and reports whether it is a request.
 func (r *Reader) element() bool {
-	start := r.pos
+	start := r.Pos
 	for {
-		b, whole := r.ahead()
-		end, err := 0, errMore
+		b, whole := r.Ahead()
+		end, err := 0, jsonscan.ErrMore
 		object := len(b) > 0 && b[0] == '{'
 		switch {
 		case object:
 			end, err = r.dec.decode(b)
 		case len(b) > 0:
-			end, _, err = scanValue(b, 0)
+			end, _, err = jsonscan.Value(b, 0)
 		}
 		switch {
-		case err == nil && int64(end) > r.limit, errors.Is(err, errMore) && whole:
-			r.fail(r.tooLarge(start, "the request", r.limit))
+		case err == nil && int64(end) > r.Limit, errors.Is(err, jsonscan.ErrMore) && whole:
+			r.fail(r.TooLarge(start, "the request", r.Limit))
 			return false
 		case errors.Is(err, errTooMany):
-			r.fail(r.tooLarge(start, "the decoded request", itemsFactor*r.limit))
+			r.fail(r.TooLarge(start, "the decoded request", itemsFactor*r.Limit))
 			return false
 		case err == nil:
-			r.pos += int64(end)
+			r.Pos += int64(end)
 			r.index++
 			if !object {
-				r.dec.bad = &scanError{0, "expected an object, found " + excerpt(b[:end])}
+				r.dec.bad = &jsonscan.Error{At: 0, Msg: "expected an object, found " + jsonscan.Excerpt(b[:end])}
 			}
 			return r.accept(start)
-		case !errors.Is(err, errMore):
-			r.fail(r.located(err))
+		case !errors.Is(err, jsonscan.ErrMore):
+			r.fail(r.Located(err))
 			return false
 		}
-		if err := r.more(); err != nil {
+		if err := r.More(); err != nil {
 			r.fail(err)
 			return false
 		}
@@ -253,12 +248,12 @@ func (r *Reader) element() bool {
 func (r *Reader) accept(off int64) bool {
 	d := &r.dec
 	if d.bad != nil {
-		r.warn(warnRow, off+int64(d.bad.at), func() string { return d.bad.msg })
+		r.warn(warnRow, off+int64(d.bad.At), func() string { return d.bad.Msg })
 		r.leaveOut()
 		return false
 	}
 	if d.side != nil {
-		r.warn(warnSide, off+int64(d.side.at), func() string { return d.side.msg + "; the request is read without it" })
+		r.warn(warnSide, off+int64(d.side.At), func() string { return d.side.Msg + "; the request is read without it" })
 	}
 	if r.excluded {
 		d.meta.exclude(&d.req)
@@ -282,7 +277,7 @@ func (r *Reader) warn(kind warnKind, off int64, msg func() string) {
 	if r.warnings.known(kind) {
 		return
 	}
-	r.warnings.add(kind, export.Warning{Name: r.name, Offset: off, Where: r.where(r.index - 1), Msg: msg(), LeftOut: kind == warnRow})
+	r.warnings.add(kind, export.Warning{Name: r.Name, Offset: off, Where: r.where(r.index - 1), Msg: msg(), LeftOut: kind == warnRow})
 }
 
 // leaveOut counts a request that cannot be delivered.
@@ -310,8 +305,8 @@ func (r *Reader) where(i int) string {
 func (r *Reader) fail(err error) {
 	var syntax *export.SyntaxError
 	switch {
-	case errors.Is(err, errCut):
-		err = &export.CutError{Name: r.name, Offset: r.size, Where: r.where(r.index)}
+	case errors.Is(err, jsonscan.ErrCut):
+		err = &export.CutError{Name: r.Name, Offset: r.Size, Where: r.where(r.index)}
 	case errors.As(err, &syntax):
 		syntax.Where = r.where(r.index)
 	}
@@ -349,6 +344,6 @@ func (r *Reader) Close() error {
 	r.closed = true
 	r.valid = false
 	r.dec = decoder{}
-	r.buf, r.end = nil, 0
+	r.Release()
 	return nil
 }

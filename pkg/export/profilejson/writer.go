@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/export/internal/jsonscan"
 )
 
 // A Writer writes profile_export.json as perf_analyzer does, byte for byte,
@@ -196,13 +197,13 @@ func appendField(b []byte, f *export.Field) ([]byte, error) {
 	// One bad value would make the whole file unreadable.
 	start := len(b)
 	b = append(append(b, v.Data...), ' ')
-	end, spaced, err := scanValue(b, start)
+	end, spaced, err := jsonscan.Value(b, start)
 	if err != nil || end != len(b)-1 {
-		return b, fmt.Errorf("the value of %q is not JSON: %s", f.Name, excerpt(v.Data))
+		return b, fmt.Errorf("the value of %q is not JSON: %s", f.Name, jsonscan.Excerpt(v.Data))
 	}
 	b = b[:end]
 	if spaced {
-		b = appendCompact(b[:start], v.Data)
+		b = jsonscan.AppendCompact(b[:start], v.Data)
 	}
 	return b, nil
 }

@@ -1,4 +1,4 @@
-package profilejson
+package jsonscan
 
 import (
 	"bytes"
@@ -66,10 +66,10 @@ func TestScanUint(t *testing.T) {
 		{"12345678", "more"},
 		{"nul", "more"},
 	} {
-		v, end, bad, err := scanUint([]byte(tt.in), 0)
+		v, end, bad, err := Uint([]byte(tt.in), 0)
 		got := strconv.FormatUint(v, 10)
 		switch {
-		case errors.Is(err, errMore):
+		case errors.Is(err, ErrMore):
 			got = "more"
 		case err != nil:
 			got = "error"
@@ -82,11 +82,11 @@ func TestScanUint(t *testing.T) {
 			// the second one.
 			want = "0"
 			if end != 1 {
-				t.Errorf("scanUint(%q) ends at %d, want 1", tt.in, end)
+				t.Errorf("Uint(%q) ends at %d, want 1", tt.in, end)
 			}
 		}
 		if got != want {
-			t.Errorf("scanUint(%q) = %s, want %s", tt.in, got, want)
+			t.Errorf("Uint(%q) = %s, want %s", tt.in, got, want)
 		}
 	}
 }
@@ -140,52 +140,87 @@ var values = []string{
 	"\"\xff\xfe\"", `"\ud800"`, `"\udc00\ud800"`, `"\ud800\u0041"`, "\"\x7f\"",
 }
 
-// TestScanValue compares with encoding/json, which takes the same JSON.
-func TestScanValue(t *testing.T) {
+// TestValue compares with encoding/json, which takes the same JSON.
+func TestValue(t *testing.T) {
 	for _, v := range values {
-		checkScanValue(t, []byte(v))
+		checkValue(t, []byte(v))
 	}
 }
 
-func checkScanValue(t *testing.T, v []byte) {
+func checkValue(t *testing.T, v []byte) {
 	t.Helper()
-	start := skipSpace(v, 0)
+	start := SkipSpace(v, 0)
 	// A comma after it ends a number.
-	end, _, err := scanValue(append(v[:len(v):len(v)], ','), start)
-	ok := err == nil && skipSpace(v, end) == len(v)
+	end, _, err := Value(append(v[:len(v):len(v)], ','), start)
+	ok := err == nil && SkipSpace(v, end) == len(v)
 	if want := json.Valid(v); ok != want {
-		t.Errorf("scanValue(%q) = %d, %v; encoding/json says valid = %v", v, end, err, want)
+		t.Errorf("Value(%q) = %d, %v; encoding/json says valid = %v", v, end, err, want)
 	}
 	if ok {
 		var want bytes.Buffer
 		if err := json.Compact(&want, v); err != nil {
 			t.Fatal(err)
 		}
-		if got := appendCompact(nil, v); !bytes.Equal(got, want.Bytes()) {
-			t.Errorf("appendCompact(%q) = %q, want %q", v, got, want.Bytes())
+		if got := AppendCompact(nil, v); !bytes.Equal(got, want.Bytes()) {
+			t.Errorf("AppendCompact(%q) = %q, want %q", v, got, want.Bytes())
+		}
+	}
+}
+
+func FuzzValue(f *testing.F) {
+	for _, v := range values {
+		f.Add([]byte(v))
+	}
+	f.Fuzz(func(t *testing.T, v []byte) {
+		if !json.Valid(v) || bytes.Count(v, []byte("["))+bytes.Count(v, []byte("{")) <= maxDepth {
+			checkValue(t, v)
+		}
+	})
+}
+
+// Python's words for what JSON has no number for are values only where they are
+// asked for, at any depth.
+func TestPythonValue(t *testing.T) {
+	for _, v := range []string{`NaN`, `Infinity`, `-Infinity`, `[NaN,-1,{"a":Infinity,"b":[-Infinity]}]`} {
+		end, _, err := PythonValue([]byte(v), 0)
+		if err != nil || end != len(v) {
+			t.Errorf("PythonValue(%q) = %d, %v", v, end, err)
+		}
+		if _, _, err := Value([]byte(v), 0); err == nil || errors.Is(err, ErrMore) {
+			t.Errorf("Value(%q) = %v, want an error", v, err)
+		}
+		for i := 1; i < len(v); i++ {
+			if end, _, err := PythonValue([]byte(v[:i]), 0); !errors.Is(err, ErrMore) {
+				t.Errorf("PythonValue(%q) = %d, %v, want %v", v[:i], end, err, ErrMore)
+			}
+		}
+	}
+	for _, v := range []string{`Nan,`, `-NaN,`, `infinity,`, `Inf,`, `+Infinity,`, `[-Inf]`} {
+		if _, _, err := PythonValue([]byte(v), 0); err == nil || errors.Is(err, ErrMore) {
+			t.Errorf("PythonValue(%q) = %v, want an error", v, err)
 		}
 	}
 }
 
 // A prefix of a value is never an error, always a request for more.
-func TestScanValuePrefix(t *testing.T) {
+func TestValuePrefix(t *testing.T) {
 	v := []byte(`{"a":[1,-2.5e+3,"x\"\u00e9\ud83d\ude00",true,false,null,{}],"b":{"c":[]}}`)
 	for i := range v {
-		if _, _, err := scanValue(v[:i], 0); !errors.Is(err, errMore) {
-			t.Errorf("scanValue(%q) = %v, want %v", v[:i], err, errMore)
+		if _, _, err := Value(v[:i], 0); !errors.Is(err, ErrMore) {
+			t.Errorf("Value(%q) = %v, want %v", v[:i], err, ErrMore)
 		}
 	}
 }
 
-func TestScanValueDepth(t *testing.T) {
+func TestValueDepth(t *testing.T) {
 	for _, open := range []string{"[", `{"a":`} {
 		deep := strings.Repeat(open, 1e6)
-		if _, _, err := scanValue([]byte(deep), 0); err == nil || !strings.Contains(err.Error(), "deeper than 512") {
+		if _, _, err := Value([]byte(deep), 0); err == nil || !strings.Contains(err.Error(), "deeper than 512") {
 			t.Errorf("a million %q: %v", open, err)
 		}
 	}
 	ok := strings.Repeat("[", maxDepth) + strings.Repeat("]", maxDepth)
-	if end, _, err := scanValue([]byte(ok), 0); err != nil || end != len(ok) {
+	if end, _, err := Value([]byte(ok), 0); err != nil || end != len(ok) {
 		t.Errorf("depth %d: %d, %v", maxDepth, end, err)
 	}
 }
@@ -230,23 +265,23 @@ func TestText(t *testing.T) {
 		{"\"12345678\xc3\\n1234567\\\\\"", "12345678\xc3\n1234567\\"},
 	} {
 		for _, room := range []int{0, 100} { // with and without room for eight bytes at once
-			a := arena{buf: make([]byte, len(tt.in)+room)}
-			got, end, err := a.text([]byte(tt.in), 0)
+			a := Arena{buf: make([]byte, len(tt.in)+room)}
+			got, end, err := a.Text([]byte(tt.in), 0)
 			if err != nil || string(got) != tt.want || end != len(tt.in) {
-				t.Errorf("text(%s) = %q, %d, %v, want %q", tt.in, got, end, err, tt.want)
+				t.Errorf("Text(%s) = %q, %d, %v, want %q", tt.in, got, end, err, tt.want)
 			}
 		}
 		for i := 1; i < len(tt.in); i++ {
-			a := arena{buf: make([]byte, len(tt.in))}
-			if _, _, err := a.text([]byte(tt.in[:i]), 0); !errors.Is(err, errMore) {
-				t.Errorf("text(%s) = %v, want %v", tt.in[:i], err, errMore)
+			a := Arena{buf: make([]byte, len(tt.in))}
+			if _, _, err := a.Text([]byte(tt.in[:i]), 0); !errors.Is(err, ErrMore) {
+				t.Errorf("Text(%s) = %v, want %v", tt.in[:i], err, ErrMore)
 			}
 		}
 	}
 	for _, in := range []string{`"\x"`, `"\u12g4"`, "\"a\x00b\"", "\"12345678\n\"", `"\ud83d\u12z4"`} {
-		a := arena{buf: make([]byte, 100)}
-		if got, _, err := a.text([]byte(in), 0); err == nil || errors.Is(err, errMore) {
-			t.Errorf("text(%s) = %q, %v, want an error", in, got, err)
+		a := Arena{buf: make([]byte, 100)}
+		if got, _, err := a.Text([]byte(in), 0); err == nil || errors.Is(err, ErrMore) {
+			t.Errorf("Text(%s) = %q, %v, want an error", in, got, err)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package profilejson
+package jsonscan
 
 import (
 	"encoding/binary"
@@ -7,34 +7,32 @@ import (
 	"math/bits"
 )
 
-// The functions of this file work on bytes in memory and never fetch more:
-// b is what there is, i the position, and the result is the position after
-// what was scanned. Errors are errMore when b ends too soon (fetch more and
-// start over) or *scanError when no continuation could be right.
+// ErrMore says that the bytes in memory end too soon.
+var ErrMore = errors.New("more input needed")
 
-var errMore = errors.New("more input needed")
-
-// A scanError is a violation of the grammar at b[at].
-type scanError struct {
-	at  int
-	msg string
+// An Error is a violation of the grammar at b[At].
+type Error struct {
+	At  int
+	Msg string
 }
 
-func (e *scanError) Error() string { return e.msg }
+func (e *Error) Error() string { return e.Msg }
 
-// expected returns the error for b[i] not being what the grammar asks for.
-func expected(what string, b []byte, i int) error {
+// Expected returns the error for b[i] not being what the grammar asks for.
+func Expected(what string, b []byte, i int) error {
 	if i >= len(b) {
-		return errMore
+		return ErrMore
 	}
-	return &scanError{i, fmt.Sprintf("expected %s, found %q", what, b[i])}
+	return &Error{i, fmt.Sprintf("expected %s, found %q", what, b[i])}
 }
 
 // maxDepth bounds how deep arrays and objects may nest within one value.
 // perf_analyzer writes no deeper than 2.
 const maxDepth = 512
 
-func skipSpace(b []byte, i int) int {
+// SkipSpace returns the position of the first byte from i on that is no white
+// space.
+func SkipSpace(b []byte, i int) int {
 	for i < len(b) && (b[i] == ' ' || b[i] == '\n' || b[i] == '\t' || b[i] == '\r') {
 		i++
 	}
@@ -69,14 +67,14 @@ func indexSpecial(b []byte, i int) int {
 	return i
 }
 
-// scanString scans the string whose opening quote is b[i].
-func scanString(b []byte, i int) (end int, err error) {
+// String scans the string whose opening quote is b[i].
+func String(b []byte, i int) (end int, err error) {
 	i++
 	for {
 		i = indexSpecial(b, i)
 		switch {
 		case i == len(b):
-			return i, errMore
+			return i, ErrMore
 		case b[i] == '"':
 			return i + 1, nil
 		case b[i] == '\\':
@@ -90,17 +88,17 @@ func scanString(b []byte, i int) (end int, err error) {
 }
 
 func controlError(b []byte, i int) error {
-	return &scanError{i, fmt.Sprintf("expected a string's characters, found the control character %#02x", b[i])}
+	return &Error{i, fmt.Sprintf("expected a string's characters, found the control character %#02x", b[i])}
 }
 
 // scanEscape scans the escape sequence that starts with the backslash b[i].
 func scanEscape(b []byte, i int) (end int, err error) {
 	if i+1 >= len(b) {
-		return i, errMore
+		return i, ErrMore
 	}
 	if b[i+1] != 'u' {
 		if unescaped[b[i+1]] == 0 {
-			return i, &scanError{i, fmt.Sprintf("expected an escape sequence, found %q", b[i:i+2])}
+			return i, &Error{i, fmt.Sprintf("expected an escape sequence, found %q", b[i:i+2])}
 		}
 		return i + 2, nil
 	}
@@ -118,7 +116,7 @@ func hex4(b []byte, i int) (rune, error) {
 	var v rune
 	for k := i + 2; k < i+6; k++ {
 		if k >= len(b) {
-			return 0, errMore
+			return 0, ErrMore
 		}
 		c := b[k]
 		switch {
@@ -129,22 +127,22 @@ func hex4(b []byte, i int) (rune, error) {
 		case 'A' <= c && c <= 'F':
 			c -= 'A' - 10
 		default:
-			return 0, &scanError{k, fmt.Sprintf("expected four hexadecimal digits after \\u, found %q", c)}
+			return 0, &Error{k, fmt.Sprintf("expected four hexadecimal digits after \\u, found %q", c)}
 		}
 		v = v<<4 | rune(c)
 	}
 	return v, nil
 }
 
-// scanNumber scans the number that starts at b[i]. The end of b ends no
+// Number scans the number that starts at b[i]. The end of b ends no
 // number, because a document does not end in one.
-func scanNumber(b []byte, i int) (end int, err error) {
+func Number(b []byte, i int) (end int, err error) {
 	if i < len(b) && b[i] == '-' {
 		i++
 	}
 	switch {
 	case i >= len(b):
-		return i, errMore
+		return i, ErrMore
 	case b[i] == '0':
 		i++
 	default:
@@ -167,7 +165,7 @@ func scanNumber(b []byte, i int) (end int, err error) {
 		}
 	}
 	if i >= len(b) {
-		return i, errMore
+		return i, ErrMore
 	}
 	return i, nil
 }
@@ -175,7 +173,7 @@ func scanNumber(b []byte, i int) (end int, err error) {
 // scanDigits scans one or more digits.
 func scanDigits(b []byte, i int) (end int, err error) {
 	if i >= len(b) || b[i] < '0' || b[i] > '9' {
-		return i, expected("a digit", b, i)
+		return i, Expected("a digit", b, i)
 	}
 	for i < len(b) && '0' <= b[i] && b[i] <= '9' {
 		i++
@@ -183,10 +181,10 @@ func scanDigits(b []byte, i int) (end int, err error) {
 	return i, nil
 }
 
-// scanLiteral scans null, true and false.
-func scanLiteral(b []byte, i int) (end int, err error) {
+// Literal scans null, true and false.
+func Literal(b []byte, i int) (end int, err error) {
 	if i >= len(b) {
-		return i, errMore
+		return i, ErrMore
 	}
 	lit := ""
 	switch b[i] {
@@ -197,61 +195,86 @@ func scanLiteral(b []byte, i int) (end int, err error) {
 	case 'f':
 		lit = "false"
 	default:
-		return i, expected("a value", b, i)
+		return i, Expected("a value", b, i)
 	}
-	for k := range len(lit) {
-		if i+k >= len(b) || b[i+k] != lit[k] {
-			return i, expected(lit, b, i+k)
+	return scanWord(b, i, lit)
+}
+
+// scanWord scans the word at b[i].
+func scanWord(b []byte, i int, word string) (end int, err error) {
+	for k := range len(word) {
+		if i+k >= len(b) || b[i+k] != word[k] {
+			return i, Expected(word, b, i+k)
 		}
 	}
-	return i + len(lit), nil
+	return i + len(word), nil
 }
 
 // scanScalar scans a string, a number or a literal.
-func scanScalar(b []byte, i int) (end int, err error) {
+func scanScalar(b []byte, i int, python bool) (end int, err error) {
 	switch {
 	case i >= len(b):
-		return i, errMore
+		return i, ErrMore
 	case b[i] == '"':
-		return scanString(b, i)
+		return String(b, i)
+	case python && (b[i] == 'N' || b[i] == 'I' || b[i] == '-' && i+1 < len(b) && b[i+1] == 'I'):
+		return scanNonFinite(b, i)
 	case b[i] == '-' || '0' <= b[i] && b[i] <= '9':
-		return scanNumber(b, i)
+		return Number(b, i)
 	}
-	return scanLiteral(b, i)
+	return Literal(b, i)
 }
 
-// scanValue scans any value that starts at b[i]. spaced reports whether it has
-// white space between its tokens. It does not recurse: the kinds of the open
-// containers are bits of a fixed stack.
-func scanValue(b []byte, i int) (end int, spaced bool, err error) {
+// scanNonFinite scans NaN, Infinity and -Infinity.
+func scanNonFinite(b []byte, i int) (end int, err error) {
+	if b[i] == '-' {
+		i++
+	}
+	if b[i] == 'N' {
+		return scanWord(b, i, "NaN")
+	}
+	return scanWord(b, i, "Infinity")
+}
+
+// Value scans any value that starts at b[i]. spaced reports whether it has
+// white space between its tokens.
+func Value(b []byte, i int) (end int, spaced bool, err error) { return scanValue(b, i, false) }
+
+// PythonValue is Value that takes NaN, Infinity and -Infinity too, as Python
+// writes them.
+func PythonValue(b []byte, i int) (end int, spaced bool, err error) { return scanValue(b, i, true) }
+
+// scanValue does not recurse: the kinds of the open containers are bits of a
+// fixed stack.
+func scanValue(b []byte, i int, python bool) (end int, spaced bool, err error) {
 	var object [maxDepth/64 + 1]uint64 // bit d: container d is an object
 	depth := 0
 	space := func(i int) int {
-		j := skipSpace(b, i)
+		j := SkipSpace(b, i)
 		spaced = spaced || j > i
 		return j
 	}
 	key := func(i int) (int, error) {
 		if i >= len(b) || b[i] != '"' {
-			return i, expected("a member name", b, i)
+			return i, Expected("a member name", b, i)
 		}
-		i, err := scanString(b, i)
+		i, err := String(b, i)
 		if err != nil {
 			return i, err
 		}
 		if i = space(i); i >= len(b) || b[i] != ':' {
-			return i, expected("':'", b, i)
+			return i, Expected("':'", b, i)
 		}
 		return space(i + 1), nil
 	}
 	for {
 		// b[i] is where a value has to start.
 		if i >= len(b) {
-			return i, spaced, errMore
+			return i, spaced, ErrMore
 		}
 		if c := b[i]; c == '{' || c == '[' {
 			if depth++; depth > maxDepth {
-				return i, spaced, &scanError{i, fmt.Sprintf("arrays and objects nest deeper than %d", maxDepth)}
+				return i, spaced, &Error{i, fmt.Sprintf("arrays and objects nest deeper than %d", maxDepth)}
 			}
 			bit := uint64(1) << (depth % 64)
 			object[depth/64] &^= bit
@@ -268,7 +291,7 @@ func scanValue(b []byte, i int) (end int, spaced bool, err error) {
 				}
 				continue
 			}
-		} else if i, err = scanScalar(b, i); err != nil {
+		} else if i, err = scanScalar(b, i, python); err != nil {
 			return i, spaced, err
 		}
 		// A value has ended: close what it closes.
@@ -291,24 +314,24 @@ func scanValue(b []byte, i int) (end int, spaced bool, err error) {
 				depth--
 				continue
 			case inObject:
-				return i, spaced, expected("',' or '}'", b, i)
+				return i, spaced, Expected("',' or '}'", b, i)
 			default:
-				return i, spaced, expected("',' or ']'", b, i)
+				return i, spaced, Expected("',' or ']'", b, i)
 			}
 			break
 		}
 	}
 }
 
-// appendCompact appends the valid JSON text v without the white space between
+// AppendCompact appends the valid JSON text v without the white space between
 // its tokens.
-func appendCompact(dst, v []byte) []byte {
+func AppendCompact(dst, v []byte) []byte {
 	for i := 0; i < len(v); {
 		switch c := v[i]; c {
 		case ' ', '\n', '\t', '\r':
 			i++
 		case '"':
-			end, err := scanString(v, i)
+			end, err := String(v, i)
 			if err != nil {
 				return append(dst, v[i:]...) // not valid: as it is
 			}

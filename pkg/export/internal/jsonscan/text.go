@@ -1,4 +1,4 @@
-package profilejson
+package jsonscan
 
 import (
 	"encoding/binary"
@@ -8,31 +8,31 @@ import (
 	"unicode/utf8"
 )
 
-// An arena holds the decoded strings of one request. buf[:n] is in use.
+// An Arena holds decoded strings. buf[:n] is in use.
 //
-// It never grows while a request is decoded: no string decodes to more bytes
-// than it takes in the file, so len(buf) ≥ the bytes of the request is enough.
-type arena struct {
+// It never grows while it is in use: no string decodes to more bytes than it
+// takes in the file, so that much room is enough. Reset makes it.
+type Arena struct {
 	buf []byte
 	n   int
 }
 
-// reset empties the arena and makes room for the strings of size bytes of
+// Reset empties the arena and makes room for the strings of size bytes of
 // JSON.
-func (a *arena) reset(size int) {
+func (a *Arena) Reset(size int) {
 	a.n = 0
 	if len(a.buf) < size {
 		a.buf = make([]byte, size)
 	}
 }
 
-// text decodes the string whose opening quote is b[i]. data points into b when
+// Text decodes the string whose opening quote is b[i]. data points into b when
 // the string has no escapes, else into the arena.
-func (a *arena) text(b []byte, i int) (data []byte, end int, err error) {
+func (a *Arena) Text(b []byte, i int) (data []byte, end int, err error) {
 	start := i + 1
 	i = indexSpecial(b, start)
 	if i == len(b) {
-		return nil, i, errMore
+		return nil, i, ErrMore
 	}
 	if b[i] == '"' {
 		return b[start:i:i], i + 1, nil
@@ -47,7 +47,7 @@ func (a *arena) text(b []byte, i int) (data []byte, end int, err error) {
 			return dst[:n:n], i + 1, nil
 		case '\\':
 			if i+1 >= len(b) {
-				return nil, i, errMore
+				return nil, i, ErrMore
 			}
 			if c := unescaped[b[i+1]]; c != 0 {
 				dst[n] = c
@@ -56,7 +56,7 @@ func (a *arena) text(b []byte, i int) (data []byte, end int, err error) {
 				break
 			}
 			if b[i+1] != 'u' {
-				return nil, i, &scanError{i, fmt.Sprintf("expected an escape sequence, found %q", b[i:i+2])}
+				return nil, i, &Error{i, fmt.Sprintf("expected an escape sequence, found %q", b[i:i+2])}
 			}
 			var r rune
 			if r, i, err = unicodeEscape(b, i); err != nil {
@@ -88,9 +88,53 @@ func (a *arena) text(b []byte, i int) (data []byte, end int, err error) {
 			i = j
 		}
 		if i >= len(b) {
-			return nil, i, errMore
+			return nil, i, ErrMore
 		}
 	}
+}
+
+// Compact copies the valid JSON text v into the arena without the white space
+// between its tokens.
+func (a *Arena) Compact(v []byte) []byte {
+	at := a.n
+	out := AppendCompact(a.buf[:at], v)
+	a.n = len(out)
+	return out[at:len(out):len(out)]
+}
+
+// Key goes to the next member of an object and past its name and colon. more
+// is false, and next after the '}', when there is none.
+func (a *Arena) Key(b []byte, i int, first bool) (name []byte, next int, more bool, err error) {
+	i = SkipSpace(b, i)
+	switch {
+	case i >= len(b):
+		return nil, i, false, ErrMore
+	case b[i] == '}':
+		return nil, i + 1, false, nil
+	case first:
+	case b[i] != ',':
+		return nil, i, false, Expected("',' or '}'", b, i)
+	default:
+		i = SkipSpace(b, i+1)
+	}
+	if i >= len(b) || b[i] != '"' {
+		return nil, i, false, Expected("a member name", b, i)
+	}
+	name, i, err = a.Text(b, i)
+	if err != nil {
+		return nil, i, false, err
+	}
+	if i < len(b) && b[i] != ':' {
+		i = SkipSpace(b, i)
+	}
+	if i >= len(b) || b[i] != ':' {
+		return nil, i, false, Expected("':'", b, i)
+	}
+	i = SkipSpace(b, i+1)
+	if i >= len(b) {
+		return nil, i, false, ErrMore
+	}
+	return name, i, true, nil
 }
 
 // unicodeEscape decodes the escape \uXXXX at b[i], or the two of a surrogate
@@ -109,7 +153,7 @@ func unicodeEscape(b []byte, i int) (r rune, end int, err error) {
 		if i < len(b) && b[i] != '\\' {
 			return r, i, nil
 		}
-		return 0, i, errMore
+		return 0, i, ErrMore
 	}
 	if b[i] != '\\' || b[i+1] != 'u' {
 		return r, i, nil
@@ -136,15 +180,15 @@ func putRune(dst []byte, r rune) int {
 	return utf8.EncodeRune(dst, r)
 }
 
-// names keeps one Go string per member name, so that the thousands of
+// Names keeps one Go string per member name, so that the thousands of
 // responses of a run share it. It is a direct-mapped cache: a collision costs
 // an allocation, never more memory.
-type names struct {
+type Names struct {
 	slots [64]string
 }
 
-// intern returns b as a string.
-func (n *names) intern(b []byte) string {
+// Intern returns b as a string.
+func (n *Names) Intern(b []byte) string {
 	if len(b) == 0 {
 		return ""
 	}

@@ -1,0 +1,93 @@
+package export
+
+// An Import says of a run that it was read from the result file of another
+// tool, and what that file does not hold. It is stored as JSON under "import" in
+// the "pa" of the run.
+type Import struct {
+	// Format is what the file is called: "GuideLLM benchmarks.json".
+	Format string `json:"format"`
+	// Lacks are the parts that the file does not hold. What needs one of them
+	// has no value.
+	Lacks []Lack `json:"lacks,omitempty"`
+}
+
+// A Lack is a part of a run that a file does not hold, and why.
+type Lack struct {
+	Part Part   `json:"part"`
+	Why  string `json:"why"` // "GuideLLM keeps the first and the last token of a request"
+}
+
+// A Part is one of the things that result files of other tools leave out.
+type Part string
+
+// Parts of a run.
+const (
+	// PartEpoch: the instants are of a clock of which it is not known when it
+	// began. Their differences are good.
+	PartEpoch Part = "epoch"
+	// PartStarts: when requests were sent. All are put at one instant, so that
+	// only what happened within a request can be told: no rates, no order, no
+	// windows.
+	PartStarts Part = "starts"
+	// PartGaps: token events between the first and the last.
+	PartGaps Part = "gaps"
+	// PartLast: when the last token came.
+	PartLast Part = "last_token"
+	// PartEnds: when the answers were over. The last response of a request is
+	// its last token event at best.
+	PartEnds Part = "ends"
+	// PartTexts: what the single responses held.
+	PartTexts Part = "texts"
+	// PartInputs: what was sent.
+	PartInputs Part = "inputs"
+)
+
+// Lacks returns why the file of the run does not hold a part; ok is false when
+// it does, or nothing is said about it.
+func (r *Run) Lacks(p Part) (why string, ok bool) {
+	if r.Meta == nil || r.Meta.Import == nil {
+		return "", false
+	}
+	for _, l := range r.Meta.Import.Lacks {
+		if l.Part == p {
+			return l.Why, true
+		}
+	}
+	return "", false
+}
+
+// Stated is what a file says of a request in so many words, where its responses
+// do not show it: result files of other tools hold numbers of tokens instead of
+// the texts that were counted. It is stored as JSON under "stated" in the "pa" of
+// the request. A nil number is not stated.
+type Stated struct {
+	InputTokens     *int64 `json:"input_tokens,omitempty"`
+	OutputTokens    *int64 `json:"output_tokens,omitempty"`
+	ReasoningTokens *int64 `json:"reasoning_tokens,omitempty"`
+	CachedTokens    *int64 `json:"cached_tokens,omitempty"`
+	// TokenEvents is how many there were. Responses may hold fewer: the first
+	// and the last.
+	TokenEvents *int64 `json:"token_events,omitempty"`
+	// Silent are the indices of responses that added no output.
+	Silent []int `json:"silent,omitempty"`
+	// Text is the whole answer.
+	Text *string `json:"text,omitempty"`
+}
+
+// Clone returns a copy of s that shares no memory with it.
+func (s *Stated) Clone() *Stated {
+	if s == nil {
+		return nil
+	}
+	c := *s
+	for _, p := range []**int64{&c.InputTokens, &c.OutputTokens, &c.ReasoningTokens, &c.CachedTokens, &c.TokenEvents} {
+		if *p != nil {
+			n := **p
+			*p = &n
+		}
+	}
+	if s.Silent != nil {
+		c.Silent = append([]int{}, s.Silent...)
+	}
+	return &c
+}
