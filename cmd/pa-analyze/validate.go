@@ -19,8 +19,10 @@ func validateCommand() *cli.Command {
 	return &cli.Command{
 		Name: "validate", Usage: "check files against what every recorder promises", ArgsUsage: "FILE…",
 		Description: `Checks that times do not go back, that requests lie inside their windows, that
-counts agree and that members have the right types. Prints one line for each
-violation and one for each file; exit code 1 when there is a violation.`,
+counts agree and that members have the right types. Figures that the result file
+of another tool holds about its requests are made again, and have to agree.
+Prints one line for each violation and one for each file; exit code 1 when there
+is a violation.`,
 		Flags:  append(flags, inputFlags()...),
 		Action: validate,
 	}
@@ -48,6 +50,16 @@ func validate(c *cli.Context) error {
 		return err
 	}
 	return errViolations
+}
+
+// ownFigures says how many figures of a foreign file follow from its requests,
+// "" for a file that holds none.
+func ownFigures(r export.Reader) string {
+	c, ok := export.Checked(r)
+	if !ok {
+		return ""
+	}
+	return fmt.Sprintf(", %d of the file's own %d figures agree", c.Compared-c.Differing, c.Compared)
 }
 
 // validateFile prints what is wrong with a file and returns how much it is.
@@ -78,7 +90,7 @@ func validateFile(c *cli.Context, path string, r export.Reader) (violations int,
 	case v.Violations > 0:
 		verdict = count(v.Violations, "violation")
 	}
-	line("%s: %s: %s, %s, %s", report.Plain(path), verdict, count(v.Experiments, "experiment"), count(v.Requests, "request"), count(v.Responses, "response"))
+	line("%s: %s: %s, %s, %s%s", report.Plain(path), verdict, count(v.Experiments, "experiment"), count(v.Requests, "request"), count(v.Responses, "response"), ownFigures(r))
 	if v.NotUTF8 > 0 {
 		warnf(c, "%s: not UTF-8: %s; NVIDIA's scripts cannot read the file, pa-analyze can", report.Plain(path), count(v.NotUTF8, "text"))
 	}

@@ -62,6 +62,8 @@ type Report struct {
 	FirstNS  uint64
 	// Experiments are in the order of the file, also those without requests.
 	Experiments []Experiment
+	// Unavailable is what a file of another tool does not hold.
+	Unavailable []Unavailable
 	// Warnings are about the whole run.
 	Warnings []error
 }
@@ -183,7 +185,7 @@ type Rate struct {
 // of the data are warnings in the report.
 func Run(ctx context.Context, r export.Reader, cfg Config) (*Report, error) {
 	run := r.Run()
-	rep := &Report{Run: run, From: cfg.From, SLO: cfg.SLO}
+	rep := &Report{Run: run, From: cfg.From, SLO: cfg.SLO, Unavailable: unavailable(run)}
 	if rep.SLO != nil {
 		rep.SLOTarget = cmp.Or(cfg.SLOTarget, defaultSLOTarget)
 	}
@@ -219,6 +221,12 @@ func Run(ctx context.Context, r export.Reader, cfg Config) (*Report, error) {
 	for i := range all {
 		counted, excluded := export.Skipped(r, i)
 		all[i].unreadable = counted + excluded
+		if err := placed(run, cfg); err != nil {
+			e := &run.Experiments[i]
+			rep.Experiments = append(rep.Experiments, Experiment{Mode: e.Mode, Value: e.Value, Problem: err})
+			continue
+		}
+		_, all[i].adrift = run.Lacks(export.PartStarts)
 		rep.Experiments = append(rep.Experiments, all[i].finish(&run.Experiments[i], cfg))
 		rep.Stamps.plus(all[i].stamps)
 	}

@@ -24,11 +24,13 @@ type collector struct {
 	excluded tally
 	// unreadable requests did not come this far.
 	unreadable int
-	sources    [TokenMixed]int // counted requests by source of their tokens
-	stamps     Stamps
-	starts     Stamps
-	slo        *attainer // nil: none asked for
-	timed      []timed
+	// adrift says that it is not known when requests were sent.
+	adrift  bool
+	sources [TokenStated + 1]int // counted requests by source of their tokens
+	stamps  Stamps
+	starts  Stamps
+	slo     *attainer // nil: none asked for
+	timed   []timed
 
 	firstStart, lastEnd uint64
 	output, input       wideSum
@@ -81,7 +83,7 @@ func (c *collector) add(p *Point) {
 			c.messages[p.Class] = strings.Clone(p.Message)
 		}
 		if c.slo != nil {
-			c.slo.fail(p)
+			c.slo.fail()
 		}
 	default:
 		c.excluded.add(p.Excluded)
@@ -190,7 +192,7 @@ func (c *collector) finish(e *export.Experiment, cfg Config, sel *Selected, f *f
 		x.DurationNS = int64(sel.Duration())
 		x.Throughput = f.throughput(sel.Duration().Seconds(), concurrency(e))
 	} else {
-		if v := span(c.firstStart, c.lastEnd); v.OK && v.V > 0 && c.firstStart != 0 {
+		if v := span(c.firstStart, c.lastEnd); v.OK && v.V > 0 && c.firstStart != 0 && !c.adrift {
 			x.DurationNS = v.V
 		}
 		x.Throughput = c.throughput(x.DurationNS, e)
@@ -201,7 +203,7 @@ func (c *collector) finish(e *export.Experiment, cfg Config, sel *Selected, f *f
 	if sel != nil {
 		x.Unsteady = sel.warnings()
 	}
-	if err := drift(c.timed); err != nil {
+	if err := drift(c.timed); err != nil && !c.adrift {
 		x.Unsteady = append(x.Unsteady, err)
 	}
 	x.Warnings = c.warnings(cfg, &x)
@@ -295,8 +297,7 @@ func (c *collector) warnings(cfg Config, x *Experiment) []error {
 		say(o.noTokens, "no output tokens from %s for %s: left out of the token metrics", cfg.TokenSource, of(o.noTokens))
 	}
 	if x.TokenSource == TokenMixed {
-		w = append(w, warningf("output tokens come from usage for %s, from the tokenizer for %d, from the number of responses for %d",
-			plural(c.sources[TokenUsage], "request", "requests"), c.sources[TokenTokenizer], c.sources[TokenResponses]))
+		w = append(w, c.mixture())
 	}
 	say(c.above.requests, "usage and token events disagree for %s: %s tokens in %s events; a chunk is not a token, ITL is per chunk",
 		of(c.above.requests), c.above.tokens.big(), c.above.events.big())
@@ -309,6 +310,19 @@ func (c *collector) warnings(cfg Config, x *Experiment) []error {
 		w = append(w, x.SLO.warnings()...)
 	}
 	return w
+}
+
+// mixture says how many requests have their number of output tokens from where.
+func (c *collector) mixture() error {
+	parts := []string{
+		"from usage for " + plural(c.sources[TokenUsage], "request", "requests"),
+		fmt.Sprintf("from the tokenizer for %d", c.sources[TokenTokenizer]),
+		fmt.Sprintf("from the number of responses for %d", c.sources[TokenResponses]),
+	}
+	if n := c.sources[TokenStated]; n > 0 {
+		parts = append(parts, fmt.Sprintf("from what the file states for %d", n))
+	}
+	return warning("output tokens come " + strings.Join(parts, ", "))
 }
 
 // plural returns "1 request" or "2 requests".

@@ -9,6 +9,8 @@ type Meter struct {
 	cfg Config
 	d   Decoder
 	out Measured
+	// The file of another tool does not hold these.
+	noGaps, noEnds bool
 }
 
 // A Measured is a request's standing and its measures.
@@ -41,6 +43,8 @@ func NewMeter(run *export.Run, cfg Config) *Meter {
 		m.d.ServiceKind = *run.ServiceKind
 	}
 	m.d.KeepText = cfg.Counter != nil
+	_, m.noGaps = run.Lacks(export.PartGaps)
+	_, m.noEnds = run.Lacks(export.PartEnds)
 	return m
 }
 
@@ -51,12 +55,46 @@ func (m *Meter) Measure(r *export.Request) (*Measured, error) {
 	m.out = Measured{Measures: m.out.Measures, Answer: a, FromNS: m.cfg.From.of(r)}
 	m.out.standing(r, m.cfg.IncludeWarmup)
 	m.out.measure(r, a, m.out.FromNS)
+	m.withhold(r.Stated)
 	var err error
-	m.out.OutputTokens, m.out.TokenSource, err = a.count(m.cfg.TokenSource, m.cfg.Counter)
-	m.out.InputTokens = a.Usage.Input
-	m.out.ReasoningTokens = a.Usage.Reasoning
-	m.out.CachedTokens = a.Usage.Cached
+	m.out.OutputTokens, m.out.TokenSource, err = a.count(m.cfg.TokenSource, m.cfg.Counter, r.Stated)
+	u := a.Usage.or(r.Stated)
+	m.out.InputTokens, m.out.ReasoningTokens, m.out.CachedTokens = u.Input, u.Reasoning, u.Cached
 	return &m.out, err
+}
+
+// withhold takes back what the responses of the file only seem to show.
+func (m *Meter) withhold(st *export.Stated) {
+	if m.noEnds {
+		m.out.E2EL = Value{}
+	}
+	if !m.noGaps {
+		return
+	}
+	events := int64(m.out.Events)
+	if st != nil && st.TokenEvents != nil {
+		m.out.Events = int(*st.TokenEvents)
+	}
+	if int64(m.out.Events) != events || st == nil || st.TokenEvents == nil {
+		m.out.Gaps, m.out.TTST = m.out.Gaps[:0], Value{}
+		m.out.SharedStamps, m.out.Backward = 0, 0
+	}
+}
+
+// or returns u, of which what the server did not say is what the file states.
+func (u Usage) or(st *export.Stated) Usage {
+	if st == nil {
+		return u
+	}
+	for _, x := range []struct {
+		to   *Value
+		from *int64
+	}{{&u.Input, st.InputTokens}, {&u.Reasoning, st.ReasoningTokens}, {&u.Cached, st.CachedTokens}} {
+		if !x.to.OK && x.from != nil {
+			*x.to = some(*x.from)
+		}
+	}
+	return u
 }
 
 // standing decides whether a request counts. A file that says nothing about

@@ -1,5 +1,7 @@
 package analyze
 
+import "github.com/pa-tools/pa/pkg/export"
+
 // A Unit is the unit of a metric's values.
 type Unit uint8
 
@@ -52,6 +54,9 @@ type Definition struct {
 	Formula    string
 	Doc        string // which requests have no value, and other small print
 
+	// needs is the part of a run without which there is no value, where files
+	// of other tools lack it.
+	needs export.Part
 	// rare metrics are left out when all values are 0: most servers do not
 	// report them.
 	rare bool
@@ -79,24 +84,28 @@ var Strict = [...]Definition{
 		Key: "ttst_ns", Name: "TTST", Unit: Nanoseconds, Population: PerRequest,
 		Formula: "second token event − first",
 		Doc:     "Time to second token. With several choices, of the choice that began first.",
+		needs:   export.PartGaps,
 		one:     func(m *Measures) Value { return m.TTST },
 	},
 	{
 		Key: "itl_ns", Name: "ITL", Unit: Nanoseconds, Population: PerGap,
 		Formula: "token event − the one before it in the same choice, pooled over all requests",
 		Doc:     "Inter-token latency at the granularity of chunks: several tokens in a chunk are one event. Events that came in one read share a stamp, their gap is 0.",
+		needs:   export.PartGaps,
 		many:    func(m *Measures) []int64 { return m.Gaps },
 	},
 	{
 		Key: "tpot_ns", Name: "TPOT", Unit: Nanoseconds, Population: PerRequest,
 		Formula: "(last token event − first) / (output tokens − 1)",
 		Doc:     "Time per output token after the first. None for fewer than two output tokens or fewer than two token events. Tokens of all choices count.",
+		needs:   export.PartLast,
 		ratio:   (*Measures).TPOT,
 	},
 	{
 		Key: "e2el_ns", Name: "E2EL", Unit: Nanoseconds, Population: PerRequest,
 		Formula: "last response of any kind − start",
 		Doc:     "End-to-end latency. A request without a response has none.",
+		needs:   export.PartEnds,
 		one:     func(m *Measures) Value { return m.E2EL },
 	},
 	{

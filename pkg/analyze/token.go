@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -9,20 +10,22 @@ import (
 // A TokenSource says where a number of output tokens comes from.
 type TokenSource uint8
 
-// TokenAuto as a wish means the best there is: usage, else the tokenizer, else
-// token events; as a finding it means that there is no number. TokenMixed is
-// only a finding: requests of one experiment differ.
+// TokenAuto as a wish means the best there is: usage, else what the file of
+// another tool states, else the tokenizer, else token events; as a finding it
+// means that there is no number. TokenMixed is only a finding: requests of one
+// experiment differ.
 const (
 	TokenAuto      TokenSource = 0
 	TokenUsage     TokenSource = 1
 	TokenTokenizer TokenSource = 2
 	TokenResponses TokenSource = 3
 	TokenMixed     TokenSource = 4
+	TokenStated    TokenSource = 5
 )
 
-var tokenSourceNames = [...]string{"none", "usage", "tokenizer", "responses", "mixed"}
+var tokenSourceNames = [...]string{"none", "usage", "tokenizer", "responses", "mixed", "stated"}
 
-// String returns "none", "usage", "tokenizer", "responses" or "mixed".
+// String returns "none", "usage", "tokenizer", "responses", "mixed" or "stated".
 func (s TokenSource) String() string {
 	if int(s) < len(tokenSourceNames) {
 		return tokenSourceNames[s]
@@ -148,12 +151,13 @@ func (d *Decoder) choice(index int) *choice {
 }
 
 // assume counts each response as a token event, but one that pa-record marked
-// as the end of the stream.
+// as the end of the stream, or that another tool's file is known to have for
+// another reason.
 func (d *Decoder) assume(r *export.Request) {
-	d.a.Assumed = len(r.Responses) > 0
+	d.a.Assumed = len(r.Responses) > 0 && r.Stated == nil
 	for i := range r.Responses {
 		p := &r.Responses[i]
-		if p.Error || r.HasMeta && p.Final && i > 0 {
+		if p.Error || r.HasMeta && p.Final && i > 0 || r.Stated != nil && slices.Contains(r.Stated.Silent, i) {
 			continue
 		}
 		d.add(p.RecvNS, 0, false, nil)
@@ -175,14 +179,24 @@ func withoutOutputs(r *export.Request) bool {
 }
 
 // count returns the number of output tokens and where it comes from.
-func (a *Answer) count(want TokenSource, tc TokenCounter) (Value, TokenSource, error) {
+func (a *Answer) count(want TokenSource, tc TokenCounter, st *export.Stated) (Value, TokenSource, error) {
 	if a.Dropped {
 		return Value{}, TokenAuto, nil
 	}
 	if (want == TokenAuto || want == TokenUsage) && a.Usage.Output.OK {
 		return a.Usage.Output, TokenUsage, nil
 	}
-	if (want == TokenAuto || want == TokenTokenizer) && tc != nil && !a.Assumed {
+	if want == TokenAuto && st != nil && st.OutputTokens != nil {
+		return some(*st.OutputTokens), TokenStated, nil
+	}
+	if want == TokenTokenizer && tc != nil && st != nil && st.Text != nil {
+		n, err := tc.CountTokens([]byte(*st.Text))
+		if err != nil {
+			return Value{}, TokenAuto, fmt.Errorf("tokenizer: %w", err)
+		}
+		return some(int64(n)), TokenTokenizer, nil
+	}
+	if (want == TokenAuto || want == TokenTokenizer) && tc != nil && !a.Assumed && st == nil {
 		n := 0
 		for i := range a.choices {
 			k, err := tc.CountTokens(a.choices[i].text)

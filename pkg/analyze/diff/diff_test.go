@@ -3,7 +3,6 @@ package diff
 import (
 	"bytes"
 	"context"
-	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -22,7 +21,7 @@ import (
 
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/diff/gate"
-	"github.com/pa-tools/pa/pkg/analyze/inference"
+	"github.com/pa-tools/pa/pkg/analyze/diff/inference"
 	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/schemas"
@@ -31,7 +30,7 @@ import (
 var update = flag.Bool("update", false, "rewrite the golden files")
 
 // renderers are all formats, by the ends of their files.
-var renderers = map[string]func(*Result) report.Renderer{"txt": Text, "md": Markdown, "csv": CSV, "json": JSON}
+var renderers = map[string]func(*Result) report.Renderer{"txt": Text, "md": Markdown, "json": JSON}
 
 // A memory is a reader of requests in memory.
 type memory struct {
@@ -229,9 +228,9 @@ func TestGolden(t *testing.T) {
 				if err := schema.Validate(doc); err != nil {
 					t.Errorf("%s: %v", name, err)
 				}
-			}
-			if (ext == "json" || ext == "csv") && !slices.Contains([]string{"single", "several", "part", "refused"}, name) {
-				continue // the schema is enough
+				if name != "single" && name != "several" && name != "part" {
+					continue // the schema is enough
+				}
 			}
 			file := filepath.Join("testdata", name+"."+ext)
 			if *update {
@@ -380,9 +379,6 @@ func TestDifferences(t *testing.T) {
 			return 10, 100
 		})
 	}
-	settings := func(config string) func(*memory) {
-		return func(m *memory) { m.run.Meta.Config = json.RawMessage(config) }
-	}
 	calibrated := func(receivedNS, startedNS int64) func(*memory) {
 		return func(m *memory) {
 			m.run.Meta.Protocol = "http"
@@ -408,10 +404,6 @@ func TestDifferences(t *testing.T) {
 		{"streaming", nil, func(m *memory) { m.run.Meta.Streaming = false }, []string{"!streaming"}},
 		{"endpoint", nil, func(m *memory) { s := "v1/completions"; m.run.Endpoint = &s }, []string{"endpoint"}},
 		{"service", nil, func(m *memory) { m.run.ServiceKind = nil }, []string{"service"}},
-		{"settings", settings(`{"transport":"loop","url":"a","seed":1,"warmup_request_count":5}`), settings(`{"transport":"nethttp","url":"b","seed":2,"warmup_request_count":5}`), []string{"settings"}},
-		{"a setting more", settings(`{}`), settings(`{"http2":true}`), []string{"settings"}},
-		{"settings that may differ", settings(`{"url":"a","profile_export_file":["1"]}`), settings(`{"url":"b","profile_export_file":["2"]}`), nil},
-		{"no settings to compare", settings(`{"transport":"loop"}`), settings(`3`), nil},
 		{"recorder", nil, func(m *memory) { m.run.Meta.Tool = "pa-record 0.2.0" }, []string{"recorder"}},
 		{"host", nil, func(m *memory) { m.run.Meta.Host.CPUs = 4 }, []string{"host"}},
 		{"stamps", nil, func(m *memory) {
@@ -496,20 +488,6 @@ func TestDifferences(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// Settings are named with their values, and only those that differ.
-func TestSettings(t *testing.T) {
-	run := func(seed uint64, config string) *Run {
-		return read(t, "run", recipe{seed: seed, requests: 5, tokens: 2, ttft: 30, itl: 20, change: func(m *memory) { m.run.Meta.Config = json.RawMessage(config) }})
-	}
-	older := []*Run{run(1, `{"transport": "loop", "same": {"a": [1, 2]}, "url": "x"}`), run(2, `{"transport":"auto","same":{"a":[1,2]},"url":"y"}`)}
-	newer := []*Run{run(3, `{"transport":"loop","same":{"a":[1,2]},"http2":true}`)}
-	res := Compare(older, newer, Options{})
-	want := []Difference{{Name: "settings", Old: `http2 not set; transport "loop", "auto"`, New: `http2 true; transport "loop"`}}
-	if d := cmp.Diff(want, res.Differences); d != "" {
-		t.Errorf("(-want +got):\n%s", d)
 	}
 }
 
@@ -689,64 +667,6 @@ func TestReadEndsEarly(t *testing.T) {
 	cancel(m.err)
 	if _, err := Read(ctx, "run", recipe{seed: 1, requests: 5, tokens: 3, ttft: 30, itl: 20}.make(), analyze.Config{}); !errors.Is(err, m.err) {
 		t.Errorf("%v, want the cause of the context", err)
-	}
-}
-
-// The document of the CSV names its columns, in their order, and every record
-// that there is; it says which version it is by how the header begins.
-func TestCSVDocument(t *testing.T) {
-	doc, err := os.ReadFile("../../../schemas/diff_csv.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if head := strings.Join(csvHeader[:6], ","); !strings.Contains(string(doc), "`pa-diff-csv/1`: its header begins with `"+head+"`") {
-		t.Errorf("the document says of another header than %s", head)
-	}
-	_, rest, _ := strings.Cut(string(doc), "| column | holds |")
-	for _, column := range csvHeader {
-		var found bool
-		if _, rest, found = strings.Cut(rest, "`"+column+"`"); !found {
-			t.Fatalf("column %s is not described, or not in its place", column)
-		}
-	}
-	seen := map[string]bool{}
-	for _, res := range scenarios(t) {
-		var b bytes.Buffer
-		if err := CSV(res)(&b); err != nil {
-			t.Fatal(err)
-		}
-		lines, err := csv.NewReader(&b).ReadAll()
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, line := range lines[1:] {
-			seen[line[0]] = true
-		}
-		for _, row := range res.csvRows() {
-			for column := range row {
-				if !slices.Contains(csvHeader, column) {
-					t.Errorf("%s is no column", column)
-				}
-			}
-		}
-	}
-	_, records, _ := strings.Cut(string(doc), "| `record` | one line for each |")
-	for record := range seen {
-		if !strings.Contains(records, "| `"+record+"` |") {
-			t.Errorf("record %s is not described", record)
-		}
-	}
-	if len(seen) != strings.Count(records, "\n| `") {
-		t.Errorf("the scenarios have the records %v, the document others", seen)
-	}
-}
-
-// Text of a file is no formula for a spreadsheet, and no escape sequence.
-func TestCSVText(t *testing.T) {
-	for text, want := range map[string]string{"": "", "tiny": "tiny", "=1+1": "'=1+1", "@x": "'@x", "+5": "'+5", "-v": "'-v", "a=b": "a=b", "\x1b[31m": `\x1b[31m`} {
-		if got := csvText(text); got != want {
-			t.Errorf("%q is written %q, want %q", text, got, want)
-		}
 	}
 }
 

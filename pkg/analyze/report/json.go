@@ -46,7 +46,9 @@ type jsonReport struct {
 	Run         jsonRun          `json:"run"`
 	Experiments []jsonExperiment `json:"experiments"`
 	MaxLoad     *jsonMaxLoad     `json:"max_load,omitempty"`
-	Warnings    []string         `json:"warnings"`
+	// Unavailable says why a metric or "throughput" has no value at all.
+	Unavailable map[string]string `json:"unavailable,omitempty"`
+	Warnings    []string          `json:"warnings"`
 }
 
 type jsonRun struct {
@@ -127,6 +129,12 @@ func document(in Input) jsonReport {
 		d.Experiments = append(d.Experiments, experiment(&rep.Experiments[i], rep.SLOTarget))
 	}
 	d.MaxLoad = jsonLoad(rep.MaxLoad())
+	for _, u := range rep.Unavailable {
+		if d.Unavailable == nil {
+			d.Unavailable = map[string]string{}
+		}
+		d.Unavailable[u.Key] = u.Why
+	}
 	return d
 }
 

@@ -89,6 +89,9 @@ func markdownLevel(b *strings.Builder, rep *analyze.Report, e *analyze.Experimen
 	}
 	paragraph(rates(e))
 	paragraph(notes(e))
+	for _, text := range missing(rep) {
+		paragraph(Escaped(text))
+	}
 	if e.SLO != nil {
 		b.WriteByte('\n')
 		for _, l := range objective(e.SLO, rep.SLOTarget) {

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -135,8 +136,12 @@ func (t *table) experiment(e *analyze.Experiment) {
 	}
 }
 
-// level names a load level: "concurrency 8".
+// level names a load level: "concurrency 8". A file of another tool may not
+// say which it is.
 func level(e *analyze.Experiment) string {
+	if e.Mode == "" && e.Value == "" {
+		return "load not known"
+	}
 	return strings.TrimSpace(strings.ReplaceAll(e.Mode, "_", " ") + " " + e.Value)
 }
 
@@ -242,6 +247,9 @@ func (t *table) footnotes(e *analyze.Experiment) {
 	if text := notes(e); text != "" {
 		t.prose("  ", text)
 	}
+	for _, text := range missing(t.rep) {
+		t.prose("  ", text)
+	}
 	if text := client(e.Client); text != "" {
 		t.prose("  ", "client: "+text)
 	}
@@ -276,11 +284,29 @@ func notes(e *analyze.Experiment) string {
 	return strings.Join(all, "; ")
 }
 
+// missing says which figures there cannot be, and why: a line for each reason.
+func missing(rep *analyze.Report) []string {
+	var names, whys []string
+	for _, u := range rep.Unavailable {
+		i := slices.Index(whys, u.Why)
+		if i < 0 {
+			whys, names = append(whys, u.Why), append(names, u.Name)
+			continue
+		}
+		names[i] += ", " + u.Name
+	}
+	for i := range names {
+		names[i] += ": n/a (" + plain(whys[i]) + ")"
+	}
+	return names
+}
+
 var sourceText = map[analyze.TokenSource]string{
 	analyze.TokenUsage:     "the server's usage",
 	analyze.TokenTokenizer: "the tokenizer",
 	analyze.TokenResponses: "the number of token events",
 	analyze.TokenMixed:     "several sources",
+	analyze.TokenStated:    "what the file states",
 }
 
 // levels writes one line per load level.

@@ -21,6 +21,7 @@ import (
 
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/columnar"
+	"github.com/pa-tools/pa/pkg/export/foreign"
 	"github.com/pa-tools/pa/pkg/export/profilejson"
 )
 
@@ -29,7 +30,8 @@ const Suffixes = ".json, .json.gz, .json.zst, .parquet or .arrow"
 
 // Readers returns the formats that can be read, to be tried in this order.
 func Readers() []export.Format {
-	return append([]export.Format{profilejson.Format{}}, columnar.Formats()...)
+	all := append([]export.Format{profilejson.Format{}}, columnar.Formats()...)
+	return append(all, foreign.Formats()...)
 }
 
 // A Create starts a document on w. Closing the writer completes the document

@@ -17,6 +17,36 @@ func TestRoundTrip(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	roundTrip(t, want)
+}
+
+// So does what the file of another tool becomes.
+func TestRoundTripForeign(t *testing.T) {
+	for _, name := range []string{"guidellm/cut/benchmarks.json", "vllm_rs/cut/result.json", "aiperf/ok/profile_export_raw.jsonl"} {
+		foreign, err := fs.ReadFile(golden.FS(t, "peers"), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		dir := t.TempDir()
+		from, to := filepath.Join(dir, "foreign"), filepath.Join(dir, "ours.json")
+		if err := os.WriteFile(from, foreign, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		rewrite(t, from, to)
+		want, err := os.ReadFile(to)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Contains(want, []byte(`"import":{"format":`)) {
+			t.Errorf("%s: the import is not marked", name)
+		}
+		t.Run(name, func(t *testing.T) { roundTrip(t, want) })
+	}
+}
+
+// roundTrip takes a profile_export.json through every format.
+func roundTrip(t *testing.T, want []byte) {
+	t.Helper()
 	dir := t.TempDir()
 	from := filepath.Join(dir, "in.json")
 	if err := os.WriteFile(from, want, 0o600); err != nil {

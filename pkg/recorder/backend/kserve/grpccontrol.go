@@ -3,6 +3,7 @@ package kserve
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
@@ -41,6 +42,16 @@ func (b *Backend) newGRPCControl() (*grpcControl, error) {
 
 func (c *grpcControl) close() error { return c.link.Close() }
 
+// An rpcError is a gRPC status as an error of one line that unwraps to the
+// error of the dialer, where there was one.
+type rpcError struct {
+	text string
+	dial error
+}
+
+func (e *rpcError) Error() string { return e.text }
+func (e *rpcError) Unwrap() error { return e.dial }
+
 // wrap makes a gRPC error one line that says what is wrong with who was asked,
 // "the server" or "the model". The texts of other statuses, such as that of an
 // unknown model, speak for themselves.
@@ -63,16 +74,15 @@ func (c *grpcControl) wrap(who string, err error) error {
 		return &refusal{who + " fails: " + coded}
 	case codes.Unavailable:
 		dial := c.link.failure()
-		text, ok := c.b.libraryText(s.Message(), dial)
-		if !ok {
+		if dial == nil && !strings.HasPrefix(text, "connection error") { // the library's own words
 			return &refusal{who + " is not ready: " + coded}
 		}
-		return &textError{c.b.clip(text), dial}
+		return &rpcError{text, dial}
 	}
 	if text == "" {
 		text = coded
 	}
-	return &textError{text: text}
+	return &rpcError{text: text}
 }
 
 func (c *grpcControl) live(ctx context.Context) error {

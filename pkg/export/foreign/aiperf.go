@@ -1,0 +1,409 @@
+package foreign
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// AIPerf writes a line of JSON for each request, when it is over:
+//
+//	profile_export.jsonl      {"metadata":{…},"metrics":{TAG:{"value":V,"unit":U},…},"error":{…}|null}
+//	profile_export_raw.jsonl  {"metadata":{…},"start_perf_ns":T,"status":200,"responses":[…],"payload":{…},"error":…}
+//
+// request_start_ns of the metadata is a Unix time. The raw file has the clock
+// readings themselves, perf_ns, of a clock of which only differences to
+// start_perf_ns mean something; the other one has the time to the first token
+// and the gaps between chunks with content, inter_chunk_latency, in
+// milliseconds.
+
+const (
+	aiperfName    = "AIPerf profile_export.jsonl"
+	aiperfRawName = "AIPerf profile_export_raw.jsonl"
+)
+
+type aiperfRecord struct {
+	Metadata struct {
+		SessionNum      uint64  `json:"session_num"`
+		CorrelationID   string  `json:"x_correlation_id"`
+		TurnIndex       int     `json:"turn_index"`
+		CreditIssuedNS  uint64  `json:"credit_issued_ns"`
+		RequestStartNS  uint64  `json:"request_start_ns"`
+		RequestEndNS    uint64  `json:"request_end_ns"`
+		BenchmarkPhase  string  `json:"benchmark_phase"`
+		WasCancelled    bool    `json:"was_cancelled"`
+		CancellationNS  *uint64 `json:"cancellation_time_ns"`
+		ContextOverflow bool    `json:"context_overflow_skip"`
+	} `json:"metadata"`
+	Metrics map[string]aiperfMetric `json:"metrics"`
+	Error   *aiperfError            `json:"error"`
+
+	// Of the raw file.
+	StartPerfNS *uint64          `json:"start_perf_ns"`
+	Headers     map[string]any   `json:"request_headers"`
+	Status      int              `json:"status"`
+	Responses   []aiperfResponse `json:"responses"`
+	Payload     json.RawMessage  `json:"payload"`
+}
+
+type aiperfMetric struct {
+	Value json.RawMessage `json:"value"` // a number, or a list of them
+	Unit  string          `json:"unit"`
+}
+
+type aiperfError struct {
+	Code    *int   `json:"code"`
+	Type    string `json:"type"`
+	Message string `json:"message"`
+}
+
+// An aiperfResponse is a server-sent event, cut into its lines, or a whole body.
+type aiperfResponse struct {
+	PerfNS  uint64 `json:"perf_ns"`
+	Packets []struct {
+		Name  string  `json:"name"`
+		Value *string `json:"value"`
+	} `json:"packets"`
+	Text *string `json:"text"`
+}
+
+func sniffAIPerf(o *outline) bool {
+	return !o.array && (o.first == "metadata" && o.hasInner("request_start_ns") || o.has("aiperf_version"))
+}
+
+func openAIPerf(f *file) (*export.Run, source, error) {
+	c, err := f.start()
+	if err != nil {
+		return nil, nil, err
+	}
+	s := &aiperf{values: values{c: c}}
+	// The first record says which file it is, and of which release and model.
+	first, err := s.values.next("a record")
+	if err != nil {
+		return nil, nil, err
+	}
+	var head struct {
+		aiperfRecord
+		Version string `json:"aiperf_version"`
+	}
+	if err := decode(first, &head); err != nil {
+		return nil, nil, fmt.Errorf("%s: byte %d: the first record of %s: %w", f.name, s.at, aiperfName, err)
+	}
+	if head.Version != "" {
+		return nil, nil, fmt.Errorf("%s: is profile_export_aiperf.json of AIPerf %.20q, which holds statistics and no requests; give profile_export.jsonl or profile_export_raw.jsonl from the same folder", f.name, head.Version)
+	}
+	s.raw = head.StartPerfNS != nil
+	s.values = values{c: f.cursor(s.at, columnChunk)}
+	s.index = 0
+	return s.header(&head.aiperfRecord), s, nil
+}
+
+// header returns the run that a first record belongs to.
+func (s *aiperf) header(first *aiperfRecord) *export.Run {
+	m := &export.RunMeta{Schema: export.Schema, Tool: "AIPerf", Import: &export.Import{Format: aiperfName}}
+	run := &export.Run{Experiments: make([]export.Experiment, 1), Meta: m}
+	if !s.raw {
+		const has = "; profile_export_raw.jsonl of --export-level raw does"
+		m.Import.Lacks = []export.Lack{
+			{Part: export.PartTexts, Why: aiperfName + " holds no texts" + has},
+			{Part: export.PartInputs, Why: aiperfName + " does not hold what was sent" + has},
+		}
+		m.Warnings = []string{"a request ends with its last chunk that has content: usage and [DONE] are not in " + aiperfName}
+		return run
+	}
+	m.Import.Format = aiperfRawName
+	if agent, ok := first.Headers["User-Agent"].(string); ok {
+		if version, ok := strings.CutPrefix(agent, "aiperf/"); ok {
+			m.Tool += " " + version
+		}
+	}
+	var body struct {
+		Model  string `json:"model"`
+		Stream bool   `json:"stream"`
+	}
+	if json.Unmarshal(first.Payload, &body) == nil {
+		m.Model, m.Streaming = body.Model, body.Stream
+	}
+	return run
+}
+
+// aiperf is the source of both files.
+type aiperf struct {
+	values
+	raw    bool
+	record aiperfRecord
+	self   selfCheck
+}
+
+func (s *aiperf) where() string { return fmt.Sprintf("record %d", s.index-1) }
+
+func (s *aiperf) next(r *export.Request) (int, error) {
+	v, err := s.values.next("a record")
+	if err != nil {
+		return 0, err
+	}
+	s.record = aiperfRecord{}
+	if err := decode(v, &s.record); err != nil {
+		return 0, typeError(s.at, err)
+	}
+	m := &s.record.Metadata
+	if m.RequestStartNS == 0 {
+		return 0, &badEntry{at: s.at, msg: "request_start_ns is missing"}
+	}
+	r.ID, r.SessionID, r.Turn = m.SessionNum, m.CorrelationID, m.TurnIndex
+	r.IssuedNS, r.StartNS, r.StartSource = m.CreditIssuedNS, m.RequestStartNS, export.SourceUser
+	r.Status, r.Phase = export.StatusOK, export.PhaseMeasured
+	if m.BenchmarkPhase == "warmup" {
+		r.Phase = export.PhaseWarmup
+	}
+	switch e := s.record.Error; {
+	case m.WasCancelled:
+		r.Status, r.EndedNS = export.StatusCancelled, m.RequestEndNS
+		if e != nil {
+			r.Message = message(e.Message)
+		}
+	case e != nil:
+		code := 0
+		if e.Code != nil {
+			code = *e.Code
+		}
+		fail(r, code, e.Type+": "+e.Message)
+		r.Message = message(e.Message)
+		r.EndedNS = m.RequestEndNS
+	case m.ContextOverflow:
+		r.Status, r.Message, r.EndedNS = export.StatusFailed, "the request was longer than the context of the model", m.RequestEndNS
+	}
+	if s.raw {
+		return 0, s.responses(r)
+	}
+	return 0, s.metrics(r)
+}
+
+// responses fills in what the raw file holds.
+func (s *aiperf) responses(r *export.Request) error {
+	x := &s.record
+	if r.Status == export.StatusOK && x.Status >= 300 {
+		fail(r, x.Status, "")
+	}
+	if len(x.Payload) > 0 {
+		r.Inputs = payload(x.Payload)
+	}
+	r.NoOutputs = false
+	if x.StartPerfNS == nil {
+		return &badEntry{at: s.at, msg: "start_perf_ns is missing"}
+	}
+	before := uint64(0)
+	for i := range x.Responses {
+		p := &x.Responses[i]
+		if p.PerfNS < *x.StartPerfNS {
+			return &badEntry{at: s.at, msg: "perf_ns of a response is before start_perf_ns", excluded: r.Excluded() != ""}
+		}
+		outputs, done := p.outputs()
+		respond(r, r.StartNS+p.PerfNS-*x.StartPerfNS, outputs)
+		last := &r.Responses[i]
+		last.Final = done
+		// All events of one read of the socket have its time.
+		if i > 0 && p.PerfNS == before {
+			last.Read = r.Responses[i-1].Read
+		} else if i > 0 {
+			last.Read = r.Responses[i-1].Read + 1
+		}
+		before = p.PerfNS
+	}
+	return nil
+}
+
+// outputs puts an event together again. done says that it is [DONE].
+func (p *aiperfResponse) outputs() (f export.Fields, done bool) {
+	if p.Packets == nil {
+		if p.Text == nil {
+			return export.Fields{}, false
+		}
+		return body(*p.Text), false
+	}
+	var b strings.Builder
+	for _, line := range p.Packets {
+		if line.Name == "comment" {
+			line.Name = ""
+		}
+		b.WriteString(line.Name + ":")
+		if line.Value != nil {
+			b.WriteString(" " + *line.Value)
+			done = done || line.Name == "data" && *line.Value == "[DONE]"
+		}
+		b.WriteByte('\n')
+	}
+	return body(b.String() + "\n"), done
+}
+
+// metrics fills in what the file of records holds.
+func (s *aiperf) metrics(r *export.Request) error {
+	m := aiperfMetrics{s.record.Metrics, nil}
+	r.DNS, r.Connect = m.span("http_req_dns_lookup"), m.span("http_req_connecting")
+	if v, ok := m.number("http_req_connection_reused"); ok {
+		r.Reused = v != 0
+	}
+	st := &export.Stated{
+		InputTokens:     m.count("usage_prompt_tokens", "input_sequence_length"),
+		OutputTokens:    m.count("usage_completion_tokens", "output_sequence_length"),
+		ReasoningTokens: m.count("usage_reasoning_tokens", "reasoning_token_count"),
+		CachedTokens:    m.count("usage_prompt_cache_read_tokens"),
+	}
+	if st.InputTokens != nil || st.OutputTokens != nil {
+		r.Stated = st
+	}
+	first, streamed := m.ns("time_to_first_token")
+	whole, answered := m.ns("request_latency")
+	switch {
+	case streamed:
+		at := r.StartNS + first
+		respond(r, at, nil)
+		for _, gap := range m.list("inter_chunk_latency") {
+			at += gap
+			respond(r, at, nil)
+		}
+	case answered:
+		respond(r, r.StartNS+whole, nil)
+	}
+	if m.bad != nil {
+		m.bad.at, m.bad.excluded = s.at, r.Excluded() != ""
+		return m.bad
+	}
+	if r.Status == export.StatusOK && streamed {
+		s.self.at = s.where()
+		m.compare(&s.self)
+	}
+	return nil
+}
+
+// check returns the comparison of the metrics of each record with each other:
+// the figures about all of them are in another file.
+func (s *aiperf) check(c *selfCheck) { *c = s.self }
+
+// compare makes the metrics again that follow from others of the same record.
+func (m *aiperfMetrics) compare(c *selfCheck) {
+	get := func(tag string) float64 {
+		v, ok := m.number(tag)
+		if !ok {
+			return math.NaN()
+		}
+		return v
+	}
+	ttft, latency := get("time_to_first_token"), get("request_latency")
+	in, out := get("input_sequence_length"), get("output_sequence_length")
+	gaps := sample{ttft}
+	var list []float64
+	if json.Unmarshal(m.all["inter_chunk_latency"].Value, &list) == nil {
+		gaps = append(gaps, list...)
+	}
+	perToken := (latency - ttft) / (out - 1)
+	for _, f := range []struct {
+		tag  string
+		made float64
+	}{
+		{"request_latency", gaps.sum()},
+		{"decode_duration", latency - ttft},
+		{"inter_token_latency", perToken},
+		{"output_token_throughput_per_user", 1e3 / perToken},
+		{"e2e_output_token_throughput", out / latency * 1e3},
+		{"prefill_throughput_per_user", in / ttft * 1e3},
+	} {
+		if v, ok := m.number(f.tag); ok && !math.IsNaN(f.made) {
+			c.figure(f.tag, v, f.made)
+		}
+	}
+}
+
+// aiperfMetrics are those of one record. A value that is none is bad.
+type aiperfMetrics struct {
+	all map[string]aiperfMetric
+	bad *badEntry
+}
+
+func (m *aiperfMetrics) wrong(tag string) {
+	if m.bad == nil {
+		m.bad = &badEntry{msg: fmt.Sprintf("metric %q: expected a number in milliseconds, tokens or as a ratio, found %.40q", tag, m.all[tag].Value)}
+	}
+}
+
+// number returns the value of a metric; ok is false where it is missing.
+func (m *aiperfMetrics) number(tag string) (v float64, ok bool) {
+	x, ok := m.all[tag]
+	if !ok || string(x.Value) == "null" {
+		return 0, false
+	}
+	if json.Unmarshal(x.Value, &v) != nil {
+		m.wrong(tag)
+		return 0, false
+	}
+	return v, true
+}
+
+// span returns a span of time, 0 where it is missing.
+func (m *aiperfMetrics) span(tag string) time.Duration {
+	ns, _ := m.ns(tag)
+	return time.Duration(ns)
+}
+
+// units of time, as parts of a millisecond.
+var aiperfUnits = map[string]float64{"ns": 1e-6, "us": 1e-3, "ms": 1, "sec": 1e3, "s": 1e3}
+
+// ns returns a span of time.
+func (m *aiperfMetrics) ns(tag string) (ns uint64, ok bool) {
+	v, ok := m.number(tag)
+	if !ok {
+		return 0, false
+	}
+	return m.convert(tag, v)
+}
+
+func (m *aiperfMetrics) convert(tag string, v float64) (ns uint64, ok bool) {
+	if scale, known := aiperfUnits[m.all[tag].Unit]; known {
+		if scale != 1 {
+			v *= scale
+		}
+		ns, ok = milliseconds(v)
+	}
+	if !ok {
+		m.wrong(tag)
+	}
+	return ns, ok
+}
+
+// list returns spans of time.
+func (m *aiperfMetrics) list(tag string) []uint64 {
+	x, ok := m.all[tag]
+	if !ok || string(x.Value) == "null" {
+		return nil
+	}
+	var values []float64
+	if json.Unmarshal(x.Value, &values) != nil {
+		m.wrong(tag)
+		return nil
+	}
+	all := make([]uint64, len(values))
+	for i, v := range values {
+		all[i], _ = m.convert(tag, v)
+	}
+	return all
+}
+
+// count returns the first of the metrics of these tags that is there, nil for
+// none.
+func (m *aiperfMetrics) count(tags ...string) *int64 {
+	i := slices.IndexFunc(tags, func(tag string) bool { _, ok := m.number(tag); return ok })
+	if i < 0 {
+		return nil
+	}
+	v, _ := m.number(tags[i])
+	if v < 0 || v > 1<<53 || v != float64(int64(v)) {
+		m.wrong(tags[i])
+		return nil
+	}
+	return number(int64(v))
+}

@@ -1,0 +1,36 @@
+package foreign
+
+import (
+	"fmt"
+	"math"
+)
+
+// nanoseconds turns seconds into whole nanoseconds, rounded to the nearest. The
+// whole seconds are split off first: their product with 10⁹ would not fit the
+// 53 bits of a float. ok is false for what is no instant or span of ours:
+// negative, NaN, or more than 292 years.
+func nanoseconds(seconds float64) (ns uint64, ok bool) {
+	if !(seconds >= 0 && seconds < math.MaxInt64/1e9) {
+		return 0, false
+	}
+	whole, part := math.Modf(seconds)
+	return uint64(whole)*1e9 + uint64(math.Round(part*1e9)), true
+}
+
+// milliseconds does the same for milliseconds.
+func milliseconds(ms float64) (ns uint64, ok bool) {
+	if !(ms >= 0 && ms < math.MaxInt64/1e6) {
+		return 0, false
+	}
+	whole, part := math.Modf(ms)
+	return uint64(whole)*1e6 + uint64(math.Round(part*1e6)), true
+}
+
+// syntheticStart is where requests are put of which it is not known when they
+// started: not 0, which means not recorded.
+const syntheticStart = 1_000_000_000
+
+// badTime is the problem of an entry whose time of that name is none.
+func badTime(at int64, name string, v float64) *badEntry {
+	return &badEntry{at: at, msg: fmt.Sprintf("%s: expected a time, found %v", name, v)}
+}

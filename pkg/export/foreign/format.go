@@ -1,0 +1,163 @@
+package foreign
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+
+	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/export/internal/jsonscan"
+)
+
+// Formats returns the formats of this package for [export.Opener].
+func Formats() []export.Format {
+	return []export.Format{
+		&format{"AIPerf profile_export.jsonl", sniffAIPerf, openAIPerf},
+		&format{"GuideLLM benchmarks.json", sniffGuideLLM, openGuideLLM},
+		&format{"inference-perf per_request_lifecycle_metrics.json", sniffInferencePerf, openInferencePerf},
+		&format{"the result of vllm bench serve, TensorRT-LLM's benchmark_serving or SGLang's bench_serving", sniffServing, openServing},
+		&format{"the results of llm_perf.py", sniffLLMPerf, openLLMPerf},
+	}
+}
+
+// A format is one kind of file.
+type format struct {
+	name  string
+	sniff func(*outline) bool
+	// open reads what comes before the first request. Its errors need not name
+	// the file's end: see failed.
+	open func(*file) (*export.Run, source, error)
+}
+
+var _ export.Format = (*format)(nil)
+
+// Name returns what messages call the format.
+func (f *format) Name() string { return f.name }
+
+// Sniff reports whether head starts such a file.
+func (f *format) Sniff(head []byte) bool { return f.sniff(outlineOf(head)) }
+
+// Open reads the header.
+func (f *format) Open(ctx context.Context, name string, src io.ReaderAt, size int64, lim export.Limits) (export.Reader, error) {
+	x := &file{ctx: ctx, name: name, src: src, size: size, limit: lim.MaxValueBytes}
+	run, s, err := f.open(x)
+	if err != nil {
+		return nil, x.failed(err, "what comes before the first request")
+	}
+	x.ctx = context.WithoutCancel(ctx)
+	return newReader(x, run, s), nil
+}
+
+// A file is what is read, by as many cursors as its layout needs.
+type file struct {
+	ctx   context.Context
+	name  string
+	src   io.ReaderAt
+	size  int64
+	limit int64
+}
+
+// columnChunk is the window of one of many cursors in a file.
+const columnChunk = 64 << 10
+
+// cursor returns a new cursor at offset pos of the file.
+func (f *file) cursor(pos int64, chunk int) *jsonscan.Cursor {
+	c := jsonscan.NewCursor(f.name, f.src, f.size, f.limit, chunk)
+	c.Pos = pos
+	c.Python = true
+	c.Check = func() error { return context.Cause(f.ctx) }
+	return &c
+}
+
+// start returns a cursor behind the byte order mark that the file may have.
+func (f *file) start() (*jsonscan.Cursor, error) {
+	c := f.cursor(0, jsonscan.DefaultChunk)
+	bom, err := c.BOM()
+	if bom {
+		c.Pos = 3
+	}
+	return c, err
+}
+
+// failed turns the end of the file into an *export.CutError.
+func (f *file) failed(err error, where string) error {
+	if errors.Is(err, jsonscan.ErrCut) {
+		return &export.CutError{Name: f.name, Offset: f.size, Where: where}
+	}
+	return err
+}
+
+// An outline is what the start of a file shows of its layout.
+type outline struct {
+	// array says that the object is the first element of an array.
+	array bool
+	// names are those of the object's members that can be seen, in order.
+	names []string
+	// inner are the names of the members of the first member that is an
+	// object, and first is that member's name.
+	first string
+	inner []string
+}
+
+// has reports whether the object has members of all these names.
+func (o *outline) has(names ...string) bool { return containsAll(o.names, names) }
+
+// hasInner does the same for the first member that is an object.
+func (o *outline) hasInner(names ...string) bool { return containsAll(o.inner, names) }
+
+func containsAll(all, wanted []string) bool {
+	for _, w := range wanted {
+		found := false
+		for _, n := range all {
+			found = found || n == w
+		}
+		if !found {
+			return false
+		}
+	}
+	return true
+}
+
+// outlineOf looks at the start of a file.
+func outlineOf(head []byte) *outline {
+	o := &outline{}
+	b := []byte(strings.TrimPrefix(string(head), "\ufeff"))
+	i := jsonscan.SkipSpace(b, 0)
+	if i < len(b) && b[i] == '[' {
+		o.array = true
+		i = jsonscan.SkipSpace(b, i+1)
+	}
+	if i >= len(b) || b[i] != '{' {
+		return o
+	}
+	var arena jsonscan.Arena
+	arena.Reset(2 * len(b))
+	o.names = members(b, i, &arena, func(name string, at int) {
+		if o.first == "" && b[at] == '{' {
+			o.first = name
+			o.inner = members(b, at, &arena, nil)
+		}
+	})
+	return o
+}
+
+// members returns the names of the members of the object at b[i] as far as they
+// can be seen, and calls seen with each and where its value starts.
+func members(b []byte, i int, arena *jsonscan.Arena, seen func(name string, at int)) []string {
+	var names []string
+	i++
+	for first := true; ; first = false {
+		key, at, more, err := arena.Key(b, i, first)
+		if err != nil || !more {
+			return names
+		}
+		names = append(names, string(key))
+		if seen != nil {
+			seen(names[len(names)-1], at)
+		}
+		if i, _, err = jsonscan.PythonValue(b, at); err != nil {
+			return names
+		}
+	}
+}

@@ -1,0 +1,590 @@
+package foreign
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/export/internal/jsonscan"
+)
+
+// GuideLLM writes one document at the end of a run, with a benchmark for each
+// load level:
+//
+//	{"metadata":{"version":2,"guidellm_version":V},"config":{…},"benchmarks":[
+//	  {"config":{"strategy":{…},"backend":{…},…},…,"metrics":{…},
+//	   "requests":{"successful":[R,…],"errored":[…],"incomplete":[…],"total":null}},…]}
+//
+// A request R has its times in info.timings, Unix seconds as floats: when it
+// was sent, its first and its last token, its end, and how many iterations
+// (events) lay between. Before 0.3 they were members of R itself.
+
+const guideLLMName = "GuideLLM benchmarks.json"
+
+func sniffGuideLLM(o *outline) bool {
+	return !o.array && (o.first == "metadata" && o.hasInner("guidellm_version") || o.has("benchmarks"))
+}
+
+// guideLLMGroups are the arrays of requests, in the order in which they are
+// delivered: first those that count.
+var guideLLMGroups = [...]string{"successful", "incomplete", "errored"}
+
+// A guideLLMBenchmark is one load level.
+type guideLLMBenchmark struct {
+	groups [len(guideLLMGroups)]int64 // offset of the '[', 0 for none
+	// metrics are the figures by name and status; empty where the file is of
+	// a release whose formulas were others.
+	metrics map[string]guideLLMByStatus
+	values  guideLLMValues
+}
+
+func openGuideLLM(f *file) (*export.Run, source, error) {
+	c, err := f.start()
+	if err != nil {
+		return nil, nil, err
+	}
+	s := &guideLLM{file: f}
+	run := &export.Run{Meta: &export.RunMeta{
+		Schema: export.Schema, Tool: "GuideLLM", Streaming: true,
+		Import: &export.Import{Format: guideLLMName, Lacks: []export.Lack{
+			{Part: export.PartGaps, Why: "GuideLLM keeps the times of the first and the last token of a request"},
+			{Part: export.PartTexts, Why: "GuideLLM keeps the text of an answer as a whole"},
+		}},
+	}}
+	if err := enter(c, '{', "the document"); err != nil {
+		return nil, nil, err
+	}
+	for first := true; ; first = false {
+		name, more, err := c.Key(first)
+		if err != nil {
+			return nil, nil, err
+		}
+		if !more {
+			break
+		}
+		switch name {
+		case "metadata":
+			err = s.metadata(c, run)
+		case "benchmarks":
+			err = s.benchmarks(c, run)
+		default:
+			err = skip(c)
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+	}
+	if len(s.all) == 0 {
+		return nil, nil, fmt.Errorf("%s: is a file of %s without benchmarks: nothing was measured", f.name, run.Meta.Tool)
+	}
+	c.Release()
+	s.c = f.cursor(0, jsonscan.DefaultChunk)
+	return run, s, nil
+}
+
+// guideLLM is the source of a document.
+type guideLLM struct {
+	file *file
+	c    *jsonscan.Cursor
+	all  []guideLLMBenchmark
+	// layout is the version of the report's schema, 0 before there was one.
+	layout int
+
+	benchmark, group, index int // of the next request
+	open                    bool
+	id                      uint64
+}
+
+func (s *guideLLM) where() string {
+	return fmt.Sprintf("benchmark %d, %s request %d", s.benchmark, guideLLMGroups[min(s.group, len(guideLLMGroups)-1)], max(s.index-1, 0))
+}
+
+func (s *guideLLM) metadata(c *jsonscan.Cursor, run *export.Run) error {
+	at := c.Pos
+	v, err := c.Value("metadata")
+	if err != nil {
+		return err
+	}
+	var m struct {
+		Version  int    `json:"version"`
+		GuideLLM string `json:"guidellm_version"`
+	}
+	if err := decode(v, &m); err != nil {
+		return c.Syntax(at, "metadata: %v", err)
+	}
+	s.layout = m.Version
+	if m.GuideLLM != "" {
+		run.Meta.Tool += " " + m.GuideLLM
+	}
+	return nil
+}
+
+func (s *guideLLM) benchmarks(c *jsonscan.Cursor, run *export.Run) error {
+	if err := enter(c, '[', "benchmarks"); err != nil {
+		return err
+	}
+	for first := true; ; first = false {
+		more, err := c.Elem(first)
+		if err != nil || !more {
+			return err
+		}
+		run.Experiments = append(run.Experiments, export.Experiment{})
+		s.all = append(s.all, guideLLMBenchmark{})
+		if err := s.header(c, run, &s.all[len(s.all)-1]); err != nil {
+			return err
+		}
+	}
+}
+
+// header reads a benchmark but its requests.
+func (s *guideLLM) header(c *jsonscan.Cursor, run *export.Run, b *guideLLMBenchmark) error {
+	if err := enter(c, '{', "a benchmark"); err != nil {
+		return err
+	}
+	for first := true; ; first = false {
+		name, more, err := c.Key(first)
+		if err != nil || !more {
+			return err
+		}
+		switch name {
+		case "config", "args", "benchmarker": // names that it has had
+			err = guideLLMConfig(c, run)
+		case "metrics":
+			err = b.readMetrics(c)
+		case "requests":
+			err = b.findRequests(c)
+		default:
+			err = skip(c)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// findRequests notes where the arrays of requests are.
+func (b *guideLLMBenchmark) findRequests(c *jsonscan.Cursor) error {
+	if err := enter(c, '{', "requests"); err != nil {
+		return err
+	}
+	for first := true; ; first = false {
+		name, more, err := c.Key(first)
+		if err != nil || !more {
+			return err
+		}
+		at := c.Pos
+		if bracket, err := c.Peek(); err != nil {
+			return err
+		} else if i := slices.Index(guideLLMGroups[:], name); i >= 0 && bracket == '[' {
+			b.groups[i] = at
+		}
+		if err := skip(c); err != nil {
+			return err
+		}
+	}
+}
+
+// guideLLMConfig reads what the load was. Keys and headers are not looked at.
+func guideLLMConfig(c *jsonscan.Cursor, run *export.Run) error {
+	v, err := c.Value("the configuration")
+	if err != nil {
+		return err
+	}
+	var x struct {
+		Strategy struct {
+			Type           string       `json:"type_"`
+			Streams        *json.Number `json:"streams"`
+			MaxConcurrency *json.Number `json:"max_concurrency"`
+			Rate           *json.Number `json:"rate"`
+		} `json:"strategy"`
+		Backend struct {
+			Kind          string `json:"kind"`
+			Target        string `json:"target"`
+			Model         string `json:"model"`
+			RequestFormat string `json:"request_format"`
+			Stream        *bool  `json:"stream"`
+		} `json:"backend"`
+	}
+	if decode(v, &x) != nil {
+		return nil // of another release: the level then has no name
+	}
+	e := &run.Experiments[len(run.Experiments)-1]
+	st := &x.Strategy
+	level := func(mode string, value *json.Number, otherwise string) {
+		e.Mode, e.Value = mode, otherwise
+		if value != nil {
+			e.Value = value.String()
+		}
+	}
+	switch st.Type {
+	case "synchronous":
+		level(export.ModeConcurrency, nil, "1")
+	case "concurrent":
+		level(export.ModeConcurrency, st.Streams, "")
+	case "constant", "async", "poisson":
+		level(export.ModeRequestRate, st.Rate, "")
+	default: // throughput, replay
+		level(st.Type, st.MaxConcurrency, "")
+	}
+	if b := &x.Backend; b.Model != "" && run.Meta.Model == "" {
+		run.Meta.Model, run.Meta.URL = b.Model, withoutSecrets(b.Target)
+		run.Meta.Streaming = b.Stream == nil || *b.Stream
+		if strings.HasPrefix(b.Kind, "openai") {
+			run.ServiceKind, run.Endpoint = text("openai"), text(strings.TrimPrefix(b.RequestFormat, "/"))
+		}
+	}
+	return nil
+}
+
+// withoutSecrets returns the scheme, host and path of a URL, "" for what is
+// none: names, passwords and queries can be credentials.
+func withoutSecrets(s string) string {
+	u, err := url.Parse(s)
+	if err != nil {
+		return ""
+	}
+	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
+}
+
+type guideLLMRequest struct {
+	Args      *string `json:"request_args"`
+	Output    *string `json:"output"`
+	Reasoning *string `json:"reasoning_output"`
+	Info      struct {
+		ConversationID string           `json:"conversation_id"`
+		TurnIndex      int              `json:"turn_index"`
+		Timings        *guideLLMTimings `json:"timings"`
+		Error          *string          `json:"error"`
+	} `json:"info"`
+	InputMetrics struct {
+		CachedTokens *int64 `json:"cached_tokens"`
+	} `json:"input_metrics"`
+	PromptTokens *int64   `json:"prompt_tokens"`
+	OutputTokens *float64 `json:"output_tokens"`
+
+	// What the file has computed from the times.
+	Latency *float64 `json:"request_latency"`
+	TTFT    *float64 `json:"time_to_first_token_ms"`
+	TPOT    *float64 `json:"time_per_output_token_ms"`
+	ITL     *float64 `json:"inter_token_latency_ms"`
+
+	// Before 0.3.
+	Start *float64 `json:"start_time"`
+	First *float64 `json:"first_token_time"`
+	Last  *float64 `json:"last_token_time"`
+	End   *float64 `json:"end_time"`
+	Error *string  `json:"error"`
+}
+
+type guideLLMTimings struct {
+	TargetedStart        *float64 `json:"targeted_start"`
+	ResolveStart         *float64 `json:"resolve_start"`
+	RequestStart         *float64 `json:"request_start"`
+	FirstToken           *float64 `json:"first_token_iteration"`
+	LastToken            *float64 `json:"last_token_iteration"`
+	LastRequestIteration *float64 `json:"last_request_iteration"`
+	TokenIterations      int64    `json:"token_iterations"`
+	RequestEnd           *float64 `json:"request_end"`
+	ResolveEnd           *float64 `json:"resolve_end"`
+
+	// From 0.3 to 0.4.
+	FirstIteration *float64 `json:"first_iteration"`
+	LastIteration  *float64 `json:"last_iteration"`
+	Iterations     *int64   `json:"iterations"`
+}
+
+// timings returns the times of a request of any release.
+func (q *guideLLMRequest) timings() guideLLMTimings {
+	if q.Info.Timings == nil {
+		return guideLLMTimings{RequestStart: q.Start, FirstToken: q.First, LastToken: q.Last, RequestEnd: q.End}
+	}
+	t := *q.Info.Timings
+	if t.FirstToken == nil && t.LastToken == nil {
+		t.FirstToken, t.LastToken = t.FirstIteration, t.LastIteration
+	}
+	if t.TokenIterations == 0 && t.Iterations != nil {
+		t.TokenIterations = *t.Iterations
+	}
+	return t
+}
+
+func (s *guideLLM) next(r *export.Request) (int, error) {
+	v, err := s.entry()
+	if err != nil {
+		return s.benchmark, err
+	}
+	at := s.c.Pos - int64(len(v))
+	s.index++
+	var q guideLLMRequest
+	excluded := s.group != 0
+	if err := decode(v, &q); err != nil {
+		bad := typeError(at, err)
+		bad.excluded = excluded
+		return s.benchmark, bad
+	}
+	if err := s.request(r, &q); err != nil {
+		err.at, err.excluded = at, excluded
+		return s.benchmark, err
+	}
+	r.ID = s.id
+	s.id++
+	if s.group == 0 {
+		s.all[s.benchmark].values.add(&q)
+	}
+	return s.benchmark, nil
+}
+
+// entry returns the text of the next request.
+func (s *guideLLM) entry() ([]byte, error) {
+	for s.benchmark < len(s.all) {
+		if !s.open && s.group < len(guideLLMGroups) {
+			if at := s.all[s.benchmark].groups[s.group]; at > 0 {
+				s.c.Pos = at + 1
+				s.open, s.index = true, 0
+			}
+		}
+		switch {
+		case s.open:
+			more, err := s.c.Elem(s.index == 0)
+			if err != nil {
+				return nil, err
+			}
+			if more {
+				return s.c.Value("the request")
+			}
+			s.open = false
+			s.group++
+		case s.group < len(guideLLMGroups):
+			s.group++
+		default:
+			s.benchmark, s.group, s.index = s.benchmark+1, 0, 0
+		}
+	}
+	s.benchmark = len(s.all) - 1
+	return nil, io.EOF
+}
+
+// request fills in r.
+func (s *guideLLM) request(r *export.Request, q *guideLLMRequest) *badEntry {
+	t := q.timings()
+	if t.RequestStart == nil {
+		t.RequestStart = t.ResolveStart // it failed before it was sent
+	}
+	for _, x := range []struct {
+		name string
+		from *float64
+		to   *uint64
+	}{
+		{"request_start", t.RequestStart, &r.StartNS},
+		{"resolve_start", t.ResolveStart, &r.IssuedNS},
+	} {
+		if x.from != nil {
+			var ok bool
+			if *x.to, ok = nanoseconds(*x.from); !ok {
+				return badTime(0, x.name, *x.from)
+			}
+		}
+	}
+	if r.StartNS == 0 {
+		return &badEntry{msg: "request_start is missing"}
+	}
+	r.StartSource = export.SourceUser
+	r.SessionID, r.Turn = q.Info.ConversationID, q.Info.TurnIndex
+	if bad := s.responses(r, &t); bad != nil {
+		return bad
+	}
+	s.standing(r, q, &t)
+	if q.Args != nil {
+		var args struct {
+			Body json.RawMessage `json:"body"`
+		}
+		if json.Unmarshal([]byte(*q.Args), &args) == nil && len(args.Body) > 0 && args.Body[0] == '{' {
+			r.Inputs = payload(args.Body)
+		}
+	}
+	r.Stated = &export.Stated{InputTokens: q.PromptTokens, CachedTokens: q.InputMetrics.CachedTokens}
+	if q.OutputTokens != nil {
+		r.Stated.OutputTokens = number(int64(*q.OutputTokens))
+	}
+	if t.TokenIterations > 0 {
+		r.Stated.TokenEvents = number(t.TokenIterations)
+	}
+	if q.Output != nil || q.Reasoning != nil {
+		r.Stated.Text = text(deref(q.Reasoning) + deref(q.Output))
+	}
+	return nil
+}
+
+func deref(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+// responses puts down the first token, the last, and what came after it.
+func (s *guideLLM) responses(r *export.Request, t *guideLLMTimings) *badEntry {
+	end := t.LastRequestIteration
+	if end == nil {
+		end = t.RequestEnd
+	}
+	streamed := t.FirstToken != nil
+	for i, x := range []struct {
+		name string
+		at   *float64
+	}{{"first_token_iteration", t.FirstToken}, {"last_token_iteration", t.LastToken}, {"the end", end}} {
+		if x.at == nil || i == 1 && t.TokenIterations == 1 {
+			continue
+		}
+		ns, ok := nanoseconds(*x.at)
+		if !ok {
+			return badTime(0, x.name, *x.at)
+		}
+		respond(r, ns, nil)
+		if i == 2 && streamed {
+			r.Responses[len(r.Responses)-1].Final = true
+		}
+	}
+	return nil
+}
+
+// standing says how the request ended.
+func (s *guideLLM) standing(r *export.Request, q *guideLLMRequest, t *guideLLMTimings) {
+	r.Status, r.Phase = export.StatusOK, export.PhaseMeasured
+	if s.group == 0 {
+		return
+	}
+	if t.ResolveEnd != nil {
+		r.EndedNS, _ = nanoseconds(*t.ResolveEnd)
+	}
+	if guideLLMGroups[s.group] == "incomplete" {
+		r.Status = export.StatusCancelled
+		return
+	}
+	reason := deref(q.Info.Error)
+	if q.Error != nil {
+		reason = *q.Error
+	}
+	fail(r, 0, reason)
+}
+
+// guideLLMByStatus is one metric.
+type guideLLMByStatus struct {
+	Successful *guideLLMDistribution `json:"successful"`
+}
+
+// A guideLLMDistribution is what the file says of the values of a metric.
+type guideLLMDistribution struct {
+	Mean        float64            `json:"mean"`
+	Std         float64            `json:"std_dev"`
+	Min         float64            `json:"min"`
+	Max         float64            `json:"max"`
+	Count       float64            `json:"count"`
+	Percentiles map[string]float64 `json:"percentiles"`
+}
+
+// readMetrics keeps the metrics that can be made again.
+func (b *guideLLMBenchmark) readMetrics(c *jsonscan.Cursor) error {
+	b.metrics = map[string]guideLLMByStatus{}
+	if err := enter(c, '{', "metrics"); err != nil {
+		return err
+	}
+	for first := true; ; first = false {
+		name, more, err := c.Key(first)
+		if err != nil || !more {
+			return err
+		}
+		if _, known := b.values.of(name); !known {
+			if err := skip(c); err != nil {
+				return err
+			}
+			continue
+		}
+		v, err := c.Value("metric " + strconv.Quote(name))
+		if err != nil {
+			return err
+		}
+		var m guideLLMByStatus
+		if decode(v, &m) == nil && m.Successful != nil {
+			b.metrics[name] = m
+		}
+	}
+}
+
+// guideLLMValues are those of the successful requests of a benchmark, with the
+// weight that each has in the distribution.
+type guideLLMValues struct {
+	latency, ttft, tpot, itl, input, output weighted
+}
+
+// of returns the values of the metric of that name.
+func (v *guideLLMValues) of(name string) (*weighted, bool) {
+	switch name {
+	case "request_latency":
+		return &v.latency, true
+	case "time_to_first_token_ms":
+		return &v.ttft, true
+	case "time_per_output_token_ms":
+		return &v.tpot, true
+	case "inter_token_latency_ms":
+		return &v.itl, true
+	case "prompt_token_count":
+		return &v.input, true
+	case "output_token_count":
+		return &v.output, true
+	}
+	return nil, false
+}
+
+// add computes the metrics of a request from its times.
+func (v *guideLLMValues) add(q *guideLLMRequest) {
+	t := q.timings()
+	if t.RequestStart == nil {
+		return
+	}
+	start := *t.RequestStart
+	if t.RequestEnd != nil {
+		v.latency.add(*t.RequestEnd-start, 1)
+	}
+	if t.FirstToken != nil {
+		v.ttft.add(1e3*(*t.FirstToken-start), 1)
+	}
+	if q.PromptTokens != nil {
+		v.input.add(float64(*q.PromptTokens), 1)
+	}
+	if q.OutputTokens == nil {
+		return
+	}
+	n := *q.OutputTokens
+	v.output.add(n, 1)
+	if t.LastToken != nil && n > 0 {
+		v.tpot.add(1e3*(*t.LastToken-start)/n, n)
+	}
+	if t.LastToken != nil && t.FirstToken != nil && n > 1 {
+		v.itl.add(1e3*(*t.LastToken-*t.FirstToken)/(n-1), n-1)
+	}
+}
+
+// check compares the distributions of the successful requests, where the file
+// is of a release whose formulas are known (layout 2).
+func (s *guideLLM) check(c *selfCheck) {
+	if s.layout != 2 {
+		return
+	}
+	for i := range s.all {
+		b := &s.all[i]
+		for name, m := range b.metrics {
+			values, _ := b.values.of(name)
+			if m.Successful.Count == 0 && len(values.x) == 0 {
+				continue
+			}
+			c.at = fmt.Sprintf("benchmark %d", i)
+			values.compare(c, name, m.Successful)
+		}
+	}
+}

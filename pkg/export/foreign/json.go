@@ -1,0 +1,147 @@
+package foreign
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+
+	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/export/internal/jsonscan"
+)
+
+// decode reads the JSON text v into dst. Python's NaN and infinities are null.
+func decode(v []byte, dst any) error { return json.Unmarshal(finite(v), dst) }
+
+// finite returns v with null in the place of NaN, Infinity and -Infinity, and v
+// itself where it has none.
+func finite(v []byte) []byte {
+	var out []byte
+	kept := 0
+	for i := 0; i < len(v); {
+		switch c := v[i]; {
+		case c == '"':
+			end, err := jsonscan.String(v, i)
+			if err != nil {
+				return v // not valid: as it is
+			}
+			i = end
+		case c == 'N' || c == 'I' || c == '-' && i+1 < len(v) && v[i+1] == 'I':
+			end, _, err := jsonscan.PythonValue(v, i)
+			if err != nil {
+				return v
+			}
+			out = append(append(out, v[kept:i]...), "null"...)
+			i, kept = end, end
+		default:
+			i++
+		}
+	}
+	if kept == 0 {
+		return v
+	}
+	return append(out, v[kept:]...)
+}
+
+// values goes through a file of one JSON value after the other: JSON lines, or
+// documents that were appended to each other.
+type values struct {
+	c     *jsonscan.Cursor
+	at    int64 // offset of the last one
+	index int   // of the next one
+}
+
+// next returns the text of the next value, valid until the next call, or
+// io.EOF.
+func (v *values) next(what string) ([]byte, error) {
+	if _, err := v.c.Peek(); err != nil {
+		if errors.Is(err, jsonscan.ErrCut) {
+			err = io.EOF
+		}
+		return nil, err
+	}
+	v.at = v.c.Pos
+	v.index++
+	return v.c.Value(what)
+}
+
+// enter goes past the opening bracket of an object or array, which is one of
+// what.
+func enter(c *jsonscan.Cursor, bracket byte, what string) error {
+	b, err := c.Peek()
+	if err == nil && b != bracket {
+		err = c.Syntax(c.Pos, "%s: expected %q, found %q", what, bracket, b)
+	}
+	c.Pos++
+	return err
+}
+
+// skip goes past a value of any kind.
+func skip(c *jsonscan.Cursor) error {
+	b, err := c.Peek()
+	if err != nil {
+		return err
+	}
+	if b == '{' || b == '[' {
+		return c.Skip()
+	}
+	_, err = c.Value("a value")
+	return err
+}
+
+// typeError says what is wrong with a value that does not have the members of
+// its format.
+func typeError(at int64, err error) *badEntry {
+	var t *json.UnmarshalTypeError
+	if errors.As(err, &t) {
+		where := t.Field
+		if where == "" {
+			where = "the entry"
+		}
+		return &badEntry{at: at, msg: where + ": expected " + kind(t.Type.Kind().String()) + ", found " + t.Value}
+	}
+	return &badEntry{at: at, msg: err.Error()}
+}
+
+// kind says in JSON's words what Go calls a kind of type.
+func kind(name string) string {
+	switch name {
+	case "struct", "map":
+		return "an object"
+	case "slice", "array":
+		return "an array"
+	case "string":
+		return "a string"
+	case "bool":
+		return "true or false"
+	}
+	return "a number"
+}
+
+// respond appends a response at ns that the tool's own code took the time of.
+func respond(r *export.Request, ns uint64, outputs export.Fields) {
+	n := len(r.Responses)
+	x := export.Response{RecvNS: ns, Source: export.SourceUser, Read: uint32(n), Outputs: outputs}
+	r.Responses = append(r.Responses, x)
+}
+
+// event is the output of a response that holds one server-sent event.
+func event(data string) export.Fields { return body("data: " + data + "\n\n") }
+
+// body is the output of a response that holds a piece of a body.
+func body(text string) export.Fields {
+	return export.Fields{{Name: "response", Value: export.Text(text)}}
+}
+
+// payload is the input of a request whose body is the JSON text v.
+func payload(v []byte) export.Fields {
+	return export.Fields{{Name: "payload", Value: export.Value{Text: true, Data: jsonscan.AppendCompact(nil, v)}}}
+}
+
+// number returns a pointer to n.
+func number(n int64) *int64 { return &n }
+
+// text returns a pointer to s.
+func text(s string) *string { return &s }
+
+// isCut reports whether err is the end of the file.
+func isCut(err error) bool { return errors.Is(err, jsonscan.ErrCut) }

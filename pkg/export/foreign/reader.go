@@ -1,0 +1,189 @@
+package foreign
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// A Reader reads the requests of one file. See [export.Reader] for the contract
+// of its methods. An entry that is not what its format says is left out with a
+// warning, like a request that has no time to start at.
+type Reader struct {
+	file *file
+	run  *export.Run
+	src  source
+
+	req        export.Request
+	responses  []export.Response
+	experiment int
+	valid      bool
+	done       bool
+	err        error
+
+	warnings []export.Warning
+	bad      map[string]int // index in warnings by kind of problem
+	skipped  []skips
+	check    selfCheck
+}
+
+var (
+	_ export.Reader  = (*Reader)(nil)
+	_ export.Skipper = (*Reader)(nil)
+	_ export.Checker = (*Reader)(nil)
+)
+
+// skips counts the requests of one experiment that were left out.
+type skips struct{ counted, excluded int }
+
+// A source delivers the requests of a format.
+type source interface {
+	// next fills in the next request, which is empty but for room in
+	// Responses, and returns its experiment. The error is io.EOF after the
+	// last one, a *badEntry for one that cannot be used, or what ended the
+	// reading.
+	next(r *export.Request) (experiment int, err error)
+	// where names the entry that next was last called for, for messages.
+	where() string
+	// check makes the file's own figures again when all requests have been
+	// read.
+	check(c *selfCheck)
+}
+
+// A badEntry is an entry of a file that is not what its format says.
+type badEntry struct {
+	at  int64 // offset in the file
+	msg string
+	// excluded says that it is known not to be one of those that count.
+	excluded bool
+}
+
+func (e *badEntry) Error() string { return e.msg }
+
+func newReader(f *file, run *export.Run, src source) *Reader {
+	return &Reader{file: f, run: run, src: src, bad: map[string]int{}, skipped: make([]skips, len(run.Experiments))}
+}
+
+// Run returns the header.
+func (r *Reader) Run() *export.Run { return r.run }
+
+// Next advances to the next request.
+func (r *Reader) Next() bool {
+	r.valid = false
+	for r.err == nil && !r.done {
+		r.req = export.Request{Responses: r.responses[:0], NoOutputs: true, HasMeta: true}
+		clear(r.responses)
+		at, err := r.src.next(&r.req)
+		if cap(r.req.Responses) > cap(r.responses) {
+			r.responses = r.req.Responses[:cap(r.req.Responses)]
+		}
+		var bad *badEntry
+		switch {
+		case errors.Is(err, io.EOF):
+			r.done = true
+			r.src.check(&r.check)
+			r.differences()
+		case errors.As(err, &bad):
+			r.leaveOut(at, bad, r.src.where())
+		case err != nil:
+			where := r.src.where()
+			r.err = r.file.failed(located(err, where), where)
+		default:
+			r.experiment, r.valid = at, true
+			return true
+		}
+	}
+	return false
+}
+
+// located puts where into an error of the file's syntax.
+func located(err error, where string) error {
+	var s *export.SyntaxError
+	if errors.As(err, &s) && s.Where == "" {
+		s.Where = where
+	}
+	return err
+}
+
+func (r *Reader) leaveOut(experiment int, bad *badEntry, where string) {
+	s := &r.skipped[experiment]
+	if bad.excluded {
+		s.excluded++
+	} else {
+		s.counted++
+	}
+	if i, ok := r.bad[bad.msg]; ok {
+		r.warnings[i].Count++
+		return
+	}
+	const kinds = 16 // of messages that quote the file
+	if len(r.bad) == kinds {
+		for i := range r.warnings { // any of them
+			if r.warnings[i].LeftOut {
+				r.warnings[i].Count++
+				return
+			}
+		}
+	}
+	r.bad[bad.msg] = len(r.warnings)
+	r.warnings = append(r.warnings, export.Warning{
+		Name: r.file.name, Offset: bad.at, Where: where, Msg: bad.msg, Count: 1, LeftOut: true,
+	})
+}
+
+// differences turns what the self-check found into warnings.
+func (r *Reader) differences() {
+	for _, d := range r.check.differing {
+		r.warnings = append(r.warnings, export.Warning{Name: r.file.name, Offset: -1, Where: d.where, Msg: d.msg, Count: 1})
+	}
+	if n := r.check.result.Differing - len(r.check.differing); n > 0 {
+		r.warnings = append(r.warnings, export.Warning{
+			Name: r.file.name, Offset: -1, Msg: fmt.Sprintf("%d more of its figures differ from what its requests give", n), Count: 1,
+		})
+	}
+}
+
+// Request returns the current request, valid until the next call of Next; nil
+// when there is none.
+func (r *Reader) Request() *export.Request {
+	if !r.valid {
+		return nil
+	}
+	return &r.req
+}
+
+// Experiment returns the index of the current request's experiment.
+func (r *Reader) Experiment() int { return r.experiment }
+
+// Err returns what ended the reading before the end of the file.
+func (r *Reader) Err() error { return r.err }
+
+// Warnings returns the problems met so far.
+func (r *Reader) Warnings() []export.Warning { return r.warnings }
+
+// Skipped returns how many requests of an experiment were left out so far.
+func (r *Reader) Skipped(experiment int) (counted, excluded int) {
+	if experiment < 0 || experiment >= len(r.skipped) {
+		return 0, 0
+	}
+	return r.skipped[experiment].counted, r.skipped[experiment].excluded
+}
+
+// SelfCheck returns how the file's own figures compare.
+func (r *Reader) SelfCheck() export.SelfCheck { return r.check.result }
+
+// Close ends the reading. It does not close the file.
+func (r *Reader) Close() error {
+	r.done, r.valid = true, false
+	r.src, r.responses, r.req = closed{}, nil, export.Request{}
+	return nil
+}
+
+// closed is the source of a Reader after Close.
+type closed struct{}
+
+func (closed) next(*export.Request) (int, error) { return 0, io.EOF }
+func (closed) where() string                     { return "" }
+func (closed) check(*selfCheck)                  {}

@@ -1,0 +1,104 @@
+package foreign
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// tolerance is the relative difference up to which two figures are the same:
+// tools add up in other orders than we do, which costs a few units in the last
+// of 16 digits, and a difference of clock readings cancels some more.
+const tolerance = 1e-9
+
+// maxDifferences bounds how many differing figures are named.
+const maxDifferences = 32
+
+// A selfCheck compares a file's own figures with what its requests give.
+type selfCheck struct {
+	result    export.SelfCheck
+	differing []difference
+	at        string // what the next figures are about
+}
+
+type difference struct{ where, msg string }
+
+// figure compares one figure. Two that are no numbers agree.
+func (c *selfCheck) figure(name string, stored, made float64) {
+	c.within(name, stored, made, tolerance)
+}
+
+// within compares with a tolerance of its own.
+func (c *selfCheck) within(name string, stored, made, tolerance float64) {
+	c.result.Compared++
+	if stored == made || math.IsNaN(stored) && math.IsNaN(made) ||
+		math.Abs(stored-made) <= tolerance*max(math.Abs(stored), math.Abs(made)) {
+		return
+	}
+	c.result.Differing++
+	if len(c.differing) < maxDifferences {
+		c.differing = append(c.differing, difference{c.at, fmt.Sprintf("the file says %s is %s, its requests give %s", name, digits(stored), digits(made))})
+	}
+}
+
+func digits(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+
+// A sample is the values of one metric, in the unit of the tool.
+type sample []float64
+
+// mean is the sum divided by the number, NaN for none.
+func (s sample) mean() float64 {
+	if len(s) == 0 {
+		return math.NaN()
+	}
+	return s.sum() / float64(len(s))
+}
+
+// sum adds up with a correction for what is lost (Neumaier's), so that only
+// the rounding of the tool itself is seen.
+func (s sample) sum() float64 {
+	var sum, lost float64
+	for _, v := range s {
+		t := sum + v
+		if math.Abs(sum) >= math.Abs(v) {
+			lost += (sum - t) + v
+		} else {
+			lost += (v - t) + sum
+		}
+		sum = t
+	}
+	return sum + lost
+}
+
+// std is over the population.
+func (s sample) std() float64 {
+	m := s.mean()
+	squares := make(sample, len(s))
+	for i, v := range s {
+		squares[i] = (v - m) * (v - m)
+	}
+	return math.Sqrt(squares.mean())
+}
+
+// percentile interpolates linearly, as numpy does. s has to be sorted.
+func (s sample) percentile(pct float64) float64 {
+	if len(s) == 0 {
+		return math.NaN()
+	}
+	h := pct / 100 * float64(len(s)-1)
+	k := min(max(int(h), 0), len(s)-1)
+	if k == len(s)-1 {
+		return s[k]
+	}
+	return s[k] + (h-float64(k))*(s[k+1]-s[k])
+}
+
+// sorted returns a sorted copy.
+func (s sample) sorted() sample {
+	c := slices.Clone(s)
+	slices.Sort(c)
+	return c
+}
