@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"runtime"
-	"slices"
 	"strconv"
 	"time"
 
@@ -20,6 +19,7 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/backend/kserve"
 	"github.com/pa-tools/pa/pkg/recorder/backend/openai"
 	"github.com/pa-tools/pa/pkg/recorder/calibrate"
+	"github.com/pa-tools/pa/pkg/recorder/load"
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
@@ -133,7 +133,7 @@ const calibrationTime = 2 * time.Second
 // service that is most like its own.
 func calibrateFor(ctx context.Context, s *settings, stop <-chan struct{}, progress io.Writer) (*export.Calibration, error) {
 	k := &calibration{
-		config:   calibrate.Config{Streams: min(slices.Max(s.Levels), calibrate.MaxStreams), Duration: calibrationTime},
+		config:   calibrate.Config{Streams: min(s.slots(), calibrate.MaxStreams), Duration: calibrationTime},
 		services: []string{serviceOpenAI}, stop: stop, progress: progress,
 	}
 	if s.Protocol == protocolGRPC {
@@ -236,7 +236,7 @@ func (k *calibration) record(ctx context.Context, srv *calibrationServer, servic
 	defer b.Close()
 	got := &received{service: service}
 	res, err := recorder.Run(ctx, recorder.Config{
-		Backend: b, Entries: workload.List{calibrationEntry(service, plan)}, Levels: []int{plan.Streams},
+		Backend: b, Entries: workload.List{calibrationEntry(service, plan)}, Levels: load.Closed(plan.Streams),
 		Measure:        recorder.Measure{Requests: plan.Streams * plan.RequestsPerStream},
 		RequestTimeout: time.Minute + 10*time.Duration(plan.TokensPerRequest)*plan.Gap, // a saturated machine takes its time
 		Grace:          -1,

@@ -293,7 +293,7 @@ const spareFiles = 32
 // warnOfFiles warns when the connections of the load are more than the process
 // may have open: limit files.
 func (s *settings) warnOfFiles(limit uint64) {
-	slots := slices.Max(s.Levels)
+	slots := s.slots()
 	connections := slots * len(s.rawURLs)
 	if s.GRPCConnections > 0 {
 		connections = min(s.GRPCConnections, slots) * len(s.rawURLs)

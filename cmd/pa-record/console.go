@@ -5,8 +5,10 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/pa-tools/pa/pkg/recorder"
+	"github.com/pa-tools/pa/pkg/recorder/load"
 )
 
 // printLevels writes the client side of perf_analyzer's console report: a
@@ -20,26 +22,46 @@ func printLevels(w io.Writer, levels []recorder.Level, percentile int, verbose b
 	fmt.Fprintln(w, summaryHead(percentile))
 	for i := range levels {
 		l := &levels[i]
-		fmt.Fprintf(w, "Concurrency: %d, %s\n", l.Concurrency, summaryLine(l, percentile))
+		fmt.Fprintf(w, "%s, %s\n", summaryName(l.Load), summaryLine(l, percentile))
 	}
 }
 
 // printRuns writes the summary lines of several runs, those of one level below
 // each other.
-func printRuns(w io.Writer, levels []int, runs []oneResult, percentile int) {
+func printRuns(w io.Writer, runs []oneResult, percentile int) {
 	fmt.Fprintln(w, summaryHead(percentile)+", by Run")
-	for i, n := range levels {
-		if slices.Contains(levels[:i], n) {
-			continue
+	var names []string
+	for j := range runs {
+		for k := range runs[j].levels {
+			if name := summaryName(runs[j].levels[k].Load); !slices.Contains(names, name) {
+				names = append(names, name)
+			}
 		}
+	}
+	for _, name := range names {
 		for j := range runs {
 			for k := range runs[j].levels {
-				if l := &runs[j].levels[k]; l.Concurrency == n {
-					fmt.Fprintf(w, "Concurrency: %d, run: %d, %s\n", n, runs[j].of.index, summaryLine(l, percentile))
+				if l := &runs[j].levels[k]; summaryName(l.Load) == name {
+					fmt.Fprintf(w, "%s, run: %d, %s\n", name, runs[j].of.index, summaryLine(l, percentile))
 				}
 			}
 		}
 	}
+}
+
+// summaryName names a level in a summary line, as perf_analyzer does; it has no
+// name for levels that are neither a concurrency nor a rate.
+func summaryName(level load.Level) string {
+	switch level := level.(type) {
+	case load.Concurrency:
+		return "Concurrency: " + level.Value()
+	case load.Rate:
+		return "Request Rate: " + six(level.PerSecond)
+	case load.Intervals:
+		return "Request Rate: " + six(level.PerSecond())
+	}
+	name := level.String()
+	return strings.ToUpper(name[:1]) + name[1:]
 }
 
 func summaryHead(percentile int) string {
@@ -54,13 +76,19 @@ func summaryLine(l *recorder.Level, percentile int) string {
 }
 
 func printLevel(w io.Writer, l *recorder.Level, percentile int, verbose bool) {
-	fmt.Fprintf(w, "Request concurrency: %d\n", l.Concurrency)
+	fmt.Fprintln(w, levelHead(l.Load))
 	if verbose {
 		for i, win := range l.Windows {
 			fmt.Fprintf(w, "  Window %d: %d requests, %s infer/sec, latency %d usec\n", i+1, win.Requests, six(win.RequestsPerSecond), win.Latency.Microseconds())
 		}
 	}
 	fmt.Fprintf(w, "  Client:\n    Request count: %d\n", l.OK)
+	if c := l.Client; c != nil && c.OfferedPerSecond > 0 {
+		fmt.Fprintf(w, "    Avg send request rate: %s infer/sec, of %s offered\n", six(c.AchievedPerSecond), six(c.OfferedPerSecond))
+	}
+	if c := l.Client; c != nil && c.HeldBack > 0 {
+		fmt.Fprintf(w, "    Requests held back: %d (as many were in flight as may be)\n", c.HeldBack)
+	}
 	if l.Failed > 0 {
 		fmt.Fprintf(w, "    Failed requests: %d\n", l.Failed)
 	}
@@ -84,6 +112,17 @@ func printLevel(w io.Writer, l *recorder.Level, percentile int, verbose bool) {
 		fmt.Fprintf(w, "    (so many requests that the percentiles are up to 0.03%% too high; pa-analyze has exact ones)\n")
 	}
 	fmt.Fprintln(w)
+}
+
+// levelHead is the line over a level's block: perf_analyzer's, where it has one.
+func levelHead(level load.Level) string {
+	switch level := level.(type) {
+	case load.Concurrency:
+		return "Request concurrency: " + level.Value()
+	case load.Rate:
+		return fmt.Sprintf("Request Rate: %s inference requests per second", six(level.PerSecond))
+	}
+	return summaryName(level)
 }
 
 // throughput returns n per second of the measurement.

@@ -24,7 +24,7 @@ const (
 // recordFlags is the flag table of pa-record: perf_analyzer's names, meanings
 // and defaults where perf_analyzer has the flag.
 func recordFlags() []cli.Flag {
-	return slices.Concat(targetFlags(), connectionFlags(), tlsFlags(), loadFlags())
+	return slices.Concat(targetFlags(), connectionFlags(), tlsFlags(), loadFlags(), runFlags())
 }
 
 // targetFlags say who is asked, and how.
@@ -48,16 +48,10 @@ func targetFlags() []cli.Flag {
 	}
 }
 
-// loadFlags are the rest: what is sent and when, and what becomes of it.
-func loadFlags() []cli.Flag {
+// runFlags are the rest: how long, what is sent, and what becomes of it.
+func runFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "concurrency-range", Category: catLoad, Usage: "requests in flight: `LEVELS` is one number, start:end:step, or a list 1,4,8", Value: "1"},
-		&cli.IntFlag{Name: "max-threads", Category: catLoad, Usage: "`N` is accepted for perf_analyzer's sake: every request in flight has its own connection", DefaultText: " "},
-		&cli.IntFlag{Name: "warmup-request-count", Category: catLoad, Usage: "send `N` requests before each level is measured"},
-		&cli.IntFlag{Name: "repeat", Category: catLoad, Usage: "make the whole run `N` times, each with exports of its own, x.1.json to x.N.json, to compare with pa-analyze diff", DefaultText: "once, into x.json"},
-		&cli.BoolFlag{Name: "interleave", Category: catLoad, Usage: "with --repeat and several levels: measure them in another order in each run, balanced, so that what changes on the machine in the course of a run does not fall on one level"},
-
-		&cli.IntFlag{Name: "request-count", Category: catLong, Usage: "send exactly `N` requests per level", DefaultText: "windows decide"},
+		&cli.StringFlag{Name: "request-count", Category: catLong, Usage: "measure exactly `N` requests per level; 5x is five times the concurrency, or the requests of five seconds of a rate", DefaultText: "windows decide"},
 		&cli.DurationFlag{Name: "duration", Category: catLong, Usage: "measure each level for `DURATION`, in one window", DefaultText: "windows decide"},
 		&cli.StringFlag{Name: "measurement-mode", Category: catLong, Usage: "`MODE` of windows: time_windows or count_windows", Value: "time_windows"},
 		&cli.IntFlag{Name: "measurement-interval", Aliases: []string{"p"}, Category: catLong, Usage: "length of a time window in `MS`", Value: 5000},
@@ -106,12 +100,8 @@ var notSupported = map[string]string{
 	"d":                          giveLevels,
 	"z":                          "give --input-data zero",
 	"data-directory":             "give --input-data a JSON file",
-	"request-rate-range":         closedLoopOnly,
-	"request-distribution":       closedLoopOnly,
-	"request-intervals":          closedLoopOnly,
 	"periodic-concurrency-range": closedLoopOnly,
 	"request-period":             closedLoopOnly,
-	"fixed-schedule":             closedLoopOnly,
 	"session-concurrency":        closedLoopOnly,
 	"binary-search":              giveLevels,
 	"latency-threshold":          giveLevels,

@@ -77,9 +77,9 @@ func (p *progress) clear() {
 
 // plainLine says how far the run is.
 func plainLine(s recorder.Progress, of place) string {
-	line := of.prefix() + fmt.Sprintf("concurrency %d", s.Concurrency)
+	line := of.prefix() + s.Load.String()
 	if s.Levels > 1 {
-		line += fmt.Sprintf(" (level %d of %d)", s.Level+1, s.Levels)
+		line += fmt.Sprintf(" (level %d of %d)", s.Index+1, s.Levels)
 	}
 	line += ": "
 	if s.Warmup {
@@ -111,9 +111,9 @@ type part struct {
 // redrawnLine is the line for a terminal of so many columns. It never fills the
 // last one, at which some terminals wrap.
 func redrawnLine(s recorder.Progress, of place, columns int, color bool) string {
-	level := fmt.Sprintf("concurrency %d", s.Concurrency)
+	level := s.Load.String()
 	if s.Levels > 1 {
-		level += fmt.Sprintf(" (%d/%d)", s.Level+1, s.Levels)
+		level += fmt.Sprintf(" (%d/%d)", s.Index+1, s.Levels)
 	}
 	if s.Warmup {
 		level += " warm-up"

@@ -48,6 +48,11 @@ func record(c *cli.Context, args []string, env environment) error {
 	if err != nil {
 		return err
 	}
+	if s.FixedSchedule {
+		if entries, err = s.schedule(entries); err != nil {
+			return err
+		}
+	}
 	if limit, ok := fileLimit(); ok {
 		s.warnOfFiles(limit)
 	}
@@ -122,7 +127,7 @@ func checkWhat(err error, status export.Status, code int, s *settings) error {
 	case code == http.StatusUnauthorized || code == http.StatusForbidden:
 		check = "is the API key right?"
 	case code == http.StatusTooManyRequests:
-		check = "the server limits the rate; lower --concurrency-range"
+		check = "the server limits the rate; lower the load"
 	case code >= 300 && code < 400:
 		check = "is -u right?"
 	case code >= 400 && code < 500 && len(s.InputData) > 0:
@@ -199,7 +204,7 @@ func kernelRelease() string {
 func printWarnings(w io.Writer, of place, levels []recorder.Level) {
 	for _, l := range levels {
 		warn := func(format string, args ...any) {
-			fmt.Fprintf(w, "pa-record: warning: %sconcurrency %d: %s\n", of.prefix(), l.Concurrency, fmt.Sprintf(format, args...))
+			fmt.Fprintf(w, "pa-record: warning: %s%v: %s\n", of.prefix(), l.Load, fmt.Sprintf(format, args...))
 		}
 		if n := l.Failed; n > 0 {
 			warn("%d of %d requests failed; pa-analyze report shows why", n, n+l.OK)

@@ -17,9 +17,9 @@ const maxRepeat = 1000
 // A plannedRun is what is special about one run of several.
 type plannedRun struct {
 	Exports []string `json:"profile_export_file"`
-	// Levels are in the order of measurement; nil when that is the one of the
-	// settings.
-	Levels []int `json:"concurrency,omitempty"`
+	// Levels are named in the order of measurement; nil when that is the one of
+	// the settings.
+	Levels []string `json:"levels,omitempty"`
 
 	order []int // for each of Levels its index in the settings'
 }
@@ -40,8 +40,8 @@ func (p *settingsParser) repeat(s *settings) {
 		return
 	case s.Interleave && s.Repeat == 1:
 		p.errorf("--interleave needs a --repeat of 2 or more: it is about the order of levels from run to run")
-	case s.Interleave && len(s.Levels) == 1:
-		p.errorf("--interleave: there is one level only; drop it, or give several to --concurrency-range")
+	case s.Interleave && len(s.levels) < 2:
+		p.errorf("--interleave: there is one level only; drop it, or give several levels")
 	}
 	for i := range s.Repeat {
 		var r plannedRun
@@ -49,9 +49,9 @@ func (p *settingsParser) repeat(s *settings) {
 			r.Exports = append(r.Exports, numbered(path, strconv.Itoa(i+1)))
 		}
 		if s.Interleave {
-			r.order = load.Order(len(s.Levels), i, s.Seed)
+			r.order = load.Order(len(s.levels), i, s.Seed)
 			for _, level := range r.order {
-				r.Levels = append(r.Levels, s.Levels[level])
+				r.Levels = append(r.Levels, s.levels[level].String())
 			}
 		}
 		s.Runs = append(s.Runs, r)
@@ -114,6 +114,18 @@ func (r *plannedRun) recording(overwrite bool) (*recording, error) {
 		return nil, err
 	}
 	return newRecording(outputs, overwrite)
+}
+
+// ordered returns the levels of the settings in the order of their measurement.
+func (r *plannedRun) ordered(levels []load.Level) []load.Level {
+	if r.order == nil {
+		return levels
+	}
+	ordered := make([]load.Level, len(levels))
+	for i, level := range r.order {
+		ordered[i] = levels[level]
+	}
+	return ordered
 }
 
 // listed returns levels, which are in the order of their measurement, in that of

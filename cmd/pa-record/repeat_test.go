@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pa-tools/pa/pkg/recorder"
+	"github.com/pa-tools/pa/pkg/recorder/load"
 )
 
 func TestNumbered(t *testing.T) {
@@ -42,7 +43,7 @@ func TestNumbered(t *testing.T) {
 func TestPlan(t *testing.T) {
 	type run struct {
 		exports []string
-		levels  []int
+		levels  []string
 	}
 	for _, tt := range []struct {
 		name string
@@ -81,12 +82,12 @@ func TestPlanInterleaved(t *testing.T) {
 		}
 		orders[seed] = s.plan()
 		for i, r := range s.plan() {
-			if got := slices.Sorted(slices.Values(r.Levels)); !slices.Equal(got, []int{1, 4, 8, 16}) {
+			if got := slices.Sorted(slices.Values(r.Levels)); !slices.Equal(got, []string{"concurrency 1", "concurrency 16", "concurrency 4", "concurrency 8"}) {
 				t.Errorf("seed %s, run %d: levels %v", seed, i+1, r.Levels)
 			}
 			for j, index := range r.order {
-				if s.Levels[index] != r.Levels[j] {
-					t.Errorf("seed %s, run %d: level %d is %d, order says %d", seed, i+1, j, r.Levels[j], s.Levels[index])
+				if s.levels[index].String() != r.Levels[j] {
+					t.Errorf("seed %s, run %d: level %d is %s, order says %v", seed, i+1, j, r.Levels[j], s.levels[index])
 				}
 			}
 			if i%2 == 1 {
@@ -112,7 +113,7 @@ func TestPlanInterleaved(t *testing.T) {
 func TestListed(t *testing.T) {
 	levels := func(values ...int) (all []recorder.Level) {
 		for _, n := range values {
-			all = append(all, recorder.Level{Concurrency: n})
+			all = append(all, recorder.Level{Load: load.Concurrency{N: n}})
 		}
 		return all
 	}

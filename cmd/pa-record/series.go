@@ -121,21 +121,18 @@ func (m *series) run(ctx context.Context, i int, of place) error {
 	defer b.Close()
 	header := exportHeader(s, m.args)
 	header.Meta.Calibration = m.calibration
-	levels := s.Levels
+	levels := plan.ordered(s.levels)
 	if m.group != "" {
 		header.Meta.Repeat = &export.RepeatMeta{Index: of.index, Of: of.of, Group: m.group, Order: plan.order}
-	}
-	if plan.Levels != nil {
-		levels = plan.Levels
 	}
 	// A second signal ends the run, not the writing of what it gave.
 	if err := out.open(context.WithoutCancel(ctx), &header); err != nil {
 		return err
 	}
-	m.announce(of, levels)
+	m.announce(of, plan)
 	p := newProgress(m.stderr, s, of, m.env)
 	res, err := recorder.Run(ctx, recorder.Config{
-		Backend: b, WaitReady: s.waitReady, Waiting: m.waiting, Entries: m.entries, BatchSize: s.BatchSize, Levels: levels, Measure: s.measure, Warmup: s.Warmup,
+		Backend: b, WaitReady: s.waitReady, Waiting: m.waiting, Entries: m.entries, BatchSize: s.BatchSize, Levels: levels, Measure: s.measure, Warmup: s.Warmup, WarmupTime: s.warmupDuration,
 		RequestTimeout: orNone(s.timeout), Grace: orNone(s.grace), MaxErrorRate: s.MaxErrorRate,
 		Writer: out, Run: header, Clock: clock,
 		Stop: m.stop, StopReason: m.interrupted.name, Progress: p.callback(), Secrets: s.secrets(),
@@ -174,13 +171,13 @@ func (m *series) waiting(why error) {
 }
 
 // announce says which run begins.
-func (m *series) announce(of place, levels []int) {
+func (m *series) announce(of place, plan *plannedRun) {
 	if m.s.quiet || of.of == 0 {
 		return
 	}
 	text := fmt.Sprintf("pa-record: %v", of)
 	if m.s.Interleave {
-		text += ", concurrency " + strings.Trim(strings.ReplaceAll(fmt.Sprint(levels), " ", ", "), "[]")
+		text += ": " + strings.Join(plan.Levels, ", ")
 	}
 	fmt.Fprintln(m.stderr, text)
 }
@@ -215,7 +212,7 @@ func (m *series) report(of place, levels []recorder.Level, written []string) {
 // summarize prints the levels of all runs, and what to do with the exports.
 func (m *series) summarize() {
 	if len(m.done) > 1 {
-		printRuns(m.stdout, m.s.Levels, m.done, m.s.measure.Percentile)
+		printRuns(m.stdout, m.done, m.s.measure.Percentile)
 	}
 	if m.s.quiet || len(m.done) == 0 {
 		return

@@ -18,7 +18,6 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/backend/kserve"
 	"github.com/pa-tools/pa/pkg/recorder/backend/openai"
-	"github.com/pa-tools/pa/pkg/recorder/load"
 	wire "github.com/pa-tools/pa/pkg/wire/kserve"
 )
 
@@ -65,7 +64,7 @@ type settings struct {
 	Parameters  []string        `json:"request_parameters,omitempty"`
 	ExtraBody   json.RawMessage `json:"extra_body,omitempty"`
 
-	Levels  []int `json:"concurrency"`
+	loadSettings
 	Measure struct {
 		Mode           string  `json:"mode,omitempty"`
 		IntervalMS     int     `json:"interval_ms,omitempty"`
@@ -74,9 +73,9 @@ type settings struct {
 		MaxTrials      int     `json:"max_trials,omitempty"`
 		Percentile     int     `json:"percentile,omitempty"`
 		Requests       int     `json:"request_count,omitempty"`
+		Times          int     `json:"request_count_times_level,omitempty"`
 		DurationMS     float64 `json:"duration_ms,omitempty"`
 	} `json:"measurement"`
-	Warmup           int     `json:"warmup_request_count,omitempty"`
 	RequestTimeoutMS float64 `json:"request_timeout_ms"`
 	GraceMS          float64 `json:"grace_period_ms"`
 	// MaxErrorRate is a fraction; nil is no limit.
@@ -125,7 +124,7 @@ func newSettings(c *cli.Context, getenv func(string) string) (*settings, error) 
 	p := &settingsParser{c: c}
 	s := &settings{
 		Model: c.String("model"), ModelVersion: c.String("model-version"),
-		Warmup: c.Int("warmup-request-count"), BatchSize: c.Int("batch-size"), Seed: c.Uint64("random-seed"),
+		BatchSize: c.Int("batch-size"), Seed: c.Uint64("random-seed"),
 		StringLength: c.Int("string-length"), StringData: c.String("string-data"),
 		InputData: c.StringSlice("input-data"), Exports: c.StringSlice("profile-export-file"),
 		timeout: c.Duration("request-timeout"), grace: c.Duration("grace-period"), waitReady: c.Duration("wait-ready"),
@@ -145,6 +144,7 @@ func newSettings(c *cli.Context, getenv func(string) string) (*settings, error) 
 	p.parameters(s)
 	p.inputs(s)
 	p.load(s)
+	p.duration(s)
 	if len(s.Exports) == 0 {
 		s.Exports = []string{defaultExport}
 	}
@@ -331,13 +331,9 @@ func (p *settingsParser) inputs(s *settings) {
 	}
 }
 
-// load reads the levels and when they are over.
-func (p *settingsParser) load(s *settings) {
+// duration reads when the levels are over.
+func (p *settingsParser) duration(s *settings) {
 	c := p.c
-	var err error
-	if s.Levels, err = load.ParseConcurrency(c.String("concurrency-range")); err != nil {
-		p.errs = append(p.errs, fmt.Errorf("--concurrency-range: %w", err))
-	}
 	s.RequestTimeoutMS, s.GraceMS = milliseconds(s.timeout), milliseconds(s.grace)
 	if text := c.String("max-error-rate"); text != "" {
 		r, err := parsePart(text)
@@ -346,21 +342,17 @@ func (p *settingsParser) load(s *settings) {
 		}
 		s.MaxErrorRate = &r
 	}
-	positive := func(flag string, n int) int {
-		if c.IsSet(flag) && n < 1 {
-			p.errorf("--%s %d: must be at least 1", flag, n)
-		}
-		return n
-	}
 	m, show := &s.measure, &s.Measure
-	m.Requests = positive("request-count", c.Int("request-count"))
+	if text := c.String("request-count"); text != "" {
+		var err error
+		if m.Requests, m.Times, err = parseCount(text); err != nil {
+			p.errorf("--request-count %s: %w", text, err)
+		}
+	}
 	m.Duration = c.Duration("duration")
-	show.Requests, show.DurationMS = m.Requests, milliseconds(m.Duration)
+	show.Requests, show.Times, show.DurationMS = m.Requests, m.Times, milliseconds(m.Duration)
 	if c.IsSet("duration") && m.Duration <= 0 {
 		p.errorf("--duration %v: must be positive", m.Duration)
-	}
-	if s.Warmup < 0 {
-		p.errorf("--warmup-request-count %d: must not be negative", s.Warmup)
 	}
 	switch mode := c.String("measurement-mode"); mode {
 	case "time_windows":
@@ -370,10 +362,10 @@ func (p *settingsParser) load(s *settings) {
 	default:
 		p.errorf("--measurement-mode %s: the mode is time_windows or count_windows", mode)
 	}
-	interval := positive("measurement-interval", c.Int("measurement-interval"))
+	interval := p.positive("measurement-interval", c.Int("measurement-interval"))
 	m.Interval = time.Duration(interval) * time.Millisecond
-	m.WindowRequests = positive("measurement-request-count", c.Int("measurement-request-count"))
-	m.MaxTrials = positive("max-trials", c.Int("max-trials"))
+	m.WindowRequests = p.positive("measurement-request-count", c.Int("measurement-request-count"))
+	m.MaxTrials = p.positive("max-trials", c.Int("max-trials"))
 	pct := c.Float64("stability-percentage")
 	if pct < 0 {
 		p.errorf("--stability-percentage %v: must not be negative", pct)
@@ -385,18 +377,19 @@ func (p *settingsParser) load(s *settings) {
 		}
 		m.Percentile = n
 	}
-	if m.Requests > 0 && m.Duration > 0 {
+	counted := m.Requests > 0 || m.Times > 0
+	if counted && m.Duration > 0 {
 		p.errorf("--request-count and --duration exclude each other; drop one")
 	}
 	if m.Requests > 0 {
-		for _, n := range s.Levels {
+		for _, n := range s.Concurrency {
 			if m.Requests < n {
 				p.errorf("--request-count %d: must not be less than the concurrency, %d", m.Requests, n)
 				break
 			}
 		}
 	}
-	if m.Requests == 0 && m.Duration == 0 {
+	if !counted && m.Duration == 0 && !s.FixedSchedule {
 		show.Mode, show.StabilityPct, show.MaxTrials, show.Percentile = m.Mode.String(), pct, m.MaxTrials, m.Percentile
 		if m.Mode == recorder.TimeWindows {
 			show.IntervalMS = interval

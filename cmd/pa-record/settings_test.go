@@ -43,7 +43,7 @@ func TestGuideCommand(t *testing.T) {
 		t.Fatal(err)
 	}
 	if s.ServiceKind != kindTriton || s.Model != "vllm" || s.Protocol != protocolGRPC || !s.Streaming || s.rawURLs[0] != "localhost:8001" ||
-		!slices.Equal(s.InputData, []string{"prompts.json"}) || !slices.Equal(s.Exports, []string{"profile_export.json"}) || !slices.Equal(s.Levels, []int{1}) {
+		!slices.Equal(s.InputData, []string{"prompts.json"}) || !slices.Equal(s.Exports, []string{"profile_export.json"}) || !slices.Equal(s.Concurrency, []int{1}) {
 		t.Errorf("settings %+v", s)
 	}
 	want := recorder.Measure{Mode: recorder.CountWindows, Interval: 5 * time.Second, WindowRequests: 10, Stability: 9.99, MaxTrials: 10}
@@ -107,7 +107,7 @@ func TestUsageErrors(t *testing.T) {
 		{"-m x --percentile 100", "--percentile 100"},
 		{"-m x --measurement-mode windows", "the mode is time_windows or count_windows"},
 		{"-m x --warmup-request-count -1", "must not be negative"},
-		{"-m x --request-rate-range 5", "--request-rate-range is not supported: only closed-loop"},
+		{"-m x --shared-memory system", "--shared-memory is not supported: tensors are sent in the request"},
 		{"-m x --nosuchflag", "unknown flag --nosuchflag"},
 		{"-m x --api-key-file k", "--api-key-file belongs to"},
 		{"--service-kind openai --api-key-file nowhere", "nowhere"},

@@ -9,6 +9,7 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder"
 	"github.com/pa-tools/pa/pkg/recorder/backend/openai"
+	"github.com/pa-tools/pa/pkg/recorder/load"
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 	"github.com/pa-tools/pa/pkg/sim"
@@ -71,7 +72,7 @@ func TestSlowDisk(t *testing.T) {
 	kind := kindOpenAI
 	const slots = 4
 	_, err = recorder.Run(t.Context(), recorder.Config{
-		Backend: b, Clock: clock, Writer: w, Entries: workload.BuiltinChat(true), Levels: []int{slots},
+		Backend: b, Clock: clock, Writer: w, Entries: workload.BuiltinChat(true), Levels: load.Closed(slots),
 		Measure: recorder.Measure{Requests: 1_000_000}, Run: export.Run{ServiceKind: &kind, Meta: &export.RunMeta{Schema: export.Schema}},
 	})
 	var be *recorder.BacklogError

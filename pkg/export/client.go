@@ -6,12 +6,19 @@ package export
 type ClientMeta struct {
 	// DurationNS is how long it looked: the level without its warm-up.
 	DurationNS int64 `json:"duration_ns"`
-	// OfferedPerSecond is the rate of requests that the load schedule asked
-	// for, 0 in a closed loop, which has none. AchievedPerSecond is how many
-	// were sent over the time from the first start to the last end.
+	// OfferedPerSecond is the rate of requests that the load schedule asked for:
+	// the gaps from the first instant of the measurement to the last one, over
+	// that time; 0 in a closed loop, which has none. AchievedPerSecond is how many
+	// were sent: with a schedule the gaps from the first start to the last start
+	// or instant, in a closed loop the requests from the first start to the last
+	// end.
 	OfferedPerSecond  float64 `json:"offered_requests_per_s,omitempty"`
 	AchievedPerSecond float64 `json:"achieved_requests_per_s,omitempty"`
-	// Lateness is start − scheduled; nil in a closed loop.
+	// HeldBack counts the requests that were due and waited, because as many were
+	// in flight as may be.
+	HeldBack int `json:"held_back,omitempty"`
+	// Lateness is start − scheduled of those that were not held back, without the
+	// time of connecting; nil in a closed loop.
 	Lateness *Spread `json:"lateness,omitempty"`
 	// Turnaround is, in a closed loop, a request's start − the end of the one
 	// before it in the same slot; IssueToStart is start − issued. Both are

@@ -8,6 +8,7 @@ import (
 
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
+	"github.com/pa-tools/pa/pkg/recorder/load"
 )
 
 // A fullWriter writes behind to a disk that stands still: a request with
@@ -31,7 +32,7 @@ func (w *fullWriter) WriteRequest(r *export.Request) error {
 // rows are there, with their times.
 func TestBacklog(t *testing.T) {
 	full := &fullWriter{room: 1000}
-	res, _, err := recordTo(t, full, ok(10*time.Millisecond), Config{Levels: []int{4, 8}, Measure: Measure{Requests: 100_000}}, nil)
+	res, _, err := recordTo(t, full, ok(10*time.Millisecond), Config{Levels: load.Closed(4, 8), Measure: Measure{Requests: 100_000}}, nil)
 	var be *BacklogError
 	if !errors.As(err, &be) || be.Waiting != 1000 || be.Decode {
 		t.Fatalf("error %v, want that 1000 bytes wait for the disk", err)
@@ -89,7 +90,7 @@ func TestMailboxBytes(t *testing.T) {
 
 // Answers that nobody looks at end the run as well.
 func TestMailboxFull(t *testing.T) {
-	l := &levelRun{session: &session{cfg: Config{Writer: &memWriter{}}}, box: newMailbox(), gate: &gate{}, cancel: func() {}}
+	l := &levelRun{session: &session{cfg: Config{Writer: &memWriter{}}}, box: newMailbox(), gate: newGate(0, 0, -1), cancel: func() {}}
 	l.box.bytes = maxMailboxBytes - 1
 	l.relieve(&export.Request{})
 	if l.giveUp != nil {

@@ -17,17 +17,19 @@ type clientView struct {
 	turnaround, toStart, lateness spread
 	// ends are, for each slot, when its last request ended; 0 when the next
 	// start says nothing about the client: there was none, or it failed and the
-	// slot waits before it tries again.
+	// slot waits before it tries again, or a schedule decides.
 	ends       []uint64
 	sent       int
+	heldBack   int
 	firstStart uint64
+	lastStart  uint64
 	lastEnd    uint64
 	reads      export.ReadMeta
 	stamps     export.StampCount
 }
 
-func newClientView(slots int) *clientView {
-	return &clientView{watch: selfstat.Start(), ends: make([]uint64, slots)}
+func newClientView() *clientView {
+	return &clientView{watch: selfstat.Start()}
 }
 
 // add takes a request that is over, and the count of its stamps. Those of one
@@ -39,25 +41,32 @@ func (v *clientView) add(x *backend.Exchange, stamps export.StampCount) {
 		end = r.EndedNS
 	}
 	v.lastEnd = max(v.lastEnd, end)
+	for len(v.ends) <= r.Worker {
+		v.ends = append(v.ends, 0)
+	}
 	last := v.ends[r.Worker]
 	v.ends[r.Worker] = 0
 	if r.Status == export.StatusOK && answered {
 		v.ends[r.Worker] = end
+	}
+	if x.HeldBack {
+		v.heldBack++
 	}
 	if r.StartNS != 0 {
 		v.sent++
 		if v.firstStart == 0 || r.StartNS < v.firstStart {
 			v.firstStart = r.StartNS
 		}
+		v.lastStart = max(v.lastStart, r.StartNS)
 		connecting := connecting(r)
-		if last != 0 {
+		if last != 0 && r.ScheduledNS == 0 {
 			v.turnaround.add(time.Duration(r.StartNS-last) - connecting)
 		}
 		if r.IssuedNS != 0 {
 			v.toStart.add(time.Duration(r.StartNS-r.IssuedNS) - connecting)
 		}
-		if r.ScheduledNS != 0 {
-			v.lateness.add(time.Duration(r.StartNS - r.ScheduledNS))
+		if r.ScheduledNS != 0 && !x.HeldBack {
+			v.lateness.add(time.Duration(r.StartNS-r.ScheduledNS) - connecting)
 		}
 	}
 	v.stamps.Merge(stamps)
@@ -88,15 +97,28 @@ func (v *clientView) read(responses []export.Response) {
 	}
 }
 
-// finish returns what was seen.
-func (v *clientView) finish() *export.ClientMeta {
+// finish returns what was seen; asked is what a schedule wanted, nil in a closed
+// loop.
+func (v *clientView) finish(asked *offer) *export.ClientMeta {
 	m := &export.ClientMeta{
 		Turnaround: v.turnaround.export(), IssueToStart: v.toStart.export(), Lateness: v.lateness.export(),
-		Reads: &v.reads, Stamps: &v.stamps,
+		HeldBack: v.heldBack, Reads: &v.reads, Stamps: &v.stamps,
 	}
-	if v.lastEnd > v.firstStart && v.sent > 0 {
-		m.AchievedPerSecond = float64(v.sent) / time.Duration(v.lastEnd-v.firstStart).Seconds()
+	if asked != nil {
+		// n instants have n−1 gaps.
+		m.OfferedPerSecond = perSecond(asked.requests-1, asked.fromNS, asked.untilNS)
+		m.AchievedPerSecond = perSecond(v.sent-1, v.firstStart, max(asked.untilNS, v.lastStart))
+	} else {
+		m.AchievedPerSecond = perSecond(v.sent, v.firstStart, v.lastEnd)
 	}
 	v.watch.Fill(m)
 	return m
+}
+
+// perSecond is the rate of n requests, 0 where there was no time.
+func perSecond(n int, fromNS, untilNS uint64) float64 {
+	if untilNS <= fromNS || n < 0 {
+		return 0
+	}
+	return float64(n) / time.Duration(untilNS-fromNS).Seconds()
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
+	"github.com/pa-tools/pa/pkg/recorder/load"
 	"github.com/pa-tools/pa/pkg/recorder/selfstat"
 )
 
@@ -27,7 +28,7 @@ func exchange(worker int, issued, start, end uint64) *backend.Exchange {
 }
 
 func TestClientView(t *testing.T) {
-	v := newClientView(2)
+	v := newClientView()
 	add := func(x *backend.Exchange) { v.add(x, stampsOf(&x.Request)) }
 	add(exchange(0, 1, 2, 10))
 	add(exchange(1, 1, 4, 20))
@@ -46,7 +47,7 @@ func TestClientView(t *testing.T) {
 	never := exchange(1, 21, 0, 0)
 	never.Request.Status, never.Request.Responses, never.Request.StartNS = export.StatusConnectError, nil, 0
 	add(never)
-	got := v.finish()
+	got := v.finish(nil)
 	want := &export.ClientMeta{
 		Turnaround:        &export.Spread{N: 4, P50NS: 2e6, P99NS: 6e6, MaxNS: 6e6},
 		IssueToStart:      &export.Spread{N: 7, P50NS: 1e6, P99NS: 5e6, MaxNS: 5e6},
@@ -109,6 +110,8 @@ func TestSaturation(t *testing.T) {
 		{"the same, of few", export.ClientMeta{Turnaround: &export.Spread{N: 99, P99NS: 10_100_000}}, 0, nil},
 		{"reads of few", export.ClientMeta{Reads: &export.ReadMeta{Responses: 99, Merged: 19}}, 0, nil},
 		{"a hundredth of the reads", export.ClientMeta{Reads: &export.ReadMeta{Responses: 2000, Merged: 20}}, 0, nil},
+		{"lateness", export.ClientMeta{Lateness: &export.Spread{N: 100, P99NS: 1_210_000}}, 0, []string{"1 in 100 requests was sent more than 1.2ms after it was due (at most 1ms is expected)"}},
+		{"lateness of few", export.ClientMeta{Lateness: &export.Spread{N: 99, P99NS: 1_210_000}}, 0, nil},
 		{"pause", export.ClientMeta{GC: &export.GCMeta{PauseMaxNS: 12_340_000}}, 0, []string{"a garbage collection stopped it for 12.3ms"}},
 		{"descriptors", export.ClientMeta{FDs: &export.FDMeta{Open: 90, Limit: 100}}, 0, []string{"90 of 100 file descriptors are open; raise ulimit -n"}},
 	} {
@@ -126,6 +129,30 @@ func TestSaturation(t *testing.T) {
 	}
 }
 
+// What a schedule asked for and did not get is told, with the reason; of few
+// requests the last one alone decides.
+func TestSaturationShortfall(t *testing.T) {
+	const of = "the load was not what was asked for: 98.9 of 100 requests per second were sent: "
+	for _, tt := range []struct {
+		name     string
+		achieved float64
+		n        int
+		heldBack int
+		want     string
+	}{
+		{"enough", 99, 1000, 0, ""},
+		{"the client", 98.9, 100, 0, of + "the client did not keep up; give it more cores, or ask for less"},
+		{"few", 98.9, 99, 0, ""},
+		{"the ceiling", 98.9, 4, 7, of + "7 requests had to wait, because so many may be in flight and no more"},
+		{"the ceiling, caught up with", 99.5, 1000, 7, ""},
+	} {
+		m := &export.ClientMeta{OfferedPerSecond: 100, AchievedPerSecond: tt.achieved, HeldBack: tt.heldBack, Lateness: &export.Spread{N: tt.n}}
+		if got := strings.Join(saturation(m, 0), "; "); got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
 // Who was late when responses share a read, the client cannot know.
 func TestSaturationReads(t *testing.T) {
 	const want = "21 of 2000 responses came in one read with the one before, so that the time between the two is not known: the server sent them together, or this machine was busy; compare with a lower load"
@@ -137,7 +164,7 @@ func TestSaturationReads(t *testing.T) {
 
 // A level knows its client; warm-up is not in it.
 func TestClientOfLevel(t *testing.T) {
-	w, _, _, err := record(t, ok(10*time.Millisecond), Config{Levels: []int{2}, Warmup: 4, Measure: Measure{Requests: 40}}, nil)
+	w, _, _, err := record(t, ok(10*time.Millisecond), Config{Levels: load.Closed(2), Warmup: 4, Measure: Measure{Requests: 40}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,10 +3,12 @@ package recorder
 import (
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
+	"github.com/pa-tools/pa/pkg/recorder/load"
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
@@ -26,13 +28,18 @@ type Config struct {
 	// BatchSize is the number of consecutive entries in one request; 0 means 1.
 	// More than one needs a backend with a method PrepareBatch.
 	BatchSize int
-	// Levels are the concurrencies to measure, in order; none means 1.
-	Levels []int
+	// Levels are the load levels to measure, in order; none means a concurrency
+	// of 1.
+	Levels []load.Level
 	// Measure says when a level is measured.
 	Measure Measure
-	// Warmup is the number of requests sent before each level is measured.
-	// They are exported as excluded.
-	Warmup int
+	// Warmup is the number of requests sent before each level is measured, and
+	// WarmupTime for how long load is on before: each level warms up until both
+	// are over, and then for as long as its ramp takes. These requests are
+	// exported as excluded. Between those of Warmup in a closed loop and the rest
+	// nothing is in flight; otherwise the load goes on.
+	Warmup     int
+	WarmupTime time.Duration
 	// WaitReady is how long Run waits for the server to become ready; 0 asks
 	// once.
 	WaitReady time.Duration
@@ -80,6 +87,9 @@ type Config struct {
 	Progress func(Progress)
 	// Secrets are replaced by "[redacted]" in the messages of failed requests.
 	Secrets []string
+
+	// wait is load.Wait, but in tests whose time is not real.
+	wait func(until time.Time, done <-chan struct{}) bool
 }
 
 // Defaults of Config.
@@ -89,11 +99,16 @@ const (
 )
 
 // Measure says when the measurement of a level begins a new window and when it
-// is over. Exactly one of Requests, Duration and Mode decides: Requests > 0,
-// else Duration > 0, else windows.
+// is over. Exactly one of Requests, Times, Duration and Mode decides: Requests or
+// Times > 0, else Duration > 0, else windows. A level that has an end of its own
+// (load.Timetable) is measured to that end, in one window, unless Duration
+// ends it before.
 type Measure struct {
 	// Requests sends exactly that many requests per level, in one window.
 	Requests int
+	// Times sends that many times the level: of a concurrency for each slot, of a
+	// rate for each request of a second, rounded up.
+	Times int
 	// Duration measures one window of that length.
 	Duration time.Duration
 
@@ -148,18 +163,20 @@ func (c *Config) Validate() error {
 	_, batches := c.Backend.(batcher)
 	add(c.BatchSize < 0, "batch size %d: must be at least 1", c.BatchSize)
 	add(c.BatchSize > 1 && c.Backend != nil && !batches, "batch size %d: requests of this service are not batched", c.BatchSize)
-	for _, n := range c.Levels {
-		add(n < 1, "concurrency %d: must be at least 1", n)
-		add(c.Measure.Requests > 0 && c.Measure.Requests < n, "request count %d: must not be less than the concurrency, %d", c.Measure.Requests, n)
+	for _, level := range c.Levels {
+		errs = append(errs, c.validateLevel(level))
 	}
 	if r := c.MaxErrorRate; r != nil {
 		add(!(*r >= 0 && *r <= 1), "max error rate %v: must be 0 to 1", *r)
 	}
 	add(c.Warmup < 0, "warm-up request count %d: must not be negative", c.Warmup)
+	add(c.WarmupTime < 0, "warm-up of %v: must not be negative", c.WarmupTime)
 	m := c.Measure
 	add(m.Requests < 0, "request count %d: must be positive", m.Requests)
 	add(m.Duration < 0, "duration %v: must be positive", m.Duration)
-	add(m.Requests > 0 && m.Duration > 0, "a request count and a duration exclude each other; drop one")
+	add(m.Times < 0, "request count of %d times the level: must be positive", m.Times)
+	add(m.Requests > 0 && m.Times > 0, "a request count and one in times of the level exclude each other; drop one")
+	add((m.Requests > 0 || m.Times > 0) && m.Duration > 0, "a request count and a duration exclude each other; drop one")
 	add(m.Interval < 0, "measurement interval %v: must be positive", m.Interval)
 	add(m.WindowRequests < 0, "measurement request count %d: must be positive", m.WindowRequests)
 	add(m.Stability < 0, "stability %v: must not be negative", m.Stability)
@@ -168,10 +185,61 @@ func (c *Config) Validate() error {
 	return errors.Join(errs...)
 }
 
+// validateLevel reports what is wrong with a level, and with the rest for it.
+func (c *Config) validateLevel(level load.Level) error {
+	if err := level.Validate(); err != nil {
+		return err
+	}
+	m := c.Measure
+	switch level := level.(type) {
+	case load.Concurrency:
+		if m.Requests > 0 && m.Requests < level.N {
+			return fmt.Errorf("request count %d: must not be less than the concurrency, %d", m.Requests, level.N)
+		}
+	case load.Timetable:
+		n := len(level.Offsets)
+		switch {
+		case c.Entries != nil && c.Entries.Len() != n:
+			return fmt.Errorf("%v: there are %d entries", level, c.Entries.Len())
+		case c.Order.Kind != workload.Sequential:
+			return fmt.Errorf("%v: its entries have an order, %v is another", level, c.Order.Kind)
+		case m.Requests > 0 || m.Times > 0:
+			return fmt.Errorf("%v: a request count excludes it", level)
+		case c.Warmup >= n:
+			return fmt.Errorf("%v: a warm-up of %d leaves nothing to measure", level, c.Warmup)
+		}
+	}
+	return nil
+}
+
+// measure returns how level is measured: with the number of requests that it
+// comes to.
+func (c *Config) measure(level load.Level) Measure {
+	m := c.Measure
+	times := func(n float64) {
+		if m.Times > 0 {
+			m.Requests = int(math.Ceil(float64(m.Times) * n))
+		}
+	}
+	switch level := level.(type) {
+	case load.Concurrency:
+		times(float64(level.N))
+	case load.Rate:
+		times(level.PerSecond)
+	case load.Intervals:
+		times(level.PerSecond())
+	case load.Timetable:
+		if m.Duration == 0 {
+			m.Requests = len(level.Offsets) - c.Warmup
+		}
+	}
+	return m
+}
+
 // withDefaults returns c with every default spelled out.
 func (c Config) withDefaults() Config {
 	if len(c.Levels) == 0 {
-		c.Levels = []int{1}
+		c.Levels = load.Closed(1)
 	}
 	if c.RequestTimeout == 0 {
 		c.RequestTimeout = DefaultRequestTimeout
@@ -190,6 +258,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Waiting == nil {
 		c.Waiting = func(error) {}
+	}
+	if c.wait == nil {
+		c.wait = load.Wait
 	}
 	if c.Progress == nil {
 		c.Progress = func(Progress) {}

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/recorder/load"
 )
 
 // fewestEnded requests of a level tell its error rate before the level is over.
@@ -67,8 +68,8 @@ func (e *errorRate) above(limit float64) bool {
 }
 
 // error describes a rate above the limit.
-func (e *errorRate) error(concurrency int, limit float64) *ErrorRateError {
-	err := &ErrorRateError{Concurrency: concurrency, Failed: e.failed, Ended: e.ended, Limit: limit}
+func (e *errorRate) error(level load.Level, limit float64) *ErrorRateError {
+	err := &ErrorRateError{Load: level, Failed: e.failed, Ended: e.ended, Limit: limit}
 	for _, k := range e.kinds {
 		if k.N > err.Common.N {
 			err.Common = k
@@ -80,15 +81,15 @@ func (e *errorRate) error(concurrency int, limit float64) *ErrorRateError {
 // An ErrorRateError ends a run of which too many requests failed, see
 // Config.MaxErrorRate. What was recorded is in the export.
 type ErrorRateError struct {
-	Concurrency   int // level
+	Load          load.Level
 	Failed, Ended int // requests of the level
 	Limit         float64
 	Common        FailureKind // the most frequent
 }
 
 func (e *ErrorRateError) Error() string {
-	return fmt.Sprintf("concurrency %d: %d of %d requests failed, %s, more than the %s allowed; %d of them with %s",
-		e.Concurrency, e.Failed, e.Ended, percent(float64(e.Failed)/float64(e.Ended)), percent(e.Limit), e.Common.N, &e.Common)
+	return fmt.Sprintf("%v: %d of %d requests failed, %s, more than the %s allowed; %d of them with %s",
+		e.Load, e.Failed, e.Ended, percent(float64(e.Failed)/float64(e.Ended)), percent(e.Limit), e.Common.N, &e.Common)
 }
 
 // percent formats a fraction with up to three significant digits.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/recorder/load"
 )
 
 // every returns answers of which each n-th fails.
@@ -36,8 +37,8 @@ func TestMaxErrorRate(t *testing.T) {
 		{"below", every(4), Config{Measure: Measure{Requests: 100}, MaxErrorRate: limit(0.25)}, "", 100, 1},
 		{"above, seen at the twentieth", every(4), Config{Measure: Measure{Requests: 100}, MaxErrorRate: limit(0.2)}, "concurrency 1: 5 of 20 requests failed, 25%, more than the 20% allowed; 5 of them with http_error: overloaded", 20, 1},
 		{"none allowed, seen at the twentieth", every(7), Config{Measure: Measure{Requests: 100}, MaxErrorRate: limit(0)}, "2 of 20 requests failed, 10%, more than the 0% allowed", 20, 1},
-		{"fewer than twenty, seen at the level's end", every(4), Config{Levels: []int{1, 2}, Measure: Measure{Requests: 8}, MaxErrorRate: limit(0.1)}, "2 of 8 requests failed", 8, 1},
-		{"the second level alone", func(id uint64) answer { return every(max(9-id/100*8, 1))(id) }, Config{Levels: []int{1, 2}, Measure: Measure{Requests: 99}, MaxErrorRate: limit(0.5)}, "concurrency 2: ", 99, 2},
+		{"fewer than twenty, seen at the level's end", every(4), Config{Levels: load.Closed(1, 2), Measure: Measure{Requests: 8}, MaxErrorRate: limit(0.1)}, "2 of 8 requests failed", 8, 1},
+		{"the second level alone", func(id uint64) answer { return every(max(9-id/100*8, 1))(id) }, Config{Levels: load.Closed(1, 2), Measure: Measure{Requests: 99}, MaxErrorRate: limit(0.5)}, "concurrency 2: ", 99, 2},
 		{"warm-up counts", every(2), Config{Warmup: 30, Measure: Measure{Requests: 100}, MaxErrorRate: limit(0.4)}, "10 of 20 requests failed", 20, 1},
 		{"it wins over the rule for nothing but failures", all, Config{Measure: Measure{Requests: 100}, MaxErrorRate: limit(0.5)}, "5 of 5 requests failed, 100%", 5, 1},
 		{"all may fail: that rule decides", all, Config{Measure: Measure{Requests: 100}, MaxErrorRate: limit(1)}, "all of the first 5 requests failed", 5, 1},
@@ -83,7 +84,7 @@ func TestErrorRateKinds(t *testing.T) {
 	if e.ended != 3000 || e.failed != 2000 || len(e.kinds) != maxKinds {
 		t.Errorf("%d of %d failed in %d kinds", e.failed, e.ended, len(e.kinds))
 	}
-	err := e.error(4, 0.001)
+	err := e.error(load.Concurrency{N: 4}, 0.001)
 	if got, want := err.Error(), "concurrency 4: 2000 of 3000 requests failed, 66.7%, more than the 0.1% allowed; 1000 of them with timeout: y"; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}

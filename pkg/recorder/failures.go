@@ -42,7 +42,7 @@ func (f *failureRun) error() *FailedError {
 }
 
 // add counts a failed request and reports whether it was one too many.
-func (f *failureRun) add(r *export.Request, concurrency int, nowNS uint64) (tooMany bool) {
+func (f *failureRun) add(r *export.Request, slots int, nowNS uint64) (tooMany bool) {
 	if f.row == 0 {
 		f.sinceNS = nowNS
 	}
@@ -54,8 +54,8 @@ func (f *failureRun) add(r *export.Request, concurrency int, nowNS uint64) (tooM
 		f.slots[r.Worker] = struct{}{}
 	}
 	f.last = FailedError{Status: r.Status, Code: r.Code, Message: r.Message}
-	if f.ok == 0 && f.row >= firstFailures && len(f.slots) >= concurrency {
+	if f.ok == 0 && f.row >= firstFailures && len(f.slots) >= slots {
 		return true
 	}
-	return f.row >= max(laterFailures, 4*concurrency) && time.Duration(nowNS-f.sinceNS) >= goneAfter
+	return f.row >= max(laterFailures, 4*slots) && time.Duration(nowNS-f.sinceNS) >= goneAfter
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
+	"github.com/pa-tools/pa/pkg/recorder/load"
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 )
 
@@ -81,7 +82,7 @@ func TestMemoryPerRequest(t *testing.T) {
 			fake := &fakeServer{clock: clock, answer: func(uint64) answer { return answer{} }}
 			l := &levelRun{
 				session: &session{cfg: Config{Backend: fake, Writer: nullWriter{}, Clock: clock}},
-				box:     newMailbox(), slots: []*slot{{}}, client: newClientView(1), meter: newMeter(m, 1),
+				box:     newMailbox(), driver: newClosedLoop(load.Concurrency{N: 1}, crew{}), client: newClientView(), meter: newMeter(m, 1),
 			}
 			x := &backend.Exchange{Request: export.Request{Responses: make([]export.Response, 1)}}
 			live := func() float64 {

@@ -3,13 +3,12 @@ package recorder
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
+	"github.com/pa-tools/pa/pkg/recorder/load"
 )
 
 // progressEvery is the period of Progress calls and of flushes of the writer.
@@ -23,8 +22,8 @@ type flusher interface{ Flush() error }
 // the goroutine that calls run.
 type levelRun struct {
 	*session
-	index       int
-	concurrency int
+	index int
+	load  load.Level
 
 	box   *mailbox
 	spare []*backend.Exchange
@@ -41,13 +40,15 @@ type levelRun struct {
 	// dropped counts the requests that lost their outputs to a slow disk.
 	dropped int
 
+	// Of the present stage.
 	gate     *gate
-	budget   int                // of the present stage; < 0 is none
-	slots    []*slot            // of the present stage
+	driver   driver
 	cancel   context.CancelFunc // ends what is in flight
-	returned int                // exchanges of the present stage taken from the slots
-	startNS  uint64
-	pace     pace
+	returned int                // exchanges taken from the slots,
+	warmed   int                // those of the warm-up among them
+
+	startNS uint64
+	pace    pace
 	// flushedNS is when the writer was told to flush last.
 	flushedNS uint64
 	stopped   bool // by the user
@@ -58,34 +59,48 @@ type levelRun struct {
 // run executes the level: warm-up, measurement, export.
 func (l *levelRun) run(ctx context.Context) (Level, error) {
 	l.box = newMailbox()
-	l.out.Concurrency = l.concurrency
+	l.out.Load = l.load
 	l.startNS = l.cfg.Clock.NowNS()
 	l.flushedNS = l.startNS
-	l.wrote(l.cfg.Writer.BeginExperiment(export.ModeConcurrency, strconv.Itoa(l.concurrency)))
+	l.wrote(l.cfg.Writer.BeginExperiment(l.load.Mode(), l.load.Value()))
 	if l.err != nil {
 		return l.out, l.err
 	}
-	if n := l.cfg.Warmup; n > 0 {
-		l.stage(ctx, min(n, l.concurrency), n, export.PhaseWarmup)
+	warmup := l.cfg.Warmup
+	if n, ok := l.load.(load.Concurrency); ok && warmup > 0 {
+		// Measured is what begins together, as perf_analyzer does it.
+		l.stage(ctx, load.Concurrency{N: min(warmup, n.N)}, warmup, 0, 0)
+		warmup = 0
 	}
 	if l.err == nil && !l.stopped {
 		budget := -1
-		if n := l.cfg.Measure.Requests; n > 0 {
-			budget = n
+		if m := l.cfg.measure(l.load); m.Requests > 0 {
+			budget = m.Requests
 		}
-		l.meter = newMeter(l.cfg.Measure, l.cfg.Clock.NowNS())
-		l.client = newClientView(l.concurrency)
-		l.stage(ctx, l.concurrency, budget, export.PhaseMeasured)
+		l.stage(ctx, l.load, warmup, l.cfg.WarmupTime+rampUp(l.load), budget)
+	}
+	if l.meter != nil {
 		l.meter.finish(l.cfg.Clock.NowNS())
 		l.out.Windows, l.out.Stable = l.meter.windows, l.meter.stable
 	}
 	if limit := l.cfg.MaxErrorRate; limit != nil && !l.stopped && l.rate.above(*limit) {
-		l.abandon(l.rate.error(l.concurrency, *limit))
+		l.abandon(l.rate.error(l.load, *limit))
 	}
 	if !l.writeFailed {
 		l.wrote(l.cfg.Writer.EndExperiment(l.experiment()))
 	}
 	return l.out, l.err
+}
+
+// rampUp is how long a level takes to get to its load: that is warm-up.
+func rampUp(level load.Level) time.Duration {
+	switch level := level.(type) {
+	case load.Concurrency:
+		return level.RampUp
+	case load.Rate:
+		return level.RampUp
+	}
+	return 0
 }
 
 // wrote takes the result of a call of the writer.
@@ -96,30 +111,34 @@ func (l *levelRun) wrote(err error) {
 	}
 }
 
-// stage runs slots slots until budget requests are sent (budget < 0: until the
-// meter says enough), and collects what they return.
-func (l *levelRun) stage(ctx context.Context, slots, budget int, phase export.Phase) {
+// stage sends the load of a level, and collects what comes back: a warm-up of at
+// least so many requests and so much time, then budget requests (none: it is all
+// warm-up; < 0: until the meter says enough).
+func (l *levelRun) stage(ctx context.Context, level load.Level, warmup int, warmupTime time.Duration, budget int) {
 	flight, cancel := context.WithCancel(ctx)
 	defer cancel()
 	l.cancel = cancel
-	l.gate, l.budget = &gate{budget: budget}, budget
-	l.returned = 0
-	l.slots = nil
+	l.returned, l.warmed = 0, 0
 	supply := l.stock.supply()
 	defer supply.end()
 	defer context.AfterFunc(flight, supply.end)()
-	var wg sync.WaitGroup
-	for i := range slots {
-		s := &slot{
-			worker: i, sender: l.senders[i], supply: supply, timeout: l.cfg.RequestTimeout,
-			firstID: l.nextID, clock: l.cfg.Clock, phase: phase, out: l.box,
-		}
-		l.slots = append(l.slots, s)
-		wg.Go(func() { s.run(flight, l.gate) })
+	start := time.Now()
+	warmUntilNS := uint64(0)
+	if warmupTime > 0 {
+		warmUntilNS = l.cfg.Clock.NS(start.Add(warmupTime))
 	}
+	l.gate = newGate(warmup, warmUntilNS, budget)
+	if warmup == 0 && warmupTime == 0 {
+		l.gate.measure(l.cfg.Clock.NS(start))
+		l.measure()
+	}
+	l.driver = newDriver(level, crew{
+		gate: l.gate, supply: supply, fleet: &l.fleet, timeout: l.cfg.RequestTimeout, firstID: l.nextID,
+		clock: l.cfg.Clock, out: l.box, start: start, wait: l.cfg.wait,
+	})
 	idle := make(chan struct{})
-	go func() { // ends with the last slot
-		wg.Wait()
+	go func() { // ends with the driver
+		l.driver.run(flight)
 		close(idle)
 	}()
 	l.loop(ctx, idle)
@@ -129,13 +148,27 @@ func (l *levelRun) stage(ctx context.Context, slots, budget int, phase export.Ph
 	l.nextID += uint64(l.gate.count())
 }
 
+// measure begins the measurement, whose beginning the gate knows, if it has not
+// begun.
+func (l *levelRun) measure() {
+	if l.meter == nil {
+		l.meter = newMeter(l.cfg.measure(l.load), l.gate.beganNS)
+		l.client = newClientView()
+	}
+}
+
 // loop is the collector's: it returns when all slots have ended and all they
 // put is written.
 func (l *levelRun) loop(ctx context.Context, idle <-chan struct{}) {
 	stop, hardStop := l.cfg.Stop, ctx.Done()
-	window, grace := newAlarm(), newAlarm()
+	window, grace, warm := newAlarm(), newAlarm(), newAlarm()
 	defer window.stop()
 	defer grace.stop()
+	defer warm.stop()
+	if ns := l.gate.warmUntilNS; ns > 0 {
+		warm.set(time.Duration(ns) - time.Duration(l.cfg.Clock.NowNS()))
+	}
+	measuring := l.gate.measuring
 	tick := time.NewTicker(progressEvery)
 	defer tick.Stop()
 	draining := false
@@ -159,6 +192,11 @@ func (l *levelRun) loop(ctx context.Context, idle <-chan struct{}) {
 		select {
 		case <-l.box.ready:
 			l.collect()
+		case <-warm.c():
+			l.gate.measure(l.gate.warmUntilNS)
+		case <-measuring:
+			measuring = nil
+			l.measure()
 		case <-window.c():
 			l.collect()
 			l.closeWindows()
@@ -199,6 +237,11 @@ func (l *levelRun) collect() {
 	for i, x := range items {
 		l.pace.step(time.Duration(l.cfg.Clock.NowNS() - x.Request.EndedNS))
 		l.returned++
+		if x.Request.Phase == export.PhaseWarmup {
+			l.warmed++
+		} else {
+			l.measure() // it may have been quicker than the gate's word
+		}
 		l.admit(x)
 		items[i] = nil // its memory is accounted for no longer
 		if l.cfg.Clock.NowNS()-l.flushedNS >= uint64(progressEvery) {
@@ -252,7 +295,7 @@ func (l *levelRun) handle(x *backend.Exchange) {
 		r.Status, r.Message = export.StatusProtocolError, err.Error()
 	}
 	if sent == export.StatusOK {
-		l.slots[r.Worker].decoded(r.Status == export.StatusOK)
+		l.driver.decoded(r.Worker, r.Status == export.StatusOK)
 	}
 	if r.Status == export.StatusOK {
 		r.EndedNS = 0
@@ -297,7 +340,7 @@ func stampsOf(r *export.Request) (c export.StampCount) {
 func (l *levelRun) count(r *export.Request, endNS uint64) {
 	l.rate.add(r)
 	if limit := l.cfg.MaxErrorRate; limit != nil && l.rate.ended >= fewestEnded && l.rate.above(*limit) {
-		l.abandon(l.rate.error(l.concurrency, *limit))
+		l.abandon(l.rate.error(l.load, *limit))
 	}
 	if r.Status == export.StatusOK {
 		l.failures.reset()
@@ -325,11 +368,11 @@ func (l *levelRun) count(r *export.Request, endNS uint64) {
 }
 
 func (l *levelRun) fail(r *export.Request) {
-	if !l.failures.add(r, l.concurrency, l.cfg.Clock.NowNS()) {
+	if !l.failures.add(r, l.driver.slots(), l.cfg.Clock.NowNS()) {
 		return
 	}
 	if limit := l.cfg.MaxErrorRate; limit != nil && l.rate.above(*limit) {
-		l.abandon(l.rate.error(l.concurrency, *limit))
+		l.abandon(l.rate.error(l.load, *limit))
 		return
 	}
 	l.abandon(l.failures.error())
@@ -356,9 +399,12 @@ func (l *levelRun) flush() {
 
 func (l *levelRun) report() {
 	p := Progress{
-		Level: l.index, Levels: len(l.cfg.Levels), Concurrency: l.concurrency, Warmup: l.meter == nil,
+		Index: l.index, Levels: len(l.cfg.Levels), Load: l.load, Warmup: l.meter == nil,
 		OK: l.out.OK, Failed: l.out.Failed, InFlight: l.gate.count() - l.returned,
-		Done: l.returned, Target: max(l.budget, 0),
+		Done: l.warmed, Target: l.gate.warmup,
+	}
+	if !p.Warmup {
+		p.Done, p.Target = l.returned-l.warmed, max(l.gate.budget, 0)
 	}
 	now := l.cfg.Clock.NowNS()
 	p.Elapsed = time.Duration(now - l.startNS)
@@ -366,10 +412,10 @@ func (l *levelRun) report() {
 	switch {
 	case l.meter != nil:
 		p.Windows = len(l.meter.windows)
-		p.Fraction, p.AtMost = l.meter.fraction(now, l.returned)
+		p.Fraction, p.AtMost = l.meter.fraction(now, p.Done)
 		p.Left = left(time.Duration(now-l.meter.startNS), p.Fraction)
-	case l.budget > 0:
-		p.Fraction = float64(l.returned) / float64(l.budget)
+	case p.Target > 0:
+		p.Fraction = min(float64(p.Done)/float64(p.Target), 1)
 	}
 	l.cfg.Progress(p)
 }
@@ -397,8 +443,13 @@ func (l *levelRun) experiment() *export.Experiment {
 		e.Meta.Warnings = append(e.Meta.Warnings, fmt.Sprintf("the disk did not keep up: the outputs of %d requests are lost, their times are kept", l.dropped))
 	}
 	if l.client != nil {
-		e.Meta.Client = l.client.finish()
+		var asked *offer
+		if o, ok := l.driver.(*openLoop); ok {
+			asked = o.offered(l.gate.beganNS)
+		}
+		e.Meta.Client = l.client.finish(asked)
 		l.out.Latency = l.latencies.summary()
+		l.out.Client = e.Meta.Client
 		l.out.Saturated = saturation(e.Meta.Client, l.out.Latency.Percentiles[50])
 		e.Meta.Warnings = append(e.Meta.Warnings, l.out.Saturated...)
 	}

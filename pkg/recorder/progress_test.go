@@ -4,6 +4,8 @@ import (
 	"math"
 	"testing"
 	"time"
+
+	"github.com/pa-tools/pa/pkg/recorder/load"
 )
 
 func TestRolling(t *testing.T) {
@@ -72,7 +74,7 @@ func TestFraction(t *testing.T) {
 func TestProgress(t *testing.T) {
 	var all []Progress
 	_, _, _, err := record(t, ok(100*time.Millisecond), Config{
-		Levels: []int{2}, Warmup: 4, Measure: Measure{Duration: 10 * time.Second}, Progress: func(p Progress) { all = append(all, p) },
+		Levels: load.Closed(2), Warmup: 4, Measure: Measure{Duration: 10 * time.Second}, Progress: func(p Progress) { all = append(all, p) },
 	}, nil)
 	if err != nil {
 		t.Fatal(err)

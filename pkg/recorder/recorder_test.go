@@ -14,6 +14,7 @@ import (
 
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
+	"github.com/pa-tools/pa/pkg/recorder/load"
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
@@ -170,7 +171,7 @@ func recordTo(t *testing.T, w export.Writer, answers func(uint64) answer, cfg Co
 		clock := rxclock.New()
 		cfg.Writer = w
 		cfg.Backend = &fakeServer{clock: clock, answer: answers}
-		cfg.Clock = clock
+		cfg.Clock, cfg.wait = clock, load.WaitTimer
 		cfg.Run = export.Run{Meta: &export.RunMeta{}}
 		if cfg.Entries == nil {
 			cfg.Entries = workload.List{{Step: 0}, {Step: 1}, {Step: 2}}
@@ -188,7 +189,7 @@ func recordTo(t *testing.T, w export.Writer, answers func(uint64) answer, cfg Co
 }
 
 func TestRequestCount(t *testing.T) {
-	w, res, took, err := record(t, ok(100*time.Millisecond), Config{Levels: []int{2}, Measure: Measure{Requests: 7}}, nil)
+	w, res, took, err := record(t, ok(100*time.Millisecond), Config{Levels: load.Closed(2), Measure: Measure{Requests: 7}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -227,7 +228,7 @@ func TestCountWindows(t *testing.T) {
 	// 10 requests a window, 3 at a time: when the third window closes at the
 	// 30th request, those sent since are late.
 	w, res, _, err := record(t, ok(50*time.Millisecond), Config{
-		Levels: []int{3}, Measure: Measure{Mode: CountWindows, WindowRequests: 10, Stability: 9.99},
+		Levels: load.Closed(3), Measure: Measure{Mode: CountWindows, WindowRequests: 10, Stability: 9.99},
 	}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -260,7 +261,7 @@ func TestCountWindows(t *testing.T) {
 
 func TestTimeWindows(t *testing.T) {
 	w, res, took, err := record(t, ok(110*time.Millisecond), Config{
-		Levels: []int{4}, Measure: Measure{Interval: time.Second, Stability: 0.1, MaxTrials: 5},
+		Levels: load.Closed(4), Measure: Measure{Interval: time.Second, Stability: 0.1, MaxTrials: 5},
 	}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -311,7 +312,7 @@ func TestDuration(t *testing.T) {
 }
 
 func TestSweep(t *testing.T) {
-	w, res, _, err := record(t, ok(10*time.Millisecond), Config{Levels: []int{1, 4, 2}, Measure: Measure{Requests: 8}}, nil)
+	w, res, _, err := record(t, ok(10*time.Millisecond), Config{Levels: load.Closed(1, 4, 2), Measure: Measure{Requests: 8}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -331,7 +332,7 @@ func TestFailuresAreRows(t *testing.T) {
 		}
 		return answer{after: 5 * time.Millisecond, status: export.StatusOK}
 	}
-	w, res, _, err := record(t, third, Config{Levels: []int{2}, Measure: Measure{Requests: 30}, Secrets: []string{"sk-123"}}, nil)
+	w, res, _, err := record(t, third, Config{Levels: load.Closed(2), Measure: Measure{Requests: 30}, Secrets: []string{"sk-123"}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -354,14 +355,14 @@ func TestAllFail(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name   string
-		levels []int
+		levels []load.Level
 		m      Measure
 		want   int // failures in the message
 	}{
-		{"windows", []int{1}, Measure{}, 5},
-		{"many slots", []int{16}, Measure{}, 16},
-		{"fewer requests than it takes", []int{1}, Measure{Requests: 2}, 2},
-		{"the second level is not tried", []int{1, 2}, Measure{Requests: 20}, 5},
+		{"windows", load.Closed(1), Measure{}, 5},
+		{"many slots", load.Closed(16), Measure{}, 16},
+		{"fewer requests than it takes", load.Closed(1), Measure{Requests: 2}, 2},
+		{"the second level is not tried", load.Closed(1, 2), Measure{Requests: 20}, 5},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			w, res, took, err := record(t, bad, Config{Levels: tt.levels, Measure: tt.m}, nil)
@@ -388,7 +389,7 @@ func TestSomeFail(t *testing.T) {
 		}
 		return answer{after: 5 * time.Second, status: export.StatusOK}
 	}
-	w, _, _, err := record(t, odd, Config{Levels: []int{16}, Measure: Measure{Requests: 150}}, nil)
+	w, _, _, err := record(t, odd, Config{Levels: load.Closed(16), Measure: Measure{Requests: 150}}, nil)
 	if err != nil || w.count("") != 4 || w.count("failed") != 146 {
 		t.Errorf("error %v, %d good, %d failed; want 4 and 146", err, w.count(""), w.count("failed"))
 	}
@@ -400,7 +401,7 @@ func TestSomeFail(t *testing.T) {
 		}
 		return a
 	}
-	_, _, took, err := record(t, odd2, Config{Levels: []int{16}, Measure: Measure{Requests: 1500}}, nil)
+	_, _, took, err := record(t, odd2, Config{Levels: load.Closed(16), Measure: Measure{Requests: 1500}}, nil)
 	var fe *FailedError
 	if !errors.As(err, &fe) || took < goneAfter || took > 2*goneAfter {
 		t.Errorf("error %v after %v, want a FailedError within 10 to 20 s", err, took)
@@ -414,7 +415,7 @@ func TestServerGone(t *testing.T) {
 		}
 		return answer{after: 10 * time.Millisecond, status: export.StatusOK}
 	}
-	w, _, took, err := record(t, gone, Config{Levels: []int{2}, Measure: Measure{Requests: 100000}}, nil)
+	w, _, took, err := record(t, gone, Config{Levels: load.Closed(2), Measure: Measure{Requests: 100000}}, nil)
 	var fe *FailedError
 	if !errors.As(err, &fe) || fe.OK != 50 {
 		t.Fatalf("error %v, want a FailedError after 50 good requests", err)
@@ -459,7 +460,7 @@ func TestStop(t *testing.T) {
 		// What is in flight when the user stops still ends and counts.
 		{"count", ok(300 * time.Millisecond), Config{Measure: Measure{Requests: 100}}, stopAt(time.Second), 1200 * time.Millisecond, 4, 0},
 		{"time windows", ok(300 * time.Millisecond), Config{Measure: Measure{Interval: time.Minute}}, stopAt(time.Second), 1200 * time.Millisecond, 4, 0},
-		{"grace runs out", ok(time.Hour), Config{Measure: Measure{Requests: 100}, Levels: []int{3}, RequestTimeout: -1, Grace: 5 * time.Second}, stopAt(time.Second), 6 * time.Second, 0, 3},
+		{"grace runs out", ok(time.Hour), Config{Measure: Measure{Requests: 100}, Levels: load.Closed(3), RequestTimeout: -1, Grace: 5 * time.Second}, stopAt(time.Second), 6 * time.Second, 0, 3},
 		{"no grace", ok(time.Hour), Config{Measure: Measure{Requests: 100}, Grace: -1}, stopAt(time.Second), time.Second, 0, 1},
 		{
 			"cancel", ok(300 * time.Millisecond),
@@ -491,7 +492,7 @@ func TestLateAreCancelledAfterGrace(t *testing.T) {
 		}
 		return answer{after: 100 * time.Millisecond, status: export.StatusOK}
 	}
-	w, res, took, err := record(t, hang, Config{Levels: []int{2}, Measure: Measure{Duration: time.Second}, Grace: 3 * time.Second}, nil)
+	w, res, took, err := record(t, hang, Config{Levels: load.Closed(2), Measure: Measure{Duration: time.Second}, Grace: 3 * time.Second}, nil)
 	if err != nil || res.Interrupted {
 		t.Fatalf("error %v, result %+v", err, res)
 	}
@@ -528,7 +529,7 @@ func TestStopBetweenLevels(t *testing.T) {
 		clock := rxclock.New()
 		res, err := Run(t.Context(), Config{
 			Backend: &fakeServer{clock: clock, answer: ok(time.Second)}, Writer: w, Clock: clock, Entries: workload.List{{}},
-			Run: export.Run{Meta: &export.RunMeta{}}, Stop: stop, Levels: []int{1, 2},
+			Run: export.Run{Meta: &export.RunMeta{}}, Stop: stop, Levels: load.Closed(1, 2),
 		})
 		if err != nil || !res.Interrupted || len(w.requests) != 0 || w.run == nil {
 			t.Errorf("error %v, result %+v, %d requests; want an interrupted run that sent nothing", err, res, len(w.requests))
@@ -561,7 +562,7 @@ func TestResentAreCounted(t *testing.T) {
 			a.status = export.StatusTruncated
 		}
 		return a
-	}, Config{Levels: []int{2, 1}, Warmup: 3, Measure: Measure{Requests: 4}}, nil)
+	}, Config{Levels: load.Closed(2, 1), Warmup: 3, Measure: Measure{Requests: 4}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -573,7 +574,7 @@ func TestResentAreCounted(t *testing.T) {
 }
 
 func TestWarmup(t *testing.T) {
-	w, res, _, err := record(t, ok(20*time.Millisecond), Config{Levels: []int{4}, Warmup: 3, Measure: Measure{Requests: 5}}, nil)
+	w, res, _, err := record(t, ok(20*time.Millisecond), Config{Levels: load.Closed(4), Warmup: 3, Measure: Measure{Requests: 5}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -589,7 +590,7 @@ func TestWarmup(t *testing.T) {
 }
 
 func TestWriterFails(t *testing.T) {
-	w, _, _, err := record(t, ok(10*time.Millisecond), Config{Levels: []int{2}, Measure: Measure{Requests: 1000}, Writer: &memWriter{failAt: 5}}, nil)
+	w, _, _, err := record(t, ok(10*time.Millisecond), Config{Levels: load.Closed(2), Measure: Measure{Requests: 1000}, Writer: &memWriter{failAt: 5}}, nil)
 	if err == nil || !strings.Contains(err.Error(), "no space left") {
 		t.Fatalf("error %v, want the writer's", err)
 	}
@@ -606,7 +607,7 @@ func TestFlushWhileBusy(t *testing.T) {
 	slow := func(uint64) answer {
 		return answer{after: time.Second, status: export.StatusOK, decode: 100 * time.Millisecond}
 	}
-	w, _, _, err := record(t, slow, Config{Levels: []int{50}, Measure: Measure{Requests: 100}}, nil)
+	w, _, _, err := record(t, slow, Config{Levels: load.Closed(50), Measure: Measure{Requests: 100}}, nil)
 	if err != nil || len(w.flushed) < 2 {
 		t.Fatalf("error %v, %d flushes", err, len(w.flushed))
 	}
@@ -732,7 +733,7 @@ func TestWaiting(t *testing.T) {
 }
 
 func TestValidate(t *testing.T) {
-	err := (&Config{Levels: []int{0, 9}, Measure: Measure{Requests: 5, Duration: 1, Percentile: 100}, Warmup: -1}).Validate()
+	err := (&Config{Levels: load.Closed(0, 9), Measure: Measure{Requests: 5, Duration: 1, Percentile: 100}, Warmup: -1}).Validate()
 	if err == nil {
 		t.Fatal("no error")
 	}

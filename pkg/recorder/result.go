@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/recorder/load"
 )
 
 // A Result says how a run went. The measured data is in the export.
@@ -20,8 +21,8 @@ const EndedEarly = "ended early: "
 
 // A Level is the outcome of one load level.
 type Level struct {
-	Concurrency int
-	Windows     []Window
+	Load    load.Level
+	Windows []Window
 	// Stable is whether the last windows met the stability rule; nil when no
 	// rule applied (a request count or a duration).
 	Stable *bool
@@ -37,6 +38,8 @@ type Level struct {
 	Resent int
 	// OutputsDropped counts requests whose outputs the disk had no room for.
 	OutputsDropped int
+	// Client is what the recorder saw of itself; nil when nothing was measured.
+	Client *export.ClientMeta
 	// Saturated says why the client may have been the limit, each reason in a
 	// sentence; nil when it was not.
 	Saturated []string
@@ -63,8 +66,8 @@ type Window struct {
 
 // Progress is a snapshot of a run under way.
 type Progress struct {
-	Level, Levels int // index of the present level, and how many there are
-	Concurrency   int
+	Index, Levels int // of the present level, and how many there are
+	Load          load.Level
 	Warmup        bool
 	Windows       int // closed so far at this level
 	OK, Failed    int // at this level

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/recorder/backend"
+	"github.com/pa-tools/pa/pkg/recorder/load"
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 )
 
@@ -16,7 +16,7 @@ import (
 type session struct {
 	cfg      Config
 	stock    *stock
-	senders  []backend.Sender
+	fleet    fleet
 	nextID   uint64 // ids start at 1: 0 means "not recorded"
 	stamps   export.StampCount
 	failures failureRun
@@ -38,11 +38,11 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	r := &session{cfg: cfg.withDefaults(), nextID: 1}
+	r := &session{cfg: cfg.withDefaults(), nextID: 1, fleet: fleet{backend: cfg.Backend}}
 	if err := r.prepare(ctx); err != nil {
 		return nil, err
 	}
-	defer r.closeSenders()
+	defer r.fleet.close()
 
 	meta := cfg.Run.Meta
 	meta.StartNS = r.cfg.Clock.NowNS()
@@ -52,7 +52,7 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	stopWatch := r.watchClock(ctx)
 	res := &Result{}
 	var err error
-	for i, n := range r.cfg.Levels {
+	for i, level := range r.cfg.Levels {
 		select {
 		case <-r.cfg.Stop:
 			res.Interrupted = true
@@ -63,7 +63,7 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 		if res.Interrupted {
 			break
 		}
-		l := &levelRun{session: r, index: i, concurrency: n}
+		l := &levelRun{session: r, index: i, load: level}
 		var out Level
 		out, err = l.run(ctx)
 		res.Levels = append(res.Levels, out)
@@ -130,16 +130,19 @@ func (r *session) prepare(ctx context.Context) error {
 		return err
 	}
 	slots := 0
-	for _, n := range r.cfg.Levels {
+	for _, level := range r.cfg.Levels {
+		n := level.Slots()
+		if _, ok := level.(load.Open); ok { // the rest when they are needed
+			n = reserve(0)
+			if level.Slots() > 0 {
+				n = min(n, level.Slots())
+			}
+		}
 		slots = max(slots, n)
 	}
-	for i := range slots {
-		s, err := r.cfg.Backend.Open(ctx, i)
-		if err != nil {
-			r.closeSenders()
-			return fmt.Errorf("slot %d: %w", i, err)
-		}
-		r.senders = append(r.senders, s)
+	if err := r.fleet.grow(ctx, slots); err != nil {
+		r.fleet.close()
+		return err
 	}
 	return nil
 }
@@ -163,13 +166,4 @@ func (r *session) untilStop(ctx context.Context) (_ context.Context, cancel cont
 		}
 	}()
 	return ctx, cancel
-}
-
-// closeSenders ends the connections. Errors of a connection that is no longer
-// wanted say nothing about the data.
-func (r *session) closeSenders() {
-	for _, s := range r.senders {
-		_ = s.Close()
-	}
-	r.senders = nil
 }

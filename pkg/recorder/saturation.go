@@ -17,10 +17,14 @@ const (
 	// the next one.
 	slowTurnaround = 10 * time.Millisecond
 	slowShare      = 0.01
-	mergedShare    = 0.01 // of the responses with output,
-	fewestMerged   = 20   // and so many
-	longPause      = 10 * time.Millisecond
-	fullFDs        = 0.9 // of the limit
+	// missedShare of a schedule's requests may be missing from what was sent, and
+	// lateLimit, as perf_analyzer has it, is what 99 of 100 may be late.
+	missedShare  = 0.01
+	lateLimit    = time.Millisecond
+	mergedShare  = 0.01 // of the responses with output,
+	fewestMerged = 20   // and so many
+	longPause    = 10 * time.Millisecond
+	fullFDs      = 0.9 // of the limit
 	// fewest values are enough to speak of their 99th percentile, or of a
 	// hundredth of them.
 	fewest = 100
@@ -35,6 +39,18 @@ func saturation(m *export.ClientMeta, median time.Duration) []string {
 	}
 	if c := m.CPU; c != nil && c.Share >= busyCPU && m.DurationNS >= int64(busyFor) {
 		say("it used %.0f%% of the time of its %d cores; give it more, or less load", 100*c.Share, c.Cores)
+	}
+	// Of a few requests the last one alone decides.
+	judged := m.HeldBack > 0 || m.Lateness != nil && m.Lateness.N >= fewest
+	if judged && m.AchievedPerSecond < (1-missedShare)*m.OfferedPerSecond {
+		why := "the client did not keep up; give it more cores, or ask for less"
+		if m.HeldBack > 0 {
+			why = fmt.Sprintf("%d requests had to wait, because so many may be in flight and no more", m.HeldBack)
+		}
+		w = append(w, fmt.Sprintf("the load was not what was asked for: %.6g of %.6g requests per second were sent: %s", m.AchievedPerSecond, m.OfferedPerSecond, why))
+	}
+	if t := m.Lateness; t != nil && t.N >= fewest && time.Duration(t.P99NS) > lateLimit {
+		say("1 in 100 requests was sent more than %v after it was due (at most %v is expected)", rounded(t.P99NS), lateLimit)
 	}
 	if t := m.Turnaround; t != nil && t.N >= fewest {
 		if most := max(slowTurnaround, time.Duration(slowShare*float64(median))); time.Duration(t.P99NS) > most {

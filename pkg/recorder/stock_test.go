@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/recorder/load"
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
@@ -55,7 +56,7 @@ func TestSupply(t *testing.T) {
 			for _, level := range []int{1, 7} {
 				src := &countedSource{n: 20}
 				w, _, _, err := record(t, ok(10*time.Millisecond), Config{
-					Entries: src, Order: order, KeepBytes: keep, Levels: []int{level}, Measure: Measure{Requests: 50},
+					Entries: src, Order: order, KeepBytes: keep, Levels: load.Closed(level), Measure: Measure{Requests: 50},
 				}, nil)
 				if err != nil {
 					t.Fatal(err)

@@ -21,6 +21,12 @@ func client(m *export.ClientMeta) string {
 	if m.MaxRSSBytes > 0 {
 		say("%d MB", (m.MaxRSSBytes+1<<19)>>20)
 	}
+	if m.OfferedPerSecond > 0 {
+		say("%s of %s requests/s sent", number(m.AchievedPerSecond), number(m.OfferedPerSecond))
+	}
+	if m.HeldBack > 0 {
+		say("%d held back", m.HeldBack)
+	}
 	if l := m.Lateness; l != nil {
 		say("lateness p99 %s", span(float64(l.P99NS)))
 	}

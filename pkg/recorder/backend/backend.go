@@ -20,8 +20,9 @@ type Backend interface {
 	// called after Check, from one goroutine, before the load. The payload
 	// may be sent many times and concurrently, so Send must not change it.
 	Prepare(e *workload.Entry) (Payload, error)
-	// Open returns the sender of slot number slot. Slots are opened before
-	// the load and closed after it.
+	// Open returns the sender of slot number slot. Slots are opened before the
+	// load, and where a schedule needs more of them, during it and several at a
+	// time; they are closed after it.
 	Open(ctx context.Context, slot int) (Sender, error)
 	// Decode fills Outputs, Final and Error of x.Request.Responses and
 	// x.Tokens from x.Raw, and may turn Status from ok into an error that only the decoded
@@ -59,6 +60,9 @@ type Exchange struct {
 	// Raw[i] is what Request.Responses[i] came from: an event with its
 	// framing, a gRPC message, a body.
 	Raw [][]byte
+	// HeldBack says that the request was due before and waited for others to end,
+	// because so many may be in flight and no more. It is for the recorder.
+	HeldBack bool
 	// Tokens is filled in by Decode. It is for showing and judging the run
 	// while it goes on; what a token is, analysis decides.
 	Tokens Tokens

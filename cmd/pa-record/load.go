@@ -1,0 +1,281 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/pa-tools/pa/internal/cmdline"
+	"github.com/pa-tools/pa/pkg/recorder/load"
+	"github.com/pa-tools/pa/pkg/recorder/workload"
+)
+
+// loadFlags say how much is sent, and when.
+func loadFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "concurrency-range", Category: catLoad, Usage: "requests in flight: `LEVELS` is one number, start:end:step, or a list 1,4,8", DefaultText: "1"},
+		&cli.StringFlag{Name: "request-rate-range", Category: catLoad, Usage: "requests per second, whatever the server makes of them: `LEVELS` as above, 2.5 too"},
+		&cli.StringFlag{Name: "request-distribution", Category: catLoad, Usage: "`HOW` the requests of a rate follow each other: constant, poisson or gamma", DefaultText: "constant, with --burstiness gamma"},
+		&cli.Float64Flag{Name: "burstiness", Category: catLoad, Usage: "`SHAPE` of the gamma distribution: below 1 bursts, 1 is poisson, above 1 more even", DefaultText: "1"},
+		&cli.StringFlag{Name: "request-intervals", Category: catLoad, Usage: "the gaps between requests, in µs, one a line of `FILE`, around and around"},
+		&cli.BoolFlag{Name: "fixed-schedule", Category: catLoad, Usage: "send each entry of the input data once, at its \"timestamp\" (ms) from the first one on"},
+		&cli.Float64Flag{Name: "speed-up", Category: catLoad, Usage: "run a schedule or intervals `N` times as fast", DefaultText: "1"},
+		&cli.IntFlag{Name: "max-concurrency", Category: catLoad, Usage: "with a rate, intervals or a schedule: at most `N` requests in flight; what is due waits", DefaultText: "no limit"},
+		&cli.DurationFlag{Name: "ramp-up", Category: catLoad, Usage: "get to the concurrency or rate of each level evenly in `DURATION`; that is warm-up", DefaultText: "at once"},
+		&cli.IntFlag{Name: "max-threads", Category: catLoad, Usage: "`N` is accepted for perf_analyzer's sake: every request in flight has its own connection", DefaultText: " "},
+		&cli.IntFlag{Name: "warmup-request-count", Category: catLoad, Usage: "send `N` requests before each level is measured"},
+		&cli.DurationFlag{Name: "warmup-duration", Category: catLoad, Usage: "measure each level after `DURATION` of load", DefaultText: "at once"},
+		&cli.IntFlag{Name: "repeat", Category: catLoad, Usage: "make the whole run `N` times, each with exports of its own, x.1.json to x.N.json, to compare with pa-analyze diff", DefaultText: "once, into x.json"},
+		&cli.BoolFlag{Name: "interleave", Category: catLoad, Usage: "with --repeat and several levels: measure them in another order in each run, balanced, so that what changes on the machine in the course of a run does not fall on one level"},
+	}
+}
+
+// loadSettings is the load, checked and with every default spelled out. Of the
+// shapes of load one is set.
+type loadSettings struct {
+	Concurrency   []int     `json:"concurrency,omitempty"`
+	Rates         []float64 `json:"request_rate,omitempty"`
+	Intervals     string    `json:"request_intervals,omitempty"` // file
+	FixedSchedule bool      `json:"fixed_schedule,omitempty"`
+
+	Distribution   string  `json:"request_distribution,omitempty"`
+	Burstiness     float64 `json:"burstiness,omitempty"`
+	SpeedUp        float64 `json:"speed_up,omitempty"`
+	MaxConcurrency int     `json:"max_concurrency,omitempty"`
+	RampUpMS       float64 `json:"ramp_up_ms,omitempty"`
+
+	Warmup           int     `json:"warmup_request_count,omitempty"`
+	WarmupDurationMS float64 `json:"warmup_duration_ms,omitempty"`
+
+	// levels is what all this comes to; those of a fixed schedule are in the
+	// input data.
+	levels         []load.Level
+	warmupDuration time.Duration
+}
+
+// defaultSlots is how many requests are expected in flight where there is no
+// limit.
+const defaultSlots = 64
+
+// slots is the most requests that there can be in flight, as far as it is known.
+func (s *loadSettings) slots() int {
+	slots := 0
+	for _, level := range s.levels {
+		slots = max(slots, cmp.Or(level.Slots(), defaultSlots))
+	}
+	return cmp.Or(slots, s.MaxConcurrency, defaultSlots)
+}
+
+// A shape is a flag that says what shape the load has, with those that belong to
+// it.
+type shape struct {
+	flag    string
+	belongs []string
+	read    func(s *settings)
+}
+
+// load reads the levels.
+func (p *settingsParser) load(s *settings) {
+	c := p.c
+	shapes := []shape{
+		{"concurrency-range", []string{"ramp-up"}, p.concurrency},
+		{"request-rate-range", []string{"request-distribution", "burstiness", "max-concurrency", "ramp-up"}, p.rates},
+		{"request-intervals", []string{"speed-up", "max-concurrency"}, p.intervals},
+		{"fixed-schedule", []string{"speed-up", "max-concurrency"}, p.fixedSchedule},
+	}
+	var given []shape
+	for _, sh := range shapes {
+		if c.IsSet(sh.flag) && (sh.flag != "fixed-schedule" || c.Bool(sh.flag)) {
+			given = append(given, sh)
+		}
+	}
+	switch {
+	case len(given) == 0:
+		given = shapes[:1]
+	case len(given) > 1:
+		p.errorf("--%s and --%s exclude each other; drop one%s", given[0].flag, given[1].flag, ceilingHint(given))
+		return
+	}
+	p.belongTo(given[0], shapes)
+	if s.MaxConcurrency = p.positive("max-concurrency", c.Int("max-concurrency")); c.IsSet("speed-up") {
+		s.SpeedUp = c.Float64("speed-up")
+		if !(s.SpeedUp > 0) {
+			p.errorf("--speed-up %v: must be above 0", s.SpeedUp)
+		}
+	}
+	if ramp := c.Duration("ramp-up"); c.IsSet("ramp-up") {
+		if s.RampUpMS = milliseconds(ramp); ramp < 0 {
+			p.errorf("--ramp-up %v: must not be negative", ramp)
+		}
+	}
+	if s.Warmup = c.Int("warmup-request-count"); s.Warmup < 0 {
+		p.errorf("--warmup-request-count %d: must not be negative", s.Warmup)
+	}
+	s.warmupDuration = c.Duration("warmup-duration")
+	if s.WarmupDurationMS = milliseconds(s.warmupDuration); s.warmupDuration < 0 {
+		p.errorf("--warmup-duration %v: must not be negative", s.warmupDuration)
+	}
+	before := len(p.errs)
+	given[0].read(s)
+	if len(p.errs) > before {
+		return
+	}
+	for _, level := range s.levels {
+		if err := level.Validate(); err != nil {
+			p.errorf("--%s: %w", given[0].flag, err)
+		}
+	}
+}
+
+// ceilingHint says what those may want who give both a concurrency and a rate.
+func ceilingHint(given []shape) string {
+	if given[0].flag == "concurrency-range" && slices.Contains(given[1].belongs, "max-concurrency") {
+		return ". To bound what is in flight give --max-concurrency"
+	}
+	return ""
+}
+
+// belongTo refuses flags that belong to other shapes only.
+func (p *settingsParser) belongTo(given shape, shapes []shape) {
+	var seen []string
+	for _, sh := range shapes {
+		for _, flag := range sh.belongs {
+			if !p.c.IsSet(flag) || slices.Contains(given.belongs, flag) || slices.Contains(seen, flag) {
+				continue
+			}
+			seen = append(seen, flag)
+			var to []string
+			for _, other := range shapes {
+				if slices.Contains(other.belongs, flag) {
+					to = append(to, "--"+other.flag)
+				}
+			}
+			p.errorf("--%s belongs to %s; give that, or drop it", flag, strings.Join(to, " or "))
+		}
+	}
+}
+
+func (p *settingsParser) concurrency(s *settings) {
+	text := p.c.String("concurrency-range")
+	if text == "" {
+		text = "1"
+	}
+	var err error
+	if s.Concurrency, err = load.ParseConcurrency(text); err != nil {
+		p.errorf("--concurrency-range: %w", err)
+	}
+	for _, n := range s.Concurrency {
+		s.levels = append(s.levels, load.Concurrency{N: n, RampUp: p.c.Duration("ramp-up")})
+	}
+}
+
+func (p *settingsParser) rates(s *settings) {
+	c := p.c
+	var err error
+	if s.Rates, err = load.ParseRates(c.String("request-rate-range")); err != nil {
+		p.errorf("--request-rate-range: %w", err)
+		return
+	}
+	s.Distribution = c.String("request-distribution")
+	if s.Distribution == "" {
+		s.Distribution = load.Constant.String()
+		if c.IsSet("burstiness") {
+			s.Distribution = load.Gamma.String()
+		}
+	}
+	arrivals, err := load.ParseArrivals(s.Distribution)
+	if err != nil {
+		p.errorf("--request-distribution %s: it is constant, poisson or gamma", s.Distribution)
+		return
+	}
+	if s.Burstiness = c.Float64("burstiness"); c.IsSet("burstiness") && s.Burstiness == 0 {
+		p.errorf("--burstiness 0: must be above 0")
+		return
+	}
+	if arrivals == load.Gamma {
+		s.Burstiness = cmp.Or(s.Burstiness, 1)
+	}
+	if c.IsSet("burstiness") && arrivals != load.Gamma {
+		p.errorf("--burstiness belongs to --request-distribution gamma; give that, or drop it")
+		return
+	}
+	for _, rate := range s.Rates {
+		s.levels = append(s.levels, load.Rate{
+			PerSecond: rate, Arrivals: arrivals, Burstiness: s.Burstiness, Seed: s.Seed, Ceiling: s.MaxConcurrency, RampUp: c.Duration("ramp-up"),
+		})
+	}
+}
+
+func (p *settingsParser) intervals(s *settings) {
+	s.Intervals = p.c.String("request-intervals")
+	f, err := os.Open(s.Intervals)
+	if err != nil {
+		p.errorf("--request-intervals: %w", err)
+		return
+	}
+	defer f.Close()
+	gaps, err := load.ReadIntervals(s.Intervals, f)
+	if err != nil {
+		p.errorf("--request-intervals: %w", err)
+		return
+	}
+	s.levels = []load.Level{load.Intervals{Gaps: gaps, Speed: s.SpeedUp, Ceiling: s.MaxConcurrency}}
+}
+
+func (p *settingsParser) fixedSchedule(s *settings) {
+	s.FixedSchedule = true
+	if len(s.InputData) == 0 {
+		p.errorf("--fixed-schedule needs --input-data with a \"timestamp\" in each entry")
+	}
+	if p.c.IsSet("request-count") {
+		p.errorf("--fixed-schedule and --request-count exclude each other: the entries are sent once each; drop one")
+	}
+}
+
+// schedule makes the level of a fixed schedule, and brings the entries in its
+// order.
+func (s *settings) schedule(entries workload.Source) (workload.Source, error) {
+	sorted, offsets, err := workload.ByOffset(entries)
+	if err != nil {
+		return nil, fmt.Errorf("--fixed-schedule: %w", err)
+	}
+	level := load.Timetable{Offsets: offsets, Speed: s.SpeedUp, Ceiling: s.MaxConcurrency}
+	if err := level.Validate(); err != nil {
+		return nil, fmt.Errorf("--fixed-schedule: %w", err)
+	}
+	if s.Warmup >= len(offsets) {
+		return nil, cmdline.Usagef("--warmup-request-count %d: the schedule has %d requests; leave some to measure", s.Warmup, len(offsets))
+	}
+	s.levels = []load.Level{level}
+	return sorted, nil
+}
+
+// positive returns n, the value of a flag that must be at least 1 if it is given.
+func (p *settingsParser) positive(flag string, n int) int {
+	if p.c.IsSet(flag) && n < 1 {
+		p.errorf("--%s %d: must be at least 1", flag, n)
+	}
+	return n
+}
+
+// parseCount reads --request-count: a number, or so many times the level.
+func parseCount(text string) (requests, times int, err error) {
+	number, isTimes := strings.CutSuffix(strings.TrimSpace(text), "x")
+	n, err := strconv.Atoi(number)
+	switch {
+	case err != nil:
+		return 0, 0, errors.New("expected a whole number, or times the level such as 5x")
+	case n < 1:
+		return 0, 0, errors.New("must be at least 1")
+	case isTimes:
+		return 0, n, nil
+	}
+	return n, 0, nil
+}

@@ -1,0 +1,61 @@
+package recorder
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/pa-tools/pa/pkg/recorder/backend"
+)
+
+// A fleet is the senders of a run, by slot. It grows when a level needs more of
+// them; what is there serves the next level too.
+type fleet struct {
+	backend backend.Backend
+
+	mu      sync.Mutex
+	senders []backend.Sender // nil: not there yet
+}
+
+// sender returns the sender of a slot, which it opens if there is none. Those of
+// different slots can be asked for at a time.
+func (f *fleet) sender(ctx context.Context, slot int) (backend.Sender, error) {
+	f.mu.Lock()
+	for len(f.senders) <= slot {
+		f.senders = append(f.senders, nil)
+	}
+	s := f.senders[slot]
+	f.mu.Unlock()
+	if s != nil {
+		return s, nil
+	}
+	s, err := f.backend.Open(ctx, slot)
+	if err != nil {
+		return nil, fmt.Errorf("slot %d: %w", slot, err)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.senders[slot] = s
+	return s, nil
+}
+
+// grow opens the senders of the first n slots.
+func (f *fleet) grow(ctx context.Context, n int) error {
+	for i := range n {
+		if _, err := f.sender(ctx, i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// close ends the connections. Errors of a connection that is no longer wanted say
+// nothing about the data.
+func (f *fleet) close() {
+	for _, s := range f.senders {
+		if s != nil {
+			_ = s.Close()
+		}
+	}
+	f.senders = nil
+}

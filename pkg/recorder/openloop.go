@@ -1,0 +1,279 @@
+package recorder
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/recorder/backend"
+	"github.com/pa-tools/pa/pkg/recorder/load"
+)
+
+// maxOpenSlots is the ceiling of a level that has none: each slot has a
+// connection, and machines have an end.
+const maxOpenSlots = 1 << 16
+
+// An openLoop sends what its schedule says, when it says so, whatever has become
+// of what was sent before.
+//
+// One of its slots is the leader: it takes the next request, waits for its
+// instant, makes another slot the leader and then sends. So no goroutine has to be
+// woken between the instant and the write; whoever leads next has the time until
+// its own instant to wake up. The leader comes from the idle slots, the one that
+// became idle last first, so that no more connections are in use than are needed.
+// Some slots are kept idle in reserve, ready to send: opening one may take its
+// time. When there is neither an idle slot nor may there be another one, nobody
+// leads until a slot has got its answer, and what is due waits.
+type openLoop struct {
+	crew
+	schedule load.Schedule
+	ceiling  int
+
+	// Of the leader.
+	next   scheduled // what it is about to send
+	number int       // of the requests taken from the supply
+	behind bool      // the ceiling made requests late, and some still are
+
+	mu      sync.Mutex // guards what follows
+	idle    []*openSlot
+	n       int  // slots that are open,
+	used    int  // and have sent
+	opening int  // slots that are being opened
+	leading bool // some slot leads
+	full    bool // nobody leads because of the ceiling
+	over    bool
+	ended   chan struct{} // closed with over
+	endNS   uint64        // when that was
+	running sync.WaitGroup
+
+	offer offer
+}
+
+// An openSlot is one of the slots; it sends one request at a time.
+type openSlot struct {
+	worker int
+	sender backend.Sender
+	turn   chan struct{} // has a value when it is to lead; room for one
+	used   bool
+}
+
+// A scheduled is a request of the schedule.
+type scheduled struct {
+	due   uint64 // Unix ns
+	at    time.Time
+	taken bool
+}
+
+// An offer is what a schedule asked for: so many requests to measure from the
+// first's instant to the last's.
+type offer struct {
+	requests        int
+	fromNS, untilNS uint64
+}
+
+func (o *offer) add(dueNS uint64) {
+	if o.requests == 0 {
+		o.fromNS = dueNS
+	}
+	o.requests++
+	o.untilNS = dueNS
+}
+
+func newOpenLoop(level load.Open, c crew) *openLoop {
+	o := &openLoop{crew: c, schedule: level.Schedule(), ceiling: level.Slots(), ended: make(chan struct{})}
+	if o.ceiling == 0 {
+		o.ceiling = maxOpenSlots
+	}
+	return o
+}
+
+// reserve is how many slots should be idle when n are open.
+func reserve(n int) int { return 2 + n/16 }
+
+func (o *openLoop) run(ctx context.Context) {
+	o.mu.Lock()
+	o.grow(ctx)
+	o.mu.Unlock()
+	o.running.Go(func() {
+		select {
+		case <-o.gate.closed:
+			o.end()
+		case <-o.ended:
+		}
+	})
+	o.running.Wait()
+}
+
+// decoded implements driver. A schedule is kept, failures or not.
+func (o *openLoop) decoded(int, bool) {}
+
+// slots implements driver.
+func (o *openLoop) slots() int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return max(o.used, 1)
+}
+
+// grow opens slots until there is a reserve. It is called with the lock held, and
+// does not wait.
+func (o *openLoop) grow(ctx context.Context) {
+	for !o.over && len(o.idle)+o.opening < reserve(o.n) && o.n+o.opening < o.ceiling {
+		o.opening++
+		worker := o.n + o.opening - 1
+		o.running.Go(func() { o.open(ctx, worker) })
+	}
+}
+
+// open opens a slot and serves with it. A sender that cannot be opened is tried
+// for again and again: that it is the last one, and so a request, is for those who
+// have one to find out.
+func (o *openLoop) open(ctx context.Context, worker int) {
+	var sender backend.Sender
+	for failures := 1; ; failures++ {
+		var err error
+		if sender, err = o.fleet.sender(ctx, worker); err == nil {
+			break
+		}
+		if !load.WaitTimer(time.Now().Add(backoff(failures+1)), o.ended) {
+			break
+		}
+	}
+	o.mu.Lock()
+	o.opening--
+	if sender != nil {
+		o.n++
+	}
+	o.mu.Unlock()
+	if sender != nil {
+		o.serve(ctx, &openSlot{worker: worker, sender: sender, turn: make(chan struct{}, 1)})
+	}
+}
+
+// serve is a slot's goroutine.
+func (o *openLoop) serve(ctx context.Context, s *openSlot) {
+	for o.await(s) {
+		e, ok := o.lead()
+		if !ok {
+			o.end()
+			return
+		}
+		o.handOver(ctx, s)
+		o.out.put(o.exchange(ctx, s.worker, s.sender, e))
+	}
+}
+
+// await returns when s is the leader; false when the load is over.
+func (o *openLoop) await(s *openSlot) bool {
+	o.mu.Lock()
+	switch {
+	case o.over:
+		o.mu.Unlock()
+		return false
+	case !o.leading:
+		o.leading = true
+		if o.full {
+			o.full, o.behind = false, true
+		}
+		o.mu.Unlock()
+		return true
+	}
+	o.idle = append(o.idle, s)
+	o.mu.Unlock()
+	select {
+	case <-s.turn:
+		return true
+	case <-o.ended:
+		return false
+	}
+}
+
+// lead waits for the next request's instant; false when there is none, or it may
+// not be sent.
+func (o *openLoop) lead() (errand, bool) {
+	if !o.take() {
+		return errand{}, false
+	}
+	q, ok := o.supply.take(o.number) // while there is time
+	if !ok {
+		return errand{}, false
+	}
+	o.number++
+	if time.Until(o.next.at) > 0 {
+		o.behind = false
+		if !o.wait(o.next.at, o.gate.closed) {
+			return errand{}, false
+		}
+	}
+	p, ok := o.gate.next(o.next.due)
+	if !ok {
+		return errand{}, false
+	}
+	o.next.taken = false
+	if p.phase == export.PhaseMeasured {
+		o.offer.add(o.next.due)
+	}
+	if p.last {
+		o.end()
+	}
+	return errand{pass: p, parcel: q, dueNS: o.next.due, heldBack: o.behind}, true
+}
+
+// take has the next request of the schedule in next; false when there is none.
+func (o *openLoop) take() bool {
+	if o.next.taken {
+		return true
+	}
+	span, ok := o.schedule.Next()
+	if !ok {
+		return false
+	}
+	at := o.start.Add(span)
+	o.next = scheduled{due: o.clock.NS(at), at: at, taken: true}
+	return true
+}
+
+// handOver makes an idle slot the leader instead of s, if there is one.
+func (o *openLoop) handOver(ctx context.Context, s *openSlot) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !s.used {
+		s.used = true
+		o.used++
+	}
+	if o.over {
+		return
+	}
+	if last := len(o.idle) - 1; last >= 0 {
+		o.idle[last].turn <- struct{}{} // it has room: the slot is idle
+		o.idle = o.idle[:last]
+	} else {
+		o.leading = false
+		o.full = o.n+o.opening >= o.ceiling
+	}
+	o.grow(ctx)
+}
+
+// end ends the load: who is idle goes, who has sent something waits for the
+// answer.
+func (o *openLoop) end() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !o.over {
+		o.over, o.endNS = true, o.clock.NowNS()
+		close(o.ended)
+	}
+}
+
+// offered returns what the schedule asked for. fromNS is when the measurement
+// began. It is to be called when run has returned.
+func (o *openLoop) offered(fromNS uint64) *offer {
+	// What was due and could not be sent was asked for all the same.
+	for o.take() && o.next.due <= o.endNS {
+		if o.next.due > fromNS {
+			o.offer.add(o.next.due)
+		}
+		o.next.taken = false
+	}
+	return &o.offer
+}
