@@ -89,10 +89,13 @@ func diffAction(c *cli.Context) error {
 	for _, w := range res.Warnings {
 		warnf(c, "%s", report.Plain(w))
 	}
-	if err = errors.Join(err, incomparable(res)); err != nil || passed {
+	if err = errors.Join(err, incomparable(res)); err != nil {
 		return err
 	}
-	return &cmdline.CodeError{Code: cmdline.ExitGate, Err: failures(res)}
+	if err = nothing(res); passed {
+		return err
+	}
+	return &cmdline.CodeError{Code: cmdline.ExitGate, Err: errors.Join(err, failures(res))}
 }
 
 // conditions parses --fail-on.
@@ -233,6 +236,18 @@ func incomparable(res *diff.Result) error {
 			at = " at " + d.Level
 		}
 		errs = append(errs, errors.New(report.Plain(fmt.Sprintf("not comparable: %s%s: old %s, new %s; --ignore %s compares them all the same", d.Name, at, d.Old, d.New, d.Name))))
+	}
+	return errors.Join(errs...)
+}
+
+// nothing is the error for levels at which there was nothing to compare; nil if
+// there are none.
+func nothing(res *diff.Result) error {
+	var errs []error
+	for i := range res.Levels {
+		if why := res.Levels[i].Nothing(); why != "" {
+			errs = append(errs, fmt.Errorf("%s: nothing to compare: %s", report.Plain(res.Levels[i].Name), report.Plain(why)))
+		}
 	}
 	return errors.Join(errs...)
 }

@@ -69,6 +69,24 @@ type LevelResult struct {
 	Rows []Row
 }
 
+// Nothing returns why no metric of the level, but for the share of failed
+// requests, has a value on both sides; "" where one has.
+func (l *LevelResult) Nothing() string {
+	why := ""
+	for i := range l.Rows {
+		r := &l.Rows[i]
+		switch {
+		case r.Metric.of == failedShare:
+			why = cmp.Or(why, "no request succeeded")
+		case !math.IsNaN(r.Old.Value) && !math.IsNaN(r.New.Value):
+			return ""
+		default:
+			why = cmp.Or(why, reason(r.NA))
+		}
+	}
+	return cmp.Or(why, "neither side has a request")
+}
+
 // A Row is a metric of one level. Its Comparison's values are there also where
 // its NA says that there is no interval.
 type Row struct {

@@ -14,15 +14,27 @@ type GateResult struct {
 	gate.Outcome
 }
 
-// Gate evaluates conditions at each compared level and keeps what came out in
-// Gates. It reports whether all passed: none holds, and all are known.
+// Gate evaluates conditions at each level and keeps what came out in Gates. It
+// reports whether all passed: none holds, and all are known. At levels that only
+// one side has none is: a server that no longer gets through a level must not
+// pass for that.
 func (res *Result) Gate(exprs []*gate.Expr) (passed bool) {
 	passed = true
+	keep := func(e *gate.Expr, level string, out gate.Outcome) {
+		res.Gates = append(res.Gates, GateResult{e.String(), level, out})
+		passed = passed && out.State == gate.Clear
+	}
 	for _, e := range exprs {
 		for i := range res.Levels {
-			out := e.Eval((*gateValues)(&res.Levels[i]))
-			res.Gates = append(res.Gates, GateResult{e.String(), res.Levels[i].Name, out})
-			passed = passed && out.State == gate.Clear
+			keep(e, res.Levels[i].Name, e.Eval((*gateValues)(&res.Levels[i])))
+		}
+		for _, only := range [...]struct {
+			side   string
+			levels []string
+		}{{"old", res.OldOnly}, {"new", res.NewOnly}} {
+			for _, level := range only.levels {
+				keep(e, level, gate.Outcome{State: gate.Unknown, Because: []string{"only the " + only.side + " side has this level; --experiment chooses levels"}})
+			}
 		}
 	}
 	return passed
