@@ -140,6 +140,8 @@ func TestLedgerOpenAI(t *testing.T) {
 		{"chat, streamed", "--streaming"},
 		{"completions, streamed", "--endpoint v1/completions --streaming"},
 		{"chat, whole", ""},
+		{"chat, streamed over HTTP/2", "--streaming --http2"},
+		{"chat, whole over HTTP/2", "--http2"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			before := len(srv.ledger(t))
@@ -152,7 +154,8 @@ func TestLedgerOpenAI(t *testing.T) {
 			for _, e := range srv.ledger(t)[before:] {
 				entries[e.ID] = e
 			}
-			_, requests := readExport(t, file)
+			run, requests := readExport(t, file)
+			checkStamps(t, run)
 			if len(requests) != 40 || len(entries) != 40 {
 				t.Fatalf("%d requests recorded, %d in the ledger; want 40", len(requests), len(entries))
 			}

@@ -23,6 +23,11 @@
 //		fmt.Println(e.ID, e.EventTimesNS())
 //	}
 //
+// Without TLS the OpenAI API also speaks HTTP/2 to clients that begin with it
+// (prior knowledge). A fault that breaks the connection then resets the stream,
+// and those of the header do not exist: slow_header changes nothing, and
+// garbage_header resets the stream.
+//
 // # Terms
 //
 // A token is one piece of the vocabulary; several may share an event
@@ -44,6 +49,7 @@
 // On Linux the ledger has the kernel's times as well: when a request had arrived
 // ([Entry].ReceivedKernelNS), and when a write left ([Write].KernelNS; over HTTP
 // with [Config].KernelSends). They do not depend on when the server got to run.
+// Over HTTP/2, where requests share a connection, they are not known.
 //
 // # Randomness
 //

@@ -16,14 +16,19 @@ import (
 
 // An exchange is one inference request over HTTP and its answer.
 type exchange struct {
-	s     *Server
-	w     http.ResponseWriter
-	r     *http.Request
-	conn  *timedConn // that the request came by
-	pace  pacer
-	rec   *record
-	index uint64
-	body  []byte
+	s    *Server
+	w    http.ResponseWriter
+	r    *http.Request
+	conn *timedConn // that the request came by
+	// shared says that other requests may be on conn, so that its times are not
+	// those of this one: HTTP/2.
+	shared  bool
+	aborted bool
+	stamp   bool // the tokens are to show when they were sent
+	pace    pacer
+	rec     *record
+	index   uint64
+	body    []byte
 	// leaving are writes that were handed over since the last noteLeft.
 	leaving []leavingWrite
 	// errorBody renders an error in the API's way.
@@ -39,14 +44,17 @@ func (s *Server) inference(p Protocol, errorBody func(int, string) []byte, serve
 		index := s.next.Add(1) - 1
 		x := &exchange{
 			s: s, w: w, r: r, index: index, rec: s.ledger.begin(index, p, r.RemoteAddr), errorBody: errorBody,
-			conn: connOf(r),
+			conn: connOf(r), shared: r.ProtoMajor > 1,
 		}
 		defer x.pace.stop()
 		var err error
 		x.body, err = io.ReadAll(http.MaxBytesReader(w, r.Body, s.config.MaxRequestBytes))
 		// net/http looks for the client's end from now on: a client that sends
 		// its next request before the answer would give a later stamp.
-		last := x.conn.stamped.LastRead()
+		var last sockstamp.Stamp
+		if !x.shared {
+			last = x.conn.stamped.LastRead()
+		}
 		x.rec.update(func(e *Entry) {
 			e.RequestBytes = len(x.body)
 			if err == nil && last.Source == sockstamp.Kernel {
@@ -62,7 +70,7 @@ func (s *Server) inference(p Protocol, errorBody func(int, string) []byte, serve
 		default:
 			serve(x)
 		}
-		if x.rec.gaveUp() {
+		if x.aborted || x.rec.gaveUp() {
 			// Without the panic net/http would end the body as if it were whole.
 			panic(http.ErrAbortHandler)
 		}
@@ -88,6 +96,10 @@ func (x *exchange) struckAtOnce(f Fault) bool {
 		<-x.r.Context().Done()
 		x.rec.end(x.s.giveUp(), 0, "")
 	case FaultNoReply, FaultGarbageHeader:
+		if x.shared {
+			x.abort(0)
+			break
+		}
 		conn, err := x.hijack()
 		if err == nil && f == FaultGarbageHeader {
 			_, err = conn.Write([]byte("\x00\xff\xfe SSH-2.0-not HTTP\n\n"))
@@ -127,7 +139,7 @@ func (x *exchange) answer(contentType string, length int, p *plan, writes iter.S
 		x.w.Header().Set("Content-Length", strconv.Itoa(length))
 	}
 	var out sink
-	if p.fault == FaultSlowHeader {
+	if p.fault == FaultSlowHeader && !x.shared {
 		raw, err := x.slowHeader()
 		if err != nil {
 			x.rec.end(x.s.giveUp(), 0, err.Error())
@@ -140,8 +152,11 @@ func (x *exchange) answer(contentType string, length int, p *plan, writes iter.S
 	if length < 0 {
 		x.rec.expect(p.outputTokens()/p.tokensPerEvent + 4) // roles, usage and [DONE] besides
 	}
-	x.conn.fill = p.vocabulary == Stamp
-	defer func() { x.conn.fill = false }()
+	x.stamp = p.vocabulary == Stamp
+	if x.stamp && !x.shared {
+		x.conn.fill = true
+		defer func() { x.conn.fill = false }()
+	}
 	ctx := x.r.Context()
 	err := out.begin(http.StatusOK)
 	for w := range writes {
@@ -180,17 +195,27 @@ const wholeWriteBytes = 3 << 10
 
 // hand writes and enters it into the ledger, before and after.
 func (x *exchange) hand(out sink, w write) error {
-	if x.conn.fill && len(w.data) > wholeWriteBytes {
+	if x.stamp && !x.shared && len(w.data) > wholeWriteBytes {
 		// The connection might see the two halves of a token.
 		fillStamps(w.data, uint64(time.Now().UnixNano()))
+	}
+	var began uint64
+	if x.shared {
+		began = uint64(time.Now().UnixNano())
+		if x.stamp {
+			fillStamps(w.data, began)
+		}
 	}
 	number := x.rec.sending(w)
 	if err := out.write(w.data); err != nil {
 		x.rec.unsent()
 		return err
 	}
-	x.rec.handed(number, x.conn.wroteNS, w.data, x.conn.fill)
-	if x.s.config.KernelSends {
+	if !x.shared {
+		began = x.conn.wroteNS
+	}
+	x.rec.handed(number, began, w.data, x.stamp)
+	if x.s.config.KernelSends && !x.shared {
 		x.leaving = append(x.leaving, leavingWrite{number, x.conn.stamped.Written()})
 		if len(x.leaving) >= maxLeaving {
 			x.noteLeft()
@@ -230,6 +255,10 @@ func (x *exchange) breakOff(a action) {
 		x.rec.end(x.s.giveUp(), http.StatusOK, "")
 		return
 	}
+	if x.shared {
+		x.abort(http.StatusOK)
+		return
+	}
 	conn, err := x.hijack()
 	if err == nil {
 		if a == reset {
@@ -238,6 +267,13 @@ func (x *exchange) breakOff(a action) {
 		err = conn.Close()
 	}
 	x.rec.end(EndFault, http.StatusOK, errorText(err))
+}
+
+// abort ends an answer over HTTP/2 in its middle: with RST_STREAM, behind what was
+// written.
+func (x *exchange) abort(code int) {
+	x.rec.end(EndFault, code, "")
+	x.aborted = true
 }
 
 // hijack takes the connection from the HTTP server.

@@ -24,7 +24,17 @@ import (
 // post sends a body and returns status and answer, whatever broke on the way.
 func post(t *testing.T, url, body string) (int, []byte, error) {
 	t.Helper()
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	return postOver(t, false, url, body)
+}
+
+// postOver is post over HTTP/1.1 or HTTP/2, on a connection of its own.
+func postOver(t *testing.T, http2 bool, url, body string) (int, []byte, error) {
+	t.Helper()
+	transport := &http.Transport{DisableKeepAlives: true, Protocols: new(http.Protocols)}
+	transport.Protocols.SetHTTP1(!http2)
+	transport.Protocols.SetUnencryptedHTTP2(http2)
+	defer transport.CloseIdleConnections()
+	client := &http.Client{Transport: transport}
 	resp, err := client.Post(url, "application/json", strings.NewReader(body))
 	if err != nil {
 		return 0, nil, err
@@ -432,12 +442,13 @@ func TestOpenAIFaults(t *testing.T) {
 	tested := map[Fault]bool{FaultHang: true, FaultStall: true} // in a test of their own
 	for _, row := range rows {
 		tested[row.fault] = true
-		for _, stream := range []bool{true, false} {
-			t.Run(fmt.Sprintf("%v/stream=%v", row.fault, stream), func(t *testing.T) {
+		for how := range 4 {
+			stream, http2 := how%2 == 0, how/2 == 1
+			t.Run(fmt.Sprintf("%v/stream=%v,http2=%v", row.fault, stream, http2), func(t *testing.T) {
 				t.Parallel()
 				s := start(t, fast())
 				body := fmt.Sprintf(`{"messages":[{"content":"a"}],"stream":%v,"max_tokens":5,"sim_fault":%q}`, stream, row.fault)
-				status, b, err := post(t, s.OpenAIURL()+"/v1/chat/completions", body)
+				status, b, err := postOver(t, http2, s.OpenAIURL()+"/v1/chat/completions", body)
 				got := outcome{status: status, broken: err != nil, clean: true}
 				var frames [][]byte
 				if stream && status == 200 {

@@ -90,11 +90,11 @@ func (s *Server) listen() error {
 	}
 	if l := listeners[0]; l != nil {
 		s.openAI = l.Addr().String()
-		s.serveHTTP(l, s.openAIHandler())
+		s.serveHTTP(l, s.openAIHandler(), true)
 	}
 	if l := listeners[1]; l != nil {
 		s.tritonHTTP = l.Addr().String()
-		s.serveHTTP(l, s.tritonHandler())
+		s.serveHTTP(l, s.tritonHandler(), false)
 	}
 	if l := listeners[2]; l != nil {
 		s.tritonGRPC = l.Addr().String()
@@ -103,12 +103,14 @@ func (s *Server) listen() error {
 	return nil
 }
 
-// serveHTTP serves l until the server closes.
-func (s *Server) serveHTTP(l net.Listener, h http.Handler) {
-	h1 := new(http.Protocols)
-	h1.SetHTTP1(true)
+// serveHTTP serves l until the server closes. With http2 a client without TLS may
+// speak that as well, if it knows (RFC 9113, section 3.3).
+func (s *Server) serveHTTP(l net.Listener, h http.Handler, http2 bool) {
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true)
+	protocols.SetUnencryptedHTTP2(http2 && s.config.TLS == nil)
 	srv := &http.Server{
-		Handler: h, Protocols: h1,
+		Handler: h, Protocols: protocols,
 		BaseContext: func(net.Listener) context.Context { return s.ctx },
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) },
 		ErrorLog:    log.New(io.Discard, "", 0), // connections broken on purpose are no news

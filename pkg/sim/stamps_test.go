@@ -47,19 +47,24 @@ func kernelStamps(t *testing.T) bool {
 
 func nowNS() uint64 { return uint64(time.Now().UnixNano()) }
 
-// eachTransport runs do with and without TLS.
-func eachTransport(t *testing.T, do func(t *testing.T, c Config, client *http.Client)) {
+// eachTransport runs do with and without TLS, and over HTTP/2; shared says that
+// this is the case.
+func eachTransport(t *testing.T, do func(t *testing.T, c Config, client *http.Client, shared bool)) {
 	cert, pool := selfSigned(t)
-	for _, secure := range []bool{false, true} {
-		t.Run(fmt.Sprintf("tls=%v", secure), func(t *testing.T) {
+	for _, how := range []string{"plain", "TLS", "HTTP/2"} {
+		t.Run(how, func(t *testing.T) {
 			c := fast()
 			tr := &http.Transport{}
-			if secure {
+			switch how {
+			case "TLS":
 				c.TLS = &tls.Config{Certificates: []tls.Certificate{cert}}
 				tr.TLSClientConfig = &tls.Config{RootCAs: pool}
+			case "HTTP/2":
+				tr.Protocols = new(http.Protocols)
+				tr.Protocols.SetUnencryptedHTTP2(true)
 			}
 			defer tr.CloseIdleConnections()
-			do(t, c, &http.Client{Transport: tr})
+			do(t, c, &http.Client{Transport: tr}, how == "HTTP/2")
 		})
 	}
 }
@@ -83,8 +88,9 @@ func fetch(t *testing.T, client *http.Client, url, body string) ([]byte, uint64)
 // a request arrives after it was sent and before its handler runs, a write
 // leaves after the server's reading of the clock and before the client has all.
 func TestKernelTimesHTTP(t *testing.T) {
-	kernel := kernelStamps(t)
-	eachTransport(t, func(t *testing.T, c Config, client *http.Client) {
+	known := kernelStamps(t)
+	eachTransport(t, func(t *testing.T, c Config, client *http.Client, shared bool) {
+		kernel := known && !shared
 		for _, sends := range []bool{true, false} {
 			c.KernelSends, c.OutputTokens = sends, ConstantLength(200)
 			s := start(t, c)
@@ -246,7 +252,7 @@ func stampsOf(t *testing.T, b []byte) []uint64 {
 
 // Each token is the time of its write, in what the client has as in the ledger.
 func TestStampVocabulary(t *testing.T) {
-	eachTransport(t, func(t *testing.T, c Config, client *http.Client) {
+	eachTransport(t, func(t *testing.T, c Config, client *http.Client, _ bool) {
 		c.Vocabulary, c.OutputTokens = Stamp, ConstantLength(20)
 		s := start(t, c)
 		for _, row := range []struct {
