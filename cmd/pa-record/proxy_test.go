@@ -105,7 +105,7 @@ func TestProxyErrors(t *testing.T) {
 		{"gRPC, wrong password", "-m x -i grpc -u " + srv.grpc + " --proxy " + wrong, "407 Proxy Authentication Required"},
 		{"HTTP, wrong password", "-m x -u " + srv.http + " --proxy " + wrong, "407"},
 		{"unknown host", "-m x -i grpc -u " + srv.grpc + " --proxy " + right, "502 Bad Gateway"},
-		{"nobody there", "-m x -u " + srv.http + " --proxy 127.0.0.1:1", "proxy http://127.0.0.1:1: connection refused; is it right?"},
+		{"nobody there", "-m x -u " + srv.http + " --proxy 127.0.0.1:1", "proxy http://127.0.0.1:1: connection refused; is the proxy running?"},
 		{"gRPC through SOCKS", "-m x -i grpc --proxy socks5://p:1", "proxy socks5://p:1: gRPC goes through http:// proxies only; give another, or --proxy none"},
 		{"no URL", "-m x --proxy http://", "--proxy: cannot be read; expected http://host:port or none"},
 		{"scheme", "-m x --proxy ftp://p:1", `--proxy: scheme "ftp"; use http, https or socks5`},

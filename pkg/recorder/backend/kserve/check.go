@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
-
-	"github.com/pa-tools/pa/pkg/recorder/backend"
 )
 
 // A control asks the server about itself and the model. Errors need not name
@@ -147,14 +147,11 @@ const probeTimeout = 2 * time.Second
 // in the other protocol: giving the wrong one of the two ports is the most
 // common mistake.
 func (b *Backend) explain(ctx context.Context, err error) error {
-	if limit := backend.LocalLimit(err); limit != "" {
-		return errors.New(limit) // neither the server's fault nor a proxy's
-	}
-	if err := b.explainProxy(err); err != nil {
-		return err
-	}
-	if text := connectText(err); text != "" {
-		return fmt.Errorf("%s; is the server running, and is -u right? (gRPC is usually 8001, HTTP 8000)", text)
+	if text := b.connectText(err); text != "" {
+		if errors.Is(err, syscall.ECONNREFUSED) && b.proxyError(err) == nil {
+			text += " (gRPC is usually 8001, HTTP 8000)"
+		}
+		return errors.New(text)
 	}
 	var r *refusal
 	if errors.Is(err, errNotServed) || errors.As(err, &r) {
@@ -171,5 +168,9 @@ func (b *Backend) explain(ctx context.Context, err error) error {
 	if b.speaksGRPC(ctx) {
 		return errors.New("speaks gRPC, not HTTP; is this the gRPC port? (HTTP is usually 8000; or use -i grpc)")
 	}
-	return err
+	text := brokenText(err)
+	if errors.Is(err, io.EOF) || strings.HasPrefix(text, "the connection ") {
+		text += "; is -u the server's HTTP port? (usually 8000)"
+	}
+	return errors.New(text)
 }

@@ -58,19 +58,19 @@ func (b *Backend) clip(s string) string { return clip(b.secrets.Text(s)) }
 // hide returns err with a text without secrets.
 func (b *Backend) hide(err error) error {
 	if text := b.secrets.Text(err.Error()); text != err.Error() {
-		return &hiddenError{text, err}
+		return &textError{text, err}
 	}
 	return err
 }
 
-// A hiddenError is an error with a text of its own.
-type hiddenError struct {
+// A textError is an error with a text of its own.
+type textError struct {
 	text string
-	err  error
+	err  error // may be nil
 }
 
-func (e *hiddenError) Error() string { return e.text }
-func (e *hiddenError) Unwrap() error { return e.err }
+func (e *textError) Error() string { return e.text }
+func (e *textError) Unwrap() error { return e.err }
 
 // clip bounds a text and makes it one line.
 func clip(s string) string {
@@ -81,24 +81,50 @@ func clip(s string) string {
 	return s
 }
 
-// connectText names the reason why there is no connection, or returns "".
-func connectText(err error) string {
-	var dns *net.DNSError
-	var op *net.OpError
-	switch {
-	case backend.LocalLimit(err) != "":
-		return backend.LocalLimit(err)
-	case errors.Is(err, syscall.ECONNREFUSED):
-		return "connection refused"
-	case errors.As(err, &dns):
-		return "no such host"
-	case errors.As(err, &op) && op.Op == "dial":
-		if op.Timeout() || errors.Is(err, context.DeadlineExceeded) {
-			return "no connection: timeout"
-		}
-		return "no connection: " + op.Err.Error()
+// advice is what to do about connections of the protocol.
+func (b *Backend) advice() backend.Advice {
+	if b.cfg.Protocol == GRPC {
+		return backend.GRPCAdvice
 	}
-	return ""
+	return backend.HTTPAdvice
+}
+
+// connectText says in one line why there is no connection, and what to do; "" when
+// err is about something else.
+func (b *Backend) connectText(err error) string {
+	var told *textError
+	if errors.As(err, &told) && told.err != nil {
+		return told.text
+	}
+	if pe := b.proxyError(err); pe != nil {
+		err = pe
+	}
+	text, known := backend.ConnectMessage(err, b.advice())
+	var op *net.OpError
+	var timeout net.Error
+	dialing := errors.As(err, &op) && op.Op == "dial"
+	switch {
+	case dialing && !known:
+		return "no connection: " + text
+	case !known, !dialing && errors.As(err, &timeout) && timeout.Timeout(): // of an answer
+		return ""
+	}
+	return text
+}
+
+// brokenText says in one line how an HTTP connection ended before it brought a
+// whole answer.
+func brokenText(err error) string {
+	var errno syscall.Errno
+	switch {
+	case strings.Contains(err.Error(), "malformed HTTP"): // net/http has no type for it
+		return "the server does not speak HTTP; is -u its HTTP port?"
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return "the connection broke before the end of the answer: unexpected EOF"
+	case errors.Is(err, io.EOF), errors.Is(err, net.ErrClosed), errors.As(err, &errno):
+		return "the connection was closed without an answer: " + backend.Cause(err)
+	}
+	return backend.Cause(err)
 }
 
 // fail records in r why a request did not end well. sent says that the request
@@ -119,11 +145,8 @@ func (b *Backend) fail(ctx context.Context, r *export.Request, err error, sent b
 		r.Status = export.StatusProtocolError
 		return
 	}
-	if limit := backend.LocalLimit(err); limit != "" && !sent {
-		r.Message = limit
-	}
-	if text := connectText(err); text != "" && !sent {
-		r.Status = export.StatusConnectError
+	if text := b.connectText(err); text != "" && !sent {
+		r.Status, r.Message = export.StatusConnectError, b.clip(b.target.host+": "+text)
 		return
 	}
 	if s, ok := status.FromError(err); ok && !errors.Is(err, io.EOF) {
@@ -138,7 +161,7 @@ func (b *Backend) fail(ctx context.Context, r *export.Request, err error, sent b
 		case s.Code() != codes.Unavailable:
 			r.Status = export.StatusRPCError
 		case !sent:
-			r.Status = export.StatusConnectError
+			r.Status, r.Message = export.StatusConnectError, b.clip(b.target.host+": "+s.Message())
 		case len(r.Responses) > 0:
 			r.Status = export.StatusTruncated
 		default:
@@ -146,11 +169,12 @@ func (b *Backend) fail(ctx context.Context, r *export.Request, err error, sent b
 		}
 		return
 	}
+	r.Message = b.clip(brokenText(err))
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		r.Status = export.StatusTimeout
 	case !sent:
-		r.Status = export.StatusConnectError
+		r.Status, r.Message = export.StatusConnectError, b.clip(b.target.host+": "+r.Message)
 	default:
 		r.Status = export.StatusTruncated
 	}

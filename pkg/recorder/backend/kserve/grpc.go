@@ -60,9 +60,10 @@ func (s *grpcSender) warm(ctx context.Context) error {
 		if st == connectivity.Shutdown || !s.link.WaitForStateChange(ctx, st) {
 			err := s.link.failure()
 			if err == nil {
-				err = context.Cause(ctx)
+				return fmt.Errorf("no gRPC connection within %v: %w", s.b.cfg.CheckTimeout, context.Cause(ctx))
 			}
-			return fmt.Errorf("no gRPC connection within %v: %w", s.b.cfg.CheckTimeout, err)
+			text, _ := backend.ConnectMessage(err, s.b.advice())
+			return &textError{fmt.Sprintf("no gRPC connection within %v: %s", s.b.cfg.CheckTimeout, text), err}
 		}
 	}
 	if !s.b.cfg.Streaming {
@@ -139,6 +140,11 @@ func (s *grpcSender) Send(ctx context.Context, p backend.Payload, x *backend.Exc
 	}
 }
 
+// fail records why a request did not end well: see [Backend.fail].
+func (s *grpcSender) fail(ctx context.Context, r *export.Request, err error, sent bool) {
+	s.b.fail(ctx, r, s.link.explain(err), sent)
+}
+
 // tail returns the field of a request that the prepared message lacks. A
 // protobuf message may be continued by appending fields, in any order: that
 // spares encoding the whole message for the sake of its id.
@@ -184,7 +190,7 @@ func (s *grpcSender) sendUnary(ctx context.Context, x *backend.Exchange) {
 	defer context.AfterFunc(ctx, cancel)()
 	cs, err := s.link.NewStream(cctx, unaryDesc, pb.GRPCInferenceService_ModelInfer_FullMethodName, grpc.ForceCodecV2(s.codec))
 	if err != nil {
-		s.b.fail(ctx, r, err, false)
+		s.fail(ctx, r, err, false)
 		return
 	}
 	s.link.carry(r)
@@ -195,7 +201,7 @@ func (s *grpcSender) sendUnary(ctx context.Context, x *backend.Exchange) {
 		err = cs.RecvMsg(&s.in)
 	}
 	if err != nil {
-		s.b.fail(ctx, r, err, true)
+		s.fail(ctx, r, err, true)
 		return
 	}
 	t := trail{name: s.name}
@@ -210,12 +216,12 @@ func (s *grpcSender) sendUnary(ctx context.Context, x *backend.Exchange) {
 func (s *grpcSender) sendStream(ctx context.Context, x *backend.Exchange) {
 	r := &x.Request
 	if err := ctx.Err(); err != nil {
-		s.b.fail(ctx, r, err, false)
+		s.fail(ctx, r, err, false)
 		return
 	}
 	if s.stream == nil {
 		if err := s.open(ctx); err != nil {
-			s.b.fail(ctx, r, err, false)
+			s.fail(ctx, r, err, false)
 			return
 		}
 	}
@@ -233,7 +239,7 @@ func (s *grpcSender) sendStream(ctx context.Context, x *backend.Exchange) {
 	case err != nil:
 		stop()
 		s.drop()
-		s.b.fail(ctx, r, err, true)
+		s.fail(ctx, r, err, true)
 	case !stop(): // ended and cancelled at the same time
 		s.drop()
 		fallthrough

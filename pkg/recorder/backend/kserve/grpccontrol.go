@@ -3,7 +3,6 @@ package kserve
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
@@ -42,16 +41,6 @@ func (b *Backend) newGRPCControl() (*grpcControl, error) {
 
 func (c *grpcControl) close() error { return c.link.Close() }
 
-// An rpcError is a gRPC status as an error of one line that unwraps to the
-// error of the dialer, where there was one.
-type rpcError struct {
-	text string
-	dial error
-}
-
-func (e *rpcError) Error() string { return e.text }
-func (e *rpcError) Unwrap() error { return e.dial }
-
 // wrap makes a gRPC error one line that says what is wrong with who was asked,
 // "the server" or "the model". The texts of other statuses, such as that of an
 // unknown model, speak for themselves.
@@ -74,15 +63,16 @@ func (c *grpcControl) wrap(who string, err error) error {
 		return &refusal{who + " fails: " + coded}
 	case codes.Unavailable:
 		dial := c.link.failure()
-		if dial == nil && !strings.HasPrefix(text, "connection error") { // the library's own words
+		text, ok := c.b.libraryText(s.Message(), dial)
+		if !ok {
 			return &refusal{who + " is not ready: " + coded}
 		}
-		return &rpcError{text, dial}
+		return &textError{c.b.clip(text), dial}
 	}
 	if text == "" {
 		text = coded
 	}
-	return &rpcError{text: text}
+	return &textError{text: text}
 }
 
 func (c *grpcControl) live(ctx context.Context) error {

@@ -39,7 +39,14 @@ func (s *httpSender) warm(ctx context.Context) error {
 	c, t := &httpControl{s.b, s.transport}, &httpTrace{clock: s.b.clock}
 	_, _, err := c.ask(t.watch(ctx), http.MethodGet, "/v2/health/live")
 	t.fill(&s.warmed)
-	return err
+	if err == nil {
+		return nil
+	}
+	text := s.b.connectText(err)
+	if text == "" {
+		text = brokenText(err)
+	}
+	return &textError{text, err}
 }
 
 // Close implements backend.Sender.

@@ -58,7 +58,7 @@ func TestHTTPBroken(t *testing.T) {
 		name, want string
 		handle     http.HandlerFunc
 	}{
-		{"body cut short", `truncated 200 "unexpected EOF"`, func(w http.ResponseWriter, _ *http.Request) {
+		{"body cut short", `truncated 200 "the connection broke before the end of the answer: unexpected EOF"`, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "100")
 			_, _ = w.Write([]byte(`{"outputs":[]}`))
 		}},
@@ -77,7 +77,7 @@ func TestHTTPBroken(t *testing.T) {
 			w.(http.Flusher).Flush()
 			_, _ = w.Write([]byte(`}`))
 		}},
-		{"connection cut", `truncated "EOF"`, func(w http.ResponseWriter, r *http.Request) {
+		{"connection cut", `truncated "the connection was closed without an answer: EOF"`, func(w http.ResponseWriter, r *http.Request) {
 			if _, err := io.Copy(io.Discard, r.Body); err != nil {
 				return
 			}

@@ -60,18 +60,18 @@ func (b *Backend) connect(ctx context.Context, host string) (net.Conn, error) {
 	return nc, nil
 }
 
-// explainProxy returns an error to connect as one about the proxy that it came
-// from, nil where it is about none.
-func (b *Backend) explainProxy(err error) error {
+// proxyError returns the error of the proxy that err comes from, nil where it
+// comes from none.
+func (b *Backend) proxyError(err error) *backend.ProxyError {
 	var pe *backend.ProxyError
 	var op *net.OpError
 	switch {
 	case b.proxy == nil:
 		return nil
-	case errors.As(err, &pe) && connectText(pe.Err) == "":
+	case errors.As(err, &pe):
 		return pe
-	case pe == nil && (!errors.As(err, &op) || op.Op != "proxyconnect"): // as net/http has it
-		return nil
+	case errors.As(err, &op) && op.Op == "proxyconnect": // as net/http has it
+		return &backend.ProxyError{Proxy: b.proxy, Err: op.Err}
 	}
-	return &backend.ProxyError{Proxy: b.proxy, Err: fmt.Errorf("%s; is it right?", connectText(err))}
+	return nil
 }

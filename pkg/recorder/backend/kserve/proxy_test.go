@@ -127,9 +127,9 @@ func TestProxyErrors(t *testing.T) {
 	}{
 		{"gRPC, wrong password", f, GRPC, wrong, "it answers CONNECT with 407 Proxy Authentication Required; give its name and password as http://name:password@host:port"},
 		{"HTTPS, wrong password", secure, HTTP, wrong, "it answers CONNECT with 407 Proxy Authentication Required; give its name and password as http://name:password@host:port"},
-		{"gRPC, nobody there", f, GRPC, gone, "connection refused; is it right?"},
-		{"HTTP, nobody there", f, HTTP, gone, "connection refused; is it right?"},
-		{"HTTPS, nobody there", secure, HTTP, gone, "connection refused; is it right?"},
+		{"gRPC, nobody there", f, GRPC, gone, "connection refused; is the proxy running?"},
+		{"HTTP, nobody there", f, HTTP, gone, "connection refused; is the proxy running?"},
+		{"HTTPS, nobody there", secure, HTTP, gone, "connection refused; is the proxy running?"},
 		{"gRPC, no proxy", f, GRPC, says("SSH-2.0-x\r\n\r\n"), "its answer to CONNECT is not HTTP"},
 		{"gRPC, no answer", f, GRPC, says(""), "no answer to CONNECT: EOF"},
 	} {

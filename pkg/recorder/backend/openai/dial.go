@@ -56,7 +56,7 @@ func (l *link) open(ctx context.Context, b *Backend, protocols []string) error {
 	}
 	begin := time.Now()
 	if err := l.handshake(ctx, b.cfg.TLS, b.target.name, protocols); err != nil {
-		if b.cfg.HTTP2 && isRemote(err, "no application protocol") {
+		if b.cfg.HTTP2 && backend.IsAlert(err, "no application protocol") {
 			return errNoHTTP2
 		}
 		return err

@@ -2,15 +2,12 @@ package openai
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/url"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/pa-tools/pa/pkg/export"
@@ -29,7 +26,7 @@ func (e *dialError) Unwrap() error { return e.err }
 // answer.
 type noAnswerError struct{ err error }
 
-func (e *noAnswerError) Error() string { return "closed without an answer: " + plain(e.err) }
+func (e *noAnswerError) Error() string { return "closed without an answer: " + backend.Cause(e.err) }
 func (e *noAnswerError) Unwrap() error { return e.err }
 
 func isNoAnswer(err error) bool {
@@ -109,7 +106,7 @@ func classify(t *target, err error) (export.Status, string) {
 		return export.StatusTruncated, "the answer broke off: " + reset.why
 	}
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) || errors.As(err, &opErr) {
-		return export.StatusTruncated, "the connection broke before the end of the answer: " + plain(err)
+		return export.StatusTruncated, "the connection broke before the end of the answer: " + backend.Cause(err)
 	}
 	var other *http1.NotHTTPError
 	if errors.As(err, &other) {
@@ -132,78 +129,8 @@ func contextErr(ctx context.Context) error {
 
 // connectMessage says in one line why there is no connection and what to do.
 func connectMessage(err error) string {
-	var (
-		dns       *net.DNSError
-		record    tls.RecordHeaderError
-		authority x509.UnknownAuthorityError
-		host      x509.HostnameError
-		invalid   x509.CertificateInvalidError
-	)
-	var viaProxy *backend.ProxyError
-	if errors.As(err, &viaProxy) {
-		return "proxy " + backend.ProxyName(viaProxy.Proxy) + ": " + proxyMessage(viaProxy.Err)
-	}
-	if msg := backend.LocalLimit(err); msg != "" {
-		return msg
-	}
-	switch {
-	case errors.Is(err, syscall.ECONNREFUSED):
-		return "connection refused; is the server running, and is -u right?"
-	case errors.As(err, &dns):
-		return "no address for host " + dns.Name + "; is its name in -u right?"
-	case errors.As(err, &record):
-		return "the server does not speak TLS; use http:// in -u"
-	case isRemote(err, "certificate"):
-		return plain(err) + "; give a client certificate that the server accepts"
-	case isRemote(err, "handshake failure"):
-		return plain(err) + "; the server may want a client certificate, or another version of TLS"
-	case errors.As(err, &host):
-		return plain(err) + "; use the certificate's name in -u, or give --ssl-https-verify-host 0"
-	case errors.As(err, &authority):
-		return plain(err) + "; give its certificate with --ssl-https-ca-certificates-file, or --ssl-https-verify-peer 0"
-	case errors.As(err, &invalid):
-		return plain(err) + "; --ssl-https-verify-peer 0 takes it all the same"
-	case isTimeout(err):
-		return "no connection in time; is -u right, and no firewall in between?"
-	}
-	return plain(err)
-}
-
-// proxyMessage says in one line why a proxy cannot be used.
-func proxyMessage(err error) string {
-	if msg := backend.LocalLimit(err); msg != "" {
-		return msg
-	}
-	var dns *net.DNSError
-	switch {
-	case errors.Is(err, syscall.ECONNREFUSED):
-		return "connection refused; is the proxy running?"
-	case errors.As(err, &dns):
-		return "no address for host " + dns.Name
-	}
-	return plain(err)
-}
-
-// isRemote reports whether err is an alert of the other side of TLS whose text
-// has that word.
-func isRemote(err error, word string) bool {
-	var remote *net.OpError
-	return errors.As(err, &remote) && remote.Op == "remote error" && strings.Contains(remote.Err.Error(), word)
-}
-
-// plain returns an error's text without the addresses that package net puts
-// around the cause.
-func plain(err error) string {
-	var errno syscall.Errno
-	if errors.As(err, &errno) {
-		return errno.Error()
-	}
-	return openai.OneLine([]byte(err.Error()))
-}
-
-func isTimeout(err error) bool {
-	var netErr net.Error
-	return errors.As(err, &netErr) && netErr.Timeout()
+	text, _ := backend.ConnectMessage(err, backend.HTTPAdvice)
+	return text
 }
 
 // withoutQuery returns a URL without what may be secret.

@@ -1,0 +1,111 @@
+package backend
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"net"
+	"strings"
+	"syscall"
+
+	"github.com/pa-tools/pa/pkg/wire/openai"
+)
+
+// Advice is what to do when a connection does not come about, in the words of a
+// command line.
+type Advice struct {
+	Plain     string // the server does not speak TLS
+	Authority string // nobody known vouches for its certificate
+	Name      string // its certificate is another server's
+	Invalid   string // its certificate has expired, for instance
+}
+
+// The advice for HTTP and for gRPC.
+var (
+	HTTPAdvice = Advice{
+		Plain:     "use http:// in -u",
+		Authority: "give its certificate with --ssl-https-ca-certificates-file, or --ssl-https-verify-peer 0",
+		Name:      "use the certificate's name in -u, or give --ssl-https-verify-host 0",
+		Invalid:   "--ssl-https-verify-peer 0 takes it all the same",
+	}
+	GRPCAdvice = Advice{
+		Plain:     "drop --ssl-grpc-use-ssl, or use grpc:// in -u",
+		Authority: "give its certificate with --ssl-grpc-root-certifications-file",
+		Name:      "use the certificate's name in -u",
+		Invalid:   "the server needs another",
+	}
+)
+
+// ConnectMessage says in one line why there is no connection to a server, and
+// what to do. known is false when err is of no kind that it knows: the text is
+// then that of the cause alone.
+func ConnectMessage(err error, do Advice) (text string, known bool) {
+	var (
+		proxy     *ProxyError
+		dns       *net.DNSError
+		record    tls.RecordHeaderError
+		authority x509.UnknownAuthorityError
+		host      x509.HostnameError
+		invalid   x509.CertificateInvalidError
+		timeout   net.Error
+	)
+	if errors.As(err, &proxy) {
+		return "proxy " + ProxyName(proxy.Proxy) + ": " + proxyMessage(proxy.Err), true
+	}
+	if limit := LocalLimit(err); limit != "" {
+		return limit, true
+	}
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "connection refused; is the server running, and is -u right?", true
+	case errors.As(err, &dns):
+		return "no address for host " + dns.Name + "; is its name in -u right?", true
+	case errors.As(err, &record):
+		return "the server does not speak TLS; " + do.Plain, true
+	case IsAlert(err, "certificate"):
+		return Cause(err) + "; give a client certificate that the server accepts", true
+	case IsAlert(err, "handshake failure"):
+		return Cause(err) + "; the server may want a client certificate, or another version of TLS", true
+	case errors.As(err, &host):
+		return Cause(err) + "; " + do.Name, true
+	case errors.As(err, &authority):
+		return Cause(err) + "; " + do.Authority, true
+	case errors.As(err, &invalid):
+		return Cause(err) + "; " + do.Invalid, true
+	case errors.As(err, &timeout) && timeout.Timeout():
+		return "no connection in time; is -u right, and no firewall in between?", true
+	}
+	return Cause(err), false
+}
+
+// proxyMessage says in one line why a proxy cannot be used.
+func proxyMessage(err error) string {
+	if limit := LocalLimit(err); limit != "" {
+		return limit
+	}
+	var dns *net.DNSError
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "connection refused; is the proxy running?"
+	case errors.As(err, &dns):
+		return "no address for host " + dns.Name + "; is the proxy's name right?"
+	}
+	return Cause(err)
+}
+
+// IsAlert reports whether err is an alert of the other side of TLS whose text
+// has that word.
+func IsAlert(err error, word string) bool {
+	var remote *net.OpError
+	return errors.As(err, &remote) && remote.Op == "remote error" && strings.Contains(remote.Err.Error(), word)
+}
+
+// Cause returns an error's text in one line of bounded length, without the
+// addresses that package net puts around the cause.
+func Cause(err error) string {
+	var errno syscall.Errno
+	if errors.As(err, &errno) {
+		return errno.Error()
+	}
+	return openai.OneLine([]byte(err.Error()))
+}
