@@ -1,7 +1,9 @@
 package diff
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -66,6 +68,7 @@ var checks = [...]check{
 	{name: "start-stamps", refuses: true, between: betweenSources(func(l *Level) *analyze.Stamps { return &l.Starts })},
 	{name: "calibration", between: betweenCalibrations},
 	{name: "length", between: betweenDurations},
+	{name: "settings", between: betweenSettings},
 	{name: "recorder", of: func(r *Run, _ *Level) string {
 		if r.Header.Meta != nil {
 			return r.Header.Meta.Tool
@@ -414,6 +417,47 @@ func betweenCalibrations(older, newer []*Level) (o, n string, differ bool) {
 	}
 	a, b := gather(older), gather(newer)
 	return describe(a), describe(b), apart(a.received, b.received) || apart(a.started, b.started)
+}
+
+// otherwise are settings of a recorder that other checks look at, that do not
+// matter, or that must differ.
+var otherwise = map[string]bool{
+	"service_kind": true, "model": true, "protocol": true, "endpoint": true, "streaming": true, "concurrency": true, "input_data": true,
+	"url": true, "urls": true, "seed": true, "profile_export_file": true, "repeat": true, "runs": true, "interleave": true, "calibrate": true,
+}
+
+// betweenSettings compares how the recorders were configured, as far as both
+// sides tell, and names the settings that differ.
+func betweenSettings(older, newer []*Level) (o, n string, differ bool) {
+	names := map[string]bool{}
+	for _, l := range slices.Concat(older, newer) {
+		if l.settings == nil {
+			return unknown, unknown, false
+		}
+		for name := range l.settings {
+			names[name] = names[name] || !otherwise[name]
+		}
+	}
+	values := func(levels []*Level, name string) []string {
+		var v []string
+		for _, l := range levels {
+			if s := cmp.Or(l.settings[name], "not set"); !slices.Contains(v, s) {
+				v = append(v, s)
+			}
+		}
+		return v
+	}
+	var texts [2][]string
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		a, b := values(older, name), values(newer, name)
+		if !names[name] || len(a) == 1 && slices.Equal(a, b) {
+			continue
+		}
+		for i, v := range [...][]string{a, b} {
+			texts[i] = append(texts[i], name+" "+strings.Join(v, ", "))
+		}
+	}
+	return strings.Join(texts[0], "; "), strings.Join(texts[1], "; "), texts[0] != nil
 }
 
 // betweenDurations compares how long the levels were and how many requests they

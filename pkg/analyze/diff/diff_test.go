@@ -379,6 +379,9 @@ func TestDifferences(t *testing.T) {
 			return 10, 100
 		})
 	}
+	settings := func(config string) func(*memory) {
+		return func(m *memory) { m.run.Meta.Config = json.RawMessage(config) }
+	}
 	calibrated := func(receivedNS, startedNS int64) func(*memory) {
 		return func(m *memory) {
 			m.run.Meta.Protocol = "http"
@@ -404,6 +407,10 @@ func TestDifferences(t *testing.T) {
 		{"streaming", nil, func(m *memory) { m.run.Meta.Streaming = false }, []string{"!streaming"}},
 		{"endpoint", nil, func(m *memory) { s := "v1/completions"; m.run.Endpoint = &s }, []string{"endpoint"}},
 		{"service", nil, func(m *memory) { m.run.ServiceKind = nil }, []string{"service"}},
+		{"settings", settings(`{"transport":"loop","url":"a","seed":1,"warmup_request_count":5}`), settings(`{"transport":"nethttp","url":"b","seed":2,"warmup_request_count":5}`), []string{"settings"}},
+		{"a setting more", settings(`{}`), settings(`{"http2":true}`), []string{"settings"}},
+		{"settings that may differ", settings(`{"url":"a","profile_export_file":["1"]}`), settings(`{"url":"b","profile_export_file":["2"]}`), nil},
+		{"no settings to compare", settings(`{"transport":"loop"}`), settings(`3`), nil},
 		{"recorder", nil, func(m *memory) { m.run.Meta.Tool = "pa-record 0.2.0" }, []string{"recorder"}},
 		{"host", nil, func(m *memory) { m.run.Meta.Host.CPUs = 4 }, []string{"host"}},
 		{"stamps", nil, func(m *memory) {
@@ -488,6 +495,20 @@ func TestDifferences(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Settings are named with their values, and only those that differ.
+func TestSettings(t *testing.T) {
+	run := func(seed uint64, config string) *Run {
+		return read(t, "run", recipe{seed: seed, requests: 5, tokens: 2, ttft: 30, itl: 20, change: func(m *memory) { m.run.Meta.Config = json.RawMessage(config) }})
+	}
+	older := []*Run{run(1, `{"transport": "loop", "same": {"a": [1, 2]}, "url": "x"}`), run(2, `{"transport":"auto","same":{"a":[1,2]},"url":"y"}`)}
+	newer := []*Run{run(3, `{"transport":"loop","same":{"a":[1,2]},"http2":true}`)}
+	res := Compare(older, newer, Options{})
+	want := []Difference{{Name: "settings", Old: `http2 not set; transport "loop", "auto"`, New: `http2 true; transport "loop"`}}
+	if d := cmp.Diff(want, res.Differences); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
 	}
 }
 

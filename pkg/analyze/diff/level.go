@@ -1,7 +1,9 @@
 package diff
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/json"
 	"math"
 	"slices"
 	"strconv"
@@ -42,7 +44,8 @@ type Level struct {
 	Saturated   []string // why the client may have been the limit
 	Unsteady    []string // why the load may not have been steady
 
-	run string // its name
+	run      string            // its name
+	settings map[string]string // of the recorder, as JSON; nil where it has none
 	// values are those of Metrics; NaN where there is none.
 	values [len(Metrics)]float64
 	n      [quantities]int // how many values each quantity has
@@ -83,6 +86,7 @@ func level(e *analyze.Experiment, run *export.Run, m *export.ExperimentMeta) Lev
 	}
 	if run.Meta != nil {
 		l.Clock = clock(run.Meta, &e.Stamps)
+		l.settings = settings(run.Meta.Config)
 	}
 	if m != nil {
 		l.Unstable = m.Stable != nil && !*m.Stable
@@ -123,6 +127,23 @@ func clock(m *export.RunMeta, stamps *analyze.Stamps) *export.CalibratedRecordin
 		}
 	}
 	return nil
+}
+
+// settings returns the members of a recorder's configuration, each as JSON
+// without blanks; nil where it is not one.
+func settings(config json.RawMessage) map[string]string {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(config, &members) != nil || members == nil {
+		return nil
+	}
+	texts := map[string]string{}
+	for name, value := range members {
+		var b bytes.Buffer
+		if json.Compact(&b, value) == nil { // it was read
+			texts[name] = b.String()
+		}
+	}
+	return texts
 }
 
 // summaryKeys are those of the quantities in a report.
