@@ -20,7 +20,7 @@ import (
 
 func diffCommand() *cli.Command {
 	flags := []cli.Flag{
-		&cli.StringFlag{Name: "format", Aliases: []string{"f"}, Usage: "print as `FORMAT`: text, markdown or json", Value: "text", Category: "Output"},
+		&cli.StringFlag{Name: "format", Aliases: []string{"f"}, Usage: "print as `FORMAT`: text, markdown, csv or json", Value: "text", Category: "Output"},
 	}
 	flags = append(append(flags, outputFlags()...), experimentFlag(),
 		&cli.StringSliceFlag{Name: "fail-on", Usage: "exit with code 3 where `CONDITION` holds: ttft_p99>+5%, ttft_p99.low>+2%, 'itl_p50 worse', new.failed_share>1% (repeatable)", Category: "Gates"},
@@ -48,7 +48,7 @@ holds or is n/a.`,
 }
 
 func diffAction(c *cli.Context) error {
-	format, err := checkFormat(c, "text", "markdown", "json")
+	format, err := checkFormat(c, "text", "markdown", "csv", "json")
 	if err != nil {
 		return err
 	}
@@ -84,7 +84,7 @@ func diffAction(c *cli.Context) error {
 	res := diff.Compare(oldRuns, newRuns, diff.Options{Ignore: c.StringSlice("ignore")})
 	passed := res.Gate(gates)
 	err = errors.Join(oldErr, newErr, write(c, map[string]func(*diff.Result) report.Renderer{
-		"text": diff.Text, "markdown": diff.Markdown, "json": diff.JSON,
+		"text": diff.Text, "markdown": diff.Markdown, "csv": diff.CSV, "json": diff.JSON,
 	}[format](res)))
 	for _, w := range res.Warnings {
 		warnf(c, "%s", report.Plain(w))

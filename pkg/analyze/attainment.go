@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/pa-tools/pa/pkg/analyze/slo"
@@ -23,6 +24,8 @@ type Attainment struct {
 	// Conditions are those that the objective asks for at once, each as if it
 	// were alone; nil for a single one.
 	Conditions []Attainment
+	// order is which of the Met, Missed and Failed met it, by their starts.
+	order []bool
 	// Requests and OutputTokens are the goodput: requests that met the
 	// objective and their output tokens, per second of the level.
 	Requests, OutputTokens Rate
@@ -45,6 +48,13 @@ type attainer struct {
 	untold     int     // of these, those without a number of tokens
 	dropped    bool    // the recorder left outputs out
 	gaps       []int64
+	judged     []judged // of the whole objective
+}
+
+// A judged is a request that met the objective or did not.
+type judged struct {
+	start uint64
+	met   bool
 }
 
 func newAttainer(e *slo.Expr) *attainer {
@@ -65,10 +75,11 @@ func (c *collector) prepare(cfg Config) {
 }
 
 // fail takes a request that failed.
-func (a *attainer) fail() {
+func (a *attainer) fail(p *Point) {
 	a.counts.Failed++
+	a.judged = append(a.judged, judged{p.placeNS, false})
 	for _, c := range a.conditions {
-		c.fail()
+		c.counts.Failed++
 	}
 }
 
@@ -76,14 +87,20 @@ func (a *attainer) fail() {
 func (a *attainer) count(p *Point) {
 	a.gaps = a.gaps[:0]
 	value := func(m slo.Metric) (float64, bool) { return a.value(p, m) }
-	a.judge(p, value)
+	switch a.judge(p, value) {
+	case slo.Met:
+		a.judged = append(a.judged, judged{p.placeNS, true})
+	case slo.Missed:
+		a.judged = append(a.judged, judged{p.placeNS, false})
+	}
 	for _, c := range a.conditions {
 		c.judge(p, value)
 	}
 }
 
-func (a *attainer) judge(p *Point, value func(slo.Metric) (float64, bool)) {
-	switch a.counts.SLO.Eval(value) {
+func (a *attainer) judge(p *Point, value func(slo.Metric) (float64, bool)) slo.Result {
+	r := a.counts.SLO.Eval(value)
+	switch r {
 	case slo.Met:
 		a.counts.Met++
 		if p.OutputTokens.OK {
@@ -102,6 +119,7 @@ func (a *attainer) judge(p *Point, value func(slo.Metric) (float64, bool)) {
 		}
 	}
 	a.dropped = a.dropped || p.dropped
+	return r
 }
 
 // value returns a metric of a request, in nanoseconds, tokens, or tokens per
@@ -176,6 +194,10 @@ func (a *attainer) finish(durationNS int64) *Attainment {
 		if a.untold == 0 && !a.dropped {
 			x.OutputTokens = Rate{a.output.float() / s, true}
 		}
+	}
+	slices.SortStableFunc(a.judged, func(x, y judged) int { return cmp.Compare(x.start, y.start) })
+	for _, j := range a.judged {
+		x.order = append(x.order, j.met)
 	}
 	for _, c := range a.conditions {
 		x.Conditions = append(x.Conditions, *c.finish(durationNS))

@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"math"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
@@ -236,5 +237,64 @@ func TestMaxLoad(t *testing.T) {
 	mixed.run.Experiments[1].Mode = export.ModeRequestRate
 	if m := analyzed(t, mixed, Config{SLO: objective(t, "ttft<=1s")}).MaxLoad(); m != nil {
 		t.Errorf("of two modes: %+v", m)
+	}
+}
+
+// The estimate has an interval where the requests carry one; what counts for it
+// is what the shares count.
+func TestMaxLoadInterval(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	level := func(n int, missed float64) []export.Request {
+		var r []export.Request
+		for i := range n {
+			start, ttft := float64(i), 0.2
+			switch u := random.Float64(); {
+			case u < missed/2:
+				r = append(r, as(sent(start), export.StatusTimeout, export.PhaseMeasured, start+1))
+				continue
+			case u < missed:
+				ttft = 0.3
+			}
+			r = append(r, sent(start, start+ttft))
+		}
+		return r
+	}
+	cfg := Config{SLO: objective(t, "ttft<=250ms"), SLOTarget: 0.9}
+	rep := analyzed(t, reader("", level(4000, 0.02), level(4000, 0.06), level(4000, 0.2)), cfg)
+	m := rep.MaxLoad()
+	w, b := m.Within, m.Beyond
+	if m.NA != "" || w.Load != 2 || b.Load != 3 || math.Abs(m.Estimate-(2+(w.Share-0.9)/(w.Share-b.Share))) > 1e-12 {
+		t.Fatalf("%+v, within %+v, beyond %+v", m, w, b)
+	}
+	// The share's standard errors are 0.0038 and 0.0063, that of the estimate at
+	// 2.29, where the slope is −0.14, about √((0.71·0.0038)² + (0.29·0.0063)²)/0.14
+	// = 0.023; the interval is 2.12 times that on either side.
+	if i := m.Interval; !(i.Low < m.Estimate && m.Estimate < i.High) || math.Abs((i.High-i.Low)/(2*2.12*0.023)-1) > 0.5 {
+		t.Errorf("interval %v of %v", i, m.Estimate)
+	}
+	for i := range rep.Experiments {
+		x := rep.Experiments[i].SLO
+		met := 0
+		for _, yes := range x.order {
+			if yes {
+				met++
+			}
+		}
+		if met != x.Met || len(x.order) != x.Met+x.Missed+x.Failed || x.Failed == 0 {
+			t.Errorf("%d of %d, counted %d, %d missed and %d failed", met, len(x.order), x.Met, x.Missed, x.Failed)
+		}
+	}
+	// The order of time is that of the starts, whatever that of the file is.
+	late := []export.Request{sent(3, 3.2), sent(1, 1.3), as(sent(2), export.StatusTimeout, export.PhaseMeasured, 3), sent(0, 0.2)}
+	if d := cmp.Diff([]bool{true, false, false, true}, analyzed(t, reader("", late), cfg).Experiments[0].SLO.order); d != "" {
+		t.Errorf("order (-want +got):\n%s", d)
+	}
+	few := analyzed(t, reader("", level(300, 0), level(4000, 0.2)), cfg).MaxLoad()
+	if few.NA != "at 1 all 300 requests meet it, which shows no spread" || !math.IsNaN(few.Interval.Low) || !math.IsNaN(few.Interval.High) {
+		t.Errorf("%+v", few)
+	}
+	few = analyzed(t, reader("", level(4000, 0.05), level(50, 0.5)), cfg).MaxLoad()
+	if !strings.HasPrefix(few.NA, "at 2 50 requests are worth ") {
+		t.Errorf("%+v", few)
 	}
 }

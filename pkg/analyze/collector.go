@@ -83,7 +83,7 @@ func (c *collector) add(p *Point) {
 			c.messages[p.Class] = strings.Clone(p.Message)
 		}
 		if c.slo != nil {
-			c.slo.fail()
+			c.slo.fail(p)
 		}
 	default:
 		c.excluded.add(p.Excluded)

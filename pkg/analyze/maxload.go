@@ -2,8 +2,11 @@ package analyze
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strconv"
+
+	"github.com/pa-tools/pa/pkg/analyze/inference"
 )
 
 // A MaxLoad is how much load a server takes before fewer than Target of the
@@ -17,9 +20,14 @@ type MaxLoad struct {
 	// Beyond is the next level, which does not attain it; nil when all do.
 	Beyond *LoadLevel
 	// Estimate is where the straight line between the shares of the two
-	// crosses the target; 0 unless there are both. It is between their loads,
-	// and no more certain than that.
+	// crosses the target; 0 unless there are both. It is between their loads.
 	Estimate float64
+	// Interval is its 95 % interval: which other crossings the numbers of
+	// requests allow, if the share changes in straight lines from level to
+	// level. An end is infinite where no level bounds it on that side, and both
+	// are NaN where there is none, for the reason NA.
+	Interval inference.Interval
+	NA       string
 	// Again says that a level above Beyond attains the target all the same:
 	// the levels are noisy, or the load is not what limits.
 	Again bool
@@ -34,17 +42,22 @@ type LoadLevel struct {
 	Share float64 // 0 to 1
 }
 
+// maxLoadConfidence is how sure its interval is.
+const maxLoadConfidence = 0.95
+
+// A tried is a load that was tried, and which requests met the objective there.
+type tried struct {
+	LoadLevel
+	order []bool
+}
+
 // MaxLoad looks for the highest load at which SLOTarget of the requests meet
-// the SLO of rep. It returns nil without an SLO, and where the experiments are not two loads or more of one
-// mode. Several experiments of one load count as one.
+// the SLO of rep. It returns nil without an SLO, and where the experiments are
+// not two loads or more of one mode. Several experiments of one load count as
+// one.
 func (rep *Report) MaxLoad() *MaxLoad {
-	type tried struct {
-		LoadLevel
-		met, judged int
-	}
 	var all []tried
-	target := rep.SLOTarget
-	m := &MaxLoad{Target: target}
+	m := &MaxLoad{Target: rep.SLOTarget, Interval: inference.Interval{Low: math.NaN(), High: math.NaN()}}
 	for i := range rep.Experiments {
 		e := &rep.Experiments[i]
 		load, err := strconv.ParseFloat(e.Value, 64)
@@ -58,32 +71,39 @@ func (rep *Report) MaxLoad() *MaxLoad {
 			m.Untold = append(m.Untold, e.Value)
 			continue
 		}
-		met, judged := e.SLO.Met, e.SLO.Met+e.SLO.Missed+e.SLO.Failed
 		if j := slices.IndexFunc(all, func(t tried) bool { return t.Load == load }); j >= 0 {
-			all[j].met += met
-			all[j].judged += judged
+			all[j].order = slices.Concat(all[j].order, e.SLO.order)
 		} else {
-			all = append(all, tried{LoadLevel{Load: load, Value: e.Value}, met, judged})
+			all = append(all, tried{LoadLevel: LoadLevel{Load: load, Value: e.Value}, order: e.SLO.order})
 		}
 	}
 	if len(all) < 2 {
 		return nil
 	}
 	slices.SortFunc(all, func(a, b tried) int { return cmp.Compare(a.Load, b.Load) })
+	levels := make([]inference.Level, len(all))
+	within := -1
 	for i := range all {
 		t := &all[i]
-		t.Share = float64(t.met) / float64(t.judged)
-		switch attained := t.Share >= target; {
+		levels[i] = inference.Level{At: t.Load, Share: inference.Share(t.order)}
+		t.Share = levels[i].Share.Value
+		switch attained := t.Share >= m.Target; {
 		case attained && m.Beyond == nil:
-			m.Within = &t.LoadLevel
+			within, m.Within = i, &t.LoadLevel
 		case attained:
 			m.Again = true
 		case m.Beyond == nil:
 			m.Beyond = &t.LoadLevel
 		}
 	}
-	if w, b := m.Within, m.Beyond; w != nil && b != nil {
-		m.Estimate = w.Load + (w.Share-target)/(w.Share-b.Share)*(b.Load-w.Load)
+	if m.Within != nil && m.Beyond != nil {
+		e := inference.Crossing(levels, m.Target, within)
+		m.Estimate, m.Interval = e.Value, e.Interval(maxLoadConfidence)
+		for _, t := range levels[within : within+2] {
+			if na := t.Share.NA; na.Missing() && m.NA == "" {
+				m.NA = "at " + strconv.FormatFloat(t.At, 'g', -1, 64) + " " + na.Reason
+			}
+		}
 	}
 	return m
 }

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/pa-tools/pa/pkg/analyze/diff/inference"
+	"github.com/pa-tools/pa/pkg/analyze/inference"
 )
 
 const level = 0.95

@@ -3,7 +3,7 @@ package main
 import (
 	"math"
 
-	"github.com/pa-tools/pa/pkg/analyze/diff/inference"
+	"github.com/pa-tools/pa/pkg/analyze/inference"
 )
 
 // naive returns a statistic and the interval that a textbook gives for it if
@@ -38,6 +38,13 @@ func naive(s statistic, r run, sorted []float64) (value float64, i inference.Int
 	}
 	half := normal * math.Sqrt(sum/(n-1)/n) * scale
 	return value, inference.Interval{Low: value - half, High: value + half}
+}
+
+// naiveShare is a textbook's interval for the share p of n independent requests,
+// p ± 1.96·√(p(1−p)/n).
+func naiveShare(p float64, n int) inference.Interval {
+	half := normal * math.Sqrt(p*(1-p)/float64(n))
+	return inference.Interval{Low: p - half, High: p + half}
 }
 
 // naiveChange combines two such intervals into one for ln(new/old), as if they

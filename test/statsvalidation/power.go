@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 
-	"github.com/pa-tools/pa/pkg/analyze/diff/inference"
+	"github.com/pa-tools/pa/pkg/analyze/inference"
 )
 
 // leastPower is how often a change of 5 % must be found.

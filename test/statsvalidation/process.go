@@ -45,6 +45,9 @@ func processes() []process {
 		quantile: map[float64]float64{0.5: 1, 0.9: math.Exp(logSD * z90), 0.99: math.Exp(logSD * z99)},
 		rate:     1, // tokens and durations have the same mean
 	}
+	for _, p := range sharesAt {
+		logNormal.quantile[p] = math.Exp(logSD * math.Sqrt2 * math.Erfinv(2*p-1))
+	}
 	return []process{
 		{"i.i.d. lognormal", independent, logNormal},
 		{"AR(1), ρ = 0.8", autoregressive, logNormal},

@@ -5,7 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"github.com/pa-tools/pa/pkg/analyze/diff/inference"
+	"github.com/pa-tools/pa/pkg/analyze/inference"
 )
 
 // runEffect is by how much runs differ from each other under the same

@@ -40,6 +40,18 @@ func validate(s *simulation, out io.Writer) (broken []string, err error) {
 		}
 	}
 
+	heading(w, "A share of the requests, and the load at which it crosses a target",
+		"process | requests a level | share 93 % | given | misses | naive: share | crossing | given | misses | median width, % of a step",
+		"--- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---:")
+	for _, p := range all {
+		for _, n := range lengths {
+			c := crossings(s, p, n)
+			fmt.Fprintf(w, "| %s | %d | %v | %v | %v | %v | %v | %v | %v | %s |\n", c.process, c.n,
+				&c.share, c.share.given, c.share.missed, c.naiveShare, &c.crossing, c.crossing.given, c.crossing.missed, middle(c.width))
+			check(c.keeps(), "crossing: %s, n = %d: share %v, misses %v; crossing %v, misses %v", c.process, c.n, &c.share, c.share.missed, &c.crossing, c.crossing.missed)
+		}
+	}
+
 	heading(w, "False findings in the primary family, under Holm at 5 %",
 		"process of the first tokens | requests | metrics given | any \"worse\" | any finding", "--- | ---: | ---: | ---: | ---:")
 	for _, p := range all {

@@ -11,7 +11,7 @@ func queueTruth() truth {
 		rate:     load * math.Exp(meanLog),
 	}
 	below := sojourn(load, lognormalBelow, lognormalLess)
-	for _, p := range []float64{0.5, 0.9, 0.99} {
+	for _, p := range append([]float64{0.5, 0.9, 0.99}, sharesAt[:]...) {
 		lo, hi := 0.0, longest
 		for hi-lo > 1e-9 {
 			if mid := (lo + hi) / 2; below(mid) < p {

@@ -30,6 +30,7 @@ func TestValidation(t *testing.T) {
 		"\n| queue, 80 % load | 20000 | p99 | n/a | n/a |",
 		"\n| AR(1), ρ = 0.8 | 500 | mean | n/a | n/a |",
 		"\n| 5 | 2000 | several runs |",
+		"\n| queue, 80 % load | 500 | n/a | 0.0 % |", // of the crossing
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no line %q in\n%s", want, out.String())

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pa-tools/pa/pkg/analyze/diff/inference"
+	"github.com/pa-tools/pa/pkg/analyze/inference"
 )
 
 // How sure intervals are, and at which p-value there is a difference.

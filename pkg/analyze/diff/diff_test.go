@@ -3,6 +3,7 @@ package diff
 import (
 	"bytes"
 	"context"
+	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -21,7 +22,7 @@ import (
 
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/diff/gate"
-	"github.com/pa-tools/pa/pkg/analyze/diff/inference"
+	"github.com/pa-tools/pa/pkg/analyze/inference"
 	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/schemas"
@@ -30,7 +31,7 @@ import (
 var update = flag.Bool("update", false, "rewrite the golden files")
 
 // renderers are all formats, by the ends of their files.
-var renderers = map[string]func(*Result) report.Renderer{"txt": Text, "md": Markdown, "json": JSON}
+var renderers = map[string]func(*Result) report.Renderer{"txt": Text, "md": Markdown, "csv": CSV, "json": JSON}
 
 // A memory is a reader of requests in memory.
 type memory struct {
@@ -228,9 +229,9 @@ func TestGolden(t *testing.T) {
 				if err := schema.Validate(doc); err != nil {
 					t.Errorf("%s: %v", name, err)
 				}
-				if name != "single" && name != "several" && name != "part" {
-					continue // the schema is enough
-				}
+			}
+			if (ext == "json" || ext == "csv") && !slices.Contains([]string{"single", "several", "part", "refused"}, name) {
+				continue // the schema is enough
 			}
 			file := filepath.Join("testdata", name+"."+ext)
 			if *update {
@@ -688,6 +689,64 @@ func TestReadEndsEarly(t *testing.T) {
 	cancel(m.err)
 	if _, err := Read(ctx, "run", recipe{seed: 1, requests: 5, tokens: 3, ttft: 30, itl: 20}.make(), analyze.Config{}); !errors.Is(err, m.err) {
 		t.Errorf("%v, want the cause of the context", err)
+	}
+}
+
+// The document of the CSV names its columns, in their order, and every record
+// that there is; it says which version it is by how the header begins.
+func TestCSVDocument(t *testing.T) {
+	doc, err := os.ReadFile("../../../schemas/diff_csv.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if head := strings.Join(csvHeader[:6], ","); !strings.Contains(string(doc), "`pa-diff-csv/1`: its header begins with `"+head+"`") {
+		t.Errorf("the document says of another header than %s", head)
+	}
+	_, rest, _ := strings.Cut(string(doc), "| column | holds |")
+	for _, column := range csvHeader {
+		var found bool
+		if _, rest, found = strings.Cut(rest, "`"+column+"`"); !found {
+			t.Fatalf("column %s is not described, or not in its place", column)
+		}
+	}
+	seen := map[string]bool{}
+	for _, res := range scenarios(t) {
+		var b bytes.Buffer
+		if err := CSV(res)(&b); err != nil {
+			t.Fatal(err)
+		}
+		lines, err := csv.NewReader(&b).ReadAll()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, line := range lines[1:] {
+			seen[line[0]] = true
+		}
+		for _, row := range res.csvRows() {
+			for column := range row {
+				if !slices.Contains(csvHeader, column) {
+					t.Errorf("%s is no column", column)
+				}
+			}
+		}
+	}
+	_, records, _ := strings.Cut(string(doc), "| `record` | one line for each |")
+	for record := range seen {
+		if !strings.Contains(records, "| `"+record+"` |") {
+			t.Errorf("record %s is not described", record)
+		}
+	}
+	if len(seen) != strings.Count(records, "\n| `") {
+		t.Errorf("the scenarios have the records %v, the document others", seen)
+	}
+}
+
+// Text of a file is no formula for a spreadsheet, and no escape sequence.
+func TestCSVText(t *testing.T) {
+	for text, want := range map[string]string{"": "", "tiny": "tiny", "=1+1": "'=1+1", "@x": "'@x", "+5": "'+5", "-v": "'-v", "a=b": "a=b", "\x1b[31m": `\x1b[31m`} {
+		if got := csvText(text); got != want {
+			t.Errorf("%q is written %q, want %q", text, got, want)
+		}
 	}
 }
 

@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"github.com/pa-tools/pa/pkg/analyze/diff/gate"
-	"github.com/pa-tools/pa/pkg/analyze/diff/inference"
+	"github.com/pa-tools/pa/pkg/analyze/inference"
 )
 
 // A GateResult is what a condition came to at one load level.

@@ -2,7 +2,7 @@ package diff
 
 import (
 	"github.com/pa-tools/pa/pkg/analyze/diff/gate"
-	"github.com/pa-tools/pa/pkg/analyze/diff/inference"
+	"github.com/pa-tools/pa/pkg/analyze/inference"
 )
 
 // A Metric is a statistic of one quantity.

@@ -1,7 +1,7 @@
 package diff
 
 import (
-	"github.com/pa-tools/pa/pkg/analyze/diff/inference"
+	"github.com/pa-tools/pa/pkg/analyze/inference"
 )
 
 // A pairing are the requests of two runs that sent the same prompts in the same

@@ -59,8 +59,10 @@ func CSV(inputs []Input) Renderer {
 				}
 			}
 			if m := in.Report.MaxLoad(); m != nil {
-				if err := write(append([]string{in.Name, "", m.Mode, ""}, csvMaxLoad(m)...)); err != nil {
-					return err
+				for _, row := range csvMaxLoad(m) {
+					if err := write(append([]string{in.Name, "", m.Mode, ""}, row...)); err != nil {
+						return err
+					}
 				}
 			}
 		}
@@ -134,20 +136,35 @@ func csvShare(name string, x *analyze.Attainment) []string {
 }
 
 // csvMaxLoad has the estimate under "mean", the level within under "min" and the
-// one beyond under "max", each empty where there is none.
-func csvMaxLoad(m *analyze.MaxLoad) []string {
-	row := make([]string, 7+len(analyze.Levels))
-	row[0], row[1] = "max_load_under_slo", m.Mode
+// one beyond under "max", each empty where there is none; then the ends of the
+// interval, if it has one.
+func csvMaxLoad(m *analyze.MaxLoad) [][]string {
+	row := func(name, mean, least, most string) []string {
+		r := make([]string, 7+len(analyze.Levels))
+		r[0], r[1], r[3], r[5], r[len(r)-1] = name, m.Mode, mean, least, most
+		return r
+	}
+	var estimate, within, beyond string
 	if m.Within != nil && m.Beyond != nil {
-		row[3] = float(m.Estimate)
+		estimate = float(m.Estimate)
 	}
 	if m.Within != nil {
-		row[5] = float(m.Within.Load)
+		within = float(m.Within.Load)
 	}
 	if m.Beyond != nil {
-		row[len(row)-1] = float(m.Beyond.Load)
+		beyond = float(m.Beyond.Load)
 	}
-	return row
+	rows := [][]string{row("max_load_under_slo", estimate, within, beyond)}
+	end := func(v float64) string {
+		if !bounded(v) {
+			return ""
+		}
+		return float(v)
+	}
+	if low, high := end(m.Interval.Low), end(m.Interval.High); low != "" || high != "" {
+		rows = append(rows, row("max_load_under_slo_interval", "", low, high))
+	}
+	return rows
 }
 
 // A throughput is a rate and what it is called.

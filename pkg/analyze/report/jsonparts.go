@@ -1,6 +1,10 @@
 package report
 
-import "github.com/pa-tools/pa/pkg/analyze"
+import (
+	"math"
+
+	"github.com/pa-tools/pa/pkg/analyze"
+)
 
 // The parts of pa-report/1 that are there when they were asked for.
 
@@ -90,6 +94,9 @@ type jsonMaxLoad struct {
 	Mode     string         `json:"mode"`
 	Target   float64        `json:"target"`
 	Estimate *float64       `json:"estimate,omitempty"`
+	Low      *float64       `json:"low,omitempty"`
+	High     *float64       `json:"high,omitempty"`
+	NA       string         `json:"na,omitempty"` // why there is no interval
 	Within   *jsonLoadLevel `json:"within,omitempty"`
 	Beyond   *jsonLoadLevel `json:"beyond,omitempty"`
 	Again    bool           `json:"again,omitempty"`
@@ -111,9 +118,18 @@ func jsonLoad(m *analyze.MaxLoad) *jsonMaxLoad {
 		}
 		return &jsonLoadLevel{l.Load, l.Share}
 	}
-	j := &jsonMaxLoad{Mode: m.Mode, Target: m.Target, Within: at(m.Within), Beyond: at(m.Beyond), Again: m.Again, Untold: m.Untold}
+	j := &jsonMaxLoad{Mode: m.Mode, Target: m.Target, Within: at(m.Within), Beyond: at(m.Beyond), NA: m.NA, Again: m.Again, Untold: m.Untold}
 	if j.Within != nil && j.Beyond != nil {
 		j.Estimate = &m.Estimate
 	}
+	if low := m.Interval.Low; bounded(low) {
+		j.Low = &low
+	}
+	if high := m.Interval.High; bounded(high) {
+		j.High = &high
+	}
 	return j
 }
+
+// bounded reports whether an end of an interval is a number.
+func bounded(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
@@ -97,7 +98,10 @@ func maxLoad(m *analyze.MaxLoad) string {
 	case m.Beyond == nil:
 		what += fmt.Sprintf("%s or more; the highest level attains it (%s)", plain(m.Within.Value), at(m.Within))
 	default:
-		what += fmt.Sprintf("about %s, between %s and %s", number(m.Estimate), at(m.Within), at(m.Beyond))
+		what += fmt.Sprintf("about %s%s, between %s and %s", number(m.Estimate), maxLoadInterval(m), at(m.Within), at(m.Beyond))
+		if m.NA != "" {
+			what += "; no interval: " + m.NA
+		}
 	}
 	if m.Again {
 		what += "; a higher level attains it again, so the levels are not in order"
@@ -106,4 +110,21 @@ func maxLoad(m *analyze.MaxLoad) string {
 		what += "; not known at " + plain(strings.Join(m.Untold, ", "))
 	}
 	return what
+}
+
+// maxLoadInterval returns " (95% interval 1.150 to 1.230)"; "" where there is
+// none.
+func maxLoadInterval(m *analyze.MaxLoad) string {
+	low, high := m.Interval.Low, m.Interval.High
+	switch {
+	case math.IsNaN(low):
+		return ""
+	case bounded(low) && bounded(high):
+		return fmt.Sprintf(" (95%% interval %s to %s)", number(low), number(high))
+	case bounded(low):
+		return fmt.Sprintf(" (95%% interval from %s on)", number(low))
+	case bounded(high):
+		return fmt.Sprintf(" (95%% interval up to %s)", number(high))
+	}
+	return " (95% interval: any load)"
 }

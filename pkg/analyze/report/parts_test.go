@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
@@ -111,6 +112,24 @@ func sweep() []madeLevel {
 		}
 	}
 	return []madeLevel{one, two}
+}
+
+// busy is two levels of 3000 requests, of which about 5 % and 20 % take 300 ms to
+// their only token, the others 200 ms.
+func busy() []madeLevel {
+	random := rand.New(rand.NewPCG(1, 2))
+	level := func(users int, slow float64) madeLevel {
+		l := madeLevel{users: users}
+		for i := range 3000 {
+			ttft := 200
+			if random.Float64() < slow {
+				ttft = 300
+			}
+			l.requests = append(l.requests, made{start: 100 * i, tokens: []int{100*i + ttft}})
+		}
+		return l
+	}
+	return []madeLevel{level(4, 0.05), level(8, 0.2)}
 }
 
 func parts(t *testing.T) analyze.Config {

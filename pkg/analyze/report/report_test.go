@@ -141,6 +141,7 @@ func TestGolden(t *testing.T) {
 		"nothing": {{Name: "nothing.json", Report: &analyze.Report{Run: &export.Run{}}}},
 		"parts":   {measured(t, "sweep.json", sweep(), parts(t))},
 		"steady":  {measured(t, "sweep.json", sweep()[1:2], steady(t))},
+		"busy":    {measured(t, "busy.json", busy(), analyze.Config{SLO: expression(t, "ttft<=250ms"), SLOTarget: 0.9})},
 		"edges":   edges(t),
 	} {
 		for file, render := range renderers(in) {
@@ -164,6 +165,50 @@ func TestGolden(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// The document of the CSV names its columns, in their order, and every metric that
+// there is a line of; it says which version it is by how the header begins.
+func TestCSVDocument(t *testing.T) {
+	doc, err := os.ReadFile("../../../schemas/report_csv.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	cfg := parts(t)
+	if err := CSV([]Input{measured(t, "sweep.json", sweep(), cfg), measured(t, "busy.json", busy(), analyze.Config{SLO: expression(t, "ttft<=250ms"), SLOTarget: 0.9}), full()})(&b); err != nil {
+		t.Fatal(err)
+	}
+	lines, err := csv.NewReader(&b).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if head := strings.Join(lines[0][:5], ","); !strings.Contains(string(doc), "`pa-report-csv/1`: its header begins with `"+head+"`") {
+		t.Errorf("the document says of another header than %s", head)
+	}
+	rest := string(doc)
+	for _, column := range lines[0] {
+		var found bool
+		if _, rest, found = strings.Cut(rest, "`"+column+"`"); !found {
+			t.Fatalf("column %s is not described, or not in its place", column)
+		}
+	}
+	seen := map[string]bool{}
+	for _, line := range lines[1:] {
+		name, _, condition := strings.Cut(line[4], "[")
+		if condition {
+			name += "[CONDITION]"
+		}
+		seen[name] = true
+	}
+	for name := range seen {
+		if !strings.Contains(string(doc), "`"+name+"`") {
+			t.Errorf("metric %s is not described", name)
+		}
+	}
+	if !seen["max_load_under_slo_interval"] || !seen["slo_attained[CONDITION]"] || !seen["cached_tokens"] {
+		t.Errorf("the test does not see all metrics: %v", seen)
 	}
 }
 

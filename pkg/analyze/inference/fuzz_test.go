@@ -37,6 +37,11 @@ func FuzzInference(f *testing.F) {
 		older, newer := x[:cut], x[cut:]
 		o, n := NewSeries(older), NewSeries(newer)
 		estimates := []Estimate{o.Mean(), n.Mean(), o.Quantile(0.5), n.Quantile(0.5), n.Quantile(0.99), Rate(older, newer), Rate(newer, newer)}
+		levels := []Level{{1, Share(above(older, 1))}, {2, Share(above(newer, 1))}, {4, Share(above(newer, 2))}}
+		estimates = append(estimates, levels[0].Share, levels[1].Share, levels[2].Share)
+		for i := range levels {
+			estimates = append(estimates, Crossing(levels, 0.5, i), Crossing(levels, levels[i].Share.Value, i))
+		}
 		pairs := NewPairs(older, newer)
 		if both := min(len(older), len(newer)); split%8 != 0 {
 			pairs = NewPairs(older[:both], newer[:both])
@@ -74,6 +79,14 @@ func FuzzInference(f *testing.F) {
 			}
 		}
 	})
+}
+
+func above(x []float64, limit float64) []bool {
+	met := make([]bool, len(x))
+	for i, v := range x {
+		met[i] = v > limit
+	}
+	return met
 }
 
 func checkInterval(t *testing.T, na NA, at func(float64) Interval, value float64) {

@@ -118,17 +118,18 @@ func (s *Series) Quantile(p float64) Estimate {
 		}
 	})
 	e := Estimate{Value: value, N: n, EffectiveN: sp.forRule()}
-	center, unit := math.Asin(math.Sqrt(p)), 1/(2*math.Sqrt(sp.effective()))
+	reach := sp.arcsine(p)
 	e.pivot = pivot{waves, func(t float64) Interval {
 		if t == 0 {
 			return Interval{value, value}
 		}
 		ends := Interval{math.Inf(-1), math.Inf(1)}
-		if a := center - t*unit; a >= 0 {
-			ends.Low = math.Min(value, quantile(s.sorted, square(math.Sin(a))))
+		from, to := reach(t)
+		if from >= 0 {
+			ends.Low = math.Min(value, quantile(s.sorted, square(math.Sin(from))))
 		}
-		if a := center + t*unit; a <= math.Pi/2 {
-			ends.High = math.Max(value, quantile(s.sorted, square(math.Sin(a))))
+		if to <= math.Pi/2 {
+			ends.High = math.Max(value, quantile(s.sorted, square(math.Sin(to))))
 		}
 		return ends
 	}}

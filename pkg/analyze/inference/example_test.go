@@ -5,7 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"github.com/pa-tools/pa/pkg/analyze/diff/inference"
+	"github.com/pa-tools/pa/pkg/analyze/inference"
 )
 
 // Two runs of 4000 requests, then five runs a side.

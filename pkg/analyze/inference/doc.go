@@ -1,6 +1,6 @@
-// Package inference says how far a difference between two runs, or two sets
-// of runs, can be trusted: confidence intervals, p-values and verdicts for
-// latencies and throughputs.
+// Package inference says how far figures of a run, and a difference between two
+// runs or two sets of runs, can be trusted: confidence intervals, p-values and
+// verdicts for latencies, throughputs and shares.
 //
 // Which question is asked depends on what there is:
 //
@@ -9,6 +9,7 @@
 //     completions, [Rate]. It takes into account that neighbouring requests
 //     share the state of the server, and holds for these two runs only.
 //   - One run a side, the same prompts in the same order: [Pairs].
+//   - One run alone: [Share], of requests that met something.
 //   - Several runs a side: [Runs]. Only this mode knows how much runs differ
 //     under the same settings; decisions should rest on it.
 //

@@ -1,0 +1,142 @@
+package diff
+
+import (
+	"encoding/csv"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/pa-tools/pa/pkg/analyze/report"
+)
+
+// csvHeader is the first line; schemas/diff_csv.md says what each column holds.
+var csvHeader = []string{
+	"record", "level", "name", "unit", "old", "new", "old_n", "new_n", "change", "low", "high",
+	"p", "p_adjusted", "rank_p", "verdict", "reason", "needs", "better", "primary", "paired", "file",
+}
+
+// A csvRow is a line of CSV, by column.
+type csvRow map[string]string
+
+// CSV writes one header and a line for each difference, metric, value of a run
+// and gate, in the columns of schemas/diff_csv.md. Floats have all their digits;
+// a cell without a value is empty.
+func CSV(r *Result) report.Renderer {
+	return func(w io.Writer) error {
+		c := csv.NewWriter(w)
+		if err := c.Write(csvHeader); err != nil {
+			return err
+		}
+		for _, row := range r.csvRows() {
+			cells := make([]string, len(csvHeader))
+			for i, column := range csvHeader {
+				cells[i] = row[column]
+			}
+			if err := c.Write(cells); err != nil {
+				return err
+			}
+		}
+		c.Flush()
+		return c.Error()
+	}
+}
+
+func (r *Result) csvRows() []csvRow {
+	m := measured(&r.Old[0].cfg)
+	rows := []csvRow{
+		{"record": "measured", "name": "from", "old": m.From, "new": m.From},
+		{"record": "measured", "name": "include_warmup", "old": strconv.FormatBool(m.IncludeWarmup), "new": strconv.FormatBool(m.IncludeWarmup)},
+	}
+	if m.TokenSource != "" {
+		rows = append(rows, csvRow{"record": "measured", "name": "token_source", "old": m.TokenSource, "new": m.TokenSource})
+	}
+	if m.Part != "" {
+		rows = append(rows, csvRow{"record": "measured", "name": "part", "old": m.Part, "new": m.Part})
+	}
+	for i := range r.Differences {
+		d := &r.Differences[i]
+		rows = append(rows, csvRow{"record": "difference", "level": csvText(d.Level), "name": d.Name, "old": csvText(d.Old), "new": csvText(d.New), "verdict": d.effect()})
+	}
+	for _, name := range r.Unchecked {
+		rows = append(rows, csvRow{"record": "unchecked", "name": name})
+	}
+	for _, level := range r.OldOnly {
+		rows = append(rows, csvRow{"record": "level", "level": csvText(level), "old": "1", "new": "0"})
+	}
+	for _, level := range r.NewOnly {
+		rows = append(rows, csvRow{"record": "level", "level": csvText(level), "old": "0", "new": "1"})
+	}
+	for i := range r.Levels {
+		l := &r.Levels[i]
+		rows = append(rows, csvParts(l.Name, "old", l.Old)...)
+		rows = append(rows, csvParts(l.Name, "new", l.New)...)
+		for j := range l.Rows {
+			rows = append(rows, l.csvMetric(&l.Rows[j])...)
+		}
+	}
+	for _, g := range r.Gates {
+		rows = append(rows, csvRow{"record": "gate", "level": csvText(g.Level), "name": g.Expr, "verdict": g.State.String(), "reason": strings.Join(g.Because, "; ")})
+	}
+	return rows
+}
+
+// csvParts are the selected parts of the runs of a side.
+func csvParts(level, side string, levels []*Level) []csvRow {
+	var rows []csvRow
+	for _, l := range levels {
+		if l.Selected != nil {
+			rows = append(rows, csvRow{"record": "part", "level": csvText(level), "name": l.Selected.How, side: report.Selected(l.Selected), "file": csvText(l.run)})
+		}
+	}
+	return rows
+}
+
+// csvMetric is the line of a metric, and those of the runs that it comes from.
+func (l *LevelResult) csvMetric(r *Row) []csvRow {
+	m := metric(r)
+	row := csvRow{
+		"record": "metric", "level": csvText(l.Name), "name": m.Metric, "unit": m.Unit,
+		"old": csvFloat(r.Old.Value), "new": csvFloat(r.New.Value), "old_n": strconv.Itoa(m.OldN), "new_n": strconv.Itoa(m.NewN),
+		"change": csvFloat(r.Change), "p": csvFloat(r.P), "p_adjusted": csvFloat(r.Adjusted), "verdict": m.Verdict,
+		"better": m.Better, "primary": strconv.FormatBool(m.Primary), "paired": strconv.FormatBool(m.Paired),
+	}
+	i := r.Interval(confidence)
+	row["low"], row["high"] = csvFloat(i.Low), csvFloat(i.High)
+	if r.Rank != nil {
+		row["rank_p"] = csvFloat(r.Rank.P)
+	}
+	if r.NA.Missing() {
+		row["reason"] = r.NA.Reason
+		if r.NA.Needs > 0 {
+			row["needs"] = strconv.Itoa(r.NA.Needs)
+		}
+	}
+	rows := []csvRow{row}
+	for j, v := range r.OldRuns {
+		rows = append(rows, csvRow{"record": "run", "level": csvText(l.Name), "name": m.Metric, "unit": m.Unit, "old": csvFloat(v), "file": csvText(l.Old[j].run)})
+	}
+	for j, v := range r.NewRuns {
+		rows = append(rows, csvRow{"record": "run", "level": csvText(l.Name), "name": m.Metric, "unit": m.Unit, "new": csvFloat(v), "file": csvText(l.New[j].run)})
+	}
+	return rows
+}
+
+// csvText makes text of a file or a server safe to print and to open: a
+// spreadsheet takes what begins like a formula for one, unless an apostrophe
+// stands before it.
+func csvText(s string) string {
+	s = report.Plain(s)
+	if s != "" && strings.IndexByte("=+-@", s[0]) >= 0 {
+		return "'" + s
+	}
+	return s
+}
+
+// csvFloat writes all digits, without an exponent; what is no number is empty.
+func csvFloat(v float64) string {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return ""
+	}
+	return strconv.FormatFloat(v, 'f', -1, 64)
+}
