@@ -27,6 +27,10 @@ type addedTokens struct {
 	ids   map[string]uint32
 	// special has the contents of special tokens.
 	special map[string]bool
+	// ends has the last characters of all.
+	ends map[rune]bool
+	// blanks: the normalized text has blanks for wordMark.
+	blanks bool
 	// plain are sought in the text as it is, normalized in the normalized one;
 	// nil if there are none.
 	plain, normalized *tokenFinder
@@ -135,18 +139,30 @@ func (a *addedTokens) place(tokens []addedToken) {
 	a.index()
 }
 
+// useBlanks takes the normalized text for one with blanks for wordMark.
+func (a *addedTokens) useBlanks() {
+	a.blanks = true
+	a.index()
+}
+
 // index makes the finders.
 func (a *addedTokens) index() {
 	a.plain, a.normalized = nil, nil
+	a.ends = map[rune]bool{}
 	for _, t := range a.byID {
-		finder := &a.plain
+		finder, sought := &a.plain, t.written
 		if t.normalized {
 			finder = &a.normalized
+			if a.blanks {
+				sought, _ = withBlanks(sought)
+			}
 		}
 		if *finder == nil {
 			*finder = &tokenFinder{tokens: newTrie()}
 		}
-		(*finder).tokens.add(t.written, int32(t.id))
+		last, _ := utf8.DecodeLastRuneInString(sought)
+		a.ends[last] = true
+		(*finder).tokens.add(sought, int32(t.id))
 	}
 	for _, f := range []*tokenFinder{a.plain, a.normalized} {
 		if f != nil {

@@ -33,7 +33,8 @@ type bpe struct {
 	// mark is the character before which a piece can be cut without changing
 	// its ids, 0 if there is none: no merge joins anything but itself in front
 	// of it, the characters in glued apart. It makes words of the
-	// long pieces of tokenizers without a pre-tokenizer.
+	// long pieces of tokenizers without a pre-tokenizer. It is wordMark, or a
+	// blank that stands for it.
 	mark  rune
 	glued map[rune]bool
 }
@@ -187,11 +188,15 @@ func (b *bpe) words() (pieces []string, ids []uint32) {
 		if !b.vocab.present[id] || token == "" || b.vocab.ids[token] != uint32(id) {
 			continue
 		}
-		if b.raw {
-			var ok bool
-			if token, ok = fromByteChars(token); !ok {
-				continue // no text is cut into this
-			}
+		ok := true
+		switch {
+		case b.raw:
+			token, ok = fromByteChars(token)
+		case b.mark == ' ':
+			token, ok = withBlanks(token)
+		}
+		if !ok {
+			continue // no text is cut into this
 		}
 		// A token may not be what its own text is turned into.
 		if !b.ignoreMerges {
@@ -210,15 +215,15 @@ func (b *bpe) wordEnd(piece string) int {
 	if b.mark == 0 {
 		return len(piece)
 	}
-	const n = len(string(wordMark))
+	n := utf8.RuneLen(b.mark)
 	for i := 0; ; {
-		at := strings.Index(piece[i:], string(wordMark))
+		at := strings.IndexRune(piece[i:], b.mark)
 		if at < 0 {
 			return len(piece)
 		}
 		if i += at; i > 0 {
 			before, _ := utf8.DecodeLastRuneInString(piece[:i])
-			if before != wordMark && !b.glued[before] {
+			if before != b.mark && !b.glued[before] {
 				return i
 			}
 		}
@@ -245,6 +250,9 @@ func (b *bpe) symbols(ids []uint32, piece string) []uint32 {
 	for i, r := range piece {
 		end := i + utf8.RuneLen(r)
 		char := piece[i:end]
+		if r == ' ' && b.mark == ' ' {
+			char = string(wordMark)
+		}
 		if b.prefix != "" && i > 0 {
 			char = b.prefix + char
 		}

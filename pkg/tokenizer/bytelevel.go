@@ -77,7 +77,7 @@ func readByteLevel(n *node) (*byteLevel, error) {
 		return nil, err
 	}
 	if useRegex {
-		b.words = isolate{knownPattern(gpt2Pattern)}
+		b.words = isolate{scan: knownPattern(gpt2Pattern)}
 	}
 	return b, nil
 }

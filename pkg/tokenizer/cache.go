@@ -1,45 +1,119 @@
 package tokenizer
 
-// A wordCache remembers the ids of short pieces. Its entries are of a fixed
-// size and found by hash alone, a newer piece taking the place of an older, so
-// that it is bounded, allocates nothing and costs the collector nothing.
+// A wordCache remembers the ids of pieces, the short ones apart. Its entries are
+// of fixed sizes and found by hash alone, a newer piece taking the place of an
+// older, so that it is bounded, allocates nothing and costs the collector
+// nothing.
 type wordCache struct {
-	entries []cacheEntry // length is a power of two
+	short []shortEntry // length is 1<<shortBits
+	long  []longEntry  // length is a power of two
 }
 
 const (
-	cacheEntries = 1 << 13
-	cacheKey     = 47 // bytes of the longest piece that is kept
-	cacheIDs     = 11 // ids of the longest that is kept
+	shortBits   = 13
+	shortLength = 16 // bytes of the longest short piece
+	shortIDs    = 3
+	longEntries = 1 << 12
+	longLength  = 47
+	longIDs     = 11
 )
 
-// A cacheEntry is empty when size is 0.
-type cacheEntry struct {
+// A shortKey is a piece of at most shortLength bytes: its first and its last
+// eight bytes, which overlap, and its length. The fields are no others' than of
+// equal pieces.
+type shortKey struct {
+	head, tail uint64
+	size       uint8
+}
+
+// A shortEntry is empty when the size of its key is 0. Two fit into a line of
+// the processor's cache.
+type shortEntry struct {
+	shortKey
+	n   uint8
+	ids [shortIDs]uint32
+}
+
+// A longEntry is empty when size is 0.
+type longEntry struct {
 	size uint8
-	key  [cacheKey]byte
+	key  [longLength]byte
 	n    uint32
-	ids  [cacheIDs]uint32
+	ids  [longIDs]uint32
 }
 
 func newWordCache() *wordCache {
-	return &wordCache{entries: make([]cacheEntry, cacheEntries)}
+	return &wordCache{make([]shortEntry, 1<<shortBits), make([]longEntry, longEntries)}
 }
 
-// append appends the ids of a piece to dst, if it knows them.
-func (c *wordCache) append(dst []uint32, piece string, hash uint64) ([]uint32, bool) {
-	e := &c.entries[hash&(cacheEntries-1)]
-	if int(e.size) != len(piece) || string(e.key[:e.size]) != piece {
+// keyOf makes the key of a short piece that is not empty.
+func keyOf(w string) shortKey {
+	n := len(w)
+	switch {
+	case n >= 8:
+		return shortKey{load64(w), load64(w[n-8:]), uint8(n)}
+	case n >= 4:
+		return shortKey{uint64(load32(w)), uint64(load32(w[n-4:])), uint8(n)}
+	}
+	return shortKey{uint64(w[0]) | uint64(w[n/2])<<8, uint64(w[n-1]), uint8(n)}
+}
+
+func load64(s string) uint64 {
+	_ = s[7]
+	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
+		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
+}
+
+func load32(s string) uint32 {
+	_ = s[3]
+	return uint32(s[0]) | uint32(s[1])<<8 | uint32(s[2])<<16 | uint32(s[3])<<24
+}
+
+// entry is where the piece of a key is, if it is anywhere.
+func (c *wordCache) entry(k shortKey) *shortEntry {
+	h := (k.head ^ uint64(k.size)) * 0x9E3779B97F4A7C15
+	h = (h ^ h>>29 ^ k.tail) * 0xD6E8FEB86659FD93
+	return &c.short[h>>(64-shortBits)]
+}
+
+// appendShort appends the ids of a short piece to dst, if it knows them.
+func (c *wordCache) appendShort(dst []uint32, k shortKey) ([]uint32, bool) {
+	e := c.entry(k)
+	if e.shortKey != k {
+		return dst, false
+	}
+	if e.n == 1 {
+		return append(dst, e.ids[0]), true
+	}
+	return append(dst, e.ids[:e.n]...), true
+}
+
+// putShort remembers the ids of a short piece, if they are few.
+func (c *wordCache) putShort(k shortKey, ids []uint32) {
+	if len(ids) > shortIDs {
+		return
+	}
+	e := c.entry(k)
+	e.shortKey = k
+	e.n = uint8(copy(e.ids[:], ids))
+}
+
+// appendLong appends the ids of a piece to dst, if it knows them.
+func (c *wordCache) appendLong(dst []uint32, w string, hash uint64) ([]uint32, bool) {
+	e := &c.long[hash%longEntries]
+	if int(e.size) != len(w) || string(e.key[:e.size]) != w {
 		return dst, false
 	}
 	return append(dst, e.ids[:e.n]...), true
 }
 
-// put remembers the ids of a piece that is not empty, if both are short.
-func (c *wordCache) put(piece string, hash uint64, ids []uint32) {
-	if len(piece) > cacheKey || len(ids) > cacheIDs {
+// putLong remembers the ids of a piece that is not empty, if both are short
+// enough.
+func (c *wordCache) putLong(w string, hash uint64, ids []uint32) {
+	if len(w) > longLength || len(ids) > longIDs {
 		return
 	}
-	e := &c.entries[hash&(cacheEntries-1)]
-	e.size = uint8(copy(e.key[:], piece))
+	e := &c.long[hash%longEntries]
+	e.size = uint8(copy(e.key[:], w))
 	e.n = uint32(copy(e.ids[:], ids))
 }

@@ -40,7 +40,7 @@ type componentVectors struct {
 	Texts, Blocks string
 }
 
-func readConformance(t *testing.T) *conformance {
+func readConformance(t testing.TB) *conformance {
 	t.Helper()
 	var c conformance
 	if err := json.Unmarshal(unpack(t, "testdata/conformance.json.zst"), &c); err != nil {

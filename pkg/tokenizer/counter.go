@@ -54,7 +54,8 @@ func (c *Counter) Reset() {
 
 // settledPart is the length of the part of text whose ids cannot change, nor
 // change those of what comes after: up to the last blank that stands behind
-// something else. A tokenizer that this does not hold for has settles unset.
+// something else, but not behind an added token, where normalizers start anew. A
+// tokenizer that this does not hold for has settles unset.
 func (t *Tokenizer) settledPart(text []byte) int {
 	if !t.settles {
 		return 0
@@ -64,7 +65,7 @@ func (t *Tokenizer) settledPart(text []byte) int {
 			continue
 		}
 		before, _ := utf8.DecodeLastRune(text[:i])
-		if before == utf8.RuneError || t.added.props.Is(unidata.White, before) {
+		if before == utf8.RuneError || t.added.props.Is(unidata.White, before) || t.added.ends[before] {
 			continue
 		}
 		if b, ok := t.cutter.(*bpe); ok && (before == wordMark || b.glued[before]) {
@@ -89,6 +90,9 @@ func (t *Tokenizer) findSettles() bool {
 	local = func(n normalizer) bool {
 		switch n := n.(type) {
 		case nil, unicodeForm, lowercase, prepend:
+			return true
+		case blankNormalizer:
+			blankIsMark = true
 			return true
 		case *replace:
 			blankIsMark = blankIsMark || n.literal == " " && n.content == string(wordMark)
@@ -137,6 +141,8 @@ func withoutPrepend(n normalizer) normalizer {
 	switch n := n.(type) {
 	case prepend:
 		return nil
+	case blankNormalizer:
+		return blankNormalizer{}
 	case normalizerSequence:
 		var kept normalizerSequence
 		for _, one := range n {

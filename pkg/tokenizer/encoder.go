@@ -64,14 +64,23 @@ func (e *encoder) encode(dst []uint32, text string, first bool) []uint32 {
 
 // encodePart cuts normalized text without added tokens and encodes the pieces.
 func (e *encoder) encodePart(dst []uint32, p piece) []uint32 {
-	if e.t.preTokenizer == nil {
+	switch pre := e.t.preTokenizer.(type) {
+	case nil:
 		return e.encodePiece(dst, p.text)
+	case isolate: // as below, without the list
+		for i := 0; i < len(p.text); {
+			end := pre.next(p.text, i)
+			dst = e.encodePiece(dst, p.text[i:end])
+			i = end
+		}
+		return dst
+	default:
+		e.pieces = pre.cut(e.pieces[:0], p)
+		for i := range e.pieces {
+			dst = e.encodePiece(dst, e.pieces[i].text)
+		}
+		return dst
 	}
-	e.pieces = e.t.preTokenizer.cut(e.pieces[:0], p)
-	for i := range e.pieces {
-		dst = e.encodePiece(dst, e.pieces[i].text)
-	}
-	return dst
 }
 
 func (e *encoder) encodePiece(dst []uint32, p string) []uint32 {
@@ -86,19 +95,34 @@ func (e *encoder) encodePiece(dst []uint32, p string) []uint32 {
 	return dst
 }
 
-// encodeWord looks a word up among those of one token, then in the cache, and
-// asks the model last.
+// encodeWord looks a short word up in the cache, then among the words of one
+// token, and asks the model last.
 func (e *encoder) encodeWord(dst []uint32, w string) []uint32 {
+	if len(w) > shortLength {
+		return e.encodeLong(dst, w)
+	}
+	key := keyOf(w)
+	dst, ok := e.cache.appendShort(dst, key)
+	if ok {
+		return dst
+	}
+	n := len(dst)
+	dst = e.encodeLong(dst, w)
+	e.cache.putShort(key, dst[n:])
+	return dst
+}
+
+func (e *encoder) encodeLong(dst []uint32, w string) []uint32 {
 	hash := maphash.String(e.t.seed, w)
 	if id, ok := e.t.words.find(w, hash); ok {
 		return append(dst, id)
 	}
-	dst, ok := e.cache.append(dst, w, hash)
+	dst, ok := e.cache.appendLong(dst, w, hash)
 	if ok {
 		return dst
 	}
 	n := len(dst)
 	dst = e.t.model.encode(dst, w, &e.scratch)
-	e.cache.put(w, hash, dst[n:])
+	e.cache.putLong(w, hash, dst[n:])
 	return dst
 }

@@ -81,14 +81,20 @@ func parse(name string, data []byte, configName string, config []byte) (*Tokeniz
 	if t.model, err = readModel(m, bytes != nil); err != nil {
 		return nil, err
 	}
-	if b, ok := t.model.(*bpe); ok && b.raw {
-		bytes.raw = true
-	}
-	t.preTokenizer = simplify(t.preTokenizer)
-	t.asksStart = asksStart(t.preTokenizer)
 	if t.added, err = readAddedTokens(parts["added_tokens"], t.model, t.normalizer); err != nil {
 		return nil, err
 	}
+	if b, ok := t.model.(*bpe); ok && b.raw {
+		bytes.raw = true
+	} else if ok && b.mark != 0 {
+		if blanks, ok := asBlankNormalizer(t.normalizer, t.preTokenizer); ok {
+			b.useBlanks()
+			t.normalizer, t.preTokenizer = blanks, nil
+			t.added.useBlanks()
+		}
+	}
+	t.preTokenizer = simplify(t.preTokenizer)
+	t.asksStart = asksStart(t.preTokenizer)
 	if t.post, err = readTemplate(parts["post_processor"]); err != nil {
 		return nil, err
 	}

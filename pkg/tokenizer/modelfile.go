@@ -143,6 +143,9 @@ func (d *document) readScores(dec *jsontext.Decoder) (*vocab, []float64, error) 
 		if buf, err = d.readString(dec, buf, name); err != nil {
 			return nil, nil, err
 		}
+		if dec.PeekKind() == ']' {
+			return nil, nil, d.errorAt(dec.InputOffset(), name(), "the score is missing")
+		}
 		value, err := dec.ReadValue()
 		if err != nil {
 			return fail(err)

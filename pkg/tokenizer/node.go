@@ -26,19 +26,12 @@ func (d *document) errorAt(offset int64, field, format string, args ...any) erro
 func (d *document) syntaxError(err error, field string) error {
 	var syntax *jsontext.SyntacticError
 	switch {
-	case errors.As(err, &syntax):
-		return &FormatError{File: d.file, Line: lineOf(d.data, syntax.ByteOffset), Field: field, Err: syntaxCause(syntax)}
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return &FormatError{File: d.file, Line: lineOf(d.data, int64(len(d.data))), Field: field, Err: errors.New("the JSON ends early")}
+		return d.errorAt(int64(len(d.data)), field, "the JSON ends early")
+	case errors.As(err, &syntax) && syntax.Err != nil:
+		return d.errorAt(syntax.ByteOffset, field, "%w", syntax.Err)
 	}
 	return &FormatError{File: d.file, Field: field, Err: err}
-}
-
-func syntaxCause(err *jsontext.SyntacticError) error {
-	if err.Err == nil || errors.Is(err.Err, io.ErrUnexpectedEOF) {
-		return errors.New("the JSON ends early")
-	}
-	return err.Err
 }
 
 // decoder reads the document from its start. Duplicate names are let through:

@@ -34,6 +34,12 @@ func readBertNormalizer(n *node) (normalizer, error) {
 }
 
 func (b bertNormalizer) normalize(s string) string {
+	if isPlain(s) {
+		if b.lowercase {
+			s = b.lower.normalize(s)
+		}
+		return s
+	}
 	if b.clean {
 		s = strings.Map(b.cleaned, s)
 	}
@@ -48,6 +54,16 @@ func (b bertNormalizer) normalize(s string) string {
 		s = b.lower.normalize(s)
 	}
 	return s
+}
+
+// isPlain reports whether s is printable ASCII, of which only capitals change.
+func isPlain(s string) bool {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] > '~' {
+			return false
+		}
+	}
+	return true
 }
 
 func (b bertNormalizer) cleaned(r rune) rune {

@@ -27,6 +27,8 @@ import (
 type precompiled struct {
 	units        []uint32
 	replacements string
+	// ascii has what becomes of each ASCII character that stands alone.
+	ascii [utf8.RuneSelf]string
 }
 
 func readPrecompiled(n *node) (normalizer, error) {
@@ -63,6 +65,12 @@ func newPrecompiled(data []byte) (*precompiled, error) {
 		return nil, errors.New("its replacements are not UTF-8")
 	}
 	p.replacements = string(data[size:])
+	for c := range p.ascii {
+		p.ascii[c] = string(rune(c))
+		if with, ok := p.lookup(p.ascii[c]); ok {
+			p.ascii[c] = with
+		}
+	}
 	return p, nil
 }
 
@@ -72,6 +80,30 @@ const maxGrapheme = 5
 func (p *precompiled) normalize(s string) string {
 	var out strings.Builder
 	out.Grow(len(s))
+	for s != "" {
+		// Between two ASCII characters, CR LF apart, clusters end: one that
+		// starts here and is followed by another is a cluster of its own.
+		i := 0
+		for ; i < len(s) && s[i] < utf8.RuneSelf && s[i] != '\r'; i++ {
+			if i+1 < len(s) && s[i+1] >= utf8.RuneSelf {
+				break
+			}
+			out.WriteString(p.ascii[s[i]])
+		}
+		s = s[i:]
+		// Then the clusters up to the next such place.
+		end := min(1, len(s))
+		for end < len(s) && (s[end] >= utf8.RuneSelf || s[end-1] >= utf8.RuneSelf || s[end-1] == '\r') {
+			end++
+		}
+		p.clusters(&out, s[:end])
+		s = s[end:]
+	}
+	return out.String()
+}
+
+// clusters writes what becomes of the grapheme clusters of s.
+func (p *precompiled) clusters(out *strings.Builder, s string) {
 	for g := graphemes.FromString(s); g.Next(); {
 		cluster := g.Value()
 		if len(cluster) <= maxGrapheme {
@@ -90,7 +122,6 @@ func (p *precompiled) normalize(s string) string {
 			}
 		}
 	}
-	return out.String()
 }
 
 // lookup is the replacement of the shortest string in the trie that key starts

@@ -117,7 +117,7 @@ func (x expression) matches(s string) *matches {
 const noTimeout = time.Duration(1<<63 - 1)
 
 // readPattern reads the pattern of a component, {"String": …} or {"Regex": …}.
-// text is the pattern if it is a string that is not empty.
+// text is the pattern.
 func readPattern(n *node) (m matcher, text string, err error) {
 	p, err := n.want("pattern")
 	if err != nil {
@@ -139,12 +139,12 @@ func readPattern(n *node) (m matcher, text string, err error) {
 		return nil, "", err
 	}
 	if scan := knownPattern(pattern); scan != nil {
-		return scan, "", nil
+		return scan, pattern, nil
 	}
 	x, err := compileExpression(pattern)
 	if err != nil {
 		return nil, "", r.errorf("regular expression %s: %w", quote(pattern), err)
 	}
 	r.doc.note("%s: the regular expression %s has no scanner of its own and is matched by a general engine, which is slower", r.field, quote(pattern))
-	return x, "", nil
+	return x, pattern, nil
 }

@@ -52,10 +52,7 @@ func readPreTokenizer(n *node) (preTokenizer, error) {
 	case "Digits":
 		return readDigits(n)
 	case "BertPreTokenizer":
-		return preTokenizerSequence{
-			split{one(func(r rune) bool { return props.Is(unidata.White, r) }), removed, false},
-			split{one(func(r rune) bool { return props.Is(unidata.Punctuation, r) }), isolated, false},
-		}, nil
+		return bertWords{props}, nil
 	case "UnicodeScripts":
 		return unicodeScripts{}, nil
 	case "FixedLength":
@@ -97,9 +94,43 @@ func (all preTokenizerSequence) cut(dst []piece, p piece) []piece {
 	case 1:
 		return all[0].cut(dst, p)
 	}
+	if first, ok := all[0].(isolate); ok { // as below, without the list
+		for i := 0; i < len(p.text); {
+			end := first.next(p.text, i)
+			dst = all[1:].cut(dst, piece{p.text[i:end], p.start && i == 0})
+			i = end
+		}
+		return dst
+	}
 	for _, part := range all[0].cut(nil, p) {
 		dst = all[1:].cut(dst, part)
 	}
+	return dst
+}
+
+// bertWords is the pre-tokenizer BertPreTokenizer: white space goes, and
+// punctuation marks are pieces of their own.
+type bertWords struct{ props *unidata.Props }
+
+func (b bertWords) cut(dst []piece, p piece) []piece {
+	begin := 0
+	end := func(i int) {
+		if begin < i {
+			dst = append(dst, piece{p.text[begin:i], p.start && begin == 0})
+		}
+	}
+	for i, r := range p.text {
+		if !b.props.Is(unidata.White|unidata.Punctuation, r) {
+			continue
+		}
+		end(i)
+		begin = i
+		if b.props.Is(unidata.Punctuation, r) {
+			end(i + utf8.RuneLen(r))
+		}
+		begin = i + utf8.RuneLen(r)
+	}
+	end(len(p.text))
 	return dst
 }
 

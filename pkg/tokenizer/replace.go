@@ -11,15 +11,18 @@ type replace struct {
 }
 
 func readReplace(n *node) (*replace, error) {
-	find, literal, err := readPattern(n)
+	find, text, err := readPattern(n)
 	if err != nil {
 		return nil, err
+	}
+	if _, ok := find.(literal); !ok {
+		text = ""
 	}
 	content, err := n.wantString("content")
 	if err != nil {
 		return nil, err
 	}
-	return &replace{find, literal, content}, nil
+	return &replace{find, text, content}, nil
 }
 
 func (r *replace) normalize(s string) string {

@@ -76,6 +76,23 @@ func knownPattern(pattern string) scanner {
 	return nil
 }
 
+// skipTo returns the skip of an isolate at a pattern that matches little.
+func skipTo(pattern string) func(s string, i int) int {
+	switch pattern {
+	case digitsPattern:
+		c := newClasses()
+		return func(s string, i int) int { return c.runWithout(s, i, unidata.Number) }
+	case han:
+		return func(s string, i int) int {
+			for i < len(s) && s[i] < hanFirst {
+				i++
+			}
+			return i
+		}
+	}
+	return nil
+}
+
 // classes looks up the classes of characters; ASCII in a table of its own.
 type classes struct {
 	ascii [utf8.RuneSelf]uint8
@@ -209,10 +226,13 @@ func (c *classes) numbers(s string, i, limit int) int {
 	return i
 }
 
+// hanFirst is the lowest first byte of what han matches.
+const hanFirst = 0xE3
+
 // scanHan scans a run of Han, Hiragana and Katakana, as far as the expression
 // han goes.
 func scanHan(s string, i int) int {
-	for i < len(s) && s[i] >= 0xE3 {
+	for i < len(s) && s[i] >= hanFirst {
 		r, n := utf8.DecodeRuneInString(s[i:])
 		if (r < 0x3040 || r > 0x30FF) && (r < 0x4E00 || r > 0x9FA5) {
 			break

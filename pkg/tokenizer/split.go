@@ -40,7 +40,7 @@ type split struct {
 }
 
 func readSplit(n *node) (preTokenizer, error) {
-	find, _, err := readPattern(n)
+	find, pattern, err := readPattern(n)
 	if err != nil {
 		return nil, err
 	}
@@ -56,34 +56,43 @@ func readSplit(n *node) (preTokenizer, error) {
 		return nil, err
 	}
 	if scan, ok := find.(scanner); ok && s.behavior == isolated {
-		return isolate{scan}, nil
+		return isolate{scan, skipTo(pattern)}, nil
 	}
 	return s, nil
 }
 
 // isolate is a split at the matches of a scanner that makes pieces of the
 // matches and of what is between them: the common case, without a detour.
-type isolate struct{ scan scanner }
+type isolate struct {
+	scan scanner
+	// skip is where, from s[i] on, scan may find something; nil: anywhere.
+	skip func(s string, i int) int
+}
 
 func (s isolate) cut(dst []piece, p piece) []piece {
-	text := p.text
-	gap := 0 // text[gap:i] matched nothing
-	for i := 0; i < len(text); {
-		end := s.scan(text, i)
-		if end == i {
-			i += runeLen(text, i)
-			continue
-		}
-		if gap < i {
-			dst = append(dst, piece{text[gap:i], p.start && gap == 0})
-		}
-		dst = append(dst, piece{text[i:end], p.start && i == 0})
-		i, gap = end, end
-	}
-	if gap < len(text) {
-		dst = append(dst, piece{text[gap:], p.start && gap == 0})
+	for i := 0; i < len(p.text); {
+		end := s.next(p.text, i)
+		dst = append(dst, piece{p.text[i:end], p.start && i == 0})
+		i = end
 	}
 	return dst
+}
+
+// next is the end of the piece that starts at text[i]: of a match, or of what
+// stands before the next one.
+func (s isolate) next(text string, i int) int {
+	if end := s.scan(text, i); end > i {
+		return end
+	}
+	for i += runeLen(text, i); i < len(text); i += runeLen(text, i) {
+		if s.skip != nil {
+			i = s.skip(text, i)
+		}
+		if i == len(text) || s.scan(text, i) > i {
+			break
+		}
+	}
+	return i
 }
 
 // A span is a part of a text, a match or what is between matches.

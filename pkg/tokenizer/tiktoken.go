@@ -54,7 +54,7 @@ func ParseTiktoken(name string, data []byte) (*Tokenizer, error) {
 	t := &Tokenizer{
 		name:         name,
 		model:        b,
-		preTokenizer: isolate{knownPattern(kind.pattern)},
+		preTokenizer: isolate{scan: knownPattern(kind.pattern)},
 		decoder:      byteLevelDecoder{},
 		added:        newAddedTokens(),
 	}

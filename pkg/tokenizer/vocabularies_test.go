@@ -148,10 +148,6 @@ func TestEncodings(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			fromMerges, err := Parse(e.Name+".json", convert(t, tokens, encodingPreTokenizer(e.Name), e.IgnoreMerges))
-			if err != nil {
-				t.Fatal(err)
-			}
 			// The vectors have the special token behind the vocabulary.
 			end, ok := fromRanks.ID("<|endoftext|>")
 			if !ok {
@@ -169,8 +165,15 @@ func TestEncodings(t *testing.T) {
 				}
 				return idList(ids)
 			})
+			check(t, blocks, e.Blocks, v.Digits, func(text string) string { return idList(fromRanks.Encode(text)) })
+			if e.Name == "o200k_base" {
+				return // twice as many tokens show nothing new in the other form
+			}
+			fromMerges, err := Parse(e.Name+".json", convert(t, tokens, encodingPreTokenizer(e.Name), e.IgnoreMerges))
+			if err != nil {
+				t.Fatal(err)
+			}
 			check(t, v.Texts, e.IDs, v.Digits, func(text string) string { return idList(fromMerges.Encode(text)) })
-			check(t, blocks, e.Blocks, v.Digits, func(text string) string { return idList(fromMerges.Encode(text)) })
 		})
 	}
 }

@@ -1,0 +1,135 @@
+package tokenizer
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+)
+
+// english is the text that speed is measured on.
+func english(b *testing.B) string {
+	b.Helper()
+	data, err := os.ReadFile("builtin/corpus.txt")
+	if err != nil {
+		b.Fatal(err)
+	}
+	return string(data)
+}
+
+// benchTokenizers are one of each kind of model; the byte-level ones with
+// vocabularies in use.
+func benchTokenizers(b *testing.B) map[string]*Tokenizer {
+	b.Helper()
+	all := map[string]*Tokenizer{}
+	for _, encoding := range []string{"r50k_base", "cl100k_base", "o200k_base"} {
+		tok, err := ParseTiktoken(encoding+".tiktoken", tiktokenFile(readTokens(b, encoding)))
+		if err != nil {
+			b.Fatal(err)
+		}
+		all[encoding] = tok
+	}
+	for _, f := range readVocabularies(b).Files {
+		all[f.Name] = parsed(b, f.Tokenizer)
+	}
+	var c conformance
+	if err := json.Unmarshal(unpack(b, "testdata/conformance.json.zst"), &c); err != nil {
+		b.Fatal(err)
+	}
+	for _, v := range c.Tokenizers {
+		switch v.Name {
+		case "bert", "xlm-roberta", "t5", "deepseek v3", "bloom":
+			all[v.Name] = parsed(b, v.Tokenizer)
+		}
+	}
+	return all
+}
+
+func parsed(tb testing.TB, data []byte) *Tokenizer {
+	tb.Helper()
+	tok, err := Parse("tokenizer.json", data)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return tok
+}
+
+// BenchmarkEncode encodes English: cold with nothing in the cache, warm with
+// what the run before left there.
+func BenchmarkEncode(b *testing.B) {
+	text := english(b)
+	for name, tok := range benchTokenizers(b) {
+		var ids []uint32
+		b.Run(name+"/cold", func(b *testing.B) {
+			b.SetBytes(int64(len(text)))
+			b.ReportAllocs()
+			for b.Loop() {
+				tok.idle = nil
+				ids = tok.AppendEncode(ids[:0], text)
+			}
+		})
+		b.Run(name+"/warm", func(b *testing.B) {
+			b.SetBytes(int64(len(text)))
+			b.ReportAllocs()
+			for b.Loop() {
+				ids = tok.AppendEncode(ids[:0], text)
+			}
+		})
+	}
+}
+
+// BenchmarkChunk counts the chunks of a streamed answer, one by one.
+func BenchmarkChunk(b *testing.B) {
+	chunks := strings.SplitAfter(english(b)[:4000], " ")
+	for name, tok := range benchTokenizers(b) {
+		b.Run(name+"/count", func(b *testing.B) {
+			b.ReportAllocs()
+			i := 0
+			for b.Loop() {
+				tok.Count(chunks[i%len(chunks)])
+				i++
+			}
+		})
+		b.Run(name+"/counter", func(b *testing.B) {
+			b.ReportAllocs()
+			c := tok.NewCounter()
+			i := 0
+			for b.Loop() {
+				if i == len(chunks) {
+					c.Reset()
+					i = 0
+				}
+				c.Add(chunks[i])
+				i++
+			}
+		})
+	}
+}
+
+// BenchmarkLoad reads vocabularies of 50 000 to 200 000 tokens.
+func BenchmarkLoad(b *testing.B) {
+	for _, encoding := range []string{"r50k_base", "cl100k_base", "o200k_base"} {
+		tokens := readTokens(b, encoding)
+		files := map[string][]byte{
+			".tiktoken": tiktokenFile(tokens),
+			".json":     convert(b, tokens, encodingPreTokenizer(encoding), true),
+		}
+		for suffix, data := range files {
+			b.Run(encoding+suffix, func(b *testing.B) {
+				b.SetBytes(int64(len(data)))
+				b.ReportAllocs()
+				for b.Loop() {
+					var err error
+					if suffix == ".tiktoken" {
+						_, err = ParseTiktoken(encoding+suffix, data)
+					} else {
+						_, err = Parse(encoding+suffix, data)
+					}
+					if err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}

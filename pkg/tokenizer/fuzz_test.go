@@ -1,0 +1,105 @@
+package tokenizer
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// FuzzParse reads damaged tokenizers: no panic, and what can be read encodes.
+func FuzzParse(f *testing.F) {
+	f.Add(small(tinyModel))
+	f.Add(small(`"added_tokens": [{"id": 4, "content": "<x>", "lstrip": true}], "normalizer": {"type": "NFKC"}, "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": true},` + tinyModel))
+	f.Add(small(`"pre_tokenizer": {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "first"}, "model": {"type": "Unigram", "unk_id": 0, "vocab": [["<unk>", 0], ["▁a", -1.5e0]], "byte_fallback": true}`))
+	f.Add(small(`"pre_tokenizer": {"type": "Split", "pattern": {"Regex": "\\p{L}+|[^\\s&&[^a]]"}, "behavior": "Contiguous", "invert": true}, "model": {"type": "WordPiece", "unk_token": "a", "continuing_subword_prefix": "##", "max_input_chars_per_word": 9, "vocab": {"a": 0, "##b": 1}}`))
+	f.Add(small(`"post_processor": {"type": "BertProcessing", "sep": ["b", 1], "cls": ["a", 0]}, "decoder": {"type": "CTC", "pad_token": "a", "word_delimiter_token": "b", "cleanup": true},` + tinyModel))
+	f.Fuzz(func(t *testing.T, file string) {
+		tok, err := Parse("t.json", []byte(file))
+		if err != nil {
+			return
+		}
+		ids := tok.AddSpecial(tok.Encode("ab <x> a\u0301\xff é東 ab"))
+		tok.Decode(ids, false)
+		tok.Decode(ids, true)
+	})
+}
+
+// FuzzParseTiktoken reads damaged .tiktoken files.
+func FuzzParseTiktoken(f *testing.F) {
+	var bytes []string
+	for b := range 256 {
+		bytes = append(bytes, string([]byte{byte(b)}))
+	}
+	f.Add(string(tiktokenFile(append(bytes, "ab", " a"))))
+	f.Fuzz(func(t *testing.T, file string) {
+		tok, err := ParseTiktoken("cl100k_base.tiktoken", []byte(file))
+		if err != nil {
+			return
+		}
+		const text = "ab ab 12 <|endoftext|> é"
+		if got := tok.Decode(tok.Encode(text), false); got != text {
+			t.Errorf("decoded to %q", got)
+		}
+	})
+}
+
+// FuzzEncode encodes any text: byte-level tokenizers give it back, Count and a
+// Counter agree with Encode, and the scan of pairs with the heap.
+func FuzzEncode(f *testing.F) {
+	for _, text := range []string{"", "Hello, world!", " \n\n x'S 1234", "naïve 東京 😀 ſ", "\xff\xe6\x97", "<|endoftext|>", strings.Repeat("ab", 40), "<s> [MASK] <B>"} {
+		f.Add(text, 3)
+	}
+	var toks []*Tokenizer
+	for _, v := range readFuzzTokenizers(f) {
+		toks = append(toks, parsed(f, v))
+	}
+	f.Fuzz(func(t *testing.T, text string, cut int) {
+		if len(text) > 4096 {
+			return
+		}
+		for _, tok := range toks {
+			ids := tok.Encode(text)
+			if _, ok := tok.decoder.(byteLevelDecoder); ok && tok.normalizer == nil {
+				if got, want := tok.Decode(ids, false), validUTF8(text); got != want {
+					t.Errorf("Decode(Encode(%q)) = %q, want %q", text, got, want)
+				}
+			}
+			if got := tok.Count(text); got != len(ids) {
+				t.Errorf("Count(%q) = %d, want %d", text, got, len(ids))
+			}
+			counter := tok.NewCounter()
+			at := max(0, min(cut, len(text)))
+			counter.Add(text[:at])
+			counter.Add(text[at:])
+			if got := counter.Total(); got != len(ids) {
+				t.Errorf("Counter(%q, %q) = %d, want %d", text[:at], text[at:], got, len(ids))
+			}
+			b, ok := tok.model.(*bpe)
+			if !ok || !b.raw || len(text) < 2 {
+				continue
+			}
+			var symbols []uint32
+			for i := range len(text) {
+				symbols = append(symbols, b.byteID[text[i]])
+			}
+			byScan := b.pairs.mergeByScan(slices.Clone(symbols), &scratch{})
+			byHeap := b.pairs.mergeByHeap(slices.Clone(symbols), &scratch{})
+			if !slices.Equal(byScan, byHeap) {
+				t.Errorf("merges of %q: %v by scan, %v by heap", text, byScan, byHeap)
+			}
+		}
+	})
+}
+
+// readFuzzTokenizers are a few of the small tokenizers, lossless ones first.
+func readFuzzTokenizers(f *testing.F) [][]byte {
+	f.Helper()
+	names := []string{"gpt2", "llama 3", "o200k", "deepseek v3", "llama 2", "metaspace first True", "bert", "unigram with bytes"}
+	found := make([][]byte, len(names))
+	for _, v := range readConformance(f).Tokenizers {
+		if i := slices.Index(names, v.Name); i >= 0 {
+			found[i] = v.Tokenizer
+		}
+	}
+	return found
+}
