@@ -94,7 +94,10 @@ func (k *keeper) keep(p *Point, r *export.Request, a *Answer) {
 
 // gapEnds returns when each of n gaps between the token events ended.
 func (k *keeper) gapEnds(tokens []uint64, a *Answer, n int) []uint64 {
-	if n > 0 && n == len(tokens)-1 { // of one choice, and all of them possible
+	switch n {
+	case 0: // also where the file only seems to show some
+		return nil
+	case len(tokens) - 1: // of one choice, and all of them possible
 		return tokens[1:]
 	}
 	ends := k.times.take(n)[:0]

@@ -51,6 +51,7 @@ type check struct {
 // checks are all that is looked at, in the order of reports.
 var checks = [...]check{
 	{name: "model", refuses: true, of: func(r *Run, _ *Level) string { return r.Model }},
+	{name: "definitions", refuses: true, of: definitions},
 	{name: "dataset", refuses: true, of: dataset},
 	{name: load, refuses: true, of: func(_ *Run, l *Level) string { return l.load() }},
 	{name: "input-tokens", refuses: true, between: betweenLengths(func(l *Level) *analyze.Summary { return l.Input })},
@@ -203,6 +204,15 @@ func doubts(texts []string) string {
 		return "no"
 	}
 	return strings.Join(texts, ", ")
+}
+
+// definitions says what the times of a file are: those of a recording are raw,
+// those of another tool's results are what that tool makes of them.
+func definitions(r *Run, _ *Level) string {
+	if m := r.Header.Meta; m != nil && m.Import != nil {
+		return m.Import.Format
+	}
+	return "a recording"
 }
 
 func dataset(r *Run, _ *Level) string {

@@ -288,6 +288,10 @@ func middle(x []float64) float64 {
 // single compares one run with one.
 func (l *LevelResult) single() {
 	o, n := l.Old[0], l.New[0]
+	if why := cmp.Or(o.untimed, n.untimed); why != "" {
+		l.values("the order of time is not known: " + why)
+		return
+	}
 	paired := pairs(o.prompts, n.prompts)
 	l.Pairs = paired.n
 	var so, sn [seriesQuantities]*inference.Series

@@ -402,6 +402,8 @@ func TestDifferences(t *testing.T) {
 	}{
 		{"nothing", nil, nil, nil},
 		{"model", nil, func(m *memory) { m.run.Meta.Model = "large" }, []string{"!model"}},
+		{"definitions", nil, func(m *memory) { m.run.Meta.Import = &export.Import{Format: "GuideLLM benchmarks.json"} }, []string{"!definitions"}},
+		{"the same definitions", func(m *memory) { m.run.Meta.Import = &export.Import{Format: "x"} }, func(m *memory) { m.run.Meta.Import = &export.Import{Format: "x"} }, nil},
 		{"dataset", nil, func(m *memory) { m.run.Meta.DatasetSHA256 = "x" }, []string{"!dataset"}},
 		{"no dataset", nil, func(m *memory) { m.run.Meta.DatasetSHA256 = "" }, []string{"!dataset"}},
 		{"load written otherwise", nil, func(m *memory) { m.run.Experiments[0].Value = "4.0" }, nil},
@@ -553,6 +555,43 @@ func TestUnchecked(t *testing.T) {
 					t.Errorf("%s: %s does not say that %s was not compared", tt.name, name, unchecked)
 				}
 			}
+		}
+	}
+}
+
+// Files that do not hold when requests were sent have values, and intervals from
+// several runs; one run has none, and no two are taken for the same.
+func TestWithoutStarts(t *testing.T) {
+	run := func(seed uint64, itl float64) *Run {
+		return read(t, fmt.Sprint(seed), recipe{seed: seed, requests: 1500, tokens: 4, ttft: 30, itl: itl, prompts: 10, change: func(m *memory) {
+			m.run.Meta.Import = &export.Import{Format: "results", Lacks: []export.Lack{{Part: export.PartStarts, Why: "results do not say"}}}
+			for i := range m.requests[0] {
+				r := &m.requests[0][i]
+				for j := range r.Responses {
+					r.Responses[j].RecvNS -= r.StartNS - 1
+				}
+				r.StartNS = 1
+			}
+		}})
+	}
+	older, newer := []*Run{run(1, 20), run(2, 20), run(3, 20)}, []*Run{run(4, 22), run(5, 22), run(6, 22)}
+	if a, b, found := SameRun(append(older, newer...)); found {
+		t.Errorf("%s and %s are taken for the same", a.Name, b.Name)
+	}
+	one := Compare(older[:1], newer[:1], Options{}).Levels[0]
+	if r := rowOf(t, &one, "itl_p50"); r.NA.Reason != "the order of time is not known: results do not say" || math.Abs(r.Change-0.1) > 0.02 || r.Verdict != inference.NotAvailable {
+		t.Errorf("one run a side: %+v", r)
+	}
+	if one.Pairs != 0 {
+		t.Errorf("%d pairs", one.Pairs)
+	}
+	several := Compare(older, newer, Options{}).Levels[0]
+	if r := rowOf(t, &several, "itl_p50"); r.NA.Missing() || r.Verdict != inference.Worse {
+		t.Errorf("several: %+v", r)
+	}
+	for i := range several.Rows {
+		if k := several.Rows[i].Metric.Key; k == "requests_per_s" || k == "output_tokens_per_s" {
+			t.Errorf("%s of requests at unknown times is %v", k, several.Rows[i].New.Value)
 		}
 	}
 }

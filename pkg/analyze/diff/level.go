@@ -46,6 +46,7 @@ type Level struct {
 
 	run      string            // its name
 	settings map[string]string // of the recorder, as JSON; nil where it has none
+	untimed  string            // why the order of its requests is not known; "" where it is
 	// values are those of Metrics; NaN where there is none.
 	values [len(Metrics)]float64
 	n      [quantities]int // how many values each quantity has
@@ -84,6 +85,7 @@ func level(e *analyze.Experiment, run *export.Run, m *export.ExperimentMeta) Lev
 	for _, why := range e.Unsteady {
 		l.Unsteady = append(l.Unsteady, why.Brief)
 	}
+	l.untimed, _ = run.Lacks(export.PartStarts)
 	if run.Meta != nil {
 		l.Clock = clock(run.Meta, &e.Stamps)
 		l.settings = settings(run.Meta.Config)

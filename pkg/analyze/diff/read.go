@@ -37,8 +37,11 @@ func Read(ctx context.Context, name string, r export.Reader, cfg analyze.Config)
 }
 
 // sameAs reports whether two files hold the same run: no two start in the same
-// nanosecond.
+// nanosecond. Of files that do not hold when, that cannot be told.
 func (r *Run) sameAs(o *Run) bool {
+	if _, lacks := r.Header.Lacks(export.PartStarts); lacks {
+		return false
+	}
 	return r.requests > 0 && r.requests == o.requests && r.firstNS == o.firstNS
 }
 
