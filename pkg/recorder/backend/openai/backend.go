@@ -85,6 +85,9 @@ type Backend struct {
 	secrets redact.Secrets
 	conns   atomic.Int64 // connections made, for their numbers
 	release func()       // what holds the kernel's stamps; nil before Check
+	// closingTime is the constant; tests take a time that no busy machine
+	// decides about.
+	closingTime time.Duration
 
 	// For the transport NetHTTP.
 	transport          *http.Transport
@@ -100,7 +103,7 @@ var _ backend.Backend = (*Backend)(nil)
 // New returns a backend. It opens no connection. The error names all mistakes
 // in cfg.
 func New(cfg Config) (*Backend, error) {
-	b := &Backend{cfg: cfg, clock: cfg.Clock, model: cfg.Model}
+	b := &Backend{cfg: cfg, clock: cfg.Clock, model: cfg.Model, closingTime: closingTime}
 	if b.clock == nil {
 		b.clock = rxclock.New()
 	}

@@ -38,7 +38,7 @@ const (
 type follower struct {
 	net.Conn // the socket, or TLS over it
 	raw      *sockstamp.Conn
-	clock    *rxclock.Clock
+	b        *Backend
 
 	// The request on its way, for the goroutine that writes.
 	bodyBytes int
@@ -75,8 +75,8 @@ var errUnasked = errors.New("the server sent something that was not asked for")
 
 var _ watcher = (*follower)(nil)
 
-func newFollower(l *link, clock *rxclock.Clock) *follower {
-	return &follower{Conn: l.nc, raw: l.raw, clock: clock, idle: true, fresh: true}
+func newFollower(l *link, b *Backend) *follower {
+	return &follower{Conn: l.nc, raw: l.raw, b: b, idle: true, fresh: true}
 }
 
 // NetConn returns what the follower is on top of.
@@ -190,7 +190,7 @@ func (f *follower) unasked(p []byte) error {
 
 // stamp notes the stamp of the read that just returned.
 func (f *follower) stamp() {
-	f.newest = readOf(f.clock, f.raw.LastRead(), f.begun)
+	f.newest = readOf(f.b.clock, f.raw.LastRead(), f.begun)
 	if f.first.ns == 0 {
 		f.first = f.newest.at
 	}
@@ -249,7 +249,7 @@ func (f *follower) head() (first stamp, whole span) {
 // its last byte. To be asked when the answer begins, and soon.
 func (f *follower) request() (start, sent stamp) {
 	first, last := f.raw.Request()
-	return requestOnClock(f.clock, first, last)
+	return requestOnClock(f.b.clock, first, last)
 }
 
 // answered reports whether there was a byte of an answer.
@@ -264,7 +264,7 @@ func (f *follower) answered() bool {
 func (f *follower) untaken(error) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return closing(f.began) || untaken(f.raw, f.offset)
+	return f.b.closing(f.began) || untaken(f.raw, f.offset)
 }
 
 // usable reports whether the connection may carry another request, as far as

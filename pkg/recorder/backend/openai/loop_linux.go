@@ -150,7 +150,7 @@ func (s *loopSender) attemptOn(ctx context.Context, c *loopConn, p *payload, r *
 		s.sent.ns = min(s.sent.ns, s.first.ns) // the write may have returned later
 	}
 	r.StartNS, r.StartSource, r.SentNS, r.FirstByteNS = s.begun.ns, s.begun.source, s.sent.ns, s.first.ns
-	if s.waited && (s.late || s.first.ns == 0) && ctx.Err() == nil && (closing(began) || untaken(c, offset)) {
+	if s.waited && (s.late || s.first.ns == 0) && ctx.Err() == nil && (s.b.closing(began) || untaken(c, offset)) {
 		s.drop()
 		s.answer.takeBack()
 		return true

@@ -53,7 +53,7 @@ func (b *Backend) clientOn(ctx context.Context, nc net.Conn) (*http.ClientConn, 
 
 // http1On puts an HTTP/1.1 client on a connection.
 func (b *Backend) http1On(ctx context.Context, l *link) (*conn, error) {
-	f := newFollower(l, b.clock)
+	f := newFollower(l, b)
 	client, err := b.clientOn(ctx, f)
 	if err != nil {
 		return nil, err

@@ -10,7 +10,7 @@ const closingTime = 50 * time.Millisecond
 
 // closing reports whether a connection that ended now was ending when a request
 // was sent on it.
-func closing(sent time.Time) bool { return time.Since(sent) < closingTime }
+func (b *Backend) closing(sent time.Time) bool { return time.Since(sent) < b.closingTime }
 
 // A carrier is a connection that knows what became of the bytes written to it.
 type carrier interface {
