@@ -1,0 +1,43 @@
+package builtin
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+func TestLoad(t *testing.T) {
+	tok, err := Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if tok.Name() != Name {
+		t.Errorf("Name = %q", tok.Name())
+	}
+	if got, want := tok.VocabSize(), 4096; got != want {
+		t.Errorf("VocabSize = %d, want %d", got, want)
+	}
+	if notes := tok.Notes(); len(notes) > 0 {
+		t.Errorf("Notes = %q", notes)
+	}
+	for _, text := range []string{Corpus(), "", "Ünïcödé 東京 😀\x00\n\n  x", strings.Repeat("a", 1000)} {
+		ids := tok.Encode(text)
+		if got := tok.Decode(ids, false); got != text {
+			t.Errorf("Decode(Encode(%.40q)) = %.40q", text, got)
+		}
+	}
+	// Of its own corpus a token has about four characters.
+	n := tok.Count(Corpus())
+	if perToken := float64(len(Corpus())) / float64(n); perToken < 3.5 || perToken > 5 {
+		t.Errorf("%.2f bytes a token", perToken)
+	}
+	if ids := tok.Encode("a<|endoftext|>"); len(ids) != 2 || !tok.IsSpecial(ids[1]) {
+		t.Errorf("Encode with the special token = %v", ids)
+	}
+}
+
+func TestCorpus(t *testing.T) {
+	if !utf8.ValidString(Corpus()) || strings.Contains(Corpus(), "\r") {
+		t.Error("the corpus has carriage returns or is not UTF-8")
+	}
+}

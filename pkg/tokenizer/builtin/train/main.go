@@ -1,0 +1,196 @@
+// Train makes ../tokenizer.json of ../corpus.txt: byte-level BPE, the most
+// frequent pair first, the lesser of the two strings if two are equally frequent.
+// The same corpus gives the same file.
+//
+//	go generate ./pkg/tokenizer/builtin
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+)
+
+const (
+	// size is the number of ids, of the bytes and the special token included.
+	size = 4096
+	// special is the token that ends a text; its id is the last.
+	special = "<|endoftext|>"
+	// pattern cuts text as GPT-4's tokenizer does.
+	pattern = `(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`
+)
+
+func main() {
+	if err := run(); err != nil {
+		fmt.Fprintln(os.Stderr, "train:", err)
+		os.Exit(1)
+	}
+}
+
+func run() error {
+	corpus, err := os.ReadFile("corpus.txt")
+	if err != nil {
+		return err
+	}
+	data, err := tokenizerJSON(string(corpus))
+	if err != nil {
+		return err
+	}
+	return os.WriteFile("tokenizer.json", data, 0o644)
+}
+
+// tokenizerJSON trains on corpus and writes the result.
+func tokenizerJSON(corpus string) ([]byte, error) {
+	tokens, merges := train(words(corpus), size-1)
+	vocab := make(map[string]int, len(tokens))
+	for id, token := range tokens {
+		vocab[written(token)] = id
+	}
+	pairs := make([][2]string, 0, len(merges))
+	for _, m := range merges {
+		pairs = append(pairs, [2]string{written(tokens[m.left]), written(tokens[m.right])})
+	}
+	byteLevel := func(useRegex bool) map[string]any {
+		return map[string]any{"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": useRegex}
+	}
+	return json.MarshalIndent(map[string]any{
+		"version":    "1.0",
+		"truncation": nil, "padding": nil, "normalizer": nil, "post_processor": nil,
+		"added_tokens": []any{map[string]any{
+			"id": len(tokens), "content": special, "special": true, "normalized": false, "single_word": false, "lstrip": false, "rstrip": false,
+		}},
+		"pre_tokenizer": map[string]any{"type": "Sequence", "pretokenizers": []any{
+			map[string]any{"type": "Split", "pattern": map[string]any{"Regex": pattern}, "behavior": "Isolated", "invert": false},
+			byteLevel(false),
+		}},
+		"decoder": byteLevel(true),
+		"model": map[string]any{
+			"type": "BPE", "dropout": nil, "unk_token": nil, "continuing_subword_prefix": nil, "end_of_word_suffix": nil,
+			"fuse_unk": false, "byte_fallback": false, "ignore_merges": false, "vocab": vocab, "merges": pairs,
+		},
+	}, "", "")
+}
+
+// wordPattern is pattern without the look-ahead, which regexp lacks: it differs
+// in the last blank of a run alone, which pieces of training text can do
+// without.
+var wordPattern = regexp.MustCompile(`(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+`)
+
+// A word is a piece of the corpus: its symbols, and how often it comes up.
+type word struct {
+	symbols []int
+	count   int
+}
+
+// words cuts the corpus; the order is that of first appearance.
+func words(corpus string) []*word {
+	var all []*word
+	seen := map[string]*word{}
+	for _, text := range wordPattern.FindAllString(corpus, -1) {
+		w := seen[text]
+		if w == nil {
+			w = &word{}
+			for i := range len(text) {
+				w.symbols = append(w.symbols, int(text[i])) // ids 0 to 255 are the bytes
+			}
+			seen[text] = w
+			all = append(all, w)
+		}
+		w.count++
+	}
+	return all
+}
+
+// A pair is two symbols next to each other.
+type pair struct{ left, right int }
+
+// train merges the most frequent pair until there are n tokens.
+func train(all []*word, n int) (tokens []string, merges []pair) {
+	for b := range 256 {
+		tokens = append(tokens, string([]byte{byte(b)}))
+	}
+	// counts of pairs, and the words that they are in, or were.
+	counts := map[pair]int{}
+	in := map[pair][]*word{}
+	add := func(w *word, sign int) {
+		for i := range len(w.symbols) - 1 {
+			p := pair{w.symbols[i], w.symbols[i+1]}
+			counts[p] += sign * w.count
+			if sign > 0 {
+				in[p] = append(in[p], w)
+			}
+		}
+	}
+	for _, w := range all {
+		add(w, 1)
+	}
+	for len(tokens) < n {
+		best, most := pair{}, 0
+		for p, count := range counts {
+			if count > most || count == most && lesser(tokens, p, best) {
+				best, most = p, count
+			}
+		}
+		if most < 2 {
+			break // what comes up once teaches nothing
+		}
+		id := len(tokens)
+		tokens = append(tokens, tokens[best.left]+tokens[best.right])
+		merges = append(merges, best)
+		touched := in[best]
+		delete(in, best)
+		for _, w := range touched {
+			if i := find(w.symbols, best, 0); i >= 0 {
+				add(w, -1)
+				for ; i >= 0; i = find(w.symbols, best, i) {
+					w.symbols = slices.Replace(w.symbols, i, i+2, id)
+				}
+				add(w, 1)
+			}
+		}
+		delete(counts, best)
+	}
+	return tokens, merges
+}
+
+func lesser(tokens []string, a, b pair) bool {
+	return cmp.Or(cmp.Compare(tokens[a.left], tokens[b.left]), cmp.Compare(tokens[a.right], tokens[b.right])) < 0
+}
+
+// find is where p is in symbols from i on, -1 if nowhere.
+func find(symbols []int, p pair, i int) int {
+	for ; i+1 < len(symbols); i++ {
+		if symbols[i] == p.left && symbols[i+1] == p.right {
+			return i
+		}
+	}
+	return -1
+}
+
+// written is a token in the characters that GPT-2 writes bytes as.
+func written(token string) string {
+	var out []rune
+	for i := range len(token) {
+		out = append(out, char(token[i]))
+	}
+	return string(out)
+}
+
+// char is the character of a byte: printable Latin-1 stands for itself, each
+// other byte, in order, for the next one from U+0100 on.
+func char(b byte) rune {
+	printable := func(b int) bool { return '!' <= b && b <= '~' || 0xA1 <= b && b <= 0xFF && b != 0xAD }
+	if printable(int(b)) {
+		return rune(b)
+	}
+	r := rune(0x100)
+	for other := range int(b) {
+		if !printable(other) {
+			r++
+		}
+	}
+	return r
+}

@@ -1,0 +1,26 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"testing"
+)
+
+// TestTrain holds the file to the corpus that it was made of.
+func TestTrain(t *testing.T) {
+	corpus, err := os.ReadFile("../corpus.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := tokenizerJSON(string(corpus))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := os.ReadFile("../tokenizer.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Error("../tokenizer.json is not what the corpus gives; run go generate in pkg/tokenizer/builtin")
+	}
+}

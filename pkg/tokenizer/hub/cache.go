@@ -1,0 +1,119 @@
+package hub
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// A repo is a model on the hub and in the cache.
+type repo struct {
+	Config
+	name string
+	dir  string // in the cache
+}
+
+// tokenizerFile is the file that a tokenizer cannot do without; the others
+// are fetched if they are there.
+const tokenizerFile = "tokenizer.json"
+
+var otherFiles = []string{"tokenizer_config.json"}
+
+// cached returns the folder of the cache that has the tokenizer, "" if none.
+func (r repo) cached() string {
+	commit := r.revision()
+	if ref, err := os.ReadFile(filepath.Join(r.dir, "refs", filepath.FromSlash(r.revision()))); err == nil {
+		commit = strings.TrimSpace(string(ref))
+	}
+	if !revisionName.MatchString(commit) || strings.Contains(commit, "..") {
+		return ""
+	}
+	dir := filepath.Join(r.dir, "snapshots", filepath.FromSlash(commit))
+	// Stat follows the link: one to a blob that was deleted does not count.
+	if _, err := os.Stat(filepath.Join(dir, tokenizerFile)); err != nil {
+		return ""
+	}
+	return dir
+}
+
+// A file is one of a repo, as the hub gave it.
+type file struct {
+	name   string
+	commit string // the commit it is of
+	etag   string // names its content
+	data   []byte
+}
+
+// store puts files of one commit into the cache and returns their folder.
+func (r repo) store(files []file) (string, error) {
+	commit := files[0].commit
+	dir := filepath.Join(r.dir, "snapshots", commit)
+	for _, f := range files {
+		blob := filepath.Join(r.dir, "blobs", f.etag)
+		if err := writeFile(blob, f.data); err != nil {
+			return "", err
+		}
+		if err := link(blob, filepath.Join(dir, f.name)); err != nil {
+			return "", err
+		}
+	}
+	if commit != r.revision() {
+		ref := filepath.Join(r.dir, "refs", filepath.FromSlash(r.revision()))
+		if err := writeFile(ref, []byte(commit)); err != nil {
+			return "", err
+		}
+	}
+	return dir, nil
+}
+
+// writeFile writes a file that others may be reading or writing: it is whole
+// or not there.
+func writeFile(path string, data []byte) (err error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(tmp.Name()))
+		}
+	}()
+	_, err = tmp.Write(data)
+	if err = errors.Join(err, tmp.Chmod(0o644), tmp.Close()); err != nil {
+		return err
+	}
+	return os.Rename(tmp.Name(), path)
+}
+
+// link makes path a relative link to blob, or a copy where links are not to be
+// had.
+func link(blob, path string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	target, err := filepath.Rel(filepath.Dir(path), blob)
+	if err != nil {
+		return err
+	}
+	if old, err := os.Readlink(path); err == nil && old == target {
+		return nil
+	}
+	// A link of an older content, or one whose blob is gone.
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	err = os.Symlink(target, path)
+	if err == nil || errors.Is(err, os.ErrExist) { // another process was faster
+		return nil
+	}
+	data, readErr := os.ReadFile(blob)
+	if readErr != nil {
+		return fmt.Errorf("%w; %w", err, readErr)
+	}
+	return writeFile(path, data)
+}

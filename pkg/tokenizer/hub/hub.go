@@ -1,0 +1,130 @@
+package hub
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+// Config says where tokenizers are found. The zero value of each field but
+// Cache means its default.
+type Config struct {
+	// Cache is the folder with the models--ORG--NAME folders.
+	Cache string
+	// Endpoint is the hub's URL; empty means https://huggingface.co.
+	Endpoint string
+	// Token is sent to the endpoint, and to no other host; empty means none.
+	Token string
+	// Offline forbids to ask the hub.
+	Offline bool
+	// Revision is a branch, tag or commit; empty means main.
+	Revision string
+	// Client does the requests; nil means http.DefaultClient.
+	Client *http.Client
+}
+
+// FromEnv is the configuration that the environment variables of
+// huggingface_hub say: HF_HUB_CACHE, HF_HOME, XDG_CACHE_HOME, HF_ENDPOINT,
+// HF_TOKEN, HF_TOKEN_PATH (or the file token in HF_HOME), HF_HUB_OFFLINE and
+// TRANSFORMERS_OFFLINE. home is the user's home directory.
+func FromEnv(getenv func(string) string, home string) Config {
+	first := func(values ...string) string {
+		for _, v := range values {
+			if v != "" {
+				return v
+			}
+		}
+		return ""
+	}
+	base := getenv("HF_HOME")
+	if base == "" {
+		base = filepath.Join(first(getenv("XDG_CACHE_HOME"), filepath.Join(home, ".cache")), "huggingface")
+	}
+	c := Config{
+		Cache:    first(getenv("HF_HUB_CACHE"), getenv("HUGGINGFACE_HUB_CACHE"), filepath.Join(base, "hub")),
+		Endpoint: getenv("HF_ENDPOINT"),
+		Token:    getenv("HF_TOKEN"),
+		Offline:  isTrue(getenv("HF_HUB_OFFLINE")) || isTrue(getenv("TRANSFORMERS_OFFLINE")),
+	}
+	if c.Token == "" {
+		// As after huggingface-cli login. A file that cannot be read is no
+		// token.
+		if data, err := os.ReadFile(first(getenv("HF_TOKEN_PATH"), filepath.Join(base, "token"))); err == nil {
+			c.Token = strings.TrimSpace(string(data))
+		}
+	}
+	return c
+}
+
+func isTrue(s string) bool {
+	switch strings.ToUpper(s) {
+	case "1", "ON", "YES", "TRUE":
+		return true
+	}
+	return false
+}
+
+const (
+	defaultEndpoint = "https://huggingface.co"
+	defaultRevision = "main"
+)
+
+func (c Config) endpoint() string {
+	if c.Endpoint == "" {
+		return defaultEndpoint
+	}
+	return strings.TrimRight(c.Endpoint, "/")
+}
+
+func (c Config) revision() string {
+	if c.Revision == "" {
+		return defaultRevision
+	}
+	return c.Revision
+}
+
+// ErrOffline is the reason why a tokenizer cannot be had that is not in the
+// cache when asking the hub is forbidden.
+var ErrOffline = errors.New("HF_HUB_OFFLINE forbids to ask the hub")
+
+// repoName is what the hub takes for the name of a model.
+var repoName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]*(/[A-Za-z0-9_][A-Za-z0-9._-]*)?$`)
+
+// revisionName is what can be a branch, a tag or a commit here.
+var revisionName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._/-]*$`)
+
+// Find returns what Load of package tokenizer takes: name itself if it is a
+// file or directory, else the folder of the cache that has the tokenizer of the
+// model of that name, after fetching it from the hub if need be.
+func (c Config) Find(ctx context.Context, name string) (string, error) {
+	if _, err := os.Stat(name); err == nil {
+		return name, nil
+	}
+	switch {
+	case name == "":
+		return "", errors.New("tokenizer: the name is empty")
+	case strings.HasSuffix(name, ".json"), strings.HasSuffix(name, ".tiktoken"), strings.HasPrefix(name, "."), filepath.IsAbs(name):
+		return "", fmt.Errorf("tokenizer %s: no such file or directory", name)
+	case !repoName.MatchString(name) || strings.Contains(name, "..") || strings.Contains(name, "--"):
+		return "", fmt.Errorf("tokenizer %q: no such file or directory, and no name of a model on the hub", name)
+	case !revisionName.MatchString(c.revision()) || strings.Contains(c.revision(), ".."):
+		return "", fmt.Errorf("tokenizer %s: %q is no name of a revision", name, c.Revision)
+	}
+	r := repo{Config: c, name: name, dir: filepath.Join(c.Cache, "models--"+strings.ReplaceAll(name, "/", "--"))}
+	if dir := r.cached(); dir != "" {
+		return dir, nil
+	}
+	if c.Offline {
+		return "", fmt.Errorf("tokenizer %s: not in the cache %s: %w; unset it, or name a tokenizer.json", name, c.Cache, ErrOffline)
+	}
+	dir, err := r.fetch(ctx)
+	if err != nil {
+		return "", fmt.Errorf("tokenizer %s: %w", name, err)
+	}
+	return dir, nil
+}
