@@ -218,10 +218,10 @@ func (p *parser) str(from int) int {
 		if i == len(s) {
 			break
 		}
-		switch c := s[i]; {
-		case c == '"':
+		switch s[i] {
+		case '"':
 			return i + 1
-		case c == '\\':
+		case '\\':
 			if i = p.escape(from, i); p.err != nil {
 				return i
 			}

@@ -1,0 +1,65 @@
+package dialect
+
+import (
+	"errors"
+	"io"
+)
+
+// A Tokenizer counts tokens. [github.com/pa-tools/pa/pkg/tokenizer.Tokenizer]
+// is one.
+type Tokenizer interface {
+	// Count returns the number of tokens of a text, without those that a model
+	// expects around it.
+	Count(text string) int
+	// AddSpecial puts the tokens around ids that a model expects around a text.
+	AddSpecial(ids []uint32) []uint32
+}
+
+// A Config is what the command line of a tool said and an export does not
+// repeat. The zero value leaves everything to be inferred from the file.
+type Config struct {
+	// ServiceKind ("openai", "triton", "tensorrtllm_engine", …), Endpoint
+	// ("v1/chat/completions") and EndpointType ("chat") say what answered.
+	// ServiceKind and Endpoint go before what the file says.
+	ServiceKind, Endpoint, EndpointType string
+	// Backend is Triton's: "vllm" or "tensorrtllm".
+	Backend string
+	// Streaming says whether streamed answers were asked for; nil: not known.
+	Streaming *bool
+	// Level is the load level that is reported; the zero value: as the tool
+	// does by default, or the only one.
+	Level Level
+	// Goodput are the limits that a good request keeps, in the order given.
+	Goodput []Limit
+	// Tokenizer counts tokens where the tool counted with one; nil: there is
+	// none, and what needs it is an error.
+	Tokenizer Tokenizer
+	// Args are further arguments by the names the tool has for them.
+	Args map[string]string
+}
+
+// A Level names an experiment: a mode such as "concurrency" and a value such as
+// "8", as they stand in the export. An empty Mode stands for any.
+type Level struct{ Mode, Value string }
+
+// A Limit is a metric in the words of the tool and the value it is held to, in
+// its unit.
+type Limit struct {
+	Metric string
+	Value  float64
+}
+
+// A Report is what a tool would have printed and written.
+type Report interface {
+	// Console writes what the tool prints on a console of that many columns.
+	Console(w io.Writer, width int) error
+	// CSV and JSON write the files of those formats; ErrNoFormat when the tool
+	// writes none.
+	CSV(w io.Writer) error
+	JSON(w io.Writer) error
+	// Warnings are what a reader must know to trust the report.
+	Warnings() []error
+}
+
+// ErrNoFormat says that a tool has no report of the format asked for.
+var ErrNoFormat = errors.New("the tool writes no such report")

@@ -1,0 +1,438 @@
+package genaiperf
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/pa-tools/pa/internal/pyjson"
+	"github.com/pa-tools/pa/pkg/analyze/dialect"
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// A Report is what a release says about one load level. It is a
+// [dialect.Report].
+type Report struct {
+	Release *Release
+	// Level is the one that is reported.
+	Level dialect.Level
+	// EndpointType is GenAI-Perf's name for what answered: "chat"; "" for
+	// Triton's own protocol.
+	EndpointType string
+	// Streaming says whether answers were streamed: metrics of tokens in time
+	// are printed then only.
+	Streaming bool
+	// Metrics are those that have values, in the order of the JSON report.
+	Metrics []Metric
+	// Sessions are the metrics of each session, where the release has them, in
+	// the order in which the sessions began.
+	Sessions []Session
+	// Crash is where the release itself would have stopped; nil: nowhere.
+	Crash *Crash
+
+	goodput  bool
+	crashes  int
+	warnings []error
+}
+
+// A Session is a conversation of several turns.
+type Session struct {
+	ID      string
+	Metrics []Metric
+}
+
+var _ dialect.Report = (*Report)(nil)
+
+// Metric returns the metric of that name; nil when it has no values.
+func (r *Report) Metric(name string) *Metric {
+	for i := range r.Metrics {
+		if r.Metrics[i].Name == name {
+			return &r.Metrics[i]
+		}
+	}
+	return nil
+}
+
+// Warnings are what a reader must know to trust the report: where the release
+// would have stopped, what is not in it.
+func (r *Report) Warnings() []error {
+	var w []error
+	if c := r.Crash; c != nil {
+		more := ""
+		if r.crashes > 1 {
+			more = fmt.Sprintf(" (the first of %d places)", r.crashes)
+		}
+		w = append(w, fmt.Errorf("GenAI-Perf %s itself stops at this file%s: %s; this is what its rules give all the same", r.Release.Name, more, c))
+	}
+	return append(w, r.warnings...)
+}
+
+// A parser is which of GenAI-Perf's parsers reads an export.
+type parser uint8
+
+const (
+	parseText    parser = iota // times, tokens
+	parseLatency               // nothing but the latency
+	parseImages
+)
+
+// An analysis is the reading of one file.
+type analysis struct {
+	rules *rules
+	cfg   dialect.Config
+	run   *export.Run
+	rep   *Report
+
+	level  int // the experiment that is reported
+	kind   string
+	format format
+	parser parser
+	known  bool // kind, format and parser
+	clean  cleaner
+
+	at       int // the experiment that is read
+	n        int // of the current request in it, from 1
+	excluded int
+	c        collector // of the level that is reported
+	skipped  collector // of the others
+	sessions map[string]*session
+	order    []*session
+	rs       []response
+	special  int // tokens that the tokenizer puts around a text
+}
+
+type session struct {
+	id string
+	collector
+}
+
+// Analyze reads a run to its end and returns the report of one of its levels.
+//
+// The error is that of the reader, in which case the report is of what could be
+// read, or says why there is no report: no such level, no tokenizer. Where the
+// release itself would have stopped is no error: see [Report.Crash].
+func Analyze(ctx context.Context, release *Release, r export.Reader, cfg dialect.Config) (*Report, error) {
+	a := &analysis{
+		rules: &release.rules, cfg: cfg, run: r.Run(), at: -1,
+		rep:      &Report{Release: release, goodput: release.rules.goodput && len(cfg.Goodput) > 0},
+		sessions: map[string]*session{},
+	}
+	var err error
+	if a.level, err = a.pickLevel(); err != nil {
+		return nil, err
+	}
+	e := &a.run.Experiments[a.level]
+	a.rep.Level = dialect.Level{Mode: e.Mode, Value: e.Value}
+	a.clean = cleaner{rules: a.rules, raise: a.raise}
+	if cfg.Tokenizer != nil {
+		a.special = len(cfg.Tokenizer.AddSpecial(nil))
+	}
+	for err == nil && r.Next() {
+		if a.n&1023 == 0 && ctx.Err() != nil {
+			err = context.Cause(ctx)
+			break
+		}
+		a.begin(r.Experiment())
+		err = a.request(r.Request())
+	}
+	if err == nil {
+		err = r.Err()
+	}
+	var usage *usageError
+	if errors.As(err, &usage) {
+		return nil, err
+	}
+	a.begin(len(a.run.Experiments))
+	return a.finish(), err
+}
+
+// A usageError says what the user has to give.
+type usageError struct{ error }
+
+// pickLevel returns the index of the experiment that is reported.
+func (a *analysis) pickLevel() (int, error) {
+	all := a.run.Experiments
+	if len(all) == 0 {
+		return 0, errors.New("the file holds no experiment: nothing was measured")
+	}
+	want := a.cfg.Level
+	switch {
+	case want != dialect.Level{}:
+	case len(all) == 1:
+		return 0, nil
+	case a.rules.layout == layout2403: // which has no default
+		return 0, fmt.Errorf("there are several load levels, and GenAI-Perf reports one; choose with --experiment: %s", levels(all))
+	default:
+		want = dialect.Level{Mode: export.ModeConcurrency, Value: "1"}
+	}
+	for i := len(all) - 1; i >= 0; i-- { // the last one of a level counts
+		if sameLevel(want, &all[i]) {
+			return i, nil
+		}
+	}
+	mode := want.Mode
+	if mode == "" {
+		mode = export.ModeConcurrency
+	}
+	return 0, fmt.Errorf("no such load level: GenAI-Perf stops with KeyError: 'Profile with %s=%s does not exist.'; choose one with --experiment: %s", mode, want.Value, levels(all))
+}
+
+func sameLevel(l dialect.Level, e *export.Experiment) bool {
+	if l.Mode != "" && l.Mode != e.Mode {
+		return false
+	}
+	x, err1 := strconv.ParseFloat(l.Value, 64)
+	y, err2 := strconv.ParseFloat(e.Value, 64)
+	if err1 != nil || err2 != nil {
+		return l.Value == e.Value
+	}
+	return x == y
+}
+
+func levels(all []export.Experiment) string {
+	var names []string
+	for i := range all {
+		names = append(names, all[i].Mode+":"+all[i].Value)
+	}
+	return strings.Join(names, ", ")
+}
+
+// raise notes what the release would have raised.
+func (a *analysis) raise(e *exception) {
+	a.rep.crashes++
+	if a.rep.Crash != nil {
+		return
+	}
+	c := &Crash{Exception: e.Error()}
+	if a.at >= 0 && a.at < len(a.run.Experiments) && a.n > 0 {
+		x := &a.run.Experiments[a.at]
+		c.Where = fmt.Sprintf("%s %s, request %d", x.Mode, x.Value, a.n)
+	}
+	a.rep.Crash = c
+}
+
+// begin ends the experiments before one, and begins it.
+func (a *analysis) begin(experiment int) {
+	for a.at < experiment {
+		if a.at >= 0 {
+			a.end()
+		}
+		a.at++
+		a.n = 0
+		a.skipped = collector{}
+	}
+}
+
+// end finishes the current experiment.
+func (a *analysis) end() {
+	a.n = 0 // what is raised is not about a request
+	if a.at == 0 && !a.known {
+		a.noFirstRequest()
+	}
+	c := a.collector()
+	if e := c.finish(a.parser == parseText); e != nil {
+		a.raise(e)
+	}
+	for _, s := range a.order {
+		if !s.found {
+			a.raise(valueError("min() arg is an empty sequence"))
+			continue
+		}
+		if e := s.finish(true); e != nil {
+			a.raise(e)
+		}
+		s.requests, s.found = 0, false
+	}
+	if a.rep.goodput && a.at == a.level {
+		warning, e := c.limits(a.rules, a.parser, a.cfg.Goodput)
+		if e != nil {
+			a.raise(e)
+		}
+		if warning != "" {
+			a.rep.warnings = append(a.rep.warnings, errors.New(warning))
+		}
+	}
+}
+
+// collector returns what gathers the values of the current experiment.
+func (a *analysis) collector() *collector {
+	if a.at == a.level {
+		return &a.c
+	}
+	return &a.skipped
+}
+
+// request takes one request.
+func (a *analysis) request(q *export.Request) error {
+	if q.Excluded() != "" {
+		if a.at == a.level {
+			a.excluded++
+		}
+		return nil
+	}
+	a.n++
+	if !a.known {
+		a.recognize(q)
+	}
+	if a.at == a.level && !a.rep.Streaming {
+		a.rep.Streaming = a.streamed(q)
+	}
+	c := a.collector()
+	c.requests++
+	switch a.parser {
+	case parseLatency:
+		a.latencyOnly(c, q)
+		return nil
+	case parseImages:
+		a.images(c, q)
+		return nil
+	}
+	return a.textual(c, q)
+}
+
+// streamed reports whether a request asked for a stream, or got one.
+func (a *analysis) streamed(q *export.Request) bool {
+	if a.cfg.Streaming != nil {
+		return *a.cfg.Streaming
+	}
+	if len(q.Responses) > 1 {
+		return true
+	}
+	for _, name := range [...]string{"stream", "streaming"} {
+		if v, ok := q.Inputs.Get(name); ok && strings.Contains(string(v.Data), "true") {
+			return true
+		}
+	}
+	if v, ok := q.Inputs.Get("payload"); ok {
+		if p, err := pyjson.Parse(text(v), pyjson.JSON); err == nil {
+			s, _ := p.Member("stream")
+			return s.Truthy()
+		}
+	}
+	return false
+}
+
+// span returns the latency of a request, whose last response is at endNS.
+func (c *collector) span(q *export.Request, endNS uint64) int64 {
+	c.extend(q.StartNS, endNS)
+	l := int64(endNS - q.StartNS)
+	c.latency = append(c.latency, l)
+	return l
+}
+
+// latencyOnly takes a request of which nothing but the latency is measured.
+func (a *analysis) latencyOnly(c *collector, q *export.Request) {
+	if end, ok := q.EndNS(); ok {
+		c.span(q, end)
+	} else {
+		a.raise(errIndex)
+	}
+}
+
+// images takes a request of image retrieval.
+func (a *analysis) images(c *collector, q *export.Request) {
+	end, ok := q.EndNS()
+	if !ok {
+		a.raise(errIndex)
+		return
+	}
+	latency := c.span(q, end)
+	n, e := a.imageCount(q)
+	switch {
+	case e != nil:
+		a.raise(e)
+	case latency == 0 || n == 0:
+		a.raise(errZero)
+	}
+	if n > 0 && latency != 0 {
+		c.imageRate = append(c.imageRate, float64(n)/(float64(latency)/1e9))
+		c.imageLatency = append(c.imageLatency, float64(latency)/float64(n))
+	}
+}
+
+func (a *analysis) imageCount(q *export.Request) (int, *exception) {
+	v, ok := q.Inputs.Get("payload")
+	if !ok {
+		return 0, keyError("payload")
+	}
+	p, e := a.rules.parseJSON(text(v))
+	if e != nil {
+		return 0, e
+	}
+	places := []func(pyjson.Value) (pyjson.Value, *exception){inInput, inMessage}
+	if a.rules.images == imagesMessages {
+		slices.Reverse(places)
+	}
+	list, e := places[0](p)
+	if e != nil { // that is it, for the release
+		if list, _ = places[1](p); list.Kind() == pyjson.None {
+			return 0, e
+		}
+	}
+	n := 0
+	list.Elements(func(_ int, part pyjson.Value) bool {
+		if kind, _ := part.Member("type"); kind.Text() == "image_url" {
+			n++
+		}
+		return true
+	})
+	return n, e
+}
+
+func inInput(p pyjson.Value) (pyjson.Value, *exception) { return item(p, "input") }
+
+func inMessage(p pyjson.Value) (pyjson.Value, *exception) {
+	m, e := item(p, "messages")
+	if e != nil {
+		return m, e
+	}
+	if m, e = first(m); e != nil {
+		return m, e
+	}
+	return item(m, "content")
+}
+
+// finish returns the report.
+func (a *analysis) finish() *Report {
+	a.at = -1 // what is raised is about the report
+	a.rep.EndpointType = a.cfg.EndpointType
+	if a.rep.EndpointType == "" {
+		a.rep.EndpointType = endpointTypes[a.format]
+	}
+	if a.cfg.Streaming != nil {
+		a.rep.Streaming = *a.cfg.Streaming
+	}
+	a.rep.Metrics = a.c.metrics(a.rules)
+	if a.rules.sessions {
+		for _, s := range a.order {
+			a.rep.Sessions = append(a.rep.Sessions, Session{s.id, s.metrics(a.rules)})
+		}
+	}
+	a.printable()
+	if a.excluded > 0 {
+		a.rep.warnings = append(a.rep.warnings, fmt.Errorf("%d requests of the level failed or were not measured: GenAI-Perf does not see them", a.excluded))
+	}
+	if n := a.clean.failed; n > 0 {
+		a.rep.warnings = append(a.rep.warnings, fmt.Errorf("%d responses could not be read; they count as no response, and their requests in the throughput", n))
+	}
+	return a.rep
+}
+
+// printable raises what the release would have raised while it printed.
+func (a *analysis) printable() {
+	r := a.rep
+	if a.rules.records && a.parser == parseImages {
+		a.raise(&exception{"GenAIPerfException", imageRate + "_avg is not a valid Record tag."})
+	}
+	for _, name := range r.rows() {
+		if a.rules.absent == absentRaises && r.Metric(name) == nil {
+			a.raise(keyError("avg"))
+		}
+	}
+	if a.rules.plots && r.Metric(firstToken) == nil {
+		a.raise(keyError("max_" + firstToken))
+	}
+}

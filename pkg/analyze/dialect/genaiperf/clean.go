@@ -1,0 +1,353 @@
+package genaiperf
+
+import (
+	"strings"
+
+	"github.com/pa-tools/pa/internal/pyjson"
+)
+
+// A cleaner cleans the responses of requests to OpenAI servers. What a release
+// would have raised goes to raise, and cleaning goes on: a response that cannot
+// be read has no text.
+type cleaner struct {
+	rules  *rules
+	format format
+	raise  func(*exception)
+	// failed counts the responses that a release that survives them has
+	// reported as failed.
+	failed int
+}
+
+// clean returns the responses that are left of a request, with their texts. It
+// uses the memory of rs.
+func (c *cleaner) clean(rs []response) []response {
+	if c.rules.text >= text2504 && c.format == formatHuggingFace {
+		for i := range rs {
+			c.look(&rs[i])
+		}
+		return rs
+	}
+	switch c.rules.mend {
+	case mendRing:
+		if len(rs) > 1 {
+			mendInRing(rs)
+		}
+	case mendData:
+		c.mend(rs, "data: ")
+	case mendColon:
+		c.mend(rs, "data:")
+	}
+	for i := range rs {
+		if c.rules.merge >= mergeJoin {
+			c.mergeOver(&rs[i])
+		} else if c.rules.merge != mergeNot {
+			c.mergeInto(&rs[i])
+		}
+	}
+	switch c.rules.clean {
+	case dropDone:
+		rs = c.dropDone(rs)
+	case trimEmpty, trimSafe:
+		rs = c.trim(rs)
+	case dropEmpty:
+		left := rs[:0]
+		for i := range rs {
+			r := &rs[i]
+			if r.raw == "" && c.rules.mend != mendNot {
+				continue
+			}
+			if c.look(r).truthy {
+				left = append(left, *r)
+			}
+		}
+		rs = left
+	}
+	return rs
+}
+
+// look returns the text of a response.
+func (c *cleaner) look(r *response) pyText {
+	if !r.known {
+		t, e := c.rules.textIn(r.raw, c.format)
+		if e != nil {
+			c.raise(e)
+			t = str("")
+		}
+		r.text, r.known = t, true
+	}
+	return r.text
+}
+
+// mendInRing appends what does not begin with "data: " to the response before.
+// For Python the one before the first is the last.
+func mendInRing(rs []response) {
+	for i := len(rs) - 1; i >= 0; i-- {
+		before := &rs[(i+len(rs)-1)%len(rs)]
+		raw := rs[i].raw
+		switch at := strings.Index(raw, "data: "); at {
+		case 0:
+		case -1:
+			before.raw += strip(raw)
+			rs[i].raw = ""
+		default:
+			before.raw += strip(raw[:at])
+			rs[i].raw = strip(raw[at:])
+		}
+	}
+}
+
+// mend appends what does not begin with "data: " to the response before, which
+// must hold needed.
+func (c *cleaner) mend(rs []response, needed string) {
+	for i := len(rs) - 1; i > 0; i-- {
+		raw := rs[i].raw
+		at := strings.Index(raw, "data: ")
+		if at == 0 || isOtherField(raw) {
+			continue
+		}
+		if !strings.Contains(rs[i-1].raw, needed) {
+			c.raise(&exception{
+				"GenAIPerfException",
+				"Detected a splintered SSE response but the previous response does not contain proper SSE prefix to continue the fix.",
+			})
+			continue
+		}
+		if at < 0 {
+			at = len(raw)
+		}
+		rs[i-1].raw += raw[:at]
+		rs[i].raw = raw[at:]
+	}
+}
+
+// events splits what one read brought.
+func events(raw string) []string {
+	raw = strip(raw)
+	if !strings.Contains(raw, "\n\n") {
+		return []string{raw}
+	}
+	return strings.Split(raw, "\n\n")
+}
+
+// mergeInto merges events of one response as releases before 25.03 do.
+func (c *cleaner) mergeInto(r *response) {
+	all := events(r.raw)
+	if len(all) == 1 {
+		return
+	}
+	t, e := c.appended(all)
+	if e != nil {
+		c.raise(e)
+		t = str(c.readable(all))
+	}
+	r.text, r.known = t, true
+}
+
+// appended returns the text of the first event after those of the others have
+// been appended to its delta.
+func (c *cleaner) appended(all []string) (pyText, *exception) {
+	data, e := c.rules.parseJSON(c.rules.withoutPrefix(all[0]))
+	if e != nil {
+		return pyText{}, e
+	}
+	var content pyText
+	if c.rules.merge != mergeAppend { // which looks at the other event first
+		if content, e = c.content(data); e != nil {
+			return pyText{}, e
+		}
+	}
+	joined := content.text
+	for i, event := range all[1:] {
+		t, e := c.rules.textIn(event, c.format)
+		if e == nil && i == 0 && c.rules.merge == mergeAppend {
+			content, e = c.content(data)
+			joined = content.text
+		}
+		switch {
+		case e != nil:
+			return pyText{}, e
+		case content.typ == "":
+			return pyText{}, keyError("content")
+		case content.typ == "NoneType":
+			return pyText{}, typeError("unsupported operand type(s) for +=: 'NoneType' and '%s'", t.typ)
+		case t.typ != "str":
+			return pyText{}, typeError("can only concatenate str (not \"%s\") to str", t.typ)
+		}
+		joined += t.text
+	}
+	return c.rejoined(data, joined)
+}
+
+// content returns what the texts of the other events are appended to: the
+// content of the first choice's delta. One that is not there has no type, where
+// the release cannot do without it.
+func (c *cleaner) content(data pyjson.Value) (pyText, *exception) {
+	if c.rules.merge == mergeGenerate && c.format == formatGenerate {
+		if data.Kind() != pyjson.Dict {
+			return pyText{}, typeError("argument of type '%s' is not iterable", data.PythonType())
+		}
+		m, _ := data.Member("text_output")
+		return textOf(m), nil
+	}
+	choices, e := item(data, "choices")
+	if e != nil {
+		return pyText{}, e
+	}
+	choice, e := first(choices)
+	if e != nil {
+		return pyText{}, e
+	}
+	delta, e := item(choice, "delta")
+	if e != nil {
+		return pyText{}, e
+	}
+	content, ok := delta.Member("content")
+	switch {
+	case c.rules.merge == mergeAppend && !ok:
+		return pyText{}, nil
+	case c.rules.merge != mergeAppend && content.Kind() <= pyjson.Null:
+		return str(""), nil
+	}
+	return textOf(content), nil
+}
+
+// mergeOver merges events of one response as releases from 25.03 on do.
+func (c *cleaner) mergeOver(r *response) {
+	all := events(r.raw)
+	for _, event := range all {
+		if isErrorEvent(event) {
+			c.fail(&exception{"GenAIPerfException", "Detected an error event in the SSE response: " + event})
+			r.raw = ""
+		}
+	}
+	if len(all) == 1 {
+		t, e := c.rules.textIn(all[0], c.format)
+		if e != nil {
+			c.fail(e)
+		}
+		if e != nil || !t.truthy {
+			r.raw = ""
+		}
+		if strings.HasPrefix(r.raw, all[0]) { // it is looked at again, white space in front included
+			r.text, r.known = t, r.raw != ""
+		}
+		return
+	}
+	t, e := c.replaced(all)
+	if e != nil {
+		c.fail(e)
+		r.raw = ""
+		return
+	}
+	r.raw, r.text, r.known = all[0], t, true
+}
+
+// fail takes an exception that a release that survives it only counts.
+func (c *cleaner) fail(e *exception) {
+	if !c.rules.survives {
+		c.raise(e)
+	}
+	c.failed++
+}
+
+// replaced returns the text of the first event after it has been replaced by
+// the joined texts of all.
+func (c *cleaner) replaced(all []string) (pyText, *exception) {
+	data, e := c.rules.parseJSON(c.rules.withoutPrefix(all[0]))
+	if e != nil {
+		return pyText{}, e
+	}
+	joined := ""
+	for i, event := range all {
+		var t pyText
+		if c.format == formatGenerate {
+			t, e = c.rules.generatedText(event)
+		} else {
+			t, e = c.rules.textIn(event, c.format)
+		}
+		switch {
+		case e != nil:
+			return pyText{}, e
+		case t.typ != "str":
+			return pyText{}, typeError("sequence item %d: expected str instance, %s found", i, t.typ)
+		}
+		joined += t.text
+	}
+	if c.format != formatGenerate {
+		choices, e := item(data, "choices")
+		if e != nil {
+			return pyText{}, e
+		}
+		choice, e := first(choices)
+		if e != nil {
+			return pyText{}, e
+		}
+		if c.rules.merge == mergeFormat && c.format == formatCompletions {
+			if choice.Kind() != pyjson.Dict {
+				return pyText{}, typeError("'%s' object does not support item assignment", choice.PythonType())
+			}
+		} else if _, e = item(choice, "delta"); e != nil {
+			return pyText{}, e
+		}
+	}
+	return c.rejoined(data, joined)
+}
+
+// rejoined returns the text of an object into which the joined text of several
+// events was put: that text, unless the object's text is taken from somewhere
+// else.
+func (c *cleaner) rejoined(data pyjson.Value, joined string) (pyText, *exception) {
+	if c.format == formatGenerate && c.rules.merge >= mergeGenerate {
+		return str(joined), nil
+	}
+	object, has := data.Member("object")
+	readFrom := object.Text()
+	if !has {
+		readFrom = "text_completion"
+	}
+	putIn := "chat.completion.chunk"
+	if c.rules.merge == mergeFormat && c.format == formatCompletions {
+		putIn = "text_completion"
+	}
+	if readFrom == putIn {
+		return str(joined), nil
+	}
+	return c.rules.openAIText(data, c.format)
+}
+
+// readable joins the texts of those events that can be read.
+func (c *cleaner) readable(all []string) string {
+	var b strings.Builder
+	for _, event := range all {
+		if t, e := c.rules.textIn(event, c.format); e == nil {
+			b.WriteString(t.text)
+		}
+	}
+	return b.String()
+}
+
+func (c *cleaner) dropDone(rs []response) []response {
+	if n := len(rs); n > 0 && c.rules.withoutPrefix(rs[n-1].raw) == "[DONE]" {
+		rs = rs[:n-1]
+	}
+	for i := range rs {
+		c.look(&rs[i])
+	}
+	return rs
+}
+
+func (c *cleaner) trim(rs []response) []response {
+	for len(rs) > 0 && !c.look(&rs[0]).truthy {
+		rs = rs[1:]
+	}
+	for len(rs) > 0 && !c.look(&rs[len(rs)-1]).truthy {
+		rs = rs[:len(rs)-1]
+	}
+	if len(rs) == 0 && c.rules.clean == trimEmpty {
+		c.raise(errIndex)
+	}
+	for i := range rs {
+		c.look(&rs[i])
+	}
+	return rs
+}

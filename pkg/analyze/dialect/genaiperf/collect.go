@@ -1,0 +1,133 @@
+package genaiperf
+
+import (
+	"math"
+
+	"github.com/pa-tools/pa/internal/numpy"
+)
+
+// A collector gathers the values of one level, or of one session: 8 bytes for
+// each value.
+type collector struct {
+	latency, first, second, inter []int64
+	output, input                 []int64
+	rate                          []float64 // tokens per second of each request or user
+	imageRate, imageLatency       []float64
+
+	// requests counts those that the request throughput is of.
+	requests int
+	tokens   int64
+	// startNS and endNS are the extremes of what there is, if found.
+	startNS, endNS uint64
+	found          bool
+
+	// requestRates, tokenRates and goodput have one value, but those of a
+	// session one for each level of the file.
+	requestRates, tokenRates, goodput []float64
+}
+
+// extend makes the duration hold a request.
+func (c *collector) extend(startNS, endNS uint64) {
+	if !c.found || startNS < c.startNS {
+		c.startNS = startNS
+	}
+	if !c.found || endNS > c.endNS {
+		c.endNS = endNS
+	}
+	c.found = true
+}
+
+// duration returns the seconds from the first request to the last response.
+// Without any it is minus infinity: the earliest of no requests is at infinity.
+func (c *collector) duration() float64 {
+	if !c.found {
+		return math.Inf(-1)
+	}
+	return float64(int64(c.endNS-c.startNS)) / 1e9
+}
+
+// finish computes the rates. When the duration is 0 there are none.
+func (c *collector) finish(withTokens bool) *exception {
+	d := c.duration()
+	if d == 0 {
+		return errZero
+	}
+	c.requestRates = append(c.requestRates, float64(c.requests)/d)
+	if withTokens {
+		c.tokenRates = append(c.tokenRates, float64(c.tokens)/d)
+	}
+	return nil
+}
+
+// metrics returns those that have values, in the order of the JSON report. It
+// sorts the values.
+func (c *collector) metrics(r *rules) []Metric {
+	var all []Metric
+	scale := 1.0
+	if r.layout >= layout2407 {
+		scale = 1 / 1e6
+	}
+	mean := func(name string, x []float64) {
+		if len(x) > 0 {
+			all = append(all, Metric{Name: name, N: len(x), Single: true, Avg: numpy.Mean(r.numpy, x)})
+		}
+	}
+	ints := func(name string, x []int64, scale float64) {
+		if len(x) > 0 {
+			all = append(all, summarize(name, r.numpy, x, scale))
+		}
+	}
+	floats := func(name string, x []float64, scale float64) {
+		if len(x) > 0 {
+			all = append(all, summarize(name, r.numpy, x, scale))
+		}
+	}
+	perRequest, output, input := tokensPerReq, outputLength, inputLength
+	if r.perUser {
+		perRequest = tokensPerUser
+	}
+	if r.layout < layout2407 {
+		output, input = numOutput, numInput
+	}
+	mean(requestRate, c.requestRates)
+	ints(requestLatency, c.latency, scale)
+	mean(requestGood, c.goodput)
+	if r.requestCount {
+		mean(requestCount, []float64{float64(len(c.latency))})
+	}
+	ints(firstToken, c.first, scale)
+	ints(secondToken, c.second, scale)
+	if r.itl == itlGaps || !sumIsZero(c.inter) {
+		ints(interToken, c.inter, scale)
+	}
+	mean(tokenRate, c.tokenRates)
+	floats(perRequest, c.rate, 1)
+	ints(output, c.output, 1)
+	ints(input, c.input, 1)
+	floats(imageRate, c.imageRate, 1)
+	floats(imageLatency, c.imageLatency, scale)
+	for i := range all {
+		all[i].Unit = r.jsonUnit(all[i].Name)
+	}
+	return all
+}
+
+// jsonUnit returns the unit of a metric in the JSON report.
+func (r *rules) jsonUnit(name string) string {
+	switch {
+	case isTime(name) && r.layout < layout2407:
+		return "ns"
+	case !isTime(name) && r.jsonReport == json2409:
+		return units[requestRate].json
+	}
+	return units[name].json
+}
+
+// sumIsZero is how a release tells that nothing was streamed.
+func sumIsZero(x []int64) bool {
+	sum := int64(0)
+	for _, v := range x {
+		sum += v
+	}
+	return sum == 0
+}

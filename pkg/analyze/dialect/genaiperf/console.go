@@ -1,0 +1,100 @@
+package genaiperf
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/pa-tools/pa/internal/pyfmt"
+	"github.com/pa-tools/pa/internal/rich"
+)
+
+// nameWidth is where names of metrics are broken.
+const nameWidth = 36
+
+// Console writes what the release prints on a console of that many columns.
+func (r *Report) Console(w io.Writer, width int) error {
+	k := &r.Release.rules
+	t := rich.Table{Title: r.title(), Columns: []rich.Column{{Header: "Statistic", NoWrap: !k.wrapNames}}}
+	for _, s := range consoleStats {
+		t.Columns = append(t.Columns, rich.Column{Header: s})
+	}
+	var lines strings.Builder // below the table
+	for _, name := range r.rows() {
+		row := []string{r.name(name)}
+		for _, s := range consoleStats {
+			if k.layout < layout2407 {
+				row = append(row, pyfmt.Grouped(r.value(name, s), 0))
+			} else {
+				row = append(row, r.cell(name, s))
+			}
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	for _, name := range r.rates() {
+		if k.layout < layout2409 {
+			fmt.Fprintf(&lines, "%s: %s\n", r.name(name), pyfmt.Fixed(r.value(name, "avg"), 2))
+			continue
+		}
+		row := []string{r.name(name), r.cell(name, "avg")}
+		for range consoleStats[1:] {
+			row = append(row, "N/A")
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	_, err := io.WriteString(w, t.Render(width)+lines.String())
+	return err
+}
+
+// name returns the name of a row.
+func (r *Report) name(metric string) string {
+	k := &r.Release.rules
+	s := k.label(metric, k.layout >= layout2501)
+	if k.wrapNames && len(s) > nameWidth {
+		s = fill(s, nameWidth)
+	}
+	return s
+}
+
+// fill breaks text between words, as textwrap.fill does with words that fit.
+func fill(text string, width int) string {
+	var b strings.Builder
+	used := 0
+	for i, w := range strings.Fields(text) {
+		switch {
+		case i == 0:
+		case used+1+len(w) > width:
+			b.WriteByte('\n')
+			used = 0
+		default:
+			b.WriteByte(' ')
+			used++
+		}
+		b.WriteString(w)
+		used += len(w)
+	}
+	return b.String()
+}
+
+// title returns the title of the table.
+func (r *Report) title() string {
+	k := &r.Release.rules
+	kind := "LLM Metrics"
+	if k.layout >= layout2407 {
+		switch r.EndpointType {
+		case "embeddings":
+			kind = "Embeddings Metrics"
+		case "rankings":
+			kind = "Rankings Metrics"
+		}
+	}
+	if k.layout >= layout2409 {
+		switch r.EndpointType {
+		case "image_retrieval":
+			kind = "Image Retrieval Metrics"
+		case "vision", "multimodal":
+			kind = k.multimodal
+		}
+	}
+	return k.title + kind
+}

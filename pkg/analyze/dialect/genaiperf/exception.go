@@ -1,0 +1,94 @@
+package genaiperf
+
+import (
+	"fmt"
+
+	"github.com/pa-tools/pa/internal/pyjson"
+)
+
+// An exception is what Python would have raised. Its texts are Python's.
+type exception struct {
+	kind, message string
+}
+
+// Error returns what Python prints last: "KeyError: 'choices'".
+func (e *exception) Error() string { return e.kind + ": " + e.message }
+
+func keyError(name string) *exception { return &exception{"KeyError", "'" + name + "'"} }
+
+func typeError(format string, args ...any) *exception {
+	return &exception{"TypeError", fmt.Sprintf(format, args...)}
+}
+
+func valueError(format string, args ...any) *exception {
+	return &exception{"ValueError", fmt.Sprintf(format, args...)}
+}
+
+var (
+	errIndex = &exception{"IndexError", "list index out of range"}
+	errZero  = &exception{"ZeroDivisionError", "float division by zero"}
+)
+
+// parseJSON is json.loads.
+func (r *rules) parseJSON(text string) (pyjson.Value, *exception) {
+	v, err := pyjson.Parse(text, r.json)
+	if err != nil {
+		return v, &exception{"JSONDecodeError", err.Error()}
+	}
+	return v, nil
+}
+
+// item is v[name].
+func item(v pyjson.Value, name string) (pyjson.Value, *exception) {
+	m, ok := v.Member(name)
+	switch kind := v.Kind(); {
+	case ok:
+		return m, nil
+	case kind == pyjson.Dict:
+		return m, keyError(name)
+	case kind == pyjson.List:
+		return m, typeError("list indices must be integers or slices, not str")
+	case kind == pyjson.String:
+		return m, typeError("string indices must be integers, not 'str'")
+	}
+	return m, typeError("'%s' object is not subscriptable", v.PythonType())
+}
+
+// first is v[0].
+func first(v pyjson.Value) (pyjson.Value, *exception) {
+	e, ok := v.First()
+	switch kind := v.Kind(); {
+	case ok:
+		return e, nil
+	case kind == pyjson.List:
+		return e, errIndex
+	case kind == pyjson.Dict:
+		return e, &exception{"KeyError", "0"}
+	}
+	return e, typeError("'%s' object is not subscriptable", v.PythonType())
+}
+
+// get is v.get(name, ""). The zero Value stands for the default.
+func get(v pyjson.Value, name string) (pyjson.Value, *exception) {
+	m, _ := v.Member(name)
+	if v.Kind() != pyjson.Dict {
+		return m, &exception{"AttributeError", fmt.Sprintf("'%s' object has no attribute 'get'", v.PythonType())}
+	}
+	return m, nil
+}
+
+// A Crash is where the release itself would have stopped.
+type Crash struct {
+	// Exception is the last line of Python's traceback: "KeyError: 'choices'".
+	Exception string
+	// Where says at what: "concurrency 2, request 4"; "" for the whole file.
+	Where string
+}
+
+// String is for a warning.
+func (c *Crash) String() string {
+	if c.Where == "" {
+		return c.Exception
+	}
+	return c.Where + ": " + c.Exception
+}

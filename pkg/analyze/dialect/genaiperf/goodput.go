@@ -1,0 +1,118 @@
+package genaiperf
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/pa-tools/pa/pkg/analyze/dialect"
+)
+
+// A series is the values of a metric that goodput can ask for.
+type series struct {
+	name string
+	time bool // in nanoseconds; must not be above the limit. Else not below it.
+	ints []int64
+	rate []float64
+}
+
+func (s *series) len() int { return max(len(s.ints), len(s.rate)) }
+
+func (s *series) keeps(i int, limit float64) bool {
+	if s.time {
+		if s.rate != nil {
+			return !(s.rate[i] > limit)
+		}
+		return !(float64(s.ints[i]) > limit)
+	}
+	return !(s.rate[i] < limit)
+}
+
+// limited returns what limits can be set on, in the order in which the release
+// names them.
+func (c *collector) limited(r *rules, p parser) []series {
+	latency := series{name: requestLatency, time: true, ints: c.latency}
+	switch p {
+	case parseImages:
+		return []series{
+			{name: imageLatency, time: true, rate: c.imageLatency},
+			latency,
+			{name: imageRate, rate: c.imageRate},
+		}
+	case parseLatency:
+		return []series{latency}
+	}
+	all := []series{{name: firstToken, time: true, ints: c.first}}
+	if r.secondToken {
+		all = append(all, series{name: secondToken, time: true, ints: c.second})
+	}
+	perRequest := tokensPerReq
+	if r.perUser {
+		perRequest = tokensPerUser
+	}
+	return append(all, series{name: interToken, time: true, ints: c.inter}, latency, series{name: perRequest, rate: c.rate})
+}
+
+// limits sets the goodput: the rate of the requests that keep all limits, or -1
+// when one of them is unknown, of which warning then says so.
+//
+// The values of different metrics are paired by their place in the lists,
+// though not every request is in every list, and end with the shortest: a fault
+// of every release.
+func (c *collector) limits(r *rules, p parser, limits []dialect.Limit) (warning string, e *exception) {
+	type check struct {
+		series
+		limit float64
+	}
+	var times, rates []check
+	var unknown, known []string
+	all := c.limited(r, p)
+	for _, s := range all {
+		known = append(known, s.name)
+	}
+	for i, l := range limits {
+		if slices.ContainsFunc(limits[i+1:], func(m dialect.Limit) bool { return m.Metric == l.Metric }) {
+			continue // the last one of a name counts
+		}
+		at := slices.IndexFunc(all, func(s series) bool { return s.name == l.Metric })
+		switch {
+		case at < 0:
+			unknown = append(unknown, l.Metric)
+		case all[at].time:
+			times = append(times, check{all[at], l.Value * 1e6})
+		default:
+			rates = append(rates, check{all[at], l.Value})
+		}
+	}
+	if unknown != nil {
+		c.goodput = []float64{-1}
+		return "goodput -1: no such metric: " + strings.Join(unknown, ", ") + "; there are " + strings.Join(known, ", "), nil
+	}
+	shortest := func(checks []check) int {
+		n := math.MaxInt
+		for i := range checks {
+			n = min(n, checks[i].len())
+		}
+		return n
+	}
+	n := shortest(times)
+	if rates != nil {
+		if n = shortest(rates); n > shortest(times) {
+			n, e = shortest(times), errIndex
+		}
+	}
+	good := 0
+	for i := range n {
+		ok := true
+		for _, k := range [...][]check{times, rates} {
+			for j := range k {
+				ok = ok && k[j].keeps(i, k[j].limit)
+			}
+		}
+		if ok {
+			good++
+		}
+	}
+	c.goodput = []float64{float64(good) / c.duration()}
+	return "", e
+}

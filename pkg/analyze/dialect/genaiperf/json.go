@@ -1,0 +1,50 @@
+package genaiperf
+
+import (
+	"io"
+
+	"github.com/pa-tools/pa/internal/pyjson"
+	"github.com/pa-tools/pa/pkg/analyze/dialect"
+)
+
+// JSON writes the JSON report without the arguments of the release
+// (input_config); dialect.ErrNoFormat before 24.06.
+func (r *Report) JSON(w io.Writer) error {
+	k := &r.Release.rules
+	if k.jsonReport == jsonNone {
+		return dialect.ErrNoFormat
+	}
+	o := k.object(r.Metrics)
+	if len(r.Sessions) > 0 {
+		var all pyjson.Object
+		for i := range r.Sessions {
+			all = append(all, pyjson.Member{Name: r.Sessions[i].ID, Value: k.object(r.Sessions[i].Metrics)})
+		}
+		o = append(o, pyjson.Member{Name: "sessions", Value: all})
+	}
+	_, err := w.Write(pyjson.Append(nil, o, 2))
+	return err
+}
+
+// object returns metrics as they stand in the JSON report.
+func (r *rules) object(metrics []Metric) pyjson.Object {
+	stats := []string{"p25", "p50", "p75", "p90", "p95", "p99", "min", "max", "std"}
+	switch {
+	case r.jsonReport == json2406:
+		stats = []string{"p99", "p95", "p90", "p75", "p50", "p25", "max", "min", "std"}
+	case r.lowPercentiles:
+		stats = append([]string{"p1", "p5", "p10"}, stats...)
+	}
+	var o pyjson.Object
+	for i := range metrics {
+		m := &metrics[i]
+		one := pyjson.Object{{Name: "unit", Value: m.Unit}, {Name: "avg", Value: m.Avg}}
+		if !m.Single {
+			for _, s := range stats {
+				one = append(one, pyjson.Member{Name: s, Value: m.stat(s)})
+			}
+		}
+		o = append(o, pyjson.Member{Name: m.Name, Value: one})
+	}
+	return o
+}

@@ -1,0 +1,91 @@
+package genaiperf
+
+import (
+	"slices"
+
+	"github.com/pa-tools/pa/internal/numpy"
+)
+
+// The names of the metrics, as in the JSON report.
+const (
+	requestRate    = "request_throughput"
+	requestLatency = "request_latency"
+	requestGood    = "request_goodput"
+	requestCount   = "request_count"
+	firstToken     = "time_to_first_token"
+	secondToken    = "time_to_second_token"
+	interToken     = "inter_token_latency"
+	tokenRate      = "output_token_throughput"
+	tokensPerReq   = "output_token_throughput_per_request"
+	tokensPerUser  = "output_token_throughput_per_user"
+	outputLength   = "output_sequence_length"
+	inputLength    = "input_sequence_length"
+	numOutput      = "num_output_token" // of 24.03 to 24.06
+	numInput       = "num_input_token"
+	imageRate      = "image_throughput"
+	imageLatency   = "image_latency"
+)
+
+// units are those of the JSON report and those of the console and the CSV
+// report. What has no unit on the console has it from 25.01 on.
+var units = map[string]struct{ json, console string }{
+	requestRate:    {"requests/sec", "per sec"},
+	requestLatency: {"ms", "ms"},
+	requestGood:    {"requests/sec", "per sec"},
+	requestCount:   {"count", "count"},
+	firstToken:     {"ms", "ms"},
+	secondToken:    {"ms", "ms"},
+	interToken:     {"ms", "ms"},
+	tokenRate:      {"tokens/sec", ""},
+	tokensPerReq:   {"tokens/sec", "tokens/sec"},
+	tokensPerUser:  {"tokens/sec/user", "tokens/sec/user"},
+	outputLength:   {"tokens", "tokens"},
+	inputLength:    {"tokens", "tokens"},
+	numOutput:      {"tokens", ""},
+	numInput:       {"tokens", ""},
+	imageRate:      {"pages/sec", "images/sec"},
+	imageLatency:   {"ms", "ms/image"},
+}
+
+// isTime reports whether a metric is in nanoseconds before it is printed.
+func isTime(name string) bool { return units[name].json == "ms" }
+
+// A Metric is a metric with its statistics.
+type Metric struct {
+	// Name is that of the JSON report: "time_to_first_token".
+	Name string
+	// Unit is the unit in the JSON report: "ms". Where the release names a
+	// wrong one it is wrong here.
+	Unit string
+	// N is the number of values.
+	N int
+	// Avg is all there is of a metric of the whole level (a throughput, the
+	// request count): Single is then set.
+	Single             bool
+	Avg, Min, Max, Std float64
+	pct                [len(percentiles)]float64
+}
+
+// percentiles are all that any release prints, from the lowest.
+var percentiles = [...]int{1, 5, 10, 25, 50, 75, 90, 95, 99}
+
+// P returns a percentile that GenAI-Perf knows: the 1st, 5th, 10th, 25th, 50th,
+// 75th, 90th, 95th or 99th; 0 for any other.
+func (m *Metric) P(pct int) float64 {
+	if i := slices.Index(percentiles[:], pct); i >= 0 {
+		return m.pct[i]
+	}
+	return 0
+}
+
+// summarize returns the statistics of x, which is sorted thereby, times scale.
+// x must not be empty.
+func summarize[T int64 | float64](name string, v numpy.Version, x []T, scale float64) Metric {
+	m := Metric{Name: name, N: len(x), Avg: numpy.Mean(v, x) * scale, Std: numpy.Std(v, x) * scale}
+	slices.Sort(x)
+	m.Min, m.Max = float64(x[0])*scale, float64(x[len(x)-1])*scale
+	for i, pct := range percentiles {
+		m.pct[i] = numpy.Percentile(x, float64(pct)) * scale
+	}
+	return m
+}

@@ -1,0 +1,141 @@
+package genaiperf
+
+import (
+	"slices"
+
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// recognize finds out what answered, by the first request of the file.
+func (a *analysis) recognize(q *export.Request) {
+	a.known = true
+	a.kind = a.serviceKind(q)
+	if a.kind == "openai" {
+		a.format = a.findFormat(q)
+	}
+	a.clean.format = a.format
+	a.parser = a.findParser()
+}
+
+// noFirstRequest is for a file whose first level has no requests.
+func (a *analysis) noFirstRequest() {
+	if a.rules.needsKind && a.run.ServiceKind == nil {
+		a.raise(keyError("service_kind"))
+	} else if k := a.run.ServiceKind; a.rules.needsKind && *k == "openai" && a.asksFirstRequest() {
+		a.raise(errIndex)
+	}
+	a.format = formatOf(a.cfg.EndpointType)
+	if a.format == formatUnknown && a.run.Endpoint != nil {
+		a.format, _, _ = anyFormat.find(*a.run.Endpoint, "", "", false)
+	}
+	a.parser = a.findParser()
+}
+
+// asksFirstRequest reports whether the release looks at the first request of
+// such a file to find the format.
+func (a *analysis) asksFirstRequest() bool {
+	if a.run.Endpoint == nil {
+		return false
+	}
+	f, ok, _ := a.rules.formats.find(*a.run.Endpoint, "", "", false)
+	return !ok || f == formatChat && a.rules.formats.multimodal != nil
+}
+
+// serviceKind returns the service kind of the export, as perf_analyzer names
+// it.
+func (a *analysis) serviceKind(q *export.Request) string {
+	kind := a.cfg.ServiceKind
+	if kind == "tensorrtllm_engine" {
+		kind = "triton_c_api"
+	}
+	file := a.run.ServiceKind
+	if file == nil && a.rules.needsKind {
+		a.raise(keyError("service_kind"))
+	}
+	if kind == "" && file != nil {
+		kind = *file
+	}
+	if kind == "" {
+		kind = guessKind(q)
+	}
+	if !slices.Contains(a.rules.kinds, kind) {
+		a.raise(valueError("Unknown service kind: %s", kind))
+	}
+	return kind
+}
+
+// guessKind tells the service kind by the names of inputs and outputs.
+func guessKind(q *export.Request) string {
+	if _, ok := q.Inputs.Get("payload"); ok {
+		return "openai"
+	}
+	for i := range q.Responses {
+		if _, ok := q.Responses[i].Outputs.Get("response"); ok {
+			return "openai"
+		}
+		if _, ok := q.Responses[i].Outputs.Get("output_ids"); ok {
+			return "triton_c_api"
+		}
+	}
+	return "triton"
+}
+
+// findFormat returns the format of the answers of an OpenAI server.
+func (a *analysis) findFormat(q *export.Request) format {
+	endpoint := a.cfg.Endpoint
+	if endpoint == "" && a.run.Endpoint != nil {
+		endpoint = *a.run.Endpoint
+	}
+	payload, hasPayload := q.Inputs.Get("payload")
+	asked := text(payload)
+	answer, hasAnswer := "", len(q.Responses) > 0
+	if hasAnswer {
+		v, _ := q.Responses[0].Outputs.Get("response")
+		answer = text(v)
+	}
+	given := formatOf(a.cfg.EndpointType)
+	if a.rules.needsKind && a.run.ServiceKind != nil {
+		f, ok, sniffed := a.rules.formats.find(endpoint, asked, answer, hasAnswer)
+		looks := sniffed || f == formatChat || f == formatMultimodal
+		switch {
+		case a.run.Endpoint == nil:
+			a.raise(keyError("endpoint"))
+		case looks && a.rules.formats.multimodal != nil && q.Inputs == nil:
+			a.raise(keyError("request_inputs"))
+		case looks && a.rules.formats.multimodal != nil && !hasPayload:
+			a.raise(keyError("payload"))
+		case sniffed && !hasAnswer:
+			a.raise(errIndex)
+		case ok:
+			return f
+		default:
+			a.raise(&exception{"RuntimeError", "Unknown OpenAI response format."})
+		}
+	}
+	if given != formatUnknown {
+		return given
+	}
+	if f, ok, _ := anyFormat.find(endpoint, asked, answer, hasAnswer); ok {
+		return f
+	}
+	return guessByPayload(asked)
+}
+
+// findParser returns which parser the release would have used: it goes by the
+// endpoint type of its command line.
+func (a *analysis) findParser() parser {
+	given := a.cfg.EndpointType
+	if given == "" {
+		given = endpointTypes[a.format]
+		if a.kind == "dynamic_grpc" {
+			given = a.kind
+		}
+	}
+	switch {
+	case slices.Contains(a.rules.latencyOnly, given):
+		return parseLatency
+	case given == "image_retrieval" && a.rules.images != imagesNot:
+		return parseImages
+	}
+	return parseText
+}

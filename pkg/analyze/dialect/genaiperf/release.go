@@ -1,0 +1,150 @@
+package genaiperf
+
+import (
+	"slices"
+
+	"github.com/pa-tools/pa/internal/numpy"
+	"github.com/pa-tools/pa/internal/pyjson"
+)
+
+// A Release is one release of GenAI-Perf.
+type Release struct {
+	// Name is that of the container release it came with, "24.03" to "25.08",
+	// or "main" for the last state of the project.
+	Name string
+
+	rules rules
+}
+
+// Releases returns all releases, oldest first. Those that behave as another
+// one in everything that is reproduced here are entries of their own.
+func Releases() []Release { return slices.Clone(releases) }
+
+// Find returns the release of that name; "latest" is "main".
+func Find(name string) (*Release, bool) {
+	if name == "latest" {
+		name = "main"
+	}
+	for i := range releases {
+		if releases[i].Name == name {
+			return &releases[i], true
+		}
+	}
+	return nil, false
+}
+
+// releases are made of history: each has the rules of the one before, changed.
+var releases = func() []Release {
+	var all []Release
+	var r rules
+	for _, h := range history {
+		if h.change != nil {
+			h.change(&r)
+		}
+		all = append(all, Release{Name: h.name, rules: r})
+	}
+	return all
+}()
+
+// history says what each release changed. A slice is replaced, never changed in
+// place: the releases before still have it.
+var history = []struct {
+	name   string
+	change func(*rules)
+}{
+	{"24.03", func(r *rules) {
+		r.numpy = numpy.Before23
+		r.kinds = []string{"triton", "openai"}
+		r.stripJunk, r.prefix = true, "data: "
+		r.layout, r.title = layout2403, "PA "
+		r.rows = []string{firstToken, interToken, requestLatency, numOutput}
+		r.tokenRate = "per sec"
+	}},
+	{"24.04", func(r *rules) {
+		r.stripJunk, r.needsInputs = false, true
+		r.clean, r.text, r.count = trimEmpty, text2404, countMarked
+		r.input, r.prompt = inputFirst, promptFirst
+		r.layout, r.title = layout2404, ""
+		r.rows = append(slices.Clone(r.rows), numInput)
+		r.plots = true
+	}},
+	{"24.05", func(r *rules) {
+		r.needsKind = true
+		r.formats.endpoints = []formatRule{{"v1/chat/completions", formatChat}, {"v1/completions", formatCompletions}}
+		r.formats.sniffs = []formatRule{{"chat.completion", formatChat}, {"text_completion", formatCompletions}}
+		r.clean, r.merge, r.text = trimSafe, mergeAppend, text2405
+		r.prompt = promptBatch
+		r.plots = false
+	}},
+	{"24.06", func(r *rules) {
+		r.clean, r.merge = dropEmpty, mergeCreate
+		r.prompt, r.itl = promptPlain, itlMean
+		r.jsonReport = json2406
+	}},
+	{"24.07", func(r *rules) {
+		r.formats.endpoints = append([]formatRule{{"rerank", formatRankings}}, r.formats.endpoints...)
+		r.formats.endpoints = append(r.formats.endpoints, formatRule{"v1/embeddings", formatEmbeddings}, formatRule{"v1/ranking", formatRankings})
+		r.formats.sniffs = append(slices.Clone(r.formats.sniffs), formatRule{"embedding", formatEmbeddings}, formatRule{"ranking", formatRankings})
+		r.latencyOnly = []string{"embeddings", "rankings"}
+		r.count = countJoined
+		r.layout, r.absent = layout2407, absentRaises
+		r.rows = []string{firstToken, interToken, requestLatency, outputLength, inputLength}
+		r.csvName = "profile_export_genai_perf.csv"
+	}},
+	{"24.08", func(r *rules) {
+		r.kinds = append(slices.Clone(r.kinds), "triton_c_api")
+		r.formats.multimodal = []string{"image_url"}
+		r.mend = mendRing
+		r.csvName = ""
+	}},
+	{"24.09", func(r *rules) {
+		r.formats.endpoints = append(slices.Clone(r.formats.endpoints), formatRule{"v1/infer", formatImages})
+		r.formats.sniffs = append(slices.Clone(r.formats.sniffs), formatRule{"image_retrieval", formatImages})
+		r.goodput, r.images = true, imagesMessages
+		r.layout, r.title, r.multimodal = layout2409, "NVIDIA GenAI-Perf | ", "VLM Metrics"
+		r.jsonReport = json2409
+	}},
+	{"24.10", func(r *rules) { r.prefix = "data:" }},
+	{"24.11", func(r *rules) {
+		r.prompt = promptJoin
+		r.latencyOnly = append(slices.Clone(r.latencyOnly), "nvclip")
+	}},
+	{"24.12", func(r *rules) {
+		r.formats.patterns = []formatRule{{"generate", formatGenerate}}
+		r.merge, r.text = mergeGenerate, text2412
+		r.images = imagesInput
+		r.absent, r.jsonReport = absentOrZeroNA, json2412
+	}},
+	{"25.01", func(r *rules) {
+		r.secondToken, r.requestCount = true, true
+		r.layout, r.absent = layout2501, absentNA
+		r.rows = []string{firstToken, secondToken, requestLatency, interToken, outputLength, inputLength}
+	}},
+	{"25.02", nil},
+	{"25.03", func(r *rules) {
+		r.kinds = append(slices.Clone(r.kinds), "dynamic_grpc")
+		r.mend, r.merge, r.skipsFields = mendData, mergeJoin, true
+		r.input, r.sessions = inputAll, true
+	}},
+	{"25.04", func(r *rules) {
+		r.formats.patterns = []formatRule{{"huggingface/generate", formatHuggingFace}}
+		r.formats.sniffs = append(slices.Clone(r.formats.sniffs), formatRule{"generated_text", formatHuggingFace})
+		r.formats.multimodal = []string{"image_url", "input_audio"}
+		r.latencyOnly = append(slices.Clone(r.latencyOnly), "dynamic_grpc", "template")
+		r.merge, r.text = mergeFormat, text2504
+		r.itl, r.perUser = itlMean2, true
+		r.multimodal, r.wrapNames, r.tokenRate = "Multi-Modal Metrics", true, "tokens/sec"
+		r.rows = []string{firstToken, secondToken, requestLatency, interToken, tokensPerUser, outputLength, inputLength}
+	}},
+	{"25.05", func(r *rules) {
+		r.formats.late = []formatRule{{"/generate", formatGenerate}}
+		r.text, r.json = text2505, pyjson.ORJSON
+		r.records = true
+	}},
+	{"25.06", func(r *rules) {
+		r.numpy = numpy.Current
+		r.mend, r.lowPercentiles = mendColon, true
+	}},
+	{"25.08", func(r *rules) { r.nullIsEmpty = true }},
+	{"main", func(r *rules) { r.survives = true }},
+}

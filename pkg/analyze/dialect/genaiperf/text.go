@@ -1,0 +1,281 @@
+package genaiperf
+
+import (
+	"errors"
+	"math"
+	"strings"
+	"unicode"
+
+	"github.com/pa-tools/pa/internal/pyjson"
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// textual takes a request whose answer is text, or token ids.
+func (a *analysis) textual(c *collector, q *export.Request) error {
+	if q.Inputs == nil && a.rules.needsInputs {
+		a.raise(keyError("request_inputs"))
+	}
+	rs, ids := a.responses(q)
+	if len(rs) == 0 {
+		if len(q.Responses) == 0 && a.rules.clean <= trimEmpty && a.kind == "openai" || a.rules.clean == dropDone {
+			a.raise(errIndex)
+		}
+		return nil
+	}
+	end := rs[len(rs)-1].recvNS
+	latency := c.span(q, end)
+	ttft := int64(rs[0].recvNS - q.StartNS)
+	c.first = append(c.first, ttft)
+	second := int64(-1)
+	if a.rules.secondToken && len(rs) > 1 {
+		second = int64(rs[1].recvNS - rs[0].recvNS)
+		c.second = append(c.second, second)
+	}
+	in, err := a.countInput(q)
+	if err != nil {
+		return err
+	}
+	if in >= 0 {
+		c.input = append(c.input, in)
+	}
+	each, total, err := a.countOutput(rs, ids)
+	if err != nil {
+		return err
+	}
+	c.output = append(c.output, total)
+	c.tokens += total
+	inter := int64(-1)
+	switch {
+	case a.rules.itl == itlGaps:
+		for i := 1; i < len(rs); i++ {
+			gap := float64(int64(rs[i].recvNS - rs[i-1].recvNS))
+			c.inter = append(c.inter, int64(math.RoundToEven(gap/float64(max(1, each[i])))))
+		}
+	case total > 1 && (len(rs) > 1 || a.rules.itl == itlMean):
+		inter = int64(math.RoundToEven(float64(latency-ttft) / float64(total-1)))
+		c.inter = append(c.inter, inter)
+	}
+	rate, hasRate := a.rate(latency, total, inter)
+	if hasRate {
+		c.rate = append(c.rate, rate)
+	}
+	if id, ok := q.Inputs.Get("session_id"); ok && a.rules.sessions {
+		s := a.session(text(id))
+		s.requests++
+		s.span(q, end)
+		s.first = append(s.first, ttft)
+		s.output = append(s.output, total)
+		s.tokens += total
+		if second >= 0 {
+			s.second = append(s.second, second)
+		}
+		if in >= 0 {
+			s.input = append(s.input, in)
+		}
+		if inter >= 0 {
+			s.inter = append(s.inter, inter)
+		}
+		if hasRate {
+			s.rate = append(s.rate, rate)
+		}
+	}
+	return nil
+}
+
+// rate returns the tokens per second of a request, or of its user.
+func (a *analysis) rate(latency, total, inter int64) (rate float64, ok bool) {
+	switch {
+	case a.rules.perUser && inter < 0:
+		return 0, false
+	case a.rules.perUser && inter == 0, !a.rules.perUser && latency == 0:
+		if a.rules.jsonReport != jsonNone { // before, there were infinities, and nobody saw them
+			a.raise(errZero)
+		}
+		return 0, false
+	case a.rules.perUser:
+		return 1 / (float64(inter) / 1e9), true
+	}
+	return float64(total) / (float64(latency) / 1e9), true
+}
+
+func (a *analysis) session(id string) *session {
+	s := a.sessions[id]
+	if s == nil {
+		s = &session{id: id}
+		a.sessions[id] = s
+		a.order = append(a.order, s)
+	}
+	return s
+}
+
+// responses returns the responses of a request that count, with their texts;
+// or, of the TensorRT-LLM engine, with the number of ids of each.
+func (a *analysis) responses(q *export.Request) (rs []response, ids []int64) {
+	a.rs = a.rs[:0]
+	name := "text_output"
+	switch a.kind {
+	case "openai":
+		name = "response"
+	case "triton_c_api":
+		name = "output_ids"
+	}
+	for i := range q.Responses {
+		p := &q.Responses[i]
+		v, ok := p.Outputs.Get(name)
+		if !ok {
+			a.raise(keyError(name))
+		}
+		r := response{recvNS: p.RecvNS}
+		switch {
+		case a.kind == "triton_c_api":
+			ids = append(ids, a.idCount(v))
+		case v.Text || !ok:
+			r.raw = text(v)
+		case a.kind == "openai":
+			r.raw = text(v)
+			a.raise(&exception{"AttributeError", "a response that is no text has no attribute 'startswith'"})
+		default:
+			r.raw = a.outputText(v)
+		}
+		a.rs = append(a.rs, r)
+	}
+	switch a.kind {
+	case "openai":
+		return a.clean.clean(a.rs), nil
+	case "triton_c_api":
+		return a.rs, ids
+	}
+	for i := range a.rs {
+		t := a.rs[i].raw
+		if a.rules.stripJunk {
+			t = withoutJunk(t)
+		}
+		a.rs[i].text = str(t)
+	}
+	return a.rs, nil
+}
+
+// outputText is for a text output that is no text.
+func (a *analysis) outputText(v export.Value) string {
+	list, e := a.value(v)
+	if e == nil {
+		e = typeError("sequence item 0: expected str instance, %s found", list.PythonType())
+	}
+	a.raise(e)
+	var all []string
+	gather(list, &all)
+	return strings.Join(all, "")
+}
+
+// idCount returns how many tokens a list of ids is; anything else is one.
+func (a *analysis) idCount(v export.Value) int64 {
+	if !v.Text {
+		if list, err := pyjson.Parse(text(v), pyjson.JSON); err == nil && list.Kind() == pyjson.List {
+			return int64(list.Len())
+		}
+	}
+	return 1
+}
+
+// withoutJunk cuts off what is before the first printable character behind the
+// third; of a text without any the last character is left.
+func withoutJunk(s string) string {
+	last, n := 0, 0
+	cut := -1
+	for i, c := range s {
+		if n > 2 && cut < 0 && unicode.IsPrint(c) {
+			cut = i
+		}
+		last = i
+		n++
+	}
+	switch {
+	case n < 4:
+		return s
+	case cut >= 0:
+		return s[cut:]
+	}
+	return s[last:]
+}
+
+var errNoTokenizer = &usageError{errors.New("tokens are counted with the model's tokenizer; give it with --tokenizer")}
+
+// countInput returns the number of input tokens; -1 when there is none.
+func (a *analysis) countInput(q *export.Request) (int64, error) {
+	if a.rules.input == inputNone {
+		return -1, nil
+	}
+	in, e := a.input(q)
+	if e != nil {
+		a.raise(e)
+	}
+	switch {
+	case in.none:
+		return -1, nil
+	case in.number >= 0:
+		return int64(in.number), nil
+	case a.at != a.level && !a.rules.sessions:
+		return 0, nil
+	case a.cfg.Tokenizer == nil:
+		return 0, errNoTokenizer
+	}
+	return int64(a.cfg.Tokenizer.Count(in.text)), nil
+}
+
+// countOutput returns the number of output tokens, and that of each response
+// where that is how the release counts.
+func (a *analysis) countOutput(rs []response, ids []int64) (each []int64, total int64, err error) {
+	if ids != nil {
+		for _, n := range ids {
+			total += n
+		}
+		return ids, total, nil
+	}
+	if e := a.rules.countable(rs); e != nil {
+		a.raise(e)
+	}
+	if a.at != a.level && !a.rules.sessions { // nobody asks
+		return make([]int64, len(rs)), 0, nil
+	}
+	tok := a.cfg.Tokenizer
+	if tok == nil {
+		return nil, 0, errNoTokenizer
+	}
+	if a.rules.count == countJoined {
+		var b strings.Builder
+		for i := range rs {
+			b.WriteString(rs[i].text.text)
+		}
+		return nil, int64(tok.Count(b.String())), nil
+	}
+	for i := range rs {
+		n := 0
+		if a.rules.count == countPlain {
+			n = tok.Count(rs[i].text.text) + a.special
+		} else {
+			n = max(0, tok.Count("!"+rs[i].text.text)-1)
+		}
+		each = append(each, int64(n))
+		total += int64(n)
+	}
+	return each, total, nil
+}
+
+// countable raises what the release raises when something among the texts is
+// none.
+func (r *rules) countable(rs []response) *exception {
+	for i := range rs {
+		switch typ := rs[i].text.typ; {
+		case typ == "str":
+		case r.count == countJoined:
+			return typeError("sequence item %d: expected str instance, %s found", i, typ)
+		case r.count == countMarked:
+			return typeError("can only concatenate str (not \"%s\") to str", typ)
+		case i == 0:
+			return valueError("text input must be of type `str` (single example), `List[str]` (batch or single pretokenized example) or `List[List[str]]` (batch of pretokenized examples).")
+		default:
+			return errTextInput
+		}
+	}
+	return nil
+}
