@@ -21,7 +21,7 @@ func reportCommand() *cli.Command {
 	flags = append(flags, measureFlags()...)
 	flags = append(flags, selectionFlags()...)
 	flags = append(flags, &cli.StringFlag{Name: "windows", Usage: "show each level over time, in windows of `LENGTH`: 10s, or recorded for those of the recorder", Category: "Part of the run"})
-	flags = append(flags, objectiveFlags()...)
+	flags = append(append(flags, objectiveFlags()...), dialectFlags()...)
 	return &cli.Command{
 		Name: "report", Usage: "latencies, tokens and throughputs of each load level", ArgsUsage: "FILE…",
 		Description: `A token event is a response that adds output: role-only, empty, usage and
@@ -70,6 +70,12 @@ func config(c *cli.Context) (cfg analyze.Config, err error) {
 }
 
 func reportAction(c *cli.Context) error {
+	if c.String("dialect") != strictDialect {
+		return dialectAction(c)
+	}
+	if err := checkStrict(c); err != nil {
+		return err
+	}
 	format, err := checkFormat(c, "table", "csv", "json", "markdown")
 	if err != nil {
 		return err

@@ -61,5 +61,10 @@ type Report interface {
 	Warnings() []error
 }
 
-// ErrNoFormat says that a tool has no report of the format asked for.
-var ErrNoFormat = errors.New("the tool writes no such report")
+var (
+	// ErrNoFormat says that a tool has no report of the format asked for.
+	ErrNoFormat = errors.New("the tool writes no such report")
+	// ErrNoTokenizer says that tokens are to be counted and Config.Tokenizer is
+	// nil.
+	ErrNoTokenizer = errors.New("the tool counts tokens with the model's tokenizer, and there is none")
+)

@@ -112,7 +112,8 @@ type session struct {
 // Analyze reads a run to its end and returns the report of one of its levels.
 //
 // The error is that of the reader, in which case the report is of what could be
-// read, or says why there is no report: no such level, no tokenizer. Where the
+// read, or says why there is no report: no such level, or
+// dialect.ErrNoTokenizer. Where the
 // release itself would have stopped is no error: see [Report.Crash].
 func Analyze(ctx context.Context, release *Release, r export.Reader, cfg dialect.Config) (*Report, error) {
 	a := &analysis{
@@ -141,16 +142,12 @@ func Analyze(ctx context.Context, release *Release, r export.Reader, cfg dialect
 	if err == nil {
 		err = r.Err()
 	}
-	var usage *usageError
-	if errors.As(err, &usage) {
+	if errors.Is(err, dialect.ErrNoTokenizer) {
 		return nil, err
 	}
 	a.begin(len(a.run.Experiments))
 	return a.finish(), err
 }
-
-// A usageError says what the user has to give.
-type usageError struct{ error }
 
 // pickLevel returns the index of the experiment that is reported.
 func (a *analysis) pickLevel() (int, error) {
@@ -164,7 +161,7 @@ func (a *analysis) pickLevel() (int, error) {
 	case len(all) == 1:
 		return 0, nil
 	case a.rules.layout == layout2403: // which has no default
-		return 0, fmt.Errorf("there are several load levels, and GenAI-Perf reports one; choose with --experiment: %s", levels(all))
+		return 0, fmt.Errorf("there are several load levels, and GenAI-Perf %s has no default; choose one with --experiment: %s", a.rep.Release.Name, levels(all))
 	default:
 		want = dialect.Level{Mode: export.ModeConcurrency, Value: "1"}
 	}

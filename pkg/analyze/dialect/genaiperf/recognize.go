@@ -45,6 +45,14 @@ func (a *analysis) asksFirstRequest() bool {
 // it.
 func (a *analysis) serviceKind(q *export.Request) string {
 	kind := a.cfg.ServiceKind
+	if kind == "" {
+		switch t := a.cfg.EndpointType; t {
+		case "kserve":
+			kind = "triton"
+		case "tensorrtllm_engine", "dynamic_grpc":
+			kind = t
+		}
+	}
 	if kind == "tensorrtllm_engine" {
 		kind = "triton_c_api"
 	}

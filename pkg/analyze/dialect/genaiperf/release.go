@@ -20,10 +20,18 @@ type Release struct {
 // one in everything that is reproduced here are entries of their own.
 func Releases() []Release { return slices.Clone(releases) }
 
-// Find returns the release of that name; "latest" is "main".
+// aliases are further names. Their container releases came with the package of
+// another one.
+var aliases = map[string]string{
+	"25.07": "25.06",
+	"25.09": "main", "25.10": "main", "25.11": "main", "25.12": "main", "latest": "main",
+}
+
+// Find returns the release of that name; "latest" is "main", and so are 25.09
+// to 25.12.
 func Find(name string) (*Release, bool) {
-	if name == "latest" {
-		name = "main"
+	if other, ok := aliases[name]; ok {
+		name = other
 	}
 	for i := range releases {
 		if releases[i].Name == name {

@@ -1,12 +1,12 @@
 package genaiperf
 
 import (
-	"errors"
 	"math"
 	"strings"
 	"unicode"
 
 	"github.com/pa-tools/pa/internal/pyjson"
+	"github.com/pa-tools/pa/pkg/analyze/dialect"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -198,8 +198,6 @@ func withoutJunk(s string) string {
 	return s[last:]
 }
 
-var errNoTokenizer = &usageError{errors.New("tokens are counted with the model's tokenizer; give it with --tokenizer")}
-
 // countInput returns the number of input tokens; -1 when there is none.
 func (a *analysis) countInput(q *export.Request) (int64, error) {
 	if a.rules.input == inputNone {
@@ -217,7 +215,7 @@ func (a *analysis) countInput(q *export.Request) (int64, error) {
 	case a.at != a.level && !a.rules.sessions:
 		return 0, nil
 	case a.cfg.Tokenizer == nil:
-		return 0, errNoTokenizer
+		return 0, dialect.ErrNoTokenizer
 	}
 	return int64(a.cfg.Tokenizer.Count(in.text)), nil
 }
@@ -239,7 +237,7 @@ func (a *analysis) countOutput(rs []response, ids []int64) (each []int64, total 
 	}
 	tok := a.cfg.Tokenizer
 	if tok == nil {
-		return nil, 0, errNoTokenizer
+		return nil, 0, dialect.ErrNoTokenizer
 	}
 	if a.rules.count == countJoined {
 		var b strings.Builder
