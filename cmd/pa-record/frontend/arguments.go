@@ -1,0 +1,277 @@
+package frontend
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// arguments is a command line, read by the table of a release.
+type arguments struct {
+	options options
+	given   map[*option][]string // values; those of an option without are ""
+	rest    []string             // what follows "--"
+	cut     bool                 // a name was cut short
+}
+
+// An unknownError is about an option that the table lacks.
+type unknownError struct{ name string }
+
+func (e *unknownError) Error() string { return "unknown flag " + e.name }
+
+// parse reads a command line by the rules of argparse: long names may be cut
+// short, values may be joined by "=" or to a short name, options without a
+// value may share a dash, what looks like a negative number is a value. All
+// mistakes are reported at once.
+func (os options) parse(args []string) (*arguments, error) {
+	a := &arguments{options: os, given: map[*option][]string{}}
+	var errs []error
+	for i := 0; i < len(args); i++ {
+		arg := args[i]
+		if arg == "--" {
+			a.rest = args[i+1:]
+			break
+		}
+		if !os.isOption(arg) {
+			errs = append(errs, fmt.Errorf("unexpected argument %q", clip(arg)))
+			continue
+		}
+		found, err := os.resolve(arg)
+		if err != nil {
+			errs = append(errs, err)
+			// What follows an unknown option may be its value.
+			for i+1 < len(args) && args[i+1] != "--" && !os.isOption(args[i+1]) {
+				i++
+			}
+			continue
+		}
+		for _, g := range found {
+			a.cut = a.cut || g.cut
+			values := g.values
+			for g.option.arg != "" && i+1 < len(args) && args[i+1] != "--" && !os.isOption(args[i+1]) &&
+				(len(values) == 0 || g.option.list && !g.joined) {
+				i++
+				values = append(values, args[i])
+			}
+			if err := a.add(g.option, values); err != nil {
+				errs = append(errs, err)
+			}
+		}
+	}
+	return a, errors.Join(errs...)
+}
+
+var negativeNumber = regexp.MustCompile(`^-\d+$|^-\d*\.\d+$`)
+
+// isOption reports whether arg names an option, known or not.
+func (os options) isOption(arg string) bool {
+	if len(arg) < 2 || arg[0] != '-' {
+		return false
+	}
+	if os.find(arg) != nil {
+		return true
+	}
+	if negativeNumber.MatchString(arg) {
+		return false
+	}
+	if strings.Contains(arg, " ") {
+		_, err := os.resolve(arg)
+		return err == nil
+	}
+	return true
+}
+
+// A named is an option of the command line with the value that is joined to it.
+type named struct {
+	option *option
+	values []string
+	joined bool
+	cut    bool // by a part of its name
+}
+
+// resolve returns the option that arg names, or the several that share a dash.
+func (os options) resolve(arg string) ([]named, error) {
+	if o := os.find(arg); o != nil {
+		return []named{{option: o}}, nil
+	}
+	name, value, joined := strings.Cut(arg, "=")
+	one := func(g named) ([]named, error) {
+		if joined {
+			g.values, g.joined = []string{value}, true
+		}
+		if joined && g.option.arg == "" {
+			return nil, fmt.Errorf("%s takes no value", name)
+		}
+		return []named{g}, nil
+	}
+	if joined {
+		if o := os.find(name); o != nil {
+			return one(named{option: o})
+		}
+	}
+	if !strings.HasPrefix(arg, "--") {
+		if found := os.short(arg[1:]); found != nil {
+			return found, nil
+		}
+		return nil, &unknownError{name}
+	}
+	var starts []string
+	var found *option
+	for i := range os {
+		for _, n := range os[i].names {
+			if strings.HasPrefix(n, name) {
+				starts, found = append(starts, n), &os[i]
+			}
+		}
+	}
+	switch {
+	case len(starts) == 0:
+		return nil, &unknownError{name}
+	case len(starts) > 1:
+		return nil, fmt.Errorf("%s is short for several: %s", name, strings.Join(starts, ", "))
+	}
+	return one(named{option: found, cut: true})
+}
+
+// short reads what follows a single dash: -p1000, -vp1000; nil when it is no
+// such thing.
+func (os options) short(letters string) []named {
+	var found []named
+	for letters != "" {
+		o := os.find("-" + letters[:1])
+		if o == nil {
+			return nil
+		}
+		g := named{option: o}
+		letters = letters[1:]
+		if o.arg != "" && letters != "" {
+			g.values, g.joined = []string{strings.TrimPrefix(letters, "=")}, true
+			letters = ""
+		}
+		found = append(found, g)
+	}
+	return found
+}
+
+// add notes an option with its values, after it has checked them.
+func (a *arguments) add(o *option, values []string) error {
+	if o.fate == refused {
+		return fmt.Errorf("%s is not supported: %s", o.name(), o.note)
+	}
+	if o.arg == "" {
+		a.given[o] = []string{""}
+		return nil
+	}
+	if len(values) == 0 {
+		return fmt.Errorf("%s needs a value", o.name())
+	}
+	for _, v := range values {
+		if err := o.check(v); err != nil {
+			return err
+		}
+	}
+	if o.repeat {
+		values = append(a.given[o], values...)
+	}
+	a.given[o] = values
+	return nil
+}
+
+// check reports whether the option can have the value.
+func (o *option) check(value string) error {
+	switch o.kind {
+	case whole:
+		if _, err := parseWhole(value); err != nil {
+			return fmt.Errorf("%s %s: expected a whole number", o.name(), clip(value))
+		}
+	case number:
+		if _, err := parseNumber(value); err != nil {
+			return fmt.Errorf("%s %s: expected a number", o.name(), clip(value))
+		}
+	}
+	if o.choices == nil {
+		return nil
+	}
+	for _, c := range o.choices {
+		if c == value {
+			return nil
+		}
+	}
+	return fmt.Errorf("%s %s: expected %s", o.name(), clip(value), oneOf(o.choices))
+}
+
+// parseWhole reads an integer as Python's int does, but for underscores.
+func parseWhole(s string) (int, error) {
+	return strconv.Atoi(strings.TrimPrefix(strings.TrimSpace(s), "+"))
+}
+
+// parseNumber reads a float as Python's float does, but for underscores;
+// hexadecimal is not one there.
+func parseNumber(s string) (float64, error) {
+	s = strings.TrimSpace(s)
+	f, err := strconv.ParseFloat(s, 64)
+	if errors.Is(err, strconv.ErrRange) && math.IsInf(f, 0) {
+		err = nil // Python says inf, too
+	}
+	if strings.ContainsAny(s, "xXpP_") {
+		err = strconv.ErrSyntax
+	}
+	return f, err
+}
+
+// has reports whether the option was given.
+func (a *arguments) has(name string) bool {
+	_, ok := a.given[a.options.must(name)]
+	return ok
+}
+
+// values returns what the option was given, nil if it was not.
+func (a *arguments) values(name string) []string { return a.given[a.options.must(name)] }
+
+// text returns the option's last value, else the tool's default.
+func (a *arguments) text(name string) string {
+	o := a.options.must(name)
+	if values := a.given[o]; len(values) > 0 {
+		return values[len(values)-1]
+	}
+	return o.initial
+}
+
+// whole returns text as an integer; 0 is also what there is no default for.
+func (a *arguments) whole(name string) int {
+	n, err := parseWhole(a.text(name))
+	if err != nil {
+		return 0 // only of an option without a default: values were checked
+	}
+	return n
+}
+
+// number returns text as a float; 0 is also what there is no default for.
+func (a *arguments) number(name string) float64 {
+	f, err := parseNumber(a.text(name))
+	if err != nil {
+		return 0
+	}
+	return f
+}
+
+// oneOf lists alternatives.
+func oneOf(words []string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " or " + words[last]
+}
+
+// clip bounds foreign text in messages.
+func clip(s string) string {
+	const most = 80
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "…"
+}

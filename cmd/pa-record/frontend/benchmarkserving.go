@@ -1,0 +1,416 @@
+package frontend
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"path"
+	"strings"
+
+	"github.com/pa-tools/pa/internal/pyfmt"
+)
+
+// BenchmarkServing is benchmark_serving.py of TensorRT-LLM.
+func BenchmarkServing() *Tool {
+	return &Tool{
+		Name:  "benchmark_serving",
+		Usage: "take a command line of TensorRT-LLM's benchmark_serving",
+		About: `Takes the command lines of tensorrt_llm.serve.scripts.benchmark_serving: each
+of --num-prompts prompts is sent once, at a rate or as fast as --max-concurrency
+allows. Prints the pa-record command that this stands for, and runs that. What
+follows -- is passed to pa-record.`,
+		releases: []*release{{options: benchmarkServingOptions(), translate: translateBenchmarkServing}},
+		choose: func(t *Tool, args []string) (*release, []string, error) {
+			return t.releases[0], dashes(args), nil
+		},
+	}
+}
+
+// dashes writes long names with dashes, as the script's parser takes them with
+// underscores too.
+func dashes(args []string) []string {
+	var all []string
+	for i, arg := range args {
+		if arg == "--" {
+			return append(all, args[i:]...)
+		}
+		name, value, joined := strings.Cut(arg, "=")
+		if strings.HasPrefix(name, "--") {
+			arg = strings.ReplaceAll(name, "_", "-")
+			if joined {
+				arg += "=" + value
+			}
+		}
+		all = append(all, arg)
+	}
+	return all
+}
+
+const (
+	noLoRA    = "give the module's name as --served-model-name"
+	noProfile = "start the server's profiler by hand"
+)
+
+func benchmarkServingOptions() options {
+	return join(options{
+		{names: []string{"--backend"}, arg: "NAME", choices: []string{"openai", "openai-chat"}, initial: "openai", group: "Endpoint", usage: "the API: completions, or chat", fate: body},
+		{names: []string{"--base-url"}, arg: "URL", group: "Endpoint", usage: "the server's address", fate: alias, note: "-u"},
+		{names: []string{"--host"}, arg: "HOST", initial: "127.0.0.1", group: "Endpoint", usage: "without --base-url, its host", fate: alias, note: "-u"},
+		{names: []string{"--port"}, arg: "PORT", kind: whole, initial: "8000", group: "Endpoint", usage: "without --base-url, its port", fate: alias, note: "-u"},
+		{names: []string{"--endpoint"}, arg: "PATH", initial: "/v1/completions", group: "Endpoint", usage: "the path to ask; of openai-chat always that of chat", fate: same},
+		{names: []string{"--model"}, arg: "NAME", group: "Endpoint", usage: "the model, or the path that the server has it from", fate: same},
+		{names: []string{"--served-model-name"}, arg: "NAME", group: "Endpoint", usage: "how the server calls it", fate: alias, note: "-m"},
+		{names: []string{"--lora-modules"}, arg: "NAME", list: true, group: "Endpoint", usage: "modules to choose from", fate: refused, note: noLoRA},
+
+		{names: []string{"--num-prompts"}, arg: "N", kind: whole, initial: "1000", group: "Load", usage: "number of requests", fate: alias, note: "--request-count"},
+		{names: []string{"--max-concurrency"}, arg: "N", kind: whole, group: "Load", usage: "at most N requests in flight", fate: alias, note: "--concurrency-range, with a rate --max-concurrency"},
+		{names: []string{"--request-rate"}, arg: "R", kind: number, initial: "inf", group: "Load", usage: "requests a second; inf is all at once", fate: alias, note: "--request-rate-range"},
+		{names: []string{"--burstiness"}, arg: "B", kind: number, initial: "1.0", group: "Load", usage: "shape of the gaps: 1 is Poisson, less comes in bursts", fate: same},
+		{names: []string{"--no-test-input"}, group: "Load", usage: "send no request ahead", fate: alias, note: "--warmup-request-count"},
+		{names: []string{"--seed"}, arg: "N", kind: whole, initial: "0", group: "Load", usage: "seed of everything random", fate: alias, note: "--random-seed"},
+		{names: []string{"--profile"}, group: "Load", usage: "", fate: refused, note: noProfile},
+	}, benchmarkServingData(), options{
+		{names: []string{"--tokenizer"}, arg: "NAME", group: "Tokens", usage: "the tokenizer (default: the model's)", fate: same},
+		{names: []string{"--tokenizer-mode"}, arg: "MODE", choices: []string{"auto", "slow", "mistral", "custom"}, initial: "auto", group: "Tokens", usage: "", fate: unneeded, note: "a tokenizer is what its files say"},
+		{names: []string{"--custom-tokenizer"}, arg: "CLASS", group: "Tokens", usage: "", fate: refused, note: "no code of a tokenizer is run; give --tokenizer its tokenizer.json"},
+		{names: []string{"--trust-remote-code"}, group: "Tokens", usage: "", fate: unneeded, note: "no code is run"},
+
+		{names: []string{"--ignore-eos"}, group: "Requests", usage: "ask for answers of exactly the length", fate: body},
+		{names: []string{"--non-streaming"}, group: "Requests", usage: "ask for whole answers", fate: body},
+		{names: []string{"--temperature"}, arg: "T", kind: number, group: "Requests", usage: "of the sampling (default: 0.0)", fate: body},
+		{names: []string{"--top-p"}, arg: "P", kind: number, group: "Requests", usage: "of the sampling", fate: body},
+		{names: []string{"--top-k"}, arg: "K", kind: whole, group: "Requests", usage: "of the sampling", fate: body},
+		{names: []string{"--min-p"}, arg: "P", kind: number, group: "Requests", usage: "of the sampling", fate: body},
+		{names: []string{"--logprobs"}, arg: "N", kind: whole, group: "Requests", usage: "ask completions for the probabilities of N tokens", fate: body},
+		{names: []string{"--use-beam-search"}, group: "Requests", usage: "", fate: unneeded, note: "does nothing in the script either"},
+
+		{names: []string{"--percentile-metrics"}, arg: "NAMES", initial: "ttft,tpot,itl", group: "Report", usage: "what to report", fate: hint},
+		{names: []string{"--metric-percentiles"}, arg: "PCTS", initial: "99", group: "Report", usage: "which percentiles", fate: hint},
+		{names: []string{"--goodput"}, arg: "NAME:MS", list: true, group: "Report", usage: "objectives", fate: hint},
+		{names: []string{"--save-result"}, group: "Report", usage: "write the result; pa-analyze does", fate: hint},
+		{names: []string{"--save-detailed"}, group: "Report", usage: "with each request's figures", fate: hint},
+		{names: []string{"--result-dir"}, arg: "DIR", group: "Report", usage: "into this folder; the export goes there too", fate: hint, note: "also the folder of --profile-export-file"},
+		{names: []string{"--result-filename"}, arg: "FILE", group: "Report", usage: "into this file; the export goes beside it", fate: hint, note: "also the name of --profile-export-file"},
+		{names: []string{"--metadata"}, arg: "KEY=VALUE", list: true, group: "Report", usage: "further members of the result", fate: hint},
+		{names: []string{"--disable-tqdm"}, group: "Report", usage: "show no progress", fate: alias, note: "--quiet"},
+	})
+}
+
+// benchmarkServingData are the options of its data sets.
+func benchmarkServingData() options {
+	const g = "Data"
+	return options{
+		{names: []string{"--dataset-name"}, arg: "NAME", choices: []string{"sharegpt", "burstgpt", "sonnet", "random", "random_image", "hf", "trtllm_custom"}, initial: "sharegpt", group: g, usage: "where prompts come from", fate: alias, note: "--dataset, --input-data, or synthetic prompts; sonnet, random_image and hf are refused"},
+		{names: []string{"--dataset-path"}, arg: "FILE", group: g, usage: "the data set's file", fate: alias, note: "--input-data"},
+		{names: []string{"--download-path"}, arg: "DIR", group: g, usage: "", fate: unneeded, note: "data sets are kept where Hugging Face's tools keep them"},
+		{names: []string{"--download-timeout"}, arg: "S", kind: whole, initial: "180", group: g, usage: "", fate: unneeded, note: "a download goes on as long as data comes"},
+		{names: []string{"--random-input-len"}, arg: "N", kind: whole, initial: "1024", group: g, usage: "length of random prompts", fate: alias, note: "--synthetic-input-tokens-mean"},
+		{names: []string{"--random-output-len"}, arg: "N", kind: whole, initial: "128", group: g, usage: "length asked of their answers", fate: alias, note: "--output-tokens-mean"},
+		{names: []string{"--random-range-ratio"}, arg: "R", kind: number, initial: "0.0", group: g, usage: "lengths are spread by this part, evenly", fate: alias, note: "uniform lengths"},
+		{names: []string{"--random-prefix-len"}, arg: "N", kind: whole, initial: "0", group: g, usage: "tokens that all random prompts begin with", fate: alias, note: "--prefix-prompt-length"},
+		{names: []string{"--random-ids"}, group: g, usage: "", fate: unneeded, note: "random prompts have the exact length, whatever their text"},
+		{names: []string{"--tokenize-on-client"}, group: g, usage: "send token ids", fate: body},
+		{names: []string{"--sharegpt-output-len"}, arg: "N", kind: whole, group: g, usage: "length asked of answers, instead of the data's", fate: alias, note: "--output-tokens-mean"},
+		{names: []string{"--sonnet-input-len"}, arg: "N", kind: whole, initial: "550", group: g, fate: unneeded, note: "that data set is refused"},
+		{names: []string{"--sonnet-output-len"}, arg: "N", kind: whole, initial: "150", group: g, fate: unneeded, note: "that data set is refused"},
+		{names: []string{"--sonnet-prefix-len"}, arg: "N", kind: whole, initial: "200", group: g, fate: unneeded, note: "that data set is refused"},
+		{names: []string{"--hf-subset"}, arg: "NAME", group: g, fate: unneeded, note: "that data set is refused"},
+		{names: []string{"--hf-split"}, arg: "NAME", group: g, fate: unneeded, note: "that data set is refused"},
+		{names: []string{"--hf-output-len"}, arg: "N", kind: whole, group: g, fate: unneeded, note: "that data set is refused"},
+		{names: []string{"--random-image-width"}, arg: "N", kind: whole, initial: "512", group: g, fate: unneeded, note: "that data set is refused"},
+		{names: []string{"--random-image-height"}, arg: "N", kind: whole, initial: "512", group: g, fate: unneeded, note: "that data set is refused"},
+		{names: []string{"--random-image-size"}, arg: "N", kind: whole, initial: "512", group: g, fate: unneeded, note: "that data set is refused"},
+		{names: []string{"--random-num-images"}, arg: "N", kind: whole, initial: "1", group: g, fate: unneeded, note: "that data set is refused"},
+	}
+}
+
+// serving is a command line of benchmark_serving on its way to pa-record's.
+type serving struct {
+	*builder
+	a      *arguments
+	chat   bool
+	stream bool
+}
+
+func translateBenchmarkServing(b *builder, a *arguments) {
+	s := &serving{builder: b, a: a, chat: a.text("--backend") == "openai-chat", stream: !a.has("--non-streaming")}
+	s.target()
+	s.load()
+	s.data()
+	s.set("--request-template", s.request())
+	s.output()
+}
+
+// target adds who is asked.
+func (s *serving) target() {
+	a := s.a
+	model := a.text("--model")
+	if model == "" {
+		s.errorf("no model; give its name with --model")
+	}
+	if name := a.text("--served-model-name"); name != "" {
+		model = name
+	}
+	s.set("-m", model)
+	s.flag("--async")
+	s.set("--service-kind", kindOpenAI)
+	s.set("-i", "http")
+	endpoint := a.text("--endpoint")
+	if s.chat {
+		endpoint = "/v1/chat/completions"
+	}
+	suffix := "completions"
+	if s.chat {
+		suffix = "chat/completions"
+	}
+	if !strings.HasSuffix(endpoint, suffix) {
+		s.errorf("--endpoint %s: must end in %s", clip(endpoint), suffix)
+	}
+	s.set("--endpoint", strings.TrimPrefix(endpoint, "/"))
+	url := a.text("--base-url")
+	if url == "" {
+		url = fmt.Sprintf("%s:%d", a.text("--host"), a.whole("--port"))
+	}
+	s.set("-u", url)
+	if s.stream {
+		s.flag("--streaming")
+	}
+	s.set("--connection-reuse", "fresh") // each request has a connection of its own
+}
+
+// load adds when to send. Without a rate the script starts all requests at
+// once, and --max-concurrency lets so many of them go ahead.
+func (s *serving) load() {
+	a, n := s.a, s.a.whole("--num-prompts")
+	if n < 1 {
+		s.errorf("--num-prompts %d: must be at least 1", n)
+		n = 1
+	}
+	most := a.whole("--max-concurrency")
+	if a.has("--max-concurrency") && most < 1 {
+		s.errorf("--max-concurrency %d: must be at least 1", most)
+	}
+	rate, burstiness := a.number("--request-rate"), a.number("--burstiness")
+	if math.IsNaN(rate) || rate <= 0 {
+		s.errorf("--request-rate %s: must be positive", clip(a.text("--request-rate")))
+	}
+	if math.IsNaN(burstiness) || burstiness <= 0 || math.IsInf(burstiness, 0) {
+		s.errorf("--burstiness %s: must be positive", clip(a.text("--burstiness")))
+	}
+	switch {
+	case math.IsInf(rate, 1) && most == 0:
+		s.setWhole("--concurrency-range", n)
+	case math.IsInf(rate, 1):
+		s.setWhole("--concurrency-range", most)
+	default:
+		s.setNumber("--request-rate-range", rate)
+		if burstiness == 1 {
+			s.set("--request-distribution", "poisson")
+		} else {
+			s.set("--request-distribution", "gamma")
+			s.setNumber("--burstiness", burstiness)
+		}
+		if most > 0 {
+			s.setWhole("--max-concurrency", most)
+		}
+	}
+	s.setWhole("--request-count", n)
+	if !a.has("--no-test-input") {
+		s.set("--warmup-request-count", "1")
+	}
+	s.set("--request-timeout", "6h")
+	s.setWhole("--random-seed", a.whole("--seed"))
+	s.hint("request_rate", pyfmt.Repr(rate))
+	s.hint("burstiness", pyfmt.Repr(burstiness))
+	s.hint("max_concurrency", noneIfEmpty(a.text("--max-concurrency")))
+	s.hint("num_prompts", fmt.Sprint(n))
+}
+
+// noneIfEmpty writes what is not given as the script does.
+func noneIfEmpty(s string) string {
+	if s == "" {
+		return "None"
+	}
+	return s
+}
+
+// data adds what to send.
+func (s *serving) data() {
+	a, name, file := s.a, s.a.text("--dataset-name"), s.a.text("--dataset-path")
+	switch name {
+	case "random":
+		s.random()
+	case "sharegpt":
+		s.set("--dataset", "sharegpt")
+		if file != "" {
+			s.set("--input-data", file)
+		}
+		s.setWhole("--num-dataset-entries", a.whole("--num-prompts"))
+		if a.has("--sharegpt-output-len") {
+			s.set("--output-tokens-mean", a.text("--sharegpt-output-len"))
+		}
+	case "burstgpt", "trtllm_custom":
+		if file == "" {
+			s.errorf("--dataset-name %s needs --dataset-path", name)
+		}
+		s.set("--input-data", file)
+		s.setWhole("--num-dataset-entries", a.whole("--num-prompts"))
+	default:
+		s.errorf("--dataset-name %s is not supported: write the prompts into a file for pa-record --input-data", name)
+	}
+	tokenizer := a.text("--tokenizer")
+	if tokenizer != "" {
+		s.set("--tokenizer", tokenizer)
+	} else {
+		tokenizer = a.text("--model")
+		s.set("--default-tokenizer", tokenizer)
+	}
+	s.hint("tokenizer", tokenizer)
+}
+
+// random adds synthetic prompts. Lengths L are spread evenly over the whole
+// numbers from L(1-r) to L(1+r), both rounded down.
+func (s *serving) random() {
+	a, ratio := s.a, s.a.number("--random-range-ratio")
+	if !(ratio >= 0 && ratio < 1) {
+		s.errorf("--random-range-ratio %s: must be at least 0 and less than 1", clip(a.text("--random-range-ratio")))
+		return
+	}
+	for _, l := range []struct{ option, mean, stddev, uniform string }{
+		{"--random-input-len", "--synthetic-input-tokens-mean", "--synthetic-input-tokens-stddev", "--synthetic-input-tokens"},
+		{"--random-output-len", "--output-tokens-mean", "--output-tokens-stddev", "--output-tokens"},
+	} {
+		n := a.whole(l.option)
+		if n < 1 {
+			s.errorf("%s %d: must be at least 1", l.option, n)
+			continue
+		}
+		if ratio == 0 {
+			s.setWhole(l.mean, n)
+			s.set(l.stddev, "0")
+			continue
+		}
+		low, high := int(float64(n)*(1-ratio)), int(float64(n)*(1+ratio))
+		s.set(l.uniform, fmt.Sprintf("uniform:%d,%d", low, high))
+	}
+	s.setWhole("--num-dataset-entries", a.whole("--num-prompts"))
+	if n := a.whole("--random-prefix-len"); n > 0 {
+		s.set("--num-prefix-prompts", "1")
+		s.setWhole("--prefix-prompt-length", n)
+	}
+}
+
+// request is the body of every request.
+func (s *serving) request() string {
+	var r pattern
+	a := s.a
+	r.set("model", placeModel)
+	ids := a.has("--tokenize-on-client")
+	if ids && a.text("--dataset-name") != "random" {
+		ids = false // as the script: of random prompts only
+	}
+	switch {
+	case s.chat && ids:
+		r.set("messages", []message{})
+	case s.chat:
+		r.set("messages", userMessage([]textPart{{"text", placePrompt}}))
+	case ids:
+		r.set("prompt", "{{input_ids}}")
+	default:
+		r.set("prompt", placePrompt)
+	}
+	r.set("temperature", s.number("--temperature"))
+	if s.chat {
+		r.set("max_completion_tokens", placeMaxTokens)
+	} else {
+		r.set("repetition_penalty", pythonFloat(1))
+		r.set("max_tokens", placeMaxTokens)
+		var logprobs any
+		if a.has("--logprobs") {
+			logprobs = a.whole("--logprobs")
+		}
+		r.set("logprobs", logprobs)
+	}
+	r.set("stream", s.stream)
+	if s.chat && ids {
+		r.set("prompt_token_ids", "{{input_ids}}")
+	}
+	if s.stream {
+		r.set("stream_options", map[string]bool{"include_usage": true})
+	}
+	if a.has("--ignore-eos") {
+		r.set("ignore_eos", true)
+	}
+	if a.has("--top-p") {
+		r.set("top_p", s.number("--top-p"))
+	}
+	if a.has("--top-k") {
+		r.set("top_k", a.whole("--top-k"))
+	}
+	if a.has("--min-p") {
+		r.set("min_p", s.number("--min-p"))
+	}
+	return r.String()
+}
+
+// A textPart is a part of a chat message.
+type textPart struct {
+	Type string `json:"type"`
+	Text string `json:"text"`
+}
+
+// number is an option's value, 0.0 when it has none.
+func (s *serving) number(name string) json.RawMessage {
+	f := s.a.number(name)
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		s.errorf("%s %s: expected a finite number", name, clip(s.a.text(name)))
+		f = 0
+	}
+	return pythonFloat(f)
+}
+
+// pythonFloat writes a finite float as Python's json does.
+func pythonFloat(f float64) json.RawMessage { return json.RawMessage(pyfmt.Repr(f)) }
+
+// output adds the export, and the result file that the script would write.
+func (s *serving) output() {
+	a := s.a
+	export, result := "profile_export.json", ""
+	if a.has("--save-result") {
+		name := a.text("--result-filename")
+		if name == "" {
+			name = s.resultName()
+		}
+		result = path.Join(a.text("--result-dir"), name)
+		export = besideResult(result)
+	}
+	s.set("--profile-export-file", export)
+	s.flag("--overwrite")
+	if a.has("--disable-tqdm") {
+		s.flag("--quiet")
+	}
+	s.hint("dialect", "trtllm-1.0")
+	s.hint("backend", a.text("--backend"))
+	s.hint("streaming", map[bool]string{true: "True", false: "False"}[s.stream])
+	s.hint("percentile_metrics", a.text("--percentile-metrics"))
+	s.hint("metric_percentiles", a.text("--metric-percentiles"))
+	s.hint("goodput", strings.Join(a.values("--goodput"), " "))
+	s.hint("save_detailed", map[bool]string{true: "True", false: "False"}[a.has("--save-detailed")])
+	s.hint("metadata", strings.Join(a.values("--metadata"), " "))
+	s.hint("model_id", a.text("--model"))
+	s.Reports = [][]string{{"report", export}}
+	if result != "" {
+		s.Reports = append(s.Reports, []string{"report", export, "--format", "json", "-o", result})
+	}
+}
+
+// resultName is the script's name for the result, but for the date at its end.
+func (s *serving) resultName() string {
+	a := s.a
+	name := fmt.Sprintf("%s-%sqps", a.text("--backend"), pyfmt.Repr(a.number("--request-rate")))
+	if a.has("--max-concurrency") {
+		name += "-concurrency" + a.text("--max-concurrency")
+	}
+	model := a.text("--model")
+	return name + "-" + model[strings.LastIndexByte(model, '/')+1:] + ".json"
+}

@@ -1,0 +1,216 @@
+package frontend
+
+import (
+	"bufio"
+	"encoding/json"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pa-tools/pa/pkg/recorder/workload/template"
+)
+
+// A genaiPerfCase is what GenAI-Perf itself made of a command line; see
+// testdata/genaiperf/generate.py.
+type genaiPerfCase struct {
+	Release      string
+	Args         []string
+	PerfAnalyzer []string `json:"perf_analyzer"`
+	N            int
+	Requests     []map[string]any
+	Error        string
+}
+
+func genaiPerfCases(t testing.TB) []genaiPerfCase {
+	t.Helper()
+	f, err := os.Open("testdata/genaiperf/golden.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var all []genaiPerfCase
+	for s := bufio.NewScanner(f); s.Scan(); {
+		var c genaiPerfCase
+		if err := json.Unmarshal(s.Bytes(), &c); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, c)
+	}
+	if len(all) < 80 {
+		t.Fatalf("%d cases, want all of cases.txt", len(all))
+	}
+	return all
+}
+
+// parse is a command line of a release.
+func (c *genaiPerfCase) parse() (*Command, error) {
+	return GenAIPerf().Parse(append([]string{"--release", c.Release}, c.Args...))
+}
+
+// What GenAI-Perf does and pa-record does not, by what the error says. The
+// releases themselves take these command lines.
+var genaiPerfRefused = map[string]string{
+	"rankings":           "--endpoint-type rankings is not supported",
+	"tensorrtllm_engine": "--endpoint-type tensorrtllm_engine is not supported",
+	"-m a b":             "-m a b: several models are not supported",
+}
+
+func (c *genaiPerfCase) refused() string {
+	line := strings.Join(c.Args, " ")
+	for part, want := range genaiPerfRefused {
+		if strings.Contains(line, part) {
+			return want
+		}
+	}
+	return ""
+}
+
+// Every command line stands for the perf_analyzer command that the release ran.
+func TestGenAIPerfCommand(t *testing.T) {
+	for _, c := range genaiPerfCases(t) {
+		t.Run(c.Release+" "+strings.Join(c.Args, " "), func(t *testing.T) {
+			cmd, err := c.parse()
+			if want := c.refused(); want != "" {
+				if err == nil || !strings.Contains(err.Error(), want) {
+					t.Errorf("%v, want an error with %q", err, want)
+				}
+				return
+			}
+			if (err != nil) != (c.Error != "") {
+				t.Fatalf("error %v, GenAI-Perf says %q", err, c.Error)
+			}
+			if err != nil {
+				return
+			}
+			if diff := cmp.Diff(perfAnalyzer(c.PerfAnalyzer), perfAnalyzer(cmd.Args)); diff != "" {
+				t.Errorf("perf_analyzer's flags (-GenAI-Perf +ours):\n%s", diff)
+			}
+		})
+	}
+}
+
+// ours are flags of pa-record that take the place of perf_analyzer's --input-data,
+// and the export's, which is put elsewhere.
+var ours = []string{
+	"--input-data", "--request-template", "--synthetic-input-tokens-mean", "--synthetic-input-tokens-stddev", "--num-dataset-entries",
+	"--random-seed", "--tokenizer", "--default-tokenizer", "--output-tokens-mean", "--output-tokens-stddev", "--analysis-hint", "--overwrite",
+	"--num-sessions", "--session-turns-mean", "--session-turns-stddev", "--session-turn-delay-mean", "--session-turn-delay-stddev",
+}
+
+// perfAnalyzer returns the flags of a command that are perf_analyzer's, sorted.
+func perfAnalyzer(args []string) []string {
+	openAI := slices.Contains(args, kindOpenAI)
+	var flags []string
+	for i := 0; i < len(args); i++ {
+		flag := args[i]
+		if i+1 < len(args) && !strings.HasPrefix(args[i+1], "-") {
+			i++
+			value := args[i]
+			if f, err := strconv.ParseFloat(value, 64); err == nil {
+				value = strconv.FormatFloat(f, 'g', -1, 64)
+			}
+			// 24.04 moves it there when perf_analyzer has ended.
+			flag += " " + strings.TrimPrefix(value, "artifacts/data/")
+		}
+		name, _, _ := strings.Cut(flag, " ")
+		// Whether answers are streamed is in the requests of GenAI-Perf.
+		if slices.Contains(ours, name) || openAI && flag == "--streaming" {
+			continue
+		}
+		flags = append(flags, flag)
+	}
+	slices.Sort(flags)
+	return flags
+}
+
+// Every command line sends the requests of the release, field for field.
+func TestGenAIPerfRequests(t *testing.T) {
+	n := 0
+	for _, c := range genaiPerfCases(t) {
+		if c.Error != "" || c.refused() != "" {
+			continue
+		}
+		n++
+		t.Run(c.Release+" "+strings.Join(c.Args, " "), func(t *testing.T) {
+			cmd, err := c.parse()
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := c.Requests[0]
+			if body, ok := want["payload"].([]any); ok {
+				want = body[0].(map[string]any)
+			} else {
+				delete(want, "model") // which perf_analyzer passes over
+			}
+			if diff := cmp.Diff(want, filled(t, cmd, c.Release)); diff != "" {
+				t.Errorf("request (-GenAI-Perf +ours):\n%s", diff)
+			}
+			if sessions := value(cmd.Args, "--num-sessions"); sessions == "" && value(cmd.Args, "--num-dataset-entries") != strconv.Itoa(c.N) {
+				t.Errorf("--num-dataset-entries %s, want %d", value(cmd.Args, "--num-dataset-entries"), c.N)
+			}
+		})
+	}
+	if n < 40 {
+		t.Errorf("%d command lines compared, want all that GenAI-Perf takes", n)
+	}
+}
+
+// filled is the request that a command sends for the prompt PROMPT.
+func filled(t *testing.T, cmd *Command, release string) map[string]any {
+	t.Helper()
+	tpl, err := template.Parse([]byte(value(cmd.Args, "--request-template")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const prompt = `"PROMPT"`
+	js, err := tpl.Append(nil, func(name string) ([]byte, bool) {
+		switch name {
+		case template.Model:
+			return template.Text(value(cmd.Args, "-m")), true
+		case template.Prompt:
+			return []byte(prompt), true
+		case template.Texts:
+			return []byte("[" + prompt + "]"), true
+		case template.Messages:
+			return []byte(`[{"role":"user","content":` + prompt + `}]`), true
+		case template.Content:
+			return []byte(`[{"type":"text","text":` + prompt + `}]`), true
+		case template.MaxTokens:
+			n := value(cmd.Args, "--output-tokens-mean")
+			return []byte(n), n != ""
+		}
+		t.Errorf("the template has a place for %s", name)
+		return nil, false
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(js)
+	if release == "24.03" {
+		// The sentence in front of the prompt is a part of its text there.
+		before, after, ok := strings.Cut(text, "Answer in about ")
+		_, rest, _ := strings.Cut(after, `\n\n`)
+		if text = before + rest; !ok {
+			t.Errorf("no length is asked for in %s", js)
+		}
+	}
+	var request map[string]any
+	if err := json.Unmarshal([]byte(text), &request); err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	return request
+}
+
+// value returns the value of a flag, "" if it is not there.
+func value(args []string, flag string) string {
+	for i, arg := range args[:max(0, len(args)-1)] {
+		if arg == flag {
+			return args[i+1]
+		}
+	}
+	return ""
+}

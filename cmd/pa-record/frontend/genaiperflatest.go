@@ -1,0 +1,573 @@
+package frontend
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// An endpointType is a kind of service of --endpoint-type.
+type endpointType struct {
+	name string
+	path string // {model} is the model's name; "" is Triton over gRPC
+	// instead says what to do, of kinds that pa-record does not send.
+	instead string
+}
+
+var endpointTypes = []endpointType{
+	{name: "kserve"},
+	{name: "chat", path: "v1/chat/completions"},
+	{name: "completions", path: "v1/completions"},
+	{name: "embeddings", path: "v1/embeddings"},
+	{name: "multimodal", path: "v1/chat/completions"},
+	{name: "vision", path: "v1/chat/completions"},
+	{name: "generate", path: "v2/models/{model}/generate"},
+	{name: "huggingface_generate", path: "."},
+	{name: "rankings", path: "v1/ranking", instead: "write the requests into a file for pa-record --input-data"},
+	{name: "nvclip", path: "v1/embeddings", instead: "write the requests into a file for pa-record --input-data"},
+	{name: "image_retrieval", path: "v1/infer", instead: "write the requests into a file for pa-record --input-data"},
+	{name: "template", instead: "give the template to pa-record --request-template"},
+	{name: "tensorrtllm_engine", instead: "start the server; engines inside the client are not supported"},
+	{name: "dynamic_grpc", instead: "only Triton's own gRPC service is supported"},
+}
+
+func endpointTypeNames() []string {
+	var names []string
+	for _, e := range endpointTypes {
+		names = append(names, e.name)
+	}
+	return names
+}
+
+func findEndpointType(name string) endpointType {
+	for _, e := range endpointTypes {
+		if e.name == name {
+			return e
+		}
+	}
+	return endpointType{} // choices are checked
+}
+
+const noMedia = "pictures and sounds are not made up; give --input-file with their addresses"
+
+// latestOptions are those of profile and analyze, of GenAI-Perf 0.0.16dev, whose
+// command line has been the same since 25.06. --service-kind ended with 25.03.
+func latestOptions() options {
+	return join(options{
+		{names: []string{"-m", "--model"}, arg: "MODEL", list: true, group: "Endpoint", usage: "the model to ask; only one", fate: same},
+		{names: []string{"--model-selection-strategy"}, arg: "HOW", choices: []string{"round_robin", "random"}, initial: "round_robin", group: "Endpoint", usage: "of several models", fate: unneeded, note: "there is one model"},
+		{names: []string{"--service-kind"}, arg: "KIND", choices: []string{kindTriton, kindOpenAI}, group: "Endpoint", usage: "the kind of server, up to 25.03", fate: unneeded, note: "it follows from --endpoint-type; one that does not fit is an error"},
+		{names: []string{"--endpoint-type"}, arg: "TYPE", choices: endpointTypeNames(), initial: "kserve", group: "Endpoint", usage: "the API to ask; not all are supported", fate: alias, note: "--service-kind, --endpoint"},
+		{names: []string{"--endpoint"}, arg: "PATH", group: "Endpoint", usage: "another path than that of the API", fate: same},
+		{names: []string{"--backend"}, arg: "NAME", choices: []string{"tensorrtllm", "vllm"}, initial: "tensorrtllm", group: "Endpoint", usage: "the model's backend, of Triton", fate: body},
+		optURL, optStreaming,
+		{names: []string{"--server-metrics-url", "--server-metrics-urls"}, arg: "URL", list: true, group: "Endpoint", usage: "where the GPUs' figures are", fate: unneeded, note: "not recorded; a note says so"},
+		{names: []string{"--grpc-method"}, arg: "METHOD", group: "Endpoint", usage: "of --endpoint-type dynamic_grpc", fate: refused, note: "only Triton's own gRPC service is supported"},
+
+		{names: []string{"--input-file"}, arg: "FILE", group: "Input", usage: "prompts as JSON lines, or payload:FILE for a trace", fate: alias, note: "--input-data; synthetic:… is refused"},
+		{names: []string{"--num-dataset-entries", "--num-prompts"}, arg: "N", kind: whole, initial: "100", group: "Input", usage: "number of different prompts", fate: same},
+		{names: []string{"--synthetic-input-tokens-mean", "--isl"}, arg: "N", kind: whole, initial: "550", group: "Input", usage: "mean length of synthetic prompts", fate: same},
+		{names: []string{"--synthetic-input-tokens-stddev"}, arg: "N", kind: whole, initial: "0", group: "Input", usage: "its standard deviation", fate: same},
+		{names: []string{"--output-tokens-mean", "--osl"}, arg: "N", kind: whole, group: "Input", usage: "mean length asked of the answers", fate: same},
+		{names: []string{"--output-tokens-stddev"}, arg: "N", kind: whole, initial: "0", group: "Input", usage: "its standard deviation", fate: same},
+		{names: []string{"--output-tokens-mean-deterministic"}, group: "Input", usage: "ask Triton for answers not shorter than that", fate: body},
+		{names: []string{"--num-prefix-prompts"}, arg: "N", kind: whole, initial: "0", group: "Input", usage: "number of prompts to put in front of others", fate: same},
+		{names: []string{"--prefix-prompt-length"}, arg: "N", kind: whole, initial: "100", group: "Input", usage: "their length", fate: same},
+		optSeed,
+		{names: []string{"--extra-inputs"}, arg: "NAME:VALUE", repeat: true, group: "Input", usage: "further members of each request, or a JSON object", fate: body},
+		{names: []string{"-H", "--header"}, arg: "'NAME:VALUE'", repeat: true, group: "Input", usage: "a header of every request", fate: same},
+		{names: []string{"-b", "--batch-size", "--batch-size-text"}, arg: "N", kind: whole, initial: "1", group: "Input", usage: "texts of a request, of embeddings; only 1", fate: unneeded, note: "1 is the only one supported"},
+		{names: []string{"-g", "--goodput"}, arg: "NAME:VALUE", list: true, group: "Input", usage: "objectives of the report", fate: hint},
+	}, mediaOptions(), options{
+		{names: []string{"--tokenizer"}, arg: "NAME", group: "Input", usage: "the tokenizer that lengths are counted by (default: the model's)", fate: same},
+		{names: []string{"--tokenizer-revision"}, arg: "NAME", initial: "main", group: "Input", usage: "its revision; only main", fate: unneeded, note: "main is the only one supported"},
+		{names: []string{"--tokenizer-trust-remote-code"}, group: "Input", usage: "", fate: unneeded, note: "no code is run"},
+
+		optLoops, optRate,
+		{names: []string{"--fixed-schedule"}, arg: "ANY", group: "Profiling", usage: "send at the times of the trace; any value says yes", fate: same},
+		{names: []string{"--session-concurrency"}, arg: "N", kind: whole, group: "Profiling", usage: "keep N conversations going", fate: same},
+		{names: []string{"-p", "--measurement-interval"}, arg: "MS", kind: whole, group: "Profiling", usage: "measure in windows of this length", fate: same},
+		{names: []string{"--request-count", "--num-requests"}, arg: "N", kind: whole, group: "Profiling", usage: "send N requests (default: 10, or twice the concurrency)", fate: same},
+		{names: []string{"--warmup-request-count", "--num-warmup-requests"}, arg: "N", kind: whole, initial: "0", group: "Profiling", usage: "send N requests before", fate: same},
+		{names: []string{"-s", "--stability-percentage"}, arg: "PCT", kind: number, initial: "999", group: "Profiling", usage: "by how much the last three windows may differ", fate: same},
+		{names: []string{"--num-sessions"}, arg: "N", kind: whole, initial: "0", group: "Profiling", usage: "number of conversations", fate: same},
+		{names: []string{"--session-turns-mean"}, arg: "N", kind: number, initial: "1", group: "Profiling", usage: "mean number of their turns", fate: same},
+		{names: []string{"--session-turns-stddev"}, arg: "N", kind: number, initial: "0", group: "Profiling", usage: "its standard deviation", fate: same},
+		{names: []string{"--session-turn-delay-mean"}, arg: "MS", kind: number, initial: "0", group: "Profiling", usage: "mean time between turns", fate: same},
+		{names: []string{"--session-turn-delay-stddev"}, arg: "MS", kind: number, initial: "0", group: "Profiling", usage: "its standard deviation", fate: same},
+		{names: []string{"--session-delay-ratio"}, arg: "R", kind: number, initial: "1", group: "Profiling", usage: "multiply the delays of a trace", fate: same},
+
+		optExport,
+		{names: []string{"--artifact-dir"}, arg: "DIR", initial: "artifacts", group: "Output", usage: "where the folder of the run goes", fate: alias, note: "--profile-export-file"},
+		{names: []string{"--checkpoint-dir"}, arg: "DIR", initial: "checkpoint", group: "Output", usage: "", fate: unneeded, note: "every run is made anew"},
+		{names: []string{"--enable-checkpointing"}, group: "Output", usage: "", fate: unneeded, note: "every run is made anew"},
+		{names: []string{"--generate-plots"}, group: "Output", usage: "pictures", fate: hint, note: "pa-analyze html"},
+		{names: []string{"-v", "--verbose"}, group: "Other", usage: "", fate: unneeded, note: "perf_analyzer's report is always printed"},
+	})
+}
+
+// mediaOptions are of synthetic pictures and sounds.
+func mediaOptions() options {
+	var all options
+	for _, name := range []string{
+		"--image-width-mean", "--image-width-stddev", "--image-height-mean", "--image-height-stddev", "--image-format", "--batch-size-image",
+		"--audio-length-mean", "--audio-length-stddev", "--audio-format", "--audio-depths", "--audio-sample-rates", "--audio-num-channels", "--batch-size-audio",
+	} {
+		all = append(all, option{names: []string{name}, arg: "VALUE", list: true, group: "Input", fate: refused, note: noMedia})
+	}
+	return all
+}
+
+// genaiPerfProfile is "genai-perf profile".
+func genaiPerfProfile() *release {
+	return &release{
+		name: "latest profile", options: latestOptions(),
+		translate: func(b *builder, a *arguments) {
+			l := newLatest(b, a)
+			l.translate(func() string { return l.stimulus() })
+		},
+	}
+}
+
+// genaiPerfAnalyze is "genai-perf analyze", which runs profile for each value of
+// a sweep. Here that is one run, with one export.
+func genaiPerfAnalyze() *release {
+	return &release{
+		name: "latest analyze",
+		options: join(options{
+			{names: []string{"--sweep-type"}, arg: "WHAT", choices: []string{"batch_size", "concurrency", "num_dataset_entries", "input_sequence_length", "request_rate"}, initial: "concurrency", group: "Analyze", usage: "what to vary: concurrency or request_rate", fate: alias, note: "--concurrency-range, --request-rate-range; others are refused"},
+			{names: []string{"--sweep-range"}, arg: "MIN:MAX[:STEP]", initial: "1:1024", group: "Analyze", usage: "its values; of the concurrency, powers of two", fate: alias, note: "--concurrency-range, --request-rate-range"},
+			{names: []string{"--sweep-list"}, arg: "N,N,…", group: "Analyze", usage: "its values", fate: alias, note: "--concurrency-range, --request-rate-range"},
+		}, latestOptions()),
+		translate: func(b *builder, a *arguments) {
+			l := newLatest(b, a)
+			l.translate(func() string { return l.sweep() })
+		},
+	}
+}
+
+// latest is a command line of the last release.
+type latest struct {
+	genaiPerf
+	model   string
+	service endpointType
+	payload string // the file of payload:FILE
+}
+
+func newLatest(b *builder, a *arguments) *latest {
+	l := &latest{
+		genaiPerf: genaiPerf{builder: b, a: a, release: "latest", kind: kindOpenAI, stream: a.has("--streaming")},
+		service:   findEndpointType(a.text("--endpoint-type")),
+	}
+	if l.service.name == "kserve" {
+		l.kind = kindTriton
+	}
+	if models := a.values("--model"); len(models) > 0 {
+		l.model = models[0]
+	}
+	l.payload, _ = strings.CutPrefix(a.text("--input-file"), "payload:")
+	if !strings.HasPrefix(a.text("--input-file"), "payload:") {
+		l.payload = ""
+	}
+	return l
+}
+
+// translate adds everything; load adds the load, and returns its name in the
+// folder of the run.
+func (l *latest) translate(load func() string) {
+	a := l.a
+	l.check()
+	l.begin(l.model)
+	if l.service.path != "" {
+		endpoint := strings.ReplaceAll(l.service.path, "{model}", l.model)
+		if a.has("--endpoint") {
+			endpoint = strings.TrimLeft(a.text("--endpoint"), " /")
+		}
+		l.set("--endpoint", endpoint)
+	}
+	l.url()
+	for _, h := range a.values("--header") {
+		l.set("-H", h)
+	}
+	if l.kind == kindTriton && a.text("--backend") == "tensorrtllm" {
+		l.trtllmShapes()
+	}
+	if n := a.whole("--warmup-request-count"); n > 0 {
+		l.setWhole("--warmup-request-count", n)
+	}
+	stimulus := load()
+	l.inputs()
+	l.compose()
+	l.send()
+	l.output(stimulus)
+}
+
+// check reports what does not fit together, or is not supported.
+func (l *latest) check() {
+	a := l.a
+	switch models := a.values("--model"); {
+	case len(models) == 0:
+		l.errorf("no model; give its name with -m")
+	case len(models) > 1:
+		l.errorf("-m %s: several models are not supported; make a run for each", strings.Join(models, " "))
+	}
+	if l.service.instead != "" {
+		l.errorf("--endpoint-type %s is not supported: %s", l.service.name, l.service.instead)
+	}
+	if kind := a.text("--service-kind"); kind != "" && kind != l.kind {
+		l.errorf("--service-kind %s does not fit --endpoint-type %s", kind, l.service.name)
+	}
+	if a.has("--backend") && l.kind != kindTriton {
+		l.errorf("--backend belongs to --endpoint-type kserve")
+	}
+	if !l.answers() {
+		if a.whole("--output-tokens-stddev") != 0 {
+			l.errorf("--output-tokens-stddev needs --output-tokens-mean")
+		}
+		if a.has("--output-tokens-mean-deterministic") {
+			l.errorf("--output-tokens-mean-deterministic needs --output-tokens-mean")
+		}
+	} else if a.has("--output-tokens-mean-deterministic") && l.kind != kindTriton {
+		l.errorf("--output-tokens-mean-deterministic belongs to --endpoint-type kserve")
+	}
+	if l.stream && l.service.name == "embeddings" {
+		l.errorf("--streaming does not fit --endpoint-type embeddings")
+	}
+	if n := a.whole("--batch-size-text"); n > 1 {
+		l.errorf("--batch-size-text %d: only 1 is supported", n)
+	}
+	if n := a.whole("--num-dataset-entries"); n < 1 {
+		l.errorf("--num-dataset-entries %d: must be at least 1", n)
+	}
+	if s := a.number("--stability-percentage"); s != 0 && !(s >= 1 && s <= 999) {
+		l.errorf("--stability-percentage %v: must be from 1 to 999", s)
+	}
+	if a.text("--tokenizer-revision") != "main" {
+		l.errorf("--tokenizer-revision %s: only main is supported; give --tokenizer a folder with the other one", clip(a.text("--tokenizer-revision")))
+	}
+	if a.has("--measurement-interval") && a.has("--request-count") {
+		l.errorf("--measurement-interval and --request-count exclude each other; drop one")
+	}
+	if a.has("--server-metrics-url") {
+		l.notef("--server-metrics-url: the GPUs' figures are not recorded")
+	}
+}
+
+// answers reports whether answers of a length are asked for; 0 asks for none, as
+// everywhere in this release 0 is not given.
+func (l *latest) answers() bool { return l.a.whole("--output-tokens-mean") != 0 }
+
+// orInitial is a whole number of which 0 is not given.
+func (l *latest) orInitial(name string) int {
+	if n := l.a.whole(name); n != 0 {
+		return n
+	}
+	n, err := strconv.Atoi(l.a.options.must(name).initial)
+	if err != nil {
+		panic(err) // the table
+	}
+	return n
+}
+
+// stimulus adds the load of profile.
+func (l *latest) stimulus() string {
+	a := l.a
+	var given []string
+	for _, name := range []string{"--concurrency", "--request-rate", "--session-concurrency", "--fixed-schedule"} {
+		if a.has(name) {
+			given = append(given, name)
+		}
+	}
+	if len(given) > 1 {
+		l.errorf("%s exclude each other; drop all but one", strings.Join(given, " and "))
+		return ""
+	}
+	concurrency := 0
+	var name string
+	switch {
+	case a.has("--session-concurrency"):
+		n := a.text("--session-concurrency")
+		l.set("--session-concurrency", n)
+		name = "session_concurrency" + n
+	case a.has("--fixed-schedule"):
+		l.flag("--fixed-schedule")
+		name = "fixed_schedule"
+	default:
+		l.load("1")
+		if a.has("--request-rate") {
+			name = "request_rate" + l.Args[len(l.Args)-1]
+			break
+		}
+		concurrency = max(1, a.whole("--concurrency"))
+		name = fmt.Sprintf("concurrency%d", concurrency)
+		if l.payload != "" {
+			name = ""
+		}
+	}
+	l.duration(concurrency)
+	return name
+}
+
+// duration adds how long is measured: by default until 10 requests are sent, or
+// two for each in flight. A trace is sent as perf_analyzer does by itself.
+func (l *latest) duration(concurrency int) {
+	if l.payload != "" {
+		return
+	}
+	stability := l.a.number("--stability-percentage")
+	if stability == 0 {
+		stability = 999
+	}
+	switch {
+	case l.a.whole("--measurement-interval") != 0:
+		l.set("--measurement-interval", l.a.text("--measurement-interval"))
+	case l.a.whole("--request-count") != 0:
+		l.set("--request-count", l.a.text("--request-count"))
+	default:
+		l.setWhole("--request-count", max(10, 2*concurrency))
+	}
+	l.setNumber("--stability-percentage", stability)
+}
+
+// sweep adds the load levels of analyze.
+func (l *latest) sweep() string {
+	a, what := l.a, l.a.text("--sweep-type")
+	for _, name := range []string{"--concurrency", "--request-rate", "--session-concurrency", "--fixed-schedule"} {
+		if a.has(name) {
+			l.errorf("%s does not fit analyze; the sweep is the load", name)
+		}
+	}
+	var values []int
+	var err error
+	if a.has("--sweep-list") {
+		values, err = parseWholes(a.text("--sweep-list"))
+		if err != nil {
+			l.errorf("--sweep-list %s: %w", clip(a.text("--sweep-list")), err)
+		}
+	} else {
+		values, err = parseSweep(a.text("--sweep-range"), what == "concurrency")
+		if err != nil {
+			l.errorf("--sweep-range %s: %w", clip(a.text("--sweep-range")), err)
+		}
+	}
+	if len(values) == 0 {
+		return ""
+	}
+	list := strings.Trim(strings.ReplaceAll(fmt.Sprint(values), " ", ","), "[]")
+	last := values[len(values)-1]
+	switch what {
+	case "concurrency":
+		l.set("--concurrency-range", list)
+		l.duration(last)
+		if last > 5 && l.a.whole("--request-count") == 0 && l.a.whole("--measurement-interval") == 0 {
+			l.notef("every level gets as many requests as the last, %d; GenAI-Perf sends fewer at lower ones", 2*last)
+		}
+	case "request_rate":
+		l.set("--request-rate-range", list)
+		l.duration(0)
+	default:
+		l.errorf("--sweep-type %s is not supported: make a run for each value", what)
+	}
+	return fmt.Sprintf("%s%d-%d", what, values[0], last)
+}
+
+// parseWholes reads a list of positive whole numbers.
+func parseWholes(s string) ([]int, error) {
+	var all []int
+	for _, field := range strings.Split(s, ",") {
+		n, err := parseWhole(field)
+		if err != nil || n < 1 {
+			return nil, fmt.Errorf("%q is not a positive whole number", clip(field))
+		}
+		all = append(all, n)
+	}
+	return all, nil
+}
+
+// parseSweep reads MIN:MAX, or MIN:MAX:STEP where values are not powers of two.
+func parseSweep(s string, powers bool) ([]int, error) {
+	fields, err := parseWholes(strings.ReplaceAll(s, ":", ","))
+	if err != nil {
+		return nil, err
+	}
+	if len(fields) < 2 || len(fields) > 3 {
+		return nil, fmt.Errorf("expected MIN:MAX or MIN:MAX:STEP")
+	}
+	first, last, step := fields[0], fields[1], 1
+	if first >= last {
+		return nil, fmt.Errorf("the maximum must be above the minimum")
+	}
+	if len(fields) == 3 {
+		step = fields[2]
+	}
+	if powers {
+		if len(fields) == 3 {
+			return nil, fmt.Errorf("the concurrency has no step; its values are powers of two")
+		}
+		if first&(first-1) != 0 || last&(last-1) != 0 {
+			return nil, fmt.Errorf("the bounds of the concurrency must be powers of two")
+		}
+	}
+	var all []int
+	const most = 10000
+	for n := first; n <= last && n > 0; {
+		if len(all) == most {
+			return nil, fmt.Errorf("more than %d values", most)
+		}
+		all = append(all, n)
+		if powers {
+			n *= 2
+		} else {
+			n += step
+		}
+	}
+	return all, nil
+}
+
+// inputs adds where prompts come from.
+func (l *latest) inputs() {
+	a, file := l.a, l.a.text("--input-file")
+	switch {
+	case strings.HasPrefix(file, "synthetic:"):
+		l.errorf("--input-file synthetic:… is not supported: write the requests into a file for pa-record --input-data")
+	case l.payload != "":
+		l.set("--input-data", l.payload)
+	case file != "":
+		l.set("--input-data", file)
+	default:
+		l.synthetic(l.orInitial("--synthetic-input-tokens-mean"), a.whole("--synthetic-input-tokens-stddev"), a.whole("--num-dataset-entries"))
+		if n := a.whole("--num-prefix-prompts"); n > 0 {
+			l.setWhole("--num-prefix-prompts", n)
+			l.setWhole("--prefix-prompt-length", l.orInitial("--prefix-prompt-length"))
+		}
+	}
+	if l.answers() {
+		l.set("--output-tokens-mean", a.text("--output-tokens-mean"))
+		l.setWhole("--output-tokens-stddev", a.whole("--output-tokens-stddev"))
+	}
+	l.sessions()
+	l.setWhole("--random-seed", a.whole("--random-seed"))
+	if a.has("--tokenizer") {
+		l.tokenizer(a.text("--tokenizer"), true)
+	} else {
+		l.tokenizer(l.model, false)
+	}
+}
+
+// sessions adds conversations.
+func (l *latest) sessions() {
+	a := l.a
+	if a.number("--session-delay-ratio") != 1 && l.payload != "" {
+		l.set("--session-delay-ratio", a.text("--session-delay-ratio"))
+	}
+	if n := a.whole("--num-sessions"); n > 0 {
+		l.setWhole("--num-sessions", n)
+		for _, name := range []string{"--session-turns-mean", "--session-turns-stddev", "--session-turn-delay-mean", "--session-turn-delay-stddev"} {
+			l.set(name, a.text(name))
+		}
+	}
+}
+
+// compose makes the form of the requests.
+func (l *latest) compose() {
+	extras := l.extras(parseExtras)
+	r := &l.request
+	// The length of an answer may stand in the trace, too.
+	length := l.answers() || l.payload != ""
+	openAI := func() {
+		if l.stream {
+			r.set("stream", true)
+		}
+		if length {
+			r.set("max_tokens", placeMaxTokens)
+		}
+	}
+	switch l.service.name {
+	case "chat":
+		r.set("model", placeModel)
+		r.set("messages", placeMessages)
+		openAI()
+	case "multimodal", "vision":
+		r.set("model", placeModel)
+		r.set("messages", userMessage(placeContent))
+		openAI()
+	case "completions":
+		r.set("model", placeModel)
+		r.set("prompt", placeTexts)
+		openAI()
+	case "embeddings":
+		r.set("model", placeModel)
+		r.set("input", placeTexts)
+	case "generate":
+		r.set("text_input", placeTexts)
+		openAI()
+	case "huggingface_generate":
+		r.set("model", placeModel)
+		r.set("inputs", placePrompt)
+		if length {
+			r.set("parameters", map[string]string{"max_new_tokens": placeMaxTokens})
+		}
+	case "kserve":
+		l.triton(length)
+	}
+	for _, e := range extras {
+		if l.kind == kindTriton {
+			e.value = array(e.value)
+		}
+		r.set(e.name, e.value)
+	}
+}
+
+// triton makes the tensors of --endpoint-type kserve.
+func (l *latest) triton(length bool) {
+	r, exact := &l.request, l.a.has("--output-tokens-mean-deterministic")
+	r.set("text_input", []string{placePrompt})
+	vllm := l.a.text("--backend") == "vllm"
+	switch {
+	case vllm:
+	case length:
+		r.set("max_tokens", []string{fmt.Sprintf("{{max_tokens|%d}}", trtllmMaxTokens)})
+	default:
+		r.set("max_tokens", []int{trtllmMaxTokens})
+	}
+	r.set("exclude_input_in_output", []bool{true})
+	if l.stream {
+		r.set("stream", []bool{true})
+	}
+	switch {
+	case !length:
+	case vllm:
+		r.set("sampling_parameters", []string{samplingParameters(exact, ",", ":")})
+	case exact:
+		r.set("min_length", []string{placeMaxTokens})
+	}
+}
+
+// output adds the export, in the folder that GenAI-Perf makes for the run.
+func (l *latest) output(stimulus string) {
+	a, file := l.a, l.a.text("--profile-export-file")
+	if strings.Contains(file, "/") {
+		l.errorf("--profile-export-file %s: a name, without folders; those go into --artifact-dir", clip(file))
+	}
+	kind := "openai-" + l.service.name
+	if l.kind == kindTriton {
+		kind = "triton-" + a.text("--backend")
+		l.hint("backend", a.text("--backend"))
+	} else {
+		l.hint("endpoint_type", l.service.name)
+	}
+	folder := strings.ReplaceAll(l.model, "/", "_") + "-" + kind
+	if stimulus != "" {
+		folder += "-" + stimulus
+	}
+	l.export(a.text("--artifact-dir") + "/" + folder + "/" + file)
+	l.hint("goodput", strings.Join(a.values("--goodput"), " "))
+	if a.has("--generate-plots") {
+		l.Reports = append(l.Reports, []string{"html", l.Args[len(l.Args)-2], "-o", a.text("--artifact-dir") + "/" + folder + "/plots.html"})
+	}
+	if a.has("--tokenizer") {
+		l.hint("tokenizer", a.text("--tokenizer"))
+	} else {
+		l.hint("tokenizer", l.model)
+	}
+}

@@ -1,0 +1,101 @@
+package frontend
+
+import (
+	"strconv"
+	"strings"
+)
+
+// LLMPerf is llm_perf.py of triton_trtllm_tools.
+func LLMPerf() *Tool {
+	return &Tool{
+		Name:  "llm_perf",
+		Usage: "take a command line of llm_perf.py",
+		About: `Takes the command lines of llm_perf.py: every prompt of a JSON Lines file is
+sent once at each concurrency, with the tool's fixed tensors. Prints the
+pa-record command that this stands for, and runs that. What follows -- is
+passed to pa-record.`,
+		releases: []*release{{options: llmPerfOptions(), translate: translateLLMPerf}},
+		choose:   onlyRelease,
+	}
+}
+
+func llmPerfOptions() options {
+	return options{
+		{names: []string{"-u", "--uri"}, arg: "URL", initial: "localhost:8001", group: "Endpoint", usage: "the server's address", fate: alias, note: "-u"},
+		{names: []string{"-i", "--protocol"}, arg: "PROTOCOL", initial: "grpc", group: "Endpoint", usage: "grpc, streamed, or http, not streamed", fate: same},
+		{names: []string{"-m", "--triton-model"}, arg: "MODEL", initial: "ensemble", group: "Endpoint", usage: "the model to ask", fate: alias, note: "-m"},
+		{names: []string{"--concurrency"}, arg: "N,N,…", initial: "1,4,8", group: "Profiling", usage: "the requests in flight, one level after the other", fate: alias, note: "--concurrency-range"},
+		{names: []string{"--measurement-interval"}, arg: "S", kind: whole, initial: "30", group: "Profiling", usage: "a pause after each level, which is not made", fate: unneeded, note: "a level begins when the last request of the one before has ended"},
+		{names: []string{"--input-data"}, arg: "FILE", group: "Input", usage: "JSON lines with the prompt as \"input\" or \"text_input\"", fate: same},
+		{names: []string{"--tokenizer-path"}, arg: "DIR", group: "Input", usage: "the tokenizer that reports count by", fate: alias, note: "--tokenizer"},
+		{names: []string{"--profile-export-file"}, arg: "FILE", initial: "profiling_results.json", group: "Output", usage: "the tool's result; pa-analyze writes it", fate: hint, note: "the export goes beside it, as FILE_profile_export.json"},
+	}
+}
+
+func translateLLMPerf(b *builder, a *arguments) {
+	protocol := strings.ToLower(a.text("--protocol"))
+	if protocol != "grpc" && protocol != "http" {
+		b.errorf("-i %s: expected grpc or http", clip(a.text("--protocol")))
+	}
+	if !a.has("--input-data") {
+		b.errorf("no prompts; give --input-data FILE")
+	}
+	if !a.has("--tokenizer-path") {
+		b.errorf("no tokenizer; give --tokenizer-path DIR")
+	}
+	levels, err := parseWholes(a.text("--concurrency"))
+	if err != nil {
+		b.errorf("--concurrency %s: %w", clip(a.text("--concurrency")), err)
+	}
+	stream := protocol == "grpc"
+	b.set("-m", a.text("--triton-model"))
+	b.flag("--async")
+	b.set("--service-kind", kindTriton)
+	b.set("-i", protocol)
+	if stream {
+		b.flag("--streaming")
+	}
+	b.set("-u", a.text("--uri"))
+	var list []string
+	for _, n := range levels {
+		list = append(list, strconv.Itoa(n))
+	}
+	b.set("--concurrency-range", strings.Join(list, ","))
+	b.set("--request-count", "all")
+	b.set("--connection-reuse", "fresh") // a client for each request
+	b.set("--input-data", a.text("--input-data"))
+	b.set("--tokenizer", a.text("--tokenizer-path"))
+	b.set("--request-template", llmPerfTensors(stream))
+
+	result := a.text("--profile-export-file")
+	export := besideResult(result)
+	b.set("--profile-export-file", export)
+	b.flag("--overwrite")
+	b.hint("dialect", "llm_perf-v1")
+	b.hint("uri", a.text("--uri"))
+	b.hint("protocol", protocol)
+	b.hint("model", a.text("--triton-model"))
+	b.hint("concurrency", strings.Join(list, ","))
+	b.hint("tokenizer", a.text("--tokenizer-path"))
+	b.Reports = [][]string{{"report", export}, {"report", export, "--format", "json", "-o", result}}
+}
+
+// llmPerfTensors are the inputs of every request: llm_perf.py has them fixed.
+func llmPerfTensors(stream bool) string {
+	var r pattern
+	r.set("text_input", []string{placePrompt})
+	r.set("max_tokens", []int{300})
+	r.set("top_k", []int{1})
+	for _, f := range []struct{ name, value string }{{"top_p", "0.0"}, {"temperature", "1.0"}, {"length_penalty", "1.0"}, {"repetition_penalty", "1.0"}} {
+		r.set(f.name, array([]byte(f.value))) // FP32, which the point says
+	}
+	r.set("random_seed", []int{0})
+	r.set("beam_width", []int{1})
+	r.set("stream", []bool{stream})
+	return r.String()
+}
+
+// besideResult is the name of an export beside a tool's result file.
+func besideResult(result string) string {
+	return strings.TrimSuffix(result, ".json") + "_profile_export.json"
+}

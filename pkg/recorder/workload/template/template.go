@@ -1,0 +1,359 @@
+package template
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Names of places.
+const (
+	Model       = "model"        // the model's name
+	Prompt      = "prompt"       // the text; instructions and text joined by a space
+	Texts       = "texts"        // the texts, an array of strings
+	Messages    = "messages"     // the conversation, as the chat API has it
+	Content     = "content"      // text, pictures and sounds, as parts of a chat message
+	MaxTokens   = "max_tokens"   // the length asked of the answer
+	InputIDs    = "input_ids"    // the tokens of the text, an array of integers
+	InputLength = "input_length" // their number
+)
+
+// Names are all places that there are.
+var Names = []string{Model, Prompt, Texts, Messages, Content, MaxTokens, InputIDs, InputLength}
+
+// A Template is a pattern for requests. It may be used by several goroutines.
+type Template struct {
+	root  *object
+	names []string
+}
+
+// A node is a part of the pattern.
+type node interface {
+	// append appends the node with its places filled; ok is false when one has
+	// no value, and dst is of no use then.
+	append(dst []byte, value values) (_ []byte, ok bool, err error)
+}
+
+// values gives a place's value as JSON; ok is false when there is none.
+type values func(name string) (js []byte, ok bool)
+
+type (
+	// literal is JSON without a place.
+	literal []byte
+	array   []node
+	object  struct {
+		keys   [][]byte // JSON strings
+		values []node
+	}
+	// place is a string that is a place and nothing else.
+	place struct {
+		name    string
+		initial []byte // nil: none
+	}
+	// mixed is a longer string: texts and places.
+	mixed []part
+	part  struct {
+		text  string // as JSON has it within quotes
+		place *place // after the text; nil: none
+	}
+)
+
+// An Error is a mistake in a template.
+type Error struct {
+	Offset int64 // the byte in the template at which it was found
+	Err    error
+}
+
+func (e *Error) Error() string { return fmt.Sprintf("byte %d: %v", e.Offset, e.Err) }
+
+// Unwrap returns what is wrong.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Parse reads a template. The error is an [*Error].
+func Parse(text []byte) (*Template, error) {
+	p := &parser{dec: jsontext.NewDecoder(bytes.NewReader(text))}
+	fail := func(err error) (*Template, error) {
+		var se *jsontext.SyntacticError
+		switch {
+		case errors.As(err, &se):
+			return nil, &Error{se.ByteOffset, fmt.Errorf("not valid JSON: %w", se.Err)}
+		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+			return nil, &Error{p.dec.InputOffset(), errors.New("not valid JSON: it ends inside a value")}
+		}
+		return nil, &Error{p.dec.InputOffset(), err}
+	}
+	if k := p.dec.PeekKind(); k != '{' && k != 0 {
+		return fail(errors.New("expected a JSON object"))
+	}
+	root, err := p.node()
+	if err != nil {
+		return fail(err)
+	}
+	if _, err := p.dec.ReadToken(); !errors.Is(err, io.EOF) {
+		if err == nil {
+			err = errors.New("more text after the end of the object")
+		}
+		return fail(err)
+	}
+	return &Template{root.(*object), p.names}, nil
+}
+
+// Uses reports whether the template has the place.
+func (t *Template) Uses(name string) bool { return slices.Contains(t.names, name) }
+
+// Append appends a request to dst, as compact JSON. value gives what to put into
+// a place as JSON; ok is false for what this request has not. The error says
+// which value is no JSON.
+func (t *Template) Append(dst []byte, value func(name string) (js []byte, ok bool)) ([]byte, error) {
+	dst, _, err := t.root.append(dst, value)
+	return dst, err
+}
+
+// A parser reads a template.
+type parser struct {
+	dec   *jsontext.Decoder
+	names []string
+}
+
+func (p *parser) node() (node, error) {
+	switch p.dec.PeekKind() {
+	case '{':
+		return p.object()
+	case '[':
+		return p.array()
+	}
+	raw, err := p.dec.ReadValue()
+	if err != nil {
+		return nil, err
+	}
+	if raw.Kind() != '"' {
+		return literal(bytes.Clone(raw)), nil
+	}
+	return p.string(raw)
+}
+
+func (p *parser) object() (node, error) {
+	if _, err := p.dec.ReadToken(); err != nil {
+		return nil, err
+	}
+	o := &object{}
+	for {
+		switch p.dec.PeekKind() {
+		case '}':
+			_, err := p.dec.ReadToken()
+			return o, err
+		case '"':
+		default:
+			_, err := p.dec.ReadToken() // says what is wrong
+			return nil, err
+		}
+		key, err := p.dec.ReadValue()
+		if err != nil {
+			return nil, err
+		}
+		o.keys = append(o.keys, bytes.Clone(key))
+		n, err := p.node()
+		if err != nil {
+			return nil, err
+		}
+		o.values = append(o.values, n)
+	}
+}
+
+func (p *parser) array() (node, error) {
+	if _, err := p.dec.ReadToken(); err != nil {
+		return nil, err
+	}
+	var a array
+	for p.dec.PeekKind() != ']' {
+		n, err := p.node()
+		if err != nil {
+			return nil, err
+		}
+		a = append(a, n)
+	}
+	_, err := p.dec.ReadToken()
+	return a, err
+}
+
+const open, closing = "{{", "}}"
+
+// string reads the text of a string with its places.
+func (p *parser) string(raw jsontext.Value) (node, error) {
+	s, err := jsontext.AppendUnquote(nil, raw)
+	if err != nil {
+		return nil, err
+	}
+	text := string(s)
+	var m mixed
+	var before strings.Builder
+	places := 0
+	for {
+		head, rest, found := strings.Cut(text, open)
+		before.WriteString(head)
+		if !found {
+			break
+		}
+		if escaped, ok := strings.CutPrefix(rest, open); ok {
+			before.WriteString(open)
+			text = escaped
+			continue
+		}
+		inner, after, found := strings.Cut(rest, closing)
+		if !found {
+			return nil, fmt.Errorf(`%q: a place ends with "}}"; "{{{{" stands for "{{"`, clip(open+rest))
+		}
+		pl, err := p.place(inner)
+		if err != nil {
+			return nil, err
+		}
+		m = append(m, part{quoted(before.String()), pl})
+		before.Reset()
+		places++
+		text = after
+	}
+	if places == 1 && m[0].text == "" && before.Len() == 0 {
+		return m[0].place, nil
+	}
+	if before.Len() > 0 || places == 0 {
+		m = append(m, part{text: quoted(before.String())})
+	}
+	if places == 0 {
+		return literal(`"` + m[0].text + `"`), nil
+	}
+	return m, nil
+}
+
+// place reads what stands between the braces.
+func (p *parser) place(inner string) (*place, error) {
+	name, initial, has := strings.Cut(inner, "|")
+	if !slices.Contains(Names, name) {
+		return nil, fmt.Errorf("unknown place %q; there are %s", clip(name), strings.Join(Names, ", "))
+	}
+	if !slices.Contains(p.names, name) {
+		p.names = append(p.names, name)
+	}
+	pl := &place{name: name}
+	if has {
+		v := jsontext.Value(initial)
+		if err := v.Compact(); err != nil {
+			// Not wrapped: its offset is not that of the template.
+			return nil, fmt.Errorf("place %q: the default is not JSON (%s)", clip(inner), err.Error())
+		}
+		pl.initial = v
+	}
+	return pl, nil
+}
+
+func (l literal) append(dst []byte, _ values) ([]byte, bool, error) {
+	return append(dst, l...), true, nil
+}
+
+func (a array) append(dst []byte, value values) (_ []byte, ok bool, err error) {
+	dst = append(dst, '[')
+	for i, n := range a {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		if dst, ok, err = n.append(dst, value); err != nil || !ok {
+			return dst, false, err
+		}
+	}
+	return append(dst, ']'), true, nil
+}
+
+func (o *object) append(dst []byte, value values) (_ []byte, ok bool, err error) {
+	dst = append(dst, '{')
+	first := true
+	for i, n := range o.values {
+		kept := len(dst)
+		if !first {
+			dst = append(dst, ',')
+		}
+		dst = append(append(dst, o.keys[i]...), ':')
+		if dst, ok, err = n.append(dst, value); err != nil {
+			return dst, false, err
+		}
+		if !ok {
+			dst = dst[:kept]
+			continue
+		}
+		first = false
+	}
+	return append(dst, '}'), true, nil
+}
+
+func (p *place) append(dst []byte, value values) ([]byte, bool, error) {
+	js, ok := p.value(value)
+	if !ok {
+		return dst, false, nil
+	}
+	v := jsontext.Value(js)
+	if !v.IsValid(jsontext.AllowInvalidUTF8(true)) {
+		return dst, false, fmt.Errorf("the value of %s is not JSON: %.60q", p.name, js)
+	}
+	return append(dst, js...), true, nil
+}
+
+func (p *place) value(value values) ([]byte, bool) {
+	if js, ok := value(p.name); ok {
+		return js, true
+	}
+	return p.initial, p.initial != nil
+}
+
+func (m mixed) append(dst []byte, value values) ([]byte, bool, error) {
+	dst = append(dst, '"')
+	for _, part := range m {
+		dst = append(dst, part.text...)
+		if part.place == nil {
+			continue
+		}
+		js, ok := part.place.value(value)
+		if !ok {
+			return dst, false, nil
+		}
+		v := jsontext.Value(js)
+		if !v.IsValid(jsontext.AllowInvalidUTF8(true)) {
+			return dst, false, fmt.Errorf("the value of %s is not JSON: %.60q", part.place.name, js)
+		}
+		v = bytes.TrimSpace(v)
+		if v.Kind() == '"' {
+			dst = append(dst, v[1:len(v)-1]...)
+		} else {
+			dst = append(dst, quoted(string(v))...)
+		}
+	}
+	return append(dst, '"'), true, nil
+}
+
+// quoted returns s as JSON has it within quotes.
+func quoted(s string) string {
+	b, err := jsontext.AppendQuote(nil, s)
+	if err != nil { // not UTF-8
+		b, _ = jsontext.AppendQuote(nil, strings.ToValidUTF8(s, string(utf8.RuneError)))
+	}
+	return string(b[1 : len(b)-1])
+}
+
+// clip bounds foreign text in messages.
+func clip(s string) string {
+	const most = 40
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "…"
+}
+
+// Text returns s as JSON, for a place; what is not UTF-8 becomes U+FFFD.
+func Text(s string) []byte { return []byte(`"` + quoted(s) + `"`) }
+
+// Whole returns n as JSON, for a place.
+func Whole(n int) []byte { return strconv.AppendInt(nil, int64(n), 10) }
