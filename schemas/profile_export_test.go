@@ -162,6 +162,7 @@ func TestProfileExportWriter(t *testing.T) {
 	}{
 		{"run_meta", slices.Collect(maps.Keys(doc.PA))},
 		{"run_meta", jsonNames(reflect.TypeFor[export.RunMeta]())},
+		{"run_meta/dataset", jsonNames(reflect.TypeFor[export.DatasetMeta]())},
 		{"run_meta/repeat", jsonNames(reflect.TypeFor[export.RepeatMeta]())},
 		{"run_meta/import", jsonNames(reflect.TypeFor[export.Import]())},
 		{"request_meta/stated", jsonNames(reflect.TypeFor[export.Stated]())},

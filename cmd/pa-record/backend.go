@@ -34,7 +34,7 @@ func newTarget(s *settings, url string, clock *rxclock.Clock) (backend.Backend, 
 	}
 	cfg := kserve.Config{
 		URL: url, Model: s.Model, Version: s.ModelVersion, Streaming: s.Streaming, Parameters: s.parameters,
-		Shapes: s.Shapes, BatchSize: s.BatchSize, Clock: clock, Headers: http.Header{},
+		Shapes: s.Shapes, BatchSize: s.BatchSize, Style: s.style, Render: s.render(), Clock: clock, Headers: http.Header{},
 		Reuse: s.reuse, Connections: s.GRPCConnections, Proxy: s.proxy, TLS: s.tlsFor(hostOf(url)),
 	}
 	if s.Protocol == protocolGRPC {
@@ -48,7 +48,7 @@ func newTarget(s *settings, url string, clock *rxclock.Clock) (backend.Backend, 
 
 func openAIConfig(s *settings, url string, clock *rxclock.Clock) openai.Config {
 	cfg := openai.Config{
-		URL: url, Endpoint: s.rawEndpoint, Model: s.Model, Streaming: s.Streaming, ExtraBody: s.ExtraBody, Clock: clock,
+		URL: url, Endpoint: s.rawEndpoint, Model: s.Model, Streaming: s.Streaming, Render: s.render(), ExtraBody: s.ExtraBody, Clock: clock,
 		TLS: s.tlsFor(hostOf(url)), Transport: s.openAITransport, HTTP2: s.HTTP2, Reuse: s.reuse, Proxy: s.proxy,
 	}
 	for _, h := range s.headers {

@@ -1,49 +1,126 @@
 package main
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
 	"strings"
 
+	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
+	"github.com/pa-tools/pa/pkg/recorder/workload/dataset"
+	"github.com/pa-tools/pa/pkg/recorder/workload/render"
 )
 
-// newEntries is what to send. notes are for the user.
-func newEntries(s *settings) (_ workload.Source, notes []string, err error) {
-	var entries workload.List
+// A payloadSource is what is sent, and what is known of it.
+type payloadSource struct {
+	workload.Source
+	notes []string            // for the user
+	meta  *export.DatasetMeta // nil: nothing but what the settings say
+	close func() error
+}
+
+// newEntries opens what is sent. in is standard input.
+func newEntries(ctx context.Context, s *settings, in io.Reader) (*payloadSource, error) {
 	fill := workload.Fill{Kind: workload.FillRandom, Seed: s.Seed, StringLength: s.StringLength, StringData: s.StringData}
+	e := &payloadSource{close: func() error { return nil }}
 	switch {
-	case len(s.InputData) == 1 && s.InputData[0] == "zero":
-		fill.Kind = workload.FillZero
-		entries = workload.List{{}}
-	case len(s.InputData) == 1 && s.InputData[0] == "random":
-		entries = workload.List{{}}
+	case s.made():
+		if s.InputData[0] == "zero" {
+			fill.Kind = workload.FillZero
+		}
+		e.Source = workload.List{{Fill: fill, Shapes: s.Shapes}}
 	case len(s.InputData) > 0:
-		fill = workload.Fill{}
-		data, err := workload.ReadInputData(s.InputData)
-		if err != nil {
-			return nil, nil, err
-		}
-		notes = data.Warnings
-		if len(data.Streams) > 1 {
-			notes = append(notes, "the input data holds several streams; only the first is sent, as for all models but stateful ones")
-		}
-		entries = data.Streams[0]
+		return readEntries(ctx, s, in)
 	case s.ServiceKind == kindTriton:
-		entries = workload.List{{}}
-		notes = append(notes, "no --input-data: sending random tensors and strings")
-	case s.endpointPath() == chatEndpoint:
-		entries = workload.BuiltinChat(s.Streaming)
-		notes = append(notes, "no --input-data: sending the built-in prompts")
-	case s.endpointPath() == completionsEndpoint:
-		entries = workload.BuiltinCompletions(s.Streaming)
-		notes = append(notes, "no --input-data: sending the built-in prompts")
+		e.Source = workload.List{{Fill: fill, Shapes: s.Shapes}}
+		e.notes = []string{"no --input-data: sending random tensors and strings"}
 	default:
-		return nil, nil, errors.New("no --input-data, and there are no built-in requests for --endpoint " + s.Endpoint)
+		if _, ok := render.APIOf(s.endpointPath()); !ok {
+			return nil, errors.New("no --input-data, and there are no built-in requests for --endpoint " + s.Endpoint)
+		}
+		e.Source = workload.Builtin()
+		e.notes = []string{"no --input-data: sending the built-in prompts"}
 	}
-	for i := range entries {
-		entries[i].Fill, entries[i].Shapes = fill, s.Shapes
+	return e, nil
+}
+
+// readEntries opens files.
+func readEntries(ctx context.Context, s *settings, in io.Reader) (*payloadSource, error) {
+	if len(s.InputData) == 1 && s.ServiceKind == kindTriton {
+		if e, err := readTensors(s.InputData[0], s.Shapes); e != nil || err != nil {
+			return e, err
+		}
 	}
-	return entries, notes, nil
+	o := s.read()
+	o.Stdin = in
+	set, err := dataset.Open(ctx, s.InputData, o)
+	if err != nil {
+		return nil, fmt.Errorf("--input-data: %w", err)
+	}
+	e := &payloadSource{Source: set, notes: set.Notes(), meta: &export.DatasetMeta{Order: s.Order}, close: set.Close}
+	for _, f := range set.Files() {
+		e.meta.Files = append(e.meta.Files, export.DatasetFile(f))
+	}
+	if set.Streams() > 1 {
+		e.notes = append(e.notes, "the input data holds several streams; only the first is sent, as for all models but stateful ones")
+		if e.Source = set.Stream(0); e.Len() == 0 {
+			return nil, errors.Join(fmt.Errorf("--input-data %s: the first stream holds no request", s.InputData[0]), set.Close())
+		}
+	}
+	if n := s.DatasetEntries; n > e.Len() {
+		e.notes = append(e.notes, fmt.Sprintf("--num-dataset-entries %d: there are only %d", n, e.Len()))
+	} else if n > 0 {
+		e.Source = workload.Limit(e.Source, n, s.order)
+	}
+	e.meta.Entries = e.Len()
+	e.Source = shaped{e.Source, s.Shapes}
+	return e, nil
+}
+
+// readTensors reads a folder with a file for each input, as perf_analyzer has it;
+// nil if path is something else.
+func readTensors(path string, shapes map[string][]int64) (*payloadSource, error) {
+	info, err := os.Stat(path)
+	if err != nil || !info.IsDir() {
+		return nil, nil // opening it as a file says why
+	}
+	inside, err := os.ReadDir(path)
+	if err != nil {
+		return nil, fmt.Errorf("--input-data: %w", err)
+	}
+	raw := map[string][]byte{}
+	for _, f := range inside {
+		if dataset.IsDataFile(f.Name()) {
+			return nil, nil // a folder of datasets
+		}
+		if f.IsDir() || strings.HasPrefix(f.Name(), ".") {
+			continue
+		}
+		if raw[f.Name()], err = os.ReadFile(filepath.Join(path, f.Name())); err != nil {
+			return nil, fmt.Errorf("--input-data: %w", err)
+		}
+	}
+	if len(raw) == 0 {
+		return nil, fmt.Errorf("--input-data %s: the folder holds no file", path)
+	}
+	return &payloadSource{Source: workload.List{{Raw: raw, Shapes: shapes}}, close: func() error { return nil }}, nil
+}
+
+// shaped is a source whose entries have those shapes.
+type shaped struct {
+	workload.Source
+	shapes map[string][]int64
+}
+
+// At implements workload.Source.
+func (s shaped) At(k int) (workload.Entry, error) {
+	e, err := s.Source.At(k)
+	e.Shapes = s.shapes
+	return e, err
 }
 
 // endpointPath is the endpoint without its query.

@@ -24,7 +24,7 @@ const (
 // recordFlags is the flag table of pa-record: perf_analyzer's names, meanings
 // and defaults where perf_analyzer has the flag.
 func recordFlags() []cli.Flag {
-	return slices.Concat(targetFlags(), connectionFlags(), tlsFlags(), loadFlags(), runFlags())
+	return slices.Concat(targetFlags(), connectionFlags(), tlsFlags(), loadFlags(), runFlags(), inputFlags(), outputFlags())
 }
 
 // targetFlags say who is asked, and how.
@@ -48,7 +48,7 @@ func targetFlags() []cli.Flag {
 	}
 }
 
-// runFlags are the rest: how long, what is sent, and what becomes of it.
+// runFlags say how long.
 func runFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "request-count", Category: catLong, Usage: "measure exactly `N` requests per level; 5x is five times the concurrency, or the requests of five seconds of a rate", DefaultText: "windows decide"},
@@ -61,14 +61,12 @@ func runFlags() []cli.Flag {
 		&cli.IntFlag{Name: "percentile", Category: catLong, Usage: "look at the `N`th percentile of latency for stability; -1: the mean", Value: -1},
 		&cli.DurationFlag{Name: "grace-period", Category: catLong, Usage: "wait `DURATION` for requests in flight at the end of a level, then cancel them; negative: do not wait", Value: 30 * time.Second},
 		&cli.StringFlag{Name: "max-error-rate", Category: catLong, Usage: "end the run with exit code 3 when more than this `PART` of a level's requests fail: 0.05 or 5%", DefaultText: "no limit"},
+	}
+}
 
-		&cli.StringSliceFlag{Name: "input-data", Category: catInput, Usage: "`DATA` is zero, random, or the path of a JSON file (repeatable); default: random tensors for Triton, built-in prompts for OpenAI"},
-		&cli.IntFlag{Name: "batch-size", Aliases: []string{"b"}, Category: catInput, Usage: "Triton batch size `N`", Value: 1},
-		&cli.StringSliceFlag{Name: "shape", Category: catInput, Usage: "dimensions that the model leaves open, as `NAME:D1,D2` (repeatable)"},
-		&cli.IntFlag{Name: "string-length", Category: catInput, Usage: "length `N` of made-up strings", Value: 128},
-		&cli.StringFlag{Name: "string-data", Category: catInput, Usage: "`TEXT` instead of made-up strings"},
-		&cli.Uint64Flag{Name: "random-seed", Category: catInput, Usage: "seed `N` of everything made up"},
-
+// outputFlags are the rest: what becomes of it.
+func outputFlags() []cli.Flag {
+	return []cli.Flag{
 		&cli.StringSliceFlag{Name: "profile-export-file", Category: catOutput, Usage: "write the export to `FILE`, by its suffix as .json, .json.gz, .json.zst, .parquet or .arrow (repeatable; default: profile_export.json)"},
 		&cli.BoolFlag{Name: "calibrate", Category: catOutput, Usage: "before the load, measure for a few seconds how far this machine's times are from the truth, and keep it in the export; see pa-record calibrate"},
 		&cli.BoolFlag{Name: "overwrite", Category: catOutput, Usage: "replace an export that is already there"},
@@ -99,7 +97,7 @@ var notSupported = map[string]string{
 	"c":                          giveLevels,
 	"d":                          giveLevels,
 	"z":                          "give --input-data zero",
-	"data-directory":             "give --input-data a JSON file",
+	"data-directory":             "give the folder with --input-data",
 	"periodic-concurrency-range": closedLoopOnly,
 	"request-period":             closedLoopOnly,
 	"session-concurrency":        closedLoopOnly,

@@ -70,7 +70,7 @@ func run(ctx context.Context, args []string, env environment, stdin io.Reader, s
 		Action: func(c *cli.Context) error {
 			return record(c, args, env)
 		},
-		Commands: []*cli.Command{simCommand(env), calibrateCommand(env), recoverCommand()},
+		Commands: []*cli.Command{simCommand(env), calibrateCommand(env), recoverCommand(), inputsCommand(env)},
 	}
 	return app.Run(ctx, args, stdin, stdout, stderr)
 }

@@ -44,19 +44,20 @@ func record(c *cli.Context, args []string, env environment) error {
 	if err := checkBackend(s, urls); err != nil {
 		return err
 	}
-	entries, notes, err := newEntries(s)
+	entries, err := newEntries(ctx, s, c.App.Reader)
 	if err != nil {
 		return err
 	}
+	defer entries.close()
 	if s.FixedSchedule {
-		if entries, err = s.schedule(entries); err != nil {
+		if entries.Source, err = s.schedule(entries.Source); err != nil {
 			return err
 		}
 	}
 	if limit, ok := fileLimit(); ok {
 		s.warnOfFiles(limit)
 	}
-	s.notes = append(s.notes, notes...)
+	s.notes = append(s.notes, entries.notes...)
 	s.say(stderr)
 	m := &series{
 		s: s, args: args, env: env, stdout: stdout, stderr: stderr,
@@ -174,7 +175,7 @@ func printPlan(w io.Writer, s *settings) error {
 }
 
 // exportHeader is the export's header as far as it is known before the run.
-func exportHeader(s *settings, args []string) export.Run {
+func exportHeader(s *settings, args []string, data *export.DatasetMeta) export.Run {
 	config, err := json.Marshal(s)
 	if err != nil {
 		panic(err) // plain data
@@ -185,7 +186,7 @@ func exportHeader(s *settings, args []string) export.Run {
 		Meta: &export.RunMeta{
 			Schema: export.Schema, Tool: "pa-record " + version,
 			Args: redactArgs(args), Config: config, URL: s.URL, URLs: s.URLs, Warnings: slices.Clone(s.warnings),
-			Protocol: s.Protocol, Streaming: s.Streaming, Seed: s.Seed,
+			Protocol: s.Protocol, Streaming: s.Streaming, Seed: s.Seed, Dataset: data,
 			Host: hostMeta(),
 		},
 	}

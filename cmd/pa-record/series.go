@@ -15,7 +15,6 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder"
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
-	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
 
 // A series is the runs of one command line: one, or with --repeat several, one
@@ -29,7 +28,7 @@ type series struct {
 	stdout, stderr io.Writer
 
 	urls        []string // of the servers
-	entries     workload.Source
+	entries     *payloadSource
 	calibration *export.Calibration // nil: none
 	runs        []plannedRun
 	stop        <-chan struct{}
@@ -119,7 +118,7 @@ func (m *series) run(ctx context.Context, i int, of place) error {
 		return err
 	}
 	defer b.Close()
-	header := exportHeader(s, m.args)
+	header := exportHeader(s, m.args, m.entries.meta)
 	header.Meta.Calibration = m.calibration
 	levels := plan.ordered(s.levels)
 	if m.group != "" {
@@ -132,7 +131,7 @@ func (m *series) run(ctx context.Context, i int, of place) error {
 	m.announce(of, plan)
 	p := newProgress(m.stderr, s, of, m.env)
 	res, err := recorder.Run(ctx, recorder.Config{
-		Backend: b, WaitReady: s.waitReady, Waiting: m.waiting, Entries: m.entries, BatchSize: s.BatchSize, Levels: levels, Measure: s.measure, Warmup: s.Warmup, WarmupTime: s.warmupDuration,
+		Backend: b, WaitReady: s.waitReady, Waiting: m.waiting, Entries: m.entries.Source, Order: s.order, BatchSize: s.BatchSize, Levels: levels, Measure: s.measure, Warmup: s.Warmup, WarmupTime: s.warmupDuration,
 		RequestTimeout: orNone(s.timeout), Grace: orNone(s.grace), MaxErrorRate: s.MaxErrorRate,
 		Writer: out, Run: header, Clock: clock,
 		Stop: m.stop, StopReason: m.interrupted.name, Progress: p.callback(), Secrets: s.secrets(),

@@ -81,12 +81,7 @@ type settings struct {
 	// MaxErrorRate is a fraction; nil is no limit.
 	MaxErrorRate *float64 `json:"max_error_rate,omitempty"`
 
-	InputData    []string           `json:"input_data,omitempty"`
-	BatchSize    int                `json:"batch_size,omitempty"`
-	Shapes       map[string][]int64 `json:"shapes,omitempty"`
-	StringLength int                `json:"string_length,omitempty"`
-	StringData   string             `json:"string_data,omitempty"`
-	Seed         uint64             `json:"seed"`
+	inputSettings
 
 	Exports    []string     `json:"profile_export_file"`
 	Repeat     int          `json:"repeat,omitempty"` // runs; 0: --repeat is not given
@@ -123,13 +118,11 @@ type settings struct {
 func newSettings(c *cli.Context, getenv func(string) string) (*settings, error) {
 	p := &settingsParser{c: c}
 	s := &settings{
-		Model: c.String("model"), ModelVersion: c.String("model-version"),
-		BatchSize: c.Int("batch-size"), Seed: c.Uint64("random-seed"),
-		StringLength: c.Int("string-length"), StringData: c.String("string-data"),
-		InputData: c.StringSlice("input-data"), Exports: c.StringSlice("profile-export-file"),
+		Model: c.String("model"), ModelVersion: c.String("model-version"), Exports: c.StringSlice("profile-export-file"),
 		timeout: c.Duration("request-timeout"), grace: c.Duration("grace-period"), waitReady: c.Duration("wait-ready"),
 		Calibrate: c.Bool("calibrate"), overwrite: c.Bool("overwrite"), verbose: c.Bool("verbose"), quiet: c.Bool("quiet"), dryRun: c.Bool("dry-run"),
 	}
+	s.BatchSize = c.Int("batch-size")
 	switch s.ui = c.String("ui"); s.ui {
 	case uiAuto, uiPlain, uiNone:
 	default:
@@ -298,36 +291,6 @@ func (p *settingsParser) parameters(s *settings) {
 	}
 	if len(s.Parameters) > 0 && s.Protocol != protocolGRPC {
 		p.errorf("--request-parameter needs -i grpc")
-	}
-}
-
-func (p *settingsParser) inputs(s *settings) {
-	for _, d := range s.InputData {
-		if (d == "zero" || d == "random") && (len(s.InputData) > 1 || s.ServiceKind == kindOpenAI) {
-			p.errorf("--input-data %s: made-up tensors are for Triton, and exclude files", d)
-		}
-	}
-	if s.StringLength < 1 {
-		p.errorf("--string-length %d: must be at least 1", s.StringLength)
-	}
-	for _, text := range p.c.StringSlice("shape") {
-		i := strings.LastIndexByte(text, ':')
-		if i < 1 {
-			p.errorf("--shape %s: expected name:d1,d2", text)
-			continue
-		}
-		var dims []int64
-		for _, d := range strings.Split(text[i+1:], ",") {
-			n, err := strconv.ParseInt(d, 10, 64)
-			if err != nil || n < 1 {
-				p.errorf("--shape %s: %q is not a positive whole number", text, d)
-			}
-			dims = append(dims, n)
-		}
-		if s.Shapes == nil {
-			s.Shapes = map[string][]int64{}
-		}
-		s.Shapes[text[:i]] = dims
 	}
 }
 

@@ -72,7 +72,7 @@ func TestSlowDisk(t *testing.T) {
 	kind := kindOpenAI
 	const slots = 4
 	_, err = recorder.Run(t.Context(), recorder.Config{
-		Backend: b, Clock: clock, Writer: w, Entries: workload.BuiltinChat(true), Levels: load.Closed(slots),
+		Backend: b, Clock: clock, Writer: w, Entries: workload.Builtin(), Levels: load.Closed(slots),
 		Measure: recorder.Measure{Requests: 1_000_000}, Run: export.Run{ServiceKind: &kind, Meta: &export.RunMeta{Schema: export.Schema}},
 	})
 	var be *recorder.BacklogError

@@ -9,6 +9,8 @@ import (
 	"os"
 	"strconv"
 	"strings"
+
+	"github.com/pa-tools/pa/internal/spool"
 )
 
 // A Format recognizes and opens files of one kind.
@@ -107,7 +109,7 @@ func (o *Opener) openFile(ctx context.Context, name string, f *os.File) (Reader,
 	if err != nil && !errors.Is(err, io.EOF) {
 		return fail(err)
 	}
-	if compression(head[:n]) != "" {
+	if spool.Compression(head[:n]) != "" {
 		if _, err := f.Seek(0, io.SeekStart); err != nil {
 			return fail(err)
 		}
@@ -123,7 +125,7 @@ func (o *Opener) openFile(ctx context.Context, name string, f *os.File) (Reader,
 // openStream opens what has to be spooled. It closes c, if not nil, in any
 // case.
 func (o *Opener) openStream(ctx context.Context, name string, src io.Reader, c io.Closer) (_ Reader, err error) {
-	s, err := o.spool(ctx, name, src)
+	s, err := spool.Copy(ctx, name, src, spool.Config{Dir: o.TempDir, MaxBytes: o.MaxSpoolBytes})
 	if c != nil {
 		switch e := c.Close(); {
 		case err != nil:
@@ -135,22 +137,22 @@ func (o *Opener) openStream(ctx context.Context, name string, src io.Reader, c i
 	if err != nil {
 		return nil, err
 	}
-	head := make([]byte, min(s.size, sniffBytes))
-	n, err := s.file.ReadAt(head, 0)
+	head := make([]byte, min(s.Size, sniffBytes))
+	n, err := s.File.ReadAt(head, 0)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, errors.Join(err, s.Close())
 	}
-	if n == 0 && s.err != nil {
-		return nil, errors.Join(fmt.Errorf("%s: nothing of it can be read: %w", name, s.err), s.Close())
+	if n == 0 && s.Err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: nothing of it can be read: %w", name, s.Err), s.Close())
 	}
-	r, err := o.openFormat(ctx, name, head[:n], s.file, s.size)
+	r, err := o.openFormat(ctx, name, head[:n], s.File, s.Size)
 	if err != nil {
-		if s.err != nil {
-			err = fmt.Errorf("%w (%w)", err, s.err)
+		if s.Err != nil {
+			err = fmt.Errorf("%w (%w)", err, s.Err)
 		}
 		return nil, errors.Join(err, s.Close())
 	}
-	return &opened{Reader: r, close: s.Close, name: name, damage: s.err, size: s.size}, nil
+	return &opened{Reader: r, close: s.Close, name: name, damage: s.Err, size: s.Size}, nil
 }
 
 // openFormat finds the format of head and opens it.
@@ -190,8 +192,8 @@ func describe(head []byte) string {
 	switch {
 	case text == "":
 		return "only white space"
-	case compression([]byte(text)) != "":
-		return compression([]byte(text)) + " data within the compressed file"
+	case spool.Compression([]byte(text)) != "":
+		return spool.Compression([]byte(text)) + " data within the compressed file"
 	}
 	kind := "a file"
 	switch text[0] {

@@ -68,6 +68,8 @@ type RunMeta struct {
 	// DatasetSHA256 is over the input data as sent to the backend, in hex.
 	DatasetSHA256 string `json:"dataset_sha256,omitempty"`
 	Seed          uint64 `json:"seed,omitempty"`
+	// Dataset says where that was read; nil where it was in the recorder.
+	Dataset *DatasetMeta `json:"dataset,omitempty"`
 	// Repeat is the run's place in a series; nil when it is not part of one.
 	Repeat *RepeatMeta `json:"repeat,omitempty"`
 	// Stamps counts responses by the source of their time.

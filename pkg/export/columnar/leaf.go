@@ -446,13 +446,13 @@ func (p *pageValues) nextPlain(l *leaf, v *vector) error {
 		}
 		v.nums = append(v.nums, uint64(p.b[p.bit/8]>>(p.bit%8)&1))
 		p.bit++
-	case parquet.Types.Int32:
+	case parquet.Types.Int32, parquet.Types.Float:
 		if len(p.b) < 4 {
 			return errPage
 		}
 		v.nums = append(v.nums, l.extend(uint64(binary.LittleEndian.Uint32(p.b))))
 		p.b = p.b[4:]
-	case parquet.Types.Int64:
+	case parquet.Types.Int64, parquet.Types.Double:
 		if len(p.b) < 8 {
 			return errPage
 		}

@@ -21,23 +21,10 @@ const parquetMagic = "PAR1"
 
 // newParquetReader returns a Reader of a Parquet file.
 func newParquetReader(ctx context.Context, name string, src io.ReaderAt, size int64, lim export.Limits) (*Reader, error) {
-	if err := parquetEnd(name, src, size); err != nil {
+	s := &parquetSource{schema: newSchema(nil), size: size, most: mostRows(lim)}
+	var err error
+	if s.r, err = openParquetFile(name, src, size, s.most); err != nil {
 		return nil, err
-	}
-	limit := lim.MaxValueBytes
-	if limit <= 0 {
-		limit = export.DefaultMaxValueBytes
-	}
-	s := &parquetSource{schema: newSchema(nil), size: size, most: itemsFactor * max(limit, 1<<20)}
-	props := parquet.NewReaderProperties(boundAllocator{memory.DefaultAllocator, s.most})
-	props.BufferedStreamEnabled = true // not a whole column of a row group at once
-	props.BufferSize = 64 << 10
-	err := guard(func() (err error) {
-		s.r, err = file.NewParquetReader(io.NewSectionReader(src, 0, size), file.WithReadProps(props))
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	var columns []string
 	var h header
@@ -60,6 +47,33 @@ func newParquetReader(ctx context.Context, name string, src io.ReaderAt, size in
 		return nil, err
 	}
 	return newReader(ctx, h, s)
+}
+
+// mostRows returns what the rows in memory may take.
+func mostRows(lim export.Limits) int64 {
+	limit := lim.MaxValueBytes
+	if limit <= 0 {
+		limit = export.DefaultMaxValueBytes
+	}
+	return itemsFactor * max(limit, 1<<20)
+}
+
+// openParquetFile reads the footer of a Parquet file. most bounds the buffers.
+func openParquetFile(name string, src io.ReaderAt, size, most int64) (r *file.Reader, err error) {
+	if err := parquetEnd(name, src, size); err != nil {
+		return nil, err
+	}
+	props := parquet.NewReaderProperties(boundAllocator{memory.DefaultAllocator, most})
+	props.BufferedStreamEnabled = true // not a whole column of a row group at once
+	props.BufferSize = 64 << 10
+	err = guard(func() (err error) {
+		r, err = file.NewParquetReader(io.NewSectionReader(src, 0, size), file.WithReadProps(props))
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return r, nil
 }
 
 // itemsFactor says how many times the limit of a value the rows in memory may
@@ -200,24 +214,14 @@ func (s *parquetSource) open(i int, wanted func(col int) bool) error {
 	if s.rest < 0 {
 		return fmt.Errorf("%d rows", s.rest)
 	}
-	s.chunk = 1024
-	if total := group.ByteSize(); s.rest > 0 && total > 0 {
-		s.chunk = max(1, min(s.chunk, chunkBytes/max(1, total/s.rest)))
-	}
+	s.chunk = chunkRows(group)
 	for col, leaves := range s.leaves {
 		if len(leaves) == 0 || !wanted(col) {
 			continue
 		}
 		c := openColumn{col: col}
 		for _, lc := range leaves {
-			meta, err := group.MetaData().ColumnChunk(lc.index)
-			if err != nil {
-				return fmt.Errorf("column %s: %w", columnName(col), err)
-			}
-			if off, n := meta.DataPageOffset(), meta.TotalCompressedSize(); off < 0 || n < 0 || n > s.size || off > s.size-n && !meta.HasDictionaryPage() {
-				return fmt.Errorf("column %s: lies at bytes %d to %d of %d", columnName(col), off, off+n, s.size)
-			}
-			pages, err := group.GetColumnPageReader(lc.index)
+			pages, err := openPages(group, lc.index, s.size)
 			if err != nil {
 				return fmt.Errorf("column %s: %w", columnName(col), err)
 			}
@@ -229,6 +233,28 @@ func (s *parquetSource) open(i int, wanted func(col int) bool) error {
 		s.open_ = append(s.open_, c)
 	}
 	return nil
+}
+
+// openPages returns the pages of a column of a row group, in a file of size bytes.
+func openPages(group *file.RowGroupReader, column int, size int64) (file.PageReader, error) {
+	meta, err := group.MetaData().ColumnChunk(column)
+	if err != nil {
+		return nil, err
+	}
+	if off, n := meta.DataPageOffset(), meta.TotalCompressedSize(); off < 0 || n < 0 || n > size || off > size-n && !meta.HasDictionaryPage() {
+		return nil, fmt.Errorf("lies at bytes %d to %d of %d", off, off+n, size)
+	}
+	return group.GetColumnPageReader(column)
+}
+
+// chunkRows returns how many rows of a row group are decoded at once.
+func chunkRows(group *file.RowGroupReader) int64 {
+	const most = 1024
+	rows, total := group.NumRows(), group.ByteSize()
+	if rows > 0 && total > 0 {
+		return max(1, min(most, chunkBytes/max(1, total/rows)))
+	}
+	return most
 }
 
 func (s *parquetSource) rows() (*rows, error) {

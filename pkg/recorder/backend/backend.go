@@ -63,6 +63,8 @@ type Exchange struct {
 	// HeldBack says that the request was due before and waited for others to end,
 	// because so many may be in flight and no more. It is for the recorder.
 	HeldBack bool
+	// Sent is what Send was given, if Decode needs to know it.
+	Sent Payload
 	// Tokens is filled in by Decode. It is for showing and judging the run
 	// while it goes on; what a token is, analysis decides.
 	Tokens Tokens

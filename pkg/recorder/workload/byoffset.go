@@ -21,7 +21,7 @@ func ByOffset(src Source) (Source, []time.Duration, error) {
 			return nil, nil, err
 		}
 		if !e.Timed {
-			return nil, nil, fmt.Errorf("input data, stream %d, step %d: no \"timestamp\"; a schedule needs one, in milliseconds, in every entry", e.Stream, e.Step)
+			return nil, nil, fmt.Errorf("input data, %s: no \"timestamp\"; a schedule needs one, in milliseconds, in every entry", e.Place())
 		}
 		s.index[k], offsets[k] = k, e.Offset
 	}

@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/pa-tools/pa/pkg/export"
@@ -8,7 +9,9 @@ import (
 
 // An Entry is one request to be sent.
 type Entry struct {
-	Stream, Step int // position in the input data, for messages
+	// Stream and Step are the position in the input data of perf_analyzer. For a
+	// Prompt Step is the number of its row, from 0.
+	Stream, Step int
 
 	// Values by name, in file order, each the compact JSON value as the input
 	// file has it. For Triton a tensor in one of the forms
@@ -17,6 +20,15 @@ type Entry struct {
 	//
 	// for OpenAI the one field "payload", an array with the request's body.
 	Values export.Fields
+
+	// Prompt, if set, is what to ask; Values is empty then.
+	Prompt *Prompt
+
+	// Raw holds tensors by name as bytes: little endian and row-major, or for
+	// BYTES one string per line. Expected holds what outputs must be, in the
+	// forms of Values. Both are Triton's; nil is none.
+	Raw      map[string][]byte
+	Expected export.Fields
 
 	// Fill says where the values of tensors come from that Values does not
 	// name.
@@ -32,12 +44,23 @@ type Entry struct {
 	Session string
 	Turn    int
 	Delay   time.Duration
+	// Whole says that the entry holds what was said before in its session: it is
+	// sent as it is, and no history is put before it.
+	Whole bool
 
 	// Timed says that Offset is given: when a recorded schedule wants the entry
 	// sent, since the schedule's beginning, not negative. Entries need not be in
 	// the order of their offsets.
 	Timed  bool
 	Offset time.Duration
+}
+
+// Place says which entry of the data it is, for messages.
+func (e *Entry) Place() string {
+	if e.Prompt != nil {
+		return fmt.Sprintf("row %d", e.Step+1)
+	}
+	return fmt.Sprintf("stream %d, step %d", e.Stream, e.Step)
 }
 
 // Fill says how to make up tensor data that no input file gives.

@@ -106,7 +106,7 @@ func TestParseInputErrors(t *testing.T) {
 		{INT64, `{"content":[1],"shape":[9223372036854775807]}`, "INT64 of shape [9223372036854775807]: expected 9223372036854775807 times 8 bytes, got 8"},
 		{"STRING", `["a"]`, `datatype "STRING" is not known`},
 		{INT8, strings.Repeat("[", 1000), "byte 64: arrays nested deeper than 64"},
-		{INT8, `{"x":` + strings.Repeat("[", 1000), "byte 69: nested deeper than 64"},
+		{INT8, `{"x":` + strings.Repeat("[", 2000), "byte 1005: nested deeper than 1000"},
 	} {
 		_, err := ParseInput([]byte(tt.js), tt.dt)
 		if fmt.Sprint(err) != tt.want {

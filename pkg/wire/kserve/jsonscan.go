@@ -10,8 +10,11 @@ import (
 	"unicode/utf8"
 )
 
-// maxDepth bounds the nesting of arrays and objects.
-const maxDepth = 64
+// maxDepth bounds the nesting of a tensor, maxSkipDepth that of other values.
+const (
+	maxDepth     = 64
+	maxSkipDepth = 1000
+)
 
 // jsonScanner reads JSON by hand where a strict reader would not do:
 // perf_analyzer's input data may hold NaN and Infinity, and strings that are
@@ -120,8 +123,8 @@ func (s *jsonScanner) list(open, end byte, item func() error) error {
 
 // skip reads over any value.
 func (s *jsonScanner) skip(depth int) error {
-	if depth >= maxDepth {
-		return s.errorf("nested deeper than %d", maxDepth)
+	if depth >= maxSkipDepth {
+		return s.errorf("nested deeper than %d", maxSkipDepth)
 	}
 	switch s.peek() {
 	case '{':

@@ -108,7 +108,7 @@ func (b *Backend) fits() error {
 		}
 	}
 	if slices.Sort(unknown); len(unknown) > 0 {
-		errs = append(errs, fmt.Errorf("--shape %s: model %s has no such input; it has %s", strings.Join(unknown, ", "), m.Name, strings.Join(names(m.Inputs), ", ")))
+		errs = append(errs, fmt.Errorf("--shape %s: model %s has no such input; it has %s", strings.Join(unknown, ", "), m.Name, joinNames(m.Inputs)))
 	}
 	return errors.Join(errs...)
 }

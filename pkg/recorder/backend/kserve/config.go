@@ -14,6 +14,7 @@ import (
 
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
+	"github.com/pa-tools/pa/pkg/recorder/workload/render"
 	wire "github.com/pa-tools/pa/pkg/wire/kserve"
 )
 
@@ -59,6 +60,10 @@ type Config struct {
 	// Shapes fixes dimensions that the model leaves open, by input name,
 	// without the batch dimension. Shapes of an entry win.
 	Shapes map[string][]int64
+	// Style is how the model takes prompts; 0 is told by its inputs. Render says
+	// how they are put into those; its Stream and Has are not looked at.
+	Style  render.Style
+	Render render.Options
 	// BatchSize is the number of batch elements in a request, at most 2^20; 0
 	// means 1.
 	BatchSize int

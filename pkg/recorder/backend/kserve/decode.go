@@ -9,7 +9,8 @@ import (
 )
 
 // Decode implements backend.Backend. An HTTP answer that is an error in spite
-// of its status 200 becomes a protocol error. Each response gets every output of the
+// of its status 200 becomes a protocol error, and so does one that is not what
+// validation data expects. Each response gets every output of the
 // model, in the order of its metadata, "" for those that it does not hold. The
 // error is the first response that cannot be read; the others are filled in
 // all the same. Stars stand for the secrets of the configuration that a server
@@ -27,6 +28,7 @@ func (b *Backend) Decode(x *backend.Exchange) error {
 		if addsOutput(resp) {
 			x.Tokens.Add(i)
 		}
+		b.validate(x, &b.decoded)
 		if resp.Error && x.Request.Status == export.StatusOK {
 			x.Request.Status, x.Request.Message = export.StatusProtocolError, b.clip(b.decoded.Error)
 		}

@@ -132,6 +132,7 @@ func (s *grpcSender) Send(ctx context.Context, p backend.Payload, x *backend.Exc
 			s.link = nil
 		}()
 	}
+	x.Sent = p
 	s.out = outgoing{p.(*payload).msg, tail(x)}
 	if s.b.cfg.Streaming {
 		s.sendStream(ctx, x)

@@ -69,6 +69,7 @@ func (s *httpSender) Send(ctx context.Context, p backend.Payload, x *backend.Exc
 		s.transport = s.b.transport()
 		defer s.transport.CloseIdleConnections()
 	}
+	x.Sent = p
 	t := &httpTrace{clock: s.b.clock}
 	resp, err := s.transport.RoundTrip(s.request(t.watch(ctx), p.(*payload), x))
 	t.fill(r)

@@ -2,6 +2,7 @@ package kserve
 
 import (
 	"slices"
+	"strings"
 
 	wire "github.com/pa-tools/pa/pkg/wire/kserve"
 )
@@ -27,13 +28,21 @@ type tensorSpec struct {
 }
 
 // input returns the input of that name, or nil.
-func (m *modelInfo) input(name string) *tensorSpec {
-	i := slices.IndexFunc(m.Inputs, func(t tensorSpec) bool { return t.Name == name })
+func (m *modelInfo) input(name string) *tensorSpec { return findSpec(m.Inputs, name) }
+
+// output returns the output of that name, or nil.
+func (m *modelInfo) output(name string) *tensorSpec { return findSpec(m.Outputs, name) }
+
+func findSpec(ts []tensorSpec, name string) *tensorSpec {
+	i := slices.IndexFunc(ts, func(t tensorSpec) bool { return t.Name == name })
 	if i < 0 {
 		return nil
 	}
-	return &m.Inputs[i]
+	return &ts[i]
 }
+
+// joinNames lists tensors in a message.
+func joinNames(ts []tensorSpec) string { return strings.Join(names(ts), ", ") }
 
 func names(ts []tensorSpec) []string {
 	s := make([]string, len(ts))

@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
+	"github.com/pa-tools/pa/pkg/recorder/workload/render"
 	wire "github.com/pa-tools/pa/pkg/wire/kserve"
 )
 
@@ -19,6 +19,8 @@ type payload struct {
 	// its head, and json how much of it is JSON.
 	msg  []byte
 	json int
+
+	expected []expectation // of the answer
 }
 
 // Inputs implements backend.Payload.
@@ -54,12 +56,19 @@ func (b *Backend) PrepareBatch(es []*workload.Entry) (backend.Payload, error) {
 	if int64(len(es)) != b.batch {
 		return nil, fmt.Errorf("%d entries for a batch of %d", len(es), b.batch)
 	}
+	es, err := b.tensors(es)
+	if err != nil {
+		return nil, err
+	}
 	for _, e := range es {
 		if err := b.unknown(e); err != nil {
 			return nil, entryError(e, err)
 		}
 	}
 	p := &payload{inputs: export.Fields{}}
+	if p.expected, err = b.expectations(es); err != nil {
+		return nil, err
+	}
 	left := int64(maxRequestBytes)
 	req := wire.Request{Model: b.cfg.Model, Version: b.cfg.Version}
 	for i := range b.model.Inputs {
@@ -92,19 +101,60 @@ func (b *Backend) PrepareBatch(es []*workload.Entry) (backend.Payload, error) {
 	return p, nil
 }
 
+// tensors returns the entries with prompts put into the inputs of the model.
+func (b *Backend) tensors(es []*workload.Entry) ([]*workload.Entry, error) {
+	out := make([]*workload.Entry, len(es))
+	for i, e := range es {
+		if out[i] = e; e.Prompt == nil {
+			continue
+		}
+		style, err := b.style()
+		if err != nil {
+			return nil, entryError(e, err)
+		}
+		o := b.cfg.Render
+		o.Stream = b.cfg.Streaming
+		o.Has = func(name string) bool { return b.model.input(name) != nil }
+		made := *e
+		if made.Values, err = render.Tensors(style, e.Prompt, o); err != nil {
+			return nil, entryError(e, err)
+		}
+		out[i] = &made
+	}
+	return out, nil
+}
+
+// style is how the model takes prompts.
+func (b *Backend) style() (render.Style, error) {
+	if b.cfg.Style != 0 {
+		return b.cfg.Style, nil
+	}
+	return render.StyleOf(names(b.model.Inputs))
+}
+
 // unknown reports values that are no input of the model. "model" is
-// perf_analyzer's own and passed over, as it does.
+// perf_analyzer's own and passed over, as it does; so is what stands beside the
+// inputs in a session or a schedule.
 func (b *Backend) unknown(e *workload.Entry) error {
 	for _, f := range e.Values {
-		if f.Name != "model" && b.model.input(f.Name) == nil {
-			return fmt.Errorf("model %s has no input %q; it has %s", b.model.Name, clip(f.Name), strings.Join(names(b.model.Inputs), ", "))
+		switch f.Name {
+		case "model", "session_id", "delay", "timestamp":
+			continue
+		}
+		if b.model.input(f.Name) == nil {
+			return fmt.Errorf("model %s has no input %q; it has %s", b.model.Name, clip(f.Name), joinNames(b.model.Inputs))
+		}
+	}
+	for name := range e.Raw {
+		if b.model.input(name) == nil && b.model.output(name) == nil {
+			return fmt.Errorf("the file %q is named like neither an input nor an output of model %s; inputs are %s, outputs %s", clip(name), b.model.Name, joinNames(b.model.Inputs), joinNames(b.model.Outputs))
 		}
 	}
 	return nil
 }
 
 func entryError(e *workload.Entry, err error) error {
-	return fmt.Errorf("stream %d, step %d: %w", e.Stream, e.Step, err)
+	return fmt.Errorf("%s: %w", e.Place(), err)
 }
 
 // maxRequestBytes bounds the data of a request. Shapes are the server's, so
@@ -149,10 +199,11 @@ func (b *Backend) tensor(spec *tensorSpec, es []*workload.Entry, left int64) (t 
 // bytes; nil when it is left out.
 func (b *Backend) element(spec *tensorSpec, e *workload.Entry, most int64) (shape []int64, data []byte, err error) {
 	v, given := e.Values.Get(spec.Name)
-	if !given {
+	raw, inFile := e.Raw[spec.Name]
+	if !given && !inFile {
 		generate := e.Fill.Kind != workload.FillNone
 		switch {
-		case spec.Optional && (len(e.Values) > 0 || !generate):
+		case spec.Optional && (len(e.Values) > 0 || len(e.Raw) > 0 || !generate):
 			return nil, nil, nil
 		case !generate:
 			return nil, nil, errors.New("no data, and it is not optional")
@@ -172,7 +223,11 @@ func (b *Backend) element(spec *tensorSpec, e *workload.Entry, most int64) (shap
 		return shape, data, err
 	}
 	var in wire.Input
-	if v.Text {
+	if inFile {
+		if in, err = parseRaw(raw, spec.Datatype); err != nil {
+			return nil, nil, err
+		}
+	} else if v.Text {
 		in = wire.Input{Count: 1, Data: wire.AppendBytes(nil, string(v.Data))}
 		if spec.Datatype != wire.BYTES {
 			return nil, nil, fmt.Errorf("a string for %s", spec.Datatype)

@@ -15,6 +15,7 @@ import (
 	"github.com/pa-tools/pa/internal/redact"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
+	"github.com/pa-tools/pa/pkg/recorder/workload/render"
 	"github.com/pa-tools/pa/pkg/wire/openai"
 )
 
@@ -40,6 +41,9 @@ type Config struct {
 	// Streaming sets "stream": true in every body. Otherwise bodies stay as
 	// they are.
 	Streaming bool
+	// Render says how prompts are put into requests. Model and Stream of it are
+	// not looked at.
+	Render render.Options
 	// ExtraBody is a JSON object whose members are set in every body.
 	ExtraBody json.RawMessage
 	// Headers are sent with every request, also those that replace a header
@@ -80,6 +84,7 @@ type Backend struct {
 	target  *target
 	proxy   *url.URL // nil: none
 	extra   []byte   // Config.ExtraBody, compact
+	streams bool     // bodies that are made ask for streamed answers
 	model   string
 	listed  []string // what the server lists, when it does
 	secrets redact.Secrets
@@ -123,6 +128,10 @@ func New(cfg Config) (*Backend, error) {
 		if b.extra, err = openai.MergeRequest(cfg.ExtraBody, nil); err != nil {
 			errs = append(errs, fmt.Errorf("extra body: %w", err))
 		}
+	}
+	b.streams = cfg.Streaming
+	if extra, err := openai.InspectRequest(b.extra); err == nil && extra.Stream {
+		b.streams = true
 	}
 	if b.target != nil {
 		errs = append(errs, b.useProxy())

@@ -13,6 +13,7 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
+	"github.com/pa-tools/pa/pkg/recorder/workload/render"
 	"github.com/pa-tools/pa/pkg/wire/openai"
 )
 
@@ -34,13 +35,14 @@ func (p *payload) Inputs() export.Fields { return p.inputs }
 // Streamed reports whether the request asks for a streamed answer.
 func (p *payload) Streamed() bool { return p.streamed }
 
-// Prepare makes a request of an entry. Its "payload" is an array with one
-// object, the body, which is sent in compact form with what the configuration
-// adds; the one input that the export shows is the body as sent.
+// Prepare makes a request of an entry: of its Prompt, or of its "payload", an
+// array with one object, the body, which is sent in compact form. The
+// configuration may add members. The one input that the export shows is the body
+// as sent.
 func (b *Backend) Prepare(e *workload.Entry) (backend.Payload, error) {
 	body, err := b.bodyOf(e)
 	if err != nil {
-		return nil, fmt.Errorf("input data, stream %d, step %d: %w", e.Stream, e.Step, err)
+		return nil, fmt.Errorf("input data, %s: %w", e.Place(), err)
 	}
 	p := b.newPayload(http.MethodPost, b.target.uri, body)
 	p.inputs = export.Fields{{Name: "payload", Value: export.Value{Text: true, Data: p.body}}}
@@ -69,6 +71,25 @@ func (b *Backend) newPayload(method, uri string, body []byte) *payload {
 }
 
 func (b *Backend) bodyOf(e *workload.Entry) ([]byte, error) {
+	body, err := b.bareBody(e)
+	if err != nil {
+		return nil, err
+	}
+	for _, set := range [][]byte{b.extra, b.stream()} {
+		if body, err = openai.MergeRequest(body, set); err != nil {
+			return nil, fmt.Errorf("payload: %w", err)
+		}
+	}
+	return b.withModel(body)
+}
+
+// bareBody is the body without what the configuration sets in every one.
+func (b *Backend) bareBody(e *workload.Entry) ([]byte, error) {
+	if e.Prompt != nil {
+		o := b.cfg.Render
+		o.Model, o.Stream = b.model, b.streams
+		return render.Body(b.target.api, e.Prompt, o)
+	}
 	value, ok := e.Values.Get("payload")
 	if !ok {
 		return nil, fmt.Errorf(`no "payload"; a request to an OpenAI-compatible server is {"payload": [{…body…}]}`)
@@ -88,12 +109,7 @@ func (b *Backend) bodyOf(e *workload.Entry) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("payload: %w", err)
 	}
-	for _, set := range [][]byte{b.extra, b.stream()} {
-		if body, err = openai.MergeRequest(body, set); err != nil {
-			return nil, fmt.Errorf("payload: %w", err)
-		}
-	}
-	return b.withModel(body)
+	return body, nil
 }
 
 // onlyElement returns the element of a JSON array with one.

@@ -7,18 +7,21 @@ import (
 	"net"
 	"net/url"
 	"strings"
+
+	"github.com/pa-tools/pa/pkg/recorder/workload/render"
 )
 
 // A target is where requests go.
 type target struct {
-	secure bool   // https
-	addr   string // host:port to dial
-	host   string // of the Host header
-	name   string // of the server's certificate
-	uri    string // path and query of requests
-	models string // path and query of the list of models
-	auth   Header // from the URL's name and password
-	query  string // of uri, which may hold a key
+	secure bool       // https
+	addr   string     // host:port to dial
+	host   string     // of the Host header
+	name   string     // of the server's certificate
+	uri    string     // path and query of requests
+	models string     // path and query of the list of models
+	auth   Header     // from the URL's name and password
+	query  string     // of uri, which may hold a key
+	api    render.API // 0: none that prompts can be put to
 
 	// url and modelsURL are for messages: no password, no query.
 	url, modelsURL string
@@ -53,6 +56,7 @@ func newTarget(rawURL, endpoint string) (*target, error) {
 		addr: net.JoinHostPort(u.Hostname(), portOf(u)),
 	}
 	root, fullPath := joinPath(base, path)
+	t.api, _ = render.APIOf(fullPath)
 	if strings.ContainsAny(fullPath, " \t\r\n") || strings.ContainsAny(query, " \t\r\n") {
 		return nil, fmt.Errorf("endpoint %q holds white space", shown)
 	}

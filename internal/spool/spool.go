@@ -1,4 +1,4 @@
-package export
+package spool
 
 import (
 	"bufio"
@@ -14,25 +14,35 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// defaultMaxSpoolBytes is what Opener.MaxSpoolBytes 0 means.
-const defaultMaxSpoolBytes = 64 << 30
+// defaultMaxBytes is what Config.MaxBytes 0 means.
+const defaultMaxBytes = 64 << 30
 
 // maxZstdWindow is the memory that decompressing zstd may take: what
 // zstd --long=27 needs, the most that zstd -d takes without being told.
 const maxZstdWindow = 128 << 20
 
-// A spool is a temporary file that holds a stream, decompressed.
-type spool struct {
-	file *os.File
-	name string // to be removed on Close; "" when it has no name any more
-	size int64
-	// err is what ended the stream early. What came before is in the file.
-	err error
+// Config says where a stream is kept, and how much of it.
+type Config struct {
+	// Dir is the folder of the file; "" is the system's for temporary files.
+	Dir string
+	// MaxBytes bounds the content, so that a small compressed file cannot fill
+	// the disk; 0 means 64 GiB.
+	MaxBytes int64
 }
 
-// compression returns "gzip", "zstd" or "" by the magic number that head starts
+// A Spool is a temporary file that holds a stream, decompressed.
+type Spool struct {
+	File *os.File
+	Size int64
+	// Err is what ended the stream early. What came before is in the file.
+	Err error
+
+	name string // to be removed on Close; "" when it has no name any more
+}
+
+// Compression returns "gzip", "zstd" or "" by the magic number that head starts
 // with. A zstd stream may start with a skippable frame.
-func compression(head []byte) string {
+func Compression(head []byte) string {
 	switch {
 	case bytes.HasPrefix(head, []byte{0x1F, 0x8B, 0x08}):
 		return "gzip"
@@ -43,14 +53,14 @@ func compression(head []byte) string {
 	return ""
 }
 
-// spool copies src, decompressed, to a temporary file. A stream that breaks off
-// is no error: see spool.err. The caller closes the spool.
-func (o *Opener) spool(ctx context.Context, name string, src io.Reader) (_ *spool, err error) {
-	f, err := os.CreateTemp(o.TempDir, "pa-spool-*")
+// Copy copies src, decompressed, to a temporary file. A stream that breaks off
+// is no error: see Spool.Err. The caller closes the spool. name is for messages.
+func Copy(ctx context.Context, name string, src io.Reader, c Config) (_ *Spool, err error) {
+	f, err := os.CreateTemp(c.Dir, "pa-spool-*")
 	if err != nil {
 		return nil, fmt.Errorf("%s: has to be copied to be read: %w", name, err)
 	}
-	s := &spool{file: f, name: f.Name()}
+	s := &Spool{File: f, name: f.Name()}
 	// Without a name it goes away even if this process is killed. Where an
 	// open file cannot be removed, Close does it.
 	if os.Remove(s.name) == nil {
@@ -67,7 +77,7 @@ func (o *Opener) spool(ctx context.Context, name string, src io.Reader) (_ *spoo
 		return nil, fmt.Errorf("read %s: %w", name, err)
 	}
 	var content io.Reader = in
-	kind := compression(head)
+	kind := Compression(head)
 	switch kind {
 	case "gzip":
 		z, err := gzip.NewReader(in)
@@ -83,43 +93,40 @@ func (o *Opener) spool(ctx context.Context, name string, src io.Reader) (_ *spoo
 		defer z.Close()
 		content = z
 	}
-	if err := s.fill(ctx, name, content, o.TempDir, o.maxSpool()); err != nil {
+	if err := s.fill(ctx, name, content, c); err != nil {
 		return nil, err
 	}
-	if s.err != nil && kind != "" && !strings.HasPrefix(s.err.Error(), kind) {
-		s.err = fmt.Errorf("%s: %w", kind, s.err)
+	if s.Err != nil && kind != "" && !strings.HasPrefix(s.Err.Error(), kind) {
+		s.Err = fmt.Errorf("%s: %w", kind, s.Err)
 	}
 	return s, nil
 }
 
-func (o *Opener) maxSpool() int64 {
-	if o.MaxSpoolBytes > 0 {
-		return o.MaxSpoolBytes
-	}
-	return defaultMaxSpoolBytes
-}
-
 // fill copies content to the file. Errors of the file are returned, those of
-// content are kept in s.err.
-func (s *spool) fill(ctx context.Context, name string, content io.Reader, dir string, most int64) error {
+// content are kept in s.Err.
+func (s *Spool) fill(ctx context.Context, name string, content io.Reader, c Config) error {
+	most := c.MaxBytes
+	if most <= 0 {
+		most = defaultMaxBytes
+	}
 	buf := make([]byte, 256<<10)
 	for {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		n, err := content.Read(buf)
-		if s.size+int64(n) > most {
+		if s.Size+int64(n) > most {
 			return fmt.Errorf("%s: holds more than %d bytes of content; decompress it to a file and give that", name, most)
 		}
-		if _, err := s.file.Write(buf[:n]); err != nil {
-			return fmt.Errorf("%s: copy to %s: %w; make room there, or set TMPDIR to a larger disk", name, tempDir(dir), err)
+		if _, err := s.File.Write(buf[:n]); err != nil {
+			return fmt.Errorf("%s: copy to %s: %w; make room there, or set TMPDIR to a larger disk", name, tempDir(c.Dir), err)
 		}
-		s.size += int64(n)
+		s.Size += int64(n)
 		switch {
 		case errors.Is(err, io.EOF):
 			return nil
 		case err != nil:
-			s.err = err
+			s.Err = err
 			return nil
 		}
 	}
@@ -133,8 +140,8 @@ func tempDir(dir string) string {
 }
 
 // Close closes and removes the file.
-func (s *spool) Close() error {
-	err := s.file.Close()
+func (s *Spool) Close() error {
+	err := s.File.Close()
 	if s.name != "" {
 		err = errors.Join(err, os.Remove(s.name))
 	}

@@ -1,0 +1,171 @@
+package main
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/pa-tools/pa/pkg/recorder/workload"
+	"github.com/pa-tools/pa/pkg/recorder/workload/dataset"
+	"github.com/pa-tools/pa/pkg/recorder/workload/render"
+)
+
+// inputFlags say what is sent.
+func inputFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringSliceFlag{Name: "input-data", Category: catInput, Usage: "`DATA` is zero, random, or the path of a file or folder with requests, prompts or a trace (repeatable; - is standard input); default: random tensors for Triton, built-in prompts for OpenAI"},
+		&cli.StringFlag{Name: "dataset", Category: catInput, Usage: "`LAYOUT` of the files: " + strings.Join(dataset.Layouts(), ", "), DefaultText: "found out"},
+		&cli.StringFlag{Name: "dataset-sampling-strategy", Category: catInput, Usage: "`ORDER` of the entries: sequential, shuffle (each once a round) or random (any at any time)", Value: workload.Sequential.String()},
+		&cli.IntFlag{Name: "num-dataset-entries", Category: catInput, Usage: "send `N` of the entries: the first ones, or with shuffle any", DefaultText: "all"},
+		&cli.StringFlag{Name: "trace-window", Category: catInput, Usage: "read the part `FROM:TO` of a trace, as times since its start: 10m:15m"},
+		&cli.IntFlag{Name: "block-tokens", Category: catInput, Usage: "`N` tokens for each hash id of a trace", DefaultText: "512; Bailian 16"},
+		&cli.StringFlag{Name: "backend", Category: catInput, Usage: "how a Triton model takes prompts: `KIND` vllm, tensorrtllm, tensorrtllm_engine or llmapi", DefaultText: "told by its inputs"},
+		&cli.BoolFlag{Name: "include-usage", Category: catInput, Usage: "ask OpenAI servers for the numbers of tokens at the end of streamed answers to prompts", Value: true},
+		&cli.IntFlag{Name: "batch-size", Aliases: []string{"b"}, Category: catInput, Usage: "Triton batch size `N`", Value: 1},
+		&cli.StringSliceFlag{Name: "shape", Category: catInput, Usage: "dimensions that the model leaves open, as `NAME:D1,D2` (repeatable)"},
+		&cli.IntFlag{Name: "string-length", Category: catInput, Usage: "length `N` of made-up strings", Value: 128},
+		&cli.StringFlag{Name: "string-data", Category: catInput, Usage: "`TEXT` instead of made-up strings"},
+		&cli.Uint64Flag{Name: "random-seed", Category: catInput, Usage: "seed `N` of everything made up"},
+	}
+}
+
+// inputSettings is what is sent, checked and with every default spelled out.
+type inputSettings struct {
+	InputData      []string `json:"input_data,omitempty"`
+	Layout         string   `json:"dataset,omitempty"`
+	Order          string   `json:"dataset_sampling_strategy,omitempty"`
+	DatasetEntries int      `json:"num_dataset_entries,omitempty"`
+	WindowFromMS   float64  `json:"trace_window_from_ms,omitempty"`
+	WindowToMS     float64  `json:"trace_window_to_ms,omitempty"`
+	BlockTokens    int      `json:"block_tokens,omitempty"`
+	PromptStyle    string   `json:"backend,omitempty"`
+	IncludeUsage   bool     `json:"include_usage,omitempty"`
+
+	BatchSize    int                `json:"batch_size,omitempty"`
+	Shapes       map[string][]int64 `json:"shapes,omitempty"`
+	StringLength int                `json:"string_length,omitempty"`
+	StringData   string             `json:"string_data,omitempty"`
+	Seed         uint64             `json:"seed"`
+
+	order  workload.Order
+	style  render.Style // 0: told by the model
+	window [2]time.Duration
+}
+
+// made reports whether tensors are made up instead of read.
+func (s *inputSettings) made() bool {
+	return len(s.InputData) == 1 && (s.InputData[0] == "zero" || s.InputData[0] == "random")
+}
+
+// read returns how files are read.
+func (s *inputSettings) read() dataset.Options {
+	return dataset.Options{Layout: s.Layout, From: s.window[0], To: s.window[1], BlockTokens: s.BlockTokens}
+}
+
+// render returns how prompts are put into requests.
+func (s *inputSettings) render() render.Options { return render.Options{Usage: s.IncludeUsage} }
+
+func (p *settingsParser) inputs(s *settings) {
+	c := p.c
+	s.InputData, s.Layout, s.Seed = c.StringSlice("input-data"), c.String("dataset"), c.Uint64("random-seed")
+	for _, d := range s.InputData {
+		if (d == "zero" || d == "random") && (len(s.InputData) > 1 || s.ServiceKind == kindOpenAI) {
+			p.errorf("--input-data %s: made-up tensors are for Triton, and exclude files", d)
+		}
+	}
+	if s.StringLength, s.StringData = c.Int("string-length"), c.String("string-data"); s.StringLength < 1 {
+		p.errorf("--string-length %d: must be at least 1", s.StringLength)
+	}
+	p.shapes(s)
+	p.dataset(s)
+	if s.IncludeUsage = s.ServiceKind == kindOpenAI && c.Bool("include-usage"); s.ServiceKind == kindTriton && c.IsSet("include-usage") {
+		p.errorf("--include-usage belongs to --service-kind openai")
+	}
+	if s.PromptStyle = c.String("backend"); s.PromptStyle != "" {
+		var err error
+		if s.style, err = render.ParseStyle(s.PromptStyle); err != nil {
+			p.errorf("--backend: %w", err)
+		}
+		if s.ServiceKind == kindOpenAI {
+			p.errorf("--backend belongs to --service-kind triton")
+		}
+	}
+}
+
+// dataset reads which part of the files is sent, and in which order.
+func (p *settingsParser) dataset(s *settings) {
+	c := p.c
+	kind, err := workload.ParseOrderKind(c.String("dataset-sampling-strategy"))
+	if err != nil {
+		p.errorf("--dataset-sampling-strategy: %w", err)
+	}
+	if s.order = (workload.Order{Kind: kind, Seed: s.Seed}); kind != workload.Sequential {
+		s.Order = kind.String()
+	}
+	s.DatasetEntries = p.positive("num-dataset-entries", c.Int("num-dataset-entries"))
+	s.BlockTokens = p.positive("block-tokens", c.Int("block-tokens"))
+	if text := c.String("trace-window"); text != "" {
+		if s.window, err = parseWindow(text); err != nil {
+			p.errorf("--trace-window %s: %w", text, err)
+		}
+		s.WindowFromMS, s.WindowToMS = milliseconds(s.window[0]), milliseconds(s.window[1])
+	}
+	o := s.read()
+	if err := o.Validate(); err != nil {
+		p.errs = append(p.errs, err)
+	}
+	if kind != workload.Sequential && c.Bool("fixed-schedule") {
+		p.errorf("--fixed-schedule sends the entries in the order of their times; drop --dataset-sampling-strategy")
+	}
+	if len(s.InputData) > 0 && !s.made() {
+		return
+	}
+	for _, flag := range []string{"dataset", "num-dataset-entries", "trace-window", "block-tokens"} {
+		if c.IsSet(flag) {
+			p.errorf("--%s is about files; give them with --input-data", flag)
+		}
+	}
+}
+
+// parseWindow reads "10m:15m"; either end may be missing.
+func parseWindow(text string) (w [2]time.Duration, err error) {
+	from, to, ok := strings.Cut(text, ":")
+	if !ok {
+		return w, errors.New("expected FROM:TO, such as 10m:15m")
+	}
+	for i, part := range []string{from, to} {
+		if part == "" {
+			continue
+		}
+		if w[i], err = time.ParseDuration(part); err != nil {
+			return w, err
+		}
+	}
+	return w, nil
+}
+
+// shapes reads the dimensions of tensors.
+func (p *settingsParser) shapes(s *settings) {
+	for _, text := range p.c.StringSlice("shape") {
+		i := strings.LastIndexByte(text, ':')
+		if i < 1 {
+			p.errorf("--shape %s: expected name:d1,d2", text)
+			continue
+		}
+		var dims []int64
+		for _, d := range strings.Split(text[i+1:], ",") {
+			n, err := strconv.ParseInt(d, 10, 64)
+			if err != nil || n < 1 {
+				p.errorf("--shape %s: %q is not a positive whole number", text, d)
+			}
+			dims = append(dims, n)
+		}
+		if s.Shapes == nil {
+			s.Shapes = map[string][]int64{}
+		}
+		s.Shapes[text[:i]] = dims
+	}
+}

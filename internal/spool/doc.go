@@ -1,0 +1,10 @@
+// Package spool keeps what cannot be read in place in a temporary file while it
+// is read: pipes, and files compressed with gzip or zstd.
+//
+//	s, err := spool.Copy(ctx, name, os.Stdin, spool.Config{})
+//	if err != nil {
+//		return err
+//	}
+//	defer s.Close()
+//	use(s.File, s.Size) // s.Err says if the stream broke off
+package spool

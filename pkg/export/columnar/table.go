@@ -1,0 +1,319 @@
+package columnar
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+
+	"github.com/apache/arrow/go/v15/parquet"
+	"github.com/apache/arrow/go/v15/parquet/file"
+	"github.com/apache/arrow/go/v15/parquet/schema"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// A Table reads any Parquet file row by row, each value as JSON: texts, numbers,
+// truth values, lists of them, and lists of structs of them. Columns of other
+// types are left out.
+//
+//	for t.Next() {
+//		use(t.Row())
+//	}
+//	return t.Err()
+type Table struct {
+	ctx     context.Context
+	name    string
+	r       *file.Reader
+	size    int64
+	most    int64
+	columns []tableColumn
+	left    []string
+
+	group       int   // the next row group
+	rest, chunk int64 // rows of the present one: left, and decoded at once
+	n, i        int   // rows that are decoded, and which is next
+	row         export.Fields
+	err         error
+}
+
+// A tableColumn is a column of the file: one leaf, or those of a list's structs.
+type tableColumn struct {
+	name   string
+	leaves []tableLeaf
+}
+
+// A tableLeaf is a leaf of a column. name is its field in the structs of a list,
+// "" if it is no struct.
+type tableLeaf struct {
+	name   string
+	index  int
+	desc   *schema.Column
+	shape  leafShape
+	signed bool
+	r      *leaf
+}
+
+// OpenTable opens a Parquet file. name is for messages. Closing src is the
+// caller's.
+func OpenTable(ctx context.Context, name string, src io.ReaderAt, size int64, lim export.Limits) (*Table, error) {
+	t := &Table{ctx: ctx, name: name, size: size, most: mostRows(lim)}
+	var err error
+	if t.r, err = openParquetFile(name, src, size, t.most); err != nil {
+		return nil, err
+	}
+	if err := guard(func() error { t.find(); return nil }); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return t, nil
+}
+
+// find sorts the leaves of the file into columns.
+func (t *Table) find() {
+	meta := t.r.MetaData().Schema
+	bad := map[string]bool{}
+	at := map[string]int{}
+	for i := range meta.NumColumns() {
+		desc := meta.Column(i)
+		path := desc.ColumnPath()
+		l, ok := leafOf(desc, i)
+		if !ok {
+			bad[path[0]] = true
+			continue
+		}
+		k, seen := at[path[0]]
+		if !seen {
+			k = len(t.columns)
+			at[path[0]] = k
+			t.columns = append(t.columns, tableColumn{name: path[0]})
+		}
+		t.columns[k].leaves = append(t.columns[k].leaves, l)
+	}
+	whole := t.columns[:0]
+	for _, c := range t.columns {
+		if !bad[c.name] {
+			whole = append(whole, c)
+		}
+	}
+	t.columns = whole
+	root := meta.Root()
+	for i := range root.NumFields() {
+		if name := root.Field(i).Name(); bad[name] {
+			t.left = append(t.left, name)
+		}
+	}
+}
+
+// leafOf describes a leaf; ok is false when its values cannot be read.
+func leafOf(desc *schema.Column, index int) (l tableLeaf, ok bool) {
+	shape, err := shapeOf(desc)
+	if err != nil {
+		return l, false
+	}
+	l = tableLeaf{index: index, desc: desc, shape: shape, signed: true}
+	switch desc.PhysicalType() {
+	case parquet.Types.Boolean, parquet.Types.Float, parquet.Types.Double:
+	case parquet.Types.Int32, parquet.Types.Int64:
+		switch typ := desc.LogicalType().(type) {
+		case *schema.IntLogicalType:
+			l.signed = typ.IsSigned()
+		case *schema.DecimalLogicalType:
+			return l, false
+		}
+	case parquet.Types.ByteArray:
+		if _, decimal := desc.LogicalType().(*schema.DecimalLogicalType); decimal {
+			return l, false
+		}
+	default:
+		return l, false
+	}
+	path := desc.ColumnPath()
+	if shape.maxRep == 0 {
+		return l, len(path) == 1 // no struct outside a list
+	}
+	// What is repeated is the column itself, or a group right in it, which holds
+	// the element; that is the leaf, or a struct of leaves.
+	switch repeated := repeatedAt(desc); {
+	case repeated == 0 && len(path) == 1, repeated == 1 && len(path) == 3:
+		return l, true
+	case repeated == 1 && len(path) == 4:
+		l.name = path[3]
+		return l, true
+	}
+	return l, false
+}
+
+// repeatedAt returns which name of the column's path is that of the repeated node.
+func repeatedAt(desc *schema.Column) int {
+	at := len(desc.ColumnPath()) - 1
+	for n := desc.SchemaNode(); n != nil && n.RepetitionType() != parquet.Repetitions.Repeated; n = n.Parent() {
+		at--
+	}
+	return at
+}
+
+// Columns returns the names of the columns that are read.
+func (t *Table) Columns() []string {
+	var all []string
+	for _, c := range t.columns {
+		all = append(all, c.name)
+	}
+	return all
+}
+
+// LeftOut returns the names of those that are not.
+func (t *Table) LeftOut() []string { return t.left }
+
+// Next goes to the next row; false is the end, or an error.
+func (t *Table) Next() bool {
+	if t.err != nil {
+		return false
+	}
+	for t.i == t.n {
+		more := false
+		if err := guard(func() (err error) { more, err = t.decode(); return err }); err != nil {
+			t.err = fmt.Errorf("%s: row group %d: %w", t.name, max(0, t.group-1), err)
+			return false
+		}
+		if !more {
+			return false
+		}
+	}
+	t.row = t.row[:0]
+	for _, c := range t.columns {
+		t.row = append(t.row, export.Field{Name: c.name, Value: export.Value{Data: c.append(nil, t.i)}})
+	}
+	t.i++
+	return true
+}
+
+// Row returns the row: every column in the order of the file, null if the file
+// has nothing there. The list is valid until the next call of Next.
+func (t *Table) Row() export.Fields { return t.row }
+
+// Err returns why there are no more rows; nil at the end.
+func (t *Table) Err() error { return t.err }
+
+// decode decodes some more rows; false says that there are none.
+func (t *Table) decode() (bool, error) {
+	if err := t.ctx.Err(); err != nil {
+		return false, err
+	}
+	for t.rest == 0 {
+		if t.group == t.r.NumRowGroups() {
+			return false, nil
+		}
+		if err := t.openGroup(t.r.RowGroup(t.group)); err != nil {
+			return false, err
+		}
+		t.group++
+	}
+	n := int(min(t.rest, t.chunk))
+	limit := budget{t.most, t.most}
+	for _, c := range t.columns {
+		for _, l := range c.leaves {
+			if err := l.r.rows(n, &limit); err != nil {
+				return false, fmt.Errorf("column %s: %w", c.name, err)
+			}
+		}
+	}
+	t.rest -= int64(n)
+	t.n, t.i = n, 0
+	return true, nil
+}
+
+func (t *Table) openGroup(group *file.RowGroupReader) error {
+	if t.rest = group.NumRows(); t.rest < 0 {
+		return fmt.Errorf("%d rows", t.rest)
+	}
+	t.chunk = chunkRows(group)
+	for _, c := range t.columns {
+		for k := range c.leaves {
+			l := &c.leaves[k]
+			pages, err := openPages(group, l.index, t.size)
+			if err != nil {
+				return fmt.Errorf("column %s: %w", c.name, err)
+			}
+			l.r = &leaf{pages: pages, kind: l.desc.PhysicalType(), shape: l.shape, signed: l.signed, limit: &budget{}, v: &vector{}, lists: &vector{}}
+		}
+	}
+	return nil
+}
+
+// append appends the column's value in row i as JSON.
+func (c *tableColumn) append(b []byte, i int) []byte {
+	first := &c.leaves[0]
+	if first.shape.maxRep == 0 {
+		return first.append(b, i)
+	}
+	from, to, ok := first.r.lists.list(i)
+	if !ok {
+		return append(b, "null"...)
+	}
+	b = append(b, '[')
+	for k := from; k < to; k++ {
+		if k > from {
+			b = append(b, ',')
+		}
+		if first.name == "" {
+			b = first.append(b, k)
+			continue
+		}
+		b = append(b, '{')
+		for n := range c.leaves {
+			l := &c.leaves[n]
+			if n > 0 {
+				b = append(b, ',')
+			}
+			b = append(appendJSONText(b, []byte(l.name)), ':')
+			if k-from < l.count(i) {
+				b = l.append(b, l.first(i)+k-from)
+			} else {
+				b = append(b, "null"...) // a file that contradicts itself
+			}
+		}
+		b = append(b, '}')
+	}
+	return append(b, ']')
+}
+
+// first and count say where the elements of row i are.
+func (l *tableLeaf) first(i int) int { from, _, _ := l.r.lists.list(i); return from }
+func (l *tableLeaf) count(i int) int { from, to, _ := l.r.lists.list(i); return to - from }
+
+// append appends value i as JSON; null also for what JSON has no number for.
+func (l *tableLeaf) append(b []byte, i int) []byte {
+	v := l.r.v
+	if v.null(i) {
+		return append(b, "null"...)
+	}
+	switch l.desc.PhysicalType() {
+	case parquet.Types.ByteArray:
+		return appendJSONText(b, v.str(i))
+	case parquet.Types.Boolean:
+		return strconv.AppendBool(b, v.num(i) != 0)
+	case parquet.Types.Float:
+		return appendFloat(b, float64(math.Float32frombits(uint32(v.num(i)))), 32)
+	case parquet.Types.Double:
+		return appendFloat(b, math.Float64frombits(v.num(i)), 64)
+	}
+	if l.signed {
+		return strconv.AppendInt(b, int64(v.num(i)), 10)
+	}
+	return strconv.AppendUint(b, v.num(i), 10)
+}
+
+func appendFloat(b []byte, f float64, bits int) []byte {
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		return append(b, "null"...)
+	}
+	return strconv.AppendFloat(b, f, 'g', -1, bits)
+}
+
+// appendJSONText appends a JSON string; what is not UTF-8 becomes U+FFFD.
+func appendJSONText(b, text []byte) []byte {
+	b, _ = jsontext.AppendQuote(b, text) // the error is about UTF-8
+	return b
+}

@@ -1,0 +1,85 @@
+package dataset
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// A table is CSV (RFC 4180) with the names of its columns in the first record.
+type table struct {
+	src     *source
+	columns []string
+	at      []int64 // where each row begins, and where the last one ends
+}
+
+// openTable finds the rows of src.
+func openTable(ctx context.Context, src *source) (rows, error) {
+	t := &table{src: src}
+	buf, h := src.scan()
+	skipped := skipMark(buf)
+	r := csv.NewReader(stopping{ctx, buf})
+	r.ReuseRecord = true
+	for {
+		begin := skipped + r.InputOffset()
+		record, err := r.Read()
+		switch {
+		case errors.Is(err, io.EOF):
+			t.at = append(t.at, skipped+r.InputOffset())
+			return t, src.hashed(buf, h)
+		case err != nil:
+			return nil, csvError(src.name, err)
+		case t.columns == nil:
+			t.columns = append(t.columns, record...)
+		default:
+			t.at = append(t.at, begin)
+		}
+	}
+}
+
+// csvError names the line.
+func csvError(name string, err error) error {
+	var pe *csv.ParseError
+	if !errors.As(err, &pe) {
+		return fmt.Errorf("read %s: %w", name, err)
+	}
+	if errors.Is(pe.Err, csv.ErrFieldCount) {
+		return &Error{Name: name, Kind: byLine, Line: pe.StartLine, Err: errors.New("has not as many fields as the first line")}
+	}
+	return &Error{Name: name, Kind: byLine, Line: pe.Line, Err: fmt.Errorf("column %d: %w", pe.Column, pe.Err)}
+}
+
+func (t *table) len() int { return len(t.at) - 1 }
+
+// row returns each field as a JSON string; an empty one is null.
+func (t *table) row(i int) (*row, error) {
+	text, err := t.src.read(t.at[i], t.at[i+1])
+	if err != nil {
+		return nil, t.fault(i, err)
+	}
+	record, err := csv.NewReader(bytes.NewReader(text)).Read()
+	if err != nil {
+		return nil, t.fault(i, err)
+	}
+	r := &row{fields: make(export.Fields, 0, len(record))}
+	for c, field := range record {
+		value := []byte("null")
+		if field != "" {
+			if value, err = json.Marshal(field); err != nil {
+				return nil, t.fault(i, err)
+			}
+		}
+		r.fields = append(r.fields, export.Field{Name: t.columns[c], Value: export.Value{Data: value}})
+	}
+	return r, nil
+}
+
+func (t *table) fault(i int, err error) error {
+	return &Error{Name: t.src.name, Kind: byLine, Line: t.src.lineAt(t.at[i]), Err: err}
+}

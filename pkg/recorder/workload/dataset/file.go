@@ -1,0 +1,138 @@
+package dataset
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/pa-tools/pa/internal/spool"
+)
+
+// DefaultMaxRowBytes is what Options.MaxRowBytes 0 means.
+const DefaultMaxRowBytes = 64 << 20
+
+// A source is the content of a file, decompressed.
+type source struct {
+	io.ReaderAt
+	name  string
+	size  int64
+	sum   string // SHA-256 of the content in hex
+	bytes int64  // a row's at most
+	close func() error
+}
+
+// openSource opens a file, or in for "-".
+func openSource(ctx context.Context, path string, in io.Reader, opt *Options) (*source, error) {
+	if path == "-" {
+		if in == nil {
+			return nil, errors.New("-: there is no standard input; give a file")
+		}
+		return spooled(ctx, "stdin", in, opt)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("%s: no such file", path)
+		}
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	head := make([]byte, 4)
+	n := 0
+	if info.Mode().IsRegular() {
+		n, _ = f.ReadAt(head, 0) // what is wrong shows again below
+	}
+	if !info.Mode().IsRegular() || spool.Compression(head[:n]) != "" {
+		s, err := spooled(ctx, path, f, opt)
+		return s, errors.Join(err, f.Close())
+	}
+	return &source{ReaderAt: f, name: path, size: info.Size(), bytes: opt.maxRow(), close: f.Close}, nil
+}
+
+// spooled is a source in a temporary file, which has no name.
+func spooled(ctx context.Context, name string, src io.Reader, opt *Options) (*source, error) {
+	s, err := spool.Copy(ctx, name, src, opt.Spool)
+	if err != nil {
+		return nil, err
+	}
+	if s.Err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: damaged after %d bytes of content: %w", name, s.Size, s.Err), s.Close())
+	}
+	return &source{ReaderAt: s.File, name: name, size: s.Size, bytes: opt.maxRow(), close: s.Close}, nil
+}
+
+// scan returns a reader over all of s and what becomes its hash.
+func (s *source) scan() (*bufio.Reader, hash.Hash) {
+	h := sha256.New()
+	return bufio.NewReaderSize(io.TeeReader(io.NewSectionReader(s, 0, s.size), h), 256<<10), h
+}
+
+// hashed takes the hash of a scan that is over: what was not read is read now.
+func (s *source) hashed(r io.Reader, h hash.Hash) error {
+	_, err := io.Copy(io.Discard, r)
+	s.sum = hex.EncodeToString(h.Sum(nil))
+	return err
+}
+
+// read returns the bytes from start to end.
+func (s *source) read(start, end int64) ([]byte, error) {
+	if end-start > s.bytes {
+		return nil, s.tooLong(end - start)
+	}
+	b := make([]byte, end-start)
+	if _, err := s.ReadAt(b, start); err != nil {
+		return nil, fmt.Errorf("read %s: %w", s.name, err)
+	}
+	return b, nil
+}
+
+func (s *source) tooLong(bytes int64) error {
+	return fmt.Errorf("%d bytes long; a row may have at most %d", bytes, s.bytes)
+}
+
+// head returns the beginning of s, up to n bytes, without what marks UTF-8.
+func (s *source) head(n int64) ([]byte, error) {
+	b := make([]byte, min(n, s.size))
+	if _, err := s.ReadAt(b, 0); err != nil && !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("read %s: %w", s.name, err)
+	}
+	return bytes.TrimPrefix(b, byteOrderMark), nil
+}
+
+// byteOrderMark begins files of some editors.
+var byteOrderMark = []byte("\ufeff")
+
+// skipMark reads over a byte order mark and returns its length.
+func skipMark(r *bufio.Reader) int64 {
+	if b, _ := r.Peek(len(byteOrderMark)); !bytes.Equal(b, byteOrderMark) {
+		return 0
+	}
+	n, _ := r.Discard(len(byteOrderMark)) // it is there
+	return int64(n)
+}
+
+// lineAt returns the number of the line, from 1, that holds the byte at off.
+func (s *source) lineAt(off int64) int {
+	r := bufio.NewReaderSize(io.NewSectionReader(s, 0, off), 256<<10)
+	line := 1
+	for {
+		b, err := r.ReadSlice('\n')
+		if len(b) > 0 && b[len(b)-1] == '\n' {
+			line++
+		}
+		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
+			return line // a message may lack a few lines, if the disk fails now
+		}
+	}
+}

@@ -1,0 +1,101 @@
+package dataset
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pa-tools/pa/pkg/recorder/workload"
+)
+
+// A layout says what the rows of one file mean. entries is called for every row
+// in their order first, and for any of them after that; it gives the same then.
+type layout interface {
+	// entries returns what row i says; none leaves it out.
+	entries(r *row, i int) ([]workload.Entry, error)
+}
+
+// A layoutKind is a layout as long as there is no file.
+type layoutKind struct {
+	name string
+	what string // for the message that nothing fits: what its rows have
+	// fits recognizes it by the first row of a file.
+	fits func(r *row, f *file) bool
+	make func(f *file, o *Options) layout
+	// wholeSessions says that all turns of a session are in one row.
+	wholeSessions bool
+}
+
+// layouts are tried in this order: what has more columns of its own first.
+var layouts = []layoutKind{
+	{"inputs_json", `"payloads"`, fitsInputsJSON, newInputsJSON, true},
+	{"perf_analyzer", `"data" of perf_analyzer`, fitsPerfAnalyzer, newPerfAnalyzer, false},
+	{"burstgpt", `"Request tokens"`, fitsBurstGPT, newBurstGPT, false},
+	{"azure", `"ContextTokens"`, fitsAzure, newAzure, false},
+	{"sharegpt", `"conversations"`, fitsShareGPT, newShareGPT, true},
+	{"multi_turn", `"turns"`, fitsMultiTurn, newMultiTurn, true},
+	{"openorca", `"question"`, fitsOpenOrca, newOpenOrca, false},
+	{"cnn_dailymail", `"article"`, fitsCNNDailyMail, newCNNDailyMail, false},
+	{"mooncake", `"input_length"`, fitsMooncake, newMooncake, false},
+	{"requests", "a whole request", fitsRequests, newRequests, false},
+	{"prompts", strings.Join(quoteAll(promptColumns), ", "), fitsPrompts, newPrompts, false},
+}
+
+// Layouts returns the names of all layouts.
+func Layouts() []string {
+	var all []string
+	for _, l := range layouts {
+		all = append(all, l.name)
+	}
+	return all
+}
+
+func findLayout(name string) *layoutKind {
+	i := slices.IndexFunc(layouts, func(l layoutKind) bool { return l.name == name })
+	if i < 0 {
+		return nil
+	}
+	return &layouts[i]
+}
+
+// chooseLayout finds the layout of a file by its first row.
+func chooseLayout(f *file, first *row, o *Options) (*layoutKind, error) {
+	if o.Layout != "" {
+		l := findLayout(o.Layout)
+		if !l.fits(first, f) {
+			return nil, fmt.Errorf("is no %s: that has %s, this has %s", l.name, l.what, columnNames(first))
+		}
+		return l, nil
+	}
+	for i := range layouts {
+		if layouts[i].fits(first, f) {
+			return &layouts[i], nil
+		}
+	}
+	var known []string
+	for _, l := range layouts {
+		known = append(known, l.what)
+	}
+	return nil, fmt.Errorf("none of its members is known to hold a prompt: it has %s; expected one of %s", columnNames(first), strings.Join(known, ", "))
+}
+
+// columnNames lists what a row has, for messages.
+func columnNames(r *row) string {
+	const most = 12
+	names := quoteAll(r.names())
+	switch {
+	case len(names) == 0:
+		return "nothing"
+	case len(names) > most:
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+	}
+	return strings.Join(names, ", ")
+}
+
+func quoteAll(names []string) []string {
+	all := make([]string, len(names))
+	for i, n := range names {
+		all[i] = fmt.Sprintf("%q", clip([]byte(n)))
+	}
+	return all
+}

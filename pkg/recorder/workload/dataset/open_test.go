@@ -1,0 +1,259 @@
+package dataset
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/klauspost/compress/zstd"
+)
+
+// jsonl returns n rows of JSON Lines with prompts of about that many bytes.
+func jsonl(n, bytesEach int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "{\"prompt\":\"%d %s\",\"max_tokens\":%d}\n", i, strings.Repeat("word ", bytesEach/5), i+1)
+	}
+	return b.String()
+}
+
+// Entries are the same in whatever order they are asked for, also where rows give
+// none or several.
+func TestAt(t *testing.T) {
+	for _, in := range []string{
+		jsonl(100, 10),
+		strings.Repeat(`{"turns":[{"text":"a"},{"text":"b"}]}`+"\n"+`{"turns":[{"text":"c"}]}`+"\n", 30),
+		"Timestamp,Request tokens,Response tokens\n" + strings.Repeat("1,0,0\n2,3,4\n3,0,0\n", 30),
+	} {
+		s, err := open(t, "in", in, Options{Texts: numbered{}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := all(t, s)
+		if len(want) != s.Len() {
+			t.Fatalf("%d entries, Len is %d", len(want), s.Len())
+		}
+		r := rand.New(rand.NewPCG(1, 2))
+		for range 500 {
+			k := r.IntN(len(want))
+			if e, err := s.At(k); err != nil || describe(e) != want[k] {
+				t.Fatalf("At(%d) = %s, %v; want %s", k, describe(e), err, want[k])
+			}
+		}
+	}
+}
+
+// Files are read one after the other, whatever their forms; the hash is of their
+// content.
+func TestFiles(t *testing.T) {
+	dir := t.TempDir()
+	put := func(name string, content []byte) string {
+		p := filepath.Join(dir, name)
+		if err := os.WriteFile(p, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	const text = "{\"prompt\":\"b\"}\n{\"prompt\":\"c\"}\n"
+	var gz, zs bytes.Buffer
+	g := gzip.NewWriter(&gz)
+	z, err := zstd.NewWriter(&zs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range []interface {
+		Write([]byte) (int, error)
+		Close() error
+	}{g, z} {
+		if _, err := w.Write([]byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("1.json", []byte(`{"data":[{"payload":[{"prompt":"a"}]}]}`))
+	put("2.jsonl.gz", gz.Bytes())
+	put("3.csv", []byte("prompt\n,\n")[:0])
+	put("3.csv", []byte("prompt,id\nd,1\n"))
+	put("readme.txt", []byte("nothing"))
+	if err := os.Mkdir(filepath.Join(dir, "4.json"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	other := filepath.Join(t.TempDir(), "renamed")
+	if err := os.WriteFile(other, zs.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Open(t.Context(), []string{dir, other, "-"}, Options{Stdin: strings.NewReader(`{"prompt":"e"}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	want := []string{`payload=[{"prompt":"a"}]`, `"b"`, `"c"`, `"d"`, `"b"`, `"c"`, `"e"`}
+	if diff := cmp.Diff(want, all(t, s)); diff != "" {
+		t.Errorf("entries (-want +got):\n%s", diff)
+	}
+	sum := sha256.Sum256([]byte(text))
+	files := s.Files()
+	if len(files) != 5 || files[1].SHA256 != hex.EncodeToString(sum[:]) || files[1].SHA256 != files[3].SHA256 || files[4].Name != "stdin" {
+		t.Errorf("files %+v", files)
+	}
+	if _, err := Open(t.Context(), []string{t.TempDir()}, Options{}); err == nil || !strings.Contains(err.Error(), "no file in it ends in .json") {
+		t.Errorf("an empty folder: %v", err)
+	}
+	cut := put("cut.json.gz", gz.Bytes()[:gz.Len()-12])
+	if _, err := Open(t.Context(), []string{cut}, Options{}); err == nil || !strings.Contains(err.Error(), "damaged after") {
+		t.Errorf("a file that is cut: %v", err)
+	}
+}
+
+// Steps of several files go on with the first stream, streams are added.
+func TestStreams(t *testing.T) {
+	a := write(t, "a.json", `{"data":[{"I":[1]},{"I":[2]}]}`)
+	b := write(t, "b.json", `{"data":[[{"I":[3]}],[],[{"I":[4]},{"I":[5]}]]}`)
+	c := write(t, "c.json", `{"data":[{"I":[6]}]}`)
+	s, err := Open(t.Context(), []string{a, b, c}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	var got []string
+	for i := range s.Streams() {
+		v := s.Stream(i)
+		for k := range v.Len() {
+			e, err := v.At(k)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, fmt.Sprintf("%d: %d/%d %s", i, e.Stream, e.Step, describe(e)))
+		}
+	}
+	want := []string{"0: 0/0 I=[1]", "0: 0/1 I=[2]", "0: 0/0 I=[6]", "1: 1/0 I=[3]", "3: 3/0 I=[4]", "3: 3/1 I=[5]"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("streams (-want +got):\n%s", diff)
+	}
+}
+
+// A file that changes while it is in use is an error, not a wrong request.
+func TestFileChanges(t *testing.T) {
+	p := write(t, "in", "{\"turns\":[{\"text\":\"a\"},{\"text\":\"b\"}]}\n")
+	s, err := Open(t.Context(), []string{p}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if err := os.WriteFile(p, []byte("{\"turns\":[{\"text\":\"a\"}],\"x\":[      ]}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if e, err := s.At(1); err == nil || !strings.Contains(err.Error(), "changed since") {
+		t.Errorf("At = %s, %v", describe(e), err)
+	}
+}
+
+// What is in memory does not grow with what rows hold.
+func TestMemory(t *testing.T) {
+	const rows = 2000
+	for name, in := range map[string]string{
+		"lines":    jsonl(rows, 4000),
+		"document": `{"data":[{"payload":[{}]}` + strings.Repeat(`,{"payload":[{"prompt":"`+strings.Repeat("word ", 800)+`"}]}`, rows-1) + "]}",
+		"table":    "prompt,id\n" + strings.Repeat(strings.Repeat("word ", 800)+",1\n", rows),
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := write(t, "in", in)
+			var before, after runtime.MemStats
+			runtime.GC()
+			runtime.ReadMemStats(&before)
+			s, err := Open(t.Context(), []string{p}, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			runtime.GC()
+			runtime.ReadMemStats(&after)
+			if s.Len() != rows {
+				t.Errorf("%d entries, want %d", s.Len(), rows)
+			}
+			// 16 bytes a row, one row, and what reading takes.
+			if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown > 1<<20 {
+				t.Errorf("%d bytes more in memory for a file of %d", grown, len(in))
+			}
+			runtime.KeepAlive(in)
+		})
+	}
+}
+
+// Whatever a file holds, it is read or refused in a line; what is read is the
+// same the second time, and no entry is empty.
+func FuzzOpen(f *testing.F) {
+	f.Add(`{"data":[{"B":[1],"A":["x"]},{"A":["y"]}],"validation_data":[{}]}`)
+	f.Add(`{"data":[[{"I":[1]}],[{"I":{"b64":"AA=="}}]]}`)
+	f.Add(`{"data":[{"session_id":"a","payloads":[{"prompt":"x"}]}]}`)
+	f.Add("{\"prompt\":\"a\",\"max_tokens\":1}\n{\"messages\":[{\"role\":\"user\"}]}")
+	f.Add("[{\"conversations\":[{\"from\":\"human\",\"value\":\"a\"}]}]")
+	f.Add("{\"timestamp\":1,\"input_length\":600,\"hash_ids\":[1,2]}\n")
+	f.Add("{\"turns\":[{\"text\":\"a\"},{\"text\":\"b\",\"delay\":1}]}\n")
+	f.Add("{\"rows\":[{\"row\":{\"question\":\"a\"}}]}")
+	f.Add("Timestamp,Model,Request tokens,Response tokens\n1,a,2,3\n")
+	f.Add("TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:15:46,1,44\n")
+	f.Add("prompt,id\n\"a\nb\",1\n")
+	f.Fuzz(func(t *testing.T, in string) {
+		const most = 1 << 16
+		o := Options{Texts: numbered{}, Count: words, MaxRowBytes: most}
+		s := &Set{}
+		src := &source{ReaderAt: strings.NewReader(in), name: "in", size: int64(len(in)), bytes: most, close: func() error { return nil }}
+		if err := s.addSource(t.Context(), src, &o); err != nil {
+			if msg := err.Error(); strings.Contains(msg, "\n") || !strings.HasPrefix(msg, "in: ") {
+				t.Fatalf("%q: error %q, want a line that names the file", in, msg)
+			}
+			return
+		}
+		first := all(t, s)
+		if len(first) != s.Len() {
+			t.Fatalf("%q: %d entries, Len is %d", in, len(first), s.Len())
+		}
+		if again := all(t, s); !slices.Equal(first, again) {
+			t.Fatalf("%q: first %q, then %q", in, first, again)
+		}
+	})
+}
+
+func BenchmarkOpen(b *testing.B) {
+	in := jsonl(5000, 2000)
+	p := write(b, "in", in)
+	b.SetBytes(int64(len(in)))
+	b.ReportAllocs()
+	for b.Loop() {
+		s, err := Open(b.Context(), []string{p}, Options{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		s.Close()
+	}
+}
+
+func BenchmarkAt(b *testing.B) {
+	in := jsonl(5000, 2000)
+	s, err := open(b, "in", in, Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.SetBytes(int64(len(in) / 5000))
+	b.ReportAllocs()
+	k := 0
+	for b.Loop() {
+		if _, err := s.At(k * 7919 % 5000); err != nil {
+			b.Fatal(err)
+		}
+		k++
+	}
+}

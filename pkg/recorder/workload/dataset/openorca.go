@@ -1,0 +1,56 @@
+package dataset
+
+import (
+	"errors"
+
+	"github.com/pa-tools/pa/pkg/recorder/workload"
+)
+
+// openOrca are questions with their instructions and answers:
+//
+//	{"id": "…", "system_prompt": "…", "question": "…", "response": "…"}
+type openOrca struct{ o *Options }
+
+func fitsOpenOrca(r *row, _ *file) bool { return r.has("question") }
+
+func newOpenOrca(_ *file, o *Options) layout { return openOrca{o} }
+
+func (l openOrca) entries(r *row, _ int) ([]workload.Entry, error) {
+	return questionAndAnswer(r, "system_prompt", "question", "response", l.o)
+}
+
+// cnnDailyMail are articles with their summaries:
+//
+//	{"article": "…", "highlights": "…", "id": "…"}
+type cnnDailyMail struct{ o *Options }
+
+func fitsCNNDailyMail(r *row, _ *file) bool { return r.has("article") }
+
+func newCNNDailyMail(_ *file, o *Options) layout { return cnnDailyMail{o} }
+
+func (l cnnDailyMail) entries(r *row, _ int) ([]workload.Entry, error) {
+	return questionAndAnswer(r, "", "article", "highlights", l.o)
+}
+
+// questionAndAnswer reads a row by the names of its members.
+func questionAndAnswer(r *row, system, question, answer string, o *Options) ([]workload.Entry, error) {
+	text, ok, err := r.string(question)
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		return nil, errors.New("no " + quoteAll([]string{question})[0] + ": it has " + columnNames(r))
+	}
+	p := &workload.Prompt{Text: text}
+	if p.System, _, err = r.string(system); err != nil {
+		return nil, err
+	}
+	reply, ok, err := r.string(answer)
+	if err != nil {
+		return nil, err
+	}
+	if ok {
+		p.MaxTokens = o.replyTokens(reply)
+	}
+	return []workload.Entry{{Prompt: p}}, nil
+}

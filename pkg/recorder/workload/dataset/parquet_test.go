@@ -1,0 +1,54 @@
+package dataset
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// Parquet and JSON Lines that the library datasets wrote of the same rows say the
+// same: see testdata/parquet.py.
+func TestParquet(t *testing.T) {
+	for _, name := range []string{"sharegpt", "openorca"} {
+		var got [2][]string
+		for i, suffix := range []string{".parquet", ".jsonl"} {
+			s, err := Open(t.Context(), []string{"testdata/" + name + suffix}, Options{Count: words, Sessions: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			got[i] = all(t, s)
+			if f := s.Files()[0]; f.Layout != name || len(f.SHA256) != 64 {
+				t.Errorf("%s%s: %+v", name, suffix, f)
+			}
+		}
+		if len(got[0]) < 40 {
+			t.Errorf("%s: %d entries", name, len(got[0]))
+		}
+		if diff := cmp.Diff(got[1], got[0]); diff != "" {
+			t.Errorf("%s (-jsonl +parquet):\n%s", name, diff)
+		}
+	}
+}
+
+func TestParquetErrors(t *testing.T) {
+	b, err := os.ReadFile("testdata/openorca.parquet")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name, in string
+		o        Options
+		want     string
+	}{
+		{"another layout", string(b), Options{Layout: "sharegpt"}, `in: row 0: is no sharegpt: that has "conversations", this has "id", "system_prompt", "question", "response"`},
+		{"cut", string(b[:len(b)/2]), Options{}, "in: cut short at byte"},
+		{"too long", string(b), Options{MaxRowBytes: 10}, "in: row 0: "},
+	} {
+		if _, err := open(t, "in", tt.in, tt.o); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: error %v, want %q", tt.name, err, tt.want)
+		}
+	}
+}

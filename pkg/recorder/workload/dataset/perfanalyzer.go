@@ -1,0 +1,122 @@
+package dataset
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/pa-tools/pa/pkg/recorder/workload"
+)
+
+// perfAnalyzer is the input data of perf_analyzer, and inputs.json of
+// GenAI-Perf:
+//
+//	{"data": [ {"NAME": VALUE, …}, … ]}          steps of stream 0
+//	{"data": [ [ {…}, … ], [ {…}, … ] ]}         one stream per inner array
+//	{…, "validation_data": […]}                  what outputs must be, likewise
+//
+// Values keep their order and number text.
+type perfAnalyzer struct{ doc *document }
+
+func fitsPerfAnalyzer(r *row, f *file) bool {
+	doc, ok := f.rows.(*document)
+	return ok && doc.member == "data" && !fitsInputsJSON(r, f)
+}
+
+func newPerfAnalyzer(f *file, _ *Options) layout { return &perfAnalyzer{f.rows.(*document)} }
+
+func (l *perfAnalyzer) entries(r *row, i int) ([]workload.Entry, error) {
+	stream, step := l.doc.place(i)
+	e := workload.Entry{Stream: stream, Step: step, Values: r.fields}
+	seen := map[string]bool{}
+	for _, f := range r.fields {
+		if seen[f.Name] {
+			return nil, fmt.Errorf("%q is given twice", clip([]byte(f.Name)))
+		}
+		seen[f.Name] = true
+	}
+	if err := readTiming(&e); err != nil {
+		return nil, err
+	}
+	if at := l.doc.expectedAt(stream, step); at >= 0 {
+		want, err := l.doc.element(l.doc.expected[at])
+		if err != nil {
+			return nil, fmt.Errorf("validation_data: %w", err)
+		}
+		e.Expected = want.fields
+	}
+	return []workload.Entry{e}, nil
+}
+
+// expectedAt returns the index in d.expected of what belongs to a step, or −1.
+func (d *document) expectedAt(stream, step int) int {
+	begin, end := 0, len(d.expected)
+	if d.expectedEnds != nil {
+		if stream >= len(d.expectedEnds) {
+			return -1
+		}
+		if end = d.expectedEnds[stream]; stream > 0 {
+			begin = d.expectedEnds[stream-1]
+		}
+	} else if stream > 0 {
+		return -1
+	}
+	if begin+step >= end {
+		return -1
+	}
+	return begin + step
+}
+
+// readTiming reads from e.Values what GenAI-Perf puts beside a request:
+//
+//	"session_id":["NAME"]  "delay":[MS]  "timestamp":[MS]
+//
+// The values stay where they are. Beside a payload they mean this and nothing
+// else; a tensor of such a name may hold anything.
+func readTiming(e *workload.Entry) error {
+	_, strict := e.Values.Get("payload")
+	for _, f := range e.Values {
+		var err error
+		switch f.Name {
+		case "session_id":
+			e.Session, err = onlyString(f.Value.Data)
+		case "delay":
+			e.Delay, err = onlyMilliseconds(f.Value.Data)
+		case "timestamp":
+			e.Offset, err = onlyMilliseconds(f.Value.Data)
+			e.Timed = err == nil
+		}
+		if err != nil && strict {
+			return fmt.Errorf("%q: %w", f.Name, err)
+		}
+	}
+	return nil
+}
+
+// only returns the one element of an array, or what is no array.
+func only(js []byte) []byte {
+	var list []json.RawMessage
+	if json.Unmarshal(js, &list) == nil && len(list) == 1 {
+		return list[0]
+	}
+	return js
+}
+
+// onlyString reads a string, alone or as the one element of an array.
+func onlyString(js []byte) (string, error) {
+	s, err := parseString(only(js))
+	if err != nil {
+		return "", fmt.Errorf("expected an array with one string, found %s", clip(js))
+	}
+	return s, nil
+}
+
+// onlyMilliseconds reads a time of at least 0, alone or as the one element of an
+// array.
+func onlyMilliseconds(js []byte) (time.Duration, error) {
+	ms, err := parseNumber(only(js))
+	if err != nil {
+		return 0, fmt.Errorf("expected an array with one number of milliseconds, found %s", clip(js))
+	}
+	return duration(ms, time.Millisecond)
+}

@@ -1,0 +1,383 @@
+package dataset
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/recorder/workload"
+)
+
+// promptColumns are the members that hold what to ask; a row has one of them, or
+// a picture or a sound alone.
+var promptColumns = []string{"text_input", "input_text", "input", "prompt", "text", "texts", "query", "messages", "payload"}
+
+// Members that mean the same under several names.
+var (
+	lengthColumns  = []string{"output_length", "output_tokens", "max_tokens", "max_completion_tokens", "max_output_tokens"}
+	systemColumns  = []string{"system_prompt", "system"}
+	sessionColumns = []string{"session_id", "conversation_id"}
+	imageColumns   = []string{"image", "images"}
+	audioColumns   = []string{"audio", "audios"}
+)
+
+// requestMembers are further members of requests to OpenAI-compatible servers.
+// They go into the request as they are.
+var requestMembers = map[string]bool{}
+
+func init() {
+	for name := range strings.FieldsSeq(`
+		best_of chat_template chat_template_kwargs continue_final_message dimensions echo encoding_format
+		frequency_penalty function_call functions guided_choice guided_grammar guided_json guided_regex ignore_eos
+		instructions length_penalty logit_bias logprobs metadata min_p min_tokens modalities model n
+		parallel_tool_calls prediction presence_penalty priority prompt_cache_key reasoning reasoning_effort
+		repetition_penalty response_format seed service_tier skip_special_tokens stop stop_token_ids store stream
+		stream_options structured_outputs suffix temperature text_format thinking tool_choice tools top_k
+		top_logprobs top_p truncation user verbosity`) {
+		requestMembers[name] = true
+	}
+}
+
+// prompts are rows with one prompt each, as JSON Lines of GenAI-Perf, AIPerf
+// (single_turn), vLLM (custom), TensorRT-LLM (trtllm_custom) and llm_perf have
+// them:
+//
+//	{"text_input": "…", "output_length": 64, "session_id": "a", "delay": 500}
+//	{"messages": [{"role": "user", "content": "…"}], "temperature": 0.5}
+//	{"input": {"messages": […], "max_tokens": 64}}
+type prompts struct {
+	f *file
+	o *Options
+}
+
+func fitsPrompts(r *row, _ *file) bool {
+	return slices.ContainsFunc(slices.Concat(promptColumns, imageColumns, audioColumns), func(name string) bool { return r.has(name) })
+}
+
+func newPrompts(f *file, o *Options) layout { return &prompts{f, o} }
+
+func (l *prompts) entries(r *row, _ int) ([]workload.Entry, error) {
+	e, err := readPrompt(r, l.f, l.o)
+	if err != nil {
+		return nil, err
+	}
+	return []workload.Entry{e}, nil
+}
+
+// readPrompt reads a row with a prompt, and what stands beside it.
+func readPrompt(r *row, f *file, o *Options) (workload.Entry, error) {
+	p := promptReader{row: r, file: f, used: map[string]bool{}}
+	e := workload.Entry{Prompt: &p.prompt}
+	if err := p.what(&e); err != nil {
+		return e, err
+	}
+	return e, p.beside(&e, o)
+}
+
+// readBesidePrompt reads what stands beside a prompt that the caller makes of the
+// members known.
+func readBesidePrompt(r *row, f *file, o *Options, known ...string) (workload.Entry, error) {
+	p := promptReader{row: r, file: f, used: map[string]bool{}}
+	for _, name := range known {
+		p.used[name] = true
+	}
+	e := workload.Entry{Prompt: &p.prompt}
+	return e, p.beside(&e, o)
+}
+
+// beside reads all but the prompt.
+func (p *promptReader) beside(e *workload.Entry, o *Options) error {
+	for _, read := range []func(*workload.Entry) error{p.media, p.output, p.conversation, p.time, p.extra} {
+		if err := read(e); err != nil {
+			return err
+		}
+	}
+	p.rest(o)
+	return nil
+}
+
+// A promptReader takes a row apart.
+type promptReader struct {
+	row    *row
+	file   *file
+	used   map[string]bool // members
+	prompt workload.Prompt
+}
+
+// one returns the member of several names that the row has, and its name; nil
+// when it has none.
+func (p *promptReader) one(what string, names []string) (string, []byte, error) {
+	found := ""
+	for _, n := range names {
+		if p.row.get(n) == nil {
+			continue
+		}
+		if found != "" {
+			return "", nil, fmt.Errorf("both %q and %q hold %s; drop one", found, n, what)
+		}
+		found = n
+	}
+	if found == "" {
+		return "", nil, nil
+	}
+	p.used[found] = true
+	return found, p.row.get(found), nil
+}
+
+// what reads the prompt.
+func (p *promptReader) what(e *workload.Entry) error {
+	name, js, err := p.one("a prompt", promptColumns)
+	if err != nil {
+		return err
+	}
+	if js == nil {
+		if p.row.get("image") == nil && p.row.get("images") == nil && p.row.get("audio") == nil && p.row.get("audios") == nil {
+			return fmt.Errorf("no prompt: it has %s; expected one of %s", columnNames(p.row), strings.Join(quoteAll(promptColumns), ", "))
+		}
+		return nil
+	}
+	switch {
+	case name == "payload":
+		err = p.body(only(js))
+		e.Whole = true
+	case name == "messages":
+		err = p.messages(js)
+	case js[0] == '{':
+		err = p.object(js)
+	case js[0] == '[' && holds(js, '{'):
+		err = p.messages(js)
+	case js[0] == '[' && holds(js, '0'):
+		err = json.Unmarshal(js, &p.prompt.IDs)
+	default:
+		var all []string
+		if all, err = parseStrings(js); err == nil && len(all) == 0 {
+			err = errors.New("is empty")
+		}
+		if err == nil {
+			p.prompt.Text, p.prompt.More = all[0], all[1:]
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("%q: %w", name, err)
+	}
+	for _, n := range systemColumns {
+		s, ok, err := p.row.string(n)
+		if err != nil {
+			return err
+		}
+		if ok && p.prompt.Messages == nil && p.prompt.Body == nil {
+			p.used[n], p.prompt.System = true, s
+		}
+	}
+	return nil
+}
+
+// holds reports whether the elements of a JSON array begin as kind does: '{',
+// '"', or '0' for numbers.
+func holds(js []byte, kind byte) bool {
+	first := strings.TrimLeft(string(js[1:min(len(js), 8)]), " \t\r\n")
+	if first == "" {
+		return false
+	}
+	if kind == '0' {
+		return first[0] >= '0' && first[0] <= '9'
+	}
+	return first[0] == kind
+}
+
+// messages reads a conversation of the chat API.
+func (p *promptReader) messages(js []byte) error {
+	if err := checkMessages(js); err != nil {
+		return err
+	}
+	p.prompt.Messages = js
+	return nil
+}
+
+// checkMessages finds what cannot be a conversation.
+func checkMessages(js []byte) error {
+	var all []map[string]json.RawMessage
+	switch {
+	case json.Unmarshal(js, &all) != nil:
+		return fmt.Errorf("expected an array of messages, objects with \"role\", found %s", clip(js))
+	case len(all) == 0:
+		return errors.New("holds no message")
+	}
+	for i, m := range all {
+		if _, ok := m["role"]; !ok {
+			return fmt.Errorf("message %d has no \"role\"", i)
+		}
+	}
+	return nil
+}
+
+// object reads {"messages": […], "max_tokens": N}.
+func (p *promptReader) object(js []byte) error {
+	inner, err := parseObject(js)
+	if err != nil {
+		return err
+	}
+	messages := inner.get("messages")
+	if messages == nil {
+		return fmt.Errorf("expected an object with \"messages\", it has %s", columnNames(inner))
+	}
+	if err := p.messages(messages); err != nil {
+		return fmt.Errorf("\"messages\": %w", err)
+	}
+	for _, f := range inner.fields {
+		if f.Name == "messages" {
+			continue
+		}
+		if slices.Contains(lengthColumns, f.Name) {
+			if p.prompt.MaxTokens, err = parseLength(f.Value.Data); err != nil {
+				return fmt.Errorf("%q: %w", f.Name, err)
+			}
+			continue
+		}
+		p.prompt.Extra = append(p.prompt.Extra, f)
+	}
+	return nil
+}
+
+// body reads a whole request.
+func (p *promptReader) body(js []byte) error {
+	prompt, err := parseBody(js)
+	p.prompt = prompt
+	return err
+}
+
+// media reads pictures and sounds.
+func (p *promptReader) media(*workload.Entry) error {
+	for _, kind := range []struct {
+		names []string
+		kind  workload.MediumKind
+	}{{imageColumns, workload.Image}, {audioColumns, workload.Audio}} {
+		name, js, err := p.one("media", kind.names)
+		if err != nil {
+			return err
+		}
+		if js == nil {
+			continue
+		}
+		if p.prompt.Messages != nil || p.prompt.Body != nil {
+			return fmt.Errorf("%q beside a whole conversation; put it into a message", name)
+		}
+		all, err := parseStrings(js)
+		if err != nil {
+			return fmt.Errorf("%q: %w", name, err)
+		}
+		for _, where := range all {
+			m, err := readMedium(kind.kind, where, p.file)
+			if err != nil {
+				return fmt.Errorf("%q: %w", name, err)
+			}
+			p.prompt.Media = append(p.prompt.Media, m)
+		}
+	}
+	return nil
+}
+
+// output reads the length of the answer.
+func (p *promptReader) output(*workload.Entry) error {
+	name, js, err := p.one("the length of the answer", lengthColumns)
+	if js == nil || err != nil {
+		return err
+	}
+	n, err := parseLength(js)
+	if err != nil {
+		return fmt.Errorf("%q: %w", name, err)
+	}
+	if p.prompt.Body == nil { // else it says so itself
+		p.prompt.MaxTokens = n
+	}
+	return nil
+}
+
+// parseLength reads a number of tokens, at least 1.
+func parseLength(js []byte) (int, error) {
+	n, err := parseCount(js)
+	if err == nil && n == 0 {
+		err = errors.New("0: must be at least 1")
+	}
+	return n, err
+}
+
+// conversation reads of which session the row is a turn.
+func (p *promptReader) conversation(e *workload.Entry) error {
+	name, js, err := p.one("a session", sessionColumns)
+	if js == nil || err != nil {
+		return err
+	}
+	if js[0] == '"' {
+		e.Session, err = parseString(js)
+	} else {
+		_, err = parseNumber(js)
+		e.Session = string(js)
+	}
+	if err != nil {
+		return fmt.Errorf("%q: %w", name, err)
+	}
+	return nil
+}
+
+// time reads when the row is to be sent, and how long the user thinks. Both are
+// in milliseconds.
+func (p *promptReader) time(e *workload.Entry) error {
+	for _, of := range []struct {
+		name string
+		set  func(time.Duration)
+	}{
+		{"timestamp", func(d time.Duration) { e.Timed, e.Offset = true, d }},
+		{"delay", func(d time.Duration) { e.Delay = d }},
+	} {
+		ms, ok, err := p.row.number(of.name)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			continue
+		}
+		p.used[of.name] = true
+		d, err := duration(ms, time.Millisecond)
+		if err != nil {
+			return fmt.Errorf("%q: %w", of.name, err)
+		}
+		of.set(d)
+	}
+	return nil
+}
+
+// extra reads "extra", an object with further members of the request.
+func (p *promptReader) extra(*workload.Entry) error {
+	js := p.row.get("extra")
+	if js == nil || js[0] != '{' {
+		return nil
+	}
+	p.used["extra"] = true
+	inner, err := parseObject(js)
+	if err != nil {
+		return fmt.Errorf("\"extra\": %w", err)
+	}
+	p.prompt.Extra = append(p.prompt.Extra, inner.fields...)
+	return nil
+}
+
+// rest passes on what else belongs to a request, and notes what does not.
+func (p *promptReader) rest(o *Options) {
+	if p.prompt.Body != nil {
+		return
+	}
+	for _, f := range p.row.fields {
+		switch {
+		case p.used[f.Name] || string(f.Value.Data) == "null":
+		case o.KeepColumns || requestMembers[f.Name]:
+			p.prompt.Extra = append(p.prompt.Extra, export.Field{Name: f.Name, Value: f.Value})
+		default:
+			p.file.ignore(f.Name)
+		}
+	}
+}

@@ -1,0 +1,212 @@
+package dataset
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// rows are the records of one file.
+type rows interface {
+	len() int
+	// row reads row i. Its memory is the caller's. The error names the place.
+	row(i int) (*row, error)
+	// fault makes an error of what is wrong with row i.
+	fault(i int, err error) error
+}
+
+// A row is one record: its members in order, each value as compact JSON.
+type row struct {
+	fields export.Fields
+	// text is the row as the file has it, if that is a JSON object.
+	text []byte
+}
+
+// get returns a value, nil when it is absent or null.
+func (r *row) get(name string) []byte {
+	v, ok := r.fields.Get(name)
+	if !ok || string(v.Data) == "null" {
+		return nil
+	}
+	return v.Data
+}
+
+// has reports whether all of the members are there, null or not.
+func (r *row) has(names ...string) bool {
+	for _, n := range names {
+		if _, ok := r.fields.Get(n); !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// names lists the members, for messages.
+func (r *row) names() []string {
+	var all []string
+	for _, f := range r.fields {
+		all = append(all, f.Name)
+	}
+	return all
+}
+
+// text returns a string; ok is false when the member is absent or null.
+func (r *row) string(name string) (s string, ok bool, err error) {
+	js := r.get(name)
+	if js == nil {
+		return "", false, nil
+	}
+	s, err = parseString(js)
+	if err != nil {
+		return "", true, fmt.Errorf("%q: %w", name, err)
+	}
+	return s, true, nil
+}
+
+// count returns a whole number of at least 0.
+func (r *row) count(name string) (n int, ok bool, err error) {
+	js := r.get(name)
+	if js == nil {
+		return 0, false, nil
+	}
+	n, err = parseCount(js)
+	if err != nil {
+		return 0, true, fmt.Errorf("%q: %w", name, err)
+	}
+	return n, true, nil
+}
+
+// number returns a finite number.
+func (r *row) number(name string) (f float64, ok bool, err error) {
+	js := r.get(name)
+	if js == nil {
+		return 0, false, nil
+	}
+	f, err = parseNumber(js)
+	if err != nil {
+		return 0, true, fmt.Errorf("%q: %w", name, err)
+	}
+	return f, true, nil
+}
+
+func parseString(js []byte) (s string, err error) {
+	if js[0] != '"' {
+		return "", fmt.Errorf("expected a string, found %s", clip(js))
+	}
+	// Not by encoding/json: it puts U+FFFD for what is not UTF-8.
+	text, err := jsontext.AppendUnquote(nil, js)
+	if err != nil && !errors.As(err, new(*jsontext.SyntacticError)) {
+		return "", err
+	}
+	return string(text), nil
+}
+
+// parseCount reads a number, as such or in a string as CSV has it.
+func parseCount(js []byte) (int, error) {
+	text := bytes.Trim(js, `"`)
+	n, err := strconv.ParseInt(string(text), 10, 64)
+	if err != nil {
+		// 12.0 is what a table with gaps makes of 12.
+		f, ferr := strconv.ParseFloat(string(text), 64)
+		if ferr != nil || f != math.Trunc(f) || math.Abs(f) > 1<<53 {
+			return 0, fmt.Errorf("expected a whole number, found %s", clip(js))
+		}
+		n = int64(f)
+	}
+	if n < 0 || n > math.MaxInt32 {
+		return 0, fmt.Errorf("%d: must be from 0 to %d", n, math.MaxInt32)
+	}
+	return int(n), nil
+}
+
+func parseNumber(js []byte) (float64, error) {
+	f, err := strconv.ParseFloat(string(bytes.Trim(js, `"`)), 64)
+	if err != nil || math.IsNaN(f) || math.IsInf(f, 0) {
+		return 0, fmt.Errorf("expected a number, found %s", clip(js))
+	}
+	return f, nil
+}
+
+// parseStrings reads an array of strings, or one string.
+func parseStrings(js []byte) ([]string, error) {
+	if js[0] == '"' {
+		s, err := parseString(js)
+		return []string{s}, err
+	}
+	var all []json.RawMessage
+	if json.Unmarshal(js, &all) != nil {
+		return nil, fmt.Errorf("expected a string or an array of strings, found %s", clip(js))
+	}
+	out := make([]string, len(all))
+	for i, e := range all {
+		s, err := parseString(e)
+		if err != nil {
+			return nil, fmt.Errorf("element %d: %w", i, err)
+		}
+		out[i] = s
+	}
+	return out, nil
+}
+
+// strictly says how rows are read: what is passed on has to be JSON, but for
+// names that are given twice and bytes that are not UTF-8, which servers get as
+// they are.
+var strictly = []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
+
+// parseObject reads one JSON object.
+func parseObject(text []byte) (*row, error) {
+	dec := jsontext.NewDecoder(bytes.NewReader(text), strictly...)
+	if k := dec.PeekKind(); k != '{' {
+		if _, err := dec.ReadValue(); err != nil {
+			return nil, syntaxError(err)
+		}
+		return nil, fmt.Errorf("expected a JSON object, found %s", clip(bytes.TrimSpace(text)))
+	}
+	if _, err := dec.ReadToken(); err != nil {
+		return nil, syntaxError(err)
+	}
+	r := &row{text: text}
+	for dec.PeekKind() != '}' {
+		name, err := dec.ReadToken()
+		if err != nil {
+			return nil, syntaxError(err)
+		}
+		key := name.String()
+		value, err := dec.ReadValue()
+		if err != nil {
+			return nil, syntaxError(err)
+		}
+		v := jsontext.Value(bytes.Clone(value))
+		if err := v.Compact(strictly...); err != nil {
+			return nil, syntaxError(err)
+		}
+		r.fields = append(r.fields, export.Field{Name: key, Value: export.Value{Data: v}})
+	}
+	if _, err := dec.ReadToken(); err != nil {
+		return nil, syntaxError(err)
+	}
+	if _, err := dec.ReadToken(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("more text after the object; a row is one JSON object")
+	}
+	return r, nil
+}
+
+// syntaxError says what is wrong with a JSON text, without the decoder's prefix.
+func syntaxError(err error) error {
+	var se *jsontext.SyntacticError
+	switch {
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return errors.New("not valid JSON: it ends inside a value")
+	case errors.As(err, &se):
+		return fmt.Errorf("not valid JSON at its byte %d: %w", se.ByteOffset, se.Err)
+	}
+	return fmt.Errorf("not valid JSON: %w", err)
+}

@@ -1,0 +1,38 @@
+package dataset
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// served are the rows of an answer of Hugging Face's datasets server:
+//
+//	{"features": […], "rows": [{"row_idx": 0, "row": {…}, "truncated_cells": []}, …]}
+type served struct{ *document }
+
+func (s served) row(i int) (*row, error) {
+	outer, err := s.document.row(i)
+	if err != nil {
+		return nil, err
+	}
+	inner, err := unwrap(outer)
+	if err != nil {
+		return nil, s.fault(i, err)
+	}
+	return inner, nil
+}
+
+// unwrap takes a row out of what the datasets server puts around it.
+func unwrap(outer *row) (*row, error) {
+	js := outer.get("row")
+	if js == nil {
+		return nil, errors.New(`no "row": it has ` + columnNames(outer))
+	}
+	var cut []string
+	if cells := outer.get("truncated_cells"); cells != nil && json.Unmarshal(cells, &cut) == nil && len(cut) > 0 {
+		return nil, fmt.Errorf("the datasets server has cut %s; use the dataset's files", strings.Join(quoteAll(cut), ", "))
+	}
+	return parseObject(js)
+}

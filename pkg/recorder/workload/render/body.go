@@ -1,0 +1,194 @@
+package render
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/recorder/workload"
+	"github.com/pa-tools/pa/pkg/wire/openai"
+)
+
+// An API is a form of request bodies.
+type API uint8
+
+// The APIs that prompts can be put to.
+const (
+	Chat        API = iota + 1 // v1/chat/completions
+	Completions                // v1/completions
+	Embeddings                 // v1/embeddings
+	Responses                  // v1/responses
+	Generate                   // Triton's v2/models/NAME/generate and generate_stream
+	TGI                        // Hugging Face's generate and generate_stream
+)
+
+// APIOf returns the API of an endpoint, a path without query; ok is false for one
+// that is none of these.
+func APIOf(endpoint string) (api API, ok bool) {
+	path := strings.Trim(endpoint, "/")
+	for _, e := range []struct {
+		suffix string
+		api    API
+	}{
+		{"chat/completions", Chat},
+		{"completions", Completions},
+		{"embeddings", Embeddings},
+		{"responses", Responses},
+		{"generate", Generate},
+		{"generate_stream", Generate},
+	} {
+		if path == e.suffix || strings.HasSuffix(path, "/"+e.suffix) {
+			if e.api == Generate && !strings.Contains(path, "models/") {
+				return TGI, true
+			}
+			return e.api, true
+		}
+	}
+	return 0, false
+}
+
+// Body returns the request that asks p, as compact JSON. A prompt that is a whole
+// request is that, whatever the options say.
+func Body(api API, p *workload.Prompt, o Options) ([]byte, error) {
+	if p.Body != nil {
+		return openai.AppendCompact(nil, p.Body)
+	}
+	var b object
+	var err error
+	switch api {
+	case Chat:
+		err = b.chat(p, o)
+	case Completions:
+		err = b.completions(p, o)
+	case Embeddings:
+		err = b.embeddings(p, o)
+	case Responses:
+		err = b.responses(p, o)
+	case Generate:
+		err = b.generate(p, o)
+	case TGI:
+		err = b.tgi(p, o)
+	default:
+		err = errors.New("there is no form of requests for this endpoint that a prompt could be put into; give whole requests")
+	}
+	if err != nil {
+		return nil, err
+	}
+	if len(p.Extra) == 0 {
+		return b.close(), nil
+	}
+	return openai.MergeRequest(b.close(), fields(p.Extra))
+}
+
+// An object is a JSON object under construction.
+type object struct{ b []byte }
+
+// raw appends a member with a JSON value.
+func (o *object) raw(name string, value []byte) {
+	if o.b == nil {
+		o.b = append(o.b, '{')
+	} else {
+		o.b = append(o.b, ',')
+	}
+	o.b = append(append(append(o.b, quote(name)...), ':'), value...)
+}
+
+func (o *object) text(name, value string) { o.raw(name, quote(value)) }
+func (o *object) number(name string, n int) {
+	o.raw(name, fmt.Append(nil, n))
+}
+func (o *object) flag(name string) { o.raw(name, []byte("true")) }
+
+// texts appends one text as such, or as a list; several as a list.
+func (o *object) texts(name string, all []string, list bool) {
+	if len(all) == 1 && !list {
+		o.text(name, all[0])
+		return
+	}
+	o.raw(name, quoteAll(all))
+}
+
+func (o *object) close() []byte {
+	if o.b == nil {
+		return []byte("{}")
+	}
+	return append(o.b, '}')
+}
+
+// quote returns a JSON string. Bytes that are not UTF-8 become U+FFFD.
+func quote(s string) []byte {
+	b, _ := jsontext.AppendQuote(nil, s) // the error is about UTF-8
+	return b
+}
+
+func quoteAll(all []string) []byte {
+	b := []byte{'['}
+	for i, s := range all {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, quote(s)...)
+	}
+	return append(b, ']')
+}
+
+// fields returns an object of f; nil if that is empty.
+func fields(f export.Fields) []byte {
+	if len(f) == 0 {
+		return nil
+	}
+	var o object
+	for _, m := range f {
+		o.raw(m.Name, m.Value.Data)
+	}
+	return o.close()
+}
+
+// plainTexts returns what p says as texts: with instructions and conversations in
+// front of each other, joined by a space, as GenAI-Perf does for services that
+// know no roles.
+func plainTexts(p *workload.Prompt) ([]string, error) {
+	if p.Messages != nil {
+		text, err := plainMessages(p.Messages)
+		return []string{text}, err
+	}
+	first := p.Text
+	if p.System != "" {
+		first = strings.TrimSpace(p.System + " " + p.Text)
+	}
+	return append([]string{first}, p.More...), nil
+}
+
+// plainMessages joins the texts of a conversation.
+func plainMessages(js []byte) (string, error) {
+	var all []struct{ Content json.RawMessage }
+	if err := json.Unmarshal(js, &all); err != nil {
+		return "", err
+	}
+	var texts []string
+	for _, m := range all {
+		var text string
+		var parts []struct{ Text string }
+		switch {
+		case json.Unmarshal(m.Content, &text) == nil:
+			texts = append(texts, text)
+		case json.Unmarshal(m.Content, &parts) == nil:
+			for _, p := range parts {
+				texts = append(texts, p.Text)
+			}
+		}
+	}
+	return strings.Join(texts, " "), nil
+}
+
+// noMedia is an error if p has pictures or sounds, which the service cannot take.
+func noMedia(p *workload.Prompt, service string) error {
+	if len(p.Media) > 0 {
+		return fmt.Errorf("%s take no %v; use the chat endpoint", service, p.Media[0].Kind)
+	}
+	return nil
+}

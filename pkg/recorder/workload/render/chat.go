@@ -1,0 +1,125 @@
+package render
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/pa-tools/pa/pkg/recorder/workload"
+)
+
+// chat writes a request to v1/chat/completions:
+//
+//	{"model": M, "messages": […], "stream": true, "stream_options": {…}, "max_tokens": N,
+//	 "min_tokens": N, "ignore_eos": true}
+//
+// the last two, for an answer of an exact length, are known to vLLM, SGLang and
+// TensorRT-LLM.
+func (b *object) chat(p *workload.Prompt, o Options) error {
+	b.model(o)
+	if p.Messages != nil {
+		b.raw("messages", p.Messages)
+	} else {
+		messages, err := messagesOf(p)
+		if err != nil {
+			return err
+		}
+		b.raw("messages", messages)
+	}
+	name := o.LengthName
+	if name == "" {
+		name = "max_tokens"
+	}
+	b.stream(o)
+	b.length(name, p)
+	return nil
+}
+
+func (b *object) model(o Options) {
+	if o.Model != "" {
+		b.text("model", o.Model)
+	}
+}
+
+func (b *object) stream(o Options) {
+	if !o.Stream {
+		return
+	}
+	b.flag("stream")
+	if o.Usage {
+		b.raw("stream_options", []byte(`{"include_usage":true}`))
+	}
+}
+
+func (b *object) length(name string, p *workload.Prompt) {
+	if p.MaxTokens == 0 {
+		return
+	}
+	b.number(name, p.MaxTokens)
+	if p.Exact {
+		b.number("min_tokens", p.MaxTokens)
+		b.flag("ignore_eos")
+	}
+}
+
+// messagesOf makes a conversation: the instructions to the system, and what the
+// user says.
+func messagesOf(p *workload.Prompt) ([]byte, error) {
+	if p.Text == "" && p.IDs != nil {
+		return nil, errors.New("token ids cannot be put into a chat; use the completions endpoint")
+	}
+	out := []byte{'['}
+	if p.System != "" {
+		out = append(append(append(out, `{"role":"system","content":`...), quote(p.System)...), '}', ',')
+	}
+	out = append(out, `{"role":"user","content":`...)
+	if len(p.More) == 0 && len(p.Media) == 0 {
+		out = append(out, quote(p.Text)...)
+		return append(out, '}', ']'), nil
+	}
+	out = append(out, '[')
+	part := func(js ...[]byte) {
+		if out[len(out)-1] != '[' {
+			out = append(out, ',')
+		}
+		for _, piece := range js {
+			out = append(out, piece...)
+		}
+	}
+	for _, t := range append([]string{p.Text}, p.More...) {
+		if t != "" || len(p.Media) == 0 {
+			part([]byte(`{"type":"text","text":`), quote(t), []byte("}"))
+		}
+	}
+	for _, m := range p.Media {
+		js, err := mediaPart(m)
+		if err != nil {
+			return nil, err
+		}
+		part(js)
+	}
+	return append(out, ']', '}', ']'), nil
+}
+
+// mediaPart returns a part of a message: a picture by its URL; a sound by its
+// content, or where it is elsewhere by its URL, as vLLM takes it.
+func mediaPart(m workload.Medium) ([]byte, error) {
+	url := func(kind string) []byte {
+		return []byte(`{"type":"` + kind + `","` + kind + `":{"url":` + string(quote(m.URL)) + `}}`)
+	}
+	if m.Kind != workload.Audio {
+		return url("image_url"), nil
+	}
+	rest, inline := strings.CutPrefix(m.URL, "data:")
+	if !inline {
+		return url("audio_url"), nil
+	}
+	typ, content, ok := strings.Cut(rest, ";base64,")
+	if !ok {
+		return nil, errors.New("a sound in a data: URL must be in base64")
+	}
+	format := strings.TrimPrefix(strings.TrimPrefix(typ, "audio/"), "x-")
+	if format == "mpeg" {
+		format = "mp3"
+	}
+	return []byte(`{"type":"input_audio","input_audio":{"data":` + string(quote(content)) + `,"format":` + string(quote(format)) + `}}`), nil
+}

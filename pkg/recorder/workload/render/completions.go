@@ -1,0 +1,49 @@
+package render
+
+import (
+	"encoding/json"
+
+	"github.com/pa-tools/pa/pkg/recorder/workload"
+)
+
+// completions writes a request to v1/completions:
+//
+//	{"model": M, "prompt": "…", "stream": true, "stream_options": {…}, "max_tokens": N, …}
+func (b *object) completions(p *workload.Prompt, o Options) error {
+	if err := noMedia(p, "completions"); err != nil {
+		return err
+	}
+	b.model(o)
+	if p.Messages == nil && p.Text == "" && p.IDs != nil {
+		ids, err := json.Marshal(p.IDs)
+		if err != nil {
+			return err
+		}
+		b.raw("prompt", ids)
+	} else {
+		all, err := plainTexts(p)
+		if err != nil {
+			return err
+		}
+		b.texts("prompt", all, o.TextLists)
+	}
+	b.stream(o)
+	b.length("max_tokens", p)
+	return nil
+}
+
+// embeddings writes a request to v1/embeddings:
+//
+//	{"model": M, "input": "…"}
+func (b *object) embeddings(p *workload.Prompt, o Options) error {
+	if err := noMedia(p, "embeddings"); err != nil {
+		return err
+	}
+	b.model(o)
+	all, err := plainTexts(p)
+	if err != nil {
+		return err
+	}
+	b.texts("input", all, o.TextLists)
+	return nil
+}

@@ -1,0 +1,43 @@
+package render
+
+// Options say what goes into every request beside the prompt.
+type Options struct {
+	// Model is named in bodies; "" names none.
+	Model string
+	// Stream asks for a streamed answer.
+	Stream bool
+	// Usage asks that a streamed answer end with the numbers of tokens, of chat
+	// and completions.
+	Usage bool
+
+	// LengthName is the member of a chat that holds the length of the answer; ""
+	// means max_tokens.
+	LengthName string
+	// TextLists writes the text of completions, embeddings and Triton's generate
+	// as a list of one, as GenAI-Perf does.
+	TextLists bool
+	// TextNumbers writes the numbers within sampling_parameters as texts, as
+	// GenAI-Perf does.
+	TextNumbers bool
+	// Echo lets Triton's models begin their answer with the prompt, if they do
+	// so unless told otherwise.
+	Echo bool
+
+	// Has reports whether the model takes an input; nil means that it takes all
+	// of its kind.
+	Has func(input string) bool
+	// Encode returns the tokens of a text, for models that take those; nil is an
+	// error where a prompt has no ids.
+	Encode func(text string) []uint32
+}
+
+// has reports whether the model takes the first of several inputs of which it
+// may have one, and returns that.
+func (o *Options) has(names ...string) (string, bool) {
+	for _, n := range names {
+		if o.Has == nil || o.Has(n) {
+			return n, true
+		}
+	}
+	return "", false
+}

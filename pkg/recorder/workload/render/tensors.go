@@ -1,0 +1,302 @@
+package render
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/recorder/workload"
+)
+
+// A Style is how a model that Triton serves takes prompts.
+type Style uint8
+
+// The styles; their names are those of --backend.
+const (
+	VLLM        Style = iota + 1 // the vLLM backend
+	TensorRTLLM                  // ensemble and tensorrt_llm_bls of TensorRT-LLM
+	Engine                       // tensorrt_llm of TensorRT-LLM, which takes token ids
+	LLMAPI                       // the LLM API of TensorRT-LLM
+	styles      = "vllm, tensorrtllm, tensorrtllm_engine or llmapi"
+)
+
+var styleNames = [...]string{"", "vllm", "tensorrtllm", "tensorrtllm_engine", "llmapi"}
+
+// String returns "vllm", "tensorrtllm", "tensorrtllm_engine" or "llmapi".
+func (s Style) String() string {
+	if s > 0 && int(s) < len(styleNames) {
+		return styleNames[s]
+	}
+	return fmt.Sprintf("Style(%d)", uint8(s))
+}
+
+// ParseStyle is the inverse of String; it also takes trtllm.
+func ParseStyle(name string) (Style, error) {
+	if name == "trtllm" {
+		return TensorRTLLM, nil
+	}
+	for s := VLLM; s <= LLMAPI; s++ {
+		if s.String() == name {
+			return s, nil
+		}
+	}
+	return 0, fmt.Errorf("unknown backend %q; it is %s", name, styles)
+}
+
+// StyleOf tells by its inputs how a model takes prompts.
+func StyleOf(inputs []string) (Style, error) {
+	has := map[string]bool{}
+	for _, n := range inputs {
+		has[n] = true
+	}
+	switch {
+	case has["sampling_param_max_tokens"]:
+		return LLMAPI, nil
+	case has["input_ids"] && has["request_output_len"]:
+		return Engine, nil
+	case has["text_input"] && has["max_tokens"]:
+		return TensorRTLLM, nil
+	case has["text_input"]:
+		return VLLM, nil
+	}
+	return 0, fmt.Errorf("the model takes no prompts: it has the inputs %s, none of them text_input or input_ids; give tensors", strings.Join(inputs, ", "))
+}
+
+// Tensors returns the inputs that ask p, as JSON arrays by name, in the order of
+// GenAI-Perf.
+func Tensors(s Style, p *workload.Prompt, o Options) (export.Fields, error) {
+	var t tensors
+	text := ""
+	if s != Engine {
+		all, err := plainTexts(p)
+		if err != nil {
+			return nil, err
+		}
+		if len(all) > 1 {
+			return nil, fmt.Errorf("%d texts in a prompt; a request to Triton holds one", len(all))
+		}
+		text = all[0]
+	}
+	var err error
+	switch s {
+	case VLLM:
+		err = t.vllm(text, p, o)
+	case TensorRTLLM:
+		err = t.tensorRTLLM(text, p, o)
+	case Engine:
+		err = t.engine(p, o)
+	case LLMAPI:
+		err = t.llmAPI(text, p, o)
+	default:
+		err = fmt.Errorf("no style of prompts; it is %s", styles)
+	}
+	return t.f, err
+}
+
+// defaultOutput is the length of the answer where the model insists on one and
+// none is asked for; it is GenAI-Perf's.
+const defaultOutput = 256
+
+// tensors are inputs under construction.
+type tensors struct{ f export.Fields }
+
+// raw adds an input with one element.
+func (t *tensors) raw(name string, element []byte) {
+	t.f = append(t.f, export.Field{Name: name, Value: export.Value{Data: append(append([]byte{'['}, element...), ']')}})
+}
+
+func (t *tensors) number(name string, n int) { t.raw(name, strconv.AppendInt(nil, int64(n), 10)) }
+
+// exclude asks for answers without the prompt.
+func (t *tensors) exclude(name string, o Options) {
+	if _, ok := o.has(name); ok && !o.Echo {
+		t.raw(name, []byte("true"))
+	}
+}
+
+// rest adds further members as inputs, in as far as the model has them, but for
+// those that were used.
+func (t *tensors) rest(p *workload.Prompt, o Options) {
+	for _, f := range p.Extra {
+		if _, there := t.f.Get(f.Name); there || o.Has != nil && !o.Has(f.Name) {
+			continue
+		}
+		t.raw(f.Name, f.Value.Data)
+	}
+}
+
+// vllm writes
+//
+//	text_input, exclude_input_in_output, stream, sampling_parameters, image
+//
+// where sampling_parameters is JSON in a text: the length of the answer, and
+// what else the model has no input for.
+func (t *tensors) vllm(text string, p *workload.Prompt, o Options) error {
+	t.raw("text_input", quote(text))
+	t.exclude("exclude_input_in_output", o)
+	if o.Stream {
+		t.raw("stream", []byte("true"))
+	}
+	var sampling object
+	number := func(name string, n int) {
+		if o.TextNumbers {
+			sampling.text(name, strconv.Itoa(n))
+		} else {
+			sampling.number(name, n)
+		}
+	}
+	if p.MaxTokens > 0 {
+		number("max_tokens", p.MaxTokens)
+		if p.Exact {
+			number("min_tokens", p.MaxTokens)
+			if !o.TextNumbers {
+				sampling.flag("ignore_eos")
+			}
+		}
+	}
+	vllmInputs := map[string]bool{"text_input": true, "stream": true, "sampling_parameters": true, "exclude_input_in_output": true}
+	for _, f := range p.Extra {
+		switch {
+		case vllmInputs[f.Name] || f.Name == "model" || f.Name == "stream_options":
+		case strings.HasPrefix(f.Name, "return_") && (o.Has == nil || o.Has(f.Name)):
+			t.raw(f.Name, f.Value.Data)
+		default:
+			sampling.raw(f.Name, f.Value.Data)
+		}
+	}
+	if sampling.b != nil {
+		t.raw("sampling_parameters", quote(string(sampling.close())))
+	}
+	return t.pictures(p)
+}
+
+// pictures adds the contents of pictures.
+func (t *tensors) pictures(p *workload.Prompt) error {
+	var all []string
+	for _, m := range p.Media {
+		_, content, ok := strings.Cut(m.URL, ";base64,")
+		if m.Kind != workload.Image || !ok {
+			return fmt.Errorf("models of Triton take the contents of pictures, no %v by its URL", m.Kind)
+		}
+		if _, err := base64.StdEncoding.DecodeString(content); err != nil {
+			return fmt.Errorf("a picture in a data: URL: %w", err)
+		}
+		all = append(all, content)
+	}
+	if all != nil {
+		t.f = append(t.f, export.Field{Name: "image", Value: export.Value{Data: quoteAll(all)}})
+	}
+	return nil
+}
+
+// tensorRTLLM writes
+//
+//	text_input, max_tokens, exclude_input_in_output, stream, min_tokens
+//
+// where the last is min_length in older releases.
+func (t *tensors) tensorRTLLM(text string, p *workload.Prompt, o Options) error {
+	if err := noMedia(p, "models of TensorRT-LLM"); err != nil {
+		return err
+	}
+	t.raw("text_input", quote(text))
+	t.outputLength("max_tokens", p)
+	t.exclude("exclude_input_in_output", o)
+	if o.Stream {
+		t.raw("stream", []byte("true"))
+	}
+	t.exact(p, o)
+	t.rest(p, o)
+	return nil
+}
+
+// outputLength adds the length of the answer, which the model insists on.
+func (t *tensors) outputLength(name string, p *workload.Prompt) {
+	n := p.MaxTokens
+	if n == 0 {
+		n = defaultOutput
+	}
+	t.number(name, n)
+}
+
+// exact asks that the answer not be shorter. With only the names known, it is
+// by GenAI-Perf's, min_length.
+func (t *tensors) exact(p *workload.Prompt, o Options) {
+	if !p.Exact || p.MaxTokens == 0 {
+		return
+	}
+	if name, ok := o.has("min_length", "min_tokens"); ok {
+		t.number(name, p.MaxTokens)
+	}
+}
+
+// engine writes
+//
+//	input_ids, input_lengths, request_output_len, streaming, min_length
+func (t *tensors) engine(p *workload.Prompt, o Options) error {
+	if err := noMedia(p, "models of TensorRT-LLM"); err != nil {
+		return err
+	}
+	ids := p.IDs
+	if ids == nil {
+		if o.Encode == nil {
+			return errors.New("the model takes token ids; give the model's --tokenizer")
+		}
+		all, err := plainTexts(p)
+		if err != nil {
+			return err
+		}
+		ids = o.Encode(strings.Join(all, " "))
+	}
+	if len(ids) == 0 {
+		return errors.New("an empty prompt has no token ids")
+	}
+	list := []byte(`{"content":[`)
+	for i, id := range ids {
+		if i > 0 {
+			list = append(list, ',')
+		}
+		list = strconv.AppendUint(list, uint64(id), 10)
+	}
+	list = fmt.Appendf(list, `],"shape":[%d]}`, len(ids))
+	t.f = append(t.f, export.Field{Name: "input_ids", Value: export.Value{Data: list}})
+	t.number("input_lengths", len(ids))
+	t.outputLength("request_output_len", p)
+	if o.Stream {
+		t.raw("streaming", []byte("true"))
+	}
+	t.exact(p, o)
+	t.rest(p, o)
+	return nil
+}
+
+// llmAPI writes
+//
+//	text_input, sampling_param_exclude_input_from_output, streaming, sampling_param_max_tokens
+//
+// and further members with sampling_param_ before their names.
+func (t *tensors) llmAPI(text string, p *workload.Prompt, o Options) error {
+	if err := noMedia(p, "models of TensorRT-LLM's LLM API"); err != nil {
+		return err
+	}
+	t.raw("text_input", quote(text))
+	t.exclude("sampling_param_exclude_input_from_output", o)
+	if o.Stream {
+		t.raw("streaming", []byte("true"))
+	}
+	if p.MaxTokens > 0 {
+		t.number("sampling_param_max_tokens", p.MaxTokens)
+	}
+	if p.Exact {
+		return errors.New("the LLM API of TensorRT-LLM cannot be asked for answers of an exact length; drop what asks for it")
+	}
+	for _, f := range p.Extra {
+		name := "sampling_param_" + f.Name
+		if o.Has == nil || o.Has(name) {
+			t.raw(name, f.Value.Data)
+		}
+	}
+	return nil
+}
