@@ -1,0 +1,262 @@
+package diff
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pa-tools/pa/pkg/analyze/inference"
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// Each difference is seen; those that change what the numbers mean refuse.
+func TestDifferences(t *testing.T) {
+	base := recipe{seed: 1, requests: 30, tokens: 4, ttft: 30, itl: 20, prompts: 3}
+	each := func(m *memory, f func(*export.Request)) {
+		for i := range m.requests[0] {
+			f(&m.requests[0][i])
+		}
+	}
+	usages := func(of func(i int) (input, output int)) func(*memory) {
+		return func(m *memory) {
+			i := 0
+			each(m, func(r *export.Request) {
+				input, output := of(i)
+				i++
+				r.Responses[3].Outputs[0].Value = export.Text(fmt.Sprintf(`data: {"choices":[],"usage":{"prompt_tokens":%d,"completion_tokens":%d}}`, input, output) + "\n\n")
+			})
+		}
+	}
+	usage := func(input, output int) func(*memory) {
+		return usages(func(int) (int, int) { return input, output })
+	}
+	// So many answers are long, the others short.
+	mixed := func(long int) func(*memory) {
+		return usages(func(i int) (int, int) {
+			if i%2 == 0 && i < 2*long {
+				return 10, 900
+			}
+			return 10, 100
+		})
+	}
+	settings := func(config string) func(*memory) {
+		return func(m *memory) { m.run.Meta.Config = json.RawMessage(config) }
+	}
+	calibrated := func(receivedNS, startedNS int64) func(*memory) {
+		return func(m *memory) {
+			m.run.Meta.Protocol = "http"
+			m.run.Meta.Calibration = &export.Calibration{Services: []export.CalibratedService{
+				{Service: "triton-grpc", Recordings: []export.CalibratedRecording{{Stamps: "kernel", Receive: &export.ClockError{P99NS: 77_000_000}}}},
+				{Service: "openai", Recordings: []export.CalibratedRecording{
+					{Stamps: "user", Receive: &export.ClockError{P99NS: 99_000_000}},
+					{Stamps: "kernel", Receive: &export.ClockError{P99NS: receivedNS}, Start: &export.ClockError{P99NS: startedNS}},
+				}},
+			}}
+		}
+	}
+	for _, tt := range []struct {
+		name     string
+		old, new func(*memory)
+		want     []string // "!" refuses
+	}{
+		{"nothing", nil, nil, nil},
+		{"model", nil, func(m *memory) { m.run.Meta.Model = "large" }, []string{"!model"}},
+		{"definitions", nil, func(m *memory) { m.run.Meta.Import = &export.Import{Format: "GuideLLM benchmarks.json"} }, []string{"!definitions"}},
+		{"the same definitions", func(m *memory) { m.run.Meta.Import = &export.Import{Format: "x"} }, func(m *memory) { m.run.Meta.Import = &export.Import{Format: "x"} }, nil},
+		{"dataset", nil, func(m *memory) { m.run.Meta.DatasetSHA256 = "x" }, []string{"!dataset"}},
+		{"no dataset", nil, func(m *memory) { m.run.Meta.DatasetSHA256 = "" }, []string{"!dataset"}},
+		{"load written otherwise", nil, func(m *memory) { m.run.Experiments[0].Value = "4.0" }, nil},
+		{"streaming", nil, func(m *memory) { m.run.Meta.Streaming = false }, []string{"!streaming"}},
+		{"endpoint", nil, func(m *memory) { s := "v1/completions"; m.run.Endpoint = &s }, []string{"endpoint"}},
+		{"service", nil, func(m *memory) { m.run.ServiceKind = nil }, []string{"service"}},
+		{"settings", settings(`{"transport":"loop","url":"a","seed":1,"warmup_request_count":5}`), settings(`{"transport":"nethttp","url":"b","seed":2,"warmup_request_count":5}`), []string{"settings"}},
+		{"a setting more", settings(`{}`), settings(`{"http2":true}`), []string{"settings"}},
+		{"settings that may differ", settings(`{"url":"a","profile_export_file":["1"]}`), settings(`{"url":"b","profile_export_file":["2"]}`), nil},
+		{"no settings to compare", settings(`{"transport":"loop"}`), settings(`3`), nil},
+		{"recorder", nil, func(m *memory) { m.run.Meta.Tool = "pa-record 0.2.0" }, []string{"recorder"}},
+		{"host", nil, func(m *memory) { m.run.Meta.Host.CPUs = 4 }, []string{"host"}},
+		{"stamps", nil, func(m *memory) {
+			each(m, func(r *export.Request) {
+				for i := range r.Responses {
+					r.Responses[i].Source = export.SourceUser
+				}
+			})
+		}, []string{"!stamps"}},
+		{"a few stamps in 100", nil, func(m *memory) { m.requests[0][0].Responses[0].Source = export.SourceUser }, nil},
+		{"start stamps", nil, func(m *memory) {
+			each(m, func(r *export.Request) { r.StartSource = export.SourceUnknown })
+		}, []string{"!start-stamps"}},
+		{"token source, and input known", nil, usage(10, 4), []string{"!input-tokens", "!token-source"}},
+		{"output tokens", usage(10, 4), usage(10, 8), []string{"!output-tokens"}},
+		{"input tokens", usage(10, 4), usage(20, 4), []string{"!input-tokens"}},
+		{"an output token more or less", usage(10, 100), usages(func(i int) (int, int) { return 10, 100 + i%2 }), nil},
+		{"as many output tokens, spread wider", usage(10, 100), usages(func(i int) (int, int) { return 10, 50 + 100*(i%2) }), []string{"!output-tokens"}},
+		{"as many input tokens, spread wider", usages(func(i int) (int, int) { return 99 + i%3, 5 }), usages(func(i int) (int, int) { return 20 + 80*(i%3), 5 }), []string{"!input-tokens"}},
+		{"two humps, the median in either", mixed(14), mixed(15), nil},
+		{"two humps, nearly one", mixed(1), mixed(14), []string{"!output-tokens"}},
+		{"calibrated alike", calibrated(20_000, 1_000), calibrated(29_000, 3_000), nil},
+		{"calibrated, received", calibrated(20_000, 1_000), calibrated(41_000, 1_000), []string{"calibration"}},
+		{"calibrated, started", calibrated(20_000, 1_000), calibrated(20_000, 12_000), []string{"calibration"}},
+		{"calibrated on one side", calibrated(20_000, 1_000), nil, []string{"calibration"}},
+		{"length", nil, func(m *memory) { m.requests[0] = m.requests[0][:15] }, []string{"length"}},
+		{"interrupted", func(m *memory) { m.run.Meta.Interrupted = "SIGINT" }, nil, []string{"interrupted"}},
+		{"interrupted level", func(m *memory) { m.run.Experiments[0].Meta.Interrupted = true }, nil, []string{"interrupted"}},
+		{"unstable", nil, func(m *memory) { m.run.Experiments[0].Meta.Stable = new(bool) }, []string{"unstable"}},
+		{"saturated", nil, func(m *memory) {
+			m.run.Experiments[0].Meta.Warnings = []string{"the client may be the limit: no cores", "another"}
+		}, []string{"client-saturated"}},
+		{"not steady", nil, func(m *memory) {
+			// A hundred requests more, of which the first are slow.
+			first := m.requests[0][0]
+			m.requests[0] = nil
+			for i := range 130 {
+				r := first
+				r.StartNS += uint64(i) * 1e9
+				r.Responses = slices.Clone(first.Responses)
+				for j := range r.Responses {
+					r.Responses[j].RecvNS += uint64(i) * 1e9
+					if i < 13 {
+						r.Responses[j].RecvNS += 300e6
+					}
+				}
+				m.requests[0] = append(m.requests[0], r)
+			}
+		}, []string{"length", "steady-state"}},
+		{"clock", nil, func(m *memory) { m.run.Meta.Warnings = []string{"the wall clock was set by 1s between 0s and 1s"} }, []string{"clock-steps"}},
+		{"gap below 0", nil, func(m *memory) { m.requests[0][0].Responses[2].RecvNS = m.requests[0][0].StartNS + 1 }, []string{"clock-steps"}},
+		{"failed on both sides", func(m *memory) { m.requests[0][0].Status = export.StatusTimeout }, func(m *memory) { m.requests[0][0].Status = export.StatusTimeout }, []string{"failed"}},
+		{"a run of another tool", nil, func(m *memory) { m.run.Meta = nil }, []string{"!model", "!dataset", "!streaming", "recorder", "host"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			o, n := base, base
+			o.change, n.change = tt.old, tt.new
+			res := Compare([]*Run{read(t, "old", o)}, []*Run{read(t, "new", n)}, Options{})
+			var got []string
+			for _, d := range res.Differences {
+				if d.Refuses {
+					got = append(got, "!"+d.Name)
+				} else {
+					got = append(got, d.Name)
+				}
+				if d.Level != "" {
+					t.Errorf("%s is said of level %q, which is the only one", d.Name, d.Level)
+				}
+			}
+			if d := cmp.Diff(tt.want, got); d != "" {
+				t.Errorf("(-want +got):\n%s", d)
+			}
+			for format, render := range renderers {
+				var b bytes.Buffer
+				if err := render(res)(&b); err != nil {
+					t.Fatal(err)
+				}
+				for _, name := range tt.want {
+					if !strings.Contains(b.String(), strings.TrimPrefix(name, "!")) {
+						t.Errorf("%s does not say %s:\n%s", format, name, b.String())
+					}
+				}
+			}
+		})
+	}
+}
+
+// Settings are named with their values, and only those that differ.
+func TestSettings(t *testing.T) {
+	run := func(seed uint64, config string) *Run {
+		return read(t, "run", recipe{seed: seed, requests: 5, tokens: 2, ttft: 30, itl: 20, change: func(m *memory) { m.run.Meta.Config = json.RawMessage(config) }})
+	}
+	older := []*Run{run(1, `{"transport": "loop", "same": {"a": [1, 2]}, "url": "x"}`), run(2, `{"transport":"auto","same":{"a":[1,2]},"url":"y"}`)}
+	newer := []*Run{run(3, `{"transport":"loop","same":{"a":[1,2]},"http2":true}`)}
+	res := Compare(older, newer, Options{})
+	want := []Difference{{Name: "settings", Old: `http2 not set; transport "loop", "auto"`, New: `http2 true; transport "loop"`}}
+	if d := cmp.Diff(want, res.Differences); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+}
+
+// What neither side records cannot be compared, and that is said; what one side
+// records differs, and is no more unknown.
+func TestUnchecked(t *testing.T) {
+	bare := recipe{seed: 1, requests: 30, tokens: 4, ttft: 30, itl: 20, change: func(m *memory) {
+		m.run.Meta = nil
+		for i := range m.requests[0] {
+			r := &m.requests[0][i]
+			r.StartSource, r.HasMeta = export.SourceUnknown, false
+			for j := range r.Responses {
+				r.Responses[j].Source = export.SourceUnknown
+			}
+		}
+	}}
+	full := recipe{seed: 1, requests: 30, tokens: 4, ttft: 30, itl: 20}
+	nothing := bare
+	nothing.requests = 0
+	for _, tt := range []struct {
+		name     string
+		old, new recipe
+		want     []string
+	}{
+		{"neither", bare, bare, []string{"model", "dataset", "input-tokens", "streaming", "stamps", "start-stamps"}},
+		{"one", bare, full, []string{"input-tokens"}},
+		{"both", full, full, []string{"input-tokens"}}, // from usage only, which there is none of
+		{"no request", nothing, nothing, []string{"model", "dataset", "streaming"}},
+	} {
+		res := Compare([]*Run{read(t, "old", tt.old)}, []*Run{read(t, "new", tt.new)}, Options{})
+		if d := cmp.Diff(tt.want, res.Unchecked); d != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.name, d)
+		}
+		for name, render := range renderers {
+			var b bytes.Buffer
+			if err := render(res)(&b); err != nil {
+				t.Fatal(err)
+			}
+			for _, unchecked := range tt.want {
+				if !strings.Contains(b.String(), unchecked) {
+					t.Errorf("%s: %s does not say that %s was not compared", tt.name, name, unchecked)
+				}
+			}
+		}
+	}
+}
+
+// Files that do not hold when requests were sent have values, and intervals from
+// several runs; one run has none, and no two are taken for the same.
+func TestWithoutStarts(t *testing.T) {
+	run := func(seed uint64, itl float64) *Run {
+		return read(t, fmt.Sprint(seed), recipe{seed: seed, requests: 1500, tokens: 4, ttft: 30, itl: itl, prompts: 10, change: func(m *memory) {
+			m.run.Meta.Import = &export.Import{Format: "results", Lacks: []export.Lack{{Part: export.PartStarts, Why: "results do not say"}}}
+			for i := range m.requests[0] {
+				r := &m.requests[0][i]
+				for j := range r.Responses {
+					r.Responses[j].RecvNS -= r.StartNS - 1
+				}
+				r.StartNS = 1
+			}
+		}})
+	}
+	older, newer := []*Run{run(1, 20), run(2, 20), run(3, 20)}, []*Run{run(4, 22), run(5, 22), run(6, 22)}
+	if a, b, found := SameRun(append(older, newer...)); found {
+		t.Errorf("%s and %s are taken for the same", a.Name, b.Name)
+	}
+	one := Compare(older[:1], newer[:1], Options{}).Levels[0]
+	if r := rowOf(t, &one, "itl_p50"); r.NA.Reason != "the order of time is not known: results do not say" || math.Abs(r.Change-0.1) > 0.02 || r.Verdict != inference.NotAvailable {
+		t.Errorf("one run a side: %+v", r)
+	}
+	if one.Pairs != 0 {
+		t.Errorf("%d pairs", one.Pairs)
+	}
+	several := Compare(older, newer, Options{}).Levels[0]
+	if r := rowOf(t, &several, "itl_p50"); r.NA.Missing() || r.Verdict != inference.Worse {
+		t.Errorf("several: %+v", r)
+	}
+	for i := range several.Rows {
+		if k := several.Rows[i].Metric.Key; k == "requests_per_s" || k == "output_tokens_per_s" {
+			t.Errorf("%s of requests at unknown times is %v", k, several.Rows[i].New.Value)
+		}
+	}
+}

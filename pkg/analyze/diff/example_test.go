@@ -1,0 +1,64 @@
+package diff_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/diff"
+	"github.com/pa-tools/pa/pkg/analyze/diff/gate"
+	"github.com/pa-tools/pa/pkg/analyze/inference"
+	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/export/profilejson"
+)
+
+// recorded is a run that began so many seconds after another, of one request
+// with these times to the tokens, in milliseconds.
+func recorded(second int, tokens ...int) *diff.Run {
+	start := 1_700_000_000_000 + 1000*second
+	var times []string
+	for _, ms := range tokens {
+		times = append(times, fmt.Sprintf("%d000000", start+ms))
+	}
+	file := fmt.Sprintf(`{"experiments":[{"experiment":{"mode":"concurrency","value":1},"requests":[
+		{"timestamp":%d000000,"response_timestamps":[%s]}]}]}`, start, strings.Join(times, ","))
+	ctx := context.Background()
+	r, err := profilejson.NewReader(ctx, "run.json", strings.NewReader(file), int64(len(file)), export.Limits{})
+	if err != nil {
+		panic(err)
+	}
+	defer r.Close()
+	run, err := diff.Read(ctx, "run.json", r, analyze.Config{})
+	if err != nil {
+		panic(err)
+	}
+	return run
+}
+
+func Example() {
+	older := []*diff.Run{recorded(0, 100, 120, 140), recorded(10, 102, 122, 142), recorded(20, 104, 124, 145)}
+	newer := []*diff.Run{recorded(30, 101, 131, 160), recorded(40, 103, 133, 164), recorded(50, 104, 135, 165)}
+	res := diff.Compare(older, newer, diff.Options{})
+	for _, row := range res.Levels[0].Rows {
+		if row.Verdict == inference.NotAvailable {
+			continue // descriptive, or no interval
+		}
+		i := row.Interval(0.95)
+		fmt.Printf("%s: %+.1f%% (%+.1f%% to %+.1f%%): %v\n", row.Metric.Name, 100*row.Change, 100*i.Low, 100*i.High, row.Verdict)
+	}
+
+	noSlower, err := diff.ParseGate("itl_p50 worse || new.e2el_p50>1s")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(res.Gate([]*gate.Expr{noSlower}), res.Gates[0].Because)
+	// Output:
+	// TTFT p50: +0.7% (-3.3% to +4.8%): ~
+	// TTFT p99: +0.7% (-3.3% to +4.8%): ~
+	// ITL p50: +49.6% (+43.8% to +55.6%): worse
+	// E2EL p50: +14.5% (+10.2% to +19.0%): worse
+	// output tokens/s: -12.7% (-16.0% to -9.2%): worse
+	// false [itl_p50 is worse]
+}

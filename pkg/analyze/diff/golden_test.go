@@ -1,0 +1,234 @@
+package diff
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/diff/gate"
+	"github.com/pa-tools/pa/pkg/analyze/report"
+	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/schemas"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// renderers are all formats, by the ends of their files.
+var renderers = map[string]func(*Result) report.Renderer{"txt": Text, "md": Markdown, "csv": CSV, "json": JSON}
+
+func side6(t *testing.T, name string, seed uint64, itl float64) []*Run {
+	var runs []*Run
+	for i := range uint64(6) {
+		runs = append(runs, read(t, fmt.Sprintf("%s-%d.json", name, i+1), recipe{seed: seed + i, requests: 60, tokens: 8, ttft: 30, itl: itl, levels: []string{"1", "4"}}))
+	}
+	return runs
+}
+
+// scenarios are comparisons as they are met.
+func scenarios(t *testing.T) map[string]*Result {
+	gates := func(res *Result, texts ...string) *Result {
+		t.Helper()
+		var exprs []*gate.Expr
+		for _, s := range texts {
+			e, err := ParseGate(s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			exprs = append(exprs, e)
+		}
+		res.Gate(exprs)
+		return res
+	}
+	one := func(name string, c recipe) []*Run { return []*Run{read(t, name, c)} }
+	base := recipe{seed: 1, requests: 1500, tokens: 6, ttft: 30, itl: 20}
+	slower := recipe{seed: 2, requests: 1500, tokens: 6, ttft: 30, itl: 21}
+	paired, pairedSlower := base, slower
+	paired.prompts, pairedSlower.prompts = 10, 10
+	few := recipe{seed: 3, requests: 40, tokens: 6, ttft: 30, itl: 20}
+	other := recipe{seed: 4, requests: 400, tokens: 9, ttft: 30, itl: 20, failing: 10, levels: []string{"4", "8"}, change: func(m *memory) {
+		m.run.Meta.Model = "tiny|2\x1b[31m"
+		m.run.Meta.DatasetSHA256 = strings.Repeat("0d", 32)
+		m.run.Meta.Warnings = []string{"the wall clock was set by 1s between 1s and 2s after the start; times may be off"}
+		m.run.Experiments[0].Meta.Warnings = []string{"the client may be the limit: it used 97% of the time of its 8 cores; give it more, or less load"}
+		for i := range m.requests[0] {
+			for j := range m.requests[0][i].Responses {
+				m.requests[0][i].Responses[j].Source = export.SourceUser
+			}
+		}
+	}}
+	window := analyze.Config{From: analyze.FromStart, TokenSource: analyze.TokenResponses, IncludeWarmup: true, Selection: analyze.Selection{Window: &analyze.Interval{From: 5 * time.Second, To: 50 * time.Second}}}
+	trimmed := func(name string, seed uint64) []*Run {
+		var runs []*Run
+		for i := range uint64(3) {
+			runs = append(runs, readWith(t, fmt.Sprintf("%s-%d.json", name, i+1), recipe{seed: seed + i, requests: 60, tokens: 8, ttft: 30, itl: 20},
+				analyze.Config{Selection: analyze.Selection{TrimStart: analyze.Trim{Share: 0.1}, TrimEnd: analyze.Trim{Length: 100 * time.Millisecond}}}))
+		}
+		return runs
+	}
+	nothing := recipe{seed: 5, requests: 20, tokens: 6, ttft: 30, itl: 20, failing: 1}
+	return map[string]*Result{
+		"single":  gates(Compare(one("old.json", base), one("new.json", slower), Options{}), "itl_p50 worse && itl_p50.low>+3%", "new.ttft_p50>1s"),
+		"paired":  Compare(one("old.json", paired), one("new.json", pairedSlower), Options{}),
+		"part":    Compare([]*Run{readWith(t, "old.json", paired, window)}, []*Run{readWith(t, "new.json", pairedSlower, window)}, Options{}),
+		"parts":   Compare(trimmed("old", 10), trimmed("new", 20), Options{}),
+		"several": gates(Compare(side6(t, "old", 10, 20), side6(t, "new", 20, 21), Options{}), "e2el_p50>+2%"),
+		"few":     gates(Compare(one("old.json", few), one("new.json", base), Options{}), "ttft_p99 worse"),
+		"refused": Compare(one("old.json", base), one("new.json", other), Options{}),
+		"ignored": Compare(one("old.json", base), one("new.json", other), Options{Ignore: []string{All}}),
+		"failed":  gates(Compare(one("old.json", few), one("new.json", nothing), Options{}), "new.failed_share>1%", "new.e2el_p50>1s"),
+	}
+}
+
+// The golden files are in testdata; -update rewrites them.
+func TestGolden(t *testing.T) {
+	schema := compile(t)
+	for name, res := range scenarios(t) {
+		for ext, render := range renderers {
+			var b bytes.Buffer
+			if err := render(res)(&b); err != nil {
+				t.Fatal(err)
+			}
+			if ext == "json" {
+				doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(b.Bytes()))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := schema.Validate(doc); err != nil {
+					t.Errorf("%s: %v", name, err)
+				}
+			}
+			if (ext == "json" || ext == "csv") && !slices.Contains([]string{"single", "several", "part", "refused"}, name) {
+				continue // the schema is enough
+			}
+			file := filepath.Join("testdata", name+"."+ext)
+			if *update {
+				if err := os.WriteFile(file, b.Bytes(), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff(string(want), b.String()); d != "" {
+				t.Errorf("%s (-want +got):\n%s", file, d)
+			}
+		}
+	}
+}
+
+func compile(t *testing.T) *jsonschema.Schema {
+	t.Helper()
+	b, err := schemas.FS.ReadFile("diff.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(b))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource("diff.schema.json", doc); err != nil {
+		t.Fatal(err)
+	}
+	s, err := c.Compile("diff.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// The document of the CSV names its columns, in their order, and every record
+// that there is; it says which version it is by how the header begins.
+func TestCSVDocument(t *testing.T) {
+	doc, err := os.ReadFile("../../../schemas/diff_csv.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if head := strings.Join(csvHeader[:6], ","); !strings.Contains(string(doc), "`pa-diff-csv/1`: its header begins with `"+head+"`") {
+		t.Errorf("the document says of another header than %s", head)
+	}
+	_, rest, _ := strings.Cut(string(doc), "| column | holds |")
+	for _, column := range csvHeader {
+		var found bool
+		if _, rest, found = strings.Cut(rest, "`"+column+"`"); !found {
+			t.Fatalf("column %s is not described, or not in its place", column)
+		}
+	}
+	seen := map[string]bool{}
+	for _, res := range scenarios(t) {
+		var b bytes.Buffer
+		if err := CSV(res)(&b); err != nil {
+			t.Fatal(err)
+		}
+		lines, err := csv.NewReader(&b).ReadAll()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, line := range lines[1:] {
+			seen[line[0]] = true
+		}
+		for _, row := range res.csvRows() {
+			for column := range row {
+				if !slices.Contains(csvHeader, column) {
+					t.Errorf("%s is no column", column)
+				}
+			}
+		}
+	}
+	_, records, _ := strings.Cut(string(doc), "| `record` | one line for each |")
+	for record := range seen {
+		if !strings.Contains(records, "| `"+record+"` |") {
+			t.Errorf("record %s is not described", record)
+		}
+	}
+	if len(seen) != strings.Count(records, "\n| `") {
+		t.Errorf("the scenarios have the records %v, the document others", seen)
+	}
+}
+
+// Text of a file is no formula for a spreadsheet, and no escape sequence.
+func TestCSVText(t *testing.T) {
+	for text, want := range map[string]string{"": "", "tiny": "tiny", "=1+1": "'=1+1", "@x": "'@x", "+5": "'+5", "-v": "'-v", "a=b": "a=b", "\x1b[31m": `\x1b[31m`} {
+		if got := csvText(text); got != want {
+			t.Errorf("%q is written %q, want %q", text, got, want)
+		}
+	}
+}
+
+// The schema describes each member that is written.
+func TestSchemaMembers(t *testing.T) {
+	b, err := schemas.FS.ReadFile("diff.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var doc struct {
+		Defs map[string]struct {
+			Properties map[string]struct {
+				Enum []string `json:"enum"`
+			} `json:"properties"`
+		} `json:"$defs"`
+	}
+	if err := json.Unmarshal(b, &doc); err != nil {
+		t.Fatal(err)
+	}
+	var keys []string
+	for i := range Metrics {
+		keys = append(keys, Metrics[i].Key)
+	}
+	if d := cmp.Diff(keys, doc.Defs["metric"].Properties["metric"].Enum); d != "" {
+		t.Errorf("metrics (-code +schema):\n%s", d)
+	}
+}
