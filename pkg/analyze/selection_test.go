@@ -279,3 +279,23 @@ func TestWindowBehindOneInstant(t *testing.T) {
 		t.Errorf("problem %v", e.Problem)
 	}
 }
+
+// A selection is said in a few words.
+func TestSelectionString(t *testing.T) {
+	for _, tt := range []struct {
+		s    Selection
+		want string
+	}{
+		{Selection{}, ""},
+		{Selection{SteadyState: true}, "steady state"},
+		{Selection{Window: &Interval{From: 90 * time.Second, To: 2 * time.Minute}}, "window 90s:120s"},
+		{Selection{Window: &Interval{From: 1500 * time.Millisecond}}, "window 1.5s:"},
+		{Selection{TrimStart: Trim{Length: 10 * time.Second}}, "trimmed by 10s at the start"},
+		{Selection{TrimEnd: Trim{Share: 0.05}}, "trimmed by 5% at the end"},
+		{Selection{TrimStart: Trim{Share: 0.1}, TrimEnd: Trim{Length: time.Second}}, "trimmed by 10% at the start and 1s at the end"},
+	} {
+		if got := tt.s.String(); got != tt.want {
+			t.Errorf("%q, want %q", got, tt.want)
+		}
+	}
+}

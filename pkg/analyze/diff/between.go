@@ -243,11 +243,8 @@ func betweenDurations(older, newer []*Level) (o, n string, differ bool) {
 	return o, n, apart(requests) || apart(seconds) && !slices.Contains(seconds, 0)
 }
 
-// spanOf writes the smallest and the largest value.
+// spanOf writes the smallest and the largest of values, of which there is one.
 func spanOf(x []float64, format func(float64) string) string {
-	if len(x) == 0 {
-		return "0"
-	}
 	low, high := format(slices.Min(x)), format(slices.Max(x))
 	if low == high {
 		return low

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -226,5 +228,148 @@ func TestReadEndsEarly(t *testing.T) {
 	cancel(m.err)
 	if _, err := Read(ctx, "run", recipe{seed: 1, requests: 5, tokens: 3, ttft: 30, itl: 20}.make(), analyze.Config{}); !errors.Is(err, m.err) {
 		t.Errorf("%v, want the cause of the context", err)
+	}
+}
+
+// What may be claimed depends on how many runs there are.
+func TestSides(t *testing.T) {
+	sides := func(seed uint64, n int, levels ...string) []*Run {
+		var runs []*Run
+		for i := range uint64(n) {
+			runs = append(runs, read(t, fmt.Sprintf("run %d", seed+i), recipe{seed: seed + i, requests: 60, tokens: 4, ttft: 30, itl: 20, levels: levels}))
+		}
+		return runs
+	}
+	for _, tt := range []struct {
+		old, new int
+		single   bool
+		needs    int // of an interval; 0 where there is one
+		ranked   bool
+	}{
+		{1, 1, true, 1200, false}, {1, 3, false, 3, false}, {2, 2, false, 3, false}, {3, 3, false, 0, false}, {3, 6, false, 0, false}, {6, 6, false, 0, true},
+	} {
+		res := Compare(sides(1, tt.old), sides(50, tt.new), Options{})
+		r := rowOf(t, &res.Levels[0], "ttft_p99")
+		if res.Single != tt.single || r.NA.Needs != tt.needs || r.NA.Missing() != (tt.needs > 0) || (r.Verdict == inference.NotAvailable) != (tt.needs > 0) {
+			t.Errorf("%d against %d: single %v, verdict %v, %q needs %d", tt.old, tt.new, res.Single, r.Verdict, r.NA.Reason, r.NA.Needs)
+		}
+		if ranked := r.Rank != nil && !r.Rank.NA.Missing(); ranked != tt.ranked {
+			t.Errorf("%d against %d: rank test %v", tt.old, tt.new, ranked)
+		}
+	}
+
+	// A level that some runs lack is compared by those that have it, and told.
+	older := append(sides(1, 3, "1", "4"), sides(4, 1, "1")...)
+	newer := sides(50, 4, "1", "4")
+	newer[1].Levels[0].Problem = errors.New("no such part")
+	res := Compare(older, newer, Options{})
+	if d := cmp.Diff([]string{"concurrency 1: only 3 of 4 new runs have this level", "concurrency 4: only 3 of 4 old runs have this level"}, res.Warnings); d != "" {
+		t.Errorf("warnings (-want +got):\n%s", d)
+	}
+	if l := res.Levels[1]; len(l.Old) != 3 || len(l.New) != 4 || len(rowOf(t, &l, "itl_p50").OldRuns) != 3 {
+		t.Errorf("%s: %d old runs, %d new", l.Name, len(l.Old), len(l.New))
+	}
+	for i := range newer {
+		newer[i].Levels[1].Problem = errors.New("no such part")
+	}
+	if res = Compare(older, newer, Options{}); len(res.Levels) != 1 || !slices.Equal(res.OldOnly, []string{"concurrency 4"}) {
+		t.Errorf("levels %v, only in old %v", res.Levels, res.OldOnly)
+	}
+}
+
+// Why there is nothing to compare, and that gates do not pass for it.
+func TestNothing(t *testing.T) {
+	good := recipe{seed: 1, requests: 20, tokens: 3, ttft: 30, itl: 20}
+	failed := recipe{seed: 2, requests: 20, tokens: 3, ttft: 30, itl: 20, failing: 1}
+	empty := recipe{seed: 3}
+	other := func(c recipe, seed uint64) recipe { c.seed = seed; return c }
+	runs := func(recipes ...recipe) []*Run {
+		var all []*Run
+		for i, c := range recipes {
+			all = append(all, read(t, fmt.Sprint(i), c))
+		}
+		return all
+	}
+	for _, tt := range []struct {
+		name     string
+		old, new []*Run
+		want     string
+	}{
+		{"something", runs(good), runs(good), ""},
+		{"new failed", runs(good), runs(failed), "no request of the new run succeeded"},
+		{"old failed", runs(failed), runs(good), "no request of the old run succeeded"},
+		{"both failed", runs(failed), runs(other(failed, 9)), "no request succeeded"},
+		{"empty", runs(empty), runs(other(empty, 9)), "neither side has a request"},
+		{"some of several failed", runs(good, other(good, 4), other(good, 5)), runs(good, failed, other(failed, 6)), "no request succeeded in 2 of 3 new runs"},
+		{"some of several without requests", runs(good, empty, other(good, 5)), runs(good, other(good, 6), other(good, 7)), "no request succeeded in 1 of 3 old runs"},
+	} {
+		res := Compare(tt.old, tt.new, Options{})
+		if got := res.Levels[0].Nothing(); got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
+		e, err := ParseGate("e2el_p50>+1000%")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if passed := res.Gate([]*gate.Expr{e}); passed != (tt.want == "") {
+			t.Errorf("%s: a gate passed: %v", tt.name, passed)
+		}
+	}
+}
+
+// A share of failed requests of 0 has no change; where all runs have some, they
+// are compared like any other value.
+func TestFailedShares(t *testing.T) {
+	side := func(seed uint64, failing int) []*Run {
+		var runs []*Run
+		for i := range uint64(3) {
+			runs = append(runs, read(t, "run", recipe{seed: seed + i, requests: 60 + int(i), tokens: 3, ttft: 30, itl: 20, failing: failing}))
+		}
+		return runs
+	}
+	for _, tt := range []struct {
+		old, new int // every so many fail
+		interval bool
+		values   [2]float64
+	}{{0, 0, false, [2]float64{0, 0}}, {0, 10, false, [2]float64{0, 0.1}}, {20, 10, true, [2]float64{0.05, 0.1}}} {
+		r := rowOf(t, &Compare(side(1, tt.old), side(10, tt.new), Options{}).Levels[0], "failed_share")
+		if r.NA.Missing() == tt.interval || math.Abs(r.Old.Value-tt.values[0]) > 0.02 || math.Abs(r.New.Value-tt.values[1]) > 0.02 || (tt.old == 0) != math.IsNaN(r.Change) {
+			t.Errorf("every %d against every %d: %v → %v, %v, %q", tt.old, tt.new, r.Old.Value, r.New.Value, r.Change, r.NA.Reason)
+		}
+	}
+}
+
+// Gates at levels of one side, of what has no ratio, and of what no run has.
+func TestGateUnknown(t *testing.T) {
+	run := func(seed uint64, levels ...string) []*Run {
+		return []*Run{read(t, "run", recipe{seed: seed, requests: 5, tokens: 1, ttft: 30, itl: 20, levels: levels})}
+	}
+	for _, tt := range []struct {
+		text     string
+		old, new []*Run
+		state    []gate.State
+		because  string // of the last
+	}{
+		{"new.ttft_p50>1s", run(1, "1", "2"), run(2, "1"), []gate.State{gate.Clear, gate.Unknown}, "only the old side has this level; --experiment chooses levels"},
+		{"new.ttft_p50>1s", run(1, "1"), run(2, "1", "2", "4"), []gate.State{gate.Clear, gate.Unknown, gate.Unknown}, "only the new side has this level; --experiment chooses levels"},
+		{"failed_share>+5%", run(1, "1"), run(2, "1"), []gate.State{gate.Unknown}, "failed_share is n/a: shares have no interval from one run a side"},
+		{"itl_p50 worse", run(1, "1"), run(2, "1"), []gate.State{gate.Unknown}, "itl_p50 has no verdict: neither side has a value"},
+		{"itl_p50.high>+5%", run(1, "1"), run(2, "1"), []gate.State{gate.Unknown}, "itl_p50.high is n/a: neither side has a value"},
+		{"old.ttft_p50>1ms && new.ttft_p50>1ms", run(1, "1"), run(2, "1"), []gate.State{gate.Tripped}, ""},
+	} {
+		e, err := ParseGate(tt.text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res := Compare(tt.old, tt.new, Options{})
+		passed := res.Gate([]*gate.Expr{e})
+		var states []gate.State
+		for _, g := range res.Gates {
+			states = append(states, g.State)
+		}
+		last := res.Gates[len(res.Gates)-1]
+		if d := cmp.Diff(tt.state, states); d != "" || passed || tt.because != "" && strings.Join(last.Because, ", ") != tt.because {
+			t.Errorf("%s: passed %v, %q (-want +got):\n%s", tt.text, passed, last.Because, d)
+		}
 	}
 }

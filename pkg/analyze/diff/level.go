@@ -195,7 +195,11 @@ func (l *Level) follow(e *analyze.Experiment) {
 		end uint64
 		ns  int64
 	}
-	var gaps []gap
+	n := 0
+	for i := range e.Series {
+		n += len(e.Series[i].GapNS)
+	}
+	gaps := make([]gap, 0, n)
 	recorded := l.Unreadable == 0 // who lacks one has another order
 	for i := range e.Series {
 		p := &e.Series[i]
@@ -216,6 +220,9 @@ func (l *Level) follow(e *analyze.Experiment) {
 		}
 	}
 	slices.SortStableFunc(gaps, func(x, y gap) int { return cmp.Compare(x.end, y.end) })
+	if len(gaps) > 0 {
+		l.series[itl] = make([]float64, 0, len(gaps))
+	}
 	for _, g := range gaps {
 		l.series[itl] = append(l.series[itl], float64(g.ns))
 	}

@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/inference"
 	"github.com/pa-tools/pa/pkg/analyze/slo"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/profilejson"
@@ -207,5 +209,38 @@ func TestMarkdownTables(t *testing.T) {
 		if tables == 0 && len(in.Report.Experiments[0].Metrics) > 0 {
 			t.Errorf("%s: no table in\n%s", in.Name, b.String())
 		}
+	}
+}
+
+// The maximum load in words, with its bounds and its interval.
+func TestMaxLoad(t *testing.T) {
+	inf, nan := math.Inf(1), math.NaN()
+	within, beyond := &analyze.LoadLevel{Load: 4, Value: "4", Share: 0.97}, &analyze.LoadLevel{Load: 8, Value: "8", Share: 0.5}
+	interval := func(low, high float64, na string) analyze.MaxLoad {
+		return analyze.MaxLoad{Mode: "request_rate", Target: 0.95, Within: within, Beyond: beyond, Estimate: 4.17, Interval: inference.Interval{Low: low, High: high}, NA: na}
+	}
+	for _, tt := range []struct {
+		m    analyze.MaxLoad
+		want string
+	}{
+		{interval(4, 4.3, ""), "maximum request rate for 95% of the requests: about 4.170 (95% interval 4.000 to 4.300), between 97.00% at 4 and 50.00% at 8"},
+		{interval(4, inf, ""), "maximum request rate for 95% of the requests: about 4.170 (95% interval from 4.000 on), between 97.00% at 4 and 50.00% at 8"},
+		{interval(-inf, 4.3, ""), "maximum request rate for 95% of the requests: about 4.170 (95% interval up to 4.300), between 97.00% at 4 and 50.00% at 8"},
+		{interval(-inf, inf, ""), "maximum request rate for 95% of the requests: about 4.170 (95% interval: any load), between 97.00% at 4 and 50.00% at 8"},
+		{interval(nan, nan, "at 4 why"), "maximum request rate for 95% of the requests: about 4.170, between 97.00% at 4 and 50.00% at 8; no interval: at 4 why"},
+		{analyze.MaxLoad{Mode: "concurrency", Target: 0.99, Beyond: beyond}, "maximum concurrency for 99% of the requests: below 8, the lowest level (50.00% at 8)"},
+		{analyze.MaxLoad{Mode: "concurrency", Target: 0.9, Within: within, Again: true, Untold: []string{"2", "x\x1b"}}, `maximum concurrency for 90% of the requests: 4 or more; the highest level attains it (97.00% at 4); a higher level attains it again, so the levels are not in order; not known at 2, x\x1b`},
+	} {
+		if got := maxLoad(&tt.m); got != tt.want {
+			t.Errorf("%+v\n got %s\nwant %s", tt.m, got, tt.want)
+		}
+	}
+	// Ends without bound are left out.
+	m := interval(4, inf, "")
+	if j := jsonLoad(&m); *j.Low != 4 || j.High != nil {
+		t.Errorf("JSON %+v", j)
+	}
+	if rows := csvMaxLoad(&m); len(rows) != 2 || rows[1][5] != "4" || rows[1][len(rows[1])-1] != "" {
+		t.Errorf("CSV %q", rows)
 	}
 }
