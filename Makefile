@@ -108,6 +108,19 @@ readback: ## read what the columnar formats write with pyarrow, DuckDB and polar
 	$(GO) run -buildvcs=false ./test/columnar/write $(OUT)/columnar
 	$(OUT)/venv/bin/python test/columnar/readback.py $(OUT)/columnar
 
+.PHONY: test-tokenizers
+test-tokenizers: build $(OUT)/tokenizers/bin/python ## hold the tokenizers to the Hugging Face library on random texts (Python, TOKENIZERS='a.json')
+	$(OUT)/tokenizers/bin/python test/tokenizers/compare.py bin/pa-analyze $(TOKENIZERS)
+
+.PHONY: bench-tokenizers
+bench-tokenizers: $(OUT)/tokenizers/bin/python ## speed of the tokenizers beside the Hugging Face library (Python, TOKENIZERS='a.json b.json')
+	$(GO) run -buildvcs=false ./test/tokenizers/speed -python $(OUT)/tokenizers/bin/python $(or $(TOKENIZERS),pkg/tokenizer/builtin/tokenizer.json)
+
+$(OUT)/tokenizers/bin/python: test/tokenizers/requirements.txt
+	python3 -m venv $(OUT)/tokenizers
+	$(OUT)/tokenizers/bin/pip install -q --disable-pip-version-check -r test/tokenizers/requirements.txt
+	@touch $@
+
 .PHONY: vulncheck
 vulncheck: bin/tools/govulncheck ## look for known vulnerabilities (needs the online database, or VULNDB=file:///dir)
 	bin/tools/govulncheck $(if $(VULNDB),-db $(VULNDB)) ./...

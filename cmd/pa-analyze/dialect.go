@@ -20,7 +20,6 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze/dialect/genaiperf"
 	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/tokenizer"
 )
 
 // strictDialect is what reports speak by default: our own definitions.
@@ -32,7 +31,6 @@ func dialectFlags() []cli.Flag {
 	const category = "As another tool"
 	return []cli.Flag{
 		&cli.StringFlag{Name: "dialect", Usage: "report as `TOOL` does, to the character: genai-perf-24.03 to genai-perf-25.08, genai-perf-main", Value: strictDialect, Category: category},
-		&cli.StringFlag{Name: "tokenizer", Usage: "count tokens with this tokenizer.json `FILE`, or the one in a folder", Category: category},
 		&cli.StringFlag{Name: "service-kind", Usage: "what answered: `KIND` openai, triton or tensorrtllm_engine (default: as in the file)", Category: category},
 		&cli.StringFlag{Name: "endpoint", Usage: "`PATH` that was asked (default: as in the file)", Category: category},
 		&cli.StringFlag{Name: "endpoint-type", Usage: "`TYPE` of the endpoint: chat, completions, embeddings, … (default: by the file)", Category: category},
@@ -136,13 +134,10 @@ func dialectConfig(c *cli.Context) (cfg dialect.Config, err error) {
 		}
 		cfg.Args[key] = value
 	}
-	if path := c.String("tokenizer"); path != "" {
-		tok, err := tokenizer.Load(path)
+	if c.String("tokenizer") != "" {
+		tok, err := openTokenizer(c)
 		if err != nil {
 			return cfg, err
-		}
-		for _, note := range tok.Notes() {
-			warnf(c, "%s", report.Plain(note))
 		}
 		cfg.Tokenizer = tok
 	}

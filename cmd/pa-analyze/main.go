@@ -2,11 +2,13 @@
 // in them: latencies, tokens and throughputs per load level, the two averages
 // of perf_analyzer's example scripts, single requests, what changed from one run
 // to another. It reads files of pa-record and of every release of
-// perf_analyzer, and never opens a connection to a server.
+// perf_analyzer, counts tokens as Hugging Face does, and opens no connection but
+// to the Hugging Face hub, for a tokenizer that is not in the cache.
 //
 //	pa-analyze profile_export.json
 //	pa-analyze report --format json run.json | jq .experiments[].metrics.ttft_ns.p99
 //	pa-analyze avg-first-token
+//	pa-analyze tokenize --tokenizer Qwen/Qwen2.5-0.5B prompts.txt
 //
 // Results go to standard output; warnings and errors to standard error. Exit
 // codes: 0 ok, 1 the analysis failed, or the input was cut short or damaged (what
@@ -63,6 +65,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 			requestsCommand(),
 			validateCommand(),
 			convertCommand(),
+			tokenizeCommand(),
 		},
 	}
 	for _, c := range app.Commands {

@@ -18,7 +18,7 @@ func reportCommand() *cli.Command {
 		&cli.BoolFlag{Name: "percentiles", Usage: "show p1 to p99.9 in the table, not p50 to p99 (csv and json always hold all)", Category: "Output"},
 	}
 	flags = append(append(flags, outputFlags()...), experimentFlag())
-	flags = append(flags, measureFlags()...)
+	flags = append(append(flags, measureFlags()...), tokenizerFlag())
 	flags = append(flags, selectionFlags()...)
 	flags = append(flags, &cli.StringFlag{Name: "windows", Usage: "show each level over time, in windows of `LENGTH`: 10s, or recorded for those of the recorder", Category: "Part of the run"})
 	flags = append(append(flags, objectiveFlags()...), dialectFlags()...)
@@ -49,12 +49,13 @@ meet it. --slo-gate gives exit code 3.`,
 func measureFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "from", Usage: "count latencies from `WHEN`: start (first byte left), sent (last byte), issued (before connecting) or scheduled", Value: "start", Category: "What to count"},
-		&cli.StringFlag{Name: "token-source", Usage: "take output tokens from `SOURCE`: usage or responses (default: usage where there is one, else responses)", Category: "What to count"},
+		&cli.StringFlag{Name: "token-source", Usage: "take output tokens from `SOURCE`: usage, tokenizer or responses (default: usage where there is one, else --tokenizer if given, else responses)", Category: "What to count"},
 		&cli.BoolFlag{Name: "include-warmup", Usage: "count warm-up requests too", Category: "What to count"},
 	}
 }
 
-// config turns the flags of measureFlags and selectionFlags into a Config.
+// config turns the flags of measureFlags and selectionFlags, and --tokenizer,
+// into a Config.
 func config(c *cli.Context) (cfg analyze.Config, err error) {
 	if cfg.From, err = analyze.ParseFrom(c.String("from")); err != nil {
 		return cfg, cmdline.Usagef("--from %v", err)
@@ -63,6 +64,9 @@ func config(c *cli.Context) (cfg analyze.Config, err error) {
 		if cfg.TokenSource, err = analyze.ParseTokenSource(s); err != nil {
 			return cfg, cmdline.Usagef("--token-source %v", err)
 		}
+	}
+	if err := counter(c, &cfg); err != nil {
+		return cfg, err
 	}
 	cfg.IncludeWarmup = c.Bool("include-warmup")
 	cfg.Selection, err = selection(c)

@@ -21,7 +21,7 @@ func requestsCommand() *cli.Command {
 		&cli.IntFlag{Name: "limit", Aliases: []string{"n"}, Usage: "print at most `N` requests; 0 is no limit", Category: "Output"},
 		&cli.StringFlag{Name: "sort", Usage: "sort by `COLUMN`, with - in front from large to small: " + strings.Join(report.SortKeys(), ", "), Category: "Output"},
 	}
-	flags = append(append(flags, outputFlags()...), measureFlags()...)
+	flags = append(append(flags, outputFlags()...), append(measureFlags(), tokenizerFlag())...)
 	return &cli.Command{
 		Name: "requests", Usage: "one line per request", ArgsUsage: "[FILE]",
 		Description: `Lists the requests of a run with those that do not count, and why. csv and

@@ -18,6 +18,8 @@ type Config struct {
 	TokenSource TokenSource
 	// Counter counts tokens of texts; nil means that there is no tokenizer.
 	Counter TokenCounter
+	// Tokenizer is what reports call the Counter; nil if there is none.
+	Tokenizer *Tokenizer
 	// IncludeWarmup counts successful warm-up requests like measured ones.
 	IncludeWarmup bool
 	// Selection is the part of each level that counts.
@@ -54,6 +56,8 @@ type Report struct {
 	// Model is the model's name, from the run's metadata or the first payload;
 	// "" when neither says.
 	Model string
+	// Tokenizer is the Config's.
+	Tokenizer *Tokenizer
 	// Stamps counts the responses that were looked at by who took their time.
 	Stamps Stamps
 	// Requests were read, of all kinds; FirstNS is the first start among them,
@@ -185,7 +189,7 @@ type Rate struct {
 // of the data are warnings in the report.
 func Run(ctx context.Context, r export.Reader, cfg Config) (*Report, error) {
 	run := r.Run()
-	rep := &Report{Run: run, From: cfg.From, SLO: cfg.SLO, Unavailable: unavailable(run)}
+	rep := &Report{Run: run, From: cfg.From, SLO: cfg.SLO, Unavailable: unavailable(run), Tokenizer: cfg.Tokenizer}
 	if rep.SLO != nil {
 		rep.SLOTarget = cmp.Or(cfg.SLOTarget, defaultSLOTarget)
 	}

@@ -34,15 +34,23 @@ func (s TokenSource) String() string {
 }
 
 // ParseTokenSource returns the source that a user can wish for by that name:
-// "usage" or "responses".
+// "usage", "tokenizer" or "responses".
 func ParseTokenSource(s string) (TokenSource, error) {
 	switch s {
 	case "usage":
 		return TokenUsage, nil
+	case "tokenizer":
+		return TokenTokenizer, nil
 	case "responses":
 		return TokenResponses, nil
 	}
-	return 0, fmt.Errorf("%q is none of usage, responses", s)
+	return 0, fmt.Errorf("%q is none of usage, tokenizer, responses", s)
+}
+
+// A Tokenizer is what reports say about a TokenCounter.
+type Tokenizer struct {
+	Name   string // as the user named it
+	SHA256 string // of its file, in hex
 }
 
 // A TokenCounter counts the tokens of a text, as the model's tokenizer would.

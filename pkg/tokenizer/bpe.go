@@ -18,6 +18,9 @@ type bpe struct {
 	// characters. Every byte has an id then.
 	raw    bool
 	byteID [256]uint32
+	// asciiID has the id of each ASCII character, -1 for one that is not in
+	// the vocabulary; for models without prefix and suffix.
+	asciiID [utf8.RuneSelf]int64
 
 	// Of a character that is not in the vocabulary: its bytes as <0x00>, else
 	// the unknown token, else nothing.
@@ -84,6 +87,12 @@ func readBPE(m *modelFile, byteLevel bool) (model, error) {
 	}
 	if !b.raw {
 		b.findMark(m)
+	}
+	for i := range b.asciiID {
+		b.asciiID[i] = -1
+		if id, ok := b.vocab.id(string(rune(i))); ok {
+			b.asciiID[i] = int64(id)
+		}
 	}
 	return b, nil
 }
@@ -247,7 +256,12 @@ func (b *bpe) encode(dst []uint32, piece string, s *scratch) []uint32 {
 // symbols appends the symbols that the characters of a piece start as.
 func (b *bpe) symbols(ids []uint32, piece string) []uint32 {
 	pending := false // an unknown token that is not in ids yet
+	plain := b.prefix == "" && b.suffix == ""
 	for i, r := range piece {
+		if plain && !pending && r < utf8.RuneSelf && b.asciiID[r] >= 0 && (r != ' ' || b.mark != ' ') {
+			ids = append(ids, uint32(b.asciiID[r]))
+			continue
+		}
 		end := i + utf8.RuneLen(r)
 		char := piece[i:end]
 		if r == ' ' && b.mark == ' ' {

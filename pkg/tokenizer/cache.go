@@ -5,14 +5,16 @@ package tokenizer
 // older, so that it is bounded, allocates nothing and costs the collector
 // nothing.
 type wordCache struct {
-	short []shortEntry // length is 1<<shortBits
-	long  []longEntry  // length is a power of two
+	// short has pairs of entries; a piece is in either of its pair, the newer
+	// piece first. length is 1<<shortBits.
+	short []shortEntry
+	long  []longEntry // length is a power of two
 }
 
 const (
-	shortBits   = 13
+	shortBits   = 14
 	shortLength = 16 // bytes of the longest short piece
-	shortIDs    = 3
+	shortIDs    = 7
 	longEntries = 1 << 12
 	longLength  = 47
 	longIDs     = 11
@@ -26,8 +28,7 @@ type shortKey struct {
 	size       uint8
 }
 
-// A shortEntry is empty when the size of its key is 0. Two fit into a line of
-// the processor's cache.
+// A shortEntry is empty when the size of its key is 0.
 type shortEntry struct {
 	shortKey
 	n   uint8
@@ -69,18 +70,21 @@ func load32(s string) uint32 {
 	return uint32(s[0]) | uint32(s[1])<<8 | uint32(s[2])<<16 | uint32(s[3])<<24
 }
 
-// entry is where the piece of a key is, if it is anywhere.
-func (c *wordCache) entry(k shortKey) *shortEntry {
+// pair is the two entries where the piece of a key may be.
+func (c *wordCache) pair(k shortKey) *[2]shortEntry {
 	h := (k.head ^ uint64(k.size)) * 0x9E3779B97F4A7C15
 	h = (h ^ h>>29 ^ k.tail) * 0xD6E8FEB86659FD93
-	return &c.short[h>>(64-shortBits)]
+	return (*[2]shortEntry)(c.short[h>>(64-shortBits)&^1:])
 }
 
 // appendShort appends the ids of a short piece to dst, if it knows them.
 func (c *wordCache) appendShort(dst []uint32, k shortKey) ([]uint32, bool) {
-	e := c.entry(k)
+	pair := c.pair(k)
+	e := &pair[0]
 	if e.shortKey != k {
-		return dst, false
+		if e = &pair[1]; e.shortKey != k {
+			return dst, false
+		}
 	}
 	if e.n == 1 {
 		return append(dst, e.ids[0]), true
@@ -93,9 +97,10 @@ func (c *wordCache) putShort(k shortKey, ids []uint32) {
 	if len(ids) > shortIDs {
 		return
 	}
-	e := c.entry(k)
-	e.shortKey = k
-	e.n = uint8(copy(e.ids[:], ids))
+	pair := c.pair(k)
+	pair[1] = pair[0]
+	pair[0].shortKey = k
+	pair[0].n = uint8(copy(pair[0].ids[:], ids))
 }
 
 // appendLong appends the ids of a piece to dst, if it knows them.

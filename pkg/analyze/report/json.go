@@ -51,18 +51,25 @@ type jsonReport struct {
 	Warnings    []string          `json:"warnings"`
 }
 
+type jsonTokenizer struct {
+	Name   string `json:"name"`
+	SHA256 string `json:"sha256"`
+}
+
 type jsonRun struct {
-	File        string      `json:"file"`
-	Tool        string      `json:"tool,omitempty"`
-	Version     *string     `json:"version,omitempty"`
-	ServiceKind *string     `json:"service_kind,omitempty"`
-	Endpoint    *string     `json:"endpoint,omitempty"`
-	Model       string      `json:"model,omitempty"`
-	From        string      `json:"from"`
-	Stamps      *jsonStamps `json:"stamps,omitempty"`
-	StartNS     uint64      `json:"start_ns,omitempty"`
-	EndNS       uint64      `json:"end_ns,omitempty"`
-	Interrupted string      `json:"interrupted,omitempty"`
+	File        string  `json:"file"`
+	Tool        string  `json:"tool,omitempty"`
+	Version     *string `json:"version,omitempty"`
+	ServiceKind *string `json:"service_kind,omitempty"`
+	Endpoint    *string `json:"endpoint,omitempty"`
+	Model       string  `json:"model,omitempty"`
+	// Tokenizer is what texts were counted with.
+	Tokenizer   *jsonTokenizer `json:"tokenizer,omitempty"`
+	From        string         `json:"from"`
+	Stamps      *jsonStamps    `json:"stamps,omitempty"`
+	StartNS     uint64         `json:"start_ns,omitempty"`
+	EndNS       uint64         `json:"end_ns,omitempty"`
+	Interrupted string         `json:"interrupted,omitempty"`
 	// Calibration is the file's own.
 	Calibration *export.Calibration `json:"calibration,omitempty"`
 }
@@ -114,7 +121,7 @@ func document(in Input) jsonReport {
 		Schema: Schema,
 		Run: jsonRun{
 			File: in.Name, Tool: tool(rep), Version: run.Version, ServiceKind: run.ServiceKind, Endpoint: run.Endpoint,
-			Model: rep.Model, From: rep.From.String(),
+			Model: rep.Model, From: rep.From.String(), Tokenizer: (*jsonTokenizer)(rep.Tokenizer),
 		},
 		Experiments: []jsonExperiment{},
 		Warnings:    texts(rep.Warnings),

@@ -88,7 +88,7 @@ func markdownLevel(b *strings.Builder, rep *analyze.Report, e *analyze.Experimen
 		g.markdown(b, 1)
 	}
 	paragraph(rates(e))
-	paragraph(notes(e))
+	paragraph(Escaped(notes(rep, e)))
 	for _, text := range missing(rep) {
 		paragraph(Escaped(text))
 	}

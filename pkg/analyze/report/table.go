@@ -244,7 +244,7 @@ func (t *table) footnotes(e *analyze.Experiment) {
 	if text := rates(e); text != "" {
 		t.prose("  ", text)
 	}
-	if text := notes(e); text != "" {
+	if text := notes(t.rep, e); text != "" {
 		t.prose("  ", text)
 	}
 	for _, text := range missing(t.rep) {
@@ -273,10 +273,14 @@ func rates(e *analyze.Experiment) string {
 
 // notes say what the numbers of a level stand on, "" when there is nothing to
 // say.
-func notes(e *analyze.Experiment) string {
+func notes(rep *analyze.Report, e *analyze.Experiment) string {
 	var all []string
 	if e.TokenSource != analyze.TokenAuto {
-		all = append(all, "output tokens from "+sourceText[e.TokenSource])
+		source := sourceText[e.TokenSource]
+		if t := rep.Tokenizer; t != nil && (e.TokenSource == analyze.TokenTokenizer || e.TokenSource == analyze.TokenMixed) {
+			source += " (tokenizer " + plain(t.Name) + ")"
+		}
+		all = append(all, "output tokens from "+source)
 	}
 	if e.SharedStamps > 0 {
 		all = append(all, fmt.Sprintf("%d of %s share the time of the one before", e.SharedStamps, plural(e.TokenEvents, "token event")))

@@ -1,0 +1,145 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/urfave/cli/v2"
+
+	"github.com/pa-tools/pa/internal/cmdline"
+	"github.com/pa-tools/pa/pkg/tokenizer"
+)
+
+func tokenizeCommand() *cli.Command {
+	flags := []cli.Flag{
+		tokenizerFlag(),
+		&cli.BoolFlag{Name: "ids", Usage: "print the ids as a JSON array, not their number", Category: "Output"},
+		&cli.BoolFlag{Name: "special", Usage: "count the special tokens too that the model expects around a text", Category: "What to count"},
+		&cli.BoolFlag{Name: "jsonl", Usage: "each line is a text as a JSON string, which may hold line ends", Category: "Input"},
+	}
+	flags = append(flags, outputFlags()...)
+	return &cli.Command{
+		Name: "tokenize", Usage: "count the tokens of texts, as Hugging Face does", ArgsUsage: "[FILE]",
+		Description: `Reads a text from each line of the file, or of standard input, and prints a
+line for each: the number of its tokens, or the ids. They are those of the
+Hugging Face library. Special tokens in a text are recognized; none are added but
+with --special. A model's name is looked up in the Hugging Face cache, then on
+the hub; HF_HOME, HF_HUB_CACHE, HF_ENDPOINT, HF_TOKEN and HF_HUB_OFFLINE mean
+what they mean there. Without --tokenizer it is the built-in one, which is no
+model's. Bytes that are not UTF-8 count as U+FFFD.`,
+		Flags:  append(flags, inputFlags()...),
+		Action: tokenizeAction,
+	}
+}
+
+func tokenizeAction(c *cli.Context) error {
+	if c.NArg() > 1 {
+		return cmdline.Usagef("%d files given; %s takes one", c.NArg(), c.App.Name)
+	}
+	limit := c.Int64("max-value")
+	if limit <= 0 {
+		return cmdline.Usagef("--max-value %d: give a number of bytes above 0", limit)
+	}
+	tok, err := openTokenizer(c)
+	if err != nil {
+		return err
+	}
+	name, in := "-", c.App.Reader
+	if c.NArg() == 1 && c.Args().First() != "-" {
+		name = c.Args().First()
+		f, err := os.Open(name)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		in = f
+	}
+	t := tokenize{tok: tok, ids: c.Bool("ids"), special: c.Bool("special"), jsonl: c.Bool("jsonl"), limit: limit}
+	return write(c, func(w io.Writer) error {
+		out := bufio.NewWriterSize(w, 1<<16)
+		err := t.lines(c, bufio.NewReaderSize(in, 1<<18), out)
+		return errors.Join(named(name, err), out.Flush())
+	})
+}
+
+// A tokenize says what to do with each line.
+type tokenize struct {
+	tok                 *tokenizer.Tokenizer
+	ids, special, jsonl bool
+	limit               int64 // bytes of the longest line
+	buf                 []uint32
+}
+
+// lines writes a line for each line of in.
+func (t *tokenize) lines(c *cli.Context, in *bufio.Reader, out *bufio.Writer) error {
+	for n := 1; ; n++ {
+		if c.Err() != nil {
+			return c.Err()
+		}
+		line, err := readLine(in, t.limit)
+		if errors.Is(err, io.EOF) && len(line) == 0 {
+			return nil
+		}
+		if err != nil && !errors.Is(err, io.EOF) {
+			return fmt.Errorf("line %d: %w", n, err)
+		}
+		text := string(line)
+		if t.jsonl {
+			unquoted, err := jsontext.AppendUnquote(nil, bytes.TrimSpace(line))
+			if err != nil {
+				return fmt.Errorf("line %d: no JSON string: %w", n, err)
+			}
+			text = string(unquoted)
+		}
+		if err := t.line(text, out); err != nil {
+			return err
+		}
+	}
+}
+
+// readLine reads up to a line feed, which it leaves out. At the end of the input
+// it returns what is left with io.EOF.
+func readLine(in *bufio.Reader, limit int64) ([]byte, error) {
+	var line []byte
+	for {
+		part, err := in.ReadSlice('\n')
+		line = append(line, part...)
+		if int64(len(line)) > limit+1 {
+			return nil, fmt.Errorf("longer than %d bytes; see --max-value", limit)
+		}
+		if errors.Is(err, bufio.ErrBufferFull) {
+			continue
+		}
+		return bytes.TrimSuffix(line, []byte{'\n'}), err
+	}
+}
+
+// line writes what is asked for about one text.
+func (t *tokenize) line(text string, out *bufio.Writer) error {
+	t.buf = t.tok.AppendEncode(t.buf[:0], text)
+	ids := t.buf
+	if t.special {
+		ids = t.tok.AddSpecial(ids)
+	}
+	b := out.AvailableBuffer()
+	if t.ids {
+		b = append(b, '[')
+		for i, id := range ids {
+			if i > 0 {
+				b = append(b, ", "...)
+			}
+			b = strconv.AppendUint(b, uint64(id), 10)
+		}
+		b = append(b, ']')
+	} else {
+		b = strconv.AppendInt(b, int64(len(ids)), 10)
+	}
+	_, err := out.Write(append(b, '\n'))
+	return err
+}

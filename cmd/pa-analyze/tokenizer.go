@@ -1,0 +1,62 @@
+package main
+
+import (
+	"os"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/report"
+	"github.com/pa-tools/pa/pkg/tokenizer"
+	"github.com/pa-tools/pa/pkg/tokenizer/builtin"
+	"github.com/pa-tools/pa/pkg/tokenizer/hub"
+)
+
+func tokenizerFlag() cli.Flag {
+	return &cli.StringFlag{Name: "tokenizer", Usage: "count tokens with `TOKENIZER`: a tokenizer.json or .tiktoken file, its folder, a model's name on the Hugging Face hub, or " + builtin.Name, Category: "What to count"}
+}
+
+// openTokenizer loads what --tokenizer names, or the built-in tokenizer, and
+// says what a user should know about it.
+func openTokenizer(c *cli.Context) (*tokenizer.Tokenizer, error) {
+	name := c.String("tokenizer")
+	if name == "" {
+		name = builtin.Name
+	}
+	// Without a home directory its default folders are not there.
+	home, _ := os.UserHomeDir()
+	tok, err := hub.FromEnv(os.Getenv, home).Load(c.Context, name)
+	if err != nil {
+		return nil, err
+	}
+	if name == builtin.Name {
+		warnf(c, "%s", builtin.Note)
+	}
+	for _, note := range tok.Notes() {
+		warnf(c, "%s: %s", name, report.Plain(note))
+	}
+	return tok, nil
+}
+
+// counter gives cfg the tokenizer that its output tokens are counted with, if
+// one is asked for.
+func counter(c *cli.Context, cfg *analyze.Config) error {
+	if c.String("tokenizer") == "" && cfg.TokenSource != analyze.TokenTokenizer {
+		return nil
+	}
+	tok, err := openTokenizer(c)
+	if err != nil {
+		return err
+	}
+	cfg.Counter = textCounter{tok}
+	cfg.Tokenizer = &analyze.Tokenizer{Name: c.String("tokenizer"), SHA256: tok.Hash()}
+	if cfg.Tokenizer.Name == "" {
+		cfg.Tokenizer.Name = builtin.Name
+	}
+	return nil
+}
+
+// textCounter is a Tokenizer for package analyze.
+type textCounter struct{ tok *tokenizer.Tokenizer }
+
+func (t textCounter) CountTokens(text []byte) (int, error) { return t.tok.Count(string(text)), nil }
