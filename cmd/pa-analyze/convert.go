@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/pa-tools/pa/internal/cmdline"
+	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/formats"
 )
@@ -30,7 +31,7 @@ code is 1 then.`,
 
 func convert(c *cli.Context) error {
 	if c.NArg() != 2 {
-		return cmdline.Usagef("%s given; pa-analyze convert takes IN and OUT", count(c.NArg(), "argument"))
+		return cmdline.Usagef("%s given; pa-analyze convert takes IN and OUT", report.Plural(c.NArg(), "argument"))
 	}
 	in, out := c.Args().Get(0), c.Args().Get(1)
 	create, ok := formats.ForName(out)

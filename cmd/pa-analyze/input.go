@@ -92,15 +92,7 @@ func leftOut(path string, r export.Reader, consequence string) error {
 	if n == 0 {
 		return nil
 	}
-	return fmt.Errorf("%s: %s cannot be read: %s; see the warning", path, count(n, "request"), consequence)
-}
-
-// count returns "1 request" or "2 requests".
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
+	return fmt.Errorf("%s: %s cannot be read: %s; see the warning", path, report.Plural(n, "request"), consequence)
 }
 
 // named puts the name of the file before an error that does not have it.

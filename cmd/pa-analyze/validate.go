@@ -81,21 +81,21 @@ func validateFile(c *cli.Context, path string, r export.Reader) (violations int,
 		line("%s", report.Plain(w.String()))
 	}
 	if limit > 0 && printed > limit {
-		line("%s: and %s", report.Plain(path), count(printed-limit, "more violation"))
+		line("%s: and %s", report.Plain(path), report.Plural(printed-limit, "more violation"))
 	}
 	verdict := "valid"
 	switch {
 	case err != nil:
-		verdict = fmt.Sprintf("cannot be read to its end, %s before", count(v.Violations, "violation"))
+		verdict = fmt.Sprintf("cannot be read to its end, %s before", report.Plural(v.Violations, "violation"))
 	case v.Violations > 0:
-		verdict = count(v.Violations, "violation")
+		verdict = report.Plural(v.Violations, "violation")
 	}
-	line("%s: %s: %s, %s, %s%s", report.Plain(path), verdict, count(v.Experiments, "experiment"), count(v.Requests, "request"), count(v.Responses, "response"), ownFigures(r))
+	line("%s: %s: %s, %s, %s%s", report.Plain(path), verdict, report.Plural(v.Experiments, "experiment"), report.Plural(v.Requests, "request"), report.Plural(v.Responses, "response"), ownFigures(r))
 	if v.NotUTF8 > 0 {
-		warnf(c, "%s: not UTF-8: %s; NVIDIA's scripts cannot read the file, pa-analyze can", report.Plain(path), count(v.NotUTF8, "text"))
+		warnf(c, "%s: not UTF-8: %s; NVIDIA's scripts cannot read the file, pa-analyze can", report.Plain(path), report.Plural(v.NotUTF8, "text"))
 	}
 	if v.OutputsDropped > 0 {
-		warnf(c, "%s: the outputs of %s were dropped while recording, because the disk did not keep up", report.Plain(path), count(v.OutputsDropped, "request"))
+		warnf(c, "%s: the outputs of %s were dropped while recording, because the disk did not keep up", report.Plain(path), report.Plural(v.OutputsDropped, "request"))
 	}
 	return v.Violations, errors.Join(err, writeErr)
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/report"
 )
 
 // A Difference is one in how the runs of the two sides were made, or something
@@ -245,11 +246,8 @@ func text(s *string) string {
 }
 
 func atLeastOne(n int, what string) string {
-	switch n {
-	case 0:
+	if n == 0 {
 		return ""
-	case 1:
-		return "1 " + what
 	}
-	return strconv.Itoa(n) + " " + what + "s"
+	return report.Plural(n, what)
 }

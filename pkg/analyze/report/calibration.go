@@ -17,7 +17,7 @@ func calibration(c *export.Calibration, row func(name, value string)) {
 		if s.Transport != "" {
 			how += " by " + s.Transport
 		}
-		row("calibrated", fmt.Sprintf("%s, %s of %v tokens/s", how, plural(s.Streams, "stream"), s.TokensPerSecond))
+		row("calibrated", fmt.Sprintf("%s, %s of %v tokens/s", how, Plural(s.Streams, "stream"), s.TokensPerSecond))
 		row("error, tokens", p99s(s.Recordings, func(r *export.CalibratedRecording) *export.ClockError { return r.Receive }))
 		row("error, starts", p99s(s.Recordings, func(r *export.CalibratedRecording) *export.ClockError { return r.Start }))
 	}

@@ -16,7 +16,7 @@ func client(m *export.ClientMeta) string {
 	var parts []string
 	say := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }
 	if c := m.CPU; c != nil {
-		say("%s of %s", percent(c.Share), plural(c.Cores, "core"))
+		say("%s of %s", percent(c.Share), Plural(c.Cores, "core"))
 	}
 	if m.MaxRSSBytes > 0 {
 		say("%d MB", (m.MaxRSSBytes+1<<19)>>20)

@@ -31,7 +31,7 @@ func Table(inputs []Input, o Options) Renderer {
 				t.levels()
 			}
 			if n := len(Warnings(in)); n > 0 {
-				fmt.Fprintf(&b, "\n%s on standard error\n", plural(n, "warning"))
+				fmt.Fprintf(&b, "\n%s on standard error\n", Plural(n, "warning"))
 			}
 		}
 		_, err := io.WriteString(w, b.String())
@@ -148,7 +148,7 @@ func level(e *analyze.Experiment) string {
 // requests says what became of the requests: "97 requests ok, 3 failed
 // (2 timeout, 1 http_error), 8 excluded (warmup)".
 func requests(e *analyze.Experiment) string {
-	s := plural(e.OK, "request") + " ok"
+	s := Plural(e.OK, "request") + " ok"
 	for _, p := range []struct {
 		what  string
 		n     int
@@ -283,7 +283,7 @@ func notes(rep *analyze.Report, e *analyze.Experiment) string {
 		all = append(all, "output tokens from "+source)
 	}
 	if e.SharedStamps > 0 {
-		all = append(all, fmt.Sprintf("%d of %s share the time of the one before", e.SharedStamps, plural(e.TokenEvents, "token event")))
+		all = append(all, fmt.Sprintf("%d of %s share the time of the one before", e.SharedStamps, Plural(e.TokenEvents, "token event")))
 	}
 	return strings.Join(all, "; ")
 }
@@ -429,13 +429,6 @@ func (t *table) prose(first, text string) {
 		line, empty = line+word, false
 	}
 	t.b.WriteString(line + "\n")
-}
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return strconv.Itoa(n) + " " + what + "s"
 }
 
 func deref(s *string) string {
