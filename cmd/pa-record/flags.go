@@ -81,7 +81,6 @@ func outputFlags() []cli.Flag {
 
 // What to do instead of flags that pa-record does not have.
 const (
-	closedLoopOnly = "only closed-loop load (--concurrency-range) is supported"
 	giveLevels     = "give the levels with --concurrency-range"
 	analyzeCSV     = "pa-analyze report --format csv writes a CSV from the export"
 	noMetrics      = "server metrics are not collected"
@@ -98,9 +97,6 @@ var notSupported = map[string]string{
 	"d":                          giveLevels,
 	"z":                          "give --input-data zero",
 	"data-directory":             "give the folder with --input-data",
-	"periodic-concurrency-range": closedLoopOnly,
-	"request-period":             closedLoopOnly,
-	"session-concurrency":        closedLoopOnly,
 	"binary-search":              giveLevels,
 	"latency-threshold":          giveLevels,
 	"l":                          giveLevels,

@@ -26,6 +26,9 @@ func loadFlags() []cli.Flag {
 		&cli.Float64Flag{Name: "burstiness", Category: catLoad, Usage: "`SHAPE` of the gamma distribution: below 1 bursts, 1 is poisson, above 1 more even", DefaultText: "1"},
 		&cli.StringFlag{Name: "request-intervals", Category: catLoad, Usage: "the gaps between requests, in µs, one a line of `FILE`, around and around"},
 		&cli.BoolFlag{Name: "fixed-schedule", Category: catLoad, Usage: "send each entry of the input data once, at its \"timestamp\" (ms) from the first one on"},
+		&cli.StringFlag{Name: "periodic-concurrency-range", Category: catLoad, Usage: "begin with start requests and send step more whenever all of the last ones have got --request-period responses, until there were end: `RANGE` is start:end:step"},
+		&cli.IntFlag{Name: "request-period", Category: catLoad, Usage: "`N` responses of each request before the next ones are sent", DefaultText: "10"},
+		&cli.IntFlag{Name: "session-concurrency", Category: catLoad, Usage: "`N` conversations at a time: entries with one \"session_id\" are its turns, each asked with all that was said before, a \"delay\" (ms) after the last answer"},
 		&cli.Float64Flag{Name: "speed-up", Category: catLoad, Usage: "run a schedule or intervals `N` times as fast", DefaultText: "1"},
 		&cli.IntFlag{Name: "max-concurrency", Category: catLoad, Usage: "with a rate, intervals or a schedule: at most `N` requests in flight; what is due waits", DefaultText: "no limit"},
 		&cli.DurationFlag{Name: "ramp-up", Category: catLoad, Usage: "get to the concurrency or rate of each level evenly in `DURATION`; that is warm-up", DefaultText: "at once"},
@@ -44,12 +47,15 @@ type loadSettings struct {
 	Rates         []float64 `json:"request_rate,omitempty"`
 	Intervals     string    `json:"request_intervals,omitempty"` // file
 	FixedSchedule bool      `json:"fixed_schedule,omitempty"`
+	Periodic      string    `json:"periodic_concurrency,omitempty"` // start:end:step
+	Sessions      int       `json:"session_concurrency,omitempty"`
 
 	Distribution   string  `json:"request_distribution,omitempty"`
 	Burstiness     float64 `json:"burstiness,omitempty"`
 	SpeedUp        float64 `json:"speed_up,omitempty"`
 	MaxConcurrency int     `json:"max_concurrency,omitempty"`
 	RampUpMS       float64 `json:"ramp_up_ms,omitempty"`
+	RequestPeriod  int     `json:"request_period,omitempty"`
 
 	Warmup           int     `json:"warmup_request_count,omitempty"`
 	WarmupDurationMS float64 `json:"warmup_duration_ms,omitempty"`
@@ -89,6 +95,8 @@ func (p *settingsParser) load(s *settings) {
 		{"request-rate-range", []string{"request-distribution", "burstiness", "max-concurrency", "ramp-up"}, p.rates},
 		{"request-intervals", []string{"speed-up", "max-concurrency"}, p.intervals},
 		{"fixed-schedule", []string{"speed-up", "max-concurrency"}, p.fixedSchedule},
+		{"periodic-concurrency-range", []string{"request-period"}, p.periodic},
+		{"session-concurrency", nil, p.sessions},
 	}
 	var given []shape
 	for _, sh := range shapes {
@@ -238,6 +246,41 @@ func (p *settingsParser) fixedSchedule(s *settings) {
 		p.errorf("--fixed-schedule and --request-count exclude each other: the entries are sent once each; drop one")
 	}
 }
+
+// defaultPeriod is perf_analyzer's --request-period.
+const defaultPeriod = 10
+
+func (p *settingsParser) periodic(s *settings) {
+	level, err := load.ParsePeriodic(p.c.String("periodic-concurrency-range"))
+	if err != nil {
+		p.errorf("--periodic-concurrency-range: %w", err)
+		return
+	}
+	if level.Period = defaultPeriod; p.c.IsSet("request-period") {
+		level.Period = p.positive("request-period", p.c.Int("request-period"))
+	}
+	s.Periodic, s.RequestPeriod = fmt.Sprintf("%d:%d:%d", level.Start, level.End, level.Step), level.Period
+	s.levels = []load.Level{level}
+	if s.ServiceKind == kindTriton && !s.Streaming && level.Period > 1 {
+		p.errorf("--periodic-concurrency-range needs --streaming: an answer that is not streamed is one response")
+	}
+	for _, flag := range []string{"request-count", "duration", "warmup-duration"} {
+		if p.c.IsSet(flag) {
+			p.errorf("--periodic-concurrency-range and --%s exclude each other: each request is sent once; drop one", flag)
+		}
+	}
+}
+
+func (p *settingsParser) sessions(s *settings) {
+	s.Sessions = p.positive("session-concurrency", p.c.Int("session-concurrency"))
+	s.levels = []load.Level{load.Sessions{N: s.Sessions}}
+	if s.ServiceKind != kindOpenAI {
+		p.errorf("--session-concurrency needs --service-kind openai and its chat endpoint")
+	}
+}
+
+// hasEnd reports whether the load ends by itself, and no windows are measured.
+func (s *loadSettings) hasEnd() bool { return s.FixedSchedule || s.Periodic != "" || s.Sessions > 0 }
 
 // schedule makes the level of a fixed schedule, and brings the entries in its
 // order.

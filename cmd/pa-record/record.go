@@ -213,7 +213,7 @@ func printWarnings(w io.Writer, of place, levels []recorder.Level) {
 		if n := l.OutputsDropped; n > 0 {
 			warn("the disk did not keep up: the outputs of %d requests are lost, their times are kept", n)
 		}
-		for _, why := range l.Saturated {
+		for _, why := range slices.Concat(l.Warnings, l.Saturated) {
 			warn("%s", why)
 		}
 		if l.Stable != nil && !*l.Stable {

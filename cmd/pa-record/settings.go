@@ -340,6 +340,11 @@ func (p *settingsParser) duration(s *settings) {
 		}
 		m.Percentile = n
 	}
+	if s.Sessions > 0 && (m.Requests > 0 || m.Times > 0) {
+		// GenAI-Perf gives both.
+		s.note("--request-count has no effect with --session-concurrency: every session is played to its end")
+		m.Requests, m.Times, show.Requests, show.Times = 0, 0, 0, 0
+	}
 	counted := m.Requests > 0 || m.Times > 0
 	if counted && m.Duration > 0 {
 		p.errorf("--request-count and --duration exclude each other; drop one")
@@ -352,7 +357,7 @@ func (p *settingsParser) duration(s *settings) {
 			}
 		}
 	}
-	if !counted && m.Duration == 0 && !s.FixedSchedule {
+	if !counted && m.Duration == 0 && !s.hasEnd() {
 		show.Mode, show.StabilityPct, show.MaxTrials, show.Percentile = m.Mode.String(), pct, m.MaxTrials, m.Percentile
 		if m.Mode == recorder.TimeWindows {
 			show.IntervalMS = interval

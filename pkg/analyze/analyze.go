@@ -83,6 +83,8 @@ type Stamps struct {
 type Experiment struct {
 	Mode  string
 	Value string
+	// Load names the load where the file tells more of it than mode and value.
+	Load string
 
 	OK       int
 	Failed   []Count // by class, most frequent first

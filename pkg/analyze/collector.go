@@ -182,7 +182,8 @@ func (c *collector) metrics() []Metric {
 func (c *collector) finish(e *export.Experiment, cfg Config, sel *Selected, f *flow) Experiment {
 	x := Experiment{
 		Mode: e.Mode, Value: e.Value,
-		OK: c.ok, Unreadable: c.unreadable, Failed: c.failed.counts(), Excluded: c.excluded.counts(),
+		Load: loadOf(e),
+		OK:   c.ok, Unreadable: c.unreadable, Failed: c.failed.counts(), Excluded: c.excluded.counts(),
 		TokenSource: c.source(),
 		TokenEvents: c.events, SharedStamps: c.shared, Backward: c.odd.backward,
 		Stamps: c.stamps, Starts: c.starts,
@@ -238,6 +239,14 @@ func (c *collector) throughput(durationNS int64, e *export.Experiment) Throughpu
 	return t
 }
 
+// loadOf returns what pa-record says of the load besides mode and value.
+func loadOf(e *export.Experiment) string {
+	if e.Meta == nil {
+		return ""
+	}
+	return e.Meta.Load
+}
+
 // concurrency returns the number of users of a closed loop, 0 when the level
 // is something else. perf_analyzer's periodic mode writes concurrency 1 as a
 // placeholder, and shows that by a window from 0 to the end of time.
@@ -245,6 +254,7 @@ func concurrency(e *export.Experiment) float64 {
 	n, err := strconv.ParseFloat(e.Value, 64)
 	w := e.WindowBoundaries
 	placeholder := len(w) == 2 && w[0] == 0 && w[1] == math.MaxUint64
+	placeholder = placeholder || loadOf(e) != "" // the number is not all of the load
 	if e.Mode != export.ModeConcurrency || err != nil || placeholder {
 		return 0
 	}

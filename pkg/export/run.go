@@ -127,6 +127,9 @@ func (c *StampCount) Merge(o StampCount) {
 // ExperimentMeta is what pa-record adds to an experiment. It is stored as JSON
 // under "pa" in the experiment, beside excluded_requests.
 type ExperimentMeta struct {
+	// Load names the load where mode and value do not tell all of it: "schedule of
+	// 5 requests", "request rate 10, poisson, at most 4 in flight".
+	Load    string `json:"load,omitempty"`
 	StartNS uint64 `json:"start_ns,omitempty"`
 	EndNS   uint64 `json:"end_ns,omitempty"`
 	// Stable says whether the measurement met its stability rule; nil when no

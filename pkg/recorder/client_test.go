@@ -132,7 +132,7 @@ func TestSaturation(t *testing.T) {
 // What a schedule asked for and did not get is told, with the reason; of few
 // requests the last one alone decides.
 func TestSaturationShortfall(t *testing.T) {
-	const of = "the load was not what was asked for: 98.9 of 100 requests per second were sent: "
+	const of = "98.9 of the 100 requests per second that were asked for were sent"
 	for _, tt := range []struct {
 		name     string
 		achieved float64
@@ -141,9 +141,9 @@ func TestSaturationShortfall(t *testing.T) {
 		want     string
 	}{
 		{"enough", 99, 1000, 0, ""},
-		{"the client", 98.9, 100, 0, of + "the client did not keep up; give it more cores, or ask for less"},
+		{"the client", 98.9, 100, 0, export.SaturationWarning + of + "; give it more cores, or ask for less"},
 		{"few", 98.9, 99, 0, ""},
-		{"the ceiling", 98.9, 4, 7, of + "7 requests had to wait, because so many may be in flight and no more"},
+		{"the ceiling", 98.9, 4, 7, of + ": 7 had to wait, because as many were in flight as may be"},
 		{"the ceiling, caught up with", 99.5, 1000, 7, ""},
 	} {
 		m := &export.ClientMeta{OfferedPerSecond: 100, AchievedPerSecond: tt.achieved, HeldBack: tt.heldBack, Lateness: &export.Spread{N: tt.n}}

@@ -101,7 +101,7 @@ const (
 // Measure says when the measurement of a level begins a new window and when it
 // is over. Exactly one of Requests, Times, Duration and Mode decides: Requests or
 // Times > 0, else Duration > 0, else windows. A level that has an end of its own
-// (load.Timetable) is measured to that end, in one window, unless Duration
+// (load.Timetable, load.Sessions, load.Periodic) is measured to that end, in one window, unless Duration
 // ends it before.
 type Measure struct {
 	// Requests sends exactly that many requests per level, in one window.
@@ -196,6 +196,25 @@ func (c *Config) validateLevel(level load.Level) error {
 		if m.Requests > 0 && m.Requests < level.N {
 			return fmt.Errorf("request count %d: must not be less than the concurrency, %d", m.Requests, level.N)
 		}
+	case load.Sessions:
+		_, talks := c.Backend.(backend.Talker)
+		switch {
+		case m.Requests > 0 || m.Times > 0:
+			return fmt.Errorf("%v: a request count excludes it: each session is played to its end", level)
+		case c.BatchSize > 1:
+			return fmt.Errorf("%v: a batch excludes it", level)
+		case c.Backend != nil && !talks:
+			return fmt.Errorf("%v: sessions need the chat endpoint of an OpenAI-compatible server", level)
+		case c.Entries != nil && c.Warmup >= c.Entries.Len():
+			return fmt.Errorf("%v: a warm-up of %d leaves nothing to measure", level, c.Warmup)
+		}
+	case load.Periodic:
+		switch {
+		case m.Requests > 0 || m.Times > 0 || m.Duration > 0:
+			return fmt.Errorf("%v: a request count or a duration excludes it: each request is sent once", level)
+		case c.WarmupTime > 0:
+			return fmt.Errorf("%v: a warm-up by time excludes it; it can have one by requests", level)
+		}
 	case load.Timetable:
 		n := len(level.Offsets)
 		switch {
@@ -232,6 +251,12 @@ func (c *Config) measure(level load.Level) Measure {
 		if m.Duration == 0 {
 			m.Requests = len(level.Offsets) - c.Warmup
 		}
+	case load.Sessions:
+		if m.Duration == 0 {
+			m.Requests = c.Entries.Len() - c.Warmup
+		}
+	case load.Periodic:
+		m.Requests = level.End
 	}
 	return m
 }

@@ -22,6 +22,10 @@ type driver interface {
 	// slots returns how many slots have sent or are to send. It may be called
 	// while run runs.
 	slots() int
+	// warnings and failure are for when run has returned: what is to be said of the
+	// level, and why the run cannot go on.
+	warnings() []string
+	failure() error
 }
 
 // A crew is what the slots of a stage share.
@@ -38,11 +42,26 @@ type crew struct {
 	wait func(until time.Time, done <-chan struct{}) bool
 }
 
+// failure is that of the workload.
+func (c *crew) failure() error {
+	if c.supply == nil {
+		return nil
+	}
+	return c.supply.failure()
+}
+
+// warnings implements driver for those that have none.
+func (c *crew) warnings() []string { return nil }
+
 // newDriver returns the driver of a level.
-func newDriver(level load.Level, c crew) driver {
+func (l *levelRun) newDriver(level load.Level, c crew) driver {
 	switch level := level.(type) {
 	case load.Concurrency:
 		return newClosedLoop(level, c)
+	case load.Sessions:
+		return newConversations(level, c, l.stock, l.cfg.Measure.Duration > 0)
+	case load.Periodic:
+		return newPeriodic(level, c)
 	case load.Open:
 		return newOpenLoop(level, c)
 	}
@@ -55,12 +74,13 @@ type errand struct {
 	parcel
 	dueNS    uint64 // when a schedule wanted it sent; 0: none did
 	heldBack bool   // a ceiling made it wait since
+	received func(responses int)
 }
 
 // exchange sends a request and returns when it has ended. What came back is to be
 // put into the mailbox.
 func (c *crew) exchange(ctx context.Context, worker int, sender backend.Sender, e errand) *backend.Exchange {
-	x := &backend.Exchange{HeldBack: e.heldBack, Request: export.Request{
+	x := &backend.Exchange{Received: e.received, HeldBack: e.heldBack, Request: export.Request{
 		ID: c.firstID + uint64(e.number), Worker: worker, Phase: e.phase, HasMeta: true, Inputs: e.payload.Inputs(),
 		SessionID: e.entry.Session, Turn: e.entry.Turn, ScheduledNS: e.dueNS,
 	}}

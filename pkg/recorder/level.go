@@ -67,9 +67,9 @@ func (l *levelRun) run(ctx context.Context) (Level, error) {
 		return l.out, l.err
 	}
 	warmup := l.cfg.Warmup
-	if n, ok := l.load.(load.Concurrency); ok && warmup > 0 {
+	if n := closedSlots(l.load); n > 0 && warmup > 0 {
 		// Measured is what begins together, as perf_analyzer does it.
-		l.stage(ctx, load.Concurrency{N: min(warmup, n.N)}, warmup, 0, 0)
+		l.stage(ctx, load.Concurrency{N: min(warmup, n)}, warmup, 0, 0)
 		warmup = 0
 	}
 	if l.err == nil && !l.stopped {
@@ -90,6 +90,18 @@ func (l *levelRun) run(ctx context.Context) (Level, error) {
 		l.wrote(l.cfg.Writer.EndExperiment(l.experiment()))
 	}
 	return l.out, l.err
+}
+
+// closedSlots is how many slots warm up a level by themselves; 0 if the warm-up is
+// a part of the level.
+func closedSlots(level load.Level) int {
+	switch level := level.(type) {
+	case load.Concurrency:
+		return level.N
+	case load.Periodic:
+		return level.Start
+	}
+	return 0
 }
 
 // rampUp is how long a level takes to get to its load: that is warm-up.
@@ -119,9 +131,12 @@ func (l *levelRun) stage(ctx context.Context, level load.Level, warmup int, warm
 	defer cancel()
 	l.cancel = cancel
 	l.returned, l.warmed = 0, 0
-	supply := l.stock.supply()
-	defer supply.end()
-	defer context.AfterFunc(flight, supply.end)()
+	var supplied *supply // sessions have their own
+	if _, ok := level.(load.Sessions); !ok {
+		supplied = l.stock.supply()
+		defer supplied.end()
+		defer context.AfterFunc(flight, supplied.end)()
+	}
 	start := time.Now()
 	warmUntilNS := uint64(0)
 	if warmupTime > 0 {
@@ -132,8 +147,8 @@ func (l *levelRun) stage(ctx context.Context, level load.Level, warmup int, warm
 		l.gate.measure(l.cfg.Clock.NS(start))
 		l.measure()
 	}
-	l.driver = newDriver(level, crew{
-		gate: l.gate, supply: supply, fleet: &l.fleet, timeout: l.cfg.RequestTimeout, firstID: l.nextID,
+	l.driver = l.newDriver(level, crew{
+		gate: l.gate, supply: supplied, fleet: &l.fleet, timeout: l.cfg.RequestTimeout, firstID: l.nextID,
 		clock: l.cfg.Clock, out: l.box, start: start, wait: l.cfg.wait,
 	})
 	idle := make(chan struct{})
@@ -142,7 +157,7 @@ func (l *levelRun) stage(ctx context.Context, level load.Level, warmup int, warm
 		close(idle)
 	}()
 	l.loop(ctx, idle)
-	if err := supply.failure(); err != nil {
+	if err := l.driver.failure(); err != nil {
 		l.abandon(err)
 	}
 	l.nextID += uint64(l.gate.count())
@@ -429,10 +444,23 @@ func left(elapsed time.Duration, done float64) time.Duration {
 	return time.Duration(float64(elapsed) * (1 - done) / done)
 }
 
+// unsaid describes a level of which mode and value do not tell all.
+func unsaid(level load.Level) string {
+	switch level := level.(type) {
+	case load.Concurrency:
+		return ""
+	case load.Rate:
+		if level.Arrivals == load.Constant && level.Ceiling == 0 {
+			return ""
+		}
+	}
+	return level.String()
+}
+
 // experiment is the level as the export shows it.
 func (l *levelRun) experiment() *export.Experiment {
 	e := &export.Experiment{Meta: &export.ExperimentMeta{
-		StartNS: l.startNS, EndNS: l.cfg.Clock.NowNS(), Stable: l.out.Stable,
+		Load: unsaid(l.load), StartNS: l.startNS, EndNS: l.cfg.Clock.NowNS(), Stable: l.out.Stable,
 		Measured: l.out.OK, Failed: l.out.Failed, Warmup: l.out.Warmup, Late: l.out.Late, Cancelled: l.out.Cancelled,
 		Interrupted: l.stopped, Resent: l.out.Resent, OutputsDropped: l.dropped,
 	}}
@@ -450,6 +478,8 @@ func (l *levelRun) experiment() *export.Experiment {
 		e.Meta.Client = l.client.finish(asked)
 		l.out.Latency = l.latencies.summary()
 		l.out.Client = e.Meta.Client
+		l.out.Warnings = l.driver.warnings()
+		e.Meta.Warnings = append(e.Meta.Warnings, l.out.Warnings...)
 		l.out.Saturated = saturation(e.Meta.Client, l.out.Latency.Percentiles[50])
 		e.Meta.Warnings = append(e.Meta.Warnings, l.out.Saturated...)
 	}

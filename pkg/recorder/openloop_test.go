@@ -148,7 +148,7 @@ func TestCeiling(t *testing.T) {
 	if c.OfferedPerSecond != 100 || fmt.Sprintf("%.3f", c.AchievedPerSecond) != "20.879" || c.HeldBack != 18 || c.Lateness.N != 2 || c.Lateness.MaxNS != 0 {
 		t.Errorf("%v per second offered, %v sent, %d held back, lateness %+v; want 100, 20.879, 18, that of two", c.OfferedPerSecond, c.AchievedPerSecond, c.HeldBack, c.Lateness)
 	}
-	const want = "the load was not what was asked for: 20.8791 of 100 requests per second were sent: 18 requests had to wait, because so many may be in flight and no more"
+	const want = "20.8791 of the 100 requests per second that were asked for were sent: 18 had to wait, because as many were in flight as may be"
 	if s := res.Levels[0].Saturated; !slices.Equal(s, []string{want}) || !slices.Contains(w.experiments[0].Meta.Warnings, want) {
 		t.Errorf("warnings %q, want %q", s, want)
 	}

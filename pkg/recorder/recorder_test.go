@@ -28,7 +28,9 @@ type answer struct {
 	msg    string
 	hidden bool // an error that only decoding shows
 	resent bool
-	decode time.Duration
+	// responses come evenly over the time; 0 means one at its end.
+	responses int
+	decode    time.Duration
 }
 
 // fakeServer is a backend without a network: it answers by a function of the
@@ -81,6 +83,17 @@ func (f *fakeServer) Close() error { return nil }
 func (f *fakeServer) Send(ctx context.Context, _ backend.Payload, x *backend.Exchange) {
 	a := f.answer(x.Request.ID)
 	x.Request.StartNS = f.clock.NowNS()
+	for i := range a.responses {
+		time.Sleep(a.after / time.Duration(a.responses))
+		x.Request.Responses = append(x.Request.Responses, export.Response{RecvNS: f.clock.NowNS(), Source: export.SourceUser})
+		if x.Received != nil {
+			x.Received(i + 1)
+		}
+	}
+	if a.responses > 0 {
+		x.Request.Status = a.status
+		return
+	}
 	select {
 	case <-time.After(a.after):
 		x.Request.Status, x.Request.Message, x.Request.Resent = a.status, a.msg, a.resent
@@ -170,7 +183,13 @@ func recordTo(t *testing.T, w export.Writer, answers func(uint64) answer, cfg Co
 		defer cancel()
 		clock := rxclock.New()
 		cfg.Writer = w
-		cfg.Backend = &fakeServer{clock: clock, answer: answers}
+		fake := &fakeServer{clock: clock, answer: answers}
+		switch b := cfg.Backend.(type) {
+		case nil:
+			cfg.Backend = fake
+		case *fakeTalker:
+			b.fakeServer = fake
+		}
 		cfg.Clock, cfg.wait = clock, load.WaitTimer
 		cfg.Run = export.Run{Meta: &export.RunMeta{}}
 		if cfg.Entries == nil {

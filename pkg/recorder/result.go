@@ -38,6 +38,8 @@ type Level struct {
 	Resent int
 	// OutputsDropped counts requests whose outputs the disk had no room for.
 	OutputsDropped int
+	// Warnings is what else is to be said of the load, each in a sentence.
+	Warnings []string
 	// Client is what the recorder saw of itself; nil when nothing was measured.
 	Client *export.ClientMeta
 	// Saturated says why the client may have been the limit, each reason in a

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/load"
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 )
@@ -151,8 +152,17 @@ func (r *session) prepare(ctx context.Context) error {
 func (r *session) lay(ctx context.Context) (err error) {
 	ctx, cancel := r.untilStop(ctx)
 	defer cancel()
-	r.stock, err = newStock(ctx, &r.cfg)
-	return err
+	if r.stock, err = newStock(ctx, &r.cfg); err != nil {
+		return err
+	}
+	for _, level := range r.cfg.Levels {
+		if _, ok := level.(load.Sessions); ok && r.stock.dialogues == nil {
+			if r.stock.dialogues, err = dialogues(ctx, r.cfg.Entries, r.cfg.Backend.(backend.Talker)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // untilStop returns a context that Stop ends too. cancel frees it.

@@ -43,11 +43,12 @@ func saturation(m *export.ClientMeta, median time.Duration) []string {
 	// Of a few requests the last one alone decides.
 	judged := m.HeldBack > 0 || m.Lateness != nil && m.Lateness.N >= fewest
 	if judged && m.AchievedPerSecond < (1-missedShare)*m.OfferedPerSecond {
-		why := "the client did not keep up; give it more cores, or ask for less"
+		got := fmt.Sprintf("%.6g of the %.6g requests per second that were asked for were sent", m.AchievedPerSecond, m.OfferedPerSecond)
 		if m.HeldBack > 0 {
-			why = fmt.Sprintf("%d requests had to wait, because so many may be in flight and no more", m.HeldBack)
+			w = append(w, fmt.Sprintf("%s: %d had to wait, because as many were in flight as may be", got, m.HeldBack))
+		} else {
+			say("%s; give it more cores, or ask for less", got)
 		}
-		w = append(w, fmt.Sprintf("the load was not what was asked for: %.6g of %.6g requests per second were sent: %s", m.AchievedPerSecond, m.OfferedPerSecond, why))
 	}
 	if t := m.Lateness; t != nil && t.N >= fewest && time.Duration(t.P99NS) > lateLimit {
 		say("1 in 100 requests was sent more than %v after it was due (at most %v is expected)", rounded(t.P99NS), lateLimit)

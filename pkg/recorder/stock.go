@@ -41,10 +41,11 @@ type stock struct {
 	batch   int
 	keep    int64
 
-	n        int
-	kept     []parcel // all n, or nil
-	hash     string
-	streamed bool // some request asks for a streamed answer
+	n         int
+	kept      []parcel // all n, or nil
+	hash      string
+	dialogues []dialogue // of the entries, if a level has sessions
+	streamed  bool       // some request asks for a streamed answer
 }
 
 // A batcher is a backend whose requests can hold several entries.

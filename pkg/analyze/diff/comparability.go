@@ -50,7 +50,7 @@ var checks = [...]check{
 	{name: "model", refuses: true, of: func(r *Run, _ *Level) string { return r.Model }},
 	{name: "definitions", refuses: true, of: definitions},
 	{name: "dataset", refuses: true, of: dataset},
-	{name: load, refuses: true, of: func(_ *Run, l *Level) string { return l.load() }},
+	{name: load, refuses: true, of: func(_ *Run, l *Level) string { return l.allOfLoad() }},
 	{name: "input-tokens", refuses: true, between: betweenLengths(func(l *Level) *analyze.Summary { return l.Input })},
 	{name: "output-tokens", refuses: true, between: betweenLengths(func(l *Level) *analyze.Summary { return l.Output })},
 	{name: "token-source", refuses: true, of: func(_ *Run, l *Level) string {

@@ -16,6 +16,7 @@ import (
 // A Level is one load level of a run, or the part of it that was selected.
 type Level struct {
 	Mode, Value string
+	Load        string // see [analyze.Experiment]
 	// Selected is the part that all this is about; nil for the whole level.
 	Selected *analyze.Selected
 	// Problem is why the level lacks the part asked for. It then has no figures.
@@ -61,6 +62,15 @@ type Level struct {
 // Name returns "concurrency 8".
 func (l *Level) Name() string { return l.Mode + " " + l.Value }
 
+// allOfLoad returns what the recorder says of the load, where the name is not all
+// of it, else load.
+func (l *Level) allOfLoad() string {
+	if l.Load != "" {
+		return l.Load
+	}
+	return l.load()
+}
+
 // load returns the name with the number written in one way: 10 for 10.0.
 func (l *Level) load() string {
 	if x, err := strconv.ParseFloat(l.Value, 64); err == nil {
@@ -77,7 +87,7 @@ func (l *Level) is(o *Level) bool {
 // level takes what is compared from an analyzed level of a run.
 func level(e *analyze.Experiment, run *export.Run, m *export.ExperimentMeta) Level {
 	l := Level{
-		Mode: e.Mode, Value: e.Value, Selected: e.Selected, Problem: e.Problem,
+		Mode: e.Mode, Value: e.Value, Load: e.Load, Selected: e.Selected, Problem: e.Problem,
 		OK: e.OK, Failed: e.FailedRequests(), Unreadable: e.Unreadable, DurationNS: e.DurationNS,
 		TokenSource: e.TokenSource, Stamps: e.Stamps, Starts: e.Starts, Backward: e.Backward,
 		Input: e.Metric("input_tokens"), Output: e.Metric("output_tokens"),

@@ -82,6 +82,7 @@ type jsonStamps struct {
 
 type jsonExperiment struct {
 	Mode         string         `json:"mode"`
+	Load         string         `json:"load,omitempty"`
 	Value        jsonNumber     `json:"value"`
 	Requests     jsonRequests   `json:"requests"`
 	DurationNS   int64          `json:"duration_ns"`
@@ -147,7 +148,7 @@ func document(in Input) jsonReport {
 
 func experiment(e *analyze.Experiment, target float64) jsonExperiment {
 	return jsonExperiment{
-		Mode: e.Mode, Value: jsonNumber(e.Value),
+		Mode: e.Mode, Load: e.Load, Value: jsonNumber(e.Value),
 		Requests: jsonRequests{
 			OK: e.OK, Failed: e.FailedRequests(), Excluded: e.ExcludedRequests(), Unreadable: e.Unreadable,
 			FailedByClass: byName(e.Failed), ExcludedByReason: byName(e.Excluded),

@@ -136,10 +136,13 @@ func (t *table) experiment(e *analyze.Experiment) {
 	}
 }
 
-// level names a load level: "concurrency 8". A file of another tool may not
+// level names a load level: "concurrency 8", "schedule of 5 requests". A file of another tool may not
 // say which it is.
 func level(e *analyze.Experiment) string {
-	if e.Mode == "" && e.Value == "" {
+	switch {
+	case e.Load != "":
+		return e.Load
+	case e.Mode == "" && e.Value == "":
 		return "load not known"
 	}
 	return strings.TrimSpace(strings.ReplaceAll(e.Mode, "_", " ") + " " + e.Value)

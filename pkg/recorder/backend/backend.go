@@ -60,6 +60,10 @@ type Exchange struct {
 	// Raw[i] is what Request.Responses[i] came from: an event with its
 	// framing, a gRPC message, a body.
 	Raw [][]byte
+	// Received, if not nil, is told by Send how many responses there are, each time
+	// that there is one more. It may be called by any goroutine, one at a time, and
+	// must not wait.
+	Received func(responses int)
 	// HeldBack says that the request was due before and waited for others to end,
 	// because so many may be in flight and no more. It is for the recorder.
 	HeldBack bool

@@ -17,7 +17,7 @@ type Level interface {
 	// text of its number.
 	Mode() string
 	Value() string
-	// String names the level for people: "concurrency 8".
+	// String describes the level for people: "concurrency 8".
 	String() string
 	// Slots is how many requests there can be in flight; 0 for no limit.
 	Slots() int
@@ -114,6 +114,11 @@ func (Periodic) Mode() string { return export.ModeConcurrency }
 func (p Periodic) Value() string { return strconv.Itoa(p.End) }
 
 func (p Periodic) String() string {
+	return fmt.Sprintf("%s, a step every %d responses", p.bounds(), p.Period)
+}
+
+// bounds names the range.
+func (p Periodic) bounds() string {
 	return fmt.Sprintf("periodic concurrency %d:%d:%d", p.Start, p.End, p.Step)
 }
 
@@ -124,13 +129,13 @@ func (p Periodic) Slots() int { return p.End }
 func (p Periodic) Validate() error {
 	switch {
 	case p.Start < 1:
-		return fmt.Errorf("%v: the start must be at least 1", p)
+		return fmt.Errorf("%s: the start must be at least 1", p.bounds())
 	case p.End < p.Start:
-		return fmt.Errorf("%v: the end is before the start", p)
+		return fmt.Errorf("%s: the end is before the start", p.bounds())
 	case p.Step < 1:
-		return fmt.Errorf("%v: the step must be at least 1", p)
+		return fmt.Errorf("%s: the step must be at least 1", p.bounds())
 	case (p.End-p.Start)%p.Step != 0:
-		return fmt.Errorf("%v: the steps from the start do not meet the end", p)
+		return fmt.Errorf("%s: the steps from the start do not meet the end", p.bounds())
 	case p.Period < 1:
 		return fmt.Errorf("request period %d: must be at least 1", p.Period)
 	}
@@ -200,7 +205,37 @@ func (Rate) Mode() string { return export.ModeRequestRate }
 func (r Rate) Value() string { return decimal(r.PerSecond) }
 
 func (r Rate) String() string {
-	return "request rate " + strconv.FormatFloat(r.PerSecond, 'g', 6, 64)
+	s := "request rate " + strconv.FormatFloat(r.PerSecond, 'g', 6, 64)
+	switch {
+	case r.Arrivals == Gamma:
+		s += ", gamma of burstiness " + strconv.FormatFloat(r.shape(), 'g', 6, 64)
+	case r.Arrivals != Constant:
+		s += ", " + r.Arrivals.String()
+	}
+	return s + atMost(r.Ceiling)
+}
+
+// shape is that of the gamma distribution.
+func (r Rate) shape() float64 {
+	if r.Burstiness == 0 {
+		return 1
+	}
+	return r.Burstiness
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// atMost names a ceiling.
+func atMost(ceiling int) string {
+	if ceiling == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", at most %d in flight", ceiling)
 }
 
 // Slots implements Level.
@@ -243,11 +278,7 @@ func (r Rate) Schedule() Schedule {
 	case Poisson:
 		next = renewal(r.Seed, exponential)
 	case Gamma:
-		shape := r.Burstiness
-		if shape == 0 {
-			shape = 1
-		}
-		next = renewal(r.Seed, gamma(shape))
+		next = renewal(r.Seed, gamma(r.shape()))
 	}
 	return &stretched{next, profile{r.PerSecond, r.RampUp}}
 }
@@ -281,7 +312,7 @@ func (v Intervals) PerSecond() float64 {
 }
 
 func (v Intervals) String() string {
-	return fmt.Sprintf("%d intervals, %s requests/s", len(v.Gaps), strconv.FormatFloat(v.PerSecond(), 'g', 6, 64))
+	return fmt.Sprintf("%s, %s requests/s", plural(len(v.Gaps), "interval"), strconv.FormatFloat(v.PerSecond(), 'g', 6, 64)) + atMost(v.Ceiling)
 }
 
 // Slots implements Level.
@@ -330,7 +361,13 @@ func (Timetable) Mode() string { return export.ModeRequestRate }
 // Value implements Level.
 func (Timetable) Value() string { return "0.0" }
 
-func (t Timetable) String() string { return fmt.Sprintf("schedule of %d requests", len(t.Offsets)) }
+func (t Timetable) String() string {
+	s := "schedule of " + plural(len(t.Offsets), "request")
+	if t.Speed != 0 && t.Speed != 1 {
+		s += ", " + strconv.FormatFloat(t.Speed, 'g', 6, 64) + " times as fast"
+	}
+	return s + atMost(t.Ceiling)
+}
 
 // Slots implements Level.
 func (t Timetable) Slots() int { return t.Ceiling }

@@ -16,15 +16,18 @@ func TestLevelNames(t *testing.T) {
 	}{
 		{Concurrency{N: 8}, "concurrency", "8", "concurrency 8", 8},
 		{Sessions{N: 3}, "request_rate", "0.0", "session concurrency 3", 3},
-		{Periodic{1, 10, 3, 4}, "concurrency", "10", "periodic concurrency 1:10:3", 10},
+		{Periodic{1, 10, 3, 4}, "concurrency", "10", "periodic concurrency 1:10:3, a step every 4 responses", 10},
 		{Rate{PerSecond: 10}, "request_rate", "10.0", "request rate 10", 0},
-		{Rate{PerSecond: 7.5, Ceiling: 4}, "request_rate", "7.5", "request rate 7.5", 4},
+		{Rate{PerSecond: 7.5, Ceiling: 4}, "request_rate", "7.5", "request rate 7.5, at most 4 in flight", 4},
+		{Rate{PerSecond: 2, Arrivals: Poisson}, "request_rate", "2.0", "request rate 2, poisson", 0},
+		{Rate{PerSecond: 2, Arrivals: Gamma}, "request_rate", "2.0", "request rate 2, gamma of burstiness 1", 0},
+		{Timetable{Offsets: make([]time.Duration, 5), Speed: 2.5}, "request_rate", "0.0", "schedule of 5 requests, 2.5 times as fast", 0},
 		{Rate{PerSecond: 1.0 / 3}, "request_rate", "0.3333333333333333", "request rate 0.333333", 0},
 		{Rate{PerSecond: 1e6}, "request_rate", "1000000.0", "request rate 1e+06", 0},
 		// perf_analyzer says 8.0 here.
 		{Intervals{Gaps: []time.Duration{100 * time.Millisecond, 110 * time.Millisecond, 130 * time.Millisecond}}, "request_rate", "8.823529411764705", "3 intervals, 8.82353 requests/s", 0},
-		{Intervals{Gaps: []time.Duration{time.Second}, Speed: 4}, "request_rate", "4.0", "1 intervals, 4 requests/s", 0},
-		{Timetable{Offsets: make([]time.Duration, 5), Ceiling: 2}, "request_rate", "0.0", "schedule of 5 requests", 2},
+		{Intervals{Gaps: []time.Duration{time.Second}, Speed: 4, Ceiling: 1}, "request_rate", "4.0", "1 interval, 4 requests/s, at most 1 in flight", 1},
+		{Timetable{Offsets: make([]time.Duration, 5), Ceiling: 2}, "request_rate", "0.0", "schedule of 5 requests, at most 2 in flight", 2},
 	} {
 		l := tt.level
 		if l.Mode() != tt.mode || l.Value() != tt.value || l.String() != tt.text || l.Slots() != tt.slots {

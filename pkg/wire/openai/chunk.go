@@ -55,6 +55,9 @@ type Choice struct {
 	TokenIDs int
 	// FinishReason is empty until the choice is finished.
 	FinishReason []byte
+
+	// JSON text, for Reply: message of a whole body, tool_calls of a delta.
+	message, calls []byte
 }
 
 // HasOutput reports whether the choice adds anything that a model generated.
@@ -219,8 +222,12 @@ func (c *Choice) parse(s *scanner) {
 			if n, ok := s.count(); ok {
 				c.Index = int(n)
 			}
-		case "delta", "message":
-			c.message(s)
+		case "delta":
+			c.parseMessage(s)
+		case "message":
+			c.message = s.value()
+			s.pos -= len(c.message)
+			c.parseMessage(s)
 		case "text":
 			if t := s.text(); len(t) > 0 {
 				c.Content = t
@@ -235,7 +242,7 @@ func (c *Choice) parse(s *scanner) {
 	}
 }
 
-func (c *Choice) message(s *scanner) {
+func (c *Choice) parseMessage(s *scanner) {
 	if s.peek() != '{' {
 		s.skip()
 		return
@@ -256,7 +263,9 @@ func (c *Choice) message(s *scanner) {
 		case "refusal":
 			c.Refusal = s.text()
 		case "tool_calls":
+			start := s.pos
 			c.ToolCalls = toolCalls(s)
+			c.calls = s.b[start:s.pos]
 		case "function_call": // what tool_calls replaced
 			var j joiner
 			function(s, &j)

@@ -215,7 +215,7 @@ var chunks = []struct {
 	{"Ollama /api/chat is no error", `{"model":"m","created_at":"t","message":{"role":"assistant","content":"a"},"done":false}`, Chunk{Model: []byte("m")}, false},
 }
 
-var chunkOpts = cmp.Options{cmpopts.EquateEmpty(), cmpopts.IgnoreUnexported(Chunk{})}
+var chunkOpts = cmp.Options{cmpopts.EquateEmpty(), cmpopts.IgnoreUnexported(Chunk{}, Choice{})}
 
 func TestParse(t *testing.T) {
 	var reused Chunk

@@ -2,7 +2,9 @@ package openai
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"slices"
 	"unicode/utf8"
 )
 
@@ -73,6 +75,22 @@ func MergeRequest(body, extra []byte) ([]byte, error) {
 		out = append(append(append(out, m.key...), ':'), m.value...)
 	}
 	return append(out, '}'), nil
+}
+
+// Messages returns the elements of "messages" in a chat request's body, as
+// compact JSON without the brackets around them. The error is that there is no
+// such list.
+func Messages(body []byte) ([]byte, error) {
+	all, err := members(body)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range slices.Backward(all) { // of a repeated key the last one counts
+		if string(m.key) == `"messages"` && m.value[0] == '[' {
+			return m.value[1 : len(m.value)-1], nil
+		}
+	}
+	return nil, errors.New(`no "messages": not the request of a chat`)
 }
 
 // A member of an object: the key as compact JSON text, and so its value.

@@ -177,6 +177,9 @@ func (s *grpcSender) keep(x *backend.Exchange) *export.Response {
 	r.Responses = append(r.Responses, resp)
 	x.Raw = append(x.Raw, s.in.data)
 	s.in.data = nil
+	if x.Received != nil {
+		x.Received(len(r.Responses))
+	}
 	return &r.Responses[len(r.Responses)-1]
 }
 

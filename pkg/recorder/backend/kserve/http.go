@@ -92,6 +92,9 @@ func (s *httpSender) Send(ctx context.Context, p backend.Payload, x *backend.Exc
 	r.FirstByteNS = min(r.FirstByteNS, received.RecvNS) // the library tells of it later than the kernel
 	r.Responses = append(r.Responses, received)
 	x.Raw = append(x.Raw, body)
+	if x.Received != nil {
+		x.Received(len(r.Responses))
+	}
 	r.Status = export.StatusOK
 	if resp.StatusCode != http.StatusOK {
 		r.Status, r.Message = export.StatusHTTPError, s.b.errorText(resp.StatusCode, body)

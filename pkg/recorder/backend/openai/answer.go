@@ -194,6 +194,9 @@ func (a *answer) add(raw []byte) {
 	r := &a.x.Request
 	r.Responses = append(r.Responses, export.Response{RecvNS: a.at.ns, Source: a.at.source, Read: a.read})
 	a.x.Raw = append(a.x.Raw, a.arena.keep(raw))
+	if a.x.Received != nil {
+		a.x.Received(len(r.Responses))
+	}
 }
 
 // failed sets status and message of an answer whose status says no.

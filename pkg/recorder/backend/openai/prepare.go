@@ -44,6 +44,11 @@ func (b *Backend) Prepare(e *workload.Entry) (backend.Payload, error) {
 	if err != nil {
 		return nil, fmt.Errorf("input data, %s: %w", e.Place(), err)
 	}
+	return b.payloadOf(body)
+}
+
+// payloadOf returns the request with a body.
+func (b *Backend) payloadOf(body []byte) (*payload, error) {
 	p := b.newPayload(http.MethodPost, b.target.uri, body)
 	p.inputs = export.Fields{{Name: "payload", Value: export.Value{Text: true, Data: p.body}}}
 	info, err := openai.InspectRequest(body)

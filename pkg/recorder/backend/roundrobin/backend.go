@@ -20,19 +20,29 @@ type Target struct {
 }
 
 // New returns a backend over the targets, which it closes. It has a method
-// PrepareBatch(es []*workload.Entry) (backend.Payload, error) if all of theirs
-// have. The error is that there is no target.
+// PrepareBatch(es []*workload.Entry) (backend.Payload, error), or is a
+// backend.Talker, if all of them are. The error is that there is no target.
 func New(targets []Target) (backend.Backend, error) {
 	if len(targets) == 0 {
 		return nil, errors.New("no server to send to; give at least one URL")
 	}
 	b := &spread{targets: targets}
+	batchers, talkers := 0, 0
 	for _, t := range targets {
-		if _, ok := t.Backend.(batcher); !ok {
-			return b, nil
+		if _, ok := t.Backend.(batcher); ok {
+			batchers++
+		}
+		if _, ok := t.Backend.(backend.Talker); ok {
+			talkers++
 		}
 	}
-	return &batching{b}, nil
+	switch len(targets) {
+	case batchers:
+		return &batching{b}, nil
+	case talkers:
+		return &talking{b}, nil
+	}
+	return b, nil
 }
 
 // spread is the backend.
@@ -79,7 +89,7 @@ func (b *spread) Model() string { return b.targets[0].Backend.Model() }
 
 // Prepare implements backend.Backend.
 func (b *spread) Prepare(e *workload.Entry) (backend.Payload, error) {
-	return b.prepare(func(t backend.Backend) (backend.Payload, error) { return t.Prepare(e) })
+	return b.prepare(func(i int) (backend.Payload, error) { return b.targets[i].Backend.Prepare(e) })
 }
 
 // A batcher is a backend whose requests can hold several entries.
@@ -92,7 +102,7 @@ type batching struct{ *spread }
 
 // PrepareBatch implements batcher.
 func (b *batching) PrepareBatch(es []*workload.Entry) (backend.Payload, error) {
-	return b.prepare(func(t backend.Backend) (backend.Payload, error) { return t.(batcher).PrepareBatch(es) })
+	return b.prepare(func(i int) (backend.Payload, error) { return b.targets[i].Backend.(batcher).PrepareBatch(es) })
 }
 
 // payload has what each target is sent.
@@ -114,10 +124,11 @@ type sharer interface {
 	ShareWith(other backend.Payload)
 }
 
-func (b *spread) prepare(one func(backend.Backend) (backend.Payload, error)) (backend.Payload, error) {
+// prepare prepares a request for all targets, by their numbers.
+func (b *spread) prepare(one func(target int) (backend.Payload, error)) (backend.Payload, error) {
 	var all payload
 	for i, t := range b.targets {
-		p, err := one(t.Backend)
+		p, err := one(i)
 		if err != nil && i == 0 {
 			return nil, err // the others would say the same
 		}

@@ -164,6 +164,65 @@ func TestBatches(t *testing.T) {
 	}
 }
 
+// A talkingFake can hold conversations, in which it counts what was said.
+type talkingFake struct{ *fake }
+
+func (f talkingFake) Converse() backend.Conversation { return &fakeConversation{f: f.fake} }
+
+type fakeConversation struct {
+	f    *fake
+	said string
+}
+
+func (c *fakeConversation) Turn(*workload.Entry) (backend.Payload, error) {
+	c.said += "q"
+	return &fakePayload{c.f, c.said}, c.f.err
+}
+
+func (c *fakeConversation) Answered(x *backend.Exchange) error {
+	if x.Request.Status != export.StatusOK {
+		return errors.New("failed")
+	}
+	c.said += "a"
+	return nil
+}
+
+// The turns of a conversation go around like all requests, and every target is
+// asked with all that was said, by whomever.
+func TestConversations(t *testing.T) {
+	f, g := talkingFake{&fake{}}, talkingFake{&fake{}}
+	b, err := New([]Target{{"f", f}, {"g", g}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := b.Open(t.Context(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := b.(backend.Talker).Converse()
+	for i, want := range []string{"q", "qaq", "qaqaq"} {
+		p, err := c.Turn(&workload.Entry{})
+		if err != nil || string(p.Inputs()[0].Value.Data) != want {
+			t.Fatalf("turn %d: %v, %v, want %s", i, p, err, want)
+		}
+		x := &backend.Exchange{Request: export.Request{ID: uint64(i + 1), Status: export.StatusOK}}
+		s.Send(t.Context(), p, x)
+		if err := c.Answered(x); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !slices.Equal(f.sent, []uint64{1, 3}) || !slices.Equal(g.sent, []uint64{2}) {
+		t.Errorf("sent %v and %v, want them in turn", f.sent, g.sent)
+	}
+	if err := c.Answered(&backend.Exchange{}); err == nil {
+		t.Error("a turn that failed is no error")
+	}
+	b, err = New([]Target{{"f", f}, {"g", &fake{}}})
+	if _, ok := b.(backend.Talker); ok || err != nil {
+		t.Errorf("a target cannot talk, but all together can (%v)", err)
+	}
+}
+
 func TestErrors(t *testing.T) {
 	if _, err := New(nil); err == nil {
 		t.Error("no target: no error")

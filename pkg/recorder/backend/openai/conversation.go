@@ -1,0 +1,116 @@
+package openai
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/recorder/backend"
+	"github.com/pa-tools/pa/pkg/recorder/workload"
+	"github.com/pa-tools/pa/pkg/wire/openai"
+	"github.com/pa-tools/pa/pkg/wire/sse"
+)
+
+// A conversation is one with a chat endpoint, whose requests hold all messages so
+// far in "messages".
+type conversation struct {
+	b *Backend
+	// said are the messages that were sent and answered, as compact JSON without
+	// the brackets around the list.
+	said []byte
+}
+
+var _ backend.Talker = (*Backend)(nil)
+
+// Converse implements backend.Talker.
+func (b *Backend) Converse() backend.Conversation { return &conversation{b: b} }
+
+// Turn prepares a turn: the entry's request, with what was said before in front of
+// its messages, unless it holds that itself. As perf_analyzer does, the export shows the session's id and the
+// delay beside the payload.
+func (c *conversation) Turn(e *workload.Entry) (backend.Payload, error) {
+	p, err := c.turn(e)
+	if err != nil {
+		return nil, fmt.Errorf("input data, %s: %w", e.Place(), err)
+	}
+	var beside export.Fields
+	if e.Delay > 0 {
+		ms := strconv.FormatInt(e.Delay.Round(time.Millisecond).Milliseconds(), 10)
+		beside = append(beside, export.Field{Name: "delay", Value: export.JSON(ms)})
+	}
+	if e.Session != "" {
+		beside = append(beside, export.Field{Name: "session_id", Value: export.Text(e.Session)})
+	}
+	p.inputs = append(beside, p.inputs...)
+	return p, nil
+}
+
+func (c *conversation) turn(e *workload.Entry) (*payload, error) {
+	body, err := c.b.bodyOf(e)
+	if err != nil {
+		return nil, err
+	}
+	asked, err := openai.Messages(body)
+	if err != nil {
+		return nil, err
+	}
+	if e.Whole {
+		c.said = c.said[:0]
+	}
+	c.say(asked)
+	if len(c.said) > len(asked) {
+		set := append(append([]byte(`{"messages":[`), c.said...), "]}"...)
+		if body, err = openai.MergeRequest(body, set); err != nil {
+			return nil, err
+		}
+	}
+	return c.b.payloadOf(body)
+}
+
+// say appends messages.
+func (c *conversation) say(messages []byte) {
+	if len(c.said) > 0 && len(messages) > 0 {
+		c.said = append(c.said, ',')
+	}
+	c.said = append(c.said, messages...)
+}
+
+// Answered implements backend.Conversation.
+func (c *conversation) Answered(x *backend.Exchange) error {
+	if x.Request.Status != export.StatusOK {
+		return errors.New("the request failed")
+	}
+	var r openai.Reply
+	for _, raw := range x.Raw {
+		if err := addReply(&r, raw, len(x.Raw) == 1); err != nil {
+			return err
+		}
+	}
+	message, err := r.AppendMessage(nil)
+	if err != nil {
+		return err
+	}
+	c.say(message)
+	return nil
+}
+
+// addReply takes one response, which if it is the only one may be a stream that
+// was not announced as one.
+func addReply(r *openai.Reply, raw []byte, only bool) error {
+	if body := bytes.TrimSpace(raw); !only || len(body) > 0 && body[0] == '{' {
+		return r.Add(raw)
+	}
+	split := sse.Splitter{MaxFrameBytes: len(raw) + 1}
+	for split.Feed(raw); split.Next(); {
+		if err := r.Add(split.Frame()); err != nil {
+			return err
+		}
+	}
+	if rest := split.Rest(); len(bytes.TrimSpace(rest)) > 0 {
+		return r.Add(rest)
+	}
+	return nil
+}

@@ -1,0 +1,299 @@
+package openai
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/pa-tools/pa/internal/golden"
+	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/recorder/backend"
+	"github.com/pa-tools/pa/pkg/recorder/workload"
+	"github.com/pa-tools/pa/pkg/recorder/workload/dataset"
+)
+
+// A chatServer answers each request with the number of its messages, streamed if
+// that is asked for, and notes the bodies.
+type chatServer struct {
+	mu     sync.Mutex
+	bodies []string
+	fail   bool
+}
+
+func (s *chatServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	s.mu.Lock()
+	s.bodies = append(s.bodies, string(body))
+	s.mu.Unlock()
+	var ask struct {
+		Messages []json.RawMessage
+		Stream   bool
+	}
+	switch err := json.Unmarshal(body, &ask); {
+	case err != nil || s.fail:
+		http.Error(w, "no", http.StatusInternalServerError)
+	case ask.Stream:
+		w.Header().Set("Content-Type", "text/event-stream")
+		n := string(rune('0' + len(ask.Messages)))
+		_, _ = io.WriteString(w, `data: {"choices":[{"index":0,"delta":{"role":"assistant","content":"said "}}]}`+"\n\n"+
+			`data: {"choices":[{"index":0,"delta":{"content":"`+n+`"},"finish_reason":"stop"}]}`+"\n\ndata: [DONE]\n\n")
+	default:
+		n := string(rune('0' + len(ask.Messages)))
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"choices":[{"index":0,"message":{"content":"said `+n+`","role":"assistant"},"finish_reason":"stop"}]}`)
+	}
+}
+
+// userTurn is an entry that says one thing.
+func userTurn(step int, text string, delay time.Duration) *workload.Entry {
+	return &workload.Entry{Step: step, Session: "s1", Turn: step, Delay: delay, Values: export.Fields{
+		{Name: "payload", Value: export.JSON(`[{"model":"m","max_tokens":4,"messages":[{"role":"user","content":"` + text + `"}]}]`)},
+		{Name: "session_id", Value: export.JSON(`["s1"]`)},
+	}}
+}
+
+// Each turn asks behind all that was asked and answered, streamed or not, as
+// perf_analyzer does without streams; the export shows the session beside it.
+func TestConversation(t *testing.T) {
+	for _, streaming := range []bool{false, true} {
+		for _, transport := range []Transport{NetHTTP, Auto} {
+			srv := &chatServer{}
+			h := httptest.NewServer(srv)
+			b, err := New(Config{URL: h.URL, Model: "m", Streaming: streaming, Transport: transport})
+			if err != nil {
+				t.Fatal(err)
+			}
+			s, err := b.Open(context.Background(), 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := b.Converse()
+			var inputs []export.Fields
+			for i, e := range []*workload.Entry{userTurn(0, "one", 80*time.Millisecond), userTurn(1, "two", 0), userTurn(2, "three", 0)} {
+				p, err := c.Turn(e)
+				if err != nil {
+					t.Fatal(err)
+				}
+				inputs = append(inputs, p.Inputs())
+				var counts []int
+				x := &backend.Exchange{Request: export.Request{ID: uint64(i + 1)}, Received: func(n int) { counts = append(counts, n) }}
+				s.Send(t.Context(), p, x)
+				for k, n := range counts {
+					if n != k+1 {
+						t.Errorf("told of %v responses", counts)
+					}
+				}
+				if len(counts) != len(x.Raw) || len(counts) == 0 {
+					t.Errorf("told of %d responses of %d", len(counts), len(x.Raw))
+				}
+				if err := c.Answered(x); err != nil {
+					t.Fatalf("turn %d: %v (%s)", i, err, x.Request.Message)
+				}
+			}
+			_, _ = s.Close(), b.Close()
+			h.Close()
+			answer := func(n string) string { return `{"content":"said ` + n + `","role":"assistant"}` }
+			tail := "}"
+			if streaming {
+				answer = func(n string) string { return `{"role":"assistant","content":"said ` + n + `"}` }
+				tail = `,"stream":true}`
+			}
+			const head = `{"model":"m","max_tokens":4,"messages":[{"role":"user","content":"one"}`
+			want := []string{
+				head + `]` + tail,
+				head + `,` + answer("1") + `,{"role":"user","content":"two"}]` + tail,
+				head + `,` + answer("1") + `,{"role":"user","content":"two"},` + answer("3") + `,{"role":"user","content":"three"}]` + tail,
+			}
+			if len(srv.bodies) != len(want) {
+				t.Fatalf("%d requests, want %d", len(srv.bodies), len(want))
+			}
+			for i := range want {
+				if srv.bodies[i] != want[i] {
+					t.Errorf("streaming %v, turn %d:\ngot  %s\nwant %s", streaming, i, srv.bodies[i], want[i])
+				}
+				payload, _ := inputs[i].Get("payload")
+				session, _ := inputs[i].Get("session_id")
+				delay, hasDelay := inputs[i].Get("delay")
+				if string(payload.Data) != want[i] || !session.Text || string(session.Data) != "s1" || hasDelay != (i == 0) || i == 0 && string(delay.Data) != "80" {
+					t.Errorf("turn %d: inputs %v", i, inputs[i])
+				}
+			}
+		}
+	}
+}
+
+// A turn that holds what was said before is sent as it is, and what follows stands
+// behind it.
+func TestConversationOfWholeTurns(t *testing.T) {
+	b, err := New(Config{URL: "localhost:1", Model: "m"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := b.Converse()
+	whole := userTurn(1, "all of it", 0)
+	whole.Whole = true
+	answered := &backend.Exchange{Request: export.Request{Status: export.StatusOK}, Raw: [][]byte{[]byte(`{"choices":[{"message":{"role":"assistant","content":"yes"}}]}`)}}
+	const head = `{"model":"m","max_tokens":4,"messages":[{"role":"user","content":"`
+	for i, tt := range []struct {
+		entry *workload.Entry
+		want  string
+	}{
+		{userTurn(0, "one", 0), head + `one"}]}`},
+		{whole, head + `all of it"}]}`},
+		{userTurn(2, "three", 0), head + `all of it"},{"role":"assistant","content":"yes"},{"role":"user","content":"three"}]}`},
+	} {
+		p, err := c.Turn(tt.entry)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, _ := p.Inputs().Get("payload"); string(got.Data) != tt.want {
+			t.Errorf("turn %d: %s\nwant %s", i, got.Data, tt.want)
+		}
+		if err := c.Answered(answered); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A turn that failed, or whose answer is none, ends the conversation.
+func TestConversationEnds(t *testing.T) {
+	b, err := New(Config{URL: "localhost:1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name string
+		x    backend.Exchange
+		want string
+	}{
+		{"failed", backend.Exchange{Request: export.Request{Status: export.StatusTimeout}}, "the request failed"},
+		{"nothing", backend.Exchange{Request: export.Request{Status: export.StatusOK}}, "no choice"},
+		{"an error in the stream", backend.Exchange{Request: export.Request{Status: export.StatusOK}, Raw: [][]byte{
+			[]byte("data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n"), []byte("data: {\"error\":{\"message\":\"out of memory\"}}\n\n"),
+		}}, "out of memory"},
+		{"no JSON", backend.Exchange{Request: export.Request{Status: export.StatusOK}, Raw: [][]byte{[]byte("{torn")}}, "torn"},
+	} {
+		err := b.Converse().Answered(&tt.x)
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %v, want %q", tt.name, err, tt.want)
+		}
+	}
+	// A stream that is not announced as one is one response.
+	c := &conversation{b: b}
+	whole := "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\ndata: {\"choices\":[{\"delta\":{\"content\":\"b\"}}]}\n\ndata: [DONE]"
+	if err := c.Answered(&backend.Exchange{Request: export.Request{Status: export.StatusOK}, Raw: [][]byte{[]byte(whole)}}); err != nil || string(c.said) != `{"role":"assistant","content":"ab"}` {
+		t.Errorf("an unannounced stream: %s, %v", c.said, err)
+	}
+}
+
+// What is no request of a chat cannot be a turn.
+func TestConversationTurnErrors(t *testing.T) {
+	b, err := New(Config{URL: "localhost:1", Endpoint: "v1/completions", Model: "m"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for payload, want := range map[string]string{
+		`[{"model":"m","prompt":"x"}]`:   `stream 0, step 3: no "messages": not the request of a chat`,
+		`[{"model":"m","messages":"x"}]`: `no "messages"`,
+		`[1]`:                            "payload",
+	} {
+		e := &workload.Entry{Step: 3, Values: export.Fields{{Name: "payload", Value: export.JSON(payload)}}}
+		if _, err := b.Converse().Turn(e); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", payload, err, want)
+		}
+	}
+}
+
+// With the input of a real perf_analyzer, and what its server answered, each turn
+// asks what perf_analyzer asked, to the byte, and shows the same beside it.
+func TestConversationAsPerfAnalyzer(t *testing.T) {
+	g, err := fs.Sub(golden.FS(t, "perf_analyzer"), "2.59.0/openai_sessions")
+	if err != nil {
+		t.Fatal(err)
+	}
+	prompts, err := fs.ReadFile(g, "prompts.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "prompts.json")
+	if err := os.WriteFile(file, prompts, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	set, err := dataset.Open(t.Context(), []string{file}, dataset.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer set.Close()
+	var entries []workload.Entry
+	for k := range set.Len() {
+		e, err := set.At(k)
+		if err != nil {
+			t.Fatal(err)
+		}
+		entries = append(entries, e)
+	}
+	text, err := fs.ReadFile(g, "profile_export.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	type request struct {
+		Timestamp uint64
+		Inputs    struct {
+			Delay   *int
+			Session string `json:"session_id"`
+			Payload string
+		} `json:"request_inputs"`
+		Outputs []struct{ Response string } `json:"response_outputs"`
+	}
+	var recorded struct {
+		Experiments []struct{ Requests []request }
+	}
+	if err := json.Unmarshal(text, &recorded); err != nil {
+		t.Fatal(err)
+	}
+	requests := recorded.Experiments[0].Requests
+	slices.SortFunc(requests, func(a, b request) int { return int(a.Timestamp) - int(b.Timestamp) })
+	b, err := New(Config{URL: "localhost:1", Model: "tiny"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	turns := map[string]int{}
+	talks := map[string]backend.Conversation{}
+	for _, r := range requests {
+		id := r.Inputs.Session
+		if talks[id] == nil {
+			talks[id] = b.Converse()
+		}
+		i := slices.IndexFunc(entries, func(e workload.Entry) bool { return e.Session == id && e.Turn == turns[id] })
+		turns[id]++
+		p, err := talks[id].Turn(&entries[i])
+		if err != nil {
+			t.Fatal(err)
+		}
+		payload, _ := p.Inputs().Get("payload")
+		session, _ := p.Inputs().Get("session_id")
+		delay, hasDelay := p.Inputs().Get("delay")
+		if string(payload.Data) != r.Inputs.Payload || string(session.Data) != id || hasDelay != (r.Inputs.Delay != nil) ||
+			hasDelay && string(delay.Data) != strconv.Itoa(*r.Inputs.Delay) {
+			t.Errorf("session %s, turn %d: %v\nwant %+v", id, turns[id], p.Inputs(), r.Inputs)
+		}
+		x := &backend.Exchange{Request: export.Request{Status: export.StatusOK}, Raw: [][]byte{[]byte(r.Outputs[0].Response)}}
+		if err := talks[id].Answered(x); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(turns) != 2 || turns["s1"] != 3 || turns["s2"] != 2 {
+		t.Errorf("turns %v, want 3 of s1 and 2 of s2", turns)
+	}
+}

@@ -1,0 +1,169 @@
+package openai
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+)
+
+// A Reply joins the events of a chat answer to the message that they come to, so
+// that it can go back to the server as a turn of the conversation. Of several
+// choices it is the one with index 0. A whole body is taken as it is; of a stream,
+// content, refusal and tool calls are joined, and what the model thought is left
+// out, as the APIs want it. The zero value is empty.
+type Reply struct {
+	message []byte // of a whole body, compact
+	role    []byte
+	content []byte
+	refusal []byte
+	calls   []toolCall // by index
+	seen    bool       // there was a choice
+}
+
+// A toolCall is a call of a function, joined.
+type toolCall struct {
+	index                     int64
+	id, kind, name, arguments []byte
+}
+
+// Add takes the next frame of an event stream, or a whole body, as ParseFrame
+// does. The error is the server's, an *Error, or says why the frame cannot be
+// read.
+func (r *Reply) Add(frame []byte) error {
+	var c Chunk
+	if err := ParseFrame(frame, &c); err != nil {
+		return err
+	}
+	if c.Error != nil {
+		return c.Error
+	}
+	for i := range c.Choices {
+		if choice := &c.Choices[i]; choice.Index == 0 {
+			r.seen = true
+			r.add(choice)
+		}
+	}
+	return nil
+}
+
+func (r *Reply) add(c *Choice) {
+	if len(c.message) > 0 && c.message[0] == '{' {
+		if m, err := AppendCompact(nil, c.message); err == nil {
+			r.message = m
+		}
+		return
+	}
+	if len(r.role) == 0 {
+		r.role = slices.Clone(c.Role)
+	}
+	r.content = append(r.content, c.Content...)
+	r.refusal = append(r.refusal, c.Refusal...)
+	if len(c.ToolCalls) > 0 {
+		r.addCalls(c.calls)
+	}
+}
+
+// addCalls takes delta.tool_calls: pieces of calls, each with the index of its
+// call. The first piece has the id, the type and the name.
+func (r *Reply) addCalls(raw []byte) {
+	var s scanner
+	s.reset(raw)
+	for ok := s.openArray(); ok; ok = s.nextElement() {
+		var p toolCall
+		for ok := s.openObject(); ok; ok = s.nextMember() {
+			switch string(s.key) {
+			case "index":
+				p.index, _ = s.count()
+			case "id":
+				p.id = s.text()
+			case "type":
+				p.kind = s.text()
+			case "function":
+				for ok := s.openObject(); ok; ok = s.nextMember() {
+					switch string(s.key) {
+					case "name":
+						p.name = s.text()
+					case "arguments":
+						p.arguments = s.text()
+					default:
+						s.skip()
+					}
+				}
+			default:
+				s.skip()
+			}
+		}
+		i := slices.IndexFunc(r.calls, func(c toolCall) bool { return c.index == p.index })
+		if i < 0 {
+			i = len(r.calls)
+			r.calls = append(r.calls, toolCall{index: p.index})
+		}
+		c := &r.calls[i]
+		if len(c.id) == 0 {
+			c.id = slices.Clone(p.id)
+		}
+		if len(c.kind) == 0 {
+			c.kind = slices.Clone(p.kind)
+		}
+		c.name, c.arguments = append(c.name, p.name...), append(c.arguments, p.arguments...)
+	}
+}
+
+// errNoReply is the error of an answer without a message.
+var errNoReply = errors.New("the answer has no choice with a message")
+
+// AppendMessage appends the message as compact JSON. The error is that there is
+// none.
+func (r *Reply) AppendMessage(dst []byte) ([]byte, error) {
+	switch {
+	case r.message != nil:
+		return append(dst, r.message...), nil
+	case !r.seen:
+		return dst, errNoReply
+	}
+	role := r.role
+	if len(role) == 0 {
+		role = []byte("assistant")
+	}
+	dst = appendQuoted(append(dst, `{"role":`...), role)
+	if len(r.content) > 0 || len(r.calls) == 0 && len(r.refusal) == 0 {
+		dst = appendQuoted(append(dst, `,"content":`...), r.content)
+	}
+	if len(r.refusal) > 0 {
+		dst = appendQuoted(append(dst, `,"refusal":`...), r.refusal)
+	}
+	for i, c := range r.calls {
+		if i == 0 {
+			dst = append(dst, `,"tool_calls":[`...)
+		} else {
+			dst = append(dst, ',')
+		}
+		kind := c.kind
+		if len(kind) == 0 {
+			kind = []byte("function")
+		}
+		dst = appendQuoted(append(dst, `{"id":`...), c.id)
+		dst = appendQuoted(append(dst, `,"type":`...), kind)
+		dst = appendQuoted(append(dst, `,"function":{"name":`...), c.name)
+		dst = appendQuoted(append(dst, `,"arguments":`...), c.arguments)
+		dst = append(dst, `}}`...)
+	}
+	if len(r.calls) > 0 {
+		dst = append(dst, ']')
+	}
+	return append(dst, '}'), nil
+}
+
+// appendQuoted appends text as a JSON string.
+func appendQuoted(dst, text []byte) []byte {
+	dst = append(dst, '"')
+	for _, c := range bytes.ToValidUTF8(text, []byte("\uFFFD")) {
+		switch {
+		case c == '"' || c == '\\' || c < 0x20:
+			dst = appendChar(dst, rune(c))
+		default:
+			dst = append(dst, c)
+		}
+	}
+	return append(dst, '"')
+}

@@ -1,0 +1,96 @@
+package openai
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+)
+
+func TestReply(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		frames []string
+		want   string
+	}{
+		{"a stream", []string{
+			`data: {"choices":[{"index":0,"delta":{"role":"assistant","content":""}}]}`,
+			`data: {"choices":[{"index":0,"delta":{"content":" the"}}]}`,
+			": keep-alive",
+			`data: {"choices":[{"index":0,"delta":{"content":" \"quick\"\n\u00e9"}}]}`,
+			`data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`,
+			`data: {"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":2}}`,
+			"data: [DONE]",
+		}, `{"role":"assistant","content":" the \"quick\"\né"}`},
+		{"a whole body goes back as it came", []string{
+			`{ "id": "1", "choices": [ {"index": 0, "message": {"content": " the quick", "role": "assistant", "x": [1, 2.50]} } ] }`,
+		}, `{"content":" the quick","role":"assistant","x":[1,2.50]}`},
+		{"of several choices the first", []string{
+			`data: {"choices":[{"index":1,"delta":{"content":"no"}},{"index":0,"delta":{"content":"yes"}}]}`,
+			`data: {"choices":[{"index":0,"delta":{"content":"!"}},{"index":1,"delta":{"content":"!!"}}]}`,
+		}, `{"role":"assistant","content":"yes!"}`},
+		{"thoughts are not sent back", []string{
+			`data: {"choices":[{"index":0,"delta":{"reasoning_content":"hm"}}]}`,
+			`data: {"choices":[{"index":0,"delta":{"content":"yes"}}]}`,
+		}, `{"role":"assistant","content":"yes"}`},
+		{"edge: nothing was said", []string{`data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`}, `{"role":"assistant","content":""}`},
+		{"a refusal", []string{
+			`data: {"choices":[{"index":0,"delta":{"role":"assistant","refusal":"I "}}]}`,
+			`data: {"choices":[{"index":0,"delta":{"refusal":"can't"}}]}`,
+		}, `{"role":"assistant","refusal":"I can't"}`},
+		{"tool calls in pieces", []string{
+			`data: {"choices":[{"index":0,"delta":{"role":"assistant","content":null,"tool_calls":[{"index":0,"id":"c1","type":"function","function":{"name":"add","arguments":""}}]}}]}`,
+			`data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":"{\"a\":"}}]}}]}`,
+			`data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":"1}"}},{"index":1,"id":"c2","function":{"name":"sub","arguments":"{}"}}]}}]}`,
+		}, `{"role":"assistant","tool_calls":[{"id":"c1","type":"function","function":{"name":"add","arguments":"{\"a\":1}"}},{"id":"c2","type":"function","function":{"name":"sub","arguments":"{}"}}]}`},
+		{"bytes that are not UTF-8", []string{"data: {\"choices\":[{\"delta\":{\"content\":\"a\xffb\"}}]}"}, "{\"role\":\"assistant\",\"content\":\"a\uFFFDb\"}"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var r Reply
+			for _, f := range tt.frames {
+				if err := r.Add([]byte(f + "\n\n")); err != nil {
+					t.Fatal(err)
+				}
+			}
+			got, err := r.AppendMessage([]byte("x"))
+			if err != nil || string(got) != "x"+tt.want {
+				t.Errorf("%s, %v\nwant x%s", got, err, tt.want)
+			}
+			if !json.Valid(got[1:]) {
+				t.Error("it is not JSON")
+			}
+		})
+	}
+}
+
+func TestReplyErrors(t *testing.T) {
+	var r Reply
+	if _, err := r.AppendMessage(nil); err == nil || !strings.Contains(err.Error(), "no choice") {
+		t.Errorf("of nothing: %v", err)
+	}
+	var e *Error
+	if err := r.Add([]byte(`data: {"error":{"message":"out of memory"}}`)); !errors.As(err, &e) || e.Message != "out of memory" {
+		t.Errorf("the server's error: %v", err)
+	}
+	if err := r.Add([]byte("data: {torn")); err == nil {
+		t.Error("no error of a torn frame")
+	}
+}
+
+// Whatever a server streams, what goes back is JSON, and the content is what all
+// the pieces of the first choice hold.
+func FuzzReply(f *testing.F) {
+	f.Add(`{"choices":[{"index":0,"delta":{"content":" the"}}]}`, `{"choices":[{"delta":{"content":"\ud83d\ude00"}}]}`)
+	f.Add(`{"choices":[{"message":{"role":"a","content":"b"}}]}`, `[DONE]`)
+	f.Add(`{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"name":"x","arguments":"{}"}}]}}]}`, `{}`)
+	f.Fuzz(func(t *testing.T, a, b string) {
+		var r Reply
+		for _, frame := range []string{a, b} {
+			_ = r.Add([]byte("data: " + frame + "\n\n"))
+		}
+		got, err := r.AppendMessage(nil)
+		if err == nil && !json.Valid(got) && json.Valid([]byte(a)) && json.Valid([]byte(b)) {
+			t.Fatalf("%q, %q: %q is not JSON", a, b, got)
+		}
+	})
+}
