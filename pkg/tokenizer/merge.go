@@ -91,33 +91,44 @@ func (t *pairTable) merge(ids []uint32, s *scratch) []uint32 {
 
 // mergeByScan finds the merge of the lowest rank among all pairs, each time.
 func (t *pairTable) mergeByScan(ids []uint32, s *scratch) []uint32 {
-	// ranks[i] is the rank of the pair ids[i], ids[i+1].
-	ranks := s.ranks[:0]
+	// merges[i] is the merge of ids[i] and ids[i+1].
+	merges := s.merges[:0]
 	for i := range len(ids) - 1 {
-		rank, _ := t.get(ids[i], ids[i+1])
-		ranks = append(ranks, rank)
+		merges = append(merges, t.merged(ids[i], ids[i+1]))
 	}
-	s.ranks = ranks
+	s.merges = merges
 	for {
-		best, at := uint32(noRank), -1
-		for i, r := range ranks {
-			if r < best {
-				best, at = r, i
+		best, at := uint64(noMerge), -1
+		for i, m := range merges {
+			if m < best {
+				best, at = m, i
 			}
 		}
 		if at < 0 {
 			return ids
 		}
-		_, ids[at] = t.get(ids[at], ids[at+1])
+		ids[at] = uint32(best)
 		ids = append(ids[:at+1], ids[at+2:]...)
-		ranks = append(ranks[:at], ranks[at+1:]...)
+		merges = append(merges[:at], merges[at+1:]...)
 		if at > 0 {
-			ranks[at-1], _ = t.get(ids[at-1], ids[at])
+			merges[at-1] = t.merged(ids[at-1], ids[at])
 		}
-		if at < len(ranks) {
-			ranks[at], _ = t.get(ids[at], ids[at+1])
+		if at < len(merges) {
+			merges[at] = t.merged(ids[at], ids[at+1])
 		}
 	}
+}
+
+// noMerge is larger than any rank<<32 | id.
+const noMerge = math.MaxUint64
+
+// merged returns rank<<32 | id of a merge, noMerge if there is none.
+func (t *pairTable) merged(left, right uint32) uint64 {
+	s := t.slot(left, right)
+	if s.rank == noRank {
+		return noMerge
+	}
+	return uint64(s.rank)<<32 | uint64(s.id)
 }
 
 // A link is a symbol in a list: its neighbours, and the id.

@@ -20,11 +20,11 @@ type wordCutter interface {
 
 // A scratch is memory that an encoder lends to the model, to use it again.
 type scratch struct {
-	ids   []uint32
-	ranks []uint32
-	nodes []pathNode
-	heap  mergeHeap
-	links []link
+	ids    []uint32
+	merges []uint64
+	nodes  []pathNode
+	heap   mergeHeap
+	links  []link
 }
 
 // readModel builds the model from what was read of its description.

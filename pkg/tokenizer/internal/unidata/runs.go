@@ -21,7 +21,7 @@ func Runs(property string) []rune {
 	if runs, ok := regexpScripts[property]; ok {
 		return runs
 	}
-	if len(property) > 2 {
+	if property == "" || len(property) > 2 {
 		return nil
 	}
 	var runs []rune
