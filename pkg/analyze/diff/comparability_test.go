@@ -45,6 +45,9 @@ func TestDifferences(t *testing.T) {
 			return 10, 100
 		})
 	}
+	inWords := func(load string) func(*memory) {
+		return func(m *memory) { m.run.Experiments[0].Meta.Load = load }
+	}
 	settings := func(config string) func(*memory) {
 		return func(m *memory) { m.run.Meta.Config = json.RawMessage(config) }
 	}
@@ -72,6 +75,9 @@ func TestDifferences(t *testing.T) {
 		{"dataset", nil, func(m *memory) { m.run.Meta.DatasetSHA256 = "x" }, []string{"!dataset"}},
 		{"no dataset", nil, func(m *memory) { m.run.Meta.DatasetSHA256 = "" }, []string{"!dataset"}},
 		{"load written otherwise", nil, func(m *memory) { m.run.Experiments[0].Value = "4.0" }, nil},
+		{"load in other words", inWords("request rate 4, poisson"), inWords("request rate 4, constant"), []string{"!load"}},
+		{"load in words on one side", nil, inWords("concurrency 4, ramp of 5s"), []string{"!load"}},
+		{"load in the same words", inWords("request rate 4, poisson"), inWords("request rate 4, poisson"), nil},
 		{"streaming", nil, func(m *memory) { m.run.Meta.Streaming = false }, []string{"!streaming"}},
 		{"endpoint", nil, func(m *memory) { s := "v1/completions"; m.run.Endpoint = &s }, []string{"endpoint"}},
 		{"service", nil, func(m *memory) { m.run.ServiceKind = nil }, []string{"service"}},
