@@ -38,19 +38,34 @@ func startRecord(t *testing.T, srv simProcess, exports ...string) (*exec.Cmd, *b
 // waitForRequests returns when the server has answered n requests.
 func (p simProcess) waitForRequests(t *testing.T, n int) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
-		done := 0
+	done := 0
+	if !eventually(func() bool {
+		done = 0
 		for _, e := range p.ledgerNow(t) {
 			if e.End == sim.EndOK {
 				done++
 			}
 		}
-		if done >= n {
-			return
-		}
-		time.Sleep(50 * time.Millisecond)
+		return done >= n
+	}) {
+		t.Fatalf("the server answered %d requests within a minute, want %d", done, n)
 	}
-	t.Fatalf("the server did not answer %d requests within a minute", n)
+}
+
+// eventually asks again and again, for a minute, whether something holds that
+// another process does: nobody can say when.
+func eventually(holds func() bool) bool {
+	again := time.NewTicker(20 * time.Millisecond)
+	defer again.Stop()
+	late := time.After(time.Minute)
+	for !holds() {
+		select {
+		case <-again.C:
+		case <-late:
+			return false
+		}
+	}
+	return true
 }
 
 // A run that is killed keeps every request that ended more than a second

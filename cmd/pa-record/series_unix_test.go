@@ -12,7 +12,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/formats"
@@ -90,24 +89,24 @@ func journalOf(t *testing.T, path string, n int) *export.Run {
 	t.Helper()
 	o := export.Opener{Formats: formats.Readers()}
 	had := -1
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+	var run *export.Run
+	if !eventually(func() bool {
 		r, err := o.Open(t.Context(), path)
 		if err != nil {
-			continue // it may not have begun
+			return false // it may not have begun
 		}
-		had = 0
+		had, run = 0, r.Run()
 		for r.Next() {
 			had++
 		}
 		if err := r.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if had == n {
-			return r.Run()
-		}
+		return had == n
+	}) {
+		t.Fatalf("%s holds %d requests after a minute, want %d", path, had, n)
 	}
-	t.Fatalf("%s holds %d requests after a minute, want %d", path, had, n)
-	return nil
+	return run
 }
 
 // A series that is killed in the second run has the export of the first and the
