@@ -1,7 +1,6 @@
 package main
 
 import (
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -14,32 +13,11 @@ import (
 	"testing"
 
 	"github.com/pa-tools/pa/internal/httptunnel/proxytest"
-	"github.com/pa-tools/pa/internal/sockstamp"
+	"github.com/pa-tools/pa/internal/sockstamp/stamptest"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/sim"
 )
-
-// kernelStamps reports whether loopback sockets here have the kernel's stamps.
-func kernelStamps(t *testing.T) bool {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	nc, err := net.Dial("tcp", l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer nc.Close()
-	c, err := sockstamp.Wrap(nc)
-	if err != nil {
-		t.Fatal(err)
-	}
-	receive, transmit, _ := c.Stamps()
-	return receive && transmit
-}
 
 // checkOK wants as many requests, all of them good.
 func checkOK(t *testing.T, requests []export.Request, n int) {
@@ -218,7 +196,7 @@ func TestSharedGRPC(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			args := append(strings.Fields(tt.args), "-u", srv.grpc, "--grpc-connections", "2", "--concurrency-range", "8")
 			requests, entries := recordTriton(t, srv, tt.input, args...)
-			conns, kernel := map[int]bool{}, kernelStamps(t)
+			conns, kernel := map[int]bool{}, stamptest.Kernel(t)
 			for i := range requests {
 				r, e := &requests[i], &entries[i]
 				conns[r.Conn] = true

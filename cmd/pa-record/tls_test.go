@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pa-tools/pa/internal/sockstamp/stamptest"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/sim"
 )
@@ -172,7 +173,7 @@ func TestOverTLS(t *testing.T) {
 // takes them.
 func checkStamps(t *testing.T, run *export.Run) {
 	t.Helper()
-	if st := run.Meta.Stamps; st == nil || st.Kernel+st.User == 0 || kernelStamps(t) && st.User > 0 {
+	if st := run.Meta.Stamps; st == nil || st.Kernel+st.User == 0 || stamptest.Kernel(t) && st.User > 0 {
 		t.Errorf("stamps %+v; want all of the kernel", st)
 	}
 }

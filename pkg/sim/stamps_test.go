@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"regexp"
 	"slices"
@@ -23,27 +22,9 @@ import (
 	"google.golang.org/grpc/metadata"
 
 	pb "github.com/pa-tools/pa/internal/kserve"
-	"github.com/pa-tools/pa/internal/sockstamp"
+	"github.com/pa-tools/pa/internal/sockstamp/stamptest"
 	"github.com/pa-tools/pa/pkg/wire/kserve"
 )
-
-// kernelStamps says whether the kernel stamps TCP on loopback here.
-func kernelStamps(t *testing.T) bool {
-	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ln.Close()
-	var d sockstamp.Dialer
-	nc, err := d.DialContext(t.Context(), "tcp", ln.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer nc.Close()
-	rx, tx, _ := nc.(*sockstamp.Conn).Stamps()
-	return rx && tx
-}
 
 func nowNS() uint64 { return uint64(time.Now().UnixNano()) }
 
@@ -88,7 +69,7 @@ func fetch(t *testing.T, client *http.Client, url, body string) ([]byte, uint64)
 // a request arrives after it was sent and before its handler runs, a write
 // leaves after the server's reading of the clock and before the client has all.
 func TestKernelTimesHTTP(t *testing.T) {
-	known := kernelStamps(t)
+	known := stamptest.Kernel(t)
 	eachTransport(t, func(t *testing.T, c Config, client *http.Client, shared bool) {
 		kernel := known && !shared
 		for _, sends := range []bool{true, false} {
@@ -130,7 +111,7 @@ func TestKernelTimesHTTP(t *testing.T) {
 // have names: each request and message has its own time. Without names nobody
 // knows, and nothing is said.
 func TestKernelTimesGRPC(t *testing.T) {
-	kernel := kernelStamps(t)
+	kernel := stamptest.Kernel(t)
 	c := fast()
 	c.ITL = ConstantDelay(2 * time.Millisecond)
 	s := start(t, c)

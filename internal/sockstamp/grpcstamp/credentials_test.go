@@ -22,6 +22,7 @@ import (
 	"github.com/pa-tools/pa/internal/kserve"
 	"github.com/pa-tools/pa/internal/sockstamp"
 	"github.com/pa-tools/pa/internal/sockstamp/h2follow"
+	"github.com/pa-tools/pa/internal/sockstamp/stamptest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -223,7 +224,7 @@ func TestStreams(t *testing.T) {
 func TestUnary(t *testing.T) {
 	defer sockstamp.Hold()()
 	eachSecurity(t, func(t *testing.T, conn *grpc.ClientConn) {
-		kernel := kernelStamps(t)
+		kernel := stamptest.Kernel(t)
 		var previous uint32
 		for q := range 30 {
 			size := []int{0, 5000, 200}[q%3]
@@ -259,24 +260,6 @@ func TestUnary(t *testing.T) {
 			f.Forget(id)
 		}
 	})
-}
-
-// kernelStamps reports whether the kernel takes stamps here.
-func kernelStamps(t *testing.T) bool {
-	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ln.Close()
-	d := sockstamp.Dialer{}
-	nc, err := d.DialContext(t.Context(), "tcp", ln.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer nc.Close()
-	rx, tx, _ := nc.(*sockstamp.Conn).Stamps()
-	return rx && tx
 }
 
 // A connection that fails to become secure says so, as without a Follower.

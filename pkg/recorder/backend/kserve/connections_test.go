@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/pa-tools/pa/internal/sockstamp"
+	"github.com/pa-tools/pa/internal/sockstamp/stamptest"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 	wire "github.com/pa-tools/pa/pkg/wire/kserve"
@@ -37,7 +38,7 @@ func TestSharedConnections(t *testing.T) {
 	}
 	plain, secure := startFake(t, answer), startFakeTLS(t, answer)
 	want := export.SourceUser
-	if kernelStamps(t, plain) {
+	if stamptest.Kernel(t) {
 		want = export.SourceKernel
 	}
 	for _, tt := range []struct {

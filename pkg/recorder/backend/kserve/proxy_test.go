@@ -13,6 +13,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/httptunnel/proxytest"
 	"github.com/pa-tools/pa/internal/sockstamp"
+	"github.com/pa-tools/pa/internal/sockstamp/stamptest"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
@@ -40,7 +41,7 @@ func TestProxy(t *testing.T) {
 	}
 	plain, secure := startFake(t, answer), startFakeTLS(t, answer)
 	want := export.SourceUser
-	if kernelStamps(t, plain) {
+	if stamptest.Kernel(t) {
 		want = export.SourceKernel
 	}
 	proxy := startProxy(t)

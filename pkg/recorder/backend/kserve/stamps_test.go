@@ -2,10 +2,10 @@ package kserve
 
 import (
 	"context"
-	"net"
 	"testing"
 
 	"github.com/pa-tools/pa/internal/sockstamp"
+	"github.com/pa-tools/pa/internal/sockstamp/stamptest"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 	wire "github.com/pa-tools/pa/pkg/wire/kserve"
@@ -27,7 +27,7 @@ func TestStampSources(t *testing.T) {
 	}
 	f, secure := startFake(t, answer), startFakeTLS(t, answer)
 	want := export.SourceUser
-	if kernelStamps(t, f) {
+	if stamptest.Kernel(t) {
 		want = export.SourceKernel
 	}
 	for _, tt := range []struct {
@@ -75,20 +75,4 @@ func testStampSources(t *testing.T, name string, f *fakeTriton, cfg Config, want
 			}
 		}
 	})
-}
-
-// kernelStamps reports whether sockets here have the kernel's stamps.
-func kernelStamps(t *testing.T, f *fakeTriton) bool {
-	t.Helper()
-	nc, err := net.Dial("tcp", f.grpcAddr)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer nc.Close()
-	c, err := sockstamp.Wrap(nc)
-	if err != nil {
-		t.Fatal(err)
-	}
-	receive, transmit, _ := c.Stamps()
-	return receive && transmit
 }

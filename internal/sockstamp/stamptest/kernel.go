@@ -1,0 +1,37 @@
+// Package stamptest tells tests whether the kernel stamps the sockets here.
+package stamptest
+
+import (
+	"net"
+	"os"
+	"runtime"
+	"testing"
+
+	"github.com/pa-tools/pa/internal/sockstamp"
+)
+
+// Kernel reports whether the kernel stamps what is received and sent on loopback.
+// In CI on Linux it ends the test if not: what the stamps prove would not be
+// proved.
+func Kernel(t testing.TB) bool {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	nc, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	c, err := sockstamp.Wrap(nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	receive, transmit, why := c.Stamps()
+	if (!receive || !transmit) && runtime.GOOS == "linux" && os.Getenv("CI") != "" {
+		t.Fatalf("no stamps of the kernel: receive %v, transmit %v: %s", receive, transmit, why)
+	}
+	return receive && transmit
+}
