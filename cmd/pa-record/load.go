@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"slices"
 	"strconv"
@@ -13,6 +14,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/pa-tools/pa/internal/cmdline"
+	"github.com/pa-tools/pa/pkg/recorder"
 	"github.com/pa-tools/pa/pkg/recorder/load"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
@@ -29,12 +31,14 @@ func loadFlags() []cli.Flag {
 		&cli.StringFlag{Name: "periodic-concurrency-range", Category: catLoad, Usage: "begin with start requests and send step more whenever all of the last ones have got --request-period responses, until there were end: `RANGE` is start:end:step"},
 		&cli.IntFlag{Name: "request-period", Category: catLoad, Usage: "`N` responses of each request before the next ones are sent", DefaultText: "10"},
 		&cli.IntFlag{Name: "session-concurrency", Category: catLoad, Usage: "`N` conversations at a time: entries with one \"session_id\" are its turns, each asked with all that was said before, a \"delay\" (ms) after the last answer"},
+		&cli.BoolFlag{Name: "auto-sweep", Category: catLoad, Usage: "find out what the server can do: one request at a time, --max-concurrency (256) at a time, then 8 rates between what these gave"},
 		&cli.Float64Flag{Name: "speed-up", Category: catLoad, Usage: "run a schedule or intervals `N` times as fast", DefaultText: "1"},
 		&cli.IntFlag{Name: "max-concurrency", Category: catLoad, Usage: "with a rate, intervals or a schedule: at most `N` requests in flight; what is due waits", DefaultText: "no limit"},
 		&cli.DurationFlag{Name: "ramp-up", Category: catLoad, Usage: "get to the concurrency or rate of each level evenly in `DURATION`; that is warm-up", DefaultText: "at once"},
 		&cli.IntFlag{Name: "max-threads", Category: catLoad, Usage: "`N` is accepted for perf_analyzer's sake: every request in flight has its own connection", DefaultText: " "},
 		&cli.IntFlag{Name: "warmup-request-count", Category: catLoad, Usage: "send `N` requests before each level is measured"},
 		&cli.DurationFlag{Name: "warmup-duration", Category: catLoad, Usage: "measure each level after `DURATION` of load", DefaultText: "at once"},
+		&cli.StringSliceFlag{Name: "between-levels", Category: catLoad, Usage: "POST to `URL` between levels, and runs of --repeat: a flush of the server's cache, say (repeatable)"},
 		&cli.IntFlag{Name: "repeat", Category: catLoad, Usage: "make the whole run `N` times, each with exports of its own, x.1.json to x.N.json, to compare with pa-analyze diff", DefaultText: "once, into x.json"},
 		&cli.BoolFlag{Name: "interleave", Category: catLoad, Usage: "with --repeat and several levels: measure them in another order in each run, balanced, so that what changes on the machine in the course of a run does not fall on one level"},
 	}
@@ -49,6 +53,7 @@ type loadSettings struct {
 	FixedSchedule bool      `json:"fixed_schedule,omitempty"`
 	Periodic      string    `json:"periodic_concurrency,omitempty"` // start:end:step
 	Sessions      int       `json:"session_concurrency,omitempty"`
+	AutoSweep     bool      `json:"auto_sweep,omitempty"`
 
 	Distribution   string  `json:"request_distribution,omitempty"`
 	Burstiness     float64 `json:"burstiness,omitempty"`
@@ -60,10 +65,14 @@ type loadSettings struct {
 	Warmup           int     `json:"warmup_request_count,omitempty"`
 	WarmupDurationMS float64 `json:"warmup_duration_ms,omitempty"`
 
+	BetweenLevels []string `json:"between_levels,omitempty"` // without user information and query
+
 	// levels is what all this comes to; those of a fixed schedule are in the
 	// input data.
 	levels         []load.Level
+	sweep          load.Rate // what the rates of an automatic sweep are like
 	warmupDuration time.Duration
+	between        []*url.URL
 }
 
 // defaultSlots is how many requests are expected in flight where there is no
@@ -75,6 +84,9 @@ func (s *loadSettings) slots() int {
 	slots := 0
 	for _, level := range s.levels {
 		slots = max(slots, cmp.Or(level.Slots(), defaultSlots))
+	}
+	if s.AutoSweep {
+		return s.sweepConcurrency()
 	}
 	return cmp.Or(slots, s.MaxConcurrency, defaultSlots)
 }
@@ -97,10 +109,11 @@ func (p *settingsParser) load(s *settings) {
 		{"fixed-schedule", []string{"speed-up", "max-concurrency"}, p.fixedSchedule},
 		{"periodic-concurrency-range", []string{"request-period"}, p.periodic},
 		{"session-concurrency", nil, p.sessions},
+		{"auto-sweep", []string{"request-distribution", "burstiness", "max-concurrency", "ramp-up"}, p.autoSweep},
 	}
 	var given []shape
 	for _, sh := range shapes {
-		if c.IsSet(sh.flag) && (sh.flag != "fixed-schedule" || c.Bool(sh.flag)) {
+		if c.IsSet(sh.flag) && c.String(sh.flag) != "false" {
 			given = append(given, sh)
 		}
 	}
@@ -130,6 +143,7 @@ func (p *settingsParser) load(s *settings) {
 	if s.WarmupDurationMS = milliseconds(s.warmupDuration); s.warmupDuration < 0 {
 		p.errorf("--warmup-duration %v: must not be negative", s.warmupDuration)
 	}
+	p.betweenURLs(s)
 	before := len(p.errs)
 	given[0].read(s)
 	if len(p.errs) > before {
@@ -165,7 +179,11 @@ func (p *settingsParser) belongTo(given shape, shapes []shape) {
 					to = append(to, "--"+other.flag)
 				}
 			}
-			p.errorf("--%s belongs to %s; give that, or drop it", flag, strings.Join(to, " or "))
+			list := to[0]
+			if last := len(to) - 1; last > 0 {
+				list = strings.Join(to[:last], ", ") + " or " + to[last]
+			}
+			p.errorf("--%s belongs to %s; give that, or drop it", flag, list)
 		}
 	}
 }
@@ -191,6 +209,19 @@ func (p *settingsParser) rates(s *settings) {
 		p.errorf("--request-rate-range: %w", err)
 		return
 	}
+	like, ok := p.arrivals(s)
+	if !ok {
+		return
+	}
+	for _, rate := range s.Rates {
+		like.PerSecond = rate
+		s.levels = append(s.levels, like)
+	}
+}
+
+// arrivals reads what all rates have in common.
+func (p *settingsParser) arrivals(s *settings) (like load.Rate, ok bool) {
+	c := p.c
 	s.Distribution = c.String("request-distribution")
 	if s.Distribution == "" {
 		s.Distribution = load.Constant.String()
@@ -201,23 +232,38 @@ func (p *settingsParser) rates(s *settings) {
 	arrivals, err := load.ParseArrivals(s.Distribution)
 	if err != nil {
 		p.errorf("--request-distribution %s: it is constant, poisson or gamma", s.Distribution)
-		return
+		return like, false
 	}
 	if s.Burstiness = c.Float64("burstiness"); c.IsSet("burstiness") && s.Burstiness == 0 {
 		p.errorf("--burstiness 0: must be above 0")
-		return
+		return like, false
 	}
 	if arrivals == load.Gamma {
 		s.Burstiness = cmp.Or(s.Burstiness, 1)
 	}
 	if c.IsSet("burstiness") && arrivals != load.Gamma {
 		p.errorf("--burstiness belongs to --request-distribution gamma; give that, or drop it")
-		return
+		return like, false
 	}
-	for _, rate := range s.Rates {
-		s.levels = append(s.levels, load.Rate{
-			PerSecond: rate, Arrivals: arrivals, Burstiness: s.Burstiness, Seed: s.Seed, Ceiling: s.MaxConcurrency, RampUp: c.Duration("ramp-up"),
-		})
+	return load.Rate{Arrivals: arrivals, Burstiness: s.Burstiness, Seed: s.Seed, Ceiling: s.MaxConcurrency, RampUp: c.Duration("ramp-up")}, true
+}
+
+// defaultSweep is how many requests an automatic sweep has in flight at the most,
+// if nobody says.
+const defaultSweep = 256
+
+func (s *loadSettings) sweepConcurrency() int { return cmp.Or(s.MaxConcurrency, defaultSweep) }
+
+func (p *settingsParser) autoSweep(s *settings) {
+	s.AutoSweep = true
+	s.sweep, _ = p.arrivals(s)
+	probe := s.sweep
+	probe.PerSecond = 1
+	if err := probe.Validate(); err != nil {
+		p.errorf("--auto-sweep: %w", err)
+	}
+	if p.c.IsSet("repeat") {
+		p.errorf("--auto-sweep and --repeat exclude each other: every run would find other rates; sweep once, and repeat the rates with --request-rate-range")
 	}
 }
 
@@ -277,6 +323,15 @@ func (p *settingsParser) sessions(s *settings) {
 	if s.ServiceKind != kindOpenAI {
 		p.errorf("--session-concurrency needs --service-kind openai and its chat endpoint")
 	}
+}
+
+// sweepNote says why an automatic sweep that is over has no rates; "" when it has,
+// or is none.
+func (s *loadSettings) sweepNote(res *recorder.Result) string {
+	if !s.AutoSweep || len(res.Levels) != 2 || res.Interrupted {
+		return ""
+	}
+	return fmt.Sprintf("%d requests at a time gave hardly more per second than one, so there are no rates to try between", s.sweepConcurrency())
 }
 
 // hasEnd reports whether the load ends by itself, and no windows are measured.

@@ -78,8 +78,11 @@ func (p *progress) clear() {
 // plainLine says how far the run is.
 func plainLine(s recorder.Progress, of place) string {
 	line := of.prefix() + s.Load.String()
-	if s.Levels > 1 {
+	switch {
+	case s.Levels > 1:
 		line += fmt.Sprintf(" (level %d of %d)", s.Index+1, s.Levels)
+	case s.Levels == 0:
+		line += fmt.Sprintf(" (level %d)", s.Index+1)
 	}
 	line += ": "
 	if s.Warmup {
@@ -112,8 +115,11 @@ type part struct {
 // last one, at which some terminals wrap.
 func redrawnLine(s recorder.Progress, of place, columns int, color bool) string {
 	level := s.Load.String()
-	if s.Levels > 1 {
+	switch {
+	case s.Levels > 1:
 		level += fmt.Sprintf(" (%d/%d)", s.Index+1, s.Levels)
+	case s.Levels == 0:
+		level += fmt.Sprintf(" (level %d)", s.Index+1)
 	}
 	if s.Warmup {
 		level += " warm-up"

@@ -39,7 +39,8 @@ func cleaner(name string) func(string) string {
 	case name == "H", len(name) > 1 && strings.HasPrefix("header", name): //nolint:gocritic // argOrder: the name may be the start of header
 		return redactHeader
 	case name == "u", len(name) > 1 && strings.HasPrefix("url", name), //nolint:gocritic // argOrder: likewise
-		len(name) > 1 && strings.HasPrefix("proxy", name): //nolint:gocritic // argOrder: likewise
+		len(name) > 1 && strings.HasPrefix("proxy", name),          //nolint:gocritic // argOrder: likewise
+		len(name) > 1 && strings.HasPrefix("between-levels", name): //nolint:gocritic // argOrder: likewise
 		return redactURL
 	case len(name) > 1 && strings.HasPrefix("endpoint", name): //nolint:gocritic // argOrder: likewise
 		return redactEndpoint

@@ -37,6 +37,7 @@ func TestRedactArgs(t *testing.T) {
 		{"joined to its flag", "-uhttp://me:s3cr3t@host|-HX: s3cr3t", "-uhttp://[redacted]@host|-HX: [redacted]"},
 		{"behind other short flags", "-avuhttp://me:s3cr3t@host|-avHs3cr3t", "-avuhttp://[redacted]@host|-avH[redacted]"},
 		{"names cut short", "--head|X: s3cr3t|--ur=me:s3cr3t@host|--prox|http://me:s3cr3t@p:1", "--head|X: [redacted]|--ur=[redacted]@host|--prox|http://[redacted]@p:1"},
+		{"between levels", "--between-levels|http://me:s3cr3t@h:1/flush?key=s3cr3t", "--between-levels|http://[redacted]@h:1/flush?[redacted]"},
 		{"proxy", "--proxy|http://me:s3cr3t@p:1|--proxy=none", "--proxy|http://[redacted]@p:1|--proxy=none"},
 		{"a list of servers", "-u|a:1,http://b:2/v1", "-u|a:1,http://b:2/v1"},
 		{"other joined values stay", "-p1000|-mu@x|-av", "-p1000|-mu@x|-av"},

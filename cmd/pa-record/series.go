@@ -14,6 +14,7 @@ import (
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder"
+	"github.com/pa-tools/pa/pkg/recorder/load"
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 )
 
@@ -112,6 +113,11 @@ func (m *series) run(ctx context.Context, i int, of place) error {
 		}
 		return err
 	}
+	if i > 0 {
+		if err := s.postBetween(ctx); err != nil {
+			return err
+		}
+	}
 	clock := rxclock.New()
 	b, err := newBackend(s, m.urls, clock)
 	if err != nil {
@@ -120,7 +126,10 @@ func (m *series) run(ctx context.Context, i int, of place) error {
 	defer b.Close()
 	header := exportHeader(s, m.args, m.entries.meta)
 	header.Meta.Calibration = m.calibration
-	levels := plan.ordered(s.levels)
+	var adapt func([]recorder.Level) (load.Level, bool) // instead of levels
+	if s.AutoSweep {
+		adapt = recorder.AutoSweep(s.sweepConcurrency(), s.sweep)
+	}
 	if m.group != "" {
 		header.Meta.Repeat = &export.RepeatMeta{Index: of.index, Of: of.of, Group: m.group, Order: plan.order}
 	}
@@ -131,7 +140,8 @@ func (m *series) run(ctx context.Context, i int, of place) error {
 	m.announce(of, plan)
 	p := newProgress(m.stderr, s, of, m.env)
 	res, err := recorder.Run(ctx, recorder.Config{
-		Backend: b, WaitReady: s.waitReady, Waiting: m.waiting, Entries: m.entries.Source, Order: s.order, BatchSize: s.BatchSize, Levels: levels, Measure: s.measure, Warmup: s.Warmup, WarmupTime: s.warmupDuration,
+		Backend: b, WaitReady: s.waitReady, Waiting: m.waiting, Entries: m.entries.Source, Order: s.order, BatchSize: s.BatchSize,
+		Levels: plan.ordered(s.levels), Plan: adapt, Between: s.postBetween, Measure: s.measure, Warmup: s.Warmup, WarmupTime: s.warmupDuration,
 		RequestTimeout: orNone(s.timeout), Grace: orNone(s.grace), MaxErrorRate: s.MaxErrorRate,
 		Writer: out, Run: header, Clock: clock,
 		Stop: m.stop, StopReason: m.interrupted.name, Progress: p.callback(), Secrets: s.secrets(),
@@ -145,6 +155,9 @@ func (m *series) run(ctx context.Context, i int, of place) error {
 		return err
 	}
 	m.report(of, plan.listed(res.Levels), out.written)
+	if note := s.sweepNote(res); note != "" && err == nil {
+		fmt.Fprintf(m.stderr, "pa-record: note: %s\n", note)
+	}
 	switch {
 	case err != nil:
 		return explain(err, s)

@@ -350,7 +350,11 @@ func (p *settingsParser) duration(s *settings) {
 		p.errorf("--request-count and --duration exclude each other; drop one")
 	}
 	if m.Requests > 0 {
-		for _, n := range s.Concurrency {
+		concurrencies := s.Concurrency
+		if s.AutoSweep {
+			concurrencies = []int{s.sweepConcurrency()}
+		}
+		for _, n := range concurrencies {
 			if m.Requests < n {
 				p.errorf("--request-count %d: must not be less than the concurrency, %d", m.Requests, n)
 				break

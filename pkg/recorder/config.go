@@ -1,6 +1,7 @@
 package recorder
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -31,6 +32,14 @@ type Config struct {
 	// Levels are the load levels to measure, in order; none means a concurrency
 	// of 1.
 	Levels []load.Level
+	// Plan, if set, chooses the levels instead: it is told what those gave that are
+	// done, and returns the next one; ok is false when there is none, which it must
+	// not be for the first. It is called again with the same ones. Sessions must not
+	// be among them.
+	Plan func(done []Level) (next load.Level, ok bool)
+	// Between, if set, is called before each level but the first. An error ends the
+	// run; a signal ends ctx.
+	Between func(ctx context.Context) error
 	// Measure says when a level is measured.
 	Measure Measure
 	// Warmup is the number of requests sent before each level is measured, and
@@ -166,6 +175,7 @@ func (c *Config) Validate() error {
 	for _, level := range c.Levels {
 		errs = append(errs, c.validateLevel(level))
 	}
+	add(len(c.Levels) > 0 && c.Plan != nil, "levels and a plan exclude each other; drop one")
 	if r := c.MaxErrorRate; r != nil {
 		add(!(*r >= 0 && *r <= 1), "max error rate %v: must be 0 to 1", *r)
 	}
@@ -263,7 +273,7 @@ func (c *Config) measure(level load.Level) Measure {
 
 // withDefaults returns c with every default spelled out.
 func (c Config) withDefaults() Config {
-	if len(c.Levels) == 0 {
+	if len(c.Levels) == 0 && c.Plan == nil {
 		c.Levels = load.Closed(1)
 	}
 	if c.RequestTimeout == 0 {

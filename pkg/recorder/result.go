@@ -47,6 +47,16 @@ type Level struct {
 	Saturated []string
 }
 
+// RequestsPerSecond returns the measured requests over the time of the
+// measurement, 0 where there was none.
+func (l *Level) RequestsPerSecond() float64 {
+	elapsed := l.Elapsed()
+	if elapsed <= 0 {
+		return 0
+	}
+	return float64(l.OK) / elapsed.Seconds()
+}
+
 // Elapsed returns the time from the first window's start to the last one's
 // end.
 func (l *Level) Elapsed() time.Duration {
@@ -68,7 +78,7 @@ type Window struct {
 
 // Progress is a snapshot of a run under way.
 type Progress struct {
-	Index, Levels int // of the present level, and how many there are
+	Index, Levels int // of the present level, and how many there are; 0: not known
 	Load          load.Level
 	Warmup        bool
 	Windows       int // closed so far at this level

@@ -52,33 +52,7 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	meta.Streaming = meta.Streaming || r.stock.streamed
 	stopWatch := r.watchClock(ctx)
 	res := &Result{}
-	var err error
-	for i, level := range r.cfg.Levels {
-		select {
-		case <-r.cfg.Stop:
-			res.Interrupted = true
-		case <-ctx.Done():
-			res.Interrupted = true
-		default:
-		}
-		if res.Interrupted {
-			break
-		}
-		l := &levelRun{session: r, index: i, load: level}
-		var out Level
-		out, err = l.run(ctx)
-		res.Levels = append(res.Levels, out)
-		if err == nil && r.giveUp != nil {
-			err = r.giveUp
-		}
-		if err != nil {
-			break
-		}
-		if l.stopped {
-			res.Interrupted = true
-			break
-		}
-	}
+	err := r.measure(ctx, res)
 	if err == nil && r.failures.ok == 0 && r.failures.row > 0 && !res.Interrupted {
 		// Fewer requests than it takes to give up, and none was good.
 		err = r.failures.error()
@@ -101,6 +75,72 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 		err = errors.Join(err, fmt.Errorf("write the export: %w", cerr))
 	}
 	return res, err
+}
+
+// measure measures the levels, one after the other, into res.
+func (r *session) measure(ctx context.Context, res *Result) error {
+	for i := 0; ; i++ {
+		level, ok := r.level(res.Levels)
+		if !ok {
+			return nil
+		}
+		if i > 0 {
+			if err := r.between(ctx, level); err != nil {
+				return err
+			}
+		}
+		select {
+		case <-r.cfg.Stop:
+			res.Interrupted = true
+		case <-ctx.Done():
+			res.Interrupted = true
+		default:
+		}
+		if res.Interrupted {
+			return nil
+		}
+		l := &levelRun{session: r, index: i, load: level}
+		out, err := l.run(ctx)
+		res.Levels = append(res.Levels, out)
+		switch {
+		case err != nil:
+			return err
+		case r.giveUp != nil:
+			return r.giveUp
+		case l.stopped:
+			res.Interrupted = true
+			return nil
+		}
+	}
+}
+
+// level returns the level to be measured after those that are done.
+func (r *session) level(done []Level) (load.Level, bool) {
+	if r.cfg.Plan != nil {
+		return r.cfg.Plan(done)
+	}
+	if len(done) == len(r.cfg.Levels) {
+		return nil, false
+	}
+	return r.cfg.Levels[len(done)], true
+}
+
+// between does what is to be done before another level. A signal in the meantime
+// is no error.
+func (r *session) between(ctx context.Context, level load.Level) error {
+	ctx, cancel := r.untilStop(ctx)
+	defer cancel()
+	err := r.cfg.validateLevel(level)
+	if err == nil {
+		err = r.fleet.grow(ctx, slotsFor(level))
+	}
+	if err == nil && r.cfg.Between != nil {
+		err = r.cfg.Between(ctx)
+	}
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
 }
 
 // watchClock looks for steps of the wall clock, which the kernel's stamps are
@@ -130,22 +170,36 @@ func (r *session) prepare(ctx context.Context) error {
 	if err := r.lay(ctx); err != nil {
 		return err
 	}
-	slots := 0
-	for _, level := range r.cfg.Levels {
-		n := level.Slots()
-		if _, ok := level.(load.Open); ok { // the rest when they are needed
-			n = reserve(0)
-			if level.Slots() > 0 {
-				n = min(n, level.Slots())
-			}
+	levels := r.cfg.Levels
+	if r.cfg.Plan != nil {
+		first, ok := r.cfg.Plan(nil)
+		if !ok {
+			return errors.New("the plan has no level")
 		}
-		slots = max(slots, n)
+		levels = []load.Level{first}
+	}
+	slots := 0
+	for _, level := range levels {
+		slots = max(slots, slotsFor(level))
 	}
 	if err := r.fleet.grow(ctx, slots); err != nil {
 		r.fleet.close()
 		return err
 	}
 	return nil
+}
+
+// slotsFor is how many slots are to be open before a level begins. A schedule has
+// more opened when it needs them.
+func slotsFor(level load.Level) int {
+	n := level.Slots()
+	if _, ok := level.(load.Open); !ok {
+		return n
+	}
+	if n == 0 {
+		return reserve(0)
+	}
+	return min(n, reserve(0))
 }
 
 // lay lays in the stock. Stop ends it.
