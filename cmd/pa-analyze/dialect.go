@@ -190,6 +190,9 @@ func dialectAction(c *cli.Context) error {
 	var errs []error
 	for _, path := range paths {
 		errs = append(errs, use(c, path, func(r export.Reader) error {
+			if info, err := os.Stat(path); err == nil {
+				cfg.FileBytes = info.Size()
+			}
 			rep, err := analyze(c.Context, r, cfg)
 			warnings(c, r)
 			err = named(path, err)

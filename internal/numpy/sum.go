@@ -30,15 +30,20 @@ const (
 // total; before release 2.3 so do floats. Integers above 2⁵³ are rounded first,
 // as numpy does.
 func Sum[T int64 | float64](v Version, x []T) float64 {
+	return sum(x, isInt[T]() || v == Before23, func(x T) float64 { return float64(x) })
+}
+
+// sum adds what term makes of the elements, through the buffer or not.
+func sum[T any](x []T, buffered bool, term func(T) float64) float64 {
 	n := len(x)
-	if isInt[T]() || v == Before23 {
+	if buffered {
 		n = bufferLen
 	}
-	sum := 0.0
+	total := 0.0
 	for ; len(x) > n; x = x[n:] {
-		sum += pairwise(x[:n])
+		total += pairwise(x[:n], term)
 	}
-	return sum + pairwise(x)
+	return total + pairwise(x, term)
 }
 
 // Mean returns np.mean(x). x must not be empty.
@@ -50,12 +55,11 @@ func Mean[T int64 | float64](v Version, x []T) float64 {
 // squared differences from the mean, in two passes. x must not be empty.
 func Std[T int64 | float64](v Version, x []T) float64 {
 	mean := Mean(v, x)
-	squares := make([]float64, len(x))
-	for i := range x {
-		d := float64(x[i]) - mean
-		squares[i] = d * d
-	}
-	return math.Sqrt(Mean(v, squares))
+	squares := sum(x, v == Before23, func(x T) float64 { // floats, whatever x is
+		d := float64(x) - mean
+		return float64(d * d)
+	})
+	return math.Sqrt(squares / float64(len(x)))
 }
 
 func isInt[T int64 | float64]() bool {
@@ -63,34 +67,34 @@ func isInt[T int64 | float64]() bool {
 	return T(half) == 0
 }
 
-// pairwise adds the elements of x as numpy's inner loop does.
-func pairwise[T int64 | float64](x []T) float64 {
+// pairwise adds as numpy's inner loop does.
+func pairwise[T any](x []T, term func(T) float64) float64 {
 	n := len(x)
 	switch {
 	case n < lanes:
 		sum := 0.0
 		for _, v := range x {
-			sum += float64(v)
+			sum += term(v)
 		}
 		return sum
 	case n > blockLen:
 		half := n / 2
 		half -= half % lanes
-		return pairwise(x[:half]) + pairwise(x[half:])
+		return pairwise(x[:half], term) + pairwise(x[half:], term)
 	}
 	var r [lanes]float64
 	for i := range r {
-		r[i] = float64(x[i])
+		r[i] = term(x[i])
 	}
 	i := lanes
 	for ; i+lanes <= n; i += lanes {
 		for k := range r {
-			r[k] += float64(x[i+k])
+			r[k] += term(x[i+k])
 		}
 	}
 	sum := ((r[0] + r[1]) + (r[2] + r[3])) + ((r[4] + r[5]) + (r[6] + r[7]))
 	for ; i < n; i++ {
-		sum += float64(x[i])
+		sum += term(x[i])
 	}
 	return sum
 }

@@ -34,6 +34,9 @@ type Config struct {
 	// Tokenizer counts tokens where the tool counted with one; nil: there is
 	// none, and what needs it is an error.
 	Tokenizer Tokenizer
+	// FileBytes is the size of the file; 0: not known. There are tools that
+	// cannot read large ones.
+	FileBytes int64
 	// Args are further arguments by the names the tool has for them.
 	Args map[string]string
 }

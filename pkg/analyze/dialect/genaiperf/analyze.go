@@ -33,6 +33,7 @@ type Report struct {
 	// Crash is where the release itself would have stopped; nil: nowhere.
 	Crash *Crash
 
+	parser   parser
 	goodput  bool
 	crashes  int
 	warnings []error
@@ -101,7 +102,8 @@ type analysis struct {
 	sessions map[string]*session
 	order    []*session
 	rs       []response
-	special  int // tokens that the tokenizer puts around a text
+	badID    *exception // what the output ids of the current request raise
+	special  int        // tokens that the tokenizer puts around a text
 }
 
 type session struct {
@@ -116,21 +118,41 @@ type session struct {
 // dialect.ErrNoTokenizer. Where the
 // release itself would have stopped is no error: see [Report.Crash].
 func Analyze(ctx context.Context, release *Release, r export.Reader, cfg dialect.Config) (*Report, error) {
+	a, err := newAnalysis(release, r.Run(), cfg)
+	if err != nil {
+		return nil, err
+	}
+	err = a.read(ctx, r)
+	if errors.Is(err, dialect.ErrNoTokenizer) {
+		return nil, err
+	}
+	return a.finish(), err
+}
+
+func newAnalysis(release *Release, run *export.Run, cfg dialect.Config) (*analysis, error) {
 	a := &analysis{
-		rules: &release.rules, cfg: cfg, run: r.Run(), at: -1,
+		rules: &release.rules, cfg: cfg, run: run, at: -1,
 		rep:      &Report{Release: release, goodput: release.rules.goodput && len(cfg.Goodput) > 0},
 		sessions: map[string]*session{},
+	}
+	a.clean = cleaner{rules: a.rules, raise: a.raise}
+	if cfg.Tokenizer != nil {
+		a.special = len(cfg.Tokenizer.AddSpecial(nil))
 	}
 	var err error
 	if a.level, err = a.pickLevel(); err != nil {
 		return nil, err
 	}
-	e := &a.run.Experiments[a.level]
-	a.rep.Level = dialect.Level{Mode: e.Mode, Value: e.Value}
-	a.clean = cleaner{rules: a.rules, raise: a.raise}
-	if cfg.Tokenizer != nil {
-		a.special = len(cfg.Tokenizer.AddSpecial(nil))
+	if a.rules.maxBytes > 0 && cfg.FileBytes > a.rules.maxBytes {
+		a.raise(&exception{"JSONDecodeError", fmt.Sprintf("Not enough memory to allocate buffer for parsing: line 1 column 1 (char 0) (the file has %d bytes)", cfg.FileBytes)})
 	}
+	e := &run.Experiments[a.level]
+	a.rep.Level = dialect.Level{Mode: e.Mode, Value: e.Value}
+	return a, nil
+}
+
+// read takes all requests of a run.
+func (a *analysis) read(ctx context.Context, r export.Reader) (err error) {
 	for err == nil && r.Next() {
 		if a.n&1023 == 0 && ctx.Err() != nil {
 			err = context.Cause(ctx)
@@ -142,11 +164,8 @@ func Analyze(ctx context.Context, release *Release, r export.Reader, cfg dialect
 	if err == nil {
 		err = r.Err()
 	}
-	if errors.Is(err, dialect.ErrNoTokenizer) {
-		return nil, err
-	}
 	a.begin(len(a.run.Experiments))
-	return a.finish(), err
+	return err
 }
 
 // pickLevel returns the index of the experiment that is reported.
@@ -243,12 +262,12 @@ func (a *analysis) end() {
 		}
 		s.requests, s.found = 0, false
 	}
-	if a.rep.goodput && a.at == a.level {
+	if a.rep.goodput {
 		warning, e := c.limits(a.rules, a.parser, a.cfg.Goodput)
 		if e != nil {
 			a.raise(e)
 		}
-		if warning != "" {
+		if warning != "" && a.at == a.level {
 			a.rep.warnings = append(a.rep.warnings, errors.New(warning))
 		}
 	}
@@ -351,6 +370,9 @@ func (a *analysis) images(c *collector, q *export.Request) {
 }
 
 func (a *analysis) imageCount(q *export.Request) (int, *exception) {
+	if q.Inputs == nil {
+		return 0, keyError("request_inputs")
+	}
 	v, ok := q.Inputs.Get("payload")
 	if !ok {
 		return 0, keyError("payload")
@@ -397,11 +419,12 @@ func (a *analysis) finish() *Report {
 	a.at = -1 // what is raised is about the report
 	a.rep.EndpointType = a.cfg.EndpointType
 	if a.rep.EndpointType == "" {
-		a.rep.EndpointType = endpointTypes[a.format]
+		a.rep.EndpointType = a.rules.endpointType(a.format)
 	}
 	if a.cfg.Streaming != nil {
 		a.rep.Streaming = *a.cfg.Streaming
 	}
+	a.rep.parser = a.parser
 	a.rep.Metrics = a.c.metrics(a.rules)
 	if a.rules.sessions {
 		for _, s := range a.order {
@@ -421,10 +444,10 @@ func (a *analysis) finish() *Report {
 // printable raises what the release would have raised while it printed.
 func (a *analysis) printable() {
 	r := a.rep
-	if a.rules.records && a.parser == parseImages {
+	if a.rules.records && r.Metric(imageRate) != nil {
 		a.raise(&exception{"GenAIPerfException", imageRate + "_avg is not a valid Record tag."})
 	}
-	for _, name := range r.rows() {
+	for _, name := range r.rows(consoleStats) {
 		if a.rules.absent == absentRaises && r.Metric(name) == nil {
 			a.raise(keyError("avg"))
 		}

@@ -18,13 +18,10 @@ type cleaner struct {
 	failed int
 }
 
-// clean returns the responses that are left of a request, with their texts. It
-// uses the memory of rs.
+// clean returns the responses that are left of a request. It uses the memory of
+// rs.
 func (c *cleaner) clean(rs []response) []response {
 	if c.rules.text >= text2504 && c.format == formatHuggingFace {
-		for i := range rs {
-			c.look(&rs[i])
-		}
 		return rs
 	}
 	switch c.rules.mend {
@@ -330,9 +327,6 @@ func (c *cleaner) dropDone(rs []response) []response {
 	if n := len(rs); n > 0 && c.rules.withoutPrefix(rs[n-1].raw) == "[DONE]" {
 		rs = rs[:n-1]
 	}
-	for i := range rs {
-		c.look(&rs[i])
-	}
 	return rs
 }
 
@@ -345,9 +339,6 @@ func (c *cleaner) trim(rs []response) []response {
 	}
 	if len(rs) == 0 && c.rules.clean == trimEmpty {
 		c.raise(errIndex)
-	}
-	for i := range rs {
-		c.look(&rs[i])
 	}
 	return rs
 }

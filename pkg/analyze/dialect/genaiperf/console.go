@@ -5,7 +5,6 @@ import (
 	"io"
 	"strings"
 
-	"github.com/pa-tools/pa/internal/pyfmt"
 	"github.com/pa-tools/pa/internal/rich"
 )
 
@@ -20,23 +19,19 @@ func (r *Report) Console(w io.Writer, width int) error {
 		t.Columns = append(t.Columns, rich.Column{Header: s})
 	}
 	var lines strings.Builder // below the table
-	for _, name := range r.rows() {
+	for _, name := range r.rows(consoleStats) {
 		row := []string{r.name(name)}
 		for _, s := range consoleStats {
-			if k.layout < layout2407 {
-				row = append(row, pyfmt.Grouped(r.value(name, s), 0))
-			} else {
-				row = append(row, r.cell(name, s))
-			}
+			row = append(row, r.cell(name, s, true))
 		}
 		t.Rows = append(t.Rows, row)
 	}
 	for _, name := range r.rates() {
 		if k.layout < layout2409 {
-			fmt.Fprintf(&lines, "%s: %s\n", r.name(name), pyfmt.Fixed(r.value(name, "avg"), 2))
+			fmt.Fprintf(&lines, "%s: %s\n", r.name(name), r.rate(name, true))
 			continue
 		}
-		row := []string{r.name(name), r.cell(name, "avg")}
+		row := []string{r.name(name), r.rate(name, true)}
 		for range consoleStats[1:] {
 			row = append(row, "N/A")
 		}
@@ -92,8 +87,8 @@ func (r *Report) title() string {
 		switch r.EndpointType {
 		case "image_retrieval":
 			kind = "Image Retrieval Metrics"
-		case "vision", "multimodal":
-			kind = k.multimodal
+		case k.multimodal:
+			kind = k.multimodalTitle
 		}
 	}
 	return k.title + kind

@@ -4,7 +4,6 @@ import (
 	"io"
 
 	"github.com/pa-tools/pa/internal/pycsv"
-	"github.com/pa-tools/pa/internal/pyfmt"
 )
 
 // CSVName returns the name of the file into which the release writes its CSV
@@ -26,45 +25,21 @@ func (r *Report) CSV(w io.Writer) error {
 		head = "Statistic"
 	}
 	c.Row(append([]string{head}, stats...)...)
-	if k.layout < layout2407 {
-		for _, name := range k.rows {
-			if r.hidden(name, stats...) {
-				continue
-			}
-			row := []string{r.csvLabel(name)}
-			for _, s := range stats {
-				row = append(row, pyfmt.Fixed(r.value(name, s), 0))
-			}
-			c.Row(row...)
+	for _, name := range r.rows(stats) {
+		row := []string{r.csvLabel(name)}
+		for _, s := range stats {
+			row = append(row, r.cell(name, s, false))
 		}
-	} else {
-		for _, name := range r.rows() {
-			row := []string{r.csvLabel(name)}
-			for _, s := range stats {
-				row = append(row, r.cell(name, s))
-			}
-			c.Row(row...)
-		}
+		c.Row(row...)
 	}
 	if k.layout > layout2403 {
 		c.Row()
 		c.Row("Metric", "Value")
 	}
 	for _, name := range r.rates() {
-		c.Row(r.csvLabel(name), r.csvRate(name))
+		c.Row(r.csvLabel(name), r.rate(name, false))
 	}
 	return c.Err()
-}
-
-// csvRate returns the value of a metric of the whole level.
-func (r *Report) csvRate(name string) string {
-	switch k := &r.Release.rules; {
-	case k.layout < layout2407:
-		return pyfmt.Fixed(r.value(name, "avg"), 2)
-	case k.layout < layout2501 && r.Metric(name) != nil:
-		return pyfmt.Fixed(r.Metric(name).Avg, 2)
-	}
-	return r.cell(name, "avg")
 }
 
 // csvLabel returns the name of a row.

@@ -1,6 +1,7 @@
 package genaiperf
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/pa-tools/pa/internal/pyjson"
@@ -29,13 +30,25 @@ var (
 	errZero  = &exception{"ZeroDivisionError", "float division by zero"}
 )
 
+// snippetLen is how much of a text that is no JSON the message repeats.
+const snippetLen = 200
+
 // parseJSON is json.loads.
 func (r *rules) parseJSON(text string) (pyjson.Value, *exception) {
 	v, err := pyjson.Parse(text, r.json)
-	if err != nil {
-		return v, &exception{"JSONDecodeError", err.Error()}
+	if err == nil {
+		return v, nil
 	}
-	return v, nil
+	var e *pyjson.SyntaxError
+	if r.survives && errors.As(err, &e) { // that release repeats the text
+		snippet := []rune(text)
+		more := ""
+		if len(snippet) > snippetLen {
+			snippet, more = snippet[:snippetLen], "..."
+		}
+		e.Msg = "Failed to parse JSON string: '" + string(snippet) + more + "'"
+	}
+	return v, &exception{"JSONDecodeError", err.Error()}
 }
 
 // item is v[name].
@@ -64,6 +77,12 @@ func first(v pyjson.Value) (pyjson.Value, *exception) {
 		return e, errIndex
 	case kind == pyjson.Dict:
 		return e, &exception{"KeyError", "0"}
+	case kind == pyjson.String:
+		for _, c := range v.Text() {
+			e, _ = pyjson.Parse(string(pyjson.AppendString(nil, string(c))), pyjson.JSON)
+			return e, nil
+		}
+		return e, &exception{"IndexError", "string index out of range"}
 	}
 	return e, typeError("'%s' object is not subscriptable", v.PythonType())
 }

@@ -23,24 +23,31 @@ var EndpointTypes = []string{
 	"generate", "huggingface_generate", "kserve", "template", "tensorrtllm_engine", "dynamic_grpc",
 }
 
-// endpointTypes are GenAI-Perf's names of what has that format.
+// endpointTypes are GenAI-Perf's names of what has that format; that of
+// multimodal ones differs.
 var endpointTypes = [...]string{
 	formatUnknown:     "",
 	formatChat:        "chat",
 	formatCompletions: "completions",
 	formatEmbeddings:  "embeddings",
-	formatMultimodal:  "multimodal",
 	formatRankings:    "rankings",
 	formatImages:      "image_retrieval",
 	formatGenerate:    "generate",
 	formatHuggingFace: "huggingface_generate",
 }
 
-// formatOf is the inverse of endpointTypes, with the names that other releases
-// have.
+// endpointType returns the release's name of what has that format.
+func (r *rules) endpointType(f format) string {
+	if f == formatMultimodal {
+		return r.multimodal
+	}
+	return endpointTypes[f]
+}
+
+// formatOf returns the format of an endpoint type of any release.
 func formatOf(endpointType string) format {
 	switch endpointType {
-	case "vision":
+	case "vision", "multimodal":
 		return formatMultimodal
 	case "nvclip":
 		return formatEmbeddings

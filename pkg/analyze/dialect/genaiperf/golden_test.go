@@ -227,3 +227,20 @@ func withoutInputConfig(t *testing.T, data []byte) []byte {
 	to := from + len(",\n  \"input_config\": ") + len(args.Raw())
 	return []byte(text[:from] + text[to:])
 }
+
+// What the command line said is found in the file too.
+func TestGoldenInferred(t *testing.T) {
+	for _, g := range goldenCases(t) {
+		t.Run(g.release+"/"+g.name, func(t *testing.T) {
+			release, _ := Find(g.release)
+			data, _ := g.file(t, "profile_export.json")
+			cfg := g.config(t)
+			cfg.ServiceKind, cfg.EndpointType, cfg.Backend, cfg.Streaming = "", "", "", nil
+			rep, err := Analyze(context.Background(), release, openJSON(t, data), cfg)
+			if err != nil {
+				return // TestGolden says which
+			}
+			g.compare(t, rep)
+		})
+	}
+}

@@ -7,11 +7,20 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-var errTextInput = &exception{"TypeError", "TextEncodeInput must be Union[TextInputSequence, Tuple[InputSequence, InputSequence]]"}
+// What transformers and tokenizers say to what is no text.
+var (
+	errTextInput = &exception{"TypeError", "TextEncodeInput must be Union[TextInputSequence, Tuple[InputSequence, InputSequence]]"}
+	errTextType  = &exception{
+		"ValueError",
+		"text input must be of type `str` (single example), `List[str]` (batch or single pretokenized example) or `List[List[str]]` (batch of pretokenized examples).",
+	}
+)
 
 // An input is what of a request's inputs is counted as tokens.
 type input struct {
 	text string
+	// second is the other text of a pair, which a list of two texts is.
+	second string
 	// number is the count where no text is counted: of token ids, or of a list
 	// taken for a batch. -1 where there is a text.
 	number int
@@ -62,12 +71,31 @@ func (a *analysis) input(q *export.Request) (input, *exception) {
 	switch {
 	case e != nil:
 		return input{none: true}, e
-	case list.Kind() == pyjson.List && a.rules.prompt <= promptBatch:
-		return input{number: list.Len()}, nil
+	case a.rules.prompt <= promptBatch:
+		return batch(list)
 	}
 	var all []string
 	gather(list, &all)
 	return inputOf(strings.Join(all, " ")), errTextInput
+}
+
+// batch returns what is counted of something that is no text where the
+// tokenizer is called with it: of a list of texts their number.
+func batch(v pyjson.Value) (input, *exception) {
+	all := input{number: v.Len()}
+	if one, _ := v.First(); v.Kind() != pyjson.List || one.Kind() != pyjson.String && all.number > 0 {
+		var texts []string
+		gather(v, &texts)
+		return inputOf(strings.Join(texts, " ")), errTextType
+	}
+	var e *exception
+	v.Elements(func(_ int, one pyjson.Value) bool {
+		if one.Kind() != pyjson.String {
+			e = errTextInput
+		}
+		return e == nil
+	})
+	return all, e
 }
 
 // value returns a value of the export as Python sees it.
@@ -160,6 +188,8 @@ func (a *analysis) payloadText(p pyjson.Value) (input, *exception) {
 			return none, e
 		case a.format == formatMultimodal:
 			return joinParts(content)
+		case content.Kind() != pyjson.String && a.rules.prompt <= promptBatch:
+			return batch(content)
 		case content.Kind() != pyjson.String:
 			return none, errTextInput
 		}
@@ -186,16 +216,41 @@ func (a *analysis) prompt(v pyjson.Value) (input, *exception) {
 	switch a.rules.prompt {
 	case promptFirst:
 		e, exc := first(v)
-		if exc != nil {
+		switch {
+		case exc != nil:
 			return input{none: true}, exc
+		case e.Kind() != pyjson.String:
+			return batch(e)
 		}
 		return inputOf(e.Text()), nil
 	case promptBatch:
-		return input{number: v.Len()}, nil
+		return batch(v)
 	case promptPlain:
-		return input{none: true}, errTextInput
+		return pair(v)
 	}
 	return join(v)
+}
+
+// pair returns what is counted of a list where one text belongs: two texts are
+// taken for a pair.
+func pair(v pyjson.Value) (input, *exception) {
+	in := input{number: -1}
+	if v.Kind() != pyjson.List || v.Len() != 2 {
+		return input{none: true}, errTextInput
+	}
+	for i, to := range [...]*string{&in.text, &in.second} {
+		v.Elements(func(k int, e pyjson.Value) bool {
+			if k == i {
+				*to = e.Text()
+			}
+			in.none = in.none || e.Kind() != pyjson.String
+			return true
+		})
+	}
+	if in.none {
+		return input{none: true}, errTextInput
+	}
+	return in, nil
 }
 
 // join is " ".join(v): of a string a blank between every two characters.

@@ -120,13 +120,17 @@ func (a *analysis) findFormat(q *export.Request) format {
 			a.raise(&exception{"RuntimeError", "Unknown OpenAI response format."})
 		}
 	}
-	if given != formatUnknown {
-		return given
+	f := given
+	if f == formatUnknown {
+		var ok bool
+		if f, ok, _ = anyFormat.find(endpoint, asked, answer, hasAnswer); !ok {
+			f = guessByPayload(asked)
+		}
 	}
-	if f, ok, _ := anyFormat.find(endpoint, asked, answer, hasAnswer); ok {
-		return f
+	if f == formatMultimodal && a.rules.formats.multimodal == nil {
+		return formatChat
 	}
-	return guessByPayload(asked)
+	return f
 }
 
 // findParser returns which parser the release would have used: it goes by the
@@ -134,7 +138,7 @@ func (a *analysis) findFormat(q *export.Request) format {
 func (a *analysis) findParser() parser {
 	given := a.cfg.EndpointType
 	if given == "" {
-		given = endpointTypes[a.format]
+		given = a.rules.endpointType(a.format)
 		if a.kind == "dynamic_grpc" {
 			given = a.kind
 		}

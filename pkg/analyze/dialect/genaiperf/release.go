@@ -102,6 +102,7 @@ var history = []struct {
 	{"24.08", func(r *rules) {
 		r.kinds = append(slices.Clone(r.kinds), "triton_c_api")
 		r.formats.multimodal = []string{"image_url"}
+		r.multimodal, r.multimodalTitle = "vision", "LLM Metrics"
 		r.mend = mendRing
 		r.csvName = ""
 	}},
@@ -109,7 +110,7 @@ var history = []struct {
 		r.formats.endpoints = append(slices.Clone(r.formats.endpoints), formatRule{"v1/infer", formatImages})
 		r.formats.sniffs = append(slices.Clone(r.formats.sniffs), formatRule{"image_retrieval", formatImages})
 		r.goodput, r.images = true, imagesMessages
-		r.layout, r.title, r.multimodal = layout2409, "NVIDIA GenAI-Perf | ", "VLM Metrics"
+		r.layout, r.title, r.multimodalTitle = layout2409, "NVIDIA GenAI-Perf | ", "VLM Metrics"
 		r.jsonReport = json2409
 	}},
 	{"24.10", func(r *rules) { r.prefix = "data:" }},
@@ -128,9 +129,13 @@ var history = []struct {
 		r.layout, r.absent = layout2501, absentNA
 		r.rows = []string{firstToken, secondToken, requestLatency, interToken, outputLength, inputLength}
 	}},
-	{"25.02", nil},
+	{"25.02", func(r *rules) {
+		r.latencyOnly = append(slices.Clone(r.latencyOnly), "template")
+		r.emptyIDs = true
+	}},
 	{"25.03", func(r *rules) {
 		r.kinds = append(slices.Clone(r.kinds), "dynamic_grpc")
+		r.latencyOnly = append(slices.Clone(r.latencyOnly), "dynamic_grpc")
 		r.mend, r.merge, r.skipsFields = mendData, mergeJoin, true
 		r.input, r.sessions = inputAll, true
 	}},
@@ -138,15 +143,17 @@ var history = []struct {
 		r.formats.patterns = []formatRule{{"huggingface/generate", formatHuggingFace}}
 		r.formats.sniffs = append(slices.Clone(r.formats.sniffs), formatRule{"generated_text", formatHuggingFace})
 		r.formats.multimodal = []string{"image_url", "input_audio"}
-		r.latencyOnly = append(slices.Clone(r.latencyOnly), "dynamic_grpc", "template")
+		r.latencyOnly = []string{"embeddings", "rankings", "nvclip", "dynamic_grpc"}
 		r.merge, r.text = mergeFormat, text2504
 		r.itl, r.perUser = itlMean2, true
-		r.multimodal, r.wrapNames, r.tokenRate = "Multi-Modal Metrics", true, "tokens/sec"
+		r.multimodal, r.multimodalTitle = "multimodal", "Multi-Modal Metrics"
+		r.wrapNames, r.tokenRate = true, "tokens/sec"
 		r.rows = []string{firstToken, secondToken, requestLatency, interToken, tokensPerUser, outputLength, inputLength}
 	}},
 	{"25.05", func(r *rules) {
 		r.formats.late = []formatRule{{"/generate", formatGenerate}}
 		r.text, r.json = text2505, pyjson.ORJSON
+		r.maxBytes = 1 << 31
 		r.records = true
 	}},
 	{"25.06", func(r *rules) {

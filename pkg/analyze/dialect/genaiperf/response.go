@@ -161,11 +161,20 @@ func (r *rules) openAIText(v pyjson.Value, f format) (pyText, *exception) {
 		d, e = get(d, "content")
 		return textOf(d), e
 	}
-	what := object.Text()
-	if object.Kind() != pyjson.String {
-		what = object.Raw()
+	return str(""), valueError("Unknown OpenAI response object type '%s'.", printed(object))
+}
+
+// printed is str(v) of a scalar.
+func printed(v pyjson.Value) string {
+	switch v.Kind() {
+	case pyjson.String:
+		return v.Text()
+	case pyjson.Null:
+		return "None"
+	case pyjson.Bool:
+		return strings.ToUpper(v.Raw()[:1]) + v.Raw()[1:]
 	}
-	return str(""), valueError("Unknown OpenAI response object type '%s'.", what)
+	return v.Raw()
 }
 
 // choice returns the first of the choices.

@@ -41,42 +41,52 @@ func (m *Metric) stat(name string) float64 {
 
 var percentileNames = [len(percentiles)]string{"p1", "p5", "p10", "p25", "p50", "p75", "p90", "p95", "p99"}
 
-// rows returns the metrics of requests that are shown on the console and in the
-// CSV report, from 24.07 on whether they have values or not.
-func (r *Report) rows() []string {
+// rows returns the metrics of requests that are shown, with those statistics.
+// From 24.07 on that does not depend on their values.
+func (r *Report) rows(stats []string) []string {
 	k := &r.Release.rules
-	switch {
-	case slices.Contains(k.latencyOnly, r.EndpointType):
+	switch r.parser {
+	case parseLatency:
 		return []string{requestLatency}
-	case r.EndpointType == "image_retrieval" && k.images != imagesNot:
+	case parseImages:
 		return []string{requestLatency, imageRate, imageLatency}
 	}
 	var rows []string
 	for _, name := range k.rows {
-		switch {
-		case k.layout < layout2407:
-			if !r.hidden(name) {
-				rows = append(rows, name)
-			}
-		case r.Streaming || !slices.Contains([]string{firstToken, secondToken, interToken, tokensPerUser}, name):
+		inTime := slices.Contains([]string{firstToken, secondToken, interToken, tokensPerUser}, name)
+		if k.layout < layout2407 && !r.hidden(name, stats) || k.layout >= layout2407 && (r.Streaming || !inTime) {
 			rows = append(rows, name)
 		}
 	}
 	return rows
 }
 
+// hidden reports whether a release before 24.07, which is not told about
+// streaming, leaves out a row: gaps that are not there, and a time to first
+// token that is the latency in all that is shown.
+func (r *Report) hidden(name string, stats []string) bool {
+	if name != interToken && name != firstToken {
+		return false
+	}
+	return !slices.ContainsFunc(stats, func(s string) bool {
+		if name == interToken {
+			return pyfmt.Fixed(r.value(name, s), 0) != "-1"
+		}
+		return r.value(name, s) != r.value(requestLatency, s)
+	})
+}
+
 // rates returns the metrics of the whole level that are shown.
 func (r *Report) rates() []string {
-	k := &r.Release.rules
 	var all []string
-	if k := r.rows(); slices.Contains(k, outputLength) || slices.Contains(k, numOutput) {
+	if r.parser == parseText {
 		all = append(all, tokenRate)
 	}
 	all = append(all, requestRate)
 	if r.goodput {
 		all = append(all, requestGood)
 	}
-	if k.requestCount {
+	if r.Release.rules.requestCount {
 		all = append(all, requestCount)
 	}
 	return all
@@ -88,31 +98,6 @@ func (r *Report) value(metric, stat string) float64 {
 		return m.stat(stat)
 	}
 	return -1
-}
-
-// hidden reports whether a release before 24.07 leaves out a row: gaps that are
-// not there, and a time to first token that is the latency in everything shown.
-// The console and the CSV report decide for themselves.
-func (r *Report) hidden(name string, stats ...string) bool {
-	if stats == nil {
-		stats = consoleStats
-	}
-	for _, s := range stats {
-		v := r.value(name, s)
-		switch name {
-		case interToken:
-			if pyfmt.Fixed(v, 0) != "-1" {
-				return false
-			}
-		case firstToken:
-			if v != r.value(requestLatency, s) {
-				return false
-			}
-		default:
-			return false
-		}
-	}
-	return true
 }
 
 // label returns the name of a metric as words, with its unit.
@@ -143,15 +128,34 @@ func (r *rules) consoleUnit(name string) string {
 	return units[name].console
 }
 
-// cell returns a statistic of a request metric as it is printed.
-func (r *Report) cell(metric, stat string) string {
+// cell returns a statistic of a metric of requests as it is printed: on the
+// console always with commas.
+func (r *Report) cell(metric, stat string, console bool) string {
 	k := &r.Release.rules
 	m := r.Metric(metric)
 	switch {
-	case m == nil:
-		return "N/A"
-	case k.absent == absentOrZeroNA && !m.Single && m.stat(stat) == 0:
+	case k.layout < layout2407 && console:
+		return pyfmt.Grouped(r.value(metric, stat), 0)
+	case k.layout < layout2407:
+		return pyfmt.Fixed(r.value(metric, stat), 0)
+	case m == nil, k.absent == absentOrZeroNA && m.stat(stat) == 0:
 		return "N/A"
 	}
 	return pyfmt.Grouped(m.stat(stat), 2)
+}
+
+// rate returns a metric of the whole level as it is printed: with commas on the
+// console when it is in the table, and in the CSV report from 25.01 on.
+func (r *Report) rate(metric string, console bool) string {
+	k := &r.Release.rules
+	m := r.Metric(metric)
+	switch {
+	case k.layout < layout2407:
+		return pyfmt.Fixed(r.value(metric, "avg"), 2)
+	case m == nil:
+		return "N/A"
+	case k.layout < layout2409, k.layout < layout2501 && !console:
+		return pyfmt.Fixed(m.Avg, 2)
+	}
+	return pyfmt.Grouped(m.Avg, 2)
 }

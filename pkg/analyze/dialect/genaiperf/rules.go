@@ -39,6 +39,9 @@ type rules struct {
 	survives bool
 	json     pyjson.Library
 
+	// emptyIDs: ids of the TensorRT-LLM engine may be missing.
+	emptyIDs bool
+
 	// What is measured.
 
 	input  inputText
@@ -57,9 +60,9 @@ type rules struct {
 	// What the reports look like.
 
 	layout layout
-	// title begins the title of the table, and multimodal is what it calls the
-	// metrics of a model that sees.
-	title, multimodal string
+	// title begins the title of the table. multimodal is the endpoint type of
+	// models that see, and multimodalTitle what the title calls their metrics.
+	title, multimodal, multimodalTitle string
 	// rows are the metrics of a request on the console and in the CSV report.
 	rows []string
 	// absent is what happens to a row of the console without values.
@@ -73,6 +76,8 @@ type rules struct {
 	// tokenRate is the unit of the token throughput on the console and in the
 	// CSV report.
 	tokenRate string
+	// maxBytes is the size of a file that is too large; 0: none is.
+	maxBytes int64
 	// records: each metric must have a record type, which those of images lack.
 	records bool
 	// plots: the plots that are made by default need a time to first token.

@@ -56,6 +56,9 @@ func (a *analysis) textual(c *collector, q *export.Request) error {
 		c.inter = append(c.inter, inter)
 	}
 	rate, hasRate := a.rate(latency, total, inter)
+	if a.badID != nil {
+		a.raise(a.badID)
+	}
 	if hasRate {
 		c.rate = append(c.rate, rate)
 	}
@@ -111,7 +114,7 @@ func (a *analysis) session(id string) *session {
 // responses returns the responses of a request that count, with their texts;
 // or, of the TensorRT-LLM engine, with the number of ids of each.
 func (a *analysis) responses(q *export.Request) (rs []response, ids []int64) {
-	a.rs = a.rs[:0]
+	a.rs, a.badID = a.rs[:0], nil
 	name := "text_output"
 	switch a.kind {
 	case "openai":
@@ -119,6 +122,7 @@ func (a *analysis) responses(q *export.Request) (rs []response, ids []int64) {
 	case "triton_c_api":
 		name = "output_ids"
 	}
+	before := int64(0)
 	for i := range q.Responses {
 		p := &q.Responses[i]
 		v, ok := p.Outputs.Get(name)
@@ -128,7 +132,9 @@ func (a *analysis) responses(q *export.Request) (rs []response, ids []int64) {
 		r := response{recvNS: p.RecvNS}
 		switch {
 		case a.kind == "triton_c_api":
-			ids = append(ids, a.idCount(v))
+			n := a.idCount(v, before, len(q.Responses))
+			ids = append(ids, n)
+			before += n
 		case v.Text || !ok:
 			r.raw = text(v)
 		case a.kind == "openai":
@@ -167,12 +173,21 @@ func (a *analysis) outputText(v export.Value) string {
 	return strings.Join(all, "")
 }
 
-// idCount returns how many tokens a list of ids is; anything else is one.
-func (a *analysis) idCount(v export.Value) int64 {
-	if !v.Text {
-		if list, err := pyjson.Parse(text(v), pyjson.JSON); err == nil && list.Kind() == pyjson.List {
-			return int64(list.Len())
-		}
+// idCount returns how many tokens the output ids of a response are: as many as
+// are in a list, or one, whatever it is. before are the ids of the responses
+// before.
+//
+// Releases before 25.02 divide by the ids themselves, one for each of n
+// responses, for a metric that only plots show; "" is an exception then.
+func (a *analysis) idCount(v export.Value, before int64, n int) int64 {
+	ids, e := a.value(v)
+	switch {
+	case e != nil:
+		a.raise(e)
+	case ids.Kind() == pyjson.List:
+		return int64(ids.Len())
+	case ids.Kind() != pyjson.Number && !a.rules.emptyIDs && before > 0 && before < int64(n) && a.badID == nil:
+		a.badID = typeError("unsupported operand type(s) for /: 'int' and '%s'", ids.PythonType())
 	}
 	return 1
 }
@@ -198,6 +213,13 @@ func withoutJunk(s string) string {
 	return s[last:]
 }
 
+// counts reports whether tokens of the current level matter: of those that are
+// not reported to sessions, which go on from level to level, and because there
+// is a goodput of every level, which may raise something.
+func (a *analysis) counts() bool {
+	return a.at == a.level || a.rules.sessions || a.rep.goodput
+}
+
 // countInput returns the number of input tokens; -1 when there is none.
 func (a *analysis) countInput(q *export.Request) (int64, error) {
 	if a.rules.input == inputNone {
@@ -212,12 +234,16 @@ func (a *analysis) countInput(q *export.Request) (int64, error) {
 		return -1, nil
 	case in.number >= 0:
 		return int64(in.number), nil
-	case a.at != a.level && !a.rules.sessions:
+	case !a.counts():
 		return 0, nil
 	case a.cfg.Tokenizer == nil:
 		return 0, dialect.ErrNoTokenizer
 	}
-	return int64(a.cfg.Tokenizer.Count(in.text)), nil
+	n := a.cfg.Tokenizer.Count(in.text)
+	if in.second != "" {
+		n += a.cfg.Tokenizer.Count(in.second)
+	}
+	return int64(n), nil
 }
 
 // countOutput returns the number of output tokens, and that of each response
@@ -229,10 +255,15 @@ func (a *analysis) countOutput(rs []response, ids []int64) (each []int64, total 
 		}
 		return ids, total, nil
 	}
+	if a.kind == "openai" {
+		for i := range rs {
+			a.clean.look(&rs[i])
+		}
+	}
 	if e := a.rules.countable(rs); e != nil {
 		a.raise(e)
 	}
-	if a.at != a.level && !a.rules.sessions { // nobody asks
+	if !a.counts() {
 		return make([]int64, len(rs)), 0, nil
 	}
 	tok := a.cfg.Tokenizer
@@ -269,8 +300,8 @@ func (r *rules) countable(rs []response) *exception {
 			return typeError("sequence item %d: expected str instance, %s found", i, typ)
 		case r.count == countMarked:
 			return typeError("can only concatenate str (not \"%s\") to str", typ)
-		case i == 0:
-			return valueError("text input must be of type `str` (single example), `List[str]` (batch or single pretokenized example) or `List[List[str]]` (batch of pretokenized examples).")
+		case i == 0 && typ != "list":
+			return errTextType
 		default:
 			return errTextInput
 		}
