@@ -24,7 +24,23 @@ type payloadSource struct {
 }
 
 // newEntries opens what is sent. in is standard input.
-func newEntries(ctx context.Context, s *settings, in io.Reader) (*payloadSource, error) {
+func newEntries(ctx context.Context, s *settings, env environment, in io.Reader) (*payloadSource, error) {
+	s.tokens = &tokenCounter{ctx: ctx, s: s, env: env, note: s.note}
+	e, err := openEntries(ctx, s, in)
+	if err != nil {
+		return nil, err
+	}
+	if e.Source, err = adapt(e.Source, s, s.tokens); err != nil {
+		return nil, errors.Join(err, e.close())
+	}
+	if used := s.tokens.meta(); used != nil && e.meta != nil {
+		e.meta.Tokenizer = used
+	}
+	return e, nil
+}
+
+// openEntries opens what is sent, as it was made up or read.
+func openEntries(ctx context.Context, s *settings, in io.Reader) (*payloadSource, error) {
 	fill := workload.Fill{Kind: workload.FillRandom, Seed: s.Seed, StringLength: s.StringLength, StringData: s.StringData}
 	e := &payloadSource{close: func() error { return nil }}
 	switch {
@@ -35,6 +51,12 @@ func newEntries(ctx context.Context, s *settings, in io.Reader) (*payloadSource,
 		e.Source = workload.List{{Fill: fill, Shapes: s.Shapes}}
 	case len(s.InputData) > 0:
 		return readEntries(ctx, s, in)
+	case s.input != nil:
+		var err error
+		if e.Source, err = makeEntries(s, s.tokens); err != nil {
+			return nil, err
+		}
+		e.meta = &export.DatasetMeta{Entries: e.Len(), Order: s.Order}
 	case s.ServiceKind == kindTriton:
 		e.Source = workload.List{{Fill: fill, Shapes: s.Shapes}}
 		e.notes = []string{"no --input-data: sending random tensors and strings"}
@@ -56,10 +78,16 @@ func readEntries(ctx context.Context, s *settings, in io.Reader) (*payloadSource
 		}
 	}
 	o := s.read()
-	o.Stdin = in
+	o.Stdin, o.Texts, o.Sessions = in, s.tokens, s.Sessions > 0
+	if s.output == nil && !s.noOutput {
+		o.Count = s.tokens.count
+	}
 	set, err := dataset.Open(ctx, s.InputData, o)
 	if err != nil {
 		return nil, fmt.Errorf("--input-data: %w", err)
+	}
+	if s.tokens.err != nil {
+		return nil, errors.Join(s.tokens.err, set.Close())
 	}
 	e := &payloadSource{Source: set, notes: set.Notes(), meta: &export.DatasetMeta{Order: s.Order}, close: set.Close}
 	for _, f := range set.Files() {

@@ -50,9 +50,12 @@ type inputSettings struct {
 	StringData   string             `json:"string_data,omitempty"`
 	Seed         uint64             `json:"seed"`
 
+	syntheticSettings
+
 	order  workload.Order
 	style  render.Style // 0: told by the model
 	window [2]time.Duration
+	tokens *tokenCounter // nil before anything was opened
 }
 
 // made reports whether tensors are made up instead of read.
@@ -66,7 +69,13 @@ func (s *inputSettings) read() dataset.Options {
 }
 
 // render returns how prompts are put into requests.
-func (s *inputSettings) render() render.Options { return render.Options{Usage: s.IncludeUsage} }
+func (s *inputSettings) render() render.Options {
+	o := render.Options{Usage: s.IncludeUsage}
+	if s.tokens != nil {
+		o.Encode = s.tokens.encode
+	}
+	return o
+}
 
 func (p *settingsParser) inputs(s *settings) {
 	c := p.c
@@ -81,6 +90,8 @@ func (p *settingsParser) inputs(s *settings) {
 	}
 	p.shapes(s)
 	p.dataset(s)
+	p.synthetic(s)
+	p.aboutFiles(s)
 	if s.IncludeUsage = s.ServiceKind == kindOpenAI && c.Bool("include-usage"); s.ServiceKind == kindTriton && c.IsSet("include-usage") {
 		p.errorf("--include-usage belongs to --service-kind openai")
 	}
@@ -120,11 +131,19 @@ func (p *settingsParser) dataset(s *settings) {
 	if kind != workload.Sequential && c.Bool("fixed-schedule") {
 		p.errorf("--fixed-schedule sends the entries in the order of their times; drop --dataset-sampling-strategy")
 	}
+}
+
+// aboutFiles refuses flags that are about files where there are none.
+func (p *settingsParser) aboutFiles(s *settings) {
 	if len(s.InputData) > 0 && !s.made() {
 		return
 	}
-	for _, flag := range []string{"dataset", "num-dataset-entries", "trace-window", "block-tokens"} {
-		if c.IsSet(flag) {
+	flags := []string{"dataset", "trace-window", "block-tokens"}
+	if s.input == nil {
+		flags = append(flags, "num-dataset-entries")
+	}
+	for _, flag := range flags {
+		if p.c.IsSet(flag) {
 			p.errorf("--%s is about files; give them with --input-data", flag)
 		}
 	}

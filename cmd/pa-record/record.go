@@ -44,7 +44,7 @@ func record(c *cli.Context, args []string, env environment) error {
 	if err := checkBackend(s, urls); err != nil {
 		return err
 	}
-	entries, err := newEntries(ctx, s, c.App.Reader)
+	entries, err := newEntries(ctx, s, env, c.App.Reader)
 	if err != nil {
 		return err
 	}

@@ -45,7 +45,7 @@ func writeInputs(c *cli.Context, env environment) (err error) {
 	if c.IsSet("count") && c.Int("count") < 1 {
 		return cmdline.Usagef("-n %d: must be at least 1", c.Int("count"))
 	}
-	entries, err := newEntries(c.Context, s, c.App.Reader)
+	entries, err := newEntries(c.Context, s, env, c.App.Reader)
 	if err != nil {
 		return err
 	}
@@ -103,7 +103,7 @@ func writeRequests(ctx context.Context, out io.Writer, src workload.Source, orde
 		}
 		f, err := form(&e)
 		if err != nil {
-			return fmt.Errorf("input data, %s: %w", e.Place(), err)
+			return err
 		}
 		sep := ",\n"
 		if i == 0 {
@@ -152,7 +152,13 @@ func requestForm(s *settings) (func(*workload.Entry) (export.Fields, error), err
 			return export.Fields{{Name: "payload", Value: export.JSON("[" + string(payload.Data) + "]")}}, nil
 		}
 	} else {
-		body = func(e *workload.Entry) (export.Fields, error) { return tensorForm(s, e) }
+		body = func(e *workload.Entry) (export.Fields, error) {
+			f, err := tensorForm(s, e)
+			if err != nil {
+				return nil, fmt.Errorf("input data, %s: %w", e.Place(), err)
+			}
+			return f, nil
+		}
 	}
 	return func(e *workload.Entry) (export.Fields, error) {
 		f, err := body(e)

@@ -1,12 +1,19 @@
 package export
 
-// DatasetMeta says what was sent, where it was read from files or made of a
-// tokenizer's vocabulary. See also RunMeta.DatasetSHA256 and RunMeta.Seed.
+// DatasetMeta says what was sent, where it was read from files or made up. See also RunMeta.DatasetSHA256 and RunMeta.Seed.
 type DatasetMeta struct {
 	Files   []DatasetFile `json:"files,omitempty"`
 	Entries int           `json:"entries"` // that were sent in turn
 	// Order is how they followed each other; "" is theirs.
 	Order string `json:"order,omitempty"`
+	// Tokenizer is what lengths were counted with; nil if none was needed.
+	Tokenizer *TokenizerMeta `json:"tokenizer,omitempty"`
+}
+
+// TokenizerMeta names a tokenizer.
+type TokenizerMeta struct {
+	Name   string `json:"name"`
+	SHA256 string `json:"sha256"` // of its file, in hex
 }
 
 // A DatasetFile is a file that requests were read from.

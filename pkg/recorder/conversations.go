@@ -155,8 +155,7 @@ func (d *conversations) prepare(c backend.Conversation, k int) (workload.Entry, 
 			d.err = fmt.Errorf("input data that could be read before: %w", err)
 		}
 	}
-	e.Values = nil
-	return e, p, err
+	return e.Bare(), p, err
 }
 
 // decoded implements driver.

@@ -109,7 +109,7 @@ func (s *stock) make(k int) (parcel, error) {
 	if err != nil {
 		return parcel{}, err
 	}
-	p.entry.Values = nil
+	*p.entry = p.entry.Bare()
 	p.bytes = 512
 	for _, f := range p.payload.Inputs() {
 		p.bytes += 2 * int64(len(f.Value.Data)) // as it is exported, and as it is sent

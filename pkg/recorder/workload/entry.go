@@ -63,6 +63,12 @@ func (e *Entry) Place() string {
 	return fmt.Sprintf("stream %d, step %d", e.Stream, e.Step)
 }
 
+// Bare returns e without what a request is made of: what is to be known of it once
+// it was made.
+func (e *Entry) Bare() Entry {
+	return Entry{Stream: e.Stream, Step: e.Step, Session: e.Session, Turn: e.Turn, Delay: e.Delay, Whole: e.Whole, Timed: e.Timed, Offset: e.Offset}
+}
+
 // Fill says how to make up tensor data that no input file gives.
 type Fill struct {
 	Kind FillKind

@@ -26,8 +26,8 @@ type Options struct {
 	// Has reports whether the model takes an input; nil means that it takes all
 	// of its kind.
 	Has func(input string) bool
-	// Encode returns the tokens of a text, for models that take those; nil is an
-	// error where a prompt has no ids.
+	// Encode returns the tokens of a text, for models that take those, or none if
+	// it does not know the model's. Without it prompts need ids.
 	Encode func(text string) []uint32
 }
 

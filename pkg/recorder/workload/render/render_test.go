@@ -168,7 +168,7 @@ func TestTensors(t *testing.T) {
 		{VLLM, P{Media: []workload.Medium{{Kind: workload.Image, URL: "data:image/png;base64,?"}}}, "illegal base64"},
 		{TensorRTLLM, P{Media: picture}, "take no image"},
 		{Engine, P{Text: "a"}, "the model takes token ids; give the model's --tokenizer"},
-		{Engine, P{IDs: []uint32{}}, "an empty prompt"},
+		{Engine, P{}, "an empty prompt"},
 		{LLMAPI, P{Text: "a", MaxTokens: 1, Exact: true}, "cannot be asked for answers of an exact length"},
 		{0, P{Text: "a"}, "it is vllm, tensorrtllm"},
 	} {

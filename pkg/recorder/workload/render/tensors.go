@@ -241,17 +241,20 @@ func (t *tensors) engine(p *workload.Prompt, o Options) error {
 	}
 	ids := p.IDs
 	if ids == nil {
-		if o.Encode == nil {
-			return errors.New("the model takes token ids; give the model's --tokenizer")
-		}
 		all, err := plainTexts(p)
 		if err != nil {
 			return err
 		}
-		ids = o.Encode(strings.Join(all, " "))
-	}
-	if len(ids) == 0 {
-		return errors.New("an empty prompt has no token ids")
+		text := strings.Join(all, " ")
+		if text == "" {
+			return errors.New("an empty prompt has no token ids")
+		}
+		if o.Encode != nil {
+			ids = o.Encode(text)
+		}
+		if len(ids) == 0 {
+			return errors.New("the model takes token ids; give the model's --tokenizer")
+		}
 	}
 	list := []byte(`{"content":[`)
 	for i, id := range ids {

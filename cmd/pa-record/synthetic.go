@@ -1,0 +1,246 @@
+package main
+
+import (
+	"crypto/rand"
+	"fmt"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/pa-tools/pa/pkg/recorder/workload"
+	"github.com/pa-tools/pa/pkg/recorder/workload/synth"
+)
+
+const laws = "N, fixed:N, normal:MEAN,STDDEV, uniform:LOW,HIGH, lognormal:MEAN,STDDEV or histogram:FILE"
+
+// syntheticFlags say which prompts are made up, and how long answers are to be.
+func syntheticFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "synthetic-input-tokens", Category: catInput, Usage: "make up prompts whose lengths in tokens follow `LAW`: " + laws},
+		&cli.Float64Flag{Name: "synthetic-input-tokens-mean", Category: catInput, Usage: "the same, normal with mean `N`", DefaultText: "550"},
+		&cli.Float64Flag{Name: "synthetic-input-tokens-stddev", Category: catInput, Usage: "and standard deviation `N`", DefaultText: "0"},
+		&cli.StringFlag{Name: "output-tokens", Category: catInput, Usage: "ask for answers to prompts of lengths by `LAW`; none does not ask, not even for those of a dataset's replies"},
+		&cli.Float64Flag{Name: "output-tokens-mean", Category: catInput, Usage: "the same, normal with mean `N`"},
+		&cli.Float64Flag{Name: "output-tokens-stddev", Category: catInput, Usage: "and standard deviation `N`", DefaultText: "0"},
+		&cli.BoolFlag{Name: "output-tokens-mean-deterministic", Category: catInput, Usage: "ask that answers not be shorter (min_tokens, ignore_eos, min_length)"},
+		&cli.IntFlag{Name: "num-prefix-prompts", Category: catInput, Usage: "put one of `N` shared beginnings before each made-up prompt", DefaultText: "0"},
+		&cli.IntFlag{Name: "prefix-prompt-length", Category: catInput, Usage: "of `N` tokens each", DefaultText: "100"},
+		&cli.IntFlag{Name: "num-sessions", Category: catInput, Usage: "make up `N` conversations"},
+		&cli.Float64Flag{Name: "session-turns-mean", Category: catInput, Usage: "of `N` prompts each", DefaultText: "1"},
+		&cli.Float64Flag{Name: "session-turns-stddev", Category: catInput, Usage: "with standard deviation `N`", DefaultText: "0"},
+		&cli.Float64Flag{Name: "session-turn-delay-mean", Category: catInput, Usage: "and `MS` of thinking after each answer", DefaultText: "0"},
+		&cli.Float64Flag{Name: "session-turn-delay-stddev", Category: catInput, Usage: "with standard deviation `MS`", DefaultText: "0"},
+		&cli.Float64Flag{Name: "session-delay-ratio", Category: catInput, Usage: "multiply think times, also of files, by `R`", DefaultText: "1"},
+		&cli.BoolFlag{Name: "cache-bust", Category: catInput, Usage: "begin prompts otherwise than any run before, for servers that keep what they have seen"},
+		&cli.StringFlag{Name: "cache-salt", Category: catInput, Usage: "the same, by `TEXT`: equal ones begin alike", DefaultText: "new for each run"},
+		&cli.StringFlag{Name: "tokenizer", Category: catInput, Usage: "count tokens with `NAME`: a tokenizer.json or .tiktoken file, a folder, or a model of Hugging Face's cache or hub; built-in is pa-record's own", DefaultText: "built-in"},
+		&cli.StringFlag{Name: "default-tokenizer", Category: catInput, Usage: "the same, but go on with the built-in one if `NAME` cannot be had"},
+	}
+}
+
+// defaultEntries is how many prompts are made up if nothing is said.
+const defaultEntries = 100
+
+// syntheticSettings is what is made up; the zero value is nothing.
+type syntheticSettings struct {
+	InputLaw      string  `json:"synthetic_input_tokens,omitempty"`
+	OutputLaw     string  `json:"output_tokens,omitempty"`
+	ExactOutput   bool    `json:"output_tokens_exact,omitempty"`
+	Prefixes      int     `json:"num_prefix_prompts,omitempty"`
+	PrefixTokens  int     `json:"prefix_prompt_length,omitempty"`
+	MadeSessions  int     `json:"num_sessions,omitempty"`
+	TurnsMean     float64 `json:"session_turns_mean,omitempty"`
+	TurnsStddev   float64 `json:"session_turns_stddev,omitempty"`
+	DelayMeanMS   float64 `json:"session_turn_delay_mean_ms,omitempty"`
+	DelayStddevMS float64 `json:"session_turn_delay_stddev_ms,omitempty"`
+	// DelayRatio multiplies think times; nil is 1.
+	DelayRatio *float64 `json:"session_delay_ratio,omitempty"`
+	CacheSalt  string   `json:"cache_salt,omitempty"`
+
+	Tokenizer        string `json:"tokenizer,omitempty"`
+	DefaultTokenizer string `json:"default_tokenizer,omitempty"`
+
+	input, output synth.Law // nil: none
+	noOutput      bool      // no length is asked for, whatever the data says
+}
+
+// synthetic reads what is made up.
+func (p *settingsParser) synthetic(s *settings) {
+	c := p.c
+	s.input = p.law("synthetic-input-tokens", 550)
+	if c.IsSet("num-sessions") && s.input == nil {
+		s.input = synth.Normal{Mean: 550}
+	}
+	if s.input != nil {
+		s.InputLaw = s.input.String()
+		if s.DatasetEntries == 0 && !c.IsSet("num-sessions") {
+			s.DatasetEntries = defaultEntries
+		}
+	}
+	if s.noOutput = c.String("output-tokens") == "none"; !s.noOutput {
+		s.output = p.law("output-tokens", 0)
+	}
+	if s.output != nil {
+		s.OutputLaw = s.output.String()
+	} else if s.noOutput {
+		s.OutputLaw = "none"
+	}
+	if s.ExactOutput = c.Bool("output-tokens-mean-deterministic"); s.ExactOutput && s.output == nil {
+		p.errorf("--output-tokens-mean-deterministic needs --output-tokens-mean or --output-tokens")
+	}
+	p.prefixes(s)
+	p.conversations(s)
+	p.salt(s)
+	s.Tokenizer, s.DefaultTokenizer = c.String("tokenizer"), c.String("default-tokenizer")
+	if s.Tokenizer != "" && s.DefaultTokenizer != "" {
+		p.errorf("--tokenizer and --default-tokenizer exclude each other; drop one")
+	}
+	if s.input == nil {
+		for _, flag := range []string{"num-prefix-prompts", "prefix-prompt-length"} {
+			if c.IsSet(flag) {
+				p.errorf("--%s belongs to prompts that are made up; give --synthetic-input-tokens-mean, or drop it", flag)
+			}
+		}
+	} else if len(s.InputData) > 0 {
+		p.errorf("--input-data and prompts that are made up (--synthetic-input-tokens, --num-sessions) exclude each other; drop one")
+	}
+}
+
+// law reads --name, or --name-mean and --name-stddev; nil if none is given.
+func (p *settingsParser) law(name string, mean float64) synth.Law {
+	c := p.c
+	meanGiven, stddevGiven := c.IsSet(name+"-mean"), c.IsSet(name+"-stddev")
+	var law synth.Law
+	var err error
+	switch {
+	case c.IsSet(name) && (meanGiven || stddevGiven):
+		p.errorf("--%s and --%s-mean exclude each other; drop one", name, name)
+	case c.IsSet(name):
+		if law, err = synth.ParseLaw(c.String(name)); err != nil {
+			p.errorf("--%s: %w", name, err)
+			return nil
+		}
+	case stddevGiven && !meanGiven && mean == 0:
+		p.errorf("--%s-stddev needs --%s-mean", name, name)
+	case meanGiven || stddevGiven:
+		if meanGiven {
+			mean = c.Float64(name + "-mean")
+		}
+		law = synth.Normal{Mean: mean, Stddev: c.Float64(name + "-stddev")}
+		if err := law.Validate(); err != nil {
+			p.errorf("--%s-mean: %w", name, err)
+			return nil
+		}
+	}
+	return law
+}
+
+func (p *settingsParser) prefixes(s *settings) {
+	c := p.c
+	s.Prefixes, s.PrefixTokens = c.Int("num-prefix-prompts"), c.Int("prefix-prompt-length")
+	switch {
+	case s.Prefixes < 0:
+		p.errorf("--num-prefix-prompts %d: must not be negative", s.Prefixes)
+	case !c.IsSet("num-prefix-prompts") && s.PrefixTokens > 0:
+		s.Prefixes = 1
+	}
+	if s.Prefixes > 0 && !c.IsSet("prefix-prompt-length") {
+		s.PrefixTokens = 100
+	}
+	if c.IsSet("prefix-prompt-length") && s.PrefixTokens < 1 {
+		p.errorf("--prefix-prompt-length %d: must be at least 1", s.PrefixTokens)
+	}
+	if s.Prefixes == 0 {
+		s.PrefixTokens = 0
+	}
+}
+
+func (p *settingsParser) conversations(s *settings) {
+	c := p.c
+	s.MadeSessions = p.positive("num-sessions", c.Int("num-sessions"))
+	s.TurnsMean, s.TurnsStddev = c.Float64("session-turns-mean"), c.Float64("session-turns-stddev")
+	s.DelayMeanMS, s.DelayStddevMS = c.Float64("session-turn-delay-mean"), c.Float64("session-turn-delay-stddev")
+	if s.MadeSessions > 0 && !c.IsSet("session-turns-mean") {
+		s.TurnsMean = 1
+	}
+	if c.IsSet("session-delay-ratio") {
+		ratio := c.Float64("session-delay-ratio")
+		if s.DelayRatio = &ratio; !(ratio >= 0) {
+			p.errorf("--session-delay-ratio %v: must not be negative", ratio)
+		}
+	}
+	for _, flag := range []string{"session-turns-mean", "session-turns-stddev", "session-turn-delay-mean", "session-turn-delay-stddev"} {
+		if c.IsSet(flag) && !c.IsSet("num-sessions") {
+			p.errorf("--%s belongs to --num-sessions; give that, or drop it", flag)
+		}
+	}
+	if c.IsSet("num-sessions") && c.IsSet("num-dataset-entries") {
+		p.errorf("--num-sessions and --num-dataset-entries exclude each other: how many prompts there are follows from the turns; drop one")
+	}
+	if s.MadeSessions == 0 {
+		return
+	}
+	if err := (synth.Normal{Mean: s.TurnsMean, Stddev: s.TurnsStddev}).Validate(); err != nil {
+		p.errorf("--session-turns-mean: %w", err)
+	}
+	if err := s.delay().Validate(); err != nil {
+		p.errorf("--session-turn-delay-mean: %w", err)
+	}
+}
+
+// salt reads what prompts begin with. A new one is drawn for a run that wants it,
+// and kept in the export.
+func (p *settingsParser) salt(s *settings) {
+	s.CacheSalt = p.c.String("cache-salt")
+	if !p.c.Bool("cache-bust") {
+		return
+	}
+	if s.CacheSalt != "" {
+		p.errorf("--cache-bust and --cache-salt exclude each other; drop one")
+	}
+	s.CacheSalt = rand.Text()
+}
+
+func (s *syntheticSettings) delay() *synth.Delay {
+	ms := func(f float64) time.Duration { return time.Duration(f * float64(time.Millisecond)) }
+	return &synth.Delay{Mean: ms(s.DelayMeanMS), Stddev: ms(s.DelayStddevMS)}
+}
+
+// makeEntries returns prompts that are made up.
+func makeEntries(s *settings, tok *tokenCounter) (workload.Source, error) {
+	texts, err := tok.made()
+	if err != nil {
+		return nil, err
+	}
+	c := synth.Config{
+		Texts: texts, Seed: s.Seed, Input: s.input, Output: s.output, Exact: s.ExactOutput,
+		Prefixes: s.Prefixes, PrefixTokens: s.PrefixTokens, Prompts: s.DatasetEntries,
+	}
+	if s.MadeSessions > 0 {
+		c.Prompts, c.Sessions, c.Delay = 0, s.MadeSessions, s.delay()
+		c.Turns = synth.Normal{Mean: s.TurnsMean, Stddev: s.TurnsStddev}
+	}
+	return synth.New(c)
+}
+
+// adapt returns src as the settings want prompts that were not made up: with
+// lengths of answers, a beginning of their own, other think times.
+func adapt(src workload.Source, s *settings, tok *tokenCounter) (workload.Source, error) {
+	if s.DelayRatio != nil {
+		src = workload.Each(src, workload.Slower(*s.DelayRatio))
+	}
+	if s.input != nil {
+		return src, nil
+	}
+	if s.output != nil {
+		src = workload.Each(src, workload.Answers(func(k int) int { return synth.OutputTokens(s.output, s.Seed, k) }, s.ExactOutput))
+	}
+	if s.CacheSalt != "" {
+		texts, err := tok.made()
+		if err != nil {
+			return nil, fmt.Errorf("--cache-bust: %w", err)
+		}
+		src = workload.Each(src, workload.Opened(func(k int) string { return texts.Opening(uint64(k)) }))
+	}
+	return src, nil
+}

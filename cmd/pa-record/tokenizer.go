@@ -1,0 +1,130 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/recorder/workload/synth"
+	"github.com/pa-tools/pa/pkg/tokenizer"
+	"github.com/pa-tools/pa/pkg/tokenizer/builtin"
+	"github.com/pa-tools/pa/pkg/tokenizer/hub"
+)
+
+// A tokenCounter is the tokenizer of a run, loaded when it is needed for the first
+// time.
+type tokenCounter struct {
+	ctx  context.Context // of the run's preparations
+	s    *settings
+	env  environment
+	note func(format string, args ...any)
+
+	tok   *tokenizer.Tokenizer
+	texts *synth.Texts
+	err   error // of count
+}
+
+// load returns the tokenizer that was named; else the default one, or if that
+// cannot be had, or there is none, the built-in one, which is told.
+func (t *tokenCounter) load() (*tokenizer.Tokenizer, error) {
+	if t.tok != nil {
+		return t.tok, nil
+	}
+	var err error
+	switch {
+	case t.s.Tokenizer != "":
+		t.tok, err = t.find(t.s.Tokenizer)
+		if err != nil {
+			return nil, fmt.Errorf("--tokenizer: %w", err)
+		}
+	case t.s.DefaultTokenizer != "":
+		if t.tok, err = t.find(t.s.DefaultTokenizer); err != nil {
+			t.note("%v; going on without it", err)
+		}
+	}
+	if t.tok == nil {
+		t.note("%s", builtin.Note)
+		t.tok, err = builtin.Load()
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range t.tok.Notes() {
+		t.note("tokenizer %s: %s", t.tok.Name(), n)
+	}
+	return t.tok, nil
+}
+
+func (t *tokenCounter) find(name string) (*tokenizer.Tokenizer, error) {
+	if name == builtin.Name {
+		return builtin.Load()
+	}
+	home, _ := os.UserHomeDir() // without one only what is named by its path is found
+	path, err := hub.FromEnv(t.env.getenv, home).Find(t.ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	return tokenizer.Load(path)
+}
+
+// made returns what texts are made with.
+func (t *tokenCounter) made() (*synth.Texts, error) {
+	if t.texts != nil {
+		return t.texts, nil
+	}
+	tok, err := t.load()
+	if err != nil {
+		return nil, err
+	}
+	t.texts, err = synth.NewTexts(tok, builtin.Corpus(), t.s.Seed, t.s.CacheSalt)
+	if err != nil {
+		return nil, fmt.Errorf("tokenizer %s: %w", tok.Name(), err)
+	}
+	return t.texts, nil
+}
+
+// Text implements dataset.Texts.
+func (t *tokenCounter) Text(number uint64, tokens int) (string, []uint32, error) {
+	texts, err := t.made()
+	if err != nil {
+		return "", nil, err
+	}
+	return texts.Text(number, tokens)
+}
+
+// Blocks implements dataset.Texts.
+func (t *tokenCounter) Blocks(blocks []int64, size, tokens int) (string, []uint32, error) {
+	texts, err := t.made()
+	if err != nil {
+		return "", nil, err
+	}
+	return texts.Blocks(blocks, size, tokens)
+}
+
+// count returns the number of tokens of a text. An error shows in t.err.
+func (t *tokenCounter) count(text string) int {
+	tok, err := t.load()
+	if err != nil {
+		t.err = err
+		return 1
+	}
+	return tok.Count(text)
+}
+
+// encode returns the tokens of a text, nil if the tokenizer is not the model's.
+func (t *tokenCounter) encode(text string) []uint32 {
+	tok, err := t.load()
+	if err != nil || tok.Name() == builtin.Name && t.s.Tokenizer != builtin.Name {
+		return nil
+	}
+	return tok.Encode(text)
+}
+
+// meta says which tokenizer was used; nil if none was.
+func (t *tokenCounter) meta() *export.TokenizerMeta {
+	if t.tok == nil {
+		return nil
+	}
+	return &export.TokenizerMeta{Name: t.tok.Name(), SHA256: t.tok.Hash()}
+}

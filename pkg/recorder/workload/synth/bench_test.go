@@ -1,0 +1,45 @@
+package synth
+
+import (
+	"testing"
+
+	"github.com/pa-tools/pa/pkg/tokenizer/builtin"
+)
+
+// 1024±128 tokens, made and counted; ns/op is that of one prompt.
+func BenchmarkTexts(b *testing.B) {
+	tok, err := builtin.Load()
+	if err != nil {
+		b.Fatal(err)
+	}
+	t, err := NewTexts(tok, builtin.Corpus(), 1, "")
+	if err != nil {
+		b.Fatal(err)
+	}
+	law := Normal{1024, 128}
+	bytes, n := 0, uint64(0)
+	b.ReportAllocs()
+	for b.Loop() {
+		text, _, err := t.Text(n, law.Draw(source(1, forInput, n)))
+		if err != nil {
+			b.Fatal(err)
+		}
+		bytes += len(text)
+		n++
+	}
+	b.SetBytes(int64(bytes / int(n)))
+}
+
+func BenchmarkNewTexts(b *testing.B) {
+	tok, err := builtin.Load()
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.SetBytes(int64(len(builtin.Corpus())))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := NewTexts(tok, builtin.Corpus(), 1, ""); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

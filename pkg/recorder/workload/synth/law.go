@@ -1,0 +1,275 @@
+package synth
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"os"
+	"sort"
+	"strconv"
+	"strings"
+)
+
+// A Law says how lengths are distributed.
+type Law interface {
+	// Draw returns a length of at least 1.
+	Draw(r *rand.Rand) int
+	// Validate says what cannot be drawn from.
+	Validate() error
+	// String returns the law as ParseLaw reads it.
+	String() string
+}
+
+// Fixed is always N.
+type Fixed struct{ N int }
+
+// Draw implements Law.
+func (f Fixed) Draw(*rand.Rand) int { return f.N }
+
+// Validate implements Law.
+func (f Fixed) Validate() error { return positive("length", f.N) }
+
+func (f Fixed) String() string { return fmt.Sprintf("fixed:%d", f.N) }
+
+// Normal is a normal distribution, rounded; what is below 1 is drawn again. So
+// its mean is a little above Mean: by less than a twelfth of Stddev, since that
+// may be Mean at most.
+type Normal struct{ Mean, Stddev float64 }
+
+// Draw implements Law.
+func (n Normal) Draw(r *rand.Rand) int {
+	for {
+		if x := math.Round(n.Mean + n.Stddev*r.NormFloat64()); x >= 1 && x <= maxLength {
+			return int(x)
+		}
+	}
+}
+
+// Validate implements Law.
+func (n Normal) Validate() error {
+	switch {
+	case !(n.Mean >= 1 && n.Mean <= maxLength):
+		return fmt.Errorf("mean %v: must be from 1 to %d", n.Mean, maxLength)
+	case !(n.Stddev >= 0):
+		return fmt.Errorf("standard deviation %v: must not be negative", n.Stddev)
+	case n.Stddev > n.Mean:
+		return fmt.Errorf("standard deviation %v is larger than the mean %v: one length in six would be below 0; use lognormal:%v,%v", n.Stddev, n.Mean, n.Mean, n.Stddev)
+	}
+	return nil
+}
+
+func (n Normal) String() string { return fmt.Sprintf("normal:%v,%v", n.Mean, n.Stddev) }
+
+// Uniform is Low to High, both included, each equally likely.
+type Uniform struct{ Low, High int }
+
+// Draw implements Law.
+func (u Uniform) Draw(r *rand.Rand) int { return u.Low + r.IntN(u.High-u.Low+1) }
+
+// Validate implements Law.
+func (u Uniform) Validate() error {
+	if err := errors.Join(positive("lower end", u.Low), positive("upper end", u.High)); err != nil {
+		return err
+	}
+	if u.High < u.Low {
+		return fmt.Errorf("the upper end %d is below the lower end %d", u.High, u.Low)
+	}
+	return nil
+}
+
+func (u Uniform) String() string { return fmt.Sprintf("uniform:%d,%d", u.Low, u.High) }
+
+// LogNormal is a log-normal distribution, rounded, at least 1. Mean and Stddev are
+// those of the lengths, not of their logarithms:
+//
+//	σ² = ln(1 + Stddev²/Mean²), μ = ln Mean − σ²/2
+type LogNormal struct{ Mean, Stddev float64 }
+
+// Draw implements Law.
+func (l LogNormal) Draw(r *rand.Rand) int {
+	variance := math.Log1p(l.Stddev * l.Stddev / (l.Mean * l.Mean))
+	x := math.Exp(math.Log(l.Mean) - variance/2 + math.Sqrt(variance)*r.NormFloat64())
+	return int(max(1, min(maxLength, math.Round(x))))
+}
+
+// Validate implements Law.
+func (l LogNormal) Validate() error {
+	switch {
+	case !(l.Mean >= 1 && l.Mean <= maxLength):
+		return fmt.Errorf("mean %v: must be from 1 to %d", l.Mean, maxLength)
+	case !(l.Stddev >= 0) || math.IsInf(l.Stddev, 0):
+		return fmt.Errorf("standard deviation %v: must not be negative", l.Stddev)
+	}
+	return nil
+}
+
+func (l LogNormal) String() string { return fmt.Sprintf("lognormal:%v,%v", l.Mean, l.Stddev) }
+
+// A Histogram draws a bin by its weight, and a length of the bin.
+type Histogram struct {
+	Name string // the file, for String
+	Bins []Bin
+	sums []float64 // of the weights up to each
+}
+
+// A Bin holds the lengths Low to High, each equally likely.
+type Bin struct {
+	Low, High int
+	Weight    float64
+}
+
+// Draw implements Law.
+func (h *Histogram) Draw(r *rand.Rand) int {
+	x := r.Float64() * h.sums[len(h.sums)-1]
+	i := sort.Search(len(h.sums), func(i int) bool { return h.sums[i] > x })
+	b := h.Bins[min(i, len(h.Bins)-1)]
+	return Uniform{b.Low, b.High}.Draw(r)
+}
+
+// Validate implements Law.
+func (h *Histogram) Validate() error {
+	if len(h.sums) == 0 || h.sums[len(h.sums)-1] <= 0 {
+		return fmt.Errorf("%s: no length has a weight", h.Name)
+	}
+	return nil
+}
+
+func (h *Histogram) String() string { return "histogram:" + h.Name }
+
+// ReadHistogram reads one bin a line, "LENGTH,WEIGHT" or "LOW-HIGH,WEIGHT". Blank
+// lines, those that begin with #, and a first line of words are passed over. name
+// is for messages.
+func ReadHistogram(name string, r io.Reader) (*Histogram, error) {
+	h := &Histogram{Name: name}
+	sum := 0.0
+	s := bufio.NewScanner(r)
+	for line := 1; s.Scan(); line++ {
+		text := strings.TrimSpace(s.Text())
+		if text == "" || text[0] == '#' {
+			continue
+		}
+		b, err := parseBin(text)
+		if err != nil {
+			if len(h.Bins) == 0 && line == 1 && !strings.ContainsAny(text, "0123456789") {
+				continue // the names of columns
+			}
+			return nil, fmt.Errorf("%s: line %d: %w", name, line, err)
+		}
+		sum += b.Weight
+		h.Bins, h.sums = append(h.Bins, b), append(h.sums, sum)
+	}
+	if err := s.Err(); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return h, h.Validate()
+}
+
+func parseBin(text string) (b Bin, err error) {
+	lengths, weight, ok := strings.Cut(text, ",")
+	if !ok {
+		return b, fmt.Errorf("%.40q: expected LENGTH,WEIGHT or LOW-HIGH,WEIGHT", text)
+	}
+	low, high, isRange := strings.Cut(strings.TrimSpace(lengths), "-")
+	if !isRange {
+		high = low
+	}
+	if b.Low, err = parseLength(low); err != nil {
+		return b, err
+	}
+	if b.High, err = parseLength(high); err != nil {
+		return b, err
+	}
+	if err := (Uniform{b.Low, b.High}).Validate(); err != nil {
+		return b, err
+	}
+	if b.Weight, err = strconv.ParseFloat(strings.TrimSpace(weight), 64); err != nil || !(b.Weight >= 0) || math.IsInf(b.Weight, 0) {
+		return b, fmt.Errorf("weight %.40q: must be a number of at least 0", strings.TrimSpace(weight))
+	}
+	return b, nil
+}
+
+// maxLength bounds a length, so that a slip of the pen does not eat the memory.
+const maxLength = 1 << 24
+
+func positive(what string, n int) error {
+	if n < 1 || n > maxLength {
+		return fmt.Errorf("%s %d: must be from 1 to %d", what, n, maxLength)
+	}
+	return nil
+}
+
+func parseLength(text string) (int, error) {
+	n, err := strconv.Atoi(strings.TrimSpace(text))
+	if err != nil {
+		return 0, fmt.Errorf("%.40q is not a whole number", strings.TrimSpace(text))
+	}
+	return n, nil
+}
+
+// ParseLaw reads
+//
+//	N  fixed:N  normal:MEAN,STDDEV  uniform:LOW,HIGH  lognormal:MEAN,STDDEV  histogram:FILE
+//
+// and checks it. It reads the file of a histogram.
+func ParseLaw(text string) (Law, error) {
+	name, args, ok := strings.Cut(text, ":")
+	if !ok {
+		name, args = "fixed", text
+	}
+	var law Law
+	var err error
+	switch name {
+	case "fixed":
+		var n int
+		n, err = parseLength(args)
+		law = Fixed{n}
+	case "uniform":
+		var low, high float64
+		low, high, err = parsePair(args)
+		if err == nil && (low != math.Trunc(low) || high != math.Trunc(high)) {
+			err = fmt.Errorf("%s: both ends must be whole numbers", args)
+		}
+		law = Uniform{int(low), int(high)}
+	case "normal":
+		var n Normal
+		n.Mean, n.Stddev, err = parsePair(args)
+		law = n
+	case "lognormal":
+		var l LogNormal
+		l.Mean, l.Stddev, err = parsePair(args)
+		law = l
+	case "histogram":
+		return readHistogramFile(args)
+	default:
+		err = fmt.Errorf("unknown law %.40q; write fixed:N, normal:MEAN,STDDEV, uniform:LOW,HIGH, lognormal:MEAN,STDDEV or histogram:FILE", name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return law, law.Validate()
+}
+
+func parsePair(text string) (a, b float64, err error) {
+	first, second, ok := strings.Cut(text, ",")
+	if ok {
+		if a, err = strconv.ParseFloat(strings.TrimSpace(first), 64); err == nil {
+			b, err = strconv.ParseFloat(strings.TrimSpace(second), 64)
+		}
+	}
+	if !ok || err != nil || math.Abs(a) > 1e18 || math.Abs(b) > 1e18 || math.IsNaN(a) || math.IsNaN(b) {
+		return 0, 0, fmt.Errorf("%.40q: expected two numbers with a comma between them", text)
+	}
+	return a, b, nil
+}
+
+func readHistogramFile(path string) (Law, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return ReadHistogram(path, f)
+}

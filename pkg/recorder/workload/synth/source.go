@@ -1,0 +1,177 @@
+package synth
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"sort"
+	"time"
+
+	"github.com/pa-tools/pa/pkg/recorder/workload"
+)
+
+// Config says what to make. Texts and Input are required, and one of Prompts and
+// Sessions.
+type Config struct {
+	Texts *Texts
+	Seed  uint64
+	// Prompts is how many different prompts there are.
+	Prompts int
+	// Input is the law of their lengths.
+	Input Law
+	// Output is that of the lengths asked of the answers; nil asks for none. Exact
+	// asks that answers be that long and not end before.
+	Output Law
+	Exact  bool
+
+	// Prefixes is how many beginnings there are that prompts share; 0 is none. Of
+	// each session only the first prompt has one. Every prefix has PrefixTokens
+	// tokens, which the prompt has beside those of its own.
+	Prefixes     int
+	PrefixTokens int
+
+	// Sessions is how many conversations there are; then Prompts is 0. Turns is the
+	// law of the numbers of their prompts, nil is one each. Delay is how long their
+	// users think after each answer but the last; nil is not at all.
+	Sessions int
+	Turns    Law
+	Delay    *Delay
+}
+
+// Delay is a normally distributed time; below 0 it is 0.
+type Delay struct{ Mean, Stddev time.Duration }
+
+// Validate says what is no time to wait.
+func (d *Delay) Validate() error {
+	if d.Mean < 0 {
+		return fmt.Errorf("mean %v: must not be negative", d.Mean)
+	}
+	if d.Stddev < 0 {
+		return fmt.Errorf("standard deviation %v: must not be negative", d.Stddev)
+	}
+	return nil
+}
+
+// draw returns a time.
+func (d *Delay) draw(r *rand.Rand) time.Duration {
+	ns := math.Round(float64(d.Mean) + float64(d.Stddev)*r.NormFloat64())
+	return time.Duration(max(0, min(ns, math.MaxInt64/2)))
+}
+
+// maxEntries bounds the prompts, so that a slip of the pen does not eat the
+// memory.
+const maxEntries = 1 << 28
+
+// A Source makes prompts. It is a workload.Source.
+type Source struct {
+	c    Config
+	ends []uint32 // of sessions: how many prompts there are up to each
+}
+
+var _ workload.Source = (*Source)(nil)
+
+// Validate reports all mistakes of c at once.
+func (c *Config) Validate() error {
+	var errs []error
+	add := func(bad bool, format string, args ...any) {
+		if bad {
+			errs = append(errs, fmt.Errorf(format, args...))
+		}
+	}
+	law := func(what string, l Law) {
+		if l == nil {
+			return
+		}
+		if err := l.Validate(); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", what, err))
+		}
+	}
+	add(c.Texts == nil, "no texts")
+	add(c.Input == nil, "no lengths of prompts")
+	add(c.Exact && c.Output == nil, "exact lengths of answers need a length")
+	add(c.Prompts < 0 || c.Prompts > maxEntries, "%d prompts: must be from 1 to %d", c.Prompts, maxEntries)
+	add(c.Sessions < 0 || c.Sessions > maxEntries, "%d sessions: must be from 1 to %d", c.Sessions, maxEntries)
+	add((c.Prompts > 0) == (c.Sessions > 0), "%d prompts and %d sessions: one of them must be 0, the other not", c.Prompts, c.Sessions)
+	add(c.Prefixes < 0, "%d prefixes: must not be negative", c.Prefixes)
+	if c.Prefixes > 0 {
+		if err := positive("a prefix's length", c.PrefixTokens); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	law("lengths of prompts", c.Input)
+	law("lengths of answers", c.Output)
+	law("turns", c.Turns)
+	if c.Delay != nil {
+		if err := c.Delay.Validate(); err != nil {
+			errs = append(errs, fmt.Errorf("delay: %w", err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// New returns a source. The error is that of c.Validate.
+func New(c Config) (*Source, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	s := &Source{c: c}
+	total := uint64(0)
+	for i := range c.Sessions {
+		turns := 1
+		if c.Turns != nil {
+			turns = c.Turns.Draw(source(c.Seed, forTurns, uint64(i)))
+		}
+		if total += uint64(turns); total > maxEntries {
+			return nil, fmt.Errorf("the sessions have more than %d prompts", maxEntries)
+		}
+		s.ends = append(s.ends, uint32(total))
+	}
+	return s, nil
+}
+
+// Len implements workload.Source.
+func (s *Source) Len() int {
+	if s.ends != nil {
+		return int(s.ends[len(s.ends)-1])
+	}
+	return s.c.Prompts
+}
+
+// At implements workload.Source. The error is that no text of the length can be
+// made for the tokenizer.
+func (s *Source) At(k int) (workload.Entry, error) {
+	e := workload.Entry{Step: k}
+	session := k
+	if s.ends != nil {
+		session = sort.Search(len(s.ends), func(i int) bool { return s.ends[i] > uint32(k) })
+		first := 0
+		if session > 0 {
+			first = int(s.ends[session-1])
+		}
+		e.Session, e.Turn = fmt.Sprintf("session-%d", session), k-first
+		if s.c.Delay != nil && k+1 < int(s.ends[session]) {
+			e.Delay = s.c.Delay.draw(source(s.c.Seed, forDelay, uint64(k)))
+		}
+	}
+	p := &workload.Prompt{}
+	e.Prompt = p
+	if s.c.Output != nil {
+		p.MaxTokens, p.Exact = OutputTokens(s.c.Output, s.c.Seed, k), s.c.Exact
+	}
+	tokens := s.c.Input.Draw(source(s.c.Seed, forInput, uint64(k)))
+	var err error
+	if s.c.Prefixes > 0 && e.Turn == 0 {
+		prefix := source(s.c.Seed, forPrefix, uint64(session)).IntN(s.c.Prefixes)
+		p.Text, p.IDs, err = s.c.Texts.After(uint64(prefix), s.c.PrefixTokens, uint64(k), tokens)
+	} else {
+		p.Text, p.IDs, err = s.c.Texts.Text(uint64(k), tokens)
+	}
+	if err != nil {
+		return e, fmt.Errorf("synthetic prompt %d: %w", k+1, err)
+	}
+	return e, nil
+}
+
+// OutputTokens draws the length to be asked of the answer to entry k.
+func OutputTokens(l Law, seed uint64, k int) int { return l.Draw(source(seed, forOutput, uint64(k))) }

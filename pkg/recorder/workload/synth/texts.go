@@ -1,0 +1,228 @@
+package synth
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"strings"
+)
+
+// A Tokenizer counts tokens. It is called from one goroutine at a time.
+type Tokenizer interface {
+	Count(text string) int
+	Encode(text string) []uint32
+}
+
+// Texts makes texts of exact lengths. It is for one goroutine.
+type Texts struct {
+	tok  Tokenizer
+	seed uint64
+	salt uint64
+	// IDs asks for the tokens of texts too.
+	IDs bool
+
+	words   []string // of the corpus, in order
+	tokens  []int    // for each how many tokens it has behind a blank
+	single  []string // those of one token, each once
+	starter []string // of these, those that have one at the start of a text too
+	context string   // a text to count words behind
+	base    int      // its tokens
+
+	buf []byte
+}
+
+// NewTexts returns texts made of the corpus's words, for a tokenizer. salt, if it
+// is not empty, makes them begin otherwise than those of another salt. The error is
+// that the tokenizer or the corpus has not enough words of one token.
+func NewTexts(tok Tokenizer, corpus string, seed uint64, salt string) (*Texts, error) {
+	t := &Texts{tok: tok, seed: seed, context: "the"}
+	if salt != "" {
+		h := fnv.New64a()
+		h.Write([]byte(salt))
+		t.salt = h.Sum64() | 1
+	}
+	t.base = tok.Count(t.context)
+	counts := map[string]int{}
+	for word := range strings.FieldsSeq(corpus) {
+		n, known := counts[word]
+		if !known {
+			n = tok.Count(t.context+" "+word) - t.base
+			counts[word] = n
+			// Twice, because what a tokenizer does not know may become one token
+			// together with what stands beside it.
+			if n == 1 && isPlain(word) && tok.Count(t.context+" "+word+" "+word) == t.base+2 {
+				t.single = append(t.single, word)
+				if tok.Count(word) == 1 {
+					t.starter = append(t.starter, word)
+				}
+			}
+		}
+		if n > 0 && n < maxWordTokens {
+			t.words, t.tokens = append(t.words, word), append(t.tokens, n)
+		}
+	}
+	if len(t.starter) < fewestWords || len(t.single) < fewestWords {
+		return nil, fmt.Errorf("the tokenizer knows too few words to make texts of: %d of one token, and %d at the start of a text; at least %d are needed", len(t.single), len(t.starter), fewestWords)
+	}
+	return t, nil
+}
+
+const (
+	// maxWordTokens bounds the words that are used.
+	maxWordTokens = 32
+	// fewestWords are enough that texts differ.
+	fewestWords = 16
+	// openingWords begin a text, so that no two texts begin alike: of a thousand
+	// words of one token, four are 10¹² beginnings.
+	openingWords = 4
+)
+
+// isPlain reports whether a word is letters and nothing else.
+func isPlain(word string) bool {
+	return strings.Trim(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
+}
+
+// Streams of random numbers, by what they are for.
+const (
+	forText = iota + 1
+	forOpening
+	forBlock
+	forBlockOpening
+	forInput
+	forOutput
+	forPrefix
+	forTurns
+	forDelay
+)
+
+// source returns random numbers that are a function of the arguments.
+func source(seed uint64, purpose, number uint64) *rand.Rand {
+	return rand.New(rand.NewPCG(seed, purpose<<56^number))
+}
+
+// Text returns a text of that many tokens, at least 1, and those if t.IDs.
+func (t *Texts) Text(number uint64, tokens int) (string, []uint32, error) {
+	if err := positive("a text's length", tokens); err != nil {
+		return "", nil, err
+	}
+	t.buf = t.body(t.buf[:0], forText, number, tokens)
+	return t.finish(tokens)
+}
+
+// Blocks returns a text of that many tokens, in blocks of size tokens, the last of
+// which may be shorter: one for each id, which it depends on alone.
+func (t *Texts) Blocks(blocks []int64, size, tokens int) (string, []uint32, error) {
+	if len(blocks) == 0 || tokens <= (len(blocks)-1)*size || tokens > len(blocks)*size {
+		return "", nil, fmt.Errorf("%d tokens are not %d blocks of %d", tokens, len(blocks), size)
+	}
+	t.buf = t.buf[:0]
+	for i, id := range blocks {
+		t.buf = t.body(t.buf, forBlock, uint64(id), min(size, tokens-i*size))
+	}
+	return t.finish(tokens)
+}
+
+// After returns a text of that many tokens behind a prefix, which begins every
+// text of the same prefix number.
+func (t *Texts) After(prefix uint64, prefixTokens int, number uint64, tokens int) (string, []uint32, error) {
+	if err := errors.Join(positive("a text's length", tokens), positive("a prefix's length", prefixTokens)); err != nil {
+		return "", nil, err
+	}
+	t.buf = t.body(t.buf[:0], forBlock, ^prefix, prefixTokens)
+	t.buf = t.body(t.buf, forText, number, tokens)
+	return t.finish(prefixTokens + tokens)
+}
+
+// body appends words with that many tokens in all, behind a blank if there is
+// something before. What it appends for fewer tokens begins as what it appends for
+// more.
+func (t *Texts) body(b []byte, purpose, number uint64, tokens int) []byte {
+	r := source(t.seed, purpose, number)
+	opening := r
+	if t.salt != 0 {
+		opening = source(t.seed^t.salt, purpose+1, number)
+	}
+	left := tokens
+	add := func(word string, n int) {
+		if len(b) > 0 {
+			b = append(b, ' ')
+		}
+		b = append(b, word...)
+		left -= n
+	}
+	add(t.starter[opening.IntN(len(t.starter))], 1)
+	for k := 1; k < openingWords && left > 0; k++ {
+		add(t.single[opening.IntN(len(t.single))], 1)
+	}
+	for left > 0 {
+		// A passage of the corpus.
+		at, n := r.IntN(len(t.words)), 16+r.IntN(48)
+		for ; n > 0 && at < len(t.words); n, at = n-1, at+1 {
+			if t.tokens[at] > left {
+				break
+			}
+			add(t.words[at], t.tokens[at])
+		}
+		if n > 0 && at < len(t.words) {
+			break // the next word is too long
+		}
+	}
+	for left > 0 {
+		add(t.single[r.IntN(len(t.single))], 1)
+	}
+	return b
+}
+
+// finish checks that t.buf has that many tokens.
+func (t *Texts) finish(tokens int) (string, []uint32, error) {
+	text := string(t.buf)
+	if n := t.tok.Count(text); n != tokens {
+		var err error
+		if text, err = t.repair(n, tokens); err != nil {
+			return "", nil, err
+		}
+	}
+	if !t.IDs {
+		return text, nil, nil
+	}
+	return text, t.tok.Encode(text), nil
+}
+
+// repair exchanges words at the end of t.buf, which has n tokens, until it has as
+// many as are wanted: more and more of them, for words of one token behind each
+// other.
+func (t *Texts) repair(n, want int) (string, error) {
+	r := source(t.seed, forText, uint64(want))
+	const most = 100
+	for keep := want; keep >= max(1, want-most); keep-- {
+		for n > keep {
+			i := bytes.LastIndexByte(t.buf, ' ')
+			if i < 0 {
+				break
+			}
+			t.buf = t.buf[:i]
+			n = t.tok.Count(string(t.buf))
+		}
+		for ; n < want; n++ {
+			t.buf = append(append(t.buf, ' '), t.single[r.IntN(len(t.single))]...)
+		}
+		text := string(t.buf)
+		if n = t.tok.Count(text); n == want {
+			return text, nil
+		}
+	}
+	return "", fmt.Errorf("no text of exactly %d tokens could be made for this tokenizer", want)
+}
+
+// Opening returns a few words of one token each to put in front of a text that was
+// not made here. They depend on the salt too.
+func (t *Texts) Opening(number uint64) string {
+	r := source(t.seed^t.salt, forOpening, number)
+	words := []string{t.starter[r.IntN(len(t.starter))]}
+	for len(words) < openingWords {
+		words = append(words, t.single[r.IntN(len(t.single))])
+	}
+	return strings.Join(words, " ")
+}

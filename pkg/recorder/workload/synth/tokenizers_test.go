@@ -1,0 +1,65 @@
+package synth
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/pa-tools/pa/pkg/tokenizer"
+	"github.com/pa-tools/pa/pkg/tokenizer/builtin"
+)
+
+// Of every kind of tokenizer that package tokenizer is tested with, texts are
+// exact, or the tokenizer is refused because it knows no words.
+func TestEveryTokenizer(t *testing.T) {
+	packed, err := os.ReadFile("../../../tokenizer/testdata/conformance.json.zst")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := zstd.NewReader(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	text, err := r.DecodeAll(packed, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var c struct {
+		Tokenizers []struct {
+			Name      string
+			Tokenizer json.RawMessage
+		}
+	}
+	if err := json.Unmarshal(text, &c); err != nil {
+		t.Fatal(err)
+	}
+	exact := 0
+	for _, v := range c.Tokenizers {
+		tok, err := tokenizer.Parse(v.Name, v.Tokenizer)
+		if err != nil {
+			t.Fatalf("%s: %v", v.Name, err)
+		}
+		texts, err := NewTexts(tok, builtin.Corpus()[:40_000], 1, "")
+		if err != nil {
+			if !strings.Contains(err.Error(), "knows too few words") {
+				t.Errorf("%s: %v", v.Name, err)
+			}
+			t.Logf("%s: %v", v.Name, err)
+			continue
+		}
+		for i, n := range []int{1, 2, 5, 17, 100, 400} {
+			text, _, err := texts.Text(uint64(i), n)
+			if err != nil || tok.Count(text) != n {
+				t.Errorf("%s: %d tokens of %d wanted: %v", v.Name, tok.Count(text), n, err)
+			}
+		}
+		exact++
+	}
+	if exact < len(c.Tokenizers)/2 {
+		t.Errorf("only %d of %d tokenizers were of use", exact, len(c.Tokenizers))
+	}
+}
