@@ -89,13 +89,17 @@ func diffAction(c *cli.Context) error {
 	for _, w := range res.Warnings {
 		warnf(c, "%s", report.Plain(w))
 	}
-	if err = errors.Join(err, incomparable(res)); err != nil {
+	unread := err != nil // then no gate can be trusted, and that comes first
+	if err = errors.Join(err, incomparable(res)); err == nil {
+		err = nothing(res)
+	}
+	if passed {
 		return err
 	}
-	if err = nothing(res); passed {
+	if err = errors.Join(err, failures(res)); unread {
 		return err
 	}
-	return &cmdline.CodeError{Code: cmdline.ExitGate, Err: errors.Join(err, failures(res))}
+	return &cmdline.CodeError{Code: cmdline.ExitGate, Err: err}
 }
 
 // conditions parses --fail-on.

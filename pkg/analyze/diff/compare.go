@@ -42,6 +42,8 @@ type Result struct {
 	Gates  []GateResult
 	// Warnings are about this comparison, not about the files.
 	Warnings []string
+
+	itself string // says which run is on both sides; "": none
 }
 
 // Refused returns the differences that refuse the comparison.
@@ -118,6 +120,14 @@ func Compare(older, newer []*Run, o Options) *Result {
 		}
 		few("old", len(l.Old), len(older))
 		few("new", len(l.New), len(newer))
+	}
+	for _, o := range res.Old {
+		for _, n := range res.New {
+			if o.sameAs(n) {
+				res.itself = fmt.Sprintf("old %s and new %s hold the same run, which is compared with itself", o.Name, n.Name)
+				res.Warnings = append(res.Warnings, res.itself)
+			}
+		}
 	}
 	refused := res.Refused()
 	for i := range res.Levels {

@@ -277,6 +277,52 @@ func TestSides(t *testing.T) {
 	}
 }
 
+// A gate does not pass at a level that a run lacks, nor where a run is compared
+// with itself; one that holds fails all the same.
+func TestUnfitForGates(t *testing.T) {
+	side := func(levels [][]string, seeds ...uint64) []*Run {
+		var runs []*Run
+		for i, seed := range seeds {
+			runs = append(runs, read(t, fmt.Sprintf("run %d", seed), recipe{seed: seed, requests: 60, tokens: 4, ttft: 30, itl: 20, levels: levels[i]}))
+		}
+		return runs
+	}
+	all, some := []string{"1", "4"}, []string{"1"}
+	for _, tt := range []struct {
+		name     string
+		old, new []*Run
+		want     string // at the second level
+	}{
+		{"all", side([][]string{all, all}, 1, 2), side([][]string{all, all}, 3, 4), ""},
+		{"a new run lacks it", side([][]string{all, all}, 1, 2), side([][]string{all, some}, 3, 4), "only 1 of 2 new runs have this level; --experiment chooses levels"},
+		{"an old run lacks it", side([][]string{some, all}, 1, 2), side([][]string{all, all}, 3, 4), "only 1 of 2 old runs have this level; --experiment chooses levels"},
+		{"a run on both sides", side([][]string{all, all}, 1, 2), side([][]string{all, all}, 3, 2), "old run 2 and new run 2 hold the same run, which is compared with itself"},
+	} {
+		for _, cond := range []struct {
+			expr string
+			want gate.State
+		}{{"new.itl_p50>1s", gate.Clear}, {"new.itl_p50<1s", gate.Tripped}} {
+			e, err := ParseGate(cond.expr)
+			if err != nil {
+				t.Fatal(err)
+			}
+			res := Compare(tt.old, tt.new, Options{})
+			passed := res.Gate([]*gate.Expr{e})
+			got := res.Gates[1]
+			want := cond.want
+			if want == gate.Clear && tt.want != "" {
+				want = gate.Unknown
+				if d := cmp.Diff([]string{tt.want}, got.Because); d != "" {
+					t.Errorf("%s: %s (-want +got):\n%s", tt.name, cond.expr, d)
+				}
+			}
+			if got.State != want || passed != (want == gate.Clear) {
+				t.Errorf("%s: %s: %v, passed %v, want %v", tt.name, cond.expr, got.State, passed, want)
+			}
+		}
+	}
+}
+
 // Why there is nothing to compare, and that gates do not pass for it.
 func TestNothing(t *testing.T) {
 	good := recipe{seed: 1, requests: 20, tokens: 3, ttft: 30, itl: 20}
@@ -295,13 +341,13 @@ func TestNothing(t *testing.T) {
 		old, new []*Run
 		want     string
 	}{
-		{"something", runs(good), runs(good), ""},
+		{"something", runs(good), runs(other(good, 8)), ""},
 		{"new failed", runs(good), runs(failed), "no request of the new run succeeded"},
 		{"old failed", runs(failed), runs(good), "no request of the old run succeeded"},
 		{"both failed", runs(failed), runs(other(failed, 9)), "no request succeeded"},
 		{"empty", runs(empty), runs(other(empty, 9)), "neither side has a request"},
-		{"some of several failed", runs(good, other(good, 4), other(good, 5)), runs(good, failed, other(failed, 6)), "no request succeeded in 2 of 3 new runs"},
-		{"some of several without requests", runs(good, empty, other(good, 5)), runs(good, other(good, 6), other(good, 7)), "no request succeeded in 1 of 3 old runs"},
+		{"some of several failed", runs(good, other(good, 4), other(good, 5)), runs(other(good, 8), failed, other(failed, 6)), "no request succeeded in 2 of 3 new runs"},
+		{"some of several without requests", runs(good, empty, other(good, 5)), runs(other(good, 8), other(good, 6), other(good, 7)), "no request succeeded in 1 of 3 old runs"},
 	} {
 		res := Compare(tt.old, tt.new, Options{})
 		if got := res.Levels[0].Nothing(); got != tt.want {

@@ -1,6 +1,7 @@
 package diff
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/pa-tools/pa/pkg/analyze/diff/gate"
@@ -15,9 +16,9 @@ type GateResult struct {
 }
 
 // Gate evaluates conditions at each level and keeps what came out in Gates. It
-// reports whether all passed: none holds, and all are known. At levels that only
-// one side has none is: a server that no longer gets through a level must not
-// pass for that.
+// reports whether all passed: none holds, and all are known. At levels that a run
+// of either side lacks none is: a server that no longer gets through a level must
+// not pass for that. Nor does a run that is compared with itself.
 func (res *Result) Gate(exprs []*gate.Expr) (passed bool) {
 	passed = true
 	keep := func(e *gate.Expr, level string, out gate.Outcome) {
@@ -26,7 +27,12 @@ func (res *Result) Gate(exprs []*gate.Expr) (passed bool) {
 	}
 	for _, e := range exprs {
 		for i := range res.Levels {
-			keep(e, res.Levels[i].Name, e.Eval((*gateValues)(&res.Levels[i])))
+			l := &res.Levels[i]
+			out := e.Eval((*gateValues)(l))
+			if why := res.unfit(l); why != "" && out.State == gate.Clear {
+				out = gate.Outcome{State: gate.Unknown, Because: []string{why}}
+			}
+			keep(e, l.Name, out)
 		}
 		for _, only := range [...]struct {
 			side   string
@@ -38,6 +44,23 @@ func (res *Result) Gate(exprs []*gate.Expr) (passed bool) {
 		}
 	}
 	return passed
+}
+
+// unfit returns why a condition that does not hold at a level has not passed; ""
+// if it has.
+func (res *Result) unfit(l *LevelResult) string {
+	if res.itself != "" {
+		return res.itself
+	}
+	for _, side := range [...]struct {
+		name     string
+		has, all int
+	}{{"old", len(l.Old), len(res.Old)}, {"new", len(l.New), len(res.New)}} {
+		if side.has < side.all {
+			return fmt.Sprintf("only %d of %d %s runs have this level; --experiment chooses levels", side.has, side.all, side.name)
+		}
+	}
+	return ""
 }
 
 // gateValues answers what expressions ask of a level.
