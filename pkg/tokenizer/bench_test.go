@@ -133,3 +133,19 @@ func BenchmarkLoad(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkLongRun encodes a megabyte of one character.
+func BenchmarkLongRun(b *testing.B) {
+	for name, tok := range benchTokenizers(b) {
+		for _, unit := range []string{"a", " ", "-", "東"} {
+			text := strings.Repeat(unit, (1<<20)/len(unit))
+			b.Run(name+"/"+unit, func(b *testing.B) {
+				b.SetBytes(int64(len(text)))
+				b.ReportAllocs()
+				for b.Loop() {
+					tok.Count(text)
+				}
+			})
+		}
+	}
+}

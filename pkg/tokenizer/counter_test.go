@@ -18,7 +18,7 @@ func TestCounter(t *testing.T) {
 			}
 			random := rand.New(rand.NewPCG(1, 2))
 			counter := tok.NewCounter()
-			for i := 0; i+4 < len(c.Texts); i += 8 {
+			for i := 0; i+4 < len(c.Texts); i += 8 * thin {
 				text := c.Texts[i] + " " + c.Texts[i+1] + c.Texts[i+2] + "\n" + c.Texts[i+3]
 				counter.Reset()
 				sum := 0

@@ -20,7 +20,8 @@ func compileExpression(pattern string) (expression, error) {
 		return expression{}, err
 	}
 	// ^ and $ always mean a line in Oniguruma's syntax.
-	re, err := regexp2.Compile(t.out.String(), regexp2.Multiline)
+	// A match takes the memory that it needs: by default a long one is given up.
+	re, err := regexp2.Compile(t.out.String(), regexp2.Multiline, regexp2.OptionMaxBacktrackingStackSize(-1))
 	if err != nil {
 		return expression{}, errors.New("it cannot be parsed")
 	}

@@ -9,7 +9,7 @@ import (
 // TestLongRuns encodes 128 KB of one character, and of a few, with every
 // kind of tokenizer: what a quadratic step anywhere would take hours for.
 func TestLongRuns(t *testing.T) {
-	size := 1 << 17
+	const size = 1 << 17 / thin
 	chosen := map[string]bool{
 		"gpt2": true, "llama 3": true, "o200k": true, "deepseek v3": true, "llama 2": true, "marks inside tokens": true, "bert": true, "t5": true,
 		"unigram, one piece": true, "bytes, no words": true, "added tokens, bytes": true, "clip": true, "words": true, "qwen 2": true, "llama 3, ignore_merges": true,
@@ -34,5 +34,26 @@ func TestLongRuns(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestLongMatch has matches of the general engine that are longer than it would
+// follow by default.
+func TestLongMatch(t *testing.T) {
+	for _, pattern := range []string{`(?:a|b)+c?`, `(?:\w|!)*?c`, `(?=(?:a|b)+c)[ab]*c`} {
+		x, err := compileExpression(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := strings.Repeat("ab", 100_000) + "c"
+		n := 0
+		for m := x.matches(text); m.next(); n++ {
+			if m.start != 0 || m.end != len(text) {
+				t.Errorf("%s matches [%d:%d] of %d bytes", pattern, m.start, m.end, len(text))
+			}
+		}
+		if n != 1 {
+			t.Errorf("%s has %d matches", pattern, n)
+		}
 	}
 }

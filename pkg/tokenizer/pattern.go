@@ -106,7 +106,8 @@ func (x expression) matches(s string) *matches {
 			last, err = x.re.FindNextMatch(last)
 		}
 		if err != nil || last == nil {
-			// The only errors are those of limits that are not set.
+			// The only errors are those of limits, and there are none; see
+			// compileExpression.
 			return -1, -1
 		}
 		return at(last.RuneIndex), at(last.RuneIndex + last.RuneLength)

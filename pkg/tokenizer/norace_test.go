@@ -1,0 +1,6 @@
+//go:build !race
+
+package tokenizer
+
+// thin is the part of the vectors that is checked: all.
+const thin = 1
