@@ -33,13 +33,13 @@ type bpe struct {
 
 	ignoreMerges bool
 
-	// mark is the character before which a piece can be cut without changing
-	// its ids, 0 if there is none: no merge joins anything but itself in front
-	// of it, the characters in glued apart. It makes words of the
-	// long pieces of tokenizers without a pre-tokenizer. It is wordMark, or a
-	// blank that stands for it.
-	mark  rune
-	glued map[rune]bool
+	// mark is what stands for a blank, wordMark or a blank itself; 0 if pieces
+	// are never cut. They are cut where joined says that no merge goes across:
+	// anywhere, or only before mark. That makes words of the long pieces of
+	// tokenizers without a pre-tokenizer.
+	mark     rune
+	joined   *joinTable
+	anywhere bool
 }
 
 // wordMark is SentencePiece's blank.
@@ -168,24 +168,35 @@ func (b *bpe) allBytes() bool {
 	return true
 }
 
-// findMark looks whether pieces can be cut before wordMark.
+// findMark looks whether pieces can be cut before wordMark, and elsewhere. What
+// the vocabulary lacks must not matter then: between unknown characters that
+// become one token, or nothing, there is no cut.
 func (b *bpe) findMark(m *modelFile) {
 	_, known := b.vocab.id(string(wordMark))
-	dropsUnknown := b.unk < 0 && (!b.byteFallback || !b.allBytes())
-	if !known || dropsUnknown || b.ignoreMerges || b.prefix != "" || b.suffix != "" {
+	allBytes := b.byteFallback && b.allBytes()
+	dropsUnknown := b.unk < 0 && !allBytes
+	if !known || dropsUnknown || b.ignoreMerges || b.prefix != "" || b.suffix != "" || b.mergesBytes(m) {
 		return
 	}
-	b.mark = wordMark
-	b.glued = map[rune]bool{}
+	b.mark, b.anywhere = wordMark, allBytes
+	b.joined = newJoinTable(m.merges)
+}
+
+// mergesBytes reports whether a merge takes the bytes of an unknown character.
+func (b *bpe) mergesBytes(m *modelFile) bool {
+	if !b.byteFallback {
+		return false
+	}
+	isByte := map[string]bool{}
+	for i := range b.fallbackID {
+		isByte[byteToken(byte(i))] = true
+	}
 	for _, merge := range m.merges {
-		before := rune(0)
-		for _, r := range merge[0] + merge[1] {
-			if r == wordMark && before != 0 && before != wordMark {
-				b.glued[before] = true
-			}
-			before = r
+		if isByte[merge[0]] || isByte[merge[1]] {
+			return true
 		}
 	}
+	return false
 }
 
 func (b *bpe) vocabulary() *vocab { return b.vocab }
@@ -221,8 +232,11 @@ func (b *bpe) words() (pieces []string, ids []uint32) {
 
 // wordEnd is where piece can be cut for the first time, or its length.
 func (b *bpe) wordEnd(piece string) int {
-	if b.mark == 0 {
+	switch {
+	case b.mark == 0:
 		return len(piece)
+	case b.anywhere:
+		return b.joined.next(piece)
 	}
 	n := utf8.RuneLen(b.mark)
 	for i := 0; ; {
@@ -232,7 +246,7 @@ func (b *bpe) wordEnd(piece string) int {
 		}
 		if i += at; i > 0 {
 			before, _ := utf8.DecodeLastRuneInString(piece[:i])
-			if before != b.mark && !b.glued[before] {
+			if before != b.mark && !b.joined.has(before, b.mark) {
 				return i
 			}
 		}

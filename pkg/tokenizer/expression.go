@@ -14,19 +14,20 @@ import (
 // Oniguruma's, into one of the engine here, whose syntax is .NET's. Properties
 // of characters are written out, so that both agree on every code point. What
 // cannot be put in the other's words is an error.
-func compileExpression(pattern string) (expression, error) {
+func compileExpression(pattern string) (*expression, error) {
 	t := translator{in: pattern}
 	if err := t.translate(); err != nil {
-		return expression{}, err
+		return nil, err
 	}
 	// ^ and $ always mean a line in Oniguruma's syntax.
 	// A match takes the memory that it needs: by default a long one is given up.
 	re, err := regexp2.Compile(t.out.String(), regexp2.Multiline, regexp2.OptionMaxBacktrackingStackSize(-1))
 	if err != nil {
-		return expression{}, errors.New("it cannot be parsed")
+		return nil, errors.New("it cannot be parsed")
 	}
-	re.MatchTimeout = noTimeout
-	return expression{re}, nil
+	x := &expression{re: re, pattern: pattern, failed: &failure{}}
+	x.limit(matchLimit)
+	return x, nil
 }
 
 // A translator rewrites the parts of an expression that the two syntaxes

@@ -65,12 +65,12 @@ func Parse(name string, data []byte) (*Tokenizer, error) {
 }
 
 func parse(name string, data []byte, configName string, config []byte) (*Tokenizer, error) {
-	doc := &document{file: name, data: data}
+	doc := &document{file: name, data: data, failed: &failure{}}
 	parts, m, err := doc.readParts()
 	if err != nil {
 		return nil, err
 	}
-	t := &Tokenizer{name: name}
+	t := &Tokenizer{name: name, failed: doc.failed}
 	if t.normalizer, err = readNormalizer(parts["normalizer"]); err != nil {
 		return nil, err
 	}
@@ -218,7 +218,7 @@ func asksStart(p preTokenizer) bool {
 // readConfig reads a tokenizer_config.json: of its contents, the added tokens
 // that tokenizer.json does not have.
 func (t *Tokenizer) readConfig(name string, data []byte) error {
-	doc := &document{file: name, data: data}
+	doc := &document{file: name, data: data, failed: &failure{}}
 	top, err := doc.readNode(doc.decoder(), "")
 	if err != nil {
 		return err

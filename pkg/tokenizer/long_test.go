@@ -57,3 +57,67 @@ func TestLongMatch(t *testing.T) {
 		}
 	}
 }
+
+// TestHopelessMatch has a text that an expression would take years for: it is
+// given up, and the tokenizer says so.
+func TestHopelessMatch(t *testing.T) {
+	for name, pre := range map[string]string{
+		"split":   `"pre_tokenizer":{"type":"Split","pattern":{"Regex":"(?:a|aa|aaa)+c"},"behavior":"Isolated","invert":false}`,
+		"replace": `"normalizer":{"type":"Replace","pattern":{"Regex":"(?:a|aa|aaa)+c"},"content":"b"}`,
+	} {
+		tok, err := Parse("t.json", []byte(`{`+pre+`,"model":{"type":"WordLevel","vocab":{"x":0},"unk_token":"x"}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var x *expression
+		switch name {
+		case "split":
+			x = tok.preTokenizer.(split).find.(*expression)
+		case "replace":
+			x = tok.normalizer.(*replace).find.(*expression)
+		}
+		x.limit(20 * time.Millisecond)
+		tok.Count("aaac aab")
+		if err := tok.Err(); err != nil {
+			t.Fatalf("%s: an easy text: %v", name, err)
+		}
+		tok.Count(strings.Repeat("a", 10_000))
+		want := `the regular expression "(?:a|aa|aaa)+c" takes more than 20ms to cut a text of 10000 bytes, which begins "aaaa`
+		if err := tok.Err(); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", name, err, want)
+		}
+	}
+}
+
+// TestLongRunsGrowLinearly has eight times the text take less than 24 times as
+// long, with every kind of tokenizer; a quadratic step would take 64 times.
+func TestLongRunsGrowLinearly(t *testing.T) {
+	const small, large, most, attempts = 1 << 13, 1 << 16, 24, 10
+	if thin > 1 {
+		t.Skip("the race detector is not what this is about")
+	}
+	for _, v := range readConformance(t).Tokenizers {
+		tok, err := Parse("tokenizer.json", v.Tokenizer)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, unit := range []string{"a", " "} {
+			took := func(size int) time.Duration {
+				text := strings.Repeat(unit, size)
+				start := time.Now()
+				tok.Count(text)
+				return time.Since(start)
+			}
+			took(small) // makes room
+			var a, b time.Duration
+			for range attempts { // of which one is not disturbed
+				if a, b = took(small), took(large); b <= most*a {
+					break
+				}
+			}
+			if b > most*a {
+				t.Errorf("%s, %q: %d bytes take %v, %d take %v", v.Name, unit, small, a, large, b)
+			}
+		}
+	}
+}

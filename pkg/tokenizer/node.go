@@ -15,6 +15,8 @@ type document struct {
 	notes []string // remarks for the user
 	file  string
 	data  []byte
+	// failed is told of what fails while text is counted.
+	failed *failure
 }
 
 // errorAt is a FormatError at an offset of the document.

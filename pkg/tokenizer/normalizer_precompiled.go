@@ -29,6 +29,8 @@ type precompiled struct {
 	replacements string
 	// ascii has what becomes of each ASCII character that stands alone.
 	ascii [utf8.RuneSelf]string
+	// plainStays: printable ASCII stays as it is.
+	plainStays bool
 }
 
 func readPrecompiled(n *node) (normalizer, error) {
@@ -71,6 +73,10 @@ func newPrecompiled(data []byte) (*precompiled, error) {
 			p.ascii[c] = with
 		}
 	}
+	p.plainStays = true
+	for c := ' '; c <= '~'; c++ {
+		p.plainStays = p.plainStays && p.ascii[c] == string(c)
+	}
 	return p, nil
 }
 
@@ -78,6 +84,9 @@ func newPrecompiled(data []byte) (*precompiled, error) {
 const maxGrapheme = 5
 
 func (p *precompiled) normalize(s string) string {
+	if p.plainStays && isPlain(s) {
+		return s
+	}
 	var out strings.Builder
 	out.Grow(len(s))
 	for s != "" {

@@ -1,6 +1,7 @@
 package tokenizer
 
 import (
+	"fmt"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -85,9 +86,27 @@ func (l literal) matches(s string) *matches {
 }
 
 // expression is a regular expression that there is no scanner for.
-type expression struct{ re *regexp2.Regexp }
+type expression struct {
+	re      *regexp2.Regexp
+	pattern string
+	failed  *failure
+	most    time.Duration // for one text
+}
 
-func (x expression) matches(s string) *matches {
+// matchLimit is how long the matches of a text may take. Those of a megabyte take
+// a tenth of a second, but there are expressions and texts for which no lifetime
+// is enough.
+const matchLimit = 20 * time.Second
+
+func (x *expression) limit(most time.Duration) { x.most, x.re.MatchTimeout = most, most }
+
+// fail notes that a text is not cut as it should be.
+func (x *expression) fail(s string) {
+	x.failed.set(fmt.Errorf("the regular expression %s takes more than %v to cut a text of %d bytes, which begins %s; there is no count of it", quote(x.pattern), x.most, len(s), quote(s)))
+}
+
+func (x *expression) matches(s string) *matches {
+	start := time.Now()
 	// The engine counts in runes; the offsets are turned into bytes on the way.
 	text := []rune(s)
 	runes, bytes := 0, 0
@@ -98,24 +117,27 @@ func (x expression) matches(s string) *matches {
 		return bytes
 	}
 	var last *regexp2.Match
-	return &matches{text: s, find: func(_ string, _ int) (start, end int) {
+	return &matches{text: s, find: func(_ string, _ int) (from, to int) {
 		var err error
+		if time.Since(start) > x.most {
+			x.fail(s)
+			return -1, -1
+		}
 		if last == nil {
 			last, err = x.re.FindRunesMatch(text)
 		} else {
 			last, err = x.re.FindNextMatch(last)
 		}
-		if err != nil || last == nil {
-			// The only errors are those of limits, and there are none; see
-			// compileExpression.
+		if err != nil { // that of the limit, there is no other
+			x.fail(s)
+			return -1, -1
+		}
+		if last == nil {
 			return -1, -1
 		}
 		return at(last.RuneIndex), at(last.RuneIndex + last.RuneLength)
 	}}
 }
-
-// noTimeout lets a match take as long as it needs: a text is never cut short.
-const noTimeout = time.Duration(1<<63 - 1)
 
 // readPattern reads the pattern of a component, {"String": …} or {"Regex": …}.
 // text is the pattern.
@@ -145,6 +167,9 @@ func readPattern(n *node) (m matcher, text string, err error) {
 	x, err := compileExpression(pattern)
 	if err != nil {
 		return nil, "", r.errorf("regular expression %s: %w", quote(pattern), err)
+	}
+	if r.doc.failed != nil {
+		x.failed = r.doc.failed
 	}
 	r.doc.note("%s: the regular expression %s has no scanner of its own and is matched by a general engine, which is slower", r.field, quote(pattern))
 	return x, pattern, nil

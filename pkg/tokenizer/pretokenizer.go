@@ -41,12 +41,12 @@ func readPreTokenizer(n *node) (preTokenizer, error) {
 	case "Split":
 		return readSplit(n)
 	case "Whitespace":
-		return split{wordsAndSymbols(props), removed, true}, nil
+		return split{find: wordsAndSymbols(props), behavior: removed, invert: true, local: true, cutsBlanks: true}, nil
 	case "WhitespaceSplit":
-		return split{one(func(r rune) bool { return props.Is(unidata.White, r) }), removed, false}, nil
+		return split{find: one(func(r rune) bool { return props.Is(unidata.White, r) }), behavior: removed, local: true, cutsBlanks: true}, nil
 	case "CharDelimiterSplit":
 		delimiter, err := n.wantRune("delimiter")
-		return split{one(func(r rune) bool { return r == delimiter }), removed, false}, err
+		return split{find: one(func(r rune) bool { return r == delimiter }), behavior: removed, local: true, cutsBlanks: delimiter == ' '}, err
 	case "Punctuation":
 		return readPunctuation(n)
 	case "Digits":
@@ -172,13 +172,14 @@ func wordsAndSymbols(props *unidata.Props) scanner {
 
 func readPunctuation(n *node) (preTokenizer, error) {
 	props := unidata.Load()
-	s := split{one(func(r rune) bool { return props.Is(unidata.Punctuation, r) }), isolated, false}
+	s := split{find: one(func(r rune) bool { return props.Is(unidata.Punctuation, r) }), behavior: isolated}
 	if b := n.member("behavior"); b != nil {
 		var err error
 		if s.behavior, err = readBehavior(b); err != nil {
 			return nil, err
 		}
 	}
+	s.local = s.behavior == isolated || s.behavior == removed || s.behavior == contiguous
 	return s, nil
 }
 
@@ -188,7 +189,7 @@ func readDigits(n *node) (preTokenizer, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := split{one(func(r rune) bool { return props.Is(unidata.Numeric, r) }), contiguous, false}
+	s := split{find: one(func(r rune) bool { return props.Is(unidata.Numeric, r) }), behavior: contiguous, local: true}
 	if individual {
 		s.behavior = isolated
 	}

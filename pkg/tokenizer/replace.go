@@ -8,26 +8,33 @@ type replace struct {
 	find    matcher
 	literal string // the pattern, if it is no regular expression
 	content string
+	blanks  bool // the pattern is the regular expression for several blanks
 }
+
+const severalBlanks = " {2,}"
 
 func readReplace(n *node) (*replace, error) {
 	find, text, err := readPattern(n)
 	if err != nil {
 		return nil, err
 	}
-	if _, ok := find.(literal); !ok {
-		text = ""
+	literalText := ""
+	if _, ok := find.(literal); ok {
+		literalText = text
 	}
 	content, err := n.wantString("content")
 	if err != nil {
 		return nil, err
 	}
-	return &replace{find, text, content}, nil
+	return &replace{find, literalText, content, literalText == "" && text == severalBlanks}, nil
 }
 
 func (r *replace) normalize(s string) string {
 	if r.literal != "" {
 		return strings.ReplaceAll(s, r.literal, r.content)
+	}
+	if r.blanks && !strings.Contains(s, "  ") {
+		return s
 	}
 	var out strings.Builder
 	done := 0

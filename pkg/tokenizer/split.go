@@ -37,6 +37,9 @@ type split struct {
 	behavior behavior
 	// invert makes matches of what is between matches, and the reverse.
 	invert bool
+	// local: what it cuts on one side of a blank does not depend on the other
+	// side. cutsBlanks: it cuts before each blank that follows something else.
+	local, cutsBlanks bool
 }
 
 func readSplit(n *node) (preTokenizer, error) {
@@ -57,6 +60,9 @@ func readSplit(n *node) (preTokenizer, error) {
 	}
 	if scan, ok := find.(scanner); ok && s.behavior == isolated {
 		return isolate{scan, skipTo(pattern)}, nil
+	}
+	if find == matcher(literal(" ")) && s.behavior != mergedWithPrevious && !s.invert {
+		s.local, s.cutsBlanks = true, true
 	}
 	return s, nil
 }

@@ -24,10 +24,12 @@ type Tokenizer struct {
 	decoder      decoder // nil: tokens with blanks between them
 	asksStart    bool    // some Metaspace asks which piece starts the text
 
-	// settles: text can be cut before a blank that follows something else,
-	// and continuing normalizes what stands behind the cut.
-	settles    bool
+	// settler finds where text can be cut; continuing normalizes what stands
+	// behind the cut.
+	settler    *settler
 	continuing normalizer
+
+	failed *failure // nil: nothing can fail
 
 	seed    maphash.Seed
 	words   *wordTable
@@ -47,8 +49,8 @@ func (t *Tokenizer) finish(data []byte) {
 	if b, ok := t.model.(*bpe); ok && b.mark != 0 {
 		t.cutter = b
 	}
-	t.settles = t.findSettles()
-	t.continuing = withoutPrepend(t.normalizer)
+	t.settler = newSettler(t)
+	t.continuing = withoutStart(t.normalizer)
 	t.maxIdle = runtime.GOMAXPROCS(0)
 }
 
@@ -61,6 +63,17 @@ func (t *Tokenizer) Hash() string { return t.hash }
 // Notes are remarks about the file that a user should see once: what is slower
 // than it could be, what the file says and does not mean.
 func (t *Tokenizer) Notes() []string { return t.notes }
+
+// Err is nil as long as every text was counted. The one thing that can fail is a
+// regular expression of the file that no scanner is known for: on some texts it
+// may take longer than anybody waits. Its match is then given up, and what was
+// returned for that text, and from other calls at the time, is not to be used.
+func (t *Tokenizer) Err() error {
+	if t.failed == nil {
+		return nil
+	}
+	return t.failed.get()
+}
 
 // VocabSize is one more than the largest id of any token, added ones included.
 func (t *Tokenizer) VocabSize() int {

@@ -23,6 +23,20 @@ var otherFiles = []string{"tokenizer_config.json"}
 
 // cached returns the folder of the cache that has the tokenizer, "" if none.
 func (r repo) cached() string {
+	dir := r.snapshot()
+	if dir == "" {
+		return ""
+	}
+	// Stat follows the link: one to a blob that was deleted does not count.
+	if _, err := os.Stat(filepath.Join(dir, tokenizerFile)); err != nil {
+		return ""
+	}
+	return dir
+}
+
+// snapshot returns where the files of the revision are if any are in the cache,
+// "" if its name can be no folder's.
+func (r repo) snapshot() string {
 	commit := r.revision()
 	if ref, err := os.ReadFile(filepath.Join(r.dir, "refs", filepath.FromSlash(r.revision()))); err == nil {
 		commit = strings.TrimSpace(string(ref))
@@ -30,12 +44,7 @@ func (r repo) cached() string {
 	if !revisionName.MatchString(commit) || strings.Contains(commit, "..") {
 		return ""
 	}
-	dir := filepath.Join(r.dir, "snapshots", filepath.FromSlash(commit))
-	// Stat follows the link: one to a blob that was deleted does not count.
-	if _, err := os.Stat(filepath.Join(dir, tokenizerFile)); err != nil {
-		return ""
-	}
-	return dir
+	return filepath.Join(r.dir, "snapshots", filepath.FromSlash(commit))
 }
 
 // A file is one of a repo, as the hub gave it.

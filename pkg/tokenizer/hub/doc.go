@@ -1,6 +1,7 @@
 // Package hub finds the files of a tokenizer by name: in the cache that the
 // Hugging Face libraries share, else on the hub, from where they are put into
-// that cache.
+// that cache. Of datasets it finds the files in that cache, and gets single rows
+// from the hub's datasets server, which are not kept.
 //
 //	h := hub.FromEnv(os.Getenv, home)
 //	dir, err := h.Find(ctx, "Qwen/Qwen2.5-0.5B")

@@ -98,6 +98,11 @@ var repoName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]*(/[A-Za-z0-9_][A-
 // revisionName is what can be a branch, a tag or a commit here.
 var revisionName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._/-]*$`)
 
+// repo returns a repository of a kind, models or datasets.
+func (c Config) repo(kind, name string) repo {
+	return repo{Config: c, name: name, dir: filepath.Join(c.Cache, kind+"--"+strings.ReplaceAll(name, "/", "--"))}
+}
+
 // Find returns what Load of package tokenizer takes: name itself if it is a
 // file or directory, else the folder of the cache that has the tokenizer of the
 // model of that name, after fetching it from the hub if need be.
@@ -115,7 +120,7 @@ func (c Config) Find(ctx context.Context, name string) (string, error) {
 	case !revisionName.MatchString(c.revision()) || strings.Contains(c.revision(), ".."):
 		return "", fmt.Errorf("tokenizer %s: %q is no name of a revision", name, c.Revision)
 	}
-	r := repo{Config: c, name: name, dir: filepath.Join(c.Cache, "models--"+strings.ReplaceAll(name, "/", "--"))}
+	r := c.repo("models", name)
 	if dir := r.cached(); dir != "" {
 		return dir, nil
 	}

@@ -1,0 +1,91 @@
+package tokenizer
+
+import "unicode/utf8"
+
+// A joinTable knows which pairs of neighbouring characters any merge can bring
+// into one token. Between two that none can, a piece can be cut without changing
+// its ids: no merge reaches over the cut, so those on one side do not depend on
+// the other.
+//
+// Pairs outside ASCII share bits, so that some are taken for joined that are not.
+// That costs a cut and nothing else.
+type joinTable struct {
+	ascii  [utf8.RuneSelf][2]uint64
+	others []uint64 // 1<<otherBits bits
+}
+
+const otherBits = 20
+
+// newJoinTable takes all pairs from merges, those of wordMark also as those of a
+// blank, which may stand for it.
+func newJoinTable(merges [][2]string) *joinTable {
+	t := &joinTable{others: make([]uint64, 1<<(otherBits-6))}
+	for _, m := range merges {
+		before := rune(-1)
+		for _, part := range m {
+			for _, r := range part {
+				if before >= 0 {
+					t.add(before, r)
+					if before == wordMark || r == wordMark {
+						t.add(markAsBlank(before), markAsBlank(r))
+					}
+				}
+				before = r
+			}
+		}
+	}
+	return t
+}
+
+func markAsBlank(r rune) rune {
+	if r == wordMark {
+		return ' '
+	}
+	return r
+}
+
+// otherBit is the place of a pair in others.
+func otherBit(a, b rune) (word int, bit uint64) {
+	h := (uint64(a)<<32 | uint64(b)) * 0x9E3779B97F4A7C15 >> (64 - otherBits)
+	return int(h >> 6), 1 << (h & 63)
+}
+
+func (t *joinTable) add(a, b rune) {
+	if a < utf8.RuneSelf && b < utf8.RuneSelf {
+		t.ascii[a][b>>6] |= 1 << (b & 63)
+		return
+	}
+	word, bit := otherBit(a, b)
+	t.others[word] |= bit
+}
+
+// has reports whether a merge may join a and b.
+func (t *joinTable) has(a, b rune) bool {
+	if a < utf8.RuneSelf && b < utf8.RuneSelf {
+		return t.ascii[a][b>>6]>>(b&63)&1 != 0
+	}
+	word, bit := otherBit(a, b)
+	return t.others[word]&bit != 0
+}
+
+// next is the first place in s where nothing joins, or the length of s.
+func (t *joinTable) next(s string) int {
+	for i := 1; i < len(s); i++ {
+		a, b := s[i-1], s[i]
+		if (a | b) < utf8.RuneSelf {
+			if t.ascii[a][b>>6]>>(b&63)&1 == 0 {
+				return i
+			}
+			continue
+		}
+		if !utf8.RuneStart(b) {
+			continue
+		}
+		before, _ := utf8.DecodeLastRuneInString(s[:i])
+		after, _ := utf8.DecodeRuneInString(s[i:])
+		if !t.has(before, after) {
+			return i
+		}
+	}
+	return len(s)
+}

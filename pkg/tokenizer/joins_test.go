@@ -1,0 +1,72 @@
+package tokenizer
+
+import (
+	"slices"
+	"testing"
+)
+
+func TestJoinTable(t *testing.T) {
+	j := newJoinTable([][2]string{{"a", "b"}, {"ab", "c"}, {"▁", "a"}, {"▁", "▁"}, {"é", "t"}})
+	for _, test := range []struct {
+		a, b rune
+		want bool
+	}{
+		{'a', 'b', true},
+		{'b', 'c', true},
+		{'b', 'a', false},
+		{'a', 'c', false},
+		{'▁', 'a', true},
+		{' ', 'a', true}, // a blank may stand for the mark
+		{' ', ' ', true},
+		{'a', ' ', false},
+		{'a', '▁', false},
+		{'é', 't', true},
+		{'t', 'é', false},
+		{'c', '\n', false},
+	} {
+		if got := j.has(test.a, test.b); got != test.want {
+			t.Errorf("has(%q, %q) = %v", test.a, test.b, got)
+		}
+	}
+	for text, want := range map[string]int{
+		"": 0, "a": 1, "abc": 3, "ab!": 2, "abab": 2, "  ab": 4, "ab ab": 2, "été": 3, "t東": 1,
+	} {
+		if got := j.next(text); got != want {
+			t.Errorf("next(%q) = %d, want %d", text, got, want)
+		}
+	}
+}
+
+// TestCutsChangeNothing holds pieces that the model cuts to those that it does
+// not.
+func TestCutsChangeNothing(t *testing.T) {
+	c := readConformance(t)
+	anywhere := 0
+	for _, v := range c.Tokenizers {
+		tok, err := Parse("tokenizer.json", v.Tokenizer)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, ok := tok.cutter.(*bpe)
+		if !ok {
+			continue
+		}
+		if b.anywhere {
+			anywhere++
+		}
+		whole, err := Parse("tokenizer.json", v.Tokenizer)
+		if err != nil {
+			t.Fatal(err)
+		}
+		whole.cutter = nil
+		for i := 0; i+2 < len(c.Texts); i += 2 * thin {
+			text := c.Texts[i] + c.Texts[i+1] + "\n\n" + c.Texts[i+2]
+			if got, want := tok.Encode(text), whole.Encode(text); !slices.Equal(got, want) {
+				t.Fatalf("%s: %q\ncut   %v\nwhole %v", v.Name, text, got, want)
+			}
+		}
+	}
+	if anywhere < 3 {
+		t.Errorf("only %d tokenizers are cut anywhere", anywhere)
+	}
+}
