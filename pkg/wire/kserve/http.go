@@ -20,18 +20,7 @@ func (r *Request) AppendHTTP(b []byte) (body []byte, jsonBytes int) {
 	b = append(b, `"inputs":`...)
 	b = appendTensors(b, r.Inputs)
 	if len(r.Outputs) > 0 {
-		b = append(b, `,"outputs":[`...)
-		for i, o := range r.Outputs {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			b = appendMember(append(b, '{'), "name", o.Name)
-			if o.Binary {
-				b = append(b, `,"parameters":{"binary_data":true}`...)
-			}
-			b = append(b, '}')
-		}
-		b = append(b, ']')
+		b = AppendHTTPOutputs(append(b, ','), r.Outputs)
 	}
 	b = append(b, '}')
 	jsonBytes = len(b) - start
@@ -79,7 +68,7 @@ func (r *Response) AppendHTTP(b []byte) (body []byte, jsonBytes int) {
 
 // binary reports whether the tensor's data stands after the JSON.
 func (t *Tensor) binary() bool {
-	return t.Binary || t.Datatype != BYTES && (t.Datatype.Size() == 0 || t.Datatype == FP16 || t.Datatype == BF16)
+	return t.Shared == nil && (t.Binary || t.Datatype != BYTES && (t.Datatype.Size() == 0 || t.Datatype == FP16 || t.Datatype == BF16))
 }
 
 func appendTensors(b []byte, ts []Tensor) []byte {
@@ -99,10 +88,13 @@ func appendTensors(b []byte, ts []Tensor) []byte {
 			b = strconv.AppendInt(b, d, 10)
 		}
 		b = append(b, ']', ',')
-		if t.binary() {
+		switch {
+		case t.Shared != nil:
+			b = appendParams(b, t.Shared.params())
+		case t.binary():
 			b = append(b, `"parameters":{"binary_data_size":`...)
 			b = append(strconv.AppendInt(b, int64(len(t.Data)), 10), '}')
-		} else {
+		default:
 			b = append(b, `"data":`...)
 			b = AppendJSON(b, t.Datatype, t.Data)
 		}
@@ -362,6 +354,7 @@ func (p *httpParser) tensor(t *Tensor) error {
 		case "parameters":
 			var ps []Param
 			ps, err = p.params()
+			t.Shared = sharedOf(ps)
 			for _, q := range ps {
 				if n, ok := q.Value.(int64); ok && n >= 0 && q.Name == paramBinarySize {
 					size, sized = uint64(n), true
@@ -399,6 +392,7 @@ func (p *httpParser) requested() (o RequestedOutput, err error) {
 		case "parameters":
 			var ps []Param
 			ps, err = p.params()
+			o.Shared = sharedOf(ps)
 			for _, q := range ps {
 				if on, ok := q.Value.(bool); ok && q.Name == paramBinary {
 					o.Binary = on

@@ -11,6 +11,11 @@ const (
 	ParamEmptyFinal = "triton_enable_empty_final_response"
 	// ParamBinaryOutput, a bool of an HTTP request: all outputs in binary.
 	ParamBinaryOutput = "binary_data_output"
+	// The place of a request in a sequence: its id, an int, and whether it is the
+	// first and the last one, bools.
+	ParamSequenceID    = "sequence_id"
+	ParamSequenceStart = "sequence_start"
+	ParamSequenceEnd   = "sequence_end"
 
 	paramBinary     = "binary_data"      // bool of a requested output
 	paramBinarySize = "binary_data_size" // int of a tensor in binary
@@ -26,6 +31,8 @@ type Tensor struct {
 	// text in it. FP16, BF16 and types that are not known always do. gRPC
 	// ignores it.
 	Binary bool
+	// Shared, if set, says where the data of a request's input is; Data is empty.
+	Shared *Shared
 }
 
 // A Param is a named parameter. Value is a bool, an int64, a uint64, a float64
@@ -39,6 +46,7 @@ type Param struct {
 type RequestedOutput struct {
 	Name   string
 	Binary bool // HTTP: after the JSON
+	Shared *Shared
 }
 
 // A Request asks for one inference. Over HTTP model and version are in the

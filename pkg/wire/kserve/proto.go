@@ -30,22 +30,24 @@ const (
 //
 // Protobuf lets fields stand in any order and the last of a singular field
 // win, so more can be appended to the result: see [AppendID] and
-// appendParam.
+// [AppendParam].
 func (r *Request) AppendProto(b []byte) []byte {
 	b = appendText(b, fieldModel, r.Model)
 	b = appendText(b, fieldVersion, r.Version)
 	b = AppendID(b, r.ID)
 	for _, p := range r.Params {
-		b = appendParam(b, p)
+		b = AppendParam(b, p)
 	}
 	for i := range r.Inputs {
 		b = appendTensor(b, &r.Inputs[i])
 	}
 	for _, o := range r.Outputs {
-		b = appendMessage(b, fieldRequestOutputs, appendText(nil, 1, o.Name))
+		b = AppendProtoOutput(b, o)
 	}
 	for i := range r.Inputs {
-		b = appendMessage(b, fieldRequestRaw, r.Inputs[i].Data)
+		if r.Inputs[i].Shared == nil {
+			b = appendMessage(b, fieldRequestRaw, r.Inputs[i].Data)
+		}
 	}
 	return b
 }
@@ -57,7 +59,7 @@ func (r *Response) AppendProto(b []byte) []byte {
 	b = appendText(b, fieldVersion, r.Version)
 	b = AppendID(b, r.ID)
 	for _, p := range r.Params {
-		b = appendParam(b, p)
+		b = AppendParam(b, p)
 	}
 	for i := range r.Outputs {
 		b = appendTensor(b, &r.Outputs[i])
@@ -77,9 +79,14 @@ func (r *Response) AppendStream(b []byte) []byte {
 // AppendID appends the field id to a request or response message; "" nothing.
 func AppendID(b []byte, id string) []byte { return appendText(b, fieldID, id) }
 
-// appendParam appends one parameter to a request or response message. A value
+// AppendParam appends one parameter to a request or response message. A value
 // of a type that Param does not allow panics.
-func appendParam(b []byte, p Param) []byte {
+func AppendParam(b []byte, p Param) []byte {
+	return appendMessage(b, fieldParams, paramEntry(p))
+}
+
+// paramEntry is the map entry of a parameter.
+func paramEntry(p Param) []byte {
 	var v []byte
 	switch x := p.Value.(type) {
 	case bool:
@@ -99,7 +106,7 @@ func appendParam(b []byte, p Param) []byte {
 	default:
 		panic(fmt.Sprintf("kserve: parameter %q of type %T", p.Name, p.Value))
 	}
-	return appendMessage(b, fieldParams, appendMessage(appendText(nil, 1, p.Name), 2, v))
+	return appendMessage(appendText(nil, 1, p.Name), 2, v)
 }
 
 func appendTensor(b []byte, t *Tensor) []byte {
@@ -111,6 +118,9 @@ func appendTensor(b []byte, t *Tensor) []byte {
 			dims = protowire.AppendVarint(dims, uint64(d))
 		}
 		m = appendMessage(m, 3, dims)
+	}
+	if t.Shared != nil {
+		m = t.Shared.appendProto(m, 4)
 	}
 	return appendMessage(b, fieldTensors, m)
 }

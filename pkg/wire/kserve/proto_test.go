@@ -71,7 +71,7 @@ func TestRequestProto(t *testing.T) {
 func TestAppendToRequest(t *testing.T) {
 	r := Request{ID: "old", Params: []Param{{"p", int64(1)}}}
 	b := AppendID(r.AppendProto(nil), "new")
-	b = appendParam(b, Param{"p", int64(2)})
+	b = AppendParam(b, Param{"p", int64(2)})
 	var got pb.ModelInferRequest
 	if err := proto.Unmarshal(b, &got); err != nil {
 		t.Fatal(err)

@@ -55,6 +55,9 @@ type Choice struct {
 	TokenIDs int
 	// FinishReason is empty until the choice is finished.
 	FinishReason []byte
+	// Unmarked says that answers of this kind have no finish reason, nor any other
+	// mark of their end: Triton's generate_stream.
+	Unmarked bool
 
 	// JSON text, for Reply: message of a whole body, tool_calls of a delta.
 	message, calls []byte

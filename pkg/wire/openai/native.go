@@ -7,6 +7,7 @@ import "bytes"
 //
 //	llama.cpp /completion      {"content":" x","tokens":[5],"stop":false}
 //	TGI /generate_stream       {"token":{"text":" x"},"generated_text":null}
+//	Triton generate_stream     {"model_name":"m","text_output":" x"}
 //	OpenAI v1/responses        {"type":"response.output_text.delta","delta":" x"}
 //	                           {"type":"response.completed","response":{…}}
 //	                           {"object":"response","output":[…]}
@@ -25,6 +26,9 @@ type native struct {
 // member reads the value of a member that no chunk with choices has.
 func (n *native) member(s *scanner, c *Chunk) {
 	switch string(s.key) {
+	case "text_output":
+		n.present, n.choice.Unmarked = true, true
+		n.choice.Content = content(s)
 	case "content":
 		if s.peek() == '"' {
 			n.present = true

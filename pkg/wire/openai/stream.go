@@ -23,6 +23,7 @@ type Stream struct {
 	finals int   // chunks with a count and no choice
 	sum    Usage // of their completions
 
+	unmarked bool         // choices have no mark of their end
 	open     map[int]bool // choices seen, by index: not yet finished?
 	openN    int
 	finished int
@@ -41,6 +42,7 @@ func (st *Stream) Add(c *Chunk) {
 	for i := range c.Choices {
 		ch := &c.Choices[i]
 		ended := len(ch.FinishReason) > 0
+		st.unmarked = st.unmarked || ch.Unmarked
 		ends = ends && ended
 		st.choice(ch.Index, ended)
 	}
@@ -88,9 +90,10 @@ func (st *Stream) choice(index int, ended bool) {
 
 // Complete reports whether the answer came to its end: [DONE] came, or at
 // least one choice and a finish reason for each. An answer that ends with
-// neither was cut short. transformers sends no [DONE].
+// neither was cut short. transformers sends no [DONE]. Of an answer whose kind has
+// no mark of its end, all that came is taken for the whole.
 func (st *Stream) Complete() bool {
-	return st.Done || st.finished > 0 && st.openN == 0
+	return st.Done || st.unmarked || st.finished > 0 && st.openN == 0
 }
 
 // Reset makes st ready for another answer.

@@ -1,0 +1,18 @@
+package openai
+
+import "strings"
+
+// Numbers returns what an endpoint, a path, answers with instead of text,
+// "embeddings" or "rankings"; ok is false for all others. Such answers are one body
+// each and hold no tokens: no server streams them.
+func Numbers(endpoint string) (what string, ok bool) {
+	path, _, _ := strings.Cut(endpoint, "?")
+	path = strings.Trim(path, "/")
+	switch path[strings.LastIndexByte(path, '/')+1:] {
+	case "embeddings":
+		return "embeddings", true
+	case "ranking", "rerank":
+		return "rankings", true
+	}
+	return "", false
+}
