@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"maps"
+	"math"
 	"path"
 	"reflect"
 	"slices"
@@ -105,7 +106,11 @@ func full(t *testing.T) []byte {
 		}
 	}
 	stable := true
+	series := &export.Series{Source: "http://h:8002/metrics", Name: "n", Type: "gauge", Labels: []export.Label{{Name: "a", Value: "b"}}}
 	err := errors.Join(
+		w.WriteScrape(&export.Scrape{Source: "http://h:8002/metrics", StartNS: 1, EndNS: 2, Samples: []export.Sample{{Series: series, Value: 0.5}}}),
+		w.WriteScrape(&export.Scrape{Source: "http://h:8002/metrics", StartNS: 3, EndNS: 4, Error: "e"}),
+		w.WriteScrape(&export.Scrape{Source: "http://h:8002/metrics", StartNS: 5, EndNS: 6, Samples: []export.Sample{{Series: series, Value: math.NaN()}}}),
 		w.BeginExperiment(export.ModeRequestRate, "2.5"),
 		w.WriteRequest(&export.Request{NoOutputs: true}),
 		w.WriteRequest(request(export.PhaseWarmup)),
@@ -115,7 +120,7 @@ func full(t *testing.T) []byte {
 			WindowBoundaries: []uint64{0, 1<<64 - 1},
 			Meta: &export.ExperimentMeta{
 				StartNS: 1, EndNS: 2, Stable: &stable, Measured: 1, Failed: 2, Warmup: 3, Late: 4, Cancelled: 5,
-				Interrupted: true, Warnings: []string{"w"}, Resent: 7, OutputsDropped: 6, Client: &export.ClientMeta{
+				Interrupted: true, Warnings: []string{"w"}, Resent: 7, OutputsDropped: 6, ServerStats: fullServerStats(), Client: &export.ClientMeta{
 					DurationNS: 1, OfferedPerSecond: 2, AchievedPerSecond: 3.5, Lateness: &export.Spread{N: 1, P50NS: 2, P99NS: 3, MaxNS: 4},
 					Turnaround: &export.Spread{}, IssueToStart: &export.Spread{}, GC: &export.GCMeta{Cycles: 1, PauseTotalNS: 2, PauseMaxNS: 3},
 					SchedLatencyP99NS: 4, CPU: &export.CPUMeta{UserNS: 1, SystemNS: 2, Cores: 3, Share: 0.5}, MaxRSSBytes: 5,
@@ -127,6 +132,7 @@ func full(t *testing.T) []byte {
 			Schema: export.Schema, Tool: "pa-record", StartNS: 1, EndNS: 2, Args: []string{"a"}, Config: json.RawMessage(`{"a":1}`),
 			Host: &export.HostMeta{Name: "n", OS: "linux", Arch: "amd64", Kernel: "6", CPUs: 2, GoVersion: "go1"}, Model: "m", URL: "u",
 			Protocol: "http", Streaming: true, DatasetSHA256: "00", Seed: 1, Stamps: &export.StampCount{Kernel: 1, User: 2}, Calibration: fullCalibration(),
+			Telemetry:   []export.TelemetrySource{{Source: "s", Kind: export.TelemetryPrometheus, Host: "h", IntervalNS: 1, Scrapes: 2, Failed: 3, Dropped: 4, Series: 5, LeftOut: 6, Error: "e"}},
 			Interrupted: "SIGINT", Warnings: []string{"w"}, Import: &export.Import{Format: "f", Lacks: []export.Lack{{Part: export.PartGaps, Why: "w"}}}, Repeat: &export.RepeatMeta{Index: 1, Of: 2, Group: "g", Order: []int{1, 0}},
 		}}),
 	)
@@ -134,6 +140,23 @@ func full(t *testing.T) []byte {
 		t.Fatal(err)
 	}
 	return out.Bytes()
+}
+
+// fullServerStats has every member.
+func fullServerStats() *export.ServerStats {
+	c := export.CountNS{Count: 1, NS: 1<<64 - 1}
+	return &export.ServerStats{
+		Protocol: "grpc", Errors: []string{"e"},
+		Models: []export.ServerModel{
+			{Name: "m", Version: "1", Platform: "ensemble", Composing: []int{1}, BLS: true, ResponseCache: true, DynamicBatching: true, SequenceBatching: true, Decoupled: true, MaxBatchSize: 8},
+			{Name: "n"},
+		},
+		Snapshots: []export.StatsSnapshot{{Edge: export.EdgeWindow, Window: 1, StartNS: 1, EndNS: 2, Stats: []export.ModelStats{{
+			Name: "m", Version: "1", LastInference: 1, InferenceCount: 2, ExecutionCount: 3,
+			InferenceStats: export.InferenceStats{Success: c, Fail: c, Queue: c, ComputeInput: c, ComputeInfer: c, ComputeOutput: c, CacheHit: c, CacheMiss: c},
+			BatchStats:     []export.BatchStats{{BatchSize: 1, ComputeInput: c, ComputeInfer: c, ComputeOutput: c}},
+		}}}, {Edge: export.EdgeEnd}},
+	}
 }
 
 // What pa-record writes is valid, and no member of it is undescribed.
@@ -168,6 +191,9 @@ func TestProfileExportWriter(t *testing.T) {
 		{"request_meta/stated", jsonNames(reflect.TypeFor[export.Stated]())},
 		{"experiment_meta", slices.Collect(maps.Keys(doc.Experiments[0].PA))},
 		{"experiment_meta", jsonNames(reflect.TypeFor[export.ExperimentMeta]())},
+		{"telemetry_source", jsonNames(reflect.TypeFor[export.TelemetrySource]())},
+		{"server_stats", jsonNames(reflect.TypeFor[export.ServerStats]())},
+		{"model_stats", jsonNames(reflect.TypeFor[export.ModelStats]())},
 		{"client_meta", jsonNames(reflect.TypeFor[export.ClientMeta]())},
 		{"spread", jsonNames(reflect.TypeFor[export.Spread]())},
 		{"request", slices.Collect(maps.Keys(request))},

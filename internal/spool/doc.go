@@ -1,4 +1,4 @@
-// Package spool keeps what cannot be read in place in a temporary file while it
+// Package spool keeps in a temporary file what cannot be read in place while it
 // is read: pipes, and files compressed with gzip or zstd.
 //
 //	s, err := spool.Copy(ctx, name, os.Stdin, spool.Config{})
@@ -7,4 +7,6 @@
 //	}
 //	defer s.Close()
 //	use(s.File, s.Size) // s.Err says if the stream broke off
+//
+// A [Buffer] keeps what can be written only later.
 package spool

@@ -27,6 +27,9 @@ func Copy(ctx context.Context, dst Writer, src Reader) error {
 		}
 		return nil
 	}
+	if err := src.Scrapes(ctx, dst.WriteScrape); err != nil {
+		return err
+	}
 	for src.Next() {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)

@@ -17,6 +17,17 @@ type listReader struct {
 	levels []int
 	at     int
 	err    error
+
+	scrapes []export.Scrape
+}
+
+func (r *listReader) Scrapes(_ context.Context, do func(*export.Scrape) error) error {
+	for i := range r.scrapes {
+		if err := do(&r.scrapes[i]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (r *listReader) Run() *export.Run           { return &r.run }
@@ -52,6 +63,8 @@ func (w *callWriter) EndExperiment(e *export.Experiment) error {
 	return w.call("end %v", e.WindowBoundaries)
 }
 
+func (w *callWriter) WriteScrape(s *export.Scrape) error { return w.call("scrape %d", s.StartNS) }
+
 func (w *callWriter) Close(run *export.Run) error { return w.call("close %d", len(run.Experiments)) }
 
 func levels(n int) export.Run {
@@ -64,20 +77,22 @@ func levels(n int) export.Run {
 
 func TestCopy(t *testing.T) {
 	for _, tt := range []struct {
-		name   string
-		n      int
-		levels []int
-		want   string
+		name    string
+		n       int
+		levels  []int
+		scrapes int
+		want    string
 	}{
-		{"nothing", 0, nil, "close 0"},
-		{"no requests", 2, nil, "begin m 0, end [0], begin m 1, end [1], close 2"},
-		{"one level", 1, []int{0, 0}, "begin m 0, request 1, request 2, end [0], close 1"},
-		{"empty levels around", 4, []int{1, 3}, "begin m 0, end [0], begin m 1, request 1, end [1], begin m 2, end [2], begin m 3, request 2, end [3], close 4"},
+		{"nothing", 0, nil, 0, "close 0"},
+		{"telemetry", 1, []int{0}, 2, "scrape 0, scrape 0, begin m 0, request 1, end [0], close 1"},
+		{"no requests", 2, nil, 0, "begin m 0, end [0], begin m 1, end [1], close 2"},
+		{"one level", 1, []int{0, 0}, 0, "begin m 0, request 1, request 2, end [0], close 1"},
+		{"empty levels around", 4, []int{1, 3}, 0, "begin m 0, end [0], begin m 1, request 1, end [1], begin m 2, end [2], begin m 3, request 2, end [3], close 4"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			w := &callWriter{}
 			// What ended the reading is for the caller to look at.
-			r := &listReader{run: levels(tt.n), levels: tt.levels, err: errors.New("cut")}
+			r := &listReader{run: levels(tt.n), levels: tt.levels, err: errors.New("cut"), scrapes: make([]export.Scrape, tt.scrapes)}
 			if err := export.Copy(context.Background(), w, r); err != nil {
 				t.Fatal(err)
 			}
@@ -89,9 +104,9 @@ func TestCopy(t *testing.T) {
 }
 
 func TestCopyErrors(t *testing.T) {
-	for _, bad := range []string{"begin m 0", "request 1", "end [0]", "begin m 1", "end [1]", "close 2"} {
+	for _, bad := range []string{"begin m 0", "request 1", "end [0]", "begin m 1", "end [1]", "scrape 7", "close 2"} {
 		w := &callWriter{bad: bad}
-		err := export.Copy(context.Background(), w, &listReader{run: levels(2), levels: []int{0}})
+		err := export.Copy(context.Background(), w, &listReader{run: levels(2), levels: []int{0}, scrapes: []export.Scrape{{StartNS: 7}}})
 		if !errors.Is(err, errBad) || w.calls[len(w.calls)-1] != bad {
 			t.Errorf("%s: %v after %q", bad, err, w.calls)
 		}

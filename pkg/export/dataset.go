@@ -4,6 +4,8 @@ package export
 type DatasetMeta struct {
 	Files   []DatasetFile `json:"files,omitempty"`
 	Entries int           `json:"entries"` // that were sent in turn
+	// Streams are the conversations of which Entries are the first; 0 for one.
+	Streams int `json:"streams,omitempty"`
 	// Order is how they followed each other; "" is theirs.
 	Order string `json:"order,omitempty"`
 	// Tokenizer is what lengths were counted with; nil if none was needed.

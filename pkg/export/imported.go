@@ -72,6 +72,15 @@ type Stated struct {
 	Silent []int `json:"silent,omitempty"`
 	// Text is the whole answer.
 	Text *string `json:"text,omitempty"`
+	// CountedInput and CountedOutput are the tool's own counts, where
+	// InputTokens and OutputTokens are the server's.
+	CountedInput  *int64 `json:"counted_input,omitempty"`
+	CountedOutput *int64 `json:"counted_output,omitempty"`
+	// EndNS is when the tool was through with a request that succeeded, after
+	// its last response.
+	EndNS *uint64 `json:"end_ns,omitempty"`
+	// ErrorType is what the tool calls the kind of a failure.
+	ErrorType string `json:"error_type,omitempty"`
 }
 
 // Clone returns a copy of s that shares no memory with it.
@@ -80,11 +89,15 @@ func (s *Stated) Clone() *Stated {
 		return nil
 	}
 	c := *s
-	for _, p := range []**int64{&c.InputTokens, &c.OutputTokens, &c.ReasoningTokens, &c.CachedTokens, &c.TokenEvents} {
+	for _, p := range []**int64{&c.InputTokens, &c.OutputTokens, &c.ReasoningTokens, &c.CachedTokens, &c.TokenEvents, &c.CountedInput, &c.CountedOutput} {
 		if *p != nil {
 			n := **p
 			*p = &n
 		}
+	}
+	if s.EndNS != nil {
+		n := *s.EndNS
+		c.EndNS = &n
 	}
 	if s.Silent != nil {
 		c.Silent = append([]int{}, s.Silent...)

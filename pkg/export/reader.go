@@ -1,5 +1,7 @@
 package export
 
+import "context"
+
 // A Reader pulls the requests of one run out of a file.
 //
 // Run is complete (experiments, windows, metadata) before the first call of
@@ -20,6 +22,12 @@ type Reader interface {
 	// Experiment returns the index in Run().Experiments of the current
 	// request.
 	Experiment() int
+	// Scrapes calls do for each scrape of telemetry in the file, in its order. The
+	// scrape is valid until do returns, its Series for as long as the reader is
+	// open. It may be called at any time before Close, also between calls of
+	// Next, and again. The error is that of do, or why ctx ended; what cannot be
+	// read is left out with a warning.
+	Scrapes(ctx context.Context, do func(*Scrape) error) error
 	// Err returns what ended the reading early: an I/O error, a *CutError for
 	// a file that ends too soon, a *SyntaxError for one that stops being what
 	// it claims. nil after a complete read. Requests delivered before are
@@ -65,6 +73,10 @@ type Writer interface {
 	// EndExperiment writes what is known at the end of the level. Mode and
 	// Value of e are ignored.
 	EndExperiment(e *Experiment) error
+	// WriteScrape writes telemetry of the run. It may come at any time before
+	// Close, in an experiment or not. It keeps nothing of s but the pointers to
+	// its Series, which must not change any more.
+	WriteScrape(s *Scrape) error
 	// Close writes the header fields of run (its Experiments are ignored) and
 	// flushes. It does not close the underlying file.
 	Close(run *Run) error

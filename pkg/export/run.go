@@ -77,11 +77,18 @@ type RunMeta struct {
 	// Calibration is how far the recorder's times were from the truth, on this
 	// machine right before the run; nil when that was not asked for.
 	Calibration *Calibration `json:"calibration,omitempty"`
+	// Telemetry is what became of the sources of telemetry; nil when none was
+	// asked for. Their values are the scrapes of [Reader.Scrapes].
+	Telemetry []TelemetrySource `json:"telemetry,omitempty"`
 	// Import is set when the run comes from a result file of another tool.
 	Import *Import `json:"import,omitempty"`
 	// Interrupted names the signal that ended the run early.
 	Interrupted string   `json:"interrupted,omitempty"`
 	Warnings    []string `json:"warnings,omitempty"`
+	// AnalysisHints is what the command line of another tool said about its
+	// report, for pa-analyze: "dialect", "experiment", and what that dialect
+	// calls the rest. nil when there was none.
+	AnalysisHints map[string]string `json:"analysis_hints,omitempty"`
 }
 
 // How warnings of pa-record begin that say whether runs can be compared: the
@@ -135,6 +142,8 @@ type ExperimentMeta struct {
 	// Stable says whether the measurement met its stability rule; nil when no
 	// rule was asked for.
 	Stable *bool `json:"stable,omitempty"`
+	// OverLatencyLimit says that the latency was over the limit that the run had.
+	OverLatencyLimit bool `json:"over_latency_limit,omitempty"`
 	// Measured, Failed, Warmup, Late and Cancelled count requests.
 	Measured  int `json:"measured"`
 	Failed    int `json:"failed,omitempty"`
@@ -149,6 +158,9 @@ type ExperimentMeta struct {
 	// Client is what the recorder saw of itself meanwhile; nil when it did not
 	// look.
 	Client *ClientMeta `json:"client,omitempty"`
+	// ServerStats is what a Triton server counted meanwhile; nil when it was not
+	// asked, or is none.
+	ServerStats *ServerStats `json:"server_stats,omitempty"`
 	// Interrupted is set when the level was ended early by a signal.
 	Interrupted bool     `json:"interrupted,omitempty"`
 	Warnings    []string `json:"warnings,omitempty"`

@@ -26,7 +26,7 @@ func newArrowReader(ctx context.Context, name string, src io.ReaderAt, size int6
 	if err := checkArrowEnd(name, src, size); err != nil {
 		return nil, err
 	}
-	s := &arrowSource{schema: newSchema(nil)}
+	s := &arrowSource{schema: newSchema(fileMetadata{})}
 	err := guard(func() (err error) {
 		s.r, err = ipc.NewFileReader(io.NewSectionReader(src, 0, size),
 			ipc.WithAllocator(boundAllocator{memory.DefaultAllocator, batchLimit(lim)}))
@@ -36,13 +36,15 @@ func newArrowReader(ctx context.Context, name string, src io.ReaderAt, size int6
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	meta := s.r.Schema().Metadata()
-	h, err := readHeader(name, fieldNames(s.r.Schema()), func(key string) string {
+	get := func(key string) string {
 		v, _ := meta.GetValue(key)
 		return v
-	}, lim)
+	}
+	h, err := readHeader(name, fieldNames(s.r.Schema()), get, lim)
 	if err != nil {
 		return nil, err
 	}
+	h.telemetry(get, lim)
 	return newReader(ctx, h, s)
 }
 

@@ -12,12 +12,12 @@ import (
 // NewArrowWriter returns a Writer of an Arrow IPC file, uncompressed, to w,
 // which it buffers.
 func NewArrowWriter(w io.Writer) (*Writer, error) {
-	out := &arrowSink{file: newCounter(w), schema: newSchema(nil)}
+	out := &arrowSink{file: newCounter(w), schema: newSchema(fileMetadata{})}
 	var err error
 	if out.w, err = ipc.NewFileWriter(out.file, ipc.WithSchema(out.schema)); err != nil {
 		return nil, err
 	}
-	return &Writer{format: "Arrow", sink: out, batch: newBatch(newSchema(nil))}, nil
+	return &Writer{format: "Arrow", sink: out, batch: newBatch(newSchema(fileMetadata{}))}, nil
 }
 
 // An arrowSink writes each batch as a record batch.
@@ -29,15 +29,15 @@ type arrowSink struct {
 
 func (s *arrowSink) write(rec arrow.Record) error { return s.w.Write(rec) }
 
-func (s *arrowSink) close(run *export.Run) error {
-	text, err := runText(run)
+func (s *arrowSink) close(run *export.Run, t *telemetryBuffer) error {
+	m, err := metadataOf(run, t)
 	if err != nil {
 		return err
 	}
 	// The footer holds the schema a second time, and that one is what readers
 	// of a file take. The FileWriter encodes it when it is closed, from this
 	// pointer, so that the header, known only now, can still get in.
-	*s.schema = *newSchema(runMetadata(text))
+	*s.schema = *newSchema(m)
 	if err := s.w.Close(); err != nil {
 		return err
 	}

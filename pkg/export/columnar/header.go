@@ -50,13 +50,34 @@ func parseRun(name string, text []byte, lim export.Limits) (*export.Run, []expor
 	return r.Run(), r.Warnings(), nil
 }
 
+// A fileMetadata is the keys and values that are added to the schema. The zero
+// value is none.
+type fileMetadata struct{ keys, values []string }
+
+func (m *fileMetadata) add(key, value string) {
+	m.keys, m.values = append(m.keys, key), append(m.values, value)
+}
+
 // runMetadata returns the metadata that hold text. Arrow and Parquet want
 // UTF-8 there.
-func runMetadata(text []byte) map[string]string {
+func runMetadata(text []byte) (m fileMetadata) {
 	if utf8.Valid(text) {
-		return map[string]string{runKey: string(text)}
+		m.add(runKey, string(text))
+	} else {
+		m.add(runBytesKey, base64.StdEncoding.EncodeToString(text))
 	}
-	return map[string]string{runBytesKey: base64.StdEncoding.EncodeToString(text)}
+	return m
+}
+
+// metadataOf returns the metadata of a file of run with telemetry t.
+func metadataOf(run *export.Run, t *telemetryBuffer) (fileMetadata, error) {
+	text, err := runText(run)
+	if err != nil {
+		return fileMetadata{}, err
+	}
+	m := runMetadata(text)
+	err = t.metadata(&m)
+	return m, err
 }
 
 // textOfMetadata is the inverse of runMetadata. get returns "" for a key that
@@ -84,7 +105,7 @@ func readHeader(name string, columns []string, get func(key string) string, lim 
 			return h, fmt.Errorf("%s: holds no requests: expected the columns of %s, found none called %s", name, Version, col)
 		}
 	}
-	known := newSchema(nil)
+	known := newSchema(fileMetadata{})
 	for _, col := range columns {
 		if !known.HasField(col) {
 			h.warnings = append(h.warnings, export.Warning{Name: name, Offset: -1, Msg: fmt.Sprintf("column %.40q is not known and is not kept", col), Count: 1})

@@ -37,6 +37,7 @@ const (
 	frameUpdate frameKind = 4 // text: what is known now of the experiment that started last
 	frameEnd    frameKind = 5 // text: the same at its end
 	frameRun    frameKind = 6 // text: the run, without experiments; only the end of the stream follows
+	frameText   frameKind = 7 // text: lines of telemetry
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)

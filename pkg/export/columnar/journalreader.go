@@ -19,7 +19,7 @@ import (
 // Reader's Err says after them.
 func newJournalReader(ctx context.Context, name string, src io.ReaderAt, size int64, lim export.Limits) (*Reader, error) {
 	s := &journalSource{
-		name: name, schema: newSchema(nil),
+		name: name, schema: newSchema(fileMetadata{}),
 		frames: frameReader{src: src, size: size, most: batchLimit(lim)},
 	}
 	h, off, err := s.start(lim)
@@ -49,6 +49,9 @@ func newJournalReader(ctx context.Context, name string, src io.ReaderAt, size in
 		})
 	}
 	h.sortExperiments()
+	if len(s.texts) > 0 {
+		h.lines, h.maxLine = s.lines, maxLine(lim)
+	}
 	return newReader(ctx, h, s)
 }
 
@@ -60,6 +63,7 @@ type journalSource struct {
 	feed     feed
 	r        *ipc.Reader
 	list     []frame // that hold rows, without their text
+	texts    []int64 // offsets of those that hold telemetry
 	last     uint64  // ordinal of the frame read last
 	complete bool    // the end of the run was met
 	trailing int64   // bytes behind the end of the stream
@@ -137,6 +141,9 @@ func (s *journalSource) add(h *header, f *frame, lim export.Limits) error {
 	switch f.kind {
 	case frameRows:
 		s.list = append(s.list, frame{kind: f.kind, offset: f.offset, meta: f.meta, body: f.body})
+		return nil
+	case frameText:
+		s.texts = append(s.texts, f.offset)
 		return nil
 	case frameBegin, frameUpdate, frameEnd, frameRun:
 	case frameSchema:
@@ -237,6 +244,22 @@ func (s *journalSource) zeros(off int64) bool {
 		off += int64(n)
 	}
 	return true
+}
+
+// lines gives the lines of the telemetry.
+func (s *journalSource) lines(ctx context.Context, do func(line []byte) error) error {
+	// With memory of its own: rows may be in use.
+	frames := frameReader{src: s.frames.src, size: s.frames.size, most: s.frames.most}
+	for _, off := range s.texts {
+		f, _, _, err := frames.read(off)
+		if err != nil {
+			return &CorruptionError{s.name, off, err}
+		}
+		if err := eachLine(ctx, bytes.NewReader(f.text), maxFrameMetadata, do); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (s *journalSource) batches() int { return len(s.list) }

@@ -8,6 +8,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/ipc"
 
 	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/export/internal/samplejson"
 )
 
 // A JournalWriter writes a run while it is being recorded, so that all that was
@@ -20,6 +21,9 @@ import (
 type JournalWriter struct {
 	w    Writer
 	sink *journalSink
+
+	samples   samplejson.Encoder
+	telemetry []byte // lines that wait
 }
 
 var _ export.Writer = (*JournalWriter)(nil)
@@ -75,9 +79,43 @@ func (j *JournalWriter) EndExperiment(e *export.Experiment) error {
 	return j.experiment(frameEnd)
 }
 
+// maxTelemetryWait bounds the text that waits for Flush.
+const maxTelemetryWait = 4 << 20
+
+// WriteScrape keeps s until the next Flush, and nothing that s points to but its
+// Series.
+func (j *JournalWriter) WriteScrape(s *export.Scrape) error {
+	if j.w.err != nil {
+		return j.w.err
+	}
+	if j.w.state == writerClosed {
+		return j.w.fail(errors.New("WriteScrape after Close"))
+	}
+	if j.telemetry = j.samples.Append(j.telemetry, s, '\n'); len(j.telemetry) > maxTelemetryWait {
+		return j.flush()
+	}
+	return nil
+}
+
+// flush writes the rows and the telemetry that wait.
+func (j *JournalWriter) flush() error {
+	if err := j.w.flush(); err != nil {
+		return err
+	}
+	if len(j.telemetry) == 0 {
+		return nil
+	}
+	err := guard(func() error { return j.sink.event(frameText, j.telemetry) })
+	j.telemetry = j.telemetry[:0]
+	if err != nil {
+		return j.w.fail(err)
+	}
+	return nil
+}
+
 // experiment writes the rows that wait and then the last experiment.
 func (j *JournalWriter) experiment(kind frameKind) error {
-	if err := j.w.flush(); err != nil {
+	if err := j.flush(); err != nil {
 		return err
 	}
 	last := j.w.run.Experiments[len(j.w.run.Experiments)-1:]
@@ -99,7 +137,7 @@ func (j *JournalWriter) Flush() error {
 	if j.w.state == writerClosed {
 		return nil
 	}
-	return j.w.flush()
+	return j.flush()
 }
 
 // Sync is Flush and then, where the underlying writer has a method Sync as
@@ -123,7 +161,7 @@ func (j *JournalWriter) BufferedBytes() int64 {
 	if j.w.batch == nil {
 		return 0
 	}
-	return int64(j.w.batch.size())
+	return int64(j.w.batch.size() + len(j.telemetry))
 }
 
 // BufferedRequests returns how many requests wait.
@@ -138,7 +176,14 @@ func (j *JournalWriter) BufferedRequests() int {
 // Experiments are ignored), which replace those of the start, and the end of
 // the stream. A journal without them is one of a run that was killed. It
 // does not close the underlying writer.
-func (j *JournalWriter) Close(run *export.Run) error { return j.w.Close(run) }
+func (j *JournalWriter) Close(run *export.Run) error {
+	if j.w.err == nil && j.w.state == betweenExperiments {
+		if err := j.flush(); err != nil {
+			return j.w.Close(run)
+		}
+	}
+	return j.w.Close(run)
+}
 
 // EndJournal ends a journal whose writer failed, a full disk's for instance. w
 // appends to the journal, of which so many whole frames are left, each one call
@@ -152,9 +197,9 @@ func EndJournal(w io.Writer, frames uint64, run *export.Run) error {
 	if run == nil {
 		run = &export.Run{}
 	}
-	s := newJournalSink(w, nil)
+	s := newJournalSink(w, fileMetadata{})
 	s.ordinal, s.resumed = frames, true
-	return guard(func() error { return s.close(run) })
+	return guard(func() error { return s.close(run, nil) })
 }
 
 // A journalSink writes frames. It is the PayloadWriter of its own ipc.Writer,
@@ -171,7 +216,7 @@ type journalSink struct {
 	buf     []byte
 }
 
-func newJournalSink(dst io.Writer, meta map[string]string) *journalSink {
+func newJournalSink(dst io.Writer, meta fileMetadata) *journalSink {
 	s := &journalSink{dst: dst, schema: newSchema(meta), kind: frameRows}
 	s.w = ipc.NewWriterWithPayloadWriter(s, ipc.WithSchema(s.schema))
 	return s
@@ -225,7 +270,7 @@ func (s *journalSink) WritePayload(p ipc.Payload) error {
 // Close is there for ipc.PayloadWriter; nothing calls it.
 func (s *journalSink) Close() error { return nil }
 
-func (s *journalSink) close(run *export.Run) error {
+func (s *journalSink) close(run *export.Run, _ *telemetryBuffer) error {
 	header := *run
 	header.Experiments = nil
 	text, err := runText(&header)

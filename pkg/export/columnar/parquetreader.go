@@ -21,7 +21,7 @@ const parquetMagic = "PAR1"
 
 // newParquetReader returns a Reader of a Parquet file.
 func newParquetReader(ctx context.Context, name string, src io.ReaderAt, size int64, lim export.Limits) (*Reader, error) {
-	s := &parquetSource{schema: newSchema(nil), size: size, most: mostRows(lim)}
+	s := &parquetSource{schema: newSchema(fileMetadata{}), size: size, most: mostRows(lim)}
 	var err error
 	if s.r, err = openParquetFile(name, src, size, s.most); err != nil {
 		return nil, err
@@ -34,10 +34,11 @@ func newParquetReader(ctx context.Context, name string, src io.ReaderAt, size in
 		for i := range root.NumFields() {
 			columns = append(columns, root.Field(i).Name())
 		}
-		h, err = readHeader(name, columns, func(key string) string { return lookup(meta.KeyValueMetadata(), key) }, lim)
-		if err != nil {
+		get := func(key string) string { return lookup(meta.KeyValueMetadata(), key) }
+		if h, err = readHeader(name, columns, get, lim); err != nil {
 			return err
 		}
+		h.telemetry(get, lim)
 		if err := s.columns(); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}

@@ -14,7 +14,7 @@ import (
 
 // NewParquetWriter returns a Writer of Parquet to w, which it buffers.
 func NewParquetWriter(w io.Writer) (*Writer, error) {
-	schema := newSchema(nil)
+	schema := newSchema(fileMetadata{})
 	out := &parquetSink{file: newCounter(w)}
 	err := guard(func() (err error) {
 		// Without a copy of the Arrow schema: where there is one, pyarrow takes
@@ -65,13 +65,13 @@ type parquetSink struct {
 
 func (s *parquetSink) write(rec arrow.Record) error { return s.w.Write(rec) }
 
-func (s *parquetSink) close(run *export.Run) error {
-	text, err := runText(run)
+func (s *parquetSink) close(run *export.Run, t *telemetryBuffer) error {
+	m, err := metadataOf(run, t)
 	if err != nil {
 		return err
 	}
-	for k, v := range runMetadata(text) {
-		if err := s.w.AppendKeyValueMetadata(k, v); err != nil {
+	for i, k := range m.keys {
+		if err := s.w.AppendKeyValueMetadata(k, m.values[i]); err != nil {
 			return err
 		}
 	}

@@ -30,6 +30,9 @@ type Reader struct {
 	warnings []export.Warning
 	warned   map[string]int // index in warnings by the kind of problem
 
+	lines   lineSource // of the telemetry; nil: there is none
+	maxLine int64
+
 	next  int  // part of the plan
 	open  bool // part next is being read
 	t     *rows
@@ -77,11 +80,30 @@ type header struct {
 	warnings []export.Warning
 	tail     error // of the file, which ends the reading after its batches
 	places   []int // see Reader
+	lines    lineSource
+	maxLine  int64
+}
+
+// telemetry takes what a file says of its telemetry.
+func (h *header) telemetry(get func(key string) string, lim export.Limits) {
+	h.maxLine = maxLine(lim)
+	var err error
+	if h.lines, err = metadataLines(get, h.maxLine); err != nil {
+		h.warnings = append(h.warnings, export.Warning{Name: h.name, Offset: -1, Where: "telemetry", Msg: err.Error(), Count: 1})
+	}
+}
+
+// maxLine bounds an object of the telemetry.
+func maxLine(lim export.Limits) int64 {
+	if lim.MaxValueBytes <= 0 {
+		return export.DefaultMaxValueBytes
+	}
+	return lim.MaxValueBytes
 }
 
 // newReader returns a Reader of src.
 func newReader(ctx context.Context, h header, src source) (*Reader, error) {
-	r := &Reader{name: h.name, src: src, run: h.run, places: h.places, tail: h.tail, warnings: h.warnings, warned: map[string]int{}}
+	r := &Reader{name: h.name, src: src, run: h.run, places: h.places, tail: h.tail, warnings: h.warnings, warned: map[string]int{}, lines: h.lines, maxLine: h.maxLine}
 	most := maxExperiments
 	if r.run != nil {
 		most = len(r.run.Experiments)

@@ -110,7 +110,7 @@ func TestParquetEncodings(t *testing.T) {
 	data := want.encode(t, testFormats[0])
 	numbers := func(e parquet.Encoding) []parquet.WriterProperty {
 		var out []parquet.WriterProperty
-		for _, f := range newSchema(nil).Fields() {
+		for _, f := range newSchema(fileMetadata{}).Fields() {
 			if classOf(f.Type) == classInteger {
 				out = append(out, parquet.WithEncodingFor(f.Name, e))
 			}
@@ -221,7 +221,7 @@ func TestParquetOwnEncodings(t *testing.T) {
 // cannot, and read that they can.
 func TestSchemaElementsNullable(t *testing.T) {
 	lists := 0
-	for _, f := range newSchema(nil).Fields() {
+	for _, f := range newSchema(fileMetadata{}).Fields() {
 		if l, ok := f.Type.(*arrow.ListType); ok {
 			lists++
 			if !l.ElemField().Nullable {

@@ -103,7 +103,7 @@ const (
 
 // newSchema returns the Arrow schema of the data model with the keys and values
 // of meta and the version.
-func newSchema(meta map[string]string) *arrow.Schema {
+func newSchema(meta fileMetadata) *arrow.Schema {
 	var (
 		uint32Type = arrow.PrimitiveTypes.Uint32
 		boolType   = arrow.FixedWidthTypes.Boolean
@@ -135,13 +135,7 @@ func newSchema(meta map[string]string) *arrow.Schema {
 		list("outputs", arrow.StructOf(output...), true),
 		list("extra", arrow.StructOf(value...), true),
 	)
-	keys, values := []string{versionKey}, []string{Version}
-	for _, k := range []string{runKey, runBytesKey} {
-		if v, ok := meta[k]; ok {
-			keys, values = append(keys, k), append(values, v)
-		}
-	}
-	m := arrow.NewMetadata(keys, values)
+	m := arrow.NewMetadata(append([]string{versionKey}, meta.keys...), append([]string{Version}, meta.values...))
 	return arrow.NewSchema(fields, &m)
 }
 
@@ -150,5 +144,5 @@ func columnName(col int) string {
 	if i := col - colScalars; i >= 0 && i < len(scalars) {
 		return scalars[i].name
 	}
-	return newSchema(nil).Field(col).Name
+	return newSchema(fileMetadata{}).Field(col).Name
 }

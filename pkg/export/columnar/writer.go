@@ -29,6 +29,8 @@ type Writer struct {
 	state  writerState
 	rows   int // of the current experiment
 	err    error
+
+	telemetry telemetryBuffer
 }
 
 var _ export.Writer = (*Writer)(nil)
@@ -41,10 +43,10 @@ const (
 	writerClosed
 )
 
-// A sink takes batches and then the header.
+// A sink takes batches, and then the header and the telemetry.
 type sink interface {
 	write(rec arrow.Record) error
-	close(run *export.Run) error
+	close(run *export.Run, t *telemetryBuffer) error
 }
 
 // flushSize is the size of a file's buffer.
@@ -130,6 +132,20 @@ func (w *Writer) update(e *export.Experiment) {
 	}
 }
 
+// WriteScrape keeps s, compressed, until Close.
+func (w *Writer) WriteScrape(s *export.Scrape) error {
+	if w.err != nil {
+		return w.err
+	}
+	if w.state == writerClosed {
+		return w.fail(errors.New("WriteScrape after Close"))
+	}
+	if err := w.telemetry.write(s); err != nil {
+		return w.fail(err)
+	}
+	return nil
+}
+
 // Close writes the rows that wait and the header fields of run (nil: none). It
 // does not close the underlying writer. It does nothing when called again.
 func (w *Writer) Close(run *export.Run) error {
@@ -138,7 +154,7 @@ func (w *Writer) Close(run *export.Run) error {
 	}
 	err := w.close(run)
 	w.state = writerClosed
-	w.batch = nil
+	w.batch, w.telemetry = nil, telemetryBuffer{}
 	return err
 }
 
@@ -154,7 +170,7 @@ func (w *Writer) close(run *export.Run) error {
 		header = *run
 	}
 	header.Experiments = w.run.Experiments
-	if err := guard(func() error { return w.sink.close(&header) }); err != nil {
+	if err := guard(func() error { return w.sink.close(&header, &w.telemetry) }); err != nil {
 		return w.fail(err)
 	}
 	return nil

@@ -92,7 +92,8 @@ func openAIPerf(f *file) (*export.Run, source, error) {
 		Version string `json:"aiperf_version"`
 	}
 	if err := decode(first, &head); err != nil {
-		return nil, nil, fmt.Errorf("%s: byte %d: the first record of %s: %w", f.name, s.at, aiperfName, err)
+		msg := strings.TrimPrefix(typeError(s.at, err).msg, "aiperfRecord.") // the struct that is embedded above
+		return nil, nil, fmt.Errorf("%s: byte %d: the first record of %s: %s", f.name, s.at, aiperfName, msg)
 	}
 	if head.Version != "" {
 		return nil, nil, fmt.Errorf("%s: is profile_export_aiperf.json of AIPerf %.20q, which holds statistics and no requests; give profile_export.jsonl or profile_export_raw.jsonl from the same folder", f.name, head.Version)
@@ -254,7 +255,16 @@ func (s *aiperf) metrics(r *export.Request) error {
 		ReasoningTokens: m.count("usage_reasoning_tokens", "reasoning_token_count"),
 		CachedTokens:    m.count("usage_prompt_cache_read_tokens"),
 	}
-	if st.InputTokens != nil || st.OutputTokens != nil {
+	if in := m.count("input_sequence_length"); in != nil && st.InputTokens != nil && *in != *st.InputTokens {
+		st.CountedInput = in
+	}
+	if out := m.count("output_sequence_length"); out != nil && st.OutputTokens != nil && *out != *st.OutputTokens {
+		st.CountedOutput = out
+	}
+	if e := s.record.Error; e != nil {
+		st.ErrorType = e.Type
+	}
+	if st.InputTokens != nil || st.OutputTokens != nil || st.ErrorType != "" {
 		r.Stated = st
 	}
 	first, streamed := m.ns("time_to_first_token")
@@ -269,6 +279,10 @@ func (s *aiperf) metrics(r *export.Request) error {
 		}
 	case answered:
 		respond(r, r.StartNS+whole, nil)
+	}
+	if n := len(r.Responses); n > 0 && r.Stated != nil && r.Status == export.StatusOK && s.record.Metadata.RequestEndNS > r.Responses[n-1].RecvNS {
+		end := s.record.Metadata.RequestEndNS
+		r.Stated.EndNS = &end
 	}
 	if m.bad != nil {
 		m.bad.at, m.bad.excluded = s.at, r.Excluded() != ""

@@ -1,6 +1,7 @@
 package foreign
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -187,3 +188,6 @@ type closed struct{}
 func (closed) next(*export.Request) (int, error) { return 0, io.EOF }
 func (closed) where() string                     { return "" }
 func (closed) check(*selfCheck)                  {}
+
+// Scrapes implements [export.Reader]: no file of another tool holds telemetry.
+func (r *Reader) Scrapes(context.Context, func(*export.Scrape) error) error { return nil }

@@ -234,7 +234,9 @@ func TestReader(t *testing.T) {
 func TestRefused(t *testing.T) {
 	for _, tt := range []struct{ name, text, want string }{
 		{"aiperf summary", `{"schema_version":"1.4","aiperf_version":"0.13.0","request_throughput":{"unit":"requests/sec"}}`, `x.json: is profile_export_aiperf.json of AIPerf "0.13.0", which holds statistics and no requests; give profile_export.jsonl`},
-		{"aiperf of another shape", `{"metadata":{"request_start_ns":"x"}}`, `x.json: byte 0: the first record of AIPerf profile_export.jsonl: json: cannot unmarshal string`},
+		{"aiperf of another shape", `{"metadata":{"request_start_ns":"x"}}`, `x.json: byte 0: the first record of AIPerf profile_export.jsonl: metadata.request_start_ns: expected a number, found string`},
+		{"GenAI-Perf report", `{"request_throughput":{"unit":"requests/sec","avg":8.6},"request_latency":{"unit":"ms","avg":389.5}}`, `x.json: is the report of GenAI-Perf, which holds statistics and no requests; give the profile_export.json`},
+		{"GenAI-Perf report of an early release", `{"request_latency":{"unit":"ms","avg":389.5},"input_config":{}}`, `x.json: is the report of GenAI-Perf`},
 		{"inference-perf summary", `{"load_summary":{"count":20}}`, `x.json: is a summary of inference-perf, which holds statistics and no requests; give per_request_lifecycle_metrics.json`},
 		{"guidellm without benchmarks", `{"metadata":{"version":2,"guidellm_version":"0.8.1"},"benchmarks":[]}`, `x.json: is a file of GuideLLM 0.8.1 without benchmarks: nothing was measured`},
 		{"vllm figures only", `{"date":"20260101-120000","endpoint_type":"openai","backend":"vllm","tokenizer_id":"t","num_prompts":2,"duration":1.0,"latencies":[1]}`, `x.json: is a result of vllm bench serve of 20260101-120000 that holds figures and no requests; run it with --save-detailed to keep them`},

@@ -20,6 +20,22 @@ func TestRoundTrip(t *testing.T) {
 	roundTrip(t, want)
 }
 
+// So does one with telemetry, of which no series is in all scrapes.
+func TestRoundTripTelemetry(t *testing.T) {
+	const head = `{"experiments":[{"experiment":{"mode":"concurrency","value":1},"requests":[{"timestamp":1,"response_timestamps":[2]}],"window_boundaries":[0,9],` +
+		`"pa":{"measured":1,"server_stats":{"models":[{"name":"m"}],"snapshots":[{"edge":"end","start_ns":1,"end_ns":2,"stats":[]}]}}}],"version":"1"`
+	const samples = `"samples":[{"series":0,"source":"http://h/metrics","name":"a","type":"gauge","labels":{"b":"c"}},{"source":"http://h/metrics","start_ns":1,"end_ns":2,"values":[[0,0.1]]},` +
+		`{"source":"http://h/metrics","start_ns":3,"end_ns":4,"error":"refused"},{"series":1,"source":"http://h/metrics","name":"d"},` +
+		`{"source":"http://h/metrics","start_ns":5,"end_ns":6,"values":[[1,"NaN"],[0,1.8446744073709552e+19]]}]`
+	for name, text := range map[string]string{
+		"metadata":    head + `,"pa":{"schema":"pa-export/1","tool":"t",` + samples + `}}`,
+		"no metadata": head + `,"pa":{` + samples + `}}`,
+		"no requests": `{"experiments":[],"pa":{` + samples + `}}`,
+	} {
+		t.Run(name, func(t *testing.T) { roundTrip(t, []byte(text)) })
+	}
+}
+
 // So does what the file of another tool becomes.
 func TestRoundTripForeign(t *testing.T) {
 	for _, name := range []string{"guidellm/cut/benchmarks.json", "vllm_rs/cut/result.json", "aiperf/ok/profile_export_raw.jsonl"} {

@@ -25,6 +25,7 @@ type headerParser struct {
 	jsonscan.Cursor
 	run      *export.Run
 	sections []section
+	samples  int64 // offset of the '[' of the telemetry; -1: there is none
 	warnings *warnings
 	where    string // of the next error
 	weight   int64  // bytes that the header holds, roughly
@@ -116,7 +117,7 @@ type seenKeys map[string]bool
 func (s seenKeys) check(h *headerParser, name string) {
 	switch name {
 	case "experiments", "version", "service_kind", "endpoint", "pa", "experiment", "requests", "window_boundaries",
-		"mode", "value", "excluded_requests":
+		"mode", "value", "excluded_requests", "samples":
 	default:
 		return
 	}
@@ -185,23 +186,86 @@ func (h *headerParser) extra(name string, dst *export.Fields) error {
 	return h.charge(len(v) + 64)
 }
 
+// runMeta reads the document's "pa" and notes where its samples are.
 func (h *headerParser) runMeta() error {
+	h.samples = -1
 	if null, err := h.isNull(); null || err != nil {
 		return err
 	}
 	at := h.Pos
-	v, err := h.Value(`member "pa"`)
+	var rest []byte
+	b, err := h.Peek()
 	if err != nil {
 		return err
 	}
+	found := false
+	if b == '{' {
+		rest, found, err = h.members("samples", &h.samples)
+	} else if rest, err = h.Value(`member "pa"`); err == nil {
+		err = h.charge(len(rest))
+	}
+	if err != nil {
+		return err
+	}
+	if found && string(rest) == "{}" {
+		return nil
+	}
 	m := &export.RunMeta{}
-	if err := json.Unmarshal(jsonscan.AppendCompact(nil, v), m); err != nil {
+	if err := json.Unmarshal(jsonscan.AppendCompact(nil, rest), m); err != nil {
 		h.warn(at, warnHeader, fmt.Sprintf("member \"pa\": %v", err))
-		h.run.Extra = append(h.run.Extra, export.Field{Name: "pa", Value: jsonscan.ValueOf(v)})
-		return h.charge(len(v))
+		h.run.Extra = append(h.run.Extra, export.Field{Name: "pa", Value: jsonscan.ValueOf(rest)})
+		h.samples = -1
+		return nil
 	}
 	h.run.Meta = m
-	return h.charge(len(v))
+	return nil
+}
+
+// members reads an object and returns it without the member of that name, of
+// which it notes in array where it is when it is an array; one of another type is
+// a warning. found says that it is there.
+func (h *headerParser) members(name string, array *int64) (rest []byte, found bool, err error) {
+	h.Pos++
+	rest = []byte{'{'}
+	seen := seenKeys{}
+	for first := true; ; first = false {
+		key, more, err := h.Key(first)
+		if err != nil {
+			return nil, false, err
+		}
+		if !more {
+			return append(rest, '}'), seen[name], nil
+		}
+		seen.check(h, key)
+		if key == name {
+			b, err := h.Peek()
+			if err != nil {
+				return nil, false, err
+			}
+			if b == '[' {
+				*array = h.Pos
+				err = h.Skip()
+			} else {
+				err = h.notArray(key)
+			}
+			if err != nil {
+				return nil, false, err
+			}
+			continue
+		}
+		v, err := h.Value(strconv.Quote(key))
+		if err != nil {
+			return nil, false, err
+		}
+		if err := h.charge(2 * (len(v) + len(key))); err != nil {
+			return nil, false, err
+		}
+		if len(rest) > 1 {
+			rest = append(rest, ',')
+		}
+		rest = append(appendText(rest, []byte(key)), ':')
+		rest = append(rest, v...)
+	}
 }
 
 func (h *headerParser) experiments() error {
@@ -428,53 +492,15 @@ func (h *headerParser) experimentMeta(e *export.Experiment, s *section) error {
 		return h.extra("pa", &e.Extra)
 	}
 	at := h.Pos
-	h.Pos++
-	rest := []byte{'{'}
-	seen := seenKeys{}
-	for first := true; ; first = false {
-		name, more, err := h.Key(first)
-		if err != nil {
-			return err
-		}
-		if !more {
-			break
-		}
-		seen.check(h, name)
-		if name == "excluded_requests" {
-			if b, err := h.Peek(); err != nil {
-				return err
-			} else if b == '[' {
-				s.excluded = h.Pos
-				err = h.Skip()
-				if err != nil {
-					return err
-				}
-				continue
-			}
-			if err := h.notArray(name); err != nil {
-				return err
-			}
-			continue
-		}
-		v, err := h.Value(strconv.Quote(name))
-		if err != nil {
-			return err
-		}
-		if err := h.charge(2 * (len(v) + len(name))); err != nil {
-			return err
-		}
-		if len(rest) > 1 {
-			rest = append(rest, ',')
-		}
-		rest = appendText(rest, []byte(name))
-		rest = append(rest, ':')
-		rest = append(rest, v...)
+	rest, found, err := h.members("excluded_requests", &s.excluded)
+	if err != nil {
+		return err
 	}
-	if len(rest) == 1 && seen["excluded_requests"] {
+	if found && string(rest) == "{}" {
 		return nil
 	}
 	m := &export.ExperimentMeta{}
-	if err := json.Unmarshal(append(rest, '}'), m); err != nil {
+	if err := json.Unmarshal(rest, m); err != nil {
 		h.warn(at, warnHeader, fmt.Sprintf("member \"pa\": %v", err))
 		return nil
 	}

@@ -23,6 +23,7 @@ type Reader struct {
 	jsonscan.Cursor
 	run      *export.Run
 	sections []section
+	samples  int64 // as in headerParser
 	warnings warnings
 	dec      decoder
 
@@ -89,7 +90,7 @@ func (r *Reader) readHeader() error {
 // settle takes over where h found the requests, and what kept it from reading
 // on, which is returned when there is nothing to read because of that.
 func (r *Reader) settle(h *headerParser) error {
-	r.sections, r.headerWhere = h.sections, h.where
+	r.sections, r.samples, r.headerWhere = h.sections, h.samples, h.where
 	r.Cursor = h.Cursor
 	err := r.headerErr
 	var syntax *export.SyntaxError
@@ -111,7 +112,7 @@ func (r *Reader) settle(h *headerParser) error {
 }
 
 func (r *Reader) tryHeader(jump span) *headerParser {
-	h := &headerParser{Cursor: r.Cursor, run: &export.Run{}, warnings: &r.warnings, jump: jump}
+	h := &headerParser{Cursor: r.Cursor, run: &export.Run{}, warnings: &r.warnings, jump: jump, samples: -1}
 	h.Pos = 0
 	r.headerErr = h.document()
 	r.Window = h.Window

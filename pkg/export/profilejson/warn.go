@@ -13,6 +13,7 @@ const (
 	warnCount                     // as many outputs as timestamps
 	warnOutput                    // an output that is no object
 	warnMeta                      // odd content of a request's "pa"
+	warnSample                    // telemetry that was left out
 	warnKinds
 )
 

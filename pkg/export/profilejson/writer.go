@@ -9,8 +9,10 @@ import (
 	"io"
 	"strconv"
 
+	"github.com/pa-tools/pa/internal/spool"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/internal/jsonscan"
+	"github.com/pa-tools/pa/pkg/export/internal/samplejson"
 )
 
 // A Writer writes profile_export.json as perf_analyzer does, byte for byte,
@@ -18,16 +20,18 @@ import (
 // [export.Writer] for the order of calls.
 //
 // Requests that [export.Request.Excluded] names a reason for wait until
-// EndExperiment, beyond 1 MiB in a temporary file. After Flush, all that was
+// EndExperiment, and telemetry until Close, beyond 1 MiB in a temporary file. After Flush, all that was
 // written so far is the start of a document that a Reader reads up to the last
 // whole request. The first error sticks and every later call returns it.
 type Writer struct {
-	// TempDir is where excluded requests wait; "" is the system's folder for
-	// temporary files. Set it before the first request.
+	// TempDir is where excluded requests and telemetry wait; "" is the system's
+	// folder for temporary files. Set it before the first request.
 	TempDir string
 
 	w           *bufio.Writer
-	spool       spool
+	excluded    spool.Buffer
+	telemetry   spool.Buffer // the elements of "samples", a comma before each
+	samples     samplejson.Encoder
 	buf         []byte
 	state       writerState
 	experiments int
@@ -92,7 +96,7 @@ func (w *Writer) WriteRequest(r *export.Request) error {
 	b := w.buf[:0]
 	first := w.requests == 0
 	if reason != "" {
-		first = w.spool.empty()
+		first = w.excluded.Len() == 0
 	}
 	if !first {
 		b = append(b, ',')
@@ -107,8 +111,8 @@ func (w *Writer) WriteRequest(r *export.Request) error {
 		w.requests++
 		return w.write(b)
 	}
-	w.spool.dir = w.TempDir
-	if _, err := w.spool.Write(b); err != nil {
+	w.excluded.Dir, w.excluded.What = w.TempDir, "excluded requests"
+	if _, err := w.excluded.Write(b); err != nil {
 		return w.fail(err)
 	}
 	return nil
@@ -231,7 +235,7 @@ func (w *Writer) EndExperiment(e *export.Experiment) error {
 	if err != nil {
 		return w.fail(fmt.Errorf("experiment %d: %w", w.experiments-1, err))
 	}
-	excluded := !w.spool.empty()
+	excluded := w.excluded.Len() > 0
 	if e.Meta == nil && !excluded {
 		return w.write(append(b, '}'))
 	}
@@ -256,10 +260,26 @@ func (w *Writer) EndExperiment(e *export.Experiment) error {
 	if err := w.write(b); err != nil {
 		return err
 	}
-	if err := w.spool.moveTo(w.w); err != nil {
+	if err := w.excluded.MoveTo(w.w); err != nil {
 		return w.fail(err)
 	}
 	return w.write([]byte("]}}"))
+}
+
+// WriteScrape keeps s until Close.
+func (w *Writer) WriteScrape(s *export.Scrape) error {
+	if w.err != nil {
+		return w.err
+	}
+	if w.state == writerClosed {
+		return w.fail(errors.New("WriteScrape after Close"))
+	}
+	w.buf = w.samples.Append(w.buf[:0], s, ',')
+	w.telemetry.Dir, w.telemetry.What = w.TempDir, "telemetry"
+	if _, err := w.telemetry.Write(w.buf); err != nil {
+		return w.fail(err)
+	}
+	return nil
 }
 
 // Close ends the document with the header fields of run (nil: none) and
@@ -271,7 +291,7 @@ func (w *Writer) Close(run *export.Run) error {
 	}
 	err := w.close(run)
 	w.state = writerClosed
-	if e := w.spool.remove(); e != nil && err == nil {
+	if e := errors.Join(w.excluded.Close(), w.telemetry.Close()); e != nil && err == nil {
 		err = w.fail(e)
 	}
 	return err
@@ -302,10 +322,47 @@ func (w *Writer) close(run *export.Run) error {
 			b = append(append(b, `,"pa":`...), meta...)
 		}
 	}
+	if w.telemetry.Len() > 0 {
+		if err := w.writeTelemetry(b, run != nil && run.Meta != nil); err != nil {
+			return err
+		}
+		b = append(b[:0], "]}"...)
+	}
 	if err := w.write(append(b, '}')); err != nil {
 		return err
 	}
 	return w.Flush()
+}
+
+// writeTelemetry writes b and then the telemetry, as the last member of the
+// object that b ends with if there is meta, else of a new one.
+func (w *Writer) writeTelemetry(b []byte, meta bool) error {
+	if meta {
+		b = append(b[:len(b)-1], ',')
+	} else {
+		b = append(b, `,"pa":{`...)
+	}
+	if err := w.write(append(b, `"samples":[`...)); err != nil {
+		return err
+	}
+	// Without the first comma.
+	if err := w.telemetry.MoveTo(&skipWriter{w.w, 1}); err != nil {
+		return w.fail(err)
+	}
+	return nil
+}
+
+// A skipWriter leaves out the first n bytes.
+type skipWriter struct {
+	w io.Writer
+	n int
+}
+
+func (s *skipWriter) Write(b []byte) (int, error) {
+	skipped := min(s.n, len(b))
+	s.n -= skipped
+	n, err := s.w.Write(b[skipped:])
+	return skipped + n, err
 }
 
 func appendOptional(b []byte, name string, s *string) []byte {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/pa-tools/pa/internal/spool"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -230,8 +231,8 @@ func TestWriterSpool(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if w.spool.file == nil || len(w.spool.buf) > maxSpoolMemory {
-			t.Errorf("%d bytes wait in memory", len(w.spool.buf))
+		if w.excluded.Len() <= spool.MaxBufferMemory || w.excluded.InMemory() > spool.MaxBufferMemory {
+			t.Errorf("%d bytes wait in memory", w.excluded.InMemory())
 		}
 		if err := w.EndExperiment(&export.Experiment{}); err != nil {
 			t.Fatal(err)

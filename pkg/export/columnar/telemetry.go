@@ -1,0 +1,167 @@
+package columnar
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/export/internal/samplejson"
+)
+
+// Telemetry is text, an object of package samplejson a line. A journal has it in
+// frames of its own. A file has it in its metadata, compressed with zstd and cut
+// into pieces of base64, "pa.samples.0" and so on: there every reader of Parquet
+// and Arrow passes over it, and those that keep metadata keep it.
+
+// telemetryKey, a dot and the number of a piece are a key of the metadata.
+const telemetryKey = "pa.samples"
+
+const (
+	// pieceBytes is what a piece holds before it is base64: readers bound the
+	// size of a text in the metadata.
+	pieceBytes = 768 << 10
+	// maxTelemetryBytes bounds the compressed telemetry of a file, which its
+	// readers keep in memory. That is weeks of a server.
+	maxTelemetryBytes = 96 << 20
+	// maxTelemetryText bounds what it may become.
+	maxTelemetryText = 16 << 30
+)
+
+// A telemetryBuffer compresses the telemetry of a file. The zero value is empty.
+type telemetryBuffer struct {
+	enc samplejson.Encoder
+	z   *zstd.Encoder // nil before the first scrape
+	out bytes.Buffer
+	buf []byte
+}
+
+func (t *telemetryBuffer) write(s *export.Scrape) (err error) {
+	if t.z == nil {
+		if t.z, err = zstd.NewWriter(&t.out, zstd.WithEncoderConcurrency(1)); err != nil {
+			return err
+		}
+	}
+	t.buf = t.enc.Append(t.buf[:0], s, '\n')
+	if _, err := t.z.Write(t.buf); err != nil {
+		return err
+	}
+	if t.out.Len() > maxTelemetryBytes {
+		return fmt.Errorf("the telemetry takes more than %d bytes, compressed; write profile_export.json instead", maxTelemetryBytes)
+	}
+	return nil
+}
+
+// metadata adds the pieces, if there are any, to those of the file.
+func (t *telemetryBuffer) metadata(m *fileMetadata) error {
+	if t.z == nil {
+		return nil
+	}
+	if err := t.z.Close(); err != nil {
+		return err
+	}
+	for i := 0; t.out.Len() > 0; i++ {
+		m.add(pieceKey(i), base64.StdEncoding.EncodeToString(t.out.Next(pieceBytes)))
+	}
+	return nil
+}
+
+func pieceKey(i int) string { return fmt.Sprintf("%s.%d", telemetryKey, i) }
+
+// A lineSource gives the lines of a file's telemetry.
+type lineSource func(ctx context.Context, do func(line []byte) error) error
+
+// metadataLines returns the telemetry in a file's metadata; nil for none. get
+// returns "" for a key that is missing. most bounds a line.
+func metadataLines(get func(key string) string, most int64) (lineSource, error) {
+	var all []byte
+	for i := 0; ; i++ {
+		piece := get(pieceKey(i))
+		if piece == "" {
+			break
+		}
+		var err error
+		if all, err = base64.StdEncoding.AppendDecode(all, []byte(piece)); err != nil {
+			return nil, fmt.Errorf("metadata %s: %w", pieceKey(i), err)
+		}
+	}
+	if all == nil {
+		return nil, nil
+	}
+	return func(ctx context.Context, do func([]byte) error) error {
+		z, err := zstd.NewReader(bytes.NewReader(all), zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(32<<20))
+		if err != nil {
+			return err
+		}
+		defer z.Close()
+		return eachLine(ctx, io.LimitReader(z, maxTelemetryText), most, do)
+	}, nil
+}
+
+// eachLine calls do with each line that is not empty. A line longer than most is
+// an error.
+func eachLine(ctx context.Context, r io.Reader, most int64, do func(line []byte) error) error {
+	in := bufio.NewReaderSize(r, 256<<10)
+	var long []byte
+	for {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		part, err := in.ReadSlice('\n')
+		if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, bufio.ErrBufferFull) {
+			return err
+		}
+		if errors.Is(err, bufio.ErrBufferFull) || len(long) > 0 {
+			if long = append(long, part...); int64(len(long)) > most {
+				return fmt.Errorf("a line is longer than %d bytes", most)
+			}
+			if errors.Is(err, bufio.ErrBufferFull) {
+				continue
+			}
+			part = long
+		}
+		if line := bytes.TrimSpace(part); len(line) > 0 {
+			if err := do(line); err != nil {
+				return err
+			}
+		}
+		long = long[:0]
+		if err != nil {
+			return nil // the end
+		}
+	}
+}
+
+// Scrapes reads the telemetry.
+func (r *Reader) Scrapes(ctx context.Context, do func(*export.Scrape) error) error {
+	if r.lines == nil || r.src == nil {
+		return nil
+	}
+	d := samplejson.Decoder{MaxBytes: r.maxLine}
+	var failed error // of do
+	err := r.lines(ctx, func(line []byte) error {
+		s, err := d.Object(line)
+		switch {
+		case err != nil:
+			r.warn("telemetry", "telemetry", err.Error())
+		case s != nil:
+			failed = do(s)
+		}
+		return failed
+	})
+	switch {
+	case failed != nil:
+		return failed
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case err != nil:
+		r.warn("telemetry section", "telemetry", err.Error()+"; what follows is left out")
+	}
+	return nil
+}

@@ -1,0 +1,53 @@
+package pawindow
+
+import (
+	"time"
+
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// Times add up where the time of requests went. The zero value is of none.
+type Times struct {
+	n                      uint64
+	request, send, receive uint64 // ns
+	unknown                bool   // of a request
+}
+
+// Add adds a request that has a response.
+func (t *Times) Add(r *export.Request) {
+	last := r.Responses[len(r.Responses)-1].RecvNS
+	if r.SentNS < r.StartNS || r.FirstByteNS < r.StartNS || last < r.FirstByteNS {
+		t.unknown = true
+		return
+	}
+	t.n++
+	t.request += last - r.StartNS
+	t.send += r.SentNS - r.StartNS
+	t.receive += last - r.FirstByteNS
+}
+
+// Merge adds what o has.
+func (t *Times) Merge(o *Times) {
+	t.n += o.n
+	t.request += o.request
+	t.send += o.send
+	t.receive += o.receive
+	t.unknown = t.unknown || o.unknown
+}
+
+// MeanTimes are the means of [Times].
+type MeanTimes struct {
+	// Request is from the first byte that was sent to the last response, a null
+	// one included; Send is to the last byte that was sent, Receive from the first
+	// byte of the answer.
+	Request, Send, Receive time.Duration
+}
+
+// Means returns them; nil when there was no request, or one of which the times are
+// not known.
+func (t *Times) Means() *MeanTimes {
+	if t.n == 0 || t.unknown {
+		return nil
+	}
+	return &MeanTimes{Request: time.Duration(t.request / t.n), Send: time.Duration(t.send / t.n), Receive: time.Duration(t.receive / t.n)}
+}

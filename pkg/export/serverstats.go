@@ -1,0 +1,229 @@
+package export
+
+// ServerStats is what a Triton server counted of its models while a load level
+// was on: the answers to ModelStatistics at each edge. It is stored as JSON
+// under "server_stats" in the "pa" of an experiment.
+//
+// The counters of the server go on for ever. What happened in a window is the
+// difference of the snapshots at its two edges: see [ServerStats.Between]. A
+// snapshot is taken while the load goes on, right after the edge, so that it
+// holds what the server finished until then, which is not exactly what the
+// client saw finish in the window.
+type ServerStats struct {
+	// Protocol is how the server was asked: "grpc" or "http".
+	Protocol string `json:"protocol,omitempty"`
+	// Models begin with the one that requests went to. Those that an ensemble
+	// or a pipeline is made of follow, each once, depth first.
+	Models []ServerModel `json:"models,omitempty"`
+	// Snapshots are in the order of time.
+	Snapshots []StatsSnapshot `json:"snapshots,omitempty"`
+	// Errors are why snapshots or models are missing, each once.
+	Errors []string `json:"errors,omitempty"`
+}
+
+// A ServerModel is one of the models whose statistics are kept.
+type ServerModel struct {
+	Name string `json:"name"`
+	// Version is the version that was asked for; "" stands for all: the
+	// statistics then have an entry for each version that is loaded.
+	Version string `json:"version,omitempty"`
+	// Platform is that of the model's configuration ("ensemble"), or its backend.
+	Platform string `json:"platform,omitempty"`
+	// Composing are the indices in ServerStats.Models of the models that
+	// requests to this one are handed on to: the steps of an ensemble in their
+	// order, each model once.
+	Composing []int `json:"composing,omitempty"`
+	// BLS says that it is not in a configuration but was named by the user as
+	// one that the model calls (--bls-composing-models).
+	BLS bool `json:"bls,omitempty"`
+	// ResponseCache says that the configuration enables the response cache.
+	ResponseCache bool `json:"response_cache,omitempty"`
+	// DynamicBatching and SequenceBatching name the scheduler.
+	DynamicBatching  bool `json:"dynamic_batching,omitempty"`
+	SequenceBatching bool `json:"sequence_batching,omitempty"`
+	// Decoupled says that the model answers a request with any number of
+	// responses.
+	Decoupled    bool  `json:"decoupled,omitempty"`
+	MaxBatchSize int64 `json:"max_batch_size,omitempty"`
+}
+
+// Ensemble reports whether the model is an ensemble: a pipeline of others that
+// does not compute by itself.
+func (m *ServerModel) Ensemble() bool { return m.Platform == "ensemble" }
+
+// A StatsEdge says where in a level a snapshot was taken.
+type StatsEdge string
+
+// The edges, in the order in which a level meets them. A window's end is the
+// next window's beginning.
+const (
+	// EdgeLevel is the beginning of the level, before any warm-up.
+	EdgeLevel StatsEdge = "level"
+	// EdgeMeasure is the beginning of the first window.
+	EdgeMeasure StatsEdge = "measure"
+	// EdgeWindow is the end of a window.
+	EdgeWindow StatsEdge = "window"
+	// EdgeEnd is the end of the level, when nothing is in flight any more.
+	EdgeEnd StatsEdge = "end"
+)
+
+// A StatsSnapshot is one answer to ModelStatistics.
+type StatsSnapshot struct {
+	Edge StatsEdge `json:"edge"`
+	// Window is the index of the window that ended, for EdgeWindow: the window
+	// from WindowBoundaries[Window] to WindowBoundaries[Window+1].
+	Window int `json:"window,omitempty"`
+	// StartNS and EndNS are when it was asked for and answered, on the clock of
+	// the run.
+	StartNS uint64 `json:"start_ns"`
+	EndNS   uint64 `json:"end_ns"`
+	// Stats has an entry for each version of each model, in the order of
+	// ServerStats.Models. A model that the server did not answer for has none.
+	Stats []ModelStats `json:"stats"`
+}
+
+// ModelStats are the counters of one version of a model since the server loaded
+// it, or the difference of two such. Names of members are those of Triton.
+type ModelStats struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+	// LastInference is when the model was last used, in ms of the Unix epoch.
+	LastInference uint64 `json:"last_inference,omitempty"`
+	// InferenceCount counts inferences: a request of batch size N is N of them.
+	// ExecutionCount counts executions, each of one batch or more.
+	InferenceCount uint64         `json:"inference_count"`
+	ExecutionCount uint64         `json:"execution_count"`
+	InferenceStats InferenceStats `json:"inference_stats"`
+	BatchStats     []BatchStats   `json:"batch_stats,omitempty"`
+}
+
+// InferenceStats are the times of the requests of a model. Success counts
+// requests and the time from their arrival to the end; of these Queue is spent
+// waiting, the three of Compute within the model. A request that the response
+// cache answers counts in CacheHit, and not in Compute.
+type InferenceStats struct {
+	Success       CountNS `json:"success"`
+	Fail          CountNS `json:"fail"`
+	Queue         CountNS `json:"queue"`
+	ComputeInput  CountNS `json:"compute_input"`
+	ComputeInfer  CountNS `json:"compute_infer"`
+	ComputeOutput CountNS `json:"compute_output"`
+	CacheHit      CountNS `json:"cache_hit"`
+	CacheMiss     CountNS `json:"cache_miss"`
+}
+
+// BatchStats are the executions of one batch size. The count of each is the
+// number of executions.
+type BatchStats struct {
+	BatchSize     uint64  `json:"batch_size"`
+	ComputeInput  CountNS `json:"compute_input"`
+	ComputeInfer  CountNS `json:"compute_infer"`
+	ComputeOutput CountNS `json:"compute_output"`
+}
+
+// A CountNS is how often something happened and how long that took in all.
+type CountNS struct {
+	Count uint64 `json:"count"`
+	NS    uint64 `json:"ns"`
+}
+
+// MeanNS returns the nanoseconds of one; ok is false when there was none.
+func (c CountNS) MeanNS() (ns float64, ok bool) {
+	if c.Count == 0 {
+		return 0, false
+	}
+	return float64(c.NS) / float64(c.Count), true
+}
+
+// Window returns the snapshots at the edges of window i: that of its end, and
+// the one before, of EdgeMeasure for the first window. nil stands for one that
+// is missing.
+func (s *ServerStats) Window(i int) (begin, end *StatsSnapshot) {
+	for k := range s.Snapshots {
+		x := &s.Snapshots[k]
+		switch {
+		case x.Edge == EdgeMeasure && i == 0, x.Edge == EdgeWindow && x.Window == i-1:
+			begin = x
+		case x.Edge == EdgeWindow && x.Window == i:
+			end = x
+		}
+	}
+	return begin, end
+}
+
+// Between returns what the models counted from one snapshot to another, an
+// entry for each version that both have, in the order of end. Reset says that a
+// counter went back, because the server or a model was started again: the
+// versions to which that happened are left out.
+//
+// LastInference is that of end, 0 when the model was not used between.
+func Between(begin, end *StatsSnapshot) (delta []ModelStats, reset bool) {
+	for i := range end.Stats {
+		e := &end.Stats[i]
+		b := begin.Stat(e.Name, e.Version)
+		if b == nil {
+			continue
+		}
+		d, ok := e.minus(b)
+		if !ok {
+			reset = true
+			continue
+		}
+		delta = append(delta, d)
+	}
+	return delta, reset
+}
+
+// Stat returns the counters of a version of a model, nil when the snapshot has
+// none.
+func (s *StatsSnapshot) Stat(name, version string) *ModelStats {
+	for i := range s.Stats {
+		if s.Stats[i].Name == name && s.Stats[i].Version == version {
+			return &s.Stats[i]
+		}
+	}
+	return nil
+}
+
+// minus returns what m has counted since b; ok is false when a counter has gone
+// back.
+func (m *ModelStats) minus(b *ModelStats) (d ModelStats, ok bool) {
+	ok = true
+	sub := func(x, y uint64) uint64 {
+		ok = ok && x >= y
+		return x - y
+	}
+	both := func(x, y CountNS) CountNS { return CountNS{sub(x.Count, y.Count), sub(x.NS, y.NS)} }
+	d = ModelStats{
+		Name: m.Name, Version: m.Version,
+		InferenceCount: sub(m.InferenceCount, b.InferenceCount),
+		ExecutionCount: sub(m.ExecutionCount, b.ExecutionCount),
+		InferenceStats: InferenceStats{
+			Success:       both(m.InferenceStats.Success, b.InferenceStats.Success),
+			Fail:          both(m.InferenceStats.Fail, b.InferenceStats.Fail),
+			Queue:         both(m.InferenceStats.Queue, b.InferenceStats.Queue),
+			ComputeInput:  both(m.InferenceStats.ComputeInput, b.InferenceStats.ComputeInput),
+			ComputeInfer:  both(m.InferenceStats.ComputeInfer, b.InferenceStats.ComputeInfer),
+			ComputeOutput: both(m.InferenceStats.ComputeOutput, b.InferenceStats.ComputeOutput),
+			CacheHit:      both(m.InferenceStats.CacheHit, b.InferenceStats.CacheHit),
+			CacheMiss:     both(m.InferenceStats.CacheMiss, b.InferenceStats.CacheMiss),
+		},
+	}
+	if m.LastInference != b.LastInference {
+		d.LastInference = m.LastInference
+	}
+	for i := range m.BatchStats {
+		x := m.BatchStats[i]
+		for k := range b.BatchStats {
+			if y := &b.BatchStats[k]; y.BatchSize == x.BatchSize {
+				x.ComputeInput = both(x.ComputeInput, y.ComputeInput)
+				x.ComputeInfer = both(x.ComputeInfer, y.ComputeInfer)
+				x.ComputeOutput = both(x.ComputeOutput, y.ComputeOutput)
+			}
+		}
+		if x.ComputeInfer.Count > 0 {
+			d.BatchStats = append(d.BatchStats, x)
+		}
+	}
+	return d, ok
+}
