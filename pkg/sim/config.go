@@ -66,8 +66,8 @@ type Config struct {
 	OutputTokens Length
 	// PrefillPerToken is added to TTFT for each input token.
 	PrefillPerToken time.Duration
-	// AddSubDelay is the time that a model of interface AddSub works on a
-	// request. The zero value means DefaultAddSubDelay.
+	// AddSubDelay is the time that a model of interface AddSub or Sequence works
+	// on a request. The zero value means DefaultAddSubDelay.
 	AddSubDelay Delay
 	// Seed is the seed of everything random. 0 is a seed like any other.
 	Seed uint64
@@ -141,7 +141,7 @@ func (c *Config) Validate() error {
 			bad("triton models: %q is there twice", m.Name)
 		}
 		names[m.Name] = true
-		if m.Interface < VLLM || m.Interface > AddSub {
+		if m.Interface < VLLM || m.Interface > Sequence {
 			bad("triton model %q: unknown interface %d", m.Name, int(m.Interface))
 		}
 	}

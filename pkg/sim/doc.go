@@ -78,6 +78,5 @@
 //
 // # What it does not do
 //
-// No tokenizer, no chat templates, no tools, no logprobs, no stop strings, no
-// sequence state and no shared memory. Unknown fields are ignored.
+// No tokenizer, no chat templates, no tools, no logprobs and no stop strings. Unknown fields are ignored.
 package sim

@@ -21,6 +21,9 @@ type Protocol string
 const (
 	OpenAIChat           Protocol = "openai_chat"            // POST /v1/chat/completions
 	OpenAICompletions    Protocol = "openai_completions"     // POST /v1/completions
+	OpenAIResponses      Protocol = "openai_responses"       // POST /v1/responses
+	OpenAIEmbeddings     Protocol = "openai_embeddings"      // POST /v1/embeddings
+	OpenAIRanking        Protocol = "openai_ranking"         // POST /v1/ranking, /rerank, /v1/rerank, /v2/rerank
 	TritonGRPCInfer      Protocol = "triton_grpc_infer"      // ModelInfer
 	TritonGRPCStream     Protocol = "triton_grpc_stream"     // a request of ModelStreamInfer
 	TritonHTTPInfer      Protocol = "triton_http_infer"      // POST /v2/models/M/infer
@@ -71,6 +74,11 @@ type Entry struct {
 	// what was planned, of all choices together.
 	InputTokens  int `json:"input_tokens"`
 	OutputTokens int `json:"output_tokens"`
+	// SequenceID, SequenceStart and SequenceEnd are what a request to a model that
+	// keeps state said of its place in a sequence.
+	SequenceID    uint64 `json:"sequence_id,omitempty"`
+	SequenceStart bool   `json:"sequence_start,omitempty"`
+	SequenceEnd   bool   `json:"sequence_end,omitempty"`
 	// Fault is the fault that was to strike; "none" usually.
 	Fault string `json:"fault"`
 	// Writes is what was sent, in order, without the HTTP header and without

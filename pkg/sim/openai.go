@@ -44,6 +44,11 @@ func (s *Server) openAIHandler() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/v1/chat/completions", s.authorized(only(http.MethodPost, s.inference(OpenAIChat, openAIErrorBody, serveOpenAI))))
 	mux.Handle("/v1/completions", s.authorized(only(http.MethodPost, s.inference(OpenAICompletions, openAIErrorBody, serveOpenAI))))
+	mux.Handle("/v1/responses", s.authorized(only(http.MethodPost, s.inference(OpenAIResponses, openAIErrorBody, serveResponses))))
+	mux.Handle("/v1/embeddings", s.authorized(only(http.MethodPost, s.inference(OpenAIEmbeddings, openAIErrorBody, serveVectors))))
+	for _, path := range []string{"/v1/ranking", "/rerank", "/v1/rerank", "/v2/rerank"} {
+		mux.Handle(path, s.authorized(only(http.MethodPost, s.inference(OpenAIRanking, openAIErrorBody, serveVectors))))
+	}
 	mux.Handle("/v1/models", s.authorized(only(http.MethodGet, s.listModels)))
 	mux.Handle("/health", only(http.MethodGet, func(http.ResponseWriter, *http.Request) {}))
 	mux.Handle("/ledger", only(http.MethodGet, s.serveLedger))

@@ -24,6 +24,10 @@ type Server struct {
 	slots  chan struct{} // holds a value per request being worked on; nil: no limit
 	next   atomic.Uint64 // the next request's index
 	stats  map[string]*modelStats
+	traces traces
+	shared sharedRegions
+	// sequences has those of each model.
+	sequences map[string]*sequences
 
 	openAI, tritonHTTP, tritonGRPC string // addresses, "" when off
 
@@ -51,13 +55,14 @@ func Start(ctx context.Context, config Config) (*Server, error) {
 	s := &Server{
 		config: c,
 		ledger: ledger{limit: c.LedgerLimit, maxBytes: c.LedgerBytes, keepFirst: c.LedgerKeepFirst, hashOnly: c.LedgerHashOnly, timesOnly: c.LedgerTimesOnly},
-		stats:  map[string]*modelStats{}, closeDone: make(chan struct{}),
+		stats:  map[string]*modelStats{}, sequences: map[string]*sequences{}, closeDone: make(chan struct{}),
 	}
 	if c.MaxConcurrency > 0 {
 		s.slots = make(chan struct{}, c.MaxConcurrency)
 	}
 	for _, m := range c.TritonModels {
 		s.stats[m.Name] = &modelStats{}
+		s.sequences[m.Name] = &sequences{}
 	}
 	s.ctx, s.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	s.unhold = sockstamp.Hold()
@@ -221,6 +226,7 @@ func (s *Server) shut() {
 	}
 	s.serves.Wait()
 	<-s.busy.idle()
+	_ = s.shared.remove("") // nothing was written that could be lost
 	s.unhold()
 }
 

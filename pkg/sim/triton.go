@@ -26,7 +26,7 @@ const (
 	VLLM2309
 	// TensorRTLLM is that of TensorRT-LLM's text models, batched, so that all
 	// shapes are [1,1]: text_input BYTES, max_tokens INT32, [stream BOOL],
-	// [min_tokens INT32], [return_num_input_tokens BOOL],
+	// [min_tokens INT32] or [min_length INT32], [return_num_input_tokens BOOL],
 	// [return_num_output_tokens BOOL] → text_output BYTES, the new text,
 	// num_input_tokens and num_output_tokens INT32.
 	TensorRTLLM
@@ -34,6 +34,11 @@ const (
 	// OUTPUT0, the sum, and OUTPUT1, the difference. A request whose INPUT0
 	// starts with −1 fails.
 	AddSub
+	// Sequence keeps state: INPUT INT32[1] → OUTPUT INT32[1], the sum of the
+	// sequence so far, one request at a time. Requests bring Triton's parameters
+	// sequence_id, sequence_start and sequence_end; one that is out of order is
+	// refused: the first of a sequence without the start, any other with it.
+	Sequence
 )
 
 // interfaces are the names, and in a few words what a model takes and gives.
@@ -42,9 +47,11 @@ var interfaces = map[Interface]struct{ name, takes string }{
 	VLLM2309:    {"vllm_2309", "PROMPT → TEXT, streamed, as vLLM's backend of 23.09"},
 	TensorRTLLM: {"tensorrtllm", "text_input, max_tokens → text_output, as TensorRT-LLM's"},
 	AddSub:      {"add_sub", "INPUT0, INPUT1 → OUTPUT0, OUTPUT1, sum and difference"},
+	Sequence:    {"sequence", "INPUT → OUTPUT, the sum of a sequence; keeps state"},
 }
 
-// String returns the interface's name: vllm, vllm_2309, tensorrtllm or add_sub.
+// String returns the interface's name: vllm, vllm_2309, tensorrtllm, add_sub or
+// sequence.
 func (i Interface) String() string {
 	if of, ok := interfaces[i]; ok {
 		return of.name
@@ -62,9 +69,9 @@ type TritonModel struct {
 }
 
 // DefaultTritonModels returns a model of each interface: vllm, vllm_2309,
-// ensemble (TensorRTLLM) and add_sub.
+// ensemble (TensorRTLLM), add_sub and sequence.
 func DefaultTritonModels() []TritonModel {
-	return []TritonModel{{"vllm", VLLM}, {"vllm_2309", VLLM2309}, {"ensemble", TensorRTLLM}, {"add_sub", AddSub}}
+	return []TritonModel{{"vllm", VLLM}, {"vllm_2309", VLLM2309}, {"ensemble", TensorRTLLM}, {"add_sub", AddSub}, {"sequence", Sequence}}
 }
 
 // ParseTritonModel reads "NAME:INTERFACE", or an interface's name alone.
@@ -78,7 +85,7 @@ func ParseTritonModel(s string) (TritonModel, error) {
 			return TritonModel{name, i}, nil
 		}
 	}
-	return TritonModel{}, fmt.Errorf("triton model %q: expected NAME:INTERFACE with vllm, vllm_2309, tensorrtllm or add_sub", clip(s))
+	return TritonModel{}, fmt.Errorf("triton model %q: expected NAME:INTERFACE with vllm, vllm_2309, tensorrtllm, add_sub or sequence", clip(s))
 }
 
 // String returns m in the form that ParseTritonModel reads.

@@ -456,7 +456,7 @@ func TestTritonInfo(t *testing.T) {
 	if _, err := c.ModelConfig(ctx, &pb.ModelConfigRequest{Name: "no"}); status.Code(err) != codes.NotFound {
 		t.Errorf("config of no model: %v", err)
 	}
-	if r, err := c.RepositoryIndex(ctx, &pb.RepositoryIndexRequest{}); err != nil || len(r.GetModels()) != 4 {
+	if r, err := c.RepositoryIndex(ctx, &pb.RepositoryIndexRequest{}); err != nil || len(r.GetModels()) != len(DefaultTritonModels()) {
 		t.Errorf("index: %v, %v", r, err)
 	}
 	for i := range 3 {

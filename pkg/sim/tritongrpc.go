@@ -89,6 +89,7 @@ func (g *grpcServer) beginGRPC(ctx context.Context, p Protocol, r *pb.ModelInfer
 func (j *job) describe(rec *record) {
 	rec.update(func(e *Entry) {
 		e.InputTokens, e.OutputTokens, e.Fault = j.plan.inputTokens, j.plan.outputTokens(), j.plan.fault.String()
+		e.SequenceID, e.SequenceStart, e.SequenceEnd = j.step.id, j.step.start, j.step.end
 	})
 }
 
@@ -118,7 +119,7 @@ func (g *grpcServer) ModelInfer(ctx context.Context, q *pb.ModelInferRequest) (*
 	if terr != nil {
 		return refuse(terr)
 	}
-	if j.model.Interface != AddSub {
+	if j.spec.decoupled {
 		return refuse(tritonErrorf(codes.Unimplemented, "model '%s' is decoupled; use ModelStreamInfer", j.model.Name))
 	}
 	j.describe(rec)
@@ -208,23 +209,30 @@ func requestOf(q *pb.ModelInferRequest) (*kserve.Request, error) {
 		r.Params = append(r.Params, v)
 	}
 	raw := q.GetRawInputContents()
-	if len(raw) > 0 && len(raw) != len(q.GetInputs()) {
-		return nil, fmt.Errorf("%d raw input contents for %d inputs", len(raw), len(q.GetInputs()))
+	apart := 0 // inputs in shared memory
+	for _, in := range q.GetInputs() {
+		if sharedOf(in.GetParameters()) != nil {
+			apart++
+		}
 	}
-	for i, in := range q.GetInputs() {
-		t := kserve.Tensor{Name: in.GetName(), Datatype: kserve.Datatype(in.GetDatatype()), Shape: in.GetShape()}
+	if len(raw) > 0 && len(raw) != len(q.GetInputs())-apart {
+		return nil, fmt.Errorf("%d raw input contents for %d inputs", len(raw), len(q.GetInputs())-apart)
+	}
+	for _, in := range q.GetInputs() {
+		t := kserve.Tensor{Name: in.GetName(), Datatype: kserve.Datatype(in.GetDatatype()), Shape: in.GetShape(), Shared: sharedOf(in.GetParameters())}
 		switch {
+		case t.Shared != nil:
 		case len(raw) == 0:
 			t.Data = typedContents(in.GetContents())
 		case in.GetContents() != nil:
 			return nil, fmt.Errorf("input '%s' has contents of its own beside raw input contents", clip(t.Name))
 		default:
-			t.Data = raw[i]
+			t.Data, raw = raw[0], raw[1:]
 		}
 		r.Inputs = append(r.Inputs, t)
 	}
 	for _, o := range q.GetOutputs() {
-		r.Outputs = append(r.Outputs, kserve.RequestedOutput{Name: o.GetName()})
+		r.Outputs = append(r.Outputs, kserve.RequestedOutput{Name: o.GetName(), Shared: sharedOf(o.GetParameters())})
 	}
 	return r, nil
 }

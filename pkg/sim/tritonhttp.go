@@ -44,6 +44,11 @@ func (s *Server) tritonHandler() http.Handler {
 		m, err := g.ModelStatistics(r.Context(), &pb.ModelStatisticsRequest{})
 		writeProto(w, m, err)
 	}))
+	mux.Handle("/v2/models/{model}/trace/setting", only(http.MethodPost, g.serveTraceSetting))
+	mux.Handle("/v2/systemsharedmemory/region/{region}/register", only(http.MethodPost, g.serveRegister))
+	mux.Handle("/v2/systemsharedmemory/region/{region}/unregister", only(http.MethodPost, g.serveUnregister))
+	mux.Handle("/v2/systemsharedmemory/unregister", only(http.MethodPost, g.serveUnregister))
+	mux.Handle("/v2/trace/setting", only(http.MethodPost, g.serveTraceSetting))
 	for _, prefix := range []string{"/v2/models/{model}", "/v2/models/{model}/versions/{version}"} {
 		mux.Handle(prefix, only(http.MethodGet, func(w http.ResponseWriter, r *http.Request) {
 			m, err := g.ModelMetadata(r.Context(), &pb.ModelMetadataRequest{Name: r.PathValue("model"), Version: r.PathValue("version")})
@@ -103,7 +108,7 @@ func serveInfer(x *exchange) {
 	case terr != nil:
 		x.fail(terr.httpStatus(), terr.message)
 		return
-	case j.model.Interface != AddSub:
+	case j.spec.decoupled:
 		x.fail(http.StatusBadRequest, fmt.Sprintf("model '%s' is decoupled; use generate_stream", j.model.Name))
 		return
 	}

@@ -33,7 +33,7 @@ func (g *grpcServer) ModelReady(_ context.Context, q *pb.ModelReadyRequest) (*pb
 func (g *grpcServer) ServerMetadata(context.Context, *pb.ServerMetadataRequest) (*pb.ServerMetadataResponse, error) {
 	return &pb.ServerMetadataResponse{
 		Name: "pa-sim", Version: "1",
-		Extensions: []string{"binary_tensor_data", "generate", "model_configuration", "model_repository", "parameters", "statistics"},
+		Extensions: []string{"binary_tensor_data", "generate", "model_configuration", "model_repository", "parameters", "sequence", "statistics", "system_shared_memory", "trace"},
 	}, nil
 }
 
@@ -75,6 +75,9 @@ func (g *grpcServer) ModelConfig(_ context.Context, q *pb.ModelConfigRequest) (*
 	c := &pb.ModelConfig{
 		Name: m.Name, Backend: "sim", MaxBatchSize: int32(spec.maxBatch),
 		ModelTransactionPolicy: &pb.ModelTransactionPolicy{Decoupled: spec.decoupled},
+	}
+	if spec.stateful {
+		c.SchedulingChoice = &pb.ModelConfig_SequenceBatching{SequenceBatching: &pb.ModelSequenceBatching{MaxSequenceIdleMicroseconds: 5_000_000}}
 	}
 	for _, t := range spec.inputs {
 		c.Input = append(c.Input, &pb.ModelInput{Name: t.name, DataType: configTypes[t.datatype], Dims: t.dims, Optional: t.optional})

@@ -49,6 +49,7 @@ type interfaceSpec struct {
 	inputs, outputs []tensorSpec // of a language model the text is outputs[0]
 	maxBatch        int          // 0: no batch dimension
 	decoupled       bool
+	stateful        bool            // has sequences
 	countType       kserve.Datatype // of num_input_tokens and num_output_tokens
 }
 
@@ -106,6 +107,7 @@ func (i Interface) spec() interfaceSpec {
 				words("stop_words"),
 				optional("stream", kserve.BOOL, streamInput),
 				optional("min_tokens", kserve.INT32, minTokensInput),
+				optional("min_length", kserve.INT32, minTokensInput), // of releases up to 24.09
 				optional("return_num_input_tokens", kserve.BOOL, countInputInput),
 				optional("return_num_output_tokens", kserve.BOOL, countOutputInput),
 				optional("exclude_input_in_output", kserve.BOOL, 0),
@@ -115,6 +117,7 @@ func (i Interface) spec() interfaceSpec {
 				optional("top_p", kserve.FP32, 0),
 				optional("temperature", kserve.FP32, 0),
 				optional("repetition_penalty", kserve.FP32, 0),
+				optional("length_penalty", kserve.FP32, 0),
 				optional("presence_penalty", kserve.FP32, 0),
 				optional("frequency_penalty", kserve.FP32, 0),
 				optional("seed", kserve.UINT64, 0),
@@ -128,6 +131,10 @@ func (i Interface) spec() interfaceSpec {
 				{name: "num_output_tokens", datatype: kserve.INT32, dims: one},
 			},
 		}
+	}
+	if i == Sequence {
+		number := func(name string) tensorSpec { return tensorSpec{name: name, datatype: kserve.INT32, dims: one} }
+		return interfaceSpec{inputs: []tensorSpec{number("INPUT")}, outputs: []tensorSpec{number("OUTPUT")}, maxBatch: 1, stateful: true}
 	}
 	vector := func(name string) tensorSpec {
 		return tensorSpec{name: name, datatype: kserve.INT32, dims: []int64{16}}
@@ -200,7 +207,8 @@ type job struct {
 	// countInput, countOutput and finishReason say which outputs the client
 	// wants beside the text.
 	countInput, countOutput, finishReason bool
-	outputs                               []kserve.Tensor // of an AddSub model
+	outputs                               []kserve.Tensor // of a model that answers once
+	step                                  sequenceStep    // of a Sequence model
 }
 
 // job understands a request: it checks the inputs against the model and plans
@@ -211,6 +219,13 @@ func (s *Server) job(index uint64, r *kserve.Request) (*job, *tritonError) {
 		return nil, terr
 	}
 	spec := m.Interface.spec()
+	for i := range r.Inputs {
+		if t := &r.Inputs[i]; t.Shared != nil {
+			if t.Data, terr = s.shared.read(t.Shared); terr != nil {
+				return nil, terr
+			}
+		}
+	}
 	inputs, batch, terr := matchInputs(m.Name, spec, r.Inputs)
 	if terr != nil {
 		return nil, terr
@@ -221,6 +236,9 @@ func (s *Server) job(index uint64, r *kserve.Request) (*job, *tritonError) {
 		}
 	}
 	j := &job{model: m, spec: spec, id: r.ID}
+	if spec.stateful {
+		j.step = stepOf(r.Params)
+	}
 	for _, p := range r.Params {
 		if p.Name == kserve.ParamEmptyFinal {
 			j.emptyFinal, _ = p.Value.(bool)
@@ -229,8 +247,8 @@ func (s *Server) job(index uint64, r *kserve.Request) (*job, *tritonError) {
 	params, err := parameters(r.Params)
 	switch {
 	case err != nil:
-	case m.Interface == AddSub:
-		err = s.planAddSub(j, index, params, inputs, batch)
+	case !spec.decoupled:
+		err = s.planOnce(j, index, params, inputs, batch)
 	default:
 		err = s.planText(j, index, params, inputs, batch)
 	}
@@ -239,6 +257,9 @@ func (s *Server) job(index uint64, r *kserve.Request) (*job, *tritonError) {
 	}
 	if err != nil {
 		return nil, tritonErrorf(codes.InvalidArgument, "%s", err)
+	}
+	if terr := s.share(j, r.Outputs); terr != nil {
+		return nil, terr
 	}
 	return j, nil
 }
@@ -305,7 +326,9 @@ func (s *Server) planText(j *job, index uint64, params []byte, inputs []kserve.T
 	}
 	given := map[role][]byte{}
 	for i, t := range j.spec.inputs {
-		given[t.role] = inputs[i].Data
+		if len(inputs[i].Data) > 0 {
+			given[t.role] = inputs[i].Data
+		}
 	}
 	flag := func(r role) bool { return len(given[r]) > 0 && given[r][0] != 0 }
 	f := &fields{}
@@ -340,8 +363,8 @@ func (s *Server) planText(j *job, index uint64, params []byte, inputs []kserve.T
 	return nil
 }
 
-// planAddSub computes the answer of an AddSub model.
-func (s *Server) planAddSub(j *job, index uint64, params []byte, inputs []kserve.Tensor, batch int64) error {
+// planOnce plans the answer of a model that answers once.
+func (s *Server) planOnce(j *job, index uint64, params []byte, inputs []kserve.Tensor, batch int64) error {
 	f := &fields{}
 	if err := json.Unmarshal(params, f); err != nil {
 		return fmt.Errorf("parameters: %w", err)
@@ -356,6 +379,14 @@ func (s *Server) planAddSub(j *job, index uint64, params []byte, inputs []kserve
 	a.final = FinalAttached
 	j.plan = newPlan(s.config.Seed, a)
 	j.plan.lengths, j.plan.faultAfter = nil, 0
+	if j.spec.stateful {
+		return s.planSequence(j, inputs, batch)
+	}
+	return planAddSub(j, inputs, batch)
+}
+
+// planAddSub computes the answer of an AddSub model.
+func planAddSub(j *job, inputs []kserve.Tensor, batch int64) error {
 	x, y := inputs[0].Data, inputs[1].Data
 	if int32(binary.LittleEndian.Uint32(x)) == -1 {
 		return tritonErrorf(codes.Internal, "INPUT0 starts with -1")

@@ -1,0 +1,175 @@
+package sim
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A responsesRequest is a body of v1/responses.
+type responsesRequest struct {
+	fields
+	Model           string          `json:"model"`
+	Instructions    string          `json:"instructions"`
+	Input           json.RawMessage `json:"input"` // a text, or messages
+	Stream          bool            `json:"stream"`
+	MaxOutputTokens *number         `json:"max_output_tokens"`
+}
+
+// named resolves the model of a request, whose id begins with prefix, and enters
+// both into the ledger; false when it has answered that there is no such model.
+func (x *exchange) named(model *string, prefix string) bool {
+	all := x.s.config.Models
+	if *model == "" {
+		*model = all[0]
+	}
+	x.rec.update(func(e *Entry) { e.ID, e.Model = fmt.Sprintf("%s-sim-%d", prefix, x.index), *model })
+	if !slices.Contains(all, *model) {
+		x.fail(http.StatusNotFound, fmt.Sprintf("there is no model %q here, only %s", clip(*model), strings.Join(all, ", ")))
+		return false
+	}
+	return true
+}
+
+// words counts the input.
+func (q *responsesRequest) words() (int, error) {
+	var text string
+	var messages []openAIMessage
+	switch {
+	case json.Unmarshal(q.Input, &text) == nil:
+		return countWords(q.Instructions) + countWords(text), nil
+	case json.Unmarshal(q.Input, &messages) == nil && len(messages) > 0:
+	default:
+		return 0, errors.New("input: expected a text or a list of messages")
+	}
+	n := countWords(q.Instructions)
+	for i, m := range messages {
+		words, err := messageWords(m.Content)
+		if err != nil {
+			return 0, fmt.Errorf("input[%d].content: %w", i, err)
+		}
+		n += words
+	}
+	return n, nil
+}
+
+// serveResponses answers v1/responses.
+func serveResponses(x *exchange) {
+	s := x.s
+	var q responsesRequest
+	if err := json.Unmarshal(x.body, &q); err != nil {
+		x.fail(http.StatusBadRequest, "the body is not a valid request: "+err.Error())
+		return
+	}
+	if !x.named(&q.Model, "resp") {
+		return
+	}
+	if q.MaxOutputTokens != nil {
+		q.MaxTokens = q.MaxOutputTokens
+	}
+	words, err := q.words()
+	var a ask
+	if err == nil {
+		a, err = s.ask(x.index, &q.fields, []int{words}, []string{""}, 1)
+	}
+	if err != nil {
+		x.fail(http.StatusBadRequest, err.Error())
+		return
+	}
+	p := newPlan(s.config.Seed, a)
+	x.rec.update(func(e *Entry) {
+		e.InputTokens, e.OutputTokens, e.Fault = p.inputTokens, p.outputTokens(), p.fault.String()
+	})
+	if x.struckAtOnce(p.fault) || !x.begin() {
+		return
+	}
+	defer s.release()
+	t := responsesText{id: fmt.Sprintf("resp-sim-%d", x.index), model: q.Model, created: x.rec.start.Unix(), newline: "\n", usage: !s.config.OmitUsage}
+	if p.fault == FaultCRLF {
+		t.newline = "\r\n"
+	}
+	if q.Stream {
+		w := wire{sse: true, newline: t.newline, garbage: []byte(garbage), failure: func() []byte {
+			return t.event("error", appendString([]byte(`{"type":"error","code":"server_error","message":`), errorEventMessage))
+		}}
+		x.answer(sseType, -1, p, script(t.events(p), p.fault, p.faultAfter, w))
+		return
+	}
+	texts, end := p.whole()
+	x.answerWhole(p, append(t.response(p, t.status(p), texts[0], true), '}'), end)
+}
+
+// A responsesText renders answers of v1/responses: the events response.created, a
+// response.output_text.delta per step, and response.completed with the counts.
+type responsesText struct {
+	id, model string
+	created   int64 // Unix seconds
+	newline   string
+	usage     bool
+}
+
+func (t *responsesText) status(p *plan) string {
+	if p.finishReason(0) == "length" {
+		return "incomplete"
+	}
+	return "completed"
+}
+
+// event frames an event; data lacks its last brace.
+func (t *responsesText) event(name string, data []byte) []byte {
+	b := append([]byte("event: "+name+t.newline+"data: "), data...)
+	return append(b, "}"+t.newline+t.newline...)
+}
+
+// response renders the state of an answer, without the last brace.
+func (t *responsesText) response(p *plan, status, text string, ended bool) []byte {
+	b := appendString([]byte(`{"id":`), t.id)
+	b = append(b, `,"object":"response","created_at":`...)
+	b = strconv.AppendInt(b, t.created, 10)
+	b = appendString(append(b, `,"model":`...), t.model)
+	b = appendString(append(b, `,"status":`...), status)
+	b = append(b, `,"output":[`...)
+	if !ended {
+		return append(b, `],"usage":null`...)
+	}
+	b = append(b, `{"type":"message","role":"assistant","status":"completed","content":[{"type":"output_text","annotations":[],"text":`...)
+	b = append(appendString(b, text), `}]}]`...)
+	if !t.usage {
+		return append(b, `,"usage":null`...)
+	}
+	return fmt.Appendf(b, `,"usage":{"input_tokens":%d,"input_tokens_details":{"cached_tokens":0},"output_tokens":%d,"output_tokens_details":{"reasoning_tokens":0},"total_tokens":%d}`,
+		p.inputTokens, p.outputTokens(), p.inputTokens+p.outputTokens())
+}
+
+// events returns the stream.
+func (t *responsesText) events(p *plan) iter.Seq[event] {
+	return func(yield func(event) bool) {
+		var text strings.Builder
+		begun := false
+		var last time.Duration
+		for s := range p.steps() {
+			if !begun {
+				begun = true
+				b := append(t.response(p, "in_progress", "", false), '}')
+				if !yield(event{at: s.at, data: t.event("response.created", append([]byte(`{"type":"response.created","response":`), b...)), kind: eventOutput}) {
+					return
+				}
+			}
+			text.WriteString(s.text)
+			last = s.at
+			b := appendString([]byte(`{"type":"response.output_text.delta","output_index":0,"content_index":0,"delta":`), s.text)
+			if !yield(event{at: s.at, data: t.event("response.output_text.delta", b), tokens: s.tokens, kind: eventOutput}) {
+				return
+			}
+		}
+		name := "response." + t.status(p)
+		b := append(t.response(p, t.status(p), text.String(), true), '}')
+		yield(event{at: last, data: t.event(name, append([]byte(`{"type":"`+name+`","response":`), b...)), kind: eventDone})
+	}
+}
