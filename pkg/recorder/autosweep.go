@@ -18,7 +18,7 @@ const (
 //
 // with the arrivals, seed, ceiling and ramp of like. There are no rates when all
 // is hardly more than one, or one of the two levels gave nothing.
-func AutoSweep(most int, like load.Rate) func(done []Level) (load.Level, bool) {
+func AutoSweep(most int, like load.Rate) Plan {
 	return func(done []Level) (load.Level, bool) {
 		switch len(done) {
 		case 0:

@@ -90,7 +90,7 @@ func TestMailboxBytes(t *testing.T) {
 
 // Answers that nobody looks at end the run as well.
 func TestMailboxFull(t *testing.T) {
-	l := &levelRun{session: &session{cfg: Config{Writer: &memWriter{}}}, box: newMailbox(), gate: newGate(0, 0, -1), cancel: func() {}}
+	l := &levelRun{session: &session{cfg: Config{Writer: &memWriter{}}}, box: newMailbox(), gate: newGate(0, 0, -1, 0), cancel: func() {}}
 	l.box.bytes = maxMailboxBytes - 1
 	l.relieve(&export.Request{})
 	if l.giveUp != nil {

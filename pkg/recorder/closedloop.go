@@ -79,17 +79,21 @@ func (d *closedLoop) slot(ctx context.Context, i int) {
 		return // it was opened before
 	}
 	failing := &d.failing[i]
+	line := line{crew: &d.crew}
+	defer func() { line.close(ctx, i, sender) }()
 	for ctx.Err() == nil {
-		p, ok := d.gate.next(d.clock.NowNS())
+		now := d.clock.NowNS()
+		p, ok := d.gate.next(now, now)
 		if !ok {
 			return
 		}
-		q, ok := d.supply.take(p.number)
+		q, ok := line.prepare(p.number)
 		if !ok {
 			return
 		}
-		x := d.exchange(ctx, i, sender, errand{pass: p, parcel: q})
+		x := d.exchange(ctx, i, sender, errand{pass: p, parcel: q, step: line.step(false)})
 		failing.ended(x.Request.Status == export.StatusOK)
+		line.sent(x)
 		d.out.put(x) // x is the collector's from here on
 		if !failing.pause(ctx) {
 			return

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/export/pawindow"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/load"
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
@@ -20,6 +21,12 @@ type Config struct {
 	// Entries are sent in the order of Order, from its beginning again at every
 	// level.
 	Entries workload.Source
+	// Streams, if set, is sent instead of Entries to a model that keeps state:
+	// entries with the same Stream are the requests of a sequence.
+	Streams workload.Source
+	// Sequences says what the sequences of such a model are like. It has no effect
+	// on others.
+	Sequences Sequences
 	// Order is sequential by default. Batches are made of consecutive entries
 	// whatever it is.
 	Order workload.Order
@@ -32,11 +39,11 @@ type Config struct {
 	// Levels are the load levels to measure, in order; none means a concurrency
 	// of 1.
 	Levels []load.Level
-	// Plan, if set, chooses the levels instead: it is told what those gave that are
-	// done, and returns the next one; ok is false when there is none, which it must
-	// not be for the first. It is called again with the same ones. Sessions must not
-	// be among them.
-	Plan func(done []Level) (next load.Level, ok bool)
+	// Plan, if set, chooses the levels instead. Sessions must not be among them.
+	Plan Plan
+	// StopOnUnstable ends the run after a level that was not stable, which is no
+	// error: see Level.Unstable.
+	StopOnUnstable bool
 	// Between, if set, is called before each level but the first. An error ends the
 	// run; a signal ends ctx.
 	Between func(ctx context.Context) error
@@ -80,6 +87,12 @@ type Config struct {
 	// it the start, model and dataset hash before the first call of Writer, and
 	// the rest (end, stamp counts, interruption) before Writer.Close.
 	Run export.Run
+	// Telemetry, if set, watches servers and GPUs while the run is on; what it
+	// sees is written.
+	Telemetry Telemetry
+	// ServerStats, if set, is told of the edges of each level, and what it has
+	// learnt goes to the level's metadata.
+	ServerStats ServerStats
 	// Clock gives the run's boundaries; it must be the one that the backend
 	// stamps with. nil means a new one.
 	Clock *rxclock.Clock
@@ -94,6 +107,9 @@ type Config struct {
 	// Progress, if set, is called a few times a second from one goroutine and
 	// must not block.
 	Progress func(Progress)
+	// LevelDone, if set, is called after each level with what it gave, before the
+	// next one begins, from the goroutine of Run.
+	LevelDone func(*Level)
 	// Secrets are replaced by "[redacted]" in the messages of failed requests.
 	Secrets []string
 
@@ -108,8 +124,8 @@ const (
 )
 
 // Measure says when the measurement of a level begins a new window and when it
-// is over. Exactly one of Requests, Times, Duration and Mode decides: Requests or
-// Times > 0, else Duration > 0, else windows. A level that has an end of its own
+// is over. Exactly one of Requests, Times, All, Duration and Mode decides: a count
+// of requests, else Duration > 0, else windows. A level that has an end of its own
 // (load.Timetable, load.Sessions, load.Periodic) is measured to that end, in one window, unless Duration
 // ends it before.
 type Measure struct {
@@ -118,6 +134,9 @@ type Measure struct {
 	// Times sends that many times the level: of a concurrency for each slot, of a
 	// rate for each request of a second, rounded up.
 	Times int
+	// All sends as many as there are entries, each once; a concurrency may be
+	// more than that.
+	All bool
 	// Duration measures one window of that length.
 	Duration time.Duration
 
@@ -130,14 +149,29 @@ type Measure struct {
 	// window; 0 means 50.
 	WindowRequests int
 	// Stability is the tolerated spread of the last three windows, as
-	// max/min − 1 of throughput and of latency (0.1 is 10 %).
+	// max/min − 1 of throughput and of latency (0.1 is 10 %): see pawindow.Rule.
 	Stability float64
 	// MaxTrials bounds the number of windows per level; 0 means 10.
 	MaxTrials int
 	// Percentile stabilizes on that percentile of latency (1–99) instead of
 	// the mean; 0 means the mean.
 	Percentile int
+	// LatencyLimit, if not 0, ends the windows of a level in the last three of
+	// which that latency was as much in one, or more. See Level.OverLimit.
+	LatencyLimit time.Duration
+	// ThroughputSuffices accepts a level whose windows are used up when the
+	// throughput of the last three is stable, and their latency is not, with a
+	// warning: perf_analyzer's rule for requests that are sent asynchronously.
+	ThroughputSuffices bool
 }
+
+// rule returns what decides on windows.
+func (m *Measure) rule() pawindow.Rule {
+	return pawindow.Rule{Spread: m.Stability, Limit: m.LatencyLimit, MaxTrials: m.MaxTrials, ThroughputSuffices: m.ThroughputSuffices}
+}
+
+// Counted reports whether a number of requests ends the measurement.
+func (m *Measure) Counted() bool { return m.Requests > 0 || m.Times > 0 || m.All }
 
 // A WindowMode names what closes a measurement window.
 type WindowMode uint8
@@ -168,6 +202,9 @@ func (c *Config) Validate() error {
 	add(c.Writer == nil, "no writer")
 	add(c.Run.Meta == nil, "no run metadata")
 	add(c.Entries == nil || c.Entries.Len() == 0, "no workload entries")
+	if err := c.Sequences.validate(); err != nil {
+		errs = append(errs, err)
+	}
 	add(c.KeepBytes < 0, "%d bytes of requests: must not be negative", c.KeepBytes)
 	_, batches := c.Backend.(batcher)
 	add(c.BatchSize < 0, "batch size %d: must be at least 1", c.BatchSize)
@@ -185,11 +222,12 @@ func (c *Config) Validate() error {
 	add(m.Requests < 0, "request count %d: must be positive", m.Requests)
 	add(m.Duration < 0, "duration %v: must be positive", m.Duration)
 	add(m.Times < 0, "request count of %d times the level: must be positive", m.Times)
-	add(m.Requests > 0 && m.Times > 0, "a request count and one in times of the level exclude each other; drop one")
-	add((m.Requests > 0 || m.Times > 0) && m.Duration > 0, "a request count and a duration exclude each other; drop one")
+	add(m.Requests > 0 && m.Times > 0 || m.All && (m.Requests > 0 || m.Times > 0), "a request count, one in times of the level and all entries exclude each other; drop all but one")
+	add(m.Counted() && m.Duration > 0, "a request count and a duration exclude each other; drop one")
 	add(m.Interval < 0, "measurement interval %v: must be positive", m.Interval)
 	add(m.WindowRequests < 0, "measurement request count %d: must be positive", m.WindowRequests)
 	add(m.Stability < 0, "stability %v: must not be negative", m.Stability)
+	add(m.LatencyLimit < 0, "latency limit %v: must not be negative", m.LatencyLimit)
 	add(m.MaxTrials < 0, "max trials %d: must be positive", m.MaxTrials)
 	add(m.Percentile < 0 || m.Percentile > 99, "percentile %d: must be 1 to 99", m.Percentile)
 	return errors.Join(errs...)
@@ -209,7 +247,7 @@ func (c *Config) validateLevel(level load.Level) error {
 	case load.Sessions:
 		_, talks := c.Backend.(backend.Talker)
 		switch {
-		case m.Requests > 0 || m.Times > 0:
+		case m.Counted():
 			return fmt.Errorf("%v: a request count excludes it: each session is played to its end", level)
 		case c.BatchSize > 1:
 			return fmt.Errorf("%v: a batch excludes it", level)
@@ -220,7 +258,7 @@ func (c *Config) validateLevel(level load.Level) error {
 		}
 	case load.Periodic:
 		switch {
-		case m.Requests > 0 || m.Times > 0 || m.Duration > 0:
+		case m.Counted() || m.Duration > 0:
 			return fmt.Errorf("%v: a request count or a duration excludes it: each request is sent once", level)
 		case c.WarmupTime > 0:
 			return fmt.Errorf("%v: a warm-up by time excludes it; it can have one by requests", level)
@@ -232,7 +270,7 @@ func (c *Config) validateLevel(level load.Level) error {
 			return fmt.Errorf("%v: there are %d entries", level, c.Entries.Len())
 		case c.Order.Kind != workload.Sequential:
 			return fmt.Errorf("%v: its entries have an order, %v is another", level, c.Order.Kind)
-		case m.Requests > 0 || m.Times > 0:
+		case m.Counted():
 			return fmt.Errorf("%v: a request count excludes it", level)
 		case c.Warmup >= n:
 			return fmt.Errorf("%v: a warm-up of %d leaves nothing to measure", level, c.Warmup)
@@ -245,6 +283,9 @@ func (c *Config) validateLevel(level load.Level) error {
 // comes to.
 func (c *Config) measure(level load.Level) Measure {
 	m := c.Measure
+	if m.All {
+		m.Requests = c.Entries.Len()
+	}
 	times := func(n float64) {
 		if m.Times > 0 {
 			m.Requests = int(math.Ceil(float64(m.Times) * n))

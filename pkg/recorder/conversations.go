@@ -29,7 +29,7 @@ func dialogues(ctx context.Context, src workload.Source, talker backend.Talker) 
 			return nil, err
 		}
 		if e.Session == "" {
-			return nil, fmt.Errorf("input data, %s: no \"session_id\"; sessions need one in every entry", e.Place())
+			return nil, fmt.Errorf("%s: no \"session_id\"; sessions need one in every entry", e.Place())
 		}
 		if _, err := talker.Converse().Turn(&e); err != nil {
 			return nil, err
@@ -116,7 +116,8 @@ func (d *conversations) converse(ctx context.Context, i int, sender backend.Send
 				return false
 			}
 		}
-		p, ok := d.gate.next(d.clock.NowNS())
+		now := d.clock.NowNS()
+		p, ok := d.gate.next(now, now)
 		if !ok {
 			return false
 		}

@@ -30,24 +30,29 @@ type driver interface {
 
 // A crew is what the slots of a stage share.
 type crew struct {
-	gate    *gate
-	supply  *supply
-	fleet   *fleet
-	timeout time.Duration // of a request; < 0 is none
-	firstID uint64        // of the stage
-	clock   *rxclock.Clock
-	out     *mailbox
-	start   time.Time
+	gate   *gate
+	supply *supply
+	// sequences is set instead of supply where the model keeps state.
+	sequences *sequencer
+	fleet     *fleet
+	timeout   time.Duration // of a request; < 0 is none
+	firstID   uint64        // of the stage
+	clock     *rxclock.Clock
+	out       *mailbox
+	start     time.Time
 	// wait is load.Wait.
 	wait func(until time.Time, done <-chan struct{}) bool
 }
 
 // failure is that of the workload.
 func (c *crew) failure() error {
-	if c.supply == nil {
-		return nil
+	switch {
+	case c.sequences != nil:
+		return c.sequences.failure()
+	case c.supply != nil:
+		return c.supply.failure()
 	}
-	return c.supply.failure()
+	return nil
 }
 
 // warnings implements driver for those that have none.
@@ -72,6 +77,7 @@ func (l *levelRun) newDriver(level load.Level, c crew) driver {
 type errand struct {
 	pass
 	parcel
+	step     backend.SequenceStep
 	dueNS    uint64 // when a schedule wanted it sent; 0: none did
 	heldBack bool   // a ceiling made it wait since
 	received func(responses int)
@@ -80,9 +86,9 @@ type errand struct {
 // exchange sends a request and returns when it has ended. What came back is to be
 // put into the mailbox.
 func (c *crew) exchange(ctx context.Context, worker int, sender backend.Sender, e errand) *backend.Exchange {
-	x := &backend.Exchange{Received: e.received, HeldBack: e.heldBack, Request: export.Request{
+	x := &backend.Exchange{Received: e.received, HeldBack: e.heldBack, Sequence: e.step, Request: export.Request{
 		ID: c.firstID + uint64(e.number), Worker: worker, Phase: e.phase, HasMeta: true, Inputs: e.payload.Inputs(),
-		SessionID: e.entry.Session, Turn: e.entry.Turn, ScheduledNS: e.dueNS,
+		SequenceID: e.step.ID, SessionID: e.entry.Session, Turn: e.entry.Turn, ScheduledNS: e.dueNS,
 	}}
 	if c.timeout >= 0 {
 		var cancel context.CancelFunc

@@ -58,6 +58,29 @@ func (l *latencies) add(d time.Duration) {
 	l.buckets.add(d)
 }
 
+// merge adds the latencies of o.
+func (l *latencies) merge(o *latencies) {
+	if o.n <= maxExact {
+		for _, d := range o.exact {
+			l.add(d)
+		}
+		return
+	}
+	if o.n > 0 && l.n <= maxExact {
+		l.buckets.bits = latencyBits
+		for _, before := range l.exact {
+			l.buckets.add(before)
+		}
+	}
+	l.buckets.merge(&o.buckets)
+	// Chan, Golub and LeVeque's update of mean and squares by a second sample.
+	n, from := float64(l.n+o.n), o.mean-l.mean
+	l.squares += o.squares + from*from*float64(l.n)*float64(o.n)/n
+	l.mean += from * float64(o.n) / n
+	l.n += o.n
+	l.sum += o.sum
+}
+
 // reset empties l and keeps its memory.
 func (l *latencies) reset() {
 	l.exact = l.exact[:0]

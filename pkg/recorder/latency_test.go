@@ -72,9 +72,9 @@ func (nullWriter) WriteRequest(*export.Request) error { return nil }
 // A finished request leaves nothing behind, however long the level: not with one
 // window for all of it, nor with the percentile of each.
 func TestMemoryPerRequest(t *testing.T) {
-	const n = 4 * maxExact
+	const n = 2 * maxExact
 	for name, m := range map[string]Measure{
-		"one window":   {Requests: 3 * n},
+		"one window":   {Requests: 6 * n},
 		"long windows": {Mode: CountWindows, WindowRequests: n, MaxTrials: 10, Percentile: 99},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -91,7 +91,7 @@ func TestMemoryPerRequest(t *testing.T) {
 				runtime.ReadMemStats(&m)
 				return float64(m.HeapAlloc)
 			}
-			var after [3]float64
+			var after [6]float64 // the last windows' latencies are kept, so it takes as many to get there
 			for i := range after {
 				for k := range n {
 					id := uint64(i*n + k + 1)
@@ -99,7 +99,8 @@ func TestMemoryPerRequest(t *testing.T) {
 					r.ID, r.Status, r.Phase, r.StartNS = id, export.StatusOK, export.PhaseMeasured, id*ms
 					r.Responses[0] = export.Response{RecvNS: (id+1+id%1000)*ms + id, Source: export.SourceKernel}
 					x.Tokens = backend.Tokens{}
-					l.handle(x)
+					l.decode(x)
+					l.settle(x)
 				}
 				after[i] = live()
 			}
@@ -107,9 +108,45 @@ func TestMemoryPerRequest(t *testing.T) {
 			if l.out.OK != len(after)*n || l.latencies.n != l.out.OK {
 				t.Fatalf("%d requests counted, %d latencies; want %d", l.out.OK, l.latencies.n, len(after)*n)
 			}
-			if grown := (after[2] - after[1]) / n; grown > 0.1 { // of other tests' leftovers
+			if grown := (after[5] - after[4]) / n; grown > 0.1 { // of other tests' leftovers
 				t.Errorf("%.2f bytes per request (the heap: %.0f), want none", grown, after)
 			}
 		})
+	}
+}
+
+// Merged latencies are those of all that were merged, whether they were kept as
+// they are or in buckets.
+func TestLatenciesMerge(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(5, 6))
+	for _, sizes := range [][]int{{}, {0}, {3}, {0, 3}, {3, 4, 5}, {3, maxExact}, {maxExact, 3}, {maxExact + 5, 3}, {3, maxExact + 5}, {maxExact + 1, 0, maxExact + 9}} {
+		var all latencies
+		var values []time.Duration
+		for _, n := range sizes {
+			var part latencies
+			for range n {
+				d := time.Duration(math.Exp(rnd.NormFloat64()) * float64(time.Second))
+				part.add(d)
+				values = append(values, d)
+			}
+			all.merge(&part)
+		}
+		s := all.summary()
+		if s.N != len(values) || s.Approximate != (len(values) > maxExact) {
+			t.Errorf("%v: %d latencies, approximate %v", sizes, s.N, s.Approximate)
+		}
+		if s.N == 0 {
+			continue
+		}
+		mean, deviation, percentiles := slowLatency(values)
+		if !near(s.MeanNS, mean, 1e-12) || !near(s.StdDevNS, deviation, 1e-9) || all.typical(0) != all.sum/time.Duration(all.n) {
+			t.Errorf("%v: mean %v, deviation %v; want %v, %v", sizes, s.MeanNS, s.StdDevNS, mean, deviation)
+		}
+		for p := 1; p < 100; p++ {
+			got, want := s.Percentiles[p], percentiles[p]
+			if most := want / 4096; got < want || got > want+most || !s.Approximate && got != want {
+				t.Errorf("%v: p%d %d, want %d", sizes, p, got, want)
+			}
+		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/export/pawindow"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/load"
 )
@@ -40,6 +41,8 @@ type levelRun struct {
 	// dropped counts the requests that lost their outputs to a slow disk.
 	dropped int
 
+	edged int // windows whose ends were told of
+
 	// Of the present stage.
 	gate     *gate
 	driver   driver
@@ -66,6 +69,7 @@ func (l *levelRun) run(ctx context.Context) (Level, error) {
 	if l.err != nil {
 		return l.out, l.err
 	}
+	l.edge(export.EdgeLevel, 0)
 	warmup := l.cfg.Warmup
 	if n := closedSlots(l.load); n > 0 && warmup > 0 {
 		// Measured is what begins together, as perf_analyzer does it.
@@ -81,7 +85,17 @@ func (l *levelRun) run(ctx context.Context) (Level, error) {
 	}
 	if l.meter != nil {
 		l.meter.finish(l.cfg.Clock.NowNS())
-		l.out.Windows, l.out.Stable = l.meter.windows, l.meter.stable
+		l.edges()
+		l.out.Windows = l.meter.windows
+		l.out.Reported, l.out.Times = l.meter.reported()
+		l.out.OverLimit = l.meter.overLimit(l.out.Reported)
+		if v := l.meter.verdict; v != nil {
+			l.out.Stable = &v.Stable
+		}
+	}
+	l.edge(export.EdgeEnd, 0)
+	if l.cfg.ServerStats != nil {
+		l.out.ServerStats = l.cfg.ServerStats.Level()
 	}
 	if limit := l.cfg.MaxErrorRate; limit != nil && !l.stopped && l.rate.above(*limit) {
 		l.abandon(l.rate.error(l.load, *limit))
@@ -132,7 +146,7 @@ func (l *levelRun) stage(ctx context.Context, level load.Level, warmup int, warm
 	l.cancel = cancel
 	l.returned, l.warmed = 0, 0
 	var supplied *supply // sessions have their own
-	if _, ok := level.(load.Sessions); !ok {
+	if _, ok := level.(load.Sessions); !ok && l.sequences == nil {
 		supplied = l.stock.supply()
 		defer supplied.end()
 		defer context.AfterFunc(flight, supplied.end)()
@@ -142,13 +156,14 @@ func (l *levelRun) stage(ctx context.Context, level load.Level, warmup int, warm
 	if warmupTime > 0 {
 		warmUntilNS = l.cfg.Clock.NS(start.Add(warmupTime))
 	}
-	l.gate = newGate(warmup, warmUntilNS, budget)
+	measure := l.cfg.measure(l.load)
+	l.gate = newGate(warmup, warmUntilNS, budget, measure.longest())
 	if warmup == 0 && warmupTime == 0 {
 		l.gate.measure(l.cfg.Clock.NS(start))
 		l.measure()
 	}
 	l.driver = l.newDriver(level, crew{
-		gate: l.gate, supply: supplied, fleet: &l.fleet, timeout: l.cfg.RequestTimeout, firstID: l.nextID,
+		gate: l.gate, supply: supplied, sequences: l.sequences, fleet: &l.fleet, timeout: l.cfg.RequestTimeout, firstID: l.nextID,
 		clock: l.cfg.Clock, out: l.box, start: start, wait: l.cfg.wait,
 	})
 	idle := make(chan struct{})
@@ -156,6 +171,7 @@ func (l *levelRun) stage(ctx context.Context, level load.Level, warmup int, warm
 		l.driver.run(flight)
 		close(idle)
 	}()
+	go l.gate.closeWhen(l.cfg.Stop, ctx.Done(), idle) // ends with the driver
 	l.loop(ctx, idle)
 	if err := l.driver.failure(); err != nil {
 		l.abandon(err)
@@ -169,6 +185,7 @@ func (l *levelRun) measure() {
 	if l.meter == nil {
 		l.meter = newMeter(l.cfg.measure(l.load), l.gate.beganNS)
 		l.client = newClientView()
+		l.edge(export.EdgeMeasure, 0)
 	}
 }
 
@@ -199,6 +216,7 @@ func (l *levelRun) loop(ctx context.Context, idle <-chan struct{}) {
 				grace.set(l.cfg.Grace)
 			}
 		}
+		l.edges()
 		if l.meter != nil {
 			if ns, ok := l.meter.deadline(); ok && !l.stopped {
 				window.set(time.Duration(ns) - time.Duration(l.cfg.Clock.NowNS()))
@@ -232,15 +250,28 @@ func (l *levelRun) loop(ctx context.Context, idle <-chan struct{}) {
 			l.gate.close()
 		case <-idle:
 			// The slots may have noticed a dead context before this loop did.
-			l.stopped = l.stopped || ctx.Err() != nil && !draining
+			l.stopped = l.stopped || !draining && (ctx.Err() != nil || closed(stop))
 			l.collect()
 			if l.meter != nil {
+				if l.gate.timeUp() {
+					l.closeWindows() // rather than where the last request ended
+				}
 				l.meter.finish(l.cfg.Clock.NowNS())
 			}
 			l.release()
 			l.report()
 			return
 		}
+	}
+}
+
+// closed reports whether c is closed; nil is not.
+func closed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
 	}
 }
 
@@ -257,6 +288,7 @@ func (l *levelRun) collect() {
 		} else {
 			l.measure() // it may have been quicker than the gate's word
 		}
+		l.decode(x)
 		l.admit(x)
 		items[i] = nil // its memory is accounted for no longer
 		if l.cfg.Clock.NowNS()-l.flushedNS >= uint64(progressEvery) {
@@ -267,17 +299,17 @@ func (l *levelRun) collect() {
 	l.spare = items
 }
 
-// admit handles x, or holds it back when it ended in a window that has not
+// admit settles x, or holds it back when it ended in a window that has not
 // begun yet.
 func (l *levelRun) admit(x *backend.Exchange) {
 	if l.meter != nil && !l.stopped {
-		end, _ := x.Request.EndNS()
-		if deadline, ok := l.meter.deadline(); ok && end > deadline {
+		end, _, ended := l.end(&x.Request)
+		if deadline, ok := l.meter.deadline(); ok && ended && end > deadline {
 			l.held = append(l.held, x)
 			return
 		}
 	}
-	l.handle(x)
+	l.settle(x)
 }
 
 // closeWindows ends all time windows whose deadline has passed.
@@ -301,8 +333,9 @@ func (l *levelRun) release() {
 	}
 }
 
-// handle decodes, classifies, counts and writes one exchange.
-func (l *levelRun) handle(x *backend.Exchange) {
+// decode makes responses of what came back, and finds out whether it is what the
+// protocol says.
+func (l *levelRun) decode(x *backend.Exchange) {
 	r := &x.Request
 	sent := r.Status
 	backend.PutInOrder(r)
@@ -320,16 +353,33 @@ func (l *levelRun) handle(x *backend.Exchange) {
 			r.Message = strings.ReplaceAll(r.Message, s, "[redacted]")
 		}
 	}
+}
+
+// settle classifies, counts and writes one exchange that is decoded.
+func (l *levelRun) settle(x *backend.Exchange) {
+	r := &x.Request
 	stamps := stampsOf(r)
 	l.stamps.Merge(stamps)
 	if r.Phase != export.PhaseWarmup {
 		l.client.add(x, stamps)
 	}
-	end, ended := r.EndNS()
-	if r.Phase == export.PhaseMeasured && l.meter.done && (!ended || end > l.meter.endNS()) {
+	end, responses, ended := l.end(r)
+	if r.Phase == export.PhaseMeasured && l.meter.done && end > l.meter.endNS() {
 		r.Phase = export.PhaseCooldown
 	}
-	l.count(r, end)
+	l.count(r)
+	if ended && r.Excluded() == "" {
+		latency := time.Duration(end - r.StartNS)
+		l.latencies.add(latency)
+		l.out.Responses += responses
+		l.out.Streamed = l.out.Streamed || len(r.Responses) > 1
+		l.out.Sequences = l.out.Sequences || r.SequenceID != 0
+		got := sample{
+			endNS: end, latency: latency, responses: responses, sequence: x.Sequence.End, delayed: pawindow.Delayed(r),
+		}
+		got.times.Add(r)
+		l.meter.add(got)
+	}
 	if r.Resent {
 		l.out.Resent++
 	}
@@ -350,9 +400,24 @@ func stampsOf(r *export.Request) (c export.StampCount) {
 	return c
 }
 
-// count sorts r into the level's counters and the window's, and gives up when
-// nothing but failures comes back, or more of them than the user allows.
-func (l *levelRun) count(r *export.Request, endNS uint64) {
+// end returns when r ended, by perf_analyzer's rule, so that an export gives the
+// windows that the recorder saw, and how many responses it had by then. ok is false
+// for one that has no latency; its end is that of its last response or failure.
+func (l *levelRun) end(r *export.Request) (ns uint64, responses int, ok bool) {
+	kind := l.cfg.Run.ServiceKind
+	ns, responses, ok = pawindow.End(r, pawindow.NullLast(r, kind != nil && *kind == "openai"))
+	if ok {
+		return ns, responses, true
+	}
+	if ns, ok = r.EndNS(); !ok {
+		ns = r.EndedNS
+	}
+	return ns, 0, false
+}
+
+// count sorts r into the level's counters, and gives up when nothing but failures
+// comes back, or more of them than the user allows.
+func (l *levelRun) count(r *export.Request) {
 	l.rate.add(r)
 	if limit := l.cfg.MaxErrorRate; limit != nil && l.rate.ended >= fewestEnded && l.rate.above(*limit) {
 		l.abandon(l.rate.error(l.load, *limit))
@@ -362,11 +427,7 @@ func (l *levelRun) count(r *export.Request, endNS uint64) {
 	}
 	switch r.Excluded() {
 	case "":
-		latency := time.Duration(endNS - r.StartNS)
 		l.out.OK++
-		l.latencies.add(latency)
-		l.out.Responses += len(r.Responses)
-		l.meter.add(endNS, latency)
 	case "warmup":
 		l.out.Warmup++
 		if r.Status != export.StatusOK && r.Status != export.StatusCancelled {
@@ -407,6 +468,9 @@ func (l *levelRun) abandon(err error) {
 
 func (l *levelRun) flush() {
 	l.flushedNS = l.cfg.Clock.NowNS()
+	if l.err == nil {
+		l.wrote(l.telemetry())
+	}
 	if f, ok := l.cfg.Writer.(flusher); ok && l.err == nil {
 		l.wrote(f.Flush())
 	}
@@ -420,6 +484,9 @@ func (l *levelRun) report() {
 	}
 	if !p.Warmup {
 		p.Done, p.Target = l.returned-l.warmed, max(l.gate.budget, 0)
+		if p.Target > 0 {
+			p.Done = min(p.Done, p.Target) // those that end sequences come on top
+		}
 	}
 	now := l.cfg.Clock.NowNS()
 	p.Elapsed = time.Duration(now - l.startNS)
@@ -442,79 +509,4 @@ func left(elapsed time.Duration, done float64) time.Duration {
 		return 0
 	}
 	return time.Duration(float64(elapsed) * (1 - done) / done)
-}
-
-// unsaid describes a level of which mode and value do not tell all.
-func unsaid(level load.Level) string {
-	switch level := level.(type) {
-	case load.Concurrency:
-		return ""
-	case load.Rate:
-		if level.Arrivals == load.Constant && level.Ceiling == 0 {
-			return ""
-		}
-	}
-	return level.String()
-}
-
-// experiment is the level as the export shows it.
-func (l *levelRun) experiment() *export.Experiment {
-	e := &export.Experiment{Meta: &export.ExperimentMeta{
-		Load: unsaid(l.load), StartNS: l.startNS, EndNS: l.cfg.Clock.NowNS(), Stable: l.out.Stable,
-		Measured: l.out.OK, Failed: l.out.Failed, Warmup: l.out.Warmup, Late: l.out.Late, Cancelled: l.out.Cancelled,
-		Interrupted: l.stopped, Resent: l.out.Resent, OutputsDropped: l.dropped,
-	}}
-	if l.out.Stable != nil && !*l.out.Stable {
-		e.Meta.Warnings = append(e.Meta.Warnings, fmt.Sprintf("not stable within %d windows", len(l.out.Windows)))
-	}
-	if l.dropped > 0 {
-		e.Meta.Warnings = append(e.Meta.Warnings, fmt.Sprintf("the disk did not keep up: the outputs of %d requests are lost, their times are kept", l.dropped))
-	}
-	if l.client != nil {
-		var asked *offer
-		if o, ok := l.driver.(*openLoop); ok {
-			asked = o.offered(l.gate.beganNS)
-		}
-		e.Meta.Client = l.client.finish(asked)
-		l.out.Latency = l.latencies.summary()
-		l.out.Client = e.Meta.Client
-		l.out.Warnings = l.driver.warnings()
-		e.Meta.Warnings = append(e.Meta.Warnings, l.out.Warnings...)
-		l.out.Saturated = saturation(e.Meta.Client, l.out.Latency.Percentiles[50])
-		e.Meta.Warnings = append(e.Meta.Warnings, l.out.Saturated...)
-	}
-	l.out.OutputsDropped = l.dropped
-	for i, w := range l.out.Windows {
-		if i == 0 {
-			e.WindowBoundaries = append(e.WindowBoundaries, w.StartNS)
-		}
-		e.WindowBoundaries = append(e.WindowBoundaries, w.EndNS)
-	}
-	return e
-}
-
-// An alarm is a timer that may be unset: its channel then blocks for ever.
-type alarm struct{ t *time.Timer }
-
-func newAlarm() *alarm { return &alarm{} }
-
-func (a *alarm) set(d time.Duration) {
-	if a.t == nil {
-		a.t = time.NewTimer(d)
-		return
-	}
-	a.t.Reset(d)
-}
-
-func (a *alarm) c() <-chan time.Time {
-	if a.t == nil {
-		return nil
-	}
-	return a.t.C
-}
-
-func (a *alarm) stop() {
-	if a.t != nil {
-		a.t.Stop()
-	}
 }

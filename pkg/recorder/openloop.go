@@ -2,6 +2,7 @@ package recorder
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -54,6 +55,7 @@ type openLoop struct {
 type openSlot struct {
 	worker int
 	sender backend.Sender
+	line   line
 	turn   chan struct{} // has a value when it is to lead; room for one
 	used   bool
 }
@@ -85,7 +87,18 @@ func newOpenLoop(level load.Open, c crew) *openLoop {
 	if o.ceiling == 0 {
 		o.ceiling = maxOpenSlots
 	}
+	if c.sequences != nil {
+		o.ceiling = min(o.ceiling, c.sequences.cfg.Live)
+	}
 	return o
+}
+
+// reserve is how many slots should be idle. All sequences are to be live.
+func (o *openLoop) reserve() int {
+	if o.sequences != nil {
+		return o.ceiling
+	}
+	return reserve(o.n)
 }
 
 // reserve is how many slots should be idle when n are open.
@@ -118,7 +131,7 @@ func (o *openLoop) slots() int {
 // grow opens slots until there is a reserve. It is called with the lock held, and
 // does not wait.
 func (o *openLoop) grow(ctx context.Context) {
-	for !o.over && len(o.idle)+o.opening < reserve(o.n) && o.n+o.opening < o.ceiling {
+	for !o.over && len(o.idle)+o.opening < o.reserve() && o.n+o.opening < o.ceiling {
 		o.opening++
 		worker := o.n + o.opening - 1
 		o.running.Go(func() { o.open(ctx, worker) })
@@ -146,20 +159,23 @@ func (o *openLoop) open(ctx context.Context, worker int) {
 	}
 	o.mu.Unlock()
 	if sender != nil {
-		o.serve(ctx, &openSlot{worker: worker, sender: sender, turn: make(chan struct{}, 1)})
+		o.serve(ctx, &openSlot{worker: worker, sender: sender, line: line{crew: &o.crew}, turn: make(chan struct{}, 1)})
 	}
 }
 
 // serve is a slot's goroutine.
 func (o *openLoop) serve(ctx context.Context, s *openSlot) {
+	defer func() { s.line.close(ctx, s.worker, s.sender) }()
 	for o.await(s) {
-		e, ok := o.lead()
+		e, ok := o.lead(s)
 		if !ok {
 			o.end()
 			return
 		}
 		o.handOver(ctx, s)
-		o.out.put(o.exchange(ctx, s.worker, s.sender, e))
+		x := o.exchange(ctx, s.worker, s.sender, e)
+		s.line.sent(x)
+		o.out.put(x)
 	}
 }
 
@@ -189,12 +205,12 @@ func (o *openLoop) await(s *openSlot) bool {
 }
 
 // lead waits for the next request's instant; false when there is none, or it may
-// not be sent.
-func (o *openLoop) lead() (errand, bool) {
+// not be sent. s leads.
+func (o *openLoop) lead(s *openSlot) (errand, bool) {
 	if !o.take() {
 		return errand{}, false
 	}
-	q, ok := o.supply.take(o.number) // while there is time
+	q, ok := s.line.prepare(o.number) // while there is time
 	if !ok {
 		return errand{}, false
 	}
@@ -205,7 +221,7 @@ func (o *openLoop) lead() (errand, bool) {
 			return errand{}, false
 		}
 	}
-	p, ok := o.gate.next(o.next.due)
+	p, ok := o.gate.next(o.next.due, o.clock.NowNS())
 	if !ok {
 		return errand{}, false
 	}
@@ -216,7 +232,7 @@ func (o *openLoop) lead() (errand, bool) {
 	if p.last {
 		o.end()
 	}
-	return errand{pass: p, parcel: q, dueNS: o.next.due, heldBack: o.behind}, true
+	return errand{pass: p, parcel: q, step: s.line.step(false), dueNS: o.next.due, heldBack: o.behind}, true
 }
 
 // take has the next request of the schedule in next; false when there is none.
@@ -245,8 +261,11 @@ func (o *openLoop) handOver(ctx context.Context, s *openSlot) {
 		return
 	}
 	if last := len(o.idle) - 1; last >= 0 {
+		if o.sequences != nil {
+			last = 0 // in turn, so that all sequences go on
+		}
 		o.idle[last].turn <- struct{}{} // it has room: the slot is idle
-		o.idle = o.idle[:last]
+		o.idle = slices.Delete(o.idle, last, last+1)
 	} else {
 		o.leading = false
 		o.full = o.n+o.opening >= o.ceiling
@@ -260,7 +279,7 @@ func (o *openLoop) end() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if !o.over {
-		o.over, o.endNS = true, o.clock.NowNS()
+		o.over, o.endNS = true, min(o.clock.NowNS(), o.gate.until())
 		close(o.ended)
 	}
 }

@@ -186,18 +186,18 @@ func TestWarmupOfARate(t *testing.T) {
 		time    time.Duration
 		ramp    time.Duration
 		warm    int
-		from    time.Duration // the measurement, since the level began
+		from    time.Duration // the window, since the level began: a count's is from its first request on
 		measure Measure
 		ok      int
 	}{
-		{"by count", 5, 0, 0, 5, 500 * time.Millisecond, Measure{Requests: 10}, 10},
+		{"by count", 5, 0, 0, 5, 600 * time.Millisecond, Measure{Requests: 10}, 10},
 		{"by time", 0, time.Second, 0, 9, time.Second, Measure{Requests: 10}, 10},
-		{"by both: the count is later", 15, time.Second, 0, 15, 1500 * time.Millisecond, Measure{Requests: 10}, 10},
+		{"by both: the count is later", 15, time.Second, 0, 15, 1600 * time.Millisecond, Measure{Requests: 10}, 10},
 		{"by both: the time is later", 5, time.Second, 0, 9, time.Second, Measure{Requests: 10}, 10},
 		{"a ramp", 0, 0, 2 * time.Second, 9, 2 * time.Second, Measure{Requests: 10}, 10},
 		{"a ramp and time", 0, time.Second, 2 * time.Second, 19, 3 * time.Second, Measure{Requests: 10}, 10},
 		{"for a while", 0, time.Second, 0, 9, time.Second, Measure{Duration: 2 * time.Second}, 20},
-		{"times the rate", 5, 0, 0, 5, 500 * time.Millisecond, Measure{Times: 3}, 30},
+		{"times the rate", 5, 0, 0, 5, 600 * time.Millisecond, Measure{Times: 3}, 30},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			w, res, _, err := record(t, ok(10*time.Millisecond), Config{
@@ -320,8 +320,8 @@ func TestWarmupTimeOfAConcurrency(t *testing.T) {
 		t.Fatal(err)
 	}
 	// 2 × 15 begin before 1 s; those of the measurement at 1.05 s.
-	if l := res.Levels[0]; l.Warmup != 30 || l.OK != 10 || time.Duration(l.Windows[0].StartNS-w.experiments[0].Meta.StartNS) != time.Second {
-		t.Errorf("%d of warm-up, %d measured; want 30 and 10, from 1s on", l.Warmup, l.OK)
+	if l := res.Levels[0]; l.Warmup != 30 || l.OK != 10 || time.Duration(l.Windows[0].StartNS-w.experiments[0].Meta.StartNS) != 1050*time.Millisecond {
+		t.Errorf("%d of warm-up, %d measured; want 30 and 10, from 1.05s on", l.Warmup, l.OK)
 	}
 }
 

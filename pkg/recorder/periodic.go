@@ -51,7 +51,8 @@ func (d *periodic) send(ctx context.Context, slot int) {
 	if err != nil {
 		return // it was opened before
 	}
-	p, ok := d.gate.next(d.clock.NowNS())
+	now := d.clock.NowNS()
+	p, ok := d.gate.next(now, now)
 	if !ok {
 		return
 	}

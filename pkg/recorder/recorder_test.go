@@ -115,6 +115,12 @@ type memWriter struct {
 	run         *export.Run
 	failAt      int
 	flushed     []time.Time
+	scrapes     []export.Scrape
+}
+
+func (w *memWriter) WriteScrape(s *export.Scrape) error {
+	w.scrapes = append(w.scrapes, *s)
+	return nil
 }
 
 func (w *memWriter) BeginExperiment(mode, value string) error {
@@ -189,9 +195,13 @@ func recordTo(t *testing.T, w export.Writer, answers func(uint64) answer, cfg Co
 			cfg.Backend = fake
 		case *fakeTalker:
 			b.fakeServer = fake
+		case *sequenceServer:
+			b.fakeServer = fake
+		case talkative:
+			cfg.Backend = talkative{fake}
 		}
 		cfg.Clock, cfg.wait = clock, load.WaitTimer
-		cfg.Run = export.Run{Meta: &export.RunMeta{}}
+		cfg.Run.Meta = &export.RunMeta{}
 		if cfg.Entries == nil {
 			cfg.Entries = workload.List{{Step: 0}, {Step: 1}, {Step: 2}}
 		}
@@ -240,6 +250,33 @@ func TestRequestCount(t *testing.T) {
 	}
 	if len(w.run.Meta.DatasetSHA256) != 64 || w.run.Meta.Stamps.User != 7 {
 		t.Errorf("meta %+v, want a hash and 7 user stamps", w.run.Meta)
+	}
+}
+
+// Each entry is sent once a level, also by fewer slots than there are.
+func TestAllEntries(t *testing.T) {
+	w, res, _, err := record(t, ok(100*time.Millisecond), Config{Levels: load.Closed(1, 8), Measure: Measure{All: true}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k, l := range res.Levels {
+		if l.OK != 3 {
+			t.Errorf("level %v: %d requests, want one for each of 3 entries", l.Load, l.OK)
+		}
+		var sent []string
+		for _, r := range w.requests[3*k : 3*k+3] {
+			sent = append(sent, string(r.Inputs[0].Value.Data))
+		}
+		slices.Sort(sent)
+		if !slices.Equal(sent, []string{"entry 0", "entry 1", "entry 2"}) {
+			t.Errorf("level %v sent %q", l.Load, sent)
+		}
+	}
+	if w.experiments[1].Value != "8" {
+		t.Errorf("level %s, want 8", w.experiments[1].Value)
+	}
+	if err := (&Config{Measure: Measure{All: true, Requests: 3}}).Validate(); err == nil || !strings.Contains(err.Error(), "exclude each other") {
+		t.Errorf("all entries and a count: %v", err)
 	}
 }
 
@@ -560,7 +597,7 @@ func TestStopBetweenLevels(t *testing.T) {
 func TestMeterLate(t *testing.T) {
 	m := newMeter(Measure{Mode: CountWindows, WindowRequests: 2, MaxTrials: 10, Stability: 9}, 100)
 	for _, end := range []uint64{110, 130, 120, 140, 150, 130, 160, 170, 165, 180} {
-		m.add(end, 5)
+		m.add(sample{endNS: end, latency: 5})
 	}
 	m.finish(200)
 	var got [][3]uint64

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/export/pawindow"
 	"github.com/pa-tools/pa/pkg/recorder/load"
 )
 
@@ -13,6 +14,9 @@ type Result struct {
 	Levels []Level
 	// Interrupted says that the run was stopped before its end.
 	Interrupted bool
+	// Warnings are about the whole run, each a sentence: telemetry that did not
+	// come.
+	Warnings []string
 }
 
 // EndedEarly begins the warning in the export of a run that an error ended; the
@@ -23,9 +27,16 @@ const EndedEarly = "ended early: "
 type Level struct {
 	Load    load.Level
 	Windows []Window
+	// Reported is what the level comes to as perf_analyzer reports it: its last
+	// windows together, three at the most.
+	Reported Window
 	// Stable is whether the last windows met the stability rule; nil when no
-	// rule applied (a request count or a duration).
+	// rule applied (a request count or a duration), or the run was interrupted.
 	Stable *bool
+	// OverLimit says that the latency was over Measure.LatencyLimit: that of
+	// Reported was as much or more, or that of a window, which ended the
+	// measurement before it was stable.
+	OverLimit bool
 
 	OK, Failed, Warmup, Late, Cancelled int
 
@@ -33,6 +44,12 @@ type Level struct {
 	Latency Latency
 	// Responses counts the responses of the measured requests.
 	Responses int
+	// Streamed says that one of them had several responses, Sequences that they
+	// were of sequences.
+	Streamed, Sequences bool
+	// Times is where the time of the requests of Reported went; nil when there were
+	// none, or it is not known.
+	Times *pawindow.MeanTimes
 
 	// Resent counts requests that were sent again: see [export.Request.Resent].
 	Resent int
@@ -40,12 +57,18 @@ type Level struct {
 	OutputsDropped int
 	// Warnings is what else is to be said of the load, each in a sentence.
 	Warnings []string
+	// ServerStats is what the server counted meanwhile; nil when it was not asked.
+	ServerStats *export.ServerStats
 	// Client is what the recorder saw of itself; nil when nothing was measured.
 	Client *export.ClientMeta
 	// Saturated says why the client may have been the limit, each reason in a
 	// sentence; nil when it was not.
 	Saturated []string
 }
+
+// Unstable reports whether the windows were used up before they were stable. A
+// level that the latency limit ended is not unstable.
+func (l *Level) Unstable() bool { return l.Stable != nil && !*l.Stable && !l.OverLimit }
 
 // RequestsPerSecond returns the measured requests over the time of the
 // measurement, 0 where there was none.
@@ -70,6 +93,9 @@ func (l *Level) Elapsed() time.Duration {
 type Window struct {
 	StartNS, EndNS uint64
 	Requests       int // successful ones that ended inside
+	// Summary is what the window comes to in a report; its percentiles are those of
+	// a report in Level.Reported, else none or Measure.Percentile.
+	Summary pawindow.Summary
 	// RequestsPerSecond and Latency (mean, or the chosen percentile) are what
 	// the stability rule looks at; 0 in an empty window.
 	RequestsPerSecond float64

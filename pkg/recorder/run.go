@@ -15,13 +15,15 @@ import (
 
 // A session is the state that the levels of one run share.
 type session struct {
-	cfg      Config
-	stock    *stock
-	fleet    fleet
-	nextID   uint64 // ids start at 1: 0 means "not recorded"
-	stamps   export.StampCount
-	failures failureRun
-	giveUp   error // why the recorder ended the run by itself
+	cfg   Config
+	stock *stock
+	// sequences is nil unless the model keeps state.
+	sequences *sequencer
+	fleet     fleet
+	nextID    uint64 // ids start at 1: 0 means "not recorded"
+	stamps    export.StampCount
+	failures  failureRun
+	giveUp    error // why the recorder ended the run by itself
 	// writeFailed says that the writer has failed. Its Close repeats the error.
 	writeFailed bool
 }
@@ -51,8 +53,15 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	meta.DatasetSHA256 = r.stock.hash
 	meta.Streaming = meta.Streaming || r.stock.streamed
 	stopWatch := r.watchClock(ctx)
+	if cfg.Telemetry != nil {
+		cfg.Telemetry.Start()
+	}
 	res := &Result{}
 	err := r.measure(ctx, res)
+	if terr := r.endTelemetry(res, meta); terr != nil && err == nil {
+		err = fmt.Errorf("write the export: %w", terr)
+		r.writeFailed = true
+	}
 	if err == nil && r.failures.ok == 0 && r.failures.row > 0 && !res.Interrupted {
 		// Fewer requests than it takes to give up, and none was good.
 		err = r.failures.error()
@@ -102,6 +111,9 @@ func (r *session) measure(ctx context.Context, res *Result) error {
 		l := &levelRun{session: r, index: i, load: level}
 		out, err := l.run(ctx)
 		res.Levels = append(res.Levels, out)
+		if r.cfg.LevelDone != nil {
+			r.cfg.LevelDone(&out)
+		}
 		switch {
 		case err != nil:
 			return err
@@ -109,6 +121,11 @@ func (r *session) measure(ctx context.Context, res *Result) error {
 			return r.giveUp
 		case l.stopped:
 			res.Interrupted = true
+			return nil
+		case r.cfg.StopOnUnstable && out.Unstable():
+			if next, ok := r.level(res.Levels); ok {
+				r.cfg.Run.Meta.Warnings = append(r.cfg.Run.Meta.Warnings, fmt.Sprintf("ended before %v, because %v was not stable", next, level))
+			}
 			return nil
 		}
 	}
@@ -131,6 +148,9 @@ func (r *session) between(ctx context.Context, level load.Level) error {
 	ctx, cancel := r.untilStop(ctx)
 	defer cancel()
 	err := r.cfg.validateLevel(level)
+	if err == nil {
+		err = r.sequences.fits(level)
+	}
 	if err == nil {
 		err = r.fleet.grow(ctx, slotsFor(level))
 	}
@@ -181,6 +201,9 @@ func (r *session) prepare(ctx context.Context) error {
 	slots := 0
 	for _, level := range levels {
 		slots = max(slots, slotsFor(level))
+		if err := r.sequences.fits(level); err != nil {
+			return err
+		}
 	}
 	if err := r.fleet.grow(ctx, slots); err != nil {
 		r.fleet.close()
@@ -207,6 +230,9 @@ func (r *session) lay(ctx context.Context) (err error) {
 	ctx, cancel := r.untilStop(ctx)
 	defer cancel()
 	if r.stock, err = newStock(ctx, &r.cfg); err != nil {
+		return err
+	}
+	if err = r.sequential(ctx); err != nil {
 		return err
 	}
 	for _, level := range r.cfg.Levels {

@@ -60,7 +60,7 @@ type streamer interface{ Streamed() bool }
 // entries k·B to k·B+B−1, around and around; after n/gcd(n, B) requests that
 // repeats. The error is that of the data, or of ctx.
 func newStock(ctx context.Context, cfg *Config) (*stock, error) {
-	s := &stock{backend: cfg.Backend, entries: cfg.Entries, order: cfg.Order, batch: max(cfg.BatchSize, 1), keep: cfg.KeepBytes}
+	s := &stock{backend: cfg.Backend, entries: cfg.statefulSource(), order: cfg.Order, batch: max(cfg.BatchSize, 1), keep: cfg.KeepBytes}
 	s.n = s.entries.Len() / gcd(s.entries.Len(), s.batch)
 	h := newDatasetHash()
 	var bytes int64
@@ -87,6 +87,15 @@ func newStock(ctx context.Context, cfg *Config) (*stock, error) {
 	}
 	s.hash = h.sum()
 	return s, nil
+}
+
+// entry returns the first entry of request k.
+func (s *stock) entry(k int) (*workload.Entry, error) {
+	if s.kept != nil {
+		return s.kept[k].entry, nil
+	}
+	e, err := s.entries.At(k * s.batch % s.entries.Len())
+	return &e, err
 }
 
 // make makes request k.

@@ -64,6 +64,8 @@ type Exchange struct {
 	// that there is one more. It may be called by any goroutine, one at a time, and
 	// must not wait.
 	Received func(responses int)
+	// Sequence is the place of the request in a sequence; set by the caller.
+	Sequence SequenceStep
 	// HeldBack says that the request was due before and waited for others to end,
 	// because so many may be in flight and no more. It is for the recorder.
 	HeldBack bool

@@ -12,6 +12,35 @@ import (
 // run of days.
 const maxLevels = 10_000
 
+// A Sweep is the levels that a flag names: the numbers of a list or a range. The
+// zero value has none.
+type Sweep[T int | float64] struct {
+	// List are the levels in their order; nil for a range without an end.
+	List []T
+	// Start, End and Step are those of a range, and of a single number; End is 0
+	// where there is none. All are 0 for a list.
+	Start, End, Step T
+}
+
+// At returns the level of index i, of a range without an end as well; ok is false
+// behind the last one. There are at most 10,000.
+func (s *Sweep[T]) At(i int) (level T, ok bool) {
+	switch {
+	case s.List != nil && i < len(s.List):
+		return s.List[i], true
+	case s.List != nil || s.Start == 0 || i >= maxLevels:
+		return 0, false
+	}
+	return rounded(s.Start + T(i)*s.Step), true
+}
+
+// rounded frees a level of what comes of numbers in binary: 0.1 and twice 0.1 more
+// are 0.3. Whole numbers stay as they are: they have no more than ten digits.
+func rounded[T int | float64](x T) T {
+	f, _ := strconv.ParseFloat(strconv.FormatFloat(float64(x), 'g', 12, 64), 64)
+	return T(f)
+}
+
 // ParseConcurrency reads the levels of a closed loop in the forms of
 // --concurrency-range:
 //
@@ -19,18 +48,16 @@ const maxLevels = 10_000
 //
 // "4" is one level, "1:8:2" is 1, 3, 5, 7 (perf_analyzer's start:end:step with
 // the end included where it is met), "1,4,8" is a list in that order. All
-// numbers are at least 1 and the end is not before the start.
-func ParseConcurrency(s string) ([]int, error) { return parseLevels("concurrency", s, wholeNumber) }
+// numbers are at least 1 and the end is not before the start, but "1:0:2" goes on
+// without an end: 1, 3, 5, …
+func ParseConcurrency(s string) (Sweep[int], error) {
+	return parseLevels("concurrency", s, wholeNumber)
+}
 
 // ParseRates reads the levels of an open loop in the same forms, in which the
 // numbers need not be whole, but are above 0: "2.5", "1:2:0.5", "1,2.5".
-func ParseRates(s string) ([]float64, error) {
-	rates, err := parseLevels("request rate", s, positiveNumber)
-	for i, r := range rates {
-		// 0.1 and twice 0.1 more are 0.3, and not what they come to in binary.
-		rates[i], _ = strconv.ParseFloat(strconv.FormatFloat(r, 'g', 12, 64), 64)
-	}
-	return rates, err
+func ParseRates(s string) (Sweep[float64], error) {
+	return parseLevels("request rate", s, positiveNumber)
 }
 
 // ParsePeriodic reads a range start:end or start:end:step in the form of
@@ -50,57 +77,67 @@ func ParsePeriodic(s string) (p Periodic, err error) {
 }
 
 // parseLevels reads a range or a list of what are called levels of something.
-func parseLevels[T int | float64](what, s string, number func(string) (T, error)) (levels []T, err error) {
-	fail := func(format string, args ...any) error {
-		return fmt.Errorf("%s %q: %w", what, s, fmt.Errorf(format, args...))
-	}
+func parseLevels[T int | float64](what, s string, number func(string) (T, error)) (levels Sweep[T], err error) {
 	if strings.Contains(s, ",") {
-		if strings.Contains(s, ":") {
-			return nil, fail("a range start:end:step or a list 1,4,8, not both")
-		}
-		for part := range strings.SplitSeq(s, ",") {
-			n, err := number(part)
-			if err != nil {
-				return nil, fail("%w", err)
-			}
-			levels = append(levels, n)
-		}
-		return levels, nil
+		levels.List, err = parseList(s, number)
+	} else {
+		levels, err = parseRange(s, number)
 	}
-	parts := strings.Split(s, ":")
-	if len(parts) > 3 {
-		return nil, fail("at most three parts, start:end:step")
-	}
-	start, err := number(parts[0])
 	if err != nil {
-		return nil, fail("%w", err)
-	}
-	end, step := start, T(1)
-	if len(parts) > 1 {
-		if zero, err := strconv.ParseFloat(strings.TrimSpace(parts[1]), 64); err == nil && zero == 0 {
-			return nil, fail("an end of 0 (search until a latency limit) is not supported; give the last level")
-		}
-		if end, err = number(parts[1]); err != nil {
-			return nil, fail("%w", err)
-		}
-	}
-	if len(parts) > 2 {
-		if step, err = number(parts[2]); err != nil {
-			return nil, fail("%w", err)
-		}
-	}
-	if end < start {
-		return nil, fail("the end is before the start")
-	}
-	// In steps of 0.1 the end is a multiple, but not in binary.
-	steps := math.Floor(float64(end-start)/float64(step) + 1e-9)
-	if steps >= maxLevels {
-		return nil, fail("%.0f levels; at most %d", steps+1, maxLevels)
-	}
-	for i := range int(steps) + 1 {
-		levels = append(levels, start+T(i)*step)
+		return Sweep[T]{}, fmt.Errorf("%s %q: %w", what, s, err)
 	}
 	return levels, nil
+}
+
+func parseList[T int | float64](s string, number func(string) (T, error)) (levels []T, err error) {
+	if strings.Contains(s, ":") {
+		return nil, errors.New("a range start:end:step or a list 1,4,8, not both")
+	}
+	for part := range strings.SplitSeq(s, ",") {
+		n, err := number(part)
+		if err != nil {
+			return nil, err
+		}
+		levels = append(levels, n)
+	}
+	return levels, nil
+}
+
+func parseRange[T int | float64](s string, number func(string) (T, error)) (r Sweep[T], err error) {
+	parts := strings.Split(s, ":")
+	if len(parts) > 3 {
+		return r, errors.New("at most three parts, start:end:step")
+	}
+	if r.Start, err = number(parts[0]); err != nil {
+		return r, err
+	}
+	r.End, r.Step = r.Start, 1
+	if len(parts) > 2 {
+		if r.Step, err = number(parts[2]); err != nil {
+			return r, err
+		}
+	}
+	if len(parts) > 1 {
+		if zero, err := strconv.ParseFloat(strings.TrimSpace(parts[1]), 64); err == nil && zero == 0 {
+			r.End = 0
+			return r, nil
+		}
+		if r.End, err = number(parts[1]); err != nil {
+			return r, err
+		}
+	}
+	if r.End < r.Start {
+		return r, errors.New("the end is before the start")
+	}
+	// In steps of 0.1 the end is a multiple, but not in binary.
+	steps := math.Floor(float64(r.End-r.Start)/float64(r.Step) + 1e-9)
+	if steps >= maxLevels {
+		return r, fmt.Errorf("%.0f levels; at most %d", steps+1, maxLevels)
+	}
+	for i := range int(steps) + 1 {
+		r.List = append(r.List, rounded(r.Start+T(i)*r.Step))
+	}
+	return r, nil
 }
 
 func wholeNumber(part string) (int, error) {

@@ -20,9 +20,41 @@ func TestParseConcurrency(t *testing.T) {
 		{"8, 1 ,8", []int{8, 1, 8}},
 	} {
 		got, err := ParseConcurrency(tt.in)
-		if err != nil || !slices.Equal(got, tt.want) {
+		if err != nil || !slices.Equal(got.List, tt.want) {
 			t.Errorf("ParseConcurrency(%q) = %v, %v; want %v", tt.in, got, err, tt.want)
 		}
+	}
+}
+
+// Ranges go on without an end where it is 0, lists and others do not.
+func TestSweepAt(t *testing.T) {
+	for _, tt := range []struct {
+		in   string
+		want []float64 // the levels 0, 1, 2, 3; 0 where there is none
+	}{
+		{"2:0:3", []float64{2, 5, 8, 11}},
+		{"0.1:0.0:0.1", []float64{0.1, 0.2, 0.3, 0.4}},
+		{"5:0", []float64{5, 6, 7, 8}},
+		{"1:2.2:0.5", []float64{1, 1.5, 2, 0}},
+		{"7", []float64{7, 0, 0, 0}},
+		{"3,1", []float64{3, 1, 0, 0}},
+	} {
+		s, err := ParseRates(tt.in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, want := range tt.want {
+			if got, ok := s.At(i); got != want || ok != (want != 0) {
+				t.Errorf("level %d of %q: %v, %v, want %v", i, tt.in, got, ok, want)
+			}
+		}
+	}
+	s, err := ParseConcurrency("1:0:2")
+	if last, ok := s.At(maxLevels - 1); err != nil || s.Start != 1 || s.End != 0 || s.Step != 2 || last != 2*maxLevels-1 || !ok {
+		t.Errorf("%+v, %v, level %d: %v", s, err, maxLevels, last)
+	}
+	if _, ok := s.At(maxLevels); ok {
+		t.Errorf("there are more than %d levels", maxLevels)
 	}
 }
 
@@ -39,7 +71,7 @@ func TestParseRates(t *testing.T) {
 		{"2.5, 1", []float64{2.5, 1}},
 	} {
 		got, err := ParseRates(tt.in)
-		if err != nil || !slices.Equal(got, tt.want) {
+		if err != nil || !slices.Equal(got.List, tt.want) {
 			t.Errorf("ParseRates(%q) = %v, %v; want %v", tt.in, got, err, tt.want)
 		}
 	}
@@ -51,7 +83,6 @@ func TestParseRates(t *testing.T) {
 		{"-1", "-1 must be above 0"},
 		{"1e9", "1e9 is too large"},
 		{"1e999", "1e999 is too large"},
-		{"1:0", "an end of 0"},
 		{"3:1", "the end is before the start"},
 		{"1:2:0", "0 must be above 0"},
 		{"1:2:1e-9", "levels; at most 10000"},
@@ -87,15 +118,19 @@ func TestParsePeriodic(t *testing.T) {
 
 // Whatever a range is, its levels are in bounds and as many as it says.
 func FuzzParseRates(f *testing.F) {
-	for _, in := range []string{"10", "1:8:2", "0.1:0.5:0.1", "1,2.5", "1:2:1e-9", "1e7:1e7"} {
+	for _, in := range []string{"10", "1:8:2", "0.1:0.5:0.1", "1,2.5", "1:2:1e-9", "1e7:1e7", "1:0", "0.3:0.0:0.1"} {
 		f.Add(in)
 	}
 	f.Fuzz(func(t *testing.T, in string) {
 		rates, err := ParseRates(in)
-		if (err == nil) != (len(rates) > 0) || len(rates) > maxLevels && !strings.Contains(in, ",") {
-			t.Fatalf("ParseRates(%q) = %d rates, %v", in, len(rates), err)
+		endless := rates.Start > 0 && rates.End == 0
+		if (err == nil) != (len(rates.List) > 0 || endless) || len(rates.List) > maxLevels && !strings.Contains(in, ",") {
+			t.Fatalf("ParseRates(%q) = %d rates, %v", in, len(rates.List), err)
 		}
-		for _, r := range rates {
+		if first, ok := rates.At(0); ok != (err == nil) || endless && first != rounded(rates.Start) {
+			t.Fatalf("ParseRates(%q) begins with %v, %v", in, first, ok)
+		}
+		for _, r := range rates.List {
 			if !(r > 0 && r <= maxRate) {
 				t.Fatalf("ParseRates(%q) holds %v", in, r)
 			}
@@ -110,7 +145,6 @@ func TestParseConcurrencyErrors(t *testing.T) {
 		{"0", "0 must be at least 1"},
 		{"-3", "-3 must be at least 1"},
 		{"1.5", "not a whole number"},
-		{"1:0", "an end of 0"},
 		{"8:1", "the end is before the start"},
 		{"1:8:0", "0 must be at least 1"},
 		{"1:2:3:4", "at most three parts"},

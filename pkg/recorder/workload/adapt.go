@@ -23,7 +23,7 @@ func (s each) At(k int) (Entry, error) {
 		return e, err
 	}
 	if err := s.change(k, &e); err != nil {
-		return e, fmt.Errorf("input data, %s: %w", e.Place(), err)
+		return e, fmt.Errorf("%s: %w", e.Place(), err)
 	}
 	return e, nil
 }

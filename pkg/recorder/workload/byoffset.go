@@ -21,7 +21,7 @@ func ByOffset(src Source) (Source, []time.Duration, error) {
 			return nil, nil, err
 		}
 		if !e.Timed {
-			return nil, nil, fmt.Errorf("input data, %s: no \"timestamp\"; a schedule needs one, in milliseconds, in every entry", e.Place())
+			return nil, nil, fmt.Errorf("%s: no \"timestamp\"; a schedule needs one, in milliseconds, in every entry", e.Place())
 		}
 		s.index[k], offsets[k] = k, e.Offset
 	}

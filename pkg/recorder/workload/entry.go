@@ -13,6 +13,9 @@ type Entry struct {
 	// Prompt Step is the number of its row, from 0.
 	Stream, Step int
 
+	// File names the file it comes from, for messages; "" is none.
+	File string
+
 	// Values by name, in file order, each the compact JSON value as the input
 	// file has it. For Triton a tensor in one of the forms
 	//
@@ -55,18 +58,22 @@ type Entry struct {
 	Offset time.Duration
 }
 
-// Place says which entry of the data it is, for messages.
+// Place says which entry of which data it is, for messages.
 func (e *Entry) Place() string {
-	if e.Prompt != nil {
-		return fmt.Sprintf("row %d", e.Step+1)
+	data := e.File
+	if data == "" {
+		data = "input data"
 	}
-	return fmt.Sprintf("stream %d, step %d", e.Stream, e.Step)
+	if e.Prompt != nil {
+		return fmt.Sprintf("%s, row %d", data, e.Step+1)
+	}
+	return fmt.Sprintf("%s, stream %d, step %d", data, e.Stream, e.Step)
 }
 
 // Bare returns e without what a request is made of: what is to be known of it once
 // it was made.
 func (e *Entry) Bare() Entry {
-	return Entry{Stream: e.Stream, Step: e.Step, Session: e.Session, Turn: e.Turn, Delay: e.Delay, Whole: e.Whole, Timed: e.Timed, Offset: e.Offset}
+	return Entry{File: e.File, Stream: e.Stream, Step: e.Step, Session: e.Session, Turn: e.Turn, Delay: e.Delay, Whole: e.Whole, Timed: e.Timed, Offset: e.Offset}
 }
 
 // Fill says how to make up tensor data that no input file gives.

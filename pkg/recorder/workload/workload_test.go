@@ -59,10 +59,10 @@ func TestLimit(t *testing.T) {
 }
 
 func TestPlace(t *testing.T) {
-	if got := (&Entry{Stream: 1, Step: 2}).Place(); got != "stream 1, step 2" {
+	if got := (&Entry{Stream: 1, Step: 2}).Place(); got != "input data, stream 1, step 2" {
 		t.Errorf("place of a step: %q", got)
 	}
-	if got := (&Entry{Prompt: &Prompt{}, Step: 2}).Place(); got != "row 3" {
+	if got := (&Entry{File: "p.jsonl", Prompt: &Prompt{}, Step: 2}).Place(); got != "p.jsonl, row 3" {
 		t.Errorf("place of a prompt: %q", got)
 	}
 }

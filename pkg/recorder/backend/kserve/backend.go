@@ -29,6 +29,9 @@ type Backend struct {
 	outputs []string
 	decoded wire.Response // reused by Decode
 
+	shared *sharing // nil: none
+	traced bool     // the server was told to trace
+
 	made atomic.Int64 // connections, for their numbers
 
 	mu      sync.Mutex
@@ -36,7 +39,7 @@ type Backend struct {
 	release func()  // what holds the kernel's stamps; nil before Check
 }
 
-var _ backend.Backend = (*Backend)(nil)
+var _ backend.Stateful = (*Backend)(nil)
 
 // New returns a backend. It connects to nothing; the error is that of
 // c.Validate.
@@ -59,6 +62,12 @@ func New(c Config) (*Backend, error) {
 		return nil, err
 	}
 	b := &Backend{cfg: c, target: t, proxy: proxy, clock: c.Clock, batch: int64(max(c.BatchSize, 1))}
+	if c.OutputSharedBytes == 0 {
+		b.cfg.OutputSharedBytes = DefaultOutputSharedBytes
+	}
+	if c.SharedMemory {
+		b.shared = &sharing{b: b}
+	}
 	for name, values := range c.Headers {
 		for _, v := range values {
 			b.secrets.AddHeader(name, v)
@@ -72,6 +81,10 @@ func New(c Config) (*Backend, error) {
 
 // Model implements backend.Backend.
 func (b *Backend) Model() string { return b.cfg.Model }
+
+// Stateful implements backend.Stateful: the model, or one that its ensemble is
+// made of, has Triton's sequence batcher.
+func (b *Backend) Stateful() bool { return b.model.Stateful }
 
 // Open implements backend.Backend. With Prewarm it connects and, when streaming,
 // opens the stream, so that no request pays for it.
@@ -93,14 +106,22 @@ type warmer interface {
 }
 
 func (b *Backend) open(slot int) (warmer, error) {
+	out, err := b.shared.outputs()
+	if err != nil {
+		return nil, err
+	}
 	if b.cfg.Protocol == HTTP {
-		return newHTTPSender(b), nil
+		s := newHTTPSender(b)
+		s.outputs = out
+		return s, nil
 	}
 	l, err := b.link(slot)
 	if err != nil {
 		return nil, err
 	}
-	return newGRPCSender(b, slot, l), nil
+	s := newGRPCSender(b, slot, l)
+	s.share(out)
+	return s, nil
 }
 
 // link returns the link of a slot, which it shares or is to close; nil when each
@@ -124,15 +145,17 @@ func (b *Backend) link(slot int) (*link, error) {
 	return b.links[slot%len(b.links)], nil
 }
 
-// Close implements backend.Backend.
+// Close implements backend.Backend. The error may be that the server could not be told
+// to be as it was before.
 func (b *Backend) Close() error {
+	err := errors.Join(b.endTrace(), b.shared.close())
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.release != nil {
 		b.release()
 		b.release = nil
 	}
-	var errs []error
+	errs := []error{err}
 	for _, l := range b.links {
 		errs = append(errs, l.Close())
 	}

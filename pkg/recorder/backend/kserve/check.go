@@ -19,10 +19,23 @@ type control interface {
 	ready(ctx context.Context) (bool, error)
 	// config returns errNoConfig where the server has no such question: it is
 	// Triton's, not KServe's.
-	config(ctx context.Context) (modelConfig, error)
+	config(ctx context.Context, model, version string) (modelConfig, error)
 	// index lists the models of the repository.
 	index(ctx context.Context) ([]string, error)
+	// trace sets trace settings of the model; nil takes one back.
+	trace(ctx context.Context, settings map[string][]string) error
+	// register has the server map a region of the system's shared memory, key being
+	// its name there; unregister has it give that up.
+	register(ctx context.Context, name, key string, bytes int64) error
+	unregister(ctx context.Context, name string) error
 	close() error
+}
+
+func (b *Backend) newControl() (control, error) {
+	if b.cfg.Protocol == GRPC {
+		return b.newGRPCControl()
+	}
+	return b.newHTTPControl(), nil
 }
 
 var errNoConfig = errors.New("the server gives no model configuration")
@@ -32,12 +45,7 @@ var errNoConfig = errors.New("the server gives no model configuration")
 // that the configuration of b fits it.
 func (b *Backend) Check(ctx context.Context) (err error) {
 	b.hold()
-	var c control
-	if b.cfg.Protocol == GRPC {
-		c, err = b.newGRPCControl()
-	} else {
-		c = b.newHTTPControl()
-	}
+	c, err := b.newControl()
 	if err != nil {
 		return fmt.Errorf("%s: %w", b.target.host, err)
 	}
@@ -79,13 +87,48 @@ func (b *Backend) check(ctx context.Context, c control) error {
 	if !ready {
 		return fmt.Errorf("model %q%s is not ready; is it still loading?", b.cfg.Model, b.version())
 	}
-	err := ask("model configuration", func(ctx context.Context) (err error) { cfg, err = c.config(ctx); return err })
+	err := ask("model configuration", func(ctx context.Context) (err error) {
+		cfg, err = c.config(ctx, b.cfg.Model, b.cfg.Version)
+		return err
+	})
 	if err != nil && !errors.Is(err, errNoConfig) {
 		return fmt.Errorf("model %q%s: configuration: %w", b.cfg.Model, b.version(), err)
 	}
+	if err := ask("configurations of composing models", func(ctx context.Context) error { return composed(ctx, c, &cfg) }); err != nil {
+		return err
+	}
 	cfg.apply(&m)
 	b.model, b.outputs = m, names(m.Outputs)
-	return b.fits()
+	if err := b.fits(); err != nil {
+		return err
+	}
+	return ask("trace settings", func(ctx context.Context) error { return b.beginTrace(ctx, c) })
+}
+
+// maxComposing bounds the models of an ensemble, and of those in it, that are
+// looked at.
+const maxComposing = 100
+
+// composed looks through the models that an ensemble is made of, and those that
+// these are made of: an ensemble with one that keeps state keeps state.
+func composed(ctx context.Context, c control, cfg *modelConfig) error {
+	steps := cfg.steps
+	for i := 0; i < len(steps) && i < maxComposing && !cfg.stateful; i++ {
+		inner, err := c.config(ctx, steps[i], "")
+		if errors.Is(err, errNoConfig) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("model %q of the ensemble: configuration: %w", steps[i], err)
+		}
+		cfg.stateful = inner.stateful
+		for _, s := range inner.steps {
+			if !slices.Contains(steps, s) {
+				steps = append(steps, s)
+			}
+		}
+	}
+	return nil
 }
 
 // fits checks the configuration of b against the model.
@@ -94,6 +137,9 @@ func (b *Backend) fits() error {
 	var errs []error
 	if m.Decoupled && !b.cfg.Streaming {
 		errs = append(errs, fmt.Errorf("model %s is decoupled; use -i grpc --async --streaming", m.Name))
+	}
+	if m.Decoupled && b.shared != nil {
+		errs = append(errs, fmt.Errorf("model %s is decoupled: its answers would overwrite each other in shared memory; drop --shared-memory", m.Name))
 	}
 	switch {
 	case b.batch > 1 && m.MaxBatch == 0:

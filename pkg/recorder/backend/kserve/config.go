@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pa-tools/pa/internal/grpcpress"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 	"github.com/pa-tools/pa/pkg/recorder/workload/render"
@@ -84,6 +85,17 @@ type Config struct {
 	// on it is not marked as reused and has the times of its phases, though
 	// they are of before the load.
 	Reuse backend.Reuse
+	// Compression of the messages that are sent, "gzip" or "deflate", "" being none;
+	// answers may come in it too. It needs GRPC.
+	Compression string
+	// SharedMemory has inputs and outputs go through the system's shared memory instead
+	// of through requests and answers: the server must be on this host. Models must
+	// answer once. Each output of a request has room for OutputSharedBytes times the
+	// batch size; 0 means DefaultOutputSharedBytes.
+	SharedMemory      bool
+	OutputSharedBytes int64
+	// Trace is what the server traces meanwhile.
+	Trace Trace
 	// Proxy returns the proxy to reach an address through, of the scheme http
 	// or https, nil for none; a nil function means none. Over gRPC it must be
 	// an http proxy, which is asked to CONNECT.
@@ -121,6 +133,17 @@ func (c *Config) Validate() error {
 	}
 	if c.Streaming && c.Protocol != GRPC {
 		errs = append(errs, errors.New("streaming needs gRPC; use -i grpc"))
+	}
+	if c.OutputSharedBytes < 0 || c.OutputSharedBytes > math.MaxInt32 {
+		errs = append(errs, fmt.Errorf("%d bytes of shared memory for an output: must be from 1 to %d", c.OutputSharedBytes, math.MaxInt32))
+	}
+	if c.Compression != "" && c.Protocol != GRPC {
+		errs = append(errs, errors.New("compression needs gRPC; use -i grpc"))
+	}
+	if c.Compression != "" {
+		if _, err := grpcpress.Parse(c.Compression); err != nil {
+			errs = append(errs, err)
+		}
 	}
 	for name, shape := range c.Shapes {
 		for _, d := range shape {

@@ -33,6 +33,19 @@ type grpcSender struct {
 	stream *stream // nil: to be opened; unary requests have none
 	in     incoming
 	out    outgoing
+
+	outputs *outputs // in shared memory; nil: in the answers
+	asked   []byte   // how they are asked for
+}
+
+// share has outputs come in shared memory, if o is not nil.
+func (s *grpcSender) share(o *outputs) {
+	if s.outputs = o; o == nil {
+		return
+	}
+	for _, asked := range o.asked {
+		s.asked = wire.AppendProtoOutput(s.asked, asked)
+	}
 }
 
 func newGRPCSender(b *Backend, slot int, l *link) *grpcSender {
@@ -133,7 +146,7 @@ func (s *grpcSender) Send(ctx context.Context, p backend.Payload, x *backend.Exc
 		}()
 	}
 	x.Sent = p
-	s.out = outgoing{p.(*payload).msg, tail(x)}
+	s.out = outgoing{p.(*payload).msg, append(tail(x), s.asked...)}
 	if s.b.cfg.Streaming {
 		s.sendStream(ctx, x)
 	} else {
@@ -146,11 +159,28 @@ func (s *grpcSender) fail(ctx context.Context, r *export.Request, err error, sen
 	s.b.fail(ctx, r, s.link.explain(err), sent)
 }
 
-// tail returns the field of a request that the prepared message lacks. A
-// protobuf message may be continued by appending fields, in any order: that
-// spares encoding the whole message for the sake of its id.
+// tail returns the fields of a request that the prepared message lacks: its id
+// and its place in a sequence. A protobuf message may be continued by appending
+// fields, in any order: that spares encoding the whole message for their sake.
 func tail(x *backend.Exchange) []byte {
-	return wire.AppendID(make([]byte, 0, 24), strconv.FormatUint(x.Request.ID, 10))
+	b := wire.AppendID(make([]byte, 0, 24), strconv.FormatUint(x.Request.ID, 10))
+	for _, p := range sequenceParams(x) {
+		b = wire.AppendParam(b, p)
+	}
+	return b
+}
+
+// sequenceParams says in Triton's words which request of a sequence x is.
+func sequenceParams(x *backend.Exchange) []wire.Param {
+	s := x.Sequence
+	if s.ID == 0 {
+		return nil
+	}
+	return []wire.Param{
+		{Name: wire.ParamSequenceID, Value: int64(s.ID)},
+		{Name: wire.ParamSequenceStart, Value: s.Start},
+		{Name: wire.ParamSequenceEnd, Value: s.End},
+	}
 }
 
 // stamp takes the time of the message in s.in from the socket read that
@@ -175,6 +205,9 @@ func (s *grpcSender) keep(x *backend.Exchange) *export.Response {
 		}
 	}
 	r.Responses = append(r.Responses, resp)
+	if s.outputs != nil {
+		s.in.data = s.outputs.grpc(s.in.data, s.b.cfg.Streaming)
+	}
 	x.Raw = append(x.Raw, s.in.data)
 	s.in.data = nil
 	if x.Received != nil {

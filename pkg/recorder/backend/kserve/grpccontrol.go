@@ -108,8 +108,8 @@ func (c *grpcControl) metadata(ctx context.Context) (modelInfo, error) {
 	return modelInfo{Name: r.GetName(), Versions: r.GetVersions(), Inputs: specs(r.GetInputs()), Outputs: specs(r.GetOutputs())}, nil
 }
 
-func (c *grpcControl) config(ctx context.Context) (modelConfig, error) {
-	r, err := c.rpc.ModelConfig(c.b.outgoing(ctx), &pb.ModelConfigRequest{Name: c.b.cfg.Model, Version: c.b.cfg.Version})
+func (c *grpcControl) config(ctx context.Context, model, version string) (modelConfig, error) {
+	r, err := c.rpc.ModelConfig(c.b.outgoing(ctx), &pb.ModelConfigRequest{Name: model, Version: version})
 	if status.Code(err) == codes.Unimplemented {
 		return modelConfig{}, errNoConfig
 	}
@@ -120,6 +120,10 @@ func (c *grpcControl) config(ctx context.Context) (modelConfig, error) {
 	out := modelConfig{
 		maxBatch:  int(max(m.GetMaxBatchSize(), 0)),
 		decoupled: m.GetModelTransactionPolicy().GetDecoupled(),
+		stateful:  m.GetSequenceBatching() != nil,
+	}
+	for _, step := range m.GetEnsembleScheduling().GetStep() {
+		out.steps = append(out.steps, step.GetModelName())
 	}
 	for _, in := range m.GetInput() {
 		if in.GetOptional() {
@@ -139,6 +143,25 @@ func (c *grpcControl) index(ctx context.Context) ([]string, error) {
 		all = append(all, m.GetName())
 	}
 	return all, nil
+}
+
+func (c *grpcControl) trace(ctx context.Context, settings map[string][]string) error {
+	q := &pb.TraceSettingRequest{ModelName: c.b.cfg.Model, Settings: map[string]*pb.TraceSettingRequest_SettingValue{}}
+	for name, values := range settings {
+		q.Settings[name] = &pb.TraceSettingRequest_SettingValue{Value: values}
+	}
+	_, err := c.rpc.TraceSetting(c.b.outgoing(ctx), q)
+	return c.wrap("the server", err)
+}
+
+func (c *grpcControl) register(ctx context.Context, name, key string, bytes int64) error {
+	_, err := c.rpc.SystemSharedMemoryRegister(c.b.outgoing(ctx), &pb.SystemSharedMemoryRegisterRequest{Name: name, Key: key, ByteSize: uint64(bytes)})
+	return c.wrap("the server", err)
+}
+
+func (c *grpcControl) unregister(ctx context.Context, name string) error {
+	_, err := c.rpc.SystemSharedMemoryUnregister(c.b.outgoing(ctx), &pb.SystemSharedMemoryUnregisterRequest{Name: name})
+	return c.wrap("the server", err)
 }
 
 // speaksGRPC reports whether a gRPC server answers at the target.

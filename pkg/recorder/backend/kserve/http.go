@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 
 	"github.com/pa-tools/pa/pkg/export"
@@ -22,6 +23,7 @@ type httpSender struct {
 	url       *url.URL
 	err       error          // of the URL
 	warmed    export.Request // that opened the connection before the load
+	outputs   *outputs       // in shared memory; nil: in the answers
 	carried   int            // number of the connection that the last request went out on
 }
 
@@ -91,6 +93,9 @@ func (s *httpSender) Send(ctx context.Context, p backend.Payload, x *backend.Exc
 	received := t.received()
 	r.FirstByteNS = min(r.FirstByteNS, received.RecvNS) // the library tells of it later than the kernel
 	r.Responses = append(r.Responses, received)
+	if s.outputs != nil && resp.StatusCode == http.StatusOK {
+		body = s.outputs.http(body)
+	}
 	x.Raw = append(x.Raw, body)
 	if x.Received != nil {
 		x.Received(len(r.Responses))
@@ -105,11 +110,17 @@ func (s *httpSender) Send(ctx context.Context, p backend.Payload, x *backend.Exc
 // request joins the head of this exchange, with id and parameters, and the
 // prepared rest.
 func (s *httpSender) request(ctx context.Context, p *payload, x *backend.Exchange) *http.Request {
-	params := s.b.cfg.Parameters
+	params := slices.Concat(s.b.cfg.Parameters, sequenceParams(x))
+	if s.outputs == nil {
+		params = append(params, wire.Param{Name: wire.ParamBinaryOutput, Value: true})
+	}
 	head := (&wire.Request{
 		ID:     strconv.FormatUint(x.Request.ID, 10),
-		Params: append(params[:len(params):len(params)], wire.Param{Name: wire.ParamBinaryOutput, Value: true}),
+		Params: params,
 	}).AppendHTTPHead(nil)
+	if s.outputs != nil {
+		head = append(wire.AppendHTTPOutputs(head, s.outputs.asked), ',')
+	}
 	body := func() (io.ReadCloser, error) {
 		return io.NopCloser(io.MultiReader(bytes.NewReader(head), bytes.NewReader(p.msg))), nil
 	}

@@ -1,6 +1,7 @@
 package kserve
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -51,11 +52,14 @@ func (b *Backend) url(path string) string {
 	return scheme + b.target.host + b.target.path + path
 }
 
-// modelPath is /v2/models/M[/versions/V].
-func (b *Backend) modelPath() string {
-	p := "/v2/models/" + url.PathEscape(b.cfg.Model)
-	if b.cfg.Version != "" {
-		p += "/versions/" + url.PathEscape(b.cfg.Version)
+// modelPath is that of the model.
+func (b *Backend) modelPath() string { return pathOf(b.cfg.Model, b.cfg.Version) }
+
+// pathOf is /v2/models/M[/versions/V].
+func pathOf(model, version string) string {
+	p := "/v2/models/" + url.PathEscape(model)
+	if version != "" {
+		p += "/versions/" + url.PathEscape(version)
 	}
 	return p
 }
@@ -79,6 +83,23 @@ func (c *httpControl) ask(ctx context.Context, method, path string) (code int, b
 	if method == http.MethodPost {
 		send = strings.NewReader("{}")
 	}
+	return c.send(ctx, method, path, send)
+}
+
+// tell posts v as JSON; any answer but 200 is an error.
+func (c *httpControl) tell(ctx context.Context, path string, v any) error {
+	js, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	code, body, err := c.send(ctx, http.MethodPost, path, bytes.NewReader(js))
+	if err == nil && code != http.StatusOK {
+		return c.refused("the server", code, body)
+	}
+	return err
+}
+
+func (c *httpControl) send(ctx context.Context, method, path string, send io.Reader) (code int, body []byte, err error) {
 	req, err := http.NewRequestWithContext(ctx, method, c.b.url(path), send)
 	if err != nil {
 		return 0, nil, err
@@ -203,8 +224,8 @@ func (c *httpControl) metadata(ctx context.Context) (modelInfo, error) {
 	return modelInfo{Name: m.Name, Versions: m.Versions, Inputs: specs(m.Inputs), Outputs: specs(m.Outputs)}, nil
 }
 
-func (c *httpControl) config(ctx context.Context) (modelConfig, error) {
-	path := c.b.modelPath() + "/config"
+func (c *httpControl) config(ctx context.Context, model, version string) (modelConfig, error) {
+	path := pathOf(model, version) + "/config"
 	code, body, err := c.ask(ctx, http.MethodGet, path)
 	switch {
 	case err != nil:
@@ -219,6 +240,12 @@ func (c *httpControl) config(ctx context.Context) (modelConfig, error) {
 		Policy   struct {
 			Decoupled bool
 		} `json:"model_transaction_policy"`
+		Sequence *struct{} `json:"sequence_batching"`
+		Ensemble struct {
+			Step []struct {
+				Model string `json:"model_name"`
+			}
+		} `json:"ensemble_scheduling"`
 		Input []struct {
 			Name     string
 			Optional bool
@@ -227,7 +254,10 @@ func (c *httpControl) config(ctx context.Context) (modelConfig, error) {
 	if err := json.Unmarshal(body, &m); err != nil {
 		return modelConfig{}, fmt.Errorf("%s: %w", path, err)
 	}
-	out := modelConfig{maxBatch: max(m.MaxBatch, 0), decoupled: m.Policy.Decoupled}
+	out := modelConfig{maxBatch: max(m.MaxBatch, 0), decoupled: m.Policy.Decoupled, stateful: m.Sequence != nil}
+	for _, step := range m.Ensemble.Step {
+		out.steps = append(out.steps, step.Model)
+	}
 	for _, in := range m.Input {
 		if in.Optional {
 			out.optional = append(out.optional, in.Name)
@@ -250,6 +280,29 @@ func (c *httpControl) index(ctx context.Context) ([]string, error) {
 		all = append(all, m.Name)
 	}
 	return all, nil
+}
+
+func (c *httpControl) trace(ctx context.Context, settings map[string][]string) error {
+	all := map[string]any{}
+	for name, values := range settings {
+		switch {
+		case values == nil:
+			all[name] = nil
+		case name == "trace_level":
+			all[name] = values // the only list
+		default:
+			all[name] = values[0]
+		}
+	}
+	return c.tell(ctx, pathOf(c.b.cfg.Model, "")+"/trace/setting", all)
+}
+
+func (c *httpControl) register(ctx context.Context, name, key string, bytes int64) error {
+	return c.tell(ctx, "/v2/systemsharedmemory/region/"+url.PathEscape(name)+"/register", map[string]any{"key": key, "offset": 0, "byte_size": bytes})
+}
+
+func (c *httpControl) unregister(ctx context.Context, name string) error {
+	return c.tell(ctx, "/v2/systemsharedmemory/region/"+url.PathEscape(name)+"/unregister", struct{}{})
 }
 
 // addHeaders puts the configured headers over those in h.

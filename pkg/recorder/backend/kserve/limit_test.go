@@ -128,7 +128,7 @@ func TestPrepareHostileInputs(t *testing.T) {
 	if _, _, err := b.tensor(spec, es, 100); err != nil {
 		t.Errorf("100 bytes of 100: %v", err)
 	}
-	if _, _, err := b.tensor(spec, es, 99); fmt.Sprint(err) != `stream 0, step 0: input "X": the request would hold more than 1073741824 bytes of data` {
+	if _, _, err := b.tensor(spec, es, 99); fmt.Sprint(err) != `input data, stream 0, step 0: input "X": the request would hold more than 1073741824 bytes of data` {
 		t.Errorf("100 bytes of 99: %v", err)
 	}
 }

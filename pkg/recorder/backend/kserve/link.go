@@ -68,7 +68,7 @@ func (b *Backend) dial(maxBytes int64) (*link, error) {
 	if b.cfg.Connections > 0 {
 		follow = h2follow.Config{Header: slotHeader, Ended: sharedEnded}
 	}
-	cc, err := grpc.NewClient("passthrough:///"+b.target.host, // which leaves the name to the dialer, and that tries all addresses
+	options := append(compression(b.cfg.Compression, maxBytes),
 		grpc.WithTransportCredentials(&timedCredentials{grpcstamp.Credentials(creds, follow), l}),
 		grpc.WithContextDialer(l.connect), // and with that no proxy but ours
 		grpc.WithStaticStreamWindowSize(windowBytes),
@@ -81,6 +81,8 @@ func (b *Backend) dial(maxBytes int64) (*link, error) {
 			Backoff:           backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: time.Second},
 			MinConnectTimeout: 5 * time.Second,
 		}))
+	// passthrough leaves the name to the dialer, and that tries all addresses.
+	cc, err := grpc.NewClient("passthrough:///"+b.target.host, options...)
 	l.ClientConn = cc
 	return l, err
 }

@@ -14,6 +14,7 @@ type modelInfo struct {
 	Versions  []string
 	MaxBatch  int  // max_batch_size; 0: no batch dimension
 	Decoupled bool // answers any number of times
+	Stateful  bool // keeps state from one request of a sequence to the next
 	Inputs    []tensorSpec
 	Outputs   []tensorSpec
 }
@@ -56,13 +57,15 @@ func names(ts []tensorSpec) []string {
 type modelConfig struct {
 	maxBatch  int
 	decoupled bool
+	stateful  bool
 	optional  []string // inputs
+	steps     []string // the models of an ensemble
 }
 
 // apply puts the configuration into m, whose shapes are as the metadata has
 // them: with a leading batch dimension where the model takes batches.
 func (c modelConfig) apply(m *modelInfo) {
-	m.MaxBatch, m.Decoupled = c.maxBatch, c.decoupled
+	m.MaxBatch, m.Decoupled, m.Stateful = c.maxBatch, c.decoupled, c.stateful
 	for _, ts := range [][]tensorSpec{m.Inputs, m.Outputs} {
 		for i := range ts {
 			if c.maxBatch > 0 && len(ts[i].Shape) > 0 {

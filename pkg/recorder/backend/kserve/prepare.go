@@ -85,6 +85,12 @@ func (b *Backend) PrepareBatch(es []*workload.Entry) (backend.Payload, error) {
 		if err != nil {
 			return nil, entryError(es[0], fmt.Errorf("input %q: %w", spec.Name, err))
 		}
+		if b.shared != nil {
+			if t.Shared, err = b.shared.put(t.Data); err != nil {
+				return nil, err
+			}
+			t.Data = nil
+		}
 		req.Inputs = append(req.Inputs, *t)
 		p.inputs = append(p.inputs, export.Field{Name: spec.Name, Value: v})
 	}
@@ -108,12 +114,12 @@ func (b *Backend) tensors(es []*workload.Entry) ([]*workload.Entry, error) {
 		if out[i] = e; e.Prompt == nil {
 			continue
 		}
+		o := b.cfg.Render
+		o.Stream, o.Model = b.cfg.Streaming, b.cfg.Model
 		style, err := b.style()
-		if err != nil {
+		if err != nil && o.Template == nil {
 			return nil, entryError(e, err)
 		}
-		o := b.cfg.Render
-		o.Stream = b.cfg.Streaming
 		o.Has = func(name string) bool { return b.model.input(name) != nil }
 		made := *e
 		if made.Values, err = render.Tensors(style, e.Prompt, o); err != nil {

@@ -164,7 +164,7 @@ func TestPrepareErrors(t *testing.T) {
 	} {
 		b := checked(t, tt.m, Config{})
 		_, err := b.Prepare(tt.e)
-		if want := "stream 0, step 3: " + tt.want; fmt.Sprint(err) != want {
+		if want := "input data, stream 0, step 3: " + tt.want; fmt.Sprint(err) != want {
 			t.Errorf("\ngot  %v\nwant %s", err, want)
 		}
 	}
@@ -187,7 +187,7 @@ func TestPrepareBatch(t *testing.T) {
 		want string
 	}{
 		{[]*workload.Entry{entry("A", "[1,2]")}, "1 entries for a batch of 2"},
-		{[]*workload.Entry{entry("A", "[1,2]"), entry("A", "[1,2]", "B", "[1,2]")}, `stream 0, step 3: input "B": given for some elements of the batch only`},
+		{[]*workload.Entry{entry("A", "[1,2]"), entry("A", "[1,2]", "B", "[1,2]")}, `input data, stream 0, step 3: input "B": given for some elements of the batch only`},
 	} {
 		if _, err := b.PrepareBatch(tt.es); fmt.Sprint(err) != tt.want {
 			t.Errorf("got %v, want %s", err, tt.want)

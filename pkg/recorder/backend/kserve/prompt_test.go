@@ -8,6 +8,7 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 	"github.com/pa-tools/pa/pkg/recorder/workload/render"
+	"github.com/pa-tools/pa/pkg/recorder/workload/template"
 	wire "github.com/pa-tools/pa/pkg/wire/kserve"
 )
 
@@ -30,6 +31,10 @@ var (
 
 // A prompt becomes the inputs of the model, which is told by those it has.
 func TestPreparePrompt(t *testing.T) {
+	pattern, err := template.Parse([]byte(`{"text_input":["{{prompt}}"],"max_tokens":["{{max_tokens}}"]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
 	prompt := &workload.Entry{Prompt: &workload.Prompt{Text: "hi", MaxTokens: 7, Exact: true}}
 	for _, tt := range []struct {
 		m    fakeModel
@@ -40,6 +45,7 @@ func TestPreparePrompt(t *testing.T) {
 		{vllm, Config{Render: render.Options{TextNumbers: true, Echo: true}}, `text_input[1]=["hi"] sampling_parameters[1]=["{\"max_tokens\":\"7\",\"min_tokens\":\"7\"}"]`},
 		{trtllm, Config{Streaming: true}, `text_input[1,1]=["hi"] max_tokens[1,1]=[7] min_tokens[1,1]=[7] stream[1,1]=[true]`},
 		{trtllm, Config{BatchSize: 2}, `text_input[2,1]=["hi","hi"] max_tokens[2,1]=[7,7] min_tokens[2,1]=[7,7]`},
+		{trtllm, Config{Streaming: true, Render: render.Options{Template: pattern}}, `text_input[1,1]=["hi"] max_tokens[1,1]=[7]`},
 	} {
 		b := checked(t, tt.m, tt.c)
 		if got := sent(t, prepare(t, b, prompt).(*payload)); got != tt.want {

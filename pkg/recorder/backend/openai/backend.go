@@ -39,10 +39,10 @@ type Config struct {
 	// server lists, see Check.
 	Model string
 	// Streaming sets "stream": true in every body. Otherwise bodies stay as
-	// they are.
+	// they are. Those that are made after Render.Template stay so in any case.
 	Streaming bool
 	// Render says how prompts are put into requests. Model and Stream of it are
-	// not looked at.
+	// not looked at. After a Template nothing but ExtraBody is added.
 	Render render.Options
 	// ExtraBody is a JSON object whose members are set in every body.
 	ExtraBody json.RawMessage

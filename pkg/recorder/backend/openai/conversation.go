@@ -34,7 +34,7 @@ func (b *Backend) Converse() backend.Conversation { return &conversation{b: b} }
 func (c *conversation) Turn(e *workload.Entry) (backend.Payload, error) {
 	p, err := c.turn(e)
 	if err != nil {
-		return nil, fmt.Errorf("input data, %s: %w", e.Place(), err)
+		return nil, fmt.Errorf("%s: %w", e.Place(), err)
 	}
 	var beside export.Fields
 	if e.Delay > 0 {

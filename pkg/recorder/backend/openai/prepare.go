@@ -42,7 +42,7 @@ func (p *payload) Streamed() bool { return p.streamed }
 func (b *Backend) Prepare(e *workload.Entry) (backend.Payload, error) {
 	body, err := b.bodyOf(e)
 	if err != nil {
-		return nil, fmt.Errorf("input data, %s: %w", e.Place(), err)
+		return nil, fmt.Errorf("%s: %w", e.Place(), err)
 	}
 	return b.payloadOf(body)
 }
@@ -80,10 +80,18 @@ func (b *Backend) bodyOf(e *workload.Entry) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, set := range [][]byte{b.extra, b.stream()} {
+	sets := [][]byte{b.extra, b.stream()}
+	made := b.cfg.Render.Template != nil && e.Prompt != nil && e.Prompt.Body == nil
+	if made {
+		sets = sets[:1] // the template says the rest, or that there is none
+	}
+	for _, set := range sets {
 		if body, err = openai.MergeRequest(body, set); err != nil {
 			return nil, fmt.Errorf("payload: %w", err)
 		}
+	}
+	if made {
+		return body, nil
 	}
 	return b.withModel(body)
 }
@@ -136,8 +144,11 @@ func (b *Backend) stream() []byte {
 	return nil
 }
 
-// withModel puts the model into a body that names none.
+// withModel puts the model into a body that names none. Triton has it in the path.
 func (b *Backend) withModel(body []byte) ([]byte, error) {
+	if b.target.api == render.Generate {
+		return body, nil
+	}
 	info, err := openai.InspectRequest(body)
 	if err != nil || info.Model != "" {
 		return body, err

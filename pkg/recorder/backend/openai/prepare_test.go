@@ -12,6 +12,8 @@ import (
 
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
+	"github.com/pa-tools/pa/pkg/recorder/workload/render"
+	"github.com/pa-tools/pa/pkg/recorder/workload/template"
 )
 
 func TestPrepare(t *testing.T) {
@@ -127,4 +129,32 @@ func readRequest(t *testing.T, raw []byte) readBack {
 		t.Errorf("%d bytes after the request", br.Buffered())
 	}
 	return readBack{req, string(body)}
+}
+
+// A template says all that is in a request: nothing is added but the extra body.
+// What is a whole request already is none of its business.
+func TestPrepareAfterTemplate(t *testing.T) {
+	pattern, err := template.Parse([]byte(`{"prompt":"{{prompt}}","name":"{{model}}","stream":false}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := newBackend(t, Config{
+		URL: "localhost:8000", Model: "m", Streaming: true, ExtraBody: []byte(`{"n":2}`),
+		Render: render.Options{Template: pattern, Usage: true},
+	})
+	for _, tt := range []struct {
+		p    workload.Prompt
+		want string
+	}{
+		{workload.Prompt{Text: "a"}, `{"prompt":"a","name":"m","stream":false,"n":2}`},
+		{workload.Prompt{Body: []byte(`{"prompt":"b"}`)}, `{"prompt":"b","n":2,"stream":true,"model":"m"}`},
+	} {
+		p, err := b.Prepare(&workload.Entry{Prompt: &tt.p})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := string(p.(*payload).body); got != tt.want {
+			t.Errorf("body %s, want %s", got, tt.want)
+		}
+	}
 }

@@ -50,8 +50,12 @@ type spread struct{ targets []Target }
 
 var _ backend.Backend = (*spread)(nil)
 
-// of returns the number of the target of a request.
+// of returns the number of the target of a request. A sequence stays with the
+// server that has its state.
 func (b *spread) of(x *backend.Exchange) int {
+	if id := x.Sequence.ID; id > 0 {
+		return int((id - 1) % uint64(len(b.targets)))
+	}
 	return int((x.Request.ID - 1) % uint64(len(b.targets)))
 }
 
@@ -86,6 +90,16 @@ func (b *spread) models() string {
 
 // Model implements backend.Backend.
 func (b *spread) Model() string { return b.targets[0].Backend.Model() }
+
+// Stateful implements backend.Stateful: whether some server's model keeps state.
+func (b *spread) Stateful() bool {
+	for _, t := range b.targets {
+		if s, ok := t.Backend.(backend.Stateful); ok && s.Stateful() {
+			return true
+		}
+	}
+	return false
+}
 
 // Prepare implements backend.Backend.
 func (b *spread) Prepare(e *workload.Entry) (backend.Payload, error) {

@@ -204,7 +204,7 @@ func TestLayouts(t *testing.T) {
 		{
 			name: "a part of a trace", layout: "mooncake", o: Options{Texts: numbered{}, From: 2 * time.Second, To: 5 * time.Second},
 			in:   `{"timestamp":0,"input_length":1}` + "\n" + `{"timestamp":2000,"input_length":2}` + "\n" + `{"timestamp":4999,"input_length":3}` + "\n" + `{"timestamp":5000,"input_length":4}`,
-			want: []string{`"text 1 of 2" at:0s`, `"text 2 of 3" at:2.999s`},
+			want: []string{`"text 1 of 2" at:0s`, `"text 2 of 3" at:2.999s`}, notes: []string{"left out: requests outside the window of the trace (2)"},
 		},
 		{
 			name: "BurstGPT", layout: "burstgpt", o: traced,
@@ -323,7 +323,8 @@ func TestErrors(t *testing.T) {
 
 		{"another layout", "{\"prompt\":\"a\"}\n", Options{Layout: "sharegpt"}, `in: line 1: is no sharegpt: that has "conversations", this has "prompt"`},
 		{"a row too long", "{\"prompt\":\"a\"}\n{\"prompt\":\"" + strings.Repeat("b", 100) + "\"}\n", Options{MaxRowBytes: 100}, "in: line 2: 114 bytes long; a row may have at most 100"},
-		{"all outside the window", "{\"timestamp\":0,\"prompt\":\"a\"}\n", Options{From: time.Hour}, "in: no request in it"},
+		{"a window of what has no times", "{\"prompt\":\"a\"}\n{\"prompt\":\"b\"}\n", Options{To: time.Hour}, `in: a window of a trace is asked for, but none of the rows has a time, such as "timestamp"`},
+		{"all outside the window", "{\"timestamp\":0,\"prompt\":\"a\"}\n", Options{From: time.Hour}, "left out: requests outside the window of the trace (1))"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s, err := open(t, "in", tt.in, tt.o)

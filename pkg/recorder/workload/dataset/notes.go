@@ -63,10 +63,7 @@ type FileInfo struct {
 func (s *Set) Files() []FileInfo {
 	var all []FileInfo
 	for _, f := range s.files {
-		i := FileInfo{Name: f.src.name, SHA256: f.src.sum, Entries: f.n}
-		if f.rows != nil {
-			i.Rows = f.rows.len()
-		}
+		i := FileInfo{Name: f.src.name, SHA256: f.src.sum, Rows: f.rowsRead, Entries: f.n}
 		if f.kind != nil {
 			i.Layout = f.kind.name
 		}

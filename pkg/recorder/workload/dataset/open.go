@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"math"
 	"os"
@@ -23,6 +24,7 @@ type Set struct {
 	files   []*file
 	ends    []int     // the number of the entries of the files up to each
 	streams [][]piece // of the input data of perf_analyzer
+	rows    int       // that were read
 }
 
 var _ workload.Source = (*Set)(nil)
@@ -34,8 +36,10 @@ type file struct {
 	kind   *layoutKind
 	layout layout
 	window window
+	timed  bool // some entry has a time
 
-	n int // entries
+	rowsRead int
+	n        int // entries
 	// ends are the numbers of the entries up to each row; nil if every row has
 	// one.
 	ends []uint32
@@ -76,6 +80,9 @@ func Open(ctx context.Context, paths []string, o Options) (_ *Set, err error) {
 			return nil, err
 		}
 		for _, p := range all {
+			if o.MaxRows > 0 && s.rows == o.MaxRows {
+				break
+			}
 			if err := s.add(ctx, p, &o); err != nil {
 				return nil, err
 			}
@@ -83,6 +90,31 @@ func Open(ctx context.Context, paths []string, o Options) (_ *Set, err error) {
 	}
 	if s.Len() == 0 {
 		return nil, fmt.Errorf("%s: no request in it%s", strings.Join(paths, ", "), s.why())
+	}
+	return s, nil
+}
+
+// OpenReader reads all of r as Open does one file. name is what messages and
+// [Set.Files] call it.
+func OpenReader(ctx context.Context, name string, r io.Reader, o Options) (_ *Set, err error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	s := &Set{}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.Close())
+		}
+	}()
+	src, err := spooled(ctx, name, r, &o)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.addSource(ctx, src, &o); err != nil {
+		return nil, err
+	}
+	if s.Len() == 0 {
+		return nil, fmt.Errorf("%s: no request in it%s", name, s.why())
 	}
 	return s, nil
 }
@@ -133,11 +165,16 @@ func (s *Set) add(ctx context.Context, path string, o *Options) error {
 
 // addSource reads the content of one file, which is closed with s.
 func (s *Set) addSource(ctx context.Context, src *source, o *Options) error {
+	left := *o
+	if o.MaxRows > 0 {
+		left.MaxRows -= s.rows
+	}
 	f := &file{src: src, window: window{o.From, o.To}, out: map[string]int{}, last: -1}
 	s.files = append(s.files, f)
-	if err := f.open(ctx, o); err != nil {
+	if err := f.open(ctx, &left); err != nil {
 		return err
 	}
+	s.rows += f.rowsRead
 	s.addStreams(f)
 	s.ends = append(s.ends, s.Len()+f.n)
 	return nil
@@ -162,7 +199,11 @@ func (f *file) open(ctx context.Context, o *Options) (err error) {
 	f.opening = true
 	defer func() { f.opening = false }()
 	seen := map[string]uint16{}
-	for i := range f.rows.len() {
+	f.rowsRead = f.rows.len()
+	if o.MaxRows > 0 {
+		f.rowsRead = min(f.rowsRead, o.MaxRows)
+	}
+	for i := range f.rowsRead {
 		if i%1024 == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -176,6 +217,9 @@ func (f *file) open(ctx context.Context, o *Options) (err error) {
 		}
 		f.index(i, len(es))
 		f.number(es, seen)
+	}
+	if f.window != (window{}) && !f.timed {
+		return fmt.Errorf("%s: a window of a trace is asked for, but none of the rows has a time, such as \"timestamp\"", f.src.name)
 	}
 	return nil
 }
@@ -195,8 +239,13 @@ func (f *file) parse(i int) ([]workload.Entry, error) {
 		if e.Prompt != nil {
 			e.Step = i
 		}
+		if f.opening && e.Timed {
+			f.timed = true
+		}
 		if f.window.admit(&e) {
 			wanted = append(wanted, e)
+		} else {
+			f.leaveOut("requests outside the window of the trace")
 		}
 	}
 	return wanted, nil
@@ -281,6 +330,7 @@ func (f *file) at(k int) (workload.Entry, error) {
 		e.Turn = int(f.turns[k])
 	}
 	e.Stream += f.firstStream
+	e.File = f.src.name
 	return e, nil
 }
 

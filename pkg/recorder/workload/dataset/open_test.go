@@ -257,3 +257,68 @@ func BenchmarkAt(b *testing.B) {
 		k++
 	}
 }
+
+// The first rows of several files, whatever their forms.
+func TestMaxRows(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"1.jsonl": "{\"prompt\":\"a\"}\n{\"prompt\":\"b\"}\n",
+		"2.json":  `{"rows":[{"row":{"prompt":"c"}},{"row":{"prompt":"d"}}]}`,
+		"3.csv":   "prompt,id\nwhat is not read, needs not be right\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	whole := []string{`"a"`, `"b"`, `"c"`, `"d"`}
+	for n := 1; n <= len(whole); n++ {
+		s, err := Open(t.Context(), []string{dir}, Options{MaxRows: n})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(whole[:n], all(t, s)); diff != "" {
+			t.Errorf("%d rows (-want +got):\n%s", n, diff)
+		}
+		read := 0
+		for _, f := range s.Files() {
+			read += f.Rows
+		}
+		if read != n {
+			t.Errorf("%d rows were read, want %d", read, n)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	s, err := Open(t.Context(), []string{"testdata/openorca.parquet"}, Options{MaxRows: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if n := s.Len(); n != 3 {
+		t.Errorf("3 rows of a Parquet file: %d", n)
+	}
+}
+
+func TestOpenReader(t *testing.T) {
+	s, err := OpenReader(t.Context(), "the name", strings.NewReader("{\"prompt\":\"a\"}\n"), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if f := s.Files(); s.Len() != 1 || f[0].Name != "the name" || len(f[0].SHA256) != 64 {
+		t.Errorf("%d entries of %+v", s.Len(), f)
+	}
+	for text, want := range map[string]string{
+		"":                 "the name: is empty (0 bytes)",
+		"[]":               "the name: no request in it",
+		"{\"prompt\":1}\n": "the name: line 1: ",
+	} {
+		if _, err := OpenReader(t.Context(), "the name", strings.NewReader(text), Options{}); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%q: %v, want %s", text, err, want)
+		}
+	}
+	if _, err := OpenReader(t.Context(), "x", strings.NewReader(""), Options{MaxRows: -1}); err == nil || !strings.Contains(err.Error(), "must be at least 1") {
+		t.Errorf("-1 rows: %v", err)
+	}
+}

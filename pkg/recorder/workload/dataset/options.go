@@ -33,6 +33,8 @@ type Options struct {
 	// what the trace is known for: 512, or 16 in those of Bailian.
 	BlockTokens int
 
+	// MaxRows ends reading after the first so many rows of all files; 0 reads all.
+	MaxRows int
 	// MaxRowBytes bounds a row; 0 means 64 MiB.
 	MaxRowBytes int64
 	// Spool says where what cannot be read in place is kept.
@@ -72,6 +74,7 @@ func (o *Options) Validate() error {
 	add(o.From < 0, "the window of a trace begins at %v; it cannot before 0", o.From)
 	add(o.To != 0 && o.To <= o.From, "the window of a trace ends at %v, not after its begin at %v", o.To, o.From)
 	add(o.BlockTokens < 0, "%d tokens in a block: must be at least 1", o.BlockTokens)
+	add(o.MaxRows < 0, "the first %d rows: must be at least 1", o.MaxRows)
 	add(o.MaxRowBytes < 0, "rows of %d bytes: must be positive", o.MaxRowBytes)
 	return errors.Join(errs...)
 }

@@ -34,7 +34,7 @@ func openParquet(ctx context.Context, src *source, o *Options) (rows, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := spool.Copy(ctx, src.name, &tableLines{t: t}, o.Spool)
+	s, err := spool.Copy(ctx, src.name, &tableLines{t: t, most: o.MaxRows}, o.Spool)
 	if err != nil {
 		return nil, err
 	}
@@ -67,12 +67,18 @@ func (p *parquet) fault(i int, err error) error {
 // left out.
 type tableLines struct {
 	t    *columnar.Table
+	most int // rows; 0: all
+	n    int // rows so far
 	line bytes.Buffer
 }
 
 // Read implements io.Reader.
 func (l *tableLines) Read(b []byte) (int, error) {
 	if l.line.Len() == 0 {
+		if l.most > 0 && l.n == l.most {
+			return 0, io.EOF
+		}
+		l.n++
 		if !l.t.Next() {
 			if err := l.t.Err(); err != nil {
 				return 0, err

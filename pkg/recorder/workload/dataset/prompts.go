@@ -16,6 +16,9 @@ import (
 // a picture or a sound alone.
 var promptColumns = []string{"text_input", "input_text", "input", "prompt", "text", "texts", "query", "messages", "payload"}
 
+// rankedColumns hold what is ranked by a "query".
+var rankedColumns = []string{"passages", "documents", "texts"}
+
 // Members that mean the same under several names.
 var (
 	lengthColumns  = []string{"output_length", "output_tokens", "max_tokens", "max_completion_tokens", "max_output_tokens"}
@@ -130,6 +133,9 @@ func (p *promptReader) one(what string, names []string) (string, []byte, error) 
 
 // what reads the prompt.
 func (p *promptReader) what(e *workload.Entry) error {
+	if ok, err := p.ranking(); ok || err != nil {
+		return err
+	}
 	name, js, err := p.one("a prompt", promptColumns)
 	if err != nil {
 		return err
@@ -174,6 +180,51 @@ func (p *promptReader) what(e *workload.Entry) error {
 		}
 	}
 	return nil
+}
+
+// ranking reads a query and what is to be ranked by it: texts, or objects with a
+// "text". ok is false for a row that is none.
+func (p *promptReader) ranking() (ok bool, err error) {
+	query := p.row.get("query")
+	if query == nil {
+		return false, nil
+	}
+	name, ranked, err := p.one("what is ranked", rankedColumns)
+	if ranked == nil || err != nil {
+		return false, err
+	}
+	p.used["query"] = true
+	text, err := textsOf(query)
+	if err != nil || len(text) != 1 {
+		return false, fmt.Errorf("\"query\": expected a text, found %s", clip(query))
+	}
+	if p.prompt.More, err = textsOf(ranked); err != nil || len(p.prompt.More) == 0 {
+		return false, fmt.Errorf("%q: expected a list of texts, found %s", name, clip(ranked))
+	}
+	p.prompt.Text = text[0]
+	return true, nil
+}
+
+// textsOf reads texts: "…", {"text": "…"}, or a list of those.
+func textsOf(js []byte) ([]string, error) {
+	var list []json.RawMessage
+	if json.Unmarshal(js, &list) != nil {
+		list = []json.RawMessage{js}
+	}
+	var all []string
+	for _, one := range list {
+		var text string
+		var object struct{ Text *string }
+		switch {
+		case json.Unmarshal(one, &text) == nil:
+		case json.Unmarshal(one, &object) == nil && object.Text != nil:
+			text = *object.Text
+		default:
+			return nil, errors.New("neither a text nor an object with \"text\"")
+		}
+		all = append(all, text)
+	}
+	return all, nil
 }
 
 // holds reports whether the elements of a JSON array begin as kind does: '{',

@@ -24,6 +24,9 @@ const (
 	Responses                  // v1/responses
 	Generate                   // Triton's v2/models/NAME/generate and generate_stream
 	TGI                        // Hugging Face's generate and generate_stream
+	Ranking                    // NVIDIA NIM's v1/ranking
+	Rerank                     // v1/rerank and v2/rerank, as Cohere's, Jina's and vLLM's
+	TEIRerank                  // rerank of Hugging Face's Text Embeddings Inference
 )
 
 // APIOf returns the API of an endpoint, a path without query; ok is false for one
@@ -38,6 +41,10 @@ func APIOf(endpoint string) (api API, ok bool) {
 		{"completions", Completions},
 		{"embeddings", Embeddings},
 		{"responses", Responses},
+		{"ranking", Ranking},
+		{"v1/rerank", Rerank},
+		{"v2/rerank", Rerank},
+		{"rerank", TEIRerank},
 		{"generate", Generate},
 		{"generate_stream", Generate},
 	} {
@@ -57,6 +64,9 @@ func Body(api API, p *workload.Prompt, o Options) ([]byte, error) {
 	if p.Body != nil {
 		return openai.AppendCompact(nil, p.Body)
 	}
+	if o.Template != nil {
+		return filled(p, &o)
+	}
 	var b object
 	var err error
 	switch api {
@@ -68,6 +78,8 @@ func Body(api API, p *workload.Prompt, o Options) ([]byte, error) {
 		err = b.embeddings(p, o)
 	case Responses:
 		err = b.responses(p, o)
+	case Ranking, Rerank, TEIRerank:
+		err = b.ranking(api, p, o)
 	case Generate:
 		err = b.generate(p, o)
 	case TGI:

@@ -77,17 +77,9 @@ func messagesOf(p *workload.Prompt) ([]byte, error) {
 		return append(out, '}', ']'), nil
 	}
 	out = append(out, '[')
-	part := func(js ...[]byte) {
-		if out[len(out)-1] != '[' {
-			out = append(out, ',')
-		}
-		for _, piece := range js {
-			out = append(out, piece...)
-		}
-	}
 	for _, t := range append([]string{p.Text}, p.More...) {
 		if t != "" || len(p.Media) == 0 {
-			part([]byte(`{"type":"text","text":`), quote(t), []byte("}"))
+			out = appendPart(out, []byte(`{"type":"text","text":`), quote(t), []byte("}"))
 		}
 	}
 	for _, m := range p.Media {
@@ -95,9 +87,20 @@ func messagesOf(p *workload.Prompt) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		part(js)
+		out = appendPart(out, js)
 	}
 	return append(out, ']', '}', ']'), nil
+}
+
+// appendPart appends an element, which is in pieces, to an array without its end.
+func appendPart(out []byte, js ...[]byte) []byte {
+	if out[len(out)-1] != '[' {
+		out = append(out, ',')
+	}
+	for _, piece := range js {
+		out = append(out, piece...)
+	}
+	return out
 }
 
 // mediaPart returns a part of a message: a picture by its URL; a sound by its

@@ -1,5 +1,7 @@
 package render
 
+import "github.com/pa-tools/pa/pkg/recorder/workload/template"
+
 // Options say what goes into every request beside the prompt.
 type Options struct {
 	// Model is named in bodies; "" names none.
@@ -9,6 +11,10 @@ type Options struct {
 	// Usage asks that a streamed answer end with the numbers of tokens, of chat
 	// and completions.
 	Usage bool
+
+	// Template is what requests are made after, instead of the service's own form;
+	// nil is none. Of the other options only Model, Has and Encode matter then.
+	Template *template.Template
 
 	// LengthName is the member of a chat that holds the length of the answer; ""
 	// means max_tokens.

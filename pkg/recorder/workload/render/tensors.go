@@ -66,8 +66,12 @@ func StyleOf(inputs []string) (Style, error) {
 }
 
 // Tensors returns the inputs that ask p, as JSON arrays by name, in the order of
-// GenAI-Perf.
+// GenAI-Perf; with Options.Template its members are the inputs, and s does not
+// matter.
 func Tensors(s Style, p *workload.Prompt, o Options) (export.Fields, error) {
+	if o.Template != nil {
+		return filledTensors(p, &o)
+	}
 	var t tensors
 	text := ""
 	if s != Engine {
@@ -239,22 +243,9 @@ func (t *tensors) engine(p *workload.Prompt, o Options) error {
 	if err := noMedia(p, "models of TensorRT-LLM"); err != nil {
 		return err
 	}
-	ids := p.IDs
-	if ids == nil {
-		all, err := plainTexts(p)
-		if err != nil {
-			return err
-		}
-		text := strings.Join(all, " ")
-		if text == "" {
-			return errors.New("an empty prompt has no token ids")
-		}
-		if o.Encode != nil {
-			ids = o.Encode(text)
-		}
-		if len(ids) == 0 {
-			return errors.New("the model takes token ids; give the model's --tokenizer")
-		}
+	ids, err := idsOf(p, &o)
+	if err != nil {
+		return err
 	}
 	list := []byte(`{"content":[`)
 	for i, id := range ids {
@@ -273,6 +264,27 @@ func (t *tensors) engine(p *workload.Prompt, o Options) error {
 	t.exact(p, o)
 	t.rest(p, o)
 	return nil
+}
+
+// idsOf returns the tokens of what p says.
+func idsOf(p *workload.Prompt, o *Options) ([]uint32, error) {
+	if p.IDs != nil {
+		return p.IDs, nil
+	}
+	all, err := plainTexts(p)
+	if err != nil {
+		return nil, err
+	}
+	text := strings.Join(all, " ")
+	if text == "" {
+		return nil, errors.New("an empty prompt has no token ids")
+	}
+	if o.Encode != nil {
+		if ids := o.Encode(text); len(ids) > 0 {
+			return ids, nil
+		}
+	}
+	return nil, errors.New("the model takes token ids; give the model's --tokenizer")
 }
 
 // llmAPI writes

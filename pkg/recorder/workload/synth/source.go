@@ -159,7 +159,7 @@ func (s *Source) At(k int) (workload.Entry, error) {
 	if s.c.Output != nil {
 		p.MaxTokens, p.Exact = OutputTokens(s.c.Output, s.c.Seed, k), s.c.Exact
 	}
-	tokens := s.c.Input.Draw(source(s.c.Seed, forInput, uint64(k)))
+	tokens := InputTokens(s.c.Input, s.c.Seed, k)
 	var err error
 	if s.c.Prefixes > 0 && e.Turn == 0 {
 		prefix := source(s.c.Seed, forPrefix, uint64(session)).IntN(s.c.Prefixes)
@@ -172,6 +172,9 @@ func (s *Source) At(k int) (workload.Entry, error) {
 	}
 	return e, nil
 }
+
+// InputTokens draws the length of prompt k.
+func InputTokens(l Law, seed uint64, k int) int { return l.Draw(source(seed, forInput, uint64(k))) }
 
 // OutputTokens draws the length to be asked of the answer to entry k.
 func OutputTokens(l Law, seed uint64, k int) int { return l.Draw(source(seed, forOutput, uint64(k))) }

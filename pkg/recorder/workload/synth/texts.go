@@ -184,6 +184,9 @@ func (t *Texts) finish(tokens int) (string, []uint32, error) {
 			return "", nil, err
 		}
 	}
+	if f, ok := t.tok.(interface{ Err() error }); ok && f.Err() != nil {
+		return "", nil, f.Err()
+	}
 	if !t.IDs {
 		return text, nil, nil
 	}

@@ -1,0 +1,17 @@
+//go:build !linux
+
+package kserve
+
+import "errors"
+
+// A region is a piece of shared memory.
+type region struct {
+	name string
+	data []byte
+}
+
+func newRegion(string, int) (*region, error) {
+	return nil, errors.New("is supported on Linux only; drop --shared-memory")
+}
+
+func (r *region) remove() error { return nil }

@@ -1,0 +1,166 @@
+package kserve
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+
+	pb "github.com/pa-tools/pa/internal/kserve"
+	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/recorder/serverstat"
+)
+
+// Statistics returns what asks the server for the statistics of its models, on a
+// connection of its own. The caller closes it.
+func (b *Backend) Statistics() (serverstat.Asker, error) {
+	if b.cfg.Protocol == GRPC {
+		c, err := b.newGRPCControl()
+		if err != nil {
+			return nil, err
+		}
+		return &grpcStatistics{c}, nil
+	}
+	return &httpStatistics{b.newHTTPControl()}, nil
+}
+
+// grpcStatistics is the Asker over gRPC.
+type grpcStatistics struct{ c *grpcControl }
+
+func (s *grpcStatistics) Protocol() string { return GRPC.String() }
+func (s *grpcStatistics) Close() error     { return s.c.close() }
+
+func (s *grpcStatistics) Model(ctx context.Context, name, version string) (export.ServerModel, []serverstat.ModelRef, error) {
+	m := export.ServerModel{Name: name, Version: version}
+	r, err := s.c.rpc.ModelConfig(s.c.b.outgoing(ctx), &pb.ModelConfigRequest{Name: name, Version: version})
+	if err != nil {
+		return m, nil, s.c.wrap("the model", err)
+	}
+	c := r.GetConfig()
+	m.Platform = cmp.Or(c.GetPlatform(), c.GetBackend())
+	m.ResponseCache = c.GetResponseCache().GetEnable()
+	m.DynamicBatching = c.GetDynamicBatching() != nil
+	m.SequenceBatching = c.GetSequenceBatching() != nil
+	m.Decoupled = c.GetModelTransactionPolicy().GetDecoupled()
+	m.MaxBatchSize = int64(c.GetMaxBatchSize())
+	var steps []serverstat.ModelRef
+	for _, step := range c.GetEnsembleScheduling().GetStep() {
+		steps = append(steps, serverstat.ModelRef{Name: step.GetModelName(), Version: stepVersion(step.GetModelVersion())})
+	}
+	return m, steps, nil
+}
+
+// stepVersion is a version of a step of an ensemble, of which -1 is the latest.
+func stepVersion(v int64) string {
+	if v < 0 {
+		return ""
+	}
+	return strconv.FormatInt(v, 10)
+}
+
+func (s *grpcStatistics) Stats(ctx context.Context, name, version string) ([]export.ModelStats, error) {
+	r, err := s.c.rpc.ModelStatistics(s.c.b.outgoing(ctx), &pb.ModelStatisticsRequest{Name: name, Version: version})
+	if err != nil {
+		return nil, s.c.wrap("the model", err)
+	}
+	var all []export.ModelStats
+	for _, x := range r.GetModelStats() {
+		i := x.GetInferenceStats()
+		m := export.ModelStats{
+			Name: x.GetName(), Version: x.GetVersion(), LastInference: x.GetLastInference(),
+			InferenceCount: x.GetInferenceCount(), ExecutionCount: x.GetExecutionCount(),
+			InferenceStats: export.InferenceStats{
+				Success: countNS(i.GetSuccess()), Fail: countNS(i.GetFail()), Queue: countNS(i.GetQueue()),
+				ComputeInput: countNS(i.GetComputeInput()), ComputeInfer: countNS(i.GetComputeInfer()), ComputeOutput: countNS(i.GetComputeOutput()),
+				CacheHit: countNS(i.GetCacheHit()), CacheMiss: countNS(i.GetCacheMiss()),
+			},
+		}
+		for _, b := range x.GetBatchStats() {
+			m.BatchStats = append(m.BatchStats, export.BatchStats{
+				BatchSize: b.GetBatchSize(), ComputeInput: countNS(b.GetComputeInput()), ComputeInfer: countNS(b.GetComputeInfer()), ComputeOutput: countNS(b.GetComputeOutput()),
+			})
+		}
+		all = append(all, m)
+	}
+	return all, nil
+}
+
+func countNS(d *pb.StatisticDuration) export.CountNS {
+	return export.CountNS{Count: d.GetCount(), NS: d.GetNs()}
+}
+
+// httpStatistics is the Asker over HTTP.
+type httpStatistics struct{ c *httpControl }
+
+func (s *httpStatistics) Protocol() string { return HTTP.String() }
+func (s *httpStatistics) Close() error     { return s.c.close() }
+
+func (s *httpStatistics) Model(ctx context.Context, name, version string) (export.ServerModel, []serverstat.ModelRef, error) {
+	m := export.ServerModel{Name: name, Version: version}
+	var c struct {
+		Platform string
+		Backend  string
+		MaxBatch int64 `json:"max_batch_size"`
+		Policy   struct {
+			Decoupled bool
+		} `json:"model_transaction_policy"`
+		Cache struct {
+			Enable bool
+		} `json:"response_cache"`
+		Dynamic  *struct{} `json:"dynamic_batching"`
+		Sequence *struct{} `json:"sequence_batching"`
+		Ensemble struct {
+			Step []struct {
+				Model   string          `json:"model_name"`
+				Version json.RawMessage `json:"model_version"` // a number, or one in a string
+			}
+		} `json:"ensemble_scheduling"`
+	}
+	if err := s.get(ctx, pathOf(name, version)+"/config", &c); err != nil {
+		return m, nil, err
+	}
+	m.Platform = cmp.Or(c.Platform, c.Backend)
+	m.ResponseCache, m.DynamicBatching, m.SequenceBatching = c.Cache.Enable, c.Dynamic != nil, c.Sequence != nil
+	m.Decoupled, m.MaxBatchSize = c.Policy.Decoupled, c.MaxBatch
+	var steps []serverstat.ModelRef
+	for _, step := range c.Ensemble.Step {
+		ref := serverstat.ModelRef{Name: step.Model}
+		text, err := strconv.Unquote(string(step.Version))
+		if err != nil {
+			text = string(step.Version)
+		}
+		if v, err := strconv.ParseInt(text, 10, 64); err == nil {
+			ref.Version = stepVersion(v)
+		}
+		steps = append(steps, ref)
+	}
+	return m, steps, nil
+}
+
+func (s *httpStatistics) Stats(ctx context.Context, name, version string) ([]export.ModelStats, error) {
+	var r struct {
+		Stats []export.ModelStats `json:"model_stats"`
+	}
+	if err := s.get(ctx, pathOf(name, version)+"/stats", &r); err != nil {
+		return nil, err
+	}
+	return r.Stats, nil
+}
+
+// get decodes the JSON answer to a GET into v. Members that are not those asked
+// for do not matter.
+func (s *httpStatistics) get(ctx context.Context, path string, v any) error {
+	code, body, err := s.c.ask(ctx, http.MethodGet, path)
+	switch {
+	case err != nil:
+		return err
+	case code != http.StatusOK:
+		return s.c.refused("the model", code, body)
+	}
+	if err := json.Unmarshal(body, v); err != nil {
+		return fmt.Errorf("GET %s: the answer is not the JSON expected: %w", path, err)
+	}
+	return nil
+}

@@ -1,0 +1,68 @@
+package recorder
+
+import (
+	"fmt"
+
+	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/recorder/load"
+)
+
+// unsaid describes a level of which mode and value do not tell all.
+func unsaid(level load.Level) string {
+	switch level := level.(type) {
+	case load.Concurrency:
+		return ""
+	case load.Rate:
+		if level.Arrivals == load.Constant && level.Ceiling == 0 {
+			return ""
+		}
+	}
+	return level.String()
+}
+
+// latencyUnstable is the warning of Measure.ThroughputSuffices.
+const latencyUnstable = "the throughput is stable, the latency is not; that counts as stable where requests are sent asynchronously, but a lower load may give a latency that is"
+
+// experiment is the level as the export shows it.
+func (l *levelRun) experiment() *export.Experiment {
+	e := &export.Experiment{Meta: &export.ExperimentMeta{
+		ServerStats: l.out.ServerStats,
+		Load:        unsaid(l.load), StartNS: l.startNS, EndNS: l.cfg.Clock.NowNS(), Stable: l.out.Stable,
+		Measured: l.out.OK, Failed: l.out.Failed, Warmup: l.out.Warmup, Late: l.out.Late, Cancelled: l.out.Cancelled,
+		Interrupted: l.stopped, Resent: l.out.Resent, OutputsDropped: l.dropped,
+		OverLatencyLimit: l.out.OverLimit,
+	}}
+	if l.out.Unstable() {
+		e.Meta.Warnings = append(e.Meta.Warnings, fmt.Sprintf("not stable within %d windows", len(l.out.Windows)))
+	}
+	if l.dropped > 0 {
+		e.Meta.Warnings = append(e.Meta.Warnings, fmt.Sprintf("the disk did not keep up: the outputs of %d requests are lost, their times are kept", l.dropped))
+	}
+	if l.client != nil {
+		var asked *offer
+		if o, ok := l.driver.(*openLoop); ok {
+			asked = o.offered(l.gate.beganNS)
+		}
+		e.Meta.Client = l.client.finish(asked)
+		l.out.Latency = l.latencies.summary()
+		l.out.Client = e.Meta.Client
+		l.out.Warnings = l.driver.warnings()
+		if w := l.sequences.brokenWarning(); w != "" {
+			l.out.Warnings = append(l.out.Warnings, w)
+		}
+		if v := l.meter.verdict; v != nil && v.LatencyUnstable {
+			l.out.Warnings = append(l.out.Warnings, latencyUnstable)
+		}
+		e.Meta.Warnings = append(e.Meta.Warnings, l.out.Warnings...)
+		l.out.Saturated = saturation(e.Meta.Client, l.out.Latency.Percentiles[50])
+		e.Meta.Warnings = append(e.Meta.Warnings, l.out.Saturated...)
+	}
+	l.out.OutputsDropped = l.dropped
+	for i, w := range l.out.Windows {
+		if i == 0 {
+			e.WindowBoundaries = append(e.WindowBoundaries, w.StartNS)
+		}
+		e.WindowBoundaries = append(e.WindowBoundaries, w.EndNS)
+	}
+	return e
+}

@@ -1,0 +1,94 @@
+package recorder
+
+import (
+	"fmt"
+
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// Telemetry is what watches servers and GPUs: package telemetry. None of its
+// methods but Stop may block; they are called from one goroutine.
+type Telemetry interface {
+	// Start begins to ask.
+	Start()
+	// Ask asks right now, at an edge of the measurement.
+	Ask()
+	// Take returns what has come since the last call.
+	Take() []*export.Scrape
+	// Stop ends it, within about a second; Take gives the rest then.
+	Stop() []export.TelemetrySource
+}
+
+// ServerStats is what asks a Triton server for the statistics of its models:
+// package serverstat. Its methods are called from one goroutine.
+type ServerStats interface {
+	// Edge asks in the background, because the level has come to an edge. It
+	// must not block but for EdgeLevel, when no load is on.
+	Edge(edge export.StatsEdge, window int)
+	// Level waits for what was asked since it was last called and returns it; nil
+	// when there is nothing. It is called when no load is on.
+	Level() *export.ServerStats
+}
+
+// edge tells those who watch that the level has come to an edge.
+func (l *levelRun) edge(edge export.StatsEdge, window int) {
+	if l.cfg.Telemetry != nil {
+		l.cfg.Telemetry.Ask()
+	}
+	if l.cfg.ServerStats != nil {
+		l.cfg.ServerStats.Edge(edge, window)
+	}
+}
+
+// edges tells them of the windows that have ended since it was last called.
+func (l *levelRun) edges() {
+	for l.meter != nil && l.edged < len(l.meter.windows) {
+		l.edge(export.EdgeWindow, l.edged)
+		l.edged++
+	}
+}
+
+// telemetry writes what was seen so far.
+func (r *session) telemetry() error {
+	if r.cfg.Telemetry == nil {
+		return nil
+	}
+	for _, s := range r.cfg.Telemetry.Take() {
+		if err := r.cfg.Writer.WriteScrape(s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// endTelemetry ends the watching, and says in the result and the metadata what
+// became of it.
+func (r *session) endTelemetry(res *Result, meta *export.RunMeta) error {
+	if r.cfg.Telemetry == nil {
+		return nil
+	}
+	warn := func(format string, args ...any) {
+		w := fmt.Sprintf(format, args...)
+		res.Warnings, meta.Warnings = append(res.Warnings, w), append(meta.Warnings, w)
+	}
+	meta.Telemetry = r.cfg.Telemetry.Stop()
+	for _, s := range meta.Telemetry {
+		switch {
+		case s.Failed > 0 && s.Failed == s.Scrapes:
+			warn("no metrics from %s: %s", s.Source, s.Error)
+		case s.Failed > 0:
+			warn("%s gave no metrics %d of %d times: %s", s.Source, s.Failed, s.Scrapes, s.Error)
+		case s.Scrapes == 0:
+			warn("no metrics from %s: it did not answer while the run was on", s.Source)
+		case s.Series == 0:
+			warn("no metrics from %s: its answers are empty", s.Source)
+		}
+		if s.Dropped > 0 || s.LeftOut > 0 {
+			warn("%s: too many metrics: %d scrapes were dropped and %d samples left out", s.Source, s.Dropped, s.LeftOut)
+		}
+	}
+	if r.writeFailed {
+		return nil
+	}
+	return r.telemetry()
+}

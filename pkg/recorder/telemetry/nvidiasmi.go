@@ -1,0 +1,95 @@
+package telemetry
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/wire/promtext"
+)
+
+// smiFields are asked of nvidia-smi, in this order, after the UUID and the
+// index. Each becomes a gauge nvidia_smi_NAME, in the unit of nvidia-smi: percent,
+// MiB, W, degrees Celsius, MHz.
+var smiFields = []string{"utilization.gpu", "memory.used", "memory.total", "power.draw", "temperature.gpu", "clocks.sm"}
+
+// maxSMIOutput bounds what it may print.
+const maxSMIOutput = 1 << 20
+
+// nvidiaSMI is the source that runs a program.
+func (c *Collector) nvidiaSMI(path string) *source {
+	host, _ := os.Hostname()
+	return &source{
+		info:   export.TelemetrySource{Source: c.name("nvidia-smi"), Kind: export.TelemetryNvidiaSMI, Host: host},
+		scrape: func(ctx context.Context, s *source, into *export.Scrape) error { return s.runSMI(ctx, path, into) },
+	}
+}
+
+// A boundedBuffer takes so many bytes and then fails. It has no ReadFrom, which
+// would go round that.
+type boundedBuffer struct {
+	b    bytes.Buffer
+	over bool
+}
+
+var errTooMuch = fmt.Errorf("more than %d bytes of output", maxSMIOutput)
+
+func (b *boundedBuffer) Write(p []byte) (int, error) {
+	if b.over = b.b.Len()+len(p) > maxSMIOutput; b.over {
+		return 0, errTooMuch
+	}
+	return b.b.Write(p)
+}
+
+// runSMI runs the program once.
+func (s *source) runSMI(ctx context.Context, path string, into *export.Scrape) error {
+	cmd := exec.CommandContext(ctx, path, "--query-gpu=uuid,index,"+strings.Join(smiFields, ","), "--format=csv,noheader,nounits")
+	var out, complaint boundedBuffer
+	cmd.Stdout, cmd.Stderr = &out, &complaint
+	cmd.WaitDelay = time.Second // of children that keep the pipe open
+	if err := cmd.Run(); err != nil {
+		switch {
+		case out.over || complaint.over:
+			return errTooMuch
+		case ctx.Err() != nil:
+			return ctx.Err()
+		}
+		if text := strings.TrimSpace(complaint.b.String() + out.b.String()); text != "" {
+			line, _, _ := strings.Cut(text, "\n")
+			return fmt.Errorf("%w: %s", err, line)
+		}
+		return err
+	}
+	r := csv.NewReader(&out.b)
+	r.TrimLeadingSpace = true
+	r.FieldsPerRecord = len(smiFields) + 2
+	rows, err := r.ReadAll()
+	if err != nil {
+		return fmt.Errorf("nvidia-smi printed no such table: %w", err)
+	}
+	if len(rows) == 0 {
+		return errors.New("nvidia-smi names no GPU")
+	}
+	for _, row := range rows {
+		for i, field := range smiFields {
+			v, err := strconv.ParseFloat(strings.TrimSpace(row[i+2]), 64)
+			if err != nil {
+				continue // [N/A] of a card that does not know
+			}
+			name := "nvidia_smi_" + strings.ReplaceAll(field, ".", "_")
+			head := fmt.Sprintf("%s{gpu_uuid=%q,gpu=%q}", name, row[0], row[1])
+			if err := s.add(into, promtext.Sample{Head: []byte(head), Type: "gauge", Value: v}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,162 @@
+package render
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/recorder/workload"
+	"github.com/pa-tools/pa/pkg/recorder/workload/template"
+	"github.com/pa-tools/pa/pkg/wire/openai"
+)
+
+// filled returns the request that asks p after Options.Template: compact JSON,
+// with the further members of p set in it.
+func filled(p *workload.Prompt, o *Options) ([]byte, error) {
+	v := &placeValues{p: p, o: o}
+	body, err := o.Template.Append(nil, v.value)
+	if err = errors.Join(v.err, err); err != nil {
+		return nil, err
+	}
+	if len(p.Extra) == 0 {
+		return body, nil
+	}
+	return openai.MergeRequest(body, fields(p.Extra))
+}
+
+// filledTensors is filled as inputs of a model, which the members of the template
+// are.
+func filledTensors(p *workload.Prompt, o *Options) (export.Fields, error) {
+	bare := *p
+	bare.Extra = nil
+	body, err := filled(&bare, o)
+	if err != nil {
+		return nil, err
+	}
+	var t tensors
+	d := jsontext.NewDecoder(bytes.NewReader(body), jsontext.AllowInvalidUTF8(true))
+	if _, err := d.ReadToken(); err != nil { // the brace
+		return nil, err
+	}
+	for d.PeekKind() == '"' {
+		name, err := d.ReadToken()
+		if err != nil {
+			return nil, err
+		}
+		key := name.String()
+		value, err := d.ReadValue()
+		if err != nil {
+			return nil, err
+		}
+		if k := value.Kind(); k != '[' && k != '{' {
+			value = append(append(jsontext.Value{'['}, value...), ']')
+		}
+		t.f = append(t.f, export.Field{Name: key, Value: export.Value{Data: bytes.Clone(value)}})
+	}
+	t.rest(p, *o)
+	return t.f, nil
+}
+
+// placeValues fills the places of a template for a prompt.
+type placeValues struct {
+	p   *workload.Prompt
+	o   *Options
+	ids []uint32 // once they were asked for
+	err error    // of a value that cannot be made
+}
+
+// value returns what to put into a place; false where the prompt has nothing to
+// put there.
+func (v *placeValues) value(name string) ([]byte, bool) {
+	if v.err != nil {
+		return nil, false
+	}
+	js, ok, err := v.make(name)
+	if err != nil {
+		v.err = fmt.Errorf("{{%s}}: %w", name, err)
+		return nil, false
+	}
+	return js, ok
+}
+
+func (v *placeValues) make(name string) (js []byte, ok bool, err error) {
+	p := v.p
+	switch name {
+	case template.Model:
+		return quote(v.o.Model), v.o.Model != "", nil
+	case template.MaxTokens:
+		return template.Whole(p.MaxTokens), p.MaxTokens > 0, nil
+	case template.Prompt:
+		if err := noMedia(p, "texts"); err != nil {
+			return nil, false, err
+		}
+		all, err := plainTexts(p)
+		if err != nil {
+			return nil, false, err
+		}
+		if len(all) != 1 {
+			return nil, false, fmt.Errorf("%d texts in a prompt; {{texts}} takes several", len(all))
+		}
+		return quote(all[0]), true, nil
+	case template.Texts:
+		if err := noMedia(p, "texts"); err != nil {
+			return nil, false, err
+		}
+		all, err := plainTexts(p)
+		return quoteAll(all), true, err
+	case template.Messages:
+		if p.Messages != nil {
+			return p.Messages, true, nil
+		}
+		js, err := messagesOf(p)
+		return js, true, err
+	case template.Content:
+		js, err := contentOf(p)
+		return js, true, err
+	case template.InputIDs:
+		if err := v.encode(); err != nil {
+			return nil, false, err
+		}
+		js, err := json.Marshal(v.ids)
+		return js, true, err
+	case template.InputLength:
+		if err := v.encode(); err != nil {
+			return nil, false, err
+		}
+		return template.Whole(len(v.ids)), true, nil
+	}
+	return nil, false, errors.New("there is no such place")
+}
+
+// contentOf returns text, pictures and sounds as parts of one message of a chat.
+func contentOf(p *workload.Prompt) ([]byte, error) {
+	if p.Messages != nil {
+		return nil, errors.New("the data holds conversations; use {{messages}}")
+	}
+	out := []byte{'['}
+	for _, text := range append([]string{p.System, p.Text}, p.More...) {
+		if text != "" {
+			out = appendPart(out, []byte(`{"type":"text","text":`), quote(text), []byte("}"))
+		}
+	}
+	for _, m := range p.Media {
+		js, err := mediaPart(m)
+		if err != nil {
+			return nil, err
+		}
+		out = appendPart(out, js)
+	}
+	return append(out, ']'), nil
+}
+
+// encode finds the tokens of the text.
+func (v *placeValues) encode() (err error) {
+	if v.ids == nil {
+		v.ids, err = idsOf(v.p, v.o)
+	}
+	return err
+}

@@ -1,0 +1,47 @@
+package render
+
+import (
+	"errors"
+
+	"github.com/pa-tools/pa/pkg/recorder/workload"
+)
+
+// ranking writes a request to order texts by how well they answer a query, the text
+// of p; they are More:
+//
+//	v1/ranking             {"model": M, "query": {"text": "…"}, "passages": [{"text": "…"}, …]}
+//	v1/rerank, v2/rerank   {"model": M, "query": "…", "documents": ["…", …]}
+//	rerank                 {"query": "…", "texts": ["…", …]}
+func (b *object) ranking(api API, p *workload.Prompt, o Options) error {
+	if err := noMedia(p, "rankings"); err != nil {
+		return err
+	}
+	if p.Messages != nil || len(p.More) == 0 {
+		return errors.New("a ranking takes a query and what to rank; give \"query\" and \"passages\"")
+	}
+	if api == TEIRerank {
+		b.text("query", p.Text)
+		b.raw("texts", quoteAll(p.More))
+		return nil
+	}
+	b.model(o)
+	if api == Rerank {
+		b.text("query", p.Text)
+		b.raw("documents", quoteAll(p.More))
+		return nil
+	}
+	var query object
+	query.text("text", p.Text)
+	b.raw("query", query.close())
+	passages := []byte{'['}
+	for i, text := range p.More {
+		if i > 0 {
+			passages = append(passages, ',')
+		}
+		var passage object
+		passage.text("text", text)
+		passages = append(passages, passage.close()...)
+	}
+	b.raw("passages", append(passages, ']'))
+	return nil
+}
