@@ -91,3 +91,22 @@ func BenchmarkStd(b *testing.B) {
 		Std(Current, x)
 	}
 }
+
+// The values are what numpy 2.4.6 gives.
+func TestRoundMedian(t *testing.T) {
+	for _, tt := range []struct {
+		f        float64
+		decimals int
+		want     float64
+	}{{2.675, 2, 2.68}, {1.115, 2, 1.12}, {5.015, 2, 5.01}, {0.285, 2, 0.28}, {2.5, 0, 2}, {-1000, 2, -1000}} {
+		if got := Round(tt.f, tt.decimals); got != tt.want {
+			t.Errorf("Round(%v, %d) = %v, want %v", tt.f, tt.decimals, got, tt.want)
+		}
+	}
+	if got := Median([]float64{1, 2, 4, 8}); got != 3 {
+		t.Errorf("of four: %v", got)
+	}
+	if got := Median([]int64{1, 2, 4}); got != 2 {
+		t.Errorf("of three: %v", got)
+	}
+}

@@ -26,3 +26,22 @@ func Percentile[T int64 | float64](x []T, pct float64) float64 {
 	}
 	return b - float64(d*(1-t))
 }
+
+// Median returns np.median(x): the middle value, or half the sum of the middle
+// two. x must be sorted and not empty.
+func Median[T int64 | float64](x []T) float64 {
+	n := len(x)
+	if n%2 == 1 {
+		return float64(x[n/2])
+	}
+	return (float64(x[n/2-1]) + float64(x[n/2])) / 2
+}
+
+// Round returns np.round(f, decimals), decimals 0 or more: f·10ᵈ rounded to the
+// nearest whole number, halves to even, divided by 10ᵈ. The product is rounded
+// too, so that this is not always the float nearest to what Python's round
+// gives: 2.675 becomes 2.68 here and 2.67 there.
+func Round(f float64, decimals int) float64 {
+	scale := math.Pow10(decimals)
+	return math.RoundToEven(float64(f*scale)) / scale
+}

@@ -33,11 +33,21 @@ type Raw string
 // []string, [Array], [Object] or [Raw]; anything else is a mistake of the
 // programmer and panics. Bytes that are not UTF-8 become U+FFFD.
 func Append(b []byte, v any, indent int) []byte {
-	w := writer{indent: indent}
+	w := writer{indent: indent, text: AppendString}
 	return w.value(b, v, 0)
 }
 
-type writer struct{ indent int }
+// AppendUnicode does as Append, with strings as ensure_ascii=False has them:
+// nothing beyond ASCII is escaped.
+func AppendUnicode(b []byte, v any, indent int) []byte {
+	w := writer{indent: indent, text: appendUnicode}
+	return w.value(b, v, 0)
+}
+
+type writer struct {
+	indent int
+	text   func(b []byte, s string) []byte
+}
 
 func (w writer) value(b []byte, v any, depth int) []byte {
 	switch v := v.(type) {
@@ -54,7 +64,7 @@ func (w writer) value(b []byte, v any, depth int) []byte {
 	case float64:
 		return appendFloat(b, v)
 	case string:
-		return AppendString(b, v)
+		return w.text(b, v)
 	case Raw:
 		return append(b, v...)
 	case []float64:
@@ -62,7 +72,7 @@ func (w writer) value(b []byte, v any, depth int) []byte {
 	case []int64:
 		return list(w, b, depth, v, func(b []byte, x int64) []byte { return strconv.AppendInt(b, x, 10) })
 	case []string:
-		return list(w, b, depth, v, AppendString)
+		return list(w, b, depth, v, w.text)
 	case Array:
 		return list(w, b, depth, v, func(b []byte, x any) []byte { return w.value(b, x, depth+1) })
 	case Object:
@@ -78,7 +88,7 @@ func (w writer) object(b []byte, o Object, depth int) []byte {
 	b = append(b, '{')
 	for i := range o {
 		b = w.next(b, i, depth+1)
-		b = AppendString(b, o[i].Name)
+		b = w.text(b, o[i].Name)
 		b = append(b, ": "...)
 		b = w.value(b, o[i].Value, depth+1)
 	}
@@ -150,6 +160,20 @@ func AppendString(b []byte, s string) []byte {
 			b = appendEscape(appendEscape(b, high), low)
 		} else {
 			b = appendEscape(b, r)
+		}
+	}
+	return append(b, '"')
+}
+
+// appendUnicode appends s in quotes and escapes only what has to be.
+func appendUnicode(b []byte, s string) []byte {
+	b = append(b, '"')
+	for _, r := range s {
+		switch {
+		case r == 0x7f || r >= utf8.RuneSelf:
+			b = utf8.AppendRune(b, r)
+		default:
+			b = appendASCII(b, byte(r))
 		}
 	}
 	return append(b, '"')

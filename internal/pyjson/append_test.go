@@ -101,3 +101,11 @@ func FuzzAppendString(f *testing.F) {
 		}
 	})
 }
+
+// json.dumps with ensure_ascii=False.
+func TestAppendUnicode(t *testing.T) {
+	got := string(AppendUnicode(nil, Object{{Name: "é", Value: Array{"東京 \"a\\\n\x01\x7f", "\xff"}}}, 0))
+	if want := "{\"é\": [\"東京 \\\"a\\\\\\n\\u0001\x7f\", \"\ufffd\"]}"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

@@ -1,6 +1,6 @@
 // Package rich draws tables as the Python library of that name draws them on a
 // console without colours, whatever its width: the box HEAVY_HEAD, a centered
-// title, every column to the right.
+// title, every column to the right unless it says otherwise.
 //
 //	t := rich.Table{
 //		Title:   "LLM Metrics",

@@ -19,6 +19,8 @@ type Column struct {
 	// NoWrap keeps each line of a cell on one line, and the column as it is as
 	// long as another one can be narrowed.
 	NoWrap bool
+	// Left puts the text of the column, and its header, to the left.
+	Left bool
 }
 
 // padding is what a cell has on either side.
@@ -109,7 +111,13 @@ func (t *Table) cell(text string, column, width int) []string {
 		}
 		for _, p := range parts {
 			p = ellipsis(trimRight(p), inner)
-			lines = append(lines, strings.Repeat(" ", padding+inner-length(p))+p+strings.Repeat(" ", padding))
+			fill := strings.Repeat(" ", inner-length(p))
+			if t.Columns[column].Left {
+				p += fill
+			} else {
+				p = fill + p
+			}
+			lines = append(lines, strings.Repeat(" ", padding)+p+strings.Repeat(" ", padding))
 		}
 	}
 	return lines

@@ -33,7 +33,7 @@ func TestAgainstRich(t *testing.T) {
 	for i, g := range golden.Tables {
 		table := Table{Title: g.Title, Rows: g.Rows}
 		for _, c := range g.Columns {
-			table.Columns = append(table.Columns, Column{c.Header, c.NoWrap})
+			table.Columns = append(table.Columns, Column{Header: c.Header, NoWrap: c.NoWrap})
 		}
 		if len(g.Renders) < 20 {
 			t.Errorf("table %d has %d renderings only", i, len(g.Renders))

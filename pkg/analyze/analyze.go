@@ -129,7 +129,10 @@ type Experiment struct {
 	// has no figures.
 	Problem error
 	// Client is what the recorder saw of itself; nil where it did not look.
-	Client   *export.ClientMeta
+	Client *export.ClientMeta
+	// Server is what servers and GPUs said of themselves meanwhile; nil where
+	// nothing is known.
+	Server   []ServerFigure
 	Warnings []error
 }
 
@@ -235,6 +238,9 @@ func Run(ctx context.Context, r export.Reader, cfg Config) (*Report, error) {
 		_, all[i].adrift = run.Lacks(export.PartStarts)
 		rep.Experiments = append(rep.Experiments, all[i].finish(&run.Experiments[i], cfg))
 		rep.Stamps.plus(all[i].stamps)
+	}
+	if serr := watchServers(ctx, r, rep); serr != nil && err == nil {
+		err = serr
 	}
 	if m := r.Run().Meta; m != nil {
 		for _, w := range m.Warnings {

@@ -138,7 +138,7 @@ func (c *collector) note(p *Point) {
 	o.unreadable += p.unreadable
 	if p.dropped {
 		o.dropped++
-	} else if p.Events == 0 {
+	} else if p.Events == 0 && !p.numbers {
 		o.noToken++
 	}
 	if p.FromNS == 0 {
@@ -146,7 +146,7 @@ func (c *collector) note(p *Point) {
 	} else if p.early {
 		o.early++
 	}
-	if !p.OutputTokens.OK && !p.dropped {
+	if !p.OutputTokens.OK && !p.dropped && !p.numbers {
 		o.noTokens++
 	}
 	if p.assumed {

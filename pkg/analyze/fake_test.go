@@ -1,6 +1,8 @@
 package analyze
 
 import (
+	"context"
+
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -13,6 +15,17 @@ type fakeReader struct {
 	skipped  []int // by experiment
 
 	exp, i int
+
+	scrapes []export.Scrape
+}
+
+func (f *fakeReader) Scrapes(_ context.Context, do func(*export.Scrape) error) error {
+	for i := range f.scrapes {
+		if err := do(&f.scrapes[i]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (f *fakeReader) Run() *export.Run { return &f.run }

@@ -1,6 +1,9 @@
 package analyze
 
-import "github.com/pa-tools/pa/pkg/export"
+import (
+	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/wire/openai"
+)
 
 // A Meter measures requests one by one.
 //
@@ -42,6 +45,9 @@ func NewMeter(run *export.Run, cfg Config) *Meter {
 	if run.ServiceKind != nil {
 		m.d.ServiceKind = *run.ServiceKind
 	}
+	if run.Endpoint != nil {
+		_, m.d.Numbers = openai.Numbers(*run.Endpoint)
+	}
 	m.d.KeepText = cfg.Counter != nil
 	_, m.noGaps = run.Lacks(export.PartGaps)
 	_, m.noEnds = run.Lacks(export.PartEnds)
@@ -57,7 +63,9 @@ func (m *Meter) Measure(r *export.Request) (*Measured, error) {
 	m.out.measure(r, a, m.out.FromNS)
 	m.withhold(r.Stated)
 	var err error
-	m.out.OutputTokens, m.out.TokenSource, err = a.count(m.cfg.TokenSource, m.cfg.Counter, r.Stated)
+	if !m.d.Numbers {
+		m.out.OutputTokens, m.out.TokenSource, err = a.count(m.cfg.TokenSource, m.cfg.Counter, r.Stated)
+	}
 	u := a.Usage.or(r.Stated)
 	m.out.InputTokens, m.out.ReasoningTokens, m.out.CachedTokens = u.Input, u.Reasoning, u.Cached
 	return &m.out, err

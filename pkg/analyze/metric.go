@@ -60,6 +60,8 @@ type Definition struct {
 	// rare metrics are left out when all values are 0: most servers do not
 	// report them.
 	rare bool
+	// ofTokens metrics have no value where answers hold no tokens.
+	ofTokens bool
 	// Exactly one of these takes the values out of a request's measures.
 	one   func(*Measures) Value
 	many  func(*Measures) []int64
@@ -70,36 +72,41 @@ type Definition struct {
 var Strict = [...]Definition{
 	{
 		Key: "ttft_ns", Name: "TTFT", Unit: Nanoseconds, Population: PerRequest,
-		Formula: "first token event − start",
-		Doc:     "Time to first token. A request without a token event has none.",
-		one:     func(m *Measures) Value { return m.TTFT },
+		Formula:  "first token event − start",
+		Doc:      "Time to first token. A request without a token event has none.",
+		ofTokens: true,
+		one:      func(m *Measures) Value { return m.TTFT },
 	},
 	{
 		Key: "ttfat_ns", Name: "TTFAT", Unit: Nanoseconds, Population: PerRequest,
-		Formula: "first token event that is no reasoning − start",
-		Doc:     "Time to first answer token, only of requests that reasoned before they answered.",
-		one:     func(m *Measures) Value { return m.TTFAT },
+		Formula:  "first token event that is no reasoning − start",
+		Doc:      "Time to first answer token, only of requests that reasoned before they answered.",
+		ofTokens: true,
+		one:      func(m *Measures) Value { return m.TTFAT },
 	},
 	{
 		Key: "ttst_ns", Name: "TTST", Unit: Nanoseconds, Population: PerRequest,
-		Formula: "second token event − first",
-		Doc:     "Time to second token. With several choices, of the choice that began first.",
-		needs:   export.PartGaps,
-		one:     func(m *Measures) Value { return m.TTST },
+		Formula:  "second token event − first",
+		Doc:      "Time to second token. With several choices, of the choice that began first.",
+		needs:    export.PartGaps,
+		ofTokens: true,
+		one:      func(m *Measures) Value { return m.TTST },
 	},
 	{
 		Key: "itl_ns", Name: "ITL", Unit: Nanoseconds, Population: PerGap,
-		Formula: "token event − the one before it in the same choice, pooled over all requests",
-		Doc:     "Inter-token latency at the granularity of chunks: several tokens in a chunk are one event. Events that came in one read share a stamp, their gap is 0.",
-		needs:   export.PartGaps,
-		many:    func(m *Measures) []int64 { return m.Gaps },
+		Formula:  "token event − the one before it in the same choice, pooled over all requests",
+		Doc:      "Inter-token latency at the granularity of chunks: several tokens in a chunk are one event. Events that came in one read share a stamp, their gap is 0.",
+		needs:    export.PartGaps,
+		ofTokens: true,
+		many:     func(m *Measures) []int64 { return m.Gaps },
 	},
 	{
 		Key: "tpot_ns", Name: "TPOT", Unit: Nanoseconds, Population: PerRequest,
-		Formula: "(last token event − first) / (output tokens − 1)",
-		Doc:     "Time per output token after the first. None for fewer than two output tokens or fewer than two token events. Tokens of all choices count.",
-		needs:   export.PartLast,
-		ratio:   (*Measures).TPOT,
+		Formula:  "(last token event − first) / (output tokens − 1)",
+		Doc:      "Time per output token after the first. None for fewer than two output tokens or fewer than two token events. Tokens of all choices count.",
+		needs:    export.PartLast,
+		ofTokens: true,
+		ratio:    (*Measures).TPOT,
 	},
 	{
 		Key: "e2el_ns", Name: "E2EL", Unit: Nanoseconds, Population: PerRequest,
@@ -110,9 +117,10 @@ var Strict = [...]Definition{
 	},
 	{
 		Key: "output_tokens", Name: "output tokens", Unit: Tokens, Population: PerRequest,
-		Formula: "usage of the server, else the tokenizer's count of the text, else the number of token events",
-		Doc:     "The source is reported beside the number.",
-		one:     func(m *Measures) Value { return m.OutputTokens },
+		Formula:  "usage of the server, else the tokenizer's count of the text, else the number of token events",
+		Doc:      "The source is reported beside the number.",
+		ofTokens: true,
+		one:      func(m *Measures) Value { return m.OutputTokens },
 	},
 	{
 		Key: "input_tokens", Name: "input tokens", Unit: Tokens, Population: PerRequest,
@@ -121,10 +129,11 @@ var Strict = [...]Definition{
 	},
 	{
 		Key: "reasoning_tokens", Name: "reasoning tok.", Unit: Tokens, Population: PerRequest,
-		Formula: "usage of the server",
-		Doc:     "Part of the output tokens. Left out when no request has any.",
-		rare:    true,
-		one:     func(m *Measures) Value { return m.ReasoningTokens },
+		Formula:  "usage of the server",
+		Doc:      "Part of the output tokens. Left out when no request has any.",
+		rare:     true,
+		ofTokens: true,
+		one:      func(m *Measures) Value { return m.ReasoningTokens },
 	},
 	{
 		Key: "cached_tokens", Name: "cached tokens", Unit: Tokens, Population: PerRequest,

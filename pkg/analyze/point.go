@@ -39,6 +39,7 @@ type Point struct {
 	// complete says that it was answered in full, in whichever phase.
 	complete, cancelled bool
 	assumed, dropped    bool // of its Answer
+	numbers             bool // likewise
 	unreadable          int  // of its Answer
 	early               bool // the first response comes before FromNS
 }
@@ -48,7 +49,7 @@ type Point struct {
 func point(r *export.Request, q *Measured) Point {
 	p := Point{
 		ID: r.ID, StartNS: r.StartNS, Measured: *q,
-		assumed: q.Answer.Assumed, dropped: q.Answer.Dropped, unreadable: q.Answer.Unreadable,
+		assumed: q.Answer.Assumed, dropped: q.Answer.Dropped, numbers: q.Answer.Numbers, unreadable: q.Answer.Unreadable,
 		cancelled: r.Status == export.StatusCancelled,
 		numbered:  r.HasMeta, start: r.StartSource,
 	}

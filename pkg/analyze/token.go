@@ -86,6 +86,8 @@ type Answer struct {
 	// Dropped is set when the recorder left the outputs out, so that which
 	// responses were tokens, and how many, is not known: there are no Events.
 	Dropped bool
+	// Numbers is set when the answer is an embedding or a ranking.
+	Numbers bool
 	// Unreadable counts events and bodies that are not what the protocol says.
 	Unreadable int
 
@@ -107,6 +109,9 @@ type choice struct {
 type Decoder struct {
 	// ServiceKind is the export's: "openai", "triton" or "".
 	ServiceKind string
+	// Numbers says that answers are embeddings or rankings: they hold no tokens, and
+	// what the server says of output tokens is of no use.
+	Numbers bool
 	// KeepText makes it join the texts of each choice, for a TokenCounter.
 	KeepText bool
 
@@ -132,6 +137,11 @@ func (d *Decoder) Decode(r *export.Request) *Answer {
 			d.tensor.add(p.RecvNS, p.Outputs, p.Error)
 		}
 		d.tensor.decode(d)
+	}
+	if d.Numbers {
+		d.a.Events, d.a.choices = d.a.Events[:0], d.a.choices[:0]
+		d.a.Usage.Output, d.a.Usage.Reasoning = Value{}, Value{}
+		d.a.Numbers = true
 	}
 	return &d.a
 }

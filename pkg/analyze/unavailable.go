@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/wire/openai"
 )
 
 // An Unavailable is a metric, or a rate, that no request of a run can have,
@@ -17,8 +18,16 @@ type Unavailable struct {
 // unavailable lists them for a run, in the order of a report.
 func unavailable(run *export.Run) []Unavailable {
 	var all []Unavailable
+	numbers := ""
+	if run.Endpoint != nil {
+		numbers, _ = openai.Numbers(*run.Endpoint)
+	}
 	for i := range Strict {
 		d := &Strict[i]
+		if numbers != "" && d.ofTokens && !d.rare {
+			all = append(all, Unavailable{d.Key, d.Name, numbers + " hold no tokens"})
+			continue
+		}
 		if why, lacks := run.Lacks(d.needs); lacks {
 			all = append(all, Unavailable{d.Key, d.Name, why})
 		}

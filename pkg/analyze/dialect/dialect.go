@@ -3,6 +3,9 @@ package dialect
 import (
 	"errors"
 	"io"
+	"strconv"
+
+	"github.com/pa-tools/pa/pkg/export"
 )
 
 // A Tokenizer counts tokens. [github.com/pa-tools/pa/pkg/tokenizer.Tokenizer]
@@ -29,14 +32,28 @@ type Config struct {
 	// Level is the load level that is reported; the zero value: as the tool
 	// does by default, or the only one.
 	Level Level
+	// BatchSize is that of Triton's requests; 0: as the file says, or 1.
+	BatchSize int
+	// Percentile of latencies stands in the place of their mean; -1: the mean, 0:
+	// as the file says, or the mean.
+	Percentile int
+	// Verbose and VerboseCSV ask for more on the console and in the CSV file.
+	Verbose, VerboseCSV bool
 	// Goodput are the limits that a good request keeps, in the order given.
 	Goodput []Limit
 	// Tokenizer counts tokens where the tool counted with one; nil: there is
 	// none, and what needs it is an error.
 	Tokenizer Tokenizer
+	// TokenizerName is what the user called it, for tools that repeat it; ""
+	// where that is not known.
+	TokenizerName string
 	// FileBytes is the size of the file; 0: not known. There are tools that
 	// cannot read large ones.
 	FileBytes int64
+	// Explain makes the report a [Definer] that knows why it differs from the
+	// strict definitions. What needs a Tokenizer that is not there is then
+	// missing, and no error.
+	Explain bool
 	// Args are further arguments by the names the tool has for them.
 	Args map[string]string
 }
@@ -44,6 +61,20 @@ type Config struct {
 // A Level names an experiment: a mode such as "concurrency" and a value such as
 // "8", as they stand in the export. An empty Mode stands for any.
 type Level struct{ Mode, Value string }
+
+// Matches reports whether l names e. Values are compared as numbers: 2.5 is
+// 2.50.
+func (l Level) Matches(e *export.Experiment) bool {
+	if l.Mode != "" && l.Mode != e.Mode {
+		return false
+	}
+	x, err1 := strconv.ParseFloat(l.Value, 64)
+	y, err2 := strconv.ParseFloat(e.Value, 64)
+	if err1 != nil || err2 != nil {
+		return l.Value == e.Value
+	}
+	return x == y
+}
 
 // A Limit is a metric in the words of the tool and the value it is held to, in
 // its unit.

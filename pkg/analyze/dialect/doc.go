@@ -3,8 +3,8 @@
 //
 // A dialect is one release of one tool: which responses count, which formula,
 // which rounding and which layout, to the character, its mistakes included.
-// Each family of tools has a package below this one; package genaiperf is the
-// first:
+// Each family of tools has a package below this one: genaiperf, perfanalyzer,
+// serving, llmperf, …
 //
 //	r, err := genaiperf.Analyze(ctx, release, run, dialect.Config{Tokenizer: tok})
 //	err = r.Console(os.Stdout, 100)

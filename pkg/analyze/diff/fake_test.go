@@ -1,6 +1,7 @@
 package diff
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -17,9 +18,19 @@ type memory struct {
 	requests [][]export.Request
 	err      error
 	exp, i   int
+	scrapes  []export.Scrape
 }
 
 func (m *memory) Run() *export.Run { return &m.run }
+
+func (m *memory) Scrapes(_ context.Context, do func(*export.Scrape) error) error {
+	for i := range m.scrapes {
+		if err := do(&m.scrapes[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 func (m *memory) Next() bool {
 	m.i++

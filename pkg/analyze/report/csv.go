@@ -93,7 +93,7 @@ func csvRows(e *analyze.Experiment) [][]string {
 		}
 		rows = append(rows, csvRates([]throughput{{key: "goodput_requests_per_s", rate: x.Requests}, {key: "goodput_output_tokens_per_s", rate: x.OutputTokens}})...)
 	}
-	return rows
+	return append(rows, csvServers(e.Server)...)
 }
 
 func csvWindow(w *analyze.Window) [][]string {

@@ -96,6 +96,7 @@ type jsonExperiment struct {
 	Windows      []jsonWindow   `json:"windows,omitempty"`
 	// Client is stored and shown in one layout.
 	Client   *export.ClientMeta `json:"client,omitempty"`
+	Server   []jsonServer       `json:"server,omitempty"`
 	Warnings []string           `json:"warnings"`
 }
 
@@ -158,6 +159,7 @@ func experiment(e *analyze.Experiment, target float64) jsonExperiment {
 		Selected: PartOf(e.Selected), Metrics: e.Metrics, Throughput: jsonRates(&e.Throughput),
 		SLO: jsonAttainment(e.SLO, target), Windows: jsonWindows(e.Windows),
 		Client:   e.Client,
+		Server:   jsonServers(e.Server),
 		Warnings: texts(e.Warnings),
 	}
 }

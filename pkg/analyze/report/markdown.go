@@ -98,6 +98,10 @@ func markdownLevel(b *strings.Builder, rep *analyze.Report, e *analyze.Experimen
 			b.WriteString("- " + Escaped(l) + "\n")
 		}
 	}
+	if g := servers(e); g != nil {
+		b.WriteByte('\n')
+		g.markdown(b, 1)
+	}
 	if len(e.Windows) > 0 {
 		paragraph(windowNote(e))
 		b.WriteByte('\n')

@@ -128,6 +128,10 @@ func (t *table) experiment(e *analyze.Experiment) {
 		}
 	}
 	t.footnotes(e)
+	if g := servers(e); g != nil {
+		t.b.WriteByte('\n')
+		_ = g.write(t.b)
+	}
 	if len(e.Windows) > 0 {
 		t.b.WriteByte('\n')
 		t.prose("  ", windowNote(e))

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/pa-tools/pa/internal/pyjson"
@@ -37,6 +36,11 @@ type Report struct {
 	goodput  bool
 	crashes  int
 	warnings []error
+
+	kind      string
+	format    format
+	trace     *dialect.Trace // nil unless Config.Explain
+	uncounted bool           // there was no tokenizer
 }
 
 // A Session is a conversation of several turns.
@@ -61,14 +65,22 @@ func (r *Report) Metric(name string) *Metric {
 // would have stopped, what is not in it.
 func (r *Report) Warnings() []error {
 	var w []error
-	if c := r.Crash; c != nil {
-		more := ""
-		if r.crashes > 1 {
-			more = fmt.Sprintf(" (the first of %d places)", r.crashes)
-		}
-		w = append(w, fmt.Errorf("GenAI-Perf %s itself stops at this file%s: %s; this is what its rules give all the same", r.Release.Name, more, c))
+	if text := r.stop(); text != "" {
+		w = append(w, fmt.Errorf("GenAI-Perf %s %s", r.Release.Name, text))
 	}
 	return append(w, r.warnings...)
+}
+
+// stop says where the release would have stopped; "" for nowhere.
+func (r *Report) stop() string {
+	if r.Crash == nil {
+		return ""
+	}
+	more := ""
+	if r.crashes > 1 {
+		more = fmt.Sprintf(" (the first of %d places)", r.crashes)
+	}
+	return fmt.Sprintf("itself stops at this file%s: %s; this is what its rules give all the same", more, r.Crash)
 }
 
 // A parser is which of GenAI-Perf's parsers reads an export.
@@ -102,8 +114,9 @@ type analysis struct {
 	sessions map[string]*session
 	order    []*session
 	rs       []response
-	badID    *exception // what the output ids of the current request raise
-	special  int        // tokens that the tokenizer puts around a text
+	trace    *dialect.Trace // of the level that is reported; else nil
+	badID    *exception     // what the output ids of the current request raise
+	special  int            // tokens that the tokenizer puts around a text
 }
 
 type session struct {
@@ -136,6 +149,10 @@ func newAnalysis(release *Release, run *export.Run, cfg dialect.Config) (*analys
 		sessions: map[string]*session{},
 	}
 	a.clean = cleaner{rules: a.rules, raise: a.raise}
+	a.rep.trace = dialect.NewTrace(run, cfg)
+	if cfg.Tokenizer == nil && cfg.Explain {
+		a.cfg.Tokenizer, a.rep.uncounted = dialect.Uncounted, true
+	}
 	if cfg.Tokenizer != nil {
 		a.special = len(cfg.Tokenizer.AddSpecial(nil))
 	}
@@ -185,7 +202,7 @@ func (a *analysis) pickLevel() (int, error) {
 		want = dialect.Level{Mode: export.ModeConcurrency, Value: "1"}
 	}
 	for i := len(all) - 1; i >= 0; i-- { // the last one of a level counts
-		if sameLevel(want, &all[i]) {
+		if want.Matches(&all[i]) {
 			return i, nil
 		}
 	}
@@ -194,18 +211,6 @@ func (a *analysis) pickLevel() (int, error) {
 		mode = export.ModeConcurrency
 	}
 	return 0, fmt.Errorf("no such load level: GenAI-Perf stops with KeyError: 'Profile with %s=%s does not exist.'; choose one with --experiment: %s", mode, want.Value, levels(all))
-}
-
-func sameLevel(l dialect.Level, e *export.Experiment) bool {
-	if l.Mode != "" && l.Mode != e.Mode {
-		return false
-	}
-	x, err1 := strconv.ParseFloat(l.Value, 64)
-	y, err2 := strconv.ParseFloat(e.Value, 64)
-	if err1 != nil || err2 != nil {
-		return l.Value == e.Value
-	}
-	return x == y
 }
 
 func levels(all []export.Experiment) string {
@@ -238,6 +243,9 @@ func (a *analysis) begin(experiment int) {
 		}
 		a.at++
 		a.n = 0
+		if a.trace = nil; a.at == a.level {
+			a.trace = a.rep.trace
+		}
 		a.skipped = collector{}
 	}
 }
@@ -298,6 +306,7 @@ func (a *analysis) request(q *export.Request) error {
 	}
 	c := a.collector()
 	c.requests++
+	a.trace.Request(q)
 	switch a.parser {
 	case parseLatency:
 		a.latencyOnly(c, q)
@@ -426,6 +435,7 @@ func (a *analysis) finish() *Report {
 	}
 	a.rep.parser = a.parser
 	a.rep.Metrics = a.c.metrics(a.rules)
+	a.explainLevel()
 	if a.rules.sessions {
 		for _, s := range a.order {
 			a.rep.Sessions = append(a.rep.Sessions, Session{s.id, s.metrics(a.rules)})

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/pa-tools/pa/internal/pyjson"
+	"github.com/pa-tools/pa/pkg/analyze/dialect"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -178,6 +179,9 @@ func (a *analysis) payloadText(p pyjson.Value) (input, *exception) {
 		if a.format == formatChat && a.rules.input == inputAll {
 			return joinContents(messages)
 		}
+		if messages.Len() > 1 {
+			a.trace.Note(dialect.InputTokens, "counts the first message only")
+		}
 		m, e := first(messages)
 		if e != nil {
 			return none, e
@@ -203,11 +207,13 @@ func (a *analysis) prompt(v pyjson.Value) (input, *exception) {
 	if v.Kind() == pyjson.String {
 		switch s := v.Text(); a.rules.prompt {
 		case promptFirst:
+			a.trace.Note(dialect.InputTokens, "counts the first letter of a prompt that is a string")
 			for _, c := range s {
 				return inputOf(string(c)), nil
 			}
 			return input{none: true}, &exception{"IndexError", "string index out of range"}
 		case promptJoin:
+			a.trace.Note(dialect.InputTokens, "counts a prompt that is a string letter by letter, with a blank between every two")
 			return join(v)
 		default:
 			return inputOf(s), nil
@@ -224,6 +230,7 @@ func (a *analysis) prompt(v pyjson.Value) (input, *exception) {
 		}
 		return inputOf(e.Text()), nil
 	case promptBatch:
+		a.trace.Note(dialect.InputTokens, "counts the elements of a prompt that is a list")
 		return batch(v)
 	case promptPlain:
 		return pair(v)

@@ -20,6 +20,7 @@ func (a *analysis) textual(c *collector, q *export.Request) error {
 		if len(q.Responses) == 0 && a.rules.clean <= trimEmpty && a.kind == "openai" || a.rules.clean == dropDone {
 			a.raise(errIndex)
 		}
+		a.trace.Empty()
 		return nil
 	}
 	end := rs[len(rs)-1].recvNS
@@ -37,6 +38,7 @@ func (a *analysis) textual(c *collector, q *export.Request) error {
 	}
 	if in >= 0 {
 		c.input = append(c.input, in)
+		a.explainInput(in)
 	}
 	each, total, err := a.countOutput(rs, ids)
 	if err != nil {
@@ -55,6 +57,7 @@ func (a *analysis) textual(c *collector, q *export.Request) error {
 		inter = int64(math.RoundToEven(float64(latency-ttft) / float64(total-1)))
 		c.inter = append(c.inter, inter)
 	}
+	a.explain(rs, each, total, latency-ttft)
 	rate, hasRate := a.rate(latency, total, inter)
 	if a.badID != nil {
 		a.raise(a.badID)

@@ -1,0 +1,129 @@
+package aiperf
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/pa-tools/pa/internal/pyfmt"
+	"github.com/pa-tools/pa/internal/rich"
+)
+
+// maxHeader is the length of a name from which on its unit is on a line of its
+// own.
+const maxHeader = 30
+
+// cacheHint is what AIPerf says about a server that counts tokens but not those
+// it had in its cache.
+const cacheHint = "Token usage is reported but no prompt-cache read tokens were seen (usage.prompt_tokens_details.cached_tokens absent). If your server uses prefix/KV caching, enable cache reporting so AIPerf can populate the prompt-cache metrics: vLLM --enable-prompt-tokens-details, SGLang --enable-cache-report (TRT-LLM reports it by default)."
+
+// Console writes profile_export_console.txt, which AIPerf writes for 140
+// columns, for a console of that many.
+func (r *Report) Console(w io.Writer, width int) error {
+	var b strings.Builder
+	b.WriteString("\n\n")
+	if r.cancelled {
+		b.WriteString("NVIDIA AIPerf | INCOMPLETE RESULTS\nRun cancelled before all records were processed.\nThese metrics were computed over a subset of the run and must not be compared against complete runs.\n\n\n")
+	}
+	if len(r.Errors) > 0 {
+		b.WriteString(r.errorTable(width) + "\n\n")
+	}
+	tables := []struct {
+		title  string
+		groups []group
+	}{
+		{": Effective", []group{effectiveGroup}},
+		{": Active", []group{activeGroup}},
+		{": Usage", []group{usageGroup}},
+		{"", []group{mainGroup}},
+	}
+	if r.cancelled { // then only these
+		tables = tables[2:]
+		tables[1].groups = []group{mainGroup, effectiveGroup, activeGroup}
+	}
+	for _, t := range tables {
+		b.WriteString(r.table("NVIDIA AIPerf | LLM Metrics"+t.title, t.groups, width))
+	}
+	if r.hint {
+		b.WriteString("\n" + wrapped(cacheHint, width))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// table returns the table of some groups: those of the first one come first.
+// What is in no group is with the last of several.
+func (r *Report) table(title string, groups []group, width int) string {
+	t := rich.Table{Title: title, Columns: []rich.Column{{Header: "Metric"}}}
+	for _, s := range [...]string{"avg", "min", "max", "p99", "p90", "p50", "std"} {
+		t.Columns = append(t.Columns, rich.Column{Header: s})
+	}
+	for pass := range min(2, len(groups)) {
+		for i := range r.Metrics {
+			m := &r.Metrics[i]
+			c := describe(m.Tag)
+			in := c.group == groups[0]
+			if pass == 1 {
+				in = c.group == effectiveGroup || c.group == activeGroup || c.tag == "credit_to_start_latency"
+			}
+			if !in {
+				continue
+			}
+			row := []string{c.label()}
+			for _, v := range [...]float64{m.Avg, m.Min, m.Max, m.P(99), m.P(90), m.P(50), m.Std} {
+				row = append(row, cell(v))
+			}
+			t.Rows = append(t.Rows, row)
+		}
+	}
+	if len(t.Rows) == 0 {
+		return ""
+	}
+	return t.Render(width)
+}
+
+// label returns the name of a row.
+func (c *column) label() string {
+	if len(c.header) > maxHeader {
+		return c.header + "\n(" + c.unit + ")"
+	}
+	return c.header + " (" + c.unit + ")"
+}
+
+func cell(v float64) string {
+	if math.IsNaN(v) {
+		return "N/A"
+	}
+	return pyfmt.Grouped(v, 2)
+}
+
+// errorTable returns the table of failures.
+func (r *Report) errorTable(width int) string {
+	t := rich.Table{Title: "NVIDIA AIPerf | Error Summary", Columns: []rich.Column{{Header: "Code"}, {Header: "Type"}, {Header: "Message", Left: true}, {Header: "Count"}}}
+	for _, e := range r.Errors {
+		code := "N/A"
+		if e.Code != 0 {
+			code = strconv.Itoa(e.Code)
+		}
+		t.Rows = append(t.Rows, []string{code, e.Type, e.Message, fmt.Sprint(e.Count)})
+	}
+	return t.Render(width)
+}
+
+// wrapped breaks text between words into lines of that many columns.
+func wrapped(text string, width int) string {
+	var b strings.Builder
+	used := 0
+	words := strings.SplitAfter(text, " ")
+	for _, w := range words {
+		if used > 0 && used+len(strings.TrimRight(w, " ")) > width {
+			b.WriteByte('\n')
+			used = 0
+		}
+		b.WriteString(w)
+		used += len(w)
+	}
+	return b.String() + "\n"
+}

@@ -1,0 +1,71 @@
+package dialect
+
+import (
+	"bytes"
+
+	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/wire/openai"
+	"github.com/pa-tools/pa/pkg/wire/sse"
+)
+
+// kind says in words what a response holds, by the first event in it.
+func kind(p *export.Response) string {
+	v, ok := p.Outputs.Get("response")
+	if !ok {
+		return tensorKind(p)
+	}
+	var s sse.Splitter
+	s.Feed(append(bytes.Clone(v.Data), "\n\n"...))
+	if !s.Next() {
+		return "an empty response"
+	}
+	var c openai.Chunk
+	if err := openai.ParseFrame(s.Frame(), &c); err != nil {
+		return "a piece of an event"
+	}
+	return chunkKind(&c)
+}
+
+func chunkKind(c *openai.Chunk) string {
+	switch {
+	case c.Done:
+		return "[DONE]"
+	case c.Comment, c.Null:
+		return "a comment"
+	case c.Error != nil:
+		return "an error"
+	case len(c.Choices) == 0 && c.HasUsage:
+		return "the usage"
+	case len(c.Choices) == 0:
+		return "an event without choices"
+	}
+	one := &c.Choices[0]
+	switch {
+	case len(one.Content) > 0:
+		return "text"
+	case len(one.Reasoning) > 0:
+		return "reasoning"
+	case len(one.ToolCalls) > 0:
+		return "a tool call"
+	case len(one.Refusal) > 0:
+		return "a refusal"
+	case len(one.FinishReason) > 0:
+		return "the finish reason"
+	case len(one.Role) > 0:
+		return "the role alone"
+	}
+	return "an empty text"
+}
+
+// tensorKind is for a response of a Triton server.
+func tensorKind(p *export.Response) string {
+	for i := range p.Outputs {
+		if p.Outputs[i].Name == "text_output" && len(p.Outputs[i].Value.Data) > 0 {
+			return "text"
+		}
+	}
+	if len(p.Outputs) == 0 {
+		return "a response without outputs"
+	}
+	return "the empty final response"
+}

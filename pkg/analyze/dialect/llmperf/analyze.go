@@ -1,0 +1,332 @@
+package llmperf
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/pa-tools/pa/pkg/analyze/dialect"
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// A Report is what a version says about the load levels of a run. It is a
+// [dialect.Report].
+type Report struct {
+	Version *Version
+	Levels  []Level
+	// Crash is the exception that ends the tool at the last level; nil: none.
+	Crash error
+
+	args     *arguments
+	warnings []error
+}
+
+var _ dialect.Report = (*Report)(nil)
+
+// Warnings are what a reader must know to trust the report.
+func (r *Report) Warnings() []error {
+	if r.Crash == nil {
+		return r.warnings
+	}
+	return append([]error{fmt.Errorf("%s itself stops at this file: %w; it prints what is before that, and writes no result", r.Version.Name, r.Crash)}, r.warnings...)
+}
+
+// CSV returns dialect.ErrNoFormat: the tool writes no such report.
+func (r *Report) CSV(io.Writer) error { return dialect.ErrNoFormat }
+
+// A result is what the tool notes of a request. Times are seconds.
+type result struct {
+	id, startNS, endNS uint64
+	text               string
+	ttft, latency      float64
+	whole              bool // over HTTP: ttft is −1
+	input, output      int64
+	tpot               float64
+	crash              error
+}
+
+// A Level is one level of concurrency. Times are seconds.
+type Level struct {
+	// Concurrency is its name in the run: "8".
+	Concurrency string
+	Requests    int
+	// Wall is how long the level took.
+	Wall float64
+	// Tokens are sums over the requests, Latency is the sum of their latencies.
+	InputTokens, OutputTokens int64
+	Latency                   float64
+
+	results []*result
+	// crashed is set on the level at which the tool ends: part says how much of
+	// its report is printed before that.
+	crash error
+	part  part
+}
+
+// part is how far the report of a level goes.
+type part uint8
+
+const (
+	partAll     part = iota
+	partName         // the title
+	partMetrics      // and the metrics
+)
+
+// An analysis is the reading of one run.
+type analysis struct {
+	version   *Version
+	args      *arguments
+	cfg       dialect.Config
+	run       *export.Run
+	rep       *Report
+	special   int64
+	at        int
+	results   []*result
+	leftOut   int
+	tokenizer dialect.Tokenizer
+}
+
+// Analyze reads a run to its end and returns the report of its levels, or of the
+// one that cfg names.
+//
+// The error is that of the reader, in which case the report is of what could be
+// read, or it says why there is no report: an argument (*dialect.ArgError), no
+// such level, dialect.ErrNoTokenizer. Where the tool itself would have stopped is
+// no error: see Report.Crash.
+func Analyze(ctx context.Context, v *Version, r export.Reader, cfg dialect.Config) (*Report, error) {
+	args, warnings, err := v.arguments(r.Run(), cfg)
+	if err != nil {
+		return nil, err
+	}
+	a := &analysis{version: v, args: args, cfg: cfg, run: r.Run(), rep: &Report{Version: v, args: args, warnings: warnings}, at: -1, tokenizer: cfg.Tokenizer}
+	if err := a.checkLevels(); err != nil {
+		return nil, err
+	}
+	if cfg.Tokenizer != nil {
+		a.special = int64(len(cfg.Tokenizer.AddSpecial(nil)))
+	}
+	for n := 0; err == nil && r.Next(); n++ {
+		if n&1023 == 0 && ctx.Err() != nil {
+			err = context.Cause(ctx)
+			break
+		}
+		a.begin(r.Experiment())
+		err = a.request(r.Request())
+	}
+	if err == nil {
+		err = r.Err()
+	}
+	if errors.Is(err, dialect.ErrNoTokenizer) {
+		return nil, err
+	}
+	a.begin(len(a.run.Experiments))
+	a.protocol()
+	return a.rep, err
+}
+
+// checkLevels makes sure that there is a level to report, of a service that the
+// tool speaks to.
+func (a *analysis) checkLevels() error {
+	kind := a.cfg.ServiceKind
+	if kind == "" && a.run.ServiceKind != nil {
+		kind = *a.run.ServiceKind
+	}
+	if kind != "" && kind != "triton" {
+		return fmt.Errorf("%s measures Triton servers, and this is a run of service kind %q; --service-kind triton takes it for one", a.version.Name, kind)
+	}
+	var names []string
+	found := false
+	for i := range a.run.Experiments {
+		e := &a.run.Experiments[i]
+		names = append(names, e.Mode+":"+e.Value)
+		found = found || a.wanted(i)
+	}
+	switch {
+	case len(names) == 0:
+		return errors.New("the file holds no experiment: nothing was measured")
+	case !found:
+		return fmt.Errorf("no such load level; choose one with --experiment: %s", strings.Join(names, ", "))
+	}
+	return nil
+}
+
+// wanted reports whether a level is in the report.
+func (a *analysis) wanted(experiment int) bool {
+	e := &a.run.Experiments[experiment]
+	if a.cfg.Level != (dialect.Level{}) {
+		return a.cfg.Level.Matches(e)
+	}
+	return a.args.concurrency == nil || slices.ContainsFunc(a.args.concurrency, func(c string) bool {
+		return dialect.Level{Value: c}.Matches(e)
+	})
+}
+
+// begin ends the levels before one, and begins it.
+func (a *analysis) begin(experiment int) {
+	for a.at < experiment {
+		if a.at >= 0 && a.wanted(a.at) {
+			a.end()
+		}
+		a.at++
+		a.results, a.leftOut = nil, 0
+	}
+}
+
+// request takes a request. Warm-up, cancelled and late ones are not part of what
+// the tool measures.
+func (a *analysis) request(q *export.Request) error {
+	if a.rep.Crash != nil || !a.wanted(a.at) {
+		return nil
+	}
+	if reason := q.Excluded(); reason != "" && reason != "failed" {
+		a.leftOut++
+		return nil
+	}
+	o := &result{id: q.ID, startNS: q.StartNS}
+	a.results = append(a.results, o)
+	if a.measure(o, q); o.crash != nil {
+		return nil
+	}
+	return a.count(o, q)
+}
+
+// count finds the numbers of tokens.
+func (a *analysis) count(o *result, q *export.Request) error {
+	if s := q.Stated; s != nil && s.InputTokens != nil && s.OutputTokens != nil {
+		o.input, o.output = *s.InputTokens, *s.OutputTokens
+	} else {
+		if a.tokenizer == nil {
+			return dialect.ErrNoTokenizer
+		}
+		v, _ := q.Inputs.Get("text_input")
+		o.input = int64(a.tokenizer.Count(text(v))) + a.special
+		o.output = int64(a.tokenizer.Count(o.text)) + a.special
+	}
+	o.tpot = math.NaN()
+	if o.output != 1 {
+		o.tpot = (o.latency - o.ttft) / float64(o.output-1)
+	}
+	return nil
+}
+
+// end makes the figures of the level that was read.
+func (a *analysis) end() {
+	if a.rep.Crash != nil {
+		return
+	}
+	e := &a.run.Experiments[a.at]
+	l := Level{Concurrency: e.Value, Requests: len(a.results), results: ordered(a.results)}
+	l.Wall = a.wall(e)
+	for _, o := range l.results {
+		l.InputTokens += o.input
+		l.OutputTokens += o.output
+		l.Latency += o.latency
+	}
+	l.part, l.crash = a.version.crash(&l)
+	a.rep.Crash = l.crash
+	a.rep.Levels = append(a.rep.Levels, l)
+	if a.leftOut > 0 {
+		a.rep.warnings = append(a.rep.warnings, fmt.Errorf("concurrency %s: %d requests were warm-up, late or cancelled: they are not in the report", e.Value, a.leftOut))
+	}
+	if math.IsNaN(l.Wall) {
+		a.rep.warnings = append(a.rep.warnings, fmt.Errorf("concurrency %s: the file does not say how long the level took; give it with --arg 'wall_ns %s=NANOSECONDS'", e.Value, e.Value))
+	}
+}
+
+// crash returns the exception that ends the tool at a level, and how much it
+// prints of that.
+func (v *Version) crash(l *Level) (part, error) {
+	for i, o := range l.results {
+		if o.crash != nil {
+			return partName, fmt.Errorf("%w (request %d)", o.crash, i)
+		}
+	}
+	if !v.table {
+		switch {
+		case len(l.results) == 0:
+			return partName, errors.New("ZeroDivisionError: division by zero (no requests)")
+		case l.Latency == 0:
+			return partName, errors.New("ZeroDivisionError: float division by zero (no request takes any time)")
+		}
+	} else {
+		for i, o := range l.results {
+			if math.IsNaN(o.tpot) {
+				return partName, fmt.Errorf("ZeroDivisionError: float division by zero (the answer to request %d is one token)", i)
+			}
+		}
+		if len(l.results) == 0 {
+			return partName, errors.New("ValueError: min() arg is an empty sequence (no requests)")
+		}
+	}
+	if l.Wall == 0 {
+		return partMetrics, errors.New("ZeroDivisionError: float division by zero (the level takes no time)")
+	}
+	return partAll, nil
+}
+
+// wall returns how long a level took, in seconds: what the command line says,
+// else its windows, else from the first start to the last end. NaN: not known.
+func (a *analysis) wall(e *export.Experiment) float64 {
+	if ns, ok := a.args.wallNS[e.Value]; ok {
+		return float64(ns) / 1e9
+	}
+	if w := e.WindowBoundaries; len(w) > 1 {
+		return seconds(w[0], w[len(w)-1])
+	}
+	if _, lacks := a.run.Lacks(export.PartStarts); lacks {
+		return math.NaN()
+	}
+	if len(a.results) == 0 {
+		return 0
+	}
+	first, last := a.results[0].startNS, uint64(0)
+	for _, o := range a.results {
+		first, last = min(first, o.startNS), max(last, o.startNS, o.endNS)
+	}
+	return seconds(first, last)
+}
+
+// ordered puts results into the order of their issue: by ids where each has one
+// of its own, else by starts.
+func ordered(all []*result) []*result {
+	byID := slices.Clone(all)
+	slices.SortStableFunc(byID, func(a, b *result) int { return compare(a.id, b.id) })
+	for i := 1; i < len(byID); i++ {
+		if byID[i].id == byID[i-1].id {
+			slices.SortStableFunc(all, func(a, b *result) int { return compare(a.startNS, b.startNS) })
+			return all
+		}
+	}
+	return byID
+}
+
+func compare(a, b uint64) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
+
+func seconds(fromNS, toNS uint64) float64 { return float64(int64(toNS-fromNS)) / 1e9 }
+
+// protocol infers the protocol from the requests where nothing says it.
+func (a *analysis) protocol() {
+	if a.args.protocol != "" {
+		return
+	}
+	a.args.protocol = "grpc"
+	for i := range a.rep.Levels {
+		for _, o := range a.rep.Levels[i].results {
+			if o.whole {
+				a.args.protocol = "http"
+			}
+		}
+	}
+}

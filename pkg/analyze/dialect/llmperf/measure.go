@@ -1,0 +1,142 @@
+package llmperf
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pa-tools/pa/internal/pyjson"
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// stopWords end an answer when a response is nothing else.
+var stopWords = []string{"</s>", "<|endoftext|>", "<|im_end|>", "<|im_start|>"}
+
+// measure takes the times and the text of a request.
+func (a *analysis) measure(o *result, q *export.Request) {
+	end, ok := q.EndNS()
+	o.endNS = end
+	switch {
+	case q.Status != export.StatusUnknown && q.Status != export.StatusOK:
+		o.crash = failure(q)
+	case q.NoOutputs && q.Stated != nil:
+		stated(o, q)
+	case a.http(q) && !ok:
+		o.crash = errors.New("there is no answer")
+	case a.http(q):
+		o.whole, o.ttft, o.latency = true, -1, seconds(q.StartNS, end)
+		o.text = trim(output(&q.Responses[0]))
+	default:
+		stream(o, q)
+	}
+}
+
+// failure is how the tool ends at a request that failed.
+func failure(q *export.Request) error {
+	if q.Status == export.StatusRPCError {
+		return errors.New(`TypeError: can only concatenate str (not "InferenceServerException") to str`)
+	}
+	return fmt.Errorf("InferenceServerException: %s", strings.TrimSpace(q.Status.String()+" "+q.Message))
+}
+
+// http reports whether a request was sent over HTTP, which is never streamed.
+func (a *analysis) http(q *export.Request) bool {
+	if a.args.protocol != "" {
+		return a.args.protocol == "http"
+	}
+	if v, ok := q.Inputs.Get("stream"); ok {
+		return !strings.Contains(string(v.Data), "true")
+	}
+	return false
+}
+
+// stream goes through the responses of a streamed answer. Each counts as the
+// first, whatever it holds.
+func stream(o *result, q *export.Request) {
+	first := true
+	end := q.StartNS
+	var b strings.Builder
+	for i := range q.Responses {
+		p := &q.Responses[i]
+		end = p.RecvNS
+		word := output(p)
+		if slices.Contains(stopWords, word) {
+			break
+		}
+		if first {
+			o.ttft, first = seconds(q.StartNS, p.RecvNS), false
+		}
+		b.WriteString(word)
+	}
+	if first {
+		o.crash = errors.New("UnboundLocalError: cannot access local variable 'ttft' where it is not associated with a value")
+		return
+	}
+	o.endNS, o.latency, o.text = end, seconds(q.StartNS, end), b.String()
+}
+
+// stated takes a request out of the tool's own result file.
+func stated(o *result, q *export.Request) {
+	end, ok := q.EndNS()
+	if !ok {
+		o.crash = errors.New("there is no answer")
+		return
+	}
+	o.latency = seconds(q.StartNS, end)
+	if len(q.Responses) > 1 {
+		o.ttft = seconds(q.StartNS, q.Responses[0].RecvNS)
+	} else {
+		o.whole, o.ttft = true, -1
+	}
+	if q.Stated.Text != nil {
+		o.text = *q.Stated.Text
+	}
+}
+
+// output is the text of a response.
+func output(p *export.Response) string {
+	v, _ := p.Outputs.Get("text_output")
+	if v.Text {
+		if data, ok := export.StripLengthPrefix(v.Data); ok {
+			v.Data = data
+		}
+	}
+	return text(v)
+}
+
+// text is a tensor of texts, joined.
+func text(v export.Value) string {
+	if v.Text {
+		return strings.ToValidUTF8(string(v.Data), "")
+	}
+	p, err := pyjson.Parse(string(v.Data), pyjson.JSON)
+	if err != nil {
+		return ""
+	}
+	var b strings.Builder
+	gather(p, &b)
+	return b.String()
+}
+
+func gather(v pyjson.Value, b *strings.Builder) {
+	if v.Kind() == pyjson.String {
+		b.WriteString(v.Text())
+	}
+	v.Elements(func(_ int, e pyjson.Value) bool {
+		gather(e, b)
+		return true
+	})
+}
+
+// trim cuts an answer over HTTP as the tool does: to what follows the first end
+// of an instruction, and what comes before an end of text.
+func trim(answer string) string {
+	if _, after, ok := strings.Cut(answer, "[/INST]"); ok {
+		answer = after
+	}
+	if before, _, ok := strings.Cut(answer, "</s>"); ok {
+		answer = strings.TrimSpace(before)
+	}
+	return answer
+}

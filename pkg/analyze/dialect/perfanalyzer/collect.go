@@ -1,0 +1,268 @@
+package perfanalyzer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pa-tools/pa/pkg/analyze/dialect"
+	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/export/pawindow"
+)
+
+// A collector reads a run. It holds 8 bytes for each request of the windows that
+// are reported, of all windows if the percentiles of each are shown.
+type collector struct {
+	run      *export.Run
+	settings *Settings
+	levels   []levelData
+
+	streamed bool // a request had several responses
+	excluded int
+	outside  int // of requests that are in no window
+
+	noServer error // why there are no statistics of a level
+}
+
+// levelData is what is gathered of a load level.
+type levelData struct {
+	skip    bool
+	windows []pawindow.Window
+	// guessed says that the file has no windows, so that there is one for all.
+	guessed bool
+	stats   []pawindow.Stats
+
+	unclear   []unclear
+	sequences sequences
+	times     pawindow.Times
+}
+
+func newCollector(run *export.Run, s *Settings) *collector {
+	c := &collector{run: run, settings: s, levels: make([]levelData, len(run.Experiments))}
+	for i := range c.levels {
+		l := &c.levels[i]
+		l.windows = pawindow.Cut(run.Experiments[i].WindowBoundaries)
+		if l.guessed = len(l.windows) == 0 || l.windows[0].Unbounded() && run.Meta != nil; l.guessed {
+			l.windows = []pawindow.Window{{EndNS: ^uint64(0)}}
+		}
+		l.stats = make([]pawindow.Stats, len(l.windows))
+		for k := range l.stats {
+			l.stats[k].Duration = l.windows[k].Duration()
+		}
+	}
+	return c
+}
+
+func (c *collector) read(ctx context.Context, r export.Reader) error {
+	sniffed := c.settings.ServiceKind != ""
+	for n := 0; r.Next(); n++ {
+		if n%1024 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		x := r.Request()
+		if !sniffed && len(x.Responses) > 0 {
+			sniffed = true
+			if sniff(x) {
+				c.settings.ServiceKind = openAI
+			}
+		}
+		l := &c.levels[r.Experiment()]
+		switch {
+		case l.skip:
+		case x.Excluded() != "":
+			c.excluded++
+		default:
+			c.add(l, x)
+		}
+	}
+	return r.Err()
+}
+
+// sniff reports whether a request is one to a server with the OpenAI API, as
+// perf_analyzer exports it, where the file does not say.
+func sniff(r *export.Request) bool {
+	if _, ok := r.Inputs.Get("payload"); ok {
+		return true
+	}
+	out := r.Responses[0].Outputs
+	if len(out) != 1 || out[0].Name != "response" {
+		return false
+	}
+	text := strings.TrimSpace(string(out[0].Value.Data))
+	return strings.HasPrefix(text, "data:") || strings.HasPrefix(text, ":") || strings.HasPrefix(text, "{")
+}
+
+// add counts a request in the window in which it ended.
+func (c *collector) add(l *levelData, r *export.Request) {
+	if len(r.Responses) > 1 {
+		c.streamed = true
+	}
+	if !c.settings.openAI() {
+		if u, ok := unclearOf(r); ok {
+			l.unclear = append(l.unclear, u)
+			return
+		}
+	}
+	end, responses, ok := pawindow.End(r, pawindow.NullLast(r, c.settings.openAI()))
+	if !ok {
+		return
+	}
+	i := pawindow.Find(l.windows, end)
+	if l.guessed {
+		l.extend(r.StartNS, end)
+	}
+	if r.SequenceID != 0 {
+		l.sequences.add(r, i)
+	}
+	if i < 0 {
+		c.outside++
+		return
+	}
+	s := &l.stats[i]
+	s.Add(time.Duration(end-r.StartNS), responses)
+	if pawindow.Delayed(r) {
+		s.Delayed++
+	}
+	if i >= len(l.windows)-pawindow.StableOver {
+		l.times.Add(r)
+	}
+}
+
+// extend makes the window of a file without windows hold a request: from the
+// first start to the last end.
+func (l *levelData) extend(startNS, endNS uint64) {
+	s := &l.stats[0]
+	if s.Requests == 0 {
+		l.windows[0] = pawindow.Window{StartNS: startNS, EndNS: endNS}
+	}
+	l.windows[0].StartNS = min(l.windows[0].StartNS, startNS)
+	l.windows[0].EndNS = max(l.windows[0].EndNS, endNS)
+	s.Duration = l.windows[0].Duration()
+}
+
+// report makes levels of what was gathered.
+func (c *collector) report(cfg *dialect.Config) *Report {
+	c.resolve()
+	s := c.settings
+	s.Decoupled = !s.openAI() && c.decoupled(cfg.Streaming)
+	if s.Requests == 0 && s.Windows == nil {
+		s.Requests = c.requestCount()
+	}
+	rep := &Report{Settings: *s}
+	for i := range c.levels {
+		l := &c.levels[i]
+		if l.skip {
+			continue
+		}
+		e := &c.run.Experiments[i]
+		if l.windows[0].Unbounded() {
+			rep.warnf("%s %s: perf_analyzer measures no windows there, and reports nothing; --dialect strict does", e.Mode, e.Value)
+			continue
+		}
+		rep.Levels = append(rep.Levels, c.level(l, e))
+	}
+	c.warn(rep)
+	return rep
+}
+
+// decoupled reports whether the model of Triton answers with any number of
+// responses; told is what the user says.
+func (c *collector) decoupled(told *bool) bool {
+	if told != nil {
+		return *told
+	}
+	return c.streamed || slices.ContainsFunc(c.run.Experiments, func(e export.Experiment) bool {
+		return e.Meta != nil && Decoupled(e.Meta.ServerStats)
+	})
+}
+
+func (c *collector) level(l *levelData, e *export.Experiment) Level {
+	l.sequences.count(l.stats)
+	percentiles := pawindow.Percentiles(c.settings.Percentile)
+	out := c.settings.NewLevel(e.Mode, e.Value, e.Meta)
+	out.Sequences, out.Unreported = len(l.sequences.byID) > 0, c.interrupted(l)
+	for i := range l.stats {
+		out.Windows = append(out.Windows, l.stats[i].Summary(percentiles))
+	}
+	all := pawindow.Merge(pawindow.Reported(l.stats))
+	out.Summary = all.Summary(percentiles)
+	if e.Meta != nil {
+		out.Times = l.times.Means()
+		var err error
+		if out.Server, err = ModelOf(e.Meta.ServerStats, len(l.windows)); err != nil {
+			c.noServer = fmt.Errorf("%s %s: %w", e.Mode, e.Value, err)
+		}
+	}
+	if out.SentPerSecond == 0 {
+		out.SentPerSecond = out.Summary.PerSecond(out.Summary.Requests)
+	}
+	return out
+}
+
+// interrupted reports whether a level of perf_analyzer has too few windows to be
+// over: two, or one from before there were request counts, which have one.
+func (c *collector) interrupted(l *levelData) bool {
+	if c.run.Meta != nil || l.guessed {
+		return false
+	}
+	n := len(l.windows)
+	return n < pawindow.StableOver && (n > 1 || !c.settings.release().rules.counts)
+}
+
+// requestCount returns how many requests perf_analyzer was told to measure, where
+// nobody says: a level of one window has that many. 0: windows decided.
+func (c *collector) requestCount() int {
+	n := 0
+	for i := range c.levels {
+		l := &c.levels[i]
+		if len(l.windows) != 1 || l.guessed || l.windows[0].Unbounded() || c.interrupted(l) || c.run.Meta != nil {
+			return 0
+		}
+		n = l.stats[0].Requests
+	}
+	return n
+}
+
+// warn says what the report lacks.
+func (c *collector) warn(rep *Report) {
+	s := &rep.Settings
+	if c.excluded > 0 {
+		rep.warnf("%d requests are left out that perf_analyzer would not have counted: they failed, were cancelled, came late, or were for warm-up", c.excluded)
+	}
+	if c.outside > 0 {
+		rep.warnf("%d requests ended in no measurement window, and do not count", c.outside)
+	}
+	levels := reported(rep.Levels)
+	for i := range rep.Levels {
+		switch l := &rep.Levels[i]; {
+		case l.Unreported:
+			rep.warnf("%s %s: perf_analyzer was interrupted after %d of at least 3 windows, and reports nothing; --dialect strict does", l.Mode, six(l.Value), len(l.Windows))
+		case l.Summary.Requests == 0:
+			rep.warnf("%s %s: no valid requests in the last windows: perf_analyzer ends there, and reports nothing", l.Mode, six(l.Value))
+		case l.Summary.StdDevUS == pawindow.NoDeviation:
+			rep.warnf("%s %s: one request has no standard deviation; perf_analyzer prints the largest number for it", l.Mode, six(l.Value))
+		}
+	}
+	if slices.ContainsFunc(c.levels, func(l levelData) bool { return !l.skip && l.guessed }) {
+		rep.warnf("the file has no measurement windows; each load level is taken as one, from its first start to its last end")
+	}
+	if len(levels) == 0 {
+		return
+	}
+	if s.Requests == 0 && s.Windows == nil && c.run.Meta == nil {
+		rep.warnf("the settings are n/a where perf_analyzer's command line decides; give it with --arg measurement-mode=…, --arg measurement-interval=… and so on")
+	}
+	if slices.ContainsFunc(levels, func(l Level) bool { return !l.NoServer && l.Server == nil }) {
+		why := c.noServer
+		if why == nil {
+			why = errors.New("the file does not hold them (perf_analyzer exports none)")
+		}
+		rep.warnf("the server's statistics are n/a: %w", why)
+	}
+	if !s.Decoupled && slices.ContainsFunc(levels, func(l Level) bool { return l.Times == nil }) {
+		rep.warnf("the times within the client are n/a: the file does not hold them (perf_analyzer exports none); --arg protocol=grpc if it was gRPC")
+	}
+}

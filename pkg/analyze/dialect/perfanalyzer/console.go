@@ -1,0 +1,218 @@
+package perfanalyzer
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/export/pawindow"
+)
+
+// Percentages from which on perf_analyzer warns.
+const (
+	delayedWarning  = 1.0
+	overheadWarning = 50.0
+)
+
+// WriteLevel writes what perf_analyzer prints while and after it measures a
+// level.
+func (s *Settings) WriteLevel(w io.Writer, l *Level) error {
+	p := &printer{}
+	s.writeHead(p, l)
+	if s.Verbose {
+		for i := range l.Windows {
+			s.writePass(p, i+1, &l.Windows[i])
+		}
+	}
+	if l.Unreported || l.Summary.Requests == 0 {
+		return p.flush(w)
+	}
+	p.linef("  Client: ")
+	s.writeClient(p, l)
+	if !l.NoServer {
+		p.linef("  Server: ")
+		s.writeServer(p, l.Server)
+	}
+	if l.GPUs != nil {
+		p.linef("  Server Prometheus Metrics: ")
+		l.GPUs.write(p)
+	}
+	if l.OverheadPct != nil && *l.OverheadPct > overheadWarning {
+		p.linef("[WARNING] Perf Analyzer is not able to keep up with the desired load. The results may not be accurate.")
+	}
+	return p.flush(w)
+}
+
+// writeHead names the level. perf_analyzer does so for the requests that warm a
+// concurrency up as well, of which there are no more at a time than in all.
+func (s *Settings) writeHead(p *printer, l *Level) {
+	switch {
+	case l.Name != "":
+		p.linef("%s", l.Name)
+	case l.Unnamed:
+	case l.Mode == export.ModeConcurrency:
+		if s.Warmup > 0 && !s.release().rules.total {
+			p.linef("Request concurrency: %s", six(min(l.Value, float64(s.Warmup))))
+		}
+		p.linef("Request concurrency: %s", six(l.Value))
+	case s.release().rules.perSeconds:
+		p.linef("Request Rate: %s inference requests per seconds", six(l.Value))
+	default:
+		p.linef("Request Rate: %s inference requests per second", six(l.Value))
+	}
+}
+
+// writePass writes what a window came to.
+func (s *Settings) writePass(p *printer, number int, w *pawindow.Summary) {
+	if w.Requests == 0 {
+		p.linef("  Pass [%d] cb::Error: No valid requests recorded within time interval. Please use a larger time window.", number)
+		return
+	}
+	rate := six(w.PerSecond(w.Requests * max(s.BatchSize, 1)))
+	if s.Percentile > 0 {
+		p.linef("  Pass [%d] throughput: %s infer/sec. p%d latency: %d usec", number, rate, s.Percentile, us(w.Typical(s.Percentile)))
+		return
+	}
+	p.linef("  Pass [%d] throughput: %s infer/sec. Avg latency: %d usec (std %d usec). ", number, rate, us(w.Mean), w.StdDevUS)
+}
+
+func us(d time.Duration) uint64 { return uint64(d / time.Microsecond) }
+
+func (s *Settings) writeClient(p *printer, l *Level) {
+	sum := &l.Summary
+	p.linef("    Request count: %d", sum.Requests)
+	for _, n := range l.Notes {
+		p.linef("    %s", n)
+	}
+	if pct := l.delayedPct(); pct > delayedWarning {
+		p.linef("    Avg send request rate: %.2f infer/sec", l.SentPerSecond)
+		p.linef("    [WARNING] Perf Analyzer was not able to keep up with the desired request rate. %.2f%% of the requests were delayed. ", pct)
+	}
+	if l.Sequences {
+		p.linef("    Sequence count: %d (%s seq/sec)", sum.Sequences, six(sum.PerSecond(sum.Sequences)))
+	}
+	p.linef("    Throughput: %s infer/sec", six(l.throughput(s)))
+	if s.Decoupled {
+		p.linef("    Response Throughput: %s infer/sec", six(sum.PerSecond(sum.Responses)))
+	}
+	if s.Verbose {
+		overhead := absent
+		if l.OverheadPct != nil {
+			overhead = fmt.Sprintf("%.2f", *l.OverheadPct)
+		}
+		p.linef("    Avg client overhead: %s%%", overhead)
+	}
+	if s.Percentile <= 0 {
+		p.linef("    Avg latency: %d usec (standard deviation %d usec)", us(sum.Mean), sum.StdDevUS)
+	}
+	for _, q := range sum.Percentiles {
+		p.linef("    p%d latency: %d usec", q.Pct, us(q.Latency))
+	}
+	p.linef("    %s", s.library(l.Times))
+}
+
+// library writes the times that the client library measures: none of a decoupled
+// model.
+func (s *Settings) library(t *pawindow.MeanTimes) string {
+	if s.Decoupled {
+		return ""
+	}
+	request, both, wait, send, receive := absent, absent, absent, absent, absent
+	if t != nil {
+		r, first, last, between := inUS(t)
+		request, send, receive, wait = whole(r, true), whole(first, true), whole(last, true), whole(between, true)
+		both = whole(first+last, true)
+	}
+	switch grpc := s.Protocol == "grpc"; {
+	case s.Protocol == "" && !s.openAI():
+		return "Avg HTTP or gRPC time: " + absent
+	case grpc && s.Verbose:
+		return fmt.Sprintf("Avg gRPC time: %s usec (marshal %s usec + response wait %s usec + unmarshal %s usec)", request, send, wait, receive)
+	case grpc:
+		return fmt.Sprintf("Avg gRPC time: %s usec ((un)marshal request/response %s usec + response wait %s usec)", request, both, wait)
+	case s.Verbose:
+		return fmt.Sprintf("Avg HTTP time: %s usec (send %s usec + response wait %s usec + receive %s usec)", request, send, wait, receive)
+	}
+	return fmt.Sprintf("Avg HTTP time: %s usec (send/recv %s usec + response wait %s usec)", request, both, wait)
+}
+
+// WriteSummary writes a line for each level: nothing when none is reported.
+func (s *Settings) WriteSummary(w io.Writer, levels []Level) error {
+	levels = reported(levels)
+	if len(levels) == 0 {
+		return nil
+	}
+	p := &printer{}
+	p.linef("%s", s.SummaryHead())
+	for i := range levels {
+		p.linef("%s, %s", levels[i].SummaryName(), s.SummaryLine(&levels[i]))
+	}
+	return p.flush(w)
+}
+
+// SummaryHead is the line above those of the levels.
+func (s *Settings) SummaryHead() string {
+	if s.Percentile > 0 {
+		return fmt.Sprintf("Inferences/Second vs. Client p%d Batch Latency", s.Percentile)
+	}
+	return "Inferences/Second vs. Client Average Batch Latency"
+}
+
+// SummaryName names the level in the line of the summary that is about it.
+func (l *Level) SummaryName() string {
+	switch {
+	case l.Name != "":
+		return l.Name
+	case l.Mode == export.ModeConcurrency:
+		return "Concurrency: " + l.number()
+	}
+	return "Request Rate: " + l.number()
+}
+
+// SummaryLine is what a line of the summary says of a level.
+func (s *Settings) SummaryLine(l *Level) string {
+	return fmt.Sprintf("throughput: %s infer/sec, latency %d usec", six(l.throughput(s)), us(l.Summary.Typical(s.Percentile)))
+}
+
+// reported returns the levels that perf_analyzer reports.
+func reported(levels []Level) []Level {
+	var all []Level
+	for i := range levels {
+		if !levels[i].Unreported && levels[i].Summary.Requests > 0 {
+			all = append(all, levels[i])
+		}
+	}
+	return all
+}
+
+// mostGPUs is how many GPUs the console shows.
+const mostGPUs = 16
+
+func (g *GPUs) write(p *printer) {
+	for _, list := range [...][]GPUValue{g.Utilization, g.Power, g.MemoryUsed, g.Memory} {
+		if len(list) > mostGPUs {
+			p.linef("Too many GPUs on system to print out individual Prometheus metrics, use the CSV output feature to see metrics.")
+			return
+		}
+	}
+	for _, section := range [...]struct {
+		head, unit string
+		values     []GPUValue
+		format     func(float64) string
+	}{
+		{"Avg GPU Utilization", "%", g.Utilization, func(x float64) string { return six(x * 100) }},
+		{"Avg GPU Power Usage", " watts", g.Power, six},
+		{"Max GPU Memory Usage", " bytes", g.MemoryUsed, bytesOf},
+		{"Total GPU Memory", " bytes", g.Memory, bytesOf},
+	} {
+		p.linef("    %s:", section.head)
+		for _, v := range section.values {
+			p.linef("      %s : %s%s", v.UUID, section.format(v.Value), section.unit)
+		}
+	}
+}
+
+func bytesOf(x float64) string { return strconv.FormatFloat(math.Trunc(x), 'f', 0, 64) }

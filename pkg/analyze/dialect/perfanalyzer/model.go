@@ -1,0 +1,124 @@
+package perfanalyzer
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/export/pawindow"
+)
+
+// ModelOf returns what a server counted in the windows of a level that are
+// reported, of which there are so many in all: from the beginning of the first of
+// them to the end of the last. It is nil where the file does not hold that; the
+// error says why, if there is more to it than that nobody asked.
+func ModelOf(stats *export.ServerStats, windows int) (*Model, error) {
+	if stats == nil || len(stats.Models) == 0 {
+		return nil, nil
+	}
+	first := max(windows-pawindow.StableOver, 0)
+	begin, _ := stats.Window(first)
+	_, end := stats.Window(windows - 1)
+	if begin == nil || end == nil {
+		return nil, fmt.Errorf("the server was not asked at the edges of all windows%s", why(stats))
+	}
+	delta, reset := export.Between(begin, end)
+	if reset {
+		return nil, errors.New("the server's counters were reset meanwhile")
+	}
+	m := &modelReader{stats: stats, delta: delta, left: maxModels}
+	model := m.model(0, 0)
+	if model == nil {
+		return nil, fmt.Errorf("the server told nothing of the model %q%s", stats.Models[0].Name, why(stats))
+	}
+	model.ResponseCache = slices.ContainsFunc(stats.Models, func(m export.ServerModel) bool { return m.ResponseCache })
+	model.TopLevelCache = stats.Models[0].Ensemble() && stats.Models[0].ResponseCache
+	return model, nil
+}
+
+// Decoupled reports whether the statistics say that the model answers with any
+// number of responses.
+func Decoupled(stats *export.ServerStats) bool {
+	return stats != nil && len(stats.Models) > 0 && stats.Models[0].Decoupled
+}
+
+// why is the first of the errors of the statistics, behind a colon.
+func why(stats *export.ServerStats) string {
+	if len(stats.Errors) == 0 {
+		return ""
+	}
+	return ": " + stats.Errors[0]
+}
+
+// A modelReader puts models together.
+type modelReader struct {
+	stats *export.ServerStats
+	delta []export.ModelStats
+	left  int // of maxModels
+}
+
+// maxModels bounds what a file can make of models that are composed of each other.
+const maxModels = 1000
+
+// model returns the model of that index, with those that it is composed of by name
+// and version. nil: the server told nothing of it.
+func (r *modelReader) model(index, depth int) *Model {
+	if r.left--; r.left < 0 || index < 0 || index >= len(r.stats.Models) || depth > len(r.stats.Models) {
+		return nil
+	}
+	info := &r.stats.Models[index]
+	d := r.version(info)
+	if d == nil {
+		return nil
+	}
+	m := &Model{Name: info.Name, Version: d.Version, Stats: statsOf(d)}
+	for _, i := range info.Composing {
+		if c := r.model(i, depth+1); c != nil {
+			m.Composing = append(m.Composing, *c)
+		}
+	}
+	slices.SortFunc(m.Composing, func(a, b Model) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Version, b.Version))
+	})
+	return m
+}
+
+// version returns what the version of a model counted that was asked for; where
+// that was any, the highest one that requests waited for, as perf_analyzer takes
+// it, else the highest.
+func (r *modelReader) version(info *export.ServerModel) *export.ModelStats {
+	var best *export.ModelStats
+	better := func(d *export.ModelStats) bool {
+		if best == nil {
+			return true
+		}
+		used, other := d.InferenceStats.Queue.Count > 0, best.InferenceStats.Queue.Count > 0
+		if used != other {
+			return used
+		}
+		a, _ := strconv.Atoi(d.Version)
+		b, _ := strconv.Atoi(best.Version)
+		return a > b
+	}
+	for i := range r.delta {
+		d := &r.delta[i]
+		if d.Name == info.Name && (info.Version == "" || info.Version == d.Version) && better(d) {
+			best = d
+		}
+	}
+	return best
+}
+
+func statsOf(d *export.ModelStats) Stats {
+	s := &d.InferenceStats
+	count := func(c export.CountNS) Count { return Count{N: c.Count, NS: c.NS} }
+	return Stats{
+		Inferences: d.InferenceCount, Executions: d.ExecutionCount,
+		Success: count(s.Success), Queue: count(s.Queue),
+		ComputeInput: count(s.ComputeInput), ComputeInfer: count(s.ComputeInfer), ComputeOutput: count(s.ComputeOutput),
+		CacheHit: count(s.CacheHit), CacheMiss: count(s.CacheMiss),
+	}
+}

@@ -1,0 +1,142 @@
+package perfanalyzer
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// A Release is a release of perf_analyzer, by the name of the server container
+// that it came with.
+type Release struct {
+	Name string // "24.03"
+	// minor is that of its version, 2.minor, which it writes into exports.
+	minor int
+	rules rules
+}
+
+// rules are how the console reports of releases differ. What is computed has not
+// changed since 23.09, nor has the CSV file.
+type rules struct {
+	// kindWord: the service kind is written "Triton", and not at all for servers
+	// with the OpenAI API.
+	kindWord bool
+	// stabilizingLast: what is stabilized comes last in the settings.
+	stabilizingLast bool
+	// counts: a level may be a number of requests, without windows.
+	counts bool
+	// latencyOnly: and is latency, whatever else is.
+	latencyOnly bool
+	// total: a request count is announced as "Sending a total of N requests",
+	// without those of the warm-up.
+	total bool
+	// perSeconds: the line of a request rate ends in "requests per seconds".
+	perSeconds bool
+	// blankAfterServer: the statistics of a model end with an empty line.
+	blankAfterServer bool
+}
+
+// releases are in the order of time. Each names what it changed in the rules of
+// the one before.
+var releases = makeReleases([]change{
+	{"23.09", 38, nil},
+	{"23.10", 39, nil},
+	{"23.11", 40, nil},
+	{"23.12", 41, nil},
+	{"24.01", 42, nil},
+	{"24.02", 43, nil},
+	{"24.03", 44, nil},
+	{"24.04", 45, nil},
+	{"24.05", 46, func(r *rules) { r.kindWord, r.stabilizingLast, r.counts = false, false, true }},
+	{"24.06", 47, nil},
+	{"24.07", 48, func(r *rules) { r.latencyOnly = false }},
+	{"24.08", 49, nil},
+	{"24.09", 50, func(r *rules) { r.total = false }},
+	{"24.10", 51, nil},
+	{"24.11", 52, nil},
+	{"24.12", 53, nil},
+	{"25.01", 54, func(r *rules) { r.perSeconds = false }},
+	{"25.02", 55, nil},
+	{"25.03", 56, func(r *rules) { r.blankAfterServer = false }},
+	{"25.04", 57, nil},
+	{"25.05", 58, nil},
+	{"25.06", 59, nil},
+	{"25.07", 60, nil},
+})
+
+// A change is what a release changed; nil: nothing.
+type change struct {
+	name  string
+	minor int
+	apply func(*rules)
+}
+
+func makeReleases(table []change) []Release {
+	r := rules{kindWord: true, stabilizingLast: true, latencyOnly: true, total: true, perSeconds: true, blankAfterServer: true}
+	var all []Release
+	for _, row := range table {
+		if row.apply != nil {
+			row.apply(&r)
+		}
+		all = append(all, Release{Name: row.name, minor: row.minor, rules: r})
+	}
+	return all
+}
+
+// Releases returns all releases with rules of their own or not, the oldest first.
+func Releases() []*Release {
+	all := make([]*Release, len(releases))
+	for i := range releases {
+		all[i] = &releases[i]
+	}
+	return all
+}
+
+// Find returns the release of that name, such as "24.03", or "latest", which is
+// also that of later ones: nothing has changed since.
+func Find(name string) (*Release, bool) {
+	if name == "latest" {
+		return Latest(), true
+	}
+	i := slices.IndexFunc(releases, func(r Release) bool { return r.Name == name })
+	if i < 0 {
+		return nil, false
+	}
+	return &releases[i], true
+}
+
+// Latest returns the last release.
+func Latest() *Release { return &releases[len(releases)-1] }
+
+// unnamed is the release that writes no version into its exports.
+const unnamed = "24.08"
+
+// ReleaseOf returns the release that wrote a run, as far as its version says:
+// 2.44.0 is that of 24.03. An export without a version is one of 24.08, and
+// whatever is not known, the runs of pa-record among it, is shown as the latest
+// release does.
+func ReleaseOf(run *export.Run) *Release {
+	if run.Meta != nil || run.Version == nil {
+		return Latest()
+	}
+	if *run.Version == "" {
+		r, _ := Find(unnamed)
+		return r
+	}
+	parts := strings.Split(*run.Version, ".")
+	if len(parts) < 2 || parts[0] != "2" {
+		return Latest()
+	}
+	minor, err := strconv.Atoi(parts[1])
+	if err != nil {
+		return Latest()
+	}
+	for i := range releases {
+		if minor <= releases[i].minor {
+			return &releases[i]
+		}
+	}
+	return Latest()
+}

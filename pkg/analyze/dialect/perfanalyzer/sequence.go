@@ -1,0 +1,94 @@
+package perfanalyzer
+
+import (
+	"slices"
+
+	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/export/pawindow"
+)
+
+// sequences are the sequences of a load level: requests to a stateful model that
+// belong together. An export does not mark the last request of one, so that has
+// to be found out.
+type sequences struct{ byID map[uint64]*sequence }
+
+// A sequence is what was seen of one.
+type sequence struct {
+	firstNS, lastNS uint64 // starts of its first and of its last request
+	endNS           uint64 // of the last one
+	window          int    // in which that ended
+	requests        int
+}
+
+// add counts a request that ended in that window.
+func (s *sequences) add(r *export.Request, window int) {
+	if s.byID == nil {
+		s.byID = map[uint64]*sequence{}
+	}
+	q := s.byID[r.SequenceID]
+	if q == nil {
+		q = &sequence{firstNS: r.StartNS}
+		s.byID[r.SequenceID] = q
+	}
+	q.requests++
+	q.firstNS = min(q.firstNS, r.StartNS)
+	if r.StartNS >= q.lastNS {
+		q.lastNS, q.window = r.StartNS, window
+		q.endNS, _ = r.EndNS()
+	}
+}
+
+// count adds to the windows the sequences that ended in them.
+//
+// Whoever has ended a sequence begins another one, so each that begins shows that
+// one has ended before, as long as there are more than ran at once at first. What
+// is left at the end of the measurement may have been cut off: it counts when it is
+// no shorter than one that ended.
+func (s *sequences) count(windows []pawindow.Stats) {
+	all := make([]*sequence, 0, len(s.byID))
+	for _, q := range s.byID {
+		all = append(all, q)
+	}
+	slices.SortFunc(all, func(a, b *sequence) int {
+		switch {
+		case a.endNS < b.endNS:
+			return -1
+		case a.endNS > b.endNS:
+			return 1
+		}
+		return 0
+	})
+	begins := make([]uint64, 0, len(all))
+	for _, q := range all {
+		begins = append(begins, q.firstNS)
+	}
+	slices.Sort(begins)
+	shortest := 0
+	var left []*sequence
+	next := 0
+	for _, q := range all {
+		for next < len(begins) && begins[next] < q.endNS {
+			next++ // it ran beside this one
+		}
+		if next == len(begins) {
+			left = append(left, q)
+			continue
+		}
+		next++
+		if shortest == 0 || q.requests < shortest {
+			shortest = q.requests
+		}
+		ended(windows, q)
+	}
+	for _, q := range left {
+		if q.requests >= shortest {
+			ended(windows, q)
+		}
+	}
+}
+
+func ended(windows []pawindow.Stats, q *sequence) {
+	if q.window >= 0 {
+		windows[q.window].Sequences++
+	}
+}

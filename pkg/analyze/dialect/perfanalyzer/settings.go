@@ -1,0 +1,434 @@
+package perfanalyzer
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/pa-tools/pa/pkg/analyze/dialect"
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// Settings are what the command line of perf_analyzer says, as far as a report
+// shows it. The zero value of a field means its default, unless the comment says
+// otherwise; a nil pointer that it is not known.
+type Settings struct {
+	Release *Release // nil: the latest
+
+	// Streams and Steps are the size of the input data: conversations, and the
+	// entries of one of them. 0: none was read from a file, or it is not known.
+	Streams, Steps int
+
+	ServiceKind string // "triton", "openai"; "" is Triton
+	Protocol    string // "http", "grpc"; "" with Triton is not known
+	BatchSize   int    // of Triton; 0 is 1
+
+	// Windows says what ends a measurement window; nil when that is not known.
+	// With a request count there is none.
+	Windows *Windows
+	// Requests is how many requests a level has; 0: windows decide.
+	Requests int
+	// Warmup is how many requests are sent before each level.
+	Warmup int
+	// Async says how requests are sent; nil when that is not known.
+	Async      *bool
+	Percentile int // instead of the mean; 0 or less: the mean
+
+	// Limits are those of the search for levels; nil for a single one.
+	Limits *Limits
+	// Distribution is that of a request rate: "constant" or "poisson"; "" for
+	// other loads.
+	Distribution string
+	BinarySearch bool
+
+	// Decoupled says that the model answers with any number of responses.
+	Decoupled bool
+
+	Verbose, VerboseCSV bool
+
+	// DurationMS is for how long a level is measured where pa-record was told just
+	// that; 0: something else decides.
+	DurationMS int
+
+	// ends says that the load ends by itself, so that nothing decides on that.
+	ends bool
+	// unnamed says that levels have no name, own that they are of a kind that
+	// perf_analyzer does not report.
+	unnamed, own bool
+}
+
+// Windows are the measurement windows of a level.
+type Windows struct {
+	Mode       string // "time_windows", "count_windows"
+	IntervalMS int    // of time windows
+	Requests   int    // of count windows
+}
+
+// Limits are the ends of a search for levels.
+type Limits struct {
+	LatencyMS int
+	// Concurrency and Rate are the highest level, of which one is set; neither if
+	// only the latency ends the search.
+	Concurrency int
+	Rate        float64
+}
+
+func (s *Settings) release() *Release {
+	if s.Release == nil {
+		return Latest()
+	}
+	return s.Release
+}
+
+func (s *Settings) openAI() bool { return s.ServiceKind == openAI }
+
+// async returns whether requests are sent asynchronously, where that is known or
+// cannot be otherwise.
+func (s *Settings) async() *bool {
+	if s.Async == nil && (s.openAI() || s.Decoupled) {
+		yes := true
+		return &yes
+	}
+	return s.Async
+}
+
+// Service kinds as exports spell them.
+const (
+	openAI = "openai"
+	triton = "triton"
+)
+
+// Write writes what perf_analyzer prints before it begins.
+func (s *Settings) Write(w io.Writer) error {
+	p := &printer{}
+	switch {
+	case s.Streams == 1:
+		p.linef(" Successfully read data for 1 stream/streams with %d step/steps.", s.Steps)
+	case s.Streams > 1:
+		p.linef(" Successfully read data for %d stream/streams.", s.Streams)
+	}
+	p.linef("*** Measurement Settings ***")
+	rules := &s.release().rules
+	if !s.openAI() || s.BatchSize > 0 {
+		p.linef("  Batch size: %d", max(s.BatchSize, 1))
+	}
+	switch kind := s.ServiceKind; {
+	case !rules.kindWord:
+		if kind == "" {
+			kind = triton
+		}
+		p.linef("  Service Kind: %s", strings.ToUpper(kind))
+	case kind == triton || kind == "":
+		p.linef("  Service Kind: Triton")
+	}
+	s.writeLength(p, rules)
+	if l := s.Limits; l != nil {
+		p.linef("  Latency limit: %d msec", l.LatencyMS)
+		switch {
+		case l.Concurrency > 0:
+			p.linef("  Concurrency limit: %d concurrent requests", l.Concurrency)
+		case l.Rate > 0:
+			p.linef("  Request Rate limit: %s requests per seconds", six(l.Rate))
+		}
+	}
+	switch s.Distribution {
+	case "":
+	case "constant":
+		p.linef("  Using uniform distribution on request generation")
+	default:
+		p.linef("  Using %s distribution on request generation", s.Distribution)
+	}
+	if s.BinarySearch {
+		p.linef("  Using Binary Search algorithm")
+	}
+	switch async := s.async(); {
+	case async == nil:
+		p.linef("  Using n/a calls for inference")
+	case *async:
+		p.linef("  Using asynchronous calls for inference")
+	default:
+		p.linef("  Using synchronous calls for inference")
+	}
+	if s.Decoupled {
+		p.linef("  Detected decoupled model, using the first response for measuring latency")
+	}
+	if rules.stabilizingLast && s.Requests == 0 {
+		s.writeStabilizing(p, rules)
+	}
+	p.linef("")
+	return p.flush(w)
+}
+
+// writeLength writes how long a level is measured.
+func (s *Settings) writeLength(p *printer, rules *rules) {
+	if s.Warmup > 0 && !rules.total {
+		p.linef("  Sending %d warmup request%s", s.Warmup, plural(s.Warmup))
+	}
+	switch {
+	case s.Requests > 0 && rules.total:
+		p.linef("  Sending a total of %d requests", s.Requests)
+		return
+	case s.Requests > 0:
+		p.linef("  Sending %d benchmark request%s", s.Requests, plural(s.Requests))
+		return
+	case s.DurationMS > 0:
+		p.linef("  Measuring for %d msec", s.DurationMS)
+		return
+	case s.ends:
+		return
+	case s.Windows == nil:
+		p.linef(`  Using "n/a" mode for stabilization`)
+	default:
+		p.linef(`  Using "%s" mode for stabilization`, s.Windows.Mode)
+	}
+	if !rules.stabilizingLast {
+		s.writeStabilizing(p, rules)
+	}
+	switch {
+	case s.Windows == nil:
+		p.linef("  Measurement window: n/a msec")
+	case s.Windows.Mode == countWindows:
+		p.linef("  Minimum number of samples in each window: %d", s.Windows.Requests)
+	default:
+		p.linef("  Measurement window: %d msec", s.Windows.IntervalMS)
+	}
+}
+
+const countWindows = "count_windows"
+
+// writeStabilizing writes what is to become stable, with the spaces that
+// perf_analyzer has there or not.
+func (s *Settings) writeStabilizing(p *printer, rules *rules) {
+	metric := "latency and throughput"
+	space := ""
+	switch async := s.async(); {
+	case rules.latencyOnly:
+		metric, space = "latency", " "
+	case async == nil:
+		metric = "n/a"
+	case *async:
+		metric = "throughput"
+	}
+	if s.Percentile > 0 {
+		p.linef("  Stabilizing using p%d%s%s", s.Percentile, space, metric)
+		return
+	}
+	p.linef("  Stabilizing using average %s", metric)
+}
+
+// recorded is what pa-record stores as the configuration of a run, as far as
+// reports show it.
+type recorded struct {
+	Async        bool      `json:"async"`
+	Concurrency  []int     `json:"concurrency"`
+	Rates        []float64 `json:"request_rate"`
+	Search       string    `json:"search"`
+	BinarySearch bool      `json:"binary_search"`
+	LimitMS      float64   `json:"latency_threshold_ms"`
+	Distribution string    `json:"request_distribution"`
+	Intervals    string    `json:"request_intervals"`
+	Schedule     bool      `json:"fixed_schedule"`
+	Periodic     string    `json:"periodic_concurrency"`
+	Sessions     int       `json:"session_concurrency"`
+	Warmup       int       `json:"warmup_request_count"`
+	BatchSize    int       `json:"batch_size"`
+	Measure      struct {
+		Mode           string  `json:"mode"`
+		IntervalMS     int     `json:"interval_ms"`
+		WindowRequests int     `json:"window_requests"`
+		Percentile     int     `json:"percentile"`
+		Requests       int     `json:"request_count"`
+		All            bool    `json:"request_count_all"`
+		Times          int     `json:"request_count_times_level"`
+		DurationMS     float64 `json:"duration_ms"`
+	} `json:"measurement"`
+}
+
+// SettingsOf returns the settings of a run as its metadata tell them; of a file
+// without any those that the file shows otherwise.
+func SettingsOf(run *export.Run) (Settings, error) {
+	s := Settings{Release: ReleaseOf(run)}
+	if run.ServiceKind != nil {
+		s.ServiceKind = *run.ServiceKind
+	}
+	m := run.Meta
+	if m == nil {
+		return s, nil
+	}
+	s.Protocol = m.Protocol
+	if d := m.Dataset; d != nil && len(d.Files) > 0 {
+		s.Streams, s.Steps = max(d.Streams, 1), d.Entries
+	}
+	if m.Config == nil {
+		return s, nil
+	}
+	var c recorded
+	if err := json.Unmarshal(m.Config, &c); err != nil {
+		return s, fmt.Errorf("the recorder's configuration in the file: %w", err)
+	}
+	async := c.Async || m.Streaming || s.openAI()
+	s.Async = &async
+	s.BatchSize, s.Warmup, s.Percentile, s.Requests = c.BatchSize, c.Warmup, c.Measure.Percentile, c.Measure.Requests
+	if s.openAI() {
+		s.BatchSize = 0
+	}
+	if c.Measure.Mode != "" {
+		s.Windows = &Windows{Mode: c.Measure.Mode, IntervalMS: c.Measure.IntervalMS, Requests: c.Measure.WindowRequests}
+	}
+	s.DurationMS = int(c.Measure.DurationMS)
+	s.ends = s.Windows == nil && s.DurationMS == 0
+	if d := m.Dataset; d != nil && (c.Schedule || c.Measure.All) {
+		s.Requests = max(d.Entries-c.Warmup, 0)
+	}
+	if len(c.Concurrency) == 1 && c.Measure.Times > 0 {
+		s.Requests = c.Concurrency[0] * c.Measure.Times
+	}
+	s.Distribution, s.BinarySearch = c.Distribution, c.BinarySearch
+	s.unnamed, s.own = c.Intervals != "" || c.Schedule, c.Periodic != "" || c.Sessions > 0
+	return s, s.recordedLimits(&c)
+}
+
+// recordedLimits reads the ends of a search.
+func (s *Settings) recordedLimits(c *recorded) error {
+	set := func(l *Limits, most float64) { l.Concurrency = int(most) }
+	if c.Distribution != "" {
+		set = func(l *Limits, most float64) { l.Rate = most }
+	}
+	switch n, r := len(c.Concurrency), len(c.Rates); {
+	case c.Search != "":
+		if err := s.limit(c.Search, set); err != nil {
+			return fmt.Errorf("the range of the search in the file: %q: %w", c.Search, err)
+		}
+	case n > 1:
+		s.Limits = &Limits{Concurrency: max(c.Concurrency[0], c.Concurrency[n-1])}
+	case r > 1:
+		s.Limits = &Limits{Rate: max(c.Rates[0], c.Rates[r-1])}
+	}
+	if s.Limits != nil {
+		s.Limits.LatencyMS = int(c.LimitMS)
+	}
+	return nil
+}
+
+// apply puts what the user says over what the file says.
+func (s *Settings) apply(cfg *dialect.Config) error {
+	if cfg.ServiceKind != "" {
+		s.ServiceKind = cfg.ServiceKind
+	}
+	if cfg.BatchSize > 0 {
+		s.BatchSize = cfg.BatchSize
+	}
+	if cfg.Percentile != 0 {
+		s.Percentile = cfg.Percentile
+	}
+	s.Verbose, s.VerboseCSV = cfg.Verbose, cfg.VerboseCSV
+	return s.arguments(cfg.Args)
+}
+
+// arguments reads those of perf_analyzer's command line that an export does not
+// repeat, by their long names.
+func (s *Settings) arguments(args map[string]string) error {
+	w := Windows{Mode: "time_windows", IntervalMS: 5000, Requests: 50}
+	windows := false
+	var latency int
+	for name, text := range args {
+		var err error
+		switch name {
+		case "measurement-mode":
+			windows, w.Mode = true, text
+			if text != countWindows && text != "time_windows" {
+				err = fmt.Errorf("it is time_windows or %s", countWindows)
+			}
+		case "measurement-interval":
+			windows = true
+			w.IntervalMS, err = count(text)
+		case "measurement-request-count":
+			windows = true
+			w.Requests, err = count(text)
+		case "request-count":
+			s.Requests, err = count(text)
+		case "warmup-request-count":
+			s.Warmup, err = count(text)
+		case "latency-threshold":
+			latency, err = count(text)
+		case "async", "sync":
+			var yes bool
+			if yes, err = strconv.ParseBool(text); err == nil {
+				yes = yes == (name == "async")
+				s.Async = &yes
+			}
+		case "protocol":
+			if s.Protocol = strings.ToLower(text); s.Protocol != "http" && s.Protocol != "grpc" {
+				err = errors.New("it is http or grpc")
+			}
+		case "concurrency-range":
+			err = s.limit(text, func(l *Limits, most float64) { l.Concurrency = int(most) })
+		case "request-rate-range":
+			if s.Distribution == "" {
+				s.Distribution = "constant"
+			}
+			err = s.limit(text, func(l *Limits, most float64) { l.Rate = most })
+		case "request-distribution":
+			s.Distribution = text
+		case "binary-search":
+			s.BinarySearch, err = strconv.ParseBool(text)
+		case "request-intervals":
+			s.unnamed = true
+		default:
+			err = fmt.Errorf("perf_analyzer's reports depend on no such flag; %s do", argumentNames)
+		}
+		if err != nil {
+			return fmt.Errorf("--arg %s=%s: %w", name, text, err)
+		}
+	}
+	if windows {
+		s.Windows = &w
+	}
+	if s.Limits != nil && latency > 0 {
+		s.Limits.LatencyMS = latency
+	}
+	return nil
+}
+
+const argumentNames = "measurement-mode, measurement-interval, measurement-request-count, request-count, warmup-request-count, " +
+	"latency-threshold, async, sync, protocol, concurrency-range, request-rate-range, request-distribution, request-intervals and binary-search"
+
+func count(text string) (int, error) {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 {
+		return 0, errors.New("expected a whole number")
+	}
+	return n, nil
+}
+
+// limit reads the end of a range start:end:step. perf_analyzer shows limits when
+// the end is not 1, its default.
+func (s *Settings) limit(text string, set func(l *Limits, most float64)) error {
+	parts := strings.Split(text, ":")
+	var ends [2]float64
+	for i := range min(len(parts), 2) {
+		f, err := strconv.ParseFloat(parts[i], 64)
+		if err != nil || f < 0 {
+			return errors.New("expected start:end:step")
+		}
+		ends[i] = f
+	}
+	if len(parts) < 2 || ends[1] == 1 {
+		return nil
+	}
+	s.Limits = &Limits{}
+	if ends[1] > 0 {
+		set(s.Limits, max(ends[0], ends[1]))
+	}
+	return nil
+}
+
+func plural(n int) string {
+	if n == 1 {
+		return ""
+	}
+	return "s"
+}

@@ -1,0 +1,257 @@
+package serving
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/pa-tools/pa/internal/pyjson"
+	"github.com/pa-tools/pa/pkg/analyze/dialect"
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// arguments are what the tool's command line said and its report repeats. What
+// is nil was not said.
+type arguments struct {
+	client         *client // that the backend names
+	backend        string
+	streaming      *bool
+	model          string
+	tokenizer      string
+	date           *string
+	label          *string
+	tag            *string
+	requestRate    *float64
+	maxConcurrency *int64
+	noConcurrency  bool // max_concurrency is None, not just unknown
+	burstiness     float64
+	numPrompts     *int64
+	metrics        []string
+	percentiles    []float64
+	goodput        []dialect.Limit
+	detailed       bool
+	metadata       []string
+	startNS        *uint64
+	durationNS     *uint64
+
+	dataset           string
+	sharegptOutputLen *int64
+	randomInputLen    int64
+	randomOutputLen   int64
+	randomRangeRatio  float64
+	serverInfo        pyjson.Value
+	acceptLength      *float64
+}
+
+// metricNames are those that percentile_metrics of any of the tools may name. A
+// tool leaves out what is not its own.
+var metricNames = []string{"ttft", "tpot", "itl", "e2el", "request_ar", "client_queue_time", "e2el_including_client_queue"}
+
+// goodputNames are those of objectives.
+var goodputNames = []string{"ttft", "tpot", "e2el"}
+
+// A setter takes the value of a key.
+type setter func(t *Tool, a *arguments, value string) error
+
+// setters are the keys that all of these tools have.
+var setters = map[string]setter{
+	"backend":            (*Tool).setBackend,
+	"streaming":          func(_ *Tool, a *arguments, v string) error { return optional(&a.streaming, v, parseBool) },
+	"model":              func(_ *Tool, a *arguments, v string) error { return assign(&a.model, v, parseText) },
+	"model_id":           func(_ *Tool, a *arguments, v string) error { return assign(&a.model, v, parseText) },
+	"tokenizer":          func(_ *Tool, a *arguments, v string) error { return assign(&a.tokenizer, v, parseText) },
+	"tokenizer_id":       func(_ *Tool, a *arguments, v string) error { return assign(&a.tokenizer, v, parseText) },
+	"date":               func(_ *Tool, a *arguments, v string) error { return optional(&a.date, v, parseText) },
+	"request_rate":       setRequestRate,
+	"max_concurrency":    setMaxConcurrency,
+	"burstiness":         func(_ *Tool, a *arguments, v string) error { return assign(&a.burstiness, v, parsePositive) },
+	"num_prompts":        func(_ *Tool, a *arguments, v string) error { return optional(&a.numPrompts, v, parseWhole) },
+	"percentile_metrics": setMetrics,
+	"metric_percentiles": func(_ *Tool, a *arguments, v string) error { return assign(&a.percentiles, v, parsePercentiles) },
+	"goodput":            func(_ *Tool, a *arguments, v string) error { return assign(&a.goodput, v, parseGoodput) },
+	"save_detailed":      func(_ *Tool, a *arguments, v string) error { return assign(&a.detailed, v, parseBool) },
+	"metadata":           func(_ *Tool, a *arguments, v string) error { return assign(&a.metadata, v, parseMetadata) },
+	"benchmark_start_ns": func(_ *Tool, a *arguments, v string) error { return optional(&a.startNS, v, parseNS) },
+	"benchmark_duration_ns": func(_ *Tool, a *arguments, v string) error {
+		return optional(&a.durationNS, v, parseNS)
+	},
+	// A note of what the run is; the report does not hold it.
+	"what": func(*Tool, *arguments, string) error { return nil },
+	"tool": func(t *Tool, _ *arguments, v string) error {
+		if v != t.Name {
+			return fmt.Errorf("%q is not the dialect, which is %s", v, t.Name)
+		}
+		return nil
+	},
+	"clock_is": func(_ *Tool, _ *arguments, v string) error {
+		if v != "timestamp_ns/1e9" {
+			return fmt.Errorf("%q: the clock of an export is timestamp_ns/1e9", v)
+		}
+		return nil
+	},
+}
+
+// ownSetters are the keys of single tools.
+var ownSetters = map[layout]map[string]setter{
+	layoutVLLM: {
+		"label": func(_ *Tool, a *arguments, v string) error { return optional(&a.label, v, parseText) },
+	},
+	layoutSGLang: {
+		"tag":                 func(_ *Tool, a *arguments, v string) error { return optional(&a.tag, v, parseText) },
+		"dataset_name":        func(_ *Tool, a *arguments, v string) error { return assign(&a.dataset, v, parseText) },
+		"sharegpt_output_len": func(_ *Tool, a *arguments, v string) error { return optional(&a.sharegptOutputLen, v, parseWhole) },
+		"random_input_len":    func(_ *Tool, a *arguments, v string) error { return assign(&a.randomInputLen, v, parseWhole) },
+		"random_output_len":   func(_ *Tool, a *arguments, v string) error { return assign(&a.randomOutputLen, v, parseWhole) },
+		"random_range_ratio":  func(_ *Tool, a *arguments, v string) error { return assign(&a.randomRangeRatio, v, parseFloat) },
+		"server_info":         setServerInfo,
+		"output_details":      func(_ *Tool, a *arguments, v string) error { return assign(&a.detailed, v, parseBool) },
+	},
+}
+
+// Keys returns the keys of Config.Args that the tool knows, sorted.
+func (t *Tool) Keys() []string {
+	return slices.Sorted(maps.Keys(t.setters()))
+}
+
+func (t *Tool) setters() map[string]setter {
+	all := maps.Clone(setters)
+	maps.Copy(all, ownSetters[t.layout])
+	return all
+}
+
+// defaults are what the tool assumes.
+func (t *Tool) defaults() *arguments {
+	a := &arguments{
+		burstiness: 1, percentiles: []float64{99}, metrics: []string{"ttft", "tpot", "itl"},
+		dataset: "custom", randomInputLen: 1024, randomOutputLen: 1024,
+	}
+	if t.layout == layoutTRTLLM10 {
+		a.metrics = append(a.metrics, "request_ar")
+	}
+	return a
+}
+
+// arguments reads what the hints of the file say, then what cfg says, which goes
+// before it. A hint that the tool does not know is for somebody else. So is one
+// whose value it cannot read, unless the hints name the tool: it is left out, and
+// what is wrong with it returned as a warning.
+func (t *Tool) arguments(run *export.Run, cfg dialect.Config) (_ *arguments, warnings []error, _ error) {
+	a, known := t.defaults(), t.setters()
+	hints, named := dialect.Hints(run, t.Name)
+	for _, key := range slices.Sorted(maps.Keys(hints)) {
+		set, ok := known[key]
+		if _, replaced := cfg.Args[key]; !ok || replaced || key == "tool" {
+			continue
+		}
+		err := set(t, a, hints[key])
+		switch {
+		case err == nil:
+		case named:
+			return nil, nil, &dialect.ArgError{Key: key, Msg: err.Error(), Hint: true}
+		default:
+			warnings = append(warnings, fmt.Errorf("the file's hint %s is left out, as it is not in the words of this tool: %w", key, err))
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(cfg.Args)) {
+		set, ok := known[key]
+		if !ok {
+			return nil, nil, &dialect.ArgError{Key: key, Msg: "unknown; " + t.Name + " knows " + strings.Join(t.Keys(), ", ")}
+		}
+		if err := set(t, a, cfg.Args[key]); err != nil {
+			return nil, nil, &dialect.ArgError{Key: key, Msg: err.Error()}
+		}
+	}
+	return a, warnings, t.flags(a, cfg)
+}
+
+// flags takes what cfg says beside its Args, and they do not.
+func (t *Tool) flags(a *arguments, cfg dialect.Config) error {
+	said := func(key string) bool {
+		_, ok := cfg.Args[key]
+		return ok
+	}
+	if cfg.Backend != "" && !said("backend") {
+		if err := t.setBackend(a, cfg.Backend); err != nil {
+			return &dialect.ArgError{Key: "backend", Msg: err.Error()}
+		}
+	}
+	if cfg.Streaming != nil && !said("streaming") {
+		a.streaming = cfg.Streaming
+	}
+	if cfg.Goodput != nil && !said("goodput") {
+		if err := checkGoodput(cfg.Goodput); err != nil {
+			return &dialect.ArgError{Key: "goodput", Msg: err.Error()}
+		}
+		a.goodput = lastOfEach(cfg.Goodput)
+	}
+	if a.tokenizer == "" {
+		a.tokenizer = cfg.TokenizerName
+	}
+	if t.layout == layoutSGLang {
+		for _, l := range a.goodput {
+			if l.Value <= 0 || math.IsInf(l.Value, 0) {
+				return &dialect.ArgError{Key: "goodput", Msg: fmt.Sprintf("%s:%v: sglang wants a finite number above 0", l.Metric, l.Value)}
+			}
+		}
+	}
+	return nil
+}
+
+func (t *Tool) setBackend(a *arguments, value string) error {
+	c, ok := t.backends()[value]
+	if !ok {
+		return fmt.Errorf("%q: known here are %s", value, strings.Join(slices.Sorted(maps.Keys(t.backends())), ", "))
+	}
+	a.client, a.backend = c, value
+	return nil
+}
+
+func setRequestRate(_ *Tool, a *arguments, value string) error {
+	rate, err := parseFloat(value)
+	if err != nil || !(rate > 0) {
+		return fmt.Errorf("%q: give requests per second, or inf", value)
+	}
+	a.requestRate = &rate
+	return nil
+}
+
+func setMaxConcurrency(_ *Tool, a *arguments, value string) error {
+	a.noConcurrency = isNone(value)
+	return optional(&a.maxConcurrency, value, parseWhole)
+}
+
+func setMetrics(_ *Tool, a *arguments, value string) error {
+	all := strings.Split(value, ",")
+	for _, name := range all {
+		if !slices.Contains(metricNames, name) {
+			return fmt.Errorf("%q: give names out of %s, with commas between", name, strings.Join(metricNames, ", "))
+		}
+	}
+	a.metrics = all
+	return nil
+}
+
+func setServerInfo(_ *Tool, a *arguments, value string) error {
+	a.serverInfo, a.acceptLength = pyjson.Value{}, nil
+	if isNone(value) {
+		return nil
+	}
+	v, err := pyjson.Parse(value, pyjson.JSON)
+	if err != nil {
+		return fmt.Errorf("%w; give JSON", err)
+	}
+	a.serverInfo = v
+	if decode, ok := v.Member("decode"); ok {
+		v, _ = decode.First()
+	}
+	states, _ := v.Member("internal_states")
+	first, _ := states.First()
+	length, _ := first.Member("avg_spec_accept_length")
+	if n, err := strconv.ParseFloat(length.Raw(), 64); err == nil {
+		a.acceptLength = &n
+	}
+	return nil
+}

@@ -1,0 +1,201 @@
+package serving
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/pa-tools/pa/internal/pyjson"
+)
+
+// A chunk is the JSON of an event. Its methods look into it as a Python program
+// does, and return the exception that it would raise.
+type chunk struct{ v pyjson.Value }
+
+// Exceptions, in Python's words.
+var (
+	errNoAttribute = errors.New("AttributeError: the event is no JSON object")
+	errIndex       = errors.New("IndexError: list index out of range")
+	errNotText     = errors.New("TypeError: can only concatenate str to str")
+)
+
+func errKey(name string) error { return fmt.Errorf("KeyError: '%s'", name) }
+
+// parseChunk reads the text of an event.
+func parseChunk(text string) (chunk, error) {
+	v, err := pyjson.Parse(text, pyjson.JSON)
+	if err != nil {
+		return chunk{}, fmt.Errorf("JSONDecodeError: %w", err)
+	}
+	if v.Kind() != pyjson.Dict {
+		return chunk{}, errNoAttribute
+	}
+	return chunk{v}, nil
+}
+
+// choice returns data.get("choices")[0]; ok is false where choices are none or
+// empty.
+func (c chunk) choice() (first chunk, ok bool, e error) {
+	all, _ := c.v.Member("choices")
+	if !all.Truthy() {
+		return chunk{}, false, nil
+	}
+	v, found := all.First()
+	switch {
+	case all.Kind() == pyjson.Dict:
+		return chunk{}, false, errKey("0")
+	case !found:
+		return chunk{}, false, errNoAttribute
+	case v.Kind() != pyjson.Dict:
+		return chunk{}, false, errNoAttribute
+	}
+	return chunk{v}, true, nil
+}
+
+// text returns x.get(name) or "".
+func (c chunk) text(name string) (string, error) {
+	v, _ := c.v.Member(name)
+	switch {
+	case !v.Truthy():
+		return "", nil
+	case v.Kind() != pyjson.String:
+		return "", errNotText
+	}
+	return v.Text(), nil
+}
+
+// truthy reports whether x.get(name) is true.
+func (c chunk) truthy(name string) bool {
+	v, _ := c.v.Member(name)
+	return v.Truthy()
+}
+
+// usage returns the counts of tokens of data.get("usage"); ok is false when
+// there is none. A count that is not there is −1.
+func (c chunk) usage() (prompt, completion int64, ok bool, e error) {
+	u, _ := c.v.Member("usage")
+	if !u.Truthy() {
+		return -1, -1, false, nil
+	}
+	if u.Kind() != pyjson.Dict {
+		return -1, -1, false, errNoAttribute
+	}
+	return count(u, "prompt_tokens"), count(u, "completion_tokens"), true, nil
+}
+
+// count returns a member that is a whole number of 0 or more, else −1.
+func count(v pyjson.Value, name string) int64 {
+	m, _ := v.Member(name)
+	n, err := strconv.ParseInt(m.Raw(), 10, 64)
+	if err != nil || n < 0 {
+		return -1
+	}
+	return n
+}
+
+// anyChoice takes every event with choices for a token event of a completion,
+// those with an empty text too.
+func anyChoice(data chunk) (bool, string, error) {
+	c, ok, e := data.choice()
+	if !ok {
+		return false, "", e
+	}
+	t, e := c.text("text")
+	return true, t, e
+}
+
+// anyDelta takes every event with choices for a token event of a chat, those
+// that hold a role or the reason of the end only too.
+func anyDelta(data chunk) (bool, string, error) {
+	c, ok, e := data.choice()
+	if !ok {
+		return false, "", e
+	}
+	d, there := c.v.Member("delta")
+	switch {
+	case !there:
+		return false, "", errKey("delta")
+	case d.Kind() != pyjson.Dict:
+		return false, "", errNoAttribute
+	}
+	t, e := chunk{d}.text("content")
+	return true, t, e
+}
+
+// streamedDelta takes deltas for token events that hold content, reasoning or
+// calls, or a content that is empty where there is no role: a token of which
+// there is nothing to see. The text is the content.
+func streamedDelta(data chunk) (bool, string, error) {
+	c, ok, e := data.choice()
+	if !ok {
+		return false, "", e
+	}
+	v, _ := c.v.Member("delta")
+	if v.Kind() != pyjson.Dict {
+		return false, "", nil
+	}
+	d := chunk{v}
+	if !d.truthy("content") && !d.truthy("reasoning") && !d.truthy("tool_calls") && !d.truthy("function_call") {
+		content, _ := v.Member("content")
+		_, role := v.Member("role")
+		if content.Kind() != pyjson.String || role {
+			return false, "", nil
+		}
+	}
+	t, e := d.text("content")
+	return true, t, e
+}
+
+// anyText takes events with a text for token events of a completion. One
+// without choices is an exception.
+func anyText(data chunk) (bool, string, error) {
+	all, there := data.v.Member("choices")
+	if !there {
+		return false, "", errKey("choices")
+	}
+	if all.Kind() == pyjson.List && all.Len() == 0 {
+		return false, "", errIndex
+	}
+	c, ok, e := data.choice()
+	if e != nil || !ok {
+		return false, "", errors.Join(e, errIndex)
+	}
+	if _, there := c.v.Member("text"); !there {
+		return false, "", errKey("text")
+	}
+	t, e := c.text("text")
+	return t != "", t, e
+}
+
+// anyContent takes deltas with reasoning or content for token events of a chat.
+// The text is both.
+func anyContent(data chunk) (bool, string, error) {
+	c, ok, e := data.choice()
+	if !ok {
+		return false, "", e
+	}
+	v, _ := c.v.Member("delta")
+	if !v.Truthy() {
+		return false, "", nil
+	}
+	if v.Kind() != pyjson.Dict {
+		return false, "", errNoAttribute
+	}
+	t, e := combined(chunk{v})
+	return t != "", t, e
+}
+
+// combined is what SGLang's tool takes for the text of a message: reasoning,
+// then content.
+func combined(m chunk) (string, error) {
+	name := "reasoning_content"
+	if !m.truthy(name) {
+		name = "reasoning"
+	}
+	reasoning, e := m.text(name)
+	if e != nil {
+		return "", e
+	}
+	content, e := m.text("content")
+	return reasoning + content, e
+}

@@ -1,0 +1,113 @@
+package serving
+
+import (
+	"bytes"
+	"iter"
+	"strings"
+
+	"github.com/pa-tools/pa/internal/pyjson"
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// An event is one that a tool reads out of a streamed answer: its text without
+// "data: ", and when it was whole.
+type event struct {
+	ns   uint64
+	text string
+}
+
+const done = "[DONE]"
+
+// body returns the bytes of a response.
+func body(p *export.Response) []byte {
+	v, _ := p.Outputs.Get("response")
+	if !v.Text {
+		return nil
+	}
+	return v.Data
+}
+
+// strip takes white space off both ends, as Python's strip does.
+func strip(s string) string { return strings.Trim(s, " \t\n\r\v\f") }
+
+// isWhole reports whether an event needs no more bytes.
+func isWhole(text string) bool {
+	if text == done {
+		return true
+	}
+	_, err := pyjson.Parse(text, pyjson.JSON)
+	return text != "" && err == nil
+}
+
+// lines yields the lines of an answer that are not blank. A line ends with its
+// line feed, wherever the reads were cut. Recorders that leave the line feed
+// away are understood: a line that is whole without one ends with its response,
+// unless the next one begins with it.
+func lines(all []export.Response) iter.Seq[event] {
+	return func(yield func(event) bool) {
+		var open []byte
+		for i := range all {
+			data := body(&all[i])
+			for {
+				line, rest, ended := bytes.Cut(data, []byte("\n"))
+				open = append(open, line...)
+				if !ended {
+					break
+				}
+				data = rest
+				text := strip(string(open))
+				open = open[:0]
+				if text != "" && !yield(event{all[i].RecvNS, strings.TrimPrefix(text, "data: ")}) {
+					return
+				}
+			}
+			if len(open) == 0 || i+1 < len(all) && bytes.HasPrefix(bytes.TrimLeft(body(&all[i+1]), "\r"), []byte("\n")) {
+				continue
+			}
+			text := strings.TrimPrefix(strip(string(open)), "data: ")
+			if i+1 == len(all) && text != "" || (text == done || strings.HasPrefix(text, "{")) && isWhole(text) {
+				open = open[:0]
+				if !yield(event{all[i].RecvNS, text}) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// frames yields the events of an answer, cut at blank lines, without comments.
+// What follows the last blank line is an event as soon as it is a whole one;
+// what is left at the end is none.
+func frames(all []export.Response) iter.Seq[event] {
+	return func(yield func(event) bool) {
+		open := ""
+		for i := range all {
+			open += string(body(&all[i]))
+			for {
+				message, rest, ended := strings.Cut(open, "\n\n")
+				if !ended {
+					break
+				}
+				open = rest
+				if !frame(all[i].RecvNS, message, yield) {
+					return
+				}
+			}
+			if text, ok := strings.CutPrefix(open, "data: "); ok && isWhole(strip(text)) {
+				message := open
+				open = ""
+				if !frame(all[i].RecvNS, message, yield) {
+					return
+				}
+			}
+		}
+	}
+}
+
+func frame(ns uint64, message string, yield func(event) bool) bool {
+	message = strip(message)
+	if message == "" || message[0] == ':' {
+		return true
+	}
+	return yield(event{ns, strings.TrimPrefix(message, "data: ")})
+}

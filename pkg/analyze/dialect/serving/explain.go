@@ -1,0 +1,162 @@
+package serving
+
+import (
+	"math"
+
+	"github.com/pa-tools/pa/pkg/analyze/dialect"
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+var _ dialect.Definer = (*Report)(nil)
+
+// explain takes note of which of the tool's rules were at work on a request.
+func (l *level) explain(o *outcome, q *export.Request) {
+	t := l.trace
+	if t == nil || q.Excluded() != "" {
+		return
+	}
+	t.Request(q)
+	if !o.success {
+		t.Failed()
+		return
+	}
+	after := func(s float64) uint64 { return q.StartNS + uint64(math.Round(s*1e9)) }
+	switch {
+	case o.whole:
+		t.Note(dialect.FirstToken, "takes −1 s for the time of an answer that is not streamed")
+		t.Note(dialect.OutputTime, "divides the latency and a second more: the first token is at −1 s")
+	case o.ttft == 0 && o.iterations == 0:
+		t.Note(dialect.FirstToken, "takes 0 for the time of an answer without a token")
+	default:
+		t.First(after(o.ttft), dialect.InterToken, dialect.OutputTime)
+		t.Gaps(len(o.itl) + 1)
+	}
+	t.End(after(o.latency), dialect.OutputTime)
+	if l.client != nil && l.client.marksAll && len(o.itl) > 0 {
+		t.Note(dialect.InterToken, "measures a gap from the event before, whatever that holds")
+	}
+	if l.uncounted() {
+		return
+	}
+	t.Output(o.output)
+	t.Input(o.input)
+	switch m := t.Strict(); {
+	case o.output > 1 && m.Events < 2:
+		t.Note(dialect.OutputTime, "also of answers that came in one piece")
+	case m.OutputTokens.OK && m.OutputTokens.V != o.output:
+		t.Note(dialect.OutputTime, "divides by its own count of output tokens − 1")
+	}
+}
+
+func (l *level) uncounted() bool { return l.tokenizer == dialect.Uncounted }
+
+// explainLevel takes note of what holds for the level as a whole.
+func (l *level) explainLevel(out *Level) {
+	t := l.trace
+	t.Over(int64(math.Round(out.Duration*1e9)), "the whole of the tool's run")
+	if len(t.Differs(dialect.OutputTokens)) > 0 {
+		t.State("adds up its own count of output tokens", dialect.OutputRate, dialect.TotalRate)
+	}
+	if len(t.Differs(dialect.InputTokens)) > 0 {
+		t.State("adds up its own count of input tokens", dialect.TotalRate)
+	}
+	t.State("the mean of each request's output tokens / latency; strict divides the rate of all by the concurrency", dialect.UserRate)
+}
+
+// clientWords say what the request functions take for a token, and for the end.
+var clientWords = map[*client]struct{ token, end string }{
+	&trtllmCompletions: {"event with choices, an empty text too", "last event that is a token to it"},
+	&trtllmChat:        {"event with choices, the role and the finish reason too", "last event with JSON, usage too"},
+	&vllmCompletions:   {"event with choices, an empty text too", "last event that is a token to it"},
+	&vllmChat:          {"delta with content, reasoning or calls, or an empty content without a role", "last event that is a token to it"},
+	&sglangCompletions: {"event with text", "last event of any kind, [DONE] too"},
+	&sglangChat:        {"delta with content or reasoning", "last event of any kind, [DONE] too"},
+}
+
+// Definitions returns what the tool calls each measure of the last level it
+// reports, how it gets it, and why that is not what is strict.
+func (r *Report) Definitions() []dialect.Definition {
+	var all []dialect.Definition
+	for _, m := range dialect.Measures() {
+		d := dialect.Definition{Measure: m, NA: "there is no such metric"}
+		if len(r.Levels) > 0 {
+			r.define(&d, &r.Levels[len(r.Levels)-1])
+		}
+		all = append(all, d)
+	}
+	return all
+}
+
+// define fills in a definition and its values on a level.
+func (r *Report) define(d *dialect.Definition, l *Level) {
+	words := clientWords[r.client]
+	stats := func(name, formula string, s *Stats) {
+		d.Name, d.Formula, d.NA = name, formula, ""
+		d.Values = dialect.Values{N: s.N, Mean: s.Mean * 1e6, P50: s.Median * 1e6, P99: s.P99 * 1e6}
+		if s.N == 0 {
+			d.NA = "no request has one; the tool prints 0"
+		}
+	}
+	single := func(name, formula string, v float64) {
+		d.Name, d.Formula, d.NA, d.Values = name, formula, "", dialect.Single(v)
+	}
+	switch d.Measure {
+	case dialect.FirstToken:
+		stats("ttft", "first "+words.token+" − start", &l.TTFT)
+	case dialect.InterToken:
+		stats("itl", "gaps before each later "+words.token+", pooled", &l.ITL)
+	case dialect.OutputTime:
+		stats("tpot", "(latency − ttft) / (output tokens − 1), of each request with two output tokens", &l.TPOT)
+	case dialect.Latency:
+		stats("e2el", words.end+" − start", &l.E2EL)
+	case dialect.OutputTokens:
+		single("total_output_tokens / completed", r.outputHow(), ratio(float64(l.OutputTokens), float64(l.Completed)))
+	case dialect.InputTokens:
+		single("total_input_tokens / completed", r.inputHow(), ratio(float64(l.InputTokens), float64(l.Completed)))
+	case dialect.Requests:
+		single("completed", "requests that did not fail for the tool", float64(l.Completed))
+	case dialect.RequestRate:
+		single("request_throughput", "completed / duration of the run", l.RequestRate)
+	case dialect.OutputRate:
+		single("output_throughput", "Σ output tokens / the same duration", l.OutputRate)
+	case dialect.TotalRate:
+		single("total_token_throughput", "Σ input and output tokens / the same duration", l.TotalRate)
+	case dialect.UserRate:
+		if r.Tool.isTRTLLM() {
+			single("user_throughput", "mean of output tokens / latency of each request", l.UserRate)
+		}
+	}
+	switch {
+	case d.NA != "":
+	case l.Completed == 0 && d.Measure != dialect.Requests:
+		d.NA = "no request completed"
+	case r.uncounted && (d.Measure == dialect.OutputTime || d.Measure == dialect.OutputTokens || d.Measure == dialect.InputTokens ||
+		d.Measure == dialect.OutputRate || d.Measure == dialect.TotalRate || d.Measure == dialect.UserRate):
+		d.NA = "tokens that the server does not count are counted with the model's tokenizer; give --tokenizer"
+	default:
+		d.Differs = r.trace.Differs(d.Measure)
+	}
+}
+
+func (r *Report) outputHow() string {
+	if r.Tool.layout == layoutSGLang {
+		return "the server's usage, else the length that was asked for"
+	}
+	return "the server's usage, else the tokenizer's count of the text"
+}
+
+func (r *Report) inputHow() string {
+	if r.Tool.layout == layoutVLLM {
+		return "the server's usage, else the tokenizer's count of the prompt"
+	}
+	return "the tokenizer's count of the prompt"
+}
+
+// Remarks are the Warnings.
+func (r *Report) Remarks() []string {
+	var all []string
+	for _, w := range r.warnings {
+		all = append(all, w.Error())
+	}
+	return all
+}

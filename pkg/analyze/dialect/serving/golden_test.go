@@ -1,0 +1,137 @@
+package serving
+
+import (
+	"bytes"
+	"context"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pa-tools/pa/internal/golden"
+	"github.com/pa-tools/pa/pkg/analyze/dialect"
+	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/export/profilejson"
+	"github.com/pa-tools/pa/pkg/tokenizer"
+)
+
+// A goldenCase is a folder of the archive: what a tool printed and wrote.
+type goldenCase struct {
+	tool, name string
+	fsys       fs.FS
+	args       map[string]string
+}
+
+func (g *goldenCase) file(t *testing.T, name string) (data []byte, ok bool) {
+	t.Helper()
+	data, err := fs.ReadFile(g.fsys, g.tool+"/"+g.name+"/"+name)
+	return data, err == nil
+}
+
+func goldenCases(t *testing.T) []goldenCase {
+	t.Helper()
+	fsys := golden.FS(t, "serving")
+	files, err := fs.Glob(fsys, "*/*/args.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []goldenCase
+	for _, f := range files {
+		parts := strings.Split(f, "/")
+		if Find(parts[0]) == nil {
+			continue
+		}
+		g := goldenCase{tool: parts[0], name: parts[1], fsys: fsys, args: map[string]string{}}
+		b, _ := g.file(t, "args.txt")
+		for line := range strings.Lines(string(b)) {
+			key, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ": ")
+			g.args[key] = value
+		}
+		all = append(all, g)
+	}
+	if len(all) < 58 {
+		t.Fatalf("only %d cases", len(all))
+	}
+	return all
+}
+
+var loadTokenizers = sync.OnceValues(func() (map[string]dialect.Tokenizer, error) {
+	all := map[string]dialect.Tokenizer{}
+	for _, name := range []string{"tok-llama", "tok-bytebpe"} {
+		tok, err := tokenizer.Load(filepath.Join("..", "..", "..", "..", "testdata", "tokenizers", name, "tokenizer.json"))
+		if err != nil {
+			return nil, err
+		}
+		all[name] = tok
+	}
+	return all, nil
+})
+
+func namedTokenizer(t *testing.T, name string) dialect.Tokenizer {
+	t.Helper()
+	all, err := loadTokenizers()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if all[name] == nil {
+		t.Fatalf("no tokenizer %q", name)
+	}
+	return all[name]
+}
+
+func openJSON(t *testing.T, data []byte) export.Reader {
+	t.Helper()
+	r, err := profilejson.Format{}.Open(context.Background(), "profile_export.json", bytes.NewReader(data), int64(len(data)), export.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// compare holds a report to what the tool printed and wrote.
+func (g *goldenCase) compare(t *testing.T, rep *Report) {
+	t.Helper()
+	check := func(file string, write func(*bytes.Buffer) error) {
+		want, ok := g.file(t, file)
+		if !ok {
+			return
+		}
+		var b bytes.Buffer
+		if err := write(&b); err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(string(want), b.String()); d != "" {
+			t.Errorf("%s (-want +got):\n%s", file, d)
+		}
+	}
+	check("console.txt", func(b *bytes.Buffer) error { return rep.Console(b, 80) })
+	check("result.json", func(b *bytes.Buffer) error { return rep.JSON(b) })
+	check("result.jsonl", func(b *bytes.Buffer) error { return rep.JSON(b) })
+}
+
+// Every report of every tool, to the byte.
+func TestGolden(t *testing.T) {
+	for _, g := range goldenCases(t) {
+		t.Run(g.tool+"/"+g.name, func(t *testing.T) {
+			data, _ := g.file(t, "profile_export.json")
+			cfg := dialect.Config{Tokenizer: namedTokenizer(t, g.args["tokenizer"]), Args: g.args}
+			rep, err := Analyze(context.Background(), Find(g.tool), openJSON(t, data), cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			g.compare(t, rep)
+			exception, crashed := g.file(t, "error.txt")
+			var said []string
+			for _, w := range rep.Warnings() {
+				said = append(said, w.Error())
+			}
+			text := strings.Join(said, "\n")
+			if stops := strings.Contains(text, "itself stops"); stops != crashed || !strings.Contains(text, strings.TrimSpace(string(exception))) {
+				t.Errorf("warnings %q; the tool: %q", text, exception)
+			}
+		})
+	}
+}

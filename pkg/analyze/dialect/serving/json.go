@@ -1,0 +1,382 @@
+package serving
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+
+	"github.com/pa-tools/pa/internal/pyfmt"
+	"github.com/pa-tools/pa/internal/pyjson"
+)
+
+// JSON writes the tool's result file: an object for each level. SGLang's ends
+// each with a line feed; those of the others are joined by one, as vLLM appends
+// results. What is no number is NaN or Infinity, as Python writes it, which is
+// not JSON.
+func (r *Report) JSON(w io.Writer) error {
+	out := bufio.NewWriterSize(w, 1<<16) // keeps its first error
+	for i := range r.Levels {
+		if i > 0 && r.Tool.layout != layoutSGLang {
+			fmt.Fprintln(out)
+		}
+		r.result(&r.Levels[i]).write(out)
+		if r.Tool.layout == layoutSGLang {
+			fmt.Fprintln(out)
+		}
+	}
+	return out.Flush()
+}
+
+// A dict is a Python dictionary: a name that is set again keeps its place.
+type dict struct {
+	names  []string
+	values map[string]any // of pyjson, or a column
+}
+
+func (d *dict) set(name string, value any) {
+	if d.values == nil {
+		d.values = map[string]any{}
+	}
+	if _, there := d.values[name]; !there {
+		d.names = append(d.names, name)
+	}
+	d.values[name] = value
+}
+
+// A column is a list that is written element by element: those of all requests
+// need not be in memory as text.
+type column struct {
+	n     int
+	value func(i int) any
+}
+
+func (d *dict) write(out io.Writer) {
+	var b []byte
+	put := func(text []byte) {
+		fmt.Fprintf(out, "%s", text)
+	}
+	put([]byte("{"))
+	for i, name := range d.names {
+		b = b[:0]
+		if i > 0 {
+			b = append(b, ", "...)
+		}
+		b = append(pyjson.AppendString(b, name), ": "...)
+		c, isColumn := d.values[name].(column)
+		if !isColumn {
+			put(pyjson.Append(b, d.values[name], 0))
+			continue
+		}
+		put(append(b, '['))
+		for k := range c.n {
+			b = b[:0]
+			if k > 0 {
+				b = append(b, ", "...)
+			}
+			put(pyjson.Append(b, c.value(k), 0))
+		}
+		put([]byte("]"))
+	}
+	put([]byte("}"))
+}
+
+// result returns what the tool writes of a level.
+func (r *Report) result(l *Level) *dict {
+	d := &dict{}
+	switch r.Tool.layout {
+	case layoutSGLang:
+		r.sglangResult(d, l)
+	case layoutVLLM:
+		r.vllmResult(d, l)
+	default:
+		r.trtllmResult(d, l)
+	}
+	return d
+}
+
+// numberOrNil is null where a number is not known.
+func numberOrNil(n *int64) any {
+	if n == nil {
+		return nil
+	}
+	return *n
+}
+
+func textOrNil(s *string) any {
+	if s == nil {
+		return nil
+	}
+	return *s
+}
+
+// wholeNumber is written without a point, unless it is not known.
+func wholeNumber(f float64) any {
+	if math.IsNaN(f) {
+		return f
+	}
+	return int64(f)
+}
+
+// rateOrInf is a rate as vLLM and TensorRT-LLM write it.
+func rateOrInf(rate float64) any {
+	if math.IsInf(rate, 1) {
+		return "inf"
+	}
+	return rate
+}
+
+// setMetadata adds what the user said about the run. TensorRT-LLM cuts values
+// at a second "=".
+func (r *Report) setMetadata(d *dict) {
+	for _, item := range r.args.metadata {
+		name, value, _ := strings.Cut(item, "=")
+		if r.Tool.isTRTLLM() {
+			value, _, _ = strings.Cut(value, "=")
+		}
+		d.set(strings.TrimSpace(name), strings.TrimSpace(value))
+	}
+}
+
+// goodputOrNil is null where no objective was given.
+func (r *Report) goodputOrNil(l *Level) any {
+	if len(r.args.goodput) == 0 {
+		return nil
+	}
+	return l.Goodput
+}
+
+// setStats adds the statistics of a metric.
+func (r *Report) setStats(d *dict, s *section) {
+	end := ""
+	if s.unit != "" {
+		end = "_" + s.unit
+	}
+	set := func(stat string, v float64) { d.set(stat+"_"+s.key+end, v) }
+	if r.Tool.layout == layoutTRTLLMMain {
+		set("std", s.stats.Std)
+		if s.spread {
+			set("min", s.stats.Min)
+			set("max", s.stats.Max)
+		}
+		set("mean", s.stats.Mean)
+		set("median", s.stats.Median)
+	} else {
+		set("mean", s.stats.Mean)
+		set("median", s.stats.Median)
+		set("std", s.stats.Std)
+	}
+	for i, p := range r.args.percentiles {
+		set("p"+percentileWord(p), s.stats.percentiles[i])
+	}
+}
+
+// rowColumn is a column of the requests that are kept.
+func (l *Level) rowColumn(value func(o *outcome) any) column {
+	return column{len(l.rows), func(i int) any { return value(l.rows[i]) }}
+}
+
+// ttftValue is the time to the first token: −1 is a whole number in the files.
+func ttftValue(o *outcome) any {
+	if o.whole {
+		return -1
+	}
+	return o.ttft
+}
+
+// setRows adds the columns that all tools have, up to itls, and those behind.
+func (l *Level) setRows(d *dict) {
+	d.set("input_lens", l.rowColumn(func(o *outcome) any { return o.inputShown }))
+	d.set("output_lens", l.rowColumn(func(o *outcome) any { return o.output }))
+	d.set("ttfts", l.rowColumn(ttftValue))
+	d.set("itls", l.rowColumn(func(o *outcome) any { return o.itl }))
+}
+
+func (l *Level) setTexts(d *dict) {
+	d.set("generated_texts", l.rowColumn(func(o *outcome) any { return o.text }))
+	d.set("errors", l.rowColumn(func(o *outcome) any { return o.err }))
+}
+
+func (r *Report) trtllmResult(d *dict, l *Level) {
+	main := r.Tool.layout == layoutTRTLLMMain
+	d.set("date", l.date)
+	d.set("backend", l.backend)
+	d.set("model_id", l.model)
+	d.set("tokenizer_id", l.tokenizer)
+	d.set("num_prompts", l.numPrompts)
+	r.setMetadata(d)
+	d.set("duration", l.Duration)
+	d.set("completed", l.Completed)
+	d.set("total_input_tokens", l.InputTokens)
+	d.set("total_output_tokens", l.OutputTokens)
+	d.set("request_throughput", l.RequestRate)
+	d.set("request_goodput:", r.goodputOrNil(l))
+	d.set("output_throughput", l.OutputRate)
+	d.set("total_token_throughput", l.TotalRate)
+	d.set("user_throughput", l.UserRate)
+	if main {
+		d.set("avg_decoded_tokens_per_iter", r.decodedResult(l))
+	} else {
+		d.set("mean_request_ar", l.AR.Mean)
+		d.set("median_request_ar", l.AR.Median)
+		d.set("std_request_ar", l.AR.Std)
+	}
+	if r.args.detailed {
+		l.setRows(d)
+		if main {
+			d.set("e2els", l.rowColumn(func(o *outcome) any { return o.latency }))
+		}
+		l.setTexts(d)
+		if !main {
+			d.set("request_ars", l.rowColumn(func(o *outcome) any { return o.shownAcceptance() }))
+			d.set("decode_iterations", l.rowColumn(func(o *outcome) any { return o.iterations }))
+		}
+	}
+	for _, s := range r.sections(l) {
+		r.setStats(d, &s)
+	}
+	d.set("request_rate", rateOrInf(l.requestRate))
+	d.set("burstiness", r.args.burstiness)
+	d.set("max_concurrency", numberOrNil(l.maxConcurrency))
+}
+
+// shownAcceptance is 0 for a request that failed.
+func (o *outcome) shownAcceptance() float64 {
+	if !o.success {
+		return 0
+	}
+	return o.acceptance()
+}
+
+// decodedResult is the object of tokens per iteration.
+func (r *Report) decodedResult(l *Level) pyjson.Object {
+	var percentiles dict
+	for i, p := range r.args.percentiles {
+		percentiles.set("p"+pyfmt.Repr(p), l.Decoded.percentiles[i])
+	}
+	var o pyjson.Object
+	for _, name := range percentiles.names {
+		o = append(o, pyjson.Member{Name: name, Value: percentiles.values[name]})
+	}
+	s := &l.Decoded
+	return pyjson.Object{
+		{Name: "mean", Value: s.Mean},
+		{Name: "min", Value: s.Min},
+		{Name: "max", Value: s.Max},
+		{Name: "median", Value: s.Median},
+		{Name: "std", Value: s.Std},
+		{Name: "percentiles", Value: o},
+	}
+}
+
+func (r *Report) vllmResult(d *dict, l *Level) {
+	d.set("date", l.date)
+	d.set("endpoint_type", l.backend)
+	d.set("backend", l.backend)
+	d.set("label", textOrNil(r.args.label))
+	d.set("model_id", l.model)
+	d.set("tokenizer_id", l.tokenizer)
+	d.set("num_prompts", l.numPrompts)
+	r.setMetadata(d)
+	d.set("request_rate", rateOrInf(l.requestRate))
+	d.set("burstiness", r.args.burstiness)
+	d.set("max_concurrency", numberOrNil(l.maxConcurrency))
+	d.set("duration", l.Duration)
+	d.set("completed", l.Completed)
+	d.set("failed", l.Requests-l.Completed)
+	d.set("total_input_tokens", l.InputTokens)
+	d.set("total_output_tokens", l.OutputTokens)
+	d.set("request_throughput", l.RequestRate)
+	d.set("request_goodput", r.goodputOrNil(l))
+	d.set("output_throughput", l.OutputRate)
+	d.set("total_token_throughput", l.TotalRate)
+	if r.args.detailed {
+		l.setRows(d)
+	}
+	d.set("latencies", l.rowColumn(func(o *outcome) any { return o.latency }))
+	if r.args.detailed {
+		d.set("start_times", l.rowColumn(func(o *outcome) any { return o.start() }))
+	}
+	d.set("queue_times", column{len(l.queue), func(i int) any { return l.queue[i] }})
+	if r.args.detailed {
+		l.setTexts(d)
+	}
+	d.set("max_output_tokens_per_s", l.PeakTokens)
+	d.set("max_concurrent_requests", wholeNumber(l.PeakRequests))
+	d.set("rtfx", 0.0)
+	for _, s := range r.sections(l) {
+		r.setStats(d, &s)
+	}
+}
+
+func (r *Report) sglangResult(d *dict, l *Level) {
+	a := r.args
+	d.set("tag", textOrNil(a.tag))
+	d.set("backend", l.backend)
+	d.set("dataset_name", a.dataset)
+	d.set("request_rate", l.requestRate)
+	d.set("max_concurrency", numberOrNil(l.maxConcurrency))
+	d.set("sharegpt_output_len", numberOrNil(a.sharegptOutputLen))
+	d.set("random_input_len", a.randomInputLen)
+	d.set("random_output_len", a.randomOutputLen)
+	d.set("random_range_ratio", a.randomRangeRatio)
+	d.set("server_info", nil)
+	if a.serverInfo.Raw() != "" {
+		d.set("server_info", pyjson.Raw(a.serverInfo.Raw()))
+	}
+	d.set("duration", l.Duration)
+	d.set("completed", l.Completed)
+	d.set("total_input_tokens", l.InputTokens)
+	d.set("total_input_text_tokens", l.InputTokens)
+	d.set("total_input_vision_tokens", 0)
+	d.set("total_output_tokens", l.OutputTokens)
+	d.set("total_output_tokens_retokenized", l.Retokenized)
+	d.set("request_throughput", l.RequestRate)
+	d.set("input_throughput", l.InputRate)
+	d.set("output_throughput", l.OutputRate)
+	d.set("total_throughput", l.TotalRate)
+	for _, m := range []section{{key: "e2e_latency", stats: &l.E2EL}, {key: "ttft", stats: &l.TTFT}, {key: "tpot", stats: &l.TPOT}, {key: "itl", stats: &l.ITL}} {
+		for _, s := range []struct {
+			name string
+			v    float64
+		}{
+			{"mean", m.stats.Mean},
+			{"median", m.stats.Median},
+			{"std", m.stats.Std},
+			{"p90", m.stats.percentiles[0]},
+			{"p95", m.stats.percentiles[1]},
+			{"p99", m.stats.percentiles[2]},
+		} {
+			d.set(fmt.Sprintf("%s_%s_ms", s.name, m.key), s.v)
+		}
+	}
+	d.set("concurrency", l.Concurrency)
+	d.set("accept_length", nil)
+	if a.acceptLength != nil {
+		d.set("accept_length", *a.acceptLength)
+	}
+	d.set("max_output_tokens_per_s", l.PeakTokens)
+	d.set("max_concurrent_requests", wholeNumber(l.PeakRequests))
+	r.sglangGoodputResult(d, l)
+	if a.detailed {
+		l.setRows(d)
+		l.setTexts(d)
+	}
+}
+
+func (r *Report) sglangGoodputResult(d *dict, l *Level) {
+	limits := r.args.goodput
+	if len(limits) == 0 {
+		return
+	}
+	var slos, attained pyjson.Object
+	for i, x := range limits {
+		slos = append(slos, pyjson.Member{Name: x.Metric, Value: x.Value})
+		attained = append(attained, pyjson.Member{Name: x.Metric, Value: l.attainment(l.met[i])})
+	}
+	d.set("goodput_slos_ms", slos)
+	d.set("request_goodput", l.Goodput)
+	d.set("slo_attainment", l.attainment(l.good))
+	d.set("slo_attainment_by_metric", attained)
+}

@@ -1,0 +1,370 @@
+package serving
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/pa-tools/pa/internal/pyjson"
+	"github.com/pa-tools/pa/pkg/analyze/dialect"
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// An outcome is what a tool's request function notes of a request. Times are
+// seconds.
+type outcome struct {
+	id          uint64
+	startNS     uint64
+	endNS       uint64 // of the last response
+	scheduledNS uint64
+	issuedNS    uint64
+
+	success bool
+	// raised is the exception that made it a failure, nil for other failures.
+	raised error
+	err    string // the tool's error text
+
+	ttft, latency float64
+	whole         bool // not streamed: ttft is −1
+	itl           []float64
+	gapTokens     []int // of sglang with speculation: tokens of the text behind each gap
+	// input is the length of the prompt as the totals count it, inputShown as
+	// the result file shows it.
+	input, inputShown int64
+	output            int64
+	retokenized       int64
+	iterations        int64   // TensorRT-LLM 1.0: token events
+	decoded           float64 // TensorRT-LLM: tokens per iteration, as the server says
+	noDecoded         bool    // the server said null
+	text              string  // kept only where the result file shows it
+}
+
+// noTraceback stands for the Python traceback that a tool notes as the error of
+// a request, and that an export does not hold.
+const noTraceback = "<traceback>"
+
+const noChunk = "Never received a valid chunk to calculate TTFT.This response will be marked as failed!"
+
+// outcome does with a request what the tool's request function and its count of
+// tokens do.
+func (l *level) outcome(q *export.Request) (*outcome, error) {
+	l.payload(q)
+	o := &outcome{id: q.ID, startNS: q.StartNS, scheduledNS: q.ScheduledNS, issuedNS: q.IssuedNS}
+	o.endNS, _ = q.EndNS()
+	w := &worker{level: l, o: o, q: q, usagePrompt: -1, usageOutput: -1}
+	switch {
+	case q.Status == export.StatusHTTPError:
+		o.err = reason(q)
+		if l.tool.layout == layoutSGLang {
+			o.err += ": " + answer(q)
+		}
+	case withoutTexts(q):
+		w.stated()
+	case l.streamed(q):
+		w.stream()
+	default:
+		w.wholeAnswer()
+	}
+	if o.raised != nil {
+		o.success, o.latency, o.iterations = false, 0, 0
+		w.text.Reset()
+		if o.err = q.Message; o.err == "" {
+			o.err = noTraceback
+		}
+	}
+	return o, w.count()
+}
+
+// reason is the reason phrase of an HTTP status.
+func reason(q *export.Request) string {
+	if text := http.StatusText(q.Code); text != "" {
+		return text
+	}
+	return q.Message
+}
+
+// answer is the body of an answer that is no stream.
+func answer(q *export.Request) string {
+	var b strings.Builder
+	for i := range q.Responses {
+		b.Write(body(&q.Responses[i]))
+	}
+	return b.String()
+}
+
+// withoutTexts reports whether a request comes from the result file of another
+// tool, which holds times and counts in the place of answers.
+func withoutTexts(q *export.Request) bool { return q.Stated != nil && q.NoOutputs }
+
+// A worker goes through the answer to one request.
+type worker struct {
+	*level
+	o    *outcome
+	q    *export.Request
+	text strings.Builder // of the answer
+	// usagePrompt and usageOutput are the server's counts, −1 for none.
+	usagePrompt, usageOutput int64
+}
+
+// raise notes an exception, unless there was one.
+func (w *worker) raise(e error) {
+	if w.o.raised == nil {
+		w.o.raised = e
+	}
+}
+
+// failure is what ended the exchange before its end, nil when it did not.
+func failure(q *export.Request) error {
+	if q.Status == export.StatusUnknown || q.Status == export.StatusOK {
+		return nil
+	}
+	return fmt.Errorf("the answer ended early (%s)", q.Status)
+}
+
+var errUnbound = errors.New("UnboundLocalError: cannot access local variable 'latency' where it is not associated with a value")
+
+// stream goes through the events of a streamed answer.
+func (w *worker) stream() {
+	c, o, start := w.client, w.o, w.q.StartNS
+	events := lines(w.q.Responses)
+	if c.frames {
+		events = frames(w.q.Responses)
+	}
+	mark, last := start, start
+	seen, first := false, true
+	for ev := range events {
+		seen = true
+		last = ev.ns
+		if ev.text == done {
+			continue
+		}
+		isToken, text, e := w.event(ev.text)
+		if e != nil {
+			w.raise(e)
+			return
+		}
+		if isToken {
+			if first {
+				o.ttft = seconds(start, ev.ns)
+				first = c.firstByZero && o.ttft == 0
+			} else {
+				o.itl = append(o.itl, seconds(mark, ev.ns))
+				w.gapText(text)
+			}
+			o.iterations++
+			w.text.WriteString(text)
+		}
+		if isToken || c.marksAll {
+			mark = ev.ns
+		}
+	}
+	if e := failure(w.q); e != nil {
+		w.raise(e)
+		return
+	}
+	o.success, o.latency = true, seconds(start, mark)
+	switch {
+	case c.endsAll && !seen:
+		w.raise(errUnbound)
+	case c.endsAll:
+		o.latency = seconds(start, last)
+	case c.needsToken && o.iterations == 0:
+		o.success, o.err = false, noChunk
+	}
+}
+
+// event reads one event and notes its usage.
+func (w *worker) event(text string) (isToken bool, content string, e error) {
+	if !utf8.ValidString(text) {
+		return false, "", errors.New("UnicodeDecodeError: an event is no UTF-8")
+	}
+	data, e := parseChunk(text)
+	if e != nil {
+		return false, "", e
+	}
+	prompt, completion, hasUsage, e := data.usage()
+	rule := w.client.usage
+	if rule != usageElse {
+		if e != nil {
+			return false, "", e
+		}
+		if prompt > 0 {
+			w.usagePrompt = prompt
+		}
+	}
+	if rule == usageAny && completion >= 0 {
+		w.usageOutput = completion
+	}
+	isToken, content, err := w.client.token(data)
+	switch {
+	case err != nil:
+		return false, "", err
+	case rule == usageElse && !isToken && e != nil:
+		return false, "", e
+	case rule == usageElse && !isToken && hasUsage:
+		w.usageOutput = completion
+		if prompt >= 0 {
+			w.usagePrompt = prompt
+		}
+	case rule == usageWithText && isToken && completion >= 0:
+		w.usageOutput = completion
+	}
+	if isToken {
+		w.decoded(data)
+	}
+	return isToken, content, nil
+}
+
+// decoded notes what TensorRT-LLM says about its decoding.
+func (w *worker) decoded(data chunk) {
+	c, _, _ := data.choice()
+	v, ok := c.v.Member("avg_decoded_tokens_per_iter")
+	if !ok {
+		return
+	}
+	f, err := parseFloat(v.Raw())
+	w.o.decoded, w.o.noDecoded = f, err != nil
+}
+
+// gapText counts the tokens of the text behind a gap, where the tool spreads
+// gaps over tokens.
+func (w *worker) gapText(text string) {
+	if w.spreads() && w.tokenizer != nil {
+		w.o.gapTokens = append(w.o.gapTokens, w.tokenizer.Count(text))
+	}
+}
+
+// wholeAnswer takes an answer that is not streamed.
+func (w *worker) wholeAnswer() {
+	o := w.o
+	end, ok := w.q.EndNS()
+	if e := failure(w.q); e != nil || !ok {
+		w.raise(errors.Join(e, errors.New("there is no answer")))
+		return
+	}
+	text := answer(w.q)
+	o.latency = seconds(w.q.StartNS, end)
+	data, e := parseChunk(text)
+	if e == nil {
+		e = w.message(data)
+	}
+	if e != nil {
+		w.raise(e)
+		return
+	}
+	o.success = true
+	if w.tool.layout == layoutSGLang {
+		o.ttft = o.latency
+		return
+	}
+	o.whole, o.ttft = true, -1
+	o.iterations = int64(len(strings.Fields(w.text.String())))
+}
+
+// message reads the JSON of an answer that is not streamed.
+func (w *worker) message(data chunk) error {
+	c, ok, e := data.choice()
+	if e != nil || !ok {
+		return errors.Join(e, errKey("choices"))
+	}
+	var text string
+	if w.isChat {
+		v, _ := c.v.Member("message")
+		if v.Kind() != pyjson.Dict {
+			return errKey("message")
+		}
+		if w.tool.layout == layoutSGLang {
+			text, e = combined(chunk{v})
+		} else {
+			text, e = chunk{v}.text("content")
+		}
+	} else {
+		text, e = c.text("text")
+	}
+	if e != nil {
+		return e
+	}
+	w.text.WriteString(text)
+	prompt, completion, ok, e := data.usage()
+	switch {
+	case e != nil:
+		return e
+	case !ok && w.tool.isTRTLLM():
+		return errKey("usage")
+	}
+	w.usagePrompt, w.usageOutput = prompt, completion
+	w.decoded(data)
+	return nil
+}
+
+// count finds the numbers of tokens.
+func (w *worker) count() error {
+	o, detailed := w.o, w.args.detailed
+	if o.success || detailed {
+		if err := w.countInput(); err != nil {
+			return err
+		}
+	}
+	if detailed {
+		o.text = w.text.String()
+	}
+	if !o.success {
+		return nil
+	}
+	if w.tool.layout == layoutSGLang {
+		return w.countSGLang()
+	}
+	o.output = w.usageOutput
+	if o.output <= 0 {
+		n, err := w.tokens(w.text.String(), false)
+		o.output = n
+		return err
+	}
+	return nil
+}
+
+// countInput finds the length of the prompt.
+func (w *worker) countInput() error {
+	o := w.o
+	if w.tool.layout == layoutVLLM && w.usagePrompt >= 0 {
+		o.input, o.inputShown = w.usagePrompt, w.usagePrompt
+		return nil
+	}
+	n, err := w.promptTokens(w.q)
+	o.input, o.inputShown = n, n
+	if w.tool.layout == layoutSGLang && w.usagePrompt > 0 {
+		o.inputShown = w.usagePrompt
+	}
+	return err
+}
+
+// countSGLang takes the length that was asked for, unless the server said
+// another, and the count of the text beside it.
+func (w *worker) countSGLang() error {
+	var err error
+	o := w.o
+	o.retokenized, err = w.tokens(w.text.String(), false)
+	switch {
+	case w.usageOutput >= 0:
+		o.output = w.usageOutput
+	case w.requested >= 0:
+		o.output = w.requested
+	default:
+		o.output = o.retokenized
+	}
+	return err
+}
+
+// tokens counts a text, with the special tokens around it or without.
+func (l *level) tokens(text string, special bool) (int64, error) {
+	if l.tokenizer == nil {
+		return 0, dialect.ErrNoTokenizer
+	}
+	n := int64(l.tokenizer.Count(text))
+	if special {
+		n += l.special
+	}
+	return n, nil
+}

@@ -1,0 +1,70 @@
+package serving
+
+import (
+	"math"
+	"slices"
+)
+
+// peaks finds the seconds with the most token events and with the most requests.
+// Seconds are counted from the first start of a request that succeeded; a
+// request counts in each second that it touches, so that there can be more than
+// were ever in flight.
+func (l *level) peaks(out *Level) {
+	if l.tool.isTRTLLM() {
+		return
+	}
+	if l.noStarts {
+		out.PeakTokens, out.PeakRequests = math.NaN(), math.NaN()
+		return
+	}
+	first := math.Inf(1)
+	for _, o := range l.all {
+		if o.success {
+			first = min(first, o.start())
+		}
+	}
+	// A second is a float: of clocks that were set it can be any.
+	tokens := map[float64]int{}
+	var edges []edge
+	most := 0
+	for _, o := range l.all {
+		if !o.success {
+			continue
+		}
+		at := o.start() + o.ttft
+		for i := 0; ; i++ {
+			s := math.Trunc(at - first)
+			tokens[s]++
+			most = max(most, tokens[s])
+			if i == len(o.itl) {
+				break
+			}
+			at += o.itl[i]
+		}
+		edges = append(edges, edge{math.Trunc(o.start() - first), 1}, edge{math.Trunc(o.start()+o.latency-first) + 1, -1})
+	}
+	out.PeakTokens = float64(most)
+	slices.SortFunc(edges, func(a, b edge) int {
+		switch {
+		case a.second < b.second:
+			return -1
+		case a.second > b.second:
+			return 1
+		}
+		return a.delta - b.delta // those that leave first
+	})
+	now := 0
+	for _, e := range edges {
+		now += e.delta
+		out.PeakRequests = max(out.PeakRequests, float64(now))
+	}
+}
+
+// An edge is where the number of requests changes.
+type edge struct {
+	second float64
+	delta  int
+}
+
+// start is the tool's clock at the start of a request.
+func (o *outcome) start() float64 { return float64(o.startNS) / 1e9 }

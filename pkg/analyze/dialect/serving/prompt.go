@@ -1,0 +1,91 @@
+package serving
+
+import (
+	"github.com/pa-tools/pa/internal/pyjson"
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// payload reads the body of a request: what is asked, and how.
+func (l *level) payload(q *export.Request) {
+	l.body, l.requested = pyjson.Value{}, -1
+	if v, ok := q.Inputs.Get("payload"); ok {
+		if p, err := pyjson.Parse(string(v.Data), pyjson.JSON); err == nil {
+			l.body = p
+		}
+	}
+	for _, name := range [...]string{"max_completion_tokens", "max_tokens"} {
+		if n := count(l.body, name); n >= 0 {
+			l.requested = n
+			break
+		}
+	}
+	if l.model == "" {
+		m, _ := l.body.Member("model")
+		l.model = m.Text()
+	}
+	if l.client == nil {
+		_, l.isChat = l.body.Member("messages")
+		l.isChat = l.isChat || l.chatEndpoint
+		l.client = l.tool.completions
+		if l.isChat {
+			l.client = l.tool.chat
+		}
+	}
+}
+
+// streamed reports whether a streamed answer was asked for; where that is not
+// known, whether there is one.
+func (l *level) streamed(q *export.Request) bool {
+	if l.args.streaming != nil {
+		return *l.args.streaming
+	}
+	if v, ok := l.body.Member("stream"); ok {
+		return v.Truthy()
+	}
+	if len(q.Responses) != 1 {
+		return true
+	}
+	text := strip(answer(q))
+	return text == "" || text[0] != '{'
+}
+
+// promptTokens is the length of a prompt as the data sets of the tools have it:
+// with the special tokens, without a chat template. Prompts of token ids have
+// as many as there are.
+func (l *level) promptTokens(q *export.Request) (int64, error) {
+	if q.Stated != nil && q.Stated.InputTokens != nil {
+		return *q.Stated.InputTokens, nil
+	}
+	for _, name := range [...]string{"prompt_token_ids", "prompt"} {
+		v, ok := l.body.Member(name)
+		if first, _ := v.First(); ok && first.Kind() == pyjson.Number {
+			return int64(v.Len()), nil
+		}
+	}
+	var text string
+	v, ok := l.body.Member("messages")
+	if !ok {
+		v, _ = l.body.Member("prompt")
+	}
+	gather(v, &text)
+	return l.tokens(text, true)
+}
+
+// gather joins the texts of a prompt, of messages, or of the parts of a message.
+func gather(v pyjson.Value, text *string) {
+	switch v.Kind() {
+	case pyjson.String:
+		*text += v.Text()
+	case pyjson.List:
+		v.Elements(func(_ int, e pyjson.Value) bool {
+			gather(e, text)
+			return true
+		})
+	case pyjson.Dict:
+		for _, name := range [...]string{"content", "text"} {
+			if m, ok := v.Member(name); ok {
+				gather(m, text)
+			}
+		}
+	}
+}

@@ -1,0 +1,73 @@
+package serving
+
+import (
+	"slices"
+
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// stated takes a request out of the result file of another tool: its responses
+// are the chunks that the tool counted, and one more where it said that the
+// answer ended later.
+func (w *worker) stated() {
+	o, q := w.o, w.q
+	if q.Stated.Text != nil {
+		w.text.WriteString(*q.Stated.Text)
+	}
+	if n := q.Stated.OutputTokens; n != nil {
+		w.usageOutput = *n
+	}
+	if n := q.Stated.InputTokens; n != nil {
+		w.usagePrompt = *n
+	}
+	if e := failure(q); e != nil {
+		w.raise(e)
+	}
+	if s := w.args.streaming; s != nil && !*s && w.tool.isTRTLLM() {
+		end, _ := q.EndNS()
+		o.whole, o.ttft, o.latency = true, -1, seconds(q.StartNS, end)
+		o.success = o.raised == nil
+		return
+	}
+	mark := q.StartNS
+	for i := range q.Responses {
+		at := q.Responses[i].RecvNS
+		if !w.countsStated(i) {
+			continue
+		}
+		if o.iterations == 0 {
+			o.ttft = seconds(q.StartNS, at)
+		} else {
+			o.itl = append(o.itl, seconds(mark, at))
+		}
+		o.iterations++
+		mark = at
+	}
+	if end, ok := q.EndNS(); ok && (w.client.marksAll || w.client.endsAll) {
+		mark = end
+	}
+	o.latency = seconds(q.StartNS, mark)
+	o.success = o.raised == nil && (o.iterations > 0 || !w.client.needsToken)
+	if !o.success && o.raised == nil {
+		o.err = noChunk
+	}
+}
+
+// countsStated reports whether response i is a token event of this tool, as far
+// as the file tells.
+func (w *worker) countsStated(i int) bool {
+	q := w.q
+	if n := q.Stated.TokenEvents; n != nil && int64(i) >= *n {
+		return false
+	}
+	silent := slices.Contains(q.Stated.Silent, i)
+	if w.client == w.tool.chat && w.client.marksAll { // role and end too
+		return silent || !isTail(q, i)
+	}
+	return !silent && !isTail(q, i)
+}
+
+// isTail reports whether response i says only when the answer ended.
+func isTail(q *export.Request, i int) bool {
+	return i > 0 && i == len(q.Responses)-1 && q.Responses[i].Final
+}

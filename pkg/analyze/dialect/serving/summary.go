@@ -1,0 +1,349 @@
+package serving
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/pa-tools/pa/internal/numpy"
+	"github.com/pa-tools/pa/pkg/analyze/dialect"
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// A Level is what a tool says about one load level. Times of requests are
+// milliseconds, as the tools report them.
+type Level struct {
+	dialect.Level
+	// Requests are all that were sent, Completed those that did not fail for
+	// the tool.
+	Requests, Completed int
+	// Duration is the time from the first clock read of the run to the last, in
+	// seconds; NaN, and all that is over it or over seconds, where the file of
+	// another tool does not say when requests were sent.
+	Duration                               float64
+	InputTokens, OutputTokens, Retokenized int64
+	// Rates are per second of Duration. Goodput is NaN where no objective was
+	// given.
+	RequestRate, InputRate, OutputRate, TotalRate, Goodput float64
+	// UserRate is the mean of output tokens over latency (TensorRT-LLM).
+	UserRate float64
+	// TTFT, TPOT, ITL and E2EL are of the requests that completed; ITL is of
+	// all gaps together.
+	TTFT, TPOT, ITL, E2EL Stats
+	// AR is the "request acceptance rate" of TensorRT-LLM 1.0, of all requests;
+	// Decoded are tokens per iteration, as TensorRT-LLM's server says.
+	AR, Decoded Stats
+	// Queue is the time that requests waited in the client, and E2ELQueue the
+	// latency with it (vLLM); nil where the tool has none.
+	Queue, E2ELQueue *Stats
+	// PeakTokens is the highest number of token events in a second, counted
+	// from the first start, PeakRequests that of requests that touch one.
+	PeakTokens, PeakRequests float64
+	// Concurrency is the sum of latencies over Duration (SGLang).
+	Concurrency float64
+
+	met            []int // of each objective, how many requests keep it (SGLang)
+	good           int
+	requestRate    float64
+	maxConcurrency *int64
+	numPrompts     int64
+	backend, model string
+	tokenizer      string
+	date           any
+	rows           []*outcome
+	queue          []float64 // by rows
+	crashes        []string
+	notes          []string
+}
+
+// Stats are the statistics of a metric. Of no values all are 0, as the tools
+// have it, but for SGLang's latency, where they are no numbers.
+type Stats struct {
+	N                                int
+	Mean, Median, Std, Min, Max, P99 float64
+	percentiles                      []float64 // those that were asked for
+}
+
+// newStats summarizes values, which it sorts, in a unit of which there are scale
+// in theirs.
+func newStats(values, percentiles []float64, scale float64) Stats {
+	s := Stats{N: len(values)}
+	if len(values) == 0 {
+		values = []float64{0}
+	}
+	s.Mean = numpy.Mean(numpy.Current, values) * scale
+	s.Std = numpy.Std(numpy.Current, values) * scale
+	slices.Sort(values)
+	s.Median = numpy.Median(values) * scale
+	s.Min, s.Max = values[0]*scale, values[len(values)-1]*scale
+	s.P99 = numpy.Percentile(values, 99) * scale
+	for _, p := range percentiles {
+		s.percentiles = append(s.percentiles, numpy.Percentile(values, p)*scale)
+	}
+	return s
+}
+
+// undefined are the Stats of an empty list where the tool does not allow for
+// it.
+func undefined(percentiles []float64) Stats {
+	nan := math.NaN()
+	s := Stats{Mean: nan, Median: nan, Std: nan, Min: nan, Max: nan, P99: nan}
+	for range percentiles {
+		s.percentiles = append(s.percentiles, nan)
+	}
+	return s
+}
+
+// percentiles are those that the tool reports.
+func (l *level) percentiles() []float64 {
+	if l.tool.layout == layoutSGLang {
+		return []float64{90, 95, 99}
+	}
+	return l.args.percentiles
+}
+
+// summarize makes the tool's figures of a level that has been read.
+func (l *level) summarize(run *export.Run, e *export.Experiment) *Level {
+	l.order()
+	a := l.args
+	out := &Level{
+		Level: dialect.Level{Mode: e.Mode, Value: e.Value}, Requests: len(l.all), Goodput: math.NaN(),
+		backend: a.backend, model: l.model, tokenizer: a.tokenizer,
+	}
+	if out.backend == "" {
+		out.backend = l.tool.defaultBackend(l.isChat)
+	}
+	if out.tokenizer == "" {
+		out.tokenizer = out.model
+	}
+	out.numPrompts = int64(out.Requests)
+	if a.numPrompts != nil {
+		out.numPrompts = *a.numPrompts
+	}
+	out.load(a, e)
+	startNS, endNS := l.window(e)
+	out.Duration = seconds(startNS, endNS)
+	_, l.noStarts = run.Lacks(export.PartStarts)
+	if l.noStarts && a.durationNS == nil {
+		out.Duration = math.NaN()
+		out.notes = append(out.notes, "the file does not say when requests were sent, so there are no rates; --arg benchmark_duration_ns=… gives the run's duration")
+	}
+	out.dated(a, run, endNS)
+	if out.Duration == 0 {
+		out.crash("ZeroDivisionError: division by zero (the run takes no time)")
+	}
+	l.collect(out, startNS)
+	l.keep(out)
+	return out
+}
+
+func (out *Level) crash(text string) { out.crashes = append(out.crashes, text) }
+
+// load fills in the load that was asked for: as the command line says, else as
+// the level is called.
+func (out *Level) load(a *arguments, e *export.Experiment) {
+	out.requestRate = math.Inf(1)
+	if a.requestRate != nil {
+		out.requestRate = *a.requestRate
+	} else if rate, ok := levelNumber(e, export.ModeRequestRate); ok {
+		out.requestRate = rate
+	}
+	out.maxConcurrency = a.maxConcurrency
+	if n, ok := levelNumber(e, export.ModeConcurrency); ok && a.maxConcurrency == nil && !a.noConcurrency {
+		whole := int64(n)
+		out.maxConcurrency = &whole
+	}
+}
+
+// window returns the first and the last clock read of the run: what the command
+// line says, else the windows, else from the first start to the last response.
+func (l *level) window(e *export.Experiment) (startNS, endNS uint64) {
+	if w := e.WindowBoundaries; len(w) > 1 {
+		startNS, endNS = w[0], w[len(w)-1]
+	} else if len(l.all) > 0 {
+		startNS = l.all[0].startNS
+		for _, o := range l.all {
+			startNS, endNS = min(startNS, o.startNS), max(endNS, o.startNS, o.endNS)
+		}
+	}
+	if s := l.args.startNS; s != nil {
+		startNS = *s
+	}
+	if d := l.args.durationNS; d != nil {
+		endNS = startNS + *d
+	}
+	return startNS, endNS
+}
+
+// dated fills in when the result was made: at the end of the run, in UTC, as far
+// as that is known.
+func (out *Level) dated(a *arguments, run *export.Run, endNS uint64) {
+	if run.Meta != nil && run.Meta.EndNS != 0 {
+		endNS = run.Meta.EndNS
+	}
+	const year2000 = 946_684_800e9 // before it, the clock is none of the wall
+	switch {
+	case a.date != nil:
+		out.date = *a.date
+	case endNS >= year2000 && endNS <= math.MaxInt64:
+		out.date = time.Unix(0, int64(endNS)).UTC().Format("20060102-150405")
+	}
+}
+
+// collect makes the figures of all requests.
+func (l *level) collect(out *Level, startNS uint64) {
+	var ttft, tpot, itl, e2el, user, ar, decoded, queue, withQueue []float64
+	for _, o := range l.all {
+		rate := 0.0
+		if o.success {
+			out.Completed++
+			out.InputTokens += o.input
+			out.OutputTokens += o.output
+			out.Retokenized += o.retokenized
+			ttft, e2el = append(ttft, o.ttft), append(e2el, o.latency)
+			itl = l.gaps(itl, o)
+			if o.output > 1 {
+				tpot = append(tpot, o.tpot())
+			}
+			if o.latency != 0 {
+				user = append(user, float64(o.output)/o.latency)
+			} else if l.tool.isTRTLLM() {
+				out.crash(fmt.Sprintf("ZeroDivisionError: float division by zero (request %d takes no time; it is left out of the user throughput)", o.id))
+			}
+			if !o.noDecoded {
+				decoded = append(decoded, o.decoded)
+			}
+			rate = o.acceptance()
+		}
+		ar = append(ar, rate)
+		wait := l.queueTime(out, o, startNS)
+		out.queue = append(out.queue, wait)
+		if o.success {
+			queue, withQueue = append(queue, wait), append(withQueue, o.latency+wait)
+		}
+	}
+	d := out.Duration
+	out.RequestRate = ratio(float64(out.Completed), d)
+	out.InputRate = ratio(float64(out.InputTokens), d)
+	out.OutputRate = ratio(float64(out.OutputTokens), d)
+	out.TotalRate = ratio(float64(out.InputTokens+out.OutputTokens), d)
+	out.Concurrency = ratio(numpy.Sum(numpy.Current, e2el), d)
+	l.goodput(out)
+	l.peaks(out)
+
+	p := l.percentiles()
+	out.TTFT, out.TPOT, out.ITL = newStats(ttft, p, 1000), newStats(tpot, p, 1000), newStats(itl, p, 1000)
+	out.E2EL = newStats(e2el, p, 1000)
+	if l.tool.layout == layoutSGLang && len(e2el) == 0 {
+		out.E2EL = undefined(p)
+		out.crash("IndexError: index -1 is out of bounds for axis 0 with size 0 (no request succeeded)")
+	}
+	if l.tool.isTRTLLM() {
+		out.UserRate = newStats(user, nil, 1).Mean
+		out.AR, out.Decoded = newStats(ar, p, 1), newStats(decoded, p, 1)
+	}
+	if l.tool.layout == layoutVLLM && out.maxConcurrency != nil {
+		s := newStats(queue, p, 1000)
+		out.Queue = &s
+		if !math.IsInf(out.requestRate, 1) {
+			s := newStats(withQueue, p, 1000)
+			out.E2ELQueue = &s
+		}
+	}
+}
+
+// gaps appends those of a request to all.
+func (l *level) gaps(all []float64, o *outcome) []float64 {
+	if !l.spreads() {
+		return append(all, o.itl...)
+	}
+	for i, gap := range o.itl {
+		n := 1
+		if i < len(o.gapTokens) {
+			n = o.gapTokens[i]
+		}
+		for range n {
+			all = append(all, gap/float64(n))
+		}
+	}
+	return all
+}
+
+// tpot is the time per output token after the first; 0 for a single token.
+func (o *outcome) tpot() float64 {
+	if o.output <= 1 {
+		return 0
+	}
+	return (o.latency - o.ttft) / float64(o.output-1)
+}
+
+// acceptance is what TensorRT-LLM 1.0 calls the acceptance rate of a request.
+func (o *outcome) acceptance() float64 {
+	n := o.output
+	if n > 1 {
+		n--
+	}
+	return float64(n) / float64(o.iterations+1)
+}
+
+// queueTime is how long a request waited in the client of vLLM: since the
+// schedule wanted it sent, or, where all are sent at once, since the run began.
+func (l *level) queueTime(out *Level, o *outcome, startNS uint64) float64 {
+	switch {
+	case l.tool.layout != layoutVLLM:
+		return 0
+	case o.scheduledNS != 0:
+		return seconds(o.scheduledNS, o.startNS)
+	case math.IsInf(out.requestRate, 1):
+		return seconds(startNS, o.startNS)
+	case out.maxConcurrency != nil && o.issuedNS != 0:
+		return seconds(o.issuedNS, o.startNS)
+	case out.maxConcurrency != nil && !l.noStarts && len(out.notes) == 0:
+		out.notes = append(out.notes, "the file does not say when requests were due: the client's queue times are 0")
+	}
+	return 0
+}
+
+// goodput counts the requests that keep all objectives.
+func (l *level) goodput(out *Level) {
+	limits := l.args.goodput
+	if len(limits) == 0 {
+		return
+	}
+	out.met = make([]int, len(limits))
+	for _, o := range l.all {
+		if !o.success {
+			continue
+		}
+		observed := map[string]float64{"ttft": o.ttft, "tpot": o.tpot(), "e2el": o.latency}
+		kept := 0
+		for i, x := range limits {
+			ok := x.Value/1000 >= observed[x.Metric]
+			if l.tool.layout == layoutSGLang {
+				ok = observed[x.Metric]*1000 <= x.Value
+			}
+			if ok {
+				kept++
+				out.met[i]++
+			}
+		}
+		if kept == len(limits) {
+			out.good++
+		}
+	}
+	out.Goodput = ratio(float64(out.good), out.Duration)
+}
+
+// keep retains of the requests what the result file shows.
+func (l *level) keep(out *Level) {
+	switch {
+	case l.args.detailed:
+		out.rows = l.all
+	case l.tool.layout == layoutVLLM:
+		for _, o := range l.all {
+			out.rows = append(out.rows, &outcome{latency: o.latency})
+		}
+	}
+	l.all = nil
+}

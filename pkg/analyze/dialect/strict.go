@@ -1,0 +1,88 @@
+package dialect
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/pa-tools/pa/pkg/analyze"
+)
+
+// strictKeys are the keys of package analyze's metrics that are a Measure.
+var strictKeys = map[Measure]string{
+	FirstToken: "ttft_ns", SecondToken: "ttst_ns", InterToken: "itl_ns", OutputTime: "tpot_ns", Latency: "e2el_ns",
+	OutputTokens: "output_tokens", InputTokens: "input_tokens",
+}
+
+// Strict returns the strict definitions of one load level, for each of
+// [Measures].
+func Strict(rep *analyze.Report, e *analyze.Experiment) []Definition {
+	var all []Definition
+	for _, m := range Measures() {
+		d := Definition{Measure: m}
+		if key, ok := strictKeys[m]; ok {
+			strictMetric(&d, key, rep, e)
+		} else {
+			strictRate(&d, e)
+		}
+		all = append(all, d)
+	}
+	return all
+}
+
+func strictMetric(d *Definition, key string, rep *analyze.Report, e *analyze.Experiment) {
+	for i := range analyze.Strict {
+		if x := &analyze.Strict[i]; x.Key == key {
+			d.Name, d.Formula = x.Name, x.Formula
+		}
+	}
+	switch d.Measure {
+	case FirstToken, Latency:
+		if rep.From != analyze.FromStart {
+			d.Formula += fmt.Sprintf(" (counted from %s)", rep.From)
+		}
+	case OutputTokens:
+		d.Formula = sourceWords(e.TokenSource)
+		if e.TokenSource == analyze.TokenMixed {
+			d.Formula = "the server's usage or, of requests without it, the next best count"
+		}
+	}
+	if s := e.Metric(key); s != nil {
+		d.Values = Values{N: s.N, Mean: s.Mean, P50: s.P(50), P99: s.P(99)}
+		return
+	}
+	d.NA = "no request has one"
+	if d.Measure == InputTokens {
+		d.NA = "no usage of the server in the file"
+	}
+	for _, u := range rep.Unavailable {
+		if u.Key == key {
+			d.NA = u.Why
+		}
+	}
+}
+
+func strictRate(d *Definition, e *analyze.Experiment) {
+	const duration = "first start to last response of any kind"
+	t := &e.Throughput
+	rate := func(name, formula, na string, r analyze.Rate) {
+		d.Name, d.Formula = name, formula
+		if d.Values = Single(r.PerSecond); !r.OK {
+			d.Values, d.NA = Values{}, na
+		}
+	}
+	switch d.Measure {
+	case Requests:
+		d.Name, d.Formula, d.Values = "ok", "measured and successful", Single(float64(e.OK))
+	case RequestRate:
+		rate("requests/s", "successful requests / duration, "+duration, "there is no duration", t.Requests)
+	case OutputRate:
+		rate("output tok/s", "Σ output tokens / the same duration", "no tokens are known", t.OutputTokens)
+	case TotalRate:
+		rate("total tok/s", "Σ input and output tokens / the same duration", "not of every request the input tokens are known", t.TotalTokens)
+	case UserRate:
+		rate("output tok/s/user", "output tokens per second / concurrency", "only at a concurrency", t.OutputTokensPerUser)
+	}
+}
+
+// Has reports whether anything came out.
+func (d *Definition) Has() bool { return d.NA == "" && d.Formula != "" && !math.IsNaN(d.Values.Mean) }

@@ -1,0 +1,256 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/dialect"
+)
+
+// Definitions are what several dialects say about one load level.
+type Definitions struct {
+	Name        string // of the file
+	Mode, Value string // of the level
+	dialect.Comparison
+}
+
+// definitionCells formats the values of the rows of a measure alike; unit is what they
+// are in.
+func definitionCells(m dialect.Compared) (rows [][4]string, unit string) {
+	sc := scale{"", 1}
+	switch m.Measure.Unit() {
+	case dialect.Nanoseconds:
+		largest := 0.0
+		for _, r := range m.Rows {
+			if r.Has() {
+				largest = max(largest, math.Abs(r.Values.Mean))
+			}
+		}
+		sc = scaleFor(analyze.Nanoseconds, largest)
+	case dialect.PerSecond:
+		sc.name = "1/s"
+	case dialect.Tokens:
+		sc.name = "tokens"
+	}
+	text := func(v float64) string {
+		if math.IsNaN(v) {
+			return "–"
+		}
+		if m.Measure.Unit() == dialect.Tokens || m.Measure.Unit() == dialect.Count {
+			return count(v)
+		}
+		return number(v / sc.per)
+	}
+	for _, r := range m.Rows {
+		if !r.Has() {
+			rows = append(rows, [4]string{"n/a"})
+			continue
+		}
+		n := "–"
+		if !math.IsNaN(r.Values.P50) {
+			n = fmt.Sprint(r.Values.N)
+		}
+		rows = append(rows, [4]string{text(r.Values.Mean), text(r.Values.P50), text(r.Values.P99), n})
+	}
+	return rows, sc.name
+}
+
+// shown returns the measures that some dialect has a value of.
+func (d *Definitions) shown() []dialect.Compared {
+	var all []dialect.Compared
+	for _, m := range d.Measures {
+		if slices.ContainsFunc(m.Rows, func(r dialect.Row) bool { return r.Has() }) {
+			all = append(all, m)
+		}
+	}
+	return all
+}
+
+// lines of a row below its values: the definition, why there is no value, and
+// why it is another one than the strict one.
+func rowLines(r *dialect.Row) []string {
+	var all []string
+	if r.Formula != "" {
+		all = append(all, "= "+r.Name+": "+r.Formula)
+	}
+	if r.NA != "" {
+		all = append(all, "n/a: "+r.NA)
+	}
+	for _, d := range r.Differs {
+		all = append(all, "≠ "+d)
+	}
+	return all
+}
+
+// DefinitionsTable writes them for people.
+func DefinitionsTable(d *Definitions) Renderer {
+	return func(w io.Writer) error {
+		var b strings.Builder
+		fmt.Fprintf(&b, "%s, %s %s\n", plain(d.Name), plain(d.Mode), plain(d.Value))
+		b.WriteString("= definition, ≠ why it is not what strict gives\n")
+		for _, m := range d.shown() {
+			cells, unit := definitionCells(m)
+			title := m.Measure.Words()
+			if unit != "" {
+				title += " (" + unit + ")"
+			}
+			g := grid{}
+			g.add(title, "mean", "p50", "p99", "n")
+			for i := range m.Rows {
+				g.add(append([]string{"  " + dialect.Family(m.Rows[i].Dialects)}, cells[i][:]...)...)
+			}
+			var table strings.Builder
+			_ = g.write(&table)
+			b.WriteByte('\n')
+			lines := strings.SplitAfter(table.String(), "\n")
+			b.WriteString(lines[0])
+			for i := range m.Rows {
+				b.WriteString(lines[i+1])
+				for _, l := range rowLines(&m.Rows[i]) {
+					b.WriteString(hang(plain(l), "      ", "        "))
+				}
+			}
+		}
+		if len(d.Remarks) > 0 {
+			b.WriteByte('\n')
+		}
+		for _, r := range d.Remarks {
+			b.WriteString(hang(dialect.Family(r.Dialects)+": "+plain(r.Text), "", "  "))
+		}
+		_, err := io.WriteString(w, b.String())
+		return err
+	}
+}
+
+// hang breaks text into lines of lineWidth characters with an indent.
+func hang(text, first, others string) string {
+	var b strings.Builder
+	indent, used := first, 0
+	b.WriteString(indent)
+	for i, word := range strings.Fields(text) {
+		n := utf8.RuneCountInString(word)
+		if i > 0 && len(indent)+used+1+n > lineWidth {
+			indent, used = others, 0
+			b.WriteString("\n" + indent)
+		} else if i > 0 {
+			b.WriteByte(' ')
+			used++
+		}
+		b.WriteString(word)
+		used += n
+	}
+	return b.String() + "\n"
+}
+
+// DefinitionsMarkdown writes them as tables in the Markdown of GitHub.
+func DefinitionsMarkdown(d *Definitions) Renderer {
+	return func(w io.Writer) error {
+		var b strings.Builder
+		fmt.Fprintf(&b, "### %s, %s %s\n", Escaped(d.Name), Escaped(d.Mode), Escaped(d.Value))
+		for _, m := range d.shown() {
+			cells, unit := definitionCells(m)
+			if unit != "" {
+				unit = " (" + unit + ")"
+			}
+			fmt.Fprintf(&b, "\n#### %s%s\n\n| dialect | mean | p50 | p99 | n | definition | why not as strict |\n|---|--:|--:|--:|--:|---|---|\n", Escaped(m.Measure.Words()), unit)
+			for i := range m.Rows {
+				r := &m.Rows[i]
+				definition := Escaped(r.Formula)
+				if r.NA != "" {
+					definition = strings.TrimPrefix(definition+"; ", "; ") + "n/a: " + Escaped(r.NA)
+				}
+				var why []string
+				for _, x := range r.Differs {
+					why = append(why, Escaped(x))
+				}
+				fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", Escaped(dialect.Family(r.Dialects)), strings.Join(cells[i][:], " | "), definition, strings.Join(why, "<br>"))
+			}
+		}
+		if len(d.Remarks) > 0 {
+			b.WriteByte('\n')
+		}
+		for _, r := range d.Remarks {
+			fmt.Fprintf(&b, "- %s: %s\n", Escaped(dialect.Family(r.Dialects)), Escaped(r.Text))
+		}
+		_, err := io.WriteString(w, b.String())
+		return err
+	}
+}
+
+// DefinitionsSchema names the layout that DefinitionsJSON writes.
+const DefinitionsSchema = "pa-definitions/1"
+
+type jsonDefinitions struct {
+	Schema   string        `json:"schema"`
+	File     string        `json:"file"`
+	Mode     string        `json:"mode"`
+	Value    string        `json:"value"`
+	Measures []jsonMeasure `json:"measures"`
+	Remarks  []jsonRemark  `json:"remarks"`
+}
+
+type jsonMeasure struct {
+	Measure string              `json:"measure"`
+	Words   string              `json:"words"`
+	Unit    string              `json:"unit"`
+	Rows    []jsonDefinitionRow `json:"rows"`
+}
+
+type jsonDefinitionRow struct {
+	Dialects   []string              `json:"dialects"`
+	Name       string                `json:"name,omitempty"`
+	Definition string                `json:"definition,omitempty"`
+	Values     *jsonDefinitionValues `json:"values,omitempty"`
+	NA         string                `json:"na,omitempty"`
+	Differs    []string              `json:"differs"`
+}
+
+type jsonDefinitionValues struct {
+	N    int      `json:"n"`
+	Mean float64  `json:"mean"`
+	P50  *float64 `json:"p50,omitempty"`
+	P99  *float64 `json:"p99,omitempty"`
+}
+
+type jsonRemark struct {
+	Dialects []string `json:"dialects"`
+	Text     string   `json:"text"`
+}
+
+// DefinitionsJSON writes one object in the layout of
+// schemas/definitions.schema.json, with all measures.
+func DefinitionsJSON(d *Definitions) Renderer {
+	j := jsonDefinitions{Schema: DefinitionsSchema, File: d.Name, Mode: d.Mode, Value: d.Value, Remarks: []jsonRemark{}}
+	for _, m := range d.Measures {
+		x := jsonMeasure{Measure: string(m.Measure), Words: m.Measure.Words(), Unit: string(m.Measure.Unit()), Rows: []jsonDefinitionRow{}}
+		for i := range m.Rows {
+			r := &m.Rows[i]
+			row := jsonDefinitionRow{Dialects: r.Dialects, Name: r.Name, Definition: r.Formula, NA: r.NA, Differs: append([]string{}, r.Differs...)}
+			switch {
+			case r.Has() && math.IsInf(r.Values.Mean, 0):
+				row.NA = "infinite"
+			case r.Has():
+				row.Values = &jsonDefinitionValues{N: r.Values.N, Mean: r.Values.Mean, P50: finite(r.Values.P50), P99: finite(r.Values.P99)}
+			}
+			x.Rows = append(x.Rows, row)
+		}
+		j.Measures = append(j.Measures, x)
+	}
+	for _, r := range d.Remarks {
+		j.Remarks = append(j.Remarks, jsonRemark{r.Dialects, r.Text})
+	}
+	return Indented(j)
+}
+
+// finite returns v, nil where JSON has no number for it.
+func finite(v float64) *float64 {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return nil
+	}
+	return &v
+}

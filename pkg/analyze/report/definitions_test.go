@@ -1,0 +1,43 @@
+package report
+
+import (
+	"bytes"
+	"math"
+	"path/filepath"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/pa-tools/pa/pkg/analyze/dialect"
+)
+
+// What DefinitionsJSON writes is what schemas/definitions.schema.json promises:
+// of a distribution, of one number, of none, of infinity.
+func TestDefinitionsSchema(t *testing.T) {
+	schema, err := jsonschema.NewCompiler().Compile(filepath.Join("..", "..", "..", "schemas", "definitions.schema.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sides := []dialect.Side{
+		{Dialect: "strict", Definitions: []dialect.Definition{
+			{Measure: dialect.FirstToken, Name: "TTFT", Formula: "first", Values: dialect.Values{N: 3, Mean: 2, P50: 2, P99: 3}},
+			{Measure: dialect.RequestRate, Name: "requests/s", Formula: "n / s", Values: dialect.Single(4.5)},
+			{Measure: dialect.InputTokens, Formula: "usage", NA: "no usage"},
+		}},
+		{Dialect: "tool-1", Remarks: []string{"stops"}, Definitions: []dialect.Definition{
+			{Measure: dialect.FirstToken, Name: "ttft", Formula: "first", Values: dialect.Values{N: 3, Mean: math.Inf(1), P50: 2, P99: math.Inf(1)}, Differs: []string{"x"}},
+			{Measure: dialect.RequestRate, NA: "there is no such metric"},
+		}},
+	}
+	var b bytes.Buffer
+	if err := DefinitionsJSON(&Definitions{Name: "run.json", Mode: "concurrency", Value: "1", Comparison: dialect.Compare(sides)})(&b); err != nil {
+		t.Fatal(err)
+	}
+	doc, err := jsonschema.UnmarshalJSON(&b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := schema.Validate(doc); err != nil {
+		t.Errorf("%v\n%s", err, b.String())
+	}
+}
