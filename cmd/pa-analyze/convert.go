@@ -23,8 +23,11 @@ func convertCommand() *cli.Command {
 profile_export.json on standard output. Nothing is lost on the way: a file of
 perf_analyzer comes back byte for byte. Of a file that breaks off all whole
 requests are written, and requests that cannot be read are left out; the exit
-code is 1 then.`,
-		Flags:  append([]cli.Flag{overwriteFlag()}, inputFlags()...),
+code is 1 then.
+With --as OUT is a result file of that tool, with the figures of each request,
+as report --dialect TOOL --format json writes it; a warning says what it cannot
+hold.`,
+		Flags:  append(append([]cli.Flag{overwriteFlag()}, resultFlags()...), inputFlags()...),
 		Action: convert,
 	}
 }
@@ -34,6 +37,12 @@ func convert(c *cli.Context) error {
 		return cmdline.Usagef("%s given; pa-analyze convert takes IN and OUT", report.Plural(c.NArg(), "argument"))
 	}
 	in, out := c.Args().Get(0), c.Args().Get(1)
+	if c.IsSet("as") {
+		return convertAs(c, in, out)
+	}
+	if err := checkNoResult(c); err != nil {
+		return err
+	}
 	create, ok := formats.ForName(out)
 	switch {
 	case out == "-":

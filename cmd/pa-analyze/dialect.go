@@ -17,9 +17,14 @@ import (
 
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/pkg/analyze/dialect"
+	"github.com/pa-tools/pa/pkg/analyze/dialect/aiperf"
 	"github.com/pa-tools/pa/pkg/analyze/dialect/genaiperf"
+	"github.com/pa-tools/pa/pkg/analyze/dialect/llmperf"
+	"github.com/pa-tools/pa/pkg/analyze/dialect/perfanalyzer"
+	"github.com/pa-tools/pa/pkg/analyze/dialect/serving"
 	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/tokenizer"
 )
 
 // strictDialect is what reports speak by default: our own definitions.
@@ -30,14 +35,18 @@ const strictDialect = "strict"
 func dialectFlags() []cli.Flag {
 	const category = "As another tool"
 	return []cli.Flag{
-		&cli.StringFlag{Name: "dialect", Usage: "report as `TOOL` does, to the character: genai-perf-24.03 to genai-perf-25.08, genai-perf-main", Value: strictDialect, Category: category},
+		&cli.StringFlag{Name: "dialect", Usage: "report as `TOOL` does, to the character: perf_analyzer, genai-perf-24.03 to -25.08 and -main, trtllm-1.0, trtllm-main, vllm, sglang, llm_perf-v1, llm_perf-v2, aiperf", Value: strictDialect, Category: category},
 		&cli.StringFlag{Name: "service-kind", Usage: "what answered: `KIND` openai, triton or tensorrtllm_engine (default: as in the file)", Category: category},
 		&cli.StringFlag{Name: "endpoint", Usage: "`PATH` that was asked (default: as in the file)", Category: category},
 		&cli.StringFlag{Name: "endpoint-type", Usage: "`TYPE` of the endpoint: chat, completions, embeddings, … (default: by the file)", Category: category},
-		&cli.StringFlag{Name: "backend", Usage: "Triton's `BACKEND`: vllm or tensorrtllm", Category: category},
+		&cli.StringFlag{Name: "backend", Usage: "Triton's `BACKEND`: vllm or tensorrtllm; of serving benchmarks theirs: openai-chat, …", Category: category},
 		&cli.BoolFlag{Name: "streaming", Usage: "answers were streamed; --streaming=false: not (default: by the file)", Category: category},
-		&cli.StringFlag{Name: "goodput", Usage: "`LIMITS` of good requests as the tool spells them: 'time_to_first_token:200 inter_token_latency:16.5' (ms)", Category: category},
-		&cli.StringSliceFlag{Name: "arg", Usage: "`KEY=VALUE` of the tool's command line (repeatable)", Category: category},
+		&cli.StringFlag{Name: "goodput", Usage: "`LIMITS` of good requests as the tool spells them, in ms: 'time_to_first_token:200 inter_token_latency:16.5', 'ttft:200 tpot:16.5'", Category: category},
+		&cli.IntFlag{Name: "batch-size", Aliases: []string{"b"}, Usage: "requests were batches of `N` (perf_analyzer; default: by the file, 1)", Category: category},
+		&cli.IntFlag{Name: "percentile", Usage: "report the `N`th percentile of latency; -1: the mean (perf_analyzer; default: by the file, -1)", Category: category},
+		&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "show each measurement window (perf_analyzer)", Category: category},
+		&cli.BoolFlag{Name: "verbose-csv", Usage: "more columns in the CSV report (perf_analyzer)", Category: category},
+		&cli.StringSliceFlag{Name: "arg", Usage: "`KEY=VALUE` of the tool's command line: percentile_metrics=ttft,e2el, save_detailed=True, … (repeatable)", Category: category},
 		&cli.IntFlag{Name: "width", Usage: "print for a console of `N` columns (default: the terminal's, $COLUMNS, 80)", Category: category},
 		&cli.BoolFlag{Name: "csv-file", Usage: "with the table, write the tool's CSV file beside the export, as it does; --csv-file=false: do not", Value: true, Category: category},
 	}
@@ -46,8 +55,26 @@ func dialectFlags() []cli.Flag {
 // A dialectFunc reads a run as a tool does.
 type dialectFunc func(context.Context, export.Reader, dialect.Config) (dialect.Report, error)
 
+// perfAnalyzer is the dialect of the release that wrote the file; with a release
+// behind a dash, of that one.
+const perfAnalyzer = "perf_analyzer"
+
+// aiperfDialect is AIPerf's.
+const aiperfDialect = "aiperf"
+
 // findDialect returns the dialect of that name.
 func findDialect(name string) (dialectFunc, error) {
+	if number, ok := strings.CutPrefix(name, perfAnalyzer); ok {
+		if release, ok := perfanalyzer.Find(strings.TrimPrefix(number, "-")); ok || number == "" {
+			return func(ctx context.Context, r export.Reader, cfg dialect.Config) (dialect.Report, error) {
+				rep, err := perfanalyzer.Analyze(ctx, release, r, cfg)
+				if rep == nil {
+					return nil, err
+				}
+				return rep, err
+			}, nil
+		}
+	}
 	if number, ok := strings.CutPrefix(name, "genai-perf-"); ok {
 		if release, ok := genaiperf.Find(number); ok {
 			return func(ctx context.Context, r export.Reader, cfg dialect.Config) (dialect.Report, error) {
@@ -59,15 +86,50 @@ func findDialect(name string) (dialectFunc, error) {
 			}, nil
 		}
 	}
+	if tool := serving.Find(name); tool != nil {
+		return func(ctx context.Context, r export.Reader, cfg dialect.Config) (dialect.Report, error) {
+			rep, err := serving.Analyze(ctx, tool, r, cfg)
+			if rep == nil {
+				return nil, err
+			}
+			return rep, err
+		}, nil
+	}
+	if version := llmperf.Find(name); version != nil {
+		return func(ctx context.Context, r export.Reader, cfg dialect.Config) (dialect.Report, error) {
+			rep, err := llmperf.Analyze(ctx, version, r, cfg)
+			if rep == nil {
+				return nil, err
+			}
+			return rep, err
+		}, nil
+	}
+	if name == aiperfDialect {
+		return func(ctx context.Context, r export.Reader, cfg dialect.Config) (dialect.Report, error) {
+			rep, err := aiperf.Analyze(ctx, r, cfg)
+			if rep == nil {
+				return nil, err
+			}
+			return rep, err
+		}, nil
+	}
 	return nil, cmdline.Usagef("--dialect %q: give one of %s", name, strings.Join(dialectNames(), ", "))
 }
 
 func dialectNames() []string {
-	names := []string{strictDialect}
+	oldest, latest := perfanalyzer.Releases()[0], perfanalyzer.Latest()
+	names := []string{strictDialect, perfAnalyzer, fmt.Sprintf("%s-%s to -%s", perfAnalyzer, oldest.Name, latest.Name)}
 	for _, r := range genaiperf.Releases() {
 		names = append(names, "genai-perf-"+r.Name)
 	}
-	return append(names, "genai-perf-latest")
+	names = append(names, "genai-perf-latest")
+	for _, t := range serving.Tools() {
+		names = append(names, t.Name)
+	}
+	for _, v := range llmperf.Versions() {
+		names = append(names, v.Name)
+	}
+	return append(names, aiperfDialect)
 }
 
 // checkStrict refuses flags that only another dialect knows.
@@ -81,11 +143,30 @@ func checkStrict(c *cli.Context) error {
 }
 
 // checkForeign refuses flags that only our own definitions know.
-func checkForeign(c *cli.Context) error {
+func checkForeign(c *cli.Context, name string) error {
+	for _, flag := range ownFlags() {
+		if c.IsSet(flag) {
+			return cmdline.Usagef("--%s is not for --dialect %s, which reports as that tool does", flag, name)
+		}
+	}
+	return nil
+}
+
+// ownFlags are flags that only our own definitions know.
+func ownFlags() []string {
 	own := slices.Concat(measureFlags(), selectionFlags(), objectiveFlags())
-	for _, name := range append(flagNames(own), "percentiles", "windows") {
+	return append(flagNames(own), "percentiles", "windows")
+}
+
+// checkBelongs refuses flags of dialects that belong to another one.
+func checkBelongs(c *cli.Context, dialect string) error {
+	others, whose := []string{"batch-size", "percentile", "verbose", "verbose-csv"}, perfAnalyzer
+	if strings.HasPrefix(dialect, perfAnalyzer) {
+		others, whose = []string{"endpoint", "endpoint-type", "backend", "goodput", "tokenizer", "width"}, "other tools"
+	}
+	for _, name := range others {
 		if c.IsSet(name) {
-			return cmdline.Usagef("--%s is not for --dialect %s, which reports as that tool does", name, c.String("dialect"))
+			return cmdline.Usagef("--%s is for reports of %s, not of %s", name, whose, dialect)
 		}
 	}
 	return nil
@@ -99,18 +180,28 @@ func flagNames(flags []cli.Flag) []string {
 	return names
 }
 
-// dialectConfig reads the flags of dialectFlags.
-func dialectConfig(c *cli.Context) (cfg dialect.Config, err error) {
-	cfg.ServiceKind, cfg.Endpoint, cfg.Backend = c.String("service-kind"), c.String("endpoint"), c.String("backend")
-	cfg.EndpointType = c.String("endpoint-type")
+// dialectConfig reads the flags of dialectFlags, and hints where they are silent.
+func dialectConfig(s sayings, name string) (cfg dialect.Config, err error) {
+	c := s.c
+	if err := checkBelongs(c, name); err != nil {
+		return cfg, err
+	}
+	cfg.ServiceKind, cfg.Endpoint, cfg.Backend = c.String("service-kind"), c.String("endpoint"), s.text("backend", hintBackend)
+	cfg.BatchSize, cfg.Percentile, cfg.Verbose, cfg.VerboseCSV = c.Int("batch-size"), c.Int("percentile"), c.Bool("verbose"), c.Bool("verbose-csv")
+	if c.IsSet("batch-size") && cfg.BatchSize < 1 {
+		return cfg, cmdline.Usagef("-b %d: the batch size must be at least 1", cfg.BatchSize)
+	}
+	if n := cfg.Percentile; c.IsSet("percentile") && n != -1 && (n < 1 || n > 99) {
+		return cfg, cmdline.Usagef("--percentile %d: must be 1 to 99, or -1 for the mean", n)
+	}
+	cfg.EndpointType = s.text("endpoint-type", hintEndpointType)
 	if t := cfg.EndpointType; t != "" && !slices.Contains(genaiperf.EndpointTypes, t) {
 		return cfg, cmdline.Usagef("--endpoint-type %q: give one of %s", t, strings.Join(genaiperf.EndpointTypes, ", "))
 	}
-	if c.IsSet("streaming") {
-		streaming := c.Bool("streaming")
-		cfg.Streaming = &streaming
+	if cfg.Streaming, err = s.streaming(); err != nil {
+		return cfg, err
 	}
-	switch levels := c.StringSlice("experiment"); len(levels) {
+	switch levels := s.levels(); len(levels) {
 	case 0:
 	case 1:
 		mode, value, ok := strings.Cut(levels[0], ":")
@@ -119,9 +210,9 @@ func dialectConfig(c *cli.Context) (cfg dialect.Config, err error) {
 		}
 		cfg.Level = dialect.Level{Mode: mode, Value: value}
 	default:
-		return cfg, cmdline.Usagef("--dialect %s reports one load level; give --experiment once", c.String("dialect"))
+		return cfg, cmdline.Usagef("a dialect is about one load level; give --experiment once")
 	}
-	if cfg.Goodput, err = limits(c.String("goodput")); err != nil {
+	if cfg.Goodput, err = limits(s.text("goodput", hintGoodput)); err != nil {
 		return cfg, err
 	}
 	for _, arg := range c.StringSlice("arg") {
@@ -134,14 +225,30 @@ func dialectConfig(c *cli.Context) (cfg dialect.Config, err error) {
 		}
 		cfg.Args[key] = value
 	}
-	if c.String("tokenizer") != "" {
-		tok, err := openTokenizer(c)
-		if err != nil {
-			return cfg, err
-		}
-		cfg.Tokenizer = tok
+	if strings.HasPrefix(name, "genai-perf-") && cfg.Args != nil {
+		return cfg, cmdline.Usagef("--arg: %s has none; what its command line said is given by flags", name)
 	}
-	return cfg, nil
+	tok, called, err := s.tokenizer()
+	if tok != nil {
+		cfg.Tokenizer, cfg.TokenizerName = tok, tokenizerName(called)
+	}
+	return cfg, err
+}
+
+// tokenizerName is what a report calls a tokenizer: a local file is named by its
+// folder.
+func tokenizerName(path string) string {
+	info, err := os.Stat(path)
+	if err != nil {
+		return path
+	}
+	if !info.IsDir() && filepath.Base(path) == "tokenizer.json" {
+		path = filepath.Dir(path)
+	}
+	if abs, err := filepath.Abs(path); err == nil {
+		path = abs
+	}
+	return filepath.Base(path)
 }
 
 // limits reads --goodput.
@@ -158,13 +265,14 @@ func limits(text string) ([]dialect.Limit, error) {
 	return all, nil
 }
 
-// dialectAction is report --dialect.
-func dialectAction(c *cli.Context) error {
-	analyze, err := findDialect(c.String("dialect"))
+// dialectAction is report --dialect, and that of files that ask for one. ahead are
+// those of the files that are open.
+func dialectAction(c *cli.Context, name string, ahead openings) error {
+	analyze, err := findDialect(name)
 	if err != nil {
 		return err
 	}
-	if err := checkForeign(c); err != nil {
+	if err := checkForeign(c, name); err != nil {
 		return err
 	}
 	format, err := checkFormat(c, "table", "csv", "json")
@@ -176,30 +284,30 @@ func dialectAction(c *cli.Context) error {
 		return err
 	}
 	if len(paths) > 1 && format != "table" {
-		return cmdline.Usagef("--dialect %s writes one %s report; give one file", c.String("dialect"), format)
+		return cmdline.Usagef("--dialect %s writes one %s report; give one file", name, format)
 	}
 	width := c.Int("width")
 	if c.IsSet("width") && width < 1 {
 		return cmdline.Usagef("--width %d: give a number of columns", width)
 	}
-	cfg, err := dialectConfig(c)
-	if err != nil {
+	loaded := map[string]*tokenizer.Tokenizer{}
+	if _, err := dialectConfig(sayings{c: c, loaded: loaded}, name); err != nil { // before any file is read
 		return err
 	}
 	var out bytes.Buffer
 	var errs []error
 	for _, path := range paths {
-		errs = append(errs, use(c, path, func(r export.Reader) error {
+		errs = append(errs, ahead.use(c, path, func(r export.Reader) error {
+			cfg, err := dialectConfig(sayingsOf(c, name, r.Run(), loaded), name)
+			if err != nil {
+				return err
+			}
 			if info, err := os.Stat(path); err == nil {
 				cfg.FileBytes = info.Size()
 			}
 			rep, err := analyze(c.Context, r, cfg)
 			warnings(c, r)
-			err = named(path, err)
-			if errors.Is(err, dialect.ErrNoTokenizer) {
-				return cmdline.Usagef("%v; give it with --tokenizer", err)
-			}
-			if rep == nil {
+			if err = said(path, err); rep == nil {
 				return err
 			}
 			for _, w := range rep.Warnings() {
@@ -208,7 +316,7 @@ func dialectAction(c *cli.Context) error {
 			if len(paths) > 1 {
 				fmt.Fprintf(&out, "%s\n", report.Plain(path))
 			}
-			if e := render(c, rep, format, width, &out); e != nil {
+			if e := render(c, name, rep, format, width, &out); e != nil {
 				return errors.Join(err, named(path, e))
 			}
 			if format == "table" && c.Bool("csv-file") {
@@ -229,8 +337,8 @@ func dialectAction(c *cli.Context) error {
 	return errors.Join(errs...)
 }
 
-// render writes a report in one of its formats.
-func render(c *cli.Context, rep dialect.Report, format string, width int, w io.Writer) error {
+// render writes a report of a dialect in one of its formats.
+func render(c *cli.Context, name string, rep dialect.Report, format string, width int, w io.Writer) error {
 	var err error
 	switch format {
 	case "csv":
@@ -244,7 +352,7 @@ func render(c *cli.Context, rep dialect.Report, format string, width int, w io.W
 		return rep.Console(w, width)
 	}
 	if errors.Is(err, dialect.ErrNoFormat) {
-		return fmt.Errorf("--format %s: %s writes no such report", format, c.String("dialect"))
+		return fmt.Errorf("--format %s: %s writes no such report", format, name)
 	}
 	return err
 }

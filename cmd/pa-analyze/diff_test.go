@@ -44,21 +44,29 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // The examples of docs/diff.md are what the program prints, for the runs in the
-// archive diff_guide. A line "…" stands for any number of others, and a comment
-// behind the command for its exit code.
-func TestDiffGuide(t *testing.T) {
-	doc, err := os.ReadFile(filepath.Join(golden.Root(t), "docs", "diff.md"))
+// archive diff_guide.
+func TestDiffGuide(t *testing.T) { checkGuide(t, "diff.md", "diff_guide", 4) }
+
+// The same of docs/definitions.md.
+func TestDefinitionsGuide(t *testing.T) { checkGuide(t, "definitions.md", "definitions_guide", 2) }
+
+// checkGuide runs the examples of a page of docs, n at least, in a folder with the
+// files of an archive, and compares what the program prints. A line "…" stands for
+// any number of others, and a comment behind the command for its exit code.
+func checkGuide(t *testing.T, page, archive string, n int) {
+	t.Helper()
+	doc, err := os.ReadFile(filepath.Join(golden.Root(t), "docs", page))
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	if err := os.CopyFS(dir, golden.FS(t, "diff_guide")); err != nil {
+	if err := os.CopyFS(dir, golden.FS(t, archive)); err != nil {
 		t.Fatal(err)
 	}
 	t.Chdir(dir)
 	// An indented block ends with a line that is neither indented nor empty.
 	examples := regexp.MustCompile(`(?m)^    \$ pa-analyze (.*)\n((?:    .*\n|\n)*)`).FindAllStringSubmatch(string(doc), -1)
-	if len(examples) < 4 {
+	if len(examples) < n {
 		t.Fatalf("%d examples", len(examples))
 	}
 	for _, x := range examples {

@@ -254,7 +254,7 @@ func TestCommandLine(t *testing.T) {
 
 // The help of each command fits a terminal and starts with what it is for.
 func TestHelp(t *testing.T) {
-	for _, args := range [][]string{{"--help"}, {"report", "--help"}, {"avg-first-token", "-h"}, {"avg-token-to-token", "-h"}, {"requests", "-h"}, {"validate", "-h"}, {"convert", "-h"}, {"diff", "-h"}} {
+	for _, args := range [][]string{{"--help"}, {"report", "--help"}, {"avg-first-token", "-h"}, {"avg-token-to-token", "-h"}, {"requests", "-h"}, {"validate", "-h"}, {"convert", "-h"}, {"diff", "-h"}, {"definitions", "-h"}} {
 		got := exec(t, "", args...)
 		if got.code != 0 || got.stderr != "" {
 			t.Errorf("%q: %+v", args, got)

@@ -39,7 +39,10 @@ An SLO compares ttft, ttfat, ttst, tpot, e2el, itl_mean, itl_min, itl_max and
 itl_p50, itl_p99, … of each request with durations, and output_tokens,
 input_tokens, reasoning_tokens, cached_tokens and output_tokens_per_s with
 numbers, by <, <=, > and >=, joined by &&, ||, ! and (). Failed requests do not
-meet it. --slo-gate gives exit code 3.`,
+meet it. --slo-gate gives exit code 3.
+A file of pa-record genai-perf, benchmark_serving or llm_perf asks to be
+reported as that tool does, with what its command line said; flags go before
+that, and --dialect strict reports by the definitions above.`,
 		Flags:  append(flags, inputFlags()...),
 		Action: reportAction,
 	}
@@ -73,9 +76,11 @@ func config(c *cli.Context) (cfg analyze.Config, err error) {
 	return cfg, err
 }
 
-func reportAction(c *cli.Context) error {
-	if c.String("dialect") != strictDialect {
-		return dialectAction(c)
+func reportAction(c *cli.Context) (err error) {
+	ahead := openings{}
+	defer func() { err = errors.Join(err, ahead.close()) }()
+	if name := hintedDialect(c, ahead); name != strictDialect {
+		return dialectAction(c, name, ahead)
 	}
 	if err := checkStrict(c); err != nil {
 		return err
@@ -100,7 +105,7 @@ func reportAction(c *cli.Context) error {
 	var inputs []report.Input
 	var errs []error
 	for _, path := range paths {
-		errs = append(errs, use(c, path, func(r export.Reader) error {
+		errs = append(errs, ahead.use(c, path, func(r export.Reader) error {
 			rep, err := analyze.Run(c.Context, r, cfg)
 			err = errors.Join(err, leftOut(path, r, "not in the report"))
 			if err == nil && len(r.Run().Experiments) == 0 {

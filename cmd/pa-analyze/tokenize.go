@@ -46,7 +46,7 @@ func tokenizeAction(c *cli.Context) error {
 	if limit <= 0 {
 		return cmdline.Usagef("--max-value %d: give a number of bytes above 0", limit)
 	}
-	tok, err := openTokenizer(c)
+	tok, err := openTokenizer(c, c.String("tokenizer"))
 	if err != nil {
 		return err
 	}
@@ -97,7 +97,11 @@ func (t *tokenize) lines(c *cli.Context, in *bufio.Reader, out *bufio.Writer) er
 			}
 			text = string(unquoted)
 		}
-		if err := t.line(text, out); err != nil {
+		t.buf = t.tok.AppendEncode(t.buf[:0], text)
+		if err := t.tok.Err(); err != nil {
+			return fmt.Errorf("line %d: %w", n, err)
+		}
+		if err := t.line(out); err != nil {
 			return err
 		}
 	}
@@ -120,9 +124,8 @@ func readLine(in *bufio.Reader, limit int64) ([]byte, error) {
 	}
 }
 
-// line writes what is asked for about one text.
-func (t *tokenize) line(text string, out *bufio.Writer) error {
-	t.buf = t.tok.AppendEncode(t.buf[:0], text)
+// line writes what is asked for about the text whose ids are in t.buf.
+func (t *tokenize) line(out *bufio.Writer) error {
 	ids := t.buf
 	if t.special {
 		ids = t.tok.AddSpecial(ids)

@@ -16,10 +16,9 @@ func tokenizerFlag() cli.Flag {
 	return &cli.StringFlag{Name: "tokenizer", Usage: "count tokens with `TOKENIZER`: a tokenizer.json or .tiktoken file, its folder, a model's name on the Hugging Face hub, or " + builtin.Name, Category: "What to count"}
 }
 
-// openTokenizer loads what --tokenizer names, or the built-in tokenizer, and
-// says what a user should know about it.
-func openTokenizer(c *cli.Context) (*tokenizer.Tokenizer, error) {
-	name := c.String("tokenizer")
+// openTokenizer loads a tokenizer, "" is the built-in one, and says what a user
+// should know about it.
+func openTokenizer(c *cli.Context, name string) (*tokenizer.Tokenizer, error) {
 	if name == "" {
 		name = builtin.Name
 	}
@@ -44,7 +43,7 @@ func counter(c *cli.Context, cfg *analyze.Config) error {
 	if c.String("tokenizer") == "" && cfg.TokenSource != analyze.TokenTokenizer {
 		return nil
 	}
-	tok, err := openTokenizer(c)
+	tok, err := openTokenizer(c, c.String("tokenizer"))
 	if err != nil {
 		return err
 	}
@@ -59,4 +58,7 @@ func counter(c *cli.Context, cfg *analyze.Config) error {
 // textCounter is a Tokenizer for package analyze.
 type textCounter struct{ tok *tokenizer.Tokenizer }
 
-func (t textCounter) CountTokens(text []byte) (int, error) { return t.tok.Count(string(text)), nil }
+func (t textCounter) CountTokens(text []byte) (int, error) {
+	n := t.tok.Count(string(text))
+	return n, t.tok.Err()
+}

@@ -1,0 +1,171 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/pa-tools/pa/internal/cmdline"
+	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/dialect"
+	"github.com/pa-tools/pa/pkg/analyze/report"
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+func definitionsCommand() *cli.Command {
+	flags := []cli.Flag{
+		&cli.StringFlag{Name: "format", Aliases: []string{"f"}, Usage: "print as `FORMAT`: table, markdown or json", Value: "table", Category: "Output"},
+		&cli.StringSliceFlag{Name: "dialect", Usage: "only this `DIALECT` beside strict, or all that begin so: genai-perf-25, vllm (repeatable)", Category: "What to count"},
+	}
+	flags = append(append(flags, outputFlags()...), experimentFlag())
+	flags = append(append(flags, measureFlags()...), tokenizerFlag())
+	for _, f := range dialectFlags() {
+		if slices.Contains([]string{"service-kind", "endpoint", "endpoint-type", "backend", "streaming", "arg"}, f.Names()[0]) {
+			flags = append(flags, f)
+		}
+	}
+	return &cli.Command{
+		Name: "definitions", Usage: "each metric under every dialect, and why they differ", ArgsUsage: "FILE",
+		Description: `Prints for each metric what strict and every other tool's definition give for
+one load level of this file, the definition in a line, and which of its rules
+made it another number than strict's: only rules that were at work on this
+file, with the number of requests. Releases that agree share a row. Known
+faults of a release are named. Without --tokenizer, what a tool counts with one
+is n/a.`,
+		Flags:  append(flags, inputFlags()...),
+		Action: definitions,
+	}
+}
+
+func definitions(c *cli.Context) error {
+	format, err := checkFormat(c, "table", "markdown", "json")
+	if err != nil {
+		return err
+	}
+	names, err := asked(c.StringSlice("dialect"))
+	if err != nil {
+		return err
+	}
+	cfg, err := dialectConfig(sayings{c: c}, "")
+	if err != nil {
+		return err
+	}
+	strict, err := config(c)
+	if err != nil {
+		return err
+	}
+	cfg.Explain = true
+	if cfg.Tokenizer != nil {
+		cfg.Tokenizer = dialect.Shared(cfg.Tokenizer)
+	}
+	path, err := oneFile(c)
+	if err != nil {
+		return err
+	}
+	return use(c, path, func(r export.Reader) error {
+		if info, err := os.Stat(path); err == nil {
+			cfg.FileBytes = info.Size()
+		}
+		level, err := pickLevel(c, path, r.Run())
+		if err != nil {
+			return err
+		}
+		e := &r.Run().Experiments[level]
+		cfg.Level = dialect.Level{Mode: e.Mode, Value: e.Value}
+		sides, err := define(c.Context, r, level, names, cfg, strict)
+		warnings(c, r)
+		err = errors.Join(named(path, err), leftOut(path, r, "not in the table"))
+		d := &report.Definitions{Name: path, Mode: e.Mode, Value: e.Value, Comparison: dialect.Compare(sides)}
+		render := map[string]func(*report.Definitions) report.Renderer{
+			"table": report.DefinitionsTable, "markdown": report.DefinitionsMarkdown, "json": report.DefinitionsJSON,
+		}[format]
+		return errors.Join(write(c, render(d)), err)
+	})
+}
+
+// asked returns the names of the dialects that begin as one of those given; all
+// for none.
+func asked(given []string) ([]string, error) {
+	known := slices.DeleteFunc(dialectNames(), func(name string) bool {
+		return name == strictDialect || strings.HasSuffix(name, "-latest") || strings.HasPrefix(name, perfAnalyzer) || strings.HasPrefix(name, "llm_perf") // which measure a run as a whole
+	})
+	if len(given) == 0 {
+		return known, nil
+	}
+	var names []string
+	for _, name := range known {
+		if slices.ContainsFunc(given, func(g string) bool { return strings.HasPrefix(name, g) }) {
+			names = append(names, name)
+		}
+	}
+	for _, g := range given {
+		if !slices.ContainsFunc(known, func(name string) bool { return strings.HasPrefix(name, g) }) {
+			return nil, cmdline.Usagef("--dialect %q: give one of %s, or how some of them begin", g, strings.Join(known, ", "))
+		}
+	}
+	return names, nil
+}
+
+// pickLevel returns the index of the level asked for. Without a wish it is the
+// first one, and a warning says so.
+func pickLevel(c *cli.Context, path string, run *export.Run) (int, error) {
+	var all []string
+	for i := range run.Experiments {
+		all = append(all, run.Experiments[i].Mode+":"+run.Experiments[i].Value)
+	}
+	wishes := c.StringSlice("experiment")
+	switch {
+	case len(all) == 0:
+		return 0, fmt.Errorf("%s: holds no experiment: nothing was measured", path)
+	case len(wishes) == 0:
+		if len(all) > 1 {
+			warnf(c, "%s has the load levels %s; this is the first (choose with --experiment)", path, report.Plain(strings.Join(all, ", ")))
+		}
+		return 0, nil
+	}
+	for i := len(all) - 1; i >= 0; i-- { // of a level that is there twice, the last, as the tools do
+		if l := (loaded{mode: run.Experiments[i].Mode, value: run.Experiments[i].Value}); l.is(wishes[0]) {
+			return i, nil
+		}
+	}
+	return 0, fmt.Errorf("%s: no load level %q; there is %s", path, wishes[0], strings.Join(all, ", "))
+}
+
+// define asks strict and all dialects of those names at once.
+func define(ctx context.Context, r export.Reader, level int, names []string, cfg dialect.Config, strict analyze.Config) ([]dialect.Side, error) {
+	sides := make([]dialect.Side, 1+len(names))
+	consumers := []func(export.Reader) error{func(r export.Reader) error {
+		rep, err := analyze.Run(ctx, r, strict)
+		sides[0].Dialect = strictDialect
+		if level < len(rep.Experiments) {
+			sides[0].Definitions = dialect.Strict(rep, &rep.Experiments[level])
+		}
+		return err
+	}}
+	for i, name := range names {
+		side := &sides[1+i]
+		side.Dialect = name
+		analyze, err := findDialect(name)
+		if err != nil {
+			return nil, err
+		}
+		consumers = append(consumers, func(r export.Reader) error {
+			rep, err := analyze(ctx, r, cfg)
+			d, ok := rep.(dialect.Definer)
+			if !ok { // the others still have something to say
+				if err != nil {
+					side.Remarks = []string{"n/a: " + err.Error()}
+				}
+				return nil
+			}
+			side.Definitions, side.Remarks = d.Definitions(), d.Remarks()
+			return nil // strict has met the same error of the reader
+		})
+	}
+	return sides, errors.Join(dialect.Fan(r, consumers)...)
+}
