@@ -35,7 +35,7 @@ func newTarget(s *settings, url string, clock *rxclock.Clock) (backend.Backend, 
 	cfg := kserve.Config{
 		URL: url, Model: s.Model, Version: s.ModelVersion, Streaming: s.Streaming, Parameters: s.parameters,
 		Shapes: s.Shapes, BatchSize: s.BatchSize, Style: s.style, Render: s.render(), Clock: clock, Headers: http.Header{},
-		Reuse: s.reuse, Connections: s.GRPCConnections, Proxy: s.proxy, TLS: s.tlsFor(hostOf(url)),
+		Reuse: s.reuse, Connections: s.GRPCConnections, Compression: s.Compression, SharedMemory: s.SharedMemory, OutputSharedBytes: s.OutputShared, Trace: s.trace(), Proxy: s.proxy, TLS: s.tlsFor(hostOf(url)),
 	}
 	if s.Protocol == protocolGRPC {
 		cfg.Protocol = kserve.GRPC

@@ -306,6 +306,9 @@ func (w *received) BeginExperiment(string, string) error { return nil }
 // EndExperiment implements [export.Writer].
 func (w *received) EndExperiment(*export.Experiment) error { return nil }
 
+// WriteScrape implements export.Writer.
+func (w *received) WriteScrape(*export.Scrape) error { return nil }
+
 // Close implements [export.Writer].
 func (w *received) Close(*export.Run) error { return nil }
 

@@ -18,20 +18,31 @@ import (
 // A payloadSource is what is sent, and what is known of it.
 type payloadSource struct {
 	workload.Source
-	notes []string            // for the user
-	meta  *export.DatasetMeta // nil: nothing but what the settings say
-	close func() error
+	streams workload.Source     // all streams of files for Triton; nil: not from files
+	notes   []string            // for the user
+	meta    *export.DatasetMeta // nil: nothing but what the settings say
+	close   func() error
 }
 
 // newEntries opens what is sent. in is standard input.
 func newEntries(ctx context.Context, s *settings, env environment, in io.Reader) (*payloadSource, error) {
 	s.tokens = &tokenCounter{ctx: ctx, s: s, env: env, note: s.note}
-	e, err := openEntries(ctx, s, in)
+	if s.Tokenizer != "" { // one that was named is needed, if only by the analysis
+		if _, err := s.tokens.load(); err != nil {
+			return nil, err
+		}
+	}
+	e, err := openEntries(ctx, s, env, in)
 	if err != nil {
 		return nil, err
 	}
-	if e.Source, err = adapt(e.Source, s, s.tokens); err != nil {
-		return nil, errors.Join(err, e.close())
+	for _, src := range []*workload.Source{&e.Source, &e.streams} {
+		if *src == nil {
+			continue
+		}
+		if *src, err = adapt(*src, s, s.tokens); err != nil {
+			return nil, errors.Join(err, e.close())
+		}
 	}
 	if used := s.tokens.meta(); used != nil && e.meta != nil {
 		e.meta.Tokenizer = used
@@ -40,7 +51,7 @@ func newEntries(ctx context.Context, s *settings, env environment, in io.Reader)
 }
 
 // openEntries opens what is sent, as it was made up or read.
-func openEntries(ctx context.Context, s *settings, in io.Reader) (*payloadSource, error) {
+func openEntries(ctx context.Context, s *settings, env environment, in io.Reader) (*payloadSource, error) {
 	fill := workload.Fill{Kind: workload.FillRandom, Seed: s.Seed, StringLength: s.StringLength, StringData: s.StringData}
 	e := &payloadSource{close: func() error { return nil }}
 	switch {
@@ -49,8 +60,8 @@ func openEntries(ctx context.Context, s *settings, in io.Reader) (*payloadSource
 			fill.Kind = workload.FillZero
 		}
 		e.Source = workload.List{{Fill: fill, Shapes: s.Shapes}}
-	case len(s.InputData) > 0:
-		return readEntries(ctx, s, in)
+	case len(s.InputData) > 0, s.named():
+		return readEntries(ctx, s, env, in)
 	case s.input != nil:
 		var err error
 		if e.Source, err = makeEntries(s, s.tokens); err != nil {
@@ -71,7 +82,7 @@ func openEntries(ctx context.Context, s *settings, in io.Reader) (*payloadSource
 }
 
 // readEntries opens files.
-func readEntries(ctx context.Context, s *settings, in io.Reader) (*payloadSource, error) {
+func readEntries(ctx context.Context, s *settings, env environment, in io.Reader) (*payloadSource, error) {
 	if len(s.InputData) == 1 && s.ServiceKind == kindTriton {
 		if e, err := readTensors(s.InputData[0], s.Shapes); e != nil || err != nil {
 			return e, err
@@ -82,9 +93,9 @@ func readEntries(ctx context.Context, s *settings, in io.Reader) (*payloadSource
 	if s.output == nil && !s.noOutput {
 		o.Count = s.tokens.count
 	}
-	set, err := dataset.Open(ctx, s.InputData, o)
+	set, err := openSet(ctx, s, env, o)
 	if err != nil {
-		return nil, fmt.Errorf("--input-data: %w", err)
+		return nil, err
 	}
 	if s.tokens.err != nil {
 		return nil, errors.Join(s.tokens.err, set.Close())
@@ -94,9 +105,10 @@ func readEntries(ctx context.Context, s *settings, in io.Reader) (*payloadSource
 		e.meta.Files = append(e.meta.Files, export.DatasetFile(f))
 	}
 	if set.Streams() > 1 {
-		e.notes = append(e.notes, "the input data holds several streams; only the first is sent, as for all models but stateful ones")
+		e.meta.Streams = set.Streams()
+		e.notes = append(e.notes, "the input data holds several streams: to a model that keeps state each is sent as a sequence, to another one only the first is sent")
 		if e.Source = set.Stream(0); e.Len() == 0 {
-			return nil, errors.Join(fmt.Errorf("--input-data %s: the first stream holds no request", s.InputData[0]), set.Close())
+			return nil, errors.Join(fmt.Errorf("--input-data %s: the first stream holds no request", strings.Join(s.InputData, ", ")), set.Close())
 		}
 	}
 	if n := s.DatasetEntries; n > e.Len() {
@@ -106,7 +118,23 @@ func readEntries(ctx context.Context, s *settings, in io.Reader) (*payloadSource
 	}
 	e.meta.Entries = e.Len()
 	e.Source = shaped{e.Source, s.Shapes}
+	if s.ServiceKind == kindTriton {
+		e.streams = shaped{set, s.Shapes}
+	}
 	return e, nil
+}
+
+func openSet(ctx context.Context, s *settings, env environment, o dataset.Options) (set *dataset.Set, err error) {
+	if s.named() {
+		if set, err = openNamed(ctx, s, env, o); err != nil {
+			err = fmt.Errorf("--dataset %s: %w", s.Layout, err)
+		}
+		return set, err
+	}
+	if set, err = dataset.Open(ctx, s.InputData, o); err != nil {
+		err = fmt.Errorf("--input-data: %w", err)
+	}
+	return set, err
 }
 
 // readTensors reads a folder with a file for each input, as perf_analyzer has it;

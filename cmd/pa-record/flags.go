@@ -17,6 +17,10 @@ const (
 	catLoad   = "Load"
 	catLong   = "How long"
 	catInput  = "Inputs"
+	catTriton = "Triton"
+
+	catSequence = "Sequences, for models that keep state"
+
 	catOutput = "Output"
 	catLook   = "Look"
 )
@@ -24,7 +28,7 @@ const (
 // recordFlags is the flag table of pa-record: perf_analyzer's names, meanings
 // and defaults where perf_analyzer has the flag.
 func recordFlags() []cli.Flag {
-	return slices.Concat(targetFlags(), connectionFlags(), tlsFlags(), loadFlags(), runFlags(), inputFlags(), syntheticFlags(), outputFlags())
+	return slices.Concat(targetFlags(), connectionFlags(), tlsFlags(), loadFlags(), runFlags(), inputFlags(), syntheticFlags(), sequenceFlags(), tritonFlags(), outputFlags(), metricsFlags())
 }
 
 // targetFlags say who is asked, and how.
@@ -37,7 +41,7 @@ func targetFlags() []cli.Flag {
 		&cli.StringFlag{Name: "endpoint", Category: catTarget, Usage: "OpenAI `PATH` (default: v1/chat/completions)"},
 		&cli.StringFlag{Name: "protocol", Aliases: []string{"i"}, Category: catTarget, Usage: "Triton `PROTOCOL`: http or grpc (default: http)"},
 		&cli.BoolFlag{Name: "streaming", Category: catTarget, Usage: "stream the answers: a bidirectional gRPC stream, or \"stream\": true in OpenAI requests"},
-		&cli.BoolFlag{Name: "async", Aliases: []string{"a"}, Category: catTarget, Usage: "accepted for perf_analyzer's sake: requests never wait for each other's calls"},
+		&cli.BoolFlag{Name: "async", Aliases: []string{"a"}, Category: catTarget, Usage: "a level is stable, too, when its throughput is; requests never wait for each other's calls anyway"},
 		&cli.BoolFlag{Name: "sync", Category: catTarget, Usage: "accepted for perf_analyzer's sake"},
 		&cli.StringSliceFlag{Name: "header", Aliases: []string{"H"}, Category: catTarget, Usage: "`HEADER` 'Name: value' of every request, or gRPC metadata (repeatable)"},
 		&cli.StringFlag{Name: "api-key-file", Category: catTarget, Usage: "read the OpenAI API key from `FILE` (else from $OPENAI_API_KEY)"},
@@ -51,14 +55,15 @@ func targetFlags() []cli.Flag {
 // runFlags say how long.
 func runFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "request-count", Category: catLong, Usage: "measure exactly `N` requests per level; 5x is five times the concurrency, or the requests of five seconds of a rate", DefaultText: "windows decide"},
+		&cli.StringFlag{Name: "request-count", Category: catLong, Usage: "measure exactly `N` requests per level; all sends each entry of the input data once; 5x is five times the concurrency, or the requests of five seconds of a rate", DefaultText: "windows decide"},
 		&cli.DurationFlag{Name: "duration", Category: catLong, Usage: "measure each level for `DURATION`, in one window", DefaultText: "windows decide"},
 		&cli.StringFlag{Name: "measurement-mode", Category: catLong, Usage: "`MODE` of windows: time_windows or count_windows", Value: "time_windows"},
 		&cli.IntFlag{Name: "measurement-interval", Aliases: []string{"p"}, Category: catLong, Usage: "length of a time window in `MS`", Value: 5000},
 		&cli.IntFlag{Name: "measurement-request-count", Category: catLong, Usage: "`N` requests close a count window", Value: 50},
 		&cli.Float64Flag{Name: "stability-percentage", Aliases: []string{"s"}, Category: catLong, Usage: "the level is done when throughput and latency of the last 3 windows differ by at most `PCT` %", Value: 10},
 		&cli.IntFlag{Name: "max-trials", Aliases: []string{"r"}, Category: catLong, Usage: "at most `N` windows per level", Value: 10},
-		&cli.IntFlag{Name: "percentile", Category: catLong, Usage: "look at the `N`th percentile of latency for stability; -1: the mean", Value: -1},
+		&cli.BoolFlag{Name: "stop-on-unstable", Category: catLong, Usage: "measure no more levels after one that was not stable"},
+		&cli.IntFlag{Name: "percentile", Category: catLong, Usage: "look at the `N`th percentile of latency for stability and -l; -1: the mean", Value: -1},
 		&cli.DurationFlag{Name: "grace-period", Category: catLong, Usage: "wait `DURATION` for requests in flight at the end of a level, then cancel them; negative: do not wait", Value: 30 * time.Second},
 		&cli.StringFlag{Name: "max-error-rate", Category: catLong, Usage: "end the run with exit code 3 when more than this `PART` of a level's requests fail: 0.05 or 5%", DefaultText: "no limit"},
 	}
@@ -68,6 +73,10 @@ func runFlags() []cli.Flag {
 func outputFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringSliceFlag{Name: "profile-export-file", Category: catOutput, Usage: "write the export to `FILE`, by its suffix as .json, .json.gz, .json.zst, .parquet or .arrow (repeatable; default: profile_export.json)"},
+		&cli.StringFlag{Name: "artifact-dir", Category: catOutput, Usage: "write exports into `DIR`, which is made if it is not there", DefaultText: "the current one"},
+		&cli.StringSliceFlag{Name: "analysis-hint", Category: catOutput, Usage: "keep `KEY=VALUE` in the export for pa-analyze, which follows it: dialect, experiment, tokenizer, goodput, … (repeatable)"},
+		&cli.StringFlag{Name: "f", Category: catOutput, Usage: "write the report as perf_analyzer's CSV to `FILE`, replacing it, and for an ensemble beside it one for each of its models"},
+		&cli.BoolFlag{Name: "verbose-csv", Category: catOutput, Usage: "more columns in the CSV report"},
 		&cli.BoolFlag{Name: "calibrate", Category: catOutput, Usage: "before the load, measure for a few seconds how far this machine's times are from the truth, and keep it in the export; see pa-record calibrate"},
 		&cli.BoolFlag{Name: "overwrite", Category: catOutput, Usage: "replace an export that is already there"},
 
@@ -81,48 +90,32 @@ func outputFlags() []cli.Flag {
 
 // What to do instead of flags that pa-record does not have.
 const (
-	giveLevels     = "give the levels with --concurrency-range"
-	analyzeCSV     = "pa-analyze report --format csv writes a CSV from the export"
-	noMetrics      = "server metrics are not collected"
-	noSequences    = "stateful models get no sequences"
-	noTrace        = "set the server's own trace options"
-	noSharedMemory = "tensors are sent in the request"
+	giveLevels    = "give the levels with --concurrency-range"
+	noCAPI        = "the in-process C API is not supported; start the server"
+	noTFServing   = "TensorFlow Serving is not supported"
+	noDynamicGRPC = "only Triton's own gRPC service is supported"
 )
+
+// notSupportedKinds are the kinds of servers that perf_analyzer knows beside
+// pa-record's, with what is to be said of them.
+var notSupportedKinds = map[string]string{
+	"triton_c_api": noCAPI + ", and use triton",
+	"tfserving":    noTFServing,
+	"torchserve":   "TorchServe is not supported",
+	"dynamic_grpc": noDynamicGRPC,
+}
 
 // notSupported are flags of perf_analyzer that pa-record does not have, with
 // what to do instead.
 var notSupported = map[string]string{
-	"t":                          giveLevels,
-	"c":                          giveLevels,
-	"d":                          giveLevels,
-	"z":                          "give --input-data zero",
-	"data-directory":             "give the folder with --input-data",
-	"binary-search":              giveLevels,
-	"latency-threshold":          giveLevels,
-	"l":                          giveLevels,
-	"f":                          analyzeCSV,
-	"verbose-csv":                analyzeCSV,
-	"collect-metrics":            noMetrics,
-	"metrics-url":                noMetrics,
-	"metrics-interval":           noMetrics,
-	"shared-memory":              noSharedMemory,
-	"output-shared-memory-size":  noSharedMemory,
-	"num-of-sequences":           noSequences,
-	"sequence-length":            noSequences,
-	"sequence-length-variation":  noSequences,
-	"sequence-id-range":          noSequences,
-	"serial-sequences":           noSequences,
-	"input-tensor-format":        "HTTP tensors are binary, as is the default",
-	"output-tensor-format":       "HTTP tensors are binary, as is the default",
-	"grpc-compression-algorithm": "requests are not compressed",
-	"grpc-method":                "only Triton's own gRPC service is supported",
-	"model-signature-name":       "TensorFlow Serving is not supported",
-	"bls-composing-models":       "server statistics are not collected",
-	"triton-server-directory":    "the in-process C API is not supported; start the server",
-	"model-repository":           "the in-process C API is not supported; start the server",
-	"trace-level":                noTrace,
-	"trace-rate":                 noTrace,
-	"trace-count":                noTrace,
-	"log-frequency":              noTrace,
-	"enable-mpi":                 "start one pa-record per host and analyze the exports together",
+	"t":                       giveLevels,
+	"c":                       giveLevels,
+	"d":                       giveLevels,
+	"input-tensor-format":     "HTTP tensors are binary, as is the default",
+	"output-tensor-format":    "HTTP tensors are binary, as is the default",
+	"grpc-method":             noDynamicGRPC,
+	"model-signature-name":    noTFServing,
+	"triton-server-directory": noCAPI,
+	"model-repository":        noCAPI,
+	"enable-mpi":              "start one pa-record per host and analyze the exports together",
 }

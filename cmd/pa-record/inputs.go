@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"strconv"
 	"strings"
@@ -11,18 +12,22 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 	"github.com/pa-tools/pa/pkg/recorder/workload/dataset"
 	"github.com/pa-tools/pa/pkg/recorder/workload/render"
+	"github.com/pa-tools/pa/pkg/recorder/workload/template"
 )
 
 // inputFlags say what is sent.
 func inputFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringSliceFlag{Name: "input-data", Category: catInput, Usage: "`DATA` is zero, random, or the path of a file or folder with requests, prompts or a trace (repeatable; - is standard input); default: random tensors for Triton, built-in prompts for OpenAI"},
-		&cli.StringFlag{Name: "dataset", Category: catInput, Usage: "`LAYOUT` of the files: " + strings.Join(dataset.Layouts(), ", "), DefaultText: "found out"},
+		&cli.BoolFlag{Name: "z", Category: catInput, Usage: "--input-data zero, as perf_analyzer once spelled it"},
+		&cli.StringFlag{Name: "data-directory", Category: catInput, Usage: "--input-data `DIR`, as perf_analyzer once spelled it"},
+		&cli.StringFlag{Name: "dataset", Category: catInput, Usage: "`LAYOUT` of the files: " + strings.Join(dataset.Layouts(), ", ") + " (default: found out). Without files openorca, cnn_dailymail and sharegpt are taken from Hugging Face's cache, or from its datasets server"},
 		&cli.StringFlag{Name: "dataset-sampling-strategy", Category: catInput, Usage: "`ORDER` of the entries: sequential, shuffle (each once a round) or random (any at any time)", Value: workload.Sequential.String()},
-		&cli.IntFlag{Name: "num-dataset-entries", Category: catInput, Usage: "send `N` of the entries: the first ones, or with shuffle any", DefaultText: "all"},
+		&cli.IntFlag{Name: "num-dataset-entries", Category: catInput, Usage: "send `N` of the entries: the first ones, or with shuffle any; or make up N prompts", DefaultText: "all; 100 of what is made up or fetched"},
 		&cli.StringFlag{Name: "trace-window", Category: catInput, Usage: "read the part `FROM:TO` of a trace, as times since its start: 10m:15m"},
 		&cli.IntFlag{Name: "block-tokens", Category: catInput, Usage: "`N` tokens for each hash id of a trace", DefaultText: "512; Bailian 16"},
 		&cli.StringFlag{Name: "backend", Category: catInput, Usage: "how a Triton model takes prompts: `KIND` vllm, tensorrtllm, tensorrtllm_engine or llmapi", DefaultText: "told by its inputs"},
+		&cli.StringFlag{Name: "request-template", Category: catInput, Usage: "make requests after this `JSON` object, with places {{" + strings.Join(template.Names, "}}, {{") + "}}", DefaultText: "the service's own form"},
 		&cli.BoolFlag{Name: "include-usage", Category: catInput, Usage: "ask OpenAI servers for the numbers of tokens at the end of streamed answers to prompts", Value: true},
 		&cli.IntFlag{Name: "batch-size", Aliases: []string{"b"}, Category: catInput, Usage: "Triton batch size `N`", Value: 1},
 		&cli.StringSliceFlag{Name: "shape", Category: catInput, Usage: "dimensions that the model leaves open, as `NAME:D1,D2` (repeatable)"},
@@ -44,6 +49,8 @@ type inputSettings struct {
 	PromptStyle    string   `json:"backend,omitempty"`
 	IncludeUsage   bool     `json:"include_usage,omitempty"`
 
+	RequestTemplate json.RawMessage `json:"request_template,omitempty"`
+
 	BatchSize    int                `json:"batch_size,omitempty"`
 	Shapes       map[string][]int64 `json:"shapes,omitempty"`
 	StringLength int                `json:"string_length,omitempty"`
@@ -51,6 +58,8 @@ type inputSettings struct {
 	Seed         uint64             `json:"seed"`
 
 	syntheticSettings
+
+	template *template.Template // nil: none
 
 	order  workload.Order
 	style  render.Style // 0: told by the model
@@ -70,7 +79,7 @@ func (s *inputSettings) read() dataset.Options {
 
 // render returns how prompts are put into requests.
 func (s *inputSettings) render() render.Options {
-	o := render.Options{Usage: s.IncludeUsage}
+	o := render.Options{Usage: s.IncludeUsage, Template: s.template}
 	if s.tokens != nil {
 		o.Encode = s.tokens.encode
 	}
@@ -80,6 +89,12 @@ func (s *inputSettings) render() render.Options {
 func (p *settingsParser) inputs(s *settings) {
 	c := p.c
 	s.InputData, s.Layout, s.Seed = c.StringSlice("input-data"), c.String("dataset"), c.Uint64("random-seed")
+	if c.Bool("z") {
+		s.InputData = append(s.InputData, "zero")
+	}
+	if dir := c.String("data-directory"); dir != "" {
+		s.InputData = append(s.InputData, dir)
+	}
 	for _, d := range s.InputData {
 		if (d == "zero" || d == "random") && (len(s.InputData) > 1 || s.ServiceKind == kindOpenAI) {
 			p.errorf("--input-data %s: made-up tensors are for Triton, and exclude files", d)
@@ -104,6 +119,29 @@ func (p *settingsParser) inputs(s *settings) {
 			p.errorf("--backend belongs to --service-kind triton")
 		}
 	}
+	p.requestTemplate(s)
+}
+
+// requestTemplate reads the form of the requests.
+func (p *settingsParser) requestTemplate(s *settings) {
+	text := p.c.String("request-template")
+	if text == "" {
+		return
+	}
+	var err error
+	if s.template, err = template.Parse([]byte(text)); err != nil {
+		p.errorf("--request-template: %w", err)
+		return
+	}
+	s.RequestTemplate = json.RawMessage(text)
+	for _, flag := range []string{"backend", "include-usage", "output-tokens-mean-deterministic"} {
+		if p.c.IsSet(flag) {
+			p.errorf("--request-template says all that is in a request; drop --%s", flag)
+		}
+	}
+	if s.IncludeUsage = false; s.ServiceKind == kindTriton && s.input == nil && !s.named() && (len(s.InputData) == 0 || s.made()) {
+		p.errorf("--request-template needs prompts; give --input-data or --synthetic-input-tokens-mean")
+	}
 }
 
 // dataset reads which part of the files is sent, and in which order.
@@ -124,9 +162,12 @@ func (p *settingsParser) dataset(s *settings) {
 		}
 		s.WindowFromMS, s.WindowToMS = milliseconds(s.window[0]), milliseconds(s.window[1])
 	}
-	o := s.read()
-	if err := o.Validate(); err != nil {
-		p.errs = append(p.errs, err)
+	layout, window := dataset.Options{Layout: s.Layout}, dataset.Options{From: s.window[0], To: s.window[1]}
+	if err := layout.Validate(); err != nil {
+		p.errorf("--dataset: %w", err)
+	}
+	if err := window.Validate(); err != nil {
+		p.errorf("--trace-window: %w", err)
 	}
 	if kind != workload.Sequential && c.Bool("fixed-schedule") {
 		p.errorf("--fixed-schedule sends the entries in the order of their times; drop --dataset-sampling-strategy")
@@ -138,8 +179,12 @@ func (p *settingsParser) aboutFiles(s *settings) {
 	if len(s.InputData) > 0 && !s.made() {
 		return
 	}
+	if s.named() {
+		p.nameDataset(s)
+		return
+	}
 	flags := []string{"dataset", "trace-window", "block-tokens"}
-	if s.input == nil {
+	if !s.madeUp {
 		flags = append(flags, "num-dataset-entries")
 	}
 	for _, flag := range flags {

@@ -160,6 +160,14 @@ func (r *recording) EndExperiment(e *export.Experiment) error {
 	return r.failed(r.w.EndExperiment(e))
 }
 
+// WriteScrape implements export.Writer.
+func (r *recording) WriteScrape(s *export.Scrape) error {
+	if err := r.begin(); err != nil {
+		return err
+	}
+	return r.failed(r.w.WriteScrape(s))
+}
+
 // begin writes the head of the journal, once.
 func (r *recording) begin() (err error) {
 	if r.w == nil {

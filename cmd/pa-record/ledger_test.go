@@ -33,6 +33,32 @@ type simProcess struct{ openAI, grpc, http string }
 // startSim starts one on free ports; it ends with the test.
 func startSim(t testing.TB, flags ...string) simProcess {
 	t.Helper()
+	p, cmd := launchSim(t, flags...)
+	t.Cleanup(func() {
+		if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+			t.Errorf("stop the simulated server: %v", err)
+		}
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("the simulated server ended with %v", err)
+		}
+	})
+	return p
+}
+
+// startMortalSim starts one that may be killed before it ends with the test.
+func startMortalSim(t testing.TB, flags ...string) (simProcess, *os.Process) {
+	t.Helper()
+	p, cmd := launchSim(t, flags...)
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait() // says that it was killed
+	})
+	return p, cmd.Process
+}
+
+// launchSim starts one and returns when it listens.
+func launchSim(t testing.TB, flags ...string) (simProcess, *exec.Cmd) {
+	t.Helper()
 	args := append([]string{"sim", "--openai-addr", "127.0.0.1:0", "--triton-grpc-addr", "127.0.0.1:0", "--triton-http-addr", "127.0.0.1:0"}, flags...)
 	cmd := exec.Command(os.Args[0], args...)
 	cmd.Env = append(os.Environ(), childEnv+"=1")
@@ -44,14 +70,6 @@ func startSim(t testing.TB, flags ...string) simProcess {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
-			t.Errorf("stop the simulated server: %v", err)
-		}
-		if err := cmd.Wait(); err != nil {
-			t.Errorf("the simulated server ended with %v", err)
-		}
-	})
 	var p simProcess
 	sc := bufio.NewScanner(out)
 	for p.openAI == "" || p.grpc == "" || p.http == "" {
@@ -68,7 +86,7 @@ func startSim(t testing.TB, flags ...string) simProcess {
 			p.http = addr
 		}
 	}
-	return p
+	return p, cmd
 }
 
 // ledger asks the server what it sent, once nothing is in flight.

@@ -22,8 +22,10 @@ import (
 // loadFlags say how much is sent, and when.
 func loadFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "concurrency-range", Category: catLoad, Usage: "requests in flight: `LEVELS` is one number, start:end:step, or a list 1,4,8", DefaultText: "1"},
+		&cli.StringFlag{Name: "concurrency-range", Category: catLoad, Usage: "requests in flight: `LEVELS` is one number, start:end:step (with -l the end may be 0: none), or a list 1,4,8", DefaultText: "1"},
 		&cli.StringFlag{Name: "request-rate-range", Category: catLoad, Usage: "requests per second, whatever the server makes of them: `LEVELS` as above, 2.5 too"},
+		&cli.Float64Flag{Name: "latency-threshold", Aliases: []string{"l"}, Category: catLoad, Usage: "go through the levels up to the first whose latency is `MS` or more: the mean, or that of --percentile", DefaultText: "no limit"},
+		&cli.BoolFlag{Name: "binary-search", Category: catLoad, Usage: "look for the highest level below -l by halving the range start:end:step, until what is left is no more than a step"},
 		&cli.StringFlag{Name: "request-distribution", Category: catLoad, Usage: "`HOW` the requests of a rate follow each other: constant, poisson or gamma", DefaultText: "constant, with --burstiness gamma"},
 		&cli.Float64Flag{Name: "burstiness", Category: catLoad, Usage: "`SHAPE` of the gamma distribution: below 1 bursts, 1 is poisson, above 1 more even", DefaultText: "1"},
 		&cli.StringFlag{Name: "request-intervals", Category: catLoad, Usage: "the gaps between requests, in µs, one a line of `FILE`, around and around"},
@@ -55,6 +57,12 @@ type loadSettings struct {
 	Sessions      int       `json:"session_concurrency,omitempty"`
 	AutoSweep     bool      `json:"auto_sweep,omitempty"`
 
+	// Search is the range, start:end:step, where latency decides which of its
+	// levels are measured; the end is 0 where there is none.
+	Search       string  `json:"search,omitempty"`
+	BinarySearch bool    `json:"binary_search,omitempty"`
+	LimitMS      float64 `json:"latency_threshold_ms,omitempty"`
+
 	Distribution   string  `json:"request_distribution,omitempty"`
 	Burstiness     float64 `json:"burstiness,omitempty"`
 	SpeedUp        float64 `json:"speed_up,omitempty"`
@@ -67,10 +75,15 @@ type loadSettings struct {
 
 	BetweenLevels []string `json:"between_levels,omitempty"` // without user information and query
 
+	Metrics *metricsSettings `json:"metrics,omitempty"`
+	// simMetrics is where a simulated server has its metrics.
+	simMetrics string
+
 	// levels is what all this comes to; those of a fixed schedule are in the
-	// input data.
+	// input data. If levelPlan is not nil it chooses the levels, and these are bounds as
+	// far as they are known.
 	levels         []load.Level
-	sweep          load.Rate // what the rates of an automatic sweep are like
+	levelPlan      recorder.Plan
 	warmupDuration time.Duration
 	between        []*url.URL
 }
@@ -103,9 +116,9 @@ type shape struct {
 func (p *settingsParser) load(s *settings) {
 	c := p.c
 	shapes := []shape{
-		{"concurrency-range", []string{"ramp-up"}, p.concurrency},
-		{"request-rate-range", []string{"request-distribution", "burstiness", "max-concurrency", "ramp-up"}, p.rates},
-		{"request-intervals", []string{"speed-up", "max-concurrency"}, p.intervals},
+		{"concurrency-range", []string{"ramp-up", "latency-threshold", "binary-search"}, p.concurrency},
+		{"request-rate-range", []string{"request-distribution", "burstiness", "max-concurrency", "ramp-up", "latency-threshold", "binary-search"}, p.rates},
+		{"request-intervals", []string{"speed-up", "max-concurrency", "latency-threshold"}, p.intervals},
 		{"fixed-schedule", []string{"speed-up", "max-concurrency"}, p.fixedSchedule},
 		{"periodic-concurrency-range", []string{"request-period"}, p.periodic},
 		{"session-concurrency", nil, p.sessions},
@@ -144,6 +157,8 @@ func (p *settingsParser) load(s *settings) {
 		p.errorf("--warmup-duration %v: must not be negative", s.warmupDuration)
 	}
 	p.betweenURLs(s)
+	p.metrics(s)
+	p.limit(s)
 	before := len(p.errs)
 	given[0].read(s)
 	if len(p.errs) > before {
@@ -193,19 +208,21 @@ func (p *settingsParser) concurrency(s *settings) {
 	if text == "" {
 		text = "1"
 	}
-	var err error
-	if s.Concurrency, err = load.ParseConcurrency(text); err != nil {
+	sweep, err := load.ParseConcurrency(text)
+	if err != nil {
 		p.errorf("--concurrency-range: %w", err)
+		return
 	}
-	for _, n := range s.Concurrency {
-		s.levels = append(s.levels, load.Concurrency{N: n, RampUp: p.c.Duration("ramp-up")})
+	ramp := p.c.Duration("ramp-up")
+	if search(p, s, "concurrency-range", sweep, func(n int) load.Level { return load.Concurrency{N: n, RampUp: ramp} }) {
+		s.Concurrency = sweep.List
 	}
 }
 
 func (p *settingsParser) rates(s *settings) {
 	c := p.c
-	var err error
-	if s.Rates, err = load.ParseRates(c.String("request-rate-range")); err != nil {
+	sweep, err := load.ParseRates(c.String("request-rate-range"))
+	if err != nil {
 		p.errorf("--request-rate-range: %w", err)
 		return
 	}
@@ -213,9 +230,13 @@ func (p *settingsParser) rates(s *settings) {
 	if !ok {
 		return
 	}
-	for _, rate := range s.Rates {
-		like.PerSecond = rate
-		s.levels = append(s.levels, like)
+	level := func(rate float64) load.Level {
+		l := like
+		l.PerSecond = rate
+		return l
+	}
+	if search(p, s, "request-rate-range", sweep, level) {
+		s.Rates = sweep.List
 	}
 }
 
@@ -245,26 +266,12 @@ func (p *settingsParser) arrivals(s *settings) (like load.Rate, ok bool) {
 		p.errorf("--burstiness belongs to --request-distribution gamma; give that, or drop it")
 		return like, false
 	}
+	shape := load.Rate{PerSecond: 1, Arrivals: arrivals, Burstiness: s.Burstiness}
+	if err := shape.Validate(); err != nil {
+		p.errorf("--%w", err) // it is the burstiness
+		return like, false
+	}
 	return load.Rate{Arrivals: arrivals, Burstiness: s.Burstiness, Seed: s.Seed, Ceiling: s.MaxConcurrency, RampUp: c.Duration("ramp-up")}, true
-}
-
-// defaultSweep is how many requests an automatic sweep has in flight at the most,
-// if nobody says.
-const defaultSweep = 256
-
-func (s *loadSettings) sweepConcurrency() int { return cmp.Or(s.MaxConcurrency, defaultSweep) }
-
-func (p *settingsParser) autoSweep(s *settings) {
-	s.AutoSweep = true
-	s.sweep, _ = p.arrivals(s)
-	probe := s.sweep
-	probe.PerSecond = 1
-	if err := probe.Validate(); err != nil {
-		p.errorf("--auto-sweep: %w", err)
-	}
-	if p.c.IsSet("repeat") {
-		p.errorf("--auto-sweep and --repeat exclude each other: every run would find other rates; sweep once, and repeat the rates with --request-rate-range")
-	}
 }
 
 func (p *settingsParser) intervals(s *settings) {
@@ -325,15 +332,6 @@ func (p *settingsParser) sessions(s *settings) {
 	}
 }
 
-// sweepNote says why an automatic sweep that is over has no rates; "" when it has,
-// or is none.
-func (s *loadSettings) sweepNote(res *recorder.Result) string {
-	if !s.AutoSweep || len(res.Levels) != 2 || res.Interrupted {
-		return ""
-	}
-	return fmt.Sprintf("%d requests at a time gave hardly more per second than one, so there are no rates to try between", s.sweepConcurrency())
-}
-
 // hasEnd reports whether the load ends by itself, and no windows are measured.
 func (s *loadSettings) hasEnd() bool { return s.FixedSchedule || s.Periodic != "" || s.Sessions > 0 }
 
@@ -369,11 +367,31 @@ func parseCount(text string) (requests, times int, err error) {
 	n, err := strconv.Atoi(number)
 	switch {
 	case err != nil:
-		return 0, 0, errors.New("expected a whole number, or times the level such as 5x")
+		return 0, 0, errors.New("expected a whole number, times the level such as 5x, or all")
 	case n < 1:
 		return 0, 0, errors.New("must be at least 1")
 	case isTimes:
 		return 0, n, nil
 	}
 	return n, 0, nil
+}
+
+// enoughRequests refuses fewer requests than are to be in flight.
+func (p *settingsParser) enoughRequests(s *settings) {
+	n := s.measure.Requests
+	most := 0
+	for _, level := range s.levels {
+		if c, ok := level.(load.Concurrency); ok {
+			most = max(most, c.N)
+		}
+	}
+	if s.AutoSweep {
+		most = s.sweepConcurrency()
+	}
+	switch {
+	case n < most:
+		p.errorf("--request-count %d: must not be less than the concurrency, %d", n, most)
+	case most > 0 && s.endless():
+		p.errorf("--request-count %d: the concurrency has no end, and there cannot be fewer requests than that; give times the level, such as 5x", n)
+	}
 }

@@ -55,7 +55,15 @@ func columns(fd int) int {
 
 // run is the whole program; args[0] is its name.
 func run(ctx context.Context, args []string, env environment, stdin io.Reader, stdout, stderr io.Writer) int {
-	app := cmdline.App{
+	app := recordApp(args, env, nil)
+	app.Commands = append([]*cli.Command{simCommand(env), calibrateCommand(env), recoverCommand(), inputsCommand(env)}, foreignCommands(env)...)
+	return app.Run(ctx, args, stdin, stdout, stderr)
+}
+
+// recordApp is the program without subcommands, for the command line args; reports
+// are arguments of pa-analyze to name at the end of a run, beside the plain report.
+func recordApp(args []string, env environment, reports [][]string) cmdline.App {
+	return cmdline.App{
 		Name:    "pa-record",
 		Usage:   "send load to an LLM server and record raw timestamps",
 		Version: version,
@@ -68,9 +76,7 @@ func run(ctx context.Context, args []string, env environment, stdin io.Reader, s
 		Unsupported: notSupported,
 		GetoptForms: true,
 		Action: func(c *cli.Context) error {
-			return record(c, args, env)
+			return record(c, args, env, reports)
 		},
-		Commands: []*cli.Command{simCommand(env), calibrateCommand(env), recoverCommand(), inputsCommand(env)},
 	}
-	return app.Run(ctx, args, stdin, stdout, stderr)
 }

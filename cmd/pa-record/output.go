@@ -131,9 +131,10 @@ func (o *output) copyTo(ctx context.Context, f *os.File, src export.Reader) erro
 	return err
 }
 
-// stem is the name of an export without what tells its format.
+// stem is the name of an export, or of the file of -f, without what tells its
+// format.
 func stem(path string) string {
-	for _, suffix := range []string{".gz", ".zst", ".json", ".parquet", ".arrow"} {
+	for _, suffix := range []string{".gz", ".zst", ".json", ".parquet", ".arrow", ".csv"} {
 		if strings.HasSuffix(strings.ToLower(path), suffix) && len(filepath.Base(path)) > len(suffix) {
 			path = path[:len(path)-len(suffix)]
 		}

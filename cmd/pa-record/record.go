@@ -18,8 +18,8 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 )
 
-// record is pa-record without a subcommand.
-func record(c *cli.Context, args []string, env environment) error {
+// record is pa-record without a subcommand. reports are named at the end.
+func record(c *cli.Context, args []string, env environment, reports [][]string) error {
 	s, err := newSettings(c, env.getenv)
 	if err != nil {
 		return err
@@ -30,6 +30,9 @@ func record(c *cli.Context, args []string, env environment) error {
 		return printPlan(stdout, s)
 	}
 	runs := s.plan()
+	if err := s.makeArtifactDir(); err != nil {
+		return err
+	}
 	if err := checkFiles(runs, s.overwrite); err != nil {
 		return err
 	}
@@ -62,6 +65,7 @@ func record(c *cli.Context, args []string, env environment) error {
 	m := &series{
 		s: s, args: args, env: env, stdout: stdout, stderr: stderr,
 		urls: urls, entries: entries, runs: runs, stop: stop, interrupted: interrupted,
+		reports: reports,
 	}
 	if s.Calibrate {
 		m.calibration, err = calibrateFor(ctx, s, stop, stderr)
@@ -86,16 +90,6 @@ func checkBackend(s *settings, urls []string) error {
 		return &cmdline.UsageError{Msg: err.Error()}
 	}
 	return b.Close()
-}
-
-// measured reports whether there is anything to report.
-func measured(levels []recorder.Level) bool {
-	for _, l := range levels {
-		if l.OK > 0 {
-			return true
-		}
-	}
-	return false
 }
 
 // explain adds what to check to the error of a run of which too much failed, and
@@ -186,7 +180,7 @@ func exportHeader(s *settings, args []string, data *export.DatasetMeta) export.R
 		Meta: &export.RunMeta{
 			Schema: export.Schema, Tool: "pa-record " + version,
 			Args: redactArgs(args), Config: config, URL: s.URL, URLs: s.URLs, Warnings: slices.Clone(s.warnings),
-			Protocol: s.Protocol, Streaming: s.Streaming, Seed: s.Seed, Dataset: data,
+			Protocol: s.Protocol, Streaming: s.Streaming, Seed: s.Seed, Dataset: data, AnalysisHints: s.Hints,
 			Host: hostMeta(),
 		},
 	}
@@ -216,7 +210,7 @@ func printWarnings(w io.Writer, of place, levels []recorder.Level) {
 		for _, why := range slices.Concat(l.Warnings, l.Saturated) {
 			warn("%s", why)
 		}
-		if l.Stable != nil && !*l.Stable {
+		if l.Unstable() {
 			warn("not stable within %d windows; measure longer (-p, --measurement-request-count) or allow more spread (-s)", len(l.Windows))
 		}
 	}
@@ -224,8 +218,8 @@ func printWarnings(w io.Writer, of place, levels []recorder.Level) {
 
 // gate turns an unstable measurement into its exit code.
 func gate(res *recorder.Result) error {
-	for _, l := range res.Levels {
-		if l.Stable != nil && !*l.Stable {
+	for i := range res.Levels {
+		if res.Levels[i].Unstable() {
 			return &cmdline.CodeError{Code: cmdline.ExitGate}
 		}
 	}

@@ -40,6 +40,7 @@ func cleaner(name string) func(string) string {
 		return redactHeader
 	case name == "u", len(name) > 1 && strings.HasPrefix("url", name), //nolint:gocritic // argOrder: likewise
 		len(name) > 1 && strings.HasPrefix("proxy", name),          //nolint:gocritic // argOrder: likewise
+		len(name) > 1 && strings.HasPrefix("metrics-url", name),    //nolint:gocritic // argOrder: likewise
 		len(name) > 1 && strings.HasPrefix("between-levels", name): //nolint:gocritic // argOrder: likewise
 		return redactURL
 	case len(name) > 1 && strings.HasPrefix("endpoint", name): //nolint:gocritic // argOrder: likewise

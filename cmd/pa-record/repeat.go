@@ -17,6 +17,7 @@ const maxRepeat = 1000
 // A plannedRun is what is special about one run of several.
 type plannedRun struct {
 	Exports []string `json:"profile_export_file"`
+	CSV     string   `json:"csv_file,omitempty"` // of -f
 	// Levels are named in the order of measurement; nil when that is the one of
 	// the settings.
 	Levels []string `json:"levels,omitempty"`
@@ -40,6 +41,10 @@ func (p *settingsParser) repeat(s *settings) {
 		return
 	case s.Interleave && s.Repeat == 1:
 		p.errorf("--interleave needs a --repeat of 2 or more: it is about the order of levels from run to run")
+	case s.BinarySearch:
+		p.errorf("--binary-search and --repeat exclude each other: every run would measure other levels; search once, and repeat what is found with a list of levels")
+	case s.Interleave && s.levelPlan != nil:
+		p.errorf("--interleave and --latency-threshold exclude each other: a search goes through the levels in their order; drop one")
 	case s.Interleave && len(s.levels) < 2:
 		p.errorf("--interleave: there is one level only; drop it, or give several levels")
 	}
@@ -48,6 +53,7 @@ func (p *settingsParser) repeat(s *settings) {
 		for _, path := range s.Exports {
 			r.Exports = append(r.Exports, numbered(path, strconv.Itoa(i+1)))
 		}
+		r.CSV = numbered(s.CSV, strconv.Itoa(i+1))
 		if s.Interleave {
 			r.order = load.Order(len(s.levels), i, s.Seed)
 			for _, level := range r.order {
@@ -67,7 +73,7 @@ func (p *settingsParser) repeat(s *settings) {
 // plan returns the runs to make, at least one.
 func (s *settings) plan() []plannedRun {
 	if s.Repeat == 0 {
-		return []plannedRun{{Exports: s.Exports}}
+		return []plannedRun{{Exports: s.Exports, CSV: s.CSV}}
 	}
 	return s.Runs
 }

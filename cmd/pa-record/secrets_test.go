@@ -128,7 +128,6 @@ func TestQueryKeysShown(t *testing.T) {
 		{"simulated", []string{"-u", "sim://?ttft=1ms&output_tokens=2", "--endpoint=" + endpoint, "--request-count", "2"}, 0, "wrote "},
 		{"no built-in requests", []string{"--service-kind", "openai", "-u", "127.0.0.1:1", "--endpoint", "other?" + endpointKey}, 1, "--endpoint other?[redacted]"},
 		{"white space", []string{"--service-kind", "openai", "--endpoint", endpoint + " x"}, 2, `endpoint "v1/chat/completions?" holds white space`},
-		{"another kind", []string{"-m", "m", "--endpoint", endpoint}, 2, "--endpoint belongs to"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "x.json")

@@ -8,13 +8,14 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/pa-tools/pa/internal/cmdline"
+	"github.com/pa-tools/pa/pkg/analyze/dialect/perfanalyzer"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder"
-	"github.com/pa-tools/pa/pkg/recorder/load"
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 )
 
@@ -34,6 +35,7 @@ type series struct {
 	runs        []plannedRun
 	stop        <-chan struct{}
 	interrupted *interruption
+	reports     [][]string // arguments of pa-analyze, to be named at the end
 
 	group string      // of the exports; "" without --repeat
 	done  []oneResult // of the runs that wrote something, in their order
@@ -41,8 +43,9 @@ type series struct {
 
 // A oneResult is what became of one run.
 type oneResult struct {
-	of     place
-	levels []recorder.Level // in the order of the settings
+	of       place
+	settings *perfanalyzer.Settings
+	levels   []perfanalyzer.Level // in the order of the settings
 }
 
 // record makes the runs. One that misses a gate does not keep the next ones from
@@ -123,12 +126,16 @@ func (m *series) run(ctx context.Context, i int, of place) error {
 	if err != nil {
 		return err
 	}
-	defer b.Close()
+	defer func() {
+		if err := b.Close(); err != nil {
+			fmt.Fprintf(m.stderr, "pa-record: warning: %v\n", err)
+		}
+	}()
 	header := exportHeader(s, m.args, m.entries.meta)
 	header.Meta.Calibration = m.calibration
-	var adapt func([]recorder.Level) (load.Level, bool) // instead of levels
-	if s.AutoSweep {
-		adapt = recorder.AutoSweep(s.sweepConcurrency(), s.sweep)
+	levels := plan.ordered(s.levels)
+	if s.levelPlan != nil {
+		levels = nil
 	}
 	if m.group != "" {
 		header.Meta.Repeat = &export.RepeatMeta{Index: of.index, Of: of.of, Group: m.group, Order: plan.order}
@@ -137,15 +144,43 @@ func (m *series) run(ctx context.Context, i int, of place) error {
 	if err := out.open(context.WithoutCancel(ctx), &header); err != nil {
 		return err
 	}
+	title := ""
+	if of.of > 0 {
+		title = fmt.Sprintf("Run %d of %d\n\n", of.index, of.of)
+	}
+	con, err := newConsole(m.stdout, title, &header, s)
+	if err != nil {
+		return err
+	}
+	watch, stats, err := s.watchers(m.urls, b, clock)
+	if err != nil {
+		out.discard()
+		return err
+	}
+	if stats != nil {
+		defer stats.Close()
+	}
 	m.announce(of, plan)
 	p := newProgress(m.stderr, s, of, m.env)
-	res, err := recorder.Run(ctx, recorder.Config{
-		Backend: b, WaitReady: s.waitReady, Waiting: m.waiting, Entries: m.entries.Source, Order: s.order, BatchSize: s.BatchSize,
-		Levels: plan.ordered(s.levels), Plan: adapt, Between: s.postBetween, Measure: s.measure, Warmup: s.Warmup, WarmupTime: s.warmupDuration,
+	cfg := recorder.Config{
+		Backend: b, WaitReady: s.waitReady, Waiting: m.waiting, Entries: m.entries.Source, Streams: m.entries.streams, Order: s.order, BatchSize: s.BatchSize,
+		Levels: levels, Plan: s.levelPlan, StopOnUnstable: s.Measure.StopOnUnstable, Between: s.postBetween, Measure: s.measure, Warmup: s.Warmup, WarmupTime: s.warmupDuration,
+		Sequences:      s.Sequence.resolve(m.entries.streams != nil, s.Seed),
 		RequestTimeout: orNone(s.timeout), Grace: orNone(s.grace), MaxErrorRate: s.MaxErrorRate,
 		Writer: out, Run: header, Clock: clock,
 		Stop: m.stop, StopReason: m.interrupted.name, Progress: p.callback(), Secrets: s.secrets(),
-	})
+		LevelDone: func(l *recorder.Level) {
+			p.clear()
+			con.level(l)
+		},
+	}
+	if watch != nil {
+		cfg.Telemetry = watch
+	}
+	if stats != nil {
+		cfg.ServerStats = stats
+	}
+	res, err := recorder.Run(ctx, cfg)
 	p.clear()
 	if res == nil { // nothing was sent
 		out.discard()
@@ -154,9 +189,16 @@ func (m *series) run(ctx context.Context, i int, of place) error {
 		}
 		return err
 	}
-	m.report(of, plan.listed(res.Levels), out.written)
-	if note := s.sweepNote(res); note != "" && err == nil {
-		fmt.Fprintf(m.stderr, "pa-record: note: %s\n", note)
+	if csvErr := m.report(of, plan, con, res.Levels, out.written); err == nil {
+		err = csvErr
+	}
+	for _, w := range res.Warnings {
+		fmt.Fprintf(m.stderr, "pa-record: warning: %s%s\n", of.prefix(), w)
+	}
+	for _, note := range []string{s.sweepNote(res), s.searchNote(res), s.stopNote(res)} {
+		if note != "" && err == nil {
+			fmt.Fprintf(m.stderr, "pa-record: note: %s%s\n", of.prefix(), note)
+		}
 	}
 	switch {
 	case err != nil:
@@ -195,36 +237,55 @@ func (m *series) announce(of place, plan *plannedRun) {
 }
 
 // report prints what a run gave, and says what went wrong and where the data is.
-func (m *series) report(of place, levels []recorder.Level, written []string) {
-	if measured(levels) {
-		if of.of > 0 {
-			fmt.Fprintf(m.stdout, "Run %d of %d\n\n", of.index, of.of)
-		}
-		printLevels(m.stdout, levels, m.s.measure.Percentile, m.s.verbose)
-		if of.of > 0 {
-			fmt.Fprintln(m.stdout)
-		}
+// The error is that of the file of -f.
+func (m *series) report(of place, plan *plannedRun, con *console, measured []recorder.Level, written []string) error {
+	listed := plan.listed(measured)
+	levels := con.all(listed)
+	con.summary(levels)
+	if con.begun && of.of > 0 {
+		fmt.Fprintln(m.stdout)
 	}
-	printWarnings(m.stderr, of, levels)
-	if len(written) == 0 {
-		return
+	printWarnings(m.stderr, of, listed)
+	names := written
+	var err error
+	if plan.CSV != "" {
+		var files []string
+		files, err = writeCSV(plan.CSV, &con.settings, levels)
+		names = slices.Concat(names, files)
 	}
-	m.done = append(m.done, oneResult{of, levels})
+	if len(names) == 0 {
+		return err
+	}
+	if len(written) > 0 {
+		m.done = append(m.done, oneResult{of, &con.settings, levels})
+	}
 	if m.s.quiet {
-		return
+		return err
 	}
-	names := strings.Join(written, ", ")
-	if of.of > 0 {
-		fmt.Fprintf(m.stderr, "pa-record: %v: wrote %s\n", of, names)
-		return
+	m.sayWritten(of, names, written)
+	return err
+}
+
+// sayWritten says which files there are, and what reads the exports among them.
+func (m *series) sayWritten(of place, names, exports []string) {
+	list := strings.Join(names, ", ")
+	switch {
+	case of.of > 0:
+		fmt.Fprintf(m.stderr, "pa-record: %v: wrote %s\n", of, list)
+	case len(exports) == 0:
+		fmt.Fprintf(m.stderr, "pa-record: wrote %s\n", list)
+	default:
+		fmt.Fprintf(m.stderr, "pa-record: wrote %s; read it with: pa-analyze report %s\n", list, shellQuoted(exports[0]))
+		for _, line := range furtherReports(m.reports, exports) {
+			fmt.Fprintf(m.stderr, "pa-record: and for the file that the tool writes: %s\n", line)
+		}
 	}
-	fmt.Fprintf(m.stderr, "pa-record: wrote %s; read it with: pa-analyze report %s\n", names, written[0])
 }
 
 // summarize prints the levels of all runs, and what to do with the exports.
 func (m *series) summarize() {
 	if len(m.done) > 1 {
-		printRuns(m.stdout, m.done, m.s.measure.Percentile)
+		printRuns(m.stdout, m.done)
 	}
 	if m.s.quiet || len(m.done) == 0 {
 		return

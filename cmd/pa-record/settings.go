@@ -19,6 +19,7 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/backend/kserve"
 	"github.com/pa-tools/pa/pkg/recorder/backend/openai"
 	wire "github.com/pa-tools/pa/pkg/wire/kserve"
+	wireopenai "github.com/pa-tools/pa/pkg/wire/openai"
 )
 
 // Service kinds and protocols, as perf_analyzer spells them.
@@ -52,6 +53,8 @@ type settings struct {
 	Protocol     string   `json:"protocol"`
 	Endpoint     string   `json:"endpoint,omitempty"` // without query
 	Streaming    bool     `json:"streaming"`
+	// Async says that requests are what perf_analyzer calls asynchronous.
+	Async bool `json:"async,omitempty"`
 
 	Reuse           string       `json:"connection_reuse"`
 	Transport       string       `json:"transport"` // resolved
@@ -71,9 +74,11 @@ type settings struct {
 		WindowRequests int     `json:"window_requests,omitempty"`
 		StabilityPct   float64 `json:"stability_percentage,omitempty"`
 		MaxTrials      int     `json:"max_trials,omitempty"`
+		StopOnUnstable bool    `json:"stop_on_unstable,omitempty"`
 		Percentile     int     `json:"percentile,omitempty"`
 		Requests       int     `json:"request_count,omitempty"`
 		Times          int     `json:"request_count_times_level,omitempty"`
+		All            bool    `json:"request_count_all,omitempty"`
 		DurationMS     float64 `json:"duration_ms,omitempty"`
 	} `json:"measurement"`
 	RequestTimeoutMS float64 `json:"request_timeout_ms"`
@@ -82,12 +87,18 @@ type settings struct {
 	MaxErrorRate *float64 `json:"max_error_rate,omitempty"`
 
 	inputSettings
+	tritonSettings
+	Sequence sequenceSettings `json:"sequences,omitzero"`
 
-	Exports    []string     `json:"profile_export_file"`
-	Repeat     int          `json:"repeat,omitempty"` // runs; 0: --repeat is not given
-	Interleave bool         `json:"interleave,omitempty"`
-	Runs       []plannedRun `json:"runs,omitempty"` // with --repeat
-	Calibrate  bool         `json:"calibrate,omitempty"`
+	ArtifactDir string       `json:"artifact_dir,omitempty"`
+	Exports     []string     `json:"profile_export_file"`
+	CSV         string       `json:"csv_file,omitempty"` // of -f
+	VerboseCSV  bool         `json:"verbose_csv,omitempty"`
+	Hints       hints        `json:"analysis_hints,omitempty"`
+	Repeat      int          `json:"repeat,omitempty"` // runs; 0: --repeat is not given
+	Interleave  bool         `json:"interleave,omitempty"`
+	Runs        []plannedRun `json:"runs,omitempty"` // with --repeat
+	Calibrate   bool         `json:"calibrate,omitempty"`
 
 	rawURLs         []string
 	rawEndpoint     string
@@ -136,11 +147,12 @@ func newSettings(c *cli.Context, getenv func(string) string) (*settings, error) 
 	p.headers(s, getenv)
 	p.parameters(s)
 	p.inputs(s)
+	p.sequences(s)
+	p.tritonOnly(s)
 	p.load(s)
 	p.duration(s)
-	if len(s.Exports) == 0 {
-		s.Exports = []string{defaultExport}
-	}
+	p.output(s)
+	p.csv(s)
 	p.repeat(s)
 	if len(p.errs) == 0 {
 		p.transport(s)
@@ -187,12 +199,17 @@ func (p *settingsParser) target(s *settings) {
 	if s.Streaming && c.Bool("sync") {
 		p.errorf("--streaming needs asynchronous calls; drop --sync")
 	}
+	s.Async = c.Bool("async") || s.Streaming || s.ServiceKind == kindOpenAI
 	switch s.ServiceKind {
 	case kindTriton:
 		p.triton(s)
 	case kindOpenAI:
 		p.openAI(s)
 	default:
+		if why, ok := notSupportedKinds[s.ServiceKind]; ok {
+			p.errorf("--service-kind %s: %s", s.ServiceKind, why)
+			break
+		}
 		p.errorf("--service-kind %s: the kind is triton or openai", s.ServiceKind)
 	}
 	p.urls(s)
@@ -203,7 +220,9 @@ func (p *settingsParser) triton(s *settings) {
 		p.errorf("no model; give its name with -m")
 	}
 	if s.Endpoint != "" {
-		p.errorf("--endpoint belongs to --service-kind openai")
+		// perf_analyzer passes over it, and people have it on their command lines.
+		s.note("--endpoint has no effect with --service-kind triton")
+		s.Endpoint = ""
 	}
 	if s.Streaming && s.Protocol != protocolGRPC {
 		p.errorf("--streaming needs -i grpc")
@@ -231,6 +250,9 @@ func (p *settingsParser) openAI(s *settings) {
 		s.rawEndpoint = chatEndpoint
 	}
 	s.Endpoint = redactEndpoint(s.rawEndpoint)
+	if what, ok := wireopenai.Numbers(s.rawEndpoint); ok && s.Streaming {
+		p.errorf("--streaming does not fit --endpoint %s: %s are not streamed", s.Endpoint, what)
+	}
 	if body := p.c.String("extra-body"); body != "" {
 		var members map[string]json.RawMessage
 		if err := json.Unmarshal([]byte(body), &members); err != nil {
@@ -308,12 +330,15 @@ func (p *settingsParser) duration(s *settings) {
 	m, show := &s.measure, &s.Measure
 	if text := c.String("request-count"); text != "" {
 		var err error
-		if m.Requests, m.Times, err = parseCount(text); err != nil {
+		if m.All = strings.TrimSpace(text) == "all"; !m.All {
+			m.Requests, m.Times, err = parseCount(text)
+		}
+		if err != nil {
 			p.errorf("--request-count %s: %w", text, err)
 		}
 	}
 	m.Duration = c.Duration("duration")
-	show.Requests, show.Times, show.DurationMS = m.Requests, m.Times, milliseconds(m.Duration)
+	show.Requests, show.Times, show.All, show.DurationMS = m.Requests, m.Times, m.All, milliseconds(m.Duration)
 	if c.IsSet("duration") && m.Duration <= 0 {
 		p.errorf("--duration %v: must be positive", m.Duration)
 	}
@@ -333,36 +358,28 @@ func (p *settingsParser) duration(s *settings) {
 	if pct < 0 {
 		p.errorf("--stability-percentage %v: must not be negative", pct)
 	}
-	m.Stability = pct / 100
+	m.Stability, m.ThroughputSuffices = pct/100, s.Async
 	if n := c.Int("percentile"); n != -1 {
 		if n < 1 || n > 99 {
 			p.errorf("--percentile %d: must be 1 to 99, or -1 for the mean", n)
 		}
-		m.Percentile = n
+		m.Percentile, show.Percentile = n, n
 	}
-	if s.Sessions > 0 && (m.Requests > 0 || m.Times > 0) {
+	if s.Sessions > 0 && m.Counted() {
 		// GenAI-Perf gives both.
 		s.note("--request-count has no effect with --session-concurrency: every session is played to its end")
-		m.Requests, m.Times, show.Requests, show.Times = 0, 0, 0, 0
+		m.Requests, m.Times, m.All, show.Requests, show.Times, show.All = 0, 0, false, 0, 0, false
 	}
-	counted := m.Requests > 0 || m.Times > 0
+	counted := m.Counted()
 	if counted && m.Duration > 0 {
 		p.errorf("--request-count and --duration exclude each other; drop one")
 	}
 	if m.Requests > 0 {
-		concurrencies := s.Concurrency
-		if s.AutoSweep {
-			concurrencies = []int{s.sweepConcurrency()}
-		}
-		for _, n := range concurrencies {
-			if m.Requests < n {
-				p.errorf("--request-count %d: must not be less than the concurrency, %d", m.Requests, n)
-				break
-			}
-		}
+		p.enoughRequests(s)
 	}
 	if !counted && m.Duration == 0 && !s.hasEnd() {
-		show.Mode, show.StabilityPct, show.MaxTrials, show.Percentile = m.Mode.String(), pct, m.MaxTrials, m.Percentile
+		show.Mode, show.StabilityPct, show.MaxTrials = m.Mode.String(), pct, m.MaxTrials
+		show.StopOnUnstable = c.Bool("stop-on-unstable")
 		if m.Mode == recorder.TimeWindows {
 			show.IntervalMS = interval
 		} else {

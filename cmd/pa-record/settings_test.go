@@ -46,7 +46,7 @@ func TestGuideCommand(t *testing.T) {
 		!slices.Equal(s.InputData, []string{"prompts.json"}) || !slices.Equal(s.Exports, []string{"profile_export.json"}) || !slices.Equal(s.Concurrency, []int{1}) {
 		t.Errorf("settings %+v", s)
 	}
-	want := recorder.Measure{Mode: recorder.CountWindows, Interval: 5 * time.Second, WindowRequests: 10, Stability: 9.99, MaxTrials: 10}
+	want := recorder.Measure{Mode: recorder.CountWindows, Interval: 5 * time.Second, WindowRequests: 10, Stability: 9.99, MaxTrials: 10, ThroughputSuffices: true}
 	if diff := cmp.Diff(want, s.measure); diff != "" {
 		t.Errorf("measure (-want +got):\n%s", diff)
 	}
@@ -80,11 +80,10 @@ func TestUsageErrors(t *testing.T) {
 		{"", "no model; give its name with -m"},
 		{"-m x extra", `unexpected argument "extra"`},
 		{"-m x -i udp", "-i udp: the protocol is http or grpc"},
-		{"-m x --service-kind tfserving", "the kind is triton or openai"},
+		{"-m x --service-kind tensorflow", "the kind is triton or openai"},
 		{"-m x --streaming", "--streaming needs -i grpc"},
 		{"-m x -i grpc --streaming --sync", "drop --sync"},
 		{"-m x --async --sync", "--async and --sync exclude each other"},
-		{"-m x --endpoint v1/x", "--endpoint belongs to --service-kind openai"},
 		{"-m x -b 0", "-b 0: the batch size"},
 		{"--service-kind openai -b 2", "not batched"},
 		{"--service-kind openai -i grpc", "drop -i grpc"},
@@ -107,7 +106,6 @@ func TestUsageErrors(t *testing.T) {
 		{"-m x --percentile 100", "--percentile 100"},
 		{"-m x --measurement-mode windows", "the mode is time_windows or count_windows"},
 		{"-m x --warmup-request-count -1", "must not be negative"},
-		{"-m x --shared-memory system", "--shared-memory is not supported: tensors are sent in the request"},
 		{"-m x --nosuchflag", "unknown flag --nosuchflag"},
 		{"-m x --api-key-file k", "--api-key-file belongs to"},
 		{"--service-kind openai --api-key-file nowhere", "nowhere"},
@@ -201,6 +199,23 @@ func TestMaxErrorRateExit(t *testing.T) {
 		code, _, stderr := inProcess(t.Context(), t, args...)
 		if code != want || !strings.Contains(stderr, "5 requests failed") && !strings.Contains(stderr, "5 of 5 requests failed") {
 			t.Errorf("%q: exit code %d, want %d: %s", flags, code, want, stderr)
+		}
+	}
+}
+
+// What perf_analyzer sends asynchronously is stable when its throughput is.
+func TestAsync(t *testing.T) {
+	for args, want := range map[string]bool{
+		"-m x":                       false,
+		"-m x --sync":                false,
+		"-m x -i grpc":               false,
+		"-m x -a":                    true,
+		"-m x -i grpc --streaming":   true,
+		"--service-kind openai -m x": true,
+	} {
+		s, err := parse(t, "", strings.Fields(args)...)
+		if err != nil || s.Async != want || s.measure.ThroughputSuffices != want {
+			t.Errorf("%s: %v, asynchronous %v, throughput suffices %v; want %v", args, err, s.Async, s.measure.ThroughputSuffices, want)
 		}
 	}
 }

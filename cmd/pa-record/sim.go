@@ -29,6 +29,7 @@ func simCommand(env environment) *cli.Command {
 			&cli.StringFlag{Name: "triton-http-addr", Category: "Addresses", Usage: "listen on `ADDR` for Triton HTTP; off: do not", Value: "127.0.0.1:8080"},
 			&cli.StringFlag{Name: "api-key-file", Category: "Addresses", Usage: "refuse OpenAI requests without the key in `FILE`"},
 			&cli.StringSliceFlag{Name: "model", Aliases: []string{"m"}, Category: "Behaviour", Usage: "`NAME` of a model that the OpenAI API serves (repeatable; default: sim)"},
+			&cli.StringSliceFlag{Name: "triton-model", Category: "Behaviour", Usage: "serve `NAME:INTERFACE` over the Triton APIs instead of the models above: vllm, vllm_2309, tensorrtllm or add_sub (repeatable)"},
 			&cli.StringFlag{Name: "ttft", Category: "Behaviour", Usage: "`DELAY` to the first token", DefaultText: sim.DefaultTTFT.String()},
 			&cli.StringFlag{Name: "itl", Category: "Behaviour", Usage: "`DELAY` from token to token", DefaultText: sim.DefaultITL.String()},
 			&cli.StringFlag{Name: "output-tokens", Category: "Behaviour", Usage: "`LENGTH` at which the model stops by itself", DefaultText: strconv.Itoa(sim.DefaultOutputTokens)},
@@ -105,6 +106,9 @@ func serveSim(c *cli.Context, env environment) (err error) {
 			errs = append(errs, setSim(&cfg, strings.ReplaceAll(name, "-", "_"), v))
 		}
 	}
+	for _, m := range c.StringSlice("triton-model") {
+		errs = append(errs, setSim(&cfg, "triton_model", m))
+	}
 	for _, rule := range c.StringSlice("fault") {
 		errs = append(errs, setSim(&cfg, "fault", rule))
 	}
@@ -124,6 +128,7 @@ func serveSim(c *cli.Context, env environment) (err error) {
 		defer func() { err = errors.Join(err, f.Close()) }()
 		cfg.LedgerWriter = f
 	}
+	sim.TakeCompressed()
 	srv, err := sim.Start(c.Context, cfg)
 	if err != nil {
 		return err
@@ -162,8 +167,14 @@ func resolveTargets(ctx context.Context, s *settings) (targets []string, closeTa
 		return nil, nil, &cmdline.UsageError{Msg: err.Error()}
 	}
 	cfg.LedgerLimit = -1
-	if s.Model != "" && s.ServiceKind == kindOpenAI {
+	switch {
+	case s.Model == "":
+	case s.ServiceKind == kindOpenAI:
 		cfg.Models = []string{s.Model}
+	default:
+		if err := offersModel(cfg.TritonModels, s.Model); err != nil {
+			return nil, nil, err
+		}
 	}
 	// The server must outlive an interrupted run's grace period.
 	srv, err := sim.Start(context.WithoutCancel(ctx), cfg)
@@ -171,13 +182,33 @@ func resolveTargets(ctx context.Context, s *settings) (targets []string, closeTa
 		return nil, nil, err
 	}
 	target := srv.TritonHTTPURL()
+	s.simMetrics = target + "/metrics"
 	switch {
 	case s.ServiceKind == kindOpenAI:
 		target = srv.OpenAIURL()
+		s.simMetrics = target + "/metrics"
 	case s.Protocol == protocolGRPC:
 		target = srv.TritonGRPCAddr()
 	}
 	return []string{target}, func() { _ = srv.Close() }, nil // no ledger to write
+}
+
+// offersModel returns a usage error when a simulated Triton server has no model of
+// that name. What such a model takes is not in its name, so that the server cannot
+// make one up as the OpenAI side does. models may be nil: the default ones.
+func offersModel(models []sim.TritonModel, name string) error {
+	if models == nil {
+		models = sim.DefaultTritonModels()
+	}
+	names := make([]string, len(models))
+	for i, m := range models {
+		if m.Name == name {
+			return nil
+		}
+		names[i] = m.Name
+	}
+	return &cmdline.UsageError{Msg: fmt.Sprintf("model %q: the simulated server has %s; to give it one of this name that takes what vLLM's backend takes write -u 'sim://?triton_model=%s:vllm', or :tensorrtllm",
+		name, strings.Join(names, ", "), url.QueryEscape(name))}
 }
 
 // simConfig reads sim://?key=value&…, with the keys of setSim.
@@ -224,12 +255,16 @@ func setSim(cfg *sim.Config, key, value string) (err error) {
 		cfg.KernelSends, err = parseSim(value, strconv.ParseBool, "true or false")
 	case "vocabulary":
 		cfg.Vocabulary, err = sim.ParseVocabulary(value)
+	case "triton_model":
+		var m sim.TritonModel
+		m, err = sim.ParseTritonModel(value)
+		cfg.TritonModels = append(cfg.TritonModels, m)
 	case "fault":
 		var rule sim.FaultRule
 		rule, err = sim.ParseFaultRule(value)
 		cfg.Faults = append(cfg.Faults, rule)
 	default:
-		return fmt.Errorf("unknown setting %q of the simulated server; it has ttft, itl, output_tokens, prefill_per_token, tokens_per_event, max_concurrency, seed, kernel_sends, vocabulary and fault", key)
+		return fmt.Errorf("unknown setting %q of the simulated server; it has ttft, itl, output_tokens, prefill_per_token, tokens_per_event, max_concurrency, seed, kernel_sends, vocabulary, triton_model and fault", key)
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", key, err)

@@ -61,6 +61,7 @@ type syntheticSettings struct {
 	DefaultTokenizer string `json:"default_tokenizer,omitempty"`
 
 	input, output synth.Law // nil: none
+	madeUp        bool      // prompts are asked for that are made up, whether or not by a right law
 	noOutput      bool      // no length is asked for, whatever the data says
 }
 
@@ -68,6 +69,9 @@ type syntheticSettings struct {
 func (p *settingsParser) synthetic(s *settings) {
 	c := p.c
 	s.input = p.law("synthetic-input-tokens", 550)
+	for _, flag := range []string{"synthetic-input-tokens", "synthetic-input-tokens-mean", "synthetic-input-tokens-stddev", "num-sessions"} {
+		s.madeUp = s.madeUp || c.IsSet(flag)
+	}
 	if c.IsSet("num-sessions") && s.input == nil {
 		s.input = synth.Normal{Mean: 550}
 	}

@@ -40,7 +40,7 @@ func (t *tokenCounter) load() (*tokenizer.Tokenizer, error) {
 		}
 	case t.s.DefaultTokenizer != "":
 		if t.tok, err = t.find(t.s.DefaultTokenizer); err != nil {
-			t.note("%v; going on without it", err)
+			t.s.warn("%v; going on without it", err)
 		}
 	}
 	if t.tok == nil {
@@ -109,7 +109,11 @@ func (t *tokenCounter) count(text string) int {
 		t.err = err
 		return 1
 	}
-	return tok.Count(text)
+	n := tok.Count(text)
+	if t.err == nil {
+		t.err = tok.Err()
+	}
+	return n
 }
 
 // encode returns the tokens of a text, nil if the tokenizer is not the model's.
@@ -118,7 +122,11 @@ func (t *tokenCounter) encode(text string) []uint32 {
 	if err != nil || tok.Name() == builtin.Name && t.s.Tokenizer != builtin.Name {
 		return nil
 	}
-	return tok.Encode(text)
+	ids := tok.Encode(text)
+	if tok.Err() != nil {
+		return nil
+	}
+	return ids
 }
 
 // meta says which tokenizer was used; nil if none was.

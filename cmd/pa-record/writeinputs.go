@@ -139,7 +139,11 @@ func writeMembers(w io.Writer, f export.Fields) error {
 func requestForm(s *settings) (func(*workload.Entry) (export.Fields, error), error) {
 	var body func(*workload.Entry) (export.Fields, error)
 	if s.ServiceKind == kindOpenAI {
-		b, err := openai.New(openAIConfig(s, s.rawURLs[0], nil))
+		url := s.rawURLs[0] // which is not asked
+		if s.isSimulated() {
+			url = "localhost"
+		}
+		b, err := openai.New(openAIConfig(s, url, nil))
 		if err != nil {
 			return nil, &cmdline.UsageError{Msg: err.Error()}
 		}
@@ -155,7 +159,7 @@ func requestForm(s *settings) (func(*workload.Entry) (export.Fields, error), err
 		body = func(e *workload.Entry) (export.Fields, error) {
 			f, err := tensorForm(s, e)
 			if err != nil {
-				return nil, fmt.Errorf("input data, %s: %w", e.Place(), err)
+				return nil, fmt.Errorf("%s: %w", e.Place(), err)
 			}
 			return f, nil
 		}
@@ -175,11 +179,11 @@ func tensorForm(s *settings, e *workload.Entry) (export.Fields, error) {
 		return nil, errors.New("the files of a folder are tensors already; how many bytes an element has depends on the model, which is not asked")
 	case e.Prompt == nil:
 		return e.Values, nil
-	case s.style == 0:
+	case s.style == 0 && s.template == nil:
 		return nil, errors.New("how the model takes prompts is told by its inputs, but no server is asked; say it with --backend")
 	}
 	o := s.render()
-	o.Stream = s.Streaming
+	o.Stream, o.Model = s.Streaming, s.Model
 	f, err := render.Tensors(s.style, e.Prompt, o)
 	if s.Model != "" && err == nil {
 		f = append(export.Fields{{Name: "model", Value: export.Value{Data: quoted(s.Model)}}}, f...)

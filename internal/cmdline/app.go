@@ -23,7 +23,8 @@ type App struct {
 	Flags  []cli.Flag
 	Action func(*cli.Context) error
 	// Commands are the subcommands. Their Description is the text of their
-	// help; ArgsUsage names their arguments.
+	// help; ArgsUsage names their arguments. One with SkipFlagParsing gets its
+	// arguments as they are, and has a help page of its own.
 	Commands []*cli.Command
 	// Default is the subcommand that is meant when the first argument names
 	// none; "" means the command's own Action.
@@ -87,6 +88,9 @@ func (a App) run(ctx context.Context, args []string, stdin io.Reader, stdout, st
 	if prefix == "" {
 		prefix = "PA_"
 	}
+	if cmd != nil && cmd.SkipFlagParsing {
+		return name, a.plain(ctx, cmd, args, stdin, stdout, stderr)
+	}
 	bindEnv(flags, prefix)
 	args, err = arguments{flags: flags, unsupported: a.Unsupported, getopt: a.GetoptForms}.flagsFirst(args)
 	if err != nil {
@@ -130,6 +134,19 @@ func (a App) run(ctx context.Context, args []string, stdin io.Reader, stdout, st
 		err = usageError(err, flags)
 	}
 	return name, err
+}
+
+// plain runs a subcommand that reads its arguments itself: all of them are
+// positional, --help too.
+func (a App) plain(ctx context.Context, cmd *cli.Command, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
+	name := a.Name + " " + cmd.Name
+	app := &cli.App{
+		Name: name, HelpName: name, HideHelp: true, HideVersion: true,
+		Reader: stdin, Writer: stdout, ErrWriter: stderr,
+		ExitErrHandler: func(*cli.Context, error) {},
+		Action:         cmd.Action,
+	}
+	return app.RunContext(ctx, append([]string{name, "--"}, args...))
 }
 
 // choose splits args into the subcommand that is meant and its arguments.

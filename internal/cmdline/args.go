@@ -154,19 +154,15 @@ func (a App) misspelt(args []string) error {
 	if len(args) == 0 || strings.HasPrefix(args[0], "-") {
 		return nil
 	}
-	arg, best, least := args[0], "", 0
+	arg := args[0]
+	var names []string
 	for _, c := range a.Commands {
 		if c.HasName(arg) {
 			return nil
 		}
-		d := distance(arg, c.Name)
-		if len(arg) > 2 && strings.HasPrefix(c.Name, arg) {
-			d = 1
-		}
-		if d <= min(2, len(c.Name)/3) && (best == "" || d < least) {
-			best, least = c.Name, d
-		}
+		names = append(names, c.Name)
 	}
+	best := Nearest(arg, names)
 	if best == "" {
 		return nil
 	}
@@ -174,6 +170,22 @@ func (a App) misspelt(args []string) error {
 		return nil
 	}
 	return Usagef("unknown command %s; did you mean %s?", arg, best)
+}
+
+// Nearest returns the name that was meant by one that is none of names: the one
+// that differs in a letter or two, or begins like it; "" if none is like it.
+func Nearest(name string, names []string) string {
+	best, least := "", 0
+	for _, n := range names {
+		d := distance(name, n)
+		if len(name) > 2 && strings.HasPrefix(n, name) {
+			d = min(d, 1)
+		}
+		if d <= min(2, len(n)/3) && (best == "" || d < least) {
+			best, least = n, d
+		}
+	}
+	return best
 }
 
 // distance returns the number of letters to insert, delete, replace or swap

@@ -28,18 +28,24 @@ func (a App) help(cmd *cli.Command, flags []cli.Flag) string {
 		}
 	default:
 		fmt.Fprintf(&b, "%s: %s\n\n", a.Name, a.Usage)
-		if len(a.Examples) > 0 {
-			b.WriteString("Examples:\n")
-			for _, e := range a.Examples {
-				fmt.Fprintf(&b, "  # %s\n  %s\n", e.Does, strings.ReplaceAll(e.Line, "\n", "\n  "))
-			}
-			b.WriteString("\n")
-		}
+		WriteExamples(&b, a.Examples)
 		a.usageLines(&b)
 	}
 	writeFlags(&b, flags)
 	fmt.Fprintf(&b, "\nEvery flag can be set by an environment variable, e.g. %s.\n", envExample(a.EnvPrefix, flags))
 	return b.String()
+}
+
+// WriteExamples writes the part of a help page with examples, if there are any.
+func WriteExamples(b *strings.Builder, all []Example) {
+	if len(all) == 0 {
+		return
+	}
+	b.WriteString("Examples:\n")
+	for _, e := range all {
+		fmt.Fprintf(b, "  # %s\n  %s\n", e.Does, strings.ReplaceAll(e.Line, "\n", "\n  "))
+	}
+	b.WriteString("\n")
 }
 
 func (a App) usageLines(b *strings.Builder) {
@@ -55,7 +61,7 @@ func (a App) usageLines(b *strings.Builder) {
 	}
 	b.WriteString("\nCommands:\n")
 	for _, c := range a.Commands {
-		writeEntry(b, "  "+c.Name, c.Usage)
+		WriteEntry(b, "  "+c.Name, c.Usage)
 	}
 	fmt.Fprintf(b, "\n'%s COMMAND --help' describes one of them.\n", a.Name)
 }
@@ -89,7 +95,7 @@ func writeFlags(b *strings.Builder, flags []cli.Flag) {
 			if def := strings.Trim(d.GetDefaultText(), "\" "); d.TakesValue() && def != "" && def != "0" {
 				usage += " (default: " + def + ")"
 			}
-			writeEntry(b, "  "+flagNames(f.Names(), d.TakesValue(), value), usage)
+			WriteEntry(b, "  "+flagNames(f.Names(), d.TakesValue(), value), usage)
 		}
 	}
 }
@@ -127,8 +133,8 @@ func unquote(usage string) (value, text string) {
 	return value, before + value + after
 }
 
-// writeEntry writes a name and its wrapped text in two columns.
-func writeEntry(b *strings.Builder, name, text string) {
+// WriteEntry writes a line of a help page: a name and its wrapped text in two columns.
+func WriteEntry(b *strings.Builder, name, text string) {
 	lines := wrap(text, pageWidth-flagWidth)
 	if len([]rune(name)) > flagWidth-2 {
 		b.WriteString(name + "\n")

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/pa-tools/pa/internal/cmdline"
 )
 
 // arguments is a command line, read by the table of a release.
@@ -18,9 +20,34 @@ type arguments struct {
 }
 
 // An unknownError is about an option that the table lacks.
-type unknownError struct{ name string }
+type unknownError struct {
+	name   string
+	likely string // what was meant; "" if that is not clear
+}
 
-func (e *unknownError) Error() string { return "unknown flag " + e.name }
+func (e *unknownError) Error() string {
+	if e.likely == "" {
+		return "unknown flag " + e.name
+	}
+	return "unknown flag " + e.name + "; did you mean " + e.likely + "?"
+}
+
+// unknown returns the error for an option of that name.
+func (os options) unknown(name string) error {
+	var long []string
+	for i := range os {
+		for _, n := range os[i].names {
+			if word, ok := strings.CutPrefix(n, "--"); ok {
+				long = append(long, word)
+			}
+		}
+	}
+	likely := cmdline.Nearest(strings.TrimLeft(name, "-"), long)
+	if likely != "" {
+		likely = "--" + likely
+	}
+	return &unknownError{name, likely}
+}
 
 // parse reads a command line by the rules of argparse: long names may be cut
 // short, values may be joined by "=" or to a short name, options without a
@@ -116,7 +143,7 @@ func (os options) resolve(arg string) ([]named, error) {
 		if found := os.short(arg[1:]); found != nil {
 			return found, nil
 		}
-		return nil, &unknownError{name}
+		return nil, os.unknown(name)
 	}
 	var starts []string
 	var found *option
@@ -129,7 +156,7 @@ func (os options) resolve(arg string) ([]named, error) {
 	}
 	switch {
 	case len(starts) == 0:
-		return nil, &unknownError{name}
+		return nil, os.unknown(name)
 	case len(starts) > 1:
 		return nil, fmt.Errorf("%s is short for several: %s", name, strings.Join(starts, ", "))
 	}
@@ -183,13 +210,23 @@ func (a *arguments) add(o *option, values []string) error {
 // check reports whether the option can have the value.
 func (o *option) check(value string) error {
 	switch o.kind {
-	case whole:
-		if _, err := parseWhole(value); err != nil {
+	case whole, natural, positive:
+		n, err := parseWhole(value)
+		switch {
+		case err != nil:
 			return fmt.Errorf("%s %s: expected a whole number", o.name(), clip(value))
+		case o.kind == natural && n < 0:
+			return fmt.Errorf("%s %d: must not be negative", o.name(), n)
+		case o.kind == positive && n < 1:
+			return fmt.Errorf("%s %d: must be at least 1", o.name(), n)
 		}
-	case number:
-		if _, err := parseNumber(value); err != nil {
+	case number, above:
+		f, err := parseNumber(value)
+		switch {
+		case err != nil:
 			return fmt.Errorf("%s %s: expected a number", o.name(), clip(value))
+		case o.kind == above && !(f > 0 && f <= math.MaxFloat64):
+			return fmt.Errorf("%s %s: must be above 0", o.name(), clip(value))
 		}
 	}
 	if o.choices == nil {

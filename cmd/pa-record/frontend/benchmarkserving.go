@@ -7,6 +7,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/internal/pyfmt"
 )
 
@@ -14,11 +15,16 @@ import (
 func BenchmarkServing() *Tool {
 	return &Tool{
 		Name:  "benchmark_serving",
-		Usage: "take a command line of TensorRT-LLM's benchmark_serving",
+		Usage: "take a command line of TensorRT-LLM's script",
 		About: `Takes the command lines of tensorrt_llm.serve.scripts.benchmark_serving: each
 of --num-prompts prompts is sent once, at a rate or as fast as --max-concurrency
 allows. Prints the pa-record command that this stands for, and runs that. What
-follows -- is passed to pa-record.`,
+follows -- is passed to pa-record: -- --dry-run.`,
+		Examples: []cmdline.Example{
+			{Does: "random prompts of 1024 tokens, 8 at a time, to a completions API", Line: "pa-record benchmark_serving --model llama --dataset-name random \\\n  --num-prompts 40 --max-concurrency 8 --ignore-eos"},
+			{Does: "and the file that the script writes, which pa-analyze makes", Line: "pa-record benchmark_serving --model llama --dataset-name random \\\n  --num-prompts 40 --save-result --result-dir out --result-filename r.json"},
+			{Does: "conversations of ShareGPT to a chat API, ten a second", Line: "pa-record benchmark_serving --model llama --backend openai-chat \\\n  --dataset-path sharegpt.json --num-prompts 200 --request-rate 10"},
+		},
 		releases: []*release{{options: benchmarkServingOptions(), translate: translateBenchmarkServing}},
 		choose: func(t *Tool, args []string) (*release, []string, error) {
 			return t.releases[0], dashes(args), nil
@@ -56,18 +62,18 @@ func benchmarkServingOptions() options {
 		{names: []string{"--backend"}, arg: "NAME", choices: []string{"openai", "openai-chat"}, initial: "openai", group: "Endpoint", usage: "the API: completions, or chat", fate: body},
 		{names: []string{"--base-url"}, arg: "URL", group: "Endpoint", usage: "the server's address", fate: alias, note: "-u"},
 		{names: []string{"--host"}, arg: "HOST", initial: "127.0.0.1", group: "Endpoint", usage: "without --base-url, its host", fate: alias, note: "-u"},
-		{names: []string{"--port"}, arg: "PORT", kind: whole, initial: "8000", group: "Endpoint", usage: "without --base-url, its port", fate: alias, note: "-u"},
+		{names: []string{"--port"}, arg: "PORT", kind: positive, initial: "8000", group: "Endpoint", usage: "without --base-url, its port", fate: alias, note: "-u"},
 		{names: []string{"--endpoint"}, arg: "PATH", initial: "/v1/completions", group: "Endpoint", usage: "the path to ask; of openai-chat always that of chat", fate: same},
 		{names: []string{"--model"}, arg: "NAME", group: "Endpoint", usage: "the model, or the path that the server has it from", fate: same},
 		{names: []string{"--served-model-name"}, arg: "NAME", group: "Endpoint", usage: "how the server calls it", fate: alias, note: "-m"},
 		{names: []string{"--lora-modules"}, arg: "NAME", list: true, group: "Endpoint", usage: "modules to choose from", fate: refused, note: noLoRA},
 
-		{names: []string{"--num-prompts"}, arg: "N", kind: whole, initial: "1000", group: "Load", usage: "number of requests", fate: alias, note: "--request-count"},
-		{names: []string{"--max-concurrency"}, arg: "N", kind: whole, group: "Load", usage: "at most N requests in flight", fate: alias, note: "--concurrency-range, with a rate --max-concurrency"},
+		{names: []string{"--num-prompts"}, arg: "N", kind: positive, initial: "1000", group: "Load", usage: "number of requests", fate: alias, note: "--request-count"},
+		{names: []string{"--max-concurrency"}, arg: "N", kind: positive, group: "Load", usage: "at most N requests in flight", fate: alias, note: "--concurrency-range, with a rate --max-concurrency"},
 		{names: []string{"--request-rate"}, arg: "R", kind: number, initial: "inf", group: "Load", usage: "requests a second; inf is all at once", fate: alias, note: "--request-rate-range"},
 		{names: []string{"--burstiness"}, arg: "B", kind: number, initial: "1.0", group: "Load", usage: "shape of the gaps: 1 is Poisson, less comes in bursts", fate: same},
 		{names: []string{"--no-test-input"}, group: "Load", usage: "send no request ahead", fate: alias, note: "--warmup-request-count"},
-		{names: []string{"--seed"}, arg: "N", kind: whole, initial: "0", group: "Load", usage: "seed of everything random", fate: alias, note: "--random-seed"},
+		{names: []string{"--seed"}, arg: "N", kind: natural, initial: "0", group: "Load", usage: "seed of everything random", fate: alias, note: "--random-seed"},
 		{names: []string{"--profile"}, group: "Load", usage: "", fate: refused, note: noProfile},
 	}, benchmarkServingData(), options{
 		{names: []string{"--tokenizer"}, arg: "NAME", group: "Tokens", usage: "the tokenizer (default: the model's)", fate: same},
@@ -84,7 +90,7 @@ func benchmarkServingOptions() options {
 		{names: []string{"--logprobs"}, arg: "N", kind: whole, group: "Requests", usage: "ask completions for the probabilities of N tokens", fate: body},
 		{names: []string{"--use-beam-search"}, group: "Requests", usage: "", fate: unneeded, note: "does nothing in the script either"},
 
-		{names: []string{"--percentile-metrics"}, arg: "NAMES", initial: "ttft,tpot,itl", group: "Report", usage: "what to report", fate: hint},
+		{names: []string{"--percentile-metrics"}, arg: "NAMES", initial: "ttft,tpot,itl,request_ar", group: "Report", usage: "what to report", fate: hint},
 		{names: []string{"--metric-percentiles"}, arg: "PCTS", initial: "99", group: "Report", usage: "which percentiles", fate: hint},
 		{names: []string{"--goodput"}, arg: "NAME:MS", list: true, group: "Report", usage: "objectives", fate: hint},
 		{names: []string{"--save-result"}, group: "Report", usage: "write the result; pa-analyze does", fate: hint},
@@ -92,7 +98,7 @@ func benchmarkServingOptions() options {
 		{names: []string{"--result-dir"}, arg: "DIR", group: "Report", usage: "into this folder; the export goes there too", fate: hint, note: "also the folder of --profile-export-file"},
 		{names: []string{"--result-filename"}, arg: "FILE", group: "Report", usage: "into this file; the export goes beside it", fate: hint, note: "also the name of --profile-export-file"},
 		{names: []string{"--metadata"}, arg: "KEY=VALUE", list: true, group: "Report", usage: "further members of the result", fate: hint},
-		{names: []string{"--disable-tqdm"}, group: "Report", usage: "show no progress", fate: alias, note: "--quiet"},
+		{names: []string{"--disable-tqdm"}, group: "Report", usage: "show no progress", fate: alias, note: "--ui none"},
 	})
 }
 
@@ -104,13 +110,13 @@ func benchmarkServingData() options {
 		{names: []string{"--dataset-path"}, arg: "FILE", group: g, usage: "the data set's file", fate: alias, note: "--input-data"},
 		{names: []string{"--download-path"}, arg: "DIR", group: g, usage: "", fate: unneeded, note: "data sets are kept where Hugging Face's tools keep them"},
 		{names: []string{"--download-timeout"}, arg: "S", kind: whole, initial: "180", group: g, usage: "", fate: unneeded, note: "a download goes on as long as data comes"},
-		{names: []string{"--random-input-len"}, arg: "N", kind: whole, initial: "1024", group: g, usage: "length of random prompts", fate: alias, note: "--synthetic-input-tokens-mean"},
-		{names: []string{"--random-output-len"}, arg: "N", kind: whole, initial: "128", group: g, usage: "length asked of their answers", fate: alias, note: "--output-tokens-mean"},
+		{names: []string{"--random-input-len"}, arg: "N", kind: positive, initial: "1024", group: g, usage: "length of random prompts", fate: alias, note: "--synthetic-input-tokens-mean"},
+		{names: []string{"--random-output-len"}, arg: "N", kind: positive, initial: "128", group: g, usage: "length asked of their answers", fate: alias, note: "--output-tokens-mean"},
 		{names: []string{"--random-range-ratio"}, arg: "R", kind: number, initial: "0.0", group: g, usage: "lengths are spread by this part, evenly", fate: alias, note: "uniform lengths"},
-		{names: []string{"--random-prefix-len"}, arg: "N", kind: whole, initial: "0", group: g, usage: "tokens that all random prompts begin with", fate: alias, note: "--prefix-prompt-length"},
+		{names: []string{"--random-prefix-len"}, arg: "N", kind: natural, initial: "0", group: g, usage: "tokens that all random prompts begin with", fate: alias, note: "--prefix-prompt-length"},
 		{names: []string{"--random-ids"}, group: g, usage: "", fate: unneeded, note: "random prompts have the exact length, whatever their text"},
 		{names: []string{"--tokenize-on-client"}, group: g, usage: "send token ids", fate: body},
-		{names: []string{"--sharegpt-output-len"}, arg: "N", kind: whole, group: g, usage: "length asked of answers, instead of the data's", fate: alias, note: "--output-tokens-mean"},
+		{names: []string{"--sharegpt-output-len"}, arg: "N", kind: positive, group: g, usage: "length asked of answers, instead of the data's", fate: alias, note: "--output-tokens-mean"},
 		{names: []string{"--sonnet-input-len"}, arg: "N", kind: whole, initial: "550", group: g, fate: unneeded, note: "that data set is refused"},
 		{names: []string{"--sonnet-output-len"}, arg: "N", kind: whole, initial: "150", group: g, fate: unneeded, note: "that data set is refused"},
 		{names: []string{"--sonnet-prefix-len"}, arg: "N", kind: whole, initial: "200", group: g, fate: unneeded, note: "that data set is refused"},
@@ -182,14 +188,7 @@ func (s *serving) target() {
 // once, and --max-concurrency lets so many of them go ahead.
 func (s *serving) load() {
 	a, n := s.a, s.a.whole("--num-prompts")
-	if n < 1 {
-		s.errorf("--num-prompts %d: must be at least 1", n)
-		n = 1
-	}
 	most := a.whole("--max-concurrency")
-	if a.has("--max-concurrency") && most < 1 {
-		s.errorf("--max-concurrency %d: must be at least 1", most)
-	}
 	rate, burstiness := a.number("--request-rate"), a.number("--burstiness")
 	if math.IsNaN(rate) || rate <= 0 {
 		s.errorf("--request-rate %s: must be positive", clip(a.text("--request-rate")))
@@ -201,7 +200,7 @@ func (s *serving) load() {
 	case math.IsInf(rate, 1) && most == 0:
 		s.setWhole("--concurrency-range", n)
 	case math.IsInf(rate, 1):
-		s.setWhole("--concurrency-range", most)
+		s.setWhole("--concurrency-range", min(most, n)) // so many there are
 	default:
 		s.setNumber("--request-rate-range", rate)
 		if burstiness == 1 {
@@ -258,14 +257,12 @@ func (s *serving) data() {
 	default:
 		s.errorf("--dataset-name %s is not supported: write the prompts into a file for pa-record --input-data", name)
 	}
-	tokenizer := a.text("--tokenizer")
-	if tokenizer != "" {
-		s.set("--tokenizer", tokenizer)
+	if a.has("--tokenizer") {
+		s.tokenizer(a.text("--tokenizer"), true)
 	} else {
-		tokenizer = a.text("--model")
-		s.set("--default-tokenizer", tokenizer)
+		s.tokenizer(a.text("--model"), false)
+		s.hint("tokenizer_id", a.text("--model"))
 	}
-	s.hint("tokenizer", tokenizer)
 }
 
 // random adds synthetic prompts. Lengths L are spread evenly over the whole
@@ -281,10 +278,6 @@ func (s *serving) random() {
 		{"--random-output-len", "--output-tokens-mean", "--output-tokens-stddev", "--output-tokens"},
 	} {
 		n := a.whole(l.option)
-		if n < 1 {
-			s.errorf("%s %d: must be at least 1", l.option, n)
-			continue
-		}
 		if ratio == 0 {
 			s.setWhole(l.mean, n)
 			s.set(l.stddev, "0")
@@ -375,19 +368,18 @@ func pythonFloat(f float64) json.RawMessage { return json.RawMessage(pyfmt.Repr(
 // output adds the export, and the result file that the script would write.
 func (s *serving) output() {
 	a := s.a
-	export, result := "profile_export.json", ""
+	folder, export, result := "", "profile_export.json", ""
 	if a.has("--save-result") {
 		name := a.text("--result-filename")
 		if name == "" {
 			name = s.resultName()
 		}
-		result = path.Join(a.text("--result-dir"), name)
-		export = besideResult(result)
+		folder, export = a.text("--result-dir"), besideResult(name)
+		result = path.Join(folder, name)
 	}
-	s.set("--profile-export-file", export)
-	s.flag("--overwrite")
+	export = s.export(folder, export)
 	if a.has("--disable-tqdm") {
-		s.flag("--quiet")
+		s.set("--ui", "none")
 	}
 	s.hint("dialect", "trtllm-1.0")
 	s.hint("backend", a.text("--backend"))

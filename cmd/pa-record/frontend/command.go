@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -43,6 +44,39 @@ func (b *builder) setWhole(name string, n int) { b.set(name, fmt.Sprint(n)) }
 
 // setNumber adds a flag with a float, written as Python does: 3 is 3.0.
 func (b *builder) setNumber(name string, f float64) { b.set(name, pyfmt.Repr(f)) }
+
+// tokenizer adds the tokenizer of prompts and report. One that the tool takes by
+// itself may be missing.
+func (b *builder) tokenizer(name string, given bool) {
+	flag, hint := "--default-tokenizer", "default_tokenizer"
+	if given {
+		flag, hint = "--tokenizer", "tokenizer"
+	}
+	b.set(flag, name)
+	b.hint(hint, name)
+}
+
+// export adds the file of the export, which tools replace without asking, and
+// returns its name. folder is made if it is not there; "" is none.
+func (b *builder) export(folder, file string) string {
+	if folder != "" {
+		b.set("--artifact-dir", folder)
+	}
+	b.set("--profile-export-file", file)
+	b.flag("--overwrite")
+	if folder == "" {
+		return file
+	}
+	return path.Join(folder, file)
+}
+
+// spread reports a standard deviation that is larger than the mean, which is that
+// of the option: one length in six would be below 0.
+func (b *builder) spread(option string, mean, stddev int) {
+	if stddev > mean {
+		b.errorf("%s %d: larger than the mean, %d", strings.TrimSuffix(option, "-mean")+"-stddev", stddev, mean)
+	}
+}
 
 // hint notes something for the analysis; an empty value is none.
 func (b *builder) hint(key, value string) {

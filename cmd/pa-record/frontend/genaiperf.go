@@ -3,10 +3,13 @@ package frontend
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
+	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/internal/pyfmt"
 )
 
@@ -44,11 +47,17 @@ func GenAIPerf() *Tool {
 		Name:  "genai-perf",
 		Usage: "take a command line of GenAI-Perf",
 		About: `Takes the command lines of GenAI-Perf 24.03, 24.04 and its last release
-(profile and analyze), each with its flags, defaults and requests, prints
-the pa-record command that it stands for, and runs that. Which release is
-meant follows from the flags; --release says it. What follows -- is passed
-to pa-record:
-  pa-record genai-perf -m gpt2 --streaming -- --dry-run`,
+(profile and analyze), each with its flags, defaults and requests, prints the
+pa-record command that it stands for, and runs that. profile and analyze are of
+the last release. Without them it is 24.04, unless there is a flag that only
+24.03 has; --release 24.03 or 24.04 says it. Each has its own page:
+genai-perf --release 24.03 --help, genai-perf profile --help, genai-perf analyze
+--help. What follows -- is passed to pa-record: -- --dry-run.`,
+		Examples: []cmdline.Example{
+			{Does: "a model of Triton, with the defaults of GenAI-Perf 24.04", Line: "pa-record genai-perf -m gpt2 --backend vllm --streaming -u localhost:8001"},
+			{Does: "the same by the last release, for a chat API", Line: "pa-record genai-perf profile -m gpt2 --endpoint-type chat --streaming \\\n  --isl 200 --osl 100 --concurrency 8 -u localhost:8000"},
+			{Does: "print what a command line of 24.03 stands for, and send nothing", Line: "pa-record genai-perf -m gpt2 --output-format vllm --concurrency 1 -- --dry-run"},
+		},
 		releases: []*release{genaiPerf2403(), genaiPerf2404(), genaiPerfProfile(), genaiPerfAnalyze()},
 		choose:   chooseGenAIPerf,
 	}
@@ -106,10 +115,26 @@ func chooseGenAIPerf(t *Tool, args []string) (*release, []string, error) {
 	case len(lacksOld) == 0:
 		return old, args, nil
 	}
-	if lacksLast, _ := t.releases[2].unknown(args); len(lacksLast) == 0 {
+	lacksLast, _ := t.releases[2].unknown(args)
+	if err := knownToNone(join(old.options, later.options), lacksOld, lacksLater, lacksLast); err != nil {
+		return nil, nil, err
+	}
+	if len(lacksLast) == 0 {
 		return nil, nil, fmt.Errorf("%s: not a flag of 24.03 or 24.04; put profile in front for the last release", lacksLater[0])
 	}
 	return nil, nil, fmt.Errorf("the flags are of no one release: 24.03 lacks %s, 24.04 lacks %s", strings.Join(lacksOld, ", "), strings.Join(lacksLater, ", "))
+}
+
+// knownToNone returns an error for the flags that every release lacks; all are the
+// options of those whose names may have been meant.
+func knownToNone(all options, lacks ...[]string) error {
+	var errs []error
+	for _, name := range lacks[0] {
+		if !slices.ContainsFunc(lacks, func(names []string) bool { return !slices.Contains(names, name) }) {
+			errs = append(errs, all.unknown(name))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // takeRelease takes --release out of args.
@@ -144,9 +169,9 @@ var (
 	optURL       = option{names: []string{"-u", "--url"}, arg: "URL", group: "Endpoint", usage: "the server's address", fate: same}
 	optStreaming = option{names: []string{"--streaming"}, group: "Endpoint", usage: "ask for streamed answers", fate: body, note: `the member "stream" of each request; Triton is always asked over a gRPC stream`}
 	optExport    = option{names: []string{"--profile-export-file"}, arg: "FILE", initial: "profile_export.json", group: "Output", usage: "where the export goes", fate: same}
-	optSeed      = option{names: []string{"--random-seed"}, arg: "N", kind: whole, initial: "0", group: "Input", usage: "seed of everything random", fate: same}
-	optRate      = option{names: []string{"--request-rate"}, arg: "R", kind: number, group: "Profiling", usage: "send R requests a second", fate: alias, note: "--request-rate-range"}
-	optLoops     = option{names: []string{"--concurrency"}, arg: "N", kind: whole, group: "Profiling", usage: "keep N requests in flight", fate: alias, note: "--concurrency-range"}
+	optSeed      = option{names: []string{"--random-seed"}, arg: "N", kind: natural, initial: "0", group: "Input", usage: "seed of everything random", fate: same}
+	optRate      = option{names: []string{"--request-rate"}, arg: "R", kind: above, group: "Profiling", usage: "send R requests a second", fate: alias, note: "--request-rate-range"}
+	optLoops     = option{names: []string{"--concurrency"}, arg: "N", kind: positive, group: "Profiling", usage: "keep N requests in flight", fate: alias, note: "--concurrency-range"}
 	optExtra     = option{names: []string{"--extra-inputs"}, arg: "NAME:VALUE", repeat: true, group: "Input", usage: "a further member of each request", fate: body}
 	optVersion   = option{names: []string{"--version"}, group: "Other", usage: "print the version of pa-record", fate: same}
 )
@@ -222,27 +247,21 @@ func (g *genaiPerf) windows() {
 	g.set("--stability-percentage", strings.TrimSuffix(pyfmt.Repr(g.a.number("--stability-percentage")), ".0"))
 }
 
-// tokenizer adds the tokenizer. One that the tool names itself may be missing.
-func (g *genaiPerf) tokenizer(name string, given bool) {
-	if given {
-		g.set("--tokenizer", name)
-	} else {
-		g.set("--default-tokenizer", name)
+// synthetic adds n prompts of random text, 0 if their number follows from
+// conversations; option is the one of the mean.
+func (g *genaiPerf) synthetic(option string, mean, stddev, n int) {
+	g.spread(option, mean, stddev)
+	g.setWhole("--synthetic-input-tokens-mean", mean)
+	g.setWhole("--synthetic-input-tokens-stddev", stddev)
+	if n > 0 {
+		g.setWhole("--num-dataset-entries", n)
 	}
 }
 
-// synthetic adds prompts of random text.
-func (g *genaiPerf) synthetic(mean, stddev, n int) {
-	g.setWhole("--synthetic-input-tokens-mean", mean)
-	g.setWhole("--synthetic-input-tokens-stddev", stddev)
-	g.setWhole("--num-dataset-entries", n)
-}
-
 // export adds the file, which GenAI-Perf replaces without asking, and the
-// reports that it makes of it.
-func (g *genaiPerf) export(file string) {
-	g.set("--profile-export-file", file)
-	g.flag("--overwrite")
+// reports that it makes of it. folder is made if it is not there, "" is none.
+func (g *genaiPerf) output(folder, file string) {
+	file = g.export(folder, file)
 	g.hint("dialect", "genai-perf-"+g.release)
 	if g.kind == kindOpenAI {
 		g.hint("streaming", fmt.Sprint(g.stream))

@@ -15,15 +15,15 @@ func genaiPerf2403() *release {
 			optStreaming,
 			{names: []string{"--input-type"}, arg: "TYPE", choices: []string{"url", "file", "synthetic"}, initial: "synthetic", group: "Input", usage: "where prompts come from; file was never supported", fate: alias, note: "url is --dataset; file is an error, there as here"},
 			{names: []string{"--dataset"}, arg: "NAME", choices: []string{"openorca", "cnn_dailymail"}, initial: "openorca", group: "Input", usage: "with --input-type url, the data set", fate: same},
-			{names: []string{"--input-tokens-mean"}, arg: "N", kind: whole, initial: "550", group: "Input", usage: "mean length of synthetic prompts", fate: alias, note: "--synthetic-input-tokens-mean"},
-			{names: []string{"--input-tokens-stddev"}, arg: "N", kind: whole, initial: "0", group: "Input", usage: "its standard deviation", fate: alias, note: "--synthetic-input-tokens-stddev"},
-			{names: []string{"--expected-output-tokens", "--synthetic-requested-output-tokens"}, arg: "N", kind: whole, initial: "150", group: "Input", usage: "length of the answers that prompts ask for, in words", fate: body, note: "a sentence in front of each prompt; the second name is in the README only"},
-			{names: []string{"--num-of-output-prompts"}, arg: "N", kind: whole, initial: "100", group: "Input", usage: "number of different synthetic prompts", fate: alias, note: "--num-dataset-entries"},
+			{names: []string{"--input-tokens-mean"}, arg: "N", kind: positive, initial: "550", group: "Input", usage: "mean length of synthetic prompts", fate: alias, note: "--synthetic-input-tokens-mean"},
+			{names: []string{"--input-tokens-stddev"}, arg: "N", kind: natural, initial: "0", group: "Input", usage: "its standard deviation", fate: alias, note: "--synthetic-input-tokens-stddev"},
+			{names: []string{"--expected-output-tokens", "--synthetic-requested-output-tokens"}, arg: "N", kind: positive, initial: "150", group: "Input", usage: "length of the answers that prompts ask for, in words", fate: body, note: "a sentence in front of each prompt; the second name is in the README only"},
+			{names: []string{"--num-of-output-prompts"}, arg: "N", kind: positive, initial: "100", group: "Input", usage: "number of different synthetic prompts", fate: alias, note: "--num-dataset-entries"},
 			optSeed,
 			{names: []string{"--input-data"}, arg: "FILE", initial: "llm_inputs.json", group: "Input", usage: "send the requests of this file; by default those that are made", fate: same},
 			optLoops, optRate,
-			{names: []string{"-p", "--measurement-interval"}, arg: "MS", kind: whole, initial: "10000", group: "Profiling", usage: "length of a window", fate: same},
-			{names: []string{"-s", "--stability-percentage"}, arg: "PCT", kind: whole, initial: "999", group: "Profiling", usage: "by how much the last three windows may differ", fate: same},
+			{names: []string{"-p", "--measurement-interval"}, arg: "MS", kind: positive, initial: "10000", group: "Profiling", usage: "length of a window", fate: same},
+			{names: []string{"-s", "--stability-percentage"}, arg: "PCT", kind: natural, initial: "999", group: "Profiling", usage: "by how much the last three windows may differ", fate: same},
 			optExport,
 			{names: []string{"-v", "--verbose"}, group: "Other", usage: "print each window", fate: same, note: "the second name is in the README only"},
 			optVersion,
@@ -62,11 +62,11 @@ func (g *genaiPerf) translate2403() {
 	} else {
 		g.inputs2403(format)
 	}
-	g.export(a.text("--profile-export-file"))
+	g.output("", a.text("--profile-export-file"))
 	if g.kind == kindTriton {
 		g.hint("backend", map[string]string{"trtllm": "tensorrtllm", "vllm": "vllm"}[format])
 	}
-	g.hint("tokenizer", gpt2Tokenizer) // counts are of this one, whatever makes the prompts
+	g.hint("default_tokenizer", gpt2Tokenizer) // counts are of this one, whatever makes the prompts
 }
 
 // inputs2403 adds the prompts and their form.
@@ -79,9 +79,9 @@ func (g *genaiPerf) inputs2403(format string) {
 		g.set("--dataset", a.text("--dataset"))
 		g.setWhole("--num-dataset-entries", 100) // --num-of-output-prompts is of synthetic ones
 	default:
-		g.synthetic(a.whole("--input-tokens-mean"), a.whole("--input-tokens-stddev"), a.whole("--num-of-output-prompts"))
+		g.synthetic("--input-tokens-mean", a.whole("--input-tokens-mean"), a.whole("--input-tokens-stddev"), a.whole("--num-of-output-prompts"))
 		g.setWhole("--random-seed", a.whole("--random-seed"))
-		g.tokenizer(llamaTokenizer, false)
+		g.set("--default-tokenizer", llamaTokenizer)
 		prompt = askFor(a.whole("--expected-output-tokens")) + placePrompt
 		messages = userMessage(prompt)
 	}

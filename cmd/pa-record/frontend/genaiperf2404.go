@@ -21,16 +21,16 @@ func genaiPerf2404() *release {
 			optStreaming, optExtra,
 			{names: []string{"--prompt-source"}, arg: "SOURCE", choices: []string{"synthetic", "dataset"}, initial: "synthetic", group: "Input", usage: "where prompts come from", fate: alias, note: "dataset is --dataset"},
 			{names: []string{"--input-dataset"}, arg: "NAME", choices: []string{"openorca", "cnn_dailymail"}, initial: "openorca", group: "Input", usage: "with --prompt-source dataset, the data set", fate: alias, note: "--dataset"},
-			{names: []string{"--num-prompts"}, arg: "N", kind: whole, initial: "100", group: "Input", usage: "number of different prompts", fate: alias, note: "--num-dataset-entries"},
-			{names: []string{"--synthetic-input-tokens-mean"}, arg: "N", kind: whole, initial: "550", group: "Input", usage: "mean length of synthetic prompts", fate: same},
-			{names: []string{"--synthetic-input-tokens-stddev"}, arg: "N", kind: whole, initial: "0", group: "Input", usage: "its standard deviation", fate: same},
+			{names: []string{"--num-prompts"}, arg: "N", kind: positive, initial: "100", group: "Input", usage: "number of different prompts", fate: alias, note: "--num-dataset-entries"},
+			{names: []string{"--synthetic-input-tokens-mean"}, arg: "N", kind: positive, initial: "550", group: "Input", usage: "mean length of synthetic prompts", fate: same},
+			{names: []string{"--synthetic-input-tokens-stddev"}, arg: "N", kind: natural, initial: "0", group: "Input", usage: "its standard deviation", fate: same},
 			{names: []string{"--output-tokens-mean"}, arg: "N", kind: whole, initial: "-1", group: "Input", usage: "mean length asked of the answers", fate: same},
-			{names: []string{"--output-tokens-stddev"}, arg: "N", kind: whole, initial: "0", group: "Input", usage: "its standard deviation", fate: same},
+			{names: []string{"--output-tokens-stddev"}, arg: "N", kind: natural, initial: "0", group: "Input", usage: "its standard deviation", fate: same},
 			{names: []string{"--output-tokens-mean-deterministic"}, group: "Input", usage: "ask Triton for answers not shorter than that", fate: body},
 			optSeed,
 			{names: []string{"--tokenizer"}, arg: "NAME", initial: llamaTokenizer, group: "Input", usage: "the tokenizer that lengths are counted by", fate: same},
 			optLoops, optRate,
-			{names: []string{"-p", "--measurement-interval"}, arg: "MS", kind: whole, initial: "10000", group: "Profiling", usage: "length of a window", fate: same},
+			{names: []string{"-p", "--measurement-interval"}, arg: "MS", kind: positive, initial: "10000", group: "Profiling", usage: "length of a window", fate: same},
 			{names: []string{"-s", "--stability-percentage"}, arg: "PCT", kind: number, initial: "999", group: "Profiling", usage: "by how much the last three windows may differ", fate: same},
 			optExport,
 			{names: []string{"-v", "--verbose"}, group: "Other", usage: "print each window", fate: same},
@@ -69,7 +69,7 @@ func (g *genaiPerf) translate2404() {
 		g.set("--dataset", a.text("--input-dataset"))
 		g.setWhole("--num-dataset-entries", n)
 	} else {
-		g.synthetic(a.whole("--synthetic-input-tokens-mean"), a.whole("--synthetic-input-tokens-stddev"), n)
+		g.synthetic("--synthetic-input-tokens-mean", a.whole("--synthetic-input-tokens-mean"), a.whole("--synthetic-input-tokens-stddev"), n)
 	}
 	if g.answers() {
 		g.set("--output-tokens-mean", a.text("--output-tokens-mean"))
@@ -90,16 +90,15 @@ func (g *genaiPerf) translate2404() {
 		g.trtllm2404(extras)
 	}
 	g.send()
-	file := a.text("--profile-export-file")
+	folder := ""
 	if !a.has("--profile-export-file") {
-		file = "artifacts/data/" + file // where 24.04 moves it
+		folder = "artifacts/data" // where 24.04 moves it
 	}
-	g.export(file)
+	g.output(folder, a.text("--profile-export-file"))
 	g.hint("endpoint_type", api)
 	if g.kind == kindTriton {
 		g.hint("backend", map[string]string{"trtllm": "tensorrtllm", "vllm": "vllm"}[backend])
 	}
-	g.hint("tokenizer", a.text("--tokenizer"))
 }
 
 // check2404 reports flags that do not fit together.
@@ -124,8 +123,8 @@ func (g *genaiPerf) check2404(api string) {
 	} else if g.kind == kindOpenAI && a.has("--output-tokens-mean-deterministic") {
 		g.errorf("--output-tokens-mean-deterministic belongs to --service-kind triton")
 	}
-	if n := a.whole("--num-prompts"); n < 1 {
-		g.errorf("--num-prompts %d: must be at least 1", n)
+	if g.answers() {
+		g.spread("--output-tokens-mean", a.whole("--output-tokens-mean"), a.whole("--output-tokens-stddev"))
 	}
 }
 

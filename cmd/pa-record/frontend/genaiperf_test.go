@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"os"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -97,13 +98,13 @@ func TestGenAIPerfCommand(t *testing.T) {
 // and the export's, which is put elsewhere.
 var ours = []string{
 	"--input-data", "--request-template", "--synthetic-input-tokens-mean", "--synthetic-input-tokens-stddev", "--num-dataset-entries",
-	"--random-seed", "--tokenizer", "--default-tokenizer", "--output-tokens-mean", "--output-tokens-stddev", "--analysis-hint", "--overwrite",
+	"--random-seed", "--tokenizer", "--default-tokenizer", "--output-tokens-mean", "--output-tokens-stddev", "--analysis-hint", "--overwrite", "--artifact-dir",
 	"--num-sessions", "--session-turns-mean", "--session-turns-stddev", "--session-turn-delay-mean", "--session-turn-delay-stddev",
 }
 
 // perfAnalyzer returns the flags of a command that are perf_analyzer's, sorted.
 func perfAnalyzer(args []string) []string {
-	openAI := slices.Contains(args, kindOpenAI)
+	openAI, folder := slices.Contains(args, kindOpenAI), value(args, "--artifact-dir")
 	var flags []string
 	for i := 0; i < len(args); i++ {
 		flag := args[i]
@@ -113,8 +114,11 @@ func perfAnalyzer(args []string) []string {
 			if f, err := strconv.ParseFloat(value, 64); err == nil {
 				value = strconv.FormatFloat(f, 'g', -1, 64)
 			}
-			// 24.04 moves it there when perf_analyzer has ended.
-			flag += " " + strings.TrimPrefix(value, "artifacts/data/")
+			if flag == "--profile-export-file" {
+				// 24.04 moves it there when perf_analyzer has ended.
+				value = strings.TrimPrefix(path.Join(folder, value), "artifacts/data/")
+			}
+			flag += " " + value
 		}
 		name, _, _ := strings.Cut(flag, " ")
 		// Whether answers are streamed is in the requests of GenAI-Perf.
@@ -213,4 +217,44 @@ func value(args []string, flag string) string {
 		}
 	}
 	return ""
+}
+
+// Command lines that were recorded with the reports of testdata/golden/genai_perf
+// stand for the perf_analyzer command that was seen there.
+func TestGenAIPerfRecorded(t *testing.T) {
+	text, err := os.ReadFile("testdata/genaiperf/pa_cmd.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var line string
+	n := 0
+	for l := range strings.Lines(string(text)) {
+		want, ran := strings.CutPrefix(l, "  perf_analyzer ")
+		if !ran {
+			line = l
+			continue
+		}
+		release, args, _ := strings.Cut(line, ": genai-perf ")
+		if release == "main" {
+			release = "latest"
+		}
+		n++
+		cmd, err := GenAIPerf().Parse(append([]string{"--release", release}, strings.Fields(args)...))
+		if strings.Contains(args, "image_retrieval") {
+			if err == nil || !strings.Contains(err.Error(), "--endpoint-type image_retrieval is not supported") {
+				t.Errorf("%s: %v, want an error", args, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %v", args, err)
+			continue
+		}
+		if diff := cmp.Diff(perfAnalyzer(strings.Fields(want)), perfAnalyzer(cmd.Args)); diff != "" {
+			t.Errorf("%s: perf_analyzer's flags (-GenAI-Perf +ours):\n%s", args, diff)
+		}
+	}
+	if n != 78 {
+		t.Errorf("%d command lines, want 78", n)
+	}
 }

@@ -65,14 +65,14 @@ func latestOptions() options {
 		{names: []string{"--grpc-method"}, arg: "METHOD", group: "Endpoint", usage: "of --endpoint-type dynamic_grpc", fate: refused, note: "only Triton's own gRPC service is supported"},
 
 		{names: []string{"--input-file"}, arg: "FILE", group: "Input", usage: "prompts as JSON lines, or payload:FILE for a trace", fate: alias, note: "--input-data; synthetic:… is refused"},
-		{names: []string{"--num-dataset-entries", "--num-prompts"}, arg: "N", kind: whole, initial: "100", group: "Input", usage: "number of different prompts", fate: same},
-		{names: []string{"--synthetic-input-tokens-mean", "--isl"}, arg: "N", kind: whole, initial: "550", group: "Input", usage: "mean length of synthetic prompts", fate: same},
-		{names: []string{"--synthetic-input-tokens-stddev"}, arg: "N", kind: whole, initial: "0", group: "Input", usage: "its standard deviation", fate: same},
-		{names: []string{"--output-tokens-mean", "--osl"}, arg: "N", kind: whole, group: "Input", usage: "mean length asked of the answers", fate: same},
-		{names: []string{"--output-tokens-stddev"}, arg: "N", kind: whole, initial: "0", group: "Input", usage: "its standard deviation", fate: same},
+		{names: []string{"--num-dataset-entries", "--num-prompts"}, arg: "N", kind: positive, initial: "100", group: "Input", usage: "number of different prompts", fate: same},
+		{names: []string{"--synthetic-input-tokens-mean", "--isl"}, arg: "N", kind: natural, initial: "550", group: "Input", usage: "mean length of synthetic prompts", fate: same},
+		{names: []string{"--synthetic-input-tokens-stddev"}, arg: "N", kind: natural, initial: "0", group: "Input", usage: "its standard deviation", fate: same},
+		{names: []string{"--output-tokens-mean", "--osl"}, arg: "N", kind: natural, group: "Input", usage: "mean length asked of the answers", fate: same},
+		{names: []string{"--output-tokens-stddev"}, arg: "N", kind: natural, initial: "0", group: "Input", usage: "its standard deviation", fate: same},
 		{names: []string{"--output-tokens-mean-deterministic"}, group: "Input", usage: "ask Triton for answers not shorter than that", fate: body},
-		{names: []string{"--num-prefix-prompts"}, arg: "N", kind: whole, initial: "0", group: "Input", usage: "number of prompts to put in front of others", fate: same},
-		{names: []string{"--prefix-prompt-length"}, arg: "N", kind: whole, initial: "100", group: "Input", usage: "their length", fate: same},
+		{names: []string{"--num-prefix-prompts"}, arg: "N", kind: natural, initial: "0", group: "Input", usage: "number of prompts to put in front of others", fate: same},
+		{names: []string{"--prefix-prompt-length"}, arg: "N", kind: natural, initial: "100", group: "Input", usage: "their length", fate: same},
 		optSeed,
 		{names: []string{"--extra-inputs"}, arg: "NAME:VALUE", repeat: true, group: "Input", usage: "further members of each request, or a JSON object", fate: body},
 		{names: []string{"-H", "--header"}, arg: "'NAME:VALUE'", repeat: true, group: "Input", usage: "a header of every request", fate: same},
@@ -85,12 +85,12 @@ func latestOptions() options {
 
 		optLoops, optRate,
 		{names: []string{"--fixed-schedule"}, arg: "ANY", group: "Profiling", usage: "send at the times of the trace; any value says yes", fate: same},
-		{names: []string{"--session-concurrency"}, arg: "N", kind: whole, group: "Profiling", usage: "keep N conversations going", fate: same},
-		{names: []string{"-p", "--measurement-interval"}, arg: "MS", kind: whole, group: "Profiling", usage: "measure in windows of this length", fate: same},
-		{names: []string{"--request-count", "--num-requests"}, arg: "N", kind: whole, group: "Profiling", usage: "send N requests (default: 10, or twice the concurrency)", fate: same},
-		{names: []string{"--warmup-request-count", "--num-warmup-requests"}, arg: "N", kind: whole, initial: "0", group: "Profiling", usage: "send N requests before", fate: same},
+		{names: []string{"--session-concurrency"}, arg: "N", kind: positive, group: "Profiling", usage: "keep N conversations going", fate: same},
+		{names: []string{"-p", "--measurement-interval"}, arg: "MS", kind: natural, group: "Profiling", usage: "measure in windows of this length", fate: same},
+		{names: []string{"--request-count", "--num-requests"}, arg: "N", kind: natural, group: "Profiling", usage: "send N requests (default: 10, or twice the concurrency)", fate: same},
+		{names: []string{"--warmup-request-count", "--num-warmup-requests"}, arg: "N", kind: natural, initial: "0", group: "Profiling", usage: "send N requests before", fate: same},
 		{names: []string{"-s", "--stability-percentage"}, arg: "PCT", kind: number, initial: "999", group: "Profiling", usage: "by how much the last three windows may differ", fate: same},
-		{names: []string{"--num-sessions"}, arg: "N", kind: whole, initial: "0", group: "Profiling", usage: "number of conversations", fate: same},
+		{names: []string{"--num-sessions"}, arg: "N", kind: natural, initial: "0", group: "Profiling", usage: "number of conversations", fate: same},
 		{names: []string{"--session-turns-mean"}, arg: "N", kind: number, initial: "1", group: "Profiling", usage: "mean number of their turns", fate: same},
 		{names: []string{"--session-turns-stddev"}, arg: "N", kind: number, initial: "0", group: "Profiling", usage: "its standard deviation", fate: same},
 		{names: []string{"--session-turn-delay-mean"}, arg: "MS", kind: number, initial: "0", group: "Profiling", usage: "mean time between turns", fate: same},
@@ -199,7 +199,7 @@ func (l *latest) translate(load func() string) {
 	l.inputs()
 	l.compose()
 	l.send()
-	l.output(stimulus)
+	l.artifacts(stimulus)
 }
 
 // check reports what does not fit together, or is not supported.
@@ -236,8 +236,8 @@ func (l *latest) check() {
 	if n := a.whole("--batch-size-text"); n > 1 {
 		l.errorf("--batch-size-text %d: only 1 is supported", n)
 	}
-	if n := a.whole("--num-dataset-entries"); n < 1 {
-		l.errorf("--num-dataset-entries %d: must be at least 1", n)
+	if l.answers() {
+		l.spread("--output-tokens-mean", a.whole("--output-tokens-mean"), a.whole("--output-tokens-stddev"))
 	}
 	if s := a.number("--stability-percentage"); s != 0 && !(s >= 1 && s <= 999) {
 		l.errorf("--stability-percentage %v: must be from 1 to 999", s)
@@ -435,7 +435,11 @@ func (l *latest) inputs() {
 	case file != "":
 		l.set("--input-data", file)
 	default:
-		l.synthetic(l.orInitial("--synthetic-input-tokens-mean"), a.whole("--synthetic-input-tokens-stddev"), a.whole("--num-dataset-entries"))
+		n := a.whole("--num-dataset-entries")
+		if a.whole("--num-sessions") > 0 {
+			n = 0
+		}
+		l.synthetic("--synthetic-input-tokens-mean", l.orInitial("--synthetic-input-tokens-mean"), a.whole("--synthetic-input-tokens-stddev"), n)
 		if n := a.whole("--num-prefix-prompts"); n > 0 {
 			l.setWhole("--num-prefix-prompts", n)
 			l.setWhole("--prefix-prompt-length", l.orInitial("--prefix-prompt-length"))
@@ -543,8 +547,8 @@ func (l *latest) triton(length bool) {
 	}
 }
 
-// output adds the export, in the folder that GenAI-Perf makes for the run.
-func (l *latest) output(stimulus string) {
+// artifacts adds the export, in the folder that GenAI-Perf makes for the run.
+func (l *latest) artifacts(stimulus string) {
 	a, file := l.a, l.a.text("--profile-export-file")
 	if strings.Contains(file, "/") {
 		l.errorf("--profile-export-file %s: a name, without folders; those go into --artifact-dir", clip(file))
@@ -560,14 +564,10 @@ func (l *latest) output(stimulus string) {
 	if stimulus != "" {
 		folder += "-" + stimulus
 	}
-	l.export(a.text("--artifact-dir") + "/" + folder + "/" + file)
+	folder = strings.TrimSuffix(a.text("--artifact-dir"), "/") + "/" + folder
+	l.output(folder, file)
 	l.hint("goodput", strings.Join(a.values("--goodput"), " "))
 	if a.has("--generate-plots") {
-		l.Reports = append(l.Reports, []string{"html", l.Args[len(l.Args)-2], "-o", a.text("--artifact-dir") + "/" + folder + "/plots.html"})
-	}
-	if a.has("--tokenizer") {
-		l.hint("tokenizer", a.text("--tokenizer"))
-	} else {
-		l.hint("tokenizer", l.model)
+		l.Reports = append(l.Reports, []string{"html", folder + "/" + file, "-o", folder + "/plots.html"})
 	}
 }

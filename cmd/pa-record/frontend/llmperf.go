@@ -3,6 +3,8 @@ package frontend
 import (
 	"strconv"
 	"strings"
+
+	"github.com/pa-tools/pa/internal/cmdline"
 )
 
 // LLMPerf is llm_perf.py of triton_trtllm_tools.
@@ -13,7 +15,12 @@ func LLMPerf() *Tool {
 		About: `Takes the command lines of llm_perf.py: every prompt of a JSON Lines file is
 sent once at each concurrency, with the tool's fixed tensors. Prints the
 pa-record command that this stands for, and runs that. What follows -- is
-passed to pa-record.`,
+passed to pa-record: -- --dry-run.`,
+		Examples: []cmdline.Example{
+			{Does: "every prompt at each of three levels, over gRPC", Line: "pa-record llm_perf -u localhost:8001 -m ensemble --concurrency 1,4,8 \\\n  --input-data prompts.jsonl --tokenizer-path /models/Qwen2-7B"},
+			{Does: "against the simulated server", Line: "pa-record llm_perf -u sim:// --input-data prompts.jsonl \\\n  --tokenizer-path built-in"},
+			{Does: "print what a command line stands for, and send nothing", Line: "pa-record llm_perf --input-data prompts.jsonl --tokenizer-path built-in \\\n  -- --dry-run"},
+		},
 		releases: []*release{{options: llmPerfOptions(), translate: translateLLMPerf}},
 		choose:   onlyRelease,
 	}
@@ -64,19 +71,18 @@ func translateLLMPerf(b *builder, a *arguments) {
 	b.set("--request-count", "all")
 	b.set("--connection-reuse", "fresh") // a client for each request
 	b.set("--input-data", a.text("--input-data"))
-	b.set("--tokenizer", a.text("--tokenizer-path"))
+	b.tokenizer(a.text("--tokenizer-path"), true)
 	b.set("--request-template", llmPerfTensors(stream))
 
 	result := a.text("--profile-export-file")
-	export := besideResult(result)
-	b.set("--profile-export-file", export)
-	b.flag("--overwrite")
+	export := b.export("", besideResult(result))
 	b.hint("dialect", "llm_perf-v1")
-	b.hint("uri", a.text("--uri"))
+	if uri := a.text("--uri"); !strings.ContainsAny(uri, "@?") { // which may be secret
+		b.hint("uri", uri)
+	}
 	b.hint("protocol", protocol)
 	b.hint("model", a.text("--triton-model"))
 	b.hint("concurrency", strings.Join(list, ","))
-	b.hint("tokenizer", a.text("--tokenizer-path"))
 	b.Reports = [][]string{{"report", export}, {"report", export, "--format", "json", "-o", result}}
 }
 

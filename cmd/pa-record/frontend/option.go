@@ -30,9 +30,12 @@ type option struct {
 type kind uint8
 
 const (
-	text   kind = iota
-	whole       // an integer
-	number      // a floating point number, inf and nan too
+	text     kind = iota
+	whole         // an integer
+	natural       // an integer from 0 on
+	positive      // an integer from 1 on
+	number        // a floating point number, inf and nan too
+	above         // a finite one above 0
 )
 
 // A fate says what becomes of an option here.

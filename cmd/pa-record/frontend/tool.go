@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/pa-tools/pa/internal/cmdline"
 )
 
 // A Tool is a program whose command lines are understood.
@@ -12,6 +14,9 @@ type Tool struct {
 	Name  string // of pa-record's subcommand
 	Usage string // what it is for, in a line
 	About string // the text of its help page
+
+	// Examples are the first that the help page shows.
+	Examples []cmdline.Example
 
 	releases []*release
 	// choose returns the release that a command line is written for, and what

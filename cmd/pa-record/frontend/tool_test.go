@@ -111,7 +111,17 @@ func TestChooseGenAIPerf(t *testing.T) {
 func TestErrors(t *testing.T) {
 	for _, tt := range []struct{ line, want string }{
 		{"genai-perf -m m --output-format vllm --num-prompts 3", "genai-perf: the flags are of no one release: 24.03 lacks --num-prompts, 24.04 lacks --output-format"},
-		{"genai-perf -m m --nope", "24.03 lacks --nope, 24.04 lacks --nope"},
+		{"genai-perf -m m --nope", "genai-perf: unknown flag --nope"},
+		{"genai-perf -m m --concurency 3", "genai-perf: unknown flag --concurency; did you mean --concurrency?"},
+		{"genai-perf -m m --output-fromat vllm --num-promts 3", "genai-perf: unknown flag --num-promts; did you mean --num-prompts?\ngenai-perf: unknown flag --output-fromat; did you mean --output-format?"},
+		{"genai-perf profile -m m --synthetic-input-token-mean 5", "unknown flag --synthetic-input-token-mean; did you mean --synthetic-input-tokens-mean?"},
+		{"genai-perf -m m --input-tokens-mean 5 --input-tokens-stddev 6 --concurrency 1", "genai-perf 24.03: --input-tokens-stddev 6: larger than the mean, 5"},
+		{"genai-perf -m m --output-tokens-mean 5 --output-tokens-stddev 6", "genai-perf 24.04: --output-tokens-stddev 6: larger than the mean, 5"},
+		{"genai-perf -m m --synthetic-input-tokens-stddev -1", "genai-perf 24.04: --synthetic-input-tokens-stddev -1: must not be negative"},
+		{"genai-perf -m m --concurrency 0", "genai-perf 24.04: --concurrency 0: must be at least 1"},
+		{"genai-perf -m m --request-rate -2", "genai-perf 24.04: --request-rate -2: must be above 0"},
+		{"genai-perf -m m --request-rate inf", "genai-perf 24.04: --request-rate inf: must be above 0"},
+		{"genai-perf -m m --concurrency", "genai-perf 24.04: --concurrency needs a value"},
 		{"genai-perf -m m --isl 5", "genai-perf: --isl: not a flag of 24.03 or 24.04; put profile in front for the last release"},
 		{"genai-perf --release 23.01 -m m", "genai-perf: --release 23.01: expected 24.03, 24.04 or latest"},
 		{"genai-perf --release", "--release needs a value"},
@@ -153,6 +163,9 @@ func TestErrors(t *testing.T) {
 		{"benchmark_serving --model m --dataset-name sonnet", "--dataset-name sonnet is not supported"},
 		{"benchmark_serving --model m --dataset-name mooncake", "--dataset-name mooncake: expected sharegpt, burstgpt,"},
 		{"benchmark_serving --model m --lora_modules a b", "--lora-modules is not supported"},
+
+		{"benchmark_serving --model m --max-concurency 4", "benchmark_serving: unknown flag --max-concurency; did you mean --max-concurrency?"},
+		{"benchmark_serving --model m --seed -1", "benchmark_serving: --seed -1: must not be negative"},
 
 		{"llm_perf", "llm_perf: no prompts; give --input-data FILE\nllm_perf: no tokenizer; give --tokenizer-path DIR"},
 		{"llm_perf --input-data x --tokenizer-path y -i tcp", "-i tcp: expected grpc or http"},

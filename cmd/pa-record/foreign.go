@@ -1,0 +1,101 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/pa-tools/pa/cmd/pa-record/frontend"
+	"github.com/pa-tools/pa/internal/cmdline"
+)
+
+// foreignCommands are the subcommands that take the command lines of other tools.
+func foreignCommands(env environment) []*cli.Command {
+	var all []*cli.Command
+	for _, tool := range frontend.Tools() {
+		all = append(all, &cli.Command{
+			Name: tool.Name, Usage: tool.Usage, SkipFlagParsing: true,
+			Action: func(c *cli.Context) error { return foreign(c, tool, env) },
+		})
+	}
+	return all
+}
+
+// foreign says what a command line of tool stands for, and runs that.
+func foreign(c *cli.Context, tool *frontend.Tool, env environment) error {
+	args := c.Args().Slice()
+	ours := args
+	if i := slices.Index(args, "--"); i >= 0 {
+		ours = args[:i]
+	}
+	switch {
+	case slices.ContainsFunc(ours, func(arg string) bool { return arg == "--help" || arg == "-h" }):
+		page, err := tool.Help("pa-record", ours)
+		if err != nil {
+			return &cmdline.UsageError{Msg: err.Error()}
+		}
+		_, err = io.WriteString(c.App.Writer, page)
+		return err
+	case slices.Contains(ours, "--version"):
+		_, err := fmt.Fprintf(c.App.Writer, "pa-record %s\n", version)
+		return err
+	}
+	cmd, err := tool.Parse(args)
+	if err != nil {
+		return &cmdline.UsageError{Msg: err.Error()}
+	}
+	stderr := c.App.ErrWriter
+	canonical := append([]string{"pa-record"}, cmd.Args...)
+	fmt.Fprintf(stderr, "pa-record: %s: this is\n%s\n", cmd.Tool, commandLines(redactArgs(canonical)))
+	for _, note := range cmd.Notes {
+		fmt.Fprintf(stderr, "pa-record: note: %s\n", note)
+	}
+	app := recordApp(canonical, env, cmd.Reports)
+	if code := app.Run(c.Context, canonical, c.App.Reader, c.App.Writer, stderr); code != 0 {
+		return &cmdline.CodeError{Code: code} // it has said why
+	}
+	return nil
+}
+
+// commandLines writes a command for a shell, a flag to a line.
+func commandLines(args []string) string {
+	var b strings.Builder
+	b.WriteString("  " + args[0])
+	for _, arg := range args[1:] {
+		if strings.HasPrefix(arg, "-") {
+			b.WriteString(" \\\n   ")
+		}
+		b.WriteString(" " + shellQuoted(arg))
+	}
+	return b.String()
+}
+
+// shellQuoted returns arg as a shell takes it.
+func shellQuoted(arg string) string {
+	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:=,+@%"
+	if arg != "" && strings.Trim(arg, plain) == "" {
+		return arg
+	}
+	return "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
+}
+
+// furtherReports returns, for a shell, the commands of pa-analyze that are about
+// the exports that were written, but for the plain report.
+func furtherReports(reports [][]string, written []string) []string {
+	var all []string
+	for _, args := range reports {
+		if len(args) < 3 || !slices.Contains(written, filepath.Clean(args[1])) && !slices.Contains(written, args[1]) {
+			continue
+		}
+		line := "pa-analyze"
+		for _, arg := range args {
+			line += " " + shellQuoted(arg)
+		}
+		all = append(all, line)
+	}
+	return all
+}

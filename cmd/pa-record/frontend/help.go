@@ -1,0 +1,90 @@
+package frontend
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pa-tools/pa/internal/cmdline"
+)
+
+// Help returns the help page for a command line that asks for it: that of the
+// release that is meant. program is what the tool is a subcommand of. An error is
+// a mistake in what says the release.
+func (t *Tool) Help(program string, args []string) (string, error) {
+	args = slices.DeleteFunc(slices.Clone(args), func(arg string) bool { return arg == "--help" || arg == "-h" })
+	r, _, err := t.choose(t, args)
+	if err != nil {
+		return "", prefixed(t.Name, err)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %s: %s\n\n", program, t.Name, t.Usage)
+	cmdline.WriteExamples(&b, t.Examples)
+	usage := strings.TrimSpace(t.Name + " " + r.subcommand())
+	fmt.Fprintf(&b, "Usage: %s %s [flags] [-- flags of %s]\n\n%s\n", program, usage, program, t.About)
+	if r.name != "" {
+		fmt.Fprintf(&b, "\nFlags of %s:\n", t.title(r))
+	}
+	r.options.write(&b)
+	return b.String(), nil
+}
+
+// subcommand is the one of the tool's own that the release is for; "" is none.
+func (r *release) subcommand() string {
+	_, name, _ := strings.Cut(r.name, " ")
+	return name
+}
+
+// write writes the options by group, in the order in which the groups first appear.
+// Those that are refused come last.
+func (os options) write(b *strings.Builder) {
+	var groups []string
+	for i := range os {
+		if o := &os[i]; !slices.Contains(groups, o.group) {
+			groups = append(groups, o.group)
+		}
+	}
+	for _, g := range groups {
+		fmt.Fprintf(b, "\n%s:\n", g)
+		for i := range os {
+			if o := &os[i]; o.group == g && o.fate != refused {
+				cmdline.WriteEntry(b, "  "+o.title(), o.help())
+			}
+		}
+	}
+	head := "\nRefused:\n"
+	for i := range os {
+		if o := &os[i]; o.fate == refused {
+			b.WriteString(head)
+			head = ""
+			cmdline.WriteEntry(b, "  "+o.title(), o.note)
+		}
+	}
+}
+
+// title is "-p, --measurement-interval MS".
+func (o *option) title() string {
+	s := strings.Join(o.names, ", ")
+	if o.arg != "" {
+		s += " " + o.arg
+	}
+	return s
+}
+
+// help is what the option does, its default, and what it is here.
+func (o *option) help() string {
+	s := o.usage
+	if s == "" {
+		s = "does nothing: " + o.note
+	}
+	if o.choices != nil {
+		s += ": " + oneOf(o.choices)
+	}
+	if o.initial != "" && !strings.Contains(s, "(default:") {
+		s += " (default: " + o.initial + ")"
+	}
+	if o.fate == alias {
+		s += " → " + o.note
+	}
+	return s
+}

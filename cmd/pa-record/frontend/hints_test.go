@@ -1,0 +1,54 @@
+package frontend
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pa-tools/pa/pkg/analyze/dialect/llmperf"
+	servingdialect "github.com/pa-tools/pa/pkg/analyze/dialect/serving"
+)
+
+// What is hinted is what the dialects of pa-analyze know: a key that nobody reads
+// would be lost in silence.
+func TestHintsAreKnown(t *testing.T) {
+	ofReports := []string{"dialect", "tokenizer", "default_tokenizer", "experiment"}
+	genaiPerf := []string{"streaming", "backend", "endpoint_type", "goodput"}
+	tool := servingdialect.Find("trtllm-1.0")
+	if tool == nil {
+		t.Fatal("pa-analyze has no dialect trtllm-1.0")
+	}
+	for _, tt := range []struct {
+		line    string
+		dialect string
+		known   []string
+	}{
+		{"benchmark_serving --model m --dataset-name random --max-concurrency 3 --goodput ttft:3 tpot:4 --save-detailed --metadata a=b", "trtllm-1.0", tool.Keys()},
+		{"llm_perf --input-data x --tokenizer-path y", "llm_perf-v1", llmperf.Keys()},
+		{"genai-perf -m m --output-format vllm --concurrency 3", "genai-perf-24.03", genaiPerf},
+		{"genai-perf -m m --service-kind openai --endpoint-type chat --tokenizer x", "genai-perf-24.04", genaiPerf},
+		{"genai-perf profile -m m --endpoint-type chat --streaming --goodput request_latency:3", "genai-perf-latest", genaiPerf},
+	} {
+		cmd, err := parseLine(tt.line)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		for i, arg := range cmd.Args {
+			if arg != "--analysis-hint" {
+				continue
+			}
+			n++
+			key, value, _ := strings.Cut(cmd.Args[i+1], "=")
+			if !slices.Contains(ofReports, key) && !slices.Contains(tt.known, key) {
+				t.Errorf("%s: %s is known to nobody", tt.line, key)
+			}
+			if key == "dialect" && value != tt.dialect {
+				t.Errorf("%s: dialect %s, want %s", tt.line, value, tt.dialect)
+			}
+		}
+		if n < 3 {
+			t.Errorf("%s: %d hints", tt.line, n)
+		}
+	}
+}

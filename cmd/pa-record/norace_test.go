@@ -1,0 +1,6 @@
+//go:build !race
+
+package main
+
+// underRace says that the race detector is on, which makes tests slow.
+const underRace = false

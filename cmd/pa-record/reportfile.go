@@ -1,0 +1,62 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/pa-tools/pa/pkg/analyze/dialect/perfanalyzer"
+)
+
+// csv reads -f.
+func (p *settingsParser) csv(s *settings) {
+	s.CSV, s.VerboseCSV = p.c.String("f"), p.c.Bool("verbose-csv")
+	if !p.c.IsSet("f") {
+		return
+	}
+	if err := checkCSV(s.CSV); err != nil {
+		p.errorf("-f: %w", err)
+	}
+}
+
+// checkCSV refuses a file for -f that cannot be written.
+func checkCSV(path string) error {
+	st, err := os.Stat(path)
+	switch {
+	case path == "" || path == "-":
+		return errors.New("give the name of a file")
+	case err == nil && st.IsDir():
+		return fmt.Errorf("%s is a directory; give a file name", path)
+	case err == nil:
+		return nil
+	}
+	if _, err := os.Stat(filepath.Dir(path)); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("the folder %s does not exist", filepath.Dir(path))
+	}
+	return nil
+}
+
+// writeCSV writes the file of -f, and one beside it for each model that an
+// ensemble is composed of. As with perf_analyzer, what is there is replaced. It
+// returns the names of the files.
+func writeCSV(path string, s *perfanalyzer.Settings, levels []perfanalyzer.Level) (written []string, err error) {
+	var b bytes.Buffer
+	if err := s.WriteCSV(&b, levels); err != nil || b.Len() == 0 {
+		return nil, err
+	}
+	files := append([]perfanalyzer.ModelFile{{Content: b.Bytes()}}, s.ComposingCSV(levels)...)
+	for _, f := range files {
+		name := path
+		if f.Name != "" {
+			name = filepath.Join(filepath.Dir(path), filepath.Base(f.Name)+"."+filepath.Base(path))
+		}
+		if err := os.WriteFile(name, f.Content, 0o666); err != nil {
+			return written, fmt.Errorf("-f: %w", err)
+		}
+		written = append(written, name)
+	}
+	return written, nil
+}

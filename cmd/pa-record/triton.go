@@ -1,0 +1,112 @@
+package main
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/pa-tools/pa/internal/grpcpress"
+	"github.com/pa-tools/pa/pkg/recorder/backend/kserve"
+	"github.com/pa-tools/pa/pkg/recorder/serverstat"
+)
+
+// tritonFlags are what Triton alone has.
+func tritonFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "grpc-compression-algorithm", Category: catTriton, Usage: "compress what is sent over gRPC: `HOW` is none, gzip or deflate", Value: none},
+		&cli.StringFlag{Name: "bls-composing-models", Category: catTriton, Usage: "`MODELS` that the model calls, name:version,name, whose statistics are wanted too; those of ensembles are known"},
+		&cli.StringFlag{Name: "shared-memory", Category: catTriton, Usage: "tensors go through `WHICH` memory, not through requests: none, or system, for a server on this host", Value: none},
+		&cli.IntFlag{Name: "output-shared-memory-size", Category: catTriton, Usage: "room of `BYTES` for each output in shared memory", Value: kserve.DefaultOutputSharedBytes},
+		&cli.StringSliceFlag{Name: "trace-level", Category: catTriton, Usage: "have the server trace the model's requests meanwhile: `LEVEL` is OFF, TIMESTAMPS or TENSORS (repeatable); it needs a trace file of its own"},
+		&cli.IntFlag{Name: "trace-rate", Category: catTriton, Usage: "one of `N` requests is traced", DefaultText: "as the server has it"},
+		&cli.IntFlag{Name: "trace-count", Category: catTriton, Usage: "at most `N` are traced; -1: all", DefaultText: "as the server has it"},
+		&cli.IntFlag{Name: "log-frequency", Category: catTriton, Usage: "a trace file for each `N` traces; 0: one", DefaultText: "as the server has it"},
+	}
+}
+
+// none is the value of flags that turn something off.
+const none = "none"
+
+// tritonSettings are checked, and shown in the export where they were given.
+type tritonSettings struct {
+	BLS          string   `json:"bls_composing_models,omitempty"`
+	Compression  string   `json:"grpc_compression_algorithm,omitempty"`
+	SharedMemory bool     `json:"shared_memory,omitempty"`
+	OutputShared int64    `json:"output_shared_memory_size,omitempty"`
+	TraceLevels  []string `json:"trace_level,omitempty"`
+	TraceRate    string   `json:"trace_rate,omitempty"`
+	TraceCount   string   `json:"trace_count,omitempty"`
+	LogFrequency string   `json:"log_frequency,omitempty"`
+
+	bls []serverstat.ModelRef
+}
+
+// trace is what the server is told to trace.
+func (t *tritonSettings) trace() kserve.Trace {
+	return kserve.Trace{Levels: t.TraceLevels, Rate: t.TraceRate, Count: t.TraceCount, LogFrequency: t.LogFrequency}
+}
+
+func (p *settingsParser) tritonOnly(s *settings) {
+	c, t := p.c, &s.tritonSettings
+	for _, f := range tritonFlags() {
+		if name := f.Names()[0]; s.ServiceKind == kindOpenAI && c.IsSet(name) {
+			p.errorf("--%s belongs to --service-kind triton", name)
+		}
+	}
+	if t.BLS = c.String("bls-composing-models"); t.BLS != "" {
+		for one := range strings.SplitSeq(t.BLS, ",") {
+			name, version, _ := strings.Cut(strings.TrimSpace(one), ":")
+			if name == "" {
+				p.errorf("--bls-composing-models %s: a model has no name; expected NAME:VERSION,NAME", t.BLS)
+				break
+			}
+			t.bls = append(t.bls, serverstat.ModelRef{Name: name, Version: version})
+		}
+	}
+	switch how := strings.ToLower(c.String("grpc-compression-algorithm")); how {
+	case none:
+	default:
+		t.Compression = how
+		if _, err := grpcpress.Parse(how); err != nil {
+			p.errorf("--grpc-compression-algorithm %s: it is none, gzip or deflate", how)
+		}
+		if s.Protocol != protocolGRPC {
+			p.errorf("--grpc-compression-algorithm needs -i grpc")
+		}
+		if s.isSimulated() {
+			p.errorf("--grpc-compression-algorithm: a simulated server in this process takes nothing compressed; start pa-record sim")
+		}
+	}
+	switch which := c.String("shared-memory"); which {
+	case none:
+	case "system":
+		t.SharedMemory = true
+		t.OutputShared = int64(p.positive("output-shared-memory-size", c.Int("output-shared-memory-size")))
+	case "cuda":
+		p.errorf("--shared-memory cuda: pa-record does not use GPUs; use system")
+	default:
+		p.errorf("--shared-memory %s: it is none or system", which)
+	}
+	for _, level := range c.StringSlice("trace-level") {
+		if !slices.Contains([]string{"OFF", "TIMESTAMPS", "TENSORS"}, level) {
+			p.errorf("--trace-level %s: it is OFF, TIMESTAMPS or TENSORS", level)
+		}
+		t.TraceLevels = append(t.TraceLevels, level)
+	}
+	for _, f := range []struct {
+		name  string
+		least int
+		to    *string
+	}{{"trace-rate", 1, &t.TraceRate}, {"trace-count", -1, &t.TraceCount}, {"log-frequency", 0, &t.LogFrequency}} {
+		if !c.IsSet(f.name) {
+			continue
+		}
+		n := c.Int(f.name)
+		if n < f.least {
+			p.errorf("--%s %d: must be at least %d", f.name, n, f.least)
+		}
+		*f.to = strconv.Itoa(n)
+	}
+}
