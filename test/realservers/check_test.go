@@ -127,7 +127,7 @@ type metricFile struct {
 func readReport(t *testing.T, path string) reportFile {
 	t.Helper()
 	var r reportFile
-	if err := json.Unmarshal([]byte(analyze(t, "report", "--format", "json", path)), &r); err != nil {
+	if err := json.Unmarshal([]byte(analyze(t, "report", "--dialect", "strict", "--format", "json", path)), &r); err != nil {
 		t.Fatalf("pa-analyze report --format json: %v", err)
 	}
 	return r

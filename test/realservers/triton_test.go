@@ -55,8 +55,11 @@ func TestTriton(t *testing.T) {
 	t.Run("streaming", func(t *testing.T) { testTritonStreaming(t, s) })
 	t.Run("random inputs", func(t *testing.T) { testTritonRandom(t, s) })
 	t.Run("types", func(t *testing.T) { testTritonTypes(t, s) })
+	t.Run("console", func(t *testing.T) { testTritonConsole(t, s) })
 	t.Run("failing request", func(t *testing.T) { testTritonRequestFails(t, s) })
 	t.Run("refused", func(t *testing.T) { testTritonRefused(t, s) })
+	t.Run("sequences", func(t *testing.T) { testTritonSequences(t, s) })
+	t.Run("generate", func(t *testing.T) { testTritonGenerate(t, s) })
 }
 
 const vllmPrompts = `{"data": [
@@ -81,7 +84,7 @@ func testTritonStreaming(t *testing.T, s *realtest.Server) {
 		{
 			name:    "two levels",
 			prompts: vllmPrompts,
-			args:    []string{"-p", "400", "-s", "999", "--concurrency-range", "2:4:2"},
+			args:    []string{"-p", "2000", "-s", "999", "--concurrency-range", "2:4:2"},
 		},
 		{
 			name:    "final flag on the last token",

@@ -1,0 +1,1 @@
+../../../models/vllm/1/model.py

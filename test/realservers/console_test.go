@@ -1,0 +1,82 @@
+//go:build realservers
+
+package realservers
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pa-tools/pa/internal/realtest"
+)
+
+// testTritonConsole has pa-record print and write line by line what perf_analyzer
+// does, numbers aside, and pa-analyze make the same of the export.
+func testTritonConsole(t *testing.T, s *realtest.Server) {
+	streamed := []string{"-m", "vllm", "-i", "grpc", "--async", "--streaming", "-u", s.GRPC, "--input-data=prompts.json"}
+	for _, c := range []struct {
+		name    string
+		prompts string
+		args    []string
+	}{
+		{"request count", vllmPrompts, append(streamed, "--request-count", "9")},
+		{"warm-up", vllmPrompts, append(streamed, "--request-count", "6", "--warmup-request-count", "3", "--concurrency-range", "2")},
+		{"sweep, verbose", vllmPrompts, append(streamed, "--concurrency-range", "1:2", "-p", "700", "-s", "999", "-v", "--verbose-csv")},
+		{"time windows, http", "", []string{"-m", "add_sub", "-u", s.HTTP, "-p", "300", "-s", "999"}},
+		{"grpc, verbose, percentile", "", []string{"-m", "add_sub", "-i", "grpc", "-u", s.GRPC, "--async", "-p", "300", "-s", "999", "--percentile", "95", "-v", "--verbose-csv"}},
+		{"rates", "", []string{"-m", "add_sub", "-u", s.HTTP, "--request-rate-range", "5:10:5", "-p", "600", "-s", "999"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			args := append([]string{"--profile-export-file", exportName, "-f", "report.csv"}, c.args...)
+			dir, ours := record(t, c.prompts, args...)
+			if ours.Code != 0 {
+				t.Fatal(ours)
+			}
+			theirDir, theirs := runIn(t, realtest.PerfAnalyzer(t, "2.60.0"), c.prompts, args)
+			if theirs.Code != 0 {
+				t.Fatal(theirs)
+			}
+			compareMasked(t, "console", theirs.Stdout, ours.Stdout)
+			compareMasked(t, "CSV", readText(t, theirDir, "report.csv"), readText(t, dir, "report.csv"))
+
+			again := []string{"report", "--dialect", "perf_analyzer", exportName}
+			if strings.Contains(strings.Join(c.args, " "), " -v") {
+				again = append(again, "-v")
+			}
+			offline := realtest.Run(t, dir, realtest.Program(t, "pa-analyze"), again...)
+			if diff := cmp.Diff(ours.Stdout, offline.Stdout); diff != "" {
+				t.Errorf("pa-analyze of the export (-pa-record +pa-analyze):\n%s", diff)
+			}
+		})
+	}
+}
+
+// number is what may differ from run to run.
+var number = regexp.MustCompile(`[0-9]+(\.[0-9]+)?(e[+-]?[0-9]+)?`)
+
+// late is what perf_analyzer says when it could not keep up, which is a matter of
+// the machine.
+var late = regexp.MustCompile(`(?m)^(    Avg send request rate: |    \[WARNING\] |\[WARNING\] ).*\n`)
+
+func compareMasked(t *testing.T, what, theirs, ours string) {
+	t.Helper()
+	mask := func(s string) []string {
+		return strings.Split(number.ReplaceAllString(late.ReplaceAllString(s, ""), "#"), "\n")
+	}
+	if diff := cmp.Diff(mask(theirs), mask(ours)); diff != "" {
+		t.Errorf("%s, numbers replaced (-perf_analyzer +pa-record):\n%s", what, diff)
+	}
+}
+
+func readText(t *testing.T, dir, name string) string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(dir, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}

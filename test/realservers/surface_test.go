@@ -1,0 +1,73 @@
+//go:build realservers
+
+package realservers
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"github.com/pa-tools/pa/internal/realtest"
+)
+
+// testTritonSequences sends the streams of a file as sequences to the model that adds
+// each of them up: the sums show that none lost, swapped or mixed a request.
+func testTritonSequences(t *testing.T, s *realtest.Server) {
+	const steps = `{"data": [[{"INPUT": [1]}, {"INPUT": [10]}, {"INPUT": [100]}], [{"INPUT": [5]}, {"INPUT": [6]}]]}`
+	for _, c := range []struct {
+		name string
+		args []string
+	}{
+		{"http", []string{"-i", "http", "-u", s.HTTP, "--concurrency-range", "3"}},
+		{"grpc", []string{"-i", "grpc", "-u", s.GRPC, "--concurrency-range", "3"}},
+		{"stream", []string{"-i", "grpc", "-u", s.GRPC, "--async", "--streaming", "--concurrency-range", "3"}},
+		{"stream, rate", []string{"-i", "grpc", "-u", s.GRPC, "--async", "--streaming", "--request-rate-range", "50", "--num-of-sequences", "2"}},
+		{"compressed", []string{"-i", "grpc", "-u", s.GRPC, "--concurrency-range", "3", "--grpc-compression-algorithm", "gzip"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			args := append([]string{
+				"-m", "sequence", "--request-count", "24", "--input-data=prompts.json", "--profile-export-file", exportName,
+			}, c.args...)
+			_, f := mustRecord(t, steps, args...)
+			sums := map[string]bool{}
+			for i, r := range f.requests(t, 24) {
+				var sum int
+				if err := json.Unmarshal(r.ResponseOutputs[0]["OUTPUT"], &sum); err != nil {
+					t.Fatalf("request %d: %v", i, err)
+				}
+				switch sum {
+				case 1, 11, 111, 5:
+				default:
+					t.Errorf("request %d: the sequence's sum is %d", i, sum)
+				}
+				sums[fmt.Sprint(sum)] = true
+			}
+			if !sums["111"] || !sums["5"] {
+				t.Errorf("sums %v, want those of both streams", sums)
+			}
+		})
+	}
+}
+
+// testTritonGenerate puts prompts to the generate endpoints.
+func testTritonGenerate(t *testing.T, s *realtest.Server) {
+	for _, c := range []struct {
+		endpoint  string
+		args      []string
+		responses int
+	}{
+		{"v2/models/vllm/generate", nil, 1},
+		{"v2/models/vllm/generate_stream", []string{"--streaming"}, 4},
+	} {
+		args := append([]string{
+			"-m", "vllm", "--service-kind", "openai", "--endpoint", c.endpoint, "-u", s.HTTP, "--request-count", "5",
+			"--input-data=prompts.json", "--profile-export-file", exportName,
+		}, c.args...)
+		_, f := mustRecord(t, `{"data": [{"payload": [{"text_input": "Hello", "max_tokens": 4, "sampling_parameters": "{\"max_tokens\": 4}"}]}]}`, args...)
+		for i, r := range f.requests(t, 5) {
+			if len(r.ResponseTimestamps) != c.responses {
+				t.Errorf("%s: request %d has %d responses, want %d", c.endpoint, i, len(r.ResponseTimestamps), c.responses)
+			}
+		}
+	}
+}
