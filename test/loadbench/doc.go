@@ -4,7 +4,7 @@
 // in a process of its own, side by side with a bare client, and prints tables
 // in markdown for docs/benchmarks.md.
 //
-//	loadbench -record bin/pa-record [-reps 5] [-sections clock,grpc,cpu,soak]
+//	loadbench -record bin/pa-record [-reps 5] [-sections clock,grpc,cpu,schedule,soak]
 //
 // The server writes into the text of each token when it handed that token to
 // its kernel. The error of a recorded time is |recorded − written|: what the

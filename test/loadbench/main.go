@@ -60,7 +60,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	fs.IntVar(&s.tokens, "tokens", 100, "tokens per request")
 	fs.IntVar(&s.rounds, "rounds", 2, "requests per stream")
 	fs.StringVar(&streams, "streams", "64,512,1024", "streams of the sections clock and start")
-	fs.StringVar(&sections, "sections", "clock,grpc,cpu", "what to measure: clock, grpc, cpu, soak")
+	fs.StringVar(&sections, "sections", "clock,grpc,cpu,schedule", "what to measure: clock, grpc, cpu, schedule, soak")
 	fs.DurationVar(&s.soak, "soak", 10*time.Minute, "length of the section soak")
 	if err := fs.Parse(args); err != nil {
 		return err
@@ -80,7 +80,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	for name := range strings.SplitSeq(sections, ",") {
 		section, ok := map[string]func(context.Context) error{
-			"clock": s.clock, "grpc": s.grpc, "cpu": s.cpu, "soak": s.rss,
+			"clock": s.clock, "grpc": s.grpc, "cpu": s.cpu, "schedule": s.schedule, "soak": s.rss,
 		}[name]
 		if !ok {
 			return fmt.Errorf("-sections: no section %q", name)
