@@ -12,7 +12,7 @@ FUZZTIME  ?= 10s
 BENCH     ?= .
 BENCHTIME ?= 1s
 COUNT     ?= 1
-SECTIONS  ?= clock,grpc,cpu
+SECTIONS  ?= clock,grpc,cpu,schedule
 REPS      ?= 5
 STREAMS   ?= 64,512,1024
 SOAK      ?= 10m
@@ -37,7 +37,7 @@ test: ## run the tests; needs nothing but Go
 
 .PHONY: race
 race: ## run the tests under the race detector; needs a C compiler
-	CGO_ENABLED=1 $(GO) test -race ./...
+	CGO_ENABLED=1 $(GO) test -race -timeout 30m ./...
 
 .PHONY: lint
 lint: bin/tools/golangci-lint ## go vet and golangci-lint, as CI runs them
@@ -56,7 +56,7 @@ quickstart: build ## record against the built-in simulated server, then print th
 	bin/pa-analyze report $(OUT)/quickstart/profile_export.json
 
 .PHONY: bench
-bench: build ## exactness, CPU time and memory under load, as tables (SECTIONS=clock,grpc,cpu REPS=5 STREAMS=64,512,1024)
+bench: build ## exactness, CPU time and memory under load, as tables (SECTIONS=clock,grpc,cpu,schedule REPS=5 STREAMS=64,512,1024)
 	$(GO) run -buildvcs=false ./test/loadbench -record bin/pa-record -reps $(REPS) -streams $(STREAMS) -sections $(SECTIONS) -soak $(SOAK)
 
 .PHONY: microbench
@@ -98,7 +98,7 @@ $(PLATFORMS:%=dist-%): dist-%:
 
 .PHONY: test-realservers
 test-realservers: build ## test against real servers and tools; installs them on first use (Linux x86-64, Python)
-	$(GO) test -tags realservers -count=1 -timeout 20m ./test/realservers/...
+	$(GO) test -tags realservers -count=1 -timeout 40m ./test/realservers/...
 
 .PHONY: readback
 readback: ## read what the columnar formats write with pyarrow, DuckDB and polars (Python)
@@ -109,8 +109,10 @@ readback: ## read what the columnar formats write with pyarrow, DuckDB and polar
 	$(OUT)/venv/bin/python test/columnar/readback.py $(OUT)/columnar
 
 .PHONY: test-tokenizers
-test-tokenizers: build $(OUT)/tokenizers/bin/python ## hold the tokenizers to the Hugging Face library on random texts (Python, TOKENIZERS='a.json')
+test-tokenizers: build $(OUT)/tokenizers/bin/python ## hold tokenizers and made-up prompts to the Hugging Face library (Python, TOKENIZERS='a.json')
 	$(OUT)/tokenizers/bin/python test/tokenizers/compare.py bin/pa-analyze $(TOKENIZERS)
+	$(GO) run -buildvcs=false ./test/tokenizers/prompts -python $(OUT)/tokenizers/bin/python \
+		pkg/tokenizer/builtin/tokenizer.json testdata/tokenizers/tok-llama/tokenizer.json testdata/tokenizers/tok-bytebpe/tokenizer.json $(TOKENIZERS)
 
 .PHONY: bench-tokenizers
 bench-tokenizers: $(OUT)/tokenizers/bin/python ## speed of the tokenizers beside the Hugging Face library (Python, TOKENIZERS='a.json b.json')
