@@ -37,7 +37,7 @@ test: ## run the tests; needs nothing but Go
 
 .PHONY: race
 race: ## run the tests under the race detector; needs a C compiler
-	CGO_ENABLED=1 $(GO) test -race -timeout 30m ./...
+	CGO_ENABLED=1 $(GO) test -race -timeout 30m $(TESTFLAGS) ./...
 
 .PHONY: lint
 lint: bin/tools/golangci-lint ## go vet and golangci-lint, as CI runs them
@@ -98,7 +98,7 @@ $(PLATFORMS:%=dist-%): dist-%:
 
 .PHONY: test-realservers
 test-realservers: build ## test against real servers and tools; installs them on first use (Linux x86-64, Python)
-	$(GO) test -tags realservers -count=1 -timeout 40m ./test/realservers/...
+	$(GO) test -tags realservers -count=1 -timeout 40m $(TESTFLAGS) ./test/realservers/...
 
 .PHONY: readback
 readback: ## read what the columnar formats write with pyarrow, DuckDB and polars (Python)
