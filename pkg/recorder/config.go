@@ -114,7 +114,7 @@ type Config struct {
 	Secrets []string
 
 	// wait is load.Wait, but in tests whose time is not real.
-	wait func(until time.Time, done <-chan struct{}) bool
+	wait func(until time.Time, done <-chan struct{}, near func()) bool
 }
 
 // Defaults of Config.

@@ -112,7 +112,7 @@ func (d *conversations) converse(ctx context.Context, i int, sender backend.Send
 		}
 		if dueNS > 0 {
 			until := time.Now().Add(time.Duration(dueNS) - time.Duration(d.clock.NowNS()))
-			if !d.wait(until, d.gate.closed) {
+			if !d.wait(until, d.gate.closed, nil) {
 				return false
 			}
 		}

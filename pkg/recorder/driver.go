@@ -41,7 +41,7 @@ type crew struct {
 	out       *mailbox
 	start     time.Time
 	// wait is load.Wait.
-	wait func(until time.Time, done <-chan struct{}) bool
+	wait func(until time.Time, done <-chan struct{}, near func()) bool
 }
 
 // failure is that of the workload.

@@ -18,10 +18,11 @@ const maxOpenSlots = 1 << 16
 // An openLoop sends what its schedule says, when it says so, whatever has become
 // of what was sent before.
 //
-// One of its slots is the leader: it takes the next request, waits for its
-// instant, makes another slot the leader and then sends. So no goroutine has to be
-// woken between the instant and the write; whoever leads next has the time until
-// its own instant to wake up. The leader comes from the idle slots, the one that
+// One of its slots is the leader: it takes the next request, waits until shortly
+// before its instant, makes another slot the leader, and sends at the instant. So no
+// goroutine has to be woken between the instant and the write; whoever leads next
+// has the time until its own instant to wake up. It passes the gate after its
+// predecessor, however close their instants are. The leader comes from the idle slots, the one that
 // became idle last first, so that no more connections are in use than are needed.
 // Some slots are kept idle in reserve, ready to send: opening one may take its
 // time. When there is neither an idle slot nor may there be another one, nobody
@@ -32,9 +33,12 @@ type openLoop struct {
 	ceiling  int
 
 	// Of the leader.
-	next   scheduled // what it is about to send
 	number int       // of the requests taken from the supply
 	behind bool      // the ceiling made requests late, and some still are
+	last   *openSlot // that led before; nil at first
+
+	// Of who passes the gate, one after the other.
+	unsent []scheduled // what was taken and could not be sent
 
 	mu      sync.Mutex // guards what follows
 	idle    []*openSlot
@@ -57,14 +61,18 @@ type openSlot struct {
 	sender backend.Sender
 	line   line
 	turn   chan struct{} // has a value when it is to lead; room for one
+	// passed has a value when it has passed the gate or will not, for the slot that
+	// led next. It has room for one: nobody leads again, let alone passes, before
+	// that slot has taken it.
+	passed chan struct{}
+	near   func() // makes another slot the leader
 	used   bool
 }
 
 // A scheduled is a request of the schedule.
 type scheduled struct {
-	due   uint64 // Unix ns
-	at    time.Time
-	taken bool
+	due uint64 // Unix ns
+	at  time.Time
 }
 
 // An offer is what a schedule asked for: so many requests to measure from the
@@ -159,7 +167,12 @@ func (o *openLoop) open(ctx context.Context, worker int) {
 	}
 	o.mu.Unlock()
 	if sender != nil {
-		o.serve(ctx, &openSlot{worker: worker, sender: sender, line: line{crew: &o.crew}, turn: make(chan struct{}, 1)})
+		s := &openSlot{
+			worker: worker, sender: sender, line: line{crew: &o.crew},
+			turn: make(chan struct{}, 1), passed: make(chan struct{}, 1),
+		}
+		s.near = func() { o.handOver(ctx, s) }
+		o.serve(ctx, s)
 	}
 }
 
@@ -172,7 +185,6 @@ func (o *openLoop) serve(ctx context.Context, s *openSlot) {
 			o.end()
 			return
 		}
-		o.handOver(ctx, s)
 		x := o.exchange(ctx, s.worker, s.sender, e)
 		s.line.sent(x)
 		o.out.put(x)
@@ -205,48 +217,64 @@ func (o *openLoop) await(s *openSlot) bool {
 }
 
 // lead waits for the next request's instant; false when there is none, or it may
-// not be sent. s leads.
+// not be sent. s leads, until it makes another slot the leader on the way.
 func (o *openLoop) lead(s *openSlot) (errand, bool) {
-	if !o.take() {
-		return errand{}, false
+	before := o.last
+	o.last = s
+	defer func() { s.passed <- struct{}{} }()
+	next, taken := o.take()
+	var e errand
+	ready := false
+	if taken {
+		e, ready = o.ready(s, next)
 	}
+	if before != nil {
+		<-before.passed
+	}
+	if ready {
+		if p, ok := o.gate.next(next.due, o.clock.NowNS()); ok {
+			if p.phase == export.PhaseMeasured {
+				o.offer.add(next.due)
+			}
+			if p.last {
+				o.end()
+			}
+			e.pass, e.step = p, s.line.step(false)
+			return e, true
+		}
+	}
+	if taken {
+		o.unsent = append(o.unsent, next)
+	}
+	return errand{}, false
+}
+
+// take returns the next request of the schedule; false when there is none.
+func (o *openLoop) take() (scheduled, bool) {
+	span, ok := o.schedule.Next()
+	if !ok {
+		return scheduled{}, false
+	}
+	at := o.start.Add(span)
+	return scheduled{due: o.clock.NS(at), at: at}, true
+}
+
+// ready prepares a request, makes another slot than s the leader and waits for the
+// instant; false when there is nothing to send or the load is over.
+func (o *openLoop) ready(s *openSlot, next scheduled) (errand, bool) {
 	q, ok := s.line.prepare(o.number) // while there is time
 	if !ok {
 		return errand{}, false
 	}
 	o.number++
-	if time.Until(o.next.at) > 0 {
+	e := errand{parcel: q, dueNS: next.due}
+	if time.Until(next.at) > 0 {
 		o.behind = false
-		if !o.wait(o.next.at, o.gate.closed) {
-			return errand{}, false
-		}
+		return e, o.wait(next.at, o.gate.closed, s.near)
 	}
-	p, ok := o.gate.next(o.next.due, o.clock.NowNS())
-	if !ok {
-		return errand{}, false
-	}
-	o.next.taken = false
-	if p.phase == export.PhaseMeasured {
-		o.offer.add(o.next.due)
-	}
-	if p.last {
-		o.end()
-	}
-	return errand{pass: p, parcel: q, step: s.line.step(false), dueNS: o.next.due, heldBack: o.behind}, true
-}
-
-// take has the next request of the schedule in next; false when there is none.
-func (o *openLoop) take() bool {
-	if o.next.taken {
-		return true
-	}
-	span, ok := o.schedule.Next()
-	if !ok {
-		return false
-	}
-	at := o.start.Add(span)
-	o.next = scheduled{due: o.clock.NS(at), at: at, taken: true}
-	return true
+	e.heldBack = o.behind
+	s.near()
+	return e, true
 }
 
 // handOver makes an idle slot the leader instead of s, if there is one.
@@ -288,11 +316,18 @@ func (o *openLoop) end() {
 // began. It is to be called when run has returned.
 func (o *openLoop) offered(fromNS uint64) *offer {
 	// What was due and could not be sent was asked for all the same.
-	for o.take() && o.next.due <= o.endNS {
-		if o.next.due > fromNS {
-			o.offer.add(o.next.due)
-		}
-		o.next.taken = false
+	for _, q := range o.unsent {
+		o.ask(q, fromNS)
+	}
+	for q, ok := o.take(); ok && q.due <= o.endNS; q, ok = o.take() {
+		o.ask(q, fromNS)
 	}
 	return &o.offer
+}
+
+// ask adds what was not sent.
+func (o *openLoop) ask(q scheduled, fromNS uint64) {
+	if fromNS < q.due && q.due <= o.endNS {
+		o.offer.add(q.due)
+	}
 }

@@ -75,7 +75,7 @@ func onlyWait(rate int) (p99, most float64) {
 	at := time.Now()
 	for i := range late {
 		at = at.Add(time.Second / time.Duration(rate))
-		load.Wait(at, nil)
+		load.Wait(at, nil, nil)
 		late[i] = float64(time.Since(at)) / 1e3
 	}
 	slices.Sort(late)

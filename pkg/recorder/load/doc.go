@@ -10,7 +10,7 @@
 //	…
 //	s := levels[0].(load.Open).Schedule()
 //	for due, ok := s.Next(); ok; due, ok = s.Next() {
-//		if !load.Wait(start.Add(due), stop) {
+//		if !load.Wait(start.Add(due), stop, nil) {
 //			break
 //		}
 //		send()

@@ -11,11 +11,20 @@ import (
 func TestWait(t *testing.T) {
 	for _, d := range []time.Duration{-time.Hour, 0, spin / 2, spin * 2, coarse / 2, coarse + time.Millisecond} {
 		until := time.Now().Add(d)
-		if !Wait(until, nil) {
+		called := 0
+		if !Wait(until, nil, func() {
+			called++
+			if ahead := time.Until(until); ahead > spin {
+				t.Errorf("a wait of %v: near %v before the end", d, ahead)
+			}
+		}) {
 			t.Errorf("a wait of %v was cut short", d)
 		}
 		if early := time.Until(until); early > 0 {
 			t.Errorf("a wait of %v returned %v early", d, early)
+		}
+		if called != 1 {
+			t.Errorf("a wait of %v: near was called %d times", d, called)
 		}
 	}
 }
@@ -24,13 +33,13 @@ func TestWait(t *testing.T) {
 func TestWaitIsCutShort(t *testing.T) {
 	done := make(chan struct{})
 	over := make(chan bool)
-	go func() { over <- Wait(time.Now().Add(time.Hour), done) }()
+	go func() { over <- Wait(time.Now().Add(time.Hour), done, nil) }()
 	close(done)
 	if <-over {
 		t.Error("a wait that was cut short says that it was not")
 	}
 	for _, d := range []time.Duration{-1, time.Millisecond} {
-		if Wait(time.Now().Add(d), done) {
+		if Wait(time.Now().Add(d), done, nil) {
 			t.Errorf("a wait of %v after the end", d)
 		}
 	}
@@ -61,7 +70,7 @@ func BenchmarkWait(b *testing.B) {
 	var late time.Duration
 	for b.Loop() {
 		due = due.Add(gap)
-		Wait(due, nil)
+		Wait(due, nil, nil)
 		late += time.Since(due)
 	}
 	b.ReportMetric(float64(late)/float64(b.N), "late-ns/op")
