@@ -399,5 +399,7 @@ func writeBeside(c *cli.Context, path string, rep dialect.Report) {
 		return err
 	}); err != nil {
 		warnf(c, "the CSV file is not written: %v (--format csv prints it)", err)
+		return
 	}
+	fmt.Fprintf(c.App.ErrWriter, "pa-analyze: wrote %s too, as the tool does (--csv-file=false: not)\n", beside)
 }

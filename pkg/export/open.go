@@ -15,7 +15,8 @@ import (
 
 // A Format recognizes and opens files of one kind.
 type Format interface {
-	// Name is what messages call the format: "profile_export.json".
+	// Name is what messages call the format: "profile_export.json". "" is one
+	// that is only recognized to be refused with a reason.
 	Name() string
 	// Sniff reports whether a file that starts with head (up to 4 KiB, after
 	// decompression) looks like this format.
@@ -175,8 +176,8 @@ func (o *Opener) openFormat(ctx context.Context, name string, head []byte, src i
 func (o *Opener) others() string {
 	var names []string
 	for _, f := range o.Formats {
-		if f.Name() != "profile_export.json" {
-			names = append(names, f.Name())
+		if name := f.Name(); name != "" && name != "profile_export.json" {
+			names = append(names, name)
 		}
 	}
 	if len(names) == 0 {

@@ -45,7 +45,6 @@ type aiperfRecord struct {
 
 	// Of the raw file.
 	StartPerfNS *uint64          `json:"start_perf_ns"`
-	Headers     map[string]any   `json:"request_headers"`
 	Status      int              `json:"status"`
 	Responses   []aiperfResponse `json:"responses"`
 	Payload     json.RawMessage  `json:"payload"`
@@ -87,25 +86,24 @@ func openAIPerf(f *file) (*export.Run, source, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	var head struct {
-		aiperfRecord
-		Version string `json:"aiperf_version"`
-	}
+	// A value of it that is none must not cost the others: next says what it is.
+	var head map[string]json.RawMessage
 	if err := decode(first, &head); err != nil {
-		msg := strings.TrimPrefix(typeError(s.at, err).msg, "aiperfRecord.") // the struct that is embedded above
-		return nil, nil, fmt.Errorf("%s: byte %d: the first record of %s: %s", f.name, s.at, aiperfName, msg)
+		return nil, nil, fmt.Errorf("%s: byte %d: the first record of %s: %s", f.name, s.at, aiperfName, typeError(s.at, err).msg)
 	}
-	if head.Version != "" {
-		return nil, nil, fmt.Errorf("%s: is profile_export_aiperf.json of AIPerf %.20q, which holds statistics and no requests; give profile_export.jsonl or profile_export_raw.jsonl from the same folder", f.name, head.Version)
+	if v, ok := head["aiperf_version"]; ok {
+		var version string
+		_ = json.Unmarshal(v, &version) // the version is only for the message
+		return nil, nil, fmt.Errorf("%s: is profile_export_aiperf.json of AIPerf %.20q, which holds statistics and no requests; give profile_export.jsonl or profile_export_raw.jsonl from the same folder", f.name, version)
 	}
-	s.raw = head.StartPerfNS != nil
+	_, s.raw = head["start_perf_ns"]
 	s.values = values{c: f.cursor(s.at, columnChunk)}
 	s.index = 0
-	return s.header(&head.aiperfRecord), s, nil
+	return s.header(head), s, nil
 }
 
-// header returns the run that a first record belongs to.
-func (s *aiperf) header(first *aiperfRecord) *export.Run {
+// header returns the run that a first record belongs to, by its members.
+func (s *aiperf) header(first map[string]json.RawMessage) *export.Run {
 	m := &export.RunMeta{Schema: export.Schema, Tool: "AIPerf", Import: &export.Import{Format: aiperfName}}
 	run := &export.Run{Experiments: make([]export.Experiment, 1), Meta: m}
 	if !s.raw {
@@ -118,7 +116,9 @@ func (s *aiperf) header(first *aiperfRecord) *export.Run {
 		return run
 	}
 	m.Import.Format = aiperfRawName
-	if agent, ok := first.Headers["User-Agent"].(string); ok {
+	var headers map[string]any
+	if json.Unmarshal(first["request_headers"], &headers) == nil {
+		agent, _ := headers["User-Agent"].(string)
 		if version, ok := strings.CutPrefix(agent, "aiperf/"); ok {
 			m.Tool += " " + version
 		}
@@ -127,7 +127,7 @@ func (s *aiperf) header(first *aiperfRecord) *export.Run {
 		Model  string `json:"model"`
 		Stream bool   `json:"stream"`
 	}
-	if json.Unmarshal(first.Payload, &body) == nil {
+	if json.Unmarshal(first["payload"], &body) == nil {
 		m.Model, m.Streaming = body.Model, body.Stream
 	}
 	return run

@@ -13,12 +13,12 @@ import (
 // Formats returns the formats of this package for [export.Opener].
 func Formats() []export.Format {
 	return []export.Format{
+		&format{"", sniffNeighbour, openNeighbour}, // first: some look like what they are beside
 		&format{"AIPerf profile_export.jsonl", sniffAIPerf, openAIPerf},
 		&format{"GuideLLM benchmarks.json", sniffGuideLLM, openGuideLLM},
 		&format{"inference-perf per_request_lifecycle_metrics.json", sniffInferencePerf, openInferencePerf},
 		&format{"the result of vllm bench serve, TensorRT-LLM's benchmark_serving or SGLang's bench_serving", sniffServing, openServing},
 		&format{"the results of llm_perf.py", sniffLLMPerf, openLLMPerf},
-		&format{"GenAI-Perf profile_export_genai_perf.json", sniffGenAIPerfReport, openGenAIPerfReport},
 	}
 }
 
@@ -33,7 +33,8 @@ type format struct {
 
 var _ export.Format = (*format)(nil)
 
-// Name returns what messages call the format.
+// Name returns what messages call the format; "" for what is only recognized to
+// be refused.
 func (f *format) Name() string { return f.name }
 
 // Sniff reports whether head starts such a file.
@@ -99,6 +100,10 @@ type outline struct {
 	// object, and first is that member's name.
 	first string
 	inner []string
+	// elements are the names of the members of the first element of each
+	// member that is an array of objects, by that member's name.
+	elements map[string][]string
+	head     []byte // what is looked at
 }
 
 // has reports whether the object has members of all these names.
@@ -106,6 +111,14 @@ func (o *outline) has(names ...string) bool { return containsAll(o.names, names)
 
 // hasInner does the same for the first member that is an object.
 func (o *outline) hasInner(names ...string) bool { return containsAll(o.inner, names) }
+
+// hasElement does the same for the first element of the array of that name.
+func (o *outline) hasElement(array string, names ...string) bool {
+	return !o.array && containsAll(o.elements[array], names)
+}
+
+// only reports whether the object has this one member.
+func (o *outline) only(name string) bool { return len(o.names) == 1 && o.names[0] == name }
 
 func containsAll(all, wanted []string) bool {
 	for _, w := range wanted {
@@ -122,8 +135,8 @@ func containsAll(all, wanted []string) bool {
 
 // outlineOf looks at the start of a file.
 func outlineOf(head []byte) *outline {
-	o := &outline{}
 	b := []byte(strings.TrimPrefix(string(head), "\ufeff"))
+	o := &outline{elements: map[string][]string{}, head: b}
 	i := jsonscan.SkipSpace(b, 0)
 	if i < len(b) && b[i] == '[' {
 		o.array = true
@@ -138,6 +151,12 @@ func outlineOf(head []byte) *outline {
 		if o.first == "" && b[at] == '{' {
 			o.first = name
 			o.inner = members(b, at, &arena, nil)
+		}
+		if b[at] != '[' {
+			return
+		}
+		if element := jsonscan.SkipSpace(b, at+1); element < len(b) && b[element] == '{' {
+			o.elements[name] = members(b, element, &arena, nil)
 		}
 	})
 	return o

@@ -56,16 +56,28 @@ func openGuideLLM(f *file) (*export.Run, source, error) {
 			{Part: export.PartTexts, Why: "GuideLLM keeps the text of an answer as a whole"},
 		}},
 	}}
-	if err := enter(c, '{', "the document"); err != nil {
+	switch err := s.outline(c, run); {
+	case err != nil && !s.found():
 		return nil, nil, err
+	case err != nil: // the requests before it can be read
+		s.end(err, run)
+	case len(s.all) == 0:
+		return nil, nil, fmt.Errorf("%s: is a file of %s without benchmarks: nothing was measured", f.name, run.Meta.Tool)
+	}
+	c.Release()
+	s.c = f.cursor(0, jsonscan.DefaultChunk)
+	return run, s, nil
+}
+
+// outline goes through the document and notes where the requests are.
+func (s *guideLLM) outline(c *jsonscan.Cursor, run *export.Run) error {
+	if err := enter(c, '{', "the document"); err != nil {
+		return err
 	}
 	for first := true; ; first = false {
 		name, more, err := c.Key(first)
-		if err != nil {
-			return nil, nil, err
-		}
-		if !more {
-			break
+		if err != nil || !more {
+			return err
 		}
 		switch name {
 		case "metadata":
@@ -76,15 +88,24 @@ func openGuideLLM(f *file) (*export.Run, source, error) {
 			err = skip(c)
 		}
 		if err != nil {
-			return nil, nil, err
+			return err
 		}
 	}
-	if len(s.all) == 0 {
-		return nil, nil, fmt.Errorf("%s: is a file of %s without benchmarks: nothing was measured", f.name, run.Meta.Tool)
+}
+
+// found reports whether requests were found so far.
+func (s *guideLLM) found() bool {
+	return slices.ContainsFunc(s.all, func(b guideLLMBenchmark) bool { return b.groups != [len(guideLLMGroups)]int64{} })
+}
+
+// end notes what ended the document early. A benchmark that it ended before its
+// requests is none.
+func (s *guideLLM) end(err error, run *export.Run) {
+	last := len(s.all) - 1
+	s.tail, s.tailAt = err, fmt.Sprintf("benchmark %d", last)
+	if s.all[last].groups == [len(guideLLMGroups)]int64{} {
+		s.all, run.Experiments = s.all[:last], run.Experiments[:last]
 	}
-	c.Release()
-	s.c = f.cursor(0, jsonscan.DefaultChunk)
-	return run, s, nil
 }
 
 // guideLLM is the source of a document.
@@ -92,6 +113,11 @@ type guideLLM struct {
 	file *file
 	c    *jsonscan.Cursor
 	all  []guideLLMBenchmark
+	// tail is what ended the document early, and tailAt where; all requests
+	// before it are delivered first.
+	tail   error
+	tailAt string
+	ended  bool // tail was delivered
 	// layout is the version of the report's schema, 0 before there was one.
 	layout int
 
@@ -101,6 +127,9 @@ type guideLLM struct {
 }
 
 func (s *guideLLM) where() string {
+	if s.ended {
+		return s.tailAt
+	}
 	return fmt.Sprintf("benchmark %d, %s request %d", s.benchmark, guideLLMGroups[min(s.group, len(guideLLMGroups)-1)], max(s.index-1, 0))
 }
 
@@ -351,11 +380,15 @@ func (s *guideLLM) entry() ([]byte, error) {
 		switch {
 		case s.open:
 			more, err := s.c.Elem(s.index == 0)
-			if err != nil {
-				return nil, err
+			var v []byte
+			if err == nil && more {
+				v, err = s.c.Value("the request")
 			}
-			if more {
-				return s.c.Value("the request")
+			switch {
+			case isCut(err) && isCut(s.tail): // an array that stands before it may have come later here
+				s.tailAt = fmt.Sprintf("benchmark %d, %s request %d", s.benchmark, guideLLMGroups[s.group], s.index)
+			case err != nil || more:
+				return v, err
 			}
 			s.open = false
 			s.group++
@@ -366,6 +399,10 @@ func (s *guideLLM) entry() ([]byte, error) {
 		}
 	}
 	s.benchmark = len(s.all) - 1
+	if s.tail != nil {
+		s.ended = true
+		return nil, s.tail
+	}
 	return nil, io.EOF
 }
 

@@ -121,6 +121,12 @@ var samples = []struct {
 		"",
 	},
 	{
+		"aiperf: a bad value in the first record", `{"metadata":{"session_num":0,"request_start_ns":"x"},"metrics":{},"error":null}` + "\n" + `{"metadata":{"session_num":1,"request_start_ns":5},"metrics":{"request_latency":{"value":2,"unit":"ms"}}}`,
+		" ",
+		[]string{"1@5 ok 2000000"},
+		"x.json: byte 0: record 0: metadata.request_start_ns: expected a number, found string; requests like this are left out",
+	},
+	{
 		"guidellm: a distribution that does not follow", strings.Replace(fmt.Sprintf(guideFrame, `{}`, `{"info":{"timings":{"request_start":1,"request_end":3}}}`), `"requests"`, `"metrics":{"request_latency":{"successful":{"mean":9,"std_dev":0,"min":2,"max":2,"count":1,"percentiles":{}}}},"requests"`, 1),
 		" ",
 		[]string{"0@1000000000 ok 2000000000"},
@@ -234,7 +240,20 @@ func TestReader(t *testing.T) {
 func TestRefused(t *testing.T) {
 	for _, tt := range []struct{ name, text, want string }{
 		{"aiperf summary", `{"schema_version":"1.4","aiperf_version":"0.13.0","request_throughput":{"unit":"requests/sec"}}`, `x.json: is profile_export_aiperf.json of AIPerf "0.13.0", which holds statistics and no requests; give profile_export.jsonl`},
-		{"aiperf of another shape", `{"metadata":{"request_start_ns":"x"}}`, `x.json: byte 0: the first record of AIPerf profile_export.jsonl: metadata.request_start_ns: expected a number, found string`},
+		{"aiperf server metrics", `{"schema_version":"1.1","aiperf_version":"0.13.0","summary":{},"metrics_phase":"profiling","metrics":{}}`, `x.json: is server_metrics_export.json of AIPerf, which holds the metrics of the server and no requests; give profile_export.jsonl or profile_export_raw.jsonl from the same folder`},
+		{"aiperf time slices", `{"timeslices":[{"start_ns":1,"end_ns":2,"request_latency":{}}]}`, `x.json: is profile_export_aiperf_timeslices.json of AIPerf, which holds statistics over slices of time and no requests; give profile_export.jsonl`},
+		{"aiperf inputs", `{"data":[{"session_id":"a","payloads":[{"messages":[]}]}]}`, `x.json: is inputs.json of AIPerf, which holds what was sent and no requests; give profile_export.jsonl`},
+		{"aiperf outputs", `{"schema_version":"1.0","data":[{"session_num":0,"conversation_id":"a","response_text":"x"}]}`, `x.json: is outputs.json of AIPerf, which holds texts without the times of their tokens and no requests; give profile_export.jsonl`},
+		{"aiperf marker", `{"ready":true,"was_cancelled":false,"partial":false}`, `x.json: is a marker of AIPerf (.aiperf_results_ready.json), which holds whether a run is complete and no requests; give profile_export.jsonl`},
+		{"aiperf marker of a run under way", `{"processing":true}`, `x.json: is a marker of AIPerf`},
+		{"aiperf phases", `{"phases":[{"artifacts":{},"phase_index":0}],"schema_version":1}`, `x.json: is phase_manifest.json of AIPerf`},
+		{"aiperf telemetry", `{"timestamp_ns":1,"telemetry_source_url":"u","gpu_index":0,"telemetry_data":{}}`, `x.json: is gpu_telemetry_export.jsonl of AIPerf`},
+		{"aiperf scrapes", `{"endpoint_url":"u","timestamp_ns":1,"endpoint_latency_ns":2,"metrics":{}}`, `x.json: is server_metrics_export.jsonl of AIPerf`},
+		{"aiperf round trips", `{"timestamp_ns":1,"target_url":"u","target_port":80,"rtt_ns":5}`, `x.json: is profile_export_network_latency.jsonl of AIPerf`},
+		{"aiperf CSV", "Metric,avg,min,max,sum,p1,p5,p10,p25,p50,p75,p90,p95,p99,std\r\n", `x.json: is profile_export_aiperf.csv of AIPerf, which holds statistics and no requests`},
+		{"GenAI-Perf inputs", `{"data":[{"payload":[{"messages":[]}]}]}`, `x.json: is an input file of perf_analyzer or GenAI-Perf (inputs.json), which holds what was to be sent and no requests; give profile_export.json`},
+		{"inference-perf validation", `{"global":{"warnings":[],"errors":[]},"reports":{}}`, `x.json: is validation.json of inference-perf`},
+		{"aiperf, and no metadata", `{"metadata":{"request_start_ns":1},"metrics":nul}`, `x.json: byte 48: expected null`},
 		{"GenAI-Perf report", `{"request_throughput":{"unit":"requests/sec","avg":8.6},"request_latency":{"unit":"ms","avg":389.5}}`, `x.json: is the report of GenAI-Perf, which holds statistics and no requests; give the profile_export.json`},
 		{"GenAI-Perf report of an early release", `{"request_latency":{"unit":"ms","avg":389.5},"input_config":{}}`, `x.json: is the report of GenAI-Perf`},
 		{"inference-perf summary", `{"load_summary":{"count":20}}`, `x.json: is a summary of inference-perf, which holds statistics and no requests; give per_request_lifecycle_metrics.json`},
@@ -306,6 +325,64 @@ func TestCut(t *testing.T) {
 				t.Fatalf("%s cut at %d: %v after %d requests, want a *CutError", name, n, err, requests)
 			}
 		}
+	}
+}
+
+// What a cut leaves: each request that all columns have, or that is whole.
+func TestCutKeeps(t *testing.T) {
+	fsys := golden.FS(t, "peers")
+	for _, tt := range []struct {
+		file, before string // it is cut before the nth of these …
+		nth          int
+		after        string // … that follow this
+		want         int
+		where        string
+	}{
+		{"guidellm/ok/benchmarks.json", `{"type_": "generative_request_stats"`, 6, "", 5, "benchmark 0, successful request 5"},
+		{"guidellm/ok/benchmarks.json", `"errored": [`, 1, `"requests": {"successful"`, 8, "benchmark 0"},
+		{"guidellm/ok/benchmarks.json", `"conclusions"`, 1, "", 8, "benchmark 0"},
+		{"guidellm/cut/benchmarks.json", `{"type_": "generative_request_stats"`, 20, "", 19, "benchmark 0, errored request 1"}, // 18 and the first that failed
+		{"guidellm/cut/benchmarks.json", `"incomplete": [`, 1, `"requests": {"successful"`, 20, "benchmark 0"},
+		{"vllm/ok/result.json", `, `, 3, `"itls": `, 0, ""}, // no texts yet
+		{"vllm/ok/result.json", `, "`, 3, `"generated_texts": `, 3, "request 2"},
+		{"vllm/ok/result.json", `, `, 2, `"errors": `, 8, "what follows the requests of result 0"},
+		{"vllm/ok/result.json", `"errors"`, 1, "", 8, "what follows the requests of result 0"},
+		{"vllm/ok/result.json", `"p99_itl_ms"`, 1, "", 8, "what follows the requests of result 0"},
+		{"vllm_rs/ok/result.json", `"`, 5, `"generated_texts":`, 0, ""}, // its latencies come later
+		{"vllm_rs/ok/result.json", `,`, 5, `"start_times":`, 4, "request 4"}, // the fifth may have more digits
+		{"vllm_rs/ok/result.json", `"steady_state"`, 1, "", 8, "what follows the requests of result 0"},
+		{"sglang/ok/result.jsonl", `, "`, 6, `"generated_texts": `, 6, "request 5"},
+		{"sglang/cut/result.jsonl", `"errors"`, 1, "", 18, "what follows the requests of result 0"}, // the two that failed are not known without their errors
+	} {
+		t.Run(tt.file+" "+tt.after+tt.before, func(t *testing.T) {
+			data, err := fs.ReadFile(fsys, tt.file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			at := bytes.Index(data, []byte(tt.after)) + len(tt.after)
+			for n := 0; n < tt.nth; n++ {
+				if n > 0 {
+					at++
+				}
+				next := bytes.Index(data[at:], []byte(tt.before))
+				if next < 0 {
+					t.Fatalf("there is no %s", tt.before)
+				}
+				at += next
+			}
+			n := 0
+			r, err := open(t, string(data[:at]))
+			if err == nil {
+				for r.Next() {
+					n++
+				}
+				err = r.Err()
+			}
+			var cut *export.CutError
+			if !errors.As(err, &cut) || cut.Offset != int64(at) || tt.where != "" && cut.Where != tt.where || n != tt.want {
+				t.Errorf("%d requests, then %v; want %d, and cut at byte %d inside %q", n, err, tt.want, at, tt.where)
+			}
+		})
 	}
 }
 

@@ -46,6 +46,9 @@ type servingTool struct {
 	caveat string
 	// prefix is that of end-to-end latency in names of figures.
 	latency string
+	// late are the columns behind that of errors, which is the last one of the
+	// others.
+	late []int
 }
 
 var (
@@ -54,7 +57,7 @@ var (
 		caveat: "a request ends with its last chunk that has text: usage and [DONE] are not in a result of vllm bench serve",
 	}
 	vllmRustTool = servingTool{
-		name: "vllm-bench", latency: "e2el", roleChunk: true, lastCounts: true,
+		name: "vllm-bench", latency: "e2el", roleChunk: true, lastCounts: true, late: []int{colLatency, colStart},
 		caveat: "a request ends with its last chunk that has choices: usage and [DONE] are not in a result of vllm-bench",
 	}
 	trtllmTool = servingTool{
@@ -121,16 +124,18 @@ func openServing(f *file) (*export.Run, source, error) {
 			return nil, nil, err
 		}
 		x, err := s.outline(c)
-		if err != nil {
-			// What comes before it can be read.
-			if len(s.all) == 0 {
-				return nil, nil, err
-			}
-			s.tail = err
+		partial := isCut(err) && x.rowsBeforeCut()
+		if err != nil && !partial && len(s.all) == 0 {
+			return nil, nil, err
+		}
+		if err == nil || partial {
+			s.all = append(s.all, x)
+			run.Experiments = append(run.Experiments, x.experiment())
+		}
+		if err != nil { // what comes before it can be read
+			s.tail, s.partial = err, partial
 			break
 		}
-		s.all = append(s.all, x)
-		run.Experiments = append(run.Experiments, x.experiment())
 	}
 	c.Release()
 	return run, s, s.header(run)
@@ -140,42 +145,50 @@ func openServing(f *file) (*export.Run, source, error) {
 type serving struct {
 	file *file
 	all  []*servingRun
-	tail error // what ended the file after the last whole object
+	tail error // what ended the file early
+	// partial says that it ended within the last of all, whose rows are those
+	// that each of its columns has.
+	partial bool
 
-	at      int // index in all
-	index   int // of the next request
+	at      int  // index in all
+	index   int  // of the next request
+	ended   bool // tail was delivered behind the last request
 	id      uint64
 	cursors [numCols]*jsonscan.Cursor // nil for a column that is not there
 }
 
 func (s *serving) where() string {
+	if s.ended {
+		return fmt.Sprintf("what follows the requests of result %d", s.at)
+	}
 	if len(s.all) == 1 {
 		return fmt.Sprintf("request %d", max(s.index-1, 0))
 	}
 	return fmt.Sprintf("result %d, request %d", s.at, max(s.index-1, 0))
 }
 
-// outline goes through an object and notes where its columns are.
+// outline goes through an object and notes where its columns are. With an error
+// of the syntax it returns what comes before that.
 func (s *serving) outline(c *jsonscan.Cursor) (*servingRun, error) {
 	x := &servingRun{scalars: map[string]string{}}
 	for i := range x.columns {
 		x.columns[i] = -1
 	}
 	if err := enter(c, '{', "a result"); err != nil {
-		return nil, err
+		return x, err
 	}
 	const most = 4 << 10 // of members that are kept
 	for first := true; ; first = false {
 		name, more, err := c.Key(first)
 		if err != nil {
-			return nil, err
+			return x, err
 		}
 		if !more {
 			break
 		}
 		b, err := c.Peek()
 		if err != nil {
-			return nil, err
+			return x, err
 		}
 		if i, known := servingColumns[name]; known && b == '[' {
 			x.columns[i], x.names[i] = c.Pos, name
@@ -192,10 +205,23 @@ func (s *serving) outline(c *jsonscan.Cursor) (*servingRun, error) {
 			}
 		}
 		if err != nil {
-			return nil, err
+			return x, err
 		}
 	}
 	return x, x.identify(s.file.name)
+}
+
+// rowsBeforeCut reports whether an object that a file was cut in has whole rows
+// all the same: each column begins before the cut, but for that of errors. It
+// can do without: no failed request has output in a result of any of the tools.
+func (x *servingRun) rowsBeforeCut() bool {
+	x.setTool()
+	for _, col := range append([]int{colTTFT, colITL, colOutput, colText}, x.tool.late...) {
+		if x.columns[col] < 0 {
+			return false
+		}
+	}
+	return true
 }
 
 func (x *servingRun) note(name, text string) {
@@ -232,8 +258,8 @@ func (x *servingRun) number(name string) float64 {
 	return n
 }
 
-// identify finds out whose result it is.
-func (x *servingRun) identify(file string) error {
+// setTool finds out whose result it is.
+func (x *servingRun) setTool() {
 	switch {
 	case x.has("max_model_len") || x.has("steady_state"):
 		x.tool = &vllmRustTool
@@ -246,10 +272,14 @@ func (x *servingRun) identify(file string) error {
 	default:
 		x.tool = &vllmTool
 	}
-	backend := x.text("backend")
-	x.chat = strings.HasSuffix(backend, "chat") || strings.HasSuffix(x.text("endpoint_type"), "chat")
+	x.chat = strings.HasSuffix(x.text("backend"), "chat") || strings.HasSuffix(x.text("endpoint_type"), "chat")
+}
+
+// identify finds out whose result it is, and refuses what holds no requests.
+func (x *servingRun) identify(file string) error {
+	x.setTool()
 	if x.has("total_input_sequences") || x.has("input_sequence_throughput") {
-		return fmt.Errorf("%s: is a result of %s for a model that gives no tokens (backend %q), which holds latencies only", file, x.tool.name, backend)
+		return fmt.Errorf("%s: is a result of %s for a model that gives no tokens (backend %q), which holds latencies only", file, x.tool.name, x.text("backend"))
 	}
 	for _, col := range []int{colTTFT, colITL, colOutput, colError} {
 		if x.columns[col] >= 0 {
@@ -354,6 +384,7 @@ func (s *serving) next(r *export.Request) (int, error) {
 		if s.at == len(s.all) {
 			s.at = len(s.all) - 1
 			if s.tail != nil {
+				s.ended = true
 				return s.at, s.tail
 			}
 			return s.at, io.EOF
@@ -392,8 +423,11 @@ func (s *serving) advance(x *servingRun) (more bool, err error) {
 			continue
 		}
 		has, err := c.Elem(s.index == 0)
-		if err != nil {
+		if err != nil && !s.withoutErrors(i, err) {
 			return false, err
+		}
+		if s.cursors[i] == nil {
+			continue
 		}
 		switch {
 		case has && first < 0:
@@ -409,6 +443,16 @@ func (s *serving) advance(x *servingRun) (more bool, err error) {
 		}
 	}
 	return first >= 0, nil
+}
+
+// withoutErrors goes on without the column of errors if err is that the file was
+// cut within that very column.
+func (s *serving) withoutErrors(col int, err error) bool {
+	if col != colError || !isCut(err) || !s.partial || s.at != len(s.all)-1 {
+		return false
+	}
+	s.cursors[col] = nil
+	return true
 }
 
 // A servingRow is what the columns say of a request. NaN stands for a null, or
@@ -448,6 +492,9 @@ func (s *serving) row(x *servingRun) (row *servingRow, err error) {
 		}
 		var v []byte
 		if v, err = s.cursors[col].Value(x.names[col]); err != nil || v[0] != '"' {
+			if s.withoutErrors(col, err) {
+				err = nil
+			}
 			return "", false
 		}
 		return string(jsonscan.DecodeText(v)), true
@@ -465,6 +512,9 @@ func (s *serving) row(x *servingRun) (row *servingRow, err error) {
 	}
 	row.notStreamed = row.ttft < 0
 	// The reason of a failure can be empty, but for SGLang's.
+	if s.cursors[colError] == nil && !(row.output > 0) && bad == nil {
+		bad = &badEntry{at: row.at, msg: "the file was cut before it says how a request without output ended"}
+	}
 	row.succeeded = row.problem == "" && (row.output > 0 || row.ttft > 0 || row.notStreamed || row.latency > 0 || x.tool == &sglangTool)
 	return row, bad
 }
