@@ -22,6 +22,8 @@ var vectorTokens = tokenTable{
 	"I like dogs": 3, "I don't cook food": 6, "Idon'tcook food": 6, "cat is cool too": 4, "it's very simple work": 6,
 	" I like dogs": 4, " I like cats": 5,
 	"I like dog": 3, "I like dog too": 4, "I like cat too": 4, "I like dog I like dog too I like cat": 10,
+	// one by one, as GPT-2 has them
+	"dogs": 1, "are": 1, "cool": 1, "I": 1, "don't": 2, "cook food": 2, "cat": 1, "is": 1, "too": 1, "it's": 2, "very": 1, "simple work": 2,
 	// with the mark that early releases put before each chunk, which is a token
 	"!I": 2, "! like": 2, "! dogs": 2, "! don't": 4, "!don't": 4, "! cook food": 3, "!cook food": 3,
 	"!cat": 2, "! is": 2, "! cool": 2, "! too": 2, "!it's": 4, "! very": 2, "! simple work": 3,
@@ -210,6 +212,22 @@ func TestVectors(t *testing.T) {
 			request{2, payload(`{"query":"a"}`), []int{5}, []string{`[]`}}), lists{
 			latency: []int64{2, 3}, requests: 2.0 / 4 * perNS,
 		}},
+		// 24.03, too, of texts with what is in front of them; their tokens are counted
+		// by themselves.
+		{"24.03 Triton", "24.03", vector("triton", "", concurrency10, "text_output",
+			request{1, "This is test", []int{3, 5, 8}, []string{"   dogs", "   are", "   cool"}},
+			request{2, "This is test too", []int{4, 7, 11}, []string{"   I", "   don't", "   cook food"}}), lists{
+			latency: []int64{7, 9}, first: []int64{2, 2}, inter: []int64{2, 3, 2, 2},
+			output: []int64{3, 5}, rate: []float64{3.0 / 7 * perNS, 5.0 / 9 * perNS},
+			requests: 2.0 / 10 * perNS, tokens: 8.0 / 10 * perNS,
+		}},
+		{"24.03 Triton, request rate", "24.03", vector("triton", "", rate2, "text_output",
+			request{5, "This is test", []int{7, 8, 13, 18}, []string{"   cat", "   is", "   cool", "   too"}},
+			request{3, "This is test too", []int{6, 8, 11}, []string{"   it's", "   very", "   simple work"}}), lists{
+			latency: []int64{13, 8}, first: []int64{2, 3}, inter: []int64{1, 5, 5, 2, 2},
+			output: []int64{4, 5}, rate: []float64{4.0 / 13 * perNS, 5.0 / 8 * perNS},
+			requests: 2.0 / 15 * perNS, tokens: 9.0 / 15 * perNS,
+		}},
 		// 24.04 has a latency for each gap, divided by the tokens at its end.
 		{"24.04 Triton", "24.04", triton, lists{
 			latency: []int64{7, 9}, first: []int64{2, 2}, inter: []int64{2, 3, 1, 2},
@@ -239,6 +257,16 @@ func TestVectors(t *testing.T) {
 	}
 }
 
+// P1: a level that the file does not hold.
+func TestNoSuchLevel(t *testing.T) {
+	release, _ := Find("main")
+	file := vector("triton", "", concurrency10, "text_output", request{1, "This is test", []int{3}, []string{"I"}})
+	_, err := Analyze(context.Background(), release, openJSON(t, []byte(file)), dialect.Config{Tokenizer: vectorTokens, Level: dialect.Level{Mode: "concurrency", Value: "30"}})
+	if err == nil || !strings.Contains(err.Error(), "KeyError: 'Profile with concurrency=30 does not exist.'") {
+		t.Errorf("%v", err)
+	}
+}
+
 // P5: the tokens of the whole text are not those of its parts.
 func TestTokenCounts(t *testing.T) {
 	chunks := strings.Split("Ad|idas| Orig|inals| are| now| available| in| more| than", "|")
@@ -246,10 +274,18 @@ func TestTokenCounts(t *testing.T) {
 	for i := range chunks {
 		times = append(times, 2+i)
 	}
-	file := vector("triton", "", concurrency10, "text_output", request{1, "This is test", times, chunks})
-	for release, want := range map[string]int64{"24.04": 10, "24.06": 10, "24.07": 9, "main": 9} {
-		if got := read(t, release, file, dialect.Config{}).c.output; !slices.Equal(got, []int64{want}) {
-			t.Errorf("%s: %d tokens, want %d", release, got, want)
+	var events []string
+	for _, c := range chunks {
+		events = append(events, content(c))
+	}
+	for _, file := range []string{
+		vector("triton", "", concurrency10, "text_output", request{1, "This is test", times, chunks}),
+		vector("openai", "v1/chat/completions", concurrency10, "response", request{1, chatPayload(`"This is test"`), times, events}),
+	} {
+		for release, want := range map[string]int64{"24.04": 10, "24.06": 10, "24.07": 9, "main": 9} {
+			if got := read(t, release, file, dialect.Config{}).c.output; !slices.Equal(got, []int64{want}) {
+				t.Errorf("%s: %d tokens, want %d", release, got, want)
+			}
 		}
 	}
 }
@@ -449,6 +485,23 @@ func TestGoodput(t *testing.T) {
 		warning, raised := tt.c.limits(&release.rules, tt.parser, tt.limits)
 		if got := tt.c.goodput[0]; got != tt.want || raised != tt.raised || (warning != "") != (tt.want == -1) {
 			t.Errorf("%s: goodput %v, raised %v, %q; want %v, %v", tt.name, got, raised, warning, tt.want, tt.raised)
+		}
+	}
+}
+
+// Embeddings and rankings, in 2 and 3 ns, of which one keeps the limit.
+func TestLatencyOnly(t *testing.T) {
+	for _, endpoint := range []string{"v1/embeddings", "v1/ranking", "rerank"} {
+		file := vector("openai", endpoint, concurrency10, "response",
+			request{1, payload(`{"input":["a"]}`), []int{3}, []string{`{"object":"list"}`}},
+			request{2, payload(`{"input":["a"]}`), []int{5}, []string{`{"object":"list"}`}})
+		a := read(t, "main", file, dialect.Config{Goodput: []dialect.Limit{{Metric: requestLatency, Value: 2.5e-6}}})
+		if d := cmp.Diff(lists{latency: []int64{2, 3}, requests: 5e8}, values(&a.c), near, cmp.AllowUnexported(lists{})); d != "" || !cmp.Equal(a.c.goodput, []float64{2.5e8}, near) {
+			t.Errorf("%s: goodput %v, want 2.5e8; -want +got\n%s", endpoint, a.c.goodput, d)
+		}
+		m := a.finish().Metric(requestLatency)
+		if got, want := []float64{m.Avg, m.P(50), m.Min, m.Max, m.Std}, []float64{2.5e-6, 2.5e-6, 2e-6, 3e-6, 0.5e-6}; !cmp.Equal(got, want, near) {
+			t.Errorf("%s: statistics %v, want %v", endpoint, got, want)
 		}
 	}
 }

@@ -1,8 +1,10 @@
 package serving
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"slices"
@@ -84,6 +86,9 @@ func TestVectors(t *testing.T) {
 		{"four chunks of three tokens in a second", "sglang", completionsExport(1e9, "", chunks(0, 1e8, 2e8, 3e8, 4e8)), nil, map[string]string{
 			"max_output_tokens_per_s": "4.0", "output_throughput": "12.0", "total_output_tokens_retokenized": "12",
 		}},
+		{"the same of vLLM, which counts with the tokenizer", "vllm", completionsExport(1e9, "", chunks(0, 1e8, 2e8, 3e8, 4e8)), nil, map[string]string{
+			"max_output_tokens_per_s": "4.0", "output_throughput": "12.0",
+		}},
 		{"gaps are spread over tokens when the server speculates", "sglang", completionsExport(1e9, "", chunks(0, 1e8, 4e8)), map[string]string{
 			"backend": "sglang-oai", "server_info": `{"internal_states": [{"avg_spec_accept_length": 2.5}]}`,
 		}, map[string]string{"mean_itl_ms": "99.99999999999999", "accept_length": "2.5"}},
@@ -99,6 +104,68 @@ func TestVectors(t *testing.T) {
 				t.Errorf("warnings: %s", w)
 			}
 		})
+	}
+}
+
+// The detailed results of the tools, of two requests of which the second failed.
+func TestDetailedResults(t *testing.T) {
+	good := sentRequest{prompt: "a b c d", maxTokens: 3, reads: []read{{100e6, completion("a")}, {300e6, completion(" b")}, {500e6, completion(" c")}, {500e6, ended}}}
+	failed := func(code int, reads ...read) sentRequest {
+		return sentRequest{prompt: "a b c d", reads: reads, pa: fmt.Sprintf(`{"status":"http_error","code":%d}`, code)}
+	}
+	result := func(tool string, second sentRequest, args map[string]string) *Report {
+		args["save_detailed"] = "True"
+		return analyzed(t, tool, completionsExport(1e9, "", good, second), args)
+	}
+	const trtllm = `{"date": "20260101-120000", "backend": "openai", "model_id": "m", "tokenizer_id": "m", "num_prompts": 2, "gpu": "H100", "duration": 1.0, "completed": 1, ` +
+		`"total_input_tokens": 4, "total_output_tokens": 3, "request_throughput": 1.0, "request_goodput:": null, "output_throughput": 3.0, "total_token_throughput": 7.0, ` +
+		`"user_throughput": 6.0, "avg_decoded_tokens_per_iter": {"mean": 0.0, "min": 0.0, "max": 0.0, "median": 0.0, "std": 0.0, "percentiles": {"p99.0": 0.0}}, ` +
+		`"input_lens": [4, 4], "output_lens": [3, 0], "ttfts": [0.1, 0.0], "itls": [[0.2, 0.2], []], "e2els": [0.5, 0.0], "generated_texts": ["a b c", ""], ` +
+		`"errors": ["", "Internal Server Error"], "std_ttft_ms": 0.0, "mean_ttft_ms": 100.0, "median_ttft_ms": 100.0, "p99_ttft_ms": 100.0, ` +
+		`"request_rate": "inf", "burstiness": 1.0, "max_concurrency": 1}`
+	var b bytes.Buffer
+	if err := result("trtllm-main", failed(500), map[string]string{"percentile_metrics": "ttft", "date": "20260101-120000", "metadata": "gpu=H100"}).JSON(&b); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(trtllm, strings.TrimSpace(b.String())); d != "" {
+		t.Errorf("TensorRT-LLM (-want +got):\n%s", d)
+	}
+	vllm := result("vllm", failed(500), map[string]string{"percentile_metrics": "ttft"})
+	sglang := result("sglang", failed(400, read{1e6, "no such model"}), map[string]string{})
+	for _, tt := range []struct {
+		rep        *Report
+		name, want string
+	}{
+		{vllm, "failed", "1"},
+		{vllm, "request_goodput", "null"},
+		{vllm, "input_lens", "[4, 4]"},
+		{vllm, "output_lens", "[3, 0]"},
+		{vllm, "ttfts", "[0.1, 0.0]"},
+		{vllm, "itls", "[[0.2, 0.2], []]"},
+		{vllm, "latencies", "[0.5, 0.0]"},
+		{vllm, "start_times", "[1.0, 1.0]"},
+		{vllm, "queue_times", "[0.0, 0.0]"},
+		{vllm, "generated_texts", `["a b c", ""]`},
+		{vllm, "errors", `["", "Internal Server Error"]`},
+		{sglang, "tag", "null"},
+		{sglang, "backend", `"sglang-oai"`},
+		{sglang, "request_rate", "Infinity"},
+		{sglang, "server_info", "null"},
+		{sglang, "duration", "1.0"},
+		{sglang, "completed", "1"},
+		{sglang, "input_lens", "[4, 4]"},
+		{sglang, "output_lens", "[3, 0]"},
+		{sglang, "ttfts", "[0.1, 0.0]"},
+		{sglang, "itls", "[[0.2, 0.2], []]"},
+		{sglang, "generated_texts", `["a b c", ""]`},
+		{sglang, "errors", `["", "Bad Request: no such model"]`},
+	} {
+		if got := tt.rep.value(t, tt.name); got != tt.want {
+			t.Errorf("%s: %s: %s, want %s", tt.rep.Tool.Name, tt.name, got, tt.want)
+		}
+	}
+	if b.Reset(); vllm.JSON(&b) == nil && strings.Contains(b.String(), "user_throughput") {
+		t.Error("vLLM has no user_throughput")
 	}
 }
 
