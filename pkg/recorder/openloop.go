@@ -296,7 +296,7 @@ func (o *openLoop) handOver(ctx context.Context, s *openSlot) {
 		o.idle = slices.Delete(o.idle, last, last+1)
 	} else {
 		o.leading = false
-		o.full = o.n+o.opening >= o.ceiling
+		o.full = o.opening == 0 && o.n >= o.ceiling // one that is being opened may be had in time
 	}
 	o.grow(ctx)
 }
