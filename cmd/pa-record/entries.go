@@ -93,6 +93,11 @@ func readEntries(ctx context.Context, s *settings, env environment, in io.Reader
 	if s.output == nil && !s.noOutput {
 		o.Count = s.tokens.count
 	}
+	if s.ranks() && len(s.InputData) == 1 {
+		if queries, passages, ok := rankedFiles(s.InputData[0]); ok {
+			return readRankings(ctx, s, queries, passages, o)
+		}
+	}
 	set, err := openSet(ctx, s, env, o)
 	if err != nil {
 		return nil, err
@@ -111,10 +116,12 @@ func readEntries(ctx context.Context, s *settings, env environment, in io.Reader
 			return nil, errors.Join(fmt.Errorf("--input-data %s: the first stream holds no request", strings.Join(s.InputData, ", ")), set.Close())
 		}
 	}
-	if n := s.DatasetEntries; n > e.Len() {
-		e.notes = append(e.notes, fmt.Sprintf("--num-dataset-entries %d: there are only %d", n, e.Len()))
-	} else if n > 0 {
-		e.Source = workload.Limit(e.Source, n, s.order)
+	if s.BatchTexts > 1 {
+		if e.Source, err = workload.Batches(e.Source, s.batched()); err != nil {
+			return nil, errors.Join(fmt.Errorf("--batch-size-text %w", err), set.Close())
+		}
+	} else {
+		e.limit(s)
 	}
 	e.meta.Entries = e.Len()
 	e.Source = shaped{e.Source, s.Shapes}
@@ -122,6 +129,15 @@ func readEntries(ctx context.Context, s *settings, env environment, in io.Reader
 		e.streams = shaped{set, s.Shapes}
 	}
 	return e, nil
+}
+
+// limit takes those that --num-dataset-entries asks for.
+func (e *payloadSource) limit(s *settings) {
+	if n := s.DatasetEntries; n > e.Len() {
+		e.notes = append(e.notes, fmt.Sprintf("--num-dataset-entries %d: there are only %d", n, e.Len()))
+	} else if n > 0 {
+		e.Source = workload.Limit(e.Source, n, s.order)
+	}
 }
 
 func openSet(ctx context.Context, s *settings, env environment, o dataset.Options) (set *dataset.Set, err error) {

@@ -30,6 +30,7 @@ func inputFlags() []cli.Flag {
 		&cli.StringFlag{Name: "request-template", Category: catInput, Usage: "make requests after this `JSON` object, with places {{" + strings.Join(template.Names, "}}, {{") + "}}", DefaultText: "the service's own form"},
 		&cli.BoolFlag{Name: "include-usage", Category: catInput, Usage: "ask OpenAI servers for the numbers of tokens at the end of streamed answers to prompts", Value: true},
 		&cli.IntFlag{Name: "batch-size", Aliases: []string{"b"}, Category: catInput, Usage: "Triton batch size `N`", Value: 1},
+		&cli.IntFlag{Name: "batch-size-text", Category: catInput, Usage: "`N` texts in a request, or passages to be ranked, of prompts that are made up or of files with one each", DefaultText: "1"},
 		&cli.StringSliceFlag{Name: "shape", Category: catInput, Usage: "dimensions that the model leaves open, as `NAME:D1,D2` (repeatable)"},
 		&cli.IntFlag{Name: "string-length", Category: catInput, Usage: "length `N` of made-up strings", Value: 128},
 		&cli.StringFlag{Name: "string-data", Category: catInput, Usage: "`TEXT` instead of made-up strings"},
@@ -52,6 +53,7 @@ type inputSettings struct {
 	RequestTemplate json.RawMessage `json:"request_template,omitempty"`
 
 	BatchSize    int                `json:"batch_size,omitempty"`
+	BatchTexts   int                `json:"batch_size_text,omitempty"`
 	Shapes       map[string][]int64 `json:"shapes,omitempty"`
 	StringLength int                `json:"string_length,omitempty"`
 	StringData   string             `json:"string_data,omitempty"`
@@ -120,6 +122,28 @@ func (p *settingsParser) inputs(s *settings) {
 		}
 	}
 	p.requestTemplate(s)
+}
+
+// batches reads how many texts a request has.
+func (p *settingsParser) batches(s *settings) {
+	if s.BatchTexts = p.positive("batch-size-text", p.c.Int("batch-size-text")); s.BatchTexts > 1 && s.MadeSessions+s.Sessions > 0 {
+		p.errorf("--batch-size-text %d: the turns of a conversation have one text each", s.BatchTexts)
+	}
+	if s.BatchTexts > 0 && s.input == nil && !s.named() && (len(s.InputData) == 0 || s.made()) {
+		p.errorf("--batch-size-text puts prompts together; give --input-data or --synthetic-input-tokens-mean")
+	}
+}
+
+// ranks reports whether requests hold a query and what is ranked by it.
+func (s *settings) ranks() bool {
+	if s.ServiceKind != kindOpenAI {
+		return false
+	}
+	if t := s.template; t != nil {
+		return t.Uses(template.Query) || t.Uses(template.Passages) || t.Uses(template.Documents)
+	}
+	api, _ := render.APIOf(s.endpointPath())
+	return api.Ranks()
 }
 
 // requestTemplate reads the form of the requests.

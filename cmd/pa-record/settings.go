@@ -150,6 +150,7 @@ func newSettings(c *cli.Context, getenv func(string) string) (*settings, error) 
 	p.sequences(s)
 	p.tritonOnly(s)
 	p.load(s)
+	p.batches(s)
 	p.duration(s)
 	p.output(s)
 	p.csv(s)
@@ -242,7 +243,7 @@ func (p *settingsParser) openAI(s *settings) {
 		p.errorf("OpenAI servers speak HTTP; drop -i grpc")
 	}
 	if s.BatchSize != 1 {
-		p.errorf("-b %d: OpenAI requests are not batched", s.BatchSize)
+		p.errorf("-b %d: OpenAI requests are not batched; for several texts in one give --batch-size-text", s.BatchSize)
 	}
 	s.BatchSize = 0
 	s.rawEndpoint = strings.Trim(s.Endpoint, "/")

@@ -219,6 +219,10 @@ func makeEntries(s *settings, tok *tokenCounter) (workload.Source, error) {
 	c := synth.Config{
 		Texts: texts, Seed: s.Seed, Input: s.input, Output: s.output, Exact: s.ExactOutput,
 		Prefixes: s.Prefixes, PrefixTokens: s.PrefixTokens, Prompts: s.DatasetEntries,
+		More: max(0, s.BatchTexts-1),
+	}
+	if s.ranks() {
+		c.More = max(1, s.BatchTexts)
 	}
 	if s.MadeSessions > 0 {
 		c.Prompts, c.Sessions, c.Delay = 0, s.MadeSessions, s.delay()

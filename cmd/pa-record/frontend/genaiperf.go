@@ -28,12 +28,20 @@ const (
 
 // places of a template, see --request-template.
 const (
-	placeModel     = "{{model}}"
-	placePrompt    = "{{prompt}}"
-	placeTexts     = "{{texts}}"
-	placeMessages  = "{{messages}}"
-	placeContent   = "{{content}}"
-	placeMaxTokens = "{{max_tokens}}"
+	placeModel       = "{{model}}"
+	placePrompt      = "{{prompt}}"
+	placeTexts       = "{{texts}}"
+	placeMessages    = "{{messages}}"
+	placeContent     = "{{content}}"
+	placeInputs      = "{{inputs}}"
+	placePictures    = "{{pictures}}"
+	placeMarkdown    = "{{markdown}}"
+	placeQuery       = "{{query}}"
+	placePassages    = "{{passages}}"
+	placeDocuments   = "{{documents}}"
+	placeMaxTokens   = "{{max_tokens}}"
+	placeInputIDs    = "{{input_ids}}"
+	placeInputLength = "{{input_length}}"
 )
 
 // trtllmMaxTokens is what GenAI-Perf asks of TensorRT-LLM, which must be told a

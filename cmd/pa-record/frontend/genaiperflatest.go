@@ -2,6 +2,7 @@ package frontend
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -10,6 +11,8 @@ import (
 type endpointType struct {
 	name string
 	path string // {model} is the model's name; "" is Triton over gRPC
+	// whole says that answers are not streamed.
+	whole bool
 	// instead says what to do, of kinds that pa-record does not send.
 	instead string
 }
@@ -18,16 +21,16 @@ var endpointTypes = []endpointType{
 	{name: "kserve"},
 	{name: "chat", path: "v1/chat/completions"},
 	{name: "completions", path: "v1/completions"},
-	{name: "embeddings", path: "v1/embeddings"},
+	{name: "embeddings", path: "v1/embeddings", whole: true},
 	{name: "multimodal", path: "v1/chat/completions"},
 	{name: "vision", path: "v1/chat/completions"},
 	{name: "generate", path: "v2/models/{model}/generate"},
 	{name: "huggingface_generate", path: "."},
-	{name: "rankings", path: "v1/ranking", instead: "write the requests into a file for pa-record --input-data"},
-	{name: "nvclip", path: "v1/embeddings", instead: "write the requests into a file for pa-record --input-data"},
-	{name: "image_retrieval", path: "v1/infer", instead: "write the requests into a file for pa-record --input-data"},
+	{name: "rankings", path: "v1/ranking", whole: true},
+	{name: "nvclip", path: "v1/embeddings", whole: true},
+	{name: "image_retrieval", path: "v1/infer", whole: true},
 	{name: "template", instead: "give the template to pa-record --request-template"},
-	{name: "tensorrtllm_engine", instead: "start the server; engines inside the client are not supported"},
+	{name: "tensorrtllm_engine"},
 	{name: "dynamic_grpc", instead: "only Triton's own gRPC service is supported"},
 }
 
@@ -57,14 +60,14 @@ func latestOptions() options {
 		{names: []string{"-m", "--model"}, arg: "MODEL", list: true, group: "Endpoint", usage: "the model to ask; only one", fate: same},
 		{names: []string{"--model-selection-strategy"}, arg: "HOW", choices: []string{"round_robin", "random"}, initial: "round_robin", group: "Endpoint", usage: "of several models", fate: unneeded, note: "there is one model"},
 		{names: []string{"--service-kind"}, arg: "KIND", choices: []string{kindTriton, kindOpenAI}, group: "Endpoint", usage: "the kind of server, up to 25.03", fate: unneeded, note: "it follows from --endpoint-type; one that does not fit is an error"},
-		{names: []string{"--endpoint-type"}, arg: "TYPE", choices: endpointTypeNames(), initial: "kserve", group: "Endpoint", usage: "the API to ask; not all are supported", fate: alias, note: "--service-kind, --endpoint"},
+		{names: []string{"--endpoint-type"}, arg: "TYPE", choices: endpointTypeNames(), initial: "kserve", group: "Endpoint", usage: "the API to ask; not template and dynamic_grpc", fate: alias, note: "--service-kind, --endpoint; template and dynamic_grpc are refused"},
 		{names: []string{"--endpoint"}, arg: "PATH", group: "Endpoint", usage: "another path than that of the API", fate: same},
 		{names: []string{"--backend"}, arg: "NAME", choices: []string{"tensorrtllm", "vllm"}, initial: "tensorrtllm", group: "Endpoint", usage: "the model's backend, of Triton", fate: body},
 		optURL, optStreaming,
 		{names: []string{"--server-metrics-url", "--server-metrics-urls"}, arg: "URL", list: true, group: "Endpoint", usage: "where the GPUs' figures are", fate: unneeded, note: "not recorded; a note says so"},
 		{names: []string{"--grpc-method"}, arg: "METHOD", group: "Endpoint", usage: "of --endpoint-type dynamic_grpc", fate: refused, note: "only Triton's own gRPC service is supported"},
 
-		{names: []string{"--input-file"}, arg: "FILE", group: "Input", usage: "prompts as JSON lines, or payload:FILE for a trace", fate: alias, note: "--input-data; synthetic:… is refused"},
+		{names: []string{"--input-file"}, arg: "FILE", group: "Input", usage: "prompts as JSON lines, a folder of them, payload:FILE for a trace, or synthetic:queries,passages", fate: alias, note: "--input-data; of synthetic:… the number of prompts"},
 		{names: []string{"--num-dataset-entries", "--num-prompts"}, arg: "N", kind: positive, initial: "100", group: "Input", usage: "number of different prompts", fate: same},
 		{names: []string{"--synthetic-input-tokens-mean", "--isl"}, arg: "N", kind: natural, initial: "550", group: "Input", usage: "mean length of synthetic prompts", fate: same},
 		{names: []string{"--synthetic-input-tokens-stddev"}, arg: "N", kind: natural, initial: "0", group: "Input", usage: "its standard deviation", fate: same},
@@ -76,7 +79,7 @@ func latestOptions() options {
 		optSeed,
 		{names: []string{"--extra-inputs"}, arg: "NAME:VALUE", repeat: true, group: "Input", usage: "further members of each request, or a JSON object", fate: body},
 		{names: []string{"-H", "--header"}, arg: "'NAME:VALUE'", repeat: true, group: "Input", usage: "a header of every request", fate: same},
-		{names: []string{"-b", "--batch-size", "--batch-size-text"}, arg: "N", kind: whole, initial: "1", group: "Input", usage: "texts of a request, of embeddings; only 1", fate: unneeded, note: "1 is the only one supported"},
+		{names: []string{"-b", "--batch-size", "--batch-size-text"}, arg: "N", kind: natural, initial: "1", group: "Input", usage: "texts of a request, passages of a ranking", fate: alias, note: "--batch-size-text; chat, multimodal and Triton's models take one, as in GenAI-Perf"},
 		{names: []string{"-g", "--goodput"}, arg: "NAME:VALUE", list: true, group: "Input", usage: "objectives of the report", fate: hint},
 	}, mediaOptions(), options{
 		{names: []string{"--tokenizer"}, arg: "NAME", group: "Input", usage: "the tokenizer that lengths are counted by (default: the model's)", fate: same},
@@ -159,7 +162,7 @@ func newLatest(b *builder, a *arguments) *latest {
 		genaiPerf: genaiPerf{builder: b, a: a, release: "latest", kind: kindOpenAI, stream: a.has("--streaming")},
 		service:   findEndpointType(a.text("--endpoint-type")),
 	}
-	if l.service.name == "kserve" {
+	if l.service.path == "" {
 		l.kind = kindTriton
 	}
 	if models := a.values("--model"); len(models) > 0 {
@@ -189,7 +192,7 @@ func (l *latest) translate(load func() string) {
 	for _, h := range a.values("--header") {
 		l.set("-H", h)
 	}
-	if l.kind == kindTriton && a.text("--backend") == "tensorrtllm" {
+	if l.service.name == "kserve" && a.text("--backend") == "tensorrtllm" {
 		l.trtllmShapes()
 	}
 	if n := a.whole("--warmup-request-count"); n > 0 {
@@ -217,7 +220,7 @@ func (l *latest) check() {
 	if kind := a.text("--service-kind"); kind != "" && kind != l.kind {
 		l.errorf("--service-kind %s does not fit --endpoint-type %s", kind, l.service.name)
 	}
-	if a.has("--backend") && l.kind != kindTriton {
+	if a.has("--backend") && l.service.name != "kserve" {
 		l.errorf("--backend belongs to --endpoint-type kserve")
 	}
 	if !l.answers() {
@@ -230,11 +233,17 @@ func (l *latest) check() {
 	} else if a.has("--output-tokens-mean-deterministic") && l.kind != kindTriton {
 		l.errorf("--output-tokens-mean-deterministic belongs to --endpoint-type kserve")
 	}
-	if l.stream && l.service.name == "embeddings" {
-		l.errorf("--streaming does not fit --endpoint-type embeddings")
+	if l.stream && l.service.whole {
+		l.errorf("--streaming does not fit --endpoint-type %s", l.service.name)
 	}
 	if n := a.whole("--batch-size-text"); n > 1 {
-		l.errorf("--batch-size-text %d: only 1 is supported", n)
+		l.checkBatch(n)
+	}
+	if l.service.name == "rankings" && !l.ranked() {
+		l.errorf("--endpoint-type rankings needs --input-file synthetic:queries,passages, or a folder with queries.jsonl and passages.jsonl")
+	}
+	if l.service.name == "tensorrtllm_engine" {
+		l.notef("the requests go to a Triton server with the engine; GenAI-Perf runs it in its own process")
 	}
 	if l.answers() {
 		l.spread("--output-tokens-mean", a.whole("--output-tokens-mean"), a.whole("--output-tokens-stddev"))
@@ -251,6 +260,35 @@ func (l *latest) check() {
 	if a.has("--server-metrics-url") {
 		l.notef("--server-metrics-url: the GPUs' figures are not recorded")
 	}
+}
+
+// checkBatch reports what takes no more than one text in a request.
+func (l *latest) checkBatch(n int) {
+	switch l.service.name {
+	case "chat", "multimodal", "vision", "kserve", "tensorrtllm_engine":
+		l.errorf("--batch-size-text %d: --endpoint-type %s takes one text in a request, in GenAI-Perf too", n, l.service.name)
+	}
+	if l.payload != "" {
+		l.errorf("--batch-size-text %d: a trace has one text in a request", n)
+	}
+}
+
+// madeUp returns the names of --input-file synthetic:…, of which each stands for
+// as many prompts as are made up; nil if it is not given.
+func (l *latest) madeUp() []string {
+	names, ok := strings.CutPrefix(l.a.text("--input-file"), "synthetic:")
+	if !ok {
+		return nil
+	}
+	return strings.Split(names, ",")
+}
+
+// ranked reports whether there is something to rank, and something to rank it by.
+func (l *latest) ranked() bool {
+	if names := l.madeUp(); names != nil {
+		return slices.Contains(names, "queries") && slices.Contains(names, "passages")
+	}
+	return l.a.has("--input-file") && l.payload == ""
 }
 
 // answers reports whether answers of a length are asked for; 0 asks for none, as
@@ -428,14 +466,18 @@ func parseSweep(s string, powers bool) ([]int, error) {
 func (l *latest) inputs() {
 	a, file := l.a, l.a.text("--input-file")
 	switch {
-	case strings.HasPrefix(file, "synthetic:"):
-		l.errorf("--input-file synthetic:… is not supported: write the requests into a file for pa-record --input-data")
 	case l.payload != "":
 		l.set("--input-data", l.payload)
-	case file != "":
+	case file != "" && l.madeUp() == nil:
 		l.set("--input-data", file)
+		if a.whole("--batch-size-text") > 1 {
+			l.setWhole("--num-dataset-entries", a.whole("--num-dataset-entries"))
+		}
 	default:
 		n := a.whole("--num-dataset-entries")
+		if files := l.madeUp(); files != nil && l.service.name != "rankings" {
+			n *= len(files)
+		}
 		if a.whole("--num-sessions") > 0 {
 			n = 0
 		}
@@ -444,6 +486,9 @@ func (l *latest) inputs() {
 			l.setWhole("--num-prefix-prompts", n)
 			l.setWhole("--prefix-prompt-length", l.orInitial("--prefix-prompt-length"))
 		}
+	}
+	if n := a.whole("--batch-size-text"); n > 1 {
+		l.setWhole("--batch-size-text", n)
 	}
 	if l.answers() {
 		l.set("--output-tokens-mean", a.text("--output-tokens-mean"))
@@ -502,17 +547,26 @@ func (l *latest) compose() {
 	case "embeddings":
 		r.set("model", placeModel)
 		r.set("input", placeTexts)
+	case "nvclip":
+		r.set("model", placeModel)
+		r.set("input", placeInputs)
+	case "image_retrieval":
+		r.set("input", placePictures)
+	case "rankings":
+		extras = l.rankings(extras)
 	case "generate":
 		r.set("text_input", placeTexts)
 		openAI()
 	case "huggingface_generate":
 		r.set("model", placeModel)
-		r.set("inputs", placePrompt)
+		r.set("inputs", placeMarkdown)
 		if length {
 			r.set("parameters", map[string]string{"max_new_tokens": placeMaxTokens})
 		}
 	case "kserve":
 		l.triton(length)
+	case "tensorrtllm_engine":
+		extras = l.engine(length, extras)
 	}
 	for _, e := range extras {
 		if l.kind == kindTriton {
@@ -520,6 +574,50 @@ func (l *latest) compose() {
 		}
 		r.set(e.name, e.value)
 	}
+}
+
+// rankings makes requests of NVIDIA's interface, or with --extra-inputs
+// rankings:tei of Hugging Face's, and returns the other extras.
+func (l *latest) rankings(extras []extra) []extra {
+	r := &l.request
+	isTEI := func(e extra) bool { return e.name == "rankings" && string(e.value) == `"tei"` }
+	if slices.ContainsFunc(extras, isTEI) {
+		r.set("query", placeQuery)
+		r.set("texts", placeDocuments)
+		return slices.DeleteFunc(extras, isTEI)
+	}
+	r.set("query", map[string]string{"text": placeQuery})
+	r.set("passages", placePassages)
+	r.set("model", placeModel)
+	return extras
+}
+
+// engine makes the tensors of --endpoint-type tensorrtllm_engine, and returns the
+// extras that are not of the tool's own.
+func (l *latest) engine(length bool, extras []extra) []extra {
+	r := &l.request
+	r.set("input_ids", map[string]any{"content": placeInputIDs, "shape": []string{placeInputLength}})
+	r.set("input_lengths", []string{placeInputLength})
+	if length {
+		r.set("request_output_len", []string{fmt.Sprintf("{{max_tokens|%d}}", trtllmMaxTokens)})
+	} else {
+		r.set("request_output_len", []int{trtllmMaxTokens})
+	}
+	if l.stream {
+		r.set("streaming", []bool{true})
+	}
+	if length && l.a.has("--output-tokens-mean-deterministic") {
+		r.set("min_length", []string{placeMaxTokens})
+	}
+	for _, e := range extras {
+		switch e.name {
+		case "set_end_id":
+			l.errorf("--extra-inputs set_end_id is not supported: give the number, as --extra-inputs end_id:N")
+		case "apply_chat_template":
+			l.errorf("--extra-inputs apply_chat_template is not supported: chat templates are applied by servers; ask a chat endpoint")
+		}
+	}
+	return extras
 }
 
 // triton makes the tensors of --endpoint-type kserve.
@@ -554,10 +652,14 @@ func (l *latest) artifacts(stimulus string) {
 		l.errorf("--profile-export-file %s: a name, without folders; those go into --artifact-dir", clip(file))
 	}
 	kind := "openai-" + l.service.name
-	if l.kind == kindTriton {
+	switch l.service.name {
+	case "kserve":
 		kind = "triton-" + a.text("--backend")
 		l.hint("backend", a.text("--backend"))
-	} else {
+	case "tensorrtllm_engine":
+		kind = l.service.name
+		l.hint("endpoint_type", l.service.name)
+	default:
 		l.hint("endpoint_type", l.service.name)
 	}
 	folder := strings.ReplaceAll(l.model, "/", "_") + "-" + kind

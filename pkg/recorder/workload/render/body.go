@@ -18,15 +18,16 @@ type API uint8
 
 // The APIs that prompts can be put to.
 const (
-	Chat        API = iota + 1 // v1/chat/completions
-	Completions                // v1/completions
-	Embeddings                 // v1/embeddings
-	Responses                  // v1/responses
-	Generate                   // Triton's v2/models/NAME/generate and generate_stream
-	TGI                        // Hugging Face's generate and generate_stream
-	Ranking                    // NVIDIA NIM's v1/ranking
-	Rerank                     // v1/rerank and v2/rerank, as Cohere's, Jina's and vLLM's
-	TEIRerank                  // rerank of Hugging Face's Text Embeddings Inference
+	Chat           API = iota + 1 // v1/chat/completions
+	Completions                   // v1/completions
+	Embeddings                    // v1/embeddings
+	Responses                     // v1/responses
+	Generate                      // Triton's v2/models/NAME/generate and generate_stream
+	TGI                           // Hugging Face's generate and generate_stream
+	Ranking                       // NVIDIA NIM's v1/ranking
+	Rerank                        // v1/rerank and v2/rerank, as Cohere's, Jina's and vLLM's
+	TEIRerank                     // rerank of Hugging Face's Text Embeddings Inference
+	ImageRetrieval                // NVIDIA NIM's v1/infer
 )
 
 // APIOf returns the API of an endpoint, a path without query; ok is false for one
@@ -45,6 +46,7 @@ func APIOf(endpoint string) (api API, ok bool) {
 		{"v1/rerank", Rerank},
 		{"v2/rerank", Rerank},
 		{"rerank", TEIRerank},
+		{"v1/infer", ImageRetrieval},
 		{"generate", Generate},
 		{"generate_stream", Generate},
 	} {
@@ -80,6 +82,8 @@ func Body(api API, p *workload.Prompt, o Options) ([]byte, error) {
 		err = b.responses(p, o)
 	case Ranking, Rerank, TEIRerank:
 		err = b.ranking(api, p, o)
+	case ImageRetrieval:
+		err = b.imageRetrieval(p)
 	case Generate:
 		err = b.generate(p, o)
 	case TGI:
@@ -95,6 +99,9 @@ func Body(api API, p *workload.Prompt, o Options) ([]byte, error) {
 	}
 	return openai.MergeRequest(b.close(), fields(p.Extra))
 }
+
+// Ranks reports whether requests hold a query and what is ranked by it.
+func (a API) Ranks() bool { return a == Ranking || a == Rerank || a == TEIRerank }
 
 // An object is a JSON object under construction.
 type object struct{ b []byte }

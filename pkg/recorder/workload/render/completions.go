@@ -35,15 +35,14 @@ func (b *object) completions(p *workload.Prompt, o Options) error {
 // embeddings writes a request to v1/embeddings:
 //
 //	{"model": M, "input": "…"}
+//
+// Pictures are further inputs, by their URLs, as NVIDIA's NV-CLIP takes them.
 func (b *object) embeddings(p *workload.Prompt, o Options) error {
-	if err := noMedia(p, "embeddings"); err != nil {
-		return err
-	}
 	b.model(o)
-	all, err := plainTexts(p)
+	all, err := inputsOf(p)
 	if err != nil {
 		return err
 	}
-	b.texts("input", all, o.TextLists)
+	b.texts("input", all, o.TextLists || len(p.Media) > 0)
 	return nil
 }

@@ -38,16 +38,9 @@ func (b *object) generate(p *workload.Prompt, o Options) error {
 // Pictures stand before the text, as Markdown.
 func (b *object) tgi(p *workload.Prompt, o Options) error {
 	b.model(o)
-	all, err := plainTexts(p)
+	text, err := markdownOf(p)
 	if err != nil {
 		return err
-	}
-	text := strings.Join(all, " ")
-	for _, m := range p.Media {
-		if m.Kind != workload.Image {
-			return noMedia(&workload.Prompt{Media: []workload.Medium{m}}, "Hugging Face's generate endpoints")
-		}
-		text = "![](" + m.URL + ") " + text
 	}
 	b.text("inputs", text)
 	if o.Stream {
@@ -62,4 +55,21 @@ func (b *object) tgi(p *workload.Prompt, o Options) error {
 		b.raw("parameters", params.close())
 	}
 	return nil
+}
+
+// markdownOf returns the pictures of p as Markdown, and behind them its texts.
+func markdownOf(p *workload.Prompt) (string, error) {
+	texts, err := plainTexts(p)
+	if err != nil {
+		return "", err
+	}
+	urls, err := pictureURLs(p, "Hugging Face's generate endpoints")
+	if err != nil {
+		return "", err
+	}
+	var all []string
+	for _, url := range urls {
+		all = append(all, "![]("+url+")")
+	}
+	return strings.Join(append(all, texts...), " "), nil
 }

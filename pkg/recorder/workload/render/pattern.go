@@ -117,6 +117,26 @@ func (v *placeValues) make(name string) (js []byte, ok bool, err error) {
 	case template.Content:
 		js, err := contentOf(p)
 		return js, true, err
+	case template.Inputs:
+		all, err := inputsOf(p)
+		return quoteAll(all), true, err
+	case template.Pictures:
+		js, err := picturesOf(p)
+		return js, true, err
+	case template.Markdown:
+		text, err := markdownOf(p)
+		return quote(text), true, err
+	case template.Query, template.Passages, template.Documents:
+		if err := ranks(p); err != nil {
+			return nil, false, err
+		}
+		switch name {
+		case template.Query:
+			return quote(p.Text), true, nil
+		case template.Passages:
+			return passagesOf(p), true, nil
+		}
+		return quoteAll(p.More), true, nil
 	case template.InputIDs:
 		if err := v.encode(); err != nil {
 			return nil, false, err

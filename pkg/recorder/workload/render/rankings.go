@@ -13,11 +13,8 @@ import (
 //	v1/rerank, v2/rerank   {"model": M, "query": "…", "documents": ["…", …]}
 //	rerank                 {"query": "…", "texts": ["…", …]}
 func (b *object) ranking(api API, p *workload.Prompt, o Options) error {
-	if err := noMedia(p, "rankings"); err != nil {
+	if err := ranks(p); err != nil {
 		return err
-	}
-	if p.Messages != nil || len(p.More) == 0 {
-		return errors.New("a ranking takes a query and what to rank; give \"query\" and \"passages\"")
 	}
 	if api == TEIRerank {
 		b.text("query", p.Text)
@@ -33,15 +30,28 @@ func (b *object) ranking(api API, p *workload.Prompt, o Options) error {
 	var query object
 	query.text("text", p.Text)
 	b.raw("query", query.close())
-	passages := []byte{'['}
-	for i, text := range p.More {
-		if i > 0 {
-			passages = append(passages, ',')
-		}
+	b.raw("passages", passagesOf(p))
+	return nil
+}
+
+// ranks reports what has no query, or nothing to rank.
+func ranks(p *workload.Prompt) error {
+	if err := noMedia(p, "rankings"); err != nil {
+		return err
+	}
+	if p.Messages != nil || len(p.More) == 0 {
+		return errors.New("a ranking takes a query and what to rank; give \"query\" and \"passages\"")
+	}
+	return nil
+}
+
+// passagesOf returns what is ranked as objects with a text.
+func passagesOf(p *workload.Prompt) []byte {
+	out := []byte{'['}
+	for _, text := range p.More {
 		var passage object
 		passage.text("text", text)
-		passages = append(passages, passage.close()...)
+		out = appendPart(out, passage.close())
 	}
-	b.raw("passages", append(passages, ']'))
-	return nil
+	return append(out, ']')
 }

@@ -54,11 +54,15 @@ func TestBody(t *testing.T) {
 		{"completions of ids", Completions, P{IDs: []uint32{5, 6}, MaxTokens: 1, Exact: true}, Options{}, `{"prompt":[5,6],"max_tokens":1,"min_tokens":1,"ignore_eos":true}`},
 		{"embeddings", Embeddings, P{Text: "a", MaxTokens: 7}, Options{Model: "m", Stream: true}, `{"model":"m","input":"a"}`},
 		{"embeddings of GenAI-Perf", Embeddings, P{Text: "a"}, Options{Model: "m", TextLists: true}, `{"model":"m","input":["a"]}`},
+		{"embeddings of pictures", Embeddings, P{Text: "a", Media: []workload.Medium{{Kind: workload.Image, URL: "data:x"}}}, Options{Model: "m"}, `{"model":"m","input":["a","data:x"]}`},
+		{"embeddings of a picture alone", Embeddings, P{Media: []workload.Medium{{Kind: workload.Image, URL: "data:x"}}}, Options{}, `{"input":["data:x"]}`},
+		{"image retrieval", ImageRetrieval, P{Text: "a", Media: []workload.Medium{{Kind: workload.Image, URL: "data:x"}, {Kind: workload.Image, URL: "http://y"}}}, Options{Model: "m"}, `{"input":[{"type":"image_url","url":"data:x"},{"type":"image_url","url":"http://y"}]}`},
 		{"responses", Responses, P{System: "s", Text: "a", MaxTokens: 7}, Options{Model: "m", Stream: true, Usage: true}, `{"model":"m","instructions":"s","input":"a","stream":true,"max_output_tokens":7}`},
 		{"responses to a conversation", Responses, P{Messages: []byte(dialog)}, Options{}, `{"input":` + dialog + `}`},
 		{"generate", Generate, P{Text: "a", MaxTokens: 7, Exact: true}, Options{Model: "m", Stream: true}, `{"text_input":"a","stream":true,"max_tokens":7,"min_tokens":7}`},
 		{"generate of GenAI-Perf", Generate, P{Text: "a"}, Options{TextLists: true}, `{"text_input":["a"]}`},
 		{"TGI", TGI, P{Text: "a", MaxTokens: 7, Media: []workload.Medium{{Kind: workload.Image, URL: "data:x"}}}, Options{Model: "m"}, `{"model":"m","inputs":"![](data:x) a","parameters":{"max_new_tokens":7}}`},
+		{"TGI with several", TGI, P{Text: "a", More: []string{"b"}, Media: []workload.Medium{{Kind: workload.Image, URL: "data:x"}, {Kind: workload.Image, URL: "data:y"}}}, Options{}, `{"inputs":"![](data:x) ![](data:y) a b"}`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got, err := Body(tt.api, &tt.p, tt.o)
@@ -86,6 +90,8 @@ func TestBodyErrors(t *testing.T) {
 		{Responses, sound, "responses take no audio"},
 		{Generate, sound, "Triton's generate endpoints take no audio"},
 		{TGI, sound, "Hugging Face's generate endpoints take no audio"},
+		{ImageRetrieval, workload.Prompt{Text: "a"}, "the endpoint takes pictures; give \"image\""},
+		{ImageRetrieval, sound, "endpoints that look at pictures take no audio"},
 		{0, workload.Prompt{Text: "a"}, "there is no form of requests for this endpoint"},
 		{Chat, workload.Prompt{Body: []byte("{")}, "byte"},
 	} {
@@ -105,6 +111,8 @@ func TestAPIOf(t *testing.T) {
 		{"v1/completions", Completions},
 		{"v1/embeddings", Embeddings},
 		{"v1/responses", Responses},
+		{"v1/infer", ImageRetrieval},
+		{"v2/models/m/infer", 0},
 		{"v2/models/m/generate", Generate},
 		{"v2/models/m/versions/1/generate_stream", Generate},
 		{"generate", TGI},

@@ -25,6 +25,10 @@ type Config struct {
 	Output Law
 	Exact  bool
 
+	// More is how many texts each prompt has behind its first, by the same law:
+	// further inputs of a request, or what is ranked by the first.
+	More int
+
 	// Prefixes is how many beginnings there are that prompts share; 0 is none. Of
 	// each session only the first prompt has one. Every prefix has PrefixTokens
 	// tokens, which the prompt has beside those of its own.
@@ -60,8 +64,12 @@ func (d *Delay) draw(r *rand.Rand) time.Duration {
 }
 
 // maxEntries bounds the prompts, so that a slip of the pen does not eat the
-// memory.
-const maxEntries = 1 << 28
+// memory. The number of a text is that of its prompt, and its place there above
+// maxEntries.
+const (
+	maxEntries = 1 << 28
+	maxMore    = 1 << 16
+)
 
 // A Source makes prompts. It is a workload.Source.
 type Source struct {
@@ -93,6 +101,7 @@ func (c *Config) Validate() error {
 	add(c.Prompts < 0 || c.Prompts > maxEntries, "%d prompts: must be from 1 to %d", c.Prompts, maxEntries)
 	add(c.Sessions < 0 || c.Sessions > maxEntries, "%d sessions: must be from 1 to %d", c.Sessions, maxEntries)
 	add((c.Prompts > 0) == (c.Sessions > 0), "%d prompts and %d sessions: one of them must be 0, the other not", c.Prompts, c.Sessions)
+	add(c.More < 0 || c.More > maxMore, "%d texts more: must be from 0 to %d", c.More, maxMore)
 	add(c.Prefixes < 0, "%d prefixes: must not be negative", c.Prefixes)
 	if c.Prefixes > 0 {
 		if err := positive("a prefix's length", c.PrefixTokens); err != nil {
@@ -159,18 +168,29 @@ func (s *Source) At(k int) (workload.Entry, error) {
 	if s.c.Output != nil {
 		p.MaxTokens, p.Exact = OutputTokens(s.c.Output, s.c.Seed, k), s.c.Exact
 	}
-	tokens := InputTokens(s.c.Input, s.c.Seed, k)
-	var err error
-	if s.c.Prefixes > 0 && e.Turn == 0 {
-		prefix := source(s.c.Seed, forPrefix, uint64(session)).IntN(s.c.Prefixes)
-		p.Text, p.IDs, err = s.c.Texts.After(uint64(prefix), s.c.PrefixTokens, uint64(k), tokens)
-	} else {
-		p.Text, p.IDs, err = s.c.Texts.Text(uint64(k), tokens)
-	}
-	if err != nil {
-		return e, fmt.Errorf("synthetic prompt %d: %w", k+1, err)
+	for place := range 1 + s.c.More {
+		text, ids, err := s.text(k, place, session, e.Turn)
+		switch {
+		case err != nil:
+			return e, fmt.Errorf("synthetic prompt %d: %w", k+1, err)
+		case place > 0:
+			p.More, p.IDs = append(p.More, text), nil
+		default:
+			p.Text, p.IDs = text, ids
+		}
 	}
 	return e, nil
+}
+
+// text returns a text of prompt k, by its place there.
+func (s *Source) text(k, place, session, turn int) (string, []uint32, error) {
+	number, group := uint64(k)|uint64(place)*maxEntries, uint64(session)|uint64(place)*maxEntries
+	tokens := s.c.Input.Draw(source(s.c.Seed, forInput, number))
+	if s.c.Prefixes == 0 || turn > 0 {
+		return s.c.Texts.Text(number, tokens)
+	}
+	prefix := source(s.c.Seed, forPrefix, group).IntN(s.c.Prefixes)
+	return s.c.Texts.After(uint64(prefix), s.c.PrefixTokens, number, tokens)
 }
 
 // InputTokens draws the length of prompt k.

@@ -185,6 +185,43 @@ func TestSource(t *testing.T) {
 	}
 }
 
+// Further texts have lengths by the same law, are all different, and leave the
+// first one as it is.
+func TestMore(t *testing.T) {
+	tok := builtinTokenizer(t)
+	c := Config{Texts: newTexts(t, tok, 9, ""), Seed: 9, Prompts: 40, Input: Uniform{5, 14}, Prefixes: 2, PrefixTokens: 7}
+	alone, err := New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.More = 4
+	s, err := New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen, lengths, prefixes := map[string]bool{}, map[int]bool{}, map[string]bool{}
+	for k := range s.Len() {
+		e, err := s.At(k)
+		if err != nil || len(e.Prompt.More) != 4 || e.Prompt.IDs != nil {
+			t.Fatalf("prompt %d: %+v, %v", k, e.Prompt, err)
+		}
+		if one, _ := alone.At(k); one.Prompt.Text != e.Prompt.Text {
+			t.Errorf("prompt %d begins with %q, alone it is %q", k, e.Prompt.Text, one.Prompt.Text)
+		}
+		for _, text := range append(e.Prompt.More, e.Prompt.Text) {
+			n := tok.Count(text) - 7
+			if lengths[n] = true; n < 5 || n > 14 {
+				t.Errorf("prompt %d: %q has %d tokens", k, text, n)
+			}
+			seen[text] = true
+			prefixes[strings.Join(strings.Fields(text)[:4], " ")] = true
+		}
+	}
+	if len(seen) != 200 || len(lengths) != 10 || len(prefixes) != 2 {
+		t.Errorf("%d different texts of 200, lengths %v, prefixes %v", len(seen), lengths, prefixes)
+	}
+}
+
 func TestSessions(t *testing.T) {
 	c := Config{
 		Texts: newTexts(t, builtinTokenizer(t), 9, ""), Seed: 9, Sessions: 200, Turns: Normal{3, 1}, Input: Fixed{12},
@@ -245,8 +282,8 @@ func TestErrors(t *testing.T) {
 	if _, err := NewTexts(builtinTokenizer(t), "", 1, ""); err == nil {
 		t.Error("an empty corpus")
 	}
-	err := (&Config{Prompts: -1, Sessions: -1, Exact: true, Prefixes: 1, Turns: Fixed{0}, Delay: &Delay{-1, -1}}).Validate()
-	for _, want := range []string{"no texts", "no lengths of prompts", "need a length", "-1 prompts: must", "-1 sessions", "one of them must be 0", "a prefix's length 0", "turns: length 0: must be from 1", "delay: mean -1ns"} {
+	err := (&Config{Prompts: -1, Sessions: -1, More: -1, Exact: true, Prefixes: 1, Turns: Fixed{0}, Delay: &Delay{-1, -1}}).Validate()
+	for _, want := range []string{"no texts", "no lengths of prompts", "need a length", "-1 prompts: must", "-1 sessions", "-1 texts more: must be from 0", "one of them must be 0", "a prefix's length 0", "turns: length 0: must be from 1", "delay: mean -1ns"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q in it", err, want)
 		}

@@ -20,13 +20,19 @@ const (
 	Texts       = "texts"        // the texts, an array of strings
 	Messages    = "messages"     // the conversation, as the chat API has it
 	Content     = "content"      // text, pictures and sounds, as parts of a chat message
+	Inputs      = "inputs"       // the texts and the URLs of the pictures, an array of strings
+	Pictures    = "pictures"     // the pictures, an array of {"type": "image_url", "url": …}
+	Markdown    = "markdown"     // pictures as Markdown has them and the texts, joined by spaces
+	Query       = "query"        // the text that others are ranked by
+	Passages    = "passages"     // the ranked texts, an array of {"text": …}
+	Documents   = "documents"    // the same, an array of strings
 	MaxTokens   = "max_tokens"   // the length asked of the answer
 	InputIDs    = "input_ids"    // the tokens of the text, an array of integers
 	InputLength = "input_length" // their number
 )
 
 // Names are all places that there are.
-var Names = []string{Model, Prompt, Texts, Messages, Content, MaxTokens, InputIDs, InputLength}
+var Names = []string{Model, Prompt, Texts, Messages, Content, Inputs, Pictures, Markdown, Query, Passages, Documents, MaxTokens, InputIDs, InputLength}
 
 // A Template is a pattern for requests. It may be used by several goroutines.
 type Template struct {

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/recorder/workload"
+	"github.com/pa-tools/pa/pkg/recorder/workload/dataset"
+)
+
+// batched returns the requests that src is put together to, for --batch-size-text.
+func (s *settings) batched() workload.Batch {
+	n := s.DatasetEntries
+	if n == 0 {
+		n = defaultEntries
+	}
+	return workload.Batch{N: n, Texts: max(1, s.BatchTexts), Pictures: 1, Seed: s.Seed}
+}
+
+// rankedFiles returns the files of a folder with queries and with passages, as
+// GenAI-Perf has them: queries.jsonl and passages.jsonl. ok is false if path is no
+// such folder.
+func rankedFiles(path string) (queries, passages string, ok bool) {
+	inside, err := os.ReadDir(path)
+	if err != nil {
+		return "", "", false // opening it as a file says why
+	}
+	for _, f := range inside {
+		if f.IsDir() || !dataset.IsDataFile(f.Name()) {
+			continue
+		}
+		switch stem, _, _ := strings.Cut(f.Name(), "."); stem {
+		case "queries":
+			queries = filepath.Join(path, f.Name())
+		case "passages":
+			passages = filepath.Join(path, f.Name())
+		}
+	}
+	return queries, passages, queries != "" && passages != ""
+}
+
+// readRankings opens queries, and the passages that are ranked by them.
+func readRankings(ctx context.Context, s *settings, queries, passages string, o dataset.Options) (_ *payloadSource, err error) {
+	e := &payloadSource{meta: &export.DatasetMeta{Order: s.Order}, close: func() error { return nil }}
+	defer func() {
+		if err != nil {
+			err = errors.Join(fmt.Errorf("--input-data: %w", err), e.close())
+		}
+	}()
+	var sets []workload.Source
+	for _, path := range []string{queries, passages} {
+		set, err := dataset.Open(ctx, []string{path}, o)
+		if err != nil {
+			return nil, err
+		}
+		before := e.close
+		e.close = func() error { return errors.Join(before(), set.Close()) }
+		e.notes = append(e.notes, set.Notes()...)
+		for _, f := range set.Files() {
+			e.meta.Files = append(e.meta.Files, export.DatasetFile(f))
+		}
+		sets = append(sets, set)
+	}
+	if e.Source, err = workload.Rankings(sets[0], sets[1], s.batched()); err != nil {
+		return nil, err
+	}
+	if s.BatchTexts <= 1 {
+		e.limit(s)
+	}
+	e.meta.Entries = e.Len()
+	return e, nil
+}

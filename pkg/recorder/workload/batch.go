@@ -1,0 +1,174 @@
+package workload
+
+import (
+	"errors"
+	"fmt"
+)
+
+// A Batch says how requests with several texts or pictures are put together of
+// entries with one each.
+type Batch struct {
+	// N is how many requests there are.
+	N int
+	// Texts and Pictures are how many of each a request has, at least 1. Those of
+	// one request are of different entries.
+	Texts, Pictures int
+	Seed            uint64
+}
+
+// Batches returns requests of the entries of src, which are chosen at random. The
+// error says that there are too few.
+func Batches(src Source, b Batch) (Source, error) {
+	if most := max(b.Texts, b.Pictures); most > src.Len() {
+		return nil, fmt.Errorf("%d in a request: there are only %d", most, src.Len())
+	}
+	return batches{src, b}, nil
+}
+
+type batches struct {
+	src Source
+	b   Batch
+}
+
+// Len implements Source.
+func (s batches) Len() int { return s.b.N }
+
+// Random choices, by what is chosen.
+const (
+	chooseTexts = iota
+	choosePictures
+	chooseQuery
+)
+
+// At implements Source.
+func (s batches) At(k int) (Entry, error) {
+	p := &Prompt{}
+	e := Entry{Step: k, Prompt: p}
+	var texts []string
+	for j := range s.b.Texts {
+		one, err := chosen(s.src, s.b.Seed, chooseTexts, k, j)
+		if err != nil {
+			return e, err
+		}
+		e.File = one.File
+		if of := one.Prompt; j == 0 {
+			p.MaxTokens, p.Exact, p.Extra = of.MaxTokens, of.Exact, of.Extra
+		}
+		if text := one.Prompt.Text; text != "" || len(one.Prompt.Media) == 0 {
+			texts = append(texts, text)
+		}
+	}
+	for j := range s.b.Pictures {
+		one, err := chosen(s.src, s.b.Seed, choosePictures, k, j)
+		if err != nil {
+			return e, err
+		}
+		p.Media = append(p.Media, one.Prompt.Media...)
+	}
+	if len(texts) > 0 {
+		p.Text, p.More = texts[0], texts[1:]
+	}
+	return e, nil
+}
+
+// chosen returns member j of what is put together as request k: an entry with a
+// single text.
+func chosen(src Source, seed, what uint64, k, j int) (Entry, error) {
+	n := src.Len()
+	i := 0
+	if n > 1 {
+		i = permute(mix(mix(seed, what), uint64(k)), j, n)
+	}
+	e, err := src.At(i)
+	if err == nil {
+		if err = single(&e); err != nil {
+			err = fmt.Errorf("%s: %w", e.Place(), err)
+		}
+	}
+	return e, err
+}
+
+// single reports what cannot be put together with others.
+func single(e *Entry) error {
+	switch p := e.Prompt; {
+	case p == nil || p.Body != nil || p.Messages != nil:
+		return fmt.Errorf("cannot be put together with others: it %w", errWhole)
+	case p.Text == "" && p.IDs != nil:
+		return errors.New("cannot be put together with others: it holds token ids")
+	case e.Session != "":
+		return errors.New("cannot be put together with others: it is a turn of a session")
+	case len(p.More) > 0:
+		return fmt.Errorf("cannot be put together with others: it holds %d texts already", 1+len(p.More))
+	}
+	return nil
+}
+
+// Rankings returns requests that rank texts of passages by one of queries. For one
+// text each, the requests are the first query with the first passage, and so on to
+// the end of the shorter source; else b.N that are chosen at random.
+func Rankings(queries, passages Source, b Batch) (Source, error) {
+	if b.Texts <= 1 {
+		return pairs{queries, passages}, nil
+	}
+	ranked, err := Batches(passages, b)
+	if err != nil {
+		return nil, fmt.Errorf("passages: %w", err)
+	}
+	return queried{queries, ranked, b}, nil
+}
+
+// pairs are queries with a passage each.
+type pairs struct{ queries, passages Source }
+
+// Len implements Source.
+func (s pairs) Len() int { return min(s.queries.Len(), s.passages.Len()) }
+
+// At implements Source.
+func (s pairs) At(k int) (Entry, error) {
+	query, err := s.queries.At(k)
+	if err != nil {
+		return query, err
+	}
+	passage, err := s.passages.At(k)
+	if err != nil {
+		return passage, err
+	}
+	return ranking(&query, &passage)
+}
+
+// queried are batches of passages with a query each.
+type queried struct {
+	queries, passages Source
+	b                 Batch
+}
+
+// Len implements Source.
+func (s queried) Len() int { return s.passages.Len() }
+
+// At implements Source.
+func (s queried) At(k int) (Entry, error) {
+	passages, err := s.passages.At(k)
+	if err != nil {
+		return passages, err
+	}
+	query, err := chosen(s.queries, s.b.Seed, chooseQuery, k, 0)
+	if err != nil {
+		return query, err
+	}
+	return ranking(&query, &passages)
+}
+
+// ranking returns e, whose texts are ranked by that of query.
+func ranking(query, e *Entry) (Entry, error) {
+	for _, one := range []*Entry{query, e} {
+		if one.Prompt == nil || one.Prompt.Body != nil || one.Prompt.Messages != nil {
+			return *e, fmt.Errorf("%s: cannot be ranked: it %w", one.Place(), errWhole)
+		}
+	}
+	p := *e.Prompt
+	p.More = append([]string{p.Text}, p.More...)
+	p.Text = query.Prompt.Text
+	out := *e
+	out.Prompt = &p
+	return out, nil
+}

@@ -1,0 +1,67 @@
+package render
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/pa-tools/pa/pkg/recorder/workload"
+)
+
+// imageRetrieval writes a request to NVIDIA NIM's v1/infer, which looks at
+// pictures:
+//
+//	{"input": [{"type": "image_url", "url": "…"}, …]}
+func (b *object) imageRetrieval(p *workload.Prompt) error {
+	pictures, err := picturesOf(p)
+	if err != nil {
+		return err
+	}
+	b.raw("input", pictures)
+	return nil
+}
+
+// picturesOf returns the pictures as objects, of which there must be one.
+func picturesOf(p *workload.Prompt) ([]byte, error) {
+	urls, err := pictureURLs(p, "endpoints that look at pictures")
+	if err != nil {
+		return nil, err
+	}
+	if len(urls) == 0 {
+		return nil, errors.New("the endpoint takes pictures; give \"image\", or --image-width-mean")
+	}
+	out := []byte{'['}
+	for _, url := range urls {
+		out = appendPart(out, []byte(`{"type":"image_url","url":`), quote(url), []byte("}"))
+	}
+	return append(out, ']'), nil
+}
+
+// inputsOf returns the texts, and behind them the URLs of the pictures. A text
+// that is empty beside pictures is none.
+func inputsOf(p *workload.Prompt) ([]string, error) {
+	texts, err := plainTexts(p)
+	if err != nil {
+		return nil, err
+	}
+	urls, err := pictureURLs(p, "embeddings")
+	if err != nil {
+		return nil, err
+	}
+	if len(urls) > 0 && len(texts) == 1 && texts[0] == "" {
+		texts = nil
+	}
+	return append(texts, urls...), nil
+}
+
+// pictureURLs returns where the pictures of p are, for a service that takes no
+// other media.
+func pictureURLs(p *workload.Prompt, service string) ([]string, error) {
+	var urls []string
+	for _, m := range p.Media {
+		if m.Kind != workload.Image {
+			return nil, fmt.Errorf("%s take no %v; use the chat endpoint", service, m.Kind)
+		}
+		urls = append(urls, m.URL)
+	}
+	return urls, nil
+}
