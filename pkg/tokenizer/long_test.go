@@ -92,7 +92,7 @@ func TestHopelessMatch(t *testing.T) {
 // TestLongRunsGrowLinearly has eight times the text take less than 24 times as
 // long, with every kind of tokenizer; a quadratic step would take 64 times.
 func TestLongRunsGrowLinearly(t *testing.T) {
-	const small, large, most, attempts = 1 << 13, 1 << 16, 24, 10
+	const small, large, most, attempts = 1 << 13, 1 << 16, 24, 100
 	if thin > 1 {
 		t.Skip("the race detector is not what this is about")
 	}
