@@ -138,6 +138,7 @@ func TestWindowsWithFailures(t *testing.T) {
 			}
 			for _, fault := range service.faults {
 				t.Run(service.name+", "+mode+", "+fault, func(t *testing.T) {
+					t.Parallel()
 					path := filepath.Join(t.TempDir(), "x.json")
 					args := append(strings.Fields(service.flags), flags...)
 					args[len(args)-1] = "5" // trials
