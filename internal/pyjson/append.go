@@ -1,9 +1,11 @@
 package pyjson
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 
@@ -44,9 +46,25 @@ func AppendUnicode(b []byte, v any, indent int) []byte {
 	return w.value(b, v, 0)
 }
 
+// AppendORJSON appends v as orjson.dumps writes it: without blanks, nothing
+// beyond ASCII escaped, null for what is no number, and its own way with small
+// numbers ("0.00001", "1e-6").
+func AppendORJSON(b []byte, v any) []byte {
+	w := writer{text: appendUnicode, orjson: true}
+	return w.value(b, v, 0)
+}
+
 type writer struct {
 	indent int
 	text   func(b []byte, s string) []byte
+	orjson bool
+}
+
+func (w writer) float(b []byte, f float64) []byte {
+	if w.orjson {
+		return appendORJSONFloat(b, f)
+	}
+	return appendFloat(b, f)
 }
 
 func (w writer) value(b []byte, v any, depth int) []byte {
@@ -62,13 +80,13 @@ func (w writer) value(b []byte, v any, depth int) []byte {
 	case uint64:
 		return strconv.AppendUint(b, v, 10)
 	case float64:
-		return appendFloat(b, v)
+		return w.float(b, v)
 	case string:
 		return w.text(b, v)
 	case Raw:
 		return append(b, v...)
 	case []float64:
-		return list(w, b, depth, v, appendFloat)
+		return list(w, b, depth, v, w.float)
 	case []int64:
 		return list(w, b, depth, v, func(b []byte, x int64) []byte { return strconv.AppendInt(b, x, 10) })
 	case []string:
@@ -89,7 +107,9 @@ func (w writer) object(b []byte, o Object, depth int) []byte {
 	for i := range o {
 		b = w.next(b, i, depth+1)
 		b = w.text(b, o[i].Name)
-		b = append(b, ": "...)
+		if b = append(b, ':'); !w.orjson {
+			b = append(b, ' ')
+		}
 		b = w.value(b, o[i].Value, depth+1)
 	}
 	return append(w.line(b, depth), '}')
@@ -110,6 +130,8 @@ func list[T any](w writer, b []byte, depth int, x []T, element func([]byte, T) [
 // next begins element i of a list or object.
 func (w writer) next(b []byte, i, depth int) []byte {
 	switch {
+	case i > 0 && w.orjson:
+		return append(b, ',')
 	case i > 0 && w.indent == 0:
 		return append(b, ", "...)
 	case i > 0:
@@ -140,6 +162,31 @@ func appendFloat(b []byte, f float64) []byte {
 		return append(b, "-Infinity"...)
 	}
 	return append(b, pyfmt.Repr(f)...)
+}
+
+// appendORJSONFloat writes a float as orjson 3.13 does: with an exponent below
+// 1e-5 and from 1e16 on, that has no leading zero.
+func appendORJSONFloat(b []byte, f float64) []byte {
+	abs := math.Abs(f)
+	switch {
+	case math.IsNaN(f) || math.IsInf(f, 0):
+		return append(b, "null"...)
+	case abs >= 1e16:
+		return strconv.AppendFloat(b, f, 'e', -1, 64)
+	case abs != 0 && abs < 1e-5:
+		text := strconv.FormatFloat(f, 'e', -1, 64)
+		mantissa, exponent, _ := strings.Cut(text, "e-0")
+		if exponent == "" {
+			return append(b, text...)
+		}
+		return append(append(append(b, mantissa...), "e-"...), exponent...)
+	}
+	n := len(b)
+	b = strconv.AppendFloat(b, f, 'f', -1, 64)
+	if !bytes.ContainsRune(b[n:], '.') {
+		b = append(b, ".0"...)
+	}
+	return b
 }
 
 // AppendString appends s in quotes. Everything but printable ASCII is escaped,

@@ -109,3 +109,36 @@ func TestAppendUnicode(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
+
+// Written by orjson 3.13.0.
+func TestAppendORJSON(t *testing.T) {
+	for _, tt := range []struct {
+		v    any
+		want string
+	}{
+		{0.0, "0.0"},
+		{1.0, "1.0"},
+		{math.Copysign(0, -1), "-0.0"},
+		{1e-5, "0.00001"},
+		{1.5e-5, "0.000015"},
+		{1.234e-5, "0.00001234"},
+		{1e-6, "1e-6"},
+		{1e-7, "1e-7"},
+		{1.25e-10, "1.25e-10"},
+		{5e-324, "5e-324"},
+		{1e15, "1000000000000000.0"},
+		{1e16, "1e+16"},
+		{123456789012345680.0, "1.2345678901234568e+17"},
+		{1e21, "1e+21"},
+		{math.MaxFloat64, "1.7976931348623157e+308"},
+		{50.780159999999995, "50.780159999999995"},
+		{math.NaN(), "null"},
+		{math.Inf(-1), "null"},
+		{"a\u00e9\u2028\x01\x7f\n/\"\\<", "\"a\u00e9\u2028\\u0001\x7f\\n/\\\"\\\\<\""},
+		{Object{{"a", Array{1, nil, true}}, {"b", Object{}}, {"c", []float64{1, 1e-6}}}, `{"a":[1,null,true],"b":{},"c":[1.0,1e-6]}`},
+	} {
+		if got := string(AppendORJSON(nil, tt.v)); got != tt.want {
+			t.Errorf("AppendORJSON(%v) = %s, want %s", tt.v, got, tt.want)
+		}
+	}
+}

@@ -13,6 +13,8 @@
 //	v, err := pyjson.Parse(text, pyjson.JSON)
 //	choices, ok := v.Member("choices")
 //
+// AppendORJSON writes as orjson.dumps does.
+//
 // A text is checked as a whole, then looked into where it lies: nothing is
 // built from it.
 package pyjson

@@ -72,8 +72,9 @@ type Stated struct {
 	Silent []int `json:"silent,omitempty"`
 	// Text is the whole answer.
 	Text *string `json:"text,omitempty"`
-	// CountedInput and CountedOutput are the tool's own counts, where
-	// InputTokens and OutputTokens are the server's.
+	// CountedInput and CountedOutput are the tool's own counts, where those of
+	// the server, InputTokens and OutputTokens, are others. Where the server
+	// said none, both are the tool's.
 	CountedInput  *int64 `json:"counted_input,omitempty"`
 	CountedOutput *int64 `json:"counted_output,omitempty"`
 	// EndNS is when the tool was through with a request that succeeded, after

@@ -34,6 +34,7 @@ type aiperfRecord struct {
 		TurnIndex       int     `json:"turn_index"`
 		CreditIssuedNS  uint64  `json:"credit_issued_ns"`
 		RequestStartNS  uint64  `json:"request_start_ns"`
+		RequestAckNS    *uint64 `json:"request_ack_ns"`
 		RequestEndNS    uint64  `json:"request_end_ns"`
 		BenchmarkPhase  string  `json:"benchmark_phase"`
 		WasCancelled    bool    `json:"was_cancelled"`
@@ -112,6 +113,11 @@ func (s *aiperf) header(first map[string]json.RawMessage) *export.Run {
 			{Part: export.PartTexts, Why: aiperfName + " holds no texts" + has},
 			{Part: export.PartInputs, Why: aiperfName + " does not hold what was sent" + has},
 		}
+		metrics := aiperfMetrics{}
+		_ = json.Unmarshal(first["metrics"], &metrics.all) // next says what is wrong with them
+		if decode, ok := metrics.number("decode_duration"); ok && decode > 0 && !metrics.has("inter_chunk_latency") {
+			m.Import.Lacks = append(m.Import.Lacks, export.Lack{Part: export.PartGaps, Why: "these records of AIPerf hold no inter_chunk_latency"})
+		}
 		m.Warnings = []string{"a request ends with its last chunk that has content: usage and [DONE] are not in " + aiperfName}
 		return run
 	}
@@ -158,6 +164,9 @@ func (s *aiperf) next(r *export.Request) (int, error) {
 	}
 	r.ID, r.SessionID, r.Turn = m.SessionNum, m.CorrelationID, m.TurnIndex
 	r.IssuedNS, r.StartNS, r.StartSource = m.CreditIssuedNS, m.RequestStartNS, export.SourceUser
+	if m.RequestAckNS != nil {
+		r.FirstByteNS = *m.RequestAckNS
+	}
 	r.Status, r.Phase = export.StatusOK, export.PhaseMeasured
 	if m.BenchmarkPhase == "warmup" {
 		r.Phase = export.PhaseWarmup
@@ -255,10 +264,10 @@ func (s *aiperf) metrics(r *export.Request) error {
 		ReasoningTokens: m.count("usage_reasoning_tokens", "reasoning_token_count"),
 		CachedTokens:    m.count("usage_prompt_cache_read_tokens"),
 	}
-	if in := m.count("input_sequence_length"); in != nil && st.InputTokens != nil && *in != *st.InputTokens {
+	if in := m.count("input_sequence_length"); in != nil && (*in != *st.InputTokens || !m.has("usage_prompt_tokens")) {
 		st.CountedInput = in
 	}
-	if out := m.count("output_sequence_length"); out != nil && st.OutputTokens != nil && *out != *st.OutputTokens {
+	if out := m.count("output_sequence_length"); out != nil && (*out != *st.OutputTokens || !m.has("usage_completion_tokens")) {
 		st.CountedOutput = out
 	}
 	if e := s.record.Error; e != nil {
@@ -276,6 +285,9 @@ func (s *aiperf) metrics(r *export.Request) error {
 		for _, gap := range m.list("inter_chunk_latency") {
 			at += gap
 			respond(r, at, nil)
+		}
+		if !m.has("inter_chunk_latency") && answered && whole > first { // the last, then
+			respond(r, r.StartNS+whole, nil)
 		}
 	case answered:
 		respond(r, r.StartNS+whole, nil)
@@ -314,6 +326,8 @@ func (m *aiperfMetrics) compare(c *selfCheck) {
 	var list []float64
 	if json.Unmarshal(m.all["inter_chunk_latency"].Value, &list) == nil {
 		gaps = append(gaps, list...)
+	} else if latency != ttft {
+		gaps = sample{math.NaN()} // not known
 	}
 	perToken := (latency - ttft) / (out - 1)
 	for _, f := range []struct {
@@ -343,6 +357,12 @@ func (m *aiperfMetrics) wrong(tag string) {
 	if m.bad == nil {
 		m.bad = &badEntry{msg: fmt.Sprintf("metric %q: expected a number in milliseconds, tokens or as a ratio, found %.40q", tag, m.all[tag].Value)}
 	}
+}
+
+// has reports whether the record has a metric.
+func (m *aiperfMetrics) has(tag string) bool {
+	_, ok := m.all[tag]
+	return ok
 }
 
 // number returns the value of a metric; ok is false where it is missing.

@@ -1,0 +1,322 @@
+package aiperf
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/pa-tools/pa/internal/pyjson"
+	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/dialect"
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// Leaves says what profile_export.jsonl does not hold of a run.
+const Leaves = "texts, prompts, responses without text or reasoning, where a time was taken, telemetry, and what AIPerf says of HTTP exchanges that this run does not (bytes, chunks, waiting for a connection)"
+
+// WriteRecords writes profile_export.jsonl, a line for each request of one level
+// in the order of r, as AIPerf writes them one after the other: nothing is kept.
+//
+// Members and metrics that the run says nothing about are not there, which is
+// how AIPerf leaves out what is None; ids of workers are slots of the closed
+// loop. The metrics of a line are in the order of one run of AIPerf's: it changes
+// from run to run.
+//
+// Arguments and errors are those of [Analyze]; a run without the starts of its
+// requests is an error, since every line has one.
+func WriteRecords(ctx context.Context, r export.Reader, cfg dialect.Config, w io.Writer) (warnings []error, err error) {
+	run := r.Run()
+	if why, lacks := run.Lacks(export.PartStarts); lacks {
+		return nil, fmt.Errorf("AIPerf says of each request when it was sent, which is not known here: %s", why)
+	}
+	x := &recordWriter{analysis: analysis{cfg: cfg, run: run, rep: &Report{}, meter: analyze.NewMeter(run, analyze.Config{})}, sessions: map[string]uint64{}}
+	if err := x.arguments(); err != nil {
+		return nil, err
+	}
+	if x.level, err = pickLevel(run, cfg.Level); err != nil {
+		return nil, err
+	}
+	x.prepare()
+	out := bufio.NewWriterSize(w, 1<<16) // keeps its first error
+	var line []byte
+	for n := 0; r.Next(); n++ {
+		if n&1023 == 0 && ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		if r.Experiment() != x.level {
+			continue
+		}
+		o, err := x.record(r.Request())
+		switch {
+		case errors.Is(err, dialect.ErrNoTokenizer):
+			return nil, fmt.Errorf("%w; AIPerf's --use-server-token-count is --arg use_server_token_count=true", err)
+		case err != nil:
+			return nil, err
+		case o == nil:
+			x.skipped++
+			continue
+		}
+		line = append(pyjson.AppendORJSON(line[:0], o), '\n')
+		if _, err := out.Write(line); err != nil {
+			return nil, err
+		}
+	}
+	if x.skipped > 0 {
+		warnings = append(warnings, fmt.Errorf("%d requests ended after the measurement: they are left out", x.skipped))
+	}
+	if why, lacks := run.Lacks(export.PartEpoch); lacks {
+		warnings = append(warnings, fmt.Errorf("times are Unix times for AIPerf, and count from elsewhere here: %s", why))
+	}
+	return warnings, errors.Join(out.Flush(), r.Err())
+}
+
+// A recordWriter turns requests into lines.
+type recordWriter struct {
+	analysis
+	sessions map[string]uint64 // their numbers in our own recordings
+	imported bool
+	warmedUp bool     // there is a phase before the one that counts
+	without  []string // tags, or how they begin, that the file cannot give
+}
+
+func (x *recordWriter) prepare() {
+	m := x.run.Meta
+	x.imported = m != nil && m.Import != nil
+	if e := x.run.Experiments[x.level].Meta; e != nil {
+		x.warmedUp = e.Warmup > 0
+	}
+	for _, n := range needs {
+		if _, lacks := x.run.Lacks(n.part); lacks {
+			x.without = append(x.without, n.tags...)
+		}
+	}
+}
+
+// record returns the line of a request, nil for one that AIPerf would not have.
+func (x *recordWriter) record(q *export.Request) (pyjson.Object, error) {
+	if q.Phase == export.PhaseCooldown {
+		return nil, nil
+	}
+	m, err := x.meter.Measure(q)
+	if err != nil {
+		return nil, err
+	}
+	r := &x.one
+	var failure pyjson.Object
+	metrics := pyjson.Object{}
+	switch {
+	case q.Status > export.StatusOK || m.Class != "":
+		failure = x.failure(q, m)
+	case !r.read(q, m):
+		failure = pyjson.Object{{Name: "type", Value: "no_content"}, {Name: "message", Value: "no response holds text or reasoning"}}
+	default:
+		if err := x.count(r, q, m); err != nil {
+			return nil, err
+		}
+		metrics = x.metrics(r, q, m)
+	}
+	o := pyjson.Object{{Name: "metadata", Value: x.metadata(q)}, {Name: "metrics", Value: metrics}}
+	if failure != nil {
+		o = append(o, pyjson.Member{Name: "error", Value: failure})
+	}
+	return o, nil
+}
+
+// metadata says which request it is, and when it began and was over.
+func (x *recordWriter) metadata(q *export.Request) pyjson.Object {
+	var o pyjson.Object
+	set := func(name string, v any) { o = append(o, pyjson.Member{Name: name, Value: v}) }
+	text := func(name, v string) {
+		if v != "" {
+			set(name, v)
+		}
+	}
+	instant := func(name string, ns uint64) {
+		if ns != 0 {
+			set(name, ns)
+		}
+	}
+	set("session_num", x.session(q))
+	text("x_correlation_id", q.SessionID)
+	set("turn_index", q.Turn)
+	instant("credit_issued_ns", q.IssuedNS)
+	set("request_start_ns", q.StartNS)
+	instant("request_ack_ns", q.FirstByteNS)
+	end, _ := q.EndNS()
+	end = max(q.StartNS, end, q.EndedNS)
+	if q.Stated != nil && q.Stated.EndNS != nil {
+		end = max(end, *q.Stated.EndNS)
+	}
+	set("request_end_ns", end)
+	set("worker_id", fmt.Sprintf("worker_%08x", q.Worker))
+	set("record_processor_id", "pa-analyze")
+	phase, index := "profiling", 0
+	if q.Phase == export.PhaseWarmup {
+		phase = "warmup"
+	} else if x.warmedUp {
+		index = 1
+	}
+	set("benchmark_phase", phase)
+	set("phase_index", index)
+	if phase == "profiling" {
+		set("profiling_index", 0)
+	}
+	set("phase_name", phase)
+	set("phase_kind", phase)
+	set("was_cancelled", q.Status == export.StatusCancelled)
+	if q.Status == export.StatusCancelled && !x.imported {
+		instant("cancellation_time_ns", q.EndedNS)
+	}
+	set("context_overflow_skip", false)
+	set("agent_depth", 0)
+	text("root_correlation_id", q.SessionID)
+	return o
+}
+
+// session returns the number of a request's session: of requests that are none
+// of a session, that of the request.
+func (x *recordWriter) session(q *export.Request) uint64 {
+	if x.imported || q.SessionID == "" {
+		return q.ID
+	}
+	n, ok := x.sessions[q.SessionID]
+	if !ok {
+		n = uint64(len(x.sessions))
+		x.sessions[q.SessionID] = n
+	}
+	return n
+}
+
+// failure is the error of a request.
+func (x *recordWriter) failure(q *export.Request, m *analyze.Measured) pyjson.Object {
+	var o pyjson.Object
+	if q.Code != 0 {
+		o = append(o, pyjson.Member{Name: "code", Value: q.Code})
+	}
+	kind := q.Status.String()
+	switch {
+	case q.Stated != nil && q.Stated.ErrorType != "":
+		kind = q.Stated.ErrorType
+	case m.Class != "":
+		kind = m.Class
+	}
+	text := q.Message
+	if text == "" {
+		text = m.Message
+	}
+	return append(o, pyjson.Member{Name: "type", Value: kind}, pyjson.Member{Name: "message", Value: text})
+}
+
+// A recordMetrics collects the metrics of a record, but for those that the file
+// cannot give.
+type recordMetrics struct {
+	o       pyjson.Object
+	without []string
+}
+
+func (m *recordMetrics) set(ok bool, tag, unit string, value any) {
+	if ok && !slices.ContainsFunc(m.without, func(pattern string) bool { return matches(tag, pattern) }) {
+		m.o = append(m.o, pyjson.Member{Name: tag, Value: pyjson.Object{{Name: "value", Value: value}, {Name: "unit", Value: unit}}})
+	}
+}
+
+// span adds a metric of nanoseconds.
+func (m *recordMetrics) span(ok bool, tag string, ns float64) { m.set(ok, tag, "ms", ns*1e-6) }
+
+// metrics are those of a successful request, as far as AIPerf shows them of
+// single ones.
+func (x *recordWriter) metrics(r *record, q *export.Request, measured *analyze.Measured) pyjson.Object {
+	const each = "tokens/sec/user"
+	m := &recordMetrics{o: pyjson.Object{}, without: x.without}
+	streamed := x.streamed(q)
+	usage, hasUsage := serverUsage(q, measured)
+	connected := q.Connect > 0 || q.DNS > 0
+	itl := float64(r.latency-r.ttft) / float64(max(r.output-1, 1))
+
+	m.span(streamed, firstToken, float64(r.ttft))
+	m.set(r.hasInput, inputLength, "tokens", r.input)
+	m.span(streamed && len(r.gaps) > 0, secondToken, float64(first(r.gaps)))
+	m.set(connected || q.Reused, "http_req_connection_reused", "ratio", zeroOrOne(q.Reused))
+	m.span(connected || q.Reused, "http_req_connecting", float64(q.Connect+q.TLS))
+	m.span(true, requestLatency, float64(r.latency))
+	m.span(connected || q.Reused, "http_req_dns_lookup", float64(q.DNS))
+	m.set(true, outputLength, "tokens", r.output)
+	m.set(hasUsage, "usage_total_tokens", "tokens", usage[0]+usage[1])
+	m.set(hasUsage, "usage_prompt_tokens", "tokens", usage[0])
+	m.set(true, "output_token_count", "tokens", r.output-r.reasoning)
+	m.set(r.reasoning > 0, "reasoning_token_count", "tokens", r.reasoning)
+	m.set(hasUsage && measured.ReasoningTokens.OK, "usage_reasoning_tokens", "tokens", measured.ReasoningTokens.V)
+	m.set(hasUsage && measured.CachedTokens.OK, "usage_prompt_cache_read_tokens", "tokens", measured.CachedTokens.V)
+	m.span(streamed && r.ttfo >= 0, "time_to_first_output_token", float64(r.ttfo))
+	m.set(streamed && len(r.gaps) > 0, "inter_chunk_latency", "ms", milliseconds(r.gaps))
+	m.set(hasUsage, "usage_completion_tokens", "tokens", usage[1])
+	m.set(streamed && r.hasInput && r.ttft > 0, "prefill_throughput_per_user", each, float64(r.input)/(float64(r.ttft)*1e-9))
+	m.span(streamed, "decode_duration", float64(r.latency-r.ttft))
+	if asked, ok := x.asked(q); ok {
+		m.set(true, "osl_mismatch_diff_pct", "%", float64(r.output-asked)/float64(asked)*100)
+	}
+	m.span(streamed && r.output > 1, interToken, itl)
+	m.set(r.latency > 0, "e2e_output_token_throughput", each, float64(r.output)/(float64(r.latency)*1e-9))
+	m.set(streamed && r.output > 1 && itl > 0, perUser, each, 1/(itl*1e-9))
+	return m.o
+}
+
+// serverUsage returns the server's counts of input and output, if it said them.
+func serverUsage(q *export.Request, m *analyze.Measured) (usage [2]int64, ok bool) {
+	if !m.InputTokens.OK || !m.OutputTokens.OK {
+		return usage, false
+	}
+	usage = [2]int64{m.InputTokens.V, m.OutputTokens.V}
+	switch s := q.Stated; m.TokenSource {
+	case analyze.TokenUsage:
+		return usage, true
+	case analyze.TokenStated: // the client's own, where they are said to be that
+		own := s.CountedOutput != nil && *s.CountedOutput == usage[1] || s.CountedInput != nil && *s.CountedInput == usage[0]
+		return usage, !own
+	}
+	return usage, false
+}
+
+// asked returns how many tokens were asked for.
+func (x *recordWriter) asked(q *export.Request) (n int64, ok bool) {
+	v, ok := q.Inputs.Get("payload")
+	if !ok {
+		return 0, false
+	}
+	body, err := pyjson.Parse(string(v.Data), pyjson.JSON)
+	if err != nil {
+		return 0, false
+	}
+	for _, name := range [...]string{"max_completion_tokens", "max_tokens", "max_output_tokens"} {
+		if v, there := body.Member(name); there && v.Kind() == pyjson.Number {
+			_, err := fmt.Sscan(v.Raw(), &n)
+			return n, err == nil && n > 0
+		}
+	}
+	return 0, false
+}
+
+func first(all []int64) int64 {
+	if len(all) == 0 {
+		return 0
+	}
+	return all[0]
+}
+
+func zeroOrOne(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func milliseconds(ns []int64) []float64 {
+	all := make([]float64, len(ns))
+	for i := range ns {
+		all[i] = float64(ns[i]) * 1e-6
+	}
+	return all
+}
