@@ -44,9 +44,9 @@ func checkNoResult(c *cli.Context) error {
 	return nil
 }
 
-// resultNames are the dialects whose tools keep the figures of each request.
+// resultNames are the tools that keep the figures of each request.
 func resultNames() []string {
-	var names []string
+	names := requestsNames()
 	for _, t := range serving.Tools() {
 		names = append(names, t.Name)
 	}
@@ -65,7 +65,8 @@ func leaves(name string) (text string, ok bool) {
 	if v := llmperf.Find(name); v != nil {
 		return v.Leaves(), true
 	}
-	return "", false
+	f, ok := requestsFiles[name]
+	return f.leaves, ok
 }
 
 // convertAs writes the result file of another tool, with a list of each number of
@@ -76,10 +77,6 @@ func convertAs(c *cli.Context, in, out string) error {
 	if !ok {
 		return cmdline.Usagef("--as %q: give one of %s", name, strings.Join(resultNames(), ", "))
 	}
-	analyze, err := findDialect(name)
-	if err != nil {
-		return err
-	}
 	if out != "-" {
 		if err := checkOutput(out, c.Bool("overwrite")); err != nil {
 			return err
@@ -87,6 +84,13 @@ func convertAs(c *cli.Context, in, out string) error {
 		if same(in, out) {
 			return cmdline.Usagef("%s is both input and output; give another name", out)
 		}
+	}
+	if f, ok := requestsFiles[name]; ok {
+		return convertRequests(c, name, &f, in, out)
+	}
+	analyze, err := findDialect(name)
+	if err != nil {
+		return err
 	}
 	return use(c, in, func(r export.Reader) error {
 		cfg, err := dialectConfig(sayingsOf(c, name, r.Run(), nil), name)

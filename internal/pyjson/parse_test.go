@@ -206,3 +206,27 @@ func BenchmarkParse(b *testing.B) {
 		}
 	}
 }
+
+// What is read is written again as it was.
+func TestAny(t *testing.T) {
+	for _, text := range []string{
+		`{}`, `[]`, `null`, `{"a": [1, 2.50, 1e400, -0, "\u00e4\n", null, true, {}], "b": {"c": []}, "a": NaN}`,
+	} {
+		v, err := Parse(text, JSON)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := string(Append(nil, v.Any(), 0)); got != text {
+			t.Errorf("got %s, want %s", got, text)
+		}
+	}
+	v, _ := Parse(`{"a": 1, "b": 2}`, JSON)
+	var names []string
+	v.Members(func(name string, m Value) bool {
+		names = append(names, name+m.Raw())
+		return false
+	})
+	if len(names) != 1 || names[0] != "a1" {
+		t.Errorf("stopped after %v, want the first", names)
+	}
+}

@@ -96,6 +96,50 @@ func (v Value) Member(name string) (m Value, ok bool) {
 	return m, ok
 }
 
+// Members calls f with each member of a dict in the order of the text, until f
+// returns false. It does nothing for other kinds.
+func (v Value) Members(f func(name string, m Value) bool) {
+	if v.Kind() != Dict {
+		return
+	}
+	s := v.s
+	for i := skipSpace(s, 1); s[i] != '}'; {
+		end := skipValue(s, i)
+		name := Value{s[i:end]}.Text()
+		i = skipSpace(s, skipSpace(s, end)+1)
+		end = skipValue(s, i)
+		if !f(name, Value{s[i:end]}) {
+			return
+		}
+		i = next(s, end)
+	}
+}
+
+// Any returns v as [Append] takes it: its numbers are written as they stand.
+func (v Value) Any() any {
+	switch v.Kind() {
+	case String:
+		return v.Text()
+	case List:
+		all := Array{}
+		v.Elements(func(_ int, e Value) bool {
+			all = append(all, e.Any())
+			return true
+		})
+		return all
+	case Dict:
+		o := Object{}
+		v.Members(func(name string, m Value) bool {
+			o = append(o, Member{name, m.Any()})
+			return true
+		})
+		return o
+	case None, Null:
+		return nil
+	}
+	return Raw(v.s)
+}
+
 // Elements calls f with each element of a list, until f returns false. It does
 // nothing for other kinds.
 func (v Value) Elements(f func(i int, e Value) bool) {

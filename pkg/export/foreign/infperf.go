@@ -179,17 +179,27 @@ func (s *infPerf) request(r *export.Request, q *infPerfRequest) *badEntry {
 			r.EndedNS, _ = nanoseconds(*q.End)
 		}
 	}
-	if q.Info == nil {
-		return nil
+	r.Stated = &export.Stated{}
+	if q.Info != nil {
+		if bad := s.responses(r, q); bad != nil {
+			return bad
+		}
 	}
-	return s.responses(r, q)
+	if q.Error != nil {
+		r.Stated.ErrorType = q.Error.Type
+	} else if end, ok := r.EndNS(); ok && q.End != nil {
+		if ns, ok := nanoseconds(*q.End); ok && ns > end {
+			r.Stated.EndNS = &ns
+		}
+	}
+	return nil
 }
 
 // responses fills in the chunks, and what is stated about them.
 func (s *infPerf) responses(r *export.Request, q *infPerfRequest) *badEntry {
 	info := q.Info
-	st := &export.Stated{InputTokens: info.InputTokens, OutputTokens: info.OutputTokens}
-	r.Stated = st
+	st := r.Stated
+	st.InputTokens, st.OutputTokens = info.InputTokens, info.OutputTokens
 	if m := info.RequestMetrics; m != nil && m.Text != nil && m.Text.InputTokens != nil {
 		st.InputTokens = m.Text.InputTokens
 	}
@@ -199,7 +209,12 @@ func (s *infPerf) responses(r *export.Request, q *infPerfRequest) *badEntry {
 		st.OutputTokens = m.OutputTokens
 		times, chunks = m.ChunkTimes, m.Chunks
 		if u := m.Usage; u != nil && u.Completion != nil && u.Prompt != nil {
+			if m.OutputTokens != nil && *m.OutputTokens != *u.Completion {
+				st.CountedOutput = m.OutputTokens
+			}
 			st.InputTokens, st.OutputTokens = u.Prompt, u.Completion
+		} else {
+			st.CountedInput, st.CountedOutput = st.InputTokens, st.OutputTokens
 		}
 		if len(times) == 0 {
 			times = distinct(m.TokenTimes)

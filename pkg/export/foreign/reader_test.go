@@ -348,7 +348,7 @@ func TestCutKeeps(t *testing.T) {
 		{"vllm/ok/result.json", `, `, 2, `"errors": `, 8, "what follows the requests of result 0"},
 		{"vllm/ok/result.json", `"errors"`, 1, "", 8, "what follows the requests of result 0"},
 		{"vllm/ok/result.json", `"p99_itl_ms"`, 1, "", 8, "what follows the requests of result 0"},
-		{"vllm_rs/ok/result.json", `"`, 5, `"generated_texts":`, 0, ""}, // its latencies come later
+		{"vllm_rs/ok/result.json", `"`, 5, `"generated_texts":`, 0, ""},      // its latencies come later
 		{"vllm_rs/ok/result.json", `,`, 5, `"start_times":`, 4, "request 4"}, // the fifth may have more digits
 		{"vllm_rs/ok/result.json", `"steady_state"`, 1, "", 8, "what follows the requests of result 0"},
 		{"sglang/ok/result.jsonl", `, "`, 6, `"generated_texts": `, 6, "request 5"},

@@ -25,8 +25,9 @@ const Leaves = "texts, prompts, responses without text or reasoning, where a tim
 // loop. The metrics of a line are in the order of one run of AIPerf's: it changes
 // from run to run.
 //
-// Arguments and errors are those of [Analyze]; a run without the starts of its
-// requests is an error, since every line has one.
+// Arguments and errors are those of [Analyze], but for the error of r itself,
+// which is to be asked for; a run without the starts of its requests is an error,
+// since every line has one.
 func WriteRecords(ctx context.Context, r export.Reader, cfg dialect.Config, w io.Writer) (warnings []error, err error) {
 	run := r.Run()
 	if why, lacks := run.Lacks(export.PartStarts); lacks {
@@ -70,7 +71,7 @@ func WriteRecords(ctx context.Context, r export.Reader, cfg dialect.Config, w io
 	if why, lacks := run.Lacks(export.PartEpoch); lacks {
 		warnings = append(warnings, fmt.Errorf("times are Unix times for AIPerf, and count from elsewhere here: %s", why))
 	}
-	return warnings, errors.Join(out.Flush(), r.Err())
+	return warnings, out.Flush()
 }
 
 // A recordWriter turns requests into lines.

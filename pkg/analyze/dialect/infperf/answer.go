@@ -1,0 +1,155 @@
+package infperf
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/pa-tools/pa/internal/pyjson"
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// An answer is what inference-perf takes out of a streamed answer.
+type answer struct {
+	chunks []string  // the JSON of events with text
+	texts  []string  // theirs
+	times  []float64 // when they came, in seconds
+	usage  pyjson.Object
+	raw    []byte // the whole body
+}
+
+// read goes through the responses of a request.
+func (a *answer) read(q *export.Request) {
+	*a = answer{chunks: []string{}, texts: a.texts[:0], times: []float64{}, raw: a.raw[:0]}
+	open := 0 // where in raw the event begins that is not whole
+	for i := range q.Responses {
+		p := &q.Responses[i]
+		v, ok := p.Outputs.Get("response")
+		if !ok || !v.Text {
+			continue
+		}
+		a.raw = append(a.raw, v.Data...)
+		for {
+			end := bytes.Index(a.raw[open:], []byte("\n\n"))
+			if end < 0 {
+				break
+			}
+			if a.message(a.raw[open:open+end], p.RecvNS) {
+				return
+			}
+			open += end + 2
+		}
+		// Recorders leave the blank line away, some of them.
+		if rest := bytes.TrimSpace(a.raw[open:]); isWhole(rest) {
+			if a.message(rest, p.RecvNS) {
+				return
+			}
+			open = len(a.raw)
+		}
+	}
+}
+
+// isWhole reports whether what is left of a stream is an event without its end.
+func isWhole(rest []byte) bool {
+	data, ok := bytes.CutPrefix(rest, []byte("data:"))
+	if !ok {
+		return false
+	}
+	text := strings.TrimSpace(string(data))
+	_, err := pyjson.Parse(text, pyjson.JSON)
+	return text == "[DONE]" || err == nil
+}
+
+// message takes the lines of an event; done is true for [DONE].
+func (a *answer) message(text []byte, recvNS uint64) (done bool) {
+	for line := range bytes.SplitSeq(text, []byte("\n")) {
+		if !bytes.HasPrefix(line, []byte("data:")) {
+			continue
+		}
+		data := strings.TrimSpace(string(bytes.TrimPrefix(line, []byte("data: "))))
+		if data == "[DONE]" {
+			return true
+		}
+		event, err := pyjson.Parse(data, pyjson.JSON)
+		if err != nil {
+			continue
+		}
+		a.use(event)
+		if content := text0(event); content != "" {
+			a.chunks = append(a.chunks, data)
+			a.texts = append(a.texts, content)
+			a.times = append(a.times, seconds(recvNS))
+		}
+	}
+	return false
+}
+
+// use merges the usage of an event or a body.
+func (a *answer) use(event pyjson.Value) {
+	usage, _ := event.Member("usage")
+	usage.Members(func(name string, v pyjson.Value) bool {
+		for i := range a.usage {
+			if a.usage[i].Name == name {
+				a.usage[i].Value = v.Any()
+				return true
+			}
+		}
+		a.usage = append(a.usage, pyjson.Member{Name: name, Value: v.Any()})
+		return true
+	})
+}
+
+// text0 is the text of the first choice of an event.
+func text0(event pyjson.Value) string {
+	choices, _ := event.Member("choices")
+	choice, _ := choices.First()
+	if v, ok := choice.Member("text"); ok {
+		return v.Text()
+	}
+	for _, name := range [...]string{"delta", "message"} {
+		if m, ok := choice.Member(name); ok {
+			v, _ := m.Member("content")
+			return v.Text()
+		}
+	}
+	return ""
+}
+
+// whole takes an answer that is not streamed.
+func (a *answer) whole() (text string) {
+	body, err := pyjson.Parse(strings.TrimSpace(string(a.raw)), pyjson.JSON)
+	if err != nil {
+		return ""
+	}
+	a.use(body)
+	return text0(body)
+}
+
+// counted returns a count of the usage; ok is false where there is none.
+func (a *answer) counted(names ...string) (n float64, ok bool) {
+	for _, name := range names {
+		for i := range a.usage {
+			if a.usage[i].Name == name {
+				if n, ok := toFloat(a.usage[i].Value); ok {
+					return n, true
+				}
+			}
+		}
+	}
+	return 0, false
+}
+
+// cached returns the cached tokens of the prompt, as the usage says.
+func (a *answer) cached() float64 {
+	for i := range a.usage {
+		details, ok := a.usage[i].Value.(pyjson.Object)
+		if a.usage[i].Name != "prompt_tokens_details" || !ok {
+			continue
+		}
+		for k := range details {
+			if n, ok := toFloat(details[k].Value); ok && details[k].Name == "cached_tokens" {
+				return n
+			}
+		}
+	}
+	return 0
+}

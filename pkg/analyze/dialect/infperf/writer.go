@@ -1,0 +1,218 @@
+package infperf
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/pa-tools/pa/internal/pyjson"
+	"github.com/pa-tools/pa/pkg/analyze/dialect"
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// Leaves says what the file of requests does not hold of a run.
+const Leaves = "the level and the session of a request, when it was due and issued, chunks without text of the first choice but in the body, warmup, telemetry, and where a time was taken"
+
+// A Writer writes the requests of a run, and keeps what its summaries are made
+// of.
+type Writer struct {
+	run     *export.Run
+	cfg     dialect.Config
+	out     *bufio.Writer // keeps its first error
+	n       int           // requests written
+	skipped int
+	untimed int // requests whose tokens are more than their chunks, and uncounted
+	all     sums
+	stages  []sums
+	one     answer
+	buf     []byte
+}
+
+// NewWriter returns a Writer to w. Of the Config it needs the Tokenizer, unless
+// the file states what the tool counted.
+func NewWriter(run *export.Run, cfg dialect.Config, w io.Writer) *Writer {
+	return &Writer{run: run, cfg: cfg, out: bufio.NewWriterSize(w, 1<<16), stages: make([]sums, len(run.Experiments))}
+}
+
+// WriteAll writes all requests of r that were measured, in its order. Without
+// one there is an empty list.
+//
+// An error is of writing, or says what is missing: dialect.ErrNoTokenizer, or
+// that the file does not say when requests were sent. That of r itself is to be
+// asked for: what was read until then is written.
+func (w *Writer) WriteAll(ctx context.Context, r export.Reader) error {
+	if why, lacks := w.run.Lacks(export.PartStarts); lacks {
+		return fmt.Errorf("inference-perf says of each request when it was sent, which is not known here: %s", why)
+	}
+	if why, lacks := w.run.Lacks(export.PartGaps); lacks {
+		return fmt.Errorf("inference-perf says when each chunk came, which is not known here: %s", why)
+	}
+	for n := 0; r.Next(); n++ {
+		if n&1023 == 0 && ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		q := r.Request()
+		if q.Phase == export.PhaseWarmup || q.Phase == export.PhaseCooldown {
+			w.skipped++
+			continue
+		}
+		if err := w.request(r.Experiment(), q); err != nil {
+			return err
+		}
+	}
+	if w.n > 0 {
+		w.text("\n")
+	} else {
+		w.text("[")
+	}
+	w.text("]")
+	return w.out.Flush()
+}
+
+// Warnings are what a reader must know to trust the files.
+func (w *Writer) Warnings() []error {
+	var all []error
+	if w.skipped > 0 {
+		all = append(all, fmt.Errorf("%d requests of the warmup or after the measurement are left out: inference-perf has no such phases", w.skipped))
+	}
+	if w.untimed > 0 {
+		all = append(all, fmt.Errorf("%d requests have more tokens than chunks, and their texts are not known: no output_token_times are written for them, nor latencies of their tokens", w.untimed))
+	}
+	if why, lacks := w.run.Lacks(export.PartEnds); lacks {
+		all = append(all, fmt.Errorf("end_time is that of the last token: %s", why))
+	}
+	return all
+}
+
+// Summaries are the files beside that of the requests, of what was written so
+// far: of all, and of each stage that has requests.
+func (w *Writer) Summaries() []Summary {
+	if w.n == 0 {
+		return nil
+	}
+	all := []Summary{{Name: "summary_lifecycle_metrics.json", sums: &w.all}}
+	for i := range w.stages {
+		if w.stages[i].n > 0 {
+			all = append(all, Summary{Name: StageName(i), sums: &w.stages[i], level: &w.run.Experiments[i]})
+		}
+	}
+	return all
+}
+
+// StageName is the name of the summary of load level i.
+func StageName(i int) string { return fmt.Sprintf("stage_%d_lifecycle_metrics.json", i) }
+
+// text writes what cannot fail before Flush says so.
+func (w *Writer) text(s string) { fmt.Fprint(w.out, s) }
+
+// request writes one request, and adds it to the sums.
+func (w *Writer) request(level int, q *export.Request) error {
+	o, err := w.entry(level, q)
+	if err != nil {
+		return err
+	}
+	w.text([2]string{"[\n  ", ",\n  "}[min(w.n, 1)])
+	w.n++
+	w.buf = pyjson.Append(w.buf[:0], o, 2)
+	for i, line := 0, 0; i < len(w.buf); i = line { // two blanks deeper
+		for line = i; line < len(w.buf) && w.buf[line] != '\n'; {
+			line++
+		}
+		if line < len(w.buf) {
+			line++
+		}
+		w.text(string(w.buf[i:line]))
+		if w.buf[line-1] == '\n' {
+			w.text("  ")
+		}
+	}
+	return nil
+}
+
+// entry is the object of a request.
+func (w *Writer) entry(level int, q *export.Request) (pyjson.Object, error) {
+	start := seconds(q.StartNS)
+	end := seconds(endNS(q))
+	var body, response, failure any
+	if v, ok := q.Inputs.Get("payload"); ok {
+		body = string(v.Data)
+	}
+	w.one.read(q)
+	if !q.NoOutputs && (q.Stated == nil || len(w.one.chunks) == 0) { // an import has the chunks with text only
+		response = string(w.one.raw)
+	}
+	info, metrics := 0.0, any(nil)
+	each := []*sums{&w.all, &w.stages[level]}
+	if q.Status > export.StatusOK {
+		kind := kindOf(q)
+		failure = pyjson.Object{{Name: "error_type", Value: kind}, {Name: "error_msg", Value: q.Message}}
+		for _, s := range each {
+			s.time(start, end)
+			s.failedLatency = append(s.failedLatency, end-start)
+			s.failures.add(kind, q.Message, q.SessionID)
+		}
+	} else {
+		m, err := w.measure(q)
+		if err != nil {
+			return nil, err
+		}
+		info, metrics = m.prompt, m.object()
+		for _, s := range each {
+			s.time(start, end)
+			s.add(m, start, end, body)
+		}
+	}
+	for _, s := range each {
+		if q.ScheduledNS != 0 {
+			s.delays = append(s.delays, start-seconds(q.ScheduledNS))
+		}
+	}
+	return pyjson.Object{
+		{Name: "start_time", Value: start},
+		{Name: "end_time", Value: end},
+		{Name: "request", Value: body},
+		{Name: "response", Value: response},
+		{Name: "info", Value: pyjson.Object{
+			{Name: "request_metrics", Value: pyjson.Object{
+				{Name: "text", Value: pyjson.Object{{Name: "input_tokens", Value: int64(info)}}},
+				{Name: "image", Value: nil},
+				{Name: "video", Value: nil},
+				{Name: "audio", Value: nil},
+			}},
+			{Name: "response_metrics", Value: metrics},
+			{Name: "extra_info", Value: pyjson.Object{}},
+			{Name: "lora_adapter", Value: nil},
+			{Name: "graph_event_id", Value: nil},
+			{Name: "labels", Value: pyjson.Object{}},
+			{Name: "input_tokens", Value: int64(info)},
+		}},
+		{Name: "error", Value: failure},
+	}, nil
+}
+
+// seconds turns nanoseconds into the float that Python's clocks give for them.
+func seconds(ns uint64) float64 { return float64(ns) / 1e9 }
+
+// endNS is when a request was over.
+func endNS(q *export.Request) uint64 {
+	end, _ := q.EndNS()
+	end = max(q.StartNS, end, q.EndedNS)
+	if q.Stated != nil && q.Stated.EndNS != nil {
+		end = max(end, *q.Stated.EndNS)
+	}
+	return end
+}
+
+// toFloat returns a number that pyjson holds.
+func toFloat(v any) (float64, bool) {
+	switch v := v.(type) {
+	case pyjson.Raw:
+		f, err := strconv.ParseFloat(string(v), 64)
+		return f, err == nil
+	case int64:
+		return float64(v), true
+	}
+	return 0, false
+}
