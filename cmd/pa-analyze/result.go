@@ -46,14 +46,14 @@ func checkNoResult(c *cli.Context) error {
 
 // resultNames are the tools that keep the figures of each request.
 func resultNames() []string {
-	names := requestsNames()
+	var names []string
 	for _, t := range serving.Tools() {
 		names = append(names, t.Name)
 	}
 	for _, v := range llmperf.Versions() {
 		names = append(names, v.Name)
 	}
-	return names
+	return append(names, requestsNames()...)
 }
 
 // leaves returns what the result file of a tool cannot hold; ok is false for one
