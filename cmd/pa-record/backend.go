@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/pa-tools/pa/pkg/recorder/backend"
+	"github.com/pa-tools/pa/pkg/recorder/backend/bymodel"
 	"github.com/pa-tools/pa/pkg/recorder/backend/kserve"
 	"github.com/pa-tools/pa/pkg/recorder/backend/openai"
 	"github.com/pa-tools/pa/pkg/recorder/backend/roundrobin"
@@ -11,11 +12,27 @@ import (
 )
 
 // newBackend returns the protocol that s asks for, to one server or to several
-// in turn.
+// in turn, and to one model or several.
 func newBackend(s *settings, urls []string, clock *rxclock.Clock) (backend.Backend, error) {
+	if s.ServiceKind == kindOpenAI || len(s.Models) == 0 {
+		return newServers(s, s.Model, urls, clock)
+	}
+	var targets []bymodel.Target
+	for _, model := range s.Models {
+		b, err := newServers(s, model, urls, clock)
+		if err != nil {
+			return nil, err // those before hold nothing yet
+		}
+		targets = append(targets, bymodel.Target{Model: model, Backend: b})
+	}
+	return bymodel.New(targets)
+}
+
+// newServers returns the protocol for one model.
+func newServers(s *settings, model string, urls []string, clock *rxclock.Clock) (backend.Backend, error) {
 	var targets []roundrobin.Target
 	for _, u := range urls {
-		b, err := newTarget(s, u, clock)
+		b, err := newTarget(s, model, u, clock)
 		if err != nil {
 			return nil, err // those before hold nothing yet
 		}
@@ -24,16 +41,16 @@ func newBackend(s *settings, urls []string, clock *rxclock.Clock) (backend.Backe
 	if len(targets) == 1 {
 		return targets[0].Backend, nil
 	}
-	return roundrobin.New(targets)
+	return roundrobin.New(targets, s.turns())
 }
 
-// newTarget returns the protocol for one server.
-func newTarget(s *settings, url string, clock *rxclock.Clock) (backend.Backend, error) {
+// newTarget returns the protocol for one model of one server.
+func newTarget(s *settings, model, url string, clock *rxclock.Clock) (backend.Backend, error) {
 	if s.ServiceKind == kindOpenAI {
 		return openai.New(openAIConfig(s, url, clock))
 	}
 	cfg := kserve.Config{
-		URL: url, Model: s.Model, Version: s.ModelVersion, Streaming: s.Streaming, Parameters: s.parameters,
+		URL: url, Model: model, Version: s.ModelVersion, Streaming: s.Streaming, Parameters: s.parameters,
 		Shapes: s.Shapes, BatchSize: s.BatchSize, Style: s.style, Render: s.render(), Clock: clock, Headers: http.Header{},
 		Reuse: s.reuse, Connections: s.GRPCConnections, Compression: s.Compression, SharedMemory: s.SharedMemory, OutputSharedBytes: s.OutputShared, Trace: s.trace(), Proxy: s.proxy, TLS: s.tlsFor(hostOf(url)),
 	}
@@ -48,7 +65,7 @@ func newTarget(s *settings, url string, clock *rxclock.Clock) (backend.Backend, 
 
 func openAIConfig(s *settings, url string, clock *rxclock.Clock) openai.Config {
 	cfg := openai.Config{
-		URL: url, Endpoint: s.rawEndpoint, Model: s.Model, Streaming: s.Streaming, Render: s.render(), ExtraBody: s.ExtraBody, Clock: clock,
+		URL: url, Endpoint: s.rawEndpoint, Model: s.Model, Models: s.moreModels(), Streaming: s.Streaming, Render: s.render(), ExtraBody: s.ExtraBody, Clock: clock,
 		TLS: s.tlsFor(hostOf(url)), Transport: s.openAITransport, HTTP2: s.HTTP2, Reuse: s.reuse, Proxy: s.proxy,
 	}
 	for _, h := range s.headers {

@@ -60,7 +60,8 @@ func (c *console) shown(l *recorder.Level) perfanalyzer.Level {
 		out.Windows = append(out.Windows, l.Windows[i].Summary)
 	}
 	out.Summary, out.Times = l.Reported.Summary, l.Times
-	out.Server, _ = perfanalyzer.ModelOf(l.ServerStats, len(l.Windows)) // what went wrong is among the warnings of the level
+	served, _ := perfanalyzer.ModelsOf(l.ServerStats, len(l.Windows)) // what went wrong is among the warnings of the level
+	out.Serve(served)
 	out.Sequences = l.Sequences
 	if l.Latency.Approximate {
 		out.Notes = append(out.Notes, "(so many requests that the percentiles are up to 0.03% too high; pa-analyze has exact ones)")

@@ -44,6 +44,9 @@ func newEntries(ctx context.Context, s *settings, env environment, in io.Reader)
 			return nil, errors.Join(err, e.close())
 		}
 	}
+	if e.Source, err = s.spreadOverModels(e.Source); err != nil {
+		return nil, errors.Join(err, e.close())
+	}
 	if used := s.tokens.meta(); used != nil && e.meta != nil {
 		e.meta.Tokenizer = used
 	}

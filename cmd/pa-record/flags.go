@@ -7,6 +7,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/pa-tools/pa/internal/cmdline"
+	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
 
 // Categories of the help page, in its order.
@@ -34,7 +35,8 @@ func recordFlags() []cli.Flag {
 // targetFlags say who is asked, and how.
 func targetFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "model", Aliases: []string{"m"}, Category: catTarget, Usage: "model `NAME`; OpenAI servers that list one model need none"},
+		&cli.StringSliceFlag{Name: "model", Aliases: []string{"m"}, Category: catTarget, Usage: "model `NAME`; OpenAI servers that list one model need none; several, repeated or as a list a,b, get requests by --model-selection-strategy"},
+		&cli.StringFlag{Name: "model-selection-strategy", Category: catTarget, Usage: "`HOW` entries of the input data get one of several models, unless they name it: round_robin or random", DefaultText: workload.RoundRobinModels},
 		&cli.StringFlag{Name: "model-version", Aliases: []string{"x"}, Category: catTarget, Usage: "Triton model `VERSION`; the latest if not given"},
 		&cli.StringSliceFlag{Name: "url", Aliases: []string{"u"}, Category: catTarget, Usage: "server `URL`: host:port, http(s)://…, or sim:// for a simulated server in this process; several, repeated or as a list a:1,b:1, get requests in turn (default: localhost:8000, with -i grpc localhost:8001)"},
 		&cli.StringFlag{Name: "service-kind", Category: catTarget, Usage: "`KIND` of server: triton or openai (default: triton)"},

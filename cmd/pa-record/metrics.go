@@ -9,6 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/pa-tools/pa/pkg/recorder/backend"
+	"github.com/pa-tools/pa/pkg/recorder/backend/bymodel"
 	"github.com/pa-tools/pa/pkg/recorder/backend/kserve"
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 	"github.com/pa-tools/pa/pkg/recorder/serverstat"
@@ -135,6 +136,13 @@ func (s *settings) newTelemetry(urls []string, clock *rxclock.Clock) (*telemetry
 // newServerStats returns what asks a Triton server for its statistics; nil for
 // servers of other kinds, and for several, which no statistics are of.
 func (s *settings) newServerStats(b backend.Backend, clock *rxclock.Clock) (*serverstat.Recorder, error) {
+	var more []serverstat.ModelRef
+	if several, ok := b.(*bymodel.Backend); ok {
+		b = several.Targets()[0].Backend
+		for _, name := range s.moreModels() {
+			more = append(more, serverstat.ModelRef{Name: name, Version: s.ModelVersion})
+		}
+	}
 	k, ok := b.(*kserve.Backend)
 	if !ok {
 		return nil, nil
@@ -144,6 +152,6 @@ func (s *settings) newServerStats(b backend.Backend, clock *rxclock.Clock) (*ser
 		return nil, err
 	}
 	return serverstat.New(serverstat.Config{
-		Asker: asker, Model: serverstat.ModelRef{Name: s.Model, Version: s.ModelVersion}, BLS: s.bls, Clock: clock,
+		Asker: asker, Model: serverstat.ModelRef{Name: s.Model, Version: s.ModelVersion}, More: more, BLS: s.bls, Clock: clock,
 	}), nil
 }

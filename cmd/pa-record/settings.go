@@ -46,7 +46,9 @@ type header struct{ name, value string }
 // among the exported fields.
 type settings struct {
 	ServiceKind  string   `json:"service_kind"`
-	Model        string   `json:"model,omitempty"`
+	Model        string   `json:"model,omitempty"`  // the first
+	Models       []string `json:"models,omitempty"` // all of several
+	ModelChoice  string   `json:"model_selection_strategy,omitempty"`
 	ModelVersion string   `json:"model_version,omitempty"`
 	URL          string   `json:"url"`            // without user information and query
 	URLs         []string `json:"urls,omitempty"` // all of several
@@ -122,6 +124,7 @@ type settings struct {
 	quiet      bool
 	ui         string
 	dryRun     bool
+	oneRound   bool // the input data is not gone through again for several models
 }
 
 // newSettings reads the flags of c. Its errors are usage errors; all mistakes
@@ -129,7 +132,7 @@ type settings struct {
 func newSettings(c *cli.Context, getenv func(string) string) (*settings, error) {
 	p := &settingsParser{c: c}
 	s := &settings{
-		Model: c.String("model"), ModelVersion: c.String("model-version"), Exports: c.StringSlice("profile-export-file"),
+		ModelVersion: c.String("model-version"), Exports: c.StringSlice("profile-export-file"),
 		timeout: c.Duration("request-timeout"), grace: c.Duration("grace-period"), waitReady: c.Duration("wait-ready"),
 		Calibrate: c.Bool("calibrate"), overwrite: c.Bool("overwrite"), verbose: c.Bool("verbose"), quiet: c.Bool("quiet"), dryRun: c.Bool("dry-run"),
 	}
@@ -142,6 +145,7 @@ func newSettings(c *cli.Context, getenv func(string) string) (*settings, error) 
 	if c.Args().Present() {
 		p.errorf("unexpected argument %q; pa-record takes flags only", c.Args().First())
 	}
+	p.models(s)
 	p.target(s)
 	p.connections(s, getenv)
 	p.headers(s, getenv)
@@ -251,6 +255,7 @@ func (p *settingsParser) openAI(s *settings) {
 		s.rawEndpoint = chatEndpoint
 	}
 	s.Endpoint = redactEndpoint(s.rawEndpoint)
+	p.modelsFit(s)
 	if what, ok := wireopenai.Numbers(s.rawEndpoint); ok && s.Streaming {
 		p.errorf("--streaming does not fit --endpoint %s: %s are not streamed", s.Endpoint, what)
 	}

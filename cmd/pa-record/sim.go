@@ -170,10 +170,12 @@ func resolveTargets(ctx context.Context, s *settings) (targets []string, closeTa
 	switch {
 	case s.Model == "":
 	case s.ServiceKind == kindOpenAI:
-		cfg.Models = []string{s.Model}
+		cfg.Models = append([]string{s.Model}, s.moreModels()...)
 	default:
-		if err := offersModel(cfg.TritonModels, s.Model); err != nil {
-			return nil, nil, err
+		for _, name := range append([]string{s.Model}, s.moreModels()...) {
+			if err := offersModel(cfg.TritonModels, name); err != nil {
+				return nil, nil, err
+			}
 		}
 	}
 	// The server must outlive an interrupted run's grace period.

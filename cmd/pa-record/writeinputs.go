@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -45,6 +46,7 @@ func writeInputs(c *cli.Context, env environment) (err error) {
 	if c.IsSet("count") && c.Int("count") < 1 {
 		return cmdline.Usagef("-n %d: must be at least 1", c.Int("count"))
 	}
+	s.oneRound = true
 	entries, err := newEntries(c.Context, s, env, c.App.Reader)
 	if err != nil {
 		return err
@@ -182,11 +184,11 @@ func tensorForm(s *settings, e *workload.Entry) (export.Fields, error) {
 	case s.style == 0 && s.template == nil:
 		return nil, errors.New("how the model takes prompts is told by its inputs, but no server is asked; say it with --backend")
 	}
-	o := s.render()
-	o.Stream, o.Model = s.Streaming, s.Model
+	o, model := s.render(), cmp.Or(e.Model, s.Model)
+	o.Stream, o.Model = s.Streaming, model
 	f, err := render.Tensors(s.style, e.Prompt, o)
-	if s.Model != "" && err == nil {
-		f = append(export.Fields{{Name: "model", Value: export.Value{Data: quoted(s.Model)}}}, f...)
+	if model != "" && err == nil {
+		f = append(export.Fields{{Name: "model", Value: export.Value{Data: quoted(model)}}}, f...)
 	}
 	return f, err
 }

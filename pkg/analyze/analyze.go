@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/pa-tools/pa/pkg/analyze/slo"
 	"github.com/pa-tools/pa/pkg/export"
@@ -54,7 +55,7 @@ type Report struct {
 	SLO       *slo.Expr
 	SLOTarget float64
 	// Model is the model's name, from the run's metadata or the first payload;
-	// "" when neither says.
+	// "" when neither says. Of several they are all, with commas between.
 	Model string
 	// Tokenizer is the Config's.
 	Tokenizer *Tokenizer
@@ -115,6 +116,8 @@ type Experiment struct {
 	Selected *Selected
 	// Windows are those that Config.Windows asked for.
 	Windows []Window
+	// Models are the parts of a level whose requests went to several models.
+	Models []ModelPart
 	// SLO says how many requests met Config.SLO; nil where there is none.
 	SLO *Attainment
 	// Series are the requests of Config.Series, in the order of their starts:
@@ -200,6 +203,9 @@ func Run(ctx context.Context, r export.Reader, cfg Config) (*Report, error) {
 	}
 	if run.Meta != nil {
 		rep.Model = run.Meta.Model
+		if severalModels(run) {
+			rep.Model = strings.Join(run.Meta.Models, ", ")
+		}
 	}
 	m := NewMeter(run, cfg)
 	all := make([]level, len(run.Experiments)) // grows with the run: a reader may find more
@@ -221,7 +227,7 @@ func Run(ctx context.Context, r export.Reader, cfg Config) (*Report, error) {
 		if rep.Model == "" && rep.Requests == 0 {
 			rep.Model = modelOf(q)
 		}
-		err = all[i].add(m, q)
+		err = all[i].add(m, q, severalModels(run))
 	}
 	if err == nil {
 		err = r.Err()
@@ -236,7 +242,7 @@ func Run(ctx context.Context, r export.Reader, cfg Config) (*Report, error) {
 			continue
 		}
 		_, all[i].adrift = run.Lacks(export.PartStarts)
-		rep.Experiments = append(rep.Experiments, all[i].finish(&run.Experiments[i], cfg))
+		rep.Experiments = append(rep.Experiments, all[i].finish(run, i, cfg))
 		rep.Stamps.plus(all[i].stamps)
 	}
 	if serr := watchServers(ctx, r, rep); serr != nil && err == nil {
@@ -260,6 +266,7 @@ func Run(ctx context.Context, r export.Reader, cfg Config) (*Report, error) {
 type level struct {
 	collector
 	keeper
+	models byModel
 }
 
 // grown returns all with n elements at least.
@@ -271,8 +278,8 @@ func grown(all []level, n int) []level {
 }
 
 // add measures a request and counts it, or keeps it to be counted when all are
-// read.
-func (l *level) add(m *Meter, r *export.Request) error {
+// read. several says that the run has several models.
+func (l *level) add(m *Meter, r *export.Request, several bool) error {
 	q, err := m.Measure(r)
 	if err != nil {
 		return fmt.Errorf("request %d: %w", r.ID, err)
@@ -284,14 +291,22 @@ func (l *level) add(m *Meter, r *export.Request) error {
 	}
 	l.prepare(m.cfg)
 	l.collector.add(&p)
+	if several {
+		l.models.add(&p, false)
+	}
 	return nil
 }
 
-// finish returns the analysis of the experiment.
-func (l *level) finish(e *export.Experiment, cfg Config) Experiment {
+// finish returns the analysis of experiment i.
+func (l *level) finish(run *export.Run, i int, cfg Config) Experiment {
+	e := &run.Experiments[i]
 	l.prepare(cfg)
 	if !cfg.keeps() {
-		return l.collector.finish(e, cfg, nil, nil)
+		x := l.collector.finish(e, cfg, nil, nil)
+		if severalModels(run) {
+			x.Models = l.models.finish(run.Meta, x.DurationNS, nil)
+		}
+		return x
 	}
 	points := l.series()
 	if cfg.Series {
@@ -321,9 +336,15 @@ func (l *level) finish(e *export.Experiment, cfg Config) Experiment {
 			if cfg.Series {
 				part = append(part, *p)
 			}
+			if severalModels(run) {
+				l.models.add(p, sel != nil)
+			}
 		}
 	}
 	x := l.collector.finish(e, cfg, sel, f)
+	if severalModels(run) {
+		x.Models = l.models.finish(run.Meta, x.DurationNS, sel)
+	}
 	x.Windows, x.Series = windows, part
 	if cfg.Series {
 		x.Steps = stepsOf(points, &x)

@@ -24,6 +24,8 @@ type Point struct {
 	// same, names and values. It is FNV-1a and no protection from someone who
 	// wants two inputs to look alike. 0 where no input is recorded.
 	InputHash uint64
+	// Model is the model that it went to, in a run with several.
+	Model string
 	// Measured has no Answer.
 	Measured
 	// TokenNS are the instants of the token events, of all choices, and GapNS
@@ -48,7 +50,7 @@ type Point struct {
 // those who keep it.
 func point(r *export.Request, q *Measured) Point {
 	p := Point{
-		ID: r.ID, StartNS: r.StartNS, Measured: *q,
+		ID: r.ID, StartNS: r.StartNS, Model: r.Model, Measured: *q,
 		assumed: q.Answer.Assumed, dropped: q.Answer.Dropped, numbers: q.Answer.Numbers, unreadable: q.Answer.Unreadable,
 		cancelled: r.Status == export.StatusCancelled,
 		numbered:  r.HasMeta, start: r.StartSource,

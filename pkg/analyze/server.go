@@ -257,12 +257,33 @@ func (w *serverWatch) time(e *Experiment, m *serverMetric) {
 	}
 }
 
-// compare sets the client's mean of the same.
-func (f *ServerFigure) compare(e *Experiment, key string) {
-	if key == "" {
+// clientOf returns what the client measured of the requests to a model that it
+// asked itself: of all requests where there was one; nil for a model that another
+// one called.
+func (e *Experiment) clientOf(s *export.ServerStats, model string) metered {
+	for i := range e.Models {
+		if e.Models[i].Model == model {
+			return &e.Models[i]
+		}
+	}
+	if len(e.Models) == 0 && len(s.Models) > 0 && s.Models[0].Name == model {
+		return e
+	}
+	return nil
+}
+
+// A metered has metrics.
+type metered interface {
+	// Metric returns nil where there is none of that key.
+	Metric(key string) *Summary
+}
+
+// compare sets the client's mean of the same; nil: there is none.
+func (f *ServerFigure) compare(m metered, key string) {
+	if key == "" || m == nil {
 		return
 	}
-	if s := e.Metric(key); s != nil && s.N > 0 {
+	if s := m.Metric(key); s != nil && s.N > 0 {
 		f.Client, f.Compared = s.Mean, true
 	}
 }
@@ -308,8 +329,8 @@ func tritonFigures(e *Experiment, s *export.ServerStats) {
 				continue
 			}
 			f := ServerFigure{Name: x.name, Metric: "ModelStatistics", Of: who, Unit: "ns", N: x.c.Count, Mean: mean}
-			if x.name == "request" && len(s.Models) > 0 && s.Models[0].Name == d.Name {
-				f.compare(e, "e2el_ns")
+			if x.name == "request" {
+				f.compare(e.clientOf(s, d.Name), "e2el_ns")
 			}
 			e.Server = append(e.Server, f)
 		}

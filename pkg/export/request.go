@@ -34,9 +34,12 @@ type Request struct {
 	SequenceID uint64
 	SessionID  string
 	Turn       int
-	Worker     int // slot of the closed loop that sent it
-	Conn       int
-	Rank       int
+	// Model is the model that it went to, where that is not RunMeta.Model: of a
+	// run with several models every request has one. "" is the run's.
+	Model  string
+	Worker int // slot of the closed loop that sent it
+	Conn   int
+	Rank   int
 
 	// Inputs is what was sent, in order: tensors by name for Triton, "payload"
 	// (a string of JSON) for OpenAI. nil means that the file has no such

@@ -58,7 +58,10 @@ type RunMeta struct {
 	Config json.RawMessage `json:"config,omitempty"`
 	Host   *HostMeta       `json:"host,omitempty"`
 	Model  string          `json:"model,omitempty"`
-	URL    string          `json:"url,omitempty"` // the first
+	// Models are all that requests went to, Model being the first; nil when it was
+	// one. Which one a request went to is [Request.Model].
+	Models []string `json:"models,omitempty"`
+	URL    string   `json:"url,omitempty"` // the first
 	// URLs are all servers that requests went to in turn; nil when it was one.
 	URLs []string `json:"urls,omitempty"`
 	// Protocol and Streaming say how the server was talked to: "http" or

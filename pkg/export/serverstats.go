@@ -13,7 +13,8 @@ type ServerStats struct {
 	// Protocol is how the server was asked: "grpc" or "http".
 	Protocol string `json:"protocol,omitempty"`
 	// Models begin with the one that requests went to. Those that an ensemble
-	// or a pipeline is made of follow, each once, depth first.
+	// or a pipeline is made of follow, each once, depth first. Where requests went
+	// to several models, the next of them follows in the same way: see [ServerModel.Asked].
 	Models []ServerModel `json:"models,omitempty"`
 	// Snapshots are in the order of time.
 	Snapshots []StatsSnapshot `json:"snapshots,omitempty"`
@@ -33,6 +34,8 @@ type ServerModel struct {
 	// requests to this one are handed on to: the steps of an ensemble in their
 	// order, each model once.
 	Composing []int `json:"composing,omitempty"`
+	// Asked says that requests went to it, besides the first one.
+	Asked bool `json:"asked,omitempty"`
 	// BLS says that it is not in a configuration but was named by the user as
 	// one that the model calls (--bls-composing-models).
 	BLS bool `json:"bls,omitempty"`

@@ -83,7 +83,8 @@ type Config struct {
 	// at three quarters of the room outputs are dropped, at all of it the run
 	// ends with a *[BacklogError]. Run calls all its methods, Close included.
 	Writer export.Writer
-	// Run is the header to write. Run.Meta must not be nil; the recorder sets in
+	// Run is the header to write. Run.Meta must not be nil. Where its Models are
+	// several, each request says to which of them it went. The recorder sets in
 	// it the start, model and dataset hash before the first call of Writer, and
 	// the rest (end, stamp counts, interruption) before Writer.Close.
 	Run export.Run

@@ -37,6 +37,7 @@ type crew struct {
 	fleet     *fleet
 	timeout   time.Duration // of a request; < 0 is none
 	firstID   uint64        // of the stage
+	model     string        // of requests that are not marked; "": each is
 	clock     *rxclock.Clock
 	out       *mailbox
 	start     time.Time
@@ -83,6 +84,9 @@ type errand struct {
 	received func(responses int)
 }
 
+// A modeled is a payload that knows the model that it asks; "" is not known.
+type modeled interface{ Model() string }
+
 // exchange sends a request and returns when it has ended. What came back is to be
 // put into the mailbox.
 func (c *crew) exchange(ctx context.Context, worker int, sender backend.Sender, e errand) *backend.Exchange {
@@ -90,6 +94,9 @@ func (c *crew) exchange(ctx context.Context, worker int, sender backend.Sender, 
 		ID: c.firstID + uint64(e.number), Worker: worker, Phase: e.phase, HasMeta: true, Inputs: e.payload.Inputs(),
 		SequenceID: e.step.ID, SessionID: e.entry.Session, Turn: e.entry.Turn, ScheduledNS: e.dueNS,
 	}}
+	if m, ok := e.payload.(modeled); ok && m.Model() != c.model {
+		x.Request.Model = m.Model()
+	}
 	if c.timeout >= 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, c.timeout)
@@ -98,4 +105,12 @@ func (c *crew) exchange(ctx context.Context, worker int, sender backend.Sender, 
 	sender.Send(ctx, e.payload, x)
 	x.Request.EndedNS = c.clock.NowNS()
 	return x
+}
+
+// soleModel is the model of a run that has one, "" of one with several.
+func (r *session) soleModel() string {
+	if len(r.cfg.Run.Meta.Models) > 0 {
+		return ""
+	}
+	return r.cfg.Backend.Model()
 }

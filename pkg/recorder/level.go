@@ -163,7 +163,7 @@ func (l *levelRun) stage(ctx context.Context, level load.Level, warmup int, warm
 		l.measure()
 	}
 	l.driver = l.newDriver(level, crew{
-		gate: l.gate, supply: supplied, sequences: l.sequences, fleet: &l.fleet, timeout: l.cfg.RequestTimeout, firstID: l.nextID,
+		gate: l.gate, supply: supplied, sequences: l.sequences, fleet: &l.fleet, timeout: l.cfg.RequestTimeout, firstID: l.nextID, model: l.soleModel(),
 		clock: l.cfg.Clock, out: l.box, start: start, wait: l.cfg.wait,
 	})
 	idle := make(chan struct{})

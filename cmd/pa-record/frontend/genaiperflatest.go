@@ -57,8 +57,8 @@ const noMedia = "pictures and sounds are not made up; give --input-file with the
 // command line has been the same since 25.06. --service-kind ended with 25.03.
 func latestOptions() options {
 	return join(options{
-		{names: []string{"-m", "--model"}, arg: "MODEL", list: true, group: "Endpoint", usage: "the model to ask; only one", fate: same},
-		{names: []string{"--model-selection-strategy"}, arg: "HOW", choices: []string{"round_robin", "random"}, initial: "round_robin", group: "Endpoint", usage: "of several models", fate: unneeded, note: "there is one model"},
+		{names: []string{"-m", "--model"}, arg: "MODEL", list: true, group: "Endpoint", usage: "the model to ask, or several", fate: same},
+		{names: []string{"--model-selection-strategy"}, arg: "HOW", choices: []string{"round_robin", "random"}, initial: "round_robin", group: "Endpoint", usage: "how prompts get one of several models", fate: same},
 		{names: []string{"--service-kind"}, arg: "KIND", choices: []string{kindTriton, kindOpenAI}, group: "Endpoint", usage: "the kind of server, up to 25.03", fate: unneeded, note: "it follows from --endpoint-type; one that does not fit is an error"},
 		{names: []string{"--endpoint-type"}, arg: "TYPE", choices: endpointTypeNames(), initial: "kserve", group: "Endpoint", usage: "the API to ask; not template and dynamic_grpc", fate: alias, note: "--service-kind, --endpoint; template and dynamic_grpc are refused"},
 		{names: []string{"--endpoint"}, arg: "PATH", group: "Endpoint", usage: "another path than that of the API", fate: same},
@@ -181,6 +181,7 @@ func (l *latest) translate(load func() string) {
 	a := l.a
 	l.check()
 	l.begin(l.model)
+	l.moreModels()
 	if l.service.path != "" {
 		endpoint := strings.ReplaceAll(l.service.path, "{model}", l.model)
 		if a.has("--endpoint") {
@@ -205,14 +206,24 @@ func (l *latest) translate(load func() string) {
 	l.artifacts(stimulus)
 }
 
+// moreModels adds the models but the first, and how prompts get theirs.
+func (l *latest) moreModels() {
+	if !l.several() {
+		return
+	}
+	for _, name := range l.a.values("--model")[1:] {
+		l.set("-m", name)
+	}
+	l.set("--model-selection-strategy", l.a.text("--model-selection-strategy"))
+}
+
+func (l *latest) several() bool { return len(l.a.values("--model")) > 1 }
+
 // check reports what does not fit together, or is not supported.
 func (l *latest) check() {
 	a := l.a
-	switch models := a.values("--model"); {
-	case len(models) == 0:
+	if l.model == "" {
 		l.errorf("no model; give its name with -m")
-	case len(models) > 1:
-		l.errorf("-m %s: several models are not supported; make a run for each", strings.Join(models, " "))
 	}
 	if l.service.instead != "" {
 		l.errorf("--endpoint-type %s is not supported: %s", l.service.name, l.service.instead)
@@ -662,7 +673,11 @@ func (l *latest) artifacts(stimulus string) {
 	default:
 		l.hint("endpoint_type", l.service.name)
 	}
-	folder := strings.ReplaceAll(l.model, "/", "_") + "-" + kind
+	folder := strings.ReplaceAll(l.model, "/", "_")
+	if l.several() {
+		folder += "_multi"
+	}
+	folder += "-" + kind
 	if stimulus != "" {
 		folder += "-" + stimulus
 	}

@@ -11,7 +11,7 @@ import (
 // CSV writes one line per metric of each experiment of each input, with all
 // percentiles; after them the counts, throughputs and what came of the
 // objective, whose values stand under "n" or "mean"; then the same of each
-// window. schemas/report_csv.md names the columns and lines. Times are
+// model where there are several, and of each window. schemas/report_csv.md names the columns and lines. Times are
 // nanoseconds, rates per second, floats have all their digits.
 func CSV(inputs []Input) Renderer {
 	return func(w io.Writer) error {
@@ -20,13 +20,13 @@ func CSV(inputs []Input) Renderer {
 		for _, level := range analyze.Levels {
 			header = append(header, levelName(level))
 		}
-		header = append(header, "max", "window", "from_ns", "to_ns")
+		header = append(header, "max", "window", "from_ns", "to_ns", "model")
 		if err := c.Write(header); err != nil {
 			return err
 		}
-		// write fills up a row: place is what stands in the last three columns.
+		// write fills up a row: place is what stands in the last four columns.
 		write := func(row []string, place ...string) error {
-			for len(row) < len(header)-3 {
+			for len(row) < len(header)-4 {
 				row = append(row, "")
 			}
 			row = append(row, place...)
@@ -48,10 +48,21 @@ func CSV(inputs []Input) Renderer {
 						return err
 					}
 				}
+				for len(place) < 3 {
+					place = append(place, "")
+				}
+				for j := range e.Models {
+					m := &e.Models[j]
+					for _, row := range csvPart(m.Metrics, m.OK, m.Failed, &m.Throughput) {
+						if err := write(append(first[:4:4], row...), append(place[:3:3], m.Model)...); err != nil {
+							return err
+						}
+					}
+				}
 				for j := range e.Windows {
 					w := &e.Windows[j]
 					place := []string{strconv.Itoa(j), strconv.FormatInt(w.OffsetNS, 10), strconv.FormatInt(w.OffsetNS+int64(w.Duration()), 10)}
-					for _, row := range csvWindow(w) {
+					for _, row := range csvPart(w.Metrics, w.OK, w.Failed, &w.Throughput) {
 						if err := write(append(first[:4:4], row...), place...); err != nil {
 							return err
 						}
@@ -96,10 +107,11 @@ func csvRows(e *analyze.Experiment) [][]string {
 	return append(rows, csvServers(e.Server)...)
 }
 
-func csvWindow(w *analyze.Window) [][]string {
-	rows := csvMetrics(w.Metrics)
-	rows = append(rows, []string{"requests_ok", "requests", strconv.Itoa(w.OK)}, []string{"requests_failed", "requests", strconv.Itoa(w.Failed)})
-	return append(rows, csvRates(throughputsOf(&w.Throughput))...)
+// csvPart is the part of a level that a window or a model is.
+func csvPart(metrics []analyze.Metric, ok, failed int, t *analyze.Throughput) [][]string {
+	rows := csvMetrics(metrics)
+	rows = append(rows, []string{"requests_ok", "requests", strconv.Itoa(ok)}, []string{"requests_failed", "requests", strconv.Itoa(failed)})
+	return append(rows, csvRates(throughputsOf(t))...)
 }
 
 func csvMetrics(all []analyze.Metric) [][]string {

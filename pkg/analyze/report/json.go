@@ -93,6 +93,7 @@ type jsonExperiment struct {
 	Metrics      metrics        `json:"metrics"`
 	Throughput   jsonThroughput `json:"throughput"`
 	SLO          *jsonSLO       `json:"slo,omitempty"`
+	Models       []jsonModel    `json:"models,omitempty"`
 	Windows      []jsonWindow   `json:"windows,omitempty"`
 	// Client is stored and shown in one layout.
 	Client   *export.ClientMeta `json:"client,omitempty"`
@@ -157,7 +158,7 @@ func experiment(e *analyze.Experiment, target float64) jsonExperiment {
 		DurationNS: e.DurationNS, TokenSource: e.TokenSource.String(),
 		TokenEvents: e.TokenEvents, SharedStamps: e.SharedStamps,
 		Selected: PartOf(e.Selected), Metrics: e.Metrics, Throughput: jsonRates(&e.Throughput),
-		SLO: jsonAttainment(e.SLO, target), Windows: jsonWindows(e.Windows),
+		SLO: jsonAttainment(e.SLO, target), Models: jsonModels(e.Models), Windows: jsonWindows(e.Windows),
 		Client:   e.Client,
 		Server:   jsonServers(e.Server),
 		Warnings: texts(e.Warnings),

@@ -38,6 +38,23 @@ func PartOf(s *analyze.Selected) *Part {
 	return p
 }
 
+type jsonModel struct {
+	Model      string         `json:"model"`
+	OK         int            `json:"ok"`
+	Failed     int            `json:"failed"`
+	Metrics    metrics        `json:"metrics"`
+	Throughput jsonThroughput `json:"throughput"`
+}
+
+func jsonModels(all []analyze.ModelPart) []jsonModel {
+	var j []jsonModel
+	for i := range all {
+		m := &all[i]
+		j = append(j, jsonModel{m.Model, m.OK, m.Failed, m.Metrics, jsonRates(&m.Throughput)})
+	}
+	return j
+}
+
 type jsonWindow struct {
 	StartNS    uint64         `json:"start_ns"`
 	EndNS      uint64         `json:"end_ns"`

@@ -102,6 +102,11 @@ func markdownLevel(b *strings.Builder, rep *analyze.Report, e *analyze.Experimen
 		b.WriteByte('\n')
 		g.markdown(b, 1)
 	}
+	if len(e.Models) > 0 {
+		b.WriteByte('\n')
+		g := models(e)
+		g.markdown(b, 2)
+	}
 	if len(e.Windows) > 0 {
 		paragraph(windowNote(e))
 		b.WriteByte('\n')

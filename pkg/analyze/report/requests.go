@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 
 	"github.com/pa-tools/pa/pkg/analyze"
@@ -27,6 +28,7 @@ type Row struct {
 	Input      analyze.Value // input tokens
 	Status     string        // "ok", or what failed
 	Excluded   string        // "" when the request counts
+	Model      string        // in a run with several
 	Message    string
 }
 
@@ -37,7 +39,7 @@ func NewRow(experiment int, e *export.Experiment, index uint64, r *export.Reques
 		Experiment: experiment, Level: e.Mode + ":" + e.Value, ID: index, StartNS: r.StartNS,
 		TTFT: m.TTFT, E2EL: m.E2EL, Responses: len(r.Responses), Events: m.Events,
 		Tokens: m.OutputTokens, Input: m.InputTokens,
-		Status: r.Status.String(), Excluded: m.Excluded, Message: m.Message,
+		Status: r.Status.String(), Excluded: m.Excluded, Model: r.Model, Message: m.Message,
 	}
 	if r.HasMeta {
 		row.ID = r.ID
@@ -63,6 +65,7 @@ type column struct {
 
 	head  string // "" leaves it out of the table
 	width int
+	rare  bool              // out of the table, too, where the first row has none; else before the message, which is of any width
 	cell  func(*Row) string // nil: text
 }
 
@@ -80,6 +83,7 @@ var columns = []column{
 	{name: "status", text: func(r *Row) string { return r.Status }, quote: true, head: "status", width: -6},
 	{name: "excluded", text: func(r *Row) string { return r.Excluded }, quote: true, head: "excluded", width: -8},
 	{name: "message", text: func(r *Row) string { return r.Message }, quote: true, head: "message", width: -1},
+	{name: "model", text: func(r *Row) string { return r.Model }, quote: true, head: "model", width: -12, rare: true},
 }
 
 // sortKeys are the columns that hold numbers, by name.
@@ -136,12 +140,20 @@ func RowsTable(w io.Writer) RowWriter { return &rowTable{w: bufio.NewWriter(w)} 
 
 type rowTable struct {
 	w       *bufio.Writer
-	started bool
+	columns []*column // nil before the first row
 }
 
 func (t *rowTable) Write(r *Row) error {
-	if !t.started {
-		t.started = true
+	if t.columns == nil {
+		for i := range columns {
+			switch c := &columns[i]; {
+			case c.head == "" || c.rare && c.text(r) == "":
+			case c.rare:
+				t.columns = slices.Insert(t.columns, len(t.columns)-1, c)
+			default:
+				t.columns = append(t.columns, c)
+			}
+		}
 		if err := t.line(func(c *column) string { return c.head }); err != nil {
 			return err
 		}
@@ -160,11 +172,7 @@ func (t *rowTable) Write(r *Row) error {
 
 func (t *rowTable) line(cell func(*column) string) error {
 	var b []byte
-	for i := range columns {
-		c := &columns[i]
-		if c.head == "" {
-			continue
-		}
+	for _, c := range t.columns {
 		if len(b) > 0 {
 			b = append(b, ' ')
 		}

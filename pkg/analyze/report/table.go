@@ -132,6 +132,11 @@ func (t *table) experiment(e *analyze.Experiment) {
 		t.b.WriteByte('\n')
 		_ = g.write(t.b)
 	}
+	if len(e.Models) > 0 {
+		t.b.WriteByte('\n')
+		g := models(e)
+		_ = g.write(t.b)
+	}
 	if len(e.Windows) > 0 {
 		t.b.WriteByte('\n')
 		t.prose("  ", windowNote(e))
@@ -347,6 +352,16 @@ func levels(rep *analyze.Report) grid {
 	return compared(plain(mode), "", lines)
 }
 
+// models is one line per model of a level.
+func models(e *analyze.Experiment) grid {
+	lines := make([]line, 0, len(e.Models))
+	for i := range e.Models {
+		m := &e.Models[i]
+		lines = append(lines, line{name: m.Model, throughput: &m.Throughput, metric: m.Metric, ok: m.OK, failed: m.Failed})
+	}
+	return compared("model", "", lines)
+}
+
 // modes returns the mode of all experiments, "level" if they are mixed.
 func modes(rep *analyze.Report) (mode string, mixed bool) {
 	for i := range rep.Experiments {
@@ -366,7 +381,7 @@ func levelIn(e *analyze.Experiment, mixed bool) string {
 	return e.Value
 }
 
-// A line is what is compared with others: a load level, a window.
+// A line is what is compared with others: a load level, a model, a window.
 type line struct {
 	name       string
 	throughput *analyze.Throughput

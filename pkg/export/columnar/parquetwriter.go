@@ -53,7 +53,7 @@ func parquetProperties() *parquet.WriterProperties {
 
 // dictionaryPaths are the columns of few different values.
 var dictionaryPaths = [...]string{
-	"status", "phase", "reason", "session_id", "message",
+	"status", "phase", "reason", "session_id", "model", "message",
 	"inputs.list.element.name", "outputs.list.element.name", "extra.list.element.name",
 }
 

@@ -46,6 +46,7 @@ var scalars = [...]scalar{
 	{"sequence_id", func(r *export.Request) any { return &r.SequenceID }},
 	{"session_id", func(r *export.Request) any { return &r.SessionID }},
 	{"turn", func(r *export.Request) any { return &r.Turn }},
+	{"model", func(r *export.Request) any { return &r.Model }},
 	{"worker", func(r *export.Request) any { return &r.Worker }},
 	{"conn", func(r *export.Request) any { return &r.Conn }},
 	{"rank", func(r *export.Request) any { return &r.Rank }},

@@ -172,7 +172,7 @@ func FuzzRoundTrip(f *testing.F) {
 		value := export.Value{Text: true, Data: append([]byte{}, data...)}
 		want := &export.Request{
 			StartNS: ns, SequenceID: ns, SentNS: ns, HasMeta: true, Status: export.StatusOK, Phase: export.PhaseMeasured,
-			Turn: int(n), Message: string(data), SessionID: name,
+			Turn: int(n), Message: string(data), SessionID: name, Model: name,
 			Inputs:    export.Fields{{Name: name, Value: value}},
 			Responses: []export.Response{{RecvNS: ns, Read: uint32(ns), Outputs: export.Fields{{Name: name, Value: value}, {Name: "", Value: value}}}},
 		}

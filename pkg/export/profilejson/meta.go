@@ -146,6 +146,8 @@ func (d *decoder) metaObject(b []byte, i int) (end int, err error) {
 			r.SessionID, i, err = d.string(b, i, "session_id")
 		case "turn":
 			r.Turn, i, err = d.int(b, i, "turn")
+		case "model":
+			r.Model, i, err = d.string(b, i, "model")
 		case "worker":
 			r.Worker, i, err = d.int(b, i, "worker")
 		case "conn":
@@ -356,6 +358,7 @@ func appendMeta(b []byte, r *export.Request, reason string) []byte {
 		}
 		b = appendString(b, "session_id", r.SessionID)
 		b = appendInt(b, "turn", int64(r.Turn))
+		b = appendString(b, "model", r.Model)
 		b = appendInt(b, "worker", int64(r.Worker))
 		b = appendInt(b, "conn", int64(r.Conn))
 		b = appendInt(b, "rank", int64(r.Rank))

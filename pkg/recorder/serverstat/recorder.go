@@ -34,8 +34,9 @@ type Clock interface{ NowNS() uint64 }
 // Config says what to ask of whom.
 type Config struct {
 	Asker Asker
-	// Model is the one that requests go to.
+	// Model is the one that requests go to, and More are others that they go to.
 	Model ModelRef
+	More  []ModelRef
 	// BLS are models that it calls, which no configuration tells.
 	BLS []ModelRef
 	// Timeout bounds the answers of one edge; 0 means 5 s.
@@ -165,7 +166,7 @@ func (r *Recorder) ask(q question) {
 	r.level.Snapshots = append(r.level.Snapshots, s)
 }
 
-// tree returns the model and those that it is made of, depth first, each once.
+// tree returns the models and those that they are made of, depth first, each once.
 func (r *Recorder) tree(ctx context.Context) []export.ServerModel {
 	var all []export.ServerModel
 	var add func(ref ModelRef) int
@@ -200,6 +201,11 @@ func (r *Recorder) tree(ctx context.Context) []export.ServerModel {
 			if !slices.Contains(all[root].Composing, i) {
 				all[root].Composing = append(all[root].Composing, i)
 			}
+		}
+	}
+	for _, ref := range r.cfg.More {
+		if i := add(ref); i > 0 {
+			all[i].Asked = true
 		}
 	}
 	return all

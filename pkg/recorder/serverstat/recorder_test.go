@@ -94,3 +94,27 @@ func TestRecorderHang(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Several models that requests go to come in their order, with what each is made of;
+// one that is part of another one comes once.
+func TestSeveralModels(t *testing.T) {
+	r := New(Config{Asker: &fake{}, Model: ModelRef{Name: "pipe"}, More: []ModelRef{{Name: "b"}, {Name: "c"}}, Clock: &ticks{}})
+	r.Edge(export.EdgeLevel, 0)
+	s := r.Level()
+	var got []string
+	for _, m := range s.Models {
+		if m.Asked {
+			m.Name += " asked"
+		}
+		got = append(got, m.Name)
+	}
+	if text := strings.Join(got, ", "); text != "pipe, a, b asked, c asked" {
+		t.Errorf("models %s", text)
+	}
+	if n := len(s.Snapshots[0].Stats); n != 4 {
+		t.Errorf("statistics of %d models, want 4", n)
+	}
+	if err := r.Close(); err != nil {
+		t.Error(err)
+	}
+}

@@ -33,6 +33,9 @@ type Entry struct {
 	Raw      map[string][]byte
 	Expected export.Fields
 
+	// Model names the model to ask, of several; "" is the backend's own.
+	Model string
+
 	// Fill says where the values of tensors come from that Values does not
 	// name.
 	Fill Fill
@@ -73,7 +76,7 @@ func (e *Entry) Place() string {
 // Bare returns e without what a request is made of: what is to be known of it once
 // it was made.
 func (e *Entry) Bare() Entry {
-	return Entry{File: e.File, Stream: e.Stream, Step: e.Step, Session: e.Session, Turn: e.Turn, Delay: e.Delay, Whole: e.Whole, Timed: e.Timed, Offset: e.Offset}
+	return Entry{File: e.File, Stream: e.Stream, Step: e.Step, Model: e.Model, Session: e.Session, Turn: e.Turn, Delay: e.Delay, Whole: e.Whole, Timed: e.Timed, Offset: e.Offset}
 }
 
 // Fill says how to make up tensor data that no input file gives.

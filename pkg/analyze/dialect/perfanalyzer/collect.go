@@ -191,10 +191,11 @@ func (c *collector) level(l *levelData, e *export.Experiment) Level {
 	out.Summary = all.Summary(percentiles)
 	if e.Meta != nil {
 		out.Times = l.times.Means()
-		var err error
-		if out.Server, err = ModelOf(e.Meta.ServerStats, len(l.windows)); err != nil {
+		served, err := ModelsOf(e.Meta.ServerStats, len(l.windows))
+		if err != nil {
 			c.noServer = fmt.Errorf("%s %s: %w", e.Mode, e.Value, err)
 		}
+		out.Serve(served)
 	}
 	if out.SentPerSecond == 0 {
 		out.SentPerSecond = out.Summary.PerSecond(out.Summary.Requests)
@@ -255,7 +256,7 @@ func (c *collector) warn(rep *Report) {
 	if s.Requests == 0 && s.Windows == nil && c.run.Meta == nil {
 		rep.warnf("the settings are n/a where perf_analyzer's command line decides; give it with --arg measurement-mode=…, --arg measurement-interval=… and so on")
 	}
-	if slices.ContainsFunc(levels, func(l Level) bool { return !l.NoServer && l.Server == nil }) {
+	if slices.ContainsFunc(levels, func(l Level) bool { return !l.NoServer && l.Server == nil && l.Servers == nil }) {
 		why := c.noServer
 		if why == nil {
 			why = errors.New("the file does not hold them (perf_analyzer exports none)")

@@ -32,7 +32,14 @@ func (s *Settings) WriteLevel(w io.Writer, l *Level) error {
 	}
 	p.linef("  Client: ")
 	s.writeClient(p, l)
-	if !l.NoServer {
+	switch {
+	case l.NoServer:
+	case l.Servers != nil:
+		for i := range l.Servers {
+			p.linef("  Server, model %s: ", l.Servers[i].Name)
+			s.writeServer(p, &l.Servers[i])
+		}
+	default:
 		p.linef("  Server: ")
 		s.writeServer(p, l.Server)
 	}

@@ -41,8 +41,11 @@ type Level struct {
 	// OverheadPct is how much of the time the client was busy; nil when that is
 	// not known.
 	OverheadPct *float64
-	// Server is what the server counted; nil when that is not known.
+	// Server is what the server counted of the model; nil when that is not known, or
+	// there were several.
 	Server *Model
+	// Servers are what it counted of several models, which perf_analyzer never asks.
+	Servers []Model
 	// NoServer says that there is none of that: the server is of a kind that
 	// counts nothing, or does not tell.
 	NoServer bool
@@ -51,6 +54,17 @@ type Level struct {
 
 	// Notes are lines that perf_analyzer has not, behind that of the request count.
 	Notes []string
+}
+
+// Serve sets what the server counted, of each model that requests went to.
+func (l *Level) Serve(models []Model) {
+	switch len(models) {
+	case 0:
+	case 1:
+		l.Server = &models[0]
+	default:
+		l.Servers = models
+	}
 }
 
 // inUS returns times in whole microseconds, and what is left between sending and

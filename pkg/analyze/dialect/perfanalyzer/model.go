@@ -11,11 +11,12 @@ import (
 	"github.com/pa-tools/pa/pkg/export/pawindow"
 )
 
-// ModelOf returns what a server counted in the windows of a level that are
+// ModelsOf returns what a server counted in the windows of a level that are
 // reported, of which there are so many in all: from the beginning of the first of
-// them to the end of the last. It is nil where the file does not hold that; the
-// error says why, if there is more to it than that nobody asked.
-func ModelOf(stats *export.ServerStats, windows int) (*Model, error) {
+// them to the end of the last. There is one for each model that requests went to.
+// It is nil where the file does not hold that; the error says why, if there is more
+// to it than that nobody asked.
+func ModelsOf(stats *export.ServerStats, windows int) ([]Model, error) {
 	if stats == nil || len(stats.Models) == 0 {
 		return nil, nil
 	}
@@ -29,14 +30,22 @@ func ModelOf(stats *export.ServerStats, windows int) (*Model, error) {
 	if reset {
 		return nil, errors.New("the server's counters were reset meanwhile")
 	}
-	m := &modelReader{stats: stats, delta: delta, left: maxModels}
-	model := m.model(0, 0)
-	if model == nil {
-		return nil, fmt.Errorf("the server told nothing of the model %q%s", stats.Models[0].Name, why(stats))
+	var all []Model
+	for i := range stats.Models {
+		info := &stats.Models[i]
+		if i > 0 && !info.Asked {
+			continue
+		}
+		m := &modelReader{stats: stats, delta: delta, left: maxModels}
+		model := m.model(i, 0)
+		if model == nil {
+			return nil, fmt.Errorf("the server told nothing of the model %q%s", info.Name, why(stats))
+		}
+		model.ResponseCache = m.cached
+		model.TopLevelCache = info.Ensemble() && info.ResponseCache
+		all = append(all, *model)
 	}
-	model.ResponseCache = slices.ContainsFunc(stats.Models, func(m export.ServerModel) bool { return m.ResponseCache })
-	model.TopLevelCache = stats.Models[0].Ensemble() && stats.Models[0].ResponseCache
-	return model, nil
+	return all, nil
 }
 
 // Decoupled reports whether the statistics say that the model answers with any
@@ -58,6 +67,8 @@ type modelReader struct {
 	stats *export.ServerStats
 	delta []export.ModelStats
 	left  int // of maxModels
+	// cached says that one of the models has a response cache.
+	cached bool
 }
 
 // maxModels bounds what a file can make of models that are composed of each other.
@@ -70,6 +81,7 @@ func (r *modelReader) model(index, depth int) *Model {
 		return nil
 	}
 	info := &r.stats.Models[index]
+	r.cached = r.cached || info.ResponseCache
 	d := r.version(info)
 	if d == nil {
 		return nil

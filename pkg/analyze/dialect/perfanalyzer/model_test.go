@@ -31,7 +31,7 @@ func all(n uint64) Stats {
 	return Stats{Inferences: n, Executions: n, Success: c, Queue: c, ComputeInput: c, ComputeInfer: c, ComputeOutput: c}
 }
 
-func TestModelOf(t *testing.T) {
+func TestModelsOf(t *testing.T) {
 	one, two, b, a := [2]string{"top", "1"}, [2]string{"top", "2"}, [2]string{"b", "1"}, [2]string{"a", "1"}
 	pipeline := []export.ServerModel{
 		{Name: "top", Platform: "ensemble", Composing: []int{1, 2}}, {Name: "b", Version: "1", ResponseCache: true}, {Name: "a", Version: "1"},
@@ -50,20 +50,28 @@ func TestModelOf(t *testing.T) {
 		name    string
 		stats   *export.ServerStats
 		windows int
-		want    *Model
+		want    []Model
 		err     string
 	}{
 		{name: "nobody asked", windows: 3},
 		{name: "no model", stats: &export.ServerStats{}, windows: 3},
 		{
 			name: "the only window", stats: &export.ServerStats{Models: pipeline[2:], Snapshots: edges}, windows: 1,
-			want: &Model{Name: "a", Version: "1", Stats: all(10)},
+			want: []Model{{Name: "a", Version: "1", Stats: all(10)}},
 		},
 		{
 			name: "the last three of four windows; of two versions the one that is used; composing models by name", stats: &export.ServerStats{Models: pipeline, Snapshots: edges}, windows: 4,
-			want: &Model{Name: "top", Version: "1", Stats: all(35), ResponseCache: true, Composing: []Model{
+			want: []Model{{Name: "top", Version: "1", Stats: all(35), ResponseCache: true, Composing: []Model{
 				{Name: "a", Version: "1", Stats: all(30)}, {Name: "b", Version: "1", Stats: all(31)},
-			}},
+			}}},
+		},
+		{
+			name: "two models that were asked, one of which is part of the other", windows: 1,
+			stats: &export.ServerStats{Snapshots: edges, Models: []export.ServerModel{pipeline[0], {Name: "b", Version: "1", Asked: true}, pipeline[2]}},
+			want: []Model{
+				{Name: "top", Version: "1", Stats: all(10), Composing: []Model{{Name: "a", Version: "1", Stats: all(10)}, {Name: "b", Version: "1", Stats: all(10)}}},
+				{Name: "b", Version: "1", Stats: all(10)},
+			},
 		},
 		{name: "an edge is missing", stats: &export.ServerStats{Models: pipeline, Snapshots: edges[:5], Errors: []string{"no route"}}, windows: 4, err: "edges of all windows: no route"},
 		{name: "restarted", stats: &export.ServerStats{Models: pipeline, Snapshots: []export.StatsSnapshot{edges[2], edges[1]}}, windows: 1, err: "edges"},
@@ -73,14 +81,14 @@ func TestModelOf(t *testing.T) {
 		},
 		{name: "another model", stats: &export.ServerStats{Models: []export.ServerModel{{Name: "x"}}, Snapshots: edges}, windows: 1, err: `nothing of the model "x"`},
 		{name: "no windows", stats: &export.ServerStats{Models: pipeline, Snapshots: edges}, windows: 0, err: "edges"},
-		{name: "a file in which a model is its own part", stats: &export.ServerStats{Models: looped, Snapshots: edges}, windows: 1, want: &Model{
+		{name: "a file in which a model is its own part", stats: &export.ServerStats{Models: looped, Snapshots: edges}, windows: 1, want: []Model{{
 			Name: "top", Version: "1", Stats: all(10), Composing: []Model{{Name: "top", Version: "1", Stats: all(10)}},
-		}},
+		}}},
 	} {
 		if tt.name == "restarted" {
 			tt.stats.Snapshots = tt.stats.Snapshots[:1]
 		}
-		got, err := ModelOf(tt.stats, tt.windows)
+		got, err := ModelsOf(tt.stats, tt.windows)
 		if err == nil != (tt.err == "") || err != nil && !strings.Contains(err.Error(), tt.err) {
 			t.Errorf("%s: error %v, want %q", tt.name, err, tt.err)
 		}

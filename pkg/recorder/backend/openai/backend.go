@@ -38,6 +38,8 @@ type Config struct {
 	// Model goes into bodies that name none. "" means the one model that the
 	// server lists, see Check.
 	Model string
+	// Models are others that entries name; Check wants to know them too.
+	Models []string
 	// Streaming sets "stream": true in every body. Otherwise bodies stay as
 	// they are. Those that are made after Render.Template stay so in any case.
 	Streaming bool

@@ -21,7 +21,7 @@ const checkTimeout = 30 * time.Second
 // Check asks the server for its models. It is an error when there is no
 // connection, when what answers does not speak HTTP/1, when it says that it is
 // not ready (502 to 504) or that the credentials are wrong (401, 403), and
-// when it lists models and ours is not among them. Servers need not know the
+// when it lists models and one of ours is not among them. Servers need not know the
 // list: any other answer is good enough.
 func (b *Backend) Check(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
@@ -72,13 +72,18 @@ func movesToTLS(msg string) bool { return strings.HasPrefix(msg, "redirected to 
 // useModels compares the list with the model wanted, or takes the only one.
 func (b *Backend) useModels(listed, aliases []string) error {
 	b.listed = listed
-	known := func(name string) bool { return sameModel(name, b.cfg.Model) }
 	switch {
 	case b.cfg.Model == "" && len(listed) == 1:
 		b.model = listed[0]
+		return nil
 	case b.cfg.Model == "" || len(listed) == 0:
-	case !slices.ContainsFunc(listed, known) && !slices.ContainsFunc(aliases, known):
-		return fmt.Errorf("%s: no model %q; the server has %s", b.target.modelsURL, b.cfg.Model, b.secrets.Text(someNames(listed)))
+		return nil
+	}
+	for _, wanted := range append([]string{b.cfg.Model}, b.cfg.Models...) {
+		known := func(name string) bool { return sameModel(name, wanted) }
+		if !slices.ContainsFunc(listed, known) && !slices.ContainsFunc(aliases, known) {
+			return fmt.Errorf("%s: no model %q; the server has %s", b.target.modelsURL, wanted, b.secrets.Text(someNames(listed)))
+		}
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package openai
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -27,10 +28,14 @@ type payload struct {
 	body    []byte // the end of request; nil: none
 	inputs  export.Fields
 
-	streamed bool // a streamed answer is asked for
+	model    string // that the body names, or is in the path; "" is none
+	streamed bool   // a streamed answer is asked for
 }
 
 func (p *payload) Inputs() export.Fields { return p.inputs }
+
+// Model returns the model that the request asks; "" is not known.
+func (p *payload) Model() string { return p.model }
 
 // Streamed reports whether the request asks for a streamed answer.
 func (p *payload) Streamed() bool { return p.streamed }
@@ -52,7 +57,10 @@ func (b *Backend) payloadOf(body []byte) (*payload, error) {
 	p := b.newPayload(http.MethodPost, b.target.uri, body)
 	p.inputs = export.Fields{{Name: "payload", Value: export.Value{Text: true, Data: p.body}}}
 	info, err := openai.InspectRequest(body)
-	p.streamed = info.Stream
+	p.streamed, p.model = info.Stream, info.Model
+	if b.target.api == render.Generate {
+		p.model = b.model
+	}
 	return p, err
 }
 
@@ -93,14 +101,14 @@ func (b *Backend) bodyOf(e *workload.Entry) ([]byte, error) {
 	if made {
 		return body, nil
 	}
-	return b.withModel(body)
+	return b.withModel(body, cmp.Or(e.Model, b.model))
 }
 
 // bareBody is the body without what the configuration sets in every one.
 func (b *Backend) bareBody(e *workload.Entry) ([]byte, error) {
 	if e.Prompt != nil {
 		o := b.cfg.Render
-		o.Model, o.Stream = b.model, b.streams
+		o.Model, o.Stream = cmp.Or(e.Model, b.model), b.streams
 		return render.Body(b.target.api, e.Prompt, o)
 	}
 	value, ok := e.Values.Get("payload")
@@ -144,8 +152,9 @@ func (b *Backend) stream() []byte {
 	return nil
 }
 
-// withModel puts the model into a body that names none. Triton has it in the path.
-func (b *Backend) withModel(body []byte) ([]byte, error) {
+// withModel puts a model into a body that names none; "" is none that is known.
+// Triton has it in the path.
+func (b *Backend) withModel(body []byte, model string) ([]byte, error) {
 	if b.target.api == render.Generate {
 		return body, nil
 	}
@@ -153,13 +162,13 @@ func (b *Backend) withModel(body []byte) ([]byte, error) {
 	if err != nil || info.Model != "" {
 		return body, err
 	}
-	if b.model == "" {
+	if model == "" {
 		if len(b.listed) > 1 {
 			return nil, fmt.Errorf("the body names no model and the server has %s; choose one with -m", someNames(b.listed))
 		}
 		return body, nil
 	}
-	name, err := json.Marshal(b.model)
+	name, err := json.Marshal(model)
 	if err != nil {
 		return nil, err
 	}

@@ -19,14 +19,15 @@ type Target struct {
 	Backend backend.Backend
 }
 
-// New returns a backend over the targets, which it closes. It has a method
+// New returns a backend over the targets, which it closes. models is how many
+// models requests go to in turn; 0 means 1. It has a method
 // PrepareBatch(es []*workload.Entry) (backend.Payload, error), or is a
 // backend.Talker, if all of them are. The error is that there is no target.
-func New(targets []Target) (backend.Backend, error) {
+func New(targets []Target, models int) (backend.Backend, error) {
 	if len(targets) == 0 {
 		return nil, errors.New("no server to send to; give at least one URL")
 	}
-	b := &spread{targets: targets}
+	b := &spread{targets: targets, turns: uint64(max(models, 1))}
 	batchers, talkers := 0, 0
 	for _, t := range targets {
 		if _, ok := t.Backend.(batcher); ok {
@@ -46,17 +47,21 @@ func New(targets []Target) (backend.Backend, error) {
 }
 
 // spread is the backend.
-type spread struct{ targets []Target }
+type spread struct {
+	targets []Target
+	turns   uint64 // models
+}
 
 var _ backend.Backend = (*spread)(nil)
 
 // of returns the number of the target of a request. A sequence stays with the
-// server that has its state.
+// server that has its state. Of models in turn one server is asked for each before
+// the next server is: else, of two models on two servers, each would stay with one.
 func (b *spread) of(x *backend.Exchange) int {
 	if id := x.Sequence.ID; id > 0 {
 		return int((id - 1) % uint64(len(b.targets)))
 	}
-	return int((x.Request.ID - 1) % uint64(len(b.targets)))
+	return int((x.Request.ID - 1) / b.turns % uint64(len(b.targets)))
 }
 
 // Check implements backend.Backend. It asks all servers at a time; the error is
@@ -124,6 +129,15 @@ type payload []backend.Payload
 
 // Inputs implements backend.Payload.
 func (p payload) Inputs() export.Fields { return p[0].Inputs() }
+
+// Model returns the model that the request asks, of every target; "" is not known.
+func (p payload) Model() string {
+	m, ok := p[0].(interface{ Model() string })
+	if !ok {
+		return ""
+	}
+	return m.Model()
+}
 
 // Streamed reports whether the request, as each target is sent it, asks for a
 // streamed answer.

@@ -87,7 +87,7 @@ func over(t *testing.T, fakes ...*fake) backend.Backend {
 	for _, f := range fakes {
 		targets = append(targets, Target{f.name, f})
 	}
-	b, err := New(targets)
+	b, err := New(targets, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +150,7 @@ func TestInTurn(t *testing.T) {
 
 func TestBatches(t *testing.T) {
 	f, g := batchingFake{&fake{input: "1"}}, batchingFake{&fake{input: "1"}}
-	b, err := New([]Target{{"f", f}, {"g", g}})
+	b, err := New([]Target{{"f", f}, {"g", g}}, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +158,7 @@ func TestBatches(t *testing.T) {
 	if err != nil || string(p.Inputs()[0].Value.Data) != "1bb" {
 		t.Errorf("%v, %v", p, err)
 	}
-	b, err = New([]Target{{"f", f}, {"g", &fake{}}})
+	b, err = New([]Target{{"f", f}, {"g", &fake{}}}, 1)
 	if _, ok := b.(batcher); ok || err != nil {
 		t.Errorf("a target cannot batch, but all together can (%v)", err)
 	}
@@ -191,7 +191,7 @@ func (c *fakeConversation) Answered(x *backend.Exchange) error {
 // asked with all that was said, by whomever.
 func TestConversations(t *testing.T) {
 	f, g := talkingFake{&fake{}}, talkingFake{&fake{}}
-	b, err := New([]Target{{"f", f}, {"g", g}})
+	b, err := New([]Target{{"f", f}, {"g", g}}, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -217,14 +217,14 @@ func TestConversations(t *testing.T) {
 	if err := c.Answered(&backend.Exchange{}); err == nil {
 		t.Error("a turn that failed is no error")
 	}
-	b, err = New([]Target{{"f", f}, {"g", &fake{}}})
+	b, err = New([]Target{{"f", f}, {"g", &fake{}}}, 1)
 	if _, ok := b.(backend.Talker); ok || err != nil {
 		t.Errorf("a target cannot talk, but all together can (%v)", err)
 	}
 }
 
 func TestErrors(t *testing.T) {
-	if _, err := New(nil); err == nil {
+	if _, err := New(nil, 1); err == nil {
 		t.Error("no target: no error")
 	}
 	broken := errors.New("broken: connection refused")
@@ -256,4 +256,22 @@ func TestErrors(t *testing.T) {
 func prepareOne(b backend.Backend) error {
 	_, err := b.Prepare(&workload.Entry{})
 	return err
+}
+
+// Of two models in turn each gets to both of two servers.
+func TestModelsInTurn(t *testing.T) {
+	f := &fake{model: "m"}
+	b, err := New([]Target{{"f", f}, {"g", f}}, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []int
+	for id := uint64(1); id <= 8; id++ {
+		x := &backend.Exchange{}
+		x.Request.ID = id
+		got = append(got, b.(*spread).of(x))
+	}
+	if want := []int{0, 0, 1, 1, 0, 0, 1, 1}; !slices.Equal(got, want) {
+		t.Errorf("servers %v, want %v", got, want)
+	}
 }

@@ -4,9 +4,10 @@
 //	b, err := roundrobin.New([]roundrobin.Target{
 //		{Name: "http://a:8000", Backend: a},
 //		{Name: "http://b:8000", Backend: b},
-//	})
+//	}, 1)
 //
-// The request with the id i goes to target (i − 1) mod n. Ids are given out in
+// The request with the id i goes to target (i − 1)/m mod n, where m is the number
+// of models that requests go to in turn. Ids are given out in
 // the order in which requests are issued, from 1; so the servers get equal
 // numbers, whatever slot sends, and each slot has a sender for each server.
 //

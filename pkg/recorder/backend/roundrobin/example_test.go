@@ -18,7 +18,7 @@ func ExampleNew() {
 		}
 		targets = append(targets, roundrobin.Target{Name: url, Backend: b})
 	}
-	b, err := roundrobin.New(targets)
+	b, err := roundrobin.New(targets, 1)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pa-tools/pa/pkg/recorder/workload"
+	"github.com/pa-tools/pa/pkg/recorder/workload/render"
+)
+
+// models reads which models are asked.
+func (p *settingsParser) models(s *settings) {
+	var all []string
+	for _, text := range p.c.StringSlice("model") {
+		if text == "" { // an empty variable of the environment is none
+			continue
+		}
+		for name := range strings.SplitSeq(text, ",") {
+			switch name = strings.TrimSpace(name); {
+			case name == "":
+				p.errorf("-m %s: a model has no name; expected NAME,NAME", text)
+			case slices.Contains(all, name):
+				p.errorf("-m %s: the model is named twice; drop one", name)
+			default:
+				all = append(all, name)
+			}
+		}
+	}
+	if len(all) > 0 {
+		s.Model = all[0]
+	}
+	how := p.c.String("model-selection-strategy")
+	switch how {
+	case "", workload.RoundRobinModels, workload.RandomModels:
+	default:
+		p.errorf("--model-selection-strategy %s: it is round_robin or random", how)
+	}
+	if len(all) < 2 {
+		return // with one model either strategy comes to the same
+	}
+	s.Models, s.ModelChoice = all, workload.RoundRobinModels
+	if how != "" {
+		s.ModelChoice = how
+	}
+}
+
+// modelsFit refuses several models where the model is not in the request. It is
+// called when the endpoint is known.
+func (p *settingsParser) modelsFit(s *settings) {
+	if len(s.Models) == 0 || s.ServiceKind != kindOpenAI {
+		return
+	}
+	if api, ok := render.APIOf(s.endpointPath()); ok && api == render.Generate {
+		p.errorf("--endpoint %s names one model, and -m %s; make a run for each", s.Endpoint, strings.Join(s.Models, ","))
+	}
+}
+
+// spreadOverModels returns src with a model for each entry, where there are several.
+func (s *settings) spreadOverModels(src workload.Source) (workload.Source, error) {
+	if len(s.Models) == 0 {
+		return src, nil
+	}
+	all, err := workload.Models(src, workload.ModelChoice{
+		Names: s.Models, Random: s.ModelChoice == workload.RandomModels, Seed: s.Seed, Batch: s.BatchSize,
+		Once: s.oneRound || s.measure.All || s.FixedSchedule || s.Sessions > 0,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("-m %s: %w", strings.Join(s.Models, ","), err)
+	}
+	return all, nil
+}
+
+// moreModels are the models but the first.
+func (s *settings) moreModels() []string {
+	if len(s.Models) == 0 {
+		return nil
+	}
+	return s.Models[1:]
+}
+
+// turns is how many models requests go to in turn.
+func (s *settings) turns() int {
+	if s.ModelChoice == workload.RoundRobinModels {
+		return len(s.Models)
+	}
+	return 1
+}

@@ -1,0 +1,81 @@
+package analyze
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// A ModelPart is what happened to the requests of one of several models. Rates are
+// over the time of the level, or of the part of it that was selected.
+type ModelPart struct {
+	Model      string
+	OK, Failed int
+	Metrics    []Metric
+	Throughput Throughput
+}
+
+// Metric returns the summary of the metric of that key and nil when it has no
+// values.
+func (m *ModelPart) Metric(key string) *Summary { return metricOf(m.Metrics, key) }
+
+// byModel gathers the values of a level's requests by their model, where the run
+// had several. The zero value is ready.
+type byModel struct {
+	names  []string // in the order in which they were first seen
+	parts  []collector
+	points [][]Point // only where flow asks for them
+}
+
+// add takes a request of the run's several models.
+func (b *byModel) add(p *Point, keep bool) {
+	i := slices.Index(b.names, p.Model)
+	if i < 0 {
+		i = len(b.names)
+		b.names, b.parts, b.points = append(b.names, strings.Clone(p.Model)), append(b.parts, collector{}), append(b.points, nil)
+	}
+	b.parts[i].add(p)
+	if keep {
+		b.points[i] = append(b.points[i], *p)
+	}
+}
+
+// finish returns a part for each model, those of meta in its order and before
+// others that requests named. durationNS is that of the level; sel the part that
+// was selected, nil for the whole level.
+func (b *byModel) finish(meta *export.RunMeta, durationNS int64, sel *Selected) []ModelPart {
+	var all []ModelPart
+	for _, i := range b.order(meta.Models) {
+		c := &b.parts[i]
+		m := ModelPart{Model: b.names[i], OK: c.ok, Failed: total(c.failed.counts()), Metrics: c.metrics()}
+		if sel == nil {
+			m.Throughput = c.throughput(durationNS, &export.Experiment{}) // there are no users of one model
+		} else {
+			f := flows(b.points[i], []uint64{sel.FromNS, sel.ToNS}, sel.Level.ToNS)
+			m.Throughput = f[0].throughput(sel.Duration().Seconds(), 0)
+		}
+		all = append(all, m)
+	}
+	return all
+}
+
+// order returns the indices of the models.
+func (b *byModel) order(first []string) []int {
+	var all []int
+	for _, name := range first {
+		if i := slices.Index(b.names, name); i >= 0 {
+			all = append(all, i)
+		}
+	}
+	for i := range b.names {
+		if !slices.Contains(all, i) {
+			all = append(all, i)
+		}
+	}
+	return all
+}
+
+// severalModels reports whether the requests of a run went to several models, and
+// say to which.
+func severalModels(run *export.Run) bool { return run.Meta != nil && len(run.Meta.Models) > 1 }
