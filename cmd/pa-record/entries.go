@@ -66,8 +66,11 @@ func openEntries(ctx context.Context, s *settings, env environment, in io.Reader
 	case len(s.InputData) > 0, s.named():
 		return readEntries(ctx, s, env, in)
 	case s.input != nil:
-		var err error
-		if e.Source, err = makeEntries(s, s.tokens); err != nil {
+		made, err := makeEntries(s, s.tokens)
+		if err != nil {
+			return nil, err
+		}
+		if err := e.illustrate(ctx, s, made); err != nil {
 			return nil, err
 		}
 		e.meta = &export.DatasetMeta{Entries: e.Len(), Order: s.Order}
@@ -119,9 +122,9 @@ func readEntries(ctx context.Context, s *settings, env environment, in io.Reader
 			return nil, errors.Join(fmt.Errorf("--input-data %s: the first stream holds no request", strings.Join(s.InputData, ", ")), set.Close())
 		}
 	}
-	if s.BatchTexts > 1 {
+	if s.BatchTexts > 1 || s.BatchImages > 1 {
 		if e.Source, err = workload.Batches(e.Source, s.batched()); err != nil {
-			return nil, errors.Join(fmt.Errorf("--batch-size-text %w", err), set.Close())
+			return nil, errors.Join(fmt.Errorf("--batch-size-text, --batch-size-image: %w", err), set.Close())
 		}
 	} else {
 		e.limit(s)

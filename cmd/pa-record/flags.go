@@ -29,7 +29,7 @@ const (
 // recordFlags is the flag table of pa-record: perf_analyzer's names, meanings
 // and defaults where perf_analyzer has the flag.
 func recordFlags() []cli.Flag {
-	return slices.Concat(targetFlags(), connectionFlags(), tlsFlags(), loadFlags(), runFlags(), inputFlags(), syntheticFlags(), sequenceFlags(), tritonFlags(), outputFlags(), metricsFlags())
+	return slices.Concat(targetFlags(), connectionFlags(), tlsFlags(), loadFlags(), runFlags(), inputFlags(), syntheticFlags(), mediaFlags(), sequenceFlags(), tritonFlags(), outputFlags(), metricsFlags())
 }
 
 // targetFlags say who is asked, and how.

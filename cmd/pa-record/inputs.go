@@ -60,6 +60,7 @@ type inputSettings struct {
 	Seed         uint64             `json:"seed"`
 
 	syntheticSettings
+	mediaSettings
 
 	template *template.Template // nil: none
 
@@ -128,6 +129,12 @@ func (p *settingsParser) inputs(s *settings) {
 func (p *settingsParser) batches(s *settings) {
 	if s.BatchTexts = p.positive("batch-size-text", p.c.Int("batch-size-text")); s.BatchTexts > 1 && s.MadeSessions+s.Sessions > 0 {
 		p.errorf("--batch-size-text %d: the turns of a conversation have one text each", s.BatchTexts)
+	}
+	if s.BatchImages > 1 && s.MadeSessions+s.Sessions > 0 {
+		p.errorf("--batch-size-image %d: the turns of a conversation are not put together", s.BatchImages)
+	}
+	if s.BatchImages > 0 && !s.illustrated() && !s.named() && (len(s.InputData) == 0 || s.made()) {
+		p.errorf("--batch-size-image needs --image-width-mean and --image-height-mean, or --input-data with pictures")
 	}
 	if s.BatchTexts > 0 && s.input == nil && !s.named() && (len(s.InputData) == 0 || s.made()) {
 		p.errorf("--batch-size-text puts prompts together; give --input-data or --synthetic-input-tokens-mean")

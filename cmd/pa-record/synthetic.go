@@ -68,11 +68,13 @@ type syntheticSettings struct {
 // synthetic reads what is made up.
 func (p *settingsParser) synthetic(s *settings) {
 	c := p.c
+	p.media(s)
 	s.input = p.law("synthetic-input-tokens", 550)
 	for _, flag := range []string{"synthetic-input-tokens", "synthetic-input-tokens-mean", "synthetic-input-tokens-stddev", "num-sessions"} {
 		s.madeUp = s.madeUp || c.IsSet(flag)
 	}
-	if c.IsSet("num-sessions") && s.input == nil {
+	s.madeUp = s.madeUp || s.illustrated()
+	if (c.IsSet("num-sessions") || s.illustrated()) && s.input == nil {
 		s.input = synth.Normal{Mean: 550}
 	}
 	if s.input != nil {
@@ -106,7 +108,7 @@ func (p *settingsParser) synthetic(s *settings) {
 			}
 		}
 	} else if len(s.InputData) > 0 {
-		p.errorf("--input-data and prompts that are made up (--synthetic-input-tokens, --num-sessions) exclude each other; drop one")
+		p.errorf("--input-data and prompts that are made up (--synthetic-input-tokens, --num-sessions, --image-width-mean, --audio-length-mean) exclude each other; drop one")
 	}
 }
 

@@ -106,7 +106,7 @@ func benchmarkServingOptions() options {
 func benchmarkServingData() options {
 	const g = "Data"
 	return options{
-		{names: []string{"--dataset-name"}, arg: "NAME", choices: []string{"sharegpt", "burstgpt", "sonnet", "random", "random_image", "hf", "trtllm_custom"}, initial: "sharegpt", group: g, usage: "where prompts come from", fate: alias, note: "--dataset, --input-data, or synthetic prompts; sonnet, random_image and hf are refused"},
+		{names: []string{"--dataset-name"}, arg: "NAME", choices: []string{"sharegpt", "burstgpt", "sonnet", "random", "random_image", "hf", "trtllm_custom"}, initial: "sharegpt", group: g, usage: "where prompts come from", fate: alias, note: "--dataset, --input-data, or synthetic prompts; sonnet and hf are refused"},
 		{names: []string{"--dataset-path"}, arg: "FILE", group: g, usage: "the data set's file", fate: alias, note: "--input-data"},
 		{names: []string{"--download-path"}, arg: "DIR", group: g, usage: "", fate: unneeded, note: "data sets are kept where Hugging Face's tools keep them"},
 		{names: []string{"--download-timeout"}, arg: "S", kind: whole, initial: "180", group: g, usage: "", fate: unneeded, note: "a download goes on as long as data comes"},
@@ -123,10 +123,10 @@ func benchmarkServingData() options {
 		{names: []string{"--hf-subset"}, arg: "NAME", group: g, fate: unneeded, note: "that data set is refused"},
 		{names: []string{"--hf-split"}, arg: "NAME", group: g, fate: unneeded, note: "that data set is refused"},
 		{names: []string{"--hf-output-len"}, arg: "N", kind: whole, group: g, fate: unneeded, note: "that data set is refused"},
-		{names: []string{"--random-image-width"}, arg: "N", kind: whole, initial: "512", group: g, fate: unneeded, note: "that data set is refused"},
-		{names: []string{"--random-image-height"}, arg: "N", kind: whole, initial: "512", group: g, fate: unneeded, note: "that data set is refused"},
-		{names: []string{"--random-image-size"}, arg: "N", kind: whole, initial: "512", group: g, fate: unneeded, note: "that data set is refused"},
-		{names: []string{"--random-num-images"}, arg: "N", kind: whole, initial: "1", group: g, fate: unneeded, note: "that data set is refused"},
+		{names: []string{"--random-image-width"}, arg: "PX", kind: positive, initial: "512", group: g, usage: "width of random_image's pictures", fate: alias, note: "--image-width-mean"},
+		{names: []string{"--random-image-height"}, arg: "PX", kind: positive, initial: "512", group: g, usage: "their height", fate: alias, note: "--image-height-mean"},
+		{names: []string{"--random-image-size"}, arg: "PX", kind: positive, initial: "512", group: g, usage: "both, where those are 512", fate: alias, note: "--image-width-mean, --image-height-mean"},
+		{names: []string{"--random-num-images"}, arg: "N", kind: natural, initial: "1", group: g, usage: "pictures of a request", fate: alias, note: "--batch-size-image"},
 	}
 }
 
@@ -239,6 +239,9 @@ func (s *serving) data() {
 	switch name {
 	case "random":
 		s.random()
+	case "random_image":
+		s.random()
+		s.pictures()
 	case "sharegpt":
 		s.set("--dataset", "sharegpt")
 		if file != "" {
@@ -293,6 +296,31 @@ func (s *serving) random() {
 	}
 }
 
+// pictures adds random pictures, of which each pixel has a colour of its own.
+func (s *serving) pictures() {
+	a := s.a
+	width, height, side := a.whole("--random-image-width"), a.whole("--random-image-height"), a.whole("--random-image-size")
+	const initial = 512
+	if width == initial && height == initial {
+		width, height = side, side
+	}
+	if !s.chat {
+		s.errorf("--dataset-name random_image needs --backend openai-chat")
+	}
+	if a.has("--tokenize-on-client") {
+		s.errorf("--tokenize-on-client does not fit --dataset-name random_image: a chat with pictures holds text")
+	}
+	n := a.whole("--random-num-images")
+	if n == 0 {
+		return
+	}
+	s.setWhole("--image-width-mean", width)
+	s.setWhole("--image-height-mean", height)
+	s.set("--image-format", "jpeg")
+	s.set("--image-content", "noise")
+	s.setWhole("--batch-size-image", n)
+}
+
 // request is the body of every request.
 func (s *serving) request() string {
 	var r pattern
@@ -305,6 +333,8 @@ func (s *serving) request() string {
 	switch {
 	case s.chat && ids:
 		r.set("messages", []message{})
+	case s.chat && a.text("--dataset-name") == "random_image":
+		r.set("messages", userMessage(placeContent))
 	case s.chat:
 		r.set("messages", userMessage([]textPart{{"text", placePrompt}}))
 	case ids:

@@ -43,7 +43,7 @@ func genaiPerfCases(t testing.TB) []genaiPerfCase {
 		}
 		all = append(all, c)
 	}
-	if len(all) < 105 {
+	if len(all) < 118 {
 		t.Fatalf("%d cases, want all of cases.txt", len(all))
 	}
 	return all
@@ -80,6 +80,8 @@ func TestGenAIPerfCommand(t *testing.T) {
 // ours are flags of pa-record that take the place of perf_analyzer's --input-data,
 // and the export's, which is put elsewhere.
 var ours = []string{
+	"--image-width-mean", "--image-width-stddev", "--image-height-mean", "--image-height-stddev", "--image-format", "--batch-size-image",
+	"--audio-length-mean", "--audio-length-stddev", "--audio-format", "--audio-depths", "--audio-sample-rates", "--audio-num-channels", "--batch-size-audio",
 	"--input-data", "--request-template", "--synthetic-input-tokens-mean", "--synthetic-input-tokens-stddev", "--num-dataset-entries",
 	"--batch-size-text", "--random-seed", "--tokenizer", "--default-tokenizer", "--output-tokens-mean", "--output-tokens-stddev", "--analysis-hint", "--overwrite", "--artifact-dir",
 	"--model-selection-strategy", "--num-sessions", "--session-turns-mean", "--session-turns-stddev", "--session-turn-delay-mean", "--session-turn-delay-stddev",
@@ -164,6 +166,13 @@ func filled(t *testing.T, cmd *Command, release string) map[string]any {
 		batch++
 	}
 	p.More = slices.Repeat([]string{prompt}, batch-1)
+	if format := value(cmd.Args, "--image-format"); format != "" {
+		p.Media = slices.Repeat([]workload.Medium{{Kind: workload.Image, URL: "data:image/" + format + ";base64,IMAGE"}}, wholeOf(t, cmd, "--batch-size-image"))
+	}
+	if format := value(cmd.Args, "--audio-format"); format != "" {
+		sound := workload.Medium{Kind: workload.Audio, URL: "data:audio/" + format + ";base64,SOUND"}
+		p.Media = append(p.Media, slices.Repeat([]workload.Medium{sound}, wholeOf(t, cmd, "--batch-size-audio"))...)
+	}
 	js, err := render.Body(0, p, render.Options{
 		Model: value(cmd.Args, "-m"), Template: tpl, Encode: func(string) []uint32 { return []uint32{6} },
 	})

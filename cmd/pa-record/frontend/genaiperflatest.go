@@ -13,6 +13,8 @@ type endpointType struct {
 	path string // {model} is the model's name; "" is Triton over gRPC
 	// whole says that answers are not streamed.
 	whole bool
+	// pictures and sounds are what requests can hold beside texts.
+	pictures, sounds bool
 	// instead says what to do, of kinds that pa-record does not send.
 	instead string
 }
@@ -22,13 +24,13 @@ var endpointTypes = []endpointType{
 	{name: "chat", path: "v1/chat/completions"},
 	{name: "completions", path: "v1/completions"},
 	{name: "embeddings", path: "v1/embeddings", whole: true},
-	{name: "multimodal", path: "v1/chat/completions"},
-	{name: "vision", path: "v1/chat/completions"},
+	{name: "multimodal", path: "v1/chat/completions", pictures: true, sounds: true},
+	{name: "vision", path: "v1/chat/completions", pictures: true, sounds: true},
 	{name: "generate", path: "v2/models/{model}/generate"},
-	{name: "huggingface_generate", path: "."},
+	{name: "huggingface_generate", path: ".", pictures: true},
 	{name: "rankings", path: "v1/ranking", whole: true},
-	{name: "nvclip", path: "v1/embeddings", whole: true},
-	{name: "image_retrieval", path: "v1/infer", whole: true},
+	{name: "nvclip", path: "v1/embeddings", whole: true, pictures: true},
+	{name: "image_retrieval", path: "v1/infer", whole: true, pictures: true},
 	{name: "template", instead: "give the template to pa-record --request-template"},
 	{name: "tensorrtllm_engine"},
 	{name: "dynamic_grpc", instead: "only Triton's own gRPC service is supported"},
@@ -50,8 +52,6 @@ func findEndpointType(name string) endpointType {
 	}
 	return endpointType{} // choices are checked
 }
-
-const noMedia = "pictures and sounds are not made up; give --input-file with their addresses"
 
 // latestOptions are those of profile and analyze, of GenAI-Perf 0.0.16dev, whose
 // command line has been the same since 25.06. --service-kind ended with 25.03.
@@ -111,14 +111,22 @@ func latestOptions() options {
 
 // mediaOptions are of synthetic pictures and sounds.
 func mediaOptions() options {
-	var all options
-	for _, name := range []string{
-		"--image-width-mean", "--image-width-stddev", "--image-height-mean", "--image-height-stddev", "--image-format", "--batch-size-image",
-		"--audio-length-mean", "--audio-length-stddev", "--audio-format", "--audio-depths", "--audio-sample-rates", "--audio-num-channels", "--batch-size-audio",
-	} {
-		all = append(all, option{names: []string{name}, arg: "VALUE", list: true, group: "Input", fate: refused, note: noMedia})
+	const g = "Input"
+	return options{
+		{names: []string{"--image-width-mean"}, arg: "PX", kind: natural, initial: "0", group: g, usage: "mean width of synthetic pictures; 0 makes none", fate: same},
+		{names: []string{"--image-width-stddev"}, arg: "PX", kind: natural, initial: "0", group: g, usage: "its standard deviation", fate: same},
+		{names: []string{"--image-height-mean"}, arg: "PX", kind: natural, initial: "0", group: g, usage: "mean height; 0 makes none", fate: same},
+		{names: []string{"--image-height-stddev"}, arg: "PX", kind: natural, initial: "0", group: g, usage: "its standard deviation", fate: same},
+		{names: []string{"--image-format"}, arg: "FORMAT", choices: []string{"png", "jpeg"}, initial: "png", group: g, usage: "how they are encoded", fate: same},
+		{names: []string{"--batch-size-image"}, arg: "N", kind: natural, initial: "1", group: g, usage: "pictures of a request", fate: same},
+		{names: []string{"--audio-length-mean"}, arg: "S", kind: number, initial: "0", group: g, usage: "mean length of synthetic sounds; 0 makes none", fate: same},
+		{names: []string{"--audio-length-stddev"}, arg: "S", kind: number, initial: "0", group: g, usage: "its standard deviation", fate: same},
+		{names: []string{"--audio-format"}, arg: "FORMAT", choices: []string{"wav", "mp3"}, initial: "wav", group: g, usage: "how they are encoded; only wav", fate: same, note: "mp3 is refused: there is no encoder for it"},
+		{names: []string{"--audio-depths"}, arg: "BITS", kind: positive, list: true, initial: "16", group: g, usage: "bits a sample, of which one is chosen", fate: same},
+		{names: []string{"--audio-sample-rates"}, arg: "KHZ", kind: above, list: true, initial: "16", group: g, usage: "sample rates, of which one is chosen", fate: same},
+		{names: []string{"--audio-num-channels"}, arg: "N", choices: []string{"1", "2"}, initial: "1", group: g, usage: "channels", fate: same},
+		{names: []string{"--batch-size-audio"}, arg: "N", kind: natural, initial: "1", group: g, usage: "sounds of a request", fate: same},
 	}
-	return all
 }
 
 // genaiPerfProfile is "genai-perf profile".
@@ -481,8 +489,11 @@ func (l *latest) inputs() {
 		l.set("--input-data", l.payload)
 	case file != "" && l.madeUp() == nil:
 		l.set("--input-data", file)
-		if a.whole("--batch-size-text") > 1 {
+		if a.whole("--batch-size-text") > 1 || l.imagesEach() > 1 {
 			l.setWhole("--num-dataset-entries", a.whole("--num-dataset-entries"))
+		}
+		if n := l.imagesEach(); n > 1 {
+			l.setWhole("--batch-size-image", n)
 		}
 	default:
 		n := a.whole("--num-dataset-entries")
@@ -497,6 +508,7 @@ func (l *latest) inputs() {
 			l.setWhole("--num-prefix-prompts", n)
 			l.setWhole("--prefix-prompt-length", l.orInitial("--prefix-prompt-length"))
 		}
+		l.media()
 	}
 	if n := a.whole("--batch-size-text"); n > 1 {
 		l.setWhole("--batch-size-text", n)
@@ -512,6 +524,76 @@ func (l *latest) inputs() {
 	} else {
 		l.tokenizer(l.model, false)
 	}
+}
+
+// imagesEach is how many pictures a request has, if it can have some.
+func (l *latest) imagesEach() int {
+	if !l.service.pictures {
+		return 1
+	}
+	return max(1, l.a.whole("--batch-size-image"))
+}
+
+// media adds synthetic pictures and sounds, where the service is sent some.
+func (l *latest) media() {
+	a := l.a
+	width, height, seconds := a.whole("--image-width-mean"), a.whole("--image-height-mean"), a.number("--audio-length-mean")
+	if (width > 0) != (height > 0) {
+		l.notef("pictures have a width and a height: none are made, as in GenAI-Perf; give --image-width-mean and --image-height-mean")
+	}
+	if width > 0 && height > 0 && l.sends("pictures", l.service.pictures) {
+		l.spread("--image-width-mean", width, a.whole("--image-width-stddev"))
+		l.spread("--image-height-mean", height, a.whole("--image-height-stddev"))
+		for _, name := range []string{"--image-width-mean", "--image-width-stddev", "--image-height-mean", "--image-height-stddev", "--image-format"} {
+			l.set(name, a.text(name))
+		}
+		l.setWhole("--batch-size-image", l.imagesEach())
+	} else if l.service.name == "image_retrieval" {
+		l.errorf("--endpoint-type image_retrieval needs pictures; give --image-width-mean and --image-height-mean, or --input-file")
+	}
+	if seconds == 0 || !l.sends("sounds", l.service.sounds) {
+		return
+	}
+	if !(seconds >= minSeconds) {
+		l.errorf("--audio-length-mean %v: must be at least %v", seconds, minSeconds)
+	}
+	if stddev := a.number("--audio-length-stddev"); !(stddev >= 0 && stddev <= seconds) {
+		l.errorf("--audio-length-stddev %v: must be from 0 to the mean, %v", stddev, seconds)
+	}
+	if a.text("--audio-format") == "mp3" {
+		l.errorf("--audio-format mp3 is not supported: there is no encoder for it; take wav")
+	}
+	for _, depth := range a.values("--audio-depths") {
+		if !slices.Contains([]string{"8", "16", "24", "32"}, depth) {
+			l.errorf("--audio-depths %s: must be 8, 16, 24 or 32", clip(depth))
+		}
+	}
+	for _, name := range []string{"--audio-length-mean", "--audio-length-stddev", "--audio-format", "--audio-num-channels"} {
+		l.set(name, a.text(name))
+	}
+	for _, name := range []string{"--audio-depths", "--audio-sample-rates"} {
+		list := a.values(name)
+		if list == nil {
+			list = []string{a.text(name)}
+		}
+		l.set(name, strings.Join(list, ","))
+	}
+	l.setWhole("--batch-size-audio", max(1, a.whole("--batch-size-audio")))
+}
+
+// minSeconds is how long sounds are at least.
+const minSeconds = 0.1
+
+// sends reports whether what was asked for is sent; a note says it if not.
+func (l *latest) sends(what string, takes bool) bool {
+	switch {
+	case !takes:
+		l.notef("--endpoint-type %s is sent no %s, in GenAI-Perf neither; multimodal is", l.service.name, what)
+	case l.a.whole("--num-sessions") > 0:
+		l.notef("the turns of --num-sessions have no %s, in GenAI-Perf neither", what)
+		return false
+	}
+	return takes
 }
 
 // sessions adds conversations.

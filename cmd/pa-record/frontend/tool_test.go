@@ -5,11 +5,14 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/pa-tools/pa/pkg/recorder/workload"
+	"github.com/pa-tools/pa/pkg/recorder/workload/render"
 	"github.com/pa-tools/pa/pkg/recorder/workload/template"
 )
 
@@ -135,7 +138,6 @@ func TestErrors(t *testing.T) {
 		{"genai-perf -m m --backend tensorrtllm", "genai-perf 24.04: --backend tensorrtllm: expected trtllm or vllm"},
 		{"genai-perf --backend vllm --concurrency x", "genai-perf 24.04: --concurrency x: expected a whole number"},
 		{"genai-perf --backend vllm --service-kind openai", "genai-perf 24.04: no model; give its name with -m\ngenai-perf 24.04: --service-kind openai needs --endpoint-type"},
-		{"genai-perf profile -m m --image-width-mean 5", "--image-width-mean is not supported: pictures and sounds are not made up"},
 		{"genai-perf profile -m m --service-kind openai", "--service-kind openai does not fit --endpoint-type kserve"},
 		{"genai-perf profile -m m --session-concurrency 2 --concurrency 3", "--concurrency and --session-concurrency exclude each other; drop all but one"},
 		{"genai-perf profile -m m --tokenizer-revision v2", "--tokenizer-revision v2: only main is supported"},
@@ -161,6 +163,16 @@ func TestErrors(t *testing.T) {
 		{"benchmark_serving --model m --dataset-name random --endpoint /v1/chat", "--endpoint /v1/chat: must end in completions"},
 		{"benchmark_serving --model m --dataset-name burstgpt", "--dataset-name burstgpt needs --dataset-path"},
 		{"benchmark_serving --model m --dataset-name sonnet", "--dataset-name sonnet is not supported"},
+		{"benchmark_serving --model m --dataset-name random_image", "--dataset-name random_image needs --backend openai-chat"},
+		{"benchmark_serving --model m --dataset-name random_image --backend openai-chat --tokenize-on-client", "--tokenize-on-client does not fit --dataset-name random_image"},
+		{"genai-perf profile -m m --endpoint-type multimodal --audio-length-mean 1 --audio-format mp3", "--audio-format mp3 is not supported: there is no encoder for it; take wav"},
+		{"genai-perf profile -m m --endpoint-type multimodal --image-width-mean 9 --image-height-mean 9 --image-height-stddev 10", "--image-height-stddev 10: larger than the mean, 9"},
+		{"genai-perf profile -m m --endpoint-type multimodal --image-width-mean -9", "--image-width-mean -9: must not be negative"},
+		{"genai-perf profile -m m --endpoint-type image_retrieval", "--endpoint-type image_retrieval needs pictures"},
+		{"genai-perf profile -m m --endpoint-type template", "--endpoint-type template is not supported: give the template to pa-record --request-template"},
+		{"genai-perf profile -m m --endpoint-type dynamic_grpc", "only Triton's own gRPC service is supported"},
+		{"genai-perf profile -m m --endpoint-type tensorrtllm_engine --extra-inputs set_end_id", "--extra-inputs set_end_id is not supported"},
+		{"genai-perf profile -m m --endpoint-type embeddings -b 2 --input-file payload:x", "--batch-size-text 2: a trace has one text in a request"},
 		{"benchmark_serving --model m --dataset-name mooncake", "--dataset-name mooncake: expected sharegpt, burstgpt,"},
 		{"benchmark_serving --model m --lora_modules a b", "--lora-modules is not supported"},
 
@@ -191,6 +203,7 @@ func TestBenchmarkServingRequests(t *testing.T) {
 		{"--ignore-eos --logprobs 3", `{"model":"llama","prompt":"PROMPT","temperature":0.0,"repetition_penalty":1.0,"max_tokens":67,"logprobs":3,"stream":true,"stream_options":{"include_usage":true},"ignore_eos":true}`},
 		{"--temperature 0.70 --top-p 1 --top-k 5 --min-p .1", `{"model":"llama","prompt":"PROMPT","temperature":0.7,"repetition_penalty":1.0,"max_tokens":67,"logprobs":null,"stream":true,"stream_options":{"include_usage":true},"top_p":1.0,"top_k":5,"min_p":0.1}`},
 		{"--tokenize-on-client", `{"model":"llama","prompt":[7,8],"temperature":0.0,"repetition_penalty":1.0,"max_tokens":67,"logprobs":null,"stream":true,"stream_options":{"include_usage":true}}`},
+		{"--backend openai-chat --dataset-name random_image --random-num-images 2", `{"model":"llama","messages":[{"role":"user","content":[{"type":"text","text":"PROMPT"},{"type":"image_url","image_url":{"url":"data:image/jpeg;base64,A"}},{"type":"image_url","image_url":{"url":"data:image/jpeg;base64,A"}}]}],"temperature":0.0,"max_completion_tokens":67,"stream":true,"stream_options":{"include_usage":true}}`},
 		{"--tokenize-on-client --backend openai-chat", `{"model":"llama","messages":[],"temperature":0.0,"max_completion_tokens":67,"stream":true,"prompt_token_ids":[7,8],"stream_options":{"include_usage":true}}`},
 	} {
 		t.Run(tt.args, func(t *testing.T) {
@@ -202,10 +215,10 @@ func TestBenchmarkServingRequests(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := tpl.Append(nil, func(name string) ([]byte, bool) {
-				v := map[string]string{template.Model: `"` + value(cmd.Args, "-m") + `"`, template.Prompt: `"PROMPT"`, template.InputIDs: "[7,8]", template.MaxTokens: "67"}[name]
-				return []byte(v), v != ""
-			})
+			p := &workload.Prompt{Text: "PROMPT", IDs: []uint32{7, 8}, MaxTokens: 67}
+			picture := workload.Medium{Kind: workload.Image, URL: "data:image/" + value(cmd.Args, "--image-format") + ";base64,A"}
+			p.Media = slices.Repeat([]workload.Medium{picture}, wholeOf(t, cmd, "--batch-size-image"))
+			got, err := render.Body(0, p, render.Options{Model: value(cmd.Args, "-m"), Template: tpl})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -226,6 +239,10 @@ func TestBenchmarkServingLoad(t *testing.T) {
 		{"--request-rate 12.5", "--request-rate-range 12.5 --request-distribution poisson --request-count 40", "--concurrency-range"},
 		{"--request-rate 12 --burstiness 0.5 --max-concurrency 4", "--request-rate-range 12.0 --request-distribution gamma --burstiness 0.5 --max-concurrency 4 --request-count 40", "--concurrency-range"},
 		{"--random-range-ratio 0.25 --random-output-len 10", "--synthetic-input-tokens uniform:768,1280 --output-tokens uniform:7,12 --num-dataset-entries 40", "-mean"},
+		{"--backend openai-chat --dataset-name random_image", "--image-width-mean 512 --image-height-mean 512 --image-format jpeg --image-content noise --batch-size-image 1", ""},
+		{"--backend openai-chat --dataset-name random_image --random-image-size 64 --random-num-images 3", "--image-width-mean 64 --image-height-mean 64 --image-format jpeg --image-content noise --batch-size-image 3", ""},
+		{"--backend openai-chat --dataset-name random_image --random-image-size 64 --random-image-width 100", "--image-width-mean 100 --image-height-mean 512 --image-format jpeg --image-content noise", ""},
+		{"--backend openai-chat --dataset-name random_image --random-num-images 0", "--synthetic-input-tokens-mean 1024", "--image"},
 		{"--random-prefix-len 12", "--num-prefix-prompts 1 --prefix-prompt-length 12", "uniform"},
 		{"", "-u 127.0.0.1:8000", ""},
 		{"--host h --port 99", "-u h:99", ""},

@@ -1,5 +1,5 @@
 // Package synth makes up what to send: prompts of lengths that follow a law,
-// exact to the token under a tokenizer.
+// exact to the token under a tokenizer, and pictures and sounds beside them.
 //
 //	texts, err := synth.NewTexts(tok, builtin.Corpus(), seed, "")
 //	if err != nil {
@@ -28,4 +28,9 @@
 // error. Never is one sent that has not the length.
 //
 // What a chat template adds on the server is not counted.
+//
+// # Pictures and sounds
+//
+// [Illustrate] puts them beside prompts. They have the sizes that are asked for and
+// show nothing in particular: servers work as hard for them as for any.
 package synth

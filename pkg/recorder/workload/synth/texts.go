@@ -95,6 +95,8 @@ const (
 	forPrefix
 	forTurns
 	forDelay
+	forPicture
+	forSound
 )
 
 // source returns random numbers that are a function of the arguments.

@@ -1,0 +1,181 @@
+package main
+
+import (
+	"context"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/pa-tools/pa/pkg/recorder/workload"
+	"github.com/pa-tools/pa/pkg/recorder/workload/synth"
+)
+
+// mediaFlags say which pictures and sounds made-up prompts have, as GenAI-Perf and
+// AIPerf call it.
+func mediaFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.Float64Flag{Name: "image-width-mean", Category: catInput, Usage: "make up a picture beside each made-up prompt, `PX` pixels wide"},
+		&cli.Float64Flag{Name: "image-width-stddev", Category: catInput, Usage: "with standard deviation `PX`", DefaultText: "0"},
+		&cli.Float64Flag{Name: "image-height-mean", Category: catInput, Usage: "and `PX` pixels high"},
+		&cli.Float64Flag{Name: "image-height-stddev", Category: catInput, Usage: "with standard deviation `PX`", DefaultText: "0"},
+		&cli.StringFlag{Name: "image-format", Category: catInput, Usage: "as `FORMAT` png or jpeg", DefaultText: "png"},
+		&cli.StringFlag{Name: "image-content", Category: catInput, Usage: "of `WHAT`: scene, about as many bytes as a photograph, or noise", DefaultText: "scene"},
+		&cli.IntFlag{Name: "batch-size-image", Category: catInput, Usage: "`N` pictures in a request, also of files with one in each row", DefaultText: "1"},
+		&cli.Float64Flag{Name: "audio-length-mean", Category: catInput, Usage: "make up a sound beside each made-up prompt, of `S` seconds"},
+		&cli.Float64Flag{Name: "audio-length-stddev", Category: catInput, Usage: "with standard deviation `S`", DefaultText: "0"},
+		&cli.StringFlag{Name: "audio-format", Category: catInput, Usage: "as `FORMAT` wav", DefaultText: "wav"},
+		&cli.StringFlag{Name: "audio-depths", Category: catInput, Usage: "with one of `BITS,…` a sample: 8, 16, 24, 32", DefaultText: "16"},
+		&cli.StringFlag{Name: "audio-sample-rates", Category: catInput, Usage: "at one of `KHZ,…`", DefaultText: "16"},
+		&cli.IntFlag{Name: "audio-num-channels", Category: catInput, Usage: "with `N` channels, 1 or 2", DefaultText: "1"},
+		&cli.IntFlag{Name: "batch-size-audio", Category: catInput, Usage: "`N` sounds in a request", DefaultText: "1"},
+	}
+}
+
+// mediaSettings is which pictures and sounds are made up; the zero value is none.
+type mediaSettings struct {
+	ImageWidthMean    float64 `json:"image_width_mean,omitempty"`
+	ImageWidthStddev  float64 `json:"image_width_stddev,omitempty"`
+	ImageHeightMean   float64 `json:"image_height_mean,omitempty"`
+	ImageHeightStddev float64 `json:"image_height_stddev,omitempty"`
+	ImageFormat       string  `json:"image_format,omitempty"`
+	ImageContent      string  `json:"image_content,omitempty"`
+	BatchImages       int     `json:"batch_size_image,omitempty"`
+
+	AudioLengthMean   float64   `json:"audio_length_mean_s,omitempty"`
+	AudioLengthStddev float64   `json:"audio_length_stddev_s,omitempty"`
+	AudioDepths       []int     `json:"audio_depths,omitempty"`
+	AudioSampleRates  []float64 `json:"audio_sample_rates_khz,omitempty"`
+	AudioChannels     int       `json:"audio_num_channels,omitempty"`
+	BatchSounds       int       `json:"batch_size_audio,omitempty"`
+
+	illustrations synth.Media
+}
+
+// illustrated reports whether prompts have pictures or sounds that are made up.
+func (m *mediaSettings) illustrated() bool {
+	return m.illustrations.PicturesEach+m.illustrations.SoundsEach > 0
+}
+
+// media reads which pictures and sounds are made up.
+func (p *settingsParser) media(s *settings) {
+	c, m := p.c, &s.mediaSettings
+	s.BatchImages = p.positive("batch-size-image", c.Int("batch-size-image"))
+	s.BatchSounds = p.positive("batch-size-audio", c.Int("batch-size-audio"))
+	m.illustrations.Seed = s.Seed
+	switch width, height := c.IsSet("image-width-mean"), c.IsSet("image-height-mean"); {
+	case width && height:
+		p.pictures(m)
+	case width || height:
+		p.errorf("pictures have a width and a height; give --image-width-mean and --image-height-mean")
+	default:
+		p.withoutMean("image-width-mean and --image-height-mean", "image-width-stddev", "image-height-stddev", "image-format", "image-content")
+	}
+	if c.IsSet("audio-length-mean") {
+		p.sounds(m)
+	} else {
+		p.withoutMean("audio-length-mean", "audio-length-stddev", "audio-format", "audio-depths", "audio-sample-rates", "audio-num-channels", "batch-size-audio")
+	}
+	if s.illustrated() && c.IsSet("num-sessions") {
+		p.errorf("--num-sessions: the turns of made-up conversations are texts alone; drop what makes up pictures and sounds")
+	}
+}
+
+// withoutMean refuses flags that say something about what is not made.
+func (p *settingsParser) withoutMean(mean string, flags ...string) {
+	for _, flag := range flags {
+		if p.c.IsSet(flag) {
+			p.errorf("--%s needs --%s", flag, mean)
+		}
+	}
+}
+
+func (p *settingsParser) pictures(m *mediaSettings) {
+	c := p.c
+	m.ImageWidthMean, m.ImageWidthStddev = c.Float64("image-width-mean"), c.Float64("image-width-stddev")
+	m.ImageHeightMean, m.ImageHeightStddev = c.Float64("image-height-mean"), c.Float64("image-height-stddev")
+	made := &m.illustrations.Pictures
+	made.Width, made.Height = synth.Normal{Mean: m.ImageWidthMean, Stddev: m.ImageWidthStddev}, synth.Normal{Mean: m.ImageHeightMean, Stddev: m.ImageHeightStddev}
+	var err error
+	if name := c.String("image-format"); name != "" {
+		if made.Format, err = synth.ParsePictureFormat(name); err != nil {
+			p.errorf("--image-format %w", err)
+		}
+	}
+	if name := c.String("image-content"); name != "" {
+		if made.Content, err = synth.ParsePictureContent(name); err != nil {
+			p.errorf("--image-content %w", err)
+		}
+	}
+	m.ImageFormat, m.ImageContent = made.Format.String(), made.Content.String()
+	if err := made.Validate(); err != nil {
+		p.errorf("pictures: %w", err)
+	}
+	m.illustrations.PicturesEach = max(1, m.BatchImages)
+}
+
+func (p *settingsParser) sounds(m *mediaSettings) {
+	c := p.c
+	m.AudioLengthMean, m.AudioLengthStddev = c.Float64("audio-length-mean"), c.Float64("audio-length-stddev")
+	depths, rates := p.numbers("audio-depths", 16), p.numbers("audio-sample-rates", 16)
+	if m.AudioChannels = c.Int("audio-num-channels"); !c.IsSet("audio-num-channels") {
+		m.AudioChannels = 1
+	}
+	switch format := c.String("audio-format"); format {
+	case "", "wav":
+	case "mp3":
+		p.errorf("--audio-format mp3 is not made up: there is no encoder for it here; take wav, or give --input-data files with sounds")
+	default:
+		p.errorf("--audio-format %.40q: it is wav", format)
+	}
+	made := &m.illustrations.Sounds
+	made.Seconds = synth.SoundLength{Mean: m.AudioLengthMean, Stddev: m.AudioLengthStddev}
+	made.Channels = m.AudioChannels
+	for _, bits := range depths {
+		if bits != math.Trunc(bits) {
+			p.errorf("--audio-depths %v: must be a whole number", bits)
+		}
+		made.Depths = append(made.Depths, int(bits))
+	}
+	for _, khz := range rates {
+		made.SampleRates = append(made.SampleRates, int(math.Round(khz*1000)))
+	}
+	m.AudioDepths, m.AudioSampleRates = made.Depths, rates
+	if err := made.Validate(); err != nil {
+		p.errorf("sounds: %w", err)
+	}
+	m.illustrations.SoundsEach = max(1, m.BatchSounds)
+}
+
+// numbers reads a list of numbers with commas between them; initial is what it is
+// when the flag is not given.
+func (p *settingsParser) numbers(flag string, initial float64) []float64 {
+	if !p.c.IsSet(flag) {
+		return []float64{initial}
+	}
+	var all []float64
+	for field := range strings.SplitSeq(p.c.String(flag), ",") {
+		f, err := strconv.ParseFloat(strings.TrimSpace(field), 64)
+		if err != nil || !(f >= 1 && f <= 1e6) {
+			p.errorf("--%s %s: %.40q is not a number of at least 1", flag, p.c.String(flag), field)
+			f = initial
+		}
+		all = append(all, f)
+	}
+	return all
+}
+
+// illustrate adds the pictures and sounds that are made up to src, which e closes.
+func (e *payloadSource) illustrate(ctx context.Context, s *settings, src workload.Source) error {
+	if !s.illustrated() {
+		e.Source = src
+		return nil
+	}
+	illustrated, err := synth.Illustrate(ctx, src, s.illustrations, "")
+	if err != nil {
+		return err
+	}
+	e.Source, e.close = illustrated, illustrated.Close
+	return nil
+}
