@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -9,23 +10,54 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
+// A FigureKind says what the numbers of a [ServerFigure] are.
+type FigureKind int
+
+// The kinds.
+const (
+	// FigureTime is the mean of a time: N and Mean.
+	FigureTime FigureKind = iota + 1
+	// FigureGauge is a value that comes and goes: N, Mean, Min and Max of the
+	// scrapes.
+	FigureGauge
+	// FigureCounter is something that adds up: N scrapes, Total.
+	FigureCounter
+)
+
+// String returns "time", "gauge" or "counter".
+func (k FigureKind) String() string {
+	if k < FigureTime || k > FigureCounter {
+		return "unknown"
+	}
+	return [...]string{"time", "gauge", "counter"}[k-FigureTime]
+}
+
 // A ServerFigure is what a server or a GPU said of itself, over the measurement
 // of a level: the windows, or what was selected.
 type ServerFigure struct {
 	// Name is ours ("queue", "GPU utilization"), Metric the source's.
 	Name, Metric string
-	// Of says what it is of: a model, a GPU's UUID, a source.
+	Kind         FigureKind
+	// Of says what it is of, for people: a model and its source, or a GPU and its
+	// host.
 	Of string
-	// Unit is "ns", "ratio", "W", "bytes" or "count".
+	// Source is that of the scrapes, "" of ModelStatistics. Host is where it is:
+	// what the source says, else the host of its URL. GPU is a UUID, "" for
+	// figures of servers.
+	Source, Host, GPU string
+	// Unit is "ns", "ratio", "W", "J", "bytes" or "count".
 	Unit string
-	// N counts the scrapes that a gauge was in, or the requests that a time is of.
+	// N counts the scrapes that a gauge or counter was in, or the requests that a
+	// time is of.
 	N uint64
 	// Mean of a gauge is that of its scrapes in the measurement; of a time it is
 	// Δsum/Δcount of the server's own counters.
 	Mean float64
 	// Min and Max are of gauges only: a sum and a count do not tell them.
 	Min, Max float64
-	Gauge    bool
+	// Total is what a counter grew by, from the last scrape before the measurement
+	// to the first after it; of energy, in the measurement itself.
+	Total float64
 	// Client is the mean that the recorder measured of the same, where there is
 	// one: the rest is the network, and the client.
 	Client   float64
@@ -38,43 +70,12 @@ func (f *ServerFigure) ClientMinusServer() (ns float64, ok bool) {
 	return f.Client - f.Mean, f.Compared
 }
 
-// A serverMetric is a metric that is known.
-type serverMetric struct {
-	names []string // at the sources
-	name  string
-	unit  string
-	scale float64 // what the source's number is multiplied by
-	// client is the key of the client's metric of the same.
-	client string
-}
-
-// gauges and times are what is shown, in this order. Times are histograms (or
-// summaries) of seconds.
-var gauges = []serverMetric{
-	{names: []string{"vllm:num_requests_running", "sglang:num_running_reqs", "tgi_batch_current_size", "llamacpp:requests_processing"}, name: "running requests", unit: "count", scale: 1},
-	{names: []string{"vllm:num_requests_waiting", "sglang:num_queue_reqs", "tgi_queue_size", "llamacpp:requests_deferred"}, name: "waiting requests", unit: "count", scale: 1},
-	{names: []string{"vllm:kv_cache_usage_perc", "vllm:gpu_cache_usage_perc", "sglang:token_usage", "llamacpp:kv_cache_usage_ratio", "trtllm_kv_cache_utilization"}, name: "KV cache usage", unit: "ratio", scale: 1},
-	{names: []string{"nv_gpu_utilization"}, name: "GPU utilization", unit: "ratio", scale: 1},
-	{names: []string{"DCGM_FI_DEV_GPU_UTIL", "nvidia_smi_utilization_gpu"}, name: "GPU utilization", unit: "ratio", scale: 0.01},
-	{names: []string{"nv_gpu_power_usage", "DCGM_FI_DEV_POWER_USAGE", "nvidia_smi_power_draw"}, name: "GPU power", unit: "W", scale: 1},
-	{names: []string{"nv_gpu_memory_used_bytes"}, name: "GPU memory used", unit: "bytes", scale: 1},
-	{names: []string{"DCGM_FI_DEV_FB_USED", "nvidia_smi_memory_used"}, name: "GPU memory used", unit: "bytes", scale: 1 << 20},
-}
-
-var times = []serverMetric{
-	{names: []string{"vllm:time_to_first_token_seconds", "sglang:time_to_first_token_seconds", "trtllm_time_to_first_token_seconds"}, name: "time to first token", client: "ttft_ns"},
-	{names: []string{"vllm:e2e_request_latency_seconds", "sglang:e2e_request_latency_seconds", "trtllm_e2e_request_latency_seconds", "tgi_request_duration"}, name: "request", client: "e2el_ns"},
-	{names: []string{"vllm:request_queue_time_seconds", "sglang:queue_time_seconds", "trtllm_request_queue_time_seconds", "tgi_request_queue_duration"}, name: "queue"},
-	{names: []string{"vllm:request_prefill_time_seconds"}, name: "prefill"},
-	{names: []string{"vllm:request_decode_time_seconds"}, name: "decode"},
-	{names: []string{"vllm:request_inference_time_seconds", "tgi_request_inference_duration"}, name: "inference"},
-}
-
 // A serverWatch sums up the series of one level.
 type serverWatch struct {
 	from, to uint64
+	hosts    map[string]string // of the sources
 	series   map[*export.Series]*seriesSum
-	order    []*export.Series
+	order    []*seriesSum // those that mean something
 	// before says of which sources there is a scrape from before the measurement:
 	// a counter that appears later began at 0.
 	before map[string]bool
@@ -82,32 +83,18 @@ type serverWatch struct {
 
 // A seriesSum is a series over the measurement.
 type seriesSum struct {
-	gauge         bool
-	n             uint64
-	sum, min, max float64
+	*export.Series
+	roles  []seriesRole
+	gauge  bool
+	smooth bool
+
+	n             uint64  // scrapes
+	sum, min, max float64 // of a gauge
 	begin, end    float64 // of a counter
 	begun, ended  bool
 	reset         bool
 	last          float64
-}
-
-// known finds the metric that a series belongs to: a gauge, or the sum or count
-// of times.
-func known(name string) (m *serverMetric, part string) {
-	for i := range gauges {
-		if slices.Contains(gauges[i].names, name) {
-			return &gauges[i], ""
-		}
-	}
-	for _, suffix := range []string{"_sum", "_count"} {
-		base, ok := strings.CutSuffix(name, suffix)
-		for i := range times {
-			if ok && slices.Contains(times[i].names, base) {
-				return &times[i], suffix
-			}
-		}
-	}
-	return nil, ""
+	lastNS        float64
 }
 
 func (w *serverWatch) add(s *export.Scrape) {
@@ -121,55 +108,78 @@ func (w *serverWatch) add(s *export.Scrape) {
 		x := &s.Samples[i]
 		sum := w.series[x.Series]
 		if sum == nil {
-			m, part := known(x.Series.Name)
-			if m == nil {
-				w.series[x.Series] = &seriesSum{ended: true} // to be passed over
-				continue
+			sum = &seriesSum{Series: x.Series, roles: rolesOf(x.Series), min: math.Inf(1), max: math.Inf(-1), last: math.Inf(-1)}
+			for _, r := range sum.roles {
+				sum.gauge, sum.smooth = r.part == partGauge, r.metric.smooth
 			}
-			sum = &seriesSum{gauge: part == "", min: math.Inf(1), max: math.Inf(-1)}
 			w.series[x.Series] = sum
-			w.order = append(w.order, x.Series)
-			sum.last = math.Inf(-1)
+			if sum.roles != nil {
+				w.order = append(w.order, sum)
+			}
 		}
 		switch {
-		case sum.ended:
-		case sum.gauge:
-			if s.EndNS >= w.from && s.StartNS <= w.to && !math.IsNaN(x.Value) && !math.IsInf(x.Value, 0) {
-				sum.n++
-				sum.sum += x.Value
-				sum.min, sum.max = min(sum.min, x.Value), max(sum.max, x.Value)
-			}
-		default:
-			sum.counter(s, x.Value, w.from, w.to, w.before[s.Source])
+		case sum.roles == nil || sum.ended:
+		case !sum.gauge:
+			sum.counter(s, x.Value, w)
+		case s.EndNS >= w.from && s.StartNS <= w.to && !math.IsNaN(x.Value) && !math.IsInf(x.Value, 0):
+			sum.n++
+			sum.sum += x.Value
+			sum.min, sum.max = min(sum.min, x.Value), max(sum.max, x.Value)
 		}
 	}
 }
 
 // counter takes the value of a counter: from the last scrape before the
 // measurement to the first after it.
-func (c *seriesSum) counter(s *export.Scrape, v float64, from, to uint64, before bool) {
+func (c *seriesSum) counter(s *export.Scrape, v float64, w *serverWatch) {
+	// The value is of some instant between; what grows steadily is taken to be of
+	// the middle.
+	atNS := float64(s.StartNS) + float64(s.EndNS-s.StartNS)/2
+	on := func(instant uint64) float64 { // the line from the last value to this one
+		return c.last + (v-c.last)*(float64(instant)-c.lastNS)/(atNS-c.lastNS)
+	}
 	switch {
-	case s.StartNS <= from:
-		c.begin, c.begun, c.reset = v, true, false
+	case s.StartNS <= w.from:
+		c.begin, c.begun, c.reset, c.n = v, true, false, 0
 	case !c.begun:
 		c.begun = true
-		if !before { // what it was at the beginning is not known: from here on
+		if c.smooth || !w.before[s.Source] { // what it was at the beginning is not known: from here on
 			c.begin = v
+		} else {
+			c.n++ // the scrape in which it was not there yet: 0
 		}
 	case v < c.last:
 		c.reset = true // the server was started again
+	case c.smooth && c.n == 1 && c.lastNS <= float64(w.from):
+		c.begin = on(w.from)
 	}
-	c.last, c.end = v, v
-	c.ended = s.StartNS >= to
+	c.n++
+	c.end = v
+	if c.ended = s.StartNS >= w.to; c.ended && c.smooth && c.n > 1 && atNS > c.lastNS {
+		c.end = on(w.to)
+	}
+	c.last, c.lastNS = v, atNS
+}
+
+// growth returns what a counter grew by; ok is false when that is not known.
+func (c *seriesSum) growth() (v float64, ok bool) {
+	v = c.end - c.begin
+	return v, c.begun && !c.reset && v >= 0 && !math.IsInf(v, 0)
 }
 
 // watchServers reads the telemetry of r for the experiments of rep.
 func watchServers(ctx context.Context, r export.Reader, rep *Report) error {
 	run := r.Run()
+	hosts := map[string]string{}
+	if run.Meta != nil {
+		for _, s := range run.Meta.Telemetry {
+			hosts[s.Source] = s.Host
+		}
+	}
 	watches := make([]*serverWatch, len(rep.Experiments))
 	for i := range rep.Experiments {
 		if from, to := measuredSpan(&rep.Experiments[i], &run.Experiments[i]); to > from {
-			watches[i] = &serverWatch{from: from, to: to, series: map[*export.Series]*seriesSum{}, before: map[string]bool{}}
+			watches[i] = &serverWatch{from: from, to: to, hosts: hosts, series: map[*export.Series]*seriesSum{}, before: map[string]bool{}}
 		}
 	}
 	err := r.Scrapes(ctx, func(s *export.Scrape) error {
@@ -182,12 +192,13 @@ func watchServers(ctx context.Context, r export.Reader, rep *Report) error {
 	})
 	for i, w := range watches {
 		e := &rep.Experiments[i]
-		if w != nil {
-			w.figures(e)
-			if m := run.Experiments[i].Meta; m != nil && m.ServerStats != nil {
-				tritonFigures(e, m.ServerStats)
-			}
+		if w == nil {
+			continue
 		}
+		if m := run.Experiments[i].Meta; m != nil && m.ServerStats != nil {
+			tritonFigures(e, m.ServerStats)
+		}
+		e.Server = append(w.figures(e, len(e.Server) > 0), e.Server...)
 	}
 	return err
 }
@@ -206,70 +217,169 @@ func measuredSpan(e *Experiment, x *export.Experiment) (from, to uint64) {
 	return 0, 0
 }
 
-// of says what a series is of: the GPU, the model, else its source.
-func of(s *export.Series) string {
-	for _, label := range []string{"gpu_uuid", "UUID", "model_name", "model"} {
-		if v := s.Label(label); v != "" {
-			return v + " " + s.Source
-		}
+// of begins the figure of a series: whose it is.
+func (w *serverWatch) of(s *seriesSum, r *seriesRole) ServerFigure {
+	f := ServerFigure{
+		Name: r.metric.name, Metric: r.of, Unit: r.metric.unit, Source: s.Source,
+		Host: cmp.Or(s.Label("Hostname"), w.hosts[s.Source]), // DCGM's exporter knows better than its URL
+		GPU:  cmp.Or(s.Label("gpu_uuid"), s.Label("UUID")),
 	}
-	return s.Source
+	switch model := cmp.Or(s.Label("model_name"), s.Label("model")); {
+	case f.GPU != "":
+		f.Of = f.GPU + " " + cmp.Or(f.Host, s.Source)
+	case model != "":
+		f.Of = model + " " + s.Source
+	default:
+		f.Of = s.Source
+	}
+	return f
 }
 
-// figures sums up what was watched, in the order of gauges and times.
-func (w *serverWatch) figures(e *Experiment) {
-	for i := range times {
-		w.time(e, &times[i])
+// figures sums up what was watched: times, counters, gauges, each in the order in
+// which they are known. told says that there are ModelStatistics.
+func (w *serverWatch) figures(e *Experiment, told bool) []ServerFigure {
+	var all []ServerFigure
+	for i := range serverTimes {
+		if m := &serverTimes[i]; !told || !m.spare {
+			all = append(all, w.time(e, m)...)
+		}
 	}
-	for i := range gauges {
-		m := &gauges[i]
-		for _, s := range w.order {
-			if x := w.series[s]; slices.Contains(m.names, s.Name) && x.n > 0 {
-				e.Server = append(e.Server, ServerFigure{
-					Name: m.name, Metric: s.Name, Of: of(s), Unit: m.unit, N: x.n, Gauge: true,
-					Mean: x.sum / float64(x.n) * m.scale, Min: x.min * m.scale, Max: x.max * m.scale,
-				})
+	for i := range serverCounters {
+		if m := &serverCounters[i]; !told || !m.spare {
+			all = append(all, w.counters(m)...)
+		}
+	}
+	for i := range serverGauges {
+		all = append(all, w.gauges(&serverGauges[i])...)
+	}
+	return all
+}
+
+// each calls f for the series that are that part of m.
+func (w *serverWatch) each(m *serverMetric, part seriesPart, f func(s *seriesSum, r *seriesRole)) {
+	for _, s := range w.order {
+		for i := range s.roles {
+			if r := &s.roles[i]; r.metric == m && r.part == part {
+				f(s, r)
 			}
 		}
 	}
 }
 
-// time makes Δsum/Δcount of the histograms of a metric.
-func (w *serverWatch) time(e *Experiment, m *serverMetric) {
-	for _, s := range w.order {
-		base, isSum := strings.CutSuffix(s.Name, "_sum")
-		if !isSum || !slices.Contains(m.names, base) {
+// time makes Δsum/Δcount of the series of a metric. Those that differ in labels
+// that say nothing here, as engine or is_streaming, are one figure.
+func (w *serverWatch) time(e *Experiment, m *serverMetric) []ServerFigure {
+	type sums struct {
+		ServerFigure
+		total, n     float64
+		summed, lost bool
+	}
+	var all []*sums
+	find := func(f ServerFigure) *sums {
+		for _, x := range all {
+			if x.Metric == f.Metric && x.Of == f.Of {
+				return x
+			}
+		}
+		all = append(all, &sums{ServerFigure: f})
+		return all[len(all)-1]
+	}
+	w.each(m, partSum, func(s *seriesSum, r *seriesRole) {
+		x := find(w.of(s, r))
+		v, ok := s.growth()
+		x.total, x.summed, x.lost = x.total+v, true, x.lost || !ok
+	})
+	w.each(m, partCount, func(s *seriesSum, r *seriesRole) {
+		x := find(w.of(s, r))
+		v, ok := s.growth()
+		x.n, x.lost = x.n+v, x.lost || !ok
+	})
+	var figures []ServerFigure
+	for _, x := range all {
+		if !x.summed || x.lost || x.n < 1 {
 			continue
 		}
-		for _, c := range w.order {
-			if c.Name != base+"_count" || c.Source != s.Source || !slices.Equal(c.Labels, s.Labels) {
-				continue
-			}
-			sum, count := w.series[s], w.series[c]
-			n, total := count.end-count.begin, sum.end-sum.begin
-			if sum.reset || count.reset || !(n > 0) || !(total >= 0) || math.IsInf(n, 0) || math.IsInf(total, 0) {
-				continue
-			}
-			f := ServerFigure{Name: m.name, Metric: base, Of: of(s), Unit: "ns", N: uint64(n), Mean: total / n * 1e9}
-			f.compare(e, m.client)
-			e.Server = append(e.Server, f)
-		}
+		f := x.ServerFigure
+		f.Kind, f.Unit, f.N, f.Mean = FigureTime, "ns", uint64(x.n), x.total/x.n*cmp.Or(m.scale, 1e9)
+		f.compare(e, m.client)
+		figures = append(figures, f)
 	}
+	return figures
 }
 
-// clientOf returns what the client measured of the requests to a model that it
-// asked itself: of all requests where there was one; nil for a model that another
-// one called.
-func (e *Experiment) clientOf(s *export.ServerStats, model string) metered {
-	for i := range e.Models {
-		if e.Models[i].Model == model {
-			return &e.Models[i]
+// counters makes figures of what grew. Of series that differ in labels that say
+// nothing here, as finished_reason, it is the sum; energies stand for themselves.
+func (w *serverWatch) counters(m *serverMetric) []ServerFigure {
+	var all []ServerFigure
+	var series []*seriesSum
+	bad := map[int]bool{}
+	w.each(m, partCounter, func(s *seriesSum, r *seriesRole) {
+		f := w.of(s, r)
+		v, ok := s.growth()
+		f.Kind, f.N, f.Total = FigureCounter, s.n, m.scaled(v)
+		i := -1
+		if !m.smooth {
+			i = slices.IndexFunc(all, func(x ServerFigure) bool { return x.Metric == f.Metric && x.Of == f.Of })
+		}
+		if i < 0 {
+			i = len(all)
+			all, series = append(all, f), append(series, s)
+		} else {
+			all[i].N, all[i].Total = max(all[i].N, f.N), all[i].Total+f.Total
+		}
+		bad[i] = bad[i] || !ok || s.n < 2 // one scrape tells no growth
+	})
+	tellApart(all, series)
+	var figures []ServerFigure
+	for i := range all {
+		if !bad[i] {
+			figures = append(figures, all[i])
 		}
 	}
-	if len(e.Models) == 0 && len(s.Models) > 0 && s.Models[0].Name == model {
-		return e
+	return figures
+}
+
+// gauges makes figures of what comes and goes.
+func (w *serverWatch) gauges(m *serverMetric) []ServerFigure {
+	var all []ServerFigure
+	var series []*seriesSum
+	w.each(m, partGauge, func(s *seriesSum, r *seriesRole) {
+		if s.n == 0 {
+			return
+		}
+		f := w.of(s, r)
+		f.Kind, f.N = FigureGauge, s.n
+		f.Mean, f.Min, f.Max = m.scaled(s.sum/float64(s.n)), m.scaled(s.min), m.scaled(s.max)
+		all, series = append(all, f), append(series, s)
+	})
+	tellApart(all, series)
+	return all
+}
+
+// tellApart adds to what figures are of the labels in which their series differ,
+// where two are of the same: engines of one server, parts of one GPU.
+func tellApart(all []ServerFigure, series []*seriesSum) {
+	same := map[string][]int{}
+	for i := range all {
+		key := all[i].Metric + "\x00" + all[i].Of
+		same[key] = append(same[key], i)
 	}
-	return nil
+	for _, group := range same {
+		if len(group) < 2 {
+			continue
+		}
+		for _, i := range group {
+			var differ []string
+			for _, l := range series[i].Labels {
+				if slices.ContainsFunc(group, func(k int) bool { return series[k].Label(l.Name) != l.Value }) {
+					differ = append(differ, l.Name+"="+l.Value)
+				}
+			}
+			if differ != nil {
+				all[i].Of += " " + strings.Join(differ, ",")
+			}
+		}
+	}
 }
 
 // A metered has metrics.
@@ -285,54 +395,5 @@ func (f *ServerFigure) compare(m metered, key string) {
 	}
 	if s := m.Metric(key); s != nil && s.N > 0 {
 		f.Client, f.Compared = s.Mean, true
-	}
-}
-
-// tritonFigures are the times of the requests of each model, from the first
-// snapshot of the measurement to the last.
-func tritonFigures(e *Experiment, s *export.ServerStats) {
-	var begin, end *export.StatsSnapshot
-	for i := range s.Snapshots {
-		x := &s.Snapshots[i]
-		switch x.Edge {
-		case export.EdgeMeasure:
-			begin = x
-		case export.EdgeWindow, export.EdgeEnd:
-			if begin != nil && (end == nil || x.Edge == export.EdgeWindow) {
-				end = x
-			}
-		}
-	}
-	if begin == nil || end == nil || e.Selected != nil {
-		return // of another part of the level
-	}
-	delta, _ := export.Between(begin, end)
-	for i := range delta {
-		d := &delta[i]
-		who := d.Name + " version " + d.Version
-		t := &d.InferenceStats
-		for _, x := range []struct {
-			name string
-			c    export.CountNS
-		}{
-			{"request", t.Success},
-			{"queue", t.Queue},
-			{"compute input", t.ComputeInput},
-			{"compute infer", t.ComputeInfer},
-			{"compute output", t.ComputeOutput},
-			{"cache hit", t.CacheHit},
-			{"cache miss", t.CacheMiss},
-			{"failed request", t.Fail},
-		} {
-			mean, ok := x.c.MeanNS()
-			if !ok {
-				continue
-			}
-			f := ServerFigure{Name: x.name, Metric: "ModelStatistics", Of: who, Unit: "ns", N: x.c.Count, Mean: mean}
-			if x.name == "request" {
-				f.compare(e.clientOf(s, d.Name), "e2el_ns")
-			}
-			e.Server = append(e.Server, f)
-		}
 	}
 }

@@ -3,6 +3,7 @@ package analyze
 import (
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/pa-tools/pa/pkg/export"
@@ -70,7 +71,7 @@ func TestServerFigures(t *testing.T) {
 			got := ""
 			for _, f := range rep.Experiments[0].Server {
 				got += fmt.Sprintf("%s n=%d mean=%v", f.Name, f.N, f.Mean)
-				if f.Gauge {
+				if f.Kind == FigureGauge {
 					got += fmt.Sprintf(" min=%v max=%v", f.Min, f.Max)
 				}
 				if f.Compared {
@@ -97,5 +98,151 @@ func TestServerFiguresOfTriton(t *testing.T) {
 	}})
 	if len(e.Server) != 2 || e.Server[0].N != 7 || e.Server[0].Mean != 100 || e.Server[1].Name != "queue" || e.Server[1].Mean != 30 || e.Server[0].Compared {
 		t.Errorf("%+v", e.Server)
+	}
+}
+
+// scrapesOf returns scrapes of one source at these times, in each of which the
+// series have the next of their values; NaN is not there.
+func scrapesOf(times []uint64, values map[string][]float64, series ...*export.Series) (all []export.Scrape) {
+	for i, ns := range times {
+		s := export.Scrape{Source: "http://h1:9400/metrics", StartNS: ns, EndNS: ns}
+		for _, x := range series {
+			if v := values[x.String()][i]; !math.IsNaN(v) {
+				s.Samples = append(s.Samples, export.Sample{Series: x, Value: v})
+			}
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
+func seriesOf(name string, labels ...string) *export.Series {
+	s := &export.Series{Source: "http://h1:9400/metrics", Name: name}
+	for i := 0; i < len(labels); i += 2 {
+		s.Labels = append(s.Labels, export.Label{Name: labels[i], Value: labels[i+1]})
+	}
+	return s
+}
+
+// figuresOf watches a measurement from 100 to 200.
+func figuresOf(scrapes []export.Scrape, told bool) []ServerFigure {
+	w := serverWatch{from: 100, to: 200, hosts: map[string]string{"http://h1:9400/metrics": "h1"}, series: map[*export.Series]*seriesSum{}, before: map[string]bool{}}
+	for i := range scrapes {
+		w.add(&scrapes[i])
+	}
+	return w.figures(&Experiment{}, told)
+}
+
+// Energy is that of the measurement itself, each GPU's of each host, whatever the
+// times of the scrapes.
+func TestServerEnergy(t *testing.T) {
+	triton, dcgm := seriesOf("nv_energy_consumption", "gpu_uuid", "GPU-a"), seriesOf("DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION", "gpu", "1", "UUID", "GPU-b", "Hostname", "node7")
+	for _, tt := range []struct {
+		name  string
+		times []uint64
+		j, mj []float64
+		want  string
+	}{
+		// 10 J a nanosecond: 1000 J from 100 to 200.
+		{"scrapes beyond both ends", []uint64{80, 120, 180, 240}, []float64{800, 1200, 1800, 2400}, []float64{8e5, 12e5, 18e5, 24e5}, "1000 1000"},
+		{"scrapes at the ends", []uint64{50, 100, 200, 300}, []float64{0, 1000, 2000, 9999}, []float64{0, 1e6, 2e6, 9e6}, "1000 1000"},
+		{"begins late: from the first scrape", []uint64{120, 140, 160, 200}, []float64{1200, 1400, 1600, 2000}, []float64{12e5, 14e5, 16e5, 20e5}, "800 800"},
+		{"not at each scrape", []uint64{90, 110, 190, 210}, []float64{900, math.NaN(), math.NaN(), 2100}, []float64{math.NaN(), 11e5, 19e5, 21e5}, "1000 900"},
+		{"one scrape", []uint64{10, 150, 300, 400}, []float64{math.NaN(), 5, math.NaN(), math.NaN()}, []float64{1e5, 15e5, 30e5, 40e5}, "1000"},
+		{"the driver was loaded again", []uint64{50, 120, 150, 250}, []float64{500, 1200, 10, 1010}, []float64{5e5, 12e5, 15e5, 25e5}, "1000"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got := ""
+			for _, f := range figuresOf(scrapesOf(tt.times, map[string][]float64{triton.String(): tt.j, dcgm.String(): tt.mj}, triton, dcgm), false) {
+				if f.Name != "GPU energy" || f.Kind != FigureCounter || f.Unit != "J" {
+					t.Errorf("%+v", f)
+				}
+				if want := map[string]string{"GPU-a": "h1", "GPU-b": "node7"}[f.GPU]; f.Host != want || f.Of != f.GPU+" "+want {
+					t.Errorf("of %q, host %q, want %q", f.Of, f.Host, want)
+				}
+				got += fmt.Sprintf(" %.6g", f.Total)
+			}
+			if got != " "+tt.want {
+				t.Errorf("energies%s, want %s", got, tt.want)
+			}
+		})
+	}
+}
+
+// Series of one metric that differ in what means nothing here are one time or one
+// sum; gauges and GPUs stay apart.
+func TestServerSeriesOfOne(t *testing.T) {
+	var series []*export.Series
+	values := map[string][]float64{}
+	add := func(begin, end float64, name string, labels ...string) {
+		s := seriesOf(name, labels...)
+		series, values[s.String()] = append(series, s), []float64{begin, end}
+	}
+	for engine, f := range map[string]float64{"0": 1, "1": 3} {
+		add(0, 2*f, "vllm:e2e_request_latency_seconds_sum", "engine", engine, "model_name", "m")
+		add(0, f, "vllm:e2e_request_latency_seconds_count", "engine", engine, "model_name", "m")
+		add(f, f, "vllm:num_requests_running", "engine", engine, "model_name", "m")
+	}
+	add(5, 6, "vllm:request_success_total", "finished_reason", "stop", "model_name", "m")
+	add(5, 9, "vllm:request_success_total", "finished_reason", "length", "model_name", "m")
+	got := map[string]ServerFigure{}
+	for _, f := range figuresOf(scrapesOf([]uint64{100, 200}, values, series...), false) {
+		got[f.Name+" of "+f.Of] = f
+	}
+	const source = "m http://h1:9400/metrics"
+	if f := got["request of "+source]; f.N != 4 || f.Mean != 2e9 {
+		t.Errorf("request %+v", f)
+	}
+	if f := got["requests of "+source]; f.Total != 5 || f.N != 2 {
+		t.Errorf("requests %+v", f)
+	}
+	a, b := got["running requests of "+source+" engine=0"], got["running requests of "+source+" engine=1"]
+	if len(got) != 4 || a.Mean != 1 || b.Mean != 3 {
+		t.Errorf("%d figures, running %+v, %+v", len(got), a, b)
+	}
+}
+
+// Each name of a metric gives a figure, in our units.
+func TestServerMetricNames(t *testing.T) {
+	for _, m := range serverTimes {
+		for k, of := range m.metrics {
+			sum, count, grown := of+"_sum", of+"_count", 3.0
+			if m.counts != nil {
+				sum, count, grown = of, m.counts[k], 3e6
+			}
+			s, c := seriesOf(sum), seriesOf(count)
+			figures := figuresOf(scrapesOf([]uint64{100, 200}, map[string][]float64{s.String(): {0, grown}, c.String(): {0, 2}}, s, c), false)
+			if i := slices.IndexFunc(figures, func(f ServerFigure) bool { return f.Kind == FigureTime }); i < 0 || figures[i].Metric != of || figures[i].Name != m.name || figures[i].Mean != 1.5e9 || figures[i].N != 2 {
+				t.Errorf("%s: %+v", of, figures)
+			}
+			if m.spare && len(figuresOf(scrapesOf([]uint64{100, 200}, map[string][]float64{s.String(): {0, grown}, c.String(): {0, 2}}, s, c), true)) != 0 {
+				t.Errorf("%s is shown beside ModelStatistics", of)
+			}
+		}
+	}
+	for _, tt := range []struct {
+		series *export.Series
+		want   string
+	}{
+		{seriesOf("nv_trt_llm_request_metrics", "request_type", "waiting", "model", "tensorrt_llm"), "waiting requests 0.5"},
+		{seriesOf("nv_trt_llm_request_metrics", "request_type", "scheduled"), "running requests 0.5"},
+		{seriesOf("nv_trt_llm_request_metrics", "request_type", "max"), ""},
+		{seriesOf("nv_trt_llm_kv_cache_block_metrics", "kv_cache_block_type", "fraction"), "KV cache usage 0.5"},
+		{seriesOf("nv_trt_llm_kv_cache_block_metrics", "kv_cache_block_type", "free"), ""},
+		{seriesOf("trtllm_kv_cache_utilization"), "KV cache usage 0.5"},
+		{seriesOf("tgi_batch_current_size"), "running requests 0.5"},
+		{seriesOf("sglang:token_usage"), "KV cache usage 0.5"},
+		{seriesOf("DCGM_FI_DEV_GPU_UTIL", "UUID", "GPU-a"), "GPU utilization 0.005"},
+		{seriesOf("DCGM_FI_DEV_FB_USED", "UUID", "GPU-a"), "GPU memory used 524288"},
+		{seriesOf("nvidia_smi_power_draw", "gpu_uuid", "GPU-a"), "GPU power 0.5"},
+		{seriesOf("process_cpu_seconds_total"), ""},
+	} {
+		got := ""
+		for _, f := range figuresOf(scrapesOf([]uint64{150}, map[string][]float64{tt.series.String(): {0.5}}, tt.series), false) {
+			got += fmt.Sprintf("%s %g", f.Name, f.Mean)
+		}
+		if got != tt.want {
+			t.Errorf("%v: %q, want %q", tt.series, got, tt.want)
+		}
 	}
 }

@@ -1,29 +1,45 @@
 package report
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/pa-tools/pa/pkg/analyze"
 )
 
 // servers are the figures of servers and GPUs as a grid, with one row of heads;
-// nil when there are none.
+// nil when there are none. Columns without a value are left out.
 func servers(e *analyze.Experiment) *grid {
 	if len(e.Server) == 0 {
 		return nil
 	}
-	g := &grid{indent: "  ", left: 2}
-	g.add("server", "of", "n", "mean", "max", "client − server")
+	rows := [][]string{{"server", "of", "n", "mean", "max", "total", "client", "network + client"}}
 	for i := range e.Server {
 		f := &e.Server[i]
-		most, rest := "", ""
-		if f.Gauge {
-			most = quantity(f.Unit, f.Max)
+		row := []string{f.Name, plain(f.Of), strconv.FormatUint(f.N, 10), "", "", "", "", ""}
+		switch f.Kind {
+		case analyze.FigureCounter:
+			row[5] = quantity(f.Unit, f.Total)
+		case analyze.FigureGauge:
+			row[4] = quantity(f.Unit, f.Max)
+			fallthrough
+		default:
+			row[3] = quantity(f.Unit, f.Mean)
 		}
 		if ns, ok := f.ClientMinusServer(); ok {
-			rest = span(ns)
+			row[6], row[7] = span(f.Client), span(ns)
 		}
-		g.add(f.Name, plain(f.Of), strconv.FormatUint(f.N, 10), quantity(f.Unit, f.Mean), most, rest)
+		rows = append(rows, row)
+	}
+	g := &grid{indent: "  ", left: 2}
+	for _, row := range rows {
+		var cells []string
+		for i, cell := range row {
+			if slices.ContainsFunc(rows[1:], func(r []string) bool { return r[i] != "" }) {
+				cells = append(cells, cell)
+			}
+		}
+		g.add(cells...)
 	}
 	return g
 }
@@ -37,8 +53,8 @@ func quantity(unit string, v float64) string {
 		return percent(v)
 	case "bytes":
 		return number(v/(1<<20)) + " MiB"
-	case "W":
-		return number(v) + " W"
+	case "W", "J":
+		return number(v) + " " + unit
 	}
 	return number(v)
 }
@@ -47,12 +63,17 @@ func quantity(unit string, v float64) string {
 type jsonServer struct {
 	Name              string   `json:"name"`
 	Metric            string   `json:"metric"`
+	Kind              string   `json:"kind"`
 	Of                string   `json:"of"`
+	Source            string   `json:"source,omitempty"`
+	Host              string   `json:"host,omitempty"`
+	GPU               string   `json:"gpu,omitempty"`
 	Unit              string   `json:"unit"`
 	N                 uint64   `json:"n"`
-	Mean              float64  `json:"mean"`
+	Mean              *float64 `json:"mean,omitempty"`
 	Min               *float64 `json:"min,omitempty"`
 	Max               *float64 `json:"max,omitempty"`
+	Total             *float64 `json:"total,omitempty"`
 	Client            *float64 `json:"client_mean,omitempty"`
 	ClientMinusServer *float64 `json:"client_minus_server,omitempty"`
 }
@@ -60,8 +81,13 @@ type jsonServer struct {
 func jsonServers(all []analyze.ServerFigure) (out []jsonServer) {
 	for i := range all {
 		f := &all[i]
-		x := jsonServer{Name: f.Name, Metric: f.Metric, Of: f.Of, Unit: f.Unit, N: f.N, Mean: f.Mean}
-		if f.Gauge {
+		x := jsonServer{Name: f.Name, Metric: f.Metric, Kind: f.Kind.String(), Of: f.Of, Source: f.Source, Host: f.Host, GPU: f.GPU, Unit: f.Unit, N: f.N}
+		if f.Kind == analyze.FigureCounter {
+			x.Total = &f.Total
+		} else {
+			x.Mean = &f.Mean
+		}
+		if f.Kind == analyze.FigureGauge {
 			x.Min, x.Max = &f.Min, &f.Max
 		}
 		if ns, ok := f.ClientMinusServer(); ok {
@@ -72,12 +98,17 @@ func jsonServers(all []analyze.ServerFigure) (out []jsonServer) {
 	return out
 }
 
-// csvServers are the figures as rows: server[NAME of OF].
+// csvServers are the figures as rows: server[NAME of OF]. What a counter grew by
+// stands where others have their mean: it is the one number there is.
 func csvServers(all []analyze.ServerFigure) (rows [][]string) {
 	for i := range all {
 		f := &all[i]
-		row := []string{"server[" + f.Name + " of " + f.Of + "]", f.Unit, strconv.FormatUint(f.N, 10), float(f.Mean)}
-		if f.Gauge {
+		v := f.Mean
+		if f.Kind == analyze.FigureCounter {
+			v = f.Total
+		}
+		row := []string{"server[" + f.Name + " of " + f.Of + "]", f.Unit, strconv.FormatUint(f.N, 10), float(v)}
+		if f.Kind == analyze.FigureGauge {
 			row = append(row, "", float(f.Min))
 			for range analyze.Levels {
 				row = append(row, "")

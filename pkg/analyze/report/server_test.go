@@ -1,0 +1,37 @@
+package report
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pa-tools/pa/pkg/analyze"
+)
+
+// Each kind of figure has its columns, and columns that none has are not there.
+func TestServers(t *testing.T) {
+	e := &analyze.Experiment{Server: []analyze.ServerFigure{
+		{Name: "request", Of: "m http://h/metrics", Kind: analyze.FigureTime, Unit: "ns", N: 4, Mean: 2e9, Client: 2.5e9, Compared: true},
+		{Name: "queue", Of: "m http://h/metrics", Kind: analyze.FigureTime, Unit: "ns", N: 4, Mean: 1e6},
+		{Name: "GPU energy", Of: "GPU-a h", Kind: analyze.FigureCounter, Unit: "J", N: 9, Total: 1234.5},
+		{Name: "GPU utilization", Of: "GPU-a h", Kind: analyze.FigureGauge, Unit: "ratio", N: 9, Mean: 0.5, Min: 0.25, Max: 1},
+	}}
+	var b strings.Builder
+	servers(e).write(&b)
+	const want = `  server           of                  n      mean     max   total   client  network + client
+  request          m http://h/metrics  4   2.000 s                  2.500 s          500.0 ms
+  queue            m http://h/metrics  4  1.000 ms
+  GPU energy       GPU-a h             9                    1234 J
+  GPU utilization  GPU-a h             9    50.00%  100.0%
+`
+	if d := cmp.Diff(want, b.String()); d != "" {
+		t.Errorf("text (-want +got):\n%s", d)
+	}
+	e.Server = e.Server[1:2]
+	b.Reset()
+	servers(e).write(&b)
+	if d := cmp.Diff("  server  of                  n      mean\n  queue   m http://h/metrics  4  1.000 ms\n", b.String()); d != "" {
+		t.Errorf("text of one time (-want +got):\n%s", d)
+	}
+}

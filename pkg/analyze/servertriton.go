@@ -1,0 +1,67 @@
+package analyze
+
+import "github.com/pa-tools/pa/pkg/export"
+
+// tritonFigures are the times of the requests of each model, from the first
+// snapshot of the measurement to the last.
+func tritonFigures(e *Experiment, s *export.ServerStats) {
+	var begin, end *export.StatsSnapshot
+	for i := range s.Snapshots {
+		x := &s.Snapshots[i]
+		switch x.Edge {
+		case export.EdgeMeasure:
+			begin = x
+		case export.EdgeWindow, export.EdgeEnd:
+			if begin != nil && (end == nil || x.Edge == export.EdgeWindow) {
+				end = x
+			}
+		}
+	}
+	if begin == nil || end == nil || e.Selected != nil {
+		return // of another part of the level
+	}
+	delta, _ := export.Between(begin, end)
+	for i := range delta {
+		d := &delta[i]
+		who := d.Name + " version " + d.Version
+		t := &d.InferenceStats
+		for _, x := range []struct {
+			name string
+			c    export.CountNS
+		}{
+			{"request", t.Success},
+			{"queue", t.Queue},
+			{"compute input", t.ComputeInput},
+			{"compute infer", t.ComputeInfer},
+			{"compute output", t.ComputeOutput},
+			{"cache hit", t.CacheHit},
+			{"cache miss", t.CacheMiss},
+			{"failed request", t.Fail},
+		} {
+			mean, ok := x.c.MeanNS()
+			if !ok {
+				continue
+			}
+			f := ServerFigure{Name: x.name, Metric: "ModelStatistics", Kind: FigureTime, Of: who, Unit: "ns", N: x.c.Count, Mean: mean}
+			if x.name == "request" {
+				f.compare(e.clientOf(s, d.Name), "e2el_ns")
+			}
+			e.Server = append(e.Server, f)
+		}
+	}
+}
+
+// clientOf returns what the client measured of the requests to a model that it
+// asked itself: of all requests where there was one; nil for a model that another
+// one called.
+func (e *Experiment) clientOf(s *export.ServerStats, model string) metered {
+	for i := range e.Models {
+		if e.Models[i].Model == model {
+			return &e.Models[i]
+		}
+	}
+	if len(e.Models) == 0 && len(s.Models) > 0 && s.Models[0].Name == model {
+		return e
+	}
+	return nil
+}
