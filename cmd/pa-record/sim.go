@@ -57,7 +57,8 @@ func simDescription() string {
 words at a chosen pace, until it is interrupted. Delays are a duration or a
 distribution: 20ms, normal:20ms,2ms, lognormal:20ms,5ms (mean, standard
 deviation); lengths likewise: 64, normal:64,8. It remembers what it sent and
-when: GET /ledger on the OpenAI address, or --ledger FILE at its end.
+when: GET /ledger on the OpenAI address, or --ledger FILE at its end. GET /metrics
+has vLLM's metrics there, and Triton's on the Triton HTTP address.
 
 The same server answers inside pa-record, with the same settings:
   pa-record -u 'sim://?ttft=50ms&itl=10ms&output_tokens=64'
@@ -183,13 +184,13 @@ func resolveTargets(ctx context.Context, s *settings) (targets []string, closeTa
 	if err != nil {
 		return nil, nil, err
 	}
+	// Metrics come by HTTP, whatever the requests go by.
 	target := srv.TritonHTTPURL()
-	s.simMetrics = target + "/metrics"
-	switch {
-	case s.ServiceKind == kindOpenAI:
+	if s.ServiceKind == kindOpenAI {
 		target = srv.OpenAIURL()
-		s.simMetrics = target + "/metrics"
-	case s.Protocol == protocolGRPC:
+	}
+	s.simMetrics = target + "/metrics"
+	if s.ServiceKind != kindOpenAI && s.Protocol == protocolGRPC {
 		target = srv.TritonGRPCAddr()
 	}
 	return []string{target}, func() { _ = srv.Close() }, nil // no ledger to write

@@ -51,6 +51,13 @@
 // with [Config].KernelSends). They do not depend on when the server got to run.
 // Over HTTP/2, where requests share a connection, they are not known.
 //
+// # Metrics
+//
+// GET /metrics on the OpenAI port has the metrics of vLLM's engine, on Triton's
+// HTTP port those of Triton (which it has on a port of its own), in the text
+// format of Prometheus. They are counted with the times of the ledger, and a
+// request that has ended in the ledger is in them. They need no ledger.
+//
 // # Randomness
 //
 // Every random value is a function of (seed, request index, token index): see

@@ -29,6 +29,7 @@ type exchange struct {
 	rec     *record
 	index   uint64
 	body    []byte
+	engine  *engineStats // of the OpenAI API; nil for Triton's
 	// leaving are writes that were handed over since the last noteLeft.
 	leaving []leavingWrite
 	// errorBody renders an error in the API's way.
@@ -116,11 +117,21 @@ func (x *exchange) struckAtOnce(f Fault) bool {
 
 // begin waits for a slot. The caller calls s.release when it is true.
 func (x *exchange) begin() bool {
-	if err := x.s.acquire(x.r.Context()); err != nil {
+	if x.engine != nil {
+		x.engine.waits(1)
+	}
+	err := x.s.acquire(x.r.Context())
+	if x.engine != nil {
+		x.engine.waits(-1)
+	}
+	if err != nil {
 		x.rec.end(x.s.giveUp(), 0, "")
 		return false
 	}
 	x.rec.started()
+	if x.engine != nil {
+		x.engine.works()
+	}
 	return true
 }
 
@@ -149,6 +160,7 @@ func (x *exchange) answer(contentType string, length int, p *plan, writes iter.S
 	} else {
 		out = &responseSink{x.w, http.NewResponseController(x.w)}
 	}
+	x.rec.finish = finishOf(p)
 	if length < 0 {
 		x.rec.expect(p.outputTokens()/p.tokensPerEvent + 4) // roles, usage and [DONE] besides
 	}
@@ -215,6 +227,9 @@ func (x *exchange) hand(out sink, w write) error {
 		began = x.conn.wroteNS
 	}
 	x.rec.handed(number, began, w.data, x.stamp)
+	if x.engine != nil {
+		x.engine.sent(x.rec, w.tokens, began)
+	}
 	if x.s.config.KernelSends && !x.shared {
 		x.leaving = append(x.leaving, leavingWrite{number, x.conn.stamped.Written()})
 		if len(x.leaving) >= maxLeaving {

@@ -185,8 +185,24 @@ type record struct {
 
 	mu    sync.Mutex
 	entry Entry
+	tally tally  // counts the request when it ends; nil: nobody does
+	batch int    // of a Triton model's request; 0 has none
 	bytes int64  // what it costs in memory
 	data  []byte // that of the last writes, and room for more
+
+	// Of a request to the OpenAI API, and used by the goroutine that serves it:
+	// when its first and its last tokens were sent, and why the answer ends.
+	firstTokenNS, lastTokenNS uint64
+	finish                    string
+}
+
+// A tally counts requests as they end. It is locked from before the time of the
+// end is read until the request is counted: who locks it sees every request that
+// ended before.
+type tally interface {
+	sync.Locker
+	// ended counts r, whose mu is held.
+	ended(r *record)
 }
 
 // begin opens the entry of a request.
@@ -345,7 +361,14 @@ func (r *record) end(end End, code int, message string) {
 		return
 	}
 	r.entry.End, r.entry.Code, r.entry.Message = end, code, clipMessage(message)
+	if r.tally != nil {
+		r.tally.Lock()
+	}
 	r.entry.EndedNS = uint64(time.Now().UnixNano())
+	if r.tally != nil {
+		r.tally.ended(r)
+		r.tally.Unlock()
+	}
 	size := r.bytes
 	r.mu.Unlock()
 	if r.l != nil {

@@ -42,20 +42,29 @@ type openAIMessage struct {
 // openAIHandler routes the OpenAI API.
 func (s *Server) openAIHandler() http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("/v1/chat/completions", s.authorized(only(http.MethodPost, s.inference(OpenAIChat, openAIErrorBody, serveOpenAI))))
-	mux.Handle("/v1/completions", s.authorized(only(http.MethodPost, s.inference(OpenAICompletions, openAIErrorBody, serveOpenAI))))
-	mux.Handle("/v1/responses", s.authorized(only(http.MethodPost, s.inference(OpenAIResponses, openAIErrorBody, serveResponses))))
-	mux.Handle("/v1/embeddings", s.authorized(only(http.MethodPost, s.inference(OpenAIEmbeddings, openAIErrorBody, serveVectors))))
+	mux.Handle("/v1/chat/completions", s.authorized(only(http.MethodPost, s.modelled(OpenAIChat, serveOpenAI))))
+	mux.Handle("/v1/completions", s.authorized(only(http.MethodPost, s.modelled(OpenAICompletions, serveOpenAI))))
+	mux.Handle("/v1/responses", s.authorized(only(http.MethodPost, s.modelled(OpenAIResponses, serveResponses))))
+	mux.Handle("/v1/embeddings", s.authorized(only(http.MethodPost, s.modelled(OpenAIEmbeddings, serveVectors))))
 	for _, path := range []string{"/v1/ranking", "/rerank", "/v1/rerank", "/v2/rerank"} {
-		mux.Handle(path, s.authorized(only(http.MethodPost, s.inference(OpenAIRanking, openAIErrorBody, serveVectors))))
+		mux.Handle(path, s.authorized(only(http.MethodPost, s.modelled(OpenAIRanking, serveVectors))))
 	}
 	mux.Handle("/v1/models", s.authorized(only(http.MethodGet, s.listModels)))
 	mux.Handle("/health", only(http.MethodGet, func(http.ResponseWriter, *http.Request) {}))
 	mux.Handle("/ledger", only(http.MethodGet, s.serveLedger))
+	mux.Handle("/metrics", serveMetrics(func(t *metricsText) { s.engine.write(t, s.config.Models[0]) }))
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
 		writeJSON(w, http.StatusNotFound, []byte(`{"detail":"Not Found"}`))
 	})
 	return mux
+}
+
+// modelled is inference for requests that the engine counts.
+func (s *Server) modelled(p Protocol, serve func(*exchange)) http.HandlerFunc {
+	return s.inference(p, openAIErrorBody, func(x *exchange) {
+		x.engine, x.rec.tally = s.engine, s.engine
+		serve(x)
+	})
 }
 
 // only refuses other methods.

@@ -24,6 +24,7 @@ type Server struct {
 	slots  chan struct{} // holds a value per request being worked on; nil: no limit
 	next   atomic.Uint64 // the next request's index
 	stats  map[string]*modelStats
+	engine *engineStats
 	traces traces
 	shared sharedRegions
 	// sequences has those of each model.
@@ -55,7 +56,7 @@ func Start(ctx context.Context, config Config) (*Server, error) {
 	s := &Server{
 		config: c,
 		ledger: ledger{limit: c.LedgerLimit, maxBytes: c.LedgerBytes, keepFirst: c.LedgerKeepFirst, hashOnly: c.LedgerHashOnly, timesOnly: c.LedgerTimesOnly},
-		stats:  map[string]*modelStats{}, sequences: map[string]*sequences{}, closeDone: make(chan struct{}),
+		stats:  map[string]*modelStats{}, engine: newEngineStats(), sequences: map[string]*sequences{}, closeDone: make(chan struct{}),
 	}
 	if c.MaxConcurrency > 0 {
 		s.slots = make(chan struct{}, c.MaxConcurrency)

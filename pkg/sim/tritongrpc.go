@@ -82,12 +82,14 @@ func (g *grpcServer) beginGRPC(ctx context.Context, p Protocol, r *pb.ModelInfer
 	rec.update(func(e *Entry) {
 		e.ID, e.Model, e.RequestBytes, e.ReceivedKernelNS = r.GetId(), r.GetModelName(), proto.Size(r), receivedNS
 	})
+	g.s.countedBy(r.GetModelName(), rec)
 	return index, rec
 }
 
 // describe enters what is planned into the ledger.
 func (j *job) describe(rec *record) {
 	rec.update(func(e *Entry) {
+		rec.batch = int(j.batch)
 		e.InputTokens, e.OutputTokens, e.Fault = j.plan.inputTokens, j.plan.outputTokens(), j.plan.fault.String()
 		e.SequenceID, e.SequenceStart, e.SequenceEnd = j.step.id, j.step.start, j.step.end
 	})
@@ -110,7 +112,6 @@ func (g *grpcServer) ModelInfer(ctx context.Context, q *pb.ModelInferRequest) (*
 	s.busy.add()
 	defer s.busy.done()
 	index, rec := g.beginGRPC(ctx, TritonGRPCInfer, q, follow(ctx).received(0))
-	defer s.count(q.GetModelName(), rec)
 	refuse := func(e *tritonError) (*pb.ModelInferResponse, error) {
 		rec.end(EndError, int(e.code), e.message)
 		return nil, status.Error(e.code, e.message)

@@ -23,6 +23,7 @@ func (s *Server) tritonHandler() http.Handler {
 	mux.Handle("/v2/health/live", only(http.MethodGet, ok))
 	mux.Handle("/v2/health/ready", only(http.MethodGet, ok))
 	mux.Handle("/ledger", only(http.MethodGet, s.serveLedger))
+	mux.Handle("/metrics", serveMetrics(s.writeTritonMetrics))
 	mux.Handle("/v2", only(http.MethodGet, func(w http.ResponseWriter, r *http.Request) {
 		m, err := g.ServerMetadata(r.Context(), nil)
 		writeProto(w, m, err)
@@ -80,8 +81,8 @@ func (s *Server) tritonHandler() http.Handler {
 // counted enters a request into its model's statistics.
 func counted(serve func(*exchange)) func(*exchange) {
 	return func(x *exchange) {
+		x.s.countedBy(x.r.PathValue("model"), x.rec)
 		serve(x)
-		x.s.count(x.r.PathValue("model"), x.rec)
 	}
 }
 

@@ -117,22 +117,21 @@ func (g *grpcServer) ModelStatistics(_ context.Context, q *pb.ModelStatisticsReq
 }
 
 func (st *modelStats) message(name string) *pb.ModelStatistics {
-	st.mu.Lock()
-	defer st.mu.Unlock()
+	c := st.counts()
 	duration := func(n uint64, d time.Duration) *pb.StatisticDuration {
 		return &pb.StatisticDuration{Count: n, Ns: uint64(max(0, d))}
 	}
 	m := &pb.ModelStatistics{
-		Name: name, Version: modelVersion, InferenceCount: st.success, ExecutionCount: st.success,
+		Name: name, Version: modelVersion, InferenceCount: c.inferences, ExecutionCount: c.success,
 		InferenceStats: &pb.InferStatistics{
-			Success: duration(st.success, st.queue+st.compute), Fail: duration(st.fail, st.failed),
-			Queue: duration(st.success, st.queue), ComputeInput: duration(st.success, 0),
-			ComputeInfer: duration(st.success, st.compute), ComputeOutput: duration(st.success, 0),
+			Success: duration(c.success, c.queue+c.compute), Fail: duration(c.fail, c.failed),
+			Queue: duration(c.success, c.queue), ComputeInput: duration(c.success, 0),
+			ComputeInfer: duration(c.success, c.compute), ComputeOutput: duration(c.success, 0),
 			CacheHit: duration(0, 0), CacheMiss: duration(0, 0),
 		},
 	}
-	if !st.last.IsZero() {
-		m.LastInference = uint64(st.last.UnixMilli())
+	if !c.last.IsZero() {
+		m.LastInference = uint64(c.last.UnixMilli())
 	}
 	return m
 }

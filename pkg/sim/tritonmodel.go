@@ -200,6 +200,7 @@ type job struct {
 	model  TritonModel
 	spec   interfaceSpec
 	id     string
+	batch  int64 // −1 for a model without batches
 	plan   *plan
 	stream bool // of a language model: one response per event
 	// emptyFinal says that the client wants the final flag alone too.
@@ -235,7 +236,7 @@ func (s *Server) job(index uint64, r *kserve.Request) (*job, *tritonError) {
 			return nil, tritonErrorf(codes.InvalidArgument, "model '%s' has no output '%s'", m.Name, clip(o.Name))
 		}
 	}
-	j := &job{model: m, spec: spec, id: r.ID}
+	j := &job{model: m, spec: spec, id: r.ID, batch: batch}
 	if spec.stateful {
 		j.step = stepOf(r.Params)
 	}
@@ -465,33 +466,48 @@ func (j *job) events(render func(outputs []kserve.Tensor, final bool) []byte) it
 	}
 }
 
-// modelStats counts a model's requests.
+// A modelStats counts a model's requests. It is a [tally].
 type modelStats struct {
-	mu             sync.Mutex
-	success, fail  uint64
-	queue, compute time.Duration // of the successful
-	failed         time.Duration
-	last           time.Time
+	sync.Mutex
+	modelCounts
 }
 
-// count adds a request that has ended.
-func (s *Server) count(model string, r *record) {
-	st := s.stats[model]
-	if st == nil {
-		return
-	}
-	r.mu.Lock()
-	e := r.entry
-	r.mu.Unlock()
-	st.mu.Lock()
-	defer st.mu.Unlock()
+// modelCounts are the counters of a model.
+type modelCounts struct {
+	success, fail, cancelled uint64
+	inferences               uint64        // of each successful request its batch
+	queue, compute           time.Duration // of the successful
+	failed                   time.Duration
+	last                     time.Time
+}
+
+func (st *modelStats) counts() modelCounts {
+	st.Lock()
+	defer st.Unlock()
+	return st.modelCounts
+}
+
+// ended implements [tally].
+func (st *modelStats) ended(r *record) {
+	e := &r.entry
 	if e.End != EndOK {
 		st.fail++
-		st.failed += time.Duration(e.EndedNS - e.ReceivedNS)
+		if e.End == EndClientGone {
+			st.cancelled++
+		}
+		st.failed += between(e.ReceivedNS, e.EndedNS)
 		return
 	}
 	st.success++
-	st.queue += time.Duration(e.StartedNS - e.ReceivedNS)
-	st.compute += time.Duration(e.EndedNS - e.StartedNS)
+	st.inferences += uint64(max(1, r.batch))
+	st.queue += between(e.ReceivedNS, e.StartedNS)
+	st.compute += between(e.StartedNS, e.EndedNS)
 	st.last = time.Unix(0, int64(e.EndedNS))
+}
+
+// countedBy has a request to that model counted when it ends.
+func (s *Server) countedBy(model string, r *record) {
+	if st := s.stats[model]; st != nil {
+		r.tally = st
+	}
 }

@@ -100,7 +100,6 @@ func (t *inferStream) begin(q *pb.ModelInferRequest, receivedNS uint64) {
 	index, rec := t.g.beginGRPC(t.ctx, TritonGRPCStream, q, receivedNS)
 	t.running.Go(func() {
 		defer t.g.s.busy.done()
-		defer t.g.s.count(q.GetModelName(), rec)
 		t.serve(index, rec, q)
 	})
 }

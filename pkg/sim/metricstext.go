@@ -1,0 +1,79 @@
+package sim
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// metricsType is the content type of the text format of Prometheus.
+const metricsType = "text/plain; version=0.0.4; charset=utf-8"
+
+// A metricsText is what a metrics endpoint answers, in the text format of
+// Prometheus. The zero value is empty.
+type metricsText struct{ b []byte }
+
+// family begins the samples of a metric.
+func (t *metricsText) family(name, kind, help string) {
+	t.b = append(t.b, "# HELP "+name+" "+help+"\n# TYPE "+name+" "+kind+"\n"...)
+}
+
+var metricLabelEscaper = strings.NewReplacer(`\`, `\\`, "\n", `\n`, `"`, `\"`)
+
+// metricLabel returns name="value".
+func metricLabel(name, value string) string {
+	return name + `="` + metricLabelEscaper.Replace(value) + `"`
+}
+
+// sample adds a value. labels are what metricLabel returns, with commas.
+func (t *metricsText) sample(name, labels string, v float64) {
+	t.b = append(t.b, name+"{"+labels+"} "...)
+	t.b = append(strconv.AppendFloat(t.b, v, 'g', -1, 64), '\n')
+}
+
+// serveMetrics answers with what write writes.
+func serveMetrics(write func(*metricsText)) http.HandlerFunc {
+	return only(http.MethodGet, func(w http.ResponseWriter, _ *http.Request) {
+		var t metricsText
+		write(&t)
+		w.Header().Set("Content-Type", metricsType)
+		w.Header().Set("Content-Length", strconv.Itoa(len(t.b)))
+		_, _ = w.Write(t.b) // the client may be gone; there is nobody to tell
+	})
+}
+
+// A durationHistogram counts durations. Its sum is exact: whole nanoseconds, of
+// which an int64 holds 292 years.
+type durationHistogram struct {
+	bounds []time.Duration // upper ends of the buckets, increasing
+	counts []uint64        // by bucket, the last beyond all bounds
+	sum    time.Duration
+	n      uint64
+}
+
+func newDurationHistogram(bounds []time.Duration) durationHistogram {
+	return durationHistogram{bounds: bounds, counts: make([]uint64, len(bounds)+1)}
+}
+
+func (h *durationHistogram) observe(d time.Duration) {
+	i := 0
+	for i < len(h.bounds) && d > h.bounds[i] {
+		i++
+	}
+	h.counts[i]++
+	h.sum += d
+	h.n++
+}
+
+// write adds the samples, in seconds.
+func (h *durationHistogram) write(t *metricsText, name, labels string) {
+	below := uint64(0)
+	for i, bound := range h.bounds {
+		below += h.counts[i]
+		t.sample(name+"_bucket", labels+","+metricLabel("le", strconv.FormatFloat(bound.Seconds(), 'g', -1, 64)), float64(below))
+	}
+	t.sample(name+"_bucket", labels+`,le="+Inf"`, float64(h.n))
+	t.sample(name+"_count", labels, float64(h.n))
+	t.sample(name+"_sum", labels, h.sum.Seconds())
+}

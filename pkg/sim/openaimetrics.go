@@ -1,0 +1,146 @@
+package sim
+
+import (
+	"slices"
+	"sync"
+	"time"
+)
+
+// vllmFirstToken and vllmRequest are the buckets of vLLM's histograms of time to
+// first token and of whole requests, vllmToken those from token to token.
+var (
+	vllmFirstToken = milliseconds(1, 5, 10, 20, 40, 60, 80, 100, 250, 500, 750, 1000, 2500, 5000, 7500, 10_000, 20_000, 40_000, 80_000, 160_000, 640_000, 2_560_000)
+	vllmRequest    = milliseconds(300, 500, 800, 1000, 1500, 2000, 2500, 5000, 10_000, 15_000, 20_000, 30_000, 40_000, 50_000, 60_000, 120_000, 240_000, 480_000, 960_000, 1_920_000, 7_680_000)
+	vllmToken      = milliseconds(10, 25, 50, 75, 100, 150, 200, 300, 400, 500, 750, 1000, 2500, 5000, 7500, 10_000, 20_000, 40_000, 80_000)
+)
+
+func milliseconds(all ...int) (d []time.Duration) {
+	for _, ms := range all {
+		d = append(d, time.Duration(ms)*time.Millisecond)
+	}
+	return d
+}
+
+// An engineStats counts the requests to the OpenAI API as vLLM's engine does, with
+// the times of the ledger: a request arrives at ReceivedNS, is scheduled at
+// StartedNS, has a token when the write that holds it began, and is over at
+// EndedNS. An answer that does not stream has all its tokens at one time.
+type engineStats struct {
+	sync.Mutex
+	running, waiting int
+	prompt           uint64 // input tokens of requests with a token
+	generated        uint64 // output tokens that were sent
+	finished         map[string]uint64
+
+	firstToken, token                          durationHistogram
+	request, queue, inference, prefill, decode durationHistogram
+}
+
+// finishReasons are the values of the label finished_reason.
+var finishReasons = []string{"stop", "length"}
+
+func newEngineStats() *engineStats {
+	e := &engineStats{finished: map[string]uint64{}, firstToken: newDurationHistogram(vllmFirstToken), token: newDurationHistogram(vllmToken)}
+	for _, h := range []*durationHistogram{&e.request, &e.queue, &e.inference, &e.prefill, &e.decode} {
+		*h = newDurationHistogram(vllmRequest)
+	}
+	return e
+}
+
+// waits and works say that a request waits for a slot, and that it has one.
+func (s *engineStats) waits(n int) {
+	s.Lock()
+	defer s.Unlock()
+	s.waiting += n
+}
+
+func (s *engineStats) works() {
+	s.Lock()
+	defer s.Unlock()
+	s.running++
+}
+
+// sent counts tokens that r has sent with a write that began at ns.
+func (s *engineStats) sent(r *record, tokens int, ns uint64) {
+	if tokens == 0 {
+		return
+	}
+	s.Lock()
+	defer s.Unlock()
+	s.generated += uint64(tokens)
+	if r.firstTokenNS == 0 {
+		r.firstTokenNS = ns
+		s.prompt += uint64(r.entry.InputTokens)
+		s.firstToken.observe(between(r.entry.ReceivedNS, ns))
+	} else {
+		s.token.observe(between(r.lastTokenNS, ns))
+	}
+	r.lastTokenNS = ns
+}
+
+// ended implements [tally]. Requests that failed are in no histogram.
+func (s *engineStats) ended(r *record) {
+	e := &r.entry
+	if e.StartedNS != 0 {
+		s.running--
+	}
+	if e.End != EndOK {
+		return
+	}
+	s.finished[r.finish]++
+	s.request.observe(between(e.ReceivedNS, e.EndedNS))
+	if r.firstTokenNS == 0 {
+		return // of embeddings and rankings
+	}
+	s.queue.observe(between(e.ReceivedNS, e.StartedNS))
+	s.prefill.observe(between(e.StartedNS, r.firstTokenNS))
+	s.decode.observe(between(r.firstTokenNS, r.lastTokenNS))
+	s.inference.observe(between(e.StartedNS, r.lastTokenNS))
+}
+
+// between returns the time from one instant to another; 0 where the clock was set
+// back meanwhile, as counters only grow.
+func between(fromNS, toNS uint64) time.Duration { return time.Duration(toNS - min(fromNS, toNS)) }
+
+// write writes the metrics under vLLM's names. As there, they are all under the
+// first of the model's names.
+func (s *engineStats) write(t *metricsText, model string) {
+	s.Lock()
+	defer s.Unlock()
+	labels := metricLabel("engine", "0") + "," + metricLabel("model_name", model)
+	one := func(name, kind, help string, v float64) {
+		t.family(name, kind, help)
+		t.sample(name, labels, v)
+	}
+	one("vllm:num_requests_running", "gauge", "Requests that are worked on.", float64(s.running))
+	one("vllm:num_requests_waiting", "gauge", "Requests that wait.", float64(s.waiting))
+	one("vllm:prompt_tokens_total", "counter", "Input tokens of requests that have a token.", float64(s.prompt))
+	one("vllm:generation_tokens_total", "counter", "Tokens sent.", float64(s.generated))
+	t.family("vllm:request_success_total", "counter", "Requests that were answered.")
+	for _, reason := range finishReasons {
+		t.sample("vllm:request_success_total", labels+","+metricLabel("finished_reason", reason), float64(s.finished[reason]))
+	}
+	for _, x := range []struct {
+		name, help string
+		h          *durationHistogram
+	}{
+		{"vllm:time_to_first_token_seconds", "From arrival to the first token.", &s.firstToken},
+		{"vllm:inter_token_latency_seconds", "From tokens to the next.", &s.token},
+		{"vllm:e2e_request_latency_seconds", "From arrival to the end.", &s.request},
+		{"vllm:request_queue_time_seconds", "From arrival to the begin of the work.", &s.queue},
+		{"vllm:request_inference_time_seconds", "From the begin of the work to the last token.", &s.inference},
+		{"vllm:request_prefill_time_seconds", "From the begin of the work to the first token.", &s.prefill},
+		{"vllm:request_decode_time_seconds", "From the first token to the last.", &s.decode},
+	} {
+		t.family(x.name, "histogram", x.help)
+		x.h.write(t, x.name, labels)
+	}
+}
+
+// finishOf returns why the answer to p ends, for r.finish.
+func finishOf(p *plan) string {
+	if len(p.lengths) == 0 {
+		return finishReasons[0]
+	}
+	return finishReasons[max(0, slices.Index(finishReasons, p.finishReason(0)))]
+}
