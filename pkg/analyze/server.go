@@ -62,6 +62,8 @@ type ServerFigure struct {
 	// one: the rest is the network, and the client.
 	Client   float64
 	Compared bool
+
+	model string // by its label; "" where there is none
 }
 
 // ClientMinusServer returns what the client saw on top of the server's own time;
@@ -221,14 +223,15 @@ func measuredSpan(e *Experiment, x *export.Experiment) (from, to uint64) {
 func (w *serverWatch) of(s *seriesSum, r *seriesRole) ServerFigure {
 	f := ServerFigure{
 		Name: r.metric.name, Metric: r.of, Unit: r.metric.unit, Source: s.Source,
-		Host: cmp.Or(s.Label("Hostname"), w.hosts[s.Source]), // DCGM's exporter knows better than its URL
-		GPU:  cmp.Or(s.Label("gpu_uuid"), s.Label("UUID")),
+		Host:  cmp.Or(s.Label("Hostname"), w.hosts[s.Source]), // DCGM's exporter knows better than its URL
+		GPU:   cmp.Or(s.Label("gpu_uuid"), s.Label("UUID")),
+		model: cmp.Or(s.Label("model_name"), s.Label("model")),
 	}
-	switch model := cmp.Or(s.Label("model_name"), s.Label("model")); {
+	switch {
 	case f.GPU != "":
 		f.Of = f.GPU + " " + cmp.Or(f.Host, s.Source)
-	case model != "":
-		f.Of = model + " " + s.Source
+	case f.model != "":
+		f.Of = f.model + " " + s.Source
 	default:
 		f.Of = s.Source
 	}
@@ -301,7 +304,7 @@ func (w *serverWatch) time(e *Experiment, m *serverMetric) []ServerFigure {
 		}
 		f := x.ServerFigure
 		f.Kind, f.Unit, f.N, f.Mean = FigureTime, "ns", uint64(x.n), x.total/x.n*cmp.Or(m.scale, 1e9)
-		f.compare(e, m.client)
+		f.compare(e.measuredOf(f.model), m.client)
 		figures = append(figures, f)
 	}
 	return figures
@@ -380,6 +383,20 @@ func tellApart(all []ServerFigure, series []*seriesSum) {
 			}
 		}
 	}
+}
+
+// measuredOf returns what the client measured of the requests to a model: in a run
+// of one model of all requests, whatever the server calls it.
+func (e *Experiment) measuredOf(model string) metered {
+	for i := range e.Models {
+		if e.Models[i].Model == model {
+			return &e.Models[i]
+		}
+	}
+	if len(e.Models) > 0 {
+		return nil
+	}
+	return e
 }
 
 // A metered has metrics.

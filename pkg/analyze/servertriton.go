@@ -55,13 +55,8 @@ func tritonFigures(e *Experiment, s *export.ServerStats) {
 // asked itself: of all requests where there was one; nil for a model that another
 // one called.
 func (e *Experiment) clientOf(s *export.ServerStats, model string) metered {
-	for i := range e.Models {
-		if e.Models[i].Model == model {
-			return &e.Models[i]
-		}
-	}
-	if len(e.Models) == 0 && len(s.Models) > 0 && s.Models[0].Name == model {
-		return e
+	if len(e.Models) > 0 || len(s.Models) > 0 && s.Models[0].Name == model {
+		return e.measuredOf(model)
 	}
 	return nil
 }
