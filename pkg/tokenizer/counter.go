@@ -24,10 +24,15 @@ func (t *Tokenizer) NewCounter() *Counter { return &Counter{t: t} }
 func (c *Counter) Add(chunk string) int {
 	e := c.t.encoder()
 	defer c.t.release(e)
+	old := len(c.tail)
 	c.tail = append(c.tail, chunk...)
 	if cut := c.t.settler.settledPart(c.tail); cut > 0 {
-		e.out = e.encode(e.out[:0], string(c.tail[:cut]), !c.begun)
-		c.settled += len(e.out)
+		if cut == old { // as is usual: the chunk begins a word, and the last one was counted before
+			c.settled = c.total
+		} else {
+			e.out = e.encode(e.out[:0], string(c.tail[:cut]), !c.begun)
+			c.settled += len(e.out)
+		}
 		c.begun = true
 		c.tail = append(c.tail[:0], c.tail[cut:]...)
 	}
