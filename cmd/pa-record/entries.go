@@ -27,7 +27,9 @@ type payloadSource struct {
 // newEntries opens what is sent. in is standard input.
 func newEntries(ctx context.Context, s *settings, env environment, in io.Reader) (*payloadSource, error) {
 	s.tokens = &tokenCounter{ctx: ctx, s: s, env: env, note: s.note}
-	if s.Tokenizer != "" { // one that was named is needed, if only by the analysis
+	if s.Tokenizer != "" || s.DefaultTokenizer != "" {
+		// One that was named is needed, if only by the analysis. What became of one
+		// that is taken by default is said before the load, not after it.
 		if _, err := s.tokens.load(); err != nil {
 			return nil, err
 		}

@@ -220,7 +220,7 @@ func (p *settingsParser) aboutFiles(s *settings) {
 	}
 	for _, flag := range flags {
 		if p.c.IsSet(flag) {
-			p.errorf("--%s is about files; give them with --input-data", flag)
+			p.wrongf(flag, " is about files; give them with --input-data")
 		}
 	}
 }

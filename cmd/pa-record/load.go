@@ -85,6 +85,7 @@ type loadSettings struct {
 	levels         []load.Level
 	levelPlan      recorder.Plan
 	warmupDuration time.Duration
+	rampUp         time.Duration
 	between        []*url.URL
 }
 
@@ -138,17 +139,6 @@ func (p *settingsParser) load(s *settings) {
 		return
 	}
 	p.belongTo(given[0], shapes)
-	if s.MaxConcurrency = p.positive("max-concurrency", c.Int("max-concurrency")); c.IsSet("speed-up") {
-		s.SpeedUp = c.Float64("speed-up")
-		if !(s.SpeedUp > 0) {
-			p.errorf("--speed-up %v: must be above 0", s.SpeedUp)
-		}
-	}
-	if ramp := c.Duration("ramp-up"); c.IsSet("ramp-up") {
-		if s.RampUpMS = milliseconds(ramp); ramp < 0 {
-			p.errorf("--ramp-up %v: must not be negative", ramp)
-		}
-	}
 	if s.Warmup = c.Int("warmup-request-count"); s.Warmup < 0 {
 		p.errorf("--warmup-request-count %d: must not be negative", s.Warmup)
 	}
@@ -160,6 +150,17 @@ func (p *settingsParser) load(s *settings) {
 	p.metrics(s)
 	p.limit(s)
 	before := len(p.errs)
+	if s.MaxConcurrency = p.positive("max-concurrency", c.Int("max-concurrency")); c.IsSet("speed-up") {
+		s.SpeedUp = c.Float64("speed-up")
+		if !(s.SpeedUp > 0) {
+			p.wrongf("speed-up", " %v: must be above 0", s.SpeedUp)
+		}
+	}
+	if s.rampUp = c.Duration("ramp-up"); s.rampUp < 0 {
+		p.wrongf("ramp-up", " %v: must not be negative", s.rampUp)
+		s.rampUp = 0
+	}
+	s.RampUpMS = milliseconds(s.rampUp)
 	given[0].read(s)
 	if len(p.errs) > before {
 		return
@@ -198,7 +199,7 @@ func (p *settingsParser) belongTo(given shape, shapes []shape) {
 			if last := len(to) - 1; last > 0 {
 				list = strings.Join(to[:last], ", ") + " or " + to[last]
 			}
-			p.errorf("--%s belongs to %s; give that, or drop it", flag, list)
+			p.wrongf(flag, " belongs to %s; give that, or drop it", list)
 		}
 	}
 }
@@ -213,7 +214,7 @@ func (p *settingsParser) concurrency(s *settings) {
 		p.errorf("--concurrency-range: %w", err)
 		return
 	}
-	ramp := p.c.Duration("ramp-up")
+	ramp := s.rampUp
 	if search(p, s, "concurrency-range", sweep, func(n int) load.Level { return load.Concurrency{N: n, RampUp: ramp} }) {
 		s.Concurrency = sweep.List
 	}
@@ -271,7 +272,7 @@ func (p *settingsParser) arrivals(s *settings) (like load.Rate, ok bool) {
 		p.errorf("--%w", err) // it is the burstiness
 		return like, false
 	}
-	return load.Rate{Arrivals: arrivals, Burstiness: s.Burstiness, Seed: s.Seed, Ceiling: s.MaxConcurrency, RampUp: c.Duration("ramp-up")}, true
+	return load.Rate{Arrivals: arrivals, Burstiness: s.Burstiness, Seed: s.Seed, Ceiling: s.MaxConcurrency, RampUp: s.rampUp}, true
 }
 
 func (p *settingsParser) intervals(s *settings) {
@@ -356,7 +357,8 @@ func (s *settings) schedule(entries workload.Source) (workload.Source, error) {
 // positive returns n, the value of a flag that must be at least 1 if it is given.
 func (p *settingsParser) positive(flag string, n int) int {
 	if p.c.IsSet(flag) && n < 1 {
-		p.errorf("--%s %d: must be at least 1", flag, n)
+		p.wrongf(flag, " %d: must be at least 1", n)
+		return 0
 	}
 	return n
 }

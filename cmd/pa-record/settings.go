@@ -172,10 +172,25 @@ func newSettings(c *cli.Context, getenv func(string) string) (*settings, error) 
 type settingsParser struct {
 	c    *cli.Context
 	errs []error
+	// wrong are the flags of which a mistake was noted by wrongf.
+	wrong map[string]bool
 }
 
 func (p *settingsParser) errorf(format string, args ...any) {
 	p.errs = append(p.errs, fmt.Errorf(format, args...))
+}
+
+// wrongf is errorf for a mistake in a flag, whose name comes before the text. Of a
+// flag only the first one is told.
+func (p *settingsParser) wrongf(flag, format string, args ...any) {
+	if p.wrong[flag] {
+		return
+	}
+	if p.wrong == nil {
+		p.wrong = map[string]bool{}
+	}
+	p.wrong[flag] = true
+	p.errorf("--"+flag+format, args...)
 }
 
 // target resolves who is asked, and how.

@@ -118,6 +118,30 @@ func TestUsageErrors(t *testing.T) {
 }
 
 // A secret is used, but is not in anything that is printed or stored.
+// A mistake in the value of a flag is told once, also where other checks see it.
+func TestMistakesOnce(t *testing.T) {
+	for _, tt := range []struct{ args, want string }{
+		{"--num-dataset-entries 0", "--num-dataset-entries 0: must be at least 1"},
+		{"--num-dataset-entries 0 --synthetic-input-tokens 5", "--num-dataset-entries 0: must be at least 1"},
+		{"--num-dataset-entries 5", "--num-dataset-entries is about files; give them with --input-data"},
+		{"--num-sessions -1", "--num-sessions -1: must be at least 1"},
+		{"--max-concurrency -1 --request-rate-range 5", "--max-concurrency -1: must be at least 1"},
+		{"--max-concurrency -1", "--max-concurrency belongs to --request-rate-range, --request-intervals, --fixed-schedule or --auto-sweep; give that, or drop it"},
+		{"--ramp-up -1s", "--ramp-up -1s: must not be negative"},
+		{"--ramp-up -1s --auto-sweep", "--ramp-up -1s: must not be negative"},
+		{"--ramp-up -1s --request-rate-range 1:5", "--ramp-up -1s: must not be negative"},
+		{"--block-tokens 0", "--block-tokens 0: must be at least 1"},
+		{"--speed-up 0", "--speed-up belongs to --request-intervals or --fixed-schedule; give that, or drop it"},
+		{"--prefix-prompt-length 0", "--prefix-prompt-length 0: must be at least 1"},
+		{"--session-turns-mean -1", "--session-turns-mean belongs to --num-sessions; give that, or drop it"},
+	} {
+		code, _, stderr := inProcess(t.Context(), t, append(strings.Fields("-u sim:// --dry-run "+tt.args), "--quiet")...)
+		if want := "pa-record: " + tt.want + "\nrun 'pa-record --help' for usage\n"; code != 2 || stderr != want {
+			t.Errorf("%s: exit code %d, standard error %q, want %q", tt.args, code, stderr, want)
+		}
+	}
+}
+
 func TestSecrets(t *testing.T) {
 	const secret = "sk-0123456789"
 	file := filepath.Join(t.TempDir(), "key")

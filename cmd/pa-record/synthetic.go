@@ -104,7 +104,7 @@ func (p *settingsParser) synthetic(s *settings) {
 	if s.input == nil {
 		for _, flag := range []string{"num-prefix-prompts", "prefix-prompt-length"} {
 			if c.IsSet(flag) {
-				p.errorf("--%s belongs to prompts that are made up; give --synthetic-input-tokens-mean, or drop it", flag)
+				p.wrongf(flag, " belongs to prompts that are made up; give --synthetic-input-tokens-mean, or drop it")
 			}
 		}
 	} else if len(s.InputData) > 0 {
@@ -146,7 +146,7 @@ func (p *settingsParser) prefixes(s *settings) {
 	s.Prefixes, s.PrefixTokens = c.Int("num-prefix-prompts"), c.Int("prefix-prompt-length")
 	switch {
 	case s.Prefixes < 0:
-		p.errorf("--num-prefix-prompts %d: must not be negative", s.Prefixes)
+		p.wrongf("num-prefix-prompts", " %d: must not be negative", s.Prefixes)
 	case !c.IsSet("num-prefix-prompts") && s.PrefixTokens > 0:
 		s.Prefixes = 1
 	}
@@ -154,7 +154,7 @@ func (p *settingsParser) prefixes(s *settings) {
 		s.PrefixTokens = 100
 	}
 	if c.IsSet("prefix-prompt-length") && s.PrefixTokens < 1 {
-		p.errorf("--prefix-prompt-length %d: must be at least 1", s.PrefixTokens)
+		p.wrongf("prefix-prompt-length", " %d: must be at least 1", s.PrefixTokens)
 	}
 	if s.Prefixes == 0 {
 		s.PrefixTokens = 0
@@ -177,7 +177,7 @@ func (p *settingsParser) conversations(s *settings) {
 	}
 	for _, flag := range []string{"session-turns-mean", "session-turns-stddev", "session-turn-delay-mean", "session-turn-delay-stddev"} {
 		if c.IsSet(flag) && !c.IsSet("num-sessions") {
-			p.errorf("--%s belongs to --num-sessions; give that, or drop it", flag)
+			p.wrongf(flag, " belongs to --num-sessions; give that, or drop it")
 		}
 	}
 	if c.IsSet("num-sessions") && c.IsSet("num-dataset-entries") {

@@ -41,6 +41,8 @@ func (t *tokenCounter) load() (*tokenizer.Tokenizer, error) {
 	case t.s.DefaultTokenizer != "":
 		if t.tok, err = t.find(t.s.DefaultTokenizer); err != nil {
 			t.s.warn("%v; going on without it", err)
+		} else {
+			t.note("tokens are counted with the tokenizer %s", t.tok.Name())
 		}
 	}
 	if t.tok == nil {
