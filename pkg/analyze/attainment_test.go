@@ -240,6 +240,46 @@ func TestMaxLoad(t *testing.T) {
 	}
 }
 
+// Levels of one number that are loads of two kinds are not one level, nor points of
+// one curve.
+func TestMaxLoadKinds(t *testing.T) {
+	met := func(n int) []export.Request {
+		var all []export.Request
+		for i := range 100 {
+			ttft := 2.0
+			if i < n {
+				ttft = 1
+			}
+			all = append(all, sent(float64(i), float64(i)+ttft))
+		}
+		return all
+	}
+	for _, tt := range []struct {
+		name  string
+		loads [3]string
+		want  bool
+	}{
+		{"of nothing more", [3]string{}, true},
+		{"of one kind", [3]string{"request rate 1, poisson", "request rate 2.5, poisson", "request rate 2.5, poisson"}, true},
+		{"of two kinds, as much of either", [3]string{"request rate 1, poisson", "request rate 2.5, poisson", "request rate 2.5, gamma 0.25"}, false},
+		{"bounds that differ", [3]string{"request rate 1, at most 4 in flight", "request rate 2.5, at most 4 in flight", "request rate 2.5, at most 8 in flight"}, false},
+		{"some plain", [3]string{"", "", "request rate 2.5, poisson"}, false},
+	} {
+		f := reader("", met(100), met(60), met(40))
+		for i, value := range []string{"1", "2.5", "2.5"} {
+			e := &f.run.Experiments[i]
+			e.Mode, e.Value, e.Meta = export.ModeRequestRate, value, &export.ExperimentMeta{Load: tt.loads[i]}
+		}
+		m := analyzed(t, f, Config{SLO: objective(t, "ttft<=1s"), SLOTarget: 0.75}).MaxLoad()
+		switch {
+		case m == nil != !tt.want:
+			t.Errorf("levels %s: %+v, want some %v", tt.name, m, tt.want)
+		case m != nil && (m.Beyond == nil || m.Beyond.Share != 0.5): // (60 + 40) of 200
+			t.Errorf("levels %s: beyond %+v, want a share of 0.5", tt.name, m.Beyond)
+		}
+	}
+}
+
 // The estimate has an interval where the requests carry one; what counts for it
 // is what the shares count.
 func TestMaxLoadInterval(t *testing.T) {

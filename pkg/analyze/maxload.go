@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/pa-tools/pa/pkg/analyze/inference"
 )
@@ -53,8 +54,9 @@ type tried struct {
 
 // MaxLoad looks for the highest load at which SLOTarget of the requests meet
 // the SLO of rep. It returns nil without an SLO, and where the experiments are
-// not two loads or more of one mode. Several experiments of one load count as
-// one.
+// not two loads or more of one mode and one kind: rates that come evenly and rates
+// that come in bursts are no two points of one curve. Several experiments of one
+// load count as one.
 func (rep *Report) MaxLoad() *MaxLoad {
 	var all []tried
 	m := &MaxLoad{Target: rep.SLOTarget, Interval: inference.Interval{Low: math.NaN(), High: math.NaN()}}
@@ -64,7 +66,7 @@ func (rep *Report) MaxLoad() *MaxLoad {
 		if i == 0 {
 			m.Mode = e.Mode
 		}
-		if err != nil || e.Mode != m.Mode || e.SLO == nil {
+		if err != nil || e.Mode != m.Mode || e.SLO == nil || kindOfLoad(e) != kindOfLoad(&rep.Experiments[0]) {
 			return nil
 		}
 		if !e.SLO.Share.OK {
@@ -106,4 +108,15 @@ func (rep *Report) MaxLoad() *MaxLoad {
 		}
 	}
 	return m
+}
+
+// kindOfLoad is what the recorder says of a load besides how much it is, which is
+// the first number in what it says: "request rate 10, poisson"; "" where it says
+// nothing.
+func kindOfLoad(e *Experiment) string {
+	at := strings.IndexAny(e.Load, "0123456789")
+	if at < 0 {
+		return e.Load
+	}
+	return e.Load[:at] + strings.TrimLeft(e.Load[at:], "0123456789.")
 }

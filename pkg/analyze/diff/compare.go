@@ -79,7 +79,9 @@ func (l *LevelResult) Nothing() string {
 		r := &l.Rows[i]
 		switch {
 		case r.Metric.of == failedShare:
-			why = cmp.Or(why, "no request succeeded")
+			if l.begun() {
+				why = cmp.Or(why, "no request succeeded")
+			}
 		case !math.IsNaN(r.Old.Value) && !math.IsNaN(r.New.Value):
 			return ""
 		default:
@@ -87,6 +89,11 @@ func (l *LevelResult) Nothing() string {
 		}
 	}
 	return cmp.Or(why, "neither side has a request")
+}
+
+// begun reports whether some run has a request at all that counts or failed.
+func (l *LevelResult) begun() bool {
+	return slices.ContainsFunc(slices.Concat(l.Old, l.New), func(x *Level) bool { return x.OK+x.Failed > 0 })
 }
 
 // A Row is a metric of one level. Its Comparison's values are there also where
@@ -354,18 +361,24 @@ func (l *LevelResult) several() {
 // missing returns why a row cannot be compared: a run lacks the metric.
 func (l *LevelResult) missing(r *Row) (inference.NA, bool) {
 	lacks := func(side string, runs []float64, levels []*Level) string {
-		n, failed := 0, 0
+		n, failed, none := 0, 0, 0
 		for i, v := range runs {
-			if math.IsNaN(v) {
-				n++
-				if levels[i].OK == 0 {
-					failed++
-				}
+			if !math.IsNaN(v) {
+				continue
+			}
+			n++
+			switch l := levels[i]; {
+			case l.OK == 0 && l.Failed > 0:
+				failed++
+			case l.OK == 0:
+				none++
 			}
 		}
 		switch {
 		case n == 0:
 			return ""
+		case none == n:
+			return lackRequests(side, levels[0].Selected != nil, n, len(runs))
 		case failed == n && len(runs) == 1:
 			return "no request of the " + side + " run succeeded"
 		case len(runs) == 1:
@@ -380,6 +393,19 @@ func (l *LevelResult) missing(r *Row) (inference.NA, bool) {
 		why = lacks("new", r.NewRuns, l.New)
 	}
 	return inference.NA{Reason: why}, why != ""
+}
+
+// lackRequests says that n of the runs of a side have no request that counts or
+// failed: where a part of the level is looked at, none started in it.
+func lackRequests(side string, selected bool, n, runs int) string {
+	what := "has no request that counts"
+	if selected {
+		what = "has no request that started in the part selected"
+	}
+	if runs == 1 {
+		return "the " + side + " run " + what
+	}
+	return fmt.Sprintf("of the %s runs %d of %d have %s", side, n, runs, strings.TrimPrefix(what, "has "))
 }
 
 // judge adjusts the p-values of the primary metrics of all levels, as one

@@ -323,6 +323,16 @@ func TestUnfitForGates(t *testing.T) {
 	}
 }
 
+// part marks the levels of runs as those of a part.
+func part(runs []*Run) []*Run {
+	for _, r := range runs {
+		for i := range r.Levels {
+			r.Levels[i].Selected = &analyze.Selected{How: "window"}
+		}
+	}
+	return runs
+}
+
 // Why there is nothing to compare, and that gates do not pass for it.
 func TestNothing(t *testing.T) {
 	good := recipe{seed: 1, requests: 20, tokens: 3, ttft: 30, itl: 20}
@@ -347,7 +357,10 @@ func TestNothing(t *testing.T) {
 		{"both failed", runs(failed), runs(other(failed, 9)), "no request succeeded"},
 		{"empty", runs(empty), runs(other(empty, 9)), "neither side has a request"},
 		{"some of several failed", runs(good, other(good, 4), other(good, 5)), runs(other(good, 8), failed, other(failed, 6)), "no request succeeded in 2 of 3 new runs"},
-		{"some of several without requests", runs(good, empty, other(good, 5)), runs(other(good, 8), other(good, 6), other(good, 7)), "no request succeeded in 1 of 3 old runs"},
+		{"some of several without requests", runs(good, empty, other(good, 5)), runs(other(good, 8), other(good, 6), other(good, 7)), "of the old runs 1 of 3 have no request that counts"},
+		{"one without requests", runs(good), runs(empty), "the new run has no request that counts"},
+		{"nothing starts in the part", runs(good), part(runs(empty)), "the new run has no request that started in the part selected"},
+		{"nothing starts in the part of some of several", part(runs(empty, good, other(good, 5))), runs(other(good, 8), other(good, 6), other(good, 7)), "of the old runs 1 of 3 have no request that started in the part selected"},
 	} {
 		res := Compare(tt.old, tt.new, Options{})
 		if got := res.Levels[0].Nothing(); got != tt.want {

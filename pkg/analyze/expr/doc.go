@@ -26,7 +26,8 @@
 //	number   = digits [ "." digits ] .
 //	unit     = "ns" | "us" | "µs" | "ms" | "s" | "%" .
 //
-// A word begins with a letter of ASCII; "_" is a letter.
+// A word begins with a letter of ASCII; "_" is a letter. Blanks may stand before a
+// unit, too.
 //
 // # What is not known
 //

@@ -62,6 +62,7 @@ func (p *Parser) Quantity(after, example string, percent bool) (q Quantity, ok b
 		p.Fail("expected %s after %s, found %s", example, after, p.tok.describe())
 		return q, false
 	}
+	p.joinUnit()
 	text := p.tok.text
 	unsigned := strings.TrimLeft(text, "+-")
 	q.Sign = text[:len(text)-len(unsigned)]
@@ -79,6 +80,21 @@ func (p *Parser) Quantity(after, example string, percent bool) (q Quantity, ok b
 		p.Refuse("unknown unit %s; there are %s", quote(q.Unit), units)
 	}
 	return q, p.err == nil
+}
+
+// joinUnit takes a unit that stands behind blanks to the number before it, as if
+// there were none. No condition goes on with a word of that name.
+func (p *Parser) joinUnit() {
+	if strings.Trim(p.tok.text, "+-.0123456789") != "" {
+		return // it has one, or what is to be one
+	}
+	behind := p.scan
+	behind.skip()
+	unit := behind.rest[:run(behind.rest, "%")]
+	if _, known := exponents[unit]; known && unit != "" {
+		behind.take(len(unit))
+		p.tok.text, p.scan = p.tok.text+unit, behind
+	}
 }
 
 // Value returns what the quantity is in nanoseconds, as a share if it is a

@@ -43,9 +43,7 @@ type scanner struct {
 var operators = [...]string{"&&", "||", "<=", ">=", "<", ">", "!", "(", ")"}
 
 func (s *scanner) next() token {
-	for s.rest != "" && strings.IndexByte(" \t\r\n", s.rest[0]) >= 0 {
-		s.take(1)
-	}
+	s.skip()
 	if s.rest == "" {
 		return token{end, "", s.column}
 	}
@@ -71,6 +69,13 @@ func (s *scanner) next() token {
 		_, n = utf8.DecodeRuneInString(s.rest)
 	}
 	return s.token(stray, n)
+}
+
+// skip steps over blanks.
+func (s *scanner) skip() {
+	for s.rest != "" && strings.IndexByte(" \t\r\n", s.rest[0]) >= 0 {
+		s.take(1)
+	}
 }
 
 // run returns how many bytes of s are letters, digits, points, underscores or

@@ -66,7 +66,7 @@ func TestRateNotAvailable(t *testing.T) {
 		{"nothing came", make([]float64, 2000), x, 0, "all 2000 values are the same", false},
 		{"too large", []float64{1e308, 1e308, 1}, []float64{1, 1, 1}, math.NaN(), "value 0 is 1e+308", false},
 		{"few", x[:500], ones[:500], average(x[:500]), "500 values, a rate wants 1000", true},
-		{"too few", x[:50], ones[:50], average(x[:50]), "50 values are worth", true},
+		{"too few", x[:50], ones[:50], average(x[:50]), "50 values, a rate wants 1000", true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			e := Rate(tt.amounts, tt.durations)

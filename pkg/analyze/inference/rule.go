@@ -59,14 +59,13 @@ func (s *spread) shortOf(p float64, noun string) NA {
 	}
 }
 
-// shortOfRate adds what a rate asks for.
+// shortOfRate adds what a rate asks for, which is more than a mean does: where there
+// are too few values for it, that is why, whatever else they lack.
 func shortOfRate(na NA, n int) NA {
 	if n >= minRate {
 		return na
 	}
-	if !na.Missing() {
-		na.Reason = fmt.Sprintf("%d values, a rate wants %d", n, minRate)
-	}
+	na.Reason = fmt.Sprintf("%d values, a rate wants %d", n, minRate)
 	na.Needs = max(na.Needs, minRate)
 	return na
 }

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -209,6 +210,60 @@ func TestCSVDocument(t *testing.T) {
 	}
 	if !seen["max_load_under_slo_interval"] || !seen["slo_attained[CONDITION]"] || !seen["cached_tokens"] {
 		t.Errorf("the test does not see all metrics: %v", seen)
+	}
+}
+
+// The document of the Markdown lists the parts in the order in which they come, and
+// describes none that does not.
+func TestMarkdownDocument(t *testing.T) {
+	doc, err := os.ReadFile("../../../schemas/report_markdown.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	in := measured(t, "sweep.json", sweep(), parts(t))
+	for i := range in.Report.Experiments {
+		e := &in.Report.Experiments[i]
+		e.Server = []analyze.ServerFigure{{Name: "queue", Metric: "q", Of: "m version 1", Unit: "ns", N: 1, Mean: 1e6}}
+		e.Models = []analyze.ModelPart{{Model: "m", OK: 1}}
+	}
+	in.Report.Warnings = append(in.Report.Warnings, errors.New("a warning"))
+	if err := Markdown([]Input{in})(&b); err != nil {
+		t.Fatal(err)
+	}
+	// Where each part of the document begins: of what is said for each level, in the
+	// first one.
+	parts := []struct{ part, begins string }{
+		{"`### FILE`", `### sweep\.json`},
+		{"paragraph", `recorded by `},
+		{"table", `\| concurrency \| requests /s \|`},
+		{"``SLO `EXPRESSION` `` and a table", "SLO `.*`\n\n\\| concurrency \\|.*\n(\\|.*\n)*\nmaximum concurrency"},
+		{"for each level `**LEVEL**: …`", `\*\*concurrency .*\*\*: `},
+		{"paragraph", `(window|trimmed|steady state): `},
+		{"table", `\| TTFT \| ms \|`},
+		{"paragraphs", `.* requests/s · `},
+		{"list", `- SLO `},
+		{"table", `\|.*\n\|[:| -]*\n\| queue \|`},
+		{"table", `\| model \| requests /s \|`},
+		{"paragraph and table", `windows of .*\n\n\| from s \|`},
+		{"`Warnings:` and a list", `Warnings:\n\n- `},
+	}
+	_, list, _ := strings.Cut(string(doc), "| part | is |\n|---|---|\n")
+	list, _, _ = strings.Cut(list, "\n\n")
+	lines := strings.Split(list, "\n")
+	if len(lines) != len(parts) {
+		t.Fatalf("the document lists %d parts, want %d", len(lines), len(parts))
+	}
+	rest := b.String()
+	for i, p := range parts {
+		if name, _, _ := strings.Cut(strings.TrimPrefix(lines[i], "| "), " | "); name != p.part {
+			t.Errorf("part %d of the document is %s, want %s", i+1, name, p.part)
+		}
+		at := regexp.MustCompile(`(?m)^` + p.begins).FindStringIndex(rest)
+		if at == nil {
+			t.Fatalf("no %s (%s) after those before it, in:\n%s", p.part, p.begins, b.String())
+		}
+		rest = rest[at[1]:]
 	}
 }
 
