@@ -25,7 +25,7 @@ perf_analyzer comes back byte for byte. Of a file that breaks off all whole
 requests are written, and requests that cannot be read are left out; the exit
 code is 1 then.
 With --as OUT is a result file of that tool, with the figures of each request,
-as report --dialect TOOL --format json writes it or, of AIPerf and
+as report --dialect TOOL --format json writes it or, of AIPerf, GuideLLM and
 inference-perf, the file of its requests, with their summaries beside it; a
 warning says what it cannot hold.`,
 		Flags:  append(append([]cli.Flag{overwriteFlag()}, resultFlags()...), inputFlags()...),

@@ -14,6 +14,7 @@ import (
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/pkg/analyze/dialect"
 	"github.com/pa-tools/pa/pkg/analyze/dialect/aiperf"
+	"github.com/pa-tools/pa/pkg/analyze/dialect/guidellm"
 	"github.com/pa-tools/pa/pkg/analyze/dialect/infperf"
 	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/export"
@@ -46,11 +47,12 @@ type besideFile struct {
 
 var requestsFiles = map[string]requestsFile{
 	aiperfDialect:    {leaves: aiperf.Leaves, ending: ".jsonl", beside: besideAIPerf, write: writeAIPerf},
+	"guidellm":       {leaves: guidellm.Leaves, ending: ".json", beside: besideNothing, write: writeGuideLLM},
 	"inference-perf": {leaves: infperf.Leaves, ending: ".json", beside: besideInfPerf, write: writeInfPerf},
 }
 
 // requestsNames are the names of requestsFiles in the order of help texts.
-func requestsNames() []string { return []string{aiperfDialect, "inference-perf"} }
+func requestsNames() []string { return []string{aiperfDialect, "guidellm", "inference-perf"} }
 
 // besideAIPerf is where AIPerf puts its statistics: under a name of its own
 // beside profile_export.jsonl, else under the same name.
@@ -83,6 +85,20 @@ func writeAIPerf(ctx context.Context, r export.Reader, cfg dialect.Config, out s
 		written.beside = []besideFile{{besideAIPerf(out, r.Run())[0], rep.JSON}}
 	}
 	return written, errs[0]
+}
+
+func besideNothing(string, *export.Run) []string { return nil }
+
+func writeGuideLLM(ctx context.Context, r export.Reader, cfg dialect.Config, _ string, w io.Writer) (_ *requestsWritten, err error) {
+	if len(cfg.Args) > 0 {
+		return nil, cmdline.Usagef("--arg: GuideLLM has no argument that matters here")
+	}
+	x := guidellm.NewWriter(r.Run())
+	defer func() { err = errors.Join(err, x.Close()) }()
+	if err := x.ReadAll(ctx, r); err != nil {
+		return nil, err
+	}
+	return &requestsWritten{warnings: x.Warnings()}, x.Write(w)
 }
 
 // besideInfPerf returns the paths of the summaries: of all, and of each level.

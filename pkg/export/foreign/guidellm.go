@@ -65,6 +65,9 @@ func openGuideLLM(f *file) (*export.Run, source, error) {
 		return nil, nil, fmt.Errorf("%s: is a file of %s without benchmarks: nothing was measured", f.name, run.Meta.Tool)
 	}
 	c.Release()
+	for i := range run.Experiments {
+		s.modes = append(s.modes, run.Experiments[i].Mode)
+	}
 	s.c = f.cursor(0, jsonscan.DefaultChunk)
 	return run, s, nil
 }
@@ -113,6 +116,8 @@ type guideLLM struct {
 	file *file
 	c    *jsonscan.Cursor
 	all  []guideLLMBenchmark
+	// modes are those of the levels.
+	modes []string
 	// tail is what ended the document early, and tailAt where; all requests
 	// before it are delivered first.
 	tail   error
@@ -419,6 +424,7 @@ func (s *guideLLM) request(r *export.Request, q *guideLLMRequest) *badEntry {
 	}{
 		{"request_start", t.RequestStart, &r.StartNS},
 		{"resolve_start", t.ResolveStart, &r.IssuedNS},
+		{"targeted_start", s.due(&t), &r.ScheduledNS},
 	} {
 		if x.from != nil {
 			var ok bool
@@ -451,10 +457,23 @@ func (s *guideLLM) request(r *export.Request, q *guideLLMRequest) *badEntry {
 	if t.TokenIterations > 0 {
 		r.Stated.TokenEvents = number(t.TokenIterations)
 	}
+	if end, ok := r.EndNS(); ok && r.Status == export.StatusOK && t.RequestEnd != nil {
+		if ns, ok := nanoseconds(*t.RequestEnd); ok && ns > end {
+			r.Stated.EndNS = &ns
+		}
+	}
 	if q.Output != nil || q.Reasoning != nil {
 		r.Stated.Text = text(deref(q.Reasoning) + deref(q.Output))
 	}
 	return nil
+}
+
+// due is when a request was due, of a load that has times of its own.
+func (s *guideLLM) due(t *guideLLMTimings) *float64 {
+	if s.modes[s.benchmark] != export.ModeRequestRate {
+		return nil
+	}
+	return t.TargetedStart
 }
 
 func deref(s *string) string {

@@ -1,0 +1,319 @@
+package guidellm
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/pa-tools/pa/internal/pyjson"
+	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// seconds turns Unix nanoseconds into the float that is next to them: whole
+// seconds and their parts are added last, since a float holds no 61 bits.
+func seconds(ns uint64) float64 { return float64(ns/1e9) + float64(ns%1e9)/1e9 }
+
+// secondsOr is NaN for a time that is not known.
+func secondsOr(ns uint64) float64 {
+	if ns == 0 {
+		return math.NaN()
+	}
+	return seconds(ns)
+}
+
+// groupOf says how GuideLLM counts a request.
+func groupOf(q *export.Request) int {
+	switch {
+	case q.Status == export.StatusCancelled:
+		return incomplete
+	case q.Status > export.StatusOK:
+		return errored
+	}
+	return successful
+}
+
+// A request is what is written of one.
+type request struct {
+	stat
+	q                       *export.Request
+	group                   int
+	endNS                   uint64
+	firstIter, lastIter     float64
+	answer, reasoning, body string
+	hasText                 bool
+	cached                  float64
+}
+
+// read takes a request, and what the strict definitions find in it.
+func read(q *export.Request, m *analyze.Measured, texts *texts) *request {
+	nan := math.NaN()
+	r := &request{q: q, group: groupOf(q), firstIter: nan, lastIter: nan, cached: nan}
+	r.stat = stat{
+		start: seconds(q.StartNS), targeted: secondsOr(q.ScheduledNS), resolveStart: secondsOr(q.IssuedNS), turn: q.Turn,
+		prompt: nan, output: nan, first: nan, firstOutput: nan, last: nan, words: nan, characters: nan, iterations: nan, textTokensIn: nan, textTokensOut: nan,
+	}
+	end, _ := q.EndNS()
+	r.endNS = max(q.StartNS, end, q.EndedNS)
+	if q.Stated != nil && q.Stated.EndNS != nil {
+		r.endNS = max(r.endNS, *q.Stated.EndNS)
+	}
+	r.end, r.done = seconds(r.endNS), r.group == successful
+	r.tokenEvents(m)
+	if m.InputTokens.OK {
+		r.prompt, r.textTokensIn = float64(m.InputTokens.V), float64(m.InputTokens.V)
+	}
+	if m.CachedTokens.OK {
+		r.cached = float64(m.CachedTokens.V)
+	}
+	if r.tokenIterations > 0 {
+		r.output = r.tokenIterations
+	}
+	if said := m.TokenSource == analyze.TokenUsage || m.TokenSource == analyze.TokenStated; said && m.OutputTokens.OK && r.group == successful {
+		r.output, r.textTokensOut = float64(m.OutputTokens.V), float64(m.OutputTokens.V)
+	}
+	r.texts(texts)
+	return r
+}
+
+// mostTokens bounds what a file may say of the events of an answer, each of which
+// has a place in the rates.
+const mostTokens = 1 << 22
+
+// tokenEvents notes when the first and the last one came, and how many.
+func (r *request) tokenEvents(m *analyze.Measured) {
+	events, q := m.Answer.Events, r.q
+	for i := range events {
+		if !has(r.firstOutput) && !events[i].Reasoning {
+			r.firstOutput = seconds(events[i].RecvNS)
+		}
+	}
+	if n := len(events); n > 0 {
+		r.first, r.last = seconds(events[0].RecvNS), seconds(events[n-1].RecvNS)
+		r.tokenIterations = float64(n)
+	}
+	if s := q.Stated; s != nil && s.TokenEvents != nil && *s.TokenEvents <= mostTokens {
+		r.tokenIterations = float64(*s.TokenEvents)
+	}
+	if n := len(q.Responses); n > 0 {
+		r.lastIter = seconds(q.Responses[n-1].RecvNS)
+		if q.Stated == nil { // all that came is here
+			r.firstIter, r.iterations = seconds(q.Responses[0].RecvNS), float64(n)
+		}
+	}
+}
+
+// texts takes what was sent, and the answer.
+func (r *request) texts(t *texts) {
+	if v, ok := r.q.Inputs.Get("payload"); ok {
+		r.body = string(v.Data)
+	}
+	r.answer, r.reasoning, r.hasText = t.of(r.q)
+	if s := r.q.Stated; s != nil && s.Text != nil {
+		r.answer, r.reasoning, r.hasText = *s.Text, "", true
+	}
+	if r.hasText && r.group == successful {
+		r.words, r.characters = float64(len(strings.Fields(r.answer))), float64(utf8.RuneCountInString(r.answer))
+	}
+}
+
+// orNull is a float, null for NaN.
+func orNull(v float64) any {
+	if !has(v) {
+		return nil
+	}
+	return v
+}
+
+// whole is a count, null for NaN.
+func whole(v float64) any {
+	if !has(v) {
+		return nil
+	}
+	return int64(v)
+}
+
+func textOrNull(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}
+
+// object is the request as it stands in the file.
+func (r *request) object(levelStartNS uint64) pyjson.Object {
+	q := r.q
+	id := strconv.FormatUint(q.ID, 10)
+	var o pyjson.Object
+	set := func(name string, v any) { o = append(o, pyjson.Member{Name: name, Value: v}) }
+	set("type_", "generative_request_stats")
+	set("request_id", id)
+	set("response_id", textOrNull(q.ServerID))
+	set("request_args", r.args())
+	set("output", r.output0())
+	set("reasoning_output", textOrNull(r.reasoning))
+	set("tool_calls", nil)
+	set("info", r.info(id, levelStartNS))
+	set("input_metrics", quantities(r.textTokensIn, r.cached, math.NaN(), math.NaN()))
+	set("response_metrics", nil)
+	set("output_metrics", quantities(r.textTokensOut, math.NaN(), r.words, r.characters))
+	end := math.NaN()
+	if r.done {
+		end = r.end
+	}
+	set("request_start_time", r.start)
+	set("request_end_time", r.end)
+	set("request_latency", orNull(r.latency()))
+	set("request_dispatch_delay", orNull(r.start-r.targeted))
+	blocked := any(nil)
+	if has(r.targeted) {
+		blocked = 0.0
+	}
+	set("turn_predecessor_delay", blocked)
+	set("turn_scheduling_delay", orNull(r.start-r.targeted))
+	set("request_scheduled_latency", orNull(end-r.targeted))
+	set("prompt_tokens", whole(r.prompt))
+	set("cached_tokens", whole(r.cached))
+	set("output_tokens", whole(r.output))
+	set("total_tokens", whole(r.total()))
+	set("time_to_first_token_ms", orNull(r.ttft()))
+	set("time_to_last_round_trip_ms", nil)
+	set("avg_round_trip_time_ms", nil)
+	set("time_per_output_token_ms", orNull(r.perToken()))
+	set("inter_token_latency_ms", orNull(r.interToken()))
+	set("tokens_per_second", r.over(r.total()))
+	set("output_tokens_per_second", r.over(r.output))
+	set("time_to_first_output_token_ms", orNull(r.firstOutputTime()))
+	set("iter_tokens_per_iteration", orNull(r.perIteration()))
+	each := math.NaN()
+	if r.tokenIterations >= 1 {
+		each = r.output / r.tokenIterations
+	}
+	set("output_tokens_per_iteration", orNull(each))
+	return o
+}
+
+// over is a number per second of the latency.
+func (r *request) over(n float64) any {
+	if l := r.latency(); l != 0 {
+		return orNull(n / l)
+	}
+	return nil
+}
+
+// output0 is the text of an answer that is whole.
+func (r *request) output0() any {
+	if r.group != successful || !r.hasText {
+		return nil
+	}
+	return r.answer
+}
+
+// args is what was sent, JSON in a string.
+func (r *request) args() any {
+	if r.body == "" {
+		return nil
+	}
+	body, err := pyjson.Parse(r.body, pyjson.JSON)
+	if err != nil {
+		return nil
+	}
+	stream := any(nil)
+	if v, ok := body.Member("stream"); ok {
+		stream = v.Truthy()
+	}
+	return string(pyjson.AppendORJSON(nil, pyjson.Object{
+		{Name: "method", Value: nil},
+		{Name: "stream", Value: stream},
+		{Name: "headers", Value: nil},
+		{Name: "params", Value: nil},
+		{Name: "body", Value: body.Any()},
+		{Name: "files", Value: nil},
+		{Name: "content", Value: nil},
+	}))
+}
+
+var statusNames = [numGroups]string{"completed", "cancelled", "errored"}
+
+// info is where and when the request went.
+func (r *request) info(id string, levelStartNS uint64) pyjson.Object {
+	q := r.q
+	answerEnd, failure := math.NaN(), any(nil)
+	if r.done {
+		answerEnd = r.end
+	} else if q.Message != "" {
+		failure = q.Message
+	}
+	place := fmt.Sprintf("main_%d", q.Turn)
+	parents := []string{}
+	if q.Turn > 0 {
+		parents = []string{fmt.Sprintf("main_%d", q.Turn-1)}
+	}
+	process := any(q.Worker)
+	if q.Stated != nil {
+		process = nil
+	}
+	timings := pyjson.Object{
+		{Name: "targeted_start", Value: orNull(r.targeted)},
+		{Name: "predecessor_completed", Value: nil},
+		{Name: "queued", Value: nil},
+		{Name: "dequeued", Value: nil},
+		{Name: "scheduled_at", Value: nil},
+		{Name: "resolve_start", Value: orNull(r.resolveStart)},
+		{Name: "request_start", Value: r.start},
+		{Name: "first_request_iteration", Value: orNull(r.firstIter)},
+		{Name: "first_token_iteration", Value: orNull(r.first)},
+		{Name: "first_output_token_iteration", Value: orNull(r.firstOutput)},
+		{Name: "last_token_iteration", Value: orNull(r.last)},
+		{Name: "last_request_iteration", Value: orNull(r.lastIter)},
+		{Name: "request_iterations", Value: whole(r.iterations)},
+		{Name: "token_iterations", Value: int64(r.tokenIterations)},
+		{Name: "last_request_sent", Value: nil},
+		{Name: "request_sent_sum", Value: 0.0},
+		{Name: "request_sent_count", Value: 0},
+		{Name: "token_received_sum", Value: 0.0},
+		{Name: "token_received_count", Value: 0},
+		{Name: "request_end", Value: orNull(answerEnd)},
+		{Name: "resolve_end", Value: r.end},
+		{Name: "finalized", Value: nil},
+	}
+	return pyjson.Object{
+		{Name: "request_id", Value: id},
+		{Name: "conversation_id", Value: textOrNull(q.SessionID)},
+		{Name: "history_len", Value: q.Turn},
+		{Name: "turn_index", Value: q.Turn},
+		{Name: "preceding_nodes", Value: q.Turn},
+		{Name: "node_id", Value: place},
+		{Name: "agent_id", Value: "default"},
+		{Name: "parent_node_ids", Value: parents},
+		{Name: "status", Value: statusNames[r.group]},
+		{Name: "scheduler_node_id", Value: nil},
+		{Name: "scheduler_process_id", Value: process},
+		{Name: "scheduler_start_time", Value: orNull(secondsOr(levelStartNS))},
+		{Name: "timings", Value: timings},
+		{Name: "settings", Value: pyjson.Object{{Name: "relative_timestamp", Value: nil}, {Name: "requeue_delay", Value: nil}, {Name: "trace_duration", Value: nil}}},
+		{Name: "error", Value: failure},
+		{Name: "traceback", Value: nil},
+		{Name: "started_at", Value: r.start},
+		{Name: "completed_at", Value: r.end},
+	}
+}
+
+// quantities are what went in or came out, of which there are texts.
+func quantities(tokens, cached, words, characters float64) pyjson.Object {
+	o := pyjson.Object{
+		{Name: "text_tokens", Value: whole(tokens)},
+		{Name: "cached_tokens", Value: whole(cached)},
+		{Name: "text_words", Value: whole(words)},
+		{Name: "text_characters", Value: whole(characters)},
+	}
+	for _, name := range [...]string{
+		"image_tokens", "image_count", "image_pixels", "image_bytes", "video_tokens", "video_frames", "video_seconds", "video_bytes",
+		"audio_tokens", "audio_samples", "audio_seconds", "audio_bytes", "tool_call_tokens", "mixed_content_tool_tokens", "tool_call_count",
+	} {
+		o = append(o, pyjson.Member{Name: name, Value: nil})
+	}
+	return append(o, pyjson.Member{Name: "total_tokens", Value: whole(tokens)})
+}

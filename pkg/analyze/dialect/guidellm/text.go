@@ -1,0 +1,62 @@
+package guidellm
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/wire/openai"
+	"github.com/pa-tools/pa/pkg/wire/sse"
+)
+
+// texts takes the answer out of requests. It keeps buffers from one to the next.
+type texts struct {
+	chunk             openai.Chunk
+	answers, thoughts strings.Builder
+}
+
+// of returns the joined text of an answer, and of the reasoning before it; ok is
+// false where the file has no outputs.
+func (t *texts) of(q *export.Request) (answer, reasoning string, ok bool) {
+	t.answers.Reset()
+	t.thoughts.Reset()
+	var split sse.Splitter
+	for i := range q.Responses {
+		out := q.Responses[i].Outputs
+		if v, there := out.Get("text_output"); there && v.Text {
+			t.answers.Write(v.Data)
+			ok = true
+		}
+		v, there := out.Get("response")
+		if !there {
+			continue
+		}
+		ok = true
+		if i == 0 && bytes.HasPrefix(bytes.TrimLeft(v.Data, " \r\n"), []byte("{")) {
+			if openai.Parse(v.Data, &t.chunk) == nil {
+				t.take()
+			}
+			break
+		}
+		split.Feed(v.Data)
+		t.events(&split)
+	}
+	split.Feed([]byte("\n\n")) // an event that the stream broke off in is one
+	t.events(&split)
+	return t.answers.String(), t.thoughts.String(), ok
+}
+
+func (t *texts) events(split *sse.Splitter) {
+	for split.Next() {
+		if openai.ParseFrame(split.Frame(), &t.chunk) == nil {
+			t.take()
+		}
+	}
+}
+
+func (t *texts) take() {
+	for i := range t.chunk.Choices {
+		t.answers.Write(t.chunk.Choices[i].Content)
+		t.thoughts.Write(t.chunk.Choices[i].Reasoning)
+	}
+}
