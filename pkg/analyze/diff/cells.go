@@ -130,7 +130,7 @@ func (r *Result) reasons() []string {
 	for _, why := range order {
 		lines = append(lines, fmt.Sprintf("n/a: %s: %s", report.Plain(strings.Join(rows[why], ", ")), why))
 	}
-	return lines
+	return append(lines, r.serverReasons()...)
 }
 
 // header is that of the table of a level.

@@ -69,6 +69,8 @@ type LevelResult struct {
 	Pairs int
 	// Rows are of the Metrics that either side has.
 	Rows []Row
+	// Server are the figures of servers and GPUs that either side has.
+	Server []ServerRow
 }
 
 // Nothing returns why no metric of the level, but for the share of failed
@@ -148,10 +150,13 @@ func Compare(older, newer []*Run, o Options) *Result {
 				}
 			}
 			l.values("not comparable: " + strings.Join(names, ", "))
+			l.server("not comparable: " + strings.Join(names, ", "))
 		case res.Single:
 			l.single()
+			l.server("one run a side does not tell how they vary")
 		default:
 			l.several()
+			l.server("")
 		}
 	}
 	res.judge()

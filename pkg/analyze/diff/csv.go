@@ -74,6 +74,9 @@ func (r *Result) csvRows() []csvRow {
 		for j := range l.Rows {
 			rows = append(rows, l.csvMetric(&l.Rows[j])...)
 		}
+		for j := range l.Server {
+			rows = append(rows, l.csvServer(&l.Server[j]))
+		}
 	}
 	for _, g := range r.Gates {
 		rows = append(rows, csvRow{"record": "gate", "level": csvText(g.Level), "name": g.Expr, "verdict": g.State.String(), "reason": strings.Join(g.Because, "; ")})
@@ -120,6 +123,23 @@ func (l *LevelResult) csvMetric(r *Row) []csvRow {
 		rows = append(rows, csvRow{"record": "run", "level": csvText(l.Name), "name": m.Metric, "unit": m.Unit, "new": csvFloat(v), "file": csvText(l.New[j].run)})
 	}
 	return rows
+}
+
+// csvServer is the line of a figure of a server or GPU.
+func (l *LevelResult) csvServer(r *ServerRow) csvRow {
+	i := r.Interval(confidence)
+	row := csvRow{
+		"record": "server", "level": csvText(l.Name), "name": csvText(r.Name + " of " + r.Of()), "unit": r.Unit,
+		"old": csvFloat(r.Old.Value), "new": csvFloat(r.New.Value), "old_n": strconv.Itoa(r.Old.N), "new_n": strconv.Itoa(r.New.N),
+		"change": csvFloat(r.Change), "low": csvFloat(i.Low), "high": csvFloat(i.High), "p": csvFloat(r.P),
+	}
+	if r.NA.Missing() {
+		row["reason"] = r.NA.Reason
+		if r.NA.Needs > 0 {
+			row["needs"] = strconv.Itoa(r.NA.Needs)
+		}
+	}
+	return row
 }
 
 // csvText makes text of a file or a server safe to print and to open: a

@@ -80,6 +80,7 @@ func scenarios(t *testing.T) map[string]*Result {
 	nothing := recipe{seed: 5, requests: 20, tokens: 6, ttft: 30, itl: 20, failing: 1}
 	return map[string]*Result{
 		"single":  gates(Compare(one("old.json", base), one("new.json", slower), Options{}), "itl_p50 worse && itl_p50.low>+3%", "new.ttft_p50>1s"),
+		"servers": Compare([]*Run{watched(t, "old.json", "h1", 1, 0.010, 1000)}, []*Run{watched(t, "new.json", "h2", 2, 0.012, 900)}, Options{}),
 		"paired":  Compare(one("old.json", paired), one("new.json", pairedSlower), Options{}),
 		"part":    Compare([]*Run{readWith(t, "old.json", paired, window)}, []*Run{readWith(t, "new.json", pairedSlower, window)}, Options{}),
 		"parts":   Compare(trimmed("old", 10), trimmed("new", 20), Options{}),

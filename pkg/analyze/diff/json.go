@@ -71,6 +71,25 @@ type jsonLevel struct {
 	OldSelected []*report.Part `json:"old_selected,omitempty"`
 	NewSelected []*report.Part `json:"new_selected,omitempty"`
 	Metrics     []jsonMetric   `json:"metrics"`
+	Server      []jsonServer   `json:"server,omitempty"`
+}
+
+// jsonServer is a figure of a server or GPU.
+type jsonServer struct {
+	Name    string     `json:"name"`
+	Metric  string     `json:"metric"`
+	Unit    string     `json:"unit"`
+	OldOf   string     `json:"old_of,omitempty"`
+	NewOf   string     `json:"new_of,omitempty"`
+	Old     *float64   `json:"old,omitempty"`
+	New     *float64   `json:"new,omitempty"`
+	OldRuns []*float64 `json:"old_runs"`
+	NewRuns []*float64 `json:"new_runs"`
+	Change  *float64   `json:"change,omitempty"`
+	Low     *float64   `json:"low,omitempty"`
+	High    *float64   `json:"high,omitempty"`
+	P       *float64   `json:"p,omitempty"`
+	NA      *jsonNA    `json:"na,omitempty"`
 }
 
 type jsonMetric struct {
@@ -128,6 +147,9 @@ func document(r *Result) jsonResult {
 		}
 		for j := range l.Rows {
 			x.Metrics = append(x.Metrics, metric(&l.Rows[j]))
+		}
+		for j := range l.Server {
+			x.Server = append(x.Server, serverFigure(&l.Server[j]))
 		}
 		d.Levels = append(d.Levels, x)
 	}
@@ -189,6 +211,19 @@ func metric(r *Row) jsonMetric {
 		m.NA = &jsonNA{r.NA.Reason, r.NA.Needs}
 	}
 	return m
+}
+
+func serverFigure(r *ServerRow) jsonServer {
+	i := r.Interval(confidence)
+	s := jsonServer{
+		Name: r.Name, Metric: r.Metric, Unit: r.Unit, OldOf: r.OldOf, NewOf: r.NewOf,
+		Old: finite(r.Old.Value), New: finite(r.New.Value), OldRuns: numbers(r.OldRuns), NewRuns: numbers(r.NewRuns),
+		Change: finite(r.Change), Low: finite(i.Low), High: finite(i.High), P: finite(r.P),
+	}
+	if r.NA.Missing() {
+		s.NA = &jsonNA{r.NA.Reason, r.NA.Needs}
+	}
+	return s
 }
 
 // finite returns nil for what JSON has no number for.

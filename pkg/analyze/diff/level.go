@@ -44,6 +44,8 @@ type Level struct {
 	Interrupted bool
 	Saturated   []string // why the client may have been the limit
 	Unsteady    []string // why the load may not have been steady
+	// Server is what servers and GPUs said of themselves.
+	Server []analyze.ServerFigure
 
 	run      string            // its name
 	settings map[string]string // of the recorder, as JSON; nil where it has none
@@ -90,7 +92,7 @@ func level(e *analyze.Experiment, run *export.Run, m *export.ExperimentMeta) Lev
 		Mode: e.Mode, Value: e.Value, Load: e.Load, Selected: e.Selected, Problem: e.Problem,
 		OK: e.OK, Failed: e.FailedRequests(), Unreadable: e.Unreadable, DurationNS: e.DurationNS,
 		TokenSource: e.TokenSource, Stamps: e.Stamps, Starts: e.Starts, Backward: e.Backward,
-		Input: e.Metric("input_tokens"), Output: e.Metric("output_tokens"),
+		Input: e.Metric("input_tokens"), Output: e.Metric("output_tokens"), Server: e.Server,
 	}
 	for _, why := range e.Unsteady {
 		l.Unsteady = append(l.Unsteady, why.Brief)

@@ -27,6 +27,9 @@ func Markdown(r *Result) report.Renderer {
 				rows = append(rows, l.cells(&l.Rows[j]))
 			}
 			table(&b, rows, true)
+			if rows := l.serverTable(); rows != nil {
+				table(&b, rows, true)
+			}
 			if runs := l.perRun(); runs != nil {
 				b.WriteString("\n<details><summary>each run</summary>\n")
 				table(&b, append([][]string{{"", "old", "new"}}, runs...), false)

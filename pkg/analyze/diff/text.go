@@ -29,6 +29,10 @@ func Text(r *Result) report.Renderer {
 				rows = append(rows, l.cells(&l.Rows[j]))
 			}
 			columns(&b, rows, 2)
+			if rows := l.serverTable(); rows != nil {
+				b.WriteByte('\n')
+				columns(&b, rows, 2)
+			}
 			for _, run := range l.perRun() {
 				fmt.Fprintf(&b, "  each %s: %s → %s\n", run[0], run[1], run[2])
 			}

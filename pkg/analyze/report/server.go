@@ -19,12 +19,12 @@ func servers(e *analyze.Experiment) *grid {
 		row := []string{f.Name, plain(f.Of), strconv.FormatUint(f.N, 10), "", "", "", "", ""}
 		switch f.Kind {
 		case analyze.FigureCounter:
-			row[5] = quantity(f.Unit, f.Total)
+			row[5] = Quantity(f.Unit, f.Total)
 		case analyze.FigureGauge:
-			row[4] = quantity(f.Unit, f.Max)
+			row[4] = Quantity(f.Unit, f.Max)
 			fallthrough
 		default:
-			row[3] = quantity(f.Unit, f.Mean)
+			row[3] = Quantity(f.Unit, f.Mean)
 		}
 		if ns, ok := f.ClientMinusServer(); ok {
 			row[6], row[7] = span(f.Client), span(ns)
@@ -44,8 +44,8 @@ func servers(e *analyze.Experiment) *grid {
 	return g
 }
 
-// quantity formats a figure of a server.
-func quantity(unit string, v float64) string {
+// Quantity formats a figure of a server, in the unit of [analyze.ServerFigure].
+func Quantity(unit string, v float64) string {
 	switch unit {
 	case "ns":
 		return span(v)
