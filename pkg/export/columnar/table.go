@@ -2,10 +2,12 @@ package columnar
 
 import (
 	"context"
+	"encoding/base64"
 	"fmt"
 	"io"
 	"math"
 	"strconv"
+	"unicode/utf8"
 
 	"github.com/apache/arrow/go/v15/parquet"
 	"github.com/apache/arrow/go/v15/parquet/file"
@@ -16,8 +18,8 @@ import (
 )
 
 // A Table reads any Parquet file row by row, each value as JSON: texts, numbers,
-// truth values, lists of them, and lists of structs of them. Columns of other
-// types are left out.
+// truth values, lists of them, and structs of them, alone or in lists. Bytes that
+// are no text are {"b64": "…"}. Columns of other types are left out.
 //
 //	for t.Next() {
 //		use(t.Row())
@@ -39,20 +41,23 @@ type Table struct {
 	err         error
 }
 
-// A tableColumn is a column of the file: one leaf, or those of a list's structs.
+// A tableColumn is a column of the file: one leaf, or those of a struct or of a
+// list's structs.
 type tableColumn struct {
 	name   string
 	leaves []tableLeaf
 }
 
-// A tableLeaf is a leaf of a column. name is its field in the structs of a list,
-// "" if it is no struct.
+// A tableLeaf is a leaf of a column. name is its field in the struct, or in the
+// structs of a list; "" if it is no struct. binary says that its bytes are not said
+// to be text.
 type tableLeaf struct {
 	name   string
 	index  int
 	desc   *schema.Column
 	shape  leafShape
 	signed bool
+	binary bool
 	r      *leaf
 }
 
@@ -126,12 +131,16 @@ func leafOf(desc *schema.Column, index int) (l tableLeaf, ok bool) {
 		if _, decimal := desc.LogicalType().(*schema.DecimalLogicalType); decimal {
 			return l, false
 		}
+		l.binary = desc.LogicalType() == nil || desc.LogicalType().Equals(schema.NoLogicalType{})
 	default:
 		return l, false
 	}
 	path := desc.ColumnPath()
 	if shape.maxRep == 0 {
-		return l, len(path) == 1 // no struct outside a list
+		if len(path) == 2 {
+			l.name = path[1]
+		}
+		return l, len(path) <= 2 // no struct within another
 	}
 	// What is repeated is the column itself, or a group right in it, which holds
 	// the element; that is the leaf, or a struct of leaves.
@@ -245,6 +254,9 @@ func (t *Table) openGroup(group *file.RowGroupReader) error {
 // append appends the column's value in row i as JSON.
 func (c *tableColumn) append(b []byte, i int) []byte {
 	first := &c.leaves[0]
+	if first.shape.maxRep == 0 && first.name != "" {
+		return c.appendStruct(b, i)
+	}
 	if first.shape.maxRep == 0 {
 		return first.append(b, i)
 	}
@@ -279,6 +291,21 @@ func (c *tableColumn) append(b []byte, i int) []byte {
 	return append(b, ']')
 }
 
+// appendStruct appends the struct in row i; null if there is nothing in it.
+func (c *tableColumn) appendStruct(b []byte, i int) []byte {
+	start, all := len(b), true
+	for n := range c.leaves {
+		l := &c.leaves[n]
+		b = append(b, "{,"[min(n, 1)])
+		b = l.append(append(appendJSONText(b, []byte(l.name)), ':'), i)
+		all = all && l.r.v.null(i)
+	}
+	if all {
+		return append(b[:start], "null"...)
+	}
+	return append(b, '}')
+}
+
 // first and count say where the elements of row i are.
 func (l *tableLeaf) first(i int) int { from, _, _ := l.r.lists.list(i); return from }
 func (l *tableLeaf) count(i int) int { from, to, _ := l.r.lists.list(i); return to - from }
@@ -291,6 +318,10 @@ func (l *tableLeaf) append(b []byte, i int) []byte {
 	}
 	switch l.desc.PhysicalType() {
 	case parquet.Types.ByteArray:
+		if l.binary && !utf8.Valid(v.str(i)) {
+			b = base64.StdEncoding.AppendEncode(append(b, `{"b64":"`...), v.str(i))
+			return append(b, `"}`...)
+		}
 		return appendJSONText(b, v.str(i))
 	case parquet.Types.Boolean:
 		return strconv.AppendBool(b, v.num(i) != 0)

@@ -286,6 +286,10 @@ func TestErrors(t *testing.T) {
 		{"negative delay", "{\"prompt\":\"a\",\"delay\":-1}\n", Options{}, `in: line 1: "delay": -1 × 1ms: must be from 0`},
 		{"time is text", "{\"prompt\":\"a\",\"timestamp\":\"noon\"}\n", Options{}, `in: line 1: "timestamp": expected a number, found "noon"`},
 		{"no such picture", "{\"prompt\":\"a\",\"image\":\"no.png\"}\n", Options{}, `in: line 1: "image": no.png: no such file; expected the path of a file, a URL, or data:…`},
+		{"a path that is none", "{\"prompt\":\"a\",\"image\":\"a\\u0000\\u001b\"}\n", Options{}, `in: line 1: "image": "a\x00\x1b": invalid argument; expected the path of a file`},
+		{"a picture that is a number", "{\"prompt\":\"a\",\"image\":[\"http://x/y\",5]}\n", Options{}, `in: line 1: "image": element 1: expected a string or bytes, found 5`},
+		{"a picture without bytes", "{\"prompt\":\"a\",\"image\":{\"bytes\":null}}\n", Options{}, `in: line 1: "image": neither "bytes" nor a "path" in {"bytes":null}`},
+		{"bytes that are no picture", "{\"prompt\":\"a\",\"image\":{\"bytes\":\"abc\",\"path\":\"a.png\"}}\n", Options{}, `in: line 1: "image": is no image that is known`},
 		{"a picture beside messages", "{\"messages\":[{\"role\":\"user\"}],\"image\":\"a.png\"}\n", Options{}, `in: line 1: "image" beside a whole conversation`},
 		{"an empty payload", "{\"payload\":{}}\n", Options{}, `in: line 1: "payload": an empty request`},
 

@@ -3,6 +3,7 @@ package dataset
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,11 +16,75 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
 
-// readMedium finds a picture or a sound: a URL (http, https, data), the content
-// as "wav,BASE64" of GenAI-Perf, or the path of a file, which is looked for
-// beside the dataset and in the working directory.
-func readMedium(kind workload.MediumKind, where string, f *file) (workload.Medium, error) {
+// A mediumValue is a picture or a sound as a row has it: what it holds, or where it
+// is.
+type mediumValue struct {
+	content []byte // nil: it is elsewhere
+	where   string
+}
+
+// parseMedia reads one or several: "…" for where it is, and its bytes as columns of
+// Parquet have them, or as the library datasets has pictures and sounds there:
+//
+//	{"b64": "…"}  {"bytes": {"b64": "…"}, "path": "…"}
+func parseMedia(js []byte) ([]mediumValue, error) {
+	var list []json.RawMessage
+	if json.Unmarshal(js, &list) != nil {
+		v, err := parseMedium(js)
+		return []mediumValue{v}, err
+	}
+	var all []mediumValue
+	for i, one := range list {
+		v, err := parseMedium(one)
+		if err != nil {
+			return nil, fmt.Errorf("element %d: %w", i, err)
+		}
+		all = append(all, v)
+	}
+	return all, nil
+}
+
+func parseMedium(js []byte) (v mediumValue, err error) {
+	if js[0] == '"' {
+		v.where, err = parseString(js)
+		return v, err
+	}
+	var o struct {
+		B64   []byte
+		Bytes json.RawMessage
+		Path  string
+	}
+	if err := json.Unmarshal(js, &o); err != nil {
+		return v, fmt.Errorf("expected a string or bytes, found %s", clip(js))
+	}
+	switch {
+	case o.B64 != nil:
+		v.content = o.B64
+	case len(o.Bytes) > 0 && o.Bytes[0] == '"':
+		text, err := parseString(o.Bytes)
+		v.content = []byte(text)
+		return v, err
+	case len(o.Bytes) > 0 && o.Bytes[0] == '{':
+		return parseMedium(o.Bytes)
+	case o.Path != "":
+		v.where = o.Path
+	default:
+		return v, fmt.Errorf("neither \"bytes\" nor a \"path\" in %s", clip(js))
+	}
+	return v, nil
+}
+
+// readMedium finds a picture or a sound that is elsewhere: a URL (http, https,
+// data), the content as "wav,BASE64" of GenAI-Perf, or the path of a file, which is
+// looked for beside the dataset and in the working directory.
+func readMedium(kind workload.MediumKind, v mediumValue, f *file) (workload.Medium, error) {
+	where := v.where
 	m := workload.Medium{Kind: kind, URL: where}
+	if v.content != nil {
+		typ, err := mediaType(kind, v.content)
+		m.URL = "data:" + typ + ";base64," + base64.StdEncoding.EncodeToString(v.content)
+		return m, err
+	}
 	scheme, rest, ok := strings.Cut(where, ":")
 	if ok && (scheme == "http" || scheme == "https") && strings.HasPrefix(rest, "//") || ok && scheme == "data" {
 		return m, nil
@@ -54,7 +119,11 @@ func readBeside(path string, f *file) ([]byte, error) {
 			continue
 		}
 		if err != nil {
-			return nil, err
+			var cause *fs.PathError
+			if errors.As(err, &cause) {
+				err = cause.Err // the path may be of any length, and hold anything
+			}
+			return nil, fmt.Errorf("%q: %w; expected the path of a file, a URL, or data:…", clip([]byte(path)), err)
 		}
 		content, err := io.ReadAll(io.LimitReader(in, most+1))
 		if err = errors.Join(err, in.Close()); err != nil {

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
 
 // Parquet and JSON Lines that the library datasets wrote of the same rows say the
@@ -29,6 +31,38 @@ func TestParquet(t *testing.T) {
 		}
 		if diff := cmp.Diff(got[1], got[0]); diff != "" {
 			t.Errorf("%s (-jsonl +parquet):\n%s", name, diff)
+		}
+	}
+}
+
+// Pictures and sounds in Parquet, as the library datasets has them there, and as bare
+// bytes.
+func TestParquetMedia(t *testing.T) {
+	const picture = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAQAAAAECAIAAAAmkwkpAAAADElEQVR4nGNgIB0AAAA0AAF2Xq7DAAAAAElFTkSuQmCC"
+	for name, want := range map[string][][]workload.Medium{
+		"media": {
+			{{Kind: workload.Image, URL: picture}},
+			{{Kind: workload.Audio, URL: "data:audio/wav;base64,UklGRigAAABXQVZFZm10IBAAAAABAAEAQB8AAIA+AAACABAAZGF0YQQAAAAAAAEA"}},
+			{{Kind: workload.Image, URL: "https://example.com/b.png"}},
+		},
+		"bytes": {{{Kind: workload.Image, URL: picture}}},
+	} {
+		s, err := Open(t.Context(), []string{"testdata/" + name + ".parquet"}, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		if notes := s.Notes(); len(notes) != 0 || s.Len() != len(want) {
+			t.Errorf("%s: %d entries, notes %q", name, s.Len(), notes)
+		}
+		for k := range want {
+			e, err := s.At(k)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want[k], e.Prompt.Media); diff != "" {
+				t.Errorf("%s: row %d (-want +got):\n%s", name, k, diff)
+			}
 		}
 	}
 }

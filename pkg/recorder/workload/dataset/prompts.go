@@ -317,12 +317,12 @@ func (p *promptReader) media(*workload.Entry) error {
 		if p.prompt.Messages != nil || p.prompt.Body != nil {
 			return fmt.Errorf("%q beside a whole conversation; put it into a message", name)
 		}
-		all, err := parseStrings(js)
+		all, err := parseMedia(js)
 		if err != nil {
 			return fmt.Errorf("%q: %w", name, err)
 		}
-		for _, where := range all {
-			m, err := readMedium(kind.kind, where, p.file)
+		for _, one := range all {
+			m, err := readMedium(kind.kind, one, p.file)
 			if err != nil {
 				return fmt.Errorf("%q: %w", name, err)
 			}

@@ -1,9 +1,15 @@
 """Writes sharegpt.parquet and openorca.parquet as the library `datasets` does,
 rows as in the datasets of those names, texts of our own, and the same rows as
-JSON Lines beside them.
+JSON Lines beside them. media.parquet holds a picture and a sound, in columns of the
+types that the library gives its features Image and Audio, and as bare bytes.
 """
 
+import base64
+import struct
+
 import datasets
+import pyarrow
+import pyarrow.parquet
 
 conversations = [
     {
@@ -28,3 +34,16 @@ for name, rows in (("sharegpt", conversations), ("openorca", questions)):
     d = datasets.Dataset.from_list(rows)
     d.to_parquet(f"{name}.parquet", batch_size=25)
     d.to_json(f"{name}.jsonl", force_ascii=False)
+
+picture = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAQAAAAECAIAAAAmkwkpAAAADElEQVR4nGNgIB0AAAA0AAF2Xq7DAAAAAElFTkSuQmCC")
+sound = b"RIFF" + struct.pack("<I", 40) + b"WAVEfmt " + struct.pack("<IHHIIHH", 16, 1, 1, 8000, 16000, 2, 16) + b"data" + struct.pack("<Ihh", 4, 0, 1)
+feature = pyarrow.struct([("bytes", pyarrow.binary()), ("path", pyarrow.string())])
+pyarrow.parquet.write_table(
+    pyarrow.table({
+        "text": ["one", "two", "three"],
+        "image": pyarrow.array([{"bytes": picture, "path": "a.png"}, None, {"bytes": None, "path": "https://example.com/b.png"}], type=feature),
+        "audio": pyarrow.array([None, {"bytes": sound, "path": None}, None], type=feature),
+    }),
+    "media.parquet",
+)
+pyarrow.parquet.write_table(pyarrow.table({"text": ["one"], "image": pyarrow.array([picture], type=pyarrow.binary())}), "bytes.parquet")
