@@ -20,6 +20,9 @@ import (
 type Server struct {
 	HTTP string // host:port
 	GRPC string // host:port; "" where the server speaks no gRPC
+	// Metrics is the URL of the metrics in the format of Prometheus; "" where there
+	// are none.
+	Metrics string
 	// PID is the process to signal in tests of servers that die.
 	PID int
 }
@@ -61,7 +64,7 @@ func startTriton(tb testing.TB, models string, http, grpc, metrics int) *Server 
 	pid := serve(tb, log, filepath.Join(dir, "serve.sh"),
 		"-H", strconv.Itoa(http), "-G", strconv.Itoa(grpc), "-M", strconv.Itoa(metrics),
 		"-r", filepath.Join(dir, models), "-l", log)
-	return &Server{HTTP: loopback(http), GRPC: loopback(grpc), PID: pid}
+	return &Server{HTTP: loopback(http), GRPC: loopback(grpc), Metrics: "http://" + loopback(metrics) + "/metrics", PID: pid}
 }
 
 // StartOpenAI starts a server of the OpenAI API with a tiny random model that
@@ -74,7 +77,11 @@ func StartOpenAI(tb testing.TB, kind string, args ...string) *Server {
 	log := filepath.Join(home(tb), "openai", "log."+kind+"."+port)
 	tb.Cleanup(func() { _ = os.Remove(log) }) // after the server's end
 	pid := serve(tb, log, filepath.Join(golden.Root(tb), "realservers", "openai", "serve.sh"), append([]string{port, kind}, args...)...)
-	return &Server{HTTP: "127.0.0.1:" + port, PID: pid}
+	s := &Server{HTTP: "127.0.0.1:" + port, PID: pid}
+	if kind != "transformers" {
+		s.Metrics = "http://" + s.HTTP + "/metrics"
+	}
+	return s
 }
 
 // serve runs a serve.sh, which leaves the server running and prints its
