@@ -69,7 +69,7 @@ func (l *levelRun) run(ctx context.Context) (Level, error) {
 	if l.err != nil {
 		return l.out, l.err
 	}
-	l.edge(export.EdgeLevel, 0)
+	l.edgeAtRest(export.EdgeLevel)
 	warmup := l.cfg.Warmup
 	if n := closedSlots(l.load); n > 0 && warmup > 0 {
 		// Measured is what begins together, as perf_analyzer does it.
@@ -151,6 +151,10 @@ func (l *levelRun) stage(ctx context.Context, level load.Level, warmup int, warm
 		defer supplied.end()
 		defer context.AfterFunc(flight, supplied.end)()
 	}
+	atOnce := warmup == 0 && warmupTime == 0 // the measurement begins with the first request
+	if atOnce {
+		l.edgeAtRest(export.EdgeMeasure)
+	}
 	start := time.Now()
 	warmUntilNS := uint64(0)
 	if warmupTime > 0 {
@@ -158,9 +162,9 @@ func (l *levelRun) stage(ctx context.Context, level load.Level, warmup int, warm
 	}
 	measure := l.cfg.measure(l.load)
 	l.gate = newGate(warmup, warmUntilNS, budget, measure.longest())
-	if warmup == 0 && warmupTime == 0 {
+	if atOnce {
 		l.gate.measure(l.cfg.Clock.NS(start))
-		l.measure()
+		l.beginMeter()
 	}
 	l.driver = l.newDriver(level, crew{
 		gate: l.gate, supply: supplied, sequences: l.sequences, fleet: &l.fleet, timeout: l.cfg.RequestTimeout, firstID: l.nextID, model: l.soleModel(),
@@ -183,10 +187,14 @@ func (l *levelRun) stage(ctx context.Context, level load.Level, warmup int, warm
 // begun.
 func (l *levelRun) measure() {
 	if l.meter == nil {
-		l.meter = newMeter(l.cfg.measure(l.load), l.gate.beganNS)
-		l.client = newClientView()
+		l.beginMeter()
 		l.edge(export.EdgeMeasure, 0)
 	}
+}
+
+func (l *levelRun) beginMeter() {
+	l.meter = newMeter(l.cfg.measure(l.load), l.gate.beganNS)
+	l.client = newClientView()
 }
 
 // loop is the collector's: it returns when all slots have ended and all they

@@ -23,8 +23,10 @@ type Telemetry interface {
 // package serverstat. Its methods are called from one goroutine.
 type ServerStats interface {
 	// Edge asks in the background, because the level has come to an edge. It
-	// must not block but for EdgeLevel, when no load is on.
+	// must not block.
 	Edge(edge export.StatsEdge, window int)
+	// Wait waits for what was asked. It is called when no load is on.
+	Wait()
 	// Level waits for what was asked since it was last called and returns it; nil
 	// when there is nothing. It is called when no load is on.
 	Level() *export.ServerStats
@@ -37,6 +39,15 @@ func (l *levelRun) edge(edge export.StatsEdge, window int) {
 	}
 	if l.cfg.ServerStats != nil {
 		l.cfg.ServerStats.Edge(edge, window)
+	}
+}
+
+// edgeAtRest is edge where no load is on: what comes next waits for the server's
+// answer, so that no request of it is in the counters.
+func (l *levelRun) edgeAtRest(edge export.StatsEdge) {
+	l.edge(edge, 0)
+	if l.cfg.ServerStats != nil {
+		l.cfg.ServerStats.Wait()
 	}
 }
 

@@ -2,7 +2,7 @@
 // has counted of its models: ModelStatistics, of the model that requests go to and
 // of those that it is made of.
 //
-//	s := serverstat.New(serverstat.Config{Asker: asker, Model: "m", Clock: clock})
+//	s := serverstat.New(serverstat.Config{Asker: asker, Model: serverstat.ModelRef{Name: "m"}, Clock: clock})
 //	defer s.Close()
 //	cfg.ServerStats = s // of recorder.Config
 //

@@ -87,8 +87,7 @@ func New(cfg Config) *Recorder {
 	return r
 }
 
-// Edge asks for the counters. It waits for the answer at the beginning of a
-// level, when no load is on yet.
+// Edge asks for the counters, and does not wait for the answer.
 func (r *Recorder) Edge(edge export.StatsEdge, window int) {
 	r.pending.Add(1)
 	select {
@@ -97,10 +96,10 @@ func (r *Recorder) Edge(edge export.StatsEdge, window int) {
 		r.pending.Done()
 		r.fault(errors.New("edges came more quickly than the server answered"))
 	}
-	if edge == export.EdgeLevel {
-		r.pending.Wait()
-	}
 }
+
+// Wait waits for the answers.
+func (r *Recorder) Wait() { r.pending.Wait() }
 
 // Level waits for the answers and returns what the level gave.
 func (r *Recorder) Level() *export.ServerStats {
