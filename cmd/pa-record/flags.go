@@ -92,7 +92,6 @@ func outputFlags() []cli.Flag {
 
 // What to do instead of flags that pa-record does not have.
 const (
-	giveLevels    = "give the levels with --concurrency-range"
 	noCAPI        = "the in-process C API is not supported; start the server"
 	noTFServing   = "TensorFlow Serving is not supported"
 	noDynamicGRPC = "only Triton's own gRPC service is supported"
@@ -110,11 +109,6 @@ var notSupportedKinds = map[string]string{
 // notSupported are flags of perf_analyzer that pa-record does not have, with
 // what to do instead.
 var notSupported = map[string]string{
-	"t":                       giveLevels,
-	"c":                       giveLevels,
-	"d":                       giveLevels,
-	"input-tensor-format":     "HTTP tensors are binary, as is the default",
-	"output-tensor-format":    "HTTP tensors are binary, as is the default",
 	"grpc-method":             noDynamicGRPC,
 	"model-signature-name":    noTFServing,
 	"triton-server-directory": noCAPI,

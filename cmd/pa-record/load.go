@@ -23,6 +23,9 @@ import (
 func loadFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "concurrency-range", Category: catLoad, Usage: "requests in flight: `LEVELS` is one number, start:end:step (with -l the end may be 0: none), or a list 1,4,8", DefaultText: "1"},
+		&cli.IntFlag{Name: "t", Category: catLoad, Usage: "--concurrency-range `N`, as perf_analyzer once spelled it", DefaultText: "1"},
+		&cli.BoolFlag{Name: "d", Category: catLoad, Usage: "go on from -t to -c, or as far as -l allows, as perf_analyzer once spelled --concurrency-range T:C:1"},
+		&cli.IntFlag{Name: "c", Category: catLoad, Usage: "with -d, end at `N` requests in flight; 0 is no end", DefaultText: "0"},
 		&cli.StringFlag{Name: "request-rate-range", Category: catLoad, Usage: "requests per second, whatever the server makes of them: `LEVELS` as above, 2.5 too"},
 		&cli.Float64Flag{Name: "latency-threshold", Aliases: []string{"l"}, Category: catLoad, Usage: "go through the levels up to the first whose latency is `MS` or more: the mean, or that of --percentile", DefaultText: "no limit"},
 		&cli.BoolFlag{Name: "binary-search", Category: catLoad, Usage: "look for the highest level below -l by halving the range start:end:step, until what is left is no more than a step"},
@@ -116,6 +119,7 @@ type shape struct {
 // load reads the levels.
 func (p *settingsParser) load(s *settings) {
 	c := p.c
+	p.oldConcurrency()
 	shapes := []shape{
 		{"concurrency-range", []string{"ramp-up", "latency-threshold", "binary-search"}, p.concurrency},
 		{"request-rate-range", []string{"request-distribution", "burstiness", "max-concurrency", "ramp-up", "latency-threshold", "binary-search"}, p.rates},
@@ -168,6 +172,35 @@ func (p *settingsParser) load(s *settings) {
 	for _, level := range s.levels {
 		if err := level.Validate(); err != nil {
 			p.errorf("--%s: %w", given[0].flag, err)
+		}
+	}
+}
+
+// oldConcurrency makes of -t, -d and -c what took their place: perf_analyzer's
+// dynamic concurrency mode is a range that latency may end.
+func (p *settingsParser) oldConcurrency() {
+	c := p.c
+	start, end := 1, c.Int("c")
+	if c.IsSet("t") {
+		start = c.Int("t")
+	}
+	switch given := c.IsSet("t") || c.IsSet("d"); {
+	case start < 1:
+		p.errorf("-t %d: must be at least 1", start)
+	case c.IsSet("c") && !c.Bool("d"):
+		p.errorf("-c belongs to -d; give that, or drop it")
+	case !given:
+	case c.IsSet("concurrency-range"):
+		p.errorf("-t and -d are another way to say --concurrency-range; drop one")
+	case end < 0:
+		p.errorf("-c %d: must not be negative", end)
+	default:
+		levels := strconv.Itoa(start)
+		if c.Bool("d") {
+			levels = fmt.Sprintf("%d:%d:1", start, end)
+		}
+		if err := c.Set("concurrency-range", levels); err != nil {
+			p.errorf("-t: %w", err)
 		}
 	}
 }

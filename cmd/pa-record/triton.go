@@ -17,6 +17,8 @@ func tritonFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "grpc-compression-algorithm", Category: catTriton, Usage: "compress what is sent over gRPC: `HOW` is none, gzip or deflate", Value: none},
 		&cli.StringFlag{Name: "bls-composing-models", Category: catTriton, Usage: "`MODELS` that the model calls, name:version,name, whose statistics are wanted too; those of ensembles are known"},
+		&cli.StringFlag{Name: "input-tensor-format", Category: catTriton, Usage: "send tensors over HTTP as `HOW`: binary, or json", Value: tensorsBinary},
+		&cli.StringFlag{Name: "output-tensor-format", Category: catTriton, Usage: "ask for them over HTTP as `HOW`: binary, or json", Value: tensorsBinary},
 		&cli.StringFlag{Name: "shared-memory", Category: catTriton, Usage: "tensors go through `WHICH` memory, not through requests: none, or system, for a server on this host", Value: none},
 		&cli.IntFlag{Name: "output-shared-memory-size", Category: catTriton, Usage: "room of `BYTES` for each output in shared memory", Value: kserve.DefaultOutputSharedBytes},
 		&cli.StringSliceFlag{Name: "trace-level", Category: catTriton, Usage: "have the server trace the model's requests meanwhile: `LEVEL` is OFF, TIMESTAMPS or TENSORS (repeatable); it needs a trace file of its own"},
@@ -26,6 +28,12 @@ func tritonFlags() []cli.Flag {
 	}
 }
 
+// Forms of tensors over HTTP.
+const (
+	tensorsBinary = "binary"
+	tensorsJSON   = "json"
+)
+
 // none is the value of flags that turn something off.
 const none = "none"
 
@@ -33,6 +41,8 @@ const none = "none"
 type tritonSettings struct {
 	BLS          string   `json:"bls_composing_models,omitempty"`
 	Compression  string   `json:"grpc_compression_algorithm,omitempty"`
+	JSONInputs   bool     `json:"json_inputs,omitempty"`
+	JSONOutputs  bool     `json:"json_outputs,omitempty"`
 	SharedMemory bool     `json:"shared_memory,omitempty"`
 	OutputShared int64    `json:"output_shared_memory_size,omitempty"`
 	TraceLevels  []string `json:"trace_level,omitempty"`
@@ -79,6 +89,7 @@ func (p *settingsParser) tritonOnly(s *settings) {
 			p.errorf("--grpc-compression-algorithm: a simulated server in this process takes nothing compressed; start pa-record sim")
 		}
 	}
+	t.JSONInputs, t.JSONOutputs = p.tensorFormat(s, "input-tensor-format"), p.tensorFormat(s, "output-tensor-format")
 	switch which := c.String("shared-memory"); which {
 	case none:
 	case "system":
@@ -109,4 +120,18 @@ func (p *settingsParser) tritonOnly(s *settings) {
 		}
 		*f.to = strconv.Itoa(n)
 	}
+}
+
+// tensorFormat reports whether a flag says that tensors are JSON.
+func (p *settingsParser) tensorFormat(s *settings, flag string) bool {
+	switch how := p.c.String(flag); {
+	case how == tensorsBinary:
+	case how != tensorsJSON:
+		p.errorf("--%s %s: it is binary or json", flag, how)
+	case s.Protocol == protocolGRPC:
+		p.errorf("--%s json needs HTTP; drop -i grpc", flag)
+	default:
+		return true
+	}
+	return false
 }

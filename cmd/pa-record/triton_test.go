@@ -1,8 +1,13 @@
 package main
 
 import (
+	"bytes"
+	"encoding/json"
+	"errors"
 	"io"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -157,5 +162,163 @@ func TestTritonFlags(t *testing.T) {
 	s, err = parse(t, "", strings.Fields("-m x -i grpc --grpc-compression-algorithm none --trace-rate 5")...)
 	if err != nil || s.Compression != "" || s.TraceRate != "5" || !slices.Equal(s.TraceLevels, nil) {
 		t.Errorf("%v: %+v", err, s)
+	}
+}
+
+// An httpCall is a request for inference and its answer, as they were on the wire.
+type httpCall struct {
+	contentType, jsonBytes string
+	body                   string
+	answerJSONBytes        string
+	answer                 string
+}
+
+// watched returns the address of a proxy before a server that keeps its calls.
+func watched(t *testing.T, server string) (addr string, calls func() []httpCall) {
+	t.Helper()
+	var mu sync.Mutex
+	var all []httpCall
+	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		req, err := http.NewRequestWithContext(r.Context(), r.Method, server+r.URL.Path, bytes.NewReader(body))
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		req.Header = r.Header
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer resp.Body.Close()
+		answer, err := io.ReadAll(resp.Body)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		const length = "Inference-Header-Content-Length"
+		if strings.HasSuffix(r.URL.Path, "/infer") {
+			mu.Lock()
+			all = append(all, httpCall{r.Header.Get("Content-Type"), r.Header.Get(length), string(body), resp.Header.Get(length), string(answer)})
+			mu.Unlock()
+		}
+		for name, values := range resp.Header {
+			w.Header()[name] = values
+		}
+		w.WriteHeader(resp.StatusCode)
+		_, _ = w.Write(answer)
+	}))
+	t.Cleanup(h.Close)
+	return h.URL, func() []httpCall {
+		mu.Lock()
+		defer mu.Unlock()
+		return all
+	}
+}
+
+// Tensors go over HTTP in the form that is asked for, each way by itself, and the
+// export is the same with any.
+func TestTensorFormats(t *testing.T) {
+	data := filepath.Join(t.TempDir(), "data.json")
+	if err := os.WriteFile(data, []byte(`{"data":[{"INPUT0":[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,-16],"INPUT1":[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]}]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	srv, err := sim.Start(t.Context(), sim.Config{AddSubDelay: sim.ConstantDelay(1e6)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer srv.Close()
+	const asJSON, sums = `"data":[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,-16]`, `"data":[2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,-15]`
+	for _, tt := range []struct {
+		flags       string
+		json, asked bool // inputs, outputs
+	}{
+		{"", false, false},
+		{"--input-tensor-format json", true, false},
+		{"--output-tensor-format json", false, true},
+		{"--input-tensor-format json --output-tensor-format json", true, true},
+		{"--input-tensor-format binary --output-tensor-format binary", false, false},
+	} {
+		addr, calls := watched(t, srv.TritonHTTPURL())
+		out := filepath.Join(t.TempDir(), "e.json")
+		code, _, stderr := inProcess(t.Context(), t, strings.Fields("-m add_sub -u "+addr+" --request-count 2 --quiet --input-data "+data+" --profile-export-file "+out+" "+tt.flags)...)
+		if code != 0 {
+			t.Fatalf("%s: exit code %d:\n%s", tt.flags, code, stderr)
+		}
+		all := calls()
+		if len(all) != 2 {
+			t.Fatalf("%s: %d requests", tt.flags, len(all))
+		}
+		c := all[1]
+		if got := strings.Contains(c.body, asJSON); got != tt.json || (c.contentType == "application/json") != tt.json || (c.jsonBytes == "") != tt.json {
+			t.Errorf("%s: content type %s, %s bytes of JSON, body %q", tt.flags, c.contentType, c.jsonBytes, c.body)
+		}
+		if got := strings.Contains(c.answer, sums); got != tt.asked || (c.answerJSONBytes == "") != tt.asked {
+			t.Errorf("%s: %s bytes of JSON in the answer %q", tt.flags, c.answerJSONBytes, c.answer)
+		}
+		_, requests := readExport(t, out)
+		for i := range requests {
+			r := &requests[i]
+			in, _ := r.Inputs.Get("INPUT0")
+			sum, _ := r.Responses[0].Outputs.Get("OUTPUT0")
+			if string(in.Data) != strings.TrimPrefix(asJSON, `"data":`) || string(sum.Data) != strings.TrimPrefix(sums, `"data":`) {
+				t.Errorf("%s: %s gave %s", tt.flags, in.Data, sum.Data)
+			}
+		}
+	}
+}
+
+// What perf_analyzer once said for a concurrency comes to the same as what took its
+// place.
+func TestOldConcurrency(t *testing.T) {
+	for _, tt := range []struct{ old, now string }{
+		{"-t 4", "--concurrency-range 4"},
+		{"-t 4 -p 1000", "--concurrency-range 4 -p 1000"},
+		{"-d -l 50", "--concurrency-range 1:0:1 -l 50"},
+		{"-d -t 2 -l 50", "--concurrency-range 2:0:1 -l 50"},
+		{"-d -t 2 -c 8 -l 50", "--concurrency-range 2:8:1 -l 50"},
+		{"-d -c 3", "--concurrency-range 1:3:1"},
+	} {
+		var plans [2]string
+		for i, args := range []string{tt.old, tt.now} {
+			s, err := parse(t, "", append([]string{"-m", "x"}, strings.Fields(args)...)...)
+			if err != nil {
+				t.Fatalf("%s: %v", args, err)
+			}
+			js, err := json.Marshal(s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			plans[i] = string(js)
+		}
+		if plans[0] != plans[1] {
+			t.Errorf("%s comes to\n%s\n%s to\n%s", tt.old, plans[0], tt.now, plans[1])
+		}
+	}
+	for _, tt := range []struct{ args, want string }{
+		{"-t 0", "-t 0: must be at least 1"},
+		{"-c 4", "-c belongs to -d; give that, or drop it"},
+		{"-d -l 5 -c -1", "-c -1: must not be negative"},
+		{"-d", "an end of 0 needs -l, the latency at which to stop"},
+		{"-t 4 --concurrency-range 4", "-t and -d are another way to say --concurrency-range; drop one"},
+		{"-t 4 --request-rate-range 5", "--concurrency-range and --request-rate-range exclude each other"},
+		{"-i grpc --input-tensor-format json", "--input-tensor-format json needs HTTP; drop -i grpc"},
+		{"--output-tensor-format yaml", "--output-tensor-format yaml: it is binary or json"},
+		{"--shared-memory system --input-tensor-format json --output-tensor-format json", "tensors in JSON and in shared memory exclude each other; drop one"},
+		{"--service-kind openai --input-tensor-format json", "--input-tensor-format belongs to --service-kind triton"},
+	} {
+		_, err := parse(t, "", append([]string{"-m", "x"}, strings.Fields(tt.args)...)...)
+		if err == nil {
+			_, _, stderr := inProcess(t.Context(), t, append([]string{"-m", "x"}, strings.Fields(tt.args)...)...)
+			err = errors.New(stderr)
+		}
+		if !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %v, want %q", tt.args, err, tt.want)
+		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"unicode/utf8"
 
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -83,6 +84,37 @@ func AppendJSON(b []byte, dt Datatype, raw []byte) []byte {
 		}
 	}
 	return append(b, ']')
+}
+
+// CheckJSON says why a tensor cannot be sent as JSON: the type has no form there, a
+// number is none, or a string is not UTF-8. raw must be whole elements.
+func CheckJSON(dt Datatype, raw []byte) error {
+	size := dt.Size()
+	if dt != BYTES && (size == 0 || dt == FP16 || dt == BF16) {
+		return fmt.Errorf("%s has no form in JSON", dt)
+	}
+	for i := 0; dt == BYTES; i++ {
+		e, rest, ok := NextBytes(raw)
+		if !ok {
+			return nil
+		}
+		if !utf8.Valid(e) {
+			return fmt.Errorf("element %d is not UTF-8, and has no form in JSON", i)
+		}
+		raw = rest
+	}
+	for i := 0; (dt == FP32 || dt == FP64) && i+size <= len(raw); i += size {
+		var f float64
+		if dt == FP32 {
+			f = float64(math.Float32frombits(binary.LittleEndian.Uint32(raw[i:])))
+		} else {
+			f = math.Float64frombits(binary.LittleEndian.Uint64(raw[i:]))
+		}
+		if math.IsNaN(f) || math.IsInf(f, 0) {
+			return fmt.Errorf("element %d is %v, which has no form in JSON", i/size, f)
+		}
+	}
+	return nil
 }
 
 // appendElement appends the JSON text of the number or BOOL at the head of raw.

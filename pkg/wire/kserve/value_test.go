@@ -1,7 +1,9 @@
 package kserve
 
 import (
+	"encoding/binary"
 	"encoding/json"
+	"fmt"
 	"io/fs"
 	"math"
 	"strconv"
@@ -178,5 +180,39 @@ func TestValueGolden(t *testing.T) {
 	}
 	if checked < 32 {
 		t.Errorf("checked %d tensors, want at least 32", checked)
+	}
+}
+
+// What JSON has no form for, and where in the tensor it is.
+func TestCheckJSON(t *testing.T) {
+	fp32 := func(all ...float32) []byte {
+		var b []byte
+		for _, f := range all {
+			b = binary.LittleEndian.AppendUint32(b, math.Float32bits(f))
+		}
+		return b
+	}
+	fp64 := func(f float64) []byte { return binary.LittleEndian.AppendUint64(nil, math.Float64bits(f)) }
+	for _, tt := range []struct {
+		name string
+		dt   Datatype
+		raw  []byte
+		want string
+	}{
+		{"numbers", INT32, []byte{1, 0, 0, 0}, ""},
+		{"nothing", FP32, nil, ""},
+		{"floats", FP32, fp32(1, -2.5, math.MaxFloat32), ""},
+		{"a NaN", FP32, fp32(1, float32(math.NaN())), "element 1 is NaN, which has no form in JSON"},
+		{"an infinity", FP64, fp64(math.Inf(-1)), "element 0 is -Inf, which has no form in JSON"},
+		{"half floats", FP16, []byte{0, 0}, "FP16 has no form in JSON"},
+		{"bfloats", BF16, nil, "BF16 has no form in JSON"},
+		{"a type of later", Datatype("FP4"), []byte{0}, "FP4 has no form in JSON"},
+		{"strings", BYTES, AppendBytes(AppendBytes(nil, "ä"), ""), ""},
+		{"a string of bytes", BYTES, AppendBytes(AppendBytes(nil, "a"), "\xff"), "element 1 is not UTF-8, and has no form in JSON"},
+	} {
+		err := CheckJSON(tt.dt, tt.raw)
+		if got := fmt.Sprint(err); err == nil != (tt.want == "") || err != nil && got != tt.want {
+			t.Errorf("%s: %v, want %q", tt.name, err, tt.want)
+		}
 	}
 }

@@ -68,6 +68,10 @@ type Config struct {
 	// BatchSize is the number of batch elements in a request, at most 2^20; 0
 	// means 1.
 	BatchSize int
+	// JSONInputs sends tensors as JSON instead of in binary behind it, and
+	// JSONOutputs asks for such in the answers. They need HTTP, and exclude
+	// SharedMemory.
+	JSONInputs, JSONOutputs bool
 	// Headers are HTTP headers or gRPC metadata of each request. Their values
 	// show neither in messages nor in recorded answers.
 	Headers http.Header
@@ -144,6 +148,11 @@ func (c *Config) Validate() error {
 		if _, err := grpcpress.Parse(c.Compression); err != nil {
 			errs = append(errs, err)
 		}
+	}
+	if json := c.JSONInputs || c.JSONOutputs; json && c.Protocol != HTTP {
+		errs = append(errs, errors.New("tensors in JSON need HTTP; drop -i grpc"))
+	} else if json && c.SharedMemory {
+		errs = append(errs, errors.New("tensors in JSON and in shared memory exclude each other; drop one"))
 	}
 	for name, shape := range c.Shapes {
 		for _, d := range shape {

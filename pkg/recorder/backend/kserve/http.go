@@ -111,7 +111,7 @@ func (s *httpSender) Send(ctx context.Context, p backend.Payload, x *backend.Exc
 // prepared rest.
 func (s *httpSender) request(ctx context.Context, p *payload, x *backend.Exchange) *http.Request {
 	params := slices.Concat(s.b.cfg.Parameters, sequenceParams(x))
-	if s.outputs == nil {
+	if s.outputs == nil && !s.b.cfg.JSONOutputs {
 		params = append(params, wire.Param{Name: wire.ParamBinaryOutput, Value: true})
 	}
 	head := (&wire.Request{
@@ -133,7 +133,10 @@ func (s *httpSender) request(ctx context.Context, p *payload, x *backend.Exchang
 		ContentLength: int64(len(head) + len(p.msg)),
 		GetBody:       body,
 	}
-	req.Body, _ = body() // never fails
+	req.Body, _ = body()      // never fails
+	if p.json == len(p.msg) { // nothing stands behind the JSON
+		req.Header = http.Header{"Content-Type": {"application/json"}}
+	}
 	s.b.addHeaders(req.Header)
 	return req.WithContext(ctx)
 }

@@ -85,6 +85,11 @@ func (b *Backend) PrepareBatch(es []*workload.Entry) (backend.Payload, error) {
 		if err != nil {
 			return nil, entryError(es[0], fmt.Errorf("input %q: %w", spec.Name, err))
 		}
+		if t.Binary = !b.cfg.JSONInputs; !t.Binary {
+			if err := wire.CheckJSON(spec.Datatype, t.Data); err != nil {
+				return nil, entryError(es[0], fmt.Errorf("input %q: %w; use --input-tensor-format binary", spec.Name, err))
+			}
+		}
 		if b.shared != nil {
 			if t.Shared, err = b.shared.put(t.Data); err != nil {
 				return nil, err
