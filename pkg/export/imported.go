@@ -1,5 +1,10 @@
 package export
 
+import (
+	"maps"
+	"slices"
+)
+
 // An Import says of a run that it was read from the result file of another
 // tool, and what that file does not hold. It is stored as JSON under "import" in
 // the "pa" of the run.
@@ -82,6 +87,12 @@ type Stated struct {
 	EndNS *uint64 `json:"end_ns,omitempty"`
 	// ErrorType is what the tool calls the kind of a failure.
 	ErrorType string `json:"error_type,omitempty"`
+	// ErrorCause and ErrorChain are what it says led to that.
+	ErrorCause string   `json:"error_cause,omitempty"`
+	ErrorChain []string `json:"error_chain,omitempty"`
+	// Figures are what the tool made of the request besides, by its own names and
+	// in its units, where nothing else here holds it.
+	Figures map[string]float64 `json:"figures,omitempty"`
 }
 
 // Clone returns a copy of s that shares no memory with it.
@@ -103,5 +114,6 @@ func (s *Stated) Clone() *Stated {
 	if s.Silent != nil {
 		c.Silent = append([]int{}, s.Silent...)
 	}
+	c.ErrorChain, c.Figures = slices.Clone(s.ErrorChain), maps.Clone(s.Figures)
 	return &c
 }

@@ -57,9 +57,11 @@ type aiperfMetric struct {
 }
 
 type aiperfError struct {
-	Code    *int   `json:"code"`
-	Type    string `json:"type"`
-	Message string `json:"message"`
+	Code       *int     `json:"code"`
+	Type       string   `json:"type"`
+	Message    string   `json:"message"`
+	Cause      string   `json:"cause"`
+	CauseChain []string `json:"cause_chain"`
 }
 
 // An aiperfResponse is a server-sent event, cut into its lines, or a whole body.
@@ -270,10 +272,11 @@ func (s *aiperf) metrics(r *export.Request) error {
 	if out := m.count("output_sequence_length"); out != nil && (*out != *st.OutputTokens || !m.has("usage_completion_tokens")) {
 		st.CountedOutput = out
 	}
+	st.Figures = m.figures()
 	if e := s.record.Error; e != nil {
-		st.ErrorType = e.Type
+		st.ErrorType, st.ErrorCause, st.ErrorChain = e.Type, message(e.Cause), e.CauseChain
 	}
-	if st.InputTokens != nil || st.OutputTokens != nil || st.ErrorType != "" {
+	if st.InputTokens != nil || st.OutputTokens != nil || st.ErrorType != "" || st.Figures != nil {
 		r.Stated = st
 	}
 	first, streamed := m.ns("time_to_first_token")
@@ -376,6 +379,28 @@ func (m *aiperfMetrics) number(tag string) (v float64, ok bool) {
 		return 0, false
 	}
 	return v, true
+}
+
+// besides are the metrics that a request keeps as they are, tags or how they
+// begin: parts of the exchange, the server's own counts, what was compared with
+// them, and what is reasoning and what is not.
+var besides = []string{"http_req_", "usage_", "osl_mismatch_diff_pct", "output_token_count", "reasoning_token_count", "time_to_first_output_token", "error_isl"}
+
+// figures returns those that are numbers; nil for none.
+func (m *aiperfMetrics) figures() map[string]float64 {
+	var all map[string]float64
+	for tag := range m.all {
+		if !slices.ContainsFunc(besides, func(front string) bool { return strings.HasPrefix(tag, front) }) {
+			continue
+		}
+		if v, ok := m.number(tag); ok {
+			if all == nil {
+				all = map[string]float64{}
+			}
+			all[tag] = v
+		}
+	}
+	return all
 }
 
 // span returns a span of time, 0 where it is missing.

@@ -25,6 +25,9 @@ type Report struct {
 	Errors []Failure
 
 	cancelled bool
+	// startNS and endNS are those of the phase; 0: not known.
+	startNS, endNS uint64
+
 	hint      bool   // usage without cached tokens
 	uncounted bool   // there was no tokenizer
 	fromUsage bool   // tokens are the server's
@@ -37,7 +40,10 @@ type Report struct {
 type Failure struct {
 	Code          int // 0: none
 	Type, Message string
-	Count         int
+	// Cause and Chain are what led to it, as AIPerf states it.
+	Cause string
+	Chain []string
+	Count int
 }
 
 var _ dialect.Report = (*Report)(nil)
@@ -90,6 +96,9 @@ func Analyze(ctx context.Context, r export.Reader, cfg dialect.Config) (*Report,
 		a.cfg.Tokenizer, a.rep.uncounted = dialect.Uncounted, true
 	}
 	if err := a.arguments(); err != nil {
+		return nil, err
+	}
+	if err := checkGoodput(cfg.Goodput); err != nil {
 		return nil, err
 	}
 	var err error
@@ -205,13 +214,14 @@ func (a *analysis) request(q *export.Request) error {
 	if err := a.count(r, q, m); err != nil {
 		return err
 	}
+	a.besides(r, q, m)
 	a.cachedSeen = a.cachedSeen || r.cached
 	a.c.streamed = a.streamed(q)
 	a.c.add(r)
-	a.sweeps.requests.between(float64(r.startNS), float64(r.endNS), 1)
-	if a.c.streamed {
-		a.sweeps.add(r)
+	if len(a.cfg.Goodput) > 0 && a.good(r) {
+		a.c.good++
 	}
+	a.sweeps.add(r, a.c.streamed, len(a.c.chunks))
 	a.explain(r, q)
 	return nil
 }

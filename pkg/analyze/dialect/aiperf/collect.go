@@ -15,6 +15,9 @@ type collector struct {
 	output, answers, input                              []int64
 	prompt, completion, total                           []int64 // of the server's usage
 	toStart, effective                                  []float64
+	series                                              []series // the others
+	good                                                int      // requests within all limits
+	mismatched, discrepant                              tally
 	ok, failed                                          int
 	streamed                                            bool
 
@@ -31,8 +34,15 @@ func newCollector() collector {
 func (c *collector) add(r *record) {
 	c.ok++
 	c.latency = append(c.latency, r.latency)
-	c.output = append(c.output, r.output)
-	c.answers = append(c.answers, r.output-r.reasoning)
+	if r.hasOutput {
+		c.output = append(c.output, r.output)
+	}
+	if answer := r.output - r.reasoning; answer > 0 {
+		c.answers = append(c.answers, answer)
+	}
+	c.keep(r.figures)
+	c.mismatched.add(r.mismatched())
+	c.discrepant.add(r.discrepant())
 	if r.hasInput {
 		c.input = append(c.input, r.input)
 	}
@@ -41,8 +51,8 @@ func (c *collector) add(r *record) {
 		c.completion = append(c.completion, r.usage[1])
 		c.total = append(c.total, r.usage[0]+r.usage[1])
 	}
-	if r.latency > 0 {
-		c.endToEnd = append(c.endToEnd, float64(r.output)/(float64(r.latency)*1e-9))
+	if v, ok := r.endToEnd(); ok {
+		c.endToEnd = append(c.endToEnd, v)
 	}
 	c.firstStart = min(c.firstStart, float64(r.startNS))
 	c.lastEnd = max(c.lastEnd, float64(r.startNS)+float64(r.latency))
@@ -63,16 +73,36 @@ func (c *collector) stream(r *record) {
 	}
 	c.chunks = append(c.chunks, r.gaps...)
 	c.decode = append(c.decode, r.latency-r.ttft)
-	if r.hasInput && r.ttft > 0 {
-		c.prefill = append(c.prefill, float64(r.input)/(float64(r.ttft)*1e-9))
+	if v, ok := r.prefillRate(); ok {
+		c.prefill = append(c.prefill, v)
 	}
-	if r.output > 1 {
-		itl := float64(r.latency-r.ttft) / float64(r.output-1)
-		c.inter = append(c.inter, itl)
-		if itl > 0 {
-			c.perUser = append(c.perUser, 1/(itl*1e-9))
-		}
+	if v, ok := r.interToken(); ok {
+		c.inter = append(c.inter, v)
 	}
+	if v, ok := r.userRate(); ok {
+		c.perUser = append(c.perUser, v)
+	}
+}
+
+// endToEnd is the output per second of the latency.
+func (r *record) endToEnd() (v float64, ok bool) {
+	return float64(r.output) / (float64(r.latency) * 1e-9), r.hasOutput && r.latency > 0
+}
+
+// prefillRate is the input per second of the time to the first token.
+func (r *record) prefillRate() (v float64, ok bool) {
+	return float64(r.input) / (float64(r.ttft) * 1e-9), r.hasInput && r.ttft > 0
+}
+
+// interToken is the time per token after the first, in nanoseconds.
+func (r *record) interToken() (v float64, ok bool) {
+	return float64(r.latency-r.ttft) / float64(r.output-1), r.output > 1
+}
+
+// userRate is the tokens per second after the first.
+func (r *record) userRate() (v float64, ok bool) {
+	v, ok = r.interToken()
+	return 1 / (v * 1e-9), ok && v > 0
 }
 
 // timed takes when a request, successful or not, was issued, left and was over.
@@ -91,10 +121,13 @@ func (c *collector) timed(issuedNS, startNS, endNS uint64) {
 // failed takes a request that failed.
 func (a *analysis) failed(q *export.Request) {
 	f := Failure{Code: q.Code, Type: q.Status.String(), Message: q.Message}
-	if q.Stated != nil && q.Stated.ErrorType != "" {
-		f.Type = q.Stated.ErrorType
+	if s := q.Stated; s != nil && s.ErrorType != "" {
+		f.Type, f.Cause, f.Chain = s.ErrorType, s.ErrorCause, s.ErrorChain
 	}
 	a.rep.failure(f)
+	if n, ok := a.failedInput(q); ok {
+		a.c.keep([]figure{{"error_isl", float64(n)}})
+	}
 	a.c.failed++
 	end, ok := q.EndNS()
 	if q.EndedNS > end {
@@ -104,13 +137,30 @@ func (a *analysis) failed(q *export.Request) {
 		return
 	}
 	a.c.timed(q.IssuedNS, q.StartNS, end)
-	a.sweeps.requests.between(float64(q.StartNS), float64(end), 1)
+	a.sweeps.failed(q.StartNS, end)
+}
+
+// failedInput returns the tokens of the prompt of a request that failed, where
+// AIPerf counts them: by itself.
+func (a *analysis) failedInput(q *export.Request) (n int, ok bool) {
+	if s := q.Stated; s != nil {
+		v, ok := s.Figures["error_isl"]
+		return int(v), ok
+	}
+	if a.fromUsage || a.cfg.Tokenizer == nil {
+		return 0, false
+	}
+	prompt, ok := a.text.prompt(q)
+	if !ok {
+		return 0, false
+	}
+	return a.cfg.Tokenizer.Count(prompt), true
 }
 
 // failure counts a failure.
 func (r *Report) failure(f Failure) {
 	for i := range r.Errors {
-		if e := &r.Errors[i]; e.Code == f.Code && e.Type == f.Type && e.Message == f.Message {
+		if e := &r.Errors[i]; e.Code == f.Code && e.Type == f.Type && e.Message == f.Message && e.Cause == f.Cause && slices.Equal(e.Chain, f.Chain) {
 			e.Count++
 			return
 		}
@@ -133,10 +183,13 @@ func (c *collector) metrics() []Metric {
 		}
 	}
 	for i, x := range [...][]float64{c.toStart, c.effective} {
-		if len(x) > 0 { // of these the deviation is added up in the order of the requests, too
+		if len(x) > 0 { // of these the deviation is added up in the order of the requests, and percentiles are numpy's
 			std := numpy.Std(numpy.Current, x)
 			m := spread([...]string{"credit_to_start_latency", "effective_latency"}[i], x, 1)
 			m.Std = std
+			for k, pct := range percentiles {
+				m.pct[k] = numpy.Percentile(x, float64(pct))
+			}
 			all = append(all, m)
 		}
 	}
@@ -144,7 +197,7 @@ func (c *collector) metrics() []Metric {
 	ints("usage_completion_tokens", c.completion, 1)
 	ints("usage_total_tokens", c.total, 1)
 	if len(c.total) > 0 {
-		all = append(all, single("total_usage_prompt_tokens", sum(c.prompt)), single("total_usage_completion_tokens", sum(c.completion)), single("total_usage_total_tokens", sum(c.total)))
+		all = append(all, single("total_usage_prompt_tokens", total64(c.prompt)), single("total_usage_completion_tokens", total64(c.completion)), single("total_usage_total_tokens", total64(c.total)))
 	}
 	const ms = 1e-6
 	ints(firstToken, c.first, ms)
@@ -167,10 +220,13 @@ func (c *collector) hidden() []Metric {
 		all = append(all, spread("inter_chunk_latency", c.chunks, 1e-6))
 	}
 	if len(c.answers) > 0 {
-		all = append(all, spread("output_token_count", c.answers, 1), single("total_output_tokens", sum(c.answers)), single("total_osl", sum(c.output)))
+		all = append(all, spread("output_token_count", c.answers, 1), single("total_output_tokens", total64(c.answers)))
+	}
+	if len(c.output) > 0 {
+		all = append(all, single("total_osl", total64(c.output)))
 	}
 	if len(c.input) > 0 {
-		all = append(all, single("total_isl", sum(c.input)))
+		all = append(all, single("total_isl", total64(c.input)))
 	}
 	if len(c.prefill) > 0 {
 		all = append(all, spread("prefill_throughput_per_user", c.prefill, 1))
@@ -197,7 +253,7 @@ func (c *collector) adjusted() []Metric {
 	return all
 }
 
-func sum(x []int64) float64 {
+func total64(x []int64) float64 {
 	total := int64(0)
 	for _, v := range x {
 		total += v
@@ -206,12 +262,16 @@ func sum(x []int64) float64 {
 }
 
 // rates returns the metrics of the whole run. phase is how long it took, in
-// seconds; 0: as long as there were requests.
-func (c *collector) rates(phase float64) []Metric {
+// seconds; 0: as long as there were requests. limited says that there are limits
+// of good ones.
+func (c *collector) rates(phase float64, limited bool) []Metric {
 	all := []Metric{
 		single("completed_request_count", float64(c.ok+c.failed)),
-		single("request_error_rate", float64(c.failed)/float64(max(1, c.ok+c.failed))*100),
+		single("request_error_rate", 100*float64(c.failed)/float64(max(1, c.ok+c.failed))),
 		single(requestCount, float64(c.ok)),
+	}
+	if limited {
+		all = append(all, single(goodCount, float64(c.good)), single("good_request_fraction", float64(c.good)/float64(max(1, c.ok+c.failed))))
 	}
 	duration := (c.lastEnd - c.firstStart) * 1e-9
 	if c.ok == 0 || !(duration > 0) {
@@ -221,8 +281,14 @@ func (c *collector) rates(phase float64) []Metric {
 	if phase > 0 {
 		duration = phase
 	}
-	in, out := sum(c.input), sum(c.output)
-	all = append(all, single(outputRate, out/duration), single(requestRate, float64(c.ok)/duration))
+	in, out := total64(c.input), total64(c.output)
+	if len(c.output) > 0 {
+		all = append(all, single(outputRate, out/duration))
+	}
+	if limited {
+		all = append(all, single(goodput, float64(c.good)/duration))
+	}
+	all = append(all, single(requestRate, float64(c.ok)/duration))
 	if len(c.input) > 0 {
 		all = append(all, single("input_token_throughput", in/duration), single(totalRate, (in+out)/duration))
 	}

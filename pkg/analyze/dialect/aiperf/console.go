@@ -15,6 +15,9 @@ import (
 // own.
 const maxHeader = 30
 
+// incomplete is why a cancelled run is.
+const incomplete = "Run cancelled before all records were processed."
+
 // cacheHint is what AIPerf says about a server that counts tokens but not those
 // it had in its cache.
 const cacheHint = "Token usage is reported but no prompt-cache read tokens were seen (usage.prompt_tokens_details.cached_tokens absent). If your server uses prefix/KV caching, enable cache reporting so AIPerf can populate the prompt-cache metrics: vLLM --enable-prompt-tokens-details, SGLang --enable-cache-report (TRT-LLM reports it by default)."
@@ -25,7 +28,7 @@ func (r *Report) Console(w io.Writer, width int) error {
 	var b strings.Builder
 	b.WriteString("\n\n")
 	if r.cancelled {
-		b.WriteString("NVIDIA AIPerf | INCOMPLETE RESULTS\nRun cancelled before all records were processed.\nThese metrics were computed over a subset of the run and must not be compared against complete runs.\n\n\n")
+		b.WriteString("NVIDIA AIPerf | INCOMPLETE RESULTS\n" + incomplete + "\nThese metrics were computed over a subset of the run and must not be compared against complete runs.\n\n\n")
 	}
 	if len(r.Errors) > 0 {
 		b.WriteString(r.errorTable(width) + "\n\n")
@@ -49,6 +52,7 @@ func (r *Report) Console(w io.Writer, width int) error {
 	if r.hint {
 		b.WriteString("\n" + wrapped(cacheHint, width))
 	}
+	b.WriteString(r.notices(width))
 	_, err := io.WriteString(w, b.String())
 	return err
 }

@@ -23,7 +23,13 @@
 // Times are nanoseconds until they are printed. Instants are float64 there, as
 // in AIPerf, whose rounding to 256 ns shows in extremes of the steps.
 //
-// Not reproduced: the parts of HTTP exchanges, telemetry, how many tokens were
-// asked for, cost and accuracy, what JSON repeats of the command line, names
-// and times of the run, and the JSON of errors.
+// What is not about times and lengths (parts of HTTP exchanges, the server's
+// counts, the length that was asked for) is as AIPerf's own records state it; of
+// other files it is made again as far as they go: see [export.Stated.Figures].
+//
+// Memory is 8 bytes for each chunk and some 300 for each request: the steps are
+// made anew for each pass over them, of those requests that are under way.
+//
+// Not reproduced: telemetry, cost and accuracy, counts of audio, images and
+// predictions, and what JSON repeats of the command line and names of the run.
 package aiperf

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/pa-tools/pa/internal/pycsv"
 	"github.com/pa-tools/pa/internal/pyfmt"
@@ -48,9 +49,9 @@ func (r *Report) CSV(w io.Writer) error {
 // CSVName is the name of the file into which AIPerf writes its CSV report.
 func (r *Report) CSVName(string) string { return "profile_export_aiperf.csv" }
 
-// csvLabel returns the name of a row: without a unit where it counts requests.
+// csvLabel returns the name of a row: without a unit where it counts.
 func (c *column) csvLabel() string {
-	if c.unit == "requests" {
+	if c.unit == "requests" || c.unit == "count" {
 		return c.header
 	}
 	return c.header + " (" + c.unit + ")"
@@ -67,11 +68,45 @@ func csvCell(v float64) string {
 // changes from run to run of AIPerf; here it is that of the console.
 var jsonFirst = []string{
 	requestRate, requestLatency, requestCount, firstToken, secondToken, interToken, outputRate, perUser, outputLength,
-	inputLength, "output_token_count", "inter_chunk_latency", "total_output_tokens", "benchmark_duration", "total_isl",
-	"total_osl", "error_request_count",
+	inputLength, goodput, goodCount, "output_token_count", "reasoning_token_count", "inter_chunk_latency", "total_output_tokens",
+	"total_reasoning_tokens", "benchmark_duration", "total_isl", "total_osl", "error_request_count", "error_isl", "total_error_isl",
 }
 
-// JSON writes profile_export_aiperf.json: its statistics.
+// outcome is how the run ended, with the errors in the order of their first.
+func (r *Report) outcome() pyjson.Object {
+	o := pyjson.Object{{Name: "was_cancelled", Value: r.cancelled}, {Name: "is_complete", Value: !r.cancelled}}
+	if r.cancelled {
+		o = append(o, pyjson.Member{Name: "incomplete_reason", Value: incomplete})
+	}
+	var all pyjson.Array
+	for i := range r.Errors {
+		e := &r.Errors[i]
+		var details pyjson.Object
+		if e.Code != 0 {
+			details = append(details, pyjson.Member{Name: "code", Value: e.Code})
+		}
+		details = append(details, pyjson.Member{Name: "type", Value: e.Type}, pyjson.Member{Name: "message", Value: e.Message})
+		if e.Cause != "" {
+			details = append(details, pyjson.Member{Name: "cause", Value: e.Cause})
+		}
+		if len(e.Chain) > 0 {
+			details = append(details, pyjson.Member{Name: "cause_chain", Value: e.Chain})
+		}
+		all = append(all, pyjson.Object{{Name: "error_details", Value: details}, {Name: "count", Value: e.Count}})
+	}
+	o = append(o, pyjson.Member{Name: "error_summary", Value: all})
+	for _, at := range []struct {
+		name string
+		ns   uint64
+	}{{"start_time", r.startNS}, {"end_time", r.endNS}} {
+		if at.ns > 0 {
+			o = append(o, pyjson.Member{Name: at.name, Value: time.Unix(0, int64(at.ns)).UTC().Round(time.Microsecond).Format("2006-01-02T15:04:05.000000")}) //nolint:gosec // a time of this century
+		}
+	}
+	return o
+}
+
+// JSON writes profile_export_aiperf.json: its statistics, and how the run ended.
 func (r *Report) JSON(w io.Writer) error {
 	o := pyjson.Object{{Name: "schema_version", Value: "1.4"}, {Name: "aiperf_version", Value: Version}}
 	for _, tag := range jsonFirst {
@@ -79,12 +114,13 @@ func (r *Report) JSON(w io.Writer) error {
 			o = append(o, m.member())
 		}
 	}
+	o = append(o, r.outcome()...)
 	for i := range r.Metrics {
 		if m := &r.Metrics[i]; !slices.Contains(jsonFirst, m.Tag) {
 			o = append(o, m.member())
 		}
 	}
-	_, err := w.Write(pyjson.Append(nil, o, 2))
+	_, err := w.Write(pyjson.AppendUnicode(nil, o, 2))
 	return err
 }
 

@@ -3,105 +3,184 @@ package aiperf
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"io/fs"
 	"math"
 	"path"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/pa-tools/pa/internal/golden"
 	"github.com/pa-tools/pa/internal/pyjson"
 	"github.com/pa-tools/pa/pkg/analyze/dialect"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/foreign"
+	"github.com/pa-tools/pa/pkg/tokenizer"
 )
 
-// readCase returns AIPerf's own report of a case, and ours of its records.
-func readCase(t *testing.T, name string) (rep *Report, summary pyjson.Value, file func(string) string) {
+// A goldenCase is a run of AIPerf: its own reports, and what its command line said.
+type goldenCase struct {
+	name    string
+	fsys    fs.FS
+	summary pyjson.Value
+	cfg     dialect.Config
+}
+
+func (g *goldenCase) file(t *testing.T, name string) string {
 	t.Helper()
-	fsys := golden.FS(t, "peers")
-	file = func(n string) string {
-		b, err := fs.ReadFile(fsys, path.Join("aiperf", name, n))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(b)
-	}
-	summary, err := pyjson.Parse(file("profile_export_aiperf.json"), pyjson.JSON)
+	b, err := fs.ReadFile(g.fsys, path.Join(g.name, name))
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg := dialect.Config{Args: map[string]string{}}
-	for _, key := range []string{"start_time", "end_time", "was_cancelled"} {
-		v, _ := summary.Member(key)
-		cfg.Args[key] = v.Text()
-		if v.Kind() == pyjson.Bool {
-			cfg.Args[key] = v.Raw()
+	return string(b)
+}
+
+// goldenCases returns all runs.
+func goldenCases(t *testing.T) []goldenCase {
+	t.Helper()
+	peers, err := fs.Sub(golden.FS(t, "peers"), "aiperf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	more := golden.FS(t, "aiperf")
+	all := []goldenCase{
+		{name: "ok", fsys: peers},
+		{name: "cut", fsys: peers},
+		{name: "int", fsys: peers},
+		{name: "goodput", fsys: more},
+		{name: "server", fsys: more},
+		{name: "whole", fsys: more},
+	}
+	for i := range all {
+		g := &all[i]
+		if g.summary, err = pyjson.Parse(g.file(t, "profile_export_aiperf.json"), pyjson.JSON); err != nil {
+			t.Fatal(err)
+		}
+		g.cfg.Args = map[string]string{"use_server_token_count": "true"}
+		for _, key := range []string{"start_time", "end_time", "was_cancelled"} {
+			v, _ := g.summary.Member(key)
+			g.cfg.Args[key] = v.Text()
+			if v.Kind() == pyjson.Bool {
+				g.cfg.Args[key] = v.Raw()
+			}
+		}
+		if _, err := fs.Stat(g.fsys, path.Join(g.name, "args.txt")); err == nil {
+			g.commandLine(t)
 		}
 	}
-	data := []byte(file("profile_export.jsonl"))
+	return all
+}
+
+// commandLine reads what the command line said.
+func (g *goldenCase) commandLine(t *testing.T) {
+	t.Helper()
+	for line := range strings.Lines(g.file(t, "args.txt")) {
+		key, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
+		switch key {
+		case "goodput":
+			for _, l := range strings.Fields(value) {
+				tag, limit, _ := strings.Cut(l, ":")
+				v, err := strconv.ParseFloat(limit, 64)
+				if err != nil {
+					t.Fatal(err)
+				}
+				g.cfg.Goodput = append(g.cfg.Goodput, dialect.Limit{Metric: tag, Value: v})
+			}
+		case "tokenizer":
+			tok, err := tokenizer.Load(filepath.Join("..", "..", "..", "..", "testdata", "tokenizers", value, "tokenizer.json"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			g.cfg.Tokenizer = tok
+			delete(g.cfg.Args, "use_server_token_count")
+		}
+	}
+}
+
+// report makes our report of one of the files of requests.
+func (g *goldenCase) report(t *testing.T, name string) *Report {
+	t.Helper()
+	data := []byte(g.file(t, name))
 	for _, f := range foreign.Formats() {
 		if !f.Sniff(data[:min(len(data), 4<<10)]) {
 			continue
 		}
-		r, err := f.Open(t.Context(), "profile_export.jsonl", bytes.NewReader(data), int64(len(data)), export.Limits{})
+		r, err := f.Open(t.Context(), name, bytes.NewReader(data), int64(len(data)), export.Limits{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		rep, err := Analyze(context.Background(), r, cfg)
+		rep, err := Analyze(context.Background(), r, g.cfg)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return rep, summary, file
+		return rep
 	}
 	t.Fatal("no format takes the records")
-	return nil, summary, file
+	return nil
 }
 
 // The console, to the character.
 func TestGoldenConsole(t *testing.T) {
-	for _, name := range []string{"ok", "cut", "int"} {
-		rep, _, file := readCase(t, name)
+	for _, g := range goldenCases(t) {
 		var b bytes.Buffer
-		if err := rep.Console(&b, 140); err != nil {
+		if err := g.report(t, "profile_export.jsonl").Console(&b, 140); err != nil {
 			t.Fatal(err)
 		}
-		if got, want := b.String(), file("profile_export_console.txt"); got != want {
-			g, w := strings.Split(got, "\n"), strings.Split(want, "\n")
-			for i := range max(len(g), len(w)) {
-				a, b := "", ""
-				if i < len(g) {
-					a = g[i]
-				}
-				if i < len(w) {
-					b = w[i]
-				}
-				if a != b {
-					t.Errorf("%s:%d\n%q, want\n%q", name, i+1, a, b)
-				}
-			}
+		if d := cmp.Diff(inOrder(g.file(t, "profile_export_console.txt")), b.String()); d != "" {
+			t.Errorf("%s: -want +got\n%s", g.name, d)
 		}
 	}
 }
 
-// The CSV report, line by line: ours has no parts of HTTP exchanges and nothing
-// of how many tokens were asked for.
-func TestGoldenCSV(t *testing.T) {
-	for _, name := range []string{"ok", "cut", "int"} {
-		rep, _, file := readCase(t, name)
-		var b bytes.Buffer
-		if err := rep.CSV(&b); err != nil {
-			t.Fatal(err)
+// inOrder puts the error-adjusted rows into our order: AIPerf's changes from run
+// to run.
+func inOrder(console string) string {
+	lines := strings.SplitAfter(console, "\n")
+	var rows []string
+	from := -1
+	for i := 0; i+1 < len(lines); i++ {
+		if strings.Contains(lines[i], " (error-adjusted) ") { // each has a line for its unit
+			if from < 0 {
+				from = i
+			}
+			rows = append(rows, lines[i]+lines[i+1])
+			i++
 		}
-		want := slices.DeleteFunc(strings.SplitAfter(file("profile_export_aiperf.csv"), "\n"), func(l string) bool {
-			return strings.HasPrefix(l, "HTTP ") || strings.HasPrefix(l, "OSL Mismatch ")
-		})
-		got := strings.SplitAfter(b.String(), "\n")
-		for i := range max(len(got), len(want)) {
-			if i >= len(got) || i >= len(want) || got[i] != want[i] {
-				t.Errorf("%s: line %d: %q, want %q", name, i+1, got[min(i, len(got)-1)], want[min(i, len(want)-1)])
+	}
+	if from < 0 {
+		return console
+	}
+	names := []string{" Request Latency", " Time to First Token", " Decode Duration", " Inter Token Latency"}
+	place := func(row string) int {
+		return slices.IndexFunc(names, func(n string) bool { return strings.Contains(row, n) })
+	}
+	slices.SortFunc(rows, func(a, b string) int { return place(a) - place(b) })
+	return strings.Join(slices.Concat(lines[:from], rows, lines[from+2*len(rows):]), "")
+}
+
+// The CSV report, to the character: of the records, and but for the parts of HTTP
+// exchanges, which it does not have, of the raw file.
+func TestGoldenCSV(t *testing.T) {
+	for _, g := range goldenCases(t) {
+		for _, name := range []string{"profile_export.jsonl", "profile_export_raw.jsonl"} {
+			raw := strings.Contains(name, "raw")
+			if g.name == "int" && raw { // the archive has the beginning of the file
+				continue
+			}
+			var b bytes.Buffer
+			if err := g.report(t, name).CSV(&b); err != nil {
+				t.Fatal(err)
+			}
+			want := slices.DeleteFunc(strings.SplitAfter(g.file(t, "profile_export_aiperf.csv"), "\n"), func(l string) bool {
+				return raw && strings.HasPrefix(l, "HTTP ")
+			})
+			if d := cmp.Diff(strings.Join(want, ""), b.String()); d != "" {
+				t.Errorf("%s, %s: -want +got\n%s", g.name, name, d)
 			}
 		}
 	}
@@ -111,8 +190,8 @@ func TestGoldenCSV(t *testing.T) {
 // requests; those over the whole phase as good as its times are given, to
 // microseconds.
 func TestGoldenJSON(t *testing.T) {
-	for _, name := range []string{"ok", "cut", "int"} {
-		rep, summary, _ := readCase(t, name)
+	for _, g := range goldenCases(t) {
+		rep, summary, name := g.report(t, "profile_export.jsonl"), g.summary, g.name
 		var b bytes.Buffer
 		if err := rep.JSON(&b); err != nil {
 			t.Fatal(err)
@@ -120,6 +199,13 @@ func TestGoldenJSON(t *testing.T) {
 		got, err := pyjson.Parse(b.String(), pyjson.JSON)
 		if err != nil {
 			t.Fatal(err)
+		}
+		for _, member := range []string{"was_cancelled", "is_complete", "incomplete_reason", "error_summary", "start_time", "end_time"} {
+			mine, _ := got.Member(member)
+			its, _ := summary.Member(member)
+			if d := cmp.Diff(decoded(t, its), decoded(t, mine)); d != "" {
+				t.Errorf("%s: %s (-want +got):\n%s", name, member, d)
+			}
 		}
 		compared := 0
 		for _, c := range columns {
@@ -154,6 +240,18 @@ func TestGoldenJSON(t *testing.T) {
 			t.Errorf("%s: only %d figures", name, compared)
 		}
 	}
+}
+
+// decoded is a JSON value as Go has it; nil where there is none.
+func decoded(t *testing.T, v pyjson.Value) (x any) {
+	t.Helper()
+	if v.Kind() == pyjson.None && v.Raw() == "" {
+		return nil
+	}
+	if err := json.Unmarshal([]byte(v.Raw()), &x); err != nil {
+		t.Fatal(err)
+	}
+	return x
 }
 
 func number(t *testing.T, v pyjson.Value) float64 {

@@ -59,9 +59,18 @@ func spread[T int64 | float64](tag string, x []T, scale float64) Metric {
 	m.Std = numpy.Std(numpy.Current, x) * scale
 	m.Min, m.Max = float64(x[0])*scale, float64(x[len(x)-1])*scale
 	for i, pct := range percentiles {
-		m.pct[i] = numpy.Percentile(x, float64(pct)) * scale
+		m.pct[i] = between(x, float64(pct)) * scale
 	}
 	return m
+}
+
+// between returns a percentile of sorted values, linearly between the two nearest
+// ranks: as numpy does it, but for the last digit from the middle on.
+func between[T int64 | float64](x []T, pct float64) float64 {
+	h := pct / 100 * float64(len(x)-1)
+	i := int(h)
+	a, b := float64(x[i]), float64(x[min(i+1, len(x)-1)])
+	return a + float64((h-float64(i))*(b-a))
 }
 
 // adjusted returns the statistics of x with as many infinite values more: the
@@ -116,10 +125,15 @@ var columns = []column{
 	{"credit_to_start_latency", "Credit-to-Start Latency", "ms", noGroup},
 	{"effective_latency", "Effective Latency (CO-aware)", "ms", effectiveGroup},
 	{"usage_prompt_tokens", "Usage Prompt Tokens", "tokens", usageGroup},
+	{cacheRead, "Usage Prompt Cache Read Tokens", "tokens", usageGroup},
 	{"usage_completion_tokens", "Usage Completion Tokens", "tokens", usageGroup},
+	{"usage_reasoning_tokens", "Usage Reasoning Tokens", "tokens", usageGroup},
 	{"usage_total_tokens", "Usage Total Tokens", "tokens", usageGroup},
 	{"total_usage_prompt_tokens", "Total Usage Prompt Tokens", "tokens", usageGroup},
+	{"total_usage_prompt_cache_read_tokens", "Total Usage Prompt Cache Read Tokens", "tokens", usageGroup},
+	{"overall_usage_prompt_cache_read_pct", "Overall Usage Prompt Cache Read %", "%", usageGroup},
 	{"total_usage_completion_tokens", "Total Usage Completion Tokens", "tokens", usageGroup},
+	{"total_usage_reasoning_tokens", "Total Usage Reasoning Tokens", "tokens", usageGroup},
 	{"total_usage_total_tokens", "Total Usage Total Tokens", "tokens", usageGroup},
 	{firstToken, "Time to First Token", "ms", mainGroup},
 	{secondToken, "Time to Second Token", "ms", mainGroup},
@@ -134,6 +148,7 @@ var columns = []column{
 	{outputRate, "Output Token Throughput", "tokens/sec", mainGroup},
 	{"input_token_throughput", "Input Token Throughput", "tokens/sec", mainGroup},
 	{requestRate, "Request Throughput", "requests/sec", mainGroup},
+	{goodput, "Goodput", "requests/sec", mainGroup},
 	{"completed_request_count", "Completed Requests (Success + Error)", "requests", mainGroup},
 	{"request_error_rate", "Request Error Rate", "%", mainGroup},
 	{requestCount, "Request Count", "requests", mainGroup},
@@ -143,14 +158,40 @@ var columns = []column{
 	{"adj_inter_token_latency", "Inter Token Latency (error-adjusted)", "ms", mainGroup},
 	{"benchmark_duration", "Benchmark Duration", "sec", noGroup},
 	{"context_overflow_count", "Context Overflow Count", "requests", noGroup},
+	{"error_isl", "Error Input Sequence Length", "tokens", noGroup},
 	{"error_request_count", "Error Request Count", "requests", noGroup},
+	{goodCount, "Good Request Count", "requests", noGroup},
+	{"good_request_fraction", "GoodRequestFraction", "ratio", noGroup},
+	{"http_req_blocked", "HTTP Blocked", "ms", noGroup},
+	{"http_req_chunks_received", "HTTP Chunks Received", "count", noGroup},
+	{"http_req_chunks_sent", "HTTP Chunks Sent", "count", noGroup},
+	{"http_req_connecting", "HTTP Connecting", "ms", noGroup},
+	{"http_req_connection_overhead", "HTTP Connection Overhead", "ms", noGroup},
+	{"http_req_connection_reused", "HTTP Connection Reused", "ratio", noGroup},
+	{"http_req_data_received", "HTTP Data Received", "KB", noGroup},
+	{"http_req_data_sent", "HTTP Data Sent", "KB", noGroup},
+	{"http_req_dns_lookup", "HTTP DNS Lookup", "ms", noGroup},
+	{"http_req_duration", "HTTP Duration (excl. conn)", "ms", noGroup},
+	{"http_req_receiving", "HTTP Receiving", "ms", noGroup},
+	{"http_req_sending", "HTTP Sending", "ms", noGroup},
+	{"http_req_total", "HTTP Total Time", "ms", noGroup},
+	{"http_req_waiting", "HTTP Waiting (TTFB)", "ms", noGroup},
 	{"inter_chunk_latency", "Inter Chunk Latency", "ms", noGroup},
+	{"osl_mismatch_count", "OSL Mismatch Count", "requests", noGroup},
+	{"osl_mismatch_diff_pct", "OSL Mismatch Diff %", "%", noGroup},
 	{"output_token_count", "Output Token Count", "tokens", noGroup},
 	{"prefill_throughput_per_user", "Prefill Throughput Per User", "tokens/sec/user", noGroup},
+	{"reasoning_token_count", "Reasoning Token Count", "tokens", noGroup},
+	{"total_error_isl", "Total Error Input Sequence Length", "tokens", noGroup},
 	{"total_isl", "Total Input Sequence Length", "tokens", noGroup},
 	{"total_osl", "Total Output Sequence Length", "tokens", noGroup},
 	{"total_output_tokens", "Total Output Tokens", "tokens", noGroup},
+	{"total_reasoning_tokens", "Total Reasoning Tokens", "tokens", noGroup},
 	{totalRate, "Total Token Throughput", "tokens/sec", noGroup},
+	{completionDiff, "Usage Completion Diff %", "%", noGroup},
+	{"usage_discrepancy_count", "Usage Discrepancy Count", "requests", noGroup},
+	{promptDiff, "Usage Prompt Diff %", "%", noGroup},
+	{"usage_reasoning_tokens_diff_pct", "Usage Reasoning Diff %", "%", noGroup},
 }
 
 // The tags that are named more than once.
@@ -166,6 +207,11 @@ const (
 	outputRate     = "output_token_throughput"
 	totalRate      = "total_token_throughput"
 	perUser        = "output_token_throughput_per_user"
+	goodput        = "goodput"
+	goodCount      = "good_request_count"
+	cacheRead      = "usage_prompt_cache_read_tokens"
+	promptDiff     = "usage_prompt_tokens_diff_pct"
+	completionDiff = "usage_completion_tokens_diff_pct"
 )
 
 // describe returns the column of a tag.

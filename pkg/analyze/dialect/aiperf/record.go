@@ -1,6 +1,8 @@
 package aiperf
 
 import (
+	"math"
+
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/dialect"
 	"github.com/pa-tools/pa/pkg/export"
@@ -18,15 +20,18 @@ type record struct {
 	input, output     int64
 	reasoning         int64 // of the output
 	usage             [2]int64
-	hasUsage          bool
-	hasInput, cached  bool
+	hasUsage, cached  bool
+	figures           []figure // the others
+
+	// What is not known is not counted.
+	hasInput, hasOutput, hasReasoning bool
 }
 
 // read takes the times of a request; false when it has no response with
 // content.
 func (r *record) read(q *export.Request, m *analyze.Measured) bool {
 	events := m.Answer.Events
-	*r = record{gaps: r.gaps[:0], issuedNS: q.IssuedNS, startNS: q.StartNS, ttfo: -1}
+	*r = record{gaps: r.gaps[:0], figures: r.figures[:0], issuedNS: q.IssuedNS, startNS: q.StartNS, ttfo: -1}
 	if len(events) == 0 {
 		return false
 	}
@@ -39,6 +44,12 @@ func (r *record) read(q *export.Request, m *analyze.Measured) bool {
 			r.gaps = append(r.gaps, int64(events[i].RecvNS-events[i-1].RecvNS))
 		}
 	}
+	if s := q.Stated; s != nil && s.Figures != nil { // records do not say which chunk is reasoning
+		r.ttfo = -1
+		if ms, ok := s.Figures["time_to_first_output_token"]; ok {
+			r.ttfo = int64(math.Round(ms * 1e6))
+		}
+	}
 	last := events[len(events)-1].RecvNS
 	r.latency = int64(last - q.StartNS)
 	r.endNS = last
@@ -48,7 +59,11 @@ func (r *record) read(q *export.Request, m *analyze.Measured) bool {
 	if s := q.Stated; s != nil && s.EndNS != nil {
 		r.endNS = max(r.endNS, *s.EndNS)
 	}
-	if m.InputTokens.OK && m.OutputTokens.OK && (m.TokenSource == analyze.TokenUsage || m.TokenSource == analyze.TokenStated) {
+	if s := q.Stated; s != nil && s.Figures != nil {
+		in, ok1 := s.Figures["usage_prompt_tokens"]
+		out, ok2 := s.Figures["usage_completion_tokens"]
+		r.usage, r.hasUsage = [2]int64{int64(in), int64(out)}, ok1 && ok2
+	} else if m.InputTokens.OK && m.OutputTokens.OK && (m.TokenSource == analyze.TokenUsage || m.TokenSource == analyze.TokenStated) {
 		r.usage, r.hasUsage = [2]int64{m.InputTokens.V, m.OutputTokens.V}, true
 	}
 	r.cached = m.CachedTokens.OK && m.CachedTokens.V > 0
@@ -58,8 +73,14 @@ func (r *record) read(q *export.Request, m *analyze.Measured) bool {
 // count counts the tokens of a request: as the file of AIPerf says, as the
 // server says if that is what was asked for, else with the tokenizer.
 func (a *analysis) count(r *record, q *export.Request, m *analyze.Measured) error {
-	if s := q.Stated; s != nil && s.OutputTokens != nil {
-		r.output, r.reasoning = *or(s.CountedOutput, s.OutputTokens), m.ReasoningTokens.V
+	if s := q.Stated; s != nil && (s.OutputTokens != nil || s.Figures != nil) {
+		if out := or(s.CountedOutput, s.OutputTokens); out != nil {
+			r.output, r.hasOutput = *out, true
+		}
+		r.reasoning, r.hasReasoning = m.ReasoningTokens.V, m.ReasoningTokens.OK
+		if n, ok := s.Figures["reasoning_token_count"]; ok || s.Figures != nil {
+			r.reasoning, r.hasReasoning = int64(n), ok
+		}
 		if in := or(s.CountedInput, s.InputTokens); in != nil {
 			r.input, r.hasInput = *in, true
 		}
@@ -68,7 +89,8 @@ func (a *analysis) count(r *record, q *export.Request, m *analyze.Measured) erro
 	if a.fromUsage {
 		a.rep.fromUsage = true
 		if m.TokenSource == analyze.TokenUsage {
-			r.output, r.reasoning = m.OutputTokens.V, m.ReasoningTokens.V
+			r.output, r.hasOutput = m.OutputTokens.V, m.OutputTokens.OK
+			r.reasoning, r.hasReasoning = m.ReasoningTokens.V, m.ReasoningTokens.V > 0
 		}
 		r.input, r.hasInput = m.InputTokens.V, m.InputTokens.OK
 		return nil
@@ -78,8 +100,8 @@ func (a *analysis) count(r *record, q *export.Request, m *analyze.Measured) erro
 		return dialect.ErrNoTokenizer
 	}
 	answer, reasoning := a.text.answer(q)
-	r.reasoning = int64(tok.Count(reasoning))
-	r.output = int64(tok.Count(answer)) + r.reasoning
+	r.reasoning, r.hasReasoning = int64(tok.Count(reasoning)), reasoning != ""
+	r.output, r.hasOutput = int64(tok.Count(answer))+r.reasoning, true
 	if prompt, ok := a.text.prompt(q); ok {
 		r.input, r.hasInput = int64(tok.Count(prompt)), true
 	}

@@ -1,223 +1,319 @@
 package aiperf
 
 import (
+	"cmp"
 	"math"
 	"slices"
 )
 
-// A step is a change at an instant, in Unix nanoseconds.
-type step struct{ at, by float64 }
+// A quantity is what all requests under way come to at an instant.
+type quantity uint8
 
-// A sweep is the sum of steps over time.
-type sweep struct {
-	steps []step
-	// peak is the largest sum, also one that held for no time: at one instant,
-	// what is added is added first.
-	peak float64
+const (
+	requests   quantity = iota // how many
+	prefilling                 // that wait for the first token
+	decoding                   // that have it
+	prefill                    // tokens per second
+	decode
+	total
+	inFlight // tokens of prompts and answers
+	sums
+)
+
+// A step is a change of a sum at an instant, in Unix nanoseconds.
+type step struct {
+	at, by float64
+	of     quantity
 }
 
-// between adds a value from one instant to another.
-func (s *sweep) between(from, to, value float64) {
-	s.steps = append(s.steps, step{from, value}, step{to, -value})
+// A span is what of a request the sums need: 8 bytes more for each of its gaps,
+// which the collector holds anyway.
+type span struct {
+	startNS, endNS uint64
+	ttft           int64
+	in, out        float64 // NaN: not known
+	from, to       int     // of the gaps
+	// whole is a request that was not streamed, or failed: it is under way, and
+	// that is all.
+	whole bool
 }
 
-// level sorts the steps, joins those of one instant and makes each the value
-// that holds from then on.
-func (s *sweep) level() {
-	slices.SortStableFunc(s.steps, func(a, b step) int {
-		switch {
-		case a.at < b.at:
-			return -1
-		case a.at > b.at:
-			return 1
-		case a.by > 0 && b.by < 0:
-			return -1
-		case a.by < 0 && b.by > 0:
-			return 1
-		}
-		return 0
-	})
-	levels, value := s.steps[:0], 0.0
-	for _, x := range s.steps {
-		value += x.by
-		s.peak = max(s.peak, value)
-		if n := len(levels); n > 0 && levels[n-1].at == x.at {
-			levels[n-1].by = value
-		} else {
-			levels = append(levels, step{x.at, value})
-		}
+// steps appends what the request does to the sums, in the order of time. gaps are
+// those of all requests.
+//
+// The first token comes with the first chunk, the others in equal parts with the
+// rest, the last of which is just before the end; those of chunks that came in one
+// read are spread over the other gaps, for the rate. An answer in one chunk has no
+// rate, and its tokens are not in flight. Where no answer of the run has a second
+// chunk, tokens come evenly, and are in flight from the first on.
+func (s *span) steps(all []step, gaps []int64) []step {
+	begin := len(all)
+	between := func(of quantity, from, to, value float64) {
+		all = append(all, step{from, value, of}, step{to, -value, of})
 	}
-	// What additions and subtractions leave of nothing.
-	for i := range levels {
-		if math.Abs(levels[i].by) < 1e-9 {
-			levels[i].by = 0
-		}
+	start, end := float64(s.startNS), float64(s.endNS)
+	between(requests, start, end, 1)
+	if s.whole {
+		return all
 	}
-	s.steps = levels
+	first := float64(s.startNS + uint64(s.ttft))
+	between(prefilling, start, first, 1)
+	between(decoding, first, end, 1)
+	left := 0.0 // tokens that are in flight at the end
+	if first > start && !math.IsNaN(s.in) {
+		rate := s.in / (first - start)
+		between(prefill, start, first, rate)
+		between(total, start, first, rate)
+		all = append(all, step{start, s.in, inFlight})
+		left = s.in
+	}
+	if end > first && s.out >= 1 {
+		between(total, first, end, (s.out-1)/(end-first))
+	}
+	own := gaps[s.from:s.to]
+	switch {
+	case math.IsNaN(s.out):
+	case len(gaps) == 0 && end > first:
+		all = append(all, step{first, s.out, inFlight})
+		left += s.out
+		if s.out >= 1 {
+			between(decode, first, end, (s.out-1)/(end-first))
+		}
+	case len(own) > 0 && s.out >= 1:
+		all = s.chunks(append(all, step{first, 1, inFlight}), own, first, end)
+		left += s.out
+	}
+	if left > 0 {
+		all = append(all, step{end, -left, inFlight})
+	}
+	slices.SortStableFunc(all[begin:], func(a, b step) int { return cmp.Compare(a.at, b.at) })
+	return all
 }
 
-// A held is a value and how long it held.
-type held struct{ value, ns float64 }
-
-// during appends to out what was held from one instant to another: the values of s,
-// divided by those of per where there is one (0 where that is 0), and only while
-// active, where there is one, is not 0. All are leveled.
-func (s *sweep) during(out []held, from, to float64, per, active *sweep) []held {
-	all := []*sweep{s}
-	for _, o := range [...]*sweep{per, active} {
-		if o != nil {
-			all = append(all, o)
-		}
-	}
-	next := make([]int, len(all))
-	now := make([]float64, len(all))
-	for at := from; at < to; {
-		end := to
-		for i, o := range all {
-			for next[i] < len(o.steps) && o.steps[next[i]].at <= at {
-				now[i] = o.steps[next[i]].by
-				next[i]++
-			}
-			if next[i] < len(o.steps) {
-				end = min(end, o.steps[next[i]].at)
-			}
-		}
-		v := now[0]
-		if per != nil {
-			if v = 0; now[1] != 0 {
-				v = now[0] / now[1]
-			}
-		}
-		if active == nil || now[len(now)-1] != 0 {
-			out = append(out, held{v, end - at})
-		}
-		at = end
-	}
-	return out
-}
-
-// weighted returns the statistics of values by how long they held; ok is false
-// when there is no time. A percentile is the smallest value that is not exceeded
-// for that part of the time.
-func weighted(tag string, x []held) (m Metric, ok bool) {
-	m = none(tag)
-	total, sum := 0.0, 0.0
-	for _, h := range x {
-		total += h.ns
-		sum += h.value * h.ns
-	}
-	if total <= 0 {
-		return m, false
-	}
-	m.Avg = sum / total
-	squares := 0.0
-	for _, h := range x {
-		squares += (h.value - m.Avg) * (h.value - m.Avg) * h.ns
-	}
-	m.Std = math.Sqrt(squares / total)
-	slices.SortStableFunc(x, func(a, b held) int {
-		switch {
-		case a.value < b.value:
-			return -1
-		case a.value > b.value:
-			return 1
-		}
-		return 0
-	})
-	m.Min, m.Max = x[0].value, x[len(x)-1].value
-	passed, at := 0.0, 0
-	for i, pct := range percentiles {
-		if pct < 50 || pct == 75 {
-			continue
-		}
-		for ; at < len(x)-1 && (passed+x[at].ns)/total < float64(pct)/100; at++ {
-			passed += x[at].ns
-		}
-		m.pct[i] = x[at].value
-	}
-	return m, true
-}
-
-// sweeps are what all requests do over time.
-type sweeps struct {
-	requests, prefilling, decoding sweep // how many
-	prefill, decode, total         sweep // tokens per second
-	tokens                         sweep // of prompts and answers under way
-}
-
-// add takes a successful request with tokens. Tokens come with the chunks: the
-// first with the first, the others in equal parts with the rest. Those of chunks
-// that came in one read are spread over the other gaps, for the rate.
-func (w *sweeps) add(r *record) {
-	start, first, end := float64(r.startNS), float64(r.startNS+uint64(r.ttft)), float64(r.endNS)
-	w.prefilling.between(start, first, 1)
-	w.decoding.between(first, end, 1)
-	in, out := float64(r.input), float64(r.output)
-	if first > start {
-		rate := in / (first - start) * 1e9
-		w.prefill.between(start, first, rate)
-		w.total.between(start, first, rate)
-	}
-	if end > first && out > 1 {
-		w.total.between(first, end, (out-1)/(end-first)*1e9)
-	}
-	w.tokens.steps = append(w.tokens.steps, step{start, in}, step{first, 1}, step{end, -in - out})
-	if len(r.gaps) == 0 || out <= 1 {
-		w.tokens.steps = append(w.tokens.steps, step{end, out - 1})
-		return
-	}
+// chunks appends the steps at all chunks but the first.
+func (s *span) chunks(all []step, gaps []int64, first, end float64) []step {
 	apart := 0
-	for _, g := range r.gaps {
+	for _, g := range gaps {
 		if g > 0 {
 			apart++
 		}
 	}
-	passed := 0.0
-	for _, g := range r.gaps {
+	each, passed := (s.out-1)/float64(len(gaps)), 0.0
+	for _, g := range gaps {
 		gap := float64(g)
 		passed += gap
 		at := first + passed
-		w.tokens.steps = append(w.tokens.steps, step{at, (out - 1) / float64(len(r.gaps))})
 		if gap > 0 {
-			w.decode.between(at-gap, at, (out-1)/float64(apart)/gap*1e9)
+			rate := (s.out - 1) / float64(apart) / gap
+			all = append(all, step{at - gap, rate, decode}, step{at, -rate, decode})
+		}
+		if at >= end {
+			at = math.Nextafter(end, math.Inf(-1))
+		}
+		all = append(all, step{at, each, inFlight})
+	}
+	return all
+}
+
+// sweeps are what all requests do over time. The steps are made again for each
+// pass over them, of those requests alone that are under way at the time.
+type sweeps struct{ spans []span }
+
+// add takes a successful request, whose gaps have been appended to those of the
+// collector.
+func (w *sweeps) add(r *record, streamed bool, gaps int) {
+	s := span{startNS: r.startNS, endNS: r.endNS, ttft: r.ttft, in: math.NaN(), out: math.NaN(), whole: !streamed}
+	if r.hasInput {
+		s.in = float64(r.input)
+	}
+	if r.hasOutput {
+		s.out = float64(r.output)
+	}
+	if streamed {
+		s.from, s.to = gaps-len(r.gaps), gaps
+	}
+	w.spans = append(w.spans, s)
+}
+
+// failed takes a request that was under way, and failed.
+func (w *sweeps) failed(startNS, endNS uint64) {
+	w.spans = append(w.spans, span{startNS: startNS, endNS: endNS, whole: true})
+}
+
+// metrics returns the effective and the active metrics from one instant to
+// another. gaps are those of all requests, as they were given to add.
+func (w *sweeps) metrics(from, to float64, gaps []int64) []Metric {
+	none := sums
+	levels := []*weighted{
+		{tag: "effective_concurrency", of: requests, per: none, active: none},
+		{tag: "effective_decode_throughput", of: decode, per: none, active: none},
+		{tag: "effective_prefill_throughput", of: prefill, per: none, active: none},
+		{tag: "effective_decode_concurrency", of: decoding, per: none, active: none},
+		{tag: "effective_prefill_concurrency", of: prefilling, per: none, active: none},
+		{tag: "effective_total_throughput", of: total, per: none, active: none},
+		{tag: "effective_decode_throughput_per_user", of: decode, per: decoding, active: none},
+		{tag: "effective_prefill_throughput_per_user", of: prefill, per: prefilling, active: none},
+		{tag: "tokens_in_flight", of: inFlight, per: none, active: none},
+		{tag: "active_decode_throughput", of: decode, per: none, active: decoding},
+		{tag: "active_prefill_throughput", of: prefill, per: none, active: prefilling},
+		{tag: "active_decode_throughput_per_user", of: decode, per: decoding, active: decoding},
+		{tag: "active_prefill_throughput_per_user", of: prefill, per: prefilling, active: prefilling},
+		{tag: "active_total_throughput", of: total, per: none, active: requests},
+	}
+	k := walk{w: w, gaps: gaps, from: from, to: to}
+	k.run() // only to know how large the sums become
+	for i := range k.peaks {
+		k.least[i] = 1e-9 * k.peaks[i]
+	}
+	k.levels = levels
+	for k.pass = firstPass; k.pass <= lastPass; k.pass++ {
+		k.run()
+	}
+	var all []Metric
+	for _, l := range levels {
+		all = append(all, l.metric())
+	}
+	return all
+}
+
+// A walk goes through time from step to step.
+type walk struct {
+	w        *sweeps
+	gaps     []int64
+	from, to float64
+	pass     pass
+	levels   []*weighted
+
+	under []running // requests under way: a heap, the one with the next step first
+	free  [][]step  // buffers of those that are over
+	now   [sums]float64
+	peaks [sums]float64 // the largest that the sums were, for no time too
+	// least are the sums below which there is nothing but what additions and
+	// subtractions leave of it.
+	least  [sums]float64
+	rising []step // of the instant: what is taken away is taken away first
+}
+
+// running is a request under way. steps[0] is its next one.
+type running struct {
+	steps, buffer []step
+	index         int // of the span, which is its place in the file
+}
+
+func (r *running) before(o *running) bool {
+	if a, b := r.steps[0].at, o.steps[0].at; a != b {
+		return a < b
+	}
+	return r.index < o.index
+}
+
+// run does a pass.
+func (k *walk) run() {
+	k.now = [sums]float64{}
+	for _, l := range k.levels {
+		l.since, l.value, l.on = k.from, 0, l.active == sums
+	}
+	order := make([]int32, len(k.w.spans))
+	for i := range order {
+		order[i] = int32(i) //nolint:gosec // there are not 2^31 requests in memory
+	}
+	slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(k.w.spans[a].startNS, k.w.spans[b].startNS) })
+	for len(order) > 0 || len(k.under) > 0 {
+		at := math.Inf(1)
+		if len(k.under) > 0 {
+			at = k.under[0].steps[0].at
+		}
+		for len(order) > 0 && float64(k.w.spans[order[0]].startNS) <= at {
+			k.begin(int(order[0]))
+			order = order[1:]
+			at = k.under[0].steps[0].at
+		}
+		k.instant(at)
+	}
+	for _, l := range k.levels {
+		k.hold(l, k.to)
+	}
+}
+
+// begin puts a request among those under way.
+func (k *walk) begin(i int) {
+	var buffer []step
+	if n := len(k.free); n > 0 {
+		buffer, k.free = k.free[n-1], k.free[:n-1]
+	}
+	buffer = k.w.spans[i].steps(buffer[:0], k.gaps)
+	k.under = append(k.under, running{steps: buffer, buffer: buffer, index: i})
+	for c := len(k.under) - 1; c > 0; {
+		p := (c - 1) / 2
+		if !k.under[c].before(&k.under[p]) {
+			break
+		}
+		k.under[c], k.under[p] = k.under[p], k.under[c]
+		c = p
+	}
+}
+
+// instant takes all steps of an instant.
+func (k *walk) instant(at float64) {
+	changed := uint(0)
+	k.rising = k.rising[:0]
+	for len(k.under) > 0 && k.under[0].steps[0].at == at {
+		top := &k.under[0]
+		s := top.steps[0]
+		changed |= 1 << s.of
+		if s.by > 0 {
+			k.rising = append(k.rising, s)
+		} else {
+			k.step(s)
+		}
+		if top.steps = top.steps[1:]; len(top.steps) == 0 {
+			k.free = append(k.free, top.buffer)
+			last := len(k.under) - 1
+			k.under[0] = k.under[last]
+			k.under = k.under[:last]
+		}
+		k.sink()
+	}
+	for _, s := range k.rising {
+		k.step(s)
+	}
+	for _, l := range k.levels {
+		if l.touched(changed) {
+			k.hold(l, at)
+			l.read(&k.now, &k.least)
 		}
 	}
 }
 
-// metrics returns the effective and the active metrics from one instant to
-// another.
-func (w *sweeps) metrics(from, to float64) []Metric {
-	for _, s := range [...]*sweep{&w.requests, &w.prefilling, &w.decoding, &w.prefill, &w.decode, &w.total, &w.tokens} {
-		s.level()
-	}
-	var all []Metric
-	var buf []held // of one metric after the other
-	for _, x := range []struct {
-		tag            string
-		s, per, active *sweep
-	}{
-		{"effective_concurrency", &w.requests, nil, nil},
-		{"effective_decode_throughput", &w.decode, nil, nil},
-		{"effective_prefill_throughput", &w.prefill, nil, nil},
-		{"effective_decode_concurrency", &w.decoding, nil, nil},
-		{"effective_prefill_concurrency", &w.prefilling, nil, nil},
-		{"effective_total_throughput", &w.total, nil, nil},
-		{"effective_decode_throughput_per_user", &w.decode, &w.decoding, nil},
-		{"effective_prefill_throughput_per_user", &w.prefill, &w.prefilling, nil},
-		{"tokens_in_flight", &w.tokens, nil, nil},
-		{"active_decode_throughput", &w.decode, nil, &w.decoding},
-		{"active_prefill_throughput", &w.prefill, nil, &w.prefilling},
-		{"active_decode_throughput_per_user", &w.decode, &w.decoding, &w.decoding},
-		{"active_prefill_throughput_per_user", &w.prefill, &w.prefilling, &w.prefilling},
-		{"active_total_throughput", &w.total, nil, &w.requests},
-	} {
-		buf = x.s.during(buf[:0], from, to, x.per, x.active)
-		if m, ok := weighted(x.tag, buf); ok {
-			if x.s == &w.tokens {
-				m.Max = w.tokens.peak
-			}
-			all = append(all, m)
+func (k *walk) step(s step) {
+	k.now[s.of] += s.by
+	k.peaks[s.of] = max(k.peaks[s.of], math.Abs(k.now[s.of]))
+}
+
+// sink puts the first of the heap where it belongs.
+func (k *walk) sink() {
+	n := len(k.under)
+	for p := 0; ; {
+		c := 2*p + 1
+		if c >= n {
+			return
 		}
+		if c+1 < n && k.under[c+1].before(&k.under[c]) {
+			c++
+		}
+		if !k.under[c].before(&k.under[p]) {
+			return
+		}
+		k.under[c], k.under[p] = k.under[p], k.under[c]
+		p = c
 	}
-	return all
+}
+
+// hold ends the time for which a level has held.
+func (k *walk) hold(l *weighted, at float64) {
+	begin, end := max(l.since, k.from), min(at, k.to)
+	l.since = at
+	if end > begin && l.on {
+		l.hold(k.pass, l.value, end-begin)
+	}
 }

@@ -97,3 +97,20 @@ func gather(v any, all *[]string) {
 		gather(v["text"], all)
 	}
 }
+
+// requested returns how many tokens the answer was to have; 0 where that is not
+// said.
+func (t *texts) requested(q *export.Request) int64 {
+	v, ok := q.Inputs.Get("payload")
+	if !ok {
+		return 0
+	}
+	var body struct {
+		MaxTokens           int64 `json:"max_tokens"`
+		MaxCompletionTokens int64 `json:"max_completion_tokens"`
+	}
+	if json.Unmarshal(v.Data, &body) != nil {
+		return 0
+	}
+	return max(body.MaxCompletionTokens, body.MaxTokens)
+}

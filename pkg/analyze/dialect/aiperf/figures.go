@@ -1,0 +1,218 @@
+package aiperf
+
+import (
+	"math"
+	"slices"
+
+	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// A figure is a number of one request, by its tag: nanoseconds, bytes, tokens.
+type figure struct {
+	tag   string
+	value float64
+}
+
+// A series is a figure of all requests that have it.
+type series struct {
+	tag    string
+	values []float64
+}
+
+// note adds a figure to the request.
+func (r *record) note(tag string, v float64) { r.figures = append(r.figures, figure{tag, v}) }
+
+// figure returns the figure of that tag.
+func (r *record) figure(tag string) (v float64, ok bool) {
+	i := slices.IndexFunc(r.figures, func(f figure) bool { return f.tag == tag })
+	if i < 0 {
+		return 0, false
+	}
+	return r.figures[i].value, true
+}
+
+// keep adds figures of a request to those of the others.
+func (c *collector) keep(all []figure) {
+	for _, f := range all {
+		i := slices.IndexFunc(c.series, func(s series) bool { return s.tag == f.tag })
+		if i < 0 {
+			i = len(c.series)
+			c.series = append(c.series, series{tag: f.tag})
+		}
+		c.series[i].values = append(c.series[i].values, f.value)
+	}
+}
+
+// scales are from what is measured to what is printed.
+var scales = map[string]float64{"ms": 1e-6, "KB": 1.0 / 1024}
+
+// scale returns that of a tag.
+func scale(tag string) float64 {
+	if s, ok := scales[describe(tag).unit]; ok {
+		return s
+	}
+	return 1
+}
+
+// stated are the tags whose figures AIPerf's own records state, and that are not
+// made again.
+var stated = []string{
+	"http_req_blocked", "http_req_dns_lookup", "http_req_connecting", "http_req_sending", "http_req_waiting", "http_req_receiving",
+	"http_req_connection_reused", "http_req_data_sent", "http_req_chunks_sent", "http_req_data_received", "http_req_chunks_received",
+	"http_req_connection_overhead", "http_req_duration", "http_req_total",
+	"usage_reasoning_tokens", cacheRead, "reasoning_token_count", "osl_mismatch_diff_pct",
+	promptDiff, completionDiff, "usage_reasoning_tokens_diff_pct",
+}
+
+// besides takes the figures of a request that are not about its times and lengths:
+// as the record of AIPerf states them, or what can be made of other files.
+func (a *analysis) besides(r *record, q *export.Request, m *analyze.Measured) {
+	if s := q.Stated; s != nil && s.Figures != nil {
+		for _, tag := range stated {
+			if v, ok := s.Figures[tag]; ok {
+				if scale(tag) != 1 {
+					v = math.Round(v / scale(tag))
+				}
+				r.note(tag, v)
+			}
+		}
+		return
+	}
+	r.exchange(q)
+	// Whether the server said 0, or nothing, is not told apart.
+	if r.hasUsage && m.ReasoningTokens.V > 0 {
+		r.note("usage_reasoning_tokens", float64(m.ReasoningTokens.V))
+	}
+	if r.hasUsage && m.CachedTokens.V > 0 {
+		r.note(cacheRead, float64(m.CachedTokens.V))
+	}
+	if r.hasReasoning {
+		r.note("reasoning_token_count", float64(r.reasoning))
+	}
+	if n := a.text.requested(q); n > 0 && r.hasOutput {
+		r.note("osl_mismatch_diff_pct", float64(r.output-n)/float64(n)*100)
+	}
+	if a.fromUsage || !r.hasUsage {
+		return
+	}
+	differ := func(tag string, server, client int64) {
+		if client != 0 {
+			r.note(tag, math.Abs(float64(server-client))/float64(client)*100)
+		}
+	}
+	if r.hasInput {
+		differ(promptDiff, r.usage[0], r.input)
+	}
+	if r.hasOutput {
+		differ(completionDiff, r.usage[1], r.output)
+	}
+	if r.hasReasoning && m.ReasoningTokens.V > 0 {
+		differ("usage_reasoning_tokens_diff_pct", m.ReasoningTokens.V, r.reasoning)
+	}
+}
+
+// exchange makes the parts of an HTTP exchange of what pa-record noted of it.
+// Bytes and pieces on the wire it did not.
+func (r *record) exchange(q *export.Request) {
+	if !q.HasMeta || q.SentNS < q.StartNS || q.FirstByteNS < q.SentNS || q.SentNS == 0 || len(q.Responses) == 0 {
+		return
+	}
+	connecting, reused := float64(q.Connect+q.TLS), 0.0
+	if q.Reused {
+		connecting, reused = 0, 1
+	}
+	last := q.Responses[len(q.Responses)-1]
+	dns, sending, waiting, receiving := float64(q.DNS), float64(q.SentNS-q.StartNS), float64(q.FirstByteNS-q.SentNS), 0.0
+	if last.Read > 0 && last.RecvNS > q.FirstByteNS {
+		receiving = float64(last.RecvNS - q.FirstByteNS)
+	}
+	for _, f := range []figure{
+		{"http_req_blocked", 0},
+		{"http_req_dns_lookup", dns},
+		{"http_req_connecting", connecting},
+		{"http_req_sending", sending},
+		{"http_req_waiting", waiting},
+		{"http_req_receiving", receiving},
+		{"http_req_connection_reused", reused},
+		{"http_req_chunks_received", float64(last.Read) + 1},
+		{"http_req_connection_overhead", dns + connecting},
+		{"http_req_duration", float64(max(last.RecvNS, q.FirstByteNS) - q.StartNS)},
+		{"http_req_total", dns + connecting + sending + waiting + receiving},
+	} {
+		r.note(f.tag, f.value)
+	}
+}
+
+// Thresholds of AIPerf's warnings: percent of what was counted or asked for, and
+// tokens.
+const (
+	usagePct       = 10
+	mismatchPct    = 5
+	mismatchTokens = 50
+)
+
+// discrepant reports whether the server's count is so far from AIPerf's that it
+// warns; ok is false where there is nothing to compare.
+func (r *record) discrepant() (yes, ok bool) {
+	prompt, ok1 := r.figure(promptDiff)
+	completion, ok2 := r.figure(completionDiff)
+	reasoning, _ := r.figure("usage_reasoning_tokens_diff_pct")
+	return max(prompt, completion, reasoning) > usagePct, ok1 && ok2
+}
+
+// mismatched reports whether the answer is of another length than was asked for,
+// by more than is allowed; ok is false where none was.
+func (r *record) mismatched() (yes, ok bool) {
+	pct, ok := r.figure("osl_mismatch_diff_pct")
+	if !ok {
+		return false, false
+	}
+	if r.output == 0 { // what was wanted cannot be told from the percentage, and need not be
+		return true, true
+	}
+	wanted := math.Round(float64(r.output) / (1 + pct/100))
+	return math.Abs(float64(r.output)-wanted) > min(wanted*mismatchPct/100, mismatchTokens), true
+}
+
+// A tally counts requests that something is true of, of those that have it.
+type tally struct{ yes, of int }
+
+func (t *tally) add(yes, ok bool) {
+	if ok {
+		t.of++
+		if yes {
+			t.yes++
+		}
+	}
+}
+
+// besides returns the metrics of the figures of requests, and what they add up to.
+func (c *collector) besides() []Metric {
+	var all []Metric
+	totals := map[string]string{
+		"usage_reasoning_tokens": "total_usage_reasoning_tokens", cacheRead: "total_usage_prompt_cache_read_tokens",
+		"reasoning_token_count": "total_reasoning_tokens", "error_isl": "total_error_isl",
+	}
+	for i := range c.series {
+		s := &c.series[i]
+		if tag, ok := totals[s.tag]; ok {
+			n := 0.0
+			for _, v := range s.values {
+				n += v
+			}
+			all = append(all, single(tag, n))
+			if prompts := total64(c.prompt); s.tag == cacheRead && prompts > 0 {
+				all = append(all, single("overall_usage_prompt_cache_read_pct", n/prompts*100))
+			}
+		}
+		all = append(all, spread(s.tag, s.values, scale(s.tag)))
+	}
+	if c.mismatched.of > 0 {
+		all = append(all, single("osl_mismatch_count", float64(c.mismatched.yes)))
+	}
+	if c.discrepant.of > 0 {
+		all = append(all, single("usage_discrepancy_count", float64(c.discrepant.yes)))
+	}
+	return all
+}

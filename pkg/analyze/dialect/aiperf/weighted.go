@@ -1,0 +1,204 @@
+package aiperf
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// digit is how many bits of a number a pass finds out.
+const digit = 12
+
+// weighted are the statistics of one sum, divided by those of another or not, by
+// how long its values held.
+//
+// There are too many values to keep: each pass over them finds out more. A
+// percentile is found by the bits of the numbers, which are in their order: the
+// first pass learns which of 2¹² beginnings it has, the second the next 12 bits,
+// the third looks at those that begin so.
+type weighted struct {
+	tag     string
+	of, per quantity // sums: by nothing
+	// active is the sum that must not be 0 for the time to count; sums: all counts.
+	active quantity
+
+	// What holds now, and since when.
+	since, value float64
+	on           bool
+
+	ns, mass, squares float64 // Σ ns, Σ value·ns, Σ (value − mean)²·ns
+	min, max          float64
+	coarse            []float64 // ns by the first digit of the value
+	targets           [len(percentiles)]target
+	fine              map[uint64][]float64           // ns by the second one, of the first ones that matter
+	near              map[uint64]map[float64]float64 // ns by value, of the two that matter
+}
+
+// A target is how far a percentile has been found: the bits that it begins with,
+// and for how long values were below those that do.
+type target struct {
+	bits  uint64
+	below float64
+}
+
+// A pass is one over all time.
+type pass int
+
+const (
+	firstPass pass = iota
+	secondPass
+	lastPass
+)
+
+// touched reports whether a change of those sums, a bit each, ends the time for
+// which the level has held.
+func (l *weighted) touched(changed uint) bool {
+	return changed&(1<<l.of|1<<l.per|1<<l.active) != 0
+}
+
+// read takes the value that holds from now on. Sums below the least are 0.
+func (l *weighted) read(now, least *[sums]float64) {
+	level := func(of quantity) float64 {
+		if x := now[of]; math.Abs(x) >= least[of] {
+			return x
+		}
+		return 0
+	}
+	l.value = level(l.of)
+	if l.per < sums {
+		if by := level(l.per); by > 0 {
+			l.value /= by
+		} else {
+			l.value = 0
+		}
+	}
+	if l.active < sums {
+		l.on = level(l.active) > 0
+	}
+}
+
+// ordered returns the bits of x so that they are in the order of the numbers.
+func ordered(x float64) uint64 {
+	b := math.Float64bits(x)
+	if b>>63 != 0 {
+		return ^b
+	}
+	return b | 1<<63
+}
+
+// hold takes a value and how long it held.
+func (l *weighted) hold(p pass, value, ns float64) {
+	bits := ordered(value)
+	switch p {
+	case firstPass:
+		if l.coarse == nil {
+			l.coarse, l.min, l.max = make([]float64, 1<<digit), value, value
+		}
+		l.ns += ns
+		l.mass += float64(value * ns)
+		l.min, l.max = min(l.min, value), max(l.max, value)
+		l.coarse[bits>>(64-digit)] += ns
+	case secondPass:
+		if l.fine == nil {
+			l.aim()
+		}
+		mean := l.mass / l.ns
+		l.squares += float64((value - mean) * (value - mean) * ns)
+		if next, ok := l.fine[bits>>(64-digit)]; ok {
+			next[bits>>(64-2*digit)&(1<<digit-1)] += ns
+		}
+	case lastPass:
+		if l.near == nil {
+			l.aimCloser()
+		}
+		if values, ok := l.near[bits>>(64-2*digit)]; ok {
+			values[value] += ns
+		}
+	}
+}
+
+// shown reports whether a percentile of time is among the statistics.
+func shown(pct int) bool { return pct >= 50 && pct != 75 }
+
+// find returns the first index up to which weights, and what is below them, hold
+// for that part of all time, and what is below that index. Weights are whole
+// nanoseconds, so that their sums are exact.
+func (l *weighted) find(weights []float64, below float64, pct int) (int, float64) {
+	last := 0
+	for i, ns := range weights {
+		if ns == 0 {
+			continue
+		}
+		last = i
+		if (below+ns)/l.ns >= float64(pct)/100 {
+			return i, below
+		}
+		below += ns
+	}
+	return last, below - weights[last]
+}
+
+// aim finds the first digit of the percentiles, after the first pass.
+func (l *weighted) aim() {
+	l.fine = map[uint64][]float64{}
+	for i, pct := range percentiles {
+		if shown(pct) {
+			at, below := l.find(l.coarse, 0, pct)
+			l.targets[i] = target{uint64(at), below}
+			if l.fine[uint64(at)] == nil {
+				l.fine[uint64(at)] = make([]float64, 1<<digit)
+			}
+		}
+	}
+}
+
+// aimCloser finds the next one, after the second pass.
+func (l *weighted) aimCloser() {
+	l.near = map[uint64]map[float64]float64{}
+	for i, pct := range percentiles {
+		if shown(pct) {
+			t := &l.targets[i]
+			at, below := l.find(l.fine[t.bits], t.below, pct)
+			*t = target{t.bits<<digit | uint64(at), below}
+			l.near[t.bits] = map[float64]float64{}
+		}
+	}
+	l.fine, l.coarse = nil, nil
+}
+
+// metric returns the statistics after the last pass. A percentile is the smallest
+// value that is not exceeded for that part of the time. Of no time, such as that in
+// which something is active that never is, all are 0.
+func (l *weighted) metric() Metric {
+	m := none(l.tag)
+	scale := 1.0
+	if l.of == prefill || l.of == decode || l.of == total {
+		scale = 1e9 // tokens per second
+	}
+	m.Avg, m.Std, m.Min, m.Max = 0, 0, 0, 0
+	if l.ns > 0 {
+		m.Avg, m.Std, m.Min, m.Max = l.mass/l.ns*scale, math.Sqrt(l.squares/l.ns)*scale, l.min*scale, l.max*scale
+	}
+	for i, pct := range percentiles {
+		if !shown(pct) {
+			continue
+		}
+		m.pct[i] = 0
+		if l.ns == 0 {
+			continue
+		}
+		t := l.targets[i]
+		values := make([]float64, 0, len(l.near[t.bits]))
+		for v := range l.near[t.bits] {
+			values = append(values, v)
+		}
+		slices.SortFunc(values, cmp.Compare[float64])
+		weights := make([]float64, len(values))
+		for k, v := range values {
+			weights[k] = l.near[t.bits][v]
+		}
+		at, _ := l.find(weights, t.below, pct)
+		m.pct[i] = values[at] * scale
+	}
+	return m
+}
