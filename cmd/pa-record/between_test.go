@@ -55,6 +55,9 @@ func TestBetweenLevels(t *testing.T) {
 	if code, stderr := run("--concurrency-range", "1,2", "--repeat", "2", "--between-levels", srv.URL+"/a", "--between-levels", srv.URL+"/b"); code != 0 || strings.Join(f.taken(), ",") != "POST /a,POST /b,POST /a,POST /b,POST /a,POST /b" {
 		t.Errorf("exit code %d, %s; want both between levels and runs", code, stderr)
 	}
+	if code, stderr := run("--between-levels", srv.URL+"/flush"); code != 0 || f.taken() != nil || !strings.Contains(stderr, "note: --between-levels has no effect: there is one level") {
+		t.Errorf("one level: exit code %d, %s", code, stderr)
+	}
 	// What fails ends the run, says why, and keeps what was measured; nothing of it
 	// is a secret.
 	f.fail = true

@@ -159,6 +159,9 @@ func newSettings(c *cli.Context, getenv func(string) string) (*settings, error) 
 	p.output(s)
 	p.csv(s)
 	p.repeat(s)
+	if len(s.between) > 0 && len(s.levels) == 1 && s.levelPlan == nil && s.Repeat < 2 {
+		s.note("--between-levels has no effect: there is one level")
+	}
 	if len(p.errs) == 0 {
 		p.transport(s)
 	}

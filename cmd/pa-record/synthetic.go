@@ -23,7 +23,7 @@ func syntheticFlags() []cli.Flag {
 		&cli.Float64Flag{Name: "output-tokens-mean", Category: catInput, Usage: "the same, normal with mean `N`"},
 		&cli.Float64Flag{Name: "output-tokens-stddev", Category: catInput, Usage: "and standard deviation `N`", DefaultText: "0"},
 		&cli.BoolFlag{Name: "output-tokens-mean-deterministic", Category: catInput, Usage: "ask that answers not be shorter (min_tokens, ignore_eos, min_length)"},
-		&cli.IntFlag{Name: "num-prefix-prompts", Category: catInput, Usage: "put one of `N` shared beginnings before each made-up prompt", DefaultText: "0"},
+		&cli.IntFlag{Name: "num-prefix-prompts", Category: catInput, Usage: "put one of `N` shared beginnings before each prompt", DefaultText: "0"},
 		&cli.IntFlag{Name: "prefix-prompt-length", Category: catInput, Usage: "of `N` tokens each", DefaultText: "100"},
 		&cli.IntFlag{Name: "num-sessions", Category: catInput, Usage: "make up `N` conversations"},
 		&cli.Float64Flag{Name: "session-turns-mean", Category: catInput, Usage: "of `N` prompts each", DefaultText: "1"},
@@ -101,13 +101,14 @@ func (p *settingsParser) synthetic(s *settings) {
 	if s.Tokenizer != "" && s.DefaultTokenizer != "" {
 		p.errorf("--tokenizer and --default-tokenizer exclude each other; drop one")
 	}
-	if s.input == nil {
+	if s.input == nil && !s.named() && (len(s.InputData) == 0 || s.made()) {
 		for _, flag := range []string{"num-prefix-prompts", "prefix-prompt-length"} {
 			if c.IsSet(flag) {
-				p.wrongf(flag, " belongs to prompts that are made up; give --synthetic-input-tokens-mean, or drop it")
+				p.wrongf(flag, " is about prompts; give --synthetic-input-tokens-mean or --input-data, or drop it")
 			}
 		}
-	} else if len(s.InputData) > 0 {
+	}
+	if s.input != nil && len(s.InputData) > 0 {
 		p.errorf("--input-data and prompts that are made up (--synthetic-input-tokens, --num-sessions, --image-width-mean, --audio-length-mean) exclude each other; drop one")
 	}
 }
@@ -245,12 +246,23 @@ func adapt(src workload.Source, s *settings, tok *tokenCounter) (workload.Source
 	if s.output != nil {
 		src = workload.Each(src, workload.Answers(func(k int) int { return synth.OutputTokens(s.output, s.Seed, k) }, s.ExactOutput))
 	}
+	if s.CacheSalt == "" && s.Prefixes == 0 {
+		return src, nil
+	}
+	texts, err := tok.made()
+	if err != nil {
+		return nil, fmt.Errorf("--cache-bust, --num-prefix-prompts: %w", err)
+	}
 	if s.CacheSalt != "" {
-		texts, err := tok.made()
-		if err != nil {
-			return nil, fmt.Errorf("--cache-bust: %w", err)
-		}
-		src = workload.Each(src, workload.Opened(func(k int) string { return texts.Opening(uint64(k)) }))
+		src = workload.Each(src, workload.Opened(func(k int, _ *workload.Entry) (string, error) { return texts.Opening(uint64(k)), nil }))
+	}
+	if s.Prefixes > 0 {
+		src = workload.Each(src, workload.Opened(func(k int, e *workload.Entry) (string, error) {
+			if e.Turn > 0 {
+				return "", nil // the first turn has it, and is sent again with every other
+			}
+			return texts.Prefix(uint64(k), s.Prefixes, s.PrefixTokens)
+		}))
 	}
 	return src, nil
 }

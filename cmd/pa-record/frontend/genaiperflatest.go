@@ -487,6 +487,9 @@ func (l *latest) inputs() {
 	switch {
 	case l.payload != "":
 		l.set("--input-data", l.payload)
+		if a.whole("--num-prefix-prompts") > 0 {
+			l.notef("--num-prefix-prompts: nothing is put in front of the prompts of a trace, as in GenAI-Perf")
+		}
 	case file != "" && l.madeUp() == nil:
 		l.set("--input-data", file)
 		if a.whole("--batch-size-text") > 1 || l.imagesEach() > 1 {
@@ -495,6 +498,7 @@ func (l *latest) inputs() {
 		if n := l.imagesEach(); n > 1 {
 			l.setWhole("--batch-size-image", n)
 		}
+		l.prefixes()
 	default:
 		n := a.whole("--num-dataset-entries")
 		if files := l.madeUp(); files != nil && l.service.name != "rankings" {
@@ -504,10 +508,7 @@ func (l *latest) inputs() {
 			n = 0
 		}
 		l.synthetic("--synthetic-input-tokens-mean", l.orInitial("--synthetic-input-tokens-mean"), a.whole("--synthetic-input-tokens-stddev"), n)
-		if n := a.whole("--num-prefix-prompts"); n > 0 {
-			l.setWhole("--num-prefix-prompts", n)
-			l.setWhole("--prefix-prompt-length", l.orInitial("--prefix-prompt-length"))
-		}
+		l.prefixes()
 		l.media()
 	}
 	if n := a.whole("--batch-size-text"); n > 1 {
@@ -523,6 +524,14 @@ func (l *latest) inputs() {
 		l.tokenizer(a.text("--tokenizer"), true)
 	} else {
 		l.tokenizer(l.model, false)
+	}
+}
+
+// prefixes adds what prompts begin with.
+func (l *latest) prefixes() {
+	if n := l.a.whole("--num-prefix-prompts"); n > 0 {
+		l.setWhole("--num-prefix-prompts", n)
+		l.setWhole("--prefix-prompt-length", l.orInitial("--prefix-prompt-length"))
 	}
 }
 

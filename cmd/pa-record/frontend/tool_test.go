@@ -264,6 +264,32 @@ func TestBenchmarkServingLoad(t *testing.T) {
 	}
 }
 
+// Prompts of a file, too, have what is put in front of them and go together.
+func TestInputFile(t *testing.T) {
+	const base = "genai-perf profile -m m --endpoint-type "
+	for _, tt := range []struct{ args, want, wantNot, note string }{
+		{"chat --input-file f --num-prefix-prompts 2", "--input-data f --num-prefix-prompts 2 --prefix-prompt-length 100", "--num-dataset-entries", ""},
+		{"embeddings --input-file f -b 3 --num-prompts 7", "--input-data f --num-dataset-entries 7 --batch-size-text 3", "", ""},
+		{"embeddings --input-file f", "--input-data f", "--num-dataset-entries", ""},
+		{"image_retrieval --input-file f --batch-size-image 2", "--input-data f --num-dataset-entries 100 --batch-size-image 2", "", ""},
+		{"rankings --input-file folder -b 2", "--input-data folder --num-dataset-entries 100 --batch-size-text 2", "", ""},
+		{"chat --input-file payload:f --num-prefix-prompts 2", "--input-data f", "prefix", "--num-prefix-prompts: nothing is put in front of the prompts of a trace, as in GenAI-Perf"},
+		{"chat --image-width-mean 9 --image-height-mean 9", "--num-dataset-entries 100", "--image", "--endpoint-type chat is sent no pictures, in GenAI-Perf neither; multimodal is"},
+		{"multimodal --audio-length-mean 1 --num-sessions 2", "--num-sessions 2", "--audio", "the turns of --num-sessions have no sounds, in GenAI-Perf neither"},
+		{"multimodal --image-width-mean 9", "--num-dataset-entries 100", "--image", "pictures have a width and a height: none are made, as in GenAI-Perf; give --image-width-mean and --image-height-mean"},
+	} {
+		cmd, err := parseLine(base + tt.args)
+		if err != nil {
+			t.Errorf("%s: %v", tt.args, err)
+			continue
+		}
+		line := strings.Join(cmd.Args, " ")
+		if !strings.Contains(line, tt.want+" ") || tt.wantNot != "" && strings.Contains(line, tt.wantNot) || strings.Join(cmd.Notes, "\n") != tt.note {
+			t.Errorf("%s: %s, notes %q\nwant %q, not %q, note %q", tt.args, line, cmd.Notes, tt.want, tt.wantNot, tt.note)
+		}
+	}
+}
+
 // The tensors of llm_perf, in its order. Floats have a point: they are FP32.
 func TestLLMPerfRequests(t *testing.T) {
 	for protocol, stream := range map[string]string{"grpc": "true", "http": "false"} {

@@ -1,9 +1,14 @@
 package workload
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
+
+	"github.com/pa-tools/pa/pkg/wire/openai"
 )
 
 // Each returns the entries of src after change, which is called for the same entry
@@ -47,23 +52,97 @@ func Answers(draw func(k int) int, exact bool) func(k int, e *Entry) error {
 	}
 }
 
-// Opened is a change for Each: it puts words in front of a prompt, and so in front
-// of what a server may have in its cache of prompts.
-func Opened(words func(k int) string) func(k int, e *Entry) error {
+// Opened is a change for Each: it puts words in front of each text of a prompt, and
+// so in front of what a server may have in its cache of prompts; of a conversation in
+// front of its first message.
+func Opened(words func(k int, e *Entry) (string, error)) func(k int, e *Entry) error {
 	return func(k int, e *Entry) error {
-		if e.Prompt == nil || e.Prompt.Body != nil || e.Prompt.Messages != nil {
+		if e.Prompt == nil || e.Prompt.Body != nil {
 			return fmt.Errorf("nothing can be put in front of it: it %w", errWhole)
 		}
-		p := *e.Prompt
-		e.Prompt = &p
-		if p.System != "" {
-			p.System = words(k) + " " + p.System
-		} else {
-			p.Text = words(k) + " " + p.Text
+		first, err := words(k, e)
+		if err != nil || first == "" {
+			return err
 		}
-		p.IDs = nil
+		p := *e.Prompt
+		e.Prompt, p.IDs = &p, nil
+		switch {
+		case p.Messages != nil:
+			p.Messages, err = openedMessages(p.Messages, first)
+			return err
+		case p.System != "":
+			p.System = first + " " + p.System
+		default:
+			p.Text = first + " " + p.Text
+		}
+		p.More = slices.Clone(p.More)
+		for i, text := range p.More {
+			p.More[i] = first + " " + text
+		}
 		return nil
 	}
+}
+
+// openedMessages puts words in front of the text of a conversation's first message.
+func openedMessages(js []byte, words string) ([]byte, error) {
+	var messages []json.RawMessage
+	var first struct{ Content json.RawMessage }
+	err := json.Unmarshal(js, &messages)
+	if err == nil && len(messages) > 0 {
+		err = json.Unmarshal(messages[0], &first)
+	}
+	if err != nil || len(messages) == 0 {
+		return nil, errors.Join(errors.New("nothing can be put in front of it: it is no conversation"), err)
+	}
+	content, err := openedContent(first.Content, words)
+	if err != nil {
+		return nil, err
+	}
+	if messages[0], err = withMember(messages[0], "content", content); err != nil {
+		return nil, err
+	}
+	return marshal(messages)
+}
+
+// openedContent is openedMessages for the content of a message, a text or parts.
+func openedContent(js json.RawMessage, words string) (any, error) {
+	var text string
+	if err := json.Unmarshal(js, &text); err == nil && string(js) != "null" {
+		return words + " " + text, nil
+	}
+	var parts []json.RawMessage
+	if err := json.Unmarshal(js, &parts); err != nil || parts == nil {
+		return nil, errors.New("nothing can be put in front of it: its first message has no text")
+	}
+	for i, part := range parts {
+		var p struct{ Text *string }
+		if json.Unmarshal(part, &p) != nil || p.Text == nil {
+			continue
+		}
+		var err error
+		parts[i], err = withMember(part, "text", words+" "+*p.Text)
+		return parts, err
+	}
+	before, err := marshal(map[string]string{"type": "text", "text": words})
+	return slices.Insert(parts, 0, json.RawMessage(before)), err
+}
+
+// marshal is json.Marshal without escapes for HTML: what was given stays as it is.
+func marshal(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(v)
+	return bytes.TrimSpace(b.Bytes()), err
+}
+
+// withMember returns a JSON object with a member of another value.
+func withMember(object []byte, name string, value any) (json.RawMessage, error) {
+	js, err := marshal(map[string]any{name: value})
+	if err != nil {
+		return nil, err
+	}
+	return openai.MergeRequest(object, js)
 }
 
 // Slower is a change for Each: it multiplies think times.

@@ -17,7 +17,7 @@ func TestAdapt(t *testing.T) {
 		{Step: 4},
 	}
 	number := func(k int) int { return 100 + k }
-	words := func(k int) string { return fmt.Sprint("w", k) }
+	words := func(k int, _ *Entry) (string, error) { return fmt.Sprint("w", k), nil }
 	for _, tt := range []struct {
 		name   string
 		change func(int, *Entry) error
@@ -29,7 +29,7 @@ func TestAdapt(t *testing.T) {
 		}},
 		{"opened", Opened(words), []string{
 			`"" "w0 a" 0 false [] 1s`, `"w1 s" "b" 7 false [] 0s`,
-			"input data, row 3: nothing can be put in front of it: it is a whole request", "input data, row 4: nothing", "input data, stream 0, step 4: nothing",
+			"input data, row 3: nothing can be put in front of it: it is no conversation", "input data, row 4: nothing", "input data, stream 0, step 4: nothing",
 		}},
 		{"slower", Slower(1.5), []string{`"" "a" 0 false [1] 1.5s`, `"s" "b" 7 false [] 0s`, `"" "" 0 false [] 0s`, `"" "" 0 false [] 0s`, "0s"}},
 	} {
@@ -56,5 +56,50 @@ func TestAdapt(t *testing.T) {
 	torn := errors.New("torn")
 	if _, err := Each(List{{}}, func(int, *Entry) error { return torn }).At(0); !errors.Is(err, torn) {
 		t.Errorf("error %v, want the change's", err)
+	}
+}
+
+// Words stand in front of every text of a batch, and of the first message of a
+// conversation, whose other members stay as they are.
+func TestOpened(t *testing.T) {
+	torn := errors.New("torn")
+	for _, tt := range []struct {
+		name string
+		p    Prompt
+		want string // texts or messages, or the error
+	}{
+		{"a text", Prompt{Text: "a"}, `["w a"]`},
+		{"several", Prompt{Text: "a", More: []string{"b"}}, `["w a" "w b"]`},
+		{"a conversation", Prompt{Messages: []byte(`[{"role":"system","content":"s <b>","x":1},{"role":"user","content":"u"}]`)}, `[{"role":"system","content":"w s <b>","x":1},{"role":"user","content":"u"}]`},
+		{"parts", Prompt{Messages: []byte(`[{"role":"user","content":[{"type":"image_url"},{"type":"text","text":"u"},{"type":"text","text":"v"}]}]`)}, `[{"role":"user","content":[{"type":"image_url"},{"type":"text","text":"w u"},{"type":"text","text":"v"}]}]`},
+		{"parts without a text", Prompt{Messages: []byte(`[{"role":"user","content":[{"type":"image_url"}]}]`)}, `[{"role":"user","content":[{"text":"w","type":"text"},{"type":"image_url"}]}]`},
+		{"no content", Prompt{Messages: []byte(`[{"role":"assistant","content":null}]`)}, "input data, row 1: nothing can be put in front of it: its first message has no text"},
+		{"no words", Prompt{Text: "none"}, `["none"]`},
+		{"no words to be had", Prompt{Text: "torn"}, "input data, row 1: torn"},
+	} {
+		src := List{{Prompt: &tt.p}}
+		before := fmt.Sprint(tt.p)
+		e, err := Each(src, Opened(func(_ int, e *Entry) (string, error) {
+			switch e.Prompt.Text {
+			case "none":
+				return "", nil
+			case "torn":
+				return "", torn
+			}
+			return "w", nil
+		})).At(0)
+		got := string(e.Prompt.Messages)
+		switch {
+		case err != nil:
+			got = err.Error()
+		case e.Prompt.Messages == nil:
+			got = fmt.Sprintf("%q", append([]string{e.Prompt.Text}, e.Prompt.More...))
+		}
+		if got != tt.want {
+			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
+		}
+		if after := fmt.Sprint(tt.p); after != before {
+			t.Errorf("%s: the source was changed to %s", tt.name, after)
+		}
 	}
 }

@@ -222,6 +222,35 @@ func TestMore(t *testing.T) {
 	}
 }
 
+// A prefix for texts that were not made here is one of those that prompts begin with.
+func TestPrefix(t *testing.T) {
+	tok := builtinTokenizer(t)
+	texts := newTexts(t, tok, 9, "")
+	seen := map[string]bool{}
+	for k := range uint64(60) {
+		prefix, err := texts.Prefix(k, 3, 12)
+		if err != nil || tok.Count(prefix) != 12 {
+			t.Fatalf("%q, %v", prefix, err)
+		}
+		seen[prefix] = true
+	}
+	for p := range uint64(3) {
+		text, _, err := texts.After(p, 12, 5, 8)
+		begins := false
+		for prefix := range seen {
+			begins = begins || strings.HasPrefix(text, prefix+" ")
+		}
+		if err != nil || !begins || len(seen) != 3 {
+			t.Errorf("prefix %d: %q begins with none of %d, %v", p, text, len(seen), err)
+		}
+	}
+	for _, bad := range [][2]int{{0, 5}, {5, 0}} {
+		if _, err := texts.Prefix(1, bad[0], bad[1]); err == nil {
+			t.Errorf("one of %d prefixes of %d tokens", bad[0], bad[1])
+		}
+	}
+}
+
 func TestSessions(t *testing.T) {
 	c := Config{
 		Texts: newTexts(t, builtinTokenizer(t), 9, ""), Seed: 9, Sessions: 200, Turns: Normal{3, 1}, Input: Fixed{12},

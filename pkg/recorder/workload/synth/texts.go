@@ -137,6 +137,18 @@ func (t *Texts) After(prefix uint64, prefixTokens int, number uint64, tokens int
 	return t.finish(prefixTokens + tokens)
 }
 
+// Prefix returns one of n beginnings of that many tokens, chosen for a text by its
+// number: to put in front of texts that were not made here.
+func (t *Texts) Prefix(number uint64, n, tokens int) (string, error) {
+	if err := errors.Join(positive("number of prefixes", n), positive("a prefix's length", tokens)); err != nil {
+		return "", err
+	}
+	prefix := source(t.seed, forPrefix, number).IntN(n)
+	t.buf = t.body(t.buf[:0], forBlock, ^uint64(prefix), tokens)
+	text, _, err := t.finish(tokens)
+	return text, err
+}
+
 // body appends words with that many tokens in all, behind a blank if there is
 // something before. What it appends for fewer tokens begins as what it appends for
 // more.
