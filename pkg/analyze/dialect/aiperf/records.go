@@ -57,13 +57,15 @@ func WriteRecords(ctx context.Context, r export.Reader, cfg dialect.Config, w io
 		case err != nil:
 			return nil, err
 		case o == nil:
-			x.skipped++
 			continue
 		}
 		line = append(pyjson.AppendORJSON(line[:0], o), '\n')
 		if _, err := out.Write(line); err != nil {
 			return nil, err
 		}
+	}
+	if x.startless > 0 {
+		warnings = append(warnings, fmt.Errorf("%d requests are left out of which it is not known when they were sent", x.startless))
 	}
 	if x.skipped > 0 {
 		warnings = append(warnings, fmt.Errorf("%d requests ended after the measurement: they are left out", x.skipped))
@@ -77,10 +79,11 @@ func WriteRecords(ctx context.Context, r export.Reader, cfg dialect.Config, w io
 // A recordWriter turns requests into lines.
 type recordWriter struct {
 	analysis
-	sessions map[string]uint64 // their numbers in our own recordings
-	imported bool
-	warmedUp bool     // there is a phase before the one that counts
-	without  []string // tags, or how they begin, that the file cannot give
+	sessions  map[string]uint64 // their numbers in our own recordings
+	imported  bool
+	warmedUp  bool     // there is a phase before the one that counts
+	without   []string // tags, or how they begin, that the file cannot give
+	startless int
 }
 
 func (x *recordWriter) prepare() {
@@ -98,7 +101,12 @@ func (x *recordWriter) prepare() {
 
 // record returns the line of a request, nil for one that AIPerf would not have.
 func (x *recordWriter) record(q *export.Request) (pyjson.Object, error) {
+	if q.StartNS == 0 {
+		x.startless++
+		return nil, nil
+	}
 	if q.Phase == export.PhaseCooldown {
+		x.skipped++
 		return nil, nil
 	}
 	m, err := x.meter.Measure(q)

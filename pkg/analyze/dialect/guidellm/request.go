@@ -80,7 +80,7 @@ func read(q *export.Request, m *analyze.Measured, texts *texts) *request {
 
 // mostTokens bounds what a file may say of the events of an answer, each of which
 // has a place in the rates.
-const mostTokens = 1 << 22
+const mostTokens = 1 << 20
 
 // tokenEvents notes when the first and the last one came, and how many.
 func (r *request) tokenEvents(m *analyze.Measured) {

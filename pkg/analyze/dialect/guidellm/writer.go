@@ -22,18 +22,24 @@ const Leaves = "the times between the first and the last token, what the single 
 
 // A Writer keeps what the file is made of.
 type Writer struct {
-	run     *export.Run
-	meter   *analyze.Meter
-	texts   texts
-	levels  []level
-	model   string
-	skipped int
-	buf     []byte
+	run       *export.Run
+	meter     *analyze.Meter
+	texts     texts
+	levels    []level
+	model     string
+	skipped   int
+	startless int
+	buf       []byte
 }
+
+// mostEvents bounds the token events of a level: some 3 GB while its figures are
+// made.
+const mostEvents = 1 << 26
 
 // A level is a benchmark.
 type level struct {
 	requests groups
+	events   float64
 	text     [numGroups]spool.Buffer // the requests in JSON
 }
 
@@ -63,8 +69,8 @@ func (w *Writer) Close() error {
 }
 
 // ReadAll reads all requests of r that were measured. An error is of the
-// temporary files, or says that the file does not say when requests were sent;
-// that of r itself is to be asked for.
+// temporary files, or says that the file does not say when requests were sent or
+// that a level is too large; that of r itself is to be asked for.
 func (w *Writer) ReadAll(ctx context.Context, r export.Reader) error {
 	if why, lacks := w.run.Lacks(export.PartStarts); lacks {
 		return fmt.Errorf("GuideLLM says of each request when it was sent, which is not known here: %s", why)
@@ -74,6 +80,10 @@ func (w *Writer) ReadAll(ctx context.Context, r export.Reader) error {
 			return context.Cause(ctx)
 		}
 		q := r.Request()
+		if q.StartNS == 0 {
+			w.startless++
+			continue
+		}
 		if q.Phase == export.PhaseWarmup || q.Phase == export.PhaseCooldown {
 			w.skipped++
 			continue
@@ -88,6 +98,9 @@ func (w *Writer) ReadAll(ctx context.Context, r export.Reader) error {
 // Warnings are what a reader must know to trust the file.
 func (w *Writer) Warnings() []error {
 	var all []error
+	if w.startless > 0 {
+		all = append(all, fmt.Errorf("%d requests are left out of which it is not known when they were sent", w.startless))
+	}
 	if w.skipped > 0 {
 		all = append(all, fmt.Errorf("%d requests of the warmup or after the measurement are left out", w.skipped))
 	}
@@ -108,6 +121,9 @@ func (w *Writer) request(l *level, index int, q *export.Request) error {
 			v, _ := body.Member("model")
 			w.model = v.Text()
 		}
+	}
+	if l.events += x.tokenIterations; l.events > mostEvents {
+		return fmt.Errorf("level %d has more than %d token events, of which GuideLLM makes rates all at once; convert a part of it", index, mostEvents)
 	}
 	var startNS uint64
 	if e := w.run.Experiments[index].Meta; e != nil {

@@ -18,16 +18,17 @@ const Leaves = "the level and the session of a request, when it was due and issu
 // A Writer writes the requests of a run, and keeps what its summaries are made
 // of.
 type Writer struct {
-	run     *export.Run
-	cfg     dialect.Config
-	out     *bufio.Writer // keeps its first error
-	n       int           // requests written
-	skipped int
-	untimed int // requests whose tokens are more than their chunks, and uncounted
-	all     sums
-	stages  []sums
-	one     answer
-	buf     []byte
+	run       *export.Run
+	cfg       dialect.Config
+	out       *bufio.Writer // keeps its first error
+	n         int           // requests written
+	skipped   int
+	startless int
+	untimed   int // requests whose tokens are more than their chunks, and uncounted
+	all       sums
+	stages    []sums
+	one       answer
+	buf       []byte
 }
 
 // NewWriter returns a Writer to w. Of the Config it needs the Tokenizer, unless
@@ -54,6 +55,10 @@ func (w *Writer) WriteAll(ctx context.Context, r export.Reader) error {
 			return context.Cause(ctx)
 		}
 		q := r.Request()
+		if q.StartNS == 0 {
+			w.startless++
+			continue
+		}
 		if q.Phase == export.PhaseWarmup || q.Phase == export.PhaseCooldown {
 			w.skipped++
 			continue
@@ -74,6 +79,9 @@ func (w *Writer) WriteAll(ctx context.Context, r export.Reader) error {
 // Warnings are what a reader must know to trust the files.
 func (w *Writer) Warnings() []error {
 	var all []error
+	if w.startless > 0 {
+		all = append(all, fmt.Errorf("%d requests are left out of which it is not known when they were sent", w.startless))
+	}
 	if w.skipped > 0 {
 		all = append(all, fmt.Errorf("%d requests of the warmup or after the measurement are left out: inference-perf has no such phases", w.skipped))
 	}
