@@ -497,7 +497,7 @@ func (s *serving) row(x *servingRun) (row *servingRow, err error) {
 			}
 			return "", false
 		}
-		return string(jsonscan.DecodeText(v)), true
+		return strings.ToValidUTF8(string(jsonscan.DecodeText(v)), "\ufffd"), true
 	}
 	row.ttft, row.latency = number(colTTFT), number(colLatency)
 	row.start, row.queue = number(colStart), number(colQueue)

@@ -240,7 +240,9 @@ func (m *recordMetrics) span(ok bool, tag string, ns float64) { m.set(ok, tag, "
 func (x *recordWriter) metrics(r *record, q *export.Request, measured *analyze.Measured) pyjson.Object {
 	const each = "tokens/sec/user"
 	m := &recordMetrics{o: pyjson.Object{}, without: x.without}
-	streamed := x.streamed(q)
+	// What comes before its request is no time to AIPerf.
+	timed := r.ttft >= 0 && r.latency >= 0
+	streamed := x.streamed(q) && timed
 	usage, hasUsage := serverUsage(q, measured)
 	connected := q.Connect > 0 || q.DNS > 0
 	itl := float64(r.latency-r.ttft) / float64(max(r.output-1, 1))
@@ -250,7 +252,7 @@ func (x *recordWriter) metrics(r *record, q *export.Request, measured *analyze.M
 	m.span(streamed && len(r.gaps) > 0, secondToken, float64(first(r.gaps)))
 	m.set(connected || q.Reused, "http_req_connection_reused", "ratio", zeroOrOne(q.Reused))
 	m.span(connected || q.Reused, "http_req_connecting", float64(q.Connect+q.TLS))
-	m.span(true, requestLatency, float64(r.latency))
+	m.span(timed, requestLatency, float64(r.latency))
 	m.span(connected || q.Reused, "http_req_dns_lookup", float64(q.DNS))
 	m.set(true, outputLength, "tokens", r.output)
 	m.set(hasUsage, "usage_total_tokens", "tokens", usage[0]+usage[1])
