@@ -27,7 +27,8 @@ code is 1 then.
 With --as OUT is a result file of that tool, with the figures of each request,
 as report --dialect TOOL --format json writes it or, of AIPerf, GuideLLM and
 inference-perf, the file of its requests, with their summaries beside it; a
-warning says what it cannot hold.`,
+warning says what it cannot hold. --as perf_analyzer-24.03 writes
+profile_export.json as that release did.`,
 		Flags:  append(append([]cli.Flag{overwriteFlag()}, resultFlags()...), inputFlags()...),
 		Action: convert,
 	}

@@ -53,7 +53,7 @@ func resultNames() []string {
 	for _, v := range llmperf.Versions() {
 		names = append(names, v.Name)
 	}
-	return append(names, requestsNames()...)
+	return append(append(names, requestsNames()...), releaseNames())
 }
 
 // leaves returns what the result file of a tool cannot hold; ok is false for one
@@ -73,6 +73,9 @@ func leaves(name string) (text string, ok bool) {
 // the requests unless --arg save_detailed says otherwise.
 func convertAs(c *cli.Context, in, out string) error {
 	name := c.String("as")
+	if number, ok := strings.CutPrefix(name, perfAnalyzer); ok {
+		return convertRelease(c, name, number, in, out)
+	}
 	lost, ok := leaves(name)
 	if !ok {
 		return cmdline.Usagef("--as %q: give one of %s", name, strings.Join(resultNames(), ", "))

@@ -107,6 +107,9 @@ func Find(name string) (*Release, bool) {
 	return &releases[i], true
 }
 
+// Minor returns the minor number of the release's version, 2.minor.
+func (r *Release) Minor() int { return r.minor }
+
 // Latest returns the last release.
 func Latest() *Release { return &releases[len(releases)-1] }
 

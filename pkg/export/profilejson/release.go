@@ -1,0 +1,232 @@
+package profilejson
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// Minor numbers of the versions of perf_analyzer, 2.minor.0, that changed its
+// export.
+const (
+	minorOutputs  = 44 // 24.03: response_outputs, strings with their length
+	minorInputs   = 45 // 24.04: request_inputs; no lengths
+	minorService  = 46 // 24.05: service_kind, endpoint
+	minorNumbers  = 49 // 24.08: tensors as numbers; no version
+	minorLengths  = 52 // 24.11: strings with their length again
+	minorNoLength = 54 // 25.01
+)
+
+// hasLengths reports whether strings of tensors begin with their length.
+func hasLengths(minor int) bool {
+	return minor == minorOutputs || minor >= minorLengths && minor < minorNoLength
+}
+
+// A ReleaseWriter writes profile_export.json as a release of perf_analyzer did:
+// with the members that it had and without "pa", for programs that know that
+// release. Requests that it would not have exported are left out.
+//
+// What a release wrote otherwise than later ones is written its way as far as the
+// run says what that takes. No file says the types of its tensors: before 24.08,
+// numbers of outputs were the bytes of the tensor, for which there is "", and of
+// inputs only the first element of an INT32, as which whole numbers that fit one
+// are taken, and null for others. Warnings counts both.
+type ReleaseWriter struct {
+	w     *Writer
+	minor int
+	// lengths says that the strings of the run have them.
+	lengths bool
+	service bool // of a server whose outputs are events, which never have them
+
+	req       export.Request
+	inputs    export.Fields
+	responses []export.Response
+	outputs   []export.Field
+
+	left, numbers, others, extra int
+}
+
+var _ export.Writer = (*ReleaseWriter)(nil)
+
+// NewReleaseWriter returns a writer of run to w in the layout of version
+// 2.minor.0.
+func NewReleaseWriter(w io.Writer, minor int, run *export.Run) *ReleaseWriter {
+	r := &ReleaseWriter{w: NewWriter(w), minor: minor}
+	if run.Meta == nil && run.Version != nil {
+		var of int
+		if _, err := fmt.Sscanf(*run.Version, "2.%d.", &of); err == nil {
+			r.lengths = hasLengths(of)
+		}
+	}
+	r.service = run.ServiceKind != nil && *run.ServiceKind != "triton" && *run.ServiceKind != ""
+	return r
+}
+
+// Warnings says what the release could not hold.
+func (r *ReleaseWriter) Warnings() []error {
+	var all []error
+	for _, w := range []struct {
+		n    int
+		what string
+	}{
+		{r.left, "%d requests are left out that perf_analyzer would not have exported: of the warmup, failed, cancelled or late"},
+		{r.numbers, "%d outputs that are numbers are empty: this release wrote the bytes of the tensor, whose type no file says"},
+		{r.others, "%d inputs are cut or null: this release wrote the first element of an INT32, a BOOL or a text"},
+		{r.extra, "%d members are left out that this release did not write"},
+	} {
+		if w.n > 0 {
+			all = append(all, fmt.Errorf(w.what, w.n))
+		}
+	}
+	return all
+}
+
+// BeginExperiment implements [export.Writer].
+func (r *ReleaseWriter) BeginExperiment(mode, value string) error {
+	return r.w.BeginExperiment(mode, value)
+}
+
+// WriteRequest implements [export.Writer].
+func (r *ReleaseWriter) WriteRequest(q *export.Request) error {
+	if q.Excluded() != "" {
+		r.left++
+		return nil
+	}
+	r.extra += len(q.Extra)
+	r.req = export.Request{StartNS: q.StartNS, SequenceID: q.SequenceID, Inputs: q.Inputs, Responses: q.Responses, NoOutputs: q.NoOutputs}
+	if r.minor < minorInputs {
+		r.req.Inputs = nil
+	} else if r.minor < minorNumbers {
+		r.oldInputs(q)
+	}
+	switch {
+	case r.minor < minorOutputs:
+		r.req.NoOutputs = true
+	case r.minor < minorNumbers || !r.service && hasLengths(r.minor) != r.lengths:
+		r.oldOutputs(q)
+	}
+	return r.w.WriteRequest(&r.req)
+}
+
+// oldInputs writes inputs as 24.04 to 24.07 did.
+func (r *ReleaseWriter) oldInputs(q *export.Request) {
+	if q.Inputs == nil {
+		return
+	}
+	r.inputs = append(r.inputs[:0], q.Inputs...)
+	for i := range r.inputs {
+		v := &r.inputs[i].Value
+		if v.Text {
+			continue
+		}
+		text := string(v.Data)
+		if text == "true" || text == "false" || text == "null" {
+			continue
+		}
+		first, _, isArray := strings.Cut(strings.TrimPrefix(text, "["), ",")
+		first = strings.TrimSuffix(first, "]")
+		if _, err := strconv.ParseInt(first, 10, 32); err != nil {
+			v.Data = []byte("null")
+			r.others++
+			continue
+		}
+		if isArray {
+			r.others++
+		}
+		v.Data = []byte(first)
+	}
+	r.req.Inputs = r.inputs
+}
+
+// oldOutputs writes outputs with or without lengths, and before 24.08 no
+// numbers.
+func (r *ReleaseWriter) oldOutputs(q *export.Request) {
+	r.responses, r.outputs = append(r.responses[:0], q.Responses...), r.outputs[:0]
+	for i := range q.Responses { // room first: the slices below must not move
+		r.outputs = append(r.outputs, q.Responses[i].Outputs...)
+	}
+	at := 0
+	for i := range r.responses {
+		n := len(q.Responses[i].Outputs)
+		if q.Responses[i].Outputs == nil {
+			continue
+		}
+		fields := r.outputs[at : at+n : at+n]
+		at += n
+		for k := range fields {
+			r.output(&fields[k].Value)
+		}
+		r.responses[i].Outputs = fields
+	}
+	r.req.Responses = r.responses
+}
+
+func (r *ReleaseWriter) output(v *export.Value) {
+	if !v.Text {
+		if r.minor < minorNumbers {
+			if string(v.Data) != "0" { // what later releases write for none
+				r.numbers++
+			}
+			*v = export.Value{Text: true}
+		}
+		return
+	}
+	if r.service || hasLengths(r.minor) == r.lengths || len(v.Data) == 0 {
+		return
+	}
+	if r.lengths {
+		if data, ok := export.StripLengthPrefix(v.Data); ok {
+			v.Data = data
+		}
+		return
+	}
+	v.Data = append(binary.LittleEndian.AppendUint32(nil, firstString(v.Data)), v.Data...)
+}
+
+// firstString is the length of the first string of a tensor: those behind it
+// have theirs in every release.
+func firstString(data []byte) uint32 {
+	for at := 0; at+4 <= len(data); at++ {
+		if _, ok := export.StripLengthPrefix(data[at:]); ok {
+			return uint32(at)
+		}
+	}
+	return uint32(len(data))
+}
+
+// EndExperiment implements [export.Writer].
+func (r *ReleaseWriter) EndExperiment(e *export.Experiment) error {
+	r.extra += len(e.Extra)
+	return r.w.EndExperiment(&export.Experiment{WindowBoundaries: e.WindowBoundaries})
+}
+
+// WriteScrape implements [export.Writer]: no release holds telemetry.
+func (r *ReleaseWriter) WriteScrape(*export.Scrape) error { return nil }
+
+// Close implements [export.Writer].
+func (r *ReleaseWriter) Close(run *export.Run) error {
+	if run == nil {
+		return r.w.Close(nil)
+	}
+	r.extra += len(run.Extra)
+	version := fmt.Sprintf("2.%d.0", r.minor)
+	if r.minor == minorNumbers {
+		version = ""
+	}
+	out := &export.Run{Version: &version}
+	if r.minor >= minorService {
+		out.ServiceKind, out.Endpoint = orEmpty(run.ServiceKind), orEmpty(run.Endpoint)
+	}
+	return r.w.Close(out)
+}
+
+func orEmpty(s *string) *string {
+	if s == nil {
+		return new(string)
+	}
+	return s
+}
