@@ -52,6 +52,8 @@ type Validation struct {
 //   - the last byte of a request does not leave before the first
 //   - a request whose outputs were dropped holds none
 //   - pa-record's counts are the numbers of requests in the file
+//   - scrapes of a source and statistics of a server are in the order of time, of
+//     known types and sources, and their counters do not fall while it runs
 //
 // The error is that of the reader or of ctx.
 func Validate(ctx context.Context, r export.Reader, found func(Violation)) (Validation, error) {
@@ -61,6 +63,7 @@ func Validate(ctx context.Context, r export.Reader, found func(Violation)) (Vali
 	for i := range run.Experiments {
 		v.at = Violation{Experiment: i, Request: -1}
 		v.header(&run.Experiments[i])
+		v.statistics(&run.Experiments[i])
 	}
 	index, experiment := 0, -1
 	for r.Next() {
@@ -82,7 +85,7 @@ func Validate(ctx context.Context, r export.Reader, found func(Violation)) (Vali
 		v.at = Violation{Experiment: i, Request: -1}
 		v.counts(&run.Experiments[i], &v.held[i])
 	}
-	return v.Validation, nil
+	return v.Validation, v.telemetry(ctx, r)
 }
 
 type validator struct {
