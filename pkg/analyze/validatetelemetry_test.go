@@ -51,7 +51,8 @@ func TestValidateTelemetry(t *testing.T) {
 		{"twice", []export.Scrape{at(10, is(gauge, 1), is(gauge, 2))}, nil, []string{"scrape 0 of s has two values of g"}},
 		{"failed with samples", []export.Scrape{{Source: "s", StartNS: 1, EndNS: 2, Error: "x", Samples: []export.Sample{is(gauge, 1)}}}, nil, []string{"scrape 0 of s failed and has 1 samples"}},
 		{
-			"counts of sources", []export.Scrape{at(10), {Source: "o", StartNS: 10, EndNS: 30}},
+			"counts of sources",
+			[]export.Scrape{at(10), {Source: "o", StartNS: 10, EndNS: 30}},
 			[]export.TelemetrySource{{Source: "s", Scrapes: 1, Failed: 1}, {Source: "p", Scrapes: 2}},
 			[]string{
 				"the file says 1 scrapes of s, 1 failed, and holds 1, 0 failed", "the file says 2 scrapes of p, 0 failed, and holds 0, 0 failed",
