@@ -71,7 +71,9 @@ func Analyze(ctx context.Context, release *Release, r export.Reader, cfg dialect
 			return nil, err
 		}
 	}
-	err = c.read(ctx, r)
+	if err = c.read(ctx, r); err == nil {
+		err = c.readGPUs(ctx, r)
+	}
 	rep := c.report(&cfg)
 	if len(run.Experiments) == 0 {
 		return nil, errors.Join(err, errors.New("holds no experiment: nothing was measured"))

@@ -38,6 +38,7 @@ type levelData struct {
 	unclear   []unclear
 	sequences sequences
 	times     pawindow.Times
+	gpus      *gpuWatch // nil: metrics were not collected
 }
 
 func newCollector(run *export.Run, s *Settings) *collector {
@@ -197,6 +198,9 @@ func (c *collector) level(l *levelData, e *export.Experiment) Level {
 		}
 		out.Serve(served)
 	}
+	if l.gpus != nil {
+		out.GPUs = l.gpus.gpus()
+	}
 	if out.SentPerSecond == 0 {
 		out.SentPerSecond = out.Summary.PerSecond(out.Summary.Requests)
 	}
@@ -262,6 +266,9 @@ func (c *collector) warn(rep *Report) {
 			why = errors.New("the file does not hold them (perf_analyzer exports none)")
 		}
 		rep.warnf("the server's statistics are n/a: %w", why)
+	}
+	if slices.ContainsFunc(levels, func(l Level) bool { return l.GPUs != nil && len(l.GPUs.Utilization) == 0 }) {
+		rep.warnf("the metrics hold no nv_gpu_utilization of the windows; perf_analyzer shows those of Triton's own endpoint only")
 	}
 	if !s.Decoupled && slices.ContainsFunc(levels, func(l Level) bool { return l.Times == nil }) {
 		rep.warnf("the times within the client are n/a: the file does not hold them (perf_analyzer exports none); --arg protocol=grpc if it was gRPC")

@@ -1,0 +1,109 @@
+package perfanalyzer
+
+import (
+	"context"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/export/pawindow"
+)
+
+// A gpuWatch sums up what a Triton server said of its GPUs in the windows of a
+// level that are reported: every answer that was there in them counts once. Other
+// sources perf_analyzer does not know.
+type gpuWatch struct {
+	window            pawindow.Window
+	utilization       map[string]*gpuMean // by UUID
+	power             map[string]*gpuMean
+	mostUsed, atFirst map[string]float64 // bytes
+}
+
+type gpuMean struct {
+	sum float64
+	n   int
+}
+
+func newGPUWatch(w pawindow.Window) *gpuWatch {
+	return &gpuWatch{
+		window: w, utilization: map[string]*gpuMean{}, power: map[string]*gpuMean{},
+		mostUsed: map[string]float64{}, atFirst: map[string]float64{},
+	}
+}
+
+func (w *gpuWatch) add(s *export.Scrape) {
+	if s.Error != "" || s.EndNS < w.window.StartNS || s.EndNS > w.window.EndNS {
+		return
+	}
+	for i := range s.Samples {
+		x := &s.Samples[i]
+		uuid := x.Series.Label("gpu_uuid")
+		if uuid == "" || math.IsNaN(x.Value) || math.IsInf(x.Value, 0) {
+			continue
+		}
+		mean := func(of map[string]*gpuMean) {
+			if of[uuid] == nil {
+				of[uuid] = &gpuMean{}
+			}
+			of[uuid].sum += x.Value
+			of[uuid].n++
+		}
+		switch x.Series.Name {
+		case "nv_gpu_utilization":
+			mean(w.utilization)
+		case "nv_gpu_power_usage":
+			mean(w.power)
+		case "nv_gpu_memory_used_bytes":
+			w.mostUsed[uuid] = max(w.mostUsed[uuid], math.Trunc(x.Value))
+		case "nv_gpu_memory_total_bytes":
+			if _, there := w.atFirst[uuid]; !there {
+				w.atFirst[uuid] = math.Trunc(x.Value)
+			}
+		}
+	}
+}
+
+// gpus returns what was seen, by UUID in ascending order.
+func (w *gpuWatch) gpus() *GPUs {
+	means := func(of map[string]*gpuMean) (all []GPUValue) {
+		for _, uuid := range slices.Sorted(maps.Keys(of)) {
+			all = append(all, GPUValue{uuid, of[uuid].sum / float64(of[uuid].n)})
+		}
+		return all
+	}
+	values := func(of map[string]float64) (all []GPUValue) {
+		for _, uuid := range slices.Sorted(maps.Keys(of)) {
+			all = append(all, GPUValue{uuid, of[uuid]})
+		}
+		return all
+	}
+	return &GPUs{Utilization: means(w.utilization), Power: means(w.power), MemoryUsed: values(w.mostUsed), Memory: values(w.atFirst)}
+}
+
+// askedForMetrics reports whether metrics were collected, as perf_analyzer does of Triton
+// servers only.
+func (c *collector) askedForMetrics() bool {
+	m := c.run.Meta
+	return m != nil && !c.settings.openAI() && slices.ContainsFunc(m.Telemetry, func(s export.TelemetrySource) bool {
+		return s.Kind == export.TelemetryPrometheus
+	})
+}
+
+// readGPUs reads the telemetry for the levels, whose windows are known.
+func (c *collector) readGPUs(ctx context.Context, r export.Reader) error {
+	if !c.askedForMetrics() {
+		return nil
+	}
+	for i := range c.levels {
+		l := &c.levels[i]
+		first, last := max(len(l.windows)-pawindow.StableOver, 0), len(l.windows)-1
+		l.gpus = newGPUWatch(pawindow.Window{StartNS: l.windows[first].StartNS, EndNS: l.windows[last].EndNS})
+	}
+	return r.Scrapes(ctx, func(s *export.Scrape) error {
+		for i := range c.levels {
+			c.levels[i].gpus.add(s)
+		}
+		return nil
+	})
+}
