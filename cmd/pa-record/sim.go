@@ -57,8 +57,8 @@ func simDescription() string {
 words at a chosen pace, until it is interrupted. Delays are a duration or a
 distribution: 20ms, normal:20ms,2ms, lognormal:20ms,5ms (mean, standard
 deviation); lengths likewise: 64, normal:64,8. It remembers what it sent and
-when: GET /ledger on the OpenAI address, or --ledger FILE at its end. GET /metrics
-has vLLM's metrics there, and Triton's on the Triton HTTP address.
+when: GET /ledger on the OpenAI address, or --ledger FILE at its end. Metrics
+are at /metrics: vLLM's there, Triton's on the Triton HTTP address.
 
 The same server answers inside pa-record, with the same settings:
   pa-record -u 'sim://?ttft=50ms&itl=10ms&output_tokens=64'
