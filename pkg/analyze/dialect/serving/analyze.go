@@ -49,6 +49,7 @@ type level struct {
 	chatEndpoint bool
 
 	// Of the current request:
+	gapsOfOne []float64 // a buffer
 	body      pyjson.Value
 	requested int64 // tokens that were asked for; −1: not known
 	model     string

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -51,7 +52,11 @@ const noChunk = "Never received a valid chunk to calculate TTFT.This response wi
 // tokens do.
 func (l *level) outcome(q *export.Request) (*outcome, error) {
 	l.payload(q)
-	o := &outcome{id: q.ID, startNS: q.StartNS, scheduledNS: q.ScheduledNS, issuedNS: q.IssuedNS}
+	o := &outcome{id: q.ID, startNS: q.StartNS, scheduledNS: q.ScheduledNS, issuedNS: q.IssuedNS, itl: l.gapsOfOne[:0]}
+	defer func() { // as long as they are, and no longer
+		l.gapsOfOne = o.itl
+		o.itl = slices.Clone(o.itl)
+	}()
 	o.endNS, _ = q.EndNS()
 	w := &worker{level: l, o: o, q: q, usagePrompt: -1, usageOutput: -1}
 	switch {

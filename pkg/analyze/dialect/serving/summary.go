@@ -194,6 +194,16 @@ func (out *Level) dated(a *arguments, run *export.Run, endNS uint64) {
 // collect makes the figures of all requests.
 func (l *level) collect(out *Level, startNS uint64) {
 	var ttft, tpot, itl, e2el, user, ar, decoded, queue, withQueue []float64
+	l.peaks(out)
+	pooled := 0
+	for _, o := range l.all {
+		if o.success {
+			pooled += len(o.itl)
+		}
+	}
+	if !l.spreads() {
+		itl = make([]float64, 0, pooled)
+	}
 	for _, o := range l.all {
 		rate := 0.0
 		if o.success {
@@ -203,6 +213,9 @@ func (l *level) collect(out *Level, startNS uint64) {
 			out.Retokenized += o.retokenized
 			ttft, e2el = append(ttft, o.ttft), append(e2el, o.latency)
 			itl = l.gaps(itl, o)
+			if !l.args.detailed { // nobody asks for those of each request
+				o.itl = nil
+			}
 			if o.output > 1 {
 				tpot = append(tpot, o.tpot())
 			}
@@ -230,7 +243,6 @@ func (l *level) collect(out *Level, startNS uint64) {
 	out.TotalRate = ratio(float64(out.InputTokens+out.OutputTokens), d)
 	out.Concurrency = ratio(numpy.Sum(numpy.Current, e2el), d)
 	l.goodput(out)
-	l.peaks(out)
 
 	p := l.percentiles()
 	out.TTFT, out.TPOT, out.ITL = newStats(ttft, p, 1000), newStats(tpot, p, 1000), newStats(itl, p, 1000)
