@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"math"
 	"path"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,9 +17,9 @@ import (
 	"github.com/pa-tools/pa/internal/golden"
 	"github.com/pa-tools/pa/internal/pyjson"
 	"github.com/pa-tools/pa/pkg/analyze/dialect"
+	"github.com/pa-tools/pa/pkg/analyze/dialect/dialecttest"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/foreign"
-	"github.com/pa-tools/pa/pkg/tokenizer"
 )
 
 // A goldenCase is a run of AIPerf: its own reports, and what its command line said.
@@ -92,11 +91,7 @@ func (g *goldenCase) commandLine(t *testing.T) {
 				g.cfg.Goodput = append(g.cfg.Goodput, dialect.Limit{Metric: tag, Value: v})
 			}
 		case "tokenizer":
-			tok, err := tokenizer.Load(filepath.Join("..", "..", "..", "..", "testdata", "tokenizers", value, "tokenizer.json"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			g.cfg.Tokenizer = tok
+			g.cfg.Tokenizer = dialecttest.Tokenizers{}.Named(t, value)
 			delete(g.cfg.Args, "use_server_token_count")
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pa-tools/pa/pkg/analyze/dialect"
+	"github.com/pa-tools/pa/pkg/analyze/dialect/dialecttest"
 )
 
 // The tables of GenAI-Perf's README of 24.03 and of its tutorial, of 24.04: for
@@ -49,7 +50,7 @@ func TestDocumentedTables(t *testing.T) {
 				t.Fatal("no such release")
 			}
 			file := readTable(t, string(text)).export(t, release, server, c.requests)
-			rep, err := Analyze(context.Background(), r, openJSON(t, []byte(file)), dialect.Config{Tokenizer: words{}})
+			rep, err := Analyze(context.Background(), r, dialecttest.Open(t, []byte(file)), dialect.Config{Tokenizer: words{}})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/dialect"
+	"github.com/pa-tools/pa/pkg/analyze/dialect/dialecttest"
 )
 
 // Of every report there is, each value that is not the strict one has a reason.
@@ -17,11 +18,11 @@ func TestDifferencesHaveReasons(t *testing.T) {
 		data, _ := g.file(t, "profile_export.json")
 		cfg := g.config(t)
 		cfg.Explain = true
-		rep, err := Analyze(context.Background(), release, openJSON(t, data), cfg)
+		rep, err := Analyze(context.Background(), release, dialecttest.Open(t, data), cfg)
 		if err != nil {
 			continue // TestGolden says which
 		}
-		own, err := analyze.Run(context.Background(), openJSON(t, data), analyze.Config{Counter: texts{cfg.Tokenizer}})
+		own, err := analyze.Run(context.Background(), dialecttest.Open(t, data), analyze.Config{Counter: texts{cfg.Tokenizer}})
 		if err != nil {
 			t.Fatal(err)
 		}

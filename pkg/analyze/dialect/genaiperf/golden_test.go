@@ -5,19 +5,15 @@ import (
 	"context"
 	"io/fs"
 	"path"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/pa-tools/pa/internal/golden"
 	"github.com/pa-tools/pa/internal/pyjson"
 	"github.com/pa-tools/pa/pkg/analyze/dialect"
-	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/export/profilejson"
-	"github.com/pa-tools/pa/pkg/tokenizer"
+	"github.com/pa-tools/pa/pkg/analyze/dialect/dialecttest"
 )
 
 // A goldenCase is a report that GenAI-Perf itself made; the README of the
@@ -26,6 +22,7 @@ type goldenCase struct {
 	release, name string
 	args          map[string]string
 	fsys          fs.FS
+	tokenizers    counted
 }
 
 func (g *goldenCase) file(t *testing.T, name string) (data []byte, ok bool) {
@@ -39,13 +36,14 @@ func goldenCases(t *testing.T) []goldenCase {
 	t.Helper()
 	fsys := golden.FS(t, "genai_perf")
 	var all []goldenCase
+	shared := counted{}
 	files, err := fs.Glob(fsys, "*/*/profile_export.json")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, f := range files {
 		parts := strings.Split(f, "/")
-		g := goldenCase{release: parts[0], name: parts[1], fsys: fsys, args: map[string]string{}}
+		g := goldenCase{release: parts[0], name: parts[1], fsys: fsys, args: map[string]string{}, tokenizers: shared}
 		b, _ := g.file(t, "args.txt")
 		for line := range strings.Lines(string(b)) {
 			name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
@@ -83,32 +81,20 @@ func (g *goldenCase) config(t *testing.T) dialect.Config {
 		cfg.Goodput = append(cfg.Goodput, dialect.Limit{Metric: name, Value: f})
 	}
 	name, _, _ := strings.Cut(g.args["tokenizer"], " ")
-	cfg.Tokenizer = tokenizers(t)[name]
-	if cfg.Tokenizer == nil {
-		t.Fatalf("no tokenizer %q", name)
-	}
+	cfg.Tokenizer = g.tokenizers.tokenizer(t, name)
 	return cfg
 }
 
-var loadTokenizers = sync.OnceValues(func() (map[string]dialect.Tokenizer, error) {
-	all := map[string]dialect.Tokenizer{}
-	for _, name := range []string{"tok-llama", "tok-bytebpe"} {
-		tok, err := tokenizer.Load(filepath.Join("..", "..", "..", "..", "testdata", "tokenizers", name, "tokenizer.json"))
-		if err != nil {
-			return nil, err
-		}
-		all[name] = cached{tok, map[string]int{}}
-	}
-	return all, nil
-})
+// counted are the tokenizers by their names, which count each text once: the
+// releases share their inputs.
+type counted map[string]dialect.Tokenizer
 
-func tokenizers(t *testing.T) map[string]dialect.Tokenizer {
+func (c counted) tokenizer(t *testing.T, name string) dialect.Tokenizer {
 	t.Helper()
-	all, err := loadTokenizers()
-	if err != nil {
-		t.Fatal(err)
+	if c[name] == nil {
+		c[name] = cached{dialecttest.Tokenizers{}.Named(t, name), map[string]int{}}
 	}
-	return all
+	return c[name]
 }
 
 // cached counts each text once: the releases share their inputs.
@@ -126,15 +112,6 @@ func (c cached) Count(text string) int {
 	return n
 }
 
-func openJSON(t *testing.T, data []byte) export.Reader {
-	t.Helper()
-	r, err := profilejson.Format{}.Open(context.Background(), "profile_export.json", bytes.NewReader(data), int64(len(data)), export.Limits{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
-}
-
 // Every report of every release, to the character.
 func TestGolden(t *testing.T) {
 	for _, g := range goldenCases(t) {
@@ -144,7 +121,7 @@ func TestGolden(t *testing.T) {
 				t.Fatal("no such release")
 			}
 			data, _ := g.file(t, "profile_export.json")
-			rep, err := Analyze(context.Background(), release, openJSON(t, data), g.config(t))
+			rep, err := Analyze(context.Background(), release, dialecttest.Open(t, data), g.config(t))
 			exception, crashed := g.exception(t)
 			if err != nil {
 				if !crashed || !strings.Contains(err.Error(), exception) {
@@ -236,7 +213,7 @@ func TestGoldenInferred(t *testing.T) {
 			data, _ := g.file(t, "profile_export.json")
 			cfg := g.config(t)
 			cfg.ServiceKind, cfg.EndpointType, cfg.Backend, cfg.Streaming = "", "", "", nil
-			rep, err := Analyze(context.Background(), release, openJSON(t, data), cfg)
+			rep, err := Analyze(context.Background(), release, dialecttest.Open(t, data), cfg)
 			if err != nil {
 				return // TestGolden says which
 			}

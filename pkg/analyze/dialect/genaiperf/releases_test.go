@@ -11,6 +11,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/pyjson"
 	"github.com/pa-tools/pa/pkg/analyze/dialect"
+	"github.com/pa-tools/pa/pkg/analyze/dialect/dialecttest"
 )
 
 // threeChats is an export of three chats (vector V1), n ms after each other's
@@ -40,7 +41,7 @@ func TestReleasesDiffer(t *testing.T) {
 			t.Fatal("no such release")
 		}
 		streaming := true
-		rep, err := Analyze(context.Background(), r, openJSON(t, []byte(threeChats())), dialect.Config{
+		rep, err := Analyze(context.Background(), r, dialecttest.Open(t, []byte(threeChats())), dialect.Config{
 			Tokenizer: words{}, Streaming: &streaming, Goodput: []dialect.Limit{{Metric: requestLatency, Value: 50}},
 		})
 		if err != nil {

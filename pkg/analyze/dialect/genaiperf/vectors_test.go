@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pa-tools/pa/pkg/analyze/dialect"
+	"github.com/pa-tools/pa/pkg/analyze/dialect/dialecttest"
 )
 
 // Vectors of GenAI-Perf's own unit tests, in which times are single nanoseconds
@@ -127,7 +128,7 @@ func read(t *testing.T, release, file string, cfg dialect.Config) *analysis {
 	if cfg.Tokenizer == nil {
 		cfg.Tokenizer = vectorTokens
 	}
-	reader := openJSON(t, []byte(file))
+	reader := dialecttest.Open(t, []byte(file))
 	a, err := newAnalysis(r, reader.Run(), cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -261,7 +262,7 @@ func TestVectors(t *testing.T) {
 func TestNoSuchLevel(t *testing.T) {
 	release, _ := Find("main")
 	file := vector("triton", "", concurrency10, "text_output", request{1, "This is test", []int{3}, []string{"I"}})
-	_, err := Analyze(context.Background(), release, openJSON(t, []byte(file)), dialect.Config{Tokenizer: vectorTokens, Level: dialect.Level{Mode: "concurrency", Value: "30"}})
+	_, err := Analyze(context.Background(), release, dialecttest.Open(t, []byte(file)), dialect.Config{Tokenizer: vectorTokens, Level: dialect.Level{Mode: "concurrency", Value: "30"}})
 	if err == nil || !strings.Contains(err.Error(), "KeyError: 'Profile with concurrency=30 does not exist.'") {
 		t.Errorf("%v", err)
 	}

@@ -219,7 +219,8 @@ func (a *analysis) end() {
 		return
 	}
 	e := &a.run.Experiments[a.at]
-	l := Level{Concurrency: e.Value, Requests: len(a.results), results: ordered(a.results)}
+	results := dialect.InOrder(a.results, func(o *result) uint64 { return o.id }, func(o *result) uint64 { return o.startNS })
+	l := Level{Concurrency: e.Value, Requests: len(a.results), results: results}
 	l.Wall = a.wall(e)
 	for _, o := range l.results {
 		l.InputTokens += o.input
@@ -275,7 +276,7 @@ func (a *analysis) wall(e *export.Experiment) float64 {
 		return float64(ns) / 1e9
 	}
 	if w := e.WindowBoundaries; len(w) > 1 {
-		return seconds(w[0], w[len(w)-1])
+		return dialect.Seconds(w[0], w[len(w)-1])
 	}
 	if _, lacks := a.run.Lacks(export.PartStarts); lacks {
 		return math.NaN()
@@ -287,34 +288,8 @@ func (a *analysis) wall(e *export.Experiment) float64 {
 	for _, o := range a.results {
 		first, last = min(first, o.startNS), max(last, o.startNS, o.endNS)
 	}
-	return seconds(first, last)
+	return dialect.Seconds(first, last)
 }
-
-// ordered puts results into the order of their issue: by ids where each has one
-// of its own, else by starts.
-func ordered(all []*result) []*result {
-	byID := slices.Clone(all)
-	slices.SortStableFunc(byID, func(a, b *result) int { return compare(a.id, b.id) })
-	for i := 1; i < len(byID); i++ {
-		if byID[i].id == byID[i-1].id {
-			slices.SortStableFunc(all, func(a, b *result) int { return compare(a.startNS, b.startNS) })
-			return all
-		}
-	}
-	return byID
-}
-
-func compare(a, b uint64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
-}
-
-func seconds(fromNS, toNS uint64) float64 { return float64(int64(toNS-fromNS)) / 1e9 }
 
 // protocol infers the protocol from the requests where nothing says it.
 func (a *analysis) protocol() {

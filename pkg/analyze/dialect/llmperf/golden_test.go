@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"io/fs"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -12,19 +11,8 @@ import (
 
 	"github.com/pa-tools/pa/internal/golden"
 	"github.com/pa-tools/pa/pkg/analyze/dialect"
-	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/export/profilejson"
-	"github.com/pa-tools/pa/pkg/tokenizer"
+	"github.com/pa-tools/pa/pkg/analyze/dialect/dialecttest"
 )
-
-func openJSON(t *testing.T, data []byte) export.Reader {
-	t.Helper()
-	r, err := profilejson.Format{}.Open(context.Background(), "profile_export.json", bytes.NewReader(data), int64(len(data)), export.Limits{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
-}
 
 // Every report of both versions, to the byte.
 func TestGolden(t *testing.T) {
@@ -33,6 +21,7 @@ func TestGolden(t *testing.T) {
 	if err != nil || len(files) < 10 {
 		t.Fatal(len(files), err)
 	}
+	tokenizers := dialecttest.Tokenizers{}
 	for _, f := range files {
 		dir := strings.TrimSuffix(f, "/args.txt")
 		t.Run(dir, func(t *testing.T) {
@@ -46,15 +35,12 @@ func TestGolden(t *testing.T) {
 				key, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ": ")
 				args[key] = value
 			}
-			tok, err := tokenizer.Load(filepath.Join("..", "..", "..", "..", "testdata", "tokenizers", args["tokenizer"], "tokenizer.json"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			tok := tokenizers.Named(t, args["tokenizer"])
 			data, _ := read("profile_export.json")
 			v := Find(args["tool"])
 			// What the command line said is in the file too, but for who was asked.
 			for _, given := range []map[string]string{args, {"uri": args["uri"]}} {
-				rep, err := Analyze(context.Background(), v, openJSON(t, []byte(data)), dialect.Config{Tokenizer: tok, Args: given})
+				rep, err := Analyze(context.Background(), v, dialecttest.Open(t, []byte(data)), dialect.Config{Tokenizer: tok, Args: given})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/pa-tools/pa/internal/pyjson"
+	"github.com/pa-tools/pa/pkg/analyze/dialect"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -25,7 +26,7 @@ func (a *analysis) measure(o *result, q *export.Request) {
 	case a.http(q) && !ok:
 		o.crash = errors.New("there is no answer")
 	case a.http(q):
-		o.whole, o.ttft, o.latency = true, -1, seconds(q.StartNS, end)
+		o.whole, o.ttft, o.latency = true, -1, dialect.Seconds(q.StartNS, end)
 		o.text = trim(output(&q.Responses[0]))
 	default:
 		stream(o, q)
@@ -65,7 +66,7 @@ func stream(o *result, q *export.Request) {
 			break
 		}
 		if first {
-			o.ttft, first = seconds(q.StartNS, p.RecvNS), false
+			o.ttft, first = dialect.Seconds(q.StartNS, p.RecvNS), false
 		}
 		b.WriteString(word)
 	}
@@ -73,7 +74,7 @@ func stream(o *result, q *export.Request) {
 		o.crash = errors.New("UnboundLocalError: cannot access local variable 'ttft' where it is not associated with a value")
 		return
 	}
-	o.endNS, o.latency, o.text = end, seconds(q.StartNS, end), b.String()
+	o.endNS, o.latency, o.text = end, dialect.Seconds(q.StartNS, end), b.String()
 }
 
 // stated takes a request out of the tool's own result file.
@@ -83,9 +84,9 @@ func stated(o *result, q *export.Request) {
 		o.crash = errors.New("there is no answer")
 		return
 	}
-	o.latency = seconds(q.StartNS, end)
+	o.latency = dialect.Seconds(q.StartNS, end)
 	if len(q.Responses) > 1 {
-		o.ttft = seconds(q.StartNS, q.Responses[0].RecvNS)
+		o.ttft = dialect.Seconds(q.StartNS, q.Responses[0].RecvNS)
 	} else {
 		o.whole, o.ttft = true, -1
 	}

@@ -270,28 +270,9 @@ func clip(s string) string {
 	return s
 }
 
-// order puts the requests into the order of their issue: by their ids where
-// each has one of its own, else by their starts.
+// order puts the requests into the order of their issue.
 func (l *level) order() {
-	byID := slices.Clone(l.all)
-	slices.SortStableFunc(byID, func(a, b *outcome) int { return compare(a.id, b.id) })
-	for i := 1; i < len(byID); i++ {
-		if byID[i].id == byID[i-1].id {
-			slices.SortStableFunc(l.all, func(a, b *outcome) int { return compare(a.startNS, b.startNS) })
-			return
-		}
-	}
-	l.all = byID
-}
-
-func compare(a, b uint64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
+	l.all = dialect.InOrder(l.all, func(o *outcome) uint64 { return o.id }, func(o *outcome) uint64 { return o.startNS })
 }
 
 // levelNumber returns the number of a load level of that mode.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/pyjson"
 	"github.com/pa-tools/pa/pkg/analyze/dialect"
+	"github.com/pa-tools/pa/pkg/analyze/dialect/dialecttest"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/profilejson"
 )
@@ -87,7 +88,7 @@ func openText(data string) export.Reader {
 // analyzed is the report of an export.
 func analyzed(t *testing.T, tool, data string, args map[string]string) *Report {
 	t.Helper()
-	rep, err := Analyze(context.Background(), Find(tool), openJSON(t, []byte(data)), dialect.Config{Tokenizer: words{}, Args: args})
+	rep, err := Analyze(context.Background(), Find(tool), dialecttest.Open(t, []byte(data)), dialect.Config{Tokenizer: words{}, Args: args})
 	if err != nil {
 		t.Fatal(err)
 	}

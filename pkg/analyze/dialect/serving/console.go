@@ -141,14 +141,7 @@ func (r *Report) trtllmBlock(b *block, l *Level) {
 	if main {
 		b.whole("Failed requests:", int64(failed))
 	}
-	b.number("Benchmark duration (s):", l.Duration, 2)
-	b.whole("Total input tokens:", l.InputTokens)
-	b.whole("Total generated tokens:", l.OutputTokens)
-	b.number("Request throughput (req/s):", l.RequestRate, 2)
-	if len(r.args.goodput) > 0 {
-		b.number("Request goodput (req/s):", l.Goodput, 2)
-	}
-	b.number("Output token throughput (tok/s):", l.OutputRate, 2)
+	r.printRates(b, l)
 	b.number("Total Token throughput (tok/s):", l.TotalRate, 2)
 	b.number("User throughput (tok/s):", l.UserRate, 2)
 	if !main {
@@ -163,6 +156,18 @@ func (r *Report) trtllmBlock(b *block, l *Level) {
 	b.end()
 }
 
+// printRates writes the rows that TensorRT-LLM and vLLM have from their ancestor.
+func (r *Report) printRates(b *block, l *Level) {
+	b.number("Benchmark duration (s):", l.Duration, 2)
+	b.whole("Total input tokens:", l.InputTokens)
+	b.whole("Total generated tokens:", l.OutputTokens)
+	b.number("Request throughput (req/s):", l.RequestRate, 2)
+	if len(r.args.goodput) > 0 {
+		b.number("Request goodput (req/s):", l.Goodput, 2)
+	}
+	b.number("Output token throughput (tok/s):", l.OutputRate, 2)
+}
+
 func (r *Report) vllmBlock(b *block, l *Level) {
 	b.title(blockTitle, "=")
 	b.whole("Successful requests:", int64(l.Completed))
@@ -173,14 +178,7 @@ func (r *Report) vllmBlock(b *block, l *Level) {
 	if !math.IsInf(l.requestRate, 1) {
 		b.number("Request rate configured (RPS):", l.requestRate, 2)
 	}
-	b.number("Benchmark duration (s):", l.Duration, 2)
-	b.whole("Total input tokens:", l.InputTokens)
-	b.whole("Total generated tokens:", l.OutputTokens)
-	b.number("Request throughput (req/s):", l.RequestRate, 2)
-	if len(r.args.goodput) > 0 {
-		b.number("Request goodput (req/s):", l.Goodput, 2)
-	}
-	b.number("Output token throughput (tok/s):", l.OutputRate, 2)
+	r.printRates(b, l)
 	b.number("Peak output token throughput (tok/s):", l.PeakTokens, 2)
 	b.number("Peak concurrent requests:", l.PeakRequests, 2)
 	b.number("Total token throughput (tok/s):", l.TotalRate, 2)

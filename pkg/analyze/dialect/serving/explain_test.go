@@ -7,19 +7,21 @@ import (
 
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/dialect"
+	"github.com/pa-tools/pa/pkg/analyze/dialect/dialecttest"
 )
 
 // Of every report there is, each value that is not the strict one has a reason.
 func TestDifferencesHaveReasons(t *testing.T) {
 	compared := 0
+	tokenizers := dialecttest.Tokenizers{}
 	for _, g := range goldenCases(t) {
 		data, ok := g.file(t, "profile_export.json")
 		if !ok {
 			continue
 		}
-		cfg := dialect.Config{Tokenizer: namedTokenizer(t, g.args["tokenizer"]), Args: g.args}
+		cfg := dialect.Config{Tokenizer: tokenizers.Named(t, g.args["tokenizer"]), Args: g.args}
 		cfg.Explain = true
-		rep, err := Analyze(context.Background(), Find(g.tool), openJSON(t, data), cfg)
+		rep, err := Analyze(context.Background(), Find(g.tool), dialecttest.Open(t, data), cfg)
 		if err != nil {
 			continue // TestGolden says which
 		}
@@ -27,7 +29,7 @@ func TestDifferencesHaveReasons(t *testing.T) {
 		if cfg.Tokenizer != nil {
 			acfg.Counter = texts{cfg.Tokenizer}
 		}
-		own, err := analyze.Run(context.Background(), openJSON(t, data), acfg)
+		own, err := analyze.Run(context.Background(), dialecttest.Open(t, data), acfg)
 		if err != nil {
 			t.Fatal(err)
 		}

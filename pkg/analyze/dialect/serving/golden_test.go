@@ -4,18 +4,14 @@ import (
 	"bytes"
 	"context"
 	"io/fs"
-	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pa-tools/pa/internal/golden"
 	"github.com/pa-tools/pa/pkg/analyze/dialect"
-	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/export/profilejson"
-	"github.com/pa-tools/pa/pkg/tokenizer"
+	"github.com/pa-tools/pa/pkg/analyze/dialect/dialecttest"
 )
 
 // A goldenCase is a folder of the archive: what a tool printed and wrote.
@@ -58,39 +54,6 @@ func goldenCases(t *testing.T) []goldenCase {
 	return all
 }
 
-var loadTokenizers = sync.OnceValues(func() (map[string]dialect.Tokenizer, error) {
-	all := map[string]dialect.Tokenizer{}
-	for _, name := range []string{"tok-llama", "tok-bytebpe"} {
-		tok, err := tokenizer.Load(filepath.Join("..", "..", "..", "..", "testdata", "tokenizers", name, "tokenizer.json"))
-		if err != nil {
-			return nil, err
-		}
-		all[name] = tok
-	}
-	return all, nil
-})
-
-func namedTokenizer(t *testing.T, name string) dialect.Tokenizer {
-	t.Helper()
-	all, err := loadTokenizers()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if all[name] == nil {
-		t.Fatalf("no tokenizer %q", name)
-	}
-	return all[name]
-}
-
-func openJSON(t *testing.T, data []byte) export.Reader {
-	t.Helper()
-	r, err := profilejson.Format{}.Open(context.Background(), "profile_export.json", bytes.NewReader(data), int64(len(data)), export.Limits{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
-}
-
 // compare holds a report to what the tool printed and wrote.
 func (g *goldenCase) compare(t *testing.T, rep *Report) {
 	t.Helper()
@@ -114,11 +77,12 @@ func (g *goldenCase) compare(t *testing.T, rep *Report) {
 
 // Every report of every tool, to the byte.
 func TestGolden(t *testing.T) {
+	tokenizers := dialecttest.Tokenizers{}
 	for _, g := range goldenCases(t) {
 		t.Run(g.tool+"/"+g.name, func(t *testing.T) {
 			data, _ := g.file(t, "profile_export.json")
-			cfg := dialect.Config{Tokenizer: namedTokenizer(t, g.args["tokenizer"]), Args: g.args}
-			rep, err := Analyze(context.Background(), Find(g.tool), openJSON(t, data), cfg)
+			cfg := dialect.Config{Tokenizer: tokenizers.Named(t, g.args["tokenizer"]), Args: g.args}
+			rep, err := Analyze(context.Background(), Find(g.tool), dialecttest.Open(t, data), cfg)
 			if err != nil {
 				t.Fatal(err)
 			}

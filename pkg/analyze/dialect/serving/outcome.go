@@ -152,10 +152,10 @@ func (w *worker) stream() {
 		}
 		if isToken {
 			if first {
-				o.ttft = seconds(start, ev.ns)
+				o.ttft = dialect.Seconds(start, ev.ns)
 				first = c.firstByZero && o.ttft == 0
 			} else {
-				o.itl = append(o.itl, seconds(mark, ev.ns))
+				o.itl = append(o.itl, dialect.Seconds(mark, ev.ns))
 				w.gapText(text)
 			}
 			o.iterations++
@@ -169,12 +169,12 @@ func (w *worker) stream() {
 		w.raise(e)
 		return
 	}
-	o.success, o.latency = true, seconds(start, mark)
+	o.success, o.latency = true, dialect.Seconds(start, mark)
 	switch {
 	case c.endsAll && !seen:
 		w.raise(errUnbound)
 	case c.endsAll:
-		o.latency = seconds(start, last)
+		o.latency = dialect.Seconds(start, last)
 	case c.needsToken && o.iterations == 0:
 		o.success, o.err = false, noChunk
 	}
@@ -250,7 +250,7 @@ func (w *worker) wholeAnswer() {
 		return
 	}
 	text := answer(w.q)
-	o.latency = seconds(w.q.StartNS, end)
+	o.latency = dialect.Seconds(w.q.StartNS, end)
 	data, e := parseChunk(text)
 	if e == nil {
 		e = w.message(data)

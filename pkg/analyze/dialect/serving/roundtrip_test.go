@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/pa-tools/pa/pkg/analyze/dialect"
+	"github.com/pa-tools/pa/pkg/analyze/dialect/dialecttest"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/foreign"
 )
@@ -29,6 +30,7 @@ func imported(t *testing.T, data []byte) export.Reader {
 
 // A result that is written and read again has the same numbers for each request.
 func TestRoundTrip(t *testing.T) {
+	tokenizers := dialecttest.Tokenizers{}
 	for _, g := range goldenCases(t) {
 		if _, crashed := g.file(t, "error.txt"); crashed {
 			continue // no such file of the tool
@@ -40,8 +42,8 @@ func TestRoundTrip(t *testing.T) {
 				args[k] = v
 			}
 			args["save_detailed"] = "True"
-			cfg := dialect.Config{Tokenizer: namedTokenizer(t, g.args["tokenizer"]), Args: args}
-			rep, err := Analyze(t.Context(), Find(g.tool), openJSON(t, data), cfg)
+			cfg := dialect.Config{Tokenizer: tokenizers.Named(t, g.args["tokenizer"]), Args: args}
+			rep, err := Analyze(t.Context(), Find(g.tool), dialecttest.Open(t, data), cfg)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -83,24 +85,25 @@ func sameRequest(t *testing.T, o *outcome, q *export.Request, tool *Tool) {
 		}
 	}
 	if o.whole {
-		near("latency", seconds(q.StartNS, q.Responses[0].RecvNS), o.latency)
+		near("latency", dialect.Seconds(q.StartNS, q.Responses[0].RecvNS), o.latency)
 		return
 	}
 	if o.iterations == 0 {
 		return
 	}
-	near("ttft", seconds(q.StartNS, q.Responses[0].RecvNS), o.ttft)
+	near("ttft", dialect.Seconds(q.StartNS, q.Responses[0].RecvNS), o.ttft)
 	for i, gap := range o.itl {
-		near("a gap", seconds(q.Responses[i].RecvNS, q.Responses[i+1].RecvNS), gap)
+		near("a gap", dialect.Seconds(q.Responses[i].RecvNS, q.Responses[i+1].RecvNS), gap)
 	}
 	if end, _ := q.EndNS(); tool.layout == layoutVLLM || tool.layout == layoutTRTLLMMain {
-		near("latency", seconds(q.StartNS, end), o.latency)
+		near("latency", dialect.Seconds(q.StartNS, end), o.latency)
 	}
 }
 
 // A result file of a tool gives that tool's report again, as far as the file
 // goes: without the starts of requests there are no rates.
 func TestImported(t *testing.T) {
+	tokenizers := dialecttest.Tokenizers{}
 	for _, g := range goldenCases(t) {
 		switch data, ok := g.file(t, "result.json"); {
 		case !ok || !bytes.Contains(data, []byte(`"ttfts"`)):
@@ -118,7 +121,7 @@ func TestImported(t *testing.T) {
 			for k, v := range g.args {
 				args[k] = v
 			}
-			rep, err := Analyze(t.Context(), Find(g.tool), imported(t, data), dialect.Config{Tokenizer: namedTokenizer(t, g.args["tokenizer"]), Args: args})
+			rep, err := Analyze(t.Context(), Find(g.tool), imported(t, data), dialect.Config{Tokenizer: tokenizers.Named(t, g.args["tokenizer"]), Args: args})
 			if err != nil {
 				t.Fatal(err)
 			}

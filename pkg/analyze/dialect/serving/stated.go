@@ -3,6 +3,7 @@ package serving
 import (
 	"slices"
 
+	"github.com/pa-tools/pa/pkg/analyze/dialect"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -25,7 +26,7 @@ func (w *worker) stated() {
 	}
 	if s := w.args.streaming; s != nil && !*s && w.tool.isTRTLLM() {
 		end, _ := q.EndNS()
-		o.whole, o.ttft, o.latency = true, -1, seconds(q.StartNS, end)
+		o.whole, o.ttft, o.latency = true, -1, dialect.Seconds(q.StartNS, end)
 		o.success = o.raised == nil
 		return
 	}
@@ -36,9 +37,9 @@ func (w *worker) stated() {
 			continue
 		}
 		if o.iterations == 0 {
-			o.ttft = seconds(q.StartNS, at)
+			o.ttft = dialect.Seconds(q.StartNS, at)
 		} else {
-			o.itl = append(o.itl, seconds(mark, at))
+			o.itl = append(o.itl, dialect.Seconds(mark, at))
 		}
 		o.iterations++
 		mark = at
@@ -46,7 +47,7 @@ func (w *worker) stated() {
 	if end, ok := q.EndNS(); ok && (w.client.marksAll || w.client.endsAll) {
 		mark = end
 	}
-	o.latency = seconds(q.StartNS, mark)
+	o.latency = dialect.Seconds(q.StartNS, mark)
 	o.success = o.raised == nil && (o.iterations > 0 || !w.client.needsToken)
 	if !o.success && o.raised == nil {
 		o.err = noChunk

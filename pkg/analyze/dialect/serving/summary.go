@@ -123,7 +123,7 @@ func (l *level) summarize(run *export.Run, e *export.Experiment) *Level {
 	}
 	out.load(a, e)
 	startNS, endNS := l.window(e)
-	out.Duration = seconds(startNS, endNS)
+	out.Duration = dialect.Seconds(startNS, endNS)
 	_, l.noStarts = run.Lacks(export.PartStarts)
 	if l.noStarts && a.durationNS == nil {
 		out.Duration = math.NaN()
@@ -306,11 +306,11 @@ func (l *level) queueTime(out *Level, o *outcome, startNS uint64) float64 {
 	case l.tool.layout != layoutVLLM:
 		return 0
 	case o.scheduledNS != 0:
-		return seconds(o.scheduledNS, o.startNS)
+		return dialect.Seconds(o.scheduledNS, o.startNS)
 	case math.IsInf(out.requestRate, 1):
-		return seconds(startNS, o.startNS)
+		return dialect.Seconds(startNS, o.startNS)
 	case out.maxConcurrency != nil && o.issuedNS != 0:
-		return seconds(o.issuedNS, o.startNS)
+		return dialect.Seconds(o.issuedNS, o.startNS)
 	case out.maxConcurrency != nil && !l.noStarts && len(out.notes) == 0:
 		out.notes = append(out.notes, "the file does not say when requests were due: the client's queue times are 0")
 	}

@@ -151,10 +151,6 @@ func parseMetadata(value string) ([]string, error) {
 	return all, nil
 }
 
-// seconds is a duration in the tools' unit: the difference of whole nanoseconds,
-// rounded once.
-func seconds(fromNS, toNS uint64) float64 { return float64(int64(toNS-fromNS)) / 1e9 }
-
 // ratio is a/b where Python would raise a ZeroDivisionError for b = 0: infinite
 // then, and for 0/0 no number.
 func ratio(a, b float64) float64 {

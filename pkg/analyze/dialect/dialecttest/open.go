@@ -1,0 +1,39 @@
+package dialecttest
+
+import (
+	"bytes"
+	"path/filepath"
+	"testing"
+
+	"github.com/pa-tools/pa/internal/golden"
+	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/export/profilejson"
+	"github.com/pa-tools/pa/pkg/tokenizer"
+)
+
+// Open reads a profile_export.json.
+func Open(tb testing.TB, data []byte) export.Reader {
+	tb.Helper()
+	r, err := profilejson.Format{}.Open(tb.Context(), "profile_export.json", bytes.NewReader(data), int64(len(data)), export.Limits{})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return r
+}
+
+// Tokenizers are those under testdata/tokenizers by their names, each loaded when
+// it is asked for first.
+type Tokenizers map[string]*tokenizer.Tokenizer
+
+// Named returns the tokenizer of that name.
+func (all Tokenizers) Named(tb testing.TB, name string) *tokenizer.Tokenizer {
+	tb.Helper()
+	if all[name] == nil {
+		tok, err := tokenizer.Load(filepath.Join(golden.Root(tb), "testdata", "tokenizers", name, "tokenizer.json"))
+		if err != nil {
+			tb.Fatal(err)
+		}
+		all[name] = tok
+	}
+	return all[name]
+}
