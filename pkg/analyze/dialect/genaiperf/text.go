@@ -27,8 +27,8 @@ func (a *analysis) textual(c *collector, q *export.Request) error {
 	latency := c.span(q, end)
 	ttft := int64(rs[0].recvNS - q.StartNS)
 	c.first = append(c.first, ttft)
-	second := int64(-1)
-	if a.rules.secondToken && len(rs) > 1 {
+	hasSecond, second := a.rules.secondToken && len(rs) > 1, int64(0)
+	if hasSecond {
 		second = int64(rs[1].recvNS - rs[0].recvNS)
 		c.second = append(c.second, second)
 	}
@@ -46,7 +46,7 @@ func (a *analysis) textual(c *collector, q *export.Request) error {
 	}
 	c.output = append(c.output, total)
 	c.tokens += total
-	inter := int64(-1)
+	hasInter, inter := false, int64(0) // the time may be negative: a clock can step back
 	switch {
 	case a.rules.itl == itlGaps:
 		for i := 1; i < len(rs); i++ {
@@ -54,11 +54,14 @@ func (a *analysis) textual(c *collector, q *export.Request) error {
 			c.inter = append(c.inter, int64(math.RoundToEven(gap/float64(max(1, each[i])))))
 		}
 	case total > 1 && (len(rs) > 1 || a.rules.itl == itlMean):
-		inter = int64(math.RoundToEven(float64(latency-ttft) / float64(total-1)))
+		hasInter, inter = true, int64(math.RoundToEven(float64(latency-ttft)/float64(total-1)))
 		c.inter = append(c.inter, inter)
 	}
 	a.explain(rs, each, total, latency-ttft)
-	rate, hasRate := a.rate(latency, total, inter)
+	rate, hasRate := float64(0), false
+	if hasInter || !a.rules.perUser {
+		rate, hasRate = a.rate(latency, total, inter)
+	}
 	if a.badID != nil {
 		a.raise(a.badID)
 	}
@@ -72,13 +75,13 @@ func (a *analysis) textual(c *collector, q *export.Request) error {
 		s.first = append(s.first, ttft)
 		s.output = append(s.output, total)
 		s.tokens += total
-		if second >= 0 {
+		if hasSecond {
 			s.second = append(s.second, second)
 		}
 		if in >= 0 {
 			s.input = append(s.input, in)
 		}
-		if inter >= 0 {
+		if hasInter {
 			s.inter = append(s.inter, inter)
 		}
 		if hasRate {
@@ -88,11 +91,10 @@ func (a *analysis) textual(c *collector, q *export.Request) error {
 	return nil
 }
 
-// rate returns the tokens per second of a request, or of its user.
+// rate returns the tokens per second of a request, or of its user; none where
+// that divides by zero.
 func (a *analysis) rate(latency, total, inter int64) (rate float64, ok bool) {
 	switch {
-	case a.rules.perUser && inter < 0:
-		return 0, false
 	case a.rules.perUser && inter == 0, !a.rules.perUser && latency == 0:
 		if a.rules.jsonReport != jsonNone { // before, there were infinities, and nobody saw them
 			a.raise(errZero)

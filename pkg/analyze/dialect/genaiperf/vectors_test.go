@@ -397,6 +397,23 @@ func TestEmptyFinalResponse(t *testing.T) {
 	}
 }
 
+// A clock that stepped back within a request: nobody asks whether a time is
+// negative. GenAI-Perf 25.08 itself gives these values.
+func TestNegativeTimes(t *testing.T) {
+	in := `{"session_id":"s",` + strings.TrimPrefix(chatPayload(`"This is test"`), "{")
+	file := vector("openai", "v1/chat/completions", concurrency10, "response",
+		request{10, in, []int{40, 20}, []string{content("I"), content(" like dogs")}})
+	want := lists{latency: []int64{10}, first: []int64{30}, second: []int64{-20}, inter: []int64{-10}, output: []int64{3}, input: []int64{3},
+		rate: []float64{-1e8}, requests: 1e8, tokens: 3e8}
+	a := read(t, "25.08", file, dialect.Config{})
+	if d := cmp.Diff(want, values(&a.c), near, cmp.AllowUnexported(lists{})); d != "" {
+		t.Errorf("-want +got\n%s", d)
+	}
+	if d := cmp.Diff(want, values(&a.order[0].collector), near, cmp.AllowUnexported(lists{})); d != "" {
+		t.Errorf("session: -want +got\n%s", d)
+	}
+}
+
 // P12: the turns of a session are summed up for themselves.
 func TestSessions(t *testing.T) {
 	answer := func(s string) string {
