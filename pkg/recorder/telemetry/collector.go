@@ -44,6 +44,9 @@ const (
 	// maxSeries bounds the series of a source over the run: label sets may
 	// change at every scrape.
 	maxSeries = 100_000
+	// maxSeriesText bounds their names and labels together, in bytes: a line may
+	// have 64 KiB.
+	maxSeriesText = 64 << 20
 	// lastWait is how long Stop waits for answers.
 	lastWait = time.Second
 	// slowest is the longest interval of a source that fails, in intervals.
@@ -71,6 +74,7 @@ type source struct {
 	close  func()
 
 	series map[string]*export.Series // by head
+	text   int                       // bytes of the heads
 }
 
 // New returns a Collector of what cfg says. Nothing is asked before Start. The
@@ -286,7 +290,7 @@ func (s *source) get(ctx context.Context, client *http.Client, u *url.URL, into 
 // add takes a sample.
 func (s *source) add(into *export.Scrape, x promtext.Sample) error {
 	series := s.series[string(x.Head)]
-	if series == nil && len(s.series) < maxSeries && len(into.Samples) < maxSamples {
+	if series == nil && len(s.series) < maxSeries && s.text+len(x.Head) <= maxSeriesText && len(into.Samples) < maxSamples {
 		name, labels, err := x.Labels()
 		if err != nil {
 			return err
@@ -296,6 +300,7 @@ func (s *source) add(into *export.Scrape, x promtext.Sample) error {
 			series.Labels = append(series.Labels, export.Label(l))
 		}
 		s.series[string(x.Head)] = series
+		s.text += len(x.Head)
 		s.info.Series++
 	}
 	if series == nil || len(into.Samples) >= maxSamples {

@@ -309,3 +309,88 @@ func TestNvidiaSMIFaults(t *testing.T) {
 		t.Errorf("%+v", all)
 	}
 }
+
+// Long label sets that are new each time are bounded by their text.
+func TestCollectorSeriesTextBound(t *testing.T) {
+	long := strings.Repeat("x", 60_000)
+	const perScrape, scrapes, room = 20, 3, 30 * 60_000
+	n := 0
+	url := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		for range perScrape {
+			n++
+			fmt.Fprintf(w, "m{id=\"%d%s\"} 1\n", n, long)
+		}
+	})
+	e, err := (&Collector{}).endpoint(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.series = map[string]*export.Series{}
+	e.text = maxSeriesText - room // of others
+	for range scrapes {
+		var x export.Scrape
+		if err := e.scrape(t.Context(), e, &x); err != nil {
+			t.Fatal(err)
+		}
+	}
+	e.close()
+	if e.text > maxSeriesText || e.text < maxSeriesText-2*len(long) || e.info.Series != 29 || e.info.LeftOut != scrapes*perScrape-29 {
+		t.Errorf("%d bytes of text, %+v", e.text, e.info)
+	}
+}
+
+// However often it is asked, an endpoint that hangs has one question, and the
+// collector one goroutine for it.
+func TestCollectorOneAtATime(t *testing.T) {
+	var asked atomic.Int64
+	url := serve(t, func(_ http.ResponseWriter, r *http.Request) {
+		asked.Add(1)
+		<-r.Context().Done()
+	})
+	before := runtime.NumGoroutine()
+	c, err := New(Config{URLs: []string{url}, Interval: time.Microsecond, Timeout: time.Hour, Clock: &counter{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Start()
+	for deadline := time.Now().Add(time.Minute); asked.Load() == 0 && time.Now().Before(deadline); {
+		time.Sleep(time.Millisecond)
+	}
+	for range 100_000 {
+		c.Ask()
+	}
+	// Its own; net/http's, of one connection, on both sides.
+	if grown := runtime.NumGoroutine() - before; asked.Load() != 1 || grown > 10 {
+		t.Errorf("%d questions, %d goroutines more", asked.Load(), grown)
+	}
+	c.Stop()
+}
+
+// Of a flood no more is read than the bound, and what waits to be taken is an error
+// without samples.
+func TestCollectorFloodBound(t *testing.T) {
+	const bound, inBuffers = 16 << 20, 16 << 20 // of kernels and net/http on both sides
+	line := []byte(strings.Repeat("m{a=\"0123456789\"} 1\n", 2000))
+	took := make(chan int64, 100)
+	url := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		total := int64(0)
+		for range (100 << 20) / len(line) { // 100 MB
+			n, err := w.Write(line)
+			if total += int64(n); err != nil {
+				break
+			}
+		}
+		took <- total
+	})
+	all, sources := watch(t, Config{URLs: []string{url}, Interval: time.Millisecond, Timeout: time.Minute}, 2)
+	for _, s := range all {
+		if s.Samples != nil || !strings.Contains(s.Error, "more than 16777216 bytes") {
+			t.Errorf("%d samples, %q", len(s.Samples), s.Error)
+		}
+	}
+	for range sources[0].Scrapes {
+		if n := <-took; n > bound+inBuffers {
+			t.Errorf("%d bytes of an answer were taken, of at most %d", n, bound)
+		}
+	}
+}

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/sim"
+)
+
+// A metrics endpoint that hangs, floods, lies, or says something else every time
+// costs a run nothing but a warning: every request is sent and answered, while
+// the endpoint is being asked.
+func TestMetricsHostile(t *testing.T) {
+	flood := []byte(strings.Repeat("m{a=\"0123456789\"} 1\n", 50_000)) // 1 MB
+	for _, tt := range []struct {
+		name    string
+		h       func(n int64, w http.ResponseWriter, r *http.Request)
+		warning string // "" for none
+	}{
+		{"hangs", func(_ int64, _ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, "no metrics from"},
+		{"hangs in the answer", func(_ int64, w http.ResponseWriter, r *http.Request) {
+			_, _ = io.WriteString(w, "a 1\n")
+			_ = http.NewResponseController(w).Flush()
+			<-r.Context().Done()
+		}, "no metrics from"},
+		{"floods", func(_ int64, w http.ResponseWriter, _ *http.Request) {
+			for range 100 {
+				if _, err := w.Write(flood); err != nil {
+					return
+				}
+			}
+		}, "more than 16777216 bytes"},
+		{"lies", func(n int64, w http.ResponseWriter, _ *http.Request) {
+			fmt.Fprintf(w, "# TYPE vllm:e2e_request_latency_seconds histogram\nvllm:e2e_request_latency_seconds_count %d\nvllm:e2e_request_latency_seconds_sum NaN\nvllm:num_requests_running -1e308\nnonsense\nx{ 1\n", -n)
+		}, ""},
+		{"has other label sets each time", func(n int64, w http.ResponseWriter, _ *http.Request) {
+			for i := range 1000 {
+				fmt.Fprintf(w, "m{run=\"%d\",i=\"%d\"} 1\n", n, i)
+			}
+		}, ""},
+		{"changes its labels and types", func(n int64, w http.ResponseWriter, _ *http.Request) {
+			fmt.Fprintf(w, "# TYPE c %s\nc{l%d=\"x\"} %d\n", []string{"counter", "gauge"}[n%2], n%3, n)
+		}, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			var asked atomic.Int64
+			hostile := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { tt.h(asked.Add(1), w, r) }))
+			defer hostile.Close()
+			srv, err := sim.Start(t.Context(), sim.Config{TTFT: sim.ConstantDelay(time.Millisecond), ITL: sim.ConstantDelay(time.Millisecond), OutputTokens: sim.ConstantLength(3)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer srv.Close()
+			const requests = 30
+			out := filepath.Join(t.TempDir(), "e.json")
+			code, _, stderr := inProcess(t.Context(), t, "--service-kind", "openai", "--streaming", "-u", srv.OpenAIURL(), "--request-rate-range", "60", "--request-count", fmt.Sprint(requests),
+				"--collect-metrics", "--metrics-url", hostile.URL, "--metrics-interval", "1", "--quiet", "--profile-export-file", out)
+			if code != 0 {
+				t.Fatalf("exit code %d:\n%s", code, stderr)
+			}
+			if got := strings.Contains(stderr, "metrics from") || strings.Contains(stderr, "gave no metrics"); got != (tt.warning != "") || !strings.Contains(stderr, tt.warning) {
+				t.Errorf("stderr:\n%s\nwant the warning %q", stderr, tt.warning)
+			}
+			run, all := readExport(t, out)
+			ledger := srv.Ledger()
+			if len(all) != requests || len(ledger) != requests || asked.Load() == 0 {
+				t.Errorf("%d requests in the export, %d at the server, want %d; the endpoint was asked %d times", len(all), len(ledger), requests, asked.Load())
+			}
+			for i := range all {
+				if all[i].Status != export.StatusOK || len(all[i].Responses) == 0 {
+					t.Errorf("request %d: %v, %s", i, all[i].Status, all[i].Message)
+				}
+			}
+			s := run.Meta.Telemetry
+			if len(s) != 1 || tt.warning == "" && (s[0].Scrapes == 0 || s[0].Failed > 0) {
+				t.Fatalf("sources %+v", s)
+			}
+			scrapes := 0
+			scrapesOf(t, out, func(*export.Scrape) { scrapes++ })
+			if scrapes != s[0].Scrapes {
+				t.Errorf("%d scrapes, want %d", scrapes, s[0].Scrapes)
+			}
+		})
+	}
+}
