@@ -20,6 +20,7 @@ type console struct {
 	settings perfanalyzer.Settings
 	waiting  bytes.Buffer // levels before the first that measured something
 	begun    bool
+	gpus     *gpuTap // nil where those of the server are not shown
 }
 
 // newConsole returns the console of a run with that header.
@@ -63,6 +64,9 @@ func (c *console) shown(l *recorder.Level) perfanalyzer.Level {
 	served, _ := perfanalyzer.ModelsOf(l.ServerStats, len(l.Windows)) // what went wrong is among the warnings of the level
 	out.Serve(served)
 	out.Sequences = l.Sequences
+	if c.gpus != nil {
+		out.GPUs = c.gpus.of(l)
+	}
 	if l.Latency.Approximate {
 		out.Notes = append(out.Notes, "(so many requests that the percentiles are up to 0.03% too high; pa-analyze has exact ones)")
 	}

@@ -175,7 +175,7 @@ func (m *series) run(ctx context.Context, i int, of place) error {
 		},
 	}
 	if watch != nil {
-		cfg.Telemetry = watch
+		cfg.Telemetry = con.watching(watch)
 	}
 	if stats != nil {
 		cfg.ServerStats = stats

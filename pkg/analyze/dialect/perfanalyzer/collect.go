@@ -38,7 +38,7 @@ type levelData struct {
 	unclear   []unclear
 	sequences sequences
 	times     pawindow.Times
-	gpus      *gpuWatch // nil: metrics were not collected
+	gpus      *GPUWatch // nil: metrics were not collected
 }
 
 func newCollector(run *export.Run, s *Settings) *collector {
@@ -199,7 +199,7 @@ func (c *collector) level(l *levelData, e *export.Experiment) Level {
 		out.Serve(served)
 	}
 	if l.gpus != nil {
-		out.GPUs = l.gpus.gpus()
+		out.GPUs = l.gpus.GPUs()
 	}
 	if out.SentPerSecond == 0 {
 		out.SentPerSecond = out.Summary.PerSecond(out.Summary.Requests)

@@ -10,10 +10,36 @@ import (
 	"github.com/pa-tools/pa/pkg/export/pawindow"
 )
 
-// A gpuWatch sums up what a Triton server said of its GPUs in the windows of a
+// Metrics of a Triton server that perf_analyzer reads, all with a gpu_uuid.
+const (
+	gpuUtilization = "nv_gpu_utilization"
+	gpuPower       = "nv_gpu_power_usage"
+	gpuMemoryUsed  = "nv_gpu_memory_used_bytes"
+	gpuMemory      = "nv_gpu_memory_total_bytes"
+)
+
+// OnlyGPUs returns what of a scrape a [GPUWatch] looks at; nil when that is nothing.
+func OnlyGPUs(s *export.Scrape) *export.Scrape {
+	if s.Error != "" {
+		return nil
+	}
+	var samples []export.Sample
+	for _, x := range s.Samples {
+		switch x.Series.Name {
+		case gpuUtilization, gpuPower, gpuMemoryUsed, gpuMemory:
+			samples = append(samples, x)
+		}
+	}
+	if samples == nil {
+		return nil
+	}
+	return &export.Scrape{Source: s.Source, StartNS: s.StartNS, EndNS: s.EndNS, Samples: samples}
+}
+
+// A GPUWatch sums up what a Triton server said of its GPUs in the windows of a
 // level that are reported: every answer that was there in them counts once. Other
 // sources perf_analyzer does not know.
-type gpuWatch struct {
+type GPUWatch struct {
 	window            pawindow.Window
 	utilization       map[string]*gpuMean // by UUID
 	power             map[string]*gpuMean
@@ -25,14 +51,17 @@ type gpuMean struct {
 	n   int
 }
 
-func newGPUWatch(w pawindow.Window) *gpuWatch {
-	return &gpuWatch{
+// NewGPUWatch returns one of a window: from the beginning of the first of those
+// that are reported to the end of the last.
+func NewGPUWatch(w pawindow.Window) *GPUWatch {
+	return &GPUWatch{
 		window: w, utilization: map[string]*gpuMean{}, power: map[string]*gpuMean{},
 		mostUsed: map[string]float64{}, atFirst: map[string]float64{},
 	}
 }
 
-func (w *gpuWatch) add(s *export.Scrape) {
+// Add takes a scrape, which counts if it was there in the window.
+func (w *GPUWatch) Add(s *export.Scrape) {
 	if s.Error != "" || s.EndNS < w.window.StartNS || s.EndNS > w.window.EndNS {
 		return
 	}
@@ -50,13 +79,13 @@ func (w *gpuWatch) add(s *export.Scrape) {
 			of[uuid].n++
 		}
 		switch x.Series.Name {
-		case "nv_gpu_utilization":
+		case gpuUtilization:
 			mean(w.utilization)
-		case "nv_gpu_power_usage":
+		case gpuPower:
 			mean(w.power)
-		case "nv_gpu_memory_used_bytes":
+		case gpuMemoryUsed:
 			w.mostUsed[uuid] = max(w.mostUsed[uuid], math.Trunc(x.Value))
-		case "nv_gpu_memory_total_bytes":
+		case gpuMemory:
 			if _, there := w.atFirst[uuid]; !there {
 				w.atFirst[uuid] = math.Trunc(x.Value)
 			}
@@ -64,8 +93,8 @@ func (w *gpuWatch) add(s *export.Scrape) {
 	}
 }
 
-// gpus returns what was seen, by UUID in ascending order.
-func (w *gpuWatch) gpus() *GPUs {
+// GPUs returns what was seen, by UUID in ascending order.
+func (w *GPUWatch) GPUs() *GPUs {
 	means := func(of map[string]*gpuMean) (all []GPUValue) {
 		for _, uuid := range slices.Sorted(maps.Keys(of)) {
 			all = append(all, GPUValue{uuid, of[uuid].sum / float64(of[uuid].n)})
@@ -98,11 +127,11 @@ func (c *collector) readGPUs(ctx context.Context, r export.Reader) error {
 	for i := range c.levels {
 		l := &c.levels[i]
 		first, last := max(len(l.windows)-pawindow.StableOver, 0), len(l.windows)-1
-		l.gpus = newGPUWatch(pawindow.Window{StartNS: l.windows[first].StartNS, EndNS: l.windows[last].EndNS})
+		l.gpus = NewGPUWatch(pawindow.Window{StartNS: l.windows[first].StartNS, EndNS: l.windows[last].EndNS})
 	}
 	return r.Scrapes(ctx, func(s *export.Scrape) error {
 		for i := range c.levels {
-			c.levels[i].gpus.add(s)
+			c.levels[i].gpus.Add(s)
 		}
 		return nil
 	})

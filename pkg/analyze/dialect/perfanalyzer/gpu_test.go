@@ -82,7 +82,8 @@ func TestGPUsOfSamples(t *testing.T) {
 	}
 
 	for _, tt := range []struct{ name, kind, telemetry string }{
-		{"not collected", "triton", ""}, {"an OpenAI server", "openai", prometheus},
+		{"not collected", "triton", ""},
+		{"an OpenAI server", "openai", prometheus},
 		{"nvidia-smi alone", "triton", `{"source":"s","kind":"nvidia-smi","scrapes":6,"failed":1,"series":6}`},
 	} {
 		if rep := analyze(t, watchedGPUs(tt.kind, tt.telemetry), dialect.Config{}); rep.Levels[0].GPUs != nil {
