@@ -60,6 +60,8 @@ type loadSettings struct {
 	Sessions      int       `json:"session_concurrency,omitempty"`
 	AutoSweep     bool      `json:"auto_sweep,omitempty"`
 
+	// Range is a range that comes to one level, 2:2.
+	Range string `json:"range,omitempty"`
 	// Search is the range, start:end:step, where latency decides which of its
 	// levels are measured; the end is 0 where there is none.
 	Search       string  `json:"search,omitempty"`
@@ -250,7 +252,17 @@ func (p *settingsParser) concurrency(s *settings) {
 	ramp := s.rampUp
 	if search(p, s, "concurrency-range", sweep, func(n int) load.Level { return load.Concurrency{N: n, RampUp: ramp} }) {
 		s.Concurrency = sweep.List
+		s.Range = oneLevelRange(text, len(s.Concurrency))
 	}
+}
+
+// oneLevelRange returns a range of one level, 2:2, of which perf_analyzer shows the
+// end, as it does not of 2; "" for others.
+func oneLevelRange(text string, levels int) string {
+	if levels != 1 || !strings.Contains(text, ":") {
+		return ""
+	}
+	return strings.TrimSpace(text)
 }
 
 func (p *settingsParser) rates(s *settings) {
@@ -271,6 +283,7 @@ func (p *settingsParser) rates(s *settings) {
 	}
 	if search(p, s, "request-rate-range", sweep, level) {
 		s.Rates = sweep.List
+		s.Range = oneLevelRange(c.String("request-rate-range"), len(s.Rates))
 	}
 }
 

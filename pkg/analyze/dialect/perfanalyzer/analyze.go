@@ -65,6 +65,7 @@ func Analyze(ctx context.Context, release *Release, r export.Reader, cfg dialect
 	if err := settings.apply(&cfg); err != nil {
 		return nil, err
 	}
+	settings.seek(run)
 	c := newCollector(run, &settings)
 	if cfg.Level != (dialect.Level{}) {
 		if err := c.only(cfg.Level); err != nil {

@@ -222,6 +222,61 @@ func TestGoldenMeasurement(t *testing.T) {
 	}
 }
 
+// That levels were a range, and so had limits and, of rates, a distribution, shows
+// in the file; what they were does not.
+func TestGoldenLimits(t *testing.T) {
+	about := regexp.MustCompile(`^  (Latency limit|Concurrency limit|Request Rate limit|Using .* distribution)`)
+	told := regexp.MustCompile(`[0-9.]+|uniform|poisson`)
+	filter := func(text string) []string {
+		return slices.DeleteFunc(lines(text), func(l string) bool { return !about.MatchString(l) })
+	}
+	seen := 0
+	for _, g := range goldenCases(t) {
+		rep := g.report(t, false)
+		if len(rep.Levels) < 2 {
+			continue
+		}
+		seen++
+		var out strings.Builder
+		if err := rep.Settings.Write(&out); err != nil {
+			t.Fatal(err)
+		}
+		want := filter(g.stdout)
+		for i := range want {
+			want[i] = told.ReplaceAllString(want[i], absent)
+		}
+		if got := filter(out.String()); !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", g.name, got, want)
+		}
+	}
+	if seen < 8 {
+		t.Errorf("only %d runs with several levels", seen)
+	}
+}
+
+// The range of pa-record's own files: perf_analyzer shows the limits of 2:2, and
+// none of 2.
+func TestRecordedRange(t *testing.T) {
+	for _, tt := range []struct{ config, want string }{
+		{`{"concurrency":[2],"range":"2:2"}`, "  Latency limit: 0 msec\n  Concurrency limit: 2 concurrent requests\n"},
+		{`{"request_rate":[2.5],"request_distribution":"constant","range":"2.5:2.5:1"}`, "  Latency limit: 0 msec\n  Request Rate limit: 2.5 requests per seconds\n"},
+		{`{"concurrency":[1],"range":"1:1"}`, ""},
+		{`{"concurrency":[2]}`, ""},
+	} {
+		s, err := SettingsOf(&export.Run{Meta: &export.RunMeta{Config: []byte(tt.config)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out strings.Builder
+		if err := s.Write(&out); err != nil {
+			t.Fatal(err)
+		}
+		if got := out.String(); strings.Contains(got, "limit") != (tt.want != "") || !strings.Contains(got, tt.want) {
+			t.Errorf("%s:\n%s, want %q", tt.config, got, tt.want)
+		}
+	}
+}
+
 func TestGoldenCSV(t *testing.T) {
 	n := 0
 	for _, g := range goldenCases(t) {

@@ -74,6 +74,10 @@ type Limits struct {
 	// only the latency ends the search.
 	Concurrency int
 	Rate        float64
+	// Unknown says that there were several levels, of the mode Mode, and no more is
+	// known of where they were to end.
+	Unknown bool
+	Mode    string
 }
 
 func (s *Settings) release() *Release {
@@ -126,8 +130,17 @@ func (s *Settings) Write(w io.Writer) error {
 	}
 	s.writeLength(p, rules)
 	if l := s.Limits; l != nil {
-		p.linef("  Latency limit: %d msec", l.LatencyMS)
 		switch {
+		case l.Unknown:
+			p.linef("  Latency limit: %s msec", absent)
+		default:
+			p.linef("  Latency limit: %d msec", l.LatencyMS)
+		}
+		switch {
+		case l.Unknown && l.Mode == export.ModeConcurrency:
+			p.linef("  Concurrency limit: %s concurrent requests", absent)
+		case l.Unknown:
+			p.linef("  Request Rate limit: %s requests per seconds", absent)
 		case l.Concurrency > 0:
 			p.linef("  Concurrency limit: %d concurrent requests", l.Concurrency)
 		case l.Rate > 0:
@@ -225,6 +238,7 @@ type recorded struct {
 	Async        bool      `json:"async"`
 	Concurrency  []int     `json:"concurrency"`
 	Rates        []float64 `json:"request_rate"`
+	Range        string    `json:"range"`
 	Search       string    `json:"search"`
 	BinarySearch bool      `json:"binary_search"`
 	LimitMS      float64   `json:"latency_threshold_ms"`
@@ -291,6 +305,18 @@ func SettingsOf(run *export.Run) (Settings, error) {
 	return s, s.recordedLimits(&c)
 }
 
+// seek takes several levels in a file of perf_analyzer for what they are: parts of a
+// range, of which the file says no more.
+func (s *Settings) seek(run *export.Run) {
+	if run.Meta != nil || s.Limits != nil || len(run.Experiments) < 2 {
+		return
+	}
+	s.Limits = &Limits{Unknown: true, Mode: run.Experiments[0].Mode}
+	if s.Limits.Mode == export.ModeRequestRate && s.Distribution == "" {
+		s.Distribution = absent
+	}
+}
+
 // recordedLimits reads the ends of a search.
 func (s *Settings) recordedLimits(c *recorded) error {
 	set := func(l *Limits, most float64) { l.Concurrency = int(most) }
@@ -301,6 +327,10 @@ func (s *Settings) recordedLimits(c *recorded) error {
 	case c.Search != "":
 		if err := s.limit(c.Search, set); err != nil {
 			return fmt.Errorf("the range of the search in the file: %q: %w", c.Search, err)
+		}
+	case c.Range != "":
+		if err := s.limit(c.Range, set); err != nil {
+			return fmt.Errorf("the range of levels in the file: %q: %w", c.Range, err)
 		}
 	case n > 1:
 		s.Limits = &Limits{Concurrency: max(c.Concurrency[0], c.Concurrency[n-1])}
