@@ -13,6 +13,7 @@ import (
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/dialect"
+	"github.com/pa-tools/pa/pkg/analyze/dialect/llmperf"
 	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -92,8 +93,12 @@ func definitions(c *cli.Context) error {
 // for none.
 func asked(given []string) ([]string, error) {
 	known := slices.DeleteFunc(dialectNames(), func(name string) bool {
-		return name == strictDialect || strings.HasSuffix(name, "-latest") || strings.HasPrefix(name, perfAnalyzer) || strings.HasPrefix(name, "llm_perf") // which measure a run as a whole
+		return name == strictDialect || strings.HasSuffix(name, "-latest") || strings.HasPrefix(name, perfAnalyzer) || llmperf.Find(name) != nil
 	})
+	for _, v := range llmperf.Versions() { // last those that are about few of the measures
+		known = append(known, v.Name)
+	}
+	known = append(known, perfAnalyzer)
 	if len(given) == 0 {
 		return known, nil
 	}

@@ -266,7 +266,9 @@ func (t *Trace) State(why string, all ...Measure) {
 		return
 	}
 	for _, m := range all {
-		t.stated = append(t.stated, note{measure: m, why: why})
+		if n := (note{measure: m, why: why}); !slices.Contains(t.stated, n) {
+			t.stated = append(t.stated, n)
+		}
 	}
 }
 

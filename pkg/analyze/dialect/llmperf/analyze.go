@@ -23,6 +23,9 @@ type Report struct {
 
 	args     *arguments
 	warnings []error
+
+	trace     *dialect.Trace // nil unless Config.Explain
+	uncounted bool           // there was no tokenizer
 }
 
 var _ dialect.Report = (*Report)(nil)
@@ -106,6 +109,11 @@ func Analyze(ctx context.Context, v *Version, r export.Reader, cfg dialect.Confi
 	if err := a.checkLevels(); err != nil {
 		return nil, err
 	}
+	a.rep.trace = dialect.NewTrace(r.Run(), cfg)
+	if cfg.Tokenizer == nil && cfg.Explain {
+		cfg.Tokenizer, a.rep.uncounted = dialect.Uncounted, true
+		a.tokenizer = cfg.Tokenizer
+	}
 	if cfg.Tokenizer != nil {
 		a.special = int64(len(cfg.Tokenizer.AddSpecial(nil)))
 	}
@@ -188,10 +196,13 @@ func (a *analysis) request(q *export.Request) error {
 	}
 	o := &result{id: q.ID, startNS: q.StartNS}
 	a.results = append(a.results, o)
-	if a.measure(o, q); o.crash != nil {
-		return nil
+	if a.measure(o, q); o.crash == nil {
+		if err := a.count(o, q); err != nil {
+			return err
+		}
 	}
-	return a.count(o, q)
+	a.explain(o, q)
+	return nil
 }
 
 // count finds the numbers of tokens.
@@ -229,6 +240,7 @@ func (a *analysis) end() {
 	}
 	l.part, l.crash = a.version.crash(&l)
 	a.rep.Crash = l.crash
+	a.explainLevel(&l)
 	a.rep.Levels = append(a.rep.Levels, l)
 	if a.leftOut > 0 {
 		a.rep.warnings = append(a.rep.warnings, fmt.Errorf("concurrency %s: %d requests were warm-up, late or cancelled: they are not in the report", e.Value, a.leftOut))

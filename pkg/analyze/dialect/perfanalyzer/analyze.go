@@ -17,6 +17,9 @@ type Report struct {
 	Levels   []Level // in the order of the run
 
 	warnings []error
+
+	trace   *dialect.Trace // nil unless Config.Explain
+	remarks []error        // of the warnings, those about requests and windows
 }
 
 var _ dialect.Report = (*Report)(nil)
@@ -67,6 +70,7 @@ func Analyze(ctx context.Context, release *Release, r export.Reader, cfg dialect
 	}
 	settings.seek(run)
 	c := newCollector(run, &settings)
+	c.trace = dialect.NewTrace(run, cfg)
 	if cfg.Level != (dialect.Level{}) {
 		if err := c.only(cfg.Level); err != nil {
 			return nil, err

@@ -25,6 +25,9 @@ type collector struct {
 	outside  int // of requests that are in no window
 
 	noServer error // why there are no statistics of a level
+
+	trace     *dialect.Trace
+	latencies []float64 // of the requests that are reported, where they are explained
 }
 
 // levelData is what is gathered of a load level.
@@ -104,14 +107,19 @@ func (c *collector) add(l *levelData, r *export.Request) {
 	if !c.settings.openAI() {
 		if u, ok := unclearOf(r); ok {
 			l.unclear = append(l.unclear, u)
+			c.trace.Request(r)
 			return
 		}
 	}
 	end, responses, ok := pawindow.End(r, pawindow.NullLast(r, c.settings.openAI()))
+	i := -1
+	if ok {
+		i = pawindow.Find(l.windows, end)
+	}
+	c.explain(l, r, end, ok, i)
 	if !ok {
 		return
 	}
-	i := pawindow.Find(l.windows, end)
 	if l.guessed {
 		l.extend(r.StartNS, end)
 	}
@@ -152,7 +160,7 @@ func (c *collector) report(cfg *dialect.Config) *Report {
 	if s.Requests == 0 && s.Windows == nil {
 		s.Requests = c.requestCount()
 	}
-	rep := &Report{Settings: *s}
+	rep := &Report{Settings: *s, trace: c.trace}
 	for i := range c.levels {
 		l := &c.levels[i]
 		if l.skip {
@@ -164,6 +172,7 @@ func (c *collector) report(cfg *dialect.Config) *Report {
 			continue
 		}
 		rep.Levels = append(rep.Levels, c.level(l, e))
+		c.explainLevel(&rep.Levels[len(rep.Levels)-1].Summary)
 	}
 	c.warn(rep)
 	return rep
@@ -254,6 +263,7 @@ func (c *collector) warn(rep *Report) {
 	if slices.ContainsFunc(c.levels, func(l levelData) bool { return !l.skip && l.guessed }) {
 		rep.warnf("the file has no measurement windows; each load level is taken as one, from its first start to its last end")
 	}
+	rep.remarks = slices.Clone(rep.warnings) // the rest is about settings and the server
 	if len(levels) == 0 {
 		return
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/pa-tools/pa/pkg/analyze/dialect"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/pawindow"
 )
@@ -99,9 +100,11 @@ func (c *collector) resolve() {
 			end, responses := u.lastNS, u.responses
 			switch {
 			case u.empty && c.streamed:
+				c.trace.State("leaves out answers of one empty response", dialect.Requests, dialect.RequestRate, dialect.Latency)
 				continue
 			case !u.empty && null:
 				end, responses = u.beforeNS, responses-1
+				c.trace.State("ends at the response before the last, which holds no value", dialect.Latency)
 			}
 			if end < u.startNS {
 				continue
@@ -111,6 +114,7 @@ func (c *collector) resolve() {
 			}
 			if k := pawindow.Find(l.windows, end); k >= 0 {
 				l.stats[k].Add(time.Duration(end-u.startNS), responses)
+				c.explained(l, end-u.startNS, k)
 			} else {
 				c.outside++
 			}

@@ -1,0 +1,131 @@
+package perfanalyzer
+
+import (
+	"slices"
+	"time"
+
+	"github.com/pa-tools/pa/internal/numpy"
+	"github.com/pa-tools/pa/pkg/analyze/dialect"
+	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/export/pawindow"
+)
+
+var _ dialect.Definer = (*Report)(nil)
+
+// explain takes note of which rules were at work on a request: it ended in window
+// i, below 0 in none, unless ok is false.
+func (c *collector) explain(l *levelData, r *export.Request, end uint64, ok bool, i int) {
+	t := c.trace
+	if t == nil {
+		return
+	}
+	t.Request(r)
+	var why string
+	switch {
+	case !ok:
+		why = "leaves out requests of which it counts no response"
+	case i < 0:
+		why = "leaves out requests that ended in no measurement window"
+	case i < len(l.windows)-pawindow.StableOver:
+		why = "leaves out requests that ended before the last three windows"
+	default:
+		t.End(end)
+		c.explained(l, end-r.StartNS, i)
+		return
+	}
+	for _, m := range [...]dialect.Measure{dialect.Requests, dialect.RequestRate, dialect.Latency} {
+		t.Note(m, why)
+	}
+}
+
+// explained keeps the latency of a request that ended in window i, where it is
+// reported and explained.
+func (c *collector) explained(l *levelData, latencyNS uint64, i int) {
+	if c.trace != nil && i >= len(l.windows)-pawindow.StableOver {
+		c.latencies = append(c.latencies, float64(latencyNS))
+	}
+}
+
+// explainLevel takes note of what holds for the whole level.
+func (c *collector) explainLevel(s *pawindow.Summary) {
+	t := c.trace
+	if t == nil || s.Requests == 0 {
+		return
+	}
+	t.Over(int64(s.Duration), "the measurement windows that are reported")
+	slices.Sort(c.latencies)
+	if len(c.latencies) == 0 {
+		return
+	}
+	for _, pct := range [...]int{50, 99} {
+		if p, ok := s.Percentile(pct); ok && float64(p) != numpy.Percentile(c.latencies, float64(pct)) {
+			t.State("a percentile is one of the latencies, by its rank", dialect.Latency)
+			break
+		}
+	}
+	if float64(s.Mean) != numpy.Mean(numpy.Current, c.latencies) {
+		t.State("the mean is rounded down to nanoseconds", dialect.Latency)
+	}
+}
+
+// Definitions returns what perf_analyzer calls each measure of the last level it
+// reports, how it gets it, and why that is not what is strict.
+func (r *Report) Definitions() []dialect.Definition {
+	var all []dialect.Definition
+	for _, m := range dialect.Measures() {
+		d := dialect.Definition{Measure: m, NA: "there is no such metric"}
+		r.define(&d)
+		all = append(all, d)
+	}
+	return all
+}
+
+func (r *Report) define(d *dialect.Definition) {
+	switch d.Measure {
+	case dialect.Latency:
+		d.Name, d.Formula = "Avg latency", "last response that is not null − timestamp, of requests that ended in the last three windows"
+	case dialect.Requests:
+		d.Name, d.Formula = "Request count", "requests that ended in the last three windows"
+	case dialect.RequestRate:
+		d.Name, d.Formula = "Throughput", "those requests / the time of these windows"
+	default:
+		return
+	}
+	n := len(r.Levels)
+	switch {
+	case n == 0 || r.Levels[n-1].Unreported:
+		d.NA = "perf_analyzer reports nothing of this level"
+		return
+	case r.Levels[n-1].Summary.Requests == 0:
+		d.NA = "there is no request in the last windows"
+		return
+	}
+	s := &r.Levels[n-1].Summary
+	d.NA = ""
+	switch d.Measure {
+	case dialect.Latency:
+		at := func(pct int) float64 {
+			p, _ := s.Percentile(pct)
+			return float64(p)
+		}
+		d.Values = dialect.Values{N: s.Requests, Mean: float64(s.Mean), P50: at(50), P99: at(99)}
+	case dialect.Requests:
+		d.Values = dialect.Single(float64(s.Requests))
+	case dialect.RequestRate:
+		if s.Duration < time.Nanosecond {
+			d.NA = "the windows take no time"
+			return
+		}
+		d.Values = dialect.Single(float64(s.Requests) / s.Duration.Seconds())
+	}
+	d.Differs = r.trace.Differs(d.Measure)
+}
+
+// Remarks are the Warnings that are about what it measures of requests.
+func (r *Report) Remarks() []string {
+	var all []string
+	for _, w := range r.remarks {
+		all = append(all, w.Error())
+	}
+	return all
+}
