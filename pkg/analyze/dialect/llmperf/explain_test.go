@@ -10,6 +10,7 @@ import (
 	"github.com/pa-tools/pa/internal/golden"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/dialect"
+	"github.com/pa-tools/pa/pkg/analyze/dialect/dialecttest"
 )
 
 // spaced counts the words of a text.
@@ -33,7 +34,7 @@ func TestDifferencesHaveReasons(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		own, err := analyze.Run(t.Context(), openJSON(t, data), analyze.Config{Counter: spaced{}})
+		own, err := analyze.Run(t.Context(), dialecttest.Open(t, data), analyze.Config{Counter: spaced{}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -42,7 +43,7 @@ func TestDifferencesHaveReasons(t *testing.T) {
 			sides := []dialect.Side{{Dialect: "strict", Definitions: dialect.Strict(own, e)}}
 			for _, v := range Versions() {
 				cfg := dialect.Config{Tokenizer: spaced{}, Explain: true, Level: dialect.Level{Mode: e.Mode, Value: e.Value}}
-				rep, err := Analyze(t.Context(), v, openJSON(t, data), cfg)
+				rep, err := Analyze(t.Context(), v, dialecttest.Open(t, data), cfg)
 				if err != nil {
 					t.Fatalf("%s: %v", f, err)
 				}
@@ -71,7 +72,7 @@ func TestDefinitions(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, v := range Versions() {
-		rep, err := Analyze(t.Context(), v, openJSON(t, data), dialect.Config{Tokenizer: spaced{}, Explain: true})
+		rep, err := Analyze(t.Context(), v, dialecttest.Open(t, data), dialect.Config{Tokenizer: spaced{}, Explain: true})
 		if err != nil {
 			t.Fatal(err)
 		}
