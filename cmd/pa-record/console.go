@@ -38,6 +38,9 @@ func (c *console) level(l *recorder.Level) {
 	if c.settings.ServiceKind == kindTriton && (l.Streamed || perfanalyzer.Decoupled(l.ServerStats)) {
 		c.settings.Decoupled = true
 	}
+	if l.Sequences {
+		c.settings.KeepsState()
+	}
 	to := c.w
 	if !c.begun && l.OK == 0 {
 		to = &c.waiting

@@ -103,6 +103,7 @@ func TestConsoleIsTheExports(t *testing.T) {
 		"triton":        {"-m", "vllm", "-i", "grpc", "--streaming", "--request-count", "5", "--verbose-csv"},
 		"batches":       {"-m", "add_sub", "-b", "4", "--request-count", "6", "-v"},
 		"sequences":     {"-m", "sequence", "-i", "grpc", "--request-count", "12", "--sequence-length", "3", "--sequence-length-variation", "0"},
+		"synchronous":   {"-m", "sequence", "--request-count", "12", "--sync"},
 		"conversations": {"--service-kind", "openai", "--session-concurrency", "2"},
 		"duration":      {"--duration", "100ms"},
 		"schedule":      {"-m", "vllm", "-i", "grpc", "--streaming", "--fixed-schedule"},
@@ -122,6 +123,13 @@ func TestConsoleIsTheExports(t *testing.T) {
 			code, console, stderr := inProcess(t.Context(), t, all...)
 			if code != 0 {
 				t.Fatalf("exit code %d: %s", code, stderr)
+			}
+			calls := "asynchronous"
+			if name == "batches" || name == "synchronous" {
+				calls = "synchronous"
+			}
+			if !strings.Contains(console, "  Using "+calls+" calls for inference\n") {
+				t.Errorf("not by %s calls:\n%s", calls, console)
 			}
 			o := export.Opener{Formats: formats.Readers()}
 			r, err := o.Open(t.Context(), file)

@@ -82,6 +82,13 @@ func (q *sequenceSettings) resolve(files bool, seed uint64) recorder.Sequences {
 	return r
 }
 
+// sequences returns those of the recorder: see resolve.
+func (s *settings) sequences(files bool) recorder.Sequences {
+	r := s.Sequence.resolve(files, s.Seed)
+	r.ThroughputSuffices = !s.Sync
+	return r
+}
+
 // parseIDs reads FIRST:LAST, or FIRST alone.
 func parseIDs(text string) (first, last uint64, err error) {
 	a, b, bounded := strings.Cut(text, ":")

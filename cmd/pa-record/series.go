@@ -165,7 +165,7 @@ func (m *series) run(ctx context.Context, i int, of place) error {
 	cfg := recorder.Config{
 		Backend: b, WaitReady: s.waitReady, Waiting: m.waiting, Entries: m.entries.Source, Streams: m.entries.streams, Order: s.order, BatchSize: s.BatchSize,
 		Levels: levels, Plan: s.levelPlan, StopOnUnstable: s.Measure.StopOnUnstable, Between: s.postBetween, Measure: s.measure, Warmup: s.Warmup, WarmupTime: s.warmupDuration,
-		Sequences:      s.Sequence.resolve(m.entries.streams != nil, s.Seed),
+		Sequences:      s.sequences(m.entries.streams != nil),
 		RequestTimeout: orNone(s.timeout), Grace: orNone(s.grace), MaxErrorRate: s.MaxErrorRate,
 		Writer: out, Run: header, Clock: clock,
 		Stop: m.stop, StopReason: m.interrupted.name, Progress: p.callback(), Secrets: s.secrets(),

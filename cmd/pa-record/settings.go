@@ -57,6 +57,8 @@ type settings struct {
 	Streaming    bool     `json:"streaming"`
 	// Async says that requests are what perf_analyzer calls asynchronous.
 	Async bool `json:"async,omitempty"`
+	// Sync says that those to a model that keeps state are not, either.
+	Sync bool `json:"sync,omitempty"`
 
 	Reuse           string       `json:"connection_reuse"`
 	Transport       string       `json:"transport"` // resolved
@@ -222,6 +224,7 @@ func (p *settingsParser) target(s *settings) {
 	if s.Streaming && c.Bool("sync") {
 		p.errorf("--streaming needs asynchronous calls; drop --sync")
 	}
+	s.Sync = c.Bool("sync")
 	s.Async = c.Bool("async") || s.Streaming || s.ServiceKind == kindOpenAI
 	switch s.ServiceKind {
 	case kindTriton:

@@ -238,7 +238,7 @@ func TestAsync(t *testing.T) {
 		"--service-kind openai -m x": true,
 	} {
 		s, err := parse(t, "", strings.Fields(args)...)
-		if err != nil || s.Async != want || s.measure.ThroughputSuffices != want {
+		if err != nil || s.Sync != strings.HasSuffix(args, "--sync") || s.sequences(false).ThroughputSuffices == s.Sync || s.Async != want || s.measure.ThroughputSuffices != want {
 			t.Errorf("%s: %v, asynchronous %v, throughput suffices %v; want %v", args, err, s.Async, s.measure.ThroughputSuffices, want)
 		}
 	}

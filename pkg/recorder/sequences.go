@@ -32,6 +32,9 @@ type Sequences struct {
 	First, Last uint64
 	// Seed is that of the lengths.
 	Seed uint64
+	// ThroughputSuffices is Measure.ThroughputSuffices of a model that keeps state:
+	// perf_analyzer sends such a one's requests asynchronously unless told otherwise.
+	ThroughputSuffices bool
 }
 
 // DefaultLiveSequences is what Sequences.Live 0 means, as in perf_analyzer.
@@ -277,6 +280,9 @@ func (r *session) sequential(ctx context.Context) error {
 	}
 	if r.cfg.BatchSize > 1 {
 		return fmt.Errorf("batch size %d: model %s keeps state, and takes a sequence's requests one by one; use -b 1", r.cfg.BatchSize, b.Model())
+	}
+	if r.cfg.Sequences.ThroughputSuffices {
+		r.cfg.Measure.ThroughputSuffices = true
 	}
 	var err error
 	r.sequences, err = newSequencer(ctx, &r.cfg, r.stock)

@@ -240,3 +240,33 @@ func TestSequencesRefused(t *testing.T) {
 		}
 	}
 }
+
+// Requests of sequences are what perf_analyzer calls asynchronous unless told
+// otherwise: a throughput that is stable suffices. Those of other models are not.
+func TestSequencesThroughputSuffices(t *testing.T) {
+	// Ten a second; from the 20th on one takes 50 ms instead of 10.
+	answers := script([2]int{19, 10}, [2]int{1, 50})
+	for _, tt := range []struct {
+		name     string
+		backend  backend.Backend
+		suffices bool
+		stable   bool
+	}{
+		{"sequences", &sequenceServer{}, true, true},
+		{"sequences, synchronously", &sequenceServer{}, false, false},
+		{"another model", nil, true, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			_, res, _, err := record(t, answers, Config{
+				Backend: tt.backend, Sequences: Sequences{Length: 100, ThroughputSuffices: tt.suffices}, Levels: []load.Level{load.Rate{PerSecond: 10}},
+				Measure: Measure{Interval: time.Second, MaxTrials: 3, Stability: 0.2},
+			}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if l := res.Levels[0]; *l.Stable != tt.stable || len(l.Windows) != 3 {
+				t.Errorf("stable %v in windows %q, want %v", *l.Stable, brief(l.Windows...), tt.stable)
+			}
+		})
+	}
+}

@@ -78,6 +78,9 @@ func (c *collector) read(ctx context.Context, r export.Reader) error {
 		case l.skip:
 		case x.Excluded() != "":
 			c.excluded++
+			if x.SequenceID != 0 {
+				l.sequences.add(x, -1) // it tells that the sequence was not over before
+			}
 		default:
 			c.add(l, x)
 		}
@@ -159,6 +162,9 @@ func (c *collector) report(cfg *dialect.Config) *Report {
 	s.Decoupled = !s.openAI() && c.decoupled(cfg.Streaming)
 	if s.Requests == 0 && s.Windows == nil {
 		s.Requests = c.requestCount()
+	}
+	if slices.ContainsFunc(c.levels, func(l levelData) bool { return len(l.sequences.byID) > 0 }) {
+		s.KeepsState()
 	}
 	rep := &Report{Settings: *s, trace: c.trace}
 	for i := range c.levels {

@@ -16,7 +16,7 @@ type sequences struct{ byID map[uint64]*sequence }
 type sequence struct {
 	firstNS, lastNS uint64 // starts of its first and of its last request
 	endNS           uint64 // of the last one
-	window          int    // in which that ended
+	window          int    // in which that ended; -1: in none, or it does not count
 	requests        int
 }
 
@@ -34,7 +34,11 @@ func (s *sequences) add(r *export.Request, window int) {
 	q.firstNS = min(q.firstNS, r.StartNS)
 	if r.StartNS >= q.lastNS {
 		q.lastNS, q.window = r.StartNS, window
-		q.endNS, _ = r.EndNS()
+		if ns, ok := r.EndNS(); ok {
+			q.endNS = ns
+		} else {
+			q.endNS = r.EndedNS // it failed
+		}
 	}
 }
 

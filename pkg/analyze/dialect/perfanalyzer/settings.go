@@ -53,6 +53,8 @@ type Settings struct {
 	// that; 0: something else decides.
 	DurationMS int
 
+	// sync says that requests are sent synchronously because that was asked for.
+	sync bool
 	// ends says that the load ends by itself, so that nothing decides on that.
 	ends bool
 	// unnamed says that levels have no name, own that they are of a kind that
@@ -97,6 +99,15 @@ func (s *Settings) async() *bool {
 		return &yes
 	}
 	return s.Async
+}
+
+// KeepsState says that the model does. Requests to such a one are sent asynchronously,
+// unless that they are not was asked for; nothing changes where it is not known.
+func (s *Settings) KeepsState() {
+	if s.Async != nil && !s.sync {
+		yes := true
+		s.Async = &yes
+	}
 }
 
 // Service kinds as exports spell them.
@@ -236,6 +247,7 @@ func (s *Settings) writeStabilizing(p *printer, rules *rules) {
 // reports show it.
 type recorded struct {
 	Async        bool      `json:"async"`
+	Sync         bool      `json:"sync"`
 	Concurrency  []int     `json:"concurrency"`
 	Rates        []float64 `json:"request_rate"`
 	Range        string    `json:"range"`
@@ -284,7 +296,7 @@ func SettingsOf(run *export.Run) (Settings, error) {
 		return s, fmt.Errorf("the recorder's configuration in the file: %w", err)
 	}
 	async := c.Async || m.Streaming || s.openAI()
-	s.Async = &async
+	s.Async, s.sync = &async, c.Sync
 	s.BatchSize, s.Warmup, s.Percentile, s.Requests = c.BatchSize, c.Warmup, c.Measure.Percentile, c.Measure.Requests
 	if s.openAI() {
 		s.BatchSize = 0
@@ -388,7 +400,7 @@ func (s *Settings) arguments(args map[string]string) error {
 			var yes bool
 			if yes, err = strconv.ParseBool(text); err == nil {
 				yes = yes == (name == "async")
-				s.Async = &yes
+				s.Async, s.sync = &yes, !yes
 			}
 		case "protocol":
 			if s.Protocol = strings.ToLower(text); s.Protocol != "http" && s.Protocol != "grpc" {
