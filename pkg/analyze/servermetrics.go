@@ -33,8 +33,9 @@ type serverMetric struct {
 // (srt/observability/metrics_collector.py; since 2026 some have a label
 // is_streaming), TensorRT-LLM (tensorrt_llm/metrics/collector.py, which
 // trtllm-serve serves under /prometheus/metrics; its README for Triton's
-// nv_trt_llm_*), TGI (router/src/server.rs, seconds), llama.cpp
-// (tools/server), Triton (docs/user_guide/metrics.md) and the field list of DCGM.
+// nv_trt_llm_*), TGI (router/src/server.rs, seconds) and DCGM's exporter
+// (etc/default-counters.csv); those of llama.cpp and Triton are what the servers
+// answer, and those of Triton's GPUs what perf_analyzer looks for in it.
 var (
 	// serverTimes are histograms or summaries of seconds, unless scaled.
 	serverTimes = []serverMetric{

@@ -42,7 +42,6 @@ func TestPreparePrompt(t *testing.T) {
 		want string
 	}{
 		{vllm, Config{Streaming: true}, `text_input[1]=["hi"] stream[1]=[true] sampling_parameters[1]=["{\"max_tokens\":7,\"min_tokens\":7,\"ignore_eos\":true}"] exclude_input_in_output[1]=[true]`},
-		{vllm, Config{Render: render.Options{TextNumbers: true, Echo: true}}, `text_input[1]=["hi"] sampling_parameters[1]=["{\"max_tokens\":\"7\",\"min_tokens\":\"7\"}"]`},
 		{trtllm, Config{Streaming: true}, `text_input[1,1]=["hi"] max_tokens[1,1]=[7] min_tokens[1,1]=[7] stream[1,1]=[true]`},
 		{trtllm, Config{BatchSize: 2}, `text_input[2,1]=["hi","hi"] max_tokens[2,1]=[7,7] min_tokens[2,1]=[7,7]`},
 		{trtllm, Config{Streaming: true, Render: render.Options{Template: pattern}}, `text_input[1,1]=["hi"] max_tokens[1,1]=[7]`},

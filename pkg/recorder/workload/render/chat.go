@@ -25,12 +25,8 @@ func (b *object) chat(p *workload.Prompt, o Options) error {
 		}
 		b.raw("messages", messages)
 	}
-	name := o.LengthName
-	if name == "" {
-		name = "max_tokens"
-	}
 	b.stream(o)
-	b.length(name, p)
+	b.length("max_tokens", p)
 	return nil
 }
 

@@ -25,7 +25,7 @@ func (b *object) completions(p *workload.Prompt, o Options) error {
 		if err != nil {
 			return err
 		}
-		b.texts("prompt", all, o.TextLists)
+		b.texts("prompt", all, false)
 	}
 	b.stream(o)
 	b.length("max_tokens", p)
@@ -43,6 +43,6 @@ func (b *object) embeddings(p *workload.Prompt, o Options) error {
 	if err != nil {
 		return err
 	}
-	b.texts("input", all, o.TextLists || len(p.Media) > 0)
+	b.texts("input", all, len(p.Media) > 0)
 	return nil
 }

@@ -17,7 +17,7 @@ func (b *object) generate(p *workload.Prompt, o Options) error {
 	if err != nil {
 		return err
 	}
-	b.texts("text_input", all, o.TextLists)
+	b.texts("text_input", all, false)
 	if o.Stream {
 		b.flag("stream")
 	}

@@ -16,19 +16,6 @@ type Options struct {
 	// nil is none. Of the other options only Model, Has and Encode matter then.
 	Template *template.Template
 
-	// LengthName is the member of a chat that holds the length of the answer; ""
-	// means max_tokens.
-	LengthName string
-	// TextLists writes the text of completions, embeddings and Triton's generate
-	// as a list of one, as GenAI-Perf does.
-	TextLists bool
-	// TextNumbers writes the numbers within sampling_parameters as texts, as
-	// GenAI-Perf does.
-	TextNumbers bool
-	// Echo lets Triton's models begin their answer with the prompt, if they do
-	// so unless told otherwise.
-	Echo bool
-
 	// Has reports whether the model takes an input; nil means that it takes all
 	// of its kind.
 	Has func(input string) bool

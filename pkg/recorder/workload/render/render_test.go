@@ -20,7 +20,7 @@ func extra(kv ...string) export.Fields {
 
 const dialog = `[{"role":"system","content":"s"},{"role":"user","content":[{"type":"text","text":"u"},{"type":"image_url"}]}]`
 
-// Bodies, as the APIs document them. Those with TextLists are GenAI-Perf's.
+// Bodies, as the APIs document them.
 func TestBody(t *testing.T) {
 	type P = workload.Prompt
 	for _, tt := range []struct {
@@ -34,7 +34,6 @@ func TestBody(t *testing.T) {
 		{"chat with all", Chat, P{System: "s", Text: "a", MaxTokens: 7, Extra: extra("temperature", "0.50")}, Options{Model: "m", Stream: true, Usage: true}, `{"model":"m","messages":[{"role":"system","content":"s"},{"role":"user","content":"a"}],"stream":true,"stream_options":{"include_usage":true},"max_tokens":7,"temperature":0.50}`},
 		{"chat of GenAI-Perf", Chat, P{Text: "a", MaxTokens: 7, Extra: extra("min_tokens", "7", "ignore_eos", "true")}, Options{Model: "m", Stream: true}, `{"model":"m","messages":[{"role":"user","content":"a"}],"stream":true,"max_tokens":7,"min_tokens":7,"ignore_eos":true}`},
 		{"no usage without a stream", Chat, P{Text: "a"}, Options{Usage: true}, `{"messages":[{"role":"user","content":"a"}]}`},
-		{"exactly", Chat, P{Text: "a", MaxTokens: 7, Exact: true}, Options{LengthName: "max_completion_tokens"}, `{"messages":[{"role":"user","content":"a"}],"max_completion_tokens":7,"min_tokens":7,"ignore_eos":true}`},
 		{"a conversation as it is", Chat, P{Messages: []byte(dialog)}, Options{}, `{"messages":` + dialog + `}`},
 		{"further members win", Chat, P{Text: "a", MaxTokens: 7, Extra: extra("max_tokens", "9")}, Options{}, `{"messages":[{"role":"user","content":"a"}],"max_tokens":9}`},
 		{"several texts", Chat, P{Text: "a", More: []string{"b"}}, Options{}, `{"messages":[{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}]}`},
@@ -48,19 +47,16 @@ func TestBody(t *testing.T) {
 		{"a whole request", Chat, P{Text: "b", MaxTokens: 9, Body: []byte(` { "prompt" : "a" } `)}, Options{Model: "m", Stream: true}, `{"prompt":"a"}`},
 
 		{"completions", Completions, P{Text: "a", System: "s", MaxTokens: 7}, Options{Model: "m", Stream: true, Usage: true}, `{"model":"m","prompt":"s a","stream":true,"stream_options":{"include_usage":true},"max_tokens":7}`},
-		{"completions of GenAI-Perf", Completions, P{Text: "a", MaxTokens: 7}, Options{Model: "m", TextLists: true}, `{"model":"m","prompt":["a"],"max_tokens":7}`},
 		{"completions of several", Completions, P{Text: "a", More: []string{"b"}}, Options{}, `{"prompt":["a","b"]}`},
 		{"completions of a conversation", Completions, P{Messages: []byte(dialog)}, Options{}, `{"prompt":"s u "}`},
 		{"completions of ids", Completions, P{IDs: []uint32{5, 6}, MaxTokens: 1, Exact: true}, Options{}, `{"prompt":[5,6],"max_tokens":1,"min_tokens":1,"ignore_eos":true}`},
 		{"embeddings", Embeddings, P{Text: "a", MaxTokens: 7}, Options{Model: "m", Stream: true}, `{"model":"m","input":"a"}`},
-		{"embeddings of GenAI-Perf", Embeddings, P{Text: "a"}, Options{Model: "m", TextLists: true}, `{"model":"m","input":["a"]}`},
 		{"embeddings of pictures", Embeddings, P{Text: "a", Media: []workload.Medium{{Kind: workload.Image, URL: "data:x"}}}, Options{Model: "m"}, `{"model":"m","input":["a","data:x"]}`},
 		{"embeddings of a picture alone", Embeddings, P{Media: []workload.Medium{{Kind: workload.Image, URL: "data:x"}}}, Options{}, `{"input":["data:x"]}`},
 		{"image retrieval", ImageRetrieval, P{Text: "a", Media: []workload.Medium{{Kind: workload.Image, URL: "data:x"}, {Kind: workload.Image, URL: "http://y"}}}, Options{Model: "m"}, `{"input":[{"type":"image_url","url":"data:x"},{"type":"image_url","url":"http://y"}]}`},
 		{"responses", Responses, P{System: "s", Text: "a", MaxTokens: 7}, Options{Model: "m", Stream: true, Usage: true}, `{"model":"m","instructions":"s","input":"a","stream":true,"max_output_tokens":7}`},
 		{"responses to a conversation", Responses, P{Messages: []byte(dialog)}, Options{}, `{"input":` + dialog + `}`},
 		{"generate", Generate, P{Text: "a", MaxTokens: 7, Exact: true}, Options{Model: "m", Stream: true}, `{"text_input":"a","stream":true,"max_tokens":7,"min_tokens":7}`},
-		{"generate of GenAI-Perf", Generate, P{Text: "a"}, Options{TextLists: true}, `{"text_input":["a"]}`},
 		{"TGI", TGI, P{Text: "a", MaxTokens: 7, Media: []workload.Medium{{Kind: workload.Image, URL: "data:x"}}}, Options{Model: "m"}, `{"model":"m","inputs":"![](data:x) a","parameters":{"max_new_tokens":7}}`},
 		{"TGI with several", TGI, P{Text: "a", More: []string{"b"}, Media: []workload.Medium{{Kind: workload.Image, URL: "data:x"}, {Kind: workload.Image, URL: "data:y"}}}, Options{}, `{"inputs":"![](data:x) ![](data:y) a b"}`},
 	} {
@@ -142,12 +138,10 @@ func TestTensors(t *testing.T) {
 		want string
 	}{
 		{"vLLM", VLLM, P{System: "s", Text: "a", MaxTokens: 7, Exact: true}, Options{Stream: true}, `text_input=["s a"] exclude_input_in_output=[true] stream=[true] sampling_parameters=["{\"max_tokens\":7,\"min_tokens\":7,\"ignore_eos\":true}"]`},
-		{"vLLM of GenAI-Perf", VLLM, P{Text: "a", MaxTokens: 7, Exact: true}, Options{TextNumbers: true}, `text_input=["a"] exclude_input_in_output=[true] sampling_parameters=["{\"max_tokens\":\"7\",\"min_tokens\":\"7\"}"]`},
 		{"vLLM with members", VLLM, P{Text: "a", Media: picture, Extra: extra("temperature", "0.5", "return_num_output_tokens", "true", "return_x", "1", "model", `"m"`)}, Options{Has: only("text_input", "stream", "sampling_parameters", "return_num_output_tokens")}, `text_input=["a"] return_num_output_tokens=[true] sampling_parameters=["{\"temperature\":0.5,\"return_x\":1}"] image=["AA=="]`},
-		{"vLLM with nothing", VLLM, P{Messages: []byte(dialog)}, Options{Echo: true}, `text_input=["s u "]`},
+		{"vLLM with nothing", VLLM, P{Messages: []byte(dialog)}, Options{Has: func(name string) bool { return name == "text_input" }}, `text_input=["s u "]`},
 		{"TensorRT-LLM", TensorRTLLM, P{Text: "a", MaxTokens: 7, Exact: true, Extra: extra("temperature", "0.5", "x", "1")}, Options{Stream: true, Has: only("text_input", "max_tokens", "min_tokens", "stream", "temperature")}, `text_input=["a"] max_tokens=[7] stream=[true] min_tokens=[7] temperature=[0.5]`},
 		{"TensorRT-LLM of GenAI-Perf", TensorRTLLM, P{Text: "a", MaxTokens: 7, Exact: true}, Options{Stream: true}, `text_input=["a"] max_tokens=[7] exclude_input_in_output=[true] stream=[true] min_length=[7]`},
-		{"TensorRT-LLM of GenAI-Perf before 25.04", TensorRTLLM, P{Text: "a"}, Options{Echo: true}, `text_input=["a"] max_tokens=[256]`},
 		{"engine", Engine, P{Text: "a", IDs: []uint32{5, 6}, MaxTokens: 7, Exact: true}, Options{Stream: true}, `input_ids={"content":[5,6],"shape":[2]} input_lengths=[2] request_output_len=[7] streaming=[true] min_length=[7]`},
 		{"engine with a tokenizer", Engine, P{System: "s", Text: "a"}, Options{Encode: func(s string) []uint32 { return []uint32{uint32(len(s))} }}, `input_ids={"content":[3],"shape":[1]} input_lengths=[1] request_output_len=[256]`},
 		{"LLM API", LLMAPI, P{Text: "a", MaxTokens: 7, Extra: extra("temperature", "0.5", "x", "1")}, Options{Stream: true, Has: only("text_input", "streaming", "sampling_param_max_tokens", "sampling_param_temperature")}, `text_input=["a"] streaming=[true] sampling_param_max_tokens=[7] sampling_param_temperature=[0.5]`},

@@ -116,7 +116,7 @@ func (t *tensors) number(name string, n int) { t.raw(name, strconv.AppendInt(nil
 
 // exclude asks for answers without the prompt.
 func (t *tensors) exclude(name string, o Options) {
-	if _, ok := o.has(name); ok && !o.Echo {
+	if _, ok := o.has(name); ok {
 		t.raw(name, []byte("true"))
 	}
 }
@@ -145,20 +145,11 @@ func (t *tensors) vllm(text string, p *workload.Prompt, o Options) error {
 		t.raw("stream", []byte("true"))
 	}
 	var sampling object
-	number := func(name string, n int) {
-		if o.TextNumbers {
-			sampling.text(name, strconv.Itoa(n))
-		} else {
-			sampling.number(name, n)
-		}
-	}
 	if p.MaxTokens > 0 {
-		number("max_tokens", p.MaxTokens)
+		sampling.number("max_tokens", p.MaxTokens)
 		if p.Exact {
-			number("min_tokens", p.MaxTokens)
-			if !o.TextNumbers {
-				sampling.flag("ignore_eos")
-			}
+			sampling.number("min_tokens", p.MaxTokens)
+			sampling.flag("ignore_eos")
 		}
 	}
 	vllmInputs := map[string]bool{"text_input": true, "stream": true, "sampling_parameters": true, "exclude_input_in_output": true}
