@@ -51,7 +51,7 @@ func newTarget(s *settings, model, url string, clock *rxclock.Clock) (backend.Ba
 	}
 	cfg := kserve.Config{
 		URL: url, Model: model, Version: s.ModelVersion, Streaming: s.Streaming, Parameters: s.parameters,
-		Shapes: s.Shapes, BatchSize: s.BatchSize, Style: s.style, Render: s.render(), Clock: clock, Headers: http.Header{},
+		Shapes: s.Shapes, OthersShapes: len(s.Models) > 0, BatchSize: s.BatchSize, Style: s.style, Render: s.render(), Clock: clock, Headers: http.Header{},
 		Reuse: s.reuse, Connections: s.GRPCConnections, Compression: s.Compression, JSONInputs: s.JSONInputs, JSONOutputs: s.JSONOutputs, SharedMemory: s.SharedMemory, OutputSharedBytes: s.OutputShared, Trace: s.trace(), Proxy: s.proxy, TLS: s.tlsFor(hostOf(url)),
 	}
 	if s.Protocol == protocolGRPC {

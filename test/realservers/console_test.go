@@ -18,6 +18,8 @@ import (
 // does, numbers aside, and pa-analyze make the same of the export.
 func testTritonConsole(t *testing.T, s *realtest.Server) {
 	streamed := []string{"-m", "vllm", "-i", "grpc", "--async", "--streaming", "-u", s.GRPC, "--input-data=prompts.json"}
+	// Windows are of requests, or so long that none is empty on a busy machine: of
+	// one without a request perf_analyzer makes an error.
 	for _, c := range []struct {
 		name    string
 		prompts string
@@ -25,10 +27,12 @@ func testTritonConsole(t *testing.T, s *realtest.Server) {
 	}{
 		{"request count", vllmPrompts, append(streamed, "--request-count", "9")},
 		{"warm-up", vllmPrompts, append(streamed, "--request-count", "6", "--warmup-request-count", "3", "--concurrency-range", "2")},
-		{"sweep, verbose", vllmPrompts, append(streamed, "--concurrency-range", "1:2", "-p", "700", "-s", "999", "-v", "--verbose-csv")},
-		{"time windows, http", "", []string{"-m", "add_sub", "-u", s.HTTP, "-p", "300", "-s", "999"}},
-		{"grpc, verbose, percentile", "", []string{"-m", "add_sub", "-i", "grpc", "-u", s.GRPC, "--async", "-p", "300", "-s", "999", "--percentile", "95", "-v", "--verbose-csv"}},
-		{"rates", "", []string{"-m", "add_sub", "-u", s.HTTP, "--request-rate-range", "5:10:5", "-p", "600", "-s", "999"}},
+		{"sweep, verbose", vllmPrompts, append(streamed, "--concurrency-range", "1:2", "--measurement-mode", "count_windows", "--measurement-request-count", "5", "-s", "999", "-v", "--verbose-csv")},
+		{"time windows, http", "", []string{"-m", "add_sub", "-u", s.HTTP, "-p", "2000", "-s", "999"}},
+		{"grpc, verbose, percentile", "", []string{"-m", "add_sub", "-i", "grpc", "-u", s.GRPC, "--async", "-p", "2000", "-s", "999", "--percentile", "95", "-v", "--verbose-csv"}},
+		{"a range of one level", "", []string{"-m", "add_sub", "-u", s.HTTP, "--concurrency-range", "2:2", "--request-count", "6"}},
+		{"tensors as JSON", "", []string{"-m", "add_sub", "-u", s.HTTP, "--input-tensor-format", "json", "--output-tensor-format", "json", "--request-count", "6"}},
+		{"rates", "", []string{"-m", "add_sub", "-u", s.HTTP, "--request-rate-range", "5:10:5", "--measurement-mode", "count_windows", "--measurement-request-count", "5", "-s", "999"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			args := append([]string{"--profile-export-file", exportName, "-f", "report.csv"}, c.args...)

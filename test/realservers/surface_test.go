@@ -5,6 +5,7 @@ package realservers
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/pa-tools/pa/internal/realtest"
@@ -68,6 +69,59 @@ func testTritonGenerate(t *testing.T, s *realtest.Server) {
 			if len(r.ResponseTimestamps) != c.responses {
 				t.Errorf("%s: request %d has %d responses, want %d", c.endpoint, i, len(r.ResponseTimestamps), c.responses)
 			}
+		}
+	}
+}
+
+// testTritonTensors sends tensors every way that there is; the sums and differences
+// that come back show that each arrived whole.
+func testTritonTensors(t *testing.T, s *realtest.Server) {
+	const one = `{"data": [{"INPUT0": [1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,-16], "INPUT1": [1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]}]}`
+	for _, c := range []struct {
+		name string
+		args []string
+	}{
+		{"JSON both ways", []string{"-u", s.HTTP, "--input-tensor-format", "json", "--output-tensor-format", "json"}},
+		{"JSON sent", []string{"-u", s.HTTP, "--input-tensor-format", "json"}},
+		{"JSON asked for", []string{"-u", s.HTTP, "--output-tensor-format", "json"}},
+		{"shared memory, http", []string{"-u", s.HTTP, "--shared-memory", "system", "--output-shared-memory-size", "64"}},
+		{"shared memory, grpc", []string{"-i", "grpc", "-u", s.GRPC, "--shared-memory", "system"}},
+		{"compressed", []string{"-i", "grpc", "-u", s.GRPC, "--grpc-compression-algorithm", "deflate"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			args := append([]string{
+				"-m", "add_sub", "--request-count", "6", "--concurrency-range", "2", "--input-data=prompts.json", "--profile-export-file", exportName,
+			}, c.args...)
+			_, f := mustRecord(t, one, args...)
+			for i, r := range f.requests(t, 6) {
+				var sums []int
+				if err := json.Unmarshal(r.ResponseOutputs[0]["OUTPUT0"], &sums); err != nil {
+					t.Fatalf("request %d: %v", i, err)
+				}
+				if got, want := fmt.Sprint(sums), "[2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 -15]"; got != want {
+					t.Errorf("request %d: sums %s, want %s", i, got, want)
+				}
+			}
+		})
+	}
+}
+
+// testTritonModels asks two models in turn, each with its own inputs; the server has
+// counted the requests of each.
+func testTritonModels(t *testing.T, s *realtest.Server) {
+	dir, ours := record(t, "", "-m", "add_sub", "-m", "fp16", "--shape", "IN_FP16:4", "-u", s.HTTP, "--request-count", "8", "--profile-export-file", exportName)
+	if ours.Code != 0 {
+		t.Fatal(ours)
+	}
+	for _, model := range []string{"add_sub", "fp16"} {
+		if want := "  Server, model " + model + ": \n    Inference count: "; !strings.Contains(ours.Stdout, want) {
+			t.Errorf("no %q in\n%s", want, ours.Stdout)
+		}
+	}
+	list := realtest.Run(t, dir, realtest.Program(t, "pa-analyze"), "requests", "--format", "jsonl", exportName)
+	for _, model := range []string{"add_sub", "fp16"} {
+		if n := strings.Count(list.Stdout, `"model":"`+model+`"`); n != 4 {
+			t.Errorf("%d requests to %s, want 4", n, model)
 		}
 	}
 }

@@ -59,6 +59,8 @@ func TestTriton(t *testing.T) {
 	t.Run("failing request", func(t *testing.T) { testTritonRequestFails(t, s) })
 	t.Run("refused", func(t *testing.T) { testTritonRefused(t, s) })
 	t.Run("sequences", func(t *testing.T) { testTritonSequences(t, s) })
+	t.Run("tensors", func(t *testing.T) { testTritonTensors(t, s) })
+	t.Run("several models", func(t *testing.T) { testTritonModels(t, s) })
 	t.Run("generate", func(t *testing.T) { testTritonGenerate(t, s) })
 }
 

@@ -149,7 +149,7 @@ func (b *Backend) fits() error {
 	}
 	var unknown []string
 	for name := range b.cfg.Shapes {
-		if m.input(name) == nil {
+		if m.input(name) == nil && !b.cfg.OthersShapes {
 			unknown = append(unknown, name)
 		}
 	}

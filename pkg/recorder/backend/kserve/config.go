@@ -61,6 +61,8 @@ type Config struct {
 	// Shapes fixes dimensions that the model leaves open, by input name,
 	// without the batch dimension. Shapes of an entry win.
 	Shapes map[string][]int64
+	// OthersShapes says that Shapes may name inputs of other models.
+	OthersShapes bool
 	// Style is how the model takes prompts; 0 is told by its inputs. Render says
 	// how they are put into those; its Stream and Has are not looked at.
 	Style  render.Style
