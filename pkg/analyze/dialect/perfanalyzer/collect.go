@@ -117,14 +117,14 @@ func (c *collector) add(l *levelData, r *export.Request) {
 	end, responses, ok := pawindow.End(r, pawindow.NullLast(r, c.settings.openAI()))
 	i := -1
 	if ok {
+		if l.guessed { // before it is asked for: the window grows with each request
+			l.extend(r.StartNS, end)
+		}
 		i = pawindow.Find(l.windows, end)
 	}
 	c.explain(l, r, end, ok, i)
 	if !ok {
 		return
-	}
-	if l.guessed {
-		l.extend(r.StartNS, end)
 	}
 	if r.SequenceID != 0 {
 		l.sequences.add(r, i)

@@ -261,3 +261,17 @@ func TestArguments(t *testing.T) {
 		}
 	}
 }
+
+// A level without windows is one window, from the first start to the last end,
+// however the requests stand in the file.
+func TestLevelWithoutWindows(t *testing.T) {
+	const file = `{"experiments":[{"experiment":{"mode":"concurrency","value":2},"requests":[` +
+		`{"timestamp":1000000000,"response_timestamps":[1400000000],"response_outputs":[{"response":"{}"}]},` +
+		`{"timestamp":1400000000,"response_timestamps":[2000000000],"response_outputs":[{"response":"{}"}]},` +
+		`{"timestamp":1000000000,"response_timestamps":[1500000000],"response_outputs":[{"response":"{}"}]}],` +
+		`"window_boundaries":[]}],"version":"","service_kind":"openai","endpoint":"v1/chat/completions"}`
+	rep := analyze(t, file, dialect.Config{})
+	if s := rep.Levels[0].Summary; s.Requests != 3 || s.Duration != time.Second || s.Mean != 500*time.Millisecond {
+		t.Errorf("%d requests in %v, mean %v; want 3 in 1s, mean 500ms", s.Requests, s.Duration, s.Mean)
+	}
+}
