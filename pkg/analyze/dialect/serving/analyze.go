@@ -57,6 +57,7 @@ type level struct {
 	trace    *dialect.Trace
 	all      []*outcome
 	noStarts bool // the file does not say when requests were sent
+	noGaps   bool // the file does not hold the token events between the first and the last
 	leftOut  int  // requests that the tool would not have seen
 	raised   map[string]int
 }

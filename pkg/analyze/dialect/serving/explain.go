@@ -73,6 +73,9 @@ var clientWords = map[*client]struct{ token, end string }{
 	&sglangChat:        {"delta with content or reasoning", "last event of any kind, [DONE] too"},
 }
 
+// naGaps is said of gaps where a file holds none.
+const naGaps = "the file does not hold the tokens between the first and the last"
+
 // Definitions returns what the tool calls each measure of the last level it
 // reports, how it gets it, and why that is not what is strict.
 func (r *Report) Definitions() []dialect.Definition {
@@ -105,6 +108,9 @@ func (r *Report) define(d *dialect.Definition, l *Level) {
 		stats("ttft", "first "+words.token+" − start", &l.TTFT)
 	case dialect.InterToken:
 		stats("itl", "gaps before each later "+words.token+", pooled", &l.ITL)
+		if math.IsNaN(l.ITL.Mean) {
+			d.NA = naGaps
+		}
 	case dialect.OutputTime:
 		stats("tpot", "(latency − ttft) / (output tokens − 1), of each request with two output tokens", &l.TPOT)
 	case dialect.Latency:

@@ -44,6 +44,9 @@ func (l *level) peaks(out *Level) {
 		edges = append(edges, edge{math.Trunc(o.start() - first), 1}, edge{math.Trunc(o.start()+o.latency-first) + 1, -1})
 	}
 	out.PeakTokens = float64(most)
+	if l.noGaps {
+		out.PeakTokens = math.NaN()
+	}
 	slices.SortFunc(edges, func(a, b edge) int {
 		switch {
 		case a.second < b.second:

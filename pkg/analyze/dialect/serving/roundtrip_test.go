@@ -2,10 +2,12 @@ package serving
 
 import (
 	"bytes"
+	"io/fs"
 	"math"
 	"strings"
 	"testing"
 
+	"github.com/pa-tools/pa/internal/golden"
 	"github.com/pa-tools/pa/pkg/analyze/dialect"
 	"github.com/pa-tools/pa/pkg/analyze/dialect/dialecttest"
 	"github.com/pa-tools/pa/pkg/export"
@@ -130,5 +132,35 @@ func TestImported(t *testing.T) {
 				t.Errorf("got\n%s\nwant\n%s", got, want)
 			}
 		})
+	}
+}
+
+// GuideLLM keeps the first and the last token of a request: what lies between
+// them is no gap.
+func TestImportedWithoutGaps(t *testing.T) {
+	data, err := fs.ReadFile(golden.FS(t, "peers"), "guidellm/ok/benchmarks.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tool := range Tools() {
+		rep, err := Analyze(t.Context(), tool, imported(t, data), dialect.Config{Explain: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := &rep.Levels[0]
+		if l.Completed == 0 || l.TTFT.N == 0 || l.TPOT.N == 0 {
+			t.Errorf("%s: %d requests, %d times to first token, %d TPOT; want some", tool.Name, l.Completed, l.TTFT.N, l.TPOT.N)
+		}
+		if l.ITL.N != 0 || !math.IsNaN(l.ITL.Mean) || !math.IsNaN(l.ITL.P99) {
+			t.Errorf("%s: ITL %+v, want none", tool.Name, l.ITL)
+		}
+		if l.PeakTokens != 0 && !math.IsNaN(l.PeakTokens) {
+			t.Errorf("%s: peak of %v token events, want none", tool.Name, l.PeakTokens)
+		}
+		for _, d := range rep.Definitions() {
+			if d.Measure == dialect.InterToken && d.NA != naGaps {
+				t.Errorf("%s: ITL is n/a: %q, want %q", tool.Name, d.NA, naGaps)
+			}
+		}
 	}
 }

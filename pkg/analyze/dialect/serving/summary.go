@@ -129,6 +129,10 @@ func (l *level) summarize(run *export.Run, e *export.Experiment) *Level {
 		out.Duration = math.NaN()
 		out.notes = append(out.notes, "the file does not say when requests were sent, so there are no rates; --arg benchmark_duration_ns=… gives the run's duration")
 	}
+	_, l.noGaps = run.Lacks(export.PartGaps)
+	if l.noGaps {
+		out.notes = append(out.notes, naGaps+", so there are no gaps and no counts of token events")
+	}
 	out.dated(a, run, endNS)
 	if out.Duration == 0 {
 		out.crash("ZeroDivisionError: division by zero (the run takes no time)")
@@ -246,6 +250,9 @@ func (l *level) collect(out *Level, startNS uint64) {
 
 	p := l.percentiles()
 	out.TTFT, out.TPOT, out.ITL = newStats(ttft, p, 1000), newStats(tpot, p, 1000), newStats(itl, p, 1000)
+	if l.noGaps {
+		out.ITL = undefined(p)
+	}
 	out.E2EL = newStats(e2el, p, 1000)
 	if l.tool.layout == layoutSGLang && len(e2el) == 0 {
 		out.E2EL = undefined(p)
@@ -254,6 +261,9 @@ func (l *level) collect(out *Level, startNS uint64) {
 	if l.tool.isTRTLLM() {
 		out.UserRate = newStats(user, nil, 1).Mean
 		out.AR, out.Decoded = newStats(ar, p, 1), newStats(decoded, p, 1)
+		if l.noGaps {
+			out.AR = undefined(p)
+		}
 	}
 	if l.tool.layout == layoutVLLM && out.maxConcurrency != nil {
 		s := newStats(queue, p, 1000)
