@@ -23,6 +23,8 @@ type Server struct {
 	// Metrics is the URL of the metrics in the format of Prometheus; "" where there
 	// are none.
 	Metrics string
+	// Traces begins the names of the files of traces; "" where there are none.
+	Traces string
 	// PID is the process to signal in tests of servers that die.
 	PID int
 }
@@ -64,7 +66,7 @@ func startTriton(tb testing.TB, models string, http, grpc, metrics int) *Server 
 	pid := serve(tb, log, filepath.Join(dir, "serve.sh"),
 		"-H", strconv.Itoa(http), "-G", strconv.Itoa(grpc), "-M", strconv.Itoa(metrics),
 		"-r", filepath.Join(dir, models), "-l", log)
-	return &Server{HTTP: loopback(http), GRPC: loopback(grpc), Metrics: "http://" + loopback(metrics) + "/metrics", PID: pid}
+	return &Server{HTTP: loopback(http), GRPC: loopback(grpc), Metrics: "http://" + loopback(metrics) + "/metrics", Traces: log + ".trace", PID: pid}
 }
 
 // StartOpenAI starts a server of the OpenAI API with a tiny random model that

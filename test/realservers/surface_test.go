@@ -5,6 +5,11 @@ package realservers
 import (
 	"encoding/json"
 	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -101,6 +106,64 @@ func testTritonTensors(t *testing.T, s *realtest.Server) {
 				if got, want := fmt.Sprint(sums), "[2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 -15]"; got != want {
 					t.Errorf("request %d: sums %s, want %s", i, got, want)
 				}
+			}
+		})
+	}
+}
+
+// testTritonTraces has every request traced while the run lasts: the server writes
+// them down, two to a file, and has its own settings back at the end.
+func testTritonTraces(t *testing.T, s *realtest.Server) {
+	settings := func() string {
+		t.Helper()
+		r, err := http.Get("http://" + s.HTTP + "/v2/models/add_sub/trace/setting")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Body.Close()
+		text, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	before := settings()
+	for _, c := range []struct{ name, flags, event string }{
+		{"http", "-u " + s.HTTP, "HTTP_RECV_START"},
+		{"grpc", "-i grpc -u " + s.GRPC, "GRPC_WAITREAD_START"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			old, err := filepath.Glob(s.Traces + ".*")
+			if err != nil {
+				t.Fatal(err)
+			}
+			args := append(strings.Fields(c.flags), "-m", "add_sub", "--request-count", "5", "--profile-export-file", exportName,
+				"--trace-level", "TIMESTAMPS", "--trace-rate", "1", "--trace-count", "5", "--log-frequency", "2")
+			mustRecord(t, "", args...)
+			if after := settings(); after != before {
+				t.Errorf("settings after the run %s, before it %s", after, before)
+			}
+			all, err := filepath.Glob(s.Traces + ".*")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(all)-len(old) != 3 {
+				t.Errorf("%d files of traces, want three: of 2, 2 and 1 requests", len(all)-len(old))
+			}
+			starts, events := 0, 0
+			for _, path := range all {
+				if slices.Contains(old, path) {
+					continue
+				}
+				text, err := os.ReadFile(path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				starts += strings.Count(string(text), `"REQUEST_START"`)
+				events += strings.Count(string(text), `"`+c.event+`"`)
+			}
+			if starts != 5 || events != 5 {
+				t.Errorf("%d requests began in the traces, %d with a %s; want 5", starts, events, c.event)
 			}
 		})
 	}

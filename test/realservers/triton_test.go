@@ -60,6 +60,7 @@ func TestTriton(t *testing.T) {
 	t.Run("refused", func(t *testing.T) { testTritonRefused(t, s) })
 	t.Run("sequences", func(t *testing.T) { testTritonSequences(t, s) })
 	t.Run("tensors", func(t *testing.T) { testTritonTensors(t, s) })
+	t.Run("traces", func(t *testing.T) { testTritonTraces(t, s) })
 	t.Run("several models", func(t *testing.T) { testTritonModels(t, s) })
 	t.Run("generate", func(t *testing.T) { testTritonGenerate(t, s) })
 }
