@@ -403,8 +403,10 @@ func TestNegativeTimes(t *testing.T) {
 	in := `{"session_id":"s",` + strings.TrimPrefix(chatPayload(`"This is test"`), "{")
 	file := vector("openai", "v1/chat/completions", concurrency10, "response",
 		request{10, in, []int{40, 20}, []string{content("I"), content(" like dogs")}})
-	want := lists{latency: []int64{10}, first: []int64{30}, second: []int64{-20}, inter: []int64{-10}, output: []int64{3}, input: []int64{3},
-		rate: []float64{-1e8}, requests: 1e8, tokens: 3e8}
+	want := lists{
+		latency: []int64{10}, first: []int64{30}, second: []int64{-20}, inter: []int64{-10}, output: []int64{3}, input: []int64{3},
+		rate: []float64{-1e8}, requests: 1e8, tokens: 3e8,
+	}
 	a := read(t, "25.08", file, dialect.Config{})
 	if d := cmp.Diff(want, values(&a.c), near, cmp.AllowUnexported(lists{})); d != "" {
 		t.Errorf("-want +got\n%s", d)
