@@ -94,7 +94,12 @@ func (o *Opener) Open(ctx context.Context, path string) (Reader, error) {
 	if !info.Mode().IsRegular() {
 		return o.openStream(ctx, path, f, f)
 	}
-	return o.openFile(ctx, path, f)
+	r, err := o.openFile(ctx, path, f)
+	if err != nil {
+		return nil, err
+	}
+	useSummary(r, path)
+	return r, nil
 }
 
 // openFile opens a regular file. f belongs to it: without a Reader that keeps

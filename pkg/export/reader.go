@@ -105,3 +105,16 @@ func Checked(r Reader) (c SelfCheck, ok bool) {
 	}
 	return c, c.Compared > 0
 }
+
+// A Summarized is a Reader of a file whose tool writes what it makes of the
+// requests into another file of the same folder.
+type Summarized interface {
+	// SummaryName returns the name of that other file, given the name of the
+	// one that is read, without its folder; "" when there is none.
+	SummaryName(file string) string
+	// UseSummary makes the figures of that file part of the comparison of
+	// [Checker]. It is called before the first Next; name is for messages. err
+	// is why the file could not be read, of which content is then no part: that
+	// becomes a Warning.
+	UseSummary(name string, content []byte, err error)
+}

@@ -147,6 +147,7 @@ type aiperf struct {
 	raw    bool
 	record aiperfRecord
 	self   selfCheck
+	totals *aiperfTotals // nil without a summary
 }
 
 func (s *aiperf) where() string { return fmt.Sprintf("record %d", s.index-1) }
@@ -191,9 +192,14 @@ func (s *aiperf) next(r *export.Request) (int, error) {
 		r.Status, r.Message, r.EndedNS = export.StatusFailed, "the request was longer than the context of the model", m.RequestEndNS
 	}
 	if s.raw {
-		return 0, s.responses(r)
+		err = s.responses(r)
+	} else {
+		err = s.metrics(r)
 	}
-	return 0, s.metrics(r)
+	if err == nil && s.totals != nil {
+		s.totals.add(r, s.record.Metrics)
+	}
+	return 0, err
 }
 
 // responses fills in what the raw file holds.
@@ -310,9 +316,18 @@ func (s *aiperf) metrics(r *export.Request) error {
 	return nil
 }
 
-// check returns the comparison of the metrics of each record with each other:
-// the figures about all of them are in another file.
-func (s *aiperf) check(c *selfCheck) { *c = s.self }
+// check returns the comparison of the metrics of each record with each other,
+// and of the summary with all of them.
+func (s *aiperf) check(c *selfCheck) {
+	s.self.file = c.file
+	*c = s.self
+	if s.totals != nil {
+		s.totals.compare(c)
+		if !s.raw { // which does not say which chunk is the last with content
+			s.totals.compareRates(c)
+		}
+	}
+}
 
 // compare makes the metrics again that follow from others of the same record.
 func (m *aiperfMetrics) compare(c *selfCheck) {

@@ -26,7 +26,8 @@
 // long as the float has digits enough (a Unix time in seconds has steps of
 // 238 ns, which is what such a file can hold).
 //
-// Where a file also holds figures of its own about its requests, the reader
+// Where a file also holds figures of its own about its requests, or the tool
+// writes them into another file of the folder ([export.Summarized]), the reader
 // makes them again, by the tool's formulas, and each that differs by more than
 // a billionth is a warning: see [export.SelfCheck].
 package foreign

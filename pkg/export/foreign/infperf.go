@@ -97,8 +97,9 @@ func openInferencePerf(f *file) (*export.Run, source, error) {
 
 // infPerf is the source of the array.
 type infPerf struct {
-	c     *jsonscan.Cursor
-	index int // of the next request
+	c      *jsonscan.Cursor
+	index  int            // of the next request
+	totals *infPerfTotals // nil without a summary
 }
 
 func (s *infPerf) where() string { return fmt.Sprintf("request %d", max(s.index-1, 0)) }
@@ -156,6 +157,9 @@ func (s *infPerf) next(r *export.Request) (int, error) {
 	if bad := s.request(r, &q); bad != nil {
 		bad.at, bad.excluded = at, q.Error != nil
 		return 0, bad
+	}
+	if s.totals != nil {
+		s.totals.add(&q)
 	}
 	return 0, nil
 }
@@ -260,5 +264,9 @@ func distinct(times []float64) []float64 {
 	return d
 }
 
-// check has nothing to compare: the figures are in other files.
-func (s *infPerf) check(*selfCheck) {}
+// check compares the figures of the summary: there are none in the file itself.
+func (s *infPerf) check(c *selfCheck) {
+	if s.totals != nil {
+		s.totals.compare(c)
+	}
+}

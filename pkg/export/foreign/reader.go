@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -31,9 +32,10 @@ type Reader struct {
 }
 
 var (
-	_ export.Reader  = (*Reader)(nil)
-	_ export.Skipper = (*Reader)(nil)
-	_ export.Checker = (*Reader)(nil)
+	_ export.Reader     = (*Reader)(nil)
+	_ export.Skipper    = (*Reader)(nil)
+	_ export.Checker    = (*Reader)(nil)
+	_ export.Summarized = (*Reader)(nil)
 )
 
 // skips counts the requests of one experiment that were left out.
@@ -64,7 +66,7 @@ type badEntry struct {
 func (e *badEntry) Error() string { return e.msg }
 
 func newReader(f *file, run *export.Run, src source) *Reader {
-	return &Reader{file: f, run: run, src: src, bad: map[string]int{}, skipped: make([]skips, len(run.Experiments))}
+	return &Reader{file: f, run: run, src: src, bad: map[string]int{}, skipped: make([]skips, len(run.Experiments)), check: selfCheck{file: f.name}}
 }
 
 // Run returns the header.
@@ -137,11 +139,11 @@ func (r *Reader) leaveOut(experiment int, bad *badEntry, where string) {
 // differences turns what the self-check found into warnings.
 func (r *Reader) differences() {
 	for _, d := range r.check.differing {
-		r.warnings = append(r.warnings, export.Warning{Name: r.file.name, Offset: -1, Where: d.where, Msg: d.msg, Count: 1})
+		r.warnings = append(r.warnings, export.Warning{Name: d.file, Offset: -1, Where: d.where, Msg: d.msg, Count: 1})
 	}
 	if n := r.check.result.Differing - len(r.check.differing); n > 0 {
 		r.warnings = append(r.warnings, export.Warning{
-			Name: r.file.name, Offset: -1, Msg: fmt.Sprintf("%d more of its figures differ from what its requests give", n), Count: 1,
+			Name: r.file.name, Offset: -1, Msg: fmt.Sprintf("%d more of the tool's figures differ from what its requests give", n), Count: 1,
 		})
 	}
 }
@@ -174,6 +176,33 @@ func (r *Reader) Skipped(experiment int) (counted, excluded int) {
 
 // SelfCheck returns how the file's own figures compare.
 func (r *Reader) SelfCheck() export.SelfCheck { return r.check.result }
+
+// SummaryName returns the name of the file with the tool's own figures.
+func (r *Reader) SummaryName(file string) string {
+	if s, ok := r.src.(summarized); ok {
+		return s.summaryName(file)
+	}
+	return ""
+}
+
+// UseSummary has the figures of that file compared, too.
+func (r *Reader) UseSummary(name string, content []byte, err error) {
+	s, ok := r.src.(summarized)
+	if !ok {
+		return
+	}
+	var figures *summary
+	if err == nil {
+		figures, err = parseSummary(name, content)
+	}
+	if err == nil {
+		err = s.useSummary(figures)
+	}
+	if err != nil {
+		msg := strings.TrimPrefix(err.Error(), name+": ") + "; its figures are not compared"
+		r.warnings = append(r.warnings, export.Warning{Name: name, Offset: -1, Msg: msg, Count: 1})
+	}
+}
 
 // Close ends the reading. It does not close the file.
 func (r *Reader) Close() error {

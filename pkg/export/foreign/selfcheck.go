@@ -21,10 +21,11 @@ const maxDifferences = 32
 type selfCheck struct {
 	result    export.SelfCheck
 	differing []difference
-	at        string // what the next figures are about
+	file      string // that holds the next figures
+	at        string // what they are about
 }
 
-type difference struct{ where, msg string }
+type difference struct{ file, where, msg string }
 
 // figure compares one figure. Two that are no numbers agree.
 func (c *selfCheck) figure(name string, stored, made float64) {
@@ -40,7 +41,7 @@ func (c *selfCheck) within(name string, stored, made, tolerance float64) {
 	}
 	c.result.Differing++
 	if len(c.differing) < maxDifferences {
-		c.differing = append(c.differing, difference{c.at, fmt.Sprintf("the file says %s is %s, its requests give %s", name, digits(stored), digits(made))})
+		c.differing = append(c.differing, difference{c.file, c.at, fmt.Sprintf("the file says %s is %s, its requests give %s", name, digits(stored), digits(made))})
 	}
 }
 
@@ -57,21 +58,29 @@ func (s sample) mean() float64 {
 	return s.sum() / float64(len(s))
 }
 
-// sum adds up with a correction for what is lost (Neumaier's), so that only
-// the rounding of the tool itself is seen.
+// sum adds up so that only the rounding of the tool itself is seen.
 func (s sample) sum() float64 {
-	var sum, lost float64
+	var t total
 	for _, v := range s {
-		t := sum + v
-		if math.Abs(sum) >= math.Abs(v) {
-			lost += (sum - t) + v
-		} else {
-			lost += (v - t) + sum
-		}
-		sum = t
+		t.add(v)
 	}
-	return sum + lost
+	return t.value()
 }
+
+// A total is a sum with a correction for what is lost (Neumaier's).
+type total struct{ sum, lost float64 }
+
+func (t *total) add(v float64) {
+	sum := t.sum + v
+	if math.Abs(t.sum) >= math.Abs(v) {
+		t.lost += (t.sum - sum) + v
+	} else {
+		t.lost += (v - sum) + t.sum
+	}
+	t.sum = sum
+}
+
+func (t *total) value() float64 { return t.sum + t.lost }
 
 // std is over the population.
 func (s sample) std() float64 {

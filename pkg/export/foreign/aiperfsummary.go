@@ -1,0 +1,158 @@
+package foreign
+
+import (
+	"encoding/json"
+	"errors"
+	"math"
+	"time"
+
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// AIPerf puts what it made of the records into profile_export_aiperf.json:
+//
+//	{"schema_version":V,"aiperf_version":V,
+//	 TAG:{"unit":U,"avg":V,"p1":V,…,"min":V,"max":V,"std":V,"count":N,"sum":V},…}
+//
+// Metrics of the run as a whole have no more than an average.
+
+const (
+	aiperfRecords = "profile_export.jsonl"
+	aiperfRaw     = "profile_export_raw.jsonl"
+	aiperfSummary = "profile_export_aiperf.json"
+)
+
+var _ summarized = (*aiperf)(nil)
+
+func (s *aiperf) summaryName(file string) string {
+	if file == aiperfRecords || file == aiperfRaw {
+		return aiperfSummary
+	}
+	return ""
+}
+
+func (s *aiperf) useSummary(stored *summary) error {
+	if _, ok := stored.texts["aiperf_version"]; !ok {
+		return errors.New("is not a summary of AIPerf: it has no aiperf_version")
+	}
+	s.totals = &aiperfTotals{stored: stored, metrics: map[string]*spread{}, firstStart: math.Inf(1)}
+	return nil
+}
+
+// aiperfTotals are the values of the records that count, to be compared with the
+// summary.
+type aiperfTotals struct {
+	stored     *summary
+	ok, failed int
+	metrics    map[string]*spread
+	// As floats, which AIPerf subtracts: they have steps of 256 ns.
+	firstStart, lastEnd float64
+}
+
+func (t *aiperfTotals) add(r *export.Request, metrics map[string]aiperfMetric) {
+	if r.Phase == export.PhaseWarmup {
+		return
+	}
+	if r.Status != export.StatusOK {
+		t.failed++
+		return
+	}
+	t.ok++
+	t.firstStart = min(t.firstStart, float64(r.StartNS))
+	if end, ok := r.EndNS(); ok {
+		t.lastEnd = max(t.lastEnd, float64(r.StartNS)+float64(end-r.StartNS))
+	}
+	for tag, m := range metrics {
+		if t.stored.texts[tag+".unit"] != m.Unit {
+			continue
+		}
+		var one float64
+		var list []float64
+		if m.Value == nil || string(m.Value) == "null" {
+			continue
+		}
+		if json.Unmarshal(m.Value, &one) == nil {
+			list = []float64{one}
+		} else if json.Unmarshal(m.Value, &list) != nil {
+			continue
+		}
+		if t.metrics[tag] == nil {
+			t.metrics[tag] = &spread{}
+		}
+		t.metrics[tag].add(list...)
+	}
+}
+
+// aiperfSums are metrics of the run that are the sum of one of the records.
+var aiperfSums = map[string]string{
+	"total_isl": "input_sequence_length", "total_osl": "output_sequence_length", "total_output_tokens": "output_token_count",
+	"total_usage_prompt_tokens": "usage_prompt_tokens", "total_usage_completion_tokens": "usage_completion_tokens",
+	"total_usage_total_tokens": "usage_total_tokens", "total_reasoning_tokens": "reasoning_token_count",
+}
+
+// compare makes the figures of the summary again.
+func (t *aiperfTotals) compare(c *selfCheck) {
+	c.file, c.at = t.stored.file, ""
+	made := map[string]float64{
+		"request_count.avg": float64(t.ok), "completed_request_count.avg": float64(t.ok + t.failed), "error_request_count.avg": float64(t.failed),
+	}
+	if n := t.ok + t.failed; n > 0 {
+		made["request_error_rate.avg"] = 100 * float64(t.failed) / float64(n)
+	}
+	for tag, m := range t.metrics {
+		m.figures(made, t.stored, tag)
+	}
+	for tag, of := range aiperfSums {
+		if m := t.metrics[of]; m != nil {
+			made[tag+".avg"] = m.sum.value()
+		}
+	}
+	t.stored.compare(c, made)
+}
+
+// compareRates compares the time that the requests took, and what is over it.
+func (t *aiperfTotals) compareRates(c *selfCheck) {
+	const step = 512e-9 // two floats that stand for Unix times in ns
+	seconds := (t.lastEnd - t.firstStart) * 1e-9
+	if t.ok == 0 || !(seconds > 0) {
+		return
+	}
+	if stored, ok := t.stored.figures["benchmark_duration.avg"]; ok {
+		c.within("benchmark_duration.avg", stored, seconds, tolerance+step/seconds)
+	}
+	phase := t.phase()
+	rate := func(tag string, n float64) {
+		stored, ok := t.stored.figures[tag+".avg"]
+		if !ok {
+			return
+		}
+		made, uncertain := n/seconds, step/seconds
+		if over := n / phase; math.Abs(stored-over) < math.Abs(stored-made) {
+			made, uncertain = over, 1e-6/phase
+		}
+		c.within(tag+".avg", stored, made, tolerance+uncertain)
+	}
+	rate("request_throughput", float64(t.ok))
+	in, out := t.metrics["input_sequence_length"], t.metrics["output_sequence_length"]
+	if in != nil {
+		rate("input_token_throughput", in.sum.value())
+	}
+	if out != nil {
+		rate("output_token_throughput", out.sum.value())
+	}
+	if in != nil && out != nil {
+		rate("total_token_throughput", in.sum.value()+out.sum.value())
+	}
+}
+
+// phase returns how many seconds the run took, which are what rates can be over,
+// too. The summary has its ends in whole microseconds; NaN where it has none.
+func (t *aiperfTotals) phase() float64 {
+	const layout = "2006-01-02T15:04:05"
+	start, err1 := time.Parse(layout, t.stored.texts["start_time"])
+	end, err2 := time.Parse(layout, t.stored.texts["end_time"])
+	if err1 != nil || err2 != nil || !end.After(start) {
+		return math.NaN()
+	}
+	return end.Sub(start).Seconds()
+}

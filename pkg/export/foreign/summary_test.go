@@ -1,0 +1,179 @@
+package foreign
+
+import (
+	"encoding/json"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/pa-tools/pa/internal/golden"
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// readBeside reads requests from a folder that also holds a summary, and
+// returns the comparison and its warnings.
+func readBeside(t *testing.T, file string, requests []byte, summary string, figures []byte) (export.SelfCheck, []string) {
+	t.Helper()
+	dir := t.TempDir()
+	for name, data := range map[string][]byte{file: requests, summary: figures} {
+		if name == "" || data == nil {
+			continue
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o := export.Opener{Formats: Formats()}
+	r, err := o.Open(t.Context(), filepath.Join(dir, file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	for r.Next() {
+	}
+	if r.Err() != nil {
+		t.Fatal(r.Err())
+	}
+	var warnings []string
+	for _, w := range r.Warnings() {
+		warnings = append(warnings, strings.TrimPrefix(w.String(), dir+string(filepath.Separator)))
+	}
+	c, _ := export.Checked(r)
+	return c, warnings
+}
+
+var summaryFiles = []struct {
+	dir, requests, summary string
+	// figures: those of the file itself, distributions, counts and rates
+	compared int
+}{
+	{"aiperf/ok", "profile_export.jsonl", "profile_export_aiperf.json", 48 + 465 + 9 + 5},
+	{"aiperf/cut", "profile_export.jsonl", "profile_export_aiperf.json", 108 + 465 + 10 + 5},
+	{"aiperf/int", "profile_export.jsonl", "profile_export_aiperf.json", 48 + 465 + 9 + 5},
+	{"aiperf/ok", "profile_export_raw.jsonl", "profile_export_aiperf.json", 3},
+	{"aiperf/cut", "profile_export_raw.jsonl", "profile_export_aiperf.json", 4},
+	{"infperf/ok", "reports/per_request_lifecycle_metrics.json", "reports/summary_lifecycle_metrics.json", 6*14 + 6},
+	{"infperf/cut", "reports/per_request_lifecycle_metrics.json", "reports/summary_lifecycle_metrics.json", 7*14 + 6},
+}
+
+// What the tools wrote about their requests follows from the requests.
+func TestSummaries(t *testing.T) {
+	fsys := golden.FS(t, "peers")
+	for _, tt := range summaryFiles {
+		t.Run(tt.dir+"/"+path.Base(tt.requests), func(t *testing.T) {
+			requests, figures := pair(t, fsys, tt.dir, tt.requests, tt.summary)
+			c, warnings := readBeside(t, path.Base(tt.requests), requests, path.Base(tt.summary), figures)
+			if c.Compared != tt.compared || c.Differing != 0 || len(warnings) > 0 {
+				t.Errorf("%+v, %v, want %d compared and none to differ", c, warnings, tt.compared)
+			}
+		})
+	}
+}
+
+func pair(t *testing.T, fsys fs.FS, dir, requests, summary string) (a, b []byte) {
+	t.Helper()
+	a, err := fs.ReadFile(fsys, dir+"/"+requests)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b, err = fs.ReadFile(fsys, dir+"/"+summary); err != nil {
+		t.Fatal(err)
+	}
+	return a, b
+}
+
+// A summary that was changed, or is of other requests, is found out figure by
+// figure.
+func TestSummariesChanged(t *testing.T) {
+	fsys := golden.FS(t, "peers")
+	for _, tt := range []struct {
+		name   string
+		tool   int      // in summaryFiles
+		change []string // the members that lead to the figure
+		factor float64
+		want   string
+	}{
+		{"AIPerf mean", 0, []string{"request_latency", "avg"}, 2, "profile_export_aiperf.json: the file says request_latency.avg is 837.15543125, its requests give 418.577715625"},
+		{"AIPerf percentile", 0, []string{"inter_chunk_latency", "p99"}, 1 + 2e-9, "profile_export_aiperf.json: the file says inter_chunk_latency.p99 is 25.81"},
+		{"AIPerf deviation", 1, []string{"time_to_first_token", "std"}, 0.5, "profile_export_aiperf.json: the file says time_to_first_token.std is "},
+		{"AIPerf requests", 1, []string{"request_count", "avg"}, 0.5, "profile_export_aiperf.json: the file says request_count.avg is 9, its requests give 18"},
+		{"AIPerf failures", 1, []string{"error_request_count", "avg"}, 2, "the file says error_request_count.avg is 4, its requests give 2"},
+		{"AIPerf tokens", 0, []string{"total_osl", "avg"}, 2, "the file says total_osl.avg is 320, its requests give 160"},
+		{"AIPerf duration", 1, []string{"benchmark_duration", "avg"}, 1.00001, "the file says benchmark_duration.avg is 2.0594"},
+		{"AIPerf rate over the requests", 2, []string{"output_token_throughput", "avg"}, 1.01, "the file says output_token_throughput.avg is 199.7"},
+		{"AIPerf rate over the phase", 0, []string{"request_throughput", "avg"}, 1.01, "the file says request_throughput.avg is 9.23"},
+		{"AIPerf raw", 3, []string{"request_count", "avg"}, 2, "the file says request_count.avg is 16, its requests give 8"},
+		{"inference-perf mean", 5, []string{"successes", "latency", "time_to_first_token", "mean"}, 1.01, "summary_lifecycle_metrics.json: the file says successes.latency.time_to_first_token.mean is 0.0273"},
+		{"inference-perf gap", 5, []string{"successes", "latency", "inter_token_latency", "p99.9"}, 1.01, "the file says successes.latency.inter_token_latency.p99.9 is "},
+		{"inference-perf failures", 6, []string{"failures", "request_latency", "max"}, 1.01, "the file says failures.request_latency.max is "},
+		{"inference-perf tokens", 5, []string{"successes", "output_len", "mean"}, 2, "the file says successes.output_len.mean is 40, its requests give 20"},
+		{"inference-perf rate", 5, []string{"successes", "throughput", "requests_per_sec"}, 2, "the file says successes.throughput.requests_per_sec is 11.4"},
+		{"inference-perf time", 5, []string{"benchmark_time_seconds"}, 1 + 2e-9, "the file says benchmark_time_seconds is 1.39972440"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			f := summaryFiles[tt.tool]
+			requests, figures := pair(t, fsys, f.dir, f.requests, f.summary)
+			var tree map[string]any
+			if err := json.Unmarshal(figures, &tree); err != nil {
+				t.Fatal(err)
+			}
+			at, last := tree, len(tt.change)-1
+			for _, name := range tt.change[:last] {
+				at = at[name].(map[string]any)
+			}
+			at[tt.change[last]] = at[tt.change[last]].(float64) * tt.factor
+			changed, err := json.Marshal(tree)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c, warnings := readBeside(t, path.Base(f.requests), requests, path.Base(f.summary), changed)
+			if c.Differing != 1 || len(warnings) != 1 || !strings.Contains(warnings[0], tt.want) {
+				t.Errorf("%+v, warnings %q, want one: %s", c, warnings, tt.want)
+			}
+		})
+	}
+}
+
+// A summary that cannot be read costs nothing but the comparison.
+func TestSummariesUnread(t *testing.T) {
+	fsys := golden.FS(t, "peers")
+	aiperf, infperf := summaryFiles[0], summaryFiles[5]
+	for _, tt := range []struct {
+		name, as string // "": as the tool calls it
+		tool     int
+		content  string
+		warn     string
+	}{
+		{"cut", "", 0, `{"aiperf_version":"0.13.0","request_latency":{"avg"`, "profile_export_aiperf.json: is not the JSON object of a summary: unexpected end of JSON input; its figures are not compared"},
+		{"no object", "", 0, `[]`, "profile_export_aiperf.json: is not the JSON object of a summary"},
+		{"null", "", 0, `null`, "profile_export_aiperf.json: is not the JSON object of a summary"},
+		{"of another tool", "", 0, `{"load_summary":{"count":8}}`, "profile_export_aiperf.json: is not a summary of AIPerf: it has no aiperf_version; its figures are not compared"},
+		{"of another tool", "", 5, `{"aiperf_version":"0.13.0"}`, "summary_lifecycle_metrics.json: is not a summary of inference-perf: it has no load_summary with a count"},
+		{"too large", "", 0, strings.Repeat(" ", 16<<20+1), "profile_export_aiperf.json: is larger than 16 MiB; its figures are not compared"},
+		{"requests of another name", "run.jsonl", 0, `{`, ""},
+		{"requests with a prefix, and a summary without", "x-per_request_lifecycle_metrics.json", 5, `{`, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			f := aiperf
+			if tt.tool == 5 {
+				f = infperf
+			}
+			requests, _ := pair(t, fsys, f.dir, f.requests, f.summary)
+			file := tt.as
+			if file == "" {
+				file = path.Base(f.requests)
+			}
+			own, _ := readBeside(t, file, requests, "", nil)
+			c, warnings := readBeside(t, file, requests, path.Base(f.summary), []byte(tt.content))
+			if c != own {
+				t.Errorf("%+v, want %+v as without a summary", c, own)
+			}
+			if got := strings.Join(warnings, "\n"); (tt.warn == "") != (got == "") || !strings.HasPrefix(got, tt.warn) {
+				t.Errorf("warnings %q, want %q", got, tt.warn)
+			}
+		})
+	}
+}
