@@ -11,7 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/export/formats"
 	"github.com/pa-tools/pa/pkg/sim"
 )
 
@@ -20,35 +22,50 @@ import (
 // the endpoint is being asked.
 func TestMetricsHostile(t *testing.T) {
 	flood := []byte(strings.Repeat("m{a=\"0123456789\"} 1\n", 50_000)) // 1 MB
+	long := strings.Repeat("x", 4000)
 	for _, tt := range []struct {
 		name    string
 		h       func(n int64, w http.ResponseWriter, r *http.Request)
-		warning string // "" for none
+		warning string // that it failed; "" for none
+		another string // warning; "" for none
 	}{
-		{"hangs", func(_ int64, _ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, "no metrics from"},
+		{"hangs", func(_ int64, _ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, "no metrics from", ""},
 		{"hangs in the answer", func(_ int64, w http.ResponseWriter, r *http.Request) {
 			_, _ = io.WriteString(w, "a 1\n")
 			_ = http.NewResponseController(w).Flush()
 			<-r.Context().Done()
-		}, "no metrics from"},
+		}, "no metrics from", ""},
 		{"floods", func(_ int64, w http.ResponseWriter, _ *http.Request) {
 			for range 100 {
 				if _, err := w.Write(flood); err != nil {
 					return
 				}
 			}
-		}, "more than 16777216 bytes"},
+		}, "more than 16777216 bytes", ""},
 		{"lies", func(n int64, w http.ResponseWriter, _ *http.Request) {
 			fmt.Fprintf(w, "# TYPE vllm:e2e_request_latency_seconds histogram\nvllm:e2e_request_latency_seconds_count %d\nvllm:e2e_request_latency_seconds_sum NaN\nvllm:num_requests_running -1e308\nnonsense\nx{ 1\n", -n)
-		}, ""},
+		}, "", "lines make no sense and were left out; the first was line 5 of an answer"},
 		{"has other label sets each time", func(n int64, w http.ResponseWriter, _ *http.Request) {
 			for i := range 1000 {
 				fmt.Fprintf(w, "m{run=\"%d\",i=\"%d\"} 1\n", n, i)
 			}
-		}, ""},
+		}, "", "series came or went during the run"},
+		{"has other and long label sets each time", func(n int64, w http.ResponseWriter, _ *http.Request) {
+			for i := range 1500 {
+				fmt.Fprintf(w, "m{run=\"%d\",i=\"%d\",pad=%q} 1\n", n, i, long)
+			}
+		}, "", "too many series: the first 10"}, // of 4 kB in 4 MiB
 		{"changes its labels and types", func(n int64, w http.ResponseWriter, _ *http.Request) {
 			fmt.Fprintf(w, "# TYPE c %s\nc{l%d=\"x\"} %d\n", []string{"counter", "gauge"}[n%2], n%3, n)
-		}, ""},
+		}, "", "series came or went during the run"},
+		{"repeats itself", func(_ int64, w http.ResponseWriter, _ *http.Request) {
+			_, _ = io.WriteString(w, "a 1\na 2\n")
+		}, "", "were of a series that had one in the same answer"},
+		{"gets more series with the requests", func(n int64, w http.ResponseWriter, _ *http.Request) {
+			for i := range n {
+				fmt.Fprintf(w, "c_total{code=\"%d\"} %d\n", i, n-i)
+			}
+		}, "", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -62,14 +79,20 @@ func TestMetricsHostile(t *testing.T) {
 			defer srv.Close()
 			const requests = 30
 			out := filepath.Join(t.TempDir(), "e.json")
+			parquet := filepath.Join(filepath.Dir(out), "e.parquet")
 			code, _, stderr := inProcess(t.Context(), t, "--service-kind", "openai", "--streaming", "-u", srv.OpenAIURL(), "--request-rate-range", "60", "--request-count", fmt.Sprint(requests),
-				"--collect-metrics", "--metrics-url", hostile.URL, "--metrics-interval", "1", "--quiet", "--profile-export-file", out)
+				"--collect-metrics", "--metrics-url", hostile.URL, "--metrics-interval", "1", "--quiet", "--profile-export-file", out, "--profile-export-file", parquet)
 			if code != 0 {
 				t.Fatalf("exit code %d:\n%s", code, stderr)
 			}
 			if got := strings.Contains(stderr, "metrics from") || strings.Contains(stderr, "gave no metrics"); got != (tt.warning != "") || !strings.Contains(stderr, tt.warning) {
 				t.Errorf("stderr:\n%s\nwant the warning %q", stderr, tt.warning)
 			}
+			if got := strings.Contains(stderr, "warning: "+hostile.URL); tt.warning == "" && got != (tt.another != "") || !strings.Contains(stderr, tt.another) {
+				t.Errorf("stderr:\n%s\nwant the warning %q", stderr, tt.another)
+			}
+			checkValid(t, out)
+			checkValid(t, parquet)
 			run, all := readExport(t, out)
 			ledger := srv.Ledger()
 			if len(all) != requests || len(ledger) != requests || asked.Load() == 0 {
@@ -90,5 +113,22 @@ func TestMetricsHostile(t *testing.T) {
 				t.Errorf("%d scrapes, want %d", scrapes, s[0].Scrapes)
 			}
 		})
+	}
+}
+
+// checkValid holds a file to what it promises.
+func checkValid(t *testing.T, path string) {
+	t.Helper()
+	o := export.Opener{Formats: formats.Readers()}
+	r, err := o.Open(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if _, err := analyze.Validate(t.Context(), r, func(v analyze.Violation) { t.Errorf("%s: %s", path, v.String()) }); err != nil {
+		t.Error(err)
+	}
+	if w := r.Warnings(); len(w) > 0 {
+		t.Errorf("%s: %v", path, w)
 	}
 }

@@ -22,6 +22,8 @@ const processStart = "process_start_time_seconds"
 // A sourceCheck is what is known of one source of telemetry so far.
 type sourceCheck struct {
 	scrapes, failed int
+	leftOut         int // samples
+	emptied         int // scrapes of which nothing is there but that
 	endNS           uint64
 	startedAt       float64 // of processStart
 	series          map[*export.Series]*seriesCheck
@@ -63,6 +65,12 @@ func (v *validator) telemetry(ctx context.Context, r export.Reader) error {
 		if c.scrapes != t.Scrapes || c.failed != t.Failed {
 			v.say("the file says %d scrapes of %s, %d failed, and holds %d, %d failed", t.Scrapes, t.Source, t.Failed, c.scrapes, c.failed)
 		}
+		if c.leftOut != t.LeftOut || c.emptied != t.Emptied {
+			v.say("the file says that %d samples of %s were left out, all of %d scrapes, and its scrapes say %d, all of %d", t.LeftOut, t.Source, t.Emptied, c.leftOut, c.emptied)
+		}
+		if len(c.series) != t.Series {
+			v.say("the file says %d series of %s and holds %d", t.Series, t.Source, len(c.series))
+		}
 	}
 	for _, source := range order {
 		if !slices.ContainsFunc(m.Telemetry, func(t export.TelemetrySource) bool { return t.Source == source }) {
@@ -89,6 +97,9 @@ func (v *validator) scrape(s *export.Scrape, c *sourceCheck) {
 			v.say("%s failed and has %d samples", what, len(s.Samples))
 		}
 		return
+	}
+	if c.leftOut += s.LeftOut; s.LeftOut > 0 && len(s.Samples) == 0 {
+		c.emptied++
 	}
 	// A counter that falls is fine when the source was started again: it says so,
 	// or all of its counters begin anew.

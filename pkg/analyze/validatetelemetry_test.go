@@ -29,13 +29,31 @@ func TestValidateTelemetry(t *testing.T) {
 		return export.Scrape{Source: "s", StartNS: ns, EndNS: ns + 5, Samples: samples}
 	}
 	is := func(s *export.Series, v float64) export.Sample { return export.Sample{Series: s, Value: v} }
+	left := func(s export.Scrape, n int) export.Scrape {
+		s.LeftOut = n
+		return s
+	}
 	for _, tt := range []struct {
 		name    string
 		scrapes []export.Scrape
 		sources []export.TelemetrySource
 		want    []string
 	}{
-		{"nothing wrong", []export.Scrape{at(10, is(a, 1), is(gauge, 5)), at(15, is(a, 1), is(gauge, 2)), at(30, is(a, 7))}, []export.TelemetrySource{{Source: "s", Scrapes: 3}}, nil},
+		{"nothing wrong", []export.Scrape{at(10, is(a, 1), is(gauge, 5)), at(15, is(a, 1), is(gauge, 2)), at(30, is(a, 7))}, []export.TelemetrySource{{Source: "s", Scrapes: 3, Series: 2}}, nil},
+		{
+			"scrapes of which nothing or not all was kept",
+			[]export.Scrape{left(at(10, is(a, 1)), 2), left(at(20), 3), at(30)},
+			[]export.TelemetrySource{{Source: "s", Scrapes: 3, Series: 1, LeftOut: 5, Emptied: 1}}, nil,
+		},
+		{
+			"scrapes that lack other than the file says",
+			[]export.Scrape{left(at(10, is(a, 1)), 2), left(at(20), 3)},
+			[]export.TelemetrySource{{Source: "s", Scrapes: 2, Series: 2, LeftOut: 4, Emptied: 1}},
+			[]string{
+				"the file says that 4 samples of s were left out, all of 1 scrapes, and its scrapes say 5, all of 1",
+				"the file says 2 series of s and holds 1",
+			},
+		},
 		{"answered before it was asked for", []export.Scrape{{Source: "s", StartNS: 10, EndNS: 9}}, nil, []string{"scrape 0 of s was answered at 9, 1 ns before it was asked for"}},
 		{"out of order", []export.Scrape{at(20), at(10)}, nil, []string{"scrape 1 of s at 10 is 15 ns before the end of the one before"}},
 		{"sources have an order each", []export.Scrape{at(20), {Source: "o", StartNS: 10, EndNS: 30}, at(25)}, nil, nil},

@@ -16,6 +16,9 @@ type Scrape struct {
 	StartNS, EndNS uint64
 	// Samples are in the order of the source; nil when it gave none.
 	Samples []Sample
+	// LeftOut counts the samples that it had besides, of which nothing was kept
+	// because of the bounds of a source.
+	LeftOut int
 	// Error is why it failed; "" when it did not. What came before the failure
 	// is not kept.
 	Error string
@@ -98,9 +101,22 @@ type TelemetrySource struct {
 	Scrapes int `json:"scrapes"`
 	Failed  int `json:"failed,omitempty"`
 	Dropped int `json:"dropped,omitempty"`
-	// Series were seen; LeftOut counts samples beyond the bounds of a source.
+	// Series were kept; LeftOut counts the samples of the scrapes whose series
+	// were not, because they are beyond the bounds of a source. Emptied of the
+	// scrapes have no sample for that reason.
 	Series  int `json:"series"`
 	LeftOut int `json:"left_out,omitempty"`
+	Emptied int `json:"emptied,omitempty"`
+	// Repeated counts samples of a series that had one in the same scrape
+	// already: the first is kept.
+	Repeated int `json:"repeated,omitempty"`
+	// Gone are the series that the source had ceased to give when it last
+	// answered: its label sets change.
+	Gone int `json:"gone,omitempty"`
+	// BadLines counts the lines of its answers that make no sense; FirstBadLine
+	// is the number, from 1, of the first one in its answer.
+	BadLines     int `json:"bad_lines,omitempty"`
+	FirstBadLine int `json:"first_bad_line,omitempty"`
 	// Error is the first reason why a scrape failed.
 	Error string `json:"error,omitempty"`
 }

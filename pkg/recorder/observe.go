@@ -94,8 +94,20 @@ func (r *session) endTelemetry(res *Result, meta *export.RunMeta) error {
 		case s.Series == 0:
 			warn("no metrics from %s: its answers are empty", s.Source)
 		}
-		if s.Dropped > 0 || s.LeftOut > 0 {
-			warn("%s: too many metrics: %d scrapes were dropped and %d samples left out", s.Source, s.Dropped, s.LeftOut)
+		if s.Dropped > 0 {
+			warn("%s: %d scrapes were dropped, because there was no room for them", s.Source, s.Dropped)
+		}
+		if s.LeftOut > 0 {
+			warn("%s: too many series: the first %d were kept, and %d samples of others left out; nothing is left of %d scrapes", s.Source, s.Series, s.LeftOut, s.Emptied)
+		}
+		if s.Gone > 0 {
+			warn("%s: %d series came or went during the run: its label sets change, and figures are of a part of the run", s.Source, s.Gone)
+		}
+		if s.Repeated > 0 {
+			warn("%s: %d samples were of a series that had one in the same answer, and were left out", s.Source, s.Repeated)
+		}
+		if s.BadLines > 0 {
+			warn("%s: %d lines make no sense and were left out; the first was line %d of an answer", s.Source, s.BadLines, s.FirstBadLine)
 		}
 	}
 	if r.writeFailed {

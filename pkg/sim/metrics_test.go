@@ -51,8 +51,8 @@ func metricsOf(t *testing.T, url string) map[string]float64 {
 		all[name] = s.Value
 		return nil
 	})
-	if err != nil || ignored != 0 {
-		t.Fatalf("%v, %d lines ignored", err, ignored)
+	if err != nil || ignored.Lines != 0 {
+		t.Fatalf("%v, ignored lines %+v", err, ignored)
 	}
 	return all
 }

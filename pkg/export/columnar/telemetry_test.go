@@ -21,7 +21,7 @@ func telemetry(n int) []export.Scrape {
 	}
 	var all []export.Scrape
 	for i := range n {
-		s := export.Scrape{Source: "http://h/metrics", StartNS: uint64(i) + 1, EndNS: uint64(i) + 2}
+		s := export.Scrape{Source: "http://h/metrics", StartNS: uint64(i) + 1, EndNS: uint64(i) + 2, LeftOut: i % 2}
 		if i%3 == 2 {
 			s.Error = "refused"
 		}
@@ -36,7 +36,7 @@ func telemetry(n int) []export.Scrape {
 }
 
 func text(s *export.Scrape) string {
-	b := fmt.Sprintf("%s %d %d %q", s.Source, s.StartNS, s.EndNS, s.Error)
+	b := fmt.Sprintf("%s %d %d %q %d", s.Source, s.StartNS, s.EndNS, s.Error, s.LeftOut)
 	for _, x := range s.Samples {
 		b += fmt.Sprintf(" %s/%v[%s]=%v", x.Series.Source, x.Series, x.Series.Type, x.Value)
 	}

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/pa-tools/pa/pkg/export"
@@ -37,16 +38,18 @@ type Config struct {
 
 // Bounds of what is kept.
 const (
-	// maxSamples bounds the samples of a scrape, and those that wait to be
-	// taken are at most waitingSamples.
-	maxSamples     = 50_000
+	// waitingSamples bounds the samples that wait to be taken.
 	waitingSamples = 1 << 21
-	// maxSeries bounds the series of a source over the run: label sets may
-	// change at every scrape.
-	maxSeries = 100_000
-	// maxSeriesText bounds their names and labels together, in bytes: a line may
-	// have 64 KiB.
-	maxSeriesText = 64 << 20
+	// maxSeries bounds the series of a source over the run, the first ones of
+	// which are kept: label sets may change at every scrape. Inference servers
+	// and exporters have some hundreds to a few thousand.
+	maxSeries = 20_000
+	// maxSeriesText bounds their names and labels together, in bytes, which are
+	// some 100 each: a line may have 64 KiB.
+	maxSeriesText = 4 << 20
+	// maxMemory bounds what the series of all sources take: what reads the file
+	// keeps all of them in memory, at most 64 MiB.
+	maxMemory = 48 << 20
 	// lastWait is how long Stop waits for answers.
 	lastWait = time.Second
 	// slowest is the longest interval of a source that fails, in intervals.
@@ -61,6 +64,8 @@ type Collector struct {
 	cancel  context.CancelFunc
 	last    chan struct{} // closed by Stop: one more time, and no more
 
+	memory atomic.Int64 // of all series, see maxMemory
+
 	mu      sync.Mutex
 	waiting []*export.Scrape
 	samples int // of those
@@ -73,8 +78,23 @@ type source struct {
 	wake   chan struct{} // of capacity 1: ask now
 	close  func()
 
-	series map[string]*export.Series // by head
-	text   int                       // bytes of the heads
+	memory *atomic.Int64       // of the collector
+	series map[string]*watched // by head
+	text   int                 // bytes of the heads
+	fresh  []string            // heads of those that are new in this scrape
+
+	asked     int     // ordinal of the scrape, from 1
+	whole     int     // that of the last whole answer
+	since     int     // that of the first whole answer since the source started, as far as is known
+	startedAt float64 // what the source says of that
+	restarted bool    // in this scrape
+}
+
+// A watched is a series of a source.
+type watched struct {
+	export.Series
+	scrape int // that it was last in
+	bytes  int64
 }
 
 // New returns a Collector of what cfg says. Nothing is asked before Start. The
@@ -99,7 +119,7 @@ func New(cfg Config) (*Collector, error) {
 	}
 	for _, s := range c.sources {
 		s.wake = make(chan struct{}, 1)
-		s.series = map[string]*export.Series{}
+		s.series, s.memory = map[string]*watched{}, &c.memory
 		s.info.IntervalNS = cfg.Interval.Nanoseconds()
 	}
 	return c, nil
@@ -181,6 +201,7 @@ func (c *Collector) Stop() []export.TelemetrySource {
 		if s.close != nil {
 			s.close()
 		}
+		s.info.Gone += s.gone()
 		all = append(all, s.info)
 	}
 	return all
@@ -221,35 +242,86 @@ func (c *Collector) watch(ctx context.Context, s *source) {
 	}
 }
 
-// once asks s and keeps the answer.
+// once asks s and keeps the answer. ok is false when that was not worth it.
 func (c *Collector) once(ctx context.Context, s *source) (ok bool) {
 	asking, cancel := context.WithTimeout(ctx, c.cfg.Timeout)
 	defer cancel()
+	s.asked++
+	s.fresh, s.restarted = s.fresh[:0], false
 	x := &export.Scrape{Source: s.info.Source, StartNS: c.cfg.Clock.NowNS()}
 	err := s.scrape(asking, s, x)
 	x.EndNS = c.cfg.Clock.NowNS()
 	if err != nil {
+		s.forget()
 		if ctx.Err() != nil {
 			return false // the end of the run cut it short
 		}
-		x.Samples, x.Error = nil, reason(err, c.cfg.Timeout)
+		x.Samples, x.LeftOut, x.Error = nil, 0, reason(err, c.cfg.Timeout)
 		if s.info.Error == "" {
 			s.info.Error = x.Error
 		}
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.samples+len(x.Samples) > waitingSamples {
+	if !c.keep(x) {
+		s.forget()
 		s.info.Dropped++
 		return err == nil
 	}
 	s.info.Scrapes++
 	if err != nil {
 		s.info.Failed++
+		return false
+	}
+	s.info.Series += len(s.fresh)
+	s.info.LeftOut += x.LeftOut
+	s.answered()
+	if x.LeftOut > 0 && len(x.Samples) == 0 {
+		s.info.Emptied++
+		return false
+	}
+	return true
+}
+
+// keep hands a scrape to Take, if there is room.
+func (c *Collector) keep(x *export.Scrape) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.samples+len(x.Samples) > waitingSamples {
+		return false
 	}
 	c.waiting = append(c.waiting, x)
 	c.samples += len(x.Samples) + 1
-	return err == nil
+	return true
+}
+
+// forget takes back the series that are new in a scrape which is not kept.
+func (s *source) forget() {
+	for _, head := range s.fresh {
+		s.text -= len(head)
+		s.memory.Add(-s.series[head].bytes)
+		delete(s.series, head)
+	}
+	s.fresh = s.fresh[:0]
+}
+
+// answered takes note of a whole answer. A source that failed before it, or says
+// so, may have been started again: its series begin anew.
+func (s *source) answered() {
+	if s.restarted || s.whole != s.asked-1 {
+		s.info.Gone += s.gone()
+		s.since = s.asked
+	}
+	s.whole = s.asked
+}
+
+// gone counts the series that the source gave since it started, and not the last
+// time.
+func (s *source) gone() (n int) {
+	for _, x := range s.series {
+		if x.scrape >= s.since && x.scrape < s.whole {
+			n++
+		}
+	}
+	return n
 }
 
 // maxReason bounds the text of an error.
@@ -283,30 +355,74 @@ func (s *source) get(ctx context.Context, client *http.Client, u *url.URL, into 
 	if resp.StatusCode != http.StatusOK {
 		return fmt.Errorf("HTTP status %d", resp.StatusCode)
 	}
-	_, err = promtext.Read(resp.Body, promtext.Limits{}, func(x promtext.Sample) error { return s.add(into, x) })
-	return err
+	bad, err := promtext.Read(resp.Body, promtext.Limits{}, func(x promtext.Sample) error { return s.add(into, x) })
+	if err != nil {
+		return err
+	}
+	if s.info.BadLines == 0 {
+		s.info.FirstBadLine = bad.First
+	}
+	s.info.BadLines += bad.Lines
+	return nil
 }
+
+// processStart is the gauge by which a source says when it was started.
+const processStart = "process_start_time_seconds"
 
 // add takes a sample.
 func (s *source) add(into *export.Scrape, x promtext.Sample) error {
-	series := s.series[string(x.Head)]
-	if series == nil && len(s.series) < maxSeries && s.text+len(x.Head) <= maxSeriesText && len(into.Samples) < maxSamples {
-		name, labels, err := x.Labels()
-		if err != nil {
+	w := s.series[string(x.Head)]
+	switch {
+	case w == nil:
+		var err error
+		if w, err = s.watch(x); err != nil {
 			return err
 		}
-		series = &export.Series{Source: s.info.Source, Name: name, Type: x.Type}
-		for _, l := range labels {
-			series.Labels = append(series.Labels, export.Label(l))
+		if w == nil {
+			into.LeftOut++
+			return nil
 		}
-		s.series[string(x.Head)] = series
-		s.text += len(x.Head)
-		s.info.Series++
-	}
-	if series == nil || len(into.Samples) >= maxSamples {
-		s.info.LeftOut++
+	case w.scrape == s.asked:
+		s.info.Repeated++
 		return nil
 	}
-	into.Samples = append(into.Samples, export.Sample{Series: series, Value: x.Value})
+	w.scrape = s.asked
+	if w.Name == processStart {
+		s.restarted = s.restarted || s.startedAt != 0 && x.Value != s.startedAt
+		s.startedAt = x.Value
+	}
+	into.Samples = append(into.Samples, export.Sample{Series: &w.Series, Value: x.Value})
 	return nil
+}
+
+// What a series and a label take besides their texts, roughly.
+const (
+	seriesBytes = 160
+	labelBytes  = 32
+)
+
+// watch begins a series; nil when there is no room for it.
+func (s *source) watch(x promtext.Sample) (*watched, error) {
+	name, labels, err := x.Labels()
+	if err != nil {
+		return nil, err
+	}
+	if len(s.series) >= maxSeries || s.text+len(x.Head) > maxSeriesText {
+		return nil, nil
+	}
+	w := &watched{Series: export.Series{Source: s.info.Source, Name: name, Type: x.Type}}
+	w.bytes = int64(seriesBytes + len(name) + len(x.Type))
+	for _, l := range labels {
+		w.Labels = append(w.Labels, export.Label(l))
+		w.bytes += int64(labelBytes + len(l.Name) + len(l.Value))
+	}
+	if s.memory.Add(w.bytes) > maxMemory {
+		s.memory.Add(-w.bytes)
+		return nil, nil
+	}
+	head := string(x.Head)
+	s.series[head] = w
+	s.fresh = append(s.fresh, head)
+	s.text += len(head)
+	return w, nil
 }

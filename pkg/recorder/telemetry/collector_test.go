@@ -180,32 +180,150 @@ func TestCollectorStopHung(t *testing.T) {
 	}
 }
 
-// Label sets that are new each time fill neither memory nor disk.
-func TestCollectorSeriesBound(t *testing.T) {
-	n := 0
-	url := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+// changing answers each time with n series that were not there before, whose one
+// label is the ordinal of the series and then pad.
+func changing(n int, pad string) http.HandlerFunc {
+	next := 0
+	return func(w http.ResponseWriter, _ *http.Request) {
 		var b strings.Builder
-		for range maxSamples + 10 {
-			n++
-			fmt.Fprintf(&b, "m{id=\"%d\"} 1\n", n)
+		for range n {
+			next++
+			fmt.Fprintf(&b, "m{id=\"%06d%s\"} 1\n", next, pad)
 		}
 		_, _ = io.WriteString(w, b.String())
-	})
-	c := &Collector{}
-	e, err := c.endpoint(url)
+	}
+}
+
+// ask returns a collector of some endpoints that is not started, and its scrapes
+// after it has asked each of them n times.
+func ask(t *testing.T, n int, handlers ...http.HandlerFunc) (*Collector, []*export.Scrape) {
+	t.Helper()
+	var urls []string
+	for _, h := range handlers {
+		urls = append(urls, serve(t, h))
+	}
+	c, err := New(Config{URLs: urls, Timeout: time.Minute, Clock: &counter{}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	e.series = map[string]*export.Series{}
-	for range 3 {
-		var x export.Scrape
-		if err := e.scrape(t.Context(), e, &x); err != nil || len(x.Samples) > maxSamples {
-			t.Fatalf("%d samples, %v", len(x.Samples), err)
+	for _, s := range c.sources {
+		t.Cleanup(s.close)
+		for range n {
+			c.once(t.Context(), s)
 		}
+		s.info.Gone += s.gone()
 	}
-	e.close()
-	if e.info.Series != maxSeries || e.info.LeftOut != 3*(maxSamples+10)-maxSeries {
-		t.Errorf("%+v", e.info)
+	return c, c.Take()
+}
+
+// Label sets that are new each time are kept up to a number of series and of bytes,
+// the first ones; each scrape says what it lacks.
+func TestCollectorSeriesBound(t *testing.T) {
+	const n = 12_000
+	long := strings.Repeat("x", 4000)
+	perLong := len(`m{id="000000"}`) + len(long)
+	for _, tt := range []struct {
+		name    string
+		h       http.HandlerFunc
+		kept    []int // samples of each scrape
+		answers int   // lines of each
+	}{
+		{"number", changing(n, ""), []int{n, maxSeries - n, 0, 0}, n},
+		{"text", changing(800, long), []int{800, maxSeriesText/perLong - 800, 0, 0}, 800},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c, all := ask(t, len(tt.kept), tt.h)
+			total := 0
+			for i, x := range all {
+				if total += len(x.Samples); len(x.Samples) != tt.kept[i] || x.LeftOut != tt.answers-tt.kept[i] || x.Error != "" {
+					t.Errorf("scrape %d: %d samples, %d left out, %s; want %d of %d", i, len(x.Samples), x.LeftOut, x.Error, tt.kept[i], tt.answers)
+				}
+			}
+			s := c.sources[0].info
+			if len(all) != len(tt.kept) || s.Scrapes != len(tt.kept) || s.Series != total || s.LeftOut != len(tt.kept)*tt.answers-total || s.Emptied != 2 || s.Failed != 0 || s.Gone != total {
+				t.Errorf("%+v", s)
+			}
+		})
+	}
+}
+
+// The series of all sources together have a bound, too; scrapes that fail take
+// nothing of it.
+func TestCollectorMemoryBound(t *testing.T) {
+	h := func(w http.ResponseWriter, r *http.Request) {
+		changing(2, "")(w, r)
+		_, _ = io.WriteString(w, strings.Repeat("x", 70_000)) // which makes no sense, and is too long
+	}
+	c, all := ask(t, 3, h)
+	if s := c.sources[0]; len(all) != 3 || s.info.Failed != 3 || s.info.Series != 0 || len(s.series) != 0 || s.text != 0 || c.memory.Load() != 0 {
+		t.Errorf("%+v, %d series, %d bytes of memory", s.info, len(s.series), c.memory.Load())
+	}
+	c, _ = ask(t, 1, changing(3, ""))
+	each := c.memory.Load() / 3
+	if want := int64(seriesBytes + len("m") + labelBytes + len("id") + 6); each != want {
+		t.Fatalf("a series takes %d bytes, want %d", each, want)
+	}
+	c.memory.Store(maxMemory - each) // those of other sources
+	if c.once(t.Context(), c.sources[0]); c.sources[0].info.Series != 4 || c.sources[0].info.LeftOut != 2 || c.memory.Load() != maxMemory {
+		t.Errorf("%+v, %d bytes of memory", c.sources[0].info, c.memory.Load())
+	}
+}
+
+// What servers do is no change of label sets: series that come and stay, one that is
+// missing for a while, a server that is started again.
+func TestCollectorGone(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		answers []string // series, "!" for a failure, "@N" for when it was started
+		want    int
+	}{
+		{"one answer", []string{"a b"}, 0},
+		{"the same", []string{"a b", "a b", "a b"}, 0},
+		{"come and stay", []string{"a", "a b", "a b c d"}, 0},
+		{"missing for a while", []string{"a b", "a", "a b"}, 0},
+		{"one goes", []string{"a b", "a b", "a"}, 1},
+		{"new ones each time", []string{"a b", "a c", "a d"}, 2},
+		{"started again after a failure", []string{"a b c", "!", "a", "a b"}, 0},
+		{"new ones before, and after", []string{"a", "b", "!", "c", "d"}, 2},
+		{"new ones, and a failure at the end", []string{"a", "b", "!"}, 1},
+		{"says that it was started again", []string{"@1 a b", "@2 a"}, 0},
+		{"says that it was not", []string{"@1 a b", "@1 a"}, 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			n := 0
+			c, _ := ask(t, len(tt.answers), func(w http.ResponseWriter, _ *http.Request) {
+				answer := tt.answers[n]
+				if n++; answer == "!" {
+					w.WriteHeader(http.StatusServiceUnavailable)
+				}
+				for _, f := range strings.Fields(answer) {
+					if at, ok := strings.CutPrefix(f, "@"); ok {
+						fmt.Fprintf(w, "process_start_time_seconds %s\n", at)
+					} else if f != "!" {
+						fmt.Fprintf(w, "m{l=%q} 1\n", f)
+					}
+				}
+			})
+			if got := c.sources[0].info.Gone; got != tt.want {
+				t.Errorf("%d gone, want %d", got, tt.want)
+			}
+		})
+	}
+}
+
+// Lines that make no sense are counted, and of two values of a series the first is
+// kept.
+func TestCollectorLines(t *testing.T) {
+	c, all := ask(t, 2, func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, "a 1\n\n# HELP b is\nb\na 2\nb{c} 1\nb{c=\"d\"} 3\n")
+	})
+	if s := c.sources[0].info; s.BadLines != 4 || s.FirstBadLine != 4 || s.Repeated != 2 || s.Scrapes != 2 || s.Failed != 0 {
+		t.Errorf("%+v", s)
+	}
+	for _, x := range all {
+		if len(x.Samples) != 2 || x.Samples[0].Value != 1 || x.Samples[1].Value != 3 {
+			t.Errorf("%+v", x.Samples)
+		}
 	}
 }
 
@@ -307,35 +425,6 @@ func TestNvidiaSMIFaults(t *testing.T) {
 	all, _ := watch(t, Config{NvidiaSMI: "/nowhere/nvidia-smi", Interval: time.Hour}, 1)
 	if len(all) == 0 || !strings.Contains(all[0].Error, "no such file") {
 		t.Errorf("%+v", all)
-	}
-}
-
-// Long label sets that are new each time are bounded by their text.
-func TestCollectorSeriesTextBound(t *testing.T) {
-	long := strings.Repeat("x", 60_000)
-	const perScrape, scrapes, room = 20, 3, 30 * 60_000
-	n := 0
-	url := serve(t, func(w http.ResponseWriter, _ *http.Request) {
-		for range perScrape {
-			n++
-			fmt.Fprintf(w, "m{id=\"%d%s\"} 1\n", n, long)
-		}
-	})
-	e, err := (&Collector{}).endpoint(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	e.series = map[string]*export.Series{}
-	e.text = maxSeriesText - room // of others
-	for range scrapes {
-		var x export.Scrape
-		if err := e.scrape(t.Context(), e, &x); err != nil {
-			t.Fatal(err)
-		}
-	}
-	e.close()
-	if e.text > maxSeriesText || e.text < maxSeriesText-2*len(long) || e.info.Series != 29 || e.info.LeftOut != scrapes*perScrape-29 {
-		t.Errorf("%d bytes of text, %+v", e.text, e.info)
 	}
 }
 

@@ -1,7 +1,7 @@
 // Package promtext reads the text format of Prometheus, as metrics endpoints of
 // servers and of GPU exporters give it, line by line and in bounded memory.
 //
-//	err := promtext.Read(body, promtext.Limits{}, func(s promtext.Sample) error {
+//	bad, err := promtext.Read(body, promtext.Limits{}, func(s promtext.Sample) error {
 //		name, labels, err := s.Labels() // of a head that was not met before
 //		…
 //	})

@@ -38,14 +38,31 @@ type Sample struct {
 // A Label is a name with a value.
 type Label struct{ Name, Value string }
 
+// Bad says which lines of a text make no sense.
+type Bad struct {
+	// Lines is how many; First is the number of the first one, from 1, and 0
+	// where there is none.
+	Lines, First int
+}
+
+func (b *Bad) add(line int) {
+	if b.Lines++; b.First == 0 {
+		b.First = line
+	}
+}
+
+// ErrLine says that a line makes no sense: see [Read].
+var ErrLine = errors.New("no sample")
+
 // errNothing says that a text holds no metrics.
 var errNothing = errors.New("no metrics")
 
-// Read calls do for each sample of r. bad counts the lines that make no sense.
+// Read calls do for each sample of r. bad are the lines that make no sense, those
+// among them for which do returns an [ErrLine].
 //
 // The error is that of do or r, says which limit was met, or that the text holds
 // no metrics though it is not empty: it then quotes how it begins.
-func Read(r io.Reader, lim Limits, do func(Sample) error) (bad int, err error) {
+func Read(r io.Reader, lim Limits, do func(Sample) error) (bad Bad, err error) {
 	if lim.Bytes <= 0 {
 		lim.Bytes = defaultBytes
 	}
@@ -57,7 +74,7 @@ func Read(r io.Reader, lim Limits, do func(Sample) error) (bad int, err error) {
 	types := map[string]string{}
 	var first string
 	good := 0
-	for {
+	for number := 1; ; number++ {
 		line, err := in.ReadSlice('\n')
 		switch {
 		case bounded.N <= 0:
@@ -74,21 +91,25 @@ func Read(r io.Reader, lim Limits, do func(Sample) error) (bad int, err error) {
 			}
 			switch s, ok := parse(line, types); {
 			case ok:
-				good++
-				if err := do(s); err != nil {
+				switch err := do(s); {
+				case err == nil:
+					good++
+				case errors.Is(err, ErrLine):
+					bad.add(number)
+				default:
 					return bad, err
 				}
 			case line[0] == '#':
 				comment(line, types)
 			default:
-				bad++
+				bad.add(number)
 			}
 		}
 		if end {
 			break
 		}
 	}
-	if good == 0 && bad > 0 {
+	if good == 0 && bad.Lines > 0 {
 		return bad, fmt.Errorf("%w%s", errNothing, beginning(first, nil))
 	}
 	return bad, nil
@@ -203,7 +224,8 @@ func typeOf(name []byte, types map[string]string) string {
 	return ""
 }
 
-// Labels takes the head apart. The texts are the caller's.
+// Labels takes the head apart. The texts are the caller's. An error is an
+// [ErrLine].
 func (s *Sample) Labels() (name string, labels []Label, err error) {
 	n := nameEnd(s.Head)
 	name = string(s.Head[:n])
@@ -220,11 +242,11 @@ func (s *Sample) Labels() (name string, labels []Label, err error) {
 		label, after, ok := strings.Cut(rest, "=")
 		after = strings.TrimLeft(after, " \t")
 		if !ok || !strings.HasPrefix(after, `"`) {
-			return name, nil, fmt.Errorf("%s: expected label=\"value\", found %.40q", name, rest)
+			return name, nil, fmt.Errorf("%w: %s: expected label=\"value\", found %.40q", ErrLine, name, rest)
 		}
 		value, end := unquote(after)
 		if end < 0 {
-			return name, nil, fmt.Errorf("%s: the value of label %.40q does not end", name, label)
+			return name, nil, fmt.Errorf("%w: %s: the value of label %.40q does not end", ErrLine, name, label)
 		}
 		labels = append(labels, Label{strings.TrimSpace(label), strings.ToValidUTF8(value, "\uFFFD")})
 		rest = after[end:]

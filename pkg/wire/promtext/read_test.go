@@ -9,7 +9,7 @@ import (
 	"testing/iotest"
 )
 
-func read(r io.Reader, lim Limits) (got []string, bad int, err error) {
+func read(r io.Reader, lim Limits) (got []string, bad Bad, err error) {
 	bad, err = Read(r, lim, func(s Sample) error {
 		name, labels, err := s.Labels()
 		if err != nil {
@@ -28,7 +28,7 @@ func read(r io.Reader, lim Limits) (got []string, bad int, err error) {
 func TestRead(t *testing.T) {
 	for _, tt := range []struct {
 		name, text, want, err string
-		bad                   int
+		bad                   Bad
 	}{
 		{name: "empty"},
 		{name: "a gauge", text: "# HELP g what it is\n# TYPE g gauge\ng 1.5\n", want: "g [gauge] 1.5"},
@@ -44,10 +44,11 @@ func TestRead(t *testing.T) {
 		{name: "time stamps", text: "g 1 1700000000123\n", want: "g [] 1"},
 		{name: "odd numbers", text: "a NaN\nb +Inf\nc -Inf\nd 1e400\ne -0", want: "a [] NaN|b [] +Inf|c [] -Inf|d [] +Inf|e [] -0"},
 		{name: "CRLF", text: "# TYPE g gauge\r\ng 1\r\n", want: "g [gauge] 1"},
-		{name: "one bad line", text: "g 1\nbroken{a=\"1 2\n3 4\nh\ni 0x1p3\nj 1 2 3\nk 2", want: "g [] 1|k [] 2", bad: 5},
-		{name: "HTML", text: "<!DOCTYPE html>\n<html>\n", err: `no metrics in what begins with "<!DOCTYPE html>"`, bad: 2},
-		{name: "JSON", text: `{"status":"ok"}`, err: "no metrics", bad: 1},
-		{name: "a label without a value", text: `m{a} 1`, err: `m: expected label="value"`},
+		{name: "one bad line", text: "g 1\nbroken{a=\"1 2\n3 4\nh\ni 0x1p3\nj 1 2 3\nk 2", want: "g [] 1|k [] 2", bad: Bad{5, 2}},
+		{name: "HTML", text: "<!DOCTYPE html>\n<html>\n", err: `no metrics in what begins with "<!DOCTYPE html>"`, bad: Bad{2, 1}},
+		{name: "JSON", text: `{"status":"ok"}`, err: "no metrics", bad: Bad{1, 1}},
+		{name: "labels that make no sense", text: "m 1\n\nm{a} 1\n# HELP\nm{a=1} 2\nn 3", want: "m [] 1|n [] 3", bad: Bad{2, 3}},
+		{name: "a label without a value alone", text: `m{a} 1`, err: "no metrics in what begins with", bad: Bad{1, 1}},
 		{name: "a long line", text: "m{a=\"" + strings.Repeat("x", 200) + "\"} 1", err: "a line of more than 100 bytes"},
 		{name: "a long text", text: strings.Repeat("m 1\n", 300), err: "more than 1000 bytes of metrics", want: strings.TrimSuffix(strings.Repeat("m [] 1|", 250), "|")},
 	} {
@@ -57,7 +58,7 @@ func TestRead(t *testing.T) {
 				t.Fatalf("error %v, want %q", err, tt.err)
 			}
 			if s := strings.Join(got, "|"); s != tt.want || bad != tt.bad {
-				t.Errorf("got  %s, %d bad\nwant %s, %d", s, bad, tt.want, tt.bad)
+				t.Errorf("got  %s, %+v bad\nwant %s, %+v", s, bad, tt.want, tt.bad)
 			}
 		})
 	}
@@ -81,7 +82,7 @@ func FuzzRead(f *testing.F) {
 		a, bad1, err1 := read(strings.NewReader(text), Limits{})
 		b, bad2, err2 := read(iotest.OneByteReader(strings.NewReader(text)), Limits{})
 		if strings.Join(a, "\n") != strings.Join(b, "\n") || bad1 != bad2 || fmt.Sprint(err1) != fmt.Sprint(err2) {
-			t.Errorf("%q, %d, %v\n%q, %d, %v", a, bad1, err1, b, bad2, err2)
+			t.Errorf("%q, %+v, %v\n%q, %+v, %v", a, bad1, err1, b, bad2, err2)
 		}
 	})
 }

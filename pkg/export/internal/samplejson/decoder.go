@@ -18,7 +18,8 @@ type Decoder struct {
 	// MaxBytes bounds the memory of the series; 0 means 64 MiB.
 	MaxBytes int64
 
-	series []*export.Series
+	series []*export.Series // nil: beyond the bound
+	last   *export.Series   // the last that was kept
 	bytes  int64
 	scrape export.Scrape
 }
@@ -26,14 +27,22 @@ type Decoder struct {
 // maxSamples bounds a scrape.
 const maxSamples = 1 << 20
 
+// maxSeries bounds the series, those that are not kept too.
+const maxSeries = 1 << 22
+
 const defaultMaxBytes = 64 << 20
 
-// seriesBytes is what a series takes besides its texts, roughly.
-const seriesBytes = 160
+// What a series and a label take besides their texts, roughly. A series that is
+// not kept takes its place in the list.
+const (
+	seriesBytes = 160
+	labelBytes  = 32
+)
 
 // Object reads the object that the compact JSON text b is. It returns the scrape, which
 // is valid until the next call, or nil for a series. The error says what is
-// wrong with the object, of which nothing is taken then.
+// wrong with the object, of which nothing is taken then: but a series beyond
+// MaxBytes counts as one, and its samples are among those that scrapes leave out.
 func (d *Decoder) Object(b []byte) (*export.Scrape, error) {
 	var o struct {
 		Series  *int            `json:"series"`
@@ -44,6 +53,7 @@ func (d *Decoder) Object(b []byte) (*export.Scrape, error) {
 		StartNS uint64          `json:"start_ns"`
 		EndNS   uint64          `json:"end_ns"`
 		Error   string          `json:"error"`
+		LeftOut uint32          `json:"left_out"`
 	}
 	// The values are most of it, and are read without reflection.
 	rest, values, err := split(b)
@@ -54,11 +64,14 @@ func (d *Decoder) Object(b []byte) (*export.Scrape, error) {
 		return nil, fmt.Errorf("telemetry: %w", err)
 	}
 	if o.Series == nil {
-		d.scrape = export.Scrape{Source: o.Source, StartNS: o.StartNS, EndNS: o.EndNS, Error: o.Error, Samples: d.scrape.Samples[:0]}
+		d.scrape = export.Scrape{Source: o.Source, StartNS: o.StartNS, EndNS: o.EndNS, Error: o.Error, LeftOut: int(o.LeftOut), Samples: d.scrape.Samples[:0]}
 		if err := d.values(values); err != nil {
 			return nil, fmt.Errorf("telemetry: %w", err)
 		}
 		return &d.scrape, nil
+	}
+	if *o.Series == maxSeries {
+		return nil, fmt.Errorf("telemetry: more than %d series", maxSeries)
 	}
 	if *o.Series != len(d.series) {
 		return nil, fmt.Errorf("telemetry: series %d follows %d of them", *o.Series, len(d.series))
@@ -71,11 +84,27 @@ func (d *Decoder) Object(b []byte) (*export.Scrape, error) {
 	if most <= 0 {
 		most = defaultMaxBytes
 	}
-	if d.bytes += seriesBytes + int64(len(rest)); d.bytes > most {
-		return nil, fmt.Errorf("telemetry: the series take more than %d bytes", most)
+	s := &export.Series{Source: o.Source, Name: o.Name, Type: o.Type, Labels: labels}
+	if d.last != nil && s.Source == d.last.Source {
+		s.Source = d.last.Source // one text for all of them
 	}
-	d.series = append(d.series, &export.Series{Source: o.Source, Name: o.Name, Type: o.Type, Labels: labels})
+	d.bytes += memory(s)
+	if d.bytes > most {
+		d.series = append(d.series, nil)
+		return nil, fmt.Errorf("telemetry: the series take more than %d bytes; the samples of series %d are left out", most, *o.Series)
+	}
+	d.series, d.last = append(d.series, s), s
 	return nil, nil
+}
+
+// memory is roughly what a series takes, but for the text of its source, which
+// it shares.
+func memory(s *export.Series) int64 {
+	n := seriesBytes + len(s.Name) + len(s.Type)
+	for _, l := range s.Labels {
+		n += labelBytes + len(l.Name) + len(l.Value)
+	}
+	return int64(n)
 }
 
 // split takes the member "values" out of the object b. rest is valid until b
@@ -158,6 +187,11 @@ func (d *Decoder) run(b []byte, i int) (end int, err error) {
 		}
 		if id >= len(d.series) {
 			return 0, fmt.Errorf("series %d is not known: there are %d of them so far", id, len(d.series))
+		}
+		if d.series[id] == nil {
+			d.scrape.LeftOut++
+			id++
+			continue
 		}
 		if len(d.scrape.Samples) == maxSamples {
 			return 0, fmt.Errorf("more than %d samples in a scrape", maxSamples)

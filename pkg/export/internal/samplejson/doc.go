@@ -4,6 +4,7 @@
 //	{"series":0,"source":"http://gpu1:8002/metrics","name":"nv_gpu_utilization","type":"gauge","labels":{"gpu_uuid":"GPU-1"}}
 //	{"source":"http://gpu1:8002/metrics","start_ns":T,"end_ns":T,"values":[[0,0.5,1],[7,"NaN"]]}
 //	{"source":"http://gpu1:8002/metrics","start_ns":T,"end_ns":T,"error":"connection refused"}
+//	{"source":"http://gpu1:8002/metrics","start_ns":T,"end_ns":T,"left_out":1200,"values":[[0,0.5]]}
 //
 // A series comes before the first scrape that has a value of it; series count
 // from 0 in the order in which they come. A scrape holds runs of values: each is

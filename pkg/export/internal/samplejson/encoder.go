@@ -59,6 +59,9 @@ func (e *Encoder) appendScrape(b []byte, s *export.Scrape) []byte {
 	if s.Error != "" {
 		b = appendText(append(b, `,"error":`...), s.Error)
 	}
+	if s.LeftOut > 0 {
+		b = strconv.AppendInt(append(b, `,"left_out":`...), int64(s.LeftOut), 10)
+	}
 	if len(s.Samples) == 0 {
 		return append(b, '}')
 	}

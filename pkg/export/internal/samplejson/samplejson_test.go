@@ -24,6 +24,7 @@ func TestAppend(t *testing.T) {
 		Samples: []export.Sample{{Series: util, Value: 0.5}, {Series: power, Value: 1e6}},
 	}, '\n'))
 	got += string(e.Append(nil, &export.Scrape{Source: "s", StartNS: 1, EndNS: 2, Error: "connection refused"}, '\n'))
+	got += string(e.Append(nil, &export.Scrape{Source: "s", StartNS: 2, EndNS: 3, LeftOut: 1200}, '\n'))
 	got += string(e.Append(nil, &export.Scrape{Source: "s", StartNS: 3, EndNS: 4, Samples: []export.Sample{
 		{Series: power, Value: math.NaN()}, {Series: label, Value: math.Inf(1)}, {Series: util, Value: math.Inf(-1)}, {Series: power, Value: math.Copysign(0, -1)},
 	}}, '\n'))
@@ -32,6 +33,7 @@ func TestAppend(t *testing.T) {
 {"series":1,"source":"http://gpu1:8002/metrics","name":"nv_gpu_power_usage","labels":{"b":"2","a":"\"\u003c\\\n"}}
 {"source":"http://gpu1:8002/metrics","start_ns":1700000000000000001,"end_ns":18446744073709551615,"values":[[0,0.5,1000000]]}
 {"source":"s","start_ns":1,"end_ns":2,"error":"connection refused"}
+{"source":"s","start_ns":2,"end_ns":3,"left_out":1200}
 {"series":2,"source":"s","name":"odd","labels":{"values":"[1]"}}
 {"source":"s","start_ns":3,"end_ns":4,"values":[[1,"NaN","+Inf"],[0,"-Inf",-0]]}`
 	if got != want {
@@ -52,6 +54,9 @@ func decode(text string) (scrapes []string, err error) {
 		}
 		if s != nil {
 			b := fmt.Sprintf("%s %d %d %q", s.Source, s.StartNS, s.EndNS, s.Error)
+			if s.LeftOut > 0 {
+				b += fmt.Sprintf(" and %d", s.LeftOut)
+			}
 			for _, x := range s.Samples {
 				b += fmt.Sprintf(" %s/%v[%s]=%v", x.Series.Source, x.Series, x.Series.Type, x.Value)
 			}
@@ -67,6 +72,8 @@ func TestObject(t *testing.T) {
 		{name: "two values", text: series + `{"source":"s","start_ns":1,"end_ns":2,"values":[[0,1.5,"NaN"]]}`, want: `s 1 2 "" s/n{a="1"}[gauge]=1.5 s/m[]=NaN`},
 		{name: "two runs", text: series + `{"source":"s","start_ns":1,"end_ns":2,"values":[[1,1],[0,-1e-300]]}`, want: `s 1 2 "" s/m[]=1 s/n{a="1"}[gauge]=-1e-300`},
 		{name: "failed", text: `{"source":"s","start_ns":1,"end_ns":2,"error":"gone"}`, want: `s 1 2 "gone"`},
+		{name: "left out", text: series + `{"source":"s","start_ns":1,"end_ns":2,"left_out":7,"values":[[1,4]]}`, want: `s 1 2 "" and 7 s/m[]=4`},
+		{name: "a negative number left out", text: `{"source":"s","left_out":-1}`, err: "left_out"},
 		{name: "empty runs", text: `{"source":"s","start_ns":1,"end_ns":2,"values":[]}`, want: `s 1 2 ""`},
 		{name: "a run without values", text: series + `{"source":"s","start_ns":1,"end_ns":2,"values":[[0]]}`, want: `s 1 2 ""`},
 		{name: "members that are not known", text: `{"source":"s","start_ns":1,"end_ns":2,"new":[1]}`, want: `s 1 2 ""`},
@@ -101,16 +108,22 @@ func TestObject(t *testing.T) {
 	}
 }
 
-// Series that a hostile text may name do not fill the memory.
+// Series that a hostile text may name do not fill the memory, and those that are not
+// kept cost no scrape: it says what it lacks.
 func TestObjectBound(t *testing.T) {
+	const kept = 1000 / (seriesBytes + len("n"))
 	d := Decoder{MaxBytes: 1000}
-	var err error
-	n := 0
-	for ; err == nil && n < 100; n++ {
-		_, err = d.Object(fmt.Appendf(nil, `{"series":%d,"source":"s","name":"n"}`, n))
+	text := `{"source":"s","start_ns":1,"end_ns":2,"left_out":3,"values":[[0`
+	for n := range 10 {
+		_, err := d.Object(fmt.Appendf(nil, `{"series":%d,"source":"s","name":"n"}`, n))
+		if (err == nil) != (n < kept) {
+			t.Errorf("series %d of %d: %v", n, kept, err)
+		}
+		text += fmt.Sprint(",", n)
 	}
-	if err == nil || n > 6 {
-		t.Errorf("%d series of 1000 bytes: %v", n, err)
+	s, err := d.Object([]byte(text + "]]}"))
+	if err != nil || len(s.Samples) != kept || int(s.Samples[kept-1].Value) != kept-1 || s.LeftOut != 3+10-kept {
+		t.Errorf("%+v, %v; want %d samples", s, err, kept)
 	}
 }
 
