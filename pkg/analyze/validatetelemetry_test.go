@@ -43,7 +43,8 @@ func TestValidateTelemetry(t *testing.T) {
 		{
 			"scrapes of which nothing or not all was kept",
 			[]export.Scrape{left(at(10, is(a, 1)), 2), left(at(20), 3), at(30)},
-			[]export.TelemetrySource{{Source: "s", Scrapes: 3, Series: 1, LeftOut: 5, Emptied: 1}}, nil,
+			[]export.TelemetrySource{{Source: "s", Scrapes: 3, Series: 1, LeftOut: 5, Emptied: 1}},
+			nil,
 		},
 		{
 			"scrapes that lack other than the file says",
