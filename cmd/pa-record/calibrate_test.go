@@ -61,7 +61,9 @@ func TestCalibrate(t *testing.T) {
 			if stamps == "kernel" && (r.Sources.Kernel == 0 || r.StartSources.Kernel == 0) {
 				t.Errorf("%s: the kernel took %+v, of starts %+v", name, r.Sources, r.StartSources)
 			}
-			if r.Receive.Truth.Kernel == 0 || r.Start == nil || r.Start.N != 2*streams {
+			// Starts are held to the server's stamps of requests. The kernel begins to
+			// take those a moment after it was asked to, later on a busy machine.
+			if r.Receive.Truth.Kernel == 0 || r.Start == nil || r.Start.N == 0 || r.Start.N > 2*streams {
 				t.Errorf("%s, %s: held against %+v; starts %+v", name, stamps, r.Receive.Truth, r.Start)
 			}
 		}

@@ -158,7 +158,7 @@ func (x *exchange) answer(contentType string, length int, p *plan, writes iter.S
 		}
 		out = raw
 	} else {
-		out = &responseSink{x.w, http.NewResponseController(x.w)}
+		out = &responseSink{x.w, http.NewResponseController(x.w), length >= 0}
 	}
 	x.rec.finish = finishOf(p)
 	if length < 0 {
@@ -305,14 +305,19 @@ type sink interface {
 }
 
 // A responseSink answers through net/http: each write is one chunk and one
-// write to the kernel.
+// write to the kernel. The header of a stream is sent at once, that of a whole
+// answer with the answer, as servers do it.
 type responseSink struct {
-	w  http.ResponseWriter
-	rc *http.ResponseController
+	w     http.ResponseWriter
+	rc    *http.ResponseController
+	whole bool
 }
 
 func (o *responseSink) begin(status int) error {
 	o.w.WriteHeader(status)
+	if o.whole {
+		return nil
+	}
 	return o.rc.Flush()
 }
 
