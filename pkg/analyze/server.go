@@ -3,8 +3,8 @@ package analyze
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/pa-tools/pa/pkg/export"
@@ -62,6 +62,9 @@ type ServerFigure struct {
 	// one: the rest is the network, and the client.
 	Client   float64
 	Compared bool
+	// NA is why it has no value, though there are samples: they cannot be true. N,
+	// Mean and the like mean nothing then. "" says that it has one.
+	NA string
 
 	model string // by its label; "" where there is none
 }
@@ -81,6 +84,8 @@ type serverWatch struct {
 	// before says of which sources there is a scrape from before the measurement:
 	// a counter that appears later began at 0.
 	before map[string]bool
+	// started is what sources say of when they were.
+	started map[string]float64
 }
 
 // A seriesSum is a series over the measurement.
@@ -91,10 +96,13 @@ type seriesSum struct {
 	smooth bool
 
 	n             uint64  // scrapes
+	numberless    uint64  // scrapes in which a gauge was NaN or infinite
 	sum, min, max float64 // of a gauge
 	begin, end    float64 // of a counter
 	begun, ended  bool
 	reset         bool
+	restarted     bool    // which is why reset
+	from, to      float64 // what it fell from and to then
 	last          float64
 	lastNS        float64
 }
@@ -106,8 +114,15 @@ func (w *serverWatch) add(s *export.Scrape) {
 	if s.StartNS <= w.from {
 		w.before[s.Source] = true
 	}
+	var fell []*seriesSum
+	went, restarted := 0, false
 	for i := range s.Samples {
 		x := &s.Samples[i]
+		if x.Series.Name == processStart {
+			at, known := w.started[s.Source]
+			restarted = restarted || known && at != x.Value
+			w.started[s.Source] = x.Value
+		}
 		sum := w.series[x.Series]
 		if sum == nil {
 			sum = &seriesSum{Series: x.Series, roles: rolesOf(x.Series), min: math.Inf(1), max: math.Inf(-1), last: math.Inf(-1)}
@@ -122,12 +137,25 @@ func (w *serverWatch) add(s *export.Scrape) {
 		switch {
 		case sum.roles == nil || sum.ended:
 		case !sum.gauge:
+			switch {
+			case !(sum.last > 0):
+			case x.Value < sum.last:
+				fell = append(fell, sum)
+			default:
+				went++
+			}
 			sum.counter(s, x.Value, w)
-		case s.EndNS >= w.from && s.StartNS <= w.to && !math.IsNaN(x.Value) && !math.IsInf(x.Value, 0):
+		case s.EndNS < w.from || s.StartNS > w.to:
+		case math.IsNaN(x.Value) || math.IsInf(x.Value, 0):
+			sum.numberless++
+		default:
 			sum.n++
 			sum.sum += x.Value
 			sum.min, sum.max = min(sum.min, x.Value), max(sum.max, x.Value)
 		}
+	}
+	for _, sum := range fell { // one that falls alone has no such excuse
+		sum.restarted = sum.reset && (restarted || went == 0)
 	}
 }
 
@@ -151,7 +179,10 @@ func (c *seriesSum) counter(s *export.Scrape, v float64, w *serverWatch) {
 			c.n++ // the scrape in which it was not there yet: 0
 		}
 	case v < c.last:
-		c.reset = true // the server was started again
+		if !c.reset {
+			c.from, c.to = c.last, v
+		}
+		c.reset = true
 	case c.smooth && c.n == 1 && c.lastNS <= float64(w.from):
 		c.begin = on(w.from)
 	}
@@ -169,6 +200,32 @@ func (c *seriesSum) growth() (v float64, ok bool) {
 	return v, c.begun && !c.reset && v >= 0 && !math.IsInf(v, 0)
 }
 
+// why is the reason why growth is not known.
+func (c *seriesSum) why() string {
+	switch {
+	case c.reset && c.restarted:
+		return "the server was started again"
+	case c.reset:
+		return fmt.Sprintf("%s fell from %v to %v", c.Name, c.from, c.to)
+	}
+	return c.Name + " is no number"
+}
+
+// impossible is why the values of a gauge cannot be; "" where they can. What is
+// known here is never below 0, and a ratio, but for rounding, not above 1.
+func (c *seriesSum) impossible(m *serverMetric) string {
+	const rounding = 1e-6
+	switch {
+	case c.n == 0:
+		return c.Name + " is no number"
+	case c.min < 0:
+		return fmt.Sprintf("%s is as low as %v", c.Name, c.min)
+	case m.unit == "ratio" && m.scaled(c.max) > 1+rounding:
+		return fmt.Sprintf("%s is as high as %v", c.Name, c.max)
+	}
+	return ""
+}
+
 // watchServers reads the telemetry of r for the experiments of rep.
 func watchServers(ctx context.Context, r export.Reader, rep *Report) error {
 	run := r.Run()
@@ -181,7 +238,7 @@ func watchServers(ctx context.Context, r export.Reader, rep *Report) error {
 	watches := make([]*serverWatch, len(rep.Experiments))
 	for i := range rep.Experiments {
 		if from, to := measuredSpan(&rep.Experiments[i], &run.Experiments[i]); to > from {
-			watches[i] = &serverWatch{from: from, to: to, hosts: hosts, series: map[*export.Series]*seriesSum{}, before: map[string]bool{}}
+			watches[i] = &serverWatch{from: from, to: to, hosts: hosts, series: map[*export.Series]*seriesSum{}, before: map[string]bool{}, started: map[string]float64{}}
 		}
 	}
 	err := r.Scrapes(ctx, func(s *export.Scrape) error {
@@ -201,8 +258,47 @@ func watchServers(ctx context.Context, r export.Reader, rep *Report) error {
 			tritonFigures(e, m.ServerStats)
 		}
 		e.Server = append(w.figures(e, len(e.Server) > 0), e.Server...)
+		e.Warnings = append(e.Warnings, w.doubts(e.Server)...)
 	}
 	return err
+}
+
+// doubts says of which figures there is no value, and of which gauges some were no
+// number: a line for all of one name.
+func (w *serverWatch) doubts(all []ServerFigure) (warnings []error) {
+	others := map[string]int{}
+	for i := range all {
+		if all[i].NA != "" {
+			others[all[i].Name]++
+		}
+	}
+	for i := range all {
+		f := &all[i]
+		n := others[f.Name]
+		if f.NA == "" || n == 0 {
+			continue
+		}
+		others[f.Name] = 0
+		more := ""
+		if n > 1 {
+			more = fmt.Sprintf("; so have %d others", n-1)
+		}
+		warnings = append(warnings, warningf("%s of %s has no value: %s%s", f.Name, cut(f.Of), f.NA, more))
+	}
+	var scrapes uint64
+	var first *seriesSum
+	for _, s := range w.order {
+		if s.numberless == 0 || s.n == 0 {
+			continue
+		}
+		if scrapes += s.numberless; first == nil {
+			first = s
+		}
+	}
+	if first != nil {
+		warnings = append(warnings, warningf("%s of gauges left out, which are no numbers: of %s of %s first", plural(int(scrapes), "value", "values"), first.Name, first.Source))
+	}
+	return warnings
 }
 
 // measuredSpan is the time that figures of servers are about.
@@ -269,42 +365,57 @@ func (w *serverWatch) each(m *serverMetric, part seriesPart, f func(s *seriesSum
 	}
 }
 
+// A figureOf is a metric of something.
+type figureOf struct{ metric, of string }
+
+func (f *ServerFigure) key() figureOf { return figureOf{f.Metric, f.Of} }
+
 // time makes Δsum/Δcount of the series of a metric. Those that differ in labels
 // that say nothing here, as engine or is_streaming, are one figure.
 func (w *serverWatch) time(e *Experiment, m *serverMetric) []ServerFigure {
 	type sums struct {
 		ServerFigure
-		total, n     float64
-		summed, lost bool
+		total, n float64
+		summed   bool
 	}
 	var all []*sums
+	known := map[figureOf]*sums{}
 	find := func(f ServerFigure) *sums {
-		for _, x := range all {
-			if x.Metric == f.Metric && x.Of == f.Of {
-				return x
-			}
+		x := known[f.key()]
+		if x == nil {
+			x = &sums{ServerFigure: f}
+			known[f.key()], all = x, append(all, x)
 		}
-		all = append(all, &sums{ServerFigure: f})
-		return all[len(all)-1]
+		return x
+	}
+	doubt := func(x *sums, s *seriesSum, ok bool) {
+		if !ok && x.NA == "" {
+			x.NA = s.why()
+		}
 	}
 	w.each(m, partSum, func(s *seriesSum, r *seriesRole) {
 		x := find(w.of(s, r))
 		v, ok := s.growth()
-		x.total, x.summed, x.lost = x.total+v, true, x.lost || !ok
+		x.total, x.summed = x.total+v, true
+		doubt(x, s, ok)
 	})
 	w.each(m, partCount, func(s *seriesSum, r *seriesRole) {
 		x := find(w.of(s, r))
 		v, ok := s.growth()
-		x.n, x.lost = x.n+v, x.lost || !ok
+		x.n += v
+		doubt(x, s, ok)
 	})
 	var figures []ServerFigure
 	for _, x := range all {
-		if !x.summed || x.lost || x.n < 1 {
-			continue
-		}
 		f := x.ServerFigure
-		f.Kind, f.Unit, f.N, f.Mean = FigureTime, "ns", uint64(x.n), x.total/x.n*cmp.Or(m.scale, 1e9)
-		f.compare(e.measuredOf(f.model), m.client)
+		f.Kind, f.Unit = FigureTime, "ns"
+		switch {
+		case !x.summed || f.NA == "" && x.n < 1:
+			continue
+		case f.NA == "":
+			f.N, f.Mean = uint64(x.n), x.total/x.n*cmp.Or(m.scale, 1e9)
+			f.compare(e.measuredOf(f.model), m.client)
+		}
 		figures = append(figures, f)
 	}
 	return figures
@@ -316,28 +427,34 @@ func (w *serverWatch) counters(m *serverMetric) []ServerFigure {
 	var all []ServerFigure
 	var series []*seriesSum
 	bad := map[int]bool{}
+	known := map[figureOf]int{}
 	w.each(m, partCounter, func(s *seriesSum, r *seriesRole) {
 		f := w.of(s, r)
 		v, ok := s.growth()
 		f.Kind, f.N, f.Total = FigureCounter, s.n, m.scaled(v)
-		i := -1
-		if !m.smooth {
-			i = slices.IndexFunc(all, func(x ServerFigure) bool { return x.Metric == f.Metric && x.Of == f.Of })
-		}
-		if i < 0 {
-			i = len(all)
-			all, series = append(all, f), append(series, s)
-		} else {
+		i, there := known[f.key()]
+		if there && !m.smooth {
 			all[i].N, all[i].Total = max(all[i].N, f.N), all[i].Total+f.Total
+		} else {
+			i = len(all)
+			known[f.key()] = i
+			all, series = append(all, f), append(series, s)
 		}
-		bad[i] = bad[i] || !ok || s.n < 2 // one scrape tells no growth
+		if !ok && all[i].NA == "" {
+			all[i].NA = s.why()
+		}
+		bad[i] = bad[i] || s.n < 2 // one scrape tells no growth
 	})
 	tellApart(all, series)
 	var figures []ServerFigure
 	for i := range all {
-		if !bad[i] {
-			figures = append(figures, all[i])
+		if bad[i] {
+			continue
 		}
+		if f := &all[i]; f.NA != "" {
+			f.N, f.Total = 0, 0
+		}
+		figures = append(figures, all[i])
 	}
 	return figures
 }
@@ -347,12 +464,14 @@ func (w *serverWatch) gauges(m *serverMetric) []ServerFigure {
 	var all []ServerFigure
 	var series []*seriesSum
 	w.each(m, partGauge, func(s *seriesSum, r *seriesRole) {
-		if s.n == 0 {
+		if s.n+s.numberless == 0 {
 			return
 		}
 		f := w.of(s, r)
-		f.Kind, f.N = FigureGauge, s.n
-		f.Mean, f.Min, f.Max = m.scaled(s.sum/float64(s.n)), m.scaled(s.min), m.scaled(s.max)
+		f.Kind = FigureGauge
+		if f.NA = s.impossible(m); f.NA == "" {
+			f.N, f.Mean, f.Min, f.Max = s.n, m.scaled(s.sum/float64(s.n)), m.scaled(s.min), m.scaled(s.max)
+		}
 		all, series = append(all, f), append(series, s)
 	})
 	tellApart(all, series)
@@ -362,19 +481,31 @@ func (w *serverWatch) gauges(m *serverMetric) []ServerFigure {
 // tellApart adds to what figures are of the labels in which their series differ,
 // where two are of the same: engines of one server, parts of one GPU.
 func tellApart(all []ServerFigure, series []*seriesSum) {
-	same := map[string][]int{}
+	same := map[figureOf][]int{}
 	for i := range all {
-		key := all[i].Metric + "\x00" + all[i].Of
-		same[key] = append(same[key], i)
+		same[all[i].key()] = append(same[all[i].key()], i)
 	}
 	for _, group := range same {
 		if len(group) < 2 {
 			continue
 		}
+		// How many series have a label with the same value as the first one that
+		// has it: all do, or they differ in it.
+		first, alike := map[string]string{}, map[string]int{}
+		for _, i := range group {
+			for _, l := range series[i].Labels {
+				if _, ok := first[l.Name]; !ok {
+					first[l.Name] = l.Value
+				}
+				if first[l.Name] == l.Value {
+					alike[l.Name]++
+				}
+			}
+		}
 		for _, i := range group {
 			var differ []string
 			for _, l := range series[i].Labels {
-				if slices.ContainsFunc(group, func(k int) bool { return series[k].Label(l.Name) != l.Value }) {
+				if alike[l.Name] < len(group) {
 					differ = append(differ, l.Name+"="+l.Value)
 				}
 			}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/pa-tools/pa/pkg/export"
@@ -53,10 +54,29 @@ func TestServerFigures(t *testing.T) {
 		{
 			"a server that is started again",
 			[]export.Scrape{h.at(90, 5, 5, 1), h.at(150, 1, 1, 1), h.at(210, 9, 9, 1)},
-			"running requests n=1 mean=1 min=1 max=1; ",
+			"time to first token n/a: the server was started again; running requests n=1 mean=1 min=1 max=1; | time to first token of m s has no value: the server was started again",
+		},
+		{
+			"a counter that falls by itself",
+			[]export.Scrape{h.at(90, 5, 5, 1), h.at(150, 6, 4, 1), h.at(210, 9, 9, 1)},
+			"time to first token n/a: vllm:time_to_first_token_seconds_count fell from 5 to 4; running requests n=1 mean=1 min=1 max=1; | time to first token of m s has no value: vllm:time_to_first_token_seconds_count fell from 5 to 4",
+		},
+		{
+			"a gauge below 0",
+			[]export.Scrape{h.at(120, 1, 1, 3), h.at(150, 2, 2, -5)},
+			"time to first token n=1 mean=1e+09 client=40; running requests n/a: vllm:num_requests_running is as low as -5; | running requests of m s has no value: vllm:num_requests_running is as low as -5",
+		},
+		{
+			"a gauge that is no number at times",
+			[]export.Scrape{h.at(120, 1, 1, 3), h.at(150, 1, 1, math.NaN()), h.at(160, 2, 2, math.Inf(1))},
+			"time to first token n=1 mean=1e+09 client=40; running requests n=1 mean=3 min=3 max=3; | 2 values of gauges left out, which are no numbers: of vllm:num_requests_running of s first",
 		},
 		{"no requests", []export.Scrape{h.at(90, 5, 5, 0), h.at(210, 5, 5, 0)}, ""},
-		{"scrapes that failed, values that are none", []export.Scrape{{Source: "s", StartNS: 150, EndNS: 151, Error: "gone"}, h.at(160, math.NaN(), math.NaN(), math.NaN())}, ""},
+		{
+			"scrapes that failed, values that are none",
+			[]export.Scrape{{Source: "s", StartNS: 150, EndNS: 151, Error: "gone"}, h.at(160, math.NaN(), math.NaN(), math.NaN())},
+			"time to first token n/a: vllm:time_to_first_token_seconds_sum is no number; running requests n/a: vllm:num_requests_running is no number; | time to first token of m s has no value: vllm:time_to_first_token_seconds_sum is no number | running requests of m s has no value: vllm:num_requests_running is no number",
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := reader("openai", []export.Request{{StartNS: 110, Status: export.StatusOK, Responses: []export.Response{
@@ -70,6 +90,13 @@ func TestServerFigures(t *testing.T) {
 			}
 			got := ""
 			for _, f := range rep.Experiments[0].Server {
+				if f.NA != "" {
+					got += fmt.Sprintf("%s n/a: %s; ", f.Name, f.NA)
+					if f.N != 0 || f.Mean != 0 || f.Compared {
+						t.Errorf("%+v", f)
+					}
+					continue
+				}
 				got += fmt.Sprintf("%s n=%d mean=%v", f.Name, f.N, f.Mean)
 				if f.Kind == FigureGauge {
 					got += fmt.Sprintf(" min=%v max=%v", f.Min, f.Max)
@@ -79,7 +106,10 @@ func TestServerFigures(t *testing.T) {
 				}
 				got += "; "
 			}
-			if got != tt.want {
+			for _, w := range rep.Experiments[0].Warnings {
+				got += "| " + w.Error() + " "
+			}
+			if got = strings.TrimSpace(got); got != strings.TrimSpace(tt.want) {
 				t.Errorf("got  %s\nwant %s", got, tt.want)
 			}
 		})
@@ -126,7 +156,7 @@ func seriesOf(name string, labels ...string) *export.Series {
 
 // figuresOf watches a measurement from 100 to 200.
 func figuresOf(scrapes []export.Scrape, told bool) []ServerFigure {
-	w := serverWatch{from: 100, to: 200, hosts: map[string]string{"http://h1:9400/metrics": "h1"}, series: map[*export.Series]*seriesSum{}, before: map[string]bool{}}
+	w := serverWatch{from: 100, to: 200, hosts: map[string]string{"http://h1:9400/metrics": "h1"}, series: map[*export.Series]*seriesSum{}, before: map[string]bool{}, started: map[string]float64{}}
 	for i := range scrapes {
 		w.add(&scrapes[i])
 	}
@@ -149,7 +179,7 @@ func TestServerEnergy(t *testing.T) {
 		{"begins late: from the first scrape", []uint64{120, 140, 160, 200}, []float64{1200, 1400, 1600, 2000}, []float64{12e5, 14e5, 16e5, 20e5}, "800 800"},
 		{"not at each scrape", []uint64{90, 110, 190, 210}, []float64{900, math.NaN(), math.NaN(), 2100}, []float64{math.NaN(), 11e5, 19e5, 21e5}, "1000 900"},
 		{"one scrape", []uint64{10, 150, 300, 400}, []float64{math.NaN(), 5, math.NaN(), math.NaN()}, []float64{1e5, 15e5, 30e5, 40e5}, "1000"},
-		{"the driver was loaded again", []uint64{50, 120, 150, 250}, []float64{500, 1200, 10, 1010}, []float64{5e5, 12e5, 15e5, 25e5}, "1000"},
+		{"the driver was loaded again", []uint64{50, 120, 150, 250}, []float64{500, 1200, 10, 1010}, []float64{5e5, 12e5, 15e5, 25e5}, "nv_energy_consumption fell from 1200 to 10 1000"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got := ""
@@ -159,6 +189,10 @@ func TestServerEnergy(t *testing.T) {
 				}
 				if want := map[string]string{"GPU-a": "h1", "GPU-b": "node7"}[f.GPU]; f.Host != want || f.Of != f.GPU+" "+want {
 					t.Errorf("of %q, host %q, want %q", f.Of, f.Host, want)
+				}
+				if f.NA != "" {
+					got += " " + f.NA
+					continue
 				}
 				got += fmt.Sprintf(" %.6g", f.Total)
 			}
@@ -244,5 +278,46 @@ func TestServerMetricNames(t *testing.T) {
 		if got != tt.want {
 			t.Errorf("%v: %q, want %q", tt.series, got, tt.want)
 		}
+	}
+}
+
+// A ratio is none above 1, in the unit of its source; what rounding adds is no lie.
+func TestServerRatios(t *testing.T) {
+	kv, smi, memory := seriesOf("vllm:kv_cache_usage_perc"), seriesOf("nvidia_smi_utilization_gpu", "gpu_uuid", "GPU-a"), seriesOf("nv_gpu_memory_used_bytes", "gpu_uuid", "GPU-a")
+	for _, tt := range []struct {
+		name            string
+		kv, smi, memory float64
+		want            string
+	}{
+		{"possible", 1 + 1e-9, 100, 5e9, "KV cache usage 1; GPU utilization 1; GPU memory used 5e+09; "},
+		{"above", 1.5, 101, 5e9, "KV cache usage n/a: vllm:kv_cache_usage_perc is as high as 1.5; GPU utilization n/a: nvidia_smi_utilization_gpu is as high as 101; GPU memory used 5e+09; "},
+		{"below", -5, -1, -1, "KV cache usage n/a: vllm:kv_cache_usage_perc is as low as -5; GPU utilization n/a: nvidia_smi_utilization_gpu is as low as -1; GPU memory used n/a: nv_gpu_memory_used_bytes is as low as -1; "},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got := ""
+			for _, f := range figuresOf(scrapesOf([]uint64{150}, map[string][]float64{kv.String(): {tt.kv}, smi.String(): {tt.smi}, memory.String(): {tt.memory}}, kv, smi, memory), false) {
+				if f.NA != "" {
+					got += f.Name + " n/a: " + f.NA + "; "
+				} else {
+					got += fmt.Sprintf("%s %.6g; ", f.Name, f.Mean)
+				}
+			}
+			if got != tt.want {
+				t.Errorf("got  %s\nwant %s", got, tt.want)
+			}
+		})
+	}
+}
+
+// Thousands of figures are told apart by the label in which they differ.
+func TestServerFiguresMany(t *testing.T) {
+	const n = 20_000
+	s := export.Scrape{Source: "http://h1:9400/metrics", StartNS: 150, EndNS: 150}
+	for i := range n {
+		s.Samples = append(s.Samples, export.Sample{Series: seriesOf("vllm:num_requests_running", "engine", "0", "id", fmt.Sprint(i)), Value: 1})
+	}
+	all := figuresOf([]export.Scrape{s}, false)
+	if len(all) != n || all[n-1].Of != "http://h1:9400/metrics id=19999" {
+		t.Errorf("%d figures, %+v", len(all), all[len(all)-1])
 	}
 }

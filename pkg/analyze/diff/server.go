@@ -67,6 +67,9 @@ func (l *LevelResult) server(why string) {
 		for i, x := range levels {
 			for k := range x.Server {
 				f := &x.Server[k]
+				if f.NA != "" {
+					continue
+				}
 				key := figureKey{name: f.Name, metric: f.Metric}
 				if crowded[key] {
 					key.of = f.Of

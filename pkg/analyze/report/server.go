@@ -1,11 +1,15 @@
 package report
 
 import (
-	"slices"
+	"fmt"
 	"strconv"
 
 	"github.com/pa-tools/pa/pkg/analyze"
 )
+
+// maxFigures bounds the rows of one name: GPUs, models and servers are fewer, labels
+// may be any number.
+const maxFigures = 64
 
 // servers are the figures of servers and GPUs as a grid, with one row of heads;
 // nil when there are none. Columns without a value are left out.
@@ -14,9 +18,18 @@ func servers(e *analyze.Experiment) *grid {
 		return nil
 	}
 	rows := [][]string{{"server", "of", "n", "mean", "max", "total", "client", "network + client"}}
+	shown := map[string]int{}
 	for i := range e.Server {
 		f := &e.Server[i]
-		row := []string{f.Name, plain(f.Of), strconv.FormatUint(f.N, 10), "", "", "", "", ""}
+		if shown[f.Name]++; shown[f.Name] > maxFigures {
+			continue
+		}
+		row := []string{f.Name, shortened(plain(f.Of)), strconv.FormatUint(f.N, 10), "", "", "", "", ""}
+		if f.NA != "" {
+			row[2], row[3] = "", "n/a ("+plain(f.NA)+")"
+			rows = append(rows, row)
+			continue
+		}
 		switch f.Kind {
 		case analyze.FigureCounter:
 			row[5] = Quantity(f.Unit, f.Total)
@@ -31,17 +44,40 @@ func servers(e *analyze.Experiment) *grid {
 		}
 		rows = append(rows, row)
 	}
+	for i := range e.Server { // in their order
+		if name := e.Server[i].Name; shown[name] > maxFigures {
+			rows = append(rows, []string{name, fmt.Sprintf("%d more, which are left out here: --format json has them", shown[name]-maxFigures), "", "", "", "", "", ""})
+			shown[name] = 0
+		}
+	}
+	used := make([]bool, len(rows[0]))
+	for _, row := range rows[1:] {
+		for i, cell := range row {
+			used[i] = used[i] || cell != ""
+		}
+	}
 	g := &grid{indent: "  ", left: 2}
 	for _, row := range rows {
 		var cells []string
 		for i, cell := range row {
-			if slices.ContainsFunc(rows[1:], func(r []string) bool { return r[i] != "" }) {
+			if used[i] {
 				cells = append(cells, cell)
 			}
 		}
 		g.add(cells...)
 	}
 	return g
+}
+
+// maxOf bounds what says of what a figure is, in characters: it may have labels of
+// any length.
+const maxOf = 100
+
+func shortened(s string) string {
+	if r := []rune(s); len(r) > maxOf {
+		return string(r[:maxOf-1]) + "…"
+	}
+	return s
 }
 
 // Quantity formats a figure of a server, in the unit of [analyze.ServerFigure].
@@ -76,12 +112,17 @@ type jsonServer struct {
 	Total             *float64 `json:"total,omitempty"`
 	Client            *float64 `json:"client_mean,omitempty"`
 	ClientMinusServer *float64 `json:"client_minus_server,omitempty"`
+	NA                string   `json:"na,omitempty"`
 }
 
 func jsonServers(all []analyze.ServerFigure) (out []jsonServer) {
 	for i := range all {
 		f := &all[i]
-		x := jsonServer{Name: f.Name, Metric: f.Metric, Kind: f.Kind.String(), Of: f.Of, Source: f.Source, Host: f.Host, GPU: f.GPU, Unit: f.Unit, N: f.N}
+		x := jsonServer{Name: f.Name, Metric: f.Metric, Kind: f.Kind.String(), Of: f.Of, Source: f.Source, Host: f.Host, GPU: f.GPU, Unit: f.Unit, N: f.N, NA: f.NA}
+		if f.NA != "" {
+			out = append(out, x)
+			continue
+		}
 		if f.Kind == analyze.FigureCounter {
 			x.Total = &f.Total
 		} else {
@@ -106,6 +147,10 @@ func csvServers(all []analyze.ServerFigure) (rows [][]string) {
 		v := f.Mean
 		if f.Kind == analyze.FigureCounter {
 			v = f.Total
+		}
+		if f.NA != "" {
+			rows = append(rows, []string{"server[" + f.Name + " of " + f.Of + "]", f.Unit})
+			continue
 		}
 		row := []string{"server[" + f.Name + " of " + f.Of + "]", f.Unit, strconv.FormatUint(f.N, 10), float(v)}
 		if f.Kind == analyze.FigureGauge {

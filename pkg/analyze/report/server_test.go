@@ -35,3 +35,38 @@ func TestServers(t *testing.T) {
 		t.Errorf("text of one time (-want +got):\n%s", d)
 	}
 }
+
+// A figure that cannot be says why, and a figure of thousands says how many are not
+// shown; JSON has all.
+func TestServersBound(t *testing.T) {
+	e := &analyze.Experiment{Server: []analyze.ServerFigure{
+		{Name: "GPU utilization", Of: "GPU-a h", Kind: analyze.FigureGauge, Unit: "ratio", NA: "g is as low as -5"},
+		{Name: "requests", Of: strings.Repeat("x", 5000), Kind: analyze.FigureCounter, Unit: "count", N: 2, Total: 7},
+	}}
+	for range 2000 {
+		e.Server = append(e.Server, analyze.ServerFigure{Name: "KV cache usage", Of: "s", Kind: analyze.FigureGauge, Unit: "ratio", N: 1, Mean: 0.5, Max: 0.5})
+	}
+	var b strings.Builder
+	servers(e).write(&b)
+	lines := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
+	if want := 1 + 2 + maxFigures + 1; len(lines) != want {
+		t.Errorf("%d lines, want %d", len(lines), want)
+	}
+	for i, want := range map[int]string{
+		1: "GPU utilization  GPU-a h", 2: strings.Repeat("x", maxOf-1) + "…", len(lines) - 1: "KV cache usage   1936 more, which are left out here",
+	} {
+		if !strings.Contains(lines[i], want) {
+			t.Errorf("line %d is %q, want %q in it", i, lines[i], want)
+		}
+	}
+	if !strings.Contains(lines[1], "n/a (g is as low as -5)") || strings.Contains(lines[1], "%") {
+		t.Errorf("%q", lines[1])
+	}
+	all := jsonServers(e.Server)
+	if x := all[0]; len(all) != len(e.Server) || x.NA != "g is as low as -5" || x.Mean != nil || x.Min != nil {
+		t.Errorf("%d figures, the first %+v", len(all), x)
+	}
+	if row := csvServers(e.Server)[0]; len(row) != 2 {
+		t.Errorf("%q", row)
+	}
+}
