@@ -281,7 +281,7 @@ func (w *serverWatch) doubts(all []ServerFigure) (warnings []error) {
 		others[f.Name] = 0
 		more := ""
 		if n > 1 {
-			more = fmt.Sprintf("; so have %d others", n-1)
+			more = fmt.Sprintf("; nor have %d others", n-1)
 		}
 		warnings = append(warnings, warningf("%s of %s has no value: %s%s", f.Name, cut(f.Of), f.NA, more))
 	}
