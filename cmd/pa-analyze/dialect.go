@@ -136,7 +136,7 @@ func dialectNames() []string {
 func checkStrict(c *cli.Context) error {
 	for _, name := range flagNames(dialectFlags()) {
 		if c.IsSet(name) && name != "dialect" {
-			return cmdline.Usagef("--%s says what another tool's command line said; give --dialect too", name)
+			return cmdline.Usagef("--%s is for reports as another tool makes them; say which with --dialect TOOL", name)
 		}
 	}
 	return nil

@@ -125,6 +125,9 @@ func convertAs(c *cli.Context, in, out string) error {
 		} else {
 			problem = writeFile(out, c.Bool("overwrite"), body)
 		}
+		if s, ok := rep.(*serving.Report); ok && problem == nil && s.Appended() {
+			warnf(c, "%s: holds %d results, one for each load level, as the tool appends them with --append-result, and is no single JSON value; --experiment chooses one", out, len(s.Levels))
+		}
 		if problem == nil {
 			warnf(c, "%s: a result of %s does not hold %s", out, name, lost)
 		}

@@ -249,8 +249,12 @@ func Run(ctx context.Context, r export.Reader, cfg Config) (*Report, error) {
 		err = serr
 	}
 	if m := r.Run().Meta; m != nil {
+		from := "recorder: "
+		if m.Import != nil { // which had no recorder
+			from = ""
+		}
 		for _, w := range m.Warnings {
-			rep.Warnings = append(rep.Warnings, warning("recorder: "+w))
+			rep.Warnings = append(rep.Warnings, warning(from+w))
 		}
 	}
 	for _, w := range r.Warnings() {

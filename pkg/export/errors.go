@@ -8,9 +8,14 @@ type CutError struct {
 	Name   string // file
 	Offset int64  // size of the readable file: where the rest is missing
 	Where  string // what was being read: "experiment 0, request 17"
+	// Nothing says that no part of the file could be used.
+	Nothing bool
 }
 
 func (e *CutError) Error() string {
+	if e.Nothing {
+		return fmt.Sprintf("%s: cut short at byte %d, inside %s; nothing before it can be used", e.Name, e.Offset, e.Where)
+	}
 	return fmt.Sprintf("%s: cut short at byte %d, inside %s; the part before it was read", e.Name, e.Offset, e.Where)
 }
 

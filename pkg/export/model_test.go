@@ -117,7 +117,8 @@ func TestClone(t *testing.T) {
 
 func TestMessages(t *testing.T) {
 	for want, got := range map[string]string{
-		"a.json: cut short at byte 7, inside experiment 0, request 1; the part before it was read": (&CutError{"a.json", 7, "experiment 0, request 1"}).Error(),
+		"a.json: cut short at byte 7, inside experiment 0, request 1; the part before it was read": (&CutError{Name: "a.json", Offset: 7, Where: "experiment 0, request 1"}).Error(),
+		"a.json: cut short at byte 7, inside the footer; nothing before it can be used":            (&CutError{Name: "a.json", Offset: 7, Where: "the footer", Nothing: true}).Error(),
 		"a.json: byte 7: expected x, found y":                                                      (&SyntaxError{Name: "a.json", Offset: 7, Msg: "expected x, found y"}).Error(),
 		"a.json: byte 7: experiment 0: expected x, found y":                                        (&SyntaxError{Name: "a.json", Offset: 7, Where: "experiment 0", Msg: "expected x, found y"}).Error(),
 		"a.json: odd": Warning{Name: "a.json", Offset: -1, Msg: "odd", Count: 1}.String(),

@@ -1,9 +1,9 @@
 package dialect
 
-// Uncounted stands for a tokenizer where there is none and Config.Explain does
-// not insist on one: every text has no tokens. What is made of its counts must
-// be shown as missing.
-var Uncounted Tokenizer = uncounted{}
+// Uncounted returns what stands for a tokenizer where there is none and
+// Config.Explain does not insist on one: every text has no tokens. What is made
+// of its counts must be shown as missing. It always returns the same value.
+func Uncounted() Tokenizer { return uncounted{} }
 
 type uncounted struct{}
 

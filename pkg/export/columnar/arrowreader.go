@@ -65,7 +65,7 @@ func checkArrowEnd(name string, src io.ReaderAt, size int64) error {
 		return fmt.Errorf("read %s: %w", name, err)
 	}
 	if size < int64(len(arrowMagic)+2)+tailBytes || string(tail[4:]) != arrowMagic {
-		return &export.CutError{Name: name, Offset: size, Where: "the footer of the Arrow file, without which nothing of it can be read"}
+		return &export.CutError{Name: name, Offset: size, Where: "the footer of the Arrow file", Nothing: true}
 	}
 	n := int64(binary.LittleEndian.Uint32(tail))
 	if n > min(size-int64(len(arrowMagic)+2)-tailBytes, maxFrameMetadata) {

@@ -102,7 +102,7 @@ func (s *journalSource) start(lim export.Limits) (header, int64, error) {
 	case errors.Is(err, errTorn) && s.follows(8):
 		err = errors.New("expected the schema, found a frame that reaches beyond the end of the file")
 	case errors.Is(err, errTorn):
-		return header{}, 0, &export.CutError{Name: s.name, Offset: s.frames.size, Where: "the schema of the journal, without which nothing of it can be read"}
+		return header{}, 0, &export.CutError{Name: s.name, Offset: s.frames.size, Where: "the schema of the journal", Nothing: true}
 	case err == nil && f.kind != frameSchema:
 		err = fmt.Errorf("expected the schema, found a frame of kind %d", f.kind)
 	case errors.Is(err, errEnd):

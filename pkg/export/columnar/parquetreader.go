@@ -99,7 +99,7 @@ func parquetEnd(name string, src io.ReaderAt, size int64) error {
 	case string(tail) == "PARE":
 		return fmt.Errorf("%s: is encrypted; decrypt it first", name)
 	case size < 12 || string(tail) != parquetMagic:
-		return &export.CutError{Name: name, Offset: size, Where: "the footer of the Parquet file, without which nothing of it can be read"}
+		return &export.CutError{Name: name, Offset: size, Where: "the footer of the Parquet file", Nothing: true}
 	}
 	return nil
 }

@@ -45,7 +45,7 @@ func (f *format) Open(ctx context.Context, name string, src io.ReaderAt, size in
 	x := &file{ctx: ctx, name: name, src: src, size: size, limit: lim.MaxValueBytes}
 	run, s, err := f.open(x)
 	if err != nil {
-		return nil, x.failed(err, "what comes before the first request")
+		return nil, x.failed(err, "what comes before the first request", true)
 	}
 	x.ctx = context.WithoutCancel(ctx)
 	return newReader(x, run, s), nil
@@ -82,10 +82,11 @@ func (f *file) start() (*jsonscan.Cursor, error) {
 	return c, err
 }
 
-// failed turns the end of the file into an *export.CutError.
-func (f *file) failed(err error, where string) error {
+// failed turns the end of the file into an *export.CutError; nothing says that no
+// request was read before it.
+func (f *file) failed(err error, where string, nothing bool) error {
 	if errors.Is(err, jsonscan.ErrCut) {
-		return &export.CutError{Name: f.name, Offset: f.size, Where: where}
+		return &export.CutError{Name: f.name, Offset: f.size, Where: where, Nothing: nothing}
 	}
 	return err
 }

@@ -22,6 +22,7 @@ type Reader struct {
 	responses  []export.Response
 	experiment int
 	valid      bool
+	delivered  bool // a request, at least
 	done       bool
 	err        error
 
@@ -92,9 +93,9 @@ func (r *Reader) Next() bool {
 			r.leaveOut(at, bad, r.src.where())
 		case err != nil:
 			where := r.src.where()
-			r.err = r.file.failed(located(err, where), where)
+			r.err = r.file.failed(located(err, where), where, !r.delivered)
 		default:
-			r.experiment, r.valid = at, true
+			r.experiment, r.valid, r.delivered = at, true, true
 			return true
 		}
 	}

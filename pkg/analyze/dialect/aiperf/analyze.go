@@ -93,7 +93,7 @@ type analysis struct {
 func Analyze(ctx context.Context, r export.Reader, cfg dialect.Config) (*Report, error) {
 	a := &analysis{cfg: cfg, run: r.Run(), rep: &Report{trace: dialect.NewTrace(r.Run(), cfg)}, meter: analyze.NewMeter(r.Run(), analyze.Config{})}
 	if cfg.Tokenizer == nil && cfg.Explain {
-		a.cfg.Tokenizer, a.rep.uncounted = dialect.Uncounted, true
+		a.cfg.Tokenizer, a.rep.uncounted = dialect.Uncounted(), true
 	}
 	if err := a.arguments(); err != nil {
 		return nil, err

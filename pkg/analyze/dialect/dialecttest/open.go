@@ -7,6 +7,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/golden"
 	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/export/foreign"
 	"github.com/pa-tools/pa/pkg/export/profilejson"
 	"github.com/pa-tools/pa/pkg/tokenizer"
 )
@@ -19,6 +20,23 @@ func Open(tb testing.TB, data []byte) export.Reader {
 		tb.Fatal(err)
 	}
 	return r
+}
+
+// Import reads the result file of another tool.
+func Import(tb testing.TB, data []byte) export.Reader {
+	tb.Helper()
+	for _, f := range foreign.Formats() {
+		if !f.Sniff(data[:min(len(data), 4<<10)]) {
+			continue
+		}
+		r, err := f.Open(tb.Context(), "result.json", bytes.NewReader(data), int64(len(data)), export.Limits{})
+		if err != nil {
+			tb.Fatal(err)
+		}
+		return r
+	}
+	tb.Fatal("no format takes the result")
+	return nil
 }
 
 // Tokenizers are those under testdata/tokenizers by their names, each loaded when

@@ -41,6 +41,8 @@ type Report struct {
 	format    format
 	trace     *dialect.Trace // nil unless Config.Explain
 	uncounted bool           // there was no tokenizer
+	blind     string         // why nothing can be told of the responses; "" when it can
+	noRate    string         // the same of rates
 }
 
 // A Session is a conversation of several turns.
@@ -151,7 +153,7 @@ func newAnalysis(release *Release, run *export.Run, cfg dialect.Config) (*analys
 	a.clean = cleaner{rules: a.rules, raise: a.raise}
 	a.rep.trace = dialect.NewTrace(run, cfg)
 	if cfg.Tokenizer == nil && cfg.Explain {
-		a.cfg.Tokenizer, a.rep.uncounted = dialect.Uncounted, true
+		a.cfg.Tokenizer, a.rep.uncounted = dialect.Uncounted(), true
 	}
 	if cfg.Tokenizer != nil {
 		a.special = len(cfg.Tokenizer.AddSpecial(nil))
@@ -256,6 +258,9 @@ func (a *analysis) end() {
 	if a.at == 0 && !a.known {
 		a.noFirstRequest()
 	}
+	if a.blind() {
+		return
+	}
 	c := a.collector()
 	if e := c.finish(a.parser == parseText); e != nil {
 		a.raise(e)
@@ -308,6 +313,10 @@ func (a *analysis) request(q *export.Request) error {
 	c.requests++
 	a.trace.Request(q)
 	switch a.parser {
+	case parseText:
+		if a.blind() {
+			return nil
+		}
 	case parseLatency:
 		a.latencyOnly(c, q)
 		return nil
@@ -423,6 +432,29 @@ func inMessage(p pyjson.Value) (pyjson.Value, *exception) {
 	return item(m, "content")
 }
 
+// blind reports whether the metrics are of texts that the file does not hold:
+// which responses count, and the tokens in them.
+func (a *analysis) blind() bool {
+	return a.known && a.parser == parseText && dialect.Lacking(a.run, export.PartTexts) != ""
+}
+
+// withoutLacking leaves out what the file does not hold, and says so.
+func (a *analysis) withoutLacking() {
+	r := a.rep
+	if a.blind() {
+		r.blind = dialect.Lacking(a.run, export.PartTexts)
+		r.Crash, r.crashes = nil, 0 // at what is not there: the reason says more
+		r.warnings = append(r.warnings, fmt.Errorf("all metrics are n/a: GenAI-Perf takes them from the texts of responses, and %s", r.blind))
+		return
+	}
+	if r.noRate = dialect.Lacking(a.run, export.PartStarts); r.noRate == "" {
+		return
+	}
+	rates := []string{requestRate, tokenRate, requestGood}
+	r.Metrics = slices.DeleteFunc(r.Metrics, func(m Metric) bool { return slices.Contains(rates, m.Name) })
+	r.warnings = append(r.warnings, fmt.Errorf("rates are n/a: %s", r.noRate))
+}
+
 // finish returns the report.
 func (a *analysis) finish() *Report {
 	a.at = -1 // what is raised is about the report
@@ -434,14 +466,19 @@ func (a *analysis) finish() *Report {
 		a.rep.Streaming = *a.cfg.Streaming
 	}
 	a.rep.parser = a.parser
-	a.rep.Metrics = a.c.metrics(a.rules)
-	a.explainLevel()
+	if !a.blind() {
+		a.rep.Metrics = a.c.metrics(a.rules)
+		a.explainLevel()
+	}
+	a.withoutLacking()
 	if a.rules.sessions {
 		for _, s := range a.order {
 			a.rep.Sessions = append(a.rep.Sessions, Session{s.id, s.metrics(a.rules)})
 		}
 	}
-	a.printable()
+	if a.rep.blind == "" {
+		a.printable()
+	}
 	if a.excluded > 0 {
 		a.rep.warnings = append(a.rep.warnings, fmt.Errorf("%d requests of the level failed or were not measured: GenAI-Perf does not see them", a.excluded))
 	}

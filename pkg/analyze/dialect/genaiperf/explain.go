@@ -161,6 +161,10 @@ func needsTokens(name string) bool {
 // missing says why a metric has no values.
 func (r *Report) missing(name string) string {
 	switch {
+	case r.blind != "":
+		return r.blind
+	case r.noRate != "" && (name == requestRate || name == tokenRate):
+		return r.noRate
 	case r.uncounted && needsTokens(name):
 		return "tokens are counted with the model's tokenizer; give --tokenizer"
 	case name == secondToken:

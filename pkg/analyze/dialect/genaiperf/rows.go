@@ -134,6 +134,8 @@ func (r *Report) cell(metric, stat string, console bool) string {
 	k := &r.Release.rules
 	m := r.Metric(metric)
 	switch {
+	case m == nil && r.blind != "":
+		return "N/A"
 	case k.layout < layout2407 && console:
 		return pyfmt.Grouped(r.value(metric, stat), 0)
 	case k.layout < layout2407:
@@ -150,6 +152,8 @@ func (r *Report) rate(metric string, console bool) string {
 	k := &r.Release.rules
 	m := r.Metric(metric)
 	switch {
+	case m == nil && (r.blind != "" || r.noRate != ""):
+		return "N/A"
 	case k.layout < layout2407:
 		return pyfmt.Fixed(r.value(metric, "avg"), 2)
 	case m == nil:

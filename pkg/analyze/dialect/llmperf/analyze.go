@@ -111,7 +111,7 @@ func Analyze(ctx context.Context, v *Version, r export.Reader, cfg dialect.Confi
 	}
 	a.rep.trace = dialect.NewTrace(r.Run(), cfg)
 	if cfg.Tokenizer == nil && cfg.Explain {
-		cfg.Tokenizer, a.rep.uncounted = dialect.Uncounted, true
+		cfg.Tokenizer, a.rep.uncounted = dialect.Uncounted(), true
 		a.tokenizer = cfg.Tokenizer
 	}
 	if cfg.Tokenizer != nil {

@@ -199,6 +199,8 @@ func (c *collector) level(l *levelData, e *export.Experiment) Level {
 	l.sequences.count(l.stats)
 	percentiles := pawindow.Percentiles(c.settings.Percentile)
 	out := c.settings.NewLevel(e.Mode, e.Value, e.Meta)
+	out.NoRate = dialect.Lacking(c.run, export.PartStarts)
+	out.NoLatency = dialect.Lacking(c.run, export.PartEnds, export.PartLast)
 	out.Sequences, out.Unreported = len(l.sequences.byID) > 0, c.interrupted(l)
 	for i := range l.stats {
 		out.Windows = append(out.Windows, l.stats[i].Summary(percentiles))
@@ -268,6 +270,12 @@ func (c *collector) warn(rep *Report) {
 	}
 	if slices.ContainsFunc(c.levels, func(l levelData) bool { return !l.skip && l.guessed }) {
 		rep.warnf("the file has no measurement windows; each load level is taken as one, from its first start to its last end")
+	}
+	if len(levels) > 0 && levels[0].NoRate != "" {
+		rep.warnf("throughputs are n/a: %s", levels[0].NoRate)
+	}
+	if len(levels) > 0 && levels[0].NoLatency != "" {
+		rep.warnf("latencies are n/a: %s", levels[0].NoLatency)
 	}
 	rep.remarks = slices.Clone(rep.warnings) // the rest is about settings and the server
 	if len(levels) == 0 {

@@ -24,7 +24,7 @@ func (s *Settings) WriteLevel(w io.Writer, l *Level) error {
 	s.writeHead(p, l)
 	if s.Verbose {
 		for i := range l.Windows {
-			s.writePass(p, i+1, &l.Windows[i])
+			s.writePass(p, i+1, l, &l.Windows[i])
 		}
 	}
 	if l.Unreported || l.Summary.Requests == 0 {
@@ -73,17 +73,17 @@ func (s *Settings) writeHead(p *printer, l *Level) {
 }
 
 // writePass writes what a window came to.
-func (s *Settings) writePass(p *printer, number int, w *pawindow.Summary) {
+func (s *Settings) writePass(p *printer, number int, l *Level, w *pawindow.Summary) {
 	if w.Requests == 0 {
 		p.linef("  Pass [%d] cb::Error: No valid requests recorded within time interval. Please use a larger time window.", number)
 		return
 	}
-	rate := six(w.PerSecond(w.Requests * max(s.BatchSize, 1)))
+	rate := l.rate(w.PerSecond(w.Requests * max(s.BatchSize, 1)))
 	if s.Percentile > 0 {
-		p.linef("  Pass [%d] throughput: %s infer/sec. p%d latency: %d usec", number, rate, s.Percentile, us(w.Typical(s.Percentile)))
+		p.linef("  Pass [%d] throughput: %s infer/sec. p%d latency: %s usec", number, rate, s.Percentile, l.latency(us(w.Typical(s.Percentile))))
 		return
 	}
-	p.linef("  Pass [%d] throughput: %s infer/sec. Avg latency: %d usec (std %d usec). ", number, rate, us(w.Mean), w.StdDevUS)
+	p.linef("  Pass [%d] throughput: %s infer/sec. Avg latency: %s usec (std %s usec). ", number, rate, l.latency(us(w.Mean)), l.latency(w.StdDevUS))
 }
 
 func us(d time.Duration) uint64 { return uint64(d / time.Microsecond) }
@@ -99,11 +99,11 @@ func (s *Settings) writeClient(p *printer, l *Level) {
 		p.linef("    [WARNING] Perf Analyzer was not able to keep up with the desired request rate. %.2f%% of the requests were delayed. ", pct)
 	}
 	if l.Sequences {
-		p.linef("    Sequence count: %d (%s seq/sec)", sum.Sequences, six(sum.PerSecond(sum.Sequences)))
+		p.linef("    Sequence count: %d (%s seq/sec)", sum.Sequences, l.rate(sum.PerSecond(sum.Sequences)))
 	}
-	p.linef("    Throughput: %s infer/sec", six(l.throughput(s)))
+	p.linef("    Throughput: %s infer/sec", l.rate(l.throughput(s)))
 	if s.Decoupled {
-		p.linef("    Response Throughput: %s infer/sec", six(sum.PerSecond(sum.Responses)))
+		p.linef("    Response Throughput: %s infer/sec", l.rate(sum.PerSecond(sum.Responses)))
 	}
 	if s.Verbose {
 		overhead := absent
@@ -113,10 +113,10 @@ func (s *Settings) writeClient(p *printer, l *Level) {
 		p.linef("    Avg client overhead: %s%%", overhead)
 	}
 	if s.Percentile <= 0 {
-		p.linef("    Avg latency: %d usec (standard deviation %d usec)", us(sum.Mean), sum.StdDevUS)
+		p.linef("    Avg latency: %s usec (standard deviation %s usec)", l.latency(us(sum.Mean)), l.latency(sum.StdDevUS))
 	}
 	for _, q := range sum.Percentiles {
-		p.linef("    p%d latency: %d usec", q.Pct, us(q.Latency))
+		p.linef("    p%d latency: %s usec", q.Pct, l.latency(us(q.Latency)))
 	}
 	p.linef("    %s", s.library(l.Times))
 }
@@ -181,7 +181,7 @@ func (l *Level) SummaryName() string {
 
 // SummaryLine is what a line of the summary says of a level.
 func (s *Settings) SummaryLine(l *Level) string {
-	return fmt.Sprintf("throughput: %s infer/sec, latency %d usec", six(l.throughput(s)), us(l.Summary.Typical(s.Percentile)))
+	return fmt.Sprintf("throughput: %s infer/sec, latency %s usec", l.rate(l.throughput(s)), l.latency(us(l.Summary.Typical(s.Percentile))))
 }
 
 // reported returns the levels that perf_analyzer reports.

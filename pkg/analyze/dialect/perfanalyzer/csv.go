@@ -91,9 +91,9 @@ var serverColumns = []string{
 
 func (s *Settings) row(l *Level) []string {
 	sum := &l.Summary
-	row := []string{l.number(), six(l.throughput(s))}
+	row := []string{l.number(), l.rate(l.throughput(s))}
 	if s.Decoupled {
-		row = append(row, six(sum.PerSecond(sum.Responses)))
+		row = append(row, l.rate(sum.PerSecond(sum.Responses)))
 	}
 	t, known := pawindow.MeanTimes{}, s.Decoupled // of which the library measures nothing
 	if l.Times != nil && !s.Decoupled {
@@ -106,13 +106,13 @@ func (s *Settings) row(l *Level) []string {
 	}
 	row = append(row, whole(receive, known))
 	for _, q := range sum.Percentiles {
-		row = append(row, whole(us(q.Latency), true))
+		row = append(row, l.latency(us(q.Latency)))
 	}
 	if !s.VerboseCSV {
 		return row
 	}
 	if s.Percentile <= 0 {
-		row = append(row, whole(us(sum.Mean), true))
+		row = append(row, l.latency(us(sum.Mean)))
 	}
 	row = append(row, whole(send+receive, known), whole(wait, known))
 	if g := l.GPUs; g != nil {

@@ -100,8 +100,17 @@ func (r *Report) define(d *dialect.Definition) {
 		d.NA = "there is no request in the last windows"
 		return
 	}
-	s := &r.Levels[n-1].Summary
-	d.NA = ""
+	l := &r.Levels[n-1]
+	if d.NA = l.NoLatency; d.Measure != dialect.Latency {
+		d.NA = ""
+	}
+	if d.Measure == dialect.RequestRate {
+		d.NA = l.NoRate
+	}
+	if d.NA != "" {
+		return
+	}
+	s := &l.Summary
 	switch d.Measure {
 	case dialect.Latency:
 		at := func(pct int) float64 {

@@ -30,6 +30,9 @@ type Level struct {
 	// Unreported says that perf_analyzer did not get as far as to report the level,
 	// which it was measuring when it was interrupted.
 	Unreported bool
+	// NoRate and NoLatency say why the throughput and the latencies cannot be
+	// told, of a file that does not hold what they are made of; "" when they can.
+	NoRate, NoLatency string
 	// Sequences says that requests belong to sequences.
 	Sequences bool
 	// SentPerSecond is how many requests were sent per second of the windows that

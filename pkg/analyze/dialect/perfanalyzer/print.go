@@ -26,6 +26,17 @@ func (p *printer) flush(w io.Writer) error {
 // six formats with six significant digits, as a C++ stream does by default.
 func six(x float64) string { return strconv.FormatFloat(x, 'g', 6, 64) }
 
+// rate formats requests or the like per second.
+func (l *Level) rate(perSecond float64) string {
+	if l.NoRate != "" {
+		return absent
+	}
+	return six(perSecond)
+}
+
+// latency formats microseconds.
+func (l *Level) latency(us uint64) string { return whole(us, l.NoLatency == "") }
+
 // whole formats a number that may be unknown.
 func whole(n uint64, known bool) string {
 	if !known {

@@ -86,7 +86,7 @@ func Analyze(ctx context.Context, tool *Tool, r export.Reader, cfg dialect.Confi
 	}
 	rep := &Report{Tool: tool, args: args, warnings: warnings, trace: dialect.NewTrace(run, cfg)}
 	if cfg.Tokenizer == nil && cfg.Explain {
-		cfg.Tokenizer, rep.uncounted = dialect.Uncounted, true
+		cfg.Tokenizer, rep.uncounted = dialect.Uncounted(), true
 	}
 	wanted, err := wantedLevels(run, cfg.Level)
 	if err != nil {

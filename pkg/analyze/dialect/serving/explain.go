@@ -48,7 +48,7 @@ func (l *level) explain(o *outcome, q *export.Request) {
 	}
 }
 
-func (l *level) uncounted() bool { return l.tokenizer == dialect.Uncounted }
+func (l *level) uncounted() bool { return l.tokenizer == dialect.Uncounted() }
 
 // explainLevel takes note of what holds for the level as a whole.
 func (l *level) explainLevel(out *Level) {

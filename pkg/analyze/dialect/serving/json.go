@@ -29,6 +29,10 @@ func (r *Report) JSON(w io.Writer) error {
 	return out.Flush()
 }
 
+// Appended reports whether JSON writes several values into a file that holds one
+// unless the tool was told to append: SGLang's always has one for each line.
+func (r *Report) Appended() bool { return len(r.Levels) > 1 && r.Tool.layout != layoutSGLang }
+
 // A dict is a Python dictionary: a name that is set again keeps its place.
 type dict struct {
 	names  []string
@@ -177,6 +181,15 @@ func (l *Level) rowColumn(value func(o *outcome) any) column {
 	return column{len(l.rows), func(i int) any { return value(l.rows[i]) }}
 }
 
+// gapColumn is one of what needs all token events: null where the file does not
+// hold those between the first and the last.
+func (l *Level) gapColumn(value func(o *outcome) any) column {
+	if l.noGaps {
+		value = func(*outcome) any { return nil }
+	}
+	return l.rowColumn(value)
+}
+
 // ttftValue is the time to the first token: −1 is a whole number in the files.
 func ttftValue(o *outcome) any {
 	if o.whole {
@@ -190,7 +203,7 @@ func (l *Level) setRows(d *dict) {
 	d.set("input_lens", l.rowColumn(func(o *outcome) any { return o.inputShown }))
 	d.set("output_lens", l.rowColumn(func(o *outcome) any { return o.output }))
 	d.set("ttfts", l.rowColumn(ttftValue))
-	d.set("itls", l.rowColumn(func(o *outcome) any { return o.itl }))
+	d.set("itls", l.gapColumn(func(o *outcome) any { return o.itl }))
 }
 
 func (l *Level) setTexts(d *dict) {
@@ -230,7 +243,7 @@ func (r *Report) trtllmResult(d *dict, l *Level) {
 		l.setTexts(d)
 		if !main {
 			d.set("request_ars", l.rowColumn(func(o *outcome) any { return o.shownAcceptance() }))
-			d.set("decode_iterations", l.rowColumn(func(o *outcome) any { return o.iterations }))
+			d.set("decode_iterations", l.gapColumn(func(o *outcome) any { return o.iterations }))
 		}
 	}
 	for _, s := range r.sections(l) {

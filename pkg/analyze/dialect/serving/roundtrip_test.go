@@ -157,6 +157,20 @@ func TestImportedWithoutGaps(t *testing.T) {
 		if l.PeakTokens != 0 && !math.IsNaN(l.PeakTokens) {
 			t.Errorf("%s: peak of %v token events, want none", tool.Name, l.PeakTokens)
 		}
+		var b bytes.Buffer
+		detailed, err := Analyze(t.Context(), tool, imported(t, data), dialect.Config{Explain: true, Args: map[string]string{"save_detailed": "True"}})
+		if err == nil {
+			err = detailed.JSON(&b)
+		}
+		for _, column := range []string{"itls", "decode_iterations"} {
+			const none = `": [null, null, null, null, null, null, null, null]`
+			if there := strings.Contains(b.String(), `"`+column+`"`); err != nil || there && !strings.Contains(b.String(), `"`+column+none) {
+				t.Errorf("%s: %v, %s are not null in %s", tool.Name, err, column, &b)
+			}
+		}
+		if !strings.Contains(b.String(), `"itls"`) {
+			t.Errorf("%s: no itls in %s", tool.Name, &b)
+		}
 		for _, d := range rep.Definitions() {
 			if d.Measure == dialect.InterToken && d.NA != naGaps {
 				t.Errorf("%s: ITL is n/a: %q, want %q", tool.Name, d.NA, naGaps)

@@ -43,6 +43,7 @@ type Level struct {
 	// Concurrency is the sum of latencies over Duration (SGLang).
 	Concurrency float64
 
+	noGaps         bool  // the file does not hold them
 	met            []int // of each objective, how many requests keep it (SGLang)
 	good           int
 	requestRate    float64
@@ -130,7 +131,7 @@ func (l *level) summarize(run *export.Run, e *export.Experiment) *Level {
 		out.notes = append(out.notes, "the file does not say when requests were sent, so there are no rates; --arg benchmark_duration_ns=… gives the run's duration")
 	}
 	_, l.noGaps = run.Lacks(export.PartGaps)
-	if l.noGaps {
+	if out.noGaps = l.noGaps; l.noGaps {
 		out.notes = append(out.notes, naGaps+", so there are no gaps and no counts of token events")
 	}
 	out.dated(a, run, endNS)
