@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/pa-tools/pa/pkg/export"
@@ -92,6 +93,10 @@ func (s *sender) drop() {
 	}
 }
 
+// closedIdle is how net/http's error reads for a connection that ended before the
+// request was on it, which it keeps to itself. A 408 may have come before the end.
+const closedIdle = "http: server closed idle connection"
+
 // attempt implements attempter.
 func (s *sender) attempt(ctx context.Context, p *payload, r *export.Request) (stale bool, err error) {
 	c, err := s.connect(ctx)
@@ -122,7 +127,7 @@ func (s *sender) attemptOn(ctx context.Context, c *conn, p *payload, r *export.R
 	}
 	r.StartNS, r.StartSource, r.SentNS, r.FirstByteNS = start.ns, start.source, sent.ns, first.ns
 	if err != nil {
-		if waited && !c.watch.answered() && ctx.Err() == nil && c.watch.untaken(err) {
+		if waited && (!c.watch.answered() || strings.HasSuffix(err.Error(), closedIdle)) && ctx.Err() == nil && c.watch.untaken(err) {
 			s.drop()
 			return true
 		}
