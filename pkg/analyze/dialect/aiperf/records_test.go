@@ -16,26 +16,10 @@ import (
 	"github.com/pa-tools/pa/internal/golden"
 	"github.com/pa-tools/pa/internal/pyjson"
 	"github.com/pa-tools/pa/pkg/analyze/dialect"
+	"github.com/pa-tools/pa/pkg/analyze/dialect/dialecttest"
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/export/foreign"
 	"github.com/pa-tools/pa/pkg/export/profilejson"
 )
-
-// openRecords reads a file of records as package foreign does.
-func openRecords(t *testing.T, data []byte) export.Reader {
-	t.Helper()
-	for _, f := range foreign.Formats() {
-		if f.Sniff(data[:min(len(data), 4<<10)]) {
-			r, err := f.Open(t.Context(), "profile_export.jsonl", bytes.NewReader(data), int64(len(data)), export.Limits{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			return r
-		}
-	}
-	t.Fatal("no format takes the records")
-	return nil
-}
 
 // notKept are the members of AIPerf's records that an import does not keep, and
 // why. What begins so is meant, too.
@@ -96,7 +80,7 @@ func TestRecordsGolden(t *testing.T) {
 			t.Fatal(err)
 		}
 		var b bytes.Buffer
-		if warnings, err := WriteRecords(t.Context(), openRecords(t, data), dialect.Config{}, &b); err != nil || len(warnings) > 0 {
+		if warnings, err := WriteRecords(t.Context(), dialecttest.Import(t, data), dialect.Config{}, &b); err != nil || len(warnings) > 0 {
 			t.Fatal(err, warnings)
 		}
 		got, want := strings.Split(b.String(), "\n"), strings.Split(string(data), "\n")
@@ -162,10 +146,10 @@ func TestRecordsRead(t *testing.T) {
 			cfg.Args = map[string]string{"use_server_token_count": "true"}
 		}
 		var b bytes.Buffer
-		if _, err := WriteRecords(t.Context(), openRecords(t, data), cfg, &b); err != nil {
+		if _, err := WriteRecords(t.Context(), dialecttest.Import(t, data), cfg, &b); err != nil {
 			t.Fatal(name, err)
 		}
-		in, out := openRecords(t, data), openRecords(t, b.Bytes())
+		in, out := dialecttest.Import(t, data), dialecttest.Import(t, b.Bytes())
 		n := 0
 		for in.Next() && out.Next() {
 			n++
@@ -275,7 +259,7 @@ func TestRecordsWithoutStarts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := WriteRecords(t.Context(), openRecords(t, data), dialect.Config{}, &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), "does not say when requests were sent") {
+	if _, err := WriteRecords(t.Context(), dialecttest.Import(t, data), dialect.Config{}, &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), "does not say when requests were sent") {
 		t.Errorf("error %v", err)
 	}
 }

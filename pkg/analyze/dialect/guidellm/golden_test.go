@@ -11,25 +11,10 @@ import (
 
 	"github.com/pa-tools/pa/internal/golden"
 	"github.com/pa-tools/pa/internal/pyjson"
+	"github.com/pa-tools/pa/pkg/analyze/dialect/dialecttest"
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/export/foreign"
 	"github.com/pa-tools/pa/pkg/export/profilejson"
 )
-
-func open(t *testing.T, data []byte) export.Reader {
-	t.Helper()
-	for _, f := range foreign.Formats() {
-		if f.Sniff(data[:min(len(data), 4<<10)]) {
-			r, err := f.Open(t.Context(), "x.json", bytes.NewReader(data), int64(len(data)), export.Limits{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			return r
-		}
-	}
-	t.Fatal("no format takes it")
-	return nil
-}
 
 func file(t *testing.T, name string) []byte {
 	t.Helper()
@@ -169,7 +154,7 @@ func TestGolden(t *testing.T) {
 	for _, name := range []string{"ok", "cut"} {
 		data := file(t, name)
 		n := 0
-		compare(t, name+":", parse(t, write(t, open(t, data))), parse(t, string(data)), &n)
+		compare(t, name+":", parse(t, write(t, dialecttest.Import(t, data))), parse(t, string(data)), &n)
 		if n < 2000 {
 			t.Errorf("%s: %d values compared", name, n)
 		}
@@ -181,7 +166,7 @@ func TestGolden(t *testing.T) {
 func TestRead(t *testing.T) {
 	for _, name := range []string{"ok", "cut"} {
 		data := file(t, name)
-		in, out := open(t, data), open(t, []byte(write(t, open(t, data))))
+		in, out := dialecttest.Import(t, data), dialecttest.Import(t, []byte(write(t, dialecttest.Import(t, data))))
 		n := 0
 		for in.Next() && out.Next() {
 			n++
@@ -291,7 +276,7 @@ func TestRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := open(t, data)
+	r := dialecttest.Import(t, data)
 	w := NewWriter(r.Run())
 	if err := w.ReadAll(t.Context(), r); err == nil || !strings.Contains(err.Error(), "does not say when requests were sent") {
 		t.Errorf("error %v", err)

@@ -11,26 +11,10 @@ import (
 	"github.com/pa-tools/pa/internal/golden"
 	"github.com/pa-tools/pa/internal/pyjson"
 	"github.com/pa-tools/pa/pkg/analyze/dialect"
+	"github.com/pa-tools/pa/pkg/analyze/dialect/dialecttest"
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/export/foreign"
 	"github.com/pa-tools/pa/pkg/export/profilejson"
 )
-
-// open reads a result file as package foreign does.
-func open(t *testing.T, data []byte) export.Reader {
-	t.Helper()
-	for _, f := range foreign.Formats() {
-		if f.Sniff(data[:min(len(data), 4<<10)]) {
-			r, err := f.Open(t.Context(), "x.json", bytes.NewReader(data), int64(len(data)), export.Limits{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			return r
-		}
-	}
-	t.Fatal("no format takes it")
-	return nil
-}
 
 func file(t *testing.T, name string) []byte {
 	t.Helper()
@@ -44,7 +28,7 @@ func file(t *testing.T, name string) []byte {
 // write returns the file of requests that is made of one, and its summaries.
 func write(t *testing.T, data []byte, cfg dialect.Config) (requests string, w *Writer) {
 	t.Helper()
-	r := open(t, data)
+	r := dialecttest.Import(t, data)
 	var b bytes.Buffer
 	w = NewWriter(r.Run(), cfg, &b)
 	if err := w.WriteAll(t.Context(), r); err != nil {
@@ -153,7 +137,7 @@ func TestGolden(t *testing.T) {
 func TestRead(t *testing.T) {
 	data := file(t, "cut/reports/per_request_lifecycle_metrics.json")
 	written, _ := write(t, data, dialect.Config{})
-	in, out := open(t, data), open(t, []byte(written))
+	in, out := dialecttest.Import(t, data), dialecttest.Import(t, []byte(written))
 	n := 0
 	for in.Next() && out.Next() {
 		n++
@@ -301,7 +285,7 @@ func TestRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := open(t, data)
+		r := dialecttest.Import(t, data)
 		if err := NewWriter(r.Run(), dialect.Config{}, &bytes.Buffer{}).WriteAll(t.Context(), r); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %q", name, err, want)
 		}
