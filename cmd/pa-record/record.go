@@ -93,36 +93,40 @@ func checkBackend(s *settings, urls []string) error {
 }
 
 // explain adds what to check to the error of a run of which too much failed, and
-// gives that of --max-error-rate its exit code.
-func explain(err error, s *settings) error {
+// gives that of --max-error-rate its exit code. ifRefused is what to do when the
+// server refuses the first requests, by what was seen before the load.
+func explain(err error, s *settings, ifRefused []string) error {
 	var fe *recorder.FailedError
 	var re *recorder.ErrorRateError
 	switch {
 	case errors.As(err, &re):
-		return &cmdline.CodeError{Code: cmdline.ExitGate, Err: checkWhat(err, re.Common.Status, re.Common.Code, s)}
+		return &cmdline.CodeError{Code: cmdline.ExitGate, Err: checkWhat(err, re.Common.Status, re.Common.Code, s, ifRefused)}
 	case !errors.As(err, &fe):
 		return err
 	case fe.OK > 0:
 		return fmt.Errorf("%w; is the server still running?", err)
 	}
-	return checkWhat(err, fe.Status, fe.Code, s)
+	return checkWhat(err, fe.Status, fe.Code, s, ifRefused)
 }
 
 // checkWhat adds to err what to look at when requests fail in this way.
-func checkWhat(err error, status export.Status, code int, s *settings) error {
+func checkWhat(err error, status export.Status, code int, s *settings, ifRefused []string) error {
 	check := "the server's log may say why"
 	switch {
 	case status == export.StatusConnectError:
 		return err // its message says it
 	case status == export.StatusTimeout:
 		check = "is --request-timeout long enough?"
-	case status != export.StatusHTTPError && status != export.StatusRPCError:
-	case code == http.StatusNotFound && s.Endpoint != "":
-		check = "are --endpoint (" + s.Endpoint + ") and the model right?"
+	case status == export.StatusTruncated:
 	case code == http.StatusUnauthorized || code == http.StatusForbidden:
 		check = "is the API key right?"
 	case code == http.StatusTooManyRequests:
 		check = "the server limits the rate; lower the load"
+	case len(ifRefused) > 0:
+		check = strings.Join(ifRefused, "; ")
+	case status != export.StatusHTTPError && status != export.StatusRPCError:
+	case code == http.StatusNotFound && s.Endpoint != "":
+		check = "are --endpoint (" + s.Endpoint + ") and the model right?"
 	case code >= 300 && code < 400:
 		check = "is -u right?"
 	case code >= 400 && code < 500 && len(s.InputData) > 0:

@@ -16,6 +16,7 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze/dialect/perfanalyzer"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder"
+	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 )
 
@@ -36,6 +37,9 @@ type series struct {
 	stop        <-chan struct{}
 	interrupted *interruption
 	reports     [][]string // arguments of pa-analyze, to be named at the end
+
+	warned    []string // what the checks of the servers warned of
+	ifRefused []string // what to do if the servers refuse the first requests
 
 	group string      // of the exports; "" without --repeat
 	done  []oneResult // of the runs that wrote something, in their order
@@ -163,7 +167,7 @@ func (m *series) run(ctx context.Context, i int, of place) error {
 	m.announce(of, plan)
 	p := newProgress(m.stderr, s, of, m.env)
 	cfg := recorder.Config{
-		Backend: b, WaitReady: s.waitReady, Waiting: m.waiting, Entries: m.entries.Source, Streams: m.entries.streams, Order: s.order, BatchSize: s.BatchSize,
+		Backend: b, WaitReady: s.waitReady, Waiting: m.waiting, CheckWarnings: m.checkWarnings, Entries: m.entries.Source, Streams: m.entries.streams, Order: s.order, BatchSize: s.BatchSize,
 		Levels: levels, Plan: s.levelPlan, StopOnUnstable: s.Measure.StopOnUnstable, Between: s.postBetween, Measure: s.measure, Warmup: s.Warmup, WarmupTime: s.warmupDuration,
 		Sequences:      s.sequences(m.entries.streams != nil),
 		RequestTimeout: orNone(s.timeout), Grace: orNone(s.grace), MaxErrorRate: s.MaxErrorRate,
@@ -202,7 +206,7 @@ func (m *series) run(ctx context.Context, i int, of place) error {
 	}
 	switch {
 	case err != nil:
-		return explain(err, s)
+		return explain(err, s, m.ifRefused)
 	case m.interrupted.get() != 0:
 		return m.interrupted.error(nil)
 	}
@@ -221,6 +225,20 @@ func (m *series) waiting(why error) {
 		fmt.Fprintf(m.stderr, "pa-record: waiting for %s to say whether it is ready\n", strings.Join(urls, ", "))
 	default:
 		fmt.Fprintf(m.stderr, "pa-record: waiting up to %v for the server: %v\n", m.s.waitReady, why)
+	}
+}
+
+// checkWarnings prints what the checks of the servers found, each line once for
+// all runs.
+func (m *series) checkWarnings(all []backend.Warning) {
+	for _, w := range all {
+		if !slices.Contains(m.warned, w.Text) {
+			m.warned = append(m.warned, w.Text)
+			fmt.Fprintf(m.stderr, "pa-record: warning: %s\n", w.Text)
+		}
+		if w.IfRefused != "" && !slices.Contains(m.ifRefused, w.IfRefused) {
+			m.ifRefused = append(m.ifRefused, w.IfRefused)
+		}
 	}
 }
 

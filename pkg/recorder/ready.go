@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/pa-tools/pa/pkg/recorder/backend"
 )
 
 const (
@@ -24,9 +26,30 @@ func (r *session) check(ctx context.Context) error {
 	for {
 		err := r.checkOnce(ctx)
 		said(err)
-		if err == nil || !time.Now().Add(readyEvery).Before(deadline) || !pause(ctx, readyEvery) {
+		if err == nil {
+			stop() // Waiting is not called any more
+			r.noteWarnings()
+			return nil
+		}
+		if !time.Now().Add(readyEvery).Before(deadline) || !pause(ctx, readyEvery) {
 			return err
 		}
+	}
+}
+
+// noteWarnings keeps what the backend's Check warns of for the export, and tells
+// Config.CheckWarnings.
+func (r *session) noteWarnings() {
+	b, ok := r.cfg.Backend.(backend.Warner)
+	if !ok {
+		return
+	}
+	warnings := b.CheckWarnings()
+	for _, w := range warnings {
+		r.cfg.Run.Meta.Warnings = append(r.cfg.Run.Meta.Warnings, w.Text)
+	}
+	if len(warnings) > 0 && r.cfg.CheckWarnings != nil {
+		r.cfg.CheckWarnings(warnings)
 	}
 }
 

@@ -32,6 +32,21 @@ type Backend interface {
 	Close() error
 }
 
+// A Warner is a Backend whose Check can succeed and yet find something that the
+// user should know before the load begins.
+type Warner interface {
+	// CheckWarnings returns what the last Check found, nil for nothing.
+	CheckWarnings() []Warning
+}
+
+// A Warning is something that Check found and that does not prevent the load.
+type Warning struct {
+	Text string // one line; names the URL
+	// IfRefused says what to do when the server refuses the first requests;
+	// "" is nothing.
+	IfRefused string
+}
+
 // A Payload is a prepared request. Its dynamic type belongs to the backend.
 type Payload interface {
 	// Inputs is what the export shows under request_inputs. Shared by all

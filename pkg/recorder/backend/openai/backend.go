@@ -38,7 +38,7 @@ type Config struct {
 	// Model goes into bodies that name none. "" means the one model that the
 	// server lists, see Check.
 	Model string
-	// Models are others that entries name; Check wants to know them too.
+	// Models are others that entries name; Check looks for them in the list, too.
 	Models []string
 	// Streaming sets "stream": true in every body. Otherwise bodies stay as
 	// they are. Those that are made after Render.Template stay so in any case.
@@ -89,9 +89,11 @@ type Backend struct {
 	streams bool     // bodies that are made ask for streamed answers
 	model   string
 	listed  []string // what the server lists, when it does
-	secrets redact.Secrets
-	conns   atomic.Int64 // connections made, for their numbers
-	release func()       // what holds the kernel's stamps; nil before Check
+	// warnings are those of the last Check.
+	warnings []backend.Warning
+	secrets  redact.Secrets
+	conns    atomic.Int64 // connections made, for their numbers
+	release  func()       // what holds the kernel's stamps; nil before Check
 	// closingTime is the constant; tests take a time that no busy machine
 	// decides about.
 	closingTime time.Duration
@@ -105,7 +107,10 @@ type Backend struct {
 	loop loopTransport // nil before the first Open; guarded by mu
 }
 
-var _ backend.Backend = (*Backend)(nil)
+var (
+	_ backend.Backend = (*Backend)(nil)
+	_ backend.Warner  = (*Backend)(nil)
+)
 
 // New returns a backend. It opens no connection. The error names all mistakes
 // in cfg.

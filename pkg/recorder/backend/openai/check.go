@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -20,9 +21,10 @@ const checkTimeout = 30 * time.Second
 
 // Check asks the server for its models. It is an error when there is no
 // connection, when what answers does not speak HTTP/1, when it says that it is
-// not ready (502 to 504) or that the credentials are wrong (401, 403), and
-// when it lists models and one of ours is not among them. Servers need not know the
-// list: any other answer is good enough.
+// not ready (502 to 504), or that the credentials are wrong (401, 403). Servers
+// need not know the list: any other answer is good enough. A list that lacks a
+// model of ours is a warning, because gateways answer names that they do not
+// list: see CheckWarnings.
 func (b *Backend) Check(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
@@ -69,27 +71,58 @@ func (b *Backend) checkStatus(code int, msg string) error {
 
 func movesToTLS(msg string) bool { return strings.HasPrefix(msg, "redirected to https://") }
 
-// useModels compares the list with the model wanted, or takes the only one.
+// useModels takes the only model of the list where none is configured. Otherwise
+// it warns of each configured model that the list lacks.
 func (b *Backend) useModels(listed, aliases []string) error {
-	b.listed = listed
-	switch {
-	case b.cfg.Model == "" && len(listed) == 1:
-		b.model = listed[0]
-		return nil
-	case b.cfg.Model == "" || len(listed) == 0:
+	b.listed, b.warnings = listed, nil
+	if b.cfg.Model == "" {
+		if len(listed) == 1 && !strings.Contains(listed[0], "*") {
+			b.model = listed[0]
+		}
 		return nil
 	}
+	if len(listed) == 0 {
+		return nil
+	}
+	var unlisted []string
 	for _, wanted := range append([]string{b.cfg.Model}, b.cfg.Models...) {
 		known := func(name string) bool { return sameModel(name, wanted) }
 		if !slices.ContainsFunc(listed, known) && !slices.ContainsFunc(aliases, known) {
-			return fmt.Errorf("%s: no model %q; the server has %s", b.target.modelsURL, wanted, b.secrets.Text(someNames(listed)))
+			unlisted = append(unlisted, wanted)
 		}
+	}
+	if len(unlisted) > 0 {
+		b.warnings = []backend.Warning{b.notListed(unlisted, listed, aliases)}
 	}
 	return nil
 }
 
-// sameModel compares with a listed name. Ollama lists "x:latest" for x.
+// notListed returns the warning about models that the server's list lacks. Some
+// servers, such as trtllm-serve, are started with the path of the model's folder
+// and list the folder's base name.
+func (b *Backend) notListed(unlisted, listed, aliases []string) backend.Warning {
+	wanted, offers := someNames(unlisted), b.secrets.Text(someNames(listed))
+	w := backend.Warning{
+		Text:      fmt.Sprintf("%s does not list model %s; it lists %s; the requests name %[2]s all the same", b.target.modelsURL, wanted, offers),
+		IfRefused: fmt.Sprintf("the server lists %s; choose one with --model", offers),
+	}
+	base := path.Base(unlisted[0])
+	if len(unlisted) == 1 && base != unlisted[0] && (slices.Contains(listed, base) || slices.Contains(aliases, base)) {
+		w.Text = fmt.Sprintf("%s does not list model %s, but its base name %s; the requests name %[2]s all the same; if the server refuses them, give --model %[4]s",
+			b.target.modelsURL, wanted, someNames([]string{base}), base)
+	}
+	return w
+}
+
+// CheckWarnings implements [backend.Warner].
+func (b *Backend) CheckWarnings() []backend.Warning { return b.warnings }
+
+// sameModel reports whether a listed name covers the wanted one. Ollama lists
+// "x:latest" for x; LiteLLM lists "openai/*" for all names that begin so.
 func sameModel(listed, wanted string) bool {
+	if before, after, ok := strings.Cut(listed, "*"); ok {
+		return len(wanted) >= len(before)+len(after) && strings.HasPrefix(wanted, before) && strings.HasSuffix(wanted, after)
+	}
 	return listed == wanted || listed == wanted+":latest"
 }
 

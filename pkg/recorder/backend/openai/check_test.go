@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
@@ -30,6 +32,7 @@ func TestCheck(t *testing.T) {
 		body    string
 		want    string // the model used
 		err     string // after the URL
+		warn    string // after the URL
 	}{
 		{name: "the only one", code: 200, body: list("tiny"), want: "tiny"},
 		{name: "listed", model: "b", code: 200, body: list("a", "b"), want: "b"},
@@ -37,9 +40,16 @@ func TestCheck(t *testing.T) {
 		{name: "llama.cpp: alias", model: "al", code: 200, body: `{"models":[{"name":"x"}],"data":[{"id":"tiny","aliases":["tiny","al"]}]}`, want: "al"},
 		{name: "llama.cpp: alias of the only one", code: 200, body: `{"data":[{"id":"tiny","aliases":["al"]}]}`, want: "tiny"},
 		{name: "Ollama: latest", model: "llama3", code: 200, body: list("llama3:latest"), want: "llama3"},
-		{name: "not listed", model: "x", code: 200, body: list("a", "b"), want: "x", err: `no model "x"; the server has "a", "b"`},
-		{name: "not listed, many", model: "x", code: 200, body: list("a", "b", "c", "d", "e", "f", "g"), want: "x", err: `no model "x"; the server has "a", "b", "c", "d", "e" and 2 more`},
-		{name: "a list that repeats the key", model: "x", code: 200, body: list("a", "secret-1"), want: "x", err: `no model "x"; the server has "a", "[redacted]"`},
+		{name: "not listed", model: "x", code: 200, body: list("a", "b"), want: "x", warn: `does not list model "x"; it lists "a", "b"; the requests name "x" all the same`},
+		{name: "not listed, many", model: "x", code: 200, body: list("a", "b", "c", "d", "e", "f", "g"), want: "x", warn: `does not list model "x"; it lists "a", "b", "c", "d", "e" and 2 more; the requests name "x" all the same`},
+		{name: "not listed, a long name", model: "x", code: 200, body: list(strings.Repeat("a", 100)), want: "x", warn: `does not list model "x"; it lists "` + strings.Repeat("a", 80) + `"; the requests name "x" all the same`},
+		{name: "a list that repeats the key", model: "x", code: 200, body: list("a", "secret-1"), want: "x", warn: `does not list model "x"; it lists "a", "[redacted]"; the requests name "x" all the same`},
+		{name: "trtllm-serve: the base name of a path", model: "/path/to/llama", code: 200, body: list("llama"), want: "/path/to/llama", warn: `does not list model "/path/to/llama", but its base name "llama"; the requests name "/path/to/llama" all the same; if the server refuses them, give --model llama`},
+		{name: "a path whose base name is not listed either", model: "org/b", code: 200, body: list("a"), want: "org/b", warn: `does not list model "org/b"; it lists "a"; the requests name "org/b" all the same`},
+		{name: "OpenRouter: a variant", model: "meta/llama:nitro", code: 200, body: list("meta/llama"), want: "meta/llama:nitro", warn: `does not list model "meta/llama:nitro"; it lists "meta/llama"; the requests name "meta/llama:nitro" all the same`},
+		{name: "LiteLLM: a pattern", model: "openai/gpt-4o", code: 200, body: list("anthropic/*", "openai/*"), want: "openai/gpt-4o"},
+		{name: "LiteLLM: another pattern", model: "openai/gpt-4o", code: 200, body: list("anthropic/*"), want: "openai/gpt-4o", warn: `does not list model "openai/gpt-4o"; it lists "anthropic/*"; the requests name "openai/gpt-4o" all the same`},
+		{name: "the only one is a pattern", code: 200, body: list("openai/*")},
 		{name: "empty list", model: "x", code: 200, body: list(), want: "x"},
 		{name: "no list", model: "x", code: 200, body: `<html>`, want: "x"},
 		{name: "another object", code: 200, body: `{"data":"x"}`},
@@ -64,6 +74,16 @@ func TestCheck(t *testing.T) {
 			checkError(t, b.Check(t.Context()), "http://"+addr+"/v1/models: ", tt.err)
 			if got := b.Model(); got != tt.want {
 				t.Errorf("Model() = %q, want %q", got, tt.want)
+			}
+			var got, want []string
+			for _, w := range b.CheckWarnings() {
+				got = append(got, w.Text)
+			}
+			if tt.warn != "" {
+				want = []string{"http://" + addr + "/v1/models " + tt.warn}
+			}
+			if d := cmp.Diff(want, got); d != "" {
+				t.Errorf("warnings (-want +got):\n%s", d)
 			}
 		})
 	}

@@ -163,7 +163,7 @@ func (b *Backend) withModel(body []byte, model string) ([]byte, error) {
 		return body, err
 	}
 	if model == "" {
-		if len(b.listed) > 1 {
+		if len(b.listed) > 0 {
 			return nil, fmt.Errorf("the body names no model and the server has %s; choose one with -m", someNames(b.listed))
 		}
 		return body, nil

@@ -52,7 +52,10 @@ type spread struct {
 	turns   uint64 // models
 }
 
-var _ backend.Backend = (*spread)(nil)
+var (
+	_ backend.Backend = (*spread)(nil)
+	_ backend.Warner  = (*spread)(nil)
+)
 
 // of returns the number of the target of a request. A sequence stays with the
 // server that has its state. Of models in turn one server is asked for each before
@@ -82,6 +85,17 @@ func (b *spread) Check(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// CheckWarnings implements backend.Warner: those of all servers.
+func (b *spread) CheckWarnings() []backend.Warning {
+	var all []backend.Warning
+	for _, t := range b.targets {
+		if w, ok := t.Backend.(backend.Warner); ok {
+			all = append(all, w.CheckWarnings()...)
+		}
+	}
+	return all
 }
 
 // models lists who has which model.
