@@ -70,8 +70,10 @@ func convert(c *cli.Context) error {
 		}
 		var err error
 		if out == "-" {
-			b := bufio.NewWriterSize(c.App.Writer, 1<<16)
-			err = errors.Join(body(b), b.Flush())
+			err = toStdout(c, func(w io.Writer) error {
+				b := bufio.NewWriterSize(w, 1<<16)
+				return errors.Join(body(b), b.Flush())
+			})
 		} else {
 			err = writeFile(out, c.Bool("overwrite"), body)
 		}

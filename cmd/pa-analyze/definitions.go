@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/pa-tools/pa/internal/cmdline"
+	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/dialect"
 	"github.com/pa-tools/pa/pkg/analyze/dialect/llmperf"
@@ -129,7 +130,7 @@ func pickLevel(c *cli.Context, path string, run *export.Run) (int, error) {
 		return 0, fmt.Errorf("%s: holds no experiment: nothing was measured", path)
 	case len(wishes) == 0:
 		if len(all) > 1 {
-			warnf(c, "%s has the load levels %s; this is the first (choose with --experiment)", path, report.Plain(strings.Join(all, ", ")))
+			warnf(c, "%s has the load levels %s; this is the first (choose with --experiment)", path, sanitize.Text(strings.Join(all, ", ")))
 		}
 		return 0, nil
 	}

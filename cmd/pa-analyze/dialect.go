@@ -16,13 +16,13 @@ import (
 	"golang.org/x/term"
 
 	"github.com/pa-tools/pa/internal/cmdline"
+	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze/dialect"
 	"github.com/pa-tools/pa/pkg/analyze/dialect/aiperf"
 	"github.com/pa-tools/pa/pkg/analyze/dialect/genaiperf"
 	"github.com/pa-tools/pa/pkg/analyze/dialect/llmperf"
 	"github.com/pa-tools/pa/pkg/analyze/dialect/perfanalyzer"
 	"github.com/pa-tools/pa/pkg/analyze/dialect/serving"
-	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/tokenizer"
 )
@@ -311,10 +311,10 @@ func dialectAction(c *cli.Context, name string, ahead openings) error {
 				return err
 			}
 			for _, w := range rep.Warnings() {
-				warnf(c, "%s: %s", path, report.Plain(w.Error()))
+				warnf(c, "%s: %s", path, sanitize.Text(w.Error()))
 			}
 			if len(paths) > 1 {
-				fmt.Fprintf(&out, "%s\n", report.Plain(path))
+				fmt.Fprintf(&out, "%s\n", sanitize.Text(path))
 			}
 			if e := render(c, name, rep, format, width, &out); e != nil {
 				return errors.Join(err, named(path, e))
@@ -349,7 +349,8 @@ func render(c *cli.Context, name string, rep dialect.Report, format string, widt
 		if width == 0 {
 			width = consoleWidth(c)
 		}
-		return rep.Console(w, width)
+		safe := sanitize.NewWriter(w)
+		return errors.Join(rep.Console(safe, width), safe.Flush())
 	}
 	if errors.Is(err, dialect.ErrNoFormat) {
 		return fmt.Errorf("--format %s: %s writes no such report", format, name)

@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/pa-tools/pa/internal/cmdline"
+	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/diff"
 	diffgate "github.com/pa-tools/pa/pkg/analyze/diff/gate"
@@ -87,7 +88,7 @@ func diffAction(c *cli.Context) error {
 		"text": diff.Text, "markdown": diff.Markdown, "csv": diff.CSV, "json": diff.JSON,
 	}[format](res)))
 	for _, w := range res.Warnings {
-		warnf(c, "%s", report.Plain(w))
+		warnf(c, "%s", sanitize.Text(w))
 	}
 	unread := err != nil // then no gate can be trusted, and that comes first
 	if err = errors.Join(err, incomparable(res)); err == nil {
@@ -231,7 +232,7 @@ func readSide(c *cli.Context, paths []string, cfg analyze.Config) ([]*diff.Run, 
 func incomparable(res *diff.Result) error {
 	if len(res.Levels) == 0 {
 		return fmt.Errorf("no load level in common: old has %s, new has %s; one level a side is compared with --ignore load",
-			report.Plain(strings.Join(res.OldOnly, ", ")), report.Plain(strings.Join(res.NewOnly, ", ")))
+			sanitize.Text(strings.Join(res.OldOnly, ", ")), sanitize.Text(strings.Join(res.NewOnly, ", ")))
 	}
 	var errs []error
 	for _, d := range res.Refused() {
@@ -239,7 +240,7 @@ func incomparable(res *diff.Result) error {
 		if d.Level != "" {
 			at = " at " + d.Level
 		}
-		errs = append(errs, errors.New(report.Plain(fmt.Sprintf("not comparable: %s%s: old %s, new %s; --ignore %s compares them all the same", d.Name, at, d.Old, d.New, d.Name))))
+		errs = append(errs, errors.New(sanitize.Text(fmt.Sprintf("not comparable: %s%s: old %s, new %s; --ignore %s compares them all the same", d.Name, at, d.Old, d.New, d.Name))))
 	}
 	return errors.Join(errs...)
 }
@@ -250,7 +251,7 @@ func nothing(res *diff.Result) error {
 	var errs []error
 	for i := range res.Levels {
 		if why := res.Levels[i].Nothing(); why != "" {
-			errs = append(errs, fmt.Errorf("%s: nothing to compare: %s", report.Plain(res.Levels[i].Name), report.Plain(why)))
+			errs = append(errs, fmt.Errorf("%s: nothing to compare: %s", sanitize.Text(res.Levels[i].Name), sanitize.Text(why)))
 		}
 	}
 	return errors.Join(errs...)
@@ -263,9 +264,9 @@ func failures(res *diff.Result) error {
 		because := strings.Join(g.Because, ", ")
 		switch g.State {
 		case diffgate.Tripped:
-			errs = append(errs, fmt.Errorf("--fail-on %s at %s: %s", g.Expr, report.Plain(g.Level), because))
+			errs = append(errs, fmt.Errorf("--fail-on %s at %s: %s", g.Expr, sanitize.Text(g.Level), because))
 		case diffgate.Unknown:
-			errs = append(errs, fmt.Errorf("--fail-on %s at %s: cannot be decided, which does not pass: %s", g.Expr, report.Plain(g.Level), because))
+			errs = append(errs, fmt.Errorf("--fail-on %s at %s: cannot be decided, which does not pass: %s", g.Expr, sanitize.Text(g.Level), because))
 		}
 	}
 	return errors.Join(errs...)

@@ -11,7 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/pa-tools/pa/internal/cmdline"
-	"github.com/pa-tools/pa/pkg/analyze/report"
+	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/tokenizer"
 	"github.com/pa-tools/pa/pkg/tokenizer/builtin"
@@ -104,7 +104,7 @@ func hintedDialect(c *cli.Context, ahead openings) string {
 		return name
 	}
 	if _, err := findDialect(name); err != nil {
-		warnf(c, "the file asks to be reported as %s does, which is not known here: it is reported by our own definitions", strconv.Quote(report.Plain(name)))
+		warnf(c, "the file asks to be reported as %s does, which is not known here: it is reported by our own definitions", strconv.Quote(sanitize.Text(name)))
 		return strictDialect
 	}
 	if flag := ownFlag(c); flag != "" {
@@ -135,7 +135,7 @@ func quotedNames(names map[string]bool) string {
 		if n == "" {
 			n = "no hint"
 		}
-		all = append(all, report.Plain(n))
+		all = append(all, sanitize.Text(n))
 	}
 	return strings.Join(all, ", ")
 }
@@ -181,7 +181,7 @@ func (s sayings) streaming() (*bool, error) {
 	case hinted:
 		var err error
 		if streaming, err = strconv.ParseBool(v); err != nil {
-			return nil, fmt.Errorf("the file's hint %s=%s: expected true or false; give --streaming", hintStreaming, report.Plain(v))
+			return nil, fmt.Errorf("the file's hint %s=%s: expected true or false; give --streaming", hintStreaming, sanitize.Text(v))
 		}
 	default:
 		return nil, nil
@@ -210,13 +210,13 @@ func (s sayings) tokenizer() (_ *tokenizer.Tokenizer, name string, _ error) {
 	case named != "":
 		tok, err := s.load(named)
 		if err != nil {
-			return nil, "", cmdline.Usagef("the file's hint %s: %s; give --tokenizer", hintTokenizer, report.Plain(err.Error()))
+			return nil, "", cmdline.Usagef("the file's hint %s: %s; give --tokenizer", hintTokenizer, sanitize.Text(err.Error()))
 		}
 		return tok, named, nil
 	case byDefault != "":
 		tok, err := s.load(byDefault)
 		if err != nil {
-			warnf(s.c, "the file's hint %s: %s; going on without it", hintDefaultTokenizer, report.Plain(err.Error()))
+			warnf(s.c, "the file's hint %s: %s; going on without it", hintDefaultTokenizer, sanitize.Text(err.Error()))
 			if tok, err = s.load(builtin.Name); err == nil && s.loaded != nil {
 				s.loaded[byDefault] = tok
 			}

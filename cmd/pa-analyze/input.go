@@ -7,6 +7,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/pa-tools/pa/internal/cmdline"
+	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/formats"
@@ -77,7 +78,7 @@ func oneFile(c *cli.Context) (string, error) {
 // warnings prints what the reader met.
 func warnings(c *cli.Context, r export.Reader) {
 	for _, w := range r.Warnings() {
-		warnf(c, "%s", report.Plain(w.String()))
+		warnf(c, "%s", sanitize.Text(w.String()))
 	}
 }
 

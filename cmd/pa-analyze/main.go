@@ -28,6 +28,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/pa-tools/pa/internal/cmdline"
+	"github.com/pa-tools/pa/internal/sanitize"
 )
 
 // version is set by the linker in releases.
@@ -100,5 +101,5 @@ func withSignals(action cli.ActionFunc) cli.ActionFunc {
 
 // warnf prints a warning: stdout is for results only.
 func warnf(c *cli.Context, format string, args ...any) {
-	fmt.Fprintf(c.App.ErrWriter, "pa-analyze: warning: "+format+"\n", args...)
+	fmt.Fprintf(c.App.ErrWriter, "pa-analyze: warning: %s\n", sanitize.Text(fmt.Sprintf(format, args...)))
 }

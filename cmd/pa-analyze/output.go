@@ -11,8 +11,10 @@ import (
 	"strings"
 
 	"github.com/urfave/cli/v2"
+	"golang.org/x/term"
 
 	"github.com/pa-tools/pa/internal/cmdline"
+	"github.com/pa-tools/pa/internal/sanitize"
 )
 
 // outputFlags are those of every command that can write its result to a file.
@@ -85,9 +87,20 @@ func writeInPlace(path string, f func(w io.Writer) error) error {
 func write(c *cli.Context, f func(w io.Writer) error) error {
 	path := c.String("output")
 	if path == "" || path == "-" {
-		return f(c.App.Writer)
+		return toStdout(c, f)
 	}
 	return writeFile(path, c.Bool("overwrite"), f)
+}
+
+// toStdout gives f the standard output. On a terminal the text passes package
+// sanitize, because JSON and the files of other tools may hold control characters
+// of a server; in a pipe or file the bytes stay as they are.
+func toStdout(c *cli.Context, f func(w io.Writer) error) error {
+	if file, ok := c.App.Writer.(*os.File); !ok || !term.IsTerminal(int(file.Fd())) {
+		return f(c.App.Writer)
+	}
+	w := sanitize.NewWriter(c.App.Writer)
+	return errors.Join(f(w), w.Flush())
 }
 
 // checkFormat returns a usage error unless the flag's value is one of names.

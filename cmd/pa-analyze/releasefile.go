@@ -10,8 +10,8 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/pa-tools/pa/internal/cmdline"
+	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze/dialect/perfanalyzer"
-	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/profilejson"
 )
@@ -56,13 +56,13 @@ func convertRelease(c *cli.Context, name, number, in, out string) error {
 		}
 		var err error
 		if out == "-" {
-			err = body(c.App.Writer)
+			err = toStdout(c, body)
 		} else {
 			err = writeFile(out, c.Bool("overwrite"), body)
 		}
 		warnings(c, r)
 		for _, w := range lost {
-			warnf(c, "%s: %s", in, report.Plain(w.Error()))
+			warnf(c, "%s: %s", in, sanitize.Text(w.Error()))
 		}
 		if err == nil && r.Run().Meta != nil {
 			warnf(c, "%s: perf_analyzer's file does not hold what pa-record adds: ids, phases, times of connecting and sending, reads, calibration, telemetry", out)

@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/pa-tools/pa/internal/cmdline"
+	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze/dialect"
 	"github.com/pa-tools/pa/pkg/analyze/dialect/aiperf"
 	"github.com/pa-tools/pa/pkg/analyze/dialect/guidellm"
@@ -166,7 +167,7 @@ func convertRequests(c *cli.Context, name string, f *requestsFile, in, out strin
 			return b.Flush()
 		}
 		if out == "-" {
-			err = body(c.App.Writer)
+			err = toStdout(c, body)
 		} else {
 			err = writeFile(out, c.Bool("overwrite"), body)
 		}
@@ -175,7 +176,7 @@ func convertRequests(c *cli.Context, name string, f *requestsFile, in, out strin
 			return errors.Join(said(in, err), named(in, r.Err()))
 		}
 		for _, w := range written.warnings {
-			warnf(c, "%s: %s", in, report.Plain(w.Error()))
+			warnf(c, "%s: %s", in, sanitize.Text(w.Error()))
 		}
 		var problems []error
 		if out != "-" {

@@ -9,10 +9,10 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/pa-tools/pa/internal/cmdline"
+	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze/dialect"
 	"github.com/pa-tools/pa/pkg/analyze/dialect/llmperf"
 	"github.com/pa-tools/pa/pkg/analyze/dialect/serving"
-	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -113,7 +113,7 @@ func convertAs(c *cli.Context, in, out string) error {
 			return err
 		}
 		for _, w := range rep.Warnings() {
-			warnf(c, "%s: %s", in, report.Plain(w.Error()))
+			warnf(c, "%s: %s", in, sanitize.Text(w.Error()))
 		}
 		body := func(w io.Writer) error {
 			b := bufio.NewWriterSize(w, 1<<16)
@@ -121,7 +121,7 @@ func convertAs(c *cli.Context, in, out string) error {
 		}
 		var problem error
 		if out == "-" {
-			problem = body(c.App.Writer)
+			problem = toStdout(c, body)
 		} else {
 			problem = writeFile(out, c.Bool("overwrite"), body)
 		}

@@ -5,8 +5,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze"
-	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/tokenizer"
 	"github.com/pa-tools/pa/pkg/tokenizer/builtin"
 	"github.com/pa-tools/pa/pkg/tokenizer/hub"
@@ -32,7 +32,7 @@ func openTokenizer(c *cli.Context, name string) (*tokenizer.Tokenizer, error) {
 		warnf(c, "%s", builtin.Note)
 	}
 	for _, note := range tok.Notes() {
-		warnf(c, "%s: %s", name, report.Plain(note))
+		warnf(c, "%s: %s", name, sanitize.Text(note))
 	}
 	return tok, nil
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/pa-tools/pa/internal/cmdline"
+	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/export"
@@ -74,15 +75,15 @@ func validateFile(c *cli.Context, path string, r export.Reader) (violations int,
 	}
 	v, err := analyze.Validate(c.Context, r, func(v analyze.Violation) {
 		if printed++; limit <= 0 || printed <= limit {
-			line("%s: %s", report.Plain(path), report.Plain(v.String()))
+			line("%s: %s", sanitize.Text(path), sanitize.Text(v.String()))
 		}
 	})
 	for _, w := range r.Warnings() {
 		v.Violations += w.Count
-		line("%s", report.Plain(w.String()))
+		line("%s", sanitize.Text(w.String()))
 	}
 	if limit > 0 && printed > limit {
-		line("%s: and %s", report.Plain(path), report.Plural(printed-limit, "more violation"))
+		line("%s: and %s", sanitize.Text(path), report.Plural(printed-limit, "more violation"))
 	}
 	verdict := "valid"
 	switch {
@@ -91,12 +92,12 @@ func validateFile(c *cli.Context, path string, r export.Reader) (violations int,
 	case v.Violations > 0:
 		verdict = report.Plural(v.Violations, "violation")
 	}
-	line("%s: %s: %s, %s, %s%s", report.Plain(path), verdict, report.Plural(v.Experiments, "experiment"), report.Plural(v.Requests, "request"), report.Plural(v.Responses, "response"), ownFigures(r))
+	line("%s: %s: %s, %s, %s%s", sanitize.Text(path), verdict, report.Plural(v.Experiments, "experiment"), report.Plural(v.Requests, "request"), report.Plural(v.Responses, "response"), ownFigures(r))
 	if v.NotUTF8 > 0 {
-		warnf(c, "%s: not UTF-8: %s; NVIDIA's scripts cannot read the file, pa-analyze can", report.Plain(path), report.Plural(v.NotUTF8, "text"))
+		warnf(c, "%s: not UTF-8: %s; NVIDIA's scripts cannot read the file, pa-analyze can", sanitize.Text(path), report.Plural(v.NotUTF8, "text"))
 	}
 	if v.OutputsDropped > 0 {
-		warnf(c, "%s: the outputs of %s were dropped while recording, because the disk did not keep up", report.Plain(path), report.Plural(v.OutputsDropped, "request"))
+		warnf(c, "%s: the outputs of %s were dropped while recording, because the disk did not keep up", sanitize.Text(path), report.Plural(v.OutputsDropped, "request"))
 	}
 	return v.Violations, errors.Join(err, writeErr)
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/recorder"
 )
 
@@ -39,7 +40,7 @@ func newProgress(w io.Writer, s *settings, of place, env environment) *progress 
 	if s.quiet || s.ui == uiNone {
 		return nil
 	}
-	p := &progress{w: w, color: env.getenv("NO_COLOR") == "", now: time.Now, of: of}
+	p := &progress{w: sanitize.Raw(w), color: env.getenv("NO_COLOR") == "", now: time.Now, of: of}
 	if s.ui == uiAuto && env.columns != nil && env.getenv("TERM") != "dumb" {
 		p.columns = env.columns
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/pa-tools/pa/internal/cmdline"
+	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder"
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
@@ -24,7 +25,7 @@ func record(c *cli.Context, args []string, env environment, reports [][]string) 
 	if err != nil {
 		return err
 	}
-	stdout, stderr := c.App.Writer, c.App.ErrWriter
+	stdout, stderr := sanitize.NewWriter(c.App.Writer), c.App.ErrWriter
 	if s.dryRun {
 		s.say(stderr)
 		return printPlan(stdout, s)

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/urfave/cli/v2"
+
+	"github.com/pa-tools/pa/internal/sanitize"
 )
 
 // An App is a command with or without subcommands.
@@ -43,13 +45,17 @@ type App struct {
 type Example struct{ Does, Line string }
 
 // Run executes the command line args (args[0] is the program) and returns the
-// exit code. Errors are printed to stderr, help and version to stdout.
+// exit code. Errors are printed to stderr, help and version to stdout. All that
+// is written to stderr passes package sanitize; [sanitize.Raw] of the ErrWriter is
+// for control sequences.
 func (a App) Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	var rest []string
 	if len(args) > 0 {
 		rest = args[1:]
 	}
-	page, err := a.run(ctx, rest, stdin, stdout, stderr)
+	safe := sanitize.NewWriter(stderr)
+	defer func() { _ = safe.Flush() }()
+	page, err := a.run(ctx, rest, stdin, stdout, safe)
 	if err == nil {
 		return ExitOK
 	}
@@ -65,10 +71,10 @@ func (a App) Run(ctx context.Context, args []string, stdin io.Reader, stdout, st
 		code = ExitUsage
 	}
 	for line := range strings.Lines(err.Error()) {
-		fmt.Fprintf(stderr, "%s: %s\n", a.Name, strings.TrimRight(line, "\n"))
+		fmt.Fprintf(safe, "%s: %s\n", a.Name, strings.TrimRight(line, "\n"))
 	}
 	if code == ExitUsage {
-		fmt.Fprintf(stderr, "run '%s --help' for usage\n", page)
+		fmt.Fprintf(safe, "run '%s --help' for usage\n", page)
 	}
 	return code
 }

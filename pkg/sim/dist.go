@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/pa-tools/pa/internal/sanitize"
 )
 
 // A Kind is the shape of a distribution. The zero value stands for "not set".
@@ -257,10 +259,4 @@ func validateDist(kind Kind, mean, stddev float64) error {
 }
 
 // clip bounds foreign text in messages.
-func clip(s string) string {
-	const most = 80
-	if len(s) > most {
-		return strings.ToValidUTF8(s[:most], "") + "…"
-	}
-	return s
-}
+func clip(s string) string { return sanitize.Clip(s, 80) }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/pa-tools/pa/internal/cmdline"
+	"github.com/pa-tools/pa/internal/sanitize"
 )
 
 // arguments is a command line, read by the table of a release.
@@ -305,10 +306,4 @@ func oneOf(words []string) string {
 }
 
 // clip bounds foreign text in messages.
-func clip(s string) string {
-	const most = 80
-	if len(s) <= most {
-		return s
-	}
-	return strings.ToValidUTF8(s[:most], "") + "…"
-}
+func clip(s string) string { return sanitize.Clip(s, 80) }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/diff/gate"
 	"github.com/pa-tools/pa/pkg/analyze/report"
@@ -23,7 +24,7 @@ const (
 // title says what is compared.
 func (r *Result) title() string {
 	if r.Single {
-		return "these two runs: " + report.Plain(r.Old[0].Name) + " → " + report.Plain(r.New[0].Name)
+		return "these two runs: " + sanitize.Text(r.Old[0].Name) + " → " + sanitize.Text(r.New[0].Name)
 	}
 	return fmt.Sprintf("%s → %s", sideName("old", r.Old), sideName("new", r.New))
 }
@@ -31,7 +32,7 @@ func (r *Result) title() string {
 func sideName(side string, runs []*Run) string {
 	var names []string
 	for _, r := range runs {
-		names = append(names, report.Plain(r.Name))
+		names = append(names, sanitize.Text(r.Name))
 	}
 	return fmt.Sprintf("%d %s (%s)", len(runs), side, strings.Join(names, ", "))
 }
@@ -128,7 +129,7 @@ func (r *Result) reasons() []string {
 	}
 	var lines []string
 	for _, why := range order {
-		lines = append(lines, fmt.Sprintf("n/a: %s: %s", report.Plain(strings.Join(rows[why], ", ")), why))
+		lines = append(lines, fmt.Sprintf("n/a: %s: %s", sanitize.Text(strings.Join(rows[why], ", ")), why))
 	}
 	return append(lines, r.serverReasons()...)
 }
@@ -264,7 +265,7 @@ func (r *Result) differenceRows() [][]string {
 	rows := [][]string{{"differs", "at", "old", "new", ""}}
 	for i := range r.Differences {
 		d := &r.Differences[i]
-		rows = append(rows, []string{d.Name, report.Plain(d.Level), short(d.Old), short(d.New), d.effect()})
+		rows = append(rows, []string{d.Name, sanitize.Text(d.Level), short(d.Old), short(d.New), d.effect()})
 	}
 	if !at {
 		for i := range rows {
@@ -291,7 +292,7 @@ func short(s string) string {
 	if hash, ok := strings.CutPrefix(s, "sha256:"); ok && len(hash) == 64 {
 		return "sha256:" + hash[:12] + "…"
 	}
-	s = report.Plain(s)
+	s = sanitize.Text(s)
 	if r := []rune(s); len(r) > most {
 		return string(r[:most]) + "…"
 	}

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze/report"
 )
 
@@ -56,16 +57,16 @@ func (r *Result) csvRows() []csvRow {
 	}
 	for i := range r.Differences {
 		d := &r.Differences[i]
-		rows = append(rows, csvRow{"record": "difference", "level": csvText(d.Level), "name": d.Name, "old": csvText(d.Old), "new": csvText(d.New), "verdict": d.effect()})
+		rows = append(rows, csvRow{"record": "difference", "level": sanitize.CSVCell(d.Level), "name": d.Name, "old": sanitize.CSVCell(d.Old), "new": sanitize.CSVCell(d.New), "verdict": d.effect()})
 	}
 	for _, name := range r.Unchecked {
 		rows = append(rows, csvRow{"record": "unchecked", "name": name})
 	}
 	for _, level := range r.OldOnly {
-		rows = append(rows, csvRow{"record": "level", "level": csvText(level), "old": "1", "new": "0"})
+		rows = append(rows, csvRow{"record": "level", "level": sanitize.CSVCell(level), "old": "1", "new": "0"})
 	}
 	for _, level := range r.NewOnly {
-		rows = append(rows, csvRow{"record": "level", "level": csvText(level), "old": "0", "new": "1"})
+		rows = append(rows, csvRow{"record": "level", "level": sanitize.CSVCell(level), "old": "0", "new": "1"})
 	}
 	for i := range r.Levels {
 		l := &r.Levels[i]
@@ -79,7 +80,7 @@ func (r *Result) csvRows() []csvRow {
 		}
 	}
 	for _, g := range r.Gates {
-		rows = append(rows, csvRow{"record": "gate", "level": csvText(g.Level), "name": g.Expr, "verdict": g.State.String(), "reason": strings.Join(g.Because, "; ")})
+		rows = append(rows, csvRow{"record": "gate", "level": sanitize.CSVCell(g.Level), "name": g.Expr, "verdict": g.State.String(), "reason": strings.Join(g.Because, "; ")})
 	}
 	return rows
 }
@@ -89,7 +90,7 @@ func csvParts(level, side string, levels []*Level) []csvRow {
 	var rows []csvRow
 	for _, l := range levels {
 		if l.Selected != nil {
-			rows = append(rows, csvRow{"record": "part", "level": csvText(level), "name": l.Selected.How, side: report.Selected(l.Selected), "file": csvText(l.run)})
+			rows = append(rows, csvRow{"record": "part", "level": sanitize.CSVCell(level), "name": l.Selected.How, side: report.Selected(l.Selected), "file": sanitize.CSVCell(l.run)})
 		}
 	}
 	return rows
@@ -99,7 +100,7 @@ func csvParts(level, side string, levels []*Level) []csvRow {
 func (l *LevelResult) csvMetric(r *Row) []csvRow {
 	m := metric(r)
 	row := csvRow{
-		"record": "metric", "level": csvText(l.Name), "name": m.Metric, "unit": m.Unit,
+		"record": "metric", "level": sanitize.CSVCell(l.Name), "name": m.Metric, "unit": m.Unit,
 		"old": csvFloat(r.Old.Value), "new": csvFloat(r.New.Value), "old_n": strconv.Itoa(m.OldN), "new_n": strconv.Itoa(m.NewN),
 		"change": csvFloat(r.Change), "p": csvFloat(r.P), "p_adjusted": csvFloat(r.Adjusted), "verdict": m.Verdict,
 		"better": m.Better, "primary": strconv.FormatBool(m.Primary), "paired": strconv.FormatBool(m.Paired),
@@ -117,10 +118,10 @@ func (l *LevelResult) csvMetric(r *Row) []csvRow {
 	}
 	rows := []csvRow{row}
 	for j, v := range r.OldRuns {
-		rows = append(rows, csvRow{"record": "run", "level": csvText(l.Name), "name": m.Metric, "unit": m.Unit, "old": csvFloat(v), "file": csvText(l.Old[j].run)})
+		rows = append(rows, csvRow{"record": "run", "level": sanitize.CSVCell(l.Name), "name": m.Metric, "unit": m.Unit, "old": csvFloat(v), "file": sanitize.CSVCell(l.Old[j].run)})
 	}
 	for j, v := range r.NewRuns {
-		rows = append(rows, csvRow{"record": "run", "level": csvText(l.Name), "name": m.Metric, "unit": m.Unit, "new": csvFloat(v), "file": csvText(l.New[j].run)})
+		rows = append(rows, csvRow{"record": "run", "level": sanitize.CSVCell(l.Name), "name": m.Metric, "unit": m.Unit, "new": csvFloat(v), "file": sanitize.CSVCell(l.New[j].run)})
 	}
 	return rows
 }
@@ -129,7 +130,7 @@ func (l *LevelResult) csvMetric(r *Row) []csvRow {
 func (l *LevelResult) csvServer(r *ServerRow) csvRow {
 	i := r.Interval(confidence)
 	row := csvRow{
-		"record": "server", "level": csvText(l.Name), "name": csvText(r.Name + " of " + r.Of()), "unit": r.Unit,
+		"record": "server", "level": sanitize.CSVCell(l.Name), "name": sanitize.CSVCell(r.Name + " of " + r.Of()), "unit": r.Unit,
 		"old": csvFloat(r.Old.Value), "new": csvFloat(r.New.Value), "old_n": strconv.Itoa(r.Old.N), "new_n": strconv.Itoa(r.New.N),
 		"change": csvFloat(r.Change), "low": csvFloat(i.Low), "high": csvFloat(i.High), "p": csvFloat(r.P),
 	}
@@ -140,17 +141,6 @@ func (l *LevelResult) csvServer(r *ServerRow) csvRow {
 		}
 	}
 	return row
-}
-
-// csvText makes text of a file or a server safe to print and to open: a
-// spreadsheet takes what begins like a formula for one, unless an apostrophe
-// stands before it.
-func csvText(s string) string {
-	s = report.Plain(s)
-	if s != "" && strings.IndexByte("=+-@", s[0]) >= 0 {
-		return "'" + s
-	}
-	return s
 }
 
 // csvFloat writes all digits, without an exponent; what is no number is empty.

@@ -200,15 +200,6 @@ func TestCSVDocument(t *testing.T) {
 	}
 }
 
-// Text of a file is no formula for a spreadsheet, and no escape sequence.
-func TestCSVText(t *testing.T) {
-	for text, want := range map[string]string{"": "", "tiny": "tiny", "=1+1": "'=1+1", "@x": "'@x", "+5": "'+5", "-v": "'-v", "a=b": "a=b", "\x1b[31m": `\x1b[31m`} {
-		if got := csvText(text); got != want {
-			t.Errorf("%q is written %q, want %q", text, got, want)
-		}
-	}
-}
-
 // The schema describes each member that is written.
 func TestSchemaMembers(t *testing.T) {
 	b, err := schemas.FS.ReadFile("diff.schema.json")

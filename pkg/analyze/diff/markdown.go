@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze/report"
 )
 
@@ -12,15 +13,15 @@ import (
 func Markdown(r *Result) report.Renderer {
 	return func(w io.Writer) error {
 		var b strings.Builder
-		fmt.Fprintf(&b, "### %s\n\n%s\n", report.Escaped(r.title()), report.Escaped(r.measured()))
+		fmt.Fprintf(&b, "### %s\n\n%s\n", sanitize.Markdown(r.title()), sanitize.Markdown(r.measured()))
 		if len(r.Differences) > 0 {
 			table(&b, r.differenceRows(), false)
 		}
 		for i := range r.Levels {
 			l := &r.Levels[i]
-			fmt.Fprintf(&b, "\n#### %s\n", report.Escaped(l.Name))
+			fmt.Fprintf(&b, "\n#### %s\n", sanitize.Markdown(l.Name))
 			for _, line := range l.parts() {
-				fmt.Fprintf(&b, "\n%s\n", report.Escaped(line))
+				fmt.Fprintf(&b, "\n%s\n", sanitize.Markdown(line))
 			}
 			rows := [][]string{l.header()}
 			for j := range l.Rows {
@@ -37,7 +38,7 @@ func Markdown(r *Result) report.Renderer {
 			}
 		}
 		for _, line := range r.lines() {
-			fmt.Fprintf(&b, "\n%s\n", report.Escaped(line))
+			fmt.Fprintf(&b, "\n%s\n", sanitize.Markdown(line))
 		}
 		_, err := io.WriteString(w, b.String())
 		return err
@@ -51,7 +52,7 @@ func table(b *strings.Builder, rows [][]string, right bool) {
 	for i, r := range rows {
 		b.WriteByte('|')
 		for _, c := range r {
-			b.WriteString(" " + report.Escaped(c) + " |")
+			b.WriteString(" " + sanitize.Markdown(c) + " |")
 		}
 		b.WriteByte('\n')
 		if i > 0 {

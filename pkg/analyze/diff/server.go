@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
 	"github.com/pa-tools/pa/pkg/analyze/report"
@@ -148,7 +149,7 @@ func (l *LevelResult) serverTable() [][]string {
 			interval = change(x.Low) + " " + change(x.High)
 		}
 		rows = append(rows, []string{
-			r.Name + " of " + report.Plain(r.Of()), amount(r.Unit, r.Old.Value), amount(r.Unit, r.New.Value),
+			r.Name + " of " + sanitize.Text(r.Of()), amount(r.Unit, r.Old.Value), amount(r.Unit, r.New.Value),
 			change(r.Change), interval, counts(r.Old.N, r.New.N),
 		})
 	}

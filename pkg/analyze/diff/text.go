@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze/report"
 )
 
@@ -20,9 +21,9 @@ func Text(r *Result) report.Renderer {
 		}
 		for i := range r.Levels {
 			l := &r.Levels[i]
-			fmt.Fprintf(&b, "\n%s\n", report.Plain(l.Name))
+			fmt.Fprintf(&b, "\n%s\n", sanitize.Text(l.Name))
 			for _, line := range l.parts() {
-				fmt.Fprintf(&b, "  %s\n", report.Plain(line))
+				fmt.Fprintf(&b, "  %s\n", sanitize.Text(line))
 			}
 			rows := [][]string{l.header()}
 			for j := range l.Rows {
@@ -52,10 +53,10 @@ func Text(r *Result) report.Renderer {
 func (r *Result) lines() []string {
 	var all []string
 	if len(r.OldOnly) > 0 {
-		all = append(all, "only in old: "+report.Plain(strings.Join(r.OldOnly, ", ")))
+		all = append(all, "only in old: "+sanitize.Text(strings.Join(r.OldOnly, ", ")))
 	}
 	if len(r.NewOnly) > 0 {
-		all = append(all, "only in new: "+report.Plain(strings.Join(r.NewOnly, ", ")))
+		all = append(all, "only in new: "+sanitize.Text(strings.Join(r.NewOnly, ", ")))
 	}
 	if len(r.Unchecked) > 0 {
 		all = append(all, "not recorded on either side, so taken to be the same: "+strings.Join(r.Unchecked, ", "))
@@ -63,7 +64,7 @@ func (r *Result) lines() []string {
 	all = append(all, r.notes()...)
 	for i := range r.Gates {
 		g := &r.Gates[i]
-		all = append(all, "gate "+g.Expr+" at "+report.Plain(g.Level)+": "+g.State.String()+": "+strings.Join(g.Because, ", "))
+		all = append(all, "gate "+g.Expr+" at "+sanitize.Text(g.Level)+": "+g.State.String()+": "+strings.Join(g.Because, ", "))
 	}
 	return all
 }

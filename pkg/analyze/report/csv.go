@@ -5,6 +5,7 @@ import (
 	"io"
 	"strconv"
 
+	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze"
 )
 
@@ -33,7 +34,7 @@ func CSV(inputs []Input) Renderer {
 			for len(row) < len(header) {
 				row = append(row, "")
 			}
-			return c.Write(row)
+			return c.Write(sanitize.CSVRow(row))
 		}
 		for _, in := range inputs {
 			for i := range in.Report.Experiments {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/dialect"
 )
@@ -151,31 +152,31 @@ func hang(text, first, others string) string {
 func DefinitionsMarkdown(d *Definitions) Renderer {
 	return func(w io.Writer) error {
 		var b strings.Builder
-		fmt.Fprintf(&b, "### %s, %s %s\n", Escaped(d.Name), Escaped(d.Mode), Escaped(d.Value))
+		fmt.Fprintf(&b, "### %s, %s %s\n", sanitize.Markdown(d.Name), sanitize.Markdown(d.Mode), sanitize.Markdown(d.Value))
 		for _, m := range d.shown() {
 			cells, unit := definitionCells(m)
 			if unit != "" {
 				unit = " (" + unit + ")"
 			}
-			fmt.Fprintf(&b, "\n#### %s%s\n\n| dialect | mean | p50 | p99 | n | definition | why not as strict |\n|---|--:|--:|--:|--:|---|---|\n", Escaped(m.Measure.Words()), unit)
+			fmt.Fprintf(&b, "\n#### %s%s\n\n| dialect | mean | p50 | p99 | n | definition | why not as strict |\n|---|--:|--:|--:|--:|---|---|\n", sanitize.Markdown(m.Measure.Words()), unit)
 			for i := range m.Rows {
 				r := &m.Rows[i]
-				definition := Escaped(r.Formula)
+				definition := sanitize.Markdown(r.Formula)
 				if r.NA != "" {
-					definition = strings.TrimPrefix(definition+"; ", "; ") + "n/a: " + Escaped(r.NA)
+					definition = strings.TrimPrefix(definition+"; ", "; ") + "n/a: " + sanitize.Markdown(r.NA)
 				}
 				var why []string
 				for _, x := range r.Differs {
-					why = append(why, Escaped(x))
+					why = append(why, sanitize.Markdown(x))
 				}
-				fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", Escaped(dialect.Family(r.Dialects)), strings.Join(cells[i][:], " | "), definition, strings.Join(why, "<br>"))
+				fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", sanitize.Markdown(dialect.Family(r.Dialects)), strings.Join(cells[i][:], " | "), definition, strings.Join(why, "<br>"))
 			}
 		}
 		if len(d.Remarks) > 0 {
 			b.WriteByte('\n')
 		}
 		for _, r := range d.Remarks {
-			fmt.Fprintf(&b, "- %s: %s\n", Escaped(dialect.Family(r.Dialects)), Escaped(r.Text))
+			fmt.Fprintf(&b, "- %s: %s\n", sanitize.Markdown(dialect.Family(r.Dialects)), sanitize.Markdown(r.Text))
 		}
 		_, err := io.WriteString(w, b.String())
 		return err

@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze"
 )
 
@@ -27,13 +28,13 @@ func Markdown(inputs []Input) Renderer {
 
 func markdown(b *strings.Builder, in Input) {
 	rep := in.Report
-	fmt.Fprintf(b, "### %s\n\n", Escaped(in.Name))
-	about := []string{"recorded by " + Escaped(tool(rep))}
+	fmt.Fprintf(b, "### %s\n\n", sanitize.Markdown(in.Name))
+	about := []string{"recorded by " + sanitize.Markdown(tool(rep))}
 	if s := strings.TrimSpace(deref(rep.Run.ServiceKind) + " " + deref(rep.Run.Endpoint)); s != "" {
-		about = append(about, Escaped(s))
+		about = append(about, sanitize.Markdown(s))
 	}
 	if rep.Model != "" {
-		about = append(about, "model "+Escaped(rep.Model))
+		about = append(about, "model "+sanitize.Markdown(rep.Model))
 	}
 	if rep.From != analyze.FromStart {
 		about = append(about, "latency from "+rep.From.String())
@@ -51,7 +52,7 @@ func markdown(b *strings.Builder, in Input) {
 			g = objectives(rep)
 			g.markdown(b, 2)
 			if m := rep.MaxLoad(); m != nil {
-				fmt.Fprintf(b, "\n%s\n", Escaped(maxLoad(m)))
+				fmt.Fprintf(b, "\n%s\n", sanitize.Markdown(maxLoad(m)))
 			}
 		}
 	}
@@ -61,15 +62,15 @@ func markdown(b *strings.Builder, in Input) {
 	}
 	if lines := Warnings(in); len(lines) > 0 {
 		b.WriteString("\nWarnings:\n\n")
-		name := plain(in.Name) + ": "
+		name := sanitize.Text(in.Name) + ": "
 		for _, l := range lines {
-			b.WriteString("- " + Escaped(strings.TrimPrefix(l, name)) + "\n")
+			b.WriteString("- " + sanitize.Markdown(strings.TrimPrefix(l, name)) + "\n")
 		}
 	}
 }
 
 func markdownLevel(b *strings.Builder, rep *analyze.Report, e *analyze.Experiment) {
-	fmt.Fprintf(b, "**%s**: %s", Escaped(level(e)), Escaped(requests(e)))
+	fmt.Fprintf(b, "**%s**: %s", sanitize.Markdown(level(e)), sanitize.Markdown(requests(e)))
 	if e.DurationNS > 0 {
 		b.WriteString(" in " + span(float64(e.DurationNS)))
 	}
@@ -88,14 +89,14 @@ func markdownLevel(b *strings.Builder, rep *analyze.Report, e *analyze.Experimen
 		g.markdown(b, 1)
 	}
 	paragraph(rates(e))
-	paragraph(Escaped(notes(rep, e)))
+	paragraph(sanitize.Markdown(notes(rep, e)))
 	for _, text := range missing(rep) {
-		paragraph(Escaped(text))
+		paragraph(sanitize.Markdown(text))
 	}
 	if e.SLO != nil {
 		b.WriteByte('\n')
 		for _, l := range objective(e.SLO, rep.SLOTarget) {
-			b.WriteString("- " + Escaped(l) + "\n")
+			b.WriteString("- " + sanitize.Markdown(l) + "\n")
 		}
 	}
 	if g := servers(e); g != nil {
@@ -128,7 +129,7 @@ func (g *grid) markdown(b *strings.Builder, heads int) {
 	for i := range head {
 		for _, r := range g.rows[:heads] {
 			if i < len(r) {
-				head[i] = strings.TrimSpace(head[i] + " " + Escaped(r[i]))
+				head[i] = strings.TrimSpace(head[i] + " " + sanitize.Markdown(r[i]))
 			}
 		}
 	}
@@ -144,29 +145,8 @@ func (g *grid) markdown(b *strings.Builder, heads int) {
 	for _, r := range g.rows[heads:] {
 		cells := make([]string, len(head))
 		for i := range r {
-			cells[i] = Escaped(r[i])
+			cells[i] = sanitize.Markdown(r[i])
 		}
 		row(cells)
 	}
-}
-
-// Escaped makes text show as it is: what Markdown or HTML would take for more
-// than a character is preceded by a backslash. A mention (@name), a reference
-// (#1) and the scheme of an address (https:) are kept apart from what would
-// make them one by an empty comment, which does not show.
-func Escaped(s string) string {
-	var b strings.Builder
-	for _, r := range plain(s) {
-		switch {
-		case strings.ContainsRune("\\`*_{}[]<>|~&!$", r):
-			b.WriteByte('\\')
-			b.WriteRune(r)
-		case r == '@' || r == '#':
-			b.WriteRune(r)
-			b.WriteString("<!-- -->")
-		default:
-			b.WriteRune(r)
-		}
-	}
-	return strings.ReplaceAll(b.String(), "://", ":<!-- -->//")
 }

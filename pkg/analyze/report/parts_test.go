@@ -167,24 +167,6 @@ func expression(t *testing.T, text string) *slo.Expr {
 	return e
 }
 
-// Foreign text in Markdown shows as it is: it makes no markup, no link, no
-// mention and no other row.
-func TestEscaped(t *testing.T) {
-	for _, tt := range []struct{ text, want string }{
-		{"plain text, 12.5% (p99)", "plain text, 12.5% (p99)"},
-		{"a|b", `a\|b`},
-		{"**bold** _it_ `code` [x](y)", `\*\*bold\*\* \_it\_ \` + "`code" + `\` + "`" + ` \[x\](y)`},
-		{"<img src=x>&amp;", `\<img src=x\>\&amp;`},
-		{"@someone #12", "@<!-- -->someone #<!-- -->12"},
-		{"http://evil.example", "http:<!-- -->//evil.example"},
-		{"two\nlines", `two\\nlines`},
-	} {
-		if got := Escaped(tt.text); got != tt.want {
-			t.Errorf("Escaped(%q) = %s, want %s", tt.text, got, tt.want)
-		}
-	}
-}
-
 // Each table of Markdown has as many cells in a line as in its head.
 func TestMarkdownTables(t *testing.T) {
 	for _, in := range append(edges(t), full(), measured(t, "sweep.json", sweep(), parts(t))) {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -202,7 +203,7 @@ func (c *rowCSV) Write(r *Row) error {
 	}
 	c.record = c.record[:0]
 	for i := range columns {
-		c.record = append(c.record, columns[i].text(r))
+		c.record = append(c.record, sanitize.CSVCell(columns[i].text(r)))
 	}
 	return c.w.Write(c.record)
 }

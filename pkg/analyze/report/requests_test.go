@@ -35,8 +35,7 @@ func TestRows(t *testing.T) {
 `, ""},
 		{"csv", RowsCSV, `experiment,level,id,start_ns,ttft_ns,e2el_ns,responses,token_events,input_tokens,output_tokens,status,excluded,message,model
 0,concurrency:1,0,1700000000000000000,12345678,1234567890,9,6,3,7,ok,,,
-1,request_rate:2.5,18446744073709551615,0,,,0,0,,,timeout,failed,"after ""30 s"",
-said ` + "\x1b" + `[31mthe server",
+1,request_rate:2.5,18446744073709551615,0,,,0,0,,,timeout,failed,"after ""30 s"",\nsaid \x1b[31mthe server",
 `, "experiment,level,id,start_ns,ttft_ns,e2el_ns,responses,token_events,input_tokens,output_tokens,status,excluded,message,model\n"},
 		{"jsonl", RowsJSON, `{"experiment":0,"level":"concurrency:1","id":0,"start_ns":1700000000000000000,"ttft_ns":12345678,"e2el_ns":1234567890,"responses":9,"token_events":6,"input_tokens":3,"output_tokens":7,"status":"ok"}
 {"experiment":1,"level":"request_rate:2.5","id":18446744073709551615,"start_ns":0,"responses":0,"token_events":0,"status":"timeout","excluded":"failed","message":"after \"30 s\",\nsaid \u001b[31mthe server"}

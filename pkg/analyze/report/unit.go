@@ -3,10 +3,8 @@ package report
 import (
 	"math"
 	"strconv"
-	"strings"
-	"unicode"
-	"unicode/utf8"
 
+	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze"
 )
 
@@ -102,31 +100,5 @@ func span(ns float64) string {
 	return number(ns/s.per) + " " + s.name
 }
 
-// plain makes s safe to print: control characters, characters that hide or
-// turn text, and bytes that are not UTF-8 are escaped as in Go strings.
-// Escape sequences of a server must not reach the terminal.
-func plain(s string) string {
-	clean := true
-	for _, r := range s {
-		clean = clean && r != utf8.RuneError && unicode.IsPrint(r)
-	}
-	if clean {
-		return s
-	}
-	var b strings.Builder
-	for len(s) > 0 {
-		r, n := utf8.DecodeRuneInString(s)
-		if r == utf8.RuneError && n == 1 || !unicode.IsPrint(r) {
-			q := strconv.QuoteToASCII(s[:n])
-			b.WriteString(q[1 : len(q)-1])
-		} else {
-			b.WriteRune(r)
-		}
-		s = s[n:]
-	}
-	return b.String()
-}
-
-// Plain makes text of a server or a file safe for a terminal: control
-// characters, invisible ones and bytes that are not UTF-8 are escaped.
-func Plain(s string) string { return plain(s) }
+// plain makes text of a server or a file safe to print.
+func plain(s string) string { return sanitize.Text(s) }

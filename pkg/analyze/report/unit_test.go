@@ -76,26 +76,3 @@ func TestRowFormat(t *testing.T) {
 		t.Errorf("row %q", got)
 	}
 }
-
-func TestPlain(t *testing.T) {
-	for _, tt := range []struct{ in, want string }{
-		{"", ""},
-		{"run.json", "run.json"},
-		{"naïve 東京 😀", "naïve 東京 😀"},
-		{"a\nb\tc", `a\nb\tc`},
-		{"\x1b[31mred", `\x1b[31mred`},
-		{"a\xffb", `a\xffb`},
-		{"\u009b31m", `\u009b31m`},                        // the one-character escape
-		{"\u202eexe.txt", `\u202eexe.txt`},                // turns the text around
-		{"zero\u200bwidth", `zero\u200bwidth`},            //
-		{"\U000e0041", `\U000e0041`},                      // invisible tag
-		{"back\\slash \"quoted\"", `back\slash "quoted"`}, // printable stays
-	} {
-		if got := plain(tt.in); got != tt.want {
-			t.Errorf("plain(%q) = %q, want %q", tt.in, got, tt.want)
-		}
-		if got := plain(plain(tt.in)); got != plain(tt.in) {
-			t.Errorf("plain(%q) is not plain: %q", tt.in, got)
-		}
-	}
-}

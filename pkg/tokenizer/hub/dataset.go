@@ -14,6 +14,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"github.com/pa-tools/pa/internal/sanitize"
 )
 
 // A Dataset is a split of one on the hub.
@@ -170,10 +172,4 @@ func (c Config) ask(ctx context.Context, at *url.URL) (status int, body []byte, 
 }
 
 // clip bounds the text of a server in a message.
-func clip(text string) string {
-	const most = 200
-	if len(text) > most {
-		text = text[:most] + "…"
-	}
-	return strings.ToValidUTF8(text, "")
-}
+func clip(text string) string { return sanitize.Clip(text, 200) }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/pa-tools/pa/internal/sanitize"
 )
 
 // maxDepth bounds the nesting of a tensor, maxSkipDepth that of other values.
@@ -301,10 +303,4 @@ func appendString(b, s []byte) []byte {
 }
 
 // clip bounds foreign text in messages.
-func clip(s string) string {
-	const limit = 60
-	if len(s) <= limit {
-		return s
-	}
-	return s[:limit] + "…"
-}
+func clip(s string) string { return sanitize.Clip(s, 60) }

@@ -2,7 +2,8 @@ package dataset
 
 import (
 	"fmt"
-	"strings"
+
+	"github.com/pa-tools/pa/internal/sanitize"
 )
 
 // An Error is a mistake in a dataset.
@@ -43,10 +44,4 @@ func (e *Error) Error() string {
 func (e *Error) Unwrap() error { return e.Err }
 
 // clip bounds foreign text in messages.
-func clip(text []byte) string {
-	const most = 60
-	if len(text) <= most {
-		return string(text)
-	}
-	return strings.ToValidUTF8(string(text[:most]), "") + "…"
-}
+func clip(text []byte) string { return sanitize.Clip(string(text), 60) }

@@ -11,6 +11,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/pa-tools/pa/internal/sanitize"
 )
 
 // Names of places.
@@ -350,13 +352,7 @@ func quoted(s string) string {
 }
 
 // clip bounds foreign text in messages.
-func clip(s string) string {
-	const most = 40
-	if len(s) <= most {
-		return s
-	}
-	return strings.ToValidUTF8(s[:most], "") + "…"
-}
+func clip(s string) string { return sanitize.Clip(s, 40) }
 
 // Text returns s as JSON, for a place; what is not UTF-8 becomes U+FFFD.
 func Text(s string) []byte { return []byte(`"` + quoted(s) + `"`) }

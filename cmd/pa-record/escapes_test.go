@@ -1,0 +1,47 @@
+package main
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
+
+// An error message of a server reaches standard error with escapes for its
+// control characters and for those that turn text around.
+func TestServerTextIsEscaped(t *testing.T) {
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/v1/models" {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, `{"data":[{"id":"m"}]}`)
+			return
+		}
+		w.WriteHeader(http.StatusBadRequest)
+		_, _ = io.WriteString(w, "{\"error\":{\"message\":\"\u202egnp.exe \\u001b[31mred \\u009b32m\"}}")
+	}))
+	defer srv.Close()
+	code, stdout, stderr := inProcess(t.Context(), t, "-m", "m", "-u", srv.URL, "--service-kind", "openai", "--request-count", "2",
+		"--profile-export-file", t.TempDir()+"/e.json")
+	if code == 0 {
+		t.Errorf("exit code 0 although every request failed\n%s", stderr)
+	}
+	if !strings.Contains(stderr, `\u202egnp.exe`) {
+		t.Errorf("standard error does not hold the server's message, escaped:\n%q", stderr)
+	}
+	for _, raw := range []string{"\u202e", "\x1b", "\u009b"} {
+		if strings.Contains(stderr+stdout, raw) {
+			t.Errorf("%q reaches the terminal:\n%s%s", raw, stdout, stderr)
+		}
+	}
+}
+
+// So does what the command line itself holds.
+func TestCommandLineIsEscaped(t *testing.T) {
+	for _, args := range [][]string{{"--\x1b[31mflag"}, {"-m", "m", "--input-data", "\x1b[31mfile"}, {"-m", "m", "--config", "\u202efile"}} {
+		code, _, stderr := inProcess(t.Context(), t, args...)
+		if code == 0 || strings.ContainsAny(stderr, "\x1b\u202e") {
+			t.Errorf("%q: exit code %d, standard error %q", args, code, stderr)
+		}
+	}
+}

@@ -1,0 +1,81 @@
+package sanitize
+
+import (
+	"io"
+	"sync"
+	"unicode/utf8"
+)
+
+// A Writer passes text on with escapes for what is not safe to print. Line feeds
+// and tabs stay. It may be used by several goroutines if the writer below may.
+type Writer struct {
+	w io.Writer
+
+	mu  sync.Mutex
+	cut []byte // the start of a character whose rest has not been written yet
+}
+
+// NewWriter returns a Writer to w. A w that is a Writer is returned itself.
+func NewWriter(w io.Writer) *Writer {
+	if s, ok := w.(*Writer); ok {
+		return s
+	}
+	return &Writer{w: w}
+}
+
+// Write writes b. A character that b cuts at its end is kept until the next
+// Write or Flush.
+func (w *Writer) Write(b []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	text := string(w.cut) + string(b)
+	keep := len(text) - cutLength(text)
+	i := unsafeAt(text[:keep], true)
+	out := []byte(text[:keep])
+	if i >= 0 {
+		out = appendSafe(out[:i:i], text[i:keep], true)
+	}
+	w.cut = append(w.cut[:0], text[keep:]...)
+	if len(out) == 0 {
+		return len(b), nil
+	}
+	if _, err := w.w.Write(out); err != nil {
+		return 0, err
+	}
+	return len(b), nil
+}
+
+// cutLength returns how many bytes at the end of s are the start of a character
+// that is not complete.
+func cutLength(s string) int {
+	for n := 1; n < utf8.UTFMax && n <= len(s); n++ {
+		if c := s[len(s)-n]; utf8.RuneStart(c) {
+			if c >= utf8.RuneSelf && !utf8.FullRuneInString(s[len(s)-n:]) {
+				return n
+			}
+			return 0
+		}
+	}
+	return 0
+}
+
+// Flush writes the start of a character that was never completed, escaped.
+func (w *Writer) Flush() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.cut) == 0 {
+		return nil
+	}
+	_, err := w.w.Write(appendSafe(nil, string(w.cut), true))
+	w.cut = w.cut[:0]
+	return err
+}
+
+// Raw returns the writer below a Writer, for control sequences of our own; any
+// other w is returned itself.
+func Raw(w io.Writer) io.Writer {
+	if s, ok := w.(*Writer); ok {
+		return s.w
+	}
+	return w
+}
