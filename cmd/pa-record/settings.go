@@ -243,7 +243,7 @@ func (p *settingsParser) target(s *settings) {
 
 func (p *settingsParser) triton(s *settings) {
 	if s.Model == "" {
-		p.errorf("no model; give its name with -m")
+		p.errorf("no model; give its name with -m (an OpenAI server: add --service-kind openai)")
 	}
 	if s.Endpoint != "" {
 		// perf_analyzer passes over it, and people have it on their command lines.

@@ -2,13 +2,17 @@ package kserve
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"slices"
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/pa-tools/pa/pkg/recorder/backend"
 )
 
 // A control asks the server about itself and the model. Errors need not name
@@ -188,11 +192,33 @@ func offers(all []string) string {
 // probeTimeout bounds the look whether the other protocol is spoken there.
 const probeTimeout = 2 * time.Second
 
+// otherScheme says that -u asks for TLS where the server speaks plain HTTP, or the
+// other way around; "" where neither is so.
+func (b *Backend) otherScheme(ctx context.Context, err error) string {
+	var op *net.OpError
+	var record tls.RecordHeaderError // says already that there is no TLS
+	var r *refusal
+	dialing := errors.As(err, &op) && op.Op == "dial"
+	switch {
+	case b.cfg.Protocol != HTTP || b.proxy != nil || dialing || errors.As(err, &record) || errors.As(err, &r) || errors.Is(err, errNotServed):
+	case b.target.tls && backend.SpeaksHTTP(ctx, b.target.host):
+		return "the server speaks plain HTTP, not TLS; use http:// in -u"
+	case !b.target.tls && backend.SpeaksTLS(ctx, b.target.host):
+		return "the server speaks TLS; use https:// in -u"
+	case b.target.tls && strings.Contains(err.Error(), "TLS handshake timeout"): // net/http has no type for it
+		return "no TLS handshake in time; if the server speaks plain HTTP, use http:// in -u"
+	}
+	return ""
+}
+
 // explain turns the error of the first question to the server into one that
 // says what to check. Where something listens but does not understand, it asks
 // in the other protocol: giving the wrong one of the two ports is the most
 // common mistake.
 func (b *Backend) explain(ctx context.Context, err error) error {
+	if text := b.otherScheme(ctx, err); text != "" {
+		return errors.New(text)
+	}
 	if text := b.connectText(err); text != "" {
 		if errors.Is(err, syscall.ECONNREFUSED) && b.proxyError(err) == nil {
 			text += " (gRPC is usually 8001, HTTP 8000)"
@@ -200,11 +226,17 @@ func (b *Backend) explain(ctx context.Context, err error) error {
 		return errors.New(text)
 	}
 	var r *refusal
-	if errors.Is(err, errNotServed) || errors.As(err, &r) {
+	if errors.As(err, &r) {
 		return err // something answered in the protocol asked for
 	}
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
+	if errors.Is(err, errNotServed) {
+		if b.cfg.Protocol == HTTP && b.listsModels(ctx) {
+			return errors.New("the server does not speak KServe v2 and looks like an OpenAI server; add --service-kind openai")
+		}
+		return err
+	}
 	if b.cfg.Protocol == GRPC {
 		if b.speaksHTTP(ctx) {
 			return errors.New("does not speak gRPC; is this the HTTP port? (gRPC is usually 8001; or use -i http)")

@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/pa-tools/pa/pkg/recorder/backend"
 	wire "github.com/pa-tools/pa/pkg/wire/kserve"
 )
 
@@ -70,7 +71,11 @@ type httpControl struct {
 	t *http.Transport
 }
 
-func (b *Backend) newHTTPControl() *httpControl { return &httpControl{b, b.transport()} }
+func (b *Backend) newHTTPControl() *httpControl {
+	t := b.transport()
+	t.TLSHandshakeTimeout = min(backend.HandshakeTimeout, b.cfg.CheckTimeout/2)
+	return &httpControl{b, t}
+}
 
 func (c *httpControl) close() error {
 	c.t.CloseIdleConnections()
@@ -313,6 +318,17 @@ func (b *Backend) addHeaders(h http.Header) {
 			h.Add(k, v)
 		}
 	}
+}
+
+// listsModels reports whether the server has the list of models of an OpenAI
+// server.
+func (b *Backend) listsModels(ctx context.Context) bool {
+	c := b.newHTTPControl()
+	code, body, err := c.ask(ctx, http.MethodGet, "/v1/models")
+	var list struct {
+		Data []struct{ ID string }
+	}
+	return c.close() == nil && err == nil && code == http.StatusOK && json.Unmarshal(body, &list) == nil && list.Data != nil
 }
 
 // speaksHTTP reports whether an HTTP server answers at the target.

@@ -97,6 +97,10 @@ type Backend struct {
 	// closingTime is the constant; tests take a time that no busy machine
 	// decides about.
 	closingTime time.Duration
+	// handshakeTimeout bounds TLS handshakes while checking; under load they may
+	// take longer. Tests shorten it.
+	handshakeTimeout time.Duration
+	checking         bool // Check is connecting
 
 	// For the transport NetHTTP.
 	transport          *http.Transport
@@ -115,7 +119,7 @@ var (
 // New returns a backend. It opens no connection. The error names all mistakes
 // in cfg.
 func New(cfg Config) (*Backend, error) {
-	b := &Backend{cfg: cfg, clock: cfg.Clock, model: cfg.Model, closingTime: closingTime}
+	b := &Backend{cfg: cfg, clock: cfg.Clock, model: cfg.Model, closingTime: closingTime, handshakeTimeout: backend.HandshakeTimeout}
 	if b.clock == nil {
 		b.clock = rxclock.New()
 	}

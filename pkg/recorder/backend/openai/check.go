@@ -2,6 +2,7 @@ package openai
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -33,6 +34,14 @@ func (b *Backend) Check(ctx context.Context) error {
 	}
 	s := newSender(b)
 	defer func() { _ = s.Close() }() // nothing was written that could be lost
+	if b.target.secure {
+		b.checking = true
+		_, err := s.connect(ctx)
+		b.checking = false
+		if err != nil && ctx.Err() == nil {
+			return b.noTLS(ctx, err)
+		}
+	}
 	x := &backend.Exchange{}
 	s.Send(ctx, b.newPayload(http.MethodGet, b.target.models, nil), x)
 	r := &x.Request
@@ -46,11 +55,30 @@ func (b *Backend) Check(ctx context.Context) error {
 	case export.StatusTimeout:
 		return fmt.Errorf("%s: no answer in time; is -u the server's HTTP port?", b.target.modelsURL)
 	case export.StatusTruncated:
+		if !b.target.secure && b.proxy == nil && backend.SpeaksTLS(ctx, b.target.addr) {
+			return fmt.Errorf("%s: the server speaks TLS; use https:// in -u", b.target.modelsURL)
+		}
 		return fmt.Errorf("%s: %s; is -u the server's HTTP port?", b.target.modelsURL, r.Message)
 	case export.StatusCancelled:
 		return fmt.Errorf("%s: %w", b.target.modelsURL, context.Cause(ctx))
 	}
 	return fmt.Errorf("%s: %s", b.target.modelsURL, r.Message)
+}
+
+// noTLS says why there is no connection to a server that is asked for TLS. Where
+// it speaks plain HTTP, the error says so.
+func (b *Backend) noTLS(ctx context.Context, err error) error {
+	var failed *handshakeError
+	var record tls.RecordHeaderError // says already that there is no TLS
+	if b.proxy == nil && errors.As(err, &failed) && !errors.As(err, &record) {
+		switch {
+		case backend.SpeaksHTTP(ctx, b.target.addr):
+			return fmt.Errorf("%s: the server speaks plain HTTP, not TLS; use http:// in -u", b.target.url)
+		case errors.Is(err, context.DeadlineExceeded):
+			return fmt.Errorf("%s: no TLS handshake in time; if the server speaks plain HTTP, use http:// in -u", b.target.url)
+		}
+	}
+	return b.openError(ctx, err)
 }
 
 // checkStatus judges an answer that is not the list.

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -144,6 +145,47 @@ func TestCheckWrongServer(t *testing.T) {
 		url := strings.Replace(srv.URL, "https", "http", 1)
 		checkError(t, newBackend(t, Config{URL: url}).Check(t.Context()), url+"/v1/models: ",
 			"400 bad request: Client sent an HTTP request to an HTTPS server.; use https:// in -u")
+	})
+	t.Run("https to a plain port that waits for a line", func(t *testing.T) {
+		addr := serveRaw(t, func(c net.Conn, _ int, _ []byte) bool {
+			return write(c, "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")
+		})
+		b := newBackend(t, Config{URL: "https://" + addr})
+		b.handshakeTimeout = 100 * time.Millisecond
+		checkError(t, b.Check(t.Context()), "https://"+addr+"/v1/chat/completions: ", "the server speaks plain HTTP, not TLS; use http:// in -u")
+	})
+	t.Run("https to a port that is mute", func(t *testing.T) {
+		l, err := net.Listen("tcp", "127.0.0.1:0") // nobody accepts
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = l.Close() })
+		t.Parallel() // it waits for two seconds
+		addr := l.Addr().String()
+		b := newBackend(t, Config{URL: "https://" + addr})
+		b.handshakeTimeout = 100 * time.Millisecond
+		checkError(t, b.Check(t.Context()), "https://"+addr+"/v1/chat/completions: ", "no TLS handshake in time; if the server speaks plain HTTP, use http:// in -u")
+	})
+	t.Run("http to a TLS port that closes", func(t *testing.T) {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		go func() { // ends with the listener
+			for {
+				c, err := l.Accept()
+				if err != nil {
+					return
+				}
+				first := make([]byte, 1)
+				if _, err := io.ReadFull(c, first); err == nil && first[0] == 22 {
+					write(c, "\x15\x03\x03\x00\x02\x02\x28") // alert: handshake failure
+				}
+				_ = c.Close()
+			}
+		}()
+		checkError(t, newBackend(t, Config{URL: l.Addr().String()}).Check(t.Context()), "http://"+l.Addr().String()+"/v1/models: ", "the server speaks TLS; use https:// in -u")
 	})
 	t.Run("cancelled", func(t *testing.T) {
 		addr := serveRaw(t, func(c net.Conn, _ int, _ []byte) bool {

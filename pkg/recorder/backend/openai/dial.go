@@ -3,7 +3,6 @@ package openai
 import (
 	"context"
 	"crypto/tls"
-	"fmt"
 	"net"
 	"time"
 
@@ -55,6 +54,11 @@ func (l *link) open(ctx context.Context, b *Backend, protocols []string) error {
 		return nil
 	}
 	begin := time.Now()
+	if b.checking {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, b.handshakeTimeout)
+		defer cancel()
+	}
 	if err := l.handshake(ctx, b.cfg.TLS, b.target.name, protocols); err != nil {
 		if b.cfg.HTTP2 && backend.IsAlert(err, "no application protocol") {
 			return errNoHTTP2
@@ -88,7 +92,13 @@ func dialTCP(ctx context.Context, addr string) (nc net.Conn, dns time.Duration, 
 	return nc, took(), err
 }
 
-// handshake puts TLS on the connection.
+// A handshakeError says that a connection came about and TLS on it did not.
+type handshakeError struct{ err error }
+
+func (e *handshakeError) Error() string { return "TLS: " + e.err.Error() }
+func (e *handshakeError) Unwrap() error { return e.err }
+
+// handshake puts TLS on the connection. The error is a *handshakeError.
 func (l *link) handshake(ctx context.Context, cfg *tls.Config, name string, protocols []string) error {
 	if cfg == nil {
 		cfg = &tls.Config{MinVersion: tls.VersionTLS12}
@@ -101,7 +111,7 @@ func (l *link) handshake(ctx context.Context, cfg *tls.Config, name string, prot
 	cfg.NextProtos = protocols
 	tc := tls.Client(l.nc, cfg)
 	if err := tc.HandshakeContext(ctx); err != nil {
-		return fmt.Errorf("TLS: %w", err)
+		return &handshakeError{err}
 	}
 	l.nc, l.protocol = tc, tc.ConnectionState().NegotiatedProtocol
 	return nil

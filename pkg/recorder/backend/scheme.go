@@ -1,0 +1,58 @@
+package backend
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"time"
+)
+
+// HandshakeTimeout bounds the TLS handshake of a Check. A server of plain HTTP may
+// wait for the rest of what it takes for a request, and never answer.
+const HandshakeTimeout = 5 * time.Second
+
+// probeTimeout bounds a look at which scheme a server speaks.
+const probeTimeout = 2 * time.Second
+
+// SpeaksHTTP reports whether the server at addr, host:port, answers a request in
+// plain HTTP. The request holds no header of the user's. It takes two seconds at
+// most.
+func SpeaksHTTP(ctx context.Context, addr string) bool {
+	return probe(ctx, addr, func(nc net.Conn) bool {
+		if _, err := io.WriteString(nc, "GET /v1/models HTTP/1.1\r\nHost: "+addr+"\r\nConnection: close\r\n\r\n"); err != nil {
+			return false
+		}
+		first := make([]byte, len("HTTP/1."))
+		_, err := io.ReadFull(nc, first)
+		return err == nil && strings.EqualFold(string(first), "HTTP/1.")
+	})
+}
+
+// SpeaksTLS reports whether the server at addr, host:port, takes part in a TLS
+// handshake, whatever its certificate. It takes two seconds at most.
+func SpeaksTLS(ctx context.Context, addr string) bool {
+	return probe(ctx, addr, func(nc net.Conn) bool {
+		host, _, _ := net.SplitHostPort(addr)
+		// Nothing is sent over the connection, so nothing needs protection.
+		c := tls.Client(nc, &tls.Config{ServerName: host, InsecureSkipVerify: true}) //nolint:gosec // see above
+		err := c.HandshakeContext(ctx)
+		var alert tls.AlertError
+		return err == nil || errors.As(err, &alert) || IsAlert(err, "")
+	})
+}
+
+// probe connects to addr and returns what look finds out.
+func probe(ctx context.Context, addr string, look func(net.Conn) bool) bool {
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	nc, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = nc.Close() }() // it has told what there was to know
+	defer context.AfterFunc(ctx, func() { _ = nc.SetDeadline(time.Unix(1, 0)) })()
+	return look(nc)
+}
