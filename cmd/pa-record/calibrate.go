@@ -62,7 +62,7 @@ func calibrateClock(c *cli.Context, env environment) error {
 	if err != nil {
 		return err
 	}
-	ctx, stop, interrupted, release := watchSignals(c.Context, env.signals, c.App.ErrWriter)
+	ctx, stop, interrupted, release := watchSignals(c.Context, env.relay, c.App.ErrWriter)
 	defer release()
 	k.stop = stop
 	result, err := k.run(ctx)

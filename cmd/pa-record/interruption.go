@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"sync/atomic"
 	"syscall"
 
@@ -35,8 +34,9 @@ func (i *interruption) name() string {
 
 // watchSignals turns the first signal into a closed stop channel and the
 // second into the end of the context. release ends the watching.
-func watchSignals(parent context.Context, signals <-chan os.Signal, stderr io.Writer) (ctx context.Context, stop <-chan struct{}, i *interruption, release func()) {
+func watchSignals(parent context.Context, relay *signalRelay, stderr io.Writer) (ctx context.Context, stop <-chan struct{}, i *interruption, release func()) {
 	ctx, cancel := context.WithCancel(parent)
+	signals, giveBack := relay.claim()
 	stopped := make(chan struct{})
 	i = &interruption{}
 	done := make(chan struct{})
@@ -47,8 +47,8 @@ func watchSignals(parent context.Context, signals <-chan os.Signal, stderr io.Wr
 			if s, ok := sig.(syscall.Signal); ok {
 				i.sig.Store(int32(s))
 			}
+			close(stopped) // first: nothing that is printed may delay it
 			fmt.Fprintln(stderr, "\npa-record: stopping; waiting for the requests in flight (again to stop at once)")
-			close(stopped)
 		case <-ctx.Done():
 			return
 		}
@@ -61,5 +61,6 @@ func watchSignals(parent context.Context, signals <-chan os.Signal, stderr io.Wr
 	return ctx, stopped, i, func() {
 		cancel()
 		<-done
+		giveBack()
 	}
 }

@@ -66,9 +66,10 @@ func newRecording(outputs []*output, overwrite bool) (*recording, error) {
 		return r, nil // none, or opening it for writing will say why not
 	}
 	defer f.Close()
-	switch {
+	switch st, err := f.Stat(); {
 	case !lockFile(f):
 		return nil, r.busy()
+	case err == nil && st.Size() == 0: // of a run that was killed before its first request
 	case !overwrite:
 		return nil, r.leftover()
 	}

@@ -6,15 +6,19 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
+	"log"
 	"os"
 	"os/signal"
 	"runtime/debug"
 	"syscall"
+	"time"
 
 	"golang.org/x/term"
 
 	"github.com/urfave/cli/v2"
+	"google.golang.org/grpc/grpclog"
 
 	"github.com/pa-tools/pa/internal/cmdline"
 )
@@ -28,7 +32,7 @@ func main() {
 	ignoreFileSizeSignal()
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	env := environment{getenv: os.Getenv, signals: signals}
+	env := environment{getenv: os.Getenv, signals: signals, takeLogs: takeLogs}
 	if fd := int(os.Stderr.Fd()); term.IsTerminal(fd) {
 		env.columns = func() int { return columns(fd) }
 	}
@@ -42,6 +46,19 @@ type environment struct {
 	signals <-chan os.Signal
 	// columns asks how wide standard error is; nil when that is no terminal.
 	columns func() int
+	// takeLogs makes libraries write their logs to w; nil leaves them alone.
+	takeLogs func(w io.Writer)
+
+	relay *signalRelay // of signals; set by run
+}
+
+// takeLogs makes package log, to which net/http writes, and gRPC write to w: their
+// own writes to a terminal that nobody reads would stop a connection.
+func takeLogs(w io.Writer) {
+	log.SetOutput(w)
+	if os.Getenv("GRPC_GO_LOG_SEVERITY_LEVEL") == "" { // the default: errors only
+		grpclog.SetLoggerV2(grpclog.NewLoggerV2(io.Discard, io.Discard, w))
+	}
 }
 
 // columns returns the width of a terminal, 80 if it does not say.
@@ -55,9 +72,50 @@ func columns(fd int) int {
 
 // run is the whole program; args[0] is its name.
 func run(ctx context.Context, args []string, env environment, stdin io.Reader, stdout, stderr io.Writer) int {
+	p := newPrinter(stdout, stderr)
+	if env.takeLogs != nil {
+		env.takeLogs(p.err)
+	}
+	env.relay = relaySignals(env.signals, p.hurry)
+	code := runCommand(ctx, args, env, stdin, p)
+	whole, err := p.close("pa-record")
+	close(env.relay.stop)
+	switch {
+	case err != nil:
+		return max(code, cmdline.ExitError)
+	case !whole && code == cmdline.ExitOK:
+		return signalError{env.relay.last()}.code()
+	}
+	return code
+}
+
+// runCommand runs the command line. When a signal comes that nobody has claimed it
+// cancels the context, and returns after abandonAfter at the latest.
+func runCommand(ctx context.Context, args []string, env environment, stdin io.Reader, p *printer) int {
 	app := recordApp(args, env, nil)
 	app.Commands = append([]*cli.Command{simCommand(env), calibrateCommand(env), recoverCommand(), inputsCommand(env)}, foreignCommands(env)...)
-	return app.Run(ctx, args, stdin, stdout, stderr)
+	app.Action = withSignals(app.Action)
+	for _, c := range app.Commands {
+		c.Action = withSignals(c.Action)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	ended := make(chan int, 1)
+	go func() { ended <- app.Run(ctx, args, stdin, p.out, p.err) }() // may be left behind after a signal
+	select {
+	case code := <-ended:
+		return code
+	case sig := <-env.relay.unclaimed:
+		cause := signalError{sig}
+		cancel(cause)
+		select {
+		case code := <-ended:
+			return code
+		case <-time.After(abandonAfter):
+			fmt.Fprintf(p.err, "pa-record: %v\n", cause)
+			return cause.code()
+		}
+	}
 }
 
 // recordApp is the program without subcommands, for the command line args; reports

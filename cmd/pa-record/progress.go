@@ -58,14 +58,23 @@ func (p *progress) callback() func(recorder.Progress) {
 
 func (p *progress) show(s recorder.Progress) {
 	if p.columns != nil {
-		fmt.Fprintf(p.w, "\r\x1b[K%s", redrawnLine(s, p.of, p.columns(), p.color))
+		p.draw("\r\x1b[K" + redrawnLine(s, p.of, p.columns(), p.color))
 		p.drawn = true
 		return
 	}
 	if now := p.now(); now.Sub(p.last) >= plainEvery {
 		p.last = now
-		fmt.Fprintln(p.w, "pa-record: "+plainLine(s, p.of))
+		p.draw("pa-record: " + plainLine(s, p.of) + "\n")
 	}
+}
+
+// draw writes a line. One that is older and still waits to be written is dropped.
+func (p *progress) draw(line string) {
+	if w, ok := p.w.(*printStream); ok {
+		w.WriteLatest([]byte(line))
+		return
+	}
+	fmt.Fprint(p.w, line)
 }
 
 // clear takes the line away before something else is printed.

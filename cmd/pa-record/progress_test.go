@@ -99,13 +99,13 @@ func TestProgressWrites(t *testing.T) {
 		env      environment
 		want     string // of snapshots after 0, 4, 10, 13, 24 s, and the end
 	}{
-		{"terminal", settings{ui: uiAuto}, environment{getenv(nil), nil, wide}, strings.Repeat("\r\x1b[K"+line, 5) + "\r\x1b[K"},
-		{"no color", settings{ui: uiAuto}, environment{getenv(map[string]string{"NO_COLOR": "1"}), nil, wide}, strings.Repeat("\r\x1b[K"+strings.NewReplacer("\x1b[31m", "", "\x1b[0m", "").Replace(line), 5) + "\r\x1b[K"},
-		{"no terminal", settings{ui: uiAuto}, environment{getenv(nil), nil, nil}, plain + plain},
-		{"a simple terminal", settings{ui: uiAuto}, environment{getenv(map[string]string{"TERM": "dumb"}), nil, wide}, plain + plain},
-		{"plain", settings{ui: uiPlain}, environment{getenv(nil), nil, wide}, plain + plain},
-		{"none", settings{ui: uiNone}, environment{getenv(nil), nil, wide}, ""},
-		{"quiet", settings{ui: uiAuto, quiet: true}, environment{getenv(nil), nil, wide}, ""},
+		{"terminal", settings{ui: uiAuto}, environment{getenv: getenv(nil), columns: wide}, strings.Repeat("\r\x1b[K"+line, 5) + "\r\x1b[K"},
+		{"no color", settings{ui: uiAuto}, environment{getenv: getenv(map[string]string{"NO_COLOR": "1"}), columns: wide}, strings.Repeat("\r\x1b[K"+strings.NewReplacer("\x1b[31m", "", "\x1b[0m", "").Replace(line), 5) + "\r\x1b[K"},
+		{"no terminal", settings{ui: uiAuto}, environment{getenv: getenv(nil), columns: nil}, plain + plain},
+		{"a simple terminal", settings{ui: uiAuto}, environment{getenv: getenv(map[string]string{"TERM": "dumb"}), columns: wide}, plain + plain},
+		{"plain", settings{ui: uiPlain}, environment{getenv: getenv(nil), columns: wide}, plain + plain},
+		{"none", settings{ui: uiNone}, environment{getenv: getenv(nil), columns: wide}, ""},
+		{"quiet", settings{ui: uiAuto, quiet: true}, environment{getenv: getenv(nil), columns: wide}, ""},
 	} {
 		var out strings.Builder
 		p := newProgress(&out, &tt.settings, place{}, tt.env)

@@ -37,9 +37,7 @@ func record(c *cli.Context, args []string, env environment, reports [][]string) 
 	if err := checkFiles(runs, s.overwrite); err != nil {
 		return err
 	}
-	ctx, stop, interrupted, release := watchSignals(c.Context, env.signals, stderr)
-	defer release()
-
+	ctx := c.Context // a signal ends it as long as nothing is sent
 	urls, closeTargets, err := resolveTargets(ctx, s)
 	if err != nil {
 		return err
@@ -63,6 +61,8 @@ func record(c *cli.Context, args []string, env environment, reports [][]string) 
 	}
 	s.notes = append(s.notes, entries.notes...)
 	s.say(stderr)
+	ctx, stop, interrupted, release := watchSignals(ctx, env.relay, stderr)
+	defer release()
 	m := &series{
 		s: s, args: args, env: env, stdout: stdout, stderr: stderr,
 		urls: urls, entries: entries, runs: runs, stop: stop, interrupted: interrupted,

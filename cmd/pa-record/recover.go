@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -49,6 +50,10 @@ func recoverRun(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	// Opening a pipe would wait for its writer.
+	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() {
+		return fmt.Errorf("%s: not a regular file; give the journal that pa-record left beside the export", path)
+	}
 	lock, err := os.Open(path)
 	if err != nil {
 		return err
@@ -58,6 +63,13 @@ func recoverRun(c *cli.Context) error {
 	}
 	if !isAt(lock, path) { // the run ended before we had the lock
 		return errors.Join(fmt.Errorf("%s: gone: its run has just ended and written its export", path), lock.Close())
+	}
+	if st, err := lock.Stat(); err == nil && st.Size() == 0 && strings.HasSuffix(path, journalSuffix) {
+		if err := removeHeld(lock, path); err != nil {
+			return err
+		}
+		fmt.Fprintf(c.App.Writer, "%s: empty, since its run was killed before the first request; removed it, there is nothing to recover\n", path)
+		return nil
 	}
 	killed, how := false, "the run had ended"
 	written, requests, err := finalize(c.Context, path, outputs, func(run *export.Run) {
@@ -71,6 +83,9 @@ func recoverRun(c *cli.Context) error {
 			run.Meta = &meta
 		}
 	})
+	if c.Err() != nil {
+		return errors.Join(fmt.Errorf("%s is kept: %w", path, context.Cause(c.Context)), lock.Close())
+	}
 	if err != nil {
 		return journalKept(path, requests, errors.Join(err, lock.Close()))
 	}

@@ -144,16 +144,16 @@ func (m *series) run(ctx context.Context, i int, of place) error {
 	if m.group != "" {
 		header.Meta.Repeat = &export.RepeatMeta{Index: of.index, Of: of.of, Group: m.group, Order: plan.order}
 	}
-	// A second signal ends the run, not the writing of what it gave.
-	if err := out.open(context.WithoutCancel(ctx), &header); err != nil {
-		return err
-	}
 	title := ""
 	if of.of > 0 {
 		title = fmt.Sprintf("Run %d of %d\n\n", of.index, of.of)
 	}
 	con, err := newConsole(m.stdout, title, &header, s)
 	if err != nil {
+		return err
+	}
+	// A second signal ends the run, not the writing of what it gave.
+	if err := out.open(context.WithoutCancel(ctx), &header); err != nil {
 		return err
 	}
 	watch, stats, err := s.watchers(m.urls, b, clock)

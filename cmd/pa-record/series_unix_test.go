@@ -5,6 +5,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -167,5 +168,27 @@ func TestSeriesKill(t *testing.T) {
 	}
 	if n := counts[levels[r.Order[0]]]; n != seriesLevel || second.Experiments[slices.Index(want, levels[r.Order[0]])].Meta.Measured != n {
 		t.Errorf("the level that was measured first has %d requests, want %d; experiments %+v", n, seriesLevel, second.Experiments)
+	}
+}
+
+// A run that fails before it has begun leaves no journal, and no lock on one.
+func TestSeriesFailsEarly(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "x.json")
+	s, err := parse(t, "", "-u", "sim://", "-m", "m", "--service-kind", "openai", "--profile-export-file", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	runs := s.plan()
+	if err := checkFiles(runs, false); err != nil {
+		t.Fatal(err)
+	}
+	s.Search = "not a range" // the console report cannot show that
+	m := &series{s: s, args: []string{"pa-record"}, stdout: io.Discard, stderr: io.Discard, urls: []string{"127.0.0.1:1"}, runs: runs, interrupted: &interruption{}, entries: &payloadSource{}}
+	if err := m.run(t.Context(), 0, place{}); err == nil || !strings.Contains(err.Error(), "not a range") {
+		t.Fatalf("error %v, want one about the range", err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, "*")); len(left) > 0 {
+		t.Errorf("left over: %q", left)
 	}
 }

@@ -148,8 +148,10 @@ func serveSim(c *cli.Context, env environment) (err error) {
 			close(eof)
 		}()
 	}
+	signals, release := env.relay.claim()
+	defer release()
 	select {
-	case <-env.signals:
+	case <-signals:
 	case <-eof:
 	case <-c.Done():
 	}

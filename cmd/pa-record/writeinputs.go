@@ -73,7 +73,11 @@ func writeInputs(c *cli.Context, env environment) (err error) {
 		if err != nil {
 			return err
 		}
-		defer func() { err = errors.Join(err, f.Close()) }()
+		defer func() {
+			if err = errors.Join(err, f.Close()); err != nil {
+				err = errors.Join(err, os.Remove(path)) // it must not pass for whole
+			}
+		}()
 		w = f
 	}
 	return writeRequests(c.Context, w, entries.Source, s.order, n, form)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 )
@@ -39,14 +40,32 @@ func (f *fleet) sender(ctx context.Context, slot int) (backend.Sender, error) {
 	return s, nil
 }
 
-// grow opens the senders of the first n slots.
+// maxOpening is how many senders grow opens at a time: enough that slow handshakes
+// overlap, few enough that a server's listen queue takes them.
+const maxOpening = 32
+
+// grow opens the senders of the first n slots, maxOpening at a time. It returns the
+// first error, or that of ctx, when nothing is being opened any more.
 func (f *fleet) grow(ctx context.Context, n int) error {
-	for i := range n {
-		if _, err := f.sender(ctx, i); err != nil {
-			return err
-		}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var next atomic.Int64 // slot to be opened
+	var opening sync.WaitGroup
+	for range min(n, maxOpening) {
+		opening.Go(func() {
+			for ctx.Err() == nil {
+				slot := int(next.Add(1)) - 1
+				if slot >= n {
+					return
+				}
+				if _, err := f.sender(ctx, slot); err != nil {
+					cancel(err)
+				}
+			}
+		})
 	}
-	return nil
+	opening.Wait()
+	return context.Cause(ctx)
 }
 
 // close ends the connections. Errors of a connection that is no longer wanted say

@@ -162,6 +162,9 @@ func (l *levelRun) stage(ctx context.Context, level load.Level, warmup int, warm
 	}
 	measure := l.cfg.measure(l.load)
 	l.gate = newGate(warmup, warmUntilNS, budget, measure.longest())
+	if supplied != nil {
+		supplied.missing = l.gate.close // a slot without a request must not keep the others waiting
+	}
 	if atOnce {
 		l.gate.measure(l.cfg.Clock.NS(start))
 		l.beginMeter()

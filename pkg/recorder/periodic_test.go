@@ -77,3 +77,17 @@ func TestPeriodicErrors(t *testing.T) {
 		}
 	}
 }
+
+// A level whose workload cannot be read again under load ends with what it has.
+func TestPeriodicSourceFails(t *testing.T) {
+	w, res, _, err := record(t, tokens(3), Config{
+		Entries: &countedSource{n: 20, failAt: 25}, KeepBytes: 1,
+		Levels: []load.Level{load.Periodic{Start: 2, End: 12, Step: 2, Period: 2}},
+	}, nil)
+	if err == nil || !strings.Contains(err.Error(), "data.jsonl: input/output error") {
+		t.Errorf("error %v, want the source's", err)
+	}
+	if res == nil || w.count("") != 4 || w.run == nil {
+		t.Errorf("%d requests measured, want the 4 that could be read", w.count(""))
+	}
+}

@@ -577,20 +577,30 @@ func TestHiddenFailures(t *testing.T) {
 	}
 }
 
+// A stop between two levels ends the run before the second one; a stop before the
+// first one is an error, and nothing is written.
 func TestStopBetweenLevels(t *testing.T) {
-	stop := make(chan struct{})
-	close(stop)
-	synctest.Test(t, func(t *testing.T) {
-		w := &memWriter{}
-		clock := rxclock.New()
-		res, err := Run(t.Context(), Config{
-			Backend: &fakeServer{clock: clock, answer: ok(time.Second)}, Writer: w, Clock: clock, Entries: workload.List{{}},
-			Run: export.Run{Meta: &export.RunMeta{}}, Stop: stop, Levels: load.Closed(1, 2),
+	for _, done := range []int{0, 1} { // levels
+		synctest.Test(t, func(t *testing.T) {
+			stop := make(chan struct{})
+			if done == 0 {
+				close(stop)
+			}
+			w := &memWriter{}
+			clock := rxclock.New()
+			res, err := Run(t.Context(), Config{
+				Backend: &fakeServer{clock: clock, answer: ok(time.Second)}, Writer: w, Clock: clock, Entries: workload.List{{}},
+				Run: export.Run{Meta: &export.RunMeta{}}, Stop: stop, Levels: load.Closed(1, 2), Measure: Measure{Requests: 3},
+				LevelDone: func(*Level) { close(stop) },
+			})
+			switch {
+			case done == 0 && (!errors.Is(err, context.Canceled) || res != nil || w.run != nil):
+				t.Errorf("stopped at once: error %v, result %+v, written %v; want an error and nothing", err, res, w.run)
+			case done == 1 && (err != nil || !res.Interrupted || len(w.requests) != 3 || len(w.experiments) != 1 || w.run == nil):
+				t.Errorf("error %v, result %+v, %d requests; want an interrupted run of one level", err, res, len(w.requests))
+			}
 		})
-		if err != nil || !res.Interrupted || len(w.requests) != 0 || w.run == nil {
-			t.Errorf("error %v, result %+v, %d requests; want an interrupted run that sent nothing", err, res, len(w.requests))
-		}
-	})
+	}
 }
 
 // Requests that are handed in after their window had closed are counted in it.

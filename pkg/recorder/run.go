@@ -33,7 +33,8 @@ type session struct {
 //
 // The error is that of the configuration, of the server's readiness, of the
 // writer, or a *[FailedError], *[ErrorRateError] or *[BacklogError]; the result and the export hold what was
-// measured before. An interruption is not an error: see Result.Interrupted.
+// measured before. An interruption is not an error, see Result.Interrupted, unless
+// it comes before the first level: then the error wraps [context.Canceled].
 // The context ends the run at once; Config.Stop ends it gracefully. The writer
 // is closed in every case but one: when the error came before the first
 // request, nothing is written and Result is nil.
@@ -205,12 +206,20 @@ func (r *session) prepare(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := r.fleet.grow(ctx, slots); err != nil {
-		r.fleet.close()
-		return err
+	ctx, cancel := r.untilStop(ctx)
+	defer cancel()
+	err := r.fleet.grow(ctx, slots)
+	if closed(r.cfg.Stop) {
+		err = errStopped
 	}
-	return nil
+	if err != nil {
+		r.fleet.close()
+	}
+	return err
 }
+
+// errStopped is the error of a run that was stopped before its first request.
+var errStopped = fmt.Errorf("stopped before the first request: %w", context.Canceled)
 
 // slotsFor is how many slots are to be open before a level begins. A schedule has
 // more opened when it needs them.

@@ -146,6 +146,8 @@ type supply struct {
 	bytes int64 // of ahead
 	ended bool
 	err   error // why no more are made
+	// missing is called once, when the first request cannot be had because of err.
+	missing func()
 
 	making sync.WaitGroup
 }
@@ -213,6 +215,10 @@ func (u *supply) take(i int) (p parcel, ok bool) {
 			u.bytes -= p.bytes
 			u.wake.Broadcast()
 			return p, true
+		}
+		if u.err != nil && u.missing != nil {
+			u.missing()
+			u.missing = nil
 		}
 		if u.ended || u.err != nil {
 			return parcel{}, false

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/pa-tools/pa/internal/cmdline"
+)
+
+// abandonAfter is how long after a signal pa-record waits for a stage that handles
+// no signals itself. Reading a pipe or a terminal cannot be cancelled; such a stage
+// is left behind.
+const abandonAfter = 500 * time.Millisecond
+
+// A signalRelay hands the signals of the process to the stage that has claimed
+// them. A signal that nobody has claimed ends the program.
+type signalRelay struct {
+	unclaimed chan os.Signal // room for one
+	stop      chan struct{}
+
+	mu      sync.Mutex
+	claimed chan os.Signal // nil: nobody has claimed signals
+	latest  os.Signal
+}
+
+// relaySignals starts to hand on signals, and calls seen after each. The relay ends
+// when its stop is closed.
+func relaySignals(signals <-chan os.Signal, seen func()) *signalRelay {
+	r := &signalRelay{unclaimed: make(chan os.Signal, 1), stop: make(chan struct{})}
+	go func() { // ends with stop
+		for {
+			select {
+			case sig := <-signals:
+				r.hand(sig)
+				seen()
+			case <-r.stop:
+				return
+			}
+		}
+	}()
+	return r
+}
+
+// hand gives a signal to whoever handles it; like the operating system it drops
+// one that comes faster than signals are handled.
+func (r *signalRelay) hand(sig os.Signal) {
+	r.mu.Lock()
+	to := r.claimed
+	r.latest = sig
+	r.mu.Unlock()
+	if to == nil {
+		to = r.unclaimed
+	}
+	select {
+	case to <- sig:
+	default:
+	}
+}
+
+// claim returns the signals from now on until release is called.
+func (r *signalRelay) claim() (signals <-chan os.Signal, release func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c := make(chan os.Signal, 2)
+	r.claimed = c
+	return c, func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.claimed = nil
+	}
+}
+
+// last returns the latest signal, nil if there was none.
+func (r *signalRelay) last() os.Signal {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.latest
+}
+
+// signalError is the cause of a context that a signal ended.
+type signalError struct{ signal os.Signal }
+
+func (e signalError) Error() string { return "ended by " + e.signal.String() }
+
+// code is the exit code of a program that the signal ended.
+func (e signalError) code() int {
+	if n, ok := e.signal.(syscall.Signal); ok {
+		return 128 + int(n)
+	}
+	return cmdline.ExitError
+}
+
+// withSignals gives an action that failed because of an unclaimed signal the exit
+// code of that signal.
+func withSignals(action cli.ActionFunc) cli.ActionFunc {
+	return func(c *cli.Context) error {
+		err := action(c)
+		var ended signalError
+		if err == nil || !errors.As(context.Cause(c.Context), &ended) {
+			return err
+		}
+		if !errors.As(err, new(signalError)) {
+			err = ended // rather than "context canceled"
+		}
+		return &cmdline.CodeError{Code: ended.code(), Err: err}
+	}
+}
