@@ -18,16 +18,16 @@ const HandshakeTimeout = 5 * time.Second
 const probeTimeout = 2 * time.Second
 
 // SpeaksHTTP reports whether the server at addr, host:port, answers a request in
-// plain HTTP. The request holds no header of the user's. It takes two seconds at
-// most.
+// plain HTTP, but for 400: servers of TLS say that in plain HTTP. The request holds
+// no header of the user's. It takes two seconds at most.
 func SpeaksHTTP(ctx context.Context, addr string) bool {
 	return probe(ctx, addr, func(nc net.Conn) bool {
 		if _, err := io.WriteString(nc, "GET /v1/models HTTP/1.1\r\nHost: "+addr+"\r\nConnection: close\r\n\r\n"); err != nil {
 			return false
 		}
-		first := make([]byte, len("HTTP/1."))
+		first := make([]byte, len("HTTP/1.1 400"))
 		_, err := io.ReadFull(nc, first)
-		return err == nil && strings.EqualFold(string(first), "HTTP/1.")
+		return err == nil && strings.HasPrefix(string(first), "HTTP/1.") && !strings.HasSuffix(string(first), " 400")
 	})
 }
 
