@@ -153,7 +153,7 @@ func (l *LevelResult) ranked() bool {
 }
 
 // cells are a row of the table.
-func (l *LevelResult) cells(r *Row) []string {
+func (l *LevelResult) cells(r *Row, u *timeUnits) []string {
 	name := r.Metric.Name
 	if r.Metric.Primary {
 		name += primaryMark
@@ -166,7 +166,7 @@ func (l *LevelResult) cells(r *Row) []string {
 		verdict = r.Verdict.String()
 	}
 	cells := []string{
-		name, amount(r.Metric.Kind, r.Old.Value), amount(r.Metric.Kind, r.New.Value), change(r.Change),
+		name, u.amount(r.Metric, r.Old.Value), u.amount(r.Metric, r.New.Value), change(r.Change),
 		r.interval(), pValue(r.Adjusted), verdict, counts(r.Old.N, r.New.N),
 	}
 	if l.ranked() {
@@ -187,14 +187,43 @@ func (r *Row) interval() string {
 	return change(i.Low) + " " + change(i.High)
 }
 
-// amount formats a value with its unit; "–" is none.
-func amount(k gate.Kind, v float64) string {
+// timeUnits are the units of time of a comparison: each kind of time has one unit
+// on all levels.
+type timeUnits struct{ token, request, server report.TimeUnit }
+
+// units chooses the units of r from all its values.
+func (r *Result) units() *timeUnits {
+	var token, request, server []float64
+	for i := range r.Levels {
+		l := &r.Levels[i]
+		for j := range l.Rows {
+			switch m := l.Rows[j].Metric; {
+			case m.Kind != gate.Duration:
+			case m.of == e2el:
+				request = append(request, l.Rows[j].Old.Value, l.Rows[j].New.Value)
+			default:
+				token = append(token, l.Rows[j].Old.Value, l.Rows[j].New.Value)
+			}
+		}
+		for j := range l.Server {
+			if x := &l.Server[j]; x.Unit == "ns" {
+				server = append(server, x.Old.Value, x.New.Value)
+			}
+		}
+	}
+	return &timeUnits{report.TokenUnit(token), report.RequestUnit(request), report.RequestUnit(server)}
+}
+
+// amount formats a value of a metric with its unit; "–" is none.
+func (u *timeUnits) amount(m *Metric, v float64) string {
 	switch {
 	case math.IsNaN(v):
 		return "–"
-	case k == gate.Duration:
-		return report.Span(v)
-	case k == gate.Share:
+	case m.Kind == gate.Duration && m.of == e2el:
+		return u.request.Span(v)
+	case m.Kind == gate.Duration:
+		return u.token.Span(v)
+	case m.Kind == gate.Share:
 		return percent(v)
 	}
 	return report.Number(v)
@@ -238,21 +267,21 @@ func counts(older, newer int) string {
 }
 
 // perRun are the values of each run of the primary metrics: name, old and new.
-func (l *LevelResult) perRun() [][]string {
+func (l *LevelResult) perRun(u *timeUnits) [][]string {
 	var rows [][]string
 	if len(l.Old) == 1 && len(l.New) == 1 {
 		return nil
 	}
-	list := func(k gate.Kind, x []float64) string {
+	list := func(m *Metric, x []float64) string {
 		var s []string
 		for _, v := range x {
-			s = append(s, amount(k, v))
+			s = append(s, u.amount(m, v))
 		}
 		return strings.Join(s, ", ")
 	}
 	for i := range l.Rows {
 		if r := &l.Rows[i]; r.Metric.Primary {
-			rows = append(rows, []string{r.Metric.Name, list(r.Metric.Kind, r.OldRuns), list(r.Metric.Kind, r.NewRuns)})
+			rows = append(rows, []string{r.Metric.Name, list(r.Metric, r.OldRuns), list(r.Metric, r.NewRuns)})
 		}
 	}
 	return rows

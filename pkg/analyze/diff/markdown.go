@@ -13,6 +13,7 @@ import (
 func Markdown(r *Result) report.Renderer {
 	return func(w io.Writer) error {
 		var b strings.Builder
+		u := r.units()
 		fmt.Fprintf(&b, "### %s\n\n%s\n", sanitize.Markdown(r.title()), sanitize.Markdown(r.measured()))
 		if len(r.Differences) > 0 {
 			table(&b, r.differenceRows(), false)
@@ -25,13 +26,13 @@ func Markdown(r *Result) report.Renderer {
 			}
 			rows := [][]string{l.header()}
 			for j := range l.Rows {
-				rows = append(rows, l.cells(&l.Rows[j]))
+				rows = append(rows, l.cells(&l.Rows[j], u))
 			}
 			table(&b, rows, true)
-			if rows := l.serverTable(); rows != nil {
+			if rows := l.serverTable(u); rows != nil {
 				table(&b, rows, true)
 			}
-			if runs := l.perRun(); runs != nil {
+			if runs := l.perRun(u); runs != nil {
 				b.WriteString("\n<details><summary>each run</summary>\n")
 				table(&b, append([][]string{{"", "old", "new"}}, runs...), false)
 				b.WriteString("\n</details>\n")

@@ -130,7 +130,7 @@ func (r *ServerRow) compare(why string) {
 
 // serverTable are the rows of a table, the header first; nil where there is no
 // figure.
-func (l *LevelResult) serverTable() [][]string {
+func (l *LevelResult) serverTable(u *timeUnits) [][]string {
 	if len(l.Server) == 0 {
 		return nil
 	}
@@ -138,7 +138,7 @@ func (l *LevelResult) serverTable() [][]string {
 		if math.IsNaN(v) {
 			return "–"
 		}
-		return report.Quantity(unit, v)
+		return report.Quantity(unit, v, u.server)
 	}
 	rows := [][]string{{"server", "old", "new", "change", "95% interval", "n"}}
 	for i := range l.Server {

@@ -14,6 +14,7 @@ import (
 func Text(r *Result) report.Renderer {
 	return func(w io.Writer) error {
 		var b strings.Builder
+		u := r.units()
 		fmt.Fprintf(&b, "%s\n%s\n", r.title(), r.measured())
 		if len(r.Differences) > 0 {
 			b.WriteByte('\n')
@@ -27,14 +28,14 @@ func Text(r *Result) report.Renderer {
 			}
 			rows := [][]string{l.header()}
 			for j := range l.Rows {
-				rows = append(rows, l.cells(&l.Rows[j]))
+				rows = append(rows, l.cells(&l.Rows[j], u))
 			}
 			columns(&b, rows, 2)
-			if rows := l.serverTable(); rows != nil {
+			if rows := l.serverTable(u); rows != nil {
 				b.WriteByte('\n')
 				columns(&b, rows, 2)
 			}
-			for _, run := range l.perRun() {
+			for _, run := range l.perRun(u) {
 				fmt.Fprintf(&b, "  each %s: %s → %s\n", run[0], run[1], run[2])
 			}
 		}
@@ -72,6 +73,9 @@ func (r *Result) lines() []string {
 // columns writes rows as a table with blanks between. Indented ones are of
 // numbers: the columns after the first are aligned right, but for the verdict.
 func columns(b *strings.Builder, rows [][]string, indent int) {
+	if indent > 0 {
+		rows = report.AlignPoints(rows, 1)
+	}
 	widths := make([]int, len(rows[0]))
 	for _, r := range rows {
 		for i, c := range r {

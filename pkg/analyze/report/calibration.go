@@ -10,7 +10,7 @@ import (
 // calibration gives row what a calibration found: for each service the load,
 // and how far the tokens' times and the requests' starts were from the truth, by
 // who took them.
-func calibration(c *export.Calibration, row func(name, value string)) {
+func calibration(c *export.Calibration, unit scale, row func(name, value string)) {
 	for i := range c.Services {
 		s := &c.Services[i]
 		how := s.Service
@@ -18,14 +18,14 @@ func calibration(c *export.Calibration, row func(name, value string)) {
 			how += " by " + s.Transport
 		}
 		row("calibrated", fmt.Sprintf("%s, %s of %v tokens/s", how, Plural(s.Streams, "stream"), s.TokensPerSecond))
-		row("error, tokens", p99s(s.Recordings, func(r *export.CalibratedRecording) *export.ClockError { return r.Receive }))
-		row("error, starts", p99s(s.Recordings, func(r *export.CalibratedRecording) *export.ClockError { return r.Start }))
+		row("error, tokens", p99s(s.Recordings, unit, func(r *export.CalibratedRecording) *export.ClockError { return r.Receive }))
+		row("error, starts", p99s(s.Recordings, unit, func(r *export.CalibratedRecording) *export.ClockError { return r.Start }))
 	}
 }
 
 // p99s returns "p99 19.1 µs kernel, 367.8 µs user space", "" when there was
 // nothing to compare.
-func p99s(recordings []export.CalibratedRecording, of func(*export.CalibratedRecording) *export.ClockError) string {
+func p99s(recordings []export.CalibratedRecording, unit scale, of func(*export.CalibratedRecording) *export.ClockError) string {
 	var parts []string
 	for i := range recordings {
 		r := &recordings[i]
@@ -34,11 +34,26 @@ func p99s(recordings []export.CalibratedRecording, of func(*export.CalibratedRec
 			who = "user space"
 		}
 		if e := of(r); e != nil {
-			parts = append(parts, span(float64(e.P99NS))+" "+who)
+			parts = append(parts, unit.span(float64(e.P99NS))+" "+who)
 		}
 	}
 	if parts == nil {
 		return ""
 	}
 	return "p99 " + strings.Join(parts, ", ")
+}
+
+// calibrationErrors are the times that calibration shows.
+func calibrationErrors(c *export.Calibration) (ns []float64) {
+	for i := range c.Services {
+		for j := range c.Services[i].Recordings {
+			r := &c.Services[i].Recordings[j]
+			for _, e := range []*export.ClockError{r.Receive, r.Start} {
+				if e != nil {
+					ns = append(ns, float64(e.P99NS))
+				}
+			}
+		}
+	}
+	return ns
 }

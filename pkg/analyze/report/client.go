@@ -9,7 +9,7 @@ import (
 
 // client says in a line what the recorder used and how quick it was; "" when it
 // did not look.
-func client(m *export.ClientMeta) string {
+func client(m *export.ClientMeta, unit scale) string {
 	if m == nil {
 		return ""
 	}
@@ -28,18 +28,35 @@ func client(m *export.ClientMeta) string {
 		say("%d held back", m.HeldBack)
 	}
 	if l := m.Lateness; l != nil {
-		say("lateness p99 %s", span(float64(l.P99NS)))
+		say("lateness p99 %s", unit.span(float64(l.P99NS)))
 	}
 	if t := m.Turnaround; t != nil {
-		say("turnaround p50 %s, p99 %s", span(float64(t.P50NS)), span(float64(t.P99NS)))
+		say("turnaround p50 %s, p99 %s", unit.span(float64(t.P50NS)), unit.span(float64(t.P99NS)))
 	}
 	if g := m.GC; g != nil && g.Cycles > 0 {
-		say("longest GC pause %s", span(float64(g.PauseMaxNS)))
+		say("longest GC pause %s", unit.span(float64(g.PauseMaxNS)))
 	}
 	if r := m.Reads; r != nil && r.Merged > 0 {
 		say("%s of the responses shared a read", percent(r.MergedShare()))
 	}
 	return strings.Join(parts, " · ")
+}
+
+// clientTimes are the times that client shows.
+func clientTimes(m *export.ClientMeta) (ns []float64) {
+	if m == nil {
+		return nil
+	}
+	if l := m.Lateness; l != nil {
+		ns = append(ns, float64(l.P99NS))
+	}
+	if t := m.Turnaround; t != nil {
+		ns = append(ns, float64(t.P50NS), float64(t.P99NS))
+	}
+	if g := m.GC; g != nil && g.Cycles > 0 {
+		ns = append(ns, float64(g.PauseMaxNS))
+	}
+	return ns
 }
 
 // percent formats a fraction: "12.15%".

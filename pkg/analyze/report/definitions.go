@@ -9,7 +9,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/pa-tools/pa/internal/sanitize"
-	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/dialect"
 )
 
@@ -20,19 +19,35 @@ type Definitions struct {
 	dialect.Comparison
 }
 
+// timeUnits are those of the measures, from the values of all dialects: one for
+// times of tokens and one for times of requests.
+func (d *Definitions) timeUnits() (u timeUnits) {
+	var token, request []float64
+	for _, m := range d.Measures {
+		for i := range m.Rows {
+			switch r := &m.Rows[i]; {
+			case !r.Has() || m.Measure.Unit() != dialect.Nanoseconds:
+			case m.Measure == dialect.Latency:
+				request = append(request, r.Values.Mean)
+			default:
+				token = append(token, r.Values.Mean)
+			}
+		}
+	}
+	u.token, u.request = tokenUnit(token), largestUnit(request)
+	return u
+}
+
 // definitionCells formats the values of the rows of a measure alike; unit is what they
 // are in.
-func definitionCells(m dialect.Compared) (rows [][4]string, unit string) {
+func definitionCells(m dialect.Compared, u *timeUnits) (rows [][4]string, unit string) {
 	sc := scale{"", 1}
 	switch m.Measure.Unit() {
 	case dialect.Nanoseconds:
-		largest := 0.0
-		for _, r := range m.Rows {
-			if r.Has() {
-				largest = max(largest, math.Abs(r.Values.Mean))
-			}
+		sc = u.token
+		if m.Measure == dialect.Latency {
+			sc = u.request
 		}
-		sc = scaleFor(analyze.Nanoseconds, largest)
 	case dialect.PerSecond:
 		sc.name = "1/s"
 	case dialect.Tokens:
@@ -92,10 +107,11 @@ func rowLines(r *dialect.Row) []string {
 func DefinitionsTable(d *Definitions) Renderer {
 	return func(w io.Writer) error {
 		var b strings.Builder
+		u := d.timeUnits()
 		fmt.Fprintf(&b, "%s, %s %s\n", plain(d.Name), plain(d.Mode), plain(d.Value))
 		b.WriteString("= definition, ≠ why it is not what strict gives\n")
 		for _, m := range d.shown() {
-			cells, unit := definitionCells(m)
+			cells, unit := definitionCells(m, &u)
 			title := m.Measure.Words()
 			if unit != "" {
 				title += " (" + unit + ")"
@@ -106,7 +122,7 @@ func DefinitionsTable(d *Definitions) Renderer {
 				g.add(append([]string{"  " + dialect.Family(m.Rows[i].Dialects)}, cells[i][:]...)...)
 			}
 			var table strings.Builder
-			_ = g.write(&table)
+			_ = g.write(&table, 0)
 			b.WriteByte('\n')
 			lines := strings.SplitAfter(table.String(), "\n")
 			b.WriteString(lines[0])
@@ -152,9 +168,10 @@ func hang(text, first, others string) string {
 func DefinitionsMarkdown(d *Definitions) Renderer {
 	return func(w io.Writer) error {
 		var b strings.Builder
+		u := d.timeUnits()
 		fmt.Fprintf(&b, "### %s, %s %s\n", sanitize.Markdown(d.Name), sanitize.Markdown(d.Mode), sanitize.Markdown(d.Value))
 		for _, m := range d.shown() {
-			cells, unit := definitionCells(m)
+			cells, unit := definitionCells(m, &u)
 			if unit != "" {
 				unit = " (" + unit + ")"
 			}

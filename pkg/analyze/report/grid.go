@@ -6,7 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// A grid is text in columns: the first left-aligned, the others right-aligned.
+// A grid is text in columns: the first left-aligned, the others right-aligned,
+// numbers by their decimal points.
 type grid struct {
 	rows   [][]string
 	indent string
@@ -16,25 +17,8 @@ type grid struct {
 
 func (g *grid) add(cells ...string) { g.rows = append(g.rows, cells) }
 
-// width returns the length of the longest line in characters. Characters of
-// two cells are taken for one: the grid holds numbers and names of ours.
-func (g *grid) width() int {
-	n := len(g.indent)
-	for i, w := range g.widths() {
-		if i > 0 {
-			n += g.space()
-		}
-		n += w
-	}
-	return n
-}
-
-// spread puts two spaces between the columns where they fit a line.
-func (g *grid) spread() {
-	if g.gap = 2; g.width() > lineWidth {
-		g.gap = 1
-	}
-}
+// lefts returns the number of left-aligned columns.
+func (g *grid) lefts() int { return max(g.left, 1) }
 
 func (g *grid) space() int {
 	if g.gap == 0 {
@@ -43,9 +27,180 @@ func (g *grid) space() int {
 	return g.gap
 }
 
-func (g *grid) widths() []int {
+// write writes the rows in lines of at most limit characters; 0 is no limit. A
+// table that is wider is written in parts below each other, each with the
+// left-aligned columns. Trailing spaces are cut. Characters of two cells are
+// taken for one: the grid holds numbers and names of ours.
+func (g *grid) write(w io.StringWriter, limit int) error {
+	rows := g.pointed()
+	widths := columnWidths(rows)
+	if limit > 0 {
+		g.narrow(rows, widths, limit)
+	}
+	for i, columns := range g.parts(widths, limit) {
+		if i > 0 {
+			if _, err := w.WriteString("\n"); err != nil {
+				return err
+			}
+		}
+		for _, row := range rows {
+			if _, err := w.WriteString(g.line(row, widths, columns) + "\n"); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// spread puts two spaces between the columns where they fit a line of limit
+// characters, else one.
+func (g *grid) spread(limit int) {
+	g.gap = 2
+	if g.width(columnWidths(g.pointed())) > limit {
+		g.gap = 1
+	}
+}
+
+// width returns the length of a line with all columns.
+func (g *grid) width(widths []int) int {
+	n := len(g.indent)
+	for i, w := range widths {
+		if i > 0 {
+			n += g.space()
+		}
+		n += w
+	}
+	return n
+}
+
+// narrow cuts cells of the left-aligned columns, the widest first, until they and
+// the widest other column fit a line. Numbers are never cut.
+func (g *grid) narrow(rows [][]string, widths []int, limit int) {
+	const least = 8
+	other := 0
+	for _, w := range widths[min(g.lefts(), len(widths)):] {
+		other = max(other, w+g.space())
+	}
+	for {
+		used, widest := len(g.indent)+other, 0
+		for i := range min(g.lefts(), len(widths)) {
+			if i > 0 {
+				used += g.space()
+			}
+			used += widths[i]
+			if widths[i] > widths[widest] {
+				widest = i
+			}
+		}
+		if len(widths) == 0 || used <= limit || widths[widest] <= least {
+			return
+		}
+		widths[widest] = max(least, widths[widest]-(used-limit))
+		for _, row := range rows {
+			if widest < len(row) {
+				row[widest] = cutTo(row[widest], widths[widest])
+			}
+		}
+	}
+}
+
+// cutTo returns s in at most n characters, with "…" where some are missing.
+func cutTo(s string, n int) string {
+	if r := []rune(s); len(r) > n {
+		return string(r[:n-1]) + "…"
+	}
+	return s
+}
+
+// parts splits the columns that are not left-aligned into runs that fit a line
+// with the left-aligned ones. Each has one column at least.
+func (g *grid) parts(widths []int, limit int) [][]int {
+	var all [][]int
+	used := len(g.indent)
+	for i := range min(g.lefts(), len(widths)) {
+		used += widths[i] + g.space()
+	}
+	n := used - g.space()
+	var part []int
+	for i := g.lefts(); i < len(widths); i++ {
+		if len(part) > 0 && limit > 0 && n+g.space()+widths[i] > limit {
+			all, part, n = append(all, part), nil, used-g.space()
+		}
+		part = append(part, i)
+		n += g.space() + widths[i]
+	}
+	return append(all, part)
+}
+
+// line writes the left-aligned columns of a row and those others.
+func (g *grid) line(row []string, widths, columns []int) string {
+	var b strings.Builder
+	b.WriteString(g.indent)
+	put := func(i int) {
+		if i > 0 {
+			b.WriteString(strings.Repeat(" ", g.space()))
+		}
+		pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(row[i]))
+		if i < g.lefts() {
+			b.WriteString(row[i] + pad)
+		} else {
+			b.WriteString(pad + row[i])
+		}
+	}
+	for i := range min(g.lefts(), len(row)) {
+		put(i)
+	}
+	for _, i := range columns {
+		if i < len(row) {
+			put(i)
+		}
+	}
+	return strings.TrimRight(b.String(), " ")
+}
+
+// pointed returns the rows with the numbers of the right-aligned columns aligned
+// at their decimal points.
+func (g *grid) pointed() [][]string { return AlignPoints(g.rows, g.lefts()) }
+
+// AlignPoints returns a copy of rows in which blanks follow numbers such as 31.1
+// and "31.1 ms", so that the decimal points of a right-aligned column are below each
+// other. Columns before the first-th and other text stay as they are.
+func AlignPoints(rows [][]string, first int) [][]string {
+	var places []int // characters from the point on, by column
+	for _, row := range rows {
+		for j, cell := range row {
+			if j == len(places) {
+				places = append(places, 0)
+			}
+			places[j] = max(places[j], fraction(cell))
+		}
+	}
+	aligned := make([][]string, len(rows))
+	for i, row := range rows {
+		aligned[i] = append([]string(nil), row...)
+		for j := first; j < len(row); j++ {
+			if n := fraction(row[j]); n >= 0 {
+				aligned[i][j] += strings.Repeat(" ", places[j]-n)
+			}
+		}
+	}
+	return aligned
+}
+
+// fraction returns the number of characters from the decimal point on of a number
+// that may have a unit, 0 for a whole one without; −1 for other text.
+func fraction(s string) int {
+	number, unit, _ := strings.Cut(s, " ")
+	whole, places, _ := strings.Cut(strings.TrimLeft(number, "+-"), ".")
+	if whole == "" || strings.Trim(whole, "0123456789") != "" || strings.Trim(places, "0123456789") != "" || strings.ContainsAny(unit, " .(") {
+		return -1
+	}
+	return utf8.RuneCountInString(strings.TrimLeft(s, "+-")) - len(whole)
+}
+
+func columnWidths(rows [][]string) []int {
 	var w []int
-	for _, row := range g.rows {
+	for _, row := range rows {
 		for i, cell := range row {
 			if i == len(w) {
 				w = append(w, 0)
@@ -54,28 +209,4 @@ func (g *grid) widths() []int {
 		}
 	}
 	return w
-}
-
-// write writes the rows; trailing spaces are cut.
-func (g *grid) write(w io.StringWriter) error {
-	widths := g.widths()
-	for _, row := range g.rows {
-		var b strings.Builder
-		b.WriteString(g.indent)
-		for i, cell := range row {
-			if i > 0 {
-				b.WriteString(strings.Repeat(" ", g.space()))
-			}
-			pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
-			if i < max(g.left, 1) {
-				b.WriteString(cell + pad)
-			} else {
-				b.WriteString(pad + cell)
-			}
-		}
-		if _, err := w.WriteString(strings.TrimRight(b.String(), " ") + "\n"); err != nil {
-			return err
-		}
-	}
-	return nil
 }

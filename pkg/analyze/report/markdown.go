@@ -15,18 +15,19 @@ import (
 func Markdown(inputs []Input) Renderer {
 	return func(w io.Writer) error {
 		var b strings.Builder
+		u := timeUnitsOf(inputs)
 		for i, in := range inputs {
 			if i > 0 {
 				b.WriteByte('\n')
 			}
-			markdown(&b, in)
+			markdown(&b, in, &u)
 		}
 		_, err := io.WriteString(w, b.String())
 		return err
 	}
 }
 
-func markdown(b *strings.Builder, in Input) {
+func markdown(b *strings.Builder, in Input, u *timeUnits) {
 	rep := in.Report
 	fmt.Fprintf(b, "### %s\n\n", sanitize.Markdown(in.Name))
 	about := []string{"recorded by " + sanitize.Markdown(tool(rep))}
@@ -45,7 +46,7 @@ func markdown(b *strings.Builder, in Input) {
 	}
 	if len(rep.Experiments) > 1 {
 		b.WriteByte('\n')
-		g := levels(rep)
+		g := levels(rep, u)
 		g.markdown(b, 2)
 		if rep.SLO != nil {
 			fmt.Fprintf(b, "\nSLO `%s`\n\n", rep.SLO)
@@ -58,7 +59,7 @@ func markdown(b *strings.Builder, in Input) {
 	}
 	for i := range rep.Experiments {
 		b.WriteByte('\n')
-		markdownLevel(b, rep, &rep.Experiments[i])
+		markdownLevel(b, rep, &rep.Experiments[i], u)
 	}
 	if lines := Warnings(in); len(lines) > 0 {
 		b.WriteString("\nWarnings:\n\n")
@@ -69,10 +70,10 @@ func markdown(b *strings.Builder, in Input) {
 	}
 }
 
-func markdownLevel(b *strings.Builder, rep *analyze.Report, e *analyze.Experiment) {
+func markdownLevel(b *strings.Builder, rep *analyze.Report, e *analyze.Experiment, u *timeUnits) {
 	fmt.Fprintf(b, "**%s**: %s", sanitize.Markdown(level(e)), sanitize.Markdown(requests(e)))
 	if e.DurationNS > 0 {
-		b.WriteString(" in " + span(float64(e.DurationNS)))
+		b.WriteString(" in " + u.duration.span(float64(e.DurationNS)))
 	}
 	b.WriteByte('\n')
 	paragraph := func(text string) {
@@ -85,7 +86,7 @@ func markdownLevel(b *strings.Builder, rep *analyze.Report, e *analyze.Experimen
 	}
 	if len(e.Metrics) > 0 {
 		b.WriteByte('\n')
-		g := figures(e)
+		g := figures(e, u)
 		g.markdown(b, 1)
 	}
 	paragraph(rates(e))
@@ -99,19 +100,22 @@ func markdownLevel(b *strings.Builder, rep *analyze.Report, e *analyze.Experimen
 			b.WriteString("- " + sanitize.Markdown(l) + "\n")
 		}
 	}
-	if g := servers(e); g != nil {
+	if g := servers(e, u.server); g != nil {
 		b.WriteByte('\n')
 		g.markdown(b, 1)
+		for _, text := range serverNotes(e) {
+			paragraph(sanitize.Markdown(text))
+		}
 	}
 	if len(e.Models) > 0 {
 		b.WriteByte('\n')
-		g := models(e)
+		g := models(e, u)
 		g.markdown(b, 2)
 	}
 	if len(e.Windows) > 0 {
 		paragraph(windowNote(e))
 		b.WriteByte('\n')
-		g := windows(e)
+		g := windows(e, u)
 		g.markdown(b, 2)
 	}
 }

@@ -51,4 +51,6 @@ func Warnings(in Input) []string {
 type Options struct {
 	// Percentiles shows all percentiles in tables, not the usual four.
 	Percentiles bool
+	// Width is the number of columns that lines may have; 0 is no limit.
+	Width int
 }

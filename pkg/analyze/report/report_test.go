@@ -267,8 +267,9 @@ func TestMarkdownDocument(t *testing.T) {
 	}
 }
 
-// No table is wider than 80 columns, holds a control character or a trailing
-// blank, for any recorded run.
+// No line is wider than the width, holds a control character or a trailing blank,
+// for any recorded run, and every width shows the same figures: what does not fit
+// goes on below.
 func TestTableFits(t *testing.T) {
 	fsys := golden.FS(t, "perf_analyzer")
 	inputs := append(edges(t), full(), measured(t, "sweep.json", sweep(), parts(t)), measured(t, "sweep.json", sweep()[1:2], steady(t)))
@@ -284,19 +285,33 @@ func TestTableFits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	figure := regexp.MustCompile(`\d+\.\d+`)
 	for _, in := range inputs {
-		for _, o := range []Options{{}, {Percentiles: true}} {
-			var b bytes.Buffer
-			if err := Table([]Input{in}, o)(&b); err != nil {
-				t.Fatal(err)
-			}
-			for line := range strings.Lines(b.String()) {
-				line = strings.TrimSuffix(line, "\n")
-				if n := utf8.RuneCountInString(line); n > lineWidth {
-					t.Errorf("%s: %d columns: %s", in.Name, n, line)
+		for _, percentiles := range []bool{false, true} {
+			var wanted map[string]bool
+			for _, width := range []int{0, 120, 80, 60, 40} {
+				var b strings.Builder
+				if err := Table([]Input{in}, Options{Percentiles: percentiles, Width: width})(&b); err != nil {
+					t.Fatal(err)
 				}
-				if plain(line) != line || strings.TrimRight(line, " ") != line {
-					t.Errorf("%s: %q holds control characters or ends in a blank", in.Name, line)
+				for line := range strings.Lines(b.String()) {
+					line = strings.TrimSuffix(line, "\n")
+					if n := utf8.RuneCountInString(line); width > 0 && n > width {
+						t.Errorf("%s: width %d: %d columns: %s", in.Name, width, n, line)
+					}
+					if plain(line) != line || strings.TrimRight(line, " ") != line {
+						t.Errorf("%s: %q holds control characters or ends in a blank", in.Name, line)
+					}
+				}
+				shown := map[string]bool{}
+				for _, f := range figure.FindAllString(b.String(), -1) {
+					shown[f] = true
+				}
+				if wanted == nil {
+					wanted = shown
+				}
+				if d := cmp.Diff(wanted, shown); d != "" {
+					t.Errorf("%s: width %d shows other figures (-any width +this):\n%s", in.Name, width, d)
 				}
 			}
 		}

@@ -31,13 +31,13 @@ func offset(ns int64, whole time.Duration) string {
 }
 
 // windows is one line per window of a level.
-func windows(e *analyze.Experiment) grid {
+func windows(e *analyze.Experiment, u *timeUnits) grid {
 	lines := make([]line, 0, len(e.Windows))
 	for i := range e.Windows {
 		w := &e.Windows[i]
 		lines = append(lines, line{name: offset(w.OffsetNS, windowed(e)), throughput: &w.Throughput, metric: w.Metric, ok: w.OK, failed: w.Failed})
 	}
-	return compared("from", "s", lines)
+	return compared("from", "s", lines, u)
 }
 
 // windowed is how long all windows are together.

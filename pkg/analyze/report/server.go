@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/pa-tools/pa/pkg/analyze"
@@ -13,7 +14,7 @@ const maxFigures = 64
 
 // servers are the figures of servers and GPUs as a grid, with one row of heads;
 // nil when there are none. Columns without a value are left out.
-func servers(e *analyze.Experiment) *grid {
+func servers(e *analyze.Experiment, unit scale) *grid {
 	if len(e.Server) == 0 {
 		return nil
 	}
@@ -26,21 +27,21 @@ func servers(e *analyze.Experiment) *grid {
 		}
 		row := []string{f.Name, shortened(plain(f.Of)), strconv.FormatUint(f.N, 10), "", "", "", "", ""}
 		if f.NA != "" {
-			row[2], row[3] = "", "n/a ("+plain(f.NA)+")"
+			row[2], row[3] = "", "n/a"
 			rows = append(rows, row)
 			continue
 		}
 		switch f.Kind {
 		case analyze.FigureCounter:
-			row[5] = Quantity(f.Unit, f.Total)
+			row[5] = quantity(f.Unit, f.Total, unit)
 		case analyze.FigureGauge:
-			row[4] = Quantity(f.Unit, f.Max)
+			row[4] = quantity(f.Unit, f.Max, unit)
 			fallthrough
 		default:
-			row[3] = Quantity(f.Unit, f.Mean)
+			row[3] = quantity(f.Unit, f.Mean, unit)
 		}
 		if ns, ok := f.ClientMinusServer(); ok {
-			row[6], row[7] = span(f.Client), span(ns)
+			row[6], row[7] = unit.span(f.Client), unit.span(ns)
 		}
 		rows = append(rows, row)
 	}
@@ -69,6 +70,20 @@ func servers(e *analyze.Experiment) *grid {
 	return g
 }
 
+// serverNotes say why figures have no value: a line for each reason of a name.
+func serverNotes(e *analyze.Experiment) (lines []string) {
+	for i := range e.Server {
+		f := &e.Server[i]
+		if f.NA == "" {
+			continue
+		}
+		if line := f.Name + ": n/a (" + plain(f.NA) + ")"; !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
 // maxOf bounds what says of what a figure is, in characters: it may have labels of
 // any length.
 const maxOf = 100
@@ -80,11 +95,14 @@ func shortened(s string) string {
 	return s
 }
 
-// Quantity formats a figure of a server, in the unit of [analyze.ServerFigure].
-func Quantity(unit string, v float64) string {
+// Quantity formats a figure of a server, in the unit of [analyze.ServerFigure];
+// times in the unit that all of them share.
+func Quantity(unit string, v float64, times TimeUnit) string { return quantity(unit, v, times.scale) }
+
+func quantity(unit string, v float64, times scale) string {
 	switch unit {
 	case "ns":
-		return span(v)
+		return times.span(v)
 	case "ratio":
 		return percent(v)
 	case "bytes":

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/export"
 )
 
 // Each kind of figure has its columns, and columns that none has are not there.
@@ -18,19 +19,26 @@ func TestServers(t *testing.T) {
 		{Name: "GPU utilization", Of: "GPU-a h", Kind: analyze.FigureGauge, Unit: "ratio", N: 9, Mean: 0.5, Min: 0.25, Max: 1},
 	}}
 	var b strings.Builder
-	servers(e).write(&b)
-	const want = `  server           of                  n      mean     max   total   client  network + client
-  request          m http://h/metrics  4   2.000 s                  2.500 s          500.0 ms
-  queue            m http://h/metrics  4  1.000 ms
-  GPU energy       GPU-a h             9                    1234 J
-  GPU utilization  GPU-a h             9    50.00%  100.0%
+	shown := func() {
+		t.Helper()
+		u := timeUnitsOf([]Input{{Report: &analyze.Report{Run: &export.Run{}, Experiments: []analyze.Experiment{*e}}}})
+		if err := servers(e, u.server).write(&b, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	shown()
+	const want = `  server           of                  n       mean     max   total   client  network + client
+  request          m http://h/metrics  4  2.000 s                    2.500 s          0.5000 s
+  queue            m http://h/metrics  4  0.00100 s
+  GPU energy       GPU-a h             9                     1234 J
+  GPU utilization  GPU-a h             9     50.00%  100.0%
 `
 	if d := cmp.Diff(want, b.String()); d != "" {
 		t.Errorf("text (-want +got):\n%s", d)
 	}
 	e.Server = e.Server[1:2]
 	b.Reset()
-	servers(e).write(&b)
+	shown()
 	if d := cmp.Diff("  server  of                  n      mean\n  queue   m http://h/metrics  4  1.000 ms\n", b.String()); d != "" {
 		t.Errorf("text of one time (-want +got):\n%s", d)
 	}
@@ -47,7 +55,9 @@ func TestServersBound(t *testing.T) {
 		e.Server = append(e.Server, analyze.ServerFigure{Name: "KV cache usage", Of: "s", Kind: analyze.FigureGauge, Unit: "ratio", N: 1, Mean: 0.5, Max: 0.5})
 	}
 	var b strings.Builder
-	servers(e).write(&b)
+	if err := servers(e, timeScales[2]).write(&b, 0); err != nil {
+		t.Fatal(err)
+	}
 	lines := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
 	if want := 1 + 2 + maxFigures + 1; len(lines) != want {
 		t.Errorf("%d lines, want %d", len(lines), want)
@@ -59,8 +69,11 @@ func TestServersBound(t *testing.T) {
 			t.Errorf("line %d is %q, want %q in it", i, lines[i], want)
 		}
 	}
-	if !strings.Contains(lines[1], "n/a (g is as low as -5)") || strings.Contains(lines[1], "%") {
+	if !strings.Contains(lines[1], "n/a") || strings.Contains(lines[1], "%") {
 		t.Errorf("%q", lines[1])
+	}
+	if d := cmp.Diff([]string{"GPU utilization: n/a (g is as low as -5)"}, serverNotes(e)); d != "" {
+		t.Errorf("notes (-want +got):\n%s", d)
 	}
 	all := jsonServers(e.Server)
 	if x := all[0]; len(all) != len(e.Server) || x.NA != "g is as low as -5" || x.Mean != nil || x.Min != nil {

@@ -6,21 +6,24 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/pa-tools/pa/pkg/analyze"
 )
 
 // Table writes the report for people: for each input a head, a table per
 // experiment, a line per load level where there are several, and the number of
-// warnings, which are for another place: see [Warnings]. It fits 80 columns unless figures of one row are very far apart.
+// warnings, which are for another place: see [Warnings]. Lines are as long as
+// tables need, or at most [Options.Width]: a table that is wider continues below.
 func Table(inputs []Input, o Options) Renderer {
 	return func(w io.Writer) error {
 		var b strings.Builder
+		u := timeUnitsOf(inputs)
 		for i, in := range inputs {
 			if i > 0 {
 				b.WriteString("\n\n")
 			}
-			t := table{b: &b, rep: in.Report, o: o}
+			t := table{b: &b, rep: in.Report, o: o, units: &u}
 			t.head(in.Name)
 			for j := range in.Report.Experiments {
 				b.WriteByte('\n')
@@ -40,13 +43,38 @@ func Table(inputs []Input, o Options) Renderer {
 }
 
 type table struct {
-	b   *strings.Builder
-	rep *analyze.Report
-	o   Options
+	b     *strings.Builder
+	rep   *analyze.Report
+	o     Options
+	units *timeUnits
 }
 
-// lineWidth is what the table's prose is broken at.
-const lineWidth = 80
+// lineWidth is the width of text where none is given; maxLineWidth is the longest
+// line of text on a wide terminal, leastWidth the least width of a table: a
+// narrower terminal breaks its lines.
+const (
+	lineWidth    = 80
+	maxLineWidth = 100
+	leastWidth   = 24
+)
+
+// textWidth returns the width that text is broken at.
+func (o *Options) textWidth() int {
+	if o.Width == 0 {
+		return lineWidth
+	}
+	return min(max(o.Width, leastWidth), maxLineWidth)
+}
+
+// write writes a grid within the width.
+func (t *table) write(g *grid) {
+	limit := 0
+	if t.o.Width > 0 {
+		limit = max(t.o.Width, leastWidth)
+		g.spread(limit)
+	}
+	_ = g.write(t.b, limit) // a strings.Builder does not fail
+}
 
 // head writes what the whole run has in common.
 func (t *table) head(name string) {
@@ -71,14 +99,22 @@ func (t *table) head(name string) {
 	}
 	if m := run.Meta; m != nil {
 		if m.Calibration != nil {
-			calibration(m.Calibration, row)
+			calibration(m.Calibration, t.units.clock, row)
 		}
 		row("interrupted", m.Interrupted)
 	}
 	if len(t.rep.Experiments) == 0 {
 		row("experiments", "none")
 	}
-	_ = g.write(t.b) // a strings.Builder does not fail
+	t.named(&g)
+}
+
+// named writes names and values; a long value goes on below itself.
+func (t *table) named(g *grid) {
+	widths := columnWidths(g.rows)
+	for _, row := range g.rows {
+		t.prose(g.indent+row[0]+strings.Repeat(" ", widths[0]-utf8.RuneCountInString(row[0])+g.space()), row[1])
+	}
 }
 
 // tool names who wrote the file. The version of perf_analyzer is what its
@@ -114,7 +150,7 @@ func stamps(rep *analyze.Report) string {
 func (t *table) experiment(e *analyze.Experiment) {
 	title := plain(level(e)) + ": " + requests(e)
 	if e.DurationNS > 0 {
-		title += " in " + span(float64(e.DurationNS))
+		title += " in " + t.units.duration.span(float64(e.DurationNS))
 	}
 	t.prose("", title)
 	if e.Selected != nil {
@@ -128,20 +164,23 @@ func (t *table) experiment(e *analyze.Experiment) {
 		}
 	}
 	t.footnotes(e)
-	if g := servers(e); g != nil {
+	if g := servers(e, t.units.server); g != nil {
 		t.b.WriteByte('\n')
-		_ = g.write(t.b)
+		t.write(g)
+		for _, text := range serverNotes(e) {
+			t.prose("  ", text)
+		}
 	}
 	if len(e.Models) > 0 {
 		t.b.WriteByte('\n')
-		g := models(e)
-		_ = g.write(t.b)
+		g := models(e, t.units)
+		t.write(&g)
 	}
 	if len(e.Windows) > 0 {
 		t.b.WriteByte('\n')
 		t.prose("  ", windowNote(e))
-		g := windows(e)
-		_ = g.write(t.b)
+		g := windows(e, t.units)
+		t.write(&g)
 	}
 }
 
@@ -189,21 +228,20 @@ var usual = [...]float64{50, 90, 95, 99}
 
 // wide writes the usual table.
 func (t *table) wide(e *analyze.Experiment) {
-	g := figures(e)
-	g.spread()
-	_ = g.write(t.b)
+	g := figures(e, t.units)
+	t.write(&g)
 }
 
-// figures is a row per metric, each in a unit of its own.
-func figures(e *analyze.Experiment) grid {
-	g := grid{indent: "  ", gap: 1, left: 2}
+// figures is a row per metric.
+func figures(e *analyze.Experiment, u *timeUnits) grid {
+	g := grid{indent: "  ", left: 2}
 	head := []string{"", "", "n", "mean", "std", "min"}
 	for _, p := range usual {
 		head = append(head, levelName(p))
 	}
 	g.add(append(head, "max")...)
 	for _, m := range e.Metrics {
-		s, f := m.Summary, rowFormat(m)
+		s, f := m.Summary, rowFormat(m, u.of(m.Definition))
 		row := []string{m.Definition.Name, f.name, strconv.Itoa(s.N), f.text(s.Mean), f.text(s.Std), f.text(s.Min)}
 		for _, p := range usual {
 			row = append(row, f.text(s.P(p)))
@@ -216,7 +254,7 @@ func figures(e *analyze.Experiment) grid {
 // tall writes a column per metric and a row per figure: fifteen figures are
 // too many for columns.
 func (t *table) tall(e *analyze.Experiment) {
-	g := grid{indent: "  ", gap: 1}
+	g := grid{indent: "  "}
 	names, units := []string{""}, []string{""}
 	formats := make([]inRow, len(e.Metrics))
 	row := func(name string, f func(i int, s *analyze.Summary) string) {
@@ -227,7 +265,7 @@ func (t *table) tall(e *analyze.Experiment) {
 		g.add(cells...)
 	}
 	for i, m := range e.Metrics {
-		formats[i] = rowFormat(m)
+		formats[i] = rowFormat(m, t.units.of(m.Definition))
 		name, unit := m.Definition.Name, formats[i].name
 		if m.Definition.Unit == analyze.Tokens { // "output tokens" in two lines
 			name, unit, _ = strings.Cut(name, " ")
@@ -247,8 +285,7 @@ func (t *table) tall(e *analyze.Experiment) {
 		row(levelName(l), show(func(s *analyze.Summary) float64 { return s.P(l) }))
 	}
 	row("max", show(func(s *analyze.Summary) float64 { return s.Max }))
-	g.spread()
-	_ = g.write(t.b)
+	t.write(&g)
 }
 
 // footnotes write the rates and what the numbers stand on.
@@ -262,7 +299,7 @@ func (t *table) footnotes(e *analyze.Experiment) {
 	for _, text := range missing(t.rep) {
 		t.prose("  ", text)
 	}
-	if text := client(e.Client); text != "" {
+	if text := client(e.Client, t.units.client); text != "" {
 		t.prose("  ", "client: "+text)
 	}
 	if e.SLO != nil {
@@ -327,39 +364,39 @@ var sourceText = map[analyze.TokenSource]string{
 
 // levels writes one line per load level.
 func (t *table) levels() {
-	g := levels(t.rep)
-	_ = g.write(t.b)
+	g := levels(t.rep, t.units)
+	t.write(&g)
 	if t.rep.SLO == nil {
 		return
 	}
 	t.b.WriteByte('\n')
 	t.prose("  ", "SLO "+t.rep.SLO.String())
 	g = objectives(t.rep)
-	_ = g.write(t.b)
+	t.write(&g)
 	if m := t.rep.MaxLoad(); m != nil {
 		t.prose("  ", maxLoad(m))
 	}
 }
 
 // levels is one line per load level.
-func levels(rep *analyze.Report) grid {
+func levels(rep *analyze.Report, u *timeUnits) grid {
 	mode, mixed := modes(rep)
 	lines := make([]line, 0, len(rep.Experiments))
 	for i := range rep.Experiments {
 		e := &rep.Experiments[i]
 		lines = append(lines, line{name: levelIn(e, mixed), throughput: &e.Throughput, metric: e.Metric, ok: e.OK, failed: e.FailedRequests()})
 	}
-	return compared(plain(mode), "", lines)
+	return compared(plain(mode), "", lines, u)
 }
 
 // models is one line per model of a level.
-func models(e *analyze.Experiment) grid {
+func models(e *analyze.Experiment, u *timeUnits) grid {
 	lines := make([]line, 0, len(e.Models))
 	for i := range e.Models {
 		m := &e.Models[i]
 		lines = append(lines, line{name: m.Model, throughput: &m.Throughput, metric: m.Metric, ok: m.OK, failed: m.Failed})
 	}
-	return compared("model", "", lines)
+	return compared("model", "", lines, u)
 }
 
 // modes returns the mode of all experiments, "level" if they are mixed.
@@ -390,25 +427,16 @@ type line struct {
 }
 
 // compared is a grid of lines under two rows of heads.
-func compared(name, unit string, lines []line) grid {
-	g := grid{indent: "  ", gap: 1}
+func compared(name, unit string, lines []line, u *timeUnits) grid {
+	g := grid{indent: "  "}
 	cols := []struct {
 		name, key string
 		pct       float64
 		sc        scale
-	}{{name: "TTFT", key: "ttft_ns", pct: 50}, {name: "TTFT", key: "ttft_ns", pct: 99}, {name: "ITL", key: "itl_ns", pct: 50}, {name: "E2EL", key: "e2el_ns", pct: 50}}
+	}{{"TTFT", "ttft_ns", 50, u.token}, {"TTFT", "ttft_ns", 99, u.token}, {"ITL", "itl_ns", 50, u.token}, {"E2EL", "e2el_ns", 50, u.request}}
 	head, units := []string{name, "requests", "output"}, []string{unit, "/s", "tok/s"}
-	for i := range cols {
-		// One unit per metric, that of the largest median: lines are compared
-		// down the column.
-		most := 0.0
-		for j := range lines {
-			if s := lines[j].metric(cols[i].key); s != nil {
-				most = max(most, s.P(50))
-			}
-		}
-		cols[i].sc = scaleFor(analyze.Nanoseconds, most)
-		head, units = append(head, cols[i].name), append(units, levelName(cols[i].pct)+" "+cols[i].sc.name)
+	for _, c := range cols {
+		head, units = append(head, c.name), append(units, levelName(c.pct)+" "+c.sc.name)
 	}
 	g.add(append(head, "ok", "failed")...)
 	g.add(append(units, "", "")...)
@@ -424,7 +452,6 @@ func compared(name, unit string, lines []line) grid {
 		}
 		g.add(append(row, strconv.Itoa(l.ok), strconv.Itoa(l.failed))...)
 	}
-	g.spread()
 	return g
 }
 
@@ -435,13 +462,14 @@ func perSecond(r analyze.Rate) string {
 	return number(r.PerSecond)
 }
 
-// prose writes text broken at blanks into lines of lineWidth; the lines after
+// prose writes text broken at blanks into lines of the width; the lines after
 // the first are indented like it.
 func (t *table) prose(first, text string) {
-	indent := strings.Repeat(" ", len(first))
+	width := t.o.textWidth()
+	indent := strings.Repeat(" ", min(utf8.RuneCountInString(first), width/2))
 	line, empty := first, true
 	for _, word := range strings.Fields(text) {
-		if !empty && len([]rune(line))+1+len([]rune(word)) > lineWidth {
+		if !empty && len([]rune(line))+1+len([]rune(word)) > width {
 			t.b.WriteString(line + "\n")
 			line, empty = indent, true
 		}

@@ -36,11 +36,18 @@ func scaleFor(u analyze.Unit, v float64) scale {
 	return best
 }
 
+// mostDecimals bounds the digits after the point of numbers for people.
+const mostDecimals = 7
+
 // decimals returns how many digits after the point show v with four
-// significant ones: 2 for 12.34, 0 for 1234 and more, 4 for less than 1.
+// significant ones: 2 for 12.34, 0 for 1234 and more, 4 for 0.1234. Below 0.1
+// three are enough: 4 for 0.0123.
 func decimals(v float64) int {
 	a := math.Abs(v)
 	n := 4
+	for limit := 0.009995; a < limit && a > 0 && n < mostDecimals; limit /= 10 {
+		n++
+	}
 	// The limits are where rounding to n digits carries into a further digit
 	// before the point: 9.9996 shows as 10.00.
 	for _, limit := range [...]float64{0.99995, 9.9995, 99.995, 999.95} {
@@ -51,9 +58,9 @@ func decimals(v float64) int {
 	return n
 }
 
-// number formats v with four significant digits, but never cuts digits before
-// the point: 0.1234, 12.34, 1234, 123456. Numbers too small for four decimals
-// that are not 0 show as 0.0000.
+// number formats v with four significant digits, three below 0.1, but never cuts
+// digits before the point: 0.0123, 0.1234, 12.34, 1234, 123456. What is too small
+// for mostDecimals and is not 0 shows as 0.0000000.
 func number(v float64) string { return fixed(v, decimals(v)) }
 
 // fixed formats v with n decimals, and 0 as "0".
@@ -73,32 +80,40 @@ func count(v float64) string {
 	return strconv.FormatFloat(v, 'f', min(2, decimals(v)), 64)
 }
 
-// An inRow formats the figures of one metric alike: in one unit and with as
-// many decimals, two at most, as show the mean with four digits.
+// An inRow formats the figures of one metric of a level alike: in the metric's
+// unit and with as many decimals as show the mean with three or four digits.
 type inRow struct {
 	unit analyze.Unit
 	scale
 	decimals int
 }
 
-func rowFormat(m analyze.Metric) inRow {
-	u := m.Definition.Unit
-	sc := scaleFor(u, m.Summary.Mean)
-	return inRow{u, sc, min(2, decimals(m.Summary.Mean/sc.per))}
+func rowFormat(m analyze.Metric, sc scale) inRow {
+	mean := m.Summary.Mean / sc.per
+	n := decimals(mean)
+	if n > 2 { // 5.02 and 0.502: three digits leave room for larger values
+		n--
+	}
+	if mean == 0 {
+		n = 2
+	}
+	return inRow{m.Definition.Unit, sc, n}
 }
 
 func (f inRow) text(v float64) string {
 	if f.unit != analyze.Nanoseconds {
 		return count(v)
 	}
-	return fixed(v/f.per, f.decimals)
+	v /= f.per
+	return fixed(v, min(f.decimals, decimals(v)))
 }
 
-// span formats nanoseconds with a unit: "12.34 ms".
-func span(ns float64) string {
-	s := scaleFor(analyze.Nanoseconds, ns)
-	return number(ns/s.per) + " " + s.name
-}
+// span formats nanoseconds with a unit of their own: "12.34 ms". What stands
+// beside other times of its kind is formatted with [scale.span] in their unit.
+func span(ns float64) string { return scaleFor(analyze.Nanoseconds, ns).span(ns) }
+
+// span formats nanoseconds in the unit: "12.34 ms".
+func (s scale) span(ns float64) string { return number(ns/s.per) + " " + s.name }
 
 // plain makes text of a server or a file safe to print.
 func plain(s string) string { return sanitize.Text(s) }

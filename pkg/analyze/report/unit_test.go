@@ -2,9 +2,12 @@ package report
 
 import (
 	"math"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/export"
 )
 
 // Each limit and the float just below it: the number of digits must not change
@@ -16,7 +19,11 @@ func TestNumber(t *testing.T) {
 		want string
 	}{
 		{0, "0"},
-		{0.00001, "0.0000"},
+		{0.00000001, "0.0000000"},
+		{0.00001, "0.0000100"},
+		{below(0.0009995), "0.000999"},
+		{0.0012344, "0.00123"},
+		{0.012344, "0.0123"},
 		{0.1234, "0.1234"},
 		{below(0.99995), "0.9999"},
 		{0.99995, "1.000"},
@@ -68,11 +75,100 @@ func TestSpan(t *testing.T) {
 	}
 }
 
-// All figures of a row are in the unit of the mean.
+// All figures of a row are in one unit, with the digits of the mean at most.
 func TestRowFormat(t *testing.T) {
 	m := analyze.Metric{Definition: &analyze.Strict[0], Summary: &analyze.Summary{Mean: 123_456_789}}
-	f := rowFormat(m)
-	if got := f.text(1_000) + " " + f.text(123_456_789) + " " + f.text(5e9) + " " + f.name; got != "0.0 123.5 5000.0 ms" {
+	f := rowFormat(m, timeScales[2])
+	if got := f.text(1_000) + " " + f.text(123_456_789) + " " + f.text(5e9) + " " + f.name; got != "0.0 123.5 5000 ms" {
 		t.Errorf("row %q", got)
+	}
+}
+
+// A report has one unit for the times of tokens and one for E2EL, whatever the
+// rows and levels hold.
+func TestTimeUnits(t *testing.T) {
+	metric := func(key string, mean float64) analyze.Metric {
+		i := slices.IndexFunc(analyze.Strict[:], func(d analyze.Definition) bool { return d.Key == key })
+		return analyze.Metric{Definition: &analyze.Strict[i], Summary: &analyze.Summary{N: 1, Mean: mean}}
+	}
+	for _, tt := range []struct {
+		name           string
+		ttft, itl, e2e []float64
+		token, request string
+	}{
+		{"fast tokens after slow first ones", []float64{31e6, 1.2e9}, []float64{50e3, 20e6}, []float64{185e6, 900e6}, "ms", "ms"},
+		{"a level of seconds", []float64{31e6, 12e9}, []float64{5e6, 20e6}, []float64{185e6, 3e9}, "ms", "s"},
+		{"all below a millisecond", []float64{310e3, 999e3}, []float64{50e3, 800}, []float64{400e3}, "µs", "µs"},
+		{"all of seconds", []float64{3e9}, []float64{1e9}, []float64{900e9}, "s", "s"},
+		{"zeros decide nothing", []float64{0, 3e9}, []float64{0}, []float64{0, 2e6}, "s", "ms"},
+		{"nothing (edge)", nil, nil, nil, "ms", "ms"},
+	} {
+		rep := &analyze.Report{Run: &export.Run{}}
+		for i := range max(len(tt.ttft), len(tt.itl), len(tt.e2e)) {
+			var e analyze.Experiment
+			for _, m := range []struct {
+				key   string
+				means []float64
+			}{{"ttft_ns", tt.ttft}, {"itl_ns", tt.itl}, {"e2el_ns", tt.e2e}} {
+				if i < len(m.means) {
+					e.Metrics = append(e.Metrics, metric(m.key, m.means[i]))
+				}
+			}
+			rep.Experiments = append(rep.Experiments, e)
+		}
+		u := timeUnitsOf([]Input{{Report: rep}})
+		if u.token.name != tt.token || u.request.name != tt.request {
+			t.Errorf("%s: %s and %s, want %s and %s", tt.name, u.token.name, u.request.name, tt.token, tt.request)
+		}
+	}
+}
+
+// The decimal points of a column are below each other, and text keeps to the
+// right.
+func TestGridPoints(t *testing.T) {
+	g := grid{}
+	g.add("", "p50 ms", "ok")
+	g.add("a", "3.100", "16")
+	g.add("b", "31.10", "5")
+	g.add("c", "3100", "-")
+	g.add("d", "0.0504", "0")
+	g.add("e", "-", "1")
+	var b strings.Builder
+	if err := g.write(&b, 0); err != nil {
+		t.Fatal(err)
+	}
+	const want = `      p50 ms  ok
+a     3.100   16
+b    31.10     5
+c  3100        -
+d     0.0504   0
+e          -   1
+`
+	if b.String() != want {
+		t.Errorf("got\n%swant\n%s", b.String(), want)
+	}
+}
+
+// What is too wide goes on below with the first columns again, and names are cut
+// before numbers are.
+func TestGridParts(t *testing.T) {
+	g := grid{}
+	g.add("a name that is too long", "mean", "p50", "p99")
+	g.add("x", "123.45", "234.5", "345678.9")
+	var b strings.Builder
+	if err := g.write(&b, 24); err != nil {
+		t.Fatal(err)
+	}
+	const want = `a name that i…    mean
+x               123.45
+
+a name that i…    p50
+x               234.5
+
+a name that i…       p99
+x               345678.9
+`
+	if b.String() != want {
+		t.Errorf("got\n%swant\n%s", b.String(), want)
 	}
 }

@@ -1,0 +1,128 @@
+package report
+
+import (
+	"math"
+
+	"github.com/pa-tools/pa/pkg/analyze"
+)
+
+// timeUnits are the units of time of one report: each kind of time has one unit
+// on all levels, rows and tables, so that any two figures of a kind compare at
+// sight.
+type timeUnits struct {
+	token    scale // TTFT, TTFAT, TTST, ITL, TPOT
+	request  scale // E2EL
+	duration scale // of levels
+	client   scale // what the recorder measured of itself
+	server   scale // what servers say of their own times
+	clock    scale // errors of a calibration
+}
+
+// timeUnitsOf chooses the units from the data of all inputs. Means and p99s
+// decide: a single extreme value does not change a unit.
+func timeUnitsOf(inputs []Input) timeUnits {
+	var token, request, duration, client, server, clock []float64
+	for _, in := range inputs {
+		if m := in.Report.Run.Meta; m != nil && m.Calibration != nil {
+			clock = append(clock, calibrationErrors(m.Calibration)...)
+		}
+		for i := range in.Report.Experiments {
+			e := &in.Report.Experiments[i]
+			duration = append(duration, float64(e.DurationNS))
+			for _, m := range e.Metrics {
+				switch {
+				case m.Definition.Unit != analyze.Nanoseconds:
+				case m.Definition.Key == "e2el_ns":
+					request = append(request, m.Summary.Mean)
+				default:
+					token = append(token, m.Summary.Mean)
+				}
+			}
+			client = append(client, clientTimes(e.Client)...)
+			for j := range e.Server {
+				if f := &e.Server[j]; f.Unit == "ns" && f.NA == "" {
+					server = append(server, f.Mean)
+					if f.Compared {
+						server = append(server, f.Client)
+					}
+				}
+			}
+		}
+	}
+	return timeUnits{
+		token: tokenUnit(token), request: largestUnit(request), duration: largestUnit(duration),
+		client: largestUnit(client), server: largestUnit(server), clock: clockUnit(clock),
+	}
+}
+
+// clockUnit is the unit of errors of a clock: microseconds, unless all are of
+// milliseconds or more.
+func clockUnit(ns []float64) scale {
+	least, _ := extremes(ns)
+	return scaleFor(analyze.Nanoseconds, max(least, 1e3))
+}
+
+// of returns the unit of a metric; "" for what is no time.
+func (u *timeUnits) of(d *analyze.Definition) scale {
+	switch {
+	case d.Unit != analyze.Nanoseconds:
+		return scale{"", 1}
+	case d.Key == "e2el_ns":
+		return u.request
+	}
+	return u.token
+}
+
+// TokenUnit and RequestUnit choose the units that tables of a comparison show
+// times of tokens and whole requests in, from all values of each kind.
+func TokenUnit(ns []float64) TimeUnit { return TimeUnit{tokenUnit(ns)} }
+
+// RequestUnit is [TokenUnit] for E2EL and other times of whole requests.
+func RequestUnit(ns []float64) TimeUnit { return TimeUnit{largestUnit(ns)} }
+
+// A TimeUnit is a unit that many times are shown in.
+type TimeUnit struct{ scale scale }
+
+// Name returns "ms" and the like.
+func (u TimeUnit) Name() string { return u.scale.name }
+
+// Number formats nanoseconds in the unit, without its name.
+func (u TimeUnit) Number(ns float64) string { return number(ns / u.scale.per) }
+
+// Span formats nanoseconds in the unit with its name: "12.34 ms".
+func (u TimeUnit) Span(ns float64) string { return u.Number(ns) + " " + u.scale.name }
+
+// tokenUnit is the unit of times of single tokens. First tokens are often 100
+// times as slow as later ones and share their unit: milliseconds, unless all are
+// of seconds or all are below a millisecond.
+func tokenUnit(ns []float64) scale {
+	least, most := extremes(ns)
+	if most < 1e6 {
+		return scaleFor(analyze.Nanoseconds, most)
+	}
+	if least >= 1e9 {
+		return timeScales[3]
+	}
+	return timeScales[2]
+}
+
+// largestUnit is the unit of the largest of the times.
+func largestUnit(ns []float64) scale {
+	_, most := extremes(ns)
+	return scaleFor(analyze.Nanoseconds, most)
+}
+
+// extremes returns the least and the largest of the values but 0; 0 and 0 when
+// there is none.
+func extremes(values []float64) (least, most float64) {
+	for _, v := range values {
+		if v = math.Abs(v); v == 0 || math.IsNaN(v) || math.IsInf(v, 0) {
+			continue
+		}
+		if least == 0 || v < least {
+			least = v
+		}
+		most = max(most, v)
+	}
+	return least, most
+}
