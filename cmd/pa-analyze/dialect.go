@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,7 +14,6 @@ import (
 	"strings"
 
 	"github.com/urfave/cli/v2"
-	"golang.org/x/term"
 
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/internal/sanitize"
@@ -47,7 +47,6 @@ func dialectFlags() []cli.Flag {
 		&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "show each measurement window (perf_analyzer)", Category: category},
 		&cli.BoolFlag{Name: "verbose-csv", Usage: "more columns in the CSV report (perf_analyzer)", Category: category},
 		&cli.StringSliceFlag{Name: "arg", Usage: "`KEY=VALUE` of the tool's command line: percentile_metrics=ttft,e2el, save_detailed=True, … (repeatable)", Category: category},
-		&cli.IntFlag{Name: "width", Usage: "print for a console of `N` columns (default: the terminal's, $COLUMNS, 80)", Category: category},
 		&cli.BoolFlag{Name: "csv-file", Usage: "with the table, write the tool's CSV file beside the export, as it does; --csv-file=false: do not", Value: true, Category: category},
 	}
 }
@@ -162,7 +161,7 @@ func ownFlags() []string {
 func checkBelongs(c *cli.Context, dialect string) error {
 	others, whose := []string{"batch-size", "percentile", "verbose", "verbose-csv"}, perfAnalyzer
 	if strings.HasPrefix(dialect, perfAnalyzer) {
-		others, whose = []string{"endpoint", "endpoint-type", "backend", "goodput", "tokenizer", "width"}, "other tools"
+		others, whose = []string{"endpoint", "endpoint-type", "backend", "goodput", "tokenizer"}, "other tools"
 	}
 	for _, name := range others {
 		if c.IsSet(name) {
@@ -286,9 +285,8 @@ func dialectAction(c *cli.Context, name string, ahead openings) error {
 	if len(paths) > 1 && format != "table" {
 		return cmdline.Usagef("--dialect %s writes one %s report; give one file", name, format)
 	}
-	width := c.Int("width")
-	if c.IsSet("width") && width < 1 {
-		return cmdline.Usagef("--width %d: give a number of columns", width)
+	if err := checkWidth(c); err != nil {
+		return err
 	}
 	loaded := map[string]*tokenizer.Tokenizer{}
 	if _, err := dialectConfig(sayings{c: c, loaded: loaded}, name); err != nil { // before any file is read
@@ -316,7 +314,7 @@ func dialectAction(c *cli.Context, name string, ahead openings) error {
 			if len(paths) > 1 {
 				fmt.Fprintf(&out, "%s\n", sanitize.Text(path))
 			}
-			if e := render(c, name, rep, format, width, &out); e != nil {
+			if e := render(c, name, rep, format, &out); e != nil {
 				return errors.Join(err, named(path, e))
 			}
 			if format == "table" && c.Bool("csv-file") {
@@ -338,7 +336,7 @@ func dialectAction(c *cli.Context, name string, ahead openings) error {
 }
 
 // render writes a report of a dialect in one of its formats.
-func render(c *cli.Context, name string, rep dialect.Report, format string, width int, w io.Writer) error {
+func render(c *cli.Context, name string, rep dialect.Report, format string, w io.Writer) error {
 	var err error
 	switch format {
 	case "csv":
@@ -346,9 +344,7 @@ func render(c *cli.Context, name string, rep dialect.Report, format string, widt
 	case "json":
 		err = rep.JSON(w)
 	default:
-		if width == 0 {
-			width = consoleWidth(c)
-		}
+		width := cmp.Or(consoleWidth(c), asNeeded)
 		safe := sanitize.NewWriter(w)
 		return errors.Join(rep.Console(safe, width), safe.Flush())
 	}
@@ -356,19 +352,6 @@ func render(c *cli.Context, name string, rep dialect.Report, format string, widt
 		return fmt.Errorf("--format %s: %s writes no such report", format, name)
 	}
 	return err
-}
-
-// consoleWidth returns the width of the terminal, else of $COLUMNS, else 80.
-func consoleWidth(c *cli.Context) int {
-	if f, ok := c.App.Writer.(*os.File); ok {
-		if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 0 {
-			return w
-		}
-	}
-	if w, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && w > 0 {
-		return w
-	}
-	return 80
 }
 
 // writeBeside writes the CSV file that the tool writes beside the export. One

@@ -17,7 +17,7 @@ func reportCommand() *cli.Command {
 		&cli.StringFlag{Name: "format", Aliases: []string{"f"}, Usage: "print as `FORMAT`: table, csv, json or markdown", Value: "table", Category: "Output"},
 		&cli.BoolFlag{Name: "percentiles", Usage: "show p1 to p99.9 in the table, not p50 to p99 (csv and json always hold all)", Category: "Output"},
 	}
-	flags = append(append(flags, outputFlags()...), experimentFlag())
+	flags = append(append(flags, outputFlags()...), widthFlag(), experimentFlag())
 	flags = append(append(flags, measureFlags()...), tokenizerFlag())
 	flags = append(flags, selectionFlags()...)
 	flags = append(flags, &cli.StringFlag{Name: "windows", Usage: "show each level over time, in windows of `LENGTH`: 10s, or recorded for those of the recorder", Category: "Part of the run"})
@@ -87,6 +87,9 @@ func reportAction(c *cli.Context) (err error) {
 	}
 	format, err := checkFormat(c, "table", "csv", "json", "markdown")
 	if err != nil {
+		return err
+	}
+	if err := checkWidth(c); err != nil {
 		return err
 	}
 	cfg, err := reportConfig(c)
@@ -178,5 +181,5 @@ func renderer(c *cli.Context, format string, inputs []report.Input, several bool
 	case format == "markdown":
 		return report.Markdown(inputs)
 	}
-	return report.Table(inputs, report.Options{Percentiles: c.Bool("percentiles")})
+	return report.Table(inputs, report.Options{Percentiles: c.Bool("percentiles"), Width: consoleWidth(c)})
 }

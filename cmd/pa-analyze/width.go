@@ -1,0 +1,46 @@
+package main
+
+import (
+	"os"
+	"strconv"
+
+	"github.com/urfave/cli/v2"
+	"golang.org/x/term"
+
+	"github.com/pa-tools/pa/internal/cmdline"
+)
+
+// widthFlag says how wide tables may be.
+func widthFlag() cli.Flag {
+	return &cli.IntFlag{Name: "width", Usage: "print for a console of `N` columns (default: the terminal's width, else $COLUMNS, else as wide as needed)", Category: "Output"}
+}
+
+// asNeeded is a width that no line reaches, for renderers that want a number.
+const asNeeded = 1 << 20
+
+// checkWidth refuses a --width that is none.
+func checkWidth(c *cli.Context) error {
+	if n := c.Int("width"); c.IsSet("width") && n < 1 {
+		return cmdline.Usagef("--width %d: give a number of columns above 0", n)
+	}
+	return nil
+}
+
+// consoleWidth returns the columns that lines may have: those of --width, else of
+// the terminal that the report goes to, else $COLUMNS; 0 is as many as needed.
+func consoleWidth(c *cli.Context) int {
+	if n := c.Int("width"); n > 0 {
+		return n
+	}
+	if out := c.String("output"); out == "" || out == "-" {
+		if f, ok := c.App.Writer.(*os.File); ok {
+			if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 0 {
+				return w
+			}
+		}
+	}
+	if w, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && w > 0 {
+		return w
+	}
+	return 0
+}
