@@ -109,14 +109,19 @@ readback: ## read what the columnar formats write with pyarrow, DuckDB and polar
 	$(OUT)/venv/bin/python test/columnar/readback.py $(OUT)/columnar
 
 .PHONY: test-tokenizers
-test-tokenizers: build $(OUT)/tokenizers/bin/python ## hold tokenizers and made-up prompts to the Hugging Face library (Python, TOKENIZERS='a.json')
+test-tokenizers: build $(OUT)/tokenizers/bin/python $(OUT)/transformers4/bin/python ## hold tokenizers and made-up prompts to the Hugging Face libraries (Python, TOKENIZERS='a.json folder')
 	$(OUT)/tokenizers/bin/python test/tokenizers/compare.py bin/pa-analyze $(TOKENIZERS)
+	$(OUT)/transformers4/bin/python test/tokenizers/compare.py bin/pa-analyze $(TOKENIZERS)
 	$(GO) run -buildvcs=false ./test/tokenizers/prompts -python $(OUT)/tokenizers/bin/python \
-		pkg/tokenizer/builtin/tokenizer.json testdata/tokenizers/tok-llama/tokenizer.json testdata/tokenizers/tok-bytebpe/tokenizer.json $(TOKENIZERS)
+		pkg/tokenizer/builtin/tokenizer.json testdata/tokenizers/tok-llama/tokenizer.json testdata/tokenizers/tok-bytebpe/tokenizer.json $(filter %.json,$(TOKENIZERS))
 
 .PHONY: bench-tokenizers
 bench-tokenizers: $(OUT)/tokenizers/bin/python ## speed of the tokenizers beside the Hugging Face library (Python, TOKENIZERS='a.json b.json')
 	$(GO) run -buildvcs=false ./test/tokenizers/speed -python $(OUT)/tokenizers/bin/python $(or $(TOKENIZERS),pkg/tokenizer/builtin/tokenizer.json)
+
+$(OUT)/transformers4/bin/python: test/tokenizers/requirements-transformers4.txt
+	python3 -m venv $(OUT)/transformers4
+	$(OUT)/transformers4/bin/pip install -q --disable-pip-version-check -r test/tokenizers/requirements-transformers4.txt
 
 $(OUT)/tokenizers/bin/python: test/tokenizers/requirements.txt
 	python3 -m venv $(OUT)/tokenizers

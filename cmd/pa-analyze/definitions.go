@@ -17,6 +17,8 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze/dialect/llmperf"
 	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/tokenizer"
+	"github.com/pa-tools/pa/pkg/tokenizer/builtin"
 )
 
 func definitionsCommand() *cli.Command {
@@ -62,8 +64,9 @@ func definitions(c *cli.Context) error {
 		return err
 	}
 	cfg.Explain = true
-	if cfg.Tokenizer != nil {
-		cfg.Tokenizer = dialect.Shared(cfg.Tokenizer)
+	counters, err := tokenizersByReading(c, cfg.Tokenizer)
+	if err != nil {
+		return err
 	}
 	path, err := oneFile(c)
 	if err != nil {
@@ -79,7 +82,7 @@ func definitions(c *cli.Context) error {
 		}
 		e := &r.Run().Experiments[level]
 		cfg.Level = dialect.Level{Mode: e.Mode, Value: e.Value}
-		sides, err := define(c.Context, r, level, names, cfg, strict)
+		sides, err := define(c.Context, r, level, names, cfg, counters, strict)
 		warnings(c, r)
 		err = errors.Join(named(path, err), leftOut(path, r, "not in the table"))
 		d := &report.Definitions{Name: path, Mode: e.Mode, Value: e.Value, Comparison: dialect.Compare(sides)}
@@ -88,6 +91,28 @@ func definitions(c *cli.Context) error {
 		}[format]
 		return errors.Join(write(c, render(d)), err)
 	})
+}
+
+// tokenizersByReading returns the tokenizer of --tokenizer as each reading makes it;
+// nil if there is none.
+func tokenizersByReading(c *cli.Context, tok dialect.Tokenizer) (map[tokenizer.Reading]dialect.Tokenizer, error) {
+	if tok == nil {
+		return nil, nil
+	}
+	as4 := dialect.Shared(tok)
+	counters := map[tokenizer.Reading]dialect.Tokenizer{tokenizer.Transformers4: as4, tokenizer.Transformers5: as4}
+	name := c.String("tokenizer")
+	if name == "" || name == builtin.Name {
+		return counters, nil
+	}
+	as5, err := findTokenizer(c, name, tokenizer.Transformers5)
+	if err != nil {
+		return nil, err
+	}
+	if as5.Class() != "" {
+		counters[tokenizer.Transformers5] = dialect.Shared(as5)
+	}
+	return counters, nil
 }
 
 // asked returns the names of the dialects that begin as one of those given; all
@@ -143,7 +168,7 @@ func pickLevel(c *cli.Context, path string, run *export.Run) (int, error) {
 }
 
 // define asks strict and all dialects of those names at once.
-func define(ctx context.Context, r export.Reader, level int, names []string, cfg dialect.Config, strict analyze.Config) ([]dialect.Side, error) {
+func define(ctx context.Context, r export.Reader, level int, names []string, cfg dialect.Config, counters map[tokenizer.Reading]dialect.Tokenizer, strict analyze.Config) ([]dialect.Side, error) {
 	sides := make([]dialect.Side, 1+len(names))
 	consumers := []func(export.Reader) error{func(r export.Reader) error {
 		rep, err := analyze.Run(ctx, r, strict)
@@ -160,6 +185,8 @@ func define(ctx context.Context, r export.Reader, level int, names []string, cfg
 		if err != nil {
 			return nil, err
 		}
+		cfg := cfg
+		cfg.Tokenizer = counters[readingOf(name)]
 		consumers = append(consumers, func(r export.Reader) error {
 			rep, err := analyze(ctx, r, cfg)
 			d, ok := rep.(dialect.Definer)

@@ -227,11 +227,20 @@ func dialectConfig(s sayings, name string) (cfg dialect.Config, err error) {
 	if strings.HasPrefix(name, "genai-perf-") && cfg.Args != nil {
 		return cfg, cmdline.Usagef("--arg: %s has none; what its command line said is given by flags", name)
 	}
+	s.reading = readingOf(name)
 	tok, called, err := s.tokenizer()
 	if tok != nil {
 		cfg.Tokenizer, cfg.TokenizerName = tok, tokenizerName(called)
 	}
 	return cfg, err
+}
+
+// readingOf returns how the tool of a dialect reads a tokenizer's files.
+func readingOf(name string) tokenizer.Reading {
+	if dialect.TransformersRelease(name) >= 5 {
+		return tokenizer.Transformers5
+	}
+	return tokenizer.Transformers4
 }
 
 // tokenizerName is what a report calls a tokenizer: a local file is named by its

@@ -147,6 +147,8 @@ type sayings struct {
 	// loaded are the tokenizers that were loaded before, by name; nil: they are
 	// not kept.
 	loaded map[string]*tokenizer.Tokenizer
+	// reading is how the dialect's tool reads a tokenizer's files.
+	reading tokenizer.Reading
 }
 
 // sayingsOf returns what is said about a run that is reported as dialect. Hints
@@ -231,7 +233,7 @@ func (s sayings) load(name string) (*tokenizer.Tokenizer, error) {
 	if tok, ok := s.loaded[name]; ok {
 		return tok, nil
 	}
-	tok, err := openTokenizer(s.c, name)
+	tok, err := openTokenizer(s.c, name, s.reading)
 	if err == nil && s.loaded != nil {
 		s.loaded[name] = tok
 	}

@@ -19,6 +19,7 @@ import (
 func tokenizeCommand() *cli.Command {
 	flags := []cli.Flag{
 		tokenizerFlag(),
+		&cli.StringFlag{Name: "as", Usage: "read the tokenizer's files as `LIBRARY` does: transformers-4 (also the tokenizers library) or transformers-5", Value: tokenizer.Transformers4.String(), Category: "What to count"},
 		&cli.BoolFlag{Name: "ids", Usage: "print the ids as a JSON array, not their number", Category: "Output"},
 		&cli.BoolFlag{Name: "special", Usage: "count the special tokens too that the model expects around a text", Category: "What to count"},
 		&cli.BoolFlag{Name: "jsonl", Usage: "each line is a text as a JSON string, which may hold line ends", Category: "Input"},
@@ -32,7 +33,8 @@ Hugging Face library. Special tokens in a text are recognized; none are added bu
 with --special. A model's name is looked up in the Hugging Face cache, then on
 the hub; HF_HOME, HF_HUB_CACHE, HF_ENDPOINT, HF_TOKEN and HF_HUB_OFFLINE mean
 what they mean there. Without --tokenizer it is the built-in one, which is no
-model's. Bytes that are not UTF-8 count as U+FFFD.`,
+model's. Bytes that are not UTF-8 count as U+FFFD. transformers 5 reads some
+tokenizers, among them those of LLaMA 2, by rules of its own: see --as.`,
 		Flags:  append(flags, inputFlags()...),
 		Action: tokenizeAction,
 	}
@@ -46,7 +48,11 @@ func tokenizeAction(c *cli.Context) error {
 	if limit <= 0 {
 		return cmdline.Usagef("--max-value %d: give a number of bytes above 0", limit)
 	}
-	tok, err := openTokenizer(c, c.String("tokenizer"))
+	reading, err := tokenizer.ParseReading(c.String("as"))
+	if err != nil {
+		return cmdline.Usagef("--as: %v", err)
+	}
+	tok, err := openTokenizer(c, c.String("tokenizer"), reading)
 	if err != nil {
 		return err
 	}

@@ -16,15 +16,13 @@ func tokenizerFlag() cli.Flag {
 	return &cli.StringFlag{Name: "tokenizer", Usage: "count tokens with `TOKENIZER`: a tokenizer.json or .tiktoken file, its folder, a model's name on the Hugging Face hub, or " + builtin.Name, Category: "What to count"}
 }
 
-// openTokenizer loads a tokenizer, "" is the built-in one, and says what a user
-// should know about it.
-func openTokenizer(c *cli.Context, name string) (*tokenizer.Tokenizer, error) {
+// openTokenizer loads a tokenizer, "" is the built-in one, as the reading says, and
+// warns of what a user should know about it.
+func openTokenizer(c *cli.Context, name string, reading tokenizer.Reading) (*tokenizer.Tokenizer, error) {
 	if name == "" {
 		name = builtin.Name
 	}
-	// Without a home directory its default folders are not there.
-	home, _ := os.UserHomeDir()
-	tok, err := hub.FromEnv(os.Getenv, home).Load(c.Context, name)
+	tok, err := findTokenizer(c, name, reading)
 	if err != nil {
 		return nil, err
 	}
@@ -37,13 +35,20 @@ func openTokenizer(c *cli.Context, name string) (*tokenizer.Tokenizer, error) {
 	return tok, nil
 }
 
+// findTokenizer loads a tokenizer as the reading says.
+func findTokenizer(c *cli.Context, name string, reading tokenizer.Reading) (*tokenizer.Tokenizer, error) {
+	// Without a home directory its default folders are not there.
+	home, _ := os.UserHomeDir()
+	return hub.FromEnv(os.Getenv, home).LoadAs(c.Context, name, reading)
+}
+
 // counter gives cfg the tokenizer that its output tokens are counted with, if
 // one is asked for.
 func counter(c *cli.Context, cfg *analyze.Config) error {
 	if c.String("tokenizer") == "" && cfg.TokenSource != analyze.TokenTokenizer {
 		return nil
 	}
-	tok, err := openTokenizer(c, c.String("tokenizer"))
+	tok, err := openTokenizer(c, c.String("tokenizer"), tokenizer.Transformers4)
 	if err != nil {
 		return err
 	}

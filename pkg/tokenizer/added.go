@@ -67,6 +67,17 @@ func readAddedTokens(list *node, m model, n normalizer) (*addedTokens, error) {
 	return a, nil
 }
 
+// readRebuiltTokens reads the added tokens of a tokenizer that a class rebuilds.
+func readRebuiltTokens(r *rebuilding, list *node, m model, n normalizer) (*addedTokens, error) {
+	tokens, err := r.addedTokens(list)
+	if err != nil {
+		return nil, err
+	}
+	a := newAddedTokens()
+	a.addAll(tokens, m, n, func(int, uint32) {}) // ids follow from the places, as in the library
+	return a, nil
+}
+
 func newAddedTokens() *addedTokens {
 	return &addedTokens{props: unidata.Load(), byID: map[uint32]*addedToken{}, ids: map[string]uint32{}, special: map[string]bool{}}
 }

@@ -21,6 +21,9 @@
 //	model             turns each piece into ids
 //	post-processor    adds the special tokens that the model expects around a text
 //
+// Release 5 of the transformers library replaces some of these steps for some classes
+// of tokenizers; LoadAs with Transformers5 does so too.
+//
 // Text is UTF-8. Bytes that are not are replaced as Python does it with
 // errors="replace", by one U+FFFD for each maximal part of a sequence, because
 // the library takes no other text. Special tokens that stand in the text are

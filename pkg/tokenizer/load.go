@@ -10,12 +10,17 @@ import (
 	"strings"
 )
 
-// Load reads a tokenizer from a tokenizer.json file, a .tiktoken file or a
-// directory that has one of them. A tokenizer_config.json beside a
-// tokenizer.json is read too: it may name further added tokens.
+// Load is LoadAs with the reading Transformers4.
+func Load(path string) (*Tokenizer, error) { return LoadAs(path, Transformers4) }
+
+// LoadAs reads a tokenizer from a tokenizer.json file, a .tiktoken file or a
+// directory that has one of them, as the reading says. A tokenizer_config.json
+// beside a tokenizer.json is read too: it may name further added tokens. For
+// Transformers5 it also names the class of the tokenizer, and a config.json beside
+// it the kind of the model.
 //
 // Errors of the content are *FormatError.
-func Load(path string) (*Tokenizer, error) {
+func LoadAs(path string, reading Reading) (*Tokenizer, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
@@ -32,12 +37,26 @@ func Load(path string) (*Tokenizer, error) {
 	if strings.HasSuffix(path, ".tiktoken") {
 		return ParseTiktoken(path, data)
 	}
-	configPath := filepath.Join(filepath.Dir(path), "tokenizer_config.json")
-	config, err := os.ReadFile(configPath)
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
+	f := files{name: path, data: data, reading: reading}
+	if f.configName, f.config, err = readBeside(path, "tokenizer_config.json"); err != nil {
 		return nil, err
 	}
-	return parse(path, data, configPath, config)
+	if reading == Transformers5 {
+		if f.modelName, f.model, err = readBeside(path, "config.json"); err != nil {
+			return nil, err
+		}
+	}
+	return f.parse()
+}
+
+// readBeside reads a file in the folder of path; data is nil if there is none.
+func readBeside(path, name string) (at string, data []byte, err error) {
+	at = filepath.Join(filepath.Dir(path), name)
+	data, err = os.ReadFile(at)
+	if errors.Is(err, os.ErrNotExist) {
+		return at, nil, nil
+	}
+	return at, data, err
 }
 
 // fileIn finds the tokenizer's file in a directory.
@@ -61,16 +80,39 @@ func fileIn(dir string) (string, error) {
 
 // Parse reads a tokenizer.json. name is what messages and Name call it.
 func Parse(name string, data []byte) (*Tokenizer, error) {
-	return parse(name, data, "", nil)
+	return (&files{name: name, data: data}).parse()
 }
 
-func parse(name string, data []byte, configName string, config []byte) (*Tokenizer, error) {
-	doc := &document{file: name, data: data, failed: &failure{}}
+// files are the files of a model that make its tokenizer.
+type files struct {
+	reading               Reading
+	name                  string
+	data                  []byte // tokenizer.json
+	configName, modelName string
+	config, model         []byte // tokenizer_config.json and config.json; nil: there is none
+}
+
+func (f *files) parse() (*Tokenizer, error) {
+	doc := &document{file: f.name, data: f.data, failed: &failure{}}
 	parts, m, err := doc.readParts()
 	if err != nil {
 		return nil, err
 	}
-	t := &Tokenizer{name: name, failed: doc.failed}
+	config, err := readObject(f.configName, f.config)
+	if err != nil {
+		return nil, err
+	}
+	rebuild, err := f.rebuilding(doc, config)
+	if err != nil {
+		return nil, err
+	}
+	t := &Tokenizer{name: f.name, failed: doc.failed}
+	if rebuild != nil {
+		t.class = rebuild.name
+		if err := rebuild.components(doc, parts, m); err != nil {
+			return nil, err
+		}
+	}
 	if t.normalizer, err = readNormalizer(parts["normalizer"]); err != nil {
 		return nil, err
 	}
@@ -81,7 +123,11 @@ func parse(name string, data []byte, configName string, config []byte) (*Tokeniz
 	if t.model, err = readModel(m, bytes != nil); err != nil {
 		return nil, err
 	}
-	if t.added, err = readAddedTokens(parts["added_tokens"], t.model, t.normalizer); err != nil {
+	if rebuild != nil {
+		if t.added, err = readRebuiltTokens(rebuild, parts["added_tokens"], t.model, t.normalizer); err != nil {
+			return nil, err
+		}
+	} else if t.added, err = readAddedTokens(parts["added_tokens"], t.model, t.normalizer); err != nil {
 		return nil, err
 	}
 	if b, ok := t.model.(*bpe); ok && b.raw {
@@ -105,13 +151,41 @@ func parse(name string, data []byte, configName string, config []byte) (*Tokeniz
 		doc.note("truncation: not applied, texts are counted whole")
 	}
 	t.notes = doc.notes
-	if config != nil {
-		if err := t.readConfig(configName, config); err != nil {
+	if rebuild != nil {
+		t.post = rebuild.template(t.post, t)
+	} else if config != nil {
+		if err := t.readConfig(f.configName, config); err != nil {
 			return nil, err
 		}
 	}
-	t.finish(data)
+	t.finish(f.data)
 	return t, nil
+}
+
+// rebuilding returns what the reading makes of the components of tokenizer.json;
+// nil: it takes them as they are.
+func (f *files) rebuilding(doc *document, config *node) (*rebuilding, error) {
+	if f.reading != Transformers5 {
+		return nil, nil
+	}
+	model, err := readObject(f.modelName, f.model)
+	if err != nil {
+		return nil, err
+	}
+	return rebuildingOf(doc, config, model)
+}
+
+// readObject reads a JSON file that holds an object; nil if data is.
+func readObject(name string, data []byte) (*node, error) {
+	if data == nil {
+		return nil, nil
+	}
+	doc := &document{file: name, data: data, failed: &failure{}}
+	top, err := doc.readNode(doc.decoder(), "")
+	if err != nil {
+		return nil, err
+	}
+	return top, top.object()
 }
 
 // note adds a remark to the tokenizer that is read from the document.
@@ -217,16 +291,8 @@ func asksStart(p preTokenizer) bool {
 
 // readConfig reads a tokenizer_config.json: of its contents, the added tokens
 // that tokenizer.json does not have.
-func (t *Tokenizer) readConfig(name string, data []byte) error {
-	doc := &document{file: name, data: data, failed: &failure{}}
-	top, err := doc.readNode(doc.decoder(), "")
-	if err != nil {
-		return err
-	}
-	if err := top.object(); err != nil {
-		return err
-	}
-	list := top.member("added_tokens_decoder")
+func (t *Tokenizer) readConfig(name string, config *node) error {
+	list := config.member("added_tokens_decoder")
 	if list == nil {
 		return nil
 	}

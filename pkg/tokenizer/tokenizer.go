@@ -13,6 +13,7 @@ import (
 type Tokenizer struct {
 	name  string
 	hash  string
+	class string // that rebuilt it; "": none did
 	notes []string
 
 	added        *addedTokens
@@ -59,6 +60,11 @@ func (t *Tokenizer) Name() string { return t.name }
 
 // Hash is the SHA-256 of the file that the tokenizer was read from, in hex.
 func (t *Tokenizer) Hash() string { return t.hash }
+
+// Class is the class of transformers 5 that made the tokenizer by rules of its own,
+// such as "LlamaTokenizer". It is empty for a tokenizer.json that counts as it is
+// written; both readings are then the same.
+func (t *Tokenizer) Class() string { return t.class }
 
 // Notes are remarks about the file that a user should see once: what is slower
 // than it could be, what the file says and does not mean.

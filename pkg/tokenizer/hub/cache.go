@@ -15,11 +15,12 @@ type repo struct {
 	dir  string // in the cache
 }
 
-// tokenizerFile is the file that a tokenizer cannot do without; the others
-// are fetched if they are there.
+// tokenizerFile is the file that a tokenizer cannot do without; the others are
+// fetched if they are there. config.json names the kind of the model, by which
+// transformers 5 chooses how to read the tokenizer.
 const tokenizerFile = "tokenizer.json"
 
-var otherFiles = []string{"tokenizer_config.json"}
+var otherFiles = []string{"tokenizer_config.json", "config.json"}
 
 // cached returns the folder of the cache that has the tokenizer, "" if none.
 func (r repo) cached() string {

@@ -58,6 +58,9 @@ func (h *standIn) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.URL.Path == "/org/model/resolve/main/tokenizer_config.json" && !h.noConfig:
 		w.Header().Set("ETag", `W/"bbbb"`)
 		fmt.Fprint(w, `{"config": 1}`)
+	case r.URL.Path == "/org/model/resolve/main/config.json":
+		w.Header().Set("ETag", `"cccc"`)
+		fmt.Fprint(w, `{"model_type": 1}`)
 	case r.URL.Path == "/moved/resolve/main/tokenizer.json":
 		w.Header().Set("Location", "/org/model/resolve/main/tokenizer.json")
 		w.WriteHeader(http.StatusTemporaryRedirect)
@@ -98,6 +101,7 @@ func TestFetch(t *testing.T) {
 	for name, want := range map[string]string{
 		"refs/main": commit, "blobs/aaaa": `{"model": 1}`, "blobs/bbbb": `{"config": 1}`,
 		"snapshots/" + commit + "/tokenizer.json": `{"model": 1}`, "snapshots/" + commit + "/tokenizer_config.json": `{"config": 1}`,
+		"blobs/cccc": `{"model_type": 1}`, "snapshots/" + commit + "/config.json": `{"model_type": 1}`,
 	} {
 		if got := read(t, filepath.Join(model, name)); got != want {
 			t.Errorf("%s has %q, want %q", name, got, want)
@@ -106,7 +110,7 @@ func TestFetch(t *testing.T) {
 	if link, err := os.Readlink(filepath.Join(dir, "tokenizer.json")); err != nil || link != filepath.Join("..", "..", "blobs", "aaaa") {
 		t.Errorf("tokenizer.json is a link to %q: %v", link, err)
 	}
-	want := []string{"GET /org/model/resolve/main/tokenizer.json Bearer hf_secret", "GET /org/model/resolve/main/tokenizer_config.json Bearer hf_secret"}
+	want := []string{"GET /org/model/resolve/main/tokenizer.json Bearer hf_secret", "GET /org/model/resolve/main/tokenizer_config.json Bearer hf_secret", "GET /org/model/resolve/main/config.json Bearer hf_secret"}
 	if fmt.Sprint(h.requests) != fmt.Sprint(want) {
 		t.Errorf("requests %q, want %q", h.requests, want)
 	}

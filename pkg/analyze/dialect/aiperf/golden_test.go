@@ -91,7 +91,7 @@ func (g *goldenCase) commandLine(t *testing.T) {
 				g.cfg.Goodput = append(g.cfg.Goodput, dialect.Limit{Metric: tag, Value: v})
 			}
 		case "tokenizer":
-			g.cfg.Tokenizer = dialecttest.Tokenizers{}.Named(t, value)
+			g.cfg.Tokenizer = dialecttest.Tokenizers{}.Named(t, "aiperf", value)
 			delete(g.cfg.Args, "use_server_token_count")
 		}
 	}

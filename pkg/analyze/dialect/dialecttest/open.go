@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/pa-tools/pa/internal/golden"
+	"github.com/pa-tools/pa/pkg/analyze/dialect"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/foreign"
 	"github.com/pa-tools/pa/pkg/export/profilejson"
@@ -39,19 +40,24 @@ func Import(tb testing.TB, data []byte) export.Reader {
 	return nil
 }
 
-// Tokenizers are those under testdata/tokenizers by their names, each loaded when
-// it is asked for first.
+// Tokenizers are those under testdata/tokenizers, each loaded when it is asked for
+// first. The key is the reading and the name.
 type Tokenizers map[string]*tokenizer.Tokenizer
 
-// Named returns the tokenizer of that name.
-func (all Tokenizers) Named(tb testing.TB, name string) *tokenizer.Tokenizer {
+// Named returns the tokenizer of that name as the tool of a dialect reads its files.
+func (all Tokenizers) Named(tb testing.TB, tool, name string) *tokenizer.Tokenizer {
 	tb.Helper()
-	if all[name] == nil {
-		tok, err := tokenizer.Load(filepath.Join(golden.Root(tb), "testdata", "tokenizers", name, "tokenizer.json"))
+	reading := tokenizer.Transformers4
+	if dialect.TransformersRelease(tool) >= 5 {
+		reading = tokenizer.Transformers5
+	}
+	key := reading.String() + " " + name
+	if all[key] == nil {
+		tok, err := tokenizer.LoadAs(filepath.Join(golden.Root(tb), "testdata", "tokenizers", name, "tokenizer.json"), reading)
 		if err != nil {
 			tb.Fatal(err)
 		}
-		all[name] = tok
+		all[key] = tok
 	}
-	return all[name]
+	return all[key]
 }

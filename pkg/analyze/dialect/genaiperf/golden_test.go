@@ -92,7 +92,7 @@ type counted map[string]dialect.Tokenizer
 func (c counted) tokenizer(t *testing.T, name string) dialect.Tokenizer {
 	t.Helper()
 	if c[name] == nil {
-		c[name] = cached{dialecttest.Tokenizers{}.Named(t, name), map[string]int{}}
+		c[name] = cached{dialecttest.Tokenizers{}.Named(t, "genai-perf", name), map[string]int{}}
 	}
 	return c[name]
 }

@@ -35,7 +35,7 @@ func TestGolden(t *testing.T) {
 				key, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ": ")
 				args[key] = value
 			}
-			tok := tokenizers.Named(t, args["tokenizer"])
+			tok := tokenizers.Named(t, "llm_perf", args["tokenizer"])
 			data, _ := read("profile_export.json")
 			v := Find(args["tool"])
 			// What the command line said is in the file too, but for who was asked.

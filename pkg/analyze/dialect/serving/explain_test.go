@@ -19,7 +19,7 @@ func TestDifferencesHaveReasons(t *testing.T) {
 		if !ok {
 			continue
 		}
-		cfg := dialect.Config{Tokenizer: tokenizers.Named(t, g.args["tokenizer"]), Args: g.args}
+		cfg := dialect.Config{Tokenizer: tokenizers.Named(t, g.tool, g.args["tokenizer"]), Args: g.args}
 		cfg.Explain = true
 		rep, err := Analyze(context.Background(), Find(g.tool), dialecttest.Open(t, data), cfg)
 		if err != nil {

@@ -81,7 +81,7 @@ func TestGolden(t *testing.T) {
 	for _, g := range goldenCases(t) {
 		t.Run(g.tool+"/"+g.name, func(t *testing.T) {
 			data, _ := g.file(t, "profile_export.json")
-			cfg := dialect.Config{Tokenizer: tokenizers.Named(t, g.args["tokenizer"]), Args: g.args}
+			cfg := dialect.Config{Tokenizer: tokenizers.Named(t, g.tool, g.args["tokenizer"]), Args: g.args}
 			rep, err := Analyze(context.Background(), Find(g.tool), dialecttest.Open(t, data), cfg)
 			if err != nil {
 				t.Fatal(err)

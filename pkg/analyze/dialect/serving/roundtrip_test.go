@@ -44,7 +44,7 @@ func TestRoundTrip(t *testing.T) {
 				args[k] = v
 			}
 			args["save_detailed"] = "True"
-			cfg := dialect.Config{Tokenizer: tokenizers.Named(t, g.args["tokenizer"]), Args: args}
+			cfg := dialect.Config{Tokenizer: tokenizers.Named(t, g.tool, g.args["tokenizer"]), Args: args}
 			rep, err := Analyze(t.Context(), Find(g.tool), dialecttest.Open(t, data), cfg)
 			if err != nil {
 				t.Fatal(err)
@@ -123,7 +123,7 @@ func TestImported(t *testing.T) {
 			for k, v := range g.args {
 				args[k] = v
 			}
-			rep, err := Analyze(t.Context(), Find(g.tool), imported(t, data), dialect.Config{Tokenizer: tokenizers.Named(t, g.args["tokenizer"]), Args: args})
+			rep, err := Analyze(t.Context(), Find(g.tool), imported(t, data), dialect.Config{Tokenizer: tokenizers.Named(t, g.tool, g.args["tokenizer"]), Args: args})
 			if err != nil {
 				t.Fatal(err)
 			}

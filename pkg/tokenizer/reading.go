@@ -1,0 +1,42 @@
+package tokenizer
+
+import (
+	"fmt"
+	"strconv"
+)
+
+// A Reading says whose rules turn the files of a model into a tokenizer. Releases
+// of the transformers library read the same files differently.
+type Reading uint8
+
+const (
+	// Transformers4 follows tokenizer.json alone, as the tokenizers library and
+	// transformers before release 5 do.
+	Transformers4 Reading = iota
+	// Transformers5 follows transformers 5: a class that tokenizer_config.json
+	// names, such as LlamaTokenizer, may keep only vocabulary, merges, special
+	// tokens and post-processor of tokenizer.json and bring a normalizer, a
+	// pre-tokenizer and a decoder of its own. Held to release 5.23.0.
+	Transformers5
+)
+
+// readingNames are the names of the readings, by their numbers.
+var readingNames = [...]string{Transformers4: "transformers-4", Transformers5: "transformers-5"}
+
+// String returns "transformers-4" or "transformers-5".
+func (r Reading) String() string {
+	if int(r) < len(readingNames) {
+		return readingNames[r]
+	}
+	return "Reading(" + strconv.Itoa(int(r)) + ")"
+}
+
+// ParseReading returns the reading of a name that String returns.
+func ParseReading(name string) (Reading, error) {
+	for i, known := range readingNames {
+		if name == known {
+			return Reading(i), nil
+		}
+	}
+	return 0, fmt.Errorf("%q is neither %s nor %s", name, readingNames[Transformers4], readingNames[Transformers5])
+}

@@ -1,0 +1,385 @@
+package tokenizer
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// A rebuiltClass says what a tokenizer class of transformers 5 puts in the place of
+// the components of a tokenizer.json. Components are JSON as tokenizer.json writes
+// them; an empty one is none. Every class has a BPE model without ignore_merges.
+// Source: transformers 5.23.0, models/*/tokenization_*.py.
+type rebuiltClass struct {
+	normalizer string
+	// preTokenizer and decoder depend on add_prefix_space and legacy of
+	// tokenizer_config.json.
+	preTokenizer func(prefix, legacy bool) string
+	decoder      func(prefix bool) string
+	noPrefix     bool // add_prefix_space is false by default
+	// bytes: the vocabulary has <0x00> to <0xFF>, and unknown tokens in a row are
+	// one. unk: the unknown token is used.
+	bytes, unk bool
+	// post says which special tokens stand around a text.
+	post rebuiltPost
+	// named are the special tokens that the class has by default, by their names
+	// in tokenizer_config.json; extra are further ones.
+	named []namedToken
+	extra []string
+}
+
+// A namedToken is a special token with a role such as "bos_token". An empty
+// content is none.
+type namedToken struct{ role, content string }
+
+// A rebuiltPost says which special tokens a class puts around a text.
+type rebuiltPost uint8
+
+const (
+	postOfFile rebuiltPost = iota // as the post-processor of tokenizer.json does
+	postNone
+	postBOS // bos_token in front
+)
+
+const (
+	nfc = `{"type":"NFC"}`
+
+	// The expressions that Qwen's tokenizers cut words with.
+	qwen2Words   = `(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`
+	qwen3_5Words = `(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`
+)
+
+// rebuiltClasses are the classes of language models that transformers 5 builds by
+// rules of their own.
+var rebuiltClasses = map[string]rebuiltClass{
+	"LlamaTokenizer": {
+		preTokenizer: func(prefix, legacy bool) string {
+			switch {
+			case !prefix:
+				return unsplitMetaspace("never")
+			case legacy:
+				return unsplitMetaspace("always")
+			}
+			return unsplitMetaspace("first")
+		},
+		decoder: blankDecoder,
+		bytes:   true,
+		named:   []namedToken{{"bos_token", "<s>"}, {"eos_token", "</s>"}, {"unk_token", "<unk>"}},
+	},
+	"CodeLlamaTokenizer": {
+		preTokenizer: func(prefix, _ bool) string {
+			if prefix {
+				return unsplitMetaspace("first")
+			}
+			return unsplitMetaspace("never")
+		},
+		decoder: func(bool) string { return blankDecoder(true) },
+		bytes:   true, unk: true, post: postBOS,
+		named: []namedToken{{"bos_token", "<s>"}, {"eos_token", "</s>"}, {"unk_token", "<unk>"}},
+		extra: []string{"▁<PRE>", "▁<MID>", "▁<SUF>", "▁<EOT>", "<FILL_ME>"},
+	},
+	"GemmaTokenizer": {
+		normalizer: `{"type":"Replace","pattern":{"String":" "},"content":"▁"}`,
+		preTokenizer: func(bool, bool) string {
+			return `{"type":"Split","pattern":{"String":" "},"behavior":"MergedWithPrevious","invert":false}`
+		},
+		decoder: func(bool) string { return blankDecoder(false) },
+		bytes:   true, unk: true,
+		named: []namedToken{{"bos_token", "<bos>"}, {"eos_token", "<eos>"}, {"unk_token", "<unk>"}, {"pad_token", "<pad>"}, {"mask_token", "<mask>"}},
+	},
+	"GPT2Tokenizer":    {preTokenizer: byteLevelWords, decoder: decodeBytes, noPrefix: true, named: endOfText("")},
+	"CodeGenTokenizer": {preTokenizer: byteLevelWords, decoder: decodeBytes, noPrefix: true, post: postNone, named: endOfText("")},
+	"GPTNeoXTokenizer": {
+		normalizer: nfc, preTokenizer: byteLevelWords, decoder: decodeBytes, noPrefix: true, post: postNone,
+		named: endOfText("<|padding|>"),
+	},
+	"CohereTokenizer": {
+		normalizer: nfc,
+		preTokenizer: func(prefix, _ bool) string {
+			return `{"type":"Sequence","pretokenizers":[{"type":"Digits","individual_digits":true},` + byteLevelWords(prefix, false) + `]}`
+		},
+		decoder: decodeBytes, noPrefix: true,
+		named: []namedToken{
+			{"bos_token", "<BOS_TOKEN>"}, {"eos_token", "<|END_OF_TURN_TOKEN|>"}, {"unk_token", "<UNK>"}, {"sep_token", "<SEP>"},
+			{"pad_token", "<PAD>"}, {"cls_token", "<CLS>"}, {"mask_token", "<MASK_TOKEN>"},
+		},
+	},
+	"Qwen2Tokenizer":   qwenClass(qwen2Words),
+	"Qwen3_5Tokenizer": qwenClass(qwen3_5Words),
+}
+
+// otherRebuiltClasses are further classes that transformers 5 builds by rules of
+// their own. Those rules are not known here.
+var otherRebuiltClasses = strings.Fields(`Albert Bart Barthez Bert BigBird Blenderbot Camembert CLIP Deberta DebertaV2
+	Esmc Funnel Herbert Lasr LayoutLMv2 LayoutLMv3 LayoutXLM Luke MarkupLM MBart MBart50 MLuke MPNet Nllb Nougat OpenAIGPT
+	Parakeet Pegasus Reformer RemBert Roberta SeamlessM4T Siglip2 Splinter T5 Tipsv2 Udop VideoPrism Whisper XGLM XLMRoberta XLNet`)
+
+func unsplitMetaspace(scheme string) string {
+	return `{"type":"Metaspace","replacement":"▁","prepend_scheme":"` + scheme + `","split":false}`
+}
+
+// blankDecoder writes ▁ as a blank and bytes as characters; with prefix it takes
+// the blank away that was put in front.
+func blankDecoder(prefix bool) string {
+	s := `{"type":"Sequence","decoders":[{"type":"Replace","pattern":{"String":"▁"},"content":" "},{"type":"ByteFallback"},{"type":"Fuse"}`
+	if prefix {
+		s += `,{"type":"Strip","content":" ","start":1,"stop":0}`
+	}
+	return s + `]}`
+}
+
+func byteLevelWords(prefix, _ bool) string {
+	return `{"type":"ByteLevel","add_prefix_space":` + strconv.FormatBool(prefix) + `,"trim_offsets":true,"use_regex":true}`
+}
+
+func decodeBytes(bool) string { return `{"type":"ByteLevel"}` }
+
+func endOfText(pad string) []namedToken {
+	const end = "<|endoftext|>"
+	return []namedToken{{"bos_token", end}, {"eos_token", end}, {"unk_token", end}, {"pad_token", pad}}
+}
+
+func qwenClass(words string) rebuiltClass {
+	return rebuiltClass{
+		normalizer: nfc,
+		preTokenizer: func(prefix, _ bool) string {
+			return `{"type":"Sequence","pretokenizers":[{"type":"Split","pattern":{"Regex":` + jsonString(words) + `},"behavior":"Isolated","invert":false},` +
+				`{"type":"ByteLevel","add_prefix_space":` + strconv.FormatBool(prefix) + `,"trim_offsets":true,"use_regex":false}]}`
+		},
+		decoder: decodeBytes, noPrefix: true,
+		named: []namedToken{{"bos_token", ""}, {"eos_token", "<|endoftext|>"}, {"unk_token", "<|endoftext|>"}, {"pad_token", "<|endoftext|>"}},
+	}
+}
+
+// jsonString returns s as a JSON string.
+func jsonString(s string) string {
+	b, err := jsontext.AppendQuote(nil, s)
+	if err != nil {
+		panic("text of this package is not UTF-8: " + s)
+	}
+	return string(b)
+}
+
+// A rebuilding replaces the components of a tokenizer.json by those of a class.
+type rebuilding struct {
+	name   string // of the class
+	class  rebuiltClass
+	config *node // tokenizer_config.json; nil: there is none
+}
+
+// rebuildingOf returns the rebuilding that transformers 5 does of a
+// tokenizer.json; nil if it takes the file as it is. config and model are
+// tokenizer_config.json and config.json, nil where there is none.
+func rebuildingOf(d *document, config, model *node) (*rebuilding, error) {
+	name, err := tokenizerClass(d.data, config, model)
+	if err != nil {
+		return nil, err
+	}
+	if class, ok := rebuiltClasses[name]; ok {
+		return &rebuilding{name: name, class: class, config: config}, nil
+	}
+	if slices.Contains(otherRebuiltClasses, strings.TrimSuffix(name, "Tokenizer")) {
+		d.note("transformers 5 makes a %s of this file by rules that are not known here; it is read as transformers 4 reads it", name)
+	}
+	return nil, nil
+}
+
+// components replaces the components in parts and m.
+func (r *rebuilding) components(d *document, parts map[string]*node, m *modelFile) error {
+	if name, err := m.typeName(); err != nil {
+		return err
+	} else if name != "BPE" {
+		return m.errorf("transformers 5 reads a %s as a BPE model, and this is a %s model", r.name, name)
+	}
+	prefix, err := r.config.boolOr("add_prefix_space", !r.class.noPrefix)
+	if err != nil {
+		return err
+	}
+	legacy, err := r.config.boolOr("legacy", false)
+	if err != nil {
+		return err
+	}
+	for part, text := range map[string]string{
+		"normalizer": r.class.normalizer, "pre_tokenizer": r.class.preTokenizer(prefix, legacy), "decoder": r.class.decoder(prefix),
+	} {
+		delete(parts, part)
+		if text != "" {
+			if parts[part], err = d.component(part, text); err != nil {
+				return err
+			}
+		}
+	}
+	options := fmt.Sprintf(`{"dropout":null,"unk_token":null,"continuing_subword_prefix":null,"end_of_word_suffix":null,"fuse_unk":%t,"byte_fallback":%t,"ignore_merges":false}`, r.class.bytes, r.class.bytes)
+	set, err := d.component("model", options)
+	if err != nil {
+		return err
+	}
+	if unk := r.token("unk_token"); r.class.unk && unk != "" {
+		if set.values[1], err = d.component("model.unk_token", jsonString(unk)); err != nil {
+			return err
+		}
+	}
+	m.names, m.values = append(m.names, set.names...), append(m.values, set.values...) // the last one counts
+	return nil
+}
+
+// component reads a component that is not in the document.
+func (d *document) component(field, text string) (*node, error) {
+	own := &document{file: d.file, data: []byte(text), failed: d.failed}
+	return own.readNode(jsontext.NewDecoder(bytes.NewReader(own.data)), field)
+}
+
+// token returns the content of the special token with a role, "" if there is none.
+func (r *rebuilding) token(role string) string {
+	if content, ok := configToken(r.config, role); ok {
+		return content
+	}
+	for _, t := range r.class.named {
+		if t.role == role {
+			return t.content
+		}
+	}
+	return ""
+}
+
+// configToken returns the special token that tokenizer_config.json gives a role;
+// ok is false if it is silent about the role.
+func configToken(config *node, role string) (content string, ok bool) {
+	if config == nil || !slices.Contains(config.names, role) {
+		return "", false
+	}
+	n := config.member(role)
+	switch {
+	case n == nil:
+		return "", true
+	case n.kind == '{':
+		n = n.member("content")
+	}
+	if n == nil || n.kind != '"' {
+		return "", true
+	}
+	return n.text, true
+}
+
+// standardRoles are the roles that every class has, in the order in which their
+// tokens are added.
+var standardRoles = []string{"bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"}
+
+// addedTokens returns the added tokens in the order in which they get their ids:
+// those of tokenizer_config.json, or if it has none those of tokenizer.json, by
+// their ids, and then special tokens that are not among them.
+func (r *rebuilding) addedTokens(list *node) ([]addedToken, error) {
+	tokens, err := r.listedTokens(list)
+	if err != nil {
+		return nil, err
+	}
+	roles := slices.Clone(standardRoles)
+	if r.config != nil {
+		for i, name := range r.config.names {
+			if v := r.config.values[i]; strings.HasSuffix(name, "_token") && !slices.Contains(roles, name) && (v.kind == '"' || v.kind == '{') {
+				roles = append(roles, name)
+			}
+		}
+	}
+	add := func(content string, named bool) {
+		if content == "" {
+			return
+		}
+		for i := range tokens {
+			if tokens[i].content == content {
+				tokens[i].special = tokens[i].special || named
+				return
+			}
+		}
+		tokens = append(tokens, addedToken{content: content, id: unknownID, special: true})
+	}
+	for _, role := range roles {
+		add(r.token(role), true)
+	}
+	for _, content := range r.extraTokens() {
+		add(content, false)
+	}
+	return tokens, nil
+}
+
+// unknownID is the id of an added token that no file gives one.
+const unknownID = ^uint32(0)
+
+// listedTokens returns the added tokens that the files list with their ids.
+func (r *rebuilding) listedTokens(list *node) ([]addedToken, error) {
+	var tokens []addedToken
+	if decoder := r.config.member("added_tokens_decoder"); decoder != nil {
+		if err := decoder.object(); err != nil {
+			return nil, err
+		}
+		for i, key := range decoder.names {
+			t, err := readAddedToken(decoder.values[i])
+			if err != nil {
+				return nil, err
+			}
+			id, err := strconv.ParseUint(key, 10, 32)
+			if err != nil {
+				return nil, decoder.values[i].errorf("%s where an id is expected", quote(key))
+			}
+			t.id = uint32(id)
+			tokens = append(tokens, t)
+		}
+	} else if !list.isNull() {
+		values, err := list.array()
+		if err != nil {
+			return nil, err
+		}
+		for _, v := range values {
+			t, err := readAddedToken(v)
+			if err != nil {
+				return nil, err
+			}
+			if t.id, err = v.wantUint32("id"); err != nil {
+				return nil, err
+			}
+			tokens = append(tokens, t)
+		}
+	}
+	slices.SortStableFunc(tokens, func(a, b addedToken) int { return int(a.id) - int(b.id) })
+	return tokens, nil
+}
+
+// extraTokens returns the special tokens without a role.
+func (r *rebuilding) extraTokens() []string {
+	extra := r.config.member("extra_special_tokens")
+	if extra == nil || len(extra.values) == 0 {
+		if more := r.config.member("additional_special_tokens"); more != nil {
+			extra = more
+		}
+	}
+	var contents []string
+	if extra != nil { // an array of tokens, or an object that gives them roles
+		for _, v := range extra.values {
+			if v.kind == '{' {
+				v = v.member("content")
+			}
+			if v != nil && v.kind == '"' {
+				contents = append(contents, v.text)
+			}
+		}
+	}
+	return append(contents, r.class.extra...)
+}
+
+// template returns what stands around a text.
+func (r *rebuilding) template(ofFile template, t *Tokenizer) template {
+	switch r.class.post {
+	case postNone:
+		return nil
+	case postBOS:
+		if id, ok := t.ID(r.token("bos_token")); ok {
+			return template{{ids: []uint32{id}}, {sequence: true}}
+		}
+		return nil
+	}
+	return ofFile
+}
