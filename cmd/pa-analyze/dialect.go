@@ -16,13 +16,16 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/pa-tools/pa/internal/cmdline"
+	"github.com/pa-tools/pa/internal/regular"
 	"github.com/pa-tools/pa/internal/sanitize"
+	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/dialect"
 	"github.com/pa-tools/pa/pkg/analyze/dialect/aiperf"
 	"github.com/pa-tools/pa/pkg/analyze/dialect/genaiperf"
 	"github.com/pa-tools/pa/pkg/analyze/dialect/llmperf"
 	"github.com/pa-tools/pa/pkg/analyze/dialect/perfanalyzer"
 	"github.com/pa-tools/pa/pkg/analyze/dialect/serving"
+	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/tokenizer"
 )
@@ -47,7 +50,7 @@ func dialectFlags() []cli.Flag {
 		&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "show each measurement window (perf_analyzer)", Category: category},
 		&cli.BoolFlag{Name: "verbose-csv", Usage: "more columns in the CSV report (perf_analyzer)", Category: category},
 		&cli.StringSliceFlag{Name: "arg", Usage: "`KEY=VALUE` of the tool's command line: percentile_metrics=ttft,e2el, save_detailed=True, … (repeatable)", Category: category},
-		&cli.BoolFlag{Name: "csv-file", Usage: "with the table, write the tool's CSV file beside the export, as it does; --csv-file=false: do not", Value: true, Category: category},
+		&cli.BoolFlag{Name: "csv-file", Usage: "with the table, also write the tool's CSV file into the folder of the export, as the tool does", Category: category},
 	}
 }
 
@@ -230,7 +233,10 @@ func dialectConfig(s sayings, name string) (cfg dialect.Config, err error) {
 	s.reading = readingOf(name)
 	tok, called, err := s.tokenizer()
 	if tok != nil {
-		cfg.Tokenizer, cfg.TokenizerName = tok, tokenizerName(called)
+		cfg.Tokenizer, cfg.TokenizerName = tok, called
+		if c.String("tokenizer") != "" { // the name of a hint is no path
+			cfg.TokenizerName = tokenizerName(called)
+		}
 	}
 	return cfg, err
 }
@@ -276,7 +282,7 @@ func limits(text string) ([]dialect.Limit, error) {
 // dialectAction is report --dialect, and that of files that ask for one. ahead are
 // those of the files that are open.
 func dialectAction(c *cli.Context, name string, ahead openings) error {
-	analyze, err := findDialect(name)
+	read, err := findDialect(name)
 	if err != nil {
 		return err
 	}
@@ -309,10 +315,15 @@ func dialectAction(c *cli.Context, name string, ahead openings) error {
 			if err != nil {
 				return err
 			}
-			if info, err := os.Stat(path); err == nil {
+			if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
 				cfg.FileBytes = info.Size()
 			}
-			rep, err := analyze(c.Context, r, cfg)
+			cfg.WithoutTokenizer = true
+			rep, err := read(c.Context, r, cfg)
+			if errors.Is(err, dialect.ErrNoTokenizer) && format == "table" && path != "-" {
+				warnf(c, "%s: %v; this report is by our own definitions; add --tokenizer NAME for that of %s", path, err, name)
+				return strictInstead(c, path, len(paths) > 1, &out)
+			}
 			warnings(c, r)
 			if err = said(path, err); rep == nil {
 				return err
@@ -344,6 +355,22 @@ func dialectAction(c *cli.Context, name string, ahead openings) error {
 	return errors.Join(errs...)
 }
 
+// strictInstead writes the report of a file by our own definitions, whose
+// latencies need no tokenizer.
+func strictInstead(c *cli.Context, path string, several bool, out io.Writer) error {
+	return use(c, path, func(r export.Reader) error {
+		rep, err := analyze.Run(c.Context, r, analyze.Config{})
+		err = errors.Join(err, leftOut(path, r, "not in the report"))
+		var problem error
+		rep.Experiments, problem = chosen(path, rep.Experiments, ofExperiment, c.StringSlice("experiment"))
+		in := report.Input{Name: path, Report: rep}
+		for _, w := range report.Warnings(in) {
+			warnf(c, "%s", w)
+		}
+		return errors.Join(renderer(c, "table", []report.Input{in}, several)(out), err, problem)
+	})
+}
+
 // render writes a report of a dialect in one of its formats.
 func render(c *cli.Context, name string, rep dialect.Report, format string, w io.Writer) error {
 	var err error
@@ -363,9 +390,9 @@ func render(c *cli.Context, name string, rep dialect.Report, format string, w io
 	return err
 }
 
-// writeBeside writes the CSV file that the tool writes beside the export. One
-// that is there stays as it is, unless --overwrite is given. What goes wrong is
-// a warning: the report is on the console.
+// writeBeside writes the CSV file that the tool writes into the folder of the
+// export, for --csv-file. One that is there stays as it is, unless --overwrite is
+// given. What goes wrong is a warning: the report is on the console.
 func writeBeside(c *cli.Context, path string, rep dialect.Report) {
 	namer, ok := rep.(interface{ CSVName(stem string) string })
 	if !ok || path == "-" {
@@ -381,11 +408,17 @@ func writeBeside(c *cli.Context, path string, rep dialect.Report) {
 		warnf(c, "%s: %v", beside, err)
 		return
 	}
-	if old, err := os.ReadFile(beside); err == nil && !c.Bool("overwrite") {
-		if !bytes.Equal(old, b.Bytes()) {
-			warnf(c, "%s is there and says something else; it stays as it is (--overwrite replaces it)", beside)
+	if info, err := os.Lstat(beside); err == nil {
+		if !info.Mode().IsRegular() {
+			warnf(c, "the CSV file is not written: %v", regular.Check(beside, info))
+			return
 		}
-		return
+		if old, err := os.ReadFile(beside); !c.Bool("overwrite") {
+			if err != nil || !bytes.Equal(old, b.Bytes()) {
+				warnf(c, "%s is there and says something else; it stays as it is (--overwrite replaces it)", beside)
+			}
+			return
+		}
 	}
 	if err := writeFile(beside, true, func(w io.Writer) error {
 		_, err := w.Write(b.Bytes())
@@ -394,5 +427,5 @@ func writeBeside(c *cli.Context, path string, rep dialect.Report) {
 		warnf(c, "the CSV file is not written: %v (--format csv prints it)", err)
 		return
 	}
-	fmt.Fprintf(c.App.ErrWriter, "pa-analyze: wrote %s too, as the tool does (--csv-file=false: not)\n", beside)
+	fmt.Fprintf(c.App.ErrWriter, "pa-analyze: wrote %s (--csv-file)\n", beside)
 }

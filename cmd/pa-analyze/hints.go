@@ -10,7 +10,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/tokenizer"
@@ -199,43 +198,45 @@ func (s sayings) levels() []string {
 	return s.c.StringSlice("experiment")
 }
 
-// tokenizer loads what --tokenizer or the file's hint names, and returns how that
-// calls it; nil if neither names one. One that the tool would have taken by itself
-// is done without, in favour of the built-in one, if it cannot be had.
+// tokenizer loads what --tokenizer names, or what the file's hint names and the
+// local cache has, and returns what the command line or the hint calls it; nil
+// without either. A hint is never fetched from the hub, and never opens a path:
+// the file may come from anywhere. A tokenizer that the tool took by default is
+// replaced by the built-in one.
 func (s sayings) tokenizer() (_ *tokenizer.Tokenizer, name string, _ error) {
+	if name = s.c.String("tokenizer"); name != "" {
+		tok, err := s.load(name, name, openTokenizer)
+		return tok, name, err
+	}
 	named, byDefault := s.hints[hintTokenizer], s.hints[hintDefaultTokenizer]
 	switch {
-	case s.c.String("tokenizer") != "":
-		name = s.c.String("tokenizer")
-		tok, err := s.load(name)
-		return tok, name, err
 	case named != "":
-		tok, err := s.load(named)
+		tok, err := s.load("hint "+named, named, openCached)
 		if err != nil {
-			return nil, "", cmdline.Usagef("the file's hint %s: %s; give --tokenizer", hintTokenizer, sanitize.Text(err.Error()))
+			warnf(s.c, "the file asks for %v, so numbers of tokens are n/a; add --tokenizer %s if you want it fetched from the hub, or opened if that is a path", err, strconv.Quote(named))
+			return nil, "", nil
 		}
 		return tok, named, nil
 	case byDefault != "":
-		tok, err := s.load(byDefault)
+		key := "hint " + byDefault
+		tok, err := s.load(key, byDefault, openCached)
 		if err != nil {
-			warnf(s.c, "the file's hint %s: %s; going on without it", hintDefaultTokenizer, sanitize.Text(err.Error()))
-			if tok, err = s.load(builtin.Name); err == nil && s.loaded != nil {
-				s.loaded[byDefault] = tok
-			}
+			warnf(s.c, "the file asks for %v; tokens are counted with the built-in one; add --tokenizer %s to fetch it from the hub", err, strconv.Quote(byDefault))
+			tok, err = s.load(key, builtin.Name, openTokenizer)
 		}
 		return tok, byDefault, err
 	}
 	return nil, "", nil
 }
 
-// load loads a tokenizer, once.
-func (s sayings) load(name string) (*tokenizer.Tokenizer, error) {
-	if tok, ok := s.loaded[name]; ok {
+// load loads a tokenizer with open, once for each key.
+func (s sayings) load(key, name string, open func(*cli.Context, string, tokenizer.Reading) (*tokenizer.Tokenizer, error)) (*tokenizer.Tokenizer, error) {
+	if tok, ok := s.loaded[key]; ok {
 		return tok, nil
 	}
-	tok, err := openTokenizer(s.c, name, s.reading)
+	tok, err := open(s.c, name, s.reading)
 	if err == nil && s.loaded != nil {
-		s.loaded[name] = tok
+		s.loaded[key] = tok
 	}
 	return tok, err
 }

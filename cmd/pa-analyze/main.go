@@ -3,7 +3,7 @@
 // of perf_analyzer's example scripts, single requests, what changed from one run
 // to another. It reads files of pa-record and of every release of
 // perf_analyzer, counts tokens as Hugging Face does, and opens no connection but
-// to the Hugging Face hub, for a tokenizer that is not in the cache.
+// to the Hugging Face hub, for a --tokenizer that is not in the cache.
 //
 //	pa-analyze profile_export.json
 //	pa-analyze report --format json run.json | jq .experiments[].metrics.ttft_ns.p99

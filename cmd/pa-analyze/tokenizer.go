@@ -16,13 +16,34 @@ func tokenizerFlag() cli.Flag {
 	return &cli.StringFlag{Name: "tokenizer", Usage: "count tokens with `TOKENIZER`: a tokenizer.json or .tiktoken file, its folder, a model's name on the Hugging Face hub, or " + builtin.Name, Category: "What to count"}
 }
 
-// openTokenizer loads a tokenizer, "" is the built-in one, as the reading says, and
-// warns of what a user should know about it.
+// openTokenizer loads the tokenizer that the command line names, "" is the
+// built-in one, as the reading says, and warns of what a user should know about it.
 func openTokenizer(c *cli.Context, name string, reading tokenizer.Reading) (*tokenizer.Tokenizer, error) {
 	if name == "" {
 		name = builtin.Name
 	}
 	tok, err := findTokenizer(c, name, reading)
+	return noted(c, name, tok, err)
+}
+
+// openCached loads a tokenizer that a file names: the built-in one, or one from
+// the local cache.
+func openCached(c *cli.Context, name string, reading tokenizer.Reading) (*tokenizer.Tokenizer, error) {
+	if name == builtin.Name {
+		tok, err := builtin.Load()
+		return noted(c, name, tok, err)
+	}
+	home, _ := os.UserHomeDir()
+	dir, err := hub.Config{Cache: hub.CacheFromEnv(os.Getenv, home)}.Cached(name)
+	if err != nil {
+		return nil, err
+	}
+	tok, err := tokenizer.LoadAs(dir, reading)
+	return noted(c, name, tok, err)
+}
+
+// noted returns tok after saying what a user should know about it.
+func noted(c *cli.Context, name string, tok *tokenizer.Tokenizer, err error) (*tokenizer.Tokenizer, error) {
 	if err != nil {
 		return nil, err
 	}

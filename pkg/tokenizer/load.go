@@ -1,6 +1,7 @@
 package tokenizer
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -8,7 +9,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/pa-tools/pa/internal/regular"
 )
+
+// maxFileBytes bounds a file of a tokenizer. The largest in use have some 35 MB.
+const maxFileBytes = 256 << 20
 
 // Load is LoadAs with the reading Transformers4.
 func Load(path string) (*Tokenizer, error) { return LoadAs(path, Transformers4) }
@@ -30,7 +36,7 @@ func LoadAs(path string, reading Reading) (*Tokenizer, error) {
 			return nil, err
 		}
 	}
-	data, err := os.ReadFile(path)
+	data, err := regular.ReadFile(context.Background(), path, maxFileBytes)
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +58,7 @@ func LoadAs(path string, reading Reading) (*Tokenizer, error) {
 // readBeside reads a file in the folder of path; data is nil if there is none.
 func readBeside(path, name string) (at string, data []byte, err error) {
 	at = filepath.Join(filepath.Dir(path), name)
-	data, err = os.ReadFile(at)
+	data, err = regular.ReadFile(context.Background(), at, maxFileBytes)
 	if errors.Is(err, os.ErrNotExist) {
 		return at, nil, nil
 	}

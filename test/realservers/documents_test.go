@@ -89,7 +89,7 @@ func runDocuments(t *testing.T, lines []documentLine, address string) {
 			}
 			path := filepath.Join(dir, l.export)
 			checkExport(t, path)
-			if got := analyze(t, "report", "--csv-file=false", path); !strings.Contains(got, l.report) {
+			if got := analyze(t, "report", path); !strings.Contains(got, l.report) {
 				t.Errorf("pa-analyze report lacks %q:\n%s", l.report, got)
 			}
 		})

@@ -28,25 +28,39 @@ type Config struct {
 	Client *http.Client
 }
 
+// CacheFromEnv returns the cache folder that the environment variables of
+// huggingface_hub name: HF_HUB_CACHE, HF_HOME, XDG_CACHE_HOME. home is the user's
+// home directory.
+func CacheFromEnv(getenv func(string) string, home string) string {
+	return first(getenv("HF_HUB_CACHE"), getenv("HUGGINGFACE_HUB_CACHE"), filepath.Join(homeFromEnv(getenv, home), "hub"))
+}
+
+// homeFromEnv returns what HF_HOME is or stands for.
+func homeFromEnv(getenv func(string) string, home string) string {
+	if base := getenv("HF_HOME"); base != "" {
+		return base
+	}
+	return filepath.Join(first(getenv("XDG_CACHE_HOME"), filepath.Join(home, ".cache")), "huggingface")
+}
+
+// first returns the first value that is not empty.
+func first(values ...string) string {
+	for _, v := range values {
+		if v != "" {
+			return v
+		}
+	}
+	return ""
+}
+
 // FromEnv is the configuration that the environment variables of
 // huggingface_hub say: HF_HUB_CACHE, HF_HOME, XDG_CACHE_HOME, HF_ENDPOINT,
 // HF_TOKEN, HF_TOKEN_PATH (or the file token in HF_HOME), HF_HUB_OFFLINE and
 // TRANSFORMERS_OFFLINE. home is the user's home directory.
 func FromEnv(getenv func(string) string, home string) Config {
-	first := func(values ...string) string {
-		for _, v := range values {
-			if v != "" {
-				return v
-			}
-		}
-		return ""
-	}
-	base := getenv("HF_HOME")
-	if base == "" {
-		base = filepath.Join(first(getenv("XDG_CACHE_HOME"), filepath.Join(home, ".cache")), "huggingface")
-	}
+	base := homeFromEnv(getenv, home)
 	c := Config{
-		Cache:    first(getenv("HF_HUB_CACHE"), getenv("HUGGINGFACE_HUB_CACHE"), filepath.Join(base, "hub")),
+		Cache:    CacheFromEnv(getenv, home),
 		Endpoint: getenv("HF_ENDPOINT"),
 		Token:    getenv("HF_TOKEN"),
 		Offline:  isTrue(getenv("HF_HUB_OFFLINE")) || isTrue(getenv("TRANSFORMERS_OFFLINE")),
@@ -92,6 +106,9 @@ func (c Config) revision() string {
 // cache when asking the hub is forbidden.
 var ErrOffline = errors.New("HF_HUB_OFFLINE forbids to ask the hub")
 
+// ErrNotCached is the reason why Cached finds nothing.
+var ErrNotCached = errors.New("not in the local cache")
+
 // repoName is what the hub takes for the name of a model.
 var repoName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]*(/[A-Za-z0-9_][A-Za-z0-9._-]*)?$`)
 
@@ -115,7 +132,7 @@ func (c Config) Find(ctx context.Context, name string) (string, error) {
 		return "", errors.New("tokenizer: the name is empty")
 	case strings.HasSuffix(name, ".json"), strings.HasSuffix(name, ".tiktoken"), strings.HasPrefix(name, "."), filepath.IsAbs(name):
 		return "", fmt.Errorf("tokenizer %s: no such file or directory", name)
-	case !repoName.MatchString(name) || strings.Contains(name, "..") || strings.Contains(name, "--"):
+	case !isRepo(name):
 		return "", fmt.Errorf("tokenizer %q: no such file or directory, and no name of a model on the hub", name)
 	case !revisionName.MatchString(c.revision()) || strings.Contains(c.revision(), ".."):
 		return "", fmt.Errorf("tokenizer %s: %q is no name of a revision", name, c.Revision)
@@ -132,4 +149,21 @@ func (c Config) Find(ctx context.Context, name string) (string, error) {
 		return "", fmt.Errorf("tokenizer %s: %w", name, err)
 	}
 	return dir, nil
+}
+
+// isRepo reports whether the hub takes name for the name of a model.
+func isRepo(name string) bool {
+	return repoName.MatchString(name) && !strings.Contains(name, "..") && !strings.Contains(name, "--")
+}
+
+// Cached returns the folder of the cache that has the tokenizer of the model of
+// that name. It opens nothing outside of the cache, whatever the name, and never
+// asks the hub; the error wraps ErrNotCached then.
+func (c Config) Cached(name string) (string, error) {
+	if isRepo(name) && revisionName.MatchString(c.revision()) && !strings.Contains(c.revision(), "..") {
+		if dir := c.repo("models", name).cached(); dir != "" {
+			return dir, nil
+		}
+	}
+	return "", fmt.Errorf("tokenizer %q: %w", name, ErrNotCached)
 }

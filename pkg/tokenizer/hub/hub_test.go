@@ -267,3 +267,35 @@ func TestFromEnv(t *testing.T) {
 		})
 	}
 }
+
+// Cached finds what Find left in the cache, and nothing else: no path, and no name
+// that leads out of the cache.
+func TestCached(t *testing.T) {
+	dir := t.TempDir()
+	c := Config{Cache: filepath.Join(dir, "hub"), Endpoint: "http://127.0.0.1:9"}
+	snapshot := filepath.Join(c.Cache, "models--org--model", "snapshots", "abc")
+	outside := filepath.Join(dir, "outside")
+	for path, content := range map[string]string{
+		filepath.Join(snapshot, "tokenizer.json"):                            "{}",
+		filepath.Join(c.Cache, "models--org--model", "refs", "main"):         "abc",
+		filepath.Join(outside, "tokenizer.json"):                             "{}",
+		filepath.Join(c.Cache, "models--evil", "refs", "main"):               "../../../../outside",
+		filepath.Join(c.Cache, "models--a", "snapshots", "main", "other.md"): "",
+	} {
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, err := c.Cached("org/model"); err != nil || got != snapshot {
+		t.Errorf("%q, %v, want %q", got, err, snapshot)
+	}
+	t.Chdir(dir)
+	for _, name := range []string{"", "org/other", "evil", "a", "outside", outside, filepath.Join(outside, "tokenizer.json"), "./outside", "../outside", "org/../../outside", "/dev/zero", "org--model", "hub"} {
+		if got, err := c.Cached(name); !errors.Is(err, ErrNotCached) {
+			t.Errorf("%q: %q, %v, want ErrNotCached", name, got, err)
+		}
+	}
+}

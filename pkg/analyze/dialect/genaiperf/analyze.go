@@ -447,12 +447,30 @@ func (a *analysis) withoutLacking() {
 		r.warnings = append(r.warnings, fmt.Errorf("all metrics are n/a: GenAI-Perf takes them from the texts of responses, and %s", r.blind))
 		return
 	}
+	if r.uncounted {
+		a.withoutCounts()
+	}
 	if r.noRate = dialect.Lacking(a.run, export.PartStarts); r.noRate == "" {
 		return
 	}
 	rates := []string{requestRate, tokenRate, requestGood}
 	r.Metrics = slices.DeleteFunc(r.Metrics, func(m Metric) bool { return slices.Contains(rates, m.Name) })
 	r.warnings = append(r.warnings, fmt.Errorf("rates are n/a: %s", r.noRate))
+}
+
+// withoutCounts leaves out the metrics that are made of counts of tokens.
+func (a *analysis) withoutCounts() {
+	r := a.rep
+	r.Metrics = a.counted(r.Metrics)
+	if !a.cfg.Explain && a.parser == parseText {
+		r.warnings = append(r.warnings, errors.New("numbers of tokens and what is made of them are n/a: GenAI-Perf counts with the model's tokenizer; give it with --tokenizer"))
+	}
+}
+
+// counted returns the metrics that need no counts of tokens.
+func (a *analysis) counted(metrics []Metric) []Metric {
+	good := slices.ContainsFunc(a.cfg.Goodput, func(l dialect.Limit) bool { return needsTokens(l.Metric) })
+	return slices.DeleteFunc(metrics, func(m Metric) bool { return needsTokens(m.Name) || good && m.Name == requestGood })
 }
 
 // finish returns the report.
@@ -473,7 +491,11 @@ func (a *analysis) finish() *Report {
 	a.withoutLacking()
 	if a.rules.sessions {
 		for _, s := range a.order {
-			a.rep.Sessions = append(a.rep.Sessions, Session{s.id, s.metrics(a.rules)})
+			metrics := s.metrics(a.rules)
+			if a.rep.uncounted {
+				metrics = a.counted(metrics)
+			}
+			a.rep.Sessions = append(a.rep.Sessions, Session{s.id, metrics})
 		}
 	}
 	if a.rep.blind == "" {
@@ -495,7 +517,7 @@ func (a *analysis) printable() {
 		a.raise(&exception{"GenAIPerfException", imageRate + "_avg is not a valid Record tag."})
 	}
 	for _, name := range r.rows(consoleStats) {
-		if a.rules.absent == absentRaises && r.Metric(name) == nil {
+		if a.rules.absent == absentRaises && r.Metric(name) == nil && !(r.uncounted && needsTokens(name)) {
 			a.raise(keyError("avg"))
 		}
 	}

@@ -65,7 +65,7 @@ func (r *Report) rows(stats []string) []string {
 // streaming, leaves out a row: gaps that are not there, and a time to first
 // token that is the latency in all that is shown.
 func (r *Report) hidden(name string, stats []string) bool {
-	if name != interToken && name != firstToken {
+	if name != interToken && name != firstToken || name == interToken && r.uncounted {
 		return false
 	}
 	return !slices.ContainsFunc(stats, func(s string) bool {
@@ -134,7 +134,7 @@ func (r *Report) cell(metric, stat string, console bool) string {
 	k := &r.Release.rules
 	m := r.Metric(metric)
 	switch {
-	case m == nil && r.blind != "":
+	case m == nil && (r.blind != "" || r.uncounted && needsTokens(metric)):
 		return "N/A"
 	case k.layout < layout2407 && console:
 		return pyfmt.Grouped(r.value(metric, stat), 0)
@@ -152,7 +152,7 @@ func (r *Report) rate(metric string, console bool) string {
 	k := &r.Release.rules
 	m := r.Metric(metric)
 	switch {
-	case m == nil && (r.blind != "" || r.noRate != ""):
+	case m == nil && (r.blind != "" || r.noRate != "" || r.uncounted):
 		return "N/A"
 	case k.layout < layout2407:
 		return pyfmt.Fixed(r.value(metric, "avg"), 2)

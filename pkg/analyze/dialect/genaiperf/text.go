@@ -242,7 +242,7 @@ func (a *analysis) countInput(q *export.Request) (int64, error) {
 	case !a.counts():
 		return 0, nil
 	case a.cfg.Tokenizer == nil:
-		return 0, dialect.ErrNoTokenizer
+		return 0, a.withoutTokenizer()
 	}
 	n := a.cfg.Tokenizer.Count(in.text)
 	if in.second != "" {
@@ -273,7 +273,7 @@ func (a *analysis) countOutput(rs []response, ids []int64) (each []int64, total 
 	}
 	tok := a.cfg.Tokenizer
 	if tok == nil {
-		return nil, 0, dialect.ErrNoTokenizer
+		return make([]int64, len(rs)), 0, a.withoutTokenizer()
 	}
 	if a.rules.count == countJoined {
 		var b strings.Builder
@@ -293,6 +293,16 @@ func (a *analysis) countOutput(rs []response, ids []int64) (each []int64, total 
 		total += int64(n)
 	}
 	return each, total, nil
+}
+
+// withoutTokenizer returns the error for tokens that cannot be counted, nil if the
+// report is made without them.
+func (a *analysis) withoutTokenizer() error {
+	if !a.cfg.WithoutTokenizer {
+		return dialect.ErrNoTokenizer
+	}
+	a.rep.uncounted = true
+	return nil
 }
 
 // countable raises what the release raises when something among the texts is
