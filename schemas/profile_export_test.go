@@ -101,7 +101,7 @@ func full(t *testing.T) []byte {
 				{RecvNS: 7, Source: export.SourceKernel, Outputs: export.Fields{{Name: "response", Value: export.Text("data")}}},
 				{RecvNS: 7, Source: export.SourceUser, Final: true, Error: true},
 			},
-			Status: export.StatusHTTPError, Code: 200, Message: "m", ServerID: "i", Phase: phase, HasMeta: true, Resent: true, OutputsDropped: true,
+			Status: export.StatusHTTPError, Code: 200, Message: "m", ServerID: "i", Phase: phase, HasMeta: true, Resent: true, OutputsDropped: true, UnrecordedEvents: 9,
 			Stated: &export.Stated{InputTokens: &n, OutputTokens: &n, ReasoningTokens: &n, CachedTokens: &n, TokenEvents: &n, Silent: []int{0}, Text: &version},
 		}
 	}

@@ -53,6 +53,7 @@ func newTarget(s *settings, model, url string, clock *rxclock.Clock) (backend.Ba
 		URL: url, Model: model, Version: s.ModelVersion, Streaming: s.Streaming, Parameters: s.parameters,
 		Shapes: s.Shapes, OthersShapes: len(s.Models) > 0, BatchSize: s.BatchSize, Style: s.style, Render: s.render(), Clock: clock, Headers: http.Header{},
 		Reuse: s.reuse, Connections: s.GRPCConnections, Compression: s.Compression, JSONInputs: s.JSONInputs, JSONOutputs: s.JSONOutputs, SharedMemory: s.SharedMemory, OutputSharedBytes: s.OutputShared, Trace: s.trace(), Proxy: s.proxy, TLS: s.tlsFor(hostOf(url)),
+		MaxAnswerMemory: s.MaxAnswerMemory,
 	}
 	if s.Protocol == protocolGRPC {
 		cfg.Protocol = kserve.GRPC
@@ -67,6 +68,7 @@ func openAIConfig(s *settings, url string, clock *rxclock.Clock) openai.Config {
 	cfg := openai.Config{
 		URL: url, Endpoint: s.rawEndpoint, Model: s.Model, Models: s.moreModels(), Streaming: s.Streaming, Render: s.render(), ExtraBody: s.ExtraBody, Clock: clock,
 		TLS: s.tlsFor(hostOf(url)), Transport: s.openAITransport, HTTP2: s.HTTP2, Reuse: s.reuse, Proxy: s.proxy,
+		MaxAnswerMemory: s.MaxAnswerMemory,
 	}
 	for _, h := range s.headers {
 		cfg.Headers = append(cfg.Headers, openai.Header{Name: h.name, Value: h.value})

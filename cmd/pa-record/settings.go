@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"net/url"
 	"os"
 	"strconv"
@@ -87,6 +88,8 @@ type settings struct {
 	} `json:"measurement"`
 	RequestTimeoutMS float64 `json:"request_timeout_ms"`
 	GraceMS          float64 `json:"grace_period_ms"`
+	// MaxAnswerMemory is in bytes; 0 is the default.
+	MaxAnswerMemory int64 `json:"max_answer_memory,omitempty"`
 	// MaxErrorRate is a fraction; nil is no limit.
 	MaxErrorRate *float64 `json:"max_error_rate,omitempty"`
 
@@ -343,10 +346,26 @@ func (p *settingsParser) parameters(s *settings) {
 	}
 }
 
+// answerMemory reads how much memory an answer may take.
+func (p *settingsParser) answerMemory(s *settings) {
+	const flag, most = "max-answer-memory", math.MaxInt32 // what gRPC takes for a message
+	if !p.c.IsSet(flag) {
+		return
+	}
+	s.MaxAnswerMemory = p.c.Int64(flag)
+	switch {
+	case s.MaxAnswerMemory < 1:
+		p.errorf("--%s %d: must be at least 1", flag, s.MaxAnswerMemory)
+	case s.MaxAnswerMemory > most && s.ServiceKind == kindTriton:
+		p.errorf("--%s %d: with --service-kind triton it must be at most %d", flag, s.MaxAnswerMemory, most)
+	}
+}
+
 // duration reads when the levels are over.
 func (p *settingsParser) duration(s *settings) {
 	c := p.c
 	s.RequestTimeoutMS, s.GraceMS = milliseconds(s.timeout), milliseconds(s.grace)
+	p.answerMemory(s)
 	if text := c.String("max-error-rate"); text != "" {
 		r, err := parsePart(text)
 		if err != nil {

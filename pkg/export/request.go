@@ -56,6 +56,10 @@ type Request struct {
 	// responses, each of which has Outputs nil, because the disk did not keep
 	// up. Their times are there.
 	OutputsDropped bool
+	// UnrecordedEvents counts the events that came and are not in Responses:
+	// comments and empty events beyond the first 1,000, and the events of an
+	// answer that exceeded its memory.
+	UnrecordedEvents int
 
 	Status  Status
 	Code    int    // HTTP status or gRPC code; 0 when there was none

@@ -2,6 +2,7 @@ package h2follow
 
 import (
 	"net"
+	"runtime"
 	"sync"
 	"time"
 
@@ -107,6 +108,11 @@ func (f *Follower) Read(p []byte) (int, error) {
 			})
 		}
 		f.mu.Unlock()
+		if n == len(p) {
+			// There is more, perhaps always. Whoever reads other connections
+			// must not wait for this goroutine to be preempted.
+			runtime.Gosched()
+		}
 	}
 	return n, err
 }

@@ -88,7 +88,7 @@ func (s random) request() *export.Request {
 		r.DNS, r.Connect, r.TLS = time.Duration(s.int()), time.Duration(s.int()), time.Duration(s.int())
 		r.Reused, r.Resent, r.OutputsDropped = s.IntN(2) == 0, s.IntN(4) == 0, s.IntN(4) == 0
 		r.SessionID, r.Model, r.Message, r.ServerID = s.text(), s.text(), s.text(), s.text()
-		r.Turn, r.Worker, r.Conn, r.Rank, r.Code = s.int(), s.int(), s.int(), s.int(), s.int()
+		r.Turn, r.Worker, r.Conn, r.Rank, r.Code, r.UnrecordedEvents = s.int(), s.int(), s.int(), s.int(), s.int(), s.int()
 	}
 	if r.HasMeta || s.IntN(4) == 0 {
 		r.Status = export.Status(s.IntN(9))

@@ -56,6 +56,7 @@ var scalars = [...]scalar{
 	{"server_id", func(r *export.Request) any { return &r.ServerID }},
 	{"phase", func(r *export.Request) any { return &r.Phase }},
 	{"outputs_dropped", func(r *export.Request) any { return &r.OutputsDropped }},
+	{"unrecorded_events", func(r *export.Request) any { return &r.UnrecordedEvents }},
 	{"stated", func(r *export.Request) any { return &r.Stated }},
 	{"has_meta", func(r *export.Request) any { return &r.HasMeta }},
 }

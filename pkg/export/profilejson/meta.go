@@ -168,6 +168,8 @@ func (d *decoder) metaObject(b []byte, i int) (end int, err error) {
 			r.Phase, i, err = enum(d, b, i, "phase", export.ParsePhase)
 		case "outputs_dropped":
 			r.OutputsDropped, i, err = d.bool(b, i, "outputs_dropped")
+		case "unrecorded_events":
+			r.UnrecordedEvents, i, err = d.int(b, i, "unrecorded_events")
 		case "stated":
 			r.Stated, i, err = d.stated(b, i)
 		case "reason":
@@ -376,6 +378,9 @@ func appendMeta(b []byte, r *export.Request, reason string) []byte {
 	}
 	if r.HasMeta && r.OutputsDropped {
 		b = append(b, `"outputs_dropped":true,`...)
+	}
+	if r.HasMeta {
+		b = appendInt(b, "unrecorded_events", int64(r.UnrecordedEvents))
 	}
 	if r.HasMeta && r.Stated != nil {
 		b = appendStated(b, r.Stated)

@@ -206,9 +206,11 @@ func (c *Conn) write() {
 	}
 }
 
-// read reads what there is. A read that does not fill the buffer was the last,
-// but for an end that is there already; what comes later is told by another
-// event.
+// read reads what there is, once: a connection that always has more must not
+// keep the loop from the others. After a read that fills the buffer the rest is
+// told by another event, behind those of the other connections. A read that does
+// not fill it was the last, but for an end that is there already; what comes
+// later is told by another event, too.
 func (c *Conn) read(buf []byte, ended bool) {
 	if !c.begun {
 		// A server that speaks first does not speak the protocol of the
@@ -240,7 +242,11 @@ func (c *Conn) read(buf []byte, ended bool) {
 		if c.l.gather.span > 0 {
 			c.pace(at)
 		}
-		if n < len(buf) && !ended {
+		if n == len(buf) {
+			c.rearm()
+			return
+		}
+		if !ended {
 			return
 		}
 	}

@@ -54,8 +54,8 @@ func New(c Config) (*Backend, error) {
 	if c.CheckTimeout == 0 {
 		c.CheckTimeout = 10 * time.Second
 	}
-	if c.MaxBodyBytes == 0 {
-		c.MaxBodyBytes = defaultMaxBodyBytes
+	if c.MaxAnswerMemory == 0 {
+		c.MaxAnswerMemory = backend.DefaultAnswerMemory
 	}
 	proxy, err := c.proxy(t)
 	if err != nil {
@@ -131,12 +131,12 @@ func (b *Backend) link(slot int) (*link, error) {
 		return nil, nil
 	}
 	if b.cfg.Connections == 0 {
-		return b.dial(b.cfg.MaxBodyBytes)
+		return b.dial(b.cfg.MaxAnswerMemory)
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for len(b.links) < b.cfg.Connections {
-		l, err := b.dial(b.cfg.MaxBodyBytes)
+		l, err := b.dial(b.cfg.MaxAnswerMemory)
 		if err != nil {
 			return nil, err
 		}

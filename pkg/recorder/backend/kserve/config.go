@@ -36,9 +36,6 @@ func (p Protocol) String() string {
 	return "http"
 }
 
-// defaultMaxBodyBytes is what Config.MaxBodyBytes 0 means.
-const defaultMaxBodyBytes = 64 << 20
-
 // maxBatchSize bounds Config.BatchSize: a mistyped one must not eat the memory.
 const maxBatchSize = 1 << 20
 
@@ -108,9 +105,10 @@ type Config struct {
 	Proxy func(*url.URL) (*url.URL, error)
 	// UserStamps takes all times in user space, to compare.
 	UserStamps bool
-	// MaxBodyBytes bounds an answer over HTTP and a message over gRPC; 0 means
-	// 64 MiB. A longer one ends its request with a protocol error.
-	MaxBodyBytes int64
+	// MaxAnswerMemory bounds what an answer takes in memory, in bytes: see
+	// [backend.AnswerMemory]. 0 means [backend.DefaultAnswerMemory]. More ends the
+	// request with a protocol error.
+	MaxAnswerMemory int64
 	// CheckTimeout bounds each question that Check asks; 0 means 10 s.
 	CheckTimeout time.Duration
 	Clock        *rxclock.Clock
@@ -131,8 +129,8 @@ func (c *Config) Validate() error {
 	if c.BatchSize > maxBatchSize {
 		errs = append(errs, fmt.Errorf("batch size %d: must be at most %d", c.BatchSize, maxBatchSize))
 	}
-	if c.MaxBodyBytes < 0 || c.MaxBodyBytes > math.MaxInt32 {
-		errs = append(errs, fmt.Errorf("answers of at most %d bytes: must be from 1 to %d", c.MaxBodyBytes, math.MaxInt32))
+	if c.MaxAnswerMemory < 0 || c.MaxAnswerMemory > math.MaxInt32 {
+		errs = append(errs, fmt.Errorf("answers of at most %d bytes: must be from 1 to %d", c.MaxAnswerMemory, math.MaxInt32))
 	}
 	if c.Connections < 0 {
 		errs = append(errs, fmt.Errorf("%d gRPC connections: must be at least 1", c.Connections))

@@ -33,13 +33,6 @@ func (e *refusal) Error() string { return e.text }
 // credentialsHint ends the text of a refusal that is about credentials.
 const credentialsHint = "; give -H 'Authorization: …'"
 
-// A tooLongError says that an answer or message is longer than allowed.
-type tooLongError struct{ limit int64 }
-
-func (e *tooLongError) Error() string {
-	return fmt.Sprintf("the answer is longer than %d bytes", e.limit)
-}
-
 // isTooLong reports whether s is the gRPC library's own word that a message
 // exceeds the limit. A server that finds a request too long says nearly the
 // same, with its own limit.
@@ -140,7 +133,7 @@ func (b *Backend) fail(ctx context.Context, r *export.Request, err error, sent b
 		return
 	}
 	r.Message = b.clip(err.Error())
-	var tooLong *tooLongError
+	var tooLong *backend.AnswerMemoryError
 	if errors.Is(err, errProtocol) || errors.As(err, &tooLong) {
 		r.Status = export.StatusProtocolError
 		return
@@ -150,8 +143,8 @@ func (b *Backend) fail(ctx context.Context, r *export.Request, err error, sent b
 		return
 	}
 	if s, ok := status.FromError(err); ok && !errors.Is(err, io.EOF) {
-		if isTooLong(s, b.cfg.MaxBodyBytes) {
-			r.Status, r.Message = export.StatusProtocolError, (&tooLongError{b.cfg.MaxBodyBytes}).Error()
+		if isTooLong(s, b.cfg.MaxAnswerMemory) {
+			r.Status, r.Message = export.StatusProtocolError, (&backend.AnswerMemoryError{LimitBytes: b.cfg.MaxAnswerMemory}).Error()
 			return
 		}
 		r.Code, r.Message = int(s.Code()), b.clip(s.Message())

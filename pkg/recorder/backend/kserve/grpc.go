@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"strconv"
 
 	"google.golang.org/grpc"
@@ -33,6 +34,7 @@ type grpcSender struct {
 	stream *stream // nil: to be opened; unary requests have none
 	in     incoming
 	out    outgoing
+	mem    backend.AnswerMemory
 
 	outputs *outputs // in shared memory; nil: in the answers
 	asked   []byte   // how they are asked for
@@ -118,6 +120,21 @@ func (s *grpcSender) drop() {
 	}
 }
 
+// hangUp replaces a connection of the slot's own, on which the server may have
+// sent megabytes ahead of what was read: reading them to their end would take
+// the time of the other streams.
+func (s *grpcSender) hangUp() {
+	if s.b.cfg.Connections > 0 || s.b.cfg.Reuse == backend.Fresh {
+		return
+	}
+	l, err := s.b.dial(s.b.cfg.MaxAnswerMemory)
+	if err != nil {
+		return // the old one serves, too
+	}
+	_ = s.link.Close() // the request has its status; this adds nothing
+	s.link = l
+}
+
 // Close implements backend.Sender.
 func (s *grpcSender) Close() error {
 	s.drop()
@@ -133,7 +150,7 @@ func (s *grpcSender) Send(ctx context.Context, p backend.Payload, x *backend.Exc
 	r.IssuedNS = s.b.clock.NowNS()
 	r.StartSource = export.SourceUser
 	if s.b.cfg.Reuse == backend.Fresh {
-		l, err := s.b.dial(s.b.cfg.MaxBodyBytes)
+		l, err := s.b.dial(s.b.cfg.MaxAnswerMemory)
 		if err != nil {
 			s.b.fail(ctx, r, err, false)
 			return
@@ -277,6 +294,9 @@ func (s *grpcSender) sendStream(ctx context.Context, x *backend.Exchange) {
 		stop()
 		s.drop()
 		s.fail(ctx, r, err, true)
+		if tooMuch := (*backend.AnswerMemoryError)(nil); errors.As(err, &tooMuch) {
+			s.hangUp()
+		}
 	case !stop(): // ended and cancelled at the same time
 		s.drop()
 		fallthrough
@@ -287,14 +307,28 @@ func (s *grpcSender) sendStream(ctx context.Context, x *backend.Exchange) {
 	}
 }
 
+// messageHead is what a message has in front on the wire, in bytes.
+const messageHead = 5
+
+// leastStretch is what receiving a message takes at least, in bytes that take as
+// long to receive.
+const leastStretch = 256
+
 // receive reads until the exchange is complete. number is that of the request
 // on the stream.
 func (s *grpcSender) receive(x *backend.Exchange, number int) error {
 	r := &x.Request
 	var buf [20]byte
 	id := strconv.AppendUint(buf[:0], r.ID, 10)
+	s.mem.Begin(s.b.cfg.MaxAnswerMemory)
+	stretch := 0
 	for {
+		if stretch >= backend.YieldBytes {
+			stretch = 0
+			runtime.Gosched()
+		}
 		err := s.stream.RecvMsg(&s.in)
+		stretch += leastStretch + len(s.in.data)
 		if errors.Is(err, io.EOF) {
 			return status.Error(codes.Unavailable, "the server closed the stream before the answer was complete")
 		}
@@ -307,12 +341,24 @@ func (s *grpcSender) receive(x *backend.Exchange, number int) error {
 			s.keep(x)
 			return errProtocol
 		}
+		if err := s.mem.Take(messageHead + len(s.in.data)); err != nil {
+			x.Cut()
+			return err
+		}
 		if len(o.id) > 0 && string(o.id) != string(id) {
 			continue // left over from an earlier request
 		}
 		if len(r.Responses) == 0 {
 			s.stream.trail.request(r, number, s.b.clock)
 			r.FirstByteNS = s.stream.trail.firstByte(s.b.clock)
+		}
+		record, err := s.mem.Event(r, o.empty && s.b.model.Decoupled)
+		if err != nil {
+			x.Cut()
+			return err
+		}
+		if !record {
+			continue
 		}
 		resp := s.keep(x)
 		if len(o.errText) > 0 {

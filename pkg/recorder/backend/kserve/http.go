@@ -85,7 +85,7 @@ func (s *httpSender) Send(ctx context.Context, p backend.Payload, x *backend.Exc
 		return
 	}
 	r.Code = resp.StatusCode
-	body, err := readBody(resp, s.b.cfg.MaxBodyBytes)
+	body, err := readBody(resp, s.b.cfg.MaxAnswerMemory)
 	if err != nil {
 		s.b.fail(ctx, r, err, true)
 		return
@@ -149,7 +149,7 @@ func readBody(resp *http.Response, limit int64) (body []byte, err error) {
 	defer func() { err = errors.Join(err, resp.Body.Close()) }()
 	n := resp.ContentLength
 	if n > limit {
-		return nil, &tooLongError{limit}
+		return nil, &backend.AnswerMemoryError{LimitBytes: limit}
 	}
 	if 0 <= n && n <= trustedBytes {
 		body = make([]byte, n)
@@ -162,7 +162,7 @@ func readBody(resp *http.Response, limit int64) (body []byte, err error) {
 		return nil, err
 	}
 	if int64(b.Len()) > limit {
-		return nil, &tooLongError{limit}
+		return nil, &backend.AnswerMemoryError{LimitBytes: limit}
 	}
 	return b.Bytes(), nil
 }

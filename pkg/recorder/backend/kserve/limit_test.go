@@ -18,8 +18,8 @@ import (
 	wire "github.com/pa-tools/pa/pkg/wire/kserve"
 )
 
-// An answer longer than MaxBodyBytes ends its request, not the next one.
-func TestMaxBodyBytes(t *testing.T) {
+// An answer longer than MaxAnswerMemory ends its request, not the next one.
+func TestMaxAnswerMemory(t *testing.T) {
 	const limit = 10_000
 	for _, c := range []Config{{Protocol: GRPC, Streaming: true}, {Protocol: GRPC}, {}} {
 		t.Run(fmt.Sprintf("%s %v", c.Protocol, c.Streaming), func(t *testing.T) {
@@ -31,11 +31,11 @@ func TestMaxBodyBytes(t *testing.T) {
 				send(text(req.ID, strings.Repeat("x", n), final))
 				return nil
 			})
-			c.Model, c.MaxBodyBytes = "adder", limit
+			c.Model, c.MaxAnswerMemory = "adder", limit
 			b := f.open(t, c)
 			s, p := openSlot(t, b, 0), prepare(t, b, entry("A", "[1,2]"))
 			r := &exchange(t.Context(), t, b, s, p, 1).Request
-			if want := "the answer is longer than 10000 bytes"; r.Status != export.StatusProtocolError || r.Message != want || len(r.Responses) != 0 {
+			if want := "the answer exceeds its memory budget of 10000 bytes; --max-answer-memory raises it"; r.Status != export.StatusProtocolError || r.Message != want || len(r.Responses) != 0 {
 				t.Errorf("too long: %v %q, %d responses", r.Status, r.Message, len(r.Responses))
 			}
 			if r := &exchange(t.Context(), t, b, s, p, 2).Request; r.Status != export.StatusOK {
@@ -76,7 +76,7 @@ func TestReadBodyLimit(t *testing.T) {
 			}
 			body, err := readBody(resp, tt.limit)
 			if tt.tooLong {
-				if want := fmt.Sprintf("the answer is longer than %d bytes", tt.limit); fmt.Sprint(err) != want {
+				if want := fmt.Sprintf("the answer exceeds its memory budget of %d bytes; --max-answer-memory raises it", tt.limit); fmt.Sprint(err) != want {
 					t.Errorf("got %d bytes, %v; want %s", len(body), err, want)
 				}
 			} else if err != nil || len(body) != tt.n {
@@ -136,7 +136,7 @@ func TestPrepareHostileInputs(t *testing.T) {
 // A server that refuses a request as too long is not mistaken for an answer
 // that is.
 func TestIsTooLong(t *testing.T) {
-	b, err := New(Config{Model: "m", Clock: rxclock.New(), MaxBodyBytes: 1000})
+	b, err := New(Config{Model: "m", Clock: rxclock.New(), MaxAnswerMemory: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}

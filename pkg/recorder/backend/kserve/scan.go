@@ -14,12 +14,15 @@ type outline struct {
 	errText  []byte
 	final    bool
 	hasFinal bool // the message says whether it is final
+	empty    bool // the message says nothing at all
 }
 
 // scan reads the outline and leaves tensors alone. It allocates nothing. ok is
 // false when b is no protobuf message.
 func scan(b []byte) (o outline, ok bool) {
+	o.empty = true
 	ok = eachBytesField(b, func(num protowire.Number, v []byte) bool {
+		o.empty = o.empty && len(v) == 0
 		switch num {
 		case 1: // error_message
 			o.errText = v

@@ -35,8 +35,9 @@ type answer struct {
 	split sse.Splitter
 	arena arena
 	whole []byte // a body that is no stream
-	left  int64  // bytes that the body may still have
-	over  error  // why no more data is taken
+	mem   backend.AnswerMemory
+	left  int64 // bytes that the body of an error may still have
+	over  error // why no more data is taken
 
 	// sawDone is set when [DONE] came: the answer is complete, whatever
 	// follows. A transport then waits for the body's end for afterDone only.
@@ -73,7 +74,7 @@ func (a *answer) head(resp *http.Response, at stamp, read uint32) {
 	r.ServerID = openai.OneLine([]byte(a.b.secrets.Text(resp.Header.Get("X-Request-Id"))))
 	a.resp, a.at, a.read = resp, at, read
 	a.whole, a.over, a.sawDone = nil, nil, false
-	a.left = a.b.cfg.MaxBodyBytes
+	a.mem.Begin(a.b.cfg.MaxAnswerMemory)
 	switch {
 	case resp.StatusCode < 200 || resp.StatusCode > 299:
 		a.kind = bodyError
@@ -81,7 +82,7 @@ func (a *answer) head(resp *http.Response, at stamp, read uint32) {
 	case isEventStream(resp):
 		a.kind = bodyEvents
 		a.split.Reset()
-		a.split.MaxFrameBytes = int(a.left)
+		a.split.MaxFrameBytes = int(a.b.cfg.MaxAnswerMemory)
 	default:
 		a.kind = bodyWhole
 	}
@@ -96,33 +97,36 @@ func (a *answer) takeBack() {
 }
 
 // data takes the next bytes of the body, which are only used until it returns.
-// The error says that the body is longer than allowed; then end must follow,
-// with that error or another.
+// The error says that the answer takes more memory than allowed; then end must
+// follow, with that error or another.
 func (a *answer) data(p []byte, at stamp, read uint32) error {
 	if a.over != nil {
 		return a.over
 	}
-	if int64(len(p)) > a.left {
-		a.over = &tooLongError{a.limit()}
+	if a.kind == bodyError && int64(len(p)) > a.left {
+		a.over = &tooLongError{maxErrorBytes}
 		return a.over
 	}
 	a.left -= int64(len(p))
+	if a.over = a.mem.Take(len(p)); a.over != nil {
+		return a.over
+	}
 	if len(p) > 0 {
 		a.at, a.read = at, read
 	}
 	if a.kind != bodyEvents {
 		if a.whole == nil {
 			const most = 1 << 20 // what a Content-Length is trusted with
-			a.whole = make([]byte, 0, max(int64(len(p)), min(a.resp.ContentLength, a.limit(), most)))
+			a.whole = make([]byte, 0, max(int64(len(p)), min(a.resp.ContentLength, most)))
 		}
 		a.whole = append(a.whole, p...)
 		return nil
 	}
 	a.split.Feed(p)
-	for a.split.Next() {
+	for a.over == nil && a.split.Next() {
 		a.event(a.split.Frame())
 	}
-	return nil
+	return a.over
 }
 
 // end ends the exchange: err is nil or io.EOF after a complete body, else why
@@ -152,10 +156,16 @@ func (a *answer) end(err error) (keep bool) {
 			err = nil // what the server still had to say is of no interest
 		}
 	case bodyError:
-		a.add(a.whole)
+		a.addWhole()
 		a.failed()
 	default:
-		a.add(a.whole)
+		a.addWhole()
+	}
+	if a.over != nil && a.kind != bodyError {
+		a.x.Cut()
+		if err == nil { // the rest of a stream was too much
+			err = a.over
+		}
 	}
 	if err != nil {
 		a.fail(err)
@@ -175,25 +185,31 @@ func (a *answer) finish() {
 	a.x, a.resp, a.whole = nil, nil, nil
 }
 
-// limit is how long the body may be.
-func (a *answer) limit() int64 {
-	if a.kind == bodyError {
-		return maxErrorBytes
-	}
-	return a.b.cfg.MaxBodyBytes
-}
-
-// event records one event.
+// event records one event, or counts it.
 func (a *answer) event(frame []byte) {
 	a.sawDone = a.sawDone || isDone(frame)
-	a.add(frame)
+	record, err := a.mem.Event(&a.x.Request, openai.IsEmptyFrame(frame))
+	if a.over = err; record && err == nil {
+		a.add(frame)
+	}
 }
 
-// add records one response with the stamp of the last data.
-func (a *answer) add(raw []byte) {
+// add records an event, which is copied.
+func (a *answer) add(event []byte) { a.respond(a.arena.keep(event)) }
+
+// addWhole records a body that is no stream.
+func (a *answer) addWhole() {
+	if a.whole == nil {
+		a.whole = []byte{}
+	}
+	a.respond(a.whole)
+}
+
+// respond records one response with the stamp of the last data, and keeps raw.
+func (a *answer) respond(raw []byte) {
 	r := &a.x.Request
 	r.Responses = append(r.Responses, export.Response{RecvNS: a.at.ns, Source: a.at.source, Read: a.read})
-	a.x.Raw = append(a.x.Raw, a.arena.keep(raw))
+	a.x.Raw = append(a.x.Raw, raw)
 	if a.x.Received != nil {
 		a.x.Received(len(r.Responses))
 	}

@@ -92,12 +92,12 @@ func TestAnswerEnd(t *testing.T) {
 		{"error, cut", 500, "text/plain", `no`, broken, export.StatusHTTPError, "no", 1, false},
 		{"error, given up", 500, "text/plain", `no`, late, export.StatusCancelled, stopped, 1, false},
 		{"error, of a stream's type", 500, "text/event-stream", event("a"), nil, export.StatusHTTPError, `{"id":"c-1"`, 1, true},
-		{"too long", 200, "application/json", strings.Repeat("x", 2000), nil, export.StatusProtocolError, "the answer is longer than 1000 bytes", 1, false},
-		{"stream too long", 200, "text/event-stream", done + strings.Repeat("x", 2000), nil, export.StatusProtocolError, "the answer is longer than 1000 bytes", 1, false},
+		{"too long", 200, "application/json", strings.Repeat("x", 2000), nil, export.StatusProtocolError, "the answer exceeds its memory budget of 1000 bytes; --max-answer-memory raises it", 1, false},
+		{"stream too long", 200, "text/event-stream", done + strings.Repeat("x", 2000), nil, export.StatusProtocolError, "the answer exceeds its memory budget of 1000 bytes; --max-answer-memory raises it", 1, false},
 		{"too long, given up", 200, "application/json", strings.Repeat("x", 2000), late, export.StatusCancelled, stopped, 1, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			a := answer{b: newBackend(t, Config{URL: "h", MaxBodyBytes: 1000})}
+			a := answer{b: newBackend(t, Config{URL: "h", MaxAnswerMemory: 1000})}
 			x := &backend.Exchange{}
 			a.begin(x)
 			a.head(respond(tt.code, tt.contentType), stamp{1, export.SourceUser}, 0)

@@ -22,9 +22,6 @@ import (
 // DefaultEndpoint is what Config.Endpoint "" means.
 const DefaultEndpoint = "v1/chat/completions"
 
-// DefaultMaxBodyBytes is what Config.MaxBodyBytes 0 means.
-const DefaultMaxBodyBytes = 64 << 20
-
 // Config says which server to talk to and how.
 type Config struct {
 	// URL is host:port (http is meant) or http(s)://host:port/path?query. A
@@ -73,8 +70,9 @@ type Config struct {
 	// RequestTimeout ends a request that takes longer, with status timeout;
 	// 0 means none but that of the context.
 	RequestTimeout time.Duration
-	// MaxBodyBytes bounds an answer; 0 means DefaultMaxBodyBytes.
-	MaxBodyBytes int64
+	// MaxAnswerMemory bounds what an answer takes in memory, in bytes: see
+	// [backend.AnswerMemory]. 0 means [backend.DefaultAnswerMemory].
+	MaxAnswerMemory int64
 	// Clock is the clock of the run; nil means a new one.
 	Clock *rxclock.Clock
 }
@@ -123,8 +121,8 @@ func New(cfg Config) (*Backend, error) {
 	if b.clock == nil {
 		b.clock = rxclock.New()
 	}
-	if b.cfg.MaxBodyBytes <= 0 {
-		b.cfg.MaxBodyBytes = DefaultMaxBodyBytes
+	if b.cfg.MaxAnswerMemory <= 0 {
+		b.cfg.MaxAnswerMemory = backend.DefaultAnswerMemory
 	}
 	var errs []error
 	var err error

@@ -211,7 +211,7 @@ func FuzzTransports(f *testing.F) {
 	f.Fuzz(func(t *testing.T, answer []byte, seed uint64) {
 		got := map[Transport]row{}
 		for _, tr := range []Transport{NetHTTP, Loop} {
-			b, err := New(Config{URL: "localhost:1", MaxBodyBytes: 1 << 16})
+			b, err := New(Config{URL: "localhost:1", MaxAnswerMemory: 1 << 16})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -145,7 +145,7 @@ func FuzzAnswer(f *testing.F) {
 	f.Add([]byte("HTTP/1.1 500 X\r\nContent-Length: 3\r\n\r\nabcdef"))
 	f.Add([]byte("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n"))
 	f.Add([]byte("\x15\x03\x01"))
-	b, err := New(Config{URL: "localhost:1", MaxBodyBytes: 1 << 16})
+	b, err := New(Config{URL: "localhost:1", MaxAnswerMemory: 1 << 16})
 	if err != nil {
 		f.Fatal(err)
 	}

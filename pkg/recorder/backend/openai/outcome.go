@@ -45,7 +45,7 @@ func notHTTP(first string) string {
 	return fmt.Sprintf("the server does not speak HTTP: its answer begins with %q; is -u right?", first)
 }
 
-// A tooLongError says that an answer is longer than allowed.
+// A tooLongError says that the body of an error is longer than allowed.
 type tooLongError struct{ limit int64 }
 
 func (e *tooLongError) Error() string {

@@ -324,9 +324,9 @@ func testSendTooLong(t *testing.T, tr Transport) {
 			addr := serveRaw(t, func(c net.Conn, _ int, _ []byte) bool {
 				return endless(c, tt.head+"Transfer-Encoding: chunked\r\n\r\n", tt.piece)
 			})
-			b := newBackend(t, Config{Transport: tr, URL: addr, MaxBodyBytes: 10000})
+			b := newBackend(t, Config{Transport: tr, URL: addr, MaxAnswerMemory: 10000})
 			x := exchange(t.Context(), t, b, open(t, b), `{}`)
-			if r := &x.Request; r.Status != export.StatusProtocolError || r.Message != "the answer is longer than 10000 bytes" {
+			if r := &x.Request; r.Status != export.StatusProtocolError || r.Message != "the answer exceeds its memory budget of 10000 bytes; --max-answer-memory raises it" {
 				t.Errorf("%v, %q", r.Status, r.Message)
 			}
 			if n := len(joined(x)); n > 10000 {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"runtime"
 	"strings"
 	"time"
 
@@ -160,8 +161,14 @@ func (s *sender) read(ctx context.Context, c *conn, resp *http.Response) (keep b
 	}
 	var offset int64
 	limited := false
+	stretch := 0
 	for {
+		if stretch >= backend.YieldBytes {
+			stretch = 0
+			runtime.Gosched()
+		}
 		n, err := resp.Body.Read(s.buf)
+		stretch += n
 		for p := s.buf[:n]; len(p) > 0; {
 			part := c.watch.at(offset)
 			k := int(min(int64(len(p)), part.end-offset))

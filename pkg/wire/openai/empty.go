@@ -1,0 +1,76 @@
+package openai
+
+import "bytes"
+
+// IsEmptyFrame reports whether a frame of an event stream, as package sse cuts
+// them, adds nothing to an answer: it holds comments, or fields without data,
+// or data that is blank, "null" or "{}". An event of the name "error" says
+// something in any case. It allocates nothing and looks no further than it
+// must.
+func IsEmptyFrame(frame []byte) bool {
+	value := false // there was data that is not blank
+	for len(frame) > 0 {
+		c := frame[0]
+		if c == '\r' || c == '\n' {
+			frame = frame[1:]
+			continue
+		}
+		if c == ':' {
+			frame = afterLine(frame)
+			continue
+		}
+		name, ok := fieldName(frame)
+		if !ok {
+			return false
+		}
+		rest := bytes.TrimLeft(frame[min(len(name)+1, len(frame)):], " \t")
+		switch name {
+		case "event":
+			if bytes.HasPrefix(rest, []byte("error")) {
+				return false
+			}
+		case "data":
+			found := false
+			if rest, found = cutNothing(rest); found && value {
+				return false
+			}
+			value = value || found
+			if rest = bytes.TrimLeft(rest, " \t"); len(rest) > 0 && rest[0] != '\r' && rest[0] != '\n' {
+				return false
+			}
+		}
+		frame = afterLine(rest)
+	}
+	return true
+}
+
+// fieldName returns the name of the field in the first line of b, if it is one
+// that events have.
+func fieldName(b []byte) (name string, ok bool) {
+	for _, name := range [...]string{"data", "event", "id", "retry"} {
+		if n := len(name); len(b) >= n && string(b[:n]) == name {
+			return name, len(b) == n || b[n] == ':' || b[n] == '\r' || b[n] == '\n'
+		}
+	}
+	return "", false
+}
+
+// cutNothing cuts JSON that says nothing off the front of b.
+func cutNothing(b []byte) (rest []byte, found bool) {
+	for _, nothing := range [...]string{"{}", "null"} {
+		if n := len(nothing); len(b) >= n && string(b[:n]) == nothing {
+			return b[n:], true
+		}
+	}
+	return b, false
+}
+
+// afterLine returns what follows the first line of b.
+func afterLine(b []byte) []byte {
+	for i, c := range b {
+		if c == '\n' || c == '\r' {
+			return b[i+1:]
+		}
+	}
+	return nil
+}
