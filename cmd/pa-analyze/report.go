@@ -15,6 +15,7 @@ import (
 func reportCommand() *cli.Command {
 	flags := []cli.Flag{
 		&cli.StringFlag{Name: "format", Aliases: []string{"f"}, Usage: "print as `FORMAT`: table, csv, json or markdown", Value: "table", Category: "Output"},
+		&cli.BoolFlag{Name: "all-warnings", Usage: "print each warning of each level and file, not one line for all of a kind", Category: "Output"},
 		&cli.BoolFlag{Name: "percentiles", Usage: "show p1 to p99.9 in the table, not p50 to p99 (csv and json always hold all)", Category: "Output"},
 	}
 	flags = append(append(flags, outputFlags()...), widthFlag(), experimentFlag())
@@ -131,10 +132,8 @@ func reportAction(c *cli.Context) (err error) {
 	if len(inputs) > 0 {
 		errs = append([]error{write(c, renderer(c, format, inputs, len(paths) > 1))}, errs...)
 		if format != "json" && format != "markdown" { // which hold them
-			for _, in := range inputs {
-				for _, w := range report.Warnings(in) {
-					warnf(c, "%s", w)
-				}
+			for _, w := range report.Warnings(inputs, c.Bool("all-warnings")) {
+				warnf(c, "%s", w)
 			}
 		}
 	}
@@ -181,5 +180,5 @@ func renderer(c *cli.Context, format string, inputs []report.Input, several bool
 	case format == "markdown":
 		return report.Markdown(inputs)
 	}
-	return report.Table(inputs, report.Options{Percentiles: c.Bool("percentiles"), Width: consoleWidth(c)})
+	return report.Table(inputs, report.Options{Percentiles: c.Bool("percentiles"), AllWarnings: c.Bool("all-warnings"), Width: consoleWidth(c)})
 }

@@ -249,19 +249,17 @@ func Run(ctx context.Context, r export.Reader, cfg Config) (*Report, error) {
 		err = serr
 	}
 	if m := r.Run().Meta; m != nil {
-		from := "recorder: "
-		if m.Import != nil { // which had no recorder
-			from = ""
-		}
 		for _, w := range m.Warnings {
-			rep.Warnings = append(rep.Warnings, warning(from+w))
+			rep.Warnings = append(rep.Warnings, RecorderWarning(w))
 		}
 	}
 	for _, w := range r.Warnings() {
-		rep.Warnings = append(rep.Warnings, warning(w.String()))
+		rep.Warnings = append(rep.Warnings, said(KindUnreadable, "%s", w.String()))
 	}
 	if rep.Stamps.Mixed > 0 {
-		rep.Warnings = append(rep.Warnings, warningf("%s both kernel and user-space stamps", plural(rep.Stamps.Mixed, "request holds", "requests hold")))
+		rep.Warnings = append(rep.Warnings, counted(KindClock, "mixed", func(n []int64) string {
+			return howMany(n[0], "request", "requests") + " had times from the kernel and from the program mixed: they are taken at different places"
+		}, int64(rep.Stamps.Mixed)))
 	}
 	return rep, err
 }
@@ -354,7 +352,9 @@ func (l *level) finish(run *export.Run, i int, cfg Config) Experiment {
 		x.Steps = stepsOf(points, &x)
 	}
 	if nowhere > 0 {
-		x.Warnings = append(x.Warnings, warningf("left out: %s without any time, which belong to no part of the level", plural(nowhere, "request", "requests")))
+		x.Warnings = append(x.Warnings, counted(KindMissingTimes, "nowhere", func(n []int64) string {
+			return howMany(n[0], "request", "requests") + " had no time at all: in no part of the level, and left out"
+		}, int64(nowhere)))
 	}
 	return x
 }

@@ -99,7 +99,7 @@ func TestRun(t *testing.T) {
 	if s := e.Metric("ttft_ns"); s.N != 2 || s.Mean != 70 || s.Min != 20 || s.Max != 120 {
 		t.Errorf("TTFT %+v, want 20 and 120", s)
 	}
-	if want := `1 of 5 requests failed: timeout, the first with "after 30 s"`; !strings.Contains(warningTexts(e.Warnings), want) {
+	if want := `1 of 5 requests failed: timeout; the first message: "after 30 s"`; !strings.Contains(warningTexts(e.Warnings), want) {
 		t.Errorf("warnings\n%s\nwithout %q", warningTexts(e.Warnings), want)
 	}
 	empty := &rep.Experiments[1]
@@ -120,18 +120,18 @@ func TestRunWarnings(t *testing.T) {
 		want string // "" for no warning
 	}{
 		{"nothing to say", Config{}, []export.Request{tensors(text("a"), text("b"))}, ""},
-		{"no outputs", Config{}, []export.Request{at(1000, 1010, 1020)}, "no outputs in the file: every response of 1 request counted as a token"},
+		{"no outputs", Config{}, []export.Request{at(1000, 1010, 1020)}, "the file holds no outputs of 1 request: each response counts as a token"},
 		{"no response", Config{}, []export.Request{at(1000)}, "1 of 1 request failed: no_response"},
-		{"no token", Config{}, []export.Request{tensors(text(""))}, "no response of 1 of 1 request has output"},
-		{"negative gap", Config{}, []export.Request{backward}, "1 of 2 gaps between token events below 0"},
-		{"response before the start", Config{}, []export.Request{early}, "a response comes before the start in 1 of 1 request"},
-		{"time not recorded", Config{From: FromIssued}, []export.Request{tensors(text("a"))}, `"issued" is not recorded for 1 of 1 request`},
-		{"no usage", Config{TokenSource: TokenUsage}, []export.Request{tensors(text("a"))}, "no output tokens from usage for 1 of 1 request"},
-		{"mixed sources", Config{}, []export.Request{openaiRequest(delta("a"), usage5), openaiRequest(delta("a"))}, "output tokens come from usage for 1 request,"},
-		{"usage above the events", Config{}, []export.Request{openaiRequest(delta("a"), delta("b"), usage5)}, "usage and token events disagree for 1 of 1 request: 5 tokens in 2 events; a chunk is not a token"},
-		{"usage below the events", Config{}, []export.Request{openaiRequest(delta("a"), delta("b"), delta("c"), delta("d"), delta("e"), delta("f"), usage5)}, "usage undercounts for 1 of 1 request: 5 tokens in 6 events"},
-		{"not JSON", Config{}, []export.Request{openaiRequest(delta("a"), "data: {oops\n\n")}, "1 event or body is not what the protocol says"},
-		{"damaged times", Config{}, []export.Request{at(1, math.MaxUint64)}, "left out: 2 spans of more than 292 years"},
+		{"no token", Config{}, []export.Request{tensors(text(""))}, "1 of 1 request had no output in any response"},
+		{"negative gap", Config{}, []export.Request{backward}, "1 of 2 gaps between tokens were below 0"},
+		{"response before the start", Config{}, []export.Request{early}, "1 of 1 request got a response before the start"},
+		{"time not recorded", Config{From: FromIssued}, []export.Request{tensors(text("a"))}, `1 of 1 request had no "issued" time recorded`},
+		{"no usage", Config{TokenSource: TokenUsage}, []export.Request{tensors(text("a"))}, "1 of 1 request had no number of tokens from usage"},
+		{"mixed sources", Config{}, []export.Request{openaiRequest(delta("a"), usage5), openaiRequest(delta("a"))}, "by the server's usage in 1 request,"},
+		{"usage above the events", Config{}, []export.Request{openaiRequest(delta("a"), delta("b"), usage5)}, "the server counts more tokens than it sent chunks in 1 of 1 request (5 tokens in 2 chunks)"},
+		{"usage below the events", Config{}, []export.Request{openaiRequest(delta("a"), delta("b"), delta("c"), delta("d"), delta("e"), delta("f"), usage5)}, "the server counts fewer tokens than it sent chunks of output in 1 of 1 request (5 tokens in 6 chunks)"},
+		{"not JSON", Config{}, []export.Request{openaiRequest(delta("a"), "data: {oops\n\n")}, "1 event or body broke the protocol"},
+		{"damaged times", Config{}, []export.Request{at(1, math.MaxUint64)}, "2 times of more than 292 years left out"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			rep := analyzed(t, reader("", tt.r), tt.cfg)
@@ -196,7 +196,7 @@ func TestRunStamps(t *testing.T) {
 	if diff := cmp.Diff(Stamps{Kernel: 1, User: 1, Unknown: 2, Mixed: 1}, rep.Stamps); diff != "" {
 		t.Errorf("stamps (-want +got):\n%s", diff)
 	}
-	if !strings.Contains(warningTexts(rep.Warnings), "1 request holds both") {
+	if !strings.Contains(warningTexts(rep.Warnings), "1 request had times from the kernel and from the program") {
 		t.Errorf("warnings %q do not name the mixed request", warningTexts(rep.Warnings))
 	}
 }

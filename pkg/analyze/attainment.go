@@ -210,5 +210,8 @@ func (x *Attainment) warnings() []error {
 		return nil
 	}
 	n := x.Met + x.Missed + x.Failed + x.Unknown
-	return []error{warningf("the SLO cannot be decided for %d of %s, which lack %s: left out of the share", x.Unknown, plural(n, "request", "requests"), x.Lacking[0].Name)}
+	lacking := x.Lacking[0].Name
+	return []error{counted(KindSLO, lacking, func(n []int64) string {
+		return ofRequests(n) + " had no " + lacking + ": whether they meet the SLO is unknown, and they are not in the share"
+	}, int64(x.Unknown), int64(n))}
 }

@@ -2,7 +2,6 @@ package analyze
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -211,7 +210,9 @@ func (c *collector) finish(e *export.Experiment, cfg Config, sel *Selected, f *f
 	if e.Meta != nil {
 		x.Client = e.Meta.Client
 		for _, w := range e.Meta.Warnings {
-			x.Warnings = append(x.Warnings, warning("recorder: "+w))
+			if r := RecorderWarning(w); r.Kind != KindDropped || c.odd.dropped == 0 { // else it is said already
+				x.Warnings = append(x.Warnings, r)
+			}
 		}
 	}
 	return x
@@ -278,41 +279,57 @@ func (c *collector) source() TokenSource {
 
 func (c *collector) warnings(cfg Config, x *Experiment) []error {
 	var w []error
-	o := &c.odd
-	say := func(n int, format string, args ...any) {
-		if n > 0 {
-			w = append(w, warningf(format, args...))
+	o, ok := &c.odd, int64(c.ok)
+	// say adds a warning about n[0] things, if there are any.
+	say := func(kind WarningKind, text func(n []int64) string, n ...int64) {
+		if n[0] > 0 {
+			w = append(w, counted(kind, text(make([]int64, len(n))), text, n...))
 		}
+	}
+	// requests adds one about n of the successful requests.
+	requests := func(kind WarningKind, n int, rest string) {
+		say(kind, func(n []int64) string { return ofRequests(n) + rest }, int64(n), ok)
 	}
 	if c.ok == 0 {
-		w = append(w, warning("no successful measured request: there is nothing to measure"))
+		w = append(w, said(KindNothing, "no measured request succeeded, so there are no figures"))
 	}
 	for _, f := range x.Failed {
-		first := ""
-		if m := c.messages[f.Name]; m != "" {
-			first = fmt.Sprintf(", the first with %q", cut(m))
+		class, first := f.Name, ""
+		if m := c.messages[class]; m != "" {
+			first = fmt.Sprintf("; the first message: %q", cut(m))
 		}
-		w = append(w, warningf("%d of %s failed: %s%s", f.N, plural(c.ok+x.FailedRequests(), "request", "requests"), f.Name, first))
+		w = append(w, counted(KindFailed, class, func(n []int64) string {
+			return ofRequests(n) + " failed: " + class + first
+		}, int64(f.N), ok+int64(x.FailedRequests())))
 	}
-	of := func(n int) string { return fmt.Sprintf("%d of %s", n, plural(c.ok, "request", "requests")) }
-	say(o.noToken, "no response of %s has output: there is an end-to-end latency only", of(o.noToken))
-	say(o.assumed, "no outputs in the file: every response of %s counted as a token, an empty final one too", plural(o.assumed, "request", "requests"))
-	say(o.dropped, "the recorder's disk did not keep up: the outputs of %s were dropped; they have an end-to-end latency only, and token rates are n/a", of(o.dropped))
-	say(o.unreadable, "%s not what the protocol says: not counted as tokens", plural(o.unreadable, "event or body is", "events or bodies are"))
-	say(o.noFrom, "%q is not recorded for %s: no TTFT and no end-to-end latency", cfg.From, of(o.noFrom))
-	say(o.early, "a response comes before the %s in %s: the clock was set back, or the times come from different clocks", cfg.From, of(o.early))
-	say(o.backward, "%d of %s between token events below 0: the clock was set back during the run", o.backward, plural(o.gaps, "gap", "gaps"))
-	say(o.impossible, "left out: %s of more than 292 years; the times are damaged", plural(o.impossible, "span", "spans"))
+	requests(KindMissingTimes, o.noToken, " had no output in any response: they have an E2EL and no TTFT")
+	say(KindTokenCount, func(n []int64) string {
+		return "the file holds no outputs of " + howMany(n[0], "request", "requests") + ": each response counts as a token, an empty last one too"
+	}, int64(o.assumed))
+	requests(KindDropped, o.dropped, " lost the outputs, because the recorder's disk was too slow: they have an E2EL only, and token rates are n/a; record to a faster disk")
+	say(KindUnreadable, func(n []int64) string {
+		return howMany(n[0], "event or body", "events or bodies") + " broke the protocol: not counted as tokens"
+	}, int64(o.unreadable))
+	requests(KindMissingTimes, o.noFrom, fmt.Sprintf(" had no %q time recorded: no TTFT and no E2EL; choose another --from", cfg.From))
+	requests(KindClock, o.early, fmt.Sprintf(" got a response before the %s: the clock was set back, or the times come from different clocks", cfg.From))
+	say(KindClock, func(n []int64) string {
+		return grouped(n[0]) + " of " + howMany(n[1], "gap", "gaps") + " between tokens were below 0: the clock was set back during the run"
+	}, int64(o.backward), int64(o.gaps))
+	say(KindClock, func(n []int64) string {
+		return howMany(n[0], "time", "times") + " of more than 292 years left out: the file is damaged"
+	}, int64(o.impossible))
 	if cfg.TokenSource != TokenAuto {
-		say(o.noTokens, "no output tokens from %s for %s: left out of the token metrics", cfg.TokenSource, of(o.noTokens))
+		requests(KindTokenCount, o.noTokens, fmt.Sprintf(" had no number of tokens from %s: not in the token metrics; choose another --token-source", cfg.TokenSource))
 	}
 	if x.TokenSource == TokenMixed {
 		w = append(w, c.mixture())
 	}
-	say(c.above.requests, "usage and token events disagree for %s: %s tokens in %s events; a chunk is not a token, ITL is per chunk",
-		of(c.above.requests), c.above.tokens.big(), c.above.events.big())
-	say(c.below.requests, "usage undercounts for %s: %s tokens in %s events, each of which added output; --token-source responses counts events",
-		of(c.below.requests), c.below.tokens.big(), c.below.events.big())
+	say(KindTokenCount, func(n []int64) string {
+		return fmt.Sprintf("the server counts more tokens than it sent chunks in %s (%s tokens in %s chunks), so ITL is the time between chunks", ofRequests(n), grouped(n[2]), grouped(n[3]))
+	}, int64(c.above.requests), ok, wholeOf(c.above.tokens), wholeOf(c.above.events))
+	say(KindTokenCount, func(n []int64) string {
+		return fmt.Sprintf("the server counts fewer tokens than it sent chunks of output in %s (%s tokens in %s chunks); --token-source responses counts chunks", ofRequests(n), grouped(n[2]), grouped(n[3]))
+	}, int64(c.below.requests), ok, wholeOf(c.below.tokens), wholeOf(c.below.events))
 	for _, u := range x.Unsteady {
 		w = append(w, u)
 	}
@@ -324,15 +341,13 @@ func (c *collector) warnings(cfg Config, x *Experiment) []error {
 
 // mixture says how many requests have their number of output tokens from where.
 func (c *collector) mixture() error {
-	parts := []string{
-		"from usage for " + plural(c.sources[TokenUsage], "request", "requests"),
-		fmt.Sprintf("from the tokenizer for %d", c.sources[TokenTokenizer]),
-		fmt.Sprintf("from the number of responses for %d", c.sources[TokenResponses]),
-	}
-	if n := c.sources[TokenStated]; n > 0 {
-		parts = append(parts, fmt.Sprintf("from what the file states for %d", n))
-	}
-	return warning("output tokens come " + strings.Join(parts, ", "))
+	return counted(KindTokenCount, "sources", func(n []int64) string {
+		text := fmt.Sprintf("output tokens are counted in several ways: by the server's usage in %s, by the tokenizer in %s, by responses in %s", howMany(n[0], "request", "requests"), grouped(n[1]), grouped(n[2]))
+		if n[3] > 0 {
+			text += ", by what the file states in " + grouped(n[3])
+		}
+		return text + "; --token-source chooses one"
+	}, int64(c.sources[TokenUsage]), int64(c.sources[TokenTokenizer]), int64(c.sources[TokenResponses]), int64(c.sources[TokenStated]))
 }
 
 // plural returns "1 request" or "2 requests".
@@ -364,10 +379,6 @@ func (t tally) counts() []Count {
 	})
 	return c
 }
-
-func warning(s string) error { return errors.New(s) }
-
-func warningf(format string, args ...any) error { return fmt.Errorf(format, args...) }
 
 // cut bounds foreign text in a message.
 func cut(s string) string {

@@ -281,9 +281,9 @@ func (w *serverWatch) doubts(all []ServerFigure) (warnings []error) {
 		others[f.Name] = 0
 		more := ""
 		if n > 1 {
-			more = fmt.Sprintf("; nor have %d others", n-1)
+			more = fmt.Sprintf("; %d more have none either", n-1)
 		}
-		warnings = append(warnings, warningf("%s of %s has no value: %s%s", f.Name, cut(f.Of), f.NA, more))
+		warnings = append(warnings, said(KindServer, "%s of %s has no value: %s%s", f.Name, cut(f.Of), f.NA, more))
 	}
 	var scrapes uint64
 	var first *seriesSum
@@ -296,7 +296,7 @@ func (w *serverWatch) doubts(all []ServerFigure) (warnings []error) {
 		}
 	}
 	if first != nil {
-		warnings = append(warnings, warningf("%s of gauges left out, which are no numbers: of %s of %s first", plural(int(scrapes), "value", "values"), first.Name, first.Source))
+		warnings = append(warnings, said(KindServer, "%s of gauges left out, because they are no numbers; the first is %s of %s", howMany(int64(scrapes), "value", "values"), first.Name, first.Source))
 	}
 	return warnings
 }

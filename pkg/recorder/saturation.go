@@ -60,7 +60,7 @@ func saturation(m *export.ClientMeta, median time.Duration) []string {
 	}
 	if r := m.Reads; r != nil && r.Merged >= fewestMerged && r.MergedShare() > mergedShare {
 		// Nobody knows who was late: a server that was, sends what is due at once.
-		w = append(w, fmt.Sprintf("%d of %d responses came in one read with the one before, so that the time between the two is not known: the server sent them together, or this machine was busy; compare with a lower load", r.Merged, r.Responses))
+		w = append(w, fmt.Sprintf("%d of %d tokens arrived together with the previous one, so their gaps are unknown; either the server sends them together or this machine is overloaded: try a lower load", r.Merged, r.Responses))
 	}
 	if g := m.GC; g != nil && time.Duration(g.PauseMaxNS) > longPause {
 		say("a garbage collection stopped it for %v", rounded(g.PauseMaxNS))

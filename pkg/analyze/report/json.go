@@ -49,6 +49,8 @@ type jsonReport struct {
 	// Unavailable says why a metric or "throughput" has no value at all.
 	Unavailable map[string]string `json:"unavailable,omitempty"`
 	Warnings    []string          `json:"warnings"`
+	// WarningKinds has the kind of each of the Warnings.
+	WarningKinds []analyze.WarningKind `json:"warning_kinds,omitempty"`
 }
 
 type jsonTokenizer struct {
@@ -99,6 +101,8 @@ type jsonExperiment struct {
 	Client   *export.ClientMeta `json:"client,omitempty"`
 	Server   []jsonServer       `json:"server,omitempty"`
 	Warnings []string           `json:"warnings"`
+	// WarningKinds has the kind of each of the Warnings.
+	WarningKinds []analyze.WarningKind `json:"warning_kinds,omitempty"`
 }
 
 type jsonRequests struct {
@@ -127,7 +131,7 @@ func document(in Input) jsonReport {
 			Model: rep.Model, From: rep.From.String(), Tokenizer: (*jsonTokenizer)(rep.Tokenizer),
 		},
 		Experiments: []jsonExperiment{},
-		Warnings:    texts(rep.Warnings),
+		Warnings:    texts(rep.Warnings), WarningKinds: kinds(rep.Warnings),
 	}
 	if s := rep.Stamps; s.Kernel+s.User > 0 {
 		d.Run.Stamps = &jsonStamps{s.Kernel, s.User, s.Unknown}
@@ -161,7 +165,7 @@ func experiment(e *analyze.Experiment, target float64) jsonExperiment {
 		SLO: jsonAttainment(e.SLO, target), Models: jsonModels(e.Models), Windows: jsonWindows(e.Windows),
 		Client:   e.Client,
 		Server:   jsonServers(e.Server),
-		Warnings: texts(e.Warnings),
+		Warnings: texts(e.Warnings), WarningKinds: kinds(e.Warnings),
 	}
 }
 
@@ -236,4 +240,12 @@ func texts(errs []error) []string {
 		s = append(s, err.Error())
 	}
 	return s
+}
+
+// kinds are the kinds of warnings.
+func kinds(errs []error) (all []analyze.WarningKind) {
+	for _, err := range errs {
+		all = append(all, analyze.AsWarning(err).Kind)
+	}
+	return all
 }

@@ -61,11 +61,10 @@ func markdown(b *strings.Builder, in Input, u *timeUnits) {
 		b.WriteByte('\n')
 		markdownLevel(b, rep, &rep.Experiments[i], u)
 	}
-	if lines := Warnings(in); len(lines) > 0 {
+	if lines := Warnings([]Input{in}, false); len(lines) > 0 {
 		b.WriteString("\nWarnings:\n\n")
-		name := sanitize.Text(in.Name) + ": "
 		for _, l := range lines {
-			b.WriteString("- " + sanitize.Markdown(strings.TrimPrefix(l, name)) + "\n")
+			b.WriteString("- " + sanitize.Markdown(l) + "\n")
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -17,40 +18,157 @@ type Input struct {
 	Report *analyze.Report
 }
 
-// Warnings are all warnings of a report in lines of their own that name the
-// input, and the load level where there are several. Control characters are
-// escaped.
-func Warnings(in Input) []string {
-	var lines []string
-	add := func(line string) {
-		line = plain(line)
-		if name := plain(in.Name) + ": "; !strings.HasPrefix(line, name) && !strings.HasPrefix(line, "stdin: ") {
-			line = name + line
+// An occurrence is a warning with the input and the level that it is about; level is
+// -1 for a whole run.
+type occurrence struct {
+	*analyze.Warning
+	input, level int
+}
+
+// occurrences are all warnings of the inputs.
+func occurrences(inputs []Input) []occurrence {
+	var all []occurrence
+	for i, in := range inputs {
+		for _, w := range in.Report.Warnings {
+			all = append(all, occurrence{analyze.AsWarning(w), i, -1})
 		}
-		if !slices.Contains(lines, line) { // what all levels have in common is said once
-			lines = append(lines, line)
-		}
-	}
-	for _, w := range in.Report.Warnings {
-		add(w.Error())
-	}
-	for i := range in.Report.Experiments {
-		e := &in.Report.Experiments[i]
-		for _, w := range e.Warnings {
-			if len(in.Report.Experiments) > 1 {
-				add(level(e) + ": " + w.Error())
-			} else {
-				add(w.Error())
+		for j := range in.Report.Experiments {
+			for _, w := range in.Report.Experiments[j].Warnings {
+				all = append(all, occurrence{analyze.AsWarning(w), i, j})
 			}
 		}
 	}
+	slices.SortStableFunc(all, func(a, b occurrence) int { return a.Rank() - b.Rank() })
+	return all
+}
+
+// Warnings are the warnings of reports as lines, the most severe first. Warnings
+// about the same thing on several levels or in several files are one line, with
+// their counts added up; each of them is a line if every is set. A line names its
+// levels where the run has several, and its files where there are several.
+func Warnings(inputs []Input, every bool) []string {
+	var lines []string
+	all := occurrences(inputs)
+	for len(all) > 0 {
+		group, rest := all[:1:1], []occurrence(nil)
+		for _, o := range all[1:] {
+			if !every && o.Kind == all[0].Kind && o.Sub == all[0].Sub {
+				group = append(group, o)
+			} else {
+				rest = append(rest, o)
+			}
+		}
+		lines = append(lines, warningLine(inputs, group))
+		all = rest
+	}
 	return lines
 }
+
+// warningLine is the line for warnings about the same thing.
+func warningLine(inputs []Input, group []occurrence) string {
+	var same []*analyze.Warning
+	for _, o := range group {
+		same = append(same, o.Warning)
+	}
+	text, ok := analyze.Together(same)
+	if !ok { // each has numbers of its own
+		others := group[1:]
+		text += fmt.Sprintf(" (and %s; --all-warnings shows each)", Plural(len(others), "warning")+" like it"+onLevels(inputs, others))
+		group = group[:1]
+	}
+	// Readers put the name of the file before what they say.
+	text = plain(text)
+	for _, in := range inputs {
+		text = strings.TrimPrefix(text, plain(in.Name)+": ")
+	}
+	if where := place(inputs, group); where != "" {
+		text = where + ": " + text
+	}
+	return text
+}
+
+// onLevels returns " on concurrency 4 and 8" for warnings of one run with several
+// levels; else "".
+func onLevels(inputs []Input, group []occurrence) string {
+	if where := place(inputs, group); where != "" {
+		return " on " + where
+	}
+	return ""
+}
+
+// place says which files and levels warnings are about; "" where there is but one
+// of either, or for a whole run.
+func place(inputs []Input, group []occurrence) string {
+	var files []int
+	for _, o := range group {
+		if !slices.Contains(files, o.input) {
+			files = append(files, o.input)
+		}
+	}
+	var names []string
+	if len(inputs) > 1 {
+		for _, i := range files {
+			names = append(names, plain(inputs[i].Name))
+		}
+		if len(files) == len(inputs) {
+			names = []string{fmt.Sprintf("all %d files", len(inputs))}
+		}
+	}
+	if len(files) == 1 {
+		if text := levelsOf(inputs[files[0]].Report, group); text != "" {
+			names = append(names, text)
+		}
+	}
+	return listed(names)
+}
+
+// mostNamed is how many levels a warning names.
+const mostNamed = 4
+
+// levelsOf names the levels of warnings about one run: "concurrency 4, 8",
+// "all 6 levels"; "" for a run with one level, and for the whole run.
+func levelsOf(rep *analyze.Report, group []occurrence) string {
+	var levels []int
+	for _, o := range group {
+		if o.level >= 0 && !slices.Contains(levels, o.level) {
+			levels = append(levels, o.level)
+		}
+	}
+	switch n := len(rep.Experiments); {
+	case len(levels) == 0 || n < 2:
+		return ""
+	case len(levels) == n:
+		return fmt.Sprintf("all %d levels", n)
+	case len(levels) > mostNamed:
+		return fmt.Sprintf("%d of %d levels", len(levels), n)
+	}
+	slices.Sort(levels)
+	mode, mixed := modes(rep)
+	var names []string
+	for _, i := range levels {
+		e := &rep.Experiments[i]
+		if len(levels) == 1 || mixed || e.Load != "" {
+			names = append(names, plain(level(e)))
+		} else {
+			names = append(names, plain(e.Value))
+		}
+	}
+	text := strings.Join(names, ", ")
+	if len(levels) > 1 && !mixed && names[0] == plain(rep.Experiments[levels[0]].Value) {
+		text = plain(mode) + " " + text
+	}
+	return text
+}
+
+// listed joins names with commas.
+func listed(names []string) string { return strings.Join(names, ", ") }
 
 // Options say how much a report shows. The zero value is the usual report.
 type Options struct {
 	// Percentiles shows all percentiles in tables, not the usual four.
 	Percentiles bool
+	// AllWarnings counts each warning, as Warnings with every lists them.
+	AllWarnings bool
 	// Width is the number of columns that lines may have; 0 is no limit.
 	Width int
 }

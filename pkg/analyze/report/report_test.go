@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -358,24 +359,61 @@ func TestJSONSchema(t *testing.T) {
 	}
 }
 
+// Warnings about the same thing on several levels and in several files are one line
+// with the sums, the most severe first; a line names its levels and files only where
+// there are several.
 func TestWarnings(t *testing.T) {
-	in := full()
-	in.Report.Warnings = append(in.Report.Warnings, errors.New(in.Name+": byte 7: odd"))
-	in.Report.Experiments[1].Warnings = in.Report.Experiments[0].Warnings[1:]
-	name := `evil\x1b]0;title\a\n.json: `
-	want := []string{
-		name + "2 requests hold both kernel and user-space stamps",
-		name + "byte 7: odd",
-		name + "concurrency 8: " + in.Report.Experiments[0].Warnings[0].Error(),
-		name + `concurrency 8: evil \x1b[31mred\x1b[0m text`,
-		name + `request rate 2.5: evil \x1b[31mred\x1b[0m text`,
+	rep := func(warnings ...[]error) *analyze.Report {
+		r := &analyze.Report{Run: &export.Run{}}
+		for i, w := range warnings {
+			r.Experiments = append(r.Experiments, analyze.Experiment{Mode: "concurrency", Value: strconv.Itoa(1 << i), Warnings: w})
+		}
+		return r
 	}
-	if diff := cmp.Diff(want, Warnings(in)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+	together := func(n, of string) error {
+		return analyze.RecorderWarning(n + " of " + of + " tokens arrived together with the previous one, so their gaps are unknown")
 	}
-	in.Report.Experiments = in.Report.Experiments[:1]
-	if got := Warnings(in); len(got) != 4 || strings.Contains(got[3], "concurrency") {
-		t.Errorf("of one level: %q", got)
+	limit := analyze.RecorderWarning("the client may be the limit: it used 95% of the time of its 2 cores; give it more, or less load")
+	limit2 := analyze.RecorderWarning("the client may be the limit: it used 99% of the time of its 2 cores; give it more, or less load")
+	const rest = ", so their gaps are unknown; either the server sends them together or this machine is overloaded: try a lower load"
+	const client = "the client may be the limit: it used 95% of the time of its 2 cores; give it more, or less load"
+	whole := rep(nil, nil)
+	whole.Warnings = []error{errors.New("a.json: byte 7: odd"), errors.New("evil \x1b[31mred")}
+	for _, tt := range []struct {
+		name   string
+		inputs []Input
+		every  bool
+		want   []string
+	}{
+		{"one level", []Input{{"a.json", rep([]error{together("78", "4544")})}}, false, []string{
+			"78 of 4,544 tokens arrived together with the previous one" + rest,
+		}},
+		{"one level of several, severe ones first", []Input{{"a.json", rep([]error{errors.New("odd")}, []error{together("78", "4544"), limit})}}, false, []string{
+			"concurrency 2: " + client,
+			"concurrency 2: 78 of 4,544 tokens arrived together with the previous one" + rest,
+			"concurrency 1: odd",
+		}},
+		{"sums of levels", []Input{{"a.json", rep([]error{together("78", "4544")}, nil, []error{together("2", "456")})}}, false, []string{
+			"concurrency 1, 4: 80 of 5,000 tokens arrived together with the previous one" + rest,
+		}},
+		{"sums of files", []Input{{"a.json", rep([]error{together("78", "4544")})}, {"b.json", rep([]error{together("2", "456")})}, {"c.json", rep(nil)}}, false, []string{
+			"a.json, b.json: 80 of 5,000 tokens arrived together with the previous one" + rest,
+		}},
+		{"all levels, and numbers that do not add up", []Input{{"a.json", rep([]error{limit, errors.New("same")}, []error{limit2, errors.New("same")})}}, false, []string{
+			"concurrency 1: " + client + " (and 1 warning like it on concurrency 2; --all-warnings shows each)",
+			"all 2 levels: same",
+		}},
+		{"each", []Input{{"a.json", rep([]error{limit}, []error{limit2})}}, true, []string{
+			"concurrency 1: " + client,
+			"concurrency 2: " + strings.Replace(client, "95", "99", 1),
+		}},
+		{"of the whole run, without the name of its file", []Input{{"a.json", whole}}, false, []string{"byte 7: odd", `evil \x1b[31mred`}},
+		{"of one of two files", []Input{{"a.json", whole}, {"b.json", rep(nil)}}, false, []string{"a.json: byte 7: odd", `a.json: evil \x1b[31mred`}},
+		{"none (edge)", []Input{{"a.json", rep(nil)}}, false, nil},
+	} {
+		if d := cmp.Diff(tt.want, Warnings(tt.inputs, tt.every)); d != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.name, d)
+		}
 	}
 }
 
@@ -390,6 +428,11 @@ func TestJSONSchemaIsComplete(t *testing.T) {
 			Metrics struct {
 				Properties map[string]any `json:"properties"`
 			} `json:"metrics"`
+			WarningKinds struct {
+				Items struct {
+					Enum []analyze.WarningKind `json:"enum"`
+				} `json:"items"`
+			} `json:"warningKinds"`
 		} `json:"$defs"`
 	}
 	if err := json.Unmarshal(b, &schema); err != nil {
@@ -406,6 +449,9 @@ func TestJSONSchemaIsComplete(t *testing.T) {
 	slices.Sort(want)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("metrics (-definitions +schema):\n%s", diff)
+	}
+	if diff := cmp.Diff(analyze.WarningKinds(), schema.Defs.WarningKinds.Items.Enum); diff != "" {
+		t.Errorf("kinds of warnings (-order of severity +schema):\n%s", diff)
 	}
 }
 

@@ -33,9 +33,9 @@ func Table(inputs []Input, o Options) Renderer {
 				b.WriteByte('\n')
 				t.levels()
 			}
-			if n := len(Warnings(in)); n > 0 {
-				fmt.Fprintf(&b, "\n%s on standard error\n", Plural(n, "warning"))
-			}
+		}
+		if n := len(Warnings(inputs, o.AllWarnings)); n > 0 {
+			fmt.Fprintf(&b, "\n%s on standard error\n", Plural(n, "warning"))
 		}
 		_, err := io.WriteString(w, b.String())
 		return err
@@ -332,7 +332,7 @@ func notes(rep *analyze.Report, e *analyze.Experiment) string {
 		all = append(all, "output tokens from "+source)
 	}
 	if e.SharedStamps > 0 {
-		all = append(all, fmt.Sprintf("%d of %s share the time of the one before", e.SharedStamps, Plural(e.TokenEvents, "token event")))
+		all = append(all, fmt.Sprintf("%d of %s arrived together with the previous one", e.SharedStamps, Plural(e.TokenEvents, "token")))
 	}
 	return strings.Join(all, "; ")
 }

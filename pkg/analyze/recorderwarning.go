@@ -1,0 +1,66 @@
+package analyze
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// A recorderText is a warning of the recorder, which a file holds as text.
+type recorderText struct {
+	pattern *regexp.Regexp // its groups are counts
+	kind    WarningKind
+	// say makes a text of the counts, in place of the one in the file; nil keeps
+	// that one.
+	say func(n []int64) string
+}
+
+// fromRecorder are the warnings of the recorder that are known, those of older
+// releases too.
+var fromRecorder = [...]recorderText{
+	{pattern: regexp.MustCompile(`^(\d+) of (\d+) (?:responses came in one read with the one before|tokens arrived together with the previous one)`), kind: KindLostGaps, say: arrivedTogether},
+	{pattern: regexp.MustCompile(`^not stable within (\d+) windows$`), kind: KindUnsteady},
+	{pattern: regexp.MustCompile(`^the throughput is stable, the latency is not`), kind: KindUnsteady},
+	{pattern: regexp.MustCompile(`^the disk did not keep up`), kind: KindDropped},
+	{pattern: regexp.MustCompile(`requests per second that were asked for were sent`), kind: KindLoad},
+	{pattern: regexp.MustCompile(`^ended (?:early: |before )`), kind: KindIncomplete},
+	{pattern: regexp.MustCompile(`(?:broke off with|were not asked, since)`), kind: KindFailed},
+	{pattern: regexp.MustCompile(`^no metrics from|gave no metrics|scrapes were dropped|too many series|series came or went|samples were of a series|lines make no sense`), kind: KindServer},
+}
+
+// arrivedTogether is the text about gaps that are unknown.
+func arrivedTogether(n []int64) string {
+	return grouped(n[0]) + " of " + howMany(n[1], "token", "tokens") + " arrived together with the previous one, so their gaps are unknown; either the server sends them together or this machine is overloaded: try a lower load"
+}
+
+// RecorderWarning returns a warning that the recorder wrote into a file as text.
+func RecorderWarning(text string) *Warning {
+	switch {
+	case strings.HasPrefix(text, export.SaturationWarning):
+		return said(KindClient, "%s", text)
+	case strings.HasPrefix(text, export.ClockStepWarning):
+		return said(KindClock, "%s", text)
+	}
+	for i := range fromRecorder {
+		r := &fromRecorder[i]
+		m := r.pattern.FindStringSubmatch(text)
+		if m == nil {
+			continue
+		}
+		if r.say == nil {
+			return said(r.kind, "%s", text)
+		}
+		var counts []int64
+		for _, digits := range m[1:] {
+			n, err := strconv.ParseInt(digits, 10, 64)
+			if err != nil { // more digits than an int64 has
+				return said(r.kind, "%s", text)
+			}
+			counts = append(counts, n)
+		}
+		return counted(r.kind, "", r.say, counts...)
+	}
+	return said(KindOther, "%s", text)
+}

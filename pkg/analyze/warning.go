@@ -1,0 +1,179 @@
+package analyze
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A WarningKind says what a [Warning] is about. Reports put warnings of one kind
+// together, and programs tell them apart by it.
+type WarningKind string
+
+// The kinds of warnings.
+const (
+	KindIncomplete   WarningKind = "incomplete"    // the run ended early
+	KindNothing      WarningKind = "nothing"       // no request succeeded
+	KindFailed       WarningKind = "failed"        // requests that failed
+	KindUnreadable   WarningKind = "unreadable"    // parts of the file that cannot be read
+	KindClock        WarningKind = "clock"         // times that cannot be true
+	KindPaused       WarningKind = "paused"        // the recorder was stopped for a while
+	KindClient       WarningKind = "client-limit"  // the recorder, not the server, may be the limit
+	KindDropped      WarningKind = "dropped"       // outputs that the recorder could not store
+	KindLoad         WarningKind = "load"          // the load asked for was not reached
+	KindUnsteady     WarningKind = "unsteady"      // the level may not show a steady state
+	KindNotStreamed  WarningKind = "not-streamed"  // answers came whole: there are no times of tokens
+	KindLostGaps     WarningKind = "lost-gaps"     // tokens that arrived together
+	KindTokenCount   WarningKind = "token-count"   // the number of tokens is in doubt
+	KindMissingTimes WarningKind = "missing-times" // requests without a time or an output
+	KindSLO          WarningKind = "slo"           // an objective that cannot be decided
+	KindServer       WarningKind = "server"        // figures of servers that are missing or partial
+	KindOther        WarningKind = "other"
+)
+
+// severity is the order of the kinds in reports, the most severe first: what makes
+// figures wrong or absent, then what makes them about something else than the
+// server, then what limits single metrics, then the rest.
+var severity = [...]WarningKind{
+	KindIncomplete, KindNothing, KindFailed, KindUnreadable, KindClock,
+	KindPaused, KindClient, KindDropped, KindLoad, KindUnsteady,
+	KindNotStreamed, KindLostGaps, KindTokenCount, KindMissingTimes, KindSLO,
+	KindServer, KindOther,
+}
+
+// WarningKinds returns all kinds, the most severe first.
+func WarningKinds() []WarningKind { return slices.Clone(severity[:]) }
+
+// A Warning is something that a reader of the figures must know. Its text is a
+// sentence that says what happened, to how many, and what to do.
+type Warning struct {
+	Kind WarningKind
+	// Sub tells warnings of one kind apart that are about different things: only
+	// those with the same Sub are put together.
+	Sub string
+
+	text   string
+	counts []int64
+	say    func(n []int64) string // nil: the text has no counts that add up
+}
+
+// Error returns the text.
+func (w *Warning) Error() string { return w.text }
+
+// counted returns a warning whose counts add up over levels and runs. say makes the
+// text of them.
+func counted(kind WarningKind, sub string, say func(n []int64) string, counts ...int64) *Warning {
+	return &Warning{Kind: kind, Sub: sub, text: say(counts), counts: counts, say: say}
+}
+
+// said returns a warning that is put together with others by the words of its text,
+// numbers aside.
+func said(kind WarningKind, format string, args ...any) *Warning {
+	text := fmt.Sprintf(format, args...)
+	return &Warning{Kind: kind, Sub: wording(text), text: text}
+}
+
+// warning returns a warning of no special kind.
+func warning(s string) error { return said(KindOther, "%s", s) }
+
+// warningf returns a warning of no special kind.
+func warningf(format string, args ...any) error { return said(KindOther, format, args...) }
+
+// wording returns text with each number replaced by "#".
+func wording(text string) string {
+	var b strings.Builder
+	inNumber := false
+	for _, r := range text {
+		isDigit := r >= '0' && r <= '9' || inNumber && (r == '.' || r == ',')
+		if isDigit && !inNumber {
+			b.WriteByte('#')
+		}
+		if inNumber = isDigit; !isDigit {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// AsWarning returns err as a Warning; one that is none is of kind "other".
+func AsWarning(err error) *Warning {
+	var w *Warning
+	var u *Unsteady
+	switch {
+	case errors.As(err, &w):
+		return w
+	case errors.As(err, &u):
+		return said(KindUnsteady, "%s", u.text)
+	}
+	return said(KindOther, "%s", err.Error())
+}
+
+// Rank returns the place of the warning's kind in the order of severity; 0 is the
+// most severe.
+func (w *Warning) Rank() int {
+	if i := slices.Index(severity[:], w.Kind); i >= 0 {
+		return i
+	}
+	return len(severity)
+}
+
+// Together returns the text for several warnings with the same Kind and Sub, with
+// the sums of their counts. ok is false if they have no counts and differ: then
+// text is the first one's.
+func Together(all []*Warning) (text string, ok bool) {
+	first := all[0]
+	same := true
+	for _, w := range all[1:] {
+		same = same && w.text == first.text
+	}
+	if same && len(all) == 1 || first.say == nil {
+		return first.text, same
+	}
+	sums := make([]int64, len(first.counts))
+	for _, w := range all {
+		if w.say == nil || len(w.counts) != len(sums) {
+			return first.text, false
+		}
+		for i, n := range w.counts {
+			sums[i] += n
+		}
+	}
+	return first.say(sums), true
+}
+
+// grouped writes a number with thousands separators: "12,345".
+func grouped(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	sign := ""
+	if n < 0 {
+		sign, s = "-", s[1:]
+	}
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return sign + s
+}
+
+// howMany returns "1 request" or "12,345 requests".
+func howMany(n int64, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return grouped(n) + " " + many
+}
+
+// ofRequests returns "3 of 1,072 requests" of two counts.
+func ofRequests(n []int64) string {
+	return grouped(n[0]) + " of " + howMany(n[1], "request", "requests")
+}
+
+// wholeOf returns a sum as an int64, the largest one if it does not fit.
+func wholeOf(s wideSum) int64 {
+	if f := s.float(); f >= math.MaxInt64 {
+		return math.MaxInt64
+	}
+	return s.big().Int64()
+}
