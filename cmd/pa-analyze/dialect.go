@@ -364,7 +364,10 @@ func strictInstead(c *cli.Context, path string, several bool, out io.Writer) err
 		var problem error
 		rep.Experiments, problem = chosen(path, rep.Experiments, ofExperiment, c.StringSlice("experiment"))
 		in := report.Input{Name: path, Report: rep}
-		for _, w := range report.Warnings(in) {
+		for _, w := range report.Warnings([]report.Input{in}, c.Bool("all-warnings")) {
+			if several {
+				w = sanitize.Text(path) + ": " + w
+			}
 			warnf(c, "%s", w)
 		}
 		return errors.Join(renderer(c, "table", []report.Input{in}, several)(out), err, problem)
