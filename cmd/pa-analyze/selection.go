@@ -19,6 +19,7 @@ func selectionFlags() []cli.Flag {
 		&cli.StringFlag{Name: "window", Usage: "only requests that started `FROM:TO` after the start of their level: 30s:90s, 30s: or :90s", Category: category},
 		&cli.StringFlag{Name: "trim-start", Usage: "leave out the first `PART` of each level: 10s or 5%", Category: category},
 		&cli.StringFlag{Name: "trim-end", Usage: "leave out the last `PART` of each level: 10s or 5%", Category: category},
+		&cli.BoolFlag{Name: "without-pauses", Usage: "leave out the requests that were touched by a pause of pa-record (Ctrl-Z, a suspended machine), and the time of the pause", Category: category},
 		&cli.BoolFlag{Name: "steady-state", Usage: "only the time between the first and the last moment with 95% of the concurrency in flight", Category: category},
 	}
 }
@@ -40,7 +41,7 @@ func selection(c *cli.Context) (s analyze.Selection, err error) {
 			}
 		}
 	}
-	s.SteadyState = c.Bool("steady-state")
+	s.SteadyState, s.WithoutPauses = c.Bool("steady-state"), c.Bool("without-pauses")
 	if err := s.Validate(); err != nil {
 		return s, cmdline.Usagef("%v", err)
 	}

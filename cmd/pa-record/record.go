@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -212,6 +213,9 @@ func printWarnings(w io.Writer, of place, levels []recorder.Level) {
 		if n := l.OutputsDropped; n > 0 {
 			warn("the disk did not keep up: the outputs of %d requests are lost, their times are kept", n)
 		}
+		for i := range l.Pauses {
+			warn("%s", pauseText(&l.Pauses[i], l.StartNS))
+		}
 		for _, why := range slices.Concat(l.Warnings, l.Saturated) {
 			warn("%s", why)
 		}
@@ -219,6 +223,17 @@ func printWarnings(w io.Writer, of place, levels []recorder.Level) {
 			warn("not stable within %d windows; measure longer (-p, --measurement-request-count) or allow more spread (-s)", len(l.Windows))
 		}
 	}
+}
+
+// pauseText says what a pause did to a level that began at startNS.
+func pauseText(p *export.Pause, startNS uint64) string {
+	what := "this process was stopped"
+	if p.Cause == export.PauseSuspended {
+		what = "this machine was suspended"
+	}
+	after := time.Duration(max(p.StartNS, startNS) - startNS)
+	return fmt.Sprintf("%s for %.3g s, %.3g s after the start of the level, which distorts its latencies and rates; pa-analyze report --without-pauses leaves out the requests that this touched",
+		what, time.Duration(p.DurationNS).Seconds(), after.Seconds())
 }
 
 // gate turns an unstable measurement into its exit code.

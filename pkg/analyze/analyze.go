@@ -43,7 +43,7 @@ const defaultSLOTarget = 0.99
 // keeps reports whether the requests must be kept until all are read: where a
 // level begins and ends is known only then.
 func (c *Config) keeps() bool {
-	return !c.Selection.IsZero() || c.Windows != Windows{} || c.Series
+	return !c.Selection.wholeLevel() || c.Windows != Windows{} || c.Series
 }
 
 // A Report is the analysis of one run.
@@ -93,9 +93,13 @@ type Experiment struct {
 	// Unreadable counts requests that the reader had to leave out: see
 	// [export.Skipper]. They are in no other count.
 	Unreadable int
+	// Resent counts the requests of all kinds that were sent again: see
+	// [export.Request.Resent].
+	Resent int
 
 	// DurationNS is from the first start to the last response of the
-	// successful requests; 0 when there is none.
+	// successful requests; 0 when there is none. Pauses that were left out are no
+	// part of it.
 	DurationNS int64
 	// TokenSource says where the output tokens come from.
 	TokenSource TokenSource
@@ -131,6 +135,11 @@ type Experiment struct {
 	// Problem is why the level has no such part or no such windows. It then
 	// has no figures.
 	Problem error
+	// Pauses are the times in which the recorder could not run during the level, and
+	// Paused counts the requests that they touched: those of OK, or those that
+	// Selection.WithoutPauses left out.
+	Pauses []export.Pause
+	Paused int
 	// Client is what the recorder saw of itself; nil where it did not look.
 	Client *export.ClientMeta
 	// Server is what servers and GPUs said of themselves meanwhile; nil where
@@ -303,11 +312,15 @@ func (l *level) add(m *Meter, r *export.Request, several bool) error {
 func (l *level) finish(run *export.Run, i int, cfg Config) Experiment {
 	e := &run.Experiments[i]
 	l.prepare(cfg)
+	if cfg.Selection.WithoutPauses {
+		l.pauses = pausesOf(run)
+	}
 	if !cfg.keeps() {
 		x := l.collector.finish(e, cfg, nil, nil)
 		if severalModels(run) {
 			x.Models = l.models.finish(run.Meta, x.DurationNS, nil)
 		}
+		l.namePauses(run, e, &x, cfg)
 		return x
 	}
 	points := l.series()
@@ -318,7 +331,10 @@ func (l *level) finish(run *export.Run, i int, cfg Config) Experiment {
 	var f *flow
 	var part []Point
 	nowhere := 0
-	windows, err := windowTable(e, points, sel, cfg)
+	if sel != nil {
+		sel.pauses = l.pauses
+	}
+	windows, err := windowTable(e, points, sel, l.pauses, cfg)
 	if problem == nil {
 		problem = err
 	}
@@ -349,14 +365,28 @@ func (l *level) finish(run *export.Run, i int, cfg Config) Experiment {
 	}
 	x.Windows, x.Series = windows, part
 	if cfg.Series {
-		x.Steps = stepsOf(points, &x)
+		x.Steps = stepsOf(points, &x, l.pauses)
 	}
+	l.namePauses(run, e, &x, cfg)
 	if nowhere > 0 {
 		x.Warnings = append(x.Warnings, counted(KindMissingTimes, "nowhere", func(n []int64) string {
 			return howMany(n[0], "request", "requests") + " had no time at all: in no part of the level, and left out"
 		}, int64(nowhere)))
 	}
 	return x
+}
+
+// namePauses fills in what pauses did to the level.
+func (l *level) namePauses(run *export.Run, e *export.Experiment, x *Experiment, cfg Config) {
+	part := Span{l.firstStart, l.lastEnd}
+	if m := e.Meta; m != nil && m.StartNS != 0 && m.EndNS != 0 {
+		part = Span{m.StartNS, m.EndNS}
+	}
+	if x.Selected != nil {
+		part = x.Selected.Span
+	}
+	x.Pauses, x.Paused = pausesIn(run, part), l.paused
+	x.Warnings = append(pauseWarnings(x.Pauses, x.Paused, cfg.Selection.WithoutPauses), x.Warnings...)
 }
 
 func (s *Stamps) add(r *export.Request) {

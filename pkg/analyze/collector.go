@@ -32,6 +32,9 @@ type collector struct {
 	timed   []timed
 
 	firstStart, lastEnd uint64
+	resent              int    // requests of all kinds that were sent again
+	paused              int    // requests that a pause touched: counted ones, or left out for that
+	pauses              pauses // what does not count of the time; nil: nothing
 	output, input       wideSum
 	withInput           int // counted requests with a known number of input tokens
 
@@ -69,6 +72,12 @@ func (d *disagreement) add(tokens, events int64) {
 
 // add takes a request; it keeps nothing of p.
 func (c *collector) add(p *Point) {
+	if p.Paused && (p.Counted || p.Excluded == excludedPaused) {
+		c.paused++
+	}
+	if p.resent {
+		c.resent++
+	}
 	switch {
 	case p.Counted:
 		c.ok++
@@ -185,15 +194,15 @@ func (c *collector) finish(e *export.Experiment, cfg Config, sel *Selected, f *f
 		OK:   c.ok, Unreadable: c.unreadable, Failed: c.failed.counts(), Excluded: c.excluded.counts(),
 		TokenSource: c.source(),
 		TokenEvents: c.events, SharedStamps: c.shared, Backward: c.odd.backward,
-		Stamps: c.stamps, Starts: c.starts,
+		Stamps: c.stamps, Starts: c.starts, Resent: c.resent,
 		Metrics: c.metrics(), Selected: sel,
 	}
 	if sel != nil {
-		x.DurationNS = int64(sel.Duration())
-		x.Throughput = f.throughput(sel.Duration().Seconds(), concurrency(e))
+		x.DurationNS = int64(sel.Running())
+		x.Throughput = f.throughput(sel.Running().Seconds(), concurrency(e))
 	} else {
 		if v := span(c.firstStart, c.lastEnd); v.OK && v.V > 0 && c.firstStart != 0 && !c.adrift {
-			x.DurationNS = v.V
+			x.DurationNS = int64(c.pauses.running(c.firstStart, c.lastEnd))
 		}
 		x.Throughput = c.throughput(x.DurationNS, e)
 	}

@@ -12,6 +12,8 @@ type Meter struct {
 	cfg Config
 	d   Decoder
 	out Measured
+	// pauses are those of the run.
+	pauses pauses
 	// The file of another tool does not hold these.
 	noGaps, noEnds bool
 }
@@ -21,8 +23,13 @@ type Measured struct {
 	// Counted says that the request is successful and measured: it is in the
 	// metrics.
 	Counted bool
-	// Excluded is why it is not: "warmup", "cancelled", "late" or "failed".
+	// Excluded is why it is not: "warmup", "cancelled", "late", "failed" or, where
+	// Selection.WithoutPauses leaves it out, "paused".
 	Excluded string
+	// Paused says that a pause of the recorder touched the request.
+	Paused bool
+	// leftOut says that it counts for nothing because of that.
+	leftOut bool
 	// Class is the kind of failure, for "failed": "http_error", …, or
 	// NoResponse.
 	Class string
@@ -35,13 +42,16 @@ type Measured struct {
 	FromNS uint64
 }
 
+// excludedPaused is why a request is left out that a pause touched.
+const excludedPaused = "paused"
+
 // NoResponse is the class of requests that are said to have succeeded, or of
 // which nothing is said, but that have no response: nothing was measured.
 const NoResponse = "no_response"
 
 // NewMeter returns a Meter for the requests of run.
 func NewMeter(run *export.Run, cfg Config) *Meter {
-	m := &Meter{cfg: cfg}
+	m := &Meter{cfg: cfg, pauses: pausesOf(run)}
 	if run.ServiceKind != nil {
 		m.d.ServiceKind = *run.ServiceKind
 	}
@@ -60,6 +70,11 @@ func (m *Meter) Measure(r *export.Request) (*Measured, error) {
 	a := m.d.Decode(r)
 	m.out = Measured{Measures: m.out.Measures, Answer: a, FromNS: m.cfg.From.of(r)}
 	m.out.standing(r, m.cfg.IncludeWarmup)
+	m.out.Paused = m.pauses.touch(r)
+	m.out.leftOut = m.out.Paused && m.cfg.Selection.WithoutPauses
+	if m.out.leftOut && (m.out.Counted || m.out.Excluded == "failed") {
+		m.out.Counted, m.out.Excluded, m.out.Class, m.out.Message = false, excludedPaused, "", ""
+	}
 	m.out.measure(r, a, m.out.FromNS)
 	m.withhold(r.Stated)
 	var err error

@@ -43,6 +43,7 @@ type Point struct {
 	assumed, dropped    bool // of its Answer
 	numbers             bool // likewise
 	unreadable          int  // of its Answer
+	resent              bool // see [export.Request.Resent]
 	early               bool // the first response comes before FromNS
 }
 
@@ -52,8 +53,8 @@ func point(r *export.Request, q *Measured) Point {
 	p := Point{
 		ID: r.ID, StartNS: r.StartNS, Model: r.Model, Measured: *q,
 		assumed: q.Answer.Assumed, dropped: q.Answer.Dropped, numbers: q.Answer.Numbers, unreadable: q.Answer.Unreadable,
-		cancelled: r.Status == export.StatusCancelled,
-		numbered:  r.HasMeta, start: r.StartSource,
+		cancelled: r.Status == export.StatusCancelled && !q.leftOut,
+		numbered:  r.HasMeta, start: r.StartSource, resent: r.Resent,
 	}
 	p.Answer = nil
 	for _, t := range [...]uint64{r.StartNS, r.IssuedNS, r.ScheduledNS, r.EndedNS} {
@@ -65,7 +66,7 @@ func point(r *export.Request, q *Measured) Point {
 	if end, ok := r.EndNS(); ok {
 		p.EndNS = end
 		p.early = r.Responses[0].RecvNS < q.FromNS
-		p.complete = (r.Status == export.StatusOK || r.Status == export.StatusUnknown) && q.Class == ""
+		p.complete = (r.Status == export.StatusOK || r.Status == export.StatusUnknown) && q.Class == "" && !q.leftOut
 	}
 	p.EndNS = max(p.EndNS, r.EndedNS)
 	if q.Counted {

@@ -26,6 +26,9 @@ type Selection struct {
 	// SteadyState takes the time from when the number of requests in flight
 	// first was at 95 % of the concurrency, to when it last was.
 	SteadyState bool
+	// WithoutPauses leaves out the requests that a pause of the recorder touched,
+	// and the time of the pauses. It goes with each of the others.
+	WithoutPauses bool
 }
 
 // An Interval is from From to before To, counted from the start of the level.
@@ -40,6 +43,12 @@ type Trim struct {
 
 // IsZero reports whether nothing is selected.
 func (s Selection) IsZero() bool { return s == Selection{} }
+
+// wholeLevel reports whether s selects no part of the time of a level.
+func (s Selection) wholeLevel() bool {
+	s.WithoutPauses = false
+	return s.IsZero()
+}
 
 // Validate returns what is wrong with s whatever it is applied to.
 func (s Selection) Validate() error {
@@ -67,8 +76,21 @@ func (s Selection) Validate() error {
 }
 
 // String returns "window 30s:90s", "trimmed by 10s at the start and 5% at the
-// end", "steady state" or, where nothing is selected, "".
+// end", "steady state", each also with "without pauses", or, where nothing is
+// selected, "".
 func (s Selection) String() string {
+	part := s.part()
+	switch {
+	case !s.WithoutPauses:
+		return part
+	case part == "":
+		return "without pauses"
+	}
+	return part + ", without pauses"
+}
+
+// part is String but for the pauses.
+func (s Selection) part() string {
 	none := Trim{}
 	switch {
 	case s.Window != nil:
@@ -187,7 +209,12 @@ type Selected struct {
 	// ones included. Files without windows have the requests only.
 	Level  Span
 	Steady *Steady // of SteadyState
+
+	pauses pauses // what of the part does not count; nil: nothing
 }
+
+// Running returns the length of the part, without the pauses that were left out.
+func (s *Selected) Running() time.Duration { return s.pauses.running(s.FromNS, s.ToNS) }
 
 // has reports whether a request belongs to the part. At the very end of the
 // level its end belongs to it.
@@ -222,7 +249,7 @@ func extent(e *export.Experiment, points []Point) (s Span, ok bool) {
 // or the level has no request to count from. The error says why there is no
 // such part.
 func (s Selection) apply(e *export.Experiment, points []Point) (*Selected, error) {
-	if s.IsZero() {
+	if s.wholeLevel() {
 		return nil, nil
 	}
 	if err := s.Validate(); err != nil {

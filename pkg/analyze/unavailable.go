@@ -42,7 +42,7 @@ func unavailable(run *export.Run) []Unavailable {
 // some: its requests are at no known time.
 func placed(run *export.Run, cfg Config) error {
 	why, lacks := run.Lacks(export.PartStarts)
-	if !lacks || cfg.Selection.IsZero() && cfg.Windows == (Windows{}) {
+	if !lacks || cfg.Selection.wholeLevel() && cfg.Windows == (Windows{}) {
 		return nil
 	}
 	return fmt.Errorf("no part of it can be chosen: %s", why)

@@ -105,8 +105,9 @@ func clip(bounds []uint64, part Span) []uint64 {
 	return b
 }
 
-// windowTable returns the windows of a level. points are in order.
-func windowTable(e *export.Experiment, points []Point, sel *Selected, cfg Config) ([]Window, error) {
+// windowTable returns the windows of a level. points are in order; the time of
+// without does not count.
+func windowTable(e *export.Experiment, points []Point, sel *Selected, without pauses, cfg Config) ([]Window, error) {
 	level, ok := extent(e, points)
 	if !ok || cfg.Windows == (Windows{}) {
 		return nil, nil
@@ -128,7 +129,7 @@ func windowTable(e *export.Experiment, points []Point, sel *Selected, cfg Config
 	var all []Window
 	next := 0
 	for i := range f {
-		part := Selected{Span: Span{bounds[i], bounds[i+1]}, Level: level}
+		part := Selected{Span: Span{bounds[i], bounds[i+1]}, Level: level, pauses: without}
 		var c collector
 		for ; next < len(points) && points[next].placeNS < part.FromNS; next++ {
 		}
@@ -138,7 +139,7 @@ func windowTable(e *export.Experiment, points []Point, sel *Selected, cfg Config
 		all = append(all, Window{
 			Span: part.Span, OffsetNS: int64(part.FromNS - level.FromNS), OK: c.ok, Failed: total(c.failed.counts()),
 			Metrics:    c.metrics(),
-			Throughput: f[i].throughput(part.Duration().Seconds(), users),
+			Throughput: f[i].throughput(part.Running().Seconds(), users),
 		})
 	}
 	return all, nil

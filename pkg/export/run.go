@@ -85,6 +85,8 @@ type RunMeta struct {
 	Telemetry []TelemetrySource `json:"telemetry,omitempty"`
 	// Import is set when the run comes from a result file of another tool.
 	Import *Import `json:"import,omitempty"`
+	// Pauses are the times in which the recorder could not run, in their order.
+	Pauses []Pause `json:"pauses,omitempty"`
 	// Interrupted names the signal that ended the run early.
 	Interrupted string   `json:"interrupted,omitempty"`
 	Warnings    []string `json:"warnings,omitempty"`
@@ -101,6 +103,24 @@ const (
 	ClockStepWarning  = "the wall clock was set by "
 	SaturationWarning = "the client may be the limit: "
 )
+
+// Causes of a Pause.
+const (
+	PauseStopped   = "stopped"   // the process, by Ctrl-Z or SIGSTOP
+	PauseSuspended = "suspended" // the machine
+)
+
+// A Pause is a time in which the recorder could not run.
+type Pause struct {
+	// StartNS and EndNS are the last instant before it and the first one behind it at
+	// which the recorder is known to have run, by the clock of the run.
+	StartNS uint64 `json:"start_ns"`
+	EndNS   uint64 `json:"end_ns"`
+	// DurationNS is how long it was. In a suspended machine the clock of the run
+	// stands still, so that EndNS − StartNS is less.
+	DurationNS int64  `json:"duration_ns"`
+	Cause      string `json:"cause"`
+}
 
 // HostMeta describes the machine that recorded.
 type HostMeta struct {

@@ -48,8 +48,8 @@ func (f *failing) decoded(ok bool) {
 // pause waits before the slot tries again, from the second failure in a row on, so
 // that a dead server is not asked a million times a second. It reports whether
 // ctx is still alive.
-func (f *failing) pause(ctx context.Context) bool {
-	return pause(ctx, backoff(max(f.seen, int(f.hidden.Load()))))
+func (f *failing) sleep(ctx context.Context) bool {
+	return sleep(ctx, backoff(max(f.seen, int(f.hidden.Load()))))
 }
 
 func newClosedLoop(level load.Concurrency, c crew) *closedLoop {
@@ -95,7 +95,7 @@ func (d *closedLoop) slot(ctx context.Context, i int) {
 		failing.ended(x.Request.Status == export.StatusOK)
 		line.sent(x)
 		d.out.put(x) // x is the collector's from here on
-		if !failing.pause(ctx) {
+		if !failing.sleep(ctx) {
 			return
 		}
 	}
@@ -110,8 +110,8 @@ func backoff(n int) time.Duration {
 	return min(10*time.Millisecond<<min(n-2, 10), time.Second)
 }
 
-// pause waits for d and reports whether ctx is still alive.
-func pause(ctx context.Context, d time.Duration) bool {
+// sleep waits for d and reports whether ctx is still alive.
+func sleep(ctx context.Context, d time.Duration) bool {
 	if d <= 0 {
 		return ctx.Err() == nil
 	}

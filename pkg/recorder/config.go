@@ -11,6 +11,7 @@ import (
 	"github.com/pa-tools/pa/pkg/export/pawindow"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/load"
+	"github.com/pa-tools/pa/pkg/recorder/pause"
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
@@ -119,6 +120,14 @@ type Config struct {
 
 	// wait is load.Wait, but in tests whose time is not real.
 	wait func(until time.Time, done <-chan struct{}, near func()) bool
+	// watchPauses is pause.Start, but in tests.
+	watchPauses func(nowNS func() uint64) pauseWatcher
+}
+
+// A pauseWatcher is a [pause.Watcher].
+type pauseWatcher interface {
+	Pauses() []export.Pause
+	Stop() []export.Pause
 }
 
 // Defaults of Config.
@@ -341,6 +350,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.wait == nil {
 		c.wait = load.Wait
+	}
+	if c.watchPauses == nil {
+		c.watchPauses = func(nowNS func() uint64) pauseWatcher { return pause.Start(nowNS) }
 	}
 	if c.Progress == nil {
 		c.Progress = func(Progress) {}

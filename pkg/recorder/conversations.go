@@ -83,7 +83,7 @@ func (d *conversations) slot(ctx context.Context, i int) {
 	}
 	for ctx.Err() == nil {
 		turns, ok := d.next()
-		if !ok || !d.converse(ctx, i, sender, turns) || !d.failing[i].pause(ctx) {
+		if !ok || !d.converse(ctx, i, sender, turns) || !d.failing[i].sleep(ctx) {
 			return
 		}
 	}

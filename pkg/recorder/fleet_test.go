@@ -29,7 +29,7 @@ func (s *slowServer) Open(ctx context.Context, slot int) (backend.Sender, error)
 		s.most.Store(n) // good enough: all begin together
 	}
 	defer s.opening.Add(-1)
-	if !pause(ctx, s.takes) {
+	if !sleep(ctx, s.takes) {
 		return nil, ctx.Err()
 	}
 	if slot == s.refuse {

@@ -62,8 +62,8 @@ type levelRun struct {
 // run executes the level: warm-up, measurement, export.
 func (l *levelRun) run(ctx context.Context) (Level, error) {
 	l.box = newMailbox()
-	l.out.Load = l.load
 	l.startNS = l.cfg.Clock.NowNS()
+	l.out.Load, l.out.StartNS = l.load, l.startNS
 	l.flushedNS = l.startNS
 	l.wrote(l.cfg.Writer.BeginExperiment(l.load.Mode(), l.load.Value()))
 	if l.err != nil {
@@ -94,6 +94,11 @@ func (l *levelRun) run(ctx context.Context) (Level, error) {
 		}
 	}
 	l.edge(export.EdgeEnd, 0)
+	for _, p := range l.pauses.Pauses() {
+		if p.EndNS >= l.startNS {
+			l.out.Pauses = append(l.out.Pauses, p)
+		}
+	}
 	if l.cfg.ServerStats != nil {
 		l.out.ServerStats = l.cfg.ServerStats.Level()
 	}

@@ -31,7 +31,7 @@ func (r *session) check(ctx context.Context) error {
 			r.noteWarnings()
 			return nil
 		}
-		if !time.Now().Add(readyEvery).Before(deadline) || !pause(ctx, readyEvery) {
+		if !time.Now().Add(readyEvery).Before(deadline) || !sleep(ctx, readyEvery) {
 			return err
 		}
 	}

@@ -26,6 +26,7 @@ const EndedEarly = "ended early: "
 // A Level is the outcome of one load level.
 type Level struct {
 	Load    load.Level
+	StartNS uint64 // when the level began, warm-up included
 	Windows []Window
 	// Reported is what the level comes to as perf_analyzer reports it: its last
 	// windows together, three at the most.
@@ -61,6 +62,8 @@ type Level struct {
 	ServerStats *export.ServerStats
 	// Client is what the recorder saw of itself; nil when nothing was measured.
 	Client *export.ClientMeta
+	// Pauses are the times in which the recorder could not run meanwhile.
+	Pauses []export.Pause
 	// Saturated says why the client may have been the limit, each reason in a
 	// sentence; nil when it was not.
 	Saturated []string

@@ -23,6 +23,7 @@ type session struct {
 	nextID    uint64 // ids start at 1: 0 means "not recorded"
 	stamps    export.StampCount
 	failures  failureRun
+	pauses    pauseWatcher
 	giveUp    error // why the recorder ended the run by itself
 	// writeFailed says that the writer has failed. Its Close repeats the error.
 	writeFailed bool
@@ -54,6 +55,7 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	meta.DatasetSHA256 = r.stock.hash
 	meta.Streaming = meta.Streaming || r.stock.streamed
 	stopWatch := r.watchClock(ctx)
+	r.pauses = r.cfg.watchPauses(r.cfg.Clock.NowNS)
 	if cfg.Telemetry != nil {
 		cfg.Telemetry.Start()
 	}
@@ -67,7 +69,8 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 		// Fewer requests than it takes to give up, and none was good.
 		err = r.failures.error()
 	}
-	meta.Warnings = append(meta.Warnings, stopWatch()...)
+	meta.Pauses = r.pauses.Stop()
+	meta.Warnings = append(meta.Warnings, stopWatch(meta.Pauses)...)
 	meta.EndNS = r.cfg.Clock.NowNS()
 	meta.Stamps = &r.stamps
 	if res.Interrupted {
@@ -165,22 +168,39 @@ func (r *session) between(ctx context.Context, level load.Level) error {
 }
 
 // watchClock looks for steps of the wall clock, which the kernel's stamps are
-// times of, until stop is called. stop returns a warning for each.
-func (r *session) watchClock(ctx context.Context) (stop func() []string) {
+// times of, until stop is called. stop returns a warning for each, but for those
+// that a suspension of the machine explains: the wall clock went on meanwhile.
+func (r *session) watchClock(ctx context.Context) (stop func(pauses []export.Pause) []string) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var drift rxclock.Drift
 	var watching sync.WaitGroup
 	watching.Go(func() { r.cfg.Clock.Watch(ctx, time.Second, &drift) })
-	return func() []string {
+	return func(pauses []export.Pause) []string {
 		cancel()
 		watching.Wait()
 		var warnings []string
 		for _, s := range drift.Steps() {
+			if suspended(pauses, s) {
+				continue
+			}
 			warnings = append(warnings, export.ClockStepWarning+fmt.Sprintf("%v between %v and %v after the start; times of answers that were on the way then may be off by that",
 				time.Duration(s.SizeNS), time.Duration(s.AfterNS-r.cfg.Run.Meta.StartNS).Round(time.Millisecond), time.Duration(s.BeforeNS-r.cfg.Run.Meta.StartNS).Round(time.Millisecond)))
 		}
 		return warnings
 	}
+}
+
+// suspended reports whether a suspension of the machine explains a step of the wall
+// clock.
+func suspended(pauses []export.Pause, s rxclock.Step) bool {
+	const close = 100 * time.Millisecond // the wall clock may be corrected after it
+	for _, p := range pauses {
+		off := time.Duration(s.SizeNS - p.DurationNS)
+		if p.Cause == export.PauseSuspended && p.StartNS <= s.BeforeNS && p.EndNS >= s.AfterNS && off.Abs() < close {
+			return true
+		}
+	}
+	return false
 }
 
 // prepare gets everything ready that need not happen under load.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/report"
@@ -98,6 +99,20 @@ var checks = [...]check{
 	}},
 	{name: "steady-state", doubt: func(_ *Run, l *Level) string { return strings.Join(l.Unsteady, "; ") }},
 	{name: "client-saturated", doubt: func(_ *Run, l *Level) string { return strings.Join(l.Saturated, "; ") }},
+	{name: "pauses", doubt: func(r *Run, l *Level) string {
+		if len(l.Pauses) == 0 {
+			return ""
+		}
+		sum := time.Duration(0)
+		for i := range l.Pauses {
+			sum += time.Duration(l.Pauses[i].DurationNS)
+		}
+		text := fmt.Sprintf("%.3g s, touched %s", sum.Seconds(), report.Plural(l.Paused, "request"))
+		if r.cfg.Selection.WithoutPauses {
+			return text + ", left out"
+		}
+		return text
+	}},
 	{name: "clock-steps", doubt: func(r *Run, l *Level) string {
 		steps := atLeastOne(r.clockSteps(), "step")
 		if l.Backward > 0 {

@@ -44,6 +44,10 @@ type Level struct {
 	Interrupted bool
 	Saturated   []string // why the client may have been the limit
 	Unsteady    []string // why the load may not have been steady
+	// Pauses are the times in which the recorder could not run, Paused the requests
+	// that they touched.
+	Pauses []export.Pause
+	Paused int
 	// Server is what servers and GPUs said of themselves.
 	Server []analyze.ServerFigure
 
@@ -93,6 +97,7 @@ func level(e *analyze.Experiment, run *export.Run, m *export.ExperimentMeta) Lev
 		OK: e.OK, Failed: e.FailedRequests(), Unreadable: e.Unreadable, DurationNS: e.DurationNS,
 		TokenSource: e.TokenSource, Stamps: e.Stamps, Starts: e.Starts, Backward: e.Backward,
 		Input: e.Metric("input_tokens"), Output: e.Metric("output_tokens"), Server: e.Server,
+		Pauses: e.Pauses, Paused: e.Paused,
 	}
 	for _, why := range e.Unsteady {
 		l.Unsteady = append(l.Unsteady, why.Brief)

@@ -96,6 +96,14 @@ func csvRows(e *analyze.Experiment) [][]string {
 	}{{"requests_ok", e.OK}, {"requests_failed", e.FailedRequests()}, {"requests_excluded", e.ExcludedRequests()}, {"requests_unreadable", e.Unreadable}} {
 		rows = append(rows, []string{c.name, "requests", strconv.Itoa(c.n)})
 	}
+	for _, c := range []struct {
+		name string
+		n    int
+	}{{"requests_resent", e.Resent}, {"requests_paused", e.Paused}} {
+		if c.n > 0 {
+			rows = append(rows, []string{c.name, "requests", strconv.Itoa(c.n)})
+		}
+	}
 	rows = append(rows, csvRates(throughputsOf(&e.Throughput))...)
 	if x := e.SLO; x != nil {
 		rows = append(rows, csvShare("slo_attained", x))

@@ -97,6 +97,9 @@ type jsonExperiment struct {
 	SLO          *jsonSLO       `json:"slo,omitempty"`
 	Models       []jsonModel    `json:"models,omitempty"`
 	Windows      []jsonWindow   `json:"windows,omitempty"`
+	// Pauses are stored and shown in one layout.
+	Pauses         []export.Pause `json:"pauses,omitempty"`
+	PausedRequests int            `json:"paused_requests,omitempty"`
 	// Client is stored and shown in one layout.
 	Client   *export.ClientMeta `json:"client,omitempty"`
 	Server   []jsonServer       `json:"server,omitempty"`
@@ -110,6 +113,7 @@ type jsonRequests struct {
 	Failed           int            `json:"failed"`
 	Excluded         int            `json:"excluded"`
 	Unreadable       int            `json:"unreadable"`
+	Resent           int            `json:"resent,omitempty"`
 	FailedByClass    map[string]int `json:"failed_by_class,omitempty"`
 	ExcludedByReason map[string]int `json:"excluded_by_reason,omitempty"`
 }
@@ -156,13 +160,14 @@ func experiment(e *analyze.Experiment, target float64) jsonExperiment {
 	return jsonExperiment{
 		Mode: e.Mode, Load: e.Load, Value: jsonNumber(e.Value),
 		Requests: jsonRequests{
-			OK: e.OK, Failed: e.FailedRequests(), Excluded: e.ExcludedRequests(), Unreadable: e.Unreadable,
+			OK: e.OK, Failed: e.FailedRequests(), Excluded: e.ExcludedRequests(), Unreadable: e.Unreadable, Resent: e.Resent,
 			FailedByClass: byName(e.Failed), ExcludedByReason: byName(e.Excluded),
 		},
 		DurationNS: e.DurationNS, TokenSource: e.TokenSource.String(),
 		TokenEvents: e.TokenEvents, SharedStamps: e.SharedStamps,
 		Selected: PartOf(e.Selected), Metrics: e.Metrics, Throughput: jsonRates(&e.Throughput),
 		SLO: jsonAttainment(e.SLO, target), Models: jsonModels(e.Models), Windows: jsonWindows(e.Windows),
+		Pauses: e.Pauses, PausedRequests: e.Paused,
 		Client:   e.Client,
 		Server:   jsonServers(e.Server),
 		Warnings: texts(e.Warnings), WarningKinds: kinds(e.Warnings),

@@ -90,6 +90,7 @@ func markdownLevel(b *strings.Builder, rep *analyze.Report, e *analyze.Experimen
 	}
 	paragraph(rates(e))
 	paragraph(sanitize.Markdown(notes(rep, e)))
+	paragraph(resent(e))
 	for _, text := range missing(rep) {
 		paragraph(sanitize.Markdown(text))
 	}

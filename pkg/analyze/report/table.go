@@ -296,6 +296,9 @@ func (t *table) footnotes(e *analyze.Experiment) {
 	if text := notes(t.rep, e); text != "" {
 		t.prose("  ", text)
 	}
+	if text := resent(e); text != "" {
+		t.prose("  ", text)
+	}
 	for _, text := range missing(t.rep) {
 		t.prose("  ", text)
 	}
@@ -335,6 +338,14 @@ func notes(rep *analyze.Report, e *analyze.Experiment) string {
 		all = append(all, fmt.Sprintf("%d of %s arrived together with the previous one", e.SharedStamps, Plural(e.TokenEvents, "token")))
 	}
 	return strings.Join(all, "; ")
+}
+
+// resent says how many requests were sent again, "" when none was.
+func resent(e *analyze.Experiment) string {
+	if e.Resent == 0 {
+		return ""
+	}
+	return Plural(e.Resent, "request") + " sent again: the server had closed the kept connection"
 }
 
 // missing says which figures there cannot be, and why: a line for each reason.

@@ -1,0 +1,184 @@
+package analyze
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// pausedLevel is a closed loop of one slot whose requests take a second, with a
+// pause from 2.5 s to 5 s in the third one. One fails in the pause, one was due in
+// it and sent later, and one warmed up across it.
+func pausedLevel() *fakeReader {
+	var all []export.Request
+	for _, s := range []float64{0, 1, 2, 5.5, 6.5, 7.5, 8.5} {
+		end := s + 1
+		if s == 2 {
+			end = 5.5
+		}
+		q := as(sent(s, end), export.StatusOK, export.PhaseMeasured, 0)
+		if s == 5.5 {
+			q.ScheduledNS = sec(4)
+		}
+		all = append(all, q)
+	}
+	all = append(all,
+		as(sent(1.5), export.StatusTimeout, export.PhaseMeasured, 5.2),
+		as(sent(1.5, 5.2), export.StatusOK, export.PhaseWarmup, 0))
+	f := reader("openai", all)
+	f.run.Meta = &export.RunMeta{Pauses: []export.Pause{{StartNS: sec(2.5), EndNS: sec(5), DurationNS: 2.5e9, Cause: export.PauseStopped}}}
+	f.run.Experiments[0].Meta = &export.ExperimentMeta{StartNS: sec(-1), EndNS: sec(10)}
+	return f
+}
+
+func TestPauses(t *testing.T) {
+	for _, tt := range []struct {
+		name       string
+		cfg        Config
+		ok, failed int
+		paused     int
+		seconds    float64
+		perSecond  float64
+		excluded   []Count
+		warning    string
+	}{
+		{
+			"named", Config{}, 7, 1, 2, 9.5, 7 / 9.5, []Count{{"warmup", 1}},
+			"the recorder's process was stopped for 2.5 s, which touched 2 requests and distorts latencies and rates; --without-pauses leaves them out",
+		},
+		{
+			"left out", Config{Selection: Selection{WithoutPauses: true}}, 5, 0, 3, 7, 5.0 / 7, []Count{{"paused", 3}, {"warmup", 1}},
+			"the recorder's process was stopped for 2.5 s; that time and the 3 requests that it touched are left out",
+		},
+		{
+			"left out of kept requests", Config{Series: true, Selection: Selection{WithoutPauses: true}}, 5, 0, 3, 7, 5.0 / 7, []Count{{"paused", 3}, {"warmup", 1}},
+			"are left out",
+		},
+		{
+			"left out of a part", Config{Series: true, Selection: Selection{WithoutPauses: true, Window: &Interval{To: 6 * time.Second}}}, 2, 0, 3, 3.5, 2 / 3.5, []Count{{"paused", 3}, {"warmup", 1}},
+			"are left out",
+		},
+		{
+			"a part without the pause", Config{Selection: Selection{WithoutPauses: true, Window: &Interval{From: 6 * time.Second}}}, 3, 0, 0, 3.5, 3 / 3.5, nil, "", // the fourth that ends in it was due in the pause
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			rep, err := Run(t.Context(), pausedLevel(), tt.cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			x := &rep.Experiments[0]
+			if x.Problem != nil {
+				t.Fatal(x.Problem)
+			}
+			if d := cmp.Diff(tt.excluded, x.Excluded); d != "" && !(tt.name == "left out of a part") {
+				t.Errorf("excluded (-want +got):\n%s", d)
+			}
+			if x.OK != tt.ok || x.FailedRequests() != tt.failed || x.Paused != tt.paused {
+				t.Errorf("%d ok, %d failed, %d paused; want %d, %d, %d", x.OK, x.FailedRequests(), x.Paused, tt.ok, tt.failed, tt.paused)
+			}
+			if got := time.Duration(x.DurationNS).Seconds(); math.Abs(got-tt.seconds) > 1e-6 {
+				t.Errorf("duration %v s, want %v", got, tt.seconds)
+			}
+			if got := x.Throughput.Requests; !got.OK && tt.ok > 0 || math.Abs(got.PerSecond-tt.perSecond) > 1e-3 {
+				t.Errorf("%v requests/s, want %v", got, tt.perSecond)
+			}
+			var all []string
+			for _, w := range x.Warnings {
+				all = append(all, w.Error())
+			}
+			text := strings.Join(all, "\n")
+			if !strings.Contains(text, tt.warning) || tt.warning == "" && strings.Contains(text, "stopped") {
+				t.Errorf("warnings %q, want %q", all, tt.warning)
+			}
+			if tt.cfg.Series {
+				sum := 0.0
+				for _, s := range x.Steps {
+					sum += s.Seconds
+				}
+				if math.Abs(sum-tt.seconds) > 1e-6 {
+					t.Errorf("the steps take %v s, want %v", sum, tt.seconds)
+				}
+			}
+		})
+	}
+}
+
+// A window that is all pause has no rates.
+func TestPausesInWindows(t *testing.T) {
+	rep, err := Run(t.Context(), pausedLevel(), Config{Windows: Windows{Every: 2500 * time.Millisecond}, Selection: Selection{WithoutPauses: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []Rate
+	for _, w := range rep.Experiments[0].Windows {
+		got = append(got, w.Throughput.Requests)
+	}
+	want := []Rate{{2 / 2.5, true}, {}, {0, true}, {3 / 2.0, true}}
+	if d := cmp.Diff(want, got, cmp.Comparer(func(a, b float64) bool { return math.Abs(a-b) < 1e-6 })); d != "" {
+		t.Errorf("requests per second (-want +got):\n%s", d)
+	}
+}
+
+// Pauses in a file may come in any order, and overlap.
+func TestPausesOf(t *testing.T) {
+	run := &export.Run{Meta: &export.RunMeta{Pauses: []export.Pause{
+		{StartNS: 50, EndNS: 60}, {StartNS: 10, EndNS: 20}, {StartNS: 15, EndNS: 30}, {StartNS: 40, EndNS: 35},
+	}}}
+	p := pausesOf(run)
+	if d := cmp.Diff(pauses{{10, 30}, {40, 40}, {50, 60}}, p); d != "" {
+		t.Fatalf("pauses (-want +got):\n%s", d)
+	}
+	for _, tt := range []struct{ from, to, want uint64 }{
+		{0, 100, 70},
+		{0, 10, 10},
+		{12, 28, 0},
+		{20, 55, 20},
+		{70, 90, 20},
+		{30, 20, 0},
+	} {
+		if got := p.running(tt.from, tt.to); got != time.Duration(tt.want) {
+			t.Errorf("running from %d to %d: %d, want %d", tt.from, tt.to, got, tt.want)
+		}
+	}
+	for _, tt := range []struct {
+		name string
+		r    export.Request
+		want bool
+	}{
+		{"before", at(1, 9), false},
+		{"edge: ends where it begins", at(1, 10), true},
+		{"across", at(1, 100), true},
+		{"within", at(12, 13), true},
+		{"behind", at(61, 90), false},
+		{"between", at(31, 39), false},
+		{"due in it", export.Request{ScheduledNS: 55, StartNS: 70, EndedNS: 80}, true},
+		{"waited to be sent in it", export.Request{IssuedNS: 5, StartNS: 70, EndedNS: 80}, true},
+		{"never left", export.Request{EndedNS: 55}, true},
+		{"no time at all", export.Request{}, false},
+	} {
+		if got := p.touch(&tt.r); got != tt.want {
+			t.Errorf("%s: touched %v, want %v", tt.name, got, tt.want)
+		}
+	}
+}
+
+// Requests of all kinds that were sent again are counted.
+func TestResent(t *testing.T) {
+	f := pausedLevel()
+	for _, i := range []int{0, 3, 8} { // the last one warmed up
+		f.requests[0][i].Resent = true
+	}
+	rep, err := Run(t.Context(), f, Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := rep.Experiments[0].Resent; got != 3 {
+		t.Errorf("%d requests sent again, want 3", got)
+	}
+}

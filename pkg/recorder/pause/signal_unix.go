@@ -1,0 +1,34 @@
+//go:build unix
+
+package pause
+
+import (
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+)
+
+// continues counts the SIGCONT of this process. The channel has room for one signal
+// and is emptied by each look, so that no goroutine has to wait for it.
+var continues = struct {
+	mu     sync.Mutex
+	signal chan os.Signal
+	n      uint64
+}{signal: make(chan os.Signal, 1)}
+
+// SIGCONT continues a process whether it is handled or not.
+func init() { signal.Notify(continues.signal, syscall.SIGCONT) }
+
+// continued returns how many SIGCONT were seen so far; several between two calls
+// may count as one.
+func continued() uint64 {
+	continues.mu.Lock()
+	defer continues.mu.Unlock()
+	select {
+	case <-continues.signal:
+		continues.n++
+	default:
+	}
+	return continues.n
+}

@@ -1,0 +1,116 @@
+package pause
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+const (
+	// wakeEvery is the period of looks at the clocks.
+	wakeEvery = 20 * time.Millisecond
+	// shortest is the least length of a pause: more than the wake-ups of a process
+	// that is not short of processors are apart.
+	shortest = 50 * time.Millisecond
+	// signalDelay is how long after a gap its SIGCONT may be seen: signals take their
+	// way through a goroutine of their own.
+	signalDelay = 250 * time.Millisecond
+)
+
+// sources are what a Watcher looks at.
+type sources struct {
+	// nowNS is the clock of the run, which stands still in a suspended machine.
+	nowNS func() uint64
+	// asleep returns how long the machine has been suspended since it was started;
+	// nil where that cannot be known.
+	asleep func() time.Duration
+	// continued returns how many SIGCONT the process has seen.
+	continued func() uint64
+}
+
+// A Watcher finds the pauses of this process. Use [Start]. Its methods may be called
+// from any goroutine.
+type Watcher struct {
+	sources
+	quit, done chan struct{}
+
+	mu     sync.Mutex
+	pauses []export.Pause
+}
+
+// Start begins to watch. nowNS is the clock on which pauses are told; it must count
+// with the monotonic clock. Stop ends it.
+func Start(nowNS func() uint64) *Watcher {
+	return start(sources{nowNS: nowNS, asleep: suspended, continued: continued})
+}
+
+func start(s sources) *Watcher {
+	w := &Watcher{sources: s, quit: make(chan struct{}), done: make(chan struct{})}
+	go w.run() // ends with Stop
+	return w
+}
+
+// Stop ends the watching and returns all pauses, in the order of their ends. It must
+// be called once.
+func (w *Watcher) Stop() []export.Pause {
+	close(w.quit)
+	<-w.done
+	return w.Pauses()
+}
+
+// Pauses returns the pauses so far.
+func (w *Watcher) Pauses() []export.Pause {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.pauses)
+}
+
+// A look is what a Watcher saw when it woke.
+type look struct {
+	ns        uint64
+	asleep    time.Duration
+	continued uint64
+}
+
+func (w *Watcher) look() look {
+	l := look{ns: w.nowNS(), continued: w.continued()}
+	if w.asleep != nil {
+		l.asleep = w.asleep()
+	}
+	return l
+}
+
+func (w *Watcher) run() {
+	defer close(w.done)
+	tick := time.NewTicker(wakeEvery)
+	defer tick.Stop()
+	last := w.look()
+	var gap export.Pause // the latest; it waits for its SIGCONT
+	for quit := false; !quit; {
+		select {
+		case <-tick.C:
+		case <-w.quit:
+			quit = true
+		}
+		now := w.look()
+		if d := now.asleep - last.asleep; d >= shortest {
+			w.add(export.Pause{StartNS: last.ns, EndNS: now.ns, DurationNS: int64(d), Cause: export.PauseSuspended})
+		}
+		if d := now.ns - last.ns; d >= uint64(shortest) {
+			gap = export.Pause{StartNS: last.ns, EndNS: now.ns, DurationNS: int64(d), Cause: export.PauseStopped}
+		}
+		if now.continued != last.continued && gap.DurationNS > 0 && now.ns-gap.EndNS <= uint64(signalDelay) {
+			w.add(gap)
+			gap = export.Pause{}
+		}
+		last = now
+	}
+}
+
+func (w *Watcher) add(p export.Pause) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.pauses = append(w.pauses, p)
+}

@@ -1,0 +1,119 @@
+package pause
+
+import (
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// A machine is what a Watcher looks at, made up: time goes on in a bubble, and a
+// test adds the time in which the watcher did not run.
+type machine struct {
+	mu        sync.Mutex
+	start     time.Time
+	skipped   time.Duration // of the clock of the run
+	asleep    time.Duration
+	continues uint64
+}
+
+func (m *machine) sources() sources {
+	return sources{
+		nowNS: func() uint64 {
+			m.mu.Lock()
+			defer m.mu.Unlock()
+			return 1_000_000_000 + uint64(time.Since(m.start)+m.skipped)
+		},
+		asleep:    func() time.Duration { m.mu.Lock(); defer m.mu.Unlock(); return m.asleep },
+		continued: func() uint64 { m.mu.Lock(); defer m.mu.Unlock(); return m.continues },
+	}
+}
+
+// happen changes the machine; between two calls the watcher has the time to wake.
+func (m *machine) happen(skip, sleep time.Duration, continues uint64) {
+	m.mu.Lock()
+	m.skipped += skip
+	m.asleep += sleep
+	m.continues += continues
+	m.mu.Unlock()
+}
+
+func TestWatcher(t *testing.T) {
+	const ms = time.Millisecond
+	type event struct {
+		after       time.Duration // the one before
+		skip, sleep time.Duration
+		continues   uint64
+	}
+	for _, tt := range []struct {
+		name   string
+		events []event
+		want   []export.Pause // relative to the start
+	}{
+		{"nothing happens", []event{{after: time.Minute}}, nil},
+		{
+			"stopped for 2 s", []event{{after: 110 * ms, skip: 2 * time.Second, continues: 1}},
+			[]export.Pause{{StartNS: 100e6, EndNS: 2120e6, DurationNS: 2020e6, Cause: export.PauseStopped}},
+		},
+		{
+			"the signal is seen later", []event{{after: 110 * ms, skip: 2 * time.Second}, {after: 200 * ms, continues: 1}},
+			[]export.Pause{{StartNS: 100e6, EndNS: 2120e6, DurationNS: 2020e6, Cause: export.PauseStopped}},
+		},
+		{
+			"twice", []event{{after: 30 * ms, skip: time.Second, continues: 1}, {after: time.Second, skip: time.Second, continues: 1}},
+			[]export.Pause{
+				{StartNS: 20e6, EndNS: 1040e6, DurationNS: 1020e6, Cause: export.PauseStopped},
+				{StartNS: 2020e6, EndNS: 3040e6, DurationNS: 1020e6, Cause: export.PauseStopped},
+			},
+		},
+		{"no processor for 10 s", []event{{after: 110 * ms, skip: 10 * time.Second}, {after: 10 * time.Second}}, nil},
+		{"SIGCONT while it runs", []event{{after: 110 * ms, continues: 1}}, nil},
+		{"SIGCONT long after no processor", []event{{after: 110 * ms, skip: time.Second}, {after: 2 * time.Second, continues: 1}}, nil},
+		{"edge: stopped for less than is named", []event{{after: 110 * ms, skip: 29 * ms, continues: 1}}, nil},
+		{
+			"suspended for 2 s: the clock of the run stands still", []event{{after: 110 * ms, sleep: 2 * time.Second}},
+			[]export.Pause{{StartNS: 100e6, EndNS: 120e6, DurationNS: 2000e6, Cause: export.PauseSuspended}},
+		},
+		{"readings scatter", []event{{after: 110 * ms, sleep: 49 * ms}, {after: 100 * ms, sleep: -49 * ms}}, nil},
+		{
+			"suspended while it was stopped", []event{{after: 110 * ms, skip: time.Second, sleep: 3 * time.Second, continues: 1}},
+			[]export.Pause{
+				{StartNS: 100e6, EndNS: 1120e6, DurationNS: 3000e6, Cause: export.PauseSuspended},
+				{StartNS: 100e6, EndNS: 1120e6, DurationNS: 1020e6, Cause: export.PauseStopped},
+			},
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m := &machine{start: time.Now()}
+				w := start(m.sources())
+				for _, e := range tt.events {
+					time.Sleep(e.after)
+					synctest.Wait()
+					m.happen(e.skip, e.sleep, e.continues)
+				}
+				time.Sleep(2 * wakeEvery)
+				synctest.Wait()
+				before := w.Pauses()
+				got := w.Stop()
+				if d := cmp.Diff(before, got); d != "" {
+					t.Errorf("Pauses and Stop differ (-Pauses +Stop):\n%s", d)
+				}
+				for i := range got {
+					got[i].StartNS -= 1_000_000_000
+					got[i].EndNS -= 1_000_000_000
+				}
+				if d := cmp.Diff(tt.want, got); d != "" {
+					t.Errorf("pauses (-want +got):\n%s", d)
+				}
+			})
+		})
+	}
+}
