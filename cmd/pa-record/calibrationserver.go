@@ -47,7 +47,7 @@ func startCalibrationServer(ctx context.Context, plan calibrate.Plan) (*calibrat
 		"--ttft", fmt.Sprintf("normal:%v,%v", 4*spread, spread), "--itl", plan.Gap.String())
 	cmd.Args[0] = "pa-record"
 	// Variables that set flags are meant for this process.
-	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "PA_") })
+	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "PA_RECORD_") })
 	s := &calibrationServer{cmd: cmd, stderr: new(bytes.Buffer)}
 	cmd.Stderr = s.stderr
 	stdin, err := cmd.StdinPipe()

@@ -37,6 +37,7 @@ type recording struct {
 	w       *columnar.JournalWriter // nil before the first level
 	header  *export.Run             // as far as known when the first level begins
 	written []string                // exports that are whole
+	summary *summary                // nil: no figures are printed at the end
 }
 
 var _ export.Writer = (*recording)(nil)
@@ -154,7 +155,12 @@ func (r *recording) BeginExperiment(mode, value string) error {
 }
 
 // WriteRequest implements export.Writer.
-func (r *recording) WriteRequest(q *export.Request) error { return r.failed(r.w.WriteRequest(q)) }
+func (r *recording) WriteRequest(q *export.Request) error {
+	if r.summary != nil {
+		r.summary.add(q)
+	}
+	return r.failed(r.w.WriteRequest(q))
+}
 
 // EndExperiment implements export.Writer.
 func (r *recording) EndExperiment(e *export.Experiment) error {
@@ -215,6 +221,10 @@ func (r *recording) Close(run *export.Run) error {
 			*broken = *run
 			broken.Experiments = experiments
 		}
+	}
+	if r.summary != nil {
+		r.summary.start(r.path, edit)
+		defer r.summary.wait()
 	}
 	written, requests, werr := finalize(r.ctx, r.path, r.outputs, edit)
 	r.written = written

@@ -148,7 +148,14 @@ func (m *series) run(ctx context.Context, i int, of place) error {
 	if of.of > 0 {
 		title = fmt.Sprintf("Run %d of %d\n\n", of.index, of.of)
 	}
-	con, err := newConsole(m.stdout, title, &header, s)
+	screen := m.stdout
+	if s.ownSummary() {
+		out.summary = &summary{ctx: ctx, most: mostSummarized}
+		if !s.verbose {
+			screen = io.Discard
+		}
+	}
+	con, err := newConsole(screen, title, &header, s)
 	if err != nil {
 		return err
 	}
@@ -193,7 +200,7 @@ func (m *series) run(ctx context.Context, i int, of place) error {
 		}
 		return err
 	}
-	if csvErr := m.report(of, plan, con, res.Levels, out.written); err == nil {
+	if csvErr := m.report(of, plan, con, res.Levels, out); err == nil {
 		err = csvErr
 	}
 	for _, w := range res.Warnings {
@@ -212,6 +219,11 @@ func (m *series) run(ctx context.Context, i int, of place) error {
 	}
 	return gate(res)
 }
+
+// ownSummary reports whether a run ends with what is asked first about an OpenAI
+// server. perf_analyzer's console, which is about requests to Triton, is then shown
+// with -v only.
+func (s *settings) ownSummary() bool { return s.ServiceKind == kindOpenAI }
 
 // waiting says that the server is waited for, and why.
 func (m *series) waiting(why error) {
@@ -256,10 +268,13 @@ func (m *series) announce(of place, plan *plannedRun) {
 
 // report prints what a run gave, and says what went wrong and where the data is.
 // The error is that of the file of -f.
-func (m *series) report(of place, plan *plannedRun, con *console, measured []recorder.Level, written []string) error {
-	listed := plan.listed(measured)
+func (m *series) report(of place, plan *plannedRun, con *console, measured []recorder.Level, out *recording) error {
+	listed, written := plan.listed(measured), out.written
 	levels := con.all(listed)
 	con.summary(levels)
+	if out.summary != nil {
+		out.summary.print(m.stdout, m.stderr, of, con.begun && m.s.verbose)
+	}
 	if con.begun && of.of > 0 {
 		fmt.Fprintln(m.stdout)
 	}
@@ -302,7 +317,7 @@ func (m *series) sayWritten(of place, names, exports []string) {
 
 // summarize prints the levels of all runs, and what to do with the exports.
 func (m *series) summarize() {
-	if len(m.done) > 1 {
+	if len(m.done) > 1 && (m.s.verbose || !m.s.ownSummary()) {
 		printRuns(m.stdout, m.done)
 	}
 	if m.s.quiet || len(m.done) == 0 {

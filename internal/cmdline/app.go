@@ -37,8 +37,12 @@ type App struct {
 	// GetoptForms also accepts what getopt_long does: values joined to short
 	// flags (-p1000), joined short flags (-av), long flags cut short (--stream).
 	GetoptForms bool
-	// EnvPrefix starts the environment variable of each flag; "" means "PA_".
-	EnvPrefix string
+}
+
+// envPrefix returns what the environment variables of the flags begin with:
+// "PA_RECORD_" for pa-record.
+func (a App) envPrefix() string {
+	return strings.ToUpper(strings.ReplaceAll(a.Name, "-", "_")) + "_"
 }
 
 // An Example is a command line and what it does.
@@ -73,7 +77,7 @@ func (a App) Run(ctx context.Context, args []string, stdin io.Reader, stdout, st
 	for line := range strings.Lines(err.Error()) {
 		fmt.Fprintf(safe, "%s: %s\n", a.Name, strings.TrimRight(line, "\n"))
 	}
-	if code == ExitUsage {
+	if code == ExitUsage && (ue == nil || !ue.NoHelp) {
 		fmt.Fprintf(safe, "run '%s --help' for usage\n", page)
 	}
 	return code
@@ -90,15 +94,12 @@ func (a App) run(ctx context.Context, args []string, stdin io.Reader, stdout, st
 	if cmd != nil {
 		flags, name = cmd.Flags, a.Name+" "+cmd.Name
 	}
-	prefix := a.EnvPrefix
-	if prefix == "" {
-		prefix = "PA_"
-	}
 	if cmd != nil && cmd.SkipFlagParsing {
 		return name, a.plain(ctx, cmd, args, stdin, stdout, stderr)
 	}
-	bindEnv(flags, prefix)
-	args, err = arguments{flags: flags, unsupported: a.Unsupported, getopt: a.GetoptForms}.flagsFirst(args)
+	bindEnv(flags, a.envPrefix())
+	topic, args := helpTopic(args, flags)
+	args, err = arguments{flags: flags, others: a.otherFlags(cmd), unsupported: a.Unsupported, getopt: a.GetoptForms}.flagsFirst(args)
 	if err != nil {
 		return name, err
 	}
@@ -108,13 +109,16 @@ func (a App) run(ctx context.Context, args []string, stdin io.Reader, stdout, st
 	}
 	help := wants(args, "help", "h")
 	if help || a.Action == nil && cmd == nil {
-		page := a.help(cmd, flags)
 		if !help {
 			return name, Usagef("no command given; %s --help lists them", a.Name)
 		}
-		_, err := io.WriteString(stdout, page)
+		page, err := a.help(cmd, flags, topic)
+		if err == nil {
+			_, err = io.WriteString(stdout, page)
+		}
 		return name, err
 	}
+	warnOfOldNames(stderr, a.Name, a.envPrefix(), flags)
 	action := a.Action
 	if cmd != nil {
 		action = cmd.Action

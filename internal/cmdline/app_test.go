@@ -99,6 +99,10 @@ func TestRun(t *testing.T) {
 		{name: "unknown flag", args: "--nope", code: 2, stderr: "tool: unknown flag --nope\n"},
 		{name: "misspelt flag", args: "--limi 3", code: 2, stderr: "did you mean --limit?"},
 		{name: "unknown flag after an argument", args: "a.json --nope", code: 2, stderr: "unknown flag --nope"},
+		{name: "flag with another command", args: "convert a --limit 3", code: 2, stderr: "tool: unknown flag --limit; it belongs to tool report\n"},
+		{name: "help on a topic", args: "report --help=out", stdout: "Output:\n  -n, --limit N"},
+		{name: "help on all topics", args: "report --help=all", stdout: "Output:\n  -n, --limit N"},
+		{name: "help on no topic", args: "report --help=x", code: 2, stderr: "tool: --help=x: no such topic; there are output, flags, input and all\n"},
 		{name: "unsupported flag", args: "a.json --csv=1", code: 2, stderr: "flag --csv is not supported: use --format"},
 		{name: "no value", args: "a.json --limit", code: 2, stderr: "flag --limit needs a value"},
 		{name: "bad value", args: "--limit x a.json", code: 2, stderr: `flag --limit: "x" is not a valid value: expected a whole number`},
@@ -106,7 +110,7 @@ func TestRun(t *testing.T) {
 		{name: "no duration", args: "--within soon", code: 2, stderr: `flag --within: "soon" is not a valid value: expected a duration such as 30s`},
 		{name: "no truth", args: "--all=perhaps", code: 2, stderr: `flag --all: "perhaps" is not a valid value: expected true or false`},
 		{name: "no unit in a config file", args: "--config " + noUnit, code: 2, stderr: `n.yaml:1: within: "5" is not a valid value: it has no unit; write 5s`},
-		{name: "bad value in the environment", args: "a.json", env: "x", code: 2, stderr: `tool: $PA_LIMIT: "x" is not a valid value: expected a whole number`},
+		{name: "bad value in the environment", args: "a.json", env: "x", code: 2, stderr: `tool: $TOOL_LIMIT: "x" is not a valid value: expected a whole number`},
 		{name: "no config", args: "--config nowhere.yaml", code: 2, stderr: "nowhere.yaml"},
 		{name: "unknown key", args: "--config " + unknown, code: 2, stderr: `u.yaml:2: unknown key "limits"`},
 		{name: "error", args: "a", fail: errors.New("a: it broke"), code: 1, stderr: "tool: a: it broke\n"},
@@ -117,7 +121,7 @@ func TestRun(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if tt.env != "" {
-				t.Setenv("PA_LIMIT", tt.env)
+				t.Setenv("TOOL_LIMIT", tt.env)
 			}
 			args := strings.Fields(tt.args)
 			if strings.Contains(tt.args, "|") {
@@ -134,10 +138,84 @@ func TestRun(t *testing.T) {
 			if !strings.Contains(stderr.String(), tt.stderr) || tt.code == 0 && stderr.Len() > 0 {
 				t.Errorf("stderr %q, want %q", stderr.String(), tt.stderr)
 			}
-			if tt.code == 2 && strings.Count(stderr.String(), "\n") != 2 {
+			if tt.code == 2 && strings.Count(stderr.String(), "\n") != 2 && !strings.Contains(tt.args, "--help=") {
 				t.Errorf("usage error of %d lines, want the error and the hint:\n%s", strings.Count(stderr.String(), "\n"), stderr.String())
 			}
 		})
+	}
+}
+
+// A variable with the name that all programs once shared is not read, and its line
+// says which name is.
+func TestOldVariables(t *testing.T) {
+	t.Setenv("PA_LIMIT", "4")
+	t.Setenv("PA_HEADER", "")      // empty is not set
+	t.Setenv("PA_UNKNOWN", "x")    // of no flag
+	t.Setenv("PA_TOOL_LIMIT", "5") // neither name
+	app := testApp(nil)
+	for _, args := range []string{"a", "report a"} {
+		var stdout, stderr strings.Builder
+		code := app.Run(t.Context(), append([]string{"tool"}, strings.Fields(args)...), strings.NewReader(""), &stdout, &stderr)
+		const want = "tool: warning: the environment variable PA_LIMIT is not read any more; tool reads TOOL_LIMIT\n"
+		if code != 0 || !strings.HasPrefix(stdout.String(), "limit=10 ") || stderr.String() != want {
+			t.Errorf("%s: exit code %d, %q, %q, want the default and %q", args, code, stdout.String(), stderr.String(), want)
+		}
+	}
+	// Not of a command that has no such flag, and not on a help page.
+	for _, args := range []string{"convert a", "report --help"} {
+		var stdout, stderr strings.Builder
+		if code := app.Run(t.Context(), append([]string{"tool"}, strings.Fields(args)...), strings.NewReader(""), &stdout, &stderr); code != 0 || stderr.Len() > 0 {
+			t.Errorf("%s: exit code %d, %q", args, code, stderr.String())
+		}
+	}
+}
+
+// The environment of pa-record is not that of pa-analyze.
+func TestEnvPrefix(t *testing.T) {
+	for name, want := range map[string]string{"pa-record": "PA_RECORD_", "pa-analyze": "PA_ANALYZE_"} {
+		if got := (App{Name: name}).envPrefix(); got != want {
+			t.Errorf("%s reads %s…, want %s…", name, got, want)
+		}
+	}
+}
+
+// The flags that are meant are those of the least edit distance.
+func TestNearestFlags(t *testing.T) {
+	record := []string{"m", "model", "concurrency-range", "request-count", "warmup-request-count", "request-rate-range", "max-error-rate", "trace-rate", "streaming", "stability-percentage", "url", "u"}
+	report := []string{"format", "f", "from", "slo", "slo-gate", "tokenizer", "windows"}
+	for _, tt := range []struct {
+		name  string
+		names []string
+		want  string
+	}{
+		{"concurency-range", record, "concurrency-range"},
+		{"requestcount", record, "request-count"},
+		{"rate", record, "request-rate-range max-error-rate trace-rate"},
+		{"stream", record, "streaming"},
+		{"ur1", record, "url"},
+		{"x", record, ""},   // one letter is no misspelling
+		{"uuu", record, ""}, // nor is one ever meant
+		{"output-tokens", record, ""},
+		{"fromat", report, "format"}, // and not from
+		{"form", report, "from"},
+		{"wndows", report, "windows"},
+		{"slos", report, "slo"},
+		{"gate", report, "slo-gate"},
+		{"format", append(report, report...), "format"}, // each once
+	} {
+		if got := strings.Join(NearestFlags(tt.name, tt.names), " "); got != tt.want {
+			t.Errorf("--%s: %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+// An error about something else than the form of the command line names no help
+// page.
+func TestNoHelpHint(t *testing.T) {
+	var stdout, stderr strings.Builder
+	code := testApp(Refusedf("a.json is there")).Run(t.Context(), []string{"tool", "a"}, strings.NewReader(""), &stdout, &stderr)
+	if code != 2 || stderr.String() != "tool: a.json is there\n" {
+		t.Errorf("exit code %d, %q, want 2 and the error alone", code, stderr.String())
 	}
 }
 

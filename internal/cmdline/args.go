@@ -2,6 +2,7 @@ package cmdline
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 // arguments is what flagsFirst needs to know of an [App].
 type arguments struct {
 	flags       []cli.Flag
+	others      map[string]string // the commands that have the flags that this one lacks
 	unsupported map[string]string
 	getopt      bool
 }
@@ -89,7 +91,7 @@ func (a arguments) find(arg string) ([]given, error) {
 			return found, nil
 		}
 	}
-	return nil, unknownFlag(name, a.flags)
+	return nil, a.unknown(name)
 }
 
 // cutShort finds the one long flag that starts with name.
@@ -106,7 +108,7 @@ func (a arguments) cutShort(name, value string, hasValue bool) ([]given, error) 
 	}
 	switch len(names) {
 	case 0:
-		return nil, unknownFlag(name, a.flags)
+		return nil, a.unknown(name)
 	case 1:
 		return []given{{found, name, value, hasValue}}, nil
 	}
@@ -133,16 +135,56 @@ func (a arguments) joined(text string) []given {
 	return found
 }
 
-// unknownFlag names the flag and the known one that looks most like it.
-func unknownFlag(name string, flags []cli.Flag) error {
-	for _, f := range flags {
-		for _, n := range f.Names() {
-			if len(name) > 2 && len(n) > 2 && (strings.HasPrefix(n, name) || strings.HasPrefix(name, n)) {
-				return Usagef("unknown flag %s; did you mean --%s?", dashed(name), n)
+// unknown returns the error for a flag of that name: it names the flags that may
+// be meant, or the command that has it.
+func (a arguments) unknown(name string) error {
+	var names []string
+	for _, f := range a.flags {
+		names = append(names, f.Names()...)
+	}
+	if likely := NearestFlags(name, names); len(likely) > 0 {
+		for i, n := range likely {
+			likely[i] = dashed(n)
+		}
+		return Usagef("unknown flag %s; did you mean %s?", dashed(name), oneOf(likely))
+	}
+	if command, ok := a.others[name]; ok {
+		return Usagef("unknown flag %s; it belongs to %s", dashed(name), command)
+	}
+	return Usagef("unknown flag %s", dashed(name))
+}
+
+// oneOf lists alternatives: "a, b or c".
+func oneOf(words []string) string {
+	last := len(words) - 1
+	if last == 0 {
+		return words[0]
+	}
+	return strings.Join(words[:last], ", ") + " or " + words[last]
+}
+
+// otherFlags returns the flags of the program's other commands than cmd, with the
+// command that has each first.
+func (a App) otherFlags(cmd *cli.Command) map[string]string {
+	all := map[string]string{}
+	add := func(command string, flags []cli.Flag) {
+		for _, f := range flags {
+			for _, n := range f.Names() {
+				if all[n] == "" {
+					all[n] = command
+				}
 			}
 		}
 	}
-	return Usagef("unknown flag %s", dashed(name))
+	if cmd != nil {
+		add(a.Name, a.Flags)
+	}
+	for _, c := range a.Commands {
+		if c != cmd {
+			add(a.Name+" "+c.Name, c.Flags)
+		}
+	}
+	return all
 }
 
 // misspelt returns the error for a first argument that is close to the name of
@@ -188,6 +230,49 @@ func Nearest(name string, names []string) string {
 	return best
 }
 
+// mostLikely bounds the flags that NearestFlags returns.
+const mostLikely = 3
+
+// NearestFlags returns the flags that were meant by a name that is none of names,
+// all without dashes: those with the least edit distance, if it is at most a third
+// of the name's length; else those that begin with the name, or have it as a word
+// between dashes. There are three at most; a one-letter flag is never meant.
+func NearestFlags(name string, names []string) []string {
+	if len(name) < 2 {
+		return nil
+	}
+	var best []string
+	least := min(max(len(name)/3, 1), 4)
+	for _, n := range names {
+		d := distance(name, n)
+		if len(n) < 2 || d > least || slices.Contains(best, n) {
+			continue
+		}
+		if d < least {
+			best = nil
+		}
+		best, least = append(best, n), d
+	}
+	if best == nil && len(name) > 2 {
+		best = matching(names, func(n string) bool { return strings.HasPrefix(n, name) })
+	}
+	if best == nil && len(name) > 2 {
+		best = matching(names, func(n string) bool { return strings.Contains("-"+n+"-", "-"+name+"-") })
+	}
+	return best[:min(len(best), mostLikely)]
+}
+
+// matching returns the names that are like something.
+func matching(names []string, like func(string) bool) []string {
+	var all []string
+	for _, n := range names {
+		if like(n) && !slices.Contains(all, n) {
+			all = append(all, n)
+		}
+	}
+	return all
+}
+
 // distance returns the number of letters to insert, delete, replace or swap
 // with the next one to make b of a, no letter twice.
 func distance(a, b string) int {
@@ -227,8 +312,27 @@ func takesValue(f cli.Flag) bool {
 	return ok && d.TakesValue()
 }
 
-// bindEnv gives each flag its environment variable: PA_MEASUREMENT_INTERVAL for
-// --measurement-interval.
+// oldPrefix began the names of both programs' variables, so that one meant for
+// pa-record reached pa-analyze, too.
+const oldPrefix = "PA_"
+
+// warnOfOldNames writes a line for each variable of the environment that has the
+// old name of a flag. It is not read.
+func warnOfOldNames(stderr io.Writer, program, prefix string, flags []cli.Flag) {
+	current := map[string]bool{}
+	for _, f := range flags {
+		current[envName(prefix, f)] = true
+	}
+	for _, f := range flags {
+		old := envName(oldPrefix, f)
+		if os.Getenv(old) != "" && !current[old] {
+			fmt.Fprintf(stderr, "%s: warning: the environment variable %s is not read any more; %s reads %s\n", program, old, program, envName(prefix, f))
+		}
+	}
+}
+
+// bindEnv gives each flag its environment variable: PA_RECORD_MEASUREMENT_INTERVAL
+// for --measurement-interval of pa-record.
 func bindEnv(flags []cli.Flag, prefix string) {
 	for _, f := range flags {
 		env := []string{envName(prefix, f)}

@@ -11,13 +11,23 @@ const (
 )
 
 // A UsageError is a mistake in the command line: exit code 2, one line.
-type UsageError struct{ Msg string }
+type UsageError struct {
+	Msg string
+	// NoHelp says that a help page would not help: the flags are well-formed, but
+	// a file is in the way, for instance.
+	NoHelp bool
+}
 
 func (e *UsageError) Error() string { return e.Msg }
 
 // Usagef returns a *UsageError.
 func Usagef(format string, args ...any) error {
 	return &UsageError{Msg: fmt.Sprintf(format, args...)}
+}
+
+// Refusedf returns a *UsageError for which no help page is named.
+func Refusedf(format string, args ...any) error {
+	return &UsageError{Msg: fmt.Sprintf(format, args...), NoHelp: true}
 }
 
 // A CodeError asks for an exit code. Err is printed unless it is nil.

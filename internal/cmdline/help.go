@@ -13,9 +13,45 @@ const (
 	flagWidth = 30 // of the column of flag names
 )
 
-// help returns the page of the app, or of one subcommand.
-func (a App) help(cmd *cli.Command, flags []cli.Flag) string {
+// allTopics is the topic that means the whole page.
+const allTopics = "all"
+
+// helpTopic takes what follows "--help=" out of args.
+func helpTopic(args []string, flags []cli.Flag) (topic string, rest []string) {
+	if lookup(flags, "help") != nil {
+		return "", args
+	}
+	for _, arg := range args {
+		if arg == "--" {
+			break
+		}
+		if t, ok := strings.CutPrefix(arg, "--help="); ok {
+			return strings.ToLower(t), []string{"--help"}
+		}
+	}
+	return "", args
+}
+
+// help returns the page of the app, or of one subcommand. topic is the beginning
+// of a category of flags, for that part of the page; "" and "all" mean all of it.
+// The error is that there is no such category.
+func (a App) help(cmd *cli.Command, flags []cli.Flag, topic string) (string, error) {
 	var b strings.Builder
+	if topic != "" && topic != allTopics {
+		categories, byCategory := categorized(flags)
+		var topics []string
+		for _, c := range categories {
+			if strings.HasPrefix(strings.ToLower(c), topic) {
+				writeCategory(&b, c, byCategory[c])
+			}
+			word, _, _ := strings.Cut(strings.ToLower(c), " ")
+			topics = append(topics, strings.TrimRight(word, ","))
+		}
+		if b.Len() == 0 {
+			return "", Refusedf("--help=%s: no such topic; there are %s and %s", topic, strings.Join(topics, ", "), allTopics)
+		}
+		return strings.TrimPrefix(b.String(), "\n"), nil
+	}
 	switch {
 	case cmd != nil:
 		fmt.Fprintf(&b, "%s %s: %s\n\nUsage: %s %s [flags]", a.Name, cmd.Name, cmd.Usage, a.Name, cmd.Name)
@@ -32,8 +68,8 @@ func (a App) help(cmd *cli.Command, flags []cli.Flag) string {
 		a.usageLines(&b)
 	}
 	writeFlags(&b, flags)
-	fmt.Fprintf(&b, "\nEvery flag can be set by an environment variable, e.g. %s.\n", envExample(a.EnvPrefix, flags))
-	return b.String()
+	fmt.Fprintf(&b, "\nEvery flag can be set by an environment variable, e.g. %s.\n", envExample(a.envPrefix(), flags))
+	return b.String(), nil
 }
 
 // WriteExamples writes the part of a help page with examples, if there are any.
@@ -66,11 +102,18 @@ func (a App) usageLines(b *strings.Builder) {
 	fmt.Fprintf(b, "\n'%s COMMAND --help' describes one of them.\n", a.Name)
 }
 
-// writeFlags lists flags by category, in the order in which the categories
-// first appear.
+// writeFlags lists flags by category.
 func writeFlags(b *strings.Builder, flags []cli.Flag) {
-	var order []string
-	byCategory := map[string][]cli.Flag{}
+	order, byCategory := categorized(flags)
+	for _, c := range order {
+		writeCategory(b, c, byCategory[c])
+	}
+}
+
+// categorized returns the visible flags by category, and the categories in the
+// order in which they first appear.
+func categorized(flags []cli.Flag) (order []string, byCategory map[string][]cli.Flag) {
+	byCategory = map[string][]cli.Flag{}
 	for _, f := range flags {
 		if v, ok := f.(cli.VisibleFlag); ok && !v.IsVisible() {
 			continue
@@ -84,19 +127,22 @@ func writeFlags(b *strings.Builder, flags []cli.Flag) {
 		}
 		byCategory[category] = append(byCategory[category], f)
 	}
-	for _, c := range order {
-		fmt.Fprintf(b, "\n%s:\n", c)
-		for _, f := range byCategory[c] {
-			d, ok := f.(cli.DocGenerationFlag)
-			if !ok {
-				continue
-			}
-			value, usage := unquote(d.GetUsage())
-			if def := strings.Trim(d.GetDefaultText(), "\" "); d.TakesValue() && def != "" && def != "0" {
-				usage += " (default: " + def + ")"
-			}
-			WriteEntry(b, "  "+flagNames(f.Names(), d.TakesValue(), value), usage)
+	return order, byCategory
+}
+
+// writeCategory lists the flags of a category.
+func writeCategory(b *strings.Builder, category string, flags []cli.Flag) {
+	fmt.Fprintf(b, "\n%s:\n", category)
+	for _, f := range flags {
+		d, ok := f.(cli.DocGenerationFlag)
+		if !ok {
+			continue
 		}
+		value, usage := unquote(d.GetUsage())
+		if def := strings.Trim(d.GetDefaultText(), "\" "); d.TakesValue() && def != "" && def != "0" {
+			usage += " (default: " + def + ")"
+		}
+		WriteEntry(b, "  "+flagNames(f.Names(), d.TakesValue(), value), usage)
 	}
 }
 
@@ -165,9 +211,6 @@ func wrap(text string, width int) []string {
 }
 
 func envExample(prefix string, flags []cli.Flag) string {
-	if prefix == "" {
-		prefix = "PA_"
-	}
 	if len(flags) == 0 {
 		return prefix + "FORMAT"
 	}

@@ -23,14 +23,14 @@ type arguments struct {
 // An unknownError is about an option that the table lacks.
 type unknownError struct {
 	name   string
-	likely string // what was meant; "" if that is not clear
+	likely []string // what may be meant; nil if that is not clear
 }
 
 func (e *unknownError) Error() string {
-	if e.likely == "" {
+	if e.likely == nil {
 		return "unknown flag " + e.name
 	}
-	return "unknown flag " + e.name + "; did you mean " + e.likely + "?"
+	return "unknown flag " + e.name + "; did you mean " + oneOf(e.likely) + "?"
 }
 
 // unknown returns the error for an option of that name.
@@ -43,9 +43,9 @@ func (os options) unknown(name string) error {
 			}
 		}
 	}
-	likely := cmdline.Nearest(strings.TrimLeft(name, "-"), long)
-	if likely != "" {
-		likely = "--" + likely
+	likely := cmdline.NearestFlags(strings.TrimLeft(name, "-"), long)
+	for i, n := range likely {
+		likely[i] = "--" + n
 	}
 	return &unknownError{name, likely}
 }

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"runtime/debug"
+
+	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/report"
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// mostSummarized bounds the responses of a run whose figures are printed at its
+// end. Exact percentiles take eight bytes of memory for each response and 100 for
+// each request, and the time is that of pa-analyze.
+const mostSummarized = 8_000_000
+
+// A summary computes, at the end of a run, the figures that pa-analyze computes
+// from the export, while the exports are written.
+type summary struct {
+	ctx       context.Context // ends the computing
+	responses int64           // of the run so far
+	most      int64           // mostSummarized, but in tests
+
+	done chan struct{} // closed when report and err are there; nil before start
+	// report is nil where there are no figures; err says why.
+	report *analyze.Report
+	err    error
+}
+
+// add counts a request of the run.
+func (s *summary) add(q *export.Request) { s.responses += int64(len(q.Responses)) }
+
+// start begins to compute from the journal at path. edit, if not nil, changes its
+// header. The caller must call wait.
+func (s *summary) start(path string, edit func(*export.Run)) {
+	s.done = make(chan struct{})
+	go func() { // wait waits for it
+		defer close(s.done)
+		if s.responses > s.most {
+			s.err = fmt.Errorf("more than %d responses", s.most)
+			return
+		}
+		// The load is over: what keeps collections rare then would only keep memory.
+		defer debug.SetGCPercent(debug.SetGCPercent(100))
+		s.report, s.err = analyzeJournal(s.ctx, path, edit)
+	}()
+}
+
+// wait returns when the figures are computed, or cannot be. Without start it does
+// nothing.
+func (s *summary) wait() {
+	if s.done != nil {
+		<-s.done
+	}
+}
+
+// analyzeJournal returns what pa-analyze computes from an export of the journal.
+func analyzeJournal(ctx context.Context, path string, edit func(*export.Run)) (*analyze.Report, error) {
+	r, err := openJournal(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = r.Close() }() // was only read
+	src := &editedRun{Reader: r, run: r.Run()}
+	if edit != nil {
+		run := *r.Run()
+		edit(&run)
+		src.run = &run
+	}
+	rep, err := analyze.Run(ctx, src, analyze.Config{})
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	_ = err // a journal that breaks off is named with the export; the figures are of what it holds
+	return rep, nil
+}
+
+// measured reports whether some level of the report has a request that counts.
+func measured(rep *analyze.Report) bool {
+	for i := range rep.Experiments {
+		if rep.Experiments[i].OK > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// print writes the figures of a run, a line per level. Nothing is printed of a run
+// that measured nothing.
+// shown says that perf_analyzer's console was printed above.
+func (s *summary) print(stdout, stderr io.Writer, of place, shown bool) {
+	switch {
+	case s.done == nil:
+	case s.err != nil:
+		fmt.Fprintf(stderr, "pa-record: note: %sthe figures are left to pa-analyze: %v\n", of.prefix(), s.err)
+	case measured(s.report):
+		switch {
+		case shown:
+			fmt.Fprintln(stdout)
+		case of.of > 0:
+			fmt.Fprintf(stdout, "Run %d of %d\n", of.index, of.of)
+		}
+		_ = report.Brief(s.report)(stdout) // as with all results, an error shows when it is flushed
+	}
+}

@@ -1,0 +1,233 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/report"
+	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/export/columnar"
+	"github.com/pa-tools/pa/pkg/export/formats"
+)
+
+// A jsonReport is of pa-analyze report --format json what a summary prints.
+type jsonReport struct {
+	Experiments []struct {
+		Value    any
+		Requests struct {
+			OK     int
+			Failed json.RawMessage
+		}
+		Metrics    map[string]map[string]float64
+		Throughput map[string]*float64
+	}
+}
+
+// reportOf returns the report of pa-analyze on a file.
+func reportOf(t *testing.T, path string) jsonReport {
+	t.Helper()
+	o := export.Opener{Formats: formats.Readers()}
+	r, err := o.Open(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	rep, err := analyze.Run(t.Context(), r, analyze.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := report.JSON(report.Input{Name: path, Report: rep})(&out); err != nil {
+		t.Fatal(err)
+	}
+	var all jsonReport
+	if err := json.Unmarshal(out.Bytes(), &all); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// metricKeys and unitsNS are how the JSON names what the heads of a summary do.
+var (
+	metricKeys = map[string]string{"TTFT": "ttft_ns", "ITL": "itl_ns", "E2EL": "e2el_ns"}
+	unitsNS    = map[string]float64{"ns": 1, "µs": 1e3, "ms": 1e6, "s": 1e9}
+)
+
+// compareSummary holds the figures of a printed summary, two heads and a line per
+// level, against a report: they must be its figures, rounded to their last digit.
+// heads are those of its columns after the level.
+func compareSummary(t *testing.T, printed string, heads string, want jsonReport) {
+	t.Helper()
+	lines := strings.Split(strings.TrimRight(printed, "\n"), "\n")
+	if len(lines) != 2+len(want.Experiments) {
+		t.Fatalf("%d lines, want two and one for each of %d levels:\n%s", len(lines), len(want.Experiments), printed)
+	}
+	if !strings.HasSuffix(strings.Join(strings.Fields(lines[0]), " "), heads) {
+		t.Errorf("heads %q, want %s", lines[0], heads)
+	}
+	columns := strings.Fields(heads)
+	below := strings.Fields(lines[1]) // p50 ms p99 ms … tok/s
+	for i, line := range lines[2:] {
+		e := want.Experiments[i]
+		cells := strings.Fields(line)
+		cells = cells[len(cells)-len(columns):]
+		rest := below
+		for j, head := range columns {
+			var value float64
+			known := true
+			switch key, isMetric := metricKeys[head]; {
+			case head == "ok":
+				value = float64(e.Requests.OK)
+			case head == "failed":
+				var n int
+				if err := json.Unmarshal(e.Requests.Failed, &n); err != nil {
+					t.Fatalf("failed: %s: %v", e.Requests.Failed, err)
+				}
+				value = float64(n)
+			case isMetric:
+				var metric map[string]float64
+				if metric, known = e.Metrics[key]; known {
+					value = metric[rest[0]] / unitsNS[rest[1]]
+				}
+				rest = rest[2:]
+			default:
+				rate := map[string]string{"tok/s": "output_tokens_per_s", "/s": "requests_per_s"}[rest[0]]
+				p := e.Throughput[rate]
+				if known = p != nil; known {
+					value = *p
+				}
+				rest = rest[1:]
+			}
+			if !known {
+				if cells[j] != "n/a" {
+					t.Errorf("level %d, %s: %s, the report has none", i, head, cells[j])
+				}
+				continue
+			}
+			_, decimals, _ := strings.Cut(cells[j], ".")
+			got, err := strconv.ParseFloat(cells[j], 64)
+			if half := 0.5000001 * math.Pow10(-len(decimals)); err != nil || math.Abs(got-value) > half || value != 0 && got == 0 {
+				t.Errorf("level %d, %s: %s, the report has %v (%v)\n%s", i, head, cells[j], value, err, printed)
+			}
+		}
+	}
+}
+
+// What a run against an OpenAI server ends with is what pa-analyze computes from its
+// export.
+func TestSummary(t *testing.T) {
+	const streamed, whole = "ok failed TTFT TTFT ITL ITL output", "ok failed E2EL E2EL"
+	sessions := filepath.Join(t.TempDir(), "sessions.json")
+	if err := os.WriteFile(sessions, []byte(`{"data":[{"session_id":"a","payload":[{"messages":[{"role":"user","content":"one"}]}]},{"session_id":"b","payload":[{"messages":[{"role":"user","content":"two"}]}]}]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct{ name, url, args, heads string }{
+		{"one level", "", "--concurrency-range 2 --request-count 8", streamed},
+		{"a sweep", "", "--concurrency-range 1,2,4 --request-count 8 --warmup-request-count 2", streamed},
+		{"rates", "", "--request-rate-range 100:200:100 --request-count 8", streamed},
+		{"sessions", "", "--session-concurrency 2 --input-data " + sessions, streamed},
+		{"requests fail", "&fault=http_500:every=3", "--request-count 9", streamed},
+		{"one token", "&output_tokens=1", "--request-count 4", streamed},
+		{"numbers", "", "--service-kind openai --endpoint v1/embeddings --request-count 4", whole + " requests"},
+		{"runs", "", "--concurrency-range 1,2 --request-count 4 --repeat 2", streamed},
+		{"with -v", "", "--concurrency-range 1,2 --request-count 4 -v", streamed},
+		{"windows", "", "--concurrency-range 2 -p 40 -s 999", streamed},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			files := []string{filepath.Join(dir, "a.json"), filepath.Join(dir, "b.parquet")}
+			args := append([]string{"-u", "sim://?ttft=2ms&itl=300us&output_tokens=5" + tt.url, "--quiet", "--profile-export-file", files[0], "--profile-export-file", files[1]}, strings.Fields(tt.args)...)
+			code, stdout, stderr := inProcess(t.Context(), t, args...)
+			if code != 0 {
+				t.Fatalf("exit code %d: %s", code, stderr)
+			}
+			if strings.Contains(tt.args, "--repeat") {
+				first, second, ok := strings.Cut(strings.TrimPrefix(stdout, "Run 1 of 2\n"), "\n\nRun 2 of 2\n")
+				if !ok {
+					t.Fatalf("no two runs:\n%s", stdout)
+				}
+				compareSummary(t, first, tt.heads, reportOf(t, filepath.Join(dir, "a.1.json")))
+				compareSummary(t, second, tt.heads, reportOf(t, filepath.Join(dir, "b.2.parquet")))
+				return
+			}
+			if strings.Contains(tt.args, "-v") {
+				console, own, ok := strings.Cut(stdout, "\n\nconcurrency ")
+				if !ok || !strings.Contains(console, "Request concurrency: 2\n") {
+					t.Fatalf("no console of perf_analyzer, or nothing after it:\n%s", stdout)
+				}
+				stdout = "concurrency " + own
+			}
+			for _, file := range files {
+				compareSummary(t, stdout, tt.heads, reportOf(t, file))
+			}
+		})
+	}
+}
+
+// A run that is interrupted ends with the figures of what was measured.
+func TestSummaryInterrupted(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "a.json")
+	signals := make(chan os.Signal, 1)
+	env := environment{getenv: func(string) string { return "" }, signals: signals}
+	var stdout, stderr bytes.Buffer
+	timer := time.AfterFunc(300*time.Millisecond, func() { signals <- syscall.SIGINT })
+	defer timer.Stop()
+	code := run(t.Context(), []string{"pa-record", "-u", "sim://?ttft=2ms&itl=300us&output_tokens=5", "--duration", "1m", "--profile-export-file", file}, env, strings.NewReader(""), &stdout, &stderr)
+	if code != 128+int(syscall.SIGINT) {
+		t.Fatalf("exit code %d: %s", code, stderr.String())
+	}
+	compareSummary(t, stdout.String(), "ok failed TTFT TTFT ITL ITL output", reportOf(t, file))
+}
+
+// A run of more responses than memory is given to says where its figures are.
+func TestSummaryTooLarge(t *testing.T) {
+	s := summary{ctx: t.Context(), most: 2}
+	s.add(&export.Request{Responses: make([]export.Response, 3)})
+	s.start(filepath.Join(t.TempDir(), "nothing"), nil)
+	s.wait()
+	var stdout, stderr strings.Builder
+	s.print(&stdout, &stderr, place{}, false)
+	if want := "pa-record: note: the figures are left to pa-analyze: more than 2 responses\n"; stderr.String() != want || stdout.Len() > 0 {
+		t.Errorf("standard error %q, want %q; standard output %q", stderr.String(), want, stdout.String())
+	}
+}
+
+// The figures are those of a journal; a second signal ends the computing.
+func TestAnalyzeJournal(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.journal.arrows")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	header := &export.Run{Meta: &export.RunMeta{Schema: export.Schema}}
+	w, err := columnar.NewJournalWriter(f, header)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := &export.Request{ID: 1, StartNS: 1_000, Status: export.StatusOK, Responses: []export.Response{{RecvNS: 2_000}}}
+	if err := errors.Join(w.BeginExperiment(export.ModeConcurrency, "1"), w.WriteRequest(q), w.EndExperiment(&export.Experiment{}), w.Close(header)); err != nil {
+		t.Fatal(err)
+	}
+	rep, err := analyzeJournal(t.Context(), path, nil)
+	if err != nil || len(rep.Experiments) != 1 || rep.Experiments[0].OK != 1 {
+		t.Errorf("report %+v, error %v, want one level with one request", rep, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if rep, err := analyzeJournal(ctx, path, nil); rep != nil || !errors.Is(err, context.Canceled) {
+		t.Errorf("report %+v, error %v, want that it was cancelled", rep, err)
+	}
+}

@@ -1,0 +1,97 @@
+package report
+
+import (
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/pa-tools/pa/pkg/analyze"
+)
+
+// Brief returns a renderer of one line per load level, with what is asked first
+// about a server: requests ok and failed, TTFT and ITL (p50 and p99), and output
+// tokens per second. A level whose answers were not streamed has no TTFT; then
+// there are columns for E2EL. The figures, units and digits are those of the
+// levels in [Table].
+func Brief(rep *analyze.Report) Renderer {
+	return func(w io.Writer) error {
+		var b strings.Builder
+		g := brief(rep)
+		if err := g.write(&b, 0); err != nil {
+			return err
+		}
+		_, err := io.WriteString(w, b.String())
+		return err
+	}
+}
+
+func brief(rep *analyze.Report) grid {
+	units := timeUnitsOf([]Input{{Report: rep}})
+	mode, mixed := modes(rep)
+	for i := range rep.Experiments {
+		if rep.Experiments[i].Load != "" && !mixed {
+			mode, mixed = "level", true
+		}
+	}
+	type column struct {
+		name, unit string
+		cell       func(e *analyze.Experiment) string
+	}
+	var columns []column
+	latency := func(name, key string, sc scale) {
+		for _, pct := range []float64{50, 99} {
+			columns = append(columns, column{name, levelName(pct) + " " + sc.name, func(e *analyze.Experiment) string {
+				s := e.Metric(key)
+				if s == nil {
+					return "n/a"
+				}
+				return number(s.P(pct) / sc.per)
+			}})
+		}
+	}
+	some := func(has func(e *analyze.Experiment) bool) bool {
+		for i := range rep.Experiments {
+			if e := &rep.Experiments[i]; e.OK > 0 && has(e) {
+				return true
+			}
+		}
+		return false
+	}
+	if some(func(e *analyze.Experiment) bool { return e.Metric("ttft_ns") != nil }) {
+		latency("TTFT", "ttft_ns", units.token)
+		latency("ITL", "itl_ns", units.token)
+	}
+	if some(func(e *analyze.Experiment) bool { return e.Metric("ttft_ns") == nil }) {
+		latency("E2EL", "e2el_ns", units.request)
+	}
+	rate := column{"output", "tok/s", func(e *analyze.Experiment) string { return orNA(e.Throughput.OutputTokens) }}
+	if !some(func(e *analyze.Experiment) bool { return e.Throughput.OutputTokens.OK }) {
+		rate = column{"requests", "/s", func(e *analyze.Experiment) string { return orNA(e.Throughput.Requests) }}
+	}
+	columns = append(columns, rate)
+
+	g := grid{}
+	head, below := []string{plain(mode), "ok", "failed"}, []string{"", "", ""}
+	for _, c := range columns {
+		head, below = append(head, c.name), append(below, c.unit)
+	}
+	g.add(head...)
+	g.add(below...)
+	for i := range rep.Experiments {
+		e := &rep.Experiments[i]
+		row := []string{plain(levelIn(e, mixed)), strconv.Itoa(e.OK), strconv.Itoa(e.FailedRequests())}
+		for _, c := range columns {
+			row = append(row, c.cell(e))
+		}
+		g.add(row...)
+	}
+	return g
+}
+
+// orNA formats a rate, "n/a" where it cannot be told.
+func orNA(r analyze.Rate) string {
+	if !r.OK {
+		return "n/a"
+	}
+	return number(r.PerSecond)
+}
