@@ -401,6 +401,9 @@ func writeBeside(c *cli.Context, path string, rep dialect.Report) {
 	if !ok || path == "-" {
 		return
 	}
+	if isFolder(path) {
+		path, _ = export.ResultFile(path) // it was opened
+	}
 	name := filepath.Base(path)
 	for _, packed := range [...]string{".gz", ".zst"} {
 		name = strings.TrimSuffix(name, packed)

@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
+	"os"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -19,6 +21,7 @@ const defaultFile = "profile_export.json"
 // inputFlags are those of every command that reads files.
 func inputFlags() []cli.Flag {
 	return []cli.Flag{
+		&cli.BoolFlag{Name: "beside", Usage: "also read the summary and settings that the tool wrote into the folder of the file (giving the folder does, too)", Category: "Input"},
 		&cli.Int64Flag{Name: "max-value", Usage: "refuse a single value of more than `BYTES`", Value: export.DefaultMaxValueBytes, Category: "Input"},
 	}
 }
@@ -33,8 +36,23 @@ func open(c *cli.Context, path string) (export.Reader, error) {
 		Formats: formats.Readers(),
 		Limits:  export.Limits{MaxValueBytes: limit},
 		Stdin:   c.App.Reader,
+		Beside:  c.Bool("beside"),
 	}
-	return o.Open(c.Context, path)
+	r, err := o.Open(c.Context, path)
+	if err != nil || o.Beside || isFolder(path) {
+		return r, err
+	}
+	// Only files that the command line names are opened.
+	if names := export.SummaryNames(r, path); names != nil {
+		warnf(c, "%s: the load of the run is n/a: the tool writes it into %s of the same folder; add --beside to read that, too", path, strings.Join(names, " and "))
+	}
+	return r, nil
+}
+
+// isFolder reports whether path is that of a folder.
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }
 
 // use opens a file, gives it to f, and closes it.

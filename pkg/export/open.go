@@ -50,6 +50,10 @@ type Opener struct {
 	Limits  Limits
 	// Stdin is what the path "-" stands for; nil means that there is none.
 	Stdin io.Reader
+	// Beside allows a reader to open files of fixed names in the folder of the one
+	// that is named: the summary and the settings that the tool writes there.
+	// Naming a folder allows it for that folder.
+	Beside bool
 	// TempDir is where compressed files, pipes and Stdin are kept,
 	// decompressed, while they are read; "" is the system's folder for
 	// temporary files.
@@ -60,7 +64,8 @@ type Opener struct {
 }
 
 // Open opens the file at path, or Stdin for "-". gzip and zstd are recognized
-// by their content, and so is the format; the name says nothing.
+// by their content, and so is the format; the name says nothing. A folder stands
+// for the file of requests in it: see [ResultFile].
 //
 // Files are read in place; the rest goes through a temporary file, which has
 // no name any more while it is read (where the system allows that) and is gone
@@ -78,14 +83,20 @@ func (o *Opener) Open(ctx context.Context, path string) (Reader, error) {
 	}
 	// Opening a pipe would wait for its writer; a folder gives an error of
 	// its own that does not help.
+	beside := o.Beside
 	info, err := os.Stat(path)
+	if err == nil && info.IsDir() {
+		if path, err = ResultFile(path); err != nil {
+			return nil, err
+		}
+		beside = true
+		info, err = os.Stat(path)
+	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("%w; check the path (pa-record writes profile_export.json into the working directory)", err)
 	case err != nil:
 		return nil, err
-	case info.IsDir():
-		return nil, fmt.Errorf("%s: is a directory; give a profile_export.json", path)
 	}
 	f, err := os.Open(path)
 	if err != nil {
@@ -98,7 +109,9 @@ func (o *Opener) Open(ctx context.Context, path string) (Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	useSummary(r, path)
+	if beside {
+		useSummaries(ctx, r, path)
+	}
 	return r, nil
 }
 

@@ -106,15 +106,15 @@ func Checked(r Reader) (c SelfCheck, ok bool) {
 	return c, c.Compared > 0
 }
 
-// A Summarized is a Reader of a file whose tool writes what it makes of the
-// requests into another file of the same folder.
+// A Summarized is a Reader of a file whose tool writes more about the run into
+// other files of the same folder: what it makes of the requests, and its settings.
 type Summarized interface {
-	// SummaryName returns the name of that other file, given the name of the
-	// one that is read, without its folder; "" when there is none.
-	SummaryName(file string) string
-	// UseSummary makes the figures of that file part of the comparison of
-	// [Checker]. It is called before the first Next; name is for messages. err
-	// is why the file could not be read, of which content is then no part: that
-	// becomes a Warning.
+	// SummaryNames returns the names of those files, given the name of the one
+	// that is read, all without their folder; nil when there are none.
+	SummaryNames(file string) []string
+	// UseSummary takes the content of one of them: its figures become part of the
+	// comparison of [Checker], and the load that it names that of the run. It is
+	// called before the first Next; name is the path. err is why the file could
+	// not be read: content is nil then, and a Warning says so.
 	UseSummary(name string, content []byte, err error)
 }

@@ -1,60 +1,70 @@
 package export
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/pa-tools/pa/internal/regular"
 )
 
 // maxSummaryBytes bounds a summary: those of the tools have a few kilobytes.
 const maxSummaryBytes = 16 << 20
 
-// useSummary gives r, which reads the file at path, the summary beside it, if
-// the tool writes one and it is there.
-func useSummary(r Reader, path string) {
+// resultFiles are the names of files of requests, the first that is there being
+// the one that its folder stands for.
+var resultFiles = []string{
+	"profile_export.json", "profile_export.jsonl", "profile_export_raw.jsonl", "per_request_lifecycle_metrics.json", "benchmarks.json",
+}
+
+// ResultFile returns the path of the file of requests in the folder of a tool's
+// results: profile_export.json, AIPerf's profile_export.jsonl, inference-perf's
+// per_request_lifecycle_metrics.json or GuideLLM's benchmarks.json.
+func ResultFile(folder string) (string, error) {
+	for _, name := range resultFiles {
+		path := filepath.Join(folder, name)
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+			return path, nil
+		}
+	}
+	return "", fmt.Errorf("%s: is a directory without a result file (%s); give a file", folder, strings.Join(resultFiles, ", "))
+}
+
+// SummaryNames returns the names of the files that the tool writes into the folder
+// of the file at path, which r reads, and that say more about its run; nil if it
+// writes none. They are read if [Opener.Beside] allows it.
+func SummaryNames(r Reader, path string) []string {
 	if o, ok := r.(*opened); ok {
 		r = o.Reader
 	}
 	s, ok := r.(Summarized)
-	if !ok {
-		return
+	if !ok || path == "-" {
+		return nil
 	}
-	folder, file := filepath.Split(path)
+	file := filepath.Base(path)
 	for _, compressed := range []string{".gz", ".zst"} {
 		file = strings.TrimSuffix(file, compressed)
 	}
-	name := s.SummaryName(file)
-	if name == "" {
-		return
-	}
-	name = folder + name
-	content, err := readSummary(name)
-	if !errors.Is(err, fs.ErrNotExist) {
-		s.UseSummary(name, content, err)
-	}
+	return s.SummaryNames(file)
 }
 
-func readSummary(name string) (content []byte, err error) {
-	// Opening a pipe would wait for its writer.
-	info, err := os.Stat(name)
-	if err != nil {
-		return nil, err
+// useSummaries gives r, which reads the file at path, those of its summaries that
+// are there.
+func useSummaries(ctx context.Context, r Reader, path string) {
+	for _, name := range SummaryNames(r, path) {
+		name = filepath.Join(filepath.Dir(path), name)
+		content, err := regular.ReadFile(ctx, name, maxSummaryBytes)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if o, ok := r.(*opened); ok {
+			o.Reader.(Summarized).UseSummary(name, content, err)
+		} else {
+			r.(Summarized).UseSummary(name, content, err)
+		}
 	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s: is no regular file", name)
-	}
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	content, err = io.ReadAll(io.LimitReader(f, maxSummaryBytes+1))
-	if err == nil && len(content) > maxSummaryBytes {
-		return nil, fmt.Errorf("%s: is larger than %d MiB", name, maxSummaryBytes>>20)
-	}
-	return content, err
 }

@@ -3,6 +3,7 @@ package foreign
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"time"
 
@@ -24,19 +25,64 @@ const (
 
 var _ summarized = (*aiperf)(nil)
 
-func (s *aiperf) summaryName(file string) string {
+func (s *aiperf) summaryNames(file string) []string {
 	if file == aiperfRecords || file == aiperfRaw {
-		return aiperfSummary
+		return []string{aiperfSummary}
 	}
-	return ""
+	return nil
 }
 
-func (s *aiperf) useSummary(stored *summary) error {
+func (s *aiperf) useSummary(run *export.Run, name string, content []byte) error {
+	stored, err := parseSummary(name, content)
+	if err != nil {
+		return err
+	}
 	if _, ok := stored.texts["aiperf_version"]; !ok {
 		return errors.New("is not a summary of AIPerf: it has no aiperf_version")
 	}
+	stored.aiperfLoad(run)
+	// AIPerf's rates are over the phase, unless the run was cancelled.
+	if start, end, ok := stored.aiperfPhase(); ok && stored.texts["was_cancelled"] != "true" {
+		run.Meta.StartNS, run.Meta.EndNS = uint64(start.UnixNano()), uint64(end.UnixNano())
+	}
 	s.totals = &aiperfTotals{stored: stored, metrics: map[string]*spread{}, firstStart: math.Inf(1)}
 	return nil
+}
+
+// aiperfLoad puts the load of the phase that is measured into run. Of several such
+// phases it is not known which one a record belongs to.
+func (s *summary) aiperfLoad(run *export.Run) {
+	found := -1
+	for i := 0; ; i++ {
+		kind, ok := s.texts[fmt.Sprintf("input_config.phases.%d.kind", i)]
+		if !ok {
+			break
+		}
+		if kind != "profiling" {
+			continue
+		}
+		if found >= 0 {
+			return
+		}
+		found = i
+	}
+	phase := fmt.Sprintf("input_config.phases.%d.", found)
+	concurrency, closed := s.figures[phase+"concurrency"]
+	rate, open := s.figures[phase+"rate"]
+	switch typ := s.texts[phase+"type"]; {
+	case typ == "concurrency" && closed:
+		setLoad(run, export.ModeConcurrency, concurrency)
+	case typ != "" && typ != "concurrency" && open:
+		setLoad(run, export.ModeRequestRate, rate)
+	}
+}
+
+// aiperfPhase returns when the phase began and ended, in UTC.
+func (s *summary) aiperfPhase() (start, end time.Time, ok bool) {
+	const layout = "2006-01-02T15:04:05"
+	start, err1 := time.Parse(layout, s.texts["start_time"])
+	end, err2 := time.Parse(layout, s.texts["end_time"])
+	return start, end, err1 == nil && err2 == nil && start.UnixNano() > 0 && end.After(start)
 }
 
 // aiperfTotals are the values of the records that count, to be compared with the
@@ -148,10 +194,8 @@ func (t *aiperfTotals) compareRates(c *selfCheck) {
 // phase returns how many seconds the run took, which are what rates can be over,
 // too. The summary has its ends in whole microseconds; NaN where it has none.
 func (t *aiperfTotals) phase() float64 {
-	const layout = "2006-01-02T15:04:05"
-	start, err1 := time.Parse(layout, t.stored.texts["start_time"])
-	end, err2 := time.Parse(layout, t.stored.texts["end_time"])
-	if err1 != nil || err2 != nil || !end.After(start) {
+	start, end, ok := t.stored.aiperfPhase()
+	if !ok {
 		return math.NaN()
 	}
 	return end.Sub(start).Seconds()

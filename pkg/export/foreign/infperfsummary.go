@@ -2,8 +2,13 @@ package foreign
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/pa-tools/pa/pkg/export"
 )
 
 // inference-perf puts what it made of the requests of all stages into
@@ -20,22 +25,56 @@ import (
 const (
 	infPerfRequests = "per_request_lifecycle_metrics.json"
 	infPerfSummary  = "summary_lifecycle_metrics.json"
+	infPerfSettings = "config.yaml"
 )
 
 var _ summarized = (*infPerf)(nil)
 
-func (s *infPerf) summaryName(file string) string {
+func (s *infPerf) summaryNames(file string) []string {
 	if prefix, ok := strings.CutSuffix(file, infPerfRequests); ok {
-		return prefix + infPerfSummary
+		return []string{prefix + infPerfSummary, prefix + infPerfSettings}
 	}
-	return ""
+	return nil
 }
 
-func (s *infPerf) useSummary(stored *summary) error {
+func (s *infPerf) useSummary(run *export.Run, name string, content []byte) error {
+	if strings.HasSuffix(name, infPerfSettings) {
+		return infPerfLoad(run, name, content)
+	}
+	stored, err := parseSummary(name, content)
+	if err != nil {
+		return err
+	}
 	if _, ok := stored.figures["load_summary.count"]; !ok {
 		return errors.New("is not a summary of inference-perf: it has no load_summary with a count")
 	}
 	s.totals = &infPerfTotals{stored: stored, first: math.Inf(1)}
+	return nil
+}
+
+// infPerfLoad puts the load of the settings into run, if there is one stage: of
+// several it is not known which one a request belongs to.
+func infPerfLoad(run *export.Run, name string, content []byte) error {
+	var settings struct {
+		Load struct {
+			Type   string `yaml:"type"`
+			Stages []struct {
+				Rate        float64 `yaml:"rate"`
+				Concurrency float64 `yaml:"concurrency_level"`
+			} `yaml:"stages"`
+		} `yaml:"load"`
+	}
+	if err := yaml.Unmarshal(content, &settings); err != nil {
+		return fmt.Errorf("%s: is not the YAML of inference-perf's settings: %w", name, err)
+	}
+	l := &settings.Load
+	switch {
+	case len(l.Stages) != 1:
+	case l.Type == "concurrent":
+		setLoad(run, export.ModeConcurrency, l.Stages[0].Concurrency)
+	case l.Type == "constant", l.Type == "poisson":
+		setLoad(run, export.ModeRequestRate, l.Stages[0].Rate)
+	}
 	return nil
 }
 

@@ -178,29 +178,27 @@ func (r *Reader) Skipped(experiment int) (counted, excluded int) {
 // SelfCheck returns how the file's own figures compare.
 func (r *Reader) SelfCheck() export.SelfCheck { return r.check.result }
 
-// SummaryName returns the name of the file with the tool's own figures.
-func (r *Reader) SummaryName(file string) string {
+// SummaryNames returns the names of the files with the tool's own figures and
+// settings.
+func (r *Reader) SummaryNames(file string) []string {
 	if s, ok := r.src.(summarized); ok {
-		return s.summaryName(file)
+		return s.summaryNames(file)
 	}
-	return ""
+	return nil
 }
 
-// UseSummary has the figures of that file compared, too.
+// UseSummary has the figures of such a file compared, too, and takes the load from
+// it.
 func (r *Reader) UseSummary(name string, content []byte, err error) {
 	s, ok := r.src.(summarized)
 	if !ok {
 		return
 	}
-	var figures *summary
 	if err == nil {
-		figures, err = parseSummary(name, content)
-	}
-	if err == nil {
-		err = s.useSummary(figures)
+		err = s.useSummary(r.run, name, content)
 	}
 	if err != nil {
-		msg := strings.TrimPrefix(err.Error(), name+": ") + "; its figures are not compared"
+		msg := strings.TrimPrefix(err.Error(), name+": ") + "; it is not used"
 		r.warnings = append(r.warnings, export.Warning{Name: name, Offset: -1, Msg: msg, Count: 1})
 	}
 }

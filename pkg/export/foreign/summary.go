@@ -8,17 +8,26 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/pa-tools/pa/pkg/export"
 )
 
-// A summarized source has a file beside it with what the tool made of the
-// requests.
+// setLoad puts the load into the only level of a run that does not say it.
+func setLoad(run *export.Run, mode string, value float64) {
+	if len(run.Experiments) == 1 && run.Experiments[0].Mode == "" && value > 0 {
+		run.Experiments[0].Mode, run.Experiments[0].Value = mode, digits(value)
+	}
+}
+
+// A summarized source has files in its folder with what the tool made of the
+// requests, and with its settings.
 type summarized interface {
-	// summaryName returns the name of that file, given the source's; "" for
+	// summaryNames returns the names of those files, given the source's; nil for
 	// none.
-	summaryName(file string) string
-	// useSummary has check compare the figures of s. The error says why that
-	// cannot be.
-	useSummary(s *summary) error
+	summaryNames(file string) []string
+	// useSummary takes the content of one of them. It has check compare its
+	// figures, and puts the load into run. The error says why that cannot be.
+	useSummary(run *export.Run, name string, content []byte) error
 }
 
 // A summary is such a file: its numbers by where they stand in it, such as
@@ -56,6 +65,8 @@ func (s *summary) add(path string, v any) {
 		s.figures[strings.TrimPrefix(path, ".")] = v
 	case string:
 		s.texts[strings.TrimPrefix(path, ".")] = v
+	case bool:
+		s.texts[strings.TrimPrefix(path, ".")] = strconv.FormatBool(v)
 	}
 }
 

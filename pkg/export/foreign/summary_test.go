@@ -26,7 +26,7 @@ func readBeside(t *testing.T, file string, requests []byte, summary string, figu
 			t.Fatal(err)
 		}
 	}
-	o := export.Opener{Formats: Formats()}
+	o := export.Opener{Formats: Formats(), Beside: true}
 	r, err := o.Open(t.Context(), filepath.Join(dir, file))
 	if err != nil {
 		t.Fatal(err)
@@ -147,12 +147,12 @@ func TestSummariesUnread(t *testing.T) {
 		content  string
 		warn     string
 	}{
-		{"cut", "", 0, `{"aiperf_version":"0.13.0","request_latency":{"avg"`, "profile_export_aiperf.json: is not the JSON object of a summary: unexpected end of JSON input; its figures are not compared"},
+		{"cut", "", 0, `{"aiperf_version":"0.13.0","request_latency":{"avg"`, "profile_export_aiperf.json: is not the JSON object of a summary: unexpected end of JSON input; it is not used"},
 		{"no object", "", 0, `[]`, "profile_export_aiperf.json: is not the JSON object of a summary"},
 		{"null", "", 0, `null`, "profile_export_aiperf.json: is not the JSON object of a summary"},
-		{"of another tool", "", 0, `{"load_summary":{"count":8}}`, "profile_export_aiperf.json: is not a summary of AIPerf: it has no aiperf_version; its figures are not compared"},
+		{"of another tool", "", 0, `{"load_summary":{"count":8}}`, "profile_export_aiperf.json: is not a summary of AIPerf: it has no aiperf_version; it is not used"},
 		{"of another tool", "", 5, `{"aiperf_version":"0.13.0"}`, "summary_lifecycle_metrics.json: is not a summary of inference-perf: it has no load_summary with a count"},
-		{"too large", "", 0, strings.Repeat(" ", 16<<20+1), "profile_export_aiperf.json: is larger than 16 MiB; its figures are not compared"},
+		{"too large", "", 0, strings.Repeat(" ", 16<<20+1), "profile_export_aiperf.json: is larger than 16777216 bytes; it is not used"},
 		{"requests of another name", "run.jsonl", 0, `{`, ""},
 		{"requests with a prefix, and a summary without", "x-per_request_lifecycle_metrics.json", 5, `{`, ""},
 	} {
@@ -175,5 +175,89 @@ func TestSummariesUnread(t *testing.T) {
 				t.Errorf("warnings %q, want %q", got, tt.warn)
 			}
 		})
+	}
+}
+
+// The load of a run is in the tool's files of the same folder. They are read where
+// Beside or the name of the folder allows it, and are not even opened otherwise.
+func TestLoadBeside(t *testing.T) {
+	fsys := golden.FS(t, "peers")
+	for _, tt := range []struct {
+		name, requests string
+		others         []string
+		want           string
+		phase          bool // its ends are known
+	}{
+		{"aiperf/ok", "profile_export.jsonl", []string{"profile_export_aiperf.json"}, "concurrency:4", true},
+		{"aiperf/ok raw", "profile_export_raw.jsonl", []string{"profile_export_aiperf.json"}, "concurrency:4", true},
+		{"infperf/ok", "reports/per_request_lifecycle_metrics.json", []string{"reports/summary_lifecycle_metrics.json", "reports/config.yaml"}, "concurrency:4", false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := t.TempDir()
+			tool, _, _ := strings.Cut(tt.name, " ")
+			for _, name := range append([]string{tt.requests}, tt.others...) {
+				data, err := fs.ReadFile(fsys, tool+"/"+name)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(filepath.Join(dir, path.Base(name)), data, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			file := filepath.Join(dir, path.Base(tt.requests))
+			for _, open := range []struct {
+				path   string
+				beside bool
+				want   string
+			}{{file, false, ":"}, {file, true, tt.want}, {dir, false, tt.want}} {
+				o := export.Opener{Formats: Formats(), Beside: open.beside}
+				r, err := o.Open(t.Context(), open.path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				run := r.Run()
+				if got := run.Experiments[0].Mode + ":" + run.Experiments[0].Value; got != open.want {
+					t.Errorf("%s, beside %v: load %q, want %q", open.path, open.beside, got, open.want)
+				}
+				if known := run.Meta.EndNS > run.Meta.StartNS; known != (tt.phase && open.want != ":") {
+					t.Errorf("%s, beside %v: phase from %d to %d", open.path, open.beside, run.Meta.StartNS, run.Meta.EndNS)
+				}
+				for r.Next() {
+				}
+				if r.Err() != nil || len(r.Warnings()) > 0 {
+					t.Errorf("%v, %v", r.Err(), r.Warnings())
+				}
+				if err := r.Close(); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+}
+
+// Loads that the settings name, and those that they leave open.
+func TestLoads(t *testing.T) {
+	for _, tt := range []struct{ name, content, want string }{
+		{"AIPerf, a rate", `{"aiperf_version":"1","input_config":{"phases":[{"kind":"warmup","type":"concurrency","concurrency":1},{"kind":"profiling","type":"poisson","rate":2.5}]}}`, "request_rate:2.5"},
+		{"AIPerf, two phases that are measured", `{"aiperf_version":"1","input_config":{"phases":[{"kind":"profiling","type":"concurrency","concurrency":1},{"kind":"profiling","type":"concurrency","concurrency":2}]}}`, ":"},
+		{"AIPerf, no phases", `{"aiperf_version":"1"}`, ":"},
+		{"AIPerf, a load below 0", `{"aiperf_version":"1","input_config":{"phases":[{"kind":"profiling","type":"concurrency","concurrency":-1}]}}`, ":"},
+		{"inference-perf, a rate", "load: {type: poisson, stages: [{rate: 8, duration: 1}]}", "request_rate:8"},
+		{"inference-perf, two stages", "load: {type: constant, stages: [{rate: 8}, {rate: 9}]}", ":"},
+		{"inference-perf, another type", "load: {type: trace_replay, stages: [{rate: 8}]}", ":"},
+	} {
+		run := &export.Run{Experiments: make([]export.Experiment, 1), Meta: &export.RunMeta{}}
+		var err error
+		if strings.HasPrefix(tt.content, "{") {
+			err = (&aiperf{}).useSummary(run, "s.json", []byte(tt.content))
+		} else {
+			err = (&infPerf{}).useSummary(run, "config.yaml", []byte(tt.content))
+		}
+		if got := run.Experiments[0].Mode + ":" + run.Experiments[0].Value; err != nil || got != tt.want {
+			t.Errorf("%s: %q, %v, want %q", tt.name, got, err, tt.want)
+		}
+	}
+	if err := (&infPerf{}).useSummary(&export.Run{}, "config.yaml", []byte("load: [")); err == nil {
+		t.Error("settings that are no YAML are taken")
 	}
 }

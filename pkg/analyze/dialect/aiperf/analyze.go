@@ -147,7 +147,16 @@ func (a *analysis) arguments() error {
 			return fmt.Errorf("argument %s=%q: expected true or false, or a time such as 2026-11-21T11:59:16.222704", key, value)
 		}
 	}
+	if a.startNS == 0 && a.endNS == 0 && a.imported() { // the summary of its folder, if it was read
+		a.startNS, a.endNS = a.run.Meta.StartNS, a.run.Meta.EndNS
+	}
 	return nil
+}
+
+// imported reports whether the run is of AIPerf's own records.
+func (a *analysis) imported() bool {
+	m := a.run.Meta
+	return m != nil && m.Import != nil && strings.HasPrefix(m.Tool, "AIPerf")
 }
 
 // instant reads a time as AIPerf writes it, in UTC, or Unix nanoseconds.

@@ -33,7 +33,11 @@ func (a *analysis) finish() {
 	r.hint = len(c.total) > 0 && !a.cachedSeen
 	a.explainLevel(phase)
 	if phase == 0 && !r.cancelled && c.ok > 0 {
-		r.warnings = append(r.warnings, errors.New("AIPerf divides by the time from before the first request to after the last, which the file does not say: rates and effective metrics are over the requests themselves; give --arg start_time=… and end_time=… of its summary"))
+		add := "give --arg start_time=… and end_time=…"
+		if a.imported() {
+			add = "add --beside to take it from profile_export_aiperf.json of the same folder, or " + add
+		}
+		r.warnings = append(r.warnings, errors.New("AIPerf divides by the time from before the first request to after the last, which the file does not say: rates and effective metrics are over the requests themselves; "+add))
 	}
 	if a.skipped > 0 {
 		r.warnings = append(r.warnings, fmt.Errorf("%d requests of the level were cancelled or not measured: AIPerf does not count them", a.skipped))
