@@ -224,9 +224,11 @@ func (r *recording) Close(run *export.Run) error {
 	}
 	if r.summary != nil {
 		r.summary.start(r.path, edit)
-		defer r.summary.wait()
 	}
 	written, requests, werr := finalize(r.ctx, r.path, r.outputs, edit)
+	if r.summary != nil {
+		r.summary.wait() // it reads the journal, which may be removed now
+	}
 	r.written = written
 	switch {
 	case werr != nil:

@@ -105,7 +105,7 @@ func latestOptions() options {
 		{names: []string{"--checkpoint-dir"}, arg: "DIR", initial: "checkpoint", group: "Output", usage: "", fate: unneeded, note: "every run is made anew"},
 		{names: []string{"--enable-checkpointing"}, group: "Output", usage: "", fate: unneeded, note: "every run is made anew"},
 		{names: []string{"--generate-plots"}, group: "Output", usage: "pictures", fate: hint, note: "pa-analyze html"},
-		{names: []string{"-v", "--verbose"}, group: "Other", usage: "", fate: unneeded, note: "perf_analyzer's report is always printed"},
+		{names: []string{"-v", "--verbose"}, group: "Other", usage: "print the report of perf_analyzer, too", fate: same},
 	})
 }
 
@@ -189,6 +189,9 @@ func (l *latest) translate(load func() string) {
 	a := l.a
 	l.check()
 	l.begin(l.model)
+	if a.has("--verbose") {
+		l.flag("-v")
+	}
 	l.moreModels()
 	if l.service.path != "" {
 		endpoint := strings.ReplaceAll(l.service.path, "{model}", l.model)
