@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	"github.com/pa-tools/pa/internal/cmdline"
 )
@@ -30,6 +32,33 @@ func (i *interruption) name() string {
 		return "SIGHUP"
 	}
 	return "stopped"
+}
+
+// timeToWrite is how long the writing of the exports may go on after a second
+// signal.
+const timeToWrite = 250 * time.Millisecond
+
+// errSecondSignal is why an export was not written to its end.
+var errSecondSignal = errors.New("a second signal stopped the writing of the export")
+
+// outlive returns a context that is done d after ctx is: what a run gave is
+// written even when it was told to end at once, if that does not take long.
+// release ends the waiting.
+func outlive(ctx context.Context, d time.Duration) (longer context.Context, release func()) {
+	longer, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() { // ends with longer
+		t := time.NewTimer(d)
+		defer t.Stop()
+		select {
+		case <-t.C:
+			cancel(errSecondSignal)
+		case <-longer.Done():
+		}
+	})
+	return longer, func() {
+		stop()
+		cancel(nil)
+	}
 }
 
 // watchSignals turns the first signal into a closed stop channel and the

@@ -24,6 +24,7 @@ const journalSuffix = ".journal.arrows"
 // recorder's export.Writer.
 type recording struct {
 	ctx     context.Context // for writing the exports
+	hurry   <-chan struct{} // closed: the run must end at once; nil: never
 	outputs []*output
 	// overwrite is what the user said of exports and journals that are there.
 	overwrite bool
@@ -35,6 +36,7 @@ type recording struct {
 	reserve fdReserve               // for writing the exports
 	space   diskReserve             // for the end of the journal
 	w       *columnar.JournalWriter // nil before the first level
+	taken   int                     // requests
 	header  *export.Run             // as far as known when the first level begins
 	written []string                // exports that are whole
 	summary *summary                // nil: no figures are printed at the end
@@ -159,6 +161,7 @@ func (r *recording) WriteRequest(q *export.Request) error {
 	if r.summary != nil {
 		r.summary.add(q)
 	}
+	r.taken++
 	return r.failed(r.w.WriteRequest(q))
 }
 
@@ -230,6 +233,9 @@ func (r *recording) Close(run *export.Run) error {
 		r.summary.wait() // it reads the journal, which may be removed now
 	}
 	r.written = written
+	if werr != nil && r.ctx.Err() != nil {
+		werr, requests = context.Cause(r.ctx), r.taken // they were not all read again
+	}
 	switch {
 	case werr != nil:
 		return journalKept(r.path, requests, errors.Join(jerr, werr, r.failed(r.file.Close())))
@@ -250,6 +256,11 @@ func (r *recording) endJournal(run *export.Run) error {
 		qerr = r.failed(qerr)
 		r.breakOff(run, qerr)
 		return qerr
+	}
+	select {
+	case <-r.hurry: // the system writes it by itself
+		return err
+	default:
 	}
 	if err == nil {
 		err = r.failed(r.file.Sync())

@@ -159,8 +159,10 @@ func (m *series) run(ctx context.Context, i int, of place) error {
 	if err != nil {
 		return err
 	}
-	// A second signal ends the run, not the writing of what it gave.
-	if err := out.open(context.WithoutCancel(ctx), &header); err != nil {
+	writing, release := outlive(ctx, timeToWrite)
+	defer release()
+	out.hurry = ctx.Done()
+	if err := out.open(writing, &header); err != nil {
 		return err
 	}
 	watch, stats, err := s.watchers(m.urls, b, clock)
@@ -212,6 +214,8 @@ func (m *series) run(ctx context.Context, i int, of place) error {
 		}
 	}
 	switch {
+	case errors.Is(err, errSecondSignal):
+		return m.interrupted.error(err)
 	case err != nil:
 		return explain(err, s, m.ifRefused)
 	case m.interrupted.get() != 0:

@@ -54,7 +54,8 @@ type levelRun struct {
 	pace    pace
 	// flushedNS is when the writer was told to flush last.
 	flushedNS uint64
-	stopped   bool // by the user
+	stopped   bool            // by the user
+	hurry     <-chan struct{} // closed: the run must end at once
 	out       Level
 	err       error
 }
@@ -64,6 +65,7 @@ func (l *levelRun) run(ctx context.Context) (Level, error) {
 	l.box = newMailbox()
 	l.startNS = l.cfg.Clock.NowNS()
 	l.out.Load, l.out.StartNS = l.load, l.startNS
+	l.hurry = ctx.Done()
 	l.flushedNS = l.startNS
 	l.wrote(l.cfg.Writer.BeginExperiment(l.load.Mode(), l.load.Value()))
 	if l.err != nil {
@@ -297,6 +299,7 @@ func (l *levelRun) collect() {
 	items := l.box.take(l.spare)
 	l.pace.begin()
 	for i, x := range items {
+		l.cutShort(x)
 		l.pace.step(time.Duration(l.cfg.Clock.NowNS() - x.Request.EndedNS))
 		l.returned++
 		if x.Request.Phase == export.PhaseWarmup {
@@ -313,6 +316,25 @@ func (l *levelRun) collect() {
 	}
 	l.pace.end()
 	l.spare = items
+}
+
+// mostEventsAtEnd is how many events of an answer are looked at when the run must
+// end at once.
+const mostEventsAtEnd = 1000
+
+// cutShort leaves little of a long answer when the run must end at once: to decode
+// and write a million events takes seconds. Of a request that had succeeded
+// nobody knows then whether its answer was what the protocol says.
+func (l *levelRun) cutShort(x *backend.Exchange) {
+	if len(x.Raw) <= mostEventsAtEnd || !closed(l.hurry) {
+		return
+	}
+	if r := &x.Request; r.Status == export.StatusOK {
+		r.Status, r.Message = export.StatusCancelled, "the run was stopped before the answer was decoded"
+	}
+	before := exchangeBytes(x)
+	x.Cut()
+	l.box.less(before - exchangeBytes(x))
 }
 
 // admit settles x, or holds it back when it ended in a window that has not

@@ -46,8 +46,10 @@ func (m *mailbox) take(spare []*backend.Exchange) []*backend.Exchange {
 }
 
 // done says that an exchange that was taken is dealt with.
-func (m *mailbox) done(x *backend.Exchange) {
-	size := exchangeBytes(x)
+func (m *mailbox) done(x *backend.Exchange) { m.less(exchangeBytes(x)) }
+
+// less says that exchanges that were put take so many bytes less.
+func (m *mailbox) less(size int64) {
 	m.mu.Lock()
 	m.bytes -= size
 	m.mu.Unlock()

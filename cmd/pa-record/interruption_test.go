@@ -1,0 +1,83 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// What is to be written has a moment more than the run.
+func TestOutlive(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		longer, release := outlive(ctx, time.Second)
+		defer release()
+		time.Sleep(time.Hour)
+		cancel()
+		begin := time.Now()
+		<-longer.Done()
+		if d := time.Since(begin); d != time.Second || !errors.Is(context.Cause(longer), errSecondSignal) {
+			t.Errorf("done %v after the run, because of %v", d, context.Cause(longer))
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		_, release := outlive(ctx, time.Hour)
+		cancel()
+		synctest.Wait()
+		release() // else a goroutine is left over
+	})
+}
+
+// When the writing of the export is stopped, the journal stays and has all.
+func TestJournalAfterSecondSignal(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "run.json")
+	outputs, err := newOutputs([]string{path}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := newRecording(outputs, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	run := &export.Run{Meta: &export.RunMeta{Schema: export.Schema}}
+	if err := r.open(ctx, run); err != nil {
+		t.Fatal(err)
+	}
+	const requests = 3
+	err = r.BeginExperiment(export.ModeConcurrency, "1")
+	for range requests {
+		err = errors.Join(err, r.WriteRequest(&export.Request{HasMeta: true, Status: export.StatusOK}))
+	}
+	if err := errors.Join(err, r.EndExperiment(&export.Experiment{})); err != nil {
+		t.Fatal(err)
+	}
+	cancel(errSecondSignal)
+	err = r.Close(run)
+	if !errors.Is(err, errSecondSignal) || !strings.Contains(err.Error(), "requests kept: 3, in "+r.path+": pa-record recover "+r.path) {
+		t.Errorf("Close: %v", err)
+	}
+	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("an export that is not whole: %v", err)
+	}
+	got, err := openJournal(t.Context(), r.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer got.Close()
+	n := 0
+	for got.Next() {
+		n++
+	}
+	if n != requests || got.Err() != nil {
+		t.Errorf("the journal has %d requests, want %d: %v", n, requests, got.Err())
+	}
+}
