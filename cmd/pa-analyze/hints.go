@@ -80,7 +80,7 @@ func (o openings) close() error {
 // hintedDialect returns the dialect that all files ask for; strict if they do not,
 // or if flags ask for what only that has. What stands in the way is a warning.
 func hintedDialect(c *cli.Context, ahead openings) string {
-	paths := c.Args().Slice()
+	paths := arguments(c)
 	if c.IsSet("dialect") || len(paths) > mostOpen {
 		return c.String("dialect")
 	}

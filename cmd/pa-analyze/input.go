@@ -65,13 +65,26 @@ func use(c *cli.Context, path string, f func(export.Reader) error) (err error) {
 	return f(r)
 }
 
-// files returns the arguments; a command line without any is a mistake.
+// arguments returns the files that a command is about: its arguments, else the
+// default file if the working directory has one.
+func arguments(c *cli.Context) []string {
+	if c.NArg() > 0 {
+		return c.Args().Slice()
+	}
+	if _, err := os.Stat(defaultFile); err == nil {
+		return []string{defaultFile}
+	}
+	return nil
+}
+
+// files returns the files that a command is about, one at least.
 func files(c *cli.Context) ([]string, error) {
-	if c.NArg() == 0 {
-		return nil, cmdline.Usagef("no file given; %s FILE… reads %s and the like", c.App.Name, defaultFile)
+	paths := arguments(c)
+	if len(paths) == 0 {
+		return nil, cmdline.Usagef("no file given, and there is no %s in the working directory; %s FILE… reads another", defaultFile, c.App.Name)
 	}
 	stdin := 0
-	for _, a := range c.Args().Slice() {
+	for _, a := range paths {
 		if a == "-" {
 			stdin++
 		}
@@ -79,7 +92,7 @@ func files(c *cli.Context) ([]string, error) {
 	if stdin > 1 {
 		return nil, cmdline.Usagef("standard input can be read only once; give - once")
 	}
-	return c.Args().Slice(), nil
+	return paths, nil
 }
 
 // oneFile returns the only argument, or the default.

@@ -59,6 +59,9 @@ type Report struct {
 	Model string
 	// Tokenizer is the Config's.
 	Tokenizer *Tokenizer
+	// ByRecorder says that requests have what only pa-record writes, also where the
+	// file breaks off before it names its tool. Cut says that it breaks off.
+	ByRecorder, Cut bool
 	// Stamps counts the responses that were looked at by who took their time.
 	Stamps Stamps
 	// Requests were read, of all kinds; FirstNS is the first start among them,
@@ -225,6 +228,7 @@ func Run(ctx context.Context, r export.Reader, cfg Config) (*Report, error) {
 			break
 		}
 		q := r.Request()
+		rep.ByRecorder = rep.ByRecorder || q.HasMeta
 		if rep.FirstNS == 0 || q.StartNS != 0 && q.StartNS < rep.FirstNS {
 			rep.FirstNS = q.StartNS
 		}
@@ -240,6 +244,7 @@ func Run(ctx context.Context, r export.Reader, cfg Config) (*Report, error) {
 	}
 	if err == nil {
 		err = r.Err()
+		rep.Cut = err != nil
 	}
 	all = grown(all, len(run.Experiments))
 	for i := range all {

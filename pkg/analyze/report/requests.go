@@ -2,12 +2,15 @@ package report
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
 	"strconv"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze"
@@ -17,8 +20,9 @@ import (
 // A Row is one request of a run, for lists. Numbers that do not exist are not
 // OK.
 type Row struct {
-	Experiment int // index
-	Level      string
+	Experiment int    // index
+	Level      string // "concurrency:4"
+	Load       string // the level in words, "concurrency 4"
 	ID         uint64
 	StartNS    uint64
 	TTFT       analyze.Value // ns
@@ -37,7 +41,7 @@ type Row struct {
 // perf_analyzer do not number requests.
 func NewRow(experiment int, e *export.Experiment, index uint64, r *export.Request, m *analyze.Measured) Row {
 	row := Row{
-		Experiment: experiment, Level: e.Mode + ":" + e.Value, ID: index, StartNS: r.StartNS,
+		Experiment: experiment, Level: e.Mode + ":" + e.Value, Load: levelWords(e), ID: index, StartNS: r.StartNS,
 		TTFT: m.TTFT, E2EL: m.E2EL, Responses: len(r.Responses), Events: m.Events,
 		Tokens: m.OutputTokens, Input: m.InputTokens,
 		Status: r.Status.String(), Excluded: m.Excluded, Model: r.Model, Message: m.Message,
@@ -66,13 +70,14 @@ type column struct {
 
 	head  string // "" leaves it out of the table
 	width int
+	first bool              // left-aligned, as wide as in the first row
 	rare  bool              // out of the table, too, where the first row has none; else before the message, which is of any width
 	cell  func(*Row) string // nil: text
 }
 
 var columns = []column{
-	{name: "experiment", text: func(r *Row) string { return strconv.Itoa(r.Experiment) }, head: "exp", width: 3},
-	{name: "level", text: func(r *Row) string { return r.Level }, quote: true},
+	{name: "experiment", text: func(r *Row) string { return strconv.Itoa(r.Experiment) }},
+	{name: "level", text: func(r *Row) string { return r.Level }, quote: true, head: "level", first: true, cell: func(r *Row) string { return r.Load }},
 	{name: "id", text: func(r *Row) string { return strconv.FormatUint(r.ID, 10) }, head: "id", width: 5},
 	{name: "start_ns", text: func(r *Row) string { return strconv.FormatUint(r.StartNS, 10) }, head: "start_ns", width: 19},
 	{name: "ttft_ns", text: func(r *Row) string { return whole(r.TTFT) }, head: "ttft_ms", width: 8, cell: func(r *Row) string { return millis(r.TTFT) }},
@@ -81,10 +86,29 @@ var columns = []column{
 	{name: "token_events", text: func(r *Row) string { return strconv.Itoa(r.Events) }},
 	{name: "input_tokens", text: func(r *Row) string { return whole(r.Input) }},
 	{name: "output_tokens", text: func(r *Row) string { return whole(r.Tokens) }, head: "tokens", width: 6},
-	{name: "status", text: func(r *Row) string { return r.Status }, quote: true, head: "status", width: -6},
-	{name: "excluded", text: func(r *Row) string { return r.Excluded }, quote: true, head: "excluded", width: -8},
+	{name: "status", text: func(r *Row) string { return r.Status }, quote: true, head: "status", width: -6, cell: (*Row).outcome},
+	{name: "excluded", text: func(r *Row) string { return r.Excluded }, quote: true},
 	{name: "message", text: func(r *Row) string { return r.Message }, quote: true, head: "message", width: -1},
 	{name: "model", text: func(r *Row) string { return r.Model }, quote: true, head: "model", width: -12, rare: true},
+}
+
+// levelWords names a load level in words; "load not known" where the file does not
+// say.
+func levelWords(e *export.Experiment) string {
+	x := analyze.Experiment{Mode: e.Mode, Value: e.Value}
+	if e.Meta != nil {
+		x.Load = e.Meta.Load
+	}
+	return level(&x)
+}
+
+// outcome is the status, with why the request does not count if that is not the
+// status: "ok (warmup)".
+func (r *Row) outcome() string {
+	if r.Excluded == "" || r.Excluded == "failed" {
+		return r.Status
+	}
+	return r.Status + " (" + r.Excluded + ")"
 }
 
 // sortKeys are the columns that hold numbers, by name.
@@ -98,16 +122,21 @@ var sortKeys = map[string]func(*Row) analyze.Value{
 	"output_tokens": func(r *Row) analyze.Value { return r.Tokens },
 }
 
-// SortKeys are the names that RowOrder takes.
+// SortKeys are the names that RowOrder takes, in full.
 func SortKeys() []string {
 	return []string{"id", "start_ns", "ttft_ns", "e2el_ns", "token_events", "input_tokens", "output_tokens"}
 }
 
+// shortKeys are other names for keys, as the table and the report have them.
+var shortKeys = map[string]string{"tokens": "output_tokens", "start": "start_ns", "ttft": "ttft_ns", "ttft_ms": "ttft_ns", "e2el": "e2el_ns", "e2el_ms": "e2el_ns"}
+
 // RowOrder returns a comparison of rows by the column of that name, absent
-// values last. descending turns the others around. ok is false for a name that
-// is not in SortKeys.
+// values last. descending turns the others around. Small and capital letters are
+// the same, and a time needs no unit: "TTFT". ok is false for a name that is not in
+// SortKeys.
 func RowOrder(name string, descending bool) (compare func(a, b *Row) int, ok bool) {
-	key, ok := sortKeys[name]
+	name = strings.ToLower(name)
+	key, ok := sortKeys[cmp.Or(shortKeys[name], name)]
 	if !ok {
 		return nil, false
 	}
@@ -142,6 +171,7 @@ func RowsTable(w io.Writer) RowWriter { return &rowTable{w: bufio.NewWriter(w)} 
 type rowTable struct {
 	w       *bufio.Writer
 	columns []*column // nil before the first row
+	level   int       // width of the level's column
 }
 
 func (t *rowTable) Write(r *Row) error {
@@ -155,6 +185,7 @@ func (t *rowTable) Write(r *Row) error {
 				t.columns = append(t.columns, c)
 			}
 		}
+		t.level = utf8.RuneCountInString(plain(r.Load))
 		if err := t.line(func(c *column) string { return c.head }); err != nil {
 			return err
 		}
@@ -177,7 +208,11 @@ func (t *rowTable) line(cell func(*column) string) error {
 		if len(b) > 0 {
 			b = append(b, ' ')
 		}
-		b = fmt.Appendf(b, "%*s", c.width, cell(c))
+		width := c.width
+		if c.first {
+			width = -max(len(c.head), t.level)
+		}
+		b = fmt.Appendf(b, "%*s", width, cell(c))
 	}
 	for len(b) > 0 && b[len(b)-1] == ' ' {
 		b = b[:len(b)-1]

@@ -17,8 +17,8 @@ func value(v int64) analyze.Value { return analyze.Value{V: v, OK: true} }
 
 func rows() []Row {
 	return []Row{
-		{Level: "concurrency:1", ID: 0, StartNS: 1700000000000000000, TTFT: value(12_345_678), E2EL: value(1_234_567_890), Responses: 9, Events: 6, Tokens: value(7), Input: value(3), Status: "ok"},
-		{Experiment: 1, Level: "request_rate:2.5", ID: 18446744073709551615, Status: "timeout", Excluded: "failed", Message: "after \"30 s\",\nsaid \x1b[31mthe server"},
+		{Level: "concurrency:1", Load: "concurrency 1", ID: 0, StartNS: 1700000000000000000, TTFT: value(12_345_678), E2EL: value(1_234_567_890), Responses: 9, Events: 6, Tokens: value(7), Input: value(3), Status: "ok"},
+		{Experiment: 1, Level: "request_rate:2.5", Load: "request rate 2.5", ID: 18446744073709551615, Status: "timeout", Excluded: "failed", Message: "after \"30 s\",\nsaid \x1b[31mthe server"},
 	}
 }
 
@@ -29,9 +29,9 @@ func TestRows(t *testing.T) {
 		want string
 		none string // without rows
 	}{
-		{"table", RowsTable, `exp    id            start_ns  ttft_ms   e2el_ms tokens status excluded message
-  0     0 1700000000000000000   12.346  1234.568      7 ok     -        -
-  1 18446744073709551615                   0        -         -      - timeout failed   after "30 s",\nsaid \x1b[31mthe server
+		{"table", RowsTable, `level            id            start_ns  ttft_ms   e2el_ms tokens status message
+concurrency 1     0 1700000000000000000   12.346  1234.568      7 ok     -
+request rate 2.5 18446744073709551615                   0        -         -      - timeout after "30 s",\nsaid \x1b[31mthe server
 `, ""},
 		{"csv", RowsCSV, `experiment,level,id,start_ns,ttft_ns,e2el_ns,responses,token_events,input_tokens,output_tokens,status,excluded,message,model
 0,concurrency:1,0,1700000000000000000,12345678,1234567890,9,6,3,7,ok,,,
@@ -119,6 +119,15 @@ func TestRowOrder(t *testing.T) {
 	if len(SortKeys()) != len(sortKeys) {
 		t.Errorf("%d sort keys are listed, %d exist", len(SortKeys()), len(sortKeys))
 	}
+	for _, name := range []string{"ttft", "TTFT_ms", "E2EL", "tokens", "start", "Output_Tokens"} {
+		if _, ok := RowOrder(name, true); !ok {
+			t.Errorf("RowOrder does not know %s", name)
+		}
+	}
+	late := Row{Status: "ok", Excluded: "late"}
+	if got := late.outcome(); got != "ok (late)" {
+		t.Errorf("outcome %q", got)
+	}
 	if _, ok := RowOrder("status", false); ok {
 		t.Error("RowOrder knows status, which is no number")
 	}
@@ -129,7 +138,7 @@ func TestNewRow(t *testing.T) {
 	m := &analyze.Measured{Excluded: "failed", Class: "rpc_error", Message: "gone"}
 	r := &export.Request{ID: 7, StartNS: 5, Status: export.StatusOK, Responses: make([]export.Response, 2)}
 	got := NewRow(1, e, 3, r, m)
-	want := Row{Experiment: 1, Level: "concurrency:8", ID: 3, StartNS: 5, Responses: 2, Status: "rpc_error", Excluded: "failed", Message: "gone"}
+	want := Row{Experiment: 1, Level: "concurrency:8", Load: "concurrency 8", ID: 3, StartNS: 5, Responses: 2, Status: "rpc_error", Excluded: "failed", Message: "gone"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -117,14 +117,20 @@ func (t *table) named(g *grid) {
 	}
 }
 
-// tool names who wrote the file. The version of perf_analyzer is what its
-// build was told: "" and "0.0.0" are real ones.
+// tool names who wrote the file; "not known (…)" for one that breaks off before it
+// says. The version of perf_analyzer is what its build was told: "" and "0.0.0" are
+// real ones.
 func tool(rep *analyze.Report) string {
 	if m := rep.Run.Meta; m != nil && m.Tool != "" {
 		return m.Tool
 	}
-	if v := deref(rep.Run.Version); v != "" {
+	switch v := deref(rep.Run.Version); {
+	case rep.ByRecorder:
+		return "pa-record"
+	case v != "":
 		return "perf_analyzer " + v
+	case rep.Cut:
+		return "not known (the file is cut short)"
 	}
 	return "perf_analyzer"
 }

@@ -18,7 +18,8 @@
 //	           | "output_tokens" | "input_tokens" | "reasoning_tokens" | "cached_tokens"
 //	           | "output_tokens_per_s" .
 //
-// Blanks may stand between all of these but within a metric or a value.
+// Metrics may be written in capital letters. Blanks may stand between all of these
+// but within a metric or a value.
 // Durations need a unit, unless they are 0; counts and rates have none. The
 // metrics itl_… are statistics of the gaps of the one request; itl_p takes any
 // percentile above 0 and below 100.

@@ -58,9 +58,10 @@ func Names() []string {
 	return s
 }
 
-// metricOf returns the metric of that name; why is what is wrong with it, with
-// the way out.
+// metricOf returns the metric of that name, in small or capital letters; why is what
+// is wrong with it, with the way out.
 func metricOf(name string) (m Metric, why string) {
+	name = strings.ToLower(name)
 	if i := slices.IndexFunc(metrics, func(m Metric) bool { return m.Name == name }); i >= 0 {
 		return metrics[i], ""
 	}

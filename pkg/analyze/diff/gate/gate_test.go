@@ -50,6 +50,8 @@ func TestEval(t *testing.T) {
 		{"new.ttft_p99 > 0.1s", Tripped, "new.ttft_p99 is 0.11s"},
 		{"new.ttft_p99 > 100 ms && new.failed_share > 1 %", Tripped, "new.ttft_p99 is 110ms, new.failed_share is 1.5%"},
 		{"ttft_p99 > +5 %", Tripped, "ttft_p99 is +10%"},
+		{"New.TTFT_p99 > 5 ms", Tripped, "new.ttft_p99 is 110ms"},
+		{"TTFT_P99.Low>+1%", Tripped, "ttft_p99.low is +2%"},
 		{"new.ttft_p99>110000us", Clear, "new.ttft_p99 is 110000us"},
 		{"new.ttft_p99>109999µs", Tripped, "new.ttft_p99 is 110000µs"},
 		{"old.ttft_p99<100000001ns", Tripped, "old.ttft_p99 is 100000000ns"},

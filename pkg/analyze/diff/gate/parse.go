@@ -42,7 +42,7 @@ func parseCondition(p *expr.Parser, metrics []Metric) (c condition) {
 
 // parseOperand takes apart old.ttft_p99, ttft_p99.low and the like.
 func (c *condition) parseOperand(p *expr.Parser, metrics []Metric) bool {
-	name := p.Text()
+	name := strings.ToLower(p.Text())
 	c.of = Change
 	if before, after, ok := strings.Cut(name, "."); ok {
 		switch {
