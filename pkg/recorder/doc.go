@@ -11,16 +11,23 @@
 //	res, err := recorder.Run(ctx, recorder.Config{
 //		Backend: b,                     // backend/openai, backend/kserve
 //		Entries: entries,               // package workload
-//		Levels:  []int{1, 4, 8},
+//		Levels:  load.Closed(1, 4, 8),
 //		Measure: recorder.Measure{Requests: 100},
 //		Writer:  w,                     // package profilejson
-//		Run:     export.Run{…},
+//		Run:     export.Run{Meta: &export.RunMeta{}},
 //	})
+//
+// The example of the package is a whole program.
 //
 // A failed request is a row with a status, not the end of the run; only when
 // nothing but failures come back, or more than Config.MaxErrorRate allows, does
 // the run stop (see [FailedError], [ErrorRateError]). What the recorder saw of
-// itself is in each level's export.ClientMeta. The
-// package computes no latency metric but the mean per window that its own
-// stability rule needs. It never prints; progress goes to a callback.
+// itself is in each level's export.ClientMeta.
+//
+// The latency figures of the package are for those who watch a run: the mean or a
+// percentile per window, for the stability rule; the mean and percentiles of a level,
+// in [Level] (above 65,536 requests from a histogram, see [Latency.Approximate]);
+// the median time to first token of the last seconds, in [Progress]. The figures to
+// rely on are those that package analyze computes from the export. The package never
+// prints; progress goes to a callback.
 package recorder

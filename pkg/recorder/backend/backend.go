@@ -17,16 +17,21 @@ type Backend interface {
 	// Check.
 	Model() string
 	// Prepare turns an entry into what will be sent, ready as bytes. It is
-	// called after Check, from one goroutine, before the load. The payload
-	// may be sent many times and concurrently, so Send must not change it.
+	// called after Check for every entry before the load, and again during the
+	// load, beside Open, Send and Decode, for workloads that do not fit in
+	// memory. There is one call at a time, but not always from the same
+	// goroutine. The payload may be sent many times and concurrently, so Send
+	// must not change it. PrepareBatch, where there is one, is called likewise.
 	Prepare(e *workload.Entry) (Payload, error)
 	// Open returns the sender of slot number slot. Slots are opened before the
-	// load, and where a schedule needs more of them, during it and several at a
-	// time; they are closed after it.
+	// load and, where a schedule needs more of them, during it, each once, and
+	// several at a time; they are closed after the load. ctx ends when the run is
+	// stopped: Open must return soon then.
 	Open(ctx context.Context, slot int) (Sender, error)
 	// Decode fills Outputs, Final and Error of x.Request.Responses and
 	// x.Tokens from x.Raw, and may turn Status from ok into an error that only the decoded
-	// bytes show. It is called once per exchange from one goroutine.
+	// bytes show. It is called once per exchange, one call at a time, while other
+	// exchanges are under way.
 	Decode(x *Exchange) error
 	// Close releases what the backend holds, after all senders are closed.
 	Close() error

@@ -11,12 +11,15 @@ type Talker interface {
 	Converse() Conversation
 }
 
-// A Conversation is for one goroutine. It calls Turn for the first entry, then
-// for each further one Answered and Turn.
+// A Conversation is used by one goroutine at a time, which calls Turn for the first
+// entry, then for each further one Answered and Turn. Different conversations of one
+// backend are used at the same time, one by each slot, beside Send and Decode: what
+// they share through the backend must allow for that. Before the load, the recorder
+// calls Turn once for each entry, in conversations of their own, to find mistakes.
 type Conversation interface {
 	// Turn prepares the next turn. The error is that of the entry.
 	Turn(e *workload.Entry) (Payload, error)
-	// Answered takes the answer to the last turn, before it is decoded, and changes
+	// Answered takes the answer to the last turn, before Decode gets it, and changes
 	// nothing of it. The error says why there can be no next turn: the request
 	// failed, or what came is no message.
 	Answered(x *Exchange) error

@@ -8,6 +8,7 @@ import (
 	"net"
 	"sync"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -157,6 +158,17 @@ func answerAnd(end func(*net.TCPConn) error) func(*net.TCPConn) error {
 	}
 }
 
+// eventually asks again and again, for a minute, whether something holds that
+// another goroutine or the kernel does.
+func eventually(holds func() bool) bool {
+	for late := time.Now().Add(time.Minute); !holds(); time.Sleep(100 * time.Microsecond) {
+		if time.Now().After(late) {
+			return false
+		}
+	}
+	return true
+}
+
 // What comes without a request, or after its answer, makes a connection useless.
 func TestUnasked(t *testing.T) {
 	for name, before := range map[string]bool{"before": true, "after": false} {
@@ -179,10 +191,14 @@ func TestUnasked(t *testing.T) {
 			if _, err := peer.Write([]byte("more")); err != nil {
 				t.Fatal(err)
 			}
-			for c.Idle() { // until it is there
+			if !eventually(func() bool { return !c.Idle() }) {
+				t.Fatal("still idle a minute after something came")
 			}
-			if c.Idle() {
-				t.Error("idle again")
+			for range 3 { // it stays useless, also when the loop has read it
+				time.Sleep(time.Millisecond)
+				if c.Idle() {
+					t.Error("idle again")
+				}
 			}
 		})
 	}
@@ -195,10 +211,12 @@ func TestSpeaksFirst(t *testing.T) {
 	if _, err := peer.Write([]byte("hello")); err != nil {
 		t.Fatal(err)
 	}
-	for unread := false; !unread; { // until the loop has seen it
+	if !eventually(func() bool {
 		c.mu.Lock()
-		unread = c.unread
-		c.mu.Unlock()
+		defer c.mu.Unlock()
+		return c.unread
+	}) {
+		t.Fatal("the loop had not seen it after a minute")
 	}
 	if c.Idle() {
 		t.Error("idle though something came")
