@@ -317,10 +317,10 @@ func (l *level) add(m *Meter, r *export.Request, several bool) error {
 func (l *level) finish(run *export.Run, i int, cfg Config) Experiment {
 	e := &run.Experiments[i]
 	l.prepare(cfg)
-	if cfg.Selection.WithoutPauses {
-		l.pauses = pausesOf(run)
-	}
 	if !cfg.keeps() {
+		if cfg.Selection.WithoutPauses {
+			l.lost = newLostTime(pausesOf(run), l.leftOut, concurrency(e))
+		}
 		x := l.collector.finish(e, cfg, nil, nil)
 		if severalModels(run) {
 			x.Models = l.models.finish(run.Meta, x.DurationNS, nil)
@@ -329,6 +329,15 @@ func (l *level) finish(run *export.Run, i int, cfg Config) Experiment {
 		return x
 	}
 	points := l.series()
+	if cfg.Selection.WithoutPauses {
+		var out []Span
+		for i := range points {
+			if p := &points[i]; p.leftOut {
+				out = append(out, Span{p.placeNS, p.EndNS})
+			}
+		}
+		l.lost = newLostTime(pausesOf(run), out, concurrency(e))
+	}
 	if cfg.Series {
 		number(points)
 	}
@@ -337,9 +346,9 @@ func (l *level) finish(run *export.Run, i int, cfg Config) Experiment {
 	var part []Point
 	nowhere := 0
 	if sel != nil {
-		sel.pauses = l.pauses
+		sel.lost = l.lost
 	}
-	windows, err := windowTable(e, points, sel, l.pauses, cfg)
+	windows, err := windowTable(e, points, sel, l.lost, cfg)
 	if problem == nil {
 		problem = err
 	}
@@ -370,7 +379,7 @@ func (l *level) finish(run *export.Run, i int, cfg Config) Experiment {
 	}
 	x.Windows, x.Series = windows, part
 	if cfg.Series {
-		x.Steps = stepsOf(points, &x, l.pauses)
+		x.Steps = stepsOf(points, &x, l.lost)
 	}
 	l.namePauses(run, e, &x, cfg)
 	if nowhere > 0 {

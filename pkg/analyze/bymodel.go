@@ -53,7 +53,7 @@ func (b *byModel) finish(meta *export.RunMeta, durationNS int64, sel *Selected) 
 			m.Throughput = c.throughput(durationNS, &export.Experiment{}) // there are no users of one model
 		} else {
 			f := flows(b.points[i], []uint64{sel.FromNS, sel.ToNS}, sel.Level.ToNS)
-			m.Throughput = f[0].throughput(sel.Running().Seconds(), 0)
+			m.Throughput = f[0].throughput(sel.Counting().Seconds(), 0)
 		}
 		all = append(all, m)
 	}

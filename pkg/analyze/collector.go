@@ -32,9 +32,10 @@ type collector struct {
 	timed   []timed
 
 	firstStart, lastEnd uint64
-	resent              int    // requests of all kinds that were sent again
-	paused              int    // requests that a pause touched: counted ones, or left out for that
-	pauses              pauses // what does not count of the time; nil: nothing
+	resent              int       // requests of all kinds that were sent again
+	paused              int       // requests that a pause touched: counted ones, or left out for that
+	leftOut             []Span    // requests of all kinds that are left out because of a pause
+	lost                *lostTime // what of the time does not count; nil: nothing
 	output, input       wideSum
 	withInput           int // counted requests with a known number of input tokens
 
@@ -74,6 +75,9 @@ func (d *disagreement) add(tokens, events int64) {
 func (c *collector) add(p *Point) {
 	if p.Paused && (p.Counted || p.Excluded == excludedPaused) {
 		c.paused++
+	}
+	if p.leftOut {
+		c.leftOut = append(c.leftOut, Span{p.placeNS, p.EndNS})
 	}
 	if p.resent {
 		c.resent++
@@ -198,11 +202,11 @@ func (c *collector) finish(e *export.Experiment, cfg Config, sel *Selected, f *f
 		Metrics: c.metrics(), Selected: sel,
 	}
 	if sel != nil {
-		x.DurationNS = int64(sel.Running())
-		x.Throughput = f.throughput(sel.Running().Seconds(), concurrency(e))
+		x.DurationNS = int64(sel.Counting())
+		x.Throughput = f.throughput(sel.Counting().Seconds(), concurrency(e))
 	} else {
 		if v := span(c.firstStart, c.lastEnd); v.OK && v.V > 0 && c.firstStart != 0 && !c.adrift {
-			x.DurationNS = int64(c.pauses.running(c.firstStart, c.lastEnd))
+			x.DurationNS = int64(c.lost.counting(c.firstStart, c.lastEnd))
 		}
 		x.Throughput = c.throughput(x.DurationNS, e)
 	}

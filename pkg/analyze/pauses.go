@@ -1,6 +1,8 @@
 package analyze
 
 import (
+	"cmp"
+	"math"
 	"slices"
 	"sort"
 	"time"
@@ -20,15 +22,7 @@ func pausesOf(run *export.Run) pauses {
 	for _, p := range run.Meta.Pauses {
 		all = append(all, Span{p.StartNS, max(p.StartNS, p.EndNS)})
 	}
-	slices.SortFunc(all, func(a, b Span) int {
-		switch {
-		case a.FromNS < b.FromNS:
-			return -1
-		case a.FromNS > b.FromNS:
-			return 1
-		}
-		return 0
-	})
+	slices.SortFunc(all, func(a, b Span) int { return cmp.Compare(a.FromNS, b.FromNS) })
 	merged := all[:0]
 	for _, p := range all {
 		if n := len(merged); n > 0 && p.FromNS <= merged[n-1].ToNS {
@@ -68,16 +62,75 @@ func (p pauses) touch(r *export.Request) bool {
 	return from != 0 && len(rest) > 0 && rest[0].FromNS <= to
 }
 
-// running returns how long the recorder ran between two instants.
-func (p pauses) running(from, to uint64) time.Duration {
-	d := Span{from, to}.Duration()
-	for _, x := range p.from(from) {
-		if x.FromNS >= to {
-			break
-		}
-		d -= Span{max(x.FromNS, from), min(x.ToNS, to)}.Duration()
+// A lostTime is the time of a level that does not count when pauses are left out: at
+// an instant in a pause all of it, and else the share of the slots of a closed loop
+// that was busy with requests that are left out,
+//
+//	lost(t) = 1 in a pause, else min(1, left-out requests in flight at t / slots)
+//
+// so that what the other slots completed is over the time that they had. The zero
+// value and nil are of none.
+type lostTime struct {
+	at    []uint64  // instants at which the share changes, in order
+	share []float64 // from at[i] on
+	sum   []float64 // ns lost up to at[i]
+}
+
+// newLostTime returns what pauses and left-out requests took from a level with so
+// many slots; 0 is no closed loop, of which the pauses alone are lost.
+func newLostTime(p pauses, requests []Span, slots float64) *lostTime {
+	if slots <= 0 {
+		requests = nil
 	}
-	return max(d, 0)
+	type change struct {
+		at             uint64
+		pause, request int
+	}
+	var changes []change
+	for _, s := range p {
+		changes = append(changes, change{s.FromNS, 1, 0}, change{s.ToNS, -1, 0})
+	}
+	for _, s := range requests {
+		if s.FromNS != 0 && s.ToNS > s.FromNS {
+			changes = append(changes, change{s.FromNS, 0, 1}, change{s.ToNS, 0, -1})
+		}
+	}
+	slices.SortFunc(changes, func(a, b change) int { return cmp.Compare(a.at, b.at) })
+	l := &lostTime{}
+	paused, busy, sum := 0, 0, 0.0
+	for i, c := range changes {
+		if i > 0 {
+			sum += l.share[i-1] * float64(c.at-changes[i-1].at)
+		}
+		paused, busy = paused+c.pause, busy+c.request
+		share := 0.0
+		switch {
+		case paused > 0:
+			share = 1
+		case busy > 0:
+			share = min(1, float64(busy)/slots)
+		}
+		l.at, l.share, l.sum = append(l.at, c.at), append(l.share, share), append(l.sum, sum)
+	}
+	return l
+}
+
+// until returns how many ns were lost up to t.
+func (l *lostTime) until(t uint64) float64 {
+	i := sort.Search(len(l.at), func(i int) bool { return l.at[i] > t }) - 1
+	if i < 0 {
+		return 0
+	}
+	return l.sum[i] + l.share[i]*float64(t-l.at[i])
+}
+
+// counting returns how much of the time between two instants counts.
+func (l *lostTime) counting(from, to uint64) time.Duration {
+	d := Span{from, to}.Duration()
+	if l == nil || len(l.at) == 0 || to <= from {
+		return d
+	}
+	return max(0, d-time.Duration(math.Round(l.until(to)-l.until(from))))
 }
 
 // pausesIn returns the pauses of a run that were during part of it.

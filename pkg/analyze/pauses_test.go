@@ -28,8 +28,8 @@ func pausedLevel() *fakeReader {
 		all = append(all, q)
 	}
 	all = append(all,
-		as(sent(1.5), export.StatusTimeout, export.PhaseMeasured, 5.2),
-		as(sent(1.5, 5.2), export.StatusOK, export.PhaseWarmup, 0))
+		as(sent(2.1), export.StatusTimeout, export.PhaseMeasured, 5.2),
+		as(sent(2.2, 5.2), export.StatusOK, export.PhaseWarmup, 0))
 	f := reader("openai", all)
 	f.run.Meta = &export.RunMeta{Pauses: []export.Pause{{StartNS: sec(2.5), EndNS: sec(5), DurationNS: 2.5e9, Cause: export.PauseStopped}}}
 	f.run.Experiments[0].Meta = &export.ExperimentMeta{StartNS: sec(-1), EndNS: sec(10)}
@@ -52,19 +52,19 @@ func TestPauses(t *testing.T) {
 			"the recorder's process was stopped for 2.5 s, which touched 2 requests and distorts latencies and rates; --without-pauses leaves them out",
 		},
 		{
-			"left out", Config{Selection: Selection{WithoutPauses: true}}, 5, 0, 3, 7, 5.0 / 7, []Count{{"paused", 3}, {"warmup", 1}},
+			"left out", Config{Selection: Selection{WithoutPauses: true}}, 5, 0, 3, 5, 1, []Count{{"paused", 3}, {"warmup", 1}},
 			"the recorder's process was stopped for 2.5 s; that time and the 3 requests that it touched are left out",
 		},
 		{
-			"left out of kept requests", Config{Series: true, Selection: Selection{WithoutPauses: true}}, 5, 0, 3, 7, 5.0 / 7, []Count{{"paused", 3}, {"warmup", 1}},
+			"left out of kept requests", Config{Series: true, Selection: Selection{WithoutPauses: true}}, 5, 0, 3, 5, 1, []Count{{"paused", 3}, {"warmup", 1}},
 			"are left out",
 		},
 		{
-			"left out of a part", Config{Series: true, Selection: Selection{WithoutPauses: true, Window: &Interval{To: 6 * time.Second}}}, 2, 0, 3, 3.5, 2 / 3.5, []Count{{"paused", 3}, {"warmup", 1}},
+			"left out of a part", Config{Series: true, Selection: Selection{WithoutPauses: true, Window: &Interval{To: 6 * time.Second}}}, 2, 0, 3, 2, 1, []Count{{"paused", 3}, {"warmup", 1}},
 			"are left out",
 		},
 		{
-			"a part without the pause", Config{Selection: Selection{WithoutPauses: true, Window: &Interval{From: 6 * time.Second}}}, 3, 0, 0, 3.5, 3 / 3.5, nil, "", // the fourth that ends in it was due in the pause
+			"a part without the pause", Config{Selection: Selection{WithoutPauses: true, Window: &Interval{From: 6 * time.Second}}}, 3, 0, 0, 3, 1, nil, "",
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -119,7 +119,7 @@ func TestPausesInWindows(t *testing.T) {
 	for _, w := range rep.Experiments[0].Windows {
 		got = append(got, w.Throughput.Requests)
 	}
-	want := []Rate{{2 / 2.5, true}, {}, {0, true}, {3 / 2.0, true}}
+	want := []Rate{{1, true}, {}, {0, true}, {3 / 2.0, true}}
 	if d := cmp.Diff(want, got, cmp.Comparer(func(a, b float64) bool { return math.Abs(a-b) < 1e-6 })); d != "" {
 		t.Errorf("requests per second (-want +got):\n%s", d)
 	}
@@ -134,16 +134,24 @@ func TestPausesOf(t *testing.T) {
 	if d := cmp.Diff(pauses{{10, 30}, {40, 40}, {50, 60}}, p); d != "" {
 		t.Fatalf("pauses (-want +got):\n%s", d)
 	}
-	for _, tt := range []struct{ from, to, want uint64 }{
-		{0, 100, 70},
-		{0, 10, 10},
-		{12, 28, 0},
-		{20, 55, 20},
-		{70, 90, 20},
-		{30, 20, 0},
+	// Both of two slots had requests that are left out: from 4 to 34, and from 20 to 70.
+	out := []Span{{4, 34}, {20, 70}}
+	for _, tt := range []struct {
+		from, to   uint64
+		open, loop time.Duration // what counts of an open loop, and of the closed one
+	}{
+		{0, 100, 70, 50},
+		{0, 10, 10, 7},
+		{12, 28, 0, 0},
+		{20, 56, 20, 8},
+		{72, 90, 18, 18},
+		{30, 20, 0, 0},
 	} {
-		if got := p.running(tt.from, tt.to); got != time.Duration(tt.want) {
-			t.Errorf("running from %d to %d: %d, want %d", tt.from, tt.to, got, tt.want)
+		if got := newLostTime(p, out, 0).counting(tt.from, tt.to); got != tt.open {
+			t.Errorf("open loop: %d counts from %d to %d, want %d", got, tt.from, tt.to, tt.open)
+		}
+		if got := newLostTime(p, out, 2).counting(tt.from, tt.to); got != tt.loop {
+			t.Errorf("closed loop: %d counts from %d to %d, want %d", got, tt.from, tt.to, tt.loop)
 		}
 	}
 	for _, tt := range []struct {

@@ -210,11 +210,12 @@ type Selected struct {
 	Level  Span
 	Steady *Steady // of SteadyState
 
-	pauses pauses // what of the part does not count; nil: nothing
+	lost *lostTime // what of the part does not count; nil: nothing
 }
 
-// Running returns the length of the part, without the pauses that were left out.
-func (s *Selected) Running() time.Duration { return s.pauses.running(s.FromNS, s.ToNS) }
+// Counting returns how much of the part's time counts: all but what was lost to
+// pauses that are left out.
+func (s *Selected) Counting() time.Duration { return s.lost.counting(s.FromNS, s.ToNS) }
 
 // has reports whether a request belongs to the part. At the very end of the
 // level its end belongs to it.

@@ -20,8 +20,8 @@ type Step struct {
 }
 
 // stepsOf returns the steps of an analyzed level, of which points are all
-// requests; nil when no time passed. The time of without does not count.
-func stepsOf(points []Point, x *Experiment, without pauses) []Step {
+// requests; nil when no time passed. The time of lost does not count.
+func stepsOf(points []Point, x *Experiment, lost *lostTime) []Step {
 	switch {
 	case x.DurationNS <= 0:
 		return nil
@@ -43,7 +43,7 @@ func stepsOf(points []Point, x *Experiment, without pauses) []Step {
 	for _, p := range done {
 		// An end before the first start, of a clock set back, takes no time.
 		end := max(p.EndNS, before)
-		all = append(all, Step{without.running(before, end).Seconds(), 1, float64(p.OutputTokens.V)})
+		all = append(all, Step{lost.counting(before, end).Seconds(), 1, float64(p.OutputTokens.V)})
 		before = end
 	}
 	return all
@@ -65,7 +65,7 @@ func stepsWithin(points []Point, s *Selected) []Step {
 	f := flows(points, bounds, s.Level.ToNS)
 	all := make([]Step, len(f))
 	for i := range f {
-		all[i] = Step{s.pauses.running(bounds[i], bounds[i+1]).Seconds(), f[i].requests, f[i].output}
+		all[i] = Step{s.lost.counting(bounds[i], bounds[i+1]).Seconds(), f[i].requests, f[i].output}
 	}
 	return all
 }

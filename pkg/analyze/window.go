@@ -106,8 +106,8 @@ func clip(bounds []uint64, part Span) []uint64 {
 }
 
 // windowTable returns the windows of a level. points are in order; the time of
-// without does not count.
-func windowTable(e *export.Experiment, points []Point, sel *Selected, without pauses, cfg Config) ([]Window, error) {
+// lost does not count.
+func windowTable(e *export.Experiment, points []Point, sel *Selected, lost *lostTime, cfg Config) ([]Window, error) {
 	level, ok := extent(e, points)
 	if !ok || cfg.Windows == (Windows{}) {
 		return nil, nil
@@ -129,7 +129,7 @@ func windowTable(e *export.Experiment, points []Point, sel *Selected, without pa
 	var all []Window
 	next := 0
 	for i := range f {
-		part := Selected{Span: Span{bounds[i], bounds[i+1]}, Level: level, pauses: without}
+		part := Selected{Span: Span{bounds[i], bounds[i+1]}, Level: level, lost: lost}
 		var c collector
 		for ; next < len(points) && points[next].placeNS < part.FromNS; next++ {
 		}
@@ -139,7 +139,7 @@ func windowTable(e *export.Experiment, points []Point, sel *Selected, without pa
 		all = append(all, Window{
 			Span: part.Span, OffsetNS: int64(part.FromNS - level.FromNS), OK: c.ok, Failed: total(c.failed.counts()),
 			Metrics:    c.metrics(),
-			Throughput: f[i].throughput(part.Running().Seconds(), users),
+			Throughput: f[i].throughput(part.Counting().Seconds(), users),
 		})
 	}
 	return all, nil
