@@ -39,7 +39,7 @@ func (c *console) level(l *recorder.Level) {
 		c.settings.Decoupled = true
 	}
 	if l.Sequences {
-		c.settings.KeepsState()
+		c.settings.SetStateful()
 	}
 	to := c.w
 	if !c.begun && l.OK == 0 {

@@ -24,7 +24,7 @@ const (
 	catSequence = "Sequences, for models that keep state"
 
 	catOutput = "Output"
-	catLook   = "Look"
+	catLook   = "Display"
 )
 
 // recordFlags is the flag table of pa-record: perf_analyzer's names, meanings
@@ -45,7 +45,7 @@ func targetFlags() []cli.Flag {
 		&cli.StringFlag{Name: "protocol", Aliases: []string{"i"}, Category: catTarget, Usage: "Triton `PROTOCOL`: http or grpc (default: http)"},
 		&cli.BoolFlag{Name: "streaming", Category: catTarget, Usage: "stream the answers: a bidirectional gRPC stream, or \"stream\": true in OpenAI requests"},
 		&cli.BoolFlag{Name: "async", Aliases: []string{"a"}, Category: catTarget, Usage: "a level is stable, too, when its throughput is; requests never wait for each other's calls anyway"},
-		&cli.BoolFlag{Name: "sync", Category: catTarget, Usage: "of a model that keeps state a stable throughput does not suffice"},
+		&cli.BoolFlag{Name: "sync", Category: catTarget, Usage: "for stateful models, require stable latency too"},
 		&cli.StringSliceFlag{Name: "header", Aliases: []string{"H"}, Category: catTarget, Usage: "`HEADER` 'Name: value' of every request, or gRPC metadata (repeatable)"},
 		&cli.StringFlag{Name: "api-key-file", Category: catTarget, Usage: "read the OpenAI API key from `FILE` (else from $OPENAI_API_KEY)"},
 		&cli.StringFlag{Name: "extra-body", Category: catTarget, Usage: "merge the members of this `JSON` object into every OpenAI request"},
@@ -84,9 +84,9 @@ func outputFlags() []cli.Flag {
 		&cli.BoolFlag{Name: "calibrate", Category: catOutput, Usage: "before the load, measure for a few seconds how far this machine's times are from the truth, and keep it in the export; see pa-record calibrate"},
 		&cli.BoolFlag{Name: "overwrite", Category: catOutput, Usage: "replace an export that is already there"},
 
-		&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Category: catLook, Usage: "print each window"},
+		&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Category: catLook, Usage: "print perf_analyzer's report for OpenAI servers, too, and each window"},
 		&cli.StringFlag{Name: "ui", Category: catLook, Usage: "`KIND` of progress on standard error: auto (a bar on a terminal, else plain), plain (a line every 10 s) or none", Value: uiAuto},
-		&cli.BoolFlag{Name: "quiet", Category: catLook, Usage: "no progress on standard error"},
+		&cli.BoolFlag{Name: "quiet", Category: catLook, Usage: "no progress and no final message on standard error"},
 		&cli.BoolFlag{Name: "dry-run", Category: catLook, Usage: "print the resolved plan as JSON and send nothing"},
 		cmdline.ConfigFlag(catLook),
 	}

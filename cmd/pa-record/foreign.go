@@ -50,7 +50,7 @@ func foreign(c *cli.Context, tool *frontend.Tool, env environment) error {
 	}
 	stderr := c.App.ErrWriter
 	canonical := append([]string{"pa-record"}, cmd.Args...)
-	fmt.Fprintf(stderr, "pa-record: %s: this is\n%s\n", cmd.Tool, commandLines(redactArgs(canonical)))
+	fmt.Fprintf(stderr, "pa-record: %s: equivalent command:\n%s\n", cmd.Tool, commandLines(redactArgs(canonical)))
 	for _, note := range cmd.Notes {
 		fmt.Fprintf(stderr, "pa-record: note: %s\n", note)
 	}

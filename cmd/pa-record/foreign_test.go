@@ -72,7 +72,7 @@ func canonicalScript(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: canonical FILE")
 	}
-	_, after, ok := strings.Cut(ts.ReadFile("stderr"), ": this is\n")
+	_, after, ok := strings.Cut(ts.ReadFile("stderr"), ": equivalent command:\n")
 	if !ok {
 		ts.Fatalf("standard error has no command")
 	}

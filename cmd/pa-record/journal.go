@@ -62,7 +62,7 @@ func newRecording(outputs []*output, overwrite bool) (*recording, error) {
 		}
 	}
 	if st, err := os.Lstat(r.path); err == nil && !st.Mode().IsRegular() {
-		return nil, cmdline.Usagef("%s: is no regular file; remove it, or give another --profile-export-file", r.path)
+		return nil, cmdline.Refusedf("%s: is no regular file; remove it, or give another --profile-export-file", r.path)
 	}
 	f, err := os.Open(r.path)
 	if err != nil {
@@ -81,12 +81,12 @@ func newRecording(outputs []*output, overwrite bool) (*recording, error) {
 
 // busy is the error of two runs with one export.
 func (r *recording) busy() error {
-	return cmdline.Usagef("%s: another pa-record is writing it; give another --profile-export-file", r.path)
+	return cmdline.Refusedf("%s: another pa-record is writing it; give another --profile-export-file", r.path)
 }
 
 // leftover is the error of a journal that nobody writes any more.
 func (r *recording) leftover() error {
-	return cmdline.Usagef("%s is there: a run that was killed left it; finish it with pa-record recover %s, or give --overwrite", r.path, r.path)
+	return cmdline.Refusedf("%s is there: a run that was killed left it; finish it with pa-record recover %s, or give --overwrite", r.path, r.path)
 }
 
 // Why takeFile does not give a file.
@@ -109,7 +109,7 @@ func (r *recording) open(ctx context.Context, header *export.Run) error {
 	case errors.Is(err, errLeftover):
 		return r.leftover()
 	case err != nil:
-		return fmt.Errorf("journal: %w", err)
+		return fmt.Errorf("--profile-export-file %s: its journal: %w", r.outputs[0].path, err)
 	}
 	err = r.checkExports()
 	if err == nil {
@@ -134,7 +134,7 @@ func (r *recording) checkExports() error {
 			continue
 		}
 		if _, err := os.Lstat(o.target); err == nil {
-			return cmdline.Usagef("%s is there by now; give --overwrite or another --profile-export-file", o.path)
+			return cmdline.Refusedf("%s is there by now; give --overwrite or another --profile-export-file", o.path)
 		}
 	}
 	return nil

@@ -46,7 +46,7 @@ func newOutputs(paths []string, overwrite bool) ([]*output, error) {
 		all = append(all, o)
 	}
 	if err := errors.Join(errs...); err != nil {
-		return nil, &cmdline.UsageError{Msg: err.Error()}
+		return nil, &cmdline.UsageError{Msg: err.Error(), NoHelp: true}
 	}
 	return all, nil
 }
@@ -78,10 +78,26 @@ func newOutput(p string, overwrite bool) (*output, error) {
 	case err == nil && !overwrite:
 		return nil, fmt.Errorf("%s is there already; give --overwrite or another --profile-export-file", p)
 	}
-	if _, err := os.Stat(filepath.Dir(o.target)); errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("--profile-export-file %s: the folder %s does not exist", p, filepath.Dir(o.target))
+	if err := checkFolder(filepath.Dir(o.target)); err != nil {
+		return nil, fmt.Errorf("--profile-export-file %s: %w", p, err)
 	}
 	return o, nil
+}
+
+// checkFolder refuses the folder of a file to be written that is not there, or is
+// none.
+func checkFolder(folder string) error {
+	st, err := os.Stat(folder)
+	var pe *fs.PathError
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("the folder %s does not exist", folder)
+	case errors.As(err, &pe):
+		return fmt.Errorf("the folder %s: %w", folder, pe.Err)
+	case err == nil && !st.IsDir():
+		return fmt.Errorf("%s is a file, not a folder", folder)
+	}
+	return nil
 }
 
 // suffix returns what of a name looks like that of a format, ".txt", and not like

@@ -104,7 +104,7 @@ func checkFiles(runs []plannedRun, overwrite bool) error {
 		}
 		for _, o := range r.outputs {
 			if other, ok := taken[o.target]; ok && !o.inPlace {
-				return cmdline.Usagef("%s and %s are one file; every run needs its own", other, o.path)
+				return cmdline.Refusedf("%s and %s are one file; every run needs its own", other, o.path)
 			}
 			taken[o.target] = o.path
 		}

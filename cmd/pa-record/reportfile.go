@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -33,10 +32,7 @@ func checkCSV(path string) error {
 	case err == nil:
 		return nil
 	}
-	if _, err := os.Stat(filepath.Dir(path)); errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("the folder %s does not exist", filepath.Dir(path))
-	}
-	return nil
+	return checkFolder(filepath.Dir(path))
 }
 
 // writeCSV writes the file of -f, and one beside it for each model that an

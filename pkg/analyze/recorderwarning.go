@@ -21,12 +21,12 @@ type recorderText struct {
 // releases too.
 var fromRecorder = [...]recorderText{
 	{pattern: regexp.MustCompile(`^(\d+) of (\d+) (?:responses came in one read with the one before|tokens arrived together with the previous one)`), kind: KindLostGaps, say: arrivedTogether},
-	{pattern: regexp.MustCompile(`^not stable within (\d+) windows$`), kind: KindUnsteady},
+	{pattern: regexp.MustCompile(`^not stable within (\d+) windows?$`), kind: KindUnsteady},
 	{pattern: regexp.MustCompile(`^the throughput is stable, the latency is not`), kind: KindUnsteady},
 	{pattern: regexp.MustCompile(`^the disk did not keep up`), kind: KindDropped},
 	{pattern: regexp.MustCompile(`requests per second that were asked for were sent`), kind: KindLoad},
 	{pattern: regexp.MustCompile(`^ended (?:early: |before )`), kind: KindIncomplete},
-	{pattern: regexp.MustCompile(`(?:broke off with|were not asked, since)`), kind: KindFailed},
+	{pattern: regexp.MustCompile(`(?:broke off with|(?:was|were) not asked, since)`), kind: KindFailed},
 	{pattern: regexp.MustCompile(`^no metrics from|gave no metrics|scrapes were dropped|too many series|series came or went|samples were of a series|lines make no sense`), kind: KindServer},
 }
 

@@ -29,7 +29,7 @@ type BacklogError struct {
 func (e *BacklogError) Error() string {
 	mb := e.Waiting >> 20
 	if e.Decode {
-		return fmt.Sprintf("the machine is too slow to record this load: %d MB of answers wait to be looked at; lower the load or use one with more cores", mb)
+		return fmt.Sprintf("the machine is too slow to record this load: %d MB of answers wait to be decoded; lower the load or use one with more cores", mb)
 	}
 	return fmt.Sprintf("the disk is too slow for this run: %d MB wait to be written; record to a faster one or lower the load", mb)
 }

@@ -98,7 +98,7 @@ func TestMailboxFull(t *testing.T) {
 	}
 	l.box.bytes++
 	l.relieve(&export.Request{})
-	if want := "the machine is too slow to record this load: 1024 MB of answers wait to be looked at; lower the load or use one with more cores"; l.giveUp == nil || l.giveUp.Error() != want {
+	if want := "the machine is too slow to record this load: 1024 MB of answers wait to be decoded; lower the load or use one with more cores"; l.giveUp == nil || l.giveUp.Error() != want {
 		t.Errorf("%v, want %s", l.giveUp, want)
 	}
 }

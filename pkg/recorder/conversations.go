@@ -173,5 +173,9 @@ func (d *conversations) warnings() []string {
 	if d.skipped == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("%d turns were not asked, since %d conversations broke off with a turn that failed", d.skipped, d.broken)}
+	were := "were"
+	if d.skipped == 1 {
+		were = "was"
+	}
+	return []string{fmt.Sprintf("%s %s not asked, since an earlier turn failed in %s", plural(d.skipped, "turn"), were, plural(d.broken, "conversation"))}
 }

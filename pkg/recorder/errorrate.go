@@ -88,8 +88,16 @@ type ErrorRateError struct {
 }
 
 func (e *ErrorRateError) Error() string {
-	return fmt.Sprintf("%v: %d of %d requests failed, %s, more than the %s allowed; %d of them with %s",
-		e.Load, e.Failed, e.Ended, percent(float64(e.Failed)/float64(e.Ended)), percent(e.Limit), e.Common.N, &e.Common)
+	return fmt.Sprintf("%v: %d of %s failed, %s, more than the %s allowed; %d of them with %s",
+		e.Load, e.Failed, plural(e.Ended, "request"), percent(float64(e.Failed)/float64(e.Ended)), percent(e.Limit), e.Common.N, &e.Common)
+}
+
+// plural returns "1 request" or "2 requests".
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return strconv.Itoa(n) + " " + noun + "s"
 }
 
 // percent formats a fraction with up to three significant digits.

@@ -33,10 +33,10 @@ func (l *levelRun) experiment() *export.Experiment {
 		OverLatencyLimit: l.out.OverLimit,
 	}}
 	if l.out.Unstable() {
-		e.Meta.Warnings = append(e.Meta.Warnings, fmt.Sprintf("not stable within %d windows", len(l.out.Windows)))
+		e.Meta.Warnings = append(e.Meta.Warnings, "not stable within "+plural(len(l.out.Windows), "window"))
 	}
 	if l.dropped > 0 {
-		e.Meta.Warnings = append(e.Meta.Warnings, fmt.Sprintf("the disk did not keep up: the outputs of %d requests are lost, their times are kept", l.dropped))
+		e.Meta.Warnings = append(e.Meta.Warnings, fmt.Sprintf("the disk did not keep up: the outputs of %s are lost, their times are kept", plural(l.dropped, "request")))
 	}
 	if l.client != nil {
 		var asked *offer

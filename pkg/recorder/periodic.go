@@ -90,7 +90,7 @@ func (d *periodic) slots() int { return d.level.Start }
 // warnings implements driver.
 func (d *periodic) warnings() []string {
 	if n := d.early.Load(); n > 0 {
-		return []string{fmt.Sprintf("%d requests were over before their response %d, so that the next ones came sooner", n, d.level.Period)}
+		return []string{fmt.Sprintf("%s ended before response %d, so the next step of the load began early", plural(int(n), "request"), d.level.Period)}
 	}
 	return nil
 }

@@ -55,7 +55,7 @@ func TestPeriodicEndsEarly(t *testing.T) {
 	if n := w.count("warmup"); n != 4 {
 		t.Errorf("%d of the warm-up, want 4", n)
 	}
-	const want = "4 requests were over before their response 5, so that the next ones came sooner"
+	const want = "4 requests ended before response 5, so the next step of the load began early"
 	if l := res.Levels[0]; l.OK != 3 || l.Failed != 1 || !slices.Equal(l.Warnings, []string{want}) {
 		t.Errorf("%d ok, %d failed, warnings %q, want 3, 1 and %q", l.OK, l.Failed, l.Warnings, want)
 	}

@@ -151,6 +151,9 @@ func (e *FailedError) Error() string {
 		what += ": " + e.Message
 	}
 	if e.OK == 0 {
+		if e.Failures == 1 {
+			return "the first request failed: " + what
+		}
 		return fmt.Sprintf("all of the first %d requests failed: %s", e.Failures, what)
 	}
 	return fmt.Sprintf("the last %d requests all failed (%d were good before): %s", e.Failures, e.OK, what)

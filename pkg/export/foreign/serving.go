@@ -44,7 +44,7 @@ type servingTool struct {
 	ends string
 	// caveat says what the end of a request is, where that needs saying.
 	caveat string
-	// prefix is that of end-to-end latency in names of figures.
+	// latency begins the names of the figures about end-to-end latency.
 	latency string
 	// late are the columns behind that of errors, which is the last one of the
 	// others.
@@ -103,9 +103,8 @@ type servingRun struct {
 	// scalars are the texts of the members that are no array and no object.
 	scalars map[string]string
 	// order are the names of scalars as they come.
-	order []string
-	chat  bool
-	// streamed is false where a request has a negative time to first token.
+	order  []string
+	chat   bool
 	values servingValues
 }
 

@@ -79,7 +79,7 @@ func Keys() []string {
 
 var errUnknown = errors.New("unknown")
 
-// set takes the value of a key; errUnknown for one that is none.
+// set takes the value of a key. It returns errUnknown if the key is not known.
 func (a *arguments) set(v *Version, key, value string) error {
 	if level, ok := strings.CutPrefix(key, wallKey); ok {
 		n, err := wholeNS(value)

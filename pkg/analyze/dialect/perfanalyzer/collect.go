@@ -164,7 +164,7 @@ func (c *collector) report(cfg *dialect.Config) *Report {
 		s.Requests = c.requestCount()
 	}
 	if slices.ContainsFunc(c.levels, func(l levelData) bool { return len(l.sequences.byID) > 0 }) {
-		s.KeepsState()
+		s.SetStateful()
 	}
 	rep := &Report{Settings: *s, trace: c.trace}
 	for i := range c.levels {

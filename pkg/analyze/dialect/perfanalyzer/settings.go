@@ -101,9 +101,9 @@ func (s *Settings) async() *bool {
 	return s.Async
 }
 
-// KeepsState says that the model does. Requests to such a one are sent asynchronously,
-// unless that they are not was asked for; nothing changes where it is not known.
-func (s *Settings) KeepsState() {
+// SetStateful records that the model keeps state; perf_analyzer then sends
+// asynchronously unless --sync was given. Where Async is not known, it stays so.
+func (s *Settings) SetStateful() {
 	if s.Async != nil && !s.sync {
 		yes := true
 		s.Async = &yes
