@@ -15,8 +15,8 @@ import (
 func reportCommand() *cli.Command {
 	flags := []cli.Flag{
 		&cli.StringFlag{Name: "format", Aliases: []string{"f"}, Usage: "print as `FORMAT`: table, csv, json or markdown", Value: "table", Category: "Output"},
-		&cli.BoolFlag{Name: "all-warnings", Usage: "print each warning of each level and file, not one line for all of a kind", Category: "Output"},
-		&cli.BoolFlag{Name: "percentiles", Usage: "show p1 to p99.9 in the table, not p50 to p99 (csv and json always hold all)", Category: "Output"},
+		&cli.BoolFlag{Name: "all-warnings", Usage: "print every warning of every level and file; otherwise one line stands for those that are alike", Category: "Output"},
+		&cli.BoolFlag{Name: "percentiles", Usage: "show p1 to p99.9 in the table instead of p50 to p99 (csv and json always hold all)", Category: "Output"},
 	}
 	flags = append(append(flags, outputFlags()...), widthFlag(), experimentFlag())
 	flags = append(append(flags, measureFlags()...), tokenizerFlag())
@@ -24,26 +24,30 @@ func reportCommand() *cli.Command {
 	flags = append(flags, &cli.StringFlag{Name: "windows", Usage: "show each level over time, in windows of `LENGTH`: 10s, or recorded for those of the recorder", Category: "Part of the run"})
 	flags = append(append(flags, objectiveFlags()...), dialectFlags()...)
 	return &cli.Command{
-		Name: "report", Usage: "latencies, tokens and throughputs of each load level", ArgsUsage: "FILE…",
-		Description: `A token event is a response that adds output: role-only, empty, usage and
-keep-alive events and [DONE] are none.
+		Name: "report", Usage: "latencies, tokens and throughputs of each load level", ArgsUsage: "[FILE…]",
+		Description: `FILE is a profile_export.json, plain, .gz or .zst, or another recorded format;
+the default is profile_export.json, and - is standard input.
+
+A token event is a response that adds output. Responses that hold only a role,
+usage, a keep-alive or [DONE] do not count.
   TTFT   first token event - start    TTFAT  first answer token - start
   TTST   second token event - first   ITL    gaps of token events, pooled
   TPOT   (last - first) / (tokens-1)  E2EL   last response of any kind - start
-Percentiles interpolate linearly (type 7) and are exact. Failed, warm-up and
-late requests are counted and left out. Files are profile_export.json, plain,
-.gz or .zst; - is standard input. json is one object for one file, an array for
-several. Exit code 1: a file cannot be read to its end, has requests that cannot
-be read, holds no experiment, or a level lacks the part asked for; what could be
-read is reported.
-An SLO compares ttft, ttfat, ttst, tpot, e2el, itl_mean, itl_min, itl_max and
-itl_p50, itl_p99, … of each request with durations, and output_tokens,
-input_tokens, reasoning_tokens, cached_tokens and output_tokens_per_s with
-numbers, by <, <=, > and >=, joined by &&, ||, ! and (). Failed requests do not
-meet it. --slo-gate gives exit code 3.
-A file of pa-record genai-perf, benchmark_serving or llm_perf asks to be
-reported as that tool does, with what its command line said; flags go before
-that, and --dialect strict reports by the definitions above.`,
+Percentiles are exact and interpolate linearly (type 7). Requests that failed,
+warmed up or came late are counted but are in no latency.
+
+--slo takes conditions on each request, joined by &&, ||, ! and (). ttft, ttfat,
+ttst, tpot, e2el, itl_mean, itl_min, itl_max, itl_p50, itl_p99, … are compared
+with durations; output_tokens, input_tokens, reasoning_tokens, cached_tokens and
+output_tokens_per_s with numbers. A failed request does not meet the SLO.
+
+A file that pa-record genai-perf, benchmark_serving or llm_perf wrote is
+reported as that tool does. Flags override what the file asks for; --dialect
+strict reports by the definitions above.
+
+Exit code 1: a file is cut short or damaged, holds no experiment, or a level
+lacks the part asked for; the rest is reported. Exit code 3: --slo-gate failed.
+--format json prints one object for one file, an array for several.`,
 		Flags:  append(flags, inputFlags()...),
 		Action: reportAction,
 	}

@@ -172,7 +172,7 @@ func pauseWarnings(in []export.Pause, touched int, without bool) []error {
 	}
 	requests := plural(touched, "request", "requests")
 	if without {
-		return []error{warningf("%s for %.3g s; that time and the %s that it touched are left out", what, sum.Seconds(), requests)}
+		return []error{said(KindPaused, "%s for %.3g s; that time and the %s that it touched are left out", what, sum.Seconds(), requests)}
 	}
-	return []error{warningf("%s for %.3g s, which touched %s and distorts latencies and rates; --without-pauses leaves them out", what, sum.Seconds(), requests)}
+	return []error{said(KindPaused, "%s for %.3g s, which touched %s and distorts latencies and rates; --without-pauses leaves them out", what, sum.Seconds(), requests)}
 }

@@ -304,13 +304,21 @@ func (r *Result) differenceRows() [][]string {
 	return rows
 }
 
-// effect says what a difference does to the comparison.
+// verdict says what a difference does to the comparison, as CSV has it.
+func (d *Difference) verdict() string {
+	if d.Refuses && !d.Ignored {
+		return "refuses"
+	}
+	return d.effect()
+}
+
+// effect says what a difference does to the comparison, for people.
 func (d *Difference) effect() string {
 	switch {
 	case d.Ignored:
 		return "ignored"
 	case d.Refuses:
-		return "refuses"
+		return "not comparable"
 	}
 	return ""
 }

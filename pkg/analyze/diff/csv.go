@@ -57,7 +57,7 @@ func (r *Result) csvRows() []csvRow {
 	}
 	for i := range r.Differences {
 		d := &r.Differences[i]
-		rows = append(rows, csvRow{"record": "difference", "level": sanitize.CSVCell(d.Level), "name": d.Name, "old": sanitize.CSVCell(d.Old), "new": sanitize.CSVCell(d.New), "verdict": d.effect()})
+		rows = append(rows, csvRow{"record": "difference", "level": sanitize.CSVCell(d.Level), "name": d.Name, "old": sanitize.CSVCell(d.Old), "new": sanitize.CSVCell(d.New), "verdict": d.verdict()})
 	}
 	for _, name := range r.Unchecked {
 		rows = append(rows, csvRow{"record": "unchecked", "name": name})

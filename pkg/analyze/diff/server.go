@@ -140,7 +140,7 @@ func (l *LevelResult) serverTable(u *timeUnits) [][]string {
 		}
 		return report.Quantity(unit, v, u.server)
 	}
-	rows := [][]string{{"server", "old", "new", "change", "95% interval", "n"}}
+	rows := [][]string{{"server metric", "old", "new", "change", "95% interval", "n"}}
 	for i := range l.Server {
 		r := &l.Server[i]
 		interval := r.NA.String()

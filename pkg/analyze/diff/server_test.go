@@ -98,8 +98,8 @@ func TestServerRows(t *testing.T) {
 func TestServerFormats(t *testing.T) {
 	res := Compare([]*Run{watched(t, "old.json", "h1", 1, 0.010, 1000)}, []*Run{watched(t, "new.json", "h1", 2, 0.012, 900)}, Options{})
 	for ext, want := range map[string][]string{
-		"txt":  {"  server                                       old        new   change  95% interval  n\n  queue of tiny http://h1:8000/metrics    10.00 ms   12.00 ms  +20.00%           n/a  1\n", "n/a: figures of servers: one run a side does not tell how they vary"},
-		"md":   {"| server | old | new | change | 95% interval | n |", "| GPU energy of GPU-h1 h1 | 1000 J | 900.0 J | -10.00% | n/a | 1 |"},
+		"txt":  {"  server metric                                old        new   change  95% interval  n\n  queue of tiny http://h1:8000/metrics    10.00 ms   12.00 ms  +20.00%           n/a  1\n", "n/a: figures of servers: one run a side does not tell how they vary"},
+		"md":   {"| server metric | old | new | change | 95% interval | n |", "| GPU energy of GPU-h1 h1 | 1000 J | 900.0 J | -10.00% | n/a | 1 |"},
 		"csv":  {"server,concurrency 4,GPU energy of GPU-h1 h1,J,1000,900,1,1,-0.0"},
 		"json": {`"name": "GPU energy"`, `"old_of": "GPU-h1 h1"`},
 	} {

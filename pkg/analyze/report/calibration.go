@@ -17,21 +17,24 @@ func calibration(c *export.Calibration, unit scale, row func(name, value string)
 		if s.Transport != "" {
 			how += " by " + s.Transport
 		}
-		row("calibrated", fmt.Sprintf("%s, %s of %v tokens/s", how, Plural(s.Streams, "stream"), s.TokensPerSecond))
-		row("error, tokens", p99s(s.Recordings, unit, func(r *export.CalibratedRecording) *export.ClockError { return r.Receive }))
-		row("error, starts", p99s(s.Recordings, unit, func(r *export.CalibratedRecording) *export.ClockError { return r.Start }))
+		row("calibrated with", fmt.Sprintf("%s, %s of %v tokens/s", how, Plural(s.Streams, "stream"), s.TokensPerSecond))
+		row("error of tokens", p99s(s.Recordings, unit, func(r *export.CalibratedRecording) *export.ClockError { return r.Receive }))
+		row("error of starts", p99s(s.Recordings, unit, func(r *export.CalibratedRecording) *export.ClockError { return r.Start }))
 	}
 }
 
-// p99s returns "p99 19.1 µs kernel, 367.8 µs user space", "" when there was
-// nothing to compare.
+// p99s returns "p99 19.1 µs from the kernel, 367.8 µs from the program", "" when
+// there was nothing to compare.
 func p99s(recordings []export.CalibratedRecording, unit scale, of func(*export.CalibratedRecording) *export.ClockError) string {
 	var parts []string
 	for i := range recordings {
 		r := &recordings[i]
 		who := r.Stamps
-		if who == "user" {
-			who = "user space"
+		switch who {
+		case "kernel":
+			who = "from the kernel"
+		case "user":
+			who = "from the program"
 		}
 		if e := of(r); e != nil {
 			parts = append(parts, unit.span(float64(e.P99NS))+" "+who)

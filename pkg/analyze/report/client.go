@@ -16,28 +16,28 @@ func client(m *export.ClientMeta, unit scale) string {
 	var parts []string
 	say := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }
 	if c := m.CPU; c != nil {
-		say("%s of %s", percent(c.Share), Plural(c.Cores, "core"))
+		say("%s of %s", percent(c.Share), Plural(c.Cores, "CPU core"))
 	}
 	if m.MaxRSSBytes > 0 {
-		say("%d MB", (m.MaxRSSBytes+1<<19)>>20)
+		say("%d MB of memory", (m.MaxRSSBytes+1<<19)>>20)
 	}
 	if m.OfferedPerSecond > 0 {
 		say("%s of %s requests/s sent", number(m.AchievedPerSecond), number(m.OfferedPerSecond))
 	}
 	if m.HeldBack > 0 {
-		say("%d held back", m.HeldBack)
+		say("%s held back", Plural(m.HeldBack, "request"))
 	}
 	if l := m.Lateness; l != nil {
-		say("lateness p99 %s", unit.span(float64(l.P99NS)))
+		say("sent late by p99 %s", unit.span(float64(l.P99NS)))
 	}
 	if t := m.Turnaround; t != nil {
-		say("turnaround p50 %s, p99 %s", unit.span(float64(t.P50NS)), unit.span(float64(t.P99NS)))
+		say("from the end of a request to the next one p50 %s, p99 %s", unit.span(float64(t.P50NS)), unit.span(float64(t.P99NS)))
 	}
 	if g := m.GC; g != nil && g.Cycles > 0 {
-		say("longest GC pause %s", unit.span(float64(g.PauseMaxNS)))
+		say("longest garbage collection %s", unit.span(float64(g.PauseMaxNS)))
 	}
 	if r := m.Reads; r != nil && r.Merged > 0 {
-		say("%s of the responses shared a read", percent(r.MergedShare()))
+		say("%s of the responses arrived with the previous one", percent(r.MergedShare()))
 	}
 	return strings.Join(parts, " · ")
 }

@@ -18,7 +18,7 @@ func servers(e *analyze.Experiment, unit scale) *grid {
 	if len(e.Server) == 0 {
 		return nil
 	}
-	rows := [][]string{{"server", "of", "n", "mean", "max", "total", "client", "network + client"}}
+	rows := [][]string{{"server metric", "of", "n", "mean", "max", "total", "seen by client", "network + client"}}
 	shown := map[string]int{}
 	for i := range e.Server {
 		f := &e.Server[i]

@@ -27,8 +27,8 @@ func TestServers(t *testing.T) {
 		}
 	}
 	shown()
-	const want = `  server           of                  n       mean     max   total   client  network + client
-  request          m http://h/metrics  4  2.000 s                    2.500 s          0.5000 s
+	const want = `  server metric    of                  n       mean     max   total  seen by client  network + client
+  request          m http://h/metrics  4  2.000 s                           2.500 s          0.5000 s
   queue            m http://h/metrics  4  0.00100 s
   GPU energy       GPU-a h             9                     1234 J
   GPU utilization  GPU-a h             9     50.00%  100.0%
@@ -39,7 +39,7 @@ func TestServers(t *testing.T) {
 	e.Server = e.Server[1:2]
 	b.Reset()
 	shown()
-	if d := cmp.Diff("  server  of                  n      mean\n  queue   m http://h/metrics  4  1.000 ms\n", b.String()); d != "" {
+	if d := cmp.Diff("  server metric  of                  n      mean\n  queue          m http://h/metrics  4  1.000 ms\n", b.String()); d != "" {
 		t.Errorf("text of one time (-want +got):\n%s", d)
 	}
 }

@@ -93,7 +93,7 @@ func (t *table) head(name string) {
 	}
 	row("service", service)
 	row("model", t.rep.Model)
-	row("stamps", stamps(t.rep))
+	row("timestamps", timestamps(t.rep))
 	if t.rep.From != analyze.FromStart {
 		row("latency from", t.rep.From.String())
 	}
@@ -135,14 +135,15 @@ func tool(rep *analyze.Report) string {
 	return "perf_analyzer"
 }
 
-// stamps says who took the times, where the file does.
-func stamps(rep *analyze.Report) string {
+// timestamps says who took the times of the responses, where the file does: "510
+// from the kernel".
+func timestamps(rep *analyze.Report) string {
 	s := rep.Stamps
 	var parts []string
 	for _, p := range []struct {
 		name string
 		n    int
-	}{{"kernel", s.Kernel}, {"user space", s.User}, {"unknown", s.Unknown}} {
+	}{{"from the kernel", s.Kernel}, {"from the program", s.User}, {"of unknown source", s.Unknown}} {
 		if p.n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", p.n, p.name))
 		}
@@ -309,7 +310,7 @@ func (t *table) footnotes(e *analyze.Experiment) {
 		t.prose("  ", text)
 	}
 	if text := client(e.Client, t.units.client); text != "" {
-		t.prose("  ", "client: "+text)
+		t.prose("  ", "client (pa-record): "+text)
 	}
 	if e.SLO != nil {
 		for _, line := range objective(e.SLO, t.rep.SLOTarget) {
