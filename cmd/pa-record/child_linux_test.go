@@ -23,6 +23,7 @@ const (
 	fdLimitEnv   = "PA_RECORD_TEST_NOFILE" // RLIMIT_NOFILE
 	fileLimitEnv = "PA_RECORD_TEST_FSIZE"  // RLIMIT_FSIZE, bytes
 	tmpfsEnv     = "PA_RECORD_TEST_TMPFS"  // "bytes:folder:keep": see inTmpfs
+	sharedEnv    = "PA_RECORD_TEST_SHM"    // bytes: see inSharedMemory
 	portsEnv     = "PA_RECORD_TEST_PORTS"  // "first last": see inNetwork
 )
 
@@ -41,6 +42,8 @@ func limited() {
 	switch {
 	case os.Getenv(tmpfsEnv) != "":
 		os.Exit(inTmpfs(os.Getenv(tmpfsEnv)))
+	case os.Getenv(sharedEnv) != "":
+		os.Exit(inSharedMemory(os.Getenv(sharedEnv)))
 	case os.Getenv(portsEnv) != "":
 		os.Exit(inNetwork(os.Getenv(portsEnv)))
 	}
@@ -60,6 +63,24 @@ func inTmpfs(how string) int {
 		mustDo(err, os.WriteFile(filepath.Join(keep, filepath.Base(name)), data, 0o600))
 	}
 	return code
+}
+
+// simArgument stands for the address of the simulated server of inSharedMemory.
+const simArgument = "SIM"
+
+// inSharedMemory mounts shared memory of so many bytes, which nobody else sees,
+// starts a simulated Triton beside it and runs pa-record.
+func inSharedMemory(size string) int {
+	mustDo(unix.Mount("tmpfs", "/dev/shm", "tmpfs", 0, "size="+size))
+	srv, err := sim.Start(context.Background(), sim.Config{})
+	mustDo(err)
+	defer srv.Close()
+	for i, arg := range os.Args {
+		if arg == simArgument {
+			os.Args[i] = srv.TritonGRPCAddr()
+		}
+	}
+	return again(sharedEnv)
 }
 
 // again runs this program without an environment variable.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -127,5 +128,39 @@ func TestSharedMemoryRefused(t *testing.T) {
 		if now, _ := srv.SharedRegions(); len(now) > 0 {
 			t.Errorf("%s: regions %v", tt.args, now)
 		}
+	}
+}
+
+// Shared memory that is too small ends the run before a request, with what there is
+// and what to do, instead of a SIGBUS; and a small one serves small tensors.
+func TestSharedMemoryFull(t *testing.T) {
+	inputs := filepath.Join(t.TempDir(), "inputs.json") // two tensors of 64 bytes a row: more than a page
+	rows := make([]string, 100)
+	for i := range rows {
+		row := func(first int) string { return fmt.Sprintf("[%d%s]", first, strings.Repeat(",0", 15)) }
+		rows[i] = fmt.Sprintf(`{"INPUT0":%s,"INPUT1":%s}`, row(2*i), row(2*i+1))
+	}
+	if err := os.WriteFile(inputs, []byte(`{"data":[`+strings.Join(rows, ",")+`]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name, bytes, args string
+		code              int
+		want              string
+	}{
+		{"small tensors", "1000000", "--output-shared-memory-size 64 --concurrency-range 2", 0, ""},
+		{"outputs", "1000000", "--output-shared-memory-size 1000000 --concurrency-range 2", 1, "shared memory: /dev/shm: 2000000 bytes more are needed and "},
+		{"inputs", "4096", "--output-shared-memory-size 64 --concurrency-range 1 --input-data " + inputs, 1, "shared memory for inputs: /dev/shm: 64 bytes more are needed and 0 are free: "},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			args := append([]string{"-m", "add_sub", "-i", "grpc", "-u", simArgument, "--shared-memory", "system", "--request-count", "4", "--quiet", "--profile-export-file", filepath.Join(t.TempDir(), "e.json")}, strings.Fields(tt.args)...)
+			r := runChild(t, []string{sharedEnv + "=" + tt.bytes}, syscall.CLONE_NEWNS, args...)
+			if r.code != tt.code || !strings.Contains(r.stderr, tt.want) {
+				t.Fatalf("exit code %d, want %d and %q:\n%s", r.code, tt.code, tt.want, r.stderr)
+			}
+			if tt.want != "" && (!strings.Contains(r.stderr, "no space left on device; give it more (docker run --shm-size") || strings.Contains(r.stderr, "SIGBUS")) {
+				t.Errorf("it does not say what to do: %s", r.stderr)
+			}
+		})
 	}
 }

@@ -10,8 +10,10 @@ type region struct {
 	data []byte
 }
 
-func newRegion(string, int) (*region, error) {
+func newRegion(string, int, int) (*region, error) {
 	return nil, errors.New("is supported on Linux only; drop --shared-memory")
 }
+
+func (r *region) reserve(int, int) error { return nil }
 
 func (r *region) remove() error { return nil }

@@ -16,8 +16,8 @@ import (
 // perf_analyzer.
 const DefaultOutputSharedBytes = 102400
 
-// inputRegionBytes is the least size of a region for inputs. Memory is taken as it is
-// written to.
+// inputRegionBytes is the least size of a region for inputs. Memory is reserved
+// for each input as it comes.
 const inputRegionBytes = 16 << 20
 
 // regionNumber makes the names of regions unique in the process.
@@ -45,11 +45,14 @@ func (s *sharing) put(data []byte) (*wire.Shared, error) {
 		return &at, nil
 	}
 	if s.current == nil || len(s.current.data)-s.used < len(data) {
-		r, err := s.add(max(len(data), inputRegionBytes))
+		r, err := s.add(max(len(data), inputRegionBytes), 0)
 		if err != nil {
 			return nil, err
 		}
 		s.current, s.used = r, 0
+	}
+	if err := s.current.reserve(s.used, len(data)); err != nil {
+		return nil, fmt.Errorf("shared memory for inputs: %w", err)
 	}
 	at := wire.Shared{Region: s.current.name, Offset: int64(s.used), Bytes: int64(len(data))}
 	s.used += copy(s.current.data[s.used:], data)
@@ -60,9 +63,10 @@ func (s *sharing) put(data []byte) (*wire.Shared, error) {
 	return &at, nil
 }
 
-// add makes a region and has the server map it. s.mu is held.
-func (s *sharing) add(size int) (*region, error) {
-	r, err := newRegion(fmt.Sprintf("pa-record-%d-%d", os.Getpid(), regionNumber.Add(1)), size)
+// add makes a region, of which the first reserved bytes can be written to, and has
+// the server map it. s.mu is held.
+func (s *sharing) add(size, reserved int) (*region, error) {
+	r, err := newRegion(fmt.Sprintf("pa-record-%d-%d", os.Getpid(), regionNumber.Add(1)), size, reserved)
 	if err != nil {
 		return nil, fmt.Errorf("shared memory: %w", err)
 	}
@@ -120,7 +124,8 @@ func (s *sharing) outputs() (*outputs, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	o := &outputs{names: s.b.outputs, each: int(s.b.cfg.OutputSharedBytes * s.b.batch)}
-	r, err := s.add(max(o.each*len(o.names), 1))
+	size := max(o.each*len(o.names), 1)
+	r, err := s.add(size, size)
 	if err != nil {
 		return nil, err
 	}
