@@ -235,9 +235,6 @@ func (p *settingsParser) proxies(s *settings, secured bool, getenv func(string) 
 		if u.Scheme != "http" && s.Protocol == protocolGRPC {
 			return fmt.Errorf("proxy %s: gRPC goes through http:// proxies only; give another, or --proxy none", backend.ProxyName(u))
 		}
-		if password, ok := u.User.Password(); ok {
-			s.proxyPasswords = append(s.proxyPasswords, password)
-		}
 		shown := backend.ProxyName(u)
 		if !slices.Contains(s.Proxies, shown) {
 			s.Proxies = append(s.Proxies, shown)

@@ -147,24 +147,6 @@ func orNone[T ~int64](d T) T {
 	return d
 }
 
-// secrets lists what must not reach a file.
-func (s *settings) secrets() []string {
-	var all []string
-	for _, h := range s.headers {
-		value := strings.TrimSpace(strings.TrimPrefix(h.value, "Bearer "))
-		// Short values ("1", "en") are no secrets, and would mangle messages.
-		if len(value) >= 8 {
-			all = append(all, value)
-		}
-	}
-	for _, password := range s.proxyPasswords {
-		if len(password) >= 8 {
-			all = append(all, password)
-		}
-	}
-	return all
-}
-
 // printPlan is --dry-run.
 func printPlan(w io.Writer, s *settings) error {
 	text, err := json.MarshalIndent(s, "", "  ")

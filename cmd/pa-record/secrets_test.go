@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -142,5 +143,93 @@ func TestQueryKeysShown(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// Passwords and keys of a server's URL, a proxy and headers reach no file and no
+// stream, though what is asked repeats them as they are, in JSON and in base64.
+func TestKeysEchoed(t *testing.T) {
+	const (
+		urlPassword, proxyPassword = "url-pass-word", "proxy-pass-word"
+		proxyName                  = "proxy-token-name"
+		key                        = `sk-a/b"c-0123456789`
+	)
+	forms := []string{urlPassword, proxyPassword, proxyName, key, `sk-a/b\"c-0123456789`}
+	for _, text := range forms[:4] {
+		forms = append(forms, base64.RawStdEncoding.EncodeToString([]byte(text)))
+	}
+	for _, status := range []int{http.StatusOK, http.StatusForbidden} {
+		for _, kind := range []string{kindOpenAI, kindTriton} {
+			for i, user := range []string{"bob:" + proxyPassword, proxyName} {
+				t.Run(fmt.Sprintf("%s, %d, proxy user %d", kind, status, i), func(t *testing.T) {
+					echoed := 0
+					srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { // server and proxy
+						if strings.HasSuffix(r.URL.Path, "/metadata") || r.Method != http.MethodPost {
+							echoOK(w, r)
+							return
+						}
+						echoed++
+						said := key + " " + base64.StdEncoding.EncodeToString([]byte(key))
+						for name, values := range r.Header {
+							said += fmt.Sprintf(" %s: %q", name, values)
+							_, encoded, _ := strings.Cut(values[0], " ")
+							if pair, err := base64.StdEncoding.DecodeString(encoded); err == nil {
+								_, password, _ := strings.Cut(string(pair), ":")
+								said += " " + string(pair) + " " + base64.StdEncoding.EncodeToString([]byte(password))
+							}
+						}
+						text, _ := json.Marshal(said)
+						w.Header().Set("Content-Type", "application/json")
+						w.Header().Set("X-Request-Id", base64.StdEncoding.EncodeToString([]byte(key)))
+						w.WriteHeader(status)
+						switch {
+						case status != http.StatusOK:
+							fmt.Fprintf(w, `{"error":%s}`, text)
+						case kind == kindOpenAI:
+							fmt.Fprintf(w, `{"id":%s,"choices":[{"index":0,"text":%s,"finish_reason":"stop"}]}`, text, text)
+						default:
+							fmt.Fprintf(w, `{"model_name":"m","outputs":[{"name":"OUT","datatype":"BYTES","shape":[1],"data":[%s]}]}`, text)
+						}
+					}))
+					defer srv.Close()
+					address := strings.TrimPrefix(srv.URL, "http://")
+					path := filepath.Join(t.TempDir(), "x.json")
+					args := []string{"--service-kind", kind, "-m", "m", "-H", "X-Api-Key: " + key, "--proxy", "http://" + user + "@" + address, "--request-count", "2", "-v", "--profile-export-file", path}
+					if kind == kindOpenAI {
+						args = append(args, "-u", "http://alice:"+urlPassword+"@llm.test")
+					} else {
+						args = append(args, "-u", "llm.test:8000")
+					}
+					_, stdout, stderr := inProcess(t.Context(), t, args...)
+					raw, err := os.ReadFile(path)
+					if err != nil {
+						t.Fatalf("%v: %s", err, stderr)
+					}
+					if echoed == 0 || !strings.Contains(asJSON(t, path), "X-Api-Key") {
+						t.Errorf("the keys were repeated in %d answers, and none shows: %s%s", echoed, stderr, raw)
+					}
+					for _, form := range forms {
+						for what, text := range map[string]string{"standard output": stdout, "standard error": stderr, "the export": string(raw)} {
+							if i := strings.Index(text, form); i >= 0 {
+								t.Errorf("%s: %s is in …%s…", what, form, text[max(0, i-60):i+len(form)])
+							}
+						}
+					}
+				})
+			}
+		}
+	}
+}
+
+// echoOK answers what is asked before the load.
+func echoOK(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	switch {
+	case strings.HasSuffix(r.URL.Path, "/v1/models"):
+		fmt.Fprint(w, `{"object":"list","data":[{"id":"m","object":"model"}]}`)
+	case strings.HasSuffix(r.URL.Path, "/config"):
+		fmt.Fprint(w, `{"name":"m","max_batch_size":0,"input":[{"name":"IN","data_type":"TYPE_STRING","dims":[1]}],"output":[{"name":"OUT","data_type":"TYPE_STRING","dims":[1]}]}`)
+	case strings.HasSuffix(r.URL.Path, "/models/m"):
+		fmt.Fprint(w, `{"name":"m","versions":["1"],"inputs":[{"name":"IN","datatype":"BYTES","shape":[1]}],"outputs":[{"name":"OUT","datatype":"BYTES","shape":[1]}]}`)
 	}
 }

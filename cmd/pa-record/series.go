@@ -181,7 +181,7 @@ func (m *series) run(ctx context.Context, i int, of place) error {
 		Sequences:      s.sequences(m.entries.streams != nil),
 		RequestTimeout: orNone(s.timeout), Grace: orNone(s.grace), MaxErrorRate: s.MaxErrorRate,
 		Writer: out, Run: header, Clock: clock,
-		Stop: m.stop, StopReason: m.interrupted.name, Progress: p.callback(), Secrets: s.secrets(),
+		Stop: m.stop, StopReason: m.interrupted.name, Progress: p.callback(),
 		LevelDone: func(l *recorder.Level) {
 			p.clear()
 			con.level(l)

@@ -112,8 +112,7 @@ type settings struct {
 	reuse           backend.Reuse
 	openAITransport openai.Transport
 	proxy           func(*url.URL) (*url.URL, error) // nil: none
-	proxyPasswords  []string
-	tls             *tls.Config // nil: the default
+	tls             *tls.Config                      // nil: the default
 	notes           []string
 	warnings        []string
 

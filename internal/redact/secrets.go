@@ -55,14 +55,18 @@ func isScheme(word string) bool {
 	return slices.Contains([]string{"apikey", "basic", "bearer", "digest", "key", "negotiate", "token"}, strings.ToLower(word))
 }
 
-// addBasic adds the pair of name and password, and the password.
+// addBasic adds the pair of name and password, and the password; where there is
+// none, the name is the secret.
 func (s *Secrets) addBasic(encoded string) {
 	pair, err := base64.StdEncoding.DecodeString(encoded)
 	if err != nil {
 		return
 	}
 	s.Add(string(pair))
-	_, password, _ := strings.Cut(string(pair), ":")
+	name, password, _ := strings.Cut(string(pair), ":")
+	if password == "" {
+		password = name
+	}
 	s.Add(password)
 }
 
@@ -90,13 +94,17 @@ func (s *Secrets) AddQuery(query string) {
 	}
 }
 
-// Add adds one secret. A text of fewer than six runes is none.
+// Add adds one secret, as it is, as it stands in JSON, and in base64. A text of
+// fewer than six runes is none.
 func (s *Secrets) Add(secret string) {
 	secret = strings.TrimSpace(secret)
 	if utf8.RuneCountInString(secret) < minRunes {
 		return
 	}
-	for _, form := range []string{secret, jsonForm(secret, false), jsonForm(secret, true), strings.ReplaceAll(secret, "/", `\/`)} {
+	for _, form := range []string{
+		secret, jsonForm(secret, false), jsonForm(secret, true), strings.ReplaceAll(secret, "/", `\/`),
+		base64.RawStdEncoding.EncodeToString([]byte(secret)), base64.RawURLEncoding.EncodeToString([]byte(secret)), // padding says nothing
+	} {
 		if !slices.Contains(s.forms, form) {
 			s.forms = append(s.forms, form)
 		}

@@ -115,8 +115,6 @@ type Config struct {
 	// LevelDone, if set, is called after each level with what it gave, before the
 	// next one begins, from the goroutine of Run.
 	LevelDone func(*Level)
-	// Secrets are replaced by "[redacted]" in the messages of failed requests.
-	Secrets []string
 
 	// wait is load.Wait, but in tests whose time is not real.
 	wait func(until time.Time, done <-chan struct{}, near func()) bool

@@ -3,7 +3,6 @@ package recorder
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/pa-tools/pa/pkg/export"
@@ -385,11 +384,6 @@ func (l *levelRun) decode(x *backend.Exchange) {
 	}
 	if r.Status == export.StatusOK {
 		r.EndedNS = 0
-	}
-	for _, s := range l.cfg.Secrets {
-		if s != "" {
-			r.Message = strings.ReplaceAll(r.Message, s, "[redacted]")
-		}
 	}
 }
 

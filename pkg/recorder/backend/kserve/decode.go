@@ -33,7 +33,10 @@ func (b *Backend) Decode(x *backend.Exchange) error {
 			x.Request.Status, x.Request.Message = export.StatusProtocolError, b.clip(b.decoded.Error)
 		}
 	}
-	return first
+	if first != nil {
+		return b.hide(first) // decoding may have brought a secret to light
+	}
+	return nil
 }
 
 // decode fills one response from its bytes.

@@ -41,7 +41,7 @@ func (b *Backend) Decode(x *backend.Exchange) error {
 		r.Responses[d.last].Final = true
 	}
 	if r.ServerID == "" {
-		r.ServerID = openai.OneLine([]byte(d.id))
+		r.ServerID = openai.OneLine([]byte(b.secrets.Text(d.id))) // escapes in it may have hidden one
 	}
 	if r.Status == export.StatusOK {
 		d.status()
