@@ -72,9 +72,12 @@ type read struct {
 
 // A write is the state of the Write in progress.
 type write struct {
-	p   []byte
-	n   int // bytes of it that are written
-	err error
+	p       []byte
+	n       int    // bytes of it that are written
+	apart   bool   // the next part is written by itself, see SeparateNext
+	before  uint64 // bytes before the write that may not have left
+	segment segment
+	err     error
 }
 
 // ControlBytes is the room for control messages that [Recv] needs.
@@ -235,11 +238,11 @@ func (c *Conn) Write(p []byte) (int, error) {
 		return c.nc.Write(p)
 	}
 	c.mu.Lock()
-	c.sent.before()
+	apart, before := c.sent.before()
 	c.mu.Unlock()
 	var err error
 	if c.tx {
-		c.wr.p, c.wr.n, c.wr.err = p, 0, nil
+		c.wr.p, c.wr.n, c.wr.apart, c.wr.before, c.wr.err = p, 0, apart, before, nil
 		if err = c.rc.Write(c.writeFD); err == nil {
 			err = c.wr.err
 		}

@@ -14,12 +14,13 @@ import (
 // socket: the owner closes it, and calls nothing but Request and Stamps
 // afterwards. There are Sockets on Linux only.
 type Socket struct {
-	fd   int
-	on   int    // the kernel's stamps
-	why  string // why not all
-	read uint64 // ordinal of the last read
-	sent sent
-	oob  [ControlBytes]byte
+	fd      int
+	on      int    // the kernel's stamps
+	why     string // why not all
+	read    uint64 // ordinal of the last read
+	sent    sent
+	segment segment
+	oob     [ControlBytes]byte
 }
 
 // Socket asks the kernel for the stamps of the socket fd, to which nothing was
@@ -69,21 +70,30 @@ func (s *Socket) Idle() bool {
 	}
 }
 
-// Begin says that the next write holds the first byte of a request.
+// Begin says that the next write begins with the first byte of a request. If it
+// does not fit in one segment its first segment is written by itself; see
+// [Conn.SeparateNext].
 func (s *Socket) Begin() { s.sent.start() }
 
 // Write writes what the send buffer takes of p, which must not be empty. It
 // returns fewer bytes with EAGAIN when that is not all, or with another
 // [unix.Errno].
 func (s *Socket) Write(p []byte) (n int, err error) {
-	s.sent.before()
+	apart, before := s.sent.before()
+	apart = apart && s.on&transmitFlags != 0
 	defer s.sent.after()
 	for n < len(p) {
-		m, err := send(s.fd, p[n:])
+		part, flags := p[n:], 0
+		if apart {
+			part, flags = s.segment.first(s.fd, part, before), unix.MSG_EOR
+		}
+		m, err := send(s.fd, part, flags)
 		if err != nil {
+			s.sent.separate = apart // nothing of it was written
 			return n, err
 		}
 		n += m
+		apart = false
 		s.sent.part(m)
 		if s.on&transmitFlags != 0 && s.sent.unread >= maxUnread {
 			s.sent.drain(s.fd)
@@ -93,12 +103,12 @@ func (s *Socket) Write(p []byte) (n int, err error) {
 }
 
 // send is the system call, repeated while a signal interrupts it.
-func send(fd int, p []byte) (int, error) {
+func send(fd int, p []byte, flags int) (int, error) {
 	const most = 1 << 30 // what net writes at most
 	p = p[:min(len(p), most)]
 	for {
 		n, _, errno := unix.RawSyscall6(unix.SYS_SENDTO, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)),
-			unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL, 0, 0)
+			unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL|uintptr(flags), 0, 0)
 		switch {
 		case errno == unix.EINTR:
 		case errno != 0:

@@ -5,7 +5,8 @@ type sent struct {
 	written uint64 // bytes
 	log     txLog  // of the kernel's stamps
 
-	writing bool // a write is in progress
+	writing  bool // a write is in progress
+	separate bool // the next write begins with a part of its own, see SeparateNext
 
 	unread int // parts since the error queue was read
 	empty  int // times that it was read in vain since the last part
@@ -20,7 +21,7 @@ type span struct {
 	firstEnd      uint64 // end of the first part; 0: not written yet
 	startUserNS   uint64 // before the first write
 	sentUserNS    uint64 // after the last
-	startKernelNS uint64 // of the first part
+	startKernelNS uint64 // of the first part: a segment, see SeparateNext
 }
 
 const (
@@ -34,12 +35,15 @@ const (
 	maxEmpty = 4
 )
 
-// before notes that a write begins.
-func (s *sent) before() {
+// before notes that a write begins. apart says that its first segment is to be
+// written by itself, and unstamped how many bytes before it may not have left yet.
+func (s *sent) before() (apart bool, unstamped uint64) {
 	s.writing = true
 	if s.span.active && s.span.startUserNS == 0 {
 		s.span.startUserNS = userNow()
 	}
+	apart, s.separate = s.separate, false
+	return apart, s.written - min(s.log.stamped, s.written)
 }
 
 // part notes that a system call wrote n bytes.
@@ -91,7 +95,10 @@ func (s *sent) transmitted(id uint32, ns uint64) {
 }
 
 // start makes the next write the first of a request.
-func (s *sent) start() { s.span = span{active: true, begin: s.written} }
+func (s *sent) start() {
+	s.span = span{active: true, begin: s.written}
+	s.separate = true
+}
 
 // begun reports whether something of the request was written.
 func (s *sent) begun() bool { return s.span.startUserNS != 0 }
@@ -120,17 +127,43 @@ func (s *sent) request() (start, sent Stamp) {
 	return start, sent
 }
 
-// Begin says that the next write holds the first byte of a request.
+// Begin says that the next write begins with the first byte of a request. It
+// does what [Conn.SeparateNext] does, too.
 func (c *Conn) Begin() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.sent.start()
 }
 
+// SeparateNext makes the next Write give its beginning a transmit stamp of its
+// own: if the write does not fit in one segment, its first segment is written by
+// itself. TCP joins no later write to that part, whose stamp would be lost with
+// that. Where earlier bytes still wait to leave, TCP may cut the part anywhere:
+// then the part is the first byte alone. A write that fits in one segment, with
+// nothing before it, costs nothing more. Without the kernel's transmit stamps
+// SeparateNext has no effect.
+func (c *Conn) SeparateNext() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.sent.separate = true
+}
+
+// FitsSegment reports whether n bytes leave as one segment, and also if nothing
+// depends on it because the kernel takes no transmit stamps. Only the goroutine
+// that writes may ask.
+func (c *Conn) FitsSegment(n int) bool {
+	if !c.tx || n <= smallestSegment {
+		return true
+	}
+	c.wmu.Lock()
+	defer c.wmu.Unlock()
+	fits := true
+	_ = c.rc.Control(func(fd uintptr) { fits = c.wr.segment.fits(int(fd), n) }) // fails if it is closed
+	return fits
+}
+
 // Request returns when the request since [Conn.Begin] left: start is the stamp
-// of the write that holds its first byte (of the first part of that write, if
-// the send buffer could not take it whole), sent that of the last byte written
-// until now. A stamp that the kernel has not taken, or not yet, is replaced by
+// of its first segment, sent that of the last byte written until now. A stamp that the kernel has not taken, or not yet, is replaced by
 // the time before the first and after the last write; so ask when the first
 // byte of the answer is there. (It may be there before the write returns: then
 // sent is the newest stamp there is.) Both are zero when nothing was written.
@@ -161,8 +194,9 @@ func (c *Conn) TxStamp(end uint64) (ns uint64, ok bool) { return c.transmitStamp
 
 // TxHolding returns when the last byte of the write that holds the byte at
 // offset left: with the offset of a request's first byte, its start. If the
-// send buffer could not take the write whole it is about the part that holds
-// the byte. ok is as for [Conn.TxStamp].
+// write was done in parts, because the send buffer could not take it whole or
+// because of [Conn.SeparateNext], it is about the part that holds the byte. ok
+// is as for [Conn.TxStamp].
 func (c *Conn) TxHolding(offset uint64) (ns uint64, ok bool) {
 	return c.transmitStamp(offset, (*txLog).holding)
 }

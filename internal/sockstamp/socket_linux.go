@@ -184,7 +184,13 @@ func (c *Conn) transmit(fd uintptr) bool {
 	const most = 1 << 30 // what net writes at most
 	w := &c.wr
 	for {
-		n, err := unix.Write(int(fd), w.p[w.n:min(len(w.p), w.n+most)])
+		var n int
+		var err error
+		if w.apart {
+			n, err = send(int(fd), w.segment.first(int(fd), w.p[w.n:], w.before), unix.MSG_EOR)
+		} else {
+			n, err = unix.Write(int(fd), w.p[w.n:min(len(w.p), w.n+most)])
+		}
 		switch {
 		case err == unix.EINTR:
 			continue
@@ -198,6 +204,7 @@ func (c *Conn) transmit(fd uintptr) bool {
 			return true
 		}
 		w.n += n
+		w.apart = false
 		c.mu.Lock()
 		c.sent.part(n)
 		if c.sent.unread >= maxUnread {

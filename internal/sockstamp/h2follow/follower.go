@@ -29,6 +29,10 @@ type Config struct {
 	// received bytes are followed instead of messages, see [Follower.At] and
 	// [Follower.Head].
 	Bytes bool
+	// Unary is for a client whose streams carry one gRPC request each, unary
+	// calls: the request begins with its headers, which the server may answer.
+	// Else it begins with the first byte of its message.
+	Unary bool
 }
 
 const (
@@ -50,6 +54,7 @@ type Follower struct {
 	table   table
 	err     error   // why nothing is followed any more
 	carried []piece // by the write in progress
+	heads   []head  // in the write in progress that are written by themselves
 }
 
 // A piece is a part of an outgoing message that the write in progress carries.
@@ -58,6 +63,10 @@ type piece struct {
 	k   int // the number of the message
 	extent
 }
+
+// A head is where, in a write, a request's beginning is that must have a
+// transmit stamp of its own.
+type head struct{ begin, end int }
 
 // New returns a Follower over nc: raw itself, or a TLS connection over raw.
 // Nothing may have been read from or written to nc.
@@ -80,6 +89,7 @@ func New(nc net.Conn, raw *sockstamp.Conn, c Config) *Follower {
 	}
 	requests.preface = len(preface)
 	f.in.bytes, f.out.bytes = c.Bytes, c.Bytes
+	f.out.unary = c.Unary && !c.Server
 	if c.Header != "" {
 		requests.headers = newHeaders(c.Header)
 	}
@@ -119,45 +129,130 @@ func (f *Follower) Read(p []byte) (int, error) {
 
 // Write follows and writes. It follows first: the answer may be here before
 // the write returns.
+//
+// A request that does not fit in one segment has its head written by itself: the
+// stamp of the write that holds the head is then the time at which the request
+// began to leave, and not the time at which megabytes of it were gone. Other
+// requests may lie before it in p, so the cut is behind the head and not behind
+// the first segment.
 func (f *Follower) Write(p []byte) (int, error) {
 	begin := f.raw.Written()
 	before := uint64(time.Now().UnixNano())
 	f.mu.Lock()
-	f.carried = f.carried[:0]
+	f.carried, f.heads = f.carried[:0], f.heads[:0]
 	if f.err == nil {
 		f.err = f.out.feed(p, func(s *stream, m extent) {
+			if f.out.unary && f.out.typ == frameData {
+				m.first, m.headEnd = false, 0 // the headers were the beginning
+			}
 			if m.first {
+				if m.begin == f.out.at+headBytes {
+					m.begin = f.out.at // its frame's head is of no other message
+				}
 				s.out.push(sentMessage{first: begin + uint64(m.begin), startNS: before})
 			}
 			if m.last {
 				last := s.out.last()
 				last.whole, last.last, last.newest = true, begin+uint64(m.end)-1, m.end == len(p)
 			}
-			f.carried = append(f.carried, piece{&s.out, s.out.n - 1, m})
+			if s.out.n > 0 {
+				f.carried = append(f.carried, piece{&s.out, s.out.n - 1, m})
+			}
 		})
 	}
-	carries := len(f.carried) > 0
+	f.separate(len(p))
 	f.mu.Unlock()
-	n, err := f.Conn.Write(p)
-	if carries {
-		end, after := f.raw.Written(), uint64(time.Now().UnixNano())
-		f.mu.Lock()
-		for _, c := range f.carried {
-			m := c.out.peek(c.k)
-			if m == nil {
+	if len(f.heads) == 0 {
+		return f.write(p, 0, len(p))
+	}
+	done := 0
+	for _, h := range f.heads {
+		if n, err := f.write(p, done, h.begin); err != nil {
+			return done + n, err
+		}
+		f.raw.SeparateNext()
+		if n, err := f.write(p, h.begin, h.end); err != nil {
+			return h.begin + n, err
+		}
+		done = h.end
+	}
+	n, err := f.write(p, done, len(p))
+	return done + n, err
+}
+
+// separate finds the requests that begin in the write in progress, of n bytes, and
+// need a stamp of their own: those that do not fit in one segment or go on in the
+// next write. f.mu is held.
+func (f *Follower) separate(n int) {
+	if !f.out.requests {
+		return
+	}
+	for i, c := range f.carried {
+		if !c.first {
+			continue
+		}
+		h, end, whole := head{c.begin, c.headEnd}, n, false
+		for _, d := range f.carried[i:] {
+			if d.out != c.out || d.k != c.k {
 				continue
 			}
-			if c.first && !f.plain {
-				m.first = begin + uint64(c.begin)*(end-begin)/uint64(len(p))
+			h.end = max(h.end, d.headEnd)
+			if d.last {
+				end, whole = d.end, true
+				break
 			}
-			if c.last {
-				m.sentNS = after
-				if !f.plain {
-					m.last = begin + uint64(c.end)*(end-begin)/uint64(len(p)) - 1
-				}
+		}
+		if whole && f.raw.FitsSegment(end-c.begin) {
+			continue
+		}
+		if h.end == 0 || !whole && f.raw.FitsSegment(n-c.begin) {
+			h.end = n
+		}
+		if last := len(f.heads) - 1; last < 0 || f.heads[last].end <= h.begin {
+			f.heads = append(f.heads, h)
+		}
+	}
+}
+
+// write writes p[from:to], a part of the write in progress, and notes which bytes
+// of the raw connection that were.
+func (f *Follower) write(p []byte, from, to int) (int, error) {
+	if from == to && len(p) > 0 {
+		return 0, nil
+	}
+	rawBegin := f.raw.Written()
+	if !f.plain {
+		f.mu.Lock()
+		for _, c := range f.carried {
+			if m := c.out.peek(c.k); m != nil && c.first && c.begin == from {
+				m.first = rawBegin
 			}
 		}
 		f.mu.Unlock()
+	}
+	n, err := f.Conn.Write(p[from:to])
+	if len(f.carried) == 0 {
+		return n, err
+	}
+	rawEnd, after := f.raw.Written(), uint64(time.Now().UnixNano())
+	// share is the offset in the raw connection of byte i, or about that.
+	share := func(i int) uint64 { return rawBegin + uint64(i-from)*(rawEnd-rawBegin)/uint64(to-from) }
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, c := range f.carried {
+		m := c.out.peek(c.k)
+		if m == nil {
+			continue
+		}
+		if c.first && !f.plain && from <= c.begin && c.begin < to {
+			m.first = share(c.begin)
+		}
+		if c.last && from < c.end && c.end <= to {
+			m.sentNS = after
+			if !f.plain {
+				m.last = share(c.end) - 1
+			}
+		}
 	}
 	return n, err
 }
@@ -190,33 +285,23 @@ func (f *Follower) First(stream uint32, k int) (st sockstamp.Stamp, ok bool) {
 }
 
 // Sent returns when message k of those sent on a stream left: start is the
-// stamp of the write that holds its first byte, sent that of the one with its
-// last, from the kernel if it has one, else the times before and after the
-// write. Over TLS a write is a record; when HTTP/2 wrote several messages at
+// stamp of its first segment (see [Follower.Write]), sent that of the write with
+// its last byte, from the kernel if it has one, else the times before and after
+// the write. Over TLS a write is a record; when HTTP/2 wrote several messages at
 // once, of more than a record, it may be the record beside the right one. Ask
 // when the answer is there. Earlier messages are dropped. ok is false if the
 // message was not seen whole, or not kept.
 func (f *Follower) Sent(stream uint32, k int) (start, sent sockstamp.Stamp, ok bool) {
-	f.mu.Lock()
-	var m sentMessage
-	if s := f.table.streams[stream]; s != nil && f.err == nil {
-		if p := s.out.at(k); p != nil {
-			m = *p
-		}
-	}
-	f.mu.Unlock()
-	if !m.whole {
+	m, ok := f.sentMessage(stream, k)
+	if !ok || !m.whole {
 		return sockstamp.Stamp{}, sockstamp.Stamp{}, false
 	}
 	returned := m.sentNS != 0
 	if !returned { // though the answer may be here
 		m.sentNS = uint64(time.Now().UnixNano())
 	}
-	start = sockstamp.Stamp{NS: m.startNS, Source: sockstamp.User}
+	start = f.started(m)
 	sent = sockstamp.Stamp{NS: m.sentNS, Source: sockstamp.User}
-	if ns, ok := f.raw.TxHolding(m.first); ok {
-		start = sockstamp.Stamp{NS: ns, Source: sockstamp.Kernel}
-	}
 	var ns uint64
 	if returned || f.plain || !m.newest {
 		ns, ok = f.raw.TxHolding(m.last)
@@ -230,6 +315,44 @@ func (f *Follower) Sent(stream uint32, k int) (start, sent sockstamp.Stamp, ok b
 	}
 	sent.NS = max(sent.NS, start.NS) // writes return before what they wrote leaves
 	return start, sent, true
+}
+
+// SentInPart is Sent for a message that is not written whole, and may never be,
+// since its answer is here already: sent is when the newest byte of the connection
+// left.
+func (f *Follower) SentInPart(stream uint32, k int) (start, sent sockstamp.Stamp, ok bool) {
+	m, ok := f.sentMessage(stream, k)
+	if !ok {
+		return sockstamp.Stamp{}, sockstamp.Stamp{}, false
+	}
+	start = f.started(m)
+	sent = sockstamp.Stamp{NS: uint64(time.Now().UnixNano()), Source: sockstamp.User}
+	if end, ns, ok := f.raw.NewestTx(); ok && end > m.first {
+		sent = sockstamp.Stamp{NS: ns, Source: sockstamp.Kernel}
+	}
+	sent.NS = max(sent.NS, start.NS)
+	return start, sent, true
+}
+
+// sentMessage returns what is known of message k of those sent on a stream, and
+// drops those before.
+func (f *Follower) sentMessage(stream uint32, k int) (m sentMessage, ok bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if s := f.table.streams[stream]; s != nil && f.err == nil {
+		if p := s.out.at(k); p != nil {
+			return *p, true
+		}
+	}
+	return sentMessage{}, false
+}
+
+// started returns when the first segment of a message left.
+func (f *Follower) started(m sentMessage) sockstamp.Stamp {
+	if ns, ok := f.raw.TxHolding(m.first); ok {
+		return sockstamp.Stamp{NS: ns, Source: sockstamp.Kernel}
+	}
+	return sockstamp.Stamp{NS: m.startNS, Source: sockstamp.User}
 }
 
 // Newest returns the stream that was opened last by a request; 0: none.

@@ -23,7 +23,7 @@ func follow(client, server [][]byte) (events []event, failed bool, names map[str
 		offset := 0
 		for _, p := range pieces {
 			err := r.feed(p, func(s *stream, m extent) {
-				if m.begin < 0 || m.begin >= m.end || m.end > len(p) || !m.first && !m.last {
+				if m.begin < 0 || m.begin >= m.end || m.end > len(p) || !m.first && !m.last && m.headEnd == 0 || m.headEnd > m.end {
 					panic("extent out of range")
 				}
 				if m.last {

@@ -44,6 +44,7 @@ type parser struct {
 	incoming bool     // messages are received
 	requests bool     // HEADERS open streams
 	bytes    bool     // no gRPC, see Config.Bytes
+	unary    bool     // see Config.Unary
 	headers  *headers // nil: not decoded
 	preface  int      // bytes of it to come
 
@@ -54,6 +55,7 @@ type parser struct {
 	block  uint32 // the stream whose header block goes on in the next frame; 0: none
 
 	// The present frame.
+	at     int // where it begins in the piece that is fed; 0: there or before
 	head   [headBytes]byte
 	have   int // bytes of head
 	typ    byte
@@ -69,6 +71,7 @@ type parser struct {
 // p. After an error, which says what is not HTTP/2, nothing more may be fed.
 func (r *parser) feed(p []byte, report func(*stream, extent)) error {
 	i := 0
+	r.at = 0
 	for i < len(p) {
 		switch {
 		case r.preface > 0:
@@ -78,6 +81,9 @@ func (r *parser) feed(p []byte, report func(*stream, extent)) error {
 			r.preface--
 			i++
 		case r.have < headBytes:
+			if r.have == 0 {
+				r.at = i
+			}
 			n := copy(r.head[r.have:], p[i:])
 			r.have += n
 			i += n
@@ -144,7 +150,7 @@ func (r *parser) begin(at int, report func(*stream, extent)) error {
 	if r.typ == frameHeaders && r.requests {
 		r.table.begin(r.id)
 	}
-	if s := r.table.streams[r.id]; r.bytes && s != nil && r.typ == frameHeaders {
+	if s := r.table.streams[r.id]; (r.bytes || r.unary) && s != nil && r.typ == frameHeaders {
 		r.beginHeaders(s, at, report)
 	}
 	return nil
@@ -154,11 +160,11 @@ func (r *parser) begin(at int, report func(*stream, extent)) error {
 func (r *parser) beginHeaders(s *stream, at int, report func(*stream, extent)) {
 	switch {
 	case r.incoming && s.head.first == (sockstamp.Stamp{}):
-		s.head.first = r.now
+		s.head.first = r.now // asked for with Config.Bytes only
 	case r.requests && s.out.n == 0:
 		// A frame that began in an earlier piece does not happen: whoever
 		// writes frames writes their heads at once.
-		report(s, extent{begin: max(0, at-headBytes), end: at, first: true})
+		report(s, extent{begin: r.at, end: at, first: true})
 	}
 }
 
@@ -271,8 +277,13 @@ func (r *parser) end(at int, report func(*stream, extent)) error {
 	r.have = 0
 	switch r.typ {
 	case frameData, frameHeaders, frameContinuation:
-		if s := r.table.streams[r.id]; s != nil && r.bytes {
-			r.endFrame(s, at, report)
+		if s := r.table.streams[r.id]; s != nil && (r.bytes || r.unary) {
+			if r.requests && r.typ != frameData && r.block == 0 {
+				report(s, extent{begin: max(0, at-1), end: at, headEnd: at})
+			}
+			if r.bytes {
+				r.endFrame(s, at, report)
+			}
 		}
 	}
 	switch r.typ {

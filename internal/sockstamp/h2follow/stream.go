@@ -90,11 +90,14 @@ func (q *queue[T]) at(k int) *T {
 }
 
 // An extent is the part of a message that lies in one piece of the byte
-// stream: bytes begin to end of it, with the message's first byte, its last, or
-// both. Parts with neither are not reported.
+// stream: bytes begin to end of it, with the message's first byte, the end of its
+// head, its last byte, or several of those. Parts with none are not reported.
 type extent struct {
 	begin, end  int
 	first, last bool
+	// headEnd is the offset after the head: after the prefix of a gRPC message,
+	// or after the headers of a request that begins with them. 0: not here.
+	headEnd int
 }
 
 // A cutter cuts the DATA of a stream's direction into gRPC messages:
@@ -120,6 +123,9 @@ func (c *cutter) feed(p []byte, from, to int, report func(extent)) {
 			n := copy(c.prefix[c.have:], p[from:to])
 			c.have += n
 			from += n
+			if c.have == len(c.prefix) {
+				m.headEnd = from
+			}
 			if c.prefix[0] > 1 {
 				c.broken = true
 				return
@@ -132,7 +138,7 @@ func (c *cutter) feed(p []byte, from, to int, report func(extent)) {
 			from += int(n)
 			m.last = c.left == 0
 		}
-		if m.end = from; m.first || m.last {
+		if m.end = from; m.first || m.last || m.headEnd > 0 {
 			report(m)
 		}
 		if m.last {

@@ -68,6 +68,7 @@ func (b *Backend) dial(maxBytes int64) (*link, error) {
 	if b.cfg.Connections > 0 {
 		follow = h2follow.Config{Header: slotHeader, Ended: sharedEnded}
 	}
+	follow.Unary = !b.cfg.Streaming
 	options := append(compression(b.cfg.Compression, maxBytes),
 		grpc.WithTransportCredentials(&timedCredentials{grpcstamp.Credentials(creds, follow), l}),
 		grpc.WithContextDialer(l.connect), // and with that no proxy but ours

@@ -88,6 +88,9 @@ func (t *trail) request(r *export.Request, k int, clock *rxclock.Clock) {
 	}
 	start, sent, ok := t.follower.Sent(t.stream, k)
 	if !ok {
+		start, sent, ok = t.follower.SentInPart(t.stream, k)
+	}
+	if !ok {
 		return
 	}
 	r.StartNS, r.StartSource = clock.FromWall(start.NS), export.StampSource(start.Source)
