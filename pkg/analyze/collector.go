@@ -24,12 +24,15 @@ type collector struct {
 	// unreadable requests did not come this far.
 	unreadable int
 	// adrift says that it is not known when requests were sent.
-	adrift  bool
-	sources [TokenStated + 1]int // counted requests by source of their tokens
-	stamps  Stamps
-	starts  Stamps
-	slo     *attainer // nil: none asked for
-	timed   []timed
+	adrift bool
+	// lateStart says that the kernel's starts are the ends of first writes, as
+	// pa-record once took them, which may be later than the answer.
+	lateStart bool
+	sources   [TokenStated + 1]int // counted requests by source of their tokens
+	stamps    Stamps
+	starts    Stamps
+	slo       *attainer // nil: none asked for
+	timed     []timed
 
 	firstStart, lastEnd uint64
 	resent              int       // requests of all kinds that were sent again
@@ -53,7 +56,9 @@ type oddities struct {
 	dropped    int // outputs left out by the recorder: tokens are not known
 	unreadable int // events and bodies
 	backward   int // gaps below 0
-	early      int // first response before the start
+	early      int // first response before the instant to count from: of these
+	sooner     int // the request was not sent whole yet
+	atStart    int // before the start, which the kernel took
 	impossible int // spans beyond 292 years
 	gaps       int
 }
@@ -157,6 +162,12 @@ func (c *collector) note(p *Point) {
 		o.noFrom++
 	} else if p.early {
 		o.early++
+		switch {
+		case p.answeredEarly:
+			o.sooner++
+		case p.start == export.SourceKernel && p.FromNS == p.StartNS:
+			o.atStart++
+		}
 	}
 	if !p.OutputTokens.OK && !p.dropped && !p.numbers {
 		o.noTokens++
@@ -324,7 +335,13 @@ func (c *collector) warnings(cfg Config, x *Experiment) []error {
 		return howMany(n[0], "event or body", "events or bodies") + " broke the protocol: not counted as tokens"
 	}, int64(o.unreadable))
 	requests(KindMissingTimes, o.noFrom, fmt.Sprintf(" had no %q time recorded: no TTFT and no E2EL; choose another --from", cfg.From))
-	requests(KindClock, o.early, fmt.Sprintf(" got a response before the %s: the clock was set back, or the times come from different clocks", cfg.From))
+	requests(KindClock, o.sooner, fmt.Sprintf(" got a response before the last byte was sent, so times from %q are negative; use --from start", cfg.From))
+	byClock := o.early - o.sooner
+	if c.lateStart {
+		byClock -= o.atStart
+		requests(KindClock, o.atStart, " got a response before the first write was done, which is the start in this file, so times are negative; use --from issued, or record again")
+	}
+	requests(KindClock, byClock, fmt.Sprintf(" got a response before the %s: the clock was set back, or the times come from different clocks", cfg.From))
 	say(KindClock, func(n []int64) string {
 		return grouped(n[0]) + " of " + howMany(n[1], "gap", "gaps") + " between tokens were below 0: the clock was set back during the run"
 	}, int64(o.backward), int64(o.gaps))

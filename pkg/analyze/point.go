@@ -45,6 +45,7 @@ type Point struct {
 	unreadable          int  // of its Answer
 	resent              bool // see [export.Request.Resent]
 	early               bool // the first response comes before FromNS
+	answeredEarly       bool // and after the start: before the request was sent whole
 }
 
 // point returns what is kept of r. Place, InputHash, TokenNS and GapNS are for
@@ -65,7 +66,9 @@ func point(r *export.Request, q *Measured) Point {
 	p.EndNS = p.placeNS
 	if end, ok := r.EndNS(); ok {
 		p.EndNS = end
-		p.early = r.Responses[0].RecvNS < q.FromNS
+		first := r.Responses[0].RecvNS
+		p.early = first < q.FromNS
+		p.answeredEarly = p.early && r.StartNS != 0 && r.StartNS <= first && q.FromNS == r.SentNS
 		p.complete = (r.Status == export.StatusOK || r.Status == export.StatusUnknown) && q.Class == "" && !q.leftOut
 	}
 	p.EndNS = max(p.EndNS, r.EndedNS)

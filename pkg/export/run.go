@@ -75,6 +75,11 @@ type RunMeta struct {
 	Dataset *DatasetMeta `json:"dataset,omitempty"`
 	// Repeat is the run's place in a series; nil when it is not part of one.
 	Repeat *RepeatMeta `json:"repeat,omitempty"`
+	// Start says which time of a request the kernel's start stamp is:
+	// [StartFirstSegment], or "" in files that pa-record wrote before it recorded
+	// this, where it is when the last byte of the request's first write left. For
+	// starts that the kernel did not take it says nothing.
+	Start string `json:"start,omitempty"`
 	// Stamps counts responses by the source of their time.
 	Stamps *StampCount `json:"stamps,omitempty"`
 	// Calibration is how far the recorder's times were from the truth, on this
@@ -121,6 +126,14 @@ type Pause struct {
 	DurationNS int64  `json:"duration_ns"`
 	Cause      string `json:"cause"`
 }
+
+// StartFirstSegment is the value of RunMeta.Start for starts that are the time at
+// which the first segment of the request left.
+const StartFirstSegment = "first_segment"
+
+// StartsAtFirstSegment reports whether the run says that the kernel's starts are the
+// times at which the first segments of the requests left.
+func (r *Run) StartsAtFirstSegment() bool { return r.Meta != nil && r.Meta.Start == StartFirstSegment }
 
 // HostMeta describes the machine that recorded.
 type HostMeta struct {

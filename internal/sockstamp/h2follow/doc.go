@@ -10,6 +10,9 @@
 //	… // HTTP/2 over f
 //	st, ok := f.Message(f.Newest(), 0)
 //
+// The stamp of the writes that carried a request's beginning is that of its head
+// and not of megabytes behind it: see [Follower.Write].
+//
 // A message is named by its stream and its number k in that stream and
 // direction, from 0. Stamps are kept until a later message of the same stream
 // is asked for, or the stream is forgotten; when nobody asks they are dropped,

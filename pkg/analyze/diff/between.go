@@ -63,6 +63,24 @@ func betweenSources(of func(*Level) *analyze.Stamps) func(older, newer []*Level)
 	}
 }
 
+// betweenStarts compares which time of a request the kernel's start stamps are.
+// pa-record once took the end of the first write: for requests that do not fit in
+// one segment that is later than the first segment, and TTFT is smaller by as much.
+func betweenStarts(older, newer []*Level) (o, n string, differ bool) {
+	kinds := func(levels []*Level) (all []string) {
+		for _, l := range levels {
+			if l.start != "" && !slices.Contains(all, l.start) {
+				all = append(all, l.start)
+			}
+		}
+		slices.Sort(all)
+		return all
+	}
+	a, b := kinds(older), kinds(newer)
+	differ = len(a) > 0 && len(b) > 0 && (len(a) > 1 || !slices.Equal(a, b))
+	return strings.Join(a, " and "), strings.Join(b, " and "), differ
+}
+
 // betweenLengths compares the distributions of numbers of tokens: they differ if
 // the mean does by more than 5 % and by more than chance allows, 4 standard
 // errors as of independent requests, or a percentile does: see apartAt. Of

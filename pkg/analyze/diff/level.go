@@ -32,6 +32,9 @@ type Level struct {
 	// Stamps and Starts count the times of responses and requests by who took
 	// them.
 	Stamps, Starts analyze.Stamps
+	// start says which time the kernel's starts are, in words; "" where the
+	// kernel took none, or another tool wrote the file.
+	start string
 	// Clock is how far from the truth such times were when the recorder was
 	// calibrated; nil where it was not.
 	Clock *export.CalibratedRecording
@@ -103,6 +106,12 @@ func level(e *analyze.Experiment, run *export.Run, m *export.ExperimentMeta) Lev
 		l.Unsteady = append(l.Unsteady, why.Brief)
 	}
 	l.untimed, _ = run.Lacks(export.PartStarts)
+	if m := run.Meta; m != nil && m.Import == nil && e.Starts.Kernel > 0 {
+		l.start = "the end of the first write"
+		if run.StartsAtFirstSegment() {
+			l.start = "the first segment"
+		}
+	}
 	if run.Meta != nil {
 		l.Clock = clock(run.Meta, &e.Stamps)
 		l.settings = settings(run.Meta.Config)

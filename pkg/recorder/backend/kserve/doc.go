@@ -12,7 +12,8 @@
 // Times are the kernel's (package sockstamp) where it takes them: a message has
 // the time at which the read arrived that completed it, found by following the
 // HTTP/2 frames below the gRPC library (package h2follow); start and sent are
-// when the first and the last byte of the request went to the device. Over HTTP
+// when the first and the last segment of the request went to the device. A unary
+// call begins with its headers, a request on a stream with its message. Over HTTP
 // the response has the time of the read that brought the end of its body.
 //
 // Where the kernel or the follower gives none, times are taken in user space,

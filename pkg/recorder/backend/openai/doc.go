@@ -17,9 +17,10 @@
 // do not depend on the transport. The times of an answer are what this program
 // is for:
 //
-//   - StartNS is when the kernel handed the first part of the request to the
+//   - StartNS is when the kernel handed the first segment of the request to the
 //     device, and SentNS when it did so with its last byte. An HTTP/1.1 request,
-//     head and body, is one write. HTTP/2 writes headers and body apart;
+//     head and body, is one write, or two if it does not fit in one segment (see
+//     sockstamp). HTTP/2 writes headers and body apart;
 //   - each socket read has the time at which the kernel received what it
 //     returned (package sockstamp); the events that it completes get that stamp
 //     and the read's number, counted from 0 for each request, the answer's head
