@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -70,16 +71,16 @@ func NewReleaseWriter(w io.Writer, minor int, run *export.Run) *ReleaseWriter {
 func (r *ReleaseWriter) Warnings() []error {
 	var all []error
 	for _, w := range []struct {
-		n    int
-		what string
+		n         int
+		one, what string
 	}{
-		{r.left, "%d requests are left out that perf_analyzer would not have exported: of the warmup, failed, cancelled or late"},
-		{r.numbers, "%d outputs that are numbers are empty: this release wrote the bytes of the tensor, whose type no file says"},
-		{r.others, "%d inputs are cut or null: this release wrote the first element of an INT32, a BOOL or a text"},
-		{r.extra, "%d members are left out that this release did not write"},
+		{r.left, "request", "left out: %s that perf_analyzer would not have exported (warm-up, failed, cancelled or late)"},
+		{r.numbers, "output", "left empty: %s of numbers; this release wrote the bytes of the tensor, whose type no file says"},
+		{r.others, "input", "cut or null: %s; this release wrote the first element of an INT32, a BOOL or a text"},
+		{r.extra, "member", "left out: %s that this release did not write"},
 	} {
 		if w.n > 0 {
-			all = append(all, fmt.Errorf(w.what, w.n))
+			all = append(all, fmt.Errorf(w.what, plural.Of(w.n, w.one)))
 		}
 	}
 	return all

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+
+	"github.com/pa-tools/pa/internal/plural"
 )
 
 // finish makes the metrics when all requests have been read.
@@ -40,6 +42,6 @@ func (a *analysis) finish() {
 		r.warnings = append(r.warnings, errors.New("AIPerf divides by the time from before the first request to after the last, which the file does not say: rates and effective metrics are over the requests themselves; "+add))
 	}
 	if a.skipped > 0 {
-		r.warnings = append(r.warnings, fmt.Errorf("%d requests of the level were cancelled or not measured: AIPerf does not count them", a.skipped))
+		r.warnings = append(r.warnings, fmt.Errorf("left out: %s that AIPerf does not count (cancelled, or not measured)", plural.Of(a.skipped, "request")))
 	}
 }

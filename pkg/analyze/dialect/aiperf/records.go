@@ -8,6 +8,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/pyjson"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/dialect"
@@ -65,10 +66,10 @@ func WriteRecords(ctx context.Context, r export.Reader, cfg dialect.Config, w io
 		}
 	}
 	if x.startless > 0 {
-		warnings = append(warnings, fmt.Errorf("%d requests are left out of which it is not known when they were sent", x.startless))
+		warnings = append(warnings, fmt.Errorf("left out: %s whose time of sending is not known", plural.Of(x.startless, "request")))
 	}
 	if x.skipped > 0 {
-		warnings = append(warnings, fmt.Errorf("%d requests ended after the measurement: they are left out", x.skipped))
+		warnings = append(warnings, fmt.Errorf("left out: %s that ended after the measurement", plural.Of(x.skipped, "request")))
 	}
 	if why, lacks := run.Lacks(export.PartEpoch); lacks {
 		warnings = append(warnings, fmt.Errorf("times are Unix times for AIPerf, and count from elsewhere here: %s", why))

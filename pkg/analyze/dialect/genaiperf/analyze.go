@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/pyjson"
 	"github.com/pa-tools/pa/pkg/analyze/dialect"
 	"github.com/pa-tools/pa/pkg/export"
@@ -502,10 +503,10 @@ func (a *analysis) finish() *Report {
 		a.printable()
 	}
 	if a.excluded > 0 {
-		a.rep.warnings = append(a.rep.warnings, fmt.Errorf("%d requests of the level failed or were not measured: GenAI-Perf does not see them", a.excluded))
+		a.rep.warnings = append(a.rep.warnings, fmt.Errorf("left out: %s that failed or belonged to no measurement; GenAI-Perf does not see such", plural.Of(a.excluded, "request")))
 	}
 	if n := a.clean.failed; n > 0 {
-		a.rep.warnings = append(a.rep.warnings, fmt.Errorf("%d responses could not be read; they count as no response, and their requests in the throughput", n))
+		a.rep.warnings = append(a.rep.warnings, fmt.Errorf("not readable: %s, not counted as responses; their requests count in the throughput", plural.Of(n, "response")))
 	}
 	return a.rep
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 
+	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/pyjson"
 	"github.com/pa-tools/pa/internal/spool"
 	"github.com/pa-tools/pa/pkg/analyze"
@@ -99,10 +100,10 @@ func (w *Writer) ReadAll(ctx context.Context, r export.Reader) error {
 func (w *Writer) Warnings() []error {
 	var all []error
 	if w.startless > 0 {
-		all = append(all, fmt.Errorf("%d requests are left out of which it is not known when they were sent", w.startless))
+		all = append(all, fmt.Errorf("left out: %s whose time of sending is not known", plural.Of(w.startless, "request")))
 	}
 	if w.skipped > 0 {
-		all = append(all, fmt.Errorf("%d requests of the warmup or after the measurement are left out", w.skipped))
+		all = append(all, fmt.Errorf("left out: %s of the warmup or after the measurement", plural.Of(w.skipped, "request")))
 	}
 	if why, lacks := w.run.Lacks(export.PartEpoch); lacks {
 		all = append(all, fmt.Errorf("times are Unix times for GuideLLM, and count from elsewhere here: %s", why))

@@ -7,6 +7,7 @@ import (
 	"io"
 	"strconv"
 
+	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/pyjson"
 	"github.com/pa-tools/pa/pkg/analyze/dialect"
 	"github.com/pa-tools/pa/pkg/export"
@@ -80,13 +81,13 @@ func (w *Writer) WriteAll(ctx context.Context, r export.Reader) error {
 func (w *Writer) Warnings() []error {
 	var all []error
 	if w.startless > 0 {
-		all = append(all, fmt.Errorf("%d requests are left out of which it is not known when they were sent", w.startless))
+		all = append(all, fmt.Errorf("left out: %s whose time of sending is not known", plural.Of(w.startless, "request")))
 	}
 	if w.skipped > 0 {
-		all = append(all, fmt.Errorf("%d requests of the warmup or after the measurement are left out: inference-perf has no such phases", w.skipped))
+		all = append(all, fmt.Errorf("left out: %s of the warmup or after the measurement; inference-perf has no such phases", plural.Of(w.skipped, "request")))
 	}
 	if w.untimed > 0 {
-		all = append(all, fmt.Errorf("%d requests have more tokens than chunks, and their texts are not known: no output_token_times are written for them, nor latencies of their tokens", w.untimed))
+		all = append(all, fmt.Errorf("no output_token_times and no latencies of tokens for %s with more tokens than chunks, whose texts are not known", plural.Of(w.untimed, "request")))
 	}
 	if why, lacks := w.run.Lacks(export.PartEnds); lacks {
 		all = append(all, fmt.Errorf("end_time is that of the last token: %s", why))

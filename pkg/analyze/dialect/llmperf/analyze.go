@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/analyze/dialect"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -243,7 +244,7 @@ func (a *analysis) end() {
 	a.explainLevel(&l)
 	a.rep.Levels = append(a.rep.Levels, l)
 	if a.leftOut > 0 {
-		a.rep.warnings = append(a.rep.warnings, fmt.Errorf("concurrency %s: %d requests were warm-up, late or cancelled: they are not in the report", e.Value, a.leftOut))
+		a.rep.warnings = append(a.rep.warnings, fmt.Errorf("concurrency %s: left out of the report: %s of the warm-up, late or cancelled", e.Value, plural.Of(a.leftOut, "request")))
 	}
 	if math.IsNaN(l.Wall) {
 		a.rep.warnings = append(a.rep.warnings, fmt.Errorf("concurrency %s: the file does not say how long the level took; give it with --arg 'wall_ns %s=NANOSECONDS'", e.Value, e.Value))

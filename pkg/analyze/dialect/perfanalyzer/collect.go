@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/analyze/dialect"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/pawindow"
@@ -252,10 +253,10 @@ func (c *collector) requestCount() int {
 func (c *collector) warn(rep *Report) {
 	s := &rep.Settings
 	if c.excluded > 0 {
-		rep.warnf("%d requests are left out that perf_analyzer would not have counted: they failed, were cancelled, came late, or were for warm-up", c.excluded)
+		rep.warnf("left out: %s that perf_analyzer would not have counted (failed, cancelled, late, or warm-up)", plural.Of(c.excluded, "request"))
 	}
 	if c.outside > 0 {
-		rep.warnf("%d requests ended in no measurement window, and do not count", c.outside)
+		rep.warnf("not counted: %s that ended in no measurement window", plural.Of(c.outside, "request"))
 	}
 	levels := reported(rep.Levels)
 	for i := range rep.Levels {

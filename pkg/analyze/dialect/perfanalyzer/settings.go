@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/analyze/dialect"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -189,14 +190,14 @@ func (s *Settings) Write(w io.Writer) error {
 // writeLength writes how long a level is measured.
 func (s *Settings) writeLength(p *printer, rules *rules) {
 	if s.Warmup > 0 && !rules.total {
-		p.linef("  Sending %d warmup request%s", s.Warmup, plural(s.Warmup))
+		p.linef("  Sending %s", plural.Of(s.Warmup, "warmup request"))
 	}
 	switch {
 	case s.Requests > 0 && rules.total:
 		p.linef("  Sending a total of %d requests", s.Requests)
 		return
 	case s.Requests > 0:
-		p.linef("  Sending %d benchmark request%s", s.Requests, plural(s.Requests))
+		p.linef("  Sending %s", plural.Of(s.Requests, "benchmark request"))
 		return
 	case s.DurationMS > 0:
 		p.linef("  Measuring for %d msec", s.DurationMS)
@@ -466,11 +467,4 @@ func (s *Settings) limit(text string, set func(l *Limits, most float64)) error {
 		set(s.Limits, max(ends[0], ends[1]))
 	}
 	return nil
-}
-
-func plural(n int) string {
-	if n == 1 {
-		return ""
-	}
-	return "s"
 }

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/pyjson"
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze/dialect"
@@ -218,10 +219,10 @@ func (s *reading) end() {
 		warn("%s itself stops at this file: %s; this is what its rules give all the same", s.rep.Tool.Name, c)
 	}
 	if l.leftOut > 0 {
-		warn("%d requests were warm-up, late or cancelled: they are not in the report", l.leftOut)
+		warn("left out of the report: %s of the warm-up, late or cancelled", plural.Of(l.leftOut, "request"))
 	}
 	for _, text := range sortedByCount(l.raised) {
-		warn("%d requests failed for the tool, which raises %s", l.raised[text], text)
+		warn("for the tool %s failed: it raises %s", plural.Of(l.raised[text], "request"), text)
 	}
 	for _, n := range out.notes {
 		warn("%s", n)

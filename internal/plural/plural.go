@@ -1,0 +1,16 @@
+// Package plural writes numbers of things for messages.
+//
+//	fmt.Sprintf("left out: %s", plural.Of(n, "request")) // "left out: 1 request"
+//
+// It knows only words whose plural ends in s.
+package plural
+
+import "strconv"
+
+// Of returns "1 request", "2 requests" or "0 requests".
+func Of(n int, one string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return strconv.Itoa(n) + " " + one + "s"
+}
