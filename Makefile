@@ -31,6 +31,13 @@ build: ## build bin/pa-record and bin/pa-analyze (static, the default)
 	@mkdir -p bin
 	$(GOBUILD) -o bin/ ./cmd/...
 
+PREFIX ?= $(HOME)/.local
+
+.PHONY: install
+install: build ## copy both into PREFIX/bin (PREFIX=~/.local unless given)
+	install -d $(PREFIX)/bin
+	install -m 755 bin/pa-record bin/pa-analyze $(PREFIX)/bin/
+
 .PHONY: test
 test: ## run the tests; needs nothing but Go
 	$(GO) test $(TESTFLAGS) ./...
