@@ -13,6 +13,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/pa-tools/pa/internal/httptunnel"
+	"github.com/pa-tools/pa/internal/redact"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/wire/promtext"
 )
@@ -73,10 +75,12 @@ type Collector struct {
 
 // A source is asked by one goroutine.
 type source struct {
-	info   export.TelemetrySource
-	scrape func(ctx context.Context, s *source, into *export.Scrape) error
-	wake   chan struct{} // of capacity 1: ask now
-	close  func()
+	info export.TelemetrySource
+	// secrets are sent to the source. It may repeat them.
+	secrets redact.Secrets
+	scrape  func(ctx context.Context, s *source, into *export.Scrape) error
+	wake    chan struct{} // of capacity 1: ask now
+	close   func()
 
 	memory *atomic.Int64       // of the collector
 	series map[string]*watched // by head
@@ -148,11 +152,17 @@ func (c *Collector) endpoint(text string) (*source, error) {
 	if c.cfg.TLS != nil && u.Scheme == "https" {
 		t.TLSClientConfig = c.cfg.TLS(u.Hostname())
 	}
+	var secrets redact.Secrets
+	secrets.AddQuery(u.RawQuery)
+	if auth := httptunnel.Authorization(u.User); auth != "" {
+		secrets.AddHeader("Authorization", auth)
+	}
 	client := &http.Client{Transport: t, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	return &source{
-		info:   export.TelemetrySource{Source: c.name(shown.String()), Kind: export.TelemetryPrometheus, Host: u.Hostname()},
-		scrape: func(ctx context.Context, s *source, into *export.Scrape) error { return s.get(ctx, client, u, into) },
-		close:  t.CloseIdleConnections,
+		info:    export.TelemetrySource{Source: c.name(shown.String()), Kind: export.TelemetryPrometheus, Host: u.Hostname()},
+		secrets: secrets,
+		scrape:  func(ctx context.Context, s *source, into *export.Scrape) error { return s.get(ctx, client, u, into) },
+		close:   t.CloseIdleConnections,
 	}, nil
 }
 
@@ -256,7 +266,7 @@ func (c *Collector) once(ctx context.Context, s *source) (ok bool) {
 		if ctx.Err() != nil {
 			return false // the end of the run cut it short
 		}
-		x.Samples, x.LeftOut, x.Error = nil, 0, reason(err, c.cfg.Timeout)
+		x.Samples, x.LeftOut, x.Error = nil, 0, s.reason(err, c.cfg.Timeout)
 		if s.info.Error == "" {
 			s.info.Error = x.Error
 		}
@@ -327,13 +337,14 @@ func (s *source) gone() (n int) {
 // maxReason bounds the text of an error.
 const maxReason = 200
 
-// reason is err without a URL, which may hold a password.
-func reason(err error, timeout time.Duration) string {
+// reason is err without a URL, which may hold a password, and without what else
+// is secret.
+func (s *source) reason(err error, timeout time.Duration) string {
 	var u *url.Error
 	if errors.As(err, &u) {
 		err = u.Err
 	}
-	text := err.Error()
+	text := s.secrets.Text(err.Error()) // before it is cut, which would leave a part of one
 	if errors.Is(err, context.DeadlineExceeded) {
 		text = fmt.Sprintf("no whole answer within %v", timeout)
 	}
@@ -410,9 +421,11 @@ func (s *source) watch(x promtext.Sample) (*watched, error) {
 	if len(s.series) >= maxSeries || s.text+len(x.Head) > maxSeriesText {
 		return nil, nil
 	}
-	w := &watched{Series: export.Series{Source: s.info.Source, Name: name, Type: x.Type}}
+	name = s.secrets.Text(name)
+	w := &watched{Series: export.Series{Source: s.info.Source, Name: name, Type: s.secrets.Text(x.Type)}}
 	w.bytes = int64(seriesBytes + len(name) + len(x.Type))
 	for _, l := range labels {
+		l.Name, l.Value = s.secrets.Text(l.Name), s.secrets.Text(l.Value)
 		w.Labels = append(w.Labels, export.Label(l))
 		w.bytes += int64(labelBytes + len(l.Name) + len(l.Value))
 	}

@@ -3,11 +3,13 @@ package telemetry
 import (
 	"compress/gzip"
 	"context"
+	"encoding/base64"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -373,6 +375,40 @@ func TestCollectorCredentials(t *testing.T) {
 	all, _ = watch(t, Config{URLs: []string{"http://me:secretpassword@127.0.0.1:1/metrics?token=secrettoken"}, Interval: time.Hour}, 1)
 	if len(all) == 0 || all[0].Error == "" || strings.Contains(fmt.Sprintf("%+v", *all[0]), "secret") {
 		t.Errorf("%+v", all)
+	}
+}
+
+// An endpoint that repeats what it was sent gets neither the name and password nor
+// the query of its URL into what is recorded.
+func TestCollectorEcho(t *testing.T) {
+	const user, password, token = "alice-name", "open-sesame", "tok/en-12345"
+	address := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		name, pass, _ := r.BasicAuth()
+		fmt.Fprintf(w, "# TYPE %s counter\n", pass)
+		for i, text := range []string{r.Header.Get("Authorization"), r.URL.String(), r.URL.Query().Get("token"), name + ":" + pass} {
+			fmt.Fprintf(w, "m%d{label=%q} 1\n", i, text)
+		}
+	})
+	u, err := url.Parse(address + "?token=" + url.QueryEscape(token))
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.User = url.UserPassword(user, password)
+	all, sources := watch(t, Config{URLs: []string{u.String()}}, 1)
+	if len(all[0].Samples) != 4 || all[0].Error != "" {
+		t.Fatalf("%+v", all[0])
+	}
+	text := fmt.Sprintf("%+v", sources)
+	for _, x := range all[0].Samples {
+		text += x.Series.String() + " " + x.Series.Type + "\n"
+	}
+	for _, secret := range []string{password, token, url.QueryEscape(token), base64.StdEncoding.EncodeToString([]byte(user + ":" + password))} {
+		if strings.Contains(text, secret) {
+			t.Errorf("%s is in %s", secret, text)
+		}
+	}
+	if !strings.Contains(text, "[redacted]") {
+		t.Errorf("nothing was repeated: %s", text)
 	}
 }
 

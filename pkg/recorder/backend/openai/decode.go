@@ -18,8 +18,8 @@ import (
 //
 //	rpc_error       when the server reported an error in a 200 answer
 //	protocol_error  when the answer is not what the protocol says
-//	truncated       when a stream ended with neither [DONE] nor a finish
-//	                reason for every choice
+//	truncated       when a stream ended within an event, or with neither [DONE]
+//	                nor a finish reason for every choice
 //
 // An answer without any output is ok. The error is always nil.
 func (b *Backend) Decode(x *backend.Exchange) error {
@@ -61,6 +61,7 @@ type decoder struct {
 	whole  bool
 	id     string
 	err    error // the first that is no chunk
+	cut    bool  // the stream ended within an event
 }
 
 // response looks at response i. If it is the only one it may be a whole body:
@@ -94,8 +95,13 @@ func (d *decoder) frame(i int, frame []byte) {
 	} else {
 		d.alike = alike{}
 		if err := openai.ParseFrame(frame, c); err != nil {
-			if d.err == nil {
-				d.err = err
+			switch {
+			case d.whole || endsInBlankLine(frame):
+				if d.err == nil {
+					d.err = err
+				}
+			default: // only the last of a stream has no end
+				d.cut = true
 			}
 			return
 		}
@@ -116,6 +122,16 @@ func (d *decoder) frame(i int, frame []byte) {
 	}
 }
 
+// endsInBlankLine reports whether a frame is whole, as package sse cuts them.
+func endsInBlankLine(frame []byte) bool {
+	for _, end := range [...]string{"\n\n", "\n\r\n", "\r\r", "\n\r"} {
+		if bytes.HasSuffix(frame, []byte(end)) {
+			return true
+		}
+	}
+	return false
+}
+
 // status decides how a request ended whose body came to its end.
 func (d *decoder) status() {
 	r := d.r
@@ -127,6 +143,8 @@ func (d *decoder) status() {
 		}
 	case d.err != nil:
 		r.Status, r.Message = export.StatusProtocolError, "the answer is not what the protocol says: "+d.err.Error()
+	case d.cut:
+		r.Status, r.Message = export.StatusTruncated, "the stream ended within an event"
 	case d.whole:
 		if len(bytes.TrimSpace(d.r.Responses[0].Outputs[0].Value.Data)) == 0 {
 			r.Status, r.Message = export.StatusProtocolError, "the answer is empty"

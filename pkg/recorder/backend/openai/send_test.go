@@ -66,6 +66,14 @@ var streams = []struct {
 	{name: "Ollama: bare error", events: []string{event("a"), "{\"error\":\"gone\"}\n"}, status: export.StatusRPCError, msg: "gone", final: -1, errors: []int{1}},
 	{name: "error event of plain text", events: []string{"event: error\ndata: gone\n\n"}, status: export.StatusRPCError, msg: "gone", final: -1, errors: []int{0}},
 	{
+		name: "ended within an event", events: []string{event("a"), event("b")[:30]}, status: export.StatusTruncated, final: -1,
+		msg: "the stream ended within an event",
+	},
+	{
+		name: "ended within the first event", events: []string{event("b")[:30]}, status: export.StatusTruncated, final: -1,
+		msg: "the stream ended within an event",
+	},
+	{
 		name: "not JSON", events: []string{"data: <html>\n\n", done}, status: export.StatusProtocolError, final: 1,
 		msg: `the answer is not what the protocol says: JSON, byte 0: expected an object, found "<html>"`,
 	},
