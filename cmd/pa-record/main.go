@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"strings"
 	"syscall"
 	"time"
 
@@ -52,6 +53,15 @@ type environment struct {
 	relay *signalRelay // of signals; set by run
 }
 
+// logsTo returns where the libraries' logs go: nowhere, because what goes wrong
+// with a request is in its row; to stderr where GODEBUG asks for them.
+func logsTo(env environment, stderr io.Writer) io.Writer {
+	if strings.Contains(env.getenv("GODEBUG"), "http2debug") {
+		return stderr
+	}
+	return io.Discard
+}
+
 // takeLogs makes package log, to which net/http writes, and gRPC write to w: their
 // own writes to a terminal that nobody reads would stop a connection.
 func takeLogs(w io.Writer) {
@@ -74,7 +84,7 @@ func columns(fd int) int {
 func run(ctx context.Context, args []string, env environment, stdin io.Reader, stdout, stderr io.Writer) int {
 	p := newPrinter(stdout, stderr)
 	if env.takeLogs != nil {
-		env.takeLogs(p.err)
+		env.takeLogs(logsTo(env, p.err))
 	}
 	env.relay = relaySignals(env.signals, p.hurry)
 	code := runCommand(ctx, args, env, stdin, p)

@@ -1,0 +1,54 @@
+package main
+
+import (
+	"bufio"
+	"io"
+	"net"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// What net/http logs about a server that speaks HTTP/2 wrongly does not reach
+// standard error: the row of the request says it.
+func TestHTTP2Logs(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var handlers sync.WaitGroup
+	handlers.Go(func() { // ends when l is closed
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			handlers.Go(func() { // ends with the connection
+				defer c.Close()
+				if _, err := bufio.NewReader(c).Peek(1); err != nil {
+					return
+				}
+				_, _ = io.WriteString(c, "\x00\x00\x08\x06\x00\x00\x00\x00\x00PingPing") // PING instead of SETTINGS
+				_, _ = io.Copy(io.Discard, c)
+			})
+		}
+	})
+	t.Cleanup(func() {
+		_ = l.Close()
+		handlers.Wait()
+	})
+	args := []string{"--service-kind", "openai", "-m", "m", "--http2", "-u", "http://" + l.Addr().String(), "--request-count", "2", "--profile-export-file", filepath.Join(t.TempDir(), "e.json")}
+	r := runChild(t, nil, 0, args...)
+	if r.code != 1 {
+		t.Errorf("exit code %d, want 1", r.code)
+	}
+	for line := range strings.Lines(r.stderr) {
+		if !strings.HasPrefix(line, "pa-record: ") && strings.TrimSpace(line) != "" {
+			t.Errorf("a line that is not pa-record's: %q", line)
+		}
+	}
+	if r := runChild(t, []string{"GODEBUG=http2debug=1"}, 0, args...); !strings.Contains(r.stderr, "SETTINGS") {
+		t.Errorf("GODEBUG=http2debug=1 shows nothing of it: %s", r.stderr)
+	}
+}
