@@ -25,6 +25,7 @@ const (
 	tmpfsEnv     = "PA_RECORD_TEST_TMPFS"  // "bytes:folder:keep": see inTmpfs
 	sharedEnv    = "PA_RECORD_TEST_SHM"    // bytes: see inSharedMemory
 	portsEnv     = "PA_RECORD_TEST_PORTS"  // "first last": see inNetwork
+	shapedEnv    = "PA_RECORD_TEST_SHAPED" // bytes per second: see inShapedNetwork
 )
 
 func init() { limitChild = limited }
@@ -46,6 +47,8 @@ func limited() {
 		os.Exit(inSharedMemory(os.Getenv(sharedEnv)))
 	case os.Getenv(portsEnv) != "":
 		os.Exit(inNetwork(os.Getenv(portsEnv)))
+	case os.Getenv(shapedEnv) != "":
+		os.Exit(inShapedNetwork(os.Getenv(shapedEnv)))
 	}
 }
 
@@ -159,16 +162,25 @@ func (r childResult) lastLine() string {
 // inNetworkAddr is where the simulated server of inNetwork listens.
 const inNetworkAddr = "127.0.0.1:18000"
 
-// inNetwork brings up the loopback of a network of its own, in which only the
-// local ports from "first last" are given out, starts a simulated server in it
-// and runs pa-record.
-func inNetwork(ports string) int {
+// loopbackUp brings up the loopback device, with an MTU if that is not 0.
+func loopbackUp(mtu uint32) {
 	s, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	mustDo(err)
 	lo, err := unix.NewIfreq("lo")
 	mustDo(err)
+	if mtu > 0 {
+		lo.SetUint32(mtu)
+		mustDo(unix.IoctlIfreq(s, unix.SIOCSIFMTU, lo))
+	}
 	lo.SetUint16(unix.IFF_UP | unix.IFF_RUNNING)
 	mustDo(unix.IoctlIfreq(s, unix.SIOCSIFFLAGS, lo), unix.Close(s))
+}
+
+// inNetwork brings up the loopback of a network of its own, in which only the
+// local ports from "first last" are given out, starts a simulated server in it
+// and runs pa-record.
+func inNetwork(ports string) int {
+	loopbackUp(0)
 	mustDo(os.WriteFile("/proc/sys/net/ipv4/ip_local_port_range", []byte(ports), 0o600))
 	// A port that rests may be used again after a second, not a minute.
 	mustDo(os.WriteFile("/proc/sys/net/ipv4/tcp_tw_reuse", []byte("2"), 0o600))

@@ -1,0 +1,155 @@
+package main
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/pa-tools/pa/internal/sockstamp/stamptest"
+	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/sim"
+)
+
+// exitNoShaping says that the system has no token bucket filter.
+const exitNoShaping = 98
+
+// inShapedNetwork makes the loopback of a network of its own a slow link: an MTU of
+// 1,500 bytes, and a token bucket filter that lets so many bytes per second pass. It
+// starts a simulated server behind it and runs pa-record.
+func inShapedNetwork(bytesPerSecond string) int {
+	rate, err := strconv.ParseUint(bytesPerSecond, 10, 32)
+	mustDo(err)
+	loopbackUp(1500)
+	if err := shapeLoopback(uint32(rate)); errors.Is(err, unix.ENOENT) || errors.Is(err, unix.EOPNOTSUPP) {
+		return exitNoShaping
+	} else {
+		mustDo(err)
+	}
+	srv, err := sim.Start(context.Background(), sim.Config{OpenAIAddr: inNetworkAddr, TTFT: sim.ConstantDelay(0), ITL: sim.ConstantDelay(time.Millisecond)})
+	mustDo(err)
+	defer srv.Close()
+	return again(shapedEnv)
+}
+
+// shapeLoopback is "tc qdisc add dev lo root tbf rate … burst 32kb limit 25mb".
+func shapeLoopback(bytesPerSecond uint32) error {
+	const (
+		loopbackIndex = 1
+		burst         = 32 << 10 // bytes
+		limit         = 25 << 20
+		optionParms   = 1 // TCA_TBF_PARMS
+		optionBurst   = 6 // TCA_TBF_BURST
+		ethernet      = 1 // TC_LINKLAYER_ETHERNET
+	)
+	native := binary.NativeEndian
+	attribute := func(kind uint16, data []byte) []byte {
+		b := native.AppendUint16(nil, uint16(4+len(data)))
+		b = append(native.AppendUint16(b, kind), data...)
+		return append(b, make([]byte, -len(b)&3)...)
+	}
+	parms := make([]byte, 36) // struct tc_tbf_qopt: two of tc_ratespec, limit, buffer, mtu
+	parms[1] = ethernet
+	native.PutUint32(parms[8:], bytesPerSecond)
+	native.PutUint32(parms[24:], limit)
+	options := slices.Concat(attribute(optionParms, parms), attribute(optionBurst, native.AppendUint32(nil, burst)))
+
+	m := make([]byte, unix.SizeofNlMsghdr+20) // struct tcmsg
+	native.PutUint16(m[4:], unix.RTM_NEWQDISC)
+	native.PutUint16(m[6:], unix.NLM_F_REQUEST|unix.NLM_F_ACK|unix.NLM_F_CREATE|unix.NLM_F_REPLACE)
+	native.PutUint32(m[unix.SizeofNlMsghdr+4:], loopbackIndex)
+	native.PutUint32(m[unix.SizeofNlMsghdr+8:], 1<<16)       // handle 1:
+	native.PutUint32(m[unix.SizeofNlMsghdr+12:], 0xffffffff) // TC_H_ROOT
+	m = slices.Concat(m, attribute(1, []byte("tbf\x00")), attribute(2, options))
+	native.PutUint32(m, uint32(len(m)))
+
+	s, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_ROUTE)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(s)
+	if err := unix.Sendto(s, m, 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK}); err != nil {
+		return err
+	}
+	answer := make([]byte, 4096)
+	n, _, err := unix.Recvfrom(s, answer, 0)
+	if err != nil {
+		return err
+	}
+	if n < unix.SizeofNlMsghdr+4 {
+		return errors.New("no answer of the kernel about the token bucket filter")
+	}
+	if code := int32(native.Uint32(answer[unix.SizeofNlMsghdr:])); code != 0 {
+		return unix.Errno(-code)
+	}
+	return nil
+}
+
+// Over a link of 100 Mbit/s the time that a long prompt takes to be sent is part of
+// TTFT: counted from start it is what it is counted from issued, when the connection
+// is open.
+func TestUploadTimeInTTFT(t *testing.T) {
+	if !stamptest.Kernel(t) {
+		t.Skip("no stamps of the kernel")
+	}
+	const (
+		requests    = 6
+		promptBytes = 1_000_000
+		rate        = 100_000_000 / 8
+	)
+	for _, transport := range []string{"loop", "nethttp"} {
+		t.Run(transport, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			prompts, path := filepath.Join(dir, "prompts.jsonl"), filepath.Join(dir, "x.json")
+			if err := os.WriteFile(prompts, []byte(`{"text":"`+strings.Repeat(strings.Repeat("w", 99)+" ", promptBytes/100)+`"}`), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			r := runChild(t, []string{shapedEnv + "=" + strconv.Itoa(rate)}, syscall.CLONE_NEWNET, "--service-kind", "openai", "-u", inNetworkAddr,
+				"--streaming", "--transport", transport, "--input-data", prompts, "--concurrency-range", "1", "--request-count", strconv.Itoa(requests),
+				"--profile-export-file", path)
+			if r.code == exitNoShaping {
+				if os.Getenv("CI") != "" {
+					t.Fatal("this system has no token bucket filter (sch_tbf); CI needs it")
+				}
+				t.Skip("this system has no token bucket filter (sch_tbf)")
+			}
+			if r.code != 0 {
+				t.Fatalf("exit code %d: %s", r.code, r.stderr)
+			}
+			_, all := readExport(t, path)
+			var shares []float64
+			for i := range all {
+				q := &all[i]
+				if q.Status != export.StatusOK || q.StartSource != export.SourceKernel {
+					t.Fatalf("request %d: %v %q, start by %v", q.ID, q.Status, q.Message, q.StartSource)
+				}
+				first := q.Responses[0].RecvNS
+				fromStart, fromIssued := time.Duration(first-q.StartNS), time.Duration(first-q.IssuedNS)
+				t.Logf("request %d: TTFT %v from start, %v from issued", q.ID, fromStart, fromIssued)
+				if q.Reused {
+					shares = append(shares, float64(fromStart)/float64(fromIssued))
+				}
+				if least := time.Second * promptBytes * 9 / 10 / rate; fromStart < least {
+					t.Errorf("request %d: TTFT %v from start, want at least %v, in which %d bytes are sent", q.ID, fromStart, least, promptBytes)
+				}
+			}
+			if len(shares) == 0 {
+				t.Fatal("no request on an open connection")
+			}
+			slices.Sort(shares)
+			if median := shares[len(shares)/2]; median < 0.95 || median > 1 {
+				t.Errorf("TTFT from start is %.3f of that from issued, want 0.95 to 1", median)
+			}
+		})
+	}
+}
