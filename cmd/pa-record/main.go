@@ -88,7 +88,7 @@ func run(ctx context.Context, args []string, env environment, stdin io.Reader, s
 	}
 	env.relay = relaySignals(env.signals, p.hurry)
 	code := runCommand(ctx, args, env, stdin, p)
-	whole, err := p.close("pa-record")
+	whole, err := p.close()
 	close(env.relay.stop)
 	switch {
 	case err != nil:

@@ -69,14 +69,14 @@ func (p *printer) hurry() {
 
 // close ends the printer when all text is written, or when a stream takes nothing
 // after hurry was called. whole is false when text was given up then. err is the
-// first error of standard output; close prints it for the program called name.
-func (p *printer) close(name string) (whole bool, err error) {
+// first error of standard output; close prints it.
+func (p *printer) close() (whole bool, err error) {
 	whole = true
 	for _, q := range p.queues {
 		whole = q.drain() && whole
 	}
 	if err = p.out.failure(); err != nil {
-		fmt.Fprintf(p.err, "%s: %v\n", name, err)
+		fmt.Fprintf(p.err, "pa-record: %v\n", err)
 		whole = p.err.queue.drain() && whole
 	}
 	for _, q := range p.queues {

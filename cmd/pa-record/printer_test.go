@@ -36,7 +36,7 @@ func TestPrinterOrder(t *testing.T) {
 			p.err.WriteLatest([]byte(line))
 		}
 		close(w.open)
-		if whole, err := p.close("pa-record"); !whole || err != nil {
+		if whole, err := p.close(); !whole || err != nil {
 			t.Errorf("close = %v, %v", whole, err)
 		}
 		if got, want := w.String(), "1 c 2 e "; got != want {
@@ -57,7 +57,7 @@ func TestPrinterStuck(t *testing.T) {
 		}
 		ended := make(chan bool, 1)
 		go func() {
-			whole, _ := p.close("pa-record")
+			whole, _ := p.close()
 			ended <- whole
 		}()
 		synctest.Wait()
@@ -101,7 +101,7 @@ func TestPrinterFull(t *testing.T) {
 			t.Errorf("error %v, want %v", err, errNotRead)
 		}
 		close(stuck.open)
-		p.close("pa-record")
+		p.close()
 	})
 }
 
@@ -120,7 +120,7 @@ func TestPrinterBroken(t *testing.T) {
 		if _, err := io.WriteString(p.out, "2"); !errors.Is(err, full) {
 			t.Errorf("second write: %v, want %v", err, full)
 		}
-		whole, err := p.close("pa-record")
+		whole, err := p.close()
 		if !whole || !errors.Is(err, full) || stderr.String() != "pa-record: standard output: no space\n" {
 			t.Errorf("close = %v, %v; printed %q", whole, err, stderr.String())
 		}

@@ -48,19 +48,31 @@ func TestPauses(t *testing.T) {
 		warning    string
 	}{
 		{
-			"named", Config{}, 7, 1, 2, 9.5, 7 / 9.5, []Count{{"warmup", 1}},
+			"named",
+			Config{},
+			7, 1, 2, 9.5, 7 / 9.5,
+			[]Count{{"warmup", 1}},
 			"the recorder's process was stopped for 2.5 s, which touched 2 requests and distorts latencies and rates; --without-pauses leaves them out",
 		},
 		{
-			"left out", Config{Selection: Selection{WithoutPauses: true}}, 5, 0, 3, 5, 1, []Count{{"paused", 3}, {"warmup", 1}},
+			"left out",
+			Config{Selection: Selection{WithoutPauses: true}},
+			5, 0, 3, 5, 1,
+			[]Count{{"paused", 3}, {"warmup", 1}},
 			"the recorder's process was stopped for 2.5 s; that time and the 3 requests that it touched are left out",
 		},
 		{
-			"left out of kept requests", Config{Series: true, Selection: Selection{WithoutPauses: true}}, 5, 0, 3, 5, 1, []Count{{"paused", 3}, {"warmup", 1}},
+			"left out of kept requests",
+			Config{Series: true, Selection: Selection{WithoutPauses: true}},
+			5, 0, 3, 5, 1,
+			[]Count{{"paused", 3}, {"warmup", 1}},
 			"are left out",
 		},
 		{
-			"left out of a part", Config{Series: true, Selection: Selection{WithoutPauses: true, Window: &Interval{To: 6 * time.Second}}}, 2, 0, 3, 2, 1, []Count{{"paused", 3}, {"warmup", 1}},
+			"left out of a part",
+			Config{Series: true, Selection: Selection{WithoutPauses: true, Window: &Interval{To: 6 * time.Second}}},
+			2, 0, 3, 2, 1,
+			[]Count{{"paused", 3}, {"warmup", 1}},
 			"are left out",
 		},
 		{
@@ -76,7 +88,7 @@ func TestPauses(t *testing.T) {
 			if x.Problem != nil {
 				t.Fatal(x.Problem)
 			}
-			if d := cmp.Diff(tt.excluded, x.Excluded); d != "" && !(tt.name == "left out of a part") {
+			if d := cmp.Diff(tt.excluded, x.Excluded); d != "" && tt.name != "left out of a part" {
 				t.Errorf("excluded (-want +got):\n%s", d)
 			}
 			if x.OK != tt.ok || x.FailedRequests() != tt.failed || x.Paused != tt.paused {

@@ -59,15 +59,18 @@ func TestWatcher(t *testing.T) {
 	}{
 		{"nothing happens", []event{{after: time.Minute}}, nil},
 		{
-			"stopped for 2 s", []event{{after: 110 * ms, skip: 2 * time.Second, continues: 1}},
+			"stopped for 2 s",
+			[]event{{after: 110 * ms, skip: 2 * time.Second, continues: 1}},
 			[]export.Pause{{StartNS: 100e6, EndNS: 2120e6, DurationNS: 2020e6, Cause: export.PauseStopped}},
 		},
 		{
-			"the signal is seen later", []event{{after: 110 * ms, skip: 2 * time.Second}, {after: 200 * ms, continues: 1}},
+			"the signal is seen later",
+			[]event{{after: 110 * ms, skip: 2 * time.Second}, {after: 200 * ms, continues: 1}},
 			[]export.Pause{{StartNS: 100e6, EndNS: 2120e6, DurationNS: 2020e6, Cause: export.PauseStopped}},
 		},
 		{
-			"twice", []event{{after: 30 * ms, skip: time.Second, continues: 1}, {after: time.Second, skip: time.Second, continues: 1}},
+			"twice",
+			[]event{{after: 30 * ms, skip: time.Second, continues: 1}, {after: time.Second, skip: time.Second, continues: 1}},
 			[]export.Pause{
 				{StartNS: 20e6, EndNS: 1040e6, DurationNS: 1020e6, Cause: export.PauseStopped},
 				{StartNS: 2020e6, EndNS: 3040e6, DurationNS: 1020e6, Cause: export.PauseStopped},
@@ -78,12 +81,14 @@ func TestWatcher(t *testing.T) {
 		{"SIGCONT long after no processor", []event{{after: 110 * ms, skip: time.Second}, {after: 2 * time.Second, continues: 1}}, nil},
 		{"edge: stopped for less than is named", []event{{after: 110 * ms, skip: 29 * ms, continues: 1}}, nil},
 		{
-			"suspended for 2 s: the clock of the run stands still", []event{{after: 110 * ms, sleep: 2 * time.Second}},
+			"suspended for 2 s: the clock of the run stands still",
+			[]event{{after: 110 * ms, sleep: 2 * time.Second}},
 			[]export.Pause{{StartNS: 100e6, EndNS: 120e6, DurationNS: 2000e6, Cause: export.PauseSuspended}},
 		},
 		{"readings scatter", []event{{after: 110 * ms, sleep: 49 * ms}, {after: 100 * ms, sleep: -49 * ms}}, nil},
 		{
-			"suspended while it was stopped", []event{{after: 110 * ms, skip: time.Second, sleep: 3 * time.Second, continues: 1}},
+			"suspended while it was stopped",
+			[]event{{after: 110 * ms, skip: time.Second, sleep: 3 * time.Second, continues: 1}},
 			[]export.Pause{
 				{StartNS: 100e6, EndNS: 1120e6, DurationNS: 3000e6, Cause: export.PauseSuspended},
 				{StartNS: 100e6, EndNS: 1120e6, DurationNS: 1020e6, Cause: export.PauseStopped},
