@@ -43,7 +43,7 @@ func dialectFlags() []cli.Flag {
 		&cli.StringFlag{Name: "endpoint", Usage: "`PATH` that was asked (default: as in the file)", Category: category},
 		&cli.StringFlag{Name: "endpoint-type", Usage: "`TYPE` of the endpoint: chat, completions, embeddings, … (default: by the file)", Category: category},
 		&cli.StringFlag{Name: "backend", Usage: "Triton's `BACKEND`: vllm or tensorrtllm; of serving benchmarks theirs: openai-chat, …", Category: category},
-		&cli.BoolFlag{Name: "streaming", Usage: "answers were streamed; --streaming=false: not (default: by the file)", Category: category},
+		streamingFlag(),
 		&cli.StringFlag{Name: "goodput", Usage: "`LIMITS` of good requests as the tool spells them, in ms: 'time_to_first_token:200 inter_token_latency:16.5', 'ttft:200 tpot:16.5'", Category: category},
 		&cli.IntFlag{Name: "batch-size", Aliases: []string{"b"}, Usage: "requests were batches of `N` (perf_analyzer; default: by the file, 1)", Category: category},
 		&cli.IntFlag{Name: "percentile", Usage: "report the `N`th percentile of latency; -1: the mean (perf_analyzer; default: by the file, -1)", Category: category},
@@ -137,7 +137,7 @@ func dialectNames() []string {
 // checkStrict refuses flags that only another dialect knows.
 func checkStrict(c *cli.Context) error {
 	for _, name := range flagNames(dialectFlags()) {
-		if c.IsSet(name) && name != "dialect" {
+		if c.IsSet(name) && name != "dialect" && name != "streaming" {
 			return cmdline.Usagef("--%s is for reports as another tool makes them; say which with --dialect TOOL", name)
 		}
 	}

@@ -43,7 +43,7 @@ sides. Conditions of --fail-on are joined by &&, || and ! and looked at for each
 level; one whose numbers are n/a fails too.
 Exit codes: 0 ok, 1 not comparable or not readable, 2 wrong usage, 3 a condition
 holds or is n/a.`,
-		Flags:  slices.Concat(flags, measureFlags(), []cli.Flag{tokenizerFlag()}, selectionFlags(), inputFlags()),
+		Flags:  slices.Concat(flags, measureFlags(), []cli.Flag{streamingFlag(), tokenizerFlag()}, selectionFlags(), inputFlags()),
 		Action: diffAction,
 	}
 }

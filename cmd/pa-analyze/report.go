@@ -62,8 +62,14 @@ func measureFlags() []cli.Flag {
 	}
 }
 
-// config turns the flags of measureFlags and selectionFlags, and --tokenizer,
-// into a Config.
+// streamingFlag says whether answers were streamed, to our own definitions and to
+// those of other tools.
+func streamingFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "streaming", Usage: "answers were streamed; --streaming=false: not, so that they have no TTFT, TTST, ITL and TPOT (default: by the file)", Category: "What to count"}
+}
+
+// config turns the flags of measureFlags and selectionFlags, --streaming and
+// --tokenizer, into a Config.
 func config(c *cli.Context) (cfg analyze.Config, err error) {
 	if cfg.From, err = analyze.ParseFrom(c.String("from")); err != nil {
 		return cfg, cmdline.Usagef("--from %v", err)
@@ -77,6 +83,10 @@ func config(c *cli.Context) (cfg analyze.Config, err error) {
 		return cfg, err
 	}
 	cfg.IncludeWarmup = c.Bool("include-warmup")
+	if c.IsSet("streaming") {
+		streaming := c.Bool("streaming")
+		cfg.Streaming = &streaming
+	}
 	cfg.Selection, err = selection(c)
 	return cfg, err
 }

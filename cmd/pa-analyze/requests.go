@@ -21,7 +21,7 @@ func requestsCommand() *cli.Command {
 		&cli.IntFlag{Name: "limit", Aliases: []string{"n"}, Usage: "print at most `N` requests; 0 is no limit", Category: "Output"},
 		&cli.StringFlag{Name: "sort", Usage: "sort by `COLUMN`, with - in front from large to small: " + strings.Join(report.SortKeys(), ", "), Category: "Output"},
 	}
-	flags = append(append(flags, outputFlags()...), append(measureFlags(), tokenizerFlag())...)
+	flags = append(append(flags, outputFlags()...), append(measureFlags(), streamingFlag(), tokenizerFlag())...)
 	return &cli.Command{
 		Name: "requests", Usage: "one line per request", ArgsUsage: "[FILE]",
 		Description: `Lists the requests of a run with those that do not count, and why. csv and
@@ -72,25 +72,39 @@ func requests(c *cli.Context) error {
 // are to be sorted.
 func listRequests(ctx context.Context, r export.Reader, cfg analyze.Config, limit int, order func(a, b *report.Row) int, w report.RowWriter) error {
 	m := analyze.NewMeter(r.Run(), cfg)
+	q := rowQueue{streamed: map[int]bool{}}
 	var rows []report.Row
-	for n := uint64(0); r.Next() && (order != nil || limit == 0 || n < uint64(limit)); n++ {
+	written := 0
+	// take writes what is decided, or keeps it to be sorted.
+	take := func(row *report.Row) error {
+		switch {
+		case order != nil:
+			rows = append(rows, *row)
+		case limit == 0 || written < limit:
+			written++
+			return w.Write(row)
+		}
+		return nil
+	}
+	for n := uint64(0); (order != nil || limit == 0 || written < limit) && r.Next(); n++ {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		q := r.Request()
-		d, err := m.Measure(q)
+		request := r.Request()
+		d, err := m.Measure(request)
 		if err != nil {
 			return err
 		}
-		row := report.NewRow(r.Experiment(), &r.Run().Experiments[r.Experiment()], n, q, d)
-		if order != nil {
-			rows = append(rows, row)
-		} else if err := w.Write(&row); err != nil {
+		level := r.Experiment()
+		q.add(level, d, func() report.Row {
+			return report.NewRow(level, &r.Run().Experiments[level], n, request, d)
+		})
+		if err := q.drain(level, take); err != nil {
 			return err
 		}
 	}
-	if order == nil {
-		return nil
+	if err := q.drain(len(r.Run().Experiments), take); err != nil || order == nil {
+		return err
 	}
 	slices.SortStableFunc(rows, func(a, b report.Row) int { return order(&a, &b) })
 	if limit > 0 && len(rows) > limit {
@@ -101,5 +115,56 @@ func listRequests(ctx context.Context, r export.Reader, cfg analyze.Config, limi
 			return err
 		}
 	}
+	return nil
+}
+
+// A rowQueue holds rows back until it is known whether their requests were
+// streamed. Where only the other requests of a level can tell that, it holds the
+// level until one does, or until the level ends.
+type rowQueue struct {
+	rows     []heldRow
+	streamed map[int]bool // levels of which a request showed it
+}
+
+type heldRow struct {
+	level int
+	row   report.Row
+	// ifStreamed is the row if the level was streamed; nil where row is decided.
+	ifStreamed *report.Row
+}
+
+func (q *rowQueue) add(level int, d *analyze.Measured, row func() report.Row) {
+	q.streamed[level] = q.streamed[level] || d.ShowsStream()
+	if q.streamed[level] {
+		d.AsStreamed()
+	}
+	h := heldRow{level: level, row: row()}
+	if d.Streamed == analyze.StreamedUnknown {
+		d.AsStreamed()
+		streamed := row()
+		h.ifStreamed = &streamed
+	}
+	q.rows = append(q.rows, h)
+}
+
+// drain hands over the rows that are decided, up to the first one that is not,
+// while requests of a level are read.
+func (q *rowQueue) drain(reading int, take func(*report.Row) error) error {
+	n := 0
+	for ; n < len(q.rows); n++ {
+		h := &q.rows[n]
+		row := &h.row
+		if h.ifStreamed != nil {
+			if q.streamed[h.level] {
+				row = h.ifStreamed
+			} else if h.level == reading {
+				break
+			}
+		}
+		if err := take(row); err != nil {
+			return err
+		}
+	}
+	q.rows = slices.Delete(q.rows, 0, n)
 	return nil
 }

@@ -99,7 +99,7 @@ func plainLine(s recorder.Progress, of place) string {
 		line += "warming up: "
 	}
 	line += requestsDone(s)
-	for _, part := range []string{failed(s), fmt.Sprintf("%d in flight", s.InFlight), firstToken(s), tokenRate(s), timeLeft(s)} {
+	for _, part := range []string{failed(s), fmt.Sprintf("%d in flight", s.InFlight), latency(s), tokenRate(s), timeLeft(s)} {
 		if part != "" {
 			line += ", " + part
 		}
@@ -149,7 +149,7 @@ func redrawnLine(s recorder.Progress, of place, columns int, color bool) string 
 		{8, done, false},
 		{7, failed(s), true},
 		{1, fmt.Sprintf("%d in flight", s.InFlight), false},
-		{3, firstToken(s), false},
+		{3, latency(s), false},
 		{2, tokenRate(s), false},
 		{6, timeLeft(s), false},
 	}
@@ -234,17 +234,22 @@ func failed(s recorder.Progress) string {
 	return fmt.Sprintf("%d failed", s.Failed)
 }
 
-func firstToken(s recorder.Progress) string {
-	ms := float64(s.TTFT) / float64(time.Millisecond)
+// latency is the TTFT of streamed requests; of a run that streams none, the E2EL.
+func latency(s recorder.Progress) string {
+	name, d := "TTFT", s.TTFT
+	if d == 0 {
+		name, d = "E2EL", s.E2EL
+	}
+	ms := float64(d) / float64(time.Millisecond)
 	switch {
-	case s.TTFT == 0:
+	case d == 0:
 		return ""
 	case ms < 9.995:
-		return fmt.Sprintf("TTFT %.2f ms", ms)
+		return fmt.Sprintf("%s %.2f ms", name, ms)
 	case ms < 999.5:
-		return fmt.Sprintf("TTFT %.0f ms", ms)
+		return fmt.Sprintf("%s %.0f ms", name, ms)
 	}
-	return fmt.Sprintf("TTFT %.1f s", ms/1000)
+	return fmt.Sprintf("%s %.1f s", name, ms/1000)
 }
 
 func tokenRate(s recorder.Progress) string {

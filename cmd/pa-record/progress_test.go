@@ -24,6 +24,7 @@ var snapshots = map[string]recorder.Progress{
 	"warm-up":  {Levels: 1, Load: load.Concurrency{N: 2}, Warmup: true, Done: 3, Target: 20, InFlight: 2, Elapsed: time.Second, Fraction: 0.15},
 	"at first": {Levels: 1, Load: load.Concurrency{N: 1}, InFlight: 1, Target: 9},
 	"no end":   {Levels: 1, Load: load.Concurrency{N: 1}, Done: 7, InFlight: 1, Elapsed: 2 * time.Hour, TTFT: 1_234 * time.Microsecond},
+	"whole":    {Levels: 1, Load: load.Concurrency{N: 1}, Done: 7, InFlight: 1, Elapsed: time.Minute, E2EL: 12_345 * time.Microsecond},
 }
 
 func TestPlainLine(t *testing.T) {
@@ -33,6 +34,7 @@ func TestPlainLine(t *testing.T) {
 		"warm-up":  "concurrency 2: warming up: 3 of 20 done, 2 in flight, 1 s so far",
 		"at first": "concurrency 1: 0 of 9 done, 1 in flight, 0 s so far",
 		"no end":   "concurrency 1: 7 done, 1 in flight, TTFT 1.23 ms, 2h00m so far",
+		"whole":    "concurrency 1: 7 done, 1 in flight, E2EL 12 ms, 1m00s so far",
 	} {
 		if got := plainLine(snapshots[name], place{}); got != want {
 			t.Errorf("%s:\ngot  %s\nwant %s", name, got, want)

@@ -164,12 +164,16 @@ func exportHeader(s *settings, args []string, data *export.DatasetMeta) export.R
 		panic(err) // plain data
 	}
 	kind, endpoint, v := s.ServiceKind, s.Endpoint, version
+	var streaming *bool // the recorder looks at the requests, which may say it themselves
+	if s.Streaming || kind == kindTriton {
+		streaming = &s.Streaming
+	}
 	return export.Run{
 		Version: &v, ServiceKind: &kind, Endpoint: &endpoint,
 		Meta: &export.RunMeta{
 			Schema: export.Schema, Tool: "pa-record " + version,
 			Args: redactArgs(args), Config: config, Models: s.Models, URL: s.URL, URLs: s.URLs, Warnings: slices.Clone(s.warnings),
-			Protocol: s.Protocol, Streaming: s.Streaming, Seed: s.Seed, Dataset: data, AnalysisHints: s.Hints,
+			Protocol: s.Protocol, Streaming: streaming, Seed: s.Seed, Dataset: data, AnalysisHints: s.Hints,
 			Host: hostMeta(), Start: export.StartFirstSegment,
 		},
 	}

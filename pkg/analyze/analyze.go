@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/pa-tools/pa/pkg/analyze/slo"
@@ -21,6 +22,8 @@ type Config struct {
 	Counter TokenCounter
 	// Tokenizer is what reports call the Counter; nil if there is none.
 	Tokenizer *Tokenizer
+	// Streaming says whether answers were streamed; nil leaves that to the file.
+	Streaming *bool
 	// IncludeWarmup counts successful warm-up requests like measured ones.
 	IncludeWarmup bool
 	// Selection is the part of each level that counts.
@@ -143,6 +146,9 @@ type Experiment struct {
 	// Selection.WithoutPauses left out.
 	Pauses []export.Pause
 	Paused int
+	// Unavailable are the metrics without a value because the answers of the
+	// level were not streamed, or because nothing tells whether they were.
+	Unavailable []Unavailable
 	// Client is what the recorder saw of itself; nil where it did not look.
 	Client *export.ClientMeta
 	// Server is what servers and GPUs said of themselves meanwhile; nil where
@@ -257,7 +263,11 @@ func Run(ctx context.Context, r export.Reader, cfg Config) (*Report, error) {
 		}
 		_, all[i].adrift = run.Lacks(export.PartStarts)
 		all[i].lateStart = run.Meta != nil && run.Meta.Import == nil && !run.StartsAtFirstSegment()
-		rep.Experiments = append(rep.Experiments, all[i].finish(run, i, cfg))
+		x := all[i].finish(run, i, cfg)
+		x.Unavailable = slices.DeleteFunc(x.Unavailable, func(u Unavailable) bool { // said once for the run
+			return slices.ContainsFunc(rep.Unavailable, func(o Unavailable) bool { return o.Key == u.Key })
+		})
+		rep.Experiments = append(rep.Experiments, x)
 		rep.Stamps.plus(all[i].stamps)
 	}
 	if serr := watchServers(ctx, r, rep); serr != nil && err == nil {
@@ -284,6 +294,8 @@ type level struct {
 	collector
 	keeper
 	models byModel
+	// streamed says that a request showed it: see [Measured.ShowsStream].
+	streamed bool
 }
 
 // grown returns all with n elements at least.
@@ -301,12 +313,13 @@ func (l *level) add(m *Meter, r *export.Request, several bool) error {
 	if err != nil {
 		return fmt.Errorf("request %d: %w", r.ID, err)
 	}
+	l.streamed = l.streamed || q.ShowsStream()
 	p := point(r, q)
 	if m.cfg.keeps() {
 		l.keep(&p, r, q.Answer)
 		return nil
 	}
-	l.prepare(m.cfg)
+	l.prepare(m.cfg, m.record == nil)
 	l.collector.add(&p)
 	if several {
 		l.models.add(&p, false)
@@ -317,14 +330,15 @@ func (l *level) add(m *Meter, r *export.Request, several bool) error {
 // finish returns the analysis of experiment i.
 func (l *level) finish(run *export.Run, i int, cfg Config) Experiment {
 	e := &run.Experiments[i]
-	l.prepare(cfg)
+	l.prepare(cfg, false)
 	if !cfg.keeps() {
 		if cfg.Selection.WithoutPauses {
 			l.lost = newLostTime(pausesOf(run), l.leftOut, concurrency(e))
 		}
-		x := l.collector.finish(e, cfg, nil, nil)
+		l.resolve(l.streamed)
+		x := l.collector.finish(run, e, cfg, nil, nil)
 		if severalModels(run) {
-			x.Models = l.models.finish(run.Meta, x.DurationNS, nil)
+			x.Models = l.models.finish(run.Meta, x.DurationNS, nil, l.streamed)
 		}
 		l.namePauses(run, e, &x, cfg)
 		return x
@@ -338,6 +352,11 @@ func (l *level) finish(run *export.Run, i int, cfg Config) Experiment {
 			}
 		}
 		l.lost = newLostTime(pausesOf(run), out, concurrency(e))
+	}
+	if l.streamed {
+		for i := range points {
+			points[i].AsStreamed()
+		}
 	}
 	if cfg.Series {
 		number(points)
@@ -374,9 +393,9 @@ func (l *level) finish(run *export.Run, i int, cfg Config) Experiment {
 			}
 		}
 	}
-	x := l.collector.finish(e, cfg, sel, f)
+	x := l.collector.finish(run, e, cfg, sel, f)
 	if severalModels(run) {
-		x.Models = l.models.finish(run.Meta, x.DurationNS, sel)
+		x.Models = l.models.finish(run.Meta, x.DurationNS, sel, l.streamed)
 	}
 	x.Windows, x.Series = windows, part
 	if cfg.Series {

@@ -67,10 +67,14 @@ func newAttainer(e *slo.Expr) *attainer {
 	return a
 }
 
-// prepare readies the collector for requests.
-func (c *collector) prepare(cfg Config) {
+// prepare readies the collector for requests. undecided says that there may be
+// some of which only the whole level tells whether they were streamed.
+func (c *collector) prepare(cfg Config, undecided bool) {
 	if cfg.SLO != nil && c.slo == nil {
 		c.slo = newAttainer(cfg.SLO)
+		if undecided && cfg.Streaming == nil {
+			c.sloStreamed = newAttainer(cfg.SLO)
+		}
 	}
 }
 

@@ -116,7 +116,7 @@ func TestAttainmentOfNothing(t *testing.T) {
 		{"all failed", []export.Request{failed, failed}, Share{V: 0, OK: true}},
 		{"one", []export.Request{sent(0, 1)}, Share{V: 1, OK: true}},
 	} {
-		x := analyzed(t, reader("", tt.r), Config{SLO: objective(t, "ttft<=1s && e2el<2s")}).Experiments[0].SLO
+		x := analyzed(t, reader("", tt.r), Config{Streaming: &streamed, SLO: objective(t, "ttft<=1s && e2el<2s")}).Experiments[0].SLO
 		if x.Share != tt.want || len(tt.r) != 1 && x.Requests.OK {
 			t.Errorf("%s: %+v, %+v, want %+v", tt.name, x.Share, x.Requests, tt.want)
 		}
@@ -211,7 +211,7 @@ func TestMaxLoad(t *testing.T) {
 			for i, l := range tt.levels {
 				f.run.Experiments[i].Value = l.load
 			}
-			m := analyzed(t, f, Config{SLO: objective(t, "ttft<=1s"), SLOTarget: tt.target}).MaxLoad()
+			m := analyzed(t, f, Config{Streaming: &streamed, SLO: objective(t, "ttft<=1s"), SLOTarget: tt.target}).MaxLoad()
 			if m == nil || tt.none {
 				if m != nil || !tt.none {
 					t.Errorf("%+v", m)
@@ -235,7 +235,7 @@ func TestMaxLoad(t *testing.T) {
 	}
 	mixed := reader("", steps(), steps())
 	mixed.run.Experiments[1].Mode = export.ModeRequestRate
-	if m := analyzed(t, mixed, Config{SLO: objective(t, "ttft<=1s")}).MaxLoad(); m != nil {
+	if m := analyzed(t, mixed, Config{Streaming: &streamed, SLO: objective(t, "ttft<=1s")}).MaxLoad(); m != nil {
 		t.Errorf("of two modes: %+v", m)
 	}
 }
@@ -270,7 +270,7 @@ func TestMaxLoadKinds(t *testing.T) {
 			e := &f.run.Experiments[i]
 			e.Mode, e.Value, e.Meta = export.ModeRequestRate, value, &export.ExperimentMeta{Load: tt.loads[i]}
 		}
-		m := analyzed(t, f, Config{SLO: objective(t, "ttft<=1s"), SLOTarget: 0.75}).MaxLoad()
+		m := analyzed(t, f, Config{Streaming: &streamed, SLO: objective(t, "ttft<=1s"), SLOTarget: 0.75}).MaxLoad()
 		switch {
 		case m == nil != !tt.want:
 			t.Errorf("levels %s: %+v, want some %v", tt.name, m, tt.want)
@@ -299,7 +299,7 @@ func TestMaxLoadInterval(t *testing.T) {
 		}
 		return r
 	}
-	cfg := Config{SLO: objective(t, "ttft<=250ms"), SLOTarget: 0.9}
+	cfg := Config{Streaming: &streamed, SLO: objective(t, "ttft<=250ms"), SLOTarget: 0.9}
 	rep := analyzed(t, reader("", level(4000, 0.02), level(4000, 0.06), level(4000, 0.2)), cfg)
 	m := rep.MaxLoad()
 	w, b := m.Within, m.Beyond

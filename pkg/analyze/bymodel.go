@@ -43,11 +43,13 @@ func (b *byModel) add(p *Point, keep bool) {
 
 // finish returns a part for each model, those of meta in its order and before
 // others that requests named. durationNS is that of the level; sel the part that
-// was selected, nil for the whole level.
-func (b *byModel) finish(meta *export.RunMeta, durationNS int64, sel *Selected) []ModelPart {
+// was selected, nil for the whole level; streamed says that a request of the level
+// showed that it was.
+func (b *byModel) finish(meta *export.RunMeta, durationNS int64, sel *Selected, streamed bool) []ModelPart {
 	var all []ModelPart
 	for _, i := range b.order(meta.Models) {
 		c := &b.parts[i]
+		c.resolve(streamed)
 		m := ModelPart{Model: b.names[i], OK: c.ok, Failed: total(c.failed.counts()), Metrics: c.metrics()}
 		if sel == nil {
 			m.Throughput = c.throughput(durationNS, &export.Experiment{}) // there are no users of one model

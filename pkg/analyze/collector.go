@@ -12,7 +12,8 @@ import (
 )
 
 // A collector gathers the values of one experiment: 8 bytes for each value of
-// each metric and 24 for each request; nothing else grows with their number.
+// each metric, 24 for each request, and 16 for each of which only the whole level
+// tells whether it was streamed; nothing else grows with their number.
 type collector struct {
 	whole  [len(Strict)]sample[int64]
 	ratios [len(Strict)]sample[float64]
@@ -32,7 +33,12 @@ type collector struct {
 	stamps    Stamps
 	starts    Stamps
 	slo       *attainer // nil: none asked for
-	timed     []timed
+	// sloStreamed is slo if the level turns out to be streamed; nil where that
+	// is known.
+	sloStreamed *attainer
+	timed       []timed
+	streams     streamCount
+	undecided   []undecided
 
 	firstStart, lastEnd uint64
 	resent              int       // requests of all kinds that were sent again
@@ -102,6 +108,9 @@ func (c *collector) add(p *Point) {
 		if c.slo != nil {
 			c.slo.fail(p)
 		}
+		if c.sloStreamed != nil {
+			c.sloStreamed.fail(p)
+		}
 	default:
 		c.excluded.add(p.Excluded)
 	}
@@ -139,9 +148,18 @@ func (c *collector) count(p *Point) {
 	c.shared += p.SharedStamps
 	c.stamps.plus(p.stamps)
 	c.starts.one(p.start)
+	if p.Streamed == StreamedUnknown && !p.numbers {
+		c.undecide(p)
+	}
+	c.streams.add(p)
 	c.timed = append(c.timed, timed{p.StartNS, orNone(p.TTFT), orNone(p.E2EL)})
 	if c.slo != nil {
 		c.slo.count(p)
+	}
+	if c.sloStreamed != nil {
+		q := *p
+		q.AsStreamed()
+		c.sloStreamed.count(&q)
 	}
 	c.note(p)
 }
@@ -175,7 +193,7 @@ func (c *collector) note(p *Point) {
 	if p.assumed {
 		o.assumed++
 	}
-	if u, events := p.OutputTokens.V, int64(p.Events); p.TokenSource == TokenUsage && events > 1 {
+	if u, events := p.OutputTokens.V, int64(p.Events); p.TokenSource == TokenUsage && events > 1 && p.Streamed == StreamedYes {
 		switch {
 		case u > events:
 			c.above.add(u, events)
@@ -202,7 +220,7 @@ func (c *collector) metrics() []Metric {
 
 // finish returns the analysis of the experiment. sel is the part of it that was
 // collected, and f what flowed in that; nil for all of it.
-func (c *collector) finish(e *export.Experiment, cfg Config, sel *Selected, f *flow) Experiment {
+func (c *collector) finish(run *export.Run, e *export.Experiment, cfg Config, sel *Selected, f *flow) Experiment {
 	x := Experiment{
 		Mode: e.Mode, Value: e.Value,
 		Load: loadOf(e),
@@ -230,6 +248,7 @@ func (c *collector) finish(e *export.Experiment, cfg Config, sel *Selected, f *f
 	if err := drift(c.timed); err != nil && !c.adrift {
 		x.Unsteady = append(x.Unsteady, err)
 	}
+	x.Unavailable = c.unavailable(x.Metrics, run, cfg)
 	x.Warnings = c.warnings(cfg, &x)
 	if e.Meta != nil {
 		x.Client = e.Meta.Client
@@ -249,7 +268,7 @@ func (c *collector) throughput(durationNS int64, e *export.Experiment) Throughpu
 	}
 	s := float64(durationNS) / 1e9
 	t.Requests = Rate{float64(c.ok) / s, true}
-	if c.ok == c.sources[TokenAuto] || c.odd.dropped > 0 {
+	if c.ok == c.sources[TokenAuto] || c.odd.dropped > 0 || c.streams.uncounted > 0 {
 		return t
 	}
 	t.OutputTokens = Rate{c.output.float() / s, true}
@@ -348,6 +367,9 @@ func (c *collector) warnings(cfg Config, x *Experiment) []error {
 	say(KindClock, func(n []int64) string {
 		return howMany(n[0], "time", "times") + " of more than 292 years left out: the file is damaged"
 	}, int64(o.impossible))
+	if n := c.streams.not; n < c.ok {
+		requests(KindMissingTimes, n, " had an answer that was not streamed: they have an E2EL and no TTFT, TTST, ITL or TPOT")
+	}
 	if cfg.TokenSource != TokenAuto {
 		requests(KindTokenCount, o.noTokens, fmt.Sprintf(" had no number of tokens from %s: not in the token metrics; choose another --token-source", cfg.TokenSource))
 	}

@@ -64,6 +64,9 @@ func reader(kind string, requests ...[]export.Request) *fakeReader {
 	return f
 }
 
+// streamed is a Config.Streaming for requests of one response.
+var streamed = true
+
 // at returns a request that started at start and has responses without outputs
 // at the given times.
 func at(start uint64, recv ...uint64) export.Request {

@@ -10,7 +10,8 @@ type flow struct {
 }
 
 // A tokenTally counts requests that were in flight or ended by what is known
-// of their tokens; dropped those whose token events were not recorded.
+// of their tokens; dropped those whose token events were not recorded, or are no
+// tokens because they were not streamed.
 type tokenTally struct{ knownOutput, unknownOutput, unknownInput, dropped int }
 
 func (t *tokenTally) plus(u tokenTally) {
@@ -31,7 +32,7 @@ func (t *tokenTally) minus(u tokenTally) {
 func (p *Point) tokens() tokenTally {
 	var t tokenTally
 	switch {
-	case p.dropped:
+	case p.dropped || p.tokensWithheld():
 		t.dropped = 1
 	case p.OutputTokens.OK:
 		t.knownOutput = 1

@@ -93,9 +93,14 @@ func (h *httpDecoder) decode(d *Decoder, r *export.Request) {
 	h.stream.Reset()
 	h.known = false
 	d.tensor.reset()
-	if h.isBody(r) {
+	switch head := bodyHead(r); {
+	case isBody(head):
+		d.a.shape = StreamedNo
 		h.whole(d, r)
-	} else {
+	default:
+		if looksLikeSSE(head) {
+			d.a.shape = StreamedYes
+		}
 		h.events(d, r)
 	}
 	if st := &h.stream; st.Err != nil {
@@ -107,9 +112,9 @@ func (h *httpDecoder) decode(d *Decoder, r *export.Request) {
 	h.usage(&d.a)
 }
 
-// isBody reports whether the responses are one JSON body instead of events.
-func (h *httpDecoder) isBody(r *export.Request) bool {
-	head := bodyHead(r)
+// isBody reports whether the responses, which begin like that, are one JSON body
+// instead of events.
+func isBody(head []byte) bool {
 	return len(head) > 0 && (head[0] == '{' || head[0] == '[')
 }
 

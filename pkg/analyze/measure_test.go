@@ -69,12 +69,12 @@ func TestMeasures(t *testing.T) {
 		},
 		{
 			"a whole answer with usage has no pace", openaiRequest(`{"choices":[{"text":"a b c"}],"usage":{"prompt_tokens":1,"completion_tokens":3}}`),
-			Measures{TTFT: some(10), E2EL: some(10), Events: 1, Spread: some(0), OutputTokens: some(3), InputTokens: some(1), ReasoningTokens: some(0), CachedTokens: some(0), TokenSource: TokenUsage},
+			Measures{E2EL: some(10), Events: 1, OutputTokens: some(3), InputTokens: some(1), ReasoningTokens: some(0), CachedTokens: some(0), TokenSource: TokenUsage},
 			0,
 		},
 		{
 			"no token", tensors(text("")),
-			Measures{E2EL: some(10), OutputTokens: some(0), TokenSource: TokenResponses},
+			Measures{E2EL: some(10)},
 			0,
 		},
 		{
@@ -124,7 +124,7 @@ func TestFrom(t *testing.T) {
 		if err != nil || from.String() != tt.from {
 			t.Fatalf("ParseFrom(%q) = %v, %v", tt.from, from, err)
 		}
-		m := NewMeter(&export.Run{}, Config{From: from})
+		m := NewMeter(&export.Run{}, Config{From: from, Streaming: &streamed})
 		got, err := m.Measure(&r)
 		if err != nil || got.TTFT != tt.want || got.E2EL != tt.want {
 			t.Errorf("from %s: TTFT %v, E2EL %v, %v, want %v", tt.from, got.TTFT, got.E2EL, err, tt.want)
@@ -168,8 +168,11 @@ func TestTokenSources(t *testing.T) {
 		{"usage asked for", Config{TokenSource: TokenUsage}, plain, Value{}, TokenAuto, false},
 		{"responses asked for", Config{TokenSource: TokenResponses, Counter: words{}}, counted, some(2), TokenResponses, false},
 		{"the tokenizer asked for", Config{TokenSource: TokenTokenizer, Counter: words{}}, counted, some(4), TokenTokenizer, false},
+		{"one response is no count", Config{}, at(1000, 1010), Value{}, TokenAuto, false},
+		{"nor if asked for", Config{TokenSource: TokenResponses}, openaiRequest(`{"choices":[{"text":"a b"}]}`), Value{}, TokenAuto, false},
+		{"the text of a whole answer is", Config{Counter: words{}}, openaiRequest(`{"choices":[{"text":"a b"}]}`), some(2), TokenTokenizer, false},
 		{"the tokenizer fails", Config{Counter: words{}}, openaiRequest(delta("!")), Value{}, TokenAuto, true},
-		{"no text to count", Config{Counter: words{}}, at(1000, 1010), some(1), TokenResponses, false},
+		{"no text to count", Config{Counter: words{}, Streaming: &streamed}, at(1000, 1010), some(1), TokenResponses, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got, err := NewMeter(&export.Run{}, tt.cfg).Measure(&tt.r)

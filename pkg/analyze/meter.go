@@ -14,6 +14,8 @@ type Meter struct {
 	out Measured
 	// pauses are those of the run.
 	pauses pauses
+	// record is what the run's metadata says of streaming.
+	record *bool
 	// The file of another tool does not hold these.
 	noGaps, noEnds bool
 }
@@ -35,11 +37,18 @@ type Measured struct {
 	Class string
 	// Message is what the server or the client said about a failure.
 	Message string
-	// Measures are filled whether it counts or not.
+	// Measures are filled whether it counts or not. Those of tokens are missing
+	// unless it was streamed.
 	Measures
-	Answer *Answer
+	// Streamed says whether it was. What is StreamedUnknown is decided by the
+	// other requests of the level: see ShowsStream and AsStreamed.
+	Streamed Streamed
+	Answer   *Answer
 	// FromNS is what latencies count from; 0 when it was not recorded.
 	FromNS uint64
+
+	withheld withheld
+	shows    bool
 }
 
 // excludedPaused is why a request is left out that a pause touched.
@@ -59,6 +68,9 @@ func NewMeter(run *export.Run, cfg Config) *Meter {
 		_, m.d.Numbers = openai.Numbers(*run.Endpoint)
 	}
 	m.d.KeepText = cfg.Counter != nil
+	if run.Meta != nil {
+		m.record = run.Meta.Streaming
+	}
 	_, m.noGaps = run.Lacks(export.PartGaps)
 	_, m.noEnds = run.Lacks(export.PartEnds)
 	return m
@@ -80,6 +92,10 @@ func (m *Meter) Measure(r *export.Request) (*Measured, error) {
 	var err error
 	if !m.d.Numbers {
 		m.out.OutputTokens, m.out.TokenSource, err = a.count(m.cfg.TokenSource, m.cfg.Counter, r.Stated)
+	}
+	m.out.Streamed = m.streamed(r, a)
+	if m.out.shows = m.out.Streamed == StreamedYes && len(r.Responses) > 1; m.out.Streamed != StreamedYes && len(r.Responses) > 0 {
+		m.out.withholdTokens()
 	}
 	u := a.Usage.or(r.Stated)
 	m.out.InputTokens, m.out.ReasoningTokens, m.out.CachedTokens = u.Input, u.Reasoning, u.Cached

@@ -62,6 +62,8 @@ type Definition struct {
 	rare bool
 	// ofTokens metrics have no value where answers hold no tokens.
 	ofTokens bool
+	// needsStream metrics have no value where answers were not streamed.
+	needsStream bool
 	// Exactly one of these takes the values out of a request's measures.
 	one   func(*Measures) Value
 	many  func(*Measures) []int64
@@ -74,8 +76,8 @@ var Strict = [...]Definition{
 		Key: "ttft_ns", Name: "TTFT", Unit: Nanoseconds, Population: PerRequest,
 		Formula:  "first token event − start",
 		Doc:      "Time to first token. A request without a token event has none.",
-		ofTokens: true,
-		one:      func(m *Measures) Value { return m.TTFT },
+		ofTokens: true, needsStream: true,
+		one: func(m *Measures) Value { return m.TTFT },
 	},
 	{
 		Key: "ttfat_ns", Name: "TTFAT", Unit: Nanoseconds, Population: PerRequest,
@@ -89,24 +91,24 @@ var Strict = [...]Definition{
 		Formula:  "second token event − first",
 		Doc:      "Time to second token. With several choices, of the choice that began first.",
 		needs:    export.PartGaps,
-		ofTokens: true,
-		one:      func(m *Measures) Value { return m.TTST },
+		ofTokens: true, needsStream: true,
+		one: func(m *Measures) Value { return m.TTST },
 	},
 	{
 		Key: "itl_ns", Name: "ITL", Unit: Nanoseconds, Population: PerGap,
 		Formula:  "token event − the one before it in the same choice, pooled over all requests",
 		Doc:      "Inter-token latency at the granularity of chunks: several tokens in a chunk are one event. Events that came in one read share a stamp, their gap is 0.",
 		needs:    export.PartGaps,
-		ofTokens: true,
-		many:     func(m *Measures) []int64 { return m.Gaps },
+		ofTokens: true, needsStream: true,
+		many: func(m *Measures) []int64 { return m.Gaps },
 	},
 	{
 		Key: "tpot_ns", Name: "TPOT", Unit: Nanoseconds, Population: PerRequest,
 		Formula:  "(last token event − first) / (output tokens − 1)",
 		Doc:      "Time per output token after the first. None for fewer than two output tokens or fewer than two token events. Tokens of all choices count.",
 		needs:    export.PartLast,
-		ofTokens: true,
-		ratio:    (*Measures).TPOT,
+		ofTokens: true, needsStream: true,
+		ratio: (*Measures).TPOT,
 	},
 	{
 		Key: "e2el_ns", Name: "E2EL", Unit: Nanoseconds, Population: PerRequest,

@@ -38,7 +38,7 @@ func TestSteps(t *testing.T) {
 		{"nothing succeeded", []export.Request{as(sent(0), export.StatusTimeout, export.PhaseMeasured, 1)}, Selection{}, nil},
 		{"no time", []export.Request{sent(0, 0)}, Selection{}, nil},
 	} {
-		e := analyzed(t, reader("", tt.r), Config{Series: true, Selection: tt.s}).Experiments[0]
+		e := analyzed(t, reader("", tt.r), Config{Streaming: &streamed, Series: true, Selection: tt.s}).Experiments[0]
 		if d := cmp.Diff(tt.want, e.Steps, cmpopts.EquateApprox(0, 1e-6)); d != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.name, d)
 		}

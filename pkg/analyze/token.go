@@ -88,6 +88,8 @@ type Answer struct {
 	Dropped bool
 	// Numbers is set when the answer is an embedding or a ranking.
 	Numbers bool
+	// shape is what the form of the answer says of streaming.
+	shape Streamed
 	// Unreadable counts events and bodies that are not what the protocol says.
 	Unreadable int
 

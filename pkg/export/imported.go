@@ -75,6 +75,9 @@ type Stated struct {
 	TokenEvents *int64 `json:"token_events,omitempty"`
 	// Silent are the indices of responses that added no output.
 	Silent []int `json:"silent,omitempty"`
+	// Streamed says whether the answer was, where that is not as of the run's
+	// RunMeta.Streaming.
+	Streamed *bool `json:"streamed,omitempty"`
 	// Text is the whole answer.
 	Text *string `json:"text,omitempty"`
 	// CountedInput and CountedOutput are the tool's own counts, where those of
@@ -110,6 +113,10 @@ func (s *Stated) Clone() *Stated {
 	if s.EndNS != nil {
 		n := *s.EndNS
 		c.EndNS = &n
+	}
+	if s.Streamed != nil {
+		b := *s.Streamed
+		c.Streamed = &b
 	}
 	if s.Silent != nil {
 		c.Silent = append([]int{}, s.Silent...)

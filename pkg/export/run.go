@@ -64,10 +64,11 @@ type RunMeta struct {
 	URL    string   `json:"url,omitempty"` // the first
 	// URLs are all servers that requests went to in turn; nil when it was one.
 	URLs []string `json:"urls,omitempty"`
-	// Protocol and Streaming say how the server was talked to: "http" or
-	// "grpc", streamed answers asked for or not.
-	Protocol  string `json:"protocol,omitempty"`
-	Streaming bool   `json:"streaming,omitempty"`
+	// Protocol is how the server was talked to: "http" or "grpc".
+	Protocol string `json:"protocol,omitempty"`
+	// Streaming says whether the requests asked for streamed answers; nil where
+	// that is not recorded, or where it is not the same for all.
+	Streaming *bool `json:"streaming,omitempty"`
 	// DatasetSHA256 is over the input data as sent to the backend, in hex.
 	DatasetSHA256 string `json:"dataset_sha256,omitempty"`
 	Seed          uint64 `json:"seed,omitempty"`

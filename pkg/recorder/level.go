@@ -415,8 +415,12 @@ func (l *levelRun) settle(x *backend.Exchange) {
 	if r.Resent {
 		l.out.Resent++
 	}
-	if t := &x.Tokens; t.N > 0 && r.Status == export.StatusOK {
+	switch t := &x.Tokens; {
+	case r.Status != export.StatusOK:
+	case l.streamed(r) && t.N > 0:
 		l.recent.add(end, t.N, time.Duration(r.Responses[t.First].RecvNS-r.StartNS))
+	case !l.streamed(r) && ended:
+		l.recent.addWhole(end, time.Duration(end-r.StartNS))
 	}
 	if l.err == nil { // else the writer is broken
 		l.relieve(r)
@@ -508,6 +512,13 @@ func (l *levelRun) flush() {
 	}
 }
 
+// streamed reports whether the answer to r was streamed, as far as the run knows:
+// all requests asked for that, or there are several responses.
+func (l *levelRun) streamed(r *export.Request) bool {
+	asked := l.cfg.Run.Meta.Streaming
+	return len(r.Responses) > 1 || asked != nil && *asked
+}
+
 func (l *levelRun) report() {
 	p := Progress{
 		Index: l.index, Levels: len(l.cfg.Levels), Load: l.load, Warmup: l.meter == nil,
@@ -522,7 +533,7 @@ func (l *levelRun) report() {
 	}
 	now := l.cfg.Clock.NowNS()
 	p.Elapsed = time.Duration(now - l.startNS)
-	p.TTFT, p.TokensPerSecond = l.recent.now(now, l.startNS)
+	p.TTFT, p.TokensPerSecond, p.E2EL = l.recent.now(now, l.startNS)
 	switch {
 	case l.meter != nil:
 		p.Windows = len(l.meter.windows)

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/load"
 )
 
@@ -14,7 +15,7 @@ func TestRolling(t *testing.T) {
 	at := func(ms uint64) uint64 { return (base + ms) * 1_000_000 }
 	check := func(ms uint64, ttft time.Duration, perSecond float64) {
 		t.Helper()
-		gotTTFT, got := w.now(at(ms), at(0))
+		gotTTFT, got, _ := w.now(at(ms), at(0))
 		if gotTTFT < ttft || gotTTFT > ttft+ttft/64 || math.Abs(got-perSecond) > 1e-9*perSecond {
 			t.Errorf("at %d ms: TTFT %v, %v tokens/s; want %v, %v", ms, gotTTFT, got, ttft, perSecond)
 		}
@@ -32,6 +33,11 @@ func TestRolling(t *testing.T) {
 	check(9900, 40*time.Millisecond, 9/4.9)
 	check(10000, 0, 0)
 	check(60_000, 0, 0)
+	w.addWhole(at(60_000), 50*time.Millisecond)
+	check(60_100, 0, 0) // a whole answer has no token of its own
+	if _, _, got := w.now(at(60_100), at(0)); got < 50*time.Millisecond || got > 51*time.Millisecond {
+		t.Errorf("E2EL %v, want 50ms", got)
+	}
 }
 
 func TestFraction(t *testing.T) {
@@ -70,11 +76,19 @@ func TestFraction(t *testing.T) {
 	}
 }
 
-// Snapshots tell how far the run is.
+// Snapshots tell how far the run is, and of a run that is not streamed no time of
+// a token and no rate of tokens.
 func TestProgress(t *testing.T) {
+	for _, streamed := range []bool{true, false} {
+		testProgress(t, streamed)
+	}
+}
+
+func testProgress(t *testing.T, streamed bool) {
 	var all []Progress
 	_, _, _, err := record(t, ok(100*time.Millisecond), Config{
 		Levels: load.Closed(2), Warmup: 4, Measure: Measure{Duration: 10 * time.Second}, Progress: func(p Progress) { all = append(all, p) },
+		Run: export.Run{Meta: &export.RunMeta{Streaming: &streamed}},
 	}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -90,6 +104,12 @@ func TestProgress(t *testing.T) {
 		found = true
 		if d := p.Left - (10*time.Second - p.Elapsed); d < 0 || d > time.Second || p.Fraction < 0.4 || p.Fraction > 0.6 {
 			t.Errorf("after %v: %v left, %v done", p.Elapsed, p.Left, p.Fraction)
+		}
+		if !streamed {
+			if p.E2EL < 100*time.Millisecond || p.E2EL > 102*time.Millisecond || p.TTFT != 0 || p.TokensPerSecond != 0 {
+				t.Errorf("not streamed: E2EL %v, TTFT %v, %v tokens/s; want 100ms, 0 and 0", p.E2EL, p.TTFT, p.TokensPerSecond)
+			}
+			continue
 		}
 		if p.TTFT < 100*time.Millisecond || p.TTFT > 102*time.Millisecond || math.Abs(p.TokensPerSecond-20) > 1 {
 			t.Errorf("TTFT %v, %v tokens/s; want 100ms and 20", p.TTFT, p.TokensPerSecond)

@@ -201,7 +201,9 @@ func recordTo(t *testing.T, w export.Writer, answers func(uint64) answer, cfg Co
 			cfg.Backend = talkative{fake}
 		}
 		cfg.Clock, cfg.wait = clock, waitTimer
-		cfg.Run.Meta = &export.RunMeta{}
+		if cfg.Run.Meta == nil {
+			cfg.Run.Meta = &export.RunMeta{}
+		}
 		if cfg.Entries == nil {
 			cfg.Entries = workload.List{{Step: 0}, {Step: 1}, {Step: 2}}
 		}

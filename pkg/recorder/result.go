@@ -124,10 +124,13 @@ type Progress struct {
 	Left     time.Duration
 	AtMost   bool
 	// TTFT is the median time to the first token of the requests that ended in
-	// the last five seconds, 0 when none did; TokensPerSecond are the tokens of
-	// those.
+	// the last five seconds and were streamed, 0 when none did; TokensPerSecond
+	// are the tokens of those.
 	TTFT            time.Duration
 	TokensPerSecond float64
+	// E2EL is the median latency of the requests that ended in the last five
+	// seconds and were not streamed; 0 when none did.
+	E2EL time.Duration
 }
 
 // A FailedError ends a run in which requests do nothing but fail. What was

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -53,7 +54,7 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	meta.StartNS = r.cfg.Clock.NowNS()
 	meta.Model = r.cfg.Backend.Model()
 	meta.DatasetSHA256 = r.stock.hash
-	meta.Streaming = meta.Streaming || r.stock.streamed
+	meta.Streaming = r.stock.streamed.record(meta.Streaming)
 	stopWatch := r.watchClock(ctx)
 	r.pauses = r.cfg.watchPauses(r.cfg.Clock.NowNS)
 	if cfg.Telemetry != nil {
@@ -70,6 +71,9 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 		err = r.failures.error()
 	}
 	meta.Pauses = r.pauses.Stop()
+	if s := meta.Streaming; s != nil && !*s && slices.ContainsFunc(res.Levels, func(l Level) bool { return l.Streamed }) {
+		meta.Streaming = nil // nobody asked, and yet answers had several responses
+	}
 	meta.Warnings = append(meta.Warnings, stopWatch(meta.Pauses)...)
 	meta.EndNS = r.cfg.Clock.NowNS()
 	meta.Stamps = &r.stamps

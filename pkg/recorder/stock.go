@@ -45,7 +45,7 @@ type stock struct {
 	kept      []parcel // all n, or nil
 	hash      string
 	dialogues []dialogue // of the entries, if a level has sessions
-	streamed  bool       // some request asks for a streamed answer
+	streamed  asked      // streamed answers, by the requests that say it
 }
 
 // A batcher is a backend whose requests can hold several entries.
@@ -55,6 +55,22 @@ type batcher interface {
 
 // A streamer is a payload that knows whether it asks for a streamed answer.
 type streamer interface{ Streamed() bool }
+
+// asked counts requests by whether they ask for something.
+type asked struct{ yes, no int }
+
+// record returns what a run's record says: whether all requests ask, or none
+// does. It is given, where no request says it, and nil where they differ.
+func (a asked) record(given *bool) *bool {
+	if a.yes > 0 && a.no > 0 {
+		return nil
+	}
+	if a.yes+a.no > 0 {
+		all := a.yes > 0
+		return &all
+	}
+	return given
+}
 
 // newStock makes every request of cfg once. With batches, request k holds the
 // entries k·B to k·B+B−1, around and around; after n/gcd(n, B) requests that
@@ -73,8 +89,12 @@ func newStock(ctx context.Context, cfg *Config) (*stock, error) {
 			return nil, err
 		}
 		h.add(p.payload.Inputs())
-		if st, ok := p.payload.(streamer); ok && st.Streamed() {
-			s.streamed = true
+		if st, ok := p.payload.(streamer); ok {
+			if st.Streamed() {
+				s.streamed.yes++
+			} else {
+				s.streamed.no++
+			}
 		}
 		if bytes += p.bytes; bytes <= s.keep {
 			s.kept = append(s.kept, p)

@@ -3,6 +3,7 @@ package dialect
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/pa-tools/pa/pkg/analyze"
 )
@@ -54,7 +55,7 @@ func strictMetric(d *Definition, key string, rep *analyze.Report, e *analyze.Exp
 	if d.Measure == InputTokens {
 		d.NA = "no usage of the server in the file"
 	}
-	for _, u := range rep.Unavailable {
+	for _, u := range slices.Concat(e.Unavailable, rep.Unavailable) {
 		if u.Key == key {
 			d.NA = u.Why
 		}
@@ -64,6 +65,12 @@ func strictMetric(d *Definition, key string, rep *analyze.Report, e *analyze.Exp
 func strictRate(d *Definition, e *analyze.Experiment) {
 	const duration = "first start to last response of any kind"
 	t := &e.Throughput
+	noTokens, noTotal, noUser := "no tokens are known", "not of every request the input tokens are known", "only at a concurrency"
+	for _, u := range e.Unavailable {
+		if u.Key == "output_tokens_per_s" {
+			noTokens, noTotal, noUser = u.Why, u.Why, u.Why
+		}
+	}
 	rate := func(name, formula, na string, r analyze.Rate) {
 		d.Name, d.Formula = name, formula
 		if d.Values = Single(r.PerSecond); !r.OK {
@@ -76,11 +83,11 @@ func strictRate(d *Definition, e *analyze.Experiment) {
 	case RequestRate:
 		rate("requests/s", "successful requests / duration, "+duration, "there is no duration", t.Requests)
 	case OutputRate:
-		rate("output tok/s", "Σ output tokens / the same duration", "no tokens are known", t.OutputTokens)
+		rate("output tok/s", "Σ output tokens / the same duration", noTokens, t.OutputTokens)
 	case TotalRate:
-		rate("total tok/s", "Σ input and output tokens / the same duration", "not of every request the input tokens are known", t.TotalTokens)
+		rate("total tok/s", "Σ input and output tokens / the same duration", noTotal, t.TotalTokens)
 	case UserRate:
-		rate("output tok/s/user", "output tokens per second / concurrency", "only at a concurrency", t.OutputTokensPerUser)
+		rate("output tok/s/user", "output tokens per second / concurrency", noUser, t.OutputTokensPerUser)
 	}
 }
 

@@ -45,7 +45,14 @@ func NewTrace(run *export.Run, cfg Config) *Trace {
 	if !cfg.Explain {
 		return nil
 	}
-	return &Trace{meter: analyze.NewMeter(run, analyze.Config{Counter: counter(cfg)})}
+	return &Trace{meter: analyze.NewMeter(run, analyze.Config{Counter: counter(cfg), Streaming: cfg.Streaming})}
+}
+
+// Meter returns a Meter for tools that take every answer for a streamed one: they
+// decide by themselves what they print of others.
+func Meter(run *export.Run) *analyze.Meter {
+	streamed := true
+	return analyze.NewMeter(run, analyze.Config{Streaming: &streamed})
 }
 
 // counter returns the Config's tokenizer as package analyze has it.

@@ -236,10 +236,13 @@ func dataset(r *Run, _ *Level) string {
 }
 
 func streaming(r *Run, _ *Level) string {
-	if r.Header.Meta == nil {
+	switch {
+	case r.cfg.Streaming != nil:
+		return strconv.FormatBool(*r.cfg.Streaming)
+	case r.Header.Meta == nil || r.Header.Meta.Streaming == nil:
 		return ""
 	}
-	return strconv.FormatBool(r.Header.Meta.Streaming)
+	return strconv.FormatBool(*r.Header.Meta.Streaming)
 }
 
 func host(r *Run, _ *Level) string {

@@ -63,11 +63,14 @@ type recipe struct {
 	change   func(*memory)
 }
 
+// streamed is what the runs record of streaming.
+var streamed = true
+
 // make records a run.
 func (c recipe) make() *memory {
 	kind, endpoint := "openai", "v1/chat/completions"
 	m := &memory{run: export.Run{ServiceKind: &kind, Endpoint: &endpoint, Meta: &export.RunMeta{
-		Schema: export.Schema, Tool: "pa-record 0.1.0", Model: "tiny", Streaming: true,
+		Schema: export.Schema, Tool: "pa-record 0.1.0", Model: "tiny", Streaming: &streamed,
 		DatasetSHA256: strings.Repeat("5e", 32), Host: &export.HostMeta{Name: "bench", OS: "linux", Arch: "amd64", Kernel: "6.1", CPUs: 8},
 	}}}
 	levels := c.levels

@@ -94,9 +94,12 @@ type jsonExperiment struct {
 	Selected     *Part          `json:"selected,omitempty"`
 	Metrics      metrics        `json:"metrics"`
 	Throughput   jsonThroughput `json:"throughput"`
-	SLO          *jsonSLO       `json:"slo,omitempty"`
-	Models       []jsonModel    `json:"models,omitempty"`
-	Windows      []jsonWindow   `json:"windows,omitempty"`
+	// Unavailable says why a metric or the rates of tokens have no value: the
+	// answers were not streamed, or may not have been.
+	Unavailable map[string]string `json:"unavailable,omitempty"`
+	SLO         *jsonSLO          `json:"slo,omitempty"`
+	Models      []jsonModel       `json:"models,omitempty"`
+	Windows     []jsonWindow      `json:"windows,omitempty"`
 	// Pauses are stored and shown in one layout.
 	Pauses         []export.Pause `json:"pauses,omitempty"`
 	PausedRequests int            `json:"paused_requests,omitempty"`
@@ -147,13 +150,20 @@ func document(in Input) jsonReport {
 		d.Experiments = append(d.Experiments, experiment(&rep.Experiments[i], rep.SLOTarget))
 	}
 	d.MaxLoad = jsonLoad(rep.MaxLoad())
-	for _, u := range rep.Unavailable {
-		if d.Unavailable == nil {
-			d.Unavailable = map[string]string{}
-		}
-		d.Unavailable[u.Key] = u.Why
-	}
+	d.Unavailable = whys(rep.Unavailable)
 	return d
+}
+
+// whys are the reasons by key; nil for none.
+func whys(all []analyze.Unavailable) map[string]string {
+	var m map[string]string
+	for _, u := range all {
+		if m == nil {
+			m = map[string]string{}
+		}
+		m[u.Key] = u.Why
+	}
+	return m
 }
 
 func experiment(e *analyze.Experiment, target float64) jsonExperiment {
@@ -165,7 +175,7 @@ func experiment(e *analyze.Experiment, target float64) jsonExperiment {
 		},
 		DurationNS: e.DurationNS, TokenSource: e.TokenSource.String(),
 		TokenEvents: e.TokenEvents, SharedStamps: e.SharedStamps,
-		Selected: PartOf(e.Selected), Metrics: e.Metrics, Throughput: jsonRates(&e.Throughput),
+		Selected: PartOf(e.Selected), Metrics: e.Metrics, Throughput: jsonRates(&e.Throughput), Unavailable: whys(e.Unavailable),
 		SLO: jsonAttainment(e.SLO, target), Models: jsonModels(e.Models), Windows: jsonWindows(e.Windows),
 		Pauses: e.Pauses, PausedRequests: e.Paused,
 		Client:   e.Client,

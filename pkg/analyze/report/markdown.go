@@ -91,7 +91,7 @@ func markdownLevel(b *strings.Builder, rep *analyze.Report, e *analyze.Experimen
 	paragraph(rates(e))
 	paragraph(sanitize.Markdown(notes(rep, e)))
 	paragraph(resent(e))
-	for _, text := range missing(rep) {
+	for _, text := range missing(rep, e) {
 		paragraph(sanitize.Markdown(text))
 	}
 	if e.SLO != nil {

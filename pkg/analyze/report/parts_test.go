@@ -78,7 +78,7 @@ func measured(t *testing.T, name string, levels []madeLevel, cfg analyze.Config)
 		}
 		l.write(&b, i)
 	}
-	b.WriteString(`],"version":"0.1.0","service_kind":"triton","endpoint":"","pa":{"schema":"pa-export/1","tool":"pa-record 0.1.0","model":"m"}}`)
+	b.WriteString(`],"version":"0.1.0","service_kind":"triton","endpoint":"","pa":{"schema":"pa-export/1","tool":"pa-record 0.1.0","model":"m","streaming":true}}`)
 	r, err := profilejson.NewReader(context.Background(), name, strings.NewReader(b.String()), int64(b.Len()), export.Limits{})
 	if err != nil {
 		t.Fatal(err)

@@ -306,7 +306,7 @@ func (t *table) footnotes(e *analyze.Experiment) {
 	if text := resent(e); text != "" {
 		t.prose("  ", text)
 	}
-	for _, text := range missing(t.rep) {
+	for _, text := range missing(t.rep, e) {
 		t.prose("  ", text)
 	}
 	if text := client(e.Client, t.units.client); text != "" {
@@ -355,10 +355,11 @@ func resent(e *analyze.Experiment) string {
 	return Plural(e.Resent, "request") + " sent again: the server had closed the kept connection"
 }
 
-// missing says which figures there cannot be, and why: a line for each reason.
-func missing(rep *analyze.Report) []string {
+// missing says which figures of a level there cannot be, and why: a line for each
+// reason.
+func missing(rep *analyze.Report, e *analyze.Experiment) []string {
 	var names, whys []string
-	for _, u := range rep.Unavailable {
+	for _, u := range slices.Concat(e.Unavailable, rep.Unavailable) {
 		i := slices.Index(whys, u.Why)
 		if i < 0 {
 			whys, names = append(whys, u.Why), append(names, u.Name)

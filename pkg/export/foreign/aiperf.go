@@ -102,7 +102,9 @@ func openAIPerf(f *file) (*export.Run, source, error) {
 	_, s.raw = head["start_perf_ns"]
 	s.values = values{c: f.cursor(s.at, columnChunk)}
 	s.index = 0
-	return s.header(head), s, nil
+	run := s.header(head)
+	s.streaming = run.Meta.Streaming
+	return run, s, nil
 }
 
 // header returns the run that a first record belongs to, by its members.
@@ -120,6 +122,9 @@ func (s *aiperf) header(first map[string]json.RawMessage) *export.Run {
 		if decode, ok := metrics.number("decode_duration"); ok && decode > 0 && !metrics.has("inter_chunk_latency") {
 			m.Import.Lacks = append(m.Import.Lacks, export.Lack{Part: export.PartGaps, Why: "these records of AIPerf hold no inter_chunk_latency"})
 		}
+		if metrics.has("request_latency") || metrics.has("time_to_first_token") {
+			m.Streaming = boolean(metrics.has("time_to_first_token"))
+		}
 		m.Warnings = []string{"a request ends with its last chunk that has content: usage and [DONE] are not in " + aiperfName}
 		return run
 	}
@@ -133,7 +138,7 @@ func (s *aiperf) header(first map[string]json.RawMessage) *export.Run {
 	}
 	var body struct {
 		Model  string `json:"model"`
-		Stream bool   `json:"stream"`
+		Stream *bool  `json:"stream"`
 	}
 	if json.Unmarshal(first["payload"], &body) == nil {
 		m.Model, m.Streaming = body.Model, body.Stream
@@ -146,8 +151,10 @@ type aiperf struct {
 	values
 	raw    bool
 	record aiperfRecord
-	self   selfCheck
-	totals *aiperfTotals // nil without a summary
+	// streaming is that of the run; nil where the first record does not say it.
+	streaming *bool
+	self      selfCheck
+	totals    *aiperfTotals // nil without a summary
 }
 
 func (s *aiperf) where() string { return fmt.Sprintf("record %d", s.index-1) }
@@ -282,17 +289,22 @@ func (s *aiperf) metrics(r *export.Request) error {
 	if e := s.record.Error; e != nil {
 		st.ErrorType, st.ErrorCause, st.ErrorChain = e.Type, message(e.Cause), e.CauseChain
 	}
-	if st.InputTokens != nil || st.OutputTokens != nil || st.ErrorType != "" || st.Figures != nil {
-		r.Stated = st
-	}
 	first, streamed := m.ns("time_to_first_token")
 	whole, answered := m.ns("request_latency")
+	if (streamed || answered) && (s.streaming == nil || *s.streaming != streamed) {
+		st.Streamed = &streamed
+	}
+	if st.InputTokens != nil || st.OutputTokens != nil || st.ErrorType != "" || st.Figures != nil || st.Streamed != nil {
+		r.Stated = st
+	}
 	switch {
 	case streamed:
 		at := r.StartNS + first
 		respond(r, at, nil)
 		for _, gap := range m.list("inter_chunk_latency") {
-			at += gap
+			if at += gap; at-r.StartNS > math.MaxInt64 { // before it is past the end of uint64
+				return &badEntry{at: s.at, msg: "inter_chunk_latency: the gaps of the request add up to more than 292 years", excluded: r.Excluded() != ""}
+			}
 			respond(r, at, nil)
 		}
 		if !m.has("inter_chunk_latency") && answered && whole > first { // the last, then

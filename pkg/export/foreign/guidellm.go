@@ -50,7 +50,7 @@ func openGuideLLM(f *file) (*export.Run, source, error) {
 	}
 	s := &guideLLM{file: f}
 	run := &export.Run{Meta: &export.RunMeta{
-		Schema: export.Schema, Tool: "GuideLLM", Streaming: true,
+		Schema: export.Schema, Tool: "GuideLLM", Streaming: boolean(true),
 		Import: &export.Import{Format: guideLLMName, Lacks: []export.Lack{
 			{Part: export.PartGaps, Why: "GuideLLM keeps the times of the first and the last token of a request"},
 			{Part: export.PartTexts, Why: "GuideLLM keeps the text of an answer as a whole"},
@@ -267,7 +267,7 @@ func guideLLMConfig(c *jsonscan.Cursor, run *export.Run) error {
 	}
 	if b := &x.Backend; b.Model != "" && run.Meta.Model == "" {
 		run.Meta.Model, run.Meta.URL = b.Model, withoutSecrets(b.Target)
-		run.Meta.Streaming = b.Stream == nil || *b.Stream
+		run.Meta.Streaming = boolean(b.Stream == nil || *b.Stream)
 		if strings.HasPrefix(b.Kind, "openai") {
 			run.ServiceKind, run.Endpoint = text("openai"), text(strings.TrimPrefix(b.RequestFormat, "/"))
 		}
@@ -453,6 +453,9 @@ func (s *guideLLM) request(r *export.Request, q *guideLLMRequest) *badEntry {
 	r.Stated = &export.Stated{InputTokens: q.PromptTokens, CachedTokens: q.InputMetrics.CachedTokens}
 	if q.OutputTokens != nil {
 		r.Stated.OutputTokens = number(int64(*q.OutputTokens))
+	}
+	if t.FirstToken == nil && len(r.Responses) > 0 {
+		r.Stated.Streamed = boolean(false)
 	}
 	if t.TokenIterations > 0 {
 		r.Stated.TokenEvents = number(t.TokenIterations)

@@ -118,7 +118,7 @@ func (s *infPerf) peek(run *export.Run) error {
 	var q infPerfRequest
 	var body struct {
 		Model    string          `json:"model"`
-		Stream   bool            `json:"stream"`
+		Stream   *bool           `json:"stream"`
 		Messages json.RawMessage `json:"messages"`
 		Prompt   json.RawMessage `json:"prompt"`
 	}
@@ -247,6 +247,7 @@ func (s *infPerf) responses(r *export.Request, q *infPerfRequest) *badEntry {
 			return badTime(0, "end_time", *q.End)
 		}
 		r.NoOutputs = false
+		st.Streamed = boolean(false)
 		respond(r, ns, body(*q.Response))
 	}
 	return nil

@@ -143,5 +143,7 @@ func number(n int64) *int64 { return &n }
 // text returns a pointer to s.
 func text(s string) *string { return &s }
 
+func boolean(b bool) *bool { return &b }
+
 // isCut reports whether err is the end of the file.
 func isCut(err error) bool { return errors.Is(err, jsonscan.ErrCut) }

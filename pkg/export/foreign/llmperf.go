@@ -54,7 +54,7 @@ func openLLMPerf(f *file) (*export.Run, source, error) {
 	run := &export.Run{
 		ServiceKind: text("triton"),
 		Meta: &export.RunMeta{
-			Schema: export.Schema, Tool: "llm_perf.py",
+			Schema: export.Schema, Tool: "llm_perf.py", Streaming: boolean(true),
 			Import: &export.Import{Format: llmPerfName, Lacks: []export.Lack{
 				{Part: export.PartStarts, Why: "llm_perf.py does not keep when requests were sent"},
 				{Part: export.PartGaps, Why: "llm_perf.py keeps the first response and the end of a request"},
@@ -192,6 +192,8 @@ func (q *llmPerfResult) request(r *export.Request, at int64, values *llmPerfValu
 			return badTime(at, "ttft", *q.TTFT)
 		}
 		respond(r, r.StartNS+first, nil)
+	} else {
+		st.Streamed = boolean(false)
 	}
 	respond(r, r.StartNS+whole, nil)
 	if len(r.Responses) == 2 {

@@ -52,6 +52,9 @@ func shown(r *export.Request) string {
 				s += fmt.Sprintf(" %s=%d", n.name, *n.v)
 			}
 		}
+		if st.Streamed != nil {
+			s += fmt.Sprintf(" streamed=%v", *st.Streamed)
+		}
 		if st.Text != nil {
 			s += fmt.Sprintf(" %q", *st.Text)
 		}
@@ -117,19 +120,19 @@ var samples = []struct {
 		fmt.Sprintf(guideFrame, `{"type_":"synchronous"}`, `{"info":{"timings":{"request_start":1.5,"first_token_iteration":2,"last_token_iteration":2,"token_iterations":1,"request_end":3}}},`+
 			`{"info":{"timings":{"request_start":1.5,"request_end":3}}},{"start_time":1,"first_token_time":2,"last_token_time":3,"end_time":4,"prompt_tokens":5,"output_tokens":6}`),
 		"concurrency 1",
-		[]string{"0@1500000000 ok 500000000 1500000000f events=1", "1@1500000000 ok 1500000000", "2@1000000000 ok 1000000000 2000000000 3000000000f in=5 out=6"},
+		[]string{"0@1500000000 ok 500000000 1500000000f events=1", "1@1500000000 ok 1500000000 streamed=false", "2@1000000000 ok 1000000000 2000000000 3000000000f in=5 out=6"},
 		"",
 	},
 	{
 		"aiperf: a bad value in the first record", `{"metadata":{"session_num":0,"request_start_ns":"x"},"metrics":{},"error":null}` + "\n" + `{"metadata":{"session_num":1,"request_start_ns":5},"metrics":{"request_latency":{"value":2,"unit":"ms"}}}`,
 		" ",
-		[]string{"1@5 ok 2000000"},
+		[]string{"1@5 ok 2000000 streamed=false"},
 		"x.json: byte 0: record 0: metadata.request_start_ns: expected a number, found string; requests like this are left out",
 	},
 	{
 		"guidellm: a distribution that does not follow", strings.Replace(fmt.Sprintf(guideFrame, `{}`, `{"info":{"timings":{"request_start":1,"request_end":3}}}`), `"requests"`, `"metrics":{"request_latency":{"successful":{"mean":9,"std_dev":0,"min":2,"max":2,"count":1,"percentiles":{}}}},"requests"`, 1),
 		" ",
-		[]string{"0@1000000000 ok 2000000000"},
+		[]string{"0@1000000000 ok 2000000000 streamed=false"},
 		"benchmark 0: the file says request_latency mean is 9, its requests give 2",
 	},
 	{
@@ -162,7 +165,7 @@ var samples = []struct {
 	{
 		"trtllm: not streamed", fmt.Sprintf(servingFrame, "", `"user_throughput":6.0,`, "3", "-1", "[]", "", `,"e2els":[0.5],"request_rate":"inf","max_concurrency":1`),
 		"concurrency 1",
-		[]string{`0@1000000000 ok 500000000 in=4 out=3 "a"`},
+		[]string{`0@1000000000 ok 500000000 in=4 out=3 streamed=false "a"`},
 		"",
 	},
 	{
@@ -184,6 +187,36 @@ var samples = []struct {
 		[]string{"0@1000000000 ok 500000000 out=1", "1@1000000000 ok 250000000 out=1"},
 		"result 1: the file says completed is 7, its requests give 1",
 	},
+	{
+		"aiperf: a first record that failed says nothing of streaming", `{"metadata":{"session_num":0,"request_start_ns":5},"metrics":{},"error":{"code":503,"type":"x","message":"busy"}}` + "\n" +
+			`{"metadata":{"session_num":1,"request_start_ns":5},"metrics":{"request_latency":{"value":2,"unit":"ms"}}}` + "\n" +
+			`{"metadata":{"session_num":2,"request_start_ns":5},"metrics":{"time_to_first_token":{"value":2,"unit":"ms"}}}`,
+		" ",
+		[]string{"0@5 http_error 503", "1@5 ok 2000000 streamed=false", "2@5 ok 2000000 streamed=true"},
+		"",
+	},
+	{
+		"aiperf: a request that was not streamed, unlike the first", `{"metadata":{"session_num":1,"request_start_ns":5},"metrics":{"time_to_first_token":{"value":2,"unit":"ms"}}}` + "\n" +
+			`{"metadata":{"session_num":2,"request_start_ns":5},"metrics":{"request_latency":{"value":2,"unit":"ms"}}}`,
+		" ",
+		[]string{"1@5 ok 2000000", "2@5 ok 2000000 streamed=false"},
+		"",
+	},
+	{
+		"aiperf: gaps of more than 292 years", `{"metadata":{"session_num":0,"request_start_ns":5},"metrics":{"time_to_first_token":{"value":1,"unit":"ms"},"inter_chunk_latency":{"value":[9e12,9e12,9e12],"unit":"ms"}}}`,
+		" ", nil,
+		"record 0: inter_chunk_latency: the gaps of the request add up to more than 292 years; requests like this are left out",
+	},
+	{
+		"vllm: gaps of more than 292 years", fmt.Sprintf(servingFrame, "", ``, "4", "0.1", "[9e9,9e9,9e9]", "", `,"latencies":[0.5]`),
+		" ", nil,
+		"request 0: itls: the gaps of the request add up to more than 292 years; requests like this are left out",
+	},
+	{
+		"trtllm: not streamed, and no latencies", fmt.Sprintf(servingFrame, "", `"user_throughput":6.0,`, "3", "-1", "[]", "", ``),
+		" ", nil,
+		"request 0: ttfts: -1 says that the answer was not streamed, and no column says how long it took; requests like this are left out",
+	},
 	{"a gap that is none", fmt.Sprintf(servingFrame, "", ``, "3", "0.1", "[0.2,-0.2]", "", `,"latencies":[0.5]`), " ", nil, "request 0: itls: expected a time, found -0.2; requests like this are left out"},
 	{"a text among the gaps", fmt.Sprintf(servingFrame, "", ``, "3", "0.1", `["x"]`, "", `,"latencies":[0.5]`), " ", nil, `itls: expected an array of numbers, found "\"x\""`},
 	{
@@ -195,7 +228,7 @@ var samples = []struct {
 	{
 		"llm_perf over HTTP", `{"1":{"concurrency":1,"client_requests":1,"perf_results":[{"output_text":"x","ttft":-1,"e2e_latency":0.75,"input_tokens":9,"output_tokens":1}],"metrics":{"average_ttft":-1.0}}}`,
 		"concurrency 1",
-		[]string{`0@1000000000 ok 750000000 in=9 out=1 "x"`},
+		[]string{`0@1000000000 ok 750000000 in=9 out=1 streamed=false "x"`},
 		"",
 	},
 }

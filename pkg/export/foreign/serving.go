@@ -330,7 +330,7 @@ func (s *serving) header(run *export.Run) error {
 	m := run.Meta
 	m.Tool = first.tool.name
 	m.Model = first.text("model_id")
-	m.Streaming = true
+	m.Streaming = boolean(true)
 	m.Import = &export.Import{Format: "the result of " + first.tool.name}
 	lack := func(p export.Part, why string) {
 		if _, there := run.Lacks(p); !there {
@@ -604,6 +604,9 @@ func (s *serving) request(r *export.Request, x *servingRun, row *servingRow) err
 	if !row.succeeded {
 		r.Stated.OutputTokens = nil // 0 stands for not known
 	}
+	if row.notStreamed {
+		r.Stated.Streamed = boolean(false)
+	}
 	if row.hasText {
 		r.Stated.Text = &row.text
 	}
@@ -628,7 +631,13 @@ func count(v float64) *int64 {
 func (row *servingRow) responses(r *export.Request, x *servingRun, wrong func(string, float64) error) error {
 	if row.notStreamed {
 		ns, ok := nanoseconds(row.latency)
-		if !ok {
+		switch {
+		case !ok && x.names[colLatency] == "":
+			return &badEntry{
+				at: row.at, excluded: !row.succeeded,
+				msg: fmt.Sprintf("%s: %v says that the answer was not streamed, and no column says how long it took", x.names[colTTFT], row.ttft),
+			}
+		case !ok:
 			return wrong(x.names[colLatency], row.latency)
 		}
 		respond(r, r.StartNS+ns, nil)
@@ -647,7 +656,12 @@ func (row *servingRow) responses(r *export.Request, x *servingRun, wrong func(st
 		if ns, ok = nanoseconds(gap); !ok {
 			return wrong(x.names[colITL], gap)
 		}
-		at += ns
+		if at += ns; at-r.StartNS > math.MaxInt64 { // before it is past the end of uint64
+			return &badEntry{
+				at: row.at, excluded: !row.succeeded,
+				msg: fmt.Sprintf("%s: the gaps of the request add up to more than 292 years", x.names[colITL]),
+			}
+		}
 		respond(r, at, nil)
 	}
 	// Less than a microsecond is rounding: of the sum, or of the start.

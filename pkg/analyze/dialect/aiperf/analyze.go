@@ -91,7 +91,7 @@ type analysis struct {
 // ("true"), start_time and end_time, as they stand in profile_export_aiperf.json
 // or in Unix nanoseconds.
 func Analyze(ctx context.Context, r export.Reader, cfg dialect.Config) (*Report, error) {
-	a := &analysis{cfg: cfg, run: r.Run(), rep: &Report{trace: dialect.NewTrace(r.Run(), cfg)}, meter: analyze.NewMeter(r.Run(), analyze.Config{})}
+	a := &analysis{cfg: cfg, run: r.Run(), rep: &Report{trace: dialect.NewTrace(r.Run(), cfg)}, meter: dialect.Meter(r.Run())}
 	if cfg.Tokenizer == nil && cfg.Explain {
 		a.cfg.Tokenizer, a.rep.uncounted = dialect.Uncounted(), true
 	}
@@ -240,7 +240,7 @@ func (a *analysis) streamed(q *export.Request) bool {
 	if a.cfg.Streaming != nil {
 		return *a.cfg.Streaming
 	}
-	if a.c.streamed || len(q.Responses) > 1 || a.run.Meta != nil && a.run.Meta.Streaming {
+	if a.c.streamed || len(q.Responses) > 1 || a.run.Meta != nil && a.run.Meta.Streaming != nil && *a.run.Meta.Streaming {
 		return true
 	}
 	return false

@@ -34,7 +34,7 @@ func WriteRecords(ctx context.Context, r export.Reader, cfg dialect.Config, w io
 	if why, lacks := run.Lacks(export.PartStarts); lacks {
 		return nil, fmt.Errorf("AIPerf says of each request when it was sent, which is not known here: %s", why)
 	}
-	x := &recordWriter{analysis: analysis{cfg: cfg, run: run, rep: &Report{}, meter: analyze.NewMeter(run, analyze.Config{})}, sessions: map[string]uint64{}}
+	x := &recordWriter{analysis: analysis{cfg: cfg, run: run, rep: &Report{}, meter: dialect.Meter(run)}, sessions: map[string]uint64{}}
 	if err := x.arguments(); err != nil {
 		return nil, err
 	}

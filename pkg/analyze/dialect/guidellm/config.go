@@ -55,7 +55,7 @@ func (w *Writer) backend() pyjson.Object {
 		known = append(known, pyjson.Member{Name: "request_format", Value: "/" + strings.TrimPrefix(*e, "/")})
 	}
 	if m := w.run.Meta; m != nil {
-		known = append(known, pyjson.Member{Name: "target", Value: textOrNull(m.URL)}, pyjson.Member{Name: "stream", Value: m.Streaming})
+		known = append(known, pyjson.Member{Name: "target", Value: textOrNull(m.URL)}, pyjson.Member{Name: "stream", Value: m.Streaming != nil && *m.Streaming})
 	}
 	return set(names, known)
 }

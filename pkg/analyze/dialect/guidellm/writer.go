@@ -12,6 +12,7 @@ import (
 	"github.com/pa-tools/pa/internal/pyjson"
 	"github.com/pa-tools/pa/internal/spool"
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/dialect"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -46,7 +47,7 @@ type level struct {
 
 // NewWriter returns a Writer of a run.
 func NewWriter(run *export.Run) *Writer {
-	w := &Writer{run: run, meter: analyze.NewMeter(run, analyze.Config{}), levels: make([]level, len(run.Experiments))}
+	w := &Writer{run: run, meter: dialect.Meter(run), levels: make([]level, len(run.Experiments))}
 	for i := range w.levels {
 		for k := range w.levels[i].text {
 			w.levels[i].text[k].What = "the requests of benchmarks.json"

@@ -35,10 +35,10 @@ func TestDocumentedConsole(t *testing.T) {
 	for _, l := range documentedLevels(t, string(text)) {
 		l.write(t, w)
 	}
-	kind, version := triton, "0"
+	kind, version, streamed := triton, "0", true
 	recorded := json.RawMessage(`{"async":true,"search":"6:8:1","measurement":{"mode":"time_windows","interval_ms":10000}}`)
 	if err := w.Close(&export.Run{ServiceKind: &kind, Version: &version, Meta: &export.RunMeta{
-		Protocol: "grpc", Streaming: true, Config: recorded,
+		Protocol: "grpc", Streaming: &streamed, Config: recorded,
 		Dataset: &export.DatasetMeta{Entries: 1376, Streams: 1, Files: make([]export.DatasetFile, 1)},
 	}}); err != nil {
 		t.Fatal(err)

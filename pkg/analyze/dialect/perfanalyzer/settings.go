@@ -296,7 +296,7 @@ func SettingsOf(run *export.Run) (Settings, error) {
 	if err := json.Unmarshal(m.Config, &c); err != nil {
 		return s, fmt.Errorf("the recorder's configuration in the file: %w", err)
 	}
-	async := c.Async || m.Streaming || s.openAI()
+	async := c.Async || m.Streaming != nil && *m.Streaming || s.openAI()
 	s.Async, s.sync = &async, c.Sync
 	s.BatchSize, s.Warmup, s.Percentile, s.Requests = c.BatchSize, c.Warmup, c.Measure.Percentile, c.Measure.Requests
 	if s.openAI() {

@@ -21,7 +21,13 @@ type payload struct {
 	json int
 
 	expected []expectation // of the answer
+
+	streamed bool // a streamed answer is asked for
 }
+
+// Streamed reports whether the request asks for a streamed answer: over a gRPC
+// stream, unless its input "stream" says no.
+func (p *payload) Streamed() bool { return p.streamed }
 
 // Inputs implements backend.Payload.
 func (p *payload) Inputs() export.Fields { return p.inputs }
@@ -99,6 +105,8 @@ func (b *Backend) PrepareBatch(es []*workload.Entry) (backend.Payload, error) {
 		req.Inputs = append(req.Inputs, *t)
 		p.inputs = append(p.inputs, export.Field{Name: spec.Name, Value: v})
 	}
+	asks, said := p.inputs.StreamFlag()
+	p.streamed = b.cfg.Streaming && (asks || !said)
 	if b.cfg.Protocol == HTTP {
 		body, jsonBytes := req.AppendHTTP(nil)
 		p.msg, p.json = body[1:], jsonBytes-1 // the brace belongs to the head

@@ -57,7 +57,7 @@ func (b *Backend) payloadOf(body []byte) (*payload, error) {
 	p := b.newPayload(http.MethodPost, b.target.uri, body)
 	p.inputs = export.Fields{{Name: "payload", Value: export.Value{Text: true, Data: p.body}}}
 	info, err := openai.InspectRequest(body)
-	p.streamed, p.model = info.Stream, info.Model
+	p.streamed, p.model = info.Stream || b.target.stream, info.Model
 	if b.target.api == render.Generate {
 		p.model = b.model
 	}

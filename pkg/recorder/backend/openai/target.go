@@ -22,6 +22,7 @@ type target struct {
 	auth   Header     // from the URL's name and password
 	query  string     // of uri, which may hold a key
 	api    render.API // 0: none that prompts can be put to
+	stream bool       // the path asks for streamed answers: generate_stream
 
 	// url and modelsURL are for messages: no password, no query.
 	url, modelsURL string
@@ -57,6 +58,7 @@ func newTarget(rawURL, endpoint string) (*target, error) {
 	}
 	root, fullPath := joinPath(base, path)
 	t.api, _ = render.APIOf(fullPath)
+	t.stream = strings.HasSuffix(fullPath, "/generate_stream")
 	if strings.ContainsAny(fullPath, " \t\r\n") || strings.ContainsAny(query, " \t\r\n") {
 		return nil, fmt.Errorf("endpoint %q holds white space", shown)
 	}

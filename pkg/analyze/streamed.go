@@ -1,0 +1,226 @@
+package analyze
+
+import (
+	"bytes"
+
+	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/wire/openai"
+)
+
+// A Streamed says whether the answer to a request was streamed. One that was not
+// has an end-to-end latency, but no time of a token: its only response is no
+// token, whatever it holds.
+type Streamed uint8
+
+// StreamedUnknown is what a request is for which only others of its level can
+// tell: it has one response, of no shape that shows it.
+const (
+	StreamedUnknown Streamed = 0
+	StreamedYes     Streamed = 1
+	StreamedNo      Streamed = 2
+)
+
+func streamedIf(yes bool) Streamed {
+	if yes {
+		return StreamedYes
+	}
+	return StreamedNo
+}
+
+// streamed returns whether the answer to r was streamed, by the first of these
+// that tells it:
+//
+//  1. Config.Streaming
+//  2. the record: of the request, else of the run
+//  3. "stream" in the request's body, or its tensor of that name
+//  4. the shape of the answer: a JSON body, or server-sent events
+//  5. several responses
+func (m *Meter) streamed(r *export.Request, a *Answer) Streamed {
+	switch st := r.Stated; {
+	case m.cfg.Streaming != nil:
+		return streamedIf(*m.cfg.Streaming)
+	case st != nil && st.Streamed != nil:
+		return streamedIf(*st.Streamed)
+	case m.record != nil:
+		return streamedIf(*m.record)
+	}
+	if yes, said := asksStream(r.Inputs); said {
+		return streamedIf(yes)
+	}
+	if a.shape != StreamedUnknown {
+		return a.shape
+	}
+	if len(r.Responses) > 1 || r.Stated != nil && r.Stated.TokenEvents != nil && *r.Stated.TokenEvents > 1 {
+		return StreamedYes
+	}
+	return StreamedUnknown
+}
+
+// asksStream returns what the inputs of a request say about streaming; said is
+// false where they say nothing.
+func asksStream(inputs export.Fields) (yes, said bool) {
+	body, ok := inputs.Get("payload")
+	if !ok || !body.Text {
+		return inputs.StreamFlag()
+	}
+	if !bytes.Contains(body.Data, []byte(`"stream"`)) { // a body is long, and most do not say it
+		return false, false
+	}
+	info, err := openai.InspectRequest(body.Data)
+	return info.Stream, info.HasStream && err == nil
+}
+
+// withheld are measures of a request that has none if its answer was not
+// streamed.
+type withheld struct {
+	ttft, output Value
+	source       TokenSource
+}
+
+// withholdTokens takes the times of tokens back from a request that is not known
+// to be streamed, and keeps those that one response can have.
+func (m *Measured) withholdTokens() {
+	m.withheld = withheld{ttft: m.TTFT}
+	m.TTFT, m.TTFAT, m.TTST, m.Spread = Value{}, Value{}, Value{}, Value{}
+	m.Gaps, m.SharedStamps, m.Backward = m.Gaps[:0], 0, 0
+	if m.TokenSource == TokenResponses {
+		m.withheld.output, m.withheld.source = m.OutputTokens, m.TokenSource
+		m.OutputTokens, m.TokenSource = Value{}, TokenAuto
+	}
+}
+
+// ShowsStream reports whether the request shows that its level was streamed:
+// those of which nothing else is known were streamed too, then.
+func (m *Measured) ShowsStream() bool { return m.shows }
+
+// AsStreamed gives a request that is StreamedUnknown the measures that it has if
+// it was streamed. Others stay as they are.
+func (m *Measured) AsStreamed() {
+	if m.Streamed != StreamedUnknown {
+		return
+	}
+	m.Streamed = StreamedYes
+	m.TTFT = m.withheld.ttft // it has one response: no gaps
+	if m.withheld.source != TokenAuto {
+		m.OutputTokens, m.TokenSource = m.withheld.output, m.withheld.source
+	}
+	m.withheld = withheld{}
+}
+
+// tokensWithheld reports whether responses that are no tokens were the only count
+// of output tokens.
+func (m *Measured) tokensWithheld() bool { return m.withheld.source != TokenAuto }
+
+// An undecided is what a request that counts has besides if its level turns out
+// to be streamed.
+type undecided struct {
+	ttft   int64 // or noLatency
+	output int32 // token events; −1 where they are not what counts its tokens
+	timed  int32 // its index in collector.timed
+}
+
+func (c *collector) undecide(p *Point) {
+	u := undecided{ttft: orNone(p.withheld.ttft), output: -1, timed: int32(len(c.timed))}
+	if p.tokensWithheld() {
+		u.output = int32(p.withheld.output.V)
+	}
+	c.undecided = append(c.undecided, u)
+}
+
+// resolve decides about the requests that are StreamedUnknown, when all requests
+// of the level are read.
+func (c *collector) resolve(streamed bool) {
+	if !streamed {
+		return
+	}
+	if c.sloStreamed != nil {
+		c.slo = c.sloStreamed
+	}
+	for _, u := range c.undecided {
+		if u.ttft != noLatency {
+			c.timed[u.timed].ttft = u.ttft
+			c.value("ttft_ns", u.ttft)
+		}
+		if u.output >= 0 {
+			c.value("output_tokens", int64(u.output))
+			c.output.add(int64(u.output))
+			c.sources[TokenAuto]--
+			c.sources[TokenResponses]++
+			c.odd.noTokens--
+			c.streams.uncounted--
+		}
+	}
+	c.streams.unknown = 0
+	c.undecided = nil
+}
+
+// value adds a value of the metric of that key.
+func (c *collector) value(key string, v int64) {
+	for i := range Strict {
+		if Strict[i].Key == key {
+			c.whole[i].add(v)
+		}
+	}
+}
+
+// streamCount counts the requests that count by whether they were streamed.
+type streamCount struct {
+	not, unknown int
+	// uncounted are those of both whose tokens nothing but responses counts.
+	uncounted int
+}
+
+func (s *streamCount) add(p *Point) {
+	switch {
+	case p.numbers:
+		return
+	case p.Streamed == StreamedNo:
+		s.not++
+	case p.Streamed == StreamedUnknown:
+		s.unknown++
+	default:
+		return
+	}
+	if p.tokensWithheld() {
+		s.uncounted++
+	}
+}
+
+// What reports say where answers were not streamed, or may not have been.
+const (
+	whyUnknown   = "one response per request; --streaming if it was streamed"
+	whyNot       = "not streamed"
+	whyUncounted = "not streamed, and the server states no usage; --tokenizer counts the text"
+	howToStream  = "; record with --streaming for these"
+)
+
+// unavailable returns the metrics that no request of the level has because its
+// answer was not streamed, or may not have been.
+func (c *collector) unavailable(metrics []Metric, run *export.Run, cfg Config) []Unavailable {
+	s := c.streams
+	if s.not+s.unknown == 0 {
+		return nil
+	}
+	why, uncounted := whyUnknown, whyUnknown
+	if s.unknown == 0 {
+		why, uncounted = whyNot, whyUncounted
+		if cfg.Streaming == nil && run.ServiceKind != nil && *run.ServiceKind == "openai" && (run.Meta == nil || run.Meta.Import == nil) {
+			why += howToStream
+		}
+	}
+	var all []Unavailable
+	for i := range Strict {
+		d := &Strict[i]
+		switch {
+		case metricOf(metrics, d.Key) != nil:
+		case d.needsStream:
+			all = append(all, Unavailable{d.Key, d.Name, why})
+		case d.Key == "output_tokens" && s.uncounted > 0:
+			all = append(all, Unavailable{d.Key, d.Name, uncounted})
+		}
+	}
+	if s.uncounted > 0 {
+		all = append(all, Unavailable{"output_tokens_per_s", "token rates", uncounted})
+	}
+	return all
+}

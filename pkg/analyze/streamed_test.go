@@ -1,0 +1,225 @@
+package analyze
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+const wholeBody = `{"choices":[{"message":{"content":"a b c"}}],"usage":{"prompt_tokens":2,"completion_tokens":3}}`
+
+// sentWith is r, which was sent these inputs.
+func sentWith(r export.Request, inputs ...export.Field) export.Request {
+	r.Inputs = inputs
+	return r
+}
+
+func payloadField(body string) export.Field {
+	return export.Field{Name: "payload", Value: export.Text(body)}
+}
+
+func streamTensor(value string) export.Field {
+	return export.Field{Name: "STREAM", Value: export.JSON(value)}
+}
+
+// stated is r of a result file of another tool.
+func stated(r export.Request, st export.Stated) export.Request {
+	r.Stated = &st
+	return r
+}
+
+// Whether an answer was streamed is known from the first of these that tells it.
+func TestStreamedEvidence(t *testing.T) {
+	yes, no := true, false
+	events := int64(7)
+	one := tensors(text("a"))
+	for _, tt := range []struct {
+		name   string
+		flag   *bool
+		record *bool
+		r      export.Request
+		want   Streamed
+	}{
+		{"nothing tells", nil, nil, one, StreamedUnknown},
+		{"the flag", &yes, nil, one, StreamedYes},
+		{"the flag says no", &no, nil, one, StreamedNo},
+		{"the flag against all else", &yes, &no, sentWith(openaiRequest(wholeBody), payloadField(`{"stream":false}`)), StreamedYes},
+		{"the flag says no against all else", &no, &yes, sentWith(openaiRequest(role, delta("a")), payloadField(`{"stream":true}`)), StreamedNo},
+		{"the record", nil, &yes, one, StreamedYes},
+		{"the record says no", nil, &no, one, StreamedNo},
+		{"the record against body and shape", nil, &yes, sentWith(openaiRequest(wholeBody), payloadField(`{"stream":false}`)), StreamedYes},
+		{"the record says no to several responses", nil, &no, tensors(text("a"), text("b")), StreamedNo},
+		{"a request of an import that is not as the others", nil, &yes, stated(at(1000, 1010), export.Stated{Streamed: &no}), StreamedNo},
+		{"the body", nil, nil, sentWith(at(1000, 1010), payloadField(`{"messages":[],"stream":true}`)), StreamedYes},
+		{"the body says no", nil, nil, sentWith(at(1000, 1010), payloadField(`{"stream":false}`)), StreamedNo},
+		{"the body against the shape", nil, nil, sentWith(openaiRequest(wholeBody), payloadField(`{"stream":true}`)), StreamedYes},
+		{"the body says no to several responses", nil, nil, sentWith(at(1000, 1010, 1020), payloadField(`{"stream":false}`)), StreamedNo},
+		{"a body that speaks of streams", nil, nil, sentWith(at(1000, 1010), payloadField(`{"prompt":"\"stream\":true","x":{"stream":true}}`)), StreamedUnknown},
+		{"a body with null", nil, nil, sentWith(at(1000, 1010), payloadField(`{"stream":null}`)), StreamedUnknown},
+		{"a body that is none", nil, nil, sentWith(at(1000, 1010), payloadField(`{"stream":true`)), StreamedUnknown},
+		{"the tensor", nil, nil, sentWith(one, streamTensor("[true]")), StreamedYes},
+		{"the tensor says no", nil, nil, sentWith(one, streamTensor("false")), StreamedNo},
+		{"the tensor says no to several responses", nil, nil, sentWith(tensors(text("a"), text("b")), streamTensor("false")), StreamedNo},
+		{"a whole JSON body", nil, nil, openaiRequest(wholeBody), StreamedNo},
+		{"a whole JSON body in pieces", nil, nil, openaiRequest(wholeBody[:20], wholeBody[20:]), StreamedNo},
+		{"one server-sent event", nil, nil, openaiRequest(delta("a")), StreamedYes},
+		{"several responses", nil, nil, tensors(text("a"), text("b")), StreamedYes},
+		{"several responses without outputs", nil, nil, at(1000, 1010, 1020), StreamedYes},
+		{"an import that says how many there were", nil, nil, stated(at(1000, 1010), export.Stated{TokenEvents: &events}), StreamedYes},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			run := &export.Run{}
+			if tt.record != nil {
+				run.Meta = &export.RunMeta{Streaming: tt.record}
+			}
+			m := NewMeter(run, Config{Streaming: tt.flag})
+			got, err := m.Measure(&tt.r)
+			if err != nil || got.Streamed != tt.want {
+				t.Fatalf("streamed: %v, %v, want %v", got.Streamed, err, tt.want)
+			}
+			if got.E2EL == (Value{}) {
+				t.Error("no end-to-end latency")
+			}
+			if tokens := got.TTFT.OK || got.TTST.OK || len(got.Gaps) > 0 || got.TokenSource == TokenResponses; tokens != (tt.want == StreamedYes) {
+				t.Errorf("times or a count of tokens: %v, of a request that is %v: %+v", tokens, tt.want, got.Measures)
+			}
+			if _, ok := got.TPOT(); ok && tt.want != StreamedYes {
+				t.Error("TPOT of a request that was not streamed")
+			}
+		})
+	}
+}
+
+// One response is a first token where another request of the level has several,
+// before or after it, and whatever is asked for beside the metrics.
+func TestStreamedLevel(t *testing.T) {
+	single := func(start uint64) export.Request { return at(start, start+5e6) }
+	several := at(40e6, 50e6, 60e6, 70e6)
+	failed := at(40e6, 50e6, 60e6)
+	failed.HasMeta, failed.Status, failed.Phase = true, export.StatusTimeout, export.PhaseMeasured
+	type figures struct {
+		TTFT, Tokens, E2EL int
+		TokenRate          bool
+		Met, Unknown       int
+		Unavailable        []string
+	}
+	missing := []string{"ttft_ns", "ttst_ns", "itl_ns", "tpot_ns", "output_tokens", "output_tokens_per_s"}
+	for _, tt := range []struct {
+		name     string
+		requests []export.Request
+		want     figures
+	}{
+		{"none has several", []export.Request{single(10e6), single(20e6)}, figures{0, 0, 2, false, 0, 2, missing}},
+		{"the last has several", []export.Request{single(10e6), single(20e6), several}, figures{3, 3, 3, true, 3, 0, nil}},
+		{"the first has several", []export.Request{several, single(10e6), single(20e6)}, figures{3, 3, 3, true, 3, 0, nil}},
+		{"one that failed has several", []export.Request{single(10e6), failed}, figures{1, 1, 1, true, 1, 0, nil}},
+		{"a request that is known not to be", []export.Request{single(10e6), sentWith(single(20e6), streamTensor("false")), several}, figures{2, 2, 3, false, 2, 1, []string{"output_tokens_per_s"}}},
+	} {
+		for name, cfg := range map[string]Config{
+			"": {}, ", kept": {Series: true}, ", windows": {Windows: Windows{Every: time.Second}},
+		} {
+			cfg.SLO = objective(t, "ttft<=1s")
+			x := analyzed(t, reader("", tt.requests), cfg).Experiments[0]
+			n := func(key string) int {
+				if s := x.Metric(key); s != nil {
+					return s.N
+				}
+				return 0
+			}
+			got := figures{n("ttft_ns"), n("output_tokens"), n("e2el_ns"), x.Throughput.OutputTokens.OK, x.SLO.Met, x.SLO.Unknown, nil}
+			for _, u := range x.Unavailable {
+				got.Unavailable = append(got.Unavailable, u.Key)
+			}
+			if d := cmp.Diff(tt.want, got); d != "" {
+				t.Errorf("%s%s (-want +got):\n%s", tt.name, name, d)
+			}
+			if len(x.Windows) > 0 {
+				if w := x.Windows[0].Metric("ttft_ns"); (w != nil) != (tt.want.TTFT > 0) {
+					t.Errorf("%s%s: TTFT of the window: %+v", tt.name, name, w)
+				}
+			}
+		}
+	}
+}
+
+// A level that is decided late has the figures of one that was known from the
+// start, those of its models too.
+func TestStreamedLate(t *testing.T) {
+	run := func(cfg Config) Experiment {
+		var all []export.Request
+		for i := range uint64(300) {
+			r := at(1e9+i*1e6, 1e9+i*1e6+5e6+i*1e4)
+			r.Model = string(rune('a' + i%2))
+			all = append(all, r)
+		}
+		all = append(all, at(2e9, 2.1e9, 2.2e9))
+		all[300].Model = "a"
+		f := reader("", all)
+		f.run.Meta = &export.RunMeta{Models: []string{"a", "b"}}
+		cfg.SLO = objective(t, "ttft<=6ms")
+		return analyzed(t, f, cfg).Experiments[0]
+	}
+	late, known := run(Config{}), run(Config{Streaming: &streamed})
+	ignore := cmp.Comparer(func(a, b *Definition) bool { return a == b })
+	for name, pair := range map[string][2]any{
+		"metrics":    {late.Metrics, known.Metrics},
+		"throughput": {late.Throughput, known.Throughput},
+		"source":     {late.TokenSource, known.TokenSource},
+		"models":     {late.Models, known.Models},
+		"met":        {late.SLO.Met, known.SLO.Met},
+		"drift":      {len(late.Unsteady), len(known.Unsteady)},
+	} {
+		if d := cmp.Diff(pair[1], pair[0], ignore); d != "" {
+			t.Errorf("%s (-known +late):\n%s", name, d)
+		}
+	}
+	if len(known.Models) != 2 || len(known.Unsteady) != 1 {
+		t.Errorf("%d models, %d warnings of drift: the test shows nothing", len(known.Models), len(known.Unsteady))
+	}
+}
+
+// A body of several choices has no pace, and no chunks that its usage could
+// disagree with.
+func TestWholeChoices(t *testing.T) {
+	r := openaiRequest(`{"choices":[{"index":0,"text":"a"},{"index":1,"text":"b"}],"usage":{"prompt_tokens":1,"completion_tokens":8}}`)
+	x := analyzed(t, reader("openai", []export.Request{r}), Config{}).Experiments[0]
+	if x.Metric("tpot_ns") != nil || x.Metric("output_tokens").Mean != 8 || math.Abs(x.Throughput.OutputTokens.PerSecond-8/10e-9) > 1 || len(x.Warnings) != 0 {
+		t.Errorf("%+v, warnings %v", x.Metrics, x.Warnings)
+	}
+}
+
+// What is n/a says what can be done.
+func TestUnavailableWhy(t *testing.T) {
+	no := false
+	for _, tt := range []struct {
+		name string
+		kind string
+		cfg  Config
+		r    export.Request
+		want []string // of the first metric and the last
+	}{
+		{"nothing tells", "triton", Config{}, at(1000, 1010), []string{"one response per request; --streaming if it was streamed", "one response per request; --streaming if it was streamed"}},
+		{"a body with usage", "openai", Config{}, openaiRequest(wholeBody), []string{"not streamed; record with --streaming for these", "not streamed; record with --streaming for these"}},
+		{"a body without", "openai", Config{}, openaiRequest(`{"choices":[{"text":"a"}]}`), []string{"not streamed; record with --streaming for these", "not streamed, and the server states no usage; --tokenizer counts the text"}},
+		{"the flag", "openai", Config{Streaming: &no}, openaiRequest(delta("a"), delta("b"), usage5), []string{"not streamed", "not streamed"}},
+		{"embeddings", "openai", Config{}, openaiRequest(`{"data":[{"embedding":[1]}]}`), nil},
+	} {
+		f := reader(tt.kind, []export.Request{tt.r})
+		if tt.want == nil {
+			endpoint := "v1/embeddings"
+			f.run.Endpoint = &endpoint
+		}
+		all := analyzed(t, f, tt.cfg).Experiments[0].Unavailable
+		var got []string
+		if len(all) > 0 {
+			got = []string{all[0].Why, all[len(all)-1].Why}
+		}
+		if d := cmp.Diff(tt.want, got); d != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.name, d)
+		}
+	}
+}
