@@ -154,7 +154,10 @@ type Experiment struct {
 	// Server is what servers and GPUs said of themselves meanwhile; nil where
 	// nothing is known.
 	Server   []ServerFigure
-	Warnings []error
+	// SeveralResponses says that streamed requests had more than one: a Triton
+	// model that does that is decoupled.
+	SeveralResponses bool
+	Warnings         []error
 }
 
 // Metric returns the summary of the metric of that key and nil when it has no
@@ -267,6 +270,7 @@ func Run(ctx context.Context, r export.Reader, cfg Config) (*Report, error) {
 		x.Unavailable = slices.DeleteFunc(x.Unavailable, func(u Unavailable) bool { // said once for the run
 			return slices.ContainsFunc(rep.Unavailable, func(o Unavailable) bool { return o.Key == u.Key })
 		})
+		x.SeveralResponses = all[i].streamed
 		rep.Experiments = append(rep.Experiments, x)
 		rep.Stamps.plus(all[i].stamps)
 	}

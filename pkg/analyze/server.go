@@ -62,6 +62,9 @@ type ServerFigure struct {
 	// one: the rest is the network, and the client.
 	Client   float64
 	Compared bool
+	// Incomparable is why Client is another thing than what the server measured,
+	// so that their difference means nothing; "" where it is not.
+	Incomparable string
 	// NA is why it has no value, though there are samples: they cannot be true. N,
 	// Mean and the like mean nothing then. "" says that it has one.
 	NA string
@@ -72,7 +75,7 @@ type ServerFigure struct {
 // ClientMinusServer returns what the client saw on top of the server's own time;
 // ok is false where the two cannot be compared.
 func (f *ServerFigure) ClientMinusServer() (ns float64, ok bool) {
-	return f.Client - f.Mean, f.Compared
+	return f.Client - f.Mean, f.Compared && f.Incomparable == ""
 }
 
 // A serverWatch sums up the series of one level.
@@ -415,6 +418,9 @@ func (w *serverWatch) time(e *Experiment, m *serverMetric) []ServerFigure {
 		case f.NA == "":
 			f.N, f.Mean = uint64(x.n), x.total/x.n*cmp.Or(m.scale, 1e9)
 			f.compare(e.measuredOf(f.model), m.client)
+			if m.spare && e.SeveralResponses { // Triton's
+				f.Incomparable = decoupledTime
+			}
 		}
 		figures = append(figures, f)
 	}

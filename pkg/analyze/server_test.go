@@ -131,6 +131,52 @@ func TestServerFiguresOfTriton(t *testing.T) {
 	}
 }
 
+// The time of a decoupled model at the server is not compared with the client's,
+// which holds the stream. A model that is not is.
+func TestServerFiguresDecoupled(t *testing.T) {
+	latency := []Metric{{&Definition{Key: "e2el_ns"}, &Summary{N: 1, Mean: 900}}}
+	models := func(m ...export.ServerModel) []export.ServerModel { return m }
+	for _, tt := range []struct {
+		name   string
+		models []export.ServerModel
+		e      Experiment
+		apart  bool
+	}{
+		{"one answer each", models(export.ServerModel{Name: "m"}), Experiment{Metrics: latency}, false},
+		{"decoupled", models(export.ServerModel{Name: "m", Decoupled: true}), Experiment{Metrics: latency}, true},
+		{"several responses", models(export.ServerModel{Name: "m"}), Experiment{Metrics: latency, SeveralResponses: true}, true},
+		{"an ensemble with a decoupled step", models(
+			export.ServerModel{Name: "m", Platform: "ensemble", Composing: []int{1}}, export.ServerModel{Name: "step", Composing: []int{2, 0}}, export.ServerModel{Name: "last", Decoupled: true},
+		), Experiment{Metrics: latency}, true},
+		{"it calls a decoupled one", models(export.ServerModel{Name: "m"}, export.ServerModel{Name: "b", BLS: true, Decoupled: true}), Experiment{Metrics: latency}, true},
+		{"another model of the run is", models(export.ServerModel{Name: "m"}, export.ServerModel{Name: "o", Decoupled: true, Asked: true}), Experiment{
+			Models: []ModelPart{{Model: "m", Metrics: latency}, {Model: "o", Metrics: latency}}, SeveralResponses: true,
+		}, false},
+	} {
+		snap := func(edge export.StatsEdge, n uint64) export.StatsSnapshot {
+			return export.StatsSnapshot{Edge: edge, Stats: []export.ModelStats{{Name: "m", InferenceStats: export.InferenceStats{Success: export.CountNS{Count: n, NS: 100 * n}}}}}
+		}
+		tritonFigures(&tt.e, &export.ServerStats{Models: tt.models, Snapshots: []export.StatsSnapshot{snap(export.EdgeMeasure, 2), snap(export.EdgeEnd, 5)}})
+		f := tt.e.Server[0]
+		ns, ok := f.ClientMinusServer()
+		if ok == tt.apart || !f.Compared || f.Mean != 100 || ok && ns != 800 || (f.Incomparable != "") != tt.apart {
+			t.Errorf("%s: %+v: compared: %v", tt.name, f, ok)
+		}
+	}
+	w := serverWatch{from: 100, to: 200, hosts: map[string]string{}, series: map[*export.Series]*seriesSum{}, before: map[string]bool{}, started: map[string]float64{}}
+	for _, s := range scrapesOf([]uint64{90, 210}, map[string][]float64{
+		"nv_inference_request_duration_us": {0, 30}, "nv_inference_request_success": {0, 3},
+	}, seriesOf("nv_inference_request_duration_us"), seriesOf("nv_inference_request_success")) {
+		w.add(&s)
+	}
+	for _, several := range []bool{false, true} {
+		f := w.figures(&Experiment{Metrics: latency, SeveralResponses: several}, false)
+		if _, ok := f[0].ClientMinusServer(); ok == several {
+			t.Errorf("Triton's counters, several responses %v: %+v", several, f[0])
+		}
+	}
+}
+
 // scrapesOf returns scrapes of one source at these times, in each of which the
 // series have the next of their values; NaN is not there.
 func scrapesOf(times []uint64, values map[string][]float64, series ...*export.Series) (all []export.Scrape) {

@@ -1,6 +1,10 @@
 package analyze
 
-import "github.com/pa-tools/pa/pkg/export"
+import (
+	"slices"
+
+	"github.com/pa-tools/pa/pkg/export"
+)
 
 // tritonFigures are the times of the requests of each model, from the first
 // snapshot of the measurement to the last.
@@ -45,10 +49,34 @@ func tritonFigures(e *Experiment, s *export.ServerStats) {
 			f := ServerFigure{Name: x.name, Metric: "ModelStatistics", Kind: FigureTime, Of: who, Unit: "ns", N: x.c.Count, Mean: mean}
 			if x.name == "request" {
 				f.compare(e.clientOf(s, d.Name), "e2el_ns")
+				if f.Compared && (e.SeveralResponses && len(e.Models) == 0 || decoupled(s, d.Name)) {
+					f.Incomparable = decoupledTime
+				}
 			}
 			e.Server = append(e.Server, f)
 		}
 	}
+}
+
+// decoupledTime is why the client's latency is not compared with Triton's: the
+// time of a request to a decoupled model may end when the model has taken it, long
+// before the stream of its responses does.
+const decoupledTime = "decoupled: without the stream"
+
+// decoupled reports whether a model, or one that it hands requests on to, answers
+// with any number of responses.
+func decoupled(s *export.ServerStats, model string) bool {
+	seen := make([]bool, len(s.Models))
+	var is func(i int) bool
+	is = func(i int) bool {
+		if i < 0 || i >= len(s.Models) || seen[i] {
+			return false
+		}
+		seen[i] = true
+		return s.Models[i].Decoupled || slices.ContainsFunc(s.Models[i].Composing, is)
+	}
+	return slices.ContainsFunc(s.Models, func(m export.ServerModel) bool { return m.BLS && m.Decoupled }) ||
+		is(slices.IndexFunc(s.Models, func(m export.ServerModel) bool { return m.Name == model }))
 }
 
 // clientOf returns what the client measured of the requests to a model that it

@@ -42,6 +42,8 @@ func servers(e *analyze.Experiment, unit scale) *grid {
 		}
 		if ns, ok := f.ClientMinusServer(); ok {
 			row[6], row[7] = unit.span(f.Client), unit.span(ns)
+		} else if f.Compared {
+			row[6], row[7] = unit.span(f.Client), "n/a ("+f.Incomparable+")"
 		}
 		rows = append(rows, row)
 	}
@@ -130,7 +132,9 @@ type jsonServer struct {
 	Total             *float64 `json:"total,omitempty"`
 	Client            *float64 `json:"client_mean,omitempty"`
 	ClientMinusServer *float64 `json:"client_minus_server,omitempty"`
-	NA                string   `json:"na,omitempty"`
+	// Incomparable is why there is a client's mean and no difference.
+	Incomparable string `json:"client_minus_server_na,omitempty"`
+	NA           string `json:"na,omitempty"`
 }
 
 func jsonServers(all []analyze.ServerFigure) (out []jsonServer) {
@@ -151,6 +155,8 @@ func jsonServers(all []analyze.ServerFigure) (out []jsonServer) {
 		}
 		if ns, ok := f.ClientMinusServer(); ok {
 			x.Client, x.ClientMinusServer = &f.Client, &ns
+		} else if f.Compared {
+			x.Client, x.Incomparable = &f.Client, f.Incomparable
 		}
 		out = append(out, x)
 	}

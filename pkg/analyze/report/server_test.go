@@ -14,6 +14,7 @@ import (
 func TestServers(t *testing.T) {
 	e := &analyze.Experiment{Server: []analyze.ServerFigure{
 		{Name: "request", Of: "m http://h/metrics", Kind: analyze.FigureTime, Unit: "ns", N: 4, Mean: 2e9, Client: 2.5e9, Compared: true},
+		{Name: "request", Of: "llm version 1", Kind: analyze.FigureTime, Unit: "ns", N: 4, Mean: 2e6, Client: 2.5e9, Compared: true, Incomparable: "why"},
 		{Name: "queue", Of: "m http://h/metrics", Kind: analyze.FigureTime, Unit: "ns", N: 4, Mean: 1e6},
 		{Name: "GPU energy", Of: "GPU-a h", Kind: analyze.FigureCounter, Unit: "J", N: 9, Total: 1234.5},
 		{Name: "GPU utilization", Of: "GPU-a h", Kind: analyze.FigureGauge, Unit: "ratio", N: 9, Mean: 0.5, Min: 0.25, Max: 1},
@@ -29,6 +30,7 @@ func TestServers(t *testing.T) {
 	shown()
 	const want = `  server metric    of                  n       mean     max   total  seen by client  network + client
   request          m http://h/metrics  4  2.000 s                           2.500 s          0.5000 s
+  request          llm version 1       4  0.00200 s                         2.500 s         n/a (why)
   queue            m http://h/metrics  4  0.00100 s
   GPU energy       GPU-a h             9                     1234 J
   GPU utilization  GPU-a h             9     50.00%  100.0%
@@ -36,7 +38,10 @@ func TestServers(t *testing.T) {
 	if d := cmp.Diff(want, b.String()); d != "" {
 		t.Errorf("text (-want +got):\n%s", d)
 	}
-	e.Server = e.Server[1:2]
+	if j := jsonServers(e.Server[1:2])[0]; j.ClientMinusServer != nil || j.Client == nil || j.Incomparable != "why" {
+		t.Errorf("JSON: %+v", j)
+	}
+	e.Server = e.Server[2:3]
 	b.Reset()
 	shown()
 	if d := cmp.Diff("  server metric  of                  n      mean\n  queue          m http://h/metrics  4  1.000 ms\n", b.String()); d != "" {
