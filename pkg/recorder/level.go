@@ -515,8 +515,8 @@ func (l *levelRun) flush() {
 // streamed reports whether the answer to r was streamed, as far as the run knows:
 // all requests asked for that, or there are several responses.
 func (l *levelRun) streamed(r *export.Request) bool {
-	asked := l.cfg.Run.Meta.Streaming
-	return len(r.Responses) > 1 || asked != nil && *asked
+	m := l.cfg.Run.Meta
+	return len(r.Responses) > 1 || m != nil && m.Streaming != nil && *m.Streaming
 }
 
 func (l *levelRun) report() {
