@@ -153,7 +153,7 @@ type Experiment struct {
 	Client *export.ClientMeta
 	// Server is what servers and GPUs said of themselves meanwhile; nil where
 	// nothing is known.
-	Server   []ServerFigure
+	Server []ServerFigure
 	// SeveralResponses says that streamed requests had more than one: a Triton
 	// model that does that is decoupled.
 	SeveralResponses bool

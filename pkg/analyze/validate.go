@@ -62,7 +62,7 @@ func Validate(ctx context.Context, r export.Reader, found func(Violation)) (Vali
 	v.Experiments = len(run.Experiments)
 	for i := range run.Experiments {
 		v.at = Violation{Experiment: i, Request: -1}
-		v.header(&run.Experiments[i])
+		v.header(run, &run.Experiments[i])
 		v.statistics(&run.Experiments[i])
 	}
 	index, experiment := 0, -1
@@ -109,8 +109,10 @@ func (v *validator) say(format string, args ...any) {
 	v.found(at)
 }
 
-func (v *validator) header(e *export.Experiment) {
-	if _, err := strconv.ParseFloat(e.Value, 64); err != nil {
+func (v *validator) header(run *export.Run, e *export.Experiment) {
+	// The result file of another tool may not say what the load was.
+	unknown := e.Value == "" && run.Meta != nil && run.Meta.Import != nil
+	if _, err := strconv.ParseFloat(e.Value, 64); err != nil && !unknown {
 		v.say("value %q of mode %q is no number", e.Value, e.Mode)
 	}
 	w := e.WindowBoundaries

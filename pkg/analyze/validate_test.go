@@ -47,6 +47,14 @@ func TestValidate(t *testing.T) {
 		{"windows go back", nil, windows(10, 20, 20), []string{"experiment 0: window boundary 2 (20) is not after the one before (20)"}},
 		{"one boundary", nil, windows(10), []string{"experiment 0: one window boundary"}},
 		{"a value that is no number", nil, func(r *fakeReader) { r.run.Experiments[0].Value = "x" }, []string{`experiment 0: value "x"`}},
+		{"a load that another tool's file does not say", nil, func(r *fakeReader) {
+			r.run.Experiments[0].Mode, r.run.Experiments[0].Value = "", ""
+			r.run.Meta = &export.RunMeta{Import: &export.Import{Format: "f"}}
+		}, nil},
+		{"a load that a file of our own does not say", nil, func(r *fakeReader) {
+			r.run.Experiments[0].Mode, r.run.Experiments[0].Value = "", ""
+			r.run.Meta = &export.RunMeta{}
+		}, []string{`experiment 0: value "" of mode ""`}},
 		{"counts", []export.Request{at(1000, 1010), failed}, func(r *fakeReader) {
 			r.run.Experiments[0].Meta = &export.ExperimentMeta{Measured: 2, Failed: 1, Late: 3}
 		}, []string{"experiment 0: the file says 2 measured requests and holds 1", "experiment 0: the file says 3 late requests and holds 0"}},

@@ -14,6 +14,19 @@ type Import struct {
 	// Lacks are the parts that the file does not hold. What needs one of them
 	// has no value.
 	Lacks []Lack `json:"lacks,omitempty"`
+	// Results is, for each experiment in order, what the file says of it besides
+	// its requests, by the names and in the words of the tool: "duration",
+	// "model_id". nil where nothing of that is kept.
+	Results []map[string]string `json:"results,omitempty"`
+}
+
+// Result returns what the file of another tool says of an experiment, see
+// [Import.Results]; nil for none.
+func (r *Run) Result(experiment int) map[string]string {
+	if r.Meta == nil || r.Meta.Import == nil || experiment < 0 || experiment >= len(r.Meta.Import.Results) {
+		return nil
+	}
+	return r.Meta.Import.Results[experiment]
 }
 
 // A Lack is a part of a run that a file does not hold, and why.

@@ -257,6 +257,28 @@ func (x *servingRun) number(name string) float64 {
 	return n
 }
 
+// resultMembers are those of a result that its tool's own report repeats, and that
+// its requests do not tell, or not to the last digit.
+var resultMembers = []string{"date", "model_id", "tokenizer_id", "duration", "mean_e2e_latency_ms"}
+
+// result returns them as text: strings without quotes, numbers as they stand.
+func (x *servingRun) result() map[string]string {
+	const longest = 1000 // bytes; a name that is longer is none
+	all := map[string]string{}
+	for _, name := range resultMembers {
+		v := x.scalars[name]
+		if s := x.text(name); s != "" {
+			v = strings.ToValidUTF8(s, "\ufffd")
+		} else if math.IsNaN(x.number(name)) {
+			continue
+		}
+		if len(v) <= longest {
+			all[name] = v
+		}
+	}
+	return all
+}
+
 // setTool finds out whose result it is.
 func (x *servingRun) setTool() {
 	switch {
@@ -355,6 +377,9 @@ func (s *serving) header(run *export.Run) error {
 		if x.tool.ends != "" && (x.chat || x.tool != &trtllmOldTool) {
 			lack(export.PartEnds, x.tool.ends)
 		}
+	}
+	for _, x := range s.all {
+		m.Import.Results = append(m.Import.Results, x.result())
 	}
 	lack(export.PartTexts, "a result of "+first.tool.name+" keeps the text of an answer as a whole")
 	lack(export.PartInputs, "a result of "+first.tool.name+" does not keep what was sent")

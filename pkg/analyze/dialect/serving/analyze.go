@@ -204,7 +204,7 @@ func (s *reading) begin(experiment int) {
 
 func (s *reading) end() {
 	l, e := s.level, &s.run.Experiments[s.at]
-	out := l.summarize(s.run, e)
+	out := l.summarize(s.run, s.at)
 	s.rep.Levels = append(s.rep.Levels, *out)
 	s.rep.client = l.client
 	l.explainLevel(out)

@@ -1,9 +1,11 @@
 package serving
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/pa-tools/pa/internal/numpy"
@@ -105,12 +107,13 @@ func (l *level) percentiles() []float64 {
 }
 
 // summarize makes the tool's figures of a level that has been read.
-func (l *level) summarize(run *export.Run, e *export.Experiment) *Level {
+func (l *level) summarize(run *export.Run, experiment int) *Level {
 	l.order()
-	a := l.args
+	a, e := l.args, &run.Experiments[experiment]
+	said := run.Result(experiment)
 	out := &Level{
 		Level: dialect.Level{Mode: e.Mode, Value: e.Value}, Requests: len(l.all), Goodput: math.NaN(),
-		backend: a.backend, model: l.model, tokenizer: a.tokenizer,
+		backend: a.backend, model: cmp.Or(l.model, said["model_id"]), tokenizer: cmp.Or(a.tokenizer, said["tokenizer_id"]),
 	}
 	if out.backend == "" {
 		out.backend = l.tool.defaultBackend(l.isChat)
@@ -126,7 +129,12 @@ func (l *level) summarize(run *export.Run, e *export.Experiment) *Level {
 	startNS, endNS := l.window(e)
 	out.Duration = dialect.Seconds(startNS, endNS)
 	_, l.noStarts = run.Lacks(export.PartStarts)
-	if l.noStarts && a.durationNS == nil {
+	duration, problem := strconv.ParseFloat(said["duration"], 64)
+	stated := problem == nil && duration >= 0 && !math.IsInf(duration, 0) && a.durationNS == nil && a.startNS == nil
+	if stated {
+		out.Duration = duration
+	}
+	if l.noStarts && a.durationNS == nil && !stated {
 		out.Duration = math.NaN()
 		out.notes = append(out.notes, "the file does not say when requests were sent, so there are no rates; --arg benchmark_duration_ns=… gives the run's duration")
 	}
@@ -135,12 +143,30 @@ func (l *level) summarize(run *export.Run, e *export.Experiment) *Level {
 		out.notes = append(out.notes, naGaps+", so there are no gaps and no counts of token events")
 	}
 	out.dated(a, run, endNS)
+	if a.date == nil && said["date"] != "" {
+		out.date = said["date"]
+	}
 	if out.Duration == 0 {
 		out.crash("ZeroDivisionError: division by zero (the run takes no time)")
 	}
 	l.collect(out, startNS)
+	l.noteEnds(out, run, said)
 	l.keep(out)
 	return out
+}
+
+// noteEnds says that latencies end too early where the file does not hold the ends
+// of answers, and what the file itself says of them.
+func (l *level) noteEnds(out *Level, run *export.Run, said map[string]string) {
+	why, lacks := run.Lacks(export.PartEnds)
+	if !lacks || out.E2EL.N == 0 {
+		return
+	}
+	note := "end-to-end latencies end with the last token, and so does what is made of them: " + why
+	if ms, err := strconv.ParseFloat(said["mean_e2e_latency_ms"], 64); err == nil {
+		note += fmt.Sprintf("; their mean is %.3f ms here, and %.3f ms in the file", out.E2EL.Mean, ms)
+	}
+	out.notes = append(out.notes, note)
 }
 
 func (out *Level) crash(text string) { out.crashes = append(out.crashes, text) }
