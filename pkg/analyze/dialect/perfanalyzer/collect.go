@@ -22,6 +22,7 @@ type collector struct {
 	levels   []levelData
 
 	streamed bool // a request had several responses
+	vllm     bool // a request went to the vLLM backend
 	excluded int
 	outside  int // of requests that are in no window
 
@@ -103,11 +104,19 @@ func sniff(r *export.Request) bool {
 	return strings.HasPrefix(text, "data:") || strings.HasPrefix(text, ":") || strings.HasPrefix(text, "{")
 }
 
+// isVLLM reports whether a request went to Triton's vLLM backend, whose models must
+// be decoupled: it has an input sampling_parameters, in small or capital letters. The
+// answers need not show it: one that was not streamed is one response.
+func isVLLM(r *export.Request) bool {
+	return slices.ContainsFunc(r.Inputs, func(f export.Field) bool { return strings.EqualFold(f.Name, "sampling_parameters") })
+}
+
 // add counts a request in the window in which it ended.
 func (c *collector) add(l *levelData, r *export.Request) {
 	if len(r.Responses) > 1 {
 		c.streamed = true
 	}
+	c.vllm = c.vllm || isVLLM(r)
 	if !c.settings.openAI() {
 		if u, ok := unclearOf(r); ok {
 			l.unclear = append(l.unclear, u)
@@ -191,7 +200,7 @@ func (c *collector) decoupled(told *bool) bool {
 	if told != nil {
 		return *told
 	}
-	return c.streamed || slices.ContainsFunc(c.run.Experiments, func(e export.Experiment) bool {
+	return c.streamed || c.vllm || slices.ContainsFunc(c.run.Experiments, func(e export.Experiment) bool {
 		return e.Meta != nil && Decoupled(e.Meta.ServerStats)
 	})
 }

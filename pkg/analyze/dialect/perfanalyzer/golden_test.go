@@ -66,12 +66,11 @@ var short = map[string]string{"-p": "measurement-interval", "-i": "protocol", "-
 
 // config returns what the command line of the run says; without full only -b,
 // --percentile, -v, --verbose-csv, and what the level cannot be told from: that it
-// was one of intervals, that it was warmed up, and, where all answers are single
-// responses, that they were streamed.
+// was one of intervals, and that it was warmed up.
 func (g *goldenCase) config(t *testing.T, full bool) dialect.Config {
 	t.Helper()
 	cfg := dialect.Config{Args: map[string]string{}}
-	streamed, single := false, strings.HasSuffix(g.name, "one_response") || strings.HasSuffix(g.name, "no_stream")
+	streamed := false
 	for i := 0; i < len(g.args); i++ {
 		name, value, attached := strings.Cut(g.args[i], "=")
 		next := func() string {
@@ -118,9 +117,6 @@ func (g *goldenCase) config(t *testing.T, full bool) dialect.Config {
 			if value, ok := all[name]; ok {
 				cfg.Args = map[string]string{name: value}
 			}
-		}
-		if single {
-			cfg.Streaming = &streamed
 		}
 		return cfg
 	}
