@@ -112,7 +112,7 @@ func TestRun(t *testing.T) {
 		{name: "no unit in a config file", args: "--config " + noUnit, code: 2, stderr: `n.yaml:1: within: "5" is not a valid value: it has no unit; write 5s`},
 		{name: "bad value in the environment", args: "a.json", env: "x", code: 2, stderr: `tool: $TOOL_LIMIT: "x" is not a valid value: expected a whole number`},
 		{name: "no config", args: "--config nowhere.yaml", code: 2, stderr: "nowhere.yaml"},
-		{name: "unknown key", args: "--config " + unknown, code: 2, stderr: `u.yaml:2: unknown key "limits"`},
+		{name: "unknown key", args: "--config " + unknown, code: 2, stderr: `u.yaml:2: unknown key "limits"; did you mean limit?`},
 		{name: "error", args: "a", fail: errors.New("a: it broke"), code: 1, stderr: "tool: a: it broke\n"},
 		{name: "usage error of an action", args: "a", stdout: "limit", fail: Usagef("give one file"), code: 2, stderr: "tool: give one file\n"},
 		{name: "exit code", args: "a", fail: &CodeError{Code: 3, Err: errors.New("gate")}, code: 3, stderr: "tool: gate\n"},

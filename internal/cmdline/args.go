@@ -393,7 +393,7 @@ func applyConfig(c *cli.Context) error {
 		node := doc[k]
 		f := lookup(c.App.Flags, k)
 		if f == nil || k == "config" {
-			return Usagef("--config: %s:%d: unknown key %q; keys are the long names of flags", path, node.Line, k)
+			return Usagef("--config: %s:%d: unknown key %q; %s", path, node.Line, k, meantKey(k, c.App.Flags))
 		}
 		if c.IsSet(k) {
 			continue
@@ -409,6 +409,18 @@ func applyConfig(c *cli.Context) error {
 		}
 	}
 	return nil
+}
+
+// meantKey says which keys of a configuration may be meant by one that is none.
+func meantKey(key string, flags []cli.Flag) string {
+	var names []string
+	for _, f := range flags {
+		names = append(names, f.Names()...)
+	}
+	if likely := NearestFlags(key, names); len(likely) > 0 {
+		return "did you mean " + oneOf(likely) + "?"
+	}
+	return "keys are the long names of flags"
 }
 
 // scalars returns the value of a node, or the values of a list.
