@@ -98,10 +98,52 @@ func (b *builder) notef(format string, args ...any) {
 // finish adds the hints and what was passed through, which comes last, as it
 // replaces what stands before it.
 func (b *builder) finish(rest []string) {
+	b.replaceTokenizer(rest)
 	for _, h := range b.hints {
 		b.set("--analysis-hint", h.key+"="+h.value)
 	}
 	b.Args = append(b.Args, rest...)
+}
+
+// replaceTokenizer lets a tokenizer among the arguments that are passed through
+// take the place of the tool's: pa-record takes one of --tokenizer and
+// --default-tokenizer, and the report counts with the tokenizer that the run has.
+func (b *builder) replaceTokenizer(rest []string) {
+	flag, name := "", ""
+	for i, arg := range rest {
+		given, value, joined := strings.Cut("--"+strings.TrimLeft(arg, "-"), "=")
+		if !strings.HasPrefix(arg, "-") || given != "--tokenizer" && given != "--default-tokenizer" {
+			continue
+		}
+		if !joined {
+			if i+1 == len(rest) {
+				return // a mistake, which pa-record reports
+			}
+			value = rest[i+1]
+		}
+		flag, name = given, value
+	}
+	if flag == "" {
+		return
+	}
+	var replaced []string
+	for i := 0; i+1 < len(b.Args); i++ {
+		if b.Args[i] == "--tokenizer" || b.Args[i] == "--default-tokenizer" {
+			replaced = append(replaced, b.Args[i+1])
+			b.Args = slices.Delete(b.Args, i, i+2)
+			i--
+		}
+	}
+	for i, h := range b.hints {
+		// GenAI-Perf 24.03 counts with a tokenizer that no flag names; that hint stays.
+		if (h.key == "tokenizer" || h.key == "default_tokenizer") && slices.Contains(replaced, h.value) {
+			key := "tokenizer"
+			if flag == "--default-tokenizer" {
+				key = "default_tokenizer"
+			}
+			b.hints[i] = hintValue{key, name}
+		}
+	}
 }
 
 // A pattern is a JSON object with places for what differs from request to
