@@ -22,7 +22,7 @@ allows. Prints the pa-record command that this stands for, and runs that. What
 follows -- is passed to pa-record: -- --dry-run.`,
 		Examples: []cmdline.Example{
 			{Does: "random prompts of 1024 tokens, 8 at a time, to a completions API", Line: "pa-record benchmark_serving --model llama --dataset-name random \\\n  --num-prompts 40 --max-concurrency 8 --ignore-eos"},
-			{Does: "and the file that the script writes, which pa-analyze makes", Line: "pa-record benchmark_serving --model llama --dataset-name random \\\n  --num-prompts 40 --save-result --result-dir out --result-filename r.json"},
+			{Does: "the file of --save-result, in two steps: record, then report", Line: "pa-record benchmark_serving --model llama --dataset-name random \\\n  --num-prompts 40 --save-result --result-dir out --result-filename r.json\npa-analyze report out/r_profile_export.json --format json -o out/r.json"},
 			{Does: "conversations of ShareGPT to a chat API, ten a second", Line: "pa-record benchmark_serving --model llama --backend openai-chat \\\n  --dataset-path sharegpt.json --num-prompts 200 --request-rate 10"},
 		},
 		releases: []*release{{options: benchmarkServingOptions(), translate: translateBenchmarkServing}},
@@ -93,7 +93,7 @@ func benchmarkServingOptions() options {
 		{names: []string{"--percentile-metrics"}, arg: "NAMES", initial: "ttft,tpot,itl,request_ar", group: "Report", usage: "what to report", fate: hint},
 		{names: []string{"--metric-percentiles"}, arg: "PCTS", initial: "99", group: "Report", usage: "which percentiles", fate: hint},
 		{names: []string{"--goodput"}, arg: "NAME:MS", list: true, group: "Report", usage: "objectives", fate: hint},
-		{names: []string{"--save-result"}, group: "Report", usage: "write the result; pa-analyze does", fate: hint},
+		{names: []string{"--save-result"}, group: "Report", usage: "print the pa-analyze command that writes the result", fate: hint},
 		{names: []string{"--save-detailed"}, group: "Report", usage: "with each request's figures", fate: hint},
 		{names: []string{"--result-dir"}, arg: "DIR", group: "Report", usage: "into this folder; the export goes there too", fate: hint, note: "also the folder of --profile-export-file"},
 		{names: []string{"--result-filename"}, arg: "FILE", group: "Report", usage: "into this file; the export goes beside it", fate: hint, note: "also the name of --profile-export-file"},
