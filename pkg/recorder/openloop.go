@@ -33,9 +33,9 @@ type openLoop struct {
 	ceiling  int
 
 	// Of the leader.
-	number int       // of the requests taken from the supply
-	behind bool      // the ceiling made requests late, and some still are
-	last   *openSlot // that led before; nil at first
+	number int  // of the requests taken from the supply
+	behind bool // the ceiling made requests late, and some still are
+	last   gateOrder
 
 	// Of who passes the gate, one after the other.
 	unsent []scheduled // what was taken and could not be sent
@@ -61,11 +61,7 @@ type openSlot struct {
 	sender backend.Sender
 	line   line
 	turn   chan struct{} // has a value when it is to lead; room for one
-	// passed has a value when it has passed the gate or will not, for the slot that
-	// led next. It has room for one: nobody leads again, let alone passes, before
-	// that slot has taken it.
-	passed chan struct{}
-	near   func() // makes another slot the leader
+	near   func()        // makes another slot the leader
 	used   bool
 }
 
@@ -169,7 +165,7 @@ func (o *openLoop) open(ctx context.Context, worker int) {
 	if sender != nil {
 		s := &openSlot{
 			worker: worker, sender: sender, line: line{crew: &o.crew},
-			turn: make(chan struct{}, 1), passed: make(chan struct{}, 1),
+			turn: make(chan struct{}, 1),
 		}
 		s.near = func() { o.handOver(ctx, s) }
 		o.serve(ctx, s)
@@ -219,9 +215,8 @@ func (o *openLoop) await(s *openSlot) bool {
 // lead waits for the next request's instant; false when there is none, or it may
 // not be sent. s leads, until it makes another slot the leader on the way.
 func (o *openLoop) lead(s *openSlot) (errand, bool) {
-	before := o.last
-	o.last = s
-	defer func() { s.passed <- struct{}{} }()
+	before, passed := o.last.next()
+	defer close(passed)
 	next, taken := o.take()
 	var e errand
 	ready := false
@@ -229,7 +224,7 @@ func (o *openLoop) lead(s *openSlot) (errand, bool) {
 		e, ready = o.ready(s, next)
 	}
 	if before != nil {
-		<-before.passed
+		<-before
 	}
 	if ready {
 		if p, ok := o.gate.next(next.due, o.clock.NowNS()); ok {
@@ -247,6 +242,22 @@ func (o *openLoop) lead(s *openSlot) (errand, bool) {
 		o.unsent = append(o.unsent, next)
 	}
 	return errand{}, false
+}
+
+// A gateOrder lets requests pass the gate in the order of the schedule. Each request
+// has a channel of its own: a slot can lead again before the slot after its first
+// request has looked whether that one has passed.
+type gateOrder struct{ last chan struct{} }
+
+// next returns what is closed when the request before has passed the gate or will
+// not, nil for the first request, and what the caller closes when its own has.
+func (g *gateOrder) next() (before <-chan struct{}, passed chan struct{}) {
+	passed = make(chan struct{})
+	if g.last != nil {
+		before = g.last
+	}
+	g.last = passed
+	return before, passed
 }
 
 // take returns the next request of the schedule; false when there is none.
