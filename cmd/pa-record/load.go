@@ -425,7 +425,9 @@ func parseCount(text string) (requests, times int, err error) {
 	return n, 0, nil
 }
 
-// enoughRequests refuses fewer requests than are to be in flight.
+// enoughRequests refuses fewer requests than are in flight at the levels of a search,
+// whose answer would be about levels that never were. Other levels run with the
+// requests that there are, and the recorder warns.
 func (p *settingsParser) enoughRequests(s *settings) {
 	n := s.measure.Requests
 	most := 0
@@ -434,12 +436,9 @@ func (p *settingsParser) enoughRequests(s *settings) {
 			most = max(most, c.N)
 		}
 	}
-	if s.AutoSweep {
-		most = s.sweepConcurrency()
-	}
 	switch {
-	case n < most:
-		p.errorf("--request-count %d: must not be less than the concurrency, %d", n, most)
+	case n < most && (s.BinarySearch || s.measure.LatencyLimit > 0):
+		p.errorf("--request-count %d: a search up to a concurrency of %d needs at least %d requests a level; raise the count, or give it as a multiple such as 5x", n, most, most)
 	case most > 0 && s.endless():
 		p.errorf("--request-count %d: the concurrency has no end, and there cannot be fewer requests than that; give times the level, such as 5x", n)
 	}

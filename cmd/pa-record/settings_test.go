@@ -98,7 +98,7 @@ func TestUsageErrors(t *testing.T) {
 		{"-m x --shape a:0", `"0" is not a positive whole number`},
 		{"-m x --concurrency-range zero", `--concurrency-range: concurrency "zero"`},
 		{"-m x --request-count 0", "--request-count 0: must be at least 1"},
-		{"-m x --request-count 3 --concurrency-range 4", "--request-count 3: must not be less than the concurrency, 4"},
+		{"-m x --request-count 3 --concurrency-range 1:4 -l 50", "--request-count 3: a search up to a concurrency of 4 needs at least 4 requests a level"},
 		{"-m x --request-count 3 --duration 1s", "exclude each other"},
 		{"-m x --duration -1s", "--duration -1s: must be positive"},
 		{"-m x -p 0", "--measurement-interval 0"},

@@ -1,6 +1,10 @@
 package recorder
 
-import "github.com/pa-tools/pa/pkg/recorder/load"
+import (
+	"math"
+
+	"github.com/pa-tools/pa/pkg/recorder/load"
+)
 
 const (
 	// sweepRates is how many rates an AutoSweep measures.
@@ -16,8 +20,11 @@ const (
 //
 //	one + k·(all − one)/9 for k from 1 to 8
 //
-// with the arrivals, seed, ceiling and ramp of like. There are no rates when all
-// is hardly more than one, or one of the two levels gave nothing.
+// rounded to a multiple of the largest power of ten that is at most a tenth of the
+// distance (all − one)/9, so that rounding moves a rate by at most a twentieth of the
+// distance to its neighbour. The rates have the arrivals, seed, ceiling and ramp of
+// like. There are no rates when all is hardly more than one, or one of the two levels
+// gave nothing.
 func AutoSweep(most int, like load.Rate) Plan {
 	return func(done []Level) (load.Level, bool) {
 		switch len(done) {
@@ -33,7 +40,20 @@ func AutoSweep(most int, like load.Rate) Plan {
 			return nil, false
 		}
 		next := like
-		next.PerSecond = one + float64(len(done)-1)*(all-one)/(sweepRates+1)
+		distance := (all - one) / (sweepRates + 1)
+		next.PerSecond = roundedTo(one+float64(len(done)-1)*distance, distance/10)
 		return next, true
 	}
+}
+
+// roundedTo returns x rounded to a multiple of the largest power of ten that is at
+// most step, which is above 0.
+func roundedTo(x, step float64) float64 {
+	exponent := int(math.Floor(math.Log10(step)))
+	if exponent >= 0 {
+		unit := math.Pow10(exponent)
+		return math.Round(x/unit) * unit
+	}
+	scale := math.Pow10(-exponent) // whole, so that 10.56 is the float64 of "10.56"
+	return math.Round(x*scale) / scale
 }

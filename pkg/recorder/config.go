@@ -251,10 +251,6 @@ func (c *Config) validateLevel(level load.Level) error {
 	}
 	m := c.Measure
 	switch level := level.(type) {
-	case load.Concurrency:
-		if m.Requests > 0 && m.Requests < level.N {
-			return fmt.Errorf("request count %d: must not be less than the concurrency, %d", m.Requests, level.N)
-		}
 	case load.Sessions:
 		_, talks := c.Backend.(backend.Talker)
 		switch {

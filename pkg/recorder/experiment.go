@@ -23,6 +23,15 @@ func unsaid(level load.Level) string {
 // latencyUnstable is the warning of Measure.ThroughputSuffices.
 const latencyUnstable = "the throughput is stable, the latency is not; that counts as stable where requests are sent asynchronously, but a lower load may give a latency that is"
 
+// tooFewRequests warns of a request count that is below the concurrency of its
+// level; "" if it is not, or 0, which is none.
+func tooFewRequests(level load.Level, requests int) string {
+	if c, ok := level.(load.Concurrency); ok && 0 < requests && requests < c.N {
+		return fmt.Sprintf("the request count of %d is below the concurrency, so at most %d of %d requests were in flight; raise the count, or give it as a multiple such as 5x", requests, requests, c.N)
+	}
+	return ""
+}
+
 // experiment is the level as the export shows it.
 func (l *levelRun) experiment() *export.Experiment {
 	e := &export.Experiment{Meta: &export.ExperimentMeta{
@@ -47,6 +56,9 @@ func (l *levelRun) experiment() *export.Experiment {
 		l.out.Latency = l.latencies.summary()
 		l.out.Client = e.Meta.Client
 		l.out.Warnings = l.driver.warnings()
+		if w := tooFewRequests(l.load, l.cfg.measure(l.load).Requests); w != "" {
+			l.out.Warnings = append(l.out.Warnings, w)
+		}
 		if w := l.sequences.brokenWarning(); w != "" {
 			l.out.Warnings = append(l.out.Warnings, w)
 		}
