@@ -14,3 +14,16 @@ func Of(n int, one string) string {
 	}
 	return strconv.Itoa(n) + " " + one + "s"
 }
+
+// Grouped writes a number with thousands separators: "12,345".
+func Grouped(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	sign := ""
+	if n < 0 {
+		sign, s = "-", s[1:]
+	}
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return sign + s
+}

@@ -9,3 +9,11 @@ func TestOf(t *testing.T) {
 		}
 	}
 }
+
+func TestGrouped(t *testing.T) {
+	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1,000", 1234567: "1,234,567", -1000: "-1,000", -999: "-999"} {
+		if got := Grouped(n); got != want {
+			t.Errorf("Grouped(%d) = %s, want %s", n, got, want)
+		}
+	}
+}

@@ -3,6 +3,7 @@ package analyze
 import (
 	"fmt"
 
+	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/pyfmt"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -87,12 +88,12 @@ func (a *averager) check() error {
 		return fmt.Errorf("no experiment in the file; there is no %s latency to average", a.what)
 	case a.left() > 0:
 		return fmt.Errorf("%d of %s of the first experiment cannot be read (%s); the average over all requests is not defined, use the report",
-			a.left(), plural(a.left()+a.requests, "request", "requests"), a.reason())
+			a.left(), plural.Of(a.left()+a.requests, "request"), a.reason())
 	case a.requests == 0:
 		return fmt.Errorf("the first experiment has no request; there is no %s latency to average", a.what)
 	case a.silent > 0:
 		return fmt.Errorf("no response in %d of %s of the first experiment (the first was sent at %d ns); the average over all requests is not defined, use the report",
-			a.silent, plural(a.requests, "request", "requests"), a.firstAt)
+			a.silent, plural.Of(a.requests, "request"), a.firstAt)
 	case a.n == 0:
 		return fmt.Errorf("no request of the first experiment has two responses (one-token or unstreamed answers); there is no %s gap to average", a.what)
 	}

@@ -402,14 +402,6 @@ func (c *collector) mixture() error {
 	}, int64(c.sources[TokenUsage]), int64(c.sources[TokenTokenizer]), int64(c.sources[TokenResponses]), int64(c.sources[TokenStated]))
 }
 
-// plural returns "1 request" or "2 requests".
-func plural(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return strconv.Itoa(n) + " " + many
-}
-
 // A tally counts by name.
 type tally map[string]int
 

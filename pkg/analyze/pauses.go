@@ -7,6 +7,7 @@ import (
 	"sort"
 	"time"
 
+	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -168,9 +169,9 @@ func pauseWarnings(in []export.Pause, touched int, without bool) []error {
 		what = "the recorder's machine was suspended"
 	}
 	if len(in) > 1 {
-		what += " " + plural(len(in), "time", "times")
+		what += " " + plural.Of(len(in), "time")
 	}
-	requests := plural(touched, "request", "requests")
+	requests := plural.Of(touched, "request")
 	if without {
 		return []error{said(KindPaused, "%s for %.3g s; that time and the %s that it touched are left out", what, sum.Seconds(), requests)}
 	}

@@ -5,8 +5,9 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
+
+	"github.com/pa-tools/pa/internal/plural"
 )
 
 // A WarningKind says what a [Warning] is about. Reports put warnings of one kind
@@ -145,17 +146,7 @@ func Together(all []*Warning) (text string, ok bool) {
 }
 
 // grouped writes a number with thousands separators: "12,345".
-func grouped(n int64) string {
-	s := strconv.FormatInt(n, 10)
-	sign := ""
-	if n < 0 {
-		sign, s = "-", s[1:]
-	}
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return sign + s
-}
+func grouped(n int64) string { return plural.Grouped(n) }
 
 // howMany returns "1 request" or "12,345 requests".
 func howMany(n int64, one, many string) string {

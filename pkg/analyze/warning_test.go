@@ -77,11 +77,3 @@ func TestSeverity(t *testing.T) {
 		t.Error("the order is not that of severity")
 	}
 }
-
-func TestGrouped(t *testing.T) {
-	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1,000", 1234567: "1,234,567", -1000: "-1,000"} {
-		if got := grouped(n); got != want {
-			t.Errorf("grouped(%d) = %s, want %s", n, got, want)
-		}
-	}
-}

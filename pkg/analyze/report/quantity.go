@@ -1,6 +1,6 @@
 package report
 
-import "strconv"
+import "github.com/pa-tools/pa/internal/plural"
 
 // Span formats nanoseconds with four significant digits and a unit: "12.34 ms".
 func Span(ns float64) string { return span(ns) }
@@ -10,9 +10,4 @@ func Span(ns float64) string { return span(ns) }
 func Number(v float64) string { return number(v) }
 
 // Plural returns "1 request" or "2 requests".
-func Plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return strconv.Itoa(n) + " " + what + "s"
-}
+func Plural(n int, what string) string { return plural.Of(n, what) }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/analyze"
 )
 
@@ -342,7 +343,7 @@ func notes(rep *analyze.Report, e *analyze.Experiment) string {
 		all = append(all, "output tokens from "+source)
 	}
 	if e.SharedStamps > 0 {
-		all = append(all, fmt.Sprintf("%d of %s arrived together with the previous one", e.SharedStamps, Plural(e.TokenEvents, "token")))
+		all = append(all, fmt.Sprintf("%s of %s tokens arrived together with the previous one", plural.Grouped(int64(e.SharedStamps)), plural.Grouped(int64(e.TokenEvents))))
 	}
 	return strings.Join(all, "; ")
 }
