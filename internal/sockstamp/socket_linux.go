@@ -187,7 +187,7 @@ func (c *Conn) transmit(fd uintptr) bool {
 		var n int
 		var err error
 		if w.apart {
-			n, err = send(int(fd), w.segment.first(int(fd), w.p[w.n:], w.before), unix.MSG_EOR)
+			n, err = sendEnd(int(fd), w.segment.first(int(fd), w.p[w.n:], w.before))
 		} else {
 			n, err = unix.Write(int(fd), w.p[w.n:min(len(w.p), w.n+most)])
 		}
@@ -215,6 +215,17 @@ func (c *Conn) transmit(fd uintptr) bool {
 			return true
 		}
 	}
+}
+
+// sendEnd writes p, which is not empty, as write does, and has TCP join nothing to
+// its end. The scheduler is told, as of every write of a Conn.
+func sendEnd(fd int, p []byte) (int, error) {
+	n, _, errno := unix.Syscall6(unix.SYS_SENDTO, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)),
+		unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL|unix.MSG_EOR, 0, 0)
+	if errno != 0 {
+		return 0, errno
+	}
+	return int(n), nil
 }
 
 // DrainTx collects the transmit stamps that are there. It never waits. Reads
