@@ -66,7 +66,13 @@ func TestEarlyAnswer(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/%d", tt.name, size), func(t *testing.T) {
 				dir := t.TempDir()
 				args := append(strings.Fields(tt.args), "-m", "early", "--request-count", strconv.Itoa(requests),
-					"--concurrency-range", "2", "--profile-export-file", filepath.Join(dir, "x.json"))
+					"--profile-export-file", filepath.Join(dir, "x.json"))
+				const bytesPerSecond = 160e6 // that a disk keeps up with
+				if size < 1<<20 {
+					args = append(args, "--concurrency-range", "2")
+				} else {
+					args = append(args, "--request-rate-range", strconv.Itoa(bytesPerSecond/size))
+				}
 				if strings.Contains(tt.args, "openai") {
 					prompts := filepath.Join(dir, "prompts.jsonl")
 					if err := os.WriteFile(prompts, []byte(`{"text":"`+strings.Repeat("w ", size/2)+`"}`), 0o600); err != nil {
