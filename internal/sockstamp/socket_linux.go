@@ -192,9 +192,9 @@ func (c *Conn) transmit(fd uintptr) bool {
 			n, err = unix.Write(int(fd), w.p[w.n:min(len(w.p), w.n+most)])
 		}
 		switch {
-		case err == unix.EINTR:
+		case err == unix.EINTR: //nolint:errorlint // neither wraps it
 			continue
-		case err == unix.EAGAIN:
+		case err == unix.EAGAIN: //nolint:errorlint // see above
 			return false
 		case err != nil:
 			w.err = err
