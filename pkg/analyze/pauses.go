@@ -131,7 +131,11 @@ func (l *lostTime) counting(from, to uint64) time.Duration {
 	if l == nil || len(l.at) == 0 || to <= from {
 		return d
 	}
-	return max(0, d-time.Duration(math.Round(l.until(to)-l.until(from))))
+	lost := math.Round(l.until(to) - l.until(from))
+	if lost >= float64(d) { // times of a damaged file may be anything
+		return 0
+	}
+	return d - time.Duration(lost)
 }
 
 // pausesIn returns the pauses of a run that were during part of it.
@@ -156,7 +160,7 @@ func pauseWarnings(in []export.Pause, touched int, without bool) []error {
 	}
 	sum, cause := time.Duration(0), in[0].Cause
 	for i := range in {
-		sum += time.Duration(in[i].DurationNS)
+		sum += max(0, time.Duration(in[i].DurationNS))
 		if in[i].Cause != cause {
 			cause = ""
 		}

@@ -166,6 +166,10 @@ func TestPausesOf(t *testing.T) {
 			t.Errorf("closed loop: %d counts from %d to %d, want %d", got, tt.from, tt.to, tt.loop)
 		}
 	}
+	damaged := newLostTime(pauses{{1, math.MaxUint64 - 1}}, nil, 0)
+	if got := damaged.counting(0, math.MaxUint64); got != 0 {
+		t.Errorf("%v of a level that is all pause counts", got)
+	}
 	for _, tt := range []struct {
 		name string
 		r    export.Request
