@@ -35,7 +35,8 @@
 // reading a file of perf_analyzer and writing it again gives the same bytes.
 //
 // JSON is taken strictly but in two points: strings may hold any byte from
-// 0x20 on, and a lone surrogate escape becomes its three bytes (WTF-8).
+// 0x20 on, and a lone surrogate escape becomes its three bytes (WTF-8), or, from
+// \udc80 to \udcff, the byte that it stands for (Python's surrogateescape).
 //
 // # What is added
 //

@@ -1,5 +1,33 @@
 package profilejson
 
+import (
+	"bytes"
+	"unicode/utf8"
+)
+
+// escapeInvalid escapes the bytes of b[start:] that are not UTF-8, which are in
+// strings: 0x80 as \udc80, up to 0xFF as \udcff. Python reads that as the bytes
+// that its error handler surrogateescape gives back, and Reader as the bytes
+// themselves. Files of perf_analyzer have the bare bytes, which Python refuses.
+func escapeInvalid(b []byte, start int) []byte {
+	if utf8.Valid(b[start:]) {
+		return b
+	}
+	in := bytes.Clone(b[start:])
+	b = b[:start]
+	for len(in) > 0 {
+		r, n := utf8.DecodeRune(in)
+		if r == utf8.RuneError && n == 1 {
+			const hex = "0123456789abcdef"
+			b = append(b, '\\', 'u', 'd', 'c', hex[in[0]>>4], hex[in[0]&15])
+		} else {
+			b = append(b, in[:n]...)
+		}
+		in = in[n:]
+	}
+	return b
+}
+
 // appendText appends s as a JSON string as RapidJSON writes it: '"', '\\' and
 // the control characters are escaped, with the short form where there is one,
 // else with upper-case hexadecimal digits. '/', 0x7F and all bytes from 0x80

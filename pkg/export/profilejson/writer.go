@@ -101,7 +101,11 @@ func (w *Writer) WriteRequest(r *export.Request) error {
 	if !first {
 		b = append(b, ',')
 	}
+	start := len(b)
 	b, err := appendRequest(b, r, reason)
+	if r.HasMeta {
+		b = escapeInvalid(b, start)
+	}
 	w.buf = b
 	if err != nil {
 		return w.fail(fmt.Errorf("experiment %d, request %d: %w", w.experiments-1, w.rows, err))

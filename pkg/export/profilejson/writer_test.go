@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -417,5 +418,44 @@ func TestRoundTrip(t *testing.T) {
 		if again := rewrite(t, r); !bytes.Equal(again, out.Bytes()) {
 			t.Fatalf("seed %d: written again: %s", seed, firstDifference(again, out.Bytes()))
 		}
+	}
+}
+
+// Bytes that are not UTF-8 make a file of pa-record no worse JSON, and come back;
+// in what is not pa-record's they stay as perf_analyzer writes them.
+func TestWriterInvalidUTF8(t *testing.T) {
+	all := make([]byte, 0, 300)
+	for c := range 256 {
+		all = append(all, byte(c))
+	}
+	all = append(all, "\xed\xa0\x80 \xed\xb2\x80 日本 \\udc80 \xff"...)
+	request := func(meta bool) *export.Request {
+		return &export.Request{
+			StartNS: 1, HasMeta: meta, Status: export.StatusOK, Phase: export.PhaseMeasured, Message: string(all),
+			Inputs:    export.Fields{{Name: string(all), Value: export.Value{Text: true, Data: all}}},
+			Responses: []export.Response{{RecvNS: 2, Outputs: export.Fields{{Name: "response", Value: export.Value{Text: true, Data: all}}, {Name: "array", Value: export.JSON("[\"\xff\"]")}}}},
+		}
+	}
+	text := write(t, &export.Experiment{Mode: "concurrency", Value: "1"}, &export.Run{}, request(true))
+	if !utf8.Valid(text) || !json.Valid(text) {
+		t.Errorf("not JSON in UTF-8: %s", text)
+	}
+	r, err := NewReader(t.Context(), "e.json", bytes.NewReader(text), int64(len(text)), export.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if !r.Next() {
+		t.Fatal(r.Err())
+	}
+	got := r.Request()
+	if v, _ := got.Inputs.Get(string(all)); !bytes.Equal(v.Data, all) || got.Message != string(all) {
+		t.Errorf("input %q, message %q, want %q", v.Data, got.Message, all)
+	}
+	if v, _ := got.Responses[0].Outputs.Get("response"); !bytes.Equal(v.Data, all) {
+		t.Errorf("output %q, want %q", v.Data, all)
+	}
+	if text := write(t, &export.Experiment{Mode: "concurrency", Value: "1"}, nil, request(false)); !bytes.Contains(text, []byte("\x80\x81\x82")) {
+		t.Errorf("a request of perf_analyzer has other bytes: %q", text)
 	}
 }

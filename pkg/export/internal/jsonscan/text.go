@@ -169,8 +169,13 @@ func unicodeEscape(b []byte, i int) (r rune, end int, err error) {
 }
 
 // putRune encodes r as UTF-8, and a surrogate as the three bytes that UTF-8
-// would use if it allowed them.
+// would use if it allowed them, but for the low ones that stand for a byte from
+// 0x80 to 0xFF, as in Python's error handler surrogateescape.
 func putRune(dst []byte, r rune) int {
+	if 0xDC80 <= r && r <= 0xDCFF {
+		dst[0] = byte(r)
+		return 1
+	}
 	if 0xD800 <= r && r < 0xE000 {
 		dst[0] = 0xE0 | byte(r>>12)
 		dst[1] = 0x80 | byte(r>>6)&0x3F
