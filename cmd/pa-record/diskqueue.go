@@ -2,7 +2,9 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"io"
+	"os"
 	"sync"
 )
 
@@ -118,10 +120,34 @@ func (q *diskQueue) run() {
 				}
 				break
 			}
-			_, err := q.dst.Write(block)
+			err := q.intact()
+			if err == nil {
+				_, err = q.dst.Write(block)
+			}
 			q.wrote(block, err)
 		}
 	}
+}
+
+// A cutError says that somebody else shortened the file.
+type cutError struct{ bytes int64 } // that are left
+
+func (e *cutError) Error() string {
+	return fmt.Sprintf("another program cut it to %d bytes while it was being written", e.bytes)
+}
+
+// intact returns a *cutError if the file lacks something that was written. The
+// next block would stand behind a gap, which no reader gets over.
+func (q *diskQueue) intact() error {
+	f, ok := q.dst.(interface{ Stat() (os.FileInfo, error) })
+	if !ok {
+		return nil
+	}
+	st, err := f.Stat()
+	if err == nil && st.Mode().IsRegular() && st.Size() < q.Written().bytes {
+		return &cutError{st.Size()}
+	}
+	return nil
 }
 
 // next takes the oldest block; nil when there is none, and more false when none

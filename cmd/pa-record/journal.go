@@ -37,6 +37,8 @@ type recording struct {
 	space   diskReserve             // for the end of the journal
 	w       *columnar.JournalWriter // nil before the first level
 	taken   int                     // requests
+	warn    func(text string)       // nil: nobody is told
+	gone    bool                    // the journal was not where it should be, and warn said so
 	header  *export.Run             // as far as known when the first level begins
 	written []string                // exports that are whole
 	summary *summary                // nil: no figures are printed at the end
@@ -194,7 +196,44 @@ func (r *recording) Flush() error {
 	if err := r.queue.Err(); err != nil {
 		return r.failed(err)
 	}
+	if !r.gone && !isAt(r.file, r.path) {
+		r.gone = true
+		if r.warn != nil {
+			r.warn(fmt.Sprintf("%s was removed or renamed while it is being written; the run goes on, and what it records is put there again at its end", r.path))
+		}
+	}
 	return r.failed(r.w.Flush())
+}
+
+// restore puts the journal where it was, if it is there no more: its content lives
+// on as long as the file is open. Where something else is in its place, it goes to
+// the folder for temporary files.
+func (r *recording) restore() error {
+	if isAt(r.file, r.path) {
+		return nil
+	}
+	path := r.path
+	err := os.MkdirAll(filepath.Dir(path), 0o777)
+	var f *os.File
+	if err == nil {
+		f, err = takeFile(path, false)
+	}
+	if err != nil {
+		path = filepath.Join(os.TempDir(), fmt.Sprintf("pa-record-%d%s", os.Getpid(), journalSuffix))
+		if f, err = takeFile(path, false); err != nil {
+			return fmt.Errorf("journal %s is gone, and cannot be put to %s: %w", r.path, path, err)
+		}
+	}
+	st, err := r.file.Stat()
+	if err == nil {
+		_, err = io.Copy(f, io.NewSectionReader(r.file, 0, st.Size()))
+	}
+	if err != nil {
+		return errors.Join(diskError("journal "+path, err), removeHeld(f, path))
+	}
+	_ = r.file.Close() // it was read to its end, and has no name
+	r.file, r.path = f, path
+	return nil
 }
 
 // Backlog returns how much of what was recorded is not in the file yet, and how
@@ -215,6 +254,11 @@ func (r *recording) failed(err error) error {
 // exports of what it holds; the error of Close is the journal's then.
 func (r *recording) Close(run *export.Run) error {
 	jerr := r.endJournal(run)
+	if err := r.restore(); err != nil {
+		r.reserve.release()
+		r.space.release()
+		return errors.Join(jerr, err)
+	}
 	r.reserve.release()
 	r.space.release()
 	var edit func(*export.Run)
@@ -236,7 +280,10 @@ func (r *recording) Close(run *export.Run) error {
 	if werr != nil && r.ctx.Err() != nil {
 		werr, requests = context.Cause(r.ctx), r.taken // they were not all read again
 	}
+	var cut *cutError
 	switch {
+	case werr != nil && requests == 0 && errors.As(jerr, &cut):
+		return fmt.Errorf("%w; no request could be kept", errors.Join(jerr, removeHeld(r.file, r.path)))
 	case werr != nil:
 		return journalKept(r.path, requests, errors.Join(jerr, werr, r.failed(r.file.Close())))
 	case jerr != nil:
@@ -276,6 +323,10 @@ func (r *recording) breakOff(run *export.Run, err error) {
 		run.Meta.Warnings = append(run.Meta.Warnings, recorder.EndedEarly+err.Error())
 	}
 	r.space.release()
+	if cut := (*cutError)(nil); errors.As(err, &cut) {
+		_ = r.cutTo(cut.bytes) // what is left reads like the journal of a run that was killed
+		return
+	}
 	whole := r.queue.Written()
 	if r.cutTo(whole.bytes) != nil {
 		return

@@ -162,6 +162,7 @@ func (m *series) run(ctx context.Context, i int, of place) error {
 	writing, release := outlive(ctx, timeToWrite)
 	defer release()
 	out.hurry = ctx.Done()
+	out.warn = func(text string) { fmt.Fprintf(m.stderr, "pa-record: warning: %s%s\n", of.prefix(), text) }
 	if err := out.open(writing, &header); err != nil {
 		return err
 	}
