@@ -22,6 +22,7 @@ type summary struct {
 	ctx       context.Context // ends the computing
 	responses int64           // of the run so far
 	most      int64           // mostSummarized, but in tests
+	quiet     bool            // no note about what is not there
 
 	done chan struct{} // closed when report and err are there; nil before start
 	// report is nil where there are no figures; err says why.
@@ -103,5 +104,19 @@ func (s *summary) print(stdout, stderr io.Writer, of place, shown bool) {
 			fmt.Fprintf(stdout, "Run %d of %d\n", of.index, of.of)
 		}
 		_ = report.Brief(s.report)(stdout) // as with all results, an error shows when it is flushed
+		if whole(s.report) && !s.quiet {
+			fmt.Fprintf(stderr, "pa-record: note: %sthe answers were not streamed, so there is no TTFT and no ITL; add --streaming for them\n", of.prefix())
+		}
 	}
+}
+
+// whole reports whether a level has answers with output tokens, and no first token
+// of any.
+func whole(rep *analyze.Report) bool {
+	for i := range rep.Experiments {
+		if e := &rep.Experiments[i]; e.OK > 0 && e.Throughput.OutputTokens.OK && e.Metric("ttft_ns") == nil {
+			return true
+		}
+	}
+	return false
 }

@@ -127,7 +127,7 @@ func compareSummary(t *testing.T, printed string, heads string, want jsonReport)
 // What a run against an OpenAI server ends with is what pa-analyze computes from its
 // export.
 func TestSummary(t *testing.T) {
-	const streamed, whole = "ok failed TTFT TTFT ITL ITL output", "ok failed E2EL E2EL"
+	const streamed, unstreamed = "ok failed TTFT TTFT ITL ITL output", "ok failed E2EL E2EL"
 	sessions := filepath.Join(t.TempDir(), "sessions.json")
 	if err := os.WriteFile(sessions, []byte(`{"data":[{"session_id":"a","payload":[{"messages":[{"role":"user","content":"one"}]}]},{"session_id":"b","payload":[{"messages":[{"role":"user","content":"two"}]}]}]}`), 0o600); err != nil {
 		t.Fatal(err)
@@ -139,7 +139,8 @@ func TestSummary(t *testing.T) {
 		{"sessions", "", "--session-concurrency 2 --input-data " + sessions, streamed},
 		{"requests fail", "&fault=http_500:every=3", "--request-count 9", streamed},
 		{"one token", "&output_tokens=1", "--request-count 4", streamed},
-		{"numbers", "", "--service-kind openai --endpoint v1/embeddings --request-count 4", whole + " requests"},
+		{"numbers", "", "--service-kind openai --endpoint v1/embeddings --request-count 4", unstreamed + " requests"},
+		{"whole answers", "", "--service-kind openai --request-count 4", unstreamed + " output"},
 		{"runs", "", "--concurrency-range 1,2 --request-count 4 --repeat 2", streamed},
 		{"with -v", "", "--concurrency-range 1,2 --request-count 4 -v", streamed},
 		{"windows", "", "--concurrency-range 2 -p 40 -s 999", streamed},
@@ -173,6 +174,19 @@ func TestSummary(t *testing.T) {
 				compareSummary(t, stdout, tt.heads, reportOf(t, file))
 			}
 		})
+	}
+}
+
+// Whole answers have no TTFT, and the run says which flag gives it; numbers never
+// have one.
+func TestSummaryWhole(t *testing.T) {
+	const note = "pa-record: note: the answers were not streamed, so there is no TTFT and no ITL; add --streaming for them\n"
+	for args, want := range map[string]bool{"": true, "--quiet": false, "--streaming": false, "--endpoint v1/embeddings": false} {
+		all := append([]string{"--service-kind", "openai", "-u", "sim://?ttft=1ms&itl=1ms&output_tokens=3", "--request-count", "2", "--profile-export-file", filepath.Join(t.TempDir(), "a.json")}, strings.Fields(args)...)
+		code, _, stderr := inProcess(t.Context(), t, all...)
+		if got := strings.Contains(stderr, note); code != 0 || got != want {
+			t.Errorf("%q: exit code %d, note %v, want %v:\n%s", args, code, got, want, stderr)
+		}
 	}
 }
 
