@@ -70,10 +70,11 @@ func (t *Tokenizer) Class() string { return t.class }
 // than it could be, what the file says and does not mean.
 func (t *Tokenizer) Notes() []string { return t.notes }
 
-// Err is nil as long as every text was counted. The one thing that can fail is a
-// regular expression of the file that no scanner is known for: on some texts it
-// may take longer than anybody waits. Its match is then given up, and what was
-// returned for that text, and from other calls at the time, is not to be used.
+// Err is nil as long as every text was counted. Two things can fail. A regular
+// expression of the file that no scanner is known for may take longer on some texts
+// than anybody waits; its match is then given up. A Replace of the file may make so
+// much of a text that memory would run out; it is then left out. What was returned for
+// that text, and from other calls at the time, must not be used.
 func (t *Tokenizer) Err() error {
 	if t.failed == nil {
 		return nil
