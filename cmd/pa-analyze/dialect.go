@@ -320,7 +320,7 @@ func dialectAction(c *cli.Context, name string, ahead openings) error {
 			}
 			cfg.WithoutTokenizer = true
 			rep, err := read(c.Context, r, cfg)
-			if errors.Is(err, dialect.ErrNoTokenizer) && format == "table" && path != "-" {
+			if errors.Is(err, dialect.ErrNoTokenizer) && format == "table" && canReopen(path) {
 				warnf(c, "%s: %v; this report is by our own definitions; add --tokenizer NAME for that of %s", path, err, name)
 				return strictInstead(c, path, len(paths) > 1, &out)
 			}
@@ -353,6 +353,12 @@ func dialectAction(c *cli.Context, name string, ahead openings) error {
 		})}, errs...)
 	}
 	return errors.Join(errs...)
+}
+
+// canReopen reports whether the file can be read a second time: a stream cannot.
+func canReopen(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && path != "-" && (info.Mode().IsRegular() || info.IsDir())
 }
 
 // strictInstead writes the report of a file by our own definitions, whose

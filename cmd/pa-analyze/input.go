@@ -23,6 +23,8 @@ func inputFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.BoolFlag{Name: "beside", Usage: "also read the summary and settings that the tool wrote into the folder of the file (giving the folder does, too)", Category: "Input"},
 		&cli.Int64Flag{Name: "max-value", Usage: "refuse a single value of more than `BYTES`", Value: export.DefaultMaxValueBytes, Category: "Input"},
+		&cli.Int64Flag{Name: "max-spool", Usage: "keep at most `BYTES` of standard input or of a decompressed file in $TMPDIR (default: half of its free space, at most 64 GiB)", Category: "Input"},
+		&cli.IntFlag{Name: "max-ratio", Usage: "refuse a compressed file that becomes more than `N` times as large; -1: never", Value: export.DefaultMaxRatio, Category: "Input"},
 	}
 }
 
@@ -37,6 +39,8 @@ func open(c *cli.Context, path string) (export.Reader, error) {
 		Limits:  export.Limits{MaxValueBytes: limit},
 		Stdin:   c.App.Reader,
 		Beside:  c.Bool("beside"),
+
+		MaxSpoolBytes: c.Int64("max-spool"), MaxRatio: c.Int("max-ratio"),
 	}
 	r, err := o.Open(c.Context, path)
 	if err != nil || o.Beside || isFolder(path) {

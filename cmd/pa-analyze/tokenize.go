@@ -6,13 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/urfave/cli/v2"
 
 	"github.com/pa-tools/pa/internal/cmdline"
+	"github.com/pa-tools/pa/internal/regular"
 	"github.com/pa-tools/pa/pkg/tokenizer"
 )
 
@@ -59,7 +59,7 @@ func tokenizeAction(c *cli.Context) error {
 	name, in := "-", c.App.Reader
 	if c.NArg() == 1 && c.Args().First() != "-" {
 		name = c.Args().First()
-		f, err := os.Open(name)
+		f, err := regular.OpenStream(c.Context, name)
 		if err != nil {
 			return err
 		}
@@ -69,7 +69,7 @@ func tokenizeAction(c *cli.Context) error {
 	t := tokenize{tok: tok, ids: c.Bool("ids"), special: c.Bool("special"), jsonl: c.Bool("jsonl"), limit: limit}
 	return write(c, func(w io.Writer) error {
 		out := bufio.NewWriterSize(w, 1<<16)
-		err := t.lines(c, bufio.NewReaderSize(in, 1<<18), out)
+		err := t.lines(c, bufio.NewReaderSize(regular.Interruptible(c.Context, in), 1<<18), out)
 		return errors.Join(named(name, err), out.Flush())
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/pa-tools/pa/internal/regular"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 	"github.com/pa-tools/pa/pkg/recorder/workload/dataset"
@@ -161,6 +162,9 @@ func openSet(ctx context.Context, s *settings, env environment, o dataset.Option
 	return set, err
 }
 
+// maxTensorBytes bounds a file of a folder of tensors.
+const maxTensorBytes = 4 << 30
+
 // readTensors reads a folder with a file for each input, as perf_analyzer has it;
 // nil if path is something else.
 func readTensors(path string, shapes map[string][]int64) (*payloadSource, error) {
@@ -180,7 +184,7 @@ func readTensors(path string, shapes map[string][]int64) (*payloadSource, error)
 		if f.IsDir() || strings.HasPrefix(f.Name(), ".") {
 			continue
 		}
-		if raw[f.Name()], err = os.ReadFile(filepath.Join(path, f.Name())); err != nil {
+		if raw[f.Name()], err = regular.ReadFile(context.Background(), filepath.Join(path, f.Name()), maxTensorBytes); err != nil {
 			return nil, fmt.Errorf("--input-data: %w", err)
 		}
 	}

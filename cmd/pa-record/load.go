@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/pa-tools/pa/internal/cmdline"
+	"github.com/pa-tools/pa/internal/regular"
 	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/recorder"
 	"github.com/pa-tools/pa/pkg/recorder/load"
@@ -324,7 +324,7 @@ func (p *settingsParser) arrivals(s *settings) (like load.Rate, ok bool) {
 
 func (p *settingsParser) intervals(s *settings) {
 	s.Intervals = p.c.String("request-intervals")
-	f, err := os.Open(s.Intervals)
+	f, err := regular.OpenStream(p.c.Context, s.Intervals)
 	if err != nil {
 		p.errorf("--request-intervals: %w", err)
 		return

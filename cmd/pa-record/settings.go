@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 	"net/url"
-	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -15,6 +14,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/pa-tools/pa/internal/cmdline"
+	"github.com/pa-tools/pa/internal/regular"
 	"github.com/pa-tools/pa/pkg/recorder"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/backend/kserve"
@@ -311,7 +311,7 @@ func (p *settingsParser) headers(s *settings, getenv func(string) string) {
 	}
 	switch path := p.c.String("api-key-file"); {
 	case path != "":
-		key, err := os.ReadFile(path)
+		key, err := regular.ReadFile(p.c.Context, path, maxKeyBytes)
 		if err != nil {
 			p.errorf("--api-key-file: %v", err)
 		}
@@ -447,3 +447,6 @@ func parsePart(text string) (float64, error) {
 }
 
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+
+// maxKeyBytes bounds a file with a key, a certificate or the like.
+const maxKeyBytes = 1 << 20

@@ -14,6 +14,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/pa-tools/pa/internal/cmdline"
+	"github.com/pa-tools/pa/internal/regular"
 	"github.com/pa-tools/pa/pkg/sim"
 )
 
@@ -114,7 +115,7 @@ func serveSim(c *cli.Context, env environment) (err error) {
 		errs = append(errs, setSim(&cfg, "fault", rule))
 	}
 	if path := c.String("api-key-file"); path != "" {
-		key, err := os.ReadFile(path)
+		key, err := regular.ReadFile(c.Context, path, maxKeyBytes)
 		errs = append(errs, err)
 		cfg.APIKey = strings.TrimSpace(string(key))
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"crypto"
 	"crypto/tls"
 	"crypto/x509"
@@ -10,10 +11,11 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/urfave/cli/v2"
+
+	"github.com/pa-tools/pa/internal/regular"
 )
 
 // Formats of certificates and keys, as perf_analyzer spells them.
@@ -57,7 +59,7 @@ func (f namedFile) errorf(format string, args ...any) error {
 
 // read reads the file. The error names flag and file.
 func (f namedFile) read() ([]byte, error) {
-	text, err := os.ReadFile(f.path)
+	text, err := regular.ReadFile(context.Background(), f.path, maxKeyBytes)
 	if err != nil {
 		return nil, fmt.Errorf("--%s: %w", f.flag, err) // names the path
 	}

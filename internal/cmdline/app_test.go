@@ -54,6 +54,18 @@ func TestRun(t *testing.T) {
 	if err := os.WriteFile(noUnit, []byte("within: 5\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	twice := filepath.Join(dir, "t.yaml")
+	if err := os.WriteFile(twice, []byte("limit: 7\n---\nlimit: 8\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	empty := filepath.Join(dir, "e.yaml")
+	if err := os.WriteFile(empty, []byte("# nothing yet\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	large := filepath.Join(dir, "l.yaml")
+	if err := os.WriteFile(large, []byte("# "+strings.Repeat("x", 1<<20)), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	likeCommand := filepath.Join(dir, "reports")
 	if err := os.WriteFile(likeCommand, nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -113,6 +125,10 @@ func TestRun(t *testing.T) {
 		{name: "bad value in the environment", args: "a.json", env: "x", code: 2, stderr: `tool: $TOOL_LIMIT: "x" is not a valid value: expected a whole number`},
 		{name: "no config", args: "--config nowhere.yaml", code: 2, stderr: "nowhere.yaml"},
 		{name: "unknown key", args: "--config " + unknown, code: 2, stderr: `u.yaml:2: unknown key "limits"; did you mean limit?`},
+		{name: "second document of a config file", args: "--config " + twice, code: 2, stderr: "t.yaml: holds a second YAML document; put all flags into one"},
+		{name: "empty config file", args: "--config " + empty, stdout: "limit=10"},
+		{name: "large config file", args: "--config " + large, code: 2, stderr: "l.yaml: is larger than 1048576 bytes"},
+		{name: "folder as a config file", args: "--config " + dir, code: 2, stderr: "is a directory; expected a regular file"},
 		{name: "error", args: "a", fail: errors.New("a: it broke"), code: 1, stderr: "tool: a: it broke\n"},
 		{name: "usage error of an action", args: "a", stdout: "limit", fail: Usagef("give one file"), code: 2, stderr: "tool: give one file\n"},
 		{name: "exit code", args: "a", fail: &CodeError{Code: 3, Err: errors.New("gate")}, code: 3, stderr: "tool: gate\n"},

@@ -1,6 +1,8 @@
 package cmdline
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -9,6 +11,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 	"gopkg.in/yaml.v3"
+
+	"github.com/pa-tools/pa/internal/regular"
 )
 
 // arguments is what flagsFirst needs to know of an [App].
@@ -369,6 +373,9 @@ func ConfigFlag(category string) cli.Flag {
 	return &cli.StringFlag{Name: "config", Usage: "read flags from a YAML `FILE` (keys are flag names; the command line and the environment win)", Category: category}
 }
 
+// maxConfigBytes bounds a configuration file.
+const maxConfigBytes = 1 << 20
+
 // applyConfig sets the flags that the file of --config names and neither the
 // command line nor the environment has set. Unknown keys are errors.
 func applyConfig(c *cli.Context) error {
@@ -376,13 +383,18 @@ func applyConfig(c *cli.Context) error {
 		return nil
 	}
 	path := c.String("config")
-	text, err := os.ReadFile(path)
+	text, err := regular.ReadFile(c.Context, path, maxConfigBytes)
 	if err != nil {
 		return Usagef("--config: %v", err)
 	}
 	var doc map[string]yaml.Node
-	if err := yaml.Unmarshal(text, &doc); err != nil {
+	documents := yaml.NewDecoder(bytes.NewReader(text))
+	if err := documents.Decode(&doc); err != nil && !errors.Is(err, io.EOF) {
 		return Usagef("--config: %s: %s", path, strings.ReplaceAll(err.Error(), "\n", " "))
+	}
+	var second yaml.Node
+	if err := documents.Decode(&second); !errors.Is(err, io.EOF) {
+		return Usagef("--config: %s: holds a second YAML document; put all flags into one", path)
 	}
 	keys := make([]string, 0, len(doc))
 	for k := range doc {

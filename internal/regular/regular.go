@@ -108,3 +108,44 @@ func IsStream(path string) bool {
 	}
 	return ok && number != "" && strings.Trim(number, "0123456789") == ""
 }
+
+// OpenStream opens a regular file, a named pipe, or what [IsStream] names. A device
+// is refused with a *SpecialError. The end of ctx ends the wait for the writer of a
+// pipe; its cause is the error then.
+func OpenStream(ctx context.Context, path string) (*os.File, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if info.Mode().IsRegular() {
+		return os.Open(path)
+	}
+	if info.Mode()&fs.ModeNamedPipe == 0 && !IsStream(path) {
+		return nil, Check(path, info)
+	}
+	type opened struct {
+		file *os.File
+		err  error
+	}
+	done := make(chan opened)
+	go func() {
+		f, err := os.Open(path) // waits for a writer
+		select {
+		case done <- opened{f, err}:
+		case <-ctx.Done():
+			if err == nil {
+				_ = f.Close()
+			}
+		}
+	}()
+	select {
+	case o := <-done:
+		return o.file, o.err
+	case <-ctx.Done():
+		// A writer ends the wait of the goroutine.
+		if w, err := os.OpenFile(path, os.O_WRONLY|syscall.O_NONBLOCK, 0); err == nil {
+			_ = w.Close()
+		}
+		return nil, fmt.Errorf("open %s: %w", path, context.Cause(ctx))
+	}
+}

@@ -12,10 +12,9 @@ import (
 	"strings"
 
 	"github.com/klauspost/compress/zstd"
-)
 
-// defaultMaxBytes is what Config.MaxBytes 0 means.
-const defaultMaxBytes = 64 << 30
+	"github.com/pa-tools/pa/internal/regular"
+)
 
 // maxZstdWindow is the memory that decompressing zstd may take: what
 // zstd --long=27 needs, the most that zstd -d takes without being told.
@@ -26,8 +25,18 @@ type Config struct {
 	// Dir is the folder of the file; "" is the system's for temporary files.
 	Dir string
 	// MaxBytes bounds the content, so that a small compressed file cannot fill
-	// the disk; 0 means 64 GiB.
+	// the disk; 0 means half of the free space in Dir, or 64 GiB if that is less.
 	MaxBytes int64
+	// MaxRatio bounds how many bytes come out of a compressed byte, beyond the
+	// first 64 MiB; 0 means 1000, a negative number no bound.
+	MaxRatio int
+	// CutBlanks keeps only the first kilobyte of a run of blanks between the
+	// tokens of JSON: they cost nothing in a compressed file.
+	CutBlanks bool
+	// Check, if not nil, is called with the first bytes of the content, up to
+	// CheckBytes, before more is read. Its error is that of Copy.
+	Check      func(head []byte) error
+	CheckBytes int
 }
 
 // A Spool is a temporary file that holds a stream, decompressed.
@@ -54,7 +63,9 @@ func Compression(head []byte) string {
 }
 
 // Copy copies src, decompressed, to a temporary file. A stream that breaks off
-// is no error: see Spool.Err. The caller closes the spool. name is for messages.
+// is no error: see Spool.Err. The error for one that holds more than the limits
+// allow is a *LimitError, and the cause of ctx when ctx ends. The caller closes the
+// spool. name is for messages.
 func Copy(ctx context.Context, name string, src io.Reader, c Config) (_ *Spool, err error) {
 	f, err := os.CreateTemp(c.Dir, "pa-spool-*")
 	if err != nil {
@@ -71,8 +82,12 @@ func Copy(ctx context.Context, name string, src io.Reader, c Config) (_ *Spool, 
 			err = errors.Join(err, s.Close())
 		}
 	}()
-	in := bufio.NewReaderSize(src, 256<<10)
+	counted := &countingReader{src: regular.Interruptible(ctx, src)}
+	in := bufio.NewReaderSize(counted, 64<<10)
 	head, err := in.Peek(4)
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("read %s: %w", name, err)
 	}
@@ -93,7 +108,11 @@ func Copy(ctx context.Context, name string, src io.Reader, c Config) (_ *Spool, 
 		defer z.Close()
 		content = z
 	}
-	if err := s.fill(ctx, name, content, c); err != nil {
+	fill := filler{spool: s, name: name, content: content, config: c}
+	if kind != "" {
+		fill.compressed = counted
+	}
+	if err := fill.fill(ctx); err != nil {
 		return nil, err
 	}
 	if s.Err != nil && kind != "" && !strings.HasPrefix(s.Err.Error(), kind) {
@@ -102,26 +121,63 @@ func Copy(ctx context.Context, name string, src io.Reader, c Config) (_ *Spool, 
 	return s, nil
 }
 
-// fill copies content to the file. Errors of the file are returned, those of
-// content are kept in s.Err.
-func (s *Spool) fill(ctx context.Context, name string, content io.Reader, c Config) error {
-	most := c.MaxBytes
-	if most <= 0 {
-		most = defaultMaxBytes
-	}
+// A countingReader counts the bytes that are read of src.
+type countingReader struct {
+	src io.Reader
+	n   int64
+}
+
+func (r *countingReader) Read(b []byte) (int, error) {
+	n, err := r.src.Read(b)
+	r.n += int64(n)
+	return n, err
+}
+
+// A filler copies content to the file of a spool, within the limits.
+type filler struct {
+	spool      *Spool
+	name       string
+	content    io.Reader
+	compressed *countingReader // what content is decompressed from; nil: it is not
+	config     Config
+
+	blanks  blankCutter
+	read    int64  // bytes of content, with all blanks
+	head    []byte // kept for Config.Check
+	checked bool
+}
+
+// fill copies the content. Errors of the file and of the limits are returned, those
+// of content are kept in Spool.Err.
+func (f *filler) fill(ctx context.Context) error {
+	s := f.spool
+	most, why := f.config.maxBytes()
+	ratio := f.config.maxRatio()
+	f.checked = f.config.Check == nil
 	buf := make([]byte, 256<<10)
 	for {
-		if err := ctx.Err(); err != nil {
-			return err
+		n, err := f.content.Read(buf)
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
 		}
-		n, err := content.Read(buf)
-		if s.Size+int64(n) > most {
-			return fmt.Errorf("%s: holds more than %d bytes of content; decompress it to a file and give that", name, most)
+		f.read += int64(n)
+		if c := f.compressed; c != nil && f.read > freeOfRatio && f.read/int64(ratio) > c.n {
+			return &LimitError{Name: f.name, Ratio: float64(f.read) / float64(c.n), MaxRatio: ratio}
 		}
-		if _, err := s.File.Write(buf[:n]); err != nil {
-			return fmt.Errorf("%s: copy to %s: %w; make room there, or set TMPDIR to a larger disk", name, tempDir(c.Dir), err)
+		kept := buf[:n]
+		if f.config.CutBlanks {
+			kept = f.blanks.cut(kept)
 		}
-		s.Size += int64(n)
+		if s.Size+int64(len(kept)) > most {
+			return &LimitError{Name: f.name, MaxBytes: most, Why: why}
+		}
+		if e := f.check(kept, err != nil); e != nil {
+			return e
+		}
+		if _, err := s.File.Write(kept); err != nil {
+			return fmt.Errorf("%s: copy to %s: %w; make room there, or set TMPDIR to a larger disk", f.name, tempDir(f.config.Dir), err)
+		}
+		s.Size += int64(len(kept))
 		switch {
 		case errors.Is(err, io.EOF):
 			return nil
@@ -130,6 +186,22 @@ func (s *Spool) fill(ctx context.Context, name string, content io.Reader, c Conf
 			return nil
 		}
 	}
+}
+
+// check calls Config.Check once there is enough for it, or the content has ended.
+func (f *filler) check(kept []byte, ended bool) error {
+	if f.checked {
+		return nil
+	}
+	f.head = append(f.head, kept[:min(len(kept), f.config.CheckBytes-len(f.head))]...)
+	if len(f.head) < f.config.CheckBytes && !ended {
+		return nil
+	}
+	f.checked = true
+	if ended && len(f.head) < f.config.CheckBytes {
+		return nil // so short that the caller sees all of it
+	}
+	return f.config.Check(f.head)
 }
 
 func tempDir(dir string) string {

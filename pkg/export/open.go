@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/pa-tools/pa/internal/regular"
 	"github.com/pa-tools/pa/internal/spool"
 )
 
@@ -32,6 +33,9 @@ type Limits struct {
 	// 0 means 64 MiB.
 	MaxValueBytes int64
 }
+
+// DefaultMaxRatio is what Opener.MaxRatio 0 means.
+const DefaultMaxRatio = spool.DefaultMaxRatio
 
 // DefaultMaxValueBytes is what Limits.MaxValueBytes 0 means.
 const DefaultMaxValueBytes = 64 << 20
@@ -59,8 +63,12 @@ type Opener struct {
 	// temporary files.
 	TempDir string
 	// MaxSpoolBytes bounds what is kept in TempDir, so that a small
-	// compressed file cannot fill the disk; 0 means 64 GiB.
+	// compressed file cannot fill the disk; 0 means half of its free space, or
+	// 64 GiB if that is less.
 	MaxSpoolBytes int64
+	// MaxRatio bounds how many bytes come out of a byte of a compressed file,
+	// beyond the first 64 MiB; 0 means 1000, a negative number no bound.
+	MaxRatio int
 }
 
 // Open opens the file at path, or Stdin for "-". gzip and zstd are recognized
@@ -69,7 +77,9 @@ type Opener struct {
 //
 // Files are read in place; the rest goes through a temporary file, which has
 // no name any more while it is read (where the system allows that) and is gone
-// after Close. A compressed file that is damaged delivers what its sound
+// after Close. Of a run of blanks between the tokens of such JSON, the first
+// kilobyte is kept, so that offsets in messages may be too small after a longer
+// one. What no format recognizes is refused after its first bytes. A compressed file that is damaged delivers what its sound
 // prefix holds; Err then says what is wrong with it.
 //
 // The error names the path and says what to do; it wraps fs.ErrNotExist and
@@ -98,7 +108,7 @@ func (o *Opener) Open(ctx context.Context, path string) (Reader, error) {
 	case err != nil:
 		return nil, err
 	}
-	f, err := os.Open(path)
+	f, err := regular.OpenStream(ctx, path)
 	if err != nil {
 		return nil, err
 	}
@@ -144,7 +154,10 @@ func (o *Opener) openFile(ctx context.Context, name string, f *os.File) (Reader,
 // openStream opens what has to be spooled. It closes c, if not nil, in any
 // case.
 func (o *Opener) openStream(ctx context.Context, name string, src io.Reader, c io.Closer) (_ Reader, err error) {
-	s, err := spool.Copy(ctx, name, src, spool.Config{Dir: o.TempDir, MaxBytes: o.MaxSpoolBytes})
+	s, err := spool.Copy(ctx, name, src, spool.Config{
+		Dir: o.TempDir, MaxBytes: o.MaxSpoolBytes, MaxRatio: o.MaxRatio, CutBlanks: true,
+		Check: func(head []byte) error { return o.recognized(name, head) }, CheckBytes: sniffBytes,
+	})
 	if c != nil {
 		switch e := c.Close(); {
 		case err != nil:
@@ -187,7 +200,17 @@ func (o *Opener) openFormat(ctx context.Context, name string, head []byte, src i
 			return f.Open(ctx, name, src, size, o.Limits)
 		}
 	}
-	return nil, fmt.Errorf("%s: is no export: expected a JSON object with \"experiments\"%s, found %s", name, o.others(), describe(head))
+	return nil, o.recognized(name, head)
+}
+
+// recognized returns an error unless there is a format for what begins with head.
+func (o *Opener) recognized(name string, head []byte) error {
+	for _, f := range o.Formats {
+		if f.Sniff(head) {
+			return nil
+		}
+	}
+	return fmt.Errorf("%s: is no export: expected a JSON object with \"experiments\"%s, found %s", name, o.others(), describe(head))
 }
 
 // others names the formats besides profile_export.json.

@@ -11,8 +11,8 @@ import (
 	"hash"
 	"io"
 	"io/fs"
-	"os"
 
+	"github.com/pa-tools/pa/internal/regular"
 	"github.com/pa-tools/pa/internal/spool"
 )
 
@@ -37,7 +37,7 @@ func openSource(ctx context.Context, path string, in io.Reader, opt *Options) (*
 		}
 		return spooled(ctx, "stdin", in, opt)
 	}
-	f, err := os.Open(path)
+	f, err := regular.OpenStream(ctx, path)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("%s: no such file", path)
@@ -62,7 +62,9 @@ func openSource(ctx context.Context, path string, in io.Reader, opt *Options) (*
 
 // spooled is a source in a temporary file, which has no name.
 func spooled(ctx context.Context, name string, src io.Reader, opt *Options) (*source, error) {
-	s, err := spool.Copy(ctx, name, src, opt.Spool)
+	c := opt.Spool
+	c.CutBlanks = true
+	s, err := spool.Copy(ctx, name, src, c)
 	if err != nil {
 		return nil, err
 	}

@@ -9,10 +9,10 @@ import (
 	"io"
 	"io/fs"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
 
+	"github.com/pa-tools/pa/internal/regular"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
 
@@ -114,14 +114,18 @@ func readBeside(path string, f *file) ([]byte, error) {
 		tries = []string{filepath.Join(filepath.Dir(f.src.name), path), path}
 	}
 	for _, p := range tries {
-		in, err := os.Open(p)
+		in, err := regular.Open(p)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
 		if err != nil {
+			// The path may be of any length, and hold anything.
 			var cause *fs.PathError
+			var special *regular.SpecialError
 			if errors.As(err, &cause) {
-				err = cause.Err // the path may be of any length, and hold anything
+				err = cause.Err
+			} else if errors.As(err, &special) {
+				err = errors.New("is " + special.Kind)
 			}
 			return nil, fmt.Errorf("%q: %w; expected the path of a file, a URL, or data:…", clip([]byte(path)), err)
 		}

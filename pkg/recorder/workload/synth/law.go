@@ -7,10 +7,11 @@ import (
 	"io"
 	"math"
 	"math/rand/v2"
-	"os"
 	"sort"
 	"strconv"
 	"strings"
+
+	"github.com/pa-tools/pa/internal/regular"
 )
 
 // A Law says how lengths are distributed.
@@ -266,7 +267,7 @@ func parsePair(text string) (a, b float64, err error) {
 }
 
 func readHistogramFile(path string) (Law, error) {
-	f, err := os.Open(path)
+	f, err := regular.Open(path)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,64 @@
+package spool
+
+import (
+	"fmt"
+	"math"
+)
+
+// Bounds of what is kept of a stream.
+const (
+	// DefaultMaxBytes bounds the content where the disk has more than twice as
+	// much room.
+	DefaultMaxBytes = 64 << 30
+	// DefaultMaxRatio is how many bytes may come out of a compressed byte. JSON of
+	// real runs has 5 to 30, rarely 200.
+	DefaultMaxRatio = 1000
+	// freeOfRatio is how much content may come out at any ratio: a short file of
+	// very regular requests is honest.
+	freeOfRatio = 64 << 20
+)
+
+// A LimitError says that a stream holds more than may be kept of it.
+type LimitError struct {
+	Name string
+	// Ratio is that of the bytes, above Config.MaxRatio; 0: the content is larger
+	// than MaxBytes.
+	Ratio    float64
+	MaxRatio int
+	MaxBytes int64
+	Why      string // where MaxBytes comes from; "" if it was asked for
+}
+
+func (e *LimitError) Error() string {
+	if e.Ratio > 0 {
+		return fmt.Sprintf("%s: decompresses to more than %d times its size, as no honest export does; raise --max-ratio if this one is", e.Name, e.MaxRatio)
+	}
+	why := e.Why
+	if why != "" {
+		why = " (" + why + ")"
+	}
+	return fmt.Sprintf("%s: holds more than %d bytes of content%s; decompress it to a file and give that, or raise --max-spool", e.Name, e.MaxBytes, why)
+}
+
+// maxBytes returns how much content is kept in Dir, and why so much.
+func (c Config) maxBytes() (most int64, why string) {
+	if c.MaxBytes > 0 {
+		return c.MaxBytes, ""
+	}
+	dir := tempDir(c.Dir)
+	if free, ok := freeBytes(dir); ok && free/2 < DefaultMaxBytes {
+		return int64(free / 2), "half of the free space in " + dir
+	}
+	return DefaultMaxBytes, "the default limit"
+}
+
+// maxRatio returns how many bytes may come out of a compressed byte.
+func (c Config) maxRatio() int {
+	switch {
+	case c.MaxRatio < 0:
+		return math.MaxInt
+	case c.MaxRatio == 0:
+		return DefaultMaxRatio
+	}
+	return c.MaxRatio
+}
