@@ -34,6 +34,9 @@ func open(c *cli.Context, path string) (export.Reader, error) {
 	if limit <= 0 {
 		return nil, cmdline.Usagef("--max-value %d: give a number of bytes above 0", limit)
 	}
+	if n := c.Int64("max-spool"); n < 0 {
+		return nil, cmdline.Usagef("--max-spool %d: give a number of bytes above 0", n)
+	}
 	o := export.Opener{
 		Formats: formats.Readers(),
 		Limits:  export.Limits{MaxValueBytes: limit},

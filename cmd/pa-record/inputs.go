@@ -9,6 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/pa-tools/pa/internal/spool"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 	"github.com/pa-tools/pa/pkg/recorder/workload/dataset"
 	"github.com/pa-tools/pa/pkg/recorder/workload/render"
@@ -25,6 +26,8 @@ func inputFlags() []cli.Flag {
 		&cli.StringFlag{Name: "dataset-sampling-strategy", Category: catInput, Usage: "`ORDER` of the entries: sequential, shuffle (each once a round) or random (any at any time)", Value: workload.Sequential.String()},
 		&cli.IntFlag{Name: "num-dataset-entries", Category: catInput, Usage: "send `N` of the entries: the first ones, or with shuffle any; or make up N prompts", DefaultText: "all; 100 of what is made up or fetched"},
 		&cli.StringFlag{Name: "trace-window", Category: catInput, Usage: "read the part `FROM:TO` of a trace, as times since its start: 10m:15m"},
+		&cli.Int64Flag{Name: "max-spool", Category: catInput, Usage: "keep at most `BYTES` of a decompressed file or of a stream in $TMPDIR", DefaultText: "half of its free space, at most 64 GiB"},
+		&cli.IntFlag{Name: "max-ratio", Category: catInput, Usage: "refuse a compressed file that becomes more than `N` times as large; -1: never", DefaultText: "1000"},
 		&cli.IntFlag{Name: "block-tokens", Category: catInput, Usage: "`N` tokens for each hash id of a trace", DefaultText: "512; Bailian 16"},
 		&cli.StringFlag{Name: "backend", Category: catInput, Usage: "how a Triton model takes prompts: `KIND` vllm, tensorrtllm, tensorrtllm_engine or llmapi", DefaultText: "told by its inputs"},
 		&cli.StringFlag{Name: "request-template", Category: catInput, Usage: "make requests after this `JSON` object, with places {{" + strings.Join(template.Names, "}}, {{") + "}}", DefaultText: "the service's own form"},
@@ -67,6 +70,7 @@ type inputSettings struct {
 	order  workload.Order
 	style  render.Style // 0: told by the model
 	window [2]time.Duration
+	spool  spool.Config  // limits of --max-spool and --max-ratio
 	tokens *tokenCounter // nil before anything was opened
 }
 
@@ -77,7 +81,7 @@ func (s *inputSettings) made() bool {
 
 // read returns how files are read.
 func (s *inputSettings) read() dataset.Options {
-	return dataset.Options{Layout: s.Layout, From: s.window[0], To: s.window[1], BlockTokens: s.BlockTokens}
+	return dataset.Options{Layout: s.Layout, From: s.window[0], To: s.window[1], BlockTokens: s.BlockTokens, Spool: s.spool}
 }
 
 // render returns how prompts are put into requests.
@@ -187,6 +191,10 @@ func (p *settingsParser) dataset(s *settings) {
 	}
 	s.DatasetEntries = p.positive("num-dataset-entries", c.Int("num-dataset-entries"))
 	s.BlockTokens = p.positive("block-tokens", c.Int("block-tokens"))
+	s.spool = spool.Config{MaxBytes: c.Int64("max-spool"), MaxRatio: c.Int("max-ratio")}
+	if s.spool.MaxBytes < 0 {
+		p.errorf("--max-spool %d: give a number of bytes above 0", s.spool.MaxBytes)
+	}
 	if text := c.String("trace-window"); text != "" {
 		if s.window, err = parseWindow(text); err != nil {
 			p.errorf("--trace-window %s: %w", text, err)

@@ -259,6 +259,9 @@ func Run(ctx context.Context, r export.Reader, cfg Config) (*Report, error) {
 	for i := range all {
 		counted, excluded := export.Skipped(r, i)
 		all[i].unreadable = counted + excluded
+		if m := run.Experiments[i].Meta; m != nil { // of the file that this one was made of
+			all[i].unreadable += m.Unreadable
+		}
 		if err := placed(run, cfg); err != nil {
 			e := &run.Experiments[i]
 			rep.Experiments = append(rep.Experiments, Experiment{Mode: e.Mode, Value: e.Value, Problem: err})

@@ -4,18 +4,22 @@ import "context"
 
 // Copy writes all of src that can be read to dst and closes dst, but not src.
 // What ended the reading early is src.Err(), which Copy does not return: a run
-// of which the file breaks off is written as far as it goes.
+// of which the file breaks off is written as far as it goes. The number of
+// requests that could not be read is kept: see [ExperimentMeta.Unreadable].
 //
 // The error is one of dst, or why ctx ended; dst is not closed then.
 func Copy(ctx context.Context, dst Writer, src Reader) error {
 	run := src.Run()
-	begun := 0 // experiments; the last of them is open
+	begun := 0       // experiments; the last of them is open
+	var held written // of the experiment that is open
 	advance := func(to int) error {
 		for begun <= to {
 			if begun > 0 {
-				if err := dst.EndExperiment(&run.Experiments[begun-1]); err != nil {
+				e := held.of(&run.Experiments[begun-1], src, begun-1)
+				if err := dst.EndExperiment(e); err != nil {
 					return err
 				}
+				held = written{}
 			}
 			if begun < len(run.Experiments) {
 				e := &run.Experiments[begun]
@@ -37,7 +41,9 @@ func Copy(ctx context.Context, dst Writer, src Reader) error {
 		if err := advance(src.Experiment()); err != nil {
 			return err
 		}
-		if err := dst.WriteRequest(src.Request()); err != nil {
+		r := src.Request()
+		held.add(r)
+		if err := dst.WriteRequest(r); err != nil {
 			return err
 		}
 	}
@@ -48,4 +54,43 @@ func Copy(ctx context.Context, dst Writer, src Reader) error {
 		return err
 	}
 	return dst.Close(run)
+}
+
+// written counts the requests of an experiment that were written.
+type written struct {
+	excluded        map[string]int // by reason, "" for those that count
+	resent, dropped int
+}
+
+func (w *written) add(r *Request) {
+	if w.excluded == nil {
+		w.excluded = map[string]int{}
+	}
+	w.excluded[r.Excluded()]++
+	if r.Resent {
+		w.resent++
+	}
+	if r.OutputsDropped {
+		w.dropped++
+	}
+}
+
+// of returns e, the experiment of that index in src, with the number of requests
+// that src could not read.
+func (w *written) of(e *Experiment, src Reader, index int) *Experiment {
+	counted, excluded := Skipped(src, index)
+	if counted+excluded == 0 {
+		return e
+	}
+	m := &ExperimentMeta{
+		Measured: w.excluded[""], Failed: w.excluded["failed"], Warmup: w.excluded["warmup"], Late: w.excluded["late"], Cancelled: w.excluded["cancelled"],
+		Resent: w.resent, OutputsDropped: w.dropped,
+	}
+	if e.Meta != nil {
+		*m = *e.Meta
+	}
+	m.Unreadable += counted + excluded
+	changed := *e
+	changed.Meta = m
+	return &changed
 }

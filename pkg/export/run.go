@@ -192,6 +192,9 @@ type ExperimentMeta struct {
 	// OutputsDropped counts the requests whose outputs the disk had no room
 	// for: see [Request.OutputsDropped].
 	OutputsDropped int `json:"outputs_dropped,omitempty"`
+	// Unreadable counts the requests that another file held and that could not be
+	// read when this one was made of it: see [Skipper].
+	Unreadable int `json:"unreadable,omitempty"`
 	// Client is what the recorder saw of itself meanwhile; nil when it did not
 	// look.
 	Client *ClientMeta `json:"client,omitempty"`
