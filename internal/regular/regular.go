@@ -44,10 +44,19 @@ func Check(path string, info fs.FileInfo) error {
 	return &SpecialError{path, kind}
 }
 
+// stat is os.Stat with an error that says what was wanted: "open run.json: …".
+func stat(path string) (fs.FileInfo, error) {
+	info, err := os.Stat(path)
+	if cause := new(fs.PathError); errors.As(err, &cause) {
+		return nil, &fs.PathError{Op: "open", Path: path, Err: cause.Err}
+	}
+	return info, err
+}
+
 // Open opens a regular file for reading. The error is a *SpecialError for what is
 // none, and wraps fs.ErrNotExist and the like.
 func Open(path string) (*os.File, error) {
-	info, err := os.Stat(path)
+	info, err := stat(path)
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +122,7 @@ func IsStream(path string) bool {
 // is refused with a *SpecialError. The end of ctx ends the wait for the writer of a
 // pipe; its cause is the error then.
 func OpenStream(ctx context.Context, path string) (*os.File, error) {
-	info, err := os.Stat(path)
+	info, err := stat(path)
 	if err != nil {
 		return nil, err
 	}
