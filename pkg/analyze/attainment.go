@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/pa-tools/pa/internal/quantile"
 	"github.com/pa-tools/pa/pkg/analyze/slo"
 )
 
@@ -137,7 +138,7 @@ func (a *attainer) value(p *Point, m slo.Metric) (float64, bool) {
 			a.gaps = append(a.gaps, p.Gaps...)
 			slices.Sort(a.gaps)
 		}
-		return quantile(a.gaps, m.Percentile), true
+		return quantile.At(a.gaps, m.Percentile/100), true
 	}
 	switch m.Name {
 	case "ttft":

@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"strconv"
+
+	"github.com/pa-tools/pa/internal/quantile"
 )
 
 // The first tenth of a level's requests is compared with the rest where it has
@@ -69,7 +71,7 @@ func drift(x []timed) *Unsteady {
 		if len(first) < driftLeast || len(rest) == 0 {
 			continue
 		}
-		a, b := quantile(first, 50), quantile(rest, 50)
+		a, b := quantile.At(first, 0.5), quantile.At(rest, 0.5)
 		above := 0.0 // values on the median count half
 		for _, v := range first {
 			switch {

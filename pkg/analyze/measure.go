@@ -113,7 +113,7 @@ func (m *Measures) TPOT() (ns float64, ok bool) {
 func (m *Measures) measure(r *export.Request, a *Answer, from uint64) {
 	*m = Measures{Gaps: m.Gaps[:0], Events: len(a.Events)}
 	if from != 0 {
-		if end, ok := r.EndNS(); ok {
+		if end, ok := r.LastNS(); ok {
 			m.E2EL = m.span(from, end)
 		}
 	}

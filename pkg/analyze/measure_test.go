@@ -85,12 +85,17 @@ func TestMeasures(t *testing.T) {
 		},
 		{
 			"the clock set back", backward,
-			Measures{TTFT: some(10), TTST: some(10), E2EL: some(15), Gaps: []int64{10, -5}, Events: 3, Spread: some(5), OutputTokens: some(3), TokenSource: TokenResponses, Backward: 1},
+			Measures{TTFT: some(10), TTST: some(10), E2EL: some(20), Gaps: []int64{10, -5}, Events: 3, Spread: some(5), OutputTokens: some(3), TokenSource: TokenResponses, Backward: 1},
 			2.5,
 		},
 		{
+			"responses that are not in order end with the latest", at(1000, 1005, 1003),
+			Measures{TTFT: some(5), TTST: some(-2), E2EL: some(5), Gaps: []int64{-2}, Events: 2, Spread: some(-2), OutputTokens: some(2), TokenSource: TokenResponses, Backward: 1},
+			-2,
+		},
+		{
 			"a damaged time", at(5, math.MaxUint64, 7),
-			Measures{E2EL: some(2), Events: 2, OutputTokens: some(2), TokenSource: TokenResponses, Impossible: 3},
+			Measures{Events: 2, OutputTokens: some(2), TokenSource: TokenResponses, Impossible: 4},
 			0,
 		},
 	} {

@@ -64,7 +64,7 @@ func point(r *export.Request, q *Measured) Point {
 		}
 	}
 	p.EndNS = p.placeNS
-	if end, ok := r.EndNS(); ok {
+	if end, ok := r.LastNS(); ok {
 		p.EndNS = end
 		first := r.Responses[0].RecvNS
 		p.early = first < q.FromNS

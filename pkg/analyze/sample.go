@@ -1,8 +1,9 @@
 package analyze
 
 import (
-	"math"
 	"slices"
+
+	"github.com/pa-tools/pa/internal/quantile"
 )
 
 // Levels are the percentiles of a [Summary], in percent and in order.
@@ -47,16 +48,9 @@ func (s *sample[T]) summary() *Summary {
 	slices.Sort(s.x)
 	m := mean(s.x)
 	d := &Summary{N: n, Mean: m, Min: float64(s.x[0]), Max: float64(s.x[n-1])}
-	// Two passes: the deviations are small beside the values, so their squares
-	// do not cancel as E[x²]−E[x]² would.
-	var ss float64
-	for _, v := range s.x {
-		dev := float64(v) - m
-		ss += dev * dev
-	}
-	d.Std = math.Sqrt(ss / float64(n))
+	d.Std = quantile.Std(s.x, m)
 	for i, level := range Levels {
-		d.Pct[i] = quantile(s.x, level)
+		d.Pct[i] = quantile.At(s.x, level/100)
 	}
 	return d
 }
@@ -72,35 +66,11 @@ func mean[T int64 | float64](x []T) float64 {
 		}
 		return s.over(len(x))
 	case []float64:
-		var sum, c float64
+		var s quantile.Sum
 		for _, v := range x {
-			t := sum + v
-			if math.Abs(sum) >= math.Abs(v) {
-				c += (sum - t) + v
-			} else {
-				c += (v - t) + sum
-			}
-			sum = t
+			s.Add(v)
 		}
-		return (sum + c) / float64(len(x))
+		return s.Value() / float64(len(x))
 	}
 	panic("unreachable")
-}
-
-// quantile returns the pct-th percentile (0 ≤ pct ≤ 100) of the sorted x,
-// which must not be empty, by linear interpolation between the closest ranks:
-// Hyndman and Fan's type 7, numpy's default, stats.Percentile since v0.8.0.
-//
-//	h = pct/100 · (n−1);  x[⌊h⌋] + (h−⌊h⌋) · (x[⌊h⌋+1] − x[⌊h⌋])
-//
-// The difference is taken in float64: that of two int64 may not fit one.
-func quantile[T int64 | float64](x []T, pct float64) float64 {
-	h := pct / 100 * float64(len(x)-1)
-	k := int(h)
-	f := h - float64(k)
-	a := float64(x[k])
-	if f == 0 || k+1 >= len(x) {
-		return a
-	}
-	return a + f*(float64(x[k+1])-a)
 }

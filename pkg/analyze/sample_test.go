@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/montanaflynn/stats"
+
+	"github.com/pa-tools/pa/internal/quantile"
 )
 
 // tolerance is relative: stats.Mean and stats.StandardDeviation sum in floats.
@@ -98,7 +100,7 @@ func TestQuantileType7(t *testing.T) {
 	for _, tt := range []struct{ pct, want float64 }{
 		{0, 1}, {1, 1.09}, {5, 1.45}, {25, 3.25}, {50, 5.5}, {75, 7.75}, {90, 9.1}, {95, 9.55}, {99, 9.91}, {100, 10},
 	} {
-		if got := quantile(x, tt.pct); !close12(got, tt.want) {
+		if got := quantile.At(x, tt.pct/100); !close12(got, tt.want) {
 			t.Errorf("quantile(1…10, %v) = %v, want %v", tt.pct, got, tt.want)
 		}
 	}

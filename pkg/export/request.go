@@ -97,12 +97,23 @@ type Response struct {
 	Error bool
 }
 
-// EndNS returns the time of the last response and ok false when there is none.
+// EndNS returns the time of the last response, in the order of the file, and ok
+// false when there is none. Tools take it for the end of the request.
 func (r *Request) EndNS() (ns uint64, ok bool) {
 	if len(r.Responses) == 0 {
 		return 0, false
 	}
 	return r.Responses[len(r.Responses)-1].RecvNS, true
+}
+
+// LastNS returns the latest time of a response and ok false when there is none. It
+// is EndNS unless the clock was set back, or the file does not hold the responses
+// in the order of their times.
+func (r *Request) LastNS() (ns uint64, ok bool) {
+	for i := range r.Responses {
+		ns = max(ns, r.Responses[i].RecvNS)
+	}
+	return ns, len(r.Responses) > 0
 }
 
 // Excluded returns why perf_analyzer would not have exported the request:

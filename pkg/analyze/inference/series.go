@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/pa-tools/pa/internal/quantile"
 )
 
 // A Series is the values of one run in the order of time: one per request, or
@@ -103,7 +105,7 @@ func (s *Series) Quantile(p float64) Estimate {
 		s.sorted = slices.Clone(s.x)
 		slices.Sort(s.sorted)
 	}
-	value := quantile(s.sorted, p)
+	value := quantile.At(s.sorted, p)
 	if na := s.constant(p); na.Missing() {
 		return Estimate{Value: value, N: n, NA: na}
 	}
@@ -126,10 +128,10 @@ func (s *Series) Quantile(p float64) Estimate {
 		ends := Interval{math.Inf(-1), math.Inf(1)}
 		from, to := reach(t)
 		if from >= 0 {
-			ends.Low = math.Min(value, quantile(s.sorted, square(math.Sin(from))))
+			ends.Low = math.Min(value, quantile.At(s.sorted, square(math.Sin(from))))
 		}
 		if to <= math.Pi/2 {
-			ends.High = math.Max(value, quantile(s.sorted, square(math.Sin(to))))
+			ends.High = math.Max(value, quantile.At(s.sorted, square(math.Sin(to))))
 		}
 		return ends
 	}}
@@ -150,16 +152,5 @@ func (s *Series) constant(p float64) NA {
 	}
 }
 
-// quantile returns the quantile p of sorted values, type 7: the value at
-// position p·(n−1), between neighbours on a straight line.
-func quantile(sorted []float64, p float64) float64 {
-	position := p * float64(len(sorted)-1)
-	i := int(position)
-	if i+1 >= len(sorted) {
-		return sorted[len(sorted)-1]
-	}
-	low, high := sorted[i], sorted[i+1]
-	return low + (position-float64(i))*(high-low)
-}
-
-func square(v float64) float64 { return v * v }
+// square is rounded by itself on every platform: see package quantile.
+func square(v float64) float64 { return float64(v * v) }

@@ -150,7 +150,7 @@ func (t *aiperfTotals) compare(c *selfCheck) {
 	}
 	for tag, of := range aiperfSums {
 		if m := t.metrics[of]; m != nil {
-			made[tag+".avg"] = m.sum.value()
+			made[tag+".avg"] = m.sum.Value()
 		}
 	}
 	t.stored.compare(c, made)
@@ -181,13 +181,13 @@ func (t *aiperfTotals) compareRates(c *selfCheck) {
 	rate("request_throughput", float64(t.ok))
 	in, out := t.metrics["input_sequence_length"], t.metrics["output_sequence_length"]
 	if in != nil {
-		rate("input_token_throughput", in.sum.value())
+		rate("input_token_throughput", in.sum.Value())
 	}
 	if out != nil {
-		rate("output_token_throughput", out.sum.value())
+		rate("output_token_throughput", out.sum.Value())
 	}
 	if in != nil && out != nil {
-		rate("total_token_throughput", in.sum.value()+out.sum.value())
+		rate("total_token_throughput", in.sum.Value()+out.sum.Value())
 	}
 }
 

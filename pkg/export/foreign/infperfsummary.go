@@ -147,7 +147,7 @@ func (t *infPerfTotals) compare(c *selfCheck) {
 		}
 		if seconds > 0 {
 			made["successes.throughput.requests_per_sec"] = float64(t.ok) / seconds
-			made["successes.throughput.output_tokens_per_sec"] = t.output.sum.value() / seconds
+			made["successes.throughput.output_tokens_per_sec"] = t.output.sum.Value() / seconds
 		}
 	}
 	t.stored.compare(c, made)

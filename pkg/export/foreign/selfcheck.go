@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/pa-tools/pa/internal/quantile"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -60,34 +61,19 @@ func (s sample) mean() float64 {
 
 // sum adds up so that only the rounding of the tool itself is seen.
 func (s sample) sum() float64 {
-	var t total
+	var t quantile.Sum
 	for _, v := range s {
-		t.add(v)
+		t.Add(v)
 	}
-	return t.value()
+	return t.Value()
 }
-
-// A total is a sum with a correction for what is lost (Neumaier's).
-type total struct{ sum, lost float64 }
-
-func (t *total) add(v float64) {
-	sum := t.sum + v
-	if math.Abs(t.sum) >= math.Abs(v) {
-		t.lost += (t.sum - sum) + v
-	} else {
-		t.lost += (v - sum) + t.sum
-	}
-	t.sum = sum
-}
-
-func (t *total) value() float64 { return t.sum + t.lost }
 
 // std is over the population.
 func (s sample) std() float64 {
 	m := s.mean()
 	squares := make(sample, len(s))
 	for i, v := range s {
-		squares[i] = (v - m) * (v - m)
+		squares[i] = float64((v - m) * (v - m))
 	}
 	return math.Sqrt(squares.mean())
 }
@@ -97,12 +83,7 @@ func (s sample) percentile(pct float64) float64 {
 	if len(s) == 0 {
 		return math.NaN()
 	}
-	h := pct / 100 * float64(len(s)-1)
-	k := min(max(int(h), 0), len(s)-1)
-	if k == len(s)-1 {
-		return s[k]
-	}
-	return s[k] + (h-float64(k))*(s[k+1]-s[k])
+	return quantile.At(s, pct/100)
 }
 
 // sorted returns a sorted copy.

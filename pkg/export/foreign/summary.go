@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/pa-tools/pa/internal/quantile"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -88,7 +89,7 @@ const maxSpread = 4 << 20
 // what needs no list of them is known.
 type spread struct {
 	n        int
-	sum      total
+	sum      quantile.Sum
 	min, max float64
 	values   sample
 }
@@ -99,7 +100,7 @@ func (s *spread) add(values ...float64) {
 			s.min, s.max = v, v
 		}
 		s.n++
-		s.sum.add(v)
+		s.sum.Add(v)
 		s.min, s.max = min(s.min, v), max(s.max, v)
 		if len(s.values) < maxSpread {
 			s.values = append(s.values, v)
@@ -125,9 +126,9 @@ func (s *spread) figures(made map[string]float64, in *summary, metric string) {
 		case "count":
 			made[name] = float64(s.n)
 		case "sum", "total":
-			made[name] = s.sum.value()
+			made[name] = s.sum.Value()
 		case "avg", "mean":
-			made[name] = s.sum.value() / float64(s.n)
+			made[name] = s.sum.Value() / float64(s.n)
 		case "min":
 			made[name] = s.min
 		case "max":

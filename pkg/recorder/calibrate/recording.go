@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/pa-tools/pa/internal/quantile"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -110,11 +111,10 @@ func (e *deviations) summary() *export.ClockError {
 // percentile returns the quantile p of sorted values, of type 7: linear between
 // the two around p·(n−1), rounded to a whole number.
 func percentile(sorted []int64, p float64) int64 {
-	h := p * float64(len(sorted)-1)
-	i := int(h)
-	if i+1 == len(sorted) {
+	i, f := quantile.Position(len(sorted), p)
+	if f == 0 {
 		return sorted[i]
 	}
 	a, b := sorted[i], sorted[i+1]
-	return a + int64(math.Round((h-float64(i))*float64(b-a)))
+	return a + int64(math.Round(f*float64(b-a)))
 }
