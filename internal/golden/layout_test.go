@@ -1,0 +1,65 @@
+package golden
+
+import (
+	"io/fs"
+	"os"
+	"path"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// The layout in docs/development.md lists every folder with Go files. A line that is
+// indented is about a folder within the last one that is not.
+func TestLayout(t *testing.T) {
+	root := os.DirFS("../..")
+	text, err := fs.ReadFile(root, "docs/development.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed := map[string]bool{}
+	outer := ""
+	for _, m := range regexp.MustCompile(`(?m)^    ( *)(\S+)/ `).FindAllStringSubmatch(string(text), -1) {
+		dir := m[2]
+		if m[1] == "" {
+			outer = dir
+		} else {
+			dir = path.Join(outer, dir)
+		}
+		if listed[dir] = true; !isDir(root, dir) {
+			t.Errorf("docs/development.md lists %s/, which is no folder", dir)
+		}
+	}
+	found := 0
+	err = fs.WalkDir(root, ".", func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (d.Name() == "testdata" || name != "." && strings.HasPrefix(d.Name(), ".")):
+			return fs.SkipDir
+		case d.IsDir() && name != "." && isFile(root, path.Join(name, "go.mod")):
+			return fs.SkipDir // another module
+		case d.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go"):
+			return nil
+		}
+		found++
+		if dir := path.Dir(name); !listed[dir] {
+			listed[dir] = true
+			t.Errorf("docs/development.md does not list %s/", dir)
+		}
+		return nil
+	})
+	if err != nil || found < 500 {
+		t.Errorf("%d files of Go, %v: is this the root of the module?", found, err)
+	}
+}
+
+func isDir(fsys fs.FS, name string) bool {
+	info, err := fs.Stat(fsys, name)
+	return err == nil && info.IsDir()
+}
+
+func isFile(fsys fs.FS, name string) bool {
+	info, err := fs.Stat(fsys, name)
+	return err == nil && !info.IsDir()
+}
