@@ -103,7 +103,7 @@ func (w *Writer) WriteRequest(r *export.Request) error {
 	}
 	start := len(b)
 	b, err := appendRequest(b, r, reason)
-	if r.HasMeta {
+	if r.HasMeta || reason != "" { // it has a "pa", so it is not perf_analyzer's
 		b = escapeInvalid(b, start)
 	}
 	w.buf = b
