@@ -31,7 +31,9 @@ const slotHeader = "pa-slot"
 
 // On a shared connection many writes and ends of other calls may lie between
 // what a call does and its question for the stamps.
+// The bytes of a long request are many writes as well: over TLS 10 MB are 640 records.
 const (
+	ownTransmit    = 640      // stamps
 	sharedTransmit = 16 << 10 // stamps
 	sharedEnded    = 4096     // calls
 )
@@ -98,6 +100,9 @@ func (b *Backend) tlsConfig() *tls.Config {
 // dialer returns what makes stamped connections.
 func (b *Backend) dialer() *sockstamp.Dialer {
 	d := &sockstamp.Dialer{Options: sockstamp.Options{User: b.cfg.UserStamps}}
+	if b.cfg.Protocol == GRPC {
+		d.Options.KeepTransmit = ownTransmit
+	}
 	if b.cfg.Connections > 0 {
 		d.Options.KeepTransmit = sharedTransmit
 	}

@@ -10,6 +10,11 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 )
 
+// http2Transmit is how many transmit stamps a connection of HTTP/2 keeps: a prompt
+// of 10 MB is that many frames, each a write, and the answer to its head may come
+// behind them.
+const http2Transmit = 640
+
 // A link is a connection to the server, with how long it took to make.
 type link struct {
 	nc  net.Conn        // what HTTP goes over: raw, or TLS
@@ -40,7 +45,11 @@ func (l *link) open(ctx context.Context, b *Backend, protocols []string) error {
 	if b.proxy != nil {
 		addr = backend.ProxyAddr(b.proxy)
 	}
-	if err := l.openSocket(ctx, addr, sockstamp.Options{User: b.cfg.UserStamps}); err != nil {
+	options := sockstamp.Options{User: b.cfg.UserStamps}
+	if b.cfg.HTTP2 {
+		options.KeepTransmit = http2Transmit
+	}
+	if err := l.openSocket(ctx, addr, options); err != nil {
 		return b.viaProxy(err)
 	}
 	if b.proxy != nil {

@@ -98,6 +98,11 @@ func (w *streamWatch) request() (start, sent stamp) {
 	first, last, ok := w.f.Sent(w.stream(), 0)
 	if !ok {
 		first, last = w.raw.Request()
+		// The first write since begin may be of the request before, if that was
+		// answered before it was written whole.
+		if start, _, ok := w.f.SentInPart(w.stream(), 0); ok {
+			first, last.NS = start, max(last.NS, start.NS)
+		}
 	}
 	return requestOnClock(w.clock, first, last)
 }
