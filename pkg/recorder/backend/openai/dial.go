@@ -13,7 +13,7 @@ import (
 // http2Transmit is how many transmit stamps a connection of HTTP/2 keeps: a prompt
 // of 10 MB is that many frames, each a write, and the answer to its head may come
 // behind them.
-const http2Transmit = 640
+const http2Transmit = 1280
 
 // A link is a connection to the server, with how long it took to make.
 type link struct {
