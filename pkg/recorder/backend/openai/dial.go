@@ -11,8 +11,8 @@ import (
 )
 
 // http2Transmit is how many transmit stamps a connection of HTTP/2 keeps: a prompt
-// of 10 MB is that many frames, each a write, and the answer to its head may come
-// behind them.
+// of 10 MB is half as many frames, each of them two records of TLS, and the answer
+// to its head may come behind them.
 const http2Transmit = 1280
 
 // A link is a connection to the server, with how long it took to make.
