@@ -77,12 +77,6 @@ func said(kind WarningKind, format string, args ...any) *Warning {
 	return &Warning{Kind: kind, Sub: wording(text), text: text}
 }
 
-// warning returns a warning of no special kind.
-func warning(s string) error { return said(KindOther, "%s", s) }
-
-// warningf returns a warning of no special kind.
-func warningf(format string, args ...any) error { return said(KindOther, format, args...) }
-
 // wording returns text with each number replaced by "#".
 func wording(text string) string {
 	var b strings.Builder

@@ -59,7 +59,7 @@ func timeUnitsOf(inputs []Input) timeUnits {
 // milliseconds or more.
 func clockUnit(ns []float64) scale {
 	least, _ := extremes(ns)
-	return scaleFor(analyze.Nanoseconds, max(least, 1e3))
+	return scaleFor(max(least, 1e3))
 }
 
 // of returns the unit of a metric; "" for what is no time.
@@ -98,7 +98,7 @@ func (u TimeUnit) Span(ns float64) string { return u.Number(ns) + " " + u.scale.
 func tokenUnit(ns []float64) scale {
 	least, most := extremes(ns)
 	if most < 1e6 {
-		return scaleFor(analyze.Nanoseconds, most)
+		return scaleFor(most)
 	}
 	if least >= 1e9 {
 		return timeScales[3]
@@ -109,7 +109,7 @@ func tokenUnit(ns []float64) scale {
 // largestUnit is the unit of the largest of the times.
 func largestUnit(ns []float64) scale {
 	_, most := extremes(ns)
-	return scaleFor(analyze.Nanoseconds, most)
+	return scaleFor(most)
 }
 
 // extremes returns the least and the largest of the values but 0; 0 and 0 when

@@ -16,13 +16,9 @@ type scale struct {
 
 var timeScales = [...]scale{{"ns", 1}, {"µs", 1e3}, {"ms", 1e6}, {"s", 1e9}}
 
-// scaleFor returns the scale for values of the size of v (in base units), so
-// that it has one to three digits before the point (from seconds on, any
-// number).
-func scaleFor(u analyze.Unit, v float64) scale {
-	if u != analyze.Nanoseconds {
-		return scale{"", 1}
-	}
+// scaleFor returns the unit of time for values of the size of v nanoseconds, so that
+// it has one to three digits before the point (from seconds on, any number).
+func scaleFor(v float64) scale {
 	v = math.Abs(v)
 	if v == 0 {
 		return timeScales[2] // next to other rows in ms, as a rule
@@ -110,7 +106,7 @@ func (f inRow) text(v float64) string {
 
 // span formats nanoseconds with a unit of their own: "12.34 ms". What stands
 // beside other times of its kind is formatted with [scale.span] in their unit.
-func span(ns float64) string { return scaleFor(analyze.Nanoseconds, ns).span(ns) }
+func span(ns float64) string { return scaleFor(ns).span(ns) }
 
 // span formats nanoseconds in the unit: "12.34 ms".
 func (s scale) span(ns float64) string { return number(ns/s.per) + " " + s.name }
