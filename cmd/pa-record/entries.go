@@ -152,14 +152,24 @@ func (e *payloadSource) limit(s *settings) {
 func openSet(ctx context.Context, s *settings, env environment, o dataset.Options) (set *dataset.Set, err error) {
 	if s.named() {
 		if set, err = openNamed(ctx, s, env, o); err != nil {
-			err = fmt.Errorf("--dataset %s: %w", s.Layout, err)
+			err = readError(ctx, "--dataset "+s.Layout, err)
 		}
 		return set, err
 	}
 	if set, err = dataset.Open(ctx, s.InputData, o); err != nil {
-		err = fmt.Errorf("--input-data: %w", err)
+		err = readError(ctx, "--input-data", err)
 	}
 	return set, err
+}
+
+// readError says that what a flag names could not be read. Where a signal ended
+// the reading, the flag is not at fault and the error is the signal's.
+func readError(ctx context.Context, flag string, err error) error {
+	var ended signalError
+	if errors.As(err, &ended) && errors.Is(context.Cause(ctx), ended) {
+		return fmt.Errorf("%w while %s was read", ended, flag)
+	}
+	return fmt.Errorf("%s: %w", flag, err)
 }
 
 // maxTensorBytes bounds a file of a folder of tensors.

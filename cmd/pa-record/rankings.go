@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -49,7 +48,7 @@ func readRankings(ctx context.Context, s *settings, queries, passages string, o 
 	e := &payloadSource{meta: &export.DatasetMeta{Order: s.Order}, close: func() error { return nil }}
 	defer func() {
 		if err != nil {
-			err = errors.Join(fmt.Errorf("--input-data: %w", err), e.close())
+			err = errors.Join(readError(ctx, "--input-data", err), e.close())
 		}
 	}()
 	var sets []workload.Source
