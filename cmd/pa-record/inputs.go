@@ -19,7 +19,7 @@ import (
 // inputFlags say what is sent.
 func inputFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringSliceFlag{Name: "input-data", Category: catInput, Usage: "`DATA` is zero, random, or the path of a file or folder with requests, prompts or a trace (repeatable; - is standard input); default: random tensors for Triton, built-in prompts for OpenAI"},
+		&cli.StringSliceFlag{Name: "input-data", Category: catInput, Usage: "`DATA` is zero, random, or the path of a file or folder with requests, prompts or a trace (.txt: a prompt a line; repeatable; - is standard input); default: random tensors for Triton, built-in prompts for OpenAI"},
 		&cli.BoolFlag{Name: "z", Category: catInput, Usage: "--input-data zero, as perf_analyzer once spelled it"},
 		&cli.StringFlag{Name: "data-directory", Category: catInput, Usage: "--input-data `DIR`, as perf_analyzer once spelled it"},
 		&cli.StringFlag{Name: "dataset", Category: catInput, Usage: "`LAYOUT` of the files: " + strings.Join(dataset.Layouts(), ", ") + " (default: found out). Without files openorca, cnn_dailymail and sharegpt are taken from Hugging Face's cache, or from its datasets server"},

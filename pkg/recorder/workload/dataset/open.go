@@ -360,6 +360,8 @@ func openRows(ctx context.Context, src *source, o *Options) (rows, error) {
 	switch {
 	case src.size == 0:
 		return nil, fmt.Errorf("%s: is empty (0 bytes)", src.name)
+	case isText(src.name, o):
+		return openText(ctx, src)
 	case len(text) == 0:
 		return nil, fmt.Errorf("%s: nothing but white space", src.name)
 	case bytes.HasPrefix(head, []byte(parquetMagic)):
@@ -375,7 +377,7 @@ func openRows(ctx context.Context, src *source, o *Options) (rows, error) {
 	case looksLikeTable(text):
 		return openTable(ctx, src)
 	}
-	return nil, fmt.Errorf("%s: is neither JSON, JSON Lines, CSV with the names of columns in its first line, nor Parquet: it begins with %q", src.name, clip(text))
+	return nil, fmt.Errorf("%s: is neither JSON, JSON Lines, CSV with the names of columns in its first line, nor Parquet: it begins with %q; to send each line as a prompt, give the file a name that ends in .txt", src.name, clip(text))
 }
 
 // openObjects opens a file that begins with an object: JSON Lines if there is more

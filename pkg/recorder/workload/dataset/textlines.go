@@ -1,0 +1,69 @@
+package dataset
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// textLines are the rows of a plain text file: a prompt on each line that is not
+// blank.
+type textLines struct{ *lines }
+
+// isText reports whether a file is plain text by its name. Only the name tells: a
+// prompt may look like JSON or CSV.
+func isText(name string, o *Options) bool {
+	name = strings.TrimSuffix(strings.TrimSuffix(name, ".gz"), ".zst")
+	return strings.EqualFold(filepath.Ext(name), ".txt") && (o.Layout == "" || o.Layout == "prompts")
+}
+
+// openText finds the rows of src.
+func openText(ctx context.Context, src *source) (rows, error) {
+	l, err := openLines(ctx, src)
+	if err != nil {
+		return nil, err
+	}
+	if l.len() == 0 {
+		return nil, fmt.Errorf("%s: has only blank lines; expected a prompt on each line", src.name)
+	}
+	return textLines{l}, nil
+}
+
+// row returns the line as a prompt, without its end.
+func (l textLines) row(i int) (*row, error) {
+	text, err := l.src.read(l.at[i], l.at[i+1]) // with blank lines behind it
+	if err != nil {
+		return nil, l.fault(i, err)
+	}
+	text, _, _ = bytes.Cut(text, []byte("\n"))
+	text = bytes.TrimSuffix(text, []byte("\r"))
+	if !utf8.Valid(text) {
+		return nil, l.fault(i, errors.New("is not UTF-8; save the file as UTF-8"))
+	}
+	js, err := json.Marshal(string(text))
+	if err != nil {
+		return nil, l.fault(i, err)
+	}
+	return &row{fields: export.Fields{{Name: "prompt", Value: export.Value{Data: js}}}}, nil
+}
+
+// looksLikeJSON reports whether the first line is a JSON object, which is more
+// likely a row of JSON Lines than a prompt.
+func (l textLines) looksLikeJSON() bool {
+	r, err := l.row(0)
+	if err != nil {
+		return false
+	}
+	text, err := parseString(r.get("prompt"))
+	if err != nil || !strings.HasPrefix(strings.TrimSpace(text), "{") {
+		return false
+	}
+	return json.Valid([]byte(text))
+}
