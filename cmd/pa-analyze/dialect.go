@@ -50,7 +50,7 @@ func dialectFlags() []cli.Flag {
 		&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "show each measurement window (perf_analyzer)", Category: category},
 		&cli.BoolFlag{Name: "verbose-csv", Usage: "more columns in the CSV report (perf_analyzer)", Category: category},
 		&cli.StringSliceFlag{Name: "arg", Usage: "`KEY=VALUE` of the tool's command line: percentile_metrics=ttft,e2el, save_detailed=True, … (repeatable)", Category: category},
-		&cli.BoolFlag{Name: "csv-file", Usage: "with the table, also write the tool's CSV file into the folder of the export, as the tool does", Category: category},
+		&cli.BoolFlag{Name: "csv-file", Usage: "besides the table, write the tool's CSV file into the folder of the export", Category: category},
 	}
 }
 
@@ -321,7 +321,7 @@ func dialectAction(c *cli.Context, name string, ahead openings) error {
 			cfg.WithoutTokenizer = true
 			rep, err := read(c.Context, r, cfg)
 			if errors.Is(err, dialect.ErrNoTokenizer) && format == "table" && canReopen(path) {
-				warnf(c, "%s: %v; this report is by our own definitions; add --tokenizer NAME for that of %s", path, err, name)
+				warnf(c, "%s: %v; this report is by our own definitions; add --tokenizer NAME for the report of %s", path, err, name)
 				return strictInstead(c, path, len(paths) > 1, &out)
 			}
 			warnings(c, r)
@@ -427,7 +427,7 @@ func writeBeside(c *cli.Context, path string, rep dialect.Report) {
 		}
 		if old, err := os.ReadFile(beside); !c.Bool("overwrite") {
 			if err != nil || !bytes.Equal(old, b.Bytes()) {
-				warnf(c, "%s is there and says something else; it stays as it is (--overwrite replaces it)", beside)
+				warnf(c, "%s exists with other content and stays as it is (--overwrite replaces it)", beside)
 			}
 			return
 		}

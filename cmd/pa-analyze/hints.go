@@ -103,7 +103,7 @@ func hintedDialect(c *cli.Context, ahead openings) string {
 		return name
 	}
 	if _, err := findDialect(name); err != nil {
-		warnf(c, "the file asks to be reported as %s does, which is not known here: it is reported by our own definitions", strconv.Quote(sanitize.Text(name)))
+		warnf(c, "the file asks for a report as %s prints it, which pa-analyze does not know; it is reported by our own definitions", strconv.Quote(sanitize.Text(name)))
 		return strictDialect
 	}
 	if flag := ownFlag(c); flag != "" {
@@ -213,7 +213,7 @@ func (s sayings) tokenizer() (_ *tokenizer.Tokenizer, name string, _ error) {
 	case named != "":
 		tok, err := s.load("hint "+named, named, openCached)
 		if err != nil {
-			warnf(s.c, "the file asks for %v, so numbers of tokens are n/a; add --tokenizer %s if you want it fetched from the hub, or opened if that is a path", err, strconv.Quote(named))
+			warnf(s.c, "the file asks for %v, so token counts are n/a; --tokenizer %s fetches it from the hub, or opens it if it is a path", err, strconv.Quote(named))
 			return nil, "", nil
 		}
 		return tok, named, nil

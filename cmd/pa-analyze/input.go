@@ -21,10 +21,10 @@ const defaultFile = "profile_export.json"
 // inputFlags are those of every command that reads files.
 func inputFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.BoolFlag{Name: "beside", Usage: "also read the summary and settings that the tool wrote into the folder of the file (giving the folder does, too)", Category: "Input"},
+		&cli.BoolFlag{Name: "beside", Usage: "also read the tool's summary and settings from the folder of the file (a folder as FILE implies it)", Category: "Input"},
 		&cli.Int64Flag{Name: "max-value", Usage: "refuse a single value of more than `BYTES`", Value: export.DefaultMaxValueBytes, Category: "Input"},
 		&cli.Int64Flag{Name: "max-spool", Usage: "keep at most `BYTES` of standard input or of a decompressed file in $TMPDIR (default: half of its free space, at most 64 GiB)", Category: "Input"},
-		&cli.IntFlag{Name: "max-ratio", Usage: "refuse a compressed file that becomes more than `N` times as large; -1: never", Value: export.DefaultMaxRatio, Category: "Input"},
+		&cli.IntFlag{Name: "max-ratio", Usage: "refuse a compressed file that decompresses to more than `N` times its size; -1: no limit", Value: export.DefaultMaxRatio, Category: "Input"},
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 func reportCommand() *cli.Command {
 	flags := []cli.Flag{
 		&cli.StringFlag{Name: "format", Aliases: []string{"f"}, Usage: "print as `FORMAT`: table, csv, json or markdown", Value: "table", Category: "Output"},
-		&cli.BoolFlag{Name: "all-warnings", Usage: "print every warning of every level and file; otherwise one line stands for those that are alike", Category: "Output"},
+		&cli.BoolFlag{Name: "all-warnings", Usage: "print every warning of every level and file (default: one line for similar warnings)", Category: "Output"},
 		&cli.BoolFlag{Name: "percentiles", Usage: "show p1 to p99.9 in the table instead of p50 to p99 (csv and json always hold all)", Category: "Output"},
 	}
 	flags = append(append(flags, outputFlags()...), widthFlag(), experimentFlag())
@@ -65,7 +65,7 @@ func measureFlags() []cli.Flag {
 // streamingFlag says whether answers were streamed, to our own definitions and to
 // those of other tools.
 func streamingFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "streaming", Usage: "answers were streamed; --streaming=false: not, so that they have no TTFT, TTST, ITL and TPOT (default: by the file)", Category: "What to count"}
+	return &cli.BoolFlag{Name: "streaming", Usage: "treat answers as streamed; --streaming=false: as not streamed, without TTFT, TTST, ITL and TPOT (default: as the file says)", Category: "What to count"}
 }
 
 // config turns the flags of measureFlags and selectionFlags, --streaming and

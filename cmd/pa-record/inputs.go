@@ -27,7 +27,7 @@ func inputFlags() []cli.Flag {
 		&cli.IntFlag{Name: "num-dataset-entries", Category: catInput, Usage: "send `N` of the entries: the first ones, or with shuffle any; or make up N prompts", DefaultText: "all; 100 of what is made up or fetched"},
 		&cli.StringFlag{Name: "trace-window", Category: catInput, Usage: "read the part `FROM:TO` of a trace, as times since its start: 10m:15m"},
 		&cli.Int64Flag{Name: "max-spool", Category: catInput, Usage: "keep at most `BYTES` of a decompressed file or of a stream in $TMPDIR", DefaultText: "half of its free space, at most 64 GiB"},
-		&cli.IntFlag{Name: "max-ratio", Category: catInput, Usage: "refuse a compressed file that becomes more than `N` times as large; -1: never", DefaultText: "1000"},
+		&cli.IntFlag{Name: "max-ratio", Category: catInput, Usage: "refuse a compressed file that decompresses to more than `N` times its size; -1: no limit", DefaultText: "1000"},
 		&cli.IntFlag{Name: "block-tokens", Category: catInput, Usage: "`N` tokens for each hash id of a trace", DefaultText: "512; Bailian 16"},
 		&cli.StringFlag{Name: "backend", Category: catInput, Usage: "how a Triton model takes prompts: `KIND` vllm, tensorrtllm, tensorrtllm_engine or llmapi", DefaultText: "told by its inputs"},
 		&cli.StringFlag{Name: "request-template", Category: catInput, Usage: "make requests after this `JSON` object, with places {{" + strings.Join(template.Names, "}}, {{") + "}}", DefaultText: "the service's own form"},

@@ -64,7 +64,7 @@ func newRecording(outputs []*output, overwrite bool) (*recording, error) {
 		}
 	}
 	if st, err := os.Lstat(r.path); err == nil && !st.Mode().IsRegular() {
-		return nil, cmdline.Refusedf("%s: is no regular file; remove it, or give another --profile-export-file", r.path)
+		return nil, cmdline.Refusedf("%s: not a regular file; remove it, or give another --profile-export-file", r.path)
 	}
 	f, err := os.Open(r.path)
 	if err != nil {
@@ -88,7 +88,7 @@ func (r *recording) busy() error {
 
 // leftover is the error of a journal that nobody writes any more.
 func (r *recording) leftover() error {
-	return cmdline.Refusedf("%s is there: a run that was killed left it; finish it with pa-record recover %s, or give --overwrite", r.path, r.path)
+	return cmdline.Refusedf("%s was left by a run that was killed; finish it with pa-record recover %s, or give --overwrite", r.path, r.path)
 }
 
 // Why takeFile does not give a file.
@@ -136,7 +136,7 @@ func (r *recording) checkExports() error {
 			continue
 		}
 		if _, err := os.Lstat(o.target); err == nil {
-			return cmdline.Refusedf("%s is there by now; give --overwrite or another --profile-export-file", o.path)
+			return cmdline.Refusedf("%s exists by now; give --overwrite or another --profile-export-file", o.path)
 		}
 	}
 	return nil
@@ -199,7 +199,7 @@ func (r *recording) Flush() error {
 	if !r.gone && !isAt(r.file, r.path) {
 		r.gone = true
 		if r.warn != nil {
-			r.warn(fmt.Sprintf("%s was removed or renamed while it is being written; the run goes on, and what it records is put there again at its end", r.path))
+			r.warn(fmt.Sprintf("%s was removed or renamed during the run; the run continues and writes it again at its end", r.path))
 		}
 	}
 	return r.failed(r.w.Flush())
@@ -221,7 +221,7 @@ func (r *recording) restore() error {
 	if err != nil {
 		path = filepath.Join(os.TempDir(), fmt.Sprintf("pa-record-%d%s", os.Getpid(), journalSuffix))
 		if f, err = takeFile(path, false); err != nil {
-			return fmt.Errorf("journal %s is gone, and cannot be put to %s: %w", r.path, path, err)
+			return fmt.Errorf("journal %s was removed, and cannot be written to %s: %w", r.path, path, err)
 		}
 	}
 	st, err := r.file.Stat()

@@ -22,7 +22,7 @@ func TestJournalMeddledWith(t *testing.T) {
 		warn   string
 		err    string
 	}{
-		{"folder removed", func(dir, _ string) error { return os.RemoveAll(dir) }, 4, "was removed or renamed while it is being written", ""},
+		{"folder removed", func(dir, _ string) error { return os.RemoveAll(dir) }, 4, "was removed or renamed during the run", ""},
 		{"journal removed", func(_, j string) error { return os.Remove(j) }, 4, "was removed or renamed", ""},
 		{"journal replaced", func(_, j string) error {
 			return errors.Join(os.Remove(j), os.WriteFile(j, []byte("another's"), 0o600))

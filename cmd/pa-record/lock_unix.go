@@ -56,7 +56,7 @@ func emptyFile(f *os.File, overwrite bool) error {
 	case err != nil:
 		return err
 	case !st.Mode().IsRegular():
-		return fmt.Errorf("%s: is no regular file; remove it, or give another --profile-export-file", f.Name())
+		return fmt.Errorf("%s: not a regular file; remove it, or give another --profile-export-file", f.Name())
 	case st.Size() == 0:
 		return nil
 	case !overwrite:

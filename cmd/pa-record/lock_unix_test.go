@@ -92,7 +92,7 @@ func TestOpenLooksAgain(t *testing.T) {
 		{"a leftover journal", "x.journal.arrows", "old", false, "finish it with pa-record recover"},
 		{"a leftover journal, to be replaced", "x.journal.arrows", "old", true, ""},
 		{"a journal without content", "x.journal.arrows", "", false, ""},
-		{"an export", "x.json", "old", false, "is there by now"},
+		{"an export", "x.json", "old", false, "exists by now"},
 		{"an export, to be replaced", "x.json", "old", true, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -144,7 +144,7 @@ func TestJournalIsLink(t *testing.T) {
 	if err := r.open(t.Context(), &export.Run{}); err == nil {
 		t.Error("opened; want an error")
 	}
-	if _, err := newTestRecording(filepath.Join(dir, "x.json"), true); err == nil || !strings.Contains(err.Error(), "is no regular file") {
+	if _, err := newTestRecording(filepath.Join(dir, "x.json"), true); err == nil || !strings.Contains(err.Error(), "not a regular file") {
 		t.Errorf("%v, want a refusal", err)
 	}
 	if got, err := os.ReadFile(victim); !bytes.Equal(got, []byte("precious")) {

@@ -149,8 +149,8 @@ func TestSharedMemoryFull(t *testing.T) {
 		want              string
 	}{
 		{"small tensors", "1000000", "--output-shared-memory-size 64 --concurrency-range 2", 0, ""},
-		{"outputs", "1000000", "--output-shared-memory-size 1000000 --concurrency-range 2", 1, "shared memory: /dev/shm: 2000000 bytes more are needed and "},
-		{"inputs", "4096", "--output-shared-memory-size 64 --concurrency-range 1 --input-data " + inputs, 1, "shared memory for inputs: /dev/shm: 64 bytes more are needed and 0 are free: "},
+		{"outputs", "1000000", "--output-shared-memory-size 1000000 --concurrency-range 2", 1, "shared memory: /dev/shm: 2000000 more bytes are needed and "},
+		{"inputs", "4096", "--output-shared-memory-size 64 --concurrency-range 1 --input-data " + inputs, 1, "shared memory for inputs: /dev/shm: 64 more bytes are needed and 0 are free: "},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			args := append([]string{"-m", "add_sub", "-i", "grpc", "-u", simArgument, "--shared-memory", "system", "--request-count", "4", "--quiet", "--profile-export-file", filepath.Join(t.TempDir(), "e.json")}, strings.Fields(tt.args)...)

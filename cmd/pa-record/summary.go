@@ -95,7 +95,7 @@ func (s *summary) print(stdout, stderr io.Writer, of place, shown bool) {
 	switch {
 	case s.done == nil:
 	case s.err != nil:
-		fmt.Fprintf(stderr, "pa-record: note: %sthe figures are left to pa-analyze: %v\n", of.prefix(), s.err)
+		fmt.Fprintf(stderr, "pa-record: note: %sno figures: %v; pa-analyze report computes them\n", of.prefix(), s.err)
 	case measured(s.report):
 		switch {
 		case shown:

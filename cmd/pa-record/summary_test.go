@@ -213,7 +213,7 @@ func TestSummaryTooLarge(t *testing.T) {
 	s.wait()
 	var stdout, stderr strings.Builder
 	s.print(&stdout, &stderr, place{}, false)
-	if want := "pa-record: note: the figures are left to pa-analyze: more than 2 responses\n"; stderr.String() != want || stdout.Len() > 0 {
+	if want := "pa-record: note: no figures: more than 2 responses; pa-analyze report computes them\n"; stderr.String() != want || stdout.Len() > 0 {
 		t.Errorf("standard error %q, want %q; standard output %q", stderr.String(), want, stdout.String())
 	}
 }

@@ -81,23 +81,23 @@ func TestUnlistedModel(t *testing.T) {
 		{name: "LiteLLM lists a pattern", model: "openai/gpt-4o", list: []string{"openai/*"}},
 		{
 			name: "Azure lists base models, and is asked for a deployment", model: "my-gpt4-deployment", list: []string{"gpt-4o", "gpt-4o-mini"},
-			warning: `does not list model "my-gpt4-deployment"; it lists "gpt-4o", "gpt-4o-mini"; the requests name "my-gpt4-deployment" all the same`,
+			warning: `does not list model "my-gpt4-deployment"; it lists "gpt-4o", "gpt-4o-mini"; pa-record sends "my-gpt4-deployment" anyway`,
 		},
 		{
 			name: "OpenRouter takes variants of what it lists", model: "meta-llama/llama-3:nitro", list: []string{"meta-llama/llama-3"},
-			warning: `does not list model "meta-llama/llama-3:nitro"; it lists "meta-llama/llama-3"; the requests name "meta-llama/llama-3:nitro" all the same`,
+			warning: `does not list model "meta-llama/llama-3:nitro"; it lists "meta-llama/llama-3"; pa-record sends "meta-llama/llama-3:nitro" anyway`,
 		},
 		{
 			name: "trtllm-serve lists the base name of a path", model: "/path/to/llama3.1_70B", list: []string{"llama3.1_70B"},
-			warning: `does not list model "/path/to/llama3.1_70B", but its base name "llama3.1_70B"; the requests name "/path/to/llama3.1_70B" all the same; if the server refuses them, give --model llama3.1_70B`,
+			warning: `does not list model "/path/to/llama3.1_70B", but its base name "llama3.1_70B"; pa-record sends "/path/to/llama3.1_70B" anyway; if the server refuses them, give --model llama3.1_70B`,
 		},
 		{
 			name: "llama.cpp answers any name", model: "gpt2", list: []string{"tiny.gguf"},
-			warning: `does not list model "gpt2"; it lists "tiny.gguf"; the requests name "gpt2" all the same`,
+			warning: `does not list model "gpt2"; it lists "tiny.gguf"; pa-record sends "gpt2" anyway`,
 		},
 		{
 			name: "the server refuses the name", model: "x", list: []string{"a", "b", "c", "d", "e", "f", "g"}, refuses: notTheGiven("x"),
-			warning: `does not list model "x"; it lists "a", "b", "c", "d", "e" and 2 more; the requests name "x" all the same`,
+			warning: `does not list model "x"; it lists "a", "b", "c", "d", "e" and 2 more; pa-record sends "x" anyway`,
 			err:     `requests failed: http_error 404: The model x does not exist.; the server lists "a", "b", "c", "d", "e" and 2 more; choose one with --model`,
 		},
 		{

@@ -31,7 +31,7 @@ type LimitError struct {
 
 func (e *LimitError) Error() string {
 	if e.Ratio > 0 {
-		return fmt.Sprintf("%s: decompresses to more than %d times its size, as no honest export does; raise --max-ratio if this one is", e.Name, e.MaxRatio)
+		return fmt.Sprintf("%s: decompresses to more than %d times its size, unlike a normal export; raise --max-ratio if you trust this file", e.Name, e.MaxRatio)
 	}
 	why := e.Why
 	if why != "" {

@@ -290,7 +290,7 @@ func Run(ctx context.Context, r export.Reader, cfg Config) (*Report, error) {
 	}
 	if rep.Stamps.Mixed > 0 {
 		rep.Warnings = append(rep.Warnings, counted(KindClock, "mixed", func(n []int64) string {
-			return howMany(n[0], "request", "requests") + " had times from the kernel and from the program mixed: they are taken at different places"
+			return howMany(n[0], "request", "requests") + " had some times from the kernel and some from the program, which are taken at different places"
 		}, int64(rep.Stamps.Mixed)))
 	}
 	return rep, err
@@ -411,7 +411,7 @@ func (l *level) finish(run *export.Run, i int, cfg Config) Experiment {
 	l.namePauses(run, e, &x, cfg)
 	if nowhere > 0 {
 		x.Warnings = append(x.Warnings, counted(KindMissingTimes, "nowhere", func(n []int64) string {
-			return howMany(n[0], "request", "requests") + " had no time at all: in no part of the level, and left out"
+			return howMany(n[0], "request", "requests") + " had no time at all, so they belong to no part of the level and are left out"
 		}, int64(nowhere)))
 	}
 	return x

@@ -217,6 +217,6 @@ func (x *Attainment) warnings() []error {
 	n := x.Met + x.Missed + x.Failed + x.Unknown
 	lacking := x.Lacking[0].Name
 	return []error{counted(KindSLO, lacking, func(n []int64) string {
-		return ofRequests(n) + " had no " + lacking + ": whether they meet the SLO is unknown, and they are not in the share"
+		return ofRequests(n) + " had no " + lacking + ": whether they meet the SLO is unknown, so the share leaves them out"
 	}, int64(x.Unknown), int64(n))}
 }

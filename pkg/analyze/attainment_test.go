@@ -96,7 +96,7 @@ func TestAttainment(t *testing.T) {
 func TestAttainmentWarnings(t *testing.T) {
 	cfg := Config{SLO: objective(t, "itl_max<=1s && cached_tokens<5")}
 	e := analyzed(t, reader("", mixedRun()), cfg).Experiments[0]
-	if want := "4 of 5 requests had no cached_tokens: whether they meet the SLO is unknown, and they are not in the share"; !strings.Contains(warningTexts(e.Warnings), want) {
+	if want := "4 of 5 requests had no cached_tokens: whether they meet the SLO is unknown, so the share leaves them out"; !strings.Contains(warningTexts(e.Warnings), want) {
 		t.Errorf("%s\nwithout %q", warningTexts(e.Warnings), want)
 	}
 	if diff := cmp.Diff([]Count{{"cached_tokens", 4}, {"itl_max", 1}}, e.SLO.Lacking); diff != "" {

@@ -349,9 +349,9 @@ func (c *collector) warnings(cfg Config, x *Experiment) []error {
 	say(KindTokenCount, func(n []int64) string {
 		return "the file holds no outputs of " + howMany(n[0], "request", "requests") + ": each response counts as a token, an empty last one too"
 	}, int64(o.assumed))
-	requests(KindDropped, o.dropped, " lost the outputs, because the recorder's disk was too slow: they have an E2EL only, and token rates are n/a; record to a faster disk")
+	requests(KindDropped, o.dropped, " lost their outputs because the recorder's disk was too slow: they have an E2EL only, and token rates are n/a; record to a faster disk")
 	say(KindUnreadable, func(n []int64) string {
-		return howMany(n[0], "event or body", "events or bodies") + " broke the protocol: not counted as tokens"
+		return howMany(n[0], "event or body", "events or bodies") + " broke the protocol; they do not count as tokens"
 	}, int64(o.unreadable))
 	requests(KindMissingTimes, o.noFrom, fmt.Sprintf(" had no %q time recorded: no TTFT and no E2EL; choose another --from", cfg.From))
 	requests(KindClock, o.sooner, fmt.Sprintf(" got a response before the last byte was sent, so times from %q are negative; use --from start", cfg.From))

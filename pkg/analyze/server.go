@@ -299,7 +299,7 @@ func (w *serverWatch) doubts(all []ServerFigure) (warnings []error) {
 		}
 	}
 	if first != nil {
-		warnings = append(warnings, said(KindServer, "%s of gauges left out, because they are no numbers; the first is %s of %s", howMany(int64(scrapes), "value", "values"), first.Name, first.Source))
+		warnings = append(warnings, said(KindServer, "%s of gauges left out because they are not numbers; the first is %s of %s", howMany(int64(scrapes), "value", "values"), first.Name, first.Source))
 	}
 	return warnings
 }

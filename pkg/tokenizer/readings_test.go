@@ -147,7 +147,7 @@ func TestTransformers5Limits(t *testing.T) {
 		wantErr       string
 		wantNote      string
 	}{
-		{name: "class of other rules", config: `{"tokenizer_class":"T5TokenizerFast"}`, wantNote: "transformers 5 makes a T5Tokenizer of this file by rules that are not known here"},
+		{name: "class of other rules", config: `{"tokenizer_class":"T5TokenizerFast"}`, wantNote: "transformers 5 reads this file as a T5Tokenizer, whose rules pa-analyze does not know"},
 		{name: "class is no string", config: `{"tokenizer_class":1}`, wantErr: "tokenizer_class: a number where a string is expected"},
 		{name: "config.json is no object", config: `{}`, model: `[]`, wantErr: "config.json: line 1: an array where an object is expected"},
 		{name: "legacy is no boolean", config: `{"tokenizer_class":"LlamaTokenizer","legacy":"x"}`, wantErr: "legacy: a string where a boolean is expected"},

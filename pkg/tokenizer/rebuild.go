@@ -183,7 +183,7 @@ func rebuildingOf(d *document, config, model *node) (*rebuilding, error) {
 		return &rebuilding{name: name, class: class, config: config}, nil
 	}
 	if slices.Contains(otherRebuiltClasses, strings.TrimSuffix(name, "Tokenizer")) {
-		d.note("transformers 5 makes a %s of this file by rules that are not known here; it is read as transformers 4 reads it", name)
+		d.note("transformers 5 reads this file as a %s, whose rules pa-analyze does not know; it is read as transformers 4 reads it", name)
 	}
 	return nil, nil
 }

@@ -65,7 +65,7 @@ func strictMetric(d *Definition, key string, rep *analyze.Report, e *analyze.Exp
 func strictRate(d *Definition, e *analyze.Experiment) {
 	const duration = "first start to last response of any kind"
 	t := &e.Throughput
-	noTokens, noTotal, noUser := "no tokens are known", "not of every request the input tokens are known", "only at a concurrency"
+	noTokens, noTotal, noUser := "no tokens are known", "the input tokens of some requests are unknown", "only at a concurrency"
 	for _, u := range e.Unavailable {
 		if u.Key == "output_tokens_per_s" {
 			noTokens, noTotal, noUser = u.Why, u.Why, u.Why

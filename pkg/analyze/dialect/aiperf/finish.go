@@ -39,7 +39,7 @@ func (a *analysis) finish() {
 		if a.imported() {
 			add = "add --beside to take it from profile_export_aiperf.json of the same folder, or " + add
 		}
-		r.warnings = append(r.warnings, errors.New("AIPerf divides by the time from before the first request to after the last, which the file does not say: rates and effective metrics are over the requests themselves; "+add))
+		r.warnings = append(r.warnings, errors.New("the file does not state the start and end of the phase, by which AIPerf divides; rates and effective metrics use the first start and the last end of the requests; "+add))
 	}
 	if a.skipped > 0 {
 		r.warnings = append(r.warnings, fmt.Errorf("left out: %s that AIPerf does not count (cancelled, or not measured)", plural.Of(a.skipped, "request")))

@@ -464,7 +464,7 @@ func (a *analysis) withoutCounts() {
 	r := a.rep
 	r.Metrics = a.counted(r.Metrics)
 	if !a.cfg.Explain && a.parser == parseText {
-		r.warnings = append(r.warnings, errors.New("numbers of tokens and what is made of them are n/a: GenAI-Perf counts with the model's tokenizer; give it with --tokenizer"))
+		r.warnings = append(r.warnings, errors.New("token counts and the figures computed from them are n/a: GenAI-Perf counts with the model's tokenizer; give it with --tokenizer"))
 	}
 }
 
@@ -503,7 +503,7 @@ func (a *analysis) finish() *Report {
 		a.printable()
 	}
 	if a.excluded > 0 {
-		a.rep.warnings = append(a.rep.warnings, fmt.Errorf("left out: %s that failed or belonged to no measurement; GenAI-Perf does not see such", plural.Of(a.excluded, "request")))
+		a.rep.warnings = append(a.rep.warnings, fmt.Errorf("left out: %s that failed or belonged to no measurement; GenAI-Perf does not see them", plural.Of(a.excluded, "request")))
 	}
 	if n := a.clean.failed; n > 0 {
 		a.rep.warnings = append(a.rep.warnings, fmt.Errorf("not readable: %s, not counted as responses; their requests count in the throughput", plural.Of(n, "response")))

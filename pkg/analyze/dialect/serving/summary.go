@@ -162,7 +162,7 @@ func (l *level) noteEnds(out *Level, run *export.Run, said map[string]string) {
 	if !lacks || out.E2EL.N == 0 {
 		return
 	}
-	note := "end-to-end latencies end with the last token, and so does what is made of them: " + why
+	note := "end-to-end latencies, and the figures computed from them, end with the last token: " + why
 	if ms, err := strconv.ParseFloat(said["mean_e2e_latency_ms"], 64); err == nil {
 		note += fmt.Sprintf("; their mean is %.3f ms here, and %.3f ms in the file", out.E2EL.Mean, ms)
 	}

@@ -131,12 +131,12 @@ func (b *Backend) useModels(listed, aliases []string) error {
 func (b *Backend) notListed(unlisted, listed, aliases []string) backend.Warning {
 	wanted, offers := someNames(unlisted), b.secrets.Text(someNames(listed))
 	w := backend.Warning{
-		Text:      fmt.Sprintf("%s does not list model %s; it lists %s; the requests name %[2]s all the same", b.target.modelsURL, wanted, offers),
+		Text:      fmt.Sprintf("%s does not list model %s; it lists %s; pa-record sends %[2]s anyway", b.target.modelsURL, wanted, offers),
 		IfRefused: fmt.Sprintf("the server lists %s; choose one with --model", offers),
 	}
 	base := path.Base(unlisted[0])
 	if len(unlisted) == 1 && base != unlisted[0] && (slices.Contains(listed, base) || slices.Contains(aliases, base)) {
-		w.Text = fmt.Sprintf("%s does not list model %s, but its base name %s; the requests name %[2]s all the same; if the server refuses them, give --model %[4]s",
+		w.Text = fmt.Sprintf("%s does not list model %s, but its base name %s; pa-record sends %[2]s anyway; if the server refuses them, give --model %[4]s",
 			b.target.modelsURL, wanted, someNames([]string{base}), base)
 	}
 	return w
