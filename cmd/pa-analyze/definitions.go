@@ -93,7 +93,7 @@ func definitions(c *cli.Context) error {
 	})
 }
 
-// tokenizersByReading returns the tokenizer of --tokenizer as each reading makes it;
+// tokenizersByReading returns the tokenizer of --tokenizer once for each reading, or
 // nil if there is none.
 func tokenizersByReading(c *cli.Context, tok dialect.Tokenizer) (map[tokenizer.Reading]dialect.Tokenizer, error) {
 	if tok == nil {

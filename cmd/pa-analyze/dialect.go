@@ -241,7 +241,7 @@ func dialectConfig(s sayings, name string) (cfg dialect.Config, err error) {
 	return cfg, err
 }
 
-// readingOf returns how the tool of a dialect reads a tokenizer's files.
+// readingOf returns the reading of tokenizer files that the tool of a dialect uses.
 func readingOf(name string) tokenizer.Reading {
 	if dialect.TransformersRelease(name) >= 5 {
 		return tokenizer.Transformers5
@@ -355,13 +355,13 @@ func dialectAction(c *cli.Context, name string, ahead openings) error {
 	return errors.Join(errs...)
 }
 
-// canReopen reports whether the file can be read a second time: a stream cannot.
+// canReopen reports whether path can be read a second time; a stream cannot.
 func canReopen(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && path != "-" && (info.Mode().IsRegular() || info.IsDir())
 }
 
-// strictInstead writes the report of a file by our own definitions, whose
+// strictInstead writes the report of a file by our own definitions, because their
 // latencies need no tokenizer.
 func strictInstead(c *cli.Context, path string, several bool, out io.Writer) error {
 	return use(c, path, func(r export.Reader) error {
@@ -399,9 +399,9 @@ func render(c *cli.Context, name string, rep dialect.Report, format string, w io
 	return err
 }
 
-// writeBeside writes the CSV file that the tool writes into the folder of the
-// export, for --csv-file. One that is there stays as it is, unless --overwrite is
-// given. What goes wrong is a warning: the report is on the console.
+// writeBeside writes the tool's CSV file into the folder of the export, for
+// --csv-file. It keeps an existing file unless --overwrite is given. Errors are
+// printed as warnings, because the report is already on the console.
 func writeBeside(c *cli.Context, path string, rep dialect.Report) {
 	namer, ok := rep.(interface{ CSVName(stem string) string })
 	if !ok || path == "-" {

@@ -146,7 +146,7 @@ type sayings struct {
 	// loaded are the tokenizers that were loaded before, by name; nil: they are
 	// not kept.
 	loaded map[string]*tokenizer.Tokenizer
-	// reading is how the dialect's tool reads a tokenizer's files.
+	// reading is the reading of tokenizer files that the dialect's tool uses.
 	reading tokenizer.Reading
 }
 
@@ -198,11 +198,10 @@ func (s sayings) levels() []string {
 	return s.c.StringSlice("experiment")
 }
 
-// tokenizer loads what --tokenizer names, or what the file's hint names and the
-// local cache has, and returns what the command line or the hint calls it; nil
-// without either. A hint is never fetched from the hub, and never opens a path:
-// the file may come from anywhere. A tokenizer that the tool took by default is
-// replaced by the built-in one.
+// tokenizer loads the tokenizer that --tokenizer names, or that the file's hint names
+// if the local cache has it, and returns it with that name; nil without either. A
+// hint never opens a path and is never fetched from the hub, because the file may
+// come from anywhere. The built-in tokenizer replaces a tool's default tokenizer.
 func (s sayings) tokenizer() (_ *tokenizer.Tokenizer, name string, _ error) {
 	if name = s.c.String("tokenizer"); name != "" {
 		tok, err := s.load(name, name, openTokenizer)

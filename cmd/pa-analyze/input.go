@@ -56,7 +56,7 @@ func open(c *cli.Context, path string) (export.Reader, error) {
 	return r, nil
 }
 
-// isFolder reports whether path is that of a folder.
+// isFolder reports whether path names a folder.
 func isFolder(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.IsDir()
@@ -72,8 +72,8 @@ func use(c *cli.Context, path string, f func(export.Reader) error) (err error) {
 	return f(r)
 }
 
-// arguments returns the files that a command is about: its arguments, else the
-// default file if the working directory has one.
+// arguments returns the files that a command reads: its arguments, else the default
+// file if the working directory has it.
 func arguments(c *cli.Context) []string {
 	if c.NArg() > 0 {
 		return c.Args().Slice()
@@ -84,7 +84,7 @@ func arguments(c *cli.Context) []string {
 	return nil
 }
 
-// files returns the files that a command is about, one at least.
+// files returns the files that a command reads, at least one.
 func files(c *cli.Context) ([]string, error) {
 	paths := arguments(c)
 	if len(paths) == 0 {

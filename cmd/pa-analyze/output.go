@@ -92,9 +92,9 @@ func write(c *cli.Context, f func(w io.Writer) error) error {
 	return writeFile(path, c.Bool("overwrite"), f)
 }
 
-// toStdout gives f the standard output. On a terminal the text passes package
-// sanitize, because JSON and the files of other tools may hold control characters
-// of a server; in a pipe or file the bytes stay as they are.
+// toStdout calls f with the standard output. On a terminal the text passes package
+// sanitize, because JSON and files in other tools' formats may hold control
+// characters that a server sent. A pipe or file gets the bytes unchanged.
 func toStdout(c *cli.Context, f func(w io.Writer) error) error {
 	if file, ok := c.App.Writer.(*os.File); !ok || !term.IsTerminal(int(file.Fd())) {
 		return f(c.App.Writer)

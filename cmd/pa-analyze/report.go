@@ -62,8 +62,8 @@ func measureFlags() []cli.Flag {
 	}
 }
 
-// streamingFlag says whether answers were streamed, to our own definitions and to
-// those of other tools.
+// streamingFlag is the flag that says whether answers were streamed, for our own
+// definitions and for other tools' definitions.
 func streamingFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "streaming", Usage: "treat answers as streamed; --streaming=false: as not streamed, without TTFT, TTST, ITL and TPOT (default: as the file says)", Category: "What to count"}
 }

@@ -75,7 +75,7 @@ func listRequests(ctx context.Context, r export.Reader, cfg analyze.Config, limi
 	q := rowQueue{streamed: map[int]bool{}}
 	var rows []report.Row
 	written := 0
-	// take writes what is decided, or keeps it to be sorted.
+	// take writes a decided row, or keeps it to be sorted.
 	take := func(row *report.Row) error {
 		switch {
 		case order != nil:
@@ -119,17 +119,17 @@ func listRequests(ctx context.Context, r export.Reader, cfg analyze.Config, limi
 }
 
 // A rowQueue holds rows back until it is known whether their requests were
-// streamed. Where only the other requests of a level can tell that, it holds the
-// level until one does, or until the level ends.
+// streamed. If only other requests of the level can show that, it holds the rows
+// until one of them does, or until the level ends.
 type rowQueue struct {
 	rows     []heldRow
-	streamed map[int]bool // levels of which a request showed it
+	streamed map[int]bool // levels that a request showed to be streamed
 }
 
 type heldRow struct {
 	level int
 	row   report.Row
-	// ifStreamed is the row if the level was streamed; nil where row is decided.
+	// ifStreamed is the row if the level was streamed; nil if row is decided.
 	ifStreamed *report.Row
 }
 
@@ -147,8 +147,8 @@ func (q *rowQueue) add(level int, d *analyze.Measured, row func() report.Row) {
 	q.rows = append(q.rows, h)
 }
 
-// drain hands over the rows that are decided, up to the first one that is not,
-// while requests of a level are read.
+// drain calls take for the decided rows, up to the first undecided one. reading is
+// the level whose requests are being read.
 func (q *rowQueue) drain(reading int, take func(*report.Row) error) error {
 	n := 0
 	for ; n < len(q.rows); n++ {

@@ -16,8 +16,8 @@ func tokenizerFlag() cli.Flag {
 	return &cli.StringFlag{Name: "tokenizer", Usage: "count tokens with `TOKENIZER`: a tokenizer.json or .tiktoken file, its folder, a model's name on the Hugging Face hub, or " + builtin.Name, Category: "What to count"}
 }
 
-// openTokenizer loads the tokenizer that the command line names, "" is the
-// built-in one, as the reading says, and warns of what a user should know about it.
+// openTokenizer loads the tokenizer that the command line names ("" is the built-in
+// one) with a reading, and prints its notes as warnings.
 func openTokenizer(c *cli.Context, name string, reading tokenizer.Reading) (*tokenizer.Tokenizer, error) {
 	if name == "" {
 		name = builtin.Name
@@ -26,8 +26,8 @@ func openTokenizer(c *cli.Context, name string, reading tokenizer.Reading) (*tok
 	return noted(c, name, tok, err)
 }
 
-// openCached loads a tokenizer that a file names: the built-in one, or one from
-// the local cache.
+// openCached loads a tokenizer that a file's hint names: the built-in one, or one
+// from the local cache.
 func openCached(c *cli.Context, name string, reading tokenizer.Reading) (*tokenizer.Tokenizer, error) {
 	if name == builtin.Name {
 		tok, err := builtin.Load()
@@ -42,7 +42,7 @@ func openCached(c *cli.Context, name string, reading tokenizer.Reading) (*tokeni
 	return noted(c, name, tok, err)
 }
 
-// noted returns tok after saying what a user should know about it.
+// noted prints the notes of tok as warnings and returns tok.
 func noted(c *cli.Context, name string, tok *tokenizer.Tokenizer, err error) (*tokenizer.Tokenizer, error) {
 	if err != nil {
 		return nil, err
@@ -56,7 +56,7 @@ func noted(c *cli.Context, name string, tok *tokenizer.Tokenizer, err error) (*t
 	return tok, nil
 }
 
-// findTokenizer loads a tokenizer as the reading says.
+// findTokenizer loads a tokenizer with a reading, from the cache, the hub or a path.
 func findTokenizer(c *cli.Context, name string, reading tokenizer.Reading) (*tokenizer.Tokenizer, error) {
 	// Without a home directory its default folders are not there.
 	home, _ := os.UserHomeDir()

@@ -10,15 +10,15 @@ import (
 	"github.com/pa-tools/pa/internal/cmdline"
 )
 
-// widthFlag says how wide tables may be.
+// widthFlag is the flag for the width of tables.
 func widthFlag() cli.Flag {
 	return &cli.IntFlag{Name: "width", Usage: "print for a console of `N` columns (default: the terminal's width, else $COLUMNS, else as wide as needed)", Category: "Output"}
 }
 
-// asNeeded is a width that no line reaches, for renderers that want a number.
+// asNeeded is a width that no line reaches, for renderers that need a number.
 const asNeeded = 1 << 20
 
-// checkWidth refuses a --width that is none.
+// checkWidth refuses a --width below 1.
 func checkWidth(c *cli.Context) error {
 	if n := c.Int("width"); c.IsSet("width") && n < 1 {
 		return cmdline.Usagef("--width %d: give a number of columns above 0", n)
@@ -26,8 +26,8 @@ func checkWidth(c *cli.Context) error {
 	return nil
 }
 
-// consoleWidth returns the columns that lines may have: those of --width, else of
-// the terminal that the report goes to, else $COLUMNS; 0 is as many as needed.
+// consoleWidth returns the number of columns for lines: --width, else the width of
+// the terminal that the report goes to, else $COLUMNS; 0 means as many as needed.
 func consoleWidth(c *cli.Context) int {
 	if n := c.Int("width"); n > 0 {
 		return n

@@ -129,15 +129,15 @@ func (q *diskQueue) run() {
 	}
 }
 
-// A cutError says that somebody else shortened the file.
-type cutError struct{ bytes int64 } // that are left
+// A cutError reports that another program shortened the file.
+type cutError struct{ bytes int64 } // number of bytes left
 
 func (e *cutError) Error() string {
 	return fmt.Sprintf("another program cut it to %d bytes while it was being written", e.bytes)
 }
 
-// intact returns a *cutError if the file lacks something that was written. The
-// next block would stand behind a gap, which no reader gets over.
+// intact returns a *cutError if the file is shorter than the bytes written. The next
+// block would leave a gap, after which no reader could go on.
 func (q *diskQueue) intact() error {
 	f, ok := q.dst.(interface{ Stat() (os.FileInfo, error) })
 	if !ok {

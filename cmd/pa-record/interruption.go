@@ -34,16 +34,15 @@ func (i *interruption) name() string {
 	return "stopped"
 }
 
-// timeToWrite is how long the writing of the exports may go on after a second
+// timeToWrite is how long pa-record may go on writing the exports after a second
 // signal.
 const timeToWrite = 250 * time.Millisecond
 
-// errSecondSignal is why an export was not written to its end.
+// errSecondSignal is the cause of an export that was not written to its end.
 var errSecondSignal = errors.New("a second signal stopped the writing of the export")
 
-// outlive returns a context that is done d after ctx is: what a run gave is
-// written even when it was told to end at once, if that does not take long.
-// release ends the waiting.
+// outlive returns a context that ends d after ctx ends, so that a run that must end
+// at once still writes its export if that takes less than d. release frees it.
 func outlive(ctx context.Context, d time.Duration) (longer context.Context, release func()) {
 	longer, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() { // ends with longer

@@ -24,7 +24,7 @@ const journalSuffix = ".journal.arrows"
 // recorder's export.Writer.
 type recording struct {
 	ctx     context.Context // for writing the exports
-	hurry   <-chan struct{} // closed: the run must end at once; nil: never
+	hurry   <-chan struct{} // closed when the run must end at once; nil: never
 	outputs []*output
 	// overwrite is what the user said of exports and journals that are there.
 	overwrite bool
@@ -36,9 +36,9 @@ type recording struct {
 	reserve fdReserve               // for writing the exports
 	space   diskReserve             // for the end of the journal
 	w       *columnar.JournalWriter // nil before the first level
-	taken   int                     // requests
-	warn    func(text string)       // nil: nobody is told
-	gone    bool                    // the journal was not where it should be, and warn said so
+	taken   int                     // number of requests
+	warn    func(text string)       // prints a warning; nil: none is printed
+	gone    bool                    // the journal was removed, and warn said so
 	header  *export.Run             // as far as known when the first level begins
 	written []string                // exports that are whole
 	summary *summary                // nil: no figures are printed at the end
@@ -74,7 +74,7 @@ func newRecording(outputs []*output, overwrite bool) (*recording, error) {
 	switch st, err := f.Stat(); {
 	case !lockFile(f):
 		return nil, r.busy()
-	case err == nil && st.Size() == 0: // of a run that was killed before its first request
+	case err == nil && st.Size() == 0: // left by a run that was killed before its first request
 	case !overwrite:
 		return nil, r.leftover()
 	}
@@ -205,9 +205,9 @@ func (r *recording) Flush() error {
 	return r.failed(r.w.Flush())
 }
 
-// restore puts the journal where it was, if it is there no more: its content lives
-// on as long as the file is open. Where something else is in its place, it goes to
-// the folder for temporary files.
+// restore writes a removed journal again; its content exists as long as the file is
+// open. If another file has taken its place, restore writes the journal into the
+// folder for temporary files.
 func (r *recording) restore() error {
 	if isAt(r.file, r.path) {
 		return nil

@@ -425,9 +425,9 @@ func parseCount(text string) (requests, times int, err error) {
 	return n, 0, nil
 }
 
-// enoughRequests refuses fewer requests than are in flight at the levels of a search,
-// whose answer would be about levels that never were. Other levels run with the
-// requests that there are, and the recorder warns.
+// enoughRequests refuses a request count below the concurrency of a search, whose
+// result would name a level that was never reached. Other loads run with that count,
+// and the recorder warns.
 func (p *settingsParser) enoughRequests(s *settings) {
 	n := s.measure.Requests
 	most := 0

@@ -14,8 +14,8 @@ import (
 func lockFile(*os.File) bool { return true }
 
 // takeFile returns a new file at path. The error is errHeld when there is one
-// with content and overwrite is not set; with it one that another has open cannot
-// be removed, and the error says so.
+// with content and overwrite is not set. With overwrite, a file that another process
+// has open cannot be removed, and the error says so.
 func takeFile(path string, overwrite bool) (*os.File, error) {
 	if st, err := os.Lstat(path); err == nil && st.Mode().IsRegular() && st.Size() == 0 {
 		_ = os.Remove(path) // fails if another has it open, as it should

@@ -47,14 +47,15 @@ type environment struct {
 	signals <-chan os.Signal
 	// columns asks how wide standard error is; nil when that is no terminal.
 	columns func() int
-	// takeLogs makes libraries write their logs to w; nil leaves them alone.
+	// takeLogs makes libraries write their logs to w; if nil, their logs stay as they are.
 	takeLogs func(w io.Writer)
 
 	relay *signalRelay // of signals; set by run
 }
 
-// logsTo returns where the libraries' logs go: nowhere, because what goes wrong
-// with a request is in its row; to stderr where GODEBUG asks for them.
+// logsTo returns the destination of the libraries' logs. They are discarded, because
+// the row of a request holds its error, unless GODEBUG asks for them; then they go to
+// stderr.
 func logsTo(env environment, stderr io.Writer) io.Writer {
 	if strings.Contains(env.getenv("GODEBUG"), "http2debug") {
 		return stderr
@@ -62,8 +63,8 @@ func logsTo(env environment, stderr io.Writer) io.Writer {
 	return io.Discard
 }
 
-// takeLogs makes package log, to which net/http writes, and gRPC write to w: their
-// own writes to a terminal that nobody reads would stop a connection.
+// takeLogs makes gRPC and package log (used by net/http) write to w. If they wrote to
+// a terminal that nobody reads, they would block a connection.
 func takeLogs(w io.Writer) {
 	log.SetOutput(w)
 	if os.Getenv("GRPC_GO_LOG_SEVERITY_LEVEL") == "" { // the default: errors only
@@ -99,8 +100,8 @@ func run(ctx context.Context, args []string, env environment, stdin io.Reader, s
 	return code
 }
 
-// runCommand runs the command line. When a signal comes that nobody has claimed it
-// cancels the context, and returns after abandonAfter at the latest.
+// runCommand runs the command line. After a signal that no stage claimed, it cancels
+// the context and returns within abandonAfter.
 func runCommand(ctx context.Context, args []string, env environment, stdin io.Reader, p *printer) int {
 	app := recordApp(args, env, nil)
 	app.Commands = append([]*cli.Command{simCommand(env), calibrateCommand(env), recoverCommand(), inputsCommand(env)}, foreignCommands(env)...)

@@ -84,8 +84,8 @@ func newOutput(p string, overwrite bool) (*output, error) {
 	return o, nil
 }
 
-// checkFolder refuses the folder of a file to be written that is not there, or is
-// none.
+// checkFolder returns an error if folder, in which a file will be written, does not
+// exist or is not a folder.
 func checkFolder(folder string) error {
 	st, err := os.Stat(folder)
 	var pe *fs.PathError

@@ -12,11 +12,11 @@ import (
 
 const (
 	// maxQueuedBytes bounds the text that waits for a slow reader. The report of a
-	// run is far below it, so that a run never waits; pa-record inputs can write
-	// gigabytes and does.
+	// run is far smaller, so a run never waits. pa-record inputs may write gigabytes,
+	// and waits.
 	maxQueuedBytes = 16 << 20
 	// drainPatience is how long, after a signal, the printer waits for a stream that
-	// takes nothing before it gives up what is left.
+	// accepts nothing before it drops the remaining text.
 	drainPatience = 250 * time.Millisecond
 )
 
@@ -25,17 +25,17 @@ var errNotRead = errors.New("nobody reads it")
 
 // A printer writes standard output and standard error in the background. A
 // terminal that nobody reads (Ctrl-S, a stopped pager) takes no more bytes after
-// some kilobytes; without the printer it would stop whoever prints: the goroutine
-// that records the answers, or the one that handles signals.
+// some kilobytes. Without the printer it would block the goroutine that prints: the
+// recorder of answers, or the handler of signals.
 //
-// Two streams that lead to one file share a queue, so that their texts keep their
-// order; otherwise each has its own, and one that is stuck does not hold the other.
+// Two streams to one file share a queue, so that their texts keep their order.
+// Otherwise each has its own queue, and a blocked stream does not block the other.
 type printer struct {
 	out, err *printStream
 	queues   []*printQueue
 }
 
-// newPrinter starts the printer of two streams. close ends it.
+// newPrinter starts a printer for two streams. close ends it.
 func newPrinter(stdout, stderr io.Writer) *printer {
 	q := newPrintQueue()
 	p := &printer{queues: []*printQueue{q}, out: &printStream{name: "standard output", dst: stdout, queue: q}}
@@ -47,7 +47,7 @@ func newPrinter(stdout, stderr io.Writer) *printer {
 	return p
 }
 
-// sameStream reports whether two writers lead to one file.
+// sameStream reports whether two writers write to one file.
 func sameStream(a, b io.Writer) bool {
 	if f, ok := a.(*os.File); ok {
 		if g, ok := b.(*os.File); ok {
@@ -59,17 +59,17 @@ func sameStream(a, b io.Writer) bool {
 	return reflect.TypeOf(a).Comparable() && reflect.TypeOf(b).Comparable() && a == b
 }
 
-// hurry is called after a signal: from now on the printer waits no longer for a
-// stream that takes nothing. It may be called more than once.
+// hurry makes the printer drop the text of a stream that accepts nothing, instead of
+// waiting. It is called after a signal, perhaps more than once.
 func (p *printer) hurry() {
 	for _, q := range p.queues {
 		q.hurry()
 	}
 }
 
-// close ends the printer when all text is written, or when a stream takes nothing
-// after hurry was called. whole is false when text was given up then. err is the
-// first error of standard output; close prints it.
+// close ends the printer when all text is written, or when a stream accepts nothing
+// after a call of hurry. whole is false if text was dropped. err is the first error
+// of standard output; close prints it.
 func (p *printer) close() (whole bool, err error) {
 	whole = true
 	for _, q := range p.queues {
@@ -85,17 +85,17 @@ func (p *printer) close() (whole bool, err error) {
 	return whole, err
 }
 
-// A printStream is one of a printer's streams. Its Write returns at once unless
-// maxQueuedBytes wait.
+// A printStream is one stream of a printer. Its Write returns at once unless
+// maxQueuedBytes are queued.
 type printStream struct {
 	name  string
 	dst   io.Writer
 	queue *printQueue
 
-	err error // the first of dst; guarded by queue.mu
+	err error // the first error of dst; guarded by queue.mu
 }
 
-// Write implements io.Writer. The error is that of an earlier text: this one is
+// Write implements io.Writer. It returns the error of an earlier write, because b is
 // written later.
 func (s *printStream) Write(b []byte) (int, error) {
 	if err := s.queue.add(s, b, false); err != nil {
@@ -104,8 +104,8 @@ func (s *printStream) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// WriteLatest is Write of a text that replaces the one of the WriteLatest before
-// it, if that is still waiting and nothing was written behind it.
+// WriteLatest is Write for a text that replaces the previous text of WriteLatest, if
+// that one is still last in the queue.
 func (s *printStream) WriteLatest(b []byte) { _ = s.queue.add(s, b, true) }
 
 func (s *printStream) failure() error {
@@ -119,19 +119,19 @@ type printText struct {
 	to     *printStream
 	text   []byte
 	latest bool // the next latest text may replace it
-	// reached, if not nil, is closed when the queue has come to this text.
+	// reached, if not nil, is closed when the queue reaches this text.
 	reached chan struct{}
 }
 
-// A printQueue holds texts until one goroutine has written them, in their order.
+// A printQueue holds texts until its goroutine has written them in order.
 type printQueue struct {
 	hurried chan struct{} // closed by hurry
 
 	mu      sync.Mutex
-	changed *sync.Cond // something below has
+	changed *sync.Cond // signals a change of the fields below
 	texts   []printText
 	bytes   int
-	written uint64 // texts
+	written uint64 // number of texts
 	inHurry bool
 	closed  bool
 }
@@ -166,7 +166,7 @@ func (q *printQueue) add(to *printStream, text []byte, latest bool) error {
 	return nil
 }
 
-// run writes what is queued until the queue is closed and empty.
+// run writes the queued texts until the queue is closed and empty.
 func (q *printQueue) run() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -215,7 +215,7 @@ func (q *printQueue) close() {
 	q.changed.Broadcast()
 }
 
-// drain waits until all that is queued is written; false when it gave up.
+// drain waits until all queued text is written. It returns false if it gave up.
 func (q *printQueue) drain() bool {
 	reached := make(chan struct{})
 	q.mu.Lock()
@@ -240,7 +240,7 @@ func (q *printQueue) drain() bool {
 	}
 }
 
-// count returns how many texts were written.
+// count returns the number of texts written.
 func (q *printQueue) count() uint64 {
 	q.mu.Lock()
 	defer q.mu.Unlock()

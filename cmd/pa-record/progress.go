@@ -68,7 +68,7 @@ func (p *progress) show(s recorder.Progress) {
 	}
 }
 
-// draw writes a line. One that is older and still waits to be written is dropped.
+// draw writes a line. It drops an older line that has not been written yet.
 func (p *progress) draw(line string) {
 	if w, ok := p.w.(*printStream); ok {
 		w.WriteLatest([]byte(line))
@@ -234,7 +234,7 @@ func failed(s recorder.Progress) string {
 	return fmt.Sprintf("%d failed", s.Failed)
 }
 
-// latency is the TTFT of streamed requests; of a run that streams none, the E2EL.
+// latency returns the TTFT of streamed requests, or the E2EL if none are streamed.
 func latency(s recorder.Progress) string {
 	name, d := "TTFT", s.TTFT
 	if d == 0 {

@@ -212,7 +212,7 @@ func printWarnings(w io.Writer, of place, levels []recorder.Level) {
 	}
 }
 
-// pauseText says what a pause did to a level that began at startNS.
+// pauseText returns the warning about a pause in a level that began at startNS.
 func pauseText(p *export.Pause, startNS uint64) string {
 	what := "this process was stopped"
 	if p.Cause == export.PauseSuspended {

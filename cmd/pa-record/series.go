@@ -38,8 +38,8 @@ type series struct {
 	interrupted *interruption
 	reports     [][]string // arguments of pa-analyze, to be named at the end
 
-	warned    []string // what the checks of the servers warned of
-	ifRefused []string // what to do if the servers refuse the first requests
+	warned    []string // texts of the warnings from checking the servers
+	ifRefused []string // advice to print if the servers refuse the first requests
 
 	group string      // of the exports; "" without --repeat
 	done  []oneResult // of the runs that wrote something, in their order
@@ -225,9 +225,9 @@ func (m *series) run(ctx context.Context, i int, of place) error {
 	return gate(res)
 }
 
-// ownSummary reports whether a run ends with what is asked first about an OpenAI
-// server. perf_analyzer's console, which is about requests to Triton, is then shown
-// with -v only.
+// ownSummary reports whether a run ends with our own summary, for OpenAI servers.
+// perf_analyzer's console, which describes requests to Triton, is then shown only
+// with -v.
 func (s *settings) ownSummary() bool { return s.ServiceKind == kindOpenAI }
 
 // waiting says that the server is waited for, and why.
@@ -245,8 +245,8 @@ func (m *series) waiting(why error) {
 	}
 }
 
-// checkWarnings prints what the checks of the servers found, each line once for
-// all runs.
+// checkWarnings prints the warnings from checking the servers, each text once for all
+// runs.
 func (m *series) checkWarnings(all []backend.Warning) {
 	for _, w := range all {
 		if !slices.Contains(m.warned, w.Text) {

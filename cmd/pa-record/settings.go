@@ -345,9 +345,9 @@ func (p *settingsParser) parameters(s *settings) {
 	}
 }
 
-// answerMemory reads how much memory an answer may take.
+// answerMemory reads --max-answer-memory.
 func (p *settingsParser) answerMemory(s *settings) {
-	const flag, most = "max-answer-memory", math.MaxInt32 // what gRPC takes for a message
+	const flag, most = "max-answer-memory", math.MaxInt32 // gRPC's largest message
 	if !p.c.IsSet(flag) {
 		return
 	}

@@ -158,7 +158,7 @@ func TestSharedMemoryFull(t *testing.T) {
 			if r.code != tt.code || !strings.Contains(r.stderr, tt.want) {
 				t.Fatalf("exit code %d, want %d and %q:\n%s", r.code, tt.code, tt.want, r.stderr)
 			}
-			if tt.want != "" && (!strings.Contains(r.stderr, "no space left on device; give it more (docker run --shm-size") || strings.Contains(r.stderr, "SIGBUS")) {
+			if tt.want != "" && (!strings.Contains(r.stderr, "no space left on device; enlarge it (docker run --shm-size") || strings.Contains(r.stderr, "SIGBUS")) {
 				t.Errorf("it does not say what to do: %s", r.stderr)
 			}
 		})

@@ -14,22 +14,22 @@ import (
 )
 
 // abandonAfter is how long after a signal pa-record waits for a stage that handles
-// no signals itself. Reading a pipe or a terminal cannot be cancelled; such a stage
-// is left behind.
+// no signals itself. A stage that reads a pipe or a terminal cannot be cancelled;
+// the program then ends without it.
 const abandonAfter = 500 * time.Millisecond
 
-// A signalRelay hands the signals of the process to the stage that has claimed
-// them. A signal that nobody has claimed ends the program.
+// A signalRelay passes the signals of the process to the stage that claimed them. A
+// signal that no stage claimed ends the program.
 type signalRelay struct {
 	unclaimed chan os.Signal // room for one
 	stop      chan struct{}
 
 	mu      sync.Mutex
-	claimed chan os.Signal // nil: nobody has claimed signals
+	claimed chan os.Signal // nil: no stage has claimed signals
 	latest  os.Signal
 }
 
-// relaySignals starts to hand on signals, and calls seen after each. The relay ends
+// relaySignals starts a relay, which calls seen after each signal. The relay ends
 // when its stop is closed.
 func relaySignals(signals <-chan os.Signal, seen func()) *signalRelay {
 	r := &signalRelay{unclaimed: make(chan os.Signal, 1), stop: make(chan struct{})}
@@ -47,8 +47,8 @@ func relaySignals(signals <-chan os.Signal, seen func()) *signalRelay {
 	return r
 }
 
-// hand gives a signal to whoever handles it; like the operating system it drops
-// one that comes faster than signals are handled.
+// hand passes a signal to the stage that handles it. Like the operating system, it
+// drops signals that come faster than they are handled.
 func (r *signalRelay) hand(sig os.Signal) {
 	r.mu.Lock()
 	to := r.claimed
@@ -63,7 +63,7 @@ func (r *signalRelay) hand(sig os.Signal) {
 	}
 }
 
-// claim returns the signals from now on until release is called.
+// claim returns a channel that gets the signals until release is called.
 func (r *signalRelay) claim() (signals <-chan os.Signal, release func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -96,8 +96,8 @@ func (e signalError) code() int {
 	return cmdline.ExitError
 }
 
-// withSignals gives an action that failed because of an unclaimed signal the exit
-// code of that signal.
+// withSignals makes an action that failed because of an unclaimed signal return the
+// exit code of the signal.
 func withSignals(action cli.ActionFunc) cli.ActionFunc {
 	return func(c *cli.Context) error {
 		err := action(c)

@@ -11,21 +11,21 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// mostSummarized bounds the responses of a run whose figures are printed at its
-// end. Exact percentiles take eight bytes of memory for each response and 100 for
-// each request, and the time is that of pa-analyze.
+// mostSummarized is the largest number of responses of a run whose figures are
+// printed at its end. Exact percentiles take 8 bytes of memory for each response and
+// 100 for each request, and as much time as pa-analyze takes.
 const mostSummarized = 8_000_000
 
-// A summary computes, at the end of a run, the figures that pa-analyze computes
-// from the export, while the exports are written.
+// A summary computes the figures of a run while its exports are written. They equal
+// the figures that pa-analyze computes from the export.
 type summary struct {
-	ctx       context.Context // ends the computing
-	responses int64           // of the run so far
-	most      int64           // mostSummarized, but in tests
-	quiet     bool            // no note about what is not there
+	ctx       context.Context // its end cancels the computation
+	responses int64           // number in the run so far
+	most      int64           // mostSummarized, except in tests
+	quiet     bool            // print no note about missing figures
 
-	done chan struct{} // closed when report and err are there; nil before start
-	// report is nil where there are no figures; err says why.
+	done chan struct{} // closed when report and err are set; nil before start
+	// report is nil if there are no figures; err then says why.
 	report *analyze.Report
 	err    error
 }
@@ -33,8 +33,8 @@ type summary struct {
 // add counts a request of the run.
 func (s *summary) add(q *export.Request) { s.responses += int64(len(q.Responses)) }
 
-// start begins to compute from the journal at path. edit, if not nil, changes its
-// header. The caller must call wait.
+// start starts the computation from the journal at path. edit, if not nil, changes
+// its header. The caller must call wait.
 func (s *summary) start(path string, edit func(*export.Run)) {
 	s.done = make(chan struct{})
 	go func() { // wait waits for it
@@ -43,27 +43,27 @@ func (s *summary) start(path string, edit func(*export.Run)) {
 			s.err = fmt.Errorf("more than %d responses", s.most)
 			return
 		}
-		// The load is over: what keeps collections rare then would only keep memory.
+		// The load is over, so frequent garbage collections disturb nothing and save memory.
 		defer debug.SetGCPercent(debug.SetGCPercent(100))
 		s.report, s.err = analyzeJournal(s.ctx, path, edit)
 	}()
 }
 
-// wait returns when the figures are computed, or cannot be. Without start it does
-// nothing.
+// wait waits for the end of the computation. Without start it returns at once.
 func (s *summary) wait() {
 	if s.done != nil {
 		<-s.done
 	}
 }
 
-// analyzeJournal returns what pa-analyze computes from an export of the journal.
+// analyzeJournal returns the report that pa-analyze computes from an export of the
+// journal.
 func analyzeJournal(ctx context.Context, path string, edit func(*export.Run)) (*analyze.Report, error) {
 	r, err := openJournal(ctx, path)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = r.Close() }() // was only read
+	defer func() { _ = r.Close() }() // only read
 	src := &editedRun{Reader: r, run: r.Run()}
 	if edit != nil {
 		run := *r.Run()
@@ -74,11 +74,11 @@ func analyzeJournal(ctx context.Context, path string, edit func(*export.Run)) (*
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	_ = err // a journal that breaks off is named with the export; the figures are of what it holds
+	_ = err // the export reports a cut journal; the figures cover the rows that it has
 	return rep, nil
 }
 
-// measured reports whether some level of the report has a request that counts.
+// measured reports whether a level of the report has a request that counts.
 func measured(rep *analyze.Report) bool {
 	for i := range rep.Experiments {
 		if rep.Experiments[i].OK > 0 {
@@ -88,9 +88,9 @@ func measured(rep *analyze.Report) bool {
 	return false
 }
 
-// print writes the figures of a run, a line per level. Nothing is printed of a run
-// that measured nothing.
-// shown says that perf_analyzer's console was printed above.
+// print writes the figures of a run, one line for each level. It prints nothing for
+// a run that measured nothing. shown says that perf_analyzer's console was printed
+// before.
 func (s *summary) print(stdout, stderr io.Writer, of place, shown bool) {
 	switch {
 	case s.done == nil:
@@ -103,15 +103,15 @@ func (s *summary) print(stdout, stderr io.Writer, of place, shown bool) {
 		case of.of > 0:
 			fmt.Fprintf(stdout, "Run %d of %d\n", of.index, of.of)
 		}
-		_ = report.Brief(s.report)(stdout) // as with all results, an error shows when it is flushed
+		_ = report.Brief(s.report)(stdout) // an error shows when stdout is flushed, as with all results
 		if whole(s.report) && !s.quiet {
 			fmt.Fprintf(stderr, "pa-record: note: %sthe answers were not streamed, so there is no TTFT and no ITL; add --streaming for them\n", of.prefix())
 		}
 	}
 }
 
-// whole reports whether a level has answers with output tokens, and no first token
-// of any.
+// whole reports whether a level has answers with output tokens but no TTFT: they
+// were not streamed.
 func whole(rep *analyze.Report) bool {
 	for i := range rep.Experiments {
 		if e := &rep.Experiments[i]; e.OK > 0 && e.Throughput.OutputTokens.OK && e.Metric("ttft_ns") == nil {

@@ -39,8 +39,8 @@ type App struct {
 	GetoptForms bool
 }
 
-// envPrefix returns what the environment variables of the flags begin with:
-// "PA_RECORD_" for pa-record.
+// envPrefix returns the prefix of the flags' environment variables: "PA_RECORD_" for
+// pa-record.
 func (a App) envPrefix() string {
 	return strings.ToUpper(strings.ReplaceAll(a.Name, "-", "_")) + "_"
 }
@@ -49,9 +49,9 @@ func (a App) envPrefix() string {
 type Example struct{ Does, Line string }
 
 // Run executes the command line args (args[0] is the program) and returns the
-// exit code. Errors are printed to stderr, help and version to stdout. All that
-// is written to stderr passes package sanitize; [sanitize.Raw] of the ErrWriter is
-// for control sequences.
+// exit code. Errors are printed to stderr, help and version to stdout. All text to
+// stderr passes package sanitize; use [sanitize.Raw] of the ErrWriter for control
+// sequences.
 func (a App) Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	var rest []string
 	if len(args) > 0 {

@@ -18,7 +18,7 @@ import (
 // arguments is what flagsFirst needs to know of an [App].
 type arguments struct {
 	flags       []cli.Flag
-	others      map[string]string // the commands that have the flags that this one lacks
+	others      map[string]string // flags that this command lacks, with the command that has each
 	unsupported map[string]string
 	getopt      bool
 }
@@ -139,8 +139,8 @@ func (a arguments) joined(text string) []given {
 	return found
 }
 
-// unknown returns the error for a flag of that name: it names the flags that may
-// be meant, or the command that has it.
+// unknown returns the error for an unknown flag. It names the flags that may be
+// meant, or the command that has the flag.
 func (a arguments) unknown(name string) error {
 	var names []string
 	for _, f := range a.flags {
@@ -167,8 +167,8 @@ func oneOf(words []string) string {
 	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
-// otherFlags returns the flags of the program's other commands than cmd, with the
-// command that has each first.
+// otherFlags returns the flags of the program's commands except cmd, each with the
+// first command that has it.
 func (a App) otherFlags(cmd *cli.Command) map[string]string {
 	all := map[string]string{}
 	add := func(command string, flags []cli.Flag) {
@@ -237,10 +237,10 @@ func Nearest(name string, names []string) string {
 // mostLikely bounds the flags that NearestFlags returns.
 const mostLikely = 3
 
-// NearestFlags returns the flags that were meant by a name that is none of names,
-// all without dashes: those with the least edit distance, if it is at most a third
-// of the name's length; else those that begin with the name, or have it as a word
-// between dashes. There are three at most; a one-letter flag is never meant.
+// NearestFlags returns at most three flags that an unknown name may mean, all without
+// dashes: the names with the least edit distance, if it is at most a third of the
+// name's length; else the names that begin with name, or have it as a word between
+// dashes. One-letter flags are never returned.
 func NearestFlags(name string, names []string) []string {
 	if len(name) < 2 {
 		return nil
@@ -266,7 +266,7 @@ func NearestFlags(name string, names []string) []string {
 	return best[:min(len(best), mostLikely)]
 }
 
-// matching returns the names that are like something.
+// matching returns the distinct names for which like is true.
 func matching(names []string, like func(string) bool) []string {
 	var all []string
 	for _, n := range names {
@@ -316,12 +316,12 @@ func takesValue(f cli.Flag) bool {
 	return ok && d.TakesValue()
 }
 
-// oldPrefix began the names of both programs' variables, so that one meant for
-// pa-record reached pa-analyze, too.
+// oldPrefix is the prefix of both programs' variables in earlier releases. With it,
+// a variable for pa-record also reached pa-analyze.
 const oldPrefix = "PA_"
 
-// warnOfOldNames writes a line for each variable of the environment that has the
-// old name of a flag. It is not read.
+// warnOfOldNames prints a warning for each environment variable with the old name of
+// a flag. Such variables are not read.
 func warnOfOldNames(stderr io.Writer, program, prefix string, flags []cli.Flag) {
 	current := map[string]bool{}
 	for _, f := range flags {
@@ -423,7 +423,8 @@ func applyConfig(c *cli.Context) error {
 	return nil
 }
 
-// meantKey says which keys of a configuration may be meant by one that is none.
+// meantKey returns the advice for an unknown key of a configuration: the keys that
+// may be meant.
 func meantKey(key string, flags []cli.Flag) string {
 	var names []string
 	for _, f := range flags {

@@ -13,8 +13,8 @@ const (
 // A UsageError is a mistake in the command line: exit code 2, one line.
 type UsageError struct {
 	Msg string
-	// NoHelp says that a help page would not help: the flags are well-formed, but
-	// a file is in the way, for instance.
+	// NoHelp suppresses the line that points to the help page, which would not
+	// help: the flags are well-formed, but a file is in the way, for instance.
 	NoHelp bool
 }
 
@@ -25,7 +25,7 @@ func Usagef(format string, args ...any) error {
 	return &UsageError{Msg: fmt.Sprintf(format, args...)}
 }
 
-// Refusedf returns a *UsageError for which no help page is named.
+// Refusedf returns a *UsageError with NoHelp set.
 func Refusedf(format string, args ...any) error {
 	return &UsageError{Msg: fmt.Sprintf(format, args...), NoHelp: true}
 }

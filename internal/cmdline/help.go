@@ -13,10 +13,11 @@ const (
 	flagWidth = 30 // of the column of flag names
 )
 
-// allTopics is the topic that means the whole page.
+// allTopics is the topic for the whole page.
 const allTopics = "all"
 
-// helpTopic takes what follows "--help=" out of args.
+// helpTopic returns the topic of --help=TOPIC, with --help as the only remaining
+// argument. Without --help=TOPIC it returns "" and args.
 func helpTopic(args []string, flags []cli.Flag) (topic string, rest []string) {
 	if lookup(flags, "help") != nil {
 		return "", args
@@ -32,9 +33,9 @@ func helpTopic(args []string, flags []cli.Flag) (topic string, rest []string) {
 	return "", args
 }
 
-// help returns the page of the app, or of one subcommand. topic is the beginning
-// of a category of flags, for that part of the page; "" and "all" mean all of it.
-// The error is that there is no such category.
+// help returns the help page of the app, or of one subcommand. topic is the beginning
+// of a category of flags, and selects that part of the page; "" and "all" select the
+// whole page. help returns an error if no category begins with topic.
 func (a App) help(cmd *cli.Command, flags []cli.Flag, topic string) (string, error) {
 	var b strings.Builder
 	if topic != "" && topic != allTopics {

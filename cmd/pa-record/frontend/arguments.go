@@ -23,7 +23,7 @@ type arguments struct {
 // An unknownError is about an option that the table lacks.
 type unknownError struct {
 	name   string
-	likely []string // what may be meant; nil if that is not clear
+	likely []string // flags that may be meant; nil if that is not clear
 }
 
 func (e *unknownError) Error() string {

@@ -105,9 +105,9 @@ func (b *builder) finish(rest []string) {
 	b.Args = append(b.Args, rest...)
 }
 
-// replaceTokenizer lets a tokenizer among the arguments that are passed through
-// take the place of the tool's: pa-record takes one of --tokenizer and
-// --default-tokenizer, and the report counts with the tokenizer that the run has.
+// replaceTokenizer replaces the tool's tokenizer by a tokenizer among the arguments
+// that are passed through. pa-record accepts only one of --tokenizer and
+// --default-tokenizer, and the report counts with the tokenizer of the run.
 func (b *builder) replaceTokenizer(rest []string) {
 	flag, name := "", ""
 	for i, arg := range rest {
