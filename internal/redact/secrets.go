@@ -55,8 +55,8 @@ func isScheme(word string) bool {
 	return slices.Contains([]string{"apikey", "basic", "bearer", "digest", "key", "negotiate", "token"}, strings.ToLower(word))
 }
 
-// addBasic adds the pair of name and password, and the password; where there is
-// none, the name is the secret.
+// addBasic adds the pair of name and password, and the password; if there is no
+// password, the name is the secret.
 func (s *Secrets) addBasic(encoded string) {
 	pair, err := base64.StdEncoding.DecodeString(encoded)
 	if err != nil {
@@ -94,8 +94,8 @@ func (s *Secrets) AddQuery(query string) {
 	}
 }
 
-// Add adds one secret, as it is, as it stands in JSON, and in base64. A text of
-// fewer than six runes is none.
+// Add adds one secret, in plain form, as escaped in JSON, and in base64. It ignores
+// texts of fewer than six runes.
 func (s *Secrets) Add(secret string) {
 	secret = strings.TrimSpace(secret)
 	if utf8.RuneCountInString(secret) < minRunes {
@@ -103,7 +103,7 @@ func (s *Secrets) Add(secret string) {
 	}
 	for _, form := range []string{
 		secret, jsonForm(secret, false), jsonForm(secret, true), strings.ReplaceAll(secret, "/", `\/`),
-		base64.RawStdEncoding.EncodeToString([]byte(secret)), base64.RawURLEncoding.EncodeToString([]byte(secret)), // padding says nothing
+		base64.RawStdEncoding.EncodeToString([]byte(secret)), base64.RawURLEncoding.EncodeToString([]byte(secret)), // a prefix without padding matches padded text, too
 	} {
 		if !slices.Contains(s.forms, form) {
 			s.forms = append(s.forms, form)

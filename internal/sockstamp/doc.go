@@ -49,19 +49,18 @@
 //
 // It belongs to the last byte of a write, and is taken when the segment with
 // that byte is handed to the device; on the loopback device, inside the write.
-// For a long write that is later than when its first byte left: by all the time
-// that the bytes between the two need on a slow link, or wait for the peer. So
-// the beginning of a request gets a stamp of its own. After [Conn.Begin], a
-// write that does not fit in one segment is done in two parts: its first segment,
-// whose stamp is the start of the request, and the rest. The end of the first
-// part is an end of record (MSG_EOR), so that TCP joins nothing to it. The
-// segments are the same as those of one write, but that the first has the PSH
-// flag. Package h2follow does the same for each request on an HTTP/2 connection
+// For a long write this time is later than the time at which the first byte left:
+// the bytes between need time on a slow link, or wait for the peer. So the beginning
+// of a request gets its own stamp. After [Conn.Begin], a write that does not fit in
+// one segment is done in two parts: its first segment, whose stamp is the start of
+// the request, and the rest. The first part ends with an end of record (MSG_EOR), so
+// that TCP joins nothing to it. The segments are the same as for one write, except
+// that the first has the PSH flag. Package h2follow does the same for each request on an HTTP/2 connection
 // ([Conn.SeparateNext]); there the first part is the request's head.
 //
-// A write that does not fit the send buffer is done in more parts, each with a
-// stamp of its own, but for parts whose last byte left before the kernel noted
-// that it was to be stamped. When TCP joins the bytes of two writes in one
+// A write that does not fit the send buffer is done in more parts, each with its own
+// stamp, except for parts whose last byte left before the kernel had noted that it
+// must stamp them. When TCP joins the bytes of two writes in one
 // segment, only the later write has a stamp. A retransmitted segment keeps its
 // first stamp.
 //

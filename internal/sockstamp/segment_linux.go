@@ -2,11 +2,11 @@ package sockstamp
 
 import "golang.org/x/sys/unix"
 
-// first returns the beginning of p that leaves as one segment. unstamped is how
-// many bytes were written before it whose transmit stamp is not known.
+// first returns the beginning of p that leaves as one segment. unstamped is the
+// number of bytes written before p whose transmit stamp is not known.
 func (s *segment) first(fd int, p []byte, unstamped uint64) []byte {
-	// What a server did not read of a request that it has answered waits in the
-	// send buffer, and TCP joins the next request to it.
+	// If a server answered a request before it read all of it, the unread bytes wait
+	// in the send buffer, and TCP joins the next request to them.
 	if unstamped > smallestSegment {
 		if waiting, err := unix.IoctlGetInt(fd, unix.SIOCOUTQNSD); err != nil || waiting > 0 {
 			return p[:1]
@@ -18,14 +18,14 @@ func (s *segment) first(fd int, p []byte, unstamped uint64) []byte {
 	return p[:s.bytes]
 }
 
-// fits reports whether n bytes leave as one segment. It asks the kernel only
-// about more than is known to fit, since the path to the peer may have changed.
+// fits reports whether n bytes leave as one segment. It asks the kernel only if n
+// exceeds the size that is known to fit; the path to the peer may have changed.
 func (s *segment) fits(fd, n int) bool {
 	if n <= max(s.bytes, smallestSegment) {
 		return true
 	}
-	// The kernel's answer has TCP's options and what the peer's window allows
-	// taken off. On loopback it is about 32 or 64 kB.
+	// The kernel's answer accounts for TCP's options and the peer's window. On
+	// loopback it is about 32 or 64 kB.
 	var err error
 	if s.bytes, err = unix.GetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_MAXSEG); err != nil || s.bytes <= 0 {
 		s.bytes = smallestSegment

@@ -2,8 +2,8 @@ package spool
 
 import "bytes"
 
-// maxBlanks is how much is kept of a run of blanks between the tokens of JSON.
-// Indentation is shorter, so that the offsets of honest files stay true.
+// maxBlanks is the number of bytes that are kept of a run of blanks between the tokens
+// of JSON. Indentation is shorter, so the offsets of normal files stay true.
 const maxBlanks = 1 << 10
 
 // A blankCutter shortens runs of blanks outside of the strings of a JSON text,

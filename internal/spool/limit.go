@@ -5,24 +5,24 @@ import (
 	"math"
 )
 
-// Bounds of what is kept of a stream.
+// Default limits on the content of a stream.
 const (
-	// DefaultMaxBytes bounds the content where the disk has more than twice as
-	// much room.
+	// DefaultMaxBytes bounds the content if the disk has more than twice as much
+	// free space.
 	DefaultMaxBytes = 64 << 30
-	// DefaultMaxRatio is how many bytes may come out of a compressed byte. JSON of
-	// real runs has 5 to 30, rarely 200.
+	// DefaultMaxRatio is the number of bytes that a compressed byte may decompress to.
+	// JSON of real runs has 5 to 30, rarely 200.
 	DefaultMaxRatio = 1000
-	// freeOfRatio is how much content may come out at any ratio: a short file of
-	// very regular requests is honest.
+	// freeOfRatio is the number of bytes of content for which the ratio does not
+	// matter: short files of very regular requests have a high ratio.
 	freeOfRatio = 64 << 20
 )
 
-// A LimitError says that a stream holds more than may be kept of it.
+// A LimitError reports that a stream holds more bytes than the limits allow.
 type LimitError struct {
 	Name string
-	// Ratio is that of the bytes, above Config.MaxRatio; 0: the content is larger
-	// than MaxBytes.
+	// Ratio is the ratio of decompressed to compressed bytes, above Config.MaxRatio;
+	// 0: the content is larger than MaxBytes.
 	Ratio    float64
 	MaxRatio int
 	MaxBytes int64
@@ -40,7 +40,7 @@ func (e *LimitError) Error() string {
 	return fmt.Sprintf("%s: holds more than %d bytes of content%s; decompress it to a file and give that, or raise --max-spool", e.Name, e.MaxBytes, why)
 }
 
-// maxBytes returns how much content is kept in Dir, and why so much.
+// maxBytes returns the limit on the content in Dir, and where the limit comes from.
 func (c Config) maxBytes() (most int64, why string) {
 	if c.MaxBytes > 0 {
 		return c.MaxBytes, ""
@@ -52,7 +52,7 @@ func (c Config) maxBytes() (most int64, why string) {
 	return DefaultMaxBytes, "the default limit"
 }
 
-// maxRatio returns how many bytes may come out of a compressed byte.
+// maxRatio returns the number of bytes that a compressed byte may decompress to.
 func (c Config) maxRatio() int {
 	switch {
 	case c.MaxRatio < 0:

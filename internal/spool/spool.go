@@ -27,8 +27,8 @@ type Config struct {
 	// MaxBytes bounds the content, so that a small compressed file cannot fill
 	// the disk; 0 means half of the free space in Dir, or 64 GiB if that is less.
 	MaxBytes int64
-	// MaxRatio bounds how many bytes come out of a compressed byte, beyond the
-	// first 64 MiB; 0 means 1000, a negative number no bound.
+	// MaxRatio bounds the decompressed bytes for each compressed byte, beyond the
+	// first 64 MiB; 0 means 1000, a negative number no limit.
 	MaxRatio int
 	// CutBlanks keeps only the first kilobyte of a run of blanks between the
 	// tokens of JSON: they cost nothing in a compressed file.
@@ -121,7 +121,7 @@ func Copy(ctx context.Context, name string, src io.Reader, c Config) (_ *Spool, 
 	return s, nil
 }
 
-// A countingReader counts the bytes that are read of src.
+// A countingReader counts the bytes that are read from src.
 type countingReader struct {
 	src io.Reader
 	n   int64
@@ -138,7 +138,7 @@ type filler struct {
 	spool      *Spool
 	name       string
 	content    io.Reader
-	compressed *countingReader // what content is decompressed from; nil: it is not
+	compressed *countingReader // source of the decompression; nil: content is not compressed
 	config     Config
 
 	blanks  blankCutter
@@ -147,8 +147,8 @@ type filler struct {
 	checked bool
 }
 
-// fill copies the content. Errors of the file and of the limits are returned, those
-// of content are kept in Spool.Err.
+// fill copies the content. It returns errors of the file and of the limits, and keeps
+// errors of the content in Spool.Err.
 func (f *filler) fill(ctx context.Context) error {
 	s := f.spool
 	most, why := f.config.maxBytes()
@@ -188,7 +188,7 @@ func (f *filler) fill(ctx context.Context) error {
 	}
 }
 
-// check calls Config.Check once there is enough for it, or the content has ended.
+// check calls Config.Check as soon as it has enough bytes, or the content has ended.
 func (f *filler) check(kept []byte, ended bool) error {
 	if f.checked {
 		return nil

@@ -11,7 +11,8 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// pauses are times in which the recorder could not run: in order, without overlaps.
+// pauses lists the times in which the recorder could not run, in order and without
+// overlaps.
 type pauses []Span
 
 // pausesOf returns the pauses of a run.
@@ -40,7 +41,7 @@ func (p pauses) from(t uint64) pauses {
 	return p[sort.Search(len(p), func(i int) bool { return p[i].ToNS >= t }):]
 }
 
-// touch reports whether a request was in flight, or due and not sent yet, in a
+// touch reports whether a request was in flight, or due and not yet sent, during a
 // pause.
 func (p pauses) touch(r *export.Request) bool {
 	if len(p) == 0 {
@@ -63,22 +64,23 @@ func (p pauses) touch(r *export.Request) bool {
 	return from != 0 && len(rest) > 0 && rest[0].FromNS <= to
 }
 
-// A lostTime is the time of a level that does not count when pauses are left out: at
-// an instant in a pause all of it, and else the share of the slots of a closed loop
-// that was busy with requests that are left out,
+// A lostTime is the time of a level that does not count if pauses are left out: all
+// time in a pause, and at other times the share of the slots of a closed loop that
+// was busy with left-out requests,
 //
 //	lost(t) = 1 in a pause, else min(1, left-out requests in flight at t / slots)
 //
-// so that what the other slots completed is over the time that they had. The zero
-// value and nil are of none.
+// so that rates divide the requests of the other slots by the time that these slots
+// had. With the zero value and nil no time is lost.
 type lostTime struct {
 	at    []uint64  // instants at which the share changes, in order
 	share []float64 // from at[i] on
 	sum   []float64 // ns lost up to at[i]
 }
 
-// newLostTime returns what pauses and left-out requests took from a level with so
-// many slots; 0 is no closed loop, of which the pauses alone are lost.
+// newLostTime returns the time that pauses and left-out requests took from a level.
+// slots is the concurrency of a closed loop; 0 means another load, which loses only
+// the pauses.
 func newLostTime(p pauses, requests []Span, slots float64) *lostTime {
 	if slots <= 0 {
 		requests = nil
@@ -116,7 +118,7 @@ func newLostTime(p pauses, requests []Span, slots float64) *lostTime {
 	return l
 }
 
-// until returns how many ns were lost up to t.
+// until returns the number of nanoseconds lost up to t.
 func (l *lostTime) until(t uint64) float64 {
 	i := sort.Search(len(l.at), func(i int) bool { return l.at[i] > t }) - 1
 	if i < 0 {
@@ -138,7 +140,7 @@ func (l *lostTime) counting(from, to uint64) time.Duration {
 	return d - time.Duration(lost)
 }
 
-// pausesIn returns the pauses of a run that were during part of it.
+// pausesIn returns the pauses of a run that overlap part.
 func pausesIn(run *export.Run, part Span) []export.Pause {
 	if run.Meta == nil {
 		return nil
@@ -152,8 +154,8 @@ func pausesIn(run *export.Run, part Span) []export.Pause {
 	return in
 }
 
-// pauseWarnings says what pauses did to a level. all are the requests of the level
-// that they touched, and without that those are left out.
+// pauseWarnings returns the warnings about the pauses in a level. touched is the
+// number of requests that they touched; without says that these are left out.
 func pauseWarnings(in []export.Pause, touched int, without bool) []error {
 	if len(in) == 0 {
 		return nil

@@ -8,17 +8,16 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// A recorderText is a warning of the recorder, which a file holds as text.
+// A recorderText describes a warning that the recorder wrote into a file as text.
 type recorderText struct {
 	pattern *regexp.Regexp // its groups are counts
 	kind    WarningKind
-	// say makes a text of the counts, in place of the one in the file; nil keeps
-	// that one.
+	// say makes a text from the counts, which replaces the text in the file; nil keeps
+	// the text in the file.
 	say func(n []int64) string
 }
 
-// fromRecorder are the warnings of the recorder that are known, those of older
-// releases too.
+// fromRecorder lists the known warnings of the recorder, including older releases.
 var fromRecorder = [...]recorderText{
 	{pattern: regexp.MustCompile(`^(\d+) of (\d+) (?:responses came in one read with the one before|tokens arrived together with the previous one)`), kind: KindLostGaps, say: arrivedTogether},
 	{pattern: regexp.MustCompile(`^not stable within (\d+) windows?$`), kind: KindUnsteady},
@@ -30,12 +29,12 @@ var fromRecorder = [...]recorderText{
 	{pattern: regexp.MustCompile(`^no metrics from|gave no metrics|scrapes were dropped|too many series|series came or went|samples were of a series|lines make no sense`), kind: KindServer},
 }
 
-// arrivedTogether is the text about gaps that are unknown.
+// arrivedTogether returns the text about unknown gaps.
 func arrivedTogether(n []int64) string {
 	return grouped(n[0]) + " of " + howMany(n[1], "token", "tokens") + " arrived together with the previous one, so their gaps are unknown; either the server sends them together or this machine is overloaded: try a lower load"
 }
 
-// RecorderWarning returns a warning that the recorder wrote into a file as text.
+// RecorderWarning returns the Warning for a text that the recorder wrote into a file.
 func RecorderWarning(text string) *Warning {
 	switch {
 	case strings.HasPrefix(text, export.SaturationWarning):

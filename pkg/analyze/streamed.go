@@ -7,13 +7,13 @@ import (
 	"github.com/pa-tools/pa/pkg/wire/openai"
 )
 
-// A Streamed says whether the answer to a request was streamed. One that was not
-// has an end-to-end latency, but no time of a token: its only response is no
-// token, whatever it holds.
+// Streamed says whether the answer to a request was streamed. A request that was not
+// streamed has an end-to-end latency, but no token times: its only response does not
+// count as a token, whatever it holds.
 type Streamed uint8
 
-// StreamedUnknown is what a request is for which only others of its level can
-// tell: it has one response, of no shape that shows it.
+// StreamedUnknown is for a request that has one response, whose shape does not show
+// whether it was streamed; only other requests of its level can tell.
 const (
 	StreamedUnknown Streamed = 0
 	StreamedYes     Streamed = 1
@@ -56,8 +56,8 @@ func (m *Meter) streamed(r *export.Request, a *Answer) Streamed {
 	return StreamedUnknown
 }
 
-// asksStream returns what the inputs of a request say about streaming; said is
-// false where they say nothing.
+// asksStream reports whether the inputs of a request ask for a streamed answer; said
+// is false if they say nothing about it.
 func asksStream(inputs export.Fields) (yes, said bool) {
 	body, ok := inputs.Get("payload")
 	if !ok || !body.Text {
@@ -70,15 +70,14 @@ func asksStream(inputs export.Fields) (yes, said bool) {
 	return info.Stream, info.HasStream && err == nil
 }
 
-// withheld are measures of a request that has none if its answer was not
-// streamed.
+// withheld holds the measures that a request has only if its answer was streamed.
 type withheld struct {
 	ttft, output Value
 	source       TokenSource
 }
 
-// withholdTokens takes the times of tokens back from a request that is not known
-// to be streamed, and keeps those that one response can have.
+// withholdTokens removes the token times of a request that is not known to be
+// streamed, and stores the ones that a single response can have in m.withheld.
 func (m *Measured) withholdTokens() {
 	m.withheld = withheld{ttft: m.TTFT}
 	m.TTFT, m.TTFAT, m.TTST, m.Spread = Value{}, Value{}, Value{}, Value{}
@@ -89,12 +88,12 @@ func (m *Measured) withholdTokens() {
 	}
 }
 
-// ShowsStream reports whether the request shows that its level was streamed:
-// those of which nothing else is known were streamed too, then.
+// ShowsStream reports whether the request shows that its level was streamed. The
+// StreamedUnknown requests of the level then count as streamed, too.
 func (m *Measured) ShowsStream() bool { return m.shows }
 
-// AsStreamed gives a request that is StreamedUnknown the measures that it has if
-// it was streamed. Others stay as they are.
+// AsStreamed gives a StreamedUnknown request the measures of a streamed one. Other
+// requests stay unchanged.
 func (m *Measured) AsStreamed() {
 	if m.Streamed != StreamedUnknown {
 		return
@@ -107,15 +106,15 @@ func (m *Measured) AsStreamed() {
 	m.withheld = withheld{}
 }
 
-// tokensWithheld reports whether responses that are no tokens were the only count
-// of output tokens.
+// tokensWithheld reports whether the output tokens could only be counted by responses
+// that are not tokens.
 func (m *Measured) tokensWithheld() bool { return m.withheld.source != TokenAuto }
 
-// An undecided is what a request that counts has besides if its level turns out
+// An undecided holds the values that a counted request adds if its level turns out
 // to be streamed.
 type undecided struct {
 	ttft   int64 // or noLatency
-	output int32 // token events; −1 where they are not what counts its tokens
+	output int32 // token events; −1 if its tokens are counted in another way
 	timed  int32 // its index in collector.timed
 }
 
@@ -127,8 +126,8 @@ func (c *collector) undecide(p *Point) {
 	c.undecided = append(c.undecided, u)
 }
 
-// resolve decides about the requests that are StreamedUnknown, when all requests
-// of the level are read.
+// resolve decides about the StreamedUnknown requests after all requests of the level
+// were read.
 func (c *collector) resolve(streamed bool) {
 	if !streamed {
 		return
@@ -154,7 +153,7 @@ func (c *collector) resolve(streamed bool) {
 	c.undecided = nil
 }
 
-// value adds a value of the metric of that key.
+// value adds a value of the metric with that key.
 func (c *collector) value(key string, v int64) {
 	for i := range Strict {
 		if Strict[i].Key == key {
@@ -163,10 +162,10 @@ func (c *collector) value(key string, v int64) {
 	}
 }
 
-// streamCount counts the requests that count by whether they were streamed.
+// streamCount counts the measured requests by whether they were streamed.
 type streamCount struct {
 	not, unknown int
-	// uncounted are those of both whose tokens nothing but responses counts.
+	// uncounted is the number of these requests whose tokens only responses count.
 	uncounted int
 }
 
@@ -186,7 +185,7 @@ func (s *streamCount) add(p *Point) {
 	}
 }
 
-// What reports say where answers were not streamed, or may not have been.
+// Reasons that reports give if answers were not streamed, or may not have been.
 const (
 	whyUnknown   = "one response per request; --streaming if it was streamed"
 	whyNot       = "not streamed"
@@ -194,8 +193,8 @@ const (
 	howToStream  = "; record with --streaming for these"
 )
 
-// unavailable returns the metrics that no request of the level has because its
-// answer was not streamed, or may not have been.
+// unavailable returns the metrics that no request of the level has because the
+// answers were not streamed, or may not have been.
 func (c *collector) unavailable(metrics []Metric, run *export.Run, cfg Config) []Unavailable {
 	s := c.streams
 	if s.not+s.unknown == 0 {

@@ -10,8 +10,8 @@ import (
 	"github.com/pa-tools/pa/internal/plural"
 )
 
-// A WarningKind says what a [Warning] is about. Reports put warnings of one kind
-// together, and programs tell them apart by it.
+// A WarningKind is the subject of a [Warning]. Reports group warnings by kind, and
+// programs tell warnings apart by it.
 type WarningKind string
 
 // The kinds of warnings.
@@ -35,9 +35,9 @@ const (
 	KindOther        WarningKind = "other"
 )
 
-// severity is the order of the kinds in reports, the most severe first: what makes
-// figures wrong or absent, then what makes them about something else than the
-// server, then what limits single metrics, then the rest.
+// severity lists the kinds in the order of reports, the most severe first: figures
+// that are wrong or absent, then figures that do not describe the server, then limits
+// of single metrics, then the rest.
 var severity = [...]WarningKind{
 	KindIncomplete, KindNothing, KindFailed, KindUnreadable, KindClock,
 	KindPaused, KindClient, KindDropped, KindLoad, KindUnsteady,
@@ -48,12 +48,12 @@ var severity = [...]WarningKind{
 // WarningKinds returns all kinds, the most severe first.
 func WarningKinds() []WarningKind { return slices.Clone(severity[:]) }
 
-// A Warning is something that a reader of the figures must know. Its text is a
-// sentence that says what happened, to how many, and what to do.
+// A Warning tells the reader of the figures what happened, to how many requests, and
+// what to do, in one sentence.
 type Warning struct {
 	Kind WarningKind
-	// Sub tells warnings of one kind apart that are about different things: only
-	// those with the same Sub are put together.
+	// Sub distinguishes warnings of one kind with different subjects: Together joins
+	// only warnings with the same Sub.
 	Sub string
 
 	text   string
@@ -64,14 +64,14 @@ type Warning struct {
 // Error returns the text.
 func (w *Warning) Error() string { return w.text }
 
-// counted returns a warning whose counts add up over levels and runs. say makes the
-// text of them.
+// counted returns a warning whose counts add up over levels and runs. say makes its
+// text from the counts.
 func counted(kind WarningKind, sub string, say func(n []int64) string, counts ...int64) *Warning {
 	return &Warning{Kind: kind, Sub: sub, text: say(counts), counts: counts, say: say}
 }
 
-// said returns a warning that is put together with others by the words of its text,
-// numbers aside.
+// said returns a warning that is grouped with warnings of the same wording, apart
+// from numbers.
 func said(kind WarningKind, format string, args ...any) *Warning {
 	text := fmt.Sprintf(format, args...)
 	return &Warning{Kind: kind, Sub: wording(text), text: text}
@@ -93,7 +93,7 @@ func wording(text string) string {
 	return b.String()
 }
 
-// AsWarning returns err as a Warning; one that is none is of kind "other".
+// AsWarning returns err as a Warning; an error of another type gets the kind "other".
 func AsWarning(err error) *Warning {
 	var w *Warning
 	var u *Unsteady
@@ -115,9 +115,9 @@ func (w *Warning) Rank() int {
 	return len(severity)
 }
 
-// Together returns the text for several warnings with the same Kind and Sub, with
-// the sums of their counts. ok is false if they have no counts and differ: then
-// text is the first one's.
+// Together returns one text for several warnings with the same Kind and Sub, with the
+// sums of their counts. ok is false if they have no counts and differ; text is then
+// the text of the first one.
 func Together(all []*Warning) (text string, ok bool) {
 	first := all[0]
 	same := true
@@ -139,7 +139,7 @@ func Together(all []*Warning) (text string, ok bool) {
 	return first.say(sums), true
 }
 
-// grouped writes a number with thousands separators: "12,345".
+// grouped formats a number with thousands separators: "12,345".
 func grouped(n int64) string { return plural.Grouped(n) }
 
 // howMany returns "1 request" or "12,345 requests".
@@ -155,7 +155,7 @@ func ofRequests(n []int64) string {
 	return grouped(n[0]) + " of " + howMany(n[1], "request", "requests")
 }
 
-// wholeOf returns a sum as an int64, the largest one if it does not fit.
+// wholeOf returns a sum as an int64, or the largest int64 if the sum does not fit.
 func wholeOf(s wideSum) int64 {
 	if f := s.float(); f >= math.MaxInt64 {
 		return math.MaxInt64

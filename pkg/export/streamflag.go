@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// StreamFlag returns whether the inputs of a request ask for a streamed answer
-// by the tensor that Triton's LLM backends call stream or STREAM. said is false
-// where there is no such tensor, or where its elements differ.
+// StreamFlag reports whether the inputs of a request ask for a streamed answer
+// through a tensor named stream or STREAM, as for Triton's LLM backends. said is
+// false if there is no such tensor, or if its elements differ.
 func (f Fields) StreamFlag() (stream, said bool) {
 	for i := range f {
 		if strings.EqualFold(f[i].Name, "stream") {
@@ -17,8 +17,9 @@ func (f Fields) StreamFlag() (stream, said bool) {
 	return false, false
 }
 
-// flag returns the value that all elements of a BOOL tensor have: true, [true],
-// 1, or the raw bytes that perf_analyzer wrote before 24.08 as a string.
+// flag returns the common value of all elements of a BOOL tensor. It may be written
+// as true, [true], 1, or the raw bytes that perf_analyzer before 24.08 wrote as a
+// string.
 func (v Value) flag() (value, ok bool) {
 	var elements [][]byte
 	if v.Text {

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// tokenizerClass returns the class that AutoTokenizer of transformers 5 gives a
-// model, without "Fast" at its end; "" if it takes tokenizer.json as it is. The
-// class that tokenizer_config.json names counts, but for kinds of models that are
-// known to name a wrong one. data is tokenizer.json.
+// tokenizerClass returns the class that AutoTokenizer of transformers 5 chooses for a
+// model, without "Fast" at its end; "" if it uses tokenizer.json unchanged. The class
+// named in tokenizer_config.json counts, except for model types that are known to
+// name a wrong one. data is tokenizer.json.
 // Source: transformers 5.23.0, models/auto/tokenization_auto.py.
 func tokenizerClass(data []byte, config, model *node) (string, error) {
 	class, err := config.stringOr("tokenizer_class", "")
@@ -41,8 +41,8 @@ func tokenizerClass(data []byte, config, model *node) (string, error) {
 	return class, nil
 }
 
-// asWrittenModels are kinds of models whose tokenizer.json counts as it is,
-// whatever class they name. Mistral's own format, tekken.json, is not read here.
+// asWrittenModels lists the model types whose tokenizer.json is used unchanged,
+// whatever class they name. This package does not read Mistral's format, tekken.json.
 var asWrittenModels = strings.Fields(`EvollaModel aria beam bigbird_pegasus canary flex_olmo glm glm4 glm4_moe glm4_moe_lite
 	glm4v glm4v_moe glm_image glmasr got_ocr2 gpt_bigcode gradium_phonon_tts granite granitemoe granitemoehybrid
 	granitemoeshared kimi_k25 kimi_linear kosmos-2 mimo_v2_flash minicpm_ocr minicpmv4_6 minicpmv4_7 ministral ministral3
@@ -52,13 +52,13 @@ var asWrittenModels = strings.Fields(`EvollaModel aria beam bigbird_pegasus cana
 	paddleocr_vl vipllava hyperclovax minicpm3 chatlm jamba arctic llava nvfp4 minimax_m2 opencua minicpmv internlm2
 	internlm3 h2ovl_chat modernbert molmo iquestcoder step3_vl`)
 
-// mistakenModels are kinds of models that name a wrong class, with the right one.
+// mistakenModels maps the model types that name a wrong class to the right class.
 var mistakenModels = map[string]string{
 	"qwen2": "Qwen2Tokenizer", "hyperclovax_vision_v2": "GPT2Tokenizer", "qwen3_5": "Qwen3_5Tokenizer", "qwen3_5_moe": "Qwen3_5Tokenizer",
 	"qwen3_5_moe_text": "Qwen3_5Tokenizer", "qwen4_exp": "Qwen3_5Tokenizer",
 }
 
-// classOfModel is the class of models that name none.
+// classOfModel maps model types to their class, for models that name no class.
 var classOfModel = classesOfModels(map[string]string{
 	"LlamaTokenizer":     "idefics idefics2",
 	"CodeLlamaTokenizer": "code_llama",

@@ -5,18 +5,18 @@ import (
 	"strconv"
 )
 
-// A Reading says whose rules turn the files of a model into a tokenizer. Releases
-// of the transformers library read the same files differently.
+// A Reading is a set of rules that turn the files of a model into a tokenizer.
+// Releases of the transformers library read the same files differently.
 type Reading uint8
 
 const (
 	// Transformers4 follows tokenizer.json alone, as the tokenizers library and
 	// transformers before release 5 do.
 	Transformers4 Reading = iota
-	// Transformers5 follows transformers 5: a class that tokenizer_config.json
-	// names, such as LlamaTokenizer, may keep only vocabulary, merges, special
-	// tokens and post-processor of tokenizer.json and bring a normalizer, a
-	// pre-tokenizer and a decoder of its own. Held to release 5.23.0.
+	// Transformers5 follows transformers 5. The class that tokenizer_config.json
+	// names, such as LlamaTokenizer, may use only vocabulary, merges, special
+	// tokens and post-processor of tokenizer.json, and bring its own normalizer,
+	// pre-tokenizer and decoder. Tests compare it with release 5.23.0.
 	Transformers5
 )
 
@@ -31,7 +31,7 @@ func (r Reading) String() string {
 	return "Reading(" + strconv.Itoa(int(r)) + ")"
 }
 
-// ParseReading returns the reading of a name that String returns.
+// ParseReading returns the reading whose String is name.
 func ParseReading(name string) (Reading, error) {
 	for i, known := range readingNames {
 		if name == known {

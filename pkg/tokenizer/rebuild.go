@@ -10,9 +10,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A rebuiltClass says what a tokenizer class of transformers 5 puts in the place of
-// the components of a tokenizer.json. Components are JSON as tokenizer.json writes
-// them; an empty one is none. Every class has a BPE model without ignore_merges.
+// A rebuiltClass holds the components with which a tokenizer class of transformers 5
+// replaces the components of a tokenizer.json. Components are JSON as in
+// tokenizer.json; an empty string means no component. Every class has a BPE model
+// without ignore_merges.
 // Source: transformers 5.23.0, models/*/tokenization_*.py.
 type rebuiltClass struct {
 	normalizer string
@@ -24,16 +25,16 @@ type rebuiltClass struct {
 	// bytes: the vocabulary has <0x00> to <0xFF>, and unknown tokens in a row are
 	// one. unk: the unknown token is used.
 	bytes, unk bool
-	// post says which special tokens stand around a text.
+	// post says which special tokens surround a text.
 	post rebuiltPost
-	// named are the special tokens that the class has by default, by their names
-	// in tokenizer_config.json; extra are further ones.
+	// named holds the default special tokens of the class, by their names in
+	// tokenizer_config.json; extra holds further ones.
 	named []namedToken
 	extra []string
 }
 
-// A namedToken is a special token with a role such as "bos_token". An empty
-// content is none.
+// A namedToken is a special token with a role such as "bos_token". An empty content
+// means that there is no such token.
 type namedToken struct{ role, content string }
 
 // A rebuiltPost says which special tokens a class puts around a text.
@@ -48,13 +49,13 @@ const (
 const (
 	nfc = `{"type":"NFC"}`
 
-	// The expressions that Qwen's tokenizers cut words with.
+	// Regular expressions with which Qwen's tokenizers split text into words.
 	qwen2Words   = `(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`
 	qwen3_5Words = `(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`
 )
 
-// rebuiltClasses are the classes of language models that transformers 5 builds by
-// rules of their own.
+// rebuiltClasses holds the classes of language models that transformers 5 builds by
+// their own rules.
 var rebuiltClasses = map[string]rebuiltClass{
 	"LlamaTokenizer": {
 		preTokenizer: func(prefix, legacy bool) string {
@@ -112,8 +113,8 @@ var rebuiltClasses = map[string]rebuiltClass{
 	"Qwen3_5Tokenizer": qwenClass(qwen3_5Words),
 }
 
-// otherRebuiltClasses are further classes that transformers 5 builds by rules of
-// their own. Those rules are not known here.
+// otherRebuiltClasses lists further classes that transformers 5 builds by their own
+// rules, which this package does not know.
 var otherRebuiltClasses = strings.Fields(`Albert Bart Barthez Bert BigBird Blenderbot Camembert CLIP Deberta DebertaV2
 	Esmc Funnel Herbert Lasr LayoutLMv2 LayoutLMv3 LayoutXLM Luke MarkupLM MBart MBart50 MLuke MPNet Nllb Nougat OpenAIGPT
 	Parakeet Pegasus Reformer RemBert Roberta SeamlessM4T Siglip2 Splinter T5 Tipsv2 Udop VideoPrism Whisper XGLM XLMRoberta XLNet`)
@@ -122,8 +123,8 @@ func unsplitMetaspace(scheme string) string {
 	return `{"type":"Metaspace","replacement":"▁","prepend_scheme":"` + scheme + `","split":false}`
 }
 
-// blankDecoder writes ▁ as a blank and bytes as characters; with prefix it takes
-// the blank away that was put in front.
+// blankDecoder returns a decoder that writes ▁ as a space and bytes as characters;
+// with prefix it also removes the space that was put in front.
 func blankDecoder(prefix bool) string {
 	s := `{"type":"Sequence","decoders":[{"type":"Replace","pattern":{"String":"▁"},"content":" "},{"type":"ByteFallback"},{"type":"Fuse"}`
 	if prefix {
@@ -164,16 +165,16 @@ func jsonString(s string) string {
 	return string(b)
 }
 
-// A rebuilding replaces the components of a tokenizer.json by those of a class.
+// A rebuilding replaces the components of a tokenizer.json by the components of a class.
 type rebuilding struct {
 	name   string // of the class
 	class  rebuiltClass
 	config *node // tokenizer_config.json; nil: there is none
 }
 
-// rebuildingOf returns the rebuilding that transformers 5 does of a
-// tokenizer.json; nil if it takes the file as it is. config and model are
-// tokenizer_config.json and config.json, nil where there is none.
+// rebuildingOf returns the rebuilding of a tokenizer.json in transformers 5; nil if
+// transformers 5 uses the file unchanged. config and model are tokenizer_config.json
+// and config.json, nil if they do not exist.
 func rebuildingOf(d *document, config, model *node) (*rebuilding, error) {
 	name, err := tokenizerClass(d.data, config, model)
 	if err != nil {
@@ -246,8 +247,8 @@ func (r *rebuilding) token(role string) string {
 	return ""
 }
 
-// configToken returns the special token that tokenizer_config.json gives a role;
-// ok is false if it is silent about the role.
+// configToken returns the special token for a role in tokenizer_config.json; ok is
+// false if the file does not mention the role.
 func configToken(config *node, role string) (content string, ok bool) {
 	if config == nil || !slices.Contains(config.names, role) {
 		return "", false
@@ -269,9 +270,9 @@ func configToken(config *node, role string) (content string, ok bool) {
 // tokens are added.
 var standardRoles = []string{"bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"}
 
-// addedTokens returns the added tokens in the order in which they get their ids:
-// those of tokenizer_config.json, or if it has none those of tokenizer.json, by
-// their ids, and then special tokens that are not among them.
+// addedTokens returns the added tokens in the order in which they get their ids.
+// First come the tokens of tokenizer_config.json (or of tokenizer.json if it has
+// none) by their ids, then the special tokens that are not among them.
 func (r *rebuilding) addedTokens(list *node) ([]addedToken, error) {
 	tokens, err := r.listedTokens(list)
 	if err != nil {
@@ -306,7 +307,7 @@ func (r *rebuilding) addedTokens(list *node) ([]addedToken, error) {
 	return tokens, nil
 }
 
-// unknownID is the id of an added token that no file gives one.
+// unknownID is the id of an added token that has none in any file.
 const unknownID = ^uint32(0)
 
 // listedTokens returns the added tokens that the files list with their ids.
@@ -370,7 +371,7 @@ func (r *rebuilding) extraTokens() []string {
 	return append(contents, r.class.extra...)
 }
 
-// template returns what stands around a text.
+// template returns the special tokens that surround a text.
 func (r *rebuilding) template(ofFile template, t *Tokenizer) template {
 	switch r.class.post {
 	case postNone:

@@ -10,8 +10,8 @@
 //	… // HTTP/2 over f
 //	st, ok := f.Message(f.Newest(), 0)
 //
-// The stamp of the writes that carried a request's beginning is that of its head
-// and not of megabytes behind it: see [Follower.Write].
+// The stamp of the write that carried a request's beginning is the stamp of its
+// head, not of the megabytes after it: see [Follower.Write].
 //
 // A message is named by its stream and its number k in that stream and
 // direction, from 0. Stamps are kept until a later message of the same stream

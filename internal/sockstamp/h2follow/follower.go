@@ -64,8 +64,8 @@ type piece struct {
 	extent
 }
 
-// A head is where, in a write, a request's beginning is that must have a
-// transmit stamp of its own.
+// A head is the place, in a write, of a request's beginning that needs its own
+// transmit stamp.
 type head struct{ begin, end int }
 
 // New returns a Follower over nc: raw itself, or a TLS connection over raw.
@@ -130,11 +130,10 @@ func (f *Follower) Read(p []byte) (int, error) {
 // Write follows and writes. It follows first: the answer may be here before
 // the write returns.
 //
-// A request that does not fit in one segment has its head written by itself: the
-// stamp of the write that holds the head is then the time at which the request
-// began to leave, and not the time at which megabytes of it were gone. Other
-// requests may lie before it in p, so the cut is behind the head and not behind
-// the first segment.
+// If a request does not fit in one segment, Write writes its head separately. The
+// stamp of that write is then the time at which the request began to leave, not the
+// time at which megabytes of it were gone. Other requests may precede it in p, so the
+// cut is after the head and not after the first segment.
 func (f *Follower) Write(p []byte) (int, error) {
 	begin := f.raw.Written()
 	before := uint64(time.Now().UnixNano())
@@ -180,9 +179,9 @@ func (f *Follower) Write(p []byte) (int, error) {
 	return done + n, err
 }
 
-// separate finds the requests that begin in the write in progress, of n bytes, and
-// need a stamp of their own: those that do not fit in one segment or go on in the
-// next write. f.mu is held.
+// separate finds the requests that begin in the write in progress (of n bytes) and
+// need their own stamp: they do not fit in one segment, or continue in the next
+// write. f.mu is held.
 func (f *Follower) separate(n int) {
 	if !f.out.requests {
 		return
@@ -317,9 +316,9 @@ func (f *Follower) Sent(stream uint32, k int) (start, sent sockstamp.Stamp, ok b
 	return start, sent, true
 }
 
-// SentInPart is Sent for a message that is not written whole, and may never be,
-// since its answer is here already: sent is when the newest byte of the connection
-// left.
+// SentInPart is Sent for a message that is not completely written, and may never be,
+// because its answer has already arrived: sent is the time at which the newest byte
+// of the connection left.
 func (f *Follower) SentInPart(stream uint32, k int) (start, sent sockstamp.Stamp, ok bool) {
 	m, ok := f.sentMessage(stream, k)
 	if !ok {
@@ -334,8 +333,8 @@ func (f *Follower) SentInPart(stream uint32, k int) (start, sent sockstamp.Stamp
 	return start, sent, true
 }
 
-// sentMessage returns what is known of message k of those sent on a stream, and
-// drops those before.
+// sentMessage returns the record of message k sent on a stream, and drops the records
+// of earlier messages.
 func (f *Follower) sentMessage(stream uint32, k int) (m sentMessage, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -347,7 +346,7 @@ func (f *Follower) sentMessage(stream uint32, k int) (m sentMessage, ok bool) {
 	return sentMessage{}, false
 }
 
-// started returns when the first segment of a message left.
+// started returns the time at which the first segment of a message left.
 func (f *Follower) started(m sentMessage) sockstamp.Stamp {
 	if ns, ok := f.raw.TxHolding(m.first); ok {
 		return sockstamp.Stamp{NS: ns, Source: sockstamp.Kernel}

@@ -8,11 +8,10 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze"
 )
 
-// Brief returns a renderer of one line per load level, with what is asked first
-// about a server: requests ok and failed, TTFT and ITL (p50 and p99), and output
-// tokens per second. A level whose answers were not streamed has no TTFT; then
-// there are columns for E2EL. The figures, units and digits are those of the
-// levels in [Table].
+// Brief returns a renderer of one line per load level: requests ok and failed, TTFT
+// and ITL (p50 and p99), and output tokens per second. If the answers of a level were
+// not streamed, it has no TTFT, and the lines have columns for E2EL. Figures, units
+// and digits equal the ones of the levels in [Table].
 func Brief(rep *analyze.Report) Renderer {
 	return func(w io.Writer) error {
 		var b strings.Builder
@@ -88,7 +87,7 @@ func brief(rep *analyze.Report) grid {
 	return g
 }
 
-// orNA formats a rate, "n/a" where it cannot be told.
+// orNA formats a rate, or returns "n/a" if it is unknown.
 func orNA(r analyze.Rate) string {
 	if !r.OK {
 		return "n/a"

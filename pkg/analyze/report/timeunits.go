@@ -6,15 +6,14 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze"
 )
 
-// timeUnits are the units of time of one report: each kind of time has one unit
-// on all levels, rows and tables, so that any two figures of a kind compare at
-// sight.
+// timeUnits holds the time units of one report. Each kind of time has one unit on all
+// levels, rows and tables, so that figures of a kind can be compared at a glance.
 type timeUnits struct {
 	token    scale // TTFT, TTFAT, TTST, ITL, TPOT
 	request  scale // E2EL
 	duration scale // of levels
-	client   scale // what the recorder measured of itself
-	server   scale // what servers say of their own times
+	client   scale // times that the recorder measured of itself
+	server   scale // times that servers report of themselves
 	clock    scale // errors of a calibration
 }
 
@@ -55,14 +54,14 @@ func timeUnitsOf(inputs []Input) timeUnits {
 	}
 }
 
-// clockUnit is the unit of errors of a clock: microseconds, unless all are of
-// milliseconds or more.
+// clockUnit returns the unit for errors of a clock: microseconds, unless all errors
+// are 1 ms or more.
 func clockUnit(ns []float64) scale {
 	least, _ := extremes(ns)
 	return scaleFor(max(least, 1e3))
 }
 
-// of returns the unit of a metric; "" for what is no time.
+// of returns the unit of a metric; the unit named "" if the metric is not a time.
 func (u *timeUnits) of(d *analyze.Definition) scale {
 	switch {
 	case d.Unit != analyze.Nanoseconds:
@@ -73,14 +72,14 @@ func (u *timeUnits) of(d *analyze.Definition) scale {
 	return u.token
 }
 
-// TokenUnit and RequestUnit choose the units that tables of a comparison show
-// times of tokens and whole requests in, from all values of each kind.
+// TokenUnit returns the unit in which the tables of a comparison show token times,
+// chosen from all values of the kind.
 func TokenUnit(ns []float64) TimeUnit { return TimeUnit{tokenUnit(ns)} }
 
 // RequestUnit is [TokenUnit] for E2EL and other times of whole requests.
 func RequestUnit(ns []float64) TimeUnit { return TimeUnit{largestUnit(ns)} }
 
-// A TimeUnit is a unit that many times are shown in.
+// A TimeUnit is a unit of time for many figures.
 type TimeUnit struct{ scale scale }
 
 // Name returns "ms" and the like.
@@ -92,9 +91,9 @@ func (u TimeUnit) Number(ns float64) string { return number(ns / u.scale.per) }
 // Span formats nanoseconds in the unit with its name: "12.34 ms".
 func (u TimeUnit) Span(ns float64) string { return u.Number(ns) + " " + u.scale.name }
 
-// tokenUnit is the unit of times of single tokens. First tokens are often 100
-// times as slow as later ones and share their unit: milliseconds, unless all are
-// of seconds or all are below a millisecond.
+// tokenUnit returns the unit for times of single tokens. First tokens are often 100
+// times as slow as later ones and share their unit: milliseconds, unless all times
+// are seconds or all are below a millisecond.
 func tokenUnit(ns []float64) scale {
 	least, most := extremes(ns)
 	if most < 1e6 {
@@ -106,14 +105,14 @@ func tokenUnit(ns []float64) scale {
 	return timeScales[2]
 }
 
-// largestUnit is the unit of the largest of the times.
+// largestUnit returns the unit that suits the largest of the times.
 func largestUnit(ns []float64) scale {
 	_, most := extremes(ns)
 	return scaleFor(most)
 }
 
-// extremes returns the least and the largest of the values but 0; 0 and 0 when
-// there is none.
+// extremes returns the least and the largest of the nonzero values; 0 and 0 if there
+// are none.
 func extremes(values []float64) (least, most float64) {
 	for _, v := range values {
 		if v = math.Abs(v); v == 0 || math.IsNaN(v) || math.IsInf(v, 0) {
