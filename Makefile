@@ -84,13 +84,15 @@ stats-validation: ## simulate what the statistics of a comparison promise, and p
 diff-validation: build ## compare 20 pairs of sides of runs of the same real server (ten minutes; installs it on first use)
 	DIFF_PAIRS=20 $(GO) test -tags realservers -count=1 -timeout 40m -v -run TestDiffOfTheSame ./test/realservers/
 
+# Minimizing an input of several kilobytes takes up to a minute by default, in which
+# nothing else is tried; 10 tries are enough.
 .PHONY: fuzz
 fuzz: ## run every fuzz target for FUZZTIME (10s)
 	$(GO) test -run '^$$' ./... >/dev/null
 	@set -e; for package in $$($(GO) list ./...); do \
 		for target in $$($(GO) test -list '^Fuzz' $$package | grep '^Fuzz'); do \
 			echo "== $$package $$target"; \
-			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$package; \
+			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x $$package; \
 		done; \
 	done
 
