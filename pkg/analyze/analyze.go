@@ -141,12 +141,12 @@ type Experiment struct {
 	// Problem is why the level has no such part or no such windows. It then
 	// has no figures.
 	Problem error
-	// Pauses are the times in which the recorder could not run during the level, and
-	// Paused counts the requests that they touched: those of OK, or those that
+	// Pauses lists the times in which the recorder could not run during the level.
+	// Paused counts the requests that they touched: successful ones, or the ones that
 	// Selection.WithoutPauses left out.
 	Pauses []export.Pause
 	Paused int
-	// Unavailable are the metrics without a value because the answers of the
+	// Unavailable lists the metrics that have no value because the answers of the
 	// level were not streamed, or because nothing tells whether they were.
 	Unavailable []Unavailable
 	// Client is what the recorder saw of itself; nil where it did not look.

@@ -25,8 +25,8 @@ type Measured struct {
 	// Counted says that the request is successful and measured: it is in the
 	// metrics.
 	Counted bool
-	// Excluded is why it is not: "warmup", "cancelled", "late", "failed" or, where
-	// Selection.WithoutPauses leaves it out, "paused".
+	// Excluded is the reason why the request is not counted: "warmup", "cancelled",
+	// "late", "failed" or, if Selection.WithoutPauses leaves it out, "paused".
 	Excluded string
 	// Paused says that a pause of the recorder touched the request.
 	Paused bool

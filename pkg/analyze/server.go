@@ -62,8 +62,8 @@ type ServerFigure struct {
 	// one: the rest is the network, and the client.
 	Client   float64
 	Compared bool
-	// Incomparable is why Client is another thing than what the server measured,
-	// so that their difference means nothing; "" where it is not.
+	// Incomparable is the reason why the difference between Client and the server's
+	// figure means nothing; "" if it means something.
 	Incomparable string
 	// NA is why it has no value, though there are samples: they cannot be true. N,
 	// Mean and the like mean nothing then. "" says that it has one.

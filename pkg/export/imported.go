@@ -14,14 +14,13 @@ type Import struct {
 	// Lacks are the parts that the file does not hold. What needs one of them
 	// has no value.
 	Lacks []Lack `json:"lacks,omitempty"`
-	// Results is, for each experiment in order, what the file says of it besides
-	// its requests, by the names and in the words of the tool: "duration",
-	// "model_id". nil where nothing of that is kept.
+	// Results holds, for each experiment in order, the facts that the file states
+	// besides its requests, by the names and in the words of the tool: "duration",
+	// "model_id". nil if none are kept.
 	Results []map[string]string `json:"results,omitempty"`
 }
 
-// Result returns what the file of another tool says of an experiment, see
-// [Import.Results]; nil for none.
+// Result returns the [Import.Results] of an experiment; nil if there are none.
 func (r *Run) Result(experiment int) map[string]string {
 	if r.Meta == nil || r.Meta.Import == nil || experiment < 0 || experiment >= len(r.Meta.Import.Results) {
 		return nil
@@ -88,8 +87,8 @@ type Stated struct {
 	TokenEvents *int64 `json:"token_events,omitempty"`
 	// Silent are the indices of responses that added no output.
 	Silent []int `json:"silent,omitempty"`
-	// Streamed says whether the answer was, where that is not as of the run's
-	// RunMeta.Streaming.
+	// Streamed says whether the answer was streamed; nil if RunMeta.Streaming of the
+	// run holds.
 	Streamed *bool `json:"streamed,omitempty"`
 	// Text is the whole answer.
 	Text *string `json:"text,omitempty"`

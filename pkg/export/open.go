@@ -54,9 +54,9 @@ type Opener struct {
 	Limits  Limits
 	// Stdin is what the path "-" stands for; nil means that there is none.
 	Stdin io.Reader
-	// Beside allows a reader to open files of fixed names in the folder of the one
-	// that is named: the summary and the settings that the tool writes there.
-	// Naming a folder allows it for that folder.
+	// Beside allows a reader to open files with fixed names in the folder of the
+	// named file: the summary and the settings that the tool writes there. If the
+	// path names a folder, this is allowed for that folder.
 	Beside bool
 	// TempDir is where compressed files, pipes and Stdin are kept,
 	// decompressed, while they are read; "" is the system's folder for
@@ -66,8 +66,8 @@ type Opener struct {
 	// compressed file cannot fill the disk; 0 means half of its free space, or
 	// 64 GiB if that is less.
 	MaxSpoolBytes int64
-	// MaxRatio bounds how many bytes come out of a byte of a compressed file,
-	// beyond the first 64 MiB; 0 means 1000, a negative number no bound.
+	// MaxRatio bounds the decompressed bytes for each compressed byte, beyond the
+	// first 64 MiB; 0 means 1000, a negative number no limit.
 	MaxRatio int
 }
 

@@ -106,8 +106,8 @@ func Checked(r Reader) (c SelfCheck, ok bool) {
 	return c, c.Compared > 0
 }
 
-// A Summarized is a Reader of a file whose tool writes more about the run into
-// other files of the same folder: what it makes of the requests, and its settings.
+// A Summarized is a Reader of a file whose tool writes its summary and its settings
+// of the run into other files of the same folder.
 type Summarized interface {
 	// SummaryNames returns the names of those files, given the name of the one
 	// that is read, all without their folder; nil when there are none.

@@ -64,7 +64,7 @@ type RunMeta struct {
 	URL    string   `json:"url,omitempty"` // the first
 	// URLs are all servers that requests went to in turn; nil when it was one.
 	URLs []string `json:"urls,omitempty"`
-	// Protocol is how the server was talked to: "http" or "grpc".
+	// Protocol is the protocol of the requests: "http" or "grpc".
 	Protocol string `json:"protocol,omitempty"`
 	// Streaming says whether the requests asked for streamed answers; nil where
 	// that is not recorded, or where it is not the same for all.
@@ -76,10 +76,10 @@ type RunMeta struct {
 	Dataset *DatasetMeta `json:"dataset,omitempty"`
 	// Repeat is the run's place in a series; nil when it is not part of one.
 	Repeat *RepeatMeta `json:"repeat,omitempty"`
-	// Start says which time of a request the kernel's start stamp is:
-	// [StartFirstSegment], or "" in files that pa-record wrote before it recorded
-	// this, where it is when the last byte of the request's first write left. For
-	// starts that the kernel did not take it says nothing.
+	// Start says what the kernel's start stamp of a request means:
+	// [StartFirstSegment], or "" in files of older pa-record, whose start is the
+	// time at which the last byte of the first write left. It says nothing about
+	// starts that the kernel did not take.
 	Start string `json:"start,omitempty"`
 	// Stamps counts responses by the source of their time.
 	Stamps *StampCount `json:"stamps,omitempty"`
@@ -112,8 +112,8 @@ const (
 
 // Causes of a Pause.
 const (
-	PauseStopped   = "stopped"   // the process, by Ctrl-Z or SIGSTOP
-	PauseSuspended = "suspended" // the machine
+	PauseStopped   = "stopped"   // Ctrl-Z or SIGSTOP stopped the process
+	PauseSuspended = "suspended" // the machine was suspended
 )
 
 // A Pause is a time in which the recorder could not run.
@@ -192,8 +192,8 @@ type ExperimentMeta struct {
 	// OutputsDropped counts the requests whose outputs the disk had no room
 	// for: see [Request.OutputsDropped].
 	OutputsDropped int `json:"outputs_dropped,omitempty"`
-	// Unreadable counts the requests that another file held and that could not be
-	// read when this one was made of it: see [Skipper].
+	// Unreadable counts the requests that could not be read in the file from which
+	// this one was converted: see [Skipper].
 	Unreadable int `json:"unreadable,omitempty"`
 	// Client is what the recorder saw of itself meanwhile; nil when it did not
 	// look.

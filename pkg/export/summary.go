@@ -15,8 +15,8 @@ import (
 // maxSummaryBytes bounds a summary: those of the tools have a few kilobytes.
 const maxSummaryBytes = 16 << 20
 
-// resultFiles are the names of files of requests, the first that is there being
-// the one that its folder stands for.
+// resultFiles lists the names of files of requests. A folder stands for the first of
+// them that it holds.
 var resultFiles = []string{
 	"profile_export.json", "profile_export.jsonl", "profile_export_raw.jsonl", "per_request_lifecycle_metrics.json", "benchmarks.json",
 }

@@ -64,8 +64,8 @@ type Config struct {
 	// for two seconds; err is why not, nil when it has said nothing yet. It must
 	// not block.
 	Waiting func(err error)
-	// CheckWarnings, if set, is called before the load with what the backend's
-	// Check found, where that is anything. The export holds the texts, too.
+	// CheckWarnings, if set, is called before the load with the warnings of the
+	// backend's Check, if there are any. The export holds the texts, too.
 	CheckWarnings func([]backend.Warning)
 	// RequestTimeout ends a request that takes longer, with status timeout;
 	// 0 means DefaultRequestTimeout, < 0 none.

@@ -24,10 +24,10 @@
 // the run stop (see [FailedError], [ErrorRateError]). What the recorder saw of
 // itself is in each level's export.ClientMeta.
 //
-// The latency figures of the package are for those who watch a run: the mean or a
+// The latency figures of the package are for watching a run: the mean or a
 // percentile per window, for the stability rule; the mean and percentiles of a level,
 // in [Level] (above 65,536 requests from a histogram, see [Latency.Approximate]);
-// the median time to first token of the last seconds, in [Progress]. The figures to
-// rely on are those that package analyze computes from the export. The package never
-// prints; progress goes to a callback.
+// the median time to first token of the last seconds, in [Progress]. For results, use
+// package analyze, which computes figures from the export. The package never prints;
+// progress goes to a callback.
 package recorder

@@ -23,8 +23,8 @@ func unsaid(level load.Level) string {
 // latencyUnstable is the warning of Measure.ThroughputSuffices.
 const latencyUnstable = "the throughput is stable, the latency is not; that counts as stable where requests are sent asynchronously, but a lower load may give a latency that is"
 
-// tooFewRequests warns of a request count that is below the concurrency of its
-// level; "" if it is not, or 0, which is none.
+// tooFewRequests returns a warning if the request count is below the concurrency of
+// its level, else "". A count of 0 means that there is no limit.
 func tooFewRequests(level load.Level, requests int) string {
 	if c, ok := level.(load.Concurrency); ok && 0 < requests && requests < c.N {
 		return fmt.Sprintf("the request count of %d is below the concurrency, so at most %d of %d requests were in flight; raise the count, or give it as a multiple such as 5x", requests, requests, c.N)

@@ -317,13 +317,13 @@ func (l *levelRun) collect() {
 	l.spare = items
 }
 
-// mostEventsAtEnd is how many events of an answer are looked at when the run must
-// end at once.
+// mostEventsAtEnd is the number of events of an answer that are decoded when the run
+// must end at once.
 const mostEventsAtEnd = 1000
 
-// cutShort leaves little of a long answer when the run must end at once: to decode
-// and write a million events takes seconds. Of a request that had succeeded
-// nobody knows then whether its answer was what the protocol says.
+// cutShort drops most of a long answer when the run must end at once, because
+// decoding and writing a million events takes seconds. Whether the answer of a
+// successful request followed the protocol is then unknown.
 func (l *levelRun) cutShort(x *backend.Exchange) {
 	if len(x.Raw) <= mostEventsAtEnd || !closed(l.hurry) {
 		return

@@ -62,7 +62,7 @@ type Level struct {
 	ServerStats *export.ServerStats
 	// Client is what the recorder saw of itself; nil when nothing was measured.
 	Client *export.ClientMeta
-	// Pauses are the times in which the recorder could not run meanwhile.
+	// Pauses lists the times during the level in which the recorder could not run.
 	Pauses []export.Pause
 	// Saturated says why the client may have been the limit, each reason in a
 	// sentence; nil when it was not.

@@ -59,8 +59,8 @@ type streamer interface{ Streamed() bool }
 // asked counts requests by whether they ask for something.
 type asked struct{ yes, no int }
 
-// record returns what a run's record says: whether all requests ask, or none
-// does. It is given, where no request says it, and nil where they differ.
+// record returns the value for a run's metadata: true if all requests ask, false if
+// none does, nil if they differ, and given if no request says it.
 func (a asked) record(given *bool) *bool {
 	if a.yes > 0 && a.no > 0 {
 		return nil

@@ -44,8 +44,8 @@ type Config struct {
 	// Tokenizer counts tokens where the tool counted with one; nil: there is
 	// none, and what needs it is an error.
 	Tokenizer Tokenizer
-	// WithoutTokenizer makes GenAI-Perf's report leave out what needs a Tokenizer
-	// that is not there: a warning says so, in the place of the error.
+	// WithoutTokenizer makes GenAI-Perf's report leave out the figures that need a
+	// missing Tokenizer, with a warning instead of an error.
 	WithoutTokenizer bool
 	// TokenizerName is what the user called it, for tools that repeat it; ""
 	// where that is not known.

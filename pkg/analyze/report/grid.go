@@ -162,9 +162,9 @@ func (g *grid) line(row []string, widths, columns []int) string {
 // at their decimal points.
 func (g *grid) pointed() [][]string { return AlignPoints(g.rows, g.lefts()) }
 
-// AlignPoints returns a copy of rows in which blanks follow numbers such as 31.1
-// and "31.1 ms", so that the decimal points of a right-aligned column are below each
-// other. Columns before the first-th and other text stay as they are.
+// AlignPoints returns a copy of rows with spaces after numbers such as 31.1 and
+// "31.1 ms", so that the decimal points of a right-aligned column line up. Columns
+// with an index below first, and other text, stay unchanged.
 func AlignPoints(rows [][]string, first int) [][]string {
 	var places []int // characters from the point on, by column
 	for _, row := range rows {

@@ -42,10 +42,10 @@ func occurrences(inputs []Input) []occurrence {
 	return all
 }
 
-// Warnings are the warnings of reports as lines, the most severe first. Warnings
-// about the same thing on several levels or in several files are one line, with
-// their counts added up; each of them is a line if every is set. A line names its
-// levels where the run has several, and its files where there are several.
+// Warnings returns the warnings of reports as lines, the most severe first. It joins
+// warnings about the same subject on several levels or in several files into one
+// line and adds up their counts, unless every is set. A line names its levels if the
+// run has several, and its files if there are several.
 func Warnings(inputs []Input, every bool) []string {
 	var lines []string
 	all := occurrences(inputs)

@@ -37,10 +37,10 @@ type Backend interface {
 	Close() error
 }
 
-// A Warner is a Backend whose Check can succeed and yet find something that the
-// user should know before the load begins.
+// A Warner is a Backend whose Check can succeed and still produce warnings for the
+// user, before the load begins.
 type Warner interface {
-	// CheckWarnings returns what the last Check found, nil for nothing.
+	// CheckWarnings returns the warnings of the last Check; nil if there are none.
 	CheckWarnings() []Warning
 }
 

@@ -105,9 +105,9 @@ type Config struct {
 	Proxy func(*url.URL) (*url.URL, error)
 	// UserStamps takes all times in user space, to compare.
 	UserStamps bool
-	// MaxAnswerMemory bounds what an answer takes in memory, in bytes: see
-	// [backend.AnswerMemory]. 0 means [backend.DefaultAnswerMemory]. More ends the
-	// request with a protocol error.
+	// MaxAnswerMemory bounds the memory of an answer, in bytes: see
+	// [backend.AnswerMemory]. 0 means [backend.DefaultAnswerMemory]. A larger answer
+	// ends the request with a protocol error.
 	MaxAnswerMemory int64
 	// CheckTimeout bounds each question that Check asks; 0 means 10 s.
 	CheckTimeout time.Duration

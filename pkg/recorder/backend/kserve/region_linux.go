@@ -20,7 +20,7 @@ type region struct {
 	data []byte
 }
 
-// newRegion makes one. Its first reserved bytes can be written to; see reserve.
+// newRegion makes a region. Its first reserved bytes can be written to; see reserve.
 func newRegion(name string, size, reserved int) (*region, error) {
 	r := &region{name: name, path: filepath.Join(sharedDir, name)}
 	f, err := os.OpenFile(r.path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
@@ -42,8 +42,8 @@ func newRegion(name string, size, reserved int) (*region, error) {
 	return r, nil
 }
 
-// reserve takes the memory of n bytes from an offset on. Whoever writes to a
-// region where there is none left, this process or the server, dies of SIGBUS.
+// reserve allocates the memory of n bytes from an offset on. If the memory ran out
+// later, a write to the region would kill this process or the server with SIGBUS.
 func (r *region) reserve(from, n int) error {
 	f, err := os.OpenFile(r.path, os.O_RDWR, 0)
 	if err != nil {

@@ -70,7 +70,7 @@ type Config struct {
 	// RequestTimeout ends a request that takes longer, with status timeout;
 	// 0 means none but that of the context.
 	RequestTimeout time.Duration
-	// MaxAnswerMemory bounds what an answer takes in memory, in bytes: see
+	// MaxAnswerMemory bounds the memory of an answer, in bytes: see
 	// [backend.AnswerMemory]. 0 means [backend.DefaultAnswerMemory].
 	MaxAnswerMemory int64
 	// Clock is the clock of the run; nil means a new one.
