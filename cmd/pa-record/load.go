@@ -32,7 +32,7 @@ func loadFlags() []cli.Flag {
 		&cli.BoolFlag{Name: "binary-search", Category: catLoad, Usage: "look for the highest level below -l by halving the range start:end:step, until what is left is no more than a step"},
 		&cli.StringFlag{Name: "request-distribution", Category: catLoad, Usage: "`HOW` the requests of a rate follow each other: constant, poisson or gamma", DefaultText: "constant, with --burstiness gamma"},
 		&cli.Float64Flag{Name: "burstiness", Category: catLoad, Usage: "`SHAPE` of the gamma distribution: below 1 bursts, 1 is poisson, above 1 more even", DefaultText: "1"},
-		&cli.StringFlag{Name: "request-intervals", Category: catLoad, Usage: "the gaps between requests, in µs, one a line of `FILE`, around and around"},
+		&cli.StringFlag{Name: "request-intervals", Category: catLoad, Usage: "the gaps between requests, in µs, one a line of `FILE`, repeated until the run ends"},
 		&cli.BoolFlag{Name: "fixed-schedule", Category: catLoad, Usage: "send each entry of the input data once, at its \"timestamp\" (ms) from the first one on"},
 		&cli.StringFlag{Name: "periodic-concurrency-range", Category: catLoad, Usage: "begin with start requests and send step more whenever all of the last ones have got --request-period responses, until there were end: `RANGE` is start:end:step"},
 		&cli.IntFlag{Name: "request-period", Category: catLoad, Usage: "`N` responses of each request before the next ones are sent", DefaultText: "10"},

@@ -142,7 +142,7 @@ func (a arguments) joined(text string) []given {
 // unknown returns the error for an unknown flag. It names the flags that may be
 // meant, or the command that has the flag.
 func (a arguments) unknown(name string) error {
-	var names []string
+	names := []string{"help", "version"} // of every command, and none of a.flags
 	for _, f := range a.flags {
 		names = append(names, f.Names()...)
 	}
