@@ -196,9 +196,31 @@ func TestSummaryInterrupted(t *testing.T) {
 	signals := make(chan os.Signal, 1)
 	env := environment{getenv: func(string) string { return "" }, signals: signals}
 	var stdout, stderr bytes.Buffer
-	timer := time.AfterFunc(300*time.Millisecond, func() { signals <- syscall.SIGINT })
-	defer timer.Stop()
+	over, sent := make(chan struct{}), make(chan struct{})
+	go func() { // sends the signal once the journal holds requests
+		defer close(sent)
+		journal := strings.TrimSuffix(file, ".json") + ".journal.arrows"
+		var empty int64 // size of the journal without requests
+		for {
+			if info, err := os.Stat(journal); err == nil {
+				if empty == 0 {
+					empty = info.Size()
+				}
+				if info.Size() > empty {
+					signals <- syscall.SIGINT
+					return
+				}
+			}
+			select {
+			case <-over:
+				return
+			case <-time.After(5 * time.Millisecond):
+			}
+		}
+	}()
 	code := run(t.Context(), []string{"pa-record", "-u", "sim://?ttft=2ms&itl=300us&output_tokens=5", "--duration", "1m", "--profile-export-file", file}, env, strings.NewReader(""), &stdout, &stderr)
+	close(over)
+	<-sent
 	if code != 128+int(syscall.SIGINT) {
 		t.Fatalf("exit code %d: %s", code, stderr.String())
 	}

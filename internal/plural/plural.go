@@ -1,4 +1,4 @@
-// Package plural writes numbers of things for messages.
+// Package plural formats counts with their nouns for messages.
 //
 //	fmt.Sprintf("left out: %s", plural.Of(n, "request")) // "left out: 1 request"
 //
@@ -15,7 +15,7 @@ func Of(n int, one string) string {
 	return strconv.Itoa(n) + " " + one + "s"
 }
 
-// Grouped writes a number with thousands separators: "12,345".
+// Grouped formats a number with thousands separators: "12,345".
 func Grouped(n int64) string {
 	s := strconv.FormatInt(n, 10)
 	sign := ""

@@ -11,11 +11,11 @@
 //
 // Quantiles are of type 7 of Hyndman and Fan, the default of numpy and R.
 //
-// On arm64 and others a Go compiler may make one instruction of a product and a
-// sum, which rounds once instead of twice and changes the last digit. It may not
-// where the product is converted to float64, as the language says; so all products
-// here are.
+// On arm64 and some other platforms a Go compiler may fuse a product and a sum into
+// one instruction, which rounds once instead of twice and changes the last digit.
+// The language forbids that if the product is converted to float64, so this package
+// converts every product.
 //
-// Package numpy is for reports that must have numpy's own digits, which come out of
-// another order of the same operations.
+// Package numpy is for reports that must have numpy's own digits; numpy does the
+// same operations in another order.
 package quantile

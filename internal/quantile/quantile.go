@@ -2,9 +2,9 @@ package quantile
 
 import "math"
 
-// Position returns where the quantile p (0 to 1) of n sorted values is: the value
-// of index k, and the part f of the way to the next one, 0 ≤ f < 1. f is 0 at the
-// last value. n must be at least 1.
+// Position returns the place of the quantile p (0 to 1) among n sorted values: the
+// index k of a value, and the fraction f of the way to the next value, 0 ≤ f < 1.
+// f is 0 at the last value. n must be at least 1.
 //
 //	h = p · (n−1);  k = ⌊h⌋;  f = h − k
 func Position(n int, p float64) (k int, f float64) {
@@ -16,11 +16,11 @@ func Position(n int, p float64) (k int, f float64) {
 	return k, h - float64(k)
 }
 
-// At returns the quantile p (0 to 1) of sorted values, of which there must be one:
+// At returns the quantile p (0 to 1) of sorted values, at least one:
 //
 //	x[k] + f · (x[k+1] − x[k])
 //
-// The difference is taken in float64: that of two int64 may not fit one.
+// At subtracts in float64, because the difference of two int64 may overflow.
 func At[T int64 | float64](sorted []T, p float64) float64 {
 	k, f := Position(len(sorted), p)
 	a := float64(sorted[k])
@@ -30,11 +30,11 @@ func At[T int64 | float64](sorted []T, p float64) float64 {
 	return a + float64(f*(float64(sorted[k+1])-a))
 }
 
-// Std returns the standard deviation of x, of which there must be one value, over
-// the population: divided by the number of values, not by one less.
+// Std returns the population standard deviation of x, which divides by the number
+// of values n, not by n−1. x must have at least one value.
 //
-// The deviations from the mean are small beside the values, so that their squares
-// do not cancel as those of E[x²]−E[x]² would.
+// Std squares the deviations from the mean. E[x²]−E[x]² would cancel, because the
+// deviations are small compared with the values.
 func Std[T int64 | float64](x []T, mean float64) float64 {
 	var squares float64
 	for _, v := range x {
@@ -44,9 +44,9 @@ func Std[T int64 | float64](x []T, mean float64) float64 {
 	return math.Sqrt(squares / float64(len(x)))
 }
 
-// A Sum adds float64 values and keeps what each addition loses (Neumaier's
-// algorithm): its error is that of one rounding for all but the worst inputs. The
-// zero value is 0.
+// A Sum adds float64 values and keeps the rounding error of each addition
+// (Neumaier's algorithm). For all but the worst inputs the result has the error of
+// one rounding. The zero value is 0.
 type Sum struct{ sum, lost float64 }
 
 // Add adds v.
@@ -63,8 +63,8 @@ func (s *Sum) Add(v float64) {
 // Value returns the sum.
 func (s *Sum) Value() float64 { return s.sum + s.lost }
 
-// The instances that reports use are compiled with this package, so that a test can
-// look at their instructions.
+// These variables compile the instances that reports use into this package, so that
+// a test can inspect their instructions.
 var (
 	_ = At[int64]
 	_ = At[float64]

@@ -5,13 +5,13 @@ import (
 	"io"
 )
 
-// An interruptibleReader is what Interruptible returns.
+// An interruptibleReader reads src in a goroutine, so that the end of ctx ends Read.
 type interruptibleReader struct {
 	ctx  context.Context
 	src  io.Reader
-	buf  []byte // of the goroutine while a read is under way
+	buf  []byte // belongs to the goroutine while it reads
 	done chan readResult
-	rest []byte // of the last read
+	rest []byte // bytes of the last read that Read has not returned yet
 	err  error
 }
 
@@ -20,9 +20,9 @@ type readResult struct {
 	err error
 }
 
-// Interruptible returns a reader of src whose Read ends with the cause of ctx when
-// ctx ends, even if src waits for more: a pipe that nobody writes to, a terminal.
-// The goroutine that waits for src is then left behind until src returns.
+// Interruptible returns a reader of src. When ctx ends, its Read returns the cause
+// of ctx, even while src waits for more (a pipe without a writer, a terminal). The
+// goroutine that reads src then stays until src returns.
 func Interruptible(ctx context.Context, src io.Reader) io.Reader {
 	return &interruptibleReader{ctx: ctx, src: src, buf: make([]byte, 64<<10), done: make(chan readResult, 1)}
 }

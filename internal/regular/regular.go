@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// SpecialError says that a path names something else than a regular file.
+// SpecialError reports that a path does not name a regular file.
 type SpecialError struct {
 	Path string
 	Kind string // "a named pipe"
@@ -23,8 +23,8 @@ func (e *SpecialError) Error() string {
 	return fmt.Sprintf("%s: is %s; expected a regular file", e.Path, e.Kind)
 }
 
-// Check returns a *SpecialError unless info, of the file at path, is of a regular
-// file.
+// Check returns a *SpecialError unless info describes a regular file. path is the
+// name for the error.
 func Check(path string, info fs.FileInfo) error {
 	kind := ""
 	switch m := info.Mode(); {
@@ -44,7 +44,7 @@ func Check(path string, info fs.FileInfo) error {
 	return &SpecialError{path, kind}
 }
 
-// stat is os.Stat with an error that says what was wanted: "open run.json: …".
+// stat is os.Stat with errors of the operation "open": "open run.json: …".
 func stat(path string) (fs.FileInfo, error) {
 	info, err := os.Stat(path)
 	if cause := new(fs.PathError); errors.As(err, &cause) {
@@ -53,8 +53,8 @@ func stat(path string) (fs.FileInfo, error) {
 	return info, err
 }
 
-// Open opens a regular file for reading. The error is a *SpecialError for what is
-// none, and wraps fs.ErrNotExist and the like.
+// Open opens a regular file for reading. It returns a *SpecialError for other kinds
+// of files, and the errors of os.Open.
 func Open(path string) (*os.File, error) {
 	info, err := stat(path)
 	if err != nil {
@@ -78,8 +78,8 @@ func Open(path string) (*os.File, error) {
 	return f, nil
 }
 
-// ReadFile reads a regular file, or a stream that [IsStream] names, of at most
-// maxBytes. The end of ctx ends the reading of a stream.
+// ReadFile reads a regular file, or a stream that [IsStream] accepts, of at most
+// maxBytes. When ctx ends, ReadFile stops reading a stream and returns the cause.
 func ReadFile(ctx context.Context, path string, maxBytes int64) (data []byte, err error) {
 	open := Open
 	if IsStream(path) {
@@ -104,8 +104,8 @@ func ReadFile(ctx context.Context, path string, maxBytes int64) (data []byte, er
 	return data, nil
 }
 
-// IsStream reports whether path names a descriptor that this process was started
-// with: /dev/stdin, or /dev/fd/63 as a shell writes <(command).
+// IsStream reports whether path names a file descriptor that this process
+// inherited: /dev/stdin, or /dev/fd/63 for a shell's <(command).
 func IsStream(path string) bool {
 	path = filepath.ToSlash(filepath.Clean(path))
 	if path == "/dev/stdin" {
@@ -118,9 +118,9 @@ func IsStream(path string) bool {
 	return ok && number != "" && strings.Trim(number, "0123456789") == ""
 }
 
-// OpenStream opens a regular file, a named pipe, or what [IsStream] names. A device
-// is refused with a *SpecialError. The end of ctx ends the wait for the writer of a
-// pipe; its cause is the error then.
+// OpenStream opens a regular file, a named pipe, or a stream that [IsStream]
+// accepts. For a device it returns a *SpecialError. If ctx ends while OpenStream
+// waits for the writer of a pipe, it returns the cause of ctx.
 func OpenStream(ctx context.Context, path string) (*os.File, error) {
 	info, err := stat(path)
 	if err != nil {

@@ -5,18 +5,18 @@ import (
 	"strings"
 )
 
-// number is what a spreadsheet reads as a number, whatever it begins with. U+2212
-// is the minus sign of typeset text.
+// number matches a cell that a spreadsheet reads as a number. U+2212 is the minus
+// sign of typeset text.
 var number = regexp.MustCompile(`^[+\-\x{2212}]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$`)
 
-// formulaStart holds what a spreadsheet takes a cell for a formula that begins
-// with: the signs and their full-width forms. Text escapes tabs and carriage
-// returns, the others of their kind.
+// formulaStart holds the characters with which a spreadsheet formula begins, and
+// their full-width forms. Tabs and carriage returns also begin one; Text escapes
+// them.
 const formulaStart = "=+-@\uFF1D\uFF0B\uFF0D\uFF20"
 
-// CSVCell returns s as the text of a cell: what a spreadsheet would take for a
-// formula has an apostrophe before it. Numbers stay as they are. The caller
-// quotes the cell as CSV asks for.
+// CSVCell returns s as the text of a CSV cell. It puts an apostrophe before text
+// that a spreadsheet would take for a formula. Numbers stay unchanged. The caller
+// does the quoting of CSV.
 func CSVCell(s string) string {
 	s = Text(s)
 	for _, r := range s {

@@ -8,8 +8,7 @@
 //	sanitize.Markdown(message) // for Markdown that a browser shows
 //	w := sanitize.NewWriter(os.Stderr)
 //
-// Every text that came from outside passes this package on its way to a
-// terminal, a text cell of our own CSV files, Markdown or an error message. The
-// CSV and JSON files of other tools' formats are written as those tools write
-// them.
+// Every text from outside passes this package on its way to a terminal, a text
+// cell of our own CSV files, Markdown or an error message. CSV and JSON files in
+// the formats of other tools are written as those tools write them.
 package sanitize

@@ -2,10 +2,9 @@ package sanitize
 
 import "strings"
 
-// Markdown returns s as Markdown that shows it as it is: what Markdown or HTML
-// would take for more than a character has a backslash before it. A mention
-// (@name), a reference (#1) and the scheme of an address (https:) are kept apart
-// by an empty comment, which does not show, from what would make them one.
+// Markdown returns Markdown text that renders as s. Characters with a meaning in
+// Markdown or HTML get a backslash. An invisible empty comment breaks mentions
+// (@name), references (#1) and addresses (https://), so that none becomes a link.
 func Markdown(s string) string {
 	var b strings.Builder
 	for _, r := range Text(s) {

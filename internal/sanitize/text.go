@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// Text returns s as one line that is safe to print. Text of a safe s is s.
+// Text returns s as one line that is safe to print. A safe s stays unchanged.
 func Text(s string) string {
 	i := unsafeAt(s, false)
 	if i < 0 {
@@ -16,8 +16,8 @@ func Text(s string) string {
 	return string(appendSafe([]byte(s[:i]), s[i:], false))
 }
 
-// unsafeAt returns where the first byte of s stands that must be escaped; -1 if
-// there is none. lines keeps line feeds and tabs.
+// unsafeAt returns the index of the first byte of s that must be escaped; -1 if
+// there is none. If lines is true, line feeds and tabs are safe.
 func unsafeAt(s string, lines bool) int {
 	for i := 0; i < len(s); {
 		if c := s[i]; c >= ' ' && c < 0x7F {
@@ -56,9 +56,8 @@ func isSafe(r rune, n int, lines bool) bool {
 	return unicode.IsPrint(r) && (r != utf8.RuneError || n > 1)
 }
 
-// Clip returns at most the first most bytes of s, with an ellipsis where
-// something was cut, for a message. It does not escape: quote the result with %q,
-// or pass it to [Text].
+// Clip shortens s to at most most bytes, and appends an ellipsis if it cut
+// something. It does not escape: quote the result with %q, or pass it to [Text].
 func Clip(s string, most int) string {
 	if len(s) <= most {
 		return s

@@ -6,8 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// A Writer passes text on with escapes for what is not safe to print. Line feeds
-// and tabs stay. It may be used by several goroutines if the writer below may.
+// A Writer escapes the characters of its text that are not safe to print, except
+// line feeds and tabs, and passes the text on. Several goroutines may use it if
+// they may use the underlying writer.
 type Writer struct {
 	w io.Writer
 
@@ -15,7 +16,7 @@ type Writer struct {
 	cut []byte // the start of a character whose rest has not been written yet
 }
 
-// NewWriter returns a Writer to w. A w that is a Writer is returned itself.
+// NewWriter returns a Writer to w. If w is a Writer, NewWriter returns w.
 func NewWriter(w io.Writer) *Writer {
 	if s, ok := w.(*Writer); ok {
 		return s
@@ -23,8 +24,8 @@ func NewWriter(w io.Writer) *Writer {
 	return &Writer{w: w}
 }
 
-// Write writes b. A character that b cuts at its end is kept until the next
-// Write or Flush.
+// Write writes b. If b ends within a character, Write keeps the character's first
+// bytes until the next Write or Flush.
 func (w *Writer) Write(b []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -59,7 +60,7 @@ func cutLength(s string) int {
 	return 0
 }
 
-// Flush writes the start of a character that was never completed, escaped.
+// Flush writes the escaped bytes of a character that was never completed.
 func (w *Writer) Flush() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -71,8 +72,8 @@ func (w *Writer) Flush() error {
 	return err
 }
 
-// Raw returns the writer below a Writer, for control sequences of our own; any
-// other w is returned itself.
+// Raw returns the underlying writer of a Writer, for our own control sequences. For
+// any other w it returns w.
 func Raw(w io.Writer) io.Writer {
 	if s, ok := w.(*Writer); ok {
 		return s.w

@@ -6,37 +6,35 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// Bounds of what one answer may take in memory.
+// Limits on the memory of one answer.
 const (
-	// DefaultAnswerMemory is the usual limit, in bytes.
+	// DefaultAnswerMemory is the default limit, in bytes.
 	DefaultAnswerMemory = 64 << 20
-	// EventMemory is what an event counts beside its bytes: its row in memory,
-	// what is made of it when it is decoded and written, and what the garbage
-	// collector leaves lying meanwhile. An event that is only counted takes none
-	// of that; it counts the same, because a flood of them takes the time of the
-	// other streams.
+	// EventMemory is the number of bytes that an event counts besides its own: its
+	// row, its decoded and written forms, and garbage that is not collected yet. An
+	// event that is only counted needs no such memory, but counts the same, because
+	// a flood of such events delays the other streams.
 	EventMemory = 256
-	// RecordedEmptyEvents is how many comments and empty events of an answer
-	// become responses. Later ones are only counted.
+	// RecordedEmptyEvents is the number of comments and empty events of an answer
+	// that become responses. Later ones are only counted.
 	RecordedEmptyEvents = 1000
 )
 
-// What is kept of the events of an answer that exceeded its memory, to show
-// what the server sent.
+// Limits on the events that are kept of an answer that exceeded its memory. They
+// show what the server sent.
 const (
 	keptEvents     = 16
 	keptEventBytes = 64 << 10
 )
 
-// An AnswerMemoryError says that an answer exceeded its memory.
+// An AnswerMemoryError reports that an answer exceeded its memory limit.
 type AnswerMemoryError struct{ LimitBytes int64 }
 
 func (e *AnswerMemoryError) Error() string {
 	return fmt.Sprintf("the answer exceeds its memory budget of %d bytes; --max-answer-memory raises it", e.LimitBytes)
 }
 
-// An AnswerMemory counts what one answer takes in memory. Begin makes it ready
-// for an answer.
+// An AnswerMemory counts the memory of one answer. Begin prepares it for an answer.
 type AnswerMemory struct {
 	limit, left int64
 	empty       int // comments and empty events
@@ -45,8 +43,8 @@ type AnswerMemory struct {
 // Begin starts the count for an answer that may take limit bytes.
 func (m *AnswerMemory) Begin(limit int64) { *m = AnswerMemory{limit: limit, left: limit} }
 
-// Take counts n bytes that were received, whatever becomes of them, so that an
-// endless answer ends. The error is an *AnswerMemoryError.
+// Take counts n received bytes, even if they are not kept, so that an endless answer
+// ends. It returns an *AnswerMemoryError if the answer exceeds the limit.
 func (m *AnswerMemory) Take(n int) error {
 	if m.left -= int64(n); m.left < 0 {
 		return &AnswerMemoryError{m.limit}
@@ -54,9 +52,9 @@ func (m *AnswerMemory) Take(n int) error {
 	return nil
 }
 
-// Event counts an event that is about to become a response of r. record is
-// false when it must not: there were many empty ones before, and r now counts
-// it. The error is an *AnswerMemoryError.
+// Event counts an event that is about to become a response of r. record is false if
+// the event must not become one because RecordedEmptyEvents empty events came
+// before; Event then counts it in r. The error is an *AnswerMemoryError.
 func (m *AnswerMemory) Event(r *export.Request, empty bool) (record bool, err error) {
 	record = true
 	if empty {
@@ -68,14 +66,14 @@ func (m *AnswerMemory) Event(r *export.Request, empty bool) (record bool, err er
 	return record, m.Take(EventMemory)
 }
 
-// YieldBytes is how much of an answer a goroutine takes at a stretch before it
-// lets others run. One that always finds more would keep the time of reading of
-// other streams up to the next preemption, 10 ms later.
+// YieldBytes is the number of bytes of an answer that a goroutine processes before
+// it lets others run. A goroutine that always finds more bytes would delay the
+// reading of other streams until the next preemption, up to 10 ms.
 const YieldBytes = 16 << 10
 
-// Cut frees the memory of the responses of an answer that exceeded its limit.
-// The first few small ones stay, to show what the server sent; the others are
-// counted.
+// Cut drops the responses of an answer that exceeded its limit, to free their
+// memory. It keeps the first few small ones, which show what the server sent, and
+// counts the others in UnrecordedEvents.
 func (x *Exchange) Cut() {
 	r := &x.Request
 	n, size := 0, 0

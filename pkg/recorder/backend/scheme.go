@@ -10,16 +10,16 @@ import (
 	"time"
 )
 
-// HandshakeTimeout bounds the TLS handshake of a Check. A server of plain HTTP may
-// wait for the rest of what it takes for a request, and never answer.
+// HandshakeTimeout bounds the TLS handshake of a Check. A plain HTTP server may take
+// the handshake for the start of a request, wait for its rest and never answer.
 const HandshakeTimeout = 5 * time.Second
 
-// probeTimeout bounds a look at which scheme a server speaks.
+// probeTimeout bounds a probe of the scheme that a server speaks.
 const probeTimeout = 2 * time.Second
 
-// SpeaksHTTP reports whether the server at addr, host:port, answers a request in
-// plain HTTP, but for 400: servers of TLS say that in plain HTTP. The request holds
-// no header of the user's. It takes two seconds at most.
+// SpeaksHTTP reports whether the server at addr (host:port) answers a request in
+// plain HTTP with another status than 400; TLS servers answer 400 in plain HTTP. The
+// request has no header of the user's. SpeaksHTTP takes two seconds at most.
 func SpeaksHTTP(ctx context.Context, addr string) bool {
 	return probe(ctx, addr, func(nc net.Conn) bool {
 		if _, err := io.WriteString(nc, "GET /v1/models HTTP/1.1\r\nHost: "+addr+"\r\nConnection: close\r\n\r\n"); err != nil {
@@ -31,8 +31,8 @@ func SpeaksHTTP(ctx context.Context, addr string) bool {
 	})
 }
 
-// SpeaksTLS reports whether the server at addr, host:port, takes part in a TLS
-// handshake, whatever its certificate. It takes two seconds at most.
+// SpeaksTLS reports whether the server at addr (host:port) takes part in a TLS
+// handshake, whatever its certificate. SpeaksTLS takes two seconds at most.
 func SpeaksTLS(ctx context.Context, addr string) bool {
 	return probe(ctx, addr, func(nc net.Conn) bool {
 		host, _, _ := net.SplitHostPort(addr)
@@ -44,7 +44,7 @@ func SpeaksTLS(ctx context.Context, addr string) bool {
 	})
 }
 
-// probe connects to addr and returns what look finds out.
+// probe connects to addr and returns the result of look.
 func probe(ctx context.Context, addr string, look func(net.Conn) bool) bool {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
@@ -52,7 +52,7 @@ func probe(ctx context.Context, addr string, look func(net.Conn) bool) bool {
 	if err != nil {
 		return false
 	}
-	defer func() { _ = nc.Close() }() // it has told what there was to know
+	defer func() { _ = nc.Close() }() // the probe is over; an error changes nothing
 	defer context.AfterFunc(ctx, func() { _ = nc.SetDeadline(time.Unix(1, 0)) })()
 	return look(nc)
 }

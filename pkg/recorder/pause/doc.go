@@ -1,6 +1,6 @@
 // Package pause finds the pauses of this process: times in which it could not run
 // because it was stopped (Ctrl-Z, SIGSTOP) or because the machine was suspended.
-// What was in flight meanwhile has latencies that say nothing about the server.
+// Requests in flight during a pause have latencies that say nothing about the server.
 //
 //	w := pause.Start(clock.NowNS)
 //	…
@@ -8,20 +8,20 @@
 //
 // # How a pause is told from a busy machine
 //
-// A [Watcher] wakes every 20 ms. That it wakes late proves nothing: another process
-// may have the processors, or a garbage collection. So each kind of pause needs a
-// witness.
+// A [Watcher] wakes every 20 ms. A late wake-up alone proves nothing: another process
+// or a garbage collection may occupy the processors. So each kind of pause needs a
+// second sign.
 //
-//   - A stopped process runs again only by SIGCONT. A gap between two wake-ups that
-//     a SIGCONT ends is a pause; one without it is none, however long. A SIGCONT
-//     without a gap (it may be sent to a process that runs) is none either.
-//   - While the machine is suspended CLOCK_BOOTTIME goes on and CLOCK_MONOTONIC,
-//     from which the clock of a run is made, stands still. How far they move apart
-//     is the length of the suspension.
+//   - Only SIGCONT continues a stopped process. A gap between two wake-ups is a pause
+//     if a SIGCONT ends it; without a SIGCONT it is not, however long. A SIGCONT
+//     without a gap is no pause either, because a running process may get one.
+//   - While the machine is suspended, CLOCK_BOOTTIME goes on, and CLOCK_MONOTONIC,
+//     on which the clock of a run is based, stands still. The growth of their
+//     difference is the length of the suspension.
 //
-// A pause begins at the last wake-up before it, so that it may be named up to 20 ms
-// too long (and longer where the machine was busy when it began), and never misses a
-// request that it touched. Pauses under 50 ms are not named. Suspension is noticed
-// on Linux; stopping on all systems that have signals. A container that is frozen
-// (docker pause) gets no signal and is not noticed.
+// A recorded pause begins at the last wake-up before it. So it may be up to 20 ms too
+// long (more if the machine was busy when it began), but misses no request that it
+// touched. The package does not report pauses under 50 ms. It notices suspension on
+// Linux, and stops on all systems with signals. A frozen container (docker pause)
+// gets no signal, so the package does not notice it.
 package pause

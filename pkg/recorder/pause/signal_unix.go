@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// continues counts the SIGCONT of this process. The channel has room for one signal
-// and is emptied by each look, so that no goroutine has to wait for it.
+// continues counts the SIGCONT signals of this process. The channel has room for one
+// signal; continued empties it, so no goroutine has to wait for signals.
 var continues = struct {
 	mu     sync.Mutex
 	signal chan os.Signal
@@ -20,7 +20,7 @@ var continues = struct {
 // SIGCONT continues a process whether it is handled or not.
 func init() { signal.Notify(continues.signal, syscall.SIGCONT) }
 
-// continued returns how many SIGCONT were seen so far; several between two calls
+// continued returns the number of SIGCONT signals so far; several between two calls
 // may count as one.
 func continued() uint64 {
 	continues.mu.Lock()

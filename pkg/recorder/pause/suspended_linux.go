@@ -9,9 +9,9 @@ import (
 // suspended returns how long the machine has been suspended since it was started:
 // CLOCK_BOOTTIME − CLOCK_MONOTONIC.
 //
-// The thread may lose its processor between the readings, which would look like a
-// suspension; so the monotonic clock is read before and after, and the closest of a
-// few readings counts.
+// The thread may lose its processor between the two readings, which would look like
+// a suspension. So suspended reads the monotonic clock before and after the other
+// clock, and takes the try with the least time between.
 func suspended() time.Duration {
 	const tries, close = 8, 100 * time.Microsecond
 	least, best := time.Duration(1<<63-1), time.Duration(0)

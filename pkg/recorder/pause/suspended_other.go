@@ -4,5 +4,5 @@ package pause
 
 import "time"
 
-// suspended is nil: no pair of clocks tells a suspension apart here.
+// suspended is nil, because no pair of clocks shows a suspension on this system.
 var suspended func() time.Duration

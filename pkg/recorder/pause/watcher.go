@@ -9,24 +9,24 @@ import (
 )
 
 const (
-	// wakeEvery is the period of looks at the clocks.
+	// wakeEvery is the time between two readings of the clocks.
 	wakeEvery = 20 * time.Millisecond
-	// shortest is the least length of a pause: more than the wake-ups of a process
-	// that is not short of processors are apart.
+	// shortest is the least length of a pause. It exceeds the time between wake-ups
+	// of a process that has enough CPU time.
 	shortest = 50 * time.Millisecond
-	// signalDelay is how long after a gap its SIGCONT may be seen: signals take their
-	// way through a goroutine of their own.
+	// signalDelay is the longest time from a gap to its SIGCONT: the Go runtime
+	// delivers signals through a goroutine.
 	signalDelay = 250 * time.Millisecond
 )
 
-// sources are what a Watcher looks at.
+// sources are the clocks and the counter that a Watcher reads.
 type sources struct {
 	// nowNS is the clock of the run, which stands still in a suspended machine.
 	nowNS func() uint64
 	// asleep returns how long the machine has been suspended since it was started;
 	// nil where that cannot be known.
 	asleep func() time.Duration
-	// continued returns how many SIGCONT the process has seen.
+	// continued returns the number of SIGCONT signals so far.
 	continued func() uint64
 }
 
@@ -40,8 +40,8 @@ type Watcher struct {
 	pauses []export.Pause
 }
 
-// Start begins to watch. nowNS is the clock on which pauses are told; it must count
-// with the monotonic clock. Stop ends it.
+// Start starts a Watcher. nowNS is the clock of the recorded times; it must advance
+// with the monotonic clock. Stop ends the Watcher.
 func Start(nowNS func() uint64) *Watcher {
 	return start(sources{nowNS: nowNS, asleep: suspended, continued: continued})
 }
@@ -52,8 +52,8 @@ func start(s sources) *Watcher {
 	return w
 }
 
-// Stop ends the watching and returns all pauses, in the order of their ends. It must
-// be called once.
+// Stop ends the Watcher and returns all pauses, in the order of their ends. Call it
+// once.
 func (w *Watcher) Stop() []export.Pause {
 	close(w.quit)
 	<-w.done
@@ -67,7 +67,7 @@ func (w *Watcher) Pauses() []export.Pause {
 	return slices.Clone(w.pauses)
 }
 
-// A look is what a Watcher saw when it woke.
+// A look holds the readings of one wake-up.
 type look struct {
 	ns        uint64
 	asleep    time.Duration
@@ -87,7 +87,7 @@ func (w *Watcher) run() {
 	tick := time.NewTicker(wakeEvery)
 	defer tick.Stop()
 	last := w.look()
-	var gap export.Pause // the latest; it waits for its SIGCONT
+	var gap export.Pause // the latest gap; a SIGCONT makes it a pause
 	for quit := false; !quit; {
 		select {
 		case <-tick.C:

@@ -2,13 +2,12 @@ package openai
 
 import "bytes"
 
-// IsEmptyFrame reports whether a frame of an event stream, as package sse cuts
-// them, adds nothing to an answer: it holds comments, or fields without data,
-// or data that is blank, "null" or "{}". An event of the name "error" says
-// something in any case. It allocates nothing and looks no further than it
-// must.
+// IsEmptyFrame reports whether a frame of an event stream, as package sse splits
+// it, adds nothing to an answer. Such a frame holds comments, fields without data,
+// or data that is blank, "null" or "{}". An event named "error" is never empty.
+// IsEmptyFrame allocates nothing and reads no further than it must.
 func IsEmptyFrame(frame []byte) bool {
-	value := false // there was data that is not blank
+	value := false // some data was not blank
 	for len(frame) > 0 {
 		c := frame[0]
 		if c == '\r' || c == '\n' {

@@ -1,4 +1,4 @@
-// Package fused has a product and a sum that a compiler may make one instruction of.
+// Package fused has a product and a sum that a compiler may fuse into one instruction.
 package fused
 
 // Lerp is x + f·d, rounded once where the platform can.
