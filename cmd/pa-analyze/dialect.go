@@ -198,6 +198,9 @@ func dialectConfig(s sayings, name string) (cfg dialect.Config, err error) {
 	}
 	cfg.EndpointType = s.text("endpoint-type", hintEndpointType)
 	if t := cfg.EndpointType; t != "" && !slices.Contains(genaiperf.EndpointTypes, t) {
+		if !c.IsSet("endpoint-type") {
+			return cfg, fmt.Errorf("the file's hint %s=%q is not known; give --endpoint-type, one of %s", hintEndpointType, t, strings.Join(genaiperf.EndpointTypes, ", "))
+		}
 		return cfg, cmdline.Usagef("--endpoint-type %q: give one of %s", t, strings.Join(genaiperf.EndpointTypes, ", "))
 	}
 	if cfg.Streaming, err = s.streaming(); err != nil {
@@ -215,6 +218,9 @@ func dialectConfig(s sayings, name string) (cfg dialect.Config, err error) {
 		return cfg, cmdline.Usagef("a dialect is about one load level; give --experiment once")
 	}
 	if cfg.Goodput, err = limits(s.text("goodput", hintGoodput)); err != nil {
+		if !c.IsSet("goodput") {
+			return cfg, fmt.Errorf("the file's hint %s=%q is not understood; --dialect %s reports without it", hintGoodput, s.hints[hintGoodput], strictDialect)
+		}
 		return cfg, err
 	}
 	for _, arg := range c.StringSlice("arg") {

@@ -103,7 +103,7 @@ func hintedDialect(c *cli.Context, ahead openings) string {
 		return name
 	}
 	if _, err := findDialect(name); err != nil {
-		warnf(c, "the file asks for a report as %s prints it, which pa-analyze does not know; it is reported by our own definitions", strconv.Quote(sanitize.Text(name)))
+		warnf(c, "the file asks for a report as %s prints it, which pa-analyze does not know; it is reported by our own definitions", strconv.Quote(name))
 		return strictDialect
 	}
 	if flag := ownFlag(c); flag != "" {
