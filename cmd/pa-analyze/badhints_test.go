@@ -14,7 +14,7 @@ func TestHintsNotUnderstood(t *testing.T) {
 	for name, tt := range map[string]struct{ hints, stderr string }{
 		"goodput":       {`"dialect":"perf_analyzer","goodput":"a\u001b:b"`, `the file's hint goodput="a\x1b:b" is not understood; --dialect strict reports without it`},
 		"endpoint type": {`"dialect":"genai-perf-25.01","endpoint_type":"chatty"`, `the file's hint endpoint_type="chatty" is not known; give --endpoint-type, one of chat,`},
-		"dialect":       {`"dialect":"a\u001b"`, `the file asks to be reported as "a\x1b" does, which is not known here`},
+		"dialect":       {`"dialect":"a\u001b"`, `the file asks for a report as "a\x1b" prints it, which pa-analyze does not know`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "run.json")
