@@ -231,7 +231,7 @@ func TestRunStamps(t *testing.T) {
 	if diff := cmp.Diff(Stamps{Kernel: 1, User: 1, Unknown: 2, Mixed: 1}, rep.Stamps); diff != "" {
 		t.Errorf("stamps (-want +got):\n%s", diff)
 	}
-	if !strings.Contains(warningTexts(rep.Warnings), "1 request had times from the kernel and from the program") {
+	if !strings.Contains(warningTexts(rep.Warnings), "1 request had some times from the kernel and some from the program") {
 		t.Errorf("warnings %q do not name the mixed request", warningTexts(rep.Warnings))
 	}
 }

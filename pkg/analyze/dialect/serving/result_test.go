@@ -72,7 +72,7 @@ func TestEndsNotHeld(t *testing.T) {
 		}
 		warned := fmt.Sprint(rep.Warnings())
 		for _, want := range []string{
-			"end-to-end latencies end with the last token",
+			"end with the last token",
 			fmt.Sprintf("their mean is %.3f ms here, and %.3f ms in the file", rep.Levels[0].E2EL.Mean, mean),
 		} {
 			if !strings.Contains(warned, want) {
