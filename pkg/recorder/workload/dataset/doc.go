@@ -14,8 +14,8 @@
 // A file consists of rows: the lines of JSON Lines and CSV, the elements of a
 // JSON array, the rows of Parquet. A layout says what the members of a row mean;
 // of a row it makes entries, mostly one. The way a file holds its rows and their
-// layout are found by looking at it, whatever its name; only a name that ends in
-// .txt says that each line is a prompt.
+// layout are found by looking at it, whatever its name. A file that is named .txt
+// and does not begin as JSON does is plain text: each line is a prompt.
 //
 // # Memory
 //

@@ -20,9 +20,6 @@ func (s *Set) Notes() []string {
 		if p, ok := f.rows.(*parquet); ok && len(p.leftOut) > 0 {
 			note("columns of types that are not read: %s", strings.Join(quoteAll(p.leftOut), ", "))
 		}
-		if l, ok := f.rows.(textLines); ok && l.looksLikeJSON() {
-			note("each line is sent as a prompt, though the first one is a JSON object; to read JSON Lines, rename the file to .jsonl")
-		}
 		if len(f.ignored) > 0 {
 			note("members that are no part of a request: %s", strings.Join(quoteAll(f.ignored), ", "))
 		}

@@ -360,7 +360,7 @@ func openRows(ctx context.Context, src *source, o *Options) (rows, error) {
 	switch {
 	case src.size == 0:
 		return nil, fmt.Errorf("%s: is empty (0 bytes)", src.name)
-	case isText(src.name, o):
+	case isText(src.name, head, o):
 		return openText(ctx, src)
 	case len(text) == 0:
 		return nil, fmt.Errorf("%s: nothing but white space", src.name)

@@ -17,11 +17,24 @@ import (
 // blank.
 type textLines struct{ *lines }
 
-// isText reports whether a file is plain text by its name. Only the name tells: a
-// prompt may look like JSON or CSV.
-func isText(name string, o *Options) bool {
+// isText reports whether a file is plain text: its name ends in .txt, and head, its
+// beginning, is not that of a JSON document or of JSON Lines, which files of any name
+// may hold. Other contents are not looked at: a prompt may look like CSV.
+func isText(name string, head []byte, o *Options) bool {
 	name = strings.TrimSuffix(strings.TrimSuffix(name, ".gz"), ".zst")
-	return strings.EqualFold(filepath.Ext(name), ".txt") && (o.Layout == "" || o.Layout == "prompts")
+	return strings.EqualFold(filepath.Ext(name), ".txt") && (o.Layout == "" || o.Layout == "prompts") && !beginsJSON(head)
+}
+
+// beginsJSON reports whether text begins as an object with members or as an array
+// of objects, arrays or strings does.
+func beginsJSON(text []byte) bool {
+	const blanks = " \t\r\n"
+	text = bytes.TrimLeft(text, blanks)
+	if len(text) == 0 || text[0] != '{' && text[0] != '[' {
+		return false
+	}
+	next := bytes.TrimLeft(text[1:], blanks)
+	return len(next) > 0 && (next[0] == '"' || text[0] == '[' && (next[0] == '{' || next[0] == '['))
 }
 
 // openText finds the rows of src.
@@ -52,18 +65,4 @@ func (l textLines) row(i int) (*row, error) {
 		return nil, l.fault(i, err)
 	}
 	return &row{fields: export.Fields{{Name: "prompt", Value: export.Value{Data: js}}}}, nil
-}
-
-// looksLikeJSON reports whether the first line is a JSON object, which is more
-// likely a row of JSON Lines than a prompt.
-func (l textLines) looksLikeJSON() bool {
-	r, err := l.row(0)
-	if err != nil {
-		return false
-	}
-	text, err := parseString(r.get("prompt"))
-	if err != nil || !strings.HasPrefix(strings.TrimSpace(text), "{") {
-		return false
-	}
-	return json.Valid([]byte(text))
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Each line of a file that is named .txt is a prompt, whatever it looks like.
+// Each line of a file that is named .txt is a prompt, unless the file holds JSON.
 func TestTextLines(t *testing.T) {
 	for _, tt := range []struct {
 		name, file, in string
@@ -26,11 +26,9 @@ func TestTextLines(t *testing.T) {
 		{name: "like a table", file: "p.txt", in: "prompt\nred, green, blue\n", want: []string{`"prompt"`, `"red, green, blue"`}},
 		{name: "like an array", file: "p.txt", in: "[1, 2\n", want: []string{`"[1, 2"`}},
 		{name: "like Parquet", file: "p.txt", in: "PAR1 is a magic number\n", want: []string{`"PAR1 is a magic number"`}},
-		{
-			name: "like JSON Lines", file: "p.txt", in: "{\"prompt\":\"a\"}\n{\"prompt\":\"b\"}\n",
-			want:  []string{`"{\"prompt\":\"a\"}"`, `"{\"prompt\":\"b\"}"`},
-			notes: []string{"each line is sent as a prompt, though the first one is a JSON object; to read JSON Lines, rename the file to .jsonl"},
-		},
+		{name: "like a placeholder", file: "p.txt", in: "{you} and [me]\n", want: []string{`"{you} and [me]"`}},
+		{name: "JSON Lines of any name", file: "p.txt", in: "{\"prompt\":\"a\"}\n{ \"prompt\":\"b\"}\n", want: []string{`"a"`, `"b"`}},
+		{name: "an array of any name", file: "p.txt", in: "[\n {\"prompt\":\"a\"}]\n", want: []string{`"a"`}},
 		{name: "the layout of prompts", file: "p.txt", in: "a\n", o: Options{Layout: "prompts"}, want: []string{`"a"`}},
 		{name: "another layout", file: "p.txt", in: "{\"conversations\":[{\"from\":\"human\",\"value\":\"a\"}]}\n", o: Options{Layout: "sharegpt"}, want: []string{`"a"`}},
 		{name: "only the suffix tells", file: "p.txt.jsonl", in: "{\"prompt\":\"a\"}\n", want: []string{`"a"`}},
