@@ -72,8 +72,12 @@ func TestStreams(t *testing.T) {
 		t.Error(err)
 	}
 	for _, args := range [][]string{
-		{"report", "/dev/zero"}, {"report", "--config", "/dev/zero", "x.json"}, {"report", "--config", pipe, "x.json"},
-		{"tokenize", "--tokenizer", pipe}, {"tokenize", "--tokenizer", "/dev/zero"}, {"tokenize", "/dev/zero"},
+		{"report", "/dev/zero"},
+		{"report", "--config", "/dev/zero", "x.json"},
+		{"report", "--config", pipe, "x.json"},
+		{"tokenize", "--tokenizer", pipe},
+		{"tokenize", "--tokenizer", "/dev/zero"},
+		{"tokenize", "/dev/zero"},
 	} {
 		got := exec(t, "", args...)
 		if got.code == 0 || !strings.Contains(got.stderr, "expected a regular file") {

@@ -3,6 +3,7 @@ package sanitize
 import (
 	"regexp"
 	"strings"
+	"unicode/utf8"
 )
 
 // number matches a cell that a spreadsheet reads as a number. U+2212 is the minus
@@ -19,11 +20,8 @@ const formulaStart = "=+-@\uFF1D\uFF0B\uFF0D\uFF20"
 // does the quoting of CSV.
 func CSVCell(s string) string {
 	s = Text(s)
-	for _, r := range s {
-		if strings.ContainsRune(formulaStart, r) && !number.MatchString(s) {
-			return "'" + s
-		}
-		break
+	if r, _ := utf8.DecodeRuneInString(s); strings.ContainsRune(formulaStart, r) && !number.MatchString(s) {
+		return "'" + s
 	}
 	return s
 }

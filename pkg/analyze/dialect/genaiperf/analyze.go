@@ -518,7 +518,7 @@ func (a *analysis) printable() {
 		a.raise(&exception{"GenAIPerfException", imageRate + "_avg is not a valid Record tag."})
 	}
 	for _, name := range r.rows(consoleStats) {
-		if a.rules.absent == absentRaises && r.Metric(name) == nil && !(r.uncounted && needsTokens(name)) {
+		if a.rules.absent == absentRaises && r.Metric(name) == nil && (!r.uncounted || !needsTokens(name)) {
 			a.raise(keyError("avg"))
 		}
 	}
