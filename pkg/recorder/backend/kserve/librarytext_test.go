@@ -1,6 +1,7 @@
 package kserve
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -58,8 +59,8 @@ func TestLibraryText(t *testing.T) {
 	}
 }
 
-// serveRaw says something on each connection on which something comes, reads for a
-// while, and closes it.
+// serveRaw says something on each connection on which a request's header comes, reads
+// for a while, and closes it.
 func serveRaw(t *testing.T, say string, linger time.Duration) (addr string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -75,9 +76,16 @@ func serveRaw(t *testing.T, say string, linger time.Duration) (addr string) {
 			}
 			serving.Go(func() {
 				_ = c.SetReadDeadline(time.Now().Add(linger))
-				// What comes before a request, net/http may take for the end of the
-				// connection, and then it closes it and says only that.
-				if n, _ := c.Read(make([]byte, 1)); n > 0 {
+				// What comes before a request is written, net/http may take for the end
+				// of the connection, and then it closes it and says only that.
+				var head []byte
+				for b := make([]byte, 4096); !bytes.Contains(head, []byte("\r\n\r\n")); {
+					n, err := c.Read(b)
+					if head = append(head, b[:n]...); err != nil {
+						break
+					}
+				}
+				if len(head) > 0 {
 					_, _ = io.WriteString(c, say)
 				}
 				_, _ = io.Copy(io.Discard, c)
