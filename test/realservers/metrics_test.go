@@ -235,9 +235,17 @@ func TestMetricsTriton(t *testing.T) {
 	const requests = 20
 	for _, tt := range []struct{ name, url string }{{"grpc", s.GRPC}, {"http", s.HTTP}} {
 		t.Run(tt.name, func(t *testing.T) {
-			path := recordMetrics(t, s, "", []string{"request", "queue", "compute infer"}, "-m", "add_sub", "-i", tt.name, "-u", tt.url,
-				"--request-count", fmt.Sprint(requests), "--concurrency-range", "2")
-			c, saw := readSamples(t, path, "model", "add_sub"), seenIn(t, path, requests)
+			record := func() (path string, c counted) {
+				path = recordMetrics(t, s, "", []string{"request", "queue", "compute infer"}, "-m", "add_sub", "-i", tt.name, "-u", tt.url,
+					"--request-count", fmt.Sprint(requests), "--concurrency-range", "2")
+				return path, readSamples(t, path, "model", "add_sub")
+			}
+			path, c := record()
+			for attempt := 2; c.growth["nv_inference_request_success"] < requests && attempt <= 3; attempt++ {
+				t.Logf("Triton had not counted its last request when it was asked, which it does behind the answer; attempt %d", attempt)
+				path, c = record()
+			}
+			saw := seenIn(t, path, requests)
 			if got := c.growth["nv_inference_request_success"]; got != requests || c.types["nv_inference_request_success"] != "counter" {
 				t.Errorf("%v requests, want %d", got, requests)
 			}

@@ -49,7 +49,7 @@ func TestOpenAI(t *testing.T) {
 					}
 					theirs := perfAnalyzer(t, prompts, args...)
 					compareShapes(t, ours, theirs)
-					checkGenAIPerf(t, ours, f)
+					checkGenAIPerf(t, ours, f, c.stream)
 
 					want := joinedText(readExport(t, theirs).requests(t, 8)[0])
 					checkTexts(t, f, want, c.stream)
