@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// A hint that cannot be followed is said to be the file's, not a wrong use of a
-// flag that nobody gave.
+// The message about a bad hint names the file's hint. It does not blame a flag that
+// nobody gave.
 func TestHintsNotUnderstood(t *testing.T) {
 	const rest = `"experiments":[{"experiment":{"mode":"concurrency","value":1},"requests":[{"timestamp":1,"response_timestamps":[2],"response_outputs":[{"response":"a"}]}],"window_boundaries":[]}],"version":"1"}`
 	for name, tt := range map[string]struct{ hints, stderr string }{

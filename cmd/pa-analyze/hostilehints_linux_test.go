@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/pa-tools/pa/internal/testenv"
 )
 
 // hostileFile is an export whose hints ask for what no file may have: a report
@@ -81,14 +83,10 @@ func TestHostileHints(t *testing.T) {
 	}
 }
 
-// The same, as the kernel sees it: no connection, and no file that is opened but
-// the one that was named, those of the cache, and what the Go runtime reads of the
-// system.
+// The system calls show it, too: pa-analyze connects to nothing. It opens only the
+// named file, the tokenizer cache, and the files that the Go runtime reads at start.
 func TestHostileHintsTraced(t *testing.T) {
-	strace, err := osexec.LookPath("strace")
-	if err != nil {
-		t.Skip("strace is not installed")
-	}
+	strace := testenv.Program(t, "strace")
 	binary, err := osexec.LookPath("pa-analyze") // testscript.Main puts it there
 	if err != nil {
 		t.Fatal(err)
@@ -103,7 +101,7 @@ func TestHostileHintsTraced(t *testing.T) {
 	cmd.Env = []string{"HF_HOME=" + cache, "HF_TOKEN=hf_secret", "HF_ENDPOINT=http://127.0.0.1:9", "TMPDIR=" + dir}
 	out, err := cmd.CombinedOutput()
 	if exit := new(osexec.ExitError); errors.As(err, &exit) && strings.Contains(string(out), "ptrace") {
-		t.Skipf("tracing is not allowed here: %s", out)
+		testenv.Lacks(t, "the right to trace a process: %s", out)
 	}
 	if err != nil || !strings.Contains(string(out), "Request Latency") {
 		t.Fatalf("%v: %s", err, out)

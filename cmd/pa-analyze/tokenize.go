@@ -34,7 +34,7 @@ with --special. A model's name is looked up in the Hugging Face cache, then on
 the hub; HF_HOME, HF_HUB_CACHE, HF_ENDPOINT, HF_TOKEN and HF_HUB_OFFLINE mean
 what they mean there. Without --tokenizer it is the built-in one, which is no
 model's. Bytes that are not UTF-8 count as U+FFFD. transformers 5 reads some
-tokenizers, among them those of LLaMA 2, by rules of its own: see --as.`,
+tokenizers, such as LLaMA 2's, by rules of its own: see --as.`,
 		Flags:  append(flags, inputFlags()...),
 		Action: tokenizeAction,
 	}

@@ -9,35 +9,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"golang.org/x/sys/unix"
+	"github.com/pa-tools/pa/internal/testenv"
 )
-
-// openTerminal opens a pseudo terminal of that many columns: what is written to
-// slave is shown on master.
-func openTerminal(t *testing.T, columns uint16) (master, slave *os.File) {
-	t.Helper()
-	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
-	if err != nil {
-		t.Skipf("no pseudo terminals: %v", err)
-	}
-	t.Cleanup(func() { master.Close() })
-	n, err := unix.IoctlGetInt(int(master.Fd()), unix.TIOCGPTN)
-	if err == nil {
-		err = unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0)
-	}
-	if err == nil {
-		err = unix.IoctlSetWinsize(int(master.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: columns})
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	slave, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { slave.Close() })
-	return master, slave
-}
 
 // On a terminal no line of a report is longer than the terminal, whatever COLUMNS
 // says, and all figures are shown.
@@ -50,7 +23,7 @@ func TestReportOnTerminal(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, columns := range []uint16{60, 80} {
-		master, slave := openTerminal(t, columns)
+		master, slave := testenv.Terminal(t, columns)
 		shown := make(chan string)
 		go func() { // ends with the line that is written below
 			var b strings.Builder

@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/pa-tools/pa/internal/testenv"
 	"github.com/pa-tools/pa/pkg/sim"
 )
 
@@ -118,7 +119,7 @@ type childResult struct {
 
 // runChild runs pa-record in a process of its own with these environment
 // variables; flags of namespaces are those of clone(2), and where the system
-// gives none the test is skipped, but not in CI. The process is killed after a
+// gives none the test ends as testenv.Lacks says. The process is killed after a
 // minute: nothing here may hang.
 func runChild(t *testing.T, env []string, namespaces uintptr, args ...string) childResult {
 	t.Helper()
@@ -134,10 +135,7 @@ func runChild(t *testing.T, env []string, namespaces uintptr, args ...string) ch
 	cmd.Stderr = &stderr
 	err := cmd.Start()
 	if namespaces != 0 && (errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EINVAL)) {
-		if os.Getenv("CI") != "" { // where these tests are the proof
-			t.Fatalf("no namespaces for users: %v; CI needs them", err)
-		}
-		t.Skipf("this system gives users no namespaces: %v", err)
+		testenv.Lacks(t, "namespaces for users: %v", err)
 	}
 	if err != nil {
 		t.Fatal(err)

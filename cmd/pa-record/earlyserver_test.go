@@ -23,8 +23,8 @@ import (
 
 // An earlyServer answers a request as soon as it has the head of it, and reads the
 // rest afterwards. It speaks OpenAI's and Triton's protocols, as far as pa-record
-// asks for them. The head is that of HTTP; on a gRPC stream it is the first byte of
-// a message.
+// asks for them. The head of an HTTP request is its header; the head of a request on
+// a gRPC stream is the first byte of its message.
 type earlyServer struct {
 	conns   sync.WaitGroup
 	closing chan struct{}

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// An error message of a server reaches standard error with escapes for its
-// control characters and for those that turn text around.
+// Standard error shows a server's error message with escapes in place of control
+// characters and of characters that reverse the direction of text.
 func TestServerTextIsEscaped(t *testing.T) {
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/v1/models" {

@@ -13,7 +13,7 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// What is to be written has a moment more than the run.
+// The context for writing files ends a moment after the run's context.
 func TestOutlive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())

@@ -324,7 +324,7 @@ func (r *recording) breakOff(run *export.Run, err error) {
 	}
 	r.space.release()
 	if cut := (*cutError)(nil); errors.As(err, &cut) {
-		_ = r.cutTo(cut.bytes) // what is left reads like the journal of a run that was killed
+		_ = r.cutTo(cut.bytes) // the rest reads like the journal of a killed run
 		return
 	}
 	whole := r.queue.Written()

@@ -13,7 +13,8 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// What becomes of a journal that others remove, replace or cut during the run.
+// A run keeps its requests when another program removes or replaces its journal. It
+// ends when another program cuts the journal.
 func TestJournalMeddledWith(t *testing.T) {
 	for _, tt := range []struct {
 		name   string

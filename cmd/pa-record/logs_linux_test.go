@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// What net/http logs about a server that speaks HTTP/2 wrongly does not reach
-// standard error: the row of the request says it.
+// net/http's log about a server that breaks HTTP/2 does not reach standard error: the
+// row of the request says it.
 func TestHTTP2Logs(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

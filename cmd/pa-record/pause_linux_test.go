@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pa-tools/pa/internal/testenv"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -94,13 +95,10 @@ func exportJSON(t *testing.T, path string) []byte {
 
 // Ctrl-Z and fg on a terminal are a pause, too.
 func TestCtrlZ(t *testing.T) {
-	sh, err := exec.LookPath("sh")
-	if err != nil {
-		t.Skip(err)
-	}
+	sh := testenv.Program(t, "sh")
 	srv := startSim(t, "--ttft", "5ms", "--itl", "2ms", "--output-tokens", "10")
 	path := filepath.Join(t.TempDir(), "x.json")
-	master, slave := openTerminal(t)
+	master, slave := testenv.Terminal(t, 0)
 	// With job control the shell goes on when its foreground job is stopped.
 	script := fmt.Sprintf("set -m; %s --service-kind openai -u %s --streaming --concurrency-range 4 --duration 1h --profile-export-file %s; sleep 0.5; fg >/dev/null", os.Args[0], srv.openAI, path)
 	cmd := exec.Command(sh, "-c", script)

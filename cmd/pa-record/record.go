@@ -95,9 +95,9 @@ func checkBackend(s *settings, urls []string) error {
 	return b.Close()
 }
 
-// explain adds what to check to the error of a run of which too much failed, and
-// gives that of --max-error-rate its exit code. ifRefused is what to do when the
-// server refuses the first requests, by what was seen before the load.
+// explain adds advice to the error of a run in which too many requests failed. It
+// gives the error of --max-error-rate its exit code. ifRefused is the advice for a
+// server that refuses the first requests, from the checks before the load.
 func explain(err error, s *settings, ifRefused []string) error {
 	var fe *recorder.FailedError
 	var re *recorder.ErrorRateError

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/pa-tools/pa/internal/sockstamp/stamptest"
+	"github.com/pa-tools/pa/internal/testenv"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/sim"
 )
@@ -98,9 +99,7 @@ func shapeLoopback(bytesPerSecond uint32) error {
 // TTFT: counted from start it is what it is counted from issued, when the connection
 // is open.
 func TestUploadTimeInTTFT(t *testing.T) {
-	if !stamptest.Kernel(t) {
-		t.Skip("no stamps of the kernel")
-	}
+	stamptest.NeedKernel(t)
 	const (
 		requests    = 6
 		promptBytes = 1_000_000
@@ -118,10 +117,7 @@ func TestUploadTimeInTTFT(t *testing.T) {
 				"--streaming", "--transport", transport, "--input-data", prompts, "--concurrency-range", "1", "--request-count", strconv.Itoa(requests),
 				"--profile-export-file", path)
 			if r.code == exitNoShaping {
-				if os.Getenv("CI") != "" {
-					t.Fatal("this system has no token bucket filter (sch_tbf); CI needs it")
-				}
-				t.Skip("this system has no token bucket filter (sch_tbf)")
+				testenv.Lacks(t, "a token bucket filter (the kernel's module sch_tbf)")
 			}
 			if r.code != 0 {
 				t.Fatalf("exit code %d: %s", r.code, r.stderr)

@@ -64,9 +64,9 @@ var (
 	unitsNS    = map[string]float64{"ns": 1, "µs": 1e3, "ms": 1e6, "s": 1e9}
 )
 
-// compareSummary holds the figures of a printed summary, two heads and a line per
-// level, against a report: they must be its figures, rounded to their last digit.
-// heads are those of its columns after the level.
+// compareSummary compares a printed summary, two lines of column heads and a line per
+// level, with a report: each figure must be the report's, rounded to its last digit.
+// heads names the columns after the level.
 func compareSummary(t *testing.T, printed string, heads string, want jsonReport) {
 	t.Helper()
 	lines := strings.Split(strings.TrimRight(printed, "\n"), "\n")
@@ -124,8 +124,8 @@ func compareSummary(t *testing.T, printed string, heads string, want jsonReport)
 	}
 }
 
-// What a run against an OpenAI server ends with is what pa-analyze computes from its
-// export.
+// The figures at the end of a run against an OpenAI server equal pa-analyze's figures
+// of its export.
 func TestSummary(t *testing.T) {
 	const streamed, unstreamed = "ok failed TTFT TTFT ITL ITL output", "ok failed E2EL E2EL"
 	sessions := filepath.Join(t.TempDir(), "sessions.json")
@@ -240,7 +240,7 @@ func TestSummaryTooLarge(t *testing.T) {
 	}
 }
 
-// The figures are those of a journal; a second signal ends the computing.
+// analyzeJournal computes the figures of a journal. A second signal ends it.
 func TestAnalyzeJournal(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.journal.arrows")
 	f, err := os.Create(path)

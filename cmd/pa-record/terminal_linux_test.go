@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/pa-tools/pa/internal/testenv"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/sim"
 )
@@ -20,30 +20,6 @@ import (
 // unreadEnv is how long the terminal of TestUnreadTerminal is not read: 30s in the
 // long version of the test.
 const unreadEnv = "PA_RECORD_TEST_UNREAD"
-
-// openTerminal opens a pseudo terminal: what is typed on master is read from slave,
-// and what is written to slave is shown on master.
-func openTerminal(t *testing.T) (master, slave *os.File) {
-	t.Helper()
-	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
-	if err != nil {
-		t.Skipf("no pseudo terminals: %v", err)
-	}
-	t.Cleanup(func() { master.Close() })
-	n, err := unix.IoctlGetInt(int(master.Fd()), unix.TIOCGPTN)
-	if err == nil {
-		err = unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	slave, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { slave.Close() })
-	return master, slave
-}
 
 // fillTerminal writes to a terminal until it takes no more, as if it had been
 // paused in the middle of much text.
@@ -101,7 +77,7 @@ func TestUnreadTerminal(t *testing.T) {
 			t.Parallel()
 			srv := startSim(t, "--ttft", "5ms", "--itl", "2ms", "--output-tokens", "10")
 			path := filepath.Join(t.TempDir(), "x.json")
-			master, slave := openTerminal(t)
+			master, slave := testenv.Terminal(t, 0)
 			fillTerminal(t, slave)
 			cmd := startOnTerminal(t, slave, "--service-kind", "openai", "-u", srv.openAI, "--streaming", "--concurrency-range", "4", "--duration", "1h", "--profile-export-file", path)
 			srv.waitForRequests(t, 1)
@@ -155,7 +131,7 @@ func TestUnreadTerminal(t *testing.T) {
 // A run whose report cannot be shown has its export, and ends at the first Ctrl-C.
 func TestUnreadReport(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.json")
-	master, slave := openTerminal(t)
+	master, slave := testenv.Terminal(t, 0)
 	fillTerminal(t, slave)
 	cmd := startOnTerminal(t, slave, "-u", "sim://", "--request-count", "4", "--profile-export-file", path)
 	if !eventually(func() bool { _, err := os.Stat(path); return err == nil }) {
@@ -190,7 +166,7 @@ func TestUnreadReport(t *testing.T) {
 func TestFullStandardOutput(t *testing.T) {
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	if err != nil {
-		t.Skip(err)
+		t.Fatal(err)
 	}
 	defer full.Close()
 	for _, args := range [][]string{

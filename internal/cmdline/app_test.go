@@ -186,7 +186,7 @@ func TestOldVariables(t *testing.T) {
 	}
 }
 
-// The environment of pa-record is not that of pa-analyze.
+// Each program reads environment variables with a prefix of its own.
 func TestEnvPrefix(t *testing.T) {
 	for name, want := range map[string]string{"pa-record": "PA_RECORD_", "pa-analyze": "PA_ANALYZE_"} {
 		if got := (App{Name: name}).envPrefix(); got != want {
@@ -195,7 +195,7 @@ func TestEnvPrefix(t *testing.T) {
 	}
 }
 
-// The flags that are meant are those of the least edit distance.
+// A message about an unknown flag suggests the flags with the least edit distance.
 func TestNearestFlags(t *testing.T) {
 	record := []string{"m", "model", "concurrency-range", "request-count", "warmup-request-count", "request-rate-range", "max-error-rate", "trace-rate", "streaming", "stability-percentage", "url", "u"}
 	report := []string{"format", "f", "from", "slo", "slo-gate", "tokenizer", "windows"}

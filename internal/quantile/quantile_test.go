@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"slices"
 	"testing"
+
+	"github.com/pa-tools/pa/internal/testenv"
 )
 
 func TestAt(t *testing.T) {
@@ -93,12 +95,13 @@ func TestRounding(t *testing.T) {
 
 // The compiler for arm64, which likes to, makes no instruction of a product and a sum.
 func TestNotFused(t *testing.T) {
+	compiler := testenv.Program(t, "go")
 	compile := func(pkg string) []byte {
-		cmd := exec.CommandContext(t.Context(), "go", "build", "-gcflags=-S", pkg)
+		cmd := exec.CommandContext(t.Context(), compiler, "build", "-gcflags=-S", pkg)
 		cmd.Env = append(cmd.Environ(), "GOOS=linux", "GOARCH=arm64", "CGO_ENABLED=0")
 		out, err := cmd.CombinedOutput()
 		if err != nil {
-			t.Skipf("no compiler here: %v: %.300s", err, out)
+			t.Fatalf("%v: %.300s", err, out)
 		}
 		return out
 	}

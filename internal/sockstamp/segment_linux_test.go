@@ -1,9 +1,12 @@
 package sockstamp
 
 import (
+	"errors"
 	"io"
 	"net"
+	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -98,18 +101,13 @@ func segmentBytes(t *testing.T, c *Conn) int {
 // A request behind bytes that wait for the peer to read begins with its first byte
 // alone, whatever its size, and that has its stamp: TCP could cut anything longer.
 func TestFirstByteBehindOthers(t *testing.T) {
-	for _, size := range []int{100, 1 << 20} {
-		c, peer := pair(t, Options{})
+	const before = 128 << 10 // more than the peer's window, less than the send buffer
+	for _, size := range []int{100, 128 << 10} {
+		c, peer := pairWithBuffers(t, 8<<10, 4<<20)
 		needKernel(t, c)
-		rc, err := c.SyscallConn()
-		if err != nil {
+		if err := c.SetWriteDeadline(time.Now().Add(20 * time.Second)); err != nil {
 			t.Fatal(err)
 		}
-		// More than the window of a peer that does not read, less than the send buffer.
-		if cerr := rc.Control(func(fd uintptr) { err = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_SNDBUFFORCE, 8<<20) }); cerr != nil || err != nil {
-			t.Skipf("a large send buffer: %v %v", cerr, err)
-		}
-		const before = 1 << 20
 		c.Begin()
 		if _, err := c.Write(make([]byte, before)); err != nil {
 			t.Fatal(err)
@@ -129,4 +127,36 @@ func TestFirstByteBehindOthers(t *testing.T) {
 			t.Errorf("%d bytes: start %+v, sent %+v, want both of the kernel", size, start, sent)
 		}
 	}
+}
+
+// pairWithBuffers is pair with a receive buffer of the peer and a send buffer of c
+// in bytes. The system may grant a smaller send buffer.
+func pairWithBuffers(t *testing.T, receive, send int) (c *Conn, peer *net.TCPConn) {
+	t.Helper()
+	set := func(option, bytes int) func(_, _ string, rc syscall.RawConn) error {
+		return func(_, _ string, rc syscall.RawConn) (err error) {
+			cerr := rc.Control(func(fd uintptr) { err = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, option, bytes) })
+			return errors.Join(cerr, err)
+		}
+	}
+	listen := net.ListenConfig{Control: set(unix.SO_RCVBUF, receive)} // its connections inherit it
+	ln, err := listen.Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	d := net.Dialer{Control: set(unix.SO_SNDBUF, send)}
+	nc, err := d.DialContext(t.Context(), "tcp", ln.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	accepted, err := ln.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c, err = Wrap(nc); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close(); accepted.Close() })
+	return c, accepted.(*net.TCPConn)
 }

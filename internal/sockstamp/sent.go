@@ -35,8 +35,8 @@ const (
 	maxEmpty = 4
 )
 
-// before notes that a write begins. apart says that its first segment is to be
-// written by itself, and unstamped how many bytes before it may not have left yet.
+// before notes that a write begins. If apart, the caller writes the first segment by
+// itself. unstamped is the number of earlier bytes that may not have left yet.
 func (s *sent) before() (apart bool, unstamped uint64) {
 	s.writing = true
 	if s.span.active && s.span.startUserNS == 0 {
@@ -162,11 +162,12 @@ func (c *Conn) FitsSegment(n int) bool {
 	return fits
 }
 
-// Request returns when the request since [Conn.Begin] left: start is the stamp
-// of its first segment, sent that of the last byte written until now. A stamp that the kernel has not taken, or not yet, is replaced by
-// the time before the first and after the last write; so ask when the first
-// byte of the answer is there. (It may be there before the write returns: then
-// sent is the newest stamp there is.) Both are zero when nothing was written.
+// Request returns when the request since [Conn.Begin] left. start is the stamp of the
+// request's first segment; sent is the stamp of the last byte written until now. Where
+// the kernel has no stamp, or not yet, start is the time before the first write, and
+// sent the time after the last one; so ask when the first byte of the answer is there.
+// (It may be there before the write returns: then sent is the newest stamp there is.)
+// Both are zero when nothing was written.
 func (c *Conn) Request() (start, sent Stamp) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

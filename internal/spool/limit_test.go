@@ -97,7 +97,7 @@ func TestMaxBytes(t *testing.T) {
 	}
 }
 
-// What begins otherwise than any format is refused before all of it is read.
+// Content that begins like no format is refused before all of it is read.
 func TestCheck(t *testing.T) {
 	refused := errors.New("is no export")
 	read := 0

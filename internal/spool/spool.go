@@ -34,7 +34,7 @@ type Config struct {
 	// tokens of JSON: they cost nothing in a compressed file.
 	CutBlanks bool
 	// Check, if not nil, is called with the first bytes of the content, up to
-	// CheckBytes, before more is read. Its error is that of Copy.
+	// CheckBytes, before more is read. Copy returns its error.
 	Check      func(head []byte) error
 	CheckBytes int
 }

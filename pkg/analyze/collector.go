@@ -253,7 +253,7 @@ func (c *collector) finish(run *export.Run, e *export.Experiment, cfg Config, se
 	if e.Meta != nil {
 		x.Client = e.Meta.Client
 		for _, w := range e.Meta.Warnings {
-			if r := RecorderWarning(w); r.Kind != KindDropped || c.odd.dropped == 0 { // else it is said already
+			if r := RecorderWarning(w); r.Kind != KindDropped || c.odd.dropped == 0 { // else a warning of our own says it
 				x.Warnings = append(x.Warnings, r)
 			}
 		}

@@ -12,9 +12,9 @@ type Meter struct {
 	cfg Config
 	d   Decoder
 	out Measured
-	// pauses are those of the run.
+	// pauses are the pauses of the run.
 	pauses pauses
-	// record is what the run's metadata says of streaming.
+	// record is the statement of the run's metadata on streaming; nil: none.
 	record *bool
 	// The file of another tool does not hold these.
 	noGaps, noEnds bool
@@ -37,11 +37,11 @@ type Measured struct {
 	Class string
 	// Message is what the server or the client said about a failure.
 	Message string
-	// Measures are filled whether it counts or not. Those of tokens are missing
-	// unless it was streamed.
+	// Measures are filled whether the request counts or not. The measures of tokens are
+	// missing unless the answer was streamed.
 	Measures
-	// Streamed says whether it was. What is StreamedUnknown is decided by the
-	// other requests of the level: see ShowsStream and AsStreamed.
+	// Streamed says whether the answer was streamed. Where it is StreamedUnknown, the
+	// other requests of the level decide: see ShowsStream and AsStreamed.
 	Streamed Streamed
 	Answer   *Answer
 	// FromNS is what latencies count from; 0 when it was not recorded.

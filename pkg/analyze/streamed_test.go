@@ -146,8 +146,8 @@ func TestStreamedLevel(t *testing.T) {
 	}
 }
 
-// A level that is decided late has the figures of one that was known from the
-// start, those of its models too.
+// A level whose streaming is decided at its end has the same figures, for each model
+// too, as a level whose streaming is known from the start.
 func TestStreamedLate(t *testing.T) {
 	run := func(cfg Config) Experiment {
 		var all []export.Request
@@ -192,7 +192,7 @@ func TestWholeChoices(t *testing.T) {
 	}
 }
 
-// What is n/a says what can be done.
+// The reason for n/a says what the user can do.
 func TestUnavailableWhy(t *testing.T) {
 	no := false
 	for _, tt := range []struct {

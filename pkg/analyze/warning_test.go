@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// What the recorder wrote, in this release and in older ones, is of a kind that
-// reports put together, and its counts add up.
+// Warnings of the recorder, of this release and of older ones, have a kind by which
+// reports group them, and their counts add up.
 func TestRecorderWarning(t *testing.T) {
 	for _, tt := range []struct {
 		text string
@@ -78,6 +78,6 @@ func TestSeverity(t *testing.T) {
 		}
 	}
 	if (&Warning{Kind: KindClient}).Rank() >= (&Warning{Kind: KindLostGaps}).Rank() || (&Warning{Kind: "new"}).Rank() != len(all) {
-		t.Error("the order is not that of severity")
+		t.Error("the ranks are not in the order of severity")
 	}
 }

@@ -58,7 +58,7 @@ func Copy(ctx context.Context, dst Writer, src Reader) error {
 
 // written counts the requests of an experiment that were written.
 type written struct {
-	excluded        map[string]int // by reason, "" for those that count
+	excluded        map[string]int // requests by the reason of their exclusion; "": counted requests
 	resent, dropped int
 }
 

@@ -112,9 +112,9 @@ type Summarized interface {
 	// SummaryNames returns the names of those files, given the name of the one
 	// that is read, all without their folder; nil when there are none.
 	SummaryNames(file string) []string
-	// UseSummary takes the content of one of them: its figures become part of the
-	// comparison of [Checker], and the load that it names that of the run. It is
-	// called before the first Next; name is the path. err is why the file could
-	// not be read: content is nil then, and a Warning says so.
+	// UseSummary takes the content of one such file, before the first Next. [Checker]
+	// compares its figures with the run's, and the load that it names becomes the
+	// run's load. name is the path. err says why the file could not be read: content
+	// is nil then, and a Warning says so.
 	UseSummary(name string, content []byte, err error)
 }

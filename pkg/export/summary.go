@@ -52,8 +52,8 @@ func SummaryNames(r Reader, path string) []string {
 	return s.SummaryNames(file)
 }
 
-// useSummaries gives r, which reads the file at path, those of its summaries that
-// are there.
+// useSummaries gives r, which reads the file at path, the summaries that exist beside
+// that file.
 func useSummaries(ctx context.Context, r Reader, path string) {
 	for _, name := range SummaryNames(r, path) {
 		name = filepath.Join(filepath.Dir(path), name)

@@ -25,7 +25,8 @@ type witness struct {
 	backend.Backend
 	sending, preparing, decoding atomic.Int32
 	// duringLoad counts calls of Prepare while requests were under way, together
-	// those of Turn beside each other, overlaps what must not be.
+	// counts calls of Turn at the same time, overlaps counts calls that the contract
+	// forbids at the same time.
 	duringLoad, together, overlaps atomic.Int32
 }
 

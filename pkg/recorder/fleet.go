@@ -44,8 +44,8 @@ func (f *fleet) sender(ctx context.Context, slot int) (backend.Sender, error) {
 // overlap, few enough that a server's listen queue takes them.
 const maxOpening = 32
 
-// grow opens the senders of the first n slots, maxOpening at a time. It returns the
-// first error, or that of ctx, when nothing is being opened any more.
+// grow opens the senders of the first n slots, maxOpening at a time. When all opening
+// has ended, it returns the first error, or the error of ctx.
 func (f *fleet) grow(ctx context.Context, n int) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

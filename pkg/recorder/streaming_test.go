@@ -8,7 +8,7 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/load"
 )
 
-// What a run's record says of streaming is true of all its requests.
+// A run's record states streaming only if the statement holds for all its requests.
 func TestAsked(t *testing.T) {
 	yes, no := true, false
 	for _, tt := range []struct {

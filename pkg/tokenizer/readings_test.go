@@ -70,8 +70,8 @@ func idsText(ids []uint32) string {
 	return b.String()
 }
 
-// Ids, special tokens and decoded text are those of transformers 5 for every class,
-// kind of model and option.
+// Ids, special tokens and decoded text equal the output of transformers 5, for every
+// class, kind of model and option.
 func TestTransformers5(t *testing.T) {
 	t.Parallel()
 	r := readReadings(t)
@@ -137,8 +137,8 @@ func TestReadings(t *testing.T) {
 	}
 }
 
-// What transformers 5 cannot read, or reads by rules that are not known here, is
-// said.
+// A note names tokenizers that transformers 5 cannot read, or reads by rules that this
+// package does not know.
 func TestTransformers5Limits(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Replaces in a row that make ten bytes of each are an error that names the file,
-// before they take memory; those that real tokenizers have are none.
+// Chained Replaces that each make ten bytes of one are an error that names the file,
+// before they take memory. The Replaces of real tokenizers are no error.
 func TestReplaceGrowth(t *testing.T) { // not parallel: it looks at what is allocated
 	const tail = `]},"model":{"type":"WordLevel","vocab":{"a":0},"unk_token":"a"}}`
 	tenfold := `{"type":"Replace","pattern":{"String":"a"},"content":"aaaaaaaaaa"}`

@@ -283,13 +283,13 @@ func (f *Follower) First(stream uint32, k int) (st sockstamp.Stamp, ok bool) {
 	return sockstamp.Stamp{}, false
 }
 
-// Sent returns when message k of those sent on a stream left: start is the
-// stamp of its first segment (see [Follower.Write]), sent that of the write with
-// its last byte, from the kernel if it has one, else the times before and after
-// the write. Over TLS a write is a record; when HTTP/2 wrote several messages at
-// once, of more than a record, it may be the record beside the right one. Ask
-// when the answer is there. Earlier messages are dropped. ok is false if the
-// message was not seen whole, or not kept.
+// Sent returns when the k-th message sent on a stream left. start is the stamp of the
+// message's first segment (see [Follower.Write]); sent is the stamp of the write that
+// holds its last byte. Where the kernel has no stamp, start is the time before the
+// write, and sent the time after it. Over TLS a write is a record; when HTTP/2 wrote
+// several messages at once, longer than a record, the stamp may be the neighbouring
+// record's. Call Sent when the answer is there; it drops earlier messages. ok is
+// false if the message was not seen whole, or was not kept.
 func (f *Follower) Sent(stream uint32, k int) (start, sent sockstamp.Stamp, ok bool) {
 	m, ok := f.sentMessage(stream, k)
 	if !ok || !m.whole {

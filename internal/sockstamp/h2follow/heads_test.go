@@ -35,13 +35,11 @@ func loopback(t *testing.T, c Config) (*Follower, *sockstamp.Conn) {
 	return New(nc, raw, c), raw
 }
 
-// Of a request that does not fit in one segment the head is a write of its own,
-// also behind another request in the same write, and start is its stamp. A request
-// that fits is not cut.
+// The head of a request that does not fit in one segment is a write of its own, also
+// behind another request in the same write, and its stamp is the start. A request that
+// fits is not cut.
 func TestHeads(t *testing.T) {
-	if !stamptest.Kernel(t) {
-		t.Skip("no stamps of the kernel")
-	}
+	stamptest.NeedKernel(t)
 	const large = 300_000
 	for _, tt := range []struct {
 		name   string
@@ -107,9 +105,7 @@ func TestHeads(t *testing.T) {
 // A request whose answer is there before it is written whole has a start, and sent
 // is the newest stamp.
 func TestSentInPart(t *testing.T) {
-	if !stamptest.Kernel(t) {
-		t.Skip("no stamps of the kernel")
-	}
+	stamptest.NeedKernel(t)
 	f, raw := loopback(t, Config{Unary: true})
 	s := newScript(true)
 	s.headers(1, false, 0, ":path", "/large")

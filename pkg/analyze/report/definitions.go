@@ -19,8 +19,8 @@ type Definitions struct {
 	dialect.Comparison
 }
 
-// timeUnits are those of the measures, from the values of all dialects: one for
-// times of tokens and one for times of requests.
+// timeUnits chooses the units of the measures from the values of all dialects: one
+// unit for the times of tokens, and one for the times of requests.
 func (d *Definitions) timeUnits() (u timeUnits) {
 	var token, request []float64
 	for _, m := range d.Measures {

@@ -55,8 +55,8 @@ func decimals(v float64) int {
 }
 
 // number formats v with four significant digits, three below 0.1, but never cuts
-// digits before the point: 0.0123, 0.1234, 12.34, 1234, 123456. What is too small
-// for mostDecimals and is not 0 shows as 0.0000000.
+// digits before the point: 0.0123, 0.1234, 12.34, 1234, 123456. A value
+// other than 0 that is too small for mostDecimals shows as 0.0000000.
 func number(v float64) string { return fixed(v, decimals(v)) }
 
 // fixed formats v with n decimals, and 0 as "0".
@@ -104,8 +104,8 @@ func (f inRow) text(v float64) string {
 	return fixed(v, min(f.decimals, decimals(v)))
 }
 
-// span formats nanoseconds with a unit of their own: "12.34 ms". What stands
-// beside other times of its kind is formatted with [scale.span] in their unit.
+// span formats nanoseconds with a unit of their own: "12.34 ms". Use [scale.span] for a
+// time that stands beside other times of its kind.
 func span(ns float64) string { return scaleFor(ns).span(ns) }
 
 // span formats nanoseconds in the unit: "12.34 ms".

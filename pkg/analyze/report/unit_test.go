@@ -149,7 +149,7 @@ e          -   1
 	}
 }
 
-// What is too wide goes on below with the first columns again, and names are cut
+// A table that is too wide goes on below with its first columns again. Names are cut
 // before numbers are.
 func TestGridParts(t *testing.T) {
 	g := grid{}

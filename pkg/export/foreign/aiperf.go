@@ -151,7 +151,7 @@ type aiperf struct {
 	values
 	raw    bool
 	record aiperfRecord
-	// streaming is that of the run; nil where the first record does not say it.
+	// streaming says whether the run streamed; nil: the first record does not say.
 	streaming *bool
 	self      selfCheck
 	totals    *aiperfTotals // nil without a summary

@@ -257,8 +257,8 @@ func (x *servingRun) number(name string) float64 {
 	return n
 }
 
-// resultMembers are those of a result that its tool's own report repeats, and that
-// its requests do not tell, or not to the last digit.
+// resultMembers names the members of a result file that the tool's own report repeats,
+// and that its requests do not give, or not to the last digit.
 var resultMembers = []string{"date", "model_id", "tokenizer_id", "duration", "mean_e2e_latency_ms"}
 
 // result returns them as text: strings without quotes, numbers as they stand.

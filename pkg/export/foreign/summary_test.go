@@ -235,7 +235,7 @@ func TestLoadBeside(t *testing.T) {
 	}
 }
 
-// Loads that the settings name, and those that they leave open.
+// The settings of a run name its load, or leave it open.
 func TestLoads(t *testing.T) {
 	for _, tt := range []struct{ name, content, want string }{
 		{"AIPerf, a rate", `{"aiperf_version":"1","input_config":{"phases":[{"kind":"warmup","type":"concurrency","concurrency":1},{"kind":"profiling","type":"poisson","rate":2.5}]}}`, "request_rate:2.5"},

@@ -42,8 +42,7 @@ func TestAnswerMemory(t *testing.T) {
 	}
 }
 
-// Of an answer that is too large the first small events stay, in memory of
-// their own.
+// The first small events of an answer that is too large stay, in memory of their own.
 func TestExchangeCut(t *testing.T) {
 	large := make([]byte, 1<<20)
 	for _, tt := range []struct {

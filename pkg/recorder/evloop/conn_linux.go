@@ -206,11 +206,11 @@ func (c *Conn) write() {
 	}
 }
 
-// read reads what there is, once: a connection that always has more must not
-// keep the loop from the others. After a read that fills the buffer the rest is
-// told by another event, behind those of the other connections. A read that does
-// not fill it was the last, but for an end that is there already; what comes
-// later is told by another event, too.
+// read reads once: a connection that always has more must not keep the loop from the
+// other connections. After a read that fills the buffer it asks for another event,
+// which comes after the other connections' events. After a read that does not fill
+// the buffer nothing is left but, perhaps, the end of the connection; later bytes
+// raise an event of their own.
 func (c *Conn) read(buf []byte, ended bool) {
 	if !c.begun {
 		// A server that speaks first does not speak the protocol of the

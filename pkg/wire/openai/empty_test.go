@@ -7,7 +7,7 @@ import (
 	"github.com/pa-tools/pa/pkg/wire/openai"
 )
 
-// What is empty says nothing to the parser either.
+// The parser finds nothing in an empty frame either.
 func TestIsEmptyFrame(t *testing.T) {
 	for _, tt := range []struct {
 		frame string

@@ -76,8 +76,8 @@ func serveRaw(t *testing.T, say string, linger time.Duration) (addr string) {
 			}
 			serving.Go(func() {
 				_ = c.SetReadDeadline(time.Now().Add(linger))
-				// What comes before a request is written, net/http may take for the end
-				// of the connection, and then it closes it and says only that.
+				// net/http may take bytes that come before its request is written for the
+				// end of the connection; it then closes it and says only that.
 				var head []byte
 				for b := make([]byte, 4096); !bytes.Contains(head, []byte("\r\n\r\n")); {
 					n, err := c.Read(b)

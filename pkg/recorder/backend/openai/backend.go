@@ -87,7 +87,7 @@ type Backend struct {
 	streams bool     // bodies that are made ask for streamed answers
 	model   string
 	listed  []string // what the server lists, when it does
-	// warnings are those of the last Check.
+	// warnings holds the warnings of the last Check.
 	warnings []backend.Warning
 	secrets  redact.Secrets
 	conns    atomic.Int64 // connections made, for their numbers

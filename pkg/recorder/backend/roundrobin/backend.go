@@ -87,7 +87,7 @@ func (b *spread) Check(ctx context.Context) error {
 	return nil
 }
 
-// CheckWarnings implements backend.Warner: those of all servers.
+// CheckWarnings implements backend.Warner. It returns the warnings of all servers.
 func (b *spread) CheckWarnings() []backend.Warning {
 	var all []backend.Warning
 	for _, t := range b.targets {

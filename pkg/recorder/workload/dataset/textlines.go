@@ -18,8 +18,8 @@ import (
 type textLines struct{ *lines }
 
 // isText reports whether a file is plain text: its name ends in .txt, and head, its
-// beginning, is not that of a JSON document or of JSON Lines, which files of any name
-// may hold. Other contents are not looked at: a prompt may look like CSV.
+// first bytes, does not begin as JSON does, which files of any name may hold. Other
+// formats do not count: a prompt may look like CSV.
 func isText(name string, head []byte, o *Options) bool {
 	name = strings.TrimSuffix(strings.TrimSuffix(name, ".gz"), ".zst")
 	return strings.EqualFold(filepath.Ext(name), ".txt") && (o.Layout == "" || o.Layout == "prompts") && !beginsJSON(head)
