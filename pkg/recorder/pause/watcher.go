@@ -75,7 +75,10 @@ type look struct {
 }
 
 func (w *Watcher) look() look {
-	l := look{ns: w.nowNS(), continued: w.continued()}
+	// The signals come first: the process may be stopped between the readings, and a
+	// SIGCONT that is seen before its gap would not be taken for the end of it.
+	l := look{continued: w.continued()}
+	l.ns = w.nowNS()
 	if w.asleep != nil {
 		l.asleep = w.asleep()
 	}

@@ -2,6 +2,7 @@ package pause
 
 import (
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -121,4 +122,29 @@ func TestWatcher(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A stop between two readings of one wake-up is a pause, too.
+func TestStopWhileLooking(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := machine{start: time.Now()}
+		s := m.sources()
+		var stop atomic.Bool
+		nowNS := s.nowNS
+		s.nowNS = func() uint64 {
+			ns := nowNS()
+			if stop.Swap(false) {
+				m.happen(2*time.Second, 0, 1)
+			}
+			return ns
+		}
+		w := start(s)
+		time.Sleep(110 * time.Millisecond)
+		synctest.Wait()
+		stop.Store(true)
+		time.Sleep(time.Second)
+		if got := w.Stop(); len(got) != 1 {
+			t.Errorf("pauses %+v, want one", got)
+		}
+	})
 }
