@@ -17,7 +17,13 @@ var continues = struct {
 	n      uint64
 }{signal: make(chan os.Signal, 1)}
 
-// SIGCONT continues a process whether it is handled or not.
+// SIGCONT continues a process whether it is handled or not, so the handler changes
+// nothing for a program that imports this package and records nothing.
+//
+// The handler is installed here and not by Start, because Start may run in a bubble of
+// testing/synctest. The first Notify of a process starts goroutines; started in a
+// bubble, they end the process (Go 1.26: "fatal error: select on synctest channel from
+// outside bubble").
 func init() { signal.Notify(continues.signal, syscall.SIGCONT) }
 
 // continued returns the number of SIGCONT signals so far; several between two calls
