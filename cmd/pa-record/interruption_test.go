@@ -36,6 +36,22 @@ func TestOutlive(t *testing.T) {
 	})
 }
 
+// A small journal gets longer than a large one.
+func TestTimeToWrite(t *testing.T) {
+	for _, tt := range []struct {
+		bytes int64
+		want  time.Duration
+	}{
+		{0, 5 * time.Second},
+		{smallJournalBytes, 5 * time.Second},
+		{smallJournalBytes + 1, 250 * time.Millisecond},
+	} {
+		if got := timeToWrite(tt.bytes); got != tt.want {
+			t.Errorf("timeToWrite(%d) = %v, want %v", tt.bytes, got, tt.want)
+		}
+	}
+}
+
 // When the writing of the export is stopped, the journal stays and has all.
 func TestJournalAfterSecondSignal(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "run.json")
@@ -47,7 +63,8 @@ func TestJournalAfterSecondSignal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancelCause(t.Context())
+	ctx, cancel := context.WithCancel(t.Context())
+	r.timeToWrite = func(int64) time.Duration { return 0 }
 	run := &export.Run{Meta: &export.RunMeta{Schema: export.Schema}}
 	if err := r.open(ctx, run); err != nil {
 		t.Fatal(err)
@@ -60,7 +77,7 @@ func TestJournalAfterSecondSignal(t *testing.T) {
 	if err := errors.Join(err, r.EndExperiment(&export.Experiment{})); err != nil {
 		t.Fatal(err)
 	}
-	cancel(errSecondSignal)
+	cancel()
 	err = r.Close(run)
 	if !errors.Is(err, errSecondSignal) || !strings.Contains(err.Error(), "requests kept: 3, in "+r.path+": pa-record recover "+r.path) {
 		t.Errorf("Close: %v", err)

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/pkg/export"
@@ -23,9 +24,10 @@ const journalSuffix = ".journal.arrows"
 // process, and writes the exports from it when the run is over. It is the
 // recorder's export.Writer.
 type recording struct {
-	ctx     context.Context // for writing the exports
-	hurry   <-chan struct{} // closed when the run must end at once; nil: never
-	outputs []*output
+	ctx context.Context // ends when the run must end at once
+	// timeToWrite returns how long the exports may be written after the end of ctx.
+	timeToWrite func(journalBytes int64) time.Duration
+	outputs     []*output
 	// overwrite is what the user said of exports and journals that are there.
 	overwrite bool
 
@@ -54,7 +56,7 @@ const maxBacklogBytes = 256 << 20
 // that is there already. The error is of type *cmdline.UsageError.
 func newRecording(outputs []*output, overwrite bool) (*recording, error) {
 	r := &recording{
-		outputs: outputs, overwrite: overwrite, room: maxBacklogBytes,
+		outputs: outputs, overwrite: overwrite, room: maxBacklogBytes, timeToWrite: timeToWrite,
 		path: fmt.Sprintf("%s/pa-record-%d%s", os.TempDir(), os.Getpid(), journalSuffix),
 	}
 	for _, o := range outputs {
@@ -100,8 +102,8 @@ var (
 // open creates the journal, or takes the place of a leftover. From the first
 // look at it to its end it holds a lock, by which other runs know that it is
 // being written. What newRecording found may have changed since: another run
-// may have begun, or ended. header is read when the first level begins. ctx is
-// for the writing of the exports.
+// may have begun, or ended. header is read when the first level begins. ctx
+// ends when the run must end at once.
 func (r *recording) open(ctx context.Context, header *export.Run) error {
 	r.ctx, r.header = ctx, header
 	f, err := takeFile(r.path, r.overwrite)
@@ -272,13 +274,15 @@ func (r *recording) Close(run *export.Run) error {
 	if r.summary != nil {
 		r.summary.start(r.path, edit)
 	}
-	written, requests, werr := finalize(r.ctx, r.path, r.outputs, edit)
+	writing, release := outlive(r.ctx, r.timeToWrite(r.queue.Written().bytes))
+	defer release()
+	written, requests, werr := finalize(writing, r.path, r.outputs, edit)
 	if r.summary != nil {
 		r.summary.wait() // it reads the journal, which may be removed now
 	}
 	r.written = written
-	if werr != nil && r.ctx.Err() != nil {
-		werr, requests = context.Cause(r.ctx), r.taken // they were not all read again
+	if werr != nil && writing.Err() != nil {
+		werr, requests = context.Cause(writing), r.taken // they were not all read again
 	}
 	var cut *cutError
 	switch {
@@ -305,7 +309,7 @@ func (r *recording) endJournal(run *export.Run) error {
 		return qerr
 	}
 	select {
-	case <-r.hurry: // the system writes it by itself
+	case <-r.ctx.Done(): // the system writes it by itself
 		return err
 	default:
 	}

@@ -159,11 +159,8 @@ func (m *series) run(ctx context.Context, i int, of place) error {
 	if err != nil {
 		return err
 	}
-	writing, release := outlive(ctx, timeToWrite)
-	defer release()
-	out.hurry = ctx.Done()
 	out.warn = func(text string) { fmt.Fprintf(m.stderr, "pa-record: warning: %s%s\n", of.prefix(), text) }
-	if err := out.open(writing, &header); err != nil {
+	if err := out.open(ctx, &header); err != nil {
 		return err
 	}
 	watch, stats, err := s.watchers(m.urls, b, clock)

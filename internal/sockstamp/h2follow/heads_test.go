@@ -17,10 +17,12 @@ func loopback(t *testing.T, c Config) (*Follower, *sockstamp.Conn) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	read := make(chan struct{})
+	accepted, read := make(chan struct{}), make(chan struct{})
 	go func() { // ends with the connection
 		defer close(read)
-		if nc, err := l.Accept(); err == nil {
+		nc, err := l.Accept()
+		close(accepted)
+		if err == nil {
 			_, _ = io.Copy(io.Discard, nc) // the end of it
 			nc.Close()
 		}
@@ -30,6 +32,7 @@ func loopback(t *testing.T, c Config) (*Follower, *sockstamp.Conn) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	<-accepted // closing l resets a connection that waits
 	t.Cleanup(func() { nc.Close(); <-read })
 	raw, _ := sockstamp.Of(nc)
 	return New(nc, raw, c), raw

@@ -107,5 +107,9 @@ func Cause(err error) string {
 	if errors.As(err, &errno) {
 		return errno.Error()
 	}
+	var op *net.OpError
+	if errors.As(err, &op) {
+		err = op.Err
+	}
 	return openai.OneLine([]byte(err.Error()))
 }

@@ -1,7 +1,7 @@
 package kserve
 
 import (
-	"bytes"
+	"bufio"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"strings"
@@ -59,8 +60,8 @@ func TestLibraryText(t *testing.T) {
 	}
 }
 
-// serveRaw says something on each connection on which a request's header comes, reads
-// for a while, and closes it.
+// serveRaw answers the first request of each connection with say, reads on until linger
+// is over, and closes the connection.
 func serveRaw(t *testing.T, say string, linger time.Duration) (addr string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -76,19 +77,14 @@ func serveRaw(t *testing.T, say string, linger time.Duration) (addr string) {
 			}
 			serving.Go(func() {
 				_ = c.SetReadDeadline(time.Now().Add(linger))
-				// net/http may take bytes that come before its request is written for the
-				// end of the connection; it then closes it and says only that.
-				var head []byte
-				for b := make([]byte, 4096); !bytes.Contains(head, []byte("\r\n\r\n")); {
-					n, err := c.Read(b)
-					if head = append(head, b[:n]...); err != nil {
-						break
-					}
-				}
-				if len(head) > 0 {
+				// net/http closes the connection when these bytes come before its request
+				// is written to its end, and then says that and not what it read.
+				r := bufio.NewReader(c)
+				if req, err := http.ReadRequest(r); err == nil {
+					_, _ = io.Copy(io.Discard, req.Body)
 					_, _ = io.WriteString(c, say)
 				}
-				_, _ = io.Copy(io.Discard, c)
+				_, _ = io.Copy(io.Discard, r)
 				c.Close()
 			})
 		}
