@@ -14,8 +14,8 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/pa-tools/pa/internal/cmdline"
+	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/sanitize"
-	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder"
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
@@ -195,10 +195,10 @@ func printWarnings(w io.Writer, of place, levels []recorder.Level) {
 			fmt.Fprintf(w, "pa-record: warning: %s%v: %s\n", of.prefix(), l.Load, fmt.Sprintf(format, args...))
 		}
 		if n := l.Failed; n > 0 {
-			warn("%d of %s failed; pa-analyze report shows why", n, report.Plural(n+l.OK, "request"))
+			warn("%s of %s failed; pa-analyze report shows why", plural.Grouped(n), plural.GroupedOf(n+l.OK, "request"))
 		}
 		if n := l.OutputsDropped; n > 0 {
-			warn("the disk did not keep up: the outputs of %s are lost, their times are kept", report.Plural(n, "request"))
+			warn("the disk did not keep up: the outputs of %s are lost, their times are kept", plural.GroupedOf(n, "request"))
 		}
 		for i := range l.Pauses {
 			warn("%s", pauseText(&l.Pauses[i], l.StartNS))
@@ -207,7 +207,7 @@ func printWarnings(w io.Writer, of place, levels []recorder.Level) {
 			warn("%s", why)
 		}
 		if l.Unstable() {
-			warn("not stable within %s; measure longer (-p, --measurement-request-count) or allow more spread (-s)", report.Plural(len(l.Windows), "window"))
+			warn("not stable within %s; measure longer (-p, --measurement-request-count) or allow more spread (-s)", plural.GroupedOf(len(l.Windows), "window"))
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"runtime/debug"
 
+	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/export"
@@ -40,7 +41,7 @@ func (s *summary) start(path string, edit func(*export.Run)) {
 	go func() { // wait waits for it
 		defer close(s.done)
 		if s.responses > s.most {
-			s.err = fmt.Errorf("more than %d responses", s.most)
+			s.err = fmt.Errorf("more than %s responses", plural.Grouped(s.most))
 			return
 		}
 		// The load is over, so frequent garbage collections disturb nothing and save memory.

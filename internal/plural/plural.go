@@ -1,29 +1,45 @@
-// Package plural formats counts with their nouns for messages.
+// Package plural formats counts for messages, with the right form of their nouns and,
+// if wanted, with thousands separators.
 //
-//	fmt.Sprintf("left out: %s", plural.Of(n, "request")) // "left out: 1 request"
+//	fmt.Sprintf("left out: %s", plural.Of(n, "request"))        // "left out: 1072 requests"
+//	fmt.Sprintf("left out: %s", plural.GroupedOf(n, "request")) // "left out: 1,072 requests"
 //
 // It knows only words whose plural ends in s.
 package plural
 
-import "strconv"
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
 
-// Of returns "1 request", "2 requests" or "0 requests".
-func Of(n int, one string) string {
+// A count is the type of a number of things.
+type count interface {
+	~int | ~int32 | ~int64 | ~uint64
+}
+
+// Of returns "1 request", "2 requests" or "12345 requests".
+func Of(n int, one string) string { return noun(n, strconv.Itoa(n), one) }
+
+// GroupedOf returns "1 request", "2 requests" or "12,345 requests".
+func GroupedOf[T count](n T, one string) string { return noun(n, Grouped(n), one) }
+
+func noun[T count](n T, digits, one string) string {
 	if n == 1 {
-		return "1 " + one
+		return digits + " " + one
 	}
-	return strconv.Itoa(n) + " " + one + "s"
+	return digits + " " + one + "s"
 }
 
 // Grouped formats a number with thousands separators: "12,345".
-func Grouped(n int64) string {
-	s := strconv.FormatInt(n, 10)
-	sign := ""
-	if n < 0 {
-		sign, s = "-", s[1:]
+func Grouped[T count](n T) string {
+	s := fmt.Sprint(n)
+	digits, negative := strings.CutPrefix(s, "-")
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
 	}
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
+	if negative {
+		return "-" + digits
 	}
-	return sign + s
+	return digits
 }

@@ -3,9 +3,17 @@ package plural
 import "testing"
 
 func TestOf(t *testing.T) {
-	for n, want := range map[int]string{0: "0 requests", 1: "1 request", 2: "2 requests", 11: "11 requests", -1: "-1 requests"} {
+	for n, want := range map[int]string{0: "0 requests", 1: "1 request", 2: "2 requests", 11: "11 requests", 12345: "12345 requests", -1: "-1 requests"} {
 		if got := Of(n, "request"); got != want {
 			t.Errorf("Of(%d) = %q, want %q", n, got, want)
+		}
+	}
+}
+
+func TestGroupedOf(t *testing.T) {
+	for n, want := range map[int64]string{0: "0 requests", 1: "1 request", 999: "999 requests", 12345: "12,345 requests", -1: "-1 requests"} {
+		if got := GroupedOf(n, "request"); got != want {
+			t.Errorf("GroupedOf(%d) = %q, want %q", n, got, want)
 		}
 	}
 }

@@ -19,8 +19,8 @@ type recorderText struct {
 
 // fromRecorder lists the known warnings of the recorder, including older releases.
 var fromRecorder = [...]recorderText{
-	{pattern: regexp.MustCompile(`^(\d+) of (\d+) (?:responses came in one read with the one before|tokens arrived together with the previous one)`), kind: KindLostGaps, say: arrivedTogether},
-	{pattern: regexp.MustCompile(`^not stable within (\d+) windows?$`), kind: KindUnsteady},
+	{pattern: regexp.MustCompile(`^([\d,]+) of ([\d,]+) (?:responses came in one read with the one before|tokens arrived together with the previous one)`), kind: KindLostGaps, say: arrivedTogether},
+	{pattern: regexp.MustCompile(`^not stable within [\d,]+ windows?$`), kind: KindUnsteady},
 	{pattern: regexp.MustCompile(`^the throughput is stable, the latency is not`), kind: KindUnsteady},
 	{pattern: regexp.MustCompile(`^the disk did not keep up`), kind: KindDropped},
 	{pattern: regexp.MustCompile(`requests per second that were asked for were sent`), kind: KindLoad},
@@ -53,7 +53,7 @@ func RecorderWarning(text string) *Warning {
 		}
 		var counts []int64
 		for _, digits := range m[1:] {
-			n, err := strconv.ParseInt(digits, 10, 64)
+			n, err := strconv.ParseInt(strings.ReplaceAll(digits, ",", ""), 10, 64)
 			if err != nil { // more digits than an int64 has
 				return said(r.kind, "%s", text)
 			}

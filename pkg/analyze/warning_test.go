@@ -22,6 +22,10 @@ func TestRecorderWarning(t *testing.T) {
 			"78 of 4544 tokens arrived together with the previous one, so their gaps are unknown", KindLostGaps,
 			"78 of 4,544 tokens arrived together with the previous one, so their gaps are unknown; either the server sends them together or this machine is overloaded: try a lower load",
 		},
+		{
+			"78 of 4,544 tokens arrived together with the previous one, so their gaps are unknown", KindLostGaps,
+			"78 of 4,544 tokens arrived together with the previous one, so their gaps are unknown; either the server sends them together or this machine is overloaded: try a lower load",
+		},
 		{"99999999999999999999 of 4544 responses came in one read with the one before", KindLostGaps, ""}, // beyond an int64 (edge)
 		{"the client may be the limit: it used 95% of the time of its 2 cores; give it more, or less load", KindClient, ""},
 		{"the wall clock was set by 1s between 2s and 3s after the start", KindClock, ""},

@@ -155,7 +155,7 @@ func TestSaturationShortfall(t *testing.T) {
 
 // Who was late when responses share a read, the client cannot know.
 func TestSaturationReads(t *testing.T) {
-	const want = "21 of 2000 tokens arrived together with the previous one, so their gaps are unknown; either the server sends them together or this machine is overloaded: try a lower load"
+	const want = "21 of 2,000 tokens arrived together with the previous one, so their gaps are unknown; either the server sends them together or this machine is overloaded: try a lower load"
 	got := saturation(&export.ClientMeta{Reads: &export.ReadMeta{Responses: 2000, Merged: 21}}, 0)
 	if !slices.Equal(got, []string{want}) {
 		t.Errorf("%q, want %q", got, want)

@@ -45,7 +45,7 @@ func (f *failing) decoded(ok bool) {
 	}
 }
 
-// pause waits before the slot tries again, from the second failure in a row on, so
+// sleep waits before the slot tries again, from the second failure in a row on, so
 // that a dead server is not asked a million times a second. It reports whether
 // ctx is still alive.
 func (f *failing) sleep(ctx context.Context) bool {

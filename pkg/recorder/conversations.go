@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/load"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
@@ -177,5 +178,5 @@ func (d *conversations) warnings() []string {
 	if d.skipped == 1 {
 		were = "was"
 	}
-	return []string{fmt.Sprintf("%s %s not asked, since an earlier turn failed in %s", plural(d.skipped, "turn"), were, plural(d.broken, "conversation"))}
+	return []string{fmt.Sprintf("%s %s not asked, since an earlier turn failed in %s", plural.GroupedOf(d.skipped, "turn"), were, plural.GroupedOf(d.broken, "conversation"))}
 }

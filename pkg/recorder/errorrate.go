@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/load"
 )
@@ -88,16 +89,8 @@ type ErrorRateError struct {
 }
 
 func (e *ErrorRateError) Error() string {
-	return fmt.Sprintf("%v: %d of %s failed, %s, more than the %s allowed; %d of them with %s",
-		e.Load, e.Failed, plural(e.Ended, "request"), percent(float64(e.Failed)/float64(e.Ended)), percent(e.Limit), e.Common.N, &e.Common)
-}
-
-// plural returns "1 request" or "2 requests".
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return strconv.Itoa(n) + " " + noun + "s"
+	return fmt.Sprintf("%v: %s of %s failed, %s, more than the %s allowed; %s of them with %s",
+		e.Load, plural.Grouped(e.Failed), plural.GroupedOf(e.Ended, "request"), percent(float64(e.Failed)/float64(e.Ended)), percent(e.Limit), plural.Grouped(e.Common.N), &e.Common)
 }
 
 // percent formats a fraction with up to three significant digits.

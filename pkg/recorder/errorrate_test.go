@@ -85,7 +85,7 @@ func TestErrorRateKinds(t *testing.T) {
 		t.Errorf("%d of %d failed in %d kinds", e.failed, e.ended, len(e.kinds))
 	}
 	err := e.error(load.Concurrency{N: 4}, 0.001)
-	if got, want := err.Error(), "concurrency 4: 2000 of 3000 requests failed, 66.7%, more than the 0.1% allowed; 1000 of them with timeout: y"; got != want {
+	if got, want := err.Error(), "concurrency 4: 2,000 of 3,000 requests failed, 66.7%, more than the 0.1% allowed; 1,000 of them with timeout: y"; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 	if e.above(2.0/3) || !e.above(0.66) {

@@ -3,6 +3,7 @@ package recorder
 import (
 	"fmt"
 
+	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/load"
 )
@@ -27,7 +28,7 @@ const latencyUnstable = "the throughput is stable, the latency is not; that coun
 // its level, else "". A count of 0 means that there is no limit.
 func tooFewRequests(level load.Level, requests int) string {
 	if c, ok := level.(load.Concurrency); ok && 0 < requests && requests < c.N {
-		return fmt.Sprintf("the request count of %d is below the concurrency, so at most %d of %d requests were in flight; raise the count, or give it as a multiple such as 5x", requests, requests, c.N)
+		return fmt.Sprintf("the request count of %s is below the concurrency, so at most %s of %s requests were in flight; raise the count, or give it as a multiple such as 5x", plural.Grouped(requests), plural.Grouped(requests), plural.Grouped(c.N))
 	}
 	return ""
 }
@@ -42,10 +43,10 @@ func (l *levelRun) experiment() *export.Experiment {
 		OverLatencyLimit: l.out.OverLimit,
 	}}
 	if l.out.Unstable() {
-		e.Meta.Warnings = append(e.Meta.Warnings, "not stable within "+plural(len(l.out.Windows), "window"))
+		e.Meta.Warnings = append(e.Meta.Warnings, "not stable within "+plural.GroupedOf(len(l.out.Windows), "window"))
 	}
 	if l.dropped > 0 {
-		e.Meta.Warnings = append(e.Meta.Warnings, fmt.Sprintf("the disk did not keep up: the outputs of %s are lost, their times are kept", plural(l.dropped, "request")))
+		e.Meta.Warnings = append(e.Meta.Warnings, fmt.Sprintf("the disk did not keep up: the outputs of %s are lost, their times are kept", plural.GroupedOf(l.dropped, "request")))
 	}
 	if l.client != nil {
 		var asked *offer

@@ -3,6 +3,7 @@ package recorder
 import (
 	"fmt"
 
+	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -88,26 +89,26 @@ func (r *session) endTelemetry(res *Result, meta *export.RunMeta) error {
 		case s.Failed > 0 && s.Failed == s.Scrapes:
 			warn("no metrics from %s: %s", s.Source, s.Error)
 		case s.Failed > 0:
-			warn("%s gave no metrics %d of %d times: %s", s.Source, s.Failed, s.Scrapes, s.Error)
+			warn("%s gave no metrics %s of %s times: %s", s.Source, plural.Grouped(s.Failed), plural.Grouped(s.Scrapes), s.Error)
 		case s.Scrapes == 0:
 			warn("no metrics from %s: it did not answer while the run was on", s.Source)
 		case s.Series == 0:
 			warn("no metrics from %s: its answers are empty", s.Source)
 		}
 		if s.Dropped > 0 {
-			warn("%s: %d scrapes were dropped, because there was no room for them", s.Source, s.Dropped)
+			warn("%s: %s scrapes were dropped, because there was no room for them", s.Source, plural.Grouped(s.Dropped))
 		}
 		if s.LeftOut > 0 {
-			warn("%s: too many series: the first %d were kept, and %d samples of others left out; nothing is left of %d scrapes", s.Source, s.Series, s.LeftOut, s.Emptied)
+			warn("%s: too many series: the first %s were kept, and %s samples of others left out; nothing is left of %s scrapes", s.Source, plural.Grouped(s.Series), plural.Grouped(s.LeftOut), plural.Grouped(s.Emptied))
 		}
 		if s.Gone > 0 {
-			warn("%s: %d series came or went during the run: its label sets change, and figures are of a part of the run", s.Source, s.Gone)
+			warn("%s: %s series came or went during the run: its label sets change, and figures are of a part of the run", s.Source, plural.Grouped(s.Gone))
 		}
 		if s.Repeated > 0 {
-			warn("%s: %d samples were of a series that had one in the same answer, and were left out", s.Source, s.Repeated)
+			warn("%s: %s samples were of a series that had one in the same answer, and were left out", s.Source, plural.Grouped(s.Repeated))
 		}
 		if s.BadLines > 0 {
-			warn("%s: %d lines make no sense and were left out; the first was line %d of an answer", s.Source, s.BadLines, s.FirstBadLine)
+			warn("%s: %s lines make no sense and were left out; the first was line %d of an answer", s.Source, plural.Grouped(s.BadLines), s.FirstBadLine)
 		}
 	}
 	if r.writeFailed {

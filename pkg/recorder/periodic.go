@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/recorder/load"
 )
 
@@ -90,7 +91,7 @@ func (d *periodic) slots() int { return d.level.Start }
 // warnings implements driver.
 func (d *periodic) warnings() []string {
 	if n := d.early.Load(); n > 0 {
-		return []string{fmt.Sprintf("%s ended before response %d, so the next step of the load began early", plural(int(n), "request"), d.level.Period)}
+		return []string{fmt.Sprintf("%s ended before response %d, so the next step of the load began early", plural.GroupedOf(n, "request"), d.level.Period)}
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/pawindow"
 	"github.com/pa-tools/pa/pkg/recorder/load"
@@ -157,7 +158,7 @@ func (e *FailedError) Error() string {
 		if e.Failures == 1 {
 			return "the first request failed: " + what
 		}
-		return fmt.Sprintf("all of the first %d requests failed: %s", e.Failures, what)
+		return fmt.Sprintf("all of the first %s failed: %s", plural.GroupedOf(e.Failures, "request"), what)
 	}
-	return fmt.Sprintf("the last %d requests all failed (%d were good before): %s", e.Failures, e.OK, what)
+	return fmt.Sprintf("the last %s all failed (%s were good before): %s", plural.GroupedOf(e.Failures, "request"), plural.Grouped(e.OK), what)
 }

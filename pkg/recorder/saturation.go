@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -45,7 +46,7 @@ func saturation(m *export.ClientMeta, median time.Duration) []string {
 	if judged && m.AchievedPerSecond < (1-missedShare)*m.OfferedPerSecond {
 		got := fmt.Sprintf("%.6g of the %.6g requests per second that were asked for were sent", m.AchievedPerSecond, m.OfferedPerSecond)
 		if m.HeldBack > 0 {
-			w = append(w, fmt.Sprintf("%s: %d had to wait, because as many were in flight as may be", got, m.HeldBack))
+			w = append(w, fmt.Sprintf("%s: %s had to wait, because as many were in flight as may be", got, plural.Grouped(m.HeldBack)))
 		} else {
 			say("%s; give it more cores, or ask for less", got)
 		}
@@ -60,13 +61,13 @@ func saturation(m *export.ClientMeta, median time.Duration) []string {
 	}
 	if r := m.Reads; r != nil && r.Merged >= fewestMerged && r.MergedShare() > mergedShare {
 		// Nobody knows who was late: a server that was, sends what is due at once.
-		w = append(w, fmt.Sprintf("%d of %d tokens arrived together with the previous one, so their gaps are unknown; either the server sends them together or this machine is overloaded: try a lower load", r.Merged, r.Responses))
+		w = append(w, fmt.Sprintf("%s of %s arrived together with the previous one, so their gaps are unknown; either the server sends them together or this machine is overloaded: try a lower load", plural.Grouped(r.Merged), plural.GroupedOf(r.Responses, "token")))
 	}
 	if g := m.GC; g != nil && time.Duration(g.PauseMaxNS) > longPause {
 		say("a garbage collection stopped it for %v", rounded(g.PauseMaxNS))
 	}
 	if f := m.FDs; f != nil && float64(f.Open) >= fullFDs*float64(f.Limit) {
-		say("%d of %d file descriptors are open; raise ulimit -n", f.Open, f.Limit)
+		say("%s of %s file descriptors are open; raise ulimit -n", plural.Grouped(f.Open), plural.Grouped(f.Limit))
 	}
 	return w
 }

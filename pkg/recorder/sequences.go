@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"sync"
 
+	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/load"
@@ -298,7 +299,7 @@ func (q *sequencer) brokenWarning() string {
 	if n == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d sequences broke off with a request that failed", n)
+	return plural.GroupedOf(n, "sequence") + " broke off with a request that failed"
 }
 
 // statefulSource is what to send to a model that keeps state: with all streams, if

@@ -163,7 +163,7 @@ func TestSequenceBreaks(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.check(t, "1: 0 1", "2: 0 1 2.")
-	if want := "1 sequences broke off with a request that failed"; len(res.Levels[0].Warnings) != 1 || res.Levels[0].Warnings[0] != want {
+	if want := "1 sequence broke off with a request that failed"; len(res.Levels[0].Warnings) != 1 || res.Levels[0].Warnings[0] != want {
 		t.Errorf("warnings %q, want %q", res.Levels[0].Warnings, want)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -223,13 +224,6 @@ func (r Rate) shape() float64 {
 	return r.Burstiness
 }
 
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
-
 // atMost names a ceiling.
 func atMost(ceiling int) string {
 	if ceiling == 0 {
@@ -312,7 +306,7 @@ func (v Intervals) PerSecond() float64 {
 }
 
 func (v Intervals) String() string {
-	return fmt.Sprintf("%s, %s requests/s", plural(len(v.Gaps), "interval"), strconv.FormatFloat(v.PerSecond(), 'g', 6, 64)) + atMost(v.Ceiling)
+	return fmt.Sprintf("%s, %s requests/s", plural.Of(len(v.Gaps), "interval"), strconv.FormatFloat(v.PerSecond(), 'g', 6, 64)) + atMost(v.Ceiling)
 }
 
 // Slots implements Level.
@@ -362,7 +356,7 @@ func (Timetable) Mode() string { return export.ModeRequestRate }
 func (Timetable) Value() string { return "0.0" }
 
 func (t Timetable) String() string {
-	s := "schedule of " + plural(len(t.Offsets), "request")
+	s := "schedule of " + plural.Of(len(t.Offsets), "request")
 	if t.Speed != 0 && t.Speed != 1 {
 		s += ", " + strconv.FormatFloat(t.Speed, 'g', 6, 64) + " times as fast"
 	}
