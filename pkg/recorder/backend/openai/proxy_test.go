@@ -210,7 +210,7 @@ func TestProxyErrors(t *testing.T) {
 		{"nobody there", with(gone.Addr().String()), "proxy http://" + gone.Addr().String() + ": connection refused; is the proxy running?"},
 		{"denied", with(denied), "proxy http://" + denied + ": it answers CONNECT with 407 Proxy Authentication Required; give its name and password as http://name:password@host:port"},
 		{"mute", with(mute), "proxy http://" + mute + ": no answer to CONNECT: EOF"},
-		{"SOCKS, wrong password", "socks5://bob:proxy-secret@" + socks, "proxy socks5://" + socks + ": socks connect tcp " + socks + "->" + strings.TrimPrefix(secure.URL, "https://") + ": username/password authentication failed"},
+		{"SOCKS, wrong password", "socks5://bob:proxy-secret@" + socks, "proxy socks5://" + socks + ": username/password authentication failed"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			b := newBackend(t, Config{URL: secure.URL, Proxy: fixed(tt.proxy)})
