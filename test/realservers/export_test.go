@@ -38,6 +38,7 @@ type requestFile struct {
 	ResponseTimestamps []uint64     `json:"response_timestamps"`
 	ResponseOutputs    []fieldsFile `json:"response_outputs"`
 	PA                 *struct {
+		ID      uint64 `json:"id"`
 		Status  string `json:"status"`
 		Code    int    `json:"code"`
 		Message string `json:"message"`
