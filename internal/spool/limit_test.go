@@ -159,11 +159,16 @@ func TestCut(t *testing.T) {
 	for _, tt := range []struct{ name, in, want string }{
 		{"empty", "", ""},
 		{"short runs stay", "{\n  \"a\": 1\n}\n", "{\n  \"a\": 1\n}\n"},
-		{"long runs are cut", "{" + long + "\"a\"" + long + ":1}" + long, "{" + kept + "\"a\"" + kept + ":1}" + kept},
-		{"before the first token", long + "[1]", kept + "[1]"},
+		{"long runs are cut", `{"a"` + long + ":1}" + long, `{"a"` + kept + ":1}" + kept},
+		{"before the first tokens they stay", long + "{" + long + `"a"` + long, long + "{" + long + `"a"` + kept},
+		{"an array of arrays", "[[" + long + "1]]", "[[" + kept + "1]]"},
+		{"a byte order mark", "\uFEFF{ \"a\"" + long, "\uFEFF{ \"a\"" + kept},
 		{"in strings they stay", `{"a":"` + long + `"}`, `{"a":"` + long + `"}`},
 		{"an escaped quote does not end a string", `["\"` + long + `\\"` + long + `]`, `["\"` + long + `\\"` + kept + `]`},
 		{"what is no JSON stays", "PAR1" + long + "x", "PAR1" + long + "x"},
+		{"a prompt in brackets stays", "[INST] \"a\"" + long + "x", "[INST] \"a\"" + long + "x"},
+		{"a prompt in braces stays", "{name}:" + long + "x", "{name}:" + long + "x"},
+		{"an indented prompt stays", long + "x" + long + "y", long + "x" + long + "y"},
 	} {
 		for _, size := range []int{1, 2, 3, 1000, 1 << 20} {
 			if got := cutInPieces(tt.in, size); got != tt.want {
@@ -177,12 +182,13 @@ func TestCut(t *testing.T) {
 func FuzzCut(f *testing.F) {
 	f.Add(`{"a":["b\"  ",1,  null]}`, 2)
 	f.Add("[\"\\\\\"   ]\n", 1)
+	f.Add("\uFEFF [INST]  x", 2)
 	f.Fuzz(func(t *testing.T, text string, size int) {
-		if strings.Contains(text, "\xEF") { // a byte order mark is never in two pieces
-			return
-		}
 		text = strings.ReplaceAll(text, "  ", strings.Repeat(" ", maxBlanks))
 		whole := cutInPieces(text, len(text)+1)
+		if is, known := BeginsJSON([]byte(text)); known && !is && whole != text {
+			t.Fatalf("no JSON: %q became %q", text, whole)
+		}
 		if got := cutInPieces(text, min(max(size, 1), 1<<16)); got != whole {
 			t.Fatalf("in pieces %q, whole %q", got, whole)
 		}

@@ -31,8 +31,11 @@ type Config struct {
 	// first 64 MiB; 0 means 1000, a negative number no limit.
 	MaxRatio int
 	// CutBlanks keeps only the first kilobyte of a run of blanks between the
-	// tokens of JSON: they cost nothing in a compressed file.
+	// tokens of JSON: they cost nothing in a compressed file. Content that does not
+	// begin as JSON stays whole (see BeginsJSON).
 	CutBlanks bool
+	// Content, if not nil, receives the content with all its blanks.
+	Content io.Writer
 	// Check, if not nil, is called with the first bytes of the content, up to
 	// CheckBytes, before more is read. Copy returns its error.
 	Check      func(head []byte) error
@@ -165,6 +168,11 @@ func (f *filler) fill(ctx context.Context) error {
 			return &LimitError{Name: f.name, Ratio: float64(f.read) / float64(c.n), MaxRatio: ratio}
 		}
 		kept := buf[:n]
+		if w := f.config.Content; w != nil {
+			if _, err := w.Write(kept); err != nil {
+				return fmt.Errorf("read %s: %w", f.name, err)
+			}
+		}
 		if f.config.CutBlanks {
 			kept = f.blanks.cut(kept)
 		}

@@ -21,7 +21,7 @@ type TokenizerMeta struct {
 // A DatasetFile is a file that requests were read from.
 type DatasetFile struct {
 	Name string `json:"name"`
-	// SHA256 is that of the content, decompressed, in hex.
+	// SHA256 is the hash of the decompressed content, in hex.
 	SHA256 string `json:"sha256"`
 	Layout string `json:"layout,omitempty"` // what its rows mean
 	Rows   int    `json:"rows"`

@@ -75,12 +75,12 @@ type Opener struct {
 // by their content, and so is the format; the name says nothing. A folder stands
 // for the file of requests in it: see [ResultFile].
 //
-// Files are read in place; the rest goes through a temporary file, which has
-// no name any more while it is read (where the system allows that) and is gone
-// after Close. Of a run of blanks between the tokens of such JSON, the first
-// kilobyte is kept, so that offsets in messages may be too small after a longer
-// one. What no format recognizes is refused after its first bytes. A compressed file that is damaged delivers what its sound
-// prefix holds; Err then says what is wrong with it.
+// Open reads an uncompressed regular file in place. It copies other input to a
+// temporary file first, which Close removes. The copy keeps only the first kilobyte
+// of a longer run of blanks between the tokens of JSON, so byte offsets in messages
+// may be too small after such a run. Open refuses input of an unknown format after
+// reading its first bytes. A damaged compressed file yields the requests before the
+// damage; Err then describes the damage.
 //
 // The error names the path and says what to do; it wraps fs.ErrNotExist and
 // the like.

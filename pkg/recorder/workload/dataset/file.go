@@ -24,7 +24,7 @@ type source struct {
 	io.ReaderAt
 	name  string
 	size  int64
-	sum   string // SHA-256 of the content in hex
+	sum   string // SHA-256 of the content in hex, as it was before blanks were cut
 	bytes int64  // a row's at most
 	close func() error
 }
@@ -64,6 +64,8 @@ func openSource(ctx context.Context, path string, in io.Reader, opt *Options) (*
 func spooled(ctx context.Context, name string, src io.Reader, opt *Options) (*source, error) {
 	c := opt.Spool
 	c.CutBlanks = true
+	h := sha256.New() // of what an uncompressed copy would hold
+	c.Content = h
 	s, err := spool.Copy(ctx, name, src, c)
 	if err != nil {
 		return nil, err
@@ -71,21 +73,32 @@ func spooled(ctx context.Context, name string, src io.Reader, opt *Options) (*so
 	if s.Err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: damaged after %d bytes of content: %w", name, s.Size, s.Err), s.Close())
 	}
-	return &source{ReaderAt: s.File, name: name, size: s.Size, bytes: opt.maxRow(), close: s.Close}, nil
+	return &source{ReaderAt: s.File, name: name, size: s.Size, sum: hexOf(h), bytes: opt.maxRow(), close: s.Close}, nil
 }
 
-// scan returns a reader over all of s and what becomes its hash.
+// scan returns a reader over all of s and what becomes its hash; nil if the hash is
+// known.
 func (s *source) scan() (*bufio.Reader, hash.Hash) {
-	h := sha256.New()
-	return bufio.NewReaderSize(io.TeeReader(io.NewSectionReader(s, 0, s.size), h), 256<<10), h
+	var all io.Reader = io.NewSectionReader(s, 0, s.size)
+	var h hash.Hash
+	if s.sum == "" {
+		h = sha256.New()
+		all = io.TeeReader(all, h)
+	}
+	return bufio.NewReaderSize(all, 256<<10), h
 }
 
 // hashed takes the hash of a scan that is over: what was not read is read now.
 func (s *source) hashed(r io.Reader, h hash.Hash) error {
+	if h == nil {
+		return nil
+	}
 	_, err := io.Copy(io.Discard, r)
-	s.sum = hex.EncodeToString(h.Sum(nil))
+	s.sum = hexOf(h)
 	return err
 }
+
+func hexOf(h hash.Hash) string { return hex.EncodeToString(h.Sum(nil)) }
 
 // read returns the bytes from start to end.
 func (s *source) read(start, end int64) ([]byte, error) {

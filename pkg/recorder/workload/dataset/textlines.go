@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/pa-tools/pa/internal/spool"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -22,19 +23,8 @@ type textLines struct{ *lines }
 // formats do not count: a prompt may look like CSV.
 func isText(name string, head []byte, o *Options) bool {
 	name = strings.TrimSuffix(strings.TrimSuffix(name, ".gz"), ".zst")
-	return strings.EqualFold(filepath.Ext(name), ".txt") && (o.Layout == "" || o.Layout == "prompts") && !beginsJSON(head)
-}
-
-// beginsJSON reports whether text begins as an object with members or as an array
-// of objects, arrays or strings does.
-func beginsJSON(text []byte) bool {
-	const blanks = " \t\r\n"
-	text = bytes.TrimLeft(text, blanks)
-	if len(text) == 0 || text[0] != '{' && text[0] != '[' {
-		return false
-	}
-	next := bytes.TrimLeft(text[1:], blanks)
-	return len(next) > 0 && (next[0] == '"' || text[0] == '[' && (next[0] == '{' || next[0] == '['))
+	isJSON, _ := spool.BeginsJSON(head)
+	return strings.EqualFold(filepath.Ext(name), ".txt") && (o.Layout == "" || o.Layout == "prompts") && !isJSON
 }
 
 // openText finds the rows of src.

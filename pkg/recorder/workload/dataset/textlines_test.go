@@ -69,21 +69,40 @@ func TestTextLines(t *testing.T) {
 	}
 }
 
-// A compressed text file is read as one that is not.
-func TestTextLinesCompressed(t *testing.T) {
-	var b bytes.Buffer
-	w := gzip.NewWriter(&b)
-	if _, err := w.Write([]byte("a, b\nc\n")); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	s, err := open(t, "p.txt.gz", b.String(), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff([]string{`"a, b"`, `"c"`}, all(t, s)); d != "" {
-		t.Error(d)
+// A compressed file has the rows and the hash of the file that it was made of, also
+// with runs of blanks that are longer than what is kept of them in JSON.
+func TestCompressedIsTheSame(t *testing.T) {
+	blanks := strings.Repeat(" ", 5000)
+	for name, text := range map[string]string{
+		"p.txt":     "a, b\nc\n",
+		"inst.txt":  "[INST] \"Say" + blanks + "it [/INST]\n" + blanks + "{x}\n",
+		"name.txt":  "{name} is" + blanks + "here\n",
+		"dent.txt":  blanks + "a" + blanks + "b\n",
+		"rows.json": blanks + "[" + blanks + `{"prompt":` + blanks + `"a` + blanks + `b"}]` + blanks,
+		"p.jsonl":   `{"prompt":"a"}` + strings.Repeat("\n", 5000) + `{"prompt":"b"}`,
+		"p.csv":     "prompt,x\n\"[INST]" + blanks + "a\",1\n",
+	} {
+		var b bytes.Buffer
+		w := gzip.NewWriter(&b)
+		if _, err := w.Write([]byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		plain, err := open(t, name, text, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		packed, err := open(t, name+".gz", b.String(), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(all(t, plain), all(t, packed)); d != "" || len(all(t, packed)) == 0 {
+			t.Errorf("%s: rows: %s", name, d)
+		}
+		if p, q := plain.Files()[0].SHA256, packed.Files()[0].SHA256; p != q || q == "" {
+			t.Errorf("%s: hash %s, compressed %s", name, p, q)
+		}
 	}
 }
