@@ -89,6 +89,8 @@ var earlyGets = map[string]string{
 	"/v2/health/ready": "",
 }
 
+const earlyInference = `{"model_name":"early","outputs":[{"name":"OUT","datatype":"INT32","shape":[1],"data":[7]}]}`
+
 // serveEarly1 speaks HTTP/1.1.
 func serveEarly1(nc net.Conn) {
 	r := bufio.NewReaderSize(nc, 64<<10)
@@ -100,7 +102,7 @@ func serveEarly1(nc net.Conn) {
 		code, kind, body := 200, "application/json", earlyGets[req.URL.Path]
 		switch {
 		case req.Method == http.MethodPost && strings.HasSuffix(req.URL.Path, "/infer"):
-			body = `{"model_name":"early","outputs":[{"name":"OUT","datatype":"INT32","shape":[1],"data":[7]}]}`
+			body = earlyInference
 		case req.Method == http.MethodPost:
 			kind, body = "text/event-stream", earlyEvents
 		case body == "" && !strings.HasPrefix(req.URL.Path, "/v2/health/"):

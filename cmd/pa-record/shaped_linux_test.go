@@ -4,6 +4,10 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,6 +25,12 @@ import (
 	"github.com/pa-tools/pa/pkg/sim"
 )
 
+// Where the servers of inShapedNetwork listen besides inNetworkAddr.
+const (
+	shapedHTTPAddr = "127.0.0.1:18001"
+	shapedGRPCAddr = "127.0.0.1:18002"
+)
+
 // exitNoShaping says that the system has no token bucket filter.
 const exitNoShaping = 98
 
@@ -36,10 +46,31 @@ func inShapedNetwork(bytesPerSecond string) int {
 	} else {
 		mustDo(err)
 	}
-	srv, err := sim.Start(context.Background(), sim.Config{OpenAIAddr: inNetworkAddr, TTFT: sim.ConstantDelay(0), ITL: sim.ConstantDelay(time.Millisecond)})
+	srv, err := sim.Start(context.Background(), sim.Config{OpenAIAddr: inNetworkAddr, TritonGRPCAddr: shapedGRPCAddr, TTFT: sim.ConstantDelay(0), ITL: sim.ConstantDelay(time.Millisecond)})
 	mustDo(err)
 	defer srv.Close()
+	l, err := net.Listen("tcp", shapedHTTPAddr)
+	mustDo(err)
+	h := &http.Server{Handler: http.HandlerFunc(answerWholeText)}
+	go func() { _ = h.Serve(l) }() // ends with Close
+	defer h.Close()
 	return again(shapedEnv)
+}
+
+// answerWholeText is Triton's HTTP API with the model of earlyGets. It answers when it
+// has read the request. The models of the simulated server that answer over HTTP have
+// short tensors.
+func answerWholeText(w http.ResponseWriter, r *http.Request) {
+	_, _ = io.Copy(io.Discard, r.Body)
+	body, ok := earlyGets[r.URL.Path]
+	switch {
+	case r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/infer"):
+		body = earlyInference
+	case !ok:
+		w.WriteHeader(http.StatusNotFound)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = io.WriteString(w, body)
 }
 
 // shapeLoopback is "tc qdisc add dev lo root tbf rate … burst 32kb limit 25mb".
@@ -95,7 +126,7 @@ func shapeLoopback(bytesPerSecond uint32) error {
 	return nil
 }
 
-// Over a link of 100 Mbit/s the time that a long prompt takes to be sent is part of
+// Over a link of 100 Mbit/s the time that a long request takes to be sent is part of
 // TTFT: counted from start it is what it is counted from issued, when the connection
 // is open.
 func TestUploadTimeInTTFT(t *testing.T) {
@@ -105,17 +136,39 @@ func TestUploadTimeInTTFT(t *testing.T) {
 		promptBytes = 1_000_000
 		rate        = 100_000_000 / 8
 	)
-	for _, transport := range []string{"loop", "nethttp"} {
-		t.Run(transport, func(t *testing.T) {
+	text := strings.Repeat(strings.Repeat("w", 99)+" ", promptBytes/100)
+	openAI := []string{"--service-kind", "openai", "-u", inNetworkAddr, "--streaming", "--transport"}
+	// The simulated model that answers once has short tensors, so that the length of
+	// its requests is in their parameters, none longer than an argument may be.
+	unary := []string{"-m", "add_sub", "-i", "grpc", "-u", shapedGRPCAddr}
+	const parameters = 10
+	for i := range parameters {
+		unary = append(unary, "--request-parameter", fmt.Sprintf("p%d:%s:string", i, text[:promptBytes/parameters]))
+	}
+	for _, tt := range []struct {
+		name  string
+		args  []string
+		input string // of --input-data; "" means none
+	}{
+		{"loop", append(slices.Clone(openAI), "loop"), `{"text":"` + text + `"}`},
+		{"nethttp", append(slices.Clone(openAI), "nethttp"), `{"text":"` + text + `"}`},
+		{"gRPC stream", []string{"-m", "vllm", "-i", "grpc", "-u", shapedGRPCAddr, "--streaming"}, `{"data":[{"text_input":["` + text + `"],"stream":[true],"sampling_parameters":["{\"max_tokens\":2}"]}]}`},
+		{"gRPC unary", unary, ""},
+		{"Triton HTTP", []string{"-m", "early", "-i", "http", "-u", shapedHTTPAddr}, `{"data":[{"IN":["` + text + `"]}]}`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			prompts, path := filepath.Join(dir, "prompts.jsonl"), filepath.Join(dir, "x.json")
-			if err := os.WriteFile(prompts, []byte(`{"text":"`+strings.Repeat(strings.Repeat("w", 99)+" ", promptBytes/100)+`"}`), 0o600); err != nil {
-				t.Fatal(err)
+			path := filepath.Join(dir, "x.json")
+			args := append(slices.Clone(tt.args), "--concurrency-range", "1", "--request-count", strconv.Itoa(requests), "--profile-export-file", path)
+			if tt.input != "" {
+				input := filepath.Join(dir, "input.json")
+				if err := os.WriteFile(input, []byte(tt.input), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				args = append(args, "--input-data", input)
 			}
-			r := runChild(t, []string{shapedEnv + "=" + strconv.Itoa(rate)}, syscall.CLONE_NEWNET, "--service-kind", "openai", "-u", inNetworkAddr,
-				"--streaming", "--transport", transport, "--input-data", prompts, "--concurrency-range", "1", "--request-count", strconv.Itoa(requests),
-				"--profile-export-file", path)
+			r := runChild(t, []string{shapedEnv + "=" + strconv.Itoa(rate)}, syscall.CLONE_NEWNET, args...)
 			if r.code == exitNoShaping {
 				testenv.Lacks(t, "a token bucket filter (the kernel's module sch_tbf)")
 			}
@@ -142,9 +195,9 @@ func TestUploadTimeInTTFT(t *testing.T) {
 			if len(shares) == 0 {
 				t.Fatal("no request on an open connection")
 			}
-			slices.Sort(shares)
-			if median := shares[len(shares)/2]; median < 0.95 || median > 1 {
-				t.Errorf("TTFT from start is %.3f of that from issued, want 0.95 to 1", median)
+			// On a busy machine a request may wait between the two, but not each of them.
+			if share := slices.Max(shares); share < 0.95 || share > 1 {
+				t.Errorf("TTFT from start is at most %.3f of that from issued, want 0.95 to 1", share)
 			}
 		})
 	}
