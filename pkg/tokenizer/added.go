@@ -1,6 +1,7 @@
 package tokenizer
 
 import (
+	"fmt"
 	"strings"
 	"unicode/utf8"
 
@@ -61,9 +62,12 @@ func readAddedTokens(list *node, m model, n normalizer) (*addedTokens, error) {
 		t.id = said
 		tokens = append(tokens, t)
 	}
-	a.addAll(tokens, m, n, func(i int, id uint32) {
+	err = a.addAll(tokens, m, n, func(i int, id uint32) {
 		values[i].doc.note("%s: token %s has id %d in the file, but its place gives it %d, as in the library", values[i].field, quote(tokens[i].content), tokens[i].id, id)
 	})
+	if err != nil {
+		return nil, list.errorf("%w", err)
+	}
 	return a, nil
 }
 
@@ -74,7 +78,10 @@ func readRebuiltTokens(r *rebuilding, list *node, m model, n normalizer) (*added
 		return nil, err
 	}
 	a := newAddedTokens()
-	a.addAll(tokens, m, n, func(int, uint32) {}) // ids follow from the places, as in the library
+	err = a.addAll(tokens, m, n, func(int, uint32) {}) // ids follow from the places, as in the library
+	if err != nil {
+		return nil, list.errorf("%w", err)
+	}
 	return a, nil
 }
 
@@ -102,10 +109,15 @@ func readAddedToken(n *node) (addedToken, error) {
 	return t, err
 }
 
-// addAll gives the tokens ids and makes the finders. differs is told of the
-// tokens whose id is another.
-func (a *addedTokens) addAll(tokens []addedToken, m model, n normalizer, differs func(i int, id uint32)) {
+// addAll gives the tokens ids and makes the finders. It calls differs for tokens whose
+// id is another. It fails if the normalizer makes them too long.
+func (a *addedTokens) addAll(tokens []addedToken, m model, n normalizer, differs func(i int, id uint32)) error {
 	v := m.vocabulary()
+	before := 0
+	for i := range tokens {
+		before += len(tokens[i].content)
+	}
+	left := longest(before)
 	next := uint32(v.size())
 	for id := range a.byID {
 		next = max(next, id+1)
@@ -128,7 +140,10 @@ func (a *addedTokens) addAll(tokens []addedToken, m model, n normalizer, differs
 		t.id = id
 		t.written = t.content
 		if t.normalized && n != nil {
-			t.written = n.normalize(t.content)
+			t.written = n.normalize(t.content, left)
+			if left -= len(t.written); left < 0 {
+				return fmt.Errorf("the normalizer makes more than %d bytes of the tokens, which have %d bytes", longest(before), before)
+			}
 		}
 		a.ids[t.content] = id
 		a.byID[id] = &t
@@ -137,6 +152,7 @@ func (a *addedTokens) addAll(tokens []addedToken, m model, n normalizer, differs
 		}
 	}
 	a.index()
+	return nil
 }
 
 // place adds tokens with the ids that they have.

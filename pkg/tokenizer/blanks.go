@@ -10,7 +10,7 @@ type blankNormalizer struct {
 	prefix bool // a blank in front
 }
 
-func (b blankNormalizer) normalize(s string) string {
+func (b blankNormalizer) normalize(s string, _ int) string {
 	s = strings.ReplaceAll(s, string(wordMark), " ")
 	if b.prefix && s != "" {
 		s = " " + s

@@ -55,7 +55,7 @@ func fromByteChars(s string) (raw string, ok bool) {
 // byteLevelNormalizer is the normalizer ByteLevel.
 type byteLevelNormalizer struct{}
 
-func (byteLevelNormalizer) normalize(s string) string { return toByteChars(s) }
+func (byteLevelNormalizer) normalize(s string, _ int) string { return toByteChars(s) }
 
 // byteLevel is the pre-tokenizer ByteLevel.
 type byteLevel struct {
@@ -104,12 +104,8 @@ func (b *byteLevel) cut(dst []piece, p piece) []piece {
 // a token with a character outside the alphabet standing for itself.
 type byteLevelDecoder struct{}
 
-func (byteLevelDecoder) decode(tokens []string) []string {
-	size := 0
-	for _, t := range tokens {
-		size += len(t)
-	}
-	out := make([]byte, 0, size)
+func (byteLevelDecoder) decode(tokens []string, _ int) []string {
+	out := make([]byte, 0, totalLength(tokens))
 	for _, t := range tokens {
 		out = appendByteChars(out, t)
 	}

@@ -7,17 +7,19 @@ import (
 )
 
 // A decoder turns tokens into parts of a text, step by step; the text is the
-// parts joined. It may change the slice. It is called concurrently.
+// parts joined. It may change the slice. Parts of more than most bytes together may be
+// incomplete; the caller refuses them. It is called concurrently.
 type decoder interface {
-	decode(tokens []string) []string
+	decode(tokens []string, most int) []string
 }
 
-// decodeTokens is the text of tokens.
-func decodeTokens(d decoder, tokens []string) string {
+// decodeTokens returns the text of tokens. A text of more than most bytes may be
+// incomplete.
+func decodeTokens(d decoder, tokens []string, most int) string {
 	if d == nil {
 		return strings.Join(tokens, " ")
 	}
-	return strings.Join(d.decode(tokens), "")
+	return strings.Join(d.decode(tokens, most), "")
 }
 
 // readDecoder builds the decoder that a description asks for; nil for null.
@@ -81,17 +83,28 @@ func readDecoderSequence(n *node) (decoder, error) {
 	return all, nil
 }
 
-func (all decoderSequence) decode(tokens []string) []string {
+func (all decoderSequence) decode(tokens []string, most int) []string {
 	for _, d := range all {
-		tokens = d.decode(tokens)
+		if tokens = d.decode(tokens, most); totalLength(tokens) > most {
+			break
+		}
 	}
 	return tokens
+}
+
+// totalLength returns the bytes of all tokens.
+func totalLength(tokens []string) int {
+	n := 0
+	for _, t := range tokens {
+		n += len(t)
+	}
+	return n
 }
 
 // fuseDecoder joins all tokens into one.
 type fuseDecoder struct{}
 
-func (fuseDecoder) decode(tokens []string) []string {
+func (fuseDecoder) decode(tokens []string, _ int) []string {
 	return []string{strings.Join(tokens, "")}
 }
 
@@ -99,7 +112,7 @@ func (fuseDecoder) decode(tokens []string) []string {
 // for each if the bytes are not UTF-8.
 type byteFallbackDecoder struct{}
 
-func (byteFallbackDecoder) decode(tokens []string) []string {
+func (byteFallbackDecoder) decode(tokens []string, _ int) []string {
 	out := make([]string, 0, len(tokens))
 	var run []byte
 	flush := func() {
@@ -155,7 +168,7 @@ func readStripDecoder(n *node) (decoder, error) {
 	return stripDecoder{content, int(start), int(stop)}, err
 }
 
-func (d stripDecoder) decode(tokens []string) []string {
+func (d stripDecoder) decode(tokens []string, _ int) []string {
 	c := string(d.content)
 	for i, t := range tokens {
 		for n := 0; n < d.start && strings.HasPrefix(t, c); n++ {
@@ -185,7 +198,7 @@ func readWordPieceDecoder(n *node) (decoder, error) {
 	return wordPieceDecoder{prefix, cleanup}, err
 }
 
-func (d wordPieceDecoder) decode(tokens []string) []string {
+func (d wordPieceDecoder) decode(tokens []string, _ int) []string {
 	for i, t := range tokens {
 		if i > 0 {
 			if rest, ok := strings.CutPrefix(t, d.prefix); ok {
@@ -227,7 +240,7 @@ func cleanup(s string) string {
 // becomes a blank, at the very end nothing.
 type suffixDecoder string
 
-func (d suffixDecoder) decode(tokens []string) []string {
+func (d suffixDecoder) decode(tokens []string, _ int) []string {
 	for i, t := range tokens {
 		with := " "
 		if i == len(tokens)-1 {
@@ -257,7 +270,7 @@ func readCTCDecoder(n *node) (decoder, error) {
 	return d, err
 }
 
-func (d ctcDecoder) decode(tokens []string) []string {
+func (d ctcDecoder) decode(tokens []string, _ int) []string {
 	out := make([]string, 0, len(tokens))
 	for i, t := range tokens {
 		if i > 0 && t == tokens[i-1] {

@@ -45,15 +45,24 @@ func (t *Tokenizer) release(e *encoder) {
 func (e *encoder) encode(dst []uint32, text string, first bool) []uint32 {
 	t := e.t
 	token := func(id uint32) { dst = append(dst, id) }
-	t.added.split(t.added.plain, validUTF8(text), func(part string, at int) {
+	text = validUTF8(text)
+	left := longest(len(text)) // bytes that all parts may have when they are normalized
+	t.added.split(t.added.plain, text, func(part string, at int) {
 		start := first && at == 0
 		n := t.normalizer
 		if at == 0 && !first {
 			n = t.continuing
 		}
 		if n != nil {
+			if left < 0 {
+				return // the text is refused
+			}
 			start = start && (!t.asksStart || !dropsFirst(n, part))
-			part = n.normalize(part)
+			part = n.normalize(part, left)
+			if left -= len(part); left < 0 {
+				t.refuse("normalizer", len(text))
+				return
+			}
 		}
 		t.added.split(t.added.normalized, part, func(part string, at int) {
 			dst = e.encodePart(dst, piece{part, start && at == 0})

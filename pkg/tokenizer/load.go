@@ -125,6 +125,9 @@ func (f *files) parse() (*Tokenizer, error) {
 	if t.preTokenizer, err = readPreTokenizer(parts["pre_tokenizer"]); err != nil {
 		return nil, err
 	}
+	if n := lengthening(t.preTokenizer); n > maxLengthening {
+		return nil, parts["pre_tokenizer"].errorf("%d pre-tokenizers that make text longer (ByteLevel, Metaspace); at most %d are supported", n, maxLengthening)
+	}
 	bytes := lastByteLevel(t.preTokenizer)
 	if t.model, err = readModel(m, bytes != nil); err != nil {
 		return nil, err

@@ -80,7 +80,7 @@ func (m *metaspace) cut(dst []piece, p piece) []piece {
 	return append(dst, piece{text[begin:], p.start && begin == 0})
 }
 
-func (m *metaspace) decode(tokens []string) []string {
+func (m *metaspace) decode(tokens []string, _ int) []string {
 	r, _ := utf8.DecodeRuneInString(m.mark)
 	for i, t := range tokens {
 		with := " "

@@ -1,9 +1,10 @@
 package tokenizer
 
 // A normalizer rewrites text before it is cut. It returns s itself when nothing
-// changes; s is valid UTF-8 and so is the result. It is called concurrently.
+// changes; s is valid UTF-8 and so is the result. A result of more than most bytes
+// may be incomplete; the caller refuses it. It is called concurrently.
 type normalizer interface {
-	normalize(s string) string
+	normalize(s string, most int) string
 }
 
 // A firstDropper is a normalizer that may remove the first character of a text.
@@ -76,19 +77,24 @@ func readNormalizerSequence(n *node) (normalizer, error) {
 	return all, nil
 }
 
-func (all normalizerSequence) normalize(s string) string {
+func (all normalizerSequence) normalize(s string, most int) string {
 	for _, n := range all {
-		s = n.normalize(s)
+		if s = n.normalize(s, most); len(s) > most {
+			break
+		}
 	}
 	return s
 }
 
 func (all normalizerSequence) dropsFirst(s string) bool {
+	most := longest(len(s))
 	for _, n := range all {
 		if dropsFirst(n, s) {
 			return true
 		}
-		s = n.normalize(s)
+		if s = n.normalize(s, most); len(s) > most {
+			break
+		}
 	}
 	return false
 }

@@ -33,10 +33,10 @@ func readBertNormalizer(n *node) (normalizer, error) {
 	return b, err
 }
 
-func (b bertNormalizer) normalize(s string) string {
+func (b bertNormalizer) normalize(s string, most int) string {
 	if isPlain(s) {
 		if b.lowercase {
-			s = b.lower.normalize(s)
+			s = b.lower.normalize(s, most)
 		}
 		return s
 	}
@@ -48,10 +48,10 @@ func (b bertNormalizer) normalize(s string) string {
 	}
 	if b.accents {
 		s = unidata.NFD.String(s)
-		s = filter{b.isAccent}.normalize(s)
+		s = filter{b.isAccent}.normalize(s, most)
 	}
 	if b.lowercase {
-		s = b.lower.normalize(s)
+		s = b.lower.normalize(s, most)
 	}
 	return s
 }

@@ -12,7 +12,7 @@ type lowercase struct{ props *unidata.Props }
 
 func newLowercase() lowercase { return lowercase{unidata.Load()} }
 
-func (l lowercase) normalize(s string) string {
+func (l lowercase) normalize(s string, _ int) string {
 	i := 0
 	for i < len(s) && s[i] < utf8.RuneSelf && (s[i] < 'A' || s[i] > 'Z') {
 		i++

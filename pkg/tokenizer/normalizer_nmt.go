@@ -9,7 +9,7 @@ import (
 // space becomes a blank.
 type nmt struct{}
 
-func (nmt) normalize(s string) string { return strings.Map(nmtRune, s) }
+func (nmt) normalize(s string, _ int) string { return strings.Map(nmtRune, s) }
 
 func (nmt) dropsFirst(s string) bool {
 	r, n := utf8.DecodeRuneInString(s)

@@ -83,17 +83,17 @@ func newPrecompiled(data []byte) (*precompiled, error) {
 // maxGrapheme is the length up to which a grapheme is looked up whole.
 const maxGrapheme = 5
 
-func (p *precompiled) normalize(s string) string {
+func (p *precompiled) normalize(s string, most int) string {
 	if p.plainStays && isPlain(s) {
 		return s
 	}
 	var out strings.Builder
 	out.Grow(len(s))
-	for s != "" {
+	for s != "" && out.Len() <= most {
 		// Between two ASCII characters, CR LF apart, clusters end: one that
 		// starts here and is followed by another is a cluster of its own.
 		i := 0
-		for ; i < len(s) && s[i] < utf8.RuneSelf && s[i] != '\r'; i++ {
+		for ; i < len(s) && s[i] < utf8.RuneSelf && s[i] != '\r' && out.Len() <= most; i++ {
 			if i+1 < len(s) && s[i+1] >= utf8.RuneSelf {
 				break
 			}
@@ -105,15 +105,16 @@ func (p *precompiled) normalize(s string) string {
 		for end < len(s) && (s[end] >= utf8.RuneSelf || s[end-1] >= utf8.RuneSelf || s[end-1] == '\r') {
 			end++
 		}
-		p.clusters(&out, s[:end])
+		p.clusters(&out, s[:end], most)
 		s = s[end:]
 	}
 	return out.String()
 }
 
-// clusters writes what becomes of the grapheme clusters of s.
-func (p *precompiled) clusters(out *strings.Builder, s string) {
-	for g := graphemes.FromString(s); g.Next(); {
+// clusters writes what becomes of the grapheme clusters of s, until out has more than
+// most bytes.
+func (p *precompiled) clusters(out *strings.Builder, s string, most int) {
+	for g := graphemes.FromString(s); out.Len() <= most && g.Next(); {
 		cluster := g.Value()
 		if len(cluster) <= maxGrapheme {
 			if with, ok := p.lookup(cluster); ok {
@@ -122,6 +123,9 @@ func (p *precompiled) clusters(out *strings.Builder, s string) {
 			}
 		}
 		for _, r := range cluster {
+			if out.Len() > most {
+				return
+			}
 			var buf [utf8.UTFMax]byte
 			char := buf[:utf8.EncodeRune(buf[:], r)]
 			if with, ok := p.lookup(string(char)); ok {

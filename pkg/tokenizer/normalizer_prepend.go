@@ -8,7 +8,7 @@ func readPrepend(n *node) (normalizer, error) {
 	return prepend(s), err
 }
 
-func (p prepend) normalize(s string) string {
+func (p prepend) normalize(s string, _ int) string {
 	if s == "" {
 		return s
 	}

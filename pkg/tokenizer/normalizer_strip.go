@@ -27,7 +27,7 @@ func readStrip(n *node) (normalizer, error) {
 
 func (t strip) white(r rune) bool { return t.props.Is(unidata.White, r) }
 
-func (t strip) normalize(s string) string {
+func (t strip) normalize(s string, _ int) string {
 	if t.left {
 		s = strings.TrimLeftFunc(s, t.white)
 	}
@@ -52,7 +52,7 @@ func newStripAccents() filter {
 	return filter{func(r rune) bool { return props.Is(unidata.Combining, r) }}
 }
 
-func (f filter) normalize(s string) string {
+func (f filter) normalize(s string, _ int) string {
 	return strings.Map(func(r rune) rune {
 		if f.drop(r) {
 			return -1

@@ -12,4 +12,4 @@ var unicodeForms = map[string]unicodeForm{
 
 type unicodeForm unidata.Form
 
-func (f unicodeForm) normalize(s string) string { return unidata.Form(f).String(s) }
+func (f unicodeForm) normalize(s string, _ int) string { return unidata.Form(f).String(s) }

@@ -1,9 +1,6 @@
 package tokenizer
 
-import (
-	"fmt"
-	"strings"
-)
+import "strings"
 
 // replace is the normalizer and the decoder Replace: matches of a pattern give
 // way to a text, in which nothing is special.
@@ -12,28 +9,6 @@ type replace struct {
 	literal string // the pattern, if it is no regular expression
 	content string
 	blanks  bool // the pattern is the regular expression for several blanks
-
-	file   string   // of the description
-	failed *failure // is told of a text that grows too much
-}
-
-// Bounds of a text that a Replace makes longer. Several in a row could otherwise make
-// gigabytes of a line. Writing blanks as ▁, which real tokenizers do, makes at most
-// three bytes of one.
-const (
-	maxReplaced = 512 << 20 // bytes of the result
-	freeGrowth  = 16 << 20  // bytes up to which a result may be any multiple of the text
-	maxGrowth   = 3         // times the text, beyond that
-)
-
-// fits reports whether a result of n bytes of a text of that length is small enough,
-// and tells r.failed if it is not.
-func (r *replace) fits(n, text int) bool {
-	if n <= text || n <= freeGrowth || n <= maxGrowth*text && n <= maxReplaced {
-		return true
-	}
-	r.failed.set(fmt.Errorf("%s: Replace makes more than %d MiB of a text of %d bytes; the limits are %d MiB, or %d times the text up to %d MiB", r.file, min(n, maxReplaced)>>20, text, freeGrowth>>20, maxGrowth, maxReplaced>>20))
-	return false
 }
 
 const severalBlanks = " {2,}"
@@ -51,23 +26,11 @@ func readReplace(n *node) (*replace, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &replace{
-		find: find, literal: literalText, content: content, blanks: literalText == "" && text == severalBlanks,
-		file: n.doc.file, failed: n.doc.failed,
-	}, nil
+	return &replace{find: find, literal: literalText, content: content, blanks: literalText == "" && text == severalBlanks}, nil
 }
 
-// normalize returns s itself if the result would be too long, which r.failed is told.
-func (r *replace) normalize(s string) string {
-	if len(s) > freeGrowth/maxGrowth && r.failed.get() != nil {
-		return s // nobody uses what comes of it
-	}
-	if r.literal != "" {
-		if growth := len(r.content) - len(r.literal); growth > 0 && len(s)/len(r.literal) > 0 {
-			if matches := strings.Count(s, r.literal); !r.fits(len(s)+matches*growth, len(s)) {
-				return s
-			}
-		}
+func (r *replace) normalize(s string, most int) string {
+	if r.literal != "" && r.fits(s, most) {
 		return strings.ReplaceAll(s, r.literal, r.content)
 	}
 	if r.blanks && !strings.Contains(s, "  ") {
@@ -76,12 +39,12 @@ func (r *replace) normalize(s string) string {
 	var out strings.Builder
 	done := 0
 	for m := r.find.matches(s); m.next(); {
-		if !r.fits(out.Len()+m.start-done+len(r.content), len(s)) {
-			return s
-		}
 		out.WriteString(s[done:m.start])
 		out.WriteString(r.content)
 		done = m.end
+		if out.Len() > most {
+			return out.String()
+		}
 	}
 	if done == 0 && out.Len() == 0 {
 		return s
@@ -90,9 +53,20 @@ func (r *replace) normalize(s string) string {
 	return out.String()
 }
 
-func (r *replace) decode(tokens []string) []string {
+// fits reports whether s is at most that long when r.literal, which is not empty, has
+// been replaced.
+func (r *replace) fits(s string, most int) bool {
+	growth := max(0, len(r.content)-len(r.literal))
+	matches := len(s) / len(r.literal) // or fewer
+	return len(s)+matches*growth <= most || len(s)+strings.Count(s, r.literal)*growth <= most
+}
+
+func (r *replace) decode(tokens []string, most int) []string {
 	for i, t := range tokens {
-		tokens[i] = r.normalize(t)
+		tokens[i] = r.normalize(t, most)
+		if most -= len(tokens[i]); most < 0 {
+			break
+		}
 	}
 	return tokens
 }

@@ -70,11 +70,12 @@ func (t *Tokenizer) Class() string { return t.class }
 // than it could be, what the file says and does not mean.
 func (t *Tokenizer) Notes() []string { return t.notes }
 
-// Err is nil as long as every text was counted. Two things can fail. A regular
-// expression of the file that no scanner is known for may take longer on some texts
-// than anybody waits; its match is then given up. A Replace of the file may make so
-// much of a text that memory would run out; it is then left out. What was returned for
-// that text, and from other calls at the time, must not be used.
+// Err returns why a text could not be encoded, counted or decoded, and nil as long as
+// there was none. It returns the first such error for as long as the Tokenizer lives.
+// There are two kinds. A regular expression of the file may take more than a few
+// seconds on a text. The file's normalizers or decoders may make a text so long that
+// memory would run out: more than 1 MiB, and more than 16 times the text or 256 MiB.
+// Do not use the results for that text, nor results of calls that ran at the same time.
 func (t *Tokenizer) Err() error {
 	if t.failed == nil {
 		return nil
@@ -137,7 +138,13 @@ func (t *Tokenizer) Decode(ids []uint32, skipSpecial bool) string {
 			tokens = append(tokens, token)
 		}
 	}
-	return decodeTokens(t.decoder, tokens)
+	before := totalLength(tokens)
+	text := decodeTokens(t.decoder, tokens, longest(before))
+	if len(text) > longest(before)+len(tokens) { // without a decoder there are blanks between them
+		t.refuse("decoder", before)
+		return ""
+	}
+	return text
 }
 
 // Token returns the token of an id as the file writes it; ok is false if there

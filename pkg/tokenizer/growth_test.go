@@ -1,0 +1,142 @@
+package tokenizer
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// longSteps returns normalizers, as a tokenizer.json describes them, that make more of a
+// few bytes than memory holds.
+func longSteps() map[string]string {
+	return map[string]string{
+		"Replace of a literal":        repeated(12, `{"type":"Replace","pattern":{"String":"a"},"content":"aaaaaaaaaa"}`),
+		"Replace of an expression":    repeated(12, `{"type":"Replace","pattern":{"Regex":"a"},"content":"aaaaaaaaaa"}`),
+		"Replace of blanks":           `{"type":"Prepend","prepend":"  "},` + repeated(12, `{"type":"Replace","pattern":{"Regex":" {2,}"},"content":"  a  a  a  a  "}`),
+		"Prepend":                     repeated(100, `{"type":"Prepend","prepend":"`+strings.Repeat("x", 100_000)+`"}`),
+		"Prepend behind added tokens": `{"type":"Prepend","prepend":"` + strings.Repeat("x", 500_000) + `"}`,
+		"ByteLevel":                   repeated(40, `{"type":"ByteLevel"}`),
+		"Precompiled":                 repeated(12, `{"type":"Precompiled","precompiled_charsmap":"`+charsmap('a', strings.Repeat("a", 1000))+`"}`),
+		"Precompiled of a character":  repeated(12, `{"type":"Precompiled","precompiled_charsmap":"`+charsmap(0xC3, strings.Repeat("é", 1000))+`"}`),
+		"BertNormalizer":              repeated(12, `{"type":"Replace","pattern":{"String":"é"},"content":"東東東"},{"type":"Replace","pattern":{"String":"東"},"content":"éé"},{"type":"BertNormalizer","clean_text":true,"handle_chinese_chars":true,"strip_accents":false,"lowercase":false}`),
+		"NFKD":                        repeated(25, `{"type":"Replace","pattern":{"Regex":"[a\\x{627}]"},"content":"\uFDFA\uFDFA"},{"type":"NFKD"}`),
+	}
+}
+
+func repeated(n int, step string) string {
+	return strings.TrimSuffix(strings.Repeat(step+",", n), ",")
+}
+
+// charsmap returns a Precompiled table, in base64, that writes text for each string
+// that begins with a byte.
+func charsmap(b byte, text string) string {
+	units := make([]uint32, 512)
+	units[0] = 256 << 10                           // the children of the root are at 256 ^ byte
+	units[256^int(b)] = uint32(b) | 1<<8 | 256<<10 // a string ends here; its value is at 256 ^ byte ^ 256
+	units[int(b)] = 1 << 31                        // offset 0
+	data := binary.LittleEndian.AppendUint32(nil, uint32(4*len(units)))
+	for _, u := range units {
+		data = binary.LittleEndian.AppendUint32(data, u)
+	}
+	return base64.StdEncoding.EncodeToString(append(append(data, text...), 0))
+}
+
+// A file whose normalizers make gigabytes of a few bytes counts nothing, says so in Err,
+// and takes little memory, whatever they are.
+func TestNormalizerGrowth(t *testing.T) { // not parallel: it looks at what is allocated
+	const tail = `]},"added_tokens":[{"id":1,"content":"<s>","special":true}],"model":{"type":"WordLevel","vocab":{"a":0},"unk_token":"a"}}`
+	for name, steps := range longSteps() {
+		t.Run(name, func(t *testing.T) {
+			tok, err := Parse("t.json", []byte(`{"normalizer":{"type":"Sequence","normalizers":[`+steps+tail))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var n int
+			allocated := measured(func() { n = tok.Count("aé<s>aé<s>aé<s>aé") })
+			const want = "t.json: its normalizer makes more than 1048576 bytes of a text of 21 bytes, so the text was not counted"
+			if err := tok.Err(); err == nil || err.Error() != want {
+				t.Errorf("Count = %d, Err() = %v, want %q", n, err, want)
+			}
+			if allocated > 256<<20 {
+				t.Errorf("%d MiB were allocated", allocated>>20)
+			}
+		})
+	}
+}
+
+// Decoders that lengthen text without end are refused as normalizers are.
+func TestDecoderGrowth(t *testing.T) { // not parallel: it looks at what is allocated
+	const tail = `]},"model":{"type":"WordLevel","vocab":{"a":0},"unk_token":"a"}}`
+	for name, steps := range map[string]string{
+		"Replace":    repeated(12, `{"type":"Replace","pattern":{"String":"a"},"content":"aaaaaaaaaa"}`),
+		"BPEDecoder": repeated(40, `{"type":"BPEDecoder","suffix":""}`),
+		"CTC":        repeated(40, `{"type":"CTC","pad_token":"x","word_delimiter_token":"","cleanup":true}`),
+	} {
+		t.Run(name, func(t *testing.T) {
+			tok, err := Parse("t.json", []byte(`{"decoder":{"type":"Sequence","decoders":[`+steps+tail))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var text string
+			allocated := measured(func() { text = tok.Decode(make([]uint32, 30), false) })
+			const want = "t.json: its decoder makes more than 1048576 bytes of a text of 30 bytes, so the text was not counted"
+			if err := tok.Err(); err == nil || err.Error() != want || text != "" {
+				t.Errorf("Decode = %d bytes, Err() = %v, want %q", len(text), err, want)
+			}
+			if allocated > 256<<20 {
+				t.Errorf("%d MiB were allocated", allocated>>20)
+			}
+		})
+	}
+}
+
+// Pre-tokenizers that double the text in turn, and a normalizer that makes megabytes of
+// the added tokens, are refused when the file is read.
+func TestGrowthOfTheFile(t *testing.T) {
+	t.Parallel()
+	const model = `"model":{"type":"WordLevel","vocab":{"a":0},"unk_token":"a"}}`
+	bytes := `{"type":"ByteLevel","add_prefix_space":false,"use_regex":false}`
+	refused(t, `{"pre_tokenizer":{"type":"Sequence","pretokenizers":[`+repeated(2, bytes)+`,{"type":"Sequence","pretokenizers":[`+repeated(30, bytes)+`]}]},`+model,
+		"t.json: line 1: pre_tokenizer: 32 pre-tokenizers that make text longer (ByteLevel, Metaspace); at most 2 are supported")
+	refused(t, `{"normalizer":{"type":"Sequence","normalizers":[`+repeated(12, `{"type":"Replace","pattern":{"String":"a"},"content":"aaaaaaaaaa"}`)+`]},"added_tokens":[{"id":1,"content":"a","normalized":true}],`+model,
+		"t.json: line 1: added_tokens: the normalizer makes more than 1048576 bytes of the tokens, which have 1 bytes")
+}
+
+func refused(t *testing.T, file, want string) {
+	t.Helper()
+	if _, err := Parse("t.json", []byte(file)); err == nil || err.Error() != want {
+		t.Errorf("Parse: %v, want %q", err, want)
+	}
+}
+
+// Texts that honest steps lengthen are counted, also large ones.
+func TestHonestGrowth(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ name, steps, text string }{
+		{"blanks", `{"type":"Replace","pattern":{"String":" "},"content":"▁"}`, strings.Repeat(" ", 4<<20)},
+		{"NFKD", `{"type":"NFKD"}`, strings.Repeat("\uFDFA", 1<<19)},
+		{"syllables as bytes", `{"type":"NFD"},{"type":"ByteLevel"}`, strings.Repeat("각", 1<<19)},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			tok, err := Parse("t.json", []byte(`{"normalizer":{"type":"Sequence","normalizers":[`+tt.steps+`]},"model":{"type":"WordLevel","vocab":{"a":0},"unk_token":"a"}}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n := tok.Count(tt.text); n != 1 || tok.Err() != nil {
+				t.Errorf("Count = %d, Err() = %v", n, tok.Err())
+			}
+		})
+	}
+}
+
+// measured returns the bytes that do allocated.
+func measured(do func()) uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	do()
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
+}
