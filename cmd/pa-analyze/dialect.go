@@ -64,8 +64,28 @@ const perfAnalyzer = "perf_analyzer"
 // aiperfDialect is AIPerf's.
 const aiperfDialect = "aiperf"
 
-// findDialect returns the dialect of that name.
+// findDialect returns the dialect of that name. It returns no report, and an error that
+// wraps dialect.ErrNotCounted, where the tokenizer could not count a text.
 func findDialect(name string) (dialectFunc, error) {
+	read, err := unchecked(name)
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context, r export.Reader, cfg dialect.Config) (dialect.Report, error) {
+		checked := dialect.Checked(cfg.Tokenizer)
+		if checked != nil {
+			cfg.Tokenizer = checked
+		}
+		rep, err := read(ctx, r, cfg)
+		if refused := checked.Err(); refused != nil {
+			return nil, refused
+		}
+		return rep, err
+	}, nil
+}
+
+// unchecked returns the dialect of that name, which trusts every count.
+func unchecked(name string) (dialectFunc, error) {
 	if number, ok := strings.CutPrefix(name, perfAnalyzer); ok {
 		if release, ok := perfanalyzer.Find(strings.TrimPrefix(number, "-")); ok || number == "" {
 			return func(ctx context.Context, r export.Reader, cfg dialect.Config) (dialect.Report, error) {
@@ -326,8 +346,14 @@ func dialectAction(c *cli.Context, name string, ahead openings) error {
 			}
 			cfg.WithoutTokenizer = true
 			rep, err := read(c.Context, r, cfg)
-			if errors.Is(err, dialect.ErrNoTokenizer) && format == "table" && canReopen(path) {
-				warnf(c, "%s: %v; this report is by our own definitions; add --tokenizer NAME for the report of %s", path, err, name)
+			advice := fmt.Sprintf("add --tokenizer NAME for the report of %s", name)
+			uncounted := errors.Is(err, dialect.ErrNotCounted)
+			if uncounted {
+				clear(loaded) // a tokenizer that failed once counts no other file
+				advice = "check the tokenizer file"
+			}
+			if (uncounted || errors.Is(err, dialect.ErrNoTokenizer)) && format == "table" && canReopen(path) {
+				warnf(c, "%s: %s; this report is by our own definitions; %s", path, sanitize.Text(err.Error()), advice)
 				return strictInstead(c, path, len(paths) > 1, &out)
 			}
 			warnings(c, r)

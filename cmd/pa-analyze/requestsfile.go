@@ -158,10 +158,17 @@ func convertRequests(c *cli.Context, name string, f *requestsFile, in, out strin
 				}
 			}
 		}
+		checked := dialect.Checked(cfg.Tokenizer)
+		if checked != nil {
+			cfg.Tokenizer = checked
+		}
 		var written *requestsWritten
 		body := func(w io.Writer) (err error) {
 			b := bufio.NewWriterSize(w, 1<<16)
 			if written, err = f.write(c.Context, r, cfg, out, b); err != nil {
+				return err
+			}
+			if err := checked.Err(); err != nil {
 				return err
 			}
 			return b.Flush()

@@ -139,6 +139,9 @@ type shared struct {
 	bytes  int
 }
 
+// Err returns why the Tokenizer below could not count a text.
+func (s *shared) Err() error { return refusal(s.Tokenizer) }
+
 // maxSharedBytes bounds what a shared Tokenizer remembers.
 const maxSharedBytes = 1 << 20
 

@@ -104,4 +104,6 @@ var (
 	// ErrNoTokenizer says that tokens are to be counted and Config.Tokenizer is
 	// nil.
 	ErrNoTokenizer = errors.New("the tool counts tokens with the model's tokenizer, and there is none")
+	// ErrNotCounted says that Config.Tokenizer could not count a text.
+	ErrNotCounted = errors.New("the tokenizer could not count a text")
 )
