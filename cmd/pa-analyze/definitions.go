@@ -26,7 +26,7 @@ func definitionsCommand() *cli.Command {
 		&cli.StringFlag{Name: "format", Aliases: []string{"f"}, Usage: "print as `FORMAT`: table, markdown or json", Value: "table", Category: "Output"},
 		&cli.StringSliceFlag{Name: "dialect", Usage: "only this `DIALECT` beside strict, or all that begin so: genai-perf-25, vllm (repeatable)", Category: "What to count"},
 	}
-	flags = append(append(flags, outputFlags()...), experimentFlag())
+	flags = append(append(flags, outputFlags()...), widthFlag(), experimentFlag())
 	flags = append(append(flags, measureFlags()...), tokenizerFlag())
 	for _, f := range dialectFlags() {
 		if slices.Contains([]string{"service-kind", "endpoint", "endpoint-type", "backend", "streaming", "arg"}, f.Names()[0]) {
@@ -49,6 +49,9 @@ is n/a.`,
 func definitions(c *cli.Context) error {
 	format, err := checkFormat(c, "table", "markdown", "json")
 	if err != nil {
+		return err
+	}
+	if err := checkWidth(c); err != nil {
 		return err
 	}
 	names, err := asked(c.StringSlice("dialect"))
@@ -85,7 +88,7 @@ func definitions(c *cli.Context) error {
 		sides, err := define(c.Context, r, level, names, cfg, counters, strict)
 		warnings(c, r)
 		err = errors.Join(named(path, err), leftOut(path, r, "not in the table"))
-		d := &report.Definitions{Name: path, Mode: e.Mode, Value: e.Value, Comparison: dialect.Compare(sides)}
+		d := &report.Definitions{Name: path, Mode: e.Mode, Value: e.Value, Width: consoleWidth(c), Comparison: dialect.Compare(sides)}
 		render := map[string]func(*report.Definitions) report.Renderer{
 			"table": report.DefinitionsTable, "markdown": report.DefinitionsMarkdown, "json": report.DefinitionsJSON,
 		}[format]
@@ -164,7 +167,7 @@ func pickLevel(c *cli.Context, path string, run *export.Run) (int, error) {
 			return i, nil
 		}
 	}
-	return 0, fmt.Errorf("%s: no load level %q; there is %s", path, wishes[0], strings.Join(all, ", "))
+	return 0, fmt.Errorf("%s: no load level %q; there is %s", path, wishes[0], sanitize.Text(strings.Join(all, ", ")))
 }
 
 // define asks strict and all dialects of those names at once.

@@ -23,7 +23,7 @@ func diffCommand() *cli.Command {
 	flags := []cli.Flag{
 		&cli.StringFlag{Name: "format", Aliases: []string{"f"}, Usage: "print as `FORMAT`: text, markdown, csv or json", Value: "text", Category: "Output"},
 	}
-	flags = append(append(flags, outputFlags()...), experimentFlag(),
+	flags = append(append(flags, outputFlags()...), widthFlag(), experimentFlag(),
 		&cli.StringSliceFlag{Name: "fail-on", Usage: "exit with code 3 where `CONDITION` holds: ttft_p99>+5%, ttft_p99.low>+2%, 'itl_p50 worse', new.failed_share>1% (repeatable)", Category: "Gates"},
 		&cli.BoolFlag{Name: "single-run", Usage: "let --fail-on judge changes between one run and one other, which differ by chance too", Category: "Gates"},
 		&cli.StringSliceFlag{Name: "ignore", Usage: "compare although `NAME` differs: " + strings.Join(diff.Refusals(), ", ") + " or all (repeatable)", Category: "What to compare"},
@@ -51,6 +51,9 @@ holds or is n/a.`,
 func diffAction(c *cli.Context) error {
 	format, err := checkFormat(c, "text", "markdown", "csv", "json")
 	if err != nil {
+		return err
+	}
+	if err := checkWidth(c); err != nil {
 		return err
 	}
 	cfg, err := config(c)
@@ -85,7 +88,8 @@ func diffAction(c *cli.Context) error {
 	res := diff.Compare(oldRuns, newRuns, diff.Options{Ignore: c.StringSlice("ignore")})
 	passed := res.Gate(gates)
 	err = errors.Join(oldErr, newErr, write(c, map[string]func(*diff.Result) report.Renderer{
-		"text": diff.Text, "markdown": diff.Markdown, "csv": diff.CSV, "json": diff.JSON,
+		"text":     func(r *diff.Result) report.Renderer { return diff.Text(r, consoleWidth(c)) },
+		"markdown": diff.Markdown, "csv": diff.CSV, "json": diff.JSON,
 	}[format](res)))
 	for _, w := range res.Warnings {
 		warnf(c, "%s", sanitize.Text(w))

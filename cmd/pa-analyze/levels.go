@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/diff"
 )
@@ -45,7 +46,7 @@ func chosen[L any](path string, all []L, of func(*L) loaded, levels []string) ([
 			for i := range all {
 				have = append(have, of(&all[i]).String())
 			}
-			return nil, fmt.Errorf("%s: no load level %q; there is %s", path, level, strings.Join(have, ", "))
+			return nil, fmt.Errorf("%s: no load level %q; there is %s", path, level, sanitize.Text(strings.Join(have, ", ")))
 		}
 	}
 	var those, keep []L

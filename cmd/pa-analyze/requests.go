@@ -21,7 +21,7 @@ func requestsCommand() *cli.Command {
 		&cli.IntFlag{Name: "limit", Aliases: []string{"n"}, Usage: "print at most `N` requests; 0 is no limit", Category: "Output"},
 		&cli.StringFlag{Name: "sort", Usage: "sort by `COLUMN`, with - in front from large to small: " + strings.Join(report.SortKeys(), ", "), Category: "Output"},
 	}
-	flags = append(append(flags, outputFlags()...), append(measureFlags(), streamingFlag(), tokenizerFlag())...)
+	flags = slices.Concat(flags, outputFlags(), []cli.Flag{widthFlag()}, measureFlags(), []cli.Flag{streamingFlag(), tokenizerFlag()})
 	return &cli.Command{
 		Name: "requests", Usage: "one line per request", ArgsUsage: "[FILE]",
 		Description: `Lists the requests of a run with those that do not count, and why. csv and
@@ -34,6 +34,9 @@ jsonl hold nanoseconds and more columns than the table.`,
 func requests(c *cli.Context) error {
 	format, err := checkFormat(c, "table", "csv", "jsonl")
 	if err != nil {
+		return err
+	}
+	if err := checkWidth(c); err != nil {
 		return err
 	}
 	cfg, err := config(c)
@@ -59,7 +62,8 @@ func requests(c *cli.Context) error {
 	return use(c, path, func(r export.Reader) error {
 		err := write(c, func(out io.Writer) error {
 			w := map[string]func(io.Writer) report.RowWriter{
-				"table": report.RowsTable, "csv": report.RowsCSV, "jsonl": report.RowsJSON,
+				"table": func(out io.Writer) report.RowWriter { return report.RowsTable(out, consoleWidth(c)) },
+				"csv":   report.RowsCSV, "jsonl": report.RowsJSON,
 			}[format](out)
 			return errors.Join(listRequests(c.Context, r, cfg, limit, order, w), w.Flush())
 		})

@@ -9,7 +9,7 @@
 //			fmt.Println(l.Name, row.Metric.Name, row.Change, row.Verdict)
 //		}
 //	}
-//	err = diff.Text(res)(os.Stdout)
+//	err = diff.Text(res, 0)(os.Stdout)
 //
 // Whether the runs can be compared is asked first: each [Difference] of how
 // they were made is in the [Result], and those that make the numbers mean

@@ -26,7 +26,7 @@ import (
 var update = flag.Bool("update", false, "rewrite the golden files")
 
 // renderers are all formats, by the ends of their files.
-var renderers = map[string]func(*Result) report.Renderer{"txt": Text, "md": Markdown, "csv": CSV, "json": JSON}
+var renderers = map[string]func(*Result) report.Renderer{"txt": func(r *Result) report.Renderer { return Text(r, 0) }, "md": Markdown, "csv": CSV, "json": JSON}
 
 func side6(t *testing.T, name string, seed uint64, itl float64) []*Run {
 	var runs []*Run

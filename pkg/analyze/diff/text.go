@@ -1,7 +1,6 @@
 package diff
 
 import (
-	"fmt"
 	"io"
 	"strings"
 	"unicode/utf8"
@@ -10,40 +9,44 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze/report"
 )
 
-// Text writes the comparison for people, in tables of about 100 columns.
-func Text(r *Result) report.Renderer {
+// Text writes the comparison for people, in lines of at most width characters; 0 is no
+// limit, with which tables have about 100.
+func Text(r *Result, width int) report.Renderer {
 	return func(w io.Writer) error {
 		var b strings.Builder
 		u := r.units()
-		fmt.Fprintf(&b, "%s\n%s\n", r.title(), r.measured())
+		line := func(indent, text string) { b.WriteString(report.Wrap(text, indent, indent+"  ", width)) }
+		line("", r.title())
+		line("", r.measured())
 		if len(r.Differences) > 0 {
 			b.WriteByte('\n')
-			columns(&b, r.differenceRows(), 0)
+			columns(&b, r.differenceRows(), 0, width)
 		}
 		for i := range r.Levels {
 			l := &r.Levels[i]
-			fmt.Fprintf(&b, "\n%s\n", sanitize.Text(l.Name))
-			for _, line := range l.parts() {
-				fmt.Fprintf(&b, "  %s\n", sanitize.Text(line))
+			b.WriteByte('\n')
+			line("", sanitize.Text(l.Name))
+			for _, part := range l.parts() {
+				line("  ", sanitize.Text(part))
 			}
 			rows := [][]string{l.header()}
 			for j := range l.Rows {
 				rows = append(rows, l.cells(&l.Rows[j], u))
 			}
-			columns(&b, rows, 2)
+			columns(&b, rows, 2, width)
 			if rows := l.serverTable(u); rows != nil {
 				b.WriteByte('\n')
-				columns(&b, rows, 2)
+				columns(&b, rows, 2, width)
 			}
 			for _, run := range l.perRun(u) {
-				fmt.Fprintf(&b, "  each %s: %s → %s\n", run[0], run[1], run[2])
+				line("  ", "each "+run[0]+": "+run[1]+" → "+run[2])
 			}
 		}
-		for _, line := range r.lines() {
-			fmt.Fprintf(&b, "\n%s", line)
-		}
-		if len(r.lines()) > 0 {
-			b.WriteByte('\n')
+		for i, note := range r.lines() {
+			if i == 0 {
+				b.WriteByte('\n')
+			}
+			line("", note)
 		}
 		_, err := io.WriteString(w, b.String())
 		return err
@@ -71,8 +74,10 @@ func (r *Result) lines() []string {
 }
 
 // columns writes rows as a table with blanks between. Indented ones are of
-// numbers: the columns after the first are aligned right, but for the verdict.
-func columns(b *strings.Builder, rows [][]string, indent int) {
+// numbers: the columns after the first are aligned right, but for the verdict. A table
+// that is wider than limit characters is written in parts below each other, each with
+// the first column; limit 0 is none.
+func columns(b *strings.Builder, rows [][]string, indent, limit int) {
 	if indent > 0 {
 		rows = report.AlignPoints(rows, 1)
 	}
@@ -82,11 +87,28 @@ func columns(b *strings.Builder, rows [][]string, indent int) {
 			widths[i] = max(widths[i], utf8.RuneCountInString(c))
 		}
 	}
+	from, used := 1, indent+widths[0]
+	for i := 1; i < len(widths); i++ {
+		if widths[i] == 0 {
+			continue
+		}
+		if limit > 0 && i > from && used+2+widths[i] > limit {
+			columnRange(b, rows, widths, indent, from, i)
+			b.WriteByte('\n')
+			from, used = i, indent+widths[0]
+		}
+		used += 2 + widths[i]
+	}
+	columnRange(b, rows, widths, indent, from, len(widths))
+}
+
+// columnRange writes the first column of rows and the columns from, up to to.
+func columnRange(b *strings.Builder, rows [][]string, widths []int, indent, from, to int) {
 	for _, r := range rows {
 		var line strings.Builder
 		line.WriteString(strings.Repeat(" ", indent))
 		for i, c := range r {
-			if widths[i] == 0 {
+			if widths[i] == 0 || i > 0 && (i < from || i >= to) {
 				continue
 			}
 			if line.Len() > indent {

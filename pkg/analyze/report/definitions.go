@@ -16,6 +16,8 @@ import (
 type Definitions struct {
 	Name        string // of the file
 	Mode, Value string // of the level
+	// Width is the number of columns that lines of the table may have; 0 is no limit.
+	Width int
 	dialect.Comparison
 }
 
@@ -108,8 +110,9 @@ func DefinitionsTable(d *Definitions) Renderer {
 	return func(w io.Writer) error {
 		var b strings.Builder
 		u := d.timeUnits()
-		fmt.Fprintf(&b, "%s, %s %s\n", plain(d.Name), plain(d.Mode), plain(d.Value))
-		b.WriteString("= definition, ≠ why it is not what strict gives\n")
+		width := (&Options{Width: d.Width}).textWidth()
+		b.WriteString(Wrap(fmt.Sprintf("%s, %s %s", plain(d.Name), plain(d.Mode), plain(d.Value)), "", "  ", d.Width))
+		b.WriteString(Wrap("= definition, ≠ why it is not what strict gives", "", "  ", d.Width))
 		for _, m := range d.shown() {
 			cells, unit := definitionCells(m, &u)
 			title := m.Measure.Words()
@@ -122,14 +125,28 @@ func DefinitionsTable(d *Definitions) Renderer {
 				g.add(append([]string{"  " + dialect.Family(m.Rows[i].Dialects)}, cells[i][:]...)...)
 			}
 			var table strings.Builder
-			_ = g.write(&table, 0)
+			limit := 0
+			if d.Width > 0 {
+				limit = max(d.Width, leastWidth)
+				g.spread(limit)
+			}
+			_ = g.write(&table, limit)
 			b.WriteByte('\n')
-			lines := strings.SplitAfter(table.String(), "\n")
-			b.WriteString(lines[0])
+			lines := strings.SplitAfter(strings.TrimSuffix(table.String(), "\n"), "\n")
+			inParts := len(lines) > 1+len(m.Rows) // then the definitions follow all parts
+			if inParts {
+				b.WriteString(table.String() + "\n")
+			} else {
+				b.WriteString(lines[0])
+			}
 			for i := range m.Rows {
-				b.WriteString(lines[i+1])
+				if inParts {
+					b.WriteString("  " + dialect.Family(m.Rows[i].Dialects) + "\n")
+				} else {
+					b.WriteString(strings.TrimSuffix(lines[i+1], "\n") + "\n")
+				}
 				for _, l := range rowLines(&m.Rows[i]) {
-					b.WriteString(hang(plain(l), "      ", "        "))
+					b.WriteString(Wrap(plain(l), "      ", "        ", width))
 				}
 			}
 		}
@@ -137,21 +154,26 @@ func DefinitionsTable(d *Definitions) Renderer {
 			b.WriteByte('\n')
 		}
 		for _, r := range d.Remarks {
-			b.WriteString(hang(dialect.Family(r.Dialects)+": "+plain(r.Text), "", "  "))
+			b.WriteString(Wrap(dialect.Family(r.Dialects)+": "+plain(r.Text), "", "  ", width))
 		}
 		_, err := io.WriteString(w, b.String())
 		return err
 	}
 }
 
-// hang breaks text into lines of lineWidth characters with an indent.
-func hang(text, first, others string) string {
+// Wrap breaks text between words into lines of width characters, each with a line feed.
+// first begins the first line, others the further ones. With width 0, text stays in one
+// line.
+func Wrap(text, first, others string, width int) string {
+	if width == 0 {
+		return first + text + "\n"
+	}
 	var b strings.Builder
 	indent, used := first, 0
 	b.WriteString(indent)
 	for i, word := range strings.Fields(text) {
 		n := utf8.RuneCountInString(word)
-		if i > 0 && len(indent)+used+1+n > lineWidth {
+		if i > 0 && len(indent)+used+1+n > width {
 			indent, used = others, 0
 			b.WriteString("\n" + indent)
 		} else if i > 0 {

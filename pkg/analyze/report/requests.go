@@ -165,11 +165,18 @@ func btoi(b bool) int {
 func unsigned(v uint64) analyze.Value { return analyze.Value{V: int64(v - 1<<63), OK: true} }
 
 // RowsTable writes rows for people. Columns have fixed widths, so that rows
-// need not be kept.
-func RowsTable(w io.Writer) RowWriter { return &rowTable{w: bufio.NewWriter(w)} }
+// need not be kept. A message that reaches beyond width columns is cut, but keeps at
+// least leastMessage characters; width 0 is no limit.
+func RowsTable(w io.Writer, width int) RowWriter {
+	return &rowTable{w: bufio.NewWriter(w), width: width}
+}
+
+// leastMessage is the number of characters that a message keeps in any table.
+const leastMessage = 8
 
 type rowTable struct {
 	w       *bufio.Writer
+	width   int       // of a line; 0 is no limit
 	columns []*column // nil before the first row
 	level   int       // width of the level's column
 }
@@ -204,15 +211,19 @@ func (t *rowTable) Write(r *Row) error {
 
 func (t *rowTable) line(cell func(*column) string) error {
 	var b []byte
-	for _, c := range t.columns {
+	for i, c := range t.columns {
 		if len(b) > 0 {
 			b = append(b, ' ')
+		}
+		text := cell(c)
+		if t.width > 0 && i == len(t.columns)-1 {
+			text = cutTo(text, max(t.width-utf8.RuneCount(b), leastMessage))
 		}
 		width := c.width
 		if c.first {
 			width = -max(len(c.head), t.level)
 		}
-		b = fmt.Appendf(b, "%*s", width, cell(c))
+		b = fmt.Appendf(b, "%*s", width, text)
 	}
 	for len(b) > 0 && b[len(b)-1] == ' ' {
 		b = b[:len(b)-1]

@@ -29,7 +29,7 @@ func TestRows(t *testing.T) {
 		want string
 		none string // without rows
 	}{
-		{"table", RowsTable, `level            id            start_ns  ttft_ms   e2el_ms tokens status message
+		{"table", func(w io.Writer) RowWriter { return RowsTable(w, 0) }, `level            id            start_ns  ttft_ms   e2el_ms tokens status message
 concurrency 1     0 1700000000000000000   12.346  1234.568      7 ok     -
 request rate 2.5 18446744073709551615                   0        -         -      - timeout after "30 s",\nsaid \x1b[31mthe server
 `, ""},
@@ -71,7 +71,7 @@ request rate 2.5 18446744073709551615                   0        -         -    
 // The head of the table fits a terminal.
 func TestRowsTableWidth(t *testing.T) {
 	var b strings.Builder
-	w := RowsTable(&b)
+	w := RowsTable(&b, 0)
 	if err := errors.Join(w.Write(&rows()[0]), w.Flush()); err != nil {
 		t.Fatal(err)
 	}

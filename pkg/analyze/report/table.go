@@ -146,7 +146,7 @@ func timestamps(rep *analyze.Report) string {
 		n    int
 	}{{"from the kernel", s.Kernel}, {"from the program", s.User}, {"of unknown source", s.Unknown}} {
 		if p.n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", p.n, p.name))
+			parts = append(parts, plural.Grouped(p.n)+" "+p.name)
 		}
 	}
 	if s.Kernel+s.User == 0 {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/dialect"
 	"github.com/pa-tools/pa/pkg/export"
@@ -189,9 +190,9 @@ func pickLevel(run *export.Run, want dialect.Level) (int, error) {
 		names = append([]string{all[i].Mode + ":" + all[i].Value}, names...)
 	}
 	if want == (dialect.Level{}) {
-		return 0, fmt.Errorf("there are several load levels, and AIPerf reports each by itself; choose one with --experiment: %s", strings.Join(names, ", "))
+		return 0, fmt.Errorf("there are several load levels, and AIPerf reports each by itself; choose one with --experiment: %s", sanitize.Text(strings.Join(names, ", ")))
 	}
-	return 0, fmt.Errorf("no such load level; choose one with --experiment: %s", strings.Join(names, ", "))
+	return 0, fmt.Errorf("no such load level; choose one with --experiment: %s", sanitize.Text(strings.Join(names, ", ")))
 }
 
 // request takes one request of the level.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/pyjson"
+	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze/dialect"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -200,7 +201,7 @@ func (a *analysis) pickLevel() (int, error) {
 	case len(all) == 1:
 		return 0, nil
 	case a.rules.layout == layout2403: // which has no default
-		return 0, fmt.Errorf("there are several load levels, and GenAI-Perf %s has no default; choose one with --experiment: %s", a.rep.Release.Name, levels(all))
+		return 0, fmt.Errorf("there are several load levels, and GenAI-Perf %s has no default; choose one with --experiment: %s", a.rep.Release.Name, sanitize.Text(levels(all)))
 	default:
 		want = dialect.Level{Mode: export.ModeConcurrency, Value: "1"}
 	}
@@ -213,7 +214,7 @@ func (a *analysis) pickLevel() (int, error) {
 	if mode == "" {
 		mode = export.ModeConcurrency
 	}
-	return 0, fmt.Errorf("no such load level: GenAI-Perf stops with KeyError: 'Profile with %s=%s does not exist.'; choose one with --experiment: %s", mode, want.Value, levels(all))
+	return 0, fmt.Errorf("no such load level: GenAI-Perf stops with KeyError: 'Profile with %s=%s does not exist.'; choose one with --experiment: %s", mode, want.Value, sanitize.Text(levels(all)))
 }
 
 func levels(all []export.Experiment) string {

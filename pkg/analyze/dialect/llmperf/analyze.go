@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/pa-tools/pa/internal/plural"
+	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze/dialect"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -158,7 +159,7 @@ func (a *analysis) checkLevels() error {
 	case len(names) == 0:
 		return errors.New("the file holds no experiment: nothing was measured")
 	case !found:
-		return fmt.Errorf("no such load level; choose one with --experiment: %s", strings.Join(names, ", "))
+		return fmt.Errorf("no such load level; choose one with --experiment: %s", sanitize.Text(strings.Join(names, ", ")))
 	}
 	return nil
 }

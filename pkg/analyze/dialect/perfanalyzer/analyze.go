@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze/dialect"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -98,7 +99,7 @@ func (c *collector) only(want dialect.Level) error {
 		all = append(all, e.Mode+":"+e.Value)
 	}
 	if !found {
-		return fmt.Errorf("no load level %s; there are %s", strings.TrimPrefix(want.Mode+":"+want.Value, ":"), strings.Join(all, ", "))
+		return fmt.Errorf("no load level %s; there are %s", strings.TrimPrefix(want.Mode+":"+want.Value, ":"), sanitize.Text(strings.Join(all, ", ")))
 	}
 	return nil
 }

@@ -134,7 +134,7 @@ func wantedLevels(run *export.Run, want dialect.Level) (map[int]bool, error) {
 	case len(run.Experiments) == 0:
 		return nil, errors.New("the file holds no experiment: nothing was measured")
 	case len(found) == 0:
-		return nil, fmt.Errorf("no such load level; choose one with --experiment: %s", strings.Join(names, ", "))
+		return nil, fmt.Errorf("no such load level; choose one with --experiment: %s", sanitize.Text(strings.Join(names, ", ")))
 	}
 	return found, nil
 }
