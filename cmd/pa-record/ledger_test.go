@@ -116,15 +116,22 @@ func (p simProcess) askLedger(t testing.TB, query string) []sim.Entry {
 	}
 }
 
-// readExport returns clones of all requests of an export.
-func readExport(t testing.TB, path string) (*export.Run, []export.Request) {
+// openExport opens an export or a journal until the end of the test.
+func openExport(t testing.TB, path string) export.Reader {
 	t.Helper()
 	o := export.Opener{Formats: formats.Readers()}
 	r, err := o.Open(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer r.Close()
+	t.Cleanup(func() { _ = r.Close() }) // only read
+	return r
+}
+
+// readExport returns clones of all requests of an export.
+func readExport(t testing.TB, path string) (*export.Run, []export.Request) {
+	t.Helper()
+	r := openExport(t, path)
 	var all []export.Request
 	for r.Next() {
 		all = append(all, *r.Request().Clone())

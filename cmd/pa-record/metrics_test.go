@@ -10,21 +10,15 @@ import (
 
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/export/formats"
 	"github.com/pa-tools/pa/pkg/sim"
 )
 
 // scrapesOf reads the telemetry of an export as text, and hands each scrape to do.
 func scrapesOf(t *testing.T, path string, do func(*export.Scrape)) string {
 	t.Helper()
-	o := export.Opener{Formats: formats.Readers()}
-	r, err := o.Open(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
+	r := openExport(t, path)
 	var b strings.Builder
-	err = r.Scrapes(t.Context(), func(s *export.Scrape) error {
+	err := r.Scrapes(t.Context(), func(s *export.Scrape) error {
 		if do != nil {
 			do(s)
 		}
@@ -185,12 +179,7 @@ func TestMetricsLedger(t *testing.T) {
 // beside the client's.
 func checkServerFigure(t *testing.T, path, metric string, requests uint64) {
 	t.Helper()
-	o := export.Opener{Formats: formats.Readers()}
-	r, err := o.Open(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
+	r := openExport(t, path)
 	rep, err := analyze.Run(t.Context(), r, analyze.Config{})
 	if err != nil {
 		t.Fatal(err)

@@ -36,12 +36,7 @@ func checkNoKey(t *testing.T, what, text string) {
 // asJSON returns everything that an export or a journal holds.
 func asJSON(t *testing.T, path string) string {
 	t.Helper()
-	o := export.Opener{Formats: formats.Readers()}
-	r, err := o.Open(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
+	r := openExport(t, path)
 	var b bytes.Buffer
 	w, err := formats.JSON(&b)
 	if err != nil {

@@ -44,7 +44,9 @@ func (s *summary) start(path string, edit func(*export.Run)) {
 			s.err = fmt.Errorf("more than %s responses", plural.Grouped(s.most))
 			return
 		}
-		// The load is over, so frequent garbage collections disturb nothing and save memory.
+		// The load is over, so frequent garbage collections disturb nothing. For 1.3
+		// million responses the process peaks at 370 MB instead of 750 MB with the 400 %
+		// of main, in about the same time.
 		defer debug.SetGCPercent(debug.SetGCPercent(100))
 		s.report, s.err = analyzeJournal(s.ctx, path, edit)
 	}()

@@ -18,7 +18,6 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/columnar"
-	"github.com/pa-tools/pa/pkg/export/formats"
 )
 
 // A jsonReport is of pa-analyze report --format json what a summary prints.
@@ -37,12 +36,7 @@ type jsonReport struct {
 // reportOf returns the report of pa-analyze on a file.
 func reportOf(t *testing.T, path string) jsonReport {
 	t.Helper()
-	o := export.Opener{Formats: formats.Readers()}
-	r, err := o.Open(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
+	r := openExport(t, path)
 	rep, err := analyze.Run(t.Context(), r, analyze.Config{})
 	if err != nil {
 		t.Fatal(err)
