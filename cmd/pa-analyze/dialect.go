@@ -135,7 +135,27 @@ func unchecked(name string) (dialectFunc, error) {
 			return rep, err
 		}, nil
 	}
-	return nil, cmdline.Usagef("--dialect %q: give one of %s", name, strings.Join(dialectNames(), ", "))
+	hint := ""
+	if likely := likelyDialect(name); likely != "" {
+		hint = fmt.Sprintf("did you mean %s? ", likely)
+	}
+	return nil, cmdline.Usagef("--dialect %q: %sgive one of %s", name, hint, strings.Join(dialectNames(), ", "))
+}
+
+// likelyDialect returns the dialect that an unknown name may mean: the latest release of
+// a tool that is named without one, else the dialect with the most similar name; "" for
+// none.
+func likelyDialect(name string) string {
+	names := slices.DeleteFunc(dialectNames(), func(n string) bool { return strings.Contains(n, " ") })
+	for _, n := range slices.Backward(names) {
+		if strings.HasPrefix(n, strings.ReplaceAll(name, "_", "-")+"-") || strings.HasPrefix(n, name+"-") {
+			return n
+		}
+	}
+	if strings.ContainsAny(name, "0123456789") {
+		return "" // a release that is not known is no typing error
+	}
+	return cmdline.Nearest(name, names)
 }
 
 func dialectNames() []string {
