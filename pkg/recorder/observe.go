@@ -99,7 +99,7 @@ func (r *session) endTelemetry(res *Result, meta *export.RunMeta) error {
 			warn("%s: %s scrapes were dropped, because there was no room for them", s.Source, plural.Grouped(s.Dropped))
 		}
 		if s.LeftOut > 0 {
-			warn("%s: too many series: the first %d were kept, and %d samples of others left out; nothing is left of %d scrapes", s.Source, s.Series, s.LeftOut, s.Emptied)
+			warn("%s: too many series: the first %s were kept, and %s left out; nothing is left of %s", s.Source, plural.Grouped(s.Series), plural.GroupedOf(s.LeftOut, "sample")+" of others", plural.GroupedOf(s.Emptied, "scrape"))
 		}
 		if s.Gone > 0 {
 			warn("%s: %s series came or went during the run: its label sets change, and figures are of a part of the run", s.Source, plural.Grouped(s.Gone))
