@@ -55,14 +55,14 @@
 // one segment is done in two parts: its first segment, whose stamp is the start of
 // the request, and the rest. The first part ends with an end of record (MSG_EOR), so
 // that TCP joins nothing to it. The segments are the same as for one write, except
-// that the first has the PSH flag. Package h2follow does the same for each request on an HTTP/2 connection
-// ([Conn.SeparateNext]); there the first part is the request's head.
+// that the first has the PSH flag. Package h2follow does the same for each request
+// on an HTTP/2 connection ([Conn.SeparateNext]); there the first part is the
+// request's head.
 //
 // A write that does not fit the send buffer is done in more parts, each with its own
 // stamp, except for parts whose last byte left before the kernel had noted that it
-// must stamp them. When TCP joins the bytes of two writes in one
-// segment, only the later write has a stamp. A retransmitted segment keeps its
-// first stamp.
+// must stamp them. When TCP joins the bytes of two writes in one segment, only the
+// later write has a stamp. A retransmitted segment keeps its first stamp.
 //
 // # What arrived
 //

@@ -307,11 +307,11 @@ func (s *grpcSender) sendStream(ctx context.Context, x *backend.Exchange) {
 	}
 }
 
-// messageHead is what a message has in front on the wire, in bytes.
+// messageHead is the number of bytes in front of each message on the wire.
 const messageHead = 5
 
-// leastStretch is what receiving a message takes at least, in bytes that take as
-// long to receive.
+// leastStretch is the number of bytes that a message counts towards
+// backend.YieldBytes besides its own: an empty message takes time, too.
 const leastStretch = 256
 
 // receive reads until the exchange is complete. number is that of the request
