@@ -10,7 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/pa-tools/pa/internal/cmdline"
-	"github.com/pa-tools/pa/pkg/analyze/report"
+	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/formats"
 )
@@ -36,7 +36,7 @@ profile_export.json as that release did.`,
 
 func convert(c *cli.Context) error {
 	if c.NArg() != 2 {
-		return cmdline.Usagef("%s given; pa-analyze convert takes IN and OUT", report.Plural(c.NArg(), "argument"))
+		return cmdline.Usagef("%s given; pa-analyze convert takes IN and OUT", plural.Of(c.NArg(), "argument"))
 	}
 	in, out := c.Args().Get(0), c.Args().Get(1)
 	if c.IsSet("as") {

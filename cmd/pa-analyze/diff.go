@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/pa-tools/pa/internal/cmdline"
+	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/diff"
@@ -128,7 +129,7 @@ func sides(args []string) (older, newer []string, err error) {
 	named := slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, "old=") || strings.HasPrefix(a, "new=") })
 	if !named {
 		if len(args) != 2 {
-			return nil, nil, cmdline.Usagef("%s given; diff OLD NEW takes two, and diff old=FILES new=FILES several a side", report.Plural(len(args), "file"))
+			return nil, nil, cmdline.Usagef("%s given; diff OLD NEW takes two, and diff old=FILES new=FILES several a side", plural.Of(len(args), "file"))
 		}
 		args = []string{"old=" + args[0], "new=" + args[1]}
 	}

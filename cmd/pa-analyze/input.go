@@ -9,8 +9,8 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/pa-tools/pa/internal/cmdline"
+	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/sanitize"
-	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/formats"
 )
@@ -131,7 +131,7 @@ func leftOut(path string, r export.Reader, consequence string) error {
 	if n == 0 {
 		return nil
 	}
-	return fmt.Errorf("%s: %s cannot be read: %s; see the warning", path, report.Plural(n, "request"), consequence)
+	return fmt.Errorf("%s: %s cannot be read: %s; see the warning", path, plural.Of(n, "request"), consequence)
 }
 
 // named puts the name of the file before an error that does not have it.

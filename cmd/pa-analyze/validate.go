@@ -7,9 +7,9 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/pa-tools/pa/internal/cmdline"
+	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze"
-	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -83,21 +83,21 @@ func validateFile(c *cli.Context, path string, r export.Reader) (violations int,
 		line("%s", sanitize.Text(w.String()))
 	}
 	if limit > 0 && printed > limit {
-		line("%s: and %s", sanitize.Text(path), report.Plural(printed-limit, "more violation"))
+		line("%s: and %s", sanitize.Text(path), plural.Of(printed-limit, "more violation"))
 	}
 	verdict := "valid"
 	switch {
 	case err != nil:
-		verdict = fmt.Sprintf("cannot be read to its end, %s before", report.Plural(v.Violations, "violation"))
+		verdict = fmt.Sprintf("cannot be read to its end, %s before", plural.Of(v.Violations, "violation"))
 	case v.Violations > 0:
-		verdict = report.Plural(v.Violations, "violation")
+		verdict = plural.Of(v.Violations, "violation")
 	}
-	line("%s: %s: %s, %s, %s%s", sanitize.Text(path), verdict, report.Plural(v.Experiments, "experiment"), report.Plural(v.Requests, "request"), report.Plural(v.Responses, "response"), ownFigures(r))
+	line("%s: %s: %s, %s, %s%s", sanitize.Text(path), verdict, plural.Of(v.Experiments, "experiment"), plural.Of(v.Requests, "request"), plural.Of(v.Responses, "response"), ownFigures(r))
 	if v.NotUTF8 > 0 {
-		warnf(c, "%s: not UTF-8: %s; NVIDIA's scripts cannot read the file, pa-analyze can", sanitize.Text(path), report.Plural(v.NotUTF8, "text"))
+		warnf(c, "%s: not UTF-8: %s; NVIDIA's scripts cannot read the file, pa-analyze can", sanitize.Text(path), plural.Of(v.NotUTF8, "text"))
 	}
 	if v.OutputsDropped > 0 {
-		warnf(c, "%s: the outputs of %s were dropped while recording, because the disk did not keep up", sanitize.Text(path), report.Plural(v.OutputsDropped, "request"))
+		warnf(c, "%s: the outputs of %s were dropped while recording, because the disk did not keep up", sanitize.Text(path), plural.Of(v.OutputsDropped, "request"))
 	}
 	return v.Violations, errors.Join(err, writeErr)
 }

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/pa-tools/pa/pkg/analyze/report"
+	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -84,7 +84,7 @@ func recordingNotes(b *strings.Builder, r *export.CalibratedRecording) {
 		text += fmt.Sprintf("; %d tokens are held against the server's own clock, its kernel has no time of them", e.Truth.User)
 	}
 	if r.Skipped > 0 {
-		text += "; left out: " + report.Plural(r.Skipped, "request") + ", failed or not what the server sent"
+		text += "; left out: " + plural.Of(r.Skipped, "request") + ", failed or not what the server sent"
 	}
 	wrap(b, "  ", text)
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/pa-tools/pa/internal/cmdline"
+	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/regular"
-	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/recorder"
 	"github.com/pa-tools/pa/pkg/recorder/load"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
@@ -395,7 +395,7 @@ func (s *settings) schedule(entries workload.Source) (workload.Source, error) {
 		return nil, fmt.Errorf("--fixed-schedule: %w", err)
 	}
 	if s.Warmup >= len(offsets) {
-		return nil, cmdline.Usagef("--warmup-request-count %d: the schedule has %s; leave some to measure", s.Warmup, report.Plural(len(offsets), "request"))
+		return nil, cmdline.Usagef("--warmup-request-count %d: the schedule has %s; leave some to measure", s.Warmup, plural.Of(len(offsets), "request"))
 	}
 	s.levels = []load.Level{level}
 	return sorted, nil

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/analyze"
-	"github.com/pa-tools/pa/pkg/analyze/report"
 )
 
 // A Difference is one in how the runs of the two sides were made, or something
@@ -108,7 +108,7 @@ var checks = [...]check{
 		for i := range l.Pauses {
 			sum += time.Duration(l.Pauses[i].DurationNS)
 		}
-		text := fmt.Sprintf("%.3g s, touched %s", sum.Seconds(), report.Plural(l.Paused, "request"))
+		text := fmt.Sprintf("%.3g s, touched %s", sum.Seconds(), plural.Of(l.Paused, "request"))
 		if r.cfg.Selection.WithoutPauses {
 			return text + ", left out"
 		}
@@ -268,5 +268,5 @@ func atLeastOne(n int, what string) string {
 	if n == 0 {
 		return ""
 	}
-	return report.Plural(n, what)
+	return plural.Of(n, what)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -17,7 +18,7 @@ func calibration(c *export.Calibration, unit scale, row func(name, value string)
 		if s.Transport != "" {
 			how += " by " + s.Transport
 		}
-		row("calibrated with", fmt.Sprintf("%s, %s of %v tokens/s", how, Plural(s.Streams, "stream"), s.TokensPerSecond))
+		row("calibrated with", fmt.Sprintf("%s, %s of %v tokens/s", how, plural.Of(s.Streams, "stream"), s.TokensPerSecond))
 		row("error of tokens", p99s(s.Recordings, unit, func(r *export.CalibratedRecording) *export.ClockError { return r.Receive }))
 		row("error of starts", p99s(s.Recordings, unit, func(r *export.CalibratedRecording) *export.ClockError { return r.Start }))
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -16,7 +17,7 @@ func client(m *export.ClientMeta, unit scale) string {
 	var parts []string
 	say := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }
 	if c := m.CPU; c != nil {
-		say("%s of %s", percent(c.Share), Plural(c.Cores, "CPU core"))
+		say("%s of %s", percent(c.Share), plural.Of(c.Cores, "CPU core"))
 	}
 	if m.MaxRSSBytes > 0 {
 		say("%d MB of memory", (m.MaxRSSBytes+1<<19)>>20)
@@ -25,7 +26,7 @@ func client(m *export.ClientMeta, unit scale) string {
 		say("%s of %s requests/s sent", number(m.AchievedPerSecond), number(m.OfferedPerSecond))
 	}
 	if m.HeldBack > 0 {
-		say("%s held back", Plural(m.HeldBack, "request"))
+		say("%s held back", plural.Of(m.HeldBack, "request"))
 	}
 	if l := m.Lateness; l != nil {
 		say("sent late by p99 %s", unit.span(float64(l.P99NS)))

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/analyze"
 )
 
@@ -44,7 +45,7 @@ func attained(x *analyze.Attainment) string {
 	if !x.Share.OK {
 		return share(x.Share)
 	}
-	s := fmt.Sprintf("%s (%d of %s", share(x.Share), x.Met, Plural(x.Met+x.Missed+x.Failed, "request"))
+	s := fmt.Sprintf("%s (%d of %s", share(x.Share), x.Met, plural.Of(x.Met+x.Missed+x.Failed, "request"))
 	if x.Failed > 0 {
 		s += fmt.Sprintf(", %d failed", x.Failed)
 	}

@@ -1,13 +1,8 @@
 package report
 
-import "github.com/pa-tools/pa/internal/plural"
-
 // Span formats nanoseconds with four significant digits and a unit: "12.34 ms".
 func Span(ns float64) string { return span(ns) }
 
 // Number formats v with four significant digits, but never cuts digits before
 // the point: 0.1234, 12.34, 123456.
 func Number(v float64) string { return number(v) }
-
-// Plural returns "1 request" or "2 requests".
-func Plural(n int, what string) string { return plural.Of(n, what) }

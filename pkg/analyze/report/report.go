@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/analyze"
 )
 
@@ -73,7 +74,7 @@ func warningLine(inputs []Input, group []occurrence) string {
 	text, ok := analyze.Together(same)
 	if !ok { // each has numbers of its own
 		others := group[1:]
-		text += fmt.Sprintf(" (and %s; --all-warnings shows each)", Plural(len(others), "warning")+" like it"+onLevels(inputs, others))
+		text += fmt.Sprintf(" (and %s; --all-warnings shows each)", plural.Of(len(others), "warning")+" like it"+onLevels(inputs, others))
 		group = group[:1]
 	}
 	// Readers put the name of the file before what they say.

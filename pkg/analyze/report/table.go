@@ -36,7 +36,7 @@ func Table(inputs []Input, o Options) Renderer {
 			}
 		}
 		if n := len(Warnings(inputs, o.AllWarnings)); n > 0 {
-			fmt.Fprintf(&b, "\n%s on standard error\n", Plural(n, "warning"))
+			fmt.Fprintf(&b, "\n%s on standard error\n", plural.Of(n, "warning"))
 		}
 		_, err := io.WriteString(w, b.String())
 		return err
@@ -207,7 +207,7 @@ func level(e *analyze.Experiment) string {
 // requests says what became of the requests: "97 requests ok, 3 failed
 // (2 timeout, 1 http_error), 8 excluded (warmup)".
 func requests(e *analyze.Experiment) string {
-	s := Plural(e.OK, "request") + " ok"
+	s := plural.GroupedOf(e.OK, "request") + " ok"
 	for _, p := range []struct {
 		what  string
 		n     int
@@ -218,15 +218,15 @@ func requests(e *analyze.Experiment) string {
 		}
 		var names []string
 		for _, c := range p.parts {
-			names = append(names, fmt.Sprintf("%d %s", c.N, plain(c.Name)))
+			names = append(names, plural.Grouped(c.N)+" "+plain(c.Name))
 		}
 		if len(p.parts) == 1 {
 			names[0] = plain(p.parts[0].Name)
 		}
-		s += fmt.Sprintf(", %d %s (%s)", p.n, p.what, strings.Join(names, ", "))
+		s += fmt.Sprintf(", %s %s (%s)", plural.Grouped(p.n), p.what, strings.Join(names, ", "))
 	}
 	if e.Unreadable > 0 {
-		s += fmt.Sprintf(", %d unreadable", e.Unreadable)
+		s += ", " + plural.Grouped(e.Unreadable) + " unreadable"
 	}
 	return s
 }
@@ -353,7 +353,7 @@ func resent(e *analyze.Experiment) string {
 	if e.Resent == 0 {
 		return ""
 	}
-	return Plural(e.Resent, "request") + " sent again: the server had closed the kept connection"
+	return plural.Of(e.Resent, "request") + " sent again: the server had closed the kept connection"
 }
 
 // missing says which figures of a level there cannot be, and why: a line for each
