@@ -17,7 +17,7 @@ func Terminal(t testing.TB, columns uint16) (master, slave *os.File) {
 	if err != nil {
 		Lacks(t, "pseudo terminals: %v", err)
 	}
-	t.Cleanup(func() { master.Close() })
+	t.Cleanup(func() { _ = master.Close() })
 	n, err := unix.IoctlGetInt(int(master.Fd()), unix.TIOCGPTN)
 	if err == nil {
 		err = unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0)
@@ -32,6 +32,6 @@ func Terminal(t testing.TB, columns uint16) (master, slave *os.File) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { slave.Close() })
+	t.Cleanup(func() { _ = slave.Close() })
 	return master, slave
 }

@@ -3,6 +3,8 @@ package tokenizer
 import (
 	"encoding/base64"
 	"encoding/binary"
+	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -102,6 +104,19 @@ func TestGrowthOfTheFile(t *testing.T) {
 		"t.json: line 1: pre_tokenizer: 32 pre-tokenizers that make text longer (ByteLevel, Metaspace); at most 2 are supported")
 	refused(t, `{"normalizer":{"type":"Sequence","normalizers":[`+repeated(12, `{"type":"Replace","pattern":{"String":"a"},"content":"aaaaaaaaaa"}`)+`]},"added_tokens":[{"id":1,"content":"a","normalized":true}],`+model,
 		"t.json: line 1: added_tokens: the normalizer makes more than 1048576 bytes of the tokens, which have 1 bytes")
+	dir := t.TempDir()
+	for name, content := range map[string]string{
+		"tokenizer.json":        `{"normalizer":{"type":"Sequence","normalizers":[` + repeated(12, `{"type":"Replace","pattern":{"String":"a"},"content":"aaaaaaaaaa"}`) + `]},` + model,
+		"tokenizer_config.json": `{"added_tokens_decoder":{"1":{"content":"a a","normalized":true}}}`,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const want = "tokenizer_config.json: line 1: added_tokens_decoder: the normalizer makes more than 1048576 bytes of the tokens, which have 3 bytes"
+	if _, err := Load(dir); err == nil || !strings.HasSuffix(err.Error(), want) {
+		t.Errorf("Load: %v, want %q", err, want)
+	}
 }
 
 func refused(t *testing.T, file, want string) {

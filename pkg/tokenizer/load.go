@@ -328,8 +328,11 @@ func (t *Tokenizer) readConfig(name string, config *node) error {
 	}
 	slices.SortFunc(missing, func(a, b addedToken) int { return int(a.id) - int(b.id) })
 	t.notes = append(t.notes, fmt.Sprintf("%s: %d added tokens that tokenizer.json does not have, such as %s", name, len(missing), quote(missing[0].content)))
-	t.added.addAll(missing, t.model, t.normalizer, func(i int, id uint32) {
+	err := t.added.addAll(missing, t.model, t.normalizer, func(i int, id uint32) {
 		t.notes = append(t.notes, fmt.Sprintf("%s: token %s has id %d in the file, but its place gives it %d", name, quote(missing[i].content), missing[i].id, id))
 	})
+	if err != nil {
+		return list.errorf("%w", err)
+	}
 	return nil
 }
