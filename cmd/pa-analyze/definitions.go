@@ -75,17 +75,37 @@ func definitions(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	err = definitionsOf(c, path, format, names, cfg, counters, strict)
+	refused := refusal(strict, counters)
+	if refused == nil || !canReopen(path) {
+		return err
+	}
+	// What was counted is worth nothing, but latencies need no tokenizer.
+	cfg.Tokenizer, strict.Counter, strict.Tokenizer = nil, nil, nil
+	err = definitionsOf(c, path, format, names, cfg, nil, strict)
+	return errors.Join(err, fmt.Errorf("%s: %w: %w; figures that need token counts are n/a: check the tokenizer file", path, dialect.ErrNotCounted, refused))
+}
+
+// definitionsOf reads the file and prints the table. It prints nothing if path can be
+// read again and a tokenizer could not count a text.
+func definitionsOf(c *cli.Context, path, format string, names []string, cfg dialect.Config, counters map[tokenizer.Reading]dialect.Tokenizer, strict analyze.Config) error {
 	return use(c, path, func(r export.Reader) error {
 		if info, err := os.Stat(path); err == nil {
 			cfg.FileBytes = info.Size()
 		}
-		level, err := pickLevel(c, path, r.Run())
+		level, several, err := pickLevel(c, path, r.Run())
 		if err != nil {
 			return err
 		}
 		e := &r.Run().Experiments[level]
 		cfg.Level = dialect.Level{Mode: e.Mode, Value: e.Value}
 		sides, err := define(c.Context, r, level, names, cfg, counters, strict)
+		if refusal(strict, counters) != nil && canReopen(path) {
+			return nil
+		}
+		if several != "" {
+			warnf(c, "%s", several)
+		}
 		warnings(c, r)
 		err = errors.Join(named(path, err), leftOut(path, r, "not in the table"))
 		d := &report.Definitions{Name: path, Mode: e.Mode, Value: e.Value, Width: consoleWidth(c), Comparison: dialect.Compare(sides)}
@@ -94,6 +114,20 @@ func definitions(c *cli.Context) error {
 		}[format]
 		return errors.Join(write(c, render(d)), err)
 	})
+}
+
+// refusal returns why the tokenizer of strict or one of counters could not count a text;
+// nil if each of them counted all.
+func refusal(strict analyze.Config, counters map[tokenizer.Reading]dialect.Tokenizer) error {
+	if t, ok := strict.Counter.(textCounter); ok && t.tok.Err() != nil {
+		return t.tok.Err()
+	}
+	for _, reading := range [...]tokenizer.Reading{tokenizer.Transformers4, tokenizer.Transformers5} {
+		if t, ok := counters[reading].(interface{ Err() error }); ok && t.Err() != nil {
+			return t.Err()
+		}
+	}
+	return nil
 }
 
 // tokenizersByReading returns the tokenizer of --tokenizer once for each reading, or
@@ -145,9 +179,9 @@ func asked(given []string) ([]string, error) {
 	return names, nil
 }
 
-// pickLevel returns the index of the level asked for. Without a wish it is the
-// first one, and a warning says so.
-func pickLevel(c *cli.Context, path string, run *export.Run) (int, error) {
+// pickLevel returns the index of the level asked for. Without a wish it is the first
+// one; if there are others, the warning says so.
+func pickLevel(c *cli.Context, path string, run *export.Run) (index int, warning string, err error) {
 	var all []string
 	for i := range run.Experiments {
 		all = append(all, run.Experiments[i].Mode+":"+run.Experiments[i].Value)
@@ -155,19 +189,19 @@ func pickLevel(c *cli.Context, path string, run *export.Run) (int, error) {
 	wishes := c.StringSlice("experiment")
 	switch {
 	case len(all) == 0:
-		return 0, fmt.Errorf("%s: holds no experiment: nothing was measured", path)
+		return 0, "", fmt.Errorf("%s: holds no experiment: nothing was measured", path)
 	case len(wishes) == 0:
 		if len(all) > 1 {
-			warnf(c, "%s has the load levels %s; this is the first (choose with --experiment)", path, sanitize.Text(strings.Join(all, ", ")))
+			warning = fmt.Sprintf("%s has the load levels %s; this is the first (choose with --experiment)", path, sanitize.Text(strings.Join(all, ", ")))
 		}
-		return 0, nil
+		return 0, warning, nil
 	}
 	for i := len(all) - 1; i >= 0; i-- { // of a level that is there twice, the last, as the tools do
 		if l := (loaded{mode: run.Experiments[i].Mode, value: run.Experiments[i].Value}); l.is(wishes[0]) {
-			return i, nil
+			return i, "", nil
 		}
 	}
-	return 0, fmt.Errorf("%s: no load level %q; there is %s", path, wishes[0], sanitize.Text(strings.Join(all, ", ")))
+	return 0, "", fmt.Errorf("%s: no load level %q; there is %s", path, wishes[0], sanitize.Text(strings.Join(all, ", ")))
 }
 
 // define asks strict and all dialects of those names at once.
@@ -176,6 +210,10 @@ func define(ctx context.Context, r export.Reader, level int, names []string, cfg
 	consumers := []func(export.Reader) error{func(r export.Reader) error {
 		rep, err := analyze.Run(ctx, r, strict)
 		sides[0].Dialect = strictDialect
+		if refused := refusal(strict, nil); refused != nil { // the report ends at that text
+			sides[0].Remarks = []string{fmt.Sprintf("n/a: %v: %v", dialect.ErrNotCounted, refused)}
+			return err
+		}
 		if level < len(rep.Experiments) {
 			sides[0].Definitions = dialect.Strict(rep, &rep.Experiments[level])
 		}
@@ -190,6 +228,9 @@ func define(ctx context.Context, r export.Reader, level int, names []string, cfg
 		}
 		cfg := cfg
 		cfg.Tokenizer = counters[readingOf(name)]
+		if strings.HasPrefix(name, perfAnalyzer) { // which counts no tokens
+			cfg.Tokenizer = nil
+		}
 		consumers = append(consumers, func(r export.Reader) error {
 			rep, err := analyze(ctx, r, cfg)
 			d, ok := rep.(dialect.Definer)
