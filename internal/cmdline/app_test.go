@@ -42,34 +42,20 @@ func testApp(fail error) App {
 
 func TestRun(t *testing.T) {
 	dir := t.TempDir()
-	config := filepath.Join(dir, "c.yaml")
-	if err := os.WriteFile(config, []byte("limit: 7\nheader: [a, 'b: 1,2']\n"), 0o600); err != nil {
-		t.Fatal(err)
+	file := func(name, text string) (path string) {
+		path = filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
 	}
-	unknown := filepath.Join(dir, "u.yaml")
-	if err := os.WriteFile(unknown, []byte("all: true\nlimits: 7\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	noUnit := filepath.Join(dir, "n.yaml")
-	if err := os.WriteFile(noUnit, []byte("within: 5\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	twice := filepath.Join(dir, "t.yaml")
-	if err := os.WriteFile(twice, []byte("limit: 7\n---\nlimit: 8\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	empty := filepath.Join(dir, "e.yaml")
-	if err := os.WriteFile(empty, []byte("# nothing yet\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	large := filepath.Join(dir, "l.yaml")
-	if err := os.WriteFile(large, []byte("# "+strings.Repeat("x", 1<<20)), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	likeCommand := filepath.Join(dir, "reports")
-	if err := os.WriteFile(likeCommand, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	config := file("c.yaml", "limit: 7\nheader: [a, 'b: 1,2']\n")
+	unknown := file("u.yaml", "all: true\nlimits: 7\n")
+	noUnit := file("n.yaml", "within: 5\n")
+	twice := file("t.yaml", "limit: 7\n---\nlimit: 8\n")
+	empty := file("e.yaml", "# nothing yet\n")
+	large := file("l.yaml", "# "+strings.Repeat("x", 1<<20))
+	likeCommand := file("reports", "")
 	t.Chdir(dir)
 	for _, tt := range []struct {
 		name   string
