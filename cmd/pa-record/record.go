@@ -132,6 +132,8 @@ func checkWhat(err error, status export.Status, code int, s *settings, ifRefused
 		check = "are --endpoint (" + s.Endpoint + ") and the model right?"
 	case code >= 300 && code < 400:
 		check = "is -u right?"
+	case s.made(), s.ServiceKind == kindTriton && len(s.InputData) == 0 && !s.named() && s.input == nil:
+		check = "the inputs were made up; --input-data FILE sends real ones"
 	case code >= 400 && code < 500 && len(s.InputData) > 0:
 		check = "does the server take what --input-data holds?"
 	}

@@ -150,7 +150,7 @@ func (m *series) run(ctx context.Context, i int, of place) error {
 	}
 	screen := m.stdout
 	if s.ownSummary() {
-		out.summary = &summary{ctx: ctx, most: mostSummarized, quiet: s.quiet}
+		out.summary = &summary{ctx: ctx, most: mostSummarized, quiet: s.quiet, unstreamed: unstreamed(s)}
 		if !s.verbose {
 			screen = io.Discard
 		}

@@ -210,7 +210,10 @@ func (p *settingsParser) target(s *settings) {
 	if s.ServiceKind == "" {
 		s.ServiceKind = kindTriton
 		if simulated && s.Model == "" && s.Protocol == "" {
-			s.ServiceKind, s.Streaming = kindOpenAI, true // the quick start
+			s.ServiceKind = kindOpenAI // the quick start
+			if _, numbers := wireopenai.Numbers(s.Endpoint); !numbers && !c.IsSet("streaming") {
+				s.Streaming = true
+			}
 		}
 	}
 	if s.Protocol == "" {

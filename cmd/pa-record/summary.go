@@ -25,6 +25,8 @@ type summary struct {
 	most      int64           // mostSummarized, except in tests
 	quiet     bool            // print no note about missing figures
 
+	unstreamed string // advice for answers that were not streamed
+
 	done chan struct{} // closed when report and err are set; nil before start
 	// report is nil if there are no figures; err then says why.
 	report *analyze.Report
@@ -108,9 +110,20 @@ func (s *summary) print(stdout, stderr io.Writer, of place, shown bool) {
 		}
 		_ = report.Brief(s.report)(stdout) // an error shows when stdout is flushed, as with all results
 		if whole(s.report) && !s.quiet {
-			fmt.Fprintf(stderr, "pa-record: note: %sthe answers were not streamed, so there is no TTFT and no ITL; add --streaming for them\n", of.prefix())
+			fmt.Fprintf(stderr, "pa-record: note: %sthe answers were not streamed, so there is no TTFT and no ITL; %s\n", of.prefix(), s.unstreamed)
 		}
 	}
+}
+
+// unstreamed returns how to get streamed answers in a run that had none.
+func unstreamed(s *settings) string {
+	switch {
+	case !s.Streaming:
+		return "add --streaming for them"
+	case s.template != nil:
+		return `add "stream": true to --request-template for them`
+	}
+	return "the server did not stream, although --streaming asks for it"
 }
 
 // whole reports whether a level has answers with output tokens but no TTFT: they

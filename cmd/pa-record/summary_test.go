@@ -171,17 +171,46 @@ func TestSummary(t *testing.T) {
 	}
 }
 
-// Whole answers have no TTFT, and the run says which flag gives it; numbers never
-// have one.
+// Whole answers have no TTFT, and the run says what gives it; numbers never have one.
+// The simulated server streams if nothing else is asked for.
 func TestSummaryWhole(t *testing.T) {
-	const note = "pa-record: note: the answers were not streamed, so there is no TTFT and no ITL; add --streaming for them\n"
-	for args, want := range map[string]bool{"": true, "--quiet": false, "--streaming": false, "--endpoint v1/embeddings": false} {
-		all := append([]string{"--service-kind", "openai", "-u", "sim://?ttft=1ms&itl=1ms&output_tokens=3", "--request-count", "2", "--profile-export-file", filepath.Join(t.TempDir(), "a.json")}, strings.Fields(args)...)
+	const note = "pa-record: note: the answers were not streamed, so there is no TTFT and no ITL; "
+	prompts := filepath.Join(t.TempDir(), "p.txt")
+	if err := os.WriteFile(prompts, []byte("Hello\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for args, want := range map[string]string{
+		"--service-kind openai":                          "add --streaming for them\n",
+		"--service-kind openai --quiet":                  "",
+		"--service-kind openai --streaming":              "",
+		"--service-kind openai --endpoint v1/embeddings": "",
+		"":                         "",
+		"--streaming=false":        "add --streaming for them\n",
+		"--endpoint v1/embeddings": "",
+		"--endpoint v1/ranking --input-data " + ranking(t):             "",
+		`--request-template {"messages":"{{messages}}"}`:               `add "stream": true to --request-template for them` + "\n",
+		`--request-template {"messages":"{{messages}}","stream":true}`: "",
+	} {
+		all := append([]string{"-u", "sim://?ttft=1ms&itl=1ms&output_tokens=3", "--request-count", "2", "--profile-export-file", filepath.Join(t.TempDir(), "a.json")}, strings.Fields(args)...)
+		if strings.Contains(args, "template") {
+			all = append(all, "--input-data", prompts)
+		}
 		code, _, stderr := inProcess(t.Context(), t, all...)
-		if got := strings.Contains(stderr, note); code != 0 || got != want {
-			t.Errorf("%q: exit code %d, note %v, want %v:\n%s", args, code, got, want, stderr)
+		_, got, _ := strings.Cut(stderr, note)
+		if code != 0 || !strings.HasPrefix(got, want) || (want == "") != (got == "") {
+			t.Errorf("%q: exit code %d, note %q, want %q:\n%s", args, code, got, want, stderr)
 		}
 	}
+}
+
+// ranking returns the name of a file with a query and passages.
+func ranking(t *testing.T) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "q.jsonl")
+	if err := os.WriteFile(name, []byte(`{"query": "a", "passages": ["b"]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
 }
 
 // A run that is interrupted ends with the figures of what was measured.
