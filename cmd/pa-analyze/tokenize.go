@@ -99,7 +99,7 @@ func (t *tokenize) lines(c *cli.Context, in *bufio.Reader, out *bufio.Writer) er
 		if t.jsonl {
 			unquoted, err := jsontext.AppendUnquote(nil, bytes.TrimSpace(line))
 			if err != nil {
-				return fmt.Errorf("line %d: no JSON string: %w", n, err)
+				return fmt.Errorf("line %d: no JSON string (expected a text in quotation marks): %w", n, err)
 			}
 			text = string(unquoted)
 		}

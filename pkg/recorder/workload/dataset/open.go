@@ -377,7 +377,11 @@ func openRows(ctx context.Context, src *source, o *Options) (rows, error) {
 	case looksLikeTable(text):
 		return openTable(ctx, src)
 	}
-	return nil, fmt.Errorf("%s: is neither JSON, JSON Lines, CSV with the names of columns in its first line, nor Parquet: it begins with %q; to send each line as a prompt, give the file a name that ends in .txt", src.name, clip(text))
+	advice := "to send each line as a prompt, give the file a name that ends in .txt"
+	if isTextName(src.name) {
+		advice = fmt.Sprintf("only the layout prompts has plain text, not %s", o.Layout)
+	}
+	return nil, fmt.Errorf("%s: is neither JSON, JSON Lines, CSV with the names of columns in its first line, nor Parquet: it begins with %q; %s", src.name, clip(text), advice)
 }
 
 // openObjects opens a file that begins with an object: JSON Lines if there is more

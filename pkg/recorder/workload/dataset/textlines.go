@@ -22,9 +22,14 @@ type textLines struct{ *lines }
 // first bytes, does not begin as JSON does, which files of any name may hold. Other
 // formats do not count: a prompt may look like CSV.
 func isText(name string, head []byte, o *Options) bool {
-	name = strings.TrimSuffix(strings.TrimSuffix(name, ".gz"), ".zst")
 	isJSON, _ := spool.BeginsJSON(head)
-	return strings.EqualFold(filepath.Ext(name), ".txt") && (o.Layout == "" || o.Layout == "prompts") && !isJSON
+	return isTextName(name) && (o.Layout == "" || o.Layout == "prompts") && !isJSON
+}
+
+// isTextName reports whether a file's name says that it is plain text.
+func isTextName(name string) bool {
+	name = strings.TrimSuffix(strings.TrimSuffix(name, ".gz"), ".zst")
+	return strings.EqualFold(filepath.Ext(name), ".txt")
 }
 
 // openText finds the rows of src.

@@ -38,6 +38,7 @@ func TestTextLines(t *testing.T) {
 		{name: "not UTF-8", file: "p.txt", in: "a\n\ncaf\xe9\n", err: "line 3: is not UTF-8; save the file as UTF-8"},
 		{name: "UTF-16", file: "p.txt", in: "\xff\xfea\x00\n\x00", err: "line 1: is not UTF-8"},
 		{name: "a line too long", file: "p.txt", in: "a\n" + strings.Repeat("b", 100), o: Options{MaxRowBytes: 50}, err: "line 2: 100 bytes long; a row may have at most 50"},
+		{name: "text in another layout", file: "p.txt", in: "Tell me a story\n", o: Options{Layout: "sharegpt"}, err: `it begins with "Tell me a story\n"; only the layout prompts has plain text, not sharegpt`},
 		{name: "another name", file: "p", in: "Tell me a story\n", err: "to send each line as a prompt, give the file a name that ends in .txt"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
