@@ -15,8 +15,8 @@ const (
 	// of a process that has enough CPU time.
 	shortest = 50 * time.Millisecond
 	// signalDelay is the longest time from a gap to its SIGCONT: the Go runtime
-	// delivers signals through a goroutine.
-	signalDelay = 250 * time.Millisecond
+	// delivers signals through a goroutine, which a busy machine delays.
+	signalDelay = time.Second
 )
 
 // sources are the clocks and the counter that a Watcher reads.
@@ -90,7 +90,9 @@ func (w *Watcher) run() {
 	tick := time.NewTicker(wakeEvery)
 	defer tick.Stop()
 	last := w.look()
-	var gap export.Pause // the latest gap; a SIGCONT makes it a pause
+	// gap is the longest gap within signalDelay; a SIGCONT makes it a pause. On a busy
+	// machine a shorter gap may lie between a pause and its SIGCONT.
+	var gap export.Pause
 	for quit := false; !quit; {
 		select {
 		case <-tick.C:
@@ -101,7 +103,8 @@ func (w *Watcher) run() {
 		if d := now.asleep - last.asleep; d >= shortest {
 			w.add(export.Pause{StartNS: last.ns, EndNS: now.ns, DurationNS: int64(d), Cause: export.PauseSuspended})
 		}
-		if d := now.ns - last.ns; d >= uint64(shortest) {
+		d := now.ns - last.ns
+		if old := now.ns-gap.EndNS > uint64(signalDelay); d >= uint64(shortest) && (old || int64(d) >= gap.DurationNS) {
 			gap = export.Pause{StartNS: last.ns, EndNS: now.ns, DurationNS: int64(d), Cause: export.PauseStopped}
 		}
 		if now.continued != last.continued && gap.DurationNS > 0 && now.ns-gap.EndNS <= uint64(signalDelay) {

@@ -70,6 +70,16 @@ func TestWatcher(t *testing.T) {
 			[]export.Pause{{StartNS: 100e6, EndNS: 2120e6, DurationNS: 2020e6, Cause: export.PauseStopped}},
 		},
 		{
+			"no processor between the stop and the signal",
+			[]event{{after: 110 * ms, skip: 2 * time.Second}, {after: 20 * ms, skip: 60 * ms, continues: 1}},
+			[]export.Pause{{StartNS: 100e6, EndNS: 2120e6, DurationNS: 2020e6, Cause: export.PauseStopped}},
+		},
+		{
+			"no processor for longer, long before",
+			[]event{{after: 110 * ms, skip: 5 * time.Second}, {after: 2 * time.Second, skip: time.Second, continues: 1}},
+			[]export.Pause{{StartNS: 7100e6, EndNS: 8120e6, DurationNS: 1020e6, Cause: export.PauseStopped}},
+		},
+		{
 			"twice",
 			[]event{{after: 30 * ms, skip: time.Second, continues: 1}, {after: time.Second, skip: time.Second, continues: 1}},
 			[]export.Pause{
