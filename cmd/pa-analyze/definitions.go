@@ -77,12 +77,13 @@ func definitions(c *cli.Context) error {
 	}
 	err = definitionsOf(c, path, format, names, cfg, counters, strict)
 	refused := refusal(strict, counters)
-	if refused == nil || !canReopen(path) {
+	if refused == nil {
 		return err
 	}
-	// What was counted is worth nothing, but latencies need no tokenizer.
-	cfg.Tokenizer, strict.Counter, strict.Tokenizer = nil, nil, nil
-	err = definitionsOf(c, path, format, names, cfg, nil, strict)
+	if canReopen(path) { // other tools' counts are worth nothing, but latencies need no tokenizer
+		cfg.Tokenizer, strict.Counter, strict.Tokenizer = nil, nil, nil
+		err = definitionsOf(c, path, format, names, cfg, nil, strict)
+	}
 	return errors.Join(err, fmt.Errorf("%s: %w: %w; figures that need token counts are n/a: check the tokenizer file", path, dialect.ErrNotCounted, refused))
 }
 
@@ -119,7 +120,7 @@ func definitionsOf(c *cli.Context, path, format string, names []string, cfg dial
 // refusal returns why the tokenizer of strict or one of counters could not count a text;
 // nil if each of them counted all.
 func refusal(strict analyze.Config, counters map[tokenizer.Reading]dialect.Tokenizer) error {
-	if t, ok := strict.Counter.(textCounter); ok && t.tok.Err() != nil {
+	if t, ok := strict.Counter.(*textCounter); ok && t.tok.Err() != nil {
 		return t.tok.Err()
 	}
 	for _, reading := range [...]tokenizer.Reading{tokenizer.Transformers4, tokenizer.Transformers5} {
@@ -210,10 +211,6 @@ func define(ctx context.Context, r export.Reader, level int, names []string, cfg
 	consumers := []func(export.Reader) error{func(r export.Reader) error {
 		rep, err := analyze.Run(ctx, r, strict)
 		sides[0].Dialect = strictDialect
-		if refused := refusal(strict, nil); refused != nil { // the report ends at that text
-			sides[0].Remarks = []string{fmt.Sprintf("n/a: %v: %v", dialect.ErrNotCounted, refused)}
-			return err
-		}
 		if level < len(rep.Experiments) {
 			sides[0].Definitions = dialect.Strict(rep, &rep.Experiments[level])
 		}

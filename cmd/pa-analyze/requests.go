@@ -65,61 +65,86 @@ func requests(c *cli.Context) error {
 				"table": func(out io.Writer) report.RowWriter { return report.RowsTable(out, consoleWidth(c)) },
 				"csv":   report.RowsCSV, "jsonl": report.RowsJSON,
 			}[format](out)
-			return errors.Join(listRequests(c.Context, r, cfg, limit, order, w), w.Flush())
+			l := lister{r: r, cfg: cfg, limit: limit, order: order, w: w}
+			err := l.list(c.Context)
+			if l.refused > 0 {
+				warnf(c, "%s: the tokenizer could not count the output of %s, so output_tokens is n/a there: %v; check the tokenizer file", path, report.Plural(l.refused, "request"), l.refusal)
+			}
+			return errors.Join(err, w.Flush())
 		})
 		warnings(c, r)
 		return errors.Join(err, r.Err(), leftOut(path, r, "not in the list"))
 	})
 }
 
-// listRequests writes the rows of r: as they come, or all at the end when they
-// are to be sorted.
-func listRequests(ctx context.Context, r export.Reader, cfg analyze.Config, limit int, order func(a, b *report.Row) int, w report.RowWriter) error {
-	m := analyze.NewMeter(r.Run(), cfg)
+// A lister writes the requests of r as rows.
+type lister struct {
+	r     export.Reader
+	cfg   analyze.Config
+	limit int // 0: none
+	// order sorts the rows; nil leaves them in the order of the file, and no row is
+	// kept.
+	order func(a, b *report.Row) int
+	w     report.RowWriter
+
+	rows    []report.Row // to be sorted
+	written int
+	refused int   // requests whose output the tokenizer could not count
+	refusal error // of the first of them
+}
+
+// list writes the rows as they come, or all at the end if they are sorted.
+func (l *lister) list(ctx context.Context) error {
+	m := analyze.NewMeter(l.r.Run(), l.cfg)
 	q := rowQueue{streamed: map[int]bool{}}
-	var rows []report.Row
-	written := 0
-	// take writes a decided row, or keeps it to be sorted.
-	take := func(row *report.Row) error {
-		switch {
-		case order != nil:
-			rows = append(rows, *row)
-		case limit == 0 || written < limit:
-			written++
-			return w.Write(row)
-		}
-		return nil
-	}
-	for n := uint64(0); (order != nil || limit == 0 || written < limit) && r.Next(); n++ {
+	for n := uint64(0); !l.full() && l.r.Next(); n++ {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		request := r.Request()
-		d, err := m.Measure(request)
-		if err != nil {
-			return err
+		request := l.r.Request()
+		d := m.Measure(request)
+		if d.NotCounted != nil {
+			if l.refused++; l.refused == 1 {
+				l.refusal = d.NotCounted
+			}
 		}
-		level := r.Experiment()
+		level := l.r.Experiment()
 		q.add(level, d, func() report.Row {
-			return report.NewRow(level, &r.Run().Experiments[level], n, request, d)
+			return report.NewRow(level, &l.r.Run().Experiments[level], n, request, d)
 		})
-		if err := q.drain(level, take); err != nil {
+		if err := q.drain(level, l.take); err != nil {
 			return err
 		}
 	}
-	if err := q.drain(len(r.Run().Experiments), take); err != nil || order == nil {
+	if err := q.drain(len(l.r.Run().Experiments), l.take); err != nil {
 		return err
 	}
-	slices.SortStableFunc(rows, func(a, b report.Row) int { return order(&a, &b) })
-	if limit > 0 && len(rows) > limit {
-		rows = rows[:limit]
+	slices.SortStableFunc(l.rows, func(a, b report.Row) int { return l.order(&a, &b) })
+	if l.limit > 0 && len(l.rows) > l.limit {
+		l.rows = l.rows[:l.limit]
 	}
-	for i := range rows {
-		if err := w.Write(&rows[i]); err != nil {
+	for i := range l.rows {
+		if err := l.w.Write(&l.rows[i]); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// full reports whether no other row will be written.
+func (l *lister) full() bool { return l.order == nil && l.limit > 0 && l.written >= l.limit }
+
+// take writes a decided row, or keeps it to be sorted.
+func (l *lister) take(row *report.Row) error {
+	if l.order != nil {
+		l.rows = append(l.rows, *row)
+		return nil
+	}
+	if l.full() {
+		return nil
+	}
+	l.written++
+	return l.w.Write(row)
 }
 
 // A rowQueue holds rows back until it is known whether their requests were

@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -73,7 +74,7 @@ func counter(c *cli.Context, cfg *analyze.Config) error {
 	if err != nil {
 		return err
 	}
-	cfg.Counter = textCounter{tok}
+	cfg.Counter = &textCounter{tok: tok}
 	cfg.Tokenizer = &analyze.Tokenizer{Name: c.String("tokenizer"), SHA256: tok.Hash()}
 	if cfg.Tokenizer.Name == "" {
 		cfg.Tokenizer.Name = builtin.Name
@@ -81,10 +82,28 @@ func counter(c *cli.Context, cfg *analyze.Config) error {
 	return nil
 }
 
-// textCounter is a Tokenizer for package analyze.
-type textCounter struct{ tok *tokenizer.Tokenizer }
+// textCounter is a Tokenizer for package analyze. After it has spent maxRefusing on
+// texts that the tokenizer could not count, it refuses every text: a regular expression
+// of a hostile file can take 20 s for each.
+type textCounter struct {
+	tok     *tokenizer.Tokenizer
+	refused time.Duration // spent on texts that could not be counted
+	last    error
+}
 
-func (t textCounter) CountTokens(text []byte) (int, error) {
-	n := t.tok.Count(string(text))
-	return n, t.tok.Err()
+// maxRefusing is the time for texts that cannot be counted, of all files together.
+const maxRefusing = 30 * time.Second
+
+// CountTokens implements analyze.TokenCounter.
+func (t *textCounter) CountTokens(text []byte) (int, error) {
+	if t.refused > maxRefusing {
+		return 0, t.last
+	}
+	start := time.Now()
+	n, err := t.tok.TryCount(string(text))
+	if err != nil {
+		t.refused += time.Since(start)
+		t.last = err
+	}
+	return n, err
 }

@@ -213,9 +213,9 @@ type Rate struct {
 
 // Run analyzes all requests of r under the strict definitions.
 //
-// The report is never nil and covers what was readable; the error is that of
-// the reader (see [export.Reader.Err]), of ctx or of the tokenizer. Problems
-// of the data are warnings in the report.
+// The report is never nil and covers the readable part. The error comes from the
+// reader (see [export.Reader.Err]) or from ctx. Problems of the data, and texts that
+// the tokenizer could not count, are warnings in the report.
 func Run(ctx context.Context, r export.Reader, cfg Config) (*Report, error) {
 	run := r.Run()
 	rep := &Report{Run: run, From: cfg.From, SLO: cfg.SLO, Unavailable: unavailable(run), Tokenizer: cfg.Tokenizer}
@@ -231,8 +231,8 @@ func Run(ctx context.Context, r export.Reader, cfg Config) (*Report, error) {
 	m := NewMeter(run, cfg)
 	all := make([]level, len(run.Experiments)) // grows with the run: a reader may find more
 	var err error
-	for ; err == nil && r.Next(); rep.Requests++ {
-		if rep.Requests&1023 == 0 && ctx.Err() != nil {
+	for ; r.Next(); rep.Requests++ {
+		if (rep.Requests&1023 == 0 || m.refusing()) && ctx.Err() != nil {
 			err = context.Cause(ctx)
 			break
 		}
@@ -249,7 +249,7 @@ func Run(ctx context.Context, r export.Reader, cfg Config) (*Report, error) {
 		if rep.Model == "" && rep.Requests == 0 {
 			rep.Model = modelOf(q)
 		}
-		err = all[i].add(m, q, severalModels(run))
+		all[i].add(m, q, severalModels(run))
 	}
 	if err == nil {
 		err = r.Err()
@@ -315,23 +315,19 @@ func grown(all []level, n int) []level {
 
 // add measures a request and counts it, or keeps it to be counted when all are
 // read. several says that the run has several models.
-func (l *level) add(m *Meter, r *export.Request, several bool) error {
-	q, err := m.Measure(r)
-	if err != nil {
-		return fmt.Errorf("request %d: %w", r.ID, err)
-	}
+func (l *level) add(m *Meter, r *export.Request, several bool) {
+	q := m.Measure(r)
 	l.streamed = l.streamed || q.ShowsStream()
 	p := point(r, q)
 	if m.cfg.keeps() {
 		l.keep(&p, r, q.Answer)
-		return nil
+		return
 	}
 	l.prepare(m.cfg, m.record == nil)
 	l.collector.add(&p)
 	if several {
 		l.models.add(&p, false)
 	}
-	return nil
 }
 
 // finish returns the analysis of experiment i.

@@ -51,6 +51,7 @@ type collector struct {
 	events, shared int
 	above, below   disagreement
 	odd            oddities
+	refusal        string // why the tokenizer could not count the first of odd.notCounted
 }
 
 // oddities count what a reader of the report must know.
@@ -58,6 +59,7 @@ type oddities struct {
 	noToken    int // responses but no token event
 	noFrom     int // the time to count from is missing
 	noTokens   int // no number of output tokens from the source asked for
+	notCounted int // the tokenizer could not count their outputs
 	assumed    int // no outputs: each response counted
 	dropped    int // outputs left out by the recorder: tokens are not known
 	unreadable int // events and bodies
@@ -187,7 +189,12 @@ func (c *collector) note(p *Point) {
 			o.atStart++
 		}
 	}
-	if !p.OutputTokens.OK && !p.dropped && !p.numbers {
+	switch {
+	case p.NotCounted != nil:
+		if o.notCounted++; c.refusal == "" {
+			c.refusal = p.NotCounted.Error()
+		}
+	case !p.OutputTokens.OK && !p.dropped && !p.numbers:
 		o.noTokens++
 	}
 	if p.assumed {
@@ -248,7 +255,7 @@ func (c *collector) finish(run *export.Run, e *export.Experiment, cfg Config, se
 	if err := drift(c.timed); err != nil && !c.adrift {
 		x.Unsteady = append(x.Unsteady, err)
 	}
-	x.Unavailable = c.unavailable(x.Metrics, run, cfg)
+	x.Unavailable = append(c.unavailable(x.Metrics, run, cfg), c.uncountable(x.Metrics)...)
 	x.Warnings = c.warnings(cfg, &x)
 	if e.Meta != nil {
 		x.Client = e.Meta.Client
@@ -261,6 +268,22 @@ func (c *collector) finish(run *export.Run, e *export.Experiment, cfg Config, se
 	return x
 }
 
+// uncountable returns the metrics and rates that have no value because the tokenizer
+// could not count a text. Metrics keep the values of the other requests.
+func (c *collector) uncountable(metrics []Metric) []Unavailable {
+	if c.odd.notCounted == 0 {
+		return nil
+	}
+	why := "the tokenizer could not count a text: " + c.refusal
+	var all []Unavailable
+	for i := range Strict {
+		if d := &Strict[i]; (d.Key == "tpot_ns" || d.Key == "output_tokens") && metricOf(metrics, d.Key) == nil {
+			all = append(all, Unavailable{d.Key, d.Name, why})
+		}
+	}
+	return append(all, Unavailable{"output_tokens_per_s", "token rates", why})
+}
+
 func (c *collector) throughput(durationNS int64, e *export.Experiment) Throughput {
 	var t Throughput
 	if durationNS <= 0 {
@@ -268,7 +291,7 @@ func (c *collector) throughput(durationNS int64, e *export.Experiment) Throughpu
 	}
 	s := float64(durationNS) / 1e9
 	t.Requests = Rate{float64(c.ok) / s, true}
-	if c.ok == c.sources[TokenAuto] || c.odd.dropped > 0 || c.streams.uncounted > 0 {
+	if c.ok == c.sources[TokenAuto] || c.odd.dropped+c.odd.notCounted > 0 || c.streams.uncounted > 0 {
 		return t
 	}
 	t.OutputTokens = Rate{c.output.float() / s, true}
@@ -372,6 +395,11 @@ func (c *collector) warnings(cfg Config, x *Experiment) []error {
 	}
 	if cfg.TokenSource != TokenAuto {
 		requests(KindTokenCount, o.noTokens, fmt.Sprintf(" had no number of tokens from %s: not in the token metrics; choose another --token-source", cfg.TokenSource))
+	}
+	if o.notCounted > 0 {
+		w = append(w, counted(KindTokenCount, "not counted", func(n []int64) string {
+			return ofRequests(n) + " had an output that the tokenizer could not count, so they have no output tokens and no TPOT, and token rates are n/a: " + c.refusal + "; check the tokenizer file"
+		}, int64(o.notCounted), ok))
 	}
 	if x.TokenSource == TokenMixed {
 		w = append(w, c.mixture())

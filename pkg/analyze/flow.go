@@ -10,8 +10,9 @@ type flow struct {
 }
 
 // A tokenTally counts requests that were in flight or ended by what is known
-// of their tokens; dropped those whose token events were not recorded, or are no
-// tokens because they were not streamed.
+// of their tokens. dropped counts requests whose token events were not recorded, are
+// no tokens because they were not streamed, or have a text that the tokenizer could not
+// count.
 type tokenTally struct{ knownOutput, unknownOutput, unknownInput, dropped int }
 
 func (t *tokenTally) plus(u tokenTally) {
@@ -32,7 +33,7 @@ func (t *tokenTally) minus(u tokenTally) {
 func (p *Point) tokens() tokenTally {
 	var t tokenTally
 	switch {
-	case p.dropped || p.tokensWithheld():
+	case p.dropped || p.tokensWithheld() || p.NotCounted != nil:
 		t.dropped = 1
 	case p.OutputTokens.OK:
 		t.knownOutput = 1

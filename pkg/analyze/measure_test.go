@@ -102,10 +102,7 @@ func TestMeasures(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			m := NewMeter(&export.Run{}, Config{})
 			for range 2 { // buffers are reused
-				got, err := m.Measure(&tt.r)
-				if err != nil {
-					t.Fatal(err)
-				}
+				got := m.Measure(&tt.r)
 				if diff := cmp.Diff(tt.want, got.Measures, cmpopts.EquateEmpty()); diff != "" {
 					t.Errorf("measures (-want +got):\n%s", diff)
 				}
@@ -130,9 +127,9 @@ func TestFrom(t *testing.T) {
 			t.Fatalf("ParseFrom(%q) = %v, %v", tt.from, from, err)
 		}
 		m := NewMeter(&export.Run{}, Config{From: from, Streaming: &streamed})
-		got, err := m.Measure(&r)
-		if err != nil || got.TTFT != tt.want || got.E2EL != tt.want {
-			t.Errorf("from %s: TTFT %v, E2EL %v, %v, want %v", tt.from, got.TTFT, got.E2EL, err, tt.want)
+		got := m.Measure(&r)
+		if got.TTFT != tt.want || got.E2EL != tt.want {
+			t.Errorf("from %s: TTFT %v, E2EL %v, want %v", tt.from, got.TTFT, got.E2EL, tt.want)
 		}
 	}
 	if _, err := ParseFrom("end"); err == nil {
@@ -165,7 +162,7 @@ func TestTokenSources(t *testing.T) {
 		r       export.Request
 		want    Value
 		source  TokenSource
-		wantErr bool
+		refused bool
 	}{
 		{"the best: usage", Config{Counter: words{}}, counted, some(5), TokenUsage, false},
 		{"then the tokenizer, over the joined text", Config{Counter: words{}}, plain, some(4), TokenTokenizer, false},
@@ -180,9 +177,9 @@ func TestTokenSources(t *testing.T) {
 		{"no text to count", Config{Counter: words{}, Streaming: &streamed}, at(1000, 1010), some(1), TokenResponses, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := NewMeter(&export.Run{}, tt.cfg).Measure(&tt.r)
-			if (err != nil) != tt.wantErr || got.OutputTokens != tt.want || got.TokenSource != tt.source {
-				t.Errorf("%v from %v, %v, want %v from %v", got.OutputTokens, got.TokenSource, err, tt.want, tt.source)
+			got := NewMeter(&export.Run{}, tt.cfg).Measure(&tt.r)
+			if (got.NotCounted != nil) != tt.refused || got.OutputTokens != tt.want || got.TokenSource != tt.source {
+				t.Errorf("%v from %v, %v, want %v from %v", got.OutputTokens, got.TokenSource, got.NotCounted, tt.want, tt.source)
 			}
 		})
 	}
@@ -217,9 +214,9 @@ func TestStanding(t *testing.T) {
 		{"pa-record knows better", known, false, "", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := NewMeter(&export.Run{}, Config{IncludeWarmup: tt.warmup}).Measure(&tt.r)
-			if err != nil || got.Excluded != tt.reason || got.Class != tt.class || got.Counted != (tt.reason == "") {
-				t.Errorf("excluded %q, class %q, counted %v, %v, want %q, %q", got.Excluded, got.Class, got.Counted, err, tt.reason, tt.class)
+			got := NewMeter(&export.Run{}, Config{IncludeWarmup: tt.warmup}).Measure(&tt.r)
+			if got.Excluded != tt.reason || got.Class != tt.class || got.Counted != (tt.reason == "") {
+				t.Errorf("excluded %q, class %q, counted %v, want %q, %q", got.Excluded, got.Class, got.Counted, tt.reason, tt.class)
 			}
 		})
 	}

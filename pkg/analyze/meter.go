@@ -43,7 +43,10 @@ type Measured struct {
 	// Streamed says whether the answer was streamed. Where it is StreamedUnknown, the
 	// other requests of the level decide: see ShowsStream and AsStreamed.
 	Streamed Streamed
-	Answer   *Answer
+	// NotCounted says why the tokenizer could not count the output, whose number of
+	// tokens is then missing; nil for all other requests.
+	NotCounted error
+	Answer     *Answer
 	// FromNS is what latencies count from; 0 when it was not recorded.
 	FromNS uint64
 
@@ -76,9 +79,8 @@ func NewMeter(run *export.Run, cfg Config) *Meter {
 	return m
 }
 
-// Measure looks at one request. The result is valid until the next call. The
-// error is that of the tokenizer.
-func (m *Meter) Measure(r *export.Request) (*Measured, error) {
+// Measure looks at one request. The result is valid until the next call.
+func (m *Meter) Measure(r *export.Request) *Measured {
 	a := m.d.Decode(r)
 	m.out = Measured{Measures: m.out.Measures, Answer: a, FromNS: m.cfg.From.of(r)}
 	m.out.standing(r, m.cfg.IncludeWarmup)
@@ -89,9 +91,8 @@ func (m *Meter) Measure(r *export.Request) (*Measured, error) {
 	}
 	m.out.measure(r, a, m.out.FromNS)
 	m.withhold(r.Stated)
-	var err error
 	if !m.d.Numbers {
-		m.out.OutputTokens, m.out.TokenSource, err = a.count(m.cfg.TokenSource, m.cfg.Counter, r.Stated)
+		m.out.OutputTokens, m.out.TokenSource, m.out.NotCounted = a.count(m.cfg.TokenSource, m.cfg.Counter, r.Stated)
 	}
 	m.out.Streamed = m.streamed(r, a)
 	if m.out.shows = m.out.Streamed == StreamedYes && len(r.Responses) > 1; m.out.Streamed != StreamedYes && len(r.Responses) > 0 {
@@ -99,8 +100,12 @@ func (m *Meter) Measure(r *export.Request) (*Measured, error) {
 	}
 	u := a.Usage.or(r.Stated)
 	m.out.InputTokens, m.out.ReasoningTokens, m.out.CachedTokens = u.Input, u.Reasoning, u.Cached
-	return &m.out, err
+	return &m.out
 }
+
+// refusing reports whether the tokenizer could not count the last request's output.
+// Such a text can take many seconds.
+func (m *Meter) refusing() bool { return m.out.NotCounted != nil }
 
 // withhold takes back what the responses of the file only seem to show.
 func (m *Meter) withhold(st *export.Stated) {

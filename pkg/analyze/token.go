@@ -53,7 +53,8 @@ type Tokenizer struct {
 	SHA256 string // of its file, in hex
 }
 
-// A TokenCounter counts the tokens of a text, as the model's tokenizer would.
+// A TokenCounter counts the tokens of a text, as the model's tokenizer would. An error
+// is about that text only: the request then has no number of output tokens.
 type TokenCounter interface {
 	CountTokens(text []byte) (int, error)
 }
@@ -212,7 +213,7 @@ func (a *Answer) count(want TokenSource, tc TokenCounter, st *export.Stated) (Va
 	if want == TokenTokenizer && tc != nil && st != nil && st.Text != nil {
 		n, err := tc.CountTokens([]byte(*st.Text))
 		if err != nil {
-			return Value{}, TokenAuto, fmt.Errorf("tokenizer: %w", err)
+			return Value{}, TokenAuto, err
 		}
 		return some(int64(n)), TokenTokenizer, nil
 	}
@@ -221,7 +222,7 @@ func (a *Answer) count(want TokenSource, tc TokenCounter, st *export.Stated) (Va
 		for i := range a.choices {
 			k, err := tc.CountTokens(a.choices[i].text)
 			if err != nil {
-				return Value{}, TokenAuto, fmt.Errorf("tokenizer: %w", err)
+				return Value{}, TokenAuto, err
 			}
 			n += k
 		}

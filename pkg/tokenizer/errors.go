@@ -28,10 +28,12 @@ func (e *FormatError) Error() string {
 
 func (e *FormatError) Unwrap() error { return e.Err }
 
-// A failure keeps the first error of those that have nobody to be returned to.
+// A failure keeps the first and the latest error of functions that return none.
 type failure struct {
-	mu  sync.Mutex
-	err error
+	mu   sync.Mutex
+	err  error // the first
+	last error
+	n    int // errors so far
 }
 
 func (f *failure) set(err error) {
@@ -40,12 +42,21 @@ func (f *failure) set(err error) {
 	if f.err == nil {
 		f.err = err
 	}
+	f.last = err
+	f.n++
 }
 
 func (f *failure) get() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.err
+}
+
+// latest returns the number of errors so far and the latest one.
+func (f *failure) latest() (n int, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.n, f.last
 }
 
 // lineOf is the number of the line that data[offset] is in.

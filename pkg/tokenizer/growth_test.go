@@ -64,6 +64,12 @@ func TestNormalizerGrowth(t *testing.T) { // not parallel: it looks at what is a
 			if allocated > 256<<20 {
 				t.Errorf("%d MiB were allocated", allocated>>20)
 			}
+			if n, err := tok.TryCount("<s>"); n != 1 || err != nil {
+				t.Errorf("TryCount of another text = %d, %v, want 1", n, err)
+			}
+			if n, err := tok.TryCount("aé<s>aé<s>aé<s>aé"); err == nil || err.Error() != want {
+				t.Errorf("TryCount = %d, %v, want %q", n, err, want)
+			}
 		})
 	}
 }

@@ -114,6 +114,21 @@ func (t *Tokenizer) Count(text string) int {
 	return len(e.out)
 }
 
+// TryCount returns what Count returns, or an error if this text could not be counted.
+// Unlike Err, it does not report errors of earlier texts. An error of another call that
+// runs at the same time counts as an error of this one.
+func (t *Tokenizer) TryCount(text string) (int, error) {
+	if t.failed == nil {
+		return t.Count(text), nil
+	}
+	before, _ := t.failed.latest()
+	n := t.Count(text)
+	if after, err := t.failed.latest(); after != before {
+		return 0, err
+	}
+	return n, nil
+}
+
 // AddSpecial returns ids with the special tokens around them that the file's
 // post-processor puts around a single text, such as <s> or [CLS] and [SEP].
 func (t *Tokenizer) AddSpecial(ids []uint32) []uint32 { return t.post.apply(ids) }

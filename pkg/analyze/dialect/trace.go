@@ -75,7 +75,7 @@ func (t *Trace) Request(q *export.Request) {
 	}
 	t.requests++
 	t.q = q
-	t.m, _ = t.meter.Measure(q) // counting never fails
+	t.m = t.meter.Measure(q)
 	t.ownFirst = false
 	if end, ok := q.EndNS(); ok && t.m.Counted {
 		if t.endNS == 0 || q.StartNS < t.startNS {

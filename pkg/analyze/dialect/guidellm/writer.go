@@ -113,10 +113,7 @@ func (w *Writer) Warnings() []error {
 }
 
 func (w *Writer) request(l *level, index int, q *export.Request) error {
-	m, err := w.meter.Measure(q)
-	if err != nil {
-		return err
-	}
+	m := w.meter.Measure(q)
 	x := read(q, m, &w.texts)
 	if w.model == "" {
 		if body, err := pyjson.Parse(x.body, pyjson.JSON); err == nil {
@@ -137,7 +134,7 @@ func (w *Writer) request(l *level, index int, q *export.Request) error {
 	}
 	w.buf = pyjson.Append(b, x.object(startNS), 0)
 	l.requests[x.group] = append(l.requests[x.group], x.stat)
-	_, err = l.text[x.group].Write(w.buf)
+	_, err := l.text[x.group].Write(w.buf)
 	return err
 }
 
