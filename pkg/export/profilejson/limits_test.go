@@ -166,6 +166,26 @@ func TestReaderHugeValue(t *testing.T) {
 	}
 }
 
+// A request with more times than fit is refused by the number of its commas, before
+// they are decoded.
+func TestReaderManyTimes(t *testing.T) { // not parallel: it looks at what is allocated
+	const limit = 4 << 20
+	src := &synthetic{head: `{"experiments":[{"requests":[{"timestamp":3,"response_timestamps":[`, period: "1,", tail: `1]}]}]}`, repeat: 2 << 20}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	r, err := NewReader(context.Background(), "big.json", src, src.size(), export.Limits{MaxValueBytes: limit})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Next() || r.Err() == nil || !strings.Contains(r.Err().Error(), "the decoded request is larger than 16777216 bytes") {
+		t.Errorf("err = %v, want that the request is too large", r.Err())
+	}
+	runtime.ReadMemStats(&after)
+	if n := (after.TotalAlloc - before.TotalAlloc) >> 20; n > 48 {
+		t.Errorf("%d MB were allocated in all for 4 MB of times", n)
+	}
+}
+
 // A value of exactly the limit is fine, one byte more is not.
 func TestReaderLimitBoundary(t *testing.T) {
 	request := `{"timestamp":1,"response_timestamps":[2]}`
