@@ -87,6 +87,7 @@ type lister struct {
 	order func(a, b *report.Row) int
 	w     report.RowWriter
 
+	queue   rowQueue
 	rows    []report.Row // to be sorted
 	written int
 	refused int   // requests whose output the tokenizer could not count
@@ -96,7 +97,9 @@ type lister struct {
 // list writes the rows as they come, or all at the end if they are sorted.
 func (l *lister) list(ctx context.Context) error {
 	m := analyze.NewMeter(l.r.Run(), l.cfg)
-	q := rowQueue{streamed: map[int]bool{}}
+	q := &l.queue
+	q.streamed = map[int]bool{}
+	looked := false
 	for n := uint64(0); !l.full() && l.r.Next(); n++ {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -112,6 +115,10 @@ func (l *lister) list(ctx context.Context) error {
 		q.add(level, d, func() report.Row {
 			return report.NewRow(level, &l.r.Run().Experiments[level], n, request, d)
 		})
+		if len(q.rows) > maxUndecided && !looked && l.order == nil {
+			looked = true
+			q.decide(l.streamedLevels(ctx))
+		}
 		if err := q.drain(level, l.take); err != nil {
 			return err
 		}
@@ -129,6 +136,33 @@ func (l *lister) list(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// maxUndecided is the number of rows that are kept until it is known whether their
+// level was streamed. Beyond it, a second pass over the file finds that out.
+const maxUndecided = 1000
+
+// streamedLevels returns which levels have a request that shows that they were
+// streamed, and nil if the file cannot be read to its end.
+func (l *lister) streamedLevels(ctx context.Context) map[int]bool {
+	r, ok, err := export.Reopen(ctx, l.r)
+	if !ok || err != nil {
+		return nil
+	}
+	defer func() { _ = r.Close() }() // nothing is written to it
+	cfg := l.cfg
+	cfg.Counter = nil // whether a request was streamed does not depend on its tokens
+	m := analyze.NewMeter(r.Run(), cfg)
+	levels := map[int]bool{}
+	for r.Next() && ctx.Err() == nil {
+		if level := r.Experiment(); !levels[level] && m.Measure(r.Request()).ShowsStream() {
+			levels[level] = true
+		}
+	}
+	if ctx.Err() != nil {
+		return nil
+	}
+	return levels
 }
 
 // full reports whether no other row will be written.
@@ -153,6 +187,7 @@ func (l *lister) take(row *report.Row) error {
 type rowQueue struct {
 	rows     []heldRow
 	streamed map[int]bool // levels that a request showed to be streamed
+	decided  bool         // streamed holds all such levels
 }
 
 type heldRow struct {
@@ -162,13 +197,20 @@ type heldRow struct {
 	ifStreamed *report.Row
 }
 
+// decide tells the queue all levels that were streamed; nil if they are not known.
+func (q *rowQueue) decide(streamed map[int]bool) {
+	if streamed != nil {
+		q.streamed, q.decided = streamed, true
+	}
+}
+
 func (q *rowQueue) add(level int, d *analyze.Measured, row func() report.Row) {
 	q.streamed[level] = q.streamed[level] || d.ShowsStream()
 	if q.streamed[level] {
 		d.AsStreamed()
 	}
 	h := heldRow{level: level, row: row()}
-	if d.Streamed == analyze.StreamedUnknown {
+	if d.Streamed == analyze.StreamedUnknown && !q.decided {
 		d.AsStreamed()
 		streamed := row()
 		h.ifStreamed = &streamed
@@ -186,7 +228,7 @@ func (q *rowQueue) drain(reading int, take func(*report.Row) error) error {
 		if h.ifStreamed != nil {
 			if q.streamed[h.level] {
 				row = h.ifStreamed
-			} else if h.level == reading {
+			} else if h.level == reading && !q.decided {
 				break
 			}
 		}

@@ -121,14 +121,15 @@ func (o *Opener) Open(ctx context.Context, path string) (Reader, error) {
 	}
 	if beside {
 		useSummaries(ctx, r, path)
+		r.beside = path
 	}
 	return r, nil
 }
 
 // openFile opens a regular file. f belongs to it: without a Reader that keeps
 // f it is closed.
-func (o *Opener) openFile(ctx context.Context, name string, f *os.File) (Reader, error) {
-	fail := func(err error) (Reader, error) { return nil, errors.Join(err, f.Close()) }
+func (o *Opener) openFile(ctx context.Context, name string, f *os.File) (*opened, error) {
+	fail := func(err error) (*opened, error) { return nil, errors.Join(err, f.Close()) }
 	size, err := f.Seek(0, io.SeekEnd)
 	if err != nil {
 		return fail(err)
@@ -148,12 +149,13 @@ func (o *Opener) openFile(ctx context.Context, name string, f *os.File) (Reader,
 	if err != nil {
 		return fail(err)
 	}
-	return &opened{Reader: r, close: f.Close}, nil
+	again := func(ctx context.Context) (Reader, error) { return o.openFormat(ctx, name, head[:n], f, size) }
+	return &opened{Reader: r, close: f.Close, again: again}, nil
 }
 
 // openStream opens what has to be spooled. It closes c, if not nil, in any
 // case.
-func (o *Opener) openStream(ctx context.Context, name string, src io.Reader, c io.Closer) (_ Reader, err error) {
+func (o *Opener) openStream(ctx context.Context, name string, src io.Reader, c io.Closer) (_ *opened, err error) {
 	s, err := spool.Copy(ctx, name, src, spool.Config{
 		Dir: o.TempDir, MaxBytes: o.MaxSpoolBytes, MaxRatio: o.MaxRatio, CutBlanks: true,
 		Check: func(head []byte) error { return o.recognized(name, head) }, CheckBytes: sniffBytes,
@@ -184,7 +186,8 @@ func (o *Opener) openStream(ctx context.Context, name string, src io.Reader, c i
 		}
 		return nil, errors.Join(err, s.Close())
 	}
-	return &opened{Reader: r, close: s.Close, name: name, damage: s.Err, size: s.Size}, nil
+	again := func(ctx context.Context) (Reader, error) { return o.openFormat(ctx, name, head[:n], s.File, s.Size) }
+	return &opened{Reader: r, close: s.Close, again: again, name: name, damage: s.Err, size: s.Size}, nil
 }
 
 // openFormat finds the format of head and opens it.
@@ -254,6 +257,8 @@ func describe(head []byte) string {
 type opened struct {
 	Reader
 	close  func() error
+	again  func(context.Context) (Reader, error)
+	beside string // the path whose folder's summaries were read; "" for none
 	name   string
 	size   int64 // what could be decompressed
 	damage error // of the compressed file
@@ -270,6 +275,20 @@ func (r *opened) Err() error {
 		return fmt.Errorf("%s: damaged after %d bytes of content: %w", r.name, r.size, r.damage)
 	}
 	return fmt.Errorf("%w; %s is damaged there: %w", err, r.name, r.damage)
+}
+
+// Reopen returns another Reader of the content that r reads, from its beginning, for
+// callers that need a second pass. Its warnings and its position are its own. Close it
+// before r. ok is false if r does not come from an [Opener].
+func Reopen(ctx context.Context, r Reader) (again Reader, ok bool, err error) {
+	o, ok := r.(*opened)
+	if !ok {
+		return nil, false, nil
+	}
+	if again, err = o.again(ctx); err == nil && o.beside != "" {
+		useSummaries(ctx, again, o.beside)
+	}
+	return again, true, err
 }
 
 // Skipped is that of the format's reader.

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pa-tools/pa/pkg/analyze/report"
+	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/export/formats"
+)
+
+// TestRequestsUndecided lists two levels of requests with one response each. Only the
+// last request of the first level shows that the level was streamed. The rows are the
+// same whether they are kept until then or a second pass over the file finds it out.
+func TestRequestsUndecided(t *testing.T) {
+	for _, tt := range []struct {
+		n      int
+		zipped bool // the second pass reads the decompressed copy
+	}{{10, false}, {3 * maxUndecided, false}, {3 * maxUndecided, true}} {
+		n := tt.n
+		path := filepath.Join(t.TempDir(), "run.json")
+		one := `{"timestamp":1000,"response_timestamps":[1500]}`
+		level := strings.Repeat(one+",", n)
+		file := `{"experiments":[{"experiment":{"mode":"concurrency","value":1},"requests":[` + level + `{"timestamp":1000,"response_timestamps":[1500,1600]}]},` +
+			`{"experiment":{"mode":"concurrency","value":2},"requests":[` + level + one + `]}],"version":"","service_kind":"","endpoint":""}`
+		if tt.zipped {
+			var b bytes.Buffer
+			z := gzip.NewWriter(&b)
+			if _, err := io.WriteString(z, file); err != nil {
+				t.Fatal(err)
+			}
+			if err := z.Close(); err != nil {
+				t.Fatal(err)
+			}
+			file = b.String()
+		}
+		if err := os.WriteFile(path, []byte(file), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		opener := export.Opener{Formats: formats.Readers()}
+		r, err := opener.Open(context.Background(), path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got ttfts
+		l := lister{r: r, w: &got}
+		if err := l.list(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.Close(); err != nil {
+			t.Fatal(err)
+		}
+		want := append(slices.Repeat([]string{"{500 true}"}, n+1), slices.Repeat([]string{"{0 false}"}, n+1)...)
+		if !slices.Equal(got, want) {
+			t.Errorf("%d requests in a level: %d rows, want %d: the first level's with a TTFT, the second level's without", n, len(got), len(want))
+		}
+		if most := cap(l.queue.rows); most > 2*maxUndecided {
+			t.Errorf("%d requests in a level: there was room for %d rows at once, want about %d", n, most, maxUndecided)
+		}
+	}
+}
+
+// ttfts keeps the TTFT of each row.
+type ttfts []string
+
+func (t *ttfts) Write(row *report.Row) error {
+	*t = append(*t, fmt.Sprint(row.TTFT))
+	return nil
+}
+
+func (t *ttfts) Flush() error { return nil }
