@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/pa-tools/pa/internal/cmdline"
+	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/export"
@@ -68,7 +69,7 @@ func requests(c *cli.Context) error {
 			l := lister{r: r, cfg: cfg, limit: limit, order: order, w: w}
 			err := l.list(c.Context)
 			if l.refused > 0 {
-				warnf(c, "%s: the tokenizer could not count the output of %s, so output_tokens is n/a there: %v; check the tokenizer file", path, report.Plural(l.refused, "request"), l.refusal)
+				warnf(c, "%s: the tokenizer could not count the output of %s, so output_tokens is n/a there: %v; check the tokenizer file", path, plural.GroupedOf(l.refused, "request"), l.refusal)
 			}
 			return errors.Join(err, w.Flush())
 		})

@@ -15,7 +15,7 @@ type Calibration struct {
 	EndNS    uint64              `json:"end_ns"`
 	Host     *HostMeta           `json:"host,omitempty"` // not within a run, which has it
 	Services []CalibratedService `json:"services"`
-	// Limits is what these figures cannot show, in sentences.
+	// Limits are sentences that say what these figures cannot show.
 	Limits []string `json:"limits"`
 }
 
@@ -33,7 +33,7 @@ type CalibratedService struct {
 	Recordings []CalibratedRecording `json:"recordings"`
 }
 
-// A CalibratedRecording is what one way of taking times gave.
+// A CalibratedRecording holds the result of one way of taking times.
 type CalibratedRecording struct {
 	// Stamps says who was to take the times: "kernel" or "user".
 	Stamps string `json:"stamps"`
@@ -48,8 +48,8 @@ type CalibratedRecording struct {
 	// Merged counts the tokens that came with the same read as the one before
 	// in their answer, and so have the same time.
 	Merged int `json:"merged"`
-	// Receive is the error of the tokens' times, Start that of the requests';
-	// nil when there was nothing to compare.
+	// Receive is the error of the tokens' times, and Start the error of the requests'
+	// start times; nil if there was nothing to compare.
 	Receive *ClockError `json:"receive_error,omitempty"`
 	Start   *ClockError `json:"start_error,omitempty"`
 }

@@ -1,24 +1,24 @@
 package export
 
-// A ClientMeta is what the recorder saw of itself while it sent the load of one
-// level: whether the client, and not the server, was the limit. What the
-// operating system does not tell is absent, never 0.
+// ClientMeta holds the recorder's figures about itself during one load level. They
+// tell whether the client, and not the server, was the limit. A figure that the
+// operating system does not give is absent, never 0.
 type ClientMeta struct {
-	// DurationNS is how long it looked: the level without its warm-up.
+	// DurationNS is the length of the level without its warm-up.
 	DurationNS int64 `json:"duration_ns"`
 	// OfferedPerSecond is the rate of requests that the load schedule asked for:
-	// the gaps from the first instant of the measurement to the last one, over
-	// that time; 0 in a closed loop, which has none. AchievedPerSecond is how many
-	// were sent: with a schedule the gaps from the first start to the last start
-	// or instant, in a closed loop the requests from the first start to the last
-	// end.
+	// the number of gaps from the first scheduled instant of the measurement to the
+	// last one, divided by that time; 0 in a closed loop, which has no schedule.
+	// AchievedPerSecond is the rate of requests that were sent: with a schedule, the
+	// number of gaps from the first start to the last start or instant, divided by
+	// that time; in a closed loop, the requests from the first start to the last end.
 	OfferedPerSecond  float64 `json:"offered_requests_per_s,omitempty"`
 	AchievedPerSecond float64 `json:"achieved_requests_per_s,omitempty"`
-	// HeldBack counts the requests that were due and waited, because as many were
-	// in flight as may be.
+	// HeldBack counts the requests that were due but had to wait, because the most
+	// that may be in flight were in flight.
 	HeldBack int `json:"held_back,omitempty"`
-	// Lateness is start − scheduled of those that were not held back, without the
-	// time of connecting; nil in a closed loop.
+	// Lateness is start − scheduled of the requests that were not held back, without
+	// the time of connecting; nil in a closed loop.
 	Lateness *Spread `json:"lateness,omitempty"`
 	// Turnaround is, in a closed loop, a request's start − the end of the one
 	// before it in the same slot; IssueToStart is start − issued. Both are
@@ -70,9 +70,9 @@ type FDMeta struct {
 	Limit uint64 `json:"limit"`
 }
 
-// A ReadMeta counts responses, from the first of a request that adds output to
-// the last, and those of them that came in the same read of the socket as the one
-// before: their times are one.
+// A ReadMeta counts the responses of requests, from the first one that adds output to
+// the last one. Merged counts the responses that came in the same read of the socket as
+// the previous one and therefore have the same time.
 type ReadMeta struct {
 	Responses uint64 `json:"responses"`
 	Merged    uint64 `json:"merged"`

@@ -1,6 +1,7 @@
 package export
 
-// DatasetMeta says what was sent, where it was read from files or made up. See also RunMeta.DatasetSHA256 and RunMeta.Seed.
+// DatasetMeta describes input data that was read from files or made up. See also
+// RunMeta.DatasetSHA256 and RunMeta.Seed.
 type DatasetMeta struct {
 	Files   []DatasetFile `json:"files,omitempty"`
 	Entries int           `json:"entries"` // that were sent in turn
@@ -8,7 +9,7 @@ type DatasetMeta struct {
 	Streams int `json:"streams,omitempty"`
 	// Order is how they followed each other; "" is theirs.
 	Order string `json:"order,omitempty"`
-	// Tokenizer is what lengths were counted with; nil if none was needed.
+	// Tokenizer counted the lengths; nil if none was needed.
 	Tokenizer *TokenizerMeta `json:"tokenizer,omitempty"`
 }
 

@@ -9,7 +9,7 @@ import (
 // tool, and what that file does not hold. It is stored as JSON under "import" in
 // the "pa" of the run.
 type Import struct {
-	// Format is what the file is called: "GuideLLM benchmarks.json".
+	// Format names the tool and its file: "GuideLLM benchmarks.json".
 	Format string `json:"format"`
 	// Lacks are the parts that the file does not hold. What needs one of them
 	// has no value.
@@ -73,16 +73,16 @@ func (r *Run) Lacks(p Part) (why string, ok bool) {
 	return "", false
 }
 
-// Stated is what a file says of a request in so many words, where its responses
-// do not show it: result files of other tools hold numbers of tokens instead of
-// the texts that were counted. It is stored as JSON under "stated" in the "pa" of
-// the request. A nil number is not stated.
+// Stated holds figures of a request that the file of another tool states and that the
+// responses do not show: such files hold numbers of tokens instead of the texts that
+// were counted. It is stored as JSON under "stated" in the "pa" of the request. A
+// number that the file does not state is nil.
 type Stated struct {
 	InputTokens     *int64 `json:"input_tokens,omitempty"`
 	OutputTokens    *int64 `json:"output_tokens,omitempty"`
 	ReasoningTokens *int64 `json:"reasoning_tokens,omitempty"`
 	CachedTokens    *int64 `json:"cached_tokens,omitempty"`
-	// TokenEvents is how many there were. Responses may hold fewer: the first
+	// TokenEvents is the number of token events. Responses may hold fewer: the first
 	// and the last.
 	TokenEvents *int64 `json:"token_events,omitempty"`
 	// Silent are the indices of responses that added no output.
@@ -92,21 +92,21 @@ type Stated struct {
 	Streamed *bool `json:"streamed,omitempty"`
 	// Text is the whole answer.
 	Text *string `json:"text,omitempty"`
-	// CountedInput and CountedOutput are the tool's own counts, where those of
-	// the server, InputTokens and OutputTokens, are others. Where the server
-	// said none, both are the tool's.
+	// CountedInput and CountedOutput are the tool's own counts, if the server's counts,
+	// InputTokens and OutputTokens, differ. If the server gave no counts, InputTokens
+	// and OutputTokens hold the tool's counts, too.
 	CountedInput  *int64 `json:"counted_input,omitempty"`
 	CountedOutput *int64 `json:"counted_output,omitempty"`
-	// EndNS is when the tool was through with a request that succeeded, after
+	// EndNS is the time at which the tool was done with a successful request, after
 	// its last response.
 	EndNS *uint64 `json:"end_ns,omitempty"`
-	// ErrorType is what the tool calls the kind of a failure.
+	// ErrorType is the tool's name for the kind of a failure.
 	ErrorType string `json:"error_type,omitempty"`
-	// ErrorCause and ErrorChain are what it says led to that.
+	// ErrorCause and ErrorChain are the causes that the tool gives for the failure.
 	ErrorCause string   `json:"error_cause,omitempty"`
 	ErrorChain []string `json:"error_chain,omitempty"`
-	// Figures are what the tool made of the request besides, by its own names and
-	// in its units, where nothing else here holds it.
+	// Figures are further figures of the request, by the tool's names and in its
+	// units, which no other member holds.
 	Figures map[string]float64 `json:"figures,omitempty"`
 }
 

@@ -16,8 +16,8 @@ import (
 
 // A Format recognizes and opens files of one kind.
 type Format interface {
-	// Name is what messages call the format: "profile_export.json". "" is one
-	// that is only recognized to be refused with a reason.
+	// Name is the name of the format in messages: "profile_export.json". A format
+	// with the name "" is recognized only to be refused with a reason.
 	Name() string
 	// Sniff reports whether a file that starts with head (up to 4 KiB, after
 	// decompression) looks like this format.
@@ -34,13 +34,13 @@ type Limits struct {
 	MaxValueBytes int64
 }
 
-// DefaultMaxRatio is what Opener.MaxRatio 0 means.
+// DefaultMaxRatio is the bound for an Opener.MaxRatio of 0.
 const DefaultMaxRatio = spool.DefaultMaxRatio
 
-// DefaultMaxValueBytes is what Limits.MaxValueBytes 0 means.
+// DefaultMaxValueBytes is the bound for a Limits.MaxValueBytes of 0.
 const DefaultMaxValueBytes = 64 << 20
 
-// stdinName is what messages call Opener.Stdin.
+// stdinName is the name of Opener.Stdin in messages.
 const stdinName = "stdin"
 
 // sniffBytes is how much of a file's start the formats are shown.
@@ -52,7 +52,7 @@ type Opener struct {
 	// opens it.
 	Formats []Format
 	Limits  Limits
-	// Stdin is what the path "-" stands for; nil means that there is none.
+	// Stdin is the input for the path "-"; nil means that there is none.
 	Stdin io.Reader
 	// Beside allows a reader to open files with fixed names in the folder of the
 	// named file: the summary and the settings that the tool writes there. If the
@@ -264,8 +264,8 @@ type opened struct {
 	damage error // of the compressed file
 }
 
-// Err returns what ended the reading: for a damaged compressed file both that
-// and, if the content broke off there, its *CutError.
+// Err returns the error that ended the reading. For a damaged compressed file it wraps
+// the damage and, if the content broke off there, the *CutError of the content.
 func (r *opened) Err() error {
 	err := r.Reader.Err()
 	switch {
@@ -291,12 +291,12 @@ func Reopen(ctx context.Context, r Reader) (again Reader, ok bool, err error) {
 	return again, true, err
 }
 
-// Skipped is that of the format's reader.
+// Skipped implements Skipper by asking the format's reader.
 func (r *opened) Skipped(experiment int) (counted, excluded int) {
 	return Skipped(r.Reader, experiment)
 }
 
-// SelfCheck is that of the format's reader.
+// SelfCheck implements Checker by asking the format's reader.
 func (r *opened) SelfCheck() SelfCheck {
 	c, _ := Checked(r.Reader)
 	return c

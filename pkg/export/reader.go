@@ -25,13 +25,12 @@ type Reader interface {
 	// Scrapes calls do for each scrape of telemetry in the file, in its order. The
 	// scrape is valid until do returns, its Series for as long as the reader is
 	// open. It may be called at any time before Close, also between calls of
-	// Next, and again. The error is that of do, or why ctx ended; what cannot be
-	// read is left out with a warning.
+	// Next, and again. It returns the error of do, or the cause of ctx. It leaves out
+	// unreadable scrapes with a warning.
 	Scrapes(ctx context.Context, do func(*Scrape) error) error
-	// Err returns what ended the reading early: an I/O error, a *CutError for
-	// a file that ends too soon, a *SyntaxError for one that stops being what
-	// it claims. nil after a complete read. Requests delivered before are
-	// good.
+	// Err returns the error that ended the reading early, or nil after a complete
+	// read: an I/O error, a *CutError for a file that ends too soon, or a *SyntaxError
+	// for a file that breaks its format. Requests delivered before are good.
 	Err() error
 	// Warnings returns the data problems met so far, each kind once with a
 	// count.
@@ -42,9 +41,10 @@ type Reader interface {
 
 // A Skipper is a Reader that tells how many requests it had to leave out.
 type Skipper interface {
-	// Skipped returns how many requests of the experiment of that index were
-	// left out so far, each with a Warning that is LeftOut: of those that
-	// count, and of those that the file excludes.
+	// Skipped returns how many requests of the experiment with that index were left
+	// out so far, each with a Warning that is LeftOut. counted is the number of
+	// requests that would count, excluded the number of requests that the file
+	// excludes.
 	Skipped(experiment int) (counted, excluded int)
 }
 
@@ -64,8 +64,7 @@ func Skipped(r Reader, experiment int) (counted, excluded int) {
 // and from one goroutine. Excluded requests may come between the others; the
 // Writer puts them where its format wants them.
 type Writer interface {
-	// BeginExperiment starts a load level; mode and value are those of
-	// [Experiment].
+	// BeginExperiment starts a load level with the Mode and Value of an [Experiment].
 	BeginExperiment(mode, value string) error
 	// WriteRequest writes one request of the current experiment. It keeps
 	// nothing of r.
@@ -109,12 +108,13 @@ func Checked(r Reader) (c SelfCheck, ok bool) {
 // A Summarized is a Reader of a file whose tool writes its summary and its settings
 // of the run into other files of the same folder.
 type Summarized interface {
-	// SummaryNames returns the names of those files, given the name of the one
-	// that is read, all without their folder; nil when there are none.
+	// SummaryNames returns the names of these files, given the name of the file that
+	// the Reader reads; all names are without the folder. It returns nil if the tool
+	// writes no such files.
 	SummaryNames(file string) []string
 	// UseSummary takes the content of one such file, before the first Next. [Checker]
-	// compares its figures with the run's, and the load that it names becomes the
-	// run's load. name is the path. err says why the file could not be read: content
-	// is nil then, and a Warning says so.
+	// compares its figures with the run's figures, and the run gets the load that it
+	// names. name is the path. A non-nil err says why the file could not be read;
+	// content is then nil, and a Warning reports err.
 	UseSummary(name string, content []byte, err error)
 }

@@ -8,10 +8,10 @@ type RepeatMeta struct {
 	// Group is the same in all runs of the series and, for all practical
 	// purposes, in no others.
 	Group string `json:"group"`
-	// Order says in which order the levels were measured, when that was not the
-	// one of the list that was asked for: Order[i] is the index in that list of
-	// the level that came as number i. The experiments of a file are in the
-	// order of the list, those of a journal as they were measured; its readers
-	// sort them.
+	// Order is the order in which the levels were measured; nil if they were measured
+	// in the order of the list that was asked for. Order[i] is the index in that list
+	// of the level that was measured as number i. A file holds its experiments in the
+	// order of the list. A journal holds them in the order of measurement, and its
+	// readers sort them.
 	Order []int `json:"order,omitempty"`
 }

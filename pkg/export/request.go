@@ -69,7 +69,7 @@ type Request struct {
 
 	Phase Phase
 
-	// Stated is what the file says besides; nil in our own.
+	// Stated holds figures that the file of another tool states; nil in our own files.
 	Stated *Stated
 
 	// HasMeta says that pa-record's additions are present and will be written.

@@ -20,7 +20,7 @@ type Run struct {
 	ServiceKind *string
 	Endpoint    *string
 
-	// Meta is what pa-record adds about the run ("pa" at the top level), nil
+	// Meta holds the facts about the run that pa-record adds ("pa" at the top level), nil
 	// in files of other tools.
 	Meta *RunMeta
 
@@ -36,7 +36,8 @@ type Experiment struct {
 	// WindowBoundaries are n+1 instants (ns) for n contiguous windows.
 	// nil means that the member is absent.
 	WindowBoundaries []uint64
-	// Meta is what pa-record adds, nil in files of other tools.
+	// Meta holds the facts about the level that pa-record adds, nil in files of other
+	// tools.
 	Meta *ExperimentMeta
 	// Extra holds members that no known release writes, in order.
 	Extra Fields
@@ -58,21 +59,22 @@ type RunMeta struct {
 	Config json.RawMessage `json:"config,omitempty"`
 	Host   *HostMeta       `json:"host,omitempty"`
 	Model  string          `json:"model,omitempty"`
-	// Models are all that requests went to, Model being the first; nil when it was
-	// one. Which one a request went to is [Request.Model].
+	// Models lists the models that requests went to, Model first; nil if there was
+	// only one. [Request.Model] names the model of a request.
 	Models []string `json:"models,omitempty"`
 	URL    string   `json:"url,omitempty"` // the first
-	// URLs are all servers that requests went to in turn; nil when it was one.
+	// URLs lists the servers that requests went to in turn; nil if there was only one.
 	URLs []string `json:"urls,omitempty"`
 	// Protocol is the protocol of the requests: "http" or "grpc".
 	Protocol string `json:"protocol,omitempty"`
 	// Streaming says whether the requests asked for streamed answers; nil where
 	// that is not recorded, or where it is not the same for all.
 	Streaming *bool `json:"streaming,omitempty"`
-	// DatasetSHA256 is over the input data as sent to the backend, in hex.
+	// DatasetSHA256 is the hash of the input data as sent to the backend, in hex.
 	DatasetSHA256 string `json:"dataset_sha256,omitempty"`
 	Seed          uint64 `json:"seed,omitempty"`
-	// Dataset says where that was read; nil where it was in the recorder.
+	// Dataset describes input data that was read from files or made up; nil for data
+	// that is part of the recorder.
 	Dataset *DatasetMeta `json:"dataset,omitempty"`
 	// Repeat is the run's place in a series; nil when it is not part of one.
 	Repeat *RepeatMeta `json:"repeat,omitempty"`
@@ -83,11 +85,11 @@ type RunMeta struct {
 	Start string `json:"start,omitempty"`
 	// Stamps counts responses by the source of their time.
 	Stamps *StampCount `json:"stamps,omitempty"`
-	// Calibration is how far the recorder's times were from the truth, on this
-	// machine right before the run; nil when that was not asked for.
+	// Calibration holds the errors of the recorder's times, measured on this machine
+	// right before the run; nil if no calibration was asked for.
 	Calibration *Calibration `json:"calibration,omitempty"`
-	// Telemetry is what became of the sources of telemetry; nil when none was
-	// asked for. Their values are the scrapes of [Reader.Scrapes].
+	// Telemetry describes the sources of telemetry; nil if none was asked for.
+	// [Reader.Scrapes] gives their values.
 	Telemetry []TelemetrySource `json:"telemetry,omitempty"`
 	// Import is set when the run comes from a result file of another tool.
 	Import *Import `json:"import,omitempty"`
@@ -96,15 +98,15 @@ type RunMeta struct {
 	// Interrupted names the signal that ended the run early.
 	Interrupted string   `json:"interrupted,omitempty"`
 	Warnings    []string `json:"warnings,omitempty"`
-	// AnalysisHints is what the command line of another tool said about its
-	// report, for pa-analyze: "dialect", "experiment", and what that dialect
-	// calls the rest. nil when there was none.
+	// AnalysisHints holds the options of another tool's command line that are about
+	// its report, for pa-analyze: "dialect", "experiment", and further ones by the
+	// names that the dialect gives them. nil if there was no such command line.
 	AnalysisHints map[string]string `json:"analysis_hints,omitempty"`
 }
 
-// How warnings of pa-record begin that say whether runs can be compared: the
-// first is in RunMeta, once for each step, the second in ExperimentMeta, once
-// for each reason, which follows.
+// Beginnings of the warnings of pa-record that tell whether runs can be compared.
+// RunMeta has a ClockStepWarning for each step of the clock. ExperimentMeta has a
+// SaturationWarning for each reason; the reason follows the beginning.
 const (
 	ClockStepWarning  = "the wall clock was set by "
 	SaturationWarning = "the client may be the limit: "
@@ -168,8 +170,8 @@ func (c *StampCount) Merge(o StampCount) {
 	c.User += o.User
 }
 
-// ExperimentMeta is what pa-record adds to an experiment. It is stored as JSON
-// under "pa" in the experiment, beside excluded_requests.
+// ExperimentMeta holds the facts about a load level that pa-record adds. It is stored
+// as JSON under "pa" in the experiment, beside excluded_requests.
 type ExperimentMeta struct {
 	// Load names the load where mode and value do not tell all of it: "schedule of
 	// 5 requests", "request rate 10, poisson, at most 4 in flight".
@@ -189,17 +191,17 @@ type ExperimentMeta struct {
 	Cancelled int `json:"cancelled,omitempty"`
 	// Resent counts the requests that were sent again: see [Request.Resent].
 	Resent int `json:"resent,omitempty"`
-	// OutputsDropped counts the requests whose outputs the disk had no room
-	// for: see [Request.OutputsDropped].
+	// OutputsDropped counts the requests whose outputs were not stored because the
+	// disk was too slow: see [Request.OutputsDropped].
 	OutputsDropped int `json:"outputs_dropped,omitempty"`
 	// Unreadable counts the requests that could not be read in the file from which
 	// this one was converted: see [Skipper].
 	Unreadable int `json:"unreadable,omitempty"`
-	// Client is what the recorder saw of itself meanwhile; nil when it did not
-	// look.
+	// Client holds the recorder's figures about itself during the level; nil if it did
+	// not measure them.
 	Client *ClientMeta `json:"client,omitempty"`
-	// ServerStats is what a Triton server counted meanwhile; nil when it was not
-	// asked, or is none.
+	// ServerStats holds the counters of a Triton server during the level; nil if the
+	// server was not asked or is no Triton server.
 	ServerStats *ServerStats `json:"server_stats,omitempty"`
 	// Interrupted is set when the level was ended early by a signal.
 	Interrupted bool     `json:"interrupted,omitempty"`

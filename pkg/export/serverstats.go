@@ -1,14 +1,14 @@
 package export
 
-// ServerStats is what a Triton server counted of its models while a load level
-// was on: the answers to ModelStatistics at each edge. It is stored as JSON
-// under "server_stats" in the "pa" of an experiment.
+// ServerStats holds the counters of a Triton server for its models during a load
+// level: the answers to ModelStatistics at each edge. It is stored as JSON under
+// "server_stats" in the "pa" of an experiment.
 //
-// The counters of the server go on for ever. What happened in a window is the
-// difference of the snapshots at its two edges: see [ServerStats.Between]. A
-// snapshot is taken while the load goes on, right after the edge, so that it
-// holds what the server finished until then, which is not exactly what the
-// client saw finish in the window.
+// The counters of the server never reset. The difference of the snapshots at the two
+// edges of a window gives the counts of the window: see [Between]. A
+// snapshot is taken right after the edge, while the load goes on. It therefore counts
+// the requests that the server had finished by then, and these are not exactly the
+// requests that ended in the window for the client.
 type ServerStats struct {
 	// Protocol is how the server was asked: "grpc" or "http".
 	Protocol string `json:"protocol,omitempty"`
@@ -28,7 +28,8 @@ type ServerModel struct {
 	// Version is the version that was asked for; "" stands for all: the
 	// statistics then have an entry for each version that is loaded.
 	Version string `json:"version,omitempty"`
-	// Platform is that of the model's configuration ("ensemble"), or its backend.
+	// Platform is the platform in the model's configuration ("ensemble"), or the
+	// model's backend.
 	Platform string `json:"platform,omitempty"`
 	// Composing are the indices in ServerStats.Models of the models that
 	// requests to this one are handed on to: the steps of an ensemble in their
@@ -86,7 +87,7 @@ type StatsSnapshot struct {
 }
 
 // ModelStats are the counters of one version of a model since the server loaded
-// it, or the difference of two such. Names of members are those of Triton.
+// it, or the difference of two such counters. Members have Triton's names.
 type ModelStats struct {
 	Name    string `json:"name"`
 	Version string `json:"version"`
@@ -138,9 +139,9 @@ func (c CountNS) MeanNS() (ns float64, ok bool) {
 	return float64(c.NS) / float64(c.Count), true
 }
 
-// Window returns the snapshots at the edges of window i: that of its end, and
-// the one before, of EdgeMeasure for the first window. nil stands for one that
-// is missing.
+// Window returns the snapshots at the edges of window i. begin is the snapshot at the
+// end of the window before, or at EdgeMeasure for the first window. A missing snapshot
+// is nil.
 func (s *ServerStats) Window(i int) (begin, end *StatsSnapshot) {
 	for k := range s.Snapshots {
 		x := &s.Snapshots[k]
@@ -154,12 +155,12 @@ func (s *ServerStats) Window(i int) (begin, end *StatsSnapshot) {
 	return begin, end
 }
 
-// Between returns what the models counted from one snapshot to another, an
-// entry for each version that both have, in the order of end. Reset says that a
-// counter went back, because the server or a model was started again: the
-// versions to which that happened are left out.
+// Between returns the growth of the models' counters from one snapshot to another: an
+// entry for each version that both have, in the order of end. reset says that a
+// counter went back, because the server or a model was started again; the versions
+// whose counters went back are left out.
 //
-// LastInference is that of end, 0 when the model was not used between.
+// LastInference is taken from end; it is 0 if the model was not used in between.
 func Between(begin, end *StatsSnapshot) (delta []ModelStats, reset bool) {
 	for i := range end.Stats {
 		e := &end.Stats[i]

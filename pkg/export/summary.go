@@ -12,7 +12,7 @@ import (
 	"github.com/pa-tools/pa/internal/regular"
 )
 
-// maxSummaryBytes bounds a summary: those of the tools have a few kilobytes.
+// maxSummaryBytes bounds a summary: the tools write a few kilobytes.
 const maxSummaryBytes = 16 << 20
 
 // resultFiles lists the names of files of requests. A folder stands for the first of

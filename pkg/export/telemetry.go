@@ -2,25 +2,25 @@ package export
 
 import "strings"
 
-// A Scrape is what one source of telemetry said at one time: the metrics
-// endpoint of a server or of a GPU exporter, or a tool such as nvidia-smi. The
-// scrapes of all sources are the telemetry of a run, in which no value is
-// changed: counters are as they were, what they grew by is a question for
-// package analyze.
+// A Scrape holds the samples that one source of telemetry gave at one time. A source
+// is the metrics endpoint of a server or of a GPU exporter, or a tool such as
+// nvidia-smi. The scrapes of all sources are the telemetry of a run. They hold the
+// values as the source gave them; package analyze computes the growth of counters.
 type Scrape struct {
-	// Source names where it comes from, without credentials: a URL, or the name
-	// of a tool. It is that of a [TelemetrySource] of the run's metadata.
+	// Source is the URL of the endpoint, without credentials, or the name of the tool.
+	// A [TelemetrySource] in the run's metadata has the same Source.
 	Source string
-	// StartNS and EndNS are when it was asked for and when all of it was there,
-	// on the clock of the run. The values are of some instant between.
+	// StartNS is the time of the request for the scrape and EndNS the time at which
+	// all of it had arrived, on the clock of the run. The source took the values at
+	// some instant between them.
 	StartNS, EndNS uint64
 	// Samples are in the order of the source; nil when it gave none.
 	Samples []Sample
-	// LeftOut counts the samples that it had besides, of which nothing was kept
-	// because of the bounds of a source.
+	// LeftOut counts further samples, which were not kept because of the bounds of a
+	// source.
 	LeftOut int
-	// Error is why it failed; "" when it did not. What came before the failure
-	// is not kept.
+	// Error says why the scrape failed; "" if it did not. A failed scrape has no
+	// samples.
 	Error string
 }
 
@@ -35,12 +35,12 @@ type Sample struct {
 // A Series is a quantity of one source over time.
 type Series struct {
 	Source string
-	// Name is that of the source: "nv_gpu_utilization",
+	// Name is the source's name of the series: "nv_gpu_utilization",
 	// "vllm:time_to_first_token_seconds_bucket".
 	Name string
-	// Type is what the source calls it: "counter", "gauge", "histogram",
-	// "summary" (also for the _bucket, _sum and _count of those), "untyped"; ""
-	// when it does not say.
+	// Type is the type that the source states: "counter", "gauge", "histogram",
+	// "summary" or "untyped"; "" if it states none. The series _bucket, _sum and
+	// _count have the type of their histogram or summary.
 	Type string
 	// Labels tell series of one name apart, in the order of the source.
 	Labels []Label
@@ -87,31 +87,31 @@ const (
 	TelemetryNvidiaSMI  = "nvidia-smi" // rows of nvidia-smi --query-gpu
 )
 
-// TelemetrySource is what became of one source of scrapes. It is stored as JSON
-// in the metadata of the run.
+// TelemetrySource describes one source of scrapes and counts what was kept and lost.
+// It is stored as JSON in the metadata of the run.
 type TelemetrySource struct {
-	// Source is that of its [Scrape] values: without credentials.
+	// Source is the Source of its [Scrape] values, without credentials.
 	Source string `json:"source"`
 	Kind   string `json:"kind"`
 	// Host is where the source runs, as in its URL; the recorder's own for a tool.
 	Host       string `json:"host,omitempty"`
 	IntervalNS int64  `json:"interval_ns,omitempty"`
-	// Scrapes were kept, Failed among them; Dropped were not, because the
-	// recorder had no room for them.
+	// Scrapes counts the scrapes that were kept, and Failed the failed ones among
+	// them. Dropped counts scrapes that the recorder had no room for.
 	Scrapes int `json:"scrapes"`
 	Failed  int `json:"failed,omitempty"`
 	Dropped int `json:"dropped,omitempty"`
-	// Series were kept; LeftOut counts the samples of the scrapes whose series
-	// were not, because they are beyond the bounds of a source. Emptied of the
-	// scrapes have no sample for that reason.
+	// Series counts the series that were kept. LeftOut counts the samples of series
+	// that were not kept because of the bounds of a source, and Emptied the scrapes
+	// that have no sample for that reason.
 	Series  int `json:"series"`
 	LeftOut int `json:"left_out,omitempty"`
 	Emptied int `json:"emptied,omitempty"`
 	// Repeated counts samples of a series that had one in the same scrape
 	// already: the first is kept.
 	Repeated int `json:"repeated,omitempty"`
-	// Gone are the series that the source had ceased to give when it last
-	// answered: its label sets change.
+	// Gone counts the series that were absent from the last answer of the source,
+	// because its label sets change.
 	Gone int `json:"gone,omitempty"`
 	// BadLines counts the lines of its answers that make no sense; FirstBadLine
 	// is the number, from 1, of the first one in its answer.
