@@ -18,7 +18,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -41,7 +40,7 @@ func main() {
 	go func() {
 		s := <-signals
 		signal.Stop(signals) // a second one ends the process at once
-		cancel(interrupted{s})
+		cancel(cmdline.SignalError{Signal: s})
 	}()
 	os.Exit(run(ctx, os.Args, os.Stdin, os.Stdout, os.Stderr))
 }
@@ -72,31 +71,9 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	}
 	for _, c := range app.Commands {
 		c.Flags = append(c.Flags, cmdline.ConfigFlag("Common"))
-		c.Action = withSignals(c.Action)
+		c.Action = cmdline.WithSignals(c.Action)
 	}
 	return app.Run(ctx, args, stdin, stdout, stderr)
-}
-
-// interrupted is the cause of a context that a signal ended.
-type interrupted struct{ signal os.Signal }
-
-func (i interrupted) Error() string { return "ended by " + i.signal.String() }
-
-// withSignals gives an action that failed because of a signal the exit code of
-// that signal.
-func withSignals(action cli.ActionFunc) cli.ActionFunc {
-	return func(c *cli.Context) error {
-		err := action(c)
-		var i interrupted
-		if err == nil || !errors.As(context.Cause(c.Context), &i) {
-			return err
-		}
-		code := cmdline.ExitError
-		if n, ok := i.signal.(syscall.Signal); ok {
-			code = 128 + int(n)
-		}
-		return &cmdline.CodeError{Code: code, Err: i}
-	}
 }
 
 // warnf prints a warning: stdout is for results only.

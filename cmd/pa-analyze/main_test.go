@@ -17,6 +17,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/internal/golden"
 )
 
@@ -289,7 +290,7 @@ func TestInterrupted(t *testing.T) {
 	}{{syscall.SIGINT, 130}, {syscall.SIGTERM, 143}} {
 		for _, args := range [][]string{{in}, {"requests", in}, {"validate", in}, {"convert", in, filepath.Join(dir, "out.json")}} {
 			ctx, cancel := context.WithCancelCause(t.Context())
-			cancel(interrupted{tt.signal})
+			cancel(cmdline.SignalError{Signal: tt.signal})
 			var stdout, stderr bytes.Buffer
 			code := run(ctx, append([]string{"pa-analyze"}, args...), strings.NewReader(""), &stdout, &stderr)
 			if code != tt.code || !strings.Contains(stderr.String(), "ended by") {

@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/pa-tools/pa/internal/cmdline"
 )
 
 const streamedExport = `{"experiments":[{"experiment":{"mode":"concurrency","value":1},"requests":[{"timestamp":1000,"response_timestamps":[2000]}],"window_boundaries":[0,9000]}],"version":"1"}`
@@ -36,7 +38,7 @@ func TestInterruptedInput(t *testing.T) {
 				go func() {
 					ended <- run(ctx, []string{"pa-analyze", command, input}, stdin, &stdout, &stderr)
 				}()
-				time.AfterFunc(20*time.Millisecond, func() { cancel(interrupted{os.Interrupt}) })
+				time.AfterFunc(20*time.Millisecond, func() { cancel(cmdline.SignalError{Signal: os.Interrupt}) })
 				select {
 				case code := <-ended:
 					if code != 130 {

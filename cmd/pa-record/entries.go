@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/internal/regular"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
@@ -165,7 +166,7 @@ func openSet(ctx context.Context, s *settings, env environment, o dataset.Option
 // readError says that what a flag names could not be read. Where a signal ended
 // the reading, the flag is not at fault and the error is the signal's.
 func readError(ctx context.Context, flag string, err error) error {
-	var ended signalError
+	var ended cmdline.SignalError
 	if errors.As(err, &ended) && errors.Is(context.Cause(ctx), ended) {
 		return fmt.Errorf("%w while %s was read", ended, flag)
 	}

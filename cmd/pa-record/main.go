@@ -95,7 +95,7 @@ func run(ctx context.Context, args []string, env environment, stdin io.Reader, s
 	case err != nil:
 		return max(code, cmdline.ExitError)
 	case !whole && code == cmdline.ExitOK:
-		return signalError{env.relay.last()}.code()
+		return cmdline.SignalError{Signal: env.relay.last()}.Code()
 	}
 	return code
 }
@@ -105,9 +105,9 @@ func run(ctx context.Context, args []string, env environment, stdin io.Reader, s
 func runCommand(ctx context.Context, args []string, env environment, stdin io.Reader, p *printer) int {
 	app := recordApp(args, env, nil)
 	app.Commands = append([]*cli.Command{simCommand(env), calibrateCommand(env), recoverCommand(), inputsCommand(env)}, foreignCommands(env)...)
-	app.Action = withSignals(app.Action)
+	app.Action = cmdline.WithSignals(app.Action)
 	for _, c := range app.Commands {
-		c.Action = withSignals(c.Action)
+		c.Action = cmdline.WithSignals(c.Action)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -117,14 +117,14 @@ func runCommand(ctx context.Context, args []string, env environment, stdin io.Re
 	case code := <-ended:
 		return code
 	case sig := <-env.relay.unclaimed:
-		cause := signalError{sig}
+		cause := cmdline.SignalError{Signal: sig}
 		cancel(cause)
 		select {
 		case code := <-ended:
 			return code
 		case <-time.After(abandonAfter):
 			fmt.Fprintf(p.err, "pa-record: %v\n", cause)
-			return cause.code()
+			return cause.Code()
 		}
 	}
 }

@@ -1,16 +1,9 @@
 package main
 
 import (
-	"context"
-	"errors"
 	"os"
 	"sync"
-	"syscall"
 	"time"
-
-	"github.com/urfave/cli/v2"
-
-	"github.com/pa-tools/pa/internal/cmdline"
 )
 
 // abandonAfter is how long after a signal pa-record waits for a stage that handles
@@ -81,33 +74,4 @@ func (r *signalRelay) last() os.Signal {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.latest
-}
-
-// signalError is the cause of a context that a signal ended.
-type signalError struct{ signal os.Signal }
-
-func (e signalError) Error() string { return "ended by " + e.signal.String() }
-
-// code is the exit code of a program that the signal ended.
-func (e signalError) code() int {
-	if n, ok := e.signal.(syscall.Signal); ok {
-		return 128 + int(n)
-	}
-	return cmdline.ExitError
-}
-
-// withSignals makes an action that failed because of an unclaimed signal return the
-// exit code of the signal.
-func withSignals(action cli.ActionFunc) cli.ActionFunc {
-	return func(c *cli.Context) error {
-		err := action(c)
-		var ended signalError
-		if err == nil || !errors.As(context.Cause(c.Context), &ended) {
-			return err
-		}
-		if !errors.As(err, new(signalError)) {
-			err = ended // rather than "context canceled"
-		}
-		return &cmdline.CodeError{Code: ended.code(), Err: err}
-	}
 }
