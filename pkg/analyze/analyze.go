@@ -13,14 +13,15 @@ import (
 
 // A Config says how to analyze. The zero value is the strict default.
 type Config struct {
-	// From is what TTFT, TTFAT and E2EL count from.
+	// From is the time at which TTFT, TTFAT and E2EL begin.
 	From From
-	// TokenSource is where output tokens are to come from; TokenAuto is the
-	// best there is. With another one, a request that lacks it has no count.
+	// TokenSource is the source of the number of output tokens; TokenAuto takes the
+	// best one of each request. With another source, a request that lacks it has no
+	// number of output tokens.
 	TokenSource TokenSource
 	// Counter counts tokens of texts; nil means that there is no tokenizer.
 	Counter TokenCounter
-	// Tokenizer is what reports call the Counter; nil if there is none.
+	// Tokenizer describes the Counter for reports; nil if there is none.
 	Tokenizer *Tokenizer
 	// Streaming says whether answers were streamed; nil leaves that to the file.
 	Streaming *bool
@@ -30,7 +31,7 @@ type Config struct {
 	Selection Selection
 	// Windows asks for a table over time.
 	Windows Windows
-	// SLO is what each request is held to; nil means nothing.
+	// SLO is the objective of each request; nil means none.
 	SLO *slo.Expr
 	// SLOTarget is the share of requests that should meet it, for
 	// [Report.MaxLoad]; 0 means 0.99.
@@ -73,7 +74,7 @@ type Report struct {
 	FirstNS  uint64
 	// Experiments are in the order of the file, also those without requests.
 	Experiments []Experiment
-	// Unavailable is what a file of another tool does not hold.
+	// Unavailable lists the metrics that a file of another tool cannot give.
 	Unavailable []Unavailable
 	// Warnings are about the whole run.
 	Warnings []error
@@ -109,7 +110,7 @@ type Experiment struct {
 	DurationNS int64
 	// TokenSource says where the output tokens come from.
 	TokenSource TokenSource
-	// Metrics are those of Strict that have a value, in its order.
+	// Metrics are the metrics of Strict that have a value, in its order.
 	Metrics    []Metric
 	Throughput Throughput
 	// TokenEvents and SharedStamps count token events, and those among them
@@ -124,14 +125,14 @@ type Experiment struct {
 	// Selected is the part of the level that all this is about; nil for the
 	// whole level.
 	Selected *Selected
-	// Windows are those that Config.Windows asked for.
+	// Windows are the windows that Config.Windows asked for.
 	Windows []Window
 	// Models are the parts of a level whose requests went to several models.
 	Models []ModelPart
 	// SLO says how many requests met Config.SLO; nil where there is none.
 	SLO *Attainment
-	// Series are the requests of Config.Series, in the order of their starts:
-	// those of the part, but also the excluded ones in it.
+	// Series are the requests of the part, also the excluded ones, in the order of
+	// their starts, if Config.Series asked for them.
 	Series []Point
 	// Steps cut the time of the rates for Config.Series.
 	Steps []Step
@@ -149,9 +150,9 @@ type Experiment struct {
 	// Unavailable lists the metrics that have no value because the answers of the
 	// level were not streamed, or because nothing tells whether they were.
 	Unavailable []Unavailable
-	// Client is what the recorder saw of itself; nil where it did not look.
+	// Client holds the recorder's figures about itself; nil if it measured none.
 	Client *export.ClientMeta
-	// Server is what servers and GPUs said of themselves meanwhile; nil where
+	// Server holds the figures of servers and GPUs during the level; nil where
 	// nothing is known.
 	Server []ServerFigure
 	// SeveralResponses says that streamed requests had more than one: a Triton

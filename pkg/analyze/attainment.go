@@ -22,8 +22,8 @@ type Attainment struct {
 	Lacking []Count
 	// Share is Met / (Met + Missed + Failed), between 0 and 1.
 	Share Share
-	// Conditions are those that the objective asks for at once, each as if it
-	// were alone; nil for a single one.
+	// Conditions has an Attainment for each condition of the objective alone; nil for
+	// an objective with one condition.
 	Conditions []Attainment
 	// order is which of the Met, Missed and Failed met it, by their starts.
 	order []bool

@@ -7,7 +7,7 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// A ModelPart is what happened to the requests of one of several models. Rates are
+// A ModelPart is the analysis of the requests to one of several models. Rates are
 // over the time of the level, or of the part of it that was selected.
 type ModelPart struct {
 	Model      string

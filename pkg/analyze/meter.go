@@ -35,7 +35,7 @@ type Measured struct {
 	// Class is the kind of failure, for "failed": "http_error", …, or
 	// NoResponse.
 	Class string
-	// Message is what the server or the client said about a failure.
+	// Message is the server's or the client's message about a failure.
 	Message string
 	// Measures are filled whether the request counts or not. The measures of tokens are
 	// missing unless the answer was streamed.
@@ -47,7 +47,7 @@ type Measured struct {
 	// tokens is then missing; nil for all other requests.
 	NotCounted error
 	Answer     *Answer
-	// FromNS is what latencies count from; 0 when it was not recorded.
+	// FromNS is the time at which latencies begin; 0 if it was not recorded.
 	FromNS uint64
 
 	withheld withheld
@@ -125,7 +125,8 @@ func (m *Meter) withhold(st *export.Stated) {
 	}
 }
 
-// or returns u, of which what the server did not say is what the file states.
+// or returns u, with the file's stated numbers in place of the ones that the server did
+// not give.
 func (u Usage) or(st *export.Stated) Usage {
 	if st == nil {
 		return u

@@ -32,31 +32,31 @@ func (k FigureKind) String() string {
 	return [...]string{"time", "gauge", "counter"}[k-FigureTime]
 }
 
-// A ServerFigure is what a server or a GPU said of itself, over the measurement
-// of a level: the windows, or what was selected.
+// A ServerFigure is a figure of a server or a GPU over the measurement of a level: its
+// windows, or the selected part.
 type ServerFigure struct {
 	// Name is ours ("queue", "GPU utilization"), Metric the source's.
 	Name, Metric string
 	Kind         FigureKind
-	// Of says what it is of, for people: a model and its source, or a GPU and its
-	// host.
+	// Of names the subject of the figure for people: a model and its source, or a GPU
+	// and its host.
 	Of string
-	// Source is that of the scrapes, "" of ModelStatistics. Host is where it is:
-	// what the source says, else the host of its URL. GPU is a UUID, "" for
-	// figures of servers.
+	// Source is the source of the scrapes, "" for ModelStatistics. Host is the host
+	// that the source names, else the host of its URL. GPU is a UUID, "" for figures
+	// of servers.
 	Source, Host, GPU string
 	// Unit is "ns", "ratio", "W", "J", "bytes" or "count".
 	Unit string
 	// N counts the scrapes that a gauge or counter was in, or the requests that a
 	// time is of.
 	N uint64
-	// Mean of a gauge is that of its scrapes in the measurement; of a time it is
-	// Δsum/Δcount of the server's own counters.
+	// Mean is the mean of a gauge over its scrapes in the measurement, or Δsum/Δcount
+	// of the server's own counters for a time.
 	Mean float64
 	// Min and Max are of gauges only: a sum and a count do not tell them.
 	Min, Max float64
-	// Total is what a counter grew by, from the last scrape before the measurement
-	// to the first after it; of energy, in the measurement itself.
+	// Total is the growth of a counter from the last scrape before the measurement to
+	// the first one after it, or of energy in the measurement itself.
 	Total float64
 	// Client is the mean that the recorder measured of the same, where there is
 	// one: the rest is the network, and the client.
@@ -65,8 +65,8 @@ type ServerFigure struct {
 	// Incomparable is the reason why the difference between Client and the server's
 	// figure means nothing; "" if it means something.
 	Incomparable string
-	// NA is why it has no value, though there are samples: they cannot be true. N,
-	// Mean and the like mean nothing then. "" says that it has one.
+	// NA says why the figure has no value although there are samples: the samples
+	// cannot be true. N, Mean and the like mean nothing then. "" if there is a value.
 	NA string
 
 	model string // by its label; "" where there is none

@@ -10,10 +10,10 @@ import (
 // A TokenSource says where a number of output tokens comes from.
 type TokenSource uint8
 
-// TokenAuto as a wish means the best there is: usage, else what the file of
-// another tool states, else the tokenizer, else token events; as a finding it
-// means that there is no number. TokenMixed is only a finding: requests of one
-// experiment differ.
+// In a Config, TokenAuto means the best source of each request: usage, else the number
+// that the file of another tool states, else the tokenizer, else token events. In a
+// result, it means that there is no number. Only results have TokenMixed: requests of
+// one experiment have different sources.
 const (
 	TokenAuto      TokenSource = 0
 	TokenUsage     TokenSource = 1
@@ -47,7 +47,7 @@ func ParseTokenSource(s string) (TokenSource, error) {
 	return 0, fmt.Errorf("%q is none of usage, tokenizer, responses", s)
 }
 
-// A Tokenizer is what reports say about a TokenCounter.
+// A Tokenizer names a TokenCounter in reports.
 type Tokenizer struct {
 	Name   string // as the user named it
 	SHA256 string // of its file, in hex
@@ -69,12 +69,12 @@ type Event struct {
 	prev int // index of the event before in the same choice; −1 for the first
 }
 
-// Usage is what the server said about token counts.
+// Usage holds the token counts that the server gave.
 type Usage struct {
 	Input, Output, Reasoning, Cached Value
 }
 
-// An Answer is what the responses of one request say.
+// An Answer holds the content of the responses to one request.
 type Answer struct {
 	// Events are the token events in order of arrival.
 	Events []Event

@@ -30,7 +30,7 @@ func (v Violation) String() string {
 	return s + v.Msg
 }
 
-// A Validation is what [Validate] counted.
+// A Validation holds the counts of [Validate].
 type Validation struct {
 	Experiments int
 	Requests    int
@@ -55,7 +55,7 @@ type Validation struct {
 //   - scrapes of a source and statistics of a server are in the order of time, of
 //     known types and sources, and their counters do not fall while it runs
 //
-// The error is that of the reader or of ctx.
+// It returns the error of the reader or of ctx.
 func Validate(ctx context.Context, r export.Reader, found func(Violation)) (Validation, error) {
 	run := r.Run()
 	v := validator{found: found, held: make([]holding, len(run.Experiments))}

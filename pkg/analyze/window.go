@@ -23,8 +23,8 @@ type Windows struct {
 // maxWindows bounds the table.
 const maxWindows = 10_000
 
-// A Window is what happened in a part of a level. Metrics are of the requests
-// that started in it, rates as those of [Selected].
+// A Window is the analysis of a part of a level. Metrics are of the requests that
+// started in it. Rates are computed like the rates of a [Selected] part.
 type Window struct {
 	Span
 	OffsetNS   int64 // of its start, from the start of the level; below 0 for a recorded window that began before
