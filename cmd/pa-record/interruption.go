@@ -7,7 +7,6 @@ import (
 	"io"
 	"sync/atomic"
 	"syscall"
-	"time"
 
 	"github.com/pa-tools/pa/internal/cmdline"
 )
@@ -34,41 +33,14 @@ func (i *interruption) name() string {
 	return "stopped"
 }
 
-// smallJournalBytes is a size of a journal up to which the exports are written in a
-// fraction of a second on any machine that is not overloaded.
-const smallJournalBytes = 16 << 20
-
-// timeToWrite returns how long pa-record may go on writing the exports from a journal
-// after a second signal. A small journal gets time for a slow machine: its exports are
-// nearly always finished long before.
-func timeToWrite(journalBytes int64) time.Duration {
-	if journalBytes <= smallJournalBytes {
-		return 5 * time.Second
-	}
-	return 250 * time.Millisecond
-}
-
 // errSecondSignal is the cause of an export that was not written to its end.
 var errSecondSignal = errors.New("a second signal stopped the writing of the export")
 
-// outlive returns a context that ends d after ctx ends, so that a run that must end
-// at once still writes its export if that takes less than d. If ctx has ended already,
-// the time counts from now. release frees the context.
-func outlive(ctx context.Context, d time.Duration) (longer context.Context, release func()) {
-	longer, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-	if ctx.Err() != nil && d <= 0 {
-		cancel(errSecondSignal)
-	}
-	stop := context.AfterFunc(ctx, func() { // ends with longer
-		t := time.NewTimer(d)
-		defer t.Stop()
-		select {
-		case <-t.C:
-			cancel(errSecondSignal)
-		case <-longer.Done():
-		}
-	})
-	return longer, func() {
+// withCause returns a context that ends when ctx ends, because of cause. release frees it.
+func withCause(ctx context.Context, cause error) (ended context.Context, release func()) {
+	ended, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() { cancel(cause) })
+	return ended, func() {
 		stop()
 		cancel(nil)
 	}

@@ -3,98 +3,23 @@ package main
 import (
 	"context"
 	"errors"
-	"os"
-	"path/filepath"
-	"strings"
 	"testing"
 	"testing/synctest"
-	"time"
-
-	"github.com/pa-tools/pa/pkg/export"
 )
 
-// The context for writing files ends a moment after the run's context.
-func TestOutlive(t *testing.T) {
+// The context for the journal ends with the run's, for its own reason.
+func TestWithCause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		longer, release := outlive(ctx, time.Second)
+		ended, release := withCause(ctx, errSecondSignal)
 		defer release()
-		time.Sleep(time.Hour)
+		if err := ended.Err(); err != nil {
+			t.Fatalf("ended before the run: %v", err)
+		}
 		cancel()
-		begin := time.Now()
-		<-longer.Done()
-		if d := time.Since(begin); d != time.Second || !errors.Is(context.Cause(longer), errSecondSignal) {
-			t.Errorf("done %v after the run, because of %v", d, context.Cause(longer))
+		<-ended.Done()
+		if err := context.Cause(ended); !errors.Is(err, errSecondSignal) {
+			t.Errorf("ended because of %v", err)
 		}
 	})
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithCancel(t.Context())
-		_, release := outlive(ctx, time.Hour)
-		cancel()
-		synctest.Wait()
-		release() // else a goroutine is left over
-	})
-}
-
-// A small journal gets longer than a large one.
-func TestTimeToWrite(t *testing.T) {
-	for _, tt := range []struct {
-		bytes int64
-		want  time.Duration
-	}{
-		{0, 5 * time.Second},
-		{smallJournalBytes, 5 * time.Second},
-		{smallJournalBytes + 1, 250 * time.Millisecond},
-	} {
-		if got := timeToWrite(tt.bytes); got != tt.want {
-			t.Errorf("timeToWrite(%d) = %v, want %v", tt.bytes, got, tt.want)
-		}
-	}
-}
-
-// When the writing of the export is stopped, the journal stays and has all.
-func TestJournalAfterSecondSignal(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "run.json")
-	outputs, err := newOutputs([]string{path}, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := newRecording(outputs, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	r.timeToWrite = func(int64) time.Duration { return 0 }
-	run := &export.Run{Meta: &export.RunMeta{Schema: export.Schema}}
-	if err := r.open(ctx, run); err != nil {
-		t.Fatal(err)
-	}
-	const requests = 3
-	err = r.BeginExperiment(export.ModeConcurrency, "1")
-	for range requests {
-		err = errors.Join(err, r.WriteRequest(&export.Request{HasMeta: true, Status: export.StatusOK}))
-	}
-	if err := errors.Join(err, r.EndExperiment(&export.Experiment{})); err != nil {
-		t.Fatal(err)
-	}
-	cancel()
-	err = r.Close(run)
-	if !errors.Is(err, errSecondSignal) || !strings.Contains(err.Error(), "requests kept: 3, in "+r.path+": pa-record recover "+r.path) {
-		t.Errorf("Close: %v", err)
-	}
-	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("an export that is not whole: %v", err)
-	}
-	got, err := openJournal(t.Context(), r.path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer got.Close()
-	n := 0
-	for got.Next() {
-		n++
-	}
-	if n != requests || got.Err() != nil {
-		t.Errorf("the journal has %d requests, want %d: %v", n, requests, got.Err())
-	}
 }

@@ -1,13 +1,18 @@
 package main
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 
+	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/recorder/journal"
 )
 
 func TestOutputsRefuse(t *testing.T) {
@@ -56,113 +61,69 @@ func TestOutputsRefuse(t *testing.T) {
 }
 
 func newTestRecording(path string, overwrite bool) (*recording, error) {
-	outputs, err := newOutputs([]string{path}, overwrite)
+	exports, err := newExports([]string{path}, overwrite)
 	if err != nil {
 		return nil, err
 	}
-	return newRecording(outputs, overwrite)
+	return newRecording(exports, overwrite)
 }
 
-// Two runs with one path: the second is refused, with and without --overwrite,
-// and the first one's file is whole.
+// Two runs with one path: the second is refused, and the message names the flag.
 func TestTwoRuns(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.json")
 	first, err := newTestRecording(path, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	openRecording(t, first)
-	if runtime.GOOS != "windows" { // there the removal fails instead
-		for _, overwrite := range []bool{false, true} {
-			if _, err := newTestRecording(path, overwrite); err == nil || !strings.Contains(err.Error(), "another pa-record is writing it") {
-				t.Errorf("overwrite %v: %v, want a refusal", overwrite, err)
-			}
-		}
-	}
-	recordOne(t, first)
-	if _, requests := readExport(t, path); len(requests) != 1 {
-		t.Errorf("%d requests, want 1", len(requests))
-	}
-	if len(first.written) != 1 || first.written[0] != path {
-		t.Errorf("written %q, want %q", first.written, path)
-	}
-	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(path), "*")); len(left) != 1 {
-		t.Errorf("files %q, want the export alone", left)
-	}
-}
-
-// A device is written in place and stays one.
-func TestDevice(t *testing.T) {
-	r, err := newTestRecording(os.DevNull, true)
+	second, err := newTestRecording(path, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	openRecording(t, r)
-	recordOne(t, r)
-	st, err := os.Stat(os.DevNull)
-	if err != nil || st.Mode().IsRegular() {
-		t.Fatalf("%s: %v, %v", os.DevNull, st, err)
-	}
-	if _, err := os.Stat(os.DevNull + partialSuffix); err == nil {
-		t.Errorf("%s%s is there", os.DevNull, partialSuffix)
-	}
-}
-
-// An export that cannot be written leaves the journal, which recover takes.
-func TestExportFails(t *testing.T) {
-	dir := t.TempDir()
-	path := filepath.Join(dir, "x.json")
-	r, err := newTestRecording(path, false)
-	if err != nil {
+	header := &export.Run{Meta: &export.RunMeta{Schema: export.Schema}}
+	if err := first.open(t.Context(), header); err != nil {
 		t.Fatal(err)
 	}
-	openRecording(t, r)
-	if err := os.Mkdir(path+partialSuffix, 0o700); err != nil { // in the way
-		t.Fatal(err)
+	var usage *cmdline.UsageError
+	err = second.open(t.Context(), header)
+	if want := first.Path() + ": another pa-record is writing it; give another --profile-export-file"; runtime.GOOS != "windows" && (!errors.As(err, &usage) || err.Error() != want) {
+		t.Errorf("%v, want the refusal %q", err, want)
 	}
-	err = recordOneErr(r)
-	if err == nil || !strings.Contains(err.Error(), "pa-record recover "+r.path) || len(r.written) != 0 {
-		t.Fatalf("%v, written %q; want an error that names the journal", err, r.written)
-	}
-	if err := os.Remove(path + partialSuffix); err != nil {
-		t.Fatal(err)
-	}
-	code, stdout, stderr := inProcess(t.Context(), t, "recover", r.path)
-	if code != 0 || !strings.Contains(stdout, "requests recovered: 1 (the run had ended); wrote "+path) {
-		t.Fatalf("exit code %d: %s%s", code, stdout, stderr)
-	}
-	if _, requests := readExport(t, path); len(requests) != 1 {
-		t.Errorf("%d requests, want 1", len(requests))
-	}
-}
-
-func openRecording(t *testing.T, r *recording) {
-	t.Helper()
-	if err := r.open(t.Context(), &export.Run{Meta: &export.RunMeta{Schema: export.Schema}}); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func recordOne(t *testing.T, r *recording) {
-	t.Helper()
-	if err := recordOneErr(r); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func recordOneErr(r *recording) error {
-	for _, f := range []func() error{
-		func() error { return r.BeginExperiment(export.ModeConcurrency, "1") },
-		func() error {
-			return r.WriteRequest(&export.Request{StartNS: 1, Inputs: export.Fields{}, Responses: []export.Response{{RecvNS: 2}}, Status: export.StatusOK, Phase: export.PhaseMeasured})
-		},
-		r.Flush,
-		func() error { return r.EndExperiment(&export.Experiment{}) },
-		func() error { return r.Close(&export.Run{Meta: &export.RunMeta{Schema: export.Schema, EndNS: 9}}) },
+	first.discard()
+	for name, want := range map[string]string{
+		first.Path(): first.Path() + " was left by a run that was killed; finish it with pa-record recover " + first.Path() + ", or give --overwrite",
+		path:         path + " exists by now; give --overwrite or another --profile-export-file",
 	} {
-		if err := f(); err != nil {
-			return err
+		if err := os.WriteFile(name, []byte("x"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := second.open(t.Context(), header); !errors.As(err, &usage) || err.Error() != want {
+			t.Errorf("%v, want the refusal %q", err, want)
+		}
+		if err := os.Remove(name); err != nil {
+			t.Fatal(err)
 		}
 	}
-	return nil
+}
+
+// The message about a journal that stays is one line, and names what finishes it.
+func TestJournalKept(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		err  error
+		want string
+	}{
+		{"stopped", errSecondSignal, "a second signal stopped the writing of the export; requests kept: 3, in x: pa-record recover x"},
+		{"full", fmt.Errorf("y: %w", syscall.ENOSPC), "y: no space left on device; requests kept: 3, in x: free space there, then run pa-record recover x"},
+		{"two errors", errors.Join(errors.New("a"), syscall.EMFILE), "a; too many open files; requests kept: 3, in x: raise the limit on open files (ulimit -n), then run pa-record recover x"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			err := journalKept(&journal.KeptError{Path: "x", Requests: 3, Err: tt.err})
+			if err.Error() != tt.want || !errors.Is(err, tt.err) {
+				t.Errorf("%q, want %q", err, tt.want)
+			}
+		})
+	}
+	if err := journalKept(errSecondSignal); err != errSecondSignal { //nolint:errorlint // the same, not wrapped
+		t.Errorf("%v, want the error as it was", err)
+	}
 }

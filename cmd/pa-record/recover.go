@@ -1,17 +1,15 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/pa-tools/pa/internal/cmdline"
-	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder"
+	"github.com/pa-tools/pa/pkg/recorder/journal"
 )
 
 // recoverCommand is "pa-record recover": it finishes what a killed run left.
@@ -46,52 +44,42 @@ func recoverRun(c *cli.Context) error {
 		}
 		exports = []string{name + ".json"}
 	}
-	outputs, err := newOutputs(exports, c.Bool("overwrite"))
+	files, err := newExports(exports, c.Bool("overwrite"))
 	if err != nil {
 		return err
 	}
-	// Opening a pipe would wait for its writer.
-	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() {
-		return fmt.Errorf("%s: not a regular file; give the journal that pa-record left beside the export", path)
+	rec, err := journal.Recover(c.Context, path, files)
+	if rec == nil || rec.Empty && err != nil {
+		return recoverError(err)
 	}
-	lock, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	if !lockFile(lock) {
-		return errors.Join(fmt.Errorf("%s: a pa-record is still writing it", path), lock.Close())
-	}
-	if !isAt(lock, path) { // the run ended before we had the lock
-		return errors.Join(fmt.Errorf("%s: gone: its run has just ended and written its export", path), lock.Close())
-	}
-	if st, err := lock.Stat(); err == nil && st.Size() == 0 && strings.HasSuffix(path, journalSuffix) {
-		if err := removeHeld(lock, path); err != nil {
-			return err
-		}
+	if rec.Empty {
 		fmt.Fprintf(c.App.Writer, "%s: empty, since its run was killed before the first request; removed it, there is nothing to recover\n", path)
 		return nil
 	}
-	killed, how := false, "the run had ended"
-	written, requests, err := finalize(c.Context, path, outputs, func(run *export.Run) {
-		if why, ok := endedEarly(run); ok {
-			how = "the run " + recorder.EndedEarly + why
-		}
-		killed = run.Meta == nil || run.Meta.EndNS == 0
-		if killed && run.Meta != nil {
-			meta := *run.Meta
-			meta.Interrupted = "killed"
-			run.Meta = &meta
-		}
-	})
-	if c.Err() != nil {
-		return errors.Join(fmt.Errorf("%s is kept: %w", path, context.Cause(c.Context)), lock.Close())
-	}
-	if err != nil {
-		return journalKept(path, requests, errors.Join(err, lock.Close()))
-	}
-	if killed {
+	how := "the run had ended"
+	switch {
+	case rec.Killed:
 		how = "the run was killed"
+	case rec.EndedEarly != "":
+		how = "the run " + recorder.EndedEarly + rec.EndedEarly
 	}
-	fmt.Fprintf(c.App.Writer, "%s: requests recovered: %d (%s); wrote %s\n", path, requests, how, strings.Join(written, ", "))
-	return removeHeld(lock, path)
+	fmt.Fprintf(c.App.Writer, "%s: requests recovered: %d (%s); wrote %s\n", path, rec.Requests, how, strings.Join(rec.Exports, ", "))
+	return err
+}
+
+// recoverError adds to an error of a recovery what to do.
+func recoverError(err error) error {
+	var fe *journal.FileError
+	if !errors.As(err, &fe) {
+		return journalKept(err)
+	}
+	switch {
+	case errors.Is(fe, journal.ErrNotRegular):
+		return fmt.Errorf("%s: not a regular file; give the journal that pa-record left beside the export", fe.Path)
+	case errors.Is(fe, journal.ErrBusy):
+		return fmt.Errorf("%s: a pa-record is still writing it", fe.Path)
+	case errors.Is(fe, journal.ErrEnded):
+		return fmt.Errorf("%s: gone: its run has just ended and written its export", fe.Path)
+	}
+	return err
 }

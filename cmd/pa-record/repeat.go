@@ -3,10 +3,12 @@ package main
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/pkg/recorder"
+	"github.com/pa-tools/pa/pkg/recorder/journal"
 	"github.com/pa-tools/pa/pkg/recorder/load"
 )
 
@@ -96,17 +98,17 @@ func numbered(path, number string) string {
 // checkFiles refuses runs whose exports or journals cannot or must not be
 // written. The error is of type *cmdline.UsageError.
 func checkFiles(runs []plannedRun, overwrite bool) error {
-	taken := map[string]string{} // by target, as given
+	var taken []*journal.Export
 	for i := range runs {
 		r, err := runs[i].recording(overwrite)
 		if err != nil {
 			return err
 		}
-		for _, o := range r.outputs {
-			if other, ok := taken[o.target]; ok && !o.inPlace {
-				return cmdline.Refusedf("%s and %s are one file; every run needs its own", other, o.path)
+		for _, e := range r.exports {
+			if i := slices.IndexFunc(taken, e.Same); i >= 0 && !e.InPlace() {
+				return cmdline.Refusedf("%s and %s are one file; every run needs its own", taken[i].Path(), e.Path())
 			}
-			taken[o.target] = o.path
+			taken = append(taken, e)
 		}
 	}
 	return nil
@@ -115,11 +117,11 @@ func checkFiles(runs []plannedRun, overwrite bool) error {
 // recording returns what takes the run in. The error is of type
 // *cmdline.UsageError.
 func (r *plannedRun) recording(overwrite bool) (*recording, error) {
-	outputs, err := newOutputs(r.Exports, overwrite)
+	exports, err := newExports(r.Exports, overwrite)
 	if err != nil {
 		return nil, err
 	}
-	return newRecording(outputs, overwrite)
+	return newRecording(exports, overwrite)
 }
 
 // ordered returns the levels of the settings in the order of their measurement.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/pa-tools/pa/internal/regular"
 	"github.com/pa-tools/pa/pkg/analyze/dialect/perfanalyzer"
 )
 
@@ -32,7 +33,7 @@ func checkCSV(path string) error {
 	case err == nil:
 		return nil
 	}
-	return checkFolder(filepath.Dir(path))
+	return regular.CheckFolder(filepath.Dir(path))
 }
 
 // writeCSV writes the file of -f, and one beside it for each model that an

@@ -79,7 +79,7 @@ func TestQueryKeys(t *testing.T) {
 				}))
 				defer srv.Close()
 				dir := t.TempDir()
-				inTheWay := filepath.Join(dir, "x.json"+partialSuffix) // so that the journal stays
+				inTheWay := filepath.Join(dir, "x.json.partial") // so that the journal stays
 				if err := os.Mkdir(inTheWay, 0o700); err != nil {
 					t.Fatal(err)
 				}

@@ -271,7 +271,7 @@ func (m *series) announce(of place, plan *plannedRun) {
 // report prints what a run gave, and says what went wrong and where the data is.
 // The error is that of the file of -f.
 func (m *series) report(of place, plan *plannedRun, con *console, measured []recorder.Level, out *recording) error {
-	listed, written := plan.listed(measured), out.written
+	listed, written := plan.listed(measured), out.Written()
 	levels := con.all(listed)
 	con.summary(levels)
 	if out.summary != nil {

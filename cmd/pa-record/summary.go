@@ -10,6 +10,7 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/recorder/journal"
 )
 
 // mostSummarized is the largest number of responses of a run whose figures are
@@ -27,7 +28,7 @@ type summary struct {
 
 	unstreamed string // advice for answers that were not streamed
 
-	done chan struct{} // closed when report and err are set; nil before start
+	done bool // report and err are set
 	// report is nil if there are no figures; err then says why.
 	report *analyze.Report
 	err    error
@@ -36,46 +37,29 @@ type summary struct {
 // add counts a request of the run.
 func (s *summary) add(q *export.Request) { s.responses += int64(len(q.Responses)) }
 
-// start starts the computation from the journal at path. edit, if not nil, changes
-// its header. The caller must call wait.
-func (s *summary) start(path string, edit func(*export.Run)) {
-	s.done = make(chan struct{})
-	go func() { // wait waits for it
-		defer close(s.done)
-		if s.responses > s.most {
-			s.err = fmt.Errorf("more than %s responses", plural.Grouped(s.most))
-			return
-		}
-		// The load is over, so frequent garbage collections disturb nothing. For 1.3
-		// million responses the process peaks at 370 MB instead of 750 MB with the 400 %
-		// of main, in about the same time.
-		defer debug.SetGCPercent(debug.SetGCPercent(100))
-		s.report, s.err = analyzeJournal(s.ctx, path, edit)
-	}()
-}
-
-// wait waits for the end of the computation. Without start it returns at once.
-func (s *summary) wait() {
-	if s.done != nil {
-		<-s.done
+// compute computes the figures from the journal that open opens.
+func (s *summary) compute(open journal.Open) {
+	s.done = true
+	if s.responses > s.most {
+		s.err = fmt.Errorf("more than %s responses", plural.Grouped(s.most))
+		return
 	}
+	// The load is over, so frequent garbage collections disturb nothing. For 1.3
+	// million responses the process peaks at 370 MB instead of 750 MB with the 400 %
+	// of main, in about the same time.
+	defer debug.SetGCPercent(debug.SetGCPercent(100))
+	s.report, s.err = analyzeJournal(s.ctx, open)
 }
 
 // analyzeJournal returns the report that pa-analyze computes from an export of the
-// journal.
-func analyzeJournal(ctx context.Context, path string, edit func(*export.Run)) (*analyze.Report, error) {
-	r, err := openJournal(ctx, path)
+// journal that open opens.
+func analyzeJournal(ctx context.Context, open journal.Open) (*analyze.Report, error) {
+	r, err := open(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = r.Close() }() // only read
-	src := &editedRun{Reader: r, run: r.Run()}
-	if edit != nil {
-		run := *r.Run()
-		edit(&run)
-		src.run = &run
-	}
-	rep, err := analyze.Run(ctx, src, analyze.Config{})
+	rep, err := analyze.Run(ctx, r, analyze.Config{})
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
@@ -98,7 +82,7 @@ func measured(rep *analyze.Report) bool {
 // before.
 func (s *summary) print(stdout, stderr io.Writer, of place, shown bool) {
 	switch {
-	case s.done == nil:
+	case !s.done:
 	case s.err != nil:
 		fmt.Fprintf(stderr, "pa-record: note: %sno figures: %v; pa-analyze report computes them\n", of.prefix(), s.err)
 	case measured(s.report):

@@ -7,4 +7,6 @@
 // [OpenStream] and [Interruptible] also accept streams, and wait for one no longer
 // than their context lasts. [ReadFile] accepts the streams that a shell passes on
 // purpose: /dev/stdin, and /dev/fd/63 of a process substitution, <(command).
+//
+// [CheckFolder] checks the folder in which a file will be written.
 package regular

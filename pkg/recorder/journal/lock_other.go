@@ -1,6 +1,6 @@
 //go:build !unix
 
-package main
+package journal
 
 import (
 	"errors"
@@ -13,7 +13,7 @@ import (
 // effect when a second run tries to replace it.
 func lockFile(*os.File) bool { return true }
 
-// takeFile returns a new file at path. The error is errHeld when there is one
+// takeFile returns a new file at path. The error is ErrBusy when there is one
 // with content and overwrite is not set. With overwrite, a file that another process
 // has open cannot be removed, and the error says so.
 func takeFile(path string, overwrite bool) (*os.File, error) {
@@ -27,7 +27,7 @@ func takeFile(path string, overwrite bool) (*os.File, error) {
 	}
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o666)
 	if errors.Is(err, fs.ErrExist) {
-		return nil, errHeld
+		return nil, ErrBusy
 	}
 	return f, err
 }

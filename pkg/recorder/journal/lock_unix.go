@@ -1,6 +1,6 @@
 //go:build unix
 
-package main
+package journal
 
 import (
 	"errors"
@@ -22,8 +22,8 @@ const maxTakes = 100
 
 // takeFile returns the file at path, empty and locked; it creates it if there is
 // none. One that is there is never removed, for another process may be about to
-// lock it: who has the lock has the file. The error is errHeld when another has
-// it, errLeftover when it has content and overwrite is not set.
+// lock it: who has the lock has the file. The error is ErrBusy when another has
+// it, ErrLeftover when it has content and overwrite is not set.
 func takeFile(path string, overwrite bool) (*os.File, error) {
 	for range maxTakes {
 		// A link could lead to somebody's file: there may be one in the folder
@@ -33,7 +33,7 @@ func takeFile(path string, overwrite bool) (*os.File, error) {
 			return nil, err
 		}
 		if !lockFile(f) {
-			return nil, errors.Join(errHeld, f.Close())
+			return nil, errors.Join(ErrBusy, f.Close())
 		}
 		if !isAt(f, path) { // its owner removed it before we had the lock
 			if err := f.Close(); err != nil {
@@ -46,7 +46,7 @@ func takeFile(path string, overwrite bool) (*os.File, error) {
 		}
 		return f, nil
 	}
-	return nil, fmt.Errorf("%s: replaced by others %d times while it was opened; give another --profile-export-file", path, maxTakes)
+	return nil, fmt.Errorf("%s: replaced by others %d times while it was opened; give the export another name", path, maxTakes)
 }
 
 // emptyFile takes the content out of f, if that is allowed.
@@ -56,11 +56,11 @@ func emptyFile(f *os.File, overwrite bool) error {
 	case err != nil:
 		return err
 	case !st.Mode().IsRegular():
-		return fmt.Errorf("%s: not a regular file; remove it, or give another --profile-export-file", f.Name())
+		return fmt.Errorf("%s: not a regular file; remove it, or give the export another name", f.Name())
 	case st.Size() == 0:
 		return nil
 	case !overwrite:
-		return errLeftover
+		return ErrLeftover
 	}
 	return f.Truncate(0)
 }

@@ -1,4 +1,4 @@
-package main
+package journal
 
 import (
 	"errors"
@@ -26,16 +26,16 @@ func (d stillDisk) Write(b []byte) (int, error) {
 	return d.Writer.Write(b)
 }
 
-// A slowRecording is one on such a disk, which moves again when the run is over.
-type slowRecording struct {
-	*recording
+// A slowWriter is a Writer on such a disk, which moves again when the run is over.
+type slowWriter struct {
+	*Writer
 	disk    stillDisk
 	highest int64 // of what waited
 	late    int   // requests that came when the room was taken
 	fat     int   // those of them with outputs
 }
 
-func (r *slowRecording) WriteRequest(q *export.Request) error {
+func (r *slowWriter) WriteRequest(q *export.Request) error {
 	waiting, room := r.Backlog()
 	r.highest = max(r.highest, waiting)
 	if waiting >= room {
@@ -44,12 +44,12 @@ func (r *slowRecording) WriteRequest(q *export.Request) error {
 			r.fat++
 		}
 	}
-	return r.recording.WriteRequest(q)
+	return r.Writer.WriteRequest(q)
 }
 
-func (r *slowRecording) Close(run *export.Run) error {
+func (r *slowWriter) Close(run *export.Run) error {
 	close(r.disk.let)
-	return r.recording.Close(run)
+	return r.Writer.Close(run)
 }
 
 // On a disk that stands still the run ends by itself, within its memory. What
@@ -62,22 +62,22 @@ func TestSlowDisk(t *testing.T) {
 	}
 	defer srv.Close()
 	clock := rxclock.New()
-	b, err := openai.New(openai.Config{URL: srv.OpenAIURL(), Endpoint: chatEndpoint, Streaming: true, Clock: clock})
+	b, err := openai.New(openai.Config{URL: srv.OpenAIURL(), Endpoint: "v1/chat/completions", Streaming: true, Clock: clock})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer b.Close()
 	path := filepath.Join(t.TempDir(), "x.json")
-	rec, err := newTestRecording(path, false)
+	rec, err := newTestWriter(path, false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	const room = 2 << 20
-	rec.room = room
-	openRecording(t, rec)
-	w := &slowRecording{recording: rec, disk: stillDisk{rec.file, make(chan struct{})}}
+	rec.cfg.MaxBacklogBytes = room
+	openWriter(t, rec)
+	w := &slowWriter{Writer: rec, disk: stillDisk{rec.file, make(chan struct{})}}
 	rec.queue.dst = w.disk // nothing was written yet
-	kind := kindOpenAI
+	kind := "openai"
 	const slots = 4
 	_, err = recorder.Run(t.Context(), recorder.Config{
 		Backend: b, Clock: clock, Writer: w, Entries: workload.Builtin(), Levels: load.Closed(slots),

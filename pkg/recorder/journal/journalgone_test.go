@@ -1,6 +1,6 @@
 //go:build unix
 
-package main
+package journal
 
 import (
 	"errors"
@@ -41,18 +41,17 @@ func TestJournalMeddledWith(t *testing.T) {
 				t.Fatal(err)
 			}
 			path := filepath.Join(dir, "run.json")
-			outputs, err := newOutputs([]string{path}, false)
-			if err != nil {
-				t.Fatal(err)
-			}
-			r, err := newRecording(outputs, false)
+			e, err := NewExport(path, false)
 			if err != nil {
 				t.Fatal(err)
 			}
 			var warned []string
-			r.warn = func(text string) { warned = append(warned, text) }
+			r, err := NewWriter(Config{Exports: []*Export{e}, Warn: func(text string) { warned = append(warned, text) }})
+			if err != nil {
+				t.Fatal(err)
+			}
 			run := &export.Run{Meta: &export.RunMeta{Schema: export.Schema}}
-			if err := r.open(t.Context(), run); err != nil {
+			if err := r.Open(t.Context(), run); err != nil {
 				t.Fatal(err)
 			}
 			write := func() error {

@@ -1,17 +1,15 @@
 //go:build unix
 
-package main
+package journal
 
 import (
 	"bytes"
 	"errors"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"testing"
 
-	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -20,27 +18,26 @@ import (
 func TestTwoRunsAtOnce(t *testing.T) {
 	for _, overwrite := range []bool{false, true} {
 		path := filepath.Join(t.TempDir(), "x.json")
-		var both [2]*recording
+		var both [2]*Writer
 		for i := range both {
 			var err error
-			if both[i], err = newTestRecording(path, overwrite); err != nil {
+			if both[i], err = newTestWriter(path, overwrite); err != nil {
 				t.Fatal(err)
 			}
 		}
 		first, second := both[0], both[1]
-		openRecording(t, first)
+		openWriter(t, first)
 		if _, err := first.file.WriteString("x"); err != nil {
 			t.Fatal(err)
 		}
-		err := second.open(t.Context(), &export.Run{})
-		var usage *cmdline.UsageError
-		if !errors.As(err, &usage) || !strings.Contains(err.Error(), "another pa-record is writing it") {
+		err := second.Open(t.Context(), &export.Run{})
+		if !errors.Is(err, ErrBusy) {
 			t.Fatalf("overwrite %v: the second: %v, want a refusal", overwrite, err)
 		}
 		if got, err := os.ReadFile(first.path); string(got) != "x" || !isAt(first.file, first.path) {
 			t.Errorf("overwrite %v: the journal is %q, %v, in place %v; want the first run's", overwrite, got, err, isAt(first.file, first.path))
 		}
-		first.discard()
+		first.Discard()
 		if _, err := os.Lstat(first.path); err == nil {
 			t.Errorf("overwrite %v: the journal is there after it was discarded", overwrite)
 		}
@@ -57,11 +54,11 @@ func TestManyRunsAtOnce(t *testing.T) {
 		wg.Go(func() {
 			for range rounds {
 				f, err := takeFile(path, true)
-				if errors.Is(err, errHeld) {
+				if errors.Is(err, ErrBusy) {
 					continue
 				}
 				if err != nil {
-					t.Errorf("%v, want the file or errHeld", err)
+					t.Errorf("%v, want the file or ErrBusy", err)
 					return
 				}
 				if !holders.TryLock() {
@@ -81,23 +78,23 @@ func TestManyRunsAtOnce(t *testing.T) {
 	wg.Wait()
 }
 
-// What came after newRecording looked is respected when the journal is opened.
+// What came after NewWriter looked is respected when the journal is opened.
 func TestOpenLooksAgain(t *testing.T) {
 	for _, tt := range []struct {
 		name, file string
 		content    string
 		overwrite  bool
-		want       string // of the error; "": none
+		want       error // its reason; nil: none
 	}{
-		{"a leftover journal", "x.journal.arrows", "old", false, "finish it with pa-record recover"},
-		{"a leftover journal, to be replaced", "x.journal.arrows", "old", true, ""},
-		{"a journal without content", "x.journal.arrows", "", false, ""},
-		{"an export", "x.json", "old", false, "exists by now"},
-		{"an export, to be replaced", "x.json", "old", true, ""},
+		{"a leftover journal", "x.journal.arrows", "old", false, ErrLeftover},
+		{"a leftover journal, to be replaced", "x.journal.arrows", "old", true, nil},
+		{"a journal without content", "x.journal.arrows", "", false, nil},
+		{"an export", "x.json", "old", false, ErrExists},
+		{"an export, to be replaced", "x.json", "old", true, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := t.TempDir()
-			r, err := newTestRecording(filepath.Join(dir, "x.json"), tt.overwrite)
+			r, err := newTestWriter(filepath.Join(dir, "x.json"), tt.overwrite)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -105,11 +102,11 @@ func TestOpenLooksAgain(t *testing.T) {
 			if err := os.WriteFile(file, []byte(tt.content), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			err = r.open(t.Context(), &export.Run{Meta: &export.RunMeta{Schema: export.Schema}})
-			if tt.want != "" {
+			err = r.Open(t.Context(), &export.Run{Meta: &export.RunMeta{Schema: export.Schema}})
+			if tt.want != nil {
 				got, rerr := os.ReadFile(file)
-				if err == nil || !strings.Contains(err.Error(), tt.want) || rerr != nil || string(got) != tt.content {
-					t.Errorf("%v, file %q, %v; want %q and the file as it was", err, got, rerr, tt.want)
+				if !errors.Is(err, tt.want) || rerr != nil || string(got) != tt.content {
+					t.Errorf("%v, file %q, %v; want %v and the file as it was", err, got, rerr, tt.want)
 				}
 				return
 			}
@@ -134,17 +131,17 @@ func TestJournalIsLink(t *testing.T) {
 	if err := os.WriteFile(victim, []byte("precious"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r, err := newTestRecording(filepath.Join(dir, "x.json"), true)
+	r, err := newTestWriter(filepath.Join(dir, "x.json"), true)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Symlink(victim, r.path); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.open(t.Context(), &export.Run{}); err == nil {
+	if err := r.Open(t.Context(), &export.Run{}); err == nil {
 		t.Error("opened; want an error")
 	}
-	if _, err := newTestRecording(filepath.Join(dir, "x.json"), true); err == nil || !strings.Contains(err.Error(), "not a regular file") {
+	if _, err := newTestWriter(filepath.Join(dir, "x.json"), true); !errors.Is(err, ErrNotRegular) {
 		t.Errorf("%v, want a refusal", err)
 	}
 	if got, err := os.ReadFile(victim); !bytes.Equal(got, []byte("precious")) {

@@ -1,0 +1,181 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/pa-tools/pa/internal/cmdline"
+	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/recorder/journal"
+)
+
+// journalSuffix ends the name of a run's journal.
+const journalSuffix = journal.Suffix
+
+// stem returns the name of an export, or of the file of -f, without the end that tells
+// its format.
+func stem(path string) string { return strings.TrimSuffix(journal.PathFor(path), journalSuffix) }
+
+// newExports resolves paths, and refuses those that cannot or must not be written,
+// before any load is sent. Errors are of type *cmdline.UsageError.
+func newExports(paths []string, overwrite bool) ([]*journal.Export, error) {
+	var errs []error
+	var all []*journal.Export
+	for _, p := range paths {
+		e, err := newExport(p, overwrite)
+		if err == nil && slices.ContainsFunc(all, e.Same) {
+			err = fmt.Errorf("--profile-export-file %s: given twice", p)
+		}
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		all = append(all, e)
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, &cmdline.UsageError{Msg: err.Error(), NoHelp: true}
+	}
+	return all, nil
+}
+
+func newExport(path string, overwrite bool) (*journal.Export, error) {
+	switch path {
+	case "":
+		return nil, errors.New("--profile-export-file: the name is empty")
+	case "-":
+		return nil, errors.New("--profile-export-file -: standard output is for the console report; give a file name")
+	}
+	e, err := journal.NewExport(path, overwrite)
+	switch {
+	case errors.Is(err, journal.ErrExists):
+		return nil, fmt.Errorf("%s is there already; give --overwrite or another --profile-export-file", path)
+	case err != nil:
+		return nil, fmt.Errorf("--profile-export-file %w", err)
+	}
+	return e, nil
+}
+
+// A recording is the journal of a run with the words of this command: its errors name
+// the flags that help. It also feeds the summary that is printed at the end.
+type recording struct {
+	*journal.Writer
+	exports []*journal.Export
+	summary *summary          // nil: no figures are printed at the end
+	warn    func(text string) // prints a warning
+	release func()            // frees the context that open made
+}
+
+// newRecording refuses a journal that is there already. The error is of type
+// *cmdline.UsageError.
+func newRecording(exports []*journal.Export, overwrite bool) (*recording, error) {
+	r := &recording{exports: exports}
+	var err error
+	r.Writer, err = journal.NewWriter(journal.Config{
+		Exports: exports, Overwrite: overwrite,
+		Warn: func(text string) { r.warn(text) },
+		Examine: func(open journal.Open) {
+			if r.summary != nil {
+				r.summary.compute(open)
+			}
+		},
+	})
+	if err != nil {
+		return nil, refusal(err)
+	}
+	return r, nil
+}
+
+// open creates the journal. ctx ends with the second signal.
+func (r *recording) open(ctx context.Context, header *export.Run) error {
+	ctx, r.release = withCause(ctx, errSecondSignal)
+	if err := r.Open(ctx, header); err != nil {
+		r.release()
+		return refusal(err)
+	}
+	return nil
+}
+
+// discard removes the journal of a run that sent nothing.
+func (r *recording) discard() {
+	r.Discard()
+	r.release()
+}
+
+// WriteRequest implements export.Writer.
+func (r *recording) WriteRequest(q *export.Request) error {
+	if r.summary != nil {
+		r.summary.add(q)
+	}
+	return r.Writer.WriteRequest(q)
+}
+
+// Close implements export.Writer.
+func (r *recording) Close(run *export.Run) error {
+	defer r.release()
+	return journalKept(r.Writer.Close(run))
+}
+
+// refusal adds to an error of a journal that cannot be opened which flags help. A file
+// that is in the way gives a *cmdline.UsageError.
+func refusal(err error) error {
+	var fe *journal.FileError
+	switch {
+	case !errors.As(err, &fe):
+		return err
+	case errors.Is(fe, journal.ErrBusy):
+		return cmdline.Refusedf("%s: another pa-record is writing it; give another --profile-export-file", fe.Path)
+	case errors.Is(fe, journal.ErrLeftover):
+		return cmdline.Refusedf("%s was left by a run that was killed; finish it with pa-record recover %s, or give --overwrite", fe.Path, fe.Path)
+	case errors.Is(fe, journal.ErrNotRegular):
+		return cmdline.Refusedf("%s: not a regular file; remove it, or give another --profile-export-file", fe.Path)
+	case errors.Is(fe, journal.ErrExists):
+		return cmdline.Refusedf("%s exists by now; give --overwrite or another --profile-export-file", fe.Path)
+	}
+	return fmt.Errorf("--profile-export-file %w", err)
+}
+
+// journalKept makes of an error that leaves the journal one line that also says what to
+// do. It returns other errors as they are.
+func journalKept(err error) error {
+	var kept *journal.KeptError
+	if !errors.As(err, &kept) {
+		return err
+	}
+	advice := diskAdvice(err)
+	if advice != "" {
+		advice += ", then run "
+	}
+	return &keptError{fmt.Sprintf("%s: %spa-record recover %s", oneLine(kept), advice, kept.Path), kept}
+}
+
+// A keptError is an error with a text of its own.
+type keptError struct {
+	text string
+	err  error
+}
+
+func (e *keptError) Error() string { return e.text }
+func (e *keptError) Unwrap() error { return e.err }
+
+// diskAdvice returns what to do about an error of the file system, "" when there
+// is nothing to say.
+func diskAdvice(err error) string {
+	switch {
+	case errors.Is(err, syscall.ENOSPC):
+		return "free space there"
+	case errors.Is(err, syscall.EDQUOT):
+		return "free space there, or have the quota raised"
+	case errors.Is(err, syscall.EFBIG):
+		return "raise the limit on file sizes (ulimit -f)"
+	case errors.Is(err, syscall.EMFILE):
+		return "raise the limit on open files (ulimit -n)"
+	}
+	return ""
+}
+
+// oneLine joins the lines of an error.
+func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }

@@ -1,0 +1,43 @@
+package journal
+
+import (
+	"context"
+	"time"
+)
+
+// smallJournalBytes is a size of a journal up to which the exports are written in a
+// fraction of a second on any machine that is not overloaded.
+const smallJournalBytes = 16 << 20
+
+// timeToWrite returns how long the exports may be written from a journal after the
+// context of the run ended. A small journal gets time for a slow machine: its exports
+// are nearly always finished long before.
+func timeToWrite(journalBytes int64) time.Duration {
+	if journalBytes <= smallJournalBytes {
+		return 5 * time.Second
+	}
+	return 250 * time.Millisecond
+}
+
+// outlive returns a context that ends d after ctx ends, with the same cause, so that a
+// run that must end at once still writes its export if that takes less than d. If ctx
+// has ended already, the time counts from now. release frees the context.
+func outlive(ctx context.Context, d time.Duration) (longer context.Context, release func()) {
+	longer, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	if ctx.Err() != nil && d <= 0 {
+		cancel(context.Cause(ctx))
+	}
+	stop := context.AfterFunc(ctx, func() { // ends with longer
+		t := time.NewTimer(d)
+		defer t.Stop()
+		select {
+		case <-t.C:
+			cancel(context.Cause(ctx))
+		case <-longer.Done():
+		}
+	})
+	return longer, func() {
+		stop()
+		cancel(nil)
+	}
+}

@@ -1,0 +1,146 @@
+package journal
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/pa-tools/pa/internal/regular"
+	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/export/formats"
+)
+
+// partialSuffix marks an export that is being written.
+const partialSuffix = ".partial"
+
+// An Export is one file to write from a journal. It is written under a temporary name,
+// and takes its own when it is whole. A pipe or a device is written in place.
+type Export struct {
+	path      string // as given
+	target    string // behind symbolic links
+	create    formats.Create
+	inPlace   bool
+	overwrite bool
+}
+
+// NewExport describes the export at path, and writes nothing. The end of the name tells
+// the format, see [formats.ForName]; a name without one means JSON. overwrite allows an
+// existing file to be replaced; without it, its error has the reason [ErrExists]. The
+// error is of type *FileError.
+func NewExport(path string, overwrite bool) (*Export, error) {
+	e := &Export{path: path, target: filepath.Clean(path), overwrite: overwrite}
+	if err := e.check(); err != nil {
+		return nil, &FileError{path, err}
+	}
+	return e, nil
+}
+
+func (e *Export) check() error {
+	if e.path == "" {
+		return errors.New("the name of an export is empty")
+	}
+	var known bool
+	if e.create, known = formats.ForName(e.path); !known {
+		e.create = formats.JSON // as perf_analyzer
+	}
+	if t, err := filepath.EvalSymlinks(e.path); err == nil {
+		e.target = t
+	}
+	st, err := os.Stat(e.target)
+	switch {
+	case err == nil && st.IsDir():
+		return errors.New("is a directory; give a file name")
+	case err == nil && !st.Mode().IsRegular():
+		e.inPlace = true
+		return nil
+	case !known && suffix(e.path) != "":
+		return fmt.Errorf("%s is no format of an export; use %s", suffix(e.path), formats.Suffixes)
+	case err == nil && !e.overwrite:
+		return ErrExists
+	}
+	return regular.CheckFolder(filepath.Dir(e.target))
+}
+
+// Path returns the path as given to [NewExport].
+func (e *Export) Path() string { return e.path }
+
+// Same reports whether both exports are one file, pipe or device.
+func (e *Export) Same(other *Export) bool { return e.target == other.target }
+
+// InPlace reports whether the export goes into a pipe or a device.
+func (e *Export) InPlace() bool { return e.inPlace }
+
+// checkExports refuses no exports, and two that are one file.
+func checkExports(exports []*Export) error {
+	if len(exports) == 0 {
+		return errors.New("a journal needs an export to be written from it")
+	}
+	for i, e := range exports {
+		if slices.ContainsFunc(exports[:i], e.Same) {
+			return &FileError{e.path, errors.New("given twice")}
+		}
+	}
+	return nil
+}
+
+// suffix returns what of a name looks like that of a format, ".txt", and not like
+// a part of the name, as in llama-3.1; "" for none.
+func suffix(name string) string {
+	const letters, digits = "abcdefghijklmnopqrstuvwxyz", "0123456789"
+	ext := filepath.Ext(name)
+	after := strings.ToLower(strings.TrimPrefix(ext, "."))
+	if after == "" || strings.Trim(after, letters+digits) != "" || strings.Contains(digits, after[:1]) {
+		return ""
+	}
+	return ext
+}
+
+// write writes all of src that can be read to the file.
+func (e *Export) write(ctx context.Context, src export.Reader) (err error) {
+	name, flags := e.target+partialSuffix, os.O_CREATE|os.O_TRUNC|os.O_WRONLY
+	if e.inPlace {
+		name, flags = e.target, os.O_WRONLY
+	}
+	f, err := os.OpenFile(name, flags, 0o666)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(e.copyTo(ctx, f, src), f.Close()); err != nil {
+		if !e.inPlace {
+			err = errors.Join(err, os.Remove(name))
+		}
+		return diskError(e.path, err)
+	}
+	if e.inPlace {
+		return nil
+	}
+	return os.Rename(name, e.target)
+}
+
+func (e *Export) copyTo(ctx context.Context, f *os.File, src export.Reader) error {
+	buf := bufio.NewWriterSize(f, 1<<18)
+	w, err := e.create(buf)
+	if err != nil {
+		return err
+	}
+	err = errors.Join(export.Copy(ctx, w, src), buf.Flush())
+	if err == nil && !e.inPlace {
+		err = f.Sync()
+	}
+	return err
+}
+
+// stem returns the name of an export without the end that tells its format.
+func stem(path string) string {
+	for _, suffix := range []string{".gz", ".zst", ".json", ".parquet", ".arrow", ".csv"} {
+		if strings.HasSuffix(strings.ToLower(path), suffix) && len(filepath.Base(path)) > len(suffix) {
+			path = path[:len(path)-len(suffix)]
+		}
+	}
+	return path
+}

@@ -1,0 +1,67 @@
+package journal
+
+import (
+	"context"
+	"errors"
+
+	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/export/columnar"
+)
+
+// finalize writes the exports from the journal at path. edit, if not nil, changes the
+// header on its way. It returns the paths of the exports that are whole, and how many
+// requests the journal has, as far as it can be read. A journal that breaks off is no
+// error here.
+func finalize(ctx context.Context, path string, exports []*Export, edit func(*export.Run)) (written []string, requests int, err error) {
+	var errs []error
+	for _, e := range exports {
+		src, err := openEdited(ctx, path, edit)
+		if err != nil {
+			return written, requests, err
+		}
+		err = e.write(ctx, src)
+		if err == nil {
+			written = append(written, e.path)
+		}
+		for ctx.Err() == nil && src.Next() { // what was not written counts too
+		}
+		requests = max(requests, src.requests)
+		errs = append(errs, err, src.Close())
+	}
+	return written, requests, errors.Join(errs...)
+}
+
+// openEdited opens the journal at path for reading. edit, if not nil, changes the header.
+func openEdited(ctx context.Context, path string, edit func(*export.Run)) (*editedRun, error) {
+	o := export.Opener{Formats: []export.Format{columnar.Journal{}}}
+	r, err := o.Open(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	src := &editedRun{Reader: r, run: r.Run()}
+	if edit != nil {
+		run := *r.Run()
+		edit(&run)
+		src.run = &run
+	}
+	return src, nil
+}
+
+// An editedRun is a reader with another header, which counts its requests.
+type editedRun struct {
+	export.Reader
+	run      *export.Run
+	requests int
+}
+
+// Run implements export.Reader.
+func (e *editedRun) Run() *export.Run { return e.run }
+
+// Next implements export.Reader.
+func (e *editedRun) Next() bool {
+	ok := e.Reader.Next()
+	if ok {
+		e.requests++
+	}
+	return ok
+}

@@ -1,0 +1,72 @@
+package journal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// A Recovery describes what [Recover] did.
+type Recovery struct {
+	Exports  []string // paths of the exports that were written, as given to NewExport
+	Requests int      // number of requests in each
+	Killed   bool     // the run was killed: the journal has no end
+	// EndedEarly is the error that ended the run early, "" if none did.
+	EndedEarly string
+	// Empty reports that the run was killed before its first request. The journal was
+	// removed, and no export was written.
+	Empty bool
+}
+
+// Recover writes exports from the journal that a killed run left at path, without the
+// requests that were in flight and those that were not in the file yet, and then removes
+// the journal. An export of a killed run says so: its Meta.Interrupted is "killed".
+//
+// Recover refuses, with a *FileError, a journal that is being written ([ErrBusy]), that
+// was removed meanwhile ([ErrEnded]), or that is no regular file ([ErrNotRegular]). When
+// an export cannot be written the journal stays, and the error is a *KeptError; the same
+// goes for the end of ctx, whose error is its cause. If all that fails is the removal of the
+// journal, Recover returns the Recovery and the error.
+func Recover(ctx context.Context, path string, exports []*Export) (*Recovery, error) {
+	if err := checkExports(exports); err != nil {
+		return nil, err
+	}
+	// Opening a pipe would wait for its writer.
+	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() {
+		return nil, &FileError{path, ErrNotRegular}
+	}
+	lock, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	if !lockFile(lock) {
+		return nil, errors.Join(&FileError{path, ErrBusy}, lock.Close())
+	}
+	if !isAt(lock, path) { // the run ended before we had the lock
+		return nil, errors.Join(&FileError{path, ErrEnded}, lock.Close())
+	}
+	if st, err := lock.Stat(); err == nil && st.Size() == 0 && strings.HasSuffix(path, Suffix) {
+		return &Recovery{Empty: true}, removeHeld(lock, path)
+	}
+	var rec Recovery
+	rec.Exports, rec.Requests, err = finalize(ctx, path, exports, func(run *export.Run) {
+		rec.EndedEarly, _ = endedEarly(run)
+		rec.Killed = run.Meta == nil || run.Meta.EndNS == 0
+		if rec.Killed && run.Meta != nil {
+			meta := *run.Meta
+			meta.Interrupted = "killed"
+			run.Meta = &meta
+		}
+	})
+	switch {
+	case ctx.Err() != nil:
+		return nil, errors.Join(fmt.Errorf("%s is kept: %w", path, context.Cause(ctx)), lock.Close())
+	case err != nil:
+		return nil, &KeptError{path, rec.Requests, errors.Join(err, lock.Close())}
+	}
+	return &rec, removeHeld(lock, path)
+}
