@@ -13,7 +13,7 @@
 //		Entries: entries,               // package workload
 //		Levels:  load.Closed(1, 4, 8),
 //		Measure: recorder.Measure{Requests: 100},
-//		Writer:  w,                     // package profilejson
+//		Writer:  w,                     // package journal survives a kill; profilejson
 //		Run:     export.Run{Meta: &export.RunMeta{}},
 //	})
 //

@@ -158,8 +158,11 @@ func (j *JournalWriter) Sync() error {
 
 // BufferedBytes returns the memory that the requests take which wait.
 func (j *JournalWriter) BufferedBytes() int64 {
-	if j.w.batch == nil {
+	switch {
+	case j.w.batch == nil:
 		return 0
+	case j.w.batch.rows == 0: // its columns have a size all the same
+		return int64(len(j.telemetry))
 	}
 	return int64(j.w.batch.size() + len(j.telemetry))
 }

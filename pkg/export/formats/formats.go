@@ -1,5 +1,5 @@
 // Package formats brings all file formats together: the readers there are, and
-// the writer that a file's name asks for. It is for commands, which would each
+// the writer that a file's name asks for. It is for programs, which would each
 // have to list them otherwise; the data model (package export) and the formats
 // know nothing of it.
 //

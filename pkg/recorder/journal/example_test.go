@@ -59,16 +59,16 @@ func Example() {
 	ctx := context.Background()
 	file, err := journal.NewExport(path, false)
 	if err != nil {
-		log.Fatal(err)
+		log.Panic(err)
 	}
 	rec, err := journal.Recover(ctx, journal.PathFor(path), []*journal.Export{file})
 	if err != nil {
-		log.Fatal(err)
+		log.Panic(err)
 	}
 	fmt.Println(rec.Requests, "requests, killed:", rec.Killed)
 	r, err := (&export.Opener{Formats: formats.Readers()}).Open(ctx, path)
 	if err != nil {
-		log.Fatal(err)
+		log.Panic(err)
 	}
 	for r.Next() {
 		q := r.Request()
@@ -88,23 +88,25 @@ func Example() {
 func recordAndKill() (path string, cleanUp func()) {
 	dir, err := os.MkdirTemp("", "journal")
 	if err != nil {
-		log.Fatal(err)
+		log.Panic(err)
 	}
 	path = filepath.Join(dir, "run.json")
 	child := exec.Command(os.Args[0])
 	child.Env = append(os.Environ(), "RECORD_TO="+path)
 	said, err := child.StdoutPipe()
 	if err != nil {
-		log.Fatal(err)
+		log.Panic(err)
 	}
 	if err := child.Start(); err != nil {
-		log.Fatal(err)
+		log.Panic(err)
 	}
+	late := time.AfterFunc(time.Minute, func() { _ = child.Process.Kill() })
+	defer late.Stop()
 	line, _ := bufio.NewReader(said).ReadString('\n')
 	_ = child.Process.Kill()
 	_ = child.Wait() // says that it was killed
 	if line != "<nil>\n" {
-		log.Fatal("record: ", line)
+		log.Panic("record: ", line)
 	}
 	return path, func() { _ = os.RemoveAll(dir) }
 }
