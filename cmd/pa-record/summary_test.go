@@ -290,4 +290,9 @@ func TestAnalyzeJournal(t *testing.T) {
 	if rep, err := analyzeJournal(ctx, open); rep != nil || !errors.Is(err, context.Canceled) {
 		t.Errorf("report %+v, error %v, want that it was cancelled", rep, err)
 	}
+	s := &summary{ctx: ctx, most: 1}
+	s.compute(open)
+	if s.report != nil || s.err == nil || s.err.Error() != "a second signal ended the run" {
+		t.Errorf("report %+v, error %v, want the second signal", s.report, s.err)
+	}
 }
