@@ -184,9 +184,9 @@ func (r floodRun) check(t *testing.T, quiet floodRun) {
 	}
 }
 
-// exact reports whether the time stamps of a run with a flood are about as exact as
-// those of a run without. The bound is generous, because the servers share the
-// machine's processors with pa-record.
+// exact reports whether a run with a flood has about as exact time stamps as quiet, a
+// run without one. The bound is generous, because the servers share the machine's
+// processors with pa-record.
 func (r floodRun) exact(t *testing.T, quiet floodRun) bool {
 	t.Helper()
 	t.Logf("p99 of sent to stamp: %v with the flood, %v without: ratio %.2f", r.p99, quiet.p99, float64(r.p99)/float64(quiet.p99))

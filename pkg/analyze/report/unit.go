@@ -104,8 +104,8 @@ func (f inRow) text(v float64) string {
 	return fixed(v, min(f.decimals, decimals(v)))
 }
 
-// span formats nanoseconds with a unit of their own: "12.34 ms". Use [scale.span] for a
-// time that stands beside other times of its kind.
+// span formats nanoseconds in the unit that suits them: "12.34 ms". Times of one kind
+// share a unit; [scale.span] formats these.
 func span(ns float64) string { return scaleFor(ns).span(ns) }
 
 // span formats nanoseconds in the unit: "12.34 ms".

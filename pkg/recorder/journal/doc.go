@@ -20,7 +20,7 @@
 //
 // # What survives what
 //
-// A journal is a sequence of whole batches; its format is that of [columnar.Journal].
+// A journal is a sequence of whole batches in the format of [columnar.Journal].
 //
 //   - Killed process: the requests in all batches that are in the file survive. The
 //     recorder flushes a few times a second. A cut last batch is left out.

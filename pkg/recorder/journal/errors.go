@@ -9,9 +9,9 @@ import (
 var (
 	// ErrBusy: another Writer has the journal, in another process or in this one.
 	ErrBusy = errors.New("another process writes it")
-	// ErrLeftover: the journal is that of a run that was killed. [Recover] finishes it.
+	// ErrLeftover: a killed run left the journal. [Recover] finishes it.
 	ErrLeftover = errors.New("it was left by a run that was killed")
-	// ErrEnded: the run of the journal ended while it was to be recovered.
+	// ErrEnded: the journal's run ended just before [Recover] would have begun.
 	ErrEnded = errors.New("its run has just ended and written its exports")
 	// ErrExists: an export has the name of a file, and overwriting is not allowed.
 	ErrExists = errors.New("the file exists")

@@ -88,8 +88,8 @@ func checkExports(exports []*Export) error {
 	return nil
 }
 
-// suffix returns what of a name looks like that of a format, ".txt", and not like
-// a part of the name, as in llama-3.1; "" for none.
+// suffix returns the extension of a name if it may name a format, as ".txt" does. It
+// returns "" for a name such as llama-3.1, whose ".1" is part of the name.
 func suffix(name string) string {
 	const letters, digits = "abcdefghijklmnopqrstuvwxyz", "0123456789"
 	ext := filepath.Ext(name)

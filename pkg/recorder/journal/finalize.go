@@ -23,7 +23,7 @@ func finalize(ctx context.Context, path string, exports []*Export, edit func(*ex
 		if err == nil {
 			written = append(written, e.path)
 		}
-		for ctx.Err() == nil && src.Next() { // what was not written counts too
+		for ctx.Err() == nil && src.Next() { // requests that were not written count, too
 		}
 		requests = max(requests, src.requests)
 		errs = append(errs, err, src.Close())

@@ -22,15 +22,16 @@ type Recovery struct {
 	Empty bool
 }
 
-// Recover writes exports from the journal that a killed run left at path, without the
-// requests that were in flight and those that were not in the file yet, and then removes
-// the journal. An export of a killed run says so: its Meta.Interrupted is "killed".
+// Recover writes exports from the journal that a killed run left at path, and then
+// removes the journal. The exports lack the requests that were in flight and the
+// requests that had not reached the file. An export of a killed run says so: its
+// Meta.Interrupted is "killed".
 //
-// Recover refuses, with a *FileError, a journal that is being written ([ErrBusy]), that
-// was removed meanwhile ([ErrEnded]), or that is no regular file ([ErrNotRegular]). When
-// an export cannot be written the journal stays, and the error is a *KeptError; the same
-// goes for the end of ctx, whose error is its cause. If all that fails is the removal of the
-// journal, Recover returns the Recovery and the error.
+// Recover returns a *FileError for a journal that is being written ([ErrBusy]), that was
+// removed meanwhile ([ErrEnded]), or that is no regular file ([ErrNotRegular]). If an
+// export cannot be written, the journal stays and the error is a *KeptError. If ctx ends
+// first, the journal stays and the error wraps the cause of ctx. If only the removal of
+// the journal fails, Recover returns the Recovery and the error.
 func Recover(ctx context.Context, path string, exports []*Export) (*Recovery, error) {
 	if err := checkExports(exports); err != nil {
 		return nil, err

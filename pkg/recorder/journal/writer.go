@@ -206,8 +206,8 @@ func (w *Writer) begin() (err error) {
 	return w.failed(err)
 }
 
-// Flush hands what was recorded so far to the goroutine that writes it. The error is
-// that of this or an earlier write. recorder.Run calls Flush a few times a second.
+// Flush hands the recorded requests to the goroutine that writes them. It returns the
+// first error of writing so far. recorder.Run calls Flush a few times a second.
 func (w *Writer) Flush() error {
 	if w.journal == nil {
 		return nil
@@ -359,9 +359,9 @@ func (w *Writer) endJournal(run *export.Run) error {
 	return err
 }
 
-// breakOff makes of a journal that could not be written to its end, because of
-// err, one that says so. Where not even that can be written, it is like that of a
-// run that was killed.
+// breakOff writes an end to a journal whose writing failed with err. The end names err.
+// If the disk does not take the end either, the journal reads like the journal of a
+// killed run.
 func (w *Writer) breakOff(run *export.Run, err error) {
 	if _, told := endedEarly(run); !told && run.Meta != nil { // nobody had noticed so far
 		run.Meta.Warnings = append(run.Meta.Warnings, recorder.EndedEarly+err.Error())
