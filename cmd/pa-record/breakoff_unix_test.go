@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/pa-tools/pa/internal/exporttest"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/pawindow"
 	"github.com/pa-tools/pa/pkg/sim"
@@ -104,7 +105,7 @@ func TestWindowsBreakOff(t *testing.T) {
 						}
 					}
 				}
-				run, requests := readExport(t, path)
+				run, requests := exporttest.Read(t, path)
 				good := checkWindows(t, run, requests, mode)
 				if good < answered || event == "SIGINT" && good != answered {
 					t.Errorf("%d good requests, the server answered %d", good, answered)
@@ -148,7 +149,7 @@ func TestWindowsWithFailures(t *testing.T) {
 					if why == "" || !strings.Contains(stderr, why) || !strings.Contains(stderr, "requests failed; pa-analyze report shows why") {
 						t.Fatalf("exit code %d: %s", code, stderr)
 					}
-					run, requests := readExport(t, path)
+					run, requests := exporttest.Read(t, path)
 					good, failed := checkWindows(t, run, requests, mode), 0
 					for i := range requests {
 						if requests[i].Excluded() == "failed" {

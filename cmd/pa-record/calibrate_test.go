@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/pa-tools/pa/internal/exporttest"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/calibrate"
 	"github.com/pa-tools/pa/pkg/sim"
@@ -112,7 +113,7 @@ func TestCalibrateIsStored(t *testing.T) {
 	}
 	var first *export.Calibration
 	for _, f := range files {
-		run, _ := readExport(t, f)
+		run, _ := exporttest.Read(t, f)
 		c := run.Meta.Calibration
 		if c == nil || len(c.Services) != 1 || c.Services[0].Service != serviceTritonGRPC || c.Services[0].Streams != 3 || c.Host != nil || c.EndNS > run.Meta.StartNS {
 			t.Fatalf("%s: %+v", f, c)

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/pa-tools/pa/internal/exporttest"
 	"github.com/pa-tools/pa/internal/httptunnel/proxytest"
 	"github.com/pa-tools/pa/internal/sockstamp/stamptest"
 	"github.com/pa-tools/pa/pkg/export"
@@ -151,7 +152,7 @@ func TestTwoServers(t *testing.T) {
 			if code, _, stderr := inProcess(t.Context(), t, args...); code != 0 {
 				t.Fatalf("exit code %d: %s", code, stderr)
 			}
-			run, requests := readExport(t, file)
+			run, requests := exporttest.Read(t, file)
 			checkOK(t, requests, 40)
 			entriesA, entriesB := a.ledger(t)[beforeA:], b.ledger(t)[beforeB:]
 			if len(entriesA) != 20 || len(entriesB) != 20 {
@@ -231,7 +232,7 @@ func TestConnectionReuse(t *testing.T) {
 				if code, _, stderr := inProcess(t.Context(), t, args...); code != 0 {
 					t.Fatalf("exit code %d: %s", code, stderr)
 				}
-				run, requests := readExport(t, file)
+				run, requests := exporttest.Read(t, file)
 				checkOK(t, requests, 10)
 				paid, conns := 0, map[int]bool{}
 				for i := range requests {

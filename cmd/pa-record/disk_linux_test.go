@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/pa-tools/pa/internal/exporttest"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -29,14 +30,14 @@ func endless(srv simProcess, exports ...string) []string {
 // returns how many there are.
 func wholeRequests(t *testing.T, path string) int {
 	t.Helper()
-	_, requests := readExport(t, path)
+	_, requests := exporttest.Read(t, path)
 	n := 0
 	for i := range requests {
 		if requests[i].Status != export.StatusOK {
 			continue
 		}
 		n++
-		if text := joined(&requests[i], "response"); !strings.HasSuffix(text, "data: [DONE]\n\n") {
+		if text := exporttest.Joined(&requests[i], "response"); !strings.HasSuffix(text, "data: [DONE]\n\n") {
 			t.Fatalf("request %d ends with %q", requests[i].ID, text[max(0, len(text)-40):])
 		}
 	}
@@ -50,7 +51,7 @@ func TestFileSizeLimit(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.parquet")
 	r := runChild(t, []string{fileLimitEnv + "=1000000"}, 0, endless(srv, path)...)
 	journal := stem(path) + journalSuffix
-	_, requests := readExport(t, path)
+	_, requests := exporttest.Read(t, path)
 	want := fmt.Sprintf("pa-record: write the export: journal %s: file too large; requests kept: %d, in %s", journal, len(requests), path)
 	if r.code != 1 || r.lastLine() != want {
 		t.Fatalf("exit code %d, want 1 and the last line\n%s\nof:\n%s", r.code, want, r.stderr)
@@ -58,7 +59,7 @@ func TestFileSizeLimit(t *testing.T) {
 	if n := wholeRequests(t, path); n < 20 {
 		t.Errorf("%d requests, want those of nearly a megabyte", n)
 	}
-	if run, _ := readExport(t, path); run.Meta.EndNS == 0 || len(run.Meta.Warnings) == 0 || !strings.Contains(run.Meta.Warnings[len(run.Meta.Warnings)-1], "file too large") {
+	if run, _ := exporttest.Read(t, path); run.Meta.EndNS == 0 || len(run.Meta.Warnings) == 0 || !strings.Contains(run.Meta.Warnings[len(run.Meta.Warnings)-1], "file too large") {
 		t.Errorf("the export says nothing of it: %+v", run.Meta)
 	}
 	if _, err := os.Stat(journal); err == nil {
@@ -76,7 +77,7 @@ func TestDiskFull(t *testing.T) {
 	journal := stem(path) + journalSuffix
 	want := "pa-record: write the export: journal " + journal + ": no space left on device; "
 	kept := filepath.Join(keep, filepath.Base(journal))
-	_, requests := readExport(t, kept)
+	_, requests := exporttest.Read(t, kept)
 	advice := fmt.Sprintf("; requests kept: %d, in %s: free space there, then run pa-record recover %s", len(requests), journal, journal)
 	if r.code != 1 || !strings.HasPrefix(r.lastLine(), want) || !strings.HasSuffix(r.lastLine(), advice) {
 		t.Fatalf("exit code %d, want 1 and the last line\n%s…%s\nof:\n%s", r.code, want, advice, r.stderr)
@@ -94,7 +95,7 @@ func TestDiskFull(t *testing.T) {
 		t.Errorf("recover says %q, want %q", stdout, said)
 	}
 	path = stem(kept[:len(kept)-len(journalSuffix)]) + ".json"
-	if run, _ := readExport(t, path); run.Meta.Interrupted != "" || run.Meta.EndNS == 0 || !slices.Contains(run.Meta.Warnings, why) {
+	if run, _ := exporttest.Read(t, path); run.Meta.Interrupted != "" || run.Meta.EndNS == 0 || !slices.Contains(run.Meta.Warnings, why) {
 		t.Errorf("the export says %+v, want the warning %q", run.Meta, why)
 	}
 	if n := wholeRequests(t, path); n < 20 {

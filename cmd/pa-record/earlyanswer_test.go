@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pa-tools/pa/internal/exporttest"
 	"github.com/pa-tools/pa/internal/sockstamp/stamptest"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -86,7 +87,7 @@ func TestEarlyAnswer(t *testing.T) {
 				if code != 0 {
 					t.Fatalf("exit code %d: %s", code, stderr)
 				}
-				_, all := readExport(t, filepath.Join(dir, "x.json"))
+				_, all := exporttest.Read(t, filepath.Join(dir, "x.json"))
 				checkStarts(t, all, requests, kernel)
 			})
 		}

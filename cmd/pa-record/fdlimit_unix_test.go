@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/pa-tools/pa/internal/exporttest"
 )
 
 // The runtime has raised the limit as far as it may go; so what is left to say
@@ -40,7 +42,7 @@ func TestTooFewFiles(t *testing.T) {
 	if !strings.Contains(string(out), "pa-record: warning: "+want+"\n") {
 		t.Errorf("got\n%swant %s", out, want)
 	}
-	run, requests := readExport(t, file)
+	run, requests := exporttest.Read(t, file)
 	if len(run.Meta.Warnings) == 0 || run.Meta.Warnings[0] != want || len(requests) != 40 {
 		t.Errorf("%d requests, warnings %q; want 40, %q", len(requests), run.Meta.Warnings, want)
 	}

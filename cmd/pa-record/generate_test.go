@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pa-tools/pa/internal/exporttest"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/sim"
 )
@@ -45,7 +46,7 @@ func TestGenerate(t *testing.T) {
 				t.Errorf("%s: the server got %s for model %q, want %s", tt.args, e.Protocol, e.Model, tt.protocol)
 			}
 		}
-		_, requests := readExport(t, out)
+		_, requests := exporttest.Read(t, out)
 		if len(requests) != 4 {
 			t.Fatalf("%s: %d requests, want 4", tt.args, len(requests))
 		}

@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pa-tools/pa/internal/exporttest"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -78,7 +79,7 @@ func recordArgs(srv hangingServer, paths []string, args ...string) []string {
 func checkHung(t *testing.T, paths []string, good, hung int, status export.Status, head bool, interrupted string) {
 	t.Helper()
 	for _, p := range paths {
-		run, requests := readExport(t, p)
+		run, requests := exporttest.Read(t, p)
 		ok, other := 0, 0
 		for i := range requests {
 			q := &requests[i]

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pa-tools/pa/internal/exporttest"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/formats"
 	"github.com/pa-tools/pa/pkg/sim"
@@ -98,14 +99,14 @@ func TestKill(t *testing.T) {
 	if _, err := os.Stat(journal); err == nil {
 		t.Error("the journal is there after it was recovered")
 	}
-	run, requests := readExport(t, path)
+	run, requests := exporttest.Read(t, path)
 	if run.Meta == nil || run.Meta.Interrupted != "killed" || run.Meta.Model != "sim" || len(run.Meta.DatasetSHA256) != 64 {
 		t.Errorf("meta %+v, want a killed run of model sim with a dataset hash", run.Meta)
 	}
 	recorded := map[string]*export.Request{}
 	for i := range requests {
-		if m := answerID.FindStringSubmatch(joined(&requests[i], "response")); m != nil {
-			recorded[m[1]] = &requests[i]
+		if id, ok := exporttest.AnswerID(&requests[i]); ok {
+			recorded[id] = &requests[i]
 		}
 	}
 	kept := 0
@@ -117,8 +118,8 @@ func TestKill(t *testing.T) {
 		switch {
 		case q == nil:
 			t.Errorf("%s ended %v before the kill and is lost", e.ID, time.Duration(killed-e.EndedNS))
-		case joined(q, "response") != string(e.Sent()):
-			t.Errorf("%s: recorded %q, sent %q", e.ID, joined(q, "response"), e.Sent())
+		case exporttest.Joined(q, "response") != string(e.Sent()):
+			t.Errorf("%s: recorded %q, sent %q", e.ID, exporttest.Joined(q, "response"), e.Sent())
 		default:
 			kept++
 		}
@@ -157,7 +158,7 @@ func TestInterrupt(t *testing.T) {
 				}
 			}
 			for _, p := range paths {
-				run, requests := readExport(t, p)
+				run, requests := exporttest.Read(t, p)
 				if len(requests) != want || run.Meta.Interrupted == "" {
 					t.Errorf("%s: %d requests, interrupted by %q; the server answered %d", filepath.Base(p), len(requests), run.Meta.Interrupted, want)
 				}

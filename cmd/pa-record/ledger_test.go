@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
@@ -21,9 +20,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/pa-tools/pa/internal/exporttest"
 	pb "github.com/pa-tools/pa/internal/kserve"
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/export/formats"
 	"github.com/pa-tools/pa/pkg/sim"
 )
 
@@ -116,47 +115,6 @@ func (p simProcess) askLedger(t testing.TB, query string) []sim.Entry {
 	}
 }
 
-// openExport opens an export or a journal until the end of the test.
-func openExport(t testing.TB, path string) export.Reader {
-	t.Helper()
-	o := export.Opener{Formats: formats.Readers()}
-	r, err := o.Open(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = r.Close() }) // only read
-	return r
-}
-
-// readExport returns clones of all requests of an export.
-func readExport(t testing.TB, path string) (*export.Run, []export.Request) {
-	t.Helper()
-	r := openExport(t, path)
-	var all []export.Request
-	for r.Next() {
-		all = append(all, *r.Request().Clone())
-	}
-	if err := r.Err(); err != nil {
-		t.Fatal(err)
-	}
-	if w := r.Warnings(); len(w) > 0 {
-		t.Errorf("warnings: %v", w)
-	}
-	return r.Run(), all
-}
-
-var answerID = regexp.MustCompile(`"id": ?"([^"]+)"`)
-
-// joined joins the named output of all responses.
-func joined(r *export.Request, name string) string {
-	var b strings.Builder
-	for _, p := range r.Responses {
-		v, _ := p.Outputs.Get(name)
-		b.Write(v.Data)
-	}
-	return b.String()
-}
-
 // What is recorded is what the server in another process says it sent: the
 // same requests, the same responses, the same bytes.
 func TestLedgerOpenAI(t *testing.T) {
@@ -179,23 +137,23 @@ func TestLedgerOpenAI(t *testing.T) {
 			for _, e := range srv.ledger(t)[before:] {
 				entries[e.ID] = e
 			}
-			run, requests := readExport(t, file)
+			run, requests := exporttest.Read(t, file)
 			checkStamps(t, run)
 			if len(requests) != 40 || len(entries) != 40 {
 				t.Fatalf("%d requests recorded, %d in the ledger; want 40", len(requests), len(entries))
 			}
 			for i := range requests {
 				r := &requests[i]
-				m := answerID.FindStringSubmatch(joined(r, "response"))
-				if m == nil {
+				id, ok := exporttest.AnswerID(r)
+				if !ok {
 					t.Fatalf("request %d: no id in the answer", r.ID)
 				}
-				e, ok := entries[m[1]]
+				e, ok := entries[id]
 				if !ok {
-					t.Fatalf("request %d: answer %s is not in the ledger", r.ID, m[1])
+					t.Fatalf("request %d: answer %s is not in the ledger", r.ID, id)
 				}
-				delete(entries, m[1])
-				if got := joined(r, "response"); got != string(e.Sent()) {
+				delete(entries, id)
+				if got := exporttest.Joined(r, "response"); got != string(e.Sent()) {
 					t.Errorf("request %d: recorded %q, sent %q", r.ID, got, e.Sent())
 				}
 				checkTimes(t, r, &e)
@@ -219,7 +177,7 @@ func recordTriton(t *testing.T, srv simProcess, input string, args ...string) (r
 	if code, _, stderr := inProcess(t.Context(), t, args...); code != 0 {
 		t.Fatalf("exit code %d: %s", code, stderr)
 	}
-	_, requests = readExport(t, file)
+	_, requests = exporttest.Read(t, file)
 	byID := map[string]sim.Entry{}
 	for _, e := range srv.ledger(t)[before:] {
 		byID[e.ID] = e

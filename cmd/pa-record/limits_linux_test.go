@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/pa-tools/pa/internal/exporttest"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -18,7 +19,7 @@ func checkPartly(t *testing.T, r childResult, message string, requests int, path
 		t.Fatalf("exit code %d, want 0 and a warning: %s", r.code, r.stderr)
 	}
 	for _, path := range paths {
-		run, all := readExport(t, path)
+		run, all := exporttest.Read(t, path)
 		good, bad := wholeRequests(t, path), 0
 		for i := range all {
 			switch q := &all[i]; q.Status {
@@ -53,7 +54,7 @@ func TestTooManyFiles(t *testing.T) {
 	}
 	r := runChild(t, []string{fdLimitEnv + "=40"}, 0, args...)
 	checkPartly(t, r, "too many open files; raise ulimit -n", 400, paths...)
-	run, _ := readExport(t, paths[0])
+	run, _ := exporttest.Read(t, paths[0])
 	if c := run.Experiments[0].Meta.Client; c == nil || c.FDs == nil || c.FDs.Limit != 40 || c.FDs.Open < 36 {
 		t.Errorf("client %+v, want nearly all of 40 descriptors open", c)
 	}

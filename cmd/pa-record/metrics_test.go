@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pa-tools/pa/internal/exporttest"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/sim"
@@ -16,7 +17,7 @@ import (
 // scrapesOf reads the telemetry of an export as text, and hands each scrape to do.
 func scrapesOf(t *testing.T, path string, do func(*export.Scrape)) string {
 	t.Helper()
-	r := openExport(t, path)
+	r := exporttest.Open(t, path)
 	var b strings.Builder
 	err := r.Scrapes(t.Context(), func(s *export.Scrape) error {
 		if do != nil {
@@ -157,7 +158,7 @@ func TestMetricsLedger(t *testing.T) {
 				checkLines(t, path, scrapesOf(t, path, nil), want)
 			}
 
-			run, _ := readExport(t, paths[0])
+			run, _ := exporttest.Read(t, paths[0])
 			if s := run.Meta.Telemetry; len(s) != 1 || s[0].Scrapes != scrapes || s[0].Failed+s[0].Dropped+s[0].LeftOut != 0 || s[0].Host != "127.0.0.1" {
 				t.Errorf("sources %+v, of %d scrapes", s, scrapes)
 			}
@@ -179,7 +180,7 @@ func TestMetricsLedger(t *testing.T) {
 // beside the client's.
 func checkServerFigure(t *testing.T, path, metric string, requests uint64) {
 	t.Helper()
-	r := openExport(t, path)
+	r := exporttest.Open(t, path)
 	rep, err := analyze.Run(t.Context(), r, analyze.Config{})
 	if err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/pa-tools/pa/internal/exporttest"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -109,7 +110,7 @@ func TestMetricsHostile(t *testing.T) {
 			}
 			checkValid(t, out)
 			checkValid(t, parquet)
-			run, all := readExport(t, out)
+			run, all := exporttest.Read(t, out)
 			if len(all) != requests || served.Load() != requests || asked.Load() == 0 {
 				t.Errorf("%d requests in the export, %d at the server, want %d; the endpoint was asked %d times", len(all), served.Load(), requests, asked.Load())
 			}
@@ -134,7 +135,7 @@ func TestMetricsHostile(t *testing.T) {
 // checkValid holds a file to what it promises.
 func checkValid(t *testing.T, path string) {
 	t.Helper()
-	r := openExport(t, path)
+	r := exporttest.Open(t, path)
 	if _, err := analyze.Validate(t.Context(), r, func(v analyze.Violation) { t.Errorf("%s: %s", path, v.String()) }); err != nil {
 		t.Error(err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/pa-tools/pa/internal/exporttest"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -22,7 +23,7 @@ func recordModels(t *testing.T, args string) (*export.Run, []export.Request, []s
 	if code != 0 {
 		t.Fatalf("%s: exit code %d:\n%s", args, code, stderr)
 	}
-	run, all := readExport(t, out)
+	run, all := exporttest.Read(t, out)
 	slices.SortFunc(all, func(a, b export.Request) int { return int(a.ID) - int(b.ID) })
 	var models []string
 	for i := range all {

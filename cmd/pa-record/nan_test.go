@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/pa-tools/pa/internal/exporttest"
 )
 
 // nanServer is a Triton server over HTTP with a model that answers NaN, +Inf and 1.
@@ -44,7 +46,7 @@ func TestWindowsOfNaN(t *testing.T) {
 		if code != 0 {
 			t.Fatalf("%s: exit code %d: %s", mode, code, stderr)
 		}
-		run, requests := readExport(t, path)
+		run, requests := exporttest.Read(t, path)
 		good := 0
 		for i := range requests {
 			if r := &requests[i]; r.Excluded() == "" {

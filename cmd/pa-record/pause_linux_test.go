@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pa-tools/pa/internal/exporttest"
 	"github.com/pa-tools/pa/internal/testenv"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -61,7 +62,7 @@ func TestStopped(t *testing.T) {
 	}
 	_ = cmd.Wait() // its error is the exit code
 	for _, path := range paths {
-		run, _ := readExport(t, path)
+		run, _ := exporttest.Read(t, path)
 		if len(run.Meta.Pauses) != 1 {
 			t.Errorf("%s: pauses %+v, want one\n%s", filepath.Base(path), run.Meta.Pauses, stderr)
 			continue
@@ -139,7 +140,7 @@ func TestCtrlZ(t *testing.T) {
 	if !timer.Stop() {
 		t.Fatalf("pa-record hangs: %s", shown.String())
 	}
-	run, _ := readExport(t, path)
+	run, _ := exporttest.Read(t, path)
 	if len(run.Meta.Pauses) != 1 || run.Meta.Pauses[0].Cause != export.PauseStopped || run.Meta.Pauses[0].DurationNS < int64(400*time.Millisecond) {
 		t.Errorf("pauses %+v, want one of half a second: %s", run.Meta.Pauses, shown.String())
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pa-tools/pa/internal/exporttest"
 	"github.com/pa-tools/pa/internal/httptunnel/proxytest"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 )
@@ -64,7 +65,7 @@ func TestThroughProxy(t *testing.T) {
 				if asked := counted(proxy.Asked()); asked[tt.want] != tt.n {
 					t.Errorf("the proxy was asked %v, want %d × %s", asked, tt.n, tt.want)
 				}
-				run, requests := readExport(t, file)
+				run, requests := exporttest.Read(t, file)
 				checkOK(t, requests, 4)
 				checkStamps(t, run)
 				through := "requests go through the proxy " + shown

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/pa-tools/pa/internal/exporttest"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/sim"
 )
@@ -35,7 +36,7 @@ func TestReplayAtTheServer(t *testing.T) {
 	for _, e := range srv.ledger(t) {
 		entries[e.ID] = e
 	}
-	_, requests := readExport(t, file)
+	_, requests := exporttest.Read(t, file)
 	slices.SortFunc(requests, func(a, b export.Request) int { return cmp.Compare(a.ScheduledNS, b.ScheduledNS) })
 	var gapsMS []uint64
 	for i := range requests {
@@ -44,11 +45,11 @@ func TestReplayAtTheServer(t *testing.T) {
 		if r.StartNS < r.ScheduledNS {
 			t.Errorf("request %d started %d ns before its instant", r.ID, r.ScheduledNS-r.StartNS)
 		}
-		m := answerID.FindStringSubmatch(joined(r, "response"))
-		if m == nil {
+		id, ok := exporttest.AnswerID(r)
+		if !ok {
 			t.Fatalf("request %d: no id in the answer", r.ID)
 		}
-		e, ok := entries[m[1]]
+		e, ok := entries[id]
 		if !ok {
 			t.Fatalf("request %d is not in the ledger", r.ID)
 		}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pa-tools/pa/internal/exporttest"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/formats"
 )
@@ -36,7 +37,7 @@ func checkNoKey(t *testing.T, what, text string) {
 // asJSON returns everything that an export or a journal holds.
 func asJSON(t *testing.T, path string) string {
 	t.Helper()
-	r := openExport(t, path)
+	r := exporttest.Open(t, path)
 	var b bytes.Buffer
 	w, err := formats.JSON(&b)
 	if err != nil {

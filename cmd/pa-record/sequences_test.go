@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pa-tools/pa/internal/exporttest"
 	"github.com/pa-tools/pa/pkg/sim"
 )
 
@@ -77,7 +78,7 @@ func TestSequencesEndToEnd(t *testing.T) {
 				}
 			}
 			sums := map[string]bool{"1": true, "11": true, "111": true, "5": true, "16": true}
-			_, requests := readExport(t, out)
+			_, requests := exporttest.Read(t, out)
 			seen := map[string]int{}
 			for _, r := range requests {
 				if r.SequenceID == 0 || len(r.Responses) != 1 {

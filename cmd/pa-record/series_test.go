@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/pa-tools/pa/internal/exporttest"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/load"
 )
@@ -85,7 +86,7 @@ func seriesRun(t *testing.T, dir string, paths []string, index int) (*export.Run
 	t.Helper()
 	var meta *export.RunMeta
 	for _, p := range paths {
-		run, _ := readExport(t, filepath.Join(dir, numbered(p, strconv.Itoa(index))))
+		run, _ := exporttest.Read(t, filepath.Join(dir, numbered(p, strconv.Itoa(index))))
 		if meta == nil {
 			meta = run.Meta
 		}
@@ -93,7 +94,7 @@ func seriesRun(t *testing.T, dir string, paths []string, index int) (*export.Run
 			t.Errorf("run %d, %s (-%s +this):\n%s", index, p, paths[0], d)
 		}
 	}
-	run, requests := readExport(t, filepath.Join(dir, numbered(paths[0], strconv.Itoa(index))))
+	run, requests := exporttest.Read(t, filepath.Join(dir, numbered(paths[0], strconv.Itoa(index))))
 	slices.SortFunc(requests, func(a, b export.Request) int { return int(a.ID) - int(b.ID) })
 	inputs := make([][]string, len(run.Experiments))
 	if requests[0].ID != 1 || requests[0].Reused {
@@ -122,7 +123,7 @@ func seriesRun(t *testing.T, dir string, paths []string, index int) (*export.Run
 // were measured in that of order.
 func seriesOrder(t *testing.T, path string, levels, order []int) {
 	t.Helper()
-	run, _ := readExport(t, path)
+	run, _ := exporttest.Read(t, path)
 	var listed, measured []string
 	for _, n := range levels {
 		listed = append(listed, strconv.Itoa(n))
@@ -163,7 +164,7 @@ func TestSeriesMadeUp(t *testing.T) {
 			t.Fatalf("exit code %d: %s", code, stderr)
 		}
 		for _, name := range []string{"x.1.json", "x.2.json"} {
-			run, _ := readExport(t, filepath.Join(dir, name))
+			run, _ := exporttest.Read(t, filepath.Join(dir, name))
 			hash := run.Meta.DatasetSHA256
 			if before, ok := hashes[seed]; ok && hash != before {
 				t.Errorf("seed %s: the second run sent something else than the first", seed)

@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/pa-tools/pa/internal/exporttest"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/formats"
 )
@@ -63,11 +64,11 @@ func TestSeriesInterrupt(t *testing.T) {
 				t.Errorf("exit code %d, want %d: %s", code, tt.code, stderr)
 			}
 			for _, p := range paths {
-				first, requests := readExport(t, numbered(p, "1"))
+				first, requests := exporttest.Read(t, numbered(p, "1"))
 				if len(requests) != 3*seriesLevel || len(first.Experiments) != 3 || first.Meta.Interrupted != "" || first.Meta.Repeat.Index != 1 {
 					t.Errorf("%s: the first run has %d requests, interrupted %q, repeat %+v", filepath.Base(p), len(requests), first.Meta.Interrupted, first.Meta.Repeat)
 				}
-				second, requests := readExport(t, numbered(p, "2"))
+				second, requests := exporttest.Read(t, numbered(p, "2"))
 				ok := 0
 				for i := range requests {
 					if requests[i].Status == export.StatusOK {
@@ -131,8 +132,8 @@ func TestSeriesKill(t *testing.T) {
 	if code != 0 || !strings.Contains(stdout, "(the run was killed); wrote "+numbered(path, "2")) {
 		t.Fatalf("recover: exit code %d: %s%s", code, stdout, stderr)
 	}
-	first, _ := readExport(t, numbered(path, "1"))
-	second, requests := readExport(t, numbered(path, "2"))
+	first, _ := exporttest.Read(t, numbered(path, "1"))
+	second, requests := exporttest.Read(t, numbered(path, "2"))
 	if len(requests) != kept || second.Meta.Interrupted != "killed" {
 		t.Errorf("%d requests recovered, interrupted %q; want %d, killed", len(requests), second.Meta.Interrupted, kept)
 	}

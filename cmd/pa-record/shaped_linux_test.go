@@ -19,6 +19,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/pa-tools/pa/internal/exporttest"
 	"github.com/pa-tools/pa/internal/sockstamp/stamptest"
 	"github.com/pa-tools/pa/internal/testenv"
 	"github.com/pa-tools/pa/pkg/export"
@@ -175,7 +176,7 @@ func TestUploadTimeInTTFT(t *testing.T) {
 			if r.code != 0 {
 				t.Fatalf("exit code %d: %s", r.code, r.stderr)
 			}
-			_, all := readExport(t, path)
+			_, all := exporttest.Read(t, path)
 			var shares []float64
 			for i := range all {
 				q := &all[i]

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pa-tools/pa/internal/exporttest"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/sim"
 )
@@ -77,7 +78,7 @@ func TestSharedMemory(t *testing.T) {
 				if left, _ := filepath.Glob(fmt.Sprintf("/dev/shm/pa-record-%d-*", os.Getpid())); len(left) > 0 {
 					t.Errorf("left over: %v", left)
 				}
-				_, requests := readExport(t, out)
+				_, requests := exporttest.Read(t, out)
 				if len(requests) < 4 {
 					t.Fatalf("%d requests", len(requests))
 				}

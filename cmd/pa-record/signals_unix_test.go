@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/pa-tools/pa/internal/exporttest"
 )
 
 // The first signal ends pa-record at every stage before the load, also where it
@@ -176,7 +178,7 @@ func TestEmptyJournal(t *testing.T) {
 	if code, _, stderr := inProcess(t.Context(), t, "-u", "sim://", "--request-count", "4", "--profile-export-file", path); code != 0 {
 		t.Errorf("a run beside an empty journal: exit code %d: %s", code, stderr)
 	}
-	if _, requests := readExport(t, path); len(requests) != 4 {
+	if _, requests := exporttest.Read(t, path); len(requests) != 4 {
 		t.Errorf("%d requests, want 4", len(requests))
 	}
 }

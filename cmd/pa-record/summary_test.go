@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pa-tools/pa/internal/exporttest"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/export"
@@ -36,7 +37,7 @@ type jsonReport struct {
 // reportOf returns the report of pa-analyze on a file.
 func reportOf(t *testing.T, path string) jsonReport {
 	t.Helper()
-	r := openExport(t, path)
+	r := exporttest.Open(t, path)
 	rep, err := analyze.Run(t.Context(), r, analyze.Config{})
 	if err != nil {
 		t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/pa-tools/pa/internal/exporttest"
 	"github.com/pa-tools/pa/internal/testenv"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/sim"
@@ -113,7 +114,7 @@ func TestUnreadTerminal(t *testing.T) {
 					want++
 				}
 			}
-			run, requests := readExport(t, path)
+			run, requests := exporttest.Read(t, path)
 			ok := 0
 			for i := range requests {
 				if requests[i].Status == export.StatusOK {
@@ -188,7 +189,7 @@ func TestFullStandardOutput(t *testing.T) {
 			t.Errorf("%v: exit code %d, want 1 and the reason:\n%s", args, code, stderr.String())
 		}
 		if record {
-			if _, requests := readExport(t, path); len(requests) != 4 {
+			if _, requests := exporttest.Read(t, path); len(requests) != 4 {
 				t.Errorf("%v: %d requests in the export, want 4", args, len(requests))
 			}
 		}

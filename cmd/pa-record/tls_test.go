@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pa-tools/pa/internal/exporttest"
 	"github.com/pa-tools/pa/internal/sockstamp/stamptest"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/sim"
@@ -153,7 +154,7 @@ func TestOverTLS(t *testing.T) {
 			if code, _, stderr := inProcess(t.Context(), t, args...); code != 0 {
 				t.Fatalf("exit code %d: %s", code, stderr)
 			}
-			run, requests := readExport(t, file)
+			run, requests := exporttest.Read(t, file)
 			checkOK(t, requests, 6)
 			paid := 0
 			for i := range requests {
@@ -211,7 +212,7 @@ func TestVerify(t *testing.T) {
 				t.Errorf("%s %s: exit code %d, %s; want %q", service, tt.flags, code, stderr, tt.want)
 			}
 			if tt.want == "" && strings.Contains(tt.flags, " 0") {
-				run, _ := readExport(t, file)
+				run, _ := exporttest.Read(t, file)
 				if w := strings.Join(run.Meta.Warnings, "|"); !strings.Contains(w, "not verified") || !strings.Contains(stderr, "warning: ") {
 					t.Errorf("%s: warnings in the export %q, on standard error %q", tt.flags, w, stderr)
 				}

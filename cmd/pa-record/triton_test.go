@@ -18,6 +18,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/pa-tools/pa/internal/exporttest"
 	"github.com/pa-tools/pa/pkg/recorder/serverstat"
 	"github.com/pa-tools/pa/pkg/sim"
 )
@@ -100,7 +101,7 @@ func TestGRPCCompression(t *testing.T) {
 			if code != 0 {
 				t.Fatalf("%s: exit code %d:\n%s", tt.how, code, stderr)
 			}
-			if _, all := readExport(t, out); len(all) != requests || all[0].Excluded() != "" {
+			if _, all := exporttest.Read(t, out); len(all) != requests || all[0].Excluded() != "" {
 				t.Errorf("%s: %d requests, the first %s", tt.how, len(all), all[0].Excluded())
 			}
 			if n := sent.Load(); !unary && (n < plain/2) != tt.small {
@@ -261,7 +262,7 @@ func TestTensorFormats(t *testing.T) {
 		if got := strings.Contains(c.answer, sums); got != tt.asked || (c.answerJSONBytes == "") != tt.asked {
 			t.Errorf("%s: %s bytes of JSON in the answer %q", tt.flags, c.answerJSONBytes, c.answer)
 		}
-		_, requests := readExport(t, out)
+		_, requests := exporttest.Read(t, out)
 		for i := range requests {
 			r := &requests[i]
 			in, _ := r.Inputs.Get("INPUT0")

@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/pa-tools/pa/internal/exporttest"
 )
 
 // A gateway is an OpenAI server whose list of models need not be what it answers.
@@ -134,7 +136,7 @@ func TestUnlistedModel(t *testing.T) {
 				return
 			}
 			for _, n := range []string{"1", "2"} {
-				run, _ := readExport(t, strings.Replace(out, "e.json", "e."+n+".json", 1))
+				run, _ := exporttest.Read(t, strings.Replace(out, "e.json", "e."+n+".json", 1))
 				var kept []string
 				for _, text := range run.Meta.Warnings {
 					kept = append(kept, strings.TrimPrefix(text, server.URL+"/v1/models "))

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pa-tools/pa/internal/exporttest"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -88,7 +89,7 @@ func TestTwoRuns(t *testing.T) {
 		}
 	}
 	recordOne(t, first)
-	if _, requests := readExport(t, path); len(requests) != 1 {
+	if _, requests := exporttest.Read(t, path); len(requests) != 1 {
 		t.Errorf("%d requests, want 1", len(requests))
 	}
 	if got := first.Written(); len(got) != 1 || got[0] != path {
@@ -140,7 +141,7 @@ func TestExportFails(t *testing.T) {
 	if err != nil || rec.Requests != 1 || rec.Killed || rec.EndedEarly != "" || len(rec.Exports) != 1 || rec.Exports[0] != path {
 		t.Fatalf("%+v, %v; want one request of a run that had ended, in %s", rec, err, path)
 	}
-	if _, requests := readExport(t, path); len(requests) != 1 {
+	if _, requests := exporttest.Read(t, path); len(requests) != 1 {
 		t.Errorf("%d requests, want 1", len(requests))
 	}
 }

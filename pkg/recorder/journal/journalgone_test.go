@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pa-tools/pa/internal/exporttest"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -79,7 +80,7 @@ func TestJournalMeddledWith(t *testing.T) {
 			if tt.kept < 0 {
 				return
 			}
-			if _, requests := readExport(t, path); len(requests) != tt.kept {
+			if _, requests := exporttest.Read(t, path); len(requests) != tt.kept {
 				t.Errorf("%d requests, want %d", len(requests), tt.kept)
 			}
 		})

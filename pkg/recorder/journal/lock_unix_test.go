@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/pa-tools/pa/internal/exporttest"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -114,7 +115,7 @@ func TestOpenLooksAgain(t *testing.T) {
 				t.Fatal(err)
 			}
 			recordOne(t, r)
-			if _, requests := readExport(t, filepath.Join(dir, "x.json")); len(requests) != 1 {
+			if _, requests := exporttest.Read(t, filepath.Join(dir, "x.json")); len(requests) != 1 {
 				t.Errorf("%d requests, want 1", len(requests))
 			}
 			if left, _ := filepath.Glob(filepath.Join(dir, "*")); len(left) != 1 {

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/pa-tools/pa/internal/exporttest"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder"
 	"github.com/pa-tools/pa/pkg/recorder/backend/openai"
@@ -93,7 +94,7 @@ func TestSlowDisk(t *testing.T) {
 	if w.highest < room || w.highest > room+int64(w.late+1)*row || w.late == 0 || w.fat > 0 {
 		t.Errorf("%d bytes waited at most, want %d and the times of %d requests; %d of these have outputs", w.highest, room, w.late, w.fat)
 	}
-	run, requests := readExport(t, path)
+	run, requests := exporttest.Read(t, path)
 	if run.Meta.EndNS == 0 || len(run.Experiments) != 1 || run.Experiments[0].Meta == nil {
 		t.Fatalf("the export has no end: %+v", run)
 	}
@@ -113,7 +114,7 @@ func TestSlowDisk(t *testing.T) {
 				t.Fatalf("request %d, dropped %v: a response with time %d, outputs %v", q.ID, q.OutputsDropped, p.RecvNS, p.Outputs)
 			}
 		}
-		if answerID.MatchString(joined(q, "response")) {
+		if _, ok := exporttest.AnswerID(q); ok {
 			whole++
 		}
 	}
