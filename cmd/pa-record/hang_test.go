@@ -29,8 +29,6 @@ type hangingServer struct {
 	hanging chan struct{}
 }
 
-const oneEvent = `data: {"id":"a","choices":[{"index":0,"delta":{"content":"x"}}]}` + "\n\n"
-
 func startHanging(t *testing.T, good int64, head bool) hangingServer {
 	t.Helper()
 	s := hangingServer{hanging: make(chan struct{}, 100)}

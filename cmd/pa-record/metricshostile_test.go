@@ -132,6 +132,8 @@ func TestMetricsHostile(t *testing.T) {
 	}
 }
 
+const oneEvent = `data: {"id":"a","choices":[{"index":0,"delta":{"content":"x"}}]}` + "\n\n"
+
 // checkValid holds a file to what it promises.
 func checkValid(t *testing.T, path string) {
 	t.Helper()
