@@ -61,7 +61,7 @@ func noted(c *cli.Context, name string, tok *tokenizer.Tokenizer, err error) (*t
 func findTokenizer(c *cli.Context, name string, reading tokenizer.Reading) (*tokenizer.Tokenizer, error) {
 	// Without a home directory its default folders are not there.
 	home, _ := os.UserHomeDir()
-	return hub.FromEnv(os.Getenv, home).LoadAs(c.Context, name, reading)
+	return hub.FromEnv(os.Getenv, home).Load(c.Context, name, reading)
 }
 
 // counter gives cfg the tokenizer that its output tokens are counted with, if

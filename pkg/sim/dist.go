@@ -52,13 +52,6 @@ type Delay struct {
 // ConstantDelay returns the delay that is always d.
 func ConstantDelay(d time.Duration) Delay { return Delay{Kind: Constant, Mean: d} }
 
-// NormalDelay returns normally distributed delays.
-func NormalDelay(mean, stddev time.Duration) Delay { return Delay{Normal, mean, stddev} }
-
-// LognormalDelay returns lognormally distributed delays that have this mean and
-// this standard deviation.
-func LognormalDelay(mean, stddev time.Duration) Delay { return Delay{Lognormal, mean, stddev} }
-
 // ParseDelay reads a delay:
 //
 //	delay    = duration | kind ":" duration [ "," duration ]
@@ -98,18 +91,6 @@ func (d Delay) Validate() error {
 	return validateDist(d.Kind, float64(d.Mean), float64(d.Stddev))
 }
 
-// MarshalText and UnmarshalText are String and ParseDelay, for flags and JSON.
-func (d Delay) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
-
-// UnmarshalText sets d as ParseDelay does; an empty text gives the zero value.
-func (d *Delay) UnmarshalText(text []byte) (err error) {
-	*d = Delay{}
-	if len(text) > 0 {
-		*d, err = ParseDelay(string(text))
-	}
-	return err
-}
-
 // sample returns the delay at the quantile u of (0, 1).
 func (d Delay) sample(u float64) time.Duration {
 	if d.Kind == Constant {
@@ -128,13 +109,6 @@ type Length struct {
 
 // ConstantLength returns the length that is always n.
 func ConstantLength(n int) Length { return Length{Kind: Constant, Mean: float64(n)} }
-
-// NormalLength returns normally distributed lengths.
-func NormalLength(mean, stddev float64) Length { return Length{Normal, mean, stddev} }
-
-// LognormalLength returns lognormally distributed lengths that have this mean
-// and this standard deviation.
-func LognormalLength(mean, stddev float64) Length { return Length{Lognormal, mean, stddev} }
 
 // ParseLength reads a length: the grammar of [ParseDelay] with decimal numbers
 // instead of durations ("64", "normal:64,8").
@@ -168,18 +142,6 @@ func (l Length) Validate() error {
 		return fmt.Errorf("%g is more than %d tokens", max(l.Mean, l.Stddev), maxContextTokens)
 	}
 	return validateDist(l.Kind, l.Mean, l.Stddev)
-}
-
-// MarshalText and UnmarshalText are String and ParseLength, for flags and JSON.
-func (l Length) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
-
-// UnmarshalText sets l as ParseLength does; an empty text gives the zero value.
-func (l *Length) UnmarshalText(text []byte) (err error) {
-	*l = Length{}
-	if len(text) > 0 {
-		*l, err = ParseLength(string(text))
-	}
-	return err
 }
 
 // sample returns the length at the quantile u of (0, 1), at least 1.

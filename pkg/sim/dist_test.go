@@ -15,9 +15,9 @@ var delayRows = []struct {
 	{"20ms", ConstantDelay(20 * time.Millisecond), "20ms"},
 	{"0s", ConstantDelay(0), "0s"}, // edge: a constant 0 is not the zero value
 	{"constant:1.5s", ConstantDelay(1500 * time.Millisecond), "1.5s"},
-	{"normal:20ms,2ms", NormalDelay(20*time.Millisecond, 2*time.Millisecond), "normal:20ms,2ms"},
-	{"normal:20ms", NormalDelay(20*time.Millisecond, 0), "normal:20ms,0s"},
-	{"lognormal:20ms,5ms", LognormalDelay(20*time.Millisecond, 5*time.Millisecond), "lognormal:20ms,5ms"},
+	{"normal:20ms,2ms", Delay{Normal, 20 * time.Millisecond, 2 * time.Millisecond}, "normal:20ms,2ms"},
+	{"normal:20ms", Delay{Normal, 20 * time.Millisecond, 0}, "normal:20ms,0s"},
+	{"lognormal:20ms,5ms", Delay{Lognormal, 20 * time.Millisecond, 5 * time.Millisecond}, "lognormal:20ms,5ms"},
 	{"1h", ConstantDelay(time.Hour), "1h0m0s"}, // edge: the most
 }
 
@@ -61,8 +61,8 @@ var lengthRows = []struct {
 	canonical string
 }{
 	{"64", ConstantLength(64), "64"},
-	{"normal:64,8", NormalLength(64, 8), "normal:64,8"},
-	{"lognormal:64.5,1e1", LognormalLength(64.5, 10), "lognormal:64.5,10"},
+	{"normal:64,8", Length{Normal, 64, 8}, "normal:64,8"},
+	{"lognormal:64.5,1e1", Length{Lognormal, 64.5, 10}, "lognormal:64.5,10"},
 	{"0", ConstantLength(0), "0"}, // edge: samples are 1 all the same
 }
 
@@ -135,9 +135,9 @@ func TestMoments(t *testing.T) {
 		d Delay
 	}{
 		{ConstantDelay(20 * time.Millisecond)},
-		{NormalDelay(20*time.Millisecond, 2*time.Millisecond)},
-		{LognormalDelay(20*time.Millisecond, 5*time.Millisecond)},
-		{LognormalDelay(20*time.Millisecond, 20*time.Millisecond)}, // heavy tail
+		{Delay{Normal, 20 * time.Millisecond, 2 * time.Millisecond}},
+		{Delay{Lognormal, 20 * time.Millisecond, 5 * time.Millisecond}},
+		{Delay{Lognormal, 20 * time.Millisecond, 20 * time.Millisecond}},
 	}
 	for _, row := range rows {
 		var sum, squares float64
@@ -159,11 +159,11 @@ func TestMoments(t *testing.T) {
 }
 
 func TestNormalIsCut(t *testing.T) {
-	d := NormalDelay(time.Millisecond, 10*time.Millisecond)
+	d := Delay{Normal, time.Millisecond, 10 * time.Millisecond}
 	if got := d.sample(0.01); got != 0 {
 		t.Errorf("the 1st percentile of %v is %v, want 0", d, got)
 	}
-	if got := NormalLength(2, 10).sample(0.01); got != 1 {
+	if got := (Length{Normal, 2, 10}).sample(0.01); got != 1 {
 		t.Errorf("the 1st percentile of a length is %d, want 1", got)
 	}
 }

@@ -10,7 +10,7 @@
 //
 //	srv, err := sim.Start(ctx, sim.Config{
 //		TTFT:         sim.ConstantDelay(20 * time.Millisecond),
-//		ITL:          sim.NormalDelay(10*time.Millisecond, time.Millisecond),
+//		ITL:          sim.Delay{Kind: sim.Normal, Mean: 10*time.Millisecond, Stddev: time.Millisecond},
 //		OutputTokens: sim.ConstantLength(32),
 //	})
 //	if err != nil {

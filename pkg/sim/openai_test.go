@@ -542,7 +542,7 @@ func TestOpenAIHangAndStall(t *testing.T) {
 func TestDeterminismAcrossConcurrency(t *testing.T) {
 	texts := func(concurrency int) map[string]string {
 		c := fast()
-		c.Seed, c.OutputTokens, c.ITL = 42, NormalLength(10, 4), NormalDelay(200*time.Microsecond, 100*time.Microsecond)
+		c.Seed, c.OutputTokens, c.ITL = 42, Length{Normal, 10, 4}, Delay{Normal, 200 * time.Microsecond, 100 * time.Microsecond}
 		s := start(t, c)
 		all := map[string]string{}
 		var mu sync.Mutex

@@ -93,7 +93,7 @@ func TestPlanIsDeterministic(t *testing.T) {
 	collect := func(seed, index uint64, f func(*ask)) []step {
 		a := testAsk()
 		a.index, a.key = index, index
-		a.length, a.itl, a.ttft = NormalLength(20, 5), NormalDelay(time.Millisecond, time.Millisecond/4), LognormalDelay(time.Millisecond, time.Millisecond)
+		a.length, a.itl, a.ttft = Length{Normal, 20, 5}, Delay{Normal, time.Millisecond, time.Millisecond / 4}, Delay{Lognormal, time.Millisecond, time.Millisecond}
 		f(&a)
 		return slices.Collect(newPlan(seed, a).steps())
 	}

@@ -34,7 +34,7 @@ func TestConfigValidate(t *testing.T) {
 	bad := Config{
 		OpenAIAddr: Off, TritonHTTPAddr: Off, TritonGRPCAddr: Off,
 		Models: []string{""}, TritonModels: []TritonModel{{"", VLLM}, {"a", 9}, {"a", VLLM}},
-		TTFT: Delay{Mean: 1}, ITL: NormalDelay(-1, 0), OutputTokens: LognormalLength(0, 1), AddSubDelay: ConstantDelay(2 * time.Hour),
+		TTFT: Delay{Mean: 1}, ITL: Delay{Normal, -1, 0}, OutputTokens: Length{Lognormal, 0, 1}, AddSubDelay: ConstantDelay(2 * time.Hour),
 		PrefillPerToken: -1, MaxConcurrency: -1, TokensPerEvent: -1, Vocabulary: 9, Final: 9,
 		ContextTokens: 1 << 30, MaxRequestBytes: -1, LedgerBytes: -1, Faults: []FaultRule{{Fault: 99}, {Every: -1}, {After: -2}},
 	}

@@ -23,7 +23,7 @@ func benchTokenizers(b *testing.B) map[string]*Tokenizer {
 	b.Helper()
 	all := map[string]*Tokenizer{}
 	for _, encoding := range []string{"r50k_base", "cl100k_base", "o200k_base"} {
-		tok, err := ParseTiktoken(encoding+".tiktoken", tiktokenFile(readTokens(b, encoding)))
+		tok, err := parseTiktoken(encoding+".tiktoken", tiktokenFile(readTokens(b, encoding)))
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -125,7 +125,7 @@ func BenchmarkLoad(b *testing.B) {
 				for b.Loop() {
 					var err error
 					if suffix == ".tiktoken" {
-						_, err = ParseTiktoken(encoding+suffix, data)
+						_, err = parseTiktoken(encoding+suffix, data)
 					} else {
 						_, err = Parse(encoding+suffix, data)
 					}

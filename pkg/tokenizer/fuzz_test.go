@@ -32,7 +32,7 @@ func FuzzParseTiktoken(f *testing.F) {
 	}
 	f.Add(string(tiktokenFile(append(bytes, "ab", " a"))))
 	f.Fuzz(func(t *testing.T, file string) {
-		tok, err := ParseTiktoken("cl100k_base.tiktoken", []byte(file))
+		tok, err := parseTiktoken("cl100k_base.tiktoken", []byte(file))
 		if err != nil {
 			return
 		}

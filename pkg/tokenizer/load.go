@@ -41,7 +41,7 @@ func LoadAs(path string, reading Reading) (*Tokenizer, error) {
 		return nil, err
 	}
 	if strings.HasSuffix(path, ".tiktoken") {
-		return ParseTiktoken(path, data)
+		return parseTiktoken(path, data)
 	}
 	f := files{name: path, data: data, reading: reading}
 	if f.configName, f.config, err = readBeside(path, "tokenizer_config.json"); err != nil {

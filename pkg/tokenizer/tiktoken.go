@@ -30,10 +30,10 @@ var tiktokenKinds = map[string]tiktokenKind{
 	"o200k_base": {o200kPattern, map[string]uint32{"<|endoftext|>": 199999, "<|endofprompt|>": 200018}},
 }
 
-// ParseTiktoken reads a .tiktoken file. What it does not contain, the pattern
+// parseTiktoken reads a .tiktoken file. What it does not contain, the pattern
 // that cuts text and the special tokens, goes by its name, which must be that
 // of one of OpenAI's encodings.
-func ParseTiktoken(name string, data []byte) (*Tokenizer, error) {
+func parseTiktoken(name string, data []byte) (*Tokenizer, error) {
 	encoding := strings.TrimSuffix(filepath.Base(name), ".tiktoken")
 	kind, ok := tiktokenKinds[encoding]
 	if !ok {

@@ -83,15 +83,6 @@ func (t *Tokenizer) Err() error {
 	return t.failed.get()
 }
 
-// VocabSize is one more than the largest id of any token, added ones included.
-func (t *Tokenizer) VocabSize() int {
-	n := len(t.model.vocabulary().byID)
-	for id := range t.added.byID {
-		n = max(n, int(id)+1)
-	}
-	return n
-}
-
 // Encode returns the ids of a text, without the special tokens that the model
 // expects around it. Special tokens that stand in the text are recognized.
 func (t *Tokenizer) Encode(text string) []uint32 {
@@ -178,10 +169,4 @@ func (t *Tokenizer) ID(token string) (id uint32, ok bool) {
 		return id, true
 	}
 	return t.model.vocabulary().id(token)
-}
-
-// IsSpecial reports whether id is a special token's.
-func (t *Tokenizer) IsSpecial(id uint32) bool {
-	a := t.added.byID[id]
-	return a != nil && a.special
 }

@@ -56,6 +56,9 @@ func TestMigratingTables(t *testing.T) {
 	}
 }
 
+// fateNames are the words of docs/migrating.md.
+var fateNames = map[fate]string{same: "same", alias: "alias", body: "body", hint: "hint", unneeded: "not needed", refused: "refused"}
+
 // table is a Markdown table of the options.
 func (os options) table() string {
 	var b strings.Builder
@@ -70,7 +73,7 @@ func (os options) table() string {
 		if o.fate == same && note == "" || o.fate == body && note == "" || o.fate == hint && note == "" {
 			note = o.usage
 		}
-		fmt.Fprintf(&b, "| `%s` | %v | %s | %s |\n", strings.Join(o.names, "`, `"), o.fate, initial, strings.ReplaceAll(note, "|", "\\|"))
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", strings.Join(o.names, "`, `"), fateNames[o.fate], initial, strings.ReplaceAll(note, "|", "\\|"))
 	}
 	return b.String()
 }

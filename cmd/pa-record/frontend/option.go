@@ -56,11 +56,6 @@ const (
 	refused
 )
 
-var fateNames = [...]string{"same", "alias", "body", "hint", "not needed", "refused"}
-
-// String returns the word of docs/migrating.md.
-func (f fate) String() string { return fateNames[f] }
-
 // name is what the option is called in messages.
 func (o *option) name() string {
 	for _, n := range o.names {

@@ -7,14 +7,9 @@ import (
 	"github.com/pa-tools/pa/pkg/tokenizer/builtin"
 )
 
-// Load is LoadAs with the reading tokenizer.Transformers4.
-func (c Config) Load(ctx context.Context, name string) (*tokenizer.Tokenizer, error) {
-	return c.LoadAs(ctx, name, tokenizer.Transformers4)
-}
-
-// LoadAs is Find, and then reads the files as the reading says. The name of the
-// built-in tokenizer means that tokenizer, for which all readings are the same.
-func (c Config) LoadAs(ctx context.Context, name string, reading tokenizer.Reading) (*tokenizer.Tokenizer, error) {
+// Load finds the tokenizer as [Config.Find] does and reads its files. The name of the
+// built-in tokenizer means that tokenizer, which is the same with every reading.
+func (c Config) Load(ctx context.Context, name string, reading tokenizer.Reading) (*tokenizer.Tokenizer, error) {
 	if name == builtin.Name {
 		return builtin.Load()
 	}

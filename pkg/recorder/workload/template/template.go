@@ -354,8 +354,5 @@ func quoted(s string) string {
 // clip bounds foreign text in messages.
 func clip(s string) string { return sanitize.Clip(s, 40) }
 
-// Text returns s as JSON, for a place; what is not UTF-8 becomes U+FFFD.
-func Text(s string) []byte { return []byte(`"` + quoted(s) + `"`) }
-
 // Whole returns n as JSON, for a place.
 func Whole(n int) []byte { return strconv.AppendInt(nil, int64(n), 10) }

@@ -101,10 +101,13 @@ func TestValueThatIsNotJSON(t *testing.T) {
 	}
 }
 
-func TestText(t *testing.T) {
+// quotedJSON returns s as a JSON string.
+func quotedJSON(s string) []byte { return []byte(`"` + quoted(s) + `"`) }
+
+func TestQuoted(t *testing.T) {
 	for in, want := range map[string]string{"": `""`, "a\"\n\x00": `"a\"\n\u0000"`, "\xff": `"` + "\uFFFD" + `"`} {
-		if got := string(Text(in)); got != want {
-			t.Errorf("Text(%q) = %s, want %s", in, got, want)
+		if got := string(quotedJSON(in)); got != want {
+			t.Errorf("quoted(%q) = %s, want %s", in, got, want)
 		}
 	}
 }
@@ -120,7 +123,7 @@ func FuzzTemplate(f *testing.F) {
 		if err != nil {
 			return
 		}
-		got, err := tpl.Append(nil, func(string) ([]byte, bool) { return Text(prompt), ok })
+		got, err := tpl.Append(nil, func(string) ([]byte, bool) { return quotedJSON(prompt), ok })
 		if err != nil {
 			t.Fatalf("Append of %q: %v", text, err)
 		}
@@ -147,7 +150,7 @@ func BenchmarkAppend(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	values := map[string][]byte{Model: []byte(`"m"`), Prompt: Text(strings.Repeat("a word or two ", 300)), MaxTokens: []byte("64")}
+	values := map[string][]byte{Model: []byte(`"m"`), Prompt: quotedJSON(strings.Repeat("a word or two ", 300)), MaxTokens: []byte("64")}
 	var dst []byte
 	b.ReportAllocs()
 	for b.Loop() {
