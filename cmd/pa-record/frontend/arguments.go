@@ -12,7 +12,7 @@ import (
 	"github.com/pa-tools/pa/internal/sanitize"
 )
 
-// arguments is a command line, read by the table of a release.
+// arguments holds a parsed command line of a release.
 type arguments struct {
 	options options
 	given   map[*option][]string // values; those of an option without are ""
@@ -186,7 +186,7 @@ func (os options) short(letters string) []named {
 
 // add notes an option with its values, after it has checked them.
 func (a *arguments) add(o *option, values []string) error {
-	if o.fate == refused {
+	if o.support == refused {
 		return fmt.Errorf("%s is not supported: %s", o.name(), o.note)
 	}
 	if o.arg == "" {
@@ -260,6 +260,19 @@ func parseNumber(s string) (float64, error) {
 	return f, err
 }
 
+// parseWholes reads a list of positive whole numbers.
+func parseWholes(s string) ([]int, error) {
+	var all []int
+	for _, field := range strings.Split(s, ",") {
+		n, err := parseWhole(field)
+		if err != nil || n < 1 {
+			return nil, fmt.Errorf("%q is not a positive whole number", clip(field))
+		}
+		all = append(all, n)
+	}
+	return all, nil
+}
+
 // has reports whether the option was given.
 func (a *arguments) has(name string) bool {
 	_, ok := a.given[a.options.must(name)]
@@ -275,7 +288,7 @@ func (a *arguments) text(name string) string {
 	if values := a.given[o]; len(values) > 0 {
 		return values[len(values)-1]
 	}
-	return o.initial
+	return o.defaultValue
 }
 
 // whole returns text as an integer; 0 is also what there is no default for.

@@ -13,14 +13,14 @@ import (
 func someOptions() options {
 	return options{
 		{names: []string{"-m", "--model"}, arg: "MODEL"},
-		{names: []string{"-p", "--measurement-interval"}, arg: "MS", kind: whole, initial: "10000"},
-		{names: []string{"--measurement-mode"}, arg: "MODE", choices: []string{"a", "b"}, initial: "a"},
-		{names: []string{"--rate"}, arg: "R", kind: number, initial: "inf"},
+		{names: []string{"-p", "--measurement-interval"}, arg: "MS", kind: whole, defaultValue: "10000"},
+		{names: []string{"--measurement-mode"}, arg: "MODE", choices: []string{"a", "b"}, defaultValue: "a"},
+		{names: []string{"--rate"}, arg: "R", kind: number, defaultValue: "inf"},
 		{names: []string{"-v", "--verbose"}},
 		{names: []string{"--streaming"}},
 		{names: []string{"-H", "--header"}, arg: "HEADER", repeat: true},
 		{names: []string{"-g", "--goodput"}, arg: "NAME:VALUE", list: true},
-		{names: []string{"--gone"}, arg: "X", fate: refused, note: "do without"},
+		{names: []string{"--gone"}, arg: "X", support: refused, note: "do without"},
 	}
 }
 
@@ -130,16 +130,16 @@ func TestTables(t *testing.T) {
 					}
 					seen[n] = true
 				}
-				if o.initial != "" {
-					if err := o.check(o.initial); err != nil {
+				if o.defaultValue != "" {
+					if err := o.check(o.defaultValue); err != nil {
 						t.Errorf("%s: the default of %v", tool.title(r), err)
 					}
 				}
 				if o.usage == "" && o.note == "" {
 					t.Errorf("%s: %s: neither usage nor note", tool.title(r), o.name())
 				}
-				if (o.fate == alias || o.fate == unneeded || o.fate == refused) && o.note == "" {
-					t.Errorf("%s: %s is %v: what instead, or why?", tool.title(r), o.name(), o.fate)
+				if (o.support == alias || o.support == unneeded || o.support == refused) && o.note == "" {
+					t.Errorf("%s: %s is %v: what instead, or why?", tool.title(r), o.name(), o.support)
 				}
 			}
 		}

@@ -5,13 +5,14 @@ import (
 	"fmt"
 	"math"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/internal/pyfmt"
 )
 
-// BenchmarkServing is benchmark_serving.py of TensorRT-LLM.
+// BenchmarkServing returns the front end of benchmark_serving.py of TensorRT-LLM.
 func BenchmarkServing() *Tool {
 	return &Tool{
 		Name:  "benchmark_serving",
@@ -32,8 +33,7 @@ follows -- is passed to pa-record: -- --dry-run.`,
 	}
 }
 
-// dashes writes long names with dashes, as the script's parser takes them with
-// underscores too.
+// dashes replaces underscores in long option names: the script's parser accepts both.
 func dashes(args []string) []string {
 	var all []string
 	for i, arg := range args {
@@ -58,79 +58,79 @@ const (
 )
 
 func benchmarkServingOptions() options {
-	return join(options{
-		{names: []string{"--backend"}, arg: "NAME", choices: []string{"openai", "openai-chat"}, initial: "openai", group: "Endpoint", usage: "the API: completions, or chat", fate: body},
-		{names: []string{"--base-url"}, arg: "URL", group: "Endpoint", usage: "the server's address", fate: alias, note: "-u"},
-		{names: []string{"--host"}, arg: "HOST", initial: "127.0.0.1", group: "Endpoint", usage: "without --base-url, its host", fate: alias, note: "-u"},
-		{names: []string{"--port"}, arg: "PORT", kind: positive, initial: "8000", group: "Endpoint", usage: "without --base-url, its port", fate: alias, note: "-u"},
-		{names: []string{"--endpoint"}, arg: "PATH", initial: "/v1/completions", group: "Endpoint", usage: "the path to ask; of openai-chat always that of chat", fate: same},
-		{names: []string{"--model"}, arg: "NAME", group: "Endpoint", usage: "the model, or the path that the server has it from", fate: same},
-		{names: []string{"--served-model-name"}, arg: "NAME", group: "Endpoint", usage: "how the server calls it", fate: alias, note: "-m"},
-		{names: []string{"--lora-modules"}, arg: "NAME", list: true, group: "Endpoint", usage: "modules to choose from", fate: refused, note: noLoRA},
+	return slices.Concat(options{
+		{names: []string{"--backend"}, arg: "NAME", choices: []string{"openai", "openai-chat"}, defaultValue: "openai", group: "Endpoint", usage: "the API: completions, or chat", support: body},
+		{names: []string{"--base-url"}, arg: "URL", group: "Endpoint", usage: "the server's address", support: alias, note: "-u"},
+		{names: []string{"--host"}, arg: "HOST", defaultValue: "127.0.0.1", group: "Endpoint", usage: "without --base-url, its host", support: alias, note: "-u"},
+		{names: []string{"--port"}, arg: "PORT", kind: positive, defaultValue: "8000", group: "Endpoint", usage: "without --base-url, its port", support: alias, note: "-u"},
+		{names: []string{"--endpoint"}, arg: "PATH", defaultValue: "/v1/completions", group: "Endpoint", usage: "the path to ask; of openai-chat always that of chat", support: same},
+		{names: []string{"--model"}, arg: "NAME", group: "Endpoint", usage: "the model, or the path that the server has it from", support: same},
+		{names: []string{"--served-model-name"}, arg: "NAME", group: "Endpoint", usage: "how the server calls it", support: alias, note: "-m"},
+		{names: []string{"--lora-modules"}, arg: "NAME", list: true, group: "Endpoint", usage: "modules to choose from", support: refused, note: noLoRA},
 
-		{names: []string{"--num-prompts"}, arg: "N", kind: positive, initial: "1000", group: "Load", usage: "number of requests", fate: alias, note: "--request-count"},
-		{names: []string{"--max-concurrency"}, arg: "N", kind: positive, group: "Load", usage: "at most N requests in flight", fate: alias, note: "--concurrency-range, with a rate --max-concurrency"},
-		{names: []string{"--request-rate"}, arg: "R", kind: number, initial: "inf", group: "Load", usage: "requests a second; inf is all at once", fate: alias, note: "--request-rate-range"},
-		{names: []string{"--burstiness"}, arg: "B", kind: number, initial: "1.0", group: "Load", usage: "shape of the gaps: 1 is Poisson, less comes in bursts", fate: same},
-		{names: []string{"--no-test-input"}, group: "Load", usage: "send no request ahead", fate: alias, note: "--warmup-request-count"},
-		{names: []string{"--seed"}, arg: "N", kind: natural, initial: "0", group: "Load", usage: "seed of everything random", fate: alias, note: "--random-seed"},
-		{names: []string{"--profile"}, group: "Load", usage: "", fate: refused, note: noProfile},
+		{names: []string{"--num-prompts"}, arg: "N", kind: positive, defaultValue: "1000", group: "Load", usage: "number of requests", support: alias, note: "--request-count"},
+		{names: []string{"--max-concurrency"}, arg: "N", kind: positive, group: "Load", usage: "at most N requests in flight", support: alias, note: "--concurrency-range, with a rate --max-concurrency"},
+		{names: []string{"--request-rate"}, arg: "R", kind: number, defaultValue: "inf", group: "Load", usage: "requests a second; inf is all at once", support: alias, note: "--request-rate-range"},
+		{names: []string{"--burstiness"}, arg: "B", kind: number, defaultValue: "1.0", group: "Load", usage: "shape of the gaps: 1 is Poisson, less comes in bursts", support: same},
+		{names: []string{"--no-test-input"}, group: "Load", usage: "send no request ahead", support: alias, note: "--warmup-request-count"},
+		{names: []string{"--seed"}, arg: "N", kind: natural, defaultValue: "0", group: "Load", usage: "seed of everything random", support: alias, note: "--random-seed"},
+		{names: []string{"--profile"}, group: "Load", usage: "", support: refused, note: noProfile},
 	}, benchmarkServingData(), options{
-		{names: []string{"--tokenizer"}, arg: "NAME", group: "Tokens", usage: "the tokenizer (default: the model's)", fate: same},
-		{names: []string{"--tokenizer-mode"}, arg: "MODE", choices: []string{"auto", "slow", "mistral", "custom"}, initial: "auto", group: "Tokens", usage: "", fate: unneeded, note: "a tokenizer is what its files say"},
-		{names: []string{"--custom-tokenizer"}, arg: "CLASS", group: "Tokens", usage: "", fate: refused, note: "no code of a tokenizer is run; give --tokenizer its tokenizer.json"},
-		{names: []string{"--trust-remote-code"}, group: "Tokens", usage: "", fate: unneeded, note: "no code is run"},
+		{names: []string{"--tokenizer"}, arg: "NAME", group: "Tokens", usage: "the tokenizer (default: the model's)", support: same},
+		{names: []string{"--tokenizer-mode"}, arg: "MODE", choices: []string{"auto", "slow", "mistral", "custom"}, defaultValue: "auto", group: "Tokens", usage: "", support: unneeded, note: "a tokenizer is what its files say"},
+		{names: []string{"--custom-tokenizer"}, arg: "CLASS", group: "Tokens", usage: "", support: refused, note: "no code of a tokenizer is run; give --tokenizer its tokenizer.json"},
+		{names: []string{"--trust-remote-code"}, group: "Tokens", usage: "", support: unneeded, note: "no code is run"},
 
-		{names: []string{"--ignore-eos"}, group: "Requests", usage: "ask for answers of exactly the length", fate: body},
-		{names: []string{"--non-streaming"}, group: "Requests", usage: "ask for whole answers", fate: body},
-		{names: []string{"--temperature"}, arg: "T", kind: number, group: "Requests", usage: "of the sampling (default: 0.0)", fate: body},
-		{names: []string{"--top-p"}, arg: "P", kind: number, group: "Requests", usage: "of the sampling", fate: body},
-		{names: []string{"--top-k"}, arg: "K", kind: whole, group: "Requests", usage: "of the sampling", fate: body},
-		{names: []string{"--min-p"}, arg: "P", kind: number, group: "Requests", usage: "of the sampling", fate: body},
-		{names: []string{"--logprobs"}, arg: "N", kind: whole, group: "Requests", usage: "ask completions for the probabilities of N tokens", fate: body},
-		{names: []string{"--use-beam-search"}, group: "Requests", usage: "", fate: unneeded, note: "does nothing in the script either"},
+		{names: []string{"--ignore-eos"}, group: "Requests", usage: "ask for answers of exactly the length", support: body},
+		{names: []string{"--non-streaming"}, group: "Requests", usage: "ask for whole answers", support: body},
+		{names: []string{"--temperature"}, arg: "T", kind: number, group: "Requests", usage: "of the sampling (default: 0.0)", support: body},
+		{names: []string{"--top-p"}, arg: "P", kind: number, group: "Requests", usage: "of the sampling", support: body},
+		{names: []string{"--top-k"}, arg: "K", kind: whole, group: "Requests", usage: "of the sampling", support: body},
+		{names: []string{"--min-p"}, arg: "P", kind: number, group: "Requests", usage: "of the sampling", support: body},
+		{names: []string{"--logprobs"}, arg: "N", kind: whole, group: "Requests", usage: "ask completions for the probabilities of N tokens", support: body},
+		{names: []string{"--use-beam-search"}, group: "Requests", usage: "", support: unneeded, note: "does nothing in the script either"},
 
-		{names: []string{"--percentile-metrics"}, arg: "NAMES", initial: "ttft,tpot,itl,request_ar", group: "Report", usage: "what to report", fate: hint},
-		{names: []string{"--metric-percentiles"}, arg: "PCTS", initial: "99", group: "Report", usage: "which percentiles", fate: hint},
-		{names: []string{"--goodput"}, arg: "NAME:MS", list: true, group: "Report", usage: "objectives", fate: hint},
-		{names: []string{"--save-result"}, group: "Report", usage: "print the pa-analyze command that writes the result", fate: hint},
-		{names: []string{"--save-detailed"}, group: "Report", usage: "with each request's figures", fate: hint},
-		{names: []string{"--result-dir"}, arg: "DIR", group: "Report", usage: "into this folder; the export goes there too", fate: hint, note: "also the folder of --profile-export-file"},
-		{names: []string{"--result-filename"}, arg: "FILE", group: "Report", usage: "into this file; the export goes beside it", fate: hint, note: "also the name of --profile-export-file"},
-		{names: []string{"--metadata"}, arg: "KEY=VALUE", list: true, group: "Report", usage: "further members of the result", fate: hint},
-		{names: []string{"--disable-tqdm"}, group: "Report", usage: "show no progress", fate: alias, note: "--ui none"},
+		{names: []string{"--percentile-metrics"}, arg: "NAMES", defaultValue: "ttft,tpot,itl,request_ar", group: "Report", usage: "what to report", support: hint},
+		{names: []string{"--metric-percentiles"}, arg: "PCTS", defaultValue: "99", group: "Report", usage: "which percentiles", support: hint},
+		{names: []string{"--goodput"}, arg: "NAME:MS", list: true, group: "Report", usage: "objectives", support: hint},
+		{names: []string{"--save-result"}, group: "Report", usage: "print the pa-analyze command that writes the result", support: hint},
+		{names: []string{"--save-detailed"}, group: "Report", usage: "with each request's figures", support: hint},
+		{names: []string{"--result-dir"}, arg: "DIR", group: "Report", usage: "into this folder; the export goes there too", support: hint, note: "also the folder of --profile-export-file"},
+		{names: []string{"--result-filename"}, arg: "FILE", group: "Report", usage: "into this file; the export goes beside it", support: hint, note: "also the name of --profile-export-file"},
+		{names: []string{"--metadata"}, arg: "KEY=VALUE", list: true, group: "Report", usage: "further members of the result", support: hint},
+		{names: []string{"--disable-tqdm"}, group: "Report", usage: "show no progress", support: alias, note: "--ui none"},
 	})
 }
 
-// benchmarkServingData are the options of its data sets.
+// benchmarkServingData returns the options of data sets.
 func benchmarkServingData() options {
 	const g = "Data"
 	return options{
-		{names: []string{"--dataset-name"}, arg: "NAME", choices: []string{"sharegpt", "burstgpt", "sonnet", "random", "random_image", "hf", "trtllm_custom"}, initial: "sharegpt", group: g, usage: "where prompts come from", fate: alias, note: "--dataset, --input-data, or synthetic prompts; sonnet and hf are refused"},
-		{names: []string{"--dataset-path"}, arg: "FILE", group: g, usage: "the data set's file", fate: alias, note: "--input-data"},
-		{names: []string{"--download-path"}, arg: "DIR", group: g, usage: "", fate: unneeded, note: "data sets are kept where Hugging Face's tools keep them"},
-		{names: []string{"--download-timeout"}, arg: "S", kind: whole, initial: "180", group: g, usage: "", fate: unneeded, note: "a download goes on as long as data comes"},
-		{names: []string{"--random-input-len"}, arg: "N", kind: positive, initial: "1024", group: g, usage: "length of random prompts", fate: alias, note: "--synthetic-input-tokens-mean"},
-		{names: []string{"--random-output-len"}, arg: "N", kind: positive, initial: "128", group: g, usage: "length asked of their answers", fate: alias, note: "--output-tokens-mean"},
-		{names: []string{"--random-range-ratio"}, arg: "R", kind: number, initial: "0.0", group: g, usage: "lengths are spread by this part, evenly", fate: alias, note: "uniform lengths"},
-		{names: []string{"--random-prefix-len"}, arg: "N", kind: natural, initial: "0", group: g, usage: "tokens that all random prompts begin with", fate: alias, note: "--prefix-prompt-length"},
-		{names: []string{"--random-ids"}, group: g, usage: "", fate: unneeded, note: "random prompts have the exact length, whatever their text"},
-		{names: []string{"--tokenize-on-client"}, group: g, usage: "send token ids", fate: body},
-		{names: []string{"--sharegpt-output-len"}, arg: "N", kind: positive, group: g, usage: "length asked of answers, instead of the data's", fate: alias, note: "--output-tokens-mean"},
-		{names: []string{"--sonnet-input-len"}, arg: "N", kind: whole, initial: "550", group: g, fate: unneeded, note: "that data set is refused"},
-		{names: []string{"--sonnet-output-len"}, arg: "N", kind: whole, initial: "150", group: g, fate: unneeded, note: "that data set is refused"},
-		{names: []string{"--sonnet-prefix-len"}, arg: "N", kind: whole, initial: "200", group: g, fate: unneeded, note: "that data set is refused"},
-		{names: []string{"--hf-subset"}, arg: "NAME", group: g, fate: unneeded, note: "that data set is refused"},
-		{names: []string{"--hf-split"}, arg: "NAME", group: g, fate: unneeded, note: "that data set is refused"},
-		{names: []string{"--hf-output-len"}, arg: "N", kind: whole, group: g, fate: unneeded, note: "that data set is refused"},
-		{names: []string{"--random-image-width"}, arg: "PX", kind: positive, initial: "512", group: g, usage: "width of random_image's pictures", fate: alias, note: "--image-width-mean"},
-		{names: []string{"--random-image-height"}, arg: "PX", kind: positive, initial: "512", group: g, usage: "their height", fate: alias, note: "--image-height-mean"},
-		{names: []string{"--random-image-size"}, arg: "PX", kind: positive, initial: "512", group: g, usage: "both, where those are 512", fate: alias, note: "--image-width-mean, --image-height-mean"},
-		{names: []string{"--random-num-images"}, arg: "N", kind: natural, initial: "1", group: g, usage: "pictures of a request", fate: alias, note: "--batch-size-image"},
+		{names: []string{"--dataset-name"}, arg: "NAME", choices: []string{"sharegpt", "burstgpt", "sonnet", "random", "random_image", "hf", "trtllm_custom"}, defaultValue: "sharegpt", group: g, usage: "where prompts come from", support: alias, note: "--dataset, --input-data, or synthetic prompts; sonnet and hf are refused"},
+		{names: []string{"--dataset-path"}, arg: "FILE", group: g, usage: "the data set's file", support: alias, note: "--input-data"},
+		{names: []string{"--download-path"}, arg: "DIR", group: g, usage: "", support: unneeded, note: "data sets are kept where Hugging Face's tools keep them"},
+		{names: []string{"--download-timeout"}, arg: "S", kind: whole, defaultValue: "180", group: g, usage: "", support: unneeded, note: "a download goes on as long as data comes"},
+		{names: []string{"--random-input-len"}, arg: "N", kind: positive, defaultValue: "1024", group: g, usage: "length of random prompts", support: alias, note: "--synthetic-input-tokens-mean"},
+		{names: []string{"--random-output-len"}, arg: "N", kind: positive, defaultValue: "128", group: g, usage: "length asked of their answers", support: alias, note: "--output-tokens-mean"},
+		{names: []string{"--random-range-ratio"}, arg: "R", kind: number, defaultValue: "0.0", group: g, usage: "lengths are spread by this part, evenly", support: alias, note: "uniform lengths"},
+		{names: []string{"--random-prefix-len"}, arg: "N", kind: natural, defaultValue: "0", group: g, usage: "tokens that all random prompts begin with", support: alias, note: "--prefix-prompt-length"},
+		{names: []string{"--random-ids"}, group: g, usage: "", support: unneeded, note: "random prompts have the exact length, whatever their text"},
+		{names: []string{"--tokenize-on-client"}, group: g, usage: "send token ids", support: body},
+		{names: []string{"--sharegpt-output-len"}, arg: "N", kind: positive, group: g, usage: "length asked of answers, instead of the data's", support: alias, note: "--output-tokens-mean"},
+		{names: []string{"--sonnet-input-len"}, arg: "N", kind: whole, defaultValue: "550", group: g, support: unneeded, note: "that data set is refused"},
+		{names: []string{"--sonnet-output-len"}, arg: "N", kind: whole, defaultValue: "150", group: g, support: unneeded, note: "that data set is refused"},
+		{names: []string{"--sonnet-prefix-len"}, arg: "N", kind: whole, defaultValue: "200", group: g, support: unneeded, note: "that data set is refused"},
+		{names: []string{"--hf-subset"}, arg: "NAME", group: g, support: unneeded, note: "that data set is refused"},
+		{names: []string{"--hf-split"}, arg: "NAME", group: g, support: unneeded, note: "that data set is refused"},
+		{names: []string{"--hf-output-len"}, arg: "N", kind: whole, group: g, support: unneeded, note: "that data set is refused"},
+		{names: []string{"--random-image-width"}, arg: "PX", kind: positive, defaultValue: "512", group: g, usage: "width of random_image's pictures", support: alias, note: "--image-width-mean"},
+		{names: []string{"--random-image-height"}, arg: "PX", kind: positive, defaultValue: "512", group: g, usage: "their height", support: alias, note: "--image-height-mean"},
+		{names: []string{"--random-image-size"}, arg: "PX", kind: positive, defaultValue: "512", group: g, usage: "both, where those are 512", support: alias, note: "--image-width-mean, --image-height-mean"},
+		{names: []string{"--random-num-images"}, arg: "N", kind: natural, defaultValue: "1", group: g, usage: "pictures of a request", support: alias, note: "--batch-size-image"},
 	}
 }
 
-// serving is a command line of benchmark_serving on its way to pa-record's.
+// serving translates a command line of benchmark_serving.
 type serving struct {
 	*builder
 	a      *arguments
@@ -143,11 +143,11 @@ func translateBenchmarkServing(b *builder, a *arguments) {
 	s.target()
 	s.load()
 	s.data()
-	s.set("--request-template", s.request())
+	s.set("--request-template", s.template())
 	s.output()
 }
 
-// target adds who is asked.
+// target adds the model, the protocol and the server.
 func (s *serving) target() {
 	a := s.a
 	model := a.text("--model")
@@ -184,8 +184,8 @@ func (s *serving) target() {
 	s.set("--connection-reuse", "fresh") // each request has a connection of its own
 }
 
-// load adds when to send. Without a rate the script starts all requests at
-// once, and --max-concurrency lets so many of them go ahead.
+// load adds the load. Without a rate the script starts all requests at once, of
+// which --max-concurrency limits those in flight.
 func (s *serving) load() {
 	a, n := s.a, s.a.whole("--num-prompts")
 	most := a.whole("--max-concurrency")
@@ -200,7 +200,7 @@ func (s *serving) load() {
 	case math.IsInf(rate, 1) && most == 0:
 		s.setWhole("--concurrency-range", n)
 	case math.IsInf(rate, 1):
-		s.setWhole("--concurrency-range", min(most, n)) // so many there are
+		s.setWhole("--concurrency-range", min(most, n)) // no more requests than that exist
 	default:
 		s.setNumber("--request-rate-range", rate)
 		if burstiness == 1 {
@@ -225,7 +225,7 @@ func (s *serving) load() {
 	s.hint("num_prompts", fmt.Sprint(n))
 }
 
-// noneIfEmpty writes what is not given as the script does.
+// noneIfEmpty returns Python's None for an absent value, as the script writes it.
 func noneIfEmpty(s string) string {
 	if s == "" {
 		return "None"
@@ -233,7 +233,7 @@ func noneIfEmpty(s string) string {
 	return s
 }
 
-// data adds what to send.
+// data adds the source of the prompts.
 func (s *serving) data() {
 	a, name, file := s.a, s.a.text("--dataset-name"), s.a.text("--dataset-path")
 	switch name {
@@ -241,7 +241,7 @@ func (s *serving) data() {
 		s.random()
 	case "random_image":
 		s.random()
-		s.pictures()
+		s.images()
 	case "sharegpt":
 		s.set("--dataset", "sharegpt")
 		if file != "" {
@@ -268,8 +268,8 @@ func (s *serving) data() {
 	}
 }
 
-// random adds synthetic prompts. Lengths L are spread evenly over the whole
-// numbers from L(1-r) to L(1+r), both rounded down.
+// random adds synthetic prompts. Lengths are uniform over the integers from L(1-r) to
+// L(1+r), both rounded down.
 func (s *serving) random() {
 	a, ratio := s.a, s.a.number("--random-range-ratio")
 	if !(ratio >= 0 && ratio < 1) {
@@ -296,8 +296,8 @@ func (s *serving) random() {
 	}
 }
 
-// pictures adds random pictures, of which each pixel has a colour of its own.
-func (s *serving) pictures() {
+// images adds random images of independent pixels.
+func (s *serving) images() {
 	a := s.a
 	width, height, side := a.whole("--random-image-width"), a.whole("--random-image-height"), a.whole("--random-image-size")
 	const initial = 512
@@ -321,33 +321,33 @@ func (s *serving) pictures() {
 	s.setWhole("--batch-size-image", n)
 }
 
-// request is the body of every request.
-func (s *serving) request() string {
-	var r pattern
+// template returns the request template.
+func (s *serving) template() string {
+	var r requestTemplate
 	a := s.a
-	r.set("model", placeModel)
+	r.set("model", placeholderModel)
 	ids := a.has("--tokenize-on-client")
 	if ids && a.text("--dataset-name") != "random" {
-		ids = false // as the script: of random prompts only
+		ids = false // as the script: for random prompts only
 	}
 	switch {
 	case s.chat && ids:
 		r.set("messages", []message{})
 	case s.chat && a.text("--dataset-name") == "random_image":
-		r.set("messages", userMessage(placeContent))
+		r.set("messages", userMessage(placeholderContent))
 	case s.chat:
-		r.set("messages", userMessage([]textPart{{"text", placePrompt}}))
+		r.set("messages", userMessage([]textPart{{"text", placeholderPrompt}}))
 	case ids:
 		r.set("prompt", "{{input_ids}}")
 	default:
-		r.set("prompt", placePrompt)
+		r.set("prompt", placeholderPrompt)
 	}
 	r.set("temperature", s.number("--temperature"))
 	if s.chat {
-		r.set("max_completion_tokens", placeMaxTokens)
+		r.set("max_completion_tokens", placeholderMaxTokens)
 	} else {
 		r.set("repetition_penalty", pythonFloat(1))
-		r.set("max_tokens", placeMaxTokens)
+		r.set("max_tokens", placeholderMaxTokens)
 		var logprobs any
 		if a.has("--logprobs") {
 			logprobs = a.whole("--logprobs")
@@ -382,7 +382,7 @@ type textPart struct {
 	Text string `json:"text"`
 }
 
-// number is an option's value, 0.0 when it has none.
+// number returns the value of an option, 0.0 without one.
 func (s *serving) number(name string) json.RawMessage {
 	f := s.a.number(name)
 	if math.IsNaN(f) || math.IsInf(f, 0) {
@@ -395,7 +395,7 @@ func (s *serving) number(name string) json.RawMessage {
 // pythonFloat writes a finite float as Python's json does.
 func pythonFloat(f float64) json.RawMessage { return json.RawMessage(pyfmt.Repr(f)) }
 
-// output adds the export, and the result file that the script would write.
+// output adds the export, the hints, and the report that the script would write.
 func (s *serving) output() {
 	a := s.a
 	folder, export, result := "", "profile_export.json", ""
@@ -426,7 +426,7 @@ func (s *serving) output() {
 	}
 }
 
-// resultName is the script's name for the result, but for the date at its end.
+// resultName returns the script's name of the result, without the date at its end.
 func (s *serving) resultName() string {
 	a := s.a
 	name := fmt.Sprintf("%s-%sqps", a.text("--backend"), pyfmt.Repr(a.number("--request-rate")))

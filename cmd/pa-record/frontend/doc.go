@@ -1,5 +1,5 @@
-// Package frontend reads the command lines of other load generators, and says
-// what they stand for in pa-record's own flags.
+// Package frontend translates the command lines of other load generators into
+// pa-record's own flags.
 //
 //	cmd, err := frontend.GenAIPerf().Parse([]string{"-m", "gpt2", "--streaming"})
 //	if err != nil {
@@ -9,16 +9,18 @@
 //
 // # Terms
 //
-// A tool has one or more releases, whose command lines differ. A release is a
-// table of options and a function that translates what was given. Everything
-// that is known of an option stands in its row: its names, what its value is,
-// what the tool takes when it is not given, and its fate here. The help page
-// and the tables of docs/migrating.md are made of the rows.
+// A tool has one or more releases with different command lines. A release is a
+// table of options and a function that translates the given ones. A row of the
+// table describes one option: its names, type and default, and how pa-record
+// supports it. The help page and the tables of docs/migrating.md come from the
+// rows.
 //
-// Command lines are read by the rules of Python's argparse, by which all of
-// these tools read theirs. What follows "--" is passed on as it is: flags of
-// pa-record, as GenAI-Perf passes flags of perf_analyzer.
+// The package parses command lines by the rules of Python's argparse, as these
+// tools do. It passes what follows "--" to pa-record unchanged.
+//
+// Each tool has a file of its own, GenAI-Perf one for each release. A new tool is
+// one new file with its table and its translation, and a line in [Tools].
 //
 // The package records nothing and reads no files: pa-record runs the command
-// line that it returns.
+// line that [Tool.Parse] returns.
 package frontend

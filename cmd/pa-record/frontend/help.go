@@ -8,9 +8,8 @@ import (
 	"github.com/pa-tools/pa/internal/cmdline"
 )
 
-// Help returns the help page for a command line that asks for it: that of the
-// release that is meant. program is what the tool is a subcommand of. An error is
-// a mistake in what says the release.
+// Help returns the help page of the release that args ask for. program is the
+// command that has the tool as a subcommand. The error reports a wrong release.
 func (t *Tool) Help(program string, args []string) (string, error) {
 	args = slices.DeleteFunc(slices.Clone(args), func(arg string) bool { return arg == "--help" || arg == "-h" })
 	r, _, err := t.choose(t, args)
@@ -29,14 +28,14 @@ func (t *Tool) Help(program string, args []string) (string, error) {
 	return b.String(), nil
 }
 
-// subcommand is the one of the tool's own that the release is for; "" is none.
+// subcommand returns the tool's own subcommand, such as "profile"; "" if it has none.
 func (r *release) subcommand() string {
 	_, name, _ := strings.Cut(r.name, " ")
 	return name
 }
 
-// write writes the options by group, in the order in which the groups first appear.
-// Those that are refused come last.
+// write writes the options by group, in the order of each group's first option, and
+// the refused options last.
 func (os options) write(b *strings.Builder) {
 	var groups []string
 	for i := range os {
@@ -47,14 +46,14 @@ func (os options) write(b *strings.Builder) {
 	for _, g := range groups {
 		fmt.Fprintf(b, "\n%s:\n", g)
 		for i := range os {
-			if o := &os[i]; o.group == g && o.fate != refused {
+			if o := &os[i]; o.group == g && o.support != refused {
 				cmdline.WriteEntry(b, "  "+o.title(), o.help())
 			}
 		}
 	}
 	head := "\nRefused:\n"
 	for i := range os {
-		if o := &os[i]; o.fate == refused {
+		if o := &os[i]; o.support == refused {
 			b.WriteString(head)
 			head = ""
 			cmdline.WriteEntry(b, "  "+o.title(), o.note)
@@ -62,7 +61,7 @@ func (os options) write(b *strings.Builder) {
 	}
 }
 
-// title is "-p, --measurement-interval MS".
+// title returns the heading of the option: "-p, --measurement-interval MS".
 func (o *option) title() string {
 	s := strings.Join(o.names, ", ")
 	if o.arg != "" {
@@ -71,7 +70,7 @@ func (o *option) title() string {
 	return s
 }
 
-// help is what the option does, its default, and what it is here.
+// help describes the option, its default, and the flag of pa-record for it.
 func (o *option) help() string {
 	s := o.usage
 	if s == "" {
@@ -80,10 +79,10 @@ func (o *option) help() string {
 	if o.choices != nil {
 		s += ": " + oneOf(o.choices)
 	}
-	if o.initial != "" && !strings.Contains(s, "(default:") {
-		s += " (default: " + o.initial + ")"
+	if o.defaultValue != "" && !strings.Contains(s, "(default:") {
+		s += " (default: " + o.defaultValue + ")"
 	}
-	if o.fate == alias {
+	if o.support == alias {
 		s += " → " + o.note
 	}
 	return s

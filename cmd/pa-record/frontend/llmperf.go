@@ -7,7 +7,7 @@ import (
 	"github.com/pa-tools/pa/internal/cmdline"
 )
 
-// LLMPerf is llm_perf.py of triton_trtllm_tools.
+// LLMPerf returns the front end of llm_perf.py of triton_trtllm_tools.
 func LLMPerf() *Tool {
 	return &Tool{
 		Name:  "llm_perf",
@@ -28,14 +28,14 @@ passed to pa-record: -- --dry-run.`,
 
 func llmPerfOptions() options {
 	return options{
-		{names: []string{"-u", "--uri"}, arg: "URL", initial: "localhost:8001", group: "Endpoint", usage: "the server's address", fate: alias, note: "-u"},
-		{names: []string{"-i", "--protocol"}, arg: "PROTOCOL", initial: "grpc", group: "Endpoint", usage: "grpc, streamed, or http, not streamed", fate: same},
-		{names: []string{"-m", "--triton-model"}, arg: "MODEL", initial: "ensemble", group: "Endpoint", usage: "the model to ask", fate: alias, note: "-m"},
-		{names: []string{"--concurrency"}, arg: "N,N,…", initial: "1,4,8", group: "Profiling", usage: "the requests in flight, one level after the other", fate: alias, note: "--concurrency-range"},
-		{names: []string{"--measurement-interval"}, arg: "S", kind: whole, initial: "30", group: "Profiling", usage: "a pause after each level, which is not made", fate: unneeded, note: "a level begins when the last request of the one before has ended"},
-		{names: []string{"--input-data"}, arg: "FILE", group: "Input", usage: "JSON lines with the prompt as \"input\" or \"text_input\"", fate: same},
-		{names: []string{"--tokenizer-path"}, arg: "DIR", group: "Input", usage: "the tokenizer that reports count by", fate: alias, note: "--tokenizer"},
-		{names: []string{"--profile-export-file"}, arg: "FILE", initial: "profiling_results.json", group: "Output", usage: "the tool's result; pa-analyze writes it", fate: hint, note: "the export goes beside it, as FILE_profile_export.json"},
+		{names: []string{"-u", "--uri"}, arg: "URL", defaultValue: "localhost:8001", group: "Endpoint", usage: "the server's address", support: alias, note: "-u"},
+		{names: []string{"-i", "--protocol"}, arg: "PROTOCOL", defaultValue: "grpc", group: "Endpoint", usage: "grpc, streamed, or http, not streamed", support: same},
+		{names: []string{"-m", "--triton-model"}, arg: "MODEL", defaultValue: "ensemble", group: "Endpoint", usage: "the model to ask", support: alias, note: "-m"},
+		{names: []string{"--concurrency"}, arg: "N,N,…", defaultValue: "1,4,8", group: "Profiling", usage: "the requests in flight, one level after the other", support: alias, note: "--concurrency-range"},
+		{names: []string{"--measurement-interval"}, arg: "S", kind: whole, defaultValue: "30", group: "Profiling", usage: "a pause after each level, which is not made", support: unneeded, note: "a level begins when the last request of the one before has ended"},
+		{names: []string{"--input-data"}, arg: "FILE", group: "Input", usage: "JSON lines with the prompt as \"input\" or \"text_input\"", support: same},
+		{names: []string{"--tokenizer-path"}, arg: "DIR", group: "Input", usage: "the tokenizer that reports count by", support: alias, note: "--tokenizer"},
+		{names: []string{"--profile-export-file"}, arg: "FILE", defaultValue: "profiling_results.json", group: "Output", usage: "the tool's result; pa-analyze writes it", support: hint, note: "the export goes beside it, as FILE_profile_export.json"},
 	}
 }
 
@@ -86,10 +86,10 @@ func translateLLMPerf(b *builder, a *arguments) {
 	b.Reports = [][]string{{"report", export}, {"report", export, "--format", "json", "-o", result}}
 }
 
-// llmPerfTensors are the inputs of every request: llm_perf.py has them fixed.
+// llmPerfTensors returns the request template: llm_perf.py sends fixed inputs.
 func llmPerfTensors(stream bool) string {
-	var r pattern
-	r.set("text_input", []string{placePrompt})
+	var r requestTemplate
+	r.set("text_input", []string{placeholderPrompt})
 	r.set("max_tokens", []int{300})
 	r.set("top_k", []int{1})
 	for _, f := range []struct{ name, value string }{{"top_p", "0.0"}, {"temperature", "1.0"}, {"length_penalty", "1.0"}, {"repetition_penalty", "1.0"}} {
@@ -101,7 +101,7 @@ func llmPerfTensors(stream bool) string {
 	return r.String()
 }
 
-// besideResult is the name of an export beside a tool's result file.
+// besideResult returns the name of the export for a tool's result file.
 func besideResult(result string) string {
 	return strings.TrimSuffix(result, ".json") + "_profile_export.json"
 }

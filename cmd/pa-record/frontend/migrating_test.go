@@ -56,8 +56,8 @@ func TestMigratingTables(t *testing.T) {
 	}
 }
 
-// fateNames are the words of docs/migrating.md.
-var fateNames = map[fate]string{same: "same", alias: "alias", body: "body", hint: "hint", unneeded: "not needed", refused: "refused"}
+// supportNames are the words of docs/migrating.md.
+var supportNames = map[support]string{same: "same", alias: "alias", body: "body", hint: "hint", unneeded: "not needed", refused: "refused"}
 
 // table is a Markdown table of the options.
 func (os options) table() string {
@@ -66,14 +66,14 @@ func (os options) table() string {
 	for i := range os {
 		o := &os[i]
 		initial := ""
-		if o.initial != "" {
-			initial = "`" + o.initial + "`"
+		if o.defaultValue != "" {
+			initial = "`" + o.defaultValue + "`"
 		}
 		note := o.note
-		if o.fate == same && note == "" || o.fate == body && note == "" || o.fate == hint && note == "" {
+		if o.support == same && note == "" || o.support == body && note == "" || o.support == hint && note == "" {
 			note = o.usage
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", strings.Join(o.names, "`, `"), fateNames[o.fate], initial, strings.ReplaceAll(note, "|", "\\|"))
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", strings.Join(o.names, "`, `"), supportNames[o.support], initial, strings.ReplaceAll(note, "|", "\\|"))
 	}
 	return b.String()
 }

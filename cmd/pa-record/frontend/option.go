@@ -6,27 +6,26 @@ import (
 	"strings"
 )
 
-// An option is a flag of a tool.
+// An option describes one flag of a tool.
 type option struct {
-	// names are as they are typed, with dashes. The first long one stands for
-	// the option in messages.
+	// names holds every spelling, with dashes. Messages use the first long one.
 	names []string
-	// arg names the value on the help page; "" is an option without one.
-	arg     string
-	kind    kind
-	choices []string // what the value may be; nil: anything
-	initial string   // the tool's own default; "" is none
-	list    bool     // takes all values up to the next option
-	repeat  bool     // given again it adds a value, and does not replace it
+	// arg names the value on the help page; "" means the option takes no value.
+	arg          string
+	kind         kind
+	choices      []string // accepted values; nil accepts anything
+	defaultValue string   // the tool's own default; "" means none
+	list         bool     // takes every value up to the next option
+	repeat       bool     // a second use adds a value instead of replacing the first
 
 	group string
 	usage string
-	fate  fate
-	// note says what becomes of the option, or why nothing does.
-	note string
+	// support and note say how pa-record treats the option, and why.
+	support support
+	note    string
 }
 
-// A kind says how a value is read.
+// A kind is the type of an option's value.
 type kind uint8
 
 const (
@@ -35,28 +34,28 @@ const (
 	natural       // an integer from 0 on
 	positive      // an integer from 1 on
 	number        // a floating point number, inf and nan too
-	above         // a finite one above 0
+	above         // a finite number above 0
 )
 
-// A fate says what becomes of an option here.
-type fate uint8
+// support says how pa-record treats an option of the tool.
+type support uint8
 
 const (
-	// same is a flag of pa-record with the same name and meaning.
-	same fate = iota
-	// alias is another flag of pa-record, or several.
+	// same: pa-record has a flag with this name and meaning.
+	same support = iota
+	// alias: one or several other flags of pa-record do the same.
 	alias
-	// body is a part of what is sent, see --request-template.
+	// body: the option changes the request template.
 	body
-	// hint is for the analysis: kept in the export, followed by pa-analyze.
+	// hint: the export records the option for pa-analyze.
 	hint
-	// unneeded is accepted and does nothing.
+	// unneeded: accepted without effect.
 	unneeded
-	// refused is an error.
+	// refused: an error.
 	refused
 )
 
-// name is what the option is called in messages.
+// name returns the name that messages use.
 func (o *option) name() string {
 	for _, n := range o.names {
 		if strings.HasPrefix(n, "--") {
@@ -66,10 +65,10 @@ func (o *option) name() string {
 	return o.names[0]
 }
 
-// options is the table of a release.
+// options is the option table of a release.
 type options []option
 
-// find returns the option with one of its names, nil if there is none.
+// find returns the option that has this name, or nil.
 func (os options) find(name string) *option {
 	for i := range os {
 		if slices.Contains(os[i].names, name) {
@@ -79,7 +78,7 @@ func (os options) find(name string) *option {
 	return nil
 }
 
-// must is find for the names in this package's code.
+// must is find for names written in this package. It panics if there is none.
 func (os options) must(name string) *option {
 	o := os.find(name)
 	if o == nil {
@@ -87,6 +86,3 @@ func (os options) must(name string) *option {
 	}
 	return o
 }
-
-// join returns the rows of all tables.
-func join(tables ...options) options { return slices.Concat(tables...) }

@@ -9,35 +9,35 @@ import (
 	"github.com/pa-tools/pa/internal/cmdline"
 )
 
-// A Tool is a program whose command lines are understood.
+// A Tool is a load generator whose command lines pa-record accepts.
 type Tool struct {
-	Name  string // of pa-record's subcommand
-	Usage string // what it is for, in a line
-	About string // the text of its help page
+	Name  string // name of the pa-record subcommand
+	Usage string // one line for the list of subcommands
+	About string // text of the help page
 
-	// Examples are the first that the help page shows.
+	// Examples come first on the help page.
 	Examples []cmdline.Example
 
 	releases []*release
-	// choose returns the release that a command line is written for, and what
-	// is left of it.
+	// choose returns the release that a command line is written for, and the
+	// arguments without those that name the release.
 	choose func(t *Tool, args []string) (*release, []string, error)
 }
 
-// A release is one form of a tool's command lines.
+// A release describes the command line of one release of a tool.
 type release struct {
-	name    string // "24.04"; "" when there is but one
+	name    string // "24.04"; "" for the only release of a tool
 	options options
-	// translate says what the arguments stand for. They are checked one by one;
-	// how they fit together is not.
+	// translate adds the flags of pa-record to b. Each argument was checked by
+	// itself; translate checks their combination.
 	translate func(b *builder, a *arguments)
 }
 
-// Tools returns all of them.
+// Tools returns all tools in the order of the help page.
 func Tools() []*Tool { return []*Tool{GenAIPerf(), BenchmarkServing(), LLMPerf()} }
 
-// Parse reads a command line without the tool's name. An error is a mistake in
-// it, or what pa-record cannot do; all are reported at once.
+// Parse translates a command line, given without the tool's name. The error joins
+// all mistakes in it and everything that pa-record does not support.
 func (t *Tool) Parse(args []string) (*Command, error) {
 	r, args, err := t.choose(t, args)
 	if err != nil {
@@ -57,12 +57,12 @@ func (t *Tool) Parse(args []string) (*Command, error) {
 	return &b.Command, nil
 }
 
-// title is the tool with its release.
+// title returns the name of the tool and its release.
 func (t *Tool) title(r *release) string {
 	return strings.TrimSpace(t.Name + " " + r.name)
 }
 
-// prefixed puts a name before each of the errors.
+// prefixed puts name before each line of err.
 func prefixed(name string, err error) error {
 	var all []error
 	for line := range strings.Lines(err.Error()) {
@@ -76,8 +76,8 @@ func onlyRelease(t *Tool, args []string) (*release, []string, error) {
 	return t.releases[0], args, nil
 }
 
-// unknown returns the names of the options of args that the release lacks, and
-// whether others are there but cut short.
+// unknown returns the options in args that the release lacks. cut reports whether
+// some other option is abbreviated.
 func (r *release) unknown(args []string) (names []string, cut bool) {
 	a, err := r.options.parse(args)
 	var joined interface{ Unwrap() []error }

@@ -1,0 +1,222 @@
+package frontend
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// genaiPerfProfile returns the command "genai-perf profile".
+func genaiPerfProfile() *release {
+	return &release{
+		name: "latest profile", options: latestOptions(),
+		translate: func(b *builder, a *arguments) {
+			l := newLatest(b, a)
+			l.translate(func() string { return l.profileLoad() })
+		},
+	}
+}
+
+// genaiPerfAnalyze returns the command "genai-perf analyze", which runs profile for
+// each value of a sweep. pa-record makes one run with one export of it.
+func genaiPerfAnalyze() *release {
+	return &release{
+		name: "latest analyze",
+		options: slices.Concat(options{
+			{names: []string{"--sweep-type"}, arg: "WHAT", choices: []string{"batch_size", "concurrency", "num_dataset_entries", "input_sequence_length", "request_rate"}, defaultValue: "concurrency", group: "Analyze", usage: "what to vary: concurrency or request_rate", support: alias, note: "--concurrency-range, --request-rate-range; others are refused"},
+			{names: []string{"--sweep-range"}, arg: "MIN:MAX[:STEP]", defaultValue: "1:1024", group: "Analyze", usage: "its values; of the concurrency, powers of two", support: alias, note: "--concurrency-range, --request-rate-range"},
+			{names: []string{"--sweep-list"}, arg: "N,N,…", group: "Analyze", usage: "its values", support: alias, note: "--concurrency-range, --request-rate-range"},
+		}, latestOptions()),
+		translate: func(b *builder, a *arguments) {
+			l := newLatest(b, a)
+			l.translate(func() string { return l.analyzeLoad() })
+		},
+	}
+}
+
+// latest translates a command line of the last release.
+type latest struct {
+	genaiPerf
+	model   string
+	service endpointType
+	payload string // the trace of --input-file payload:FILE; "" if there is none
+}
+
+func newLatest(b *builder, a *arguments) *latest {
+	l := &latest{
+		genaiPerf: genaiPerf{builder: b, a: a, release: "latest", kind: kindOpenAI, stream: a.has("--streaming")},
+		service:   findEndpointType(a.text("--endpoint-type")),
+	}
+	if l.service.path == "" {
+		l.kind = kindTriton
+	}
+	if models := a.values("--model"); len(models) > 0 {
+		l.model = models[0]
+	}
+	l.payload, _ = strings.CutPrefix(a.text("--input-file"), "payload:")
+	if !strings.HasPrefix(a.text("--input-file"), "payload:") {
+		l.payload = ""
+	}
+	return l
+}
+
+// translate adds all flags. load adds the load flags and returns the name of the load
+// in the folder of the run.
+func (l *latest) translate(load func() string) {
+	a := l.a
+	l.check()
+	l.target(l.model)
+	if a.has("--verbose") {
+		l.flag("-v")
+	}
+	l.furtherModels()
+	if l.service.path != "" {
+		endpoint := strings.ReplaceAll(l.service.path, "{model}", l.model)
+		if a.has("--endpoint") {
+			endpoint = strings.TrimLeft(a.text("--endpoint"), " /")
+		}
+		l.set("--endpoint", endpoint)
+	}
+	l.url()
+	for _, h := range a.values("--header") {
+		l.set("-H", h)
+	}
+	if l.service.name == "kserve" && a.text("--backend") == "tensorrtllm" {
+		l.trtllmShapes()
+	}
+	if n := a.whole("--warmup-request-count"); n > 0 {
+		l.setWhole("--warmup-request-count", n)
+	}
+	stimulus := load()
+	l.inputs()
+	l.buildRequest()
+	l.addTemplate()
+	l.artifacts(stimulus)
+}
+
+// furtherModels adds all models but the first, and the selection strategy.
+func (l *latest) furtherModels() {
+	if !l.hasSeveralModels() {
+		return
+	}
+	for _, name := range l.a.values("--model")[1:] {
+		l.set("-m", name)
+	}
+	l.set("--model-selection-strategy", l.a.text("--model-selection-strategy"))
+}
+
+func (l *latest) hasSeveralModels() bool { return len(l.a.values("--model")) > 1 }
+
+// check reports flags that contradict each other or are not supported.
+func (l *latest) check() {
+	a := l.a
+	if l.model == "" {
+		l.errorf("no model; give its name with -m")
+	}
+	if l.service.alternative != "" {
+		l.errorf("--endpoint-type %s is not supported: %s", l.service.name, l.service.alternative)
+	}
+	if kind := a.text("--service-kind"); kind != "" && kind != l.kind {
+		l.errorf("--service-kind %s does not fit --endpoint-type %s", kind, l.service.name)
+	}
+	if a.has("--backend") && l.service.name != "kserve" {
+		l.errorf("--backend belongs to --endpoint-type kserve")
+	}
+	if !l.limitsOutput() {
+		if a.whole("--output-tokens-stddev") != 0 {
+			l.errorf("--output-tokens-stddev needs --output-tokens-mean")
+		}
+		if a.has("--output-tokens-mean-deterministic") {
+			l.errorf("--output-tokens-mean-deterministic needs --output-tokens-mean")
+		}
+	} else if a.has("--output-tokens-mean-deterministic") && l.kind != kindTriton {
+		l.errorf("--output-tokens-mean-deterministic belongs to --endpoint-type kserve")
+	}
+	if l.stream && l.service.unstreamed {
+		l.errorf("--streaming does not fit --endpoint-type %s", l.service.name)
+	}
+	if n := a.whole("--batch-size-text"); n > 1 {
+		l.checkBatch(n)
+	}
+	if l.service.name == "rankings" && !l.hasRankingInput() {
+		l.errorf("--endpoint-type rankings needs --input-file synthetic:queries,passages, or a folder with queries.jsonl and passages.jsonl")
+	}
+	if l.service.name == "tensorrtllm_engine" {
+		l.notef("the requests go to a Triton server with the engine; GenAI-Perf runs it in its own process")
+	}
+	if l.limitsOutput() {
+		l.checkStddev("--output-tokens-mean", a.whole("--output-tokens-mean"), a.whole("--output-tokens-stddev"))
+	}
+	if s := a.number("--stability-percentage"); s != 0 && !(s >= 1 && s <= 999) {
+		l.errorf("--stability-percentage %v: must be from 1 to 999", s)
+	}
+	if a.text("--tokenizer-revision") != "main" {
+		l.errorf("--tokenizer-revision %s: only main is supported; give --tokenizer a folder with the other one", clip(a.text("--tokenizer-revision")))
+	}
+	if a.has("--measurement-interval") && a.has("--request-count") {
+		l.errorf("--measurement-interval and --request-count exclude each other; drop one")
+	}
+	if a.has("--server-metrics-url") {
+		l.notef("--server-metrics-url: the GPUs' figures are not recorded")
+	}
+}
+
+// checkBatch reports endpoint types that allow only one text in a request.
+func (l *latest) checkBatch(n int) {
+	switch l.service.name {
+	case "chat", "multimodal", "vision", "kserve", "tensorrtllm_engine":
+		l.errorf("--batch-size-text %d: --endpoint-type %s takes one text in a request, in GenAI-Perf too", n, l.service.name)
+	}
+	if l.payload != "" {
+		l.errorf("--batch-size-text %d: a trace has one text in a request", n)
+	}
+}
+
+// limitsOutput reports whether the requests ask for an output length. In this release
+// 0 means "not given", for every number.
+func (l *latest) limitsOutput() bool { return l.a.whole("--output-tokens-mean") != 0 }
+
+// wholeOrDefault returns an integer option, and its default for 0.
+func (l *latest) wholeOrDefault(name string) int {
+	if n := l.a.whole(name); n != 0 {
+		return n
+	}
+	n, err := strconv.Atoi(l.a.options.must(name).defaultValue)
+	if err != nil {
+		panic(err) // the table
+	}
+	return n
+}
+
+// artifacts adds the export, in the folder that GenAI-Perf names after the run.
+func (l *latest) artifacts(stimulus string) {
+	a, file := l.a, l.a.text("--profile-export-file")
+	if strings.Contains(file, "/") {
+		l.errorf("--profile-export-file %s: a name, without folders; those go into --artifact-dir", clip(file))
+	}
+	kind := "openai-" + l.service.name
+	switch l.service.name {
+	case "kserve":
+		kind = "triton-" + a.text("--backend")
+		l.hint("backend", a.text("--backend"))
+	case "tensorrtllm_engine":
+		kind = l.service.name
+		l.hint("endpoint_type", l.service.name)
+	default:
+		l.hint("endpoint_type", l.service.name)
+	}
+	folder := strings.ReplaceAll(l.model, "/", "_")
+	if l.hasSeveralModels() {
+		folder += "_multi"
+	}
+	folder += "-" + kind
+	if stimulus != "" {
+		folder += "-" + stimulus
+	}
+	folder = strings.TrimSuffix(a.text("--artifact-dir"), "/") + "/" + folder
+	l.output(folder, file)
+	l.hint("goodput", strings.Join(a.values("--goodput"), " "))
+	if a.has("--generate-plots") {
+		l.Reports = append(l.Reports, []string{"html", folder + "/" + file, "-o", folder + "/plots.html"})
+	}
+}
