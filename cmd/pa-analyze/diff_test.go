@@ -43,12 +43,14 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// The examples of docs/diff.md are what the program prints, for the runs in the
+// The examples of docs/reference/diff.md are what the program prints, for the runs in the
 // archive diff_guide.
-func TestDiffGuide(t *testing.T) { checkGuide(t, "diff.md", "diff_guide", 4) }
+func TestDiffGuide(t *testing.T) { checkGuide(t, "reference/diff.md", "diff_guide", 4) }
 
-// The same of docs/definitions.md.
-func TestDefinitionsGuide(t *testing.T) { checkGuide(t, "definitions.md", "definitions_guide", 2) }
+// The same of docs/reference/definitions.md.
+func TestDefinitionsGuide(t *testing.T) {
+	checkGuide(t, "reference/definitions.md", "definitions_guide", 2)
+}
 
 // checkGuide runs the examples of a page of docs, n at least, in a folder with the
 // files of an archive, and compares what the program prints. A line "…" stands for

@@ -16,7 +16,7 @@ import (
 
 // This file holds the figures of report --dialect strict to a second computation. It
 // makes up runs event by event, writes each as an export, and computes the figures from
-// the events by the formulas of docs/metrics.md, without the packages of pa-analyze.
+// the events by the formulas of docs/reference/metrics.md, without the packages of pa-analyze.
 
 // A madeEvent is what a response, or a part of one, adds to an answer.
 type madeEvent struct {
@@ -64,7 +64,7 @@ const (
 	noStream
 )
 
-// streamed follows the list of docs/metrics.md, "Answers that were not streamed",
+// streamed follows the list of docs/reference/metrics.md, "Answers that were not streamed",
 // except for the other requests of the level.
 func (r *madeRun) streamed(q *madeRequest) streamedState {
 	for _, says := range []*bool{r.flag, r.record, q.asks, q.body} {

@@ -69,20 +69,20 @@ func TestHelpWidth(t *testing.T) {
 	}
 }
 
-// The help page and the guide list every fault and model of the simulator.
+// The help page and the simulator's page list every fault and model of the simulator.
 func TestSimDocumented(t *testing.T) {
-	text, err := os.ReadFile("../../docs/guide.md")
+	text, err := os.ReadFile("../../docs/reference/simulator.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	guide := string(text)
+	doc := string(text)
 	code, page, _ := inProcess(t.Context(), t, "sim", "--help")
 	if code != 0 {
 		t.Fatalf("exit code %d", code)
 	}
 	listed := func(name, does string) {
-		if row := fmt.Sprintf("\n| `%s` | %s |\n", name, does); !strings.Contains(guide, row) {
-			t.Errorf("docs/guide.md lacks the row %s", row)
+		if row := fmt.Sprintf("\n| `%s` | %s |\n", name, does); !strings.Contains(doc, row) {
+			t.Errorf("docs/reference/simulator.md lacks the row %s", row)
 		}
 		if line := fmt.Sprintf("\n  %-15s %s\n", name, does); !strings.Contains(page, line) {
 			t.Errorf("pa-record sim --help lacks the line %s", line)

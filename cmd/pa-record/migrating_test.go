@@ -28,19 +28,15 @@ const perfAnalyzerFlags = `
 --triton-server-directory --model-repository --collect-metrics --metrics-url --metrics-interval
 --verbose-csv --profile-export-file --trace-level --trace-rate --trace-count --log-frequency --data-directory`
 
-// migratingSection returns the rows of the tables of a section of
-// docs/migrating.md, cell by cell.
-func migratingSection(t *testing.T, title string) [][]string {
+// migratingRows returns the rows of the tables of flags in
+// docs/reference/migrating/perf_analyzer.md, cell by cell.
+func migratingRows(t *testing.T) [][]string {
 	t.Helper()
-	text, err := os.ReadFile("../../docs/migrating.md")
+	text, err := os.ReadFile("../../docs/reference/migrating/perf_analyzer.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, section, ok := strings.Cut(string(text), "\n## "+title+"\n")
-	if !ok {
-		t.Fatalf("docs/migrating.md has no section %q", title)
-	}
-	section, _, _ = strings.Cut(section, "\n## ")
+	section, _, _ := strings.Cut(string(text), "\n## ")
 	var rows [][]string
 	for line := range strings.Lines(section) {
 		line, isRow := strings.CutPrefix(strings.TrimSpace(line), "|")
@@ -84,7 +80,7 @@ func shellWords(line string) []string {
 // what the table says.
 func TestMigratingTable(t *testing.T) {
 	var listed []string
-	rows := migratingSection(t, "perf_analyzer")
+	rows := migratingRows(t)
 	t.Chdir(migratingFiles(t))
 	for _, row := range rows {
 		flags := backticked(row[0])
@@ -126,7 +122,7 @@ func TestMigratingTable(t *testing.T) {
 // The kinds of servers that are out of scope are refused with the reason.
 func TestMigratingKinds(t *testing.T) {
 	found := 0
-	for _, row := range migratingSection(t, "perf_analyzer") {
+	for _, row := range migratingRows(t) {
 		kind := backticked(row[0])
 		if len(row) != 2 || len(kind) != 1 {
 			continue

@@ -9,7 +9,7 @@ import (
 )
 
 // Thresholds above which the user is told that the client, and not the server,
-// may have been the limit, or that times are lost. docs/guide.md explains them.
+// may have been the limit, or that times are lost. docs/trust.md explains them.
 const (
 	busyCPU = 0.9 // of the cores, over a level of at least busyFor
 	busyFor = time.Second

@@ -1,5 +1,5 @@
 // Statsvalidation measures by simulation what package inference promises, and
-// prints it as the tables of docs/statistics.md:
+// prints it as the tables of docs/reference/statistics.md:
 //
 //	go run ./test/statsvalidation [-reps 4000] [-seed 1]
 //

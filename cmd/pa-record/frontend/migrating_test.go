@@ -9,22 +9,21 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-const migrating = "../../../docs/migrating.md"
-
-// The tables of docs/migrating.md are those of the releases; -update writes them.
+// The tables of docs/reference/migrating are those of the releases; -update writes them.
 func TestMigratingTables(t *testing.T) {
-	text, err := os.ReadFile(migrating)
-	if err != nil {
-		t.Fatal(err)
-	}
-	page := string(text)
 	for _, tool := range Tools() {
+		migrating := "../../../docs/reference/migrating/" + tool.Name + ".md"
+		text, err := os.ReadFile(migrating)
+		if err != nil {
+			t.Fatal(err)
+		}
+		page := string(text)
 		for _, r := range tool.releases {
-			heading := "\n### `pa-record " + tool.title(r) + "`\n"
+			heading := "\n## `pa-record " + tool.title(r) + "`\n"
 			if _, name, ok := strings.Cut(r.name, " "); ok {
-				heading = "\n### `pa-record " + tool.Name + " " + name + "`\n"
+				heading = "\n## `pa-record " + tool.Name + " " + name + "`\n"
 			} else if r.name != "" {
-				heading = "\n### `pa-record " + tool.Name + "`, " + r.name + "\n"
+				heading = "\n## `pa-record " + tool.Name + "`, " + r.name + "\n"
 			}
 			before, after, ok := strings.Cut(page, heading)
 			start := strings.Index(after, "\n|")
@@ -48,15 +47,15 @@ func TestMigratingTables(t *testing.T) {
 				t.Errorf("%s, %s (-want +got; -update writes it):\n%s", migrating, strings.TrimSpace(heading), diff)
 			}
 		}
-	}
-	if *update {
-		if err := os.WriteFile(migrating, []byte(page), 0o644); err != nil {
-			t.Fatal(err)
+		if *update {
+			if err := os.WriteFile(migrating, []byte(page), 0o644); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 }
 
-// supportNames are the words of docs/migrating.md.
+// supportNames are the words of docs/reference/migrating.
 var supportNames = map[support]string{same: "same", alias: "alias", body: "body", hint: "hint", unneeded: "not needed", refused: "refused"}
 
 // table is a Markdown table of the options.

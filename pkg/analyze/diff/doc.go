@@ -16,7 +16,7 @@
 // different things refuse the comparison, unless they are to be ignored. Then
 // each [Metric] has the values of both sides, the change, its interval, and,
 // if it belongs to the primary family, a verdict. What these may claim is said
-// in package inference and in docs/statistics.md.
+// in package inference and in docs/reference/statistics.md.
 //
 // Times are nanoseconds, rates per second, shares and changes from 0 to 1. What
 // does not exist is NaN and has a reason.

@@ -30,7 +30,7 @@
 // five percent more. Levels are like 0.95. Where the data does not carry an
 // interval there is none, and an [NA] says why and how much would be enough;
 // the rule looks at the data alone and is written at its constants in rule.go
-// and in docs/statistics.md, with what simulation says of it
+// and in docs/reference/statistics.md, with what simulation says of it
 // (test/statsvalidation). No input makes the package panic.
 //
 // Everything is computed, nothing drawn: there are no random numbers here. The
