@@ -42,6 +42,10 @@ install: build ## copy both into PREFIX/bin (PREFIX=~/.local unless given)
 test: ## run the tests; needs nothing but Go
 	$(GO) test $(TESTFLAGS) ./...
 
+.PHONY: test-long
+test-long: ## the same with all sweeps of damage, floods and huge values in full; CI runs this
+	PA_TEST_LONG=1 $(GO) test -timeout 30m $(TESTFLAGS) ./...
+
 .PHONY: race
 race: ## run the tests under the race detector; needs a C compiler
 	CGO_ENABLED=1 $(GO) test -race -timeout 30m $(TESTFLAGS) ./...

@@ -1,6 +1,11 @@
-// Package testenv gives tests what they need of the machine: a terminal, a program.
-// Where a machine lacks it, a test is skipped; in CI it fails, because a skipped test
-// looks like a passed one.
+// Package testenv gives tests what they need from the machine, a terminal or a
+// program, and tells them how thorough to be.
+//
+// Where a machine lacks something, a test is skipped; in CI it fails, because a
+// skipped test looks like a passed one.
+//
+// Sweeps of damage, floods and huge values take minutes. make test runs a sample of
+// them and make test-long, which sets PA_TEST_LONG, runs all: see [Long] and [Stride].
 package testenv
 
 import (
@@ -8,6 +13,31 @@ import (
 	"os/exec"
 	"testing"
 )
+
+// longVariable is the environment variable that make test-long sets.
+const longVariable = "PA_TEST_LONG"
+
+// Long skips the test unless make test-long runs it. A test that calls Long has a
+// quicker neighbor in make test that covers the same behavior.
+func Long(t testing.TB) {
+	t.Helper()
+	if !IsLong() {
+		t.Skip("left to make test-long") // tools/testlog counts tests with this message
+	}
+}
+
+// IsLong reports whether make test-long runs the tests.
+func IsLong() bool { return os.Getenv(longVariable) != "" }
+
+// Stride returns the step of a sweep: 1 in make test-long, short otherwise.
+//
+//	for i := 0; i < len(file); i += testenv.Stride(97) {
+func Stride(short int) int {
+	if IsLong() {
+		return 1
+	}
+	return short
+}
 
 // Lacks ends the test because the machine lacks what the format names. The test is
 // skipped, and fails where the environment variable CI is set.

@@ -22,6 +22,11 @@ func (r *recorder) Fatalf(format string, args ...any) {
 	runtime.Goexit()
 }
 
+func (r *recorder) Skip(args ...any) {
+	r.ended = "skipped: " + fmt.Sprint(args...)
+	runtime.Goexit()
+}
+
 func (r *recorder) Skipf(format string, args ...any) {
 	r.ended = "skipped: " + fmt.Sprintf(format, args...)
 	runtime.Goexit()
@@ -34,15 +39,36 @@ func TestLacks(t *testing.T) {
 		{"true", "failed: CI needs this test, and this machine lacks a program: "},
 	} {
 		t.Setenv("CI", tt.ci)
-		r, done := &recorder{TB: t}, make(chan struct{})
-		go func() { // ends with Program, which ends its goroutine
-			defer close(done)
-			path := testenv.Program(r, "no-such-program")
-			r.ended = "found " + path
-		}()
-		<-done
-		if !strings.HasPrefix(r.ended, tt.want) || !strings.Contains(r.ended, "no-such-program") {
-			t.Errorf("CI=%q: %q, want %q and the name", tt.ci, r.ended, tt.want)
+		ended := run(t, func(tb testing.TB) { testenv.Program(tb, "no-such-program") })
+		if !strings.HasPrefix(ended, tt.want) || !strings.Contains(ended, "no-such-program") {
+			t.Errorf("CI=%q: %q, want %q and the name", tt.ci, ended, tt.want)
+		}
+	}
+}
+
+// run returns how a test with the given body ends.
+func run(t *testing.T, body func(testing.TB)) (ended string) {
+	r, done := &recorder{TB: t, ended: "passed"}, make(chan struct{})
+	go func() { // a test that is skipped or fails ends its goroutine
+		defer close(done)
+		body(r)
+	}()
+	<-done
+	return r.ended
+}
+
+func TestLong(t *testing.T) {
+	for _, tt := range []struct {
+		variable, want string
+		stride         int
+	}{
+		{"", "skipped: left to make test-long", 7},
+		{"1", "passed", 1},
+	} {
+		t.Setenv("PA_TEST_LONG", tt.variable)
+		ended := run(t, testenv.Long)
+		if stride := testenv.Stride(7); ended != tt.want || stride != tt.stride {
+			t.Errorf("PA_TEST_LONG=%q: %q, stride %d, want %q, %d", tt.variable, ended, stride, tt.want, tt.stride)
 		}
 	}
 }

@@ -4,6 +4,8 @@
 //
 //	go test -json ./... | go run ./testlog
 //
+// Tests that are skipped because make test-long runs them are only counted.
+//
 // A skipped test looks like a passed one everywhere else, so that a machine that
 // lacks something would pass for one on which all was tested. Whether the tests
 // passed is told by the exit status of go test alone.
@@ -40,6 +42,7 @@ type event struct {
 func digest(r io.Reader, w io.Writer) error {
 	said := map[string]string{} // by the tests that are not over
 	var skipped []string
+	long := 0 // tests left to make test-long
 	lines := bufio.NewReader(r)
 	for {
 		line, err := lines.ReadBytes('\n')
@@ -49,7 +52,10 @@ func digest(r io.Reader, w io.Writer) error {
 		case json.Unmarshal(line, &e) != nil:
 			fmt.Fprintf(w, "%s", line)
 		default:
-			if why, ok := e.digest(said, w); ok {
+			switch why, ok := e.digest(said, w); {
+			case ok && strings.HasSuffix(why, "left to make test-long"):
+				long++
+			case ok:
 				skipped = append(skipped, why)
 			}
 		}
@@ -69,6 +75,9 @@ func digest(r io.Reader, w io.Writer) error {
 	}
 	if len(skipped) == 0 {
 		fmt.Fprintln(w, "  none")
+	}
+	if long > 0 {
+		fmt.Fprintf(w, "%d tests left to make test-long\n", long)
 	}
 	return nil
 }

@@ -45,10 +45,16 @@ skipped tests:
   m TestSkip/sub_x: s_test.go:4: no such; thing
 `
 
+const long = `{"Action":"output","Package":"m","Test":"TestSweep","Output":"    s_test.go:4: left to make test-long\n"}
+{"Action":"output","Package":"m","Test":"TestSweep","Output":"--- SKIP: TestSweep (0.00s)\n"}
+{"Action":"skip","Package":"m","Test":"TestSweep","Elapsed":0}
+`
+
 func TestDigest(t *testing.T) {
 	for _, tt := range []struct{ name, events, want string }{
 		{"passed, skipped, failed, ended in the middle", events, log},
 		{"edge: nothing", "", "\nskipped tests:\n  none\n"},
+		{"a long test", long, "\nskipped tests:\n  none\n1 tests left to make test-long\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var out strings.Builder
