@@ -14,6 +14,7 @@ import (
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/dialect"
+	"github.com/pa-tools/pa/pkg/analyze/dialect/explain"
 	"github.com/pa-tools/pa/pkg/analyze/dialect/llmperf"
 	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/export"
@@ -109,7 +110,7 @@ func definitionsOf(c *cli.Context, path, format string, names []string, cfg dial
 		}
 		warnings(c, r)
 		err = errors.Join(named(path, err), leftOut(path, r, "not in the table"))
-		d := &report.Definitions{Name: path, Mode: e.Mode, Value: e.Value, Width: consoleWidth(c), Comparison: dialect.Compare(sides)}
+		d := &report.Definitions{Name: path, Mode: e.Mode, Value: e.Value, Width: consoleWidth(c), Comparison: explain.Compare(sides)}
 		render := map[string]func(*report.Definitions) report.Renderer{
 			"table": report.DefinitionsTable, "markdown": report.DefinitionsMarkdown, "json": report.DefinitionsJSON,
 		}[format]
@@ -206,13 +207,13 @@ func pickLevel(c *cli.Context, path string, run *export.Run) (index int, warning
 }
 
 // define asks strict and all dialects of those names at once.
-func define(ctx context.Context, r export.Reader, level int, names []string, cfg dialect.Config, counters map[tokenizer.Reading]dialect.Tokenizer, strict analyze.Config) ([]dialect.Side, error) {
-	sides := make([]dialect.Side, 1+len(names))
+func define(ctx context.Context, r export.Reader, level int, names []string, cfg dialect.Config, counters map[tokenizer.Reading]dialect.Tokenizer, strict analyze.Config) ([]explain.Side, error) {
+	sides := make([]explain.Side, 1+len(names))
 	consumers := []func(export.Reader) error{func(r export.Reader) error {
 		rep, err := analyze.Run(ctx, r, strict)
 		sides[0].Dialect = strictDialect
 		if level < len(rep.Experiments) {
-			sides[0].Definitions = dialect.Strict(rep, &rep.Experiments[level])
+			sides[0].Definitions = explain.Strict(rep, &rep.Experiments[level])
 		}
 		return err
 	}}
@@ -230,7 +231,7 @@ func define(ctx context.Context, r export.Reader, level int, names []string, cfg
 		}
 		consumers = append(consumers, func(r export.Reader) error {
 			rep, err := analyze(ctx, r, cfg)
-			d, ok := rep.(dialect.Definer)
+			d, ok := rep.(explain.Definer)
 			if !ok { // the others still have something to say
 				if err != nil {
 					side.Remarks = []string{"n/a: " + err.Error()}
@@ -241,5 +242,5 @@ func define(ctx context.Context, r export.Reader, level int, names []string, cfg
 			return nil // strict has met the same error of the reader
 		})
 	}
-	return sides, errors.Join(dialect.Fan(r, consumers)...)
+	return sides, errors.Join(dialect.Tee(r, consumers)...)
 }

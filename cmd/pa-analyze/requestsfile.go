@@ -15,9 +15,9 @@ import (
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze/dialect"
 	"github.com/pa-tools/pa/pkg/analyze/dialect/aiperf"
-	"github.com/pa-tools/pa/pkg/analyze/dialect/guidellm"
-	"github.com/pa-tools/pa/pkg/analyze/dialect/infperf"
 	"github.com/pa-tools/pa/pkg/analyze/report"
+	"github.com/pa-tools/pa/pkg/analyze/resultfile/guidellm"
+	"github.com/pa-tools/pa/pkg/analyze/resultfile/infperf"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -47,9 +47,9 @@ type besideFile struct {
 }
 
 var requestsFiles = map[string]requestsFile{
-	aiperfDialect:    {leaves: aiperf.Leaves, ending: ".jsonl", beside: besideAIPerf, write: writeAIPerf},
-	"guidellm":       {leaves: guidellm.Leaves, ending: ".json", beside: besideNothing, write: writeGuideLLM},
-	"inference-perf": {leaves: infperf.Leaves, ending: ".json", beside: besideInfPerf, write: writeInfPerf},
+	aiperfDialect:    {leaves: aiperf.Omits, ending: ".jsonl", beside: besideAIPerf, write: writeAIPerf},
+	"guidellm":       {leaves: guidellm.Omits, ending: ".json", beside: besideNothing, write: writeGuideLLM},
+	"inference-perf": {leaves: infperf.Omits, ending: ".json", beside: besideInfPerf, write: writeInfPerf},
 }
 
 // requestsNames are the names of requestsFiles in the order of help texts.
@@ -71,7 +71,7 @@ func writeAIPerf(ctx context.Context, r export.Reader, cfg dialect.Config, out s
 		cfg.Tokenizer = dialect.Shared(cfg.Tokenizer)
 	}
 	var rep *aiperf.Report
-	errs := dialect.Fan(r, []func(export.Reader) error{
+	errs := dialect.Tee(r, []func(export.Reader) error{
 		func(r export.Reader) (err error) {
 			written.warnings, err = aiperf.WriteRecords(ctx, r, cfg, w)
 			return err

@@ -60,10 +60,10 @@ func resultNames() []string {
 // that has none.
 func leaves(name string) (text string, ok bool) {
 	if t := serving.Find(name); t != nil {
-		return t.Leaves(), true
+		return t.Omits(), true
 	}
 	if v := llmperf.Find(name); v != nil {
-		return v.Leaves(), true
+		return v.Omits(), true
 	}
 	f, ok := requestsFiles[name]
 	return f.leaves, ok

@@ -108,7 +108,7 @@ func TestMemory(t *testing.T) {
 		}
 	}
 	m := newMade(requests, chunks, bytes)
-	for _, err := range dialect.Fan(m, []func(export.Reader) error{
+	for _, err := range dialect.Tee(m, []func(export.Reader) error{
 		genai("24.03"), genai("24.08"), genai("25.05"), genai("main"), tool("trtllm-main"), tool("vllm"), tool("sglang"),
 		func(r export.Reader) error {
 			_, err := aiperf.Analyze(ctx, r, cfg)

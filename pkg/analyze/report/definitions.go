@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/pa-tools/pa/internal/sanitize"
-	"github.com/pa-tools/pa/pkg/analyze/dialect"
+	"github.com/pa-tools/pa/pkg/analyze/dialect/explain"
 )
 
 // Definitions are what several dialects say about one load level.
@@ -18,7 +18,7 @@ type Definitions struct {
 	Mode, Value string // of the level
 	// Width is the number of columns that lines of the table may have; 0 is no limit.
 	Width int
-	dialect.Comparison
+	explain.Comparison
 }
 
 // timeUnits chooses the units of the measures from the values of all dialects: one
@@ -28,8 +28,8 @@ func (d *Definitions) timeUnits() (u timeUnits) {
 	for _, m := range d.Measures {
 		for i := range m.Rows {
 			switch r := &m.Rows[i]; {
-			case !r.Has() || m.Measure.Unit() != dialect.Nanoseconds:
-			case m.Measure == dialect.Latency:
+			case !r.Has() || m.Measure.Unit() != explain.Nanoseconds:
+			case m.Measure == explain.Latency:
 				request = append(request, r.Values.Mean)
 			default:
 				token = append(token, r.Values.Mean)
@@ -42,24 +42,24 @@ func (d *Definitions) timeUnits() (u timeUnits) {
 
 // definitionCells formats the values of the rows of a measure alike; unit is what they
 // are in.
-func definitionCells(m dialect.Compared, u *timeUnits) (rows [][4]string, unit string) {
+func definitionCells(m explain.MeasureRows, u *timeUnits) (rows [][4]string, unit string) {
 	sc := scale{"", 1}
 	switch m.Measure.Unit() {
-	case dialect.Nanoseconds:
+	case explain.Nanoseconds:
 		sc = u.token
-		if m.Measure == dialect.Latency {
+		if m.Measure == explain.Latency {
 			sc = u.request
 		}
-	case dialect.PerSecond:
+	case explain.PerSecond:
 		sc.name = "1/s"
-	case dialect.Tokens:
+	case explain.Tokens:
 		sc.name = "tokens"
 	}
 	text := func(v float64) string {
 		if math.IsNaN(v) {
 			return "–"
 		}
-		if m.Measure.Unit() == dialect.Tokens || m.Measure.Unit() == dialect.Count {
+		if m.Measure.Unit() == explain.Tokens || m.Measure.Unit() == explain.Count {
 			return count(v)
 		}
 		return number(v / sc.per)
@@ -79,10 +79,10 @@ func definitionCells(m dialect.Compared, u *timeUnits) (rows [][4]string, unit s
 }
 
 // shown returns the measures that some dialect has a value of.
-func (d *Definitions) shown() []dialect.Compared {
-	var all []dialect.Compared
+func (d *Definitions) shown() []explain.MeasureRows {
+	var all []explain.MeasureRows
 	for _, m := range d.Measures {
-		if slices.ContainsFunc(m.Rows, func(r dialect.Row) bool { return r.Has() }) {
+		if slices.ContainsFunc(m.Rows, func(r explain.Row) bool { return r.Has() }) {
 			all = append(all, m)
 		}
 	}
@@ -91,7 +91,7 @@ func (d *Definitions) shown() []dialect.Compared {
 
 // lines of a row below its values: the definition, why there is no value, and
 // why it is another one than the strict one.
-func rowLines(r *dialect.Row) []string {
+func rowLines(r *explain.Row) []string {
 	var all []string
 	if r.Formula != "" {
 		all = append(all, "= "+r.Name+": "+r.Formula)
@@ -122,7 +122,7 @@ func DefinitionsTable(d *Definitions) Renderer {
 			g := grid{}
 			g.add(title, "mean", "p50", "p99", "n")
 			for i := range m.Rows {
-				g.add(append([]string{"  " + dialect.Family(m.Rows[i].Dialects)}, cells[i][:]...)...)
+				g.add(append([]string{"  " + explain.Family(m.Rows[i].Dialects)}, cells[i][:]...)...)
 			}
 			var table strings.Builder
 			limit := 0
@@ -141,7 +141,7 @@ func DefinitionsTable(d *Definitions) Renderer {
 			}
 			for i := range m.Rows {
 				if inParts {
-					b.WriteString("  " + dialect.Family(m.Rows[i].Dialects) + "\n")
+					b.WriteString("  " + explain.Family(m.Rows[i].Dialects) + "\n")
 				} else {
 					b.WriteString(strings.TrimSuffix(lines[i+1], "\n") + "\n")
 				}
@@ -154,7 +154,7 @@ func DefinitionsTable(d *Definitions) Renderer {
 			b.WriteByte('\n')
 		}
 		for _, r := range d.Remarks {
-			b.WriteString(Wrap(dialect.Family(r.Dialects)+": "+plain(r.Text), "", "  ", width))
+			b.WriteString(Wrap(explain.Family(r.Dialects)+": "+plain(r.Text), "", "  ", width))
 		}
 		_, err := io.WriteString(w, b.String())
 		return err
@@ -208,14 +208,14 @@ func DefinitionsMarkdown(d *Definitions) Renderer {
 				for _, x := range r.Differs {
 					why = append(why, sanitize.Markdown(x))
 				}
-				fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", sanitize.Markdown(dialect.Family(r.Dialects)), strings.Join(cells[i][:], " | "), definition, strings.Join(why, "<br>"))
+				fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", sanitize.Markdown(explain.Family(r.Dialects)), strings.Join(cells[i][:], " | "), definition, strings.Join(why, "<br>"))
 			}
 		}
 		if len(d.Remarks) > 0 {
 			b.WriteByte('\n')
 		}
 		for _, r := range d.Remarks {
-			fmt.Fprintf(&b, "- %s: %s\n", sanitize.Markdown(dialect.Family(r.Dialects)), sanitize.Markdown(r.Text))
+			fmt.Fprintf(&b, "- %s: %s\n", sanitize.Markdown(explain.Family(r.Dialects)), sanitize.Markdown(r.Text))
 		}
 		_, err := io.WriteString(w, b.String())
 		return err

@@ -8,7 +8,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"github.com/pa-tools/pa/pkg/analyze/dialect"
+	"github.com/pa-tools/pa/pkg/analyze/dialect/explain"
 )
 
 // What DefinitionsJSON writes is what schemas/definitions.schema.json promises:
@@ -18,19 +18,19 @@ func TestDefinitionsSchema(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sides := []dialect.Side{
-		{Dialect: "strict", Definitions: []dialect.Definition{
-			{Measure: dialect.FirstToken, Name: "TTFT", Formula: "first", Values: dialect.Values{N: 3, Mean: 2, P50: 2, P99: 3}},
-			{Measure: dialect.RequestRate, Name: "requests/s", Formula: "n / s", Values: dialect.Single(4.5)},
-			{Measure: dialect.InputTokens, Formula: "usage", NA: "no usage"},
+	sides := []explain.Side{
+		{Dialect: "strict", Definitions: []explain.Definition{
+			{Measure: explain.FirstToken, Name: "TTFT", Formula: "first", Values: explain.Values{N: 3, Mean: 2, P50: 2, P99: 3}},
+			{Measure: explain.RequestRate, Name: "requests/s", Formula: "n / s", Values: explain.Single(4.5)},
+			{Measure: explain.InputTokens, Formula: "usage", NA: "no usage"},
 		}},
-		{Dialect: "tool-1", Remarks: []string{"stops"}, Definitions: []dialect.Definition{
-			{Measure: dialect.FirstToken, Name: "ttft", Formula: "first", Values: dialect.Values{N: 3, Mean: math.Inf(1), P50: 2, P99: math.Inf(1)}, Differs: []string{"x"}},
-			{Measure: dialect.RequestRate, NA: "there is no such metric"},
+		{Dialect: "tool-1", Remarks: []string{"stops"}, Definitions: []explain.Definition{
+			{Measure: explain.FirstToken, Name: "ttft", Formula: "first", Values: explain.Values{N: 3, Mean: math.Inf(1), P50: 2, P99: math.Inf(1)}, Differs: []string{"x"}},
+			{Measure: explain.RequestRate, NA: "there is no such metric"},
 		}},
 	}
 	var b bytes.Buffer
-	if err := DefinitionsJSON(&Definitions{Name: "run.json", Mode: "concurrency", Value: "1", Comparison: dialect.Compare(sides)})(&b); err != nil {
+	if err := DefinitionsJSON(&Definitions{Name: "run.json", Mode: "concurrency", Value: "1", Comparison: explain.Compare(sides)})(&b); err != nil {
 		t.Fatal(err)
 	}
 	doc, err := jsonschema.UnmarshalJSON(&b)

@@ -11,6 +11,7 @@ import (
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/dialect"
+	"github.com/pa-tools/pa/pkg/analyze/dialect/explain"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -33,7 +34,7 @@ type Report struct {
 	uncounted bool   // there was no tokenizer
 	fromUsage bool   // tokens are the server's
 	lacks     string // why metrics are left out that the file cannot give
-	trace     *dialect.Trace
+	explainer *explain.Explainer
 	warnings  []error
 }
 
@@ -92,7 +93,7 @@ type analysis struct {
 // ("true"), start_time and end_time, as they stand in profile_export_aiperf.json
 // or in Unix nanoseconds.
 func Analyze(ctx context.Context, r export.Reader, cfg dialect.Config) (*Report, error) {
-	a := &analysis{cfg: cfg, run: r.Run(), rep: &Report{trace: dialect.NewTrace(r.Run(), cfg)}, meter: dialect.Meter(r.Run())}
+	a := &analysis{cfg: cfg, run: r.Run(), rep: &Report{explainer: dialect.NewExplainer(r.Run(), cfg)}, meter: dialect.Meter(r.Run())}
 	if cfg.Tokenizer == nil && cfg.Explain {
 		a.cfg.Tokenizer, a.rep.uncounted = dialect.Uncounted(), true
 	}
@@ -211,10 +212,10 @@ func (a *analysis) request(q *export.Request) error {
 		a.failed(q)
 		return nil
 	}
-	a.rep.trace.Request(q)
+	a.rep.explainer.Request(q)
 	r := &a.one
 	if !r.read(q, m) {
-		a.rep.trace.Empty()
+		a.rep.explainer.Empty()
 		a.failed(q)
 		return nil
 	}

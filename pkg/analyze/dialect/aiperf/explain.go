@@ -3,23 +3,23 @@ package aiperf
 import (
 	"math"
 
-	"github.com/pa-tools/pa/pkg/analyze/dialect"
+	"github.com/pa-tools/pa/pkg/analyze/dialect/explain"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-var _ dialect.Definer = (*Report)(nil)
+var _ explain.Definer = (*Report)(nil)
 
 // explain takes note of which rules were at work on a successful request.
 func (a *analysis) explain(r *record, q *export.Request) {
-	t := a.rep.trace
+	t := a.rep.explainer
 	if t == nil {
 		return
 	}
-	t.First(q.StartNS+uint64(r.ttft), dialect.InterToken)
+	t.First(q.StartNS+uint64(r.ttft), explain.InterToken)
 	if len(r.gaps) > 0 {
 		t.Second(q.StartNS + uint64(r.ttft+r.gaps[0]))
 	}
-	t.End(q.StartNS+uint64(r.latency), dialect.InterToken)
+	t.End(q.StartNS+uint64(r.latency), explain.InterToken)
 	if a.rep.uncounted {
 		return
 	}
@@ -32,7 +32,7 @@ func (a *analysis) explain(r *record, q *export.Request) {
 // explainLevel takes note of what holds for the whole level. phase is what the
 // rates are over, in seconds, 0 for the requests themselves.
 func (a *analysis) explainLevel(phase float64) {
-	t := a.rep.trace
+	t := a.rep.explainer
 	how, ns := "from the first start to the last response with content, as instants in float64, 256 ns apart", (a.c.lastEnd - a.c.firstStart)
 	if phase > 0 {
 		how, ns = "the whole phase", phase*1e9
@@ -40,40 +40,40 @@ func (a *analysis) explainLevel(phase float64) {
 	if a.c.ok > 0 {
 		t.Over(int64(math.Round(ns)), how)
 	}
-	if len(t.Differs(dialect.OutputTokens)) > 0 {
-		t.State("adds up its own count of output tokens", dialect.OutputRate, dialect.TotalRate)
+	if len(t.Differs(explain.OutputTokens)) > 0 {
+		t.State("adds up its own count of output tokens", explain.OutputRate, explain.TotalRate)
 	}
-	if len(t.Differs(dialect.InputTokens)) > 0 {
-		t.State("adds up its own count of input tokens", dialect.TotalRate)
+	if len(t.Differs(explain.InputTokens)) > 0 {
+		t.State("adds up its own count of input tokens", explain.TotalRate)
 	}
-	t.State("one value per request, not one per gap: divides by output tokens − 1, as strict's TPOT; the gaps are its inter_chunk_latency", dialect.InterToken)
-	t.State("of each request by itself; strict divides the rate of all by the concurrency", dialect.UserRate)
+	t.State("one value per request, not one per gap: divides by output tokens − 1, as strict's TPOT; the gaps are its inter_chunk_latency", explain.InterToken)
+	t.State("of each request by itself; strict divides the rate of all by the concurrency", explain.UserRate)
 }
 
 // defined are AIPerf's metrics of each measure, and their formulas.
-var defined = map[dialect.Measure]struct{ tag, formula string }{
-	dialect.FirstToken:   {firstToken, "first response with text or reasoning − start"},
-	dialect.SecondToken:  {secondToken, "second response with text or reasoning − first"},
-	dialect.InterToken:   {interToken, "(request latency − time to first token) / (output tokens − 1), of each request"},
-	dialect.Latency:      {requestLatency, "last response with text or reasoning − start"},
-	dialect.OutputTokens: {outputLength, "the tokenizer's count of the text and of the reasoning"},
-	dialect.InputTokens:  {inputLength, "the tokenizer's count of the prompt"},
-	dialect.Requests:     {requestCount, "requests that did not fail"},
-	dialect.RequestRate:  {requestRate, "successful requests / duration of the phase"},
-	dialect.OutputRate:   {outputRate, "Σ output tokens / the same duration"},
-	dialect.TotalRate:    {totalRate, "Σ input and output tokens / the same duration"},
-	dialect.UserRate:     {perUser, "1 / inter token latency, of each request"},
+var defined = map[explain.Measure]struct{ tag, formula string }{
+	explain.FirstToken:   {firstToken, "first response with text or reasoning − start"},
+	explain.SecondToken:  {secondToken, "second response with text or reasoning − first"},
+	explain.InterToken:   {interToken, "(request latency − time to first token) / (output tokens − 1), of each request"},
+	explain.Latency:      {requestLatency, "last response with text or reasoning − start"},
+	explain.OutputTokens: {outputLength, "the tokenizer's count of the text and of the reasoning"},
+	explain.InputTokens:  {inputLength, "the tokenizer's count of the prompt"},
+	explain.Requests:     {requestCount, "requests that did not fail"},
+	explain.RequestRate:  {requestRate, "successful requests / duration of the phase"},
+	explain.OutputRate:   {outputRate, "Σ output tokens / the same duration"},
+	explain.TotalRate:    {totalRate, "Σ input and output tokens / the same duration"},
+	explain.UserRate:     {perUser, "1 / inter token latency, of each request"},
 }
 
 // Definitions returns what AIPerf calls each measure, how it gets it, and why
 // that is not what is strict.
-func (r *Report) Definitions() []dialect.Definition {
-	var all []dialect.Definition
-	for _, m := range dialect.Measures() {
-		d := dialect.Definition{Measure: m, NA: "there is no such metric"}
+func (r *Report) Definitions() []explain.Definition {
+	var all []explain.Definition
+	for _, m := range explain.Measures() {
+		d := explain.Definition{Measure: m, NA: "there is no such metric"}
 		if x, ok := defined[m]; ok {
 			d.Name, d.Formula, d.NA = x.tag, x.formula, ""
-			if r.fromUsage && (m == dialect.OutputTokens || m == dialect.InputTokens) {
+			if r.fromUsage && (m == explain.OutputTokens || m == explain.InputTokens) {
 				d.Formula = "the server's usage (--use-server-token-count)"
 			}
 			r.value(&d)
@@ -84,29 +84,29 @@ func (r *Report) Definitions() []dialect.Definition {
 }
 
 // value fills in what came out.
-func (r *Report) value(d *dialect.Definition) {
+func (r *Report) value(d *explain.Definition) {
 	m := r.Metric(d.Name)
 	switch {
-	case r.uncounted && (d.Measure == dialect.InterToken || d.Measure == dialect.OutputTokens || d.Measure == dialect.InputTokens ||
-		d.Measure == dialect.OutputRate || d.Measure == dialect.TotalRate || d.Measure == dialect.UserRate):
+	case r.uncounted && (d.Measure == explain.InterToken || d.Measure == explain.OutputTokens || d.Measure == explain.InputTokens ||
+		d.Measure == explain.OutputRate || d.Measure == explain.TotalRate || d.Measure == explain.UserRate):
 		d.NA = "tokens are counted with the model's tokenizer; give --tokenizer"
 	case m == nil && r.lacks != "":
 		d.NA = r.lacks
-	case m == nil && (d.Measure == dialect.InterToken || d.Measure == dialect.UserRate):
+	case m == nil && (d.Measure == explain.InterToken || d.Measure == explain.UserRate):
 		d.NA = "no streamed request has two output tokens"
-	case m == nil && (d.Measure == dialect.InputTokens || d.Measure == dialect.TotalRate):
+	case m == nil && (d.Measure == explain.InputTokens || d.Measure == explain.TotalRate):
 		d.NA = "no prompt is found in the requests"
 	case m == nil:
 		d.NA = "no request has a value"
 	case m.isSingle():
-		d.Values, d.Differs = dialect.Single(m.Avg), r.trace.Differs(d.Measure)
+		d.Values, d.Differs = explain.Single(m.Avg), r.explainer.Differs(d.Measure)
 	default:
 		scale := 1.0
-		if d.Measure.Unit() == dialect.Nanoseconds {
+		if d.Measure.Unit() == explain.Nanoseconds {
 			scale = 1e6
 		}
-		d.Values = dialect.Values{N: m.Count, Mean: m.Avg * scale, P50: m.P(50) * scale, P99: m.P(99) * scale}
-		d.Differs = r.trace.Differs(d.Measure)
+		d.Values = explain.Values{N: m.Count, Mean: m.Avg * scale, P50: m.P(50) * scale, P99: m.P(99) * scale}
+		d.Differs = r.explainer.Differs(d.Measure)
 	}
 }
 

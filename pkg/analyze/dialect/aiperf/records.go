@@ -15,8 +15,8 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// Leaves says what profile_export.jsonl does not hold of a run.
-const Leaves = "texts, prompts, responses without text or reasoning, where a time was taken, telemetry, and what AIPerf says of HTTP exchanges that this run does not (bytes, chunks, waiting for a connection)"
+// Omits lists the parts of a run that profile_export.jsonl does not hold.
+const Omits = "texts, prompts, responses without text or reasoning, where a time was taken, telemetry, and what AIPerf says of HTTP exchanges that this run does not (bytes, chunks, waiting for a connection)"
 
 // WriteRecords writes profile_export.jsonl, a line for each request of one level
 // in the order of r, as AIPerf writes them one after the other: nothing is kept.

@@ -11,6 +11,7 @@ import (
 	"github.com/pa-tools/pa/internal/pyjson"
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze/dialect"
+	"github.com/pa-tools/pa/pkg/analyze/dialect/explain"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -41,10 +42,10 @@ type Report struct {
 
 	kind      string
 	format    format
-	trace     *dialect.Trace // nil unless Config.Explain
-	uncounted bool           // there was no tokenizer
-	blind     string         // why nothing can be told of the responses; "" when it can
-	noRate    string         // the same of rates
+	explainer *explain.Explainer // nil unless Config.Explain
+	uncounted bool               // there was no tokenizer
+	blind     string             // why nothing can be told of the responses; "" when it can
+	noRate    string             // the same of rates
 }
 
 // A Session is a conversation of several turns.
@@ -110,17 +111,17 @@ type analysis struct {
 	known  bool // kind, format and parser
 	clean  cleaner
 
-	at       int // the experiment that is read
-	n        int // of the current request in it, from 1
-	excluded int
-	c        collector // of the level that is reported
-	skipped  collector // of the others
-	sessions map[string]*session
-	order    []*session
-	rs       []response
-	trace    *dialect.Trace // of the level that is reported; else nil
-	badID    *exception     // what the output ids of the current request raise
-	special  int            // tokens that the tokenizer puts around a text
+	at        int // the experiment that is read
+	n         int // of the current request in it, from 1
+	excluded  int
+	c         collector // of the level that is reported
+	skipped   collector // of the others
+	sessions  map[string]*session
+	order     []*session
+	rs        []response
+	explainer *explain.Explainer // of the level that is reported; else nil
+	badID     *exception         // what the output ids of the current request raise
+	special   int                // tokens that the tokenizer puts around a text
 }
 
 type session struct {
@@ -153,7 +154,7 @@ func newAnalysis(release *Release, run *export.Run, cfg dialect.Config) (*analys
 		sessions: map[string]*session{},
 	}
 	a.clean = cleaner{rules: a.rules, raise: a.raise}
-	a.rep.trace = dialect.NewTrace(run, cfg)
+	a.rep.explainer = dialect.NewExplainer(run, cfg)
 	if cfg.Tokenizer == nil && cfg.Explain {
 		a.cfg.Tokenizer, a.rep.uncounted = dialect.Uncounted(), true
 	}
@@ -247,8 +248,8 @@ func (a *analysis) begin(experiment int) {
 		}
 		a.at++
 		a.n = 0
-		if a.trace = nil; a.at == a.level {
-			a.trace = a.rep.trace
+		if a.explainer = nil; a.at == a.level {
+			a.explainer = a.rep.explainer
 		}
 		a.skipped = collector{}
 	}
@@ -313,7 +314,7 @@ func (a *analysis) request(q *export.Request) error {
 	}
 	c := a.collector()
 	c.requests++
-	a.trace.Request(q)
+	a.explainer.Request(q)
 	switch a.parser {
 	case parseText:
 		if a.blind() {
@@ -519,7 +520,7 @@ func (a *analysis) printable() {
 		a.raise(&exception{"GenAIPerfException", imageRate + "_avg is not a valid Record tag."})
 	}
 	for _, name := range r.rows(consoleStats) {
-		if a.rules.absent == absentRaises && r.Metric(name) == nil && (!r.uncounted || !needsTokens(name)) {
+		if a.rules.missing == missingRaises && r.Metric(name) == nil && (!r.uncounted || !needsTokens(name)) {
 			a.raise(keyError("avg"))
 		}
 	}

@@ -24,15 +24,15 @@ func (c *cleaner) clean(rs []response) []response {
 	if c.rules.text >= text2504 && c.format == formatHuggingFace {
 		return rs
 	}
-	switch c.rules.mend {
-	case mendRing:
+	switch c.rules.rejoin {
+	case rejoinCircular:
 		if len(rs) > 1 {
-			mendInRing(rs)
+			rejoinInCircle(rs)
 		}
-	case mendData:
-		c.mend(rs, "data: ")
-	case mendColon:
-		c.mend(rs, "data:")
+	case rejoinData:
+		c.rejoin(rs, "data: ")
+	case rejoinColon:
+		c.rejoin(rs, "data:")
 	}
 	for i := range rs {
 		if c.rules.merge >= mergeJoin {
@@ -41,7 +41,7 @@ func (c *cleaner) clean(rs []response) []response {
 			c.mergeInto(&rs[i])
 		}
 	}
-	switch c.rules.clean {
+	switch c.rules.drop {
 	case dropDone:
 		rs = c.dropDone(rs)
 	case trimEmpty, trimSafe:
@@ -50,7 +50,7 @@ func (c *cleaner) clean(rs []response) []response {
 		left := rs[:0]
 		for i := range rs {
 			r := &rs[i]
-			if r.raw == "" && c.rules.mend != mendNot {
+			if r.raw == "" && c.rules.rejoin != rejoinNot {
 				continue
 			}
 			if c.look(r).truthy {
@@ -75,9 +75,9 @@ func (c *cleaner) look(r *response) pyText {
 	return r.text
 }
 
-// mendInRing appends what does not begin with "data: " to the response before.
+// rejoinInCircle appends what does not begin with "data: " to the response before.
 // For Python the one before the first is the last.
-func mendInRing(rs []response) {
+func rejoinInCircle(rs []response) {
 	for i := len(rs) - 1; i >= 0; i-- {
 		before := &rs[(i+len(rs)-1)%len(rs)]
 		raw := rs[i].raw
@@ -93,9 +93,9 @@ func mendInRing(rs []response) {
 	}
 }
 
-// mend appends what does not begin with "data: " to the response before, which
+// rejoin appends what does not begin with "data: " to the response before, which
 // must hold needed.
-func (c *cleaner) mend(rs []response, needed string) {
+func (c *cleaner) rejoin(rs []response, needed string) {
 	for i := len(rs) - 1; i > 0; i-- {
 		raw := rs[i].raw
 		at := strings.Index(raw, "data: ")
@@ -337,7 +337,7 @@ func (c *cleaner) trim(rs []response) []response {
 	for len(rs) > 0 && !c.look(&rs[len(rs)-1]).truthy {
 		rs = rs[:len(rs)-1]
 	}
-	if len(rs) == 0 && c.rules.clean == trimEmpty {
+	if len(rs) == 0 && c.rules.drop == trimEmpty {
 		c.raise(errIndex)
 	}
 	return rs

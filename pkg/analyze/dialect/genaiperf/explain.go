@@ -4,23 +4,23 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/pa-tools/pa/pkg/analyze/dialect"
+	"github.com/pa-tools/pa/pkg/analyze/dialect/explain"
 )
 
-var _ dialect.Definer = (*Report)(nil)
+var _ explain.Definer = (*Report)(nil)
 
 // explain takes note of which rules were at work on a request with responses
 // left. decode is the time from the first to the last of them.
 func (a *analysis) explain(rs []response, each []int64, total, decode int64) {
-	t := a.trace
+	t := a.explainer
 	if t == nil {
 		return
 	}
-	t.First(rs[0].recvNS, dialect.InterToken)
+	t.First(rs[0].recvNS, explain.InterToken)
 	if len(rs) > 1 {
 		t.Second(rs[1].recvNS)
 	}
-	t.End(rs[len(rs)-1].recvNS, dialect.InterToken)
+	t.End(rs[len(rs)-1].recvNS, explain.InterToken)
 	if a.rep.uncounted {
 		return
 	}
@@ -29,37 +29,37 @@ func (a *analysis) explain(rs []response, each []int64, total, decode int64) {
 	case a.rules.itl == itlGaps:
 		t.Gaps(len(rs))
 		if len(each) > 1 && slices.Max(each[1:]) > 1 {
-			t.Note(dialect.InterToken, "divides a gap by the tokens of the response at its end")
+			t.Note(explain.InterToken, "divides a gap by the tokens of the response at its end")
 		}
 	case total > 1 && (len(rs) > 1 || a.rules.itl == itlMean) && decode%(total-1) != 0:
-		t.Note(dialect.InterToken, "rounded to a whole nanosecond")
+		t.Note(explain.InterToken, "rounded to a whole nanosecond")
 	}
 }
 
 // explainInput takes note of the input tokens of a request.
 func (a *analysis) explainInput(n int64) {
 	if !a.rep.uncounted {
-		a.trace.Input(n)
+		a.explainer.Input(n)
 	}
 }
 
 // explainLevel takes note of what holds for the whole level, when all its
 // requests have been read.
 func (a *analysis) explainLevel() {
-	t := a.rep.trace
+	t := a.rep.explainer
 	if a.c.found {
 		t.Over(int64(a.c.endNS-a.c.startNS), "to the last response that counts")
 	} else {
-		t.State("no request has a response left: divides by a duration of minus infinity", dialect.RequestRate, dialect.OutputRate)
+		t.State("no request has a response left: divides by a duration of minus infinity", explain.RequestRate, explain.OutputRate)
 	}
 	a.rep.kind, a.rep.format = a.kind, a.format
-	if len(t.Differs(dialect.OutputTokens)) > 0 {
-		t.State("adds up its own count of output tokens", dialect.OutputRate)
+	if len(t.Differs(explain.OutputTokens)) > 0 {
+		t.State("adds up its own count of output tokens", explain.OutputRate)
 	}
 	if a.rules.itl != itlGaps {
-		t.State("one value per request, not one per gap: divides by output tokens − 1, as strict's TPOT", dialect.InterToken)
+		t.State("one value per request, not one per gap: divides by output tokens − 1, as strict's TPOT", explain.InterToken)
 	}
-	t.State("of each request by itself; strict divides the rate of all by the concurrency", dialect.UserRate)
+	t.State("of each request by itself; strict divides the rate of all by the concurrency", explain.UserRate)
 }
 
 // outputHow says how output tokens are counted.
@@ -94,10 +94,10 @@ func (r *rules) inputWhat(kind string, f format) string {
 
 // Definitions returns what the release calls each measure, how it gets it, and
 // why that is not what is strict.
-func (r *Report) Definitions() []dialect.Definition {
-	var all []dialect.Definition
-	for _, m := range dialect.Measures() {
-		d := dialect.Definition{Measure: m}
+func (r *Report) Definitions() []explain.Definition {
+	var all []explain.Definition
+	for _, m := range explain.Measures() {
+		d := explain.Definition{Measure: m}
 		name, formula := r.Release.rules.define(m)
 		if name == "" || !r.measures(name) {
 			d.NA = "there is no such metric"
@@ -109,14 +109,14 @@ func (r *Report) Definitions() []dialect.Definition {
 		}
 		d.Name, d.Formula = name, formula
 		switch m {
-		case dialect.OutputTokens:
+		case explain.OutputTokens:
 			d.Formula = r.Release.rules.outputHow(r.kind)
-		case dialect.InputTokens:
+		case explain.InputTokens:
 			d.Formula = "the tokenizer's count of " + r.Release.rules.inputWhat(r.kind, r.format)
 		}
 		if x := r.Metric(name); x != nil && (!r.uncounted || !needsTokens(name)) {
 			d.Values = r.values(x)
-			d.Differs = append(r.trace.Differs(m), r.faults(x)...)
+			d.Differs = append(r.explainer.Differs(m), r.faults(x)...)
 		} else {
 			d.NA = r.missing(name)
 		}
@@ -143,15 +143,15 @@ func (r *Report) measures(name string) bool {
 }
 
 // values returns the statistics in the unit of a measure.
-func (r *Report) values(x *Metric) dialect.Values {
+func (r *Report) values(x *Metric) explain.Values {
 	if x.Single {
-		return dialect.Single(x.Avg)
+		return explain.Single(x.Avg)
 	}
 	scale := 1.0
 	if isTime(x.Name) && r.Release.rules.layout >= layout2407 {
 		scale = 1e6
 	}
-	return dialect.Values{N: x.N, Mean: x.Avg * scale, P50: x.P(50) * scale, P99: x.P(99) * scale}
+	return explain.Values{N: x.N, Mean: x.Avg * scale, P50: x.P(50) * scale, P99: x.P(99) * scale}
 }
 
 func needsTokens(name string) bool {
@@ -184,7 +184,7 @@ func (r *Report) faults(x *Metric) []string {
 	if k.jsonReport == json2409 && !isTime(x.Name) && x.Name != requestRate {
 		all = append(all, fmt.Sprintf("its JSON report names the unit %s", x.Unit))
 	}
-	if k.absent == absentOrZeroNA && !x.Single {
+	if k.missing == missingOrZeroNA && !x.Single {
 		for _, s := range k.csvStats() {
 			if x.stat(s) == 0 {
 				all = append(all, fmt.Sprintf("prints N/A for %s, which is 0", s))
@@ -196,19 +196,19 @@ func (r *Report) faults(x *Metric) []string {
 
 // define returns the release's name of a measure and its formula, which of
 // tokens depends on what answered; "" where it has none.
-func (r *rules) define(m dialect.Measure) (name, formula string) {
+func (r *rules) define(m explain.Measure) (name, formula string) {
 	left := "response left"
-	if r.clean == dropDone {
+	if r.drop == dropDone {
 		left = "response"
 	}
 	switch m {
-	case dialect.FirstToken:
+	case explain.FirstToken:
 		return firstToken, "first " + left + " − timestamp"
-	case dialect.SecondToken:
+	case explain.SecondToken:
 		if r.secondToken {
 			return secondToken, "second response left − first"
 		}
-	case dialect.InterToken:
+	case explain.InterToken:
 		switch r.itl {
 		case itlGaps:
 			return interToken, "gap between responses left / max(1, tokens of the later one), pooled"
@@ -217,15 +217,15 @@ func (r *rules) define(m dialect.Measure) (name, formula string) {
 		case itlMean2:
 			return interToken, "(last response left − first) / (output tokens − 1), of each request with two responses left"
 		}
-	case dialect.Latency:
+	case explain.Latency:
 		return requestLatency, "last " + left + " − timestamp"
-	case dialect.OutputTokens:
+	case explain.OutputTokens:
 		name = outputLength
 		if r.layout < layout2407 {
 			name = numOutput
 		}
 		return name, "counted"
-	case dialect.InputTokens:
+	case explain.InputTokens:
 		name = inputLength
 		if r.layout < layout2407 {
 			name = numInput
@@ -233,15 +233,15 @@ func (r *rules) define(m dialect.Measure) (name, formula string) {
 		if r.input != inputNone {
 			return name, "counted"
 		}
-	case dialect.Requests:
+	case explain.Requests:
 		if r.requestCount {
 			return requestCount, "requests with a response left"
 		}
-	case dialect.RequestRate:
+	case explain.RequestRate:
 		return requestRate, "all requests / (first start to last response left)"
-	case dialect.OutputRate:
+	case explain.OutputRate:
 		return tokenRate, "Σ output tokens / the same duration"
-	case dialect.UserRate:
+	case explain.UserRate:
 		if r.perUser {
 			return tokensPerUser, "1 / inter token latency, of each request"
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/dialect"
 	"github.com/pa-tools/pa/pkg/analyze/dialect/dialecttest"
+	"github.com/pa-tools/pa/pkg/analyze/dialect/explain"
 )
 
 // Of every report there is, each value that is not the strict one has a reason.
@@ -29,8 +30,8 @@ func TestDifferencesHaveReasons(t *testing.T) {
 		at := slices.IndexFunc(own.Experiments, func(e analyze.Experiment) bool {
 			return e.Mode == rep.Level.Mode && e.Value == rep.Level.Value
 		})
-		c := dialect.Compare([]dialect.Side{
-			{Dialect: "strict", Definitions: dialect.Strict(own, &own.Experiments[at])},
+		c := explain.Compare([]explain.Side{
+			{Dialect: "strict", Definitions: explain.Strict(own, &own.Experiments[at])},
 			{Dialect: g.release, Definitions: rep.Definitions()},
 		})
 		for _, m := range c.Measures {

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/pa-tools/pa/internal/pyjson"
-	"github.com/pa-tools/pa/pkg/analyze/dialect"
+	"github.com/pa-tools/pa/pkg/analyze/dialect/explain"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -180,7 +180,7 @@ func (a *analysis) payloadText(p pyjson.Value) (input, *exception) {
 			return joinContents(messages)
 		}
 		if messages.Len() > 1 {
-			a.trace.Note(dialect.InputTokens, "counts the first message only")
+			a.explainer.Note(explain.InputTokens, "counts the first message only")
 		}
 		m, e := first(messages)
 		if e != nil {
@@ -207,13 +207,13 @@ func (a *analysis) prompt(v pyjson.Value) (input, *exception) {
 	if v.Kind() == pyjson.String {
 		switch s := v.Text(); a.rules.prompt {
 		case promptFirst:
-			a.trace.Note(dialect.InputTokens, "counts the first letter of a prompt that is a string")
+			a.explainer.Note(explain.InputTokens, "counts the first letter of a prompt that is a string")
 			for _, c := range s {
 				return inputOf(string(c)), nil
 			}
 			return input{none: true}, &exception{"IndexError", "string index out of range"}
 		case promptJoin:
-			a.trace.Note(dialect.InputTokens, "counts a prompt that is a string letter by letter, with a blank between every two")
+			a.explainer.Note(explain.InputTokens, "counts a prompt that is a string letter by letter, with a blank between every two")
 			return join(v)
 		default:
 			return inputOf(s), nil
@@ -230,7 +230,7 @@ func (a *analysis) prompt(v pyjson.Value) (input, *exception) {
 		}
 		return inputOf(e.Text()), nil
 	case promptBatch:
-		a.trace.Note(dialect.InputTokens, "counts the elements of a prompt that is a list")
+		a.explainer.Note(explain.InputTokens, "counts the elements of a prompt that is a list")
 		return batch(v)
 	case promptPlain:
 		return pair(v)

@@ -70,7 +70,7 @@ var history = []struct {
 	}},
 	{"24.04", func(r *rules) {
 		r.stripJunk, r.needsInputs = false, true
-		r.clean, r.text, r.count = trimEmpty, text2404, countMarked
+		r.drop, r.text, r.count = trimEmpty, text2404, countMarked
 		r.input, r.prompt = inputFirst, promptFirst
 		r.layout, r.title = layout2404, ""
 		r.rows = append(slices.Clone(r.rows), numInput)
@@ -80,12 +80,12 @@ var history = []struct {
 		r.needsKind = true
 		r.formats.endpoints = []formatRule{{"v1/chat/completions", formatChat}, {"v1/completions", formatCompletions}}
 		r.formats.sniffs = []formatRule{{"chat.completion", formatChat}, {"text_completion", formatCompletions}}
-		r.clean, r.merge, r.text = trimSafe, mergeAppend, text2405
+		r.drop, r.merge, r.text = trimSafe, mergeAppend, text2405
 		r.prompt = promptBatch
 		r.plots = false
 	}},
 	{"24.06", func(r *rules) {
-		r.clean, r.merge = dropEmpty, mergeCreate
+		r.drop, r.merge = dropEmpty, mergeCreate
 		r.prompt, r.itl = promptPlain, itlMean
 		r.jsonReport = json2406
 	}},
@@ -95,7 +95,7 @@ var history = []struct {
 		r.formats.sniffs = append(slices.Clone(r.formats.sniffs), formatRule{"embedding", formatEmbeddings}, formatRule{"ranking", formatRankings})
 		r.latencyOnly = []string{"embeddings", "rankings"}
 		r.count = countJoined
-		r.layout, r.absent = layout2407, absentRaises
+		r.layout, r.missing = layout2407, missingRaises
 		r.rows = []string{firstToken, interToken, requestLatency, outputLength, inputLength}
 		r.csvName = "profile_export_genai_perf.csv"
 	}},
@@ -103,7 +103,7 @@ var history = []struct {
 		r.kinds = append(slices.Clone(r.kinds), "triton_c_api")
 		r.formats.multimodal = []string{"image_url"}
 		r.multimodal, r.multimodalTitle = "vision", "LLM Metrics"
-		r.mend = mendRing
+		r.rejoin = rejoinCircular
 		r.csvName = ""
 	}},
 	{"24.09", func(r *rules) {
@@ -122,11 +122,11 @@ var history = []struct {
 		r.formats.patterns = []formatRule{{"generate", formatGenerate}}
 		r.merge, r.text = mergeGenerate, text2412
 		r.images = imagesInput
-		r.absent, r.jsonReport = absentOrZeroNA, json2412
+		r.missing, r.jsonReport = missingOrZeroNA, json2412
 	}},
 	{"25.01", func(r *rules) {
 		r.secondToken, r.requestCount = true, true
-		r.layout, r.absent = layout2501, absentNA
+		r.layout, r.missing = layout2501, missingNA
 		r.rows = []string{firstToken, secondToken, requestLatency, interToken, outputLength, inputLength}
 	}},
 	{"25.02", func(r *rules) {
@@ -136,7 +136,7 @@ var history = []struct {
 	{"25.03", func(r *rules) {
 		r.kinds = append(slices.Clone(r.kinds), "dynamic_grpc")
 		r.latencyOnly = append(slices.Clone(r.latencyOnly), "dynamic_grpc")
-		r.mend, r.merge, r.skipsFields = mendData, mergeJoin, true
+		r.rejoin, r.merge, r.skipsFields = rejoinData, mergeJoin, true
 		r.input, r.sessions = inputAll, true
 	}},
 	{"25.04", func(r *rules) {
@@ -158,7 +158,7 @@ var history = []struct {
 	}},
 	{"25.06", func(r *rules) {
 		r.numpy = numpy.Current
-		r.mend, r.lowPercentiles = mendColon, true
+		r.rejoin, r.lowPercentiles = rejoinColon, true
 	}},
 	{"25.08", func(r *rules) { r.nullIsEmpty = true }},
 	{"main", func(r *rules) { r.survives = true }},

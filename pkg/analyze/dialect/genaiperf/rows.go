@@ -140,7 +140,7 @@ func (r *Report) cell(metric, stat string, console bool) string {
 		return pyfmt.Grouped(r.value(metric, stat), 0)
 	case k.layout < layout2407:
 		return pyfmt.Fixed(r.value(metric, stat), 0)
-	case m == nil, k.absent == absentOrZeroNA && m.stat(stat) == 0:
+	case m == nil, k.missing == missingOrZeroNA && m.stat(stat) == 0:
 		return "N/A"
 	}
 	return pyfmt.Grouped(m.stat(stat), 2)

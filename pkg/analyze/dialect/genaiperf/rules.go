@@ -5,9 +5,9 @@ import (
 	"github.com/pa-tools/pa/internal/pyjson"
 )
 
-// rules are what differs from release to release.
+// rules are the differences between releases.
 type rules struct {
-	// How an export is taken in.
+	// Reading an export.
 
 	// needsKind: the export must name its service_kind and endpoint, which were
 	// arguments before.
@@ -19,7 +19,7 @@ type rules struct {
 	// formats say what kind of text an answer of an OpenAI server holds.
 	formats formatRules
 
-	// How the responses of an OpenAI server are cleaned.
+	// Cleaning the responses of an OpenAI server.
 
 	// stripJunk: the text of a Triton server loses what is before its first
 	// printable character behind the third.
@@ -29,10 +29,10 @@ type rules struct {
 	// skipsFields: comments, and fields of an event other than data, hold no
 	// text. An event that is an error is an exception.
 	skipsFields bool
-	clean       cleaning
-	mend        mending
-	merge       merging
-	text        texting
+	drop        dropRule
+	rejoin      rejoinRule
+	merge       mergeRule
+	text        textRule
 	// nullIsEmpty: a content of null is an empty text.
 	nullIsEmpty bool
 	// survives: a response that cannot be read is dropped and no exception.
@@ -42,7 +42,7 @@ type rules struct {
 	// emptyIDs: ids of the TensorRT-LLM engine may be missing.
 	emptyIDs bool
 
-	// What is measured.
+	// Measuring.
 
 	input  inputText
 	prompt promptText
@@ -57,7 +57,7 @@ type rules struct {
 	images      imageList
 	numpy       numpy.Version
 
-	// What the reports look like.
+	// Printing the reports.
 
 	layout layout
 	// title begins the title of the table. multimodal is the endpoint type of
@@ -65,8 +65,8 @@ type rules struct {
 	title, multimodal, multimodalTitle string
 	// rows are the metrics of a request on the console and in the CSV report.
 	rows []string
-	// absent is what happens to a row of the console without values.
-	absent absence
+	// missing says what a row of the console shows if it has no values.
+	missing missingRule
 	// wrapNames: the names of the rows are broken at 36 characters, and the
 	// column may be narrowed.
 	wrapNames bool
@@ -87,63 +87,63 @@ type rules struct {
 	csvName string
 }
 
-// cleaning is what is dropped of the responses of an OpenAI server.
-type cleaning uint8
+// dropRule says which responses of an OpenAI server are dropped.
+type dropRule uint8
 
 const (
-	dropDone  cleaning = iota // [DONE], when it is the last
-	trimEmpty                 // those without text at both ends; none left is an exception
-	trimSafe                  // the same, and none may be left
-	dropEmpty                 // all without text
+	dropDone  dropRule = iota // [DONE] if it is the last response
+	trimEmpty                 // responses without text at both ends; it is an exception if none is left
+	trimSafe                  // as trimEmpty, but none may be left
+	dropEmpty                 // all responses without text
 )
 
-// mending is how an event is put together that came in several reads.
-type mending uint8
+// rejoinRule says how the pieces of an event from several reads are joined.
+type rejoinRule uint8
 
 const (
-	mendNot mending = iota
-	// mendRing: what does not begin with "data: " is appended to the response
-	// before it; before the first is the last.
-	mendRing
-	// mendData: the same but for the first, and the one before must hold
-	// "data: ", else it is an exception.
-	mendData
-	// mendColon: "data:" is enough.
-	mendColon
+	rejoinNot rejoinRule = iota
+	// rejoinCircular: a response that does not begin with "data: " is appended to the
+	// previous one. The last response is the previous one of the first.
+	rejoinCircular
+	// rejoinData: the same except for the first response. It is an exception if the
+	// previous response does not contain "data: ".
+	rejoinData
+	// rejoinColon: the same with "data:" in place of "data: ".
+	rejoinColon
 )
 
-// merging is what becomes of several events that came in one read.
-type merging uint8
+// mergeRule says how several events from one read become one response.
+type mergeRule uint8
 
 const (
-	mergeNot merging = iota
-	// mergeAppend: the texts are appended to delta.content of the first event,
-	// which must be there.
+	mergeNot mergeRule = iota
+	// mergeAppend: the texts are appended to delta.content of the first event, which
+	// must exist.
 	mergeAppend
-	// mergeCreate: delta.content need not be there; delta must.
+	// mergeCreate: delta must exist, delta.content need not.
 	mergeCreate
-	// mergeGenerate: that, or text_output of Triton's generate.
+	// mergeGenerate: as mergeCreate, or text_output of Triton's generate.
 	mergeGenerate
 	// mergeJoin: the joined texts replace delta.content of the first event.
 	mergeJoin
-	// mergeFormat: they replace what the format has.
+	// mergeFormat: the joined texts replace the text member of the format.
 	mergeFormat
 )
 
-// texting is where the text of a response is. Each is named after its first
+// textRule says where the text of a response is. Each rule is named after its first
 // release.
-type texting uint8
+type textRule uint8
 
 const (
-	text2403 texting = iota // by "object", which must be there; [DONE] is no JSON
-	text2404                // [DONE] has no text
-	text2405                // "object" may be missing
-	text2412                // text_output of Triton's generate
-	text2504                // by format; "object" must fit it; Hugging Face
-	text2505                // "choices" of chats may be missing
+	text2403 textRule = iota // by "object", which must be there; [DONE] is no JSON
+	text2404                 // [DONE] has no text
+	text2405                 // "object" may be missing
+	text2412                 // text_output of Triton's generate
+	text2504                 // by format; "object" must fit it; Hugging Face
+	text2505                 // "choices" of chats may be missing
 )
 
-// inputText is what a chat's input is.
+// inputText says which messages of a chat count as input.
 type inputText uint8
 
 const (
@@ -152,31 +152,29 @@ const (
 	inputAll                    // all messages, joined by blanks
 )
 
-// promptText is what of the prompt of a completion is counted.
+// promptText says which part of a completion's prompt is counted.
 type promptText uint8
 
 const (
-	promptFirst promptText = iota // its first element: of a string the first character
-	promptBatch                   // it, as it is; of a list the number of its elements
-	promptPlain                   // it, as it is; a list is an exception
-	promptJoin                    // its elements, joined by blanks: of a string its characters
+	promptFirst promptText = iota // its first element; for a string, the first character
+	promptBatch                   // the prompt as it is; for a list, its number of elements
+	promptPlain                   // the prompt as it is; a list is an exception
+	promptJoin                    // its elements joined by blanks; for a string, its characters
 )
 
-// counting is how output tokens are counted.
+// counting says how output tokens are counted.
 type counting uint8
 
 const (
-	// countPlain: those of each response, with the special tokens of the
-	// tokenizer.
+	// countPlain: each response by itself, with the tokenizer's special tokens.
 	countPlain counting = iota
-	// countMarked: those of each response with an exclamation mark in front,
-	// less one.
+	// countMarked: each response with an exclamation mark in front, less one token.
 	countMarked
-	// countJoined: those of the whole text.
+	// countJoined: the whole text at once.
 	countJoined
 )
 
-// itlRule is what inter token latency means.
+// itlRule is the formula of inter token latency.
 type itlRule uint8
 
 const (
@@ -185,7 +183,7 @@ const (
 	itlMean2                // the same, of requests with at least two responses
 )
 
-// imageList is where the images of a request are.
+// imageList says where a request holds its images.
 type imageList uint8
 
 const (
@@ -194,7 +192,7 @@ const (
 	imagesInput                     // in input
 )
 
-// layout is how the reports are written. Each is named after its first release.
+// layout is the layout of the reports. Each layout is named after its first release.
 type layout uint8
 
 const (
@@ -205,17 +203,17 @@ const (
 	layout2501               // every unit is named
 )
 
-// absence is what becomes of a row without values.
-type absence uint8
+// missingRule says what is shown in place of missing values.
+type missingRule uint8
 
 const (
-	absentMinus    absence = iota // -1
-	absentRaises                  // an exception
-	absentOrZeroNA                // N/A; for a value of 0, too
-	absentNA                      // N/A
+	missingMinus    missingRule = iota // -1
+	missingRaises                      // an exception
+	missingOrZeroNA                    // N/A, also for a value of 0
+	missingNA                          // N/A
 )
 
-// jsonStyle is the JSON report.
+// jsonStyle is the layout of the JSON report.
 type jsonStyle uint8
 
 const (

@@ -17,10 +17,10 @@ func (a *analysis) textual(c *collector, q *export.Request) error {
 	}
 	rs, ids := a.responses(q)
 	if len(rs) == 0 {
-		if len(q.Responses) == 0 && a.rules.clean <= trimEmpty && a.kind == "openai" || a.rules.clean == dropDone {
+		if len(q.Responses) == 0 && a.rules.drop <= trimEmpty && a.kind == "openai" || a.rules.drop == dropDone {
 			a.raise(errIndex)
 		}
-		a.trace.Empty()
+		a.explainer.Empty()
 		return nil
 	}
 	end := rs[len(rs)-1].recvNS

@@ -12,6 +12,7 @@ import (
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze/dialect"
+	"github.com/pa-tools/pa/pkg/analyze/dialect/explain"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -26,8 +27,8 @@ type Report struct {
 	args     *arguments
 	warnings []error
 
-	trace     *dialect.Trace // nil unless Config.Explain
-	uncounted bool           // there was no tokenizer
+	explainer *explain.Explainer // nil unless Config.Explain
+	uncounted bool               // there was no tokenizer
 }
 
 var _ dialect.Report = (*Report)(nil)
@@ -111,7 +112,7 @@ func Analyze(ctx context.Context, v *Version, r export.Reader, cfg dialect.Confi
 	if err := a.checkLevels(); err != nil {
 		return nil, err
 	}
-	a.rep.trace = dialect.NewTrace(r.Run(), cfg)
+	a.rep.explainer = dialect.NewExplainer(r.Run(), cfg)
 	if cfg.Tokenizer == nil && cfg.Explain {
 		cfg.Tokenizer, a.rep.uncounted = dialect.Uncounted(), true
 		a.tokenizer = cfg.Tokenizer

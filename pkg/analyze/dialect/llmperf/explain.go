@@ -5,15 +5,15 @@ import (
 	"slices"
 
 	"github.com/pa-tools/pa/internal/numpy"
-	"github.com/pa-tools/pa/pkg/analyze/dialect"
+	"github.com/pa-tools/pa/pkg/analyze/dialect/explain"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-var _ dialect.Definer = (*Report)(nil)
+var _ explain.Definer = (*Report)(nil)
 
 // explain takes note of which of the tool's rules were at work on a request.
 func (a *analysis) explain(o *result, q *export.Request) {
-	t := a.rep.trace
+	t := a.rep.explainer
 	if t == nil {
 		return
 	}
@@ -24,12 +24,12 @@ func (a *analysis) explain(o *result, q *export.Request) {
 	}
 	after := func(s float64) uint64 { return q.StartNS + uint64(math.Round(s*1e9)) }
 	if o.whole {
-		t.Note(dialect.FirstToken, "takes −1 s for the time of an answer over HTTP")
-		t.Note(dialect.InterToken, "divides the latency and a second more: the first token is at −1 s")
+		t.Note(explain.FirstToken, "takes −1 s for the time of an answer over HTTP")
+		t.Note(explain.InterToken, "divides the latency and a second more: the first token is at −1 s")
 	} else {
-		t.First(after(o.ttft), dialect.InterToken)
+		t.First(after(o.ttft), explain.InterToken)
 	}
-	t.End(after(o.latency), dialect.InterToken)
+	t.End(after(o.latency), explain.InterToken)
 	if a.rep.uncounted && q.Stated == nil {
 		return
 	}
@@ -39,23 +39,23 @@ func (a *analysis) explain(o *result, q *export.Request) {
 
 // explainLevel takes note of what holds for the whole level.
 func (a *analysis) explainLevel(l *Level) {
-	t := a.rep.trace
+	t := a.rep.explainer
 	if !math.IsNaN(l.Wall) {
 		t.Over(int64(math.Round(l.Wall*1e9)), "the time of the level")
 	}
-	if len(t.Differs(dialect.OutputTokens)) > 0 {
-		t.State("adds up its own count of output tokens", dialect.OutputRate, dialect.UserRate)
+	if len(t.Differs(explain.OutputTokens)) > 0 {
+		t.State("adds up its own count of output tokens", explain.OutputRate, explain.UserRate)
 	}
-	t.State("one value per request, not one per gap: divides by output tokens − 1, as strict's TPOT", dialect.InterToken)
-	t.State("Σ output tokens / Σ latencies, a rate of one stream; strict divides the rate of all by the concurrency", dialect.UserRate)
+	t.State("one value per request, not one per gap: divides by output tokens − 1, as strict's TPOT", explain.InterToken)
+	t.State("Σ output tokens / Σ latencies, a rate of one stream; strict divides the rate of all by the concurrency", explain.UserRate)
 }
 
 // Definitions returns what the tool calls each measure of the last level it
 // reports, how it gets it, and why that is not what is strict.
-func (r *Report) Definitions() []dialect.Definition {
-	var all []dialect.Definition
-	for _, m := range dialect.Measures() {
-		d := dialect.Definition{Measure: m, NA: "there is no such metric"}
+func (r *Report) Definitions() []explain.Definition {
+	var all []explain.Definition
+	for _, m := range explain.Measures() {
+		d := explain.Definition{Measure: m, NA: "there is no such metric"}
 		if n := len(r.Levels); n > 0 {
 			r.define(&d, &r.Levels[n-1])
 		}
@@ -65,7 +65,7 @@ func (r *Report) Definitions() []dialect.Definition {
 }
 
 // define fills in a definition and its values on a level.
-func (r *Report) define(d *dialect.Definition, l *Level) {
+func (r *Report) define(d *explain.Definition, l *Level) {
 	table := r.Version.table
 	name := func(v1, v2 string) string {
 		if table {
@@ -85,41 +85,41 @@ func (r *Report) define(d *dialect.Definition, l *Level) {
 		}
 		mean := numpy.Mean(numpy.Current, x)
 		slices.Sort(x)
-		d.Values = dialect.Values{N: len(x), Mean: mean, P50: numpy.Percentile(x, 50), P99: numpy.Percentile(x, 99)}
+		d.Values = explain.Values{N: len(x), Mean: mean, P50: numpy.Percentile(x, 50), P99: numpy.Percentile(x, 99)}
 	}
 	single := func(name, formula string, v float64) {
-		d.Name, d.Formula, d.NA, d.Values = name, formula, "", dialect.Single(v)
+		d.Name, d.Formula, d.NA, d.Values = name, formula, "", explain.Single(v)
 		if math.IsNaN(v) {
 			d.NA = "the file does not say how long the level took"
 		}
 	}
 	counts := true
 	switch d.Measure {
-	case dialect.FirstToken:
+	case explain.FirstToken:
 		counts = false
 		spread(name("average_ttft", "Time to first token"), "first response, whatever it holds, − timestamp", 1e9, func(o *result) float64 { return o.ttft })
-	case dialect.Latency:
+	case explain.Latency:
 		counts = false
 		spread(name("average_latency", "Request latency"), "last response, or one that is a stop word, − timestamp", 1e9, func(o *result) float64 { return o.latency })
-	case dialect.Requests:
+	case explain.Requests:
 		counts = false
 		single(name("payload and results", "completed results"), "requests that were sent", float64(l.Requests))
-	case dialect.RequestRate:
+	case explain.RequestRate:
 		counts = false
 		single(name("throughput", "request per sec"), "requests / time of the level", l.rate(l.Requests))
-	case dialect.OutputTokens:
+	case explain.OutputTokens:
 		spread("output_tokens", "the tokenizer's count of all texts joined, with its special tokens", 1, func(o *result) float64 { return float64(o.output) })
-	case dialect.InputTokens:
+	case explain.InputTokens:
 		spread("input_tokens", "the tokenizer's count of text_input, with its special tokens", 1, func(o *result) float64 { return float64(o.input) })
-	case dialect.InterToken:
+	case explain.InterToken:
 		if table {
 			spread("Inter token latency", "(latency − ttft) / (output tokens − 1), of each request", 1e9, func(o *result) float64 { return o.tpot })
 		}
-	case dialect.OutputRate:
+	case explain.OutputRate:
 		if table {
 			single("total output token per sec", "Σ output tokens / time of the level", float64(l.OutputTokens)/l.Wall)
 		}
-	case dialect.UserRate:
+	case explain.UserRate:
 		if !table {
 			single("average_output_token_per_sec", "Σ output tokens / Σ latencies", float64(l.OutputTokens)/l.Latency)
 		}
@@ -131,7 +131,7 @@ func (r *Report) define(d *dialect.Definition, l *Level) {
 	case r.uncounted && counts:
 		d.NA = "tokens are counted with the model's tokenizer; give --tokenizer"
 	default:
-		d.Differs = r.trace.Differs(d.Measure)
+		d.Differs = r.explainer.Differs(d.Measure)
 	}
 }
 

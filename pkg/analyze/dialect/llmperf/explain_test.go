@@ -11,6 +11,7 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/dialect"
 	"github.com/pa-tools/pa/pkg/analyze/dialect/dialecttest"
+	"github.com/pa-tools/pa/pkg/analyze/dialect/explain"
 )
 
 // spaced counts the words of a text.
@@ -40,17 +41,17 @@ func TestDifferencesHaveReasons(t *testing.T) {
 		}
 		for i := range own.Experiments {
 			e := &own.Experiments[i]
-			sides := []dialect.Side{{Dialect: "strict", Definitions: dialect.Strict(own, e)}}
+			sides := []explain.Side{{Dialect: "strict", Definitions: explain.Strict(own, e)}}
 			for _, v := range Versions() {
 				cfg := dialect.Config{Tokenizer: spaced{}, Explain: true, Level: dialect.Level{Mode: e.Mode, Value: e.Value}}
 				rep, err := Analyze(t.Context(), v, dialecttest.Open(t, data), cfg)
 				if err != nil {
 					t.Fatalf("%s: %v", f, err)
 				}
-				sides = append(sides, dialect.Side{Dialect: v.Name, Definitions: rep.Definitions()})
+				sides = append(sides, explain.Side{Dialect: v.Name, Definitions: rep.Definitions()})
 			}
 			compared++
-			for _, m := range dialect.Compare(sides).Measures {
+			for _, m := range explain.Compare(sides).Measures {
 				for _, row := range m.Rows {
 					reasons += len(row.Differs)
 					if strings.Contains(strings.Join(row.Differs, "\n"), "not named here") {
@@ -80,11 +81,11 @@ func TestDefinitions(t *testing.T) {
 		for _, d := range rep.Definitions() {
 			var want float64
 			switch d.Measure {
-			case dialect.FirstToken:
+			case explain.FirstToken:
 				want = l.averages()[2].value * 1e9
-			case dialect.Latency:
+			case explain.Latency:
 				want = l.averages()[3].value * 1e9
-			case dialect.RequestRate:
+			case explain.RequestRate:
 				want = l.rate(l.Requests)
 			default:
 				continue

@@ -28,7 +28,7 @@ func Find(name string) *Version {
 	return nil
 }
 
-// Leaves says what a result file of the tool does not hold of a run.
-func (v *Version) Leaves() string {
+// Omits lists the parts of a run that a result file of the tool does not hold.
+func (v *Version) Omits() string {
 	return "when the requests were sent, prompts, and all responses but the first and the last"
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze/dialect"
+	"github.com/pa-tools/pa/pkg/analyze/dialect/explain"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -19,8 +20,8 @@ type Report struct {
 
 	warnings []error
 
-	trace   *dialect.Trace // nil unless Config.Explain
-	remarks []error        // of the warnings, those about requests and windows
+	explainer *explain.Explainer // nil unless Config.Explain
+	remarks   []error            // of the warnings, those about requests and windows
 }
 
 var _ dialect.Report = (*Report)(nil)
@@ -71,7 +72,7 @@ func Analyze(ctx context.Context, release *Release, r export.Reader, cfg dialect
 	}
 	settings.seek(run)
 	c := newCollector(run, &settings)
-	c.trace = dialect.NewTrace(run, cfg)
+	c.explainer = dialect.NewExplainer(run, cfg)
 	if cfg.Level != (dialect.Level{}) {
 		if err := c.only(cfg.Level); err != nil {
 			return nil, err

@@ -10,6 +10,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/analyze/dialect"
+	"github.com/pa-tools/pa/pkg/analyze/dialect/explain"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/pawindow"
 )
@@ -28,7 +29,7 @@ type collector struct {
 
 	noServer error // why there are no statistics of a level
 
-	trace     *dialect.Trace
+	explainer *explain.Explainer
 	latencies []float64 // of the requests that are reported, where they are explained
 }
 
@@ -120,7 +121,7 @@ func (c *collector) add(l *levelData, r *export.Request) {
 	if !c.settings.openAI() {
 		if u, ok := unclearOf(r); ok {
 			l.unclear = append(l.unclear, u)
-			c.trace.Request(r)
+			c.explainer.Request(r)
 			return
 		}
 	}
@@ -176,7 +177,7 @@ func (c *collector) report(cfg *dialect.Config) *Report {
 	if slices.ContainsFunc(c.levels, func(l levelData) bool { return len(l.sequences.byID) > 0 }) {
 		s.SetStateful()
 	}
-	rep := &Report{Settings: *s, trace: c.trace}
+	rep := &Report{Settings: *s, explainer: c.explainer}
 	for i := range c.levels {
 		l := &c.levels[i]
 		if l.skip {

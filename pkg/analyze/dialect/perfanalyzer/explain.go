@@ -5,17 +5,17 @@ import (
 	"time"
 
 	"github.com/pa-tools/pa/internal/numpy"
-	"github.com/pa-tools/pa/pkg/analyze/dialect"
+	"github.com/pa-tools/pa/pkg/analyze/dialect/explain"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/pawindow"
 )
 
-var _ dialect.Definer = (*Report)(nil)
+var _ explain.Definer = (*Report)(nil)
 
 // explain takes note of which rules were at work on a request: it ended in window
 // i, below 0 in none, unless ok is false.
 func (c *collector) explain(l *levelData, r *export.Request, end uint64, ok bool, i int) {
-	t := c.trace
+	t := c.explainer
 	if t == nil {
 		return
 	}
@@ -33,7 +33,7 @@ func (c *collector) explain(l *levelData, r *export.Request, end uint64, ok bool
 		c.explained(l, end-r.StartNS, i)
 		return
 	}
-	for _, m := range [...]dialect.Measure{dialect.Requests, dialect.RequestRate, dialect.Latency} {
+	for _, m := range [...]explain.Measure{explain.Requests, explain.RequestRate, explain.Latency} {
 		t.Note(m, why)
 	}
 }
@@ -41,14 +41,14 @@ func (c *collector) explain(l *levelData, r *export.Request, end uint64, ok bool
 // explained keeps the latency of a request that ended in window i, where it is
 // reported and explained.
 func (c *collector) explained(l *levelData, latencyNS uint64, i int) {
-	if c.trace != nil && i >= len(l.windows)-pawindow.StableOver {
+	if c.explainer != nil && i >= len(l.windows)-pawindow.StableOver {
 		c.latencies = append(c.latencies, float64(latencyNS))
 	}
 }
 
 // explainLevel takes note of what holds for the whole level.
 func (c *collector) explainLevel(s *pawindow.Summary) {
-	t := c.trace
+	t := c.explainer
 	if t == nil || s.Requests == 0 {
 		return
 	}
@@ -59,34 +59,34 @@ func (c *collector) explainLevel(s *pawindow.Summary) {
 	}
 	for _, pct := range [...]int{50, 99} {
 		if p, ok := s.Percentile(pct); ok && float64(p) != numpy.Percentile(c.latencies, float64(pct)) {
-			t.State("a percentile is one of the latencies, by its rank", dialect.Latency)
+			t.State("a percentile is one of the latencies, by its rank", explain.Latency)
 			break
 		}
 	}
 	if float64(s.Mean) != numpy.Mean(numpy.Current, c.latencies) {
-		t.State("the mean is rounded down to nanoseconds", dialect.Latency)
+		t.State("the mean is rounded down to nanoseconds", explain.Latency)
 	}
 }
 
 // Definitions returns what perf_analyzer calls each measure of the last level it
 // reports, how it gets it, and why that is not what is strict.
-func (r *Report) Definitions() []dialect.Definition {
-	var all []dialect.Definition
-	for _, m := range dialect.Measures() {
-		d := dialect.Definition{Measure: m, NA: "there is no such metric"}
+func (r *Report) Definitions() []explain.Definition {
+	var all []explain.Definition
+	for _, m := range explain.Measures() {
+		d := explain.Definition{Measure: m, NA: "there is no such metric"}
 		r.define(&d)
 		all = append(all, d)
 	}
 	return all
 }
 
-func (r *Report) define(d *dialect.Definition) {
+func (r *Report) define(d *explain.Definition) {
 	switch d.Measure {
-	case dialect.Latency:
+	case explain.Latency:
 		d.Name, d.Formula = "Avg latency", "last response that is not null − timestamp, of requests that ended in the last three windows"
-	case dialect.Requests:
+	case explain.Requests:
 		d.Name, d.Formula = "Request count", "requests that ended in the last three windows"
-	case dialect.RequestRate:
+	case explain.RequestRate:
 		d.Name, d.Formula = "Throughput", "those requests / the time of these windows"
 	default:
 		return
@@ -101,10 +101,10 @@ func (r *Report) define(d *dialect.Definition) {
 		return
 	}
 	l := &r.Levels[n-1]
-	if d.NA = l.NoLatency; d.Measure != dialect.Latency {
+	if d.NA = l.NoLatency; d.Measure != explain.Latency {
 		d.NA = ""
 	}
-	if d.Measure == dialect.RequestRate {
+	if d.Measure == explain.RequestRate {
 		d.NA = l.NoRate
 	}
 	if d.NA != "" {
@@ -112,22 +112,22 @@ func (r *Report) define(d *dialect.Definition) {
 	}
 	s := &l.Summary
 	switch d.Measure {
-	case dialect.Latency:
+	case explain.Latency:
 		at := func(pct int) float64 {
 			p, _ := s.Percentile(pct)
 			return float64(p)
 		}
-		d.Values = dialect.Values{N: s.Requests, Mean: float64(s.Mean), P50: at(50), P99: at(99)}
-	case dialect.Requests:
-		d.Values = dialect.Single(float64(s.Requests))
-	case dialect.RequestRate:
+		d.Values = explain.Values{N: s.Requests, Mean: float64(s.Mean), P50: at(50), P99: at(99)}
+	case explain.Requests:
+		d.Values = explain.Single(float64(s.Requests))
+	case explain.RequestRate:
 		if s.Duration < time.Nanosecond {
 			d.NA = "the windows take no time"
 			return
 		}
-		d.Values = dialect.Single(float64(s.Requests) / s.Duration.Seconds())
+		d.Values = explain.Single(float64(s.Requests) / s.Duration.Seconds())
 	}
-	d.Differs = r.trace.Differs(d.Measure)
+	d.Differs = r.explainer.Differs(d.Measure)
 }
 
 // Remarks are the Warnings that are about what it measures of requests.

@@ -10,6 +10,7 @@ import (
 	"github.com/pa-tools/pa/internal/golden"
 	strict "github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/dialect"
+	"github.com/pa-tools/pa/pkg/analyze/dialect/explain"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/profilejson"
 )
@@ -49,8 +50,8 @@ func TestDifferencesHaveReasons(t *testing.T) {
 				t.Fatalf("%s: %v", f, err)
 			}
 			compared++
-			for _, m := range dialect.Compare([]dialect.Side{
-				{Dialect: "strict", Definitions: dialect.Strict(own, e)},
+			for _, m := range explain.Compare([]explain.Side{
+				{Dialect: "strict", Definitions: explain.Strict(own, e)},
 				{Dialect: "perf_analyzer", Definitions: rep.Definitions()},
 			}).Measures {
 				for _, row := range m.Rows {

@@ -9,6 +9,7 @@ import (
 	"github.com/pa-tools/pa/internal/golden"
 	"github.com/pa-tools/pa/pkg/analyze/dialect"
 	"github.com/pa-tools/pa/pkg/analyze/dialect/dialecttest"
+	"github.com/pa-tools/pa/pkg/analyze/dialect/explain"
 )
 
 // A result of SGLang says neither when requests were sent nor when they ended:
@@ -43,12 +44,12 @@ func TestImportedWithoutTimes(t *testing.T) {
 	if !strings.HasSuffix(csv.String(), row) {
 		t.Errorf("CSV\n%s\nwant it to end in %s", &csv, row)
 	}
-	want := map[dialect.Measure]string{dialect.RequestRate: starts, dialect.Latency: ends}
+	want := map[explain.Measure]string{explain.RequestRate: starts, explain.Latency: ends}
 	for _, d := range rep.Definitions() {
 		if why, ok := want[d.Measure]; ok && d.NA != why {
 			t.Errorf("%s: n/a: %q, want %q", d.Measure, d.NA, why)
 		}
-		if d.Measure == dialect.Requests && (!d.Has() || d.Values.Mean != 8) {
+		if d.Measure == explain.Requests && (!d.Has() || d.Values.Mean != 8) {
 			t.Errorf("%s: %+v, want 8", d.Measure, d)
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/pa-tools/pa/pkg/analyze/dialect"
+	"github.com/pa-tools/pa/pkg/analyze/dialect/explain"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/pawindow"
 )
@@ -100,11 +100,11 @@ func (c *collector) resolve() {
 			end, responses := u.lastNS, u.responses
 			switch {
 			case u.empty && c.streamed:
-				c.trace.State("leaves out answers of one empty response", dialect.Requests, dialect.RequestRate, dialect.Latency)
+				c.explainer.State("leaves out answers of one empty response", explain.Requests, explain.RequestRate, explain.Latency)
 				continue
 			case !u.empty && null:
 				end, responses = u.beforeNS, responses-1
-				c.trace.State("ends at the response before the last, which holds no value", dialect.Latency)
+				c.explainer.State("ends at the response before the last, which holds no value", explain.Latency)
 			}
 			if end < u.startNS {
 				continue

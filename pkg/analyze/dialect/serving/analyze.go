@@ -13,6 +13,7 @@ import (
 	"github.com/pa-tools/pa/internal/pyjson"
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze/dialect"
+	"github.com/pa-tools/pa/pkg/analyze/dialect/explain"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -25,9 +26,9 @@ type Report struct {
 	args     *arguments
 	warnings []error
 
-	trace     *dialect.Trace // nil unless Config.Explain
-	uncounted bool           // there was no tokenizer
-	client    *client        // of the last level
+	explainer *explain.Explainer // nil unless Config.Explain
+	uncounted bool               // there was no tokenizer
+	client    *client            // of the last level
 }
 
 var _ dialect.Report = (*Report)(nil)
@@ -56,12 +57,12 @@ type level struct {
 	requested int64 // tokens that were asked for; −1: not known
 	model     string
 
-	trace    *dialect.Trace
-	all      []*outcome
-	noStarts bool // the file does not say when requests were sent
-	noGaps   bool // the file does not hold the token events between the first and the last
-	leftOut  int  // requests that the tool would not have seen
-	raised   map[string]int
+	explainer *explain.Explainer
+	all       []*outcome
+	noStarts  bool // the file does not say when requests were sent
+	noGaps    bool // the file does not hold the token events between the first and the last
+	leftOut   int  // requests that the tool would not have seen
+	raised    map[string]int
 }
 
 // spreads reports whether gaps are spread over the tokens of their texts.
@@ -86,7 +87,7 @@ func Analyze(ctx context.Context, tool *Tool, r export.Reader, cfg dialect.Confi
 	if err := checkKind(tool, run, cfg); err != nil {
 		return nil, err
 	}
-	rep := &Report{Tool: tool, args: args, warnings: warnings, trace: dialect.NewTrace(run, cfg)}
+	rep := &Report{Tool: tool, args: args, warnings: warnings, explainer: dialect.NewExplainer(run, cfg)}
 	if cfg.Tokenizer == nil && cfg.Explain {
 		cfg.Tokenizer, rep.uncounted = dialect.Uncounted(), true
 	}
@@ -94,7 +95,7 @@ func Analyze(ctx context.Context, tool *Tool, r export.Reader, cfg dialect.Confi
 	if err != nil {
 		return nil, err
 	}
-	template := level{tool: tool, args: args, tokenizer: cfg.Tokenizer, model: args.model, trace: rep.trace}
+	template := level{tool: tool, args: args, tokenizer: cfg.Tokenizer, model: args.model, explainer: rep.explainer}
 	template.endpoint(run, cfg)
 	if cfg.Tokenizer != nil {
 		template.special = int64(len(cfg.Tokenizer.AddSpecial(nil)))

@@ -4,14 +4,15 @@ import (
 	"math"
 
 	"github.com/pa-tools/pa/pkg/analyze/dialect"
+	"github.com/pa-tools/pa/pkg/analyze/dialect/explain"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-var _ dialect.Definer = (*Report)(nil)
+var _ explain.Definer = (*Report)(nil)
 
 // explain takes note of which of the tool's rules were at work on a request.
 func (l *level) explain(o *outcome, q *export.Request) {
-	t := l.trace
+	t := l.explainer
 	if t == nil || q.Excluded() != "" {
 		return
 	}
@@ -23,17 +24,17 @@ func (l *level) explain(o *outcome, q *export.Request) {
 	after := func(s float64) uint64 { return q.StartNS + uint64(math.Round(s*1e9)) }
 	switch {
 	case o.whole:
-		t.Note(dialect.FirstToken, "takes −1 s for the time of an answer that is not streamed")
-		t.Note(dialect.OutputTime, "divides the latency and a second more: the first token is at −1 s")
+		t.Note(explain.FirstToken, "takes −1 s for the time of an answer that is not streamed")
+		t.Note(explain.OutputTime, "divides the latency and a second more: the first token is at −1 s")
 	case o.ttft == 0 && o.iterations == 0:
-		t.Note(dialect.FirstToken, "takes 0 for the time of an answer without a token")
+		t.Note(explain.FirstToken, "takes 0 for the time of an answer without a token")
 	default:
-		t.First(after(o.ttft), dialect.InterToken, dialect.OutputTime)
+		t.First(after(o.ttft), explain.InterToken, explain.OutputTime)
 		t.Gaps(len(o.itl) + 1)
 	}
-	t.End(after(o.latency), dialect.OutputTime)
+	t.End(after(o.latency), explain.OutputTime)
 	if l.client != nil && l.client.marksAll && len(o.itl) > 0 {
-		t.Note(dialect.InterToken, "measures a gap from the event before, whatever that holds")
+		t.Note(explain.InterToken, "measures a gap from the event before, whatever that holds")
 	}
 	if l.uncounted() {
 		return
@@ -42,9 +43,9 @@ func (l *level) explain(o *outcome, q *export.Request) {
 	t.Input(o.input)
 	switch m := t.Strict(); {
 	case o.output > 1 && m.Events < 2:
-		t.Note(dialect.OutputTime, "also of answers that came in one piece")
+		t.Note(explain.OutputTime, "also of answers that came in one piece")
 	case m.OutputTokens.OK && m.OutputTokens.V != o.output:
-		t.Note(dialect.OutputTime, "divides by its own count of output tokens − 1")
+		t.Note(explain.OutputTime, "divides by its own count of output tokens − 1")
 	}
 }
 
@@ -52,15 +53,15 @@ func (l *level) uncounted() bool { return l.tokenizer == dialect.Uncounted() }
 
 // explainLevel takes note of what holds for the level as a whole.
 func (l *level) explainLevel(out *Level) {
-	t := l.trace
+	t := l.explainer
 	t.Over(int64(math.Round(out.Duration*1e9)), "the whole of the tool's run")
-	if len(t.Differs(dialect.OutputTokens)) > 0 {
-		t.State("adds up its own count of output tokens", dialect.OutputRate, dialect.TotalRate)
+	if len(t.Differs(explain.OutputTokens)) > 0 {
+		t.State("adds up its own count of output tokens", explain.OutputRate, explain.TotalRate)
 	}
-	if len(t.Differs(dialect.InputTokens)) > 0 {
-		t.State("adds up its own count of input tokens", dialect.TotalRate)
+	if len(t.Differs(explain.InputTokens)) > 0 {
+		t.State("adds up its own count of input tokens", explain.TotalRate)
 	}
-	t.State("the mean of each request's output tokens / latency; strict divides the rate of all by the concurrency", dialect.UserRate)
+	t.State("the mean of each request's output tokens / latency; strict divides the rate of all by the concurrency", explain.UserRate)
 }
 
 // clientWords say what the request functions take for a token, and for the end.
@@ -78,10 +79,10 @@ const naGaps = "the file does not hold the tokens between the first and the last
 
 // Definitions returns what the tool calls each measure of the last level it
 // reports, how it gets it, and why that is not what is strict.
-func (r *Report) Definitions() []dialect.Definition {
-	var all []dialect.Definition
-	for _, m := range dialect.Measures() {
-		d := dialect.Definition{Measure: m, NA: "there is no such metric"}
+func (r *Report) Definitions() []explain.Definition {
+	var all []explain.Definition
+	for _, m := range explain.Measures() {
+		d := explain.Definition{Measure: m, NA: "there is no such metric"}
 		if len(r.Levels) > 0 {
 			r.define(&d, &r.Levels[len(r.Levels)-1])
 		}
@@ -91,56 +92,56 @@ func (r *Report) Definitions() []dialect.Definition {
 }
 
 // define fills in a definition and its values on a level.
-func (r *Report) define(d *dialect.Definition, l *Level) {
+func (r *Report) define(d *explain.Definition, l *Level) {
 	words := clientWords[r.client]
 	stats := func(name, formula string, s *Stats) {
 		d.Name, d.Formula, d.NA = name, formula, ""
-		d.Values = dialect.Values{N: s.N, Mean: s.Mean * 1e6, P50: s.Median * 1e6, P99: s.P99 * 1e6}
+		d.Values = explain.Values{N: s.N, Mean: s.Mean * 1e6, P50: s.Median * 1e6, P99: s.P99 * 1e6}
 		if s.N == 0 {
 			d.NA = "no request has one; the tool prints 0"
 		}
 	}
 	single := func(name, formula string, v float64) {
-		d.Name, d.Formula, d.NA, d.Values = name, formula, "", dialect.Single(v)
+		d.Name, d.Formula, d.NA, d.Values = name, formula, "", explain.Single(v)
 	}
 	switch d.Measure {
-	case dialect.FirstToken:
+	case explain.FirstToken:
 		stats("ttft", "first "+words.token+" − start", &l.TTFT)
-	case dialect.InterToken:
+	case explain.InterToken:
 		stats("itl", "gaps before each later "+words.token+", pooled", &l.ITL)
 		if math.IsNaN(l.ITL.Mean) {
 			d.NA = naGaps
 		}
-	case dialect.OutputTime:
+	case explain.OutputTime:
 		stats("tpot", "(latency − ttft) / (output tokens − 1), of each request with two output tokens", &l.TPOT)
-	case dialect.Latency:
+	case explain.Latency:
 		stats("e2el", words.end+" − start", &l.E2EL)
-	case dialect.OutputTokens:
+	case explain.OutputTokens:
 		single("total_output_tokens / completed", r.outputHow(), ratio(float64(l.OutputTokens), float64(l.Completed)))
-	case dialect.InputTokens:
+	case explain.InputTokens:
 		single("total_input_tokens / completed", r.inputHow(), ratio(float64(l.InputTokens), float64(l.Completed)))
-	case dialect.Requests:
+	case explain.Requests:
 		single("completed", "requests that did not fail for the tool", float64(l.Completed))
-	case dialect.RequestRate:
+	case explain.RequestRate:
 		single("request_throughput", "completed / duration of the run", l.RequestRate)
-	case dialect.OutputRate:
+	case explain.OutputRate:
 		single("output_throughput", "Σ output tokens / the same duration", l.OutputRate)
-	case dialect.TotalRate:
+	case explain.TotalRate:
 		single("total_token_throughput", "Σ input and output tokens / the same duration", l.TotalRate)
-	case dialect.UserRate:
+	case explain.UserRate:
 		if r.Tool.isTRTLLM() {
 			single("user_throughput", "mean of output tokens / latency of each request", l.UserRate)
 		}
 	}
 	switch {
 	case d.NA != "":
-	case l.Completed == 0 && d.Measure != dialect.Requests:
+	case l.Completed == 0 && d.Measure != explain.Requests:
 		d.NA = "no request completed"
-	case r.uncounted && (d.Measure == dialect.OutputTime || d.Measure == dialect.OutputTokens || d.Measure == dialect.InputTokens ||
-		d.Measure == dialect.OutputRate || d.Measure == dialect.TotalRate || d.Measure == dialect.UserRate):
+	case r.uncounted && (d.Measure == explain.OutputTime || d.Measure == explain.OutputTokens || d.Measure == explain.InputTokens ||
+		d.Measure == explain.OutputRate || d.Measure == explain.TotalRate || d.Measure == explain.UserRate):
 		d.NA = "tokens that the server does not count are counted with the model's tokenizer; give --tokenizer"
 	default:
-		d.Differs = r.trace.Differs(d.Measure)
+		d.Differs = r.explainer.Differs(d.Measure)
 	}
 }
 

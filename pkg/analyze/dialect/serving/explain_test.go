@@ -8,6 +8,7 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/dialect"
 	"github.com/pa-tools/pa/pkg/analyze/dialect/dialecttest"
+	"github.com/pa-tools/pa/pkg/analyze/dialect/explain"
 )
 
 // Of every report there is, each value that is not the strict one has a reason.
@@ -37,8 +38,8 @@ func TestDifferencesHaveReasons(t *testing.T) {
 		if len(own.Experiments) > 1 {
 			continue
 		}
-		c := dialect.Compare([]dialect.Side{
-			{Dialect: "strict", Definitions: dialect.Strict(own, last)},
+		c := explain.Compare([]explain.Side{
+			{Dialect: "strict", Definitions: explain.Strict(own, last)},
 			{Dialect: g.tool, Definitions: rep.Definitions()},
 		})
 		compared++

@@ -58,7 +58,7 @@ func (l *level) outcome(q *export.Request) (*outcome, error) {
 		o.itl = slices.Clone(o.itl)
 	}()
 	o.endNS, _ = q.EndNS()
-	w := &worker{level: l, o: o, q: q, usagePrompt: -1, usageOutput: -1}
+	w := &answerReader{level: l, o: o, q: q, usagePrompt: -1, usageOutput: -1}
 	switch {
 	case q.Status == export.StatusHTTPError:
 		o.err = reason(q)
@@ -103,8 +103,8 @@ func answer(q *export.Request) string {
 // tool, which holds times and counts in the place of answers.
 func withoutTexts(q *export.Request) bool { return q.Stated != nil && q.NoOutputs }
 
-// A worker goes through the answer to one request.
-type worker struct {
+// answerReader measures the answer to one request.
+type answerReader struct {
 	*level
 	o    *outcome
 	q    *export.Request
@@ -114,7 +114,7 @@ type worker struct {
 }
 
 // raise notes an exception, unless there was one.
-func (w *worker) raise(e error) {
+func (w *answerReader) raise(e error) {
 	if w.o.raised == nil {
 		w.o.raised = e
 	}
@@ -131,7 +131,7 @@ func failure(q *export.Request) error {
 var errUnbound = errors.New("UnboundLocalError: cannot access local variable 'latency' where it is not associated with a value")
 
 // stream goes through the events of a streamed answer.
-func (w *worker) stream() {
+func (w *answerReader) stream() {
 	c, o, start := w.client, w.o, w.q.StartNS
 	events := lines(w.q.Responses)
 	if c.frames {
@@ -181,7 +181,7 @@ func (w *worker) stream() {
 }
 
 // event reads one event and notes its usage.
-func (w *worker) event(text string) (isToken bool, content string, e error) {
+func (w *answerReader) event(text string) (isToken bool, content string, e error) {
 	if !utf8.ValidString(text) {
 		return false, "", errors.New("UnicodeDecodeError: an event is no UTF-8")
 	}
@@ -223,7 +223,7 @@ func (w *worker) event(text string) (isToken bool, content string, e error) {
 }
 
 // decoded notes what TensorRT-LLM says about its decoding.
-func (w *worker) decoded(data chunk) {
+func (w *answerReader) decoded(data chunk) {
 	c, _, _ := data.choice()
 	v, ok := c.v.Member("avg_decoded_tokens_per_iter")
 	if !ok {
@@ -235,14 +235,14 @@ func (w *worker) decoded(data chunk) {
 
 // gapText counts the tokens of the text behind a gap, where the tool spreads
 // gaps over tokens.
-func (w *worker) gapText(text string) {
+func (w *answerReader) gapText(text string) {
 	if w.spreads() && w.tokenizer != nil {
 		w.o.gapTokens = append(w.o.gapTokens, w.tokenizer.Count(text))
 	}
 }
 
 // wholeAnswer takes an answer that is not streamed.
-func (w *worker) wholeAnswer() {
+func (w *answerReader) wholeAnswer() {
 	o := w.o
 	end, ok := w.q.EndNS()
 	if e := failure(w.q); e != nil || !ok {
@@ -269,7 +269,7 @@ func (w *worker) wholeAnswer() {
 }
 
 // message reads the JSON of an answer that is not streamed.
-func (w *worker) message(data chunk) error {
+func (w *answerReader) message(data chunk) error {
 	c, ok, e := data.choice()
 	if e != nil || !ok {
 		return errors.Join(e, errKey("choices"))
@@ -305,7 +305,7 @@ func (w *worker) message(data chunk) error {
 }
 
 // count finds the numbers of tokens.
-func (w *worker) count() error {
+func (w *answerReader) count() error {
 	o, detailed := w.o, w.args.detailed
 	if o.success || detailed {
 		if err := w.countInput(); err != nil {
@@ -331,7 +331,7 @@ func (w *worker) count() error {
 }
 
 // countInput finds the length of the prompt.
-func (w *worker) countInput() error {
+func (w *answerReader) countInput() error {
 	o := w.o
 	if w.tool.layout == layoutVLLM && w.usagePrompt >= 0 {
 		o.input, o.inputShown = w.usagePrompt, w.usagePrompt
@@ -347,7 +347,7 @@ func (w *worker) countInput() error {
 
 // countSGLang takes the length that was asked for, unless the server said
 // another, and the count of the text beside it.
-func (w *worker) countSGLang() error {
+func (w *answerReader) countSGLang() error {
 	var err error
 	o := w.o
 	o.retokenized, err = w.tokens(w.text.String(), false)

@@ -10,6 +10,7 @@ import (
 	"github.com/pa-tools/pa/internal/golden"
 	"github.com/pa-tools/pa/pkg/analyze/dialect"
 	"github.com/pa-tools/pa/pkg/analyze/dialect/dialecttest"
+	"github.com/pa-tools/pa/pkg/analyze/dialect/explain"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/foreign"
 )
@@ -172,7 +173,7 @@ func TestImportedWithoutGaps(t *testing.T) {
 			t.Errorf("%s: no itls in %s", tool.Name, &b)
 		}
 		for _, d := range rep.Definitions() {
-			if d.Measure == dialect.InterToken && d.NA != naGaps {
+			if d.Measure == explain.InterToken && d.NA != naGaps {
 				t.Errorf("%s: ITL is n/a: %q, want %q", tool.Name, d.NA, naGaps)
 			}
 		}

@@ -10,7 +10,7 @@ import (
 // stated takes a request out of the result file of another tool: its responses
 // are the chunks that the tool counted, and one more where it said that the
 // answer ended later.
-func (w *worker) stated() {
+func (w *answerReader) stated() {
 	o, q := w.o, w.q
 	if q.Stated.Text != nil {
 		w.text.WriteString(*q.Stated.Text)
@@ -56,7 +56,7 @@ func (w *worker) stated() {
 
 // countsStated reports whether response i is a token event of this tool, as far
 // as the file tells.
-func (w *worker) countsStated(i int) bool {
+func (w *answerReader) countsStated(i int) bool {
 	q := w.q
 	if n := q.Stated.TokenEvents; n != nil && int64(i) >= *n {
 		return false

@@ -42,8 +42,8 @@ var tools = []*Tool{
 	{Name: "sglang", Release: "sglang.benchmark.serving 0.5.23", chat: &sglangChat, completions: &sglangCompletions, layout: layoutSGLang},
 }
 
-// Leaves says what a result file of the tool does not hold of a run.
-func (t *Tool) Leaves() string {
+// Omits lists the parts of a run that a result file of the tool does not hold.
+func (t *Tool) Omits() string {
 	const most = "prompts, what the single events held, those that the tool does not count, and when the requests failed"
 	switch t.layout {
 	case layoutVLLM:

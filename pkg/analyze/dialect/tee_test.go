@@ -33,7 +33,7 @@ func (c *counted) Close() error                                              { r
 
 // Every consumer gets every request in order, also when others leave: before
 // the first request, in the middle, or with an error.
-func TestFan(t *testing.T) {
+func TestTee(t *testing.T) {
 	errLeft := errors.New("left")
 	const n = 100
 	got := make([][]uint64, 6)
@@ -53,7 +53,7 @@ func TestFan(t *testing.T) {
 			return errLeft
 		})
 	}
-	errs := Fan(&counted{n: n}, consumers)
+	errs := Tee(&counted{n: n}, consumers)
 	for i, want := range []int{n, 0, 1, n / 2, n, n} {
 		if len(got[i]) != want || !slices.IsSorted(got[i]) || want > 0 && got[i][want-1] != uint64(want) {
 			t.Errorf("consumer %d got %v, want 1 to %d", i, got[i], want)
@@ -62,25 +62,7 @@ func TestFan(t *testing.T) {
 	if want := []error{nil, errLeft, errLeft, errLeft, nil, errLeft}; !slices.Equal(errs, want) {
 		t.Errorf("errors %v, want %v", errs, want)
 	}
-	if errs := Fan(&counted{n: 3}, nil); len(errs) != 0 {
+	if errs := Tee(&counted{n: 3}, nil); len(errs) != 0 {
 		t.Errorf("of nobody: %v", errs)
-	}
-}
-
-func TestFamily(t *testing.T) {
-	for _, c := range []struct {
-		names []string
-		want  string
-	}{
-		{[]string{"strict"}, "strict"},
-		{[]string{"genai-perf-24.03", "genai-perf-24.04", "genai-perf-main"}, "genai-perf-24.03 to main"},
-		{[]string{"trtllm-1.0", "trtllm-main"}, "trtllm-1.0 to main"},
-		{[]string{"vllm", "sglang"}, "vllm, sglang"},
-		{[]string{"genai-perf-main", "vllm"}, "genai-perf-main, vllm"},
-		{[]string{"genai-perf-25.08", "genai-perf-main", "trtllm-1.0"}, "genai-perf-25.08 to main, trtllm-1.0"},
-	} {
-		if got := Family(c.names); got != c.want {
-			t.Errorf("Family(%v) = %q, want %q", c.names, got, c.want)
-		}
 	}
 }

@@ -7,13 +7,12 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// Fan gives each of several consumers all requests of r, which is read once:
-// in lockstep, so that no more than one request is in memory. It returns the
-// consumers' errors when all have returned. A consumer may return early, must
-// change nothing of what it reads, and runs in a goroutine of its own that ends
-// with it.
-func Fan(r export.Reader, consumers []func(export.Reader) error) []error {
-	f := &fan{source: r, present: len(consumers)}
+// Tee reads r once and hands each request to all consumers. The consumers run in
+// goroutines of their own and in lockstep, so that one request is in memory at a time.
+// A consumer must not change what it reads; it may return early. Tee returns the
+// errors of the consumers, in their order, when all have returned.
+func Tee(r export.Reader, consumers []func(export.Reader) error) []error {
+	f := &tee{source: r, present: len(consumers)}
 	f.ready = sync.NewCond(&f.mu)
 	errs := make([]error, len(consumers))
 	var wg sync.WaitGroup
@@ -28,24 +27,23 @@ func Fan(r export.Reader, consumers []func(export.Reader) error) []error {
 	return errs
 }
 
-// A fan is the common state of the branches of one reader.
-//
-// The request number turn is there for all. A branch that wants the next one
-// waits until all present branches do; the last of them fetches it.
-type fan struct {
+// tee is the common state of the branches of one reader. All branches read request
+// number turn. A branch that wants the next one waits for the other present branches;
+// the last of them fetches it.
+type tee struct {
 	source export.Reader
 
 	mu      sync.Mutex
 	ready   *sync.Cond
 	present int  // branches that still read
-	waiting int  // of them, those that want the next request
-	turn    int  // grows with each request
-	more    bool // what the source's Next said
+	waiting int  // branches that wait for the next request
+	turn    int  // number of the current request
+	more    bool // result of the source's Next
 }
 
-// advance is called with mu held: it fetches the next request when all want
-// it.
-func (f *fan) advance() {
+// advance fetches the next request if all present branches wait for it. The caller
+// holds mu.
+func (f *tee) advance() {
 	if f.present == 0 || f.waiting < f.present {
 		return
 	}
@@ -57,7 +55,7 @@ func (f *fan) advance() {
 
 // A branch is one consumer's view of the reader.
 type branch struct {
-	f   *fan
+	f   *tee
 	end bool
 }
 
@@ -90,7 +88,7 @@ func (b *branch) Run() *export.Run         { return b.f.source.Run() }
 func (b *branch) Request() *export.Request { return b.f.source.Request() }
 func (b *branch) Experiment() int          { return b.f.source.Experiment() }
 func (b *branch) Err() error               { return b.f.source.Err() }
-func (b *branch) Close() error             { return nil } // the source is its opener's
+func (b *branch) Close() error             { return nil } // the caller of Tee closes the source
 
 func (b *branch) Warnings() []export.Warning {
 	b.f.mu.Lock()
@@ -98,7 +96,7 @@ func (b *branch) Warnings() []export.Warning {
 	return b.f.source.Warnings()
 }
 
-// Scrapes keeps the others from going on meanwhile.
+// Scrapes reads the telemetry while the other branches wait.
 func (b *branch) Scrapes(ctx context.Context, do func(*export.Scrape) error) error {
 	b.f.mu.Lock()
 	defer b.f.mu.Unlock()

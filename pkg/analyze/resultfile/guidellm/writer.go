@@ -19,8 +19,8 @@ import (
 // Version is the release of GuideLLM whose file is written.
 const Version = "0.8.1"
 
-// Leaves says what the file does not hold of a run.
-const Leaves = "the times between the first and the last token, what the single events held, warmup, telemetry, where a time was taken, and how a request failed beside the message"
+// Omits lists the parts of a run that the file does not hold.
+const Omits = "the times between the first and the last token, what the single events held, warmup, telemetry, where a time was taken, and how a request failed beside the message"
 
 // A Writer keeps what the file is made of.
 type Writer struct {

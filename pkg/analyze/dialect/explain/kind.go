@@ -1,4 +1,4 @@
-package dialect
+package explain
 
 import (
 	"bytes"
@@ -8,7 +8,7 @@ import (
 	"github.com/pa-tools/pa/pkg/wire/sse"
 )
 
-// kind says in words what a response holds, by the first event in it.
+// kind describes the content of a response in words, by its first event.
 func kind(p *export.Response) string {
 	v, ok := p.Outputs.Get("response")
 	if !ok {
@@ -57,7 +57,7 @@ func chunkKind(c *openai.Chunk) string {
 	return "an empty text"
 }
 
-// tensorKind is for a response of a Triton server.
+// tensorKind describes a response of a Triton server.
 func tensorKind(p *export.Response) string {
 	for i := range p.Outputs {
 		if p.Outputs[i].Name == "text_output" && len(p.Outputs[i].Value.Data) > 0 {

@@ -13,8 +13,8 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// Leaves says what the file of requests does not hold of a run.
-const Leaves = "the level and the session of a request, when it was due and issued, chunks without text of the first choice but in the body, warmup, telemetry, and where a time was taken"
+// Omits lists the parts of a run that the file of requests does not hold.
+const Omits = "the level and the session of a request, when it was due and issued, chunks without text of the first choice but in the body, warmup, telemetry, and where a time was taken"
 
 // A Writer writes the requests of a run, and keeps what its summaries are made
 // of.

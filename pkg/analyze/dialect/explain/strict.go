@@ -1,4 +1,4 @@
-package dialect
+package explain
 
 import (
 	"fmt"
@@ -8,14 +8,13 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze"
 )
 
-// strictKeys are the keys of package analyze's metrics that are a Measure.
+// strictKeys maps measures to the keys of package analyze's metrics.
 var strictKeys = map[Measure]string{
 	FirstToken: "ttft_ns", SecondToken: "ttst_ns", InterToken: "itl_ns", OutputTime: "tpot_ns", Latency: "e2el_ns",
 	OutputTokens: "output_tokens", InputTokens: "input_tokens",
 }
 
-// Strict returns the strict definitions of one load level, for each of
-// [Measures].
+// Strict returns the strict definitions of one load level, one for each of [Measures].
 func Strict(rep *analyze.Report, e *analyze.Experiment) []Definition {
 	var all []Definition
 	for _, m := range Measures() {
@@ -91,5 +90,5 @@ func strictRate(d *Definition, e *analyze.Experiment) {
 	}
 }
 
-// Has reports whether anything came out.
+// Has reports whether the definition has a value.
 func (d *Definition) Has() bool { return d.NA == "" && d.Formula != "" && !math.IsNaN(d.Values.Mean) }

@@ -1,56 +1,54 @@
-package dialect
+package explain
 
 import (
 	"math"
 	"slices"
 	"strings"
-	"sync"
 )
 
-// A Side is what one dialect says about a load level.
+// A Side holds the definitions of one dialect for one load level.
 type Side struct {
 	Dialect     string // as on the command line: "genai-perf-25.08"
 	Definitions []Definition
-	// Remarks are what a reader must know about all of them.
+	// Remarks are notes for the reader that concern all Definitions.
 	Remarks []string
 }
 
-// A Comparison is a load level under several dialects.
+// A Comparison holds a load level under several dialects.
 type Comparison struct {
-	Measures []Compared
+	Measures []MeasureRows
 	Remarks  []Remark
 }
 
-// A Compared is one measure under all dialects.
-type Compared struct {
+// MeasureRows holds one measure under all dialects.
+type MeasureRows struct {
 	Measure Measure
 	Rows    []Row
 }
 
-// A Row is a definition that one or more dialects have in common: in words,
-// values and differences.
+// A Row is a definition that one or more dialects share: the same words, values and
+// differences.
 type Row struct {
 	Dialects []string
 	Definition
 }
 
-// A Remark is what is to be known about dialects.
+// A Remark is a note for the reader about some dialects.
 type Remark struct {
 	Dialects []string
 	Text     string
 }
 
-// unexplained is said of a value that is not the strict one where no rule was
-// seen at work.
+// unexplained is the reason of a value that differs from the strict one although no
+// known rule applied.
 const unexplained = "differs by a rule that is not named here"
 
-// Compare puts dialects side by side, in the order given. The first is the one
-// that the others differ from. Dialects that follow each other and say the same
-// share a row.
+// Compare puts dialects side by side, in the order given. The first side is the
+// reference of all differences. Neighbours with equal definitions share a row.
 func Compare(sides []Side) Comparison {
 	var c Comparison
 	for _, m := range Measures() {
-		x := Compared{Measure: m}
+		x := MeasureRows{Measure: m}
 		var strict *Definition
 		for i := range sides {
 			at := slices.IndexFunc(sides[i].Definitions, func(d Definition) bool { return d.Measure == m })
@@ -88,8 +86,8 @@ func (d *Definition) same(o *Definition) bool {
 	return d.Name == o.Name && d.Formula == o.Formula && d.NA == o.NA && slices.Equal(d.Differs, o.Differs) && d.Values.near(o.Values)
 }
 
-// near reports whether values are the same but for the last digits, which
-// depend on the order of additions.
+// near reports whether values are equal except for the last digits, which depend on
+// the order of additions.
 func (v Values) near(o Values) bool {
 	if v.N != o.N && !math.IsNaN(v.P50) && !math.IsNaN(o.P50) {
 		return false
@@ -102,8 +100,8 @@ func (v Values) near(o Values) bool {
 	return true
 }
 
-// Family returns names of dialects as a list in which releases of a tool that
-// follow each other are one: "genai-perf-24.03 to 24.06, vllm".
+// Family lists names of dialects. Consecutive releases of a tool become a range:
+// "genai-perf-24.03 to 24.06, vllm".
 func Family(names []string) string {
 	var all []string
 	for i := 0; i < len(names); {
@@ -122,43 +120,8 @@ func Family(names []string) string {
 	return strings.Join(all, ", ")
 }
 
-// tool returns what a name has in front of its release: "genai-perf-"; "" for
-// nothing.
+// tool returns the part of a name before its release: "genai-perf-"; "" if there is no
+// release.
 func tool(name string) string {
 	return name[:strings.LastIndexByte(name, '-')+1]
-}
-
-// Shared returns a Tokenizer that counts texts once for several goroutines that
-// ask for the same ones at about the same time.
-func Shared(t Tokenizer) Tokenizer { return &shared{Tokenizer: t, counts: map[string]int{}} }
-
-type shared struct {
-	Tokenizer
-	mu     sync.Mutex
-	counts map[string]int
-	bytes  int
-}
-
-// Err returns why the Tokenizer below could not count a text.
-func (s *shared) Err() error { return refusal(s.Tokenizer) }
-
-// maxSharedBytes bounds what a shared Tokenizer remembers.
-const maxSharedBytes = 1 << 20
-
-func (s *shared) Count(text string) int {
-	s.mu.Lock()
-	n, ok := s.counts[text]
-	s.mu.Unlock()
-	if ok {
-		return n
-	}
-	n = s.Tokenizer.Count(text)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.bytes += len(text) + 64; s.bytes > maxSharedBytes {
-		clear(s.counts)
-		s.bytes = len(text) + 64
-	}
-	s.counts[text] = n
-	return n
 }

@@ -1,18 +1,17 @@
-package dialect
+package explain
 
 import "math"
 
-// A Measure is something that several tools measure, whatever they call it and
-// however they do it.
+// A Measure is a quantity that several tools report, each under a name and by a
+// formula of its own.
 type Measure string
 
-// The measures, as they stand in JSON.
+// The measures, as JSON spells them.
 const (
 	FirstToken  Measure = "ttft"
 	SecondToken Measure = "ttst"
-	// InterToken is what a tool calls inter-token latency; OutputTime what it
-	// calls time per output token. What the one calls by this name is the
-	// formula of the other's, often enough.
+	// InterToken is the metric that a tool calls inter-token latency, OutputTime the
+	// one that it calls time per output token. Tools often swap the two formulas.
 	InterToken   Measure = "itl"
 	OutputTime   Measure = "tpot"
 	Latency      Measure = "e2el"
@@ -25,7 +24,7 @@ const (
 	UserRate     Measure = "output_token_throughput_per_user"
 )
 
-// measures are all, in the order of reports.
+// measures lists all measures in the order of reports.
 var measures = [...]struct {
 	name  Measure
 	words string
@@ -54,7 +53,7 @@ func Measures() []Measure {
 	return all
 }
 
-// Words returns what people call the measure: "TTFT, time to first token".
+// Words returns the common name of the measure: "TTFT, time to first token".
 func (m Measure) Words() string {
 	for i := range measures {
 		if measures[i].name == m {
@@ -64,8 +63,7 @@ func (m Measure) Words() string {
 	return string(m)
 }
 
-// Unit returns the unit that values of the measure have here, whatever the tool
-// prints them in.
+// Unit returns the unit of the measure's Values. The tool may print another one.
 func (m Measure) Unit() Unit {
 	for i := range measures {
 		if measures[i].name == m {
@@ -86,41 +84,39 @@ const (
 	PerSecond   Unit = "1/s"
 )
 
-// A Definition is how a tool measures something, what comes out on a file, and
-// why that is not what the strict definition gives.
+// A Definition says how a tool measures something, which values a file has under this
+// rule, and why they differ from the strict ones.
 type Definition struct {
 	Measure Measure
-	// Name is the tool's: "Inter token latency"; "" where it has none.
+	// Name is the tool's name of the metric: "Inter token latency"; "" if it has none.
 	Name string
-	// Formula says in one line how it is done; "" where the tool has no such
-	// metric.
+	// Formula is the rule in one line; "" if the tool has no such metric.
 	Formula string
-	// Values are what came out; NA is why there are none.
+	// Values are the statistics; NA is the reason if there are none.
 	Values Values
 	NA     string
-	// Differs are the rules of the tool that make it another number than the
-	// strict definition's, each of which is at work on this very file. The
+	// Differs are the rules of the tool that changed the values of this file. The
 	// strict definitions have none.
 	Differs []string
 }
 
-// Values are the statistics that the tools have in common, in the unit of the
-// Measure. What is not there is NaN: all but Mean where there is one value for
-// the whole level.
+// Values are the statistics that all tools report, in the unit of the Measure. A
+// missing statistic is NaN. A measure with one value for the whole level has only
+// Mean.
 type Values struct {
 	N              int
 	Mean, P50, P99 float64
 }
 
-// Single returns the Values of a metric that is one number.
+// Single returns the Values of a metric with one value for the whole level.
 func Single(v float64) Values { return Values{N: 1, Mean: v, P50: math.NaN(), P99: math.NaN()} }
 
-// A Definer is a Report that can say what it measured and how. Its dialect was
-// asked to take note: Config.Explain.
+// A Definer is a report of a dialect that explains its measures. The dialect collects
+// the explanations if its Config.Explain is set.
 type Definer interface {
-	// Definitions returns one for each of [Measures], in that order.
+	// Definitions returns one Definition for each of [Measures], in that order.
 	Definitions() []Definition
-	// Remarks are what a reader must know about all of them, in words that do
-	// not name the release.
+	// Remarks are notes for the reader that concern all of them. They do not name the
+	// release.
 	Remarks() []string
 }

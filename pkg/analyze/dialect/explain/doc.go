@@ -1,0 +1,16 @@
+// Package explain compares how tools define the same measure, and explains why their
+// figures for one file differ from the strict ones of package analyze.
+//
+//	x := dialect.NewExplainer(run, counter, nil)
+//	x.Request(q)           // for each request that the tool reads
+//	x.First(recvNS)        // the tool's choice of the first token
+//	x.Differs(explain.FirstToken)
+//
+// A Measure is a quantity such as TTFT. A Definition is one tool's formula for it with
+// the values of a load level. A Comparison puts the definitions of several dialects
+// side by side. Values are in the unit of their measure: nanoseconds, tokens, a count,
+// or per second.
+//
+// The package measures nothing as a tool does: the dialects do, and report their
+// choices to an Explainer.
+package explain
