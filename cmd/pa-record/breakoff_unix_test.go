@@ -15,7 +15,7 @@ import (
 	"github.com/pa-tools/pa/internal/exporttest"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/pawindow"
-	"github.com/pa-tools/pa/pkg/sim"
+	"github.com/pa-tools/pa/pkg/sim/ledger"
 )
 
 // windowModes are flags of windows that end, but of which there are enough for
@@ -100,7 +100,7 @@ func TestWindowsBreakOff(t *testing.T) {
 				if event == "SIGINT" {
 					answered = 0
 					for _, e := range srv.ledger(t) {
-						if e.End == sim.EndOK {
+						if e.End == ledger.EndOK {
 							answered++
 						}
 					}

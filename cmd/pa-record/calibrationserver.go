@@ -19,6 +19,7 @@ import (
 
 	"github.com/pa-tools/pa/pkg/recorder/calibrate"
 	"github.com/pa-tools/pa/pkg/sim"
+	"github.com/pa-tools/pa/pkg/sim/ledger"
 )
 
 // A calibrationServer is "pa-record sim" in a process of its own.
@@ -105,7 +106,7 @@ func (s *calibrationServer) truths(ctx context.Context) (map[string]*calibrate.T
 	defer resp.Body.Close()
 	all := map[string]*calibrate.Truth{}
 	for dec := json.NewDecoder(resp.Body); ; {
-		var e sim.Entry
+		var e ledger.Entry
 		if err := dec.Decode(&e); errors.Is(err, io.EOF) {
 			return all, nil
 		} else if err != nil {
@@ -117,7 +118,7 @@ func (s *calibrationServer) truths(ctx context.Context) (map[string]*calibrate.T
 }
 
 // truthOf returns a ledger entry as the calibration wants it.
-func truthOf(e *sim.Entry) *calibrate.Truth {
+func truthOf(e *ledger.Entry) *calibrate.Truth {
 	t := &calibrate.Truth{ReceivedNS: e.ReceivedKernelNS}
 	for _, w := range e.Writes {
 		for range w.Events { // one, but where a fault joins several

@@ -8,28 +8,30 @@ import (
 	"github.com/pa-tools/pa/internal/exporttest"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/sim"
+	"github.com/pa-tools/pa/pkg/sim/ledger"
+	"github.com/pa-tools/pa/pkg/sim/plan"
 )
 
 // Triton's generate endpoints take prompts as they are, without a model's name, and
 // their streams, which have no mark of their end, come whole. One that breaks off does
 // not.
 func TestGenerate(t *testing.T) {
-	srv, err := sim.Start(t.Context(), sim.Config{TTFT: sim.ConstantDelay(1e6), ITL: sim.ConstantDelay(1e6), OutputTokens: sim.ConstantLength(5)})
+	srv, err := sim.Start(t.Context(), sim.Config{TTFT: plan.ConstantDelay(1e6), ITL: plan.ConstantDelay(1e6), OutputTokens: plan.ConstantLength(5)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer srv.Close()
 	for _, tt := range []struct {
 		args      string
-		protocol  sim.Protocol
+		protocol  ledger.Protocol
 		responses int
 		status    export.Status
 	}{
-		{"--endpoint v2/models/vllm/generate", sim.TritonGenerate, 1, export.StatusOK},
-		{"--endpoint v2/models/vllm/generate_stream --streaming", sim.TritonGenerateStream, 5, export.StatusOK},
-		{"--endpoint v2/models/vllm/versions/1/generate_stream --streaming --transport nethttp", sim.TritonGenerateStream, 5, export.StatusOK},
-		{`--endpoint v2/models/vllm/generate_stream --streaming --extra-body {"sim_fault":"reset","sim_fault_after":2}`, sim.TritonGenerateStream, 2, export.StatusTruncated},
-		{`--endpoint v2/models/vllm/generate_stream --streaming --extra-body {"fail_after":2}`, sim.TritonGenerateStream, 3, export.StatusRPCError},
+		{"--endpoint v2/models/vllm/generate", ledger.TritonGenerate, 1, export.StatusOK},
+		{"--endpoint v2/models/vllm/generate_stream --streaming", ledger.TritonGenerateStream, 5, export.StatusOK},
+		{"--endpoint v2/models/vllm/versions/1/generate_stream --streaming --transport nethttp", ledger.TritonGenerateStream, 5, export.StatusOK},
+		{`--endpoint v2/models/vllm/generate_stream --streaming --extra-body {"sim_fault":"reset","sim_fault_after":2}`, ledger.TritonGenerateStream, 2, export.StatusTruncated},
+		{`--endpoint v2/models/vllm/generate_stream --streaming --extra-body {"fail_after":2}`, ledger.TritonGenerateStream, 3, export.StatusRPCError},
 	} {
 		out := filepath.Join(t.TempDir(), "e.json")
 		args := strings.Fields("--service-kind openai -m vllm --request-count 4 --quiet -u " + srv.TritonHTTPURL() + " --profile-export-file " + out + " " + tt.args)

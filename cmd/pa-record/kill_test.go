@@ -15,7 +15,7 @@ import (
 	"github.com/pa-tools/pa/internal/exporttest"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/formats"
-	"github.com/pa-tools/pa/pkg/sim"
+	"github.com/pa-tools/pa/pkg/sim/ledger"
 )
 
 // startRecord starts pa-record in a process of its own, without an end of its
@@ -43,7 +43,7 @@ func (p simProcess) waitForRequests(t *testing.T, n int) {
 	if !eventually(func() bool {
 		done = 0
 		for _, e := range p.ledgerNow(t) {
-			if e.End == sim.EndOK {
+			if e.End == ledger.EndOK {
 				done++
 			}
 		}
@@ -111,7 +111,7 @@ func TestKill(t *testing.T) {
 	}
 	kept := 0
 	for _, e := range srv.ledger(t) {
-		if e.End != sim.EndOK || e.EndedNS+uint64(time.Second) > killed {
+		if e.End != ledger.EndOK || e.EndedNS+uint64(time.Second) > killed {
 			continue
 		}
 		q := recorded[e.ID]
@@ -153,7 +153,7 @@ func TestInterrupt(t *testing.T) {
 			}
 			want := 0
 			for _, e := range srv.ledger(t) {
-				if e.End == sim.EndOK {
+				if e.End == ledger.EndOK {
 					want++
 				}
 			}

@@ -23,7 +23,7 @@ import (
 	"github.com/pa-tools/pa/internal/exporttest"
 	pb "github.com/pa-tools/pa/internal/kserve"
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/sim"
+	"github.com/pa-tools/pa/pkg/sim/ledger"
 )
 
 // A simProcess is "pa-record sim" in a process of its own.
@@ -89,12 +89,12 @@ func launchSim(t testing.TB, flags ...string) (simProcess, *exec.Cmd) {
 }
 
 // ledger asks the server what it sent, once nothing is in flight.
-func (p simProcess) ledger(t testing.TB) []sim.Entry { return p.askLedger(t, "?wait=true") }
+func (p simProcess) ledger(t testing.TB) []ledger.Entry { return p.askLedger(t, "?wait=true") }
 
 // ledgerNow asks the server what it has sent so far.
-func (p simProcess) ledgerNow(t testing.TB) []sim.Entry { return p.askLedger(t, "") }
+func (p simProcess) ledgerNow(t testing.TB) []ledger.Entry { return p.askLedger(t, "") }
 
-func (p simProcess) askLedger(t testing.TB, query string) []sim.Entry {
+func (p simProcess) askLedger(t testing.TB, query string) []ledger.Entry {
 	t.Helper()
 	c := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	resp, err := c.Get(p.openAI + "/ledger" + query)
@@ -102,10 +102,10 @@ func (p simProcess) askLedger(t testing.TB, query string) []sim.Entry {
 		t.Fatal(err)
 	}
 	defer resp.Body.Close()
-	var all []sim.Entry
+	var all []ledger.Entry
 	dec := json.NewDecoder(resp.Body)
 	for {
-		var e sim.Entry
+		var e ledger.Entry
 		if err := dec.Decode(&e); err == io.EOF {
 			return all
 		} else if err != nil {
@@ -133,7 +133,7 @@ func TestLedgerOpenAI(t *testing.T) {
 			if code, _, stderr := inProcess(t.Context(), t, args...); code != 0 {
 				t.Fatalf("exit code %d: %s", code, stderr)
 			}
-			entries := map[string]sim.Entry{}
+			entries := map[string]ledger.Entry{}
 			for _, e := range srv.ledger(t)[before:] {
 				entries[e.ID] = e
 			}
@@ -164,7 +164,7 @@ func TestLedgerOpenAI(t *testing.T) {
 
 // recordTriton records requests to a model of the simulated server and returns
 // them with the server's entries, each with its own.
-func recordTriton(t *testing.T, srv simProcess, input string, args ...string) (requests []export.Request, entries []sim.Entry) {
+func recordTriton(t *testing.T, srv simProcess, input string, args ...string) (requests []export.Request, entries []ledger.Entry) {
 	t.Helper()
 	dir := t.TempDir()
 	data, file := filepath.Join(dir, "data.json"), filepath.Join(dir, "e.json")
@@ -178,7 +178,7 @@ func recordTriton(t *testing.T, srv simProcess, input string, args ...string) (r
 		t.Fatalf("exit code %d: %s", code, stderr)
 	}
 	_, requests = exporttest.Read(t, file)
-	byID := map[string]sim.Entry{}
+	byID := map[string]ledger.Entry{}
 	for _, e := range srv.ledger(t)[before:] {
 		byID[e.ID] = e
 	}
@@ -345,7 +345,7 @@ func int32s(raw []byte) []int32 {
 
 // checkTimes checks what must hold on any machine, however slow: one stamp per
 // event, in order, none before the server handed the event over.
-func checkTimes(t *testing.T, r *export.Request, e *sim.Entry) {
+func checkTimes(t *testing.T, r *export.Request, e *ledger.Entry) {
 	t.Helper()
 	sent := e.EventTimesNS()
 	if len(sent) != len(r.Responses) {

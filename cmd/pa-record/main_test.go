@@ -12,6 +12,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/pa-tools/pa/pkg/sim"
+	"github.com/pa-tools/pa/pkg/sim/plan"
 )
 
 // childEnv makes the test binary be pa-record, for tests that need it in a
@@ -88,7 +89,7 @@ func TestSimDocumented(t *testing.T) {
 			t.Errorf("pa-record sim --help lacks the line %s", line)
 		}
 	}
-	for _, f := range sim.Faults() {
+	for _, f := range plan.Faults() {
 		listed(f.String(), f.Does())
 	}
 	for _, m := range sim.DefaultTritonModels() {

@@ -12,6 +12,8 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/sim"
+	"github.com/pa-tools/pa/pkg/sim/ledger"
+	"github.com/pa-tools/pa/pkg/sim/plan"
 )
 
 // scrapesOf reads the telemetry of an export as text, and hands each scrape to do.
@@ -61,9 +63,9 @@ type ended struct {
 
 const clocksApart = uint64(5 * time.Millisecond)
 
-func endedBy(ledger []sim.Entry, instant uint64) (e ended) {
-	for i := range ledger {
-		if x := &ledger[i]; x.End == sim.EndOK && x.EndedNS <= instant {
+func endedBy(entries []ledger.Entry, instant uint64) (e ended) {
+	for i := range entries {
+		if x := &entries[i]; x.End == ledger.EndOK && x.EndedNS <= instant {
 			e.n++
 			e.ns += x.EndedNS - x.ReceivedNS
 		}
@@ -87,7 +89,7 @@ func TestMetricsLedger(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			srv, err := sim.Start(t.Context(), sim.Config{
-				TTFT: sim.ConstantDelay(2 * time.Millisecond), ITL: sim.ConstantDelay(time.Millisecond), OutputTokens: sim.ConstantLength(4), AddSubDelay: sim.ConstantDelay(3 * time.Millisecond),
+				TTFT: plan.ConstantDelay(2 * time.Millisecond), ITL: plan.ConstantDelay(time.Millisecond), OutputTokens: plan.ConstantLength(4), AddSubDelay: plan.ConstantDelay(3 * time.Millisecond),
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -118,15 +120,15 @@ func TestMetricsLedger(t *testing.T) {
 			if err := srv.Wait(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			ledger := srv.Ledger()
-			if len(ledger) != requests {
-				t.Fatalf("%d requests in the ledger, want %d", len(ledger), requests)
+			entries := srv.Ledger()
+			if len(entries) != requests {
+				t.Fatalf("%d requests in the ledger, want %d", len(entries), requests)
 			}
 
 			// check holds counters that were asked for from one instant to another to
 			// the ledger, and says whether they could be but one value.
 			check := func(what string, fromNS, toNS, n uint64, ns float64) bool {
-				least, most := endedBy(ledger, fromNS-clocksApart), endedBy(ledger, toNS+clocksApart)
+				least, most := endedBy(entries, fromNS-clocksApart), endedBy(entries, toNS+clocksApart)
 				if n < least.n || n > most.n || ns < float64(least.ns)-1e3 || ns > float64(most.ns)+1e3 {
 					t.Errorf("%s: %d requests of %.0f ns; the ledger has %+v to %+v", what, n, ns, least, most)
 				}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/exporttest"
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/sim"
+	"github.com/pa-tools/pa/pkg/sim/ledger"
 )
 
 // A trace is replayed with its gaps: the instants in the export are those of the
@@ -32,7 +32,7 @@ func TestReplayAtTheServer(t *testing.T) {
 	if code != 0 {
 		t.Fatalf("exit code %d: %s", code, stderr)
 	}
-	entries := map[string]sim.Entry{}
+	entries := map[string]ledger.Entry{}
 	for _, e := range srv.ledger(t) {
 		entries[e.ID] = e
 	}

@@ -12,16 +12,18 @@ import (
 
 	"github.com/pa-tools/pa/internal/exporttest"
 	"github.com/pa-tools/pa/pkg/sim"
+	"github.com/pa-tools/pa/pkg/sim/ledger"
+	"github.com/pa-tools/pa/pkg/sim/plan"
 )
 
 // sequenceLengths reads what the server has of each sequence: that its requests came in
 // order, one after the other's answer, and how many there were.
-func sequenceLengths(t *testing.T, ledger []sim.Entry) map[uint64]int {
+func sequenceLengths(t *testing.T, entries []ledger.Entry) map[uint64]int {
 	t.Helper()
 	lengths, ended := map[uint64]int{}, map[uint64]uint64{}
-	slices.SortFunc(ledger, func(a, b sim.Entry) int { return cmp.Compare(a.Index, b.Index) })
-	for _, e := range ledger {
-		if e.End != sim.EndOK || len(e.Writes) != 1 {
+	slices.SortFunc(entries, func(a, b ledger.Entry) int { return cmp.Compare(a.Index, b.Index) })
+	for _, e := range entries {
+		if e.End != ledger.EndOK || len(e.Writes) != 1 {
 			t.Fatalf("request %d of sequence %d: %s %s", e.Index, e.SequenceID, e.End, e.Message)
 		}
 		if last := ended[e.SequenceID]; e.ReceivedNS < last {
@@ -56,7 +58,7 @@ func TestSequencesEndToEnd(t *testing.T) {
 		{"HTTP, warm-up and levels", "-i http", "--concurrency-range 1,2 --request-count 12 --warmup-request-count 2"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			srv, err := sim.Start(t.Context(), sim.Config{AddSubDelay: sim.ConstantDelay(1e6)})
+			srv, err := sim.Start(t.Context(), sim.Config{AddSubDelay: plan.ConstantDelay(1e6)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -108,7 +110,7 @@ func TestMadeUpSequences(t *testing.T) {
 		{"", 16, 24, 1, 1 << 32},
 		{"--sequence-length 4 --sequence-length-variation 0 --sequence-id-range 50:53", 4, 4, 50, 53},
 	} {
-		srv, err := sim.Start(t.Context(), sim.Config{AddSubDelay: sim.ConstantDelay(1e5)})
+		srv, err := sim.Start(t.Context(), sim.Config{AddSubDelay: plan.ConstantDelay(1e5)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -123,7 +125,7 @@ func TestMadeUpSequences(t *testing.T) {
 		}
 		length, whole := map[uint64]int{}, 0
 		for _, e := range srv.Ledger() {
-			if e.End != sim.EndOK || e.SequenceID < tt.firstID || e.SequenceID > tt.highestID {
+			if e.End != ledger.EndOK || e.SequenceID < tt.firstID || e.SequenceID > tt.highestID {
 				t.Fatalf("%q: sequence %d: %s %s", tt.flags, e.SequenceID, e.End, e.Message)
 			}
 			if length[e.SequenceID]++; !e.SequenceEnd {

@@ -24,6 +24,7 @@ import (
 	"github.com/pa-tools/pa/internal/testenv"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/sim"
+	"github.com/pa-tools/pa/pkg/sim/plan"
 )
 
 // Where the servers of inShapedNetwork listen besides inNetworkAddr.
@@ -47,7 +48,7 @@ func inShapedNetwork(bytesPerSecond string) int {
 	} else {
 		mustDo(err)
 	}
-	srv, err := sim.Start(context.Background(), sim.Config{OpenAIAddr: inNetworkAddr, TritonGRPCAddr: shapedGRPCAddr, TTFT: sim.ConstantDelay(0), ITL: sim.ConstantDelay(time.Millisecond)})
+	srv, err := sim.Start(context.Background(), sim.Config{OpenAIAddr: inNetworkAddr, TritonGRPCAddr: shapedGRPCAddr, TTFT: plan.ConstantDelay(0), ITL: plan.ConstantDelay(time.Millisecond)})
 	mustDo(err)
 	defer srv.Close()
 	l, err := net.Listen("tcp", shapedHTTPAddr)

@@ -14,6 +14,7 @@ import (
 	"github.com/pa-tools/pa/internal/exporttest"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/sim"
+	"github.com/pa-tools/pa/pkg/sim/plan"
 )
 
 // Tensors go through shared memory, over every protocol: the server computes with what
@@ -48,7 +49,7 @@ func TestSharedMemory(t *testing.T) {
 			{name: "is stopped", args: "--duration 1m --input-data " + good, code: 130, stop: true},
 		} {
 			t.Run(protocol+" "+tt.name, func(t *testing.T) {
-				srv, err := sim.Start(t.Context(), sim.Config{AddSubDelay: sim.ConstantDelay(time.Millisecond)})
+				srv, err := sim.Start(t.Context(), sim.Config{AddSubDelay: plan.ConstantDelay(time.Millisecond)})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -16,6 +16,7 @@ import (
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/internal/regular"
 	"github.com/pa-tools/pa/pkg/sim"
+	"github.com/pa-tools/pa/pkg/sim/plan"
 )
 
 // simCommand is "pa-record sim": the simulated server as a process.
@@ -72,8 +73,8 @@ Models of the Triton server:
 	fmt.Fprintf(&b, `
 Faults, for --fault FAULT[:every=n,after=k]: each n-th request suffers it
 (default: all), where that makes sense after k tokens (default: %d):
-`, sim.DefaultFaultAfter)
-	for _, f := range sim.Faults() {
+`, plan.DefaultFaultAfter)
+	for _, f := range plan.Faults() {
 		fmt.Fprintf(&b, "  %-15s %s\n", f, f.Does())
 	}
 	return b.String()
@@ -244,11 +245,11 @@ func simConfig(s string) (cfg sim.Config, err error) {
 func setSim(cfg *sim.Config, key, value string) (err error) {
 	switch key {
 	case "ttft":
-		cfg.TTFT, err = sim.ParseDelay(value)
+		cfg.TTFT, err = plan.ParseDelay(value)
 	case "itl":
-		cfg.ITL, err = sim.ParseDelay(value)
+		cfg.ITL, err = plan.ParseDelay(value)
 	case "output_tokens":
-		cfg.OutputTokens, err = sim.ParseLength(value)
+		cfg.OutputTokens, err = plan.ParseLength(value)
 	case "prefill_per_token":
 		cfg.PrefillPerToken, err = parseSim(value, time.ParseDuration, "a duration such as 5ms")
 	case "tokens_per_event":
@@ -260,14 +261,14 @@ func setSim(cfg *sim.Config, key, value string) (err error) {
 	case "kernel_sends":
 		cfg.KernelSends, err = parseSim(value, strconv.ParseBool, "true or false")
 	case "vocabulary":
-		cfg.Vocabulary, err = sim.ParseVocabulary(value)
+		cfg.Vocabulary, err = plan.ParseVocabulary(value)
 	case "triton_model":
 		var m sim.TritonModel
 		m, err = sim.ParseTritonModel(value)
 		cfg.TritonModels = append(cfg.TritonModels, m)
 	case "fault":
-		var rule sim.FaultRule
-		rule, err = sim.ParseFaultRule(value)
+		var rule plan.FaultRule
+		rule, err = plan.ParseFaultRule(value)
 		cfg.Faults = append(cfg.Faults, rule)
 	default:
 		return fmt.Errorf("unknown setting %q of the simulated server; it has ttft, itl, output_tokens, prefill_per_token, tokens_per_event, max_concurrency, seed, kernel_sends, vocabulary, triton_model and fault", key)

@@ -15,7 +15,7 @@ import (
 	"github.com/pa-tools/pa/internal/exporttest"
 	"github.com/pa-tools/pa/internal/testenv"
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/sim"
+	"github.com/pa-tools/pa/pkg/sim/ledger"
 )
 
 // unreadEnv is how long the terminal of TestUnreadTerminal is not read: 30s in the
@@ -110,7 +110,7 @@ func TestUnreadTerminal(t *testing.T) {
 			}
 			want := 0
 			for _, e := range srv.ledger(t) {
-				if e.End == sim.EndOK {
+				if e.End == ledger.EndOK {
 					want++
 				}
 			}

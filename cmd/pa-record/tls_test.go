@@ -10,6 +10,7 @@ import (
 	"github.com/pa-tools/pa/internal/sockstamp/stamptest"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/sim"
+	"github.com/pa-tools/pa/pkg/sim/plan"
 )
 
 // Every form in which a certificate and its key come is read.
@@ -132,7 +133,7 @@ func TestTLSNotes(t *testing.T) {
 func TestOverTLS(t *testing.T) {
 	certs := newTestCerts(t)
 	srv, err := sim.Start(t.Context(), sim.Config{
-		TTFT: sim.ConstantDelay(1), ITL: sim.ConstantDelay(1), OutputTokens: sim.ConstantLength(4), AddSubDelay: sim.ConstantDelay(1),
+		TTFT: plan.ConstantDelay(1), ITL: plan.ConstantDelay(1), OutputTokens: plan.ConstantLength(4), AddSubDelay: plan.ConstantDelay(1),
 		TLS: &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{certs.server}, ClientCAs: certs.roots, ClientAuth: tls.RequireAndVerifyClientCert},
 	})
 	if err != nil {
@@ -198,7 +199,7 @@ func TestVerify(t *testing.T) {
 		{certs.other, "--ssl-https-verify-host 0", "unknown authority"},
 	} {
 		srv, err := sim.Start(t.Context(), sim.Config{
-			TTFT: sim.ConstantDelay(1), ITL: sim.ConstantDelay(1), OutputTokens: sim.ConstantLength(1), AddSubDelay: sim.ConstantDelay(1),
+			TTFT: plan.ConstantDelay(1), ITL: plan.ConstantDelay(1), OutputTokens: plan.ConstantLength(1), AddSubDelay: plan.ConstantDelay(1),
 			TLS: &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{tt.server}},
 		})
 		if err != nil {

@@ -21,6 +21,7 @@ import (
 	"github.com/pa-tools/pa/internal/exporttest"
 	"github.com/pa-tools/pa/pkg/recorder/serverstat"
 	"github.com/pa-tools/pa/pkg/sim"
+	"github.com/pa-tools/pa/pkg/sim/plan"
 )
 
 // A countingWriter counts bytes before it passes them on, so that who has the
@@ -114,7 +115,7 @@ func TestGRPCCompression(t *testing.T) {
 // The server traces the model while the load is on, as it is told, and no longer.
 func TestTraceSettings(t *testing.T) {
 	for _, protocol := range []string{"http", "grpc"} {
-		srv, err := sim.Start(t.Context(), sim.Config{AddSubDelay: sim.ConstantDelay(1e6)})
+		srv, err := sim.Start(t.Context(), sim.Config{AddSubDelay: plan.ConstantDelay(1e6)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -229,7 +230,7 @@ func TestTensorFormats(t *testing.T) {
 	if err := os.WriteFile(data, []byte(`{"data":[{"INPUT0":[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,-16],"INPUT1":[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]}]}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	srv, err := sim.Start(t.Context(), sim.Config{AddSubDelay: sim.ConstantDelay(1e6)})
+	srv, err := sim.Start(t.Context(), sim.Config{AddSubDelay: plan.ConstantDelay(1e6)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 	"github.com/pa-tools/pa/pkg/sim"
+	"github.com/pa-tools/pa/pkg/sim/plan"
 )
 
 // A witness watches how the recorder calls a backend.
@@ -94,7 +95,7 @@ func (c *watchedConversation) Turn(e *workload.Entry) (backend.Payload, error) {
 func TestBackendContract(t *testing.T) {
 	srv, err := sim.Start(t.Context(), sim.Config{
 		OpenAIAddr: "127.0.0.1:0", TritonGRPCAddr: "127.0.0.1:0", TritonHTTPAddr: "127.0.0.1:0",
-		TTFT: sim.ConstantDelay(2 * time.Millisecond), OutputTokens: sim.ConstantLength(2), LedgerLimit: -1,
+		TTFT: plan.ConstantDelay(2 * time.Millisecond), OutputTokens: plan.ConstantLength(2), LedgerLimit: -1,
 	})
 	if err != nil {
 		t.Fatal(err)

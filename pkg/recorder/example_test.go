@@ -14,6 +14,7 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 	"github.com/pa-tools/pa/pkg/sim"
+	"github.com/pa-tools/pa/pkg/sim/plan"
 )
 
 // Example measures a server at two levels and reads the export again.
@@ -28,7 +29,7 @@ func Example() {
 }
 
 func record(ctx context.Context) (err error) {
-	srv, err := sim.Start(ctx, sim.Config{OpenAIAddr: "127.0.0.1:0", OutputTokens: sim.ConstantLength(3)})
+	srv, err := sim.Start(ctx, sim.Config{OpenAIAddr: "127.0.0.1:0", OutputTokens: plan.ConstantLength(3)})
 	if err != nil {
 		return err
 	}

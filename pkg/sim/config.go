@@ -7,6 +7,8 @@ import (
 	"io"
 	"slices"
 	"time"
+
+	"github.com/pa-tools/pa/pkg/sim/plan"
 )
 
 // Off as an address in a [Config] keeps that listener closed.
@@ -20,16 +22,11 @@ const (
 	DefaultITL             = 10 * time.Millisecond
 	DefaultOutputTokens    = 64
 	DefaultAddSubDelay     = 5 * time.Millisecond
-	DefaultFaultAfter      = 3
 	DefaultContextTokens   = 131072
 	DefaultMaxRequestBytes = 64 << 20
 	DefaultLedgerLimit     = 10000
 	DefaultLedgerBytes     = 256 << 20
 )
-
-// maxDelay bounds every single delay, so that sums of them fit a
-// time.Duration: 2^20 tokens × 1 h is 3.8e18 ns, below 2^63.
-const maxDelay = time.Hour
 
 // Config says how the simulated server behaves. The zero value works: it
 // listens on ephemeral loopback ports and answers with 64 tokens, the first
@@ -56,19 +53,19 @@ type Config struct {
 
 	// TTFT is the time from the start of a request to its first token, without
 	// prefill. The zero value means DefaultTTFT.
-	TTFT Delay
+	TTFT plan.Delay
 	// ITL is the time from a token to the next. The zero value means DefaultITL.
-	ITL Delay
+	ITL plan.Delay
 	// OutputTokens is the length at which a model stops by itself: the answer
 	// has so many tokens, or max_tokens if that is fewer, or min_tokens if that
 	// is more. With ignore_eos it has max_tokens. The zero value means
 	// DefaultOutputTokens.
-	OutputTokens Length
+	OutputTokens plan.Length
 	// PrefillPerToken is added to TTFT for each input token.
 	PrefillPerToken time.Duration
 	// AddSubDelay is the time that a model of interface AddSub or Sequence works
 	// on a request. The zero value means DefaultAddSubDelay.
-	AddSubDelay Delay
+	AddSubDelay plan.Delay
 	// Seed is the seed of everything random. 0 is a seed like any other.
 	Seed uint64
 	// MaxConcurrency is the number of requests that are worked on at a time;
@@ -79,9 +76,9 @@ type Config struct {
 	// last token is due. 0 means 1.
 	TokensPerEvent int
 	// Vocabulary is what the tokens are made of. The zero value means Plain.
-	Vocabulary Vocabulary
+	Vocabulary plan.Vocabulary
 	// Final says how a Triton stream ends. The zero value means FinalEmpty.
-	Final Final
+	Final plan.Final
 	// OmitUsage makes the OpenAI API behave like servers that know no token
 	// counts: there is no usage in answers, asked for or not.
 	OmitUsage bool
@@ -100,7 +97,7 @@ type Config struct {
 
 	// Faults are what goes wrong, and how often. The first rule that matches a
 	// request's index counts; the request's own sim_fault precedes them all.
-	Faults []FaultRule
+	Faults []plan.FaultRule
 
 	// LedgerLimit is the number of requests that the ledger keeps. 0 means
 	// DefaultLedgerLimit; a negative number means no ledger.
@@ -158,8 +155,8 @@ func (c *Config) Validate() error {
 			bad("%s: %w", d.name, d.err)
 		}
 	}
-	if c.PrefillPerToken < 0 || c.PrefillPerToken > maxDelay {
-		bad("prefill per token: %v is not between 0 and %v", c.PrefillPerToken, maxDelay)
+	if c.PrefillPerToken < 0 || c.PrefillPerToken > plan.MaxDelay {
+		bad("prefill per token: %v is not between 0 and %v", c.PrefillPerToken, plan.MaxDelay)
 	}
 	if c.MaxConcurrency < 0 {
 		bad("max concurrency: %d is negative; 0 means no limit", c.MaxConcurrency)
@@ -167,14 +164,14 @@ func (c *Config) Validate() error {
 	if c.TokensPerEvent < 0 {
 		bad("tokens per event: %d is negative", c.TokensPerEvent)
 	}
-	if c.Vocabulary < 0 || c.Vocabulary > Stamp {
+	if c.Vocabulary < 0 || c.Vocabulary > plan.Stamp {
 		bad("unknown vocabulary %d", int(c.Vocabulary))
 	}
-	if c.Final < 0 || c.Final > FinalAttached {
+	if c.Final < 0 || c.Final > plan.FinalAttached {
 		bad("unknown final %d", int(c.Final))
 	}
-	if c.ContextTokens < 0 || c.ContextTokens > maxContextTokens {
-		bad("context tokens: %d is not between 1 and %d", c.ContextTokens, maxContextTokens)
+	if c.ContextTokens < 0 || c.ContextTokens > plan.MaxContextTokens {
+		bad("context tokens: %d is not between 1 and %d", c.ContextTokens, plan.MaxContextTokens)
 	}
 	if c.MaxRequestBytes < 0 {
 		bad("max request bytes: %d is negative", c.MaxRequestBytes)
@@ -204,13 +201,13 @@ func (c Config) withDefaults() Config {
 	c.Models = slices.Clone(c.Models)
 	c.TritonModels = slices.Clone(c.TritonModels)
 	c.Faults = slices.Clone(c.Faults)
-	setDefault(&c.TTFT, ConstantDelay(DefaultTTFT))
-	setDefault(&c.ITL, ConstantDelay(DefaultITL))
-	setDefault(&c.AddSubDelay, ConstantDelay(DefaultAddSubDelay))
-	setDefault(&c.OutputTokens, ConstantLength(DefaultOutputTokens))
+	setDefault(&c.TTFT, plan.ConstantDelay(DefaultTTFT))
+	setDefault(&c.ITL, plan.ConstantDelay(DefaultITL))
+	setDefault(&c.AddSubDelay, plan.ConstantDelay(DefaultAddSubDelay))
+	setDefault(&c.OutputTokens, plan.ConstantLength(DefaultOutputTokens))
 	setDefault(&c.TokensPerEvent, 1)
-	setDefault(&c.Vocabulary, Plain)
-	setDefault(&c.Final, FinalEmpty)
+	setDefault(&c.Vocabulary, plan.Plain)
+	setDefault(&c.Final, plan.FinalEmpty)
 	setDefault(&c.ContextTokens, DefaultContextTokens)
 	setDefault(&c.MaxRequestBytes, DefaultMaxRequestBytes)
 	setDefault(&c.LedgerLimit, DefaultLedgerLimit)

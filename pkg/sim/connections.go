@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/pa-tools/pa/internal/sockstamp"
+	"github.com/pa-tools/pa/pkg/sim/plan"
 )
 
 // A connTable knows the open connections of a listener by the client's address,
@@ -119,7 +120,7 @@ type timedConn struct {
 func (c *timedConn) Write(p []byte) (int, error) {
 	now := uint64(time.Now().UnixNano())
 	if c.fill {
-		fillStamps(p, now)
+		plan.FillStamps(p, now)
 	}
 	c.wroteNS = now
 	return c.Conn.Write(p)

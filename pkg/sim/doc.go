@@ -9,9 +9,9 @@
 // ledger what happened on the wire:
 //
 //	srv, err := sim.Start(ctx, sim.Config{
-//		TTFT:         sim.ConstantDelay(20 * time.Millisecond),
-//		ITL:          sim.Delay{Kind: sim.Normal, Mean: 10*time.Millisecond, Stddev: time.Millisecond},
-//		OutputTokens: sim.ConstantLength(32),
+//		TTFT:         plan.ConstantDelay(20 * time.Millisecond),
+//		ITL:          plan.Delay{Kind: plan.Normal, Mean: 10 * time.Millisecond, Stddev: time.Millisecond},
+//		OutputTokens: plan.ConstantLength(32),
 //	})
 //	if err != nil {
 //		return err
@@ -27,6 +27,10 @@
 // (prior knowledge). A fault that breaks the connection then resets the stream,
 // and those of the header do not exist: slow_header changes nothing, and
 // garbage_header resets the stream.
+//
+// Package plan decides what is sent and when, with its faults. Package ledger keeps
+// what was sent. This package serves: server.go and exchange.go the requests of every
+// API, openai*.go the OpenAI API, triton*.go both APIs of Triton.
 //
 // # Terms
 //
@@ -46,10 +50,10 @@
 // 0.05 to 1 ms after it was due. The ledger has the true time, a CLOCK_REALTIME
 // reading taken right before the write; instants are Unix nanoseconds.
 //
-// On Linux the ledger has the kernel's times as well: when a request had arrived
-// ([Entry].ReceivedKernelNS), and when a write left ([Write].KernelNS; over HTTP
-// with [Config].KernelSends). They do not depend on when the server got to run.
-// Over HTTP/2, where requests share a connection, they are not known.
+// On Linux the ledger has the kernel's times as well: when a request arrived
+// (ledger.Entry.ReceivedKernelNS), and when a write left (ledger.Write.KernelNS; over
+// HTTP with [Config].KernelSends). They do not depend on when the server got to run.
+// Over HTTP/2, where requests share a connection, they are unknown.
 //
 // # Metrics
 //
@@ -61,7 +65,7 @@
 // # Randomness
 //
 // Every random value is a function of (seed, request index, token index): see
-// random.go. The request index counts inference requests of all protocols in
+// package plan. The request index counts inference requests of all protocols in
 // the order of their arrival. Equal seeds give equal texts, lengths and delays
 // for equal indices, whatever the scheduling and the number of cores. A request
 // that brings a seed of its own gets its text and length from that seed instead

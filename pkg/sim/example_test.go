@@ -9,14 +9,15 @@ import (
 	"time"
 
 	"github.com/pa-tools/pa/pkg/sim"
+	"github.com/pa-tools/pa/pkg/sim/plan"
 )
 
 // A stream of three tokens, and what the ledger says of it.
 func Example() {
 	ctx := context.Background()
 	srv, err := sim.Start(ctx, sim.Config{
-		TTFT: sim.ConstantDelay(5 * time.Millisecond),
-		ITL:  sim.ConstantDelay(2 * time.Millisecond),
+		TTFT: plan.ConstantDelay(5 * time.Millisecond),
+		ITL:  plan.ConstantDelay(2 * time.Millisecond),
 		Seed: 1,
 	})
 	if err != nil {
@@ -61,9 +62,9 @@ func Example() {
 }
 
 func ExampleParseDelay() {
-	d, err := sim.ParseDelay("lognormal:20ms,5ms")
+	d, err := plan.ParseDelay("lognormal:20ms,5ms")
 	fmt.Println(d.Kind, d.Mean, d.Stddev, err)
-	_, err = sim.ParseDelay("20")
+	_, err = plan.ParseDelay("20")
 	fmt.Println(err)
 	// Output:
 	// lognormal 20ms 5ms <nil>

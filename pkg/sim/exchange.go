@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/pa-tools/pa/internal/sockstamp"
+	"github.com/pa-tools/pa/pkg/sim/ledger"
+	"github.com/pa-tools/pa/pkg/sim/plan"
 )
 
 // An exchange is one inference request over HTTP and its answer.
@@ -26,7 +28,7 @@ type exchange struct {
 	aborted bool
 	stamp   bool // the tokens are to show when they were sent
 	pace    pacer
-	rec     *record
+	rec     *ledger.Record
 	index   uint64
 	body    []byte
 	engine  *engineStats // of the OpenAI API; nil for Triton's
@@ -38,13 +40,13 @@ type exchange struct {
 
 // inference wraps the handler of an inference request: it counts the request,
 // opens its ledger entry and reads its body.
-func (s *Server) inference(p Protocol, errorBody func(int, string) []byte, serve func(*exchange)) http.HandlerFunc {
+func (s *Server) inference(p ledger.Protocol, errorBody func(int, string) []byte, serve func(*exchange)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		s.busy.add()
 		defer s.busy.done()
 		index := s.next.Add(1) - 1
 		x := &exchange{
-			s: s, w: w, r: r, index: index, rec: s.ledger.begin(index, p, r.RemoteAddr), errorBody: errorBody,
+			s: s, w: w, r: r, index: index, rec: s.ledger.Begin(index, p, r.RemoteAddr), errorBody: errorBody,
 			conn: connOf(r), shared: r.ProtoMajor > 1,
 		}
 		defer x.pace.stop()
@@ -56,7 +58,7 @@ func (s *Server) inference(p Protocol, errorBody func(int, string) []byte, serve
 		if !x.shared {
 			last = x.conn.stamped.LastRead()
 		}
-		x.rec.update(func(e *Entry) {
+		x.rec.Update(func(e *ledger.Entry) {
 			e.RequestBytes = len(x.body)
 			if err == nil && last.Source == sockstamp.Kernel {
 				e.ReceivedKernelNS = last.NS
@@ -67,11 +69,11 @@ func (s *Server) inference(p Protocol, errorBody func(int, string) []byte, serve
 		case errors.As(err, &tooLarge):
 			x.fail(http.StatusRequestEntityTooLarge, fmt.Sprintf("the body is larger than %d bytes", tooLarge.Limit))
 		case err != nil:
-			x.rec.end(s.giveUp(), 0, "reading the body: "+err.Error())
+			x.rec.End(s.giveUp(), 0, "reading the body: "+err.Error())
 		default:
 			serve(x)
 		}
-		if x.aborted || x.rec.gaveUp() {
+		if x.aborted || x.rec.GaveUp() {
 			// Without the panic net/http would end the body as if it were whole.
 			panic(http.ErrAbortHandler)
 		}
@@ -80,35 +82,35 @@ func (s *Server) inference(p Protocol, errorBody func(int, string) []byte, serve
 
 // fail answers with an error.
 func (x *exchange) fail(code int, message string) {
-	x.rec.end(EndError, code, message)
+	x.rec.End(ledger.EndError, code, message)
 	writeJSON(x.w, code, x.errorBody(code, message))
 }
 
 // struckAtOnce performs the faults that precede the answer, and says whether
 // there was one.
-func (x *exchange) struckAtOnce(f Fault) bool {
+func (x *exchange) struckAtOnce(f plan.Fault) bool {
 	switch f {
-	case FaultHTTP500:
+	case plan.FaultHTTP500:
 		x.fail(http.StatusInternalServerError, "the fault http_500 was asked for")
-	case FaultHTTP429:
+	case plan.FaultHTTP429:
 		x.w.Header().Set("Retry-After", "1")
 		x.fail(http.StatusTooManyRequests, "the fault http_429 was asked for")
-	case FaultHang:
+	case plan.FaultHang:
 		<-x.r.Context().Done()
-		x.rec.end(x.s.giveUp(), 0, "")
-	case FaultNoReply, FaultGarbageHeader:
+		x.rec.End(x.s.giveUp(), 0, "")
+	case plan.FaultNoReply, plan.FaultGarbageHeader:
 		if x.shared {
 			x.abort(0)
 			break
 		}
 		conn, err := x.hijack()
-		if err == nil && f == FaultGarbageHeader {
+		if err == nil && f == plan.FaultGarbageHeader {
 			_, err = conn.Write([]byte("\x00\xff\xfe SSH-2.0-not HTTP\n\n"))
 		}
 		if err == nil {
 			err = conn.Close()
 		}
-		x.rec.end(EndFault, 0, errorText(err))
+		x.rec.End(ledger.EndFault, 0, errorText(err))
 	default:
 		return false
 	}
@@ -125,10 +127,10 @@ func (x *exchange) begin() bool {
 		x.engine.waits(-1)
 	}
 	if err != nil {
-		x.rec.end(x.s.giveUp(), 0, "")
+		x.rec.End(x.s.giveUp(), 0, "")
 		return false
 	}
-	x.rec.started()
+	x.rec.Started()
 	if x.engine != nil {
 		x.engine.works()
 	}
@@ -144,27 +146,27 @@ func connOf(r *http.Request) *timedConn {
 
 // answer sends a header with status 200 and then the writes when they are due.
 // length is the body's, -1 if it is chunked.
-func (x *exchange) answer(contentType string, length int, p *plan, writes iter.Seq[write]) {
+func (x *exchange) answer(contentType string, length int, p *plan.Plan, writes iter.Seq[plan.Chunk]) {
 	x.w.Header().Set("Content-Type", contentType)
 	if length >= 0 {
 		x.w.Header().Set("Content-Length", strconv.Itoa(length))
 	}
 	var out sink
-	if p.fault == FaultSlowHeader && !x.shared {
+	if p.Fault == plan.FaultSlowHeader && !x.shared {
 		raw, err := x.slowHeader()
 		if err != nil {
-			x.rec.end(x.s.giveUp(), 0, err.Error())
+			x.rec.End(x.s.giveUp(), 0, err.Error())
 			return
 		}
 		out = raw
 	} else {
 		out = &responseSink{x.w, http.NewResponseController(x.w), length >= 0}
 	}
-	x.rec.finish = finishOf(p)
+	x.rec.Finish = p.FinishReason(0)
 	if length < 0 {
-		x.rec.expect(p.outputTokens()/p.tokensPerEvent + 4) // roles, usage and [DONE] besides
+		x.rec.Expect(p.OutputTokens()/p.TokensPerEvent + 4) // roles, usage and [DONE] besides
 	}
-	x.stamp = p.vocabulary == Stamp
+	x.stamp = p.Vocabulary == plan.Stamp
 	if x.stamp && !x.shared {
 		x.conn.fill = true
 		defer func() { x.conn.fill = false }()
@@ -175,28 +177,28 @@ func (x *exchange) answer(contentType string, length int, p *plan, writes iter.S
 		if err != nil {
 			break
 		}
-		if err = x.pace.until(ctx, x.rec.start.Add(w.at)); err != nil {
+		if err = x.pace.until(ctx, x.rec.Start.Add(w.At)); err != nil {
 			break
 		}
-		if w.data != nil {
+		if w.Data != nil {
 			if err = x.hand(out, w); err != nil {
 				break
 			}
 		}
-		if w.then != goOn {
+		if w.Then != plan.Continue {
 			x.noteLeft()
-			x.breakOff(w.then)
+			x.breakOff(w.Then)
 			return
 		}
 	}
 	x.noteLeft()
 	switch {
 	case err != nil:
-		x.rec.end(x.s.giveUp(), http.StatusOK, err.Error())
-	case p.fault == FaultErrorEvent:
-		x.rec.end(EndError, http.StatusOK, errorEventMessage)
+		x.rec.End(x.s.giveUp(), http.StatusOK, err.Error())
+	case p.Fault == plan.FaultErrorEvent:
+		x.rec.End(ledger.EndError, http.StatusOK, errorEventMessage)
 	default:
-		x.rec.end(EndOK, http.StatusOK, "")
+		x.rec.End(ledger.EndOK, http.StatusOK, "")
 	}
 	out.end(err == nil)
 }
@@ -206,29 +208,29 @@ func (x *exchange) answer(contentType string, length int, p *plan, writes iter.S
 const wholeWriteBytes = 3 << 10
 
 // hand writes and enters it into the ledger, before and after.
-func (x *exchange) hand(out sink, w write) error {
-	if x.stamp && !x.shared && len(w.data) > wholeWriteBytes {
+func (x *exchange) hand(out sink, c plan.Chunk) error {
+	if x.stamp && !x.shared && len(c.Data) > wholeWriteBytes {
 		// The connection might see the two halves of a token.
-		fillStamps(w.data, uint64(time.Now().UnixNano()))
+		plan.FillStamps(c.Data, uint64(time.Now().UnixNano()))
 	}
 	var began uint64
 	if x.shared {
 		began = uint64(time.Now().UnixNano())
 		if x.stamp {
-			fillStamps(w.data, began)
+			plan.FillStamps(c.Data, began)
 		}
 	}
-	number := x.rec.sending(w)
-	if err := out.write(w.data); err != nil {
-		x.rec.unsent()
+	number := x.rec.Sending(c)
+	if err := out.write(c.Data); err != nil {
+		x.rec.Unsent()
 		return err
 	}
 	if !x.shared {
 		began = x.conn.wroteNS
 	}
-	x.rec.handed(number, began, w.data, x.stamp)
+	x.rec.Handed(number, began, c.Data, x.stamp)
 	if x.engine != nil {
-		x.engine.sent(x.rec, w.tokens, began)
+		x.engine.sent(x.rec, c.Tokens, began)
 	}
 	if x.s.config.KernelSends && !x.shared {
 		x.leaving = append(x.leaving, leavingWrite{number, x.conn.stamped.Written()})
@@ -257,17 +259,17 @@ func (x *exchange) noteLeft() {
 	x.conn.stamped.DrainTx()
 	for _, w := range x.leaving {
 		if ns, ok := x.conn.stamped.TxStamp(w.end); ok {
-			x.rec.left(w.number, ns)
+			x.rec.Left(w.number, ns)
 		}
 	}
 	x.leaving = x.leaving[:0]
 }
 
 // breakOff ends an answer in its middle.
-func (x *exchange) breakOff(a action) {
-	if a == stall {
+func (x *exchange) breakOff(a plan.Action) {
+	if a == plan.Stall {
 		<-x.r.Context().Done()
-		x.rec.end(x.s.giveUp(), http.StatusOK, "")
+		x.rec.End(x.s.giveUp(), http.StatusOK, "")
 		return
 	}
 	if x.shared {
@@ -276,18 +278,18 @@ func (x *exchange) breakOff(a action) {
 	}
 	conn, err := x.hijack()
 	if err == nil {
-		if a == reset {
+		if a == plan.Reset {
 			lingerZero(conn)
 		}
 		err = conn.Close()
 	}
-	x.rec.end(EndFault, http.StatusOK, errorText(err))
+	x.rec.End(ledger.EndFault, http.StatusOK, errorText(err))
 }
 
 // abort ends an answer over HTTP/2 in its middle: with RST_STREAM, behind what was
 // written.
 func (x *exchange) abort(code int) {
-	x.rec.end(EndFault, code, "")
+	x.rec.End(ledger.EndFault, code, "")
 	x.aborted = true
 }
 

@@ -8,7 +8,13 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/pa-tools/pa/internal/sanitize"
+	"github.com/pa-tools/pa/pkg/sim/plan"
 )
+
+// maxChoices bounds the number of answers to one request: n times the prompts.
+const maxChoices = 128
 
 // fields is what a request may ask for in its body (OpenAI), or in its sampling
 // parameters and request parameters (Triton). nil means not given.
@@ -65,11 +71,11 @@ func (n *number) whole(name string, lo, hi, def int) (int, error) {
 
 // delay returns an optional number of the given unit as a constant delay, def
 // if it is absent.
-func (n *number) delay(name string, unit time.Duration, def Delay) (Delay, error) {
+func (n *number) delay(name string, unit time.Duration, def plan.Delay) (plan.Delay, error) {
 	if n == nil {
 		return def, nil
 	}
-	d := ConstantDelay(time.Duration(math.Round(min(max(float64(*n), -1), float64(2*maxDelay/unit)) * float64(unit))))
+	d := plan.ConstantDelay(time.Duration(math.Round(min(max(float64(*n), -1), float64(2*plan.MaxDelay/unit)) * float64(unit))))
 	if err := d.Validate(); err != nil {
 		return d, fmt.Errorf("%s: %w", name, err)
 	}
@@ -79,13 +85,13 @@ func (n *number) delay(name string, unit time.Duration, def Delay) (Delay, error
 // ask resolves what a request wants. prompts has the input tokens of each
 // prompt, texts their texts if they may be echoed; n is the number of answers
 // to each. The error is one that the client made.
-func (s *Server) ask(index uint64, f *fields, prompts []int, texts []string, n int) (ask, error) {
+func (s *Server) ask(index uint64, f *fields, prompts []int, texts []string, n int) (plan.Request, error) {
 	c := &s.config
-	a := ask{
-		index: index, key: index, choices: n * len(prompts), ignoreEOS: f.IgnoreEOS,
-		length: c.OutputTokens, vocabulary: c.Vocabulary, tokensPerEvent: c.TokensPerEvent, final: c.Final,
+	a := plan.Request{
+		Index: index, Key: index, Choices: n * len(prompts), IgnoreEOS: f.IgnoreEOS,
+		Length: c.OutputTokens, Vocabulary: c.Vocabulary, TokensPerEvent: c.TokensPerEvent, Final: c.Final,
 	}
-	a.fault, a.faultAfter = c.faultFor(index)
+	a.Fault, a.FaultAfter = plan.FaultFor(c.Faults, index)
 	var errs []error
 	check := func(err error) {
 		if err != nil {
@@ -97,66 +103,78 @@ func (s *Server) ask(index uint64, f *fields, prompts []int, texts []string, n i
 	if f.MaxCompletionTokens != nil {
 		limit = f.MaxCompletionTokens
 	}
-	a.maxTokens, err = limit.whole("max_tokens", 1, maxContextTokens, 0)
+	a.MaxTokens, err = limit.whole("max_tokens", 1, plan.MaxContextTokens, 0)
 	check(err)
-	a.minTokens, err = f.MinTokens.whole("min_tokens", 0, maxContextTokens, 0)
+	a.MinTokens, err = f.MinTokens.whole("min_tokens", 0, plan.MaxContextTokens, 0)
 	check(err)
-	if err == nil && a.maxTokens > 0 && a.minTokens > a.maxTokens {
-		check(fmt.Errorf("min_tokens %d is more than max_tokens %d", a.minTokens, a.maxTokens))
+	if err == nil && a.MaxTokens > 0 && a.MinTokens > a.MaxTokens {
+		check(fmt.Errorf("min_tokens %d is more than max_tokens %d", a.MinTokens, a.MaxTokens))
 	}
 	if f.Seed != nil {
-		a.key = mix(math.Float64bits(float64(*f.Seed))) // apart from the small numbers of indices
+		a.Key = plan.Mix(math.Float64bits(float64(*f.Seed))) // apart from the small numbers of indices
 	}
-	a.ttft, err = f.TTFTMillis.delay("ttft_ms", time.Millisecond, c.TTFT)
+	a.TTFT, err = f.TTFTMillis.delay("ttft_ms", time.Millisecond, c.TTFT)
 	check(err)
-	a.itl, err = f.ITLMillis.delay("itl_ms", time.Millisecond, c.ITL)
+	a.ITL, err = f.ITLMillis.delay("itl_ms", time.Millisecond, c.ITL)
 	check(err)
-	prefill, err := f.PrefillMicros.delay("prefill_us", time.Microsecond, ConstantDelay(c.PrefillPerToken))
+	prefill, err := f.PrefillMicros.delay("prefill_us", time.Microsecond, plan.ConstantDelay(c.PrefillPerToken))
 	check(err)
-	a.prefill = prefill.Mean
+	a.Prefill = prefill.Mean
 	if f.Vocabulary != nil {
-		a.vocabulary, err = ParseVocabulary(*f.Vocabulary)
+		a.Vocabulary, err = plan.ParseVocabulary(*f.Vocabulary)
 		check(err)
 	}
 	if f.Final != nil {
-		a.final, err = ParseFinal(*f.Final)
+		a.Final, err = plan.ParseFinal(*f.Final)
 		check(err)
 	}
 	if f.FailAfter != nil && *f.FailAfter >= 0 { // −1 is "never"
-		a.fault = FaultErrorEvent
-		a.faultAfter, err = f.FailAfter.whole("fail_after", 0, maxContextTokens, 0)
+		a.Fault = plan.FaultErrorEvent
+		a.FaultAfter, err = f.FailAfter.whole("fail_after", 0, plan.MaxContextTokens, 0)
 		check(err)
 	}
 	if f.Fault != nil {
-		a.fault, err = ParseFault(*f.Fault)
+		a.Fault, err = plan.ParseFault(*f.Fault)
 		check(err)
-		a.faultAfter = DefaultFaultAfter
+		a.FaultAfter = plan.DefaultFaultAfter
 	}
-	a.faultAfter, err = f.FaultAfter.whole("sim_fault_after", 0, maxContextTokens, a.faultAfter)
+	a.FaultAfter, err = f.FaultAfter.whole("sim_fault_after", 0, plan.MaxContextTokens, a.FaultAfter)
 	check(err)
 
 	longest := 0
 	for _, p := range prompts {
-		a.inputTokens += p
+		a.InputTokens += p
 		longest = max(longest, p)
 	}
 	switch {
-	case a.choices < 1:
+	case a.Choices < 1:
 		check(errors.New("no prompt"))
-	case a.choices > maxChoices:
-		check(fmt.Errorf("%d answers asked for; the most is %d", a.choices, maxChoices))
-	case longest+max(a.maxTokens, a.minTokens) > c.ContextTokens:
-		check(fmt.Errorf("%d input and %d output tokens are more than the context length of %d", longest, max(a.maxTokens, a.minTokens), c.ContextTokens))
+	case a.Choices > maxChoices:
+		check(fmt.Errorf("%d answers asked for; the most is %d", a.Choices, maxChoices))
+	case longest+max(a.MaxTokens, a.MinTokens) > c.ContextTokens:
+		check(fmt.Errorf("%d input and %d output tokens are more than the context length of %d", longest, max(a.MaxTokens, a.MinTokens), c.ContextTokens))
 	case longest >= c.ContextTokens:
 		check(fmt.Errorf("%d input tokens leave no room in the context length of %d", longest, c.ContextTokens))
 	}
-	a.room = c.ContextTokens - longest
+	a.Room = c.ContextTokens - longest
 	if f.Echo {
 		for _, t := range texts {
 			for range n {
-				a.echo = append(a.echo, t)
+				a.Echo = append(a.Echo, t)
 			}
 		}
 	}
 	return a, errors.Join(errs...)
 }
+
+// countWords returns the number of input tokens of a text: its words.
+func countWords(s string) int {
+	n := 0
+	for range strings.FieldsSeq(s) {
+		n++
+	}
+	return n
+}
+
+// clip bounds foreign text in messages.
+func clip(s string) string { return sanitize.Clip(s, 80) }

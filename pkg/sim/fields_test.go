@@ -3,22 +3,28 @@ package sim
 import (
 	"encoding/json"
 	"testing"
+
+	"github.com/pa-tools/pa/pkg/sim/plan"
 )
 
 // checkPlan says whether a plan is within the bounds that every request has,
 // and that its stream can be begun.
-func checkPlan(t *testing.T, c *Config, p *plan) {
+func checkPlan(t *testing.T, c *Config, p *plan.Plan) {
 	t.Helper()
-	if len(p.lengths) > maxChoices || p.faultAfter < 0 {
-		t.Fatalf("%d choices, fault after %d", len(p.lengths), p.faultAfter)
+	if p.Choices > maxChoices || p.FaultAfter < 0 {
+		t.Fatalf("%d choices, fault after %d", p.Choices, p.FaultAfter)
 	}
-	for _, n := range p.lengths {
-		if n < 1 || n > c.ContextTokens || n > p.room || p.maxTokens > 0 && n > p.maxTokens || n < p.minTokens && n < p.room {
-			t.Fatalf("%d tokens of %+v", n, p.ask)
+	if n := p.OutputTokens(); n > 0 { // an answer with text: every choice has the same bounds
+		least, most := max(1, min(p.MinTokens, p.Room)), min(c.ContextTokens, p.Room)
+		if p.MaxTokens > 0 {
+			most = min(most, p.MaxTokens)
+		}
+		if n < p.Choices*least || n > p.Choices*most {
+			t.Fatalf("%d tokens of %+v", n, p.Request)
 		}
 	}
-	for s := range p.steps() {
-		if s.at < 0 || s.tokens < 1 || s.choice != 0 || !s.first {
+	for s := range p.Steps() {
+		if s.At < 0 || s.Tokens < 1 || s.Choice != 0 || !s.First {
 			t.Fatalf("the first step is %+v", s)
 		}
 		break
@@ -45,7 +51,7 @@ func FuzzOpenAIRequest(f *testing.F) {
 			if err != nil {
 				continue
 			}
-			checkPlan(t, &s.config, newPlan(1, a))
+			checkPlan(t, &s.config, plan.New(1, a))
 		}
 	})
 }

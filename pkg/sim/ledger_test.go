@@ -13,80 +13,16 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/pa-tools/pa/pkg/sim/ledger"
 )
 
-func indices(entries []Entry) []uint64 {
+func indices(entries []ledger.Entry) []uint64 {
 	var all []uint64
 	for _, e := range entries {
 		all = append(all, e.Index)
 	}
 	return all
-}
-
-func TestLedgerLimits(t *testing.T) {
-	size := func(n int) int64 { return int64(n) * (entryOverheadBytes + writeOverheadBytes + 1000) }
-	rows := []struct {
-		name   string
-		ledger *ledger
-		want   []uint64 // of 5 requests with a write of 1000 bytes each
-	}{
-		{"no limit reached", &ledger{limit: 5, maxBytes: size(5)}, []uint64{0, 1, 2, 3, 4}},
-		{"newest", &ledger{limit: 2, maxBytes: size(5)}, []uint64{3, 4}},
-		{"first", &ledger{limit: 2, maxBytes: size(5), keepFirst: true}, []uint64{0, 1}},
-		{"newest by size", &ledger{limit: 5, maxBytes: size(3)}, []uint64{2, 3, 4}},
-		{"first by size", &ledger{limit: 5, maxBytes: size(3), keepFirst: true}, []uint64{0, 1, 2}},
-		{"first by size, reached within a request", &ledger{limit: 5, maxBytes: size(3) - 1, keepFirst: true}, []uint64{0, 1, 2}},
-		{"hash only takes less room", &ledger{limit: 5, maxBytes: size(3), hashOnly: true}, []uint64{0, 1, 2, 3, 4}},
-		{"off", &ledger{limit: -1, maxBytes: size(5)}, nil},
-		{"none fits", &ledger{limit: 5, maxBytes: 1}, nil},
-	}
-	for _, row := range rows {
-		l := row.ledger
-		for i := range uint64(5) {
-			r := l.begin(i, OpenAIChat, "")
-			r.started()
-			r.sending(write{data: make([]byte, 1000), events: 1})
-			r.end(EndOK, 200, "")
-		}
-		if got := indices(l.entries()); !slices.Equal(got, row.want) {
-			t.Errorf("%s: kept %d, want %d", row.name, got, row.want)
-		}
-		dropped := uint64(5 - len(row.want))
-		if row.ledger.limit < 0 {
-			dropped = 0 // nothing is dropped where nothing is to be kept
-		}
-		if l.dropped != dropped {
-			t.Errorf("%s: %d dropped, want %d", row.name, l.dropped, dropped)
-		}
-	}
-}
-
-// Requests in flight are never dropped, however old.
-func TestLedgerKeepsRunning(t *testing.T) {
-	l := &ledger{limit: 2, maxBytes: 1 << 20}
-	running := l.begin(0, OpenAIChat, "")
-	for i := range uint64(5) {
-		l.begin(i+1, OpenAIChat, "").end(EndOK, 200, "")
-	}
-	if got, want := indices(l.entries()), []uint64{0, 5}; !slices.Equal(got, want) {
-		t.Errorf("kept %d, want %d", got, want)
-	}
-	running.end(EndFault, 0, "")
-	running.end(EndOK, 0, "") // the first counts
-	if e := l.entries()[0]; e.End != EndFault {
-		t.Errorf("the end is %q, want %q", e.End, EndFault)
-	}
-}
-
-func TestLedgerUnsent(t *testing.T) {
-	l := &ledger{limit: 1, maxBytes: 1 << 20}
-	r := l.begin(0, OpenAIChat, "")
-	r.sending(write{data: []byte("a")})
-	r.sending(write{data: []byte("b")})
-	r.unsent()
-	if e := l.entries()[0]; string(e.Sent()) != "a" {
-		t.Errorf("sent %q, want %q", e.Sent(), "a")
-	}
 }
 
 func TestLedgerIsACopy(t *testing.T) {
@@ -126,10 +62,10 @@ func TestLedgerJSON(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	parse := func(b []byte) []Entry {
-		var all []Entry
+	parse := func(b []byte) []ledger.Entry {
+		var all []ledger.Entry
 		for line := range bytes.Lines(b) {
-			var e Entry
+			var e ledger.Entry
 			d := json.NewDecoder(bytes.NewReader(line))
 			d.DisallowUnknownFields()
 			if err := d.Decode(&e); err != nil {

@@ -6,6 +6,9 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/pa-tools/pa/pkg/sim/ledger"
+	"github.com/pa-tools/pa/pkg/sim/plan"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -13,8 +16,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // fast is a configuration whose requests take a few milliseconds.
 func fast() Config {
 	return Config{
-		TTFT: ConstantDelay(time.Millisecond), ITL: ConstantDelay(200 * time.Microsecond),
-		OutputTokens: ConstantLength(8), AddSubDelay: ConstantDelay(0),
+		TTFT: plan.ConstantDelay(time.Millisecond), ITL: plan.ConstantDelay(200 * time.Microsecond),
+		OutputTokens: plan.ConstantLength(8), AddSubDelay: plan.ConstantDelay(0),
 	}
 }
 
@@ -33,7 +36,7 @@ func start(t *testing.T, c Config) *Server {
 }
 
 // settled returns the ledger once nothing is in flight.
-func settled(t *testing.T, s *Server) []Entry {
+func settled(t *testing.T, s *Server) []ledger.Entry {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -44,7 +47,7 @@ func settled(t *testing.T, s *Server) []Entry {
 }
 
 // last returns the newest entry once nothing is in flight.
-func last(t *testing.T, s *Server) Entry {
+func last(t *testing.T, s *Server) ledger.Entry {
 	t.Helper()
 	all := settled(t, s)
 	if len(all) == 0 {

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	pb "github.com/pa-tools/pa/internal/kserve"
+	"github.com/pa-tools/pa/pkg/sim/ledger"
+	"github.com/pa-tools/pa/pkg/sim/plan"
 	"github.com/pa-tools/pa/pkg/wire/promtext"
 )
 
@@ -69,7 +71,7 @@ func checkMetrics(t *testing.T, got, want map[string]float64) {
 }
 
 // engineOf computes vLLM's metrics from the ledger.
-func engineOf(entries []Entry) map[string]float64 {
+func engineOf(entries []ledger.Entry) map[string]float64 {
 	want := map[string]float64{}
 	observe := func(name string, fromNS, toNS uint64) {
 		want[name+"_count"]++
@@ -97,7 +99,7 @@ func engineOf(entries []Entry) map[string]float64 {
 				observe("vllm:inter_token_latency_seconds", writes[k-1], writes[k])
 			}
 		}
-		if e.End != EndOK {
+		if e.End != ledger.EndOK {
 			continue
 		}
 		observe("vllm:e2e_request_latency_seconds", e.ReceivedNS, e.EndedNS)
@@ -152,10 +154,10 @@ func TestEngineMetrics(t *testing.T) {
 		// What had ended when it was asked for is in it, what ended after is not.
 		least, most := 0.0, 0.0
 		for _, e := range settledOnly(s.Ledger()) {
-			if e.End == EndOK && e.EndedNS < before {
+			if e.End == ledger.EndOK && e.EndedNS < before {
 				least++
 			}
-			if e.End == EndOK && e.EndedNS <= after {
+			if e.End == ledger.EndOK && e.EndedNS <= after {
 				most++
 			}
 		}
@@ -189,9 +191,9 @@ func TestEngineMetrics(t *testing.T) {
 }
 
 // settledOnly leaves out requests in flight.
-func settledOnly(all []Entry) (ended []Entry) {
+func settledOnly(all []ledger.Entry) (ended []ledger.Entry) {
 	for _, e := range all {
-		if e.End != EndRunning {
+		if e.End != ledger.EndRunning {
 			ended = append(ended, e)
 		}
 	}
@@ -202,7 +204,7 @@ func settledOnly(all []Entry) (ended []Entry) {
 // of the ledger.
 func TestTritonMetrics(t *testing.T) {
 	c := fast()
-	c.AddSubDelay = ConstantDelay(time.Millisecond)
+	c.AddSubDelay = plan.ConstantDelay(time.Millisecond)
 	c.MaxConcurrency = 2
 	s := start(t, c)
 	client := dial(t, s)
@@ -231,7 +233,7 @@ func TestTritonMetrics(t *testing.T) {
 		if e.Model == "none" {
 			continue
 		}
-		if e.End != EndOK {
+		if e.End != ledger.EndOK {
 			want["nv_inference_request_failure "+e.Model+" OTHER"]++
 			continue
 		}

@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/pa-tools/pa/pkg/sim/ledger"
+	"github.com/pa-tools/pa/pkg/sim/plan"
 )
 
 // sseType is the content type of streams.
@@ -42,12 +44,12 @@ type openAIMessage struct {
 // openAIHandler routes the OpenAI API.
 func (s *Server) openAIHandler() http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("/v1/chat/completions", s.authorized(only(http.MethodPost, s.modelled(OpenAIChat, serveOpenAI))))
-	mux.Handle("/v1/completions", s.authorized(only(http.MethodPost, s.modelled(OpenAICompletions, serveOpenAI))))
-	mux.Handle("/v1/responses", s.authorized(only(http.MethodPost, s.modelled(OpenAIResponses, serveResponses))))
-	mux.Handle("/v1/embeddings", s.authorized(only(http.MethodPost, s.modelled(OpenAIEmbeddings, serveVectors))))
+	mux.Handle("/v1/chat/completions", s.authorized(only(http.MethodPost, s.modelled(ledger.OpenAIChat, serveOpenAI))))
+	mux.Handle("/v1/completions", s.authorized(only(http.MethodPost, s.modelled(ledger.OpenAICompletions, serveOpenAI))))
+	mux.Handle("/v1/responses", s.authorized(only(http.MethodPost, s.modelled(ledger.OpenAIResponses, serveResponses))))
+	mux.Handle("/v1/embeddings", s.authorized(only(http.MethodPost, s.modelled(ledger.OpenAIEmbeddings, serveVectors))))
 	for _, path := range []string{"/v1/ranking", "/rerank", "/v1/rerank", "/v2/rerank"} {
-		mux.Handle(path, s.authorized(only(http.MethodPost, s.modelled(OpenAIRanking, serveVectors))))
+		mux.Handle(path, s.authorized(only(http.MethodPost, s.modelled(ledger.OpenAIRanking, serveVectors))))
 	}
 	mux.Handle("/v1/models", s.authorized(only(http.MethodGet, s.listModels)))
 	mux.Handle("/health", only(http.MethodGet, func(http.ResponseWriter, *http.Request) {}))
@@ -60,9 +62,9 @@ func (s *Server) openAIHandler() http.Handler {
 }
 
 // modelled is inference for requests that the engine counts.
-func (s *Server) modelled(p Protocol, serve func(*exchange)) http.HandlerFunc {
+func (s *Server) modelled(p ledger.Protocol, serve func(*exchange)) http.HandlerFunc {
 	return s.inference(p, openAIErrorBody, func(x *exchange) {
-		x.engine, x.rec.tally = s.engine, s.engine
+		x.engine, x.rec.Counter = s.engine, s.engine
 		serve(x)
 	})
 }
@@ -112,7 +114,7 @@ func (s *Server) serveLedger(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	w.Header().Set("Content-Type", "application/x-ndjson")
-	_ = s.ledger.writeTo(w, since) // fails only when the client is gone
+	_ = s.ledger.WriteSince(w, since) // fails only when the client is gone
 }
 
 func (s *Server) listModels(w http.ResponseWriter, _ *http.Request) {
@@ -147,16 +149,12 @@ func serveOpenAI(x *exchange) {
 		x.fail(http.StatusBadRequest, "the body is not a valid request: "+err.Error())
 		return
 	}
-	if q.Model == "" {
-		q.Model = s.config.Models[0]
-	}
-	id := fmt.Sprintf("cmpl-sim-%d", x.index)
+	prefix := "cmpl"
 	if chat {
-		id = "chat" + id
+		prefix = "chatcmpl"
 	}
-	x.rec.update(func(e *Entry) { e.ID, e.Model = id, q.Model })
-	if !slices.Contains(s.config.Models, q.Model) {
-		x.fail(http.StatusNotFound, fmt.Sprintf("there is no model %q here, only %s", clip(q.Model), strings.Join(s.config.Models, ", ")))
+	id, ok := x.resolveModel(&q.Model, prefix)
+	if !ok {
 		return
 	}
 	a, err := s.askOpenAI(x.index, &q, chat)
@@ -164,25 +162,25 @@ func serveOpenAI(x *exchange) {
 		x.fail(http.StatusBadRequest, err.Error())
 		return
 	}
-	p := newPlan(s.config.Seed, a)
-	x.rec.update(func(e *Entry) {
-		e.InputTokens, e.OutputTokens, e.Fault = p.inputTokens, p.outputTokens(), p.fault.String()
+	p := plan.New(s.config.Seed, a)
+	x.rec.Update(func(e *ledger.Entry) {
+		e.InputTokens, e.OutputTokens, e.Fault = p.InputTokens, p.OutputTokens(), p.Fault.String()
 	})
-	if x.struckAtOnce(p.fault) || !x.begin() {
+	if x.struckAtOnce(p.Fault) || !x.begin() {
 		return
 	}
 	defer s.release()
 	t := openAIText{
-		chat: chat, id: id, model: q.Model, created: x.rec.start.Unix(), newline: "\n",
+		chat: chat, id: id, model: q.Model, created: x.rec.Start.Unix(), newline: "\n",
 		usage:      q.StreamOptions.IncludeUsage && !s.config.OmitUsage,
 		continuous: q.StreamOptions.IncludeUsage && q.StreamOptions.ContinuousUsage && !s.config.OmitUsage,
 		wholeUsage: !s.config.OmitUsage,
 	}
-	if p.fault == FaultCRLF {
+	if p.Fault == plan.FaultCRLF {
 		t.newline = "\r\n"
 	}
 	if q.Stream {
-		x.answer(sseType, -1, p, script(t.events(p), p.fault, p.faultAfter, t.wire()))
+		x.answer(sseType, -1, p, plan.Script(t.events(p), p.Fault, p.FaultAfter, t.framing()))
 		return
 	}
 	body, end := t.body(p)
@@ -190,31 +188,31 @@ func serveOpenAI(x *exchange) {
 }
 
 // answerWhole sends an answer that does not stream.
-func (x *exchange) answerWhole(p *plan, body []byte, end time.Duration) {
-	if p.fault == FaultErrorEvent {
-		if err := sleepUntil(x.r.Context(), x.rec.start.Add(end)); err != nil {
-			x.rec.end(x.s.giveUp(), 0, "")
+func (x *exchange) answerWhole(p *plan.Plan, body []byte, end time.Duration) {
+	if p.Fault == plan.FaultErrorEvent {
+		if err := sleepUntil(x.r.Context(), x.rec.Start.Add(end)); err != nil {
+			x.rec.End(x.s.giveUp(), 0, "")
 			return
 		}
 		x.fail(http.StatusInternalServerError, errorEventMessage)
 		return
 	}
 	length := len(body)
-	if p.fault == FaultGarbage {
+	if p.Fault == plan.FaultGarbage {
 		length = len(body)/2 + len(garbage)
 	}
-	one := func(yield func(event) bool) {
-		yield(event{at: end, data: body, tokens: p.outputTokens(), kind: eventBody})
+	one := func(yield func(plan.Event) bool) {
+		yield(plan.Event{At: end, Data: body, Tokens: p.OutputTokens(), Kind: plan.EventBody})
 	}
 	// A body breaks whatever number of tokens it has.
-	x.answer("application/json", length, p, script(one, p.fault, 0, wire{sse: true, garbage: []byte(garbage)}))
+	x.answer("application/json", length, p, plan.Script(one, p.Fault, 0, plan.Framing{SSE: true, Garbage: []byte(garbage)}))
 }
 
 // askOpenAI resolves a body.
-func (s *Server) askOpenAI(index uint64, q *openAIRequest, chat bool) (ask, error) {
+func (s *Server) askOpenAI(index uint64, q *openAIRequest, chat bool) (plan.Request, error) {
 	n, err := q.N.whole("n", 1, maxChoices, 1)
 	if err != nil {
-		return ask{}, err
+		return plan.Request{}, err
 	}
 	var counts []int
 	var texts []string
@@ -223,17 +221,17 @@ func (s *Server) askOpenAI(index uint64, q *openAIRequest, chat bool) (ask, erro
 		for i, m := range q.Messages {
 			words, err := messageWords(m.Content)
 			if err != nil {
-				return ask{}, fmt.Errorf("messages[%d].content: %w", i, err)
+				return plan.Request{}, fmt.Errorf("messages[%d].content: %w", i, err)
 			}
 			count += words
 		}
 		if len(q.Messages) == 0 {
-			return ask{}, errors.New("messages: there are none")
+			return plan.Request{}, errors.New("messages: there are none")
 		}
 		counts = []int{count}
 		q.Echo = false
 	} else if counts, texts, err = completionPrompts(q.Prompt); err != nil {
-		return ask{}, err
+		return plan.Request{}, err
 	}
 	return s.ask(index, &q.fields, counts, texts, n)
 }

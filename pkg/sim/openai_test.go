@@ -17,6 +17,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/pa-tools/pa/pkg/sim/ledger"
+	"github.com/pa-tools/pa/pkg/sim/plan"
 	"github.com/pa-tools/pa/pkg/wire/openai"
 	"github.com/pa-tools/pa/pkg/wire/sse"
 )
@@ -143,7 +145,7 @@ func TestOpenAIStream(t *testing.T) {
 			want: []string{`0 role assistant ""`, `1 role assistant ""`, "0 delta 1", "1 delta 1", "0 delta 1 length", "1 delta 1 length", " usage 1 4 5"},
 		},
 		{
-			name: "by itself", path: "completions", body: `{"prompt":"one two","stream":true}`, change: func(c *Config) { c.OutputTokens = ConstantLength(2) },
+			name: "by itself", path: "completions", body: `{"prompt":"one two","stream":true}`, change: func(c *Config) { c.OutputTokens = plan.ConstantLength(2) },
 			want: []string{"0 text 1", "0 text 1 stop"},
 		},
 		{
@@ -202,7 +204,7 @@ func TestOpenAIStream(t *testing.T) {
 				t.Errorf("events (-want +got):\n%s", d)
 			}
 			e := last(t, s)
-			if e.End != EndOK || e.ID != prefix || e.Code != 200 {
+			if e.End != ledger.EndOK || e.ID != prefix || e.Code != 200 {
 				t.Errorf("the ledger's entry is %+v", e)
 			}
 			if n := len(e.EventTimesNS()); n != len(row.want)+1 {
@@ -290,7 +292,7 @@ func TestOpenAIErrors(t *testing.T) {
 		}
 	}
 	for _, e := range settled(t, s) {
-		if e.End != EndError || e.Code < 400 || e.Message == "" || len(e.Writes) != 0 {
+		if e.End != ledger.EndError || e.Code < 400 || e.Message == "" || len(e.Writes) != 0 {
 			t.Errorf("the ledger's entry of a refused request is %+v", e)
 		}
 	}
@@ -338,7 +340,7 @@ func TestOpenAIModelsAndKey(t *testing.T) {
 // The oracle for what the ledger says: the bytes on the socket, with the HTTP
 // chunks taken apart by net/http/httputil.
 func TestLedgerIsWhatTheSocketSaw(t *testing.T) {
-	for _, f := range []Fault{FaultNone, FaultMerged, FaultSplit, FaultCRLF, FaultComments, FaultOneshot, FaultGarbage, FaultNoDone, FaultErrorEvent, FaultSlowHeader} {
+	for _, f := range []plan.Fault{plan.FaultNone, plan.FaultMerged, plan.FaultSplit, plan.FaultCRLF, plan.FaultComments, plan.FaultOneshot, plan.FaultGarbage, plan.FaultNoDone, plan.FaultErrorEvent, plan.FaultSlowHeader} {
 		t.Run(f.String(), func(t *testing.T) {
 			t.Parallel()
 			s := start(t, fast())
@@ -401,7 +403,7 @@ func TestLedgerIsWhatTheSocketSaw(t *testing.T) {
 			if events != len(e.EventTimesNS()) || len(split.Rest()) > 0 {
 				t.Errorf("%d events found, %d in the ledger, rest %q", events, len(e.EventTimesNS()), split.Rest())
 			}
-			if want := 7; f != FaultErrorEvent && tokens != want {
+			if want := 7; f != plan.FaultErrorEvent && tokens != want {
 				t.Errorf("%d tokens in the ledger, want %d", tokens, want)
 			}
 		})
@@ -418,28 +420,28 @@ type outcome struct {
 
 func TestOpenAIFaults(t *testing.T) {
 	rows := []struct {
-		fault         Fault
+		fault         plan.Fault
 		stream, whole outcome
-		end           End
+		end           ledger.End
 	}{
-		{FaultNone, outcome{200, false, 5, true, false, true}, outcome{200, false, 1, false, false, true}, EndOK},
-		{FaultHTTP500, outcome{500, false, 0, false, true, true}, outcome{500, false, 0, false, true, true}, EndError},
-		{FaultHTTP429, outcome{429, false, 0, false, true, true}, outcome{429, false, 0, false, true, true}, EndError},
-		{FaultReset, outcome{200, true, 3, false, false, true}, outcome{200, true, 0, false, false, false}, EndFault},
-		{FaultTruncate, outcome{200, true, 3, false, false, true}, outcome{200, true, 0, false, false, false}, EndFault},
-		{FaultNoReply, outcome{broken: true, clean: true}, outcome{broken: true, clean: true}, EndFault},
-		{FaultGarbageHeader, outcome{broken: true, clean: true}, outcome{broken: true, clean: true}, EndFault},
-		{FaultNoDone, outcome{200, false, 5, false, false, true}, outcome{200, false, 1, false, false, true}, EndOK},
-		{FaultErrorEvent, outcome{200, false, 3, true, true, true}, outcome{500, false, 0, false, true, true}, EndError},
-		{FaultMerged, outcome{200, false, 5, true, false, true}, outcome{200, false, 1, false, false, true}, EndOK},
-		{FaultSplit, outcome{200, false, 5, true, false, true}, outcome{200, false, 1, false, false, true}, EndOK},
-		{FaultCRLF, outcome{200, false, 5, true, false, true}, outcome{200, false, 1, false, false, true}, EndOK},
-		{FaultComments, outcome{200, false, 5, true, false, true}, outcome{200, false, 1, false, false, true}, EndOK},
-		{FaultOneshot, outcome{200, false, 5, true, false, true}, outcome{200, false, 1, false, false, true}, EndOK},
-		{FaultGarbage, outcome{200, false, 5, true, false, false}, outcome{200, false, 0, false, false, false}, EndOK},
-		{FaultSlowHeader, outcome{200, false, 5, true, false, true}, outcome{200, false, 1, false, false, true}, EndOK},
+		{plan.FaultNone, outcome{200, false, 5, true, false, true}, outcome{200, false, 1, false, false, true}, ledger.EndOK},
+		{plan.FaultHTTP500, outcome{500, false, 0, false, true, true}, outcome{500, false, 0, false, true, true}, ledger.EndError},
+		{plan.FaultHTTP429, outcome{429, false, 0, false, true, true}, outcome{429, false, 0, false, true, true}, ledger.EndError},
+		{plan.FaultReset, outcome{200, true, 3, false, false, true}, outcome{200, true, 0, false, false, false}, ledger.EndFault},
+		{plan.FaultTruncate, outcome{200, true, 3, false, false, true}, outcome{200, true, 0, false, false, false}, ledger.EndFault},
+		{plan.FaultNoReply, outcome{broken: true, clean: true}, outcome{broken: true, clean: true}, ledger.EndFault},
+		{plan.FaultGarbageHeader, outcome{broken: true, clean: true}, outcome{broken: true, clean: true}, ledger.EndFault},
+		{plan.FaultNoDone, outcome{200, false, 5, false, false, true}, outcome{200, false, 1, false, false, true}, ledger.EndOK},
+		{plan.FaultErrorEvent, outcome{200, false, 3, true, true, true}, outcome{500, false, 0, false, true, true}, ledger.EndError},
+		{plan.FaultMerged, outcome{200, false, 5, true, false, true}, outcome{200, false, 1, false, false, true}, ledger.EndOK},
+		{plan.FaultSplit, outcome{200, false, 5, true, false, true}, outcome{200, false, 1, false, false, true}, ledger.EndOK},
+		{plan.FaultCRLF, outcome{200, false, 5, true, false, true}, outcome{200, false, 1, false, false, true}, ledger.EndOK},
+		{plan.FaultComments, outcome{200, false, 5, true, false, true}, outcome{200, false, 1, false, false, true}, ledger.EndOK},
+		{plan.FaultOneshot, outcome{200, false, 5, true, false, true}, outcome{200, false, 1, false, false, true}, ledger.EndOK},
+		{plan.FaultGarbage, outcome{200, false, 5, true, false, false}, outcome{200, false, 0, false, false, false}, ledger.EndOK},
+		{plan.FaultSlowHeader, outcome{200, false, 5, true, false, true}, outcome{200, false, 1, false, false, true}, ledger.EndOK},
 	}
-	tested := map[Fault]bool{FaultHang: true, FaultStall: true} // in a test of their own
+	tested := map[plan.Fault]bool{plan.FaultHang: true, plan.FaultStall: true} // in a test of their own
 	for _, row := range rows {
 		tested[row.fault] = true
 		for how := range 4 {
@@ -486,13 +488,13 @@ func TestOpenAIFaults(t *testing.T) {
 				if got != want {
 					t.Errorf("got %+v, want %+v; body %q, %v", got, want, b, err)
 				}
-				if e := last(t, s); e.End != row.end && (status != 500 || e.End != EndError) {
+				if e := last(t, s); e.End != row.end && (status != 500 || e.End != ledger.EndError) {
 					t.Errorf("the ledger says %q, want %q", e.End, row.end)
 				}
 			})
 		}
 	}
-	for _, f := range Faults() {
+	for _, f := range plan.Faults() {
 		if !tested[f] {
 			t.Errorf("no test of fault %v", f)
 		}
@@ -502,7 +504,7 @@ func TestOpenAIFaults(t *testing.T) {
 // hang and stall keep the client waiting until it goes, and the server sees
 // that it went.
 func TestOpenAIHangAndStall(t *testing.T) {
-	for fault, chunks := range map[Fault]int{FaultHang: 0, FaultStall: 3} {
+	for fault, chunks := range map[plan.Fault]int{plan.FaultHang: 0, plan.FaultStall: 3} {
 		s := start(t, fast())
 		conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", strings.TrimPrefix(s.OpenAIURL(), "http://"))
 		if err != nil {
@@ -526,14 +528,14 @@ func TestOpenAIHangAndStall(t *testing.T) {
 				got++
 			}
 		}
-		if e := s.Ledger()[0]; e.End != EndRunning {
+		if e := s.Ledger()[0]; e.End != ledger.EndRunning {
 			t.Errorf("%v: the ledger says %q before the client went", fault, e.End)
 		}
 		if err := conn.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if e := last(t, s); e.End != EndClientGone || len(e.TokenTimesNS()) != chunks {
-			t.Errorf("%v: the ledger says %q after %d tokens, want %q after %d", fault, e.End, len(e.TokenTimesNS()), EndClientGone, chunks)
+		if e := last(t, s); e.End != ledger.EndClientGone || len(e.TokenTimesNS()) != chunks {
+			t.Errorf("%v: the ledger says %q after %d tokens, want %q after %d", fault, e.End, len(e.TokenTimesNS()), ledger.EndClientGone, chunks)
 		}
 	}
 }
@@ -542,7 +544,7 @@ func TestOpenAIHangAndStall(t *testing.T) {
 func TestDeterminismAcrossConcurrency(t *testing.T) {
 	texts := func(concurrency int) map[string]string {
 		c := fast()
-		c.Seed, c.OutputTokens, c.ITL = 42, Length{Normal, 10, 4}, Delay{Normal, 200 * time.Microsecond, 100 * time.Microsecond}
+		c.Seed, c.OutputTokens, c.ITL = 42, plan.Length{Kind: plan.Normal, Mean: 10, Stddev: 4}, plan.Delay{Kind: plan.Normal, Mean: 200 * time.Microsecond, Stddev: 100 * time.Microsecond}
 		s := start(t, c)
 		all := map[string]string{}
 		var mu sync.Mutex

@@ -1,9 +1,10 @@
 package sim
 
 import (
-	"slices"
 	"sync"
 	"time"
+
+	"github.com/pa-tools/pa/pkg/sim/ledger"
 )
 
 // vllmFirstToken and vllmRequest are the buckets of vLLM's histograms of time to
@@ -61,41 +62,41 @@ func (s *engineStats) works() {
 }
 
 // sent counts tokens that r has sent with a write that began at ns.
-func (s *engineStats) sent(r *record, tokens int, ns uint64) {
+func (s *engineStats) sent(r *ledger.Record, tokens int, ns uint64) {
 	if tokens == 0 {
 		return
 	}
 	s.Lock()
 	defer s.Unlock()
 	s.generated += uint64(tokens)
-	if r.firstTokenNS == 0 {
-		r.firstTokenNS = ns
-		s.prompt += uint64(r.entry.InputTokens)
-		s.firstToken.observe(between(r.entry.ReceivedNS, ns))
+	if r.FirstTokenNS == 0 {
+		r.FirstTokenNS = ns
+		s.prompt += uint64(r.Entry().InputTokens)
+		s.firstToken.observe(between(r.Entry().ReceivedNS, ns))
 	} else {
-		s.token.observe(between(r.lastTokenNS, ns))
+		s.token.observe(between(r.LastTokenNS, ns))
 	}
-	r.lastTokenNS = ns
+	r.LastTokenNS = ns
 }
 
-// ended implements [tally]. Requests that failed are in no histogram.
-func (s *engineStats) ended(r *record) {
-	e := &r.entry
+// Ended implements [ledger.RequestCounter]. Requests that failed are in no histogram.
+func (s *engineStats) Ended(r *ledger.Record) {
+	e := r.Entry()
 	if e.StartedNS != 0 {
 		s.running--
 	}
-	if e.End != EndOK {
+	if e.End != ledger.EndOK {
 		return
 	}
-	s.finished[r.finish]++
+	s.finished[r.Finish]++
 	s.request.observe(between(e.ReceivedNS, e.EndedNS))
-	if r.firstTokenNS == 0 {
+	if r.FirstTokenNS == 0 {
 		return // of embeddings and rankings
 	}
 	s.queue.observe(between(e.ReceivedNS, e.StartedNS))
-	s.prefill.observe(between(e.StartedNS, r.firstTokenNS))
-	s.decode.observe(between(r.firstTokenNS, r.lastTokenNS))
-	s.inference.observe(between(e.StartedNS, r.lastTokenNS))
+	s.prefill.observe(between(e.StartedNS, r.FirstTokenNS))
+	s.decode.observe(between(r.FirstTokenNS, r.LastTokenNS))
+	s.inference.observe(between(e.StartedNS, r.LastTokenNS))
 }
 
 // between returns the time from one instant to another; 0 where the clock was set
@@ -135,12 +136,4 @@ func (s *engineStats) write(t *metricsText, model string) {
 		t.family(x.name, "histogram", x.help)
 		x.h.write(t, x.name, labels)
 	}
-}
-
-// finishOf returns why the answer to p ends, for r.finish.
-func finishOf(p *plan) string {
-	if len(p.lengths) == 0 {
-		return finishReasons[0]
-	}
-	return finishReasons[max(0, slices.Index(finishReasons, p.finishReason(0)))]
 }

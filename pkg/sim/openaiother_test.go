@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/pa-tools/pa/pkg/sim/ledger"
 )
 
 // Texts are not generated but measured: each endpoint has its form.
@@ -78,7 +80,7 @@ func TestResponses(t *testing.T) {
 	if want := strings.Join([]string{"response.created", delta, delta, delta, "response.incomplete"}, " "); strings.Join(names, " ") != want {
 		t.Errorf("events %v, want %v", names, want)
 	}
-	if e := last(t, s); e.Protocol != OpenAIResponses || e.OutputTokens != 3 || e.InputTokens != 1 || len(e.TokenTimesNS()) != 3 {
+	if e := last(t, s); e.Protocol != ledger.OpenAIResponses || e.OutputTokens != 3 || e.InputTokens != 1 || len(e.TokenTimesNS()) != 3 {
 		t.Errorf("ledger: %+v", e)
 	}
 }

@@ -10,6 +10,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/pa-tools/pa/pkg/sim/ledger"
+	"github.com/pa-tools/pa/pkg/sim/plan"
 )
 
 // A responsesRequest is a body of v1/responses.
@@ -22,19 +25,21 @@ type responsesRequest struct {
 	MaxOutputTokens *number         `json:"max_output_tokens"`
 }
 
-// named resolves the model of a request, whose id begins with prefix, and enters
-// both into the ledger; false when it has answered that there is no such model.
-func (x *exchange) named(model *string, prefix string) bool {
+// resolveModel resolves the model of a request and enters it and the id of the answer
+// into the ledger. The id begins with prefix. ok is false if there is no such model;
+// resolveModel has then answered the request.
+func (x *exchange) resolveModel(model *string, prefix string) (id string, ok bool) {
 	all := x.s.config.Models
 	if *model == "" {
 		*model = all[0]
 	}
-	x.rec.update(func(e *Entry) { e.ID, e.Model = fmt.Sprintf("%s-sim-%d", prefix, x.index), *model })
+	id = fmt.Sprintf("%s-sim-%d", prefix, x.index)
+	x.rec.Update(func(e *ledger.Entry) { e.ID, e.Model = id, *model })
 	if !slices.Contains(all, *model) {
 		x.fail(http.StatusNotFound, fmt.Sprintf("there is no model %q here, only %s", clip(*model), strings.Join(all, ", ")))
-		return false
+		return "", false
 	}
-	return true
+	return id, true
 }
 
 // words counts the input.
@@ -67,14 +72,15 @@ func serveResponses(x *exchange) {
 		x.fail(http.StatusBadRequest, "the body is not a valid request: "+err.Error())
 		return
 	}
-	if !x.named(&q.Model, "resp") {
+	id, ok := x.resolveModel(&q.Model, "resp")
+	if !ok {
 		return
 	}
 	if q.MaxOutputTokens != nil {
 		q.MaxTokens = q.MaxOutputTokens
 	}
 	words, err := q.words()
-	var a ask
+	var a plan.Request
 	if err == nil {
 		a, err = s.ask(x.index, &q.fields, []int{words}, []string{""}, 1)
 	}
@@ -82,26 +88,26 @@ func serveResponses(x *exchange) {
 		x.fail(http.StatusBadRequest, err.Error())
 		return
 	}
-	p := newPlan(s.config.Seed, a)
-	x.rec.update(func(e *Entry) {
-		e.InputTokens, e.OutputTokens, e.Fault = p.inputTokens, p.outputTokens(), p.fault.String()
+	p := plan.New(s.config.Seed, a)
+	x.rec.Update(func(e *ledger.Entry) {
+		e.InputTokens, e.OutputTokens, e.Fault = p.InputTokens, p.OutputTokens(), p.Fault.String()
 	})
-	if x.struckAtOnce(p.fault) || !x.begin() {
+	if x.struckAtOnce(p.Fault) || !x.begin() {
 		return
 	}
 	defer s.release()
-	t := responsesText{id: fmt.Sprintf("resp-sim-%d", x.index), model: q.Model, created: x.rec.start.Unix(), newline: "\n", usage: !s.config.OmitUsage}
-	if p.fault == FaultCRLF {
+	t := responsesText{id: id, model: q.Model, created: x.rec.Start.Unix(), newline: "\n", usage: !s.config.OmitUsage}
+	if p.Fault == plan.FaultCRLF {
 		t.newline = "\r\n"
 	}
 	if q.Stream {
-		w := wire{sse: true, newline: t.newline, garbage: []byte(garbage), failure: func() []byte {
+		w := plan.Framing{SSE: true, Newline: t.newline, Garbage: []byte(garbage), Failure: func() []byte {
 			return t.event("error", appendString([]byte(`{"type":"error","code":"server_error","message":`), errorEventMessage))
 		}}
-		x.answer(sseType, -1, p, script(t.events(p), p.fault, p.faultAfter, w))
+		x.answer(sseType, -1, p, plan.Script(t.events(p), p.Fault, p.FaultAfter, w))
 		return
 	}
-	texts, end := p.whole()
+	texts, end := p.Whole()
 	x.answerWhole(p, append(t.response(p, t.status(p), texts[0], true), '}'), end)
 }
 
@@ -114,8 +120,8 @@ type responsesText struct {
 	usage     bool
 }
 
-func (t *responsesText) status(p *plan) string {
-	if p.finishReason(0) == "length" {
+func (t *responsesText) status(p *plan.Plan) string {
+	if p.FinishReason(0) == "length" {
 		return "incomplete"
 	}
 	return "completed"
@@ -128,7 +134,7 @@ func (t *responsesText) event(name string, data []byte) []byte {
 }
 
 // response renders the state of an answer, without the last brace.
-func (t *responsesText) response(p *plan, status, text string, ended bool) []byte {
+func (t *responsesText) response(p *plan.Plan, status, text string, ended bool) []byte {
 	b := appendString([]byte(`{"id":`), t.id)
 	b = append(b, `,"object":"response","created_at":`...)
 	b = strconv.AppendInt(b, t.created, 10)
@@ -144,32 +150,32 @@ func (t *responsesText) response(p *plan, status, text string, ended bool) []byt
 		return append(b, `,"usage":null`...)
 	}
 	return fmt.Appendf(b, `,"usage":{"input_tokens":%d,"input_tokens_details":{"cached_tokens":0},"output_tokens":%d,"output_tokens_details":{"reasoning_tokens":0},"total_tokens":%d}`,
-		p.inputTokens, p.outputTokens(), p.inputTokens+p.outputTokens())
+		p.InputTokens, p.OutputTokens(), p.InputTokens+p.OutputTokens())
 }
 
 // events returns the stream.
-func (t *responsesText) events(p *plan) iter.Seq[event] {
-	return func(yield func(event) bool) {
+func (t *responsesText) events(p *plan.Plan) iter.Seq[plan.Event] {
+	return func(yield func(plan.Event) bool) {
 		var text strings.Builder
 		begun := false
 		var last time.Duration
-		for s := range p.steps() {
+		for s := range p.Steps() {
 			if !begun {
 				begun = true
 				b := append(t.response(p, "in_progress", "", false), '}')
-				if !yield(event{at: s.at, data: t.event("response.created", append([]byte(`{"type":"response.created","response":`), b...)), kind: eventOutput}) {
+				if !yield(plan.Event{At: s.At, Data: t.event("response.created", append([]byte(`{"type":"response.created","response":`), b...)), Kind: plan.EventOutput}) {
 					return
 				}
 			}
-			text.WriteString(s.text)
-			last = s.at
-			b := appendString([]byte(`{"type":"response.output_text.delta","output_index":0,"content_index":0,"delta":`), s.text)
-			if !yield(event{at: s.at, data: t.event("response.output_text.delta", b), tokens: s.tokens, kind: eventOutput}) {
+			text.WriteString(s.Text)
+			last = s.At
+			b := appendString([]byte(`{"type":"response.output_text.delta","output_index":0,"content_index":0,"delta":`), s.Text)
+			if !yield(plan.Event{At: s.At, Data: t.event("response.output_text.delta", b), Tokens: s.Tokens, Kind: plan.EventOutput}) {
 				return
 			}
 		}
 		name := "response." + t.status(p)
 		b := append(t.response(p, t.status(p), text.String(), true), '}')
-		yield(event{at: last, data: t.event(name, append([]byte(`{"type":"`+name+`","response":`), b...)), kind: eventDone})
+		yield(plan.Event{At: last, Data: t.event(name, append([]byte(`{"type":"`+name+`","response":`), b...)), Kind: plan.EventDone})
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/pa-tools/pa/pkg/sim/plan"
 )
 
 // An openAIText renders answers of the OpenAI API, with the keys and the order
@@ -24,64 +26,64 @@ type openAIText struct {
 	wholeUsage bool // token counts in an answer that does not stream
 }
 
-// wire says how faults look in these streams.
-func (t *openAIText) wire() wire {
-	return wire{
-		sse: true, newline: t.newline, garbage: []byte(garbage),
-		failure: func() []byte {
+// framing says how faults look in these streams.
+func (t *openAIText) framing() plan.Framing {
+	return plan.Framing{
+		SSE: true, Newline: t.newline, Garbage: []byte(garbage),
+		Failure: func() []byte {
 			return t.sse(openAIErrorBody(http.StatusInternalServerError, errorEventMessage))
 		},
 	}
 }
 
 // events returns the stream. The data of an event is good until the next.
-func (t *openAIText) events(p *plan) iter.Seq[event] {
-	return func(yield func(event) bool) {
+func (t *openAIText) events(p *plan.Plan) iter.Seq[plan.Event] {
+	return func(yield func(plan.Event) bool) {
 		head := t.eventHead()
 		buf := make([]byte, 0, len(head)+eventRoom)
-		sent := make([]int, p.choices) // output tokens of each choice so far
+		sent := make([]int, p.Choices) // output tokens of each choice so far
 		roles := t.chat
-		total, all := 0, p.outputTokens()
-		for s := range p.steps() {
+		total, all := 0, p.OutputTokens()
+		for s := range p.Steps() {
 			if roles {
 				roles = false
-				for c := range p.choices {
+				for c := range p.Choices {
 					b := append(append(buf[:0], head...), `{"index":`...)
 					b = strconv.AppendInt(b, int64(c), 10)
 					b = append(b, `,"delta":{"role":"assistant","content":""},"logprobs":null,"finish_reason":null}]`...)
 					buf = t.close(b, p, 0)
-					if !yield(event{at: s.at, data: buf, kind: eventOutput}) {
+					if !yield(plan.Event{At: s.At, Data: buf, Kind: plan.EventOutput}) {
 						return
 					}
 				}
 			}
-			sent[s.choice] += s.tokens
-			total += s.tokens
+			sent[s.Choice] += s.Tokens
+			total += s.Tokens
 			b := append(append(buf[:0], head...), `{"index":`...)
-			b = strconv.AppendInt(b, int64(s.choice), 10)
+			b = strconv.AppendInt(b, int64(s.Choice), 10)
 			if t.chat {
 				b = append(b, `,"delta":{"content":`...)
-				b = appendString(b, s.text)
+				b = appendString(b, s.Text)
 				b = append(b, '}')
 			} else {
 				b = append(b, `,"text":`...)
-				b = appendString(b, s.text)
+				b = appendString(b, s.Text)
 			}
 			b = append(b, `,"logprobs":null,"finish_reason":`...)
-			if s.finish == "" {
+			if s.Finish == "" {
 				b = append(b, "null"...)
 			} else {
-				b = appendString(b, s.finish)
+				b = appendString(b, s.Finish)
 			}
-			if s.finish != "" || !t.chat {
+			if s.Finish != "" || !t.chat {
 				b = append(b, `,"stop_reason":null`...)
 			}
-			buf = t.close(append(b, "}]"...), p, sent[s.choice])
-			if !yield(event{at: s.at, data: buf, tokens: s.tokens, kind: eventOutput}) {
+			buf = t.close(append(b, "}]"...), p, sent[s.Choice])
+			if !yield(plan.Event{At: s.At, Data: buf, Tokens: s.Tokens, Kind: plan.EventOutput}) {
 				return
 			}
 			if total == all {
-				t.finish(p, s.at, head, yield)
+				t.finish(p, s.At, head, yield)
 				return
 			}
 		}
@@ -89,20 +91,20 @@ func (t *openAIText) events(p *plan) iter.Seq[event] {
 }
 
 // finish yields what follows the last token.
-func (t *openAIText) finish(p *plan, at time.Duration, head []byte, yield func(event) bool) {
+func (t *openAIText) finish(p *plan.Plan, at time.Duration, head []byte, yield func(plan.Event) bool) {
 	if t.usage {
 		b := append(slices.Clone(head), `],"usage":`...)
-		b = append(appendUsage(b, p.inputTokens, p.outputTokens()), '}')
-		if !yield(event{at: at, data: t.endEvent(b), kind: eventUsage}) {
+		b = append(appendUsage(b, p.InputTokens, p.OutputTokens()), '}')
+		if !yield(plan.Event{At: at, Data: t.endEvent(b), Kind: plan.EventUsage}) {
 			return
 		}
 	}
-	yield(event{at: at, data: t.sse([]byte("[DONE]")), kind: eventDone})
+	yield(plan.Event{At: at, Data: t.sse([]byte("[DONE]")), Kind: plan.EventDone})
 }
 
 // body returns an answer that does not stream, and when it is due.
-func (t *openAIText) body(p *plan) ([]byte, time.Duration) {
-	texts, end := p.whole()
+func (t *openAIText) body(p *plan.Plan) ([]byte, time.Duration) {
+	texts, end := p.Whole()
 	b := t.head("")
 	for c, text := range texts {
 		if c > 0 {
@@ -118,13 +120,13 @@ func (t *openAIText) body(p *plan) ([]byte, time.Duration) {
 			b = appendString(b, text)
 		}
 		b = append(b, `,"logprobs":null,"finish_reason":`...)
-		b = appendString(b, p.finishReason(c))
+		b = appendString(b, p.FinishReason(c))
 		b = append(b, `,"stop_reason":null}`...)
 	}
 	b = append(b, ']')
 	if t.wholeUsage {
 		b = append(b, `,"usage":`...)
-		b = appendUsage(b, p.inputTokens, p.outputTokens())
+		b = appendUsage(b, p.InputTokens, p.OutputTokens())
 	}
 	return append(b, '}'), end
 }
@@ -151,10 +153,10 @@ func (t *openAIText) eventHead() []byte { return append([]byte("data: "), t.head
 
 // close ends an event after its choices; output is the number of
 // tokens of the event's choice so far.
-func (t *openAIText) close(b []byte, p *plan, output int) []byte {
+func (t *openAIText) close(b []byte, p *plan.Plan, output int) []byte {
 	if t.continuous {
 		b = append(b, `,"usage":`...)
-		b = appendUsage(b, p.inputTokens, output)
+		b = appendUsage(b, p.InputTokens, output)
 	}
 	return t.endEvent(append(b, '}'))
 }

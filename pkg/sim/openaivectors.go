@@ -8,6 +8,9 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+
+	"github.com/pa-tools/pa/pkg/sim/ledger"
+	"github.com/pa-tools/pa/pkg/sim/plan"
 )
 
 // What the simulated server computes of texts without generating any: embeddings and
@@ -54,7 +57,8 @@ func serveVectors(x *exchange) {
 		x.fail(http.StatusBadRequest, "the body is not a valid request: "+err.Error())
 		return
 	}
-	if !x.named(&q.Model, "vec") {
+	_, ok := x.resolveModel(&q.Model, "vec")
+	if !ok {
 		return
 	}
 	texts, render, err := q.understand(strings.Trim(x.r.URL.Path, "/"))
@@ -71,14 +75,13 @@ func serveVectors(x *exchange) {
 		x.fail(http.StatusBadRequest, err.Error())
 		return
 	}
-	p := newPlan(s.config.Seed, a)
-	p.lengths, p.faultAfter = nil, 0
-	x.rec.update(func(e *Entry) { e.InputTokens, e.Fault = p.inputTokens, p.fault.String() })
-	if x.struckAtOnce(p.fault) || !x.begin() {
+	p := plan.NewTextless(s.config.Seed, a)
+	x.rec.Update(func(e *ledger.Entry) { e.InputTokens, e.Fault = p.InputTokens, p.Fault.String() })
+	if x.struckAtOnce(p.Fault) || !x.begin() {
 		return
 	}
 	defer s.release()
-	x.answerWhole(p, render(q.Model, p.inputTokens), p.ttftDelay())
+	x.answerWhole(p, render(q.Model, p.InputTokens), p.FirstTokenAt())
 }
 
 // understand returns the texts of a request, and what renders the answer.
@@ -114,9 +117,9 @@ func (q *vectorRequest) understand(path string) (texts []string, render func(mod
 
 // scoreOf returns a number from 0 to 1 for a text and a place.
 func scoreOf(text string, place int) float64 {
-	h := mix(uint64(place))
+	h := plan.Mix(uint64(place))
 	for _, c := range []byte(text) {
-		h = mix(h ^ uint64(c))
+		h = plan.Mix(h ^ uint64(c))
 	}
 	return math.Round(float64(h>>40)/float64(1<<24)*1e6) / 1e6
 }

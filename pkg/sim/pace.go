@@ -3,6 +3,8 @@ package sim
 import (
 	"context"
 	"time"
+
+	"github.com/pa-tools/pa/pkg/sim/ledger"
 )
 
 // A pacer waits for one instant after the other with one timer. The zero value
@@ -64,9 +66,9 @@ func (s *Server) release() {
 }
 
 // giveUp says how a request ended whose context is done.
-func (s *Server) giveUp() End {
+func (s *Server) giveUp() ledger.End {
 	if s.ctx.Err() != nil {
-		return EndServerClosed
+		return ledger.EndServerClosed
 	}
-	return EndClientGone
+	return ledger.EndClientGone
 }

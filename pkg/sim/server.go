@@ -14,13 +14,14 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/pa-tools/pa/internal/sockstamp"
+	"github.com/pa-tools/pa/pkg/sim/ledger"
 )
 
 // A Server is a running simulated server. Its methods may be called
 // concurrently. Use [Start].
 type Server struct {
 	config Config
-	ledger ledger
+	ledger ledger.Ledger
 	slots  chan struct{} // holds a value per request being worked on; nil: no limit
 	next   atomic.Uint64 // the next request's index
 	stats  map[string]*modelStats
@@ -55,8 +56,11 @@ func Start(ctx context.Context, config Config) (*Server, error) {
 	c := config.withDefaults()
 	s := &Server{
 		config: c,
-		ledger: ledger{limit: c.LedgerLimit, maxBytes: c.LedgerBytes, keepFirst: c.LedgerKeepFirst, hashOnly: c.LedgerHashOnly, timesOnly: c.LedgerTimesOnly},
-		stats:  map[string]*modelStats{}, engine: newEngineStats(), sequences: map[string]*sequences{}, closeDone: make(chan struct{}),
+		ledger: ledger.Ledger{Options: ledger.Options{
+			Limit: c.LedgerLimit, MaxBytes: c.LedgerBytes, KeepFirst: c.LedgerKeepFirst,
+			HashOnly: c.LedgerHashOnly, TimesOnly: c.LedgerTimesOnly,
+		}},
+		stats: map[string]*modelStats{}, engine: newEngineStats(), sequences: map[string]*sequences{}, closeDone: make(chan struct{}),
 	}
 	if c.MaxConcurrency > 0 {
 		s.slots = make(chan struct{}, c.MaxConcurrency)
@@ -164,18 +168,14 @@ func (s *Server) url(addr string) string {
 // Ledger returns copies of the entries kept, by index; requests in flight are
 // among them, with End EndRunning. It works after Close too. A client may know
 // of its last byte before the server has noted that the request ended: see Wait.
-func (s *Server) Ledger() []Entry { return s.ledger.entries() }
+func (s *Server) Ledger() []ledger.Entry { return s.ledger.Entries() }
 
 // LedgerDropped returns how many requests are not in the ledger because of its
 // limits.
-func (s *Server) LedgerDropped() uint64 {
-	s.ledger.mu.Lock()
-	defer s.ledger.mu.Unlock()
-	return s.ledger.dropped
-}
+func (s *Server) LedgerDropped() uint64 { return s.ledger.Dropped() }
 
 // WriteLedger writes the entries kept as JSON lines, see [Entry].
-func (s *Server) WriteLedger(w io.Writer) error { return s.ledger.writeTo(w, 0) }
+func (s *Server) WriteLedger(w io.Writer) error { return s.ledger.WriteSince(w, 0) }
 
 // Wait returns nil when no request is in flight, or ctx's error.
 func (s *Server) Wait(ctx context.Context) error {

@@ -25,6 +25,8 @@ import (
 	"google.golang.org/grpc/credentials"
 
 	pb "github.com/pa-tools/pa/internal/kserve"
+	"github.com/pa-tools/pa/pkg/sim/ledger"
+	"github.com/pa-tools/pa/pkg/sim/plan"
 )
 
 func TestConfigValidate(t *testing.T) {
@@ -34,9 +36,9 @@ func TestConfigValidate(t *testing.T) {
 	bad := Config{
 		OpenAIAddr: Off, TritonHTTPAddr: Off, TritonGRPCAddr: Off,
 		Models: []string{""}, TritonModels: []TritonModel{{"", VLLM}, {"a", 9}, {"a", VLLM}},
-		TTFT: Delay{Mean: 1}, ITL: Delay{Normal, -1, 0}, OutputTokens: Length{Lognormal, 0, 1}, AddSubDelay: ConstantDelay(2 * time.Hour),
+		TTFT: plan.Delay{Mean: 1}, ITL: plan.Delay{Kind: plan.Normal, Mean: -1, Stddev: 0}, OutputTokens: plan.Length{Kind: plan.Lognormal, Mean: 0, Stddev: 1}, AddSubDelay: plan.ConstantDelay(2 * time.Hour),
 		PrefillPerToken: -1, MaxConcurrency: -1, TokensPerEvent: -1, Vocabulary: 9, Final: 9,
-		ContextTokens: 1 << 30, MaxRequestBytes: -1, LedgerBytes: -1, Faults: []FaultRule{{Fault: 99}, {Every: -1}, {After: -2}},
+		ContextTokens: 1 << 30, MaxRequestBytes: -1, LedgerBytes: -1, Faults: []plan.FaultRule{{Fault: 99}, {Every: -1}, {After: -2}},
 	}
 	err := bad.Validate()
 	for _, want := range []string{
@@ -139,7 +141,7 @@ func TestClose(t *testing.T) {
 	wg.Wait()
 	entries := s.Ledger()
 	for _, e := range entries {
-		if e.End != EndServerClosed || e.EndedNS == 0 {
+		if e.End != ledger.EndServerClosed || e.EndedNS == 0 {
 			t.Errorf("the ledger says %q of %s", e.End, e.Protocol)
 		}
 	}
@@ -224,7 +226,7 @@ func TestMaxConcurrency(t *testing.T) {
 	}
 	wg.Wait()
 	entries := settled(t, s)
-	slices.SortFunc(entries, func(a, b Entry) int { return int(int64(a.StartedNS) - int64(b.StartedNS)) })
+	slices.SortFunc(entries, func(a, b ledger.Entry) int { return int(int64(a.StartedNS) - int64(b.StartedNS)) })
 	for i, e := range entries[1:] {
 		if before := entries[i]; e.StartedNS < before.Writes[len(before.Writes)-1].SentNS {
 			t.Errorf("request %d started before request %d had its last byte", e.Index, before.Index)
@@ -255,7 +257,7 @@ func TestDueTimes(t *testing.T) {
 
 func TestFaultRules(t *testing.T) {
 	c := fast()
-	c.Faults = []FaultRule{{Fault: FaultHTTP500, Every: 3}}
+	c.Faults = []plan.FaultRule{{Fault: plan.FaultHTTP500, Every: 3}}
 	s := start(t, c)
 	var got []int
 	for range 6 {
@@ -308,13 +310,13 @@ func TestTLS(t *testing.T) {
 	if !strings.HasPrefix(s.OpenAIURL(), "https://") || !strings.HasPrefix(s.TritonHTTPURL(), "https://") {
 		t.Errorf("URLs %s, %s", s.OpenAIURL(), s.TritonHTTPURL())
 	}
-	for _, f := range []Fault{FaultNone, FaultReset, FaultSlowHeader} {
+	for _, f := range []plan.Fault{plan.FaultNone, plan.FaultReset, plan.FaultSlowHeader} {
 		resp, err := client.Post(s.OpenAIURL()+"/v1/completions", "", strings.NewReader(fmt.Sprintf(`{"prompt":"x","stream":true,"sim_fault":%q}`, f)))
 		if err != nil {
 			t.Fatal(err)
 		}
 		b, err := io.ReadAll(resp.Body)
-		if (err != nil) != (f == FaultReset) || !bytes.Contains(b, []byte("data: {")) {
+		if (err != nil) != (f == plan.FaultReset) || !bytes.Contains(b, []byte("data: {")) {
 			t.Errorf("%v: %q, %v", f, b, err)
 		}
 		if err := resp.Body.Close(); err != nil {

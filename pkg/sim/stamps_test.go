@@ -23,6 +23,8 @@ import (
 
 	pb "github.com/pa-tools/pa/internal/kserve"
 	"github.com/pa-tools/pa/internal/sockstamp/stamptest"
+	"github.com/pa-tools/pa/pkg/sim/ledger"
+	"github.com/pa-tools/pa/pkg/sim/plan"
 	"github.com/pa-tools/pa/pkg/wire/kserve"
 )
 
@@ -73,7 +75,7 @@ func TestKernelTimesHTTP(t *testing.T) {
 	eachTransport(t, func(t *testing.T, c Config, client *http.Client, shared bool) {
 		kernel := known && !shared
 		for _, sends := range []bool{true, false} {
-			c.KernelSends, c.OutputTokens = sends, ConstantLength(200)
+			c.KernelSends, c.OutputTokens = sends, plan.ConstantLength(200)
 			s := start(t, c)
 			for _, row := range []struct{ name, path, body string }{
 				{"stream", "/v1/chat/completions", `{"messages":[{"content":"x"}],"stream":true,"max_tokens":200}`},
@@ -113,7 +115,7 @@ func TestKernelTimesHTTP(t *testing.T) {
 func TestKernelTimesGRPC(t *testing.T) {
 	kernel := stamptest.Kernel(t)
 	c := fast()
-	c.ITL = ConstantDelay(2 * time.Millisecond)
+	c.ITL = plan.ConstantDelay(2 * time.Millisecond)
 	s := start(t, c)
 	conn, err := grpc.NewClient(s.TritonGRPCAddr(), grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
@@ -152,7 +154,7 @@ func TestKernelTimesGRPC(t *testing.T) {
 		}
 		return &open{GRPCInferenceService_ModelStreamInferClient: stream}
 	}
-	check := func(e Entry, sent, answered uint64, want bool) {
+	check := func(e ledger.Entry, sent, answered uint64, want bool) {
 		t.Helper()
 		if want && (e.ReceivedKernelNS < sent || e.ReceivedKernelNS > e.StartedNS) || !want && e.ReceivedKernelNS != 0 {
 			t.Errorf("%s: sent after %d, arrived %d, begun %d", e.ID, sent, e.ReceivedKernelNS, e.StartedNS)
@@ -185,7 +187,7 @@ func TestKernelTimesGRPC(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	entries := map[string]Entry{}
+	entries := map[string]ledger.Entry{}
 	for _, e := range settled(t, s) {
 		entries[e.ID] = e
 	}
@@ -234,7 +236,7 @@ func stampsOf(t *testing.T, b []byte) []uint64 {
 // Each token is the time of its write, in what the client has as in the ledger.
 func TestStampVocabulary(t *testing.T) {
 	eachTransport(t, func(t *testing.T, c Config, client *http.Client, _ bool) {
-		c.Vocabulary, c.OutputTokens = Stamp, ConstantLength(20)
+		c.Vocabulary, c.OutputTokens = plan.Stamp, plan.ConstantLength(20)
 		s := start(t, c)
 		for _, row := range []struct {
 			name, path, body string
@@ -276,7 +278,7 @@ func TestStampVocabulary(t *testing.T) {
 // The hashes are those of what was sent, and times alone leave nothing else.
 func TestStampVocabularyHashed(t *testing.T) {
 	c := fast()
-	c.Vocabulary, c.LedgerHashOnly = Stamp, true
+	c.Vocabulary, c.LedgerHashOnly = plan.Stamp, true
 	s := start(t, c)
 	_, body, err := post(t, s.OpenAIURL()+"/v1/completions", `{"prompt":"x","stream":true}`)
 	if err != nil {
@@ -311,7 +313,7 @@ func TestStampVocabularyHashed(t *testing.T) {
 // Triton's texts are stamped as well; over gRPC before the library has them.
 func TestStampVocabularyTriton(t *testing.T) {
 	c := fast()
-	c.Vocabulary = Stamp
+	c.Vocabulary = plan.Stamp
 	s := start(t, c)
 	before := nowNS()
 	all, err := exchangeAll(t.Context(), t, dial(t, s), textRequest("a", "x", `{"max_tokens":3}`, true, nil))
@@ -332,27 +334,6 @@ func TestStampVocabularyTriton(t *testing.T) {
 	}
 }
 
-func TestFillStamps(t *testing.T) {
-	const ns = 1234567890123456789
-	for _, row := range []struct{ name, in, want string }{
-		{"empty", "", ""},
-		{"none", " 000000000000000000", " 000000000000000000"},
-		{"one", " " + stampDigits, " 1234567890123456789"},
-		{"two", stampDigits + "x" + stampDigits + "\n", "1234567890123456789x1234567890123456789\n"},
-		{"touching", stampDigits + stampDigits, "12345678901234567891234567890123456789"},
-		{"cut", stampDigits[1:] + " " + stampDigits[:18], stampDigits[1:] + " " + stampDigits[:18]},
-	} {
-		b := []byte(row.in)
-		if fillStamps(b, ns); string(b) != row.want {
-			t.Errorf("%s: fillStamps(%q) = %q, want %q", row.name, row.in, b, row.want)
-		}
-	}
-	b := []byte(stampDigits)
-	if fillStamps(b, 42); string(b) != "0000000000000000042" {
-		t.Errorf("a small number: %q", b)
-	}
-}
-
 // BenchmarkEvents is what an event costs the server and a client that reads it,
 // as fast as both can.
 func BenchmarkEvents(b *testing.B) {
@@ -362,7 +343,7 @@ func BenchmarkEvents(b *testing.B) {
 	}{
 		{"bytes", func(*Config) {}},
 		{"times", func(c *Config) { c.LedgerTimesOnly = true }},
-		{"stamp", func(c *Config) { c.LedgerTimesOnly, c.Vocabulary = true, Stamp }},
+		{"stamp", func(c *Config) { c.LedgerTimesOnly, c.Vocabulary = true, plan.Stamp }},
 		{"kernel", func(c *Config) { c.LedgerTimesOnly, c.KernelSends = true, true }},
 		{"none", func(c *Config) { c.LedgerLimit = -1 }},
 	} {

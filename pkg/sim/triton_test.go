@@ -19,6 +19,8 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	pb "github.com/pa-tools/pa/internal/kserve"
+	"github.com/pa-tools/pa/pkg/sim/ledger"
+	"github.com/pa-tools/pa/pkg/sim/plan"
 	"github.com/pa-tools/pa/pkg/wire/kserve"
 )
 
@@ -185,7 +187,7 @@ func TestTritonStream(t *testing.T) {
 			t.Errorf("%s: responses (-want +got):\n%s", row.name, d)
 		}
 		e := last(t, s)
-		if e.Protocol != TritonGRPCStream || e.ID != row.request.GetId() || e.RequestBytes != proto.Size(row.request) || e.Model != row.request.GetModelName() {
+		if e.Protocol != ledger.TritonGRPCStream || e.ID != row.request.GetId() || e.RequestBytes != proto.Size(row.request) || e.Model != row.request.GetModelName() {
 			t.Errorf("%s: the entry is %+v", row.name, e)
 		}
 		var inLedger [][]byte
@@ -256,7 +258,7 @@ func TestTritonInfer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if e.ID != q.GetId() || e.Protocol != TritonGRPCInfer || e.End != EndOK || !slices.Equal(e.Sent(), b) {
+		if e.ID != q.GetId() || e.Protocol != ledger.TritonGRPCInfer || e.End != ledger.EndOK || !slices.Equal(e.Sent(), b) {
 			t.Errorf("the entry is %+v, received %x", e, b)
 		}
 		raw := func(i int) []byte {
@@ -325,7 +327,7 @@ func TestTritonErrors(t *testing.T) {
 			if status.Code(err) != row.code || !strings.Contains(err.Error(), row.want) {
 				t.Errorf("%s, %s: %v, want %v with %q", row.name, how, err, row.code, row.want)
 			}
-			if e := last(t, s); e.End != EndError || e.Code != int(row.code) || !strings.Contains(e.Message, row.want) {
+			if e := last(t, s); e.End != ledger.EndError || e.Code != int(row.code) || !strings.Contains(e.Message, row.want) {
 				t.Errorf("%s, %s: the entry is %+v", row.name, how, e)
 			}
 		}
@@ -347,21 +349,21 @@ func TestTritonErrors(t *testing.T) {
 
 func TestTritonFaults(t *testing.T) {
 	rows := []struct {
-		fault Fault
+		fault plan.Fault
 		want  []string // responses of a request for 5 tokens, the fault after 2
 		code  codes.Code
-		end   End
+		end   ledger.End
 	}{
-		{FaultNone, []string{"1", "1", "1", "1", "1", "final"}, codes.OK, EndOK},
-		{FaultReset, []string{"1", "1"}, codes.Unavailable, EndFault},
-		{FaultNoReply, nil, codes.Unavailable, EndFault},
-		{FaultTruncate, []string{"1", "1"}, codes.OK, EndFault},
-		{FaultNoDone, []string{"1", "1", "1", "1", "1"}, codes.OK, EndOK},
-		{FaultErrorEvent, []string{"1", "1", "error"}, codes.OK, EndError},
-		{FaultMerged, []string{"1", "1", "1", "1", "1", "final"}, codes.OK, EndOK},
-		{FaultOneshot, []string{"1", "1", "1", "1", "1", "final"}, codes.OK, EndOK},
-		{FaultSplit, []string{"1", "1", "1", "1", "1", "final"}, codes.OK, EndOK},
-		{FaultGarbage, []string{"1", "1"}, codes.Internal, EndOK},
+		{plan.FaultNone, []string{"1", "1", "1", "1", "1", "final"}, codes.OK, ledger.EndOK},
+		{plan.FaultReset, []string{"1", "1"}, codes.Unavailable, ledger.EndFault},
+		{plan.FaultNoReply, nil, codes.Unavailable, ledger.EndFault},
+		{plan.FaultTruncate, []string{"1", "1"}, codes.OK, ledger.EndFault},
+		{plan.FaultNoDone, []string{"1", "1", "1", "1", "1"}, codes.OK, ledger.EndOK},
+		{plan.FaultErrorEvent, []string{"1", "1", "error"}, codes.OK, ledger.EndError},
+		{plan.FaultMerged, []string{"1", "1", "1", "1", "1", "final"}, codes.OK, ledger.EndOK},
+		{plan.FaultOneshot, []string{"1", "1", "1", "1", "1", "final"}, codes.OK, ledger.EndOK},
+		{plan.FaultSplit, []string{"1", "1", "1", "1", "1", "final"}, codes.OK, ledger.EndOK},
+		{plan.FaultGarbage, []string{"1", "1"}, codes.Internal, ledger.EndOK},
 	}
 	for _, row := range rows {
 		t.Run(row.fault.String(), func(t *testing.T) {
@@ -385,7 +387,7 @@ func TestTritonFaults(t *testing.T) {
 				t.Errorf("responses (-want +got):\n%s", d)
 			}
 			e := last(t, s)
-			if e.End != row.end && (row.fault != FaultGarbage || e.End != EndClientGone) {
+			if e.End != row.end && (row.fault != plan.FaultGarbage || e.End != ledger.EndClientGone) {
 				t.Errorf("the ledger says %q, want %q", e.End, row.end)
 			}
 			if row.code == codes.Unavailable && len(e.Writes) != len(row.want) {
@@ -398,7 +400,7 @@ func TestTritonFaults(t *testing.T) {
 
 // hang and stall keep a stream open until the client cancels.
 func TestTritonHang(t *testing.T) {
-	for fault, want := range map[Fault]int{FaultHang: 0, FaultStall: 3} {
+	for fault, want := range map[plan.Fault]int{plan.FaultHang: 0, plan.FaultStall: 3} {
 		s := start(t, fast())
 		ctx, cancel := context.WithCancel(t.Context())
 		stream, err := dial(t, s).ModelStreamInfer(ctx)
@@ -419,8 +421,8 @@ func TestTritonHang(t *testing.T) {
 		}
 		cancel()
 		for _, e := range settled(t, s) {
-			if e.ID == "x" && (e.End != EndClientGone || len(e.Writes) != want) {
-				t.Errorf("%v: the ledger says %q after %d messages, want %q after %d", fault, e.End, len(e.Writes), EndClientGone, want)
+			if e.ID == "x" && (e.End != ledger.EndClientGone || len(e.Writes) != want) {
+				t.Errorf("%v: the ledger says %q after %d messages, want %q after %d", fault, e.End, len(e.Writes), ledger.EndClientGone, want)
 			}
 		}
 	}

@@ -21,6 +21,8 @@ import (
 	pb "github.com/pa-tools/pa/internal/kserve"
 	"github.com/pa-tools/pa/internal/sockstamp/grpcstamp"
 	"github.com/pa-tools/pa/internal/sockstamp/h2follow"
+	"github.com/pa-tools/pa/pkg/sim/ledger"
+	"github.com/pa-tools/pa/pkg/sim/plan"
 	"github.com/pa-tools/pa/pkg/wire/kserve"
 )
 
@@ -76,10 +78,10 @@ func remoteAddr(ctx context.Context) string {
 
 // beginGRPC counts a request, which arrived at that time, and opens its ledger
 // entry.
-func (g *grpcServer) beginGRPC(ctx context.Context, p Protocol, r *pb.ModelInferRequest, receivedNS uint64) (uint64, *record) {
+func (g *grpcServer) beginGRPC(ctx context.Context, p ledger.Protocol, r *pb.ModelInferRequest, receivedNS uint64) (uint64, *ledger.Record) {
 	index := g.s.next.Add(1) - 1
-	rec := g.s.ledger.begin(index, p, remoteAddr(ctx))
-	rec.update(func(e *Entry) {
+	rec := g.s.ledger.Begin(index, p, remoteAddr(ctx))
+	rec.Update(func(e *ledger.Entry) {
 		e.ID, e.Model, e.RequestBytes, e.ReceivedKernelNS = r.GetId(), r.GetModelName(), proto.Size(r), receivedNS
 	})
 	g.s.countedBy(r.GetModelName(), rec)
@@ -87,20 +89,20 @@ func (g *grpcServer) beginGRPC(ctx context.Context, p Protocol, r *pb.ModelInfer
 }
 
 // describe enters what is planned into the ledger.
-func (j *job) describe(rec *record) {
-	rec.update(func(e *Entry) {
-		rec.batch = int(j.batch)
-		e.InputTokens, e.OutputTokens, e.Fault = j.plan.inputTokens, j.plan.outputTokens(), j.plan.fault.String()
+func (j *job) describe(rec *ledger.Record) {
+	rec.Update(func(e *ledger.Entry) {
+		rec.Batch = int(j.batch)
+		e.InputTokens, e.OutputTokens, e.Fault = j.plan.InputTokens, j.plan.OutputTokens(), j.plan.Fault.String()
 		e.SequenceID, e.SequenceStart, e.SequenceEnd = j.step.id, j.step.start, j.step.end
 	})
 }
 
 // atOnce returns the error of the faults that precede the answer.
 func (j *job) atOnce() *tritonError {
-	switch j.plan.fault {
-	case FaultHTTP500:
+	switch j.plan.Fault {
+	case plan.FaultHTTP500:
 		return tritonErrorf(codes.Internal, "the fault http_500 was asked for")
-	case FaultHTTP429:
+	case plan.FaultHTTP429:
 		return tritonErrorf(codes.Unavailable, "the fault http_429 was asked for")
 	}
 	return nil
@@ -111,9 +113,9 @@ func (g *grpcServer) ModelInfer(ctx context.Context, q *pb.ModelInferRequest) (*
 	s := g.s
 	s.busy.add()
 	defer s.busy.done()
-	index, rec := g.beginGRPC(ctx, TritonGRPCInfer, q, follow(ctx).received(0))
+	index, rec := g.beginGRPC(ctx, ledger.TritonGRPCInfer, q, follow(ctx).received(0))
 	refuse := func(e *tritonError) (*pb.ModelInferResponse, error) {
-		rec.end(EndError, int(e.code), e.message)
+		rec.End(ledger.EndError, int(e.code), e.message)
 		return nil, status.Error(e.code, e.message)
 	}
 	j, terr := g.understand(index, q)
@@ -128,26 +130,26 @@ func (g *grpcServer) ModelInfer(ctx context.Context, q *pb.ModelInferRequest) (*
 		return refuse(e)
 	}
 	gone := func() (*pb.ModelInferResponse, error) {
-		rec.end(s.giveUp(), int(codes.Canceled), "")
+		rec.End(s.giveUp(), int(codes.Canceled), "")
 		return nil, status.FromContextError(ctx.Err()).Err()
 	}
 	if s.acquire(ctx) != nil {
 		return gone()
 	}
 	defer s.release()
-	rec.started()
-	at := j.plan.ttftDelay()
-	if sleepUntil(ctx, rec.start.Add(at)) != nil {
+	rec.Started()
+	at := j.plan.FirstTokenAt()
+	if sleepUntil(ctx, rec.Start.Add(at)) != nil {
 		return gone()
 	}
-	switch j.plan.fault {
-	case FaultErrorEvent:
+	switch j.plan.Fault {
+	case plan.FaultErrorEvent:
 		return refuse(tritonErrorf(codes.Internal, "%s", errorEventMessage))
-	case FaultReset, FaultTruncate, FaultNoReply:
+	case plan.FaultReset, plan.FaultTruncate, plan.FaultNoReply:
 		s.conns.reset(remoteAddr(ctx))
-		rec.end(EndFault, 0, "")
+		rec.End(ledger.EndFault, 0, "")
 		return nil, status.Error(codes.Unavailable, "the connection is gone")
-	case FaultHang, FaultStall:
+	case plan.FaultHang, plan.FaultStall:
 		<-ctx.Done()
 		return gone()
 	}
@@ -156,8 +158,8 @@ func (g *grpcServer) ModelInfer(ctx context.Context, q *pb.ModelInferRequest) (*
 	if err != nil {
 		return refuse(tritonErrorf(codes.Internal, "%s", err))
 	}
-	rec.sending(write{at: at, data: b, events: 1})
-	rec.end(EndOK, 0, "")
+	rec.Sending(plan.Chunk{At: at, Data: b, Events: 1})
+	rec.End(ledger.EndOK, 0, "")
 	return m, nil
 }
 

@@ -11,6 +11,8 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	pb "github.com/pa-tools/pa/internal/kserve"
+	"github.com/pa-tools/pa/pkg/sim/ledger"
+	"github.com/pa-tools/pa/pkg/sim/plan"
 	"github.com/pa-tools/pa/pkg/wire/kserve"
 )
 
@@ -68,9 +70,9 @@ func (s *Server) tritonHandler() http.Handler {
 			m, err := g.ModelStatistics(r.Context(), &pb.ModelStatisticsRequest{Name: r.PathValue("model"), Version: r.PathValue("version")})
 			writeProto(w, m, err)
 		}))
-		mux.Handle(prefix+"/infer", only(http.MethodPost, s.inference(TritonHTTPInfer, tritonErrorBody, counted(serveInfer))))
-		mux.Handle(prefix+"/generate", only(http.MethodPost, s.inference(TritonGenerate, tritonErrorBody, counted(serveGenerate))))
-		mux.Handle(prefix+"/generate_stream", only(http.MethodPost, s.inference(TritonGenerateStream, tritonErrorBody, counted(serveGenerate))))
+		mux.Handle(prefix+"/infer", only(http.MethodPost, s.inference(ledger.TritonHTTPInfer, tritonErrorBody, counted(serveInfer))))
+		mux.Handle(prefix+"/generate", only(http.MethodPost, s.inference(ledger.TritonGenerate, tritonErrorBody, counted(serveGenerate))))
+		mux.Handle(prefix+"/generate_stream", only(http.MethodPost, s.inference(ledger.TritonGenerateStream, tritonErrorBody, counted(serveGenerate))))
 	}
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		writeJSON(w, http.StatusNotFound, tritonErrorBody(http.StatusNotFound, "there is nothing at "+clip(r.URL.Path)))
@@ -103,7 +105,7 @@ func serveInfer(x *exchange) {
 		return
 	}
 	q.Model, q.Version = x.r.PathValue("model"), x.r.PathValue("version")
-	x.rec.update(func(e *Entry) { e.ID, e.Model = q.ID, q.Model })
+	x.rec.Update(func(e *ledger.Entry) { e.ID, e.Model = q.ID, q.Model })
 	j, terr := x.s.job(x.index, q)
 	switch {
 	case terr != nil:
@@ -114,7 +116,7 @@ func serveInfer(x *exchange) {
 		return
 	}
 	j.describe(x.rec)
-	if x.struckAtOnce(j.plan.fault) || !x.begin() {
+	if x.struckAtOnce(j.plan.Fault) || !x.begin() {
 		return
 	}
 	defer x.s.release()
@@ -123,7 +125,7 @@ func serveInfer(x *exchange) {
 	if n < len(body) {
 		x.w.Header().Set(kserve.HeaderLength, strconv.Itoa(n))
 	}
-	x.answerWhole(j.plan, body, j.plan.ttftDelay())
+	x.answerWhole(j.plan, body, j.plan.FirstTokenAt())
 }
 
 // wanted picks the outputs that a request asks for, in its order, with the
@@ -156,7 +158,7 @@ func wanted(q *kserve.Request, outputs []kserve.Tensor) []kserve.Tensor {
 // serveGenerate answers the flat JSON form, as a stream or not.
 func serveGenerate(x *exchange) {
 	name := x.r.PathValue("model")
-	x.rec.update(func(e *Entry) { e.Model = name })
+	x.rec.Update(func(e *ledger.Entry) { e.Model = name })
 	m, terr := x.s.model(name, x.r.PathValue("version"))
 	if terr != nil {
 		x.fail(terr.httpStatus(), terr.message)
@@ -168,7 +170,7 @@ func serveGenerate(x *exchange) {
 		return
 	}
 	q.Model = name
-	x.rec.update(func(e *Entry) { e.ID = q.ID })
+	x.rec.Update(func(e *ledger.Entry) { e.ID = q.ID })
 	j, terr := x.s.job(x.index, q)
 	if terr != nil {
 		x.fail(terr.httpStatus(), terr.message)
@@ -181,26 +183,26 @@ func serveGenerate(x *exchange) {
 		x.fail(http.StatusBadRequest, "generate answers with exactly 1 response; leave out stream, or use generate_stream")
 		return
 	}
-	if x.struckAtOnce(p.fault) || !x.begin() {
+	if x.struckAtOnce(p.Fault) || !x.begin() {
 		return
 	}
 	defer x.s.release()
 	j.emptyFinal = false // never over HTTP
 	if !asStream {
 		for e := range j.events(func(o []kserve.Tensor, _ bool) []byte { return j.flat(o) }) {
-			x.answerWhole(p, e.data, e.at)
+			x.answerWhole(p, e.Data, e.At)
 		}
 		return
 	}
-	w := wire{sse: true, newline: "\n", garbage: []byte(garbage)}
-	if p.fault == FaultCRLF {
-		w.newline = "\r\n"
+	w := plan.Framing{SSE: true, Newline: "\n", Garbage: []byte(garbage)}
+	if p.Fault == plan.FaultCRLF {
+		w.Newline = "\r\n"
 	}
-	w.failure = func() []byte {
-		return frame(tritonErrorBody(http.StatusInternalServerError, errorEventMessage), w.newline)
+	w.Failure = func() []byte {
+		return frame(tritonErrorBody(http.StatusInternalServerError, errorEventMessage), w.Newline)
 	}
-	events := j.events(func(o []kserve.Tensor, _ bool) []byte { return frame(j.flat(o), w.newline) })
-	x.answer(sseType, -1, p, script(events, p.fault, p.faultAfter, w))
+	events := j.events(func(o []kserve.Tensor, _ bool) []byte { return frame(j.flat(o), w.Newline) })
+	x.answer(sseType, -1, p, plan.Script(events, p.Fault, p.FaultAfter, w))
 }
 
 // generateRequest turns the flat JSON form into tensors and parameters: a key

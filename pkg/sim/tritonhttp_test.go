@@ -14,11 +14,19 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/pa-tools/pa/pkg/sim/ledger"
+	"github.com/pa-tools/pa/pkg/sim/plan"
 	"github.com/pa-tools/pa/pkg/wire/kserve"
 )
 
 func TestGenerate(t *testing.T) {
 	s := start(t, fast())
+	// All words of the vocabulary, each with its space.
+	texts, _ := plan.New(0, plan.Request{Choices: 1, Length: plan.ConstantLength(10000), Room: 10000, Vocabulary: plan.Plain, TokensPerEvent: 1}).Whole()
+	words := map[string]bool{}
+	for _, w := range strings.Fields(texts[0]) {
+		words[" "+w] = true
+	}
 	rows := []struct {
 		name, path, body string
 		status           int
@@ -85,7 +93,7 @@ func TestGenerate(t *testing.T) {
 			got = strings.Split(strings.TrimSuffix(strings.TrimPrefix(got[0], "data: "), "\n\n"), "\n\ndata: ")
 		}
 		for i := range got {
-			for _, w := range plainTokens {
+			for w := range words {
 				got[i] = strings.ReplaceAll(strings.ReplaceAll(got[i], w+`"`, ` W"`), w+" ", " W ")
 			}
 			if strings.Contains(row.want[0], `"error"`) { // words of the vocabulary are no matter there
@@ -176,7 +184,7 @@ func TestHTTPInfer(t *testing.T) {
 		if !slices.Equal(got, row.want) {
 			t.Errorf("%s: outputs %q, want %q", row.name, got, row.want)
 		}
-		if e := last(t, s); !bytes.Equal(e.Sent(), b) || e.ID != "h1" || e.Protocol != TritonHTTPInfer {
+		if e := last(t, s); !bytes.Equal(e.Sent(), b) || e.ID != "h1" || e.Protocol != ledger.TritonHTTPInfer {
 			t.Errorf("%s: the entry is %+v", row.name, e)
 		}
 	}
@@ -242,25 +250,25 @@ func TestHTTPInfo(t *testing.T) {
 
 // The faults that a stream over HTTP shares with the OpenAI API.
 func TestGenerateFaults(t *testing.T) {
-	for f, want := range map[Fault]struct {
+	for f, want := range map[plan.Fault]struct {
 		status int
 		broken bool
 		events int
-		end    End
+		end    ledger.End
 	}{
-		FaultHTTP500:    {500, false, 0, EndError},
-		FaultHTTP429:    {429, false, 0, EndError},
-		FaultReset:      {200, true, 3, EndFault},
-		FaultTruncate:   {200, true, 3, EndFault},
-		FaultMerged:     {200, false, 5, EndOK},
-		FaultOneshot:    {200, false, 5, EndOK},
-		FaultSplit:      {200, false, 5, EndOK},
-		FaultCRLF:       {200, false, 5, EndOK},
-		FaultComments:   {200, false, 5, EndOK},
-		FaultGarbage:    {200, false, 6, EndOK},
-		FaultSlowHeader: {200, false, 5, EndOK},
-		FaultNoDone:     {200, false, 5, EndOK},
-		FaultErrorEvent: {200, false, 4, EndError},
+		plan.FaultHTTP500:    {500, false, 0, ledger.EndError},
+		plan.FaultHTTP429:    {429, false, 0, ledger.EndError},
+		plan.FaultReset:      {200, true, 3, ledger.EndFault},
+		plan.FaultTruncate:   {200, true, 3, ledger.EndFault},
+		plan.FaultMerged:     {200, false, 5, ledger.EndOK},
+		plan.FaultOneshot:    {200, false, 5, ledger.EndOK},
+		plan.FaultSplit:      {200, false, 5, ledger.EndOK},
+		plan.FaultCRLF:       {200, false, 5, ledger.EndOK},
+		plan.FaultComments:   {200, false, 5, ledger.EndOK},
+		plan.FaultGarbage:    {200, false, 6, ledger.EndOK},
+		plan.FaultSlowHeader: {200, false, 5, ledger.EndOK},
+		plan.FaultNoDone:     {200, false, 5, ledger.EndOK},
+		plan.FaultErrorEvent: {200, false, 4, ledger.EndError},
 	} {
 		t.Run(f.String(), func(t *testing.T) {
 			t.Parallel()

@@ -13,6 +13,8 @@ import (
 
 	"google.golang.org/grpc/codes"
 
+	"github.com/pa-tools/pa/pkg/sim/ledger"
+	"github.com/pa-tools/pa/pkg/sim/plan"
 	"github.com/pa-tools/pa/pkg/wire/kserve"
 )
 
@@ -201,7 +203,7 @@ type job struct {
 	spec   interfaceSpec
 	id     string
 	batch  int64 // −1 for a model without batches
-	plan   *plan
+	plan   *plan.Plan
 	stream bool // of a language model: one response per event
 	// emptyFinal says that the client wants the final flag alone too.
 	emptyFinal bool
@@ -358,9 +360,9 @@ func (s *Server) planText(j *job, index uint64, params []byte, inputs []kserve.T
 		return err
 	}
 	if !j.stream {
-		a.final = FinalAttached
+		a.Final = plan.FinalAttached
 	}
-	j.plan = newPlan(s.config.Seed, a)
+	j.plan = plan.New(s.config.Seed, a)
 	return nil
 }
 
@@ -375,11 +377,10 @@ func (s *Server) planOnce(j *job, index uint64, params []byte, inputs []kserve.T
 		return err
 	}
 	if f.TTFTMillis == nil {
-		a.ttft = s.config.AddSubDelay
+		a.TTFT = s.config.AddSubDelay
 	}
-	a.final = FinalAttached
-	j.plan = newPlan(s.config.Seed, a)
-	j.plan.lengths, j.plan.faultAfter = nil, 0
+	a.Final = plan.FinalAttached
+	j.plan = plan.NewTextless(s.config.Seed, a)
 	if j.spec.stateful {
 		return s.planSequence(j, inputs, batch)
 	}
@@ -431,7 +432,7 @@ func (j *job) text(text string, tokens int, finish string) []kserve.Tensor {
 		})
 	}
 	if j.countInput {
-		count("num_input_tokens", j.plan.inputTokens, scalar)
+		count("num_input_tokens", j.plan.InputTokens, scalar)
 	}
 	if j.countOutput {
 		count("num_output_tokens", tokens, shape)
@@ -441,32 +442,32 @@ func (j *job) text(text string, tokens int, finish string) []kserve.Tensor {
 
 // events returns the responses of a job, each rendered from its outputs (nil
 // for an empty final response) and its final flag.
-func (j *job) events(render func(outputs []kserve.Tensor, final bool) []byte) iter.Seq[event] {
+func (j *job) events(render func(outputs []kserve.Tensor, final bool) []byte) iter.Seq[plan.Event] {
 	p := j.plan
-	noFlag := p.fault == FaultNoDone
-	return func(yield func(event) bool) {
+	noFlag := p.Fault == plan.FaultNoDone
+	return func(yield func(plan.Event) bool) {
 		switch {
 		case j.outputs != nil:
-			yield(event{at: p.ttftDelay(), data: render(j.outputs, !noFlag), kind: eventOutput})
+			yield(plan.Event{At: p.FirstTokenAt(), Data: render(j.outputs, !noFlag), Kind: plan.EventOutput})
 			return
 		case !j.stream:
-			texts, end := p.whole()
-			yield(event{at: end, data: render(j.text(texts[0], p.outputTokens(), p.finishReason(0)), !noFlag), tokens: p.outputTokens(), kind: eventOutput})
+			texts, end := p.Whole()
+			yield(plan.Event{At: end, Data: render(j.text(texts[0], p.OutputTokens(), p.FinishReason(0)), !noFlag), Tokens: p.OutputTokens(), Kind: plan.EventOutput})
 			return
 		}
-		for s := range p.steps() {
-			final := s.finish != "" && p.final == FinalAttached && !noFlag
-			if !yield(event{at: s.at, data: render(j.text(s.text, s.tokens, s.finish), final), tokens: s.tokens, kind: eventOutput}) {
+		for s := range p.Steps() {
+			final := s.Finish != "" && p.Final == plan.FinalAttached && !noFlag
+			if !yield(plan.Event{At: s.At, Data: render(j.text(s.Text, s.Tokens, s.Finish), final), Tokens: s.Tokens, Kind: plan.EventOutput}) {
 				return
 			}
-			if s.finish != "" && p.final == FinalEmpty && j.emptyFinal {
-				yield(event{at: s.at, data: render(nil, true), kind: eventDone})
+			if s.Finish != "" && p.Final == plan.FinalEmpty && j.emptyFinal {
+				yield(plan.Event{At: s.At, Data: render(nil, true), Kind: plan.EventDone})
 			}
 		}
 	}
 }
 
-// A modelStats counts a model's requests. It is a [tally].
+// A modelStats counts a model's requests. It is a [ledger.RequestCounter].
 type modelStats struct {
 	sync.Mutex
 	modelCounts
@@ -487,27 +488,27 @@ func (st *modelStats) counts() modelCounts {
 	return st.modelCounts
 }
 
-// ended implements [tally].
-func (st *modelStats) ended(r *record) {
-	e := &r.entry
-	if e.End != EndOK {
+// Ended implements [ledger.RequestCounter].
+func (st *modelStats) Ended(r *ledger.Record) {
+	e := r.Entry()
+	if e.End != ledger.EndOK {
 		st.fail++
-		if e.End == EndClientGone {
+		if e.End == ledger.EndClientGone {
 			st.cancelled++
 		}
 		st.failed += between(e.ReceivedNS, e.EndedNS)
 		return
 	}
 	st.success++
-	st.inferences += uint64(max(1, r.batch))
+	st.inferences += uint64(max(1, r.Batch))
 	st.queue += between(e.ReceivedNS, e.StartedNS)
 	st.compute += between(e.StartedNS, e.EndedNS)
 	st.last = time.Unix(0, int64(e.EndedNS))
 }
 
 // countedBy has a request to that model counted when it ends.
-func (s *Server) countedBy(model string, r *record) {
+func (s *Server) countedBy(model string, r *ledger.Record) {
 	if st := s.stats[model]; st != nil {
-		r.tally = st
+		r.Counter = st
 	}
 }

@@ -16,6 +16,8 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	pb "github.com/pa-tools/pa/internal/kserve"
+	"github.com/pa-tools/pa/pkg/sim/ledger"
+	"github.com/pa-tools/pa/pkg/sim/plan"
 	"github.com/pa-tools/pa/pkg/wire/kserve"
 )
 
@@ -80,7 +82,7 @@ type inferStream struct {
 // A leavingMessage is one whose transmit stamp is not in the ledger yet.
 type leavingMessage struct {
 	k     int // of those sent on the stream
-	rec   *record
+	rec   *ledger.Record
 	write int // its number in the entry
 }
 
@@ -97,7 +99,7 @@ func (t *inferStream) begin(q *pb.ModelInferRequest, receivedNS uint64) {
 		return
 	}
 	t.g.s.busy.add()
-	index, rec := t.g.beginGRPC(t.ctx, TritonGRPCStream, q, receivedNS)
+	index, rec := t.g.beginGRPC(t.ctx, ledger.TritonGRPCStream, q, receivedNS)
 	t.running.Go(func() {
 		defer t.g.s.busy.done()
 		t.serve(index, rec, q)
@@ -136,20 +138,20 @@ func (t *inferStream) ended() error {
 
 // send hands one message over, whose tokens show the time if stamped. Only one
 // may do so at a time.
-func (t *inferStream) send(rec *record, w write, stamped bool) error {
+func (t *inferStream) send(rec *ledger.Record, c plan.Chunk, stamped bool) error {
 	t.sending.Lock()
 	defer t.sending.Unlock()
 	t.noteLeft()
 	if stamped {
-		fillStamps(w.data, uint64(time.Now().UnixNano()))
+		plan.FillStamps(c.Data, uint64(time.Now().UnixNano()))
 	}
-	number := rec.sending(w)
+	number := rec.Sending(c)
 	err := t.ctx.Err()
 	if err == nil {
-		err = t.stream.SendMsg(&rawMessage{w.data})
+		err = t.stream.SendMsg(&rawMessage{c.Data})
 	}
 	if err != nil {
-		rec.unsent()
+		rec.Unsent()
 		return err
 	}
 	if t.followed.Follower != nil {
@@ -169,7 +171,7 @@ func (t *inferStream) noteLeft() {
 			break // those behind it did not leave either
 		}
 		if ns != 0 {
-			m.rec.left(m.write, ns)
+			m.rec.Left(m.write, ns)
 		}
 		n++
 	}
@@ -177,14 +179,14 @@ func (t *inferStream) noteLeft() {
 }
 
 // refuse answers a request with an error.
-func (t *inferStream) refuse(rec *record, q *pb.ModelInferRequest, e *tritonError, at time.Duration) {
+func (t *inferStream) refuse(rec *ledger.Record, q *pb.ModelInferRequest, e *tritonError, at time.Duration) {
 	if t.statusErrors {
-		rec.end(EndError, int(e.code), e.message)
+		rec.End(ledger.EndError, int(e.code), e.message)
 		t.end(status.Error(e.code, e.message))
 		return
 	}
-	_ = t.send(rec, write{at: at, data: failure(q, e.message), events: 1}, false) // a client that is gone needs no answer
-	rec.end(EndError, int(e.code), e.message)
+	_ = t.send(rec, plan.Chunk{At: at, Data: failure(q, e.message), Events: 1}, false) // a client that is gone needs no answer
+	rec.End(ledger.EndError, int(e.code), e.message)
 }
 
 // failure is a message with an error.
@@ -201,7 +203,7 @@ func failure(q *pb.ModelInferRequest, message string) []byte {
 	return b
 }
 
-func (t *inferStream) serve(index uint64, rec *record, q *pb.ModelInferRequest) {
+func (t *inferStream) serve(index uint64, rec *ledger.Record, q *pb.ModelInferRequest) {
 	s := t.g.s
 	j, terr := t.g.understand(index, q)
 	if terr != nil {
@@ -210,17 +212,17 @@ func (t *inferStream) serve(index uint64, rec *record, q *pb.ModelInferRequest) 
 	}
 	j.describe(rec)
 	p := j.plan
-	gone := func(err error) { rec.end(s.giveUp(), int(codes.Canceled), errorText(err)) }
+	gone := func(err error) { rec.End(s.giveUp(), int(codes.Canceled), errorText(err)) }
 	if e := j.atOnce(); e != nil {
 		t.refuse(rec, q, e, 0)
 		return
 	}
-	if p.fault == FaultNoReply {
-		rec.end(EndFault, 0, "")
+	if p.Fault == plan.FaultNoReply {
+		rec.End(ledger.EndFault, 0, "")
 		s.conns.reset(remoteAddr(t.ctx))
 		return
 	}
-	if p.fault == FaultHang {
+	if p.Fault == plan.FaultHang {
 		<-t.ctx.Done()
 		gone(nil)
 		return
@@ -230,8 +232,8 @@ func (t *inferStream) serve(index uint64, rec *record, q *pb.ModelInferRequest) 
 		return
 	}
 	defer s.release()
-	rec.started()
-	w := wire{garbage: garbageMessage, failure: func() []byte {
+	rec.Started()
+	w := plan.Framing{Garbage: garbageMessage, Failure: func() []byte {
 		if t.statusErrors {
 			return nil // nothing is written
 		}
@@ -248,36 +250,36 @@ func (t *inferStream) serve(index uint64, rec *record, q *pb.ModelInferRequest) 
 	}
 	var pace pacer
 	defer pace.stop()
-	for w := range script(j.events(render), p.fault, p.faultAfter, w) {
-		err := pace.until(t.ctx, rec.start.Add(w.at))
-		if err == nil && w.data != nil {
-			err = t.send(rec, w, p.vocabulary == Stamp)
+	for w := range plan.Script(j.events(render), p.Fault, p.FaultAfter, w) {
+		err := pace.until(t.ctx, rec.Start.Add(w.At))
+		if err == nil && w.Data != nil {
+			err = t.send(rec, w, p.Vocabulary == plan.Stamp)
 		}
 		if err != nil {
 			gone(err)
 			return
 		}
-		switch w.then {
-		case reset:
-			rec.end(EndFault, 0, "")
+		switch w.Then {
+		case plan.Reset:
+			rec.End(ledger.EndFault, 0, "")
 			s.conns.reset(remoteAddr(t.ctx))
 			return
-		case truncate:
-			rec.end(EndFault, 0, "")
+		case plan.Truncate:
+			rec.End(ledger.EndFault, 0, "")
 			t.end(nil)
 			return
-		case stall:
+		case plan.Stall:
 			<-t.ctx.Done()
 			gone(nil)
 			return
 		}
 	}
-	if p.fault == FaultErrorEvent {
-		rec.end(EndError, int(codes.Internal), errorEventMessage)
+	if p.Fault == plan.FaultErrorEvent {
+		rec.End(ledger.EndError, int(codes.Internal), errorEventMessage)
 		if t.statusErrors {
 			t.end(status.Error(codes.Internal, errorEventMessage))
 		}
 		return
 	}
-	rec.end(EndOK, 0, "")
+	rec.End(ledger.EndOK, 0, "")
 }

@@ -14,6 +14,8 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 	"github.com/pa-tools/pa/pkg/sim"
+	"github.com/pa-tools/pa/pkg/sim/ledger"
+	"github.com/pa-tools/pa/pkg/sim/plan"
 )
 
 // A stillDisk lets nothing through until it is let.
@@ -57,7 +59,7 @@ func (r *slowWriter) Close(run *export.Run) error {
 // was accepted is in the export: every request that the server answered, with
 // its times, the first ones with every byte and the others marked.
 func TestSlowDisk(t *testing.T) {
-	srv, err := sim.Start(t.Context(), sim.Config{OpenAIAddr: "127.0.0.1:0", OutputTokens: sim.ConstantLength(40), TTFT: sim.ConstantDelay(1), ITL: sim.ConstantDelay(1)})
+	srv, err := sim.Start(t.Context(), sim.Config{OpenAIAddr: "127.0.0.1:0", OutputTokens: plan.ConstantLength(40), TTFT: plan.ConstantDelay(1), ITL: plan.ConstantDelay(1)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +122,7 @@ func TestSlowDisk(t *testing.T) {
 	}
 	answered := 0
 	for _, e := range srv.Ledger() {
-		if e.End == sim.EndOK {
+		if e.End == ledger.EndOK {
 			answered++
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/sim"
+	"github.com/pa-tools/pa/pkg/sim/plan"
 )
 
 // A row is what two transports must agree on: all of a request but its times,
@@ -128,19 +129,19 @@ func serveChopped(t *testing.T, raw []byte) (addr string) {
 // connection.
 func TestTransportsAgreeOnFaults(t *testing.T) {
 	const exchanges = 4
-	for _, fault := range append(sim.Faults(), sim.FaultNone) {
+	for _, fault := range append(plan.Faults(), plan.FaultNone) {
 		for _, streaming := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%v, streaming %v", fault, streaming), func(t *testing.T) {
 				t.Parallel()
 				cfg := Config{Streaming: streaming, Model: sim.DefaultModel, RequestTimeout: time.Minute}
-				if fault == sim.FaultHang || fault == sim.FaultStall {
+				if fault == plan.FaultHang || fault == plan.FaultStall {
 					cfg.RequestTimeout = 500 * time.Millisecond
 				}
 				body := `{"messages":[{"role":"user","content":"hi"}],"max_tokens":9}`
 				got := rows(t, cfg, body, exchanges, func(t *testing.T) string { return startSim(t, fault) })
 				for i := range exchanges {
 					nethttp, loop := got[NetHTTP][i], got[Loop][i]
-					if fault == sim.FaultReset {
+					if fault == plan.FaultReset {
 						whole := got[NetHTTP][0]
 						if !streaming {
 							whole = got[NetHTTP][i]
@@ -178,14 +179,14 @@ func alignReset(t *testing.T, whole row, r *row) {
 
 // startSim starts a simulated server without delays of which every other
 // request suffers the fault.
-func startSim(t *testing.T, fault sim.Fault) (url string) {
+func startSim(t *testing.T, fault plan.Fault) (url string) {
 	t.Helper()
 	cfg := sim.Config{
 		TritonGRPCAddr: sim.Off, TritonHTTPAddr: sim.Off,
-		TTFT: sim.ConstantDelay(time.Microsecond), ITL: sim.ConstantDelay(time.Microsecond),
+		TTFT: plan.ConstantDelay(time.Microsecond), ITL: plan.ConstantDelay(time.Microsecond),
 	}
-	if fault != sim.FaultNone {
-		cfg.Faults = []sim.FaultRule{{Fault: fault, Every: 2}}
+	if fault != plan.FaultNone {
+		cfg.Faults = []plan.FaultRule{{Fault: fault, Every: 2}}
 	}
 	srv, err := sim.Start(context.Background(), cfg)
 	if err != nil {

@@ -1,4 +1,4 @@
-package sim
+package plan
 
 import (
 	"errors"
@@ -129,6 +129,10 @@ func Faults() []Fault {
 	return all
 }
 
+// DefaultFaultAfter is the number of tokens before a fault strikes when a rule does
+// not say it.
+const DefaultFaultAfter = 3
+
 // A FaultRule says which requests suffer a fault.
 type FaultRule struct {
 	Fault Fault
@@ -218,9 +222,10 @@ func (r FaultRule) tokensBefore() int {
 	return max(0, r.After)
 }
 
-// faultFor returns the fault that the configuration has for a request.
-func (c *Config) faultFor(index uint64) (Fault, int) {
-	for _, r := range c.Faults {
+// FaultFor returns the fault of the request with this index, and the tokens before
+// it strikes. The first rule that matches decides.
+func FaultFor(rules []FaultRule, index uint64) (Fault, int) {
+	for _, r := range rules {
 		if r.matches(index) {
 			return r.Fault, r.tokensBefore()
 		}

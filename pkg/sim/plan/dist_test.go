@@ -1,4 +1,4 @@
-package sim
+package plan
 
 import (
 	"math"
@@ -97,7 +97,7 @@ func FuzzParseDelay(f *testing.F) {
 			t.Fatalf("ParseDelay(%q) = %+v, and of its String %q %+v, %v", s, d, d.String(), again, err)
 		}
 		for _, u := range []float64{1e-300, 0.1, 0.9, 1 - 1e-16} {
-			if x := d.sample(u); x < 0 || x > maxDelay {
+			if x := d.sample(u); x < 0 || x > MaxDelay {
 				t.Fatalf("%v at %g is %v", d, u, x)
 			}
 		}
@@ -118,7 +118,7 @@ func FuzzParseLength(f *testing.F) {
 			t.Fatalf("ParseLength(%q) = %+v, and of its String %q %+v, %v", s, l, l.String(), again, err)
 		}
 		for _, u := range []float64{1e-300, 0.1, 0.9, 1 - 1e-16} {
-			if x := l.sample(u); x < 1 || x > maxContextTokens {
+			if x := l.sample(u); x < 1 || x > MaxContextTokens {
 				t.Fatalf("%v at %g is %d", l, u, x)
 			}
 		}
@@ -188,11 +188,11 @@ func TestBits(t *testing.T) {
 		t.Errorf("two equal draws are %x and %x", a, b)
 	}
 	// First outputs of the reference splitmix64 from states 0 and 1234567.
-	if got := mix(0); got != 0xe220a8397b1dcdaf {
-		t.Errorf("mix(0) = %#x", got)
+	if got := Mix(0); got != 0xe220a8397b1dcdaf {
+		t.Errorf("Mix(0) = %#x", got)
 	}
-	if got := mix(1234567); got != 6457827717110365317 {
-		t.Errorf("mix(1234567) = %d", got)
+	if got := Mix(1234567); got != 6457827717110365317 {
+		t.Errorf("Mix(1234567) = %d", got)
 	}
 	seen := map[uint64]bool{}
 	for seed := range uint64(4) {

@@ -1,4 +1,4 @@
-package sim
+package plan
 
 // Everything random is drawn by hashing where it is used: there is no generator
 // with a state, so no order of events and no number of cores can change a draw.
@@ -22,7 +22,8 @@ const (
 	drawText
 )
 
-func mix(x uint64) uint64 {
+// Mix is the step and finalizer of splitmix64: a bijection that spreads every bit of x.
+func Mix(x uint64) uint64 {
 	x += 0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
 	x = (x ^ x>>27) * 0x94d049bb133111eb
@@ -31,7 +32,7 @@ func mix(x uint64) uint64 {
 
 // bits returns 64 random bits.
 func bits(seed, request uint64, what draw, token int) uint64 {
-	return mix(mix(mix(mix(seed)^request)^uint64(what)) ^ uint64(token))
+	return Mix(Mix(Mix(Mix(seed)^request)^uint64(what)) ^ uint64(token))
 }
 
 // uniform returns a number of the open interval (0, 1): the centre of one of

@@ -1,4 +1,4 @@
-package sim
+package plan
 
 import (
 	"slices"
@@ -10,44 +10,44 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func testAsk() ask {
-	return ask{
-		choices: 1, length: ConstantLength(8), room: 1000, tokensPerEvent: 1, vocabulary: Plain, final: FinalEmpty,
-		ttft: ConstantDelay(10 * time.Millisecond), itl: ConstantDelay(time.Millisecond), faultAfter: DefaultFaultAfter,
+func testRequest() Request {
+	return Request{
+		Choices: 1, Length: ConstantLength(8), Room: 1000, TokensPerEvent: 1, Vocabulary: Plain, Final: FinalEmpty,
+		TTFT: ConstantDelay(10 * time.Millisecond), ITL: ConstantDelay(time.Millisecond), FaultAfter: DefaultFaultAfter,
 	}
 }
 
 func TestLengths(t *testing.T) {
 	rows := []struct {
 		name   string
-		change func(*ask)
+		change func(*Request)
 		want   int
 		finish string
 	}{
-		{"by itself", func(*ask) {}, 8, "stop"},
-		{"cut by max_tokens", func(a *ask) { a.maxTokens = 5 }, 5, "length"},
-		{"max_tokens not reached", func(a *ask) { a.maxTokens = 9 }, 8, "stop"},
-		{"max_tokens reached exactly", func(a *ask) { a.maxTokens = 8 }, 8, "length"},
-		{"min_tokens", func(a *ask) { a.minTokens = 20 }, 20, "stop"},
-		{"min_tokens and max_tokens", func(a *ask) { a.minTokens, a.maxTokens = 20, 20 }, 20, "length"},
-		{"ignore_eos", func(a *ask) { a.ignoreEOS, a.maxTokens = true, 30 }, 30, "length"},
-		{"ignore_eos without max_tokens", func(a *ask) { a.ignoreEOS = true }, 8, "stop"},
-		{"cut by the context", func(a *ask) { a.room = 3 }, 3, "length"},
-		{"one token", func(a *ask) { a.maxTokens = 1 }, 1, "length"},
+		{"by itself", func(*Request) {}, 8, "stop"},
+		{"cut by max_tokens", func(a *Request) { a.MaxTokens = 5 }, 5, "length"},
+		{"max_tokens not reached", func(a *Request) { a.MaxTokens = 9 }, 8, "stop"},
+		{"max_tokens reached exactly", func(a *Request) { a.MaxTokens = 8 }, 8, "length"},
+		{"min_tokens", func(a *Request) { a.MinTokens = 20 }, 20, "stop"},
+		{"min_tokens and max_tokens", func(a *Request) { a.MinTokens, a.MaxTokens = 20, 20 }, 20, "length"},
+		{"ignore_eos", func(a *Request) { a.IgnoreEOS, a.MaxTokens = true, 30 }, 30, "length"},
+		{"ignore_eos without max_tokens", func(a *Request) { a.IgnoreEOS = true }, 8, "stop"},
+		{"cut by the context", func(a *Request) { a.Room = 3 }, 3, "length"},
+		{"one token", func(a *Request) { a.MaxTokens = 1 }, 1, "length"},
 	}
 	for _, row := range rows {
-		a := testAsk()
+		a := testRequest()
 		row.change(&a)
-		p := newPlan(1, a)
-		if got, finish := p.lengths[0], p.finishReason(0); got != row.want || finish != row.finish {
+		p := New(1, a)
+		if got, finish := p.lengths[0], p.FinishReason(0); got != row.want || finish != row.finish {
 			t.Errorf("%s: %d tokens, %s, want %d, %s", row.name, got, finish, row.want, row.finish)
 		}
 	}
 }
 
 func TestSteps(t *testing.T) {
-	a := testAsk()
-	a.choices, a.tokensPerEvent, a.inputTokens, a.prefill = 2, 3, 5, 2*time.Millisecond
+	a := testRequest()
+	a.Choices, a.TokensPerEvent, a.InputTokens, a.Prefill = 2, 3, 5, 2*time.Millisecond
 	type row struct {
 		ms     int
 		choice int
@@ -65,43 +65,43 @@ func TestSteps(t *testing.T) {
 		{27, 0, 1, "stop"},
 		{27, 1, 1, "stop"},
 	}
-	p := newPlan(1, a)
+	p := New(1, a)
 	var got []row
 	texts := make([]string, 2)
-	for s := range p.steps() {
-		got = append(got, row{int(s.at / time.Millisecond), s.choice, s.tokens, s.finish})
-		texts[s.choice] += s.text
+	for s := range p.Steps() {
+		got = append(got, row{int(s.At / time.Millisecond), s.Choice, s.Tokens, s.Finish})
+		texts[s.Choice] += s.Text
 	}
 	if d := cmp.Diff(want, got, cmp.AllowUnexported(row{})); d != "" {
 		t.Errorf("steps (-want +got):\n%s", d)
 	}
-	whole, end := p.whole()
+	whole, end := p.Whole()
 	if !slices.Equal(whole, texts) || end != 27*time.Millisecond {
-		t.Errorf("whole() = %q, %v, want %q, 27ms", whole, end, texts)
+		t.Errorf("Whole() = %q, %v, want %q, 27ms", whole, end, texts)
 	}
 	if texts[0] == texts[1] {
 		t.Errorf("both choices are %q", texts[0])
 	}
 	for _, s := range texts {
-		if countWords(s) != 8 {
-			t.Errorf("%q has %d words, want as many as tokens, 8", s, countWords(s))
+		if len(strings.Fields(s)) != 8 {
+			t.Errorf("%q has %d words, want as many as tokens, 8", s, len(strings.Fields(s)))
 		}
 	}
 }
 
 func TestPlanIsDeterministic(t *testing.T) {
-	collect := func(seed, index uint64, f func(*ask)) []step {
-		a := testAsk()
-		a.index, a.key = index, index
-		a.length, a.itl, a.ttft = Length{Normal, 20, 5}, Delay{Normal, time.Millisecond, time.Millisecond / 4}, Delay{Lognormal, time.Millisecond, time.Millisecond}
+	collect := func(seed, index uint64, f func(*Request)) []Step {
+		a := testRequest()
+		a.Index, a.Key = index, index
+		a.Length, a.ITL, a.TTFT = Length{Normal, 20, 5}, Delay{Normal, time.Millisecond, time.Millisecond / 4}, Delay{Lognormal, time.Millisecond, time.Millisecond}
 		f(&a)
-		return slices.Collect(newPlan(seed, a).steps())
+		return slices.Collect(New(seed, a).Steps())
 	}
-	same := func(*ask) {}
-	text := func(steps []step) string {
+	same := func(*Request) {}
+	text := func(steps []Step) string {
 		var b strings.Builder
 		for _, s := range steps {
-			b.WriteString(s.text)
+			b.WriteString(s.Text)
 		}
 		return b.String()
 	}
@@ -115,9 +115,9 @@ func TestPlanIsDeterministic(t *testing.T) {
 	if text(base) == text(collect(1, 8, same)) {
 		t.Error("another index gives the same text")
 	}
-	seeded := func(a *ask) { a.key = 99 }
+	seeded := func(a *Request) { a.Key = 99 }
 	a, b := collect(1, 7, seeded), collect(1, 8, seeded)
-	if text(a) != text(b) || a[0].at == b[0].at {
+	if text(a) != text(b) || a[0].At == b[0].At {
 		t.Error("requests with a seed of their own: want the same text at different times")
 	}
 }

@@ -1,4 +1,4 @@
-package sim
+package plan
 
 import (
 	"bytes"
@@ -11,27 +11,27 @@ import (
 
 // testEvents is a stream of a role, n one-token events 10 ms apart, usage and
 // [DONE].
-func testEvents(n int) []event {
-	events := []event{{at: 10 * time.Millisecond, data: []byte("data: role\n\n"), kind: eventOutput}}
+func testEvents(n int) []Event {
+	events := []Event{{At: 10 * time.Millisecond, Data: []byte("data: role\n\n"), Kind: EventOutput}}
 	for i := range n {
 		at := time.Duration(i+1) * 10 * time.Millisecond
-		events = append(events, event{at: at, data: fmt.Appendf(nil, "data: é%d\n\n", i), tokens: 1, kind: eventOutput})
+		events = append(events, Event{At: at, Data: fmt.Appendf(nil, "data: é%d\n\n", i), Tokens: 1, Kind: EventOutput})
 	}
-	at := events[n].at
-	return append(events, event{at: at, data: []byte("data: usage\n\n"), kind: eventUsage}, event{at: at, data: []byte("data: [DONE]\n\n"), kind: eventDone})
+	at := events[n].At
+	return append(events, Event{At: at, Data: []byte("data: usage\n\n"), Kind: EventUsage}, Event{At: at, Data: []byte("data: [DONE]\n\n"), Kind: EventDone})
 }
 
-func testWire() wire {
-	return wire{sse: true, newline: "\n", garbage: []byte("data: \xff\n\n"), failure: func() []byte { return []byte("data: error\n\n") }}
+func testFraming() Framing {
+	return Framing{SSE: true, Newline: "\n", Garbage: []byte("data: \xff\n\n"), Failure: func() []byte { return []byte("data: error\n\n") }}
 }
 
 // show is a write in a line: time, events/tokens, text without "data: " and
 // with | for the blank line, the action that follows.
-func show(writes []write) string {
+func show(writes []Chunk) string {
 	var lines []string
 	for _, w := range writes {
-		text := strings.ReplaceAll(strings.ReplaceAll(string(w.data), "data: ", ""), "\n\n", "|")
-		lines = append(lines, fmt.Sprintf("%d %d/%d %q %d", w.at/time.Millisecond, w.events, w.tokens, text, w.then))
+		text := strings.ReplaceAll(strings.ReplaceAll(string(w.Data), "data: ", ""), "\n\n", "|")
+		lines = append(lines, fmt.Sprintf("%d %d/%d %q %d", w.At/time.Millisecond, w.Events, w.Tokens, text, w.Then))
 	}
 	return strings.Join(lines, "\n")
 }
@@ -118,7 +118,7 @@ func TestScript(t *testing.T) {
 20 1/0 "[DONE]|" 0`},
 	}
 	for _, row := range rows {
-		writes := slices.Collect(script(slices.Values(testEvents(row.tokens)), row.fault, row.after, testWire()))
+		writes := slices.Collect(Script(slices.Values(testEvents(row.tokens)), row.fault, row.after, testFraming()))
 		if got := show(writes); got != strings.TrimPrefix(row.want, "\n") {
 			t.Errorf("%s: writes\n%s\nwant%s", row.name, got, row.want)
 		}
@@ -132,12 +132,12 @@ func TestScriptKeepsBytes(t *testing.T) {
 			var want, got []byte
 			events, tokens := 0, 0
 			for _, e := range testEvents(n + 1) {
-				want = append(want, e.data...)
+				want = append(want, e.Data...)
 			}
-			for w := range script(slices.Values(testEvents(n+1)), f, 3, testWire()) {
-				got = append(got, w.data...)
-				events += w.events
-				tokens += w.tokens
+			for w := range Script(slices.Values(testEvents(n+1)), f, 3, testFraming()) {
+				got = append(got, w.Data...)
+				events += w.Events
+				tokens += w.Tokens
 			}
 			if !bytes.Equal(got, want) || events != n+4 || tokens != n+1 {
 				t.Errorf("%v: %q, %d events, %d tokens, want %q, %d, %d", f, got, events, tokens, want, n+4, n+1)
@@ -149,10 +149,10 @@ func TestScriptKeepsBytes(t *testing.T) {
 // A consumer may stop at every write.
 func TestScriptStops(t *testing.T) {
 	for f := FaultNone; f < numFaults; f++ {
-		all := slices.Collect(script(slices.Values(testEvents(5)), f, 2, testWire()))
+		all := slices.Collect(Script(slices.Values(testEvents(5)), f, 2, testFraming()))
 		for stop := range all {
 			n := 0
-			for range script(slices.Values(testEvents(5)), f, 2, testWire()) {
+			for range Script(slices.Values(testEvents(5)), f, 2, testFraming()) {
 				if n++; n > stop {
 					break
 				}
@@ -166,19 +166,19 @@ func TestScriptStops(t *testing.T) {
 
 // Messages cannot be cut or joined.
 func TestScriptWithoutSSE(t *testing.T) {
-	w := testWire()
-	w.sse = false
+	w := testFraming()
+	w.SSE = false
 	for _, f := range []Fault{FaultNone, FaultMerged, FaultOneshot, FaultSplit, FaultComments, FaultTruncate} {
 		known := map[string]bool{}
 		for _, e := range testEvents(6) {
-			known[string(e.data)] = true
+			known[string(e.Data)] = true
 		}
 		n := 0
-		for w := range script(slices.Values(testEvents(6)), f, 3, w) {
-			if w.data != nil && (!known[string(w.data)] || w.events != 1) {
-				t.Errorf("%v: a write of %q, %d events", f, w.data, w.events)
+		for w := range Script(slices.Values(testEvents(6)), f, 3, w) {
+			if w.Data != nil && (!known[string(w.Data)] || w.Events != 1) {
+				t.Errorf("%v: a write of %q, %d events", f, w.Data, w.Events)
 			}
-			n += w.events
+			n += w.Events
 		}
 		want := 9
 		if f == FaultTruncate {
@@ -219,10 +219,10 @@ func TestParseFaultRule(t *testing.T) {
 }
 
 func TestFaultFor(t *testing.T) {
-	c := Config{Faults: []FaultRule{{Fault: FaultHTTP500, Every: 3}, {Fault: FaultReset, Every: 2, After: -1}}}
+	rules := []FaultRule{{Fault: FaultHTTP500, Every: 3}, {Fault: FaultReset, Every: 2, After: -1}}
 	var got []string
 	for i := range uint64(6) {
-		f, after := c.faultFor(i)
+		f, after := FaultFor(rules, i)
 		got = append(got, fmt.Sprintf("%v %d", f, after))
 	}
 	want := []string{"none 3", "reset 0", "http_500 3", "reset 0", "none 3", "http_500 3"}

@@ -1,4 +1,4 @@
-package sim
+package plan
 
 import (
 	"errors"
@@ -85,8 +85,8 @@ func (d Delay) String() string {
 
 // Validate says what is wrong with d; the zero value is right.
 func (d Delay) Validate() error {
-	if d.Mean > maxDelay || d.Stddev > maxDelay {
-		return fmt.Errorf("%v is more than %v", max(d.Mean, d.Stddev), maxDelay)
+	if d.Mean > MaxDelay || d.Stddev > MaxDelay {
+		return fmt.Errorf("%v is more than %v", max(d.Mean, d.Stddev), MaxDelay)
 	}
 	return validateDist(d.Kind, float64(d.Mean), float64(d.Stddev))
 }
@@ -96,7 +96,7 @@ func (d Delay) sample(u float64) time.Duration {
 	if d.Kind == Constant {
 		return d.Mean
 	}
-	return time.Duration(math.Round(quantile(d.Kind, float64(d.Mean), float64(d.Stddev), u, 0, float64(maxDelay))))
+	return time.Duration(math.Round(quantile(d.Kind, float64(d.Mean), float64(d.Stddev), u, 0, float64(MaxDelay))))
 }
 
 // A Length is a distribution of numbers of tokens. Samples are rounded to whole
@@ -138,15 +138,15 @@ func (l Length) String() string {
 
 // Validate says what is wrong with l; the zero value is right.
 func (l Length) Validate() error {
-	if l.Mean > maxContextTokens || l.Stddev > maxContextTokens {
-		return fmt.Errorf("%g is more than %d tokens", max(l.Mean, l.Stddev), maxContextTokens)
+	if l.Mean > MaxContextTokens || l.Stddev > MaxContextTokens {
+		return fmt.Errorf("%g is more than %d tokens", max(l.Mean, l.Stddev), MaxContextTokens)
 	}
 	return validateDist(l.Kind, l.Mean, l.Stddev)
 }
 
 // sample returns the length at the quantile u of (0, 1), at least 1.
 func (l Length) sample(u float64) int {
-	return int(math.Round(quantile(l.Kind, l.Mean, l.Stddev, u, 1, maxContextTokens)))
+	return int(math.Round(quantile(l.Kind, l.Mean, l.Stddev, u, 1, MaxContextTokens)))
 }
 
 // quantile returns the value below which a share u of the distribution lies,

@@ -1,4 +1,4 @@
-package sim
+package plan
 
 import (
 	"bytes"
@@ -76,7 +76,7 @@ func tokenText(v Vocabulary, seed, key uint64, choice, i int) string {
 	if v == Stamp {
 		return " " + stampDigits
 	}
-	key = mix(key) + uint64(choice)
+	key = Mix(key) + uint64(choice)
 	if v == Tricky {
 		start := bits(seed, key, drawText, 0) % uint64(len(trickyTokens))
 		return trickyTokens[(start+uint64(i))%uint64(len(trickyTokens))]
@@ -87,8 +87,8 @@ func tokenText(v Vocabulary, seed, key uint64, choice, i int) string {
 // stampDigits stand for a time that is not known yet.
 const stampDigits = "0000000000000000000"
 
-// fillStamps writes ns into b, in place of all stampDigits.
-func fillStamps(b []byte, ns uint64) {
+// FillStamps writes ns into b, in place of all stampDigits.
+func FillStamps(b []byte, ns uint64) {
 	for {
 		i := bytes.Index(b, []byte(stampDigits))
 		if i < 0 {
@@ -100,13 +100,4 @@ func fillStamps(b []byte, ns uint64) {
 		}
 		b = b[len(stampDigits):]
 	}
-}
-
-// countWords returns the number of input tokens of a text: its words.
-func countWords(s string) int {
-	n := 0
-	for range strings.FieldsSeq(s) {
-		n++
-	}
-	return n
 }

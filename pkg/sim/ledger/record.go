@@ -1,0 +1,199 @@
+package ledger
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/pa-tools/pa/pkg/sim/plan"
+)
+
+// entryOverheadBytes and writeOverheadBytes are the approximate memory of a record
+// without its data.
+const (
+	entryOverheadBytes = 400
+	writeOverheadBytes = 100
+)
+
+// A Record is an entry under construction, or a finished one. Only the goroutine that
+// serves the request may use it; the ledger's readers lock it.
+type Record struct {
+	l *Ledger // nil: the entry is not kept
+
+	// Start is the origin of the due times: the arrival, then the start of the work.
+	Start time.Time
+	// Counter counts the request when it ends. Nil counts nothing.
+	Counter RequestCounter
+	// Batch is the batch size of a request to a Triton model; 0 means no batch.
+	Batch int
+	// Finish is the finish reason of an answer of the OpenAI API.
+	Finish string
+	// FirstTokenNS and LastTokenNS are when the OpenAI API sent the first and the
+	// last tokens so far; 0 before that.
+	FirstTokenNS, LastTokenNS uint64
+
+	mu    sync.Mutex
+	entry Entry
+	bytes int64  // memory of the record
+	data  []byte // bytes of the last writes, and room for more
+}
+
+// A RequestCounter counts requests as they end. The record locks it before it reads
+// the time of the end, and unlocks it after Ended. Whoever holds the lock has
+// therefore seen every request that ended before.
+type RequestCounter interface {
+	sync.Locker
+	// Ended counts r, which is locked.
+	Ended(r *Record)
+}
+
+// Entry returns the entry itself. Only the goroutine that serves the request may read
+// it.
+func (r *Record) Entry() *Entry { return &r.entry }
+
+// Update changes the entry under its lock.
+func (r *Record) Update(f func(*Entry)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	f(&r.entry)
+}
+
+// Started marks the start of the work on the request.
+func (r *Record) Started() {
+	r.Start = time.Now()
+	r.Update(func(e *Entry) { e.StartedNS = uint64(r.Start.UnixNano()) })
+}
+
+// Expect allocates room for n writes.
+func (r *Record) Expect(n int) {
+	const most = 4096
+	if r.l == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.entry.Writes = slices.Grow(r.entry.Writes, min(n, most))
+}
+
+// Sending records a write just before it happens, so that no client can know of bytes
+// that the ledger lacks. It returns the index of the write in the entry. The caller
+// then calls Handed, or Unsent if the write failed.
+func (r *Record) Sending(c plan.Chunk) (index int) {
+	if r.l == nil {
+		return 0
+	}
+	w := Write{DueNS: uint64(r.Start.Add(c.At).UnixNano()), Bytes: len(c.Data), Events: c.Events, Tokens: c.Tokens}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.bytes += writeOverheadBytes
+	r.setContent(&w, c.Data)
+	w.SentNS = uint64(time.Now().UnixNano())
+	r.entry.Writes = append(r.entry.Writes, w)
+	return len(r.entry.Writes) - 1
+}
+
+// setContent stores the bytes of a write, or their hash. The caller holds r.mu.
+func (r *Record) setContent(w *Write, b []byte) {
+	switch {
+	case r.l.TimesOnly:
+	case r.l.HashOnly:
+		sum := sha256.Sum256(b)
+		w.SHA256 = hex.EncodeToString(sum[:])
+	default:
+		w.Data = r.keep(b)
+	}
+}
+
+// keep copies b behind the bytes of earlier writes: one allocation per write would cost
+// more than the copy. The caller holds r.mu.
+func (r *Record) keep(b []byte) []byte {
+	const least, most = 1 << 10, 32 << 10
+	if cap(r.data)-len(r.data) < len(b) {
+		r.data = make([]byte, 0, max(len(b), min(max(least, 2*cap(r.data)), most)))
+	}
+	r.bytes += int64(len(b))
+	begin := len(r.data)
+	r.data = append(r.data, b...)
+	return r.data[begin:len(r.data):len(r.data)]
+}
+
+// Handed records when a write began. If stamped, the tokens in b show that time (see
+// plan.Stamp), and the ledger stores them with it.
+func (r *Record) Handed(index int, ns uint64, b []byte, stamped bool) {
+	if r.l == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	w := &r.entry.Writes[index]
+	w.SentNS = ns
+	if stamped && !r.l.TimesOnly {
+		b = slices.Clone(b)
+		plan.FillStamps(b, ns)
+		r.setContent(w, b) // not in place: readers of the entry share its bytes
+	}
+}
+
+// Left records when the kernel sent a write.
+func (r *Record) Left(index int, ns uint64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if index < len(r.entry.Writes) {
+		r.entry.Writes[index].KernelNS = ns
+	}
+}
+
+// Unsent removes the last write, which failed.
+func (r *Record) Unsent() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if n := len(r.entry.Writes); n > 0 {
+		r.entry.Writes = r.entry.Writes[:n-1]
+	}
+}
+
+// End closes the entry. Only the first call has an effect.
+func (r *Record) End(end End, code int, message string) {
+	r.mu.Lock()
+	if r.entry.End != EndRunning {
+		r.mu.Unlock()
+		return
+	}
+	r.entry.End, r.entry.Code, r.entry.Message = end, code, clipMessage(message)
+	if r.Counter != nil {
+		r.Counter.Lock()
+	}
+	r.entry.EndedNS = uint64(time.Now().UnixNano())
+	if r.Counter != nil {
+		r.Counter.Ended(r)
+		r.Counter.Unlock()
+	}
+	size := r.bytes
+	r.mu.Unlock()
+	if r.l != nil {
+		r.l.mu.Lock()
+		r.l.bytes += size
+		r.l.evict()
+		r.l.mu.Unlock()
+	}
+}
+
+// GaveUp reports whether the request ended without a complete answer for another reason
+// than a fault.
+func (r *Record) GaveUp() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.entry.End == EndClientGone || r.entry.End == EndServerClosed
+}
+
+// clipMessage bounds an error text in the ledger.
+func clipMessage(s string) string {
+	const most = 1 << 10
+	if len(s) > most {
+		return strings.ToValidUTF8(s[:most], "")
+	}
+	return s
+}
