@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/pa-tools/pa/internal/jsonscan"
 )
 
 // A Library is a reader of JSON.
@@ -286,20 +288,7 @@ func (p *parser) hex(i int) (r rune, ok bool) {
 	if p.at(i) != '\\' || p.at(i+1) != 'u' || i+6 > len(p.s) {
 		return 0, false
 	}
-	for _, c := range []byte(p.s[i+2 : i+6]) {
-		switch {
-		case c >= '0' && c <= '9':
-			c -= '0'
-		case c >= 'a' && c <= 'f':
-			c -= 'a' - 10
-		case c >= 'A' && c <= 'F':
-			c -= 'A' - 10
-		default:
-			return 0, false
-		}
-		r = r<<4 | rune(c)
-	}
-	return r, true
+	return jsonscan.Hex4([]byte(p.s[i+2 : i+6]))
 }
 
 func (p *parser) object(i, depth int) int {

@@ -67,3 +67,17 @@ func Clip(s string, most int) string {
 	}
 	return strings.ToValidUTF8(s[:most], "\uFFFD") + "…"
 }
+
+// Cut returns at most the first most bytes of s, and does not cut inside a
+// character. It neither marks the cut nor escapes.
+func Cut[T ~string | ~[]byte](s T, most int) T {
+	if len(s) <= most {
+		return s
+	}
+	for i := most; i > most-utf8.UTFMax && i > 0; i-- {
+		if utf8.RuneStart(s[i]) {
+			return s[:i]
+		}
+	}
+	return s[:most]
+}

@@ -6,8 +6,9 @@ import (
 	"io"
 	"strings"
 
+	"github.com/pa-tools/pa/internal/jsonscan"
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/export/internal/jsonscan"
+	"github.com/pa-tools/pa/pkg/export/internal/jsonfile"
 )
 
 // Formats returns the formats of this package for [export.Opener].
@@ -64,8 +65,8 @@ type file struct {
 const columnChunk = 64 << 10
 
 // cursor returns a new cursor at offset pos of the file.
-func (f *file) cursor(pos int64, chunk int) *jsonscan.Cursor {
-	c := jsonscan.NewCursor(f.name, f.src, f.size, f.limit, chunk)
+func (f *file) cursor(pos int64, chunk int) *jsonfile.Cursor {
+	c := jsonfile.NewCursor(f.name, f.src, f.size, f.limit, chunk)
 	c.Pos = pos
 	c.Python = true
 	c.Check = func() error { return context.Cause(f.ctx) }
@@ -73,8 +74,8 @@ func (f *file) cursor(pos int64, chunk int) *jsonscan.Cursor {
 }
 
 // start returns a cursor behind the byte order mark that the file may have.
-func (f *file) start() (*jsonscan.Cursor, error) {
-	c := f.cursor(0, jsonscan.DefaultChunk)
+func (f *file) start() (*jsonfile.Cursor, error) {
+	c := f.cursor(0, jsonfile.DefaultChunk)
 	bom, err := c.BOM()
 	if bom {
 		c.Pos = 3
@@ -85,7 +86,7 @@ func (f *file) start() (*jsonscan.Cursor, error) {
 // failed turns the end of the file into an *export.CutError; nothing says that no
 // request was read before it.
 func (f *file) failed(err error, where string, nothing bool) error {
-	if errors.Is(err, jsonscan.ErrCut) {
+	if errors.Is(err, jsonfile.ErrCut) {
 		return &export.CutError{Name: f.name, Offset: f.size, Where: where, Nothing: nothing}
 	}
 	return err

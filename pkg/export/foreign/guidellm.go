@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/export/internal/jsonscan"
+	"github.com/pa-tools/pa/pkg/export/internal/jsonfile"
 )
 
 // GuideLLM writes one document at the end of a run, with a benchmark for each
@@ -68,12 +68,12 @@ func openGuideLLM(f *file) (*export.Run, source, error) {
 	for i := range run.Experiments {
 		s.modes = append(s.modes, run.Experiments[i].Mode)
 	}
-	s.c = f.cursor(0, jsonscan.DefaultChunk)
+	s.c = f.cursor(0, jsonfile.DefaultChunk)
 	return run, s, nil
 }
 
 // outline goes through the document and notes where the requests are.
-func (s *guideLLM) outline(c *jsonscan.Cursor, run *export.Run) error {
+func (s *guideLLM) outline(c *jsonfile.Cursor, run *export.Run) error {
 	if err := enter(c, '{', "the document"); err != nil {
 		return err
 	}
@@ -114,7 +114,7 @@ func (s *guideLLM) end(err error, run *export.Run) {
 // guideLLM is the source of a document.
 type guideLLM struct {
 	file *file
-	c    *jsonscan.Cursor
+	c    *jsonfile.Cursor
 	all  []guideLLMBenchmark
 	// modes are those of the levels.
 	modes []string
@@ -138,7 +138,7 @@ func (s *guideLLM) where() string {
 	return fmt.Sprintf("benchmark %d, %s request %d", s.benchmark, guideLLMGroups[min(s.group, len(guideLLMGroups)-1)], max(s.index-1, 0))
 }
 
-func (s *guideLLM) metadata(c *jsonscan.Cursor, run *export.Run) error {
+func (s *guideLLM) metadata(c *jsonfile.Cursor, run *export.Run) error {
 	at := c.Pos
 	v, err := c.Value("metadata")
 	if err != nil {
@@ -158,7 +158,7 @@ func (s *guideLLM) metadata(c *jsonscan.Cursor, run *export.Run) error {
 	return nil
 }
 
-func (s *guideLLM) benchmarks(c *jsonscan.Cursor, run *export.Run) error {
+func (s *guideLLM) benchmarks(c *jsonfile.Cursor, run *export.Run) error {
 	if err := enter(c, '[', "benchmarks"); err != nil {
 		return err
 	}
@@ -176,7 +176,7 @@ func (s *guideLLM) benchmarks(c *jsonscan.Cursor, run *export.Run) error {
 }
 
 // header reads a benchmark but its requests.
-func (s *guideLLM) header(c *jsonscan.Cursor, run *export.Run, b *guideLLMBenchmark) error {
+func (s *guideLLM) header(c *jsonfile.Cursor, run *export.Run, b *guideLLMBenchmark) error {
 	if err := enter(c, '{', "a benchmark"); err != nil {
 		return err
 	}
@@ -202,7 +202,7 @@ func (s *guideLLM) header(c *jsonscan.Cursor, run *export.Run, b *guideLLMBenchm
 }
 
 // findRequests notes where the arrays of requests are.
-func (b *guideLLMBenchmark) findRequests(c *jsonscan.Cursor) error {
+func (b *guideLLMBenchmark) findRequests(c *jsonfile.Cursor) error {
 	if err := enter(c, '{', "requests"); err != nil {
 		return err
 	}
@@ -224,7 +224,7 @@ func (b *guideLLMBenchmark) findRequests(c *jsonscan.Cursor) error {
 }
 
 // guideLLMConfig reads what the load was. Keys and headers are not looked at.
-func guideLLMConfig(c *jsonscan.Cursor, run *export.Run) error {
+func guideLLMConfig(c *jsonfile.Cursor, run *export.Run) error {
 	v, err := c.Value("the configuration")
 	if err != nil {
 		return err
@@ -548,7 +548,7 @@ type guideLLMDistribution struct {
 }
 
 // readMetrics keeps the metrics that can be made again.
-func (b *guideLLMBenchmark) readMetrics(c *jsonscan.Cursor) error {
+func (b *guideLLMBenchmark) readMetrics(c *jsonfile.Cursor) error {
 	b.metrics = map[string]guideLLMByStatus{}
 	if err := enter(c, '{', "metrics"); err != nil {
 		return err

@@ -6,7 +6,7 @@ import (
 	"io"
 
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/export/internal/jsonscan"
+	"github.com/pa-tools/pa/pkg/export/internal/jsonfile"
 )
 
 // inference-perf writes an array with an object for each request, the stages one
@@ -97,7 +97,7 @@ func openInferencePerf(f *file) (*export.Run, source, error) {
 
 // infPerf is the source of the array.
 type infPerf struct {
-	c      *jsonscan.Cursor
+	c      *jsonfile.Cursor
 	index  int            // of the next request
 	totals *infPerfTotals // nil without a summary
 }

@@ -5,8 +5,9 @@ import (
 	"errors"
 	"io"
 
+	"github.com/pa-tools/pa/internal/jsonscan"
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/export/internal/jsonscan"
+	"github.com/pa-tools/pa/pkg/export/internal/jsonfile"
 )
 
 // decode reads the JSON text v into dst. Python's NaN and infinities are null.
@@ -45,7 +46,7 @@ func finite(v []byte) []byte {
 // values goes through a file of one JSON value after the other: JSON lines, or
 // documents that were appended to each other.
 type values struct {
-	c     *jsonscan.Cursor
+	c     *jsonfile.Cursor
 	at    int64 // offset of the last one
 	index int   // of the next one
 }
@@ -54,7 +55,7 @@ type values struct {
 // io.EOF.
 func (v *values) next(what string) ([]byte, error) {
 	if _, err := v.c.Peek(); err != nil {
-		if errors.Is(err, jsonscan.ErrCut) {
+		if errors.Is(err, jsonfile.ErrCut) {
 			err = io.EOF
 		}
 		return nil, err
@@ -66,7 +67,7 @@ func (v *values) next(what string) ([]byte, error) {
 
 // enter goes past the opening bracket of an object or array, which is one of
 // what.
-func enter(c *jsonscan.Cursor, bracket byte, what string) error {
+func enter(c *jsonfile.Cursor, bracket byte, what string) error {
 	b, err := c.Peek()
 	if err == nil && b != bracket {
 		err = c.Syntax(c.Pos, "%s: expected %q, found %q", what, bracket, b)
@@ -76,7 +77,7 @@ func enter(c *jsonscan.Cursor, bracket byte, what string) error {
 }
 
 // skip goes past a value of any kind.
-func skip(c *jsonscan.Cursor) error {
+func skip(c *jsonfile.Cursor) error {
 	b, err := c.Peek()
 	if err != nil {
 		return err
@@ -146,4 +147,4 @@ func text(s string) *string { return &s }
 func boolean(b bool) *bool { return &b }
 
 // isCut reports whether err is the end of the file.
-func isCut(err error) bool { return errors.Is(err, jsonscan.ErrCut) }
+func isCut(err error) bool { return errors.Is(err, jsonfile.ErrCut) }

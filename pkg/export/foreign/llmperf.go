@@ -7,7 +7,7 @@ import (
 	"strconv"
 
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/export/internal/jsonscan"
+	"github.com/pa-tools/pa/pkg/export/internal/jsonfile"
 )
 
 // llm_perf.py writes an object with a member for each level of concurrency:
@@ -83,12 +83,12 @@ func openLLMPerf(f *file) (*export.Run, source, error) {
 		}
 	}
 	c.Release()
-	s.c = f.cursor(0, jsonscan.DefaultChunk)
+	s.c = f.cursor(0, jsonfile.DefaultChunk)
 	return run, s, nil
 }
 
 // header reads a level but its results.
-func (l *llmPerfLevel) header(c *jsonscan.Cursor) error {
+func (l *llmPerfLevel) header(c *jsonfile.Cursor) error {
 	if err := enter(c, '{', "a level of concurrency"); err != nil {
 		return err
 	}
@@ -128,7 +128,7 @@ func (l *llmPerfLevel) header(c *jsonscan.Cursor) error {
 
 // llmPerf is the source of the document.
 type llmPerf struct {
-	c     *jsonscan.Cursor
+	c     *jsonfile.Cursor
 	all   []*llmPerfLevel
 	at    int
 	index int // of the next result

@@ -7,8 +7,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/pa-tools/pa/internal/jsonscan"
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/export/internal/jsonscan"
+	"github.com/pa-tools/pa/pkg/export/internal/jsonfile"
 )
 
 // The serving benchmarks of vLLM, TensorRT-LLM and SGLang have a common
@@ -153,7 +154,7 @@ type serving struct {
 	index   int  // of the next request
 	ended   bool // tail was delivered behind the last request
 	id      uint64
-	cursors [numCols]*jsonscan.Cursor // nil for a column that is not there
+	cursors [numCols]*jsonfile.Cursor // nil for a column that is not there
 }
 
 func (s *serving) where() string {
@@ -168,7 +169,7 @@ func (s *serving) where() string {
 
 // outline goes through an object and notes where its columns are. With an error
 // of the syntax it returns what comes before that.
-func (s *serving) outline(c *jsonscan.Cursor) (*servingRun, error) {
+func (s *serving) outline(c *jsonfile.Cursor) (*servingRun, error) {
 	x := &servingRun{scalars: map[string]string{}}
 	for i := range x.columns {
 		x.columns[i] = -1
@@ -506,7 +507,7 @@ func (s *serving) row(x *servingRun) (row *servingRow, err error) {
 		}
 		n, problem := parseFloat(v)
 		if problem != nil && bad == nil {
-			bad = &badEntry{at: at, msg: fmt.Sprintf("%s: expected a number, found %s", x.names[col], jsonscan.Excerpt(v))}
+			bad = &badEntry{at: at, msg: fmt.Sprintf("%s: expected a number, found %s", x.names[col], jsonfile.Excerpt(v))}
 		}
 		return n
 	}
@@ -553,7 +554,7 @@ func (s *serving) gaps(x *servingRun, row *servingRow, bad *error) error {
 	}
 	wrong := func(v []byte) {
 		if *bad == nil {
-			*bad = &badEntry{at: at, msg: fmt.Sprintf("%s: expected an array of numbers, found %s", x.names[colITL], jsonscan.Excerpt(v))}
+			*bad = &badEntry{at: at, msg: fmt.Sprintf("%s: expected an array of numbers, found %s", x.names[colITL], jsonfile.Excerpt(v))}
 		}
 	}
 	if v[0] != '[' {

@@ -6,8 +6,8 @@ import (
 	"errors"
 	"io"
 
+	"github.com/pa-tools/pa/internal/jsonscan"
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/export/internal/jsonscan"
 )
 
 // Format is profile_export.json as a format of [export.Opener].

@@ -24,7 +24,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/golden"
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/export/internal/jsonscan"
+	"github.com/pa-tools/pa/pkg/export/internal/jsonfile"
 )
 
 // rewrite reads all of r and writes it again.
@@ -289,7 +289,7 @@ func TestGoldenOracle(t *testing.T) {
 			continue // encoding/json would change the strings
 		}
 		clean++
-		res, err := readAll(data, jsonscan.DefaultChunk, export.Limits{})
+		res, err := readAll(data, jsonfile.DefaultChunk, export.Limits{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,8 +6,9 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/pa-tools/pa/internal/jsonscan"
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/export/internal/jsonscan"
+	"github.com/pa-tools/pa/pkg/export/internal/jsonfile"
 )
 
 // A section says where the requests of one experiment are in the file.
@@ -22,7 +23,7 @@ type section struct {
 
 // A header parser reads all of a document but the requests.
 type headerParser struct {
-	jsonscan.Cursor
+	jsonfile.Cursor
 	run      *export.Run
 	sections []section
 	samples  int64 // offset of the '[' of the telemetry; -1: there is none
@@ -95,7 +96,7 @@ func (h *headerParser) document() error {
 	h.suspect = h.suspect || !h.after.version || !h.after.windows
 	// White space may follow, nothing else.
 	b, err = h.Peek()
-	if errors.Is(err, jsonscan.ErrCut) {
+	if errors.Is(err, jsonfile.ErrCut) {
 		return nil
 	}
 	if err == nil {
@@ -169,8 +170,8 @@ func (h *headerParser) text(name string, dst **string) error {
 	case b == 'n':
 		*dst = nil
 	default:
-		h.warn(at, warnHeader, fmt.Sprintf("member %q: expected a string, found %s", name, jsonscan.Excerpt(v)))
-		h.run.Extra = append(h.run.Extra, export.Field{Name: name, Value: jsonscan.ValueOf(v)})
+		h.warn(at, warnHeader, fmt.Sprintf("member %q: expected a string, found %s", name, jsonfile.Excerpt(v)))
+		h.run.Extra = append(h.run.Extra, export.Field{Name: name, Value: jsonfile.ValueOf(v)})
 	}
 	return h.charge(len(v))
 }
@@ -182,7 +183,7 @@ func (h *headerParser) extra(name string, dst *export.Fields) error {
 	if err != nil {
 		return err
 	}
-	*dst = append(*dst, export.Field{Name: name, Value: jsonscan.ValueOf(v)})
+	*dst = append(*dst, export.Field{Name: name, Value: jsonfile.ValueOf(v)})
 	return h.charge(len(v) + 64)
 }
 
@@ -213,7 +214,7 @@ func (h *headerParser) runMeta() error {
 	m := &export.RunMeta{}
 	if err := json.Unmarshal(jsonscan.AppendCompact(nil, rest), m); err != nil {
 		h.warn(at, warnHeader, fmt.Sprintf("member \"pa\": %v", err))
-		h.run.Extra = append(h.run.Extra, export.Field{Name: "pa", Value: jsonscan.ValueOf(rest)})
+		h.run.Extra = append(h.run.Extra, export.Field{Name: "pa", Value: jsonfile.ValueOf(rest)})
 		h.samples = -1
 		return nil
 	}
@@ -278,7 +279,7 @@ func (h *headerParser) experiments() error {
 		at := h.Pos
 		v, err := h.Value(`"experiments"`)
 		if err == nil {
-			h.warn(at, warnHeader, fmt.Sprintf("member \"experiments\": expected an array, found %s", jsonscan.Excerpt(v)))
+			h.warn(at, warnHeader, fmt.Sprintf("member \"experiments\": expected an array, found %s", jsonfile.Excerpt(v)))
 		}
 		return err
 	}
@@ -300,7 +301,7 @@ func (h *headerParser) experiments() error {
 			if err != nil {
 				return err
 			}
-			h.warn(at, warnHeader, fmt.Sprintf("expected an object, found %s", jsonscan.Excerpt(v)))
+			h.warn(at, warnHeader, fmt.Sprintf("expected an object, found %s", jsonfile.Excerpt(v)))
 			continue
 		}
 		if err := h.experiment(); err != nil {
@@ -359,7 +360,7 @@ func (h *headerParser) level(e *export.Experiment) error {
 		at := h.Pos
 		v, err := h.Value(`"experiment"`)
 		if err == nil {
-			h.warn(at, warnHeader, fmt.Sprintf("member \"experiment\": expected an object, found %s", jsonscan.Excerpt(v)))
+			h.warn(at, warnHeader, fmt.Sprintf("member \"experiment\": expected an object, found %s", jsonfile.Excerpt(v)))
 		}
 		return err
 	}
@@ -388,11 +389,11 @@ func (h *headerParser) level(e *export.Experiment) error {
 			e.Value = string(v)
 		case name == "value" && isText && isNumberText(jsonscan.DecodeText(v)):
 			e.Value = string(jsonscan.DecodeText(v))
-			h.warn(at, warnHeader, fmt.Sprintf("member \"value\": expected a number, found the string %s", jsonscan.Excerpt(v)))
+			h.warn(at, warnHeader, fmt.Sprintf("member \"value\": expected a number, found the string %s", jsonfile.Excerpt(v)))
 		case name == "mode":
-			h.warn(at, warnHeader, fmt.Sprintf("member \"mode\": expected a string, found %s", jsonscan.Excerpt(v)))
+			h.warn(at, warnHeader, fmt.Sprintf("member \"mode\": expected a string, found %s", jsonfile.Excerpt(v)))
 		case name == "value":
-			h.warn(at, warnHeader, fmt.Sprintf("member \"value\": expected a number, found %s", jsonscan.Excerpt(v)))
+			h.warn(at, warnHeader, fmt.Sprintf("member \"value\": expected a number, found %s", jsonfile.Excerpt(v)))
 		default:
 			h.warn(at, warnHeader, fmt.Sprintf("member \"experiment\" has an unknown member %q, which is not kept", name))
 		}
@@ -432,7 +433,7 @@ func (h *headerParser) notArray(name string) error {
 	at := h.Pos
 	v, err := h.Value(strconv.Quote(name))
 	if err == nil {
-		h.warn(at, warnHeader, fmt.Sprintf("member %q: expected an array, found %s", name, jsonscan.Excerpt(v)))
+		h.warn(at, warnHeader, fmt.Sprintf("member %q: expected an array, found %s", name, jsonfile.Excerpt(v)))
 	}
 	return err
 }
@@ -469,7 +470,7 @@ func (h *headerParser) windows(e *export.Experiment) error {
 			return h.Located(err)
 		}
 		if bad {
-			h.warn(at+int64(i), warnHeader, fmt.Sprintf("member \"window_boundaries\": expected integers of nanoseconds, found %s", jsonscan.Excerpt(v[i:end])))
+			h.warn(at+int64(i), warnHeader, fmt.Sprintf("member \"window_boundaries\": expected integers of nanoseconds, found %s", jsonfile.Excerpt(v[i:end])))
 			e.WindowBoundaries = nil
 			return nil
 		}

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/pa-tools/pa/pkg/export/internal/jsonscan"
+	"github.com/pa-tools/pa/pkg/export/internal/jsonfile"
 )
 
 // The header of a document stands on both sides of its requests. To have it
@@ -31,7 +31,7 @@ var noSpan = span{-1, -1}
 // requestsSpan looks for the only requests array of the document. The end is a
 // candidate: the header parser checks what follows, and the reader of the
 // requests that they end there.
-func requestsSpan(c *jsonscan.Cursor) (span, error) {
+func requestsSpan(c *jsonfile.Cursor) (span, error) {
 	name, err := onlyRequests(c)
 	if err != nil || name < 0 {
 		return noSpan, err
@@ -63,10 +63,10 @@ var requestsName = []byte(`"requests"`)
 // to know. It is also -1 when the file has an escape of a lower-case letter,
 // with which the name can be written in other ways. Both have a u: that is what
 // is searched for, and it is rare.
-func onlyRequests(c *jsonscan.Cursor) (int64, error) {
+func onlyRequests(c *jsonfile.Cursor) (int64, error) {
 	const u = 4            // requestsName[u] == 'u'
 	const overlap = u + 10 // a byte before the name and the name; more than an escape
-	buf := make([]byte, min(jsonscan.DefaultChunk, c.Size+overlap))
+	buf := make([]byte, min(jsonfile.DefaultChunk, c.Size+overlap))
 	found, kept := int64(-1), 0
 	for off := int64(0); off < c.Size; {
 		if c.Check != nil {

@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/pa-tools/pa/internal/jsonscan"
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/export/internal/jsonscan"
 )
 
 // A requestMeta holds the members of a request's "pa" that belong to its

@@ -6,8 +6,9 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/pa-tools/pa/internal/jsonscan"
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/export/internal/jsonscan"
+	"github.com/pa-tools/pa/pkg/export/internal/jsonfile"
 )
 
 // A Reader reads the requests of one file in order. See [export.Reader] for
@@ -20,7 +21,7 @@ import (
 // a file that is cut short with an *export.CutError. Both come after the
 // requests before them.
 type Reader struct {
-	jsonscan.Cursor
+	jsonfile.Cursor
 	run      *export.Run
 	sections []section
 	samples  int64 // as in headerParser
@@ -58,11 +59,11 @@ type skips struct{ counted, excluded int }
 // all, or what reading it returned. Damage further on is reported by Err after
 // the requests before it.
 func NewReader(ctx context.Context, name string, src io.ReaderAt, size int64, lim export.Limits) (*Reader, error) {
-	return newReader(ctx, name, src, size, lim, jsonscan.DefaultChunk)
+	return newReader(ctx, name, src, size, lim, jsonfile.DefaultChunk)
 }
 
 func newReader(ctx context.Context, name string, src io.ReaderAt, size int64, lim export.Limits, chunk int) (*Reader, error) {
-	r := &Reader{Cursor: jsonscan.NewCursor(name, src, size, lim.MaxValueBytes, chunk)}
+	r := &Reader{Cursor: jsonfile.NewCursor(name, src, size, lim.MaxValueBytes, chunk)}
 	r.Check = ctx.Err
 	if err := r.readHeader(); err != nil {
 		return nil, err
@@ -95,7 +96,7 @@ func (r *Reader) settle(h *headerParser) error {
 	err := r.headerErr
 	var syntax *export.SyntaxError
 	switch {
-	case err == nil || errors.Is(err, jsonscan.ErrCut):
+	case err == nil || errors.Is(err, jsonfile.ErrCut):
 		return nil
 	case errors.Is(err, errNoExperiments):
 		return &export.SyntaxError{Name: r.Name, Offset: r.Size, Msg: err.Error() + ", found one without"}
@@ -164,7 +165,7 @@ func (r *Reader) nextArray() bool {
 	}
 	if r.headerErr != nil && r.err == nil {
 		r.err = r.headerErr
-		if errors.Is(r.err, jsonscan.ErrCut) {
+		if errors.Is(r.err, jsonfile.ErrCut) {
 			r.err = &export.CutError{Name: r.Name, Offset: r.Size, Where: orTop(r.headerWhere)}
 		}
 	}
@@ -230,7 +231,7 @@ func (r *Reader) element() bool {
 			r.Pos += int64(end)
 			r.index++
 			if !object {
-				r.dec.bad = &jsonscan.Error{At: 0, Msg: "expected an object, found " + jsonscan.Excerpt(b[:end])}
+				r.dec.bad = &jsonscan.Error{At: 0, Msg: "expected an object, found " + jsonfile.Excerpt(b[:end])}
 			}
 			return r.accept(start)
 		case !errors.Is(err, jsonscan.ErrMore):
@@ -306,7 +307,7 @@ func (r *Reader) where(i int) string {
 func (r *Reader) fail(err error) {
 	var syntax *export.SyntaxError
 	switch {
-	case errors.Is(err, jsonscan.ErrCut):
+	case errors.Is(err, jsonfile.ErrCut):
 		err = &export.CutError{Name: r.Name, Offset: r.Size, Where: r.where(r.index)}
 	case errors.As(err, &syntax):
 		syntax.Where = r.where(r.index)

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/export/internal/jsonscan"
+	"github.com/pa-tools/pa/pkg/export/internal/jsonfile"
 )
 
 // A result is all that a Reader says about a document.
@@ -51,7 +51,7 @@ func readAll(data []byte, chunk int, lim export.Limits) (*result, error) {
 
 func mustRead(t testing.TB, data string) *result {
 	t.Helper()
-	res, err := readAll([]byte(data), jsonscan.DefaultChunk, export.Limits{})
+	res, err := readAll([]byte(data), jsonfile.DefaultChunk, export.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -286,7 +286,7 @@ func TestReaderOpenErrors(t *testing.T) {
 		{`hello`, `found 'h'`},
 		{"\x00\x00", `found '\x00'`},
 	} {
-		res, err := readAll([]byte(tt.doc), jsonscan.DefaultChunk, export.Limits{})
+		res, err := readAll([]byte(tt.doc), jsonfile.DefaultChunk, export.Limits{})
 		got := ""
 		switch {
 		case err != nil:
@@ -308,7 +308,7 @@ func TestReaderEscapedNames(t *testing.T) {
 		for _, format := range []string{`\u%04x`, `\u%04X`} {
 			name := "requests"[:i] + fmt.Sprintf(format, letter) + "requests"[i+1:]
 			doc := `{"experiments":[{"requests":[` + req + `],"window_boundaries":[1]},{"` + name + `":[` + req + `],"window_boundaries":[2]}],"version":""}`
-			for _, chunk := range []int{16, jsonscan.DefaultChunk} {
+			for _, chunk := range []int{16, jsonfile.DefaultChunk} {
 				res, err := readAll([]byte(doc), chunk, export.Limits{})
 				if err != nil || res.err != "" || len(res.run.Experiments) != 2 || !slices.Equal(res.level, []int{0, 1}) {
 					t.Errorf("%s: %v, %+v", doc, err, res)
@@ -336,9 +336,9 @@ func TestOnlyRequestsPieces(t *testing.T) {
 		{`\"requests\"`, true},
 		{`"requests"`, false},
 	} {
-		for pad := jsonscan.DefaultChunk - 40; pad < jsonscan.DefaultChunk+20; pad++ {
+		for pad := jsonfile.DefaultChunk - 40; pad < jsonfile.DefaultChunk+20; pad++ {
 			doc := `"requests"` + strings.Repeat(" ", pad) + tt.text + "    "
-			c := jsonscan.NewCursor("x.json", strings.NewReader(doc), int64(len(doc)), 0, 1)
+			c := jsonfile.NewCursor("x.json", strings.NewReader(doc), int64(len(doc)), 0, 1)
 			at, err := onlyRequests(&c)
 			if err != nil || (at == 0) != tt.want {
 				t.Fatalf("%s after %d bytes: %d, %v", tt.text, pad, at, err)
@@ -483,7 +483,7 @@ func TestReaderChunks(t *testing.T) {
 		generate(3, 4)[:2000],
 	}
 	for i, doc := range docs {
-		want, err := readAll(doc, jsonscan.DefaultChunk, export.Limits{})
+		want, err := readAll(doc, jsonfile.DefaultChunk, export.Limits{})
 		if err != nil {
 			t.Fatal(err)
 		}

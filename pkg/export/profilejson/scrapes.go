@@ -4,8 +4,9 @@ import (
 	"context"
 	"errors"
 
+	"github.com/pa-tools/pa/internal/jsonscan"
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/export/internal/jsonscan"
+	"github.com/pa-tools/pa/pkg/export/internal/jsonfile"
 	"github.com/pa-tools/pa/pkg/export/internal/samplejson"
 )
 
@@ -16,7 +17,7 @@ func (r *Reader) Scrapes(ctx context.Context, do func(*export.Scrape) error) err
 		return nil
 	}
 	// A position of its own: requests may be under way.
-	c := jsonscan.NewCursor(r.Name, r.Src, r.Size, r.Limit, jsonscan.DefaultChunk)
+	c := jsonfile.NewCursor(r.Name, r.Src, r.Size, r.Limit, jsonfile.DefaultChunk)
 	c.Check = ctx.Err
 	c.Pos = r.samples + 1
 	d := samplejson.Decoder{MaxBytes: r.Limit}
@@ -33,7 +34,7 @@ func (r *Reader) Scrapes(ctx context.Context, do func(*export.Scrape) error) err
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
-		case errors.Is(err, jsonscan.ErrCut): // Err says so
+		case errors.Is(err, jsonfile.ErrCut): // Err says so
 			return nil
 		case err != nil:
 			r.warnSample(at, err.Error())

@@ -9,9 +9,10 @@ import (
 	"io"
 	"strconv"
 
+	"github.com/pa-tools/pa/internal/jsonscan"
 	"github.com/pa-tools/pa/internal/spool"
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/export/internal/jsonscan"
+	"github.com/pa-tools/pa/pkg/export/internal/jsonfile"
 	"github.com/pa-tools/pa/pkg/export/internal/samplejson"
 )
 
@@ -207,7 +208,7 @@ func appendField(b []byte, f *export.Field) ([]byte, error) {
 	b = append(append(b, v.Data...), ' ')
 	end, spaced, err := jsonscan.Value(b, start)
 	if err != nil || end != len(b)-1 {
-		return b, fmt.Errorf("the value of %q is not JSON: %s", f.Name, jsonscan.Excerpt(v.Data))
+		return b, fmt.Errorf("the value of %q is not JSON: %s", f.Name, jsonfile.Excerpt(v.Data))
 	}
 	b = b[:end]
 	if spaced {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+
+	"github.com/pa-tools/pa/internal/jsonscan"
 )
 
 // HeaderLength is the HTTP header that gives the length of the JSON when
@@ -147,24 +149,21 @@ func appendParams(b []byte, ps []Param) []byte {
 // the JSON object is JSON and what follows is binary. Binary data aliases body.
 func (r *Request) ParseHTTP(body []byte, jsonBytes int) error {
 	*r = Request{}
-	return parseHTTP(body, jsonBytes, func(p *httpParser, key string) (err error) {
+	return parseHTTP(body, jsonBytes, func(p *httpParser, key string) {
 		switch key {
 		case "id":
-			r.ID, err = p.text()
+			r.ID = p.text()
 		case "parameters":
-			r.Params, err = p.params()
+			r.Params = p.params()
 		case "inputs":
-			r.Inputs, err = p.tensors(nil, "input")
+			r.Inputs = p.tensors(nil, "input")
 		case "outputs":
-			err = p.array(func() error {
-				o, err := p.requested()
-				r.Outputs = append(r.Outputs, o)
-				return err
-			})
+			for ok := p.OpenArray(); ok; ok = p.NextElement() {
+				r.Outputs = append(r.Outputs, p.requested())
+			}
 		default:
-			err = p.skip(0)
+			p.Skip()
 		}
-		return err
 	}, func() []Tensor { return r.Inputs })
 }
 
@@ -172,46 +171,46 @@ func (r *Request) ParseHTTP(body []byte, jsonBytes int) error {
 // {"error":"…"} is no failure of reading: it sets Error.
 func (r *Response) ParseHTTP(body []byte, jsonBytes int) error {
 	r.reset()
-	return parseHTTP(body, jsonBytes, func(p *httpParser, key string) (err error) {
+	return parseHTTP(body, jsonBytes, func(p *httpParser, key string) {
 		switch key {
 		case "id":
-			r.ID, err = p.text()
+			r.ID = p.text()
 		case "model_name":
-			r.Model, err = p.text()
+			r.Model = p.text()
 		case "model_version":
-			r.Version, err = p.text()
+			r.Version = p.text()
 		case "error":
-			r.Error, err = p.text()
+			r.Error = p.text()
 		case "parameters":
-			r.Params, err = p.params()
+			r.Params = p.params()
 		case "outputs":
-			r.Outputs, err = p.tensors(r.Outputs, "output")
+			r.Outputs = p.tensors(r.Outputs, "output")
 		default:
-			err = p.skip(0)
+			p.Skip()
 		}
-		return err
 	}, func() []Tensor { return r.Outputs })
 }
 
 // parseHTTP reads the JSON object, then hands the binary tail out to the
 // tensors that announced their size.
-func parseHTTP(body []byte, jsonBytes int, member func(p *httpParser, key string) error, tensors func() []Tensor) error {
-	p := &httpParser{jsonScanner: jsonScanner{b: body}}
+func parseHTTP(body []byte, jsonBytes int, member func(p *httpParser, key string), tensors func() []Tensor) error {
+	p := &httpParser{Walker: jsonscan.Walker{Text: body, Words: true}}
 	if jsonBytes >= 0 {
 		if jsonBytes > len(body) {
 			return fmt.Errorf("%s is %d but the body has %d bytes", HeaderLength, jsonBytes, len(body))
 		}
-		p.b = body[:jsonBytes]
+		p.Text = body[:jsonBytes]
 	}
-	if err := p.object(func(key string) error { return member(p, key) }); err != nil {
-		return err
+	for ok := p.OpenObject(); ok; ok = p.NextMember() {
+		member(p, string(p.Key))
 	}
-	tail := body[p.i:]
+	tail := body[p.Pos:]
 	if jsonBytes >= 0 {
-		if err := p.end(); err != nil {
-			return err
-		}
+		p.End()
 		tail = body[jsonBytes:]
+	}
+	if p.Err != nil {
+		return p.Err
 	}
 	ts, next := tensors(), 0
 	for i := range ts {
@@ -234,52 +233,52 @@ func parseHTTP(body []byte, jsonBytes int, member func(p *httpParser, key string
 
 // httpParser reads the members of HTTP messages.
 type httpParser struct {
-	jsonScanner
+	jsonscan.Walker
 	sizes []uint64 // binary_data_size of each Binary tensor, in order
 }
 
 // text reads a string, or a number as its text: some servers number models.
-func (p *httpParser) text() (string, error) {
-	if p.peek() == '"' {
-		return p.str()
+func (p *httpParser) text() string {
+	if p.Peek() == '"' {
+		return string(p.String())
 	}
-	tok, err := p.token()
-	if err == nil && !isNumber(tok) {
-		err = p.errorf("want a string, found %s", clip(tok))
+	tok := p.Word()
+	if !jsonscan.IsNumber(tok) {
+		p.Fail("expected a string, found %s", clip(tok))
 	}
-	return tok, err
+	return string(tok)
 }
 
 // params reads an object of parameters; values that are null, arrays or
 // objects are left out.
-func (p *httpParser) params() ([]Param, error) {
+func (p *httpParser) params() []Param {
 	var ps []Param
-	err := p.object(func(key string) error {
+	for ok := p.OpenObject(); ok; ok = p.NextMember() {
 		if len(ps) == maxParams {
-			return errTooMany("parameters", maxParams)
+			p.Stop(errTooMany("parameters", maxParams))
 		}
-		switch p.peek() {
+		key := string(p.Key)
+		switch p.Peek() {
 		case '{', '[':
-			return p.skip(0)
+			p.Skip()
+			continue
 		case '"':
-			s, err := p.str()
-			ps = append(ps, Param{key, s})
-			return err
+			ps = append(ps, Param{key, string(p.String())})
+			continue
 		}
-		tok, err := p.token()
-		if err != nil {
-			return err
+		tok := p.Word()
+		if p.Err != nil {
+			break
 		}
-		v, err := scalarParam(tok)
+		v, err := scalarParam(string(tok))
 		if err != nil {
-			return fmt.Errorf("parameter %q: %w", clip(key), err)
+			p.Stop(fmt.Errorf("parameter %q: %w", clip(key), err))
 		}
 		if v != nil {
 			ps = append(ps, Param{key, v})
 		}
-		return nil
-	})
-	return ps, err
+	}
+	return ps
 }
 
 func scalarParam(tok string) (any, error) {
@@ -297,7 +296,7 @@ func scalarParam(tok string) (any, error) {
 	if u, err := strconv.ParseUint(tok, 10, 64); err == nil {
 		return u, nil
 	}
-	f, err := parseFloat(tok)
+	f, err := parseFloat([]byte(tok))
 	if err != nil {
 		return nil, fmt.Errorf("%q is no JSON value", clip(tok))
 	}
@@ -305,55 +304,37 @@ func scalarParam(tok string) (any, error) {
 }
 
 // tensors reads the array of inputs or outputs into ts[:0].
-func (p *httpParser) tensors(ts []Tensor, what string) ([]Tensor, error) {
+func (p *httpParser) tensors(ts []Tensor, what string) []Tensor {
 	ts, p.sizes = ts[:0], p.sizes[:0]
-	err := p.array(func() error {
+	for ok := p.OpenArray(); ok; ok = p.NextElement() {
 		if len(ts) == maxTensors {
-			return errTooMany("tensors", maxTensors)
+			p.Stop(errTooMany("tensors", maxTensors))
+			break
 		}
 		ts = grow(ts)
 		t := &ts[len(ts)-1]
-		if err := p.tensor(t); err != nil {
-			return tensorError(what, t.Name, err)
+		if p.tensor(t); p.Err != nil {
+			p.Err = tensorError(what, t.Name, p.Err)
 		}
-		return nil
-	})
-	return ts, err
+	}
+	return ts
 }
 
-func (p *httpParser) tensor(t *Tensor) error {
+func (p *httpParser) tensor(t *Tensor) {
 	var data []byte // read last: the datatype may stand behind it
 	size, sized := uint64(0), false
-	err := p.object(func(key string) (err error) {
-		switch key {
+	for ok := p.OpenObject(); ok; ok = p.NextMember() {
+		switch string(p.Key) {
 		case "name":
-			t.Name, err = p.text()
+			t.Name = p.text()
 		case "datatype":
-			var s string
-			s, err = p.text()
-			t.Datatype = Datatype(s)
+			t.Datatype = Datatype(p.text())
 		case "shape":
-			t.Shape = t.Shape[:0]
-			err = p.array(func() error {
-				tok, err := p.token()
-				if err != nil {
-					return err
-				}
-				if len(t.Shape) == maxRank {
-					return errTooMany("dimensions", maxRank)
-				}
-				d, err := strconv.ParseInt(tok, 10, 64)
-				t.Shape = append(t.Shape, d)
-				return err
-			})
+			p.shape(t)
 		case "data":
-			p.peek()
-			start := p.i
-			err = p.skip(0)
-			data = p.b[start:p.i]
+			data = p.Value()
 		case "parameters":
-			var ps []Param
-			ps, err = p.params()
+			ps := p.params()
 			t.Shared = sharedOf(ps)
 			for _, q := range ps {
 				if n, ok := q.Value.(int64); ok && n >= 0 && q.Name == paramBinarySize {
@@ -361,37 +342,48 @@ func (p *httpParser) tensor(t *Tensor) error {
 				}
 			}
 		default:
-			err = p.skip(0)
+			p.Skip()
 		}
-		return err
-	})
+	}
 	switch {
-	case err != nil:
-		return err
+	case p.Err != nil:
 	case sized:
 		t.Binary = true
 		p.sizes = append(p.sizes, size)
 	case data != nil:
 		if data[0] != '[' {
-			return errors.New("data: want an array")
+			p.Stop(errors.New("data: expected an array"))
+			return
 		}
 		in, err := ParseInput(data, t.Datatype)
 		if err != nil {
-			return fmt.Errorf("data: %w", err)
+			p.Stop(fmt.Errorf("data: %w", err))
 		}
 		t.Data = in.Data
 	}
-	return nil
 }
 
-func (p *httpParser) requested() (o RequestedOutput, err error) {
-	err = p.object(func(key string) (err error) {
-		switch key {
+func (p *httpParser) shape(t *Tensor) {
+	t.Shape = t.Shape[:0]
+	for ok := p.OpenArray(); ok; ok = p.NextElement() {
+		tok := p.Word()
+		if len(t.Shape) == maxRank {
+			p.Stop(errTooMany("dimensions", maxRank))
+			return
+		}
+		d, err := strconv.ParseInt(string(tok), 10, 64)
+		p.Stop(err)
+		t.Shape = append(t.Shape, d)
+	}
+}
+
+func (p *httpParser) requested() (o RequestedOutput) {
+	for ok := p.OpenObject(); ok; ok = p.NextMember() {
+		switch string(p.Key) {
 		case "name":
-			o.Name, err = p.text()
+			o.Name = p.text()
 		case "parameters":
-			var ps []Param
-			ps, err = p.params()
+			ps := p.params()
 			o.Shared = sharedOf(ps)
 			for _, q := range ps {
 				if on, ok := q.Value.(bool); ok && q.Name == paramBinary {
@@ -399,9 +391,8 @@ func (p *httpParser) requested() (o RequestedOutput, err error) {
 				}
 			}
 		default:
-			err = p.skip(0)
+			p.Skip()
 		}
-		return err
-	})
-	return o, err
+	}
+	return o
 }

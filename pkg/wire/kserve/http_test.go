@@ -114,20 +114,20 @@ func TestParseHTTPErrors(t *testing.T) {
 		json int
 		want string
 	}{
-		{``, -1, `byte 0: want '{', found the end`},
-		{`<html>`, -1, `byte 0: want '{', found "<html>"`},
+		{``, -1, `JSON, byte 0: expected an object, but it ends there`},
+		{`<html>`, -1, `JSON, byte 0: expected an object, found "<html>"`},
 		{`{}`, 3, `Inference-Header-Content-Length is 3 but the body has 2 bytes`},
 		{`{}xx`, 2, `2 bytes after the last tensor`},
-		{`{} x`, 4, `byte 3: "x" after the value`},
+		{`{} x`, 4, `JSON, byte 3: expected the end, found "x"`},
 		{
 			`{"outputs":[{"name":"O","datatype":"INT8","shape":[2],"parameters":{"binary_data_size":2}}]}x`, -1,
 			`tensor "O": binary_data_size is 2 but 1 bytes are left`,
 		},
 		{
 			`{"outputs":[{"name":"O","datatype":"INT8","shape":[1],"data":[1.5]}]}`, -1,
-			`output "O": data: element 0: want an integer for INT8, found 1.5`,
+			`output "O": data: element 0: expected an integer for INT8, found 1.5`,
 		},
-		{`{"outputs":[{"name":"O","datatype":"INT8","data":1}]}`, -1, `output "O": data: want an array`},
+		{`{"outputs":[{"name":"O","datatype":"INT8","data":1}]}`, -1, `output "O": data: expected an array`},
 		{`{"parameters":{"a":bad}}`, -1, `parameter "a": "bad" is no JSON value`},
 	} {
 		var r Response

@@ -1,13 +1,19 @@
 package kserve
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/binary"
 	"fmt"
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/pa-tools/pa/internal/jsonscan"
 )
+
+// maxTensorDepth bounds how deep the arrays of a tensor nest.
+const maxTensorDepth = 64
 
 // An Input is a tensor's data as an input file gives it.
 type Input struct {
@@ -35,20 +41,19 @@ func ParseInput(js []byte, dt Datatype) (Input, error) {
 	if !dt.known() {
 		return Input{}, fmt.Errorf("datatype %q is not known", clip(string(dt)))
 	}
-	p := inputParser{jsonScanner: jsonScanner{b: js}, dt: dt}
+	p := inputParser{Walker: jsonscan.Walker{Text: js, Words: true}, dt: dt}
 	var in Input
-	err := p.tensor(&in, true)
-	if err == nil {
-		err = p.end()
-	}
-	if err != nil {
-		return Input{}, err
-	}
+	p.tensor(&in, true)
+	p.End()
 	if !p.data {
-		return Input{}, p.errorf(`no data: want an array, {"b64":…} or {"content":…}`)
+		p.Fail(`no data: expected an array, {"b64":…} or {"content":…}`)
+	}
+	if p.Err != nil {
+		return Input{}, p.Err
 	}
 	in.Data = p.out
 	if p.b64 {
+		var err error
 		in.Count, err = elements(dt, in.Data)
 		if err != nil {
 			return Input{}, fmt.Errorf("b64: %w", err)
@@ -112,7 +117,7 @@ func elements(dt Datatype, data []byte) (int64, error) {
 
 // inputParser flattens one JSON value into raw bytes.
 type inputParser struct {
-	jsonScanner
+	jsonscan.Walker
 	dt   Datatype
 	out  []byte
 	n    int64 // elements in out, unless b64
@@ -121,107 +126,105 @@ type inputParser struct {
 }
 
 // tensor reads a value of any form; outer is false inside "content".
-func (p *inputParser) tensor(in *Input, outer bool) error {
-	switch c := p.peek(); {
+func (p *inputParser) tensor(in *Input, outer bool) {
+	switch c := p.Peek(); {
 	case c == '{':
-		return p.object(func(key string) error {
-			switch {
+		for ok := p.OpenObject(); ok; ok = p.NextMember() {
+			switch key := string(p.Key); {
 			case key == "b64":
-				return p.base64()
+				p.base64()
 			case key == "content" && outer:
-				return p.tensor(in, false)
+				p.tensor(in, false)
 			case key == "shape" && outer:
-				return p.shape(in)
+				p.shape(in)
+			default:
+				p.Skip()
 			}
-			return p.skip(0)
-		})
+		}
 	case p.data:
-		return p.errorf("data given twice")
+		p.Fail("data given twice")
 	default:
 		p.data = true
 		if p.dt == FP16 || p.dt == BF16 {
-			return p.errorf(`%s data cannot be written as numbers; give its bytes as {"content":{"b64":"…"},"shape":[…]}`, p.dt)
+			p.Fail(`%s data cannot be written as numbers; give its bytes as {"content":{"b64":"…"},"shape":[…]}`, p.dt)
 		}
 		p.out = []byte{}
-		return p.elements(0)
+		p.elements(0)
 	}
 }
 
-func (p *inputParser) base64() error {
+func (p *inputParser) base64() {
 	if p.data {
-		return p.errorf("data given twice")
+		p.Fail("data given twice")
+		return
 	}
-	if p.peek() != '"' {
-		return p.errorf("b64: want a string, found %s", p.describe())
+	if p.Peek() != '"' {
+		p.Expected("a string as b64")
+		return
 	}
-	s, err := p.str()
-	if err != nil {
-		return err
-	}
+	text := string(p.String())
 	enc := base64.StdEncoding
-	if !strings.HasSuffix(s, "=") {
+	if !strings.HasSuffix(text, "=") {
 		enc = base64.RawStdEncoding
 	}
-	p.out, err = enc.DecodeString(s)
-	if err != nil {
-		return fmt.Errorf("b64: %w", err)
+	var err error
+	if p.out, err = enc.DecodeString(text); err != nil {
+		p.Stop(fmt.Errorf("b64: %w", err))
 	}
 	p.data, p.b64 = true, true
-	return nil
 }
 
-func (p *inputParser) shape(in *Input) error {
-	if p.peek() != '[' {
-		return p.errorf("shape: want an array of integers, found %s", p.describe())
+func (p *inputParser) shape(in *Input) {
+	if p.Peek() != '[' {
+		p.Expected("an array of integers as shape")
+		return
 	}
 	in.Shape = []int64{}
-	return p.array(func() error {
-		tok, err := p.token()
-		if err != nil {
-			return err
-		}
-		d, err := strconv.ParseInt(tok, 10, 64)
+	for ok := p.OpenArray(); ok; ok = p.NextElement() {
+		tok := p.Word()
+		d, err := strconv.ParseInt(string(tok), 10, 64)
 		if err != nil || d < 0 {
-			return fmt.Errorf("shape: dimension %d: %q is not an integer of at least 0", len(in.Shape), clip(tok))
+			p.Stop(fmt.Errorf("shape: dimension %d: %q is not an integer of at least 0", len(in.Shape), clip(tok)))
 		}
 		in.Shape = append(in.Shape, d)
-		return nil
-	})
+	}
 }
 
 // elements appends the scalars of a value, at any depth of arrays.
-func (p *inputParser) elements(depth int) error {
-	switch p.peek() {
+func (p *inputParser) elements(depth int) {
+	switch p.Peek() {
 	case '[':
-		if depth >= maxDepth {
-			return p.errorf("arrays nested deeper than %d", maxDepth)
+		if depth >= maxTensorDepth {
+			p.Fail("arrays nested deeper than %d", maxTensorDepth)
+			return
 		}
-		return p.array(func() error { return p.elements(depth + 1) })
+		for ok := p.OpenArray(); ok; ok = p.NextElement() {
+			p.elements(depth + 1)
+		}
+		return
 	case '{':
-		return fmt.Errorf("element %d: want %s, found an object", p.n, p.want())
+		p.Stop(fmt.Errorf("element %d: expected %s, found an object", p.n, p.want()))
 	case '"':
 		if p.dt != BYTES {
-			return fmt.Errorf("element %d: want %s, found %s", p.n, p.want(), p.describe())
+			p.Stop(fmt.Errorf("element %d: expected %s, found a string", p.n, p.want()))
+			return
 		}
-		s, err := p.str()
-		if err != nil {
-			return err
+		text := p.String()
+		if uint64(len(text)) > math.MaxUint32 {
+			p.Stop(fmt.Errorf("element %d: a string of %d bytes is longer than BYTES can hold", p.n, len(text)))
 		}
-		if uint64(len(s)) > math.MaxUint32 {
-			return fmt.Errorf("element %d: a string of %d bytes is longer than BYTES can hold", p.n, len(s))
-		}
-		p.out = AppendBytes(p.out, s)
+		p.out = AppendBytes(p.out, text)
 	default:
-		tok, err := p.token()
-		if err != nil {
-			return err
+		tok := p.Word()
+		if p.Err != nil {
+			return
 		}
+		var err error
 		if p.out, err = p.scalar(p.out, tok); err != nil {
-			return fmt.Errorf("element %d: %w", p.n, err)
+			p.Stop(fmt.Errorf("element %d: %w", p.n, err))
 		}
 	}
 	p.n++
-	return nil
 }
 
 // want names what an element must be.
@@ -238,13 +241,13 @@ func (p *inputParser) want() string {
 }
 
 // scalar appends the raw bytes of a token that is not a string.
-func (p *inputParser) scalar(b []byte, tok string) ([]byte, error) {
+func (p *inputParser) scalar(b, tok []byte) ([]byte, error) {
 	le := binary.LittleEndian
 	bits := 8 * p.dt.Size()
-	wrong := func() error { return fmt.Errorf("want %s, found %s", p.want(), clip(tok)) }
+	wrong := func() error { return fmt.Errorf("expected %s, found %s", p.want(), clip(tok)) }
 	switch p.dt {
 	case BOOL:
-		switch tok {
+		switch string(tok) {
 		case "true":
 			return append(b, 1), nil
 		case "false":
@@ -252,10 +255,10 @@ func (p *inputParser) scalar(b []byte, tok string) ([]byte, error) {
 		}
 		return nil, wrong()
 	case INT8, INT16, INT32, INT64:
-		if !isNumber(tok) {
+		if !jsonscan.IsNumber(tok) {
 			return nil, wrong()
 		}
-		v, err := strconv.ParseInt(tok, 10, bits)
+		v, err := strconv.ParseInt(string(tok), 10, bits)
 		switch {
 		case err == nil:
 			return appendUint(b, uint64(v), bits), nil
@@ -264,10 +267,10 @@ func (p *inputParser) scalar(b []byte, tok string) ([]byte, error) {
 		}
 		return nil, wrong()
 	case UINT8, UINT16, UINT32, UINT64:
-		if !isNumber(tok) {
+		if !jsonscan.IsNumber(tok) {
 			return nil, wrong()
 		}
-		v, err := strconv.ParseUint(strings.TrimPrefix(tok, "-"), 10, bits)
+		v, err := strconv.ParseUint(string(bytes.TrimPrefix(tok, []byte("-"))), 10, bits)
 		switch {
 		case err == nil && (v == 0 || tok[0] != '-'):
 			return appendUint(b, v, bits), nil

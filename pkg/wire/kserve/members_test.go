@@ -37,13 +37,13 @@ func TestMembers(t *testing.T) {
 		})
 	}
 	for _, tt := range []struct{ in, want string }{
-		{``, "byte 0: want an object, found the end"},
-		{`[1]`, "byte 0: want an object, found an array"},
-		{`{"a":1`, "byte 6: want ',' or '}', found the end"},
-		{`{"a" 1}`, `byte 5: want ':', found "1}"`},
-		{`{1:2}`, "want a member name"},
-		{`{"a":1} x`, "after the value"},
-		{`{"a":` + strings.Repeat("[", 2000), "nested deeper than 1000"},
+		{``, "byte 0: expected an object, but it ends there"},
+		{`[1]`, `byte 0: expected an object, found "[1]"`},
+		{`{"a":1`, "byte 6: expected a comma or }, but it ends there"},
+		{`{"a" 1}`, `byte 5: expected a colon, found "1}"`},
+		{`{1:2}`, "expected a key"},
+		{`{"a":1} x`, "expected the end"},
+		{`{"a":` + strings.Repeat("[", 2000), "nested deeper than 512 levels"},
 	} {
 		if _, err := membersOf(tt.in); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("Members(%q) = %v, want an error with %q", tt.in, err, tt.want)

@@ -156,7 +156,7 @@ func appendFloatText(b []byte, f float64) []byte {
 }
 
 // AppendBytes appends one element of a BYTES tensor: its length and itself.
-func AppendBytes(b []byte, element string) []byte {
+func AppendBytes[T ~string | ~[]byte](b []byte, element T) []byte {
 	b = binary.LittleEndian.AppendUint32(b, uint32(len(element)))
 	return append(b, element...)
 }

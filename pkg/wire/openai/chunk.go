@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/pa-tools/pa/internal/jsonscan"
+	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/wire/sse"
 )
 
@@ -34,7 +36,7 @@ type Chunk struct {
 	Usage    Usage
 	HasUsage bool
 
-	s scanner
+	walker jsonscan.Walker
 }
 
 // A Choice is what one chunk adds to one answer. Of a whole body it is the
@@ -96,11 +98,11 @@ func Parse(data []byte, c *Chunk) error {
 		c.Null = true
 		return nil
 	}
-	c.s.reset(data)
-	c.body(&c.s)
-	c.s.end()
-	if c.s.err != nil {
-		return c.s.err
+	c.walker.Reset(data)
+	c.body(&c.walker)
+	c.walker.End()
+	if c.walker.Err != nil {
+		return c.walker.Err
 	}
 	if c.Error == nil && c.mayBeError() {
 		c.Error = findError(data)
@@ -126,7 +128,7 @@ func ParseFrame(frame []byte, c *Chunk) error {
 		}
 		c.Comment = c.Error == nil
 		if len(bare) > 0 && !e.Comment && e.Name == nil && e.ID == nil && e.Retry == 0 {
-			return fmt.Errorf("neither an event nor JSON: %q", clip(bare, 40))
+			return fmt.Errorf("neither an event nor JSON: %q", sanitize.Cut(bare, 40))
 		}
 		return nil
 	}
@@ -155,8 +157,8 @@ func parseBare(bare []byte, c *Chunk) error {
 }
 
 func (c *Chunk) reset() {
-	choices, s := c.Choices[:0], c.s
-	*c = Chunk{Choices: choices, s: s}
+	choices, w := c.Choices[:0], c.walker
+	*c = Chunk{Choices: choices, walker: w}
 }
 
 // mayBeError reports whether a body without "error" is worth a second look:
@@ -167,118 +169,114 @@ func (c *Chunk) mayBeError() bool {
 		len(c.Choices) == 0 && !c.HasUsage && len(c.ID) == 0 && len(c.Object) == 0 && len(c.Model) == 0
 }
 
-func (c *Chunk) body(s *scanner) {
-	if s.peek() != '{' {
-		s.expected("an object")
+func (c *Chunk) body(w *jsonscan.Walker) {
+	if w.Peek() != '{' {
+		w.Expected("an object")
 		return
 	}
 	var n native
-	for ok := s.openObject(); ok; ok = s.nextMember() {
-		switch string(s.key) {
+	for ok := w.OpenObject(); ok; ok = w.NextMember() {
+		switch string(w.Key) {
 		case "choices":
-			c.choices(s)
+			c.choices(w)
 		case "usage":
-			if u, ok := parseUsage(s); ok {
+			if u, ok := parseUsage(w); ok {
 				c.Usage, c.HasUsage = u, true
 			}
 		case "id":
-			c.ID = s.text()
+			c.ID = w.String()
 		case "object":
-			c.Object = s.text()
+			c.Object = w.String()
 		case "model":
-			c.Model = s.text()
+			c.Model = w.String()
 		case "error":
-			if raw := s.value(); len(raw) > 0 {
+			if raw := w.Value(); len(raw) > 0 {
 				c.Error = errorValue(raw)
 			}
 		default:
-			n.member(s, c)
+			n.member(w, c)
 		}
 	}
 	n.end(c)
 }
 
-func (c *Chunk) choices(s *scanner) {
-	if s.peek() != '[' {
-		s.skip()
+func (c *Chunk) choices(w *jsonscan.Walker) {
+	if w.Peek() != '[' {
+		w.Skip()
 		return
 	}
 	c.Choices = c.Choices[:0]
-	for ok := s.openArray(); ok; ok = s.nextElement() {
-		if s.peek() != '{' {
-			s.skip()
+	for ok := w.OpenArray(); ok; ok = w.NextElement() {
+		if w.Peek() != '{' {
+			w.Skip()
 			continue
 		}
 		if len(c.Choices) == maxChoices {
-			s.fail(fmt.Errorf("more than %d choices", maxChoices))
+			w.Fail("more than %d choices", maxChoices)
 			return
 		}
 		c.Choices = append(c.Choices, Choice{Index: len(c.Choices)})
-		c.Choices[len(c.Choices)-1].parse(s)
+		c.Choices[len(c.Choices)-1].parse(w)
 	}
 }
 
-func (c *Choice) parse(s *scanner) {
-	for ok := s.openObject(); ok; ok = s.nextMember() {
-		switch string(s.key) {
+func (c *Choice) parse(w *jsonscan.Walker) {
+	for ok := w.OpenObject(); ok; ok = w.NextMember() {
+		switch string(w.Key) {
 		case "index":
-			if n, ok := s.count(); ok {
+			if n, ok := count(w); ok {
 				c.Index = int(n)
 			}
 		case "delta":
-			c.parseMessage(s)
+			c.parseMessage(w)
 		case "message":
-			c.message = s.value()
-			s.pos -= len(c.message)
-			c.parseMessage(s)
+			c.message = w.Value()
+			w.Pos -= len(c.message)
+			c.parseMessage(w)
 		case "text":
-			if t := s.text(); len(t) > 0 {
+			if t := w.String(); len(t) > 0 {
 				c.Content = t
 			}
 		case "finish_reason":
-			c.FinishReason = s.text()
+			c.FinishReason = w.String()
 		case "token_ids":
-			c.TokenIDs = max(c.TokenIDs, length(s))
+			c.TokenIDs = max(c.TokenIDs, length(w))
 		default:
-			s.skip()
+			w.Skip()
 		}
 	}
 }
 
-func (c *Choice) parseMessage(s *scanner) {
-	if s.peek() != '{' {
-		s.skip()
-		return
-	}
+func (c *Choice) parseMessage(w *jsonscan.Walker) {
 	var reasoningContent []byte
-	for ok := s.openObject(); ok; ok = s.nextMember() {
-		switch string(s.key) {
+	for ok := w.TryObject(); ok; ok = w.NextMember() {
+		switch string(w.Key) {
 		case "content":
-			if t := content(s); len(t) > 0 {
+			if t := content(w); len(t) > 0 {
 				c.Content = t
 			}
 		case "role":
-			c.Role = s.text()
+			c.Role = w.String()
 		case "reasoning":
-			c.Reasoning = s.text()
+			c.Reasoning = w.String()
 		case "reasoning_content":
-			reasoningContent = s.text()
+			reasoningContent = w.String()
 		case "refusal":
-			c.Refusal = s.text()
+			c.Refusal = w.String()
 		case "tool_calls":
-			start := s.pos
-			c.ToolCalls = toolCalls(s)
-			c.calls = s.b[start:s.pos]
+			start := w.Pos
+			c.ToolCalls = toolCalls(w)
+			c.calls = w.Text[start:w.Pos]
 		case "function_call": // what tool_calls replaced
 			var j joiner
-			function(s, &j)
+			function(w, &j)
 			if len(j.b) > 0 {
 				c.ToolCalls = j.b
 			}
 		case "token_ids":
-			c.TokenIDs = max(c.TokenIDs, length(s))
+			c.TokenIDs = max(c.TokenIDs, length(w))
 		default:
-			s.skip()
+			w.Skip()
 		}
 	}
 	if len(c.Reasoning) == 0 {
@@ -287,43 +285,35 @@ func (c *Choice) parseMessage(s *scanner) {
 }
 
 // content reads a string, or a list of parts that have a "text".
-func content(s *scanner) []byte {
-	if s.peek() != '[' {
-		return s.text()
+func content(w *jsonscan.Walker) []byte {
+	if w.Peek() != '[' {
+		return w.String()
 	}
 	var j joiner
-	for ok := s.openArray(); ok; ok = s.nextElement() {
-		if s.peek() != '{' {
-			j.add(s.text())
+	for ok := w.OpenArray(); ok; ok = w.NextElement() {
+		if w.Peek() != '{' {
+			j.add(w.String())
 			continue
 		}
-		for ok := s.openObject(); ok; ok = s.nextMember() {
-			if string(s.key) == "text" {
-				j.add(s.text())
+		for ok := w.OpenObject(); ok; ok = w.NextMember() {
+			if string(w.Key) == "text" {
+				j.add(w.String())
 			} else {
-				s.skip()
+				w.Skip()
 			}
 		}
 	}
 	return j.b
 }
 
-func toolCalls(s *scanner) []byte {
-	if s.peek() != '[' {
-		s.skip()
-		return nil
-	}
+func toolCalls(w *jsonscan.Walker) []byte {
 	var j joiner
-	for ok := s.openArray(); ok; ok = s.nextElement() {
-		if s.peek() != '{' {
-			s.skip()
-			continue
-		}
-		for ok := s.openObject(); ok; ok = s.nextMember() {
-			if string(s.key) == "function" {
-				function(s, &j)
+	for ok := w.TryArray(); ok; ok = w.NextElement() {
+		for ok := w.TryObject(); ok; ok = w.NextMember() {
+			if string(w.Key) == "function" {
+				function(w, &j)
 			} else {
-				s.skip()
+				w.Skip()
 			}
 		}
 	}
@@ -332,36 +322,28 @@ func toolCalls(s *scanner) []byte {
 
 // function reads the name and the arguments of a call; arguments that are no
 // string count with their JSON text.
-func function(s *scanner, j *joiner) {
-	if s.peek() != '{' {
-		s.skip()
-		return
-	}
-	for ok := s.openObject(); ok; ok = s.nextMember() {
-		switch string(s.key) {
+func function(w *jsonscan.Walker, j *joiner) {
+	for ok := w.TryObject(); ok; ok = w.NextMember() {
+		switch string(w.Key) {
 		case "name":
-			j.add(s.text())
+			j.add(w.String())
 		case "arguments":
-			if c := s.peek(); c == '{' || c == '[' {
-				j.add(s.value())
+			if c := w.Peek(); c == '{' || c == '[' {
+				j.add(w.Value())
 			} else {
-				j.add(s.text())
+				j.add(w.String())
 			}
 		default:
-			s.skip()
+			w.Skip()
 		}
 	}
 }
 
 // length returns the length of an array, 0 for any other value.
-func length(s *scanner) int {
-	if s.peek() != '[' {
-		s.skip()
-		return 0
-	}
+func length(w *jsonscan.Walker) int {
 	n := 0
-	for ok := s.openArray(); ok; ok = s.nextElement() {
-		s.skip()
+	for ok := w.TryArray(); ok; ok = w.NextElement() {
+		w.Skip()
 		n++
 	}
 	return n
@@ -384,6 +366,17 @@ func (j *joiner) add(piece []byte) {
 	default:
 		j.b = append(j.b, piece...)
 	}
+}
+
+// count reads a number as a count of things. ok is false for a value that is not a
+// number from 0 to 2^53.
+func count(w *jsonscan.Walker) (n int64, ok bool) {
+	c := w.Peek()
+	if c != '-' && (c < '0' || c > '9') {
+		w.Skip()
+		return 0, false
+	}
+	return parseCount(w.Value())
 }
 
 // parseCount reads number text as a count of things.

@@ -242,7 +242,7 @@ func TestParse(t *testing.T) {
 }
 
 func TestParseInvalid(t *testing.T) {
-	deep := strings.Repeat("[", maxDepth+1) + strings.Repeat("]", maxDepth+1)
+	deep := strings.Repeat("[", 512+1) + strings.Repeat("]", 512+1)
 	for _, tt := range []struct{ in, want string }{
 		{`{"choices":[{"delta":{"con`, `JSON, byte 26: expected a closing ", but it ends there`},
 		{`{"id":"x"`, `JSON, byte 9: expected a comma or }, but it ends there`},

@@ -1,6 +1,10 @@
 package openai
 
-import "bytes"
+import (
+	"bytes"
+
+	"github.com/pa-tools/pa/internal/jsonscan"
+)
 
 // native gathers the members of answers that have no choices. They become one
 // choice:
@@ -24,64 +28,64 @@ type native struct {
 }
 
 // member reads the value of a member that no chunk with choices has.
-func (n *native) member(s *scanner, c *Chunk) {
-	switch string(s.key) {
+func (n *native) member(w *jsonscan.Walker, c *Chunk) {
+	switch string(w.Key) {
 	case "text_output":
 		n.present, n.choice.Unmarked = true, true
-		n.choice.Content = content(s)
+		n.choice.Content = content(w)
 	case "content":
-		if s.peek() == '"' {
+		if w.Peek() == '"' {
 			n.present = true
 		}
-		n.choice.Content = s.text()
+		n.choice.Content = w.String()
 	case "tokens":
-		n.choice.TokenIDs = length(s)
+		n.choice.TokenIDs = length(w)
 	case "stop":
-		n.ended = s.peek() == 't'
-		s.skip()
+		n.ended = w.Peek() == 't'
+		w.Skip()
 	case "tokens_predicted":
-		n.completion, _ = s.count()
+		n.completion, _ = count(w)
 	case "tokens_evaluated":
-		n.prompt, _ = s.count()
+		n.prompt, _ = count(w)
 	case "token":
-		n.token(s)
+		n.token(w)
 	case "generated_text":
-		if s.peek() == '"' {
+		if w.Peek() == '"' {
 			n.present, n.ended = true, true
 		}
-		s.skip()
+		w.Skip()
 	case "type":
-		n.kind = s.text()
+		n.kind = w.String()
 	case "delta":
-		n.delta = s.text()
+		n.delta = w.String()
 	case "response":
-		n.response(s, c)
+		n.response(w, c)
 	case "output":
-		n.output(s)
+		n.output(w)
 	case "status":
-		n.status(s.text())
+		n.status(w.String())
 	default:
-		s.skip()
+		w.Skip()
 	}
 }
 
 // token reads TGI's token; special ones are no text.
-func (n *native) token(s *scanner) {
-	if s.peek() != '{' {
-		s.skip()
+func (n *native) token(w *jsonscan.Walker) {
+	if w.Peek() != '{' {
+		w.Skip()
 		return
 	}
 	n.present = true
 	special := false
-	for ok := s.openObject(); ok; ok = s.nextMember() {
-		switch string(s.key) {
+	for ok := w.OpenObject(); ok; ok = w.NextMember() {
+		switch string(w.Key) {
 		case "text":
-			n.choice.Content = s.text()
+			n.choice.Content = w.String()
 		case "special":
-			special = s.peek() == 't'
-			s.skip()
+			special = w.Peek() == 't'
+			w.Skip()
 		default:
-			s.skip()
+			w.Skip()
 		}
 	}
 	if special {
@@ -91,27 +95,23 @@ func (n *native) token(s *scanner) {
 
 // response reads the state of the answer that some events of v1/responses
 // carry. Its output came in deltas before.
-func (n *native) response(s *scanner, c *Chunk) {
-	if s.peek() != '{' {
-		s.skip()
-		return
-	}
-	for ok := s.openObject(); ok; ok = s.nextMember() {
-		switch string(s.key) {
+func (n *native) response(w *jsonscan.Walker, c *Chunk) {
+	for ok := w.TryObject(); ok; ok = w.NextMember() {
+		switch string(w.Key) {
 		case "id":
-			c.ID = s.text()
+			c.ID = w.String()
 		case "model":
-			c.Model = s.text()
+			c.Model = w.String()
 		case "usage":
-			if u, ok := parseUsage(s); ok {
+			if u, ok := parseUsage(w); ok {
 				c.Usage, c.HasUsage = u, true
 			}
 		case "error":
-			if raw := s.value(); len(raw) > 0 {
+			if raw := w.Value(); len(raw) > 0 {
 				c.Error = errorValue(raw)
 			}
 		default:
-			s.skip()
+			w.Skip()
 		}
 	}
 }
@@ -125,28 +125,24 @@ func (n *native) status(text []byte) {
 }
 
 // output reads the items of a whole answer of v1/responses.
-func (n *native) output(s *scanner) {
-	if s.peek() != '[' {
-		s.skip()
+func (n *native) output(w *jsonscan.Walker) {
+	if w.Peek() != '[' {
+		w.Skip()
 		return
 	}
 	n.present = true
 	var text, reasoning, calls joiner
-	for ok := s.openArray(); ok; ok = s.nextElement() {
-		if s.peek() != '{' {
-			s.skip()
-			continue
-		}
-		for ok := s.openObject(); ok; ok = s.nextMember() {
-			switch string(s.key) {
+	for ok := w.OpenArray(); ok; ok = w.NextElement() {
+		for ok := w.TryObject(); ok; ok = w.NextMember() {
+			switch string(w.Key) {
 			case "content":
-				text.add(content(s))
+				text.add(content(w))
 			case "summary":
-				reasoning.add(content(s))
+				reasoning.add(content(w))
 			case "name", "arguments":
-				calls.add(s.text())
+				calls.add(w.String())
 			default:
-				s.skip()
+				w.Skip()
 			}
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"slices"
+
+	"github.com/pa-tools/pa/internal/jsonscan"
 )
 
 // A Reply joins the events of a chat answer to the message that they come to, so
@@ -66,31 +68,31 @@ func (r *Reply) add(c *Choice) {
 // addCalls takes delta.tool_calls: pieces of calls, each with the index of its
 // call. The first piece has the id, the type and the name.
 func (r *Reply) addCalls(raw []byte) {
-	var s scanner
-	s.reset(raw)
-	for ok := s.openArray(); ok; ok = s.nextElement() {
+	var w jsonscan.Walker
+	w.Reset(raw)
+	for ok := w.OpenArray(); ok; ok = w.NextElement() {
 		var p toolCall
-		for ok := s.openObject(); ok; ok = s.nextMember() {
-			switch string(s.key) {
+		for ok := w.OpenObject(); ok; ok = w.NextMember() {
+			switch string(w.Key) {
 			case "index":
-				p.index, _ = s.count()
+				p.index, _ = count(&w)
 			case "id":
-				p.id = s.text()
+				p.id = w.String()
 			case "type":
-				p.kind = s.text()
+				p.kind = w.String()
 			case "function":
-				for ok := s.openObject(); ok; ok = s.nextMember() {
-					switch string(s.key) {
+				for ok := w.OpenObject(); ok; ok = w.NextMember() {
+					switch string(w.Key) {
 					case "name":
-						p.name = s.text()
+						p.name = w.String()
 					case "arguments":
-						p.arguments = s.text()
+						p.arguments = w.String()
 					default:
-						s.skip()
+						w.Skip()
 					}
 				}
 			default:
-				s.skip()
+				w.Skip()
 			}
 		}
 		i := slices.IndexFunc(r.calls, func(c toolCall) bool { return c.index == p.index })

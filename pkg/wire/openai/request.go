@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/pa-tools/pa/internal/jsonscan"
 )
 
 // A RequestInfo is what a request's body says about how it is answered.
@@ -21,22 +24,22 @@ type RequestInfo struct {
 // the last counts.
 func InspectRequest(body []byte) (RequestInfo, error) {
 	var info RequestInfo
-	var s scanner
-	s.reset(body)
-	for ok := s.openObject(); ok; ok = s.nextMember() {
-		switch string(s.key) {
+	var w jsonscan.Walker
+	w.Reset(body)
+	for ok := w.OpenObject(); ok; ok = w.NextMember() {
+		switch string(w.Key) {
 		case "model":
-			info.Model = string(s.text())
+			info.Model = string(w.String())
 		case "stream":
-			c := s.peek()
+			c := w.Peek()
 			info.Stream, info.HasStream = c == 't', c == 't' || c == 'f'
-			s.skip()
+			w.Skip()
 		default:
-			s.skip()
+			w.Skip()
 		}
 	}
-	s.end()
-	return info, s.err
+	w.End()
+	return info, w.Err
 }
 
 // AppendCompact appends a JSON value to dst as perf_analyzer writes it: no
@@ -44,11 +47,11 @@ func InspectRequest(body []byte) (RequestInfo, error) {
 // escapes that JSON requires and no others. Halves of surrogate pairs stay
 // escaped.
 func AppendCompact(dst, value []byte) ([]byte, error) {
-	var s scanner
-	s.reset(value)
-	dst = s.appendValue(dst)
-	s.end()
-	return dst, s.err
+	var w jsonscan.Walker
+	w.Reset(value)
+	dst = appendValue(&w, dst)
+	w.End()
+	return dst, w.Err
 }
 
 // MergeRequest returns the request body with the members of the object extra
@@ -99,15 +102,15 @@ type member struct {
 }
 
 func members(object []byte) ([]member, error) {
-	var s scanner
-	s.reset(object)
+	var w jsonscan.Walker
+	w.Reset(object)
 	var all []member
-	for ok := s.openObject(); ok; ok = s.nextMember() {
-		key := appendString(nil, s.rawKey)
-		all = append(all, member{key, s.appendValue(nil)})
+	for ok := w.OpenObject(); ok; ok = w.NextMember() {
+		key := appendString(nil, w.RawKey)
+		all = append(all, member{key, appendValue(&w, nil)})
 	}
-	s.end()
-	return all, s.err
+	w.End()
+	return all, w.Err
 }
 
 func merge(have, set []member) []member {
@@ -127,32 +130,32 @@ func merge(have, set []member) []member {
 }
 
 // appendValue appends the next value in compact form.
-func (s *scanner) appendValue(dst []byte) []byte {
-	switch s.peek() {
+func appendValue(w *jsonscan.Walker, dst []byte) []byte {
+	switch w.Peek() {
 	case '{':
 		dst = append(dst, '{')
-		for ok := s.openObject(); ok; ok = s.nextMember() {
+		for ok := w.OpenObject(); ok; ok = w.NextMember() {
 			if dst[len(dst)-1] != '{' {
 				dst = append(dst, ',')
 			}
-			dst = append(appendString(dst, s.rawKey), ':')
-			dst = s.appendValue(dst)
+			dst = append(appendString(dst, w.RawKey), ':')
+			dst = appendValue(w, dst)
 		}
 		return append(dst, '}')
 	case '[':
 		dst = append(dst, '[')
-		for ok := s.openArray(); ok; ok = s.nextElement() {
+		for ok := w.OpenArray(); ok; ok = w.NextElement() {
 			if dst[len(dst)-1] != '[' {
 				dst = append(dst, ',')
 			}
-			dst = s.appendValue(dst)
+			dst = appendValue(w, dst)
 		}
 		return append(dst, ']')
 	case '"':
-		raw, _ := s.stringBody()
+		raw, _ := w.StringBody()
 		return appendString(dst, raw)
 	default:
-		return append(dst, s.value()...)
+		return append(dst, w.Value()...)
 	}
 }
 
@@ -165,17 +168,13 @@ func appendString(dst, raw []byte) []byte {
 		if i < 0 {
 			return append(append(dst, raw...), '"')
 		}
-		dst = append(dst, raw[:i]...)
-		r, n := unescape(raw[i:])
-		switch {
-		case r == utf8.RuneError && bytes.EqualFold(raw[i:i+n], []byte(`\ufffd`)):
-			dst = utf8.AppendRune(dst, r)
-		case r == utf8.RuneError: // half a surrogate pair
-			dst = append(dst, raw[i:i+n]...)
-		default:
-			dst = appendChar(dst, r)
+		r, end := jsonscan.Unescape(raw, i)
+		if utf16.IsSurrogate(r) { // half a pair
+			dst = append(dst, raw[:end]...)
+		} else {
+			dst = appendChar(append(dst, raw[:i]...), r)
 		}
-		raw = raw[i+n:]
+		raw = raw[end:]
 	}
 }
 

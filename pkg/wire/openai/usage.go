@@ -1,5 +1,7 @@
 package openai
 
+import "github.com/pa-tools/pa/internal/jsonscan"
+
 // Usage is the server's count of tokens.
 type Usage struct {
 	PromptTokens     int64
@@ -13,18 +15,14 @@ type Usage struct {
 
 // parseUsage reads the "usage" member. ok is false when it is no object or
 // holds no count.
-func parseUsage(s *scanner) (u Usage, ok bool) {
-	if s.peek() != '{' {
-		s.skip()
-		return u, false
-	}
+func parseUsage(w *jsonscan.Walker) (u Usage, ok bool) {
 	set := func(dst *int64) {
-		if n, isCount := s.count(); isCount {
+		if n, isCount := count(w); isCount {
 			*dst, ok = n, true
 		}
 	}
-	for more := s.openObject(); more; more = s.nextMember() {
-		switch string(s.key) {
+	for more := w.TryObject(); more; more = w.NextMember() {
+		switch string(w.Key) {
 		case "prompt_tokens", "input_tokens":
 			set(&u.PromptTokens)
 		case "completion_tokens", "output_tokens":
@@ -34,26 +32,22 @@ func parseUsage(s *scanner) (u Usage, ok bool) {
 		case "reasoning_tokens": // SGLang
 			set(&u.ReasoningTokens)
 		case "prompt_tokens_details", "input_tokens_details":
-			detail(s, "cached_tokens", &u.CachedTokens)
+			detail(w, "cached_tokens", &u.CachedTokens)
 		case "completion_tokens_details", "output_tokens_details":
-			detail(s, "reasoning_tokens", &u.ReasoningTokens)
+			detail(w, "reasoning_tokens", &u.ReasoningTokens)
 		default:
-			s.skip()
+			w.Skip()
 		}
 	}
 	return u, ok
 }
 
 // detail reads one count out of an object.
-func detail(s *scanner, name string, dst *int64) {
-	if s.peek() != '{' {
-		s.skip()
-		return
-	}
-	for more := s.openObject(); more; more = s.nextMember() {
-		if string(s.key) != name {
-			s.skip()
-		} else if n, ok := s.count(); ok {
+func detail(w *jsonscan.Walker, name string, dst *int64) {
+	for more := w.TryObject(); more; more = w.NextMember() {
+		if string(w.Key) != name {
+			w.Skip()
+		} else if n, ok := count(w); ok {
 			*dst = n
 		}
 	}

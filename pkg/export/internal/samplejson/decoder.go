@@ -8,8 +8,9 @@ import (
 	"math"
 	"strconv"
 
+	"github.com/pa-tools/pa/internal/jsonscan"
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/export/internal/jsonscan"
+	"github.com/pa-tools/pa/pkg/export/internal/jsonfile"
 )
 
 // A Decoder reads what an Encoder wrote, object by object. The zero value is
@@ -215,7 +216,7 @@ func decodeValue(text []byte) (float64, error) {
 	}
 	v, err := strconv.ParseFloat(string(text), 64)
 	if err != nil {
-		return 0, fmt.Errorf("%s is no number of 64 bits", jsonscan.Excerpt(text))
+		return 0, fmt.Errorf("%s is no number of 64 bits", jsonfile.Excerpt(text))
 	}
 	return v, nil
 }

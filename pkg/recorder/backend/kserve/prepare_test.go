@@ -152,7 +152,7 @@ func TestPrepareErrors(t *testing.T) {
 	}{
 		{llm, entry("PROMPT", `["x"]`), `model llm has no input "PROMPT"; it has text_input, stream`},
 		{llm, entry("stream", "[true]"), `input "text_input": no data, and it is not optional`},
-		{llm, entry("text_input", "[1]"), `input "text_input": element 0: want a string for BYTES, found 1`},
+		{llm, entry("text_input", "[1]"), `input "text_input": element 0: expected a string for BYTES, found 1`},
 		{llm, entry("text_input", `["a","b"]`), `input "text_input": shape [1]: expected 1 elements, got 2`},
 		{adder, entry("A", "[1,2,3]"), `input "A": INT32 of shape [2]: expected 8 bytes, got 12`},
 		{adder, entry("A", `{"b64":"AAAAAA=="}`), `input "A": INT32 of shape [2]: expected 8 bytes, got 4`},

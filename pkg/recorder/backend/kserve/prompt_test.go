@@ -146,7 +146,7 @@ func TestValidation(t *testing.T) {
 	}
 	b := checked(t, adder, Config{})
 	for _, tt := range []struct{ name, value, want string }{
-		{"SUM", `["a"]`, `validation data: output "SUM": element 0: want an integer`},
+		{"SUM", `["a"]`, `validation data: output "SUM": element 0: expected an integer`},
 		{"SUMS", `[1]`, `validation data: model adder has no output "SUMS"; it has SUM`},
 	} {
 		e := expect(export.Fields{{Name: tt.name, Value: export.JSON(tt.value)}}, nil)

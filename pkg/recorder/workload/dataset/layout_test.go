@@ -298,7 +298,7 @@ func TestErrors(t *testing.T) {
 		{"data is an object", `{"data":{}}`, Options{}, `in: byte 8: "data" must be an array, found {}`},
 		{"mixed", `{"data":[{"A":[1]},[{"A":[1]}]]}`, Options{}, "in: byte 19: the array mixes objects (requests) and arrays"},
 		{"mixed the other way", `{"data":[[{"A":[1]}],{"A":[1]}]}`, Options{}, "in: byte 21: the array mixes"},
-		{"a number for a step", `{"data":[3]}`, Options{}, "in: byte 9: not a valid request: byte 0: want an object"},
+		{"a number for a step", `{"data":[3]}`, Options{}, "in: byte 9: not a valid request: JSON, byte 0: expected an object"},
 		{"a string in a stream", `{"data":[["x"]]}`, Options{}, "in: byte 10: not a valid request"},
 		{"no comma", `{"data":[{"A":[1]} {"A":[1]}]}`, Options{}, "in: byte 19: not valid JSON: expected ',' or ']', found '{'"},
 		{"twice", `{"data":[{"A":[1],"A":[2]}]}`, Options{}, `in: byte 9: "A" is given twice`},

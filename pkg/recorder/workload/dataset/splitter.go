@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/pa-tools/pa/internal/jsonscan"
 )
 
 // A splitter finds where the values of a JSON text are, without holding them. It
@@ -37,11 +39,8 @@ func (s *splitter) more() bool {
 // peek skips white space and returns the next byte; 0 at the end.
 func (s *splitter) peek() byte {
 	for s.more() {
-		switch c := s.buf[s.i]; c {
-		case ' ', '\t', '\r', '\n':
-			s.i++
-		default:
-			return c
+		if s.i = jsonscan.SkipSpace(s.buf[:s.n], s.i); s.i < s.n {
+			return s.buf[s.i]
 		}
 	}
 	return 0
@@ -108,27 +107,13 @@ func (s *splitter) skip() (start, end int64, err error) {
 // skipTo reads to the end of the string, object or array that comes next; false
 // says that the text ends before.
 func (s *splitter) skipTo() bool {
-	depth, quoted, escaped := 0, false, false
+	var value jsonscan.Skipper
 	for s.more() {
-		for i, c := range s.buf[s.i:s.n] {
-			switch {
-			case escaped:
-				escaped = false
-			case quoted:
-				escaped, quoted = c == '\\', c != '"'
-			case c == '"':
-				quoted = true
-			case c == '{' || c == '[':
-				depth++
-			case c == '}' || c == ']':
-				depth--
-			}
-			if depth == 0 && !quoted {
-				s.i += i + 1
-				return true
-			}
+		n, done := value.Next(s.buf[s.i:s.n])
+		s.i += n
+		if done {
+			return true
 		}
-		s.i = s.n
 	}
 	return false
 }

@@ -226,23 +226,27 @@ func TestValueDepth(t *testing.T) {
 }
 
 func TestSkipper(t *testing.T) {
-	const v = `{"a":["}]","\\","\"","x\\\"}y",{"b":[[],{}]}],"c":"12345678\"87654321\\"}`
-	for _, tail := range []string{"", `,{"next":1}`, `"`, `}`} {
-		for chunk := 1; chunk <= len(v)+2; chunk++ {
-			var s skipper
-			rest, n := v+tail, 0
-			for {
-				k, done := s.run([]byte(rest[:min(chunk, len(rest))]))
-				n += k
-				if done {
-					break
+	for _, v := range []string{
+		`{"a":["}]","\\","\"","x\\\"}y",{"b":[[],{}]}],"c":"12345678\"87654321\\"}`,
+		`""`, `"x\\\"}y 12345678\"87654321\\"`,
+	} {
+		for _, tail := range []string{"", `,{"next":1}`, `"`, `}`} {
+			for chunk := 1; chunk <= len(v)+2; chunk++ {
+				var s Skipper
+				rest, n := v+tail, 0
+				for {
+					k, done := s.Next([]byte(rest[:min(chunk, len(rest))]))
+					n += k
+					if done {
+						break
+					}
+					if rest = rest[k:]; rest == "" {
+						t.Fatalf("%s, chunks of %d: no end found", v, chunk)
+					}
 				}
-				if rest = rest[k:]; rest == "" {
-					t.Fatalf("chunks of %d: no end found", chunk)
+				if n != len(v) {
+					t.Errorf("%s, chunks of %d: ends at %d, want %d", v, chunk, n, len(v))
 				}
-			}
-			if n != len(v) {
-				t.Errorf("chunks of %d: ends at %d, want %d", chunk, n, len(v))
 			}
 		}
 	}

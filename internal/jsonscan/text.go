@@ -140,7 +140,7 @@ func (a *Arena) Key(b []byte, i int, first bool) (name []byte, next int, more bo
 // unicodeEscape decodes the escape \uXXXX at b[i], or the two of a surrogate
 // pair. A surrogate without its other half is returned as it is.
 func unicodeEscape(b []byte, i int) (r rune, end int, err error) {
-	r, err = hex4(b, i)
+	r, err = codeUnit(b, i)
 	if err != nil {
 		return 0, i, err
 	}
@@ -158,7 +158,7 @@ func unicodeEscape(b []byte, i int) (r rune, end int, err error) {
 	if b[i] != '\\' || b[i+1] != 'u' {
 		return r, i, nil
 	}
-	low, err := hex4(b, i)
+	low, err := codeUnit(b, i)
 	if err != nil {
 		return 0, i, err
 	}
@@ -166,6 +166,20 @@ func unicodeEscape(b []byte, i int) (r rune, end int, err error) {
 		return pair, i + 6, nil
 	}
 	return r, i, nil
+}
+
+// Unescape decodes the escape sequence at the backslash raw[i] of a valid string
+// body, both halves of a surrogate pair at once. A half alone is returned as it is.
+func Unescape(raw []byte, i int) (r rune, end int) {
+	if c := unescaped[raw[i+1]]; c != 0 {
+		return rune(c), i + 2
+	}
+	r, end, err := unicodeEscape(raw, i)
+	if err != nil { // a high half at the end of raw
+		r, _ = Hex4(raw[i+2:])
+		end = i + 6
+	}
+	return r, end
 }
 
 // putRune encodes r as UTF-8, and a surrogate as the three bytes that UTF-8
@@ -206,4 +220,14 @@ func (n *Names) Intern(b []byte) string {
 		*s = string(b)
 	}
 	return *s
+}
+
+// DecodeText returns the content of the valid JSON string v in new memory.
+func DecodeText(v []byte) []byte {
+	a := Arena{buf: make([]byte, len(v))}
+	data, _, err := a.Text(v, 0)
+	if err != nil {
+		return nil
+	}
+	return append([]byte{}, data...)
 }

@@ -102,7 +102,7 @@ func scanEscape(b []byte, i int) (end int, err error) {
 		}
 		return i + 2, nil
 	}
-	_, err = hex4(b, i)
+	_, err = codeUnit(b, i)
 	return i + 6, err
 }
 
@@ -111,32 +111,68 @@ var unescaped = [256]byte{
 	'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t',
 }
 
-// hex4 returns the number of the escape \uXXXX at b[i].
-func hex4(b []byte, i int) (rune, error) {
-	var v rune
-	for k := i + 2; k < i+6; k++ {
-		if k >= len(b) {
-			return 0, ErrMore
-		}
-		c := b[k]
-		switch {
-		case '0' <= c && c <= '9':
-			c -= '0'
-		case 'a' <= c && c <= 'f':
-			c -= 'a' - 10
-		case 'A' <= c && c <= 'F':
-			c -= 'A' - 10
-		default:
-			return 0, &Error{k, fmt.Sprintf("expected four hexadecimal digits after \\u, found %q", c)}
-		}
-		v = v<<4 | rune(c)
+// codeUnit returns the number of the escape \uXXXX at b[i].
+func codeUnit(b []byte, i int) (rune, error) {
+	digits := b[min(i+2, len(b)):min(i+6, len(b))]
+	v, ok := Hex4(digits)
+	if ok {
+		return v, nil
 	}
-	return v, nil
+	for k, c := range digits {
+		if hexDigit[c] == 0 {
+			return 0, &Error{i + 2 + k, fmt.Sprintf("expected four hexadecimal digits after \\u, found %q", c)}
+		}
+	}
+	return 0, ErrMore
 }
 
-// Number scans the number that starts at b[i]. The end of b ends no
-// number, because a document does not end in one.
+// Hex4 returns the number that the first four bytes of b write in hexadecimal.
+// ok is false when b is shorter or has other bytes there.
+func Hex4(b []byte) (v rune, ok bool) {
+	if len(b) < 4 {
+		return 0, false
+	}
+	for _, c := range b[:4] {
+		d := hexDigit[c]
+		if d == 0 {
+			return 0, false
+		}
+		v = v<<4 | rune(d-1)
+	}
+	return v, true
+}
+
+// hexDigit holds for each hexadecimal digit its value plus one.
+var hexDigit = func() (t [256]byte) {
+	for i, c := range "0123456789abcdef" {
+		t[c] = byte(i) + 1
+	}
+	for i, c := range "ABCDEF" {
+		t[c] = byte(i) + 11
+	}
+	return t
+}()
+
+// Number scans the number that starts at b[i]. It returns ErrMore when the
+// number reaches the end of b, because more digits may follow there.
 func Number(b []byte, i int) (end int, err error) {
+	end, err = number(b, i)
+	if err == nil && end == len(b) {
+		err = ErrMore
+	}
+	return end, err
+}
+
+// IsNumber reports whether text is one number and nothing else:
+//
+//	"-"? ("0" | [1-9][0-9]*) ("." [0-9]+)? ([eE] [+-]? [0-9]+)?
+func IsNumber(text []byte) bool {
+	end, err := number(text, 0)
+	return err == nil && end == len(text)
+}
+
+// number is Number for a b that holds all there is.
+func number(b []byte, i int) (end int, err error) {
 	if i < len(b) && b[i] == '-' {
 		i++
 	}
@@ -163,9 +199,6 @@ func Number(b []byte, i int) (end int, err error) {
 		if i, err = scanDigits(b, i); err != nil {
 			return i, err
 		}
-	}
-	if i >= len(b) {
-		return i, ErrMore
 	}
 	return i, nil
 }

@@ -1,14 +1,13 @@
-package jsonscan
+package jsonfile
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
-	"math/bits"
 	"strconv"
 
+	"github.com/pa-tools/pa/internal/jsonscan"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -54,7 +53,7 @@ func (c *Cursor) TooLarge(off int64, what string, limit int64) error {
 func (c *Cursor) Peek() (byte, error) {
 	for {
 		b := c.At(c.Pos)
-		i := SkipSpace(b, 0)
+		i := jsonscan.SkipSpace(b, 0)
 		c.Pos += int64(i)
 		if i < len(b) {
 			return b[i], nil
@@ -82,14 +81,18 @@ func (c *Cursor) Value(what string) ([]byte, error) {
 	}
 	for {
 		b, whole := c.Ahead()
-		end, _, err := scanValue(b, 0, c.Python)
+		scan := jsonscan.Value
+		if c.Python {
+			scan = jsonscan.PythonValue
+		}
+		end, _, err := scan(b, 0)
 		switch {
-		case err == nil && int64(end) > c.Limit, errors.Is(err, ErrMore) && whole:
+		case err == nil && int64(end) > c.Limit, errors.Is(err, jsonscan.ErrMore) && whole:
 			return nil, c.TooLarge(c.Pos, what, c.Limit)
 		case err == nil:
 			c.Pos += int64(end)
 			return b[:end], nil
-		case !errors.Is(err, ErrMore):
+		case !errors.Is(err, jsonscan.ErrMore):
 			return nil, c.Located(err)
 		}
 		if err := c.More(); err != nil {
@@ -108,9 +111,9 @@ func (c *Cursor) Ahead() (b []byte, whole bool) {
 	return b, false
 }
 
-// Located turns an *Error relative to Pos into one of the file.
+// Located turns a *jsonscan.Error relative to Pos into one of the file.
 func (c *Cursor) Located(err error) error {
-	var s *Error
+	var s *jsonscan.Error
 	if errors.As(err, &s) {
 		return c.Syntax(c.Pos+int64(s.At), "%s", s.Msg)
 	}
@@ -145,7 +148,7 @@ func (c *Cursor) Key(first bool) (name string, more bool, err error) {
 	if err != nil {
 		return "", false, err
 	}
-	name = string(DecodeText(v))
+	name = string(jsonscan.DecodeText(v))
 	if b, err = c.Peek(); err != nil {
 		return "", false, err
 	}
@@ -184,9 +187,9 @@ func (c *Cursor) Elem(first bool) (more bool, err error) {
 // Skip goes past the array or object at Pos without holding it and without
 // checking more than where it ends.
 func (c *Cursor) Skip() error {
-	var s skipper
+	var s jsonscan.Skipper
 	for {
-		n, done := s.run(c.At(c.Pos))
+		n, done := s.Next(c.At(c.Pos))
 		c.Pos += int64(n)
 		if done {
 			return nil
@@ -197,81 +200,12 @@ func (c *Cursor) Skip() error {
 	}
 }
 
-// A skipper finds the end of an array or object in pieces of any size.
-type skipper struct {
-	depth    int
-	inString bool
-	escape   bool // the last byte was a backslash in a string
-}
-
-// run consumes b up to the end of the container, done, or all of it.
-func (s *skipper) run(b []byte) (n int, done bool) {
-	depth, inString := s.depth, s.inString // in registers
-	i := 0
-	if s.escape && len(b) > 0 {
-		s.escape = false
-		i = 1
-	}
-	for i < len(b) && !done {
-		if inString {
-			for i+8 <= len(b) {
-				w := binary.LittleEndian.Uint64(b[i:])
-				q, e := w^lsb*'"', w^lsb*'\\'
-				m := ((q-lsb)&^q | (e-lsb)&^e) & msb
-				if m == 0 {
-					i += 8
-					continue
-				}
-				i += bits.TrailingZeros64(m) >> 3
-				break
-			}
-			for i < len(b) && b[i] != '"' && b[i] != '\\' {
-				i++
-			}
-			switch {
-			case i == len(b):
-			case b[i] == '"':
-				inString = false
-				i++
-			case i+1 == len(b):
-				s.escape = true
-				i++
-			default:
-				i += 2
-			}
-			continue
-		}
-		switch b[i] {
-		case '"':
-			inString = true
-		case '{', '[':
-			depth++
-		case '}', ']':
-			depth--
-			done = depth <= 0
-		}
-		i++
-	}
-	s.depth, s.inString = depth, inString
-	return i, done
-}
-
-// DecodeText returns the content of the valid JSON string v in new memory.
-func DecodeText(v []byte) []byte {
-	a := Arena{buf: make([]byte, len(v))}
-	data, _, err := a.Text(v, 0)
-	if err != nil {
-		return nil
-	}
-	return append([]byte{}, data...)
-}
-
 // ValueOf returns the value of the valid JSON text v in new memory.
 func ValueOf(v []byte) export.Value {
 	if v[0] == '"' {
-		return export.Value{Text: true, Data: DecodeText(v)}
+		return export.Value{Text: true, Data: jsonscan.DecodeText(v)}
 	}
-	return export.Value{Data: AppendCompact(nil, v)}
+	return export.Value{Data: jsonscan.AppendCompact(nil, v)}
 }
 
 // BOM reports whether the file starts with the UTF-8 byte order mark.
