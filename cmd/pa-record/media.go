@@ -55,7 +55,7 @@ type mediaSettings struct {
 
 // illustrated reports whether prompts have pictures or sounds that are made up.
 func (m *mediaSettings) illustrated() bool {
-	return m.illustrations.PicturesEach+m.illustrations.SoundsEach > 0
+	return m.illustrations.ImagesPerPrompt+m.illustrations.AudioPerPrompt > 0
 }
 
 // media reads which pictures and sounds are made up.
@@ -95,16 +95,16 @@ func (p *settingsParser) pictures(m *mediaSettings) {
 	c := p.c
 	m.ImageWidthMean, m.ImageWidthStddev = c.Float64("image-width-mean"), c.Float64("image-width-stddev")
 	m.ImageHeightMean, m.ImageHeightStddev = c.Float64("image-height-mean"), c.Float64("image-height-stddev")
-	made := &m.illustrations.Pictures
+	made := &m.illustrations.Images
 	made.Width, made.Height = synth.Normal{Mean: m.ImageWidthMean, Stddev: m.ImageWidthStddev}, synth.Normal{Mean: m.ImageHeightMean, Stddev: m.ImageHeightStddev}
 	var err error
 	if name := c.String("image-format"); name != "" {
-		if made.Format, err = synth.ParsePictureFormat(name); err != nil {
+		if made.Format, err = synth.ParseImageFormat(name); err != nil {
 			p.errorf("--image-format %w", err)
 		}
 	}
 	if name := c.String("image-content"); name != "" {
-		if made.Content, err = synth.ParsePictureContent(name); err != nil {
+		if made.Content, err = synth.ParseImageContent(name); err != nil {
 			p.errorf("--image-content %w", err)
 		}
 	}
@@ -112,7 +112,7 @@ func (p *settingsParser) pictures(m *mediaSettings) {
 	if err := made.Validate(); err != nil {
 		p.errorf("pictures: %w", err)
 	}
-	m.illustrations.PicturesEach = max(1, m.BatchImages)
+	m.illustrations.ImagesPerPrompt = max(1, m.BatchImages)
 }
 
 func (p *settingsParser) sounds(m *mediaSettings) {
@@ -129,8 +129,8 @@ func (p *settingsParser) sounds(m *mediaSettings) {
 	default:
 		p.errorf("--audio-format %.40q: it is wav", format)
 	}
-	made := &m.illustrations.Sounds
-	made.Seconds = synth.SoundLength{Mean: m.AudioLengthMean, Stddev: m.AudioLengthStddev}
+	made := &m.illustrations.Audio
+	made.Seconds = synth.AudioLength{Mean: m.AudioLengthMean, Stddev: m.AudioLengthStddev}
 	made.Channels = m.AudioChannels
 	for _, bits := range depths {
 		if bits != math.Trunc(bits) {
@@ -145,7 +145,7 @@ func (p *settingsParser) sounds(m *mediaSettings) {
 	if err := made.Validate(); err != nil {
 		p.errorf("sounds: %w", err)
 	}
-	m.illustrations.SoundsEach = max(1, m.BatchSounds)
+	m.illustrations.AudioPerPrompt = max(1, m.BatchSounds)
 }
 
 // numbers reads a list of numbers with commas between them; initial is what it is
@@ -172,7 +172,7 @@ func (e *payloadSource) illustrate(ctx context.Context, s *settings, src workloa
 		e.Source = src
 		return nil
 	}
-	illustrated, err := synth.Illustrate(ctx, src, s.illustrations, "")
+	illustrated, err := synth.AddMedia(ctx, src, s.illustrations, "")
 	if err != nil {
 		return err
 	}

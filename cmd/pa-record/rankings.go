@@ -18,7 +18,7 @@ func (s *settings) batched() workload.Batch {
 	if n == 0 {
 		n = defaultEntries
 	}
-	return workload.Batch{N: n, Texts: max(1, s.BatchTexts), Pictures: max(1, s.BatchImages), Seed: s.Seed}
+	return workload.Batch{N: n, Texts: max(1, s.BatchTexts), Images: max(1, s.BatchImages), Seed: s.Seed}
 }
 
 // rankedFiles returns the files of a folder with queries and with passages, as

@@ -60,9 +60,9 @@ type syntheticSettings struct {
 	Tokenizer        string `json:"tokenizer,omitempty"`
 	DefaultTokenizer string `json:"default_tokenizer,omitempty"`
 
-	input, output synth.Law // nil: none
-	madeUp        bool      // prompts are asked for that are made up, whether or not by a right law
-	noOutput      bool      // no length is asked for, whatever the data says
+	input, output synth.LengthDistribution // nil: none
+	madeUp        bool                     // prompts are asked for that are made up, whether or not by a right law
+	noOutput      bool                     // no length is asked for, whatever the data says
 }
 
 // synthetic reads what is made up.
@@ -114,16 +114,16 @@ func (p *settingsParser) synthetic(s *settings) {
 }
 
 // law reads --name, or --name-mean and --name-stddev; nil if none is given.
-func (p *settingsParser) law(name string, mean float64) synth.Law {
+func (p *settingsParser) law(name string, mean float64) synth.LengthDistribution {
 	c := p.c
 	meanGiven, stddevGiven := c.IsSet(name+"-mean"), c.IsSet(name+"-stddev")
-	var law synth.Law
+	var law synth.LengthDistribution
 	var err error
 	switch {
 	case c.IsSet(name) && (meanGiven || stddevGiven):
 		p.errorf("--%s and --%s-mean exclude each other; drop one", name, name)
 	case c.IsSet(name):
-		if law, err = synth.ParseLaw(c.String(name)); err != nil {
+		if law, err = synth.ParseLengthDistribution(c.String(name)); err != nil {
 			p.errorf("--%s: %w", name, err)
 			return nil
 		}
@@ -238,13 +238,13 @@ func makeEntries(s *settings, tok *tokenCounter) (workload.Source, error) {
 // lengths of answers, a beginning of their own, other think times.
 func adapt(src workload.Source, s *settings, tok *tokenCounter) (workload.Source, error) {
 	if s.DelayRatio != nil {
-		src = workload.Each(src, workload.Slower(*s.DelayRatio))
+		src = workload.Map(src, workload.ScaleThinkTime(*s.DelayRatio))
 	}
 	if s.input != nil {
 		return src, nil
 	}
 	if s.output != nil {
-		src = workload.Each(src, workload.Answers(func(k int) int { return synth.OutputTokens(s.output, s.Seed, k) }, s.ExactOutput))
+		src = workload.Map(src, workload.WithOutputLength(func(k int) int { return synth.OutputTokens(s.output, s.Seed, k) }, s.ExactOutput))
 	}
 	if s.CacheSalt == "" && s.Prefixes == 0 {
 		return src, nil
@@ -254,10 +254,10 @@ func adapt(src workload.Source, s *settings, tok *tokenCounter) (workload.Source
 		return nil, fmt.Errorf("--cache-bust, --num-prefix-prompts: %w", err)
 	}
 	if s.CacheSalt != "" {
-		src = workload.Each(src, workload.Opened(func(k int, _ *workload.Entry) (string, error) { return texts.Opening(uint64(k)), nil }))
+		src = workload.Map(src, workload.WithPrefix(func(k int, _ *workload.Entry) (string, error) { return texts.Opening(uint64(k)), nil }))
 	}
 	if s.Prefixes > 0 {
-		src = workload.Each(src, workload.Opened(func(k int, e *workload.Entry) (string, error) {
+		src = workload.Map(src, workload.WithPrefix(func(k int, e *workload.Entry) (string, error) {
 			if e.Turn > 0 {
 				return "", nil // the first turn has it, and is sent again with every other
 			}

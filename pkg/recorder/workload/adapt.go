@@ -14,15 +14,15 @@ import (
 // Each returns the entries of src after change, which is called for the same entry
 // again and again and must do the same. k is the entry's number. An error of change
 // names the entry.
-func Each(src Source, change func(k int, e *Entry) error) Source { return each{src, change} }
+func Map(src Source, change func(k int, e *Entry) error) Source { return mapped{src, change} }
 
-type each struct {
+type mapped struct {
 	Source
 	change func(k int, e *Entry) error
 }
 
 // At implements Source.
-func (s each) At(k int) (Entry, error) {
+func (s mapped) At(k int) (Entry, error) {
 	e, err := s.Source.At(k)
 	if err != nil {
 		return e, err
@@ -33,15 +33,15 @@ func (s each) At(k int) (Entry, error) {
 	return e, nil
 }
 
-// errWhole is of entries that are not made of a prompt.
-var errWhole = errors.New("is a whole request, which is sent as it is")
+// errWholeRequest is of entries that are not made of a prompt.
+var errWholeRequest = errors.New("is a whole request, which is sent as it is")
 
 // Answers is a change for Each: it asks for answers of a length, by draw, unless
 // the entry says one itself; exact asks that they not be shorter.
-func Answers(draw func(k int) int, exact bool) func(k int, e *Entry) error {
+func WithOutputLength(draw func(k int) int, exact bool) func(k int, e *Entry) error {
 	return func(k int, e *Entry) error {
 		if e.Prompt == nil || e.Prompt.Body != nil {
-			return fmt.Errorf("the length of its answer cannot be set: it %w", errWhole)
+			return fmt.Errorf("the length of its answer cannot be set: it %w", errWholeRequest)
 		}
 		p := *e.Prompt
 		if e.Prompt = &p; p.MaxTokens == 0 {
@@ -55,10 +55,10 @@ func Answers(draw func(k int) int, exact bool) func(k int, e *Entry) error {
 // Opened is a change for Each: it puts words in front of each text of a prompt, and
 // so in front of what a server may have in its cache of prompts; of a conversation in
 // front of its first message.
-func Opened(words func(k int, e *Entry) (string, error)) func(k int, e *Entry) error {
+func WithPrefix(words func(k int, e *Entry) (string, error)) func(k int, e *Entry) error {
 	return func(k int, e *Entry) error {
 		if e.Prompt == nil || e.Prompt.Body != nil {
-			return fmt.Errorf("nothing can be put in front of it: it %w", errWhole)
+			return fmt.Errorf("nothing can be put in front of it: it %w", errWholeRequest)
 		}
 		first, err := words(k, e)
 		if err != nil || first == "" {
@@ -68,7 +68,7 @@ func Opened(words func(k int, e *Entry) (string, error)) func(k int, e *Entry) e
 		e.Prompt, p.IDs = &p, nil
 		switch {
 		case p.Messages != nil:
-			p.Messages, err = openedMessages(p.Messages, first)
+			p.Messages, err = prefixMessages(p.Messages, first)
 			return err
 		case p.System != "":
 			p.System = first + " " + p.System
@@ -83,8 +83,8 @@ func Opened(words func(k int, e *Entry) (string, error)) func(k int, e *Entry) e
 	}
 }
 
-// openedMessages puts words in front of the text of a conversation's first message.
-func openedMessages(js []byte, words string) ([]byte, error) {
+// prefixMessages puts words in front of the text of a conversation's first message.
+func prefixMessages(js []byte, words string) ([]byte, error) {
 	var messages []json.RawMessage
 	var first struct{ Content json.RawMessage }
 	err := json.Unmarshal(js, &messages)
@@ -94,7 +94,7 @@ func openedMessages(js []byte, words string) ([]byte, error) {
 	if err != nil || len(messages) == 0 {
 		return nil, errors.Join(errors.New("nothing can be put in front of it: it is no conversation"), err)
 	}
-	content, err := openedContent(first.Content, words)
+	content, err := prefixContent(first.Content, words)
 	if err != nil {
 		return nil, err
 	}
@@ -104,8 +104,8 @@ func openedMessages(js []byte, words string) ([]byte, error) {
 	return marshal(messages)
 }
 
-// openedContent is openedMessages for the content of a message, a text or parts.
-func openedContent(js json.RawMessage, words string) (any, error) {
+// prefixContent is prefixMessages for the content of a message, a text or parts.
+func prefixContent(js json.RawMessage, words string) (any, error) {
 	var text string
 	if err := json.Unmarshal(js, &text); err == nil && string(js) != "null" {
 		return words + " " + text, nil
@@ -146,7 +146,7 @@ func withMember(object []byte, name string, value any) (json.RawMessage, error) 
 }
 
 // Slower is a change for Each: it multiplies think times.
-func Slower(ratio float64) func(k int, e *Entry) error {
+func ScaleThinkTime(ratio float64) func(k int, e *Entry) error {
 	return func(_ int, e *Entry) error {
 		e.Delay = time.Duration(float64(e.Delay) * ratio)
 		return nil

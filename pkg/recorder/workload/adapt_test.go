@@ -23,17 +23,17 @@ func TestAdapt(t *testing.T) {
 		change func(int, *Entry) error
 		want   []string // what the prompt is then, or the error
 	}{
-		{"answers", Answers(number, true), []string{
+		{"answers", WithOutputLength(number, true), []string{
 			`"" "a" 100 true [1] 1s`, `"s" "b" 7 true [] 0s`, `"" "" 102 true [] 0s`,
 			"input data, row 4: the length of its answer cannot be set: it is a whole request", "input data, stream 0, step 4: the length",
 		}},
-		{"opened", Opened(words), []string{
+		{"opened", WithPrefix(words), []string{
 			`"" "w0 a" 0 false [] 1s`, `"w1 s" "b" 7 false [] 0s`,
 			"input data, row 3: nothing can be put in front of it: it is no conversation", "input data, row 4: nothing", "input data, stream 0, step 4: nothing",
 		}},
-		{"slower", Slower(1.5), []string{`"" "a" 0 false [1] 1.5s`, `"s" "b" 7 false [] 0s`, `"" "" 0 false [] 0s`, `"" "" 0 false [] 0s`, "0s"}},
+		{"slower", ScaleThinkTime(1.5), []string{`"" "a" 0 false [1] 1.5s`, `"s" "b" 7 false [] 0s`, `"" "" 0 false [] 0s`, `"" "" 0 false [] 0s`, "0s"}},
 	} {
-		changed := Each(src, tt.change)
+		changed := Map(src, tt.change)
 		for range 2 { // the same again
 			for k, want := range tt.want {
 				e, err := changed.At(k)
@@ -54,7 +54,7 @@ func TestAdapt(t *testing.T) {
 		t.Errorf("the source was changed: %+v", src[0].Prompt)
 	}
 	torn := errors.New("torn")
-	if _, err := Each(List{{}}, func(int, *Entry) error { return torn }).At(0); !errors.Is(err, torn) {
+	if _, err := Map(List{{}}, func(int, *Entry) error { return torn }).At(0); !errors.Is(err, torn) {
 		t.Errorf("error %v, want the change's", err)
 	}
 }
@@ -79,7 +79,7 @@ func TestOpened(t *testing.T) {
 	} {
 		src := List{{Prompt: &tt.p}}
 		before := fmt.Sprint(tt.p)
-		e, err := Each(src, Opened(func(_ int, e *Entry) (string, error) {
+		e, err := Map(src, WithPrefix(func(_ int, e *Entry) (string, error) {
 			switch e.Prompt.Text {
 			case "none":
 				return "", nil

@@ -12,14 +12,14 @@ type Batch struct {
 	N int
 	// Texts and Pictures are how many of each a request has, at least 1. Those of
 	// one request are of different entries.
-	Texts, Pictures int
-	Seed            uint64
+	Texts, Images int
+	Seed          uint64
 }
 
 // Batches returns requests of the entries of src, which are chosen at random. The
 // error says that there are too few.
 func Batches(src Source, b Batch) (Source, error) {
-	if most := max(b.Texts, b.Pictures); most > src.Len() {
+	if most := max(b.Texts, b.Images); most > src.Len() {
 		return nil, fmt.Errorf("%d in a request: there are only %d", most, src.Len())
 	}
 	return batches{src, b}, nil
@@ -36,7 +36,7 @@ func (s batches) Len() int { return s.b.N }
 // Random choices, by what is chosen.
 const (
 	chooseTexts = iota
-	choosePictures
+	chooseImages
 	chooseQuery
 )
 
@@ -58,8 +58,8 @@ func (s batches) At(k int) (Entry, error) {
 			texts = append(texts, text)
 		}
 	}
-	for j := range s.b.Pictures {
-		one, err := chosen(s.src, s.b.Seed, choosePictures, k, j)
+	for j := range s.b.Images {
+		one, err := chosen(s.src, s.b.Seed, chooseImages, k, j)
 		if err != nil {
 			return e, err
 		}
@@ -92,7 +92,7 @@ func chosen(src Source, seed, what uint64, k, j int) (Entry, error) {
 func single(e *Entry) error {
 	switch p := e.Prompt; {
 	case p == nil || p.Body != nil || p.Messages != nil:
-		return fmt.Errorf("cannot be put together with others: it %w", errWhole)
+		return fmt.Errorf("cannot be put together with others: it %w", errWholeRequest)
 	case p.Text == "" && p.IDs != nil:
 		return errors.New("cannot be put together with others: it holds token ids")
 	case e.Session != "":
@@ -114,7 +114,7 @@ func Rankings(queries, passages Source, b Batch) (Source, error) {
 	if err != nil {
 		return nil, fmt.Errorf("passages: %w", err)
 	}
-	return queried{queries, ranked, b}, nil
+	return queriedBatches{queries, ranked, b}, nil
 }
 
 // pairs are queries with a passage each.
@@ -136,17 +136,17 @@ func (s pairs) At(k int) (Entry, error) {
 	return ranking(&query, &passage)
 }
 
-// queried are batches of passages with a query each.
-type queried struct {
+// queriedBatches are batches of passages with a query each.
+type queriedBatches struct {
 	queries, passages Source
 	b                 Batch
 }
 
 // Len implements Source.
-func (s queried) Len() int { return s.passages.Len() }
+func (s queriedBatches) Len() int { return s.passages.Len() }
 
 // At implements Source.
-func (s queried) At(k int) (Entry, error) {
+func (s queriedBatches) At(k int) (Entry, error) {
 	passages, err := s.passages.At(k)
 	if err != nil {
 		return passages, err
@@ -162,7 +162,7 @@ func (s queried) At(k int) (Entry, error) {
 func ranking(query, e *Entry) (Entry, error) {
 	for _, one := range []*Entry{query, e} {
 		if one.Prompt == nil || one.Prompt.Body != nil || one.Prompt.Messages != nil {
-			return *e, fmt.Errorf("%s: cannot be ranked: it %w", one.Place(), errWhole)
+			return *e, fmt.Errorf("%s: cannot be ranked: it %w", one.Place(), errWholeRequest)
 		}
 	}
 	p := *e.Prompt

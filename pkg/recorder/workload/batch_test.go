@@ -21,11 +21,11 @@ func texts(all ...string) List {
 func TestBatches(t *testing.T) {
 	const n = 6000
 	src := texts("a", "b", "c", "d")
-	s, err := Batches(src, Batch{N: n, Texts: 2, Pictures: 1, Seed: 5})
+	s, err := Batches(src, Batch{N: n, Texts: 2, Images: 1, Seed: 5})
 	if err != nil || s.Len() != n {
 		t.Fatal(s, err)
 	}
-	again, _ := Batches(src, Batch{N: 1, Texts: 2, Pictures: 1, Seed: 5})
+	again, _ := Batches(src, Batch{N: 1, Texts: 2, Images: 1, Seed: 5})
 	seen := map[string]int{}
 	for k := range n {
 		e, err := s.At(k)
@@ -56,7 +56,7 @@ func TestBatchesOfPictures(t *testing.T) {
 	for i := range 3 {
 		src = append(src, Entry{Prompt: &Prompt{Media: []Medium{{Kind: Image, URL: fmt.Sprint(i)}}}})
 	}
-	s, err := Batches(src, Batch{N: 50, Texts: 1, Pictures: 2})
+	s, err := Batches(src, Batch{N: 50, Texts: 1, Images: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +80,7 @@ func TestRankings(t *testing.T) {
 			t.Errorf("request %d is %s, %v, want %s", k, got, err, want)
 		}
 	}
-	if s, err = Rankings(queries, passages, Batch{N: 60, Texts: 2, Pictures: 1}); err != nil || s.Len() != 60 {
+	if s, err = Rankings(queries, passages, Batch{N: 60, Texts: 2, Images: 1}); err != nil || s.Len() != 60 {
 		t.Fatal(s, err)
 	}
 	seen := map[string]bool{}
@@ -115,7 +115,7 @@ func TestBatchErrors(t *testing.T) {
 		{"a turn", List{{Prompt: &Prompt{Text: "a"}, Session: "s"}}, "it is a turn of a session"},
 		{"several", List{{Prompt: &Prompt{Text: "a", More: []string{"b"}}}}, "it holds 2 texts already"},
 	} {
-		s, err := Batches(tt.src, Batch{N: 1, Texts: 1, Pictures: 1})
+		s, err := Batches(tt.src, Batch{N: 1, Texts: 1, Images: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -123,7 +123,7 @@ func TestBatchErrors(t *testing.T) {
 			t.Errorf("%s: %v, want %q", tt.name, err, tt.want)
 		}
 	}
-	if _, err := Batches(texts("a"), Batch{N: 1, Texts: 2, Pictures: 1}); err == nil || err.Error() != "2 in a request: there are only 1" {
+	if _, err := Batches(texts("a"), Batch{N: 1, Texts: 2, Images: 1}); err == nil || err.Error() != "2 in a request: there are only 1" {
 		t.Errorf("too few: %v", err)
 	}
 	s, err := Rankings(texts("q"), List{{Prompt: &Prompt{Messages: []byte("[]")}}}, Batch{Texts: 1})

@@ -27,9 +27,9 @@ const (
 	RandomModels     = "random"
 )
 
-// leastDrawn is how many entries there are at least when models are drawn: with a
+// minRandomEntries is how many entries there are at least when models are drawn: with a
 // few entries, each of which keeps its model, shares would be far from equal.
-const leastDrawn = 1000
+const minRandomEntries = 1000
 
 // Models returns the entries of src, each with its model. An entry that names one
 // itself keeps it; the turns of a session all go to the model of the session, of
@@ -44,7 +44,7 @@ func Models(src Source, c ModelChoice) (Source, error) {
 	switch n := src.Len(); {
 	case c.Once:
 	case c.Random:
-		m.rounds = (leastDrawn + n - 1) / n
+		m.rounds = (minRandomEntries + n - 1) / n
 	default:
 		// Entries until the turn is the first one's again; with batches, at the
 		// beginning of one.

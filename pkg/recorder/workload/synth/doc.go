@@ -1,5 +1,5 @@
-// Package synth makes up what to send: prompts of lengths that follow a law,
-// exact to the token under a tokenizer, and pictures and sounds beside them.
+// Package synth generates prompts whose lengths follow a distribution, exact to the
+// token, with images and audio beside them.
 //
 //	texts, err := synth.NewTexts(tok, builtin.Corpus(), seed, "")
 //	if err != nil {
@@ -14,23 +14,22 @@
 //	})
 //	entry, err := src.At(17) // a workload.Source
 //
-// Whatever is random is a function of the seed and the number of the prompt:
-// independent of how many there are, who makes them and in which order.
+// Every random value is a function of the seed and the number of the prompt. It does not
+// depend on how many prompts there are, or on the order in which they are made.
 //
 // # How lengths come out exact
 //
-// A prompt is made of words of a corpus with one blank between them. Tokenizers
-// in use cut a text at blanks before they look for tokens, so the number of tokens
-// of a text is the sum of those of its words, which are counted once. A prompt ends
-// with words of one token each, as many as are missing. Every prompt is then
-// counted as a whole; where that disagrees (a tokenizer whose tokens reach over
-// blanks), words at its end are exchanged until it agrees, or the prompt is an
-// error. Never is one sent that has not the length.
+// A prompt consists of corpus words with one blank between them. Most tokenizers split
+// a text at blanks first, so a text has as many tokens as its words together, and each
+// word is counted once. Words of one token fill the prompt up to its length. Then the
+// whole prompt is counted. If the count is wrong, because tokens span blanks, words at
+// the end are exchanged until it is right; otherwise the prompt is an error. A prompt of
+// the wrong length is never sent.
 //
-// What a chat template adds on the server is not counted.
+// The count does not include what a chat template adds on the server.
 //
-// # Pictures and sounds
+// # Images and audio
 //
-// [Illustrate] puts them beside prompts. They have the sizes that are asked for and
-// show nothing in particular: servers work as hard for them as for any.
+// [AddMedia] adds them to prompts. They have the requested sizes but no meaningful
+// content, which makes no difference to the work of a server.
 package synth

@@ -12,67 +12,67 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
 
-// Media says which pictures and sounds each prompt has.
+// Media describes the synthetic images and audio of each prompt.
 type Media struct {
 	Seed uint64
-	// PicturesEach and SoundsEach are how many of them; 0 is none.
-	PicturesEach, SoundsEach int
-	Pictures                 Pictures
-	Sounds                   Sounds
+	// ImagesPerPrompt and AudioPerPrompt are counts; 0 makes none.
+	ImagesPerPrompt, AudioPerPrompt int
+	Images                          Images
+	Audio                           Audio
 }
 
 // Validate reports all mistakes at once.
 func (m *Media) Validate() error {
 	var errs []error
-	for _, n := range []int{m.PicturesEach, m.SoundsEach} {
+	for _, n := range []int{m.ImagesPerPrompt, m.AudioPerPrompt} {
 		if n < 0 || n > maxMore {
 			errs = append(errs, fmt.Errorf("%d pictures or sounds: must be from 0 to %d", n, maxMore))
 		}
 	}
-	if m.PicturesEach > 0 {
-		if err := m.Pictures.Validate(); err != nil {
+	if m.ImagesPerPrompt > 0 {
+		if err := m.Images.Validate(); err != nil {
 			errs = append(errs, fmt.Errorf("pictures: %w", err))
 		}
 	}
-	if m.SoundsEach > 0 {
-		if err := m.Sounds.Validate(); err != nil {
+	if m.AudioPerPrompt > 0 {
+		if err := m.Audio.Validate(); err != nil {
 			errs = append(errs, fmt.Errorf("sounds: %w", err))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// each is how many of both a prompt has.
-func (m *Media) each() int { return m.PicturesEach + m.SoundsEach }
+// perPrompt returns the number of media of a prompt.
+func (m *Media) perPrompt() int { return m.ImagesPerPrompt + m.AudioPerPrompt }
 
-// url makes medium i of prompt k: pictures come first.
+// url generates medium i of prompt k as a data: URL. Images come first.
 func (m *Media) url(k, i int) (string, error) {
-	if i < m.PicturesEach {
-		return m.Pictures.url(m.Seed, uint64(k)|uint64(i)*maxEntries)
+	if i < m.ImagesPerPrompt {
+		return m.Images.url(m.Seed, uint64(k)|uint64(i)*maxEntries)
 	}
-	return m.Sounds.url(m.Seed, uint64(k)|uint64(i-m.PicturesEach)*maxEntries), nil
+	return m.Audio.url(m.Seed, uint64(k)|uint64(i-m.ImagesPerPrompt)*maxEntries), nil
 }
 
-// Illustrated is a source of prompts with pictures and sounds. They are made once,
-// and kept in a temporary file: to encode one while load is on would cost more
-// than to send it. Close it.
-type Illustrated struct {
+// A MediaSource is a source of prompts with images and audio. It generates all media
+// once and keeps them in a temporary file, because encoding one under load costs more
+// than sending it. The caller must close it.
+type MediaSource struct {
 	workload.Source
 	m    Media
 	file *spool.Spool
 	ends []int64 // of each medium in the file
 }
 
-// Illustrate adds the media of m to the prompts of src. dir is the folder of the
-// temporary file; "" is the system's. The error is that of m.Validate, of the disk,
-// or of ctx.
-func Illustrate(ctx context.Context, src workload.Source, m Media, dir string) (*Illustrated, error) {
+// AddMedia adds the media of m to the prompts of src. dir is the folder of the
+// temporary file; "" means the system's. AddMedia returns an error from m.Validate,
+// from the disk, or from ctx.
+func AddMedia(ctx context.Context, src workload.Source, m Media, dir string) (*MediaSource, error) {
 	if err := m.Validate(); err != nil {
 		return nil, err
 	}
-	s := &Illustrated{Source: src, m: m}
+	s := &MediaSource{Source: src, m: m}
 	var err error
-	s.file, err = spool.Copy(ctx, "made-up pictures and sounds", &maker{s: s}, spool.Config{Dir: dir})
+	s.file, err = spool.Copy(ctx, "made-up pictures and sounds", &mediaReader{s: s}, spool.Config{Dir: dir})
 	if err != nil {
 		return nil, err
 	}
@@ -83,18 +83,18 @@ func Illustrate(ctx context.Context, src workload.Source, m Media, dir string) (
 }
 
 // Close removes the temporary file.
-func (s *Illustrated) Close() error { return s.file.Close() }
+func (s *MediaSource) Close() error { return s.file.Close() }
 
 // At implements workload.Source.
-func (s *Illustrated) At(k int) (workload.Entry, error) {
+func (s *MediaSource) At(k int) (workload.Entry, error) {
 	e, err := s.Source.At(k)
 	if err != nil {
 		return e, err
 	}
 	p := *e.Prompt
 	e.Prompt = &p
-	for i := range s.m.each() {
-		n := k*s.m.each() + i
+	for i := range s.m.perPrompt() {
+		n := k*s.m.perPrompt() + i
 		start := int64(0)
 		if n > 0 {
 			start = s.ends[n-1]
@@ -104,7 +104,7 @@ func (s *Illustrated) At(k int) (workload.Entry, error) {
 			return e, fmt.Errorf("made-up pictures and sounds: %w", err)
 		}
 		kind := workload.Image
-		if i >= s.m.PicturesEach {
+		if i >= s.m.ImagesPerPrompt {
 			kind = workload.Audio
 		}
 		p.Media = append(p.Media, workload.Medium{Kind: kind, URL: string(url)})
@@ -112,18 +112,18 @@ func (s *Illustrated) At(k int) (workload.Entry, error) {
 	return e, nil
 }
 
-// A maker reads as the URLs of all media, one behind the other, and notes their
-// ends. It makes some at a time, each in a goroutine, and waits for all.
-type maker struct {
-	s    *Illustrated
-	next int // the medium to be made
+// A mediaReader reads the URLs of all media in succession and records where each ends.
+// It generates a few at a time, each in a goroutine, and waits for all of them.
+type mediaReader struct {
+	s    *MediaSource
+	next int // the next medium to generate
 	buf  []byte
 }
 
 // Read implements io.Reader.
-func (r *maker) Read(p []byte) (int, error) {
+func (r *mediaReader) Read(p []byte) (int, error) {
 	if len(r.buf) == 0 {
-		if err := r.more(); err != nil {
+		if err := r.fill(); err != nil {
 			return 0, err
 		}
 	}
@@ -132,8 +132,9 @@ func (r *maker) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-func (r *maker) more() error {
-	each := r.s.m.each()
+// fill generates the next media into r.buf. It returns io.EOF after the last.
+func (r *mediaReader) fill() error {
+	each := r.s.m.perPrompt()
 	left := r.s.Len()*each - r.next
 	if left == 0 {
 		return io.EOF

@@ -27,13 +27,13 @@ func content(t *testing.T, url, kind string) []byte {
 	return b
 }
 
-// Pictures have the sizes that are drawn, and bytes as photographs or as noise have
+// Images have the sizes that are drawn, and bytes as photographs or as noise have
 // them: of GenAI-Perf's photographs at 512 by 512 pixels Pillow makes 0.42 to 0.74
 // bytes a pixel as PNG and 0.07 to 0.09 as JPEG, of noise 0.60 as JPEG.
-func TestPictures(t *testing.T) {
+func TestImages(t *testing.T) {
 	for _, tt := range []struct {
-		format     PictureFormat
-		content    PictureContent
+		format     ImageFormat
+		content    ImageContent
 		least, top float64 // bytes a pixel
 	}{
 		{PNG, Scene, 0.4, 0.95},
@@ -41,7 +41,7 @@ func TestPictures(t *testing.T) {
 		{PNG, Noise, 3, 3.01},
 		{JPEG, Noise, 0.55, 0.65},
 	} {
-		p := Pictures{Width: Normal{Mean: 512}, Height: Normal{Mean: 512}, Format: tt.format, Content: tt.content}
+		p := Images{Width: Normal{Mean: 512}, Height: Normal{Mean: 512}, Format: tt.format, Content: tt.content}
 		url, err := p.url(1, 2)
 		if err != nil {
 			t.Fatal(err)
@@ -58,8 +58,8 @@ func TestPictures(t *testing.T) {
 }
 
 // Sizes follow their laws, and pictures are functions of seed and number.
-func TestPictureSizes(t *testing.T) {
-	p := Pictures{Width: Normal{20, 5}, Height: Normal{1, 1}, Format: JPEG}
+func TestImageSizes(t *testing.T) {
+	p := Images{Width: Normal{20, 5}, Height: Normal{1, 1}, Format: JPEG}
 	seen, widths, sum := map[string]bool{}, map[int]bool{}, 0
 	const n = 400
 	for i := range uint64(n) {
@@ -85,9 +85,9 @@ func TestPictureSizes(t *testing.T) {
 	}
 }
 
-// Sounds have the length, rate, depth and channels that were asked for, and are as
+// Audio have the length, rate, depth and channels that were asked for, and are as
 // loud in every depth. Headers are those that libsndfile writes.
-func TestSounds(t *testing.T) {
+func TestAudio(t *testing.T) {
 	for _, tt := range []struct {
 		rate, depth, channels int
 		header                string // of one second
@@ -97,7 +97,7 @@ func TestSounds(t *testing.T) {
 		{16000, 32, 1, "RIFF\x24\xfa\x00\x00WAVEfmt \x10\x00\x00\x00\x01\x00\x01\x00\x80\x3e\x00\x00\x00\xfa\x00\x00\x04\x00\x20\x00data\x00\xfa\x00\x00"},
 		{8000, 8, 2, "RIFF\xa4\x3e\x00\x00WAVEfmt \x10\x00\x00\x00\x01\x00\x02\x00\x40\x1f\x00\x00\x80\x3e\x00\x00\x02\x00\x08\x00data\x80\x3e\x00\x00"},
 	} {
-		s := Sounds{Seconds: SoundLength{Mean: 1}, SampleRates: []int{tt.rate}, Depths: []int{tt.depth}, Channels: tt.channels}
+		s := Audio{Seconds: AudioLength{Mean: 1}, SampleRates: []int{tt.rate}, Depths: []int{tt.depth}, Channels: tt.channels}
 		if err := s.Validate(); err != nil {
 			t.Fatal(err)
 		}
@@ -121,22 +121,22 @@ func TestSounds(t *testing.T) {
 			squares += x * x
 		}
 		mean, rms := sum/float64(samples), math.Sqrt(squares/float64(samples))
-		if math.Abs(mean) > 0.02 || math.Abs(rms-loudness) > 0.02 {
+		if math.Abs(mean) > 0.02 || math.Abs(rms-noiseLevel) > 0.02 {
 			t.Errorf("%d bits: mean %v, root mean square %v", tt.depth, mean, rms)
 		}
 	}
 }
 
 // Lengths, rates and depths vary.
-func TestSoundChoices(t *testing.T) {
-	s := Sounds{Seconds: SoundLength{0.15, 0.1}, SampleRates: []int{1000, 2000}, Depths: []int{8, 32}, Channels: 1}
+func TestAudioChoices(t *testing.T) {
+	s := Audio{Seconds: AudioLength{0.15, 0.1}, SampleRates: []int{1000, 2000}, Depths: []int{8, 32}, Channels: 1}
 	kinds, lengths := map[[2]int]int{}, map[int]bool{}
 	for i := range uint64(200) {
 		b := content(t, s.url(3, i), "audio/wav")
 		rate, depth := int(binary.LittleEndian.Uint32(b[24:])), int(binary.LittleEndian.Uint16(b[34:]))
 		kinds[[2]int{rate, depth}]++
 		samples := (len(b) - wavHeaderBytes) * 8 / depth
-		if lengths[samples] = true; float64(samples) < minSeconds*float64(rate)-1 {
+		if lengths[samples] = true; float64(samples) < minAudioSeconds*float64(rate)-1 {
 			t.Errorf("sound %d has %d samples at %d Hz", i, samples, rate)
 		}
 	}
@@ -147,9 +147,9 @@ func TestSoundChoices(t *testing.T) {
 
 func testMedia() Media {
 	return Media{
-		Seed: 4, PicturesEach: 2, SoundsEach: 1,
-		Pictures: Pictures{Width: Normal{8, 2}, Height: Normal{8, 2}},
-		Sounds:   Sounds{Seconds: SoundLength{Mean: 0.1}, SampleRates: []int{1000}, Depths: []int{8}, Channels: 1},
+		Seed: 4, ImagesPerPrompt: 2, AudioPerPrompt: 1,
+		Images: Images{Width: Normal{8, 2}, Height: Normal{8, 2}},
+		Audio:  Audio{Seconds: AudioLength{Mean: 0.1}, SampleRates: []int{1000}, Depths: []int{8}, Channels: 1},
 	}
 }
 
@@ -164,11 +164,11 @@ func TestIllustrate(t *testing.T) {
 	}
 	dir := t.TempDir()
 	src := list(7)
-	s, err := Illustrate(t.Context(), src, testMedia(), dir)
+	s, err := AddMedia(t.Context(), src, testMedia(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	fewer, err := Illustrate(t.Context(), list(2), testMedia(), dir)
+	fewer, err := AddMedia(t.Context(), list(2), testMedia(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -211,33 +211,33 @@ func TestMediaErrors(t *testing.T) {
 		change func(m *Media)
 		want   string
 	}{
-		{func(m *Media) { m.Pictures.Width.Mean = 0 }, "pictures: width: mean 0: must be at least 1 pixel"},
-		{func(m *Media) { m.Pictures.Height = Normal{100, 101} }, "pictures: height: standard deviation 101: must be from 0 to the mean, 100"},
-		{func(m *Media) { m.Pictures.Height = Normal{Mean: 20000} }, "may come to more than 16384 pixels"},
-		{func(m *Media) { m.PicturesEach = -1 }, "-1 pictures or sounds"},
-		{func(m *Media) { m.Sounds.Seconds.Mean = 0.05 }, "sounds: length: mean 0.05 s: must be at least 0.1 s"},
-		{func(m *Media) { m.Sounds.Seconds.Mean = math.NaN() }, "length: mean NaN s"},
-		{func(m *Media) { m.Sounds.Seconds = SoundLength{1, 2} }, "standard deviation 2 s: must be from 0 to the mean"},
-		{func(m *Media) { m.Sounds.Seconds.Mean = 4000 }, "may come to more than 3600 s"},
-		{func(m *Media) { m.Sounds.SampleRates = []int{16} }, "sample rate 16 Hz: must be from 1 to 384 kHz"},
-		{func(m *Media) { m.Sounds.Depths = []int{12} }, "depth of 12 bits: it is 8, 16, 24 or 32"},
-		{func(m *Media) { m.Sounds.Channels = 3 }, "3 channels: it is 1 or 2"},
+		{func(m *Media) { m.Images.Width.Mean = 0 }, "pictures: width: mean 0: must be at least 1 pixel"},
+		{func(m *Media) { m.Images.Height = Normal{100, 101} }, "pictures: height: standard deviation 101: must be from 0 to the mean, 100"},
+		{func(m *Media) { m.Images.Height = Normal{Mean: 20000} }, "may come to more than 16384 pixels"},
+		{func(m *Media) { m.ImagesPerPrompt = -1 }, "-1 pictures or sounds"},
+		{func(m *Media) { m.Audio.Seconds.Mean = 0.05 }, "sounds: length: mean 0.05 s: must be at least 0.1 s"},
+		{func(m *Media) { m.Audio.Seconds.Mean = math.NaN() }, "length: mean NaN s"},
+		{func(m *Media) { m.Audio.Seconds = AudioLength{1, 2} }, "standard deviation 2 s: must be from 0 to the mean"},
+		{func(m *Media) { m.Audio.Seconds.Mean = 4000 }, "may come to more than 3600 s"},
+		{func(m *Media) { m.Audio.SampleRates = []int{16} }, "sample rate 16 Hz: must be from 1 to 384 kHz"},
+		{func(m *Media) { m.Audio.Depths = []int{12} }, "depth of 12 bits: it is 8, 16, 24 or 32"},
+		{func(m *Media) { m.Audio.Channels = 3 }, "3 channels: it is 1 or 2"},
 	} {
 		m := testMedia()
 		tt.change(&m)
-		if s, err := Illustrate(t.Context(), src, m, t.TempDir()); err == nil || !strings.Contains(err.Error(), tt.want) {
+		if s, err := AddMedia(t.Context(), src, m, t.TempDir()); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%v, %v; want an error with %q", s, err, tt.want)
 		}
 	}
 	stopped, stop := context.WithCancel(t.Context())
 	stop()
-	if _, err := Illustrate(stopped, src, testMedia(), t.TempDir()); !errors.Is(err, context.Canceled) {
+	if _, err := AddMedia(stopped, src, testMedia(), t.TempDir()); !errors.Is(err, context.Canceled) {
 		t.Errorf("stopped: %v", err)
 	}
-	if _, err := ParsePictureFormat("gif"); err == nil || err.Error() != `"gif": it is png or jpeg` {
+	if _, err := ParseImageFormat("gif"); err == nil || err.Error() != `"gif": it is png or jpeg` {
 		t.Errorf("a format: %v", err)
 	}
-	if c, err := ParsePictureContent(Noise.String()); err != nil || c != Noise {
+	if c, err := ParseImageContent(Noise.String()); err != nil || c != Noise {
 		t.Errorf("%v, %v", c, err)
 	}
 }

@@ -11,42 +11,41 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
 
-// Config says what to make. Texts and Input are required, and one of Prompts and
-// Sessions.
+// Config describes the prompts of a Source. Texts, Input, and one of Prompts and
+// Sessions are required.
 type Config struct {
 	Texts *Texts
 	Seed  uint64
-	// Prompts is how many different prompts there are.
+	// Prompts is the number of different prompts.
 	Prompts int
-	// Input is the law of their lengths.
-	Input Law
-	// Output is that of the lengths asked of the answers; nil asks for none. Exact
-	// asks that answers be that long and not end before.
-	Output Law
+	// Input is the distribution of prompt lengths.
+	Input LengthDistribution
+	// Output is the distribution of requested output lengths; nil requests none.
+	// With Exact the requests ask for that length exactly.
+	Output LengthDistribution
 	Exact  bool
 
-	// More is how many texts each prompt has behind its first, by the same law:
-	// further inputs of a request, or what is ranked by the first.
+	// More is the number of texts after the first one of a prompt, with lengths of
+	// the same distribution: further inputs, or the texts to rank.
 	More int
 
-	// Prefixes is how many beginnings there are that prompts share; 0 is none. Of
-	// each session only the first prompt has one. Every prefix has PrefixTokens
-	// tokens, which the prompt has beside those of its own.
+	// Prefixes is the number of shared prefixes; 0 means none. In a session only the
+	// first prompt has one. A prefix adds PrefixTokens tokens to the prompt.
 	Prefixes     int
 	PrefixTokens int
 
-	// Sessions is how many conversations there are; then Prompts is 0. Turns is the
-	// law of the numbers of their prompts, nil is one each. Delay is how long their
-	// users think after each answer but the last; nil is not at all.
+	// Sessions is the number of conversations; Prompts is then 0. Turns is the
+	// distribution of their numbers of prompts; nil means one. Delay is the think
+	// time after each answer but the last; nil means none.
 	Sessions int
-	Turns    Law
+	Turns    LengthDistribution
 	Delay    *Delay
 }
 
-// Delay is a normally distributed time; below 0 it is 0.
+// Delay is a normal distribution of times. Negative values become 0.
 type Delay struct{ Mean, Stddev time.Duration }
 
-// Validate says what is no time to wait.
+// Validate reports negative parameters.
 func (d *Delay) Validate() error {
 	if d.Mean < 0 {
 		return fmt.Errorf("mean %v: must not be negative", d.Mean)
@@ -57,24 +56,23 @@ func (d *Delay) Validate() error {
 	return nil
 }
 
-// draw returns a time.
+// draw draws a time.
 func (d *Delay) draw(r *rand.Rand) time.Duration {
 	ns := math.Round(float64(d.Mean) + float64(d.Stddev)*r.NormFloat64())
 	return time.Duration(max(0, min(ns, math.MaxInt64/2)))
 }
 
-// maxEntries bounds the prompts, so that a slip of the pen does not eat the
-// memory. The number of a text is that of its prompt, and its place there above
-// maxEntries.
+// maxEntries bounds the number of prompts, so that a typing error does not exhaust the
+// memory. Text i of prompt k has the number k + i × maxEntries.
 const (
 	maxEntries = 1 << 28
 	maxMore    = 1 << 16
 )
 
-// A Source makes prompts. It is a workload.Source.
+// A Source is a workload.Source of synthetic prompts.
 type Source struct {
 	c    Config
-	ends []uint32 // of sessions: how many prompts there are up to each
+	ends []uint32 // for each session the number of prompts up to its end; nil without sessions
 }
 
 var _ workload.Source = (*Source)(nil)
@@ -87,7 +85,7 @@ func (c *Config) Validate() error {
 			errs = append(errs, fmt.Errorf(format, args...))
 		}
 	}
-	law := func(what string, l Law) {
+	check := func(what string, l LengthDistribution) {
 		if l == nil {
 			return
 		}
@@ -108,9 +106,9 @@ func (c *Config) Validate() error {
 			errs = append(errs, err)
 		}
 	}
-	law("lengths of prompts", c.Input)
-	law("lengths of answers", c.Output)
-	law("turns", c.Turns)
+	check("lengths of prompts", c.Input)
+	check("lengths of answers", c.Output)
+	check("turns", c.Turns)
 	if c.Delay != nil {
 		if err := c.Delay.Validate(); err != nil {
 			errs = append(errs, fmt.Errorf("delay: %w", err))
@@ -119,7 +117,7 @@ func (c *Config) Validate() error {
 	return errors.Join(errs...)
 }
 
-// New returns a source. The error is that of c.Validate.
+// New returns a source. It returns the error of c.Validate.
 func New(c Config) (*Source, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
@@ -147,8 +145,8 @@ func (s *Source) Len() int {
 	return s.c.Prompts
 }
 
-// At implements workload.Source. The error is that no text of the length can be
-// made for the tokenizer.
+// At implements workload.Source. It returns an error if no text of the length exists for
+// the tokenizer.
 func (s *Source) At(k int) (workload.Entry, error) {
 	e := workload.Entry{Step: k}
 	session := k
@@ -182,7 +180,7 @@ func (s *Source) At(k int) (workload.Entry, error) {
 	return e, nil
 }
 
-// text returns a text of prompt k, by its place there.
+// text returns text number place of prompt k.
 func (s *Source) text(k, place, session, turn int) (string, []uint32, error) {
 	number, group := uint64(k)|uint64(place)*maxEntries, uint64(session)|uint64(place)*maxEntries
 	tokens := s.c.Input.Draw(source(s.c.Seed, forInput, number))
@@ -194,7 +192,11 @@ func (s *Source) text(k, place, session, turn int) (string, []uint32, error) {
 }
 
 // InputTokens draws the length of prompt k.
-func InputTokens(l Law, seed uint64, k int) int { return l.Draw(source(seed, forInput, uint64(k))) }
+func InputTokens(l LengthDistribution, seed uint64, k int) int {
+	return l.Draw(source(seed, forInput, uint64(k)))
+}
 
-// OutputTokens draws the length to be asked of the answer to entry k.
-func OutputTokens(l Law, seed uint64, k int) int { return l.Draw(source(seed, forOutput, uint64(k))) }
+// OutputTokens draws the output length to request for entry k.
+func OutputTokens(l LengthDistribution, seed uint64, k int) int {
+	return l.Draw(source(seed, forOutput, uint64(k)))
+}

@@ -9,33 +9,33 @@ import (
 	"strings"
 )
 
-// A Tokenizer counts tokens. It is called from one goroutine at a time.
+// A Tokenizer counts tokens. Calls never overlap.
 type Tokenizer interface {
 	Count(text string) int
 	Encode(text string) []uint32
 }
 
-// Texts makes texts of exact lengths. It is for one goroutine.
+// Texts generates texts of exact lengths. It is not safe for concurrent use.
 type Texts struct {
 	tok  Tokenizer
 	seed uint64
 	salt uint64
-	// IDs asks for the tokens of texts too.
+	// IDs makes the methods return token ids as well.
 	IDs bool
 
-	words   []string // of the corpus, in order
-	tokens  []int    // for each how many tokens it has behind a blank
-	single  []string // those of one token, each once
-	starter []string // of these, those that have one at the start of a text too
-	context string   // a text to count words behind
-	base    int      // its tokens
+	words   []string // words of the corpus, in order
+	tokens  []int    // token count of each word after a blank
+	single  []string // distinct words of one token
+	starter []string // words of single that also have one token at the start of a text
+	context string   // text before a word while it is counted
+	base    int      // token count of context
 
 	buf []byte
 }
 
-// NewTexts returns texts made of the corpus's words, for a tokenizer. salt, if it
-// is not empty, makes them begin otherwise than those of another salt. The error is
-// that the tokenizer or the corpus has not enough words of one token.
+// NewTexts returns a generator of texts from words of the corpus. Texts of different
+// salts begin differently. NewTexts returns an error if the corpus has too few words of
+// one token.
 func NewTexts(tok Tokenizer, corpus string, seed uint64, salt string) (*Texts, error) {
 	t := &Texts{tok: tok, seed: seed, context: "the"}
 	if salt != "" {
@@ -63,28 +63,28 @@ func NewTexts(tok Tokenizer, corpus string, seed uint64, salt string) (*Texts, e
 			t.words, t.tokens = append(t.words, word), append(t.tokens, n)
 		}
 	}
-	if len(t.starter) < fewestWords || len(t.single) < fewestWords {
-		return nil, fmt.Errorf("the tokenizer knows too few words to make texts of: %d of one token, and %d at the start of a text; at least %d are needed", len(t.single), len(t.starter), fewestWords)
+	if len(t.starter) < minWords || len(t.single) < minWords {
+		return nil, fmt.Errorf("the tokenizer knows too few words to make texts of: %d of one token, and %d at the start of a text; at least %d are needed", len(t.single), len(t.starter), minWords)
 	}
 	return t, nil
 }
 
 const (
-	// maxWordTokens bounds the words that are used.
+	// maxWordTokens bounds the tokens of usable words.
 	maxWordTokens = 32
-	// fewestWords are enough that texts differ.
-	fewestWords = 16
-	// openingWords begin a text, so that no two texts begin alike: of a thousand
-	// words of one token, four are 10¹² beginnings.
+	// minWords is enough for texts to differ.
+	minWords = 16
+	// openingWords is the number of random words at the start of a text, so that no
+	// two texts begin alike: four of a thousand words give 10¹² beginnings.
 	openingWords = 4
 )
 
-// isPlain reports whether a word is letters and nothing else.
+// isPlain reports whether a word consists of ASCII letters.
 func isPlain(word string) bool {
 	return strings.Trim(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
 }
 
-// Streams of random numbers, by what they are for.
+// Purposes of random numbers. Each has its own stream.
 const (
 	forText = iota + 1
 	forOpening
@@ -95,16 +95,16 @@ const (
 	forPrefix
 	forTurns
 	forDelay
-	forPicture
-	forSound
+	forImage
+	forAudio
 )
 
-// source returns random numbers that are a function of the arguments.
+// source returns the random stream of a purpose and a number.
 func source(seed uint64, purpose, number uint64) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, purpose<<56^number))
 }
 
-// Text returns a text of that many tokens, at least 1, and those if t.IDs.
+// Text returns a text of exactly this many tokens, at least 1, and their ids if t.IDs.
 func (t *Texts) Text(number uint64, tokens int) (string, []uint32, error) {
 	if err := positive("a text's length", tokens); err != nil {
 		return "", nil, err
@@ -113,8 +113,8 @@ func (t *Texts) Text(number uint64, tokens int) (string, []uint32, error) {
 	return t.finish(tokens)
 }
 
-// Blocks returns a text of that many tokens, in blocks of size tokens, the last of
-// which may be shorter: one for each id, which it depends on alone.
+// Blocks returns a text of exactly this many tokens, in one block of size tokens for
+// each id. The last block may be shorter. A block depends only on its id.
 func (t *Texts) Blocks(blocks []int64, size, tokens int) (string, []uint32, error) {
 	if len(blocks) == 0 || tokens <= (len(blocks)-1)*size || tokens > len(blocks)*size {
 		return "", nil, fmt.Errorf("%d tokens are not %d blocks of %d", tokens, len(blocks), size)
@@ -126,8 +126,8 @@ func (t *Texts) Blocks(blocks []int64, size, tokens int) (string, []uint32, erro
 	return t.finish(tokens)
 }
 
-// After returns a text of that many tokens behind a prefix, which begins every
-// text of the same prefix number.
+// After returns a text of exactly this many tokens after a prefix. Equal prefix numbers
+// give equal prefixes.
 func (t *Texts) After(prefix uint64, prefixTokens int, number uint64, tokens int) (string, []uint32, error) {
 	if err := errors.Join(positive("a text's length", tokens), positive("a prefix's length", prefixTokens)); err != nil {
 		return "", nil, err
@@ -137,8 +137,8 @@ func (t *Texts) After(prefix uint64, prefixTokens int, number uint64, tokens int
 	return t.finish(prefixTokens + tokens)
 }
 
-// Prefix returns one of n beginnings of that many tokens, chosen for a text by its
-// number: to put in front of texts that were not made here.
+// Prefix returns one of n prefixes of exactly this many tokens, selected by the number
+// of a text. It is for texts that Texts did not generate.
 func (t *Texts) Prefix(number uint64, n, tokens int) (string, error) {
 	if err := errors.Join(positive("number of prefixes", n), positive("a prefix's length", tokens)); err != nil {
 		return "", err
@@ -149,9 +149,8 @@ func (t *Texts) Prefix(number uint64, n, tokens int) (string, error) {
 	return text, err
 }
 
-// body appends words with that many tokens in all, behind a blank if there is
-// something before. What it appends for fewer tokens begins as what it appends for
-// more.
+// body appends words of this many tokens together, after a blank unless b is empty. A
+// shorter body is a prefix of a longer one.
 func (t *Texts) body(b []byte, purpose, number uint64, tokens int) []byte {
 	r := source(t.seed, purpose, number)
 	opening := r
@@ -189,7 +188,7 @@ func (t *Texts) body(b []byte, purpose, number uint64, tokens int) []byte {
 	return b
 }
 
-// finish checks that t.buf has that many tokens.
+// finish checks the token count of t.buf, and repairs it.
 func (t *Texts) finish(tokens int) (string, []uint32, error) {
 	text := string(t.buf)
 	if n := t.tok.Count(text); n != tokens {
@@ -207,9 +206,8 @@ func (t *Texts) finish(tokens int) (string, []uint32, error) {
 	return text, t.tok.Encode(text), nil
 }
 
-// repair exchanges words at the end of t.buf, which has n tokens, until it has as
-// many as are wanted: more and more of them, for words of one token behind each
-// other.
+// repair replaces words at the end of t.buf, which has n tokens, by words of one token,
+// until it has as many as wanted. Each attempt replaces more words.
 func (t *Texts) repair(n, want int) (string, error) {
 	r := source(t.seed, forText, uint64(want))
 	const most = 100
@@ -233,8 +231,8 @@ func (t *Texts) repair(n, want int) (string, error) {
 	return "", fmt.Errorf("no text of exactly %d tokens could be made for this tokenizer", want)
 }
 
-// Opening returns a few words of one token each to put in front of a text that was
-// not made here. They depend on the salt too.
+// Opening returns a few words of one token each, which depend on the salt too. It is for
+// texts that Texts did not generate.
 func (t *Texts) Opening(number uint64) string {
 	r := source(t.seed^t.salt, forOpening, number)
 	words := []string{t.starter[r.IntN(len(t.starter))]}

@@ -14,33 +14,32 @@ import (
 	"github.com/pa-tools/pa/internal/regular"
 )
 
-// A Law says how lengths are distributed.
-type Law interface {
+// A LengthDistribution is a random distribution of lengths, in tokens.
+type LengthDistribution interface {
 	// Draw returns a length of at least 1.
 	Draw(r *rand.Rand) int
-	// Validate says what cannot be drawn from.
+	// Validate reports parameters that Draw cannot use.
 	Validate() error
-	// String returns the law as ParseLaw reads it.
+	// String returns the distribution in the form that ParseLengthDistribution reads.
 	String() string
 }
 
-// Fixed is always N.
+// Fixed always draws N.
 type Fixed struct{ N int }
 
-// Draw implements Law.
+// Draw implements LengthDistribution.
 func (f Fixed) Draw(*rand.Rand) int { return f.N }
 
-// Validate implements Law.
+// Validate implements LengthDistribution.
 func (f Fixed) Validate() error { return positive("length", f.N) }
 
 func (f Fixed) String() string { return fmt.Sprintf("fixed:%d", f.N) }
 
-// Normal is a normal distribution, rounded; what is below 1 is drawn again. So
-// its mean is a little above Mean: by less than a twelfth of Stddev, since that
-// may be Mean at most.
+// Normal is a rounded normal distribution. Values below 1 are drawn again, so the real
+// mean exceeds Mean, by less than a twelfth of Stddev, which is at most Mean.
 type Normal struct{ Mean, Stddev float64 }
 
-// Draw implements Law.
+// Draw implements LengthDistribution.
 func (n Normal) Draw(r *rand.Rand) int {
 	for {
 		if x := math.Round(n.Mean + n.Stddev*r.NormFloat64()); x >= 1 && x <= maxLength {
@@ -49,7 +48,7 @@ func (n Normal) Draw(r *rand.Rand) int {
 	}
 }
 
-// Validate implements Law.
+// Validate implements LengthDistribution.
 func (n Normal) Validate() error {
 	switch {
 	case !(n.Mean >= 1 && n.Mean <= maxLength):
@@ -64,13 +63,13 @@ func (n Normal) Validate() error {
 
 func (n Normal) String() string { return fmt.Sprintf("normal:%v,%v", n.Mean, n.Stddev) }
 
-// Uniform is Low to High, both included, each equally likely.
+// Uniform draws each integer from Low to High with the same probability.
 type Uniform struct{ Low, High int }
 
-// Draw implements Law.
+// Draw implements LengthDistribution.
 func (u Uniform) Draw(r *rand.Rand) int { return u.Low + r.IntN(u.High-u.Low+1) }
 
-// Validate implements Law.
+// Validate implements LengthDistribution.
 func (u Uniform) Validate() error {
 	if err := errors.Join(positive("lower end", u.Low), positive("upper end", u.High)); err != nil {
 		return err
@@ -83,20 +82,20 @@ func (u Uniform) Validate() error {
 
 func (u Uniform) String() string { return fmt.Sprintf("uniform:%d,%d", u.Low, u.High) }
 
-// LogNormal is a log-normal distribution, rounded, at least 1. Mean and Stddev are
-// those of the lengths, not of their logarithms:
+// LogNormal is a rounded log-normal distribution with a minimum of 1. Mean and Stddev
+// describe the lengths, not their logarithms:
 //
 //	σ² = ln(1 + Stddev²/Mean²), μ = ln Mean − σ²/2
 type LogNormal struct{ Mean, Stddev float64 }
 
-// Draw implements Law.
+// Draw implements LengthDistribution.
 func (l LogNormal) Draw(r *rand.Rand) int {
 	variance := math.Log1p(l.Stddev * l.Stddev / (l.Mean * l.Mean))
 	x := math.Exp(math.Log(l.Mean) - variance/2 + math.Sqrt(variance)*r.NormFloat64())
 	return int(max(1, min(maxLength, math.Round(x))))
 }
 
-// Validate implements Law.
+// Validate implements LengthDistribution.
 func (l LogNormal) Validate() error {
 	switch {
 	case !(l.Mean >= 1 && l.Mean <= maxLength):
@@ -109,20 +108,20 @@ func (l LogNormal) Validate() error {
 
 func (l LogNormal) String() string { return fmt.Sprintf("lognormal:%v,%v", l.Mean, l.Stddev) }
 
-// A Histogram draws a bin by its weight, and a length of the bin.
+// A Histogram draws a bin by its weight, then a length within the bin.
 type Histogram struct {
-	Name string // the file, for String
+	Name string // file name, for String
 	Bins []Bin
-	sums []float64 // of the weights up to each
+	sums []float64 // cumulative weights
 }
 
-// A Bin holds the lengths Low to High, each equally likely.
+// A Bin covers the lengths from Low to High with equal probability.
 type Bin struct {
 	Low, High int
 	Weight    float64
 }
 
-// Draw implements Law.
+// Draw implements LengthDistribution.
 func (h *Histogram) Draw(r *rand.Rand) int {
 	x := r.Float64() * h.sums[len(h.sums)-1]
 	i := sort.Search(len(h.sums), func(i int) bool { return h.sums[i] > x })
@@ -130,7 +129,7 @@ func (h *Histogram) Draw(r *rand.Rand) int {
 	return Uniform{b.Low, b.High}.Draw(r)
 }
 
-// Validate implements Law.
+// Validate implements LengthDistribution.
 func (h *Histogram) Validate() error {
 	if len(h.sums) == 0 || h.sums[len(h.sums)-1] <= 0 {
 		return fmt.Errorf("%s: no length has a weight", h.Name)
@@ -140,9 +139,9 @@ func (h *Histogram) Validate() error {
 
 func (h *Histogram) String() string { return "histogram:" + h.Name }
 
-// ReadHistogram reads one bin a line, "LENGTH,WEIGHT" or "LOW-HIGH,WEIGHT". Blank
-// lines, those that begin with #, and a first line of words are passed over. name
-// is for messages.
+// ReadHistogram reads one bin per line, "LENGTH,WEIGHT" or "LOW-HIGH,WEIGHT". It skips
+// blank lines, lines that begin with #, and column names in the first line. name is for
+// messages.
 func ReadHistogram(name string, r io.Reader) (*Histogram, error) {
 	h := &Histogram{Name: name}
 	sum := 0.0
@@ -192,7 +191,7 @@ func parseBin(text string) (b Bin, err error) {
 	return b, nil
 }
 
-// maxLength bounds a length, so that a slip of the pen does not eat the memory.
+// maxLength bounds a length, so that a typing error does not exhaust the memory.
 const maxLength = 1 << 24
 
 func positive(what string, n int) error {
@@ -210,47 +209,47 @@ func parseLength(text string) (int, error) {
 	return n, nil
 }
 
-// ParseLaw reads
+// ParseLengthDistribution parses one of
 //
 //	N  fixed:N  normal:MEAN,STDDEV  uniform:LOW,HIGH  lognormal:MEAN,STDDEV  histogram:FILE
 //
-// and checks it. It reads the file of a histogram.
-func ParseLaw(text string) (Law, error) {
+// and validates the result. It opens the file of a histogram.
+func ParseLengthDistribution(text string) (LengthDistribution, error) {
 	name, args, ok := strings.Cut(text, ":")
 	if !ok {
 		name, args = "fixed", text
 	}
-	var law Law
+	var d LengthDistribution
 	var err error
 	switch name {
 	case "fixed":
 		var n int
 		n, err = parseLength(args)
-		law = Fixed{n}
+		d = Fixed{n}
 	case "uniform":
 		var low, high float64
 		low, high, err = parsePair(args)
 		if err == nil && (low != math.Trunc(low) || high != math.Trunc(high)) {
 			err = fmt.Errorf("%s: both ends must be whole numbers", args)
 		}
-		law = Uniform{int(low), int(high)}
+		d = Uniform{int(low), int(high)}
 	case "normal":
 		var n Normal
 		n.Mean, n.Stddev, err = parsePair(args)
-		law = n
+		d = n
 	case "lognormal":
 		var l LogNormal
 		l.Mean, l.Stddev, err = parsePair(args)
-		law = l
+		d = l
 	case "histogram":
 		return readHistogramFile(args)
 	default:
-		err = fmt.Errorf("unknown law %.40q; write fixed:N, normal:MEAN,STDDEV, uniform:LOW,HIGH, lognormal:MEAN,STDDEV or histogram:FILE", name)
+		err = fmt.Errorf("unknown distribution %.40q; write fixed:N, normal:MEAN,STDDEV, uniform:LOW,HIGH, lognormal:MEAN,STDDEV or histogram:FILE", name)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return law, law.Validate()
+	return d, d.Validate()
 }
 
 func parsePair(text string) (a, b float64, err error) {
@@ -266,7 +265,7 @@ func parsePair(text string) (a, b float64, err error) {
 	return a, b, nil
 }
 
-func readHistogramFile(path string) (Law, error) {
+func readHistogramFile(path string) (LengthDistribution, error) {
 	f, err := regular.Open(path)
 	if err != nil {
 		return nil, err

@@ -9,14 +9,14 @@ import (
 	"testing"
 )
 
-// Means and deviations of what is drawn are those of the law.
+// Means and deviations of what is drawn are those of the distribution.
 func TestLaws(t *testing.T) {
 	h, err := ReadHistogram("h", strings.NewReader("length,weight\n# short\n10,3\n\n20-29, 1\n100,0\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, tt := range []struct {
-		law          Law
+		law          LengthDistribution
 		mean, stddev float64
 		low, high    int
 	}{
@@ -42,7 +42,7 @@ func TestLaws(t *testing.T) {
 		}
 		mean := sum / n
 		stddev := math.Sqrt(max(0, squares/n-mean*mean))
-		if tt.law == Law(h) {
+		if tt.law == LengthDistribution(h) {
 			// 3/4 of 10 and 1/4 of 20 to 29: within 5 of the mean's deviations.
 			tt.stddev = math.Sqrt(0.75*(10-tt.mean)*(10-tt.mean) + 0.25*(99/12.0+(24.5-tt.mean)*(24.5-tt.mean)))
 		}
@@ -56,7 +56,7 @@ func TestLaws(t *testing.T) {
 	}
 }
 
-func TestParseLaw(t *testing.T) {
+func TestParseLengthDistribution(t *testing.T) {
 	hist := filepath.Join(t.TempDir(), "h.csv")
 	if err := os.WriteFile(hist, []byte("1,1\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -70,9 +70,9 @@ func TestParseLaw(t *testing.T) {
 		{"lognormal:500,600", "lognormal:500,600"},
 		{"histogram:" + hist, "histogram:" + hist},
 	} {
-		law, err := ParseLaw(tt.in)
+		law, err := ParseLengthDistribution(tt.in)
 		if err != nil || law.String() != tt.want {
-			t.Errorf("ParseLaw(%q) = %v, %v; want %s", tt.in, law, err, tt.want)
+			t.Errorf("ParseLengthDistribution(%q) = %v, %v; want %s", tt.in, law, err, tt.want)
 		}
 	}
 	for _, tt := range []struct{ in, want string }{
@@ -93,10 +93,10 @@ func TestParseLaw(t *testing.T) {
 		{"lognormal:0,1", "mean 0: must be from 1"},
 		{"lognormal:5,-1", "standard deviation -1"},
 		{"histogram:" + hist + "x", "no such file"},
-		{"zipf:1", `unknown law "zipf"`},
+		{"zipf:1", `unknown distribution "zipf"`},
 	} {
-		if law, err := ParseLaw(tt.in); err == nil || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("ParseLaw(%q) = %v, %v; want an error with %q", tt.in, law, err, tt.want)
+		if law, err := ParseLengthDistribution(tt.in); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("ParseLengthDistribution(%q) = %v, %v; want an error with %q", tt.in, law, err, tt.want)
 		}
 	}
 }
@@ -119,8 +119,8 @@ func TestReadHistogramErrors(t *testing.T) {
 	}
 }
 
-// What is read as a law can be drawn from, and is read again as itself.
-func FuzzParseLaw(f *testing.F) {
+// What is read as a distribution can be drawn from, and is read again as itself.
+func FuzzParseLengthDistribution(f *testing.F) {
 	for _, s := range []string{"5", "fixed:5", "normal:5,2", "uniform:1,9", "lognormal:5,2", "normal:1e3,1e2"} {
 		f.Add(s)
 	}
@@ -128,14 +128,14 @@ func FuzzParseLaw(f *testing.F) {
 		if strings.HasPrefix(in, "histogram:") {
 			return // a file
 		}
-		law, err := ParseLaw(in)
+		law, err := ParseLengthDistribution(in)
 		if err != nil {
 			return
 		}
 		if n := law.Draw(rand.New(rand.NewPCG(1, 1))); n < 1 || n > maxLength {
 			t.Fatalf("%q gave %d", in, n)
 		}
-		again, err := ParseLaw(law.String())
+		again, err := ParseLengthDistribution(law.String())
 		if err != nil || again != law {
 			t.Fatalf("%q: %v, and again %v, %v", in, law, again, err)
 		}

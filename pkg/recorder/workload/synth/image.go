@@ -12,55 +12,54 @@ import (
 	"math/rand/v2"
 )
 
-// Pictures says which pictures are made.
-type Pictures struct {
-	// Width and Height are in pixels, normally distributed. Each may be a few
-	// thousand: eight standard deviations above the mean there may be maxSide.
+// Images describes synthetic images.
+type Images struct {
+	// Width and Height are in pixels and normally distributed. The mean plus eight
+	// standard deviations must not exceed maxImageSide.
 	Width, Height Normal
-	Format        PictureFormat
-	Content       PictureContent
+	Format        ImageFormat
+	Content       ImageContent
 }
 
-// A PictureFormat is how a picture is encoded.
-type PictureFormat uint8
+// An ImageFormat is an encoding of images.
+type ImageFormat uint8
 
-// The formats; the zero value is PNG. JPEG is of quality 75.
+// The formats. The zero value is PNG. JPEG uses quality 75.
 const (
-	PNG PictureFormat = iota
+	PNG ImageFormat = iota
 	JPEG
 )
 
-var pictureFormats = []string{"png", "jpeg"}
+var imageFormats = []string{"png", "jpeg"}
 
 // String returns "png" or "jpeg".
-func (f PictureFormat) String() string { return nameOf(pictureFormats, int(f)) }
+func (f ImageFormat) String() string { return nameOf(imageFormats, int(f)) }
 
-// ParsePictureFormat is the inverse of String.
-func ParsePictureFormat(name string) (PictureFormat, error) {
-	i, err := indexOf(pictureFormats, name)
-	return PictureFormat(i), err
+// ParseImageFormat is the inverse of String.
+func ParseImageFormat(name string) (ImageFormat, error) {
+	i, err := indexOf(imageFormats, name)
+	return ImageFormat(i), err
 }
 
-// A PictureContent is what a picture shows.
-type PictureContent uint8
+// An ImageContent is the content of synthetic images.
+type ImageContent uint8
 
-// The contents; the zero value is Scene: soft colours, which take about as many
-// bytes as a photograph. Noise is a random colour for every
-// pixel, which takes about as many bytes as there can be.
+// The contents. Scene, the zero value, has smooth colours and compresses about as well
+// as a photograph. Noise has a random colour in every pixel and hardly compresses.
 const (
-	Scene PictureContent = iota
+	Scene ImageContent = iota
 	Noise
 )
 
-var pictureContents = []string{"scene", "noise"}
+var imageContents = []string{"scene", "noise"}
 
 // String returns "scene" or "noise".
-func (c PictureContent) String() string { return nameOf(pictureContents, int(c)) }
+func (c ImageContent) String() string { return nameOf(imageContents, int(c)) }
 
-// ParsePictureContent is the inverse of String.
-func ParsePictureContent(name string) (PictureContent, error) {
-	i, err := indexOf(pictureContents, name)
-	return PictureContent(i), err
+// ParseImageContent is the inverse of String.
+func ParseImageContent(name string) (ImageContent, error) {
+	i, err := indexOf(imageContents, name)
+	return ImageContent(i), err
 }
 
 func nameOf(names []string, i int) string {
@@ -79,12 +78,11 @@ func indexOf(names []string, name string) (int, error) {
 	return 0, fmt.Errorf("%.40q: it is %s or %s", name, names[0], names[1])
 }
 
-// maxSide bounds the sides of a picture: one of that size has a quarter of a
-// billion pixels.
-const maxSide = 1 << 14
+// maxImageSide bounds the sides of an image, in pixels: at most 2^28 pixels.
+const maxImageSide = 1 << 14
 
 // Validate reports all mistakes at once.
-func (p *Pictures) Validate() error {
+func (p *Images) Validate() error {
 	var errs []error
 	for i, n := range []Normal{p.Width, p.Height} {
 		what := []string{"width", "height"}[i]
@@ -93,17 +91,17 @@ func (p *Pictures) Validate() error {
 			errs = append(errs, fmt.Errorf("%s: mean %v: must be at least 1 pixel", what, n.Mean))
 		case !(n.Stddev >= 0 && n.Stddev <= n.Mean):
 			errs = append(errs, fmt.Errorf("%s: standard deviation %v: must be from 0 to the mean, %v", what, n.Stddev, n.Mean))
-		case !(n.Mean+8*n.Stddev <= maxSide):
-			errs = append(errs, fmt.Errorf("%s: mean %v with standard deviation %v: may come to more than %d pixels", what, n.Mean, n.Stddev, maxSide))
+		case !(n.Mean+8*n.Stddev <= maxImageSide):
+			errs = append(errs, fmt.Errorf("%s: mean %v with standard deviation %v: may come to more than %d pixels", what, n.Mean, n.Stddev, maxImageSide))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// url returns a picture as a data: URL, by its number.
-func (p *Pictures) url(seed, number uint64) (string, error) {
-	r := source(seed, forPicture, number)
-	width, height := min(p.Width.Draw(r), maxSide), min(p.Height.Draw(r), maxSide)
+// url returns the image with this number as a data: URL.
+func (p *Images) url(seed, number uint64) (string, error) {
+	r := source(seed, forImage, number)
+	width, height := min(p.Width.Draw(r), maxImageSide), min(p.Height.Draw(r), maxImageSide)
 	m := image.NewRGBA(image.Rect(0, 0, width, height))
 	if p.Content == Noise {
 		noise(m, r)
@@ -132,13 +130,13 @@ func noise(m *image.RGBA, r *rand.Rand) {
 	}
 }
 
-// sceneCell is the distance in pixels of the points that have a random colour;
-// those between them have colours between theirs. With 64 a picture of 512 by 512
-// takes 0.8 bytes a pixel as PNG and 0.05 as JPEG; of the four photographs that
-// GenAI-Perf scales to that size it is 0.42 to 0.74, and 0.07 to 0.09.
+// sceneCell is the distance in pixels between points of random colour; colours between
+// them are interpolated. With 64, an image of 512 by 512 takes 0.8 bytes a pixel as PNG
+// and 0.05 as JPEG. The four photographs that GenAI-Perf scales to that size take 0.42
+// to 0.74 and 0.07 to 0.09.
 const sceneCell = 64
 
-// scene gives every pixel a colour between those of the nearest points of a grid.
+// scene interpolates colours between random ones on a grid.
 func scene(m *image.RGBA, r *rand.Rand) {
 	width, height := m.Rect.Dx(), m.Rect.Dy()
 	columns := width/sceneCell + 2

@@ -9,29 +9,30 @@ import (
 	"math/rand/v2"
 )
 
-// Sounds says which sounds are made: noise, as WAV.
-type Sounds struct {
-	// Seconds is the law of their lengths; those below minSeconds are drawn again.
-	Seconds SoundLength
-	// SampleRates are in samples a second, and Depths in bits a sample: 8, 16, 24
-	// or 32. A sound has one of each, chosen at random.
+// Audio describes synthetic audio: noise in WAV format.
+type Audio struct {
+	// Seconds is the distribution of lengths. Values below minAudioSeconds are drawn
+	// again.
+	Seconds AudioLength
+	// SampleRates are in Hz, Depths in bits a sample: 8, 16, 24 or 32. Each clip has
+	// one of each, chosen at random.
 	SampleRates []int
 	Depths      []int
 	Channels    int // 1 or 2
 }
 
-// SoundLength is a normally distributed time in seconds.
-type SoundLength struct{ Mean, Stddev float64 }
+// AudioLength is a normal distribution of lengths in seconds.
+type AudioLength struct{ Mean, Stddev float64 }
 
 const (
-	// minSeconds is what GenAI-Perf makes at least.
-	minSeconds = 0.1
-	// maxSeconds bounds the mean, eight standard deviations above it.
-	maxSeconds = 3600
+	// minAudioSeconds is the shortest length, as in GenAI-Perf.
+	minAudioSeconds = 0.1
+	// maxAudioSeconds bounds the mean plus eight standard deviations.
+	maxAudioSeconds = 3600
 )
 
 // Validate reports all mistakes at once.
-func (s *Sounds) Validate() error {
+func (s *Audio) Validate() error {
 	var errs []error
 	add := func(bad bool, format string, args ...any) {
 		if bad {
@@ -39,9 +40,9 @@ func (s *Sounds) Validate() error {
 		}
 	}
 	mean, stddev := s.Seconds.Mean, s.Seconds.Stddev
-	add(!(mean >= minSeconds), "length: mean %v s: must be at least %v s", mean, minSeconds)
+	add(!(mean >= minAudioSeconds), "length: mean %v s: must be at least %v s", mean, minAudioSeconds)
 	add(!(stddev >= 0 && stddev <= mean), "length: standard deviation %v s: must be from 0 to the mean, %v s", stddev, mean)
-	add(mean+8*stddev > maxSeconds, "length: mean %v s with standard deviation %v s: may come to more than %d s", mean, stddev, maxSeconds)
+	add(mean+8*stddev > maxAudioSeconds, "length: mean %v s with standard deviation %v s: may come to more than %d s", mean, stddev, maxAudioSeconds)
 	add(len(s.SampleRates) == 0, "no sample rate")
 	for _, rate := range s.SampleRates {
 		add(rate < 1000 || rate > 384000, "sample rate %d Hz: must be from 1 to 384 kHz", rate)
@@ -55,26 +56,26 @@ func (s *Sounds) Validate() error {
 }
 
 // draw returns a length.
-func (l SoundLength) draw(r *rand.Rand) float64 {
+func (l AudioLength) draw(r *rand.Rand) float64 {
 	for {
-		if s := l.Mean + l.Stddev*r.NormFloat64(); s >= minSeconds {
+		if s := l.Mean + l.Stddev*r.NormFloat64(); s >= minAudioSeconds {
 			return s
 		}
 	}
 }
 
-// loudness is the standard deviation of the noise; full scale is 1.
-const loudness = 0.3
+// noiseLevel is the standard deviation of the noise, where full scale is 1.
+const noiseLevel = 0.3
 
-// url returns a sound as a data: URL, by its number.
-func (s *Sounds) url(seed, number uint64) string {
-	r := source(seed, forSound, number)
+// url returns the clip with this number as a data: URL.
+func (s *Audio) url(seed, number uint64) string {
+	r := source(seed, forAudio, number)
 	rate, depth := s.SampleRates[r.IntN(len(s.SampleRates))], s.Depths[r.IntN(len(s.Depths))]
 	samples := int(s.Seconds.draw(r)*float64(rate)) * s.Channels
 	b := appendWAVHeader(make([]byte, 0, wavHeaderBytes+samples*depth/8), rate, depth, s.Channels, samples)
 	full := float64(uint64(1)<<(depth-1) - 1)
 	for range samples {
-		x := max(-1, min(1, loudness*r.NormFloat64()))
+		x := max(-1, min(1, noiseLevel*r.NormFloat64()))
 		v := uint32(int32(math.Round(x * full)))
 		if depth == 8 { // which has no sign in WAV
 			v += 128
@@ -88,7 +89,7 @@ func (s *Sounds) url(seed, number uint64) string {
 
 const wavHeaderBytes = 44
 
-// appendWAVHeader appends what stands before the samples:
+// appendWAVHeader appends the header before the samples:
 //
 //	"RIFF" size "WAVE" "fmt " 16 format=1 channels rate bytes/s bytes/frame bits "data" size
 func appendWAVHeader(b []byte, rate, depth, channels, samples int) []byte {
