@@ -5,19 +5,18 @@ import (
 	"fmt"
 )
 
-// A Batch says how requests with several texts or pictures are put together of
-// entries with one each.
+// A Batch describes requests that combine the texts and images of several entries.
 type Batch struct {
-	// N is how many requests there are.
+	// N is the number of requests.
 	N int
-	// Texts and Pictures are how many of each a request has, at least 1. Those of
-	// one request are of different entries.
+	// Texts and Images are the numbers per request, at least 1. Within a request
+	// they come from different entries.
 	Texts, Images int
 	Seed          uint64
 }
 
-// Batches returns requests of the entries of src, which are chosen at random. The
-// error says that there are too few.
+// Batches returns requests that combine randomly chosen entries of src. It returns an
+// error if src has too few entries.
 func Batches(src Source, b Batch) (Source, error) {
 	if most := max(b.Texts, b.Images); most > src.Len() {
 		return nil, fmt.Errorf("%d in a request: there are only %d", most, src.Len())
@@ -33,7 +32,7 @@ type batches struct {
 // Len implements Source.
 func (s batches) Len() int { return s.b.N }
 
-// Random choices, by what is chosen.
+// Purposes of random choices. Each has its own stream.
 const (
 	chooseTexts = iota
 	chooseImages
@@ -71,8 +70,7 @@ func (s batches) At(k int) (Entry, error) {
 	return e, nil
 }
 
-// chosen returns member j of what is put together as request k: an entry with a
-// single text.
+// chosen returns the entry that is member j of request k. It must have a single text.
 func chosen(src Source, seed, what uint64, k, j int) (Entry, error) {
 	n := src.Len()
 	i := 0
@@ -88,7 +86,7 @@ func chosen(src Source, seed, what uint64, k, j int) (Entry, error) {
 	return e, err
 }
 
-// single reports what cannot be put together with others.
+// single returns an error for an entry that cannot be combined with others.
 func single(e *Entry) error {
 	switch p := e.Prompt; {
 	case p == nil || p.Body != nil || p.Messages != nil:
@@ -103,9 +101,9 @@ func single(e *Entry) error {
 	return nil
 }
 
-// Rankings returns requests that rank texts of passages by one of queries. For one
-// text each, the requests are the first query with the first passage, and so on to
-// the end of the shorter source; else b.N that are chosen at random.
+// Rankings returns requests that rank passages by a query. With one passage per request,
+// request k pairs query k with passage k, up to the end of the shorter source. Otherwise
+// there are b.N requests of randomly chosen passages and queries.
 func Rankings(queries, passages Source, b Batch) (Source, error) {
 	if b.Texts <= 1 {
 		return pairs{queries, passages}, nil
@@ -117,7 +115,7 @@ func Rankings(queries, passages Source, b Batch) (Source, error) {
 	return queriedBatches{queries, ranked, b}, nil
 }
 
-// pairs are queries with a passage each.
+// pairs is a source of queries with one passage each.
 type pairs struct{ queries, passages Source }
 
 // Len implements Source.
@@ -136,7 +134,7 @@ func (s pairs) At(k int) (Entry, error) {
 	return ranking(&query, &passage)
 }
 
-// queriedBatches are batches of passages with a query each.
+// queriedBatches is a source of batches of passages with a query each.
 type queriedBatches struct {
 	queries, passages Source
 	b                 Batch
@@ -158,7 +156,7 @@ func (s queriedBatches) At(k int) (Entry, error) {
 	return ranking(&query, &passages)
 }
 
-// ranking returns e, whose texts are ranked by that of query.
+// ranking returns a copy of e whose texts are to be ranked by the text of query.
 func ranking(query, e *Entry) (Entry, error) {
 	for _, one := range []*Entry{query, e} {
 		if one.Prompt == nil || one.Prompt.Body != nil || one.Prompt.Messages != nil {

@@ -1,6 +1,6 @@
 package workload
 
-// builtinPrompts are a few lengths, nothing to parse, no special characters.
+// builtinPrompts have different lengths and no special characters.
 var builtinPrompts = []string{
 	"Hello, my name is",
 	"Explain in two sentences why the sky is blue.",
@@ -11,8 +11,7 @@ var builtinPrompts = []string{
 // BuiltinMaxTokens is the output length that the built-in prompts ask for.
 const BuiltinMaxTokens = 64
 
-// Builtin returns what is sent to a language model when no input data is given:
-// four short prompts.
+// Builtin returns the four short prompts that are sent without input data.
 func Builtin() List {
 	entries := make(List, len(builtinPrompts))
 	for i, text := range builtinPrompts {

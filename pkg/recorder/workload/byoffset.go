@@ -8,10 +8,10 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// ByOffset returns the entries of src in the order of their offsets, which are
-// returned too; equal ones stay in the order of src. The values "timestamp" are
-// left out, as perf_analyzer does not send them either. The error is of src, or of
-// an entry without an offset. It takes 16 bytes of memory for each entry.
+// ByOffset returns the entries of src sorted by offset, and the sorted offsets. Entries
+// with equal offsets keep their order. As in perf_analyzer, the values named "timestamp"
+// are not sent. ByOffset returns an error of src, or for an entry without an offset. It
+// needs 16 bytes of memory per entry.
 func ByOffset(src Source) (Source, []time.Duration, error) {
 	s := &byOffset{src: src, index: make([]int, src.Len())}
 	offsets := make([]time.Duration, src.Len())
@@ -30,10 +30,10 @@ func ByOffset(src Source) (Source, []time.Duration, error) {
 	return s, offsets, nil
 }
 
-// byOffset is a source in another order.
+// byOffset is a permutation of a source.
 type byOffset struct {
 	src   Source
-	index []int // for each place the entry in src
+	index []int // the entry of src at each position
 }
 
 // Len implements Source.

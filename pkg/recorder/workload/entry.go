@@ -7,13 +7,13 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// An Entry is one request to be sent.
+// An Entry is one request to send.
 type Entry struct {
-	// Stream and Step are the position in the input data of perf_analyzer. For a
-	// Prompt Step is the number of its row, from 0.
+	// Stream and Step are the position in perf_analyzer's input data. For a Prompt,
+	// Step is the row number from 0.
 	Stream, Step int
 
-	// File names the file it comes from, for messages; "" is none.
+	// File is the name of the input file, for messages; "" means none.
 	File string
 
 	// Values by name, in file order, each the compact JSON value as the input
@@ -24,44 +24,43 @@ type Entry struct {
 	// for OpenAI the one field "payload", an array with the request's body.
 	Values export.Fields
 
-	// Prompt, if set, is what to ask; Values is empty then.
+	// Prompt, if not nil, is the request; Values is then empty.
 	Prompt *Prompt
 
 	// Raw holds tensors by name as bytes: little endian and row-major, or for
-	// BYTES one string per line. Expected holds what outputs must be, in the
-	// forms of Values. Both are Triton's; nil is none.
+	// BYTES one string per line. Expected holds the expected outputs in the forms
+	// of Values. Both are for Triton; nil means none.
 	Raw      map[string][]byte
 	Expected export.Fields
 
-	// Model names the model to ask, of several; "" is the backend's own.
+	// Model selects one of several models; "" means the backend's only one.
 	Model string
 
-	// Fill says where the values of tensors come from that Values does not
-	// name.
+	// Fill describes how to generate tensors that Values does not name.
 	Fill Fill
 
 	// Shapes fixes dimensions that the model leaves open, by tensor name.
 	// A shape inside Values wins.
 	Shapes map[string][]int64
 
-	// Session names the conversation that the entry is a turn of, and Turn is
-	// its number there, from 0; "" is none. Delay is how long its user thinks
-	// after the answer, before the next turn.
+	// Session names the conversation of the entry, and Turn its position there from
+	// 0; "" means no conversation. Delay is the think time between the answer and
+	// the next turn.
 	Session string
 	Turn    int
 	Delay   time.Duration
-	// Whole says that the entry holds what was said before in its session: it is
-	// sent as it is, and no history is put before it.
+	// Whole marks an entry that already holds the history of its session, so that
+	// none is added.
 	Whole bool
 
-	// Timed says that Offset is given: when a recorded schedule wants the entry
-	// sent, since the schedule's beginning, not negative. Entries need not be in
-	// the order of their offsets.
+	// Timed marks an entry with an Offset: its send time in a recorded schedule,
+	// since the start of the schedule, not negative. Entries need not be sorted by
+	// it.
 	Timed  bool
 	Offset time.Duration
 }
 
-// Place says which entry of which data it is, for messages.
+// Place returns the position of the entry in its data, for messages.
 func (e *Entry) Place() string {
 	data := e.File
 	if data == "" {
@@ -73,13 +72,13 @@ func (e *Entry) Place() string {
 	return fmt.Sprintf("%s, stream %d, step %d", data, e.Stream, e.Step)
 }
 
-// Bare returns e without what a request is made of: what is to be known of it once
-// it was made.
+// Bare returns a copy of e without the data of the request. It is kept once the request
+// is encoded.
 func (e *Entry) Bare() Entry {
 	return Entry{File: e.File, Stream: e.Stream, Step: e.Step, Model: e.Model, Session: e.Session, Turn: e.Turn, Delay: e.Delay, Whole: e.Whole, Timed: e.Timed, Offset: e.Offset}
 }
 
-// Fill says how to make up tensor data that no input file gives.
+// Fill describes how to generate tensor data that no input file gives.
 type Fill struct {
 	Kind FillKind
 	Seed uint64
@@ -89,10 +88,10 @@ type Fill struct {
 	StringData string
 }
 
-// A FillKind names a way to make up data.
+// A FillKind is a way to generate data.
 type FillKind uint8
 
-// FillNone is an error for a tensor without data; FillZero and FillRandom are
+// FillNone makes a tensor without data an error. FillZero and FillRandom are
 // perf_analyzer's --input-data zero and random.
 const (
 	FillNone FillKind = iota

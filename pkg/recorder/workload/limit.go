@@ -1,7 +1,7 @@
 package workload
 
-// Limit returns n of the entries of src, n ≤ src.Len(): the first ones; for a
-// shuffled order any n of them, chosen by its seed, none twice.
+// Limit returns n entries of src, n ≤ src.Len(): the first n, or for a shuffled order n
+// different ones that the seed selects.
 func Limit(src Source, n int, o Order) Source { return limited{src, n, o} }
 
 type limited struct {
@@ -16,7 +16,7 @@ func (l limited) Len() int { return l.n }
 // At implements Source.
 func (l limited) At(k int) (Entry, error) {
 	if l.o.Kind == Shuffled {
-		// Not the round that is sent first: the choice says nothing of the order.
+		// ^Seed: the selection must be independent of the order of sending.
 		k = permute(mix(^l.o.Seed, 0), k, l.src.Len())
 	}
 	return l.src.At(k)

@@ -5,39 +5,38 @@ import (
 	"fmt"
 )
 
-// A ModelChoice says which of several models each entry is sent to, as GenAI-Perf
-// and AIPerf have it: entry n goes to model n mod N, or to one that is drawn.
+// A ModelChoice assigns one of several models to each entry, as GenAI-Perf and AIPerf
+// do: entry n goes to model n mod N, or to a random one.
 type ModelChoice struct {
-	// Names are the models, at least one, each once.
+	// Names are the models: at least one, without duplicates.
 	Names []string
-	// Random draws the model of an entry, each equally likely, by Seed and the
-	// entry's number; else they take turns.
+	// Random draws the model of an entry uniformly, by Seed and the entry's number.
+	// Otherwise the models take turns.
 	Random bool
 	Seed   uint64
-	// Batch is the number of consecutive entries that go into one request, and so
-	// to one model; 0 means 1.
+	// Batch is the number of consecutive entries in one request, which go to the
+	// same model; 0 means 1.
 	Batch int
-	// Once says that no entry may be sent more than once: see [Models].
+	// Once forbids sending an entry more than once; see [Models].
 	Once bool
 }
 
-// Names of the choices, as --model-selection-strategy has them.
+// Values of --model-selection-strategy.
 const (
 	RoundRobinModels = "round_robin"
 	RandomModels     = "random"
 )
 
-// minRandomEntries is how many entries there are at least when models are drawn: with a
-// few entries, each of which keeps its model, shares would be far from equal.
+// minRandomEntries is the least number of entries when models are random: each entry
+// keeps its model, so with few entries the shares would be unequal.
 const minRandomEntries = 1000
 
-// Models returns the entries of src, each with its model. An entry that names one
-// itself keeps it; the turns of a session all go to the model of the session, of
-// which the n-th is treated as the n-th entry.
+// Models returns the entries of src with their models. An entry that names a model keeps
+// it. All turns of a session go to one model; session n counts as entry n.
 //
-// Unless c.Once is set, there are as many rounds of the entries as it takes for
-// models in turn to get equal numbers of them, and for 1000 entries where models
-// are drawn. The error is one of src.
+// Unless c.Once is set, Models repeats the entries: until models that take turns have
+// equal numbers of them, or until there are 1,000 entries for random models. It returns
+// an error of src.
 func Models(src Source, c ModelChoice) (Source, error) {
 	m := &models{src: src, choice: c, rounds: 1}
 	m.choice.Batch = max(c.Batch, 1)
@@ -46,8 +45,7 @@ func Models(src Source, c ModelChoice) (Source, error) {
 	case c.Random:
 		m.rounds = (minRandomEntries + n - 1) / n
 	default:
-		// Entries until the turn is the first one's again; with batches, at the
-		// beginning of one.
+		// Repeat until the first model has its turn at the start of a batch.
 		for per := len(c.Names) * m.choice.Batch; n*m.rounds%per != 0; m.rounds++ {
 		}
 	}
@@ -69,12 +67,12 @@ func Models(src Source, c ModelChoice) (Source, error) {
 	return m, nil
 }
 
-// models is the source.
+// models is the source that Models returns.
 type models struct {
 	src      Source
 	choice   ModelChoice
 	rounds   int
-	sessions map[string]int // in the order in which they begin; nil: none
+	sessions map[string]int // position of each session by its first entry; nil for none
 }
 
 // Len implements Source.
@@ -107,9 +105,9 @@ func (c *ModelChoice) name(n int) string {
 	return c.Names[n%len(c.Names)]
 }
 
-// namedModel returns the model that the data names for an entry: beside its
-// tensors or its payload, within the payload, or among the members of a prompt; ""
-// when there is none.
+// namedModel returns the model that the data names for an entry: beside the tensors or
+// the payload, within the payload, or among the members of a prompt. It returns "" if
+// there is none.
 func namedModel(e *Entry) (string, error) {
 	if v, ok := e.Values.Get("model"); ok {
 		return parseModel(v.Data)
@@ -133,7 +131,7 @@ func namedModel(e *Entry) (string, error) {
 	return "", nil
 }
 
-// parseModel reads a name, alone or as the one element of an array.
+// parseModel reads a name, or an array with one name.
 func parseModel(js []byte) (string, error) {
 	var name string
 	if json.Unmarshal(js, &name) == nil {

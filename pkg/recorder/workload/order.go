@@ -5,26 +5,25 @@ import (
 	"math/bits"
 )
 
-// An Order says in which order the entries of a Source are sent. It is a
-// function of the seed and the place in the order, so no two machines and no two
-// runs differ, whatever their cores and speed, and nothing is held in memory.
-// The zero value is sequential.
+// An Order defines the order in which the entries of a Source are sent. It depends only
+// on the seed and the position, so it is the same in every run and on every machine, and
+// it needs no memory. The zero value is sequential.
 type Order struct {
 	Kind OrderKind
 	Seed uint64
 }
 
-// An OrderKind names an order.
+// An OrderKind is a kind of order.
 type OrderKind uint8
 
-// The names are those of --dataset-sampling-strategy.
+// The kinds of order, named as in --dataset-sampling-strategy.
 const (
-	// Sequential is the order of the source, around and around.
+	// Sequential repeats the order of the source.
 	Sequential OrderKind = iota
-	// Shuffled sends each entry once before any is sent again, in another
-	// random order each time around: samples without replacement.
+	// Shuffled sends each entry once per round, in a new random order each round:
+	// sampling without replacement.
 	Shuffled
-	// Random draws each entry anew from all of them: samples with replacement.
+	// Random draws each entry from all entries: sampling with replacement.
 	Random
 )
 
@@ -48,7 +47,7 @@ func ParseOrderKind(name string) (OrderKind, error) {
 	return Sequential, fmt.Errorf("unknown order %q; it is sequential, shuffle or random", name)
 }
 
-// Index returns which of n entries stands at place i, i ≥ 0, n > 0.
+// Index returns the entry at position i of a source with n entries, i ≥ 0, n > 0.
 func (o Order) Index(i, n int) int {
 	switch o.Kind {
 	case Shuffled:
@@ -59,10 +58,10 @@ func (o Order) Index(i, n int) int {
 	return i % n
 }
 
-// permute returns where the permutation of 0 … n−1 that key chooses puts i. It is
-// a Feistel network over the next even power of two, walked until it is back
-// below n (Black and Rogaway, "Ciphers with Arbitrary Finite Domains", 2002):
-// less than four steps on average, and no table.
+// permute applies the permutation of 0 … n−1 that key selects to i. It is a Feistel
+// network over the next even power of two, repeated until the result is below n (Black
+// and Rogaway, "Ciphers with Arbitrary Finite Domains", 2002). This takes less than four
+// steps on average, and no table.
 func permute(key uint64, i, n int) int {
 	half := (bits.Len64(uint64(n-1)) + 1) / 2
 	mask := uint64(1)<<half - 1
@@ -78,14 +77,14 @@ func permute(key uint64, i, n int) int {
 	}
 }
 
-// below maps a random x to 0 … n−1, each equally likely but for n/2⁶⁴.
+// below maps a random x to 0 … n−1, uniformly but for a bias of n/2⁶⁴.
 func below(x, n uint64) uint64 {
 	hi, _ := bits.Mul64(x, n)
 	return hi
 }
 
-// mix returns a random number that is a function of a and b: two rounds of
-// SplitMix64's finalizer (Steele, Lea and Flood, 2014).
+// mix hashes a and b to a random number with two rounds of SplitMix64's finalizer
+// (Steele, Lea and Flood, 2014).
 func mix(a, b uint64) uint64 {
 	return finalize(finalize(a+0x9e3779b97f4a7c15) + b + 0x9e3779b97f4a7c15)
 }

@@ -2,42 +2,41 @@ package workload
 
 import "github.com/pa-tools/pa/pkg/export"
 
-// A Prompt is a request in words: what to ask a language model, in no service's
-// form. A backend puts it into the form that its service takes.
+// A Prompt is a request to a language model, independent of the service. A backend
+// encodes it for its service.
 type Prompt struct {
-	// Messages is a conversation as the data has it, a JSON array of messages
-	// of the chat API, with whatever members they have. If it is set, System,
-	// Text, More and Media are empty.
+	// Messages is a conversation from the data: a JSON array of chat messages with
+	// any members. If it is set, System, Text, More and Media are empty.
 	Messages []byte
-	System   string // instructions ahead of Text; "" is none
+	System   string // instructions before Text; "" for none
 	Text     string
-	More     []string // further texts: parts of one message, or inputs of a batch
-	Media    []Medium // beside Text
-	// IDs are the tokens of Text, for services that take those; nil when they
-	// are not known.
+	More     []string // texts after Text: parts of a message, or inputs of a batch
+	Media    []Medium // images and audio beside Text
+	// IDs are the token ids of Text, for services that accept them; nil if unknown.
 	IDs []uint32
 
-	// MaxTokens is the length asked of the answer; 0 asks for none. Exact asks
-	// that the answer be that long and not end before.
+	// MaxTokens is the requested output length; 0 requests none. Exact requests
+	// exactly that length.
 	MaxTokens int
 	Exact     bool
 
-	// Extra are further members of the request, compact JSON by name.
+	// Extra holds further members of the request, as compact JSON.
 	Extra export.Fields
 
-	// Body is a whole request for an OpenAI-compatible service, as the data has
-	// it; the rest says the same for other services. nil: it has to be made.
+	// Body is a complete request body for an OpenAI-compatible service, from the
+	// data. The other fields describe the same request for other services. Nil means
+	// that the body must be built.
 	Body []byte
 }
 
-// A Medium is a picture or a sound beside a text.
+// A Medium is an image or an audio clip.
 type Medium struct {
 	Kind MediumKind
-	// URL is where it is: http, https, or data with the content.
+	// URL is an http or https address, or a data: URL with the content.
 	URL string
 }
 
-// A MediumKind says what a medium is.
+// A MediumKind is a kind of medium.
 type MediumKind uint8
 
 // The kinds of media.

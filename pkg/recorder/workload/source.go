@@ -1,11 +1,10 @@
 package workload
 
-// A Source holds what can be sent: Len entries, at least one. It need not hold
-// them in memory.
+// A Source is an ordered set of Len entries, at least one. They need not be in memory.
 type Source interface {
 	Len() int
-	// At returns entry k, 0 ≤ k < Len. It is the same one whenever it is asked
-	// for. It is called from one goroutine at a time, also while load is on.
+	// At returns entry k, 0 ≤ k < Len, the same one each time. Calls never overlap;
+	// they also happen under load.
 	At(k int) (Entry, error)
 }
 

@@ -1,5 +1,5 @@
-// Package template makes requests after a pattern: a JSON object with places
-// for what differs from request to request.
+// Package template builds requests from a JSON object with placeholders for the parts
+// that differ from request to request.
 //
 //	t, err := template.Parse([]byte(`{"model":"m","prompt":"{{prompt}}","max_tokens":"{{max_tokens}}"}`))
 //	…
@@ -8,19 +8,18 @@
 //
 // # Grammar
 //
-// Places stand inside the strings of the object:
+// Placeholders are inside the strings of the object:
 //
-//	place   = "{{" name [ "|" default ] "}}"
-//	name    = one of Names
-//	default = JSON, what to put when there is no value
-//	"{{{{"  = the two characters "{{"
+//	placeholder = "{{" name [ "|" default ] "}}"
+//	name        = one of Names
+//	default     = JSON, used if there is no value
+//	"{{{{"      = the two characters "{{"
 //
-// A string that is a place and nothing else becomes the value, of whatever type:
-// "{{max_tokens}}" becomes 64. In a longer string the value's text is put: of a
-// string its characters, of anything else its JSON. Names of members are left
-// alone.
+// A string that consists of one placeholder becomes the value, of any type:
+// "{{max_tokens}}" becomes 64. Inside a longer string, a string value contributes its
+// characters and any other value its JSON. Member names have no placeholders.
 //
-// A place without value and default takes the member that it is in with it, the
-// innermost one: {"a":{"b":["{{max_tokens}}"],"c":1}} becomes {"a":{"c":1}}. So
-// one pattern serves requests that ask for a length and requests that do not.
+// A placeholder without value and default removes the innermost member around it:
+// {"a":{"b":["{{max_tokens}}"],"c":1}} becomes {"a":{"c":1}}. So one template serves
+// requests with and without an output length.
 package template

@@ -15,73 +15,73 @@ import (
 	"github.com/pa-tools/pa/internal/sanitize"
 )
 
-// Names of places.
+// Names of placeholders.
 const (
 	Model       = "model"        // the model's name
-	Prompt      = "prompt"       // the text; instructions and text joined by a space
+	Prompt      = "prompt"       // instructions and text, joined by a space
 	Texts       = "texts"        // the texts, an array of strings
-	Messages    = "messages"     // the conversation, as the chat API has it
+	Messages    = "messages"     // the conversation in the form of the chat API
 	Content     = "content"      // text, pictures and sounds, as parts of a chat message
 	Inputs      = "inputs"       // the texts and the URLs of the pictures, an array of strings
 	Pictures    = "pictures"     // the pictures, an array of {"type": "image_url", "url": …}
-	Markdown    = "markdown"     // pictures as Markdown has them and the texts, joined by spaces
-	Query       = "query"        // the text that others are ranked by
+	Markdown    = "markdown"     // pictures in Markdown form and the texts, joined by spaces
+	Query       = "query"        // the text that ranks the others
 	Passages    = "passages"     // the ranked texts, an array of {"text": …}
 	Documents   = "documents"    // the same, an array of strings
-	MaxTokens   = "max_tokens"   // the length asked of the answer
+	MaxTokens   = "max_tokens"   // the requested output length
 	InputIDs    = "input_ids"    // the tokens of the text, an array of integers
-	InputLength = "input_length" // their number
+	InputLength = "input_length" // the number of tokens of the text
 )
 
-// Names are all places that there are.
+// Names lists all placeholders.
 var Names = []string{Model, Prompt, Texts, Messages, Content, Inputs, Pictures, Markdown, Query, Passages, Documents, MaxTokens, InputIDs, InputLength}
 
-// A Template is a pattern for requests. It may be used by several goroutines.
+// A Template is a parsed request template. It is safe for concurrent use.
 type Template struct {
 	root  *object
 	names []string
 }
 
-// A node is a part of the pattern.
+// A node is a part of the template.
 type node interface {
-	// append appends the node with its places filled; ok is false when one has
-	// no value, and dst is of no use then.
+	// append appends the node with its placeholders replaced. ok is false if one
+	// has no value; dst is then invalid.
 	append(dst []byte, value values) (_ []byte, ok bool, err error)
 }
 
-// values gives a place's value as JSON; ok is false when there is none.
+// values returns the value of a placeholder as JSON; ok is false if it has none.
 type values func(name string) (js []byte, ok bool)
 
 type (
-	// literal is JSON without a place.
+	// literal is JSON without placeholders.
 	literal []byte
 	array   []node
 	object  struct {
 		keys   [][]byte // JSON strings
 		values []node
 	}
-	// place is a string that is a place and nothing else.
-	place struct {
+	// placeholder is a string that consists of one placeholder.
+	placeholder struct {
 		name    string
-		initial []byte // nil: none
+		initial []byte // default; nil for none
 	}
-	// mixed is a longer string: texts and places.
+	// mixed is a longer string of texts and placeholders.
 	mixed []part
 	part  struct {
-		text  string // as JSON has it within quotes
-		place *place // after the text; nil: none
+		text        string       // in JSON form, without quotes
+		placeholder *placeholder // after the text; nil for none
 	}
 )
 
 // An Error is a mistake in a template.
 type Error struct {
-	Offset int64 // the byte in the template at which it was found
+	Offset int64 // byte offset in the template
 	Err    error
 }
 
 func (e *Error) Error() string { return fmt.Sprintf("byte %d: %v", e.Offset, e.Err) }
 
-// Unwrap returns what is wrong.
+// Unwrap returns the mistake without its position.
 func (e *Error) Unwrap() error { return e.Err }
 
 // Parse reads a template. The error is an [*Error].
@@ -113,12 +113,12 @@ func Parse(text []byte) (*Template, error) {
 	return &Template{root.(*object), p.names}, nil
 }
 
-// Uses reports whether the template has the place.
+// Uses reports whether the template contains the placeholder.
 func (t *Template) Uses(name string) bool { return slices.Contains(t.names, name) }
 
-// Append appends a request to dst, as compact JSON. value gives what to put into
-// a place as JSON; ok is false for what this request has not. The error says
-// which value is no JSON.
+// Append appends a request to dst, as compact JSON. value returns the value of a
+// placeholder as JSON; ok is false if the request has none. Append returns an error for a
+// value that is not JSON.
 func (t *Template) Append(dst []byte, value func(name string) (js []byte, ok bool)) ([]byte, error) {
 	dst, _, err := t.root.append(dst, value)
 	return dst, err
@@ -193,7 +193,7 @@ func (p *parser) array() (node, error) {
 
 const open, closing = "{{", "}}"
 
-// string reads the text of a string with its places.
+// string parses the placeholders of a string.
 func (p *parser) string(raw jsontext.Value) (node, error) {
 	s, err := jsontext.AppendUnquote(nil, raw)
 	if err != nil {
@@ -202,7 +202,7 @@ func (p *parser) string(raw jsontext.Value) (node, error) {
 	text := string(s)
 	var m mixed
 	var before strings.Builder
-	places := 0
+	placeholders := 0
 	for {
 		head, rest, found := strings.Cut(text, open)
 		before.WriteString(head)
@@ -216,44 +216,44 @@ func (p *parser) string(raw jsontext.Value) (node, error) {
 		}
 		inner, after, found := strings.Cut(rest, closing)
 		if !found {
-			return nil, fmt.Errorf(`%q: a place ends with "}}"; "{{{{" stands for "{{"`, clip(open+rest))
+			return nil, fmt.Errorf(`%q: a placeholder ends with "}}"; "{{{{" stands for "{{"`, clip(open+rest))
 		}
-		pl, err := p.place(inner)
+		pl, err := p.placeholder(inner)
 		if err != nil {
 			return nil, err
 		}
 		m = append(m, part{quoted(before.String()), pl})
 		before.Reset()
-		places++
+		placeholders++
 		text = after
 	}
-	if places == 1 && m[0].text == "" && before.Len() == 0 {
-		return m[0].place, nil
+	if placeholders == 1 && m[0].text == "" && before.Len() == 0 {
+		return m[0].placeholder, nil
 	}
-	if before.Len() > 0 || places == 0 {
+	if before.Len() > 0 || placeholders == 0 {
 		m = append(m, part{text: quoted(before.String())})
 	}
-	if places == 0 {
+	if placeholders == 0 {
 		return literal(`"` + m[0].text + `"`), nil
 	}
 	return m, nil
 }
 
-// place reads what stands between the braces.
-func (p *parser) place(inner string) (*place, error) {
+// placeholder parses the text between the braces.
+func (p *parser) placeholder(inner string) (*placeholder, error) {
 	name, initial, has := strings.Cut(inner, "|")
 	if !slices.Contains(Names, name) {
-		return nil, fmt.Errorf("unknown place %q; there are %s", clip(name), strings.Join(Names, ", "))
+		return nil, fmt.Errorf("unknown placeholder %q; there are %s", clip(name), strings.Join(Names, ", "))
 	}
 	if !slices.Contains(p.names, name) {
 		p.names = append(p.names, name)
 	}
-	pl := &place{name: name}
+	pl := &placeholder{name: name}
 	if has {
 		v := jsontext.Value(initial)
 		if err := v.Compact(); err != nil {
-			// Not wrapped: its offset is not that of the template.
-			return nil, fmt.Errorf("place %q: the default is not JSON (%s)", clip(inner), err.Error())
+			// Not wrapped: its offset is not an offset in the template.
+			return nil, fmt.Errorf("placeholder %q: the default is not JSON (%s)", clip(inner), err.Error())
 		}
 		pl.initial = v
 	}
@@ -298,7 +298,7 @@ func (o *object) append(dst []byte, value values) (_ []byte, ok bool, err error)
 	return append(dst, '}'), true, nil
 }
 
-func (p *place) append(dst []byte, value values) ([]byte, bool, error) {
+func (p *placeholder) append(dst []byte, value values) ([]byte, bool, error) {
 	js, ok := p.value(value)
 	if !ok {
 		return dst, false, nil
@@ -310,7 +310,7 @@ func (p *place) append(dst []byte, value values) ([]byte, bool, error) {
 	return append(dst, js...), true, nil
 }
 
-func (p *place) value(value values) ([]byte, bool) {
+func (p *placeholder) value(value values) ([]byte, bool) {
 	if js, ok := value(p.name); ok {
 		return js, true
 	}
@@ -321,16 +321,16 @@ func (m mixed) append(dst []byte, value values) ([]byte, bool, error) {
 	dst = append(dst, '"')
 	for _, part := range m {
 		dst = append(dst, part.text...)
-		if part.place == nil {
+		if part.placeholder == nil {
 			continue
 		}
-		js, ok := part.place.value(value)
+		js, ok := part.placeholder.value(value)
 		if !ok {
 			return dst, false, nil
 		}
 		v := jsontext.Value(js)
 		if !v.IsValid(jsontext.AllowInvalidUTF8(true)) {
-			return dst, false, fmt.Errorf("the value of %s is not JSON: %.60q", part.place.name, js)
+			return dst, false, fmt.Errorf("the value of %s is not JSON: %.60q", part.placeholder.name, js)
 		}
 		v = bytes.TrimSpace(v)
 		if v.Kind() == '"' {
@@ -342,7 +342,7 @@ func (m mixed) append(dst []byte, value values) ([]byte, bool, error) {
 	return append(dst, '"'), true, nil
 }
 
-// quoted returns s as JSON has it within quotes.
+// quoted returns s as a JSON string, without the quotes.
 func quoted(s string) string {
 	b, err := jsontext.AppendQuote(nil, s)
 	if err != nil { // not UTF-8
@@ -354,5 +354,5 @@ func quoted(s string) string {
 // clip bounds foreign text in messages.
 func clip(s string) string { return sanitize.Clip(s, 40) }
 
-// Whole returns n as JSON, for a place.
+// Whole returns n as JSON, the value of a placeholder.
 func Whole(n int) []byte { return strconv.AppendInt(nil, int64(n), 10) }

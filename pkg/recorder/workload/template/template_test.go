@@ -75,9 +75,9 @@ func TestParseErrors(t *testing.T) {
 		{`{"a" 1}`, "not valid JSON"},
 		{`{"a":1,"a":2}`, "duplicate object member name"},
 		{`{} {}`, "more text after the end"},
-		{`{"a":"{{prompts}}"}`, `unknown place "prompts"; there are model, prompt,`},
-		{`{"a":"{{prompt"}`, `a place ends with "}}"`},
-		{`{"a":"{{}}"}`, `unknown place ""`},
+		{`{"a":"{{prompts}}"}`, `unknown placeholder "prompts"; there are model, prompt,`},
+		{`{"a":"{{prompt"}`, `a placeholder ends with "}}"`},
+		{`{"a":"{{}}"}`, `unknown placeholder ""`},
 		{`{"a":"{{max_tokens|x}}"}`, "the default is not JSON"},
 		{`{"a":"{{max_tokens|}}"}`, "the default is not JSON"},
 	} {

@@ -11,9 +11,8 @@ import (
 	"github.com/pa-tools/pa/pkg/wire/openai"
 )
 
-// Each returns the entries of src after change, which is called for the same entry
-// again and again and must do the same. k is the entry's number. An error of change
-// names the entry.
+// Map returns the entries of src after change. At calls change each time, so change must
+// depend only on the entry and its number k. Errors of change get the entry's position.
 func Map(src Source, change func(k int, e *Entry) error) Source { return mapped{src, change} }
 
 type mapped struct {
@@ -33,11 +32,11 @@ func (s mapped) At(k int) (Entry, error) {
 	return e, nil
 }
 
-// errWholeRequest is of entries that are not made of a prompt.
+// errWholeRequest is the error for entries that hold a complete request, not a prompt.
 var errWholeRequest = errors.New("is a whole request, which is sent as it is")
 
-// Answers is a change for Each: it asks for answers of a length, by draw, unless
-// the entry says one itself; exact asks that they not be shorter.
+// WithOutputLength returns a change for [Map] that sets the output length to draw(k),
+// unless the entry has one. exact requests exactly that length.
 func WithOutputLength(draw func(k int) int, exact bool) func(k int, e *Entry) error {
 	return func(k int, e *Entry) error {
 		if e.Prompt == nil || e.Prompt.Body != nil {
@@ -52,9 +51,9 @@ func WithOutputLength(draw func(k int) int, exact bool) func(k int, e *Entry) er
 	}
 }
 
-// Opened is a change for Each: it puts words in front of each text of a prompt, and
-// so in front of what a server may have in its cache of prompts; of a conversation in
-// front of its first message.
+// WithPrefix returns a change for [Map] that puts words in front of each text of a prompt,
+// or in front of the first message of a conversation. A server then cannot answer from
+// its prefix cache.
 func WithPrefix(words func(k int, e *Entry) (string, error)) func(k int, e *Entry) error {
 	return func(k int, e *Entry) error {
 		if e.Prompt == nil || e.Prompt.Body != nil {
@@ -83,7 +82,7 @@ func WithPrefix(words func(k int, e *Entry) (string, error)) func(k int, e *Entr
 	}
 }
 
-// prefixMessages puts words in front of the text of a conversation's first message.
+// prefixMessages puts words in front of the first message of a conversation.
 func prefixMessages(js []byte, words string) ([]byte, error) {
 	var messages []json.RawMessage
 	var first struct{ Content json.RawMessage }
@@ -104,7 +103,7 @@ func prefixMessages(js []byte, words string) ([]byte, error) {
 	return marshal(messages)
 }
 
-// prefixContent is prefixMessages for the content of a message, a text or parts.
+// prefixContent puts words in front of the content of a message, a text or a list of parts.
 func prefixContent(js json.RawMessage, words string) (any, error) {
 	var text string
 	if err := json.Unmarshal(js, &text); err == nil && string(js) != "null" {
@@ -127,7 +126,7 @@ func prefixContent(js json.RawMessage, words string) (any, error) {
 	return slices.Insert(parts, 0, json.RawMessage(before)), err
 }
 
-// marshal is json.Marshal without escapes for HTML: what was given stays as it is.
+// marshal is json.Marshal without escapes for HTML, so that given text stays unchanged.
 func marshal(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -136,7 +135,7 @@ func marshal(v any) ([]byte, error) {
 	return bytes.TrimSpace(b.Bytes()), err
 }
 
-// withMember returns a JSON object with a member of another value.
+// withMember returns a JSON object with one member replaced.
 func withMember(object []byte, name string, value any) (json.RawMessage, error) {
 	js, err := marshal(map[string]any{name: value})
 	if err != nil {
@@ -145,7 +144,7 @@ func withMember(object []byte, name string, value any) (json.RawMessage, error) 
 	return openai.MergeRequest(object, js)
 }
 
-// Slower is a change for Each: it multiplies think times.
+// ScaleThinkTime returns a change for [Map] that multiplies think times by ratio.
 func ScaleThinkTime(ratio float64) func(k int, e *Entry) error {
 	return func(_ int, e *Entry) error {
 		e.Delay = time.Duration(float64(e.Delay) * ratio)
