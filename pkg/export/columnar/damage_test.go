@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pa-tools/pa/internal/testenv"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -50,7 +51,7 @@ func readLimited(t *testing.T, f testFormat, data []byte, lim export.Limits) (re
 func TestFileCut(t *testing.T) {
 	for _, f := range testFormats[:2] {
 		data := sample().encode(t, f)
-		for n := 1; n < len(data); n += 1 + len(data)/500 {
+		for n := 1; n < len(data); n += testenv.Stride(1 + len(data)/500) {
 			_, err := readDamaged(t, f, data[:n])
 			var cut *export.CutError
 			if !errors.As(err, &cut) {
@@ -67,7 +68,7 @@ func TestFileDamage(t *testing.T) {
 	for _, f := range testFormats[:2] {
 		data := sample().encode(t, f)
 		failed := 0
-		for range 3000 / slowdown {
+		for range 3000 / testenv.Stride(20) {
 			bad := bytes.Clone(data)
 			for range 1 + rng.IntN(4) {
 				i := rng.IntN(len(bad))
@@ -128,7 +129,8 @@ func FuzzReaders(f *testing.F) {
 
 // Memory does not grow with the length of a run, whichever way it goes.
 func TestMemory(t *testing.T) {
-	const n = 60_000 / slowdown
+	const most = 12 << 20 // half of the inputs
+	const n = 12_000
 	for _, f := range testFormats {
 		data := new(bytes.Buffer)
 		w, err := f.writer(data)
@@ -138,7 +140,7 @@ func TestMemory(t *testing.T) {
 		b := batchOf(w)
 		b.maxRows = 1000
 		template := requests(1).requests[0]
-		template.Inputs = export.Fields{{Name: "payload", Value: export.Text(strings.Repeat("x", 500))}}
+		template.Inputs = export.Fields{{Name: "payload", Value: export.Text(strings.Repeat("x", 2000))}}
 		if err := w.BeginExperiment("concurrency", "1"); err != nil {
 			t.Fatal(err)
 		}
@@ -149,7 +151,7 @@ func TestMemory(t *testing.T) {
 			}
 			return i < n
 		}, func() uint64 { return uint64(data.Cap()) })
-		if grown > 48<<20 {
+		if grown > most {
 			t.Errorf("%s: writing took %d MB", f.name, grown>>20)
 		}
 		if err := errors.Join(w.EndExperiment(&export.Experiment{}), w.Close(nil)); err != nil {
@@ -164,7 +166,7 @@ func TestMemory(t *testing.T) {
 			rows++
 			return true
 		}, func() uint64 { return 0 })
-		if grown > 48<<20 {
+		if grown > most {
 			t.Errorf("%s: reading took %d MB", f.name, grown>>20)
 		}
 		if r.Err() != nil || rows != n+1 {
@@ -181,7 +183,7 @@ func peak(step func(i int) bool, other func() uint64) uint64 {
 	runtime.ReadMemStats(&m)
 	start, most := m.HeapAlloc-other(), uint64(0)
 	for i := 0; step(i); i++ {
-		if i%5000 == 4999 {
+		if i%2000 == 1999 {
 			runtime.GC()
 			runtime.ReadMemStats(&m)
 			if now := m.HeapAlloc - other(); now > start {

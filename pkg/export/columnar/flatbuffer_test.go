@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/pa-tools/pa/internal/testenv"
 )
 
 // footerOf returns the footer of an Arrow file.
@@ -39,7 +41,7 @@ func TestCheckFooter(t *testing.T) {
 	}
 	// Nothing makes it panic or run on.
 	rng := rand.New(rand.NewPCG(1, 2))
-	for range 20_000 / slowdown {
+	for range 20_000 / testenv.Stride(10) {
 		bad := bytes.Clone(footer)
 		for range 1 + rng.IntN(8) {
 			bad[rng.IntN(len(bad))] = byte(rng.Uint32())

@@ -65,8 +65,8 @@ func openParquetFile(name string, src io.ReaderAt, size, most int64) (r *file.Re
 		return nil, err
 	}
 	props := parquet.NewReaderProperties(boundAllocator{memory.DefaultAllocator, most})
-	props.BufferedStreamEnabled = true // not a whole column of a row group at once
-	props.BufferSize = 64 << 10
+	props.BufferedStreamEnabled = true   // not a whole column of a row group at once
+	props.BufferSize = min(64<<10, size) // one for each column
 	err = guard(func() (err error) {
 		r, err = file.NewParquetReader(io.NewSectionReader(src, 0, size), file.WithReadProps(props))
 		return err

@@ -1,5 +1,0 @@
-//go:build !race
-
-package columnar
-
-const slowdown = 1

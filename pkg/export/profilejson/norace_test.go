@@ -1,5 +1,0 @@
-//go:build !race
-
-package profilejson
-
-const slowdown = 1
