@@ -11,26 +11,56 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
 
-// Categories of the help page, in its order.
+// Categories of the help page, in its order. The first word of each is a topic of the
+// help: pa-record --help load.
 const (
 	catTarget = "Target"
 	catConn   = "Connections"
 	catTLS    = "TLS"
 	catLoad   = "Load"
-	catLong   = "How long"
+	catLong   = "Measurement"
 	catInput  = "Inputs"
+	catMadeUp = "Synthetic prompts"
+	catMedia  = "Media of synthetic prompts"
 	catTriton = "Triton"
 
 	catSequence = "Sequences, for models that keep state"
 
-	catOutput = "Output"
-	catLook   = "Display"
+	catOutput  = "Output"
+	catMetrics = "Metrics of servers and GPUs"
+	catLook    = "Display"
 )
 
 // recordFlags is the flag table of pa-record: perf_analyzer's names, meanings
 // and defaults where perf_analyzer has the flag.
 func recordFlags() []cli.Flag {
-	return slices.Concat(targetFlags(), connectionFlags(), tlsFlags(), loadFlags(), runFlags(), inputFlags(), syntheticFlags(), mediaFlags(), sequenceFlags(), tritonFlags(), outputFlags(), metricsFlags())
+	return slices.Concat(targetFlags(), connectionFlags(), tlsFlags(), loadFlags(), runFlags(), inputFlags(), syntheticFlags(), mediaFlags(), sequenceFlags(), tritonFlags(), outputFlags(), metricsFlags(), displayFlags())
+}
+
+// commonFlags are on the first screen of the help.
+var commonFlags = []cmdline.CommonFlag{
+	{Name: "url", Usage: "server `URL`: host:port, http(s)://…, or sim://"},
+	{Name: "service-kind", Usage: "`KIND` of server: triton (the default) or openai"},
+	{Name: "model", Usage: "`NAME` of the model"},
+	{Name: "streaming", Usage: "stream the answers"},
+	{Name: "concurrency-range", Usage: "requests in flight: `LEVELS` is 8, 1:16:5 or 1,4,8"},
+	{Name: "request-rate-range", Usage: "or requests per second: `LEVELS` likewise"},
+	{Name: "request-count", Usage: "send `N` requests per level"},
+	{Name: "duration", Usage: "or send for `DURATION`: 30s, 5m"},
+	{Name: "input-data", Usage: "`DATA` is a file or folder of prompts or requests"},
+	{Name: "profile-export-file", Usage: "write to `FILE` (profile_export.json)"},
+}
+
+// commonInputFlags are on the first screen of the help of pa-record inputs.
+var commonInputFlags = []cmdline.CommonFlag{
+	{Name: "output", Usage: "write to `FILE` instead of standard output"},
+	{Name: "count", Usage: "write the first `N` requests"},
+	{Name: "service-kind", Usage: "`KIND` of server: triton (the default) or openai"},
+	{Name: "model", Usage: "`NAME` of the model"},
+	{Name: "input-data", Usage: "`DATA` is a file or folder of prompts or requests"},
+	{Name: "synthetic-input-tokens-mean", Usage: "make up prompts of `N` tokens on average"},
+	{Name: "output-tokens-mean", Usage: "ask for answers of `N` tokens on average"},
+	{Name: "num-dataset-entries", Usage: "take or make up `N` entries"},
 }
 
 // targetFlags say who is asked, and how.
@@ -73,7 +103,7 @@ func runFlags() []cli.Flag {
 	}
 }
 
-// outputFlags are the rest: what becomes of it.
+// outputFlags say where exports and reports go.
 func outputFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringSliceFlag{Name: "profile-export-file", Category: catOutput, Usage: "write the export to `FILE`, by its suffix as .json, .json.gz, .json.zst, .parquet or .arrow (repeatable; default: profile_export.json)"},
@@ -83,7 +113,12 @@ func outputFlags() []cli.Flag {
 		&cli.BoolFlag{Name: "verbose-csv", Category: catOutput, Usage: "more columns in the CSV report"},
 		&cli.BoolFlag{Name: "calibrate", Category: catOutput, Usage: "before the load, measure for a few seconds how far this machine's times are from the truth, and keep it in the export; see pa-record calibrate"},
 		&cli.BoolFlag{Name: "overwrite", Category: catOutput, Usage: "replace an export that is already there"},
+	}
+}
 
+// displayFlags say what is printed.
+func displayFlags() []cli.Flag {
+	return []cli.Flag{
 		&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Category: catLook, Usage: "print perf_analyzer's report for OpenAI servers, too, and each window"},
 		&cli.StringFlag{Name: "ui", Category: catLook, Usage: "`KIND` of progress on standard error: auto (a bar on a terminal, else plain), plain (a line every 10 s) or none", Value: uiAuto},
 		&cli.BoolFlag{Name: "quiet", Category: catLook, Usage: "no progress and no final message on standard error"},

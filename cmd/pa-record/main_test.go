@@ -57,7 +57,7 @@ func TestScript(t *testing.T) {
 }
 
 func TestHelpWidth(t *testing.T) {
-	for _, args := range [][]string{{"--help"}, {"sim", "--help"}, {"calibrate", "--help"}} {
+	for _, args := range [][]string{{"--help"}, {"--help", "all"}, {"inputs", "--help"}, {"sim", "--help"}, {"calibrate", "--help"}} {
 		code, stdout, _ := inProcess(t.Context(), t, args...)
 		if code != 0 {
 			t.Fatalf("%v: exit code %d", args, code)
@@ -66,6 +66,25 @@ func TestHelpWidth(t *testing.T) {
 			if n := len([]rune(strings.TrimRight(line, "\n"))); n > 80 {
 				t.Errorf("%v: line of %d columns: %s", args, n, line)
 			}
+		}
+	}
+}
+
+// The first screen of the help fits a terminal of 40 lines and begins with five examples,
+// each of which is a command line that pa-record accepts.
+func TestFirstScreen(t *testing.T) {
+	_, page, _ := inProcess(t.Context(), t, "--help")
+	if n := strings.Count(page, "\n"); n > 40 {
+		t.Errorf("%d lines, want at most 40:\n%s", n, page)
+	}
+	examples := recordApp(nil, environment{}, nil).Examples
+	if len(examples) != 5 {
+		t.Errorf("%d examples, want 5", len(examples))
+	}
+	for _, e := range examples {
+		args := append(strings.Fields(strings.ReplaceAll(e.Line, "\\\n", " "))[1:], "--dry-run")
+		if code, _, stderr := inProcess(t.Context(), t, args...); code != 0 {
+			t.Errorf("%s: exit code %d: %s", e.Line, code, stderr)
 		}
 	}
 }

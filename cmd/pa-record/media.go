@@ -16,20 +16,20 @@ import (
 // AIPerf call it.
 func mediaFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.Float64Flag{Name: "image-width-mean", Category: catInput, Usage: "make up a picture beside each made-up prompt, `PX` pixels wide"},
-		&cli.Float64Flag{Name: "image-width-stddev", Category: catInput, Usage: "with standard deviation `PX`", DefaultText: "0"},
-		&cli.Float64Flag{Name: "image-height-mean", Category: catInput, Usage: "and `PX` pixels high"},
-		&cli.Float64Flag{Name: "image-height-stddev", Category: catInput, Usage: "with standard deviation `PX`", DefaultText: "0"},
-		&cli.StringFlag{Name: "image-format", Category: catInput, Usage: "as `FORMAT` png or jpeg", DefaultText: "png"},
-		&cli.StringFlag{Name: "image-content", Category: catInput, Usage: "of `WHAT`: scene, about as many bytes as a photograph, or noise", DefaultText: "scene"},
-		&cli.IntFlag{Name: "batch-size-image", Category: catInput, Usage: "`N` pictures in a request, also of files with one in each row", DefaultText: "1"},
-		&cli.Float64Flag{Name: "audio-length-mean", Category: catInput, Usage: "make up a sound beside each made-up prompt, of `S` seconds"},
-		&cli.Float64Flag{Name: "audio-length-stddev", Category: catInput, Usage: "with standard deviation `S`", DefaultText: "0"},
-		&cli.StringFlag{Name: "audio-format", Category: catInput, Usage: "as `FORMAT` wav", DefaultText: "wav"},
-		&cli.StringFlag{Name: "audio-depths", Category: catInput, Usage: "with one of `BITS,…` a sample: 8, 16, 24, 32", DefaultText: "16"},
-		&cli.StringFlag{Name: "audio-sample-rates", Category: catInput, Usage: "at one of `KHZ,…`", DefaultText: "16"},
-		&cli.IntFlag{Name: "audio-num-channels", Category: catInput, Usage: "with `N` channels, 1 or 2", DefaultText: "1"},
-		&cli.IntFlag{Name: "batch-size-audio", Category: catInput, Usage: "`N` sounds in a request", DefaultText: "1"},
+		&cli.Float64Flag{Name: "image-width-mean", Category: catMedia, Usage: "make up a picture beside each made-up prompt, `PX` pixels wide"},
+		&cli.Float64Flag{Name: "image-width-stddev", Category: catMedia, Usage: "with standard deviation `PX`", DefaultText: "0"},
+		&cli.Float64Flag{Name: "image-height-mean", Category: catMedia, Usage: "and `PX` pixels high"},
+		&cli.Float64Flag{Name: "image-height-stddev", Category: catMedia, Usage: "with standard deviation `PX`", DefaultText: "0"},
+		&cli.StringFlag{Name: "image-format", Category: catMedia, Usage: "as `FORMAT` png or jpeg", DefaultText: "png"},
+		&cli.StringFlag{Name: "image-content", Category: catMedia, Usage: "of `WHAT`: scene, about as many bytes as a photograph, or noise", DefaultText: "scene"},
+		&cli.IntFlag{Name: "batch-size-image", Category: catMedia, Usage: "`N` pictures in a request, also of files with one in each row", DefaultText: "1"},
+		&cli.Float64Flag{Name: "audio-length-mean", Category: catMedia, Usage: "make up a sound beside each made-up prompt, of `S` seconds"},
+		&cli.Float64Flag{Name: "audio-length-stddev", Category: catMedia, Usage: "with standard deviation `S`", DefaultText: "0"},
+		&cli.StringFlag{Name: "audio-format", Category: catMedia, Usage: "as `FORMAT` wav", DefaultText: "wav"},
+		&cli.StringFlag{Name: "audio-depths", Category: catMedia, Usage: "with one of `BITS,…` a sample: 8, 16, 24, 32", DefaultText: "16"},
+		&cli.StringFlag{Name: "audio-sample-rates", Category: catMedia, Usage: "at one of `KHZ,…`", DefaultText: "16"},
+		&cli.IntFlag{Name: "audio-num-channels", Category: catMedia, Usage: "with `N` channels, 1 or 2", DefaultText: "1"},
+		&cli.IntFlag{Name: "batch-size-audio", Category: catMedia, Usage: "`N` sounds in a request", DefaultText: "1"},
 	}
 }
 

@@ -19,10 +19,10 @@ import (
 // metricsFlags say which figures of servers and GPUs are kept beside the requests.
 func metricsFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.BoolFlag{Name: "collect-metrics", Category: catOutput, Usage: "keep what the metrics endpoint of the server says meanwhile: port 8002 of a Triton server, /metrics of others"},
-		&cli.StringSliceFlag{Name: "metrics-url", Category: catOutput, Usage: "ask `URL` instead: http://gpu1:9400/metrics of a DCGM exporter, say (repeatable)"},
-		&cli.IntFlag{Name: "metrics-interval", Category: catOutput, Usage: "ask every `MS`", Value: 1000},
-		&cli.StringFlag{Name: "nvidia-smi", Category: catOutput, Usage: "with --collect-metrics: run this `PROGRAM` too, every --metrics-interval, for GPUs without an exporter"},
+		&cli.BoolFlag{Name: "collect-metrics", Category: catMetrics, Usage: "keep what the metrics endpoint of the server says meanwhile: port 8002 of a Triton server, /metrics of others"},
+		&cli.StringSliceFlag{Name: "metrics-url", Category: catMetrics, Usage: "ask `URL` instead: http://gpu1:9400/metrics of a DCGM exporter, say (repeatable)"},
+		&cli.IntFlag{Name: "metrics-interval", Category: catMetrics, Usage: "ask every `MS`", Value: 1000},
+		&cli.StringFlag{Name: "nvidia-smi", Category: catMetrics, Usage: "with --collect-metrics: run this `PROGRAM` too, every --metrics-interval, for GPUs without an exporter"},
 	}
 }
 

@@ -20,7 +20,12 @@ type App struct {
 	Name     string
 	Usage    string // one line: what it is for
 	Version  string
-	Examples []Example // the first screen of the help
+	Examples []Example // the help page begins with them
+	// CommonFlags makes the help page of a command a first screen, which shows only
+	// these flags and names the topics of the rest. The key is the subcommand's name,
+	// "" for the app itself. The help page of a command without an entry shows all
+	// flags.
+	CommonFlags map[string][]CommonFlag
 	// Flags and Action are those of the command itself.
 	Flags  []cli.Flag
 	Action func(*cli.Context) error
@@ -99,6 +104,9 @@ func (a App) run(ctx context.Context, args []string, stdin io.Reader, stdout, st
 	}
 	bindEnv(flags, a.envPrefix())
 	topic, args := helpTopic(args, flags)
+	if def := a.command(a.Default); topic != "" && topic != commandsTopic && cmd == nil && def != nil && len(flags) == 0 {
+		cmd, flags = def, def.Flags // the app has no flags; the topics are the default command's
+	}
 	args, err = arguments{flags: flags, others: a.otherFlags(cmd), unsupported: a.Unsupported, getopt: a.GetoptForms}.flagsFirst(args)
 	if err != nil {
 		return name, err
@@ -159,22 +167,31 @@ func (a App) plain(ctx context.Context, cmd *cli.Command, args []string, stdin i
 	return app.RunContext(ctx, append([]string{name, "--"}, args...))
 }
 
-// choose splits args into the subcommand that is meant and its arguments.
-func (a App) choose(args []string) (*cli.Command, []string) {
-	named := func(name string) *cli.Command {
-		for _, c := range a.Commands {
-			if c.HasName(name) {
-				return c
-			}
+// command returns the subcommand of that name, nil if there is none.
+func (a App) command(name string) *cli.Command {
+	for _, c := range a.Commands {
+		if c.HasName(name) {
+			return c
 		}
-		return nil
 	}
+	return nil
+}
+
+// choose splits args into the subcommand that is meant and its arguments. The word
+// help before a command or a topic stands for --help behind it.
+func (a App) choose(args []string) (*cli.Command, []string) {
 	if len(args) > 0 {
 		if args[0] == "help" && len(a.Commands) > 0 {
-			rest := append(slices.Clone(args[1:]), "--help")
-			return a.choose(rest)
+			rest := args[1:]
+			switch {
+			case len(rest) > 0 && slices.Contains(a.topics(nil, a.Flags), strings.ToLower(rest[0])):
+				return nil, []string{"--help=" + rest[0]}
+			case len(rest) > 0 && a.command(rest[0]) != nil:
+				return a.choose(slices.Concat(rest[:1], []string{"--help"}, rest[1:]))
+			}
+			return a.choose(append([]string{"--help"}, rest...))
 		}
-		if c := named(args[0]); c != nil {
+		if c := a.command(args[0]); c != nil {
 			return c, args[1:]
 		}
 		if isHelpOrVersion(args[0]) && a.Default != "" {
@@ -184,7 +201,7 @@ func (a App) choose(args []string) (*cli.Command, []string) {
 	if len(args) == 0 && a.Action == nil {
 		return nil, args
 	}
-	return named(a.Default), args
+	return a.command(a.Default), args
 }
 
 func isHelpOrVersion(arg string) bool {

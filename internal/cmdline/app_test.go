@@ -99,8 +99,14 @@ func TestRun(t *testing.T) {
 		{name: "unknown flag after an argument", args: "a.json --nope", code: 2, stderr: "unknown flag --nope"},
 		{name: "flag with another command", args: "convert a --limit 3", code: 2, stderr: "tool: unknown flag --limit; it belongs to tool report\n"},
 		{name: "help on a topic", args: "report --help=out", stdout: "Output:\n  -n, --limit N"},
+		{name: "help on a topic behind a blank", args: "report --help output", stdout: "Output:\n  -n, --limit N"},
+		{name: "help on a topic of the default command", args: "--help output", stdout: "Output:\n  -n, --limit N"},
+		{name: "help as a word on a topic", args: "help report input", stdout: "Input:\n  -H, --header HEADER"},
+		{name: "help on the commands", args: "help commands", stdout: "Commands:\n  report"},
+		{name: "a flag behind help is no topic", args: "report --help -n 3", stdout: "-n, --limit N"},
+		{name: "help as a word on no topic", args: "help nothing", code: 2, stderr: "tool: --help nothing: no such topic; there are output, "},
 		{name: "help on all topics", args: "report --help=all", stdout: "Output:\n  -n, --limit N"},
-		{name: "help on no topic", args: "report --help=x", code: 2, stderr: "tool: --help=x: no such topic; there are output, flags, input and all\n"},
+		{name: "help on no topic", args: "report --help=x", code: 2, stderr: "tool: --help x: no such topic; there are output, flags, input, all\n"},
 		{name: "unsupported flag", args: "a.json --csv=1", code: 2, stderr: "flag --csv is not supported: use --format"},
 		{name: "no value", args: "a.json --limit", code: 2, stderr: "flag --limit needs a value"},
 		{name: "bad value", args: "--limit x a.json", code: 2, stderr: `flag --limit: "x" is not a valid value: expected a whole number`},
@@ -140,7 +146,7 @@ func TestRun(t *testing.T) {
 			if !strings.Contains(stderr.String(), tt.stderr) || tt.code == 0 && stderr.Len() > 0 {
 				t.Errorf("stderr %q, want %q", stderr.String(), tt.stderr)
 			}
-			if tt.code == 2 && strings.Count(stderr.String(), "\n") != 2 && !strings.Contains(tt.args, "--help=") {
+			if tt.code == 2 && strings.Count(stderr.String(), "\n") != 2 && !strings.Contains(tt.stderr, "no such topic") {
 				t.Errorf("usage error of %d lines, want the error and the hint:\n%s", strings.Count(stderr.String(), "\n"), stderr.String())
 			}
 		})
@@ -316,5 +322,37 @@ func TestNoCommand(t *testing.T) {
 	var stdout, stderr strings.Builder
 	if code := app.Run(t.Context(), []string{"tool"}, strings.NewReader(""), &stdout, &stderr); code != 2 || !strings.Contains(stderr.String(), "no command given") {
 		t.Errorf("exit code %d, stderr %q; want 2 and a hint", code, stderr.String())
+	}
+}
+
+// A first screen shows the common flags, in their order, and names commands and topics;
+// all shows the whole page.
+func TestFirstScreen(t *testing.T) {
+	app := testApp(nil)
+	app.CommonFlags = map[string][]CommonFlag{"report": {{"header", "the `HEADER`"}, {"limit", "at most `N` rows"}}}
+	help := func(args ...string) string {
+		t.Helper()
+		var stdout, stderr strings.Builder
+		if code := app.Run(t.Context(), append([]string{"tool"}, args...), strings.NewReader(""), &stdout, &stderr); code != 0 {
+			t.Fatalf("%q: exit code %d: %s", args, code, stderr.String())
+		}
+		return stdout.String()
+	}
+	want := `tool report: print a report
+
+Usage: tool report [flags] FILE…
+
+Flags that most people need:
+  -H, --header HEADER         the HEADER
+  -n, --limit N               at most N rows
+
+Topics:   output, flags, input, all ('tool report --help TOPIC')
+Every flag can be set by an environment variable, e.g. TOOL_LIMIT.
+`
+	if got := help("report", "--help"); got != want {
+		t.Errorf("got:\n%s\nwant:\n%s", got, want)
+	}
+	if got := help("report", "--help", "all"); !strings.Contains(got, "\n  --within DURATION") {
+		t.Errorf("--help all lacks a flag:\n%s", got)
 	}
 }

@@ -100,41 +100,62 @@ func (a arguments) find(arg string) ([]given, error) {
 
 // cutShort finds the one long flag that starts with name.
 func (a arguments) cutShort(name, value string, hasValue bool) ([]given, error) {
-	var found cli.Flag
-	var names []string
+	var long []string
 	for _, f := range a.flags {
-		for _, n := range f.Names() {
-			if len(n) > 1 && len(name) > 1 && strings.HasPrefix(n, name) {
-				found = f
-				names = append(names, "--"+n)
-			}
-		}
+		long = append(long, f.Names()...)
 	}
-	switch len(names) {
-	case 0:
+	full := Abbreviated(name, long)
+	switch {
+	case len(full) == 0 || len(name) < 2:
 		return nil, a.unknown(name)
-	case 1:
-		return []given{{found, name, value, hasValue}}, nil
+	case len(full) == 1:
+		return []given{{lookup(a.flags, full[0]), name, value, hasValue}}, nil
 	}
-	return nil, Usagef("flag --%s is short for several: %s", name, strings.Join(names, ", "))
+	return nil, Usagef("flag --%s is short for several: --%s", name, strings.Join(full, ", --"))
 }
 
-// joined reads short flags without spaces: -av, -p1000. nil when the text is no
-// such thing.
-func (a arguments) joined(text string) []given {
+// Abbreviated returns the long flags that name may abbreviate: those of all that begin
+// with name and have more than a letter. Names have no dashes.
+func Abbreviated(name string, all []string) []string {
+	return slices.DeleteFunc(slices.Clone(all), func(n string) bool { return len(n) < 2 || !strings.HasPrefix(n, name) })
+}
+
+// joined reads short flags without spaces: -av, -p1000. It returns nil if a letter is
+// no flag.
+func (a arguments) joined(letters string) []given {
 	var found []given
-	for text != "" {
-		f := lookup(a.flags, text[:1])
-		if f == nil {
+	for _, s := range SplitShort(letters, func(letter string) (known, hasValue bool) {
+		f := lookup(a.flags, letter)
+		return f != nil, f != nil && takesValue(f)
+	}) {
+		found = append(found, given{lookup(a.flags, s.Letter), s.Letter, s.Value, s.Value != ""})
+	}
+	return found
+}
+
+// A ShortFlag is one of several short flags behind one dash.
+type ShortFlag struct {
+	Letter string
+	Value  string // joined to the letter; "" for none
+}
+
+// SplitShort splits the letters behind one dash into short flags: "av" is -a -v,
+// "vp1000" is -v -p 1000. flag reports whether a letter is a flag and whether that
+// flag takes a value, which is then the rest of letters. SplitShort returns nil if a
+// letter is no flag.
+func SplitShort(letters string, flag func(letter string) (known, takesValue bool)) []ShortFlag {
+	var found []ShortFlag
+	for letters != "" {
+		s := ShortFlag{Letter: letters[:1]}
+		known, takesValue := flag(s.Letter)
+		if !known {
 			return nil
 		}
-		g := given{flag: f, name: text[:1]}
-		text = text[1:]
-		if takesValue(f) && text != "" {
-			g.value, g.hasValue = text, true
-			text = ""
+		letters = letters[1:]
+		if takesValue {
+			s.Value, letters = letters, ""
 		}
-		found = append(found, g)
+		found = append(found, s)
 	}
 	return found
 }
@@ -150,7 +171,7 @@ func (a arguments) unknown(name string) error {
 		for i, n := range likely {
 			likely[i] = dashed(n)
 		}
-		return Usagef("unknown flag %s; did you mean %s?", dashed(name), oneOf(likely))
+		return Usagef("unknown flag %s; did you mean %s?", dashed(name), OneOf(likely))
 	}
 	if command, ok := a.others[name]; ok {
 		return Usagef("unknown flag %s; it belongs to %s", dashed(name), command)
@@ -158,11 +179,11 @@ func (a arguments) unknown(name string) error {
 	return Usagef("unknown flag %s", dashed(name))
 }
 
-// oneOf lists alternatives: "a, b or c".
-func oneOf(words []string) string {
+// OneOf lists alternatives: "a, b or c"; "" for none.
+func OneOf(words []string) string {
 	last := len(words) - 1
-	if last == 0 {
-		return words[0]
+	if last < 1 {
+		return strings.Join(words, "")
 	}
 	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
@@ -431,7 +452,7 @@ func meantKey(key string, flags []cli.Flag) string {
 		names = append(names, f.Names()...)
 	}
 	if likely := NearestFlags(key, names); len(likely) > 0 {
-		return "did you mean " + oneOf(likely) + "?"
+		return "did you mean " + OneOf(likely) + "?"
 	}
 	return "keys are the long names of flags"
 }

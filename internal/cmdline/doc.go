@@ -18,4 +18,11 @@
 // Flags must be pointers to the types of urfave/cli; their usage text names
 // the value in back quotes ("write the report to `FILE`"), their Category
 // groups them in the help. Names are long first: {Name: "model", Aliases: "m"}.
+//
+// Help is by topic. "--help" shows a first screen where [App.CommonFlags] names its
+// flags, else all flags. "--help TOPIC" shows the flags of one category; the topic is
+// the category's first word in lower case, or a beginning of it. "--help all" shows
+// everything, "--help commands" the subcommands. "help TOPIC" and "help COMMAND" mean
+// the same; a word that is both is the topic. An unknown topic is a usage error that
+// lists the topics.
 package cmdline

@@ -2,6 +2,7 @@ package cmdline
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -13,49 +14,75 @@ const (
 	flagWidth = 30 // of the column of flag names
 )
 
-// allTopics is the topic for the whole page.
-const allTopics = "all"
+// Topics that are no category of flags.
+const (
+	allTopics     = "all"      // the whole page
+	commandsTopic = "commands" // the subcommands, with what each is for
+)
 
-// helpTopic returns the topic of --help=TOPIC, with --help as the only remaining
-// argument. Without --help=TOPIC it returns "" and args.
+// helpTopic finds --help=TOPIC and --help TOPIC in args. It returns the topic in lower
+// case and --help as the only remaining argument; without a topic, "" and args.
 func helpTopic(args []string, flags []cli.Flag) (topic string, rest []string) {
 	if lookup(flags, "help") != nil {
 		return "", args
 	}
-	for _, arg := range args {
+	for i, arg := range args {
 		if arg == "--" {
 			break
 		}
-		if t, ok := strings.CutPrefix(arg, "--help="); ok {
+		t, ok := strings.CutPrefix(arg, "--help=")
+		if !ok && arg == "--help" && i+1 < len(args) && !strings.HasPrefix(args[i+1], "-") {
+			t, ok = args[i+1], true
+		}
+		if ok {
 			return strings.ToLower(t), []string{"--help"}
 		}
 	}
 	return "", args
 }
 
-// help returns the help page of the app, or of one subcommand. topic is the beginning
-// of a category of flags, and selects that part of the page; "" and "all" select the
-// whole page. help returns an error if no category begins with topic.
+// topicOf returns the topic that selects a category of flags: its first word, in lower
+// case.
+func topicOf(category string) string {
+	word, _, _ := strings.Cut(strings.ToLower(category), " ")
+	return strings.TrimRight(word, ",")
+}
+
+// topics returns the topics of a help page: a topic for each category of flags, and
+// for the page of the app one for its subcommands.
+func (a App) topics(cmd *cli.Command, flags []cli.Flag) []string {
+	categories, _ := categorized(flags)
+	var topics []string
+	for _, c := range categories {
+		topics = append(topics, topicOf(c))
+	}
+	if cmd == nil && len(a.Commands) > 0 {
+		topics = append(topics, commandsTopic)
+	}
+	return topics
+}
+
+// help returns the help page of the app, or of the subcommand cmd. topic is the
+// beginning of a category of flags and selects that part of the page. The topic "all"
+// selects the whole page. The topic "" selects the first screen if [App.CommonFlags]
+// has one, else the whole page. help returns an error if topic selects nothing.
 func (a App) help(cmd *cli.Command, flags []cli.Flag, topic string) (string, error) {
 	var b strings.Builder
 	if topic != "" && topic != allTopics {
-		categories, byCategory := categorized(flags)
-		var topics []string
-		for _, c := range categories {
-			if strings.HasPrefix(strings.ToLower(c), topic) {
-				writeCategory(&b, c, byCategory[c])
-			}
-			word, _, _ := strings.Cut(strings.ToLower(c), " ")
-			topics = append(topics, strings.TrimRight(word, ","))
-		}
-		if b.Len() == 0 {
-			return "", Refusedf("--help=%s: no such topic; there are %s and %s", topic, strings.Join(topics, ", "), allTopics)
+		if err := a.writeTopic(&b, cmd, flags, topic); err != nil {
+			return "", err
 		}
 		return strings.TrimPrefix(b.String(), "\n"), nil
 	}
+	name := a.Name
+	if cmd != nil {
+		name += " " + cmd.Name
+	}
+	common := a.CommonFlags[strings.TrimPrefix(strings.TrimPrefix(name, a.Name), " ")]
+	short := topic == "" && common != nil
 	switch {
 	case cmd != nil:
-		fmt.Fprintf(&b, "%s %s: %s\n\nUsage: %s %s [flags]", a.Name, cmd.Name, cmd.Usage, a.Name, cmd.Name)
+		fmt.Fprintf(&b, "%s: %s\n\nUsage: %s [flags]", name, cmd.Usage, name)
 		if cmd.ArgsUsage != "" {
 			b.WriteString(" " + cmd.ArgsUsage)
 		}
@@ -66,11 +93,84 @@ func (a App) help(cmd *cli.Command, flags []cli.Flag, topic string) (string, err
 	default:
 		fmt.Fprintf(&b, "%s: %s\n\n", a.Name, a.Usage)
 		WriteExamples(&b, a.Examples)
-		a.usageLines(&b)
+		if !short {
+			a.usageLines(&b)
+		}
+	}
+	if short {
+		if cmd != nil {
+			b.WriteString("\n")
+		}
+		writeCommon(&b, common, flags)
+		a.writeWhereNext(&b, cmd, flags, name)
+		return b.String(), nil
 	}
 	writeFlags(&b, flags)
 	fmt.Fprintf(&b, "\nEvery flag can be set by an environment variable, e.g. %s.\n", envExample(a.envPrefix(), flags))
 	return b.String(), nil
+}
+
+// writeTopic writes the part of a help page that topic selects.
+func (a App) writeTopic(b *strings.Builder, cmd *cli.Command, flags []cli.Flag, topic string) error {
+	categories, byCategory := categorized(flags)
+	exact := slices.Contains(a.topics(cmd, flags), topic)
+	for _, c := range categories {
+		if !exact && strings.HasPrefix(strings.ToLower(c), topic) || topicOf(c) == topic {
+			writeCategory(b, c, byCategory[c])
+		}
+	}
+	if b.Len() > 0 {
+		return nil
+	}
+	if topics := a.topics(cmd, flags); !slices.Contains(topics, topic) {
+		return Refusedf("--help %s: no such topic; there are %s", topic, strings.Join(append(topics, allTopics), ", "))
+	}
+	a.usageLines(b) // the only topic that is no category
+	return nil
+}
+
+// A CommonFlag is a flag that most people need.
+type CommonFlag struct {
+	Name  string // the flag's first name, without dashes
+	Usage string // one line; names the value in back quotes as the flag's usage does
+}
+
+// writeCommon lists the flags that most people need.
+func writeCommon(b *strings.Builder, common []CommonFlag, flags []cli.Flag) {
+	b.WriteString("Flags that most people need:\n")
+	for _, c := range common {
+		f := lookup(flags, c.Name)
+		if f == nil {
+			panic("cmdline: no flag --" + c.Name + " for the first screen of the help") // a programmer's mistake
+		}
+		value, usage := unquote(c.Usage)
+		WriteEntry(b, "  "+flagNames(f.Names(), takesValue(f), value), usage)
+	}
+}
+
+// writeWhereNext ends a first screen: it names the commands and the topics.
+func (a App) writeWhereNext(b *strings.Builder, cmd *cli.Command, flags []cli.Flag, name string) {
+	b.WriteString("\n")
+	if cmd == nil && len(a.Commands) > 0 {
+		var names []string
+		for _, c := range a.Commands {
+			names = append(names, c.Name)
+		}
+		writeList(b, "Commands: ", strings.Join(names, ", ")+fmt.Sprintf(" ('%s COMMAND --help')", name))
+	}
+	topics := append(a.topics(cmd, flags), allTopics)
+	writeList(b, "Topics:   ", strings.Join(topics, ", ")+fmt.Sprintf(" ('%s --help TOPIC')", name))
+	fmt.Fprintf(b, "Every flag can be set by an environment variable, e.g. %s.\n", envExample(a.envPrefix(), flags))
+}
+
+// writeList writes a title and wrapped text beside it.
+func writeList(b *strings.Builder, title, text string) {
+	for i, line := range wrap(text, pageWidth-len(title)) {
+		if i > 0 {
+			title = strings.Repeat(" ", len(title))
+		}
+		b.WriteString(title + line + "\n")
+	}
 }
 
 // WriteExamples writes the part of a help page with examples, if there are any.

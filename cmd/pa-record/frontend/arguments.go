@@ -30,20 +30,12 @@ func (e *unknownError) Error() string {
 	if e.likely == nil {
 		return "unknown flag " + e.name
 	}
-	return "unknown flag " + e.name + "; did you mean " + oneOf(e.likely) + "?"
+	return "unknown flag " + e.name + "; did you mean " + cmdline.OneOf(e.likely) + "?"
 }
 
 // unknown returns the error for an option of that name.
 func (os options) unknown(name string) error {
-	var long []string
-	for i := range os {
-		for _, n := range os[i].names {
-			if word, ok := strings.CutPrefix(n, "--"); ok {
-				long = append(long, word)
-			}
-		}
-	}
-	likely := cmdline.NearestFlags(strings.TrimLeft(name, "-"), long)
+	likely := cmdline.NearestFlags(strings.TrimLeft(name, "-"), os.long())
 	for i, n := range likely {
 		likely[i] = "--" + n
 	}
@@ -146,38 +138,40 @@ func (os options) resolve(arg string) ([]named, error) {
 		}
 		return nil, os.unknown(name)
 	}
-	var starts []string
-	var found *option
+	switch full := cmdline.Abbreviated(name[2:], os.long()); len(full) {
+	case 0:
+		return nil, os.unknown(name)
+	case 1:
+		return one(named{option: os.find("--" + full[0]), cut: true})
+	default:
+		return nil, fmt.Errorf("%s is short for several: --%s", name, strings.Join(full, ", --"))
+	}
+}
+
+// long returns the long names of all options, without dashes.
+func (os options) long() []string {
+	var long []string
 	for i := range os {
 		for _, n := range os[i].names {
-			if strings.HasPrefix(n, name) {
-				starts, found = append(starts, n), &os[i]
+			if word, ok := strings.CutPrefix(n, "--"); ok {
+				long = append(long, word)
 			}
 		}
 	}
-	switch {
-	case len(starts) == 0:
-		return nil, os.unknown(name)
-	case len(starts) > 1:
-		return nil, fmt.Errorf("%s is short for several: %s", name, strings.Join(starts, ", "))
-	}
-	return one(named{option: found, cut: true})
+	return long
 }
 
 // short reads what follows a single dash: -p1000, -vp1000; nil when it is no
 // such thing.
 func (os options) short(letters string) []named {
 	var found []named
-	for letters != "" {
-		o := os.find("-" + letters[:1])
-		if o == nil {
-			return nil
-		}
-		g := named{option: o}
-		letters = letters[1:]
-		if o.arg != "" && letters != "" {
-			g.values, g.joined = []string{strings.TrimPrefix(letters, "=")}, true
-			letters = ""
+	for _, s := range cmdline.SplitShort(letters, func(letter string) (known, takesValue bool) {
+		o := os.find("-" + letter)
+		return o != nil, o != nil && o.arg != ""
+	}) {
+		g := named{option: os.find("-" + s.Letter)}
+		if s.Value != "" {
+			g.values, g.joined = []string{strings.TrimPrefix(s.Value, "=")}, true
 		}
 		found = append(found, g)
 	}
@@ -238,7 +232,7 @@ func (o *option) check(value string) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%s %s: expected %s", o.name(), clip(value), oneOf(o.choices))
+	return fmt.Errorf("%s %s: expected %s", o.name(), clip(value), cmdline.OneOf(o.choices))
 }
 
 // parseWhole reads an integer as Python's int does, but for underscores.
@@ -307,15 +301,6 @@ func (a *arguments) number(name string) float64 {
 		return 0
 	}
 	return f
-}
-
-// oneOf lists alternatives.
-func oneOf(words []string) string {
-	if len(words) < 2 {
-		return strings.Join(words, "")
-	}
-	last := len(words) - 1
-	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
 // clip bounds foreign text in messages.

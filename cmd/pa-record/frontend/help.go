@@ -77,7 +77,7 @@ func (o *option) help() string {
 		s = "does nothing: " + o.note
 	}
 	if o.choices != nil {
-		s += ": " + oneOf(o.choices)
+		s += ": " + cmdline.OneOf(o.choices)
 	}
 	if o.defaultValue != "" && !strings.Contains(s, "(default:") {
 		s += " (default: " + o.defaultValue + ")"
