@@ -9,6 +9,7 @@ import (
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/report"
+	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -71,11 +72,11 @@ func streamingFlag() cli.Flag {
 // config turns the flags of measureFlags and selectionFlags, --streaming and
 // --tokenizer, into a Config.
 func config(c *cli.Context) (cfg analyze.Config, err error) {
-	if cfg.From, err = analyze.ParseFrom(c.String("from")); err != nil {
+	if cfg.From, err = answer.ParseFrom(c.String("from")); err != nil {
 		return cfg, cmdline.Usagef("--from %v", err)
 	}
 	if s := c.String("token-source"); s != "" {
-		if cfg.TokenSource, err = analyze.ParseTokenSource(s); err != nil {
+		if cfg.TokenSource, err = answer.ParseTokenSource(s); err != nil {
 			return cfg, cmdline.Usagef("--token-source %v", err)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/report"
+	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -97,7 +98,7 @@ type lister struct {
 
 // list writes the rows as they come, or all at the end if they are sorted.
 func (l *lister) list(ctx context.Context) error {
-	m := analyze.NewMeter(l.r.Run(), l.cfg)
+	m := answer.NewMeter(l.r.Run(), l.cfg.PerRequest())
 	q := &l.queue
 	q.streamed = map[int]bool{}
 	looked := false
@@ -153,7 +154,7 @@ func (l *lister) streamedLevels(ctx context.Context) map[int]bool {
 	defer func() { _ = r.Close() }() // nothing is written to it
 	cfg := l.cfg
 	cfg.Counter = nil // whether a request was streamed does not depend on its tokens
-	m := analyze.NewMeter(r.Run(), cfg)
+	m := answer.NewMeter(r.Run(), cfg.PerRequest())
 	levels := map[int]bool{}
 	for r.Next() && ctx.Err() == nil {
 		if level := r.Experiment(); !levels[level] && m.Measure(r.Request()).ShowsStream() {
@@ -205,13 +206,13 @@ func (q *rowQueue) decide(streamed map[int]bool) {
 	}
 }
 
-func (q *rowQueue) add(level int, d *analyze.Measured, row func() report.Row) {
+func (q *rowQueue) add(level int, d *answer.Measured, row func() report.Row) {
 	q.streamed[level] = q.streamed[level] || d.ShowsStream()
 	if q.streamed[level] {
 		d.AsStreamed()
 	}
 	h := heldRow{level: level, row: row()}
-	if d.Streamed == analyze.StreamedUnknown && !q.decided {
+	if d.Streamed == answer.StreamedUnknown && !q.decided {
 		d.AsStreamed()
 		streamed := row()
 		h.ifStreamed = &streamed

@@ -8,6 +8,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/tokenizer"
 	"github.com/pa-tools/pa/pkg/tokenizer/builtin"
 	"github.com/pa-tools/pa/pkg/tokenizer/hub"
@@ -67,7 +68,7 @@ func findTokenizer(c *cli.Context, name string, reading tokenizer.Reading) (*tok
 // counter gives cfg the tokenizer that its output tokens are counted with, if
 // one is asked for.
 func counter(c *cli.Context, cfg *analyze.Config) error {
-	if c.String("tokenizer") == "" && cfg.TokenSource != analyze.TokenTokenizer {
+	if c.String("tokenizer") == "" && cfg.TokenSource != answer.TokenTokenizer {
 		return nil
 	}
 	tok, err := openTokenizer(c, c.String("tokenizer"), tokenizer.Transformers4)
@@ -94,7 +95,7 @@ type textCounter struct {
 // maxRefusing is the time for texts that cannot be counted, of all files together.
 const maxRefusing = 30 * time.Second
 
-// CountTokens implements analyze.TokenCounter.
+// CountTokens implements answer.TokenCounter.
 func (t *textCounter) CountTokens(text []byte) (int, error) {
 	if t.refused > maxRefusing {
 		return 0, t.last

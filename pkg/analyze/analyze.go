@@ -8,19 +8,20 @@ import (
 	"strings"
 
 	"github.com/pa-tools/pa/pkg/analyze/slo"
+	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
 // A Config says how to analyze. The zero value is the strict default.
 type Config struct {
 	// From is the time at which TTFT, TTFAT and E2EL begin.
-	From From
+	From answer.From
 	// TokenSource is the source of the number of output tokens; TokenAuto takes the
 	// best one of each request. With another source, a request that lacks it has no
 	// number of output tokens.
-	TokenSource TokenSource
+	TokenSource answer.TokenSource
 	// Counter counts tokens of texts; nil means that there is no tokenizer.
-	Counter TokenCounter
+	Counter answer.TokenCounter
 	// Tokenizer describes the Counter for reports; nil if there is none.
 	Tokenizer *Tokenizer
 	// Streaming says whether answers were streamed; nil leaves that to the file.
@@ -41,8 +42,22 @@ type Config struct {
 	Series bool
 }
 
+// A Tokenizer describes a tokenizer in reports.
+type Tokenizer struct {
+	Name   string // as the user named it
+	SHA256 string // of its file, in hex
+}
+
 // defaultSLOTarget is the share of requests that should meet an objective.
 const defaultSLOTarget = 0.99
+
+// PerRequest returns the part of c that a [answer.Meter] needs.
+func (c *Config) PerRequest() answer.Config {
+	return answer.Config{
+		From: c.From, TokenSource: c.TokenSource, Counter: c.Counter, Streaming: c.Streaming,
+		IncludeWarmup: c.IncludeWarmup, WithoutPauses: c.Selection.WithoutPauses,
+	}
+}
 
 // keeps reports whether the requests must be kept until all are read: where a
 // level begins and ends is known only then.
@@ -53,7 +68,7 @@ func (c *Config) keeps() bool {
 // A Report is the analysis of one run.
 type Report struct {
 	Run  *export.Run
-	From From
+	From answer.From
 	// SLO and SLOTarget are the Config's, the target filled in; nil and 0
 	// where there is no objective.
 	SLO       *slo.Expr
@@ -109,7 +124,7 @@ type Experiment struct {
 	// part of it.
 	DurationNS int64
 	// TokenSource says where the output tokens come from.
-	TokenSource TokenSource
+	TokenSource answer.TokenSource
 	// Metrics are the metrics of Strict that have a value, in its order.
 	Metrics    []Metric
 	Throughput Throughput
@@ -229,11 +244,12 @@ func Run(ctx context.Context, r export.Reader, cfg Config) (*Report, error) {
 			rep.Model = strings.Join(run.Meta.Models, ", ")
 		}
 	}
-	m := NewMeter(run, cfg)
+	m := answer.NewMeter(run, cfg.PerRequest())
+	refused := false                           // the tokenizer could not count the last text, which can take many seconds
 	all := make([]level, len(run.Experiments)) // grows with the run: a reader may find more
 	var err error
 	for ; r.Next(); rep.Requests++ {
-		if (rep.Requests&1023 == 0 || m.refusing()) && ctx.Err() != nil {
+		if (rep.Requests&1023 == 0 || refused) && ctx.Err() != nil {
 			err = context.Cause(ctx)
 			break
 		}
@@ -248,9 +264,11 @@ func Run(ctx context.Context, r export.Reader, cfg Config) (*Report, error) {
 			return rep, fmt.Errorf("request %d belongs to experiment %d, but the file has %d", rep.Requests, i, len(all))
 		}
 		if rep.Model == "" && rep.Requests == 0 {
-			rep.Model = modelOf(q)
+			rep.Model = answer.ModelOf(q)
 		}
-		all[i].add(m, q, severalModels(run))
+		measured := m.Measure(q)
+		refused = measured.NotCounted != nil
+		all[i].add(cfg, run, q, measured)
 	}
 	if err == nil {
 		err = r.Err()
@@ -302,7 +320,7 @@ type level struct {
 	collector
 	keeper
 	models byModel
-	// streamed says that a request showed it: see [Measured.ShowsStream].
+	// streamed says that a request showed it: see [answer.Measured.ShowsStream].
 	streamed bool
 }
 
@@ -314,19 +332,18 @@ func grown(all []level, n int) []level {
 	return all
 }
 
-// add measures a request and counts it, or keeps it to be counted when all are
-// read. several says that the run has several models.
-func (l *level) add(m *Meter, r *export.Request, several bool) {
-	q := m.Measure(r)
+// add counts a request of run, or keeps it to be counted when all are read. q holds
+// the measures of r.
+func (l *level) add(cfg Config, run *export.Run, r *export.Request, q *answer.Measured) {
 	l.streamed = l.streamed || q.ShowsStream()
 	p := point(r, q)
-	if m.cfg.keeps() {
+	if cfg.keeps() {
 		l.keep(&p, r, q.Answer)
 		return
 	}
-	l.prepare(m.cfg, m.record == nil)
+	l.prepare(cfg, run.Meta == nil || run.Meta.Streaming == nil)
 	l.collector.add(&p)
-	if several {
+	if severalModels(run) {
 		l.models.add(&p, false)
 	}
 }
@@ -337,7 +354,7 @@ func (l *level) finish(run *export.Run, i int, cfg Config) Experiment {
 	l.prepare(cfg, false)
 	if !cfg.keeps() {
 		if cfg.Selection.WithoutPauses {
-			l.lost = newLostTime(pausesOf(run), l.leftOut, concurrency(e))
+			l.lost = newLostTime(answer.PausesOf(run), l.leftOut, concurrency(e))
 		}
 		l.resolve(l.streamed)
 		x := l.collector.finish(run, e, cfg, nil, nil)
@@ -351,11 +368,11 @@ func (l *level) finish(run *export.Run, i int, cfg Config) Experiment {
 	if cfg.Selection.WithoutPauses {
 		var out []Span
 		for i := range points {
-			if p := &points[i]; p.leftOut {
+			if p := &points[i]; p.LeftOut {
 				out = append(out, Span{p.placeNS, p.EndNS})
 			}
 		}
-		l.lost = newLostTime(pausesOf(run), out, concurrency(e))
+		l.lost = newLostTime(answer.PausesOf(run), out, concurrency(e))
 	}
 	if l.streamed {
 		for i := range points {

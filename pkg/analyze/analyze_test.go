@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/pa-tools/pa/internal/memrun"
+	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -67,7 +69,7 @@ func TestRun(t *testing.T) {
 	if e.DurationNS != 150 { // from 900 to 1050
 		t.Errorf("duration %d ns, want 150", e.DurationNS)
 	}
-	if e.TokenSource != TokenUsage || e.TokenEvents != 3 {
+	if e.TokenSource != answer.TokenUsage || e.TokenEvents != 3 {
 		t.Errorf("%d token events, tokens from %v, want 3 and usage", e.TokenEvents, e.TokenSource)
 	}
 	wantRates := Throughput{
@@ -127,9 +129,9 @@ func TestRunWarnings(t *testing.T) {
 		{"no token", Config{}, []export.Request{tensors(text(""))}, "1 of 1 request had no output in any response"},
 		{"negative gap", Config{}, []export.Request{backward}, "1 of 2 gaps between tokens were below 0"},
 		{"response before the start", Config{}, []export.Request{early}, "1 of 1 request got a response before the start"},
-		{"response before the last byte", Config{From: FromSent}, []export.Request{sooner}, `1 of 1 request got a response before the last byte was sent, so times from "sent" are negative`},
-		{"time not recorded", Config{From: FromIssued}, []export.Request{tensors(text("a"))}, `1 of 1 request had no "issued" time recorded`},
-		{"no usage", Config{TokenSource: TokenUsage}, []export.Request{tensors(text("a"))}, "1 of 1 request had no number of tokens from usage"},
+		{"response before the last byte", Config{From: answer.FromSent}, []export.Request{sooner}, `1 of 1 request got a response before the last byte was sent, so times from "sent" are negative`},
+		{"time not recorded", Config{From: answer.FromIssued}, []export.Request{tensors(text("a"))}, `1 of 1 request had no "issued" time recorded`},
+		{"no usage", Config{TokenSource: answer.TokenUsage}, []export.Request{tensors(text("a"))}, "1 of 1 request had no number of tokens from usage"},
 		{"mixed sources", Config{}, []export.Request{openaiRequest(delta("a"), usage5), openaiRequest(delta("a"))}, "by the server's usage in 1 request,"},
 		{"usage above the events", Config{}, []export.Request{openaiRequest(delta("a"), delta("b"), usage5)}, "the server counts more tokens than it sent chunks in 1 of 1 request (5 tokens in 2 chunks)"},
 		{"usage below the events", Config{}, []export.Request{openaiRequest(delta("a"), delta("b"), delta("c"), delta("d"), delta("e"), delta("f"), usage5)}, "the server counts fewer tokens than it sent chunks of output in 1 of 1 request (5 tokens in 6 chunks)"},
@@ -185,7 +187,7 @@ func TestRunNoResponse(t *testing.T) {
 	for name, silent := range map[string]export.Request{"perf_analyzer": at(1000), "pa-record": said} {
 		r := reader("", []export.Request{at(1000, 2000), silent, at(1000, 1000+1e9)})
 		e := &analyzed(t, r, Config{}).Experiments[0]
-		if diff := cmp.Diff([]Count{{NoResponse, 1}}, e.Failed); diff != "" || e.OK != 2 || e.Throughput.Requests.PerSecond != 2 {
+		if diff := cmp.Diff([]Count{{answer.NoResponse, 1}}, e.Failed); diff != "" || e.OK != 2 || e.Throughput.Requests.PerSecond != 2 {
 			t.Errorf("%s: %d ok at %v/s, failed (-want +got):\n%s", name, e.OK, e.Throughput.Requests.PerSecond, diff)
 		}
 	}
@@ -199,7 +201,7 @@ func TestRunNoResponse(t *testing.T) {
 // What the reader left out is counted by experiment.
 func TestRunUnreadable(t *testing.T) {
 	r := reader("", []export.Request{at(1000, 2000)}, []export.Request{at(1000, 2000)})
-	r.skipped = []int{0, 3}
+	r.Unread = []int{0, 3}
 	rep := analyzed(t, r, Config{})
 	if a, b := rep.Experiments[0].Unreadable, rep.Experiments[1].Unreadable; a != 0 || b != 3 || rep.Experiments[1].OK != 1 {
 		t.Errorf("%d and %d unreadable, want 0 and 3", a, b)
@@ -207,18 +209,18 @@ func TestRunUnreadable(t *testing.T) {
 }
 
 // growing is a reader that finds its second experiment while it reads.
-type growing struct{ *fakeReader }
+type growing struct{ *memrun.Reader }
 
 func (g growing) Next() bool {
-	if len(g.run.Experiments) == 1 {
-		g.run.Experiments = append(g.run.Experiments, export.Experiment{Mode: export.ModeConcurrency, Value: "2"})
+	if len(g.Header.Experiments) == 1 {
+		g.Header.Experiments = append(g.Header.Experiments, export.Experiment{Mode: export.ModeConcurrency, Value: "2"})
 	}
-	return g.fakeReader.Next()
+	return g.Reader.Next()
 }
 
 func TestRunGrows(t *testing.T) {
 	r := reader("", []export.Request{at(1000, 2000)}, []export.Request{at(1000, 2000)})
-	r.run.Experiments = r.run.Experiments[:1]
+	r.Header.Experiments = r.Header.Experiments[:1]
 	if rep := analyzed(t, growing{r}, Config{}); len(rep.Experiments) != 2 || rep.Experiments[1].OK != 1 {
 		t.Errorf("%d experiments, want both", len(rep.Experiments))
 	}
@@ -258,7 +260,7 @@ func TestPerUser(t *testing.T) {
 // After an error the report covers what was readable.
 func TestRunErrors(t *testing.T) {
 	r := reader("", []export.Request{tensors(text("a"))})
-	r.err = errors.New("cut")
+	r.Failure = errors.New("cut")
 	rep, err := Run(context.Background(), r, Config{})
 	if err == nil || rep == nil || len(rep.Experiments) != 1 || rep.Experiments[0].OK != 1 {
 		t.Errorf("report %+v, error %v, want one request and the reader's error", rep, err)
@@ -269,22 +271,22 @@ func TestRunErrors(t *testing.T) {
 	if _, err := Run(ctx, reader("", []export.Request{tensors(text("a"))}), Config{}); !errors.Is(err, why) {
 		t.Errorf("error %v, want the cause of the context", err)
 	}
-	rep, err = Run(context.Background(), reader("", []export.Request{openaiRequest(delta("!"))}), Config{Counter: words{}})
+	rep, err = Run(context.Background(), reader("", []export.Request{openaiRequest(delta("!"))}), Config{Counter: memrun.Words{}})
 	if err != nil || rep.Experiments[0].OK != 1 || rep.Experiments[0].Metric("e2el_ns") == nil {
 		t.Errorf("report %+v, error %v, want one request with its latency: the tokenizer's error is about the count alone", rep, err)
 	}
 }
 
 func TestModel(t *testing.T) {
-	payload := func(s string) *fakeReader {
+	payload := func(s string) *memrun.Reader {
 		r := tensors(text("a"))
 		r.Inputs = export.Fields{{Name: "payload", Value: export.Text(s)}}
 		return reader("openai", []export.Request{r})
 	}
 	meta := payload(`{"model":"m"}`)
-	meta.run.Meta = &export.RunMeta{Model: "from the run"}
+	meta.Header.Meta = &export.RunMeta{Model: "from the run"}
 	for _, tt := range []struct {
-		r    *fakeReader
+		r    *memrun.Reader
 		want string
 	}{
 		{payload(`{"model":"m","stream":true}`), "m"},

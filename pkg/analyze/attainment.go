@@ -45,9 +45,9 @@ type attainer struct {
 	counts     Attainment
 	conditions []*attainer
 	lacking    tally
-	output     wideSum // tokens of requests that met it
-	untold     int     // of these, those without a number of tokens
-	dropped    bool    // the recorder left outputs out
+	output     quantile.IntSum // tokens of requests that met it
+	untold     int             // of these, those without a number of tokens
+	dropped    bool            // the recorder left outputs out
 	gaps       []int64
 	judged     []judged // of the whole objective
 }
@@ -109,7 +109,7 @@ func (a *attainer) judge(p *Point, value func(slo.Metric) (float64, bool)) slo.R
 	case slo.Met:
 		a.counts.Met++
 		if p.OutputTokens.OK {
-			a.output.add(p.OutputTokens.V)
+			a.output.Add(p.OutputTokens.V)
 		} else {
 			a.untold++
 		}
@@ -142,23 +142,23 @@ func (a *attainer) value(p *Point, m slo.Metric) (float64, bool) {
 	}
 	switch m.Name {
 	case "ttft":
-		return p.TTFT.float()
+		return p.TTFT.Float()
 	case "ttfat":
-		return p.TTFAT.float()
+		return p.TTFAT.Float()
 	case "ttst":
-		return p.TTST.float()
+		return p.TTST.Float()
 	case "tpot":
 		return p.TPOT()
 	case "e2el":
-		return p.E2EL.float()
+		return p.E2EL.Float()
 	case "output_tokens":
-		return p.OutputTokens.float()
+		return p.OutputTokens.Float()
 	case "input_tokens":
-		return p.InputTokens.float()
+		return p.InputTokens.Float()
 	case "reasoning_tokens":
-		return p.ReasoningTokens.float()
+		return p.ReasoningTokens.Float()
 	case "cached_tokens":
-		return p.CachedTokens.float()
+		return p.CachedTokens.Float()
 	case "output_tokens_per_s":
 		if !p.OutputTokens.OK || !p.E2EL.OK || p.E2EL.V <= 0 {
 			return 0, false
@@ -179,8 +179,6 @@ func (a *attainer) value(p *Point, m slo.Metric) (float64, bool) {
 	panic("analyze: no such metric in an objective: " + m.Name) // slo has a list
 }
 
-func (v Value) float() (float64, bool) { return float64(v.V), v.OK }
-
 // finish returns the counts and the goodput over the length of the level.
 func (a *attainer) finish(durationNS int64) *Attainment {
 	x := a.counts
@@ -197,7 +195,7 @@ func (a *attainer) finish(durationNS int64) *Attainment {
 		s := float64(durationNS) / 1e9
 		x.Requests = Rate{float64(x.Met) / s, true}
 		if a.untold == 0 && !a.dropped {
-			x.OutputTokens = Rate{a.output.float() / s, true}
+			x.OutputTokens = Rate{a.output.Float64() / s, true}
 		}
 	}
 	slices.SortStableFunc(a.judged, func(x, y judged) int { return cmp.Compare(x.start, y.start) })

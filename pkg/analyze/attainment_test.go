@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/pa-tools/pa/pkg/analyze/slo"
+	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -63,7 +64,7 @@ func TestAttainment(t *testing.T) {
 		{"a metric that no request has", "cached_tokens>5", Config{}, alone{0, 0, 1, 4}, Share{NA: "no request has cached_tokens"}, nil, -1, -1},
 		{"decided by the other one", "cached_tokens>5 || ttft<=200ms", Config{}, alone{3, 0, 1, 1}, Share{V: 3. / 4, OK: true}, nil, 0.3, 0.7},
 		{"in a part", "ttft<=200ms", Config{Selection: Selection{Window: &Interval{0, 5 * time.Second}}}, alone{2, 1, 0, 0}, Share{V: 2. / 3, OK: true}, nil, 0.4, 1.2},
-		{"tokens not told", "ttft<=200ms", Config{TokenSource: TokenUsage}, alone{3, 1, 1, 0}, Share{V: 3. / 5, OK: true}, nil, 0.3, -1},
+		{"tokens not told", "ttft<=200ms", Config{TokenSource: answer.TokenUsage}, alone{3, 1, 1, 0}, Share{V: 3. / 5, OK: true}, nil, 0.3, -1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.cfg.SLO = objective(t, tt.slo)
@@ -134,7 +135,7 @@ func TestObjectiveMetrics(t *testing.T) {
 		"output_tokens": 5, "input_tokens": 9, "reasoning_tokens": 2, "cached_tokens": 8, "output_tokens_per_s": 5e7,
 	}
 	got := map[string]float64{}
-	m := NewMeter(&export.Run{}, Config{})
+	m := answer.NewMeter(&export.Run{}, answer.Config{})
 	q := m.Measure(&r)
 	p := point(&r, q)
 	var a attainer
@@ -206,7 +207,7 @@ func TestMaxLoad(t *testing.T) {
 			}
 			f := reader("", all...)
 			for i, l := range tt.levels {
-				f.run.Experiments[i].Value = l.load
+				f.Header.Experiments[i].Value = l.load
 			}
 			m := analyzed(t, f, Config{Streaming: &streamed, SLO: objective(t, "ttft<=1s"), SLOTarget: tt.target}).MaxLoad()
 			if m == nil || tt.none {
@@ -231,7 +232,7 @@ func TestMaxLoad(t *testing.T) {
 		t.Errorf("without an objective: %+v", m)
 	}
 	mixed := reader("", steps(), steps())
-	mixed.run.Experiments[1].Mode = export.ModeRequestRate
+	mixed.Header.Experiments[1].Mode = export.ModeRequestRate
 	if m := analyzed(t, mixed, Config{Streaming: &streamed, SLO: objective(t, "ttft<=1s")}).MaxLoad(); m != nil {
 		t.Errorf("of two modes: %+v", m)
 	}
@@ -264,7 +265,7 @@ func TestMaxLoadKinds(t *testing.T) {
 	} {
 		f := reader("", met(100), met(60), met(40))
 		for i, value := range []string{"1", "2.5", "2.5"} {
-			e := &f.run.Experiments[i]
+			e := &f.Header.Experiments[i]
 			e.Mode, e.Value, e.Meta = export.ModeRequestRate, value, &export.ExperimentMeta{Load: tt.loads[i]}
 		}
 		m := analyzed(t, f, Config{Streaming: &streamed, SLO: objective(t, "ttft<=1s"), SLOTarget: 0.75}).MaxLoad()

@@ -5,6 +5,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/pyfmt"
+	"github.com/pa-tools/pa/internal/quantile"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -25,7 +26,7 @@ import (
 func AvgFirstToken(r export.Reader) (line string, err error) {
 	a := averager{r: r, what: "first-token"}
 	return a.line("Average first-token latency: ", func(q *export.Request) {
-		a.sum.addDiff(q.Responses[0].RecvNS, q.StartNS)
+		a.sum.AddDiff(q.Responses[0].RecvNS, q.StartNS)
 		a.n++
 	})
 }
@@ -38,7 +39,7 @@ func AvgTokenToToken(r export.Reader) (line string, err error) {
 	a := averager{r: r, what: "token-to-token"}
 	return a.line("Average token-to-token latency: ", func(q *export.Request) {
 		for i := 1; i < len(q.Responses); i++ {
-			a.sum.addDiff(q.Responses[i].RecvNS, q.Responses[i-1].RecvNS)
+			a.sum.AddDiff(q.Responses[i].RecvNS, q.Responses[i-1].RecvNS)
 			a.n++
 		}
 	})
@@ -49,7 +50,7 @@ type averager struct {
 	r    export.Reader
 	what string
 
-	sum      wideSum
+	sum      quantile.IntSum
 	n        int // terms in sum
 	requests int
 	silent   int    // requests without a response
@@ -78,7 +79,7 @@ func (a *averager) line(prefix string, add func(*export.Request)) (string, error
 	if err := a.check(); err != nil {
 		return "", err
 	}
-	return prefix + pyfmt.Repr(a.sum.over(a.n)/1e9) + " s", nil
+	return prefix + pyfmt.Repr(a.sum.Div(a.n)/1e9) + " s", nil
 }
 
 // check says what the script would have raised, in words.

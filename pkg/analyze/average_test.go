@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pa-tools/pa/internal/memrun"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -67,15 +68,15 @@ func checkLine(t *testing.T, f func(export.Reader) (string, error), r export.Rea
 func TestAverageReasons(t *testing.T) {
 	for _, tt := range []struct {
 		name string
-		r    *fakeReader
+		r    *memrun.Reader
 		want string
 	}{
 		{"no experiment", reader(""), "no experiment"},
 		{"no request", reader("", nil), "no request"},
 		{"IndexError", reader("", []export.Request{at(5, 6), at(7)}), "no response in 1 of 2 requests of the first experiment (the first was sent at 7 ns)"},
-		{"KeyError", &fakeReader{
-			run: export.Run{Experiments: make([]export.Experiment, 1)}, requests: [][]export.Request{{at(5, 6)}}, skipped: []int{2},
-			warnings: []export.Warning{{Msg: "odd"}, {Msg: "member \"timestamp\" is missing", Offset: 75, LeftOut: true}},
+		{"KeyError", &memrun.Reader{
+			Header: export.Run{Experiments: make([]export.Experiment, 1)}, Requests: [][]export.Request{{at(5, 6)}}, Unread: []int{2},
+			Notes: []export.Warning{{Msg: "odd"}, {Msg: "member \"timestamp\" is missing", Offset: 75, LeftOut: true}},
 		}, `2 of 3 requests of the first experiment cannot be read (the first at byte 75: member "timestamp" is missing)`},
 		{"ZeroDivisionError", reader("", []export.Request{at(5, 6), at(7, 8)}), "no request of the first experiment has two responses"},
 	} {
@@ -88,7 +89,7 @@ func TestAverageReasons(t *testing.T) {
 // A file that breaks off gives the average of what was readable.
 func TestAverageOfCutFile(t *testing.T) {
 	r := reader("", []export.Request{at(base, base+10, base+20)})
-	r.err = errors.New("cut")
+	r.Failure = errors.New("cut")
 	line, err := AvgFirstToken(r)
 	if want := "Average first-token latency: 1e-08 s"; line != want || err != nil {
 		t.Errorf("%q, %v, want %q", line, err, want)

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/pa-tools/pa/internal/quantile"
+	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -29,7 +31,7 @@ type collector struct {
 	// lateStart says that the kernel's starts are the ends of first writes, as
 	// pa-record once took them, which may be later than the answer.
 	lateStart bool
-	sources   [TokenStated + 1]int // counted requests by source of their tokens
+	sources   [answer.TokenStated + 1]int // counted requests by source of their tokens
 	stamps    Stamps
 	starts    Stamps
 	slo       *attainer // nil: none asked for
@@ -45,7 +47,7 @@ type collector struct {
 	paused              int       // requests that a pause touched: counted ones, or left out for that
 	leftOut             []Span    // requests of all kinds that are left out because of a pause
 	lost                *lostTime // what of the time does not count; nil: nothing
-	output, input       wideSum
+	output, input       quantile.IntSum
 	withInput           int // counted requests with a known number of input tokens
 
 	events, shared int
@@ -75,21 +77,21 @@ type oddities struct {
 // events.
 type disagreement struct {
 	requests       int
-	tokens, events wideSum
+	tokens, events quantile.IntSum
 }
 
 func (d *disagreement) add(tokens, events int64) {
 	d.requests++
-	d.tokens.add(tokens)
-	d.events.add(events)
+	d.tokens.Add(tokens)
+	d.events.Add(events)
 }
 
 // add takes a request; it keeps nothing of p.
 func (c *collector) add(p *Point) {
-	if p.Paused && (p.Counted || p.Excluded == excludedPaused) {
+	if p.Paused && (p.Counted || p.Excluded == answer.ExcludedPaused) {
 		c.paused++
 	}
-	if p.leftOut {
+	if p.LeftOut {
 		c.leftOut = append(c.leftOut, Span{p.placeNS, p.EndNS})
 	}
 	if p.resent {
@@ -140,17 +142,17 @@ func (c *collector) count(p *Point) {
 	c.lastEnd = max(c.lastEnd, p.EndNS)
 	c.sources[p.TokenSource]++
 	if p.OutputTokens.OK {
-		c.output.add(p.OutputTokens.V)
+		c.output.Add(p.OutputTokens.V)
 	}
 	if p.InputTokens.OK {
-		c.input.add(p.InputTokens.V)
+		c.input.Add(p.InputTokens.V)
 		c.withInput++
 	}
 	c.events += p.Events
 	c.shared += p.SharedStamps
 	c.stamps.plus(p.stamps)
 	c.starts.one(p.start)
-	if p.Streamed == StreamedUnknown && !p.numbers {
+	if p.Streamed == answer.StreamedUnknown && !p.numbers {
 		c.undecide(p)
 	}
 	c.streams.add(p)
@@ -200,7 +202,7 @@ func (c *collector) note(p *Point) {
 	if p.assumed {
 		o.assumed++
 	}
-	if u, events := p.OutputTokens.V, int64(p.Events); p.TokenSource == TokenUsage && events > 1 && p.Streamed == StreamedYes {
+	if u, events := p.OutputTokens.V, int64(p.Events); p.TokenSource == answer.TokenUsage && events > 1 && p.Streamed == answer.StreamedYes {
 		switch {
 		case u > events:
 			c.above.add(u, events)
@@ -241,7 +243,7 @@ func (c *collector) finish(run *export.Run, e *export.Experiment, cfg Config, se
 		x.DurationNS = int64(sel.Counting())
 		x.Throughput = f.throughput(sel.Counting().Seconds(), concurrency(e))
 	} else {
-		if v := span(c.firstStart, c.lastEnd); v.OK && v.V > 0 && c.firstStart != 0 && !c.adrift {
+		if v := answer.Elapsed(c.firstStart, c.lastEnd); v.OK && v.V > 0 && c.firstStart != 0 && !c.adrift {
 			x.DurationNS = int64(c.lost.counting(c.firstStart, c.lastEnd))
 		}
 		x.Throughput = c.throughput(x.DurationNS, e)
@@ -291,14 +293,14 @@ func (c *collector) throughput(durationNS int64, e *export.Experiment) Throughpu
 	}
 	s := float64(durationNS) / 1e9
 	t.Requests = Rate{float64(c.ok) / s, true}
-	if c.ok == c.sources[TokenAuto] || c.odd.dropped+c.odd.notCounted > 0 || c.streams.uncounted > 0 {
+	if c.ok == c.sources[answer.TokenAuto] || c.odd.dropped+c.odd.notCounted > 0 || c.streams.uncounted > 0 {
 		return t
 	}
-	t.OutputTokens = Rate{c.output.float() / s, true}
+	t.OutputTokens = Rate{c.output.Float64() / s, true}
 	if c.withInput == c.ok {
 		both := c.output
-		both.plus(c.input)
-		t.TotalTokens = Rate{both.float() / s, true}
+		both.AddSum(c.input)
+		t.TotalTokens = Rate{both.Float64() / s, true}
 	}
 	if users := concurrency(e); users > 0 {
 		t.OutputTokensPerUser = Rate{t.OutputTokens.PerSecond / users, true}
@@ -329,15 +331,15 @@ func concurrency(e *export.Experiment) float64 {
 }
 
 // source sums up where the output tokens come from.
-func (c *collector) source() TokenSource {
-	found := TokenAuto
+func (c *collector) source() answer.TokenSource {
+	found := answer.TokenAuto
 	for s, n := range c.sources {
 		switch {
-		case n == 0 || TokenSource(s) == TokenAuto:
-		case found == TokenAuto:
-			found = TokenSource(s)
+		case n == 0 || answer.TokenSource(s) == answer.TokenAuto:
+		case found == answer.TokenAuto:
+			found = answer.TokenSource(s)
 		default:
-			return TokenMixed
+			return answer.TokenMixed
 		}
 	}
 	return found
@@ -393,7 +395,7 @@ func (c *collector) warnings(cfg Config, x *Experiment) []error {
 	if n := c.streams.not; n < c.ok {
 		requests(KindMissingTimes, n, " had an answer that was not streamed: they have an E2EL and no TTFT, TTST, ITL or TPOT")
 	}
-	if cfg.TokenSource != TokenAuto {
+	if cfg.TokenSource != answer.TokenAuto {
 		requests(KindTokenCount, o.noTokens, fmt.Sprintf(" had no number of tokens from %s: not in the token metrics; choose another --token-source", cfg.TokenSource))
 	}
 	if o.notCounted > 0 {
@@ -401,7 +403,7 @@ func (c *collector) warnings(cfg Config, x *Experiment) []error {
 			return ofRequests(n) + " had an output that the tokenizer could not count, so they have no output tokens and no TPOT, and token rates are n/a: " + c.refusal + "; check the tokenizer file"
 		}, int64(o.notCounted), ok))
 	}
-	if x.TokenSource == TokenMixed {
+	if x.TokenSource == answer.TokenMixed {
 		w = append(w, c.mixture())
 	}
 	say(KindTokenCount, func(n []int64) string {
@@ -427,7 +429,7 @@ func (c *collector) mixture() error {
 			text += ", by what the file states in " + grouped(n[3])
 		}
 		return text + "; --token-source chooses one"
-	}, int64(c.sources[TokenUsage]), int64(c.sources[TokenTokenizer]), int64(c.sources[TokenResponses]), int64(c.sources[TokenStated]))
+	}, int64(c.sources[answer.TokenUsage]), int64(c.sources[answer.TokenTokenizer]), int64(c.sources[answer.TokenResponses]), int64(c.sources[answer.TokenStated]))
 }
 
 // A tally counts by name.

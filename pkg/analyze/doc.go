@@ -1,9 +1,7 @@
 // Package analyze turns the requests of a recorded run into latencies, token
 // counts and throughputs.
 //
-// A token event is a response, or a part of one, that adds output to one of
-// the answers to a request. [Decoder] finds the token events of a request,
-// [Meter] its [Measures], and [Run] sums up a whole file, experiment by
+// Package answer measures each request; [Run] sums up a whole file, experiment by
 // experiment:
 //
 //	rep, err := analyze.Run(ctx, r, analyze.Config{})

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/pa-tools/pa/internal/quantile"
+	"github.com/pa-tools/pa/pkg/answer"
 )
 
 // The first tenth of a level's requests is compared with the rest where it has
@@ -39,7 +40,7 @@ type timed struct {
 
 const noLatency = math.MinInt64
 
-func orNone(v Value) int64 {
+func orNone(v answer.Value) int64 {
 	if !v.OK {
 		return noLatency
 	}

@@ -1,6 +1,8 @@
 package analyze
 
-import "sort"
+import (
+	"sort"
+)
 
 // A flow is what was completed and delivered between two instants.
 type flow struct {
@@ -33,7 +35,7 @@ func (t *tokenTally) minus(u tokenTally) {
 func (p *Point) tokens() tokenTally {
 	var t tokenTally
 	switch {
-	case p.dropped || p.tokensWithheld() || p.NotCounted != nil:
+	case p.dropped || p.TokensWithheld() || p.NotCounted != nil:
 		t.dropped = 1
 	case p.OutputTokens.OK:
 		t.knownOutput = 1

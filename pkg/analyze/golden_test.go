@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/pa-tools/pa/internal/golden"
+	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/profilejson"
 )
@@ -217,7 +218,7 @@ func TestGoldenTokens(t *testing.T) {
 				continue
 			}
 			found = true
-			rep, err := Run(context.Background(), open(t, name, b), Config{TokenSource: TokenResponses})
+			rep, err := Run(context.Background(), open(t, name, b), Config{TokenSource: answer.TokenResponses})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,6 +1,9 @@
 package analyze
 
-import "github.com/pa-tools/pa/pkg/export"
+import (
+	"github.com/pa-tools/pa/pkg/answer"
+	"github.com/pa-tools/pa/pkg/export"
+)
 
 // A Unit is the unit of a metric's values.
 type Unit uint8
@@ -65,9 +68,9 @@ type Definition struct {
 	// needsStream metrics have no value where answers were not streamed.
 	needsStream bool
 	// Exactly one of these takes the values out of a request's measures.
-	one   func(*Measures) Value
-	many  func(*Measures) []int64
-	ratio func(*Measures) (float64, bool)
+	one   func(*answer.Measures) answer.Value
+	many  func(*answer.Measures) []int64
+	ratio func(*answer.Measures) (float64, bool)
 }
 
 // Strict are this project's own definitions, in the order of a report.
@@ -77,14 +80,14 @@ var Strict = [...]Definition{
 		Formula:  "first token event − start",
 		Doc:      "Time to first token. A request without a token event has none.",
 		ofTokens: true, needsStream: true,
-		one: func(m *Measures) Value { return m.TTFT },
+		one: func(m *answer.Measures) answer.Value { return m.TTFT },
 	},
 	{
 		Key: "ttfat_ns", Name: "TTFAT", Unit: Nanoseconds, Population: PerRequest,
 		Formula:  "first token event that is no reasoning − start",
 		Doc:      "Time to first answer token, only of requests that reasoned before they answered.",
 		ofTokens: true,
-		one:      func(m *Measures) Value { return m.TTFAT },
+		one:      func(m *answer.Measures) answer.Value { return m.TTFAT },
 	},
 	{
 		Key: "ttst_ns", Name: "TTST", Unit: Nanoseconds, Population: PerRequest,
@@ -92,7 +95,7 @@ var Strict = [...]Definition{
 		Doc:      "Time to second token. With several choices, of the choice that began first.",
 		needs:    export.PartGaps,
 		ofTokens: true, needsStream: true,
-		one: func(m *Measures) Value { return m.TTST },
+		one: func(m *answer.Measures) answer.Value { return m.TTST },
 	},
 	{
 		Key: "itl_ns", Name: "ITL", Unit: Nanoseconds, Population: PerGap,
@@ -100,7 +103,7 @@ var Strict = [...]Definition{
 		Doc:      "Inter-token latency at the granularity of chunks: several tokens in a chunk are one event. Events that came in one read share a stamp, their gap is 0.",
 		needs:    export.PartGaps,
 		ofTokens: true, needsStream: true,
-		many: func(m *Measures) []int64 { return m.Gaps },
+		many: func(m *answer.Measures) []int64 { return m.Gaps },
 	},
 	{
 		Key: "tpot_ns", Name: "TPOT", Unit: Nanoseconds, Population: PerRequest,
@@ -108,26 +111,26 @@ var Strict = [...]Definition{
 		Doc:      "Time per output token after the first. None for fewer than two output tokens or fewer than two token events. Tokens of all choices count.",
 		needs:    export.PartLast,
 		ofTokens: true, needsStream: true,
-		ratio: (*Measures).TPOT,
+		ratio: (*answer.Measures).TPOT,
 	},
 	{
 		Key: "e2el_ns", Name: "E2EL", Unit: Nanoseconds, Population: PerRequest,
 		Formula: "last response of any kind − start",
 		Doc:     "End-to-end latency. A request without a response has none.",
 		needs:   export.PartEnds,
-		one:     func(m *Measures) Value { return m.E2EL },
+		one:     func(m *answer.Measures) answer.Value { return m.E2EL },
 	},
 	{
 		Key: "output_tokens", Name: "output tokens", Unit: Tokens, Population: PerRequest,
 		Formula:  "usage of the server, else the tokenizer's count of the text, else the number of token events",
 		Doc:      "The source is reported beside the number.",
 		ofTokens: true,
-		one:      func(m *Measures) Value { return m.OutputTokens },
+		one:      func(m *answer.Measures) answer.Value { return m.OutputTokens },
 	},
 	{
 		Key: "input_tokens", Name: "input tokens", Unit: Tokens, Population: PerRequest,
 		Formula: "usage of the server",
-		one:     func(m *Measures) Value { return m.InputTokens },
+		one:     func(m *answer.Measures) answer.Value { return m.InputTokens },
 	},
 	{
 		Key: "reasoning_tokens", Name: "reasoning tok.", Unit: Tokens, Population: PerRequest,
@@ -135,13 +138,13 @@ var Strict = [...]Definition{
 		Doc:      "Part of the output tokens. Left out when no request has any.",
 		rare:     true,
 		ofTokens: true,
-		one:      func(m *Measures) Value { return m.ReasoningTokens },
+		one:      func(m *answer.Measures) answer.Value { return m.ReasoningTokens },
 	},
 	{
 		Key: "cached_tokens", Name: "cached tokens", Unit: Tokens, Population: PerRequest,
 		Formula: "usage of the server",
 		Doc:     "Part of the input tokens: the prefix that the server did not have to compute again. Left out when no request has any.",
 		rare:    true,
-		one:     func(m *Measures) Value { return m.CachedTokens },
+		one:     func(m *answer.Measures) answer.Value { return m.CachedTokens },
 	},
 }

@@ -8,61 +8,9 @@ import (
 	"time"
 
 	"github.com/pa-tools/pa/internal/plural"
+	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
-
-// pauses lists the times in which the recorder could not run, in order and without
-// overlaps.
-type pauses []Span
-
-// pausesOf returns the pauses of a run.
-func pausesOf(run *export.Run) pauses {
-	if run.Meta == nil {
-		return nil
-	}
-	var all pauses
-	for _, p := range run.Meta.Pauses {
-		all = append(all, Span{p.StartNS, max(p.StartNS, p.EndNS)})
-	}
-	slices.SortFunc(all, func(a, b Span) int { return cmp.Compare(a.FromNS, b.FromNS) })
-	merged := all[:0]
-	for _, p := range all {
-		if n := len(merged); n > 0 && p.FromNS <= merged[n-1].ToNS {
-			merged[n-1].ToNS = max(merged[n-1].ToNS, p.ToNS)
-			continue
-		}
-		merged = append(merged, p)
-	}
-	return merged
-}
-
-// from returns the pauses that end at t or later.
-func (p pauses) from(t uint64) pauses {
-	return p[sort.Search(len(p), func(i int) bool { return p[i].ToNS >= t }):]
-}
-
-// touch reports whether a request was in flight, or due and not yet sent, during a
-// pause.
-func (p pauses) touch(r *export.Request) bool {
-	if len(p) == 0 {
-		return false
-	}
-	var from uint64
-	for _, t := range [...]uint64{r.ScheduledNS, r.IssuedNS, r.StartNS} {
-		if t != 0 && (from == 0 || t < from) {
-			from = t
-		}
-	}
-	if from == 0 { // it never left
-		from = r.EndedNS
-	}
-	to := max(from, r.EndedNS)
-	if end, ok := r.EndNS(); ok {
-		to = max(to, end)
-	}
-	rest := p.from(from)
-	return from != 0 && len(rest) > 0 && rest[0].FromNS <= to
-}
 
 // A lostTime is the time of a level that does not count if pauses are left out: all
 // time in a pause, and at other times the share of the slots of a closed loop that
@@ -81,7 +29,7 @@ type lostTime struct {
 // newLostTime returns the time that pauses and left-out requests took from a level.
 // slots is the concurrency of a closed loop; 0 means another load, which loses only
 // the pauses.
-func newLostTime(p pauses, requests []Span, slots float64) *lostTime {
+func newLostTime(p answer.Pauses, requests []Span, slots float64) *lostTime {
 	if slots <= 0 {
 		requests = nil
 	}
@@ -91,7 +39,7 @@ func newLostTime(p pauses, requests []Span, slots float64) *lostTime {
 	}
 	var changes []change
 	for _, s := range p {
-		changes = append(changes, change{s.FromNS, 1, 0}, change{s.ToNS, -1, 0})
+		changes = append(changes, change{s.StartNS, 1, 0}, change{s.EndNS, -1, 0})
 	}
 	for _, s := range requests {
 		if s.FromNS != 0 && s.ToNS > s.FromNS {

@@ -8,13 +8,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/pa-tools/pa/internal/memrun"
+	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
 // pausedLevel is a closed loop of one slot whose requests take a second, with a
 // pause from 2.5 s to 5 s in the third one. One fails in the pause, one was due in
 // it and sent later, and one warmed up across it.
-func pausedLevel() *fakeReader {
+func pausedLevel() *memrun.Reader {
 	var all []export.Request
 	for _, s := range []float64{0, 1, 2, 5.5, 6.5, 7.5, 8.5} {
 		end := s + 1
@@ -31,8 +33,8 @@ func pausedLevel() *fakeReader {
 		as(sent(2.1), export.StatusTimeout, export.PhaseMeasured, 5.2),
 		as(sent(2.2, 5.2), export.StatusOK, export.PhaseWarmup, 0))
 	f := reader("openai", all)
-	f.run.Meta = &export.RunMeta{Pauses: []export.Pause{{StartNS: sec(2.5), EndNS: sec(5), DurationNS: 2.5e9, Cause: export.PauseStopped}}}
-	f.run.Experiments[0].Meta = &export.ExperimentMeta{StartNS: sec(-1), EndNS: sec(10)}
+	f.Header.Meta = &export.RunMeta{Pauses: []export.Pause{{StartNS: sec(2.5), EndNS: sec(5), DurationNS: 2.5e9, Cause: export.PauseStopped}}}
+	f.Header.Experiments[0].Meta = &export.ExperimentMeta{StartNS: sec(-1), EndNS: sec(10)}
 	return f
 }
 
@@ -137,15 +139,9 @@ func TestPausesInWindows(t *testing.T) {
 	}
 }
 
-// Pauses in a file may come in any order, and overlap.
-func TestPausesOf(t *testing.T) {
-	run := &export.Run{Meta: &export.RunMeta{Pauses: []export.Pause{
-		{StartNS: 50, EndNS: 60}, {StartNS: 10, EndNS: 20}, {StartNS: 15, EndNS: 30}, {StartNS: 40, EndNS: 35},
-	}}}
-	p := pausesOf(run)
-	if d := cmp.Diff(pauses{{10, 30}, {40, 40}, {50, 60}}, p); d != "" {
-		t.Fatalf("pauses (-want +got):\n%s", d)
-	}
+// Time in pauses and in the slots of left-out requests does not count.
+func TestLostTime(t *testing.T) {
+	p := answer.Pauses{{StartNS: 10, EndNS: 30}, {StartNS: 40, EndNS: 40}, {StartNS: 50, EndNS: 60}}
 	// Both of two slots had requests that are left out: from 4 to 34, and from 20 to 70.
 	out := []Span{{4, 34}, {20, 70}}
 	for _, tt := range []struct {
@@ -166,29 +162,9 @@ func TestPausesOf(t *testing.T) {
 			t.Errorf("closed loop: %d counts from %d to %d, want %d", got, tt.from, tt.to, tt.loop)
 		}
 	}
-	damaged := newLostTime(pauses{{1, math.MaxUint64 - 1}}, nil, 0)
+	damaged := newLostTime(answer.Pauses{{StartNS: 1, EndNS: math.MaxUint64 - 1}}, nil, 0)
 	if got := damaged.counting(0, math.MaxUint64); got != 0 {
 		t.Errorf("%v of a level that is all pause counts", got)
-	}
-	for _, tt := range []struct {
-		name string
-		r    export.Request
-		want bool
-	}{
-		{"before", at(1, 9), false},
-		{"edge: ends where it begins", at(1, 10), true},
-		{"across", at(1, 100), true},
-		{"within", at(12, 13), true},
-		{"behind", at(61, 90), false},
-		{"between", at(31, 39), false},
-		{"due in it", export.Request{ScheduledNS: 55, StartNS: 70, EndedNS: 80}, true},
-		{"waited to be sent in it", export.Request{IssuedNS: 5, StartNS: 70, EndedNS: 80}, true},
-		{"never left", export.Request{EndedNS: 55}, true},
-		{"no time at all", export.Request{}, false},
-	} {
-		if got := p.touch(&tt.r); got != tt.want {
-			t.Errorf("%s: touched %v, want %v", tt.name, got, tt.want)
-		}
 	}
 }
 
@@ -196,7 +172,7 @@ func TestPausesOf(t *testing.T) {
 func TestResent(t *testing.T) {
 	f := pausedLevel()
 	for _, i := range []int{0, 3, 8} { // the last one warmed up
-		f.requests[0][i].Resent = true
+		f.Requests[0][i].Resent = true
 	}
 	rep, err := Run(t.Context(), f, Config{})
 	if err != nil {

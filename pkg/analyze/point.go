@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -27,7 +28,7 @@ type Point struct {
 	// Model is the model that it went to, in a run with several.
 	Model string
 	// Measured has no Answer.
-	Measured
+	answer.Measured
 	// TokenNS are the instants of the token events, of all choices, and GapNS
 	// those at which the Gaps ended.
 	TokenNS, GapNS []uint64
@@ -50,11 +51,11 @@ type Point struct {
 
 // point returns what is kept of r. Place, InputHash, TokenNS and GapNS are for
 // those who keep it.
-func point(r *export.Request, q *Measured) Point {
+func point(r *export.Request, q *answer.Measured) Point {
 	p := Point{
 		ID: r.ID, StartNS: r.StartNS, Model: r.Model, Measured: *q,
 		assumed: q.Answer.Assumed, dropped: q.Answer.Dropped, numbers: q.Answer.Numbers, unreadable: q.Answer.Unreadable,
-		cancelled: r.Status == export.StatusCancelled && !q.leftOut,
+		cancelled: r.Status == export.StatusCancelled && !q.LeftOut,
 		numbered:  r.HasMeta, start: r.StartSource, resent: r.Resent,
 	}
 	p.Answer = nil
@@ -69,7 +70,7 @@ func point(r *export.Request, q *Measured) Point {
 		first := r.Responses[0].RecvNS
 		p.early = first < q.FromNS
 		p.answeredEarly = p.early && r.StartNS != 0 && r.StartNS <= first && q.FromNS == r.SentNS
-		p.complete = (r.Status == export.StatusOK || r.Status == export.StatusUnknown) && q.Class == "" && !q.leftOut
+		p.complete = (r.Status == export.StatusOK || r.Status == export.StatusUnknown) && q.Class == "" && !q.LeftOut
 	}
 	p.EndNS = max(p.EndNS, r.EndedNS)
 	if q.Counted {
@@ -86,7 +87,7 @@ type keeper struct {
 	times  arena[uint64]
 }
 
-func (k *keeper) keep(p *Point, r *export.Request, a *Answer) {
+func (k *keeper) keep(p *Point, r *export.Request, a *answer.Answer) {
 	c := *p
 	c.Gaps = k.gaps.keep(p.Gaps)
 	c.TokenNS = k.times.take(len(a.Events))
@@ -100,7 +101,7 @@ func (k *keeper) keep(p *Point, r *export.Request, a *Answer) {
 }
 
 // gapEnds returns when each of n gaps between the token events ended.
-func (k *keeper) gapEnds(tokens []uint64, a *Answer, n int) []uint64 {
+func (k *keeper) gapEnds(tokens []uint64, a *answer.Answer, n int) []uint64 {
 	switch n {
 	case 0: // also where the file only seems to show some
 		return nil
@@ -110,7 +111,7 @@ func (k *keeper) gapEnds(tokens []uint64, a *Answer, n int) []uint64 {
 	ends := k.times.take(n)[:0]
 	for i := range a.Events {
 		e := &a.Events[i]
-		if e.prev >= 0 && span(a.Events[e.prev].RecvNS, e.RecvNS).OK {
+		if e.Prev >= 0 && answer.Elapsed(a.Events[e.Prev].RecvNS, e.RecvNS).OK {
 			ends = append(ends, e.RecvNS)
 		}
 	}

@@ -60,11 +60,11 @@ func (s *sample[T]) summary() *Summary {
 func mean[T int64 | float64](x []T) float64 {
 	switch x := any(x).(type) {
 	case []int64:
-		var s wideSum
+		var s quantile.IntSum
 		for _, v := range x {
-			s.add(v)
+			s.Add(v)
 		}
-		return s.over(len(x))
+		return s.Div(len(x))
 	case []float64:
 		var s quantile.Sum
 		for _, v := range x {

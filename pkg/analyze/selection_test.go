@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -204,7 +205,7 @@ func TestExtent(t *testing.T) {
 		{"one instant", []uint64{sec(-1)}, 0, 10},
 	} {
 		r := reader("", steps())
-		r.run.Experiments[0].WindowBoundaries = tt.bounds
+		r.Header.Experiments[0].WindowBoundaries = tt.bounds
 		e := analyzed(t, r, Config{Selection: Selection{TrimStart: Trim{Share: 0.5}}}).Experiments[0]
 		if got, want := e.Selected.Level, (Span{sec(tt.from), sec(tt.to)}); got != want {
 			t.Errorf("%s: level %v, want %v", tt.name, got, want)
@@ -259,7 +260,7 @@ func TestRunSeries(t *testing.T) {
 		t.Fatalf("series %+v", e.Series)
 	}
 	p := e.Series[0]
-	if diff := cmp.Diff([]uint64{1010, 1020, 1030}, p.TokenNS); diff != "" || p.EndNS != 1030 || p.TTFT != some(110) || len(p.Gaps) != 2 {
+	if diff := cmp.Diff([]uint64{1010, 1020, 1030}, p.TokenNS); diff != "" || p.EndNS != 1030 || p.TTFT != answer.Some(110) || len(p.Gaps) != 2 {
 		t.Errorf("first point %+v, tokens (-want +got):\n%s", p, diff)
 	}
 	if e.Series[0].InputHash != e.Series[1].InputHash || e.Series[2].InputHash == e.Series[0].InputHash {

@@ -82,8 +82,8 @@ func TestServerFigures(t *testing.T) {
 			r := reader("openai", []export.Request{{StartNS: 110, Status: export.StatusOK, Responses: []export.Response{
 				{RecvNS: 150, Outputs: export.Fields{{Name: "response", Value: export.Text("data: {\"object\":\"chat.completion.chunk\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"a\"}}]}\n\n")}}},
 			}}})
-			r.run.Experiments[0].WindowBoundaries = []uint64{100, 200}
-			r.scrapes = tt.scrapes
+			r.Header.Experiments[0].WindowBoundaries = []uint64{100, 200}
+			r.Telemetry = tt.scrapes
 			rep, err := Run(t.Context(), r, Config{})
 			if err != nil {
 				t.Fatal(err)

@@ -90,7 +90,7 @@ func TestSteadyState(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := reader("", tt.r)
-			r.run.Experiments[0].Value, r.run.Experiments[0].WindowBoundaries = tt.value, tt.bounds
+			r.Header.Experiments[0].Value, r.Header.Experiments[0].WindowBoundaries = tt.value, tt.bounds
 			e := &analyzed(t, r, Config{Selection: Selection{SteadyState: true}}).Experiments[0]
 			if tt.problem != "" {
 				if e.Problem == nil || !strings.Contains(e.Problem.Error(), tt.problem) {
@@ -115,7 +115,7 @@ func TestSteadyState(t *testing.T) {
 		})
 	}
 	rate := reader("", []export.Request{ok(0, 9)})
-	rate.run.Experiments[0].Mode = export.ModeRequestRate
+	rate.Header.Experiments[0].Mode = export.ModeRequestRate
 	if e := analyzed(t, rate, Config{Selection: Selection{SteadyState: true}}).Experiments[0]; e.Problem == nil || !strings.Contains(e.Problem.Error(), "request rate 1 holds no number") {
 		t.Errorf("of a request rate: %v", e.Problem)
 	}

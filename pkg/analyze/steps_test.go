@@ -117,7 +117,7 @@ func TestPoints(t *testing.T) {
 	}
 	// Of a file that does not hold gaps there are none, and no ends of them.
 	gapless := reader("openai", []export.Request{openaiRequest(delta("a"), delta("b"))})
-	gapless.run.Meta = &export.RunMeta{Import: &export.Import{Lacks: []export.Lack{{Part: export.PartGaps, Why: "first and last"}}}}
+	gapless.Header.Meta = &export.RunMeta{Import: &export.Import{Lacks: []export.Lack{{Part: export.PartGaps, Why: "first and last"}}}}
 	if p := analyzed(t, gapless, Config{Series: true}).Experiments[0].Series[0]; len(p.Gaps) != 0 || len(p.GapNS) != 0 {
 		t.Errorf("%d gaps and %d ends of a file without", len(p.Gaps), len(p.GapNS))
 	}

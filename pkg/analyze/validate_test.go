@@ -7,12 +7,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pa-tools/pa/internal/memrun"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
 func TestValidate(t *testing.T) {
-	windows := func(w ...uint64) func(*fakeReader) {
-		return func(r *fakeReader) { r.run.Experiments[0].WindowBoundaries = w }
+	windows := func(w ...uint64) func(*memrun.Reader) {
+		return func(r *memrun.Reader) { r.Header.Experiments[0].WindowBoundaries = w }
 	}
 	sent := at(1000, 1010)
 	sent.SentNS = 999
@@ -29,7 +30,7 @@ func TestValidate(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		r      []export.Request
-		change func(*fakeReader)
+		change func(*memrun.Reader)
 		want   []string // beginnings of violations
 	}{
 		{"nothing wrong", []export.Request{at(1000, 1010, 1010, 1020)}, windows(0, 2000), nil},
@@ -46,32 +47,32 @@ func TestValidate(t *testing.T) {
 		{"periodic concurrency", []export.Request{at(1000, 1010)}, windows(0, math.MaxUint64), nil},
 		{"windows go back", nil, windows(10, 20, 20), []string{"experiment 0: window boundary 2 (20) is not after the one before (20)"}},
 		{"one boundary", nil, windows(10), []string{"experiment 0: one window boundary"}},
-		{"a value that is no number", nil, func(r *fakeReader) { r.run.Experiments[0].Value = "x" }, []string{`experiment 0: value "x"`}},
-		{"a load that another tool's file does not say", nil, func(r *fakeReader) {
-			r.run.Experiments[0].Mode, r.run.Experiments[0].Value = "", ""
-			r.run.Meta = &export.RunMeta{Import: &export.Import{Format: "f"}}
+		{"a value that is no number", nil, func(r *memrun.Reader) { r.Header.Experiments[0].Value = "x" }, []string{`experiment 0: value "x"`}},
+		{"a load that another tool's file does not say", nil, func(r *memrun.Reader) {
+			r.Header.Experiments[0].Mode, r.Header.Experiments[0].Value = "", ""
+			r.Header.Meta = &export.RunMeta{Import: &export.Import{Format: "f"}}
 		}, nil},
-		{"a load that a file of our own does not say", nil, func(r *fakeReader) {
-			r.run.Experiments[0].Mode, r.run.Experiments[0].Value = "", ""
-			r.run.Meta = &export.RunMeta{}
+		{"a load that a file of our own does not say", nil, func(r *memrun.Reader) {
+			r.Header.Experiments[0].Mode, r.Header.Experiments[0].Value = "", ""
+			r.Header.Meta = &export.RunMeta{}
 		}, []string{`experiment 0: value "" of mode ""`}},
-		{"counts", []export.Request{at(1000, 1010), failed}, func(r *fakeReader) {
-			r.run.Experiments[0].Meta = &export.ExperimentMeta{Measured: 2, Failed: 1, Late: 3}
+		{"counts", []export.Request{at(1000, 1010), failed}, func(r *memrun.Reader) {
+			r.Header.Experiments[0].Meta = &export.ExperimentMeta{Measured: 2, Failed: 1, Late: 3}
 		}, []string{"experiment 0: the file says 2 measured requests and holds 1", "experiment 0: the file says 3 late requests and holds 0"}},
-		{"outputs that were dropped", []export.Request{dropped, at(1000, 1010)}, func(r *fakeReader) {
-			r.run.Experiments[0].Meta = &export.ExperimentMeta{Measured: 2, OutputsDropped: 1}
+		{"outputs that were dropped", []export.Request{dropped, at(1000, 1010)}, func(r *memrun.Reader) {
+			r.Header.Experiments[0].Meta = &export.ExperimentMeta{Measured: 2, OutputsDropped: 1}
 		}, nil},
-		{"outputs that were dropped and are there", []export.Request{kept}, func(r *fakeReader) {
-			r.run.Experiments[0].Meta = &export.ExperimentMeta{Measured: 1, OutputsDropped: 2}
+		{"outputs that were dropped and are there", []export.Request{kept}, func(r *memrun.Reader) {
+			r.Header.Experiments[0].Meta = &export.ExperimentMeta{Measured: 1, OutputsDropped: 2}
 		}, []string{
 			"experiment 0: request 0 (timestamp 1000): response 0 has outputs, though they were dropped",
 			"experiment 0: the file says that the outputs of 2 requests were dropped and holds 1 such",
 		}},
-		{"sent again", []export.Request{again, again, at(1000, 1010)}, func(r *fakeReader) {
-			r.run.Experiments[0].Meta = &export.ExperimentMeta{Measured: 3, Resent: 2}
+		{"sent again", []export.Request{again, again, at(1000, 1010)}, func(r *memrun.Reader) {
+			r.Header.Experiments[0].Meta = &export.ExperimentMeta{Measured: 3, Resent: 2}
 		}, nil},
-		{"sent again, and not counted", []export.Request{again}, func(r *fakeReader) {
-			r.run.Experiments[0].Meta = &export.ExperimentMeta{Measured: 1}
+		{"sent again, and not counted", []export.Request{again}, func(r *memrun.Reader) {
+			r.Header.Experiments[0].Meta = &export.ExperimentMeta{Measured: 1}
 		}, []string{"experiment 0: the file says that 0 requests were sent again and holds 1 such"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -108,10 +109,10 @@ func TestValidateNotUTF8(t *testing.T) {
 // The counts of a file that breaks off are not held against it.
 func TestValidateCut(t *testing.T) {
 	r := reader("", []export.Request{at(1000, 1010)})
-	r.run.Experiments[0].Meta = &export.ExperimentMeta{Measured: 7}
-	r.err = errors.New("cut")
+	r.Header.Experiments[0].Meta = &export.ExperimentMeta{Measured: 7}
+	r.Failure = errors.New("cut")
 	v, err := Validate(context.Background(), r, func(v Violation) { t.Errorf("violation %v", v) })
-	if !errors.Is(err, r.err) || v.Requests != 1 {
+	if !errors.Is(err, r.Failure) || v.Requests != 1 {
 		t.Errorf("%+v, %v, want one request and the reader's error", v, err)
 	}
 }

@@ -4,15 +4,16 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/pa-tools/pa/internal/memrun"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
 // found are the violations of a file, after a change to it.
-func found(t *testing.T, change func(*fakeReader)) (got []string) {
+func found(t *testing.T, change func(*memrun.Reader)) (got []string) {
 	t.Helper()
 	r := reader("", []export.Request{at(1000, 1010)})
-	r.run.Meta = &export.RunMeta{}
-	r.run.Experiments[0].Meta = &export.ExperimentMeta{Measured: 1}
+	r.Header.Meta = &export.RunMeta{}
+	r.Header.Experiments[0].Meta = &export.ExperimentMeta{Measured: 1}
 	change(r)
 	if _, err := Validate(t.Context(), r, func(v Violation) { got = append(got, v.String()) }); err != nil {
 		t.Fatal(err)
@@ -80,7 +81,7 @@ func TestValidateTelemetry(t *testing.T) {
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got := found(t, func(r *fakeReader) { r.scrapes, r.run.Meta.Telemetry = tt.scrapes, tt.sources })
+			got := found(t, func(r *memrun.Reader) { r.Telemetry, r.Header.Meta.Telemetry = tt.scrapes, tt.sources })
 			if !slices.Equal(got, tt.want) {
 				t.Errorf("violations\n%q, want\n%q", got, tt.want)
 			}
@@ -110,9 +111,9 @@ func TestValidateServerStats(t *testing.T) {
 		{"composed of nothing", export.ServerStats{Models: []export.ServerModel{{Name: "m", Composing: []int{1}}}}, []string{`experiment 0: model "m" is composed of model 1 of 1`}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got := found(t, func(r *fakeReader) {
-				r.run.Experiments[0].WindowBoundaries = []uint64{0, 2000}
-				r.run.Experiments[0].Meta.ServerStats = &tt.s
+			got := found(t, func(r *memrun.Reader) {
+				r.Header.Experiments[0].WindowBoundaries = []uint64{0, 2000}
+				r.Header.Experiments[0].Meta.ServerStats = &tt.s
 			})
 			if !slices.Equal(got, tt.want) {
 				t.Errorf("violations\n%q, want\n%q", got, tt.want)

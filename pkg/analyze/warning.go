@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/pa-tools/pa/internal/plural"
+	"github.com/pa-tools/pa/internal/quantile"
 )
 
 // A WarningKind is the subject of a [Warning]. Reports group warnings by kind, and
@@ -156,9 +157,9 @@ func ofRequests(n []int64) string {
 }
 
 // wholeOf returns a sum as an int64, or the largest int64 if the sum does not fit.
-func wholeOf(s wideSum) int64 {
-	if f := s.float(); f >= math.MaxInt64 {
+func wholeOf(s quantile.IntSum) int64 {
+	if f := s.Float64(); f >= math.MaxInt64 {
 		return math.MaxInt64
 	}
-	return s.big().Int64()
+	return s.Big().Int64()
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -40,7 +41,7 @@ func TestWindows(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := reader("", steps())
-			r.run.Experiments[0].WindowBoundaries = tt.bounds
+			r.Header.Experiments[0].WindowBoundaries = tt.bounds
 			e := &analyzed(t, r, tt.cfg).Experiments[0]
 			if tt.problem != "" {
 				if e.Problem == nil || !strings.Contains(e.Problem.Error(), tt.problem) || e.Windows != nil {
@@ -130,7 +131,7 @@ func TestFlow(t *testing.T) {
 		{"outputs dropped elsewhere", Config{}, []export.Request{usage, dropped}, 1025, 1035, [3]float64{1, 0, 0}},
 		{"what was cancelled was delivered", Config{}, []export.Request{usage, cancelled}, 1000, 1035, [3]float64{1, 7, 16}},
 		{"what failed was not", Config{}, []export.Request{usage, failed}, 1000, 1035, [3]float64{1, 5, 14}},
-		{"no tokens from usage", Config{TokenSource: TokenUsage}, []export.Request{openaiRequest(delta("a"))}, 1000, 1035, [3]float64{1, -1, -1}},
+		{"no tokens from usage", Config{TokenSource: answer.TokenUsage}, []export.Request{openaiRequest(delta("a"))}, 1000, 1035, [3]float64{1, -1, -1}},
 		{"no input tokens", Config{}, []export.Request{openaiRequest(delta("a"))}, 1000, 1035, [3]float64{1, 1, -1}},
 	} {
 		r := reader("openai", tt.r)

@@ -1,16 +1,16 @@
 package dialect
 
 import (
-	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/dialect/explain"
+	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
 // Meter returns a Meter for tools that treat every answer as streamed. Such tools
 // decide themselves which figures of other answers they print.
-func Meter(run *export.Run) *analyze.Meter {
+func Meter(run *export.Run) *answer.Meter {
 	streamed := true
-	return analyze.NewMeter(run, analyze.Config{Streaming: &streamed})
+	return answer.NewMeter(run, answer.Config{Streaming: &streamed})
 }
 
 // NewExplainer returns an Explainer of a run; nil unless cfg.Explain is set.
@@ -18,7 +18,7 @@ func NewExplainer(run *export.Run, cfg Config) *explain.Explainer {
 	if !cfg.Explain {
 		return nil
 	}
-	var counter analyze.TokenCounter
+	var counter answer.TokenCounter
 	if cfg.Tokenizer != nil {
 		counter = tokenCounter{cfg.Tokenizer}
 	}

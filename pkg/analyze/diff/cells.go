@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"github.com/pa-tools/pa/internal/sanitize"
-	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/diff/gate"
 	"github.com/pa-tools/pa/pkg/analyze/report"
+	"github.com/pa-tools/pa/pkg/answer"
 )
 
 // What text and markdown have in common: the words, and the cells of tables.
@@ -42,7 +42,7 @@ func sideName(side string, runs []*Run) string {
 func (r *Result) measured() string {
 	c := &r.Old[0].cfg
 	how := []string{"strict definitions", "from " + c.From.String()}
-	if c.TokenSource != analyze.TokenAuto {
+	if c.TokenSource != answer.TokenAuto {
 		how = append(how, "output tokens from "+c.TokenSource.String())
 	}
 	if c.IncludeWarmup {

@@ -19,6 +19,7 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/diff/gate"
 	"github.com/pa-tools/pa/pkg/analyze/report"
+	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/schemas"
 )
@@ -68,7 +69,7 @@ func scenarios(t *testing.T) map[string]*Result {
 			}
 		}
 	}}
-	window := analyze.Config{From: analyze.FromStart, TokenSource: analyze.TokenResponses, IncludeWarmup: true, Selection: analyze.Selection{Window: &analyze.Interval{From: 5 * time.Second, To: 50 * time.Second}}}
+	window := analyze.Config{From: answer.FromStart, TokenSource: answer.TokenResponses, IncludeWarmup: true, Selection: analyze.Selection{Window: &analyze.Interval{From: 5 * time.Second, To: 50 * time.Second}}}
 	trimmed := func(name string, seed uint64) []*Run {
 		var runs []*Run
 		for i := range uint64(3) {

@@ -6,6 +6,7 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
 	"github.com/pa-tools/pa/pkg/analyze/report"
+	"github.com/pa-tools/pa/pkg/answer"
 )
 
 // Schema names the layout that JSON writes.
@@ -173,7 +174,7 @@ func side(runs []*Run) jsonSide {
 
 func measured(c *analyze.Config) jsonMeasured {
 	m := jsonMeasured{From: c.From.String(), IncludeWarmup: c.IncludeWarmup, Part: c.Selection.String()}
-	if c.TokenSource != analyze.TokenAuto {
+	if c.TokenSource != answer.TokenAuto {
 		m.TokenSource = c.TokenSource.String()
 	}
 	return m

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -28,7 +29,7 @@ type Level struct {
 	// DurationNS is what the rates are over: from the first start to the last
 	// response of the successful requests, or the selected part.
 	DurationNS  int64
-	TokenSource analyze.TokenSource
+	TokenSource answer.TokenSource
 	// Stamps and Starts count the times of responses and requests by who took
 	// them.
 	Stamps, Starts analyze.Stamps
@@ -233,7 +234,7 @@ func (l *Level) follow(e *analyze.Experiment) {
 		if !p.Counted {
 			continue
 		}
-		for q, v := range [...]analyze.Value{ttft: p.TTFT, e2el: p.E2EL} {
+		for q, v := range [...]answer.Value{ttft: p.TTFT, e2el: p.E2EL} {
 			if v.OK {
 				l.series[q] = append(l.series[q], float64(v.V))
 			}
@@ -272,7 +273,7 @@ func (l *Level) follow(e *analyze.Experiment) {
 	slices.SortFunc(l.prompts, func(x, y prompt) int { return cmp.Compare(x.place, y.place) })
 }
 
-func value(v analyze.Value) float64 {
+func value(v answer.Value) float64 {
 	if !v.OK {
 		return math.NaN()
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/answer"
 )
 
 // Markdown writes the report for a pull request or an issue, in the Markdown of
@@ -37,7 +38,7 @@ func markdown(b *strings.Builder, in Input, u *timeUnits) {
 	if rep.Model != "" {
 		about = append(about, "model "+sanitize.Markdown(rep.Model))
 	}
-	if rep.From != analyze.FromStart {
+	if rep.From != answer.FromStart {
 		about = append(about, "latency from "+rep.From.String())
 	}
 	b.WriteString(strings.Join(about, " · ") + "\n")

@@ -23,6 +23,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/golden"
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/profilejson"
 )
@@ -54,7 +55,7 @@ func full() Input {
 	e := analyze.Experiment{
 		Mode: "concurrency", Value: "8", OK: 97,
 		Failed: []analyze.Count{{Name: "timeout", N: 2}, {Name: "http_error", N: 1}}, Excluded: []analyze.Count{{Name: "warmup", N: 8}}, Unreadable: 4,
-		DurationNS: 12_345_678_901, TokenSource: analyze.TokenUsage, TokenEvents: 12345, SharedStamps: 17,
+		DurationNS: 12_345_678_901, TokenSource: answer.TokenUsage, TokenEvents: 12345, SharedStamps: 17,
 		Throughput: analyze.Throughput{
 			Requests: analyze.Rate{PerSecond: 7.857, OK: true}, OutputTokens: analyze.Rate{PerSecond: 1005.7, OK: true},
 			TotalTokens: analyze.Rate{PerSecond: 123456.7, OK: true}, OutputTokensPerUser: analyze.Rate{PerSecond: 125.7125, OK: true},
@@ -84,7 +85,7 @@ func full() Input {
 			Version: &version, ServiceKind: &kind, Endpoint: &endpoint,
 			Meta: &export.RunMeta{Tool: "pa-record 1.0", StartNS: 1, EndNS: 2, Interrupted: "interrupt", Calibration: calibrated()},
 		},
-		Model: "m\u202eodel", From: analyze.FromSent,
+		Model: "m\u202eodel", From: answer.FromSent,
 		Stamps:      analyze.Stamps{Kernel: 1000, User: 5, Unknown: 1, Mixed: 2},
 		Experiments: []analyze.Experiment{e, rate},
 		Warnings:    []error{errors.New("2 requests hold both kernel and user-space stamps")},

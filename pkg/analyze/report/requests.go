@@ -14,6 +14,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -25,21 +26,21 @@ type Row struct {
 	Load       string // the level in words, "concurrency 4"
 	ID         uint64
 	StartNS    uint64
-	TTFT       analyze.Value // ns
-	E2EL       analyze.Value // ns
+	TTFT       answer.Value // ns
+	E2EL       answer.Value // ns
 	Responses  int
-	Events     int           // token events
-	Tokens     analyze.Value // output tokens
-	Input      analyze.Value // input tokens
-	Status     string        // "ok", or what failed
-	Excluded   string        // "" when the request counts
-	Model      string        // in a run with several
+	Events     int          // token events
+	Tokens     answer.Value // output tokens
+	Input      answer.Value // input tokens
+	Status     string       // "ok", or what failed
+	Excluded   string       // "" when the request counts
+	Model      string       // in a run with several
 	Message    string
 }
 
 // NewRow describes a request. index is its place in the file: the files of
 // perf_analyzer do not number requests.
-func NewRow(experiment int, e *export.Experiment, index uint64, r *export.Request, m *analyze.Measured) Row {
+func NewRow(experiment int, e *export.Experiment, index uint64, r *export.Request, m *answer.Measured) Row {
 	row := Row{
 		Experiment: experiment, Level: e.Mode + ":" + e.Value, Load: levelWords(e), ID: index, StartNS: r.StartNS,
 		TTFT: m.TTFT, E2EL: m.E2EL, Responses: len(r.Responses), Events: m.Events,
@@ -112,14 +113,14 @@ func (r *Row) outcome() string {
 }
 
 // sortKeys are the columns that hold numbers, by name.
-var sortKeys = map[string]func(*Row) analyze.Value{
-	"id":            func(r *Row) analyze.Value { return unsigned(r.ID) },
-	"start_ns":      func(r *Row) analyze.Value { return unsigned(r.StartNS) },
-	"ttft_ns":       func(r *Row) analyze.Value { return r.TTFT },
-	"e2el_ns":       func(r *Row) analyze.Value { return r.E2EL },
-	"token_events":  func(r *Row) analyze.Value { return analyze.Value{V: int64(r.Events), OK: true} },
-	"input_tokens":  func(r *Row) analyze.Value { return r.Input },
-	"output_tokens": func(r *Row) analyze.Value { return r.Tokens },
+var sortKeys = map[string]func(*Row) answer.Value{
+	"id":            func(r *Row) answer.Value { return unsigned(r.ID) },
+	"start_ns":      func(r *Row) answer.Value { return unsigned(r.StartNS) },
+	"ttft_ns":       func(r *Row) answer.Value { return r.TTFT },
+	"e2el_ns":       func(r *Row) answer.Value { return r.E2EL },
+	"token_events":  func(r *Row) answer.Value { return answer.Value{V: int64(r.Events), OK: true} },
+	"input_tokens":  func(r *Row) answer.Value { return r.Input },
+	"output_tokens": func(r *Row) answer.Value { return r.Tokens },
 }
 
 // SortKeys are the names that RowOrder takes, in full.
@@ -162,7 +163,7 @@ func btoi(b bool) int {
 }
 
 // unsigned turns v into a Value of the same order.
-func unsigned(v uint64) analyze.Value { return analyze.Value{V: int64(v - 1<<63), OK: true} }
+func unsigned(v uint64) answer.Value { return answer.Value{V: int64(v - 1<<63), OK: true} }
 
 // RowsTable writes rows for people. Columns have fixed widths, so that rows
 // need not be kept. A message that reaches beyond width columns is cut, but keeps at
@@ -308,7 +309,7 @@ func (j *rowJSON) Write(r *Row) error {
 
 func (j *rowJSON) Flush() error { return j.w.Flush() }
 
-func whole(v analyze.Value) string {
+func whole(v answer.Value) string {
 	if !v.OK {
 		return ""
 	}
@@ -316,7 +317,7 @@ func whole(v analyze.Value) string {
 }
 
 // millis formats nanoseconds as milliseconds with three decimals.
-func millis(v analyze.Value) string {
+func millis(v answer.Value) string {
 	if !v.OK {
 		return ""
 	}

@@ -9,11 +9,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-func value(v int64) analyze.Value { return analyze.Value{V: v, OK: true} }
+func value(v int64) answer.Value { return answer.Value{V: v, OK: true} }
 
 func rows() []Row {
 	return []Row{
@@ -135,7 +135,7 @@ func TestRowOrder(t *testing.T) {
 
 func TestNewRow(t *testing.T) {
 	e := &export.Experiment{Mode: "concurrency", Value: "8"}
-	m := &analyze.Measured{Excluded: "failed", Class: "rpc_error", Message: "gone"}
+	m := &answer.Measured{Excluded: "failed", Class: "rpc_error", Message: "gone"}
 	r := &export.Request{ID: 7, StartNS: 5, Status: export.StatusOK, Responses: make([]export.Response, 2)}
 	got := NewRow(1, e, 3, r, m)
 	want := Row{Experiment: 1, Level: "concurrency:8", Load: "concurrency 8", ID: 3, StartNS: 5, Responses: 2, Status: "rpc_error", Excluded: "failed", Message: "gone"}

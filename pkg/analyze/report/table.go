@@ -10,6 +10,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/answer"
 )
 
 // Table writes the report for people: for each input a head, a table per
@@ -95,7 +96,7 @@ func (t *table) head(name string) {
 	row("service", service)
 	row("model", t.rep.Model)
 	row("timestamps", timestamps(t.rep))
-	if t.rep.From != analyze.FromStart {
+	if t.rep.From != answer.FromStart {
 		row("latency from", t.rep.From.String())
 	}
 	if m := run.Meta; m != nil {
@@ -335,9 +336,9 @@ func rates(e *analyze.Experiment) string {
 // say.
 func notes(rep *analyze.Report, e *analyze.Experiment) string {
 	var all []string
-	if e.TokenSource != analyze.TokenAuto {
+	if e.TokenSource != answer.TokenAuto {
 		source := sourceText[e.TokenSource]
-		if t := rep.Tokenizer; t != nil && (e.TokenSource == analyze.TokenTokenizer || e.TokenSource == analyze.TokenMixed) {
+		if t := rep.Tokenizer; t != nil && (e.TokenSource == answer.TokenTokenizer || e.TokenSource == answer.TokenMixed) {
 			source += " (tokenizer " + plain(t.Name) + ")"
 		}
 		all = append(all, "output tokens from "+source)
@@ -374,12 +375,12 @@ func missing(rep *analyze.Report, e *analyze.Experiment) []string {
 	return names
 }
 
-var sourceText = map[analyze.TokenSource]string{
-	analyze.TokenUsage:     "the server's usage",
-	analyze.TokenTokenizer: "the tokenizer",
-	analyze.TokenResponses: "the number of token events",
-	analyze.TokenMixed:     "several sources",
-	analyze.TokenStated:    "what the file states",
+var sourceText = map[answer.TokenSource]string{
+	answer.TokenUsage:     "the server's usage",
+	answer.TokenTokenizer: "the tokenizer",
+	answer.TokenResponses: "the number of token events",
+	answer.TokenMixed:     "several sources",
+	answer.TokenStated:    "what the file states",
 }
 
 // levels writes one line per load level.

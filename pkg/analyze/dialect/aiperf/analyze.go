@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/pa-tools/pa/internal/sanitize"
-	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/dialect"
 	"github.com/pa-tools/pa/pkg/analyze/dialect/explain"
+	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -69,7 +69,7 @@ type analysis struct {
 	run   *export.Run
 	rep   *Report
 	level int
-	meter *analyze.Meter
+	meter *answer.Meter
 	text  texts
 	// fromUsage counts tokens as the server did (--use-server-token-count).
 	fromUsage bool

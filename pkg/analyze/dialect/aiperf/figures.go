@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -67,7 +67,7 @@ var stated = []string{
 
 // besides takes the figures of a request that are not about its times and lengths:
 // as the record of AIPerf states them, or what can be made of other files.
-func (a *analysis) besides(r *record, q *export.Request, m *analyze.Measured) {
+func (a *analysis) besides(r *record, q *export.Request, m *answer.Measured) {
 	if s := q.Stated; s != nil && s.Figures != nil {
 		for _, tag := range stated {
 			if v, ok := s.Figures[tag]; ok {

@@ -3,8 +3,8 @@ package aiperf
 import (
 	"math"
 
-	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/dialect"
+	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -29,7 +29,7 @@ type record struct {
 
 // read takes the times of a request; false when it has no response with
 // content.
-func (r *record) read(q *export.Request, m *analyze.Measured) bool {
+func (r *record) read(q *export.Request, m *answer.Measured) bool {
 	events := m.Answer.Events
 	*r = record{gaps: r.gaps[:0], figures: r.figures[:0], issuedNS: q.IssuedNS, startNS: q.StartNS, ttfo: -1}
 	if len(events) == 0 {
@@ -63,7 +63,7 @@ func (r *record) read(q *export.Request, m *analyze.Measured) bool {
 		in, ok1 := s.Figures["usage_prompt_tokens"]
 		out, ok2 := s.Figures["usage_completion_tokens"]
 		r.usage, r.hasUsage = [2]int64{int64(in), int64(out)}, ok1 && ok2
-	} else if m.InputTokens.OK && m.OutputTokens.OK && (m.TokenSource == analyze.TokenUsage || m.TokenSource == analyze.TokenStated) {
+	} else if m.InputTokens.OK && m.OutputTokens.OK && (m.TokenSource == answer.TokenUsage || m.TokenSource == answer.TokenStated) {
 		r.usage, r.hasUsage = [2]int64{m.InputTokens.V, m.OutputTokens.V}, true
 	}
 	r.cached = m.CachedTokens.OK && m.CachedTokens.V > 0
@@ -72,7 +72,7 @@ func (r *record) read(q *export.Request, m *analyze.Measured) bool {
 
 // count counts the tokens of a request: as the file of AIPerf says, as the
 // server says if that is what was asked for, else with the tokenizer.
-func (a *analysis) count(r *record, q *export.Request, m *analyze.Measured) error {
+func (a *analysis) count(r *record, q *export.Request, m *answer.Measured) error {
 	if s := q.Stated; s != nil && (s.OutputTokens != nil || s.Figures != nil) {
 		if out := or(s.CountedOutput, s.OutputTokens); out != nil {
 			r.output, r.hasOutput = *out, true
@@ -88,7 +88,7 @@ func (a *analysis) count(r *record, q *export.Request, m *analyze.Measured) erro
 	}
 	if a.fromUsage {
 		a.rep.fromUsage = true
-		if m.TokenSource == analyze.TokenUsage {
+		if m.TokenSource == answer.TokenUsage {
 			r.output, r.hasOutput = m.OutputTokens.V, m.OutputTokens.OK
 			r.reasoning, r.hasReasoning = m.ReasoningTokens.V, m.ReasoningTokens.V > 0
 		}

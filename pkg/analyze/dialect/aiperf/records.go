@@ -10,8 +10,8 @@ import (
 
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/pyjson"
-	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/dialect"
+	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -198,7 +198,7 @@ func (x *recordWriter) session(q *export.Request) uint64 {
 }
 
 // failure is the error of a request.
-func (x *recordWriter) failure(q *export.Request, m *analyze.Measured) pyjson.Object {
+func (x *recordWriter) failure(q *export.Request, m *answer.Measured) pyjson.Object {
 	var o pyjson.Object
 	if q.Code != 0 {
 		o = append(o, pyjson.Member{Name: "code", Value: q.Code})
@@ -235,7 +235,7 @@ func (m *recordMetrics) span(ok bool, tag string, ns float64) { m.set(ok, tag, "
 
 // metrics are those of a successful request, as far as AIPerf shows them of
 // single ones.
-func (x *recordWriter) metrics(r *record, q *export.Request, measured *analyze.Measured) pyjson.Object {
+func (x *recordWriter) metrics(r *record, q *export.Request, measured *answer.Measured) pyjson.Object {
 	const each = "tokens/sec/user"
 	m := &recordMetrics{o: pyjson.Object{}, without: x.without}
 	// What comes before its request is no time to AIPerf.
@@ -274,15 +274,15 @@ func (x *recordWriter) metrics(r *record, q *export.Request, measured *analyze.M
 }
 
 // serverUsage returns the server's counts of input and output, if it said them.
-func serverUsage(q *export.Request, m *analyze.Measured) (usage [2]int64, ok bool) {
+func serverUsage(q *export.Request, m *answer.Measured) (usage [2]int64, ok bool) {
 	if !m.InputTokens.OK || !m.OutputTokens.OK {
 		return usage, false
 	}
 	usage = [2]int64{m.InputTokens.V, m.OutputTokens.V}
 	switch s := q.Stated; m.TokenSource {
-	case analyze.TokenUsage:
+	case answer.TokenUsage:
 		return usage, true
-	case analyze.TokenStated: // the client's own, where they are said to be that
+	case answer.TokenStated: // the client's own, where they are said to be that
 		own := s.CountedOutput != nil && *s.CountedOutput == usage[1] || s.CountedInput != nil && *s.CountedInput == usage[0]
 		return usage, !own
 	}

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -17,7 +17,7 @@ import (
 //
 // The methods of a nil Explainer do nothing.
 type Explainer struct {
-	meter    *analyze.Meter
+	meter    *answer.Meter
 	requests int // of the level that is explained
 	notes    []note
 	stated   []note
@@ -26,7 +26,7 @@ type Explainer struct {
 	inputStated, inputCounted int
 
 	q *export.Request
-	m *analyze.Measured
+	m *answer.Measured
 	// ownFirst says that the tool's first token of the request is not the strict one.
 	ownFirst bool
 	// startNS and endNS are the first start and the last end of the requests that count.
@@ -43,8 +43,8 @@ type note struct {
 // NewExplainer returns an Explainer of a run. counter counts output tokens for the
 // strict definitions, and streaming says whether answers were streamed; both may be
 // nil, as in [analyze.Config].
-func NewExplainer(run *export.Run, counter analyze.TokenCounter, streaming *bool) *Explainer {
-	return &Explainer{meter: analyze.NewMeter(run, analyze.Config{Counter: counter, Streaming: streaming})}
+func NewExplainer(run *export.Run, counter answer.TokenCounter, streaming *bool) *Explainer {
+	return &Explainer{meter: answer.NewMeter(run, answer.Config{Counter: counter, Streaming: streaming})}
 }
 
 // Request starts a request that the tool reads. The methods below then describe this
@@ -86,7 +86,7 @@ func (x *Explainer) Failed() {
 
 // Strict returns the measures of the current request under the strict definitions. A
 // nil Explainer returns nil.
-func (x *Explainer) Strict() *analyze.Measured {
+func (x *Explainer) Strict() *answer.Measured {
 	if x == nil {
 		return nil
 	}
@@ -197,13 +197,13 @@ func (x *Explainer) Input(n int64) {
 	x.Note(InputTokens, "strict takes the server's usage")
 }
 
-func sourceWords(s analyze.TokenSource) string {
+func sourceWords(s answer.TokenSource) string {
 	switch s {
-	case analyze.TokenUsage:
+	case answer.TokenUsage:
 		return "the server's usage"
-	case analyze.TokenStated:
+	case answer.TokenStated:
 		return "what the file states"
-	case analyze.TokenTokenizer:
+	case answer.TokenTokenizer:
 		return "the tokenizer's count of the whole text"
 	}
 	return "the number of token events"

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/answer"
 )
 
 // strictKeys maps measures to the keys of package analyze's metrics.
@@ -37,12 +38,12 @@ func strictMetric(d *Definition, key string, rep *analyze.Report, e *analyze.Exp
 	}
 	switch d.Measure {
 	case FirstToken, Latency:
-		if rep.From != analyze.FromStart {
+		if rep.From != answer.FromStart {
 			d.Formula += fmt.Sprintf(" (counted from %s)", rep.From)
 		}
 	case OutputTokens:
 		d.Formula = sourceWords(e.TokenSource)
-		if e.TokenSource == analyze.TokenMixed {
+		if e.TokenSource == answer.TokenMixed {
 			d.Formula = "the server's usage or, of requests without it, the next best count"
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/pa-tools/pa/internal/pyjson"
-	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -48,7 +48,7 @@ type request struct {
 }
 
 // read takes a request, and what the strict definitions find in it.
-func read(q *export.Request, m *analyze.Measured, texts *texts) *request {
+func read(q *export.Request, m *answer.Measured, texts *texts) *request {
 	nan := math.NaN()
 	r := &request{q: q, group: groupOf(q), firstIter: nan, lastIter: nan, cached: nan}
 	r.stat = stat{
@@ -71,7 +71,7 @@ func read(q *export.Request, m *analyze.Measured, texts *texts) *request {
 	if r.tokenIterations > 0 {
 		r.output = r.tokenIterations
 	}
-	if said := m.TokenSource == analyze.TokenUsage || m.TokenSource == analyze.TokenStated; said && m.OutputTokens.OK && r.group == successful {
+	if said := m.TokenSource == answer.TokenUsage || m.TokenSource == answer.TokenStated; said && m.OutputTokens.OK && r.group == successful {
 		r.output, r.textTokensOut = float64(m.OutputTokens.V), float64(m.OutputTokens.V)
 	}
 	r.texts(texts)
@@ -83,7 +83,7 @@ func read(q *export.Request, m *analyze.Measured, texts *texts) *request {
 const mostTokens = 1 << 20
 
 // tokenEvents notes when the first and the last one came, and how many.
-func (r *request) tokenEvents(m *analyze.Measured) {
+func (r *request) tokenEvents(m *answer.Measured) {
 	events, q := m.Answer.Events, r.q
 	for i := range events {
 		if !has(r.firstOutput) && !events[i].Reasoning {

@@ -11,8 +11,8 @@ import (
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/pyjson"
 	"github.com/pa-tools/pa/internal/spool"
-	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/dialect"
+	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -25,7 +25,7 @@ const Omits = "the times between the first and the last token, what the single e
 // A Writer keeps what the file is made of.
 type Writer struct {
 	run       *export.Run
-	meter     *analyze.Meter
+	meter     *answer.Meter
 	texts     texts
 	levels    []level
 	model     string

@@ -1,4 +1,4 @@
-package analyze
+package answer
 
 import (
 	"fmt"
@@ -8,18 +8,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pa-tools/pa/pkg/export"
-)
-
-func delta(content string) string {
-	return fmt.Sprintf("data: {\"object\":\"chat.completion.chunk\",\"choices\":[{\"index\":0,\"delta\":{\"content\":%q}}]}\n\n", content)
-}
-
-const (
-	role    = "data: {\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":\"\"}}]}\n\n"
-	finish  = "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n"
-	done    = "data: [DONE]\n\n"
-	usage5  = "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":9,\"completion_tokens\":5,\"completion_tokens_details\":{\"reasoning_tokens\":2},\"prompt_tokens_details\":{\"cached_tokens\":8}}}\n\n"
-	thought = "data: {\"choices\":[{\"index\":0,\"delta\":{\"reasoning_content\":\"hm\"}}]}\n\n"
 )
 
 // An event is written as time after the start/choice, with r for reasoning:
@@ -140,15 +128,15 @@ func TestDecodeUsage(t *testing.T) {
 		want   Usage
 	}{
 		{"none", []string{delta("a")}, Usage{}},
-		{"all", []string{delta("a"), usage5, done}, Usage{Input: some(9), Output: some(5), Reasoning: some(2), Cached: some(8)}},
+		{"all", []string{delta("a"), usage5, done}, Usage{Input: Some(9), Output: Some(5), Reasoning: Some(2), Cached: Some(8)}},
 		{"the last of many", []string{
 			"data: {\"choices\":[{\"text\":\"a\"}],\"usage\":{\"prompt_tokens\":2,\"completion_tokens\":1}}\n\n",
 			"data: {\"choices\":[{\"text\":\"b\"}],\"usage\":{\"prompt_tokens\":2,\"completion_tokens\":2}}\n\n",
-		}, Usage{Input: some(2), Output: some(2), Reasoning: some(0), Cached: some(0)}},
+		}, Usage{Input: Some(2), Output: Some(2), Reasoning: Some(0), Cached: Some(0)}},
 		{"zeros before it is known, Ollama", []string{
 			"data: {\"choices\":[{\"text\":\"a\"}],\"usage\":{\"prompt_tokens\":0,\"completion_tokens\":0,\"total_tokens\":0}}\n\n",
 		}, Usage{}},
-		{"zero beside output is not known", []string{delta("a"), "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":4,\"completion_tokens\":0}}\n\n"}, Usage{Input: some(4), Cached: some(0)}},
+		{"zero beside output is not known", []string{delta("a"), "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":4,\"completion_tokens\":0}}\n\n"}, Usage{Input: Some(4), Cached: Some(0)}},
 		{"null", []string{"data: {\"choices\":[{\"text\":\"a\"}],\"usage\":null}\n\n"}, Usage{}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -1,63 +1,10 @@
-package analyze
+package answer
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/pa-tools/pa/pkg/export"
 )
-
-// A TokenSource says where a number of output tokens comes from.
-type TokenSource uint8
-
-// In a Config, TokenAuto means the best source of each request: usage, else the number
-// that the file of another tool states, else the tokenizer, else token events. In a
-// result, it means that there is no number. Only results have TokenMixed: requests of
-// one experiment have different sources.
-const (
-	TokenAuto      TokenSource = 0
-	TokenUsage     TokenSource = 1
-	TokenTokenizer TokenSource = 2
-	TokenResponses TokenSource = 3
-	TokenMixed     TokenSource = 4
-	TokenStated    TokenSource = 5
-)
-
-var tokenSourceNames = [...]string{"none", "usage", "tokenizer", "responses", "mixed", "stated"}
-
-// String returns "none", "usage", "tokenizer", "responses", "mixed" or "stated".
-func (s TokenSource) String() string {
-	if int(s) < len(tokenSourceNames) {
-		return tokenSourceNames[s]
-	}
-	return fmt.Sprintf("invalid(%d)", s)
-}
-
-// ParseTokenSource returns the source that a user can wish for by that name:
-// "usage", "tokenizer" or "responses".
-func ParseTokenSource(s string) (TokenSource, error) {
-	switch s {
-	case "usage":
-		return TokenUsage, nil
-	case "tokenizer":
-		return TokenTokenizer, nil
-	case "responses":
-		return TokenResponses, nil
-	}
-	return 0, fmt.Errorf("%q is none of usage, tokenizer, responses", s)
-}
-
-// A Tokenizer names a TokenCounter in reports.
-type Tokenizer struct {
-	Name   string // as the user named it
-	SHA256 string // of its file, in hex
-}
-
-// A TokenCounter counts the tokens of a text, as the model's tokenizer would. An error
-// is about that text only: the request then has no number of output tokens.
-type TokenCounter interface {
-	CountTokens(text []byte) (int, error)
-}
 
 // An Event is a response, or a part of one, that added output to a choice.
 type Event struct {
@@ -66,7 +13,8 @@ type Event struct {
 	// Reasoning is set when the event added reasoning text and no answer.
 	Reasoning bool
 
-	prev int // index of the event before in the same choice; −1 for the first
+	// Prev is the index of the previous event of the same choice; −1 for the first.
+	Prev int
 }
 
 // Usage holds the token counts that the server gave.
@@ -152,7 +100,7 @@ func (d *Decoder) Decode(r *export.Request) *Answer {
 // add records a token event.
 func (d *Decoder) add(recvNS uint64, index int, reasoning bool, text []byte) {
 	c := d.choice(index)
-	d.a.Events = append(d.a.Events, Event{RecvNS: recvNS, Choice: index, Reasoning: reasoning, prev: c.last})
+	d.a.Events = append(d.a.Events, Event{RecvNS: recvNS, Choice: index, Reasoning: reasoning, Prev: c.last})
 	c.last = len(d.a.Events) - 1
 	if d.KeepText {
 		c.text = append(c.text, text...)
@@ -197,39 +145,4 @@ func withoutOutputs(r *export.Request) bool {
 		}
 	}
 	return true
-}
-
-// count returns the number of output tokens and where it comes from.
-func (a *Answer) count(want TokenSource, tc TokenCounter, st *export.Stated) (Value, TokenSource, error) {
-	if a.Dropped {
-		return Value{}, TokenAuto, nil
-	}
-	if (want == TokenAuto || want == TokenUsage) && a.Usage.Output.OK {
-		return a.Usage.Output, TokenUsage, nil
-	}
-	if want == TokenAuto && st != nil && st.OutputTokens != nil {
-		return some(*st.OutputTokens), TokenStated, nil
-	}
-	if want == TokenTokenizer && tc != nil && st != nil && st.Text != nil {
-		n, err := tc.CountTokens([]byte(*st.Text))
-		if err != nil {
-			return Value{}, TokenAuto, err
-		}
-		return some(int64(n)), TokenTokenizer, nil
-	}
-	if (want == TokenAuto || want == TokenTokenizer) && tc != nil && !a.Assumed && st == nil {
-		n := 0
-		for i := range a.choices {
-			k, err := tc.CountTokens(a.choices[i].text)
-			if err != nil {
-				return Value{}, TokenAuto, err
-			}
-			n += k
-		}
-		return some(int64(n)), TokenTokenizer, nil
-	}
-	if want == TokenAuto || want == TokenResponses {
-		return some(int64(len(a.Events))), TokenResponses, nil
-	}
-	return Value{}, TokenAuto, nil
 }

@@ -1,13 +1,13 @@
-package analyze
+package answer
 
 import (
-	"errors"
 	"math"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/pa-tools/pa/internal/memrun"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -31,71 +31,71 @@ func TestMeasures(t *testing.T) {
 	}{
 		{
 			"chat with a role event and [DONE]", openaiRequest(role, delta("a"), delta("b"), delta("c"), finish, done),
-			Measures{TTFT: some(20), TTST: some(10), E2EL: some(60), Gaps: []int64{10, 10}, Events: 3, Spread: some(20), OutputTokens: some(3), TokenSource: TokenResponses},
+			Measures{TTFT: Some(20), TTST: Some(10), E2EL: Some(60), Gaps: []int64{10, 10}, Events: 3, Spread: Some(20), OutputTokens: Some(3), TokenSource: TokenResponses},
 			10,
 		},
 		{
 			"usage counts tokens, events are chunks", openaiRequest(role, delta("a"), delta("b"), usage5, done),
 			Measures{
-				TTFT: some(20), TTST: some(10), E2EL: some(50), Gaps: []int64{10}, Events: 2, Spread: some(10),
-				OutputTokens: some(5), InputTokens: some(9), ReasoningTokens: some(2), CachedTokens: some(8), TokenSource: TokenUsage,
+				TTFT: Some(20), TTST: Some(10), E2EL: Some(50), Gaps: []int64{10}, Events: 2, Spread: Some(10),
+				OutputTokens: Some(5), InputTokens: Some(9), ReasoningTokens: Some(2), CachedTokens: Some(8), TokenSource: TokenUsage,
 			},
 			2.5,
 		},
 		{
 			"reasoning", openaiRequest(role, thought, thought, delta("a"), done),
-			Measures{TTFT: some(20), TTFAT: some(40), TTST: some(10), E2EL: some(50), Gaps: []int64{10, 10}, Events: 3, Spread: some(20), OutputTokens: some(3), TokenSource: TokenResponses},
+			Measures{TTFT: Some(20), TTFAT: Some(40), TTST: Some(10), E2EL: Some(50), Gaps: []int64{10, 10}, Events: 3, Spread: Some(20), OutputTokens: Some(3), TokenSource: TokenResponses},
 			10,
 		},
 		{
 			"reasoning without an answer", openaiRequest(thought, thought),
-			Measures{TTFT: some(10), TTST: some(10), E2EL: some(20), Gaps: []int64{10}, Events: 2, Spread: some(10), OutputTokens: some(2), TokenSource: TokenResponses},
+			Measures{TTFT: Some(10), TTST: Some(10), E2EL: Some(20), Gaps: []int64{10}, Events: 2, Spread: Some(10), OutputTokens: Some(2), TokenSource: TokenResponses},
 			10,
 		},
 		{
 			"two choices: gaps within each, second token of the first to begin", twoChoices,
-			Measures{TTFT: some(10), TTST: some(40), E2EL: some(60), Gaps: []int64{10, 10, 40}, Events: 5, Spread: some(40), OutputTokens: some(5), TokenSource: TokenResponses},
+			Measures{TTFT: Some(10), TTST: Some(40), E2EL: Some(60), Gaps: []int64{10, 10, 40}, Events: 5, Spread: Some(40), OutputTokens: Some(5), TokenSource: TokenResponses},
 			10,
 		},
 		{
 			"events of one read share its time", openaiRequest(role+delta("a")+delta("b"), delta("c")),
-			Measures{TTFT: some(10), TTST: some(0), E2EL: some(20), Gaps: []int64{0, 10}, Events: 3, Spread: some(10), OutputTokens: some(3), TokenSource: TokenResponses, SharedStamps: 1},
+			Measures{TTFT: Some(10), TTST: Some(0), E2EL: Some(20), Gaps: []int64{0, 10}, Events: 3, Spread: Some(10), OutputTokens: Some(3), TokenSource: TokenResponses, SharedStamps: 1},
 			5,
 		},
 		{
 			"one token", tensors(text("a"), text("")),
-			Measures{TTFT: some(10), E2EL: some(20), Events: 1, Spread: some(0), OutputTokens: some(1), TokenSource: TokenResponses},
+			Measures{TTFT: Some(10), E2EL: Some(20), Events: 1, Spread: Some(0), OutputTokens: Some(1), TokenSource: TokenResponses},
 			0,
 		},
 		{
 			"a whole answer with usage has no pace", openaiRequest(`{"choices":[{"text":"a b c"}],"usage":{"prompt_tokens":1,"completion_tokens":3}}`),
-			Measures{E2EL: some(10), Events: 1, OutputTokens: some(3), InputTokens: some(1), ReasoningTokens: some(0), CachedTokens: some(0), TokenSource: TokenUsage},
+			Measures{E2EL: Some(10), Events: 1, OutputTokens: Some(3), InputTokens: Some(1), ReasoningTokens: Some(0), CachedTokens: Some(0), TokenSource: TokenUsage},
 			0,
 		},
 		{
 			"no token", tensors(text("")),
-			Measures{E2EL: some(10)},
+			Measures{E2EL: Some(10)},
 			0,
 		},
 		{
 			"no response",
 			export.Request{StartNS: 1000},
-			Measures{OutputTokens: some(0), TokenSource: TokenResponses},
+			Measures{OutputTokens: Some(0), TokenSource: TokenResponses},
 			0,
 		},
 		{
 			"the clock set back", backward,
-			Measures{TTFT: some(10), TTST: some(10), E2EL: some(20), Gaps: []int64{10, -5}, Events: 3, Spread: some(5), OutputTokens: some(3), TokenSource: TokenResponses, Backward: 1},
+			Measures{TTFT: Some(10), TTST: Some(10), E2EL: Some(20), Gaps: []int64{10, -5}, Events: 3, Spread: Some(5), OutputTokens: Some(3), TokenSource: TokenResponses, Backward: 1},
 			2.5,
 		},
 		{
 			"responses that are not in order end with the latest", at(1000, 1005, 1003),
-			Measures{TTFT: some(5), TTST: some(-2), E2EL: some(5), Gaps: []int64{-2}, Events: 2, Spread: some(-2), OutputTokens: some(2), TokenSource: TokenResponses, Backward: 1},
+			Measures{TTFT: Some(5), TTST: Some(-2), E2EL: Some(5), Gaps: []int64{-2}, Events: 2, Spread: Some(-2), OutputTokens: Some(2), TokenSource: TokenResponses, Backward: 1},
 			-2,
 		},
 		{
 			"a damaged time", at(5, math.MaxUint64, 7),
-			Measures{Events: 2, OutputTokens: some(2), TokenSource: TokenResponses, Impossible: 4},
+			Measures{Events: 2, OutputTokens: Some(2), TokenSource: TokenResponses, Impossible: 4},
 			0,
 		},
 	} {
@@ -121,7 +121,7 @@ func TestFrom(t *testing.T) {
 	for _, tt := range []struct {
 		from string
 		want Value
-	}{{"start", some(10)}, {"sent", some(6)}, {"issued", some(20)}, {"scheduled", Value{}}} {
+	}{{"start", Some(10)}, {"sent", Some(6)}, {"issued", Some(20)}, {"scheduled", Value{}}} {
 		from, err := ParseFrom(tt.from)
 		if err != nil || from.String() != tt.from {
 			t.Fatalf("ParseFrom(%q) = %v, %v", tt.from, from, err)
@@ -137,22 +137,6 @@ func TestFrom(t *testing.T) {
 	}
 }
 
-// words counts words as tokens.
-type words struct{}
-
-func (words) CountTokens(text []byte) (int, error) {
-	n := 0
-	for _, c := range text {
-		switch c {
-		case ' ':
-			n++
-		case '!':
-			return 0, errors.New("no such word")
-		}
-	}
-	return n + 1, nil
-}
-
 func TestTokenSources(t *testing.T) {
 	plain := openaiRequest(delta("a b "), delta("c d"))
 	counted := openaiRequest(delta("a b "), delta("c d"), usage5)
@@ -164,17 +148,17 @@ func TestTokenSources(t *testing.T) {
 		source  TokenSource
 		refused bool
 	}{
-		{"the best: usage", Config{Counter: words{}}, counted, some(5), TokenUsage, false},
-		{"then the tokenizer, over the joined text", Config{Counter: words{}}, plain, some(4), TokenTokenizer, false},
-		{"then token events", Config{}, plain, some(2), TokenResponses, false},
+		{"the best: usage", Config{Counter: memrun.Words{}}, counted, Some(5), TokenUsage, false},
+		{"then the tokenizer, over the joined text", Config{Counter: memrun.Words{}}, plain, Some(4), TokenTokenizer, false},
+		{"then token events", Config{}, plain, Some(2), TokenResponses, false},
 		{"usage asked for", Config{TokenSource: TokenUsage}, plain, Value{}, TokenAuto, false},
-		{"responses asked for", Config{TokenSource: TokenResponses, Counter: words{}}, counted, some(2), TokenResponses, false},
-		{"the tokenizer asked for", Config{TokenSource: TokenTokenizer, Counter: words{}}, counted, some(4), TokenTokenizer, false},
+		{"responses asked for", Config{TokenSource: TokenResponses, Counter: memrun.Words{}}, counted, Some(2), TokenResponses, false},
+		{"the tokenizer asked for", Config{TokenSource: TokenTokenizer, Counter: memrun.Words{}}, counted, Some(4), TokenTokenizer, false},
 		{"one response is no count", Config{}, at(1000, 1010), Value{}, TokenAuto, false},
 		{"nor if asked for", Config{TokenSource: TokenResponses}, openaiRequest(`{"choices":[{"text":"a b"}]}`), Value{}, TokenAuto, false},
-		{"the text of a whole answer is", Config{Counter: words{}}, openaiRequest(`{"choices":[{"text":"a b"}]}`), some(2), TokenTokenizer, false},
-		{"the tokenizer fails", Config{Counter: words{}}, openaiRequest(delta("!")), Value{}, TokenAuto, true},
-		{"no text to count", Config{Counter: words{}, Streaming: &streamed}, at(1000, 1010), some(1), TokenResponses, false},
+		{"the text of a whole answer is", Config{Counter: memrun.Words{}}, openaiRequest(`{"choices":[{"text":"a b"}]}`), Some(2), TokenTokenizer, false},
+		{"the tokenizer fails", Config{Counter: memrun.Words{}}, openaiRequest(delta("!")), Value{}, TokenAuto, true},
+		{"no text to count", Config{Counter: memrun.Words{}, Streaming: &streamed}, at(1000, 1010), Some(1), TokenResponses, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got := NewMeter(&export.Run{}, tt.cfg).Measure(&tt.r)

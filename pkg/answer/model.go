@@ -1,4 +1,4 @@
-package analyze
+package answer
 
 import (
 	"encoding/json"
@@ -6,9 +6,9 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// modelOf returns the model that the payload of an OpenAI request names; ""
-// when there is none.
-func modelOf(r *export.Request) string {
+// ModelOf returns the name of the model in the payload of an OpenAI request; "" if it
+// names none.
+func ModelOf(r *export.Request) string {
 	v, ok := r.Inputs.Get("payload")
 	if !ok {
 		return ""

@@ -1,4 +1,4 @@
-package analyze
+package answer
 
 import (
 	"bytes"
@@ -176,11 +176,11 @@ func (t *tensorDecoder) usage(d *Decoder, f export.Fields) {
 		switch f[i].Name {
 		case "num_output_tokens":
 			if n, ok := sumNumbers(f[i].Value); ok && n >= 0 {
-				u.Output = some(u.Output.V + n)
+				u.Output = Some(u.Output.V + n)
 			}
 		case "num_input_tokens":
 			if n, ok := sumNumbers(f[i].Value); ok && n > 0 {
-				u.Input = some(n)
+				u.Input = Some(n)
 			}
 		}
 	}

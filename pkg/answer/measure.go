@@ -1,4 +1,4 @@
-package analyze
+package answer
 
 import (
 	"fmt"
@@ -6,13 +6,13 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// A From says from when the latency of a request counts.
+// A From is the time at which the latency of a request begins.
 type From uint8
 
-// FromStart is the default: the first byte of the request left. The others are
-// the last byte, the hand-over to the client (before any connect), and the
-// time that an open-loop schedule wanted it sent: the last shows what waiting
-// in the client cost.
+// FromStart, the default, is the time when the first byte of the request left.
+// FromSent is the time of the last byte, FromIssued of the hand-over to the client
+// (before any connect), and FromScheduled the time that an open-loop schedule had for
+// the request: latencies from it include waiting in the client.
 const (
 	FromStart     From = 0
 	FromSent      From = 1
@@ -40,8 +40,8 @@ func ParseFrom(s string) (From, error) {
 	return 0, fmt.Errorf("%q is none of start, sent, issued, scheduled", s)
 }
 
-// of returns the instant of r that f names; 0 means not recorded.
-func (f From) of(r *export.Request) uint64 {
+// Of returns the time of r that f names; 0 means that it was not recorded.
+func (f From) Of(r *export.Request) uint64 {
 	switch f {
 	case FromSent:
 		return r.SentNS
@@ -59,25 +59,31 @@ type Value struct {
 	OK bool
 }
 
-func some(v int64) Value { return Value{v, true} }
+// Some returns the Value v.
+func Some(v int64) Value { return Value{v, true} }
 
-// span returns to − from; missing when it does not fit an int64.
-func span(from, to uint64) Value {
-	if v, ok := spanNS(from, to); ok {
-		return some(v)
+// Elapsed returns to − from in nanoseconds. It is missing if it does not fit an int64
+// (292 years), which happens only in a damaged file or with a placeholder such as
+// perf_analyzer's window end 18446744073709551615.
+func Elapsed(from, to uint64) Value {
+	d := to - from
+	if to >= from && d > 1<<63-1 || to < from && -d > 1<<63 {
+		return Value{}
 	}
-	return Value{}
+	return Some(int64(d))
 }
 
-// Measures are the numbers of one request, in nanoseconds and tokens. They are
-// what [Strict] summarizes.
+// Float returns the value as a float64; ok is false if it is missing.
+func (v Value) Float() (f float64, ok bool) { return float64(v.V), v.OK }
+
+// Measures are the times and token counts of one request, in nanoseconds and tokens.
 type Measures struct {
 	TTFT  Value
 	TTFAT Value
 	TTST  Value
 	E2EL  Value
-	// Gaps are between consecutive token events of one choice, in the order
-	// in which they ended. They are reused by the next Measure.
+	// Gaps are the times between consecutive token events of one choice, in the order
+	// in which they ended. The next Measure reuses the slice.
 	Gaps []int64
 
 	OutputTokens    Value
@@ -108,35 +114,35 @@ func (m *Measures) TPOT() (ns float64, ok bool) {
 	return float64(m.Spread.V) / float64(m.OutputTokens.V-1), true
 }
 
-// measure fills m from a request and what it was answered. from 0 means that
-// the time to count from was not recorded.
+// measure fills m from a request and its answer. from is the time at which latencies
+// begin; 0 means that it was not recorded.
 func (m *Measures) measure(r *export.Request, a *Answer, from uint64) {
 	*m = Measures{Gaps: m.Gaps[:0], Events: len(a.Events)}
 	if from != 0 {
 		if end, ok := r.LastNS(); ok {
-			m.E2EL = m.span(from, end)
+			m.E2EL = m.elapsed(from, end)
 		}
 	}
 	if len(a.Events) == 0 {
 		return
 	}
 	first, last := a.Events[0], a.Events[len(a.Events)-1]
-	m.Spread = m.span(first.RecvNS, last.RecvNS)
+	m.Spread = m.elapsed(first.RecvNS, last.RecvNS)
 	if from != 0 {
-		m.TTFT = m.span(from, first.RecvNS)
+		m.TTFT = m.elapsed(from, first.RecvNS)
 		if e, ok := firstAnswer(a.Events); ok {
-			m.TTFAT = m.span(from, e.RecvNS)
+			m.TTFAT = m.elapsed(from, e.RecvNS)
 		}
 	}
 	for i, e := range a.Events {
-		if e.prev < 0 {
+		if e.Prev < 0 {
 			continue
 		}
-		gap := m.span(a.Events[e.prev].RecvNS, e.RecvNS)
+		gap := m.elapsed(a.Events[e.Prev].RecvNS, e.RecvNS)
 		if !gap.OK {
 			continue
 		}
-		if e.Choice == first.Choice && e.prev == 0 && i > 0 {
+		if e.Choice == first.Choice && e.Prev == 0 && i > 0 {
 			m.TTST = gap
 		}
 		m.Gaps = append(m.Gaps, gap.V)
@@ -149,8 +155,9 @@ func (m *Measures) measure(r *export.Request, a *Answer, from uint64) {
 	}
 }
 
-// firstAnswer returns the first event that is no reasoning after one that is.
-func firstAnswer(events []Event) (Event, bool) {
+// firstAnswer returns the first event of the answer after an event of reasoning; ok is
+// false if the request did not reason, or did not answer.
+func firstAnswer(events []Event) (_ Event, ok bool) {
 	reasoned := false
 	for _, e := range events {
 		if reasoned && !e.Reasoning {
@@ -161,8 +168,8 @@ func firstAnswer(events []Event) (Event, bool) {
 	return Event{}, false
 }
 
-func (m *Measures) span(from, to uint64) Value {
-	v := span(from, to)
+func (m *Measures) elapsed(from, to uint64) Value {
+	v := Elapsed(from, to)
 	if !v.OK {
 		m.Impossible++
 	}

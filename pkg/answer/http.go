@@ -1,4 +1,4 @@
-package analyze
+package answer
 
 import (
 	"bytes"
@@ -213,12 +213,12 @@ func (h *httpDecoder) usage(a *Answer) {
 	}
 	u := &h.stream.Usage
 	if u.CompletionTokens > 0 || len(a.Events) == 0 {
-		a.Usage.Output = some(u.CompletionTokens)
-		a.Usage.Reasoning = some(u.ReasoningTokens)
+		a.Usage.Output = Some(u.CompletionTokens)
+		a.Usage.Reasoning = Some(u.ReasoningTokens)
 	}
 	if u.PromptTokens > 0 {
-		a.Usage.Input = some(u.PromptTokens)
-		a.Usage.Cached = some(u.CachedTokens)
+		a.Usage.Input = Some(u.PromptTokens)
+		a.Usage.Cached = Some(u.CachedTokens)
 	}
 }
 

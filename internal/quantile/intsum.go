@@ -1,0 +1,56 @@
+package quantile
+
+import (
+	"math/big"
+	"math/bits"
+)
+
+// An IntSum adds 64-bit integers exactly. The zero value is 0.
+//
+// The value is the two's complement integer hi·2⁶⁴ + lo. Each term is smaller
+// than 2⁶⁵ in magnitude (the difference of two uint64 needs 65 bits and a
+// sign) and there are fewer than 2⁶² of them, so 128 bits never overflow.
+// int64 would: a hundred thousand Unix times in nanoseconds are past 2⁶³.
+type IntSum struct {
+	hi int64
+	lo uint64
+}
+
+// Add adds v.
+func (s *IntSum) Add(v int64) {
+	lo, carry := bits.Add64(s.lo, uint64(v), 0)
+	s.lo = lo
+	s.hi += v>>63 + int64(carry)
+}
+
+// AddDiff adds a − b, which may be negative and may not fit an int64.
+func (s *IntSum) AddDiff(a, b uint64) {
+	lo, carry := bits.Add64(s.lo, a, 0)
+	lo, borrow := bits.Sub64(lo, b, 0)
+	s.lo = lo
+	s.hi += int64(carry) - int64(borrow)
+}
+
+// AddSum adds another sum.
+func (s *IntSum) AddSum(t IntSum) {
+	lo, carry := bits.Add64(s.lo, t.lo, 0)
+	s.lo = lo
+	s.hi += t.hi + int64(carry)
+}
+
+// Big returns the sum as a big integer.
+func (s *IntSum) Big() *big.Int {
+	z := big.NewInt(s.hi)
+	z.Lsh(z, 64)
+	return z.Add(z, new(big.Int).SetUint64(s.lo))
+}
+
+// Div returns the sum divided by n, rounded once, to the nearest float64 (ties to even), as
+// Python's int / int does. n must not be 0.
+func (s *IntSum) Div(n int) float64 {
+	f, _ := new(big.Rat).SetFrac(s.Big(), big.NewInt(int64(n))).Float64()
+	return f
+}
+
+// Float64 returns the sum rounded once.
+func (s *IntSum) Float64() float64 { return s.Div(1) }

@@ -1,0 +1,26 @@
+package answer
+
+import (
+	"github.com/pa-tools/pa/internal/memrun"
+)
+
+// Short names of the makers of requests and events.
+var (
+	at            = memrun.At
+	openaiRequest = memrun.OpenAI
+	tensors       = memrun.Tensors
+	text          = memrun.Text
+	with          = memrun.With
+	delta         = memrun.Delta
+)
+
+const (
+	role    = memrun.Role
+	finish  = memrun.Finish
+	done    = memrun.Done
+	usage5  = memrun.Usage5
+	thought = memrun.Thought
+)
+
+// streamed is a Config.Streaming for requests of one response.
+var streamed = true

@@ -1,0 +1,182 @@
+package answer
+
+import (
+	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/wire/openai"
+)
+
+// A Config says how to measure requests. The zero value is the strict default.
+type Config struct {
+	// From is the time at which TTFT, TTFAT and E2EL begin.
+	From From
+	// TokenSource is the source of the number of output tokens; TokenAuto takes the
+	// best source of each request. With another source, a request that lacks it has no
+	// number of output tokens.
+	TokenSource TokenSource
+	// Counter counts tokens of texts; nil means that there is no tokenizer.
+	Counter TokenCounter
+	// Streaming says whether answers were streamed; nil leaves that to the file.
+	Streaming *bool
+	// IncludeWarmup counts successful warm-up requests like measured ones.
+	IncludeWarmup bool
+	// WithoutPauses leaves out requests that a pause of the recorder touched.
+	WithoutPauses bool
+}
+
+// A Meter measures requests one by one.
+//
+// A Meter is for one goroutine.
+type Meter struct {
+	cfg     Config
+	decoder Decoder
+	out     Measured
+	pauses  Pauses
+	// recorded is what the run's metadata say about streaming; nil if nothing.
+	recorded *bool
+	// noGaps and noEnds say that the file of another tool lacks the times of token
+	// events and of ends.
+	noGaps, noEnds bool
+}
+
+// A Measured holds the measures of a request, and says whether the request counts.
+type Measured struct {
+	// Counted says that the request succeeded in the measurement: it is in the
+	// metrics.
+	Counted bool
+	// Excluded is the reason why the request is not counted: "warmup", "cancelled",
+	// "late", "failed" or, with Config.WithoutPauses, ExcludedPaused.
+	Excluded string
+	// Paused says that a pause of the recorder touched the request.
+	Paused bool
+	// LeftOut says that Config.WithoutPauses removed the request from all figures.
+	LeftOut bool
+	// Class is the kind of failure of a failed request: "http_error", …, or
+	// NoResponse.
+	Class string
+	// Message is the server's or the client's message about a failure.
+	Message string
+	// Measures are filled whether the request counts or not. The measures of tokens are
+	// missing unless the answer was streamed.
+	Measures
+	// Streamed says whether the answer was streamed. Where it is StreamedUnknown, the
+	// other requests of the level decide: see ShowsStream and AsStreamed.
+	Streamed Streamed
+	// NotCounted is the error of the tokenizer that could not count the output, whose
+	// number of tokens is then missing; nil for all other requests.
+	NotCounted error
+	// Answer is the decoded answer; the next Measure reuses it.
+	Answer *Answer
+	// FromNS is the time at which latencies begin; 0 if it was not recorded.
+	FromNS uint64
+
+	withheld withheld
+	shows    bool
+}
+
+// ExcludedPaused is Measured.Excluded of a request that a pause touched.
+const ExcludedPaused = "paused"
+
+// NoResponse is the Class of requests that succeeded, or whose outcome is unknown, but
+// that have no response to measure.
+const NoResponse = "no_response"
+
+// NewMeter returns a Meter for the requests of run.
+func NewMeter(run *export.Run, cfg Config) *Meter {
+	m := &Meter{cfg: cfg, pauses: PausesOf(run)}
+	if run.ServiceKind != nil {
+		m.decoder.ServiceKind = *run.ServiceKind
+	}
+	if run.Endpoint != nil {
+		_, m.decoder.Numbers = openai.Numbers(*run.Endpoint)
+	}
+	m.decoder.KeepText = cfg.Counter != nil
+	if run.Meta != nil {
+		m.recorded = run.Meta.Streaming
+	}
+	_, m.noGaps = run.Lacks(export.PartGaps)
+	_, m.noEnds = run.Lacks(export.PartEnds)
+	return m
+}
+
+// Measure decodes and measures one request. The result is valid until the next call.
+func (m *Meter) Measure(r *export.Request) *Measured {
+	a := m.decoder.Decode(r)
+	m.out = Measured{Measures: m.out.Measures, Answer: a, FromNS: m.cfg.From.Of(r)}
+	m.out.classify(r, m.cfg.IncludeWarmup)
+	m.out.Paused = m.pauses.Touch(r)
+	m.out.LeftOut = m.out.Paused && m.cfg.WithoutPauses
+	if m.out.LeftOut && (m.out.Counted || m.out.Excluded == "failed") {
+		m.out.Counted, m.out.Excluded, m.out.Class, m.out.Message = false, ExcludedPaused, "", ""
+	}
+	m.out.measure(r, a, m.out.FromNS)
+	m.dropUnsupported(r.Stated)
+	if !m.decoder.Numbers {
+		m.out.OutputTokens, m.out.TokenSource, m.out.NotCounted = a.count(m.cfg.TokenSource, m.cfg.Counter, r.Stated)
+	}
+	m.out.Streamed = m.streamed(r, a)
+	if m.out.shows = m.out.Streamed == StreamedYes && len(r.Responses) > 1; m.out.Streamed != StreamedYes && len(r.Responses) > 0 {
+		m.out.withholdTokens()
+	}
+	u := a.Usage.or(r.Stated)
+	m.out.InputTokens, m.out.ReasoningTokens, m.out.CachedTokens = u.Input, u.Reasoning, u.Cached
+	return &m.out
+}
+
+// dropUnsupported removes measures that the responses of another tool's file only seem
+// to support: the file lacks the times from which they are computed.
+func (m *Meter) dropUnsupported(st *export.Stated) {
+	if m.noEnds {
+		m.out.E2EL = Value{}
+	}
+	if !m.noGaps {
+		return
+	}
+	events := int64(m.out.Events)
+	if st != nil && st.TokenEvents != nil {
+		m.out.Events = int(*st.TokenEvents)
+	}
+	if int64(m.out.Events) != events || st == nil || st.TokenEvents == nil {
+		m.out.Gaps, m.out.TTST = m.out.Gaps[:0], Value{}
+		m.out.SharedStamps, m.out.Backward = 0, 0
+	}
+}
+
+// or returns u, with the file's stated numbers in place of the ones that the server did
+// not give.
+func (u Usage) or(st *export.Stated) Usage {
+	if st == nil {
+		return u
+	}
+	for _, x := range []struct {
+		to   *Value
+		from *int64
+	}{{&u.Input, st.InputTokens}, {&u.Reasoning, st.ReasoningTokens}, {&u.Cached, st.CachedTokens}} {
+		if !x.to.OK && x.from != nil {
+			*x.to = Some(*x.from)
+		}
+	}
+	return u
+}
+
+// classify decides whether a request counts. perf_analyzer's files do not state the
+// outcome of a request and may still hold an error in the stream: perf_analyzer looks
+// only at the HTTP status, so an error after status 200 is a success to it.
+func (m *Measured) classify(r *export.Request, includeWarmup bool) {
+	reason := r.Excluded()
+	if reason == "warmup" && includeWarmup {
+		q := *r
+		q.Phase = export.PhaseMeasured
+		reason = q.Excluded()
+	}
+	m.Message = r.Message
+	if reason == "failed" {
+		m.Class = r.Status.String()
+	}
+	if reason == "" && !r.HasMeta && m.Answer.Failure != "" {
+		reason, m.Class, m.Message = "failed", export.StatusRPCError.String(), m.Answer.Failure
+	}
+	if reason == "" && len(r.Responses) == 0 {
+		reason, m.Class = "failed", NoResponse
+	}
+	m.Excluded, m.Counted = reason, reason == ""
+}

@@ -1,0 +1,56 @@
+package answer
+
+import (
+	"cmp"
+	"slices"
+	"sort"
+
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// Pauses lists the times in which the recorder could not run, in order and without
+// overlaps. Only StartNS and EndNS of the elements are set.
+type Pauses []export.Pause
+
+// PausesOf returns the pauses of a run; nil if it has none.
+func PausesOf(run *export.Run) Pauses {
+	if run.Meta == nil {
+		return nil
+	}
+	var all Pauses
+	for _, p := range run.Meta.Pauses {
+		all = append(all, export.Pause{StartNS: p.StartNS, EndNS: max(p.StartNS, p.EndNS)})
+	}
+	slices.SortFunc(all, func(a, b export.Pause) int { return cmp.Compare(a.StartNS, b.StartNS) })
+	merged := all[:0]
+	for _, p := range all {
+		if n := len(merged); n > 0 && p.StartNS <= merged[n-1].EndNS {
+			merged[n-1].EndNS = max(merged[n-1].EndNS, p.EndNS)
+			continue
+		}
+		merged = append(merged, p)
+	}
+	return merged
+}
+
+// Touch reports whether r was in flight, or due and not yet sent, during a pause.
+func (p Pauses) Touch(r *export.Request) bool {
+	if len(p) == 0 {
+		return false
+	}
+	var from uint64
+	for _, t := range [...]uint64{r.ScheduledNS, r.IssuedNS, r.StartNS} {
+		if t != 0 && (from == 0 || t < from) {
+			from = t
+		}
+	}
+	if from == 0 { // it never left
+		from = r.EndedNS
+	}
+	to := max(from, r.EndedNS)
+	if end, ok := r.EndNS(); ok {
+		to = max(to, end)
+	}
+	next := sort.Search(len(p), func(i int) bool { return p[i].EndNS >= from })
+	return from != 0 && next < len(p) && p[next].StartNS <= to
+}
