@@ -13,6 +13,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/pa-tools/pa/internal/sanitize"
 )
 
 // UserAgent is what proxies are told.
@@ -83,9 +85,7 @@ func ask(nc net.Conn, addr string, user *url.Userinfo) error {
 
 // oneLine bounds a foreign text.
 func oneLine(s string) string {
-	const most = 200
-	s = strings.Join(strings.Fields(s), " ")
-	return strings.ToValidUTF8(s[:min(len(s), most)], "")
+	return strings.ToValidUTF8(sanitize.Cut(strings.Join(strings.Fields(s), " "), 200), "")
 }
 
 // readHead reads a head and not a byte more. A byte at a time is slow, but this

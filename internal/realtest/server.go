@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/pa-tools/pa/internal/golden"
+	"github.com/pa-tools/pa/internal/sanitize"
 )
 
 // A Server is a real server on loopback. It ends with the test that started
@@ -169,7 +170,7 @@ func tail(path string) string {
 	lines = lines[max(0, len(lines)-10):]
 	for i, l := range lines {
 		if len(l) > 200 {
-			lines[i] = l[:200] + "…"
+			lines[i] = sanitize.Clip(l, 200)
 		}
 	}
 	return strings.Join(lines, "\n")

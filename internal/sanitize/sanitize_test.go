@@ -109,6 +109,44 @@ func TestClip(t *testing.T) {
 	}
 }
 
+func TestCut(t *testing.T) {
+	for _, tt := range []struct {
+		in   string
+		most int
+		want string
+	}{
+		{"exact", 5, "exact"},
+		{"longer", 4, "long"},
+		{"naïve", 3, "na"},
+		{"東京", 1, ""},
+		{"\xff\xff\xff", 2, "\xff\xff"},
+		{"a\x80\x80\x80\x80\x80", 5, "a\x80\x80\x80\x80"}, // no character begins near the cut
+	} {
+		if got := Cut(tt.in, tt.most); got != tt.want {
+			t.Errorf("Cut(%q, %d) = %q, want %q", tt.in, tt.most, got, tt.want)
+		}
+		if got := string(Cut([]byte(tt.in), tt.most)); got != tt.want {
+			t.Errorf("Cut of the bytes %q, %d = %q, want %q", tt.in, tt.most, got, tt.want)
+		}
+	}
+}
+
+func TestFit(t *testing.T) {
+	for _, tt := range []struct {
+		in    string
+		width int
+		want  string
+	}{
+		{"東京都", 3, "東京都"},
+		{"東京都", 2, "東…"},
+		{"ab", 1, "…"},
+	} {
+		if got := Fit(tt.in, tt.width); got != tt.want {
+			t.Errorf("Fit(%q, %d) = %q, want %q", tt.in, tt.width, got, tt.want)
+		}
+	}
+}
+
 // A Writer writes what Text gives of each line, however the text is cut.
 func TestWriter(t *testing.T) {
 	const in = "pa: naïve 東京\n\ttab \x1b[31mred\u202e \xff\r\n\xe2\x80"

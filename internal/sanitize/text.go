@@ -2,7 +2,6 @@ package sanitize
 
 import (
 	"strconv"
-	"strings"
 	"unicode"
 	"unicode/utf8"
 )
@@ -54,30 +53,4 @@ func isSafe(r rune, n int, lines bool) bool {
 		return true
 	}
 	return unicode.IsPrint(r) && (r != utf8.RuneError || n > 1)
-}
-
-// Clip shortens s to at most most bytes, and appends an ellipsis if it cut
-// something. It does not escape: quote the result with %q, or pass it to [Text].
-func Clip(s string, most int) string {
-	if len(s) <= most {
-		return s
-	}
-	for most > 0 && !utf8.RuneStart(s[most]) {
-		most--
-	}
-	return strings.ToValidUTF8(s[:most], "\uFFFD") + "…"
-}
-
-// Cut returns at most the first most bytes of s, and does not cut inside a
-// character. It neither marks the cut nor escapes.
-func Cut[T ~string | ~[]byte](s T, most int) T {
-	if len(s) <= most {
-		return s
-	}
-	for i := most; i > most-utf8.UTFMax && i > 0; i-- {
-		if utf8.RuneStart(s[i]) {
-			return s[:i]
-		}
-	}
-	return s[:most]
 }

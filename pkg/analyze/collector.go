@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/pa-tools/pa/internal/quantile"
+	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -364,7 +365,7 @@ func (c *collector) warnings(cfg Config, x *Experiment) []error {
 	for _, f := range x.Failed {
 		class, first := f.Name, ""
 		if m := c.messages[class]; m != "" {
-			first = fmt.Sprintf("; the first message: %q", cut(m))
+			first = fmt.Sprintf("; the first message: %q", sanitize.Clip(m, maxQuotedBytes))
 		}
 		w = append(w, counted(KindFailed, class, func(n []int64) string {
 			return ofRequests(n) + " failed: " + class + first
@@ -454,11 +455,5 @@ func (t tally) counts() []Count {
 	return c
 }
 
-// cut bounds foreign text in a message.
-func cut(s string) string {
-	const most = 200
-	if len(s) <= most {
-		return s
-	}
-	return strings.ToValidUTF8(s[:most], "") + "…"
-}
+// maxQuotedBytes bounds foreign text in a message.
+const maxQuotedBytes = 200

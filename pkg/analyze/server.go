@@ -7,6 +7,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -286,7 +287,7 @@ func (w *serverWatch) doubts(all []ServerFigure) (warnings []error) {
 		if n > 1 {
 			more = fmt.Sprintf("; %d more have none either", n-1)
 		}
-		warnings = append(warnings, said(KindServer, "%s of %s has no value: %s%s", f.Name, cut(f.Of), f.NA, more))
+		warnings = append(warnings, said(KindServer, "%s of %s has no value: %s%s", f.Name, sanitize.Clip(f.Of, maxQuotedBytes), f.NA, more))
 	}
 	var scrapes uint64
 	var first *seriesSum

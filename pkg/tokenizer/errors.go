@@ -2,9 +2,10 @@ package tokenizer
 
 import (
 	"bytes"
-	"fmt"
 	"strconv"
 	"sync"
+
+	"github.com/pa-tools/pa/internal/sanitize"
 )
 
 // A FormatError says where in a file something is that cannot be read.
@@ -71,7 +72,7 @@ const maxQuoted = 60
 // quote quotes foreign text for a message, cut to a bound.
 func quote(s string) string {
 	if len(s) > maxQuoted {
-		return fmt.Sprintf("%q…", s[:maxQuoted])
+		return strconv.Quote(sanitize.Cut(s, maxQuoted)) + "…"
 	}
 	return strconv.Quote(s)
 }

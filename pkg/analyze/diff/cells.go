@@ -325,13 +325,9 @@ func (d *Difference) effect() string {
 
 // short cuts what is too long for a table: a hash, a warning of the recorder.
 func short(s string) string {
-	const most = 60
+	const most = 61
 	if hash, ok := strings.CutPrefix(s, "sha256:"); ok && len(hash) == 64 {
 		return "sha256:" + hash[:12] + "…"
 	}
-	s = sanitize.Text(s)
-	if r := []rune(s); len(r) > most {
-		return string(r[:most]) + "…"
-	}
-	return s
+	return sanitize.Fit(sanitize.Text(s), most)
 }

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/pa-tools/pa/internal/sanitize"
 )
 
 // A kind of token.
@@ -102,9 +104,5 @@ func (s *scanner) take(n int) {
 
 // quote cuts and quotes text of the user.
 func quote(s string) string {
-	const most = 40
-	if r := []rune(s); len(r) > most {
-		s = string(r[:most]) + "…"
-	}
-	return strconv.Quote(s)
+	return strconv.Quote(sanitize.Fit(s, 41))
 }

@@ -4,6 +4,8 @@ import (
 	"io"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/pa-tools/pa/internal/sanitize"
 )
 
 // A grid is text in columns: the first left-aligned, the others right-aligned,
@@ -98,18 +100,10 @@ func (g *grid) narrow(rows [][]string, widths []int, limit int) {
 		widths[widest] = max(least, widths[widest]-(used-limit))
 		for _, row := range rows {
 			if widest < len(row) {
-				row[widest] = cutTo(row[widest], widths[widest])
+				row[widest] = sanitize.Fit(row[widest], widths[widest])
 			}
 		}
 	}
-}
-
-// cutTo returns s in at most n characters, with "…" where some are missing.
-func cutTo(s string, n int) string {
-	if r := []rune(s); len(r) > n {
-		return string(r[:n-1]) + "…"
-	}
-	return s
 }
 
 // parts splits the columns that are not left-aligned into runs that fit a line

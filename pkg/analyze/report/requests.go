@@ -218,7 +218,7 @@ func (t *rowTable) line(cell func(*column) string) error {
 		}
 		text := cell(c)
 		if t.width > 0 && i == len(t.columns)-1 {
-			text = cutTo(text, max(t.width-utf8.RuneCount(b), leastMessage))
+			text = sanitize.Fit(text, max(t.width-utf8.RuneCount(b), leastMessage))
 		}
 		width := c.width
 		if c.first {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze"
 )
 
@@ -25,7 +26,7 @@ func servers(e *analyze.Experiment, unit scale) *grid {
 		if shown[f.Name]++; shown[f.Name] > maxFigures {
 			continue
 		}
-		row := []string{f.Name, shortened(plain(f.Of)), strconv.FormatUint(f.N, 10), "", "", "", "", ""}
+		row := []string{f.Name, sanitize.Fit(plain(f.Of), maxOf), strconv.FormatUint(f.N, 10), "", "", "", "", ""}
 		if f.NA != "" {
 			row[2], row[3] = "", "n/a"
 			rows = append(rows, row)
@@ -89,13 +90,6 @@ func serverNotes(e *analyze.Experiment) (lines []string) {
 // maxOf bounds what says of what a figure is, in characters: it may have labels of
 // any length.
 const maxOf = 100
-
-func shortened(s string) string {
-	if r := []rune(s); len(r) > maxOf {
-		return string(r[:maxOf-1]) + "…"
-	}
-	return s
-}
 
 // Quantity formats a figure of a server, in the unit of [analyze.ServerFigure];
 // times in the unit that all of them share.

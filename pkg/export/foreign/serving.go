@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/pa-tools/pa/internal/jsonscan"
+	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/internal/jsonfile"
 )
@@ -311,7 +312,7 @@ func (x *servingRun) identify(file string) error {
 		if x.tool == &sglangTool {
 			how = "--output-details"
 		}
-		return fmt.Errorf("%s: is a result of %s of %s that holds figures and no requests; run it with %s to keep them", file, x.tool.name, cutText(x.when()), how)
+		return fmt.Errorf("%s: is a result of %s of %s that holds figures and no requests; run it with %s to keep them", file, x.tool.name, sanitize.Cut(x.when(), 40), how)
 	}
 	return nil
 }
@@ -322,14 +323,6 @@ func (x *servingRun) when() string {
 		return d
 	}
 	return "unknown date"
-}
-
-func cutText(s string) string {
-	const most = 40
-	if len(s) > most {
-		return s[:most]
-	}
-	return s
 }
 
 // experiment returns the load level of a result.

@@ -4,10 +4,10 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
+	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/sim/plan"
 )
 
@@ -162,7 +162,7 @@ func (r *Record) End(end End, code int, message string) {
 		r.mu.Unlock()
 		return
 	}
-	r.entry.End, r.entry.Code, r.entry.Message = end, code, clipMessage(message)
+	r.entry.End, r.entry.Code, r.entry.Message = end, code, sanitize.Cut(message, maxMessageBytes)
 	if r.Counter != nil {
 		r.Counter.Lock()
 	}
@@ -189,11 +189,5 @@ func (r *Record) GaveUp() bool {
 	return r.entry.End == EndClientGone || r.entry.End == EndServerClosed
 }
 
-// clipMessage bounds an error text in the ledger.
-func clipMessage(s string) string {
-	const most = 1 << 10
-	if len(s) > most {
-		return strings.ToValidUTF8(s[:most], "")
-	}
-	return s
-}
+// maxMessageBytes bounds an error text in the ledger.
+const maxMessageBytes = 1 << 10

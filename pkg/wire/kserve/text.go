@@ -52,4 +52,4 @@ func appendString(b, s []byte) []byte {
 }
 
 // clip bounds foreign text in messages.
-func clip[T ~string | ~[]byte](s T) string { return sanitize.Clip(string(s), 60) }
+func clip[T ~string | ~[]byte](s T) string { return sanitize.Clip(s, 60) }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/pa-tools/pa/internal/jsonscan"
+	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -222,8 +223,9 @@ func (c *Cursor) BOM() (bool, error) {
 func Excerpt(v []byte) string {
 	const most = 40
 	v = bytes.TrimSpace(v)
+	quoted := strconv.Quote(string(sanitize.Cut(v, most)))
 	if len(v) > most {
-		return strconv.Quote(string(v[:most])) + "…"
+		quoted += "…"
 	}
-	return strconv.Quote(string(v))
+	return quoted
 }

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 )
@@ -67,11 +68,7 @@ func (e *textError) Unwrap() error { return e.err }
 
 // clip bounds a text and makes it one line.
 func clip(s string) string {
-	s = strings.Join(strings.Fields(s), " ")
-	if len(s) > maxMessage {
-		s = strings.ToValidUTF8(s[:maxMessage], "") + "…"
-	}
-	return s
+	return sanitize.Clip(strings.Join(strings.Fields(s), " "), maxMessage)
 }
 
 // advice is what to do about connections of the protocol.
