@@ -21,6 +21,7 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/calibrate"
 	"github.com/pa-tools/pa/pkg/recorder/load"
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
+	"github.com/pa-tools/pa/pkg/recorder/window"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
 
@@ -237,7 +238,7 @@ func (k *calibration) record(ctx context.Context, srv *calibrationServer, servic
 	got := &received{service: service}
 	res, err := recorder.Run(ctx, recorder.Config{
 		Backend: b, Entries: workload.List{calibrationEntry(service, plan)}, Levels: load.Closed(plan.Streams),
-		Measure:        recorder.Measure{Requests: plan.Streams * plan.RequestsPerStream},
+		Measure:        window.Measure{Requests: plan.Streams * plan.RequestsPerStream},
 		RequestTimeout: time.Minute + 10*time.Duration(plan.TokensPerRequest)*plan.Gap, // a saturated machine takes its time
 		Grace:          -1,
 		Writer:         got, Run: export.Run{Meta: &export.RunMeta{}}, Clock: clock, Stop: k.stop,

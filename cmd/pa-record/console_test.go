@@ -18,6 +18,7 @@ import (
 	"github.com/pa-tools/pa/pkg/export/pawindow"
 	"github.com/pa-tools/pa/pkg/recorder"
 	"github.com/pa-tools/pa/pkg/recorder/load"
+	"github.com/pa-tools/pa/pkg/recorder/window"
 )
 
 // newTestConsole returns a console and what it prints.
@@ -36,7 +37,7 @@ func newTestConsole(t *testing.T) (*console, *strings.Builder) {
 func measuredLevel(n int) recorder.Level {
 	return recorder.Level{
 		Load: load.Concurrency{N: n}, OK: 1,
-		Reported: recorder.Window{Summary: pawindow.Summary{Duration: time.Second, Requests: 1, Mean: 5 * time.Millisecond}},
+		Reported: window.Window{Summary: pawindow.Summary{Duration: time.Second, Requests: 1, Mean: 5 * time.Millisecond}},
 	}
 }
 

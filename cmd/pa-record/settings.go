@@ -15,10 +15,10 @@ import (
 
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/internal/regular"
-	"github.com/pa-tools/pa/pkg/recorder"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/backend/kserve"
 	"github.com/pa-tools/pa/pkg/recorder/backend/openai"
+	"github.com/pa-tools/pa/pkg/recorder/window"
 	wire "github.com/pa-tools/pa/pkg/wire/kserve"
 	wireopenai "github.com/pa-tools/pa/pkg/wire/openai"
 )
@@ -116,7 +116,7 @@ type settings struct {
 	notes           []string
 	warnings        []string
 
-	measure    recorder.Measure
+	measure    window.Measure
 	timeout    time.Duration
 	grace      time.Duration
 	waitReady  time.Duration
@@ -392,9 +392,9 @@ func (p *settingsParser) duration(s *settings) {
 	}
 	switch mode := c.String("measurement-mode"); mode {
 	case "time_windows":
-		m.Mode = recorder.TimeWindows
+		m.Mode = window.ByTime
 	case "count_windows":
-		m.Mode = recorder.CountWindows
+		m.Mode = window.ByCount
 	default:
 		p.errorf("--measurement-mode %s: the mode is time_windows or count_windows", mode)
 	}
@@ -428,7 +428,7 @@ func (p *settingsParser) duration(s *settings) {
 	if !counted && m.Duration == 0 && !s.hasEnd() {
 		show.Mode, show.StabilityPct, show.MaxTrials = m.Mode.String(), pct, m.MaxTrials
 		show.StopOnUnstable = c.Bool("stop-on-unstable")
-		if m.Mode == recorder.TimeWindows {
+		if m.Mode == window.ByTime {
 			show.IntervalMS = interval
 		} else {
 			show.WindowRequests = m.WindowRequests

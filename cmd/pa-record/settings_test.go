@@ -14,7 +14,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/pa-tools/pa/internal/cmdline"
-	"github.com/pa-tools/pa/pkg/recorder"
+	"github.com/pa-tools/pa/pkg/recorder/window"
 )
 
 // parse resolves a command line as the program does.
@@ -46,7 +46,7 @@ func TestGuideCommand(t *testing.T) {
 		!slices.Equal(s.InputData, []string{"prompts.json"}) || !slices.Equal(s.Exports, []string{"profile_export.json"}) || !slices.Equal(s.Concurrency, []int{1}) {
 		t.Errorf("settings %+v", s)
 	}
-	want := recorder.Measure{Mode: recorder.CountWindows, Interval: 5 * time.Second, WindowRequests: 10, Stability: 9.99, MaxTrials: 10, ThroughputSuffices: true}
+	want := window.Measure{Mode: window.ByCount, Interval: 5 * time.Second, WindowRequests: 10, Stability: 9.99, MaxTrials: 10, ThroughputSuffices: true}
 	if diff := cmp.Diff(want, s.measure); diff != "" {
 		t.Errorf("measure (-want +got):\n%s", diff)
 	}

@@ -11,13 +11,14 @@ import (
 	"time"
 
 	"github.com/pa-tools/pa/pkg/recorder/load"
+	"github.com/pa-tools/pa/pkg/recorder/window"
 )
 
 // One at a time a server that takes 100 ms gives 10 a second, ten at a time 100;
 // the rates lie between.
 func TestAutoSweep(t *testing.T) {
 	like := load.Rate{Arrivals: load.Poisson, Seed: 5, Ceiling: 10}
-	w, res, _, err := record(t, ok(100*time.Millisecond), Config{Plan: AutoSweep(10, like), Measure: Measure{Times: 5}}, nil)
+	w, res, _, err := record(t, ok(100*time.Millisecond), Config{Plan: AutoSweep(10, like), Measure: window.Measure{Times: 5}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +44,7 @@ func TestAutoSweep(t *testing.T) {
 // Where more at a time give no more, there is nothing between.
 func TestAutoSweepOfNothing(t *testing.T) {
 	level := func(n int, seconds float64) Level {
-		return Level{OK: n, Windows: []Window{{StartNS: 1, EndNS: 1 + uint64(seconds*1e9)}}}
+		return Level{OK: n, Windows: []window.Window{{StartNS: 1, EndNS: 1 + uint64(seconds*1e9)}}}
 	}
 	plan := AutoSweep(8, load.Rate{})
 	for _, tt := range []struct {
@@ -74,7 +75,7 @@ func TestAutoSweepOfNothing(t *testing.T) {
 // is kept.
 func TestPlanWithMistake(t *testing.T) {
 	plan := func(done []Level) (load.Level, bool) { return load.Concurrency{N: 1 - len(done)}, true }
-	w, res, _, err := record(t, ok(time.Millisecond), Config{Plan: plan, Measure: Measure{Requests: 5}}, nil)
+	w, res, _, err := record(t, ok(time.Millisecond), Config{Plan: plan, Measure: window.Measure{Requests: 5}}, nil)
 	if err == nil || !strings.Contains(err.Error(), "concurrency 0") || len(res.Levels) != 1 || w.count("") != 5 || w.run == nil {
 		t.Errorf("error %v, %d levels, %d requests", err, len(res.Levels), w.count(""))
 	}
@@ -92,17 +93,17 @@ func TestBetween(t *testing.T) {
 		time.Sleep(time.Second)
 		return nil
 	}
-	w, _, took, err := record(t, ok(100*time.Millisecond), Config{Levels: load.Closed(1, 2, 1), Measure: Measure{Requests: 2}, Between: pause}, nil)
+	w, _, took, err := record(t, ok(100*time.Millisecond), Config{Levels: load.Closed(1, 2, 1), Measure: window.Measure{Requests: 2}, Between: pause}, nil)
 	if err != nil || len(at) != 2 || took != 2*time.Second+500*time.Millisecond || w.count("") != 6 {
 		t.Errorf("called %d times, %v, %v", len(at), took, err)
 	}
-	w, res, _, err := record(t, ok(time.Millisecond), Config{Levels: load.Closed(1, 2), Measure: Measure{Requests: 2}, Between: func(context.Context) error {
+	w, res, _, err := record(t, ok(time.Millisecond), Config{Levels: load.Closed(1, 2), Measure: window.Measure{Requests: 2}, Between: func(context.Context) error {
 		return errors.New("no such path")
 	}}, nil)
 	if err == nil || !strings.Contains(err.Error(), "no such path") || len(res.Levels) != 1 || len(w.run.Meta.Warnings) != 1 {
 		t.Errorf("%v, %d levels, want the error after the first", err, len(res.Levels))
 	}
-	w, res, took, err = record(t, ok(time.Millisecond), Config{Levels: load.Closed(1, 2), Measure: Measure{Requests: 2}, Between: func(ctx context.Context) error {
+	w, res, took, err = record(t, ok(time.Millisecond), Config{Levels: load.Closed(1, 2), Measure: window.Measure{Requests: 2}, Between: func(ctx context.Context) error {
 		<-ctx.Done()
 		return ctx.Err()
 	}}, func(stop chan struct{}, _ context.CancelFunc) {
@@ -138,7 +139,7 @@ func TestAutoSweepRounds(t *testing.T) {
 
 // A level with fewer requests than its concurrency runs with those, and warns.
 func TestFewerRequestsThanConcurrency(t *testing.T) {
-	w, res, _, err := record(t, ok(100*time.Millisecond), Config{Levels: load.Closed(2, 8), Measure: Measure{Requests: 4}}, nil)
+	w, res, _, err := record(t, ok(100*time.Millisecond), Config{Levels: load.Closed(2, 8), Measure: window.Measure{Requests: 4}}, nil)
 	if err != nil || len(res.Levels) != 2 || w.count("") != 8 {
 		t.Fatalf("%v, %d levels, %d requests, want 2 levels of 4", err, len(res.Levels), w.count(""))
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/load"
+	"github.com/pa-tools/pa/pkg/recorder/window"
 )
 
 // A fullWriter writes behind to a disk that stands still: a request with
@@ -32,7 +33,7 @@ func (w *fullWriter) WriteRequest(r *export.Request) error {
 // rows are there, with their times.
 func TestBacklog(t *testing.T) {
 	full := &fullWriter{room: 1000}
-	res, _, err := recordTo(t, full, ok(10*time.Millisecond), Config{Levels: load.Closed(4, 8), Measure: Measure{Requests: 100_000}}, nil)
+	res, _, err := recordTo(t, full, ok(10*time.Millisecond), Config{Levels: load.Closed(4, 8), Measure: window.Measure{Requests: 100_000}}, nil)
 	var be *BacklogError
 	if !errors.As(err, &be) || be.Waiting != 1000 || be.Decode {
 		t.Fatalf("error %v, want that 1000 bytes wait for the disk", err)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
+	"github.com/pa-tools/pa/pkg/recorder/internal/histogram"
 	"github.com/pa-tools/pa/pkg/recorder/selfstat"
 )
 
@@ -14,7 +15,7 @@ import (
 type clientView struct {
 	watch *selfstat.Watch
 
-	turnaround, toStart, lateness spread
+	turnaround, toStart, lateness histogram.Histogram
 	// ends are, for each slot, when its last request ended; 0 when the next
 	// start says nothing about the client: there was none, or it failed and the
 	// slot waits before it tries again, or a schedule decides.
@@ -60,13 +61,13 @@ func (v *clientView) add(x *backend.Exchange, stamps export.StampCount) {
 		v.lastStart = max(v.lastStart, r.StartNS)
 		connecting := connecting(r)
 		if last != 0 && r.ScheduledNS == 0 {
-			v.turnaround.add(time.Duration(r.StartNS-last) - connecting)
+			v.turnaround.Add(time.Duration(r.StartNS-last) - connecting)
 		}
 		if r.IssuedNS != 0 {
-			v.toStart.add(time.Duration(r.StartNS-r.IssuedNS) - connecting)
+			v.toStart.Add(time.Duration(r.StartNS-r.IssuedNS) - connecting)
 		}
 		if r.ScheduledNS != 0 && !x.HeldBack {
-			v.lateness.add(time.Duration(r.StartNS-r.ScheduledNS) - connecting)
+			v.lateness.Add(time.Duration(r.StartNS-r.ScheduledNS) - connecting)
 		}
 	}
 	v.stamps.Merge(stamps)
@@ -101,7 +102,7 @@ func (v *clientView) read(responses []export.Response) {
 // loop.
 func (v *clientView) finish(asked *offer) *export.ClientMeta {
 	m := &export.ClientMeta{
-		Turnaround: v.turnaround.export(), IssueToStart: v.toStart.export(), Lateness: v.lateness.export(),
+		Turnaround: v.turnaround.Export(), IssueToStart: v.toStart.Export(), Lateness: v.lateness.Export(),
 		HeldBack: v.heldBack, Reads: &v.reads, Stamps: &v.stamps,
 	}
 	if asked != nil {

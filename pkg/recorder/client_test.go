@@ -12,6 +12,7 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/load"
 	"github.com/pa-tools/pa/pkg/recorder/selfstat"
+	"github.com/pa-tools/pa/pkg/recorder/window"
 )
 
 const ms = uint64(time.Millisecond)
@@ -164,7 +165,7 @@ func TestSaturationReads(t *testing.T) {
 
 // A level knows its client; warm-up is not in it.
 func TestClientOfLevel(t *testing.T) {
-	w, _, _, err := record(t, ok(10*time.Millisecond), Config{Levels: load.Closed(2), Warmup: 4, Measure: Measure{Requests: 40}}, nil)
+	w, _, _, err := record(t, ok(10*time.Millisecond), Config{Levels: load.Closed(2), Warmup: 4, Measure: window.Measure{Requests: 40}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

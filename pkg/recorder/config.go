@@ -8,11 +8,11 @@ import (
 	"time"
 
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/export/pawindow"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/load"
 	"github.com/pa-tools/pa/pkg/recorder/pause"
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
+	"github.com/pa-tools/pa/pkg/recorder/window"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
 
@@ -49,7 +49,7 @@ type Config struct {
 	// run; a signal ends ctx.
 	Between func(ctx context.Context) error
 	// Measure says when a level is measured.
-	Measure Measure
+	Measure window.Measure
 	// Warmup is the number of requests sent before each level is measured, and
 	// WarmupTime for how long load is on before: each level warms up until both
 	// are over, and then for as long as its ramp takes. These requests are
@@ -134,73 +134,6 @@ const (
 	DefaultGrace          = 30 * time.Second
 )
 
-// Measure says when the measurement of a level begins a new window and when it
-// is over. Exactly one of Requests, Times, All, Duration and Mode decides: a count
-// of requests, else Duration > 0, else windows. A level that has an end of its own
-// (load.Timetable, load.Sessions, load.Periodic) is measured to that end, in one window, unless Duration
-// ends it before.
-type Measure struct {
-	// Requests sends exactly that many requests per level, in one window.
-	Requests int
-	// Times sends that many times the level: of a concurrency for each slot, of a
-	// rate for each request of a second, rounded up.
-	Times int
-	// All sends as many as there are entries, each once; a concurrency may be
-	// more than that.
-	All bool
-	// Duration measures one window of that length.
-	Duration time.Duration
-
-	// Mode chooses what closes a window when neither of the above is set.
-	Mode WindowMode
-	// Interval is the length of a time window; 0 means 5 s. perf_analyzer
-	// sleeps 1.2 times as long; this does not.
-	Interval time.Duration
-	// WindowRequests is the number of successful requests that closes a count
-	// window; 0 means 50.
-	WindowRequests int
-	// Stability is the tolerated spread of the last three windows, as
-	// max/min − 1 of throughput and of latency (0.1 is 10 %): see pawindow.Rule.
-	Stability float64
-	// MaxTrials bounds the number of windows per level; 0 means 10.
-	MaxTrials int
-	// Percentile stabilizes on that percentile of latency (1–99) instead of
-	// the mean; 0 means the mean.
-	Percentile int
-	// LatencyLimit, if not 0, ends the windows of a level in the last three of
-	// which that latency was as much in one, or more. See Level.OverLimit.
-	LatencyLimit time.Duration
-	// ThroughputSuffices accepts a level whose windows are used up when the
-	// throughput of the last three is stable, and their latency is not, with a
-	// warning: perf_analyzer's rule for requests that are sent asynchronously.
-	ThroughputSuffices bool
-}
-
-// rule returns what decides on windows.
-func (m *Measure) rule() pawindow.Rule {
-	return pawindow.Rule{Spread: m.Stability, Limit: m.LatencyLimit, MaxTrials: m.MaxTrials, ThroughputSuffices: m.ThroughputSuffices}
-}
-
-// Counted reports whether a number of requests ends the measurement.
-func (m *Measure) Counted() bool { return m.Requests > 0 || m.Times > 0 || m.All }
-
-// A WindowMode names what closes a measurement window.
-type WindowMode uint8
-
-// The modes and their names are perf_analyzer's.
-const (
-	TimeWindows  WindowMode = iota // after Measure.Interval
-	CountWindows                   // after Measure.WindowRequests requests
-)
-
-// String returns "time_windows" or "count_windows".
-func (m WindowMode) String() string {
-	if m == CountWindows {
-		return "count_windows"
-	}
-	return "time_windows"
-}
-
 // Validate reports all mistakes of c at once.
 func (c *Config) Validate() error {
 	var errs []error
@@ -229,18 +162,7 @@ func (c *Config) Validate() error {
 	}
 	add(c.Warmup < 0, "warm-up request count %d: must not be negative", c.Warmup)
 	add(c.WarmupTime < 0, "warm-up of %v: must not be negative", c.WarmupTime)
-	m := c.Measure
-	add(m.Requests < 0, "request count %d: must be positive", m.Requests)
-	add(m.Duration < 0, "duration %v: must be positive", m.Duration)
-	add(m.Times < 0, "request count of %d times the level: must be positive", m.Times)
-	add(m.Requests > 0 && m.Times > 0 || m.All && (m.Requests > 0 || m.Times > 0), "a request count, one in times of the level and all entries exclude each other; drop all but one")
-	add(m.Counted() && m.Duration > 0, "a request count and a duration exclude each other; drop one")
-	add(m.Interval < 0, "measurement interval %v: must be positive", m.Interval)
-	add(m.WindowRequests < 0, "measurement request count %d: must be positive", m.WindowRequests)
-	add(m.Stability < 0, "stability %v: must not be negative", m.Stability)
-	add(m.LatencyLimit < 0, "latency limit %v: must not be negative", m.LatencyLimit)
-	add(m.MaxTrials < 0, "max trials %d: must be positive", m.MaxTrials)
-	add(m.Percentile < 0 || m.Percentile > 99, "percentile %d: must be 1 to 99", m.Percentile)
+	errs = append(errs, c.Measure.Validate())
 	return errors.Join(errs...)
 }
 
@@ -288,7 +210,7 @@ func (c *Config) validateLevel(level load.Level) error {
 
 // measure returns how level is measured: with the number of requests that it
 // comes to.
-func (c *Config) measure(level load.Level) Measure {
+func (c *Config) measure(level load.Level) window.Measure {
 	m := c.Measure
 	if m.All {
 		m.Requests = c.Entries.Len()
@@ -351,15 +273,6 @@ func (c Config) withDefaults() Config {
 	if c.Progress == nil {
 		c.Progress = func(Progress) {}
 	}
-	m := &c.Measure
-	if m.Interval == 0 {
-		m.Interval = 5 * time.Second
-	}
-	if m.WindowRequests == 0 {
-		m.WindowRequests = 50
-	}
-	if m.MaxTrials == 0 {
-		m.MaxTrials = 10
-	}
+	c.Measure = c.Measure.WithDefaults()
 	return c
 }

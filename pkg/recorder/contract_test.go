@@ -16,6 +16,7 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/backend/openai"
 	"github.com/pa-tools/pa/pkg/recorder/load"
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
+	"github.com/pa-tools/pa/pkg/recorder/window"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 	"github.com/pa-tools/pa/pkg/sim"
 	"github.com/pa-tools/pa/pkg/sim/plan"
@@ -144,12 +145,12 @@ func TestBackendContract(t *testing.T) {
 			defer b.Close()
 			w := &witness{Backend: b}
 			cfg := recorder.Config{
-				Backend: w, Entries: tt.entries, Levels: []load.Level{tt.level}, Measure: recorder.Measure{Requests: len(tt.entries)},
+				Backend: w, Entries: tt.entries, Levels: []load.Level{tt.level}, Measure: window.Measure{Requests: len(tt.entries)},
 				KeepBytes: 1, Writer: profilejson.NewWriter(io.Discard), Run: export.Run{Meta: &export.RunMeta{}}, Clock: clock,
 			}
 			_, sessions := tt.level.(load.Sessions)
 			if sessions {
-				cfg.Backend, cfg.Measure = talkingWitness{w}, recorder.Measure{}
+				cfg.Backend, cfg.Measure = talkingWitness{w}, window.Measure{}
 			}
 			res, err := recorder.Run(t.Context(), cfg)
 			if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/load"
+	"github.com/pa-tools/pa/pkg/recorder/window"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
 
@@ -143,7 +144,7 @@ func TestSessionBreaksOff(t *testing.T) {
 // first turns can be warm-up.
 func TestSessionsForAWhile(t *testing.T) {
 	w, res, _, err := recordSessions(t, ok(100*time.Millisecond), Config{
-		Entries: turns("aab"), Levels: []load.Level{load.Sessions{N: 1}}, Warmup: 2, Measure: Measure{Duration: time.Second},
+		Entries: turns("aab"), Levels: []load.Level{load.Sessions{N: 1}}, Warmup: 2, Measure: window.Measure{Duration: time.Second},
 	}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -180,7 +181,7 @@ func TestSessionsErrors(t *testing.T) {
 		{"no session", Config{Entries: workload.List{{Session: "a"}, {Step: 1}}}, `stream 0, step 1: no "session_id"`},
 		{"a bad turn", Config{Entries: turns("ab"), Backend: &fakeTalker{bad: 2}}, "no messages"},
 		{"no talker", Config{Entries: turns("ab"), Backend: &fakeServer{}}, "sessions need the chat endpoint"},
-		{"a count", Config{Entries: turns("ab"), Measure: Measure{Requests: 9}}, "a request count excludes it"},
+		{"a count", Config{Entries: turns("ab"), Measure: window.Measure{Requests: 9}}, "a request count excludes it"},
 		{"a long warm-up", Config{Entries: turns("ab"), Warmup: 2}, "a warm-up of 2 leaves nothing to measure"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -12,7 +12,7 @@
 //		Backend: b,                     // backend/openai, backend/kserve
 //		Entries: entries,               // package workload
 //		Levels:  load.Closed(1, 4, 8),
-//		Measure: recorder.Measure{Requests: 100},
+//		Measure: window.Measure{Requests: 100},
 //		Writer:  w,                     // package journal survives a kill; profilejson
 //		Run:     export.Run{Meta: &export.RunMeta{}},
 //	})

@@ -12,6 +12,7 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/backend/openai"
 	"github.com/pa-tools/pa/pkg/recorder/load"
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
+	"github.com/pa-tools/pa/pkg/recorder/window"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 	"github.com/pa-tools/pa/pkg/sim"
 	"github.com/pa-tools/pa/pkg/sim/plan"
@@ -48,7 +49,7 @@ func record(ctx context.Context) (err error) {
 		Backend: b,
 		Entries: workload.Builtin(),
 		Levels:  load.Closed(1, 2),
-		Measure: recorder.Measure{Requests: 4},
+		Measure: window.Measure{Requests: 4},
 		Writer:  profilejson.NewWriter(&file),
 		Run:     export.Run{ServiceKind: &kind, Meta: &export.RunMeta{Schema: export.Schema, Tool: "example"}},
 		Clock:   clock,

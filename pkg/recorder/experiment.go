@@ -54,7 +54,7 @@ func (l *levelRun) experiment() *export.Experiment {
 			asked = o.offered(l.gate.beganNS)
 		}
 		e.Meta.Client = l.client.finish(asked)
-		l.out.Latency = l.latencies.summary()
+		l.out.Latency = l.latencies.Summary()
 		l.out.Client = e.Meta.Client
 		l.out.Warnings = l.driver.warnings()
 		if w := tooFewRequests(l.load, l.cfg.measure(l.load).Requests); w != "" {
@@ -63,7 +63,7 @@ func (l *levelRun) experiment() *export.Experiment {
 		if w := l.sequences.brokenWarning(); w != "" {
 			l.out.Warnings = append(l.out.Warnings, w)
 		}
-		if v := l.meter.verdict; v != nil && v.LatencyUnstable {
+		if v := l.meter.Verdict(); v != nil && v.LatencyUnstable {
 			l.out.Warnings = append(l.out.Warnings, latencyUnstable)
 		}
 		e.Meta.Warnings = append(e.Meta.Warnings, l.out.Warnings...)

@@ -12,6 +12,7 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/load"
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
+	"github.com/pa-tools/pa/pkg/recorder/window"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
 
@@ -72,7 +73,7 @@ func TestOpenConnections(t *testing.T) {
 				start := time.Now()
 				_, err := Run(t.Context(), Config{
 					Backend: srv, Writer: &memWriter{}, Clock: clock, wait: waitTimer, Run: export.Run{Meta: &export.RunMeta{}},
-					Entries: workload.List{{}}, Levels: load.Closed(slots), Measure: Measure{Requests: slots}, Stop: stop,
+					Entries: workload.List{{}}, Levels: load.Closed(slots), Measure: window.Measure{Requests: slots}, Stop: stop,
 				})
 				if (err != nil) != tt.errs {
 					t.Errorf("error %v", err)

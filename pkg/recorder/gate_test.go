@@ -8,6 +8,7 @@ import (
 
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/load"
+	"github.com/pa-tools/pa/pkg/recorder/window"
 )
 
 // What a gate lets pass by the clock: the warm-up, the time of the measurement,
@@ -64,14 +65,14 @@ func TestLoadEndsInTime(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		level   load.Level
-		measure Measure
+		measure window.Measure
 		stopAt  time.Duration
 		want    []uint64 // windows, since the level began
 	}{
-		{"a rate", load.Rate{PerSecond: 1000}, Measure{Duration: time.Second}, 0, []uint64{0, second}},
-		{"a concurrency", load.Concurrency{N: 4}, Measure{Duration: time.Second}, 0, []uint64{0, second}},
-		{"windows", load.Rate{PerSecond: 1000}, Measure{Interval: time.Second / 2, MaxTrials: 2}, 0, []uint64{0, second / 2, second}},
-		{"a stop", load.Rate{PerSecond: 1000}, Measure{Requests: 100_000}, time.Second, nil},
+		{"a rate", load.Rate{PerSecond: 1000}, window.Measure{Duration: time.Second}, 0, []uint64{0, second}},
+		{"a concurrency", load.Concurrency{N: 4}, window.Measure{Duration: time.Second}, 0, []uint64{0, second}},
+		{"windows", load.Rate{PerSecond: 1000}, window.Measure{Interval: time.Second / 2, MaxTrials: 2}, 0, []uint64{0, second / 2, second}},
+		{"a stop", load.Rate{PerSecond: 1000}, window.Measure{Requests: 100_000}, time.Second, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			cfg := Config{Levels: []load.Level{tt.level}, Measure: tt.measure, Grace: time.Hour}
@@ -102,7 +103,7 @@ func TestLoadEndsInTime(t *testing.T) {
 	}
 }
 
-func boundaries(windows []Window, startNS uint64) (all []uint64) {
+func boundaries(windows []window.Window, startNS uint64) (all []uint64) {
 	for i, w := range windows {
 		if i == 0 {
 			all = append(all, w.StartNS-startNS)

@@ -9,6 +9,7 @@ import (
 	"github.com/pa-tools/pa/pkg/export/pawindow"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/load"
+	"github.com/pa-tools/pa/pkg/recorder/window"
 )
 
 // progressEvery is the period of Progress calls and of flushes of the writer.
@@ -30,13 +31,13 @@ type levelRun struct {
 	// held are exchanges that ended after the deadline of a time window whose
 	// tick is still to come.
 	held  []*backend.Exchange
-	meter *meter // nil while warming up
+	meter *window.Meter // nil while warming up
 
 	client *clientView // nil while warming up
 	rate   errorRate
-	recent rolling
+	recent window.Sliding
 	// latencies are those of the measured requests.
-	latencies latencies
+	latencies window.Latencies
 	// dropped counts the requests that lost their outputs to a slow disk.
 	dropped int
 
@@ -85,12 +86,12 @@ func (l *levelRun) run(ctx context.Context) (Level, error) {
 		l.stage(ctx, l.load, warmup, l.cfg.WarmupTime+rampUp(l.load), budget)
 	}
 	if l.meter != nil {
-		l.meter.finish(l.cfg.Clock.NowNS())
+		l.meter.Finish(l.cfg.Clock.NowNS())
 		l.edges()
-		l.out.Windows = l.meter.windows
-		l.out.Reported, l.out.Times = l.meter.reported()
-		l.out.OverLimit = l.meter.overLimit(l.out.Reported)
-		if v := l.meter.verdict; v != nil {
+		l.out.Windows = l.meter.Windows()
+		l.out.Reported, l.out.Times = l.meter.Reported()
+		l.out.OverLimit = l.meter.OverLimit(l.out.Reported)
+		if v := l.meter.Verdict(); v != nil {
 			l.out.Stable = &v.Stable
 		}
 	}
@@ -167,7 +168,7 @@ func (l *levelRun) stage(ctx context.Context, level load.Level, warmup int, warm
 		warmUntilNS = l.cfg.Clock.NS(start.Add(warmupTime))
 	}
 	measure := l.cfg.measure(l.load)
-	l.gate = newGate(warmup, warmUntilNS, budget, measure.longest())
+	l.gate = newGate(warmup, warmUntilNS, budget, measure.Longest())
 	if supplied != nil {
 		supplied.missing = l.gate.close // a slot without a request must not keep the others waiting
 	}
@@ -202,7 +203,7 @@ func (l *levelRun) measure() {
 }
 
 func (l *levelRun) beginMeter() {
-	l.meter = newMeter(l.cfg.measure(l.load), l.gate.beganNS)
+	l.meter = window.NewMeter(l.cfg.measure(l.load), l.gate.beganNS)
 	l.client = newClientView()
 }
 
@@ -210,8 +211,8 @@ func (l *levelRun) beginMeter() {
 // put is written.
 func (l *levelRun) loop(ctx context.Context, idle <-chan struct{}) {
 	stop, hardStop := l.cfg.Stop, ctx.Done()
-	window, grace, warm := newAlarm(), newAlarm(), newAlarm()
-	defer window.stop()
+	windowEnd, grace, warm := newAlarm(), newAlarm(), newAlarm()
+	defer windowEnd.stop()
 	defer grace.stop()
 	defer warm.stop()
 	if ns := l.gate.warmUntilNS; ns > 0 {
@@ -222,7 +223,7 @@ func (l *levelRun) loop(ctx context.Context, idle <-chan struct{}) {
 	defer tick.Stop()
 	draining := false
 	for {
-		if !draining && (l.err != nil || l.stopped || l.meter != nil && l.meter.done) {
+		if !draining && (l.err != nil || l.stopped || l.meter != nil && l.meter.Done()) {
 			// Enough: send nothing more, give what is in flight its time.
 			draining = true
 			l.gate.close()
@@ -235,8 +236,8 @@ func (l *levelRun) loop(ctx context.Context, idle <-chan struct{}) {
 		}
 		l.edges()
 		if l.meter != nil {
-			if ns, ok := l.meter.deadline(); ok && !l.stopped {
-				window.set(time.Duration(ns) - time.Duration(l.cfg.Clock.NowNS()))
+			if ns, ok := l.meter.Deadline(); ok && !l.stopped {
+				windowEnd.set(time.Duration(ns) - time.Duration(l.cfg.Clock.NowNS()))
 			}
 		}
 		select {
@@ -247,7 +248,7 @@ func (l *levelRun) loop(ctx context.Context, idle <-chan struct{}) {
 		case <-measuring:
 			measuring = nil
 			l.measure()
-		case <-window.c():
+		case <-windowEnd.c():
 			l.collect()
 			l.closeWindows()
 		case <-tick.C:
@@ -273,7 +274,7 @@ func (l *levelRun) loop(ctx context.Context, idle <-chan struct{}) {
 				if l.gate.timeUp() {
 					l.closeWindows() // rather than where the last request ended
 				}
-				l.meter.finish(l.cfg.Clock.NowNS())
+				l.meter.Finish(l.cfg.Clock.NowNS())
 			}
 			l.release()
 			l.report()
@@ -341,7 +342,7 @@ func (l *levelRun) cutShort(x *backend.Exchange) {
 func (l *levelRun) admit(x *backend.Exchange) {
 	if l.meter != nil && !l.stopped {
 		end, _, ended := l.end(&x.Request)
-		if deadline, ok := l.meter.deadline(); ok && ended && end > deadline {
+		if deadline, ok := l.meter.Deadline(); ok && ended && end > deadline {
 			l.held = append(l.held, x)
 			return
 		}
@@ -352,11 +353,11 @@ func (l *levelRun) admit(x *backend.Exchange) {
 // closeWindows ends all time windows whose deadline has passed.
 func (l *levelRun) closeWindows() {
 	for {
-		deadline, ok := l.meter.deadline()
+		deadline, ok := l.meter.Deadline()
 		if !ok || deadline > l.cfg.Clock.NowNS() {
 			return
 		}
-		l.meter.tick()
+		l.meter.Tick()
 		l.release()
 	}
 }
@@ -396,21 +397,21 @@ func (l *levelRun) settle(x *backend.Exchange) {
 		l.client.add(x, stamps)
 	}
 	end, responses, ended := l.end(r)
-	if r.Phase == export.PhaseMeasured && l.meter.done && end > l.meter.endNS() {
+	if r.Phase == export.PhaseMeasured && l.meter.Done() && end > l.meter.EndNS() {
 		r.Phase = export.PhaseCooldown
 	}
 	l.count(r)
 	if ended && r.Excluded() == "" {
 		latency := time.Duration(end - r.StartNS)
-		l.latencies.add(latency)
+		l.latencies.Add(latency)
 		l.out.Responses += responses
 		l.out.Streamed = l.out.Streamed || len(r.Responses) > 1
 		l.out.Sequences = l.out.Sequences || r.SequenceID != 0
-		got := sample{
-			endNS: end, latency: latency, responses: responses, sequence: x.Sequence.End, delayed: pawindow.Delayed(r),
+		got := window.Sample{
+			EndNS: end, Latency: latency, Responses: responses, Sequence: x.Sequence.End, Delayed: pawindow.Delayed(r),
 		}
-		got.times.Add(r)
-		l.meter.add(got)
+		got.Times.Add(r)
+		l.meter.Add(got)
 	}
 	if r.Resent {
 		l.out.Resent++
@@ -418,9 +419,9 @@ func (l *levelRun) settle(x *backend.Exchange) {
 	switch t := &x.Tokens; {
 	case r.Status != export.StatusOK:
 	case l.streamed(r) && t.N > 0:
-		l.recent.add(end, t.N, time.Duration(r.Responses[t.First].RecvNS-r.StartNS))
+		l.recent.AddStreamed(end, t.N, time.Duration(r.Responses[t.First].RecvNS-r.StartNS))
 	case !l.streamed(r) && ended:
-		l.recent.addWhole(end, time.Duration(end-r.StartNS))
+		l.recent.AddWhole(end, time.Duration(end-r.StartNS))
 	}
 	if l.err == nil { // else the writer is broken
 		l.relieve(r)
@@ -533,12 +534,12 @@ func (l *levelRun) report() {
 	}
 	now := l.cfg.Clock.NowNS()
 	p.Elapsed = time.Duration(now - l.startNS)
-	p.TTFT, p.TokensPerSecond, p.E2EL = l.recent.now(now, l.startNS)
+	p.TTFT, p.TokensPerSecond, p.E2EL = l.recent.Recent(now, l.startNS)
 	switch {
 	case l.meter != nil:
-		p.Windows = len(l.meter.windows)
-		p.Fraction, p.AtMost = l.meter.fraction(now, p.Done)
-		p.Left = left(time.Duration(now-l.meter.startNS), p.Fraction)
+		p.Windows = len(l.meter.Windows())
+		p.Fraction, p.AtMost = l.meter.Fraction(now, p.Done)
+		p.Left = left(time.Duration(now-l.meter.StartNS()), p.Fraction)
 	case p.Target > 0:
 		p.Fraction = min(float64(p.Done)/float64(p.Target), 1)
 	}

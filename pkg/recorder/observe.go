@@ -54,7 +54,7 @@ func (l *levelRun) edgeAtRest(edge export.StatsEdge) {
 
 // edges tells them of the windows that have ended since it was last called.
 func (l *levelRun) edges() {
-	for l.meter != nil && l.edged < len(l.meter.windows) {
+	for l.meter != nil && l.edged < len(l.meter.Windows()) {
 		l.edge(export.EdgeWindow, l.edged)
 		l.edged++
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/load"
+	"github.com/pa-tools/pa/pkg/recorder/window"
 )
 
 // slowStats is a server that takes 70 ms to say how many requests it has got.
@@ -59,7 +60,7 @@ func TestServerCountsTheRequestsOfALevel(t *testing.T) {
 				return answer{after: 20 * time.Millisecond, status: export.StatusOK}
 			}
 			_, res, _, err := record(t, answers, Config{
-				Levels: []load.Level{tt.level, tt.level}, Warmup: tt.warmup, Measure: Measure{Requests: 10}, ServerStats: &slowStats{got: &got},
+				Levels: []load.Level{tt.level, tt.level}, Warmup: tt.warmup, Measure: window.Measure{Requests: 10}, ServerStats: &slowStats{got: &got},
 			}, nil)
 			if err != nil {
 				t.Fatal(err)

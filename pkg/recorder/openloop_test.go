@@ -11,6 +11,7 @@ import (
 
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/load"
+	"github.com/pa-tools/pa/pkg/recorder/window"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
 
@@ -32,7 +33,7 @@ func starts(w *memWriter) (all []time.Duration) {
 // the bubble's time nothing is late.
 func TestRateIsKept(t *testing.T) {
 	for _, latency := range []time.Duration{time.Millisecond, 3 * time.Second} {
-		w, res, _, err := record(t, ok(latency), Config{Levels: []load.Level{load.Rate{PerSecond: 20}}, Measure: Measure{Requests: 40}}, nil)
+		w, res, _, err := record(t, ok(latency), Config{Levels: []load.Level{load.Rate{PerSecond: 20}}, Measure: window.Measure{Requests: 40}}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -96,7 +97,7 @@ func TestSchedulesAreFollowed(t *testing.T) {
 			for i := range entries {
 				entries[i].Step = i
 			}
-			w, res, _, err := record(t, ok(20*time.Millisecond), Config{Entries: entries, Levels: []load.Level{tt.level}, Measure: Measure{Requests: tt.n}}, nil)
+			w, res, _, err := record(t, ok(20*time.Millisecond), Config{Entries: entries, Levels: []load.Level{tt.level}, Measure: window.Measure{Requests: tt.n}}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -120,7 +121,7 @@ func TestSchedulesAreFollowed(t *testing.T) {
 // sent are both told.
 func TestCeiling(t *testing.T) {
 	w, res, took, err := record(t, ok(100*time.Millisecond), Config{
-		Levels: []load.Level{load.Rate{PerSecond: 100, Ceiling: 2}}, Measure: Measure{Requests: 20},
+		Levels: []load.Level{load.Rate{PerSecond: 100, Ceiling: 2}}, Measure: window.Measure{Requests: 20},
 	}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -162,7 +163,7 @@ func TestCeilingIsCaughtUpWith(t *testing.T) {
 		}
 		return answer{after: time.Millisecond, status: export.StatusOK}
 	}
-	w, _, _, err := record(t, slow, Config{Levels: []load.Level{load.Rate{PerSecond: 10, Ceiling: 2}}, Measure: Measure{Requests: 10}}, nil)
+	w, _, _, err := record(t, slow, Config{Levels: []load.Level{load.Rate{PerSecond: 10, Ceiling: 2}}, Measure: window.Measure{Requests: 10}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,17 +188,17 @@ func TestWarmupOfARate(t *testing.T) {
 		ramp    time.Duration
 		warm    int
 		from    time.Duration // the window, since the level began: a count's is from its first request on
-		measure Measure
+		measure window.Measure
 		ok      int
 	}{
-		{"by count", 5, 0, 0, 5, 600 * time.Millisecond, Measure{Requests: 10}, 10},
-		{"by time", 0, time.Second, 0, 9, time.Second, Measure{Requests: 10}, 10},
-		{"by both: the count is later", 15, time.Second, 0, 15, 1600 * time.Millisecond, Measure{Requests: 10}, 10},
-		{"by both: the time is later", 5, time.Second, 0, 9, time.Second, Measure{Requests: 10}, 10},
-		{"a ramp", 0, 0, 2 * time.Second, 9, 2 * time.Second, Measure{Requests: 10}, 10},
-		{"a ramp and time", 0, time.Second, 2 * time.Second, 19, 3 * time.Second, Measure{Requests: 10}, 10},
-		{"for a while", 0, time.Second, 0, 9, time.Second, Measure{Duration: 2 * time.Second}, 20},
-		{"times the rate", 5, 0, 0, 5, 600 * time.Millisecond, Measure{Times: 3}, 30},
+		{"by count", 5, 0, 0, 5, 600 * time.Millisecond, window.Measure{Requests: 10}, 10},
+		{"by time", 0, time.Second, 0, 9, time.Second, window.Measure{Requests: 10}, 10},
+		{"by both: the count is later", 15, time.Second, 0, 15, 1600 * time.Millisecond, window.Measure{Requests: 10}, 10},
+		{"by both: the time is later", 5, time.Second, 0, 9, time.Second, window.Measure{Requests: 10}, 10},
+		{"a ramp", 0, 0, 2 * time.Second, 9, 2 * time.Second, window.Measure{Requests: 10}, 10},
+		{"a ramp and time", 0, time.Second, 2 * time.Second, 19, 3 * time.Second, window.Measure{Requests: 10}, 10},
+		{"for a while", 0, time.Second, 0, 9, time.Second, window.Measure{Duration: 2 * time.Second}, 20},
+		{"times the rate", 5, 0, 0, 5, 600 * time.Millisecond, window.Measure{Times: 3}, 30},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			w, res, _, err := record(t, ok(10*time.Millisecond), Config{
@@ -228,7 +229,7 @@ func TestWarmupOfARate(t *testing.T) {
 // A schedule that is over ends the level, whatever was to decide.
 func TestTimetableEnds(t *testing.T) {
 	offsets := []time.Duration{0, time.Second, 2 * time.Second}
-	for name, m := range map[string]Measure{
+	for name, m := range map[string]window.Measure{
 		"windows":            {Interval: 10 * time.Second},
 		"a longer duration":  {Duration: time.Minute},
 		"the first requests": {Duration: 1500 * time.Millisecond},
@@ -267,7 +268,7 @@ func TestOpenLoopFailures(t *testing.T) {
 	refuse := func(uint64) answer {
 		return answer{after: time.Millisecond, status: export.StatusHTTPError, msg: "no such model"}
 	}
-	_, _, took, err := record(t, refuse, Config{Levels: []load.Level{load.Rate{PerSecond: 10}}, Measure: Measure{Requests: 1000}}, nil)
+	_, _, took, err := record(t, refuse, Config{Levels: []load.Level{load.Rate{PerSecond: 10}}, Measure: window.Measure{Requests: 1000}}, nil)
 	var fe *FailedError
 	if !errors.As(err, &fe) || fe.Failures != firstFailures || took > time.Second {
 		t.Errorf("after %v: %v, want the end after %d failures", took, err, firstFailures)
@@ -281,7 +282,7 @@ func TestOpenLoopFailures(t *testing.T) {
 		}
 		return answer{after: time.Millisecond, status: export.StatusOK}
 	}
-	w, _, _, err := record(t, busy, Config{Levels: []load.Level{load.Rate{PerSecond: 10}}, Measure: Measure{Requests: 30}}, nil)
+	w, _, _, err := record(t, busy, Config{Levels: []load.Level{load.Rate{PerSecond: 10}}, Measure: window.Measure{Requests: 30}}, nil)
 	if err != nil || w.count("") != 19 || w.count("failed") != 11 {
 		t.Errorf("%d ok, %d failed, %v; want 19 and 11", w.count(""), w.count("failed"), err)
 	}
@@ -291,7 +292,7 @@ func TestOpenLoopFailures(t *testing.T) {
 // until all have begun is warm-up.
 func TestConcurrencyRampUp(t *testing.T) {
 	w, res, _, err := record(t, ok(100*time.Millisecond), Config{
-		Levels: []load.Level{load.Concurrency{N: 4, RampUp: 2 * time.Second}}, Measure: Measure{Requests: 40},
+		Levels: []load.Level{load.Concurrency{N: 4, RampUp: 2 * time.Second}}, Measure: window.Measure{Requests: 40},
 	}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -315,7 +316,7 @@ func TestConcurrencyRampUp(t *testing.T) {
 
 // A closed loop warms up for a time without a pause before the measurement.
 func TestWarmupTimeOfAConcurrency(t *testing.T) {
-	w, res, _, err := record(t, ok(70*time.Millisecond), Config{Levels: load.Closed(2), WarmupTime: time.Second, Measure: Measure{Times: 5}}, nil)
+	w, res, _, err := record(t, ok(70*time.Millisecond), Config{Levels: load.Closed(2), WarmupTime: time.Second, Measure: window.Measure{Times: 5}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -335,10 +336,10 @@ func TestValidateLevels(t *testing.T) {
 		{Config{Levels: []load.Level{load.Rate{}}}, "request rate 0: must be above 0"},
 		{Config{Levels: []load.Level{table}, Entries: workload.List{{}}}, "schedule of 3 requests: there are 1 entries"},
 		{Config{Levels: []load.Level{table}, Entries: make(workload.List, 3), Order: workload.Order{Kind: workload.Shuffled}}, "its entries have an order, shuffle is another"},
-		{Config{Levels: []load.Level{table}, Entries: make(workload.List, 3), Measure: Measure{Requests: 2}}, "a request count excludes it"},
+		{Config{Levels: []load.Level{table}, Entries: make(workload.List, 3), Measure: window.Measure{Requests: 2}}, "a request count excludes it"},
 		{Config{Levels: []load.Level{table}, Entries: make(workload.List, 3), Warmup: 3}, "a warm-up of 3 leaves nothing to measure"},
-		{Config{Measure: Measure{Times: 2, Requests: 3}}, "exclude each other"},
-		{Config{Measure: Measure{Times: 2, Duration: 3}}, "a request count and a duration exclude each other"},
+		{Config{Measure: window.Measure{Times: 2, Requests: 3}}, "exclude each other"},
+		{Config{Measure: window.Measure{Times: 2, Duration: 3}}, "a request count and a duration exclude each other"},
 		{Config{WarmupTime: -1}, "warm-up of -1ns"},
 	} {
 		if err := tt.cfg.Validate(); err == nil || !strings.Contains(err.Error(), tt.want) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/load"
+	"github.com/pa-tools/pa/pkg/recorder/window"
 )
 
 // tokens answers with n responses, one every 10 ms.
@@ -67,8 +68,8 @@ func TestPeriodicErrors(t *testing.T) {
 		cfg  Config
 		want string
 	}{
-		{Config{Measure: Measure{Requests: 4}}, "a request count or a duration excludes it"},
-		{Config{Measure: Measure{Duration: 4}}, "a request count or a duration excludes it"},
+		{Config{Measure: window.Measure{Requests: 4}}, "a request count or a duration excludes it"},
+		{Config{Measure: window.Measure{Duration: 4}}, "a request count or a duration excludes it"},
 		{Config{WarmupTime: 4}, "a warm-up by time excludes it"},
 	} {
 		tt.cfg.Levels = level

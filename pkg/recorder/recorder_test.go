@@ -16,6 +16,7 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/load"
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
+	"github.com/pa-tools/pa/pkg/recorder/window"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
 
@@ -220,7 +221,7 @@ func recordTo(t *testing.T, w export.Writer, answers func(uint64) answer, cfg Co
 }
 
 func TestRequestCount(t *testing.T) {
-	w, res, took, err := record(t, ok(100*time.Millisecond), Config{Levels: load.Closed(2), Measure: Measure{Requests: 7}}, nil)
+	w, res, took, err := record(t, ok(100*time.Millisecond), Config{Levels: load.Closed(2), Measure: window.Measure{Requests: 7}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -257,7 +258,7 @@ func TestRequestCount(t *testing.T) {
 
 // Each entry is sent once a level, also by fewer slots than there are.
 func TestAllEntries(t *testing.T) {
-	w, res, _, err := record(t, ok(100*time.Millisecond), Config{Levels: load.Closed(1, 8), Measure: Measure{All: true}}, nil)
+	w, res, _, err := record(t, ok(100*time.Millisecond), Config{Levels: load.Closed(1, 8), Measure: window.Measure{All: true}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -277,7 +278,7 @@ func TestAllEntries(t *testing.T) {
 	if w.experiments[1].Value != "8" {
 		t.Errorf("level %s, want 8", w.experiments[1].Value)
 	}
-	if err := (&Config{Measure: Measure{All: true, Requests: 3}}).Validate(); err == nil || !strings.Contains(err.Error(), "exclude each other") {
+	if err := (&Config{Measure: window.Measure{All: true, Requests: 3}}).Validate(); err == nil || !strings.Contains(err.Error(), "exclude each other") {
 		t.Errorf("all entries and a count: %v", err)
 	}
 }
@@ -286,7 +287,7 @@ func TestCountWindows(t *testing.T) {
 	// 10 requests a window, 3 at a time: when the third window closes at the
 	// 30th request, those sent since are late.
 	w, res, _, err := record(t, ok(50*time.Millisecond), Config{
-		Levels: load.Closed(3), Measure: Measure{Mode: CountWindows, WindowRequests: 10, Stability: 9.99},
+		Levels: load.Closed(3), Measure: window.Measure{Mode: window.ByCount, WindowRequests: 10, Stability: 9.99},
 	}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -319,7 +320,7 @@ func TestCountWindows(t *testing.T) {
 
 func TestTimeWindows(t *testing.T) {
 	w, res, took, err := record(t, ok(110*time.Millisecond), Config{
-		Levels: load.Closed(4), Measure: Measure{Interval: time.Second, Stability: 0.1, MaxTrials: 5},
+		Levels: load.Closed(4), Measure: window.Measure{Interval: time.Second, Stability: 0.1, MaxTrials: 5},
 	}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -346,7 +347,7 @@ func TestUnstable(t *testing.T) {
 	slower := func(id uint64) answer {
 		return answer{after: time.Duration(id) * 20 * time.Millisecond, status: export.StatusOK}
 	}
-	w, res, _, err := record(t, slower, Config{Measure: Measure{Mode: CountWindows, WindowRequests: 4, Stability: 0.05, MaxTrials: 4}}, nil)
+	w, res, _, err := record(t, slower, Config{Measure: window.Measure{Mode: window.ByCount, WindowRequests: 4, Stability: 0.05, MaxTrials: 4}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -360,7 +361,7 @@ func TestUnstable(t *testing.T) {
 }
 
 func TestDuration(t *testing.T) {
-	w, res, _, err := record(t, ok(30*time.Millisecond), Config{Measure: Measure{Duration: time.Second}}, nil)
+	w, res, _, err := record(t, ok(30*time.Millisecond), Config{Measure: window.Measure{Duration: time.Second}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -370,7 +371,7 @@ func TestDuration(t *testing.T) {
 }
 
 func TestSweep(t *testing.T) {
-	w, res, _, err := record(t, ok(10*time.Millisecond), Config{Levels: load.Closed(1, 4, 2), Measure: Measure{Requests: 8}}, nil)
+	w, res, _, err := record(t, ok(10*time.Millisecond), Config{Levels: load.Closed(1, 4, 2), Measure: window.Measure{Requests: 8}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -390,7 +391,7 @@ func TestFailuresAreRows(t *testing.T) {
 		}
 		return answer{after: 5 * time.Millisecond, status: export.StatusOK}
 	}
-	w, res, _, err := record(t, third, Config{Levels: load.Closed(2), Measure: Measure{Requests: 30}}, nil)
+	w, res, _, err := record(t, third, Config{Levels: load.Closed(2), Measure: window.Measure{Requests: 30}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -411,13 +412,13 @@ func TestAllFail(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		levels []load.Level
-		m      Measure
+		m      window.Measure
 		want   int // failures in the message
 	}{
-		{"windows", load.Closed(1), Measure{}, 5},
-		{"many slots", load.Closed(16), Measure{}, 16},
-		{"fewer requests than it takes", load.Closed(1), Measure{Requests: 2}, 2},
-		{"the second level is not tried", load.Closed(1, 2), Measure{Requests: 20}, 5},
+		{"windows", load.Closed(1), window.Measure{}, 5},
+		{"many slots", load.Closed(16), window.Measure{}, 16},
+		{"fewer requests than it takes", load.Closed(1), window.Measure{Requests: 2}, 2},
+		{"the second level is not tried", load.Closed(1, 2), window.Measure{Requests: 20}, 5},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			w, res, took, err := record(t, bad, Config{Levels: tt.levels, Measure: tt.m}, nil)
@@ -444,7 +445,7 @@ func TestSomeFail(t *testing.T) {
 		}
 		return answer{after: 5 * time.Second, status: export.StatusOK}
 	}
-	w, _, _, err := record(t, odd, Config{Levels: load.Closed(16), Measure: Measure{Requests: 150}}, nil)
+	w, _, _, err := record(t, odd, Config{Levels: load.Closed(16), Measure: window.Measure{Requests: 150}}, nil)
 	if err != nil || w.count("") != 4 || w.count("failed") != 146 {
 		t.Errorf("error %v, %d good, %d failed; want 4 and 146", err, w.count(""), w.count("failed"))
 	}
@@ -456,7 +457,7 @@ func TestSomeFail(t *testing.T) {
 		}
 		return a
 	}
-	_, _, took, err := record(t, odd2, Config{Levels: load.Closed(16), Measure: Measure{Requests: 1500}}, nil)
+	_, _, took, err := record(t, odd2, Config{Levels: load.Closed(16), Measure: window.Measure{Requests: 1500}}, nil)
 	var fe *FailedError
 	if !errors.As(err, &fe) || took < goneAfter || took > 2*goneAfter {
 		t.Errorf("error %v after %v, want a FailedError within 10 to 20 s", err, took)
@@ -470,7 +471,7 @@ func TestServerGone(t *testing.T) {
 		}
 		return answer{after: 10 * time.Millisecond, status: export.StatusOK}
 	}
-	w, _, took, err := record(t, gone, Config{Levels: load.Closed(2), Measure: Measure{Requests: 100000}}, nil)
+	w, _, took, err := record(t, gone, Config{Levels: load.Closed(2), Measure: window.Measure{Requests: 100000}}, nil)
 	var fe *FailedError
 	if !errors.As(err, &fe) || fe.OK != 50 {
 		t.Fatalf("error %v, want a FailedError after 50 good requests", err)
@@ -490,7 +491,7 @@ func TestTimeout(t *testing.T) {
 		}
 		return answer{after: 10 * time.Millisecond, status: export.StatusOK}
 	}
-	w, _, _, err := record(t, hang, Config{Measure: Measure{Requests: 4}, RequestTimeout: time.Second}, nil)
+	w, _, _, err := record(t, hang, Config{Measure: window.Measure{Requests: 4}, RequestTimeout: time.Second}, nil)
 	if err != nil || w.count("") != 3 || w.requests[1].Status != export.StatusTimeout {
 		t.Errorf("error %v, %d measured, second %v; want 3 measured and a timeout", err, w.count(""), w.requests[1].Status)
 	}
@@ -513,13 +514,13 @@ func TestStop(t *testing.T) {
 		cancelled int
 	}{
 		// What is in flight when the user stops still ends and counts.
-		{"count", ok(300 * time.Millisecond), Config{Measure: Measure{Requests: 100}}, stopAt(time.Second), 1200 * time.Millisecond, 4, 0},
-		{"time windows", ok(300 * time.Millisecond), Config{Measure: Measure{Interval: time.Minute}}, stopAt(time.Second), 1200 * time.Millisecond, 4, 0},
-		{"grace runs out", ok(time.Hour), Config{Measure: Measure{Requests: 100}, Levels: load.Closed(3), RequestTimeout: -1, Grace: 5 * time.Second}, stopAt(time.Second), 6 * time.Second, 0, 3},
-		{"no grace", ok(time.Hour), Config{Measure: Measure{Requests: 100}, Grace: -1}, stopAt(time.Second), time.Second, 0, 1},
+		{"count", ok(300 * time.Millisecond), Config{Measure: window.Measure{Requests: 100}}, stopAt(time.Second), 1200 * time.Millisecond, 4, 0},
+		{"time windows", ok(300 * time.Millisecond), Config{Measure: window.Measure{Interval: time.Minute}}, stopAt(time.Second), 1200 * time.Millisecond, 4, 0},
+		{"grace runs out", ok(time.Hour), Config{Measure: window.Measure{Requests: 100}, Levels: load.Closed(3), RequestTimeout: -1, Grace: 5 * time.Second}, stopAt(time.Second), 6 * time.Second, 0, 3},
+		{"no grace", ok(time.Hour), Config{Measure: window.Measure{Requests: 100}, Grace: -1}, stopAt(time.Second), time.Second, 0, 1},
 		{
 			"cancel", ok(300 * time.Millisecond),
-			Config{Measure: Measure{Requests: 100}},
+			Config{Measure: window.Measure{Requests: 100}},
 			func(_ chan struct{}, cancel context.CancelFunc) { time.Sleep(time.Second); cancel() },
 			time.Second, 3, 1,
 		},
@@ -547,7 +548,7 @@ func TestLateAreCancelledAfterGrace(t *testing.T) {
 		}
 		return answer{after: 100 * time.Millisecond, status: export.StatusOK}
 	}
-	w, res, took, err := record(t, hang, Config{Levels: load.Closed(2), Measure: Measure{Duration: time.Second}, Grace: 3 * time.Second}, nil)
+	w, res, took, err := record(t, hang, Config{Levels: load.Closed(2), Measure: window.Measure{Duration: time.Second}, Grace: 3 * time.Second}, nil)
 	if err != nil || res.Interrupted {
 		t.Fatalf("error %v, result %+v", err, res)
 	}
@@ -562,7 +563,7 @@ func TestHiddenFailures(t *testing.T) {
 	broken := func(id uint64) answer {
 		return answer{after: time.Millisecond, status: export.StatusOK, hidden: id > 10}
 	}
-	w, _, took, err := record(t, broken, Config{Measure: Measure{Duration: 5 * time.Second}}, nil)
+	w, _, took, err := record(t, broken, Config{Measure: window.Measure{Duration: 5 * time.Second}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -589,7 +590,7 @@ func TestStopBetweenLevels(t *testing.T) {
 			clock := rxclock.New()
 			res, err := Run(t.Context(), Config{
 				Backend: &fakeServer{clock: clock, answer: ok(time.Second)}, Writer: w, Clock: clock, Entries: workload.List{{}},
-				Run: export.Run{Meta: &export.RunMeta{}}, Stop: stop, Levels: load.Closed(1, 2), Measure: Measure{Requests: 3},
+				Run: export.Run{Meta: &export.RunMeta{}}, Stop: stop, Levels: load.Closed(1, 2), Measure: window.Measure{Requests: 3},
 				LevelDone: func(*Level) { close(stop) },
 			})
 			switch {
@@ -602,23 +603,6 @@ func TestStopBetweenLevels(t *testing.T) {
 	}
 }
 
-// Requests that are handed in after their window had closed are counted in it.
-func TestMeterLate(t *testing.T) {
-	m := newMeter(Measure{Mode: CountWindows, WindowRequests: 2, MaxTrials: 10, Stability: 9}, 100)
-	for _, end := range []uint64{110, 130, 120, 140, 150, 130, 160, 170, 165, 180} {
-		m.add(sample{endNS: end, latency: 5})
-	}
-	m.finish(200)
-	var got [][3]uint64
-	for _, w := range m.windows {
-		got = append(got, [3]uint64{w.StartNS, w.EndNS, uint64(w.Requests)})
-	}
-	want := [][3]uint64{{100, 130, 4}, {130, 150, 2}, {150, 170, 4}}
-	if !slices.Equal(got, want) {
-		t.Errorf("windows {start, end, requests} %v, want %v", got, want)
-	}
-}
-
 // Requests that were sent again are counted, warm-up and failures included.
 func TestResentAreCounted(t *testing.T) {
 	w, res, _, err := record(t, func(id uint64) answer {
@@ -627,7 +611,7 @@ func TestResentAreCounted(t *testing.T) {
 			a.status = export.StatusTruncated
 		}
 		return a
-	}, Config{Levels: load.Closed(2, 1), Warmup: 3, Measure: Measure{Requests: 4}}, nil)
+	}, Config{Levels: load.Closed(2, 1), Warmup: 3, Measure: window.Measure{Requests: 4}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -639,7 +623,7 @@ func TestResentAreCounted(t *testing.T) {
 }
 
 func TestWarmup(t *testing.T) {
-	w, res, _, err := record(t, ok(20*time.Millisecond), Config{Levels: load.Closed(4), Warmup: 3, Measure: Measure{Requests: 5}}, nil)
+	w, res, _, err := record(t, ok(20*time.Millisecond), Config{Levels: load.Closed(4), Warmup: 3, Measure: window.Measure{Requests: 5}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -655,7 +639,7 @@ func TestWarmup(t *testing.T) {
 }
 
 func TestWriterFails(t *testing.T) {
-	w, _, _, err := record(t, ok(10*time.Millisecond), Config{Levels: load.Closed(2), Measure: Measure{Requests: 1000}, Writer: &memWriter{failAt: 5}}, nil)
+	w, _, _, err := record(t, ok(10*time.Millisecond), Config{Levels: load.Closed(2), Measure: window.Measure{Requests: 1000}, Writer: &memWriter{failAt: 5}}, nil)
 	if err == nil || !strings.Contains(err.Error(), "no space left") {
 		t.Fatalf("error %v, want the writer's", err)
 	}
@@ -672,7 +656,7 @@ func TestFlushWhileBusy(t *testing.T) {
 	slow := func(uint64) answer {
 		return answer{after: time.Second, status: export.StatusOK, decode: 100 * time.Millisecond}
 	}
-	w, _, _, err := record(t, slow, Config{Levels: load.Closed(50), Measure: Measure{Requests: 100}}, nil)
+	w, _, _, err := record(t, slow, Config{Levels: load.Closed(50), Measure: window.Measure{Requests: 100}}, nil)
 	if err != nil || len(w.flushed) < 2 {
 		t.Fatalf("error %v, %d flushes", err, len(w.flushed))
 	}
@@ -751,7 +735,7 @@ func TestWaitReady(t *testing.T) {
 			start := time.Now()
 			_, err := Run(t.Context(), Config{
 				Backend: b, Writer: w, Clock: clock, Entries: workload.List{{}}, Run: export.Run{Meta: &export.RunMeta{}},
-				Measure: Measure{Requests: 1}, WaitReady: tt.wait,
+				Measure: window.Measure{Requests: 1}, WaitReady: tt.wait,
 			})
 			if (err == nil) != tt.ok || time.Since(start) > tt.wait+time.Second {
 				t.Errorf("wait %v: error %v after %v, want ok %v", tt.wait, err, time.Since(start), tt.ok)
@@ -786,7 +770,7 @@ func TestWaiting(t *testing.T) {
 				_, err := Run(t.Context(), Config{
 					Backend: &fakeServer{clock: clock, busy: tt.busy, silent: tt.silent, answer: ok(time.Millisecond)},
 					Writer:  &memWriter{}, Clock: clock, Entries: workload.List{{}}, Run: export.Run{Meta: &export.RunMeta{}},
-					Measure: Measure{Duration: time.Minute}, WaitReady: 5 * time.Second,
+					Measure: window.Measure{Duration: time.Minute}, WaitReady: 5 * time.Second,
 					Waiting: func(err error) { calls = append(calls, fmt.Sprintf("%v: %v", time.Since(start), err)) },
 				})
 				if got := fmt.Sprint(calls); err != nil || got != tt.want {
@@ -798,7 +782,7 @@ func TestWaiting(t *testing.T) {
 }
 
 func TestValidate(t *testing.T) {
-	err := (&Config{Levels: load.Closed(0, 9), Measure: Measure{Requests: 5, Duration: 1, Percentile: 100}, Warmup: -1}).Validate()
+	err := (&Config{Levels: load.Closed(0, 9), Measure: window.Measure{Requests: 5, Duration: 1, Percentile: 100}, Warmup: -1}).Validate()
 	if err == nil {
 		t.Fatal("no error")
 	}

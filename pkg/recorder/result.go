@@ -8,6 +8,7 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/pawindow"
 	"github.com/pa-tools/pa/pkg/recorder/load"
+	"github.com/pa-tools/pa/pkg/recorder/window"
 )
 
 // A Result says how a run went. The measured data is in the export.
@@ -28,10 +29,10 @@ const EndedEarly = "ended early: "
 type Level struct {
 	Load    load.Level
 	StartNS uint64 // when the level began, warm-up included
-	Windows []Window
+	Windows []window.Window
 	// Reported is what the level comes to as perf_analyzer reports it: its last
 	// windows together, three at the most.
-	Reported Window
+	Reported window.Window
 	// Stable is whether the last windows met the stability rule; nil when no
 	// rule applied (a request count or a duration), or the run was interrupted.
 	Stable *bool
@@ -43,7 +44,7 @@ type Level struct {
 	OK, Failed, Warmup, Late, Cancelled int
 
 	// Latency is that of the measured requests.
-	Latency Latency
+	Latency window.Latency
 	// Responses counts the responses of the measured requests.
 	Responses int
 	// Streamed says that one of them had several responses, Sequences that they
@@ -91,19 +92,6 @@ func (l *Level) Elapsed() time.Duration {
 		return 0
 	}
 	return time.Duration(l.Windows[len(l.Windows)-1].EndNS - l.Windows[0].StartNS)
-}
-
-// A Window is one measurement window.
-type Window struct {
-	StartNS, EndNS uint64
-	Requests       int // successful ones that ended inside
-	// Summary is what the window comes to in a report; its percentiles are those of
-	// a report in Level.Reported, else none or Measure.Percentile.
-	Summary pawindow.Summary
-	// RequestsPerSecond and Latency (mean, or the chosen percentile) are what
-	// the stability rule looks at; 0 in an empty window.
-	RequestsPerSecond float64
-	Latency           time.Duration
 }
 
 // Progress is a snapshot of a run under way.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/load"
+	"github.com/pa-tools/pa/pkg/recorder/window"
 )
 
 // loaded records a search on a server that takes longer the more it is asked: ms
@@ -82,11 +83,11 @@ func TestSearches(t *testing.T) {
 		{"rates, a step that does not meet", BinarySearch(2.5, 10, 2, rate), 47 * time.Millisecond, "2.5 10.0! 6.25! 4.375"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			levels, _, _ := loaded(t, Config{Plan: tt.plan, Measure: Measure{Mode: CountWindows, WindowRequests: 20, Stability: 9.99, LatencyLimit: tt.limit}}, tenfold)
+			levels, _, _ := loaded(t, Config{Plan: tt.plan, Measure: window.Measure{Mode: window.ByCount, WindowRequests: 20, Stability: 9.99, LatencyLimit: tt.limit}}, tenfold)
 			if got := strings.Join(levels, " "); got != tt.want {
 				t.Errorf("levels %s, want %s", got, tt.want)
 			}
-			levels, _, _ = loaded(t, Config{Plan: tt.plan, Measure: Measure{Times: 3, LatencyLimit: tt.limit}}, tenfold)
+			levels, _, _ = loaded(t, Config{Plan: tt.plan, Measure: window.Measure{Times: 3, LatencyLimit: tt.limit}}, tenfold)
 			if got := strings.Join(levels, " "); got != tt.want {
 				t.Errorf("with a request count: levels %s, want %s", got, tt.want)
 			}
@@ -103,7 +104,7 @@ func TestSearchByPercentile(t *testing.T) {
 		return answer{after: 10 * time.Millisecond, status: export.StatusOK}
 	}
 	for pct, over := range map[int]bool{0: false, 50: false, 90: false, 95: true} {
-		_, res, _, err := record(t, slow, Config{Measure: Measure{Requests: 100, Percentile: pct, LatencyLimit: 50 * time.Millisecond}}, nil)
+		_, res, _, err := record(t, slow, Config{Measure: window.Measure{Requests: 100, Percentile: pct, LatencyLimit: 50 * time.Millisecond}}, nil)
 		if err != nil || res.Levels[0].OverLimit != over {
 			t.Errorf("percentile %d: %v, %v, %v, want over %v", pct, res.Levels[0].OverLimit, res.Levels[0].Reported.Latency, err, over)
 		}
@@ -118,10 +119,10 @@ func TestWithin(t *testing.T) {
 		level  Level
 		within bool
 	}{
-		{"below", Level{Reported: Window{Requests: 3}}, true},
-		{"over", Level{Reported: Window{Requests: 3}, OverLimit: true}, false},
+		{"below", Level{Reported: window.Window{Requests: 3}}, true},
+		{"over", Level{Reported: window.Window{Requests: 3}, OverLimit: true}, false},
 		{"nothing in the last windows", Level{OK: 30}, false},
-		{"not stable", Level{Reported: Window{Requests: 3}, Stable: &no}, true},
+		{"not stable", Level{Reported: window.Window{Requests: 3}, Stable: &no}, true},
 	} {
 		if got := tt.level.Within(); got != tt.within {
 			t.Errorf("%s: %v, want %v", tt.name, got, tt.within)
@@ -139,7 +140,7 @@ func TestUnstableLevels(t *testing.T) {
 		}
 		return answer{after: after, status: export.StatusOK}
 	}
-	cfg := Config{Levels: load.Closed(1, 1, 1), Measure: Measure{Mode: CountWindows, WindowRequests: 5, Stability: 0.1, MaxTrials: 4}}
+	cfg := Config{Levels: load.Closed(1, 1, 1), Measure: window.Measure{Mode: window.ByCount, WindowRequests: 5, Stability: 0.1, MaxTrials: 4}}
 	for _, stop := range []bool{false, true} {
 		cfg.StopOnUnstable = stop
 		w, res, _, err := record(t, moody, cfg, nil)
@@ -180,7 +181,7 @@ func TestBinarySearchEnds(t *testing.T) {
 			t.Fatalf("level %d: %v", len(done), next)
 		}
 		r := next.(load.Rate).PerSecond
-		done = append(done, Level{Load: next, Reported: Window{Requests: 1}, OverLimit: r > 1.7})
+		done = append(done, Level{Load: next, Reported: window.Window{Requests: 1}, OverLimit: r > 1.7})
 	}
 	if n := len(done); n < 50 {
 		t.Errorf("it ended after %d levels", n)

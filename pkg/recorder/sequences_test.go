@@ -12,6 +12,7 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/load"
+	"github.com/pa-tools/pa/pkg/recorder/window"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
 
@@ -100,7 +101,7 @@ var twoStreams = workload.List{{Stream: 0, Step: 0}, {Stream: 0, Step: 1}, {Stre
 func TestSequences(t *testing.T) {
 	b := &sequenceServer{}
 	w, res, _, err := record(t, ok(100*time.Millisecond), Config{
-		Backend: b, Streams: twoStreams, Levels: load.Closed(2), Measure: Measure{Requests: 6},
+		Backend: b, Streams: twoStreams, Levels: load.Closed(2), Measure: window.Measure{Requests: 6},
 	}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -116,7 +117,7 @@ func TestSequences(t *testing.T) {
 func TestSequenceLength(t *testing.T) {
 	b := &sequenceServer{}
 	w, _, _, err := record(t, ok(100*time.Millisecond), Config{
-		Backend: b, Streams: twoStreams[3:], Levels: load.Closed(1, 1), Measure: Measure{Requests: 6}, Warmup: 2,
+		Backend: b, Streams: twoStreams[3:], Levels: load.Closed(1, 1), Measure: window.Measure{Requests: 6}, Warmup: 2,
 		Sequences: Sequences{Length: 5, First: 11, Last: 13},
 	}, nil)
 	if err != nil {
@@ -134,7 +135,7 @@ func TestSequencesOfARate(t *testing.T) {
 	for _, latency := range []time.Duration{time.Millisecond, 200 * time.Millisecond} {
 		b := &sequenceServer{}
 		w, _, _, err := record(t, ok(latency), Config{
-			Backend: b, Streams: twoStreams[:1], Levels: []load.Level{load.Rate{PerSecond: 100}}, Measure: Measure{Requests: 12},
+			Backend: b, Streams: twoStreams[:1], Levels: []load.Level{load.Rate{PerSecond: 100}}, Measure: window.Measure{Requests: 12},
 			Sequences: Sequences{Length: 100},
 		}, nil)
 		if err != nil {
@@ -158,7 +159,7 @@ func TestSequenceBreaks(t *testing.T) {
 			return answer{after: time.Millisecond, status: export.StatusHTTPError}
 		}
 		return answer{after: time.Millisecond, status: export.StatusOK}
-	}, Config{Backend: b, Streams: twoStreams[:3], Levels: load.Closed(1), Measure: Measure{Requests: 5}}, nil)
+	}, Config{Backend: b, Streams: twoStreams[:3], Levels: load.Closed(1), Measure: window.Measure{Requests: 5}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +173,7 @@ func TestSequenceBreaks(t *testing.T) {
 func TestSequencesNotKept(t *testing.T) {
 	b := &sequenceServer{}
 	if _, _, _, err := record(t, ok(time.Millisecond), Config{
-		Backend: b, Streams: twoStreams, Levels: load.Closed(1), Measure: Measure{Requests: 5}, KeepBytes: 1,
+		Backend: b, Streams: twoStreams, Levels: load.Closed(1), Measure: window.Measure{Requests: 5}, KeepBytes: 1,
 	}, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -183,7 +184,7 @@ func TestSequencesNotKept(t *testing.T) {
 func TestSequencesStop(t *testing.T) {
 	b := &sequenceServer{}
 	_, res, _, err := record(t, ok(100*time.Millisecond), Config{
-		Backend: b, Streams: twoStreams, Levels: load.Closed(2), Measure: Measure{Duration: time.Minute}, Sequences: Sequences{Length: 50},
+		Backend: b, Streams: twoStreams, Levels: load.Closed(2), Measure: window.Measure{Duration: time.Minute}, Sequences: Sequences{Length: 50},
 	}, func(stop chan struct{}, _ context.CancelFunc) {
 		time.Sleep(250 * time.Millisecond)
 		close(stop)
@@ -259,7 +260,7 @@ func TestSequencesThroughputSuffices(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			_, res, _, err := record(t, answers, Config{
 				Backend: tt.backend, Sequences: Sequences{Length: 100, ThroughputSuffices: tt.suffices}, Levels: []load.Level{load.Rate{PerSecond: 10}},
-				Measure: Measure{Interval: time.Second, MaxTrials: 3, Stability: 0.2},
+				Measure: window.Measure{Interval: time.Second, MaxTrials: 3, Stability: 0.2},
 			}, nil)
 			if err != nil {
 				t.Fatal(err)

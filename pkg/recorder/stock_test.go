@@ -13,6 +13,7 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/load"
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
+	"github.com/pa-tools/pa/pkg/recorder/window"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
 
@@ -56,7 +57,7 @@ func TestSupply(t *testing.T) {
 			for _, level := range []int{1, 7} {
 				src := &countedSource{n: 20}
 				w, _, _, err := record(t, ok(10*time.Millisecond), Config{
-					Entries: src, Order: order, KeepBytes: keep, Levels: load.Closed(level), Measure: Measure{Requests: 50},
+					Entries: src, Order: order, KeepBytes: keep, Levels: load.Closed(level), Measure: window.Measure{Requests: 50},
 				}, nil)
 				if err != nil {
 					t.Fatal(err)
@@ -102,11 +103,11 @@ func TestDatasetHashOfOrders(t *testing.T) {
 // Data that cannot be read is found before the load; if only then, the run ends
 // and keeps what it has.
 func TestSourceFails(t *testing.T) {
-	w, res, _, err := record(t, ok(10*time.Millisecond), Config{Entries: &countedSource{n: 20, failAt: 20}, KeepBytes: 1, Measure: Measure{Requests: 50}}, nil)
+	w, res, _, err := record(t, ok(10*time.Millisecond), Config{Entries: &countedSource{n: 20, failAt: 20}, KeepBytes: 1, Measure: window.Measure{Requests: 50}}, nil)
 	if err == nil || res != nil || len(w.experiments) != 0 {
 		t.Errorf("error %v, written %v; want the error and nothing written", err, w.experiments)
 	}
-	w, res, _, err = record(t, ok(10*time.Millisecond), Config{Entries: &countedSource{n: 20, failAt: 31}, KeepBytes: 1, Measure: Measure{Requests: 50}}, nil)
+	w, res, _, err = record(t, ok(10*time.Millisecond), Config{Entries: &countedSource{n: 20, failAt: 31}, KeepBytes: 1, Measure: window.Measure{Requests: 50}}, nil)
 	if err == nil || !strings.Contains(err.Error(), "data.jsonl: input/output error") {
 		t.Errorf("error %v, want the source's", err)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/load"
+	"github.com/pa-tools/pa/pkg/recorder/window"
 )
 
 // A run's record states streaming only if the statement holds for all its requests.
@@ -37,7 +38,7 @@ func TestStreamedUnasked(t *testing.T) {
 			return answer{after: time.Millisecond, status: export.StatusOK, responses: responses}
 		}
 		w, _, _, err := record(t, answers, Config{
-			Levels: load.Closed(1), Measure: Measure{Requests: 2}, Run: export.Run{Meta: &export.RunMeta{Streaming: new(bool)}},
+			Levels: load.Closed(1), Measure: window.Measure{Requests: 2}, Run: export.Run{Meta: &export.RunMeta{Streaming: new(bool)}},
 		}, nil)
 		if err != nil {
 			t.Fatal(err)

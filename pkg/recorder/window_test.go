@@ -15,6 +15,7 @@ import (
 	"github.com/pa-tools/pa/pkg/export/pawindow"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/load"
+	"github.com/pa-tools/pa/pkg/recorder/window"
 )
 
 // script answers the requests of one slot after each other, each pair {n, ms} n
@@ -32,7 +33,7 @@ func script(pairs ...[2]int) func(uint64) answer {
 }
 
 // brief writes windows as "requests latency" in milliseconds.
-func brief(windows ...Window) []string {
+func brief(windows ...window.Window) []string {
 	var all []string
 	for _, w := range windows {
 		all = append(all, fmt.Sprintf("%d in %v at %v", w.Requests, time.Duration(w.EndNS-w.StartNS), w.Latency))
@@ -43,9 +44,9 @@ func brief(windows ...Window) []string {
 // What windows come to, and when they are enough, reckoned by hand. A window is a
 // second and a bit, so that no answer comes with its end, or five requests.
 func TestWindowsByHand(t *testing.T) {
-	timed := Measure{Interval: time.Second, Stability: 0.1, MaxTrials: 6}
-	counted := Measure{Mode: CountWindows, WindowRequests: 5, Stability: 0.1, MaxTrials: 6}
-	with := func(m Measure, change func(*Measure)) Measure {
+	timed := window.Measure{Interval: time.Second, Stability: 0.1, MaxTrials: 6}
+	counted := window.Measure{Mode: window.ByCount, WindowRequests: 5, Stability: 0.1, MaxTrials: 6}
+	with := func(m window.Measure, change func(*window.Measure)) window.Measure {
 		change(&m)
 		return m
 	}
@@ -53,7 +54,7 @@ func TestWindowsByHand(t *testing.T) {
 		name     string
 		level    load.Level
 		answers  func(uint64) answer
-		measure  Measure
+		measure  window.Measure
 		windows  []string
 		reported string
 		stable   bool
@@ -64,7 +65,7 @@ func TestWindowsByHand(t *testing.T) {
 			// 100 ms ten times, 200 ms five times, and then eight a window.
 			"stable in the end",
 			load.Concurrency{N: 1},
-			script([2]int{10, 100}, [2]int{5, 200}, [2]int{1, 125}), with(timed, func(m *Measure) { m.Interval = 1010 * time.Millisecond }),
+			script([2]int{10, 100}, [2]int{5, 200}, [2]int{1, 125}), with(timed, func(m *window.Measure) { m.Interval = 1010 * time.Millisecond }),
 			[]string{"10 in 1.01s at 100ms", "5 in 1.01s at 200ms", "8 in 1.01s at 125ms", "8 in 1.01s at 125ms", "8 in 1.01s at 125ms"},
 			"24 in 3.03s at 125ms", true, false, "",
 		},
@@ -80,7 +81,7 @@ func TestWindowsByHand(t *testing.T) {
 		{
 			"never stable",
 			load.Concurrency{N: 1},
-			script([2]int{5, 100}, [2]int{5, 200}, [2]int{5, 100}, [2]int{5, 200}), with(counted, func(m *Measure) { m.MaxTrials = 4 }),
+			script([2]int{5, 100}, [2]int{5, 200}, [2]int{5, 100}, [2]int{5, 200}), with(counted, func(m *window.Measure) { m.MaxTrials = 4 }),
 			[]string{"5 in 500ms at 100ms", "5 in 1s at 200ms", "5 in 500ms at 100ms", "5 in 1s at 200ms"},
 			"15 in 2.5s at 166.666666ms", false, false, "not stable within 4 windows",
 		},
@@ -89,7 +90,7 @@ func TestWindowsByHand(t *testing.T) {
 			// latencies in order is 100 at first and then 150.
 			"the mean is stable",
 			load.Concurrency{N: 1},
-			script([2]int{4, 100}, [2]int{1, 200}, [2]int{4, 100}, [2]int{1, 200}, [2]int{2, 75}, [2]int{3, 150}), with(counted, func(m *Measure) { m.MaxTrials = 3 }),
+			script([2]int{4, 100}, [2]int{1, 200}, [2]int{4, 100}, [2]int{1, 200}, [2]int{2, 75}, [2]int{3, 150}), with(counted, func(m *window.Measure) { m.MaxTrials = 3 }),
 			[]string{"5 in 600ms at 120ms", "5 in 600ms at 120ms", "5 in 600ms at 120ms"},
 			"15 in 1.8s at 120ms", true, false, "",
 		},
@@ -97,7 +98,7 @@ func TestWindowsByHand(t *testing.T) {
 			"the median is not",
 			load.Concurrency{N: 1},
 			script([2]int{4, 100}, [2]int{1, 200}, [2]int{4, 100}, [2]int{1, 200}, [2]int{2, 75}, [2]int{3, 150}),
-			with(counted, func(m *Measure) { m.Percentile, m.MaxTrials = 50, 3 }),
+			with(counted, func(m *window.Measure) { m.Percentile, m.MaxTrials = 50, 3 }),
 			[]string{"5 in 600ms at 100ms", "5 in 600ms at 100ms", "5 in 600ms at 150ms"},
 			"15 in 1.8s at 100ms", false, false, "not stable within 3 windows", // 2×75, 8×100, 3×150, 2×200: the eighth
 		},
@@ -113,14 +114,14 @@ func TestWindowsByHand(t *testing.T) {
 		{
 			"over the limit",
 			load.Concurrency{N: 1},
-			script([2]int{5, 100}, [2]int{5, 140}, [2]int{1, 180}), with(counted, func(m *Measure) { m.LatencyLimit = 180 * time.Millisecond }),
+			script([2]int{5, 100}, [2]int{5, 140}, [2]int{1, 180}), with(counted, func(m *window.Measure) { m.LatencyLimit = 180 * time.Millisecond }),
 			[]string{"5 in 500ms at 100ms", "5 in 700ms at 140ms", "5 in 900ms at 180ms"},
 			"15 in 2.1s at 140ms", false, true, "",
 		},
 		{
 			"over the limit and stable",
 			load.Concurrency{N: 1},
-			ok(180 * time.Millisecond), with(counted, func(m *Measure) { m.LatencyLimit = 180 * time.Millisecond }),
+			ok(180 * time.Millisecond), with(counted, func(m *window.Measure) { m.LatencyLimit = 180 * time.Millisecond }),
 			[]string{"5 in 900ms at 180ms", "5 in 900ms at 180ms", "5 in 900ms at 180ms"},
 			"15 in 2.7s at 180ms", true, true, "",
 		},
@@ -128,7 +129,7 @@ func TestWindowsByHand(t *testing.T) {
 			// One is at the limit, but they are stable, and together below it.
 			"at the limit once",
 			load.Concurrency{N: 1},
-			script([2]int{10, 100}, [2]int{5, 105}, [2]int{5, 100}), with(counted, func(m *Measure) { m.LatencyLimit = 105 * time.Millisecond }),
+			script([2]int{10, 100}, [2]int{5, 105}, [2]int{5, 100}), with(counted, func(m *window.Measure) { m.LatencyLimit = 105 * time.Millisecond }),
 			[]string{"5 in 500ms at 100ms", "5 in 500ms at 100ms", "5 in 525ms at 105ms"},
 			"15 in 1.525s at 101.666666ms", true, false, "",
 		},
@@ -137,7 +138,7 @@ func TestWindowsByHand(t *testing.T) {
 			"only the throughput is stable",
 			load.Rate{PerSecond: 10},
 			script([2]int{19, 10}, [2]int{1, 50}),
-			with(timed, func(m *Measure) { m.ThroughputSuffices, m.MaxTrials, m.Stability = true, 3, 0.2 }),
+			with(timed, func(m *window.Measure) { m.ThroughputSuffices, m.MaxTrials, m.Stability = true, 3, 0.2 }),
 			[]string{"9 in 1s at 10ms", "10 in 1s at 10ms", "10 in 1s at 50ms"},
 			"29 in 3s at 23.793103ms", true, false, "the throughput is stable, the latency is not",
 		},
@@ -170,24 +171,12 @@ func TestWindowsByHand(t *testing.T) {
 // A window of so many requests begins with the first of them and ends with the
 // last, as perf_analyzer meant it: a schedule's first request is not sent at once.
 func TestWindowOfARequestCount(t *testing.T) {
-	_, res, _, err := record(t, ok(30*time.Millisecond), Config{Levels: []load.Level{load.Rate{PerSecond: 2}}, Measure: Measure{Requests: 5}}, nil)
+	_, res, _, err := record(t, ok(30*time.Millisecond), Config{Levels: []load.Level{load.Rate{PerSecond: 2}}, Measure: window.Measure{Requests: 5}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got := brief(res.Levels[0].Windows...); !slices.Equal(got, []string{"5 in 2.03s at 30ms"}) {
 		t.Errorf("%q, want four gaps of 500ms and one answer", got)
-	}
-	m := newMeter(Measure{Requests: 2}, 1) // perf_analyzer's own test: two requests from 3 to 20
-	m.add(sample{endNS: 10, latency: 7})
-	m.add(sample{endNS: 20, latency: 15})
-	m.finish(99)
-	if w := m.windows[0]; w.StartNS != 3 || w.EndNS != 20 || w.Requests != 2 {
-		t.Errorf("window %+v, want 3 to 20", w)
-	}
-	m = newMeter(Measure{Requests: 2}, 1)
-	m.finish(99)
-	if w := m.windows[0]; w.StartNS != 1 || w.EndNS != 99 || w.Requests != 0 {
-		t.Errorf("window of nothing %+v, want 1 to 99", w)
 	}
 }
 
@@ -218,8 +207,8 @@ func TestExportGivesTheWindows(t *testing.T) {
 			}
 			return a
 		}
-		m := Measure{
-			Mode: WindowMode(i % 2), Interval: time.Duration(200+rnd.IntN(1000)) * time.Millisecond, WindowRequests: 5 + rnd.IntN(20),
+		m := window.Measure{
+			Mode: window.Mode(i % 2), Interval: time.Duration(200+rnd.IntN(1000)) * time.Millisecond, WindowRequests: 5 + rnd.IntN(20),
 			Stability: 0.3 * rnd.Float64(), MaxTrials: 3 + rnd.IntN(5), Percentile: []int{0, 50, 90}[i%3], LatencyLimit: time.Duration(rnd.IntN(2)*300) * time.Millisecond,
 		}
 		level := []load.Level{load.Concurrency{N: 1 + rnd.IntN(5)}, load.Rate{PerSecond: 5 + 20*rnd.Float64()}}[i/2%2]
@@ -274,7 +263,7 @@ func TestExportGivesTheWindows(t *testing.T) {
 		if diff := cmp.Diff(sum, l.Reported.Summary); diff != "" {
 			t.Errorf("%d: reported (-export +recorder):\n%s", i, diff)
 		}
-		if v := m.rule().Judge(len(passes), passes); !v.Done || v.Stable != *l.Stable {
+		if v := m.Rule().Judge(len(passes), passes); !v.Done || v.Stable != *l.Stable {
 			t.Errorf("%d: judged %+v, the recorder says stable %v", i, v, *l.Stable)
 		}
 	}
@@ -283,8 +272,8 @@ func TestExportGivesTheWindows(t *testing.T) {
 // A run that is stopped, or whose server fails, keeps its windows, of whatever kind
 // they are. perf_analyzer loses all of it, or waits for ever for a count.
 func TestWindowsThatBreakOff(t *testing.T) {
-	count := Measure{Mode: CountWindows, WindowRequests: 10, MaxTrials: 100}
-	clock := Measure{Interval: time.Second, MaxTrials: 100}
+	count := window.Measure{Mode: window.ByCount, WindowRequests: 10, MaxTrials: 100}
+	clock := window.Measure{Interval: time.Second, MaxTrials: 100}
 	jitter := func(id uint64) answer {
 		return answer{after: time.Duration(50+id%7) * time.Millisecond, status: export.StatusOK}
 	}
@@ -316,10 +305,10 @@ func TestWindowsThatBreakOff(t *testing.T) {
 		{"the server gone", dead, nil, 35, "connection refused"},
 		{"the server silent", silent, nil, 35, "timeout"},
 	} {
-		for name, m := range map[string]Measure{"count windows": count, "time windows": clock} {
+		for name, m := range map[string]window.Measure{"count windows": count, "time windows": clock} {
 			t.Run(tt.name+", "+name, func(t *testing.T) {
 				w, res, took, err := record(t, tt.answers, Config{Measure: m, RequestTimeout: 20 * time.Second, Grace: 5 * time.Second}, tt.after)
-				pass := err == nil && tt.err == "timeout" && m.Mode == TimeWindows // the windows, without requests
+				pass := err == nil && tt.err == "timeout" && m.Mode == window.ByTime // the windows, without requests
 				if !pass && ((err != nil) != (tt.err != "") || err != nil && !strings.Contains(err.Error(), tt.err)) {
 					t.Fatalf("error %v, want %q", err, tt.err)
 				}

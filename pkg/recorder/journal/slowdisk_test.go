@@ -12,6 +12,7 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/backend/openai"
 	"github.com/pa-tools/pa/pkg/recorder/load"
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
+	"github.com/pa-tools/pa/pkg/recorder/window"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 	"github.com/pa-tools/pa/pkg/sim"
 	"github.com/pa-tools/pa/pkg/sim/ledger"
@@ -84,7 +85,7 @@ func TestSlowDisk(t *testing.T) {
 	const slots = 4
 	_, err = recorder.Run(t.Context(), recorder.Config{
 		Backend: b, Clock: clock, Writer: w, Entries: workload.Builtin(), Levels: load.Closed(slots),
-		Measure: recorder.Measure{Requests: 1_000_000}, Run: export.Run{ServiceKind: &kind, Meta: &export.RunMeta{Schema: export.Schema}},
+		Measure: window.Measure{Requests: 1_000_000}, Run: export.Run{ServiceKind: &kind, Meta: &export.RunMeta{Schema: export.Schema}},
 	})
 	var be *recorder.BacklogError
 	if !errors.As(err, &be) || be.Decode {

@@ -1,4 +1,4 @@
-package recorder
+package histogram
 
 import (
 	"math"
@@ -10,7 +10,7 @@ import (
 
 // Buckets follow each other without a gap, and each ends where it says.
 func TestBuckets(t *testing.T) {
-	for _, b := range []int{1, spreadBits, latencyBits} {
+	for _, b := range []int{1, DefaultBits, 12} {
 		for i := range bucketOf(math.MaxInt64, b) {
 			end := bucketEnd(i, b)
 			if bucketOf(end, b) != i || bucketOf(end+1, b) != i+1 {
@@ -29,41 +29,41 @@ func exact(d []time.Duration, pct int) time.Duration {
 	return d[max((len(d)*pct+99)/100, 1)-1]
 }
 
-func TestSpread(t *testing.T) {
+func TestHistogram(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
-	var all spread
+	var all Histogram
 	var every []time.Duration
 	for _, n := range []int{1, 2, 99, 100, 101, 5000} {
-		var s spread
+		var s Histogram
 		var d []time.Duration
 		for range n {
 			v := time.Duration(math.Exp(rnd.Float64() * 43)) // up to 150 years
-			s.add(v)
+			s.Add(v)
 			d = append(d, v)
 		}
-		all.merge(&s)
+		all.Merge(&s)
 		every = append(every, d...)
 		for _, x := range []struct {
-			s *spread
+			s *Histogram
 			d []time.Duration
 		}{{&s, d}, {&all, every}} {
 			for _, pct := range []int{1, 50, 99, 100} {
-				got, want := x.s.percentile(pct), exact(x.d, pct)
+				got, want := x.s.Percentile(pct), exact(x.d, pct)
 				if got < want || got > want+want/64 {
 					t.Errorf("p%d of %d: %d, want %d to 1/64 more", pct, len(x.d), got, want)
 				}
 			}
-			if e := x.s.export(); e.N != len(x.d) || e.MaxNS != int64(slices.Max(x.d)) {
+			if e := x.s.Export(); e.N != len(x.d) || e.MaxNS != int64(slices.Max(x.d)) {
 				t.Errorf("%+v: want n %d, max %d", *e, len(x.d), slices.Max(x.d))
 			}
 		}
 	}
-	all.reset()
-	if all.export() != nil || all.percentile(50) != 0 {
+	all.Reset()
+	if all.Export() != nil || all.Percentile(50) != 0 {
 		t.Error("not empty after reset")
 	}
-	all.add(-5)
-	if got := all.export(); got.P99NS != 0 || got.MaxNS != 0 || got.N != 1 {
-		t.Errorf("a negative span: %+v, want 0", *got)
+	all.Add(-5)
+	if got := all.Export(); got.P99NS != 0 || got.MaxNS != 0 || got.N != 1 {
+		t.Errorf("a negative duration: %+v, want 0", *got)
 	}
 }

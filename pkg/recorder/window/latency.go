@@ -1,34 +1,36 @@
-package recorder
+package window
 
 import (
 	"math"
 	"slices"
 	"time"
+
+	"github.com/pa-tools/pa/pkg/recorder/internal/histogram"
 )
 
-// Latency summarizes latencies: last response − start. The zero value is that of
+// Latency summarizes latencies (last response − start). The zero value summarizes
 // none.
 type Latency struct {
 	N        int
 	MeanNS   float64
 	StdDevNS float64 // of the sample; 0 for fewer than two
-	// Approximate says that there were too many to keep, so that percentiles are
-	// rounded up by at most 1/4096.
+	// Approximate says that there were more than 65,536 latencies, so they were
+	// counted in buckets and percentiles are rounded up by at most 1/4096.
 	Approximate bool
-	// Percentiles 1 to 99: the latencies at perf_analyzer's index
+	// Percentiles[1] to [99] are the latencies at perf_analyzer's index
 	// int(pct/100·(n−1)+0.5) of the sorted ones.
 	Percentiles [100]time.Duration
 }
 
-// maxExact is how many latencies are kept as they are: half a megabyte.
+// maxExact is how many latencies are kept exactly: half a megabyte.
 const maxExact = 1 << 16
 
-// latencies collects the latencies of a level or a window, in memory that does
-// not grow with their number: up to maxExact as they are, from there on in
-// buckets. The zero value is empty. The sum fits: 2^63 ns are 292 years.
-type latencies struct {
+// Latencies collects latencies, in memory that does not grow with their number: up to
+// maxExact exactly, more of them in buckets. The zero value is empty. The sum fits:
+// 2^63 ns are 292 years.
+type Latencies struct {
 	exact   []time.Duration
-	buckets spread // of all, once there are more than maxExact
+	buckets histogram.Histogram // of all latencies, once there are more than maxExact
 	n       int
 	sum     time.Duration
 	// mean and squares are Welford's: the mean and the sum of the squared
@@ -36,10 +38,11 @@ type latencies struct {
 	mean, squares float64
 }
 
-// latencyBits is what keeps a percentile within 1/4096.
+// latencyBits keeps a percentile within 1/4096.
 const latencyBits = 12
 
-func (l *latencies) add(d time.Duration) {
+// Add adds a latency.
+func (l *Latencies) Add(d time.Duration) {
 	l.n++
 	l.sum += d
 	from := float64(d) - l.mean
@@ -50,29 +53,31 @@ func (l *latencies) add(d time.Duration) {
 		return
 	}
 	if l.n == maxExact+1 {
-		l.buckets.bits = latencyBits
-		for _, before := range l.exact {
-			l.buckets.add(before)
-		}
+		l.fillBuckets()
 	}
-	l.buckets.add(d)
+	l.buckets.Add(d)
+}
+
+// fillBuckets counts the exact latencies in the buckets.
+func (l *Latencies) fillBuckets() {
+	l.buckets.Bits = latencyBits
+	for _, d := range l.exact {
+		l.buckets.Add(d)
+	}
 }
 
 // merge adds the latencies of o.
-func (l *latencies) merge(o *latencies) {
+func (l *Latencies) merge(o *Latencies) {
 	if o.n <= maxExact {
 		for _, d := range o.exact {
-			l.add(d)
+			l.Add(d)
 		}
 		return
 	}
-	if o.n > 0 && l.n <= maxExact {
-		l.buckets.bits = latencyBits
-		for _, before := range l.exact {
-			l.buckets.add(before)
-		}
+	if l.n <= maxExact {
+		l.fillBuckets()
 	}
-	l.buckets.merge(&o.buckets)
+	l.buckets.Merge(&o.buckets)
 	// Chan, Golub and LeVeque's update of mean and squares by a second sample.
 	n, from := float64(l.n+o.n), o.mean-l.mean
 	l.squares += o.squares + from*from*float64(l.n)*float64(o.n)/n
@@ -82,23 +87,22 @@ func (l *latencies) merge(o *latencies) {
 }
 
 // reset empties l and keeps its memory.
-func (l *latencies) reset() {
+func (l *Latencies) reset() {
 	l.exact = l.exact[:0]
-	l.buckets.reset()
+	l.buckets.Reset()
 	l.n, l.sum, l.mean, l.squares = 0, 0, 0, 0
 }
 
-// typical returns the mean, or the percentile pct if that is more than 0: see
-// Latency.Percentiles. There must be a latency.
-func (l *latencies) typical(pct int) time.Duration {
+// typical returns the percentile pct (see Latency.Percentiles), or the mean when pct
+// is 0. l must not be empty.
+func (l *Latencies) typical(pct int) time.Duration {
 	if pct <= 0 {
 		return l.sum / time.Duration(l.n)
 	}
 	return l.percentiles(pct)[0]
 }
 
-// percentiles returns several of them.
-func (l *latencies) percentiles(pcts ...int) []time.Duration {
+func (l *Latencies) percentiles(pcts ...int) []time.Duration {
 	all := make([]time.Duration, len(pcts))
 	var sorted []time.Duration
 	if l.n <= maxExact {
@@ -109,14 +113,14 @@ func (l *latencies) percentiles(pcts ...int) []time.Duration {
 		if sorted != nil {
 			all[i] = sorted[index]
 		} else {
-			all[i] = l.buckets.at(index)
+			all[i] = l.buckets.At(index)
 		}
 	}
 	return all
 }
 
-// summary returns what is kept of a level that is over.
-func (l *latencies) summary() Latency {
+// Summary returns the mean, deviation and percentiles of the latencies.
+func (l *Latencies) Summary() Latency {
 	s := Latency{N: l.n, Approximate: l.n > maxExact}
 	if l.n == 0 {
 		return s
