@@ -11,6 +11,7 @@ Exits with 1 and names the first difference.
 import base64
 import json
 import pathlib
+import re
 import sys
 
 import duckdb
@@ -119,6 +120,20 @@ def check_duckdb(folder, requests):
     check("DuckDB: modes", [json.loads(m) for m in modes], [{"mode": "concurrency", "value": 1}, {"mode": "concurrency", "value": 2}])
     groups = con.sql(f"SELECT experiment, count(*), quantile_cont((recv_ns[1] - start_ns) / 1e6, 0.99) AS first_response_ms_p99 FROM '{path}' WHERE reason = '' GROUP BY experiment").fetchall()
     check("DuckDB: groups", sorted(g[0] for g in groups), [0, 1])
+    check_page(con, path)
+
+
+def check_page(con, path):
+    """Runs the queries of docs/duckdb.md. A table below a query names its columns."""
+    page = pathlib.Path(__file__).parents[2].joinpath("docs", "duckdb.md").read_text()
+    queries = re.findall(r"^```sql\n(.*?)^```\n(?:\n```text\n(.*?)^```)?", page, re.M | re.S)
+    check("DuckDB: queries of the page", len(queries) > 3, True)
+    for query, table in queries:
+        relation = con.sql(query.replace("'run.parquet'", f"'{path}'"))
+        check(f"DuckDB: rows of {query}", len(relation.fetchall()) > 0, True)
+        if table:
+            shown = [cell.strip() for cell in table.splitlines()[1].strip("│").split("│")]
+            check(f"DuckDB: columns of {query}", shown, relation.columns)
 
 
 def check_polars(folder, requests):
