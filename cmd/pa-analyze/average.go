@@ -5,7 +5,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/exampleavg"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -17,7 +17,7 @@ mean of first response - timestamp over the requests of the first experiment.
 Responses without a token count too: see report for better figures. FILE is
 profile_export.json by default.`,
 		Flags:  inputFlags(),
-		Action: average(analyze.AvgFirstToken),
+		Action: average(exampleavg.FirstToken),
 	}
 }
 
@@ -29,7 +29,7 @@ mean of all gaps between responses, pooled over the requests of the first
 experiment. Responses without a token count too: see report for better figures.
 FILE is profile_export.json by default.`,
 		Flags:  inputFlags(),
-		Action: average(analyze.AvgTokenToToken),
+		Action: average(exampleavg.TokenToToken),
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/sanitize"
-	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/validate"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -26,7 +26,7 @@ of another tool holds about its requests are made again, and have to agree.
 Prints one line for each violation and one for each file; exit code 1 when there
 is a violation.`,
 		Flags:  append(flags, inputFlags()...),
-		Action: validate,
+		Action: runValidate,
 	}
 }
 
@@ -34,7 +34,7 @@ is a violation.`,
 // violations have been printed.
 var errViolations = &cmdline.CodeError{Code: cmdline.ExitError}
 
-func validate(c *cli.Context) error {
+func runValidate(c *cli.Context) error {
 	paths, err := files(c)
 	if err != nil {
 		return err
@@ -73,7 +73,7 @@ func validateFile(c *cli.Context, path string, r export.Reader) (violations int,
 			writeErr = err
 		}
 	}
-	v, err := analyze.Validate(c.Context, r, func(v analyze.Violation) {
+	v, err := validate.Run(c.Context, r, func(v validate.Violation) {
 		if printed++; limit <= 0 || printed <= limit {
 			line("%s: %s", sanitize.Text(path), sanitize.Text(v.String()))
 		}

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/pa-tools/pa/internal/exporttest"
-	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/validate"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -138,7 +138,7 @@ const oneEvent = `data: {"id":"a","choices":[{"index":0,"delta":{"content":"x"}}
 func checkValid(t *testing.T, path string) {
 	t.Helper()
 	r := exporttest.Open(t, path)
-	if _, err := analyze.Validate(t.Context(), r, func(v analyze.Violation) { t.Errorf("%s: %s", path, v.String()) }); err != nil {
+	if _, err := validate.Run(t.Context(), r, func(v validate.Violation) { t.Errorf("%s: %s", path, v.String()) }); err != nil {
 		t.Error(err)
 	}
 	if w := r.Warnings(); len(w) > 0 {

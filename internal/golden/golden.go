@@ -12,6 +12,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -79,4 +80,29 @@ func Root(tb testing.TB) string {
 		}
 		dir = up
 	}
+}
+
+// ProfileExports returns the exports of real perf_analyzer runs that hold
+// something, by name, and the folder of all runs.
+func ProfileExports(tb testing.TB) (map[string][]byte, fs.FS) {
+	tb.Helper()
+	fsys := FS(tb, "perf_analyzer")
+	files := map[string][]byte{}
+	err := fs.WalkDir(fsys, ".", func(p string, _ fs.DirEntry, err error) error {
+		if err != nil || path.Base(p) != "profile_export.json" {
+			return err
+		}
+		b, err := fs.ReadFile(fsys, p)
+		if len(b) > 2 {
+			files[path.Dir(p)] = b
+		}
+		return err
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if len(files) < 100 {
+		tb.Fatalf("%d golden exports, want 100 or more", len(files))
+	}
+	return files, fsys
 }

@@ -25,9 +25,8 @@
 // measurement are counted by reason. After an error the report covers what
 // could be read.
 //
-// [AvgFirstToken] and [AvgTokenToToken] are the two averages that
-// perf_analyzer's example scripts print, digit for digit. [Validate] checks a
-// file against what every recorder promises.
+// Package validate checks a file against what every recorder promises, and package
+// exampleavg prints the averages of perf_analyzer's example scripts.
 //
 // The package prints nothing (package report does) and opens no files (package
 // export does).

@@ -43,17 +43,3 @@ func Example() {
 	// E2EL: n 2, mean 55150000 ns
 	// output tokens: n 2, mean 2 tokens
 }
-
-func ExampleAvgFirstToken() {
-	r, err := profilejson.NewReader(context.Background(), "run.json", strings.NewReader(file), int64(len(file)), export.Limits{})
-	if err != nil {
-		log.Fatal(err)
-	}
-	line, err := analyze.AvgFirstToken(r)
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(line)
-	// Output:
-	// Average first-token latency: 0.035 s
-}

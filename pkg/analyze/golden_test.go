@@ -3,11 +3,6 @@ package analyze
 import (
 	"bytes"
 	"context"
-	"encoding/json"
-	"io/fs"
-	"math/big"
-	"path"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -16,31 +11,6 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/profilejson"
 )
-
-// goldenFiles returns the exports of real perf_analyzer runs that hold
-// something, by name, and the folder of all runs.
-func goldenFiles(t *testing.T) (map[string][]byte, fs.FS) {
-	t.Helper()
-	fsys := golden.FS(t, "perf_analyzer")
-	files := map[string][]byte{}
-	err := fs.WalkDir(fsys, ".", func(p string, _ fs.DirEntry, err error) error {
-		if err != nil || path.Base(p) != "profile_export.json" {
-			return err
-		}
-		b, err := fs.ReadFile(fsys, p)
-		if len(b) > 2 {
-			files[path.Dir(p)] = b
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(files) < 100 {
-		t.Fatalf("%d golden exports, want 100 or more", len(files))
-	}
-	return files, fsys
-}
 
 func open(t *testing.T, name string, b []byte) export.Reader {
 	t.Helper()
@@ -52,106 +22,10 @@ func open(t *testing.T, name string, b []byte) export.Reader {
 	return r
 }
 
-// What NVIDIA's scripts printed, character for character. They cannot read
-// files that are not UTF-8; those must give a number all the same.
-func TestGoldenAverages(t *testing.T) {
-	files, fsys := goldenFiles(t)
-	compared := 0
-	for name, b := range files {
-		for _, s := range []struct {
-			file string
-			f    func(export.Reader) (string, error)
-		}{{"avg_first_token.txt", AvgFirstToken}, {"avg_token_to_token.txt", AvgTokenToToken}} {
-			r := open(t, name, b)
-			got, err := s.f(r)
-			if r.Err() != nil {
-				t.Errorf("%s: %v", name, r.Err())
-			}
-			text, readErr := fs.ReadFile(fsys, path.Join(name, s.file))
-			if readErr != nil {
-				t.Fatal(readErr)
-			}
-			switch want := strings.TrimSuffix(string(text), "\n"); {
-			case strings.HasPrefix(want, "Average"):
-				compared++
-				if err != nil || got != want {
-					t.Errorf("%s: %q, %v, want %q", name, got, err, want)
-				}
-				if oracle, _ := plainAverage(t, b, s.file); oracle != want {
-					t.Errorf("%s: the test's own formula gives %q, the script %q", name, oracle, want)
-				}
-			case strings.HasPrefix(want, "ZeroDivisionError"):
-				compared++
-				if err == nil || got != "" {
-					t.Errorf("%s: %q, want an error: the script says %s", name, got, want)
-				}
-			case strings.HasPrefix(want, "UnicodeDecodeError"):
-				compared++
-				oracle, ok := plainAverage(t, b, s.file)
-				if ok != (err == nil) || got != oracle {
-					t.Errorf("%s: %q, %v, want %q", name, got, err, oracle)
-				}
-			default:
-				t.Errorf("%s: %s: %q is no known result", name, s.file, want)
-			}
-		}
-	}
-	if compared < 180 {
-		t.Errorf("%d results compared, want 180 or more", compared)
-	}
-}
-
-// plainAverage is what a script would print that could read bytes which are not
-// UTF-8: it takes every byte for a character (Latin-1), reads with
-// encoding/json and counts with big numbers. ok is false when there is nothing
-// to average. file is that of the golden output it stands for.
-func plainAverage(t *testing.T, export []byte, file string) (line string, ok bool) {
-	t.Helper()
-	var latin1 strings.Builder
-	for _, c := range export {
-		latin1.WriteRune(rune(c))
-	}
-	var doc struct {
-		Experiments []struct {
-			Requests []struct {
-				Timestamp          json.Number
-				ResponseTimestamps []json.Number `json:"response_timestamps"`
-			}
-		}
-	}
-	if err := json.Unmarshal([]byte(latin1.String()), &doc); err != nil {
-		t.Fatal(err)
-	}
-	number := func(n json.Number) *big.Int {
-		i, ok := new(big.Int).SetString(n.String(), 10)
-		if !ok {
-			t.Fatalf("%q is not a whole number", n)
-		}
-		return i
-	}
-	sum, n := new(big.Int), int64(0)
-	for _, r := range doc.Experiments[0].Requests {
-		before := r.Timestamp
-		for i, after := range r.ResponseTimestamps {
-			if first := file == "avg_first_token.txt"; first == (i == 0) {
-				sum.Add(sum, new(big.Int).Sub(number(after), number(before)))
-				n++
-			}
-			before = after
-		}
-	}
-	if n == 0 {
-		return "", false
-	}
-	avg, _ := new(big.Rat).SetFrac(sum, big.NewInt(n)).Float64()
-	what := map[string]string{"avg_first_token.txt": "first-token", "avg_token_to_token.txt": "token-to-token"}[file]
-	return "Average " + what + " latency: " + strconv.FormatFloat(avg/1e9, 'f', -1, 64) + " s", true
-}
-
 // Every request of every export is accounted for, and nothing in them is
 // unreadable to us.
 func TestGoldenReports(t *testing.T) {
-	files, _ := goldenFiles(t)
+	files, _ := golden.ProfileExports(t)
 	for name, b := range files {
 		r := open(t, name, b)
 		want := 0
@@ -185,7 +59,7 @@ func TestGoldenReports(t *testing.T) {
 
 // Token events per request, as the server of each case sent them.
 func TestGoldenTokens(t *testing.T) {
-	files, _ := goldenFiles(t)
+	files, _ := golden.ProfileExports(t)
 	for _, tt := range []struct {
 		suffix string
 		tokens float64 // of each request; 0: one response each is no count of tokens
@@ -239,19 +113,6 @@ func TestGoldenTokens(t *testing.T) {
 		}
 		if !found {
 			t.Errorf("no golden export %s", tt.suffix)
-		}
-	}
-}
-
-// No golden export is in violation: perf_analyzer wrote them all.
-func TestGoldenValid(t *testing.T) {
-	files, _ := goldenFiles(t)
-	for name, b := range files {
-		_, err := Validate(context.Background(), open(t, name, b), func(v Violation) {
-			t.Errorf("%s: %v", name, v)
-		})
-		if err != nil {
-			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

@@ -122,7 +122,7 @@ func (w *serverWatch) add(s *export.Scrape) {
 	went, restarted := 0, false
 	for i := range s.Samples {
 		x := &s.Samples[i]
-		if x.Series.Name == processStart {
+		if x.Series.Name == export.ProcessStartMetric {
 			at, known := w.started[s.Source]
 			restarted = restarted || known && at != x.Value
 			w.started[s.Source] = x.Value

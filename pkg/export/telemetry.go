@@ -24,6 +24,10 @@ type Scrape struct {
 	Error string
 }
 
+// ProcessStartMetric is the name of the gauge that holds the start time of a source's
+// process, in Unix seconds.
+const ProcessStartMetric = "process_start_time_seconds"
+
 // A Sample is the value of a series in a [Scrape]. It may be NaN or infinite.
 type Sample struct {
 	// Series is the same pointer whenever one reader or recorder gives the same

@@ -377,9 +377,6 @@ func (s *source) get(ctx context.Context, client *http.Client, u *url.URL, into 
 	return nil
 }
 
-// processStart is the gauge by which a source says when it was started.
-const processStart = "process_start_time_seconds"
-
 // add takes a sample.
 func (s *source) add(into *export.Scrape, x promtext.Sample) error {
 	w := s.series[string(x.Head)]
@@ -398,7 +395,7 @@ func (s *source) add(into *export.Scrape, x promtext.Sample) error {
 		return nil
 	}
 	w.scrape = s.asked
-	if w.Name == processStart {
+	if w.Name == export.ProcessStartMetric {
 		s.restarted = s.restarted || s.startedAt != 0 && x.Value != s.startedAt
 		s.startedAt = x.Value
 	}

@@ -1,4 +1,4 @@
-package analyze_test
+package validate_test
 
 import (
 	"bytes"
@@ -9,14 +9,14 @@ import (
 	"testing"
 
 	"github.com/pa-tools/pa/internal/golden"
-	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/validate"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/formats"
 )
 
 // The result files of other tools are valid, and so is what they become: a load that
 // a tool does not say is no violation.
-func TestValidateForeign(t *testing.T) {
+func TestForeign(t *testing.T) {
 	peers := golden.FS(t, "peers")
 	for _, name := range []string{
 		"aiperf/ok/profile_export.jsonl", "aiperf/ok/profile_export_raw.jsonl", "infperf/ok/reports/per_request_lifecycle_metrics.json",
@@ -54,7 +54,7 @@ func opened(t *testing.T, path string) export.Reader {
 func valid(t *testing.T, name, path string) {
 	t.Helper()
 	var found []string
-	v, err := analyze.Validate(t.Context(), opened(t, path), func(v analyze.Violation) { found = append(found, v.String()) })
+	v, err := validate.Run(t.Context(), opened(t, path), func(v validate.Violation) { found = append(found, v.String()) })
 	if err != nil || v.Requests == 0 || len(found) > 0 {
 		t.Errorf("%s: %d requests, %v, violations: %s", name, v.Requests, err, strings.Join(found, "; "))
 	}

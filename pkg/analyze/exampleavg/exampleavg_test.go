@@ -1,4 +1,4 @@
-package analyze
+package exampleavg
 
 import (
 	"errors"
@@ -44,8 +44,8 @@ func TestAverages(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			// a second experiment must not change anything
 			other := []export.Request{at(5, 7, 100)}
-			checkLine(t, AvgFirstToken, reader("", tt.requests, other), "Average first-token latency: ", tt.first)
-			checkLine(t, AvgTokenToToken, reader("", tt.requests, other), "Average token-to-token latency: ", tt.gaps)
+			checkLine(t, FirstToken, reader("", tt.requests, other), "Average first-token latency: ", tt.first)
+			checkLine(t, TokenToToken, reader("", tt.requests, other), "Average token-to-token latency: ", tt.gaps)
 		})
 	}
 }
@@ -80,7 +80,7 @@ func TestAverageReasons(t *testing.T) {
 		}, `2 of 3 requests of the first experiment cannot be read (the first at byte 75: member "timestamp" is missing)`},
 		{"ZeroDivisionError", reader("", []export.Request{at(5, 6), at(7, 8)}), "no request of the first experiment has two responses"},
 	} {
-		if _, err := AvgTokenToToken(tt.r); err == nil || !strings.Contains(err.Error(), tt.want) {
+		if _, err := TokenToToken(tt.r); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: error %v, want one with %q", tt.name, err, tt.want)
 		}
 	}
@@ -90,7 +90,7 @@ func TestAverageReasons(t *testing.T) {
 func TestAverageOfCutFile(t *testing.T) {
 	r := reader("", []export.Request{at(base, base+10, base+20)})
 	r.Failure = errors.New("cut")
-	line, err := AvgFirstToken(r)
+	line, err := FirstToken(r)
 	if want := "Average first-token latency: 1e-08 s"; line != want || err != nil {
 		t.Errorf("%q, %v, want %q", line, err, want)
 	}

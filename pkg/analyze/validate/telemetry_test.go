@@ -1,4 +1,4 @@
-package analyze
+package validate
 
 import (
 	"slices"
@@ -15,16 +15,16 @@ func found(t *testing.T, change func(*memrun.Reader)) (got []string) {
 	r.Header.Meta = &export.RunMeta{}
 	r.Header.Experiments[0].Meta = &export.ExperimentMeta{Measured: 1}
 	change(r)
-	if _, err := Validate(t.Context(), r, func(v Violation) { got = append(got, v.String()) }); err != nil {
+	if _, err := Run(t.Context(), r, func(v Violation) { got = append(got, v.String()) }); err != nil {
 		t.Fatal(err)
 	}
 	return got
 }
 
-func TestValidateTelemetry(t *testing.T) {
+func TestTelemetry(t *testing.T) {
 	typed := func(kind, name string) *export.Series { return &export.Series{Source: "s", Type: kind, Name: name} }
 	a, b, gauge, mean := typed("counter", "a"), typed("counter", "b"), typed("gauge", "g"), typed("counter", "llamacpp:n_busy_slots_per_decode")
-	bucket, sum, started := typed("histogram", "h_bucket"), typed("histogram", "h_sum"), typed("gauge", processStart)
+	bucket, sum, started := typed("histogram", "h_bucket"), typed("histogram", "h_sum"), typed("gauge", export.ProcessStartMetric)
 	foreign := &export.Series{Source: "other", Name: "f"}
 	at := func(ns uint64, samples ...export.Sample) export.Scrape {
 		return export.Scrape{Source: "s", StartNS: ns, EndNS: ns + 5, Samples: samples}
@@ -89,7 +89,7 @@ func TestValidateTelemetry(t *testing.T) {
 	}
 }
 
-func TestValidateServerStats(t *testing.T) {
+func TestServerStats(t *testing.T) {
 	snap := func(edge export.StatsEdge, window int, ns, inferences, failed uint64) export.StatsSnapshot {
 		return export.StatsSnapshot{Edge: edge, Window: window, StartNS: ns, EndNS: ns + 5, Stats: []export.ModelStats{{
 			Name: "m", Version: "1", InferenceCount: inferences, InferenceStats: export.InferenceStats{Fail: export.CountNS{Count: failed}},

@@ -1,4 +1,4 @@
-package analyze
+package validate
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-func TestValidate(t *testing.T) {
+func TestRun(t *testing.T) {
 	windows := func(w ...uint64) func(*memrun.Reader) {
 		return func(r *memrun.Reader) { r.Header.Experiments[0].WindowBoundaries = w }
 	}
@@ -81,7 +81,7 @@ func TestValidate(t *testing.T) {
 				tt.change(r)
 			}
 			var got []string
-			v, err := Validate(context.Background(), r, func(v Violation) { got = append(got, v.String()) })
+			v, err := Run(context.Background(), r, func(v Violation) { got = append(got, v.String()) })
 			if err != nil || v.Violations != len(got) || v.Requests != len(tt.r) || v.Experiments != 1 {
 				t.Errorf("%+v, %v for %d violations", v, err, len(got))
 			}
@@ -97,21 +97,21 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-func TestValidateNotUTF8(t *testing.T) {
+func TestNotUTF8(t *testing.T) {
 	r := tensors(text("a\xff"), text("ä"))
 	r.Inputs = export.Fields{{Name: "x", Value: export.Text("\xc3")}}
-	v, err := Validate(context.Background(), reader("", []export.Request{r}), func(Violation) {})
+	v, err := Run(context.Background(), reader("", []export.Request{r}), func(Violation) {})
 	if err != nil || v.NotUTF8 != 2 || v.Violations != 0 {
 		t.Errorf("%+v, %v, want 2 texts and no violation", v, err)
 	}
 }
 
 // The counts of a file that breaks off are not held against it.
-func TestValidateCut(t *testing.T) {
+func TestCut(t *testing.T) {
 	r := reader("", []export.Request{at(1000, 1010)})
 	r.Header.Experiments[0].Meta = &export.ExperimentMeta{Measured: 7}
 	r.Failure = errors.New("cut")
-	v, err := Validate(context.Background(), r, func(v Violation) { t.Errorf("violation %v", v) })
+	v, err := Run(context.Background(), r, func(v Violation) { t.Errorf("violation %v", v) })
 	if !errors.Is(err, r.Failure) || v.Requests != 1 {
 		t.Errorf("%+v, %v, want one request and the reader's error", v, err)
 	}

@@ -1,4 +1,4 @@
-package analyze
+package exampleavg
 
 import (
 	"fmt"
@@ -9,7 +9,7 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// AvgFirstToken writes the line that perf_analyzer's example script
+// FirstToken writes the line that perf_analyzer's example script
 // calculate_avg_first_token_latency.py prints (2023-09 to 2024-03), without a
 // line end: "Average first-token latency: 0.3065654714375 s".
 //
@@ -23,7 +23,7 @@ import (
 // readable; see r.Err(). Where there is nothing to average, or a request has no
 // usable times, line is "" and err says why: the script raises an exception
 // there.
-func AvgFirstToken(r export.Reader) (line string, err error) {
+func FirstToken(r export.Reader) (line string, err error) {
 	a := averager{r: r, what: "first-token"}
 	return a.line("Average first-token latency: ", func(q *export.Request) {
 		a.sum.AddDiff(q.Responses[0].RecvNS, q.StartNS)
@@ -31,11 +31,11 @@ func AvgFirstToken(r export.Reader) (line string, err error) {
 	})
 }
 
-// AvgTokenToToken writes the line that calculate_avg_token_to_token_latency.py
+// TokenToToken writes the line that calculate_avg_token_to_token_latency.py
 // prints: the mean of all gaps between consecutive responses of a request,
 // pooled over the requests of the first experiment. Everything else is as for
-// [AvgFirstToken].
-func AvgTokenToToken(r export.Reader) (line string, err error) {
+// [FirstToken].
+func TokenToToken(r export.Reader) (line string, err error) {
 	a := averager{r: r, what: "token-to-token"}
 	return a.line("Average token-to-token latency: ", func(q *export.Request) {
 		for i := 1; i < len(q.Responses); i++ {

@@ -1,4 +1,4 @@
-package analyze
+package validate
 
 import (
 	"context"
@@ -16,16 +16,13 @@ var seriesTypes = []string{"", "counter", "gauge", "histogram", "summary", "unty
 // fallingCounters are means and maxima that llama.cpp calls counters.
 var fallingCounters = []string{"llamacpp:n_busy_slots_per_decode", "llamacpp:n_tokens_max"}
 
-// processStart is the gauge by which a source says when it was started.
-const processStart = "process_start_time_seconds"
-
 // A sourceCheck is what is known of one source of telemetry so far.
 type sourceCheck struct {
 	scrapes, failed int
 	leftOut         int // samples
 	emptied         int // scrapes of which nothing is there but that
 	endNS           uint64
-	startedAt       float64 // of processStart
+	startedAt       float64 // of ProcessStartMetric
 	series          map[*export.Series]*seriesCheck
 }
 
@@ -120,7 +117,7 @@ func (v *validator) scrape(s *export.Scrape, c *sourceCheck) {
 		} else if k.scrape == c.scrapes {
 			v.say("%s has two values of %s", what, x.Series)
 		}
-		if x.Series.Name == processStart {
+		if x.Series.Name == export.ProcessStartMetric {
 			restarted = restarted || c.startedAt != 0 && x.Value != c.startedAt
 			c.startedAt = x.Value
 		}

@@ -1,4 +1,4 @@
-package analyze
+package validate
 
 import (
 	"context"
@@ -30,8 +30,8 @@ func (v Violation) String() string {
 	return s + v.Msg
 }
 
-// A Validation holds the counts of [Validate].
-type Validation struct {
+// A Result holds the counts of [Run].
+type Result struct {
 	Experiments int
 	Requests    int
 	Responses   int
@@ -43,7 +43,7 @@ type Validation struct {
 	OutputsDropped int
 }
 
-// Validate reads r to its end and gives each violation to found:
+// Run reads r to its end and gives each violation to found:
 //
 //   - the value of a level is a number; window boundaries increase
 //   - every request has a time stamp, and every response too
@@ -56,9 +56,12 @@ type Validation struct {
 //     known types and sources, and their counters do not fall while it runs
 //
 // It returns the error of the reader or of ctx.
-func Validate(ctx context.Context, r export.Reader, found func(Violation)) (Validation, error) {
+func Run(ctx context.Context, r export.Reader, found func(Violation)) (Result, error) {
 	run := r.Run()
 	v := validator{found: found, held: make([]holding, len(run.Experiments))}
+	for i := range v.held {
+		v.held[i].requests = map[string]int{}
+	}
 	v.Experiments = len(run.Experiments)
 	for i := range run.Experiments {
 		v.at = Violation{Experiment: i, Request: -1}
@@ -68,7 +71,7 @@ func Validate(ctx context.Context, r export.Reader, found func(Violation)) (Vali
 	index, experiment := 0, -1
 	for r.Next() {
 		if v.Requests&1023 == 0 && ctx.Err() != nil {
-			return v.Validation, context.Cause(ctx)
+			return v.Result, context.Cause(ctx)
 		}
 		if r.Experiment() != experiment {
 			index, experiment = 0, r.Experiment()
@@ -79,17 +82,17 @@ func Validate(ctx context.Context, r export.Reader, found func(Violation)) (Vali
 		index++
 	}
 	if err := r.Err(); err != nil {
-		return v.Validation, err // counts of half a file mean nothing
+		return v.Result, err // counts of half a file mean nothing
 	}
 	for i := range run.Experiments {
 		v.at = Violation{Experiment: i, Request: -1}
 		v.counts(&run.Experiments[i], &v.held[i])
 	}
-	return v.Validation, v.telemetry(ctx, r)
+	return v.Result, v.telemetry(ctx, r)
 }
 
 type validator struct {
-	Validation
+	Result
 	found func(Violation)
 	at    Violation
 	held  []holding // by experiment
@@ -97,9 +100,9 @@ type validator struct {
 
 // A holding counts the requests of an experiment.
 type holding struct {
-	tally       // by Excluded
-	dropped int // those without their outputs
-	resent  int
+	requests map[string]int // by Excluded
+	dropped  int            // those without their outputs
+	resent   int
 }
 
 func (v *validator) say(format string, args ...any) {
@@ -131,7 +134,7 @@ func (v *validator) request(q *export.Request, e *export.Experiment) {
 	v.Responses += len(q.Responses)
 	reason := q.Excluded()
 	held := &v.held[v.at.Experiment]
-	held.add(reason)
+	held.requests[reason]++
 	if q.StartNS == 0 && (reason == "" || len(q.Responses) > 0) {
 		v.say("no timestamp")
 	}
@@ -203,7 +206,7 @@ func (v *validator) counts(e *export.Experiment, held *holding) {
 		reason, name string
 		want         int
 	}{{"", "measured", m.Measured}, {"failed", "failed", m.Failed}, {"warmup", "warmup", m.Warmup}, {"late", "late", m.Late}, {"cancelled", "cancelled", m.Cancelled}} {
-		if n := held.tally[c.reason]; n != c.want {
+		if n := held.requests[c.reason]; n != c.want {
 			v.say("the file says %d %s requests and holds %d", c.want, c.name, n)
 		}
 	}

@@ -1,0 +1,11 @@
+package exampleavg
+
+import (
+	"github.com/pa-tools/pa/internal/memrun"
+)
+
+// Short names of the makers of requests.
+var (
+	reader = memrun.New
+	at     = memrun.At
+)
