@@ -46,9 +46,11 @@ test: ## run the tests; needs nothing but Go
 test-long: ## the same with all sweeps of damage, floods and huge values in full; CI runs this
 	PA_TEST_LONG=1 $(GO) test -timeout 30m $(TESTFLAGS) ./...
 
+# Programs with the race detector sleep for a second before they exit, and the tests
+# start hundreds of them.
 .PHONY: race
 race: ## run the tests under the race detector; needs a C compiler
-	CGO_ENABLED=1 $(GO) test -race -timeout 30m $(TESTFLAGS) ./...
+	GORACE="atexit_sleep_ms=50 $$GORACE" CGO_ENABLED=1 $(GO) test -race -timeout 30m $(TESTFLAGS) ./...
 
 .PHONY: lint
 lint: bin/tools/golangci-lint ## go vet and golangci-lint, as CI runs them
