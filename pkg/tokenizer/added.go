@@ -2,6 +2,7 @@ package tokenizer
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -42,28 +43,12 @@ type addedTokens struct {
 // another, that is noted.
 func readAddedTokens(list *node, m model, n normalizer) (*addedTokens, error) {
 	a := newAddedTokens()
-	if list.isNull() {
-		return a, nil
-	}
-	values, err := list.array()
-	if err != nil {
-		return nil, err
-	}
-	var tokens []addedToken
-	for _, v := range values {
-		t, err := readAddedToken(v)
-		if err != nil {
-			return nil, err
-		}
-		said, err := v.wantUint32("id")
-		if err != nil {
-			return nil, err
-		}
-		t.id = said
-		tokens = append(tokens, t)
+	tokens, err := readTokenList(list)
+	if err != nil || tokens == nil {
+		return a, err
 	}
 	err = a.addAll(tokens, m, n, func(i int, id uint32) {
-		values[i].doc.note("%s: token %s has id %d in the file, but its place gives it %d, as in the library", values[i].field, quote(tokens[i].content), tokens[i].id, id)
+		list.doc.note("%s: token %s has id %d in the file, but its place gives it %d, as in the library", list.values[i].field, quote(tokens[i].content), tokens[i].id, id)
 	})
 	if err != nil {
 		return nil, list.errorf("%w", err)
@@ -89,6 +74,52 @@ func newAddedTokens() *addedTokens {
 	return &addedTokens{props: unidata.Load(), byID: map[uint32]*addedToken{}, ids: map[string]uint32{}, special: map[string]bool{}}
 }
 
+// readTokenList reads the added_tokens of a tokenizer.json. A null list is empty.
+func readTokenList(list *node) ([]addedToken, error) {
+	if list.isNull() {
+		return nil, nil
+	}
+	values, err := list.array()
+	if err != nil {
+		return nil, err
+	}
+	var tokens []addedToken
+	for _, v := range values {
+		t, err := readAddedToken(v)
+		if err != nil {
+			return nil, err
+		}
+		if t.id, err = v.wantUint32("id"); err != nil {
+			return nil, err
+		}
+		tokens = append(tokens, t)
+	}
+	return tokens, nil
+}
+
+// readTokenMap reads the added_tokens_decoder of a tokenizer_config.json, whose keys
+// are ids.
+func readTokenMap(m *node) ([]addedToken, error) {
+	if err := m.object(); err != nil {
+		return nil, err
+	}
+	var tokens []addedToken
+	for i, key := range m.names {
+		t, err := readAddedToken(m.values[i])
+		if err != nil {
+			return nil, err
+		}
+		id, err := strconv.ParseUint(key, 10, 32)
+		if err != nil {
+			return nil, m.values[i].errorf("%s where an id is expected", quote(key))
+		}
+		t.id = uint32(id)
+		tokens = append(tokens, t)
+	}
+	return tokens, nil
+}
+
+// readAddedToken reads one added token, without its id.
 func readAddedToken(n *node) (addedToken, error) {
 	var t addedToken
 	if err := n.object(); err != nil {

@@ -73,12 +73,7 @@ func readBPE(m *modelFile, byteLevel bool) (model, error) {
 	if err := b.readPairs(m); err != nil {
 		return nil, err
 	}
-	for i := range b.fallbackID {
-		b.fallbackID[i] = -1
-		if id, ok := b.vocab.id(byteToken(byte(i))); ok {
-			b.fallbackID[i] = int64(id)
-		}
-	}
+	b.fallbackID = b.vocab.byteTokens()
 	if byteLevel && b.prefix == "" && b.suffix == "" {
 		b.readBytes()
 	}

@@ -3,6 +3,8 @@ package tokenizer
 import (
 	"math/rand/v2"
 	"testing"
+
+	"github.com/pa-tools/pa/internal/testenv"
 )
 
 // TestCounter holds a Counter to Count after each chunk, with every kind of
@@ -18,7 +20,7 @@ func TestCounter(t *testing.T) {
 			}
 			random := rand.New(rand.NewPCG(1, 2))
 			counter := tok.NewCounter()
-			for i := 0; i+4 < len(c.Texts); i += 8 * thin {
+			for i := 0; i+4 < len(c.Texts); i += 8 * thin * testenv.Stride(4) {
 				text := c.Texts[i] + " " + c.Texts[i+1] + c.Texts[i+2] + "\n" + c.Texts[i+3]
 				counter.Reset()
 				sum := 0

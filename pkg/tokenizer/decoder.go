@@ -61,11 +61,7 @@ func readDecoder(n *node) (decoder, error) {
 type decoderSequence []decoder
 
 func readDecoderSequence(n *node) (decoder, error) {
-	list, err := n.want("decoders")
-	if err != nil {
-		return nil, err
-	}
-	values, err := list.array()
+	values, err := n.wantArray("decoders")
 	if err != nil {
 		return nil, err
 	}

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/pa-tools/pa/internal/regular"
@@ -305,30 +304,20 @@ func (t *Tokenizer) readConfig(name string, config *node) error {
 	if list == nil {
 		return nil
 	}
-	if err := list.object(); err != nil {
+	missing, err := readTokenMap(list)
+	if err != nil {
 		return err
 	}
-	var missing []addedToken
-	for i, key := range list.names {
-		token, err := readAddedToken(list.values[i])
-		if err != nil {
-			return err
-		}
-		id, err := strconv.ParseUint(key, 10, 32)
-		if err != nil {
-			return list.values[i].errorf("%s where an id is expected", quote(key))
-		}
-		if _, ok := t.added.ids[token.content]; !ok {
-			token.id = uint32(id)
-			missing = append(missing, token)
-		}
-	}
+	missing = slices.DeleteFunc(missing, func(token addedToken) bool {
+		_, known := t.added.ids[token.content]
+		return known
+	})
 	if len(missing) == 0 {
 		return nil
 	}
 	slices.SortFunc(missing, func(a, b addedToken) int { return int(a.id) - int(b.id) })
 	t.notes = append(t.notes, fmt.Sprintf("%s: %d added tokens that tokenizer.json does not have, such as %s", name, len(missing), quote(missing[0].content)))
-	err := t.added.addAll(missing, t.model, t.normalizer, func(i int, id uint32) {
+	err = t.added.addAll(missing, t.model, t.normalizer, func(i int, id uint32) {
 		t.notes = append(t.notes, fmt.Sprintf("%s: token %s has id %d in the file, but its place gives it %d", name, quote(missing[i].content), missing[i].id, id))
 	})
 	if err != nil {

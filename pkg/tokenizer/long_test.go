@@ -4,12 +4,15 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/pa-tools/pa/internal/testenv"
 )
 
-// TestLongRuns encodes 128 KB of one character, and of a few, with every
-// kind of tokenizer: what a quadratic step anywhere would take hours for.
+// TestLongRuns encodes 16 KB of one character, and of a few, with every kind of
+// tokenizer; make test-long encodes 128 KB, for which a quadratic step takes hours.
+// TestLongRunsGrowLinearly finds such a step with shorter texts.
 func TestLongRuns(t *testing.T) {
-	const size = 1 << 17 / thin
+	size := 1 << 17 / max(thin, testenv.Stride(8))
 	chosen := map[string]bool{
 		"gpt2": true, "llama 3": true, "o200k": true, "deepseek v3": true, "llama 2": true, "marks inside tokens": true, "bert": true, "t5": true,
 		"unigram, one piece": true, "bytes, no words": true, "added tokens, bytes": true, "clip": true, "words": true, "qwen 2": true, "llama 3, ignore_merges": true,
@@ -92,7 +95,9 @@ func TestHopelessMatch(t *testing.T) {
 // TestLongRunsGrowLinearly has eight times the text take less than 24 times as
 // long, with every kind of tokenizer; a quadratic step would take 64 times.
 func TestLongRunsGrowLinearly(t *testing.T) {
-	const small, large, most, attempts = 1 << 13, 1 << 16, 24, 100
+	const most, attempts = 24, 100
+	small := 1 << 13 / testenv.Stride(4)
+	large := 8 * small
 	if thin > 1 {
 		t.Skip("the race detector is not what this is about")
 	}

@@ -174,6 +174,15 @@ func (n *node) array() ([]*node, error) {
 	return n.values, nil
 }
 
+// wantArray returns the elements of the array that must be the value of name.
+func (n *node) wantArray(name string) ([]*node, error) {
+	m, err := n.want(name)
+	if err != nil {
+		return nil, err
+	}
+	return m.array()
+}
+
 func (n *node) string() (string, error) {
 	if n.kind != '"' {
 		return "", n.wrongKind("a string")

@@ -55,11 +55,7 @@ func readNormalizer(n *node) (normalizer, error) {
 type normalizerSequence []normalizer
 
 func readNormalizerSequence(n *node) (normalizer, error) {
-	list, err := n.want("normalizers")
-	if err != nil {
-		return nil, err
-	}
-	values, err := list.array()
+	values, err := n.wantArray("normalizers")
 	if err != nil {
 		return nil, err
 	}

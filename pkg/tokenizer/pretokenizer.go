@@ -65,11 +65,7 @@ func readPreTokenizer(n *node) (preTokenizer, error) {
 type preTokenizerSequence []preTokenizer
 
 func readPreTokenizerSequence(n *node) (preTokenizer, error) {
-	list, err := n.want("pretokenizers")
-	if err != nil {
-		return nil, err
-	}
-	values, err := list.array()
+	values, err := n.wantArray("pretokenizers")
 	if err != nil {
 		return nil, err
 	}

@@ -318,40 +318,14 @@ const unknownID = ^uint32(0)
 // listedTokens returns the added tokens that the files list with their ids.
 func (r *rebuilding) listedTokens(list *node) ([]addedToken, error) {
 	var tokens []addedToken
+	var err error
 	if decoder := r.config.member("added_tokens_decoder"); decoder != nil {
-		if err := decoder.object(); err != nil {
-			return nil, err
-		}
-		for i, key := range decoder.names {
-			t, err := readAddedToken(decoder.values[i])
-			if err != nil {
-				return nil, err
-			}
-			id, err := strconv.ParseUint(key, 10, 32)
-			if err != nil {
-				return nil, decoder.values[i].errorf("%s where an id is expected", quote(key))
-			}
-			t.id = uint32(id)
-			tokens = append(tokens, t)
-		}
-	} else if !list.isNull() {
-		values, err := list.array()
-		if err != nil {
-			return nil, err
-		}
-		for _, v := range values {
-			t, err := readAddedToken(v)
-			if err != nil {
-				return nil, err
-			}
-			if t.id, err = v.wantUint32("id"); err != nil {
-				return nil, err
-			}
-			tokens = append(tokens, t)
-		}
+		tokens, err = readTokenMap(decoder)
+	} else {
+		tokens, err = readTokenList(list)
 	}
 	slices.SortStableFunc(tokens, func(a, b addedToken) int { return int(a.id) - int(b.id) })
-	return tokens, nil
+	return tokens, err
 }
 
 // extraTokens returns the special tokens without a role.

@@ -69,11 +69,7 @@ func readSpecial(n *node, name string) (uint32, error) {
 }
 
 func readTemplateProcessing(n *node) (template, error) {
-	single, err := n.want("single")
-	if err != nil {
-		return nil, err
-	}
-	parts, err := single.array()
+	parts, err := n.wantArray("single")
 	if err != nil {
 		return nil, err
 	}
@@ -106,11 +102,7 @@ func readTemplateProcessing(n *node) (template, error) {
 		if described == nil {
 			return nil, s.errorf("special token %s is not among special_tokens", quote(id))
 		}
-		list, err := described.want("ids")
-		if err != nil {
-			return nil, err
-		}
-		values, err := list.array()
+		values, err := described.wantArray("ids")
 		if err != nil {
 			return nil, err
 		}
@@ -129,11 +121,7 @@ func readTemplateProcessing(n *node) (template, error) {
 
 // readTemplateSequence reads a Sequence, of which one may add tokens.
 func readTemplateSequence(n *node) (template, error) {
-	list, err := n.want("processors")
-	if err != nil {
-		return nil, err
-	}
-	values, err := list.array()
+	values, err := n.wantArray("processors")
 	if err != nil {
 		return nil, err
 	}

@@ -45,12 +45,7 @@ func readUnigram(m *modelFile) (model, error) {
 		}
 	}
 	u.unkScore = slices.Min(u.scores) - unkPenalty
-	for i := range u.fallbackID {
-		u.fallbackID[i] = -1
-		if id, ok := u.vocab.id(byteToken(byte(i))); ok {
-			u.fallbackID[i] = int64(id)
-		}
-	}
+	u.fallbackID = u.vocab.byteTokens()
 	return u, nil
 }
 

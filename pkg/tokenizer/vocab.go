@@ -39,6 +39,18 @@ func (v *vocab) id(token string) (uint32, bool) {
 	return id, ok
 }
 
+// byteTokens returns the ids of the tokens <0x00> to <0xFF> of byte_fallback, -1 for
+// those that are missing.
+func (v *vocab) byteTokens() (ids [256]int64) {
+	for i := range ids {
+		ids[i] = -1
+		if id, ok := v.id(byteToken(byte(i))); ok {
+			ids[i] = int64(id)
+		}
+	}
+	return ids
+}
+
 // token is the token of an id; ok is false for a hole.
 func (v *vocab) token(id uint32) (string, bool) {
 	if int(id) >= len(v.byID) || !v.present[id] {
