@@ -9,38 +9,37 @@ import (
 	"github.com/pa-tools/pa/pkg/tokenizer/internal/unidata"
 )
 
-// An addedToken is found in the text before anything else happens to it.
+// An addedToken is a token that is found in the text before the other steps.
 type addedToken struct {
 	content string
 	id      uint32
-	// singleWord: only where no word character stands on either side.
-	// lstrip, rstrip: white space on that side goes with it. normalized: sought,
-	// normalized itself, in the normalized text. special: left out of decoded
-	// text on request.
+	// singleWord matches only between characters that are not word characters.
+	// lstrip and rstrip include the white space on that side. normalized matches the
+	// normalized token in the normalized text. special tokens can be omitted from
+	// decoded text.
 	singleWord, lstrip, rstrip, normalized, special bool
-	// written is how the token is decoded: content, normalized if it is.
+	// written is the decoded form: content, or normalized content if normalized.
 	written string
 }
 
-// addedTokens is what a tokenizer has besides the vocabulary of its model.
+// addedTokens holds the tokens besides the vocabulary of the model.
 type addedTokens struct {
 	props *unidata.Props
 	byID  map[uint32]*addedToken
 	ids   map[string]uint32
-	// special has the contents of special tokens.
+	// special holds the contents of special tokens.
 	special map[string]bool
-	// ends has the last characters of all.
+	// ends holds the last characters of all tokens.
 	ends map[rune]bool
-	// blanks: the normalized text has blanks for wordMark.
+	// blanks means that the normalized text has blanks instead of wordMark.
 	blanks bool
-	// plain are sought in the text as it is, normalized in the normalized one;
-	// nil if there are none.
+	// plain finds tokens in the given text, normalized in the normalized text. They
+	// are nil if there are no such tokens.
 	plain, normalized *tokenFinder
 }
 
-// readAddedTokens reads the list of added tokens. As in the library an id
-// follows from the model and the order, not from the file; where the file says
-// another, that is noted.
+// readAddedTokens reads the list of added tokens. As in the library, the model and the
+// order determine the ids. A note reports each id in the file that differs.
 func readAddedTokens(list *node, m model, n normalizer) (*addedTokens, error) {
 	a := newAddedTokens()
 	tokens, err := readTokenList(list)
@@ -56,7 +55,7 @@ func readAddedTokens(list *node, m model, n normalizer) (*addedTokens, error) {
 	return a, nil
 }
 
-// readRebuiltTokens reads the added tokens of a tokenizer that a class rebuilds.
+// readRebuiltTokens reads the added tokens of a rebuilt tokenizer.
 func readRebuiltTokens(r *rebuilding, list *node, m model, n normalizer) (*addedTokens, error) {
 	tokens, err := r.addedTokens(list)
 	if err != nil {
@@ -140,8 +139,8 @@ func readAddedToken(n *node) (addedToken, error) {
 	return t, err
 }
 
-// addAll gives the tokens ids and makes the finders. It calls differs for tokens whose
-// id is another. It fails if the normalizer makes them too long.
+// addAll assigns ids to the tokens and builds the finders. It calls differs for each token
+// whose id changes. It fails if the normalizer makes the tokens too long.
 func (a *addedTokens) addAll(tokens []addedToken, m model, n normalizer, differs func(i int, id uint32)) error {
 	v := m.vocabulary()
 	before := 0
@@ -186,7 +185,7 @@ func (a *addedTokens) addAll(tokens []addedToken, m model, n normalizer, differs
 	return nil
 }
 
-// place adds tokens with the ids that they have.
+// place adds tokens under their own ids.
 func (a *addedTokens) place(tokens []addedToken) {
 	for _, t := range tokens {
 		t.written = t.content
@@ -197,13 +196,13 @@ func (a *addedTokens) place(tokens []addedToken) {
 	a.index()
 }
 
-// useBlanks takes the normalized text for one with blanks for wordMark.
+// useBlanks declares that the normalized text has blanks instead of wordMark.
 func (a *addedTokens) useBlanks() {
 	a.blanks = true
 	a.index()
 }
 
-// index makes the finders.
+// index builds the finders.
 func (a *addedTokens) index() {
 	a.plain, a.normalized = nil, nil
 	a.ends = map[rune]bool{}
@@ -229,11 +228,10 @@ func (a *addedTokens) index() {
 	}
 }
 
-// A tokenFinder finds the leftmost of some tokens in a text, the longest of
-// those that start there.
+// A tokenFinder finds the leftmost token in a text, and the longest one at that position.
 type tokenFinder struct {
 	tokens *trie
-	// only is the one byte that all tokens start with, if single.
+	// only is the byte that all tokens start with; valid if single.
 	only   byte
 	single bool
 }
@@ -249,7 +247,7 @@ func (f *tokenFinder) countFirst() {
 	f.single = n == 1
 }
 
-// next finds the first token at s[i] or behind; id < 0 if there is none.
+// next finds the first token in s[i:]. id is negative if there is none.
 func (f *tokenFinder) next(s string, i int) (id int32, start, end int) {
 	for {
 		if f.single {
@@ -273,8 +271,8 @@ func (f *tokenFinder) next(s string, i int) (id int32, start, end int) {
 	}
 }
 
-// split calls text for each part of s between tokens and token for each token
-// in it, in order. A part is not empty.
+// split calls text for each non-empty part of s between tokens, and token for each token,
+// in order.
 func (a *addedTokens) split(f *tokenFinder, s string, text func(part string, start int), token func(id uint32)) {
 	if f == nil {
 		if s != "" {
@@ -320,12 +318,12 @@ func (a *addedTokens) wordAfter(s string, i int) bool {
 	return n > 0 && a.props.Is(unidata.Word, r)
 }
 
-// spaceBefore is where the white space before s[i] starts.
+// spaceBefore returns where the white space before s[i] starts.
 func (a *addedTokens) spaceBefore(s string, i int) int {
 	return len(strings.TrimRightFunc(s[:i], func(r rune) bool { return a.props.Is(unidata.White, r) }))
 }
 
-// spaceAfter is where the white space from s[i] on ends.
+// spaceAfter returns where the white space from s[i] on ends.
 func (a *addedTokens) spaceAfter(s string, i int) int {
 	return len(s) - len(strings.TrimLeftFunc(s[i:], func(r rune) bool { return a.props.Is(unidata.White, r) }))
 }

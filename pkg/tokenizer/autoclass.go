@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// tokenizerClass returns the class that AutoTokenizer of transformers 5 chooses for a
-// model, without "Fast" at its end; "" if it uses tokenizer.json unchanged. The class
-// named in tokenizer_config.json counts, except for model types that are known to
-// name a wrong one. data is tokenizer.json.
+// tokenizerClass returns the class that AutoTokenizer of transformers 5 selects for a
+// model, without the suffix "Fast"; "" if it uses tokenizer.json unchanged.
+// tokenizer_config.json names the class, except for model types that are known to name a
+// wrong one. data is tokenizer.json.
 // Source: transformers 5.23.0, models/auto/tokenization_auto.py.
 func tokenizerClass(data []byte, config, model *node) (string, error) {
 	class, err := config.stringOr("tokenizer_class", "")
@@ -28,7 +28,7 @@ func tokenizerClass(data []byte, config, model *node) (string, error) {
 	class = strings.TrimSuffix(class, "Fast")
 	switch {
 	case config.member("auto_map") != nil:
-		return class, nil // without code of the model's own
+		return class, nil // the model's own code is not run
 	case slices.Contains(asWrittenModels, kind):
 		return "", nil
 	case class == "":
@@ -36,13 +36,13 @@ func tokenizerClass(data []byte, config, model *node) (string, error) {
 	case mistakenModels[kind] != "":
 		return mistakenModels[kind], nil
 	case class == "LlamaTokenizer" && bytes.Contains(data, []byte(`"ByteLevel"`)):
-		return "", nil // LLaMA 3 and others that only call themselves so
+		return "", nil // LLaMA 3 and others name this class wrongly
 	}
 	return class, nil
 }
 
-// asWrittenModels lists the model types whose tokenizer.json is used unchanged,
-// whatever class they name. This package does not read Mistral's format, tekken.json.
+// asWrittenModels lists the model types whose tokenizer.json is used unchanged, whatever
+// class they name. This package does not read Mistral's format, tekken.json.
 var asWrittenModels = strings.Fields(`EvollaModel aria beam bigbird_pegasus canary flex_olmo glm glm4 glm4_moe glm4_moe_lite
 	glm4v glm4v_moe glm_image glmasr got_ocr2 gpt_bigcode gradium_phonon_tts granite granitemoe granitemoehybrid
 	granitemoeshared kimi_k25 kimi_linear kosmos-2 mimo_v2_flash minicpm_ocr minicpmv4_6 minicpmv4_7 ministral ministral3

@@ -2,12 +2,12 @@ package tokenizer
 
 import "strings"
 
-// A blankNormalizer does what the normalizers Prepend and Replace do that write
-// blanks as wordMark, but the other way round: it writes wordMark as a blank.
-// Nothing is lost, since what they write has no blanks, and most text stays as
-// it is. The model must know; see bpe.useBlanks.
+// A blankNormalizer stands in for the normalizers Prepend and Replace that write blanks as
+// wordMark. It does the opposite and writes wordMark as a blank, which leaves most text
+// unchanged. No information is lost, because the output of the others has no blanks. The
+// model must expect this; see bpe.useBlanks.
 type blankNormalizer struct {
-	prefix bool // a blank in front
+	prefix bool // put a blank before the text
 }
 
 func (b blankNormalizer) normalize(s string, _ int) string {
@@ -18,11 +18,11 @@ func (b blankNormalizer) normalize(s string, _ int) string {
 	return s
 }
 
-// asBlankNormalizer returns what can stand for a normalizer and a pre-tokenizer;
-// ok is false if they do something else.
+// asBlankNormalizer returns the replacement of a normalizer and a pre-tokenizer. ok is
+// false if they do something else.
 func asBlankNormalizer(n normalizer, p preTokenizer) (b blankNormalizer, ok bool) {
 	if s, is := p.(split); is && s.find == matcher(literal(" ")) {
-		p = nil // there are no blanks to cut at
+		p = nil // the normalized text has no blanks to cut at
 	}
 	if all, is := n.(normalizerSequence); is && len(all) == 2 && all[0] == normalizer(prepend(string(wordMark))) {
 		b.prefix = true
@@ -32,11 +32,11 @@ func asBlankNormalizer(n normalizer, p preTokenizer) (b blankNormalizer, ok bool
 	return b, is && p == nil && r.literal == " " && r.content == string(wordMark)
 }
 
-// useBlanks makes the model take a blank for wordMark.
+// useBlanks makes the model treat a blank as wordMark.
 func (b *bpe) useBlanks() { b.mark = ' ' }
 
-// withBlanks is a token as it is in text with blanks for wordMark; ok is false
-// if no text is that.
+// withBlanks returns a token with blanks instead of wordMark. ok is false if no text can
+// contain it.
 func withBlanks(token string) (text string, ok bool) {
 	return strings.ReplaceAll(token, string(wordMark), " "), !strings.Contains(token, " ")
 }

@@ -6,37 +6,36 @@ import (
 	"unicode/utf8"
 )
 
-// bpe is the model BPE. A piece starts as one symbol for each character, or for
-// each byte if raw; then, again and again, the pair of neighbours whose merge
-// stands first in the list of merges becomes one symbol, the leftmost if there
-// are several.
+// bpe is the model BPE. A piece starts as one symbol per character, or per byte if raw.
+// Then the adjacent pair whose merge comes first in the list of merges becomes one symbol,
+// the leftmost of several such pairs. This repeats until no pair has a merge.
 type bpe struct {
 	vocab *vocab
 	pairs *pairTable
 
-	// raw: pieces are bytes and the pre-tokenizer does not write them as
-	// characters. Every byte has an id then.
+	// raw means that pieces are bytes, which the pre-tokenizer does not write as
+	// characters. Every byte then has an id.
 	raw    bool
 	byteID [256]uint32
-	// asciiID has the id of each ASCII character, -1 for one that is not in
-	// the vocabulary; for models without prefix and suffix.
+	// asciiID holds the id of each ASCII character, -1 for one outside the
+	// vocabulary. It is for models without prefix and suffix.
 	asciiID [utf8.RuneSelf]int64
 
-	// Of a character that is not in the vocabulary: its bytes as <0x00>, else
-	// the unknown token, else nothing.
+	// A character outside the vocabulary becomes its bytes, such as <0x00>, else the
+	// unknown token, else nothing.
 	prefix       string // continuing_subword_prefix
 	suffix       string // end_of_word_suffix
 	byteFallback bool
-	fallbackID   [256]int64 // -1: not in the vocabulary
-	unk          int64      // -1: none
+	fallbackID   [256]int64 // -1 for a byte outside the vocabulary
+	unk          int64      // -1 for none
 	fuseUnk      bool
 
 	ignoreMerges bool
 
-	// mark is what stands for a blank, wordMark or a blank itself; 0 if pieces
-	// are never cut. They are cut where joined says that no merge goes across:
-	// anywhere, or only before mark. That makes words of the long pieces of
-	// tokenizers without a pre-tokenizer.
+	// mark stands for a blank: wordMark or a blank itself. It is 0 if pieces are
+	// never cut. Pieces are cut where no merge crosses, by joined: anywhere, or only
+	// before mark. This cuts the long pieces of tokenizers without a pre-tokenizer
+	// into words.
 	mark     rune
 	joined   *joinTable
 	anywhere bool
@@ -45,8 +44,7 @@ type bpe struct {
 // wordMark is SentencePiece's blank.
 const wordMark = '▁'
 
-// readBPE builds a bpe. byteLevel says that its pieces are bytes written as
-// characters.
+// readBPE builds a bpe. byteLevel means that its pieces are bytes written as characters.
 func readBPE(m *modelFile, byteLevel bool) (model, error) {
 	if m.vocab == nil {
 		return nil, m.errorf(`"vocab" is missing`)
@@ -92,7 +90,7 @@ func readBPE(m *modelFile, byteLevel bool) (model, error) {
 	return b, nil
 }
 
-// byteToken is how a byte is written in a vocabulary with byte_fallback.
+// byteToken returns the token of a byte in a vocabulary with byte_fallback.
 func byteToken(b byte) string { return fmt.Sprintf("<0x%02X>", b) }
 
 func (b *bpe) readPairs(m *modelFile) error {
@@ -123,8 +121,7 @@ func (b *bpe) readPairs(m *modelFile) error {
 	return nil
 }
 
-// readBytes makes the model take bytes, if each has its character in the
-// vocabulary.
+// readBytes sets raw if the vocabulary holds the character of every byte.
 func (b *bpe) readBytes() {
 	for i := range b.byteID {
 		id, ok := b.vocab.id(string(byteChars[i]))
@@ -136,8 +133,7 @@ func (b *bpe) readBytes() {
 	b.raw = true
 }
 
-// readUnk looks up the token for what the vocabulary has no character for. It
-// may be missing if it is never needed.
+// readUnk looks up the unknown token. It may be missing if it is never needed.
 func (b *bpe) readUnk(m *modelFile) error {
 	token, err := m.stringOr("unk_token", "")
 	if err != nil || m.member("unk_token") == nil || b.raw {
@@ -163,9 +159,8 @@ func (b *bpe) allBytes() bool {
 	return true
 }
 
-// findMark looks whether pieces can be cut before wordMark, and elsewhere. What
-// the vocabulary lacks must not matter then: between unknown characters that
-// become one token, or nothing, there is no cut.
+// findMark sets mark and anywhere if pieces can be cut. They cannot if unknown characters
+// could span a cut, because several of them become one token or nothing.
 func (b *bpe) findMark(m *modelFile) {
 	_, known := b.vocab.id(string(wordMark))
 	allBytes := b.byteFallback && b.allBytes()
@@ -177,7 +172,7 @@ func (b *bpe) findMark(m *modelFile) {
 	b.joined = newJoinTable(m.merges)
 }
 
-// mergesBytes reports whether a merge takes the bytes of an unknown character.
+// mergesBytes reports whether a merge involves a byte of an unknown character.
 func (b *bpe) mergesBytes(m *modelFile) bool {
 	if !b.byteFallback {
 		return false
@@ -211,9 +206,9 @@ func (b *bpe) words() (pieces []string, ids []uint32) {
 			token, ok = withBlanks(token)
 		}
 		if !ok {
-			continue // no text is cut into this
+			continue // no text contains this token
 		}
-		// A token may not be what its own text is turned into.
+		// The text of a token may encode to other ids.
 		if !b.ignoreMerges {
 			if out = b.encode(out[:0], token, &s); len(out) != 1 || out[0] != uint32(id) {
 				continue
@@ -225,7 +220,7 @@ func (b *bpe) words() (pieces []string, ids []uint32) {
 	return pieces, ids
 }
 
-// wordEnd is where piece can be cut for the first time, or its length.
+// wordEnd implements wordCutter.
 func (b *bpe) wordEnd(piece string) int {
 	switch {
 	case b.mark == 0:
@@ -262,7 +257,7 @@ func (b *bpe) encode(dst []uint32, piece string, s *scratch) []uint32 {
 	return append(dst, b.pairs.merge(ids, s)...)
 }
 
-// symbols appends the symbols that the characters of a piece start as.
+// symbols appends the initial symbols of the characters of a piece.
 func (b *bpe) symbols(ids []uint32, piece string) []uint32 {
 	pending := false // an unknown token that is not in ids yet
 	plain := b.prefix == "" && b.suffix == ""
@@ -312,7 +307,7 @@ func (b *bpe) symbols(ids []uint32, piece string) []uint32 {
 	return ids
 }
 
-// fallback appends the bytes of char, if the vocabulary has all of them.
+// fallback appends the bytes of char if the vocabulary holds all of them.
 func (b *bpe) fallback(ids []uint32, char string) ([]uint32, bool) {
 	n := len(ids)
 	for i := range len(char) {

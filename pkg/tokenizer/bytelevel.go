@@ -5,13 +5,13 @@ import (
 	"unicode/utf8"
 )
 
-// GPT-2 writes bytes as characters, so that any text is one of visible
-// characters: printable Latin-1 stands for itself, each other byte, in order,
-// for the next character from U+0100 on. U+0120 "Ġ" is the blank.
+// byteChars and byteOfChar are GPT-2's alphabet of bytes, which turns any bytes into
+// visible characters. Printable Latin-1 stands for itself. The other bytes, in order, are
+// the characters from U+0100 on; the blank is U+0120 "Ġ".
 var byteChars, byteOfChar = byteAlphabet()
 
-// byteAlphabet returns the character of each byte, and the byte of each
-// character up to the last of the alphabet, -1 for one that is not in it.
+// byteAlphabet returns the character of each byte, and the byte of each character, -1 for
+// characters outside the alphabet.
 func byteAlphabet() (chars [256]rune, bytes [0x144]int16) {
 	for i := range bytes {
 		bytes[i] = -1
@@ -39,8 +39,8 @@ func toByteChars(s string) string {
 	return out.String()
 }
 
-// fromByteChars is the reverse; ok is false if a character of s is not in the
-// alphabet.
+// fromByteChars is the inverse of toByteChars. ok is false if a character of s is outside
+// the alphabet.
 func fromByteChars(s string) (raw string, ok bool) {
 	out := make([]byte, 0, len(s))
 	for _, r := range s {
@@ -59,10 +59,9 @@ func (byteLevelNormalizer) normalize(s string, _ int) string { return toByteChar
 
 // byteLevel is the pre-tokenizer ByteLevel.
 type byteLevel struct {
-	prefix bool // a piece gets a blank in front unless it has one
+	prefix bool // put a blank before a piece that has none
 	words  preTokenizer
-	// raw leaves out the last step, the writing of bytes as characters, for a
-	// model that takes bytes.
+	// raw omits the last step, writing bytes as characters, for a model of bytes.
 	raw bool
 }
 
@@ -100,8 +99,8 @@ func (b *byteLevel) cut(dst []piece, p piece) []piece {
 	return dst
 }
 
-// byteLevelDecoder is the decoder ByteLevel: the bytes of all tokens together,
-// a token with a character outside the alphabet standing for itself.
+// byteLevelDecoder is the decoder ByteLevel. It joins the bytes of all tokens. A token with
+// a character outside the alphabet stands for itself.
 type byteLevelDecoder struct{}
 
 func (byteLevelDecoder) decode(tokens []string, _ int) []string {

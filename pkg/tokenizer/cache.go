@@ -1,12 +1,12 @@
 package tokenizer
 
-// A wordCache remembers the ids of pieces, the short ones apart. Its entries are
-// of fixed sizes and found by hash alone, a newer piece taking the place of an
-// older, so that it is bounded, allocates nothing and costs the collector
-// nothing.
+// A wordCache maps pieces to ids, with separate tables for short and long pieces. Entries
+// have fixed sizes and a position that depends only on the hash; a new piece replaces an
+// old one. The cache is therefore bounded, does not allocate, and costs the garbage
+// collector nothing.
 type wordCache struct {
-	// short has pairs of entries; a piece is in either of its pair, the newer
-	// piece first. length is 1<<shortBits.
+	// short holds pairs of entries. A piece is in one entry of its pair, the newer
+	// piece first. The length is 1<<shortBits.
 	short []shortEntry
 	long  []longEntry // length is a power of two
 }
@@ -20,22 +20,21 @@ const (
 	longIDs     = 11
 )
 
-// A shortKey is a piece of at most shortLength bytes: its first and its last
-// eight bytes, which overlap, and its length. The fields are no others' than of
-// equal pieces.
+// A shortKey identifies a piece of at most shortLength bytes: its first and last eight
+// bytes, which may overlap, and its length. Different pieces have different keys.
 type shortKey struct {
 	head, tail uint64
 	size       uint8
 }
 
-// A shortEntry is empty when the size of its key is 0.
+// A shortEntry is empty if the size of its key is 0.
 type shortEntry struct {
 	shortKey
 	n   uint8
 	ids [shortIDs]uint32
 }
 
-// A longEntry is empty when size is 0.
+// A longEntry is empty if size is 0.
 type longEntry struct {
 	size uint8
 	key  [longLength]byte
@@ -47,7 +46,7 @@ func newWordCache() *wordCache {
 	return &wordCache{make([]shortEntry, 1<<shortBits), make([]longEntry, longEntries)}
 }
 
-// keyOf makes the key of a short piece that is not empty.
+// keyOf returns the key of a short, non-empty piece.
 func keyOf(w string) shortKey {
 	n := len(w)
 	switch {
@@ -70,14 +69,15 @@ func load32(s string) uint32 {
 	return uint32(s[0]) | uint32(s[1])<<8 | uint32(s[2])<<16 | uint32(s[3])<<24
 }
 
-// pair is the two entries where the piece of a key may be.
+// pair returns the two entries that can hold the piece of a key.
 func (c *wordCache) pair(k shortKey) *[2]shortEntry {
 	h := (k.head ^ uint64(k.size)) * 0x9E3779B97F4A7C15
 	h = (h ^ h>>29 ^ k.tail) * 0xD6E8FEB86659FD93
 	return (*[2]shortEntry)(c.short[h>>(64-shortBits)&^1:])
 }
 
-// appendShort appends the ids of a short piece to dst, if it knows them.
+// appendShort appends the cached ids of a short piece to dst. It returns false if there
+// are none.
 func (c *wordCache) appendShort(dst []uint32, k shortKey) ([]uint32, bool) {
 	pair := c.pair(k)
 	e := &pair[0]
@@ -92,7 +92,7 @@ func (c *wordCache) appendShort(dst []uint32, k shortKey) ([]uint32, bool) {
 	return append(dst, e.ids[:e.n]...), true
 }
 
-// putShort remembers the ids of a short piece, if they are few.
+// putShort stores the ids of a short piece, unless there are too many.
 func (c *wordCache) putShort(k shortKey, ids []uint32) {
 	if len(ids) > shortIDs {
 		return
@@ -103,7 +103,7 @@ func (c *wordCache) putShort(k shortKey, ids []uint32) {
 	pair[0].n = uint8(copy(pair[0].ids[:], ids))
 }
 
-// appendLong appends the ids of a piece to dst, if it knows them.
+// appendLong appends the cached ids of a piece to dst. It returns false if there are none.
 func (c *wordCache) appendLong(dst []uint32, w string, hash uint64) ([]uint32, bool) {
 	e := &c.long[hash%longEntries]
 	if int(e.size) != len(w) || string(e.key[:e.size]) != w {
@@ -112,8 +112,7 @@ func (c *wordCache) appendLong(dst []uint32, w string, hash uint64) ([]uint32, b
 	return append(dst, e.ids[:e.n]...), true
 }
 
-// putLong remembers the ids of a piece that is not empty, if both are short
-// enough.
+// putLong stores the ids of a non-empty piece, unless piece or ids are too long.
 func (c *wordCache) putLong(w string, hash uint64, ids []uint32) {
 	if len(w) > longLength || len(ids) > longIDs {
 		return

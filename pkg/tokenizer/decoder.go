@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// A decoder turns tokens into parts of a text, step by step; the text is the
-// parts joined. It may change the slice. Parts of more than most bytes together may be
-// incomplete; the caller refuses them. It is called concurrently.
+// A decoder turns tokens into parts of a text. It may change the slice. If the parts have
+// more than most bytes together, they may be incomplete, and the caller refuses them. A
+// decoder is safe for concurrent use.
 type decoder interface {
 	decode(tokens []string, most int) []string
 }
@@ -22,7 +22,7 @@ func decodeTokens(d decoder, tokens []string, most int) string {
 	return strings.Join(d.decode(tokens, most), "")
 }
 
-// readDecoder builds the decoder that a description asks for; nil for null.
+// readDecoder builds the decoder of a description. It returns nil for null.
 func readDecoder(n *node) (decoder, error) {
 	if n.isNull() {
 		return nil, nil
@@ -57,7 +57,7 @@ func readDecoder(n *node) (decoder, error) {
 	return nil, n.errorf("decoder %s is not supported", quote(name))
 }
 
-// A decoderSequence does one step after the other.
+// A decoderSequence applies its decoders in order.
 type decoderSequence []decoder
 
 func readDecoderSequence(n *node) (decoder, error) {
@@ -104,8 +104,8 @@ func (fuseDecoder) decode(tokens []string, _ int) []string {
 	return []string{strings.Join(tokens, "")}
 }
 
-// byteFallbackDecoder makes text of runs of tokens like <0x0A>, or one U+FFFD
-// for each if the bytes are not UTF-8.
+// byteFallbackDecoder decodes runs of tokens such as <0x0A> as UTF-8. An invalid run
+// becomes one U+FFFD per token.
 type byteFallbackDecoder struct{}
 
 func (byteFallbackDecoder) decode(tokens []string, _ int) []string {
@@ -135,7 +135,7 @@ func (byteFallbackDecoder) decode(tokens []string, _ int) []string {
 	return out
 }
 
-// parseByteToken reads a token like <0x0A>; "+A" is a number to the library.
+// parseByteToken parses a token such as <0x0A>. As in the library, "+A" is a number.
 func parseByteToken(t string) (byte, bool) {
 	if len(t) != 6 || !strings.HasPrefix(t, "<0x") || t[5] != '>' {
 		return 0, false
@@ -144,8 +144,8 @@ func parseByteToken(t string) (byte, bool) {
 	return byte(n), err == nil
 }
 
-// stripDecoder removes up to so many of a character from both ends of each
-// token.
+// stripDecoder removes up to start and stop occurrences of a character from the two ends
+// of each token.
 type stripDecoder struct {
 	content     rune
 	start, stop int
@@ -178,8 +178,8 @@ func (d stripDecoder) decode(tokens []string, _ int) []string {
 	return tokens
 }
 
-// wordPieceDecoder puts a blank before each token but the first and those with
-// the prefix.
+// wordPieceDecoder puts a blank before each token, except the first and those with the
+// prefix.
 type wordPieceDecoder struct {
 	prefix  string
 	cleanup bool
@@ -211,8 +211,8 @@ func (d wordPieceDecoder) decode(tokens []string, _ int) []string {
 	return tokens
 }
 
-// cleanup joins to the word before what English does not separate, one after
-// the other as the library does it.
+// cleanup removes blanks before English punctuation and contractions, in the library's
+// order.
 func cleanup(s string) string {
 	for _, pair := range [][2]string{
 		{" .", "."},
@@ -232,8 +232,8 @@ func cleanup(s string) string {
 	return s
 }
 
-// suffixDecoder is the decoder BPEDecoder: a suffix that marks the end of a word
-// becomes a blank, at the very end nothing.
+// suffixDecoder is the decoder BPEDecoder: it replaces the suffix that marks the end of a
+// word by a blank, or by nothing at the end of the text.
 type suffixDecoder string
 
 func (d suffixDecoder) decode(tokens []string, _ int) []string {
@@ -247,7 +247,7 @@ func (d suffixDecoder) decode(tokens []string, _ int) []string {
 	return tokens
 }
 
-// ctcDecoder is the decoder CTC: repeated tokens are one, and padding goes.
+// ctcDecoder is the decoder CTC: it removes repeated tokens and padding.
 type ctcDecoder struct {
 	pad, delimiter string
 	cleanup        bool

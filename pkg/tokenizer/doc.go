@@ -4,8 +4,8 @@
 // It reads tokenizer.json files (with the tokenizer_config.json beside them)
 // and OpenAI's .tiktoken files, and turns text into the same ids: byte-level
 // and SentencePiece-style BPE, WordPiece, Unigram and WordLevel, with every
-// normalizer, pre-tokenizer, post-processor and decoder of the library. What
-// it does not know is an error that names it, never an approximate count.
+// normalizer, pre-tokenizer, post-processor and decoder of the library. An unknown
+// component is an error that names it; counts are never approximate.
 //
 //	tok, err := tokenizer.Load("model/tokenizer.json")
 //	if err != nil { … }
@@ -13,24 +13,31 @@
 //	ids := tok.Encode("How many tokens is this?")
 //	text := tok.Decode(ids, false)
 //
-// A tokenizer turns text into ids in these steps; the words are the library's:
+// A tokenizer turns text into ids in these steps, named as in the library:
 //
-//	added tokens      tokens of their own, found in the text before anything else
+//	added tokens      separate tokens, found in the text first
 //	normalizer        rewrites the text between them
 //	pre-tokenizer     cuts it into pieces
 //	model             turns each piece into ids
 //	post-processor    adds the special tokens that the model expects around a text
 //
 // Release 5 of the transformers library replaces some of these steps for some classes
-// of tokenizers; LoadAs with Transformers5 does so too.
+// of tokenizers. [LoadAs] with [Transformers5] does the same.
 //
-// Text is UTF-8. Bytes that are not are replaced as Python does it with
-// errors="replace", by one U+FFFD for each maximal part of a sequence, because
-// the library takes no other text. Special tokens that stand in the text are
-// recognized, as in the library; none are added unless asked for. Truncation
-// and padding that a file asks for are not applied: what is counted is text, not
-// input for a model. Nothing here knows chat templates.
+// Text is UTF-8. Invalid bytes become U+FFFD, one for each maximal part of an ill-formed
+// sequence, as in Python with errors="replace". Special tokens in the text are
+// recognized, as in the library. [Tokenizer.AddSpecial] adds the tokens around a text.
+// Truncation and padding of the file are not applied, because they concern model input,
+// not text. The package has no chat templates.
 //
-// A Tokenizer may be used by several goroutines at once. Counting the joined
-// text of a stream, piece by piece, is what a Counter is for.
+// A [Tokenizer] is safe for concurrent use. A [Counter] counts a text that arrives in
+// chunks.
+//
+// # Files
+//
+// load.go reads the files; rebuild.go and autoclass.go hold the rules of transformers 5.
+// encoder.go runs the steps, cache.go remembers words. bpe.go, wordpiece.go and
+// unigram.go are the models, scan.go the hand-written scanners of common regular
+// expressions, expression.go the general engine. settle.go finds the part of a growing
+// text whose count is final, growth.go bounds what a hostile file can produce.
 package tokenizer

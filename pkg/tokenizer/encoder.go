@@ -2,8 +2,8 @@ package tokenizer
 
 import "hash/maphash"
 
-// An encoder does the work of one call of Encode or Count: memory to work in,
-// and a cache of the pieces that came up before. It serves one call at a time.
+// An encoder holds the working memory of one call of Encode or Count, and a cache of
+// earlier pieces. It serves one call at a time.
 type encoder struct {
 	t       *Tokenizer
 	cache   *wordCache
@@ -12,7 +12,7 @@ type encoder struct {
 	out     []uint32
 }
 
-// maxKept bounds the memory that an encoder keeps for the next call, in pieces.
+// maxKept bounds the memory that an idle encoder keeps, in pieces.
 const maxKept = 1 << 16
 
 // encoder returns an idle encoder, or a new one.
@@ -27,7 +27,7 @@ func (t *Tokenizer) encoder() *encoder {
 	return &encoder{t: t, cache: newWordCache()}
 }
 
-// release puts an encoder back.
+// release returns an encoder to the idle ones.
 func (t *Tokenizer) release(e *encoder) {
 	if cap(e.pieces) > maxKept || cap(e.out) > maxKept || cap(e.scratch.links) > maxKept || cap(e.scratch.nodes) > maxKept {
 		e.pieces, e.out, e.scratch = nil, nil, scratch{}
@@ -40,13 +40,12 @@ func (t *Tokenizer) release(e *encoder) {
 	}
 }
 
-// encode appends the ids of a text. first says that the text has nothing before
-// it.
+// encode appends the ids of a text. first is false for the continuation of a text.
 func (e *encoder) encode(dst []uint32, text string, first bool) []uint32 {
 	t := e.t
 	token := func(id uint32) { dst = append(dst, id) }
 	text = validUTF8(text)
-	left := longest(len(text)) // bytes that all parts may have when they are normalized
+	left := longest(len(text)) // bytes that the remaining normalized parts may have
 	t.added.split(t.added.plain, text, func(part string, at int) {
 		start := first && at == 0
 		n := t.normalizer
@@ -76,7 +75,7 @@ func (e *encoder) encodePart(dst []uint32, p piece) []uint32 {
 	switch pre := e.t.preTokenizer.(type) {
 	case nil:
 		return e.encodePiece(dst, p.text)
-	case isolate: // as below, without the list
+	case isolate: // the same as below without a list of pieces
 		for i := 0; i < len(p.text); {
 			end := pre.next(p.text, i)
 			dst = e.encodePiece(dst, p.text[i:end])
@@ -104,8 +103,7 @@ func (e *encoder) encodePiece(dst []uint32, p string) []uint32 {
 	return dst
 }
 
-// encodeWord looks a short word up in the cache, then among the words of one
-// token, and asks the model last.
+// encodeWord encodes a word. It tries the cache of short words first, then encodeLong.
 func (e *encoder) encodeWord(dst []uint32, w string) []uint32 {
 	if len(w) > shortLength {
 		return e.encodeLong(dst, w)
@@ -121,6 +119,7 @@ func (e *encoder) encodeWord(dst []uint32, w string) []uint32 {
 	return dst
 }
 
+// encodeLong tries the table of words that are one token, then the cache, then the model.
 func (e *encoder) encodeLong(dst []uint32, w string) []uint32 {
 	hash := maphash.String(e.t.seed, w)
 	if id, ok := e.t.words.find(w, hash); ok {

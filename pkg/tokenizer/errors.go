@@ -8,11 +8,11 @@ import (
 	"github.com/pa-tools/pa/internal/sanitize"
 )
 
-// A FormatError says where in a file something is that cannot be read.
+// A FormatError is an error in the content of a file, with its position.
 type FormatError struct {
 	File  string
-	Line  int    // from 1; 0 when the whole file is meant
-	Field string // such as model.merges[17]; empty for the top level
+	Line  int    // from 1; 0 for the whole file
+	Field string // path such as model.merges[17]; empty for the top level
 	Err   error
 }
 
@@ -29,7 +29,7 @@ func (e *FormatError) Error() string {
 
 func (e *FormatError) Unwrap() error { return e.Err }
 
-// A failure keeps the first and the latest error of functions that return none.
+// A failure keeps the first and the latest error of functions that return no error.
 type failure struct {
 	mu   sync.Mutex
 	err  error // the first
@@ -60,7 +60,7 @@ func (f *failure) latest() (n int, err error) {
 	return f.n, f.last
 }
 
-// lineOf is the number of the line that data[offset] is in.
+// lineOf returns the number of the line that holds data[offset].
 func lineOf(data []byte, offset int64) int {
 	offset = min(max(offset, 0), int64(len(data)))
 	return 1 + bytes.Count(data[:offset], []byte{'\n'})
@@ -69,7 +69,7 @@ func lineOf(data []byte, offset int64) int {
 // maxQuoted bounds foreign text in messages.
 const maxQuoted = 60
 
-// quote quotes foreign text for a message, cut to a bound.
+// quote quotes foreign text for a message and bounds its length.
 func quote(s string) string {
 	if len(s) > maxQuoted {
 		return strconv.Quote(sanitize.Cut(s, maxQuoted)) + "…"

@@ -10,17 +10,17 @@ import (
 	"github.com/pa-tools/pa/pkg/tokenizer/internal/unidata"
 )
 
-// compileExpression turns a regular expression in the library's syntax,
-// Oniguruma's, into one of the engine here, whose syntax is .NET's. Properties
-// of characters are written out, so that both agree on every code point. What
-// cannot be put in the other's words is an error.
+// compileExpression translates a regular expression from Oniguruma's syntax, which the
+// library uses, to .NET's syntax, which the engine here uses. It writes character
+// properties out as ranges, so that both agree on every code point. An expression without
+// an equivalent is an error.
 func compileExpression(pattern string) (*expression, error) {
 	t := translator{in: pattern}
 	if err := t.translate(); err != nil {
 		return nil, err
 	}
 	// ^ and $ always mean a line in Oniguruma's syntax.
-	// A match takes the memory that it needs: by default a long one is given up.
+	// No limit on the backtracking stack: by default the engine gives up long matches.
 	re, err := regexp2.Compile(t.out.String(), regexp2.Multiline, regexp2.OptionMaxBacktrackingStackSize(-1))
 	if err != nil {
 		return nil, errors.New("it cannot be parsed")
@@ -30,8 +30,7 @@ func compileExpression(pattern string) (*expression, error) {
 	return x, nil
 }
 
-// A translator rewrites the parts of an expression that the two syntaxes
-// understand differently.
+// A translator rewrites the parts of an expression that differ between the two syntaxes.
 type translator struct {
 	in  string
 	at  int
@@ -117,7 +116,7 @@ func (t *translator) namedProperty(negated, inClass bool) error {
 	return nil
 }
 
-// property writes out the characters that have a property, or do not.
+// property writes the class of the characters with a property, or without it.
 func (t *translator) property(name string, negated, inClass bool) {
 	runs := unidata.Runs(name)
 	switch {
@@ -132,7 +131,7 @@ func (t *translator) property(name string, negated, inClass bool) {
 	}
 }
 
-// members writes runs as the inside of a class.
+// members returns runs as the inside of a character class.
 func members(runs []rune) string {
 	var out strings.Builder
 	char := func(r rune) {
@@ -152,7 +151,7 @@ func members(runs []rune) string {
 	return out.String()
 }
 
-// complement returns the runs of all other characters.
+// complement returns the runs of all characters outside of runs.
 func complement(runs []rune) []rune {
 	out := []rune{0}
 	out = append(out, runs...)
@@ -165,8 +164,8 @@ func complement(runs []rune) []rune {
 	return append(out, 0x10FFFF+1)
 }
 
-// class translates the class that starts at t.at. Of its operators only
-// &&[^…] at the end has an equivalent, -[…].
+// class translates the character class at t.at. Its only operator with an equivalent is
+// &&[^…] at the end, which becomes -[…].
 func (t *translator) class() error {
 	t.copy(1)
 	if strings.HasPrefix(t.in[t.at:], "^") {

@@ -2,32 +2,32 @@ package tokenizer
 
 import "fmt"
 
-// Bounds of what a tokenizer makes of a text. The steps of a hostile file could
-// otherwise make gigabytes of a line: several Replaces in a row, or a Precompiled
-// with long replacements. Real ones stay far below: NFKD makes at most 11 bytes of
-// one, ByteLevel 2, and Replace with ▁ 3.
+// Bounds of a normalized or decoded text. Without them, a hostile file could turn one
+// line into gigabytes, with several Replace steps or with a Precompiled step of long
+// replacements. Real steps stay far below: NFKD turns one byte into at most 11, ByteLevel
+// into 2, Replace with ▁ into 3.
 const (
-	freeGrowth = 1 << 20   // bytes up to which a result may be any multiple of the text
-	maxGrowth  = 16        // times the text, beyond that
-	maxGrown   = 256 << 20 // bytes of a result that is longer than the text
+	freeGrowth = 1 << 20   // bytes that every result may have
+	maxGrowth  = 16        // multiple of the text that a larger result may have
+	maxGrown   = 256 << 20 // bytes of a result that is longer than its text
 )
 
-// longest returns the length in bytes up to which the normalizers, or the decoders,
-// may together bring a text of n bytes.
+// longest returns the bound in bytes for the output of all normalizers, or of all
+// decoders, for a text of n bytes.
 func longest(n int) int {
 	return max(n, freeGrowth, min(maxGrowth*n, maxGrown))
 }
 
-// refuse makes Err say that step made more of a text than longest allows.
+// refuse reports through Err that a step made a text longer than longest allows.
 func (t *Tokenizer) refuse(step string, text int) {
 	t.failed.set(fmt.Errorf("%s: its %s makes more than %d bytes of a text of %d bytes, so the text was not counted", t.name, step, longest(text), text))
 }
 
-// maxLengthening is the number of pre-tokenizers that make text longer which a file
-// may have. Real ones have one. Each makes up to 5 bytes of one.
+// maxLengthening bounds the pre-tokenizers in a file that make text longer, up to five
+// times each. Real files have one.
 const maxLengthening = 2
 
-// lengthening returns how many parts of a pre-tokenizer can make text longer.
+// lengthening counts the parts of a pre-tokenizer that can make text longer.
 func lengthening(p preTokenizer) int {
 	switch p := p.(type) {
 	case *byteLevel, *metaspace:

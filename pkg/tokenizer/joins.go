@@ -2,13 +2,12 @@ package tokenizer
 
 import "unicode/utf8"
 
-// A joinTable knows which pairs of neighbouring characters any merge can bring
-// into one token. Between two that none can, a piece can be cut without changing
-// its ids: no merge reaches over the cut, so those on one side do not depend on
-// the other.
+// A joinTable holds the pairs of adjacent characters that some merge can put into one
+// token. Between any other two characters a piece can be cut without changing its ids,
+// because no merge crosses the cut.
 //
-// Pairs outside ASCII share bits, so that some are taken for joined that are not.
-// That costs a cut and nothing else.
+// Pairs outside ASCII share bits, so has may wrongly report a pair as joined. That only
+// loses a cut.
 type joinTable struct {
 	ascii  [utf8.RuneSelf][2]uint64
 	others []uint64 // 1<<otherBits bits
@@ -16,8 +15,8 @@ type joinTable struct {
 
 const otherBits = 20
 
-// newJoinTable takes all pairs from merges, those of wordMark also as those of a
-// blank, which may stand for it.
+// newJoinTable enters all pairs of the merges. It enters pairs with wordMark a second time
+// with a blank, which may stand for it.
 func newJoinTable(merges [][2]string) *joinTable {
 	t := &joinTable{others: make([]uint64, 1<<(otherBits-6))}
 	for _, m := range merges {
@@ -44,7 +43,7 @@ func markAsBlank(r rune) rune {
 	return r
 }
 
-// otherBit is the place of a pair in others.
+// otherBit returns the position of a pair in others.
 func otherBit(a, b rune) (word int, bit uint64) {
 	h := (uint64(a)<<32 | uint64(b)) * 0x9E3779B97F4A7C15 >> (64 - otherBits)
 	return int(h >> 6), 1 << (h & 63)
@@ -68,7 +67,7 @@ func (t *joinTable) has(a, b rune) bool {
 	return t.others[word]&bit != 0
 }
 
-// next is the first place in s where nothing joins, or the length of s.
+// next returns the first position in s where s can be cut, or the length of s.
 func (t *joinTable) next(s string) int {
 	for i := 1; i < len(s); i++ {
 		a, b := s[i-1], s[i]

@@ -12,19 +12,18 @@ import (
 	"github.com/pa-tools/pa/internal/regular"
 )
 
-// maxFileBytes bounds a file of a tokenizer. The largest in use have some 35 MB.
+// maxFileBytes bounds a tokenizer file. The largest ones in use have about 35 MB.
 const maxFileBytes = 256 << 20
 
-// Load is LoadAs with the reading Transformers4.
+// Load reads a tokenizer with the reading Transformers4; see LoadAs.
 func Load(path string) (*Tokenizer, error) { return LoadAs(path, Transformers4) }
 
-// LoadAs reads a tokenizer from a tokenizer.json file, a .tiktoken file or a
-// directory that has one of them, as the reading says. A tokenizer_config.json
-// beside a tokenizer.json is read too: it may name further added tokens. For
-// Transformers5 it also names the class of the tokenizer, and a config.json beside
-// it the kind of the model.
+// LoadAs reads a tokenizer from a tokenizer.json file, a .tiktoken file or a directory
+// that holds one of them. A tokenizer_config.json beside tokenizer.json may add tokens.
+// With Transformers5, it also names the class of the tokenizer, and a config.json beside
+// it names the type of the model.
 //
-// Errors of the content are *FormatError.
+// Errors in the content are *FormatError.
 func LoadAs(path string, reading Reading) (*Tokenizer, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -54,7 +53,7 @@ func LoadAs(path string, reading Reading) (*Tokenizer, error) {
 	return f.parse()
 }
 
-// readBeside reads a file in the folder of path; data is nil if there is none.
+// readBeside reads a file in the folder of path. data is nil if the file does not exist.
 func readBeside(path, name string) (at string, data []byte, err error) {
 	at = filepath.Join(filepath.Dir(path), name)
 	data, err = regular.ReadFile(context.Background(), at, maxFileBytes)
@@ -83,18 +82,18 @@ func fileIn(dir string) (string, error) {
 	return "", fmt.Errorf("%s: there are %d .tiktoken files; name one of them", dir, len(found))
 }
 
-// Parse reads a tokenizer.json. name is what messages and Name call it.
+// Parse reads a tokenizer.json. name is its name for messages and for Tokenizer.Name.
 func Parse(name string, data []byte) (*Tokenizer, error) {
 	return (&files{name: name, data: data}).parse()
 }
 
-// files are the files of a model that make its tokenizer.
+// files holds the files of a model that define its tokenizer.
 type files struct {
 	reading               Reading
 	name                  string
 	data                  []byte // tokenizer.json
 	configName, modelName string
-	config, model         []byte // tokenizer_config.json and config.json; nil: there is none
+	config, model         []byte // tokenizer_config.json and config.json; nil if absent
 }
 
 func (f *files) parse() (*Tokenizer, error) {
@@ -170,8 +169,8 @@ func (f *files) parse() (*Tokenizer, error) {
 	return t, nil
 }
 
-// rebuilding returns what the reading makes of the components of tokenizer.json;
-// nil: it takes them as they are.
+// rebuilding returns the replacement of components that the reading requires; nil if it
+// uses the components unchanged.
 func (f *files) rebuilding(doc *document, config *node) (*rebuilding, error) {
 	if f.reading != Transformers5 {
 		return nil, nil
@@ -183,7 +182,7 @@ func (f *files) rebuilding(doc *document, config *node) (*rebuilding, error) {
 	return rebuildingOf(doc, config, model)
 }
 
-// readObject reads a JSON file that holds an object; nil if data is.
+// readObject reads a JSON file that holds an object. It returns nil if data is nil.
 func readObject(name string, data []byte) (*node, error) {
 	if data == nil {
 		return nil, nil
@@ -196,12 +195,12 @@ func readObject(name string, data []byte) (*node, error) {
 	return top, top.object()
 }
 
-// note adds a remark to the tokenizer that is read from the document.
+// note adds a remark to the tokenizer of the document.
 func (d *document) note(format string, args ...any) {
 	d.notes = append(d.notes, fmt.Sprintf(format, args...))
 }
 
-// readParts reads the top level of a tokenizer.json; what is null is left out.
+// readParts reads the top level of a tokenizer.json, without members that are null.
 func (d *document) readParts() (map[string]*node, *modelFile, error) {
 	dec := d.decoder()
 	if kind := dec.PeekKind(); kind != '{' {
@@ -247,8 +246,8 @@ func (d *document) readParts() (map[string]*node, *modelFile, error) {
 	return parts, m, nil
 }
 
-// lastByteLevel is the ByteLevel that makes the pieces of the model, if it is
-// the last that is done to them.
+// lastByteLevel returns the ByteLevel at the end of a pre-tokenizer, nil if it ends
+// otherwise.
 func lastByteLevel(p preTokenizer) *byteLevel {
 	switch p := p.(type) {
 	case *byteLevel:
@@ -261,8 +260,8 @@ func lastByteLevel(p preTokenizer) *byteLevel {
 	return nil
 }
 
-// simplify leaves out what does nothing: a ByteLevel that neither cuts nor
-// writes bytes as characters.
+// simplify removes steps without effect: a ByteLevel that neither cuts nor writes bytes
+// as characters.
 func simplify(p preTokenizer) preTokenizer {
 	switch p := p.(type) {
 	case *byteLevel:
@@ -287,6 +286,7 @@ func simplify(p preTokenizer) preTokenizer {
 	return p
 }
 
+// asksStart reports whether p needs to know which piece starts the text.
 func asksStart(p preTokenizer) bool {
 	switch p := p.(type) {
 	case *metaspace:
@@ -297,8 +297,7 @@ func asksStart(p preTokenizer) bool {
 	return false
 }
 
-// readConfig reads a tokenizer_config.json: of its contents, the added tokens
-// that tokenizer.json does not have.
+// readConfig adds the tokens of a tokenizer_config.json that tokenizer.json lacks.
 func (t *Tokenizer) readConfig(name string, config *node) error {
 	list := config.member("added_tokens_decoder")
 	if list == nil {

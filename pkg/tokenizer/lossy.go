@@ -5,9 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// validUTF8 returns s with each maximal part of an ill-formed sequence replaced
-// by U+FFFD (The Unicode Standard, 3.9; Python's errors="replace"), s itself if
-// there is none.
+// validUTF8 replaces each maximal part of an ill-formed sequence in s by U+FFFD (The
+// Unicode Standard, 3.9; Python's errors="replace"). It returns s itself if s is valid.
 func validUTF8(s string) string {
 	if utf8.ValidString(s) {
 		return s
@@ -27,8 +26,8 @@ func validUTF8(s string) string {
 	return out.String()
 }
 
-// illFormed is the length of the maximal part of an ill-formed sequence at the
-// start of s: as many bytes as some well-formed sequence starts with, or 1.
+// illFormed returns the length of the maximal part of an ill-formed sequence at the start
+// of s: the longest prefix of some well-formed sequence, or 1.
 func illFormed(s string) int {
 	// The second byte of some leads has a range of its own: no overlong
 	// forms, no surrogates, nothing above U+10FFFF.

@@ -2,14 +2,14 @@ package tokenizer
 
 import "math"
 
-// A pairTable has the rank and the result of each merge: open addressing on
-// left<<32|right.
+// A pairTable maps the pair left<<32|right to the rank and the result of its merge, with
+// open addressing.
 type pairTable struct {
 	slots []pairSlot // length is a power of two
 	used  int
 }
 
-// A pairSlot is empty when rank is noRank.
+// A pairSlot is empty if rank is noRank.
 type pairSlot struct {
 	pair uint64
 	rank uint32
@@ -46,8 +46,7 @@ func (t *pairTable) slot(left, right uint32) *pairSlot {
 	}
 }
 
-// set enters a merge; of two of the same pair the later counts, as in the
-// library.
+// set enters a merge. As in the library, the last merge of a pair counts.
 func (t *pairTable) set(left, right, rank, id uint32) {
 	s := t.slot(left, right)
 	if s.rank == noRank {
@@ -65,7 +64,7 @@ func (t *pairTable) set(left, right, rank, id uint32) {
 	*s = pairSlot{uint64(left)<<32 | uint64(right), rank, id}
 }
 
-// get returns the rank of a merge, noRank if there is none, and its result.
+// get returns the rank and the result of a merge. The rank is noRank if there is none.
 func (t *pairTable) get(left, right uint32) (rank, id uint32) {
 	s := t.slot(left, right)
 	if s.rank == noRank {
@@ -74,11 +73,11 @@ func (t *pairTable) get(left, right uint32) (rank, id uint32) {
 	return s.rank, s.id
 }
 
-// scanLimit is the number of symbols up to which looking at all pairs for each
-// merge beats a heap.
+// scanLimit is the number of symbols up to which a scan of all pairs is faster than a
+// heap.
 const scanLimit = 48
 
-// merge merges ids, in place, until no pair has a merge.
+// merge merges ids in place until no pair has a merge.
 func (t *pairTable) merge(ids []uint32, s *scratch) []uint32 {
 	switch {
 	case len(ids) < 2:
@@ -89,7 +88,7 @@ func (t *pairTable) merge(ids []uint32, s *scratch) []uint32 {
 	return t.mergeByHeap(ids, s)
 }
 
-// mergeByScan finds the merge of the lowest rank among all pairs, each time.
+// mergeByScan scans all pairs for the merge of the lowest rank each time.
 func (t *pairTable) mergeByScan(ids []uint32, s *scratch) []uint32 {
 	// merges[i] is the merge of ids[i] and ids[i+1].
 	merges := s.merges[:0]
@@ -122,7 +121,7 @@ func (t *pairTable) mergeByScan(ids []uint32, s *scratch) []uint32 {
 // noMerge is larger than any rank<<32 | id.
 const noMerge = math.MaxUint64
 
-// merged returns rank<<32 | id of a merge, noMerge if there is none.
+// merged returns rank<<32 | id of a merge, or noMerge.
 func (t *pairTable) merged(left, right uint32) uint64 {
 	s := t.slot(left, right)
 	if s.rank == noRank {
@@ -131,15 +130,15 @@ func (t *pairTable) merged(left, right uint32) uint64 {
 	return uint64(s.rank)<<32 | uint64(s.id)
 }
 
-// A link is a symbol in a list: its neighbours, and the id.
+// A link is a symbol in a doubly linked list.
 type link struct {
 	id         uint32
 	prev, next int32 // -1 at the ends
-	gone       bool  // merged into the one before
+	gone       bool  // merged into the symbol before
 }
 
-// mergeByHeap takes n log n: the merges that are possible are in a heap, and
-// those that have become impossible are found out when they come up.
+// mergeByHeap takes O(n log n). The heap holds possible merges; those that have become
+// impossible are dropped when they come up.
 func (t *pairTable) mergeByHeap(ids []uint32, s *scratch) []uint32 {
 	links := s.links[:0]
 	heap := s.heap[:0]
@@ -187,9 +186,8 @@ func (t *pairTable) mergeByHeap(ids []uint32, s *scratch) []uint32 {
 	return ids
 }
 
-// A mergeHeap has possible merges, rank<<32 | position of the left symbol, the
-// smallest first. It has four children a node, which saves a third of the time
-// of two.
+// A mergeHeap holds possible merges as rank<<32 | position of the left symbol, the
+// smallest first. A node has four children, which takes a third less time than two.
 type mergeHeap []uint64
 
 func mergeKey(rank uint32, at int) uint64 { return uint64(rank)<<32 | uint64(at) }

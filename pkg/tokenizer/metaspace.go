@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// A prependScheme says which pieces Metaspace puts its mark in front of.
+// A prependScheme selects the pieces that get a mark in front.
 type prependScheme uint8
 
 const (
@@ -14,8 +14,8 @@ const (
 	prependNever
 )
 
-// metaspace is the pre-tokenizer Metaspace, which writes blanks as a mark, puts
-// one in front and cuts before each; and the decoder that undoes it.
+// metaspace is the pre-tokenizer Metaspace: it writes blanks as a mark, puts a mark in
+// front and cuts before each mark. It is also the decoder that reverses this.
 type metaspace struct {
 	mark   string
 	scheme prependScheme

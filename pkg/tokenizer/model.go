@@ -1,24 +1,23 @@
 package tokenizer
 
-// A model turns a piece into ids. It is immutable and called concurrently; the
-// scratch is the caller's own.
+// A model turns a piece into ids. It is immutable and safe for concurrent use; each caller
+// has its own scratch.
 type model interface {
-	// encode appends the ids of a piece, which is not empty.
+	// encode appends the ids of a non-empty piece.
 	encode(dst []uint32, piece string, s *scratch) []uint32
-	// words returns the pieces that are one token, with their ids: encode
-	// gives exactly that id for each of them.
+	// words returns pieces that encode turns into a single id, with these ids.
 	words() (pieces []string, ids []uint32)
 	vocabulary() *vocab
 }
 
-// A wordCutter is a model that can cut a piece without changing its ids. The
-// parts come up again and again, which whole pieces may not.
+// A wordCutter is a model that can cut a piece without changing its ids. The parts repeat
+// more often than whole pieces, which makes the cache effective.
 type wordCutter interface {
-	// wordEnd is where piece can be cut for the first time, or its length.
+	// wordEnd returns the first position where piece can be cut, or its length.
 	wordEnd(piece string) int
 }
 
-// A scratch is memory that an encoder lends to the model, to use it again.
+// A scratch is reusable working memory of a model.
 type scratch struct {
 	ids    []uint32
 	merges []uint64
@@ -27,7 +26,7 @@ type scratch struct {
 	links  []link
 }
 
-// readModel builds the model from what was read of its description.
+// readModel builds the model of a description.
 func readModel(m *modelFile, byteLevel bool) (model, error) {
 	name, err := m.typeName()
 	if err != nil {
@@ -46,8 +45,8 @@ func readModel(m *modelFile, byteLevel bool) (model, error) {
 	return nil, m.member("type").errorf("model %s is not supported", quote(name))
 }
 
-// typeName is the type of the model. Files of before 2021 do not say it; it
-// shows in what they have.
+// typeName returns the type of the model. Files from before 2021 do not name it; their
+// members reveal it.
 func (m *modelFile) typeName() (string, error) {
 	switch {
 	case m.member("type") != nil:

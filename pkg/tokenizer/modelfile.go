@@ -7,13 +7,12 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A modelFile is what the description of a model has: its small members as
-// nodes, vocabulary and merges as what they are, because they are nearly all of
-// the file.
+// A modelFile is the parsed description of a model. Its small members are nodes. The
+// vocabulary and the merges, nearly the whole file, are parsed directly.
 type modelFile struct {
 	*node
-	vocab     *vocab    // of every model but Unigram
-	scores    []float64 // of Unigram, by id
+	vocab     *vocab    // for every model but Unigram
+	scores    []float64 // for Unigram, by id
 	merges    [][2]string
 	mergeAt   []int64 // offsets of the merges in the file
 	hasMerges bool
@@ -115,7 +114,7 @@ func (d *document) readVocab(dec *jsontext.Decoder) (*vocab, error) {
 	return v, nil
 }
 
-// readScores reads [["token", score], …]; ids are places in it.
+// readScores reads [["token", score], …]. Ids are indices in it.
 func (d *document) readScores(dec *jsontext.Decoder) (*vocab, []float64, error) {
 	at := 0
 	name := func() string { return "model.vocab[" + strconv.Itoa(at) + "]" }
@@ -170,9 +169,9 @@ func (d *document) readScores(dec *jsontext.Decoder) (*vocab, []float64, error) 
 	return v, scores, nil
 }
 
-// parseScore reads a number as the library's JSON parser does: the digits as an
-// integer, rounded, and then a power of ten, rounded again. The result may be
-// off by the last bit, and ties between segmentations hang on that.
+// parseScore parses a number as the library's JSON parser does: it rounds the digits as
+// an integer, multiplies by a power of ten, and rounds again. The result may be off by
+// the last bit, which decides ties between segmentations.
 func parseScore(s string) (float64, bool) {
 	text := s
 	negative := false
@@ -244,7 +243,7 @@ func parseScore(s string) (float64, bool) {
 
 const maxFloat = 0x1p1023 * (1 + (1 - 0x1p-52))
 
-// pow10 is the double nearest to 10^n, n from 0 to 308.
+// pow10 returns the double nearest to 10^n, n from 0 to 308.
 func pow10(n int) float64 {
 	f, err := strconv.ParseFloat("1e"+strconv.Itoa(n), 64)
 	if err != nil {

@@ -10,16 +10,16 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A document is a JSON file being read: it turns offsets into lines.
+// A document is a JSON file that is being read. It converts offsets to lines.
 type document struct {
 	notes []string // remarks for the user
 	file  string
 	data  []byte
-	// failed is told of what fails while text is counted.
+	// failed receives the errors of counting.
 	failed *failure
 }
 
-// errorAt is a FormatError at an offset of the document.
+// errorAt returns a FormatError at an offset of the document.
 func (d *document) errorAt(offset int64, field, format string, args ...any) error {
 	return &FormatError{File: d.file, Line: lineOf(d.data, offset), Field: field, Err: fmt.Errorf(format, args...)}
 }
@@ -36,22 +36,22 @@ func (d *document) syntaxError(err error, field string) error {
 	return &FormatError{File: d.file, Field: field, Err: err}
 }
 
-// decoder reads the document from its start. Duplicate names are let through:
-// the last one counts, as in the library.
+// decoder returns a decoder at the start of the document. It accepts duplicate names; as in
+// the library, the last one counts.
 func (d *document) decoder() *jsontext.Decoder {
 	return jsontext.NewDecoder(bytes.NewBuffer(d.data), jsontext.AllowDuplicateNames(true))
 }
 
-// A node is one JSON value of a component's description. Methods that want a
-// kind or a member report what they found instead with line and field.
+// A node is a JSON value in the description of a component. Methods that need a kind or a
+// member return a FormatError if it is missing.
 type node struct {
 	doc    *document
-	field  string // path from the top
+	field  string // path from the top level
 	offset int64
 	kind   jsontext.Kind // 'n', 't', 'f', '"', '0', '{' or '['
-	text   string        // of a string, unquoted, or of a number
-	names  []string      // of an object
-	values []*node       // of an object or array
+	text   string        // content of a string, or digits of a number
+	names  []string      // member names of an object
+	values []*node       // values of an object or array
 }
 
 // maxDepth bounds the nesting of a component's description.
@@ -108,14 +108,14 @@ func join(field, name string) string {
 	return field + "." + name
 }
 
-// errorf is an error at the node.
+// errorf returns a FormatError at the node.
 func (n *node) errorf(format string, args ...any) error {
 	return n.doc.errorAt(n.offset, n.field, format, args...)
 }
 
 func (n *node) isNull() bool { return n == nil || n.kind == 'n' }
 
-// member returns the value of a name, nil if there is none or it is null.
+// member returns the value of a member, nil if it is absent or null.
 func (n *node) member(name string) *node {
 	if n == nil {
 		return nil
@@ -131,7 +131,7 @@ func (n *node) member(name string) *node {
 	return nil
 }
 
-// want is member for a name that must be there.
+// want returns the value of a required member.
 func (n *node) want(name string) (*node, error) {
 	if m := n.member(name); m != nil {
 		return m, nil
@@ -139,7 +139,7 @@ func (n *node) want(name string) (*node, error) {
 	return nil, n.errorf("%q is missing", name)
 }
 
-// kindName is what a message calls a kind of value.
+// kindName returns the name of a kind of value for messages.
 func kindName(k jsontext.Kind) string {
 	switch k {
 	case '"':
@@ -174,7 +174,7 @@ func (n *node) array() ([]*node, error) {
 	return n.values, nil
 }
 
-// wantArray returns the elements of the array that must be the value of name.
+// wantArray returns the elements of a required array member.
 func (n *node) wantArray(name string) ([]*node, error) {
 	m, err := n.want(name)
 	if err != nil {
@@ -201,7 +201,7 @@ func (n *node) uint32() (uint32, error) {
 	return uint32(v), nil
 }
 
-// wantString is the string that must be the value of name.
+// wantString returns the value of a required string member.
 func (n *node) wantString(name string) (string, error) {
 	m, err := n.want(name)
 	if err != nil {
@@ -210,7 +210,7 @@ func (n *node) wantString(name string) (string, error) {
 	return m.string()
 }
 
-// stringOr is the string that name has, or a default when it is missing.
+// stringOr returns the value of a string member, or otherwise if it is absent.
 func (n *node) stringOr(name, otherwise string) (string, error) {
 	m := n.member(name)
 	if m == nil {
@@ -219,7 +219,7 @@ func (n *node) stringOr(name, otherwise string) (string, error) {
 	return m.string()
 }
 
-// boolOr is the boolean that name has, or a default when it is missing.
+// boolOr returns the value of a boolean member, or otherwise if it is absent.
 func (n *node) boolOr(name string, otherwise bool) (bool, error) {
 	m := n.member(name)
 	if m == nil {
@@ -231,7 +231,7 @@ func (n *node) boolOr(name string, otherwise bool) (bool, error) {
 	return m.kind == 't', nil
 }
 
-// wantBool is the boolean that must be the value of name.
+// wantBool returns the value of a required boolean member.
 func (n *node) wantBool(name string) (bool, error) {
 	if _, err := n.want(name); err != nil {
 		return false, err
@@ -239,7 +239,7 @@ func (n *node) wantBool(name string) (bool, error) {
 	return n.boolOr(name, false)
 }
 
-// wantUint32 is the number that must be the value of name.
+// wantUint32 returns the value of a required number member.
 func (n *node) wantUint32(name string) (uint32, error) {
 	m, err := n.want(name)
 	if err != nil {
@@ -248,7 +248,7 @@ func (n *node) wantUint32(name string) (uint32, error) {
 	return m.uint32()
 }
 
-// wantRune is the string of one character that must be the value of name.
+// wantRune returns the value of a required member that is a single character.
 func (n *node) wantRune(name string) (rune, error) {
 	s, err := n.wantString(name)
 	if err != nil {
@@ -261,7 +261,7 @@ func (n *node) wantRune(name string) (rune, error) {
 	return runes[0], nil
 }
 
-// typeName is the type of a component.
+// typeName returns the type of a component.
 func (n *node) typeName() (string, error) {
 	if err := n.object(); err != nil {
 		return "", err

@@ -1,21 +1,20 @@
 package tokenizer
 
-// A normalizer rewrites text before it is cut. It returns s itself when nothing
-// changes; s is valid UTF-8 and so is the result. A result of more than most bytes
-// may be incomplete; the caller refuses it. It is called concurrently.
+// A normalizer rewrites text before it is cut. Text and result are valid UTF-8; an
+// unchanged text is returned itself. A result of more than most bytes may be incomplete,
+// and the caller refuses it. A normalizer is safe for concurrent use.
 type normalizer interface {
 	normalize(s string, most int) string
 }
 
-// A firstDropper is a normalizer that may remove the first character of a text.
-// Metaspace with prepend_scheme "first" asks for it: what then stands first did
-// not start the text.
+// A firstDropper is a normalizer that may remove the first character of a text. Metaspace
+// with prepend_scheme "first" needs to know: the character that is then first did not
+// start the text.
 type firstDropper interface {
 	dropsFirst(s string) bool
 }
 
-// readNormalizer builds the normalizer that a description asks for; nil for
-// null.
+// readNormalizer builds the normalizer of a description. It returns nil for null.
 func readNormalizer(n *node) (normalizer, error) {
 	if n.isNull() {
 		return nil, nil
@@ -51,7 +50,7 @@ func readNormalizer(n *node) (normalizer, error) {
 	return nil, n.errorf("normalizer %s is not supported", quote(name))
 }
 
-// A normalizerSequence applies one after the other.
+// A normalizerSequence applies its normalizers in order.
 type normalizerSequence []normalizer
 
 func readNormalizerSequence(n *node) (normalizer, error) {

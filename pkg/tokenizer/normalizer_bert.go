@@ -28,7 +28,7 @@ func readBertNormalizer(n *node) (normalizer, error) {
 			return nil, err
 		}
 	}
-	// null: accents go with the capitals
+	// By default, accents are removed with capitals.
 	b.accents, err = n.boolOr("strip_accents", b.lowercase)
 	return b, err
 }
@@ -56,7 +56,7 @@ func (b bertNormalizer) normalize(s string, most int) string {
 	return s
 }
 
-// isPlain reports whether s is printable ASCII, of which only capitals change.
+// isPlain reports whether s is printable ASCII, in which only capitals change.
 func isPlain(s string) bool {
 	for i := range len(s) {
 		if s[i] < ' ' || s[i] > '~' {
@@ -112,8 +112,8 @@ func spaceChinese(s string) string {
 	return out.String()
 }
 
-// isChinese reports whether r is in one of the blocks that BERT takes for
-// Chinese. The last but two starts at 2B920, not 2B820, as in the library.
+// isChinese reports whether r is in a block that BERT counts as Chinese. As in the library,
+// one block starts at 2B920 instead of 2B820.
 func isChinese(r rune) bool {
 	switch {
 	case r < 0x3400:

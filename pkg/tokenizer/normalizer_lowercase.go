@@ -6,8 +6,8 @@ import (
 	"github.com/pa-tools/pa/pkg/tokenizer/internal/unidata"
 )
 
-// lowercase is the normalizer Lowercase: character by character, without regard
-// to what stands around (no final sigma).
+// lowercase is the normalizer Lowercase. It maps each character independently, so there is
+// no final sigma.
 type lowercase struct{ props *unidata.Props }
 
 func newLowercase() lowercase { return lowercase{unidata.Load()} }

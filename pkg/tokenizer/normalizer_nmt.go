@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// nmt is the normalizer Nmt: control characters go, and what counts as white
-// space becomes a blank.
+// nmt is the normalizer Nmt: it removes control characters and replaces white space by
+// blanks.
 type nmt struct{}
 
 func (nmt) normalize(s string, _ int) string { return strings.Map(nmtRune, s) }

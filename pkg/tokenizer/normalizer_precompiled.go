@@ -27,9 +27,9 @@ import (
 type precompiled struct {
 	units        []uint32
 	replacements string
-	// ascii has what becomes of each ASCII character that stands alone.
+	// ascii holds the replacement of each ASCII character that stands alone.
 	ascii [utf8.RuneSelf]string
-	// plainStays: printable ASCII stays as it is.
+	// plainStays means that printable ASCII does not change.
 	plainStays bool
 }
 
@@ -80,7 +80,7 @@ func newPrecompiled(data []byte) (*precompiled, error) {
 	return p, nil
 }
 
-// maxGrapheme is the length up to which a grapheme is looked up whole.
+// maxGrapheme is the length in bytes up to which a grapheme is looked up as a whole.
 const maxGrapheme = 5
 
 func (p *precompiled) normalize(s string, most int) string {
@@ -90,8 +90,7 @@ func (p *precompiled) normalize(s string, most int) string {
 	var out strings.Builder
 	out.Grow(len(s))
 	for s != "" && out.Len() <= most {
-		// Between two ASCII characters, CR LF apart, clusters end: one that
-		// starts here and is followed by another is a cluster of its own.
+		// An ASCII character before another one, except CR before LF, is a cluster.
 		i := 0
 		for ; i < len(s) && s[i] < utf8.RuneSelf && s[i] != '\r' && out.Len() <= most; i++ {
 			if i+1 < len(s) && s[i+1] >= utf8.RuneSelf {
@@ -100,7 +99,7 @@ func (p *precompiled) normalize(s string, most int) string {
 			out.WriteString(p.ascii[s[i]])
 		}
 		s = s[i:]
-		// Then the clusters up to the next such place.
+		// Then come the clusters up to the next pair of ASCII characters.
 		end := min(1, len(s))
 		for end < len(s) && (s[end] >= utf8.RuneSelf || s[end-1] >= utf8.RuneSelf || s[end-1] == '\r') {
 			end++
@@ -111,7 +110,7 @@ func (p *precompiled) normalize(s string, most int) string {
 	return out.String()
 }
 
-// clusters writes what becomes of the grapheme clusters of s, until out has more than
+// clusters writes the replacements of the grapheme clusters of s, until out has more than
 // most bytes.
 func (p *precompiled) clusters(out *strings.Builder, s string, most int) {
 	for g := graphemes.FromString(s); out.Len() <= most && g.Next(); {
@@ -137,8 +136,8 @@ func (p *precompiled) clusters(out *strings.Builder, s string, most int) {
 	}
 }
 
-// lookup is the replacement of the shortest string in the trie that key starts
-// with: the library takes it for the whole key, and so does this.
+// lookup returns the replacement of the shortest string in the trie that is a prefix of
+// key. Like the library, it replaces the whole key by it.
 func (p *precompiled) lookup(key string) (with string, ok bool) {
 	at := p.offset(0)
 	for i := range len(key) {
@@ -165,7 +164,7 @@ func (p *precompiled) lookup(key string) (with string, ok bool) {
 	return "", false
 }
 
-// offset is the distance from a unit to its children.
+// offset returns the distance from a unit to its children.
 func (p *precompiled) offset(at uint32) uint32 {
 	unit := p.units[at]
 	return unit >> 10 << (unit & (1 << 9) >> 6)
@@ -179,7 +178,7 @@ func (p *precompiled) replacement(at uint32) (string, bool) {
 	if end := strings.IndexByte(s, 0); end >= 0 {
 		s = s[:end]
 	}
-	// An offset into the middle of a character is damage; the rest of the
-	// pipeline counts on valid text.
+	// A damaged file may have an offset into the middle of a character. The following
+	// steps rely on valid text.
 	return s, utf8.ValidString(s)
 }

@@ -1,6 +1,6 @@
 package tokenizer
 
-// prepend is the normalizer Prepend: a text that is not empty gets a prefix.
+// prepend is the normalizer Prepend: it puts a prefix before a non-empty text.
 type prepend string
 
 func readPrepend(n *node) (normalizer, error) {

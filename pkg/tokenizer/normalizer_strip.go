@@ -7,7 +7,7 @@ import (
 	"github.com/pa-tools/pa/pkg/tokenizer/internal/unidata"
 )
 
-// strip is the normalizer Strip: white space goes from the ends of the text.
+// strip is the normalizer Strip: it removes white space from the ends of the text.
 type strip struct {
 	props       *unidata.Props
 	left, right bool
@@ -42,7 +42,7 @@ func (t strip) dropsFirst(s string) bool {
 	return n > 0 && t.left && t.white(r)
 }
 
-// filter removes characters: StripAccents.
+// filter removes characters. It is the normalizer StripAccents.
 type filter struct {
 	drop func(r rune) bool
 }

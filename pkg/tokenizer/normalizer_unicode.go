@@ -2,7 +2,7 @@ package tokenizer
 
 import "github.com/pa-tools/pa/pkg/tokenizer/internal/unidata"
 
-// unicodeForms are the normalizers NFC, NFD, NFKC and NFKD.
+// unicodeForms holds the normalizers NFC, NFD, NFKC and NFKD by name.
 var unicodeForms = map[string]unicodeForm{
 	"NFC":  unicodeForm(unidata.NFC),
 	"NFD":  unicodeForm(unidata.NFD),

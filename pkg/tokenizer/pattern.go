@@ -9,26 +9,26 @@ import (
 	"github.com/dlclark/regexp2/v2"
 )
 
-// A matcher finds the matches of a pattern, one after the other.
+// A matcher finds the successive matches of a pattern.
 type matcher interface {
 	matches(s string) *matches
 }
 
-// matches goes through the matches of a pattern in a text. After next returned
-// true, the match is text[start:end]; it may be empty.
+// matches iterates over the matches of a pattern in a text. After next returns true, the
+// match is text[start:end], which may be empty.
 type matches struct {
 	text       string
 	start, end int
-	find       func(s string, i int) (start, end int) // start < 0: no more
+	find       func(s string, i int) (start, end int) // start < 0 after the last match
 	from       int
-	some       bool // there was a match before
+	some       bool // there was an earlier match
 }
 
-// next finds the next match. As in the library's engine, an empty match right
-// after the match before does not count.
+// next finds the next match. As in the library's engine, an empty match directly after
+// another match does not count.
 func (m *matches) next() bool {
 	if m.text == "" {
-		return false // nothing matches in it, not even what matches nothing
+		return false // an empty text has no match, not even an empty one
 	}
 	for m.from <= len(m.text) {
 		start, end := m.find(m.text, m.from)
@@ -54,9 +54,9 @@ func runeLen(s string, i int) int {
 	return n
 }
 
-// A scanner is a pattern written by hand: it returns the end of the match that
-// starts at s[i], or i if there is none. No match is empty, and none depends on
-// the text before i.
+// A scanner is a hand-written pattern. It returns the end of the match that starts at
+// s[i], or i if there is none. Matches are never empty and do not depend on the text
+// before i.
 type scanner func(s string, i int) int
 
 func (scan scanner) matches(s string) *matches {
@@ -71,8 +71,8 @@ func (scan scanner) matches(s string) *matches {
 	}}
 }
 
-// literal is a pattern that is no regular expression. An empty one matches
-// between all characters, as a regular expression would.
+// literal is a literal pattern. As with a regular expression, an empty one matches between
+// all characters.
 type literal string
 
 func (l literal) matches(s string) *matches {
@@ -85,29 +85,29 @@ func (l literal) matches(s string) *matches {
 	}}
 }
 
-// expression is a regular expression that there is no scanner for.
+// expression is a regular expression without a scanner.
 type expression struct {
 	re      *regexp2.Regexp
 	pattern string
 	failed  *failure
-	most    time.Duration // for one text
+	most    time.Duration // limit for one text
 }
 
-// matchLimit is how long the matches of a text may take. Those of a megabyte take
-// a tenth of a second, but there are expressions and texts for which no lifetime
-// is enough.
+// matchLimit bounds the time for the matches of one text. A megabyte usually takes a tenth
+// of a second, but some expressions take exponential time.
 const matchLimit = 20 * time.Second
 
+// limit sets the time for the matches of one text.
 func (x *expression) limit(most time.Duration) { x.most, x.re.MatchTimeout = most, most }
 
-// fail notes that a text is not cut as it should be.
+// fail records that matching s took too long.
 func (x *expression) fail(s string) {
 	x.failed.set(fmt.Errorf("the regular expression %s takes more than %v to cut a text of %d bytes, which begins %s; there is no count of it", quote(x.pattern), x.most, len(s), quote(s)))
 }
 
 func (x *expression) matches(s string) *matches {
 	start := time.Now()
-	// The engine counts in runes; the offsets are turned into bytes on the way.
+	// The engine counts runes; at converts its offsets to bytes.
 	text := []rune(s)
 	runes, bytes := 0, 0
 	at := func(rune int) int {
@@ -128,7 +128,7 @@ func (x *expression) matches(s string) *matches {
 		} else {
 			last, err = x.re.FindNextMatch(last)
 		}
-		if err != nil { // that of the limit, there is no other
+		if err != nil { // the time limit is the only error
 			x.fail(s)
 			return -1, -1
 		}
@@ -139,8 +139,8 @@ func (x *expression) matches(s string) *matches {
 	}}
 }
 
-// readPattern reads the pattern of a component, {"String": …} or {"Regex": …}.
-// text is the pattern.
+// readPattern reads the pattern of a component, {"String": …} or {"Regex": …}. It also
+// returns the text of the pattern.
 func readPattern(n *node) (m matcher, text string, err error) {
 	p, err := n.want("pattern")
 	if err != nil {

@@ -6,22 +6,20 @@ import (
 	"github.com/pa-tools/pa/pkg/tokenizer/internal/unidata"
 )
 
-// A piece is a part of a text on its way to the model. It is not empty.
+// A piece is a non-empty part of a text before the model encodes it.
 type piece struct {
 	text string
-	// start says that the piece starts where the text that was given to Encode
-	// does; Metaspace with prepend_scheme "first" asks for it.
+	// start marks the piece at the start of the text. Metaspace with prepend_scheme
+	// "first" needs it.
 	start bool
 }
 
-// A preTokenizer cuts a piece and appends the parts to dst. It is called
-// concurrently.
+// A preTokenizer cuts a piece and appends the parts to dst. It is safe for concurrent use.
 type preTokenizer interface {
 	cut(dst []piece, p piece) []piece
 }
 
-// readPreTokenizer builds the pre-tokenizer that a description asks for; nil
-// for null.
+// readPreTokenizer builds the pre-tokenizer of a description. It returns nil for null.
 func readPreTokenizer(n *node) (preTokenizer, error) {
 	if n.isNull() {
 		return nil, nil
@@ -61,7 +59,8 @@ func readPreTokenizer(n *node) (preTokenizer, error) {
 	return nil, n.errorf("pre-tokenizer %s is not supported", quote(name))
 }
 
-// A preTokenizerSequence gives what one has cut to the next.
+// A preTokenizerSequence applies its pre-tokenizers in order, each to the pieces of the
+// one before.
 type preTokenizerSequence []preTokenizer
 
 func readPreTokenizerSequence(n *node) (preTokenizer, error) {
@@ -90,7 +89,7 @@ func (all preTokenizerSequence) cut(dst []piece, p piece) []piece {
 	case 1:
 		return all[0].cut(dst, p)
 	}
-	if first, ok := all[0].(isolate); ok { // as below, without the list
+	if first, ok := all[0].(isolate); ok { // the same as below without a list of pieces
 		for i := 0; i < len(p.text); {
 			end := first.next(p.text, i)
 			dst = all[1:].cut(dst, piece{p.text[i:end], p.start && i == 0})
@@ -104,8 +103,8 @@ func (all preTokenizerSequence) cut(dst []piece, p piece) []piece {
 	return dst
 }
 
-// bertWords is the pre-tokenizer BertPreTokenizer: white space goes, and
-// punctuation marks are pieces of their own.
+// bertWords is the pre-tokenizer BertPreTokenizer: it removes white space and makes each
+// punctuation mark a piece.
 type bertWords struct{ props *unidata.Props }
 
 func (b bertWords) cut(dst []piece, p piece) []piece {
@@ -130,7 +129,7 @@ func (b bertWords) cut(dst []piece, p piece) []piece {
 	return dst
 }
 
-// one matches single characters.
+// one returns a scanner of single characters.
 func one(is func(rune) bool) scanner {
 	return func(s string, i int) int {
 		r, n := utf8.DecodeRuneInString(s[i:])
@@ -141,7 +140,7 @@ func one(is func(rune) bool) scanner {
 	}
 }
 
-// wordsAndSymbols matches \w+|[^\w\s]+.
+// wordsAndSymbols returns a scanner of \w+|[^\w\s]+.
 func wordsAndSymbols(props *unidata.Props) scanner {
 	kind := func(s string, i int) (word bool, n int) {
 		r, n := utf8.DecodeRuneInString(s[i:])
@@ -192,9 +191,8 @@ func readDigits(n *node) (preTokenizer, error) {
 	return s, nil
 }
 
-// unicodeScripts is the pre-tokenizer UnicodeScripts: it cuts where the script
-// changes. As in the library, characters of any script that stand before the
-// first of a certain one are lost.
+// unicodeScripts is the pre-tokenizer UnicodeScripts: it cuts where the script changes. As
+// in the library, characters without a script at the start of a text are lost.
 type unicodeScripts struct{}
 
 func (unicodeScripts) cut(dst []piece, p piece) []piece {
@@ -217,7 +215,7 @@ func (unicodeScripts) cut(dst []piece, p piece) []piece {
 	return dst
 }
 
-// fixedLength is the pre-tokenizer FixedLength: pieces of so many characters.
+// fixedLength is the pre-tokenizer FixedLength: it cuts after this many characters.
 type fixedLength int
 
 func readFixedLength(n *node) (preTokenizer, error) {

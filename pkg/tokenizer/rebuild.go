@@ -22,10 +22,9 @@ type rebuiltClass struct {
 	preTokenizer func(prefix, legacy bool) string
 	decoder      func(prefix bool) string
 	noPrefix     bool // add_prefix_space is false by default
-	// bytes: the vocabulary has <0x00> to <0xFF>, and unknown tokens in a row are
-	// one. unk: the unknown token is used.
+	// bytes sets byte_fallback and fuse_unk of the model. unk sets its unk_token.
 	bytes, unk bool
-	// post says which special tokens surround a text.
+	// post selects the special tokens around a text.
 	post rebuiltPost
 	// named holds the default special tokens of the class, by their names in
 	// tokenizer_config.json; extra holds further ones.
@@ -37,13 +36,13 @@ type rebuiltClass struct {
 // means that there is no such token.
 type namedToken struct{ role, content string }
 
-// A rebuiltPost says which special tokens a class puts around a text.
+// A rebuiltPost selects the special tokens that a class puts around a text.
 type rebuiltPost uint8
 
 const (
-	postOfFile rebuiltPost = iota // as the post-processor of tokenizer.json does
+	postOfFile rebuiltPost = iota // the post-processor of tokenizer.json
 	postNone
-	postBOS // bos_token in front
+	postBOS // bos_token before the text
 )
 
 const (
@@ -118,8 +117,8 @@ var rebuiltClasses = map[string]rebuiltClass{
 	"Qwen3_5Tokenizer": qwenClass(qwen3_5Words),
 }
 
-// otherRebuiltClasses lists further classes that transformers 5 builds by their own
-// rules, which this package does not know.
+// otherRebuiltClasses lists the classes of transformers 5 with rules of their own that
+// this package does not implement.
 var otherRebuiltClasses = strings.Fields(`Albert Bart Barthez Bert BigBird Blenderbot Camembert CLIP Deberta DebertaV2
 	Esmc Funnel Herbert Lasr LayoutLMv2 LayoutLMv3 LayoutXLM Luke MarkupLM MBart MBart50 MLuke MPNet Nllb Nougat OpenAIGPT
 	Parakeet Pegasus Reformer RemBert Roberta SeamlessM4T Siglip2 Splinter T5 Tipsv2 Udop VideoPrism Whisper XGLM XLMRoberta XLNet`)
@@ -128,8 +127,8 @@ func unsplitMetaspace(scheme string) string {
 	return `{"type":"Metaspace","replacement":"▁","prepend_scheme":"` + scheme + `","split":false}`
 }
 
-// blankDecoder returns a decoder that writes ▁ as a space and bytes as characters;
-// with prefix it also removes the space that was put in front.
+// blankDecoder returns a decoder that writes ▁ as a space and bytes as characters. With
+// prefix it also removes the space before the text.
 func blankDecoder(prefix bool) string {
 	s := `{"type":"Sequence","decoders":[{"type":"Replace","pattern":{"String":"▁"},"content":" "},{"type":"ByteFallback"},{"type":"Fuse"}`
 	if prefix {
@@ -172,14 +171,14 @@ func jsonString(s string) string {
 
 // A rebuilding replaces the components of a tokenizer.json by the components of a class.
 type rebuilding struct {
-	name   string // of the class
+	name   string // name of the class
 	class  rebuiltClass
-	config *node // tokenizer_config.json; nil: there is none
+	config *node // tokenizer_config.json; nil if absent
 }
 
-// rebuildingOf returns the rebuilding of a tokenizer.json in transformers 5; nil if
-// transformers 5 uses the file unchanged. config and model are tokenizer_config.json
-// and config.json, nil if they do not exist.
+// rebuildingOf returns how transformers 5 rebuilds a tokenizer.json, nil if it uses the
+// file unchanged. config and model are tokenizer_config.json and config.json, nil if
+// absent.
 func rebuildingOf(d *document, config, model *node) (*rebuilding, error) {
 	name, err := tokenizerClass(d.data, config, model)
 	if err != nil {
@@ -233,7 +232,7 @@ func (r *rebuilding) components(d *document, parts map[string]*node, m *modelFil
 	return nil
 }
 
-// component reads a component that is not in the document.
+// component parses the JSON text of a component that is not in the document.
 func (d *document) component(field, text string) (*node, error) {
 	own := &document{file: d.file, data: []byte(text), failed: d.failed}
 	return own.readNode(jsontext.NewDecoder(bytes.NewReader(own.data)), field)
@@ -271,13 +270,13 @@ func configToken(config *node, role string) (content string, ok bool) {
 	return n.text, true
 }
 
-// standardRoles are the roles that every class has, in the order in which their
-// tokens are added.
+// standardRoles lists the roles of every class, in the order in which their tokens are
+// added.
 var standardRoles = []string{"bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"}
 
-// addedTokens returns the added tokens in the order in which they get their ids.
-// First come the tokens of tokenizer_config.json (or of tokenizer.json if it has
-// none) by their ids, then the special tokens that are not among them.
+// addedTokens returns the added tokens in the order of their ids. First come the tokens of
+// tokenizer_config.json (or of tokenizer.json if it has none) by id, then the special
+// tokens that are not among them.
 func (r *rebuilding) addedTokens(list *node) ([]addedToken, error) {
 	tokens, err := r.listedTokens(list)
 	if err != nil {
@@ -312,7 +311,7 @@ func (r *rebuilding) addedTokens(list *node) ([]addedToken, error) {
 	return tokens, nil
 }
 
-// unknownID is the id of an added token that has none in any file.
+// unknownID marks an added token without an id in any file.
 const unknownID = ^uint32(0)
 
 // listedTokens returns the added tokens that the files list with their ids.

@@ -2,11 +2,11 @@ package tokenizer
 
 import "strings"
 
-// replace is the normalizer and the decoder Replace: matches of a pattern give
-// way to a text, in which nothing is special.
+// replace is the normalizer and the decoder Replace: it replaces matches of a pattern by a
+// literal text.
 type replace struct {
 	find    matcher
-	literal string // the pattern, if it is no regular expression
+	literal string // the pattern if it is literal, else ""
 	content string
 	blanks  bool // the pattern is the regular expression for several blanks
 }
@@ -53,8 +53,8 @@ func (r *replace) normalize(s string, most int) string {
 	return out.String()
 }
 
-// fits reports whether s is at most that long when r.literal, which is not empty, has
-// been replaced.
+// fits reports whether the result of replacing r.literal, which is not empty, in s has at
+// most this many bytes.
 func (r *replace) fits(s string, most int) bool {
 	growth := max(0, len(r.content)-len(r.literal))
 	matches := len(s) / len(r.literal) // or fewer

@@ -7,8 +7,8 @@ import (
 	"github.com/pa-tools/pa/pkg/tokenizer/internal/unidata"
 )
 
-// The regular expressions of the common tokenizers, as their files have them.
-// Each has a scanner, chosen when the text of the expression is exactly this.
+// The regular expressions of common tokenizers, as their files spell them. Each has a
+// scanner, which is used for exactly this spelling.
 const (
 	gpt2Pattern = `'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`
 
@@ -33,8 +33,8 @@ const (
 	o200kPattern = capitalWords + anyCaseContractions + `?|` + capitals + anyCaseContractions + `?|\p{N}{1,3}|` + slashSymbols + `|` + blanks
 )
 
-// knownPattern returns the scanner of a regular expression, nil if it has none.
-// Line ends may be written as themselves instead of escaped.
+// knownPattern returns the scanner of a regular expression, nil if it has none. Line ends
+// may be literal instead of escaped.
 func knownPattern(pattern string) scanner {
 	pattern = strings.NewReplacer("\r", `\r`, "\n", `\n`).Replace(pattern)
 	c := newClasses()
@@ -52,7 +52,7 @@ func knownPattern(pattern string) scanner {
 	case capitalWords + `|` + capitals + `|\p{N}|` + slashSymbols + `|` + blanks: // Mistral's tekken
 		return wordScanner{classes: c, capitals: true, digits: 1, slash: true}.scan
 	}
-	// cl100k (GPT-4), Llama 3, Qwen and their kin differ in three places.
+	// The patterns of cl100k (GPT-4), Llama 3, Qwen and others differ in three places.
 	for text, kind := range map[string]contractionKind{
 		anyCaseContractions: foldedContractions, asciiContractions: asciiCaseContractions, shortContractions: foldedContractions,
 	} {
@@ -76,7 +76,7 @@ func knownPattern(pattern string) scanner {
 	return nil
 }
 
-// skipTo returns the skip of an isolate at a pattern that matches little.
+// skipTo returns the skip function of an isolate for a pattern with rare matches, else nil.
 func skipTo(pattern string) func(s string, i int) int {
 	switch pattern {
 	case digitsPattern:
@@ -93,7 +93,7 @@ func skipTo(pattern string) func(s string, i int) int {
 	return nil
 }
 
-// classes looks up the classes of characters; ASCII in a table of its own.
+// classes looks up character classes, with a separate table for ASCII.
 type classes struct {
 	ascii [utf8.RuneSelf]uint8
 	props *unidata.Props
@@ -107,8 +107,7 @@ func newClasses() *classes {
 	return c
 }
 
-// at returns the classes of the character at s[i] and its length; 0, 0 at the
-// end.
+// at returns the classes of the character at s[i] and its length, or 0, 0 at the end.
 func (c *classes) at(s string, i int) (class uint8, size int) {
 	if i < len(s) && s[i] < utf8.RuneSelf {
 		return c.ascii[s[i]], 1
@@ -116,7 +115,7 @@ func (c *classes) at(s string, i int) (class uint8, size int) {
 	return c.props.ClassAt(s, i)
 }
 
-// run is the end of the characters from s[i] on that have one of the classes.
+// run returns the end of the run of characters from s[i] on that have one of the classes.
 func (c *classes) run(s string, i int, class uint8) int {
 	for i < len(s) {
 		if s[i] < utf8.RuneSelf {
@@ -135,7 +134,7 @@ func (c *classes) run(s string, i int, class uint8) int {
 	return i
 }
 
-// runWithout is the end of the characters from s[i] on that have none of the
+// runWithout returns the end of the run of characters from s[i] on without any of the
 // classes.
 func (c *classes) runWithout(s string, i int, class uint8) int {
 	for i < len(s) {
@@ -184,8 +183,8 @@ func (c *classes) gpt2(s string, i int) int {
 	return c.spaces(s, i)
 }
 
-// spaces scans \s+(?!\S)|\s+ where a white space character is at s[i]: all of
-// them but the last, unless the text ends there or there is but one.
+// spaces scans \s+(?!\S)|\s+ from a white space character at s[i]: the whole run without
+// its last character. It includes the last one at the end of the text and in a run of one.
 func (c *classes) spaces(s string, i int) int {
 	end := c.run(s, i, unidata.Space)
 	if end == len(s) {
@@ -198,8 +197,8 @@ func (c *classes) spaces(s string, i int) int {
 	return end
 }
 
-// blanks scans \s*[\r\n]+|\s+(?!\S)|\s+: up to the last line end of the run, else
-// as spaces.
+// blanks scans \s*[\r\n]+|\s+(?!\S)|\s+: up to the last line end of the run. A run
+// without a line end is scanned by spaces.
 func (c *classes) blanks(s string, i int) int {
 	end := c.run(s, i, unidata.Space)
 	if at := strings.LastIndexAny(s[i:end], "\r\n"); at >= 0 {
@@ -214,7 +213,7 @@ func (c *classes) blanks(s string, i int) int {
 // digits scans \p{N}{1,3}.
 func (c *classes) digits(s string, i int) int { return c.numbers(s, i, 3) }
 
-// numbers is the end of at most limit numeric characters.
+// numbers returns the end of at most limit numeric characters.
 func (c *classes) numbers(s string, i, limit int) int {
 	for range limit {
 		class, n := c.at(s, i)
@@ -226,11 +225,10 @@ func (c *classes) numbers(s string, i, limit int) int {
 	return i
 }
 
-// hanFirst is the lowest first byte of what han matches.
+// hanFirst is the lowest first byte of the matches of han.
 const hanFirst = 0xE3
 
-// scanHan scans a run of Han, Hiragana and Katakana, as far as the expression
-// han goes.
+// scanHan scans the pattern han.
 func scanHan(s string, i int) int {
 	for i < len(s) && s[i] >= hanFirst {
 		r, n := utf8.DecodeRuneInString(s[i:])
@@ -242,8 +240,7 @@ func scanHan(s string, i int) int {
 	return i
 }
 
-// deepseek scans deepseekPattern. Numbers and control characters that nothing
-// takes in are in no match.
+// deepseek scans deepseekPattern. Numbers and some control characters are in no match.
 func (c *classes) deepseek(s string, i int) int {
 	const symbol = unidata.Punct | unidata.Symbol
 	class, n := c.at(s, i)
@@ -281,7 +278,7 @@ func asciiLetters(s string, i int) int {
 	return i
 }
 
-// contractionKind says which of 's 't 're 've 'm 'll 'd count.
+// contractionKind selects how 's 't 're 've 'm 'll 'd match.
 type contractionKind uint8
 
 const (
@@ -290,7 +287,7 @@ const (
 	foldedContractions                    // also with ſ (U+017F), which folds to s
 )
 
-// asciiContraction is the end of a contraction at s[i], i if there is none.
+// asciiContraction returns the end of a contraction at s[i], or i.
 func asciiContraction(s string, i int, anyCase bool) int {
 	if s[i] != '\'' || i+1 >= len(s) {
 		return i
@@ -320,19 +317,19 @@ func asciiContraction(s string, i int, anyCase bool) int {
 	return i
 }
 
-// A wordScanner scans the patterns of cl100k, o200k and those made after them:
+// A wordScanner scans the patterns of cl100k and o200k and their variants:
 //
 //	contractions | words | \p{N}{1,digits} | symbols | blanks
 //
-// where o200k's words cut before a capital that follows a small letter, and end
-// in the contraction.
+// Words of o200k end before a capital after a small letter, and include a contraction at
+// their end.
 type wordScanner struct {
 	*classes
 	contractions contractionKind
-	capitals     bool // words as in o200k, with the contraction behind
+	capitals     bool // words as in o200k
 	marks        bool // \p{M} belongs to words
 	digits       int
-	slash        bool // symbols go on over / as over line ends
+	slash        bool // a run of symbols includes / as it includes line ends
 }
 
 func (w wordScanner) scan(s string, i int) int {
@@ -401,8 +398,8 @@ func (w wordScanner) word(s string, i int, class uint8, n int) int {
 	return w.run(s, i, letters)
 }
 
-// capitalWord scans o200k's two kinds of words. Each tries to start with a
-// character that is no letter, then without it; a mark can be either.
+// capitalWord scans o200k's two kinds of words. Each kind first tries to start with a
+// character that is not a letter, then without it. A mark can be either.
 func (w wordScanner) capitalWord(s string, i int, class uint8, n int) int {
 	lead := leads(s, i, class)
 	end := i
@@ -424,14 +421,14 @@ func (w wordScanner) capitalWord(s string, i int, class uint8, n int) int {
 	return end
 }
 
-// capitalsThenSmall scans [upper]*[lower]+ from s[at], where letters without
-// case and marks are both; none if there is no match.
+// capitalsThenSmall scans [upper]*[lower]+ from s[at]. Letters without case and marks belong
+// to both classes. It returns none if there is no match.
 func (w wordScanner) capitalsThenSmall(s string, at, none int) int {
 	upper := w.run(s, at, unidata.Upper)
 	if end := w.run(s, upper, unidata.Lower); end > upper {
 		return end
 	}
-	// Give back capitals, until the last is one that counts as small too.
+	// Give back capitals until the last one also counts as a small letter.
 	for upper > at {
 		_, n := utf8.DecodeLastRuneInString(s[at:upper])
 		if class, _ := w.at(s, upper-n); class&unidata.Lower != 0 {
@@ -442,8 +439,8 @@ func (w wordScanner) capitalsThenSmall(s string, at, none int) int {
 	return none
 }
 
-// capitalsOnly scans [upper]+[lower]* where no lower follows, or it would have
-// been capitalsThenSmall's.
+// capitalsOnly scans [upper]+[lower]* where no lower follows; capitalsThenSmall matches the
+// other cases. It returns none if there is no match.
 func (w wordScanner) capitalsOnly(s string, at, none int) int {
 	if end := w.run(s, at, unidata.Upper); end > at {
 		return end

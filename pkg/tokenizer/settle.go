@@ -7,28 +7,27 @@ import (
 	"github.com/pa-tools/pa/pkg/tokenizer/internal/unidata"
 )
 
-// A settler finds where a text can be cut so that what stands before has its ids
-// for good, whatever follows, and what follows has the ids that it would have
-// behind it. nil cuts nowhere.
+// A settler finds positions where a growing text can be cut: the ids before the cut are
+// final, and the text after it has the same ids with or without the text before. A nil
+// settler cuts nowhere.
 //
-// There are two kinds of places: before a blank, behind something that is not
-// white, when normalizer and pre-tokenizer look at single characters only and
-// pieces end there; and where no merge goes across, when there is no
-// pre-tokenizer and the normalizer does nothing but write blanks as marks.
+// There are two kinds of positions. The first is a blank after a character that is not
+// white space, if normalizer and pre-tokenizer look only at single characters and a piece
+// ends there. The second is a position that no merge crosses, if there is no
+// pre-tokenizer and the normalizer only writes blanks as marks.
 type settler struct {
 	added *addedTokens
-	// addedJoins has the neighbours within added tokens, singleWord their first
-	// characters where they ask what stands before.
+	// addedJoins holds the pairs of characters within added tokens. singleWord holds
+	// the first characters of tokens that depend on the character before.
 	addedJoins *joinTable
 	singleWord map[rune]bool
-	// common: only behind characters of which every normalizer makes something
-	// that is not white, and which nothing takes together with a blank.
+	// common restricts cuts to positions after characters for which isCommon is true.
 	common bool
-	// cutter is set when pieces are cut by the model alone.
+	// cutter is set if only the model cuts pieces.
 	cutter *bpe
 }
 
-// settledPart is the length of the part of text that is settled.
+// settledPart returns the length of the prefix of text whose ids are final.
 func (s *settler) settledPart(text []byte) int {
 	if s == nil {
 		return 0
@@ -46,8 +45,8 @@ func (s *settler) settledPart(text []byte) int {
 	return 0
 }
 
-// cuts reports whether text can be cut between two characters; those that are
-// cut short are U+FFFD.
+// cuts reports whether text can be cut between two characters. An incomplete character is
+// U+FFFD.
 func (s *settler) cuts(before, after rune) bool {
 	switch {
 	case before == utf8.RuneError || after == utf8.RuneError,
@@ -61,8 +60,9 @@ func (s *settler) cuts(before, after rune) bool {
 	return true
 }
 
-// isCommon reports whether r is a visible character of ASCII, or of the main part
-// of a script, none of which is written in one with the next character.
+// isCommon reports whether r is a visible ASCII character or in the main block of a
+// script. Every normalizer turns such a character into something that is not white space,
+// and nothing combines it with a following blank.
 func isCommon(r rune) bool {
 	for _, part := range [][2]rune{
 		{'!', '~'},
@@ -83,13 +83,13 @@ func isCommon(r rune) bool {
 	return false
 }
 
-// newSettler finds out how text of a tokenizer can be cut.
+// newSettler returns the settler of a tokenizer, nil if text cannot be cut.
 func newSettler(t *Tokenizer) *settler {
 	s := &settler{added: t.added, singleWord: map[rune]bool{}}
 	var texts [][2]string
 	asWritten := t.normalizer == nil || onlyMarks(t.normalizer)
 	for _, a := range t.added.byID {
-		// Else a normalized token may be written in other ways in the text.
+		// Otherwise the text may spell a normalized token in several ways.
 		if a.normalized && !asWritten && strings.ContainsFunc(a.written, func(r rune) bool { return r == wordMark || t.added.props.Is(unidata.White, r) }) {
 			return nil
 		}
@@ -117,8 +117,8 @@ func newSettler(t *Tokenizer) *settler {
 	return s
 }
 
-// localNormalizer reports whether a normalizer looks at single characters, if need
-// be only behind common ones, and whether it writes blanks as marks.
+// localNormalizer reports whether a normalizer looks only at single characters (local),
+// whether that holds only after common characters, and whether it writes blanks as marks.
 func localNormalizer(n normalizer) (local, common, marks bool) {
 	switch n := n.(type) {
 	case nil, unicodeForm, lowercase, prepend:
@@ -146,8 +146,7 @@ func localNormalizer(n normalizer) (local, common, marks bool) {
 	return false, false, false
 }
 
-// onlyMarks reports whether a normalizer writes blanks as marks and does nothing
-// else.
+// onlyMarks reports whether a normalizer only writes blanks as marks.
 func onlyMarks(n normalizer) bool {
 	switch n := n.(type) {
 	case prepend, blankNormalizer:
@@ -165,8 +164,8 @@ func onlyMarks(n normalizer) bool {
 	return false
 }
 
-// localPreTokenizer reports whether a pre-tokenizer never looks over a blank that
-// begins a piece, and whether a piece begins at each such blank.
+// localPreTokenizer reports whether a pre-tokenizer never looks across a blank that starts
+// a piece, and whether a piece starts at each such blank.
 func localPreTokenizer(p preTokenizer, marks bool) (local, cuts bool) {
 	switch p := p.(type) {
 	case isolate:
@@ -190,8 +189,8 @@ func localPreTokenizer(p preTokenizer, marks bool) (local, cuts bool) {
 	return false, false
 }
 
-// withoutStart is a normalizer for the rest of a text whose first part has been
-// normalized.
+// withoutStart returns the normalizer for the text after a cut: without the steps that
+// concern the start of a text.
 func withoutStart(n normalizer) normalizer {
 	switch n := n.(type) {
 	case prepend:

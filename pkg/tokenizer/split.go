@@ -1,14 +1,14 @@
 package tokenizer
 
-// A behavior says what becomes of the matches that a piece is split at.
+// A behavior defines what happens to the matches at which a piece is split.
 type behavior uint8
 
 const (
-	isolated behavior = iota // a piece of their own
+	isolated behavior = iota // each match is a piece
 	removed
 	mergedWithPrevious
 	mergedWithNext
-	contiguous // neighbouring matches are one piece
+	contiguous // adjacent matches form one piece
 )
 
 var behaviors = map[string]behavior{
@@ -31,14 +31,14 @@ func readBehavior(n *node) (behavior, error) {
 	return b, nil
 }
 
-// split is the pre-tokenizer Split, and what most others are made of.
+// split is the pre-tokenizer Split, and the base of most others.
 type split struct {
 	find     matcher
 	behavior behavior
-	// invert makes matches of what is between matches, and the reverse.
+	// invert swaps matches and the text between matches.
 	invert bool
-	// local: what it cuts on one side of a blank does not depend on the other
-	// side. cutsBlanks: it cuts before each blank that follows something else.
+	// local means that cuts on one side of a blank do not depend on the other side.
+	// cutsBlanks means that it cuts before each blank after another character.
 	local, cutsBlanks bool
 }
 
@@ -67,11 +67,12 @@ func readSplit(n *node) (preTokenizer, error) {
 	return s, nil
 }
 
-// isolate is a split at the matches of a scanner that makes pieces of the
-// matches and of what is between them: the common case, without a detour.
+// isolate splits at the matches of a scanner; matches and the text between them are
+// pieces. It is the common case of split, and faster.
 type isolate struct {
 	scan scanner
-	// skip is where, from s[i] on, scan may find something; nil: anywhere.
+	// skip returns the first position from s[i] on where scan can match; nil if that is
+	// every position.
 	skip func(s string, i int) int
 }
 
@@ -84,8 +85,8 @@ func (s isolate) cut(dst []piece, p piece) []piece {
 	return dst
 }
 
-// next is the end of the piece that starts at text[i]: of a match, or of what
-// stands before the next one.
+// next returns the end of the piece that starts at text[i]: of a match, or of the text
+// before the next match.
 func (s isolate) next(text string, i int) int {
 	if end := s.scan(text, i); end > i {
 		return end
@@ -101,7 +102,7 @@ func (s isolate) next(text string, i int) int {
 	return i
 }
 
-// A span is a part of a text, a match or what is between matches.
+// A span is a match, or the text between two matches.
 type span struct {
 	start, end int
 	match      bool

@@ -1,12 +1,12 @@
 package tokenizer
 
-// A template is a post-processor: the special tokens around the ids of a text,
-// which stand where ids is nil. The zero value adds none.
+// A template is a post-processor: the special tokens around the ids of a text. A nil
+// template adds none.
 type template []templatePart
 
 type templatePart struct {
 	ids      []uint32
-	sequence bool // the text stands here
+	sequence bool // the position of the text
 }
 
 func (t template) apply(ids []uint32) []uint32 {
@@ -24,8 +24,7 @@ func (t template) apply(ids []uint32) []uint32 {
 	return out
 }
 
-// readTemplate builds the template that the description of a post-processor
-// asks for.
+// readTemplate builds the template of a post-processor.
 func readTemplate(n *node) (template, error) {
 	if n.isNull() {
 		return nil, nil
@@ -119,7 +118,7 @@ func readTemplateProcessing(n *node) (template, error) {
 	return t, nil
 }
 
-// readTemplateSequence reads a Sequence, of which one may add tokens.
+// readTemplateSequence reads a Sequence. At most one of its members may add tokens.
 func readTemplateSequence(n *node) (template, error) {
 	values, err := n.wantArray("processors")
 	if err != nil {

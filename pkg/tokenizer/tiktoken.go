@@ -11,14 +11,14 @@ import (
 	"strings"
 )
 
-// A .tiktoken file is a list of tokens and ranks, which are the ids; what else a
-// tokenizer is made of goes by the name of the file.
+// A tiktokenKind holds what a .tiktoken file, a list of tokens and ranks, does not: the
+// pattern that cuts text and the special tokens. The name of the file selects it.
 type tiktokenKind struct {
 	pattern string
 	special map[string]uint32
 }
 
-// cl100kPattern is GPT-4's, in the words of tokenizer.json files.
+// cl100kPattern is the pattern of GPT-4, in the syntax of tokenizer.json files.
 const cl100kPattern = anyCaseContractions + `|` + letterWords + `|\p{N}{1,3}|` + symbols + `|` + blanks
 
 var tiktokenKinds = map[string]tiktokenKind{
@@ -30,9 +30,8 @@ var tiktokenKinds = map[string]tiktokenKind{
 	"o200k_base": {o200kPattern, map[string]uint32{"<|endoftext|>": 199999, "<|endofprompt|>": 200018}},
 }
 
-// parseTiktoken reads a .tiktoken file. What it does not contain, the pattern
-// that cuts text and the special tokens, goes by its name, which must be that
-// of one of OpenAI's encodings.
+// parseTiktoken reads a .tiktoken file. Its name must be the name of one of OpenAI's
+// encodings, which selects the pattern and the special tokens.
 func parseTiktoken(name string, data []byte) (*Tokenizer, error) {
 	encoding := strings.TrimSuffix(filepath.Base(name), ".tiktoken")
 	kind, ok := tiktokenKinds[encoding]
@@ -67,7 +66,7 @@ func parseTiktoken(name string, data []byte) (*Tokenizer, error) {
 	return t, nil
 }
 
-// readRanks reads lines of a token in base64, a blank and a rank.
+// readRanks reads lines that hold a token in base64, a blank and a rank.
 func readRanks(name string, data []byte) (*vocab, error) {
 	v := newVocab(bytes.Count(data, []byte{'\n'}))
 	fail := func(line int, text string) error {
@@ -105,8 +104,8 @@ func readRanks(name string, data []byte) (*vocab, error) {
 	return v, nil
 }
 
-// rankedPairs makes the merges that ranks imply: any two tokens that make
-// another when put together can merge, and its rank is theirs.
+// rankedPairs returns the merges that the ranks imply: two tokens merge if their
+// concatenation is a token, with its rank.
 func rankedPairs(v *vocab) *pairTable {
 	t := newPairTable(4 * v.size())
 	for id, token := range v.byID {

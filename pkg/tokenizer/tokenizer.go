@@ -8,29 +8,28 @@ import (
 	"sync"
 )
 
-// A Tokenizer turns text into the ids of its tokens and back. It may be used by
-// several goroutines at once.
+// A Tokenizer turns text into token ids and back. It is safe for concurrent use.
 type Tokenizer struct {
 	name  string
 	hash  string
-	class string // that rebuilt it; "": none did
+	class string // class of transformers 5 that replaced components; "" for none
 	notes []string
 
 	added        *addedTokens
-	normalizer   normalizer   // nil: none
-	preTokenizer preTokenizer // nil: none
+	normalizer   normalizer   // nil for none
+	preTokenizer preTokenizer // nil for none
 	model        model
-	cutter       wordCutter // the model, if it can cut pieces; else nil
+	cutter       wordCutter // the model if it can cut pieces, else nil
 	post         template
-	decoder      decoder // nil: tokens with blanks between them
-	asksStart    bool    // some Metaspace asks which piece starts the text
+	decoder      decoder // nil joins tokens with blanks
+	asksStart    bool    // some Metaspace needs to know which piece starts the text
 
-	// settler finds where text can be cut; continuing normalizes what stands
-	// behind the cut.
+	// settler finds where a growing text can be cut. continuing normalizes the text
+	// after the cut.
 	settler    *settler
 	continuing normalizer
 
-	failed *failure // nil: nothing can fail
+	failed *failure // nil if no text can fail
 
 	seed    maphash.Seed
 	words   *wordTable
@@ -40,7 +39,7 @@ type Tokenizer struct {
 	idle []*encoder
 }
 
-// finish prepares what the steps of a tokenizer imply.
+// finish computes what follows from the components: hash, word table, settler.
 func (t *Tokenizer) finish(data []byte) {
 	sum := sha256.Sum256(data)
 	t.hash = hex.EncodeToString(sum[:])
@@ -55,27 +54,26 @@ func (t *Tokenizer) finish(data []byte) {
 	t.maxIdle = runtime.GOMAXPROCS(0)
 }
 
-// Name is what the tokenizer was loaded from: the file as it was named.
+// Name returns the name of the file that the tokenizer was read from.
 func (t *Tokenizer) Name() string { return t.name }
 
-// Hash is the SHA-256 of the file that the tokenizer was read from, in hex.
+// Hash returns the SHA-256 of that file in hexadecimal.
 func (t *Tokenizer) Hash() string { return t.hash }
 
-// Class is the class of transformers 5 that made the tokenizer by rules of its own,
-// such as "LlamaTokenizer". It is empty for a tokenizer.json that counts as it is
-// written; both readings are then the same.
+// Class returns the class of transformers 5 that replaced components of the file, such
+// as "LlamaTokenizer". It is empty if the file is used unchanged; both readings are then
+// the same.
 func (t *Tokenizer) Class() string { return t.class }
 
-// Notes are remarks about the file that a user should see once: what is slower
-// than it could be, what the file says and does not mean.
+// Notes returns remarks about the file that a user should see once, such as slow regular
+// expressions and ids that have no effect.
 func (t *Tokenizer) Notes() []string { return t.notes }
 
-// Err returns why a text could not be encoded, counted or decoded, and nil as long as
-// there was none. It returns the first such error for as long as the Tokenizer lives.
-// There are two kinds. A regular expression of the file may take more than a few
-// seconds on a text. The file's normalizers or decoders may make a text so long that
-// memory would run out: more than 1 MiB, and more than 16 times the text or 256 MiB.
-// Do not use the results for that text, nor results of calls that ran at the same time.
+// Err returns the first error of encoding, counting or decoding since the tokenizer was
+// loaded, or nil. There are two kinds of errors. A regular expression of the file takes
+// too long. Or normalizers or decoders make a text so long that memory could run out:
+// more than 1 MiB, and more than 16 times the text or 256 MiB. The results for that text,
+// and of calls that ran at the same time, are invalid.
 func (t *Tokenizer) Err() error {
 	if t.failed == nil {
 		return nil
@@ -83,21 +81,21 @@ func (t *Tokenizer) Err() error {
 	return t.failed.get()
 }
 
-// Encode returns the ids of a text, without the special tokens that the model
-// expects around it. Special tokens that stand in the text are recognized.
+// Encode returns the ids of a text, without the special tokens that the model expects
+// around it. It recognizes special tokens within the text.
 func (t *Tokenizer) Encode(text string) []uint32 {
 	return t.AppendEncode(nil, text)
 }
 
-// AppendEncode is Encode, appending to dst.
+// AppendEncode appends the ids of a text to dst; see Encode.
 func (t *Tokenizer) AppendEncode(dst []uint32, text string) []uint32 {
 	e := t.encoder()
 	defer t.release(e)
 	return e.encode(dst, text, true)
 }
 
-// Count is the number of ids that Encode returns. It allocates nothing for
-// most tokenizers.
+// Count returns the number of ids that Encode returns. With most tokenizers it does not
+// allocate.
 func (t *Tokenizer) Count(text string) int {
 	e := t.encoder()
 	defer t.release(e)
@@ -120,16 +118,15 @@ func (t *Tokenizer) TryCount(text string) (int, error) {
 	return n, nil
 }
 
-// AddSpecial returns ids with the special tokens around them that the file's
-// post-processor puts around a single text, such as <s> or [CLS] and [SEP].
+// AddSpecial returns ids with the special tokens of the file's post-processor for a
+// single text around them, such as <s>, or [CLS] and [SEP].
 func (t *Tokenizer) AddSpecial(ids []uint32) []uint32 { return t.post.apply(ids) }
 
-// Decode returns the text of ids. Ids that are no token's are left out, special
-// tokens too if skipSpecial. Bytes that make no UTF-8 are replaced by U+FFFD,
-// as in the library.
+// Decode returns the text of ids. It ignores unknown ids, and special tokens if
+// skipSpecial. As in the library, bytes that are not UTF-8 become U+FFFD.
 //
-// Decoding is no exact reverse of encoding for every tokenizer: a normalizer
-// may have lost something, and some decoders strip a blank at the start.
+// Decode does not always invert Encode: normalizers lose information, and some decoders
+// remove a blank at the start.
 func (t *Tokenizer) Decode(ids []uint32, skipSpecial bool) string {
 	tokens := make([]string, 0, len(ids))
 	v := t.model.vocabulary()
@@ -153,8 +150,8 @@ func (t *Tokenizer) Decode(ids []uint32, skipSpecial bool) string {
 	return text
 }
 
-// Token returns the token of an id as the file writes it; ok is false if there
-// is none.
+// Token returns the token of an id in the spelling of the file. ok is false if there is
+// none.
 func (t *Tokenizer) Token(id uint32) (token string, ok bool) {
 	if a := t.added.byID[id]; a != nil {
 		return a.content, true
@@ -162,7 +159,7 @@ func (t *Tokenizer) Token(id uint32) (token string, ok bool) {
 	return t.model.vocabulary().token(id)
 }
 
-// ID returns the id of a token as the file writes it; ok is false if there is
+// ID returns the id of a token in the spelling of the file. ok is false if there is
 // none.
 func (t *Tokenizer) ID(token string) (id uint32, ok bool) {
 	if id, ok = t.added.ids[token]; ok {

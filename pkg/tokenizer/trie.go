@@ -1,19 +1,18 @@
 package tokenizer
 
-// A trie finds strings that text starts with. Its edges are in one table with
-// open addressing, so that a step costs one probe and a vocabulary of 100 000
-// tokens a few megabytes.
+// A trie finds the strings that are prefixes of a text. Its edges are in one table with
+// open addressing: a step costs one probe, and 100,000 tokens take a few megabytes.
 type trie struct {
 	edges []edge // length is a power of two
 	used  int
-	// value of each node, -1 where no string ends; node 0 is the root.
+	// values holds the value of each node, -1 where no string ends. Node 0 is the root.
 	values []int32
-	// first has the first bytes of all strings.
+	// first marks the first bytes of all strings.
 	first [256]bool
 }
 
-// An edge leads from a node by a byte to a child. child 0 is an empty slot: the
-// root is nobody's child.
+// An edge leads from a node to a child for a byte. A slot with child 0, the root, is
+// empty.
 type edge struct {
 	from  uint32 // node<<8 | byte
 	child uint32
@@ -35,8 +34,8 @@ func (t *trie) slot(from uint32) *edge {
 	}
 }
 
-// add puts s into the trie; a later value replaces an earlier one. It reports
-// false when the trie is full.
+// add enters s. A later value replaces an earlier one. add returns false if the trie is
+// full.
 func (t *trie) add(s string, value int32) bool {
 	if s == "" {
 		return true
@@ -74,14 +73,14 @@ func (t *trie) grow() {
 	}
 }
 
-// step follows the edge of c from a node; ok is false where there is none.
+// step follows the edge for c. ok is false if there is none.
 func (t *trie) step(node uint32, c byte) (child uint32, ok bool) {
 	child = t.slot(node<<8 | uint32(c)).child
 	return child, child != 0
 }
 
-// longest is the value of the longest string that s[i:] starts with, and where
-// it ends; -1 if there is none.
+// longest returns the value and the end of the longest string that is a prefix of s[i:].
+// The value is -1 if there is none.
 func (t *trie) longest(s string, i int) (value int32, end int) {
 	value = -1
 	node := uint32(0)

@@ -5,9 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// unigram is the model Unigram: the way through the piece whose tokens have the
-// highest sum of scores (Viterbi). Among equals it keeps the one it finds
-// first, as the library does.
+// unigram is the model Unigram: the segmentation with the highest sum of scores, found by
+// the Viterbi algorithm. Of equal ones it keeps the first one found, as the library does.
 type unigram struct {
 	vocab        *vocab
 	scores       []float64
@@ -15,10 +14,10 @@ type unigram struct {
 	unk          uint32
 	unkScore     float64
 	byteFallback bool
-	fallbackID   [256]int64 // -1: not in the vocabulary
+	fallbackID   [256]int64 // -1 for a byte outside the vocabulary
 }
 
-// unkPenalty is how much worse than the worst token an unknown character is.
+// unkPenalty is the difference between the lowest score and that of an unknown character.
 const unkPenalty = 10
 
 func readUnigram(m *modelFile) (model, error) {
@@ -51,15 +50,15 @@ func readUnigram(m *modelFile) (model, error) {
 
 func (u *unigram) vocabulary() *vocab { return u.vocab }
 
-// words is none: whether a token is the best way through its own text takes as
-// long to find out as to encode it, which the cache does once.
+// words returns none: finding out whether a token is the best segmentation of its own text
+// takes as long as encoding it.
 func (u *unigram) words() (pieces []string, ids []uint32) { return nil, nil }
 
-// A pathNode is the best way found to a place in the piece: its score, the
-// token that ends there and where that starts.
+// A pathNode is the best segmentation up to a position in the piece: its score, and the
+// last token with its start.
 type pathNode struct {
 	score float64
-	start int32 // -1: no way yet
+	start int32 // -1 if none was found yet
 	id    uint32
 }
 
@@ -96,7 +95,7 @@ func (u *unigram) encode(dst []uint32, piece string, s *scratch) []uint32 {
 		}
 		i += size
 	}
-	// Back along the way; a run of unknown characters is one.
+	// Go back from the end. A run of unknown characters is one token.
 	start := len(dst)
 	for end := len(piece); end > 0; {
 		n := nodes[end]
@@ -115,10 +114,9 @@ func (u *unigram) encode(dst []uint32, piece string, s *scratch) []uint32 {
 	return dst
 }
 
-// unknown appends, in reverse, the ids of a text that the best way calls
-// unknown.
+// unknown appends the ids of unknown text in reverse order.
 func (u *unigram) unknown(dst []uint32, text string) []uint32 {
-	if id, ok := u.vocab.id(text); ok { // the unknown token, spelt out
+	if id, ok := u.vocab.id(text); ok { // the text spells the unknown token
 		return append(dst, id)
 	}
 	if !u.byteFallback {

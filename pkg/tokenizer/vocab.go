@@ -4,13 +4,13 @@ import (
 	"hash/maphash"
 )
 
-// maxID bounds the ids of a vocabulary, whose tokens are in a slice by id. The
-// largest vocabularies in use have some 260 000.
+// maxID bounds the ids of a vocabulary, which index a slice. The largest vocabularies in
+// use have about 260,000 tokens.
 const maxID = 1 << 22
 
 // A vocab maps tokens to ids and back.
 type vocab struct {
-	byID    []string // "" for a hole, and for a token that is the empty string
+	byID    []string // "" for an unused id and for an empty token; see present
 	ids     map[string]uint32
 	present []bool
 }
@@ -19,8 +19,7 @@ func newVocab(n int) *vocab {
 	return &vocab{ids: make(map[string]uint32, n)}
 }
 
-// add puts in a token; an id that is given twice keeps its last token for
-// decoding.
+// add enters a token. The last token of an id is used for decoding.
 func (v *vocab) add(token string, id uint32) {
 	for int(id) >= len(v.byID) {
 		v.byID = append(v.byID, "")
@@ -31,7 +30,7 @@ func (v *vocab) add(token string, id uint32) {
 	v.ids[token] = id
 }
 
-// size is the number of different tokens, as the library counts them.
+// size returns the number of distinct tokens, as the library counts them.
 func (v *vocab) size() int { return len(v.ids) }
 
 func (v *vocab) id(token string) (uint32, bool) {
@@ -51,7 +50,7 @@ func (v *vocab) byteTokens() (ids [256]int64) {
 	return ids
 }
 
-// token is the token of an id; ok is false for a hole.
+// token returns the token of an id. ok is false for an unused id.
 func (v *vocab) token(id uint32) (string, bool) {
 	if int(id) >= len(v.byID) || !v.present[id] {
 		return "", false
@@ -59,23 +58,21 @@ func (v *vocab) token(id uint32) (string, bool) {
 	return v.byID[id], true
 }
 
-// A wordTable finds the id of a piece that is one token. It does what a map
-// would do in a third of the time: the hash is taken once, for this table and
-// the cache, and slots hold part of it.
+// A wordTable maps pieces that are one token to ids. It takes a third of the time of a
+// map, because the table and the cache share one hash, and slots hold a part of it.
 type wordTable struct {
 	slots []wordSlot // length is a power of two
 	words []string
 }
 
-// A wordSlot is empty when word is 0; else words[word-1] may be what is sought.
+// A wordSlot is empty if word is 0; otherwise it is for words[word-1].
 type wordSlot struct {
 	hash uint32
 	word uint32
 	id   uint32
 }
 
-// newWordTable makes a table of words[i] → ids[i]. hash must be the one that
-// lookups use.
+// newWordTable builds the table words[i] → ids[i]. find needs hashes with the same seed.
 func newWordTable(words []string, ids []uint32, seed maphash.Seed) *wordTable {
 	size := 16
 	for size < 2*len(words) {

@@ -5,13 +5,13 @@ import (
 	"unicode/utf8"
 )
 
-// wordPiece is the model WordPiece: from the left, the longest token that the
-// rest of the piece starts with; behind the first, tokens with the prefix. A
-// piece that cannot be written so, or that is too long, is the unknown token.
+// wordPiece is the model WordPiece. From left to right, it takes the longest token that
+// matches; after the first token, only tokens with the prefix match. A piece that cannot
+// be covered, or that is too long, is the unknown token.
 type wordPiece struct {
 	vocab    *vocab
-	first    *trie // tokens as they are
-	rest     *trie // tokens with the prefix, without it
+	first    *trie // all tokens
+	rest     *trie // tokens with the prefix, stored without it
 	unk      uint32
 	maxChars int
 }
@@ -43,7 +43,7 @@ func readWordPiece(m *modelFile) (model, error) {
 	return w, nil
 }
 
-// unknownToken is the id of unk_token, which must be in the vocabulary.
+// unknownToken returns the id of unk_token, which must be in the vocabulary.
 func (m *modelFile) unknownToken() (uint32, error) {
 	if m.vocab == nil {
 		return 0, m.errorf(`"vocab" is missing`)
@@ -88,7 +88,7 @@ func (w *wordPiece) encode(dst []uint32, piece string, _ *scratch) []uint32 {
 	return dst
 }
 
-// wordLevel is the model WordLevel: a piece is a token or unknown.
+// wordLevel is the model WordLevel: a piece is a token or the unknown token.
 type wordLevel struct {
 	vocab *vocab
 	unk   uint32

@@ -8,35 +8,35 @@ import (
 	"strings"
 )
 
-// A repo is a model on the hub and in the cache.
+// A repo is a repository on the hub and in the cache.
 type repo struct {
 	Config
 	name string
-	dir  string // in the cache
+	dir  string // folder in the cache
 }
 
-// tokenizerFile is the file that a tokenizer cannot do without; the others are
-// fetched if they are there. config.json names the kind of the model, by which
-// transformers 5 chooses how to read the tokenizer.
+// tokenizerFile is the required file of a tokenizer. otherFiles are downloaded if they
+// exist; config.json names the model type, by which transformers 5 selects the class of
+// the tokenizer.
 const tokenizerFile = "tokenizer.json"
 
 var otherFiles = []string{"tokenizer_config.json", "config.json"}
 
-// cached returns the folder of the cache that has the tokenizer, "" if none.
+// cached returns the folder of the tokenizer in the cache, "" if there is none.
 func (r repo) cached() string {
 	dir := r.snapshot()
 	if dir == "" {
 		return ""
 	}
-	// Stat follows the link: one to a blob that was deleted does not count.
+	// Stat follows the link, so a link to a deleted blob does not count.
 	if _, err := os.Stat(filepath.Join(dir, tokenizerFile)); err != nil {
 		return ""
 	}
 	return dir
 }
 
-// snapshot returns where the files of the revision are if any are in the cache,
-// "" if its name can be no folder's.
+// snapshot returns the folder for the files of the revision, which need not exist; "" if
+// the revision has no valid name.
 func (r repo) snapshot() string {
 	commit := r.revision()
 	if ref, err := os.ReadFile(filepath.Join(r.dir, "refs", filepath.FromSlash(r.revision()))); err == nil {
@@ -48,15 +48,15 @@ func (r repo) snapshot() string {
 	return filepath.Join(r.dir, "snapshots", filepath.FromSlash(commit))
 }
 
-// A file is one of a repo, as the hub gave it.
+// A file is a file of a repo, as downloaded.
 type file struct {
 	name   string
-	commit string // the commit it is of
-	etag   string // names its content
+	commit string // commit of the file
+	etag   string // identifies the content
 	data   []byte
 }
 
-// store puts files of one commit into the cache and returns their folder.
+// store writes files of one commit to the cache and returns their folder.
 func (r repo) store(files []file) (string, error) {
 	commit := files[0].commit
 	dir := filepath.Join(r.dir, "snapshots", commit)
@@ -78,8 +78,7 @@ func (r repo) store(files []file) (string, error) {
 	return dir, nil
 }
 
-// writeFile writes a file that others may be reading or writing: it is whole
-// or not there.
+// writeFile writes a file atomically: other processes see the complete file or none.
 func writeFile(path string, data []byte) (err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
@@ -100,8 +99,7 @@ func writeFile(path string, data []byte) (err error) {
 	return os.Rename(tmp.Name(), path)
 }
 
-// link makes path a relative link to blob, or a copy where links are not to be
-// had.
+// link makes path a relative link to blob, or a copy where links are not supported.
 func link(blob, path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
@@ -113,7 +111,7 @@ func link(blob, path string) error {
 	if old, err := os.Readlink(path); err == nil && old == target {
 		return nil
 	}
-	// A link of an older content, or one whose blob is gone.
+	// Replace a link to an older or a deleted blob.
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}

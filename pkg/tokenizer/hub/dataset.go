@@ -18,18 +18,18 @@ import (
 	"github.com/pa-tools/pa/internal/sanitize"
 )
 
-// A Dataset is a split of one on the hub.
+// A Dataset is a split of a dataset on the hub.
 type Dataset struct {
-	Name   string // as on the hub: org/name
-	Config string // the subset
+	Name   string // name on the hub: org/name
+	Config string // name of the subset
 	Split  string
-	// Files are patterns (fs.Glob) of the files in a snapshot of the
-	// repository that have the rows; the first one that fits any counts.
+	// Files holds patterns (fs.Glob) for the files with the rows in a snapshot of the
+	// repository. The first pattern that matches a file counts.
 	Files []string
 }
 
-// CachedFiles returns the files of a dataset that are in the cache, in the order
-// of their names; none if there are none.
+// CachedFiles returns the files of a dataset in the cache, sorted by name; nil if there are
+// none.
 func (c Config) CachedFiles(d Dataset) []string {
 	dir := c.repo("datasets", d.Name).snapshot()
 	if dir == "" {
@@ -37,10 +37,10 @@ func (c Config) CachedFiles(d Dataset) []string {
 	}
 	files := os.DirFS(dir)
 	for _, pattern := range d.Files {
-		all, _ := fs.Glob(files, pattern) // the error is of the pattern
+		all, _ := fs.Glob(files, pattern) // fails only for a malformed pattern
 		var present []string
 		for _, name := range all {
-			if _, err := fs.Stat(files, name); err == nil { // else a link to nothing
+			if _, err := fs.Stat(files, name); err == nil { // otherwise a dangling link
 				present = append(present, filepath.Join(dir, filepath.FromSlash(name)))
 			}
 		}
@@ -51,11 +51,11 @@ func (c Config) CachedFiles(d Dataset) []string {
 	return nil
 }
 
-// pageRows is how many rows the datasets server gives at most at a time.
+// pageRows is the largest page of the datasets server.
 const pageRows = 100
 
-// DatasetServer is the address of the datasets server: that of the hub, with
-// datasets-server. before the host where the hub is asked over https.
+// DatasetServer returns the address of the datasets server: the hub's address, with
+// "datasets-server." before the host for https.
 func (c Config) DatasetServer() string {
 	at := c.endpoint()
 	if host, ok := strings.CutPrefix(at, "https://"); ok {
@@ -64,12 +64,10 @@ func (c Config) DatasetServer() string {
 	return at
 }
 
-// FetchRows gets the first n rows of a dataset from the hub's datasets server, or
-// all if there are fewer. They come in the server's own form,
+// FetchRows gets the first n rows of a dataset from the hub's datasets server, or all rows
+// if there are fewer. It returns them in the server's format, which package dataset reads:
 //
 //	{"rows": [{"row_idx": 0, "row": {…}, "truncated_cells": []}, …]}
-//
-// which package dataset reads.
 func (c Config) FetchRows(ctx context.Context, d Dataset, n int) ([]byte, error) {
 	if c.Offline {
 		return nil, fmt.Errorf("dataset %s: not in the cache %s: %w; unset it, or name a file of the dataset", d.Name, c.Cache, ErrOffline)
@@ -96,7 +94,7 @@ func (c Config) FetchRows(ctx context.Context, d Dataset, n int) ([]byte, error)
 	return append(text, "]}\n"...), nil
 }
 
-// fetchPage gets some rows.
+// fetchPage gets length rows from offset on.
 func (c Config) fetchPage(ctx context.Context, d Dataset, offset, length int) ([]json.RawMessage, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -136,7 +134,7 @@ func (c Config) fetchPage(ctx context.Context, d Dataset, offset, length int) ([
 	return page.Rows, nil
 }
 
-// ask does one request. Redirects are followed on the same host.
+// ask sends one request. It follows redirects on the same host.
 func (c Config) ask(ctx context.Context, at *url.URL) (status int, body []byte, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)
 	if err != nil {
@@ -158,7 +156,7 @@ func (c Config) ask(ctx context.Context, at *url.URL) (status int, body []byte, 
 	resp, err := client.Do(req)
 	if err != nil {
 		var u *url.Error
-		if errors.As(err, &u) { // whose text has the whole URL
+		if errors.As(err, &u) { // the text of u holds the whole URL
 			err = u.Err
 		}
 		return 0, nil, err

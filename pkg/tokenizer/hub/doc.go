@@ -1,7 +1,7 @@
-// Package hub finds the files of a tokenizer by name: in the cache that the
-// Hugging Face libraries share, else on the hub, from where they are put into
-// that cache. Of datasets it finds the files in that cache, and gets single rows
-// from the hub's datasets server, which are not kept.
+// Package hub finds the files of a tokenizer by name, in the cache that the Hugging Face
+// libraries share. If they are not there, it downloads them from the hub into the cache.
+// It also finds the files of datasets in the cache, and gets rows from the hub's datasets
+// server, which it does not store.
 //
 //	h := hub.FromEnv(os.Getenv, home)
 //	dir, err := h.Find(ctx, "Qwen/Qwen2.5-0.5B")
@@ -15,6 +15,6 @@
 //	models--ORG--NAME/snapshots/COMMIT/FILE  a link to
 //	models--ORG--NAME/blobs/ETAG             the content
 //
-// What is in the cache is used as it is, without asking the hub for something
-// newer. Only a tokenizer's files are fetched, never a model.
+// Cached files are used without asking the hub for newer ones. Only the files of a
+// tokenizer are downloaded, never a model.
 package hub

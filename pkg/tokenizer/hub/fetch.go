@@ -11,17 +11,17 @@ import (
 	"time"
 )
 
-// Bounds of a download. The largest tokenizer.json in use has some 35 MB.
+// Bounds of a download. The largest tokenizer.json in use has about 35 MB.
 const (
 	maxFileBytes   = 256 << 20
 	maxRedirects   = 5
 	requestTimeout = 5 * time.Minute
 )
 
-// errNotFound says that the hub does not have a file.
+// errNotFound is the error for a file that the hub does not have.
 var errNotFound = errors.New("not found")
 
-// fetch gets the files from the hub and puts them into the cache.
+// fetch downloads the files into the cache and returns their folder.
 func (r repo) fetch(ctx context.Context) (string, error) {
 	first, err := r.get(ctx, tokenizerFile)
 	if errors.Is(err, errNotFound) {
@@ -47,7 +47,7 @@ func (r repo) fetch(ctx context.Context) (string, error) {
 	return r.store(files)
 }
 
-// host is the endpoint for messages, without what could be a credential.
+// host returns the host of the endpoint, for messages: the URL could hold a credential.
 func (r repo) host() string {
 	u, err := url.Parse(r.endpoint())
 	if err != nil || u.Host == "" {
@@ -56,9 +56,8 @@ func (r repo) host() string {
 	return u.Host
 }
 
-// get fetches one file. The hub may send it itself or redirect to a store on
-// another host, which must not see the token; commit and etag are then in the
-// redirect.
+// get downloads one file. The hub sends it or redirects to a store on another host, which
+// must not see the token. The redirect then holds commit and etag.
 func (r repo) get(ctx context.Context, name string) (file, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -85,7 +84,7 @@ func (r repo) get(ctx context.Context, name string) (file, error) {
 	return file{}, fmt.Errorf("%s: more than %d redirects", name, maxRedirects)
 }
 
-// step does one request; next is where it redirects to.
+// step sends one request. next is the target of a redirect, else nil.
 func (r repo) step(ctx context.Context, hub, at *url.URL, f *file) (next *url.URL, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)
 	if err != nil {
@@ -146,8 +145,8 @@ func (r repo) step(ctx context.Context, hub, at *url.URL, f *file) (next *url.UR
 	return nil, nil
 }
 
-// isName reports whether s can be the name of a file in the cache: a commit or
-// an etag.
+// isName reports whether s is safe as the name of a file in the cache: a commit or an
+// etag.
 func isName(s string) bool {
 	return revisionName.MatchString(s) && !strings.ContainsAny(s, "/\\") && !strings.Contains(s, "..") && len(s) <= 128
 }

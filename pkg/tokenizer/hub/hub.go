@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// Config says where tokenizers are found. The zero value of each field but
-// Cache means its default.
+// Config describes the cache and the hub. The zero value of each field but Cache means its
+// default.
 type Config struct {
 	// Cache is the folder with the models--ORG--NAME folders.
 	Cache string
@@ -20,11 +20,11 @@ type Config struct {
 	Endpoint string
 	// Token is sent to the endpoint, and to no other host; empty means none.
 	Token string
-	// Offline forbids to ask the hub.
+	// Offline forbids requests to the hub.
 	Offline bool
 	// Revision is a branch, tag or commit; empty means main.
 	Revision string
-	// Client does the requests; nil means http.DefaultClient.
+	// Client sends the requests; nil means http.DefaultClient.
 	Client *http.Client
 }
 
@@ -35,7 +35,7 @@ func CacheFromEnv(getenv func(string) string, home string) string {
 	return first(getenv("HF_HUB_CACHE"), getenv("HUGGINGFACE_HUB_CACHE"), filepath.Join(homeFromEnv(getenv, home), "hub"))
 }
 
-// homeFromEnv returns what HF_HOME is or stands for.
+// homeFromEnv returns HF_HOME or its default.
 func homeFromEnv(getenv func(string) string, home string) string {
 	if base := getenv("HF_HOME"); base != "" {
 		return base
@@ -53,10 +53,10 @@ func first(values ...string) string {
 	return ""
 }
 
-// FromEnv is the configuration that the environment variables of
-// huggingface_hub say: HF_HUB_CACHE, HF_HOME, XDG_CACHE_HOME, HF_ENDPOINT,
-// HF_TOKEN, HF_TOKEN_PATH (or the file token in HF_HOME), HF_HUB_OFFLINE and
-// TRANSFORMERS_OFFLINE. home is the user's home directory.
+// FromEnv returns the configuration from the environment variables of huggingface_hub:
+// HF_HUB_CACHE, HF_HOME, XDG_CACHE_HOME, HF_ENDPOINT, HF_TOKEN, HF_TOKEN_PATH (or the file
+// token in HF_HOME), HF_HUB_OFFLINE and TRANSFORMERS_OFFLINE. home is the user's home
+// directory.
 func FromEnv(getenv func(string) string, home string) Config {
 	base := homeFromEnv(getenv, home)
 	c := Config{
@@ -66,8 +66,7 @@ func FromEnv(getenv func(string) string, home string) Config {
 		Offline:  isTrue(getenv("HF_HUB_OFFLINE")) || isTrue(getenv("TRANSFORMERS_OFFLINE")),
 	}
 	if c.Token == "" {
-		// As after huggingface-cli login. A file that cannot be read is no
-		// token.
+		// huggingface-cli login writes this file. An unreadable file means no token.
 		if data, err := os.ReadFile(first(getenv("HF_TOKEN_PATH"), filepath.Join(base, "token"))); err == nil {
 			c.Token = strings.TrimSpace(string(data))
 		}
@@ -102,27 +101,27 @@ func (c Config) revision() string {
 	return c.Revision
 }
 
-// ErrOffline is the reason why a tokenizer cannot be had that is not in the
-// cache when asking the hub is forbidden.
+// ErrOffline is the error for files that are not in the cache while requests to the hub are
+// forbidden.
 var ErrOffline = errors.New("HF_HUB_OFFLINE forbids to ask the hub")
 
-// ErrNotCached is the reason why Cached finds nothing.
+// ErrNotCached is the error of Cached for a tokenizer that is not in the cache.
 var ErrNotCached = errors.New("not in the local cache")
 
-// repoName is what the hub takes for the name of a model.
+// repoName matches the names of models on the hub.
 var repoName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]*(/[A-Za-z0-9_][A-Za-z0-9._-]*)?$`)
 
-// revisionName is what can be a branch, a tag or a commit here.
+// revisionName matches the accepted names of branches, tags and commits.
 var revisionName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._/-]*$`)
 
-// repo returns a repository of a kind, models or datasets.
+// repo returns a repository. kind is models or datasets.
 func (c Config) repo(kind, name string) repo {
 	return repo{Config: c, name: name, dir: filepath.Join(c.Cache, kind+"--"+strings.ReplaceAll(name, "/", "--"))}
 }
 
-// Find returns what Load of package tokenizer takes: name itself if it is a
-// file or directory, else the folder of the cache that has the tokenizer of the
-// model of that name, after fetching it from the hub if need be.
+// Find returns a path for tokenizer.Load: name itself if it is a file or directory, else
+// the folder of that model in the cache. Find downloads the files if they are not in the
+// cache.
 func (c Config) Find(ctx context.Context, name string) (string, error) {
 	if _, err := os.Stat(name); err == nil {
 		return name, nil
@@ -151,14 +150,13 @@ func (c Config) Find(ctx context.Context, name string) (string, error) {
 	return dir, nil
 }
 
-// isRepo reports whether the hub takes name for the name of a model.
+// isRepo reports whether name is a valid name of a model on the hub.
 func isRepo(name string) bool {
 	return repoName.MatchString(name) && !strings.Contains(name, "..") && !strings.Contains(name, "--")
 }
 
-// Cached returns the folder of the cache that has the tokenizer of the model of
-// that name. It opens nothing outside of the cache, whatever the name, and never
-// asks the hub; the error wraps ErrNotCached then.
+// Cached returns the folder of a model's tokenizer in the cache. It never opens a file
+// outside the cache and sends no requests. The error wraps ErrNotCached.
 func (c Config) Cached(name string) (string, error) {
 	if isRepo(name) && revisionName.MatchString(c.revision()) && !strings.Contains(c.revision(), "..") {
 		if dir := c.repo("models", name).cached(); dir != "" {
