@@ -35,8 +35,8 @@ type Backend struct {
 	made atomic.Int64 // connections, for their numbers
 
 	mu      sync.Mutex
-	links   []*link // shared by the slots, when cfg.Connections > 0
-	release func()  // what holds the kernel's stamps; nil before Check
+	conns   []*stampedClientConn // shared by the slots, when cfg.Connections > 0
+	release func()               // what holds the kernel's stamps; nil before Check
 }
 
 var _ backend.Stateful = (*Backend)(nil)
@@ -115,18 +115,18 @@ func (b *Backend) open(slot int) (warmer, error) {
 		s.outputs = out
 		return s, nil
 	}
-	l, err := b.link(slot)
+	conn, err := b.connOf(slot)
 	if err != nil {
 		return nil, err
 	}
-	s := newGRPCSender(b, slot, l)
+	s := newGRPCSender(b, slot, conn)
 	s.share(out)
 	return s, nil
 }
 
-// link returns the link of a slot, which it shares or is to close; nil when each
-// request has its own.
-func (b *Backend) link(slot int) (*link, error) {
+// connOf returns the connection of a slot: a shared one, or a new one that the slot
+// must close. It returns nil when each request has a connection of its own.
+func (b *Backend) connOf(slot int) (*stampedClientConn, error) {
 	if b.cfg.Reuse == backend.Fresh {
 		return nil, nil
 	}
@@ -135,18 +135,18 @@ func (b *Backend) link(slot int) (*link, error) {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for len(b.links) < b.cfg.Connections {
-		l, err := b.dial(b.cfg.MaxAnswerMemory)
+	for len(b.conns) < b.cfg.Connections {
+		conn, err := b.dial(b.cfg.MaxAnswerMemory)
 		if err != nil {
 			return nil, err
 		}
-		b.links = append(b.links, l)
+		b.conns = append(b.conns, conn)
 	}
-	return b.links[slot%len(b.links)], nil
+	return b.conns[slot%len(b.conns)], nil
 }
 
-// Close implements backend.Backend. The error may be that the server could not be told
-// to be as it was before.
+// Close implements backend.Backend. The error may say that settings of the server
+// could not be restored.
 func (b *Backend) Close() error {
 	err := errors.Join(b.endTrace(), b.shared.close())
 	b.mu.Lock()
@@ -156,9 +156,9 @@ func (b *Backend) Close() error {
 		b.release = nil
 	}
 	errs := []error{err}
-	for _, l := range b.links {
-		errs = append(errs, l.Close())
+	for _, conn := range b.conns {
+		errs = append(errs, conn.Close())
 	}
-	b.links = nil
+	b.conns = nil
 	return errors.Join(errs...)
 }

@@ -28,8 +28,8 @@ var (
 // A grpcSender is the sender of one slot over gRPC.
 type grpcSender struct {
 	b      *Backend
-	name   string // of the slot, on shared connections
-	link   *link  // nil: each request has its own
+	name   string             // of the slot, on shared connections
+	conn   *stampedClientConn // nil: each request has its own
 	codec  codec
 	stream *stream // nil: to be opened; unary requests have none
 	in     incoming
@@ -50,8 +50,8 @@ func (s *grpcSender) share(o *outputs) {
 	}
 }
 
-func newGRPCSender(b *Backend, slot int, l *link) *grpcSender {
-	s := &grpcSender{b: b, link: l, codec: codec{clock: b.clock}}
+func newGRPCSender(b *Backend, slot int, conn *stampedClientConn) *grpcSender {
+	s := &grpcSender{b: b, conn: conn, codec: codec{clock: b.clock}}
 	if b.cfg.Connections > 0 {
 		s.name = strconv.Itoa(slot)
 	}
@@ -63,17 +63,17 @@ func newGRPCSender(b *Backend, slot int, l *link) *grpcSender {
 type stream struct {
 	grpc.ClientStream
 	cancel context.CancelFunc
-	trail  trail
+	stamps streamStamps
 }
 
 // warm waits until the connection stands and opens the stream.
 func (s *grpcSender) warm(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, s.b.cfg.CheckTimeout)
 	defer cancel()
-	s.link.Connect()
-	for st := s.link.GetState(); st != connectivity.Ready; st = s.link.GetState() {
-		if st == connectivity.Shutdown || !s.link.WaitForStateChange(ctx, st) {
-			err := s.link.failure()
+	s.conn.Connect()
+	for st := s.conn.GetState(); st != connectivity.Ready; st = s.conn.GetState() {
+		if st == connectivity.Shutdown || !s.conn.WaitForStateChange(ctx, st) {
+			err := s.conn.failure()
 			if err == nil {
 				return fmt.Errorf("no gRPC connection within %v: %w", s.b.cfg.CheckTimeout, context.Cause(ctx))
 			}
@@ -91,7 +91,7 @@ func (s *grpcSender) warm(ctx context.Context) error {
 func (s *grpcSender) open(ctx context.Context) error {
 	sctx, cancel := context.WithCancel(s.outgoing(context.Background()))
 	stop := context.AfterFunc(ctx, cancel)
-	cs, err := s.link.NewStream(sctx, streamDesc, pb.GRPCInferenceService_ModelStreamInfer_FullMethodName, grpc.ForceCodecV2(s.codec))
+	cs, err := s.conn.NewStream(sctx, streamDesc, pb.GRPCInferenceService_ModelStreamInfer_FullMethodName, grpc.ForceCodecV2(s.codec))
 	if !stop() || err != nil {
 		cancel()
 		if err == nil {
@@ -99,7 +99,7 @@ func (s *grpcSender) open(ctx context.Context) error {
 		}
 		return err
 	}
-	s.stream = &stream{ClientStream: cs, cancel: cancel, trail: trail{name: s.name}}
+	s.stream = &stream{ClientStream: cs, cancel: cancel, stamps: streamStamps{name: s.name}}
 	return nil
 }
 
@@ -127,21 +127,21 @@ func (s *grpcSender) hangUp() {
 	if s.b.cfg.Connections > 0 || s.b.cfg.Reuse == backend.Fresh {
 		return
 	}
-	l, err := s.b.dial(s.b.cfg.MaxAnswerMemory)
+	c, err := s.b.dial(s.b.cfg.MaxAnswerMemory)
 	if err != nil {
 		return // the old one serves, too
 	}
-	_ = s.link.Close() // the request has its status; this adds nothing
-	s.link = l
+	_ = s.conn.Close() // the request has its status; this adds nothing
+	s.conn = c
 }
 
 // Close implements backend.Sender.
 func (s *grpcSender) Close() error {
 	s.drop()
-	if s.link == nil || s.b.cfg.Connections > 0 {
+	if s.conn == nil || s.b.cfg.Connections > 0 {
 		return nil
 	}
-	return s.link.Close()
+	return s.conn.Close()
 }
 
 // Send implements backend.Sender.
@@ -150,16 +150,16 @@ func (s *grpcSender) Send(ctx context.Context, p backend.Payload, x *backend.Exc
 	r.IssuedNS = s.b.clock.NowNS()
 	r.StartSource = export.SourceUser
 	if s.b.cfg.Reuse == backend.Fresh {
-		l, err := s.b.dial(s.b.cfg.MaxAnswerMemory)
+		c, err := s.b.dial(s.b.cfg.MaxAnswerMemory)
 		if err != nil {
 			s.b.fail(ctx, r, err, false)
 			return
 		}
-		s.link = l
+		s.conn = c
 		defer func() {
 			s.drop()
-			_ = l.Close() // the request has its status; this adds nothing
-			s.link = nil
+			_ = c.Close() // the request has its status; this adds nothing
+			s.conn = nil
 		}()
 	}
 	x.Sent = p
@@ -173,7 +173,7 @@ func (s *grpcSender) Send(ctx context.Context, p backend.Payload, x *backend.Exc
 
 // fail records why a request did not end well: see [Backend.fail].
 func (s *grpcSender) fail(ctx context.Context, r *export.Request, err error, sent bool) {
-	s.b.fail(ctx, r, s.link.explain(err), sent)
+	s.b.fail(ctx, r, s.conn.explain(err), sent)
 }
 
 // tail returns the fields of a request that the prepared message lacks: its id
@@ -202,7 +202,7 @@ func sequenceParams(x *backend.Exchange) []wire.Param {
 
 // stamp takes the time of the message in s.in from the socket read that
 // completed it, if that is known; else it is the library's hand-over.
-func (s *grpcSender) stamp(t *trail, cs grpc.ClientStream) {
+func (s *grpcSender) stamp(t *streamStamps, cs grpc.ClientStream) {
 	ns, source, same, ok := t.message(cs, s.b.clock)
 	if !ok {
 		s.in.source, s.in.sameRead = export.SourceUser, false
@@ -242,12 +242,12 @@ func (s *grpcSender) sendUnary(ctx context.Context, x *backend.Exchange) {
 	cctx, cancel := context.WithCancel(s.outgoing(context.WithoutCancel(ctx)))
 	defer cancel() // frees the call when it ends early
 	defer context.AfterFunc(ctx, cancel)()
-	cs, err := s.link.NewStream(cctx, unaryDesc, pb.GRPCInferenceService_ModelInfer_FullMethodName, grpc.ForceCodecV2(s.codec))
+	cs, err := s.conn.NewStream(cctx, unaryDesc, pb.GRPCInferenceService_ModelInfer_FullMethodName, grpc.ForceCodecV2(s.codec))
 	if err != nil {
 		s.fail(ctx, r, err, false)
 		return
 	}
-	s.link.carry(r)
+	s.conn.carry(r)
 	r.StartNS = s.b.clock.NowNS()
 	err = cs.SendMsg(&s.out)
 	r.SentNS = s.b.clock.NowNS()
@@ -258,7 +258,7 @@ func (s *grpcSender) sendUnary(ctx context.Context, x *backend.Exchange) {
 		s.fail(ctx, r, err, true)
 		return
 	}
-	t := trail{name: s.name}
+	t := streamStamps{name: s.name}
 	s.stamp(&t, cs)
 	t.request(r, 0, s.b.clock)
 	r.FirstByteNS = t.firstByte(s.b.clock)
@@ -279,13 +279,13 @@ func (s *grpcSender) sendStream(ctx context.Context, x *backend.Exchange) {
 			return
 		}
 	}
-	s.link.carry(r)
+	s.conn.carry(r)
 	stop := context.AfterFunc(ctx, s.stream.cancel)
 	r.StartNS = s.b.clock.NowNS()
 	err := s.stream.SendMsg(&s.out)
 	r.SentNS = s.b.clock.NowNS()
-	number := s.stream.trail.sent
-	s.stream.trail.sent++
+	number := s.stream.stamps.sent
+	s.stream.stamps.sent++
 	if err == nil || errors.Is(err, io.EOF) { // the reason is in the status
 		err = s.receive(x, number)
 	}
@@ -335,7 +335,7 @@ func (s *grpcSender) receive(x *backend.Exchange, number int) error {
 		if err != nil {
 			return err
 		}
-		s.stamp(&s.stream.trail, s.stream)
+		s.stamp(&s.stream.stamps, s.stream)
 		o, ok := scan(s.in.data)
 		if !ok {
 			s.keep(x)
@@ -349,8 +349,8 @@ func (s *grpcSender) receive(x *backend.Exchange, number int) error {
 			continue // left over from an earlier request
 		}
 		if len(r.Responses) == 0 {
-			s.stream.trail.request(r, number, s.b.clock)
-			r.FirstByteNS = s.stream.trail.firstByte(s.b.clock)
+			s.stream.stamps.request(r, number, s.b.clock)
+			r.FirstByteNS = s.stream.stamps.firstByte(s.b.clock)
 		}
 		record, err := s.mem.Event(r, o.empty && s.b.model.Decoupled)
 		if err != nil {

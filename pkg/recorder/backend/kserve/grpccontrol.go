@@ -27,19 +27,19 @@ func (b *Backend) outgoing(ctx context.Context) context.Context {
 // grpcControl is the control over gRPC, on a connection of its own.
 type grpcControl struct {
 	b    *Backend
-	link *link
+	conn *stampedClientConn
 	rpc  pb.GRPCInferenceServiceClient
 }
 
 func (b *Backend) newGRPCControl() (*grpcControl, error) {
-	l, err := b.dial(maxControlBytes)
+	conn, err := b.dial(maxControlBytes)
 	if err != nil {
 		return nil, err
 	}
-	return &grpcControl{b, l, pb.NewGRPCInferenceServiceClient(l)}, nil
+	return &grpcControl{b, conn, pb.NewGRPCInferenceServiceClient(conn)}, nil
 }
 
-func (c *grpcControl) close() error { return c.link.Close() }
+func (c *grpcControl) close() error { return c.conn.Close() }
 
 // wrap makes a gRPC error one line that says what is wrong with who was asked,
 // "the server" or "the model". The texts of other statuses, such as that of an
@@ -62,7 +62,7 @@ func (c *grpcControl) wrap(who string, err error) error {
 	case codes.Internal, codes.DataLoss:
 		return &refusal{who + " fails: " + coded}
 	case codes.Unavailable:
-		dial := c.link.failure()
+		dial := c.conn.failure()
 		text, ok := c.b.libraryText(s.Message(), dial)
 		if !ok {
 			return &refusal{who + " is not ready: " + coded}

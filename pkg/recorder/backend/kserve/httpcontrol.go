@@ -29,7 +29,7 @@ func (b *Backend) transport() *http.Transport {
 			if err != nil {
 				return nil, err
 			}
-			return &mutedConn{Conn: c, number: int(b.made.Add(1)), spoken: make(chan struct{})}, nil
+			return &readAfterWriteConn{Conn: c, number: int(b.made.Add(1)), spoken: make(chan struct{})}, nil
 		},
 		Proxy:                  http.ProxyURL(b.proxy),
 		OnProxyConnectResponse: proxyRefusal,

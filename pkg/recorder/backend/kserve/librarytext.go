@@ -10,24 +10,23 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 )
 
-// explain puts what the gRPC library says about the connection in our words. What
-// a server says stays as it is.
-func (l *link) explain(err error) error {
+// explain replaces the gRPC library's text about a lost connection by a plain one.
+// Errors of the server stay unchanged.
+func (c *stampedClientConn) explain(err error) error {
 	s, ok := status.FromError(err)
 	if !ok || s.Code() != codes.Unavailable {
 		return err
 	}
-	text, ok := l.b.libraryText(s.Message(), l.failure())
+	text, ok := c.b.libraryText(s.Message(), c.failure())
 	if !ok {
 		return err
 	}
 	return status.Error(codes.Unavailable, text)
 }
 
-// libraryText returns in one line of our words what a text of the gRPC library
-// says about the connection, and what to check; ok is false for the text of a
-// server. dial is why the last attempt to connect failed, nil if it did not: the
-// library has that as text only.
+// libraryText translates a text of the gRPC library about the connection into one
+// line that says what to check; ok is false for the text of a server. dial is the
+// error of the last attempt to connect, or nil; msg has it as text only.
 func (b *Backend) libraryText(msg string, dial error) (text string, ok bool) {
 	msg = strings.TrimPrefix(msg, "closing transport due to: ")
 	msg, _, _ = strings.Cut(msg, ", received prior goaway: ")
@@ -58,8 +57,7 @@ func (b *Backend) libraryText(msg string, dial error) (text string, ok bool) {
 	return "", false
 }
 
-// greetingText is about a server of which the first bytes are not those of
-// HTTP/2, or that said nothing.
+// greetingText describes a server whose first bytes are not HTTP/2, or that sent none.
 func (b *Backend) greetingText(why string) string {
 	_, alert, alarmed := strings.Cut(why, "remote error: ")
 	switch {
@@ -71,7 +69,7 @@ func (b *Backend) greetingText(why string) string {
 	return b.closedText(last(why))
 }
 
-// closedText is about a server that closed a connection.
+// closedText describes a server that closed the connection.
 func (b *Backend) closedText(why string) string {
 	check := "is -u its gRPC port, and does it want TLS (--ssl-grpc-use-ssl)?"
 	if b.target.tls {
@@ -80,7 +78,7 @@ func (b *Backend) closedText(why string) string {
 	return "the server closed the connection: " + why + "; " + check
 }
 
-// last returns the innermost of texts that wrap each other.
+// last returns the innermost text of errors that wrap each other.
 func last(text string) string {
 	if i := strings.LastIndex(text, ": "); i >= 0 {
 		return text[i+len(": "):]

@@ -8,18 +8,17 @@ import (
 	"slices"
 )
 
-// A Trace is what Triton is to trace of the model while the load is on, in its own
-// words; "" and nil leave a setting as it is. The server must have been started with a
-// trace file. Settings are those of the model, not of the server, and go back to the
-// server's when the backend is closed.
+// A Trace holds Triton's trace settings for the model while the load is on. "" and nil
+// leave a setting unchanged. The server must have been started with a trace file.
+// Close of the backend resets the model's settings to the server's.
 type Trace struct {
 	Levels       []string // OFF, TIMESTAMPS, TENSORS
-	Rate         string   // one of so many requests
-	Count        string   // at most so many; −1: all
-	LogFrequency string   // traces in a file; 0: one file
+	Rate         string   // traces one in Rate requests
+	Count        string   // largest number of traces; −1: no limit
+	LogFrequency string   // traces per file; 0: one file
 }
 
-// settings are what is said, by Triton's names.
+// settings returns the settings that are given, by their names in Triton.
 func (t *Trace) settings() map[string][]string {
 	all := map[string][]string{}
 	if len(t.Levels) > 0 {
@@ -33,7 +32,7 @@ func (t *Trace) settings() map[string][]string {
 	return all
 }
 
-// beginTrace tells the server what to trace, once.
+// beginTrace sends the trace settings to the server, once.
 func (b *Backend) beginTrace(ctx context.Context, c control) error {
 	settings := b.cfg.Trace.settings()
 	if len(settings) == 0 || b.traced {
@@ -46,7 +45,7 @@ func (b *Backend) beginTrace(ctx context.Context, c control) error {
 	return nil
 }
 
-// endTrace takes the settings back.
+// endTrace resets the trace settings.
 func (b *Backend) endTrace() error {
 	if !b.traced {
 		return nil
@@ -63,8 +62,7 @@ func (b *Backend) endTrace() error {
 	return nil
 }
 
-// afterwards tells the server something when the load is over, on a connection of its
-// own.
+// afterwards calls f after the load, with a connection of its own to the server.
 func (b *Backend) afterwards(f func(ctx context.Context, c control) error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), b.cfg.CheckTimeout)
 	defer cancel()

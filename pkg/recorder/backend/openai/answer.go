@@ -88,9 +88,9 @@ func (a *answer) head(resp *http.Response, at stamp, read uint32) {
 	}
 }
 
-// takeBack forgets the head of an error, if there was one, and what data brought
-// since: it was no answer to this request. What follows is as after begin.
-func (a *answer) takeBack() {
+// discard forgets the head of an error and the data since, which were no answer to
+// this request. a is then as after begin.
+func (a *answer) discard() {
 	r := &a.x.Request
 	r.Status, r.Code, r.ServerID = export.StatusUnknown, 0, ""
 	a.resp, a.whole, a.over = nil, nil, nil

@@ -103,11 +103,11 @@ func senderOver(t testing.TB, b *Backend, nc net.Conn) *sender {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return senderOn(t, b, &link{nc: raw, raw: raw})
+	return senderOn(t, b, &dialedConn{nc: raw, raw: raw})
 }
 
 // senderOn returns a sender that has l as its connection.
-func senderOn(t testing.TB, b *Backend, l *link) *sender {
+func senderOn(t testing.TB, b *Backend, l *dialedConn) *sender {
 	t.Helper()
 	c, err := b.connOn(t.Context(), l)
 	if err != nil {

@@ -52,16 +52,16 @@ func (b *Backend) Decode(x *backend.Exchange) error {
 
 // A decoder looks through the responses of one request.
 type decoder struct {
-	r      *export.Request
-	tokens *backend.Tokens
-	chunk  openai.Chunk
-	alike  alike
-	st     openai.Stream
-	last   int // index of the response with [DONE]; -1 is none
-	whole  bool
-	id     string
-	err    error // the first that is no chunk
-	cut    bool  // the stream ended within an event
+	r        *export.Request
+	tokens   *backend.Tokens
+	chunk    openai.Chunk
+	template deltaTemplate
+	st       openai.Stream
+	last     int // index of the response with [DONE]; -1 is none
+	whole    bool
+	id       string
+	err      error // the first that is no chunk
+	cut      bool  // the stream ended within an event
 }
 
 // response looks at response i. If it is the only one it may be a whole body:
@@ -90,10 +90,10 @@ func (d *decoder) response(i int, raw []byte, only bool) {
 
 func (d *decoder) frame(i int, frame []byte) {
 	c := &d.chunk
-	if text, ok := d.alike.text(frame); ok {
+	if text, ok := d.template.text(frame); ok {
 		c.Choices[0].Content = text
 	} else {
-		d.alike = alike{}
+		d.template = deltaTemplate{}
 		if err := openai.ParseFrame(frame, c); err != nil {
 			switch {
 			case d.whole || endsInBlankLine(frame):
@@ -105,7 +105,7 @@ func (d *decoder) frame(i int, frame []byte) {
 			}
 			return
 		}
-		d.alike.learn(frame, c)
+		d.template.learn(frame, c)
 	}
 	d.st.Add(c)
 	if c.HasOutput() {

@@ -15,32 +15,33 @@ import (
 // to its head may come behind them.
 const http2Transmit = 1280
 
-// A link is a connection to the server, with how long it took to make.
-type link struct {
-	nc  net.Conn        // what HTTP goes over: raw, or TLS
+// A dialedConn is a connection to the server, with the time that each step of making
+// it took.
+type dialedConn struct {
+	nc  net.Conn        // carries HTTP: raw, or TLS over it
 	raw *sockstamp.Conn // the socket
 
 	dns     time.Duration
-	connect time.Duration // that of a proxy included
-	tls     time.Duration // the handshake with the server
+	connect time.Duration // includes the connection through a proxy
+	tls     time.Duration // handshake with the server
 
-	protocol string // that TLS agreed on
+	protocol string // agreed on by TLS
 }
 
-// dial connects to the server, through the proxy if there is one. protocols are
-// those that TLS offers. The error is a *dialError.
-func (b *Backend) dial(ctx context.Context, protocols ...string) (*link, error) {
-	l := &link{}
-	if err := l.open(ctx, b, protocols); err != nil {
-		if l.nc != nil {
-			_ = l.nc.Close() // what it says adds nothing to why
+// dial connects to the server, through the proxy if there is one. TLS offers the
+// protocols. The error is a *dialError.
+func (b *Backend) dial(ctx context.Context, protocols ...string) (*dialedConn, error) {
+	c := &dialedConn{}
+	if err := c.open(ctx, b, protocols); err != nil {
+		if c.nc != nil {
+			_ = c.nc.Close() // what it says adds nothing to why
 		}
 		return nil, &dialError{err}
 	}
-	return l, nil
+	return c, nil
 }
 
-func (l *link) open(ctx context.Context, b *Backend, protocols []string) error {
+func (c *dialedConn) open(ctx context.Context, b *Backend, protocols []string) error {
 	addr := b.target.addr
 	if b.proxy != nil {
 		addr = backend.ProxyAddr(b.proxy)
@@ -49,15 +50,15 @@ func (l *link) open(ctx context.Context, b *Backend, protocols []string) error {
 	if b.cfg.HTTP2 {
 		options.KeepTransmit = http2Transmit
 	}
-	if err := l.openSocket(ctx, addr, options); err != nil {
+	if err := c.openSocket(ctx, addr, options); err != nil {
 		return b.viaProxy(err)
 	}
 	if b.proxy != nil {
 		begin := time.Now()
-		if err := l.passProxy(ctx, b); err != nil {
+		if err := c.passProxy(ctx, b); err != nil {
 			return b.viaProxy(err)
 		}
-		l.connect += time.Since(begin)
+		c.connect += time.Since(begin)
 	}
 	if !b.target.secure {
 		return nil
@@ -68,47 +69,47 @@ func (l *link) open(ctx context.Context, b *Backend, protocols []string) error {
 		ctx, cancel = context.WithTimeout(ctx, b.handshakeTimeout)
 		defer cancel()
 	}
-	if err := l.handshake(ctx, b.cfg.TLS, b.target.name, protocols); err != nil {
+	if err := c.handshake(ctx, b.cfg.TLS, b.target.name, protocols); err != nil {
 		if b.cfg.HTTP2 && backend.IsAlert(err, "no application protocol") {
 			return errNoHTTP2
 		}
 		return err
 	}
-	l.tls = time.Since(begin)
+	c.tls = time.Since(begin)
 	return nil
 }
 
 // openSocket connects to addr, a name or an address with a port.
-func (l *link) openSocket(ctx context.Context, addr string, options sockstamp.Options) error {
+func (c *dialedConn) openSocket(ctx context.Context, addr string, options sockstamp.Options) error {
 	begin := time.Now()
 	nc, dns, err := dialTCP(ctx, addr)
 	if err != nil {
 		return err
 	}
-	l.nc = nc
-	if l.raw, err = options.Wrap(nc); err != nil {
+	c.nc = nc
+	if c.raw, err = options.Wrap(nc); err != nil {
 		return err
 	}
-	l.nc = l.raw
-	l.dns, l.connect = dns, time.Since(begin)-dns
+	c.nc = c.raw
+	c.dns, c.connect = dns, time.Since(begin)-dns
 	return nil
 }
 
-// dialTCP connects to addr. dns is how long it took to look up its name.
+// dialTCP connects to addr. dns is the time that the lookup of its name took.
 func dialTCP(ctx context.Context, addr string) (nc net.Conn, dns time.Duration, err error) {
 	dialing, took := backend.TraceLookup(ctx)
 	nc, err = new(net.Dialer).DialContext(dialing, "tcp", addr)
 	return nc, took(), err
 }
 
-// A handshakeError says that a connection came about and TLS on it did not.
+// A handshakeError reports that the connection was made and TLS on it failed.
 type handshakeError struct{ err error }
 
 func (e *handshakeError) Error() string { return "TLS: " + e.err.Error() }
 func (e *handshakeError) Unwrap() error { return e.err }
 
 // handshake puts TLS on the connection. The error is a *handshakeError.
-func (l *link) handshake(ctx context.Context, cfg *tls.Config, name string, protocols []string) error {
+func (c *dialedConn) handshake(ctx context.Context, cfg *tls.Config, name string, protocols []string) error {
 	if cfg == nil {
 		cfg = &tls.Config{MinVersion: tls.VersionTLS12}
 	} else {
@@ -118,15 +119,15 @@ func (l *link) handshake(ctx context.Context, cfg *tls.Config, name string, prot
 		cfg.ServerName = name
 	}
 	cfg.NextProtos = protocols
-	tc := tls.Client(l.nc, cfg)
+	tc := tls.Client(c.nc, cfg)
 	if err := tc.HandshakeContext(ctx); err != nil {
 		return &handshakeError{err}
 	}
-	l.nc, l.protocol = tc, tc.ConnectionState().NegotiatedProtocol
+	c.nc, c.protocol = tc, tc.ConnectionState().NegotiatedProtocol
 	return nil
 }
 
-// viaProxy says that an error is about the way to the proxy, or its own.
+// viaProxy marks err as one of the proxy or of the way to it, if there is a proxy.
 func (b *Backend) viaProxy(err error) error {
 	if b.proxy == nil {
 		return err

@@ -2,20 +2,18 @@
 // interface, streamed (server-sent events) or not.
 //
 // Each sender has one connection and keeps it from request to request, unless
-// [Config.Reuse] says otherwise. What sends requests and reads answers is a
-// [Transport]:
+// [Config.Reuse] says otherwise. A [Transport] sends requests and reads answers:
 //
 //   - NetHTTP is package net/http, one [http.ClientConn] a sender: HTTP/1.1, with
 //     TLS and through proxies; and HTTP/2 if that is asked for
 //     (golang.org/x/net/http2), one stream at a time;
 //   - Loop reads all connections in a few event loops (package evloop), where
-//     that applies. The goroutine that sends a request writes it, as the bytes
-//     that Prepare made, and waits for the end of the answer; the loop parses
-//     and keeps events as they come, which costs no allocation an event.
+//     that applies. The goroutine that sends a request writes the bytes that
+//     Prepare made, and waits for the end of the answer; the loop parses and
+//     keeps events as they come, without an allocation for an event.
 //
-// Both hand what comes to one consumer, which makes the rows, so that the rows
-// do not depend on the transport. The times of an answer are what this program
-// is for:
+// Both pass the answer to one consumer, which makes the rows, so that the rows do
+// not depend on the transport. The times of an answer are:
 //
 //   - StartNS is when the kernel handed the first segment of the request to the
 //     device, and SentNS when it did so with its last byte. An HTTP/1.1 request,
@@ -25,35 +23,36 @@
 //     returned (package sockstamp); the events that it completes get that stamp
 //     and the read's number, counted from 0 for each request, the answer's head
 //     included;
-//   - where the kernel takes no stamps, times are those before and after the
-//     call, and the source of each says so; with [Config.UserStamps] they all
-//     are;
-//   - nothing is decoded: an answer of the type text/event-stream is cut into
-//     events, another is one response, stamped with its last byte. Bytes are
-//     kept as they came, keep-alive comments and [DONE] too.
+//   - where the kernel takes no stamps, or with [Config.UserStamps], times are
+//     taken before and after the call, and the source of each says so.
 //
-// net/http does not tell which read a byte came with, and may hand on the bytes
-// of several reads at once. So something below it follows the bytes: for
-// HTTP/1.1 a follower, with the parser of package http1, for HTTP/2 package
-// h2follow. The follower also sees what really went wrong with a connection;
-// messages come from it, not from net/http.
+// Nothing is decoded. An answer of the type text/event-stream is cut into events; any
+// other answer is one response, stamped with its last byte. Bytes are kept as they
+// came, keep-alive comments and [DONE] too.
 //
-// Compression is neither asked for nor undone, and redirects are not followed:
-// both would hide when the server's bytes came. Proxies do so too, if less; the
-// run can say which one it went through, see [Backend.ProxyURL]. The time to
-// connect includes what a proxy takes to do so.
+// net/http does not tell which read brought a byte, and may hand on the bytes of
+// several reads at once. So a layer below it follows the bytes: a stampedHTTPConn
+// with the parser of package http1 for HTTP/1.1, package h2follow for HTTP/2. This
+// layer also sees the true cause of a failure, which net/http reports by its symptom.
 //
-// Servers close idle connections at any time. A kept connection is looked at
-// before it is used. A request that still meets a closed one, without a byte of
-// an answer, is sent once more on a new one, if the server's side took nothing
-// of it: if TCP acknowledged none of its bytes or, where the system does not
-// tell (it is Linux that does), if none could be written; or if the connection
-// ended within 50 ms, which over HTTP/1.1 is taken for what the server had
-// decided before. Its times are those of the second try, but for IssuedNS. A
-// request that was taken, and then left
-// without an answer, is truncated: to send it again would hide a failure and
-// double the load. The same goes for a 408 on a kept connection: it is about the
-// idle connection, or about the request.
+// Compression is neither asked for nor undone, and redirects are not followed: both
+// would hide when the server's bytes came. A proxy hides it too, to a lesser degree;
+// [Backend.ProxyURL] tells which one is used. The time to connect includes the
+// connection from the proxy to the server.
+//
+// Servers close idle connections at any time, so a kept connection is checked before
+// it is used. A request that still meets a closed connection is sent once more on a
+// new one, if no byte of an answer came and the server received nothing of it:
+//
+//   - TCP acknowledged none of its bytes or, on systems other than Linux, which do
+//     not tell, none could be written; or
+//   - over HTTP/1.1, the connection ended within 50 ms: then the server is taken to
+//     have closed it before the request came.
+//
+// The row has the times of the second try, except IssuedNS. A request that the server
+// received and left without an answer is truncated: sending it again would hide a
+// failure and double the load. The same rule decides about a 408 on a kept
+// connection, which may be about the idle connection or about the request.
 //
 //	b, err := openai.New(openai.Config{URL: "localhost:8000", Streaming: true, Clock: rxclock.New()})
 //	if err != nil {

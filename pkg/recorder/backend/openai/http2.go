@@ -22,28 +22,28 @@ import (
 var errNoHTTP2 = errors.New("the server does not speak HTTP/2; ask for HTTP/1.1")
 
 // http2On puts an HTTP/2 client on a connection. It has one stream at a time.
-func (b *Backend) http2On(ctx context.Context, l *link) (*conn, error) {
+func (b *Backend) http2On(ctx context.Context, l *dialedConn) (*conn, error) {
 	if b.target.secure && l.protocol != "h2" {
 		return nil, errNoHTTP2
 	}
 	f := h2follow.New(l.nc, l.raw, h2follow.Config{Bytes: true, Streams: 4, Ended: 4})
-	w := &streamWatch{f: f, raw: l.raw, clock: b.clock, nc: patientConn{Conn: f}}
+	w := &streamWatch{f: f, raw: l.raw, clock: b.clock, nc: writeErrorHidingConn{Conn: f}}
 	client, err := b.clientOn(ctx, &w.nc)
 	if err != nil {
 		return nil, err
 	}
-	return &conn{link: l, client: client, watch: w}, nil
+	return &conn{dialedConn: l, client: client, watch: w}, nil
 }
 
-// A patientConn does not fail to write, as a follower does not, so that what
-// the server said before it closed the connection is read.
-type patientConn struct {
+// A writeErrorHidingConn reports every write as successful, so that an early answer
+// (such as 413) is still read. broken returns the error of the write.
+type writeErrorHidingConn struct {
 	net.Conn
 	mu       sync.Mutex
 	writeErr error
 }
 
-func (c *patientConn) Write(p []byte) (int, error) {
+func (c *writeErrorHidingConn) Write(p []byte) (int, error) {
 	if _, err := c.Conn.Write(p); err != nil {
 		c.mu.Lock()
 		c.writeErr = err
@@ -54,24 +54,24 @@ func (c *patientConn) Write(p []byte) (int, error) {
 }
 
 // broken returns why a write failed.
-func (c *patientConn) broken() error {
+func (c *writeErrorHidingConn) broken() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.writeErr
 }
 
-// A streamWatch watches the newest stream of an HTTP/2 connection. What the
-// client's goroutine that reads frames has read since does not count: the
-// follower knows which bytes each read brought.
+// A streamWatch watches the newest stream of an HTTP/2 connection. It takes its times
+// from the follower, which knows the bytes of each read, because the client's own
+// goroutine may have read further meanwhile.
 type streamWatch struct {
 	f     *h2follow.Follower
 	raw   *sockstamp.Conn
 	clock *rxclock.Clock
-	nc    patientConn // over f
+	nc    writeErrorHidingConn // over f
 
-	before uint32 // the newest stream before the request
-	begun  uint64 // ordinal of the last read before it
-	offset uint64 // of the first byte written since
+	before uint32 // newest stream before the request
+	begun  uint64 // ordinal of the last read before the request
+	offset uint64 // offset of the first byte written since
 }
 
 var _ watcher = (*streamWatch)(nil)
@@ -83,7 +83,7 @@ func (w *streamWatch) begin(string, int) {
 	w.raw.Begin()
 }
 
-// stream returns the request's stream; 0: there is none yet.
+// stream returns the number of the request's stream; 0 while there is none.
 func (w *streamWatch) stream() uint32 {
 	if id := w.f.Newest(); id != w.before {
 		return id
@@ -91,9 +91,9 @@ func (w *streamWatch) stream() uint32 {
 	return 0
 }
 
-// request takes the times of the request's own frames: the client also writes
-// others. A request whose answer is here before it is written whole has the
-// times of what was written.
+// request returns the times of the request's own frames, because the client also
+// writes other frames. A request that is answered before it is written whole has the
+// times of the part that was written.
 func (w *streamWatch) request() (start, sent stamp) {
 	first, last, ok := w.f.Sent(w.stream(), 0)
 	if !ok {
@@ -130,10 +130,10 @@ func (w *streamWatch) answered() bool {
 	return ok
 }
 
-// untaken knows also what HTTP/2 has to say that a request was not looked at:
-// a stream refused, or one that came after GOAWAY. Of the latter net/http has an
-// error, but no name for it.
-func (w *streamWatch) untaken(err error) bool {
+// notDelivered also knows the ways in which HTTP/2 rejects a request unread: a refused
+// stream, and a stream after GOAWAY. For the latter net/http has an error without a
+// name.
+func (w *streamWatch) notDelivered(err error) bool {
 	var reset http2.StreamError
 	switch {
 	case w.stream() == 0: // nothing of it was written
@@ -143,12 +143,13 @@ func (w *streamWatch) untaken(err error) bool {
 	case err != nil && strings.HasSuffix(err.Error(), "graceful shutdown GOAWAY"):
 		return true
 	}
-	return untaken(w.raw, w.offset)
+	return notDelivered(w.raw, w.offset)
 }
 
 func (w *streamWatch) usable() bool { return w.nc.broken() == nil }
 
-// cause tells the ends of a connection and of a stream from what is no HTTP/2.
+// cause tells the end of a connection, the end of a stream and a server without
+// HTTP/2 from each other.
 func (w *streamWatch) cause(err error) error {
 	var reset http2.StreamError
 	var network *net.OpError
@@ -165,7 +166,7 @@ func (w *streamWatch) cause(err error) error {
 	return err
 }
 
-// A resetError says in HTTP/2's terms that an answer was broken off.
+// A resetError reports that the server broke off the answer, in HTTP/2's terms.
 type resetError struct{ why string }
 
 func (e *resetError) Error() string { return e.why }

@@ -150,9 +150,9 @@ func (s *loopSender) attemptOn(ctx context.Context, c *loopConn, p *payload, r *
 		s.sent.ns = min(s.sent.ns, s.first.ns) // the write may have returned later
 	}
 	r.StartNS, r.StartSource, r.SentNS, r.FirstByteNS = s.begun.ns, s.begun.source, s.sent.ns, s.first.ns
-	if s.waited && (s.late || s.first.ns == 0) && ctx.Err() == nil && (s.b.closing(began) || untaken(c, offset)) {
+	if s.waited && (s.late || s.first.ns == 0) && ctx.Err() == nil && (s.b.closing(began) || notDelivered(c, offset)) {
 		s.drop()
-		s.answer.takeBack()
+		s.answer.discard()
 		return true
 	}
 	if keep := s.answer.end(giveUp(ctx, s.err)); !keep || !s.usable() {

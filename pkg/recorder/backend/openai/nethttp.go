@@ -52,11 +52,11 @@ func (b *Backend) clientOn(ctx context.Context, nc net.Conn) (*http.ClientConn, 
 }
 
 // http1On puts an HTTP/1.1 client on a connection.
-func (b *Backend) http1On(ctx context.Context, l *link) (*conn, error) {
-	f := newFollower(l, b)
+func (b *Backend) http1On(ctx context.Context, l *dialedConn) (*conn, error) {
+	f := newStampedHTTPConn(l, b)
 	client, err := b.clientOn(ctx, f)
 	if err != nil {
 		return nil, err
 	}
-	return &conn{link: l, client: client, watch: f}, nil
+	return &conn{dialedConn: l, client: client, watch: f}, nil
 }

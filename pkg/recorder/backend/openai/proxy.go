@@ -61,38 +61,38 @@ func (b *Backend) relays() bool {
 
 // passProxy makes of a connection to the proxy one to the server, unless the
 // proxy relays requests.
-func (l *link) passProxy(ctx context.Context, b *Backend) error {
+func (c *dialedConn) passProxy(ctx context.Context, b *Backend) error {
 	switch b.proxy.Scheme {
 	case "socks5", "socks5h":
-		return l.passSOCKS(ctx, b.proxy, b.target.addr)
+		return c.passSOCKS(ctx, b.proxy, b.target.addr)
 	case "https":
 		cfg := b.cfg.TLS
 		if cfg != nil { // its name is the server's
 			cfg = cfg.Clone()
 			cfg.ServerName = ""
 		}
-		if err := l.handshake(ctx, cfg, b.proxy.Hostname(), []string{"http/1.1"}); err != nil {
+		if err := c.handshake(ctx, cfg, b.proxy.Hostname(), []string{"http/1.1"}); err != nil {
 			return err
 		}
 	}
 	if b.relays() {
 		return nil
 	}
-	return httptunnel.Connect(ctx, l.nc, b.target.addr, b.proxy.User)
+	return httptunnel.Connect(ctx, c.nc, b.target.addr, b.proxy.User)
 }
 
 // passSOCKS has a SOCKS proxy connect to addr, whose name it resolves.
-func (l *link) passSOCKS(ctx context.Context, u *url.URL, addr string) error {
+func (c *dialedConn) passSOCKS(ctx context.Context, u *url.URL, addr string) error {
 	var auth *proxy.Auth
 	if u.User != nil {
 		password, _ := u.User.Password()
 		auth = &proxy.Auth{User: u.User.Username(), Password: password}
 	}
-	d, err := proxy.SOCKS5("tcp", backend.ProxyAddr(u), auth, connected{l.nc})
+	d, err := proxy.SOCKS5("tcp", backend.ProxyAddr(u), auth, connected{c.nc})
 	if err != nil {
 		return err
 	}
-	// What it returns is l.nc under another type: SOCKS reads no further
+	// What it returns is c.nc under another type: SOCKS reads no further
 	// than its own answers.
 	_, err = d.(proxy.ContextDialer).DialContext(ctx, "tcp", addr)
 	return err

@@ -39,7 +39,7 @@ func newSender(b *Backend) *sender { return &sender{b: b, answer: answer{b: b}} 
 
 // A conn is a connection and the HTTP client on it.
 type conn struct {
-	*link
+	*dialedConn
 	client *http.ClientConn
 	watch  watcher
 	id     int
@@ -49,27 +49,24 @@ type conn struct {
 	carried int // requests
 }
 
-// A watcher knows the times of the exchange on a connection and what went
-// wrong with it.
+// A watcher knows the times of the exchange on a connection, and its errors.
 type watcher interface {
-	// begin says that a request follows.
+	// begin announces a request.
 	begin(method string, bodyBytes int)
-	// request returns when the request left; to be asked when the answer
-	// begins.
+	// request returns when the request left. Call it when the answer begins.
 	request() (start, sent stamp)
 	// head returns the stamp of the answer's first byte and the read that
 	// completed its head.
 	head() (first stamp, whole span)
 	// at returns the part of the body with the byte at offset.
 	at(offset int64) span
-	// answered reports whether there was a byte of an answer.
+	// answered reports whether any byte of an answer came.
 	answered() bool
-	// cause returns why there is no complete answer, given what the client
-	// says.
+	// cause returns why there is no complete answer. err is the client's error.
 	cause(err error) error
-	// untaken reports whether it is certain that the server did not take the
-	// request, given what the client says.
-	untaken(err error) bool
+	// notDelivered reports whether the server certainly did not receive the request.
+	// err is the client's error.
+	notDelivered(err error) bool
 	// usable reports whether the connection may carry another request.
 	usable() bool
 }
@@ -128,7 +125,7 @@ func (s *sender) attemptOn(ctx context.Context, c *conn, p *payload, r *export.R
 	}
 	r.StartNS, r.StartSource, r.SentNS, r.FirstByteNS = start.ns, start.source, sent.ns, first.ns
 	if err != nil {
-		if waited && (!c.watch.answered() || strings.HasSuffix(err.Error(), closedIdle)) && ctx.Err() == nil && c.watch.untaken(err) {
+		if waited && (!c.watch.answered() || strings.HasSuffix(err.Error(), closedIdle)) && ctx.Err() == nil && c.watch.notDelivered(err) {
 			s.drop()
 			return true
 		}
@@ -137,7 +134,7 @@ func (s *sender) attemptOn(ctx context.Context, c *conn, p *payload, r *export.R
 		s.answer.end(giveUp(ctx, err))
 		return false
 	}
-	if waited && resp.StatusCode == http.StatusRequestTimeout && resp.Close && c.watch.untaken(nil) {
+	if waited && resp.StatusCode == http.StatusRequestTimeout && resp.Close && c.watch.notDelivered(nil) {
 		s.drop()
 		_ = resp.Body.Close() // it says nothing about this request
 		return true           // but about the idle connection, before the request came
@@ -238,7 +235,7 @@ func (b *Backend) connect(ctx context.Context) (*conn, error) {
 }
 
 // connOn puts the HTTP client on a connection.
-func (b *Backend) connOn(ctx context.Context, l *link) (*conn, error) {
+func (b *Backend) connOn(ctx context.Context, l *dialedConn) (*conn, error) {
 	if b.cfg.HTTP2 {
 		return b.http2On(ctx, l)
 	}

@@ -25,43 +25,41 @@ import (
 // in the middle of a run.
 const windowBytes = 16 << 20
 
-// slotHeader is the metadata that names the slot of a call on a shared
-// connection.
+// slotHeader is the metadata key for the slot of a call on a shared connection.
 const slotHeader = "pa-slot"
 
-// On a shared connection many writes and ends of other calls may lie between
-// what a call does and its question for the stamps.
-// The bytes of a long request are many writes as well: over TLS 10 MB are 640 records.
+// These are the stamps and ended calls that a connection keeps. On a shared
+// connection, many writes and ends of other calls may come before a call asks for its
+// stamps. A long request is many writes too: 10 MB over TLS are 640 records.
 const (
 	ownTransmit    = 640      // stamps
 	sharedTransmit = 16 << 10 // stamps
 	sharedEnded    = 4096     // calls
 )
 
-// A link is a gRPC client connection that knows how it came to be. The library
-// makes a new connection for a link when the old one broke.
-type link struct {
+// A stampedClientConn is a gRPC client connection that knows how long each step of
+// making it took. The library replaces a broken connection below it.
+type stampedClientConn struct {
 	*grpc.ClientConn
 	b *Backend
 
 	mu      sync.Mutex
-	making  phases // of the attempt in progress: the library makes one at a time
-	made    phases // of the newest connection
-	told    bool   // a request has been told of made
-	carried int    // number of the connection that the last request went out on
-	err     error  // of the last attempt; the library passes it on as text only
+	making  phases // attempt in progress; the library makes one at a time
+	made    phases // newest connection
+	told    bool   // made stands in the row of a request
+	carried int    // number of the connection that carried the last request
+	err     error  // error of the last attempt, which the library passes on as text only
 }
 
-// phases say how a connection was made.
+// phases are the steps of making a connection.
 type phases struct {
 	number            int // of the connection, from 1; 0: none
 	dns, connect, tls time.Duration
 }
 
-// dial returns a link that is not yet connected and takes messages of up to
-// maxBytes.
-func (b *Backend) dial(maxBytes int64) (*link, error) {
-	l := &link{b: b}
+// dial returns a connection that is not yet made. It takes messages of up to maxBytes.
+func (b *Backend) dial(maxBytes int64) (*stampedClientConn, error) {
+	c := &stampedClientConn{b: b}
 	creds := insecure.NewCredentials()
 	if b.target.tls {
 		creds = credentials.NewTLS(b.tlsConfig())
@@ -72,8 +70,8 @@ func (b *Backend) dial(maxBytes int64) (*link, error) {
 	}
 	follow.Unary = !b.cfg.Streaming
 	options := append(compression(b.cfg.Compression, maxBytes),
-		grpc.WithTransportCredentials(&timedCredentials{grpcstamp.Credentials(creds, follow), l}),
-		grpc.WithContextDialer(l.connect), // and with that no proxy but ours
+		grpc.WithTransportCredentials(&timedCredentials{grpcstamp.Credentials(creds, follow), c}),
+		grpc.WithContextDialer(c.connect), // and with that no proxy but ours
 		grpc.WithStaticStreamWindowSize(windowBytes),
 		grpc.WithStaticConnWindowSize(windowBytes),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(int(maxBytes)), grpc.MaxCallSendMsgSize(math.MaxInt32)),
@@ -86,8 +84,8 @@ func (b *Backend) dial(maxBytes int64) (*link, error) {
 		}))
 	// passthrough leaves the name to the dialer, and that tries all addresses.
 	cc, err := grpc.NewClient("passthrough:///"+b.target.host, options...)
-	l.ClientConn = cc
-	return l, err
+	c.ClientConn = cc
+	return c, err
 }
 
 func (b *Backend) tlsConfig() *tls.Config {
@@ -97,7 +95,7 @@ func (b *Backend) tlsConfig() *tls.Config {
 	return &tls.Config{MinVersion: tls.VersionTLS12}
 }
 
-// dialer returns what makes stamped connections.
+// dialer returns the dialer of stamped connections.
 func (b *Backend) dialer() *sockstamp.Dialer {
 	d := &sockstamp.Dialer{Options: sockstamp.Options{User: b.cfg.UserStamps}}
 	if b.cfg.Protocol == GRPC {
@@ -109,68 +107,68 @@ func (b *Backend) dialer() *sockstamp.Dialer {
 	return d
 }
 
-// connect is the library's dialer. With a proxy, connecting includes asking it.
-func (l *link) connect(ctx context.Context, addr string) (net.Conn, error) {
+// connect is the dialer that the library calls. With a proxy, the time to connect
+// includes the proxy's answer.
+func (c *stampedClientConn) connect(ctx context.Context, addr string) (net.Conn, error) {
 	var p phases
 	begin := time.Now()
 	ctx, lookup := backend.TraceLookup(ctx)
-	nc, err := l.b.connect(ctx, addr)
+	nc, err := c.b.connect(ctx, addr)
 	p.dns = lookup()
 	p.connect = time.Since(begin) - p.dns
 	if err == nil {
-		p.number = int(l.b.made.Add(1))
+		p.number = int(c.b.made.Add(1))
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.making, l.err = p, err
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.making, c.err = p, err
 	return nc, err
 }
 
-// A timedCredentials secures connections as those inside, and tells the link
-// how long it took.
+// A timedCredentials secures connections and tells conn how long that took.
 type timedCredentials struct {
 	credentials.TransportCredentials
-	link *link
+	conn *stampedClientConn
 }
 
 // ClientHandshake implements [credentials.TransportCredentials].
 func (c *timedCredentials) ClientHandshake(ctx context.Context, authority string, nc net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	begin := time.Now()
 	secured, auth, err := c.TransportCredentials.ClientHandshake(ctx, authority, nc)
-	l := c.link
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	conn := c.conn
+	conn.mu.Lock()
+	defer conn.mu.Unlock()
 	if err != nil {
-		l.err = err
+		conn.err = err
 		return secured, auth, err
 	}
-	l.made, l.told = l.making, false
-	if l.b.target.tls {
-		l.made.tls = time.Since(begin)
+	conn.made, conn.told = conn.making, false
+	if conn.b.target.tls {
+		conn.made.tls = time.Since(begin)
 	}
 	return secured, auth, nil
 }
 
 // Clone implements [credentials.TransportCredentials].
 func (c *timedCredentials) Clone() credentials.TransportCredentials {
-	return &timedCredentials{c.TransportCredentials.Clone(), c.link}
+	return &timedCredentials{c.TransportCredentials.Clone(), c.conn}
 }
 
-// carry notes in r, which is about to be sent, what connection it is sent on.
-func (l *link) carry(r *export.Request) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	r.Conn, r.Reused = l.made.number, l.carried == l.made.number
-	l.carried = l.made.number
-	if !l.told {
-		l.told = true
-		r.DNS, r.Connect, r.TLS = l.made.dns, l.made.connect, l.made.tls
+// carry sets in r, which is about to be sent, the connection that carries it.
+func (c *stampedClientConn) carry(r *export.Request) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	r.Conn, r.Reused = c.made.number, c.carried == c.made.number
+	c.carried = c.made.number
+	if !c.told {
+		c.told = true
+		r.DNS, r.Connect, r.TLS = c.made.dns, c.made.connect, c.made.tls
 	}
 }
 
-// failure returns the error of the last attempt to connect, nil if it was none.
-func (l *link) failure() error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.err
+// failure returns the error of the last attempt to connect; nil if it succeeded.
+func (c *stampedClientConn) failure() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.err
 }

@@ -6,20 +6,20 @@ import (
 	"github.com/pa-tools/pa/pkg/wire/openai"
 )
 
-// An alike spares parsing the frames of a stream that differ from the one
-// before in nothing but the text that they add, as most do:
+// A deltaTemplate is the frame of a stream around its text. It saves the parsing of
+// the next frames when they differ from that frame in their text only, as most do:
 //
 //	data: {"id":"…","choices":[{"index":0,"delta":{"content":"  text  "}}]}
 //	|---------------------- before ------------------------|      |-after-|
 //
 // A frame with the same bytes before and after its text, and a text that is
 // ASCII without anything escaped, parses to the same chunk with another text.
-type alike struct {
+type deltaTemplate struct {
 	before, after []byte // with the quotes; nil: unknown
 }
 
-// learn takes a frame that was parsed to c.
-func (a *alike) learn(frame []byte, c *openai.Chunk) {
+// learn takes the bytes around the text of a frame that was parsed to c.
+func (t *deltaTemplate) learn(frame []byte, c *openai.Chunk) {
 	if len(c.Choices) != 1 || c.Error != nil || c.Done || c.HasUsage {
 		return
 	}
@@ -32,22 +32,23 @@ func (a *alike) learn(frame []byte, c *openai.Chunk) {
 	if from < 1 || from+n >= len(frame) || frame[from-1] != '"' || frame[from+n] != '"' || !isPlain(k.Content) {
 		return
 	}
-	a.before, a.after = frame[:from], frame[from+n:]
+	t.before, t.after = frame[:from], frame[from+n:]
 }
 
-// text returns the text of a frame that is like the one learnt. ok is false
-// when it is not, and has to be parsed.
-func (a *alike) text(frame []byte) (text []byte, ok bool) {
-	from, to := len(a.before), len(frame)-len(a.after)
-	if from == 0 || to <= from || !bytes.Equal(frame[:from], a.before) || !bytes.Equal(frame[to:], a.after) {
+// text returns the text of a frame that fits the template. ok is false when the
+// frame does not fit, and has to be parsed.
+func (t *deltaTemplate) text(frame []byte) (text []byte, ok bool) {
+	from, to := len(t.before), len(frame)-len(t.after)
+	if from == 0 || to <= from || !bytes.Equal(frame[:from], t.before) || !bytes.Equal(frame[to:], t.after) {
 		return nil, false
 	}
 	text = frame[from:to]
 	return text, isPlain(text)
 }
 
-// within returns where part, which is not empty, lies in the memory of frame;
-// -1: elsewhere, because it had to be unescaped, or too often to look on.
+// within returns the index at which part, which is not empty, lies in the memory of
+// frame. It returns -1 when part lies elsewhere, because it had to be unescaped, or
+// when the same bytes occur too often before it.
 func within(frame, part []byte) int {
 	const most = 8 // "index":0 and the text "0", say
 	at := 0
@@ -64,8 +65,7 @@ func within(frame, part []byte) int {
 	return -1
 }
 
-// isPlain reports whether b stands for itself between the quotes of JSON. It
-// leaves all but ASCII to the parser.
+// isPlain reports whether b is printable ASCII that JSON need not escape.
 func isPlain(b []byte) bool {
 	for _, c := range b {
 		if c < ' ' || c > '~' || c == '"' || c == '\\' {

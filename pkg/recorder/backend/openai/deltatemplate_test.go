@@ -9,7 +9,7 @@ import (
 	"github.com/pa-tools/pa/pkg/wire/openai"
 )
 
-func TestAlike(t *testing.T) {
+func TestDeltaTemplate(t *testing.T) {
 	const first = `data: {"id":"a","choices":[{"index":0,"delta":{"content":"one"},"finish_reason":null}]}` + "\n\n"
 	for _, tt := range []struct {
 		name, first, next string
@@ -39,7 +39,7 @@ func TestAlike(t *testing.T) {
 			if err := openai.ParseFrame([]byte(tt.first), &c); err != nil {
 				t.Fatal(err)
 			}
-			var a alike
+			var a deltaTemplate
 			a.learn([]byte(tt.first), &c) // of other memory: nothing to learn
 			if text, ok := a.text([]byte(tt.next)); ok {
 				t.Errorf("learnt %q from a frame that was not parsed", text)
@@ -56,8 +56,8 @@ func TestAlike(t *testing.T) {
 	}
 }
 
-// What is taken for alike parses to the same chunk with that text.
-func FuzzAlike(f *testing.F) {
+// A frame that fits the template parses to the same chunk with its text.
+func FuzzDeltaTemplate(f *testing.F) {
 	const first = `data: {"id":"a","choices":[{"index":0,"delta":{"content":"one"}}]}` + "\n\n"
 	f.Add([]byte(first), []byte(`data: {"id":"a","choices":[{"index":0,"delta":{"content":"two"}}]}`+"\n\n"))
 	f.Add([]byte(first), []byte(`data: {"id":"a","choices":[{"index":0,"delta":{"content":"\u0041"}}]}`+"\n\n"))
@@ -68,7 +68,7 @@ func FuzzAlike(f *testing.F) {
 		if openai.ParseFrame(first, &c) != nil {
 			return
 		}
-		var a alike
+		var a deltaTemplate
 		a.learn(first, &c)
 		check := func(next []byte) {
 			text, ok := a.text(next)
@@ -84,7 +84,7 @@ func FuzzAlike(f *testing.F) {
 			}
 		}
 		check(next)
-		if a.before != nil { // and what is surely alike, but for its text
+		if a.before != nil { // and a frame that surely fits
 			check(append(append(append([]byte(nil), a.before...), next...), a.after...))
 		}
 	})

@@ -10,32 +10,31 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 )
 
-// A trail is what is known of the socket's reads and writes behind the messages
-// of one call. The zero value is that of a call without messages.
+// A streamStamps finds the stamps of the socket's reads and writes for the messages of
+// one call. The zero value is ready for a call without messages.
 //
-// The library neither tells the number of a call's HTTP/2 stream nor which
-// reads brought a message. A follower below it sees both. On a connection of
-// its own a slot has one call at a time: the newest stream is that call's. On a
-// shared one the calls bear their slot's name, and the newest of that name is
-// the slot's.
-type trail struct {
-	name     string             // of the slot; "": the connection is its own
-	follower *h2follow.Follower // nil: none, or not looked for yet
+// The library tells neither the number of a call's HTTP/2 stream nor which reads
+// brought a message. A follower below it sees both. A slot with a connection of its
+// own has one call at a time, on the newest stream. On a shared connection each call
+// carries the name of its slot, and the slot's call is the newest of that name.
+type streamStamps struct {
+	name     string             // name of the slot; "" on a connection of its own
+	follower *h2follow.Follower // nil: none, or not looked up yet
 	looked   bool
 	stream   uint32
 	received int // messages so far
 	sent     int
 
-	ordinal uint64 // of the read behind the last message; 0: not known
+	ordinal uint64 // ordinal of the read that completed the last message; 0: unknown
 }
 
-// message returns the stamp of the message that cs has just received, on the
-// run's clock; ok is false where nobody followed it. same says that it came
-// with the same read as the one before.
-func (t *trail) message(cs grpc.ClientStream, clock *rxclock.Clock) (ns uint64, source export.StampSource, same, ok bool) {
+// message returns the stamp, on the run's clock, of the message that cs has just
+// received; ok is false if there is none. same reports that the read that completed
+// the message also completed the previous one.
+func (t *streamStamps) message(cs grpc.ClientStream, clock *rxclock.Clock) (ns uint64, source export.StampSource, same, ok bool) {
 	if !t.looked {
 		t.looked = true
-		// Not before the first message: the library forbids it.
+		// The library forbids to ask before the first message.
 		if f, ok := grpcstamp.FromContext(cs.Context()); ok {
 			t.follower, t.stream = f, f.Newest()
 			if t.name != "" {
@@ -60,9 +59,8 @@ func (t *trail) message(cs grpc.ClientStream, clock *rxclock.Clock) (ns uint64, 
 	return clock.FromWall(st.NS), export.StampSource(st.Source), same, true
 }
 
-// firstByte returns when the first byte of the last message came, 0 where that
-// is not known.
-func (t *trail) firstByte(clock *rxclock.Clock) uint64 {
+// firstByte returns when the first byte of the last message came; 0 if unknown.
+func (t *streamStamps) firstByte(clock *rxclock.Clock) uint64 {
 	if t.follower == nil {
 		return 0
 	}
@@ -73,16 +71,16 @@ func (t *trail) firstByte(clock *rxclock.Clock) uint64 {
 	return clock.FromWall(st.NS)
 }
 
-// forget drops what the connection knows of a call that is over.
-func (t *trail) forget() {
+// forget frees the connection's stamps of a call that is over.
+func (t *streamStamps) forget() {
 	if t.follower != nil {
 		t.follower.Forget(t.stream)
 	}
 }
 
-// request sets when request number k of the call left. To be called when its
-// first answer is there.
-func (t *trail) request(r *export.Request, k int, clock *rxclock.Clock) {
+// request sets in r when request number k of the call left. Call it when the first
+// answer to the request is there.
+func (t *streamStamps) request(r *export.Request, k int, clock *rxclock.Clock) {
 	if t.follower == nil {
 		return
 	}

@@ -14,7 +14,7 @@ import (
 
 // What HTTP/2 says was not looked at is sent again, also when TCP took it;
 // another end without an answer is not.
-func TestHTTP2Untaken(t *testing.T) {
+func TestHTTP2NotDelivered(t *testing.T) {
 	for name, tt := range map[string]struct {
 		second func(f *http2.Framer, stream uint32) error // what comes of the second request
 		again  bool
