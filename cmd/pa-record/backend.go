@@ -3,6 +3,7 @@ package main
 import (
 	"net/http"
 
+	"github.com/pa-tools/pa/internal/redact"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/backend/bymodel"
 	"github.com/pa-tools/pa/pkg/recorder/backend/kserve"
@@ -36,7 +37,7 @@ func newServers(s *settings, model string, urls []string, clock *rxclock.Clock) 
 		if err != nil {
 			return nil, err // those before hold nothing yet
 		}
-		targets = append(targets, roundrobin.Target{Name: redactURL(u), Backend: b})
+		targets = append(targets, roundrobin.Target{Name: redact.URL(u), Backend: b})
 	}
 	if len(targets) == 1 {
 		return targets[0].Backend, nil

@@ -22,11 +22,11 @@ func (p *settingsParser) betweenURLs(s *settings) {
 	for _, text := range p.c.StringSlice("between-levels") {
 		u, err := url.Parse(text)
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-			p.errorf("--between-levels %s: expected a URL, http://host:port/path", redactURL(text))
+			p.errorf("--between-levels %s: expected a URL, http://host:port/path", redact.URL(text))
 			continue
 		}
 		s.between = append(s.between, u)
-		s.BetweenLevels = append(s.BetweenLevels, redactURL(text))
+		s.BetweenLevels = append(s.BetweenLevels, redact.URL(text))
 	}
 }
 

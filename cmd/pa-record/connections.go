@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 	"golang.org/x/net/http/httpproxy"
 
+	"github.com/pa-tools/pa/internal/redact"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/backend/openai"
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
@@ -58,7 +59,7 @@ func (p *settingsParser) urls(s *settings) {
 	}
 	secured := map[bool]string{}
 	for i, u := range s.rawURLs {
-		shown := redactURL(u)
+		shown := redact.URL(u)
 		switch {
 		case u == "":
 			p.errorf("-u: a server's URL is empty")
@@ -227,7 +228,7 @@ func (p *settingsParser) proxies(s *settings, secured bool, getenv func(string) 
 	for _, server := range s.rawURLs {
 		u, err := s.proxy(&url.URL{Scheme: scheme, Host: addressOf(server)})
 		if err != nil {
-			return fmt.Errorf("the proxy in the environment for %s cannot be used; expected http://host:port", redactURL(server))
+			return fmt.Errorf("the proxy in the environment for %s cannot be used; expected http://host:port", redact.URL(server))
 		}
 		if u == nil {
 			continue

@@ -11,6 +11,7 @@ import (
 
 	"github.com/pa-tools/pa/cmd/pa-record/frontend"
 	"github.com/pa-tools/pa/internal/cmdline"
+	"github.com/pa-tools/pa/internal/redact"
 )
 
 // foreignCommands are the subcommands that take the command lines of other tools.
@@ -50,7 +51,7 @@ func foreign(c *cli.Context, tool *frontend.Tool, env environment) error {
 	}
 	stderr := c.App.ErrWriter
 	canonical := append([]string{"pa-record"}, cmd.Args...)
-	fmt.Fprintf(stderr, "pa-record: %s: equivalent command:\n%s\n", cmd.Tool, commandLines(redactArgs(canonical)))
+	fmt.Fprintf(stderr, "pa-record: %s: equivalent command:\n%s\n", cmd.Tool, commandLines(redact.Args(canonical)))
 	for _, note := range cmd.Notes {
 		fmt.Fprintf(stderr, "pa-record: note: %s\n", note)
 	}

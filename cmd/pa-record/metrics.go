@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/pa-tools/pa/internal/redact"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/backend/bymodel"
 	"github.com/pa-tools/pa/pkg/recorder/backend/kserve"
@@ -56,11 +57,11 @@ func (p *settingsParser) metrics(s *settings) {
 	for _, text := range p.c.StringSlice("metrics-url") {
 		u, ok := metricsURL(text)
 		if !ok {
-			p.errorf("--metrics-url %s: expected http://host:port/metrics", redactURL(text))
+			p.errorf("--metrics-url %s: expected http://host:port/metrics", redact.URL(text))
 			continue
 		}
 		m.urls = append(m.urls, u)
-		m.URLs = append(m.URLs, redactURL(u))
+		m.URLs = append(m.URLs, redact.URL(u))
 	}
 	s.Metrics = m
 }

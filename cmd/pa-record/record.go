@@ -15,6 +15,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/internal/plural"
+	"github.com/pa-tools/pa/internal/redact"
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder"
@@ -174,7 +175,7 @@ func exportHeader(s *settings, args []string, data *export.DatasetMeta) export.R
 		Version: &v, ServiceKind: &kind, Endpoint: &endpoint,
 		Meta: &export.RunMeta{
 			Schema: export.Schema, Tool: "pa-record " + version,
-			Args: redactArgs(args), Config: config, Models: s.Models, URL: s.URL, URLs: s.URLs, Warnings: slices.Clone(s.warnings),
+			Args: redact.Args(args), Config: config, Models: s.Models, URL: s.URL, URLs: s.URLs, Warnings: slices.Clone(s.warnings),
 			Protocol: s.Protocol, Streaming: streaming, Seed: s.Seed, Dataset: data, AnalysisHints: s.Hints,
 			Host: hostMeta(), Start: export.StartFirstSegment,
 		},

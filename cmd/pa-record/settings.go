@@ -14,6 +14,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/pa-tools/pa/internal/cmdline"
+	"github.com/pa-tools/pa/internal/redact"
 	"github.com/pa-tools/pa/internal/regular"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/backend/kserve"
@@ -280,7 +281,7 @@ func (p *settingsParser) openAI(s *settings) {
 	if s.rawEndpoint == "" {
 		s.rawEndpoint = chatEndpoint
 	}
-	s.Endpoint = redactEndpoint(s.rawEndpoint)
+	s.Endpoint = redact.Endpoint(s.rawEndpoint)
 	p.modelsFit(s)
 	if what, ok := wireopenai.Numbers(s.rawEndpoint); ok && s.Streaming {
 		p.errorf("--streaming does not fit --endpoint %s: %s are not streamed", s.Endpoint, what)

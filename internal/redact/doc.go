@@ -12,4 +12,7 @@
 // found as a whole, as its part after a scheme such as Bearer, as the name and
 // password that Basic encodes, and in the forms that JSON gives each of them.
 // One that a model utters token by token, split over events, is not found.
+//
+// [Args], [URL] and [Endpoint] remove the secrets from the command line itself, so that
+// it can be printed and kept in an export.
 package redact

@@ -1,13 +1,14 @@
-package main
+package redact
 
 import "strings"
 
-const redacted = "[redacted]"
+// simScheme begins the URL of a simulated server, whose settings are no secrets.
+const simScheme = "sim://"
 
-// redactArgs returns args without secrets: the values of headers, user
-// information and queries in URLs, the query of the endpoint. What follows a -H is never looked into; its name is
-// kept.
-func redactArgs(args []string) []string {
+// Args returns the arguments of pa-record without secrets. It replaces the values of
+// headers, the user information and the queries of URLs, and the query of --endpoint.
+// A header keeps its name. The argument behind -H counts as a header whatever it is.
+func Args(args []string) []string {
 	out := make([]string, len(args))
 	next := func(string) string { return "" }
 	pending := false
@@ -22,7 +23,7 @@ func redactArgs(args []string) []string {
 		case !strings.HasPrefix(arg, "-"):
 			out[i] = arg
 		case clean == nil:
-			out[i] = redactJoined(arg)
+			out[i] = joinedValue(arg)
 		case hasValue:
 			out[i] = name + "=" + clean(value)
 		default:
@@ -32,26 +33,26 @@ func redactArgs(args []string) []string {
 	return out
 }
 
-// cleaner returns what takes the secrets out of a flag's value, nil if it has
-// none. Long names may be cut short.
+// cleaner returns the function that removes the secrets from the value of a flag, nil
+// if its value holds none. name may be an abbreviation.
 func cleaner(name string) func(string) string {
 	switch {
 	case name == "H", len(name) > 1 && strings.HasPrefix("header", name): //nolint:gocritic // argOrder: the name may be the start of header
-		return redactHeader
+		return headerLine
 	case name == "u", len(name) > 1 && strings.HasPrefix("url", name), //nolint:gocritic // argOrder: likewise
 		len(name) > 1 && strings.HasPrefix("proxy", name),          //nolint:gocritic // argOrder: likewise
 		len(name) > 1 && strings.HasPrefix("metrics-url", name),    //nolint:gocritic // argOrder: likewise
 		len(name) > 1 && strings.HasPrefix("between-levels", name): //nolint:gocritic // argOrder: likewise
-		return redactURL
+		return URL
 	case len(name) > 1 && strings.HasPrefix("endpoint", name): //nolint:gocritic // argOrder: likewise
-		return redactEndpoint
+		return Endpoint
 	}
 	return nil
 }
 
-// redactJoined looks for a value that is joined to its short flag, which may
-// follow others that have none: -avuhttp://…
-func redactJoined(arg string) string {
+// joinedValue removes the secrets from a value that is joined to its short flag. Flags
+// without a value may precede that flag: -avuhttp://…
+func joinedValue(arg string) string {
 	for i := 1; i < len(arg) && !strings.HasPrefix(arg, "--"); i++ {
 		switch arg[i] {
 		case 'a', 'v':
@@ -64,30 +65,31 @@ func redactJoined(arg string) string {
 	return arg
 }
 
-func redactHeader(h string) string {
+// headerLine replaces the value of a header line.
+func headerLine(h string) string {
 	name, _, ok := strings.Cut(h, ":")
 	if !ok {
-		return redacted
+		return placeholder
 	}
-	return name + ": " + redacted
+	return name + ": " + placeholder
 }
 
-// redactEndpoint takes the query out of an endpoint. A whole URL does not belong
-// there, but may have a password.
-func redactEndpoint(s string) string {
+// Endpoint replaces the query of an endpoint. A whole URL does not belong there, but
+// may have a password; Endpoint then does what [URL] does.
+func Endpoint(s string) string {
 	path := s
 	if i := strings.IndexAny(s, "?#"); i >= 0 {
-		path = s[:i+1] + redacted
+		path = s[:i+1] + placeholder
 	}
 	if strings.Contains(path, "://") {
-		return redactURL(s)
+		return URL(s)
 	}
 	return path
 }
 
-// redactURL takes the user information and the query out of a URL, with or
-// without a scheme. The settings of a simulated server are no secrets.
-func redactURL(s string) string {
+// URL replaces the user information, the query and the fragment of a URL, with or
+// without a scheme. It returns the URL of a simulated server unchanged.
+func URL(s string) string {
 	if strings.HasPrefix(s, simScheme) {
 		return s
 	}
@@ -99,31 +101,31 @@ func redactURL(s string) string {
 	}
 	query := strings.IndexAny(rest, "?#")
 	if query < 0 {
-		return scheme + redactUser(rest)
+		return scheme + userInformation(rest)
 	}
 	if strings.Contains(rest[query:], "@") {
 		// Where the secret ends is not known: a password may hold a question
 		// mark that was not escaped, a query an at sign.
-		return scheme + redacted
+		return scheme + placeholder
 	}
-	shown := scheme + redactUser(rest[:query])
+	shown := scheme + userInformation(rest[:query])
 	before, fragment, _ := strings.Cut(rest[query:], "#")
 	if before != "" {
-		shown += "?" + redacted
+		shown += "?" + placeholder
 	}
 	if fragment != "" {
-		shown += "#" + redacted
+		shown += "#" + placeholder
 	}
 	return shown
 }
 
-// redactUser takes the user information out of what follows a URL's scheme. A
-// password may hold a slash that was not escaped: what precedes the last @ of
-// all is user information.
-func redactUser(s string) string {
+// userInformation replaces the user information in the part of a URL behind its scheme.
+// Everything before the last @ is user information, because a password may hold a
+// slash that was not escaped.
+func userInformation(s string) string {
 	at := strings.LastIndexByte(s, '@')
 	if at < 0 {
 		return s
 	}
-	return redacted + "@" + s[at+1:]
+	return placeholder + "@" + s[at+1:]
 }

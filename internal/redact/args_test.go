@@ -1,4 +1,4 @@
-package main
+package redact
 
 import (
 	"slices"
@@ -43,9 +43,9 @@ func TestRedactArgs(t *testing.T) {
 		{"other joined values stay", "-p1000|-mu@x|-av", "-p1000|-mu@x|-av"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got := redactArgs(strings.Split(tt.in, "|"))
+			got := Args(strings.Split(tt.in, "|"))
 			if want := strings.Split(tt.want, "|"); !slices.Equal(got, want) {
-				t.Errorf("redactArgs(%q) = %q, want %q", tt.in, got, want)
+				t.Errorf("Args(%q) = %q, want %q", tt.in, got, want)
 			}
 			if strings.Contains(strings.Join(got, " "), secret) {
 				t.Errorf("the secret is in %q", got)
