@@ -16,6 +16,7 @@ import (
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/internal/redact"
 	"github.com/pa-tools/pa/internal/regular"
+	"github.com/pa-tools/pa/internal/tlsfiles"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/backend/kserve"
 	"github.com/pa-tools/pa/pkg/recorder/backend/openai"
@@ -315,7 +316,7 @@ func (p *settingsParser) headers(s *settings, getenv func(string) string) {
 	}
 	switch path := p.c.String("api-key-file"); {
 	case path != "":
-		key, err := regular.ReadFile(p.c.Context, path, maxKeyBytes)
+		key, err := regular.ReadFile(p.c.Context, path, tlsfiles.MaxFileBytes)
 		if err != nil {
 			p.errorf("--api-key-file: %v", err)
 		}
@@ -451,6 +452,3 @@ func parsePart(text string) (float64, error) {
 }
 
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
-
-// maxKeyBytes bounds a file with a key, a certificate or the like.
-const maxKeyBytes = 1 << 20

@@ -15,6 +15,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/internal/regular"
+	"github.com/pa-tools/pa/internal/tlsfiles"
 	"github.com/pa-tools/pa/pkg/sim"
 	"github.com/pa-tools/pa/pkg/sim/plan"
 )
@@ -116,7 +117,7 @@ func serveSim(c *cli.Context, env environment) (err error) {
 		errs = append(errs, setSim(&cfg, "fault", rule))
 	}
 	if path := c.String("api-key-file"); path != "" {
-		key, err := regular.ReadFile(c.Context, path, maxKeyBytes)
+		key, err := regular.ReadFile(c.Context, path, tlsfiles.MaxFileBytes)
 		errs = append(errs, err)
 		cfg.APIKey = strings.TrimSpace(string(key))
 	}
