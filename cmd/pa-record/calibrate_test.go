@@ -40,7 +40,7 @@ func TestCalibrate(t *testing.T) {
 		t.Errorf("limits (-want +got):\n%s", d)
 	}
 	kernel := runtime.GOOS == "linux"
-	for i, name := range []string{serviceOpenAI, serviceTritonGRPC} {
+	for i, name := range []string{calibrate.OpenAI, calibrate.TritonGRPC} {
 		s := got.Services[i]
 		if s.Service != name || s.Streams != streams || s.TokensPerSecond != 500 || s.TokensPerRequest != 10 || s.Rounds != 2 || len(s.Recordings) != 2 {
 			t.Errorf("service %+v", s)
@@ -115,7 +115,7 @@ func TestCalibrateIsStored(t *testing.T) {
 	for _, f := range files {
 		run, _ := exporttest.Read(t, f)
 		c := run.Meta.Calibration
-		if c == nil || len(c.Services) != 1 || c.Services[0].Service != serviceTritonGRPC || c.Services[0].Streams != 3 || c.Host != nil || c.EndNS > run.Meta.StartNS {
+		if c == nil || len(c.Services) != 1 || c.Services[0].Service != calibrate.TritonGRPC || c.Services[0].Streams != 3 || c.Host != nil || c.EndNS > run.Meta.StartNS {
 			t.Fatalf("%s: %+v", f, c)
 		}
 		if first == nil {
@@ -180,11 +180,5 @@ func TestTruthOf(t *testing.T) {
 	want := &calibrate.Truth{ReceivedNS: 5, Events: []calibrate.Event{{KernelNS: 11, UserNS: 10, Tokens: 2}, {KernelNS: 31, UserNS: 30}}}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
-	}
-	if id := completionID([]byte(`data: {"id":"cmpl-sim-7","object":"x"}`)); id != "cmpl-sim-7" {
-		t.Errorf("id %q", id)
-	}
-	if id := completionID([]byte("data: [DONE]")); id != "" {
-		t.Errorf("id %q of no object", id)
 	}
 }

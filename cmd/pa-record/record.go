@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -19,6 +18,7 @@ import (
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder"
+	"github.com/pa-tools/pa/pkg/recorder/host"
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 )
 
@@ -31,7 +31,7 @@ func record(c *cli.Context, args []string, env environment, reports [][]string) 
 	stdout, stderr := sanitize.NewWriter(c.App.Writer), c.App.ErrWriter
 	if s.dryRun {
 		s.say(stderr)
-		return printPlan(stdout, s)
+		return printJSON(stdout, s)
 	}
 	runs := s.plan()
 	if err := s.makeArtifactDir(); err != nil {
@@ -150,9 +150,9 @@ func orNone[T ~int64](d T) T {
 	return d
 }
 
-// printPlan is --dry-run.
-func printPlan(w io.Writer, s *settings) error {
-	text, err := json.MarshalIndent(s, "", "  ")
+// printJSON prints v as indented JSON.
+func printJSON(w io.Writer, v any) error {
+	text, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
 		return err
 	}
@@ -177,18 +177,9 @@ func exportHeader(s *settings, args []string, data *export.DatasetMeta) export.R
 			Schema: export.Schema, Tool: "pa-record " + version,
 			Args: redact.Args(args), Config: config, Models: s.Models, URL: s.URL, URLs: s.URLs, Warnings: slices.Clone(s.warnings),
 			Protocol: s.Protocol, Streaming: streaming, Seed: s.Seed, Dataset: data, AnalysisHints: s.Hints,
-			Host: hostMeta(), Start: export.StartFirstSegment,
+			Host: host.Meta(), Start: export.StartFirstSegment,
 		},
 	}
-}
-
-// kernelRelease returns what uname -r prints, "" where that is not Linux.
-func kernelRelease() string {
-	text, err := os.ReadFile("/proc/sys/kernel/osrelease")
-	if err != nil {
-		return ""
-	}
-	return strings.TrimSpace(string(text))
 }
 
 // printWarnings says on standard error what went wrong.

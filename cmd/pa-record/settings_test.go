@@ -167,7 +167,7 @@ func TestSecrets(t *testing.T) {
 				t.Errorf("headers %v, want one Authorization with the key", s.headers)
 			}
 			var plan strings.Builder
-			if err := printPlan(&plan, s); err != nil || strings.Contains(plan.String(), secret) || !strings.Contains(plan.String(), "Authorization") {
+			if err := printJSON(&plan, s); err != nil || strings.Contains(plan.String(), secret) || !strings.Contains(plan.String(), "Authorization") {
 				t.Errorf("the plan holds the key or lacks the header's name (%v):\n%s", err, plan.String())
 			}
 		})
@@ -177,7 +177,7 @@ func TestSecrets(t *testing.T) {
 		t.Fatal(err)
 	}
 	var plan strings.Builder
-	if err := printPlan(&plan, s); err != nil || strings.Contains(plan.String(), secret) || !strings.Contains(s.rawURLs[0], secret) {
+	if err := printJSON(&plan, s); err != nil || strings.Contains(plan.String(), secret) || !strings.Contains(s.rawURLs[0], secret) {
 		t.Errorf("the URL's secret is in the plan, or is lost (%v):\n%s", err, plan.String())
 	}
 	if s, err := parse(t, secret, "-m", "x"); err != nil || len(s.headers) != 0 {

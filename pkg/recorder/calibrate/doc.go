@@ -1,9 +1,14 @@
-// Package calibrate computes how far recorded times are from the truth: it
-// holds what the recorder noted of a simulated server against what that server
-// and its kernel noted.
+// Package calibrate measures how far recorded times are from the truth. It compares the
+// times that the recorder took of a simulated server's answers with the times that the
+// server and its kernel took of the same bytes.
 //
-// The caller records the same load in turns with the kernel's stamps and with
-// user-space ones, and says what the server knows:
+// A [Runner] does all of it, with the simulated server that the caller provides:
+//
+//	r := calibrate.Runner{Services: []string{calibrate.OpenAI}, Simulator: simulator, Tool: "my-tool 1.0"}
+//	result, err := r.Run(ctx)
+//	err = calibrate.WriteTable(os.Stdout, result)
+//
+// The comparison alone is a [Recording] for each kind of times:
 //
 //	kernel := calibrate.NewRecording("kernel")
 //	for each request of a round {
@@ -29,6 +34,5 @@
 //
 // # What it does not do
 //
-// It starts no server and sends no load (pa-record calibrate does), and knows
-// nothing of networks: see [Limits].
+// It has no simulated server of its own, and knows nothing of networks: see [Limits].
 package calibrate

@@ -1,7 +1,6 @@
-package main
+package calibrate
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strconv"
@@ -11,17 +10,8 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-func printCalibrationJSON(w io.Writer, c *export.Calibration) error {
-	text, err := json.MarshalIndent(c, "", "  ")
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(w, "%s\n", text)
-	return err
-}
-
-// printCalibration writes the result as tables for people, 80 columns wide.
-func printCalibration(w io.Writer, c *export.Calibration) error {
+// WriteTable writes a result as tables for people, 80 columns wide.
+func WriteTable(w io.Writer, c *export.Calibration) error {
 	var b strings.Builder
 	for i := range c.Services {
 		s := &c.Services[i]
@@ -69,7 +59,8 @@ func printCalibration(w io.Writer, c *export.Calibration) error {
 // micros formats nanoseconds as microseconds with one decimal.
 func micros(ns int64) string { return strconv.FormatFloat(float64(ns)/1e3, 'f', 1, 64) }
 
-// recordingNotes say what the figures of one recording stand on.
+// recordingNotes writes how many times and which clocks the figures of a recording are
+// based on.
 func recordingNotes(b *strings.Builder, r *export.CalibratedRecording) {
 	n := r.Sources.Kernel + r.Sources.User
 	text := fmt.Sprintf("%s: the kernel took %d of %d times of tokens and %d of %d starts", r.Stamps,

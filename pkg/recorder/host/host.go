@@ -1,0 +1,27 @@
+// Package host describes the machine on which a run was recorded, for the header of its
+// export. It reads the machine's name, kernel release, operating system, architecture
+// and number of CPUs, and the version of Go that built the program.
+package host
+
+import (
+	"os"
+	"runtime"
+	"strings"
+
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// Meta describes this machine. A part that cannot be found out is empty.
+func Meta() *export.HostMeta {
+	name, _ := os.Hostname()
+	return &export.HostMeta{Name: name, Kernel: kernelRelease(), OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.NumCPU(), GoVersion: runtime.Version()}
+}
+
+// kernelRelease returns what uname -r prints, "" if this is not Linux.
+func kernelRelease() string {
+	text, err := os.ReadFile("/proc/sys/kernel/osrelease")
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(text))
+}
