@@ -82,7 +82,7 @@ func TestFirstScreen(t *testing.T) {
 		t.Errorf("%d examples, want 5", len(examples))
 	}
 	for _, e := range examples {
-		args := append(strings.Fields(strings.ReplaceAll(e.Line, "\\\n", " "))[1:], "--dry-run")
+		args := strings.Fields(strings.ReplaceAll(e.Line, "\\\n", " ") + " --dry-run")[1:]
 		if code, _, stderr := inProcess(t.Context(), t, args...); code != 0 {
 			t.Errorf("%s: exit code %d: %s", e.Line, code, stderr)
 		}
