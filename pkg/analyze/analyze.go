@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pa-tools/pa/pkg/analyze/serverfigures"
 	"github.com/pa-tools/pa/pkg/analyze/slo"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
@@ -169,7 +170,7 @@ type Experiment struct {
 	Client *export.ClientMeta
 	// Server holds the figures of servers and GPUs during the level; nil where
 	// nothing is known.
-	Server []ServerFigure
+	Server []serverfigures.Figure
 	// SeveralResponses says that streamed requests had more than one: a Triton
 	// model that does that is decoupled.
 	SeveralResponses bool
@@ -296,7 +297,7 @@ func Run(ctx context.Context, r export.Reader, cfg Config) (*Report, error) {
 		rep.Experiments = append(rep.Experiments, x)
 		rep.Stamps.plus(all[i].stamps)
 	}
-	if serr := watchServers(ctx, r, rep); serr != nil && err == nil {
+	if serr := addServerFigures(ctx, r, rep); serr != nil && err == nil {
 		err = serr
 	}
 	if m := r.Run().Meta; m != nil {

@@ -1,311 +1,38 @@
 package analyze
 
 import (
-	"cmp"
 	"context"
-	"fmt"
 	"math"
-	"strings"
 
-	"github.com/pa-tools/pa/internal/sanitize"
+	"github.com/pa-tools/pa/pkg/analyze/serverfigures"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// A FigureKind says what the numbers of a [ServerFigure] are.
-type FigureKind int
-
-// The kinds.
-const (
-	// FigureTime is the mean of a time: N and Mean.
-	FigureTime FigureKind = iota + 1
-	// FigureGauge is a value that comes and goes: N, Mean, Min and Max of the
-	// scrapes.
-	FigureGauge
-	// FigureCounter is something that adds up: N scrapes, Total.
-	FigureCounter
-)
-
-// String returns "time", "gauge" or "counter".
-func (k FigureKind) String() string {
-	if k < FigureTime || k > FigureCounter {
-		return "unknown"
-	}
-	return [...]string{"time", "gauge", "counter"}[k-FigureTime]
-}
-
-// A ServerFigure is a figure of a server or a GPU over the measurement of a level: its
-// windows, or the selected part.
-type ServerFigure struct {
-	// Name is ours ("queue", "GPU utilization"), Metric the source's.
-	Name, Metric string
-	Kind         FigureKind
-	// Of names the subject of the figure for people: a model and its source, or a GPU
-	// and its host.
-	Of string
-	// Source is the source of the scrapes, "" for ModelStatistics. Host is the host
-	// that the source names, else the host of its URL. GPU is a UUID, "" for figures
-	// of servers.
-	Source, Host, GPU string
-	// Unit is "ns", "ratio", "W", "J", "bytes" or "count".
-	Unit string
-	// N counts the scrapes that a gauge or counter was in, or the requests that a
-	// time is of.
-	N uint64
-	// Mean is the mean of a gauge over its scrapes in the measurement, or Δsum/Δcount
-	// of the server's own counters for a time.
-	Mean float64
-	// Min and Max are of gauges only: a sum and a count do not tell them.
-	Min, Max float64
-	// Total is the growth of a counter from the last scrape before the measurement to
-	// the first one after it, or of energy in the measurement itself.
-	Total float64
-	// Client is the mean that the recorder measured of the same, where there is
-	// one: the rest is the network, and the client.
-	Client   float64
-	Compared bool
-	// Incomparable is the reason why the difference between Client and the server's
-	// figure means nothing; "" if it means something.
-	Incomparable string
-	// NA says why the figure has no value although there are samples: the samples
-	// cannot be true. N, Mean and the like mean nothing then. "" if there is a value.
-	NA string
-
-	model string // by its label; "" where there is none
-}
-
-// ClientMinusServer returns what the client saw on top of the server's own time;
-// ok is false where the two cannot be compared.
-func (f *ServerFigure) ClientMinusServer() (ns float64, ok bool) {
-	return f.Client - f.Mean, f.Compared && f.Incomparable == ""
-}
-
-// A serverWatch sums up the series of one level.
-type serverWatch struct {
-	from, to uint64
-	hosts    map[string]string // of the sources
-	series   map[*export.Series]*seriesSum
-	order    []*seriesSum // those that mean something
-	// before says of which sources there is a scrape from before the measurement:
-	// a counter that appears later began at 0.
-	before map[string]bool
-	// started is what sources say of when they were.
-	started map[string]float64
-}
-
-// A seriesSum is a series over the measurement.
-type seriesSum struct {
-	*export.Series
-	roles  []seriesRole
-	gauge  bool
-	smooth bool
-
-	n             uint64  // scrapes
-	numberless    uint64  // scrapes in which a gauge was NaN or infinite
-	sum, min, max float64 // of a gauge
-	begin, end    float64 // of a counter
-	begun, ended  bool
-	reset         bool
-	restarted     bool    // which is why reset
-	from, to      float64 // what it fell from and to then
-	last          float64
-	lastNS        float64
-}
-
-func (w *serverWatch) add(s *export.Scrape) {
-	if s.Error != "" {
-		return
-	}
-	if s.StartNS <= w.from {
-		w.before[s.Source] = true
-	}
-	var fell []*seriesSum
-	went, restarted := 0, false
-	for i := range s.Samples {
-		x := &s.Samples[i]
-		if x.Series.Name == export.ProcessStartMetric {
-			at, known := w.started[s.Source]
-			restarted = restarted || known && at != x.Value
-			w.started[s.Source] = x.Value
-		}
-		sum := w.series[x.Series]
-		if sum == nil {
-			sum = &seriesSum{Series: x.Series, roles: rolesOf(x.Series), min: math.Inf(1), max: math.Inf(-1), last: math.Inf(-1)}
-			for _, r := range sum.roles {
-				sum.gauge, sum.smooth = r.part == partGauge, r.metric.smooth
-			}
-			w.series[x.Series] = sum
-			if sum.roles != nil {
-				w.order = append(w.order, sum)
-			}
-		}
-		switch {
-		case sum.roles == nil || sum.ended:
-		case !sum.gauge:
-			switch {
-			case !(sum.last > 0):
-			case x.Value < sum.last:
-				fell = append(fell, sum)
-			default:
-				went++
-			}
-			sum.counter(s, x.Value, w)
-		case s.EndNS < w.from || s.StartNS > w.to:
-		case math.IsNaN(x.Value) || math.IsInf(x.Value, 0):
-			sum.numberless++
-		default:
-			sum.n++
-			sum.sum += x.Value
-			sum.min, sum.max = min(sum.min, x.Value), max(sum.max, x.Value)
-		}
-	}
-	for _, sum := range fell { // one that falls alone has no such excuse
-		sum.restarted = sum.reset && (restarted || went == 0)
-	}
-}
-
-// counter takes the value of a counter: from the last scrape before the
-// measurement to the first after it.
-func (c *seriesSum) counter(s *export.Scrape, v float64, w *serverWatch) {
-	// The value is of some instant between; what grows steadily is taken to be of
-	// the middle.
-	atNS := float64(s.StartNS) + float64(s.EndNS-s.StartNS)/2
-	on := func(instant uint64) float64 { // the line from the last value to this one
-		return c.last + (v-c.last)*(float64(instant)-c.lastNS)/(atNS-c.lastNS)
-	}
-	switch {
-	case s.StartNS <= w.from:
-		c.begin, c.begun, c.reset, c.n = v, true, false, 0
-	case !c.begun:
-		c.begun = true
-		if c.smooth || !w.before[s.Source] { // what it was at the beginning is not known: from here on
-			c.begin = v
-		} else {
-			c.n++ // the scrape in which it was not there yet: 0
-		}
-	case v < c.last:
-		if !c.reset {
-			c.from, c.to = c.last, v
-		}
-		c.reset = true
-	case c.smooth && c.n == 1 && c.lastNS <= float64(w.from):
-		c.begin = on(w.from)
-	}
-	c.n++
-	c.end = v
-	if c.ended = s.StartNS >= w.to; c.ended && c.smooth && c.n > 1 && atNS > c.lastNS {
-		c.end = on(w.to)
-	}
-	c.last, c.lastNS = v, atNS
-}
-
-// growth returns what a counter grew by; ok is false when that is not known.
-func (c *seriesSum) growth() (v float64, ok bool) {
-	v = c.end - c.begin
-	return v, c.begun && !c.reset && v >= 0 && !math.IsInf(v, 0)
-}
-
-// why is the reason why growth is not known.
-func (c *seriesSum) why() string {
-	switch {
-	case c.reset && c.restarted:
-		return "the server was started again"
-	case c.reset:
-		return fmt.Sprintf("%s fell from %v to %v", c.Name, c.from, c.to)
-	}
-	return c.Name + " is no number"
-}
-
-// impossible is why the values of a gauge cannot be; "" where they can. What is
-// known here is never below 0, and a ratio, but for rounding, not above 1.
-func (c *seriesSum) impossible(m *serverMetric) string {
-	const rounding = 1e-6
-	switch {
-	case c.n == 0:
-		return c.Name + " is no number"
-	case c.min < 0:
-		return fmt.Sprintf("%s is as low as %v", c.Name, c.min)
-	case m.unit == "ratio" && m.scaled(c.max) > 1+rounding:
-		return fmt.Sprintf("%s is as high as %v", c.Name, c.max)
-	}
-	return ""
-}
-
-// watchServers reads the telemetry of r for the experiments of rep.
-func watchServers(ctx context.Context, r export.Reader, rep *Report) error {
-	run := r.Run()
-	hosts := map[string]string{}
-	if run.Meta != nil {
-		for _, s := range run.Meta.Telemetry {
-			hosts[s.Source] = s.Host
-		}
-	}
-	watches := make([]*serverWatch, len(rep.Experiments))
+// addServerFigures reads the telemetry of r and adds the figures of servers to the
+// experiments of rep.
+func addServerFigures(ctx context.Context, r export.Reader, rep *Report) error {
+	levels := make([]serverfigures.Level, len(rep.Experiments))
 	for i := range rep.Experiments {
-		if from, to := measuredSpan(&rep.Experiments[i], &run.Experiments[i]); to > from {
-			watches[i] = &serverWatch{from: from, to: to, hosts: hosts, series: map[*export.Series]*seriesSum{}, before: map[string]bool{}, started: map[string]float64{}}
+		e, x := &rep.Experiments[i], &r.Run().Experiments[i]
+		l := &levels[i]
+		l.FromNS, l.ToNS = measuredSpan(e, x)
+		l.SeveralModels, l.SeveralResponses, l.ClientMean = len(e.Models) > 0, e.SeveralResponses, e.meanOf
+		if x.Meta != nil && e.Selected == nil {
+			l.Stats = x.Meta.ServerStats
 		}
 	}
-	err := r.Scrapes(ctx, func(s *export.Scrape) error {
-		for _, w := range watches {
-			if w != nil {
-				w.add(s)
-			}
-		}
-		return nil
-	})
-	for i, w := range watches {
+	results, err := serverfigures.Read(ctx, r, levels)
+	for i := range results {
 		e := &rep.Experiments[i]
-		if w == nil {
-			continue
+		e.Server = results[i].Figures
+		for _, w := range results[i].Warnings {
+			e.Warnings = append(e.Warnings, said(KindServer, "%s", w))
 		}
-		if m := run.Experiments[i].Meta; m != nil && m.ServerStats != nil {
-			tritonFigures(e, m.ServerStats)
-		}
-		e.Server = append(w.figures(e, len(e.Server) > 0), e.Server...)
-		e.Warnings = append(e.Warnings, w.doubts(e.Server)...)
 	}
 	return err
 }
 
-// doubts says of which figures there is no value, and of which gauges some were no
-// number: a line for all of one name.
-func (w *serverWatch) doubts(all []ServerFigure) (warnings []error) {
-	others := map[string]int{}
-	for i := range all {
-		if all[i].NA != "" {
-			others[all[i].Name]++
-		}
-	}
-	for i := range all {
-		f := &all[i]
-		n := others[f.Name]
-		if f.NA == "" || n == 0 {
-			continue
-		}
-		others[f.Name] = 0
-		more := ""
-		if n > 1 {
-			more = fmt.Sprintf("; %d more have none either", n-1)
-		}
-		warnings = append(warnings, said(KindServer, "%s of %s has no value: %s%s", f.Name, sanitize.Clip(f.Of, maxQuotedBytes), f.NA, more))
-	}
-	var scrapes uint64
-	var first *seriesSum
-	for _, s := range w.order {
-		if s.numberless == 0 || s.n == 0 {
-			continue
-		}
-		if scrapes += s.numberless; first == nil {
-			first = s
-		}
-	}
-	if first != nil {
-		warnings = append(warnings, said(KindServer, "%s of gauges left out because they are not numbers; the first is %s of %s", howMany(int64(scrapes), "value", "values"), first.Name, first.Source))
-	}
-	return warnings
-}
-
-// measuredSpan is the time that figures of servers are about.
+// measuredSpan returns the time that figures of servers cover.
 func measuredSpan(e *Experiment, x *export.Experiment) (from, to uint64) {
 	if e.Selected != nil {
 		return e.Selected.FromNS, e.Selected.ToNS
@@ -319,236 +46,21 @@ func measuredSpan(e *Experiment, x *export.Experiment) (from, to uint64) {
 	return 0, 0
 }
 
-// of begins the figure of a series: whose it is.
-func (w *serverWatch) of(s *seriesSum, r *seriesRole) ServerFigure {
-	f := ServerFigure{
-		Name: r.metric.name, Metric: r.of, Unit: r.metric.unit, Source: s.Source,
-		Host:  cmp.Or(s.Label("Hostname"), w.hosts[s.Source]), // DCGM's exporter knows better than its URL
-		GPU:   cmp.Or(s.Label("gpu_uuid"), s.Label("UUID")),
-		model: cmp.Or(s.Label("model_name"), s.Label("model")),
-	}
-	switch {
-	case f.GPU != "":
-		f.Of = f.GPU + " " + cmp.Or(f.Host, s.Source)
-	case f.model != "":
-		f.Of = f.model + " " + s.Source
-	default:
-		f.Of = s.Source
-	}
-	return f
-}
-
-// figures sums up what was watched: times, counters, gauges, each in the order in
-// which they are known. told says that there are ModelStatistics.
-func (w *serverWatch) figures(e *Experiment, told bool) []ServerFigure {
-	var all []ServerFigure
-	for i := range serverTimes {
-		if m := &serverTimes[i]; !told || !m.spare {
-			all = append(all, w.time(e, m)...)
-		}
-	}
-	for i := range serverCounters {
-		if m := &serverCounters[i]; !told || !m.spare {
-			all = append(all, w.counters(m)...)
-		}
-	}
-	for i := range serverGauges {
-		all = append(all, w.gauges(&serverGauges[i])...)
-	}
-	return all
-}
-
-// each calls f for the series that are that part of m.
-func (w *serverWatch) each(m *serverMetric, part seriesPart, f func(s *seriesSum, r *seriesRole)) {
-	for _, s := range w.order {
-		for i := range s.roles {
-			if r := &s.roles[i]; r.metric == m && r.part == part {
-				f(s, r)
-			}
-		}
-	}
-}
-
-// A figureOf is a metric of something.
-type figureOf struct{ metric, of string }
-
-func (f *ServerFigure) key() figureOf { return figureOf{f.Metric, f.Of} }
-
-// time makes Δsum/Δcount of the series of a metric. Those that differ in labels
-// that say nothing here, as engine or is_streaming, are one figure.
-func (w *serverWatch) time(e *Experiment, m *serverMetric) []ServerFigure {
-	type sums struct {
-		ServerFigure
-		total, n float64
-		summed   bool
-	}
-	var all []*sums
-	known := map[figureOf]*sums{}
-	find := func(f ServerFigure) *sums {
-		x := known[f.key()]
-		if x == nil {
-			x = &sums{ServerFigure: f}
-			known[f.key()], all = x, append(all, x)
-		}
-		return x
-	}
-	doubt := func(x *sums, s *seriesSum, ok bool) {
-		if !ok && x.NA == "" {
-			x.NA = s.why()
-		}
-	}
-	w.each(m, partSum, func(s *seriesSum, r *seriesRole) {
-		x := find(w.of(s, r))
-		v, ok := s.growth()
-		x.total, x.summed = x.total+v, true
-		doubt(x, s, ok)
-	})
-	w.each(m, partCount, func(s *seriesSum, r *seriesRole) {
-		x := find(w.of(s, r))
-		v, ok := s.growth()
-		x.n += v
-		doubt(x, s, ok)
-	})
-	var figures []ServerFigure
-	for _, x := range all {
-		f := x.ServerFigure
-		f.Kind, f.Unit = FigureTime, "ns"
-		switch {
-		case !x.summed || f.NA == "" && x.n < 1:
-			continue
-		case f.NA == "":
-			f.N, f.Mean = uint64(x.n), x.total/x.n*cmp.Or(m.scale, 1e9)
-			f.compare(e.measuredOf(f.model), m.client)
-			if m.spare && e.SeveralResponses { // Triton's
-				f.Incomparable = decoupledTime
-			}
-		}
-		figures = append(figures, f)
-	}
-	return figures
-}
-
-// counters makes figures of what grew. Of series that differ in labels that say
-// nothing here, as finished_reason, it is the sum; energies stand for themselves.
-func (w *serverWatch) counters(m *serverMetric) []ServerFigure {
-	var all []ServerFigure
-	var series []*seriesSum
-	bad := map[int]bool{}
-	known := map[figureOf]int{}
-	w.each(m, partCounter, func(s *seriesSum, r *seriesRole) {
-		f := w.of(s, r)
-		v, ok := s.growth()
-		f.Kind, f.N, f.Total = FigureCounter, s.n, m.scaled(v)
-		i, there := known[f.key()]
-		if there && !m.smooth {
-			all[i].N, all[i].Total = max(all[i].N, f.N), all[i].Total+f.Total
-		} else {
-			i = len(all)
-			known[f.key()] = i
-			all, series = append(all, f), append(series, s)
-		}
-		if !ok && all[i].NA == "" {
-			all[i].NA = s.why()
-		}
-		bad[i] = bad[i] || s.n < 2 // one scrape tells no growth
-	})
-	tellApart(all, series)
-	var figures []ServerFigure
-	for i := range all {
-		if bad[i] {
-			continue
-		}
-		if f := &all[i]; f.NA != "" {
-			f.N, f.Total = 0, 0
-		}
-		figures = append(figures, all[i])
-	}
-	return figures
-}
-
-// gauges makes figures of what comes and goes.
-func (w *serverWatch) gauges(m *serverMetric) []ServerFigure {
-	var all []ServerFigure
-	var series []*seriesSum
-	w.each(m, partGauge, func(s *seriesSum, r *seriesRole) {
-		if s.n+s.numberless == 0 {
-			return
-		}
-		f := w.of(s, r)
-		f.Kind = FigureGauge
-		if f.NA = s.impossible(m); f.NA == "" {
-			f.N, f.Mean, f.Min, f.Max = s.n, m.scaled(s.sum/float64(s.n)), m.scaled(s.min), m.scaled(s.max)
-		}
-		all, series = append(all, f), append(series, s)
-	})
-	tellApart(all, series)
-	return all
-}
-
-// tellApart adds to what figures are of the labels in which their series differ,
-// where two are of the same: engines of one server, parts of one GPU.
-func tellApart(all []ServerFigure, series []*seriesSum) {
-	same := map[figureOf][]int{}
-	for i := range all {
-		same[all[i].key()] = append(same[all[i].key()], i)
-	}
-	for _, group := range same {
-		if len(group) < 2 {
-			continue
-		}
-		// How many series have a label with the same value as the first one that
-		// has it: all do, or they differ in it.
-		first, alike := map[string]string{}, map[string]int{}
-		for _, i := range group {
-			for _, l := range series[i].Labels {
-				if _, ok := first[l.Name]; !ok {
-					first[l.Name] = l.Value
-				}
-				if first[l.Name] == l.Value {
-					alike[l.Name]++
-				}
-			}
-		}
-		for _, i := range group {
-			var differ []string
-			for _, l := range series[i].Labels {
-				if alike[l.Name] < len(group) {
-					differ = append(differ, l.Name+"="+l.Value)
-				}
-			}
-			if differ != nil {
-				all[i].Of += " " + strings.Join(differ, ",")
-			}
-		}
-	}
-}
-
-// measuredOf returns what the client measured of the requests to a model: in a run
-// of one model of all requests, whatever the server calls it.
-func (e *Experiment) measuredOf(model string) metered {
-	for i := range e.Models {
-		if e.Models[i].Model == model {
-			return &e.Models[i]
-		}
-	}
+// meanOf returns the mean of a metric over the requests to a model. In a run of one
+// model these are all requests, whatever the server calls the model.
+func (e *Experiment) meanOf(model, key string) (mean float64, ok bool) {
+	metrics := e.Metrics
 	if len(e.Models) > 0 {
-		return nil
+		metrics = nil
+		for i := range e.Models {
+			if e.Models[i].Model == model {
+				metrics = e.Models[i].Metrics
+				break
+			}
+		}
 	}
-	return e
-}
-
-// A metered has metrics.
-type metered interface {
-	// Metric returns nil where there is none of that key.
-	Metric(key string) *Summary
-}
-
-// compare sets the client's mean of the same; nil: there is none.
-func (f *ServerFigure) compare(m metered, key string) {
-	if key == "" || m == nil {
-		return
+	if s := metricOf(metrics, key); s != nil && s.N > 0 {
+		return s.Mean, true
 	}
-	if s := m.Metric(key); s != nil && s.N > 0 {
-		f.Client, f.Compared = s.Mean, true
-	}
+	return 0, false
 }

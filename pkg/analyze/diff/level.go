@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/serverfigures"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -53,7 +54,7 @@ type Level struct {
 	Pauses []export.Pause
 	Paused int
 	// Server is what servers and GPUs said of themselves.
-	Server []analyze.ServerFigure
+	Server []serverfigures.Figure
 
 	run      string            // its name
 	settings map[string]string // of the recorder, as JSON; nil where it has none

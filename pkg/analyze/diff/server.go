@@ -6,13 +6,13 @@ import (
 	"slices"
 
 	"github.com/pa-tools/pa/internal/sanitize"
-	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
 	"github.com/pa-tools/pa/pkg/analyze/report"
+	"github.com/pa-tools/pa/pkg/analyze/serverfigures"
 )
 
 // A ServerRow compares a figure that servers or GPUs gave of themselves: what
-// analyze.ServerFigure has of each run. It is never judged.
+// serverfigures.Figure has of each run. It is never judged.
 //
 // One run a side has no interval: a server tells means and totals, and not how
 // they vary within the run.
@@ -38,8 +38,8 @@ func (r *ServerRow) Of() string {
 }
 
 // figureValue is the number of a figure that is compared.
-func figureValue(f *analyze.ServerFigure) float64 {
-	if f.Kind == analyze.FigureCounter {
+func figureValue(f *serverfigures.Figure) float64 {
+	if f.Kind == serverfigures.Counter {
 		return f.Total
 	}
 	return f.Mean

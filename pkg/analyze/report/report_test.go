@@ -23,6 +23,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/golden"
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/serverfigures"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/profilejson"
@@ -226,7 +227,7 @@ func TestMarkdownDocument(t *testing.T) {
 	in := measured(t, "sweep.json", sweep(), parts(t))
 	for i := range in.Report.Experiments {
 		e := &in.Report.Experiments[i]
-		e.Server = []analyze.ServerFigure{{Name: "queue", Metric: "q", Of: "m version 1", Unit: "ns", N: 1, Mean: 1e6}}
+		e.Server = []serverfigures.Figure{{Name: "queue", Metric: "q", Of: "m version 1", Unit: "ns", N: 1, Mean: 1e6}}
 		e.Models = []analyze.ModelPart{{Model: "m", OK: 1}}
 	}
 	in.Report.Warnings = append(in.Report.Warnings, errors.New("a warning"))

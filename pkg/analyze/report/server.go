@@ -7,6 +7,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/serverfigures"
 )
 
 // maxFigures bounds the rows of one name: GPUs, models and servers are fewer, labels
@@ -33,9 +34,9 @@ func servers(e *analyze.Experiment, unit scale) *grid {
 			continue
 		}
 		switch f.Kind {
-		case analyze.FigureCounter:
+		case serverfigures.Counter:
 			row[5] = quantity(f.Unit, f.Total, unit)
-		case analyze.FigureGauge:
+		case serverfigures.Gauge:
 			row[4] = quantity(f.Unit, f.Max, unit)
 			fallthrough
 		default:
@@ -91,7 +92,7 @@ func serverNotes(e *analyze.Experiment) (lines []string) {
 // any length.
 const maxOf = 100
 
-// Quantity formats a figure of a server, in the unit of [analyze.ServerFigure];
+// Quantity formats a figure of a server, in the unit of [serverfigures.Figure];
 // times in the unit that all of them share.
 func Quantity(unit string, v float64, times TimeUnit) string { return quantity(unit, v, times.scale) }
 
@@ -131,7 +132,7 @@ type jsonServer struct {
 	NA           string `json:"na,omitempty"`
 }
 
-func jsonServers(all []analyze.ServerFigure) (out []jsonServer) {
+func jsonServers(all []serverfigures.Figure) (out []jsonServer) {
 	for i := range all {
 		f := &all[i]
 		x := jsonServer{Name: f.Name, Metric: f.Metric, Kind: f.Kind.String(), Of: f.Of, Source: f.Source, Host: f.Host, GPU: f.GPU, Unit: f.Unit, N: f.N, NA: f.NA}
@@ -139,12 +140,12 @@ func jsonServers(all []analyze.ServerFigure) (out []jsonServer) {
 			out = append(out, x)
 			continue
 		}
-		if f.Kind == analyze.FigureCounter {
+		if f.Kind == serverfigures.Counter {
 			x.Total = &f.Total
 		} else {
 			x.Mean = &f.Mean
 		}
-		if f.Kind == analyze.FigureGauge {
+		if f.Kind == serverfigures.Gauge {
 			x.Min, x.Max = &f.Min, &f.Max
 		}
 		if ns, ok := f.ClientMinusServer(); ok {
@@ -159,11 +160,11 @@ func jsonServers(all []analyze.ServerFigure) (out []jsonServer) {
 
 // csvServers are the figures as rows: server[NAME of OF]. What a counter grew by
 // stands where others have their mean: it is the one number there is.
-func csvServers(all []analyze.ServerFigure) (rows [][]string) {
+func csvServers(all []serverfigures.Figure) (rows [][]string) {
 	for i := range all {
 		f := &all[i]
 		v := f.Mean
-		if f.Kind == analyze.FigureCounter {
+		if f.Kind == serverfigures.Counter {
 			v = f.Total
 		}
 		if f.NA != "" {
@@ -171,7 +172,7 @@ func csvServers(all []analyze.ServerFigure) (rows [][]string) {
 			continue
 		}
 		row := []string{"server[" + f.Name + " of " + f.Of + "]", f.Unit, strconv.FormatUint(f.N, 10), float(v)}
-		if f.Kind == analyze.FigureGauge {
+		if f.Kind == serverfigures.Gauge {
 			row = append(row, "", float(f.Min))
 			for range analyze.Levels {
 				row = append(row, "")

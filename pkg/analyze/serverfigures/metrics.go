@@ -1,4 +1,4 @@
-package analyze
+package serverfigures
 
 import (
 	"strings"

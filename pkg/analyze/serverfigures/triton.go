@@ -1,4 +1,4 @@
-package analyze
+package serverfigures
 
 import (
 	"slices"
@@ -6,9 +6,13 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// tritonFigures are the times of the requests of each model, from the first
+// tritonFigures returns the times of the requests of each model, from the first
 // snapshot of the measurement to the last.
-func tritonFigures(e *Experiment, s *export.ServerStats) {
+func tritonFigures(e *Level) (all []Figure) {
+	s := e.Stats
+	if s == nil {
+		return nil
+	}
 	var begin, end *export.StatsSnapshot
 	for i := range s.Snapshots {
 		x := &s.Snapshots[i]
@@ -21,8 +25,8 @@ func tritonFigures(e *Experiment, s *export.ServerStats) {
 			}
 		}
 	}
-	if begin == nil || end == nil || e.Selected != nil {
-		return // of another part of the level
+	if begin == nil || end == nil {
+		return nil
 	}
 	delta, _ := export.Between(begin, end)
 	for i := range delta {
@@ -46,16 +50,19 @@ func tritonFigures(e *Experiment, s *export.ServerStats) {
 			if !ok {
 				continue
 			}
-			f := ServerFigure{Name: x.name, Metric: "ModelStatistics", Kind: FigureTime, Of: who, Unit: "ns", N: x.c.Count, Mean: mean}
+			f := Figure{Name: x.name, Metric: "ModelStatistics", Kind: Time, Of: who, Unit: "ns", N: x.c.Count, Mean: mean}
 			if x.name == "request" {
-				f.compare(e.clientOf(s, d.Name), "e2el_ns")
-				if f.Compared && (e.SeveralResponses && len(e.Models) == 0 || decoupled(s, d.Name)) {
+				if e.SeveralModels || len(s.Models) > 0 && s.Models[0].Name == d.Name { // not one that another one called
+					f.compare(e, d.Name, "e2el_ns")
+				}
+				if f.Compared && (e.SeveralResponses && !e.SeveralModels || decoupled(s, d.Name)) {
 					f.Incomparable = decoupledTime
 				}
 			}
-			e.Server = append(e.Server, f)
+			all = append(all, f)
 		}
 	}
+	return all
 }
 
 // decoupledTime is why the client's latency is not compared with Triton's: the
@@ -77,14 +84,4 @@ func decoupled(s *export.ServerStats, model string) bool {
 	}
 	return slices.ContainsFunc(s.Models, func(m export.ServerModel) bool { return m.BLS && m.Decoupled }) ||
 		is(slices.IndexFunc(s.Models, func(m export.ServerModel) bool { return m.Name == model }))
-}
-
-// clientOf returns what the client measured of the requests to a model that it
-// asked itself: of all requests where there was one; nil for a model that another
-// one called.
-func (e *Experiment) clientOf(s *export.ServerStats, model string) metered {
-	if len(e.Models) > 0 || len(s.Models) > 0 && s.Models[0].Name == model {
-		return e.measuredOf(model)
-	}
-	return nil
 }
