@@ -329,7 +329,7 @@ func TestListener(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ln := &Listener{Listener: inner}
+	ln := &stampedListener{Listener: inner}
 	defer ln.Close()
 	nc, err := net.Dial("tcp", ln.Addr().String())
 	if err != nil {

@@ -30,23 +30,3 @@ func (d *Dialer) DialContext(ctx context.Context, network, addr string) (net.Con
 	}
 	return c, nil
 }
-
-// A Listener accepts stamped connections.
-type Listener struct {
-	net.Listener
-	Options Options
-}
-
-// Accept waits for a connection, which is a [*Conn].
-func (l *Listener) Accept() (net.Conn, error) {
-	nc, err := l.Listener.Accept()
-	if err != nil {
-		return nil, err
-	}
-	c, err := l.Options.Wrap(nc)
-	if err != nil { // its first read says why; the listener goes on
-		c = l.Options.userConn(nc)
-		c.why = err.Error()
-	}
-	return c, nil
-}

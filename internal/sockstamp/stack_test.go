@@ -133,7 +133,7 @@ func TestHTTP(t *testing.T) {
 	for _, secure := range []bool{false, true} {
 		t.Run("secure="+strconv.FormatBool(secure), func(t *testing.T) {
 			srv := httptest.NewUnstartedServer(handler)
-			srv.Listener = &Listener{Listener: srv.Listener}
+			srv.Listener = &stampedListener{Listener: srv.Listener}
 			if secure {
 				srv.StartTLS()
 			} else {

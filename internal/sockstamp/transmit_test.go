@@ -365,7 +365,7 @@ func TestAddressFamilies(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			ln := &Listener{Listener: inner}
+			ln := &stampedListener{Listener: inner}
 			defer ln.Close()
 			_, port, _ := net.SplitHostPort(ln.Addr().String())
 			d := Dialer{}

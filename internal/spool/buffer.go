@@ -27,9 +27,6 @@ type Buffer struct {
 // Len returns how many bytes are kept.
 func (s *Buffer) Len() int64 { return s.n + int64(len(s.buf)) }
 
-// InMemory returns how many of them are in memory.
-func (s *Buffer) InMemory() int { return len(s.buf) }
-
 // Write appends b.
 func (s *Buffer) Write(b []byte) (int, error) {
 	s.buf = append(s.buf, b...)

@@ -388,14 +388,14 @@ func TestJournalFile(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if j.BufferedBytes() <= empty || j.BufferedRequests() != 3 {
-		t.Errorf("%d bytes, %d requests are buffered", j.BufferedBytes(), j.BufferedRequests())
+	if j.BufferedBytes() <= empty || j.w.batch.rows != 3 {
+		t.Errorf("%d bytes, %d requests are buffered", j.BufferedBytes(), j.w.batch.rows)
 	}
 	if err := j.Sync(); err != nil || d.syncs != 1 {
 		t.Errorf("%v, %d syncs", err, d.syncs)
 	}
-	if j.BufferedBytes() != empty || j.BufferedRequests() != 0 {
-		t.Errorf("%d bytes, %d requests are buffered after a flush", j.BufferedBytes(), j.BufferedRequests())
+	if j.BufferedBytes() != empty || j.w.batch.rows != 0 {
+		t.Errorf("%d bytes, %d requests are buffered after a flush", j.BufferedBytes(), j.w.batch.rows)
 	}
 	o := export.Opener{Formats: Formats()}
 	r, err := o.Open(context.Background(), path)
@@ -440,8 +440,8 @@ func TestJournalWrites(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if c.calls != before.calls+3 || j.BufferedRequests() != 1 {
-		t.Errorf("%d calls, %d requests wait", c.calls-before.calls, j.BufferedRequests())
+	if c.calls != before.calls+3 || j.w.batch.rows != 1 {
+		t.Errorf("%d calls, %d requests wait", c.calls-before.calls, j.w.batch.rows)
 	}
 }
 

@@ -167,14 +167,6 @@ func (j *JournalWriter) BufferedBytes() int64 {
 	return int64(j.w.batch.size() + len(j.telemetry))
 }
 
-// BufferedRequests returns how many requests wait.
-func (j *JournalWriter) BufferedRequests() int {
-	if j.w.batch == nil {
-		return 0
-	}
-	return j.w.batch.rows
-}
-
 // Close writes the requests that wait, the header fields of run (nil: none; its
 // Experiments are ignored), which replace those of the start, and the end of
 // the stream. A journal without them is one of a run that was killed. It
