@@ -2,18 +2,21 @@ package dialect
 
 import "fmt"
 
-// An ArgError says what is wrong with one of Config.Args, or with one of the
-// hints that the file holds in their place.
+// An ArgError reports a mistake in Config.Args, or in the hints that a file holds in
+// their place.
 type ArgError struct {
-	Key string
+	Key string // "": the tool takes no arguments
 	Msg string
-	// Hint says that it came from the file.
+	// Hint says that the argument came from the file.
 	Hint bool
 }
 
 func (e *ArgError) Error() string {
-	if e.Hint {
+	switch {
+	case e.Hint:
 		return fmt.Sprintf("the file's hint %s: %s; give it anew with --arg %s=…", e.Key, e.Msg, e.Key)
+	case e.Key == "":
+		return "--arg: " + e.Msg
 	}
 	return fmt.Sprintf("--arg %s: %s", e.Key, e.Msg)
 }

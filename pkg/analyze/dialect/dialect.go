@@ -99,6 +99,8 @@ type Report interface {
 }
 
 var (
+	// ErrNoExperiment says that the run has no load level.
+	ErrNoExperiment = errors.New("holds no experiment: nothing was measured")
 	// ErrNoFormat says that a tool has no report of the format asked for.
 	ErrNoFormat = errors.New("the tool writes no such report")
 	// ErrNoTokenizer says that tokens are to be counted and Config.Tokenizer is

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze/dialect"
 	"github.com/pa-tools/pa/pkg/analyze/dialect/explain"
 	"github.com/pa-tools/pa/pkg/answer"
@@ -83,50 +82,43 @@ type analysis struct {
 	skipped    int
 }
 
-// Analyze reads a run to its end and returns the report of one of its levels.
-//
-// The error is that of the reader, in which case the report is of what could be
-// read, or says why there is no report: no such level, an argument that is none,
-// or dialect.ErrNoTokenizer.
+// Tools returns AIPerf's dialect.
+func Tools() []*dialect.Tool {
+	return []*dialect.Tool{{
+		Name: family, Family: family, Listed: family, Options: dialect.LanguageOptions(), Compared: dialect.ComparedHere,
+		Levels: levelRule,
+		New:    func(in dialect.Input) (dialect.Analysis, error) { return newAnalysis(in) },
+		Result: &dialect.ResultFile{Omits: omits, Listed: family, Ending: ".jsonl", Companions: companions, Write: writeResult},
+	}}
+}
+
+// levelRule chooses the only level of a run, or the last one that was asked for.
+var levelRule = dialect.LevelRule{One: true, Several: "AIPerf reports each by itself"}
+
+// family is the name of the tool.
+const family = "aiperf"
+
+// Analyze reads a run to its end and returns the report of one of its levels, as
+// [dialect.Analyze] does.
 //
 // Of Config.Args it knows use_server_token_count ("true"), was_cancelled
 // ("true"), start_time and end_time, as they stand in profile_export_aiperf.json
 // or in Unix nanoseconds.
 func Analyze(ctx context.Context, r export.Reader, cfg dialect.Config) (*Report, error) {
-	a := &analysis{cfg: cfg, run: r.Run(), rep: &Report{explainer: dialect.NewExplainer(r.Run(), cfg)}, meter: dialect.Meter(r.Run())}
-	if cfg.Tokenizer == nil && cfg.Explain {
-		a.cfg.Tokenizer, a.rep.uncounted = dialect.Uncounted(), true
-	}
-	if err := a.arguments(); err != nil {
-		return nil, err
-	}
-	if err := checkGoodput(cfg.Goodput); err != nil {
-		return nil, err
-	}
-	var err error
-	if a.level, err = pickLevel(a.run, cfg.Level); err != nil {
-		return nil, err
+	return dialect.AnalyzeAs[*Report](ctx, Tools()[0], r, cfg)
+}
+
+func newAnalysis(in dialect.Input) (*analysis, error) {
+	a := &analysis{
+		cfg: in.Config, run: in.Run, level: in.Levels[0], meter: dialect.Meter(in.Run), c: newCollector(),
+		rep: &Report{explainer: in.Explainer, uncounted: in.Uncounted},
 	}
 	e := &a.run.Experiments[a.level]
 	a.rep.Level = dialect.Level{Mode: e.Mode, Value: e.Value}
-	a.c = newCollector()
-	for n := 0; err == nil && r.Next(); n++ {
-		if n&1023 == 0 && ctx.Err() != nil {
-			err = context.Cause(ctx)
-			break
-		}
-		if r.Experiment() == a.level {
-			err = a.request(r.Request())
-		}
+	if err := a.arguments(); err != nil {
+		return nil, err
 	}
-	if err == nil {
-		err = r.Err()
-	}
-	if errors.Is(err, dialect.ErrNoTokenizer) {
-		return nil, fmt.Errorf("%w; AIPerf's --use-server-token-count is --arg use_server_token_count=true", err)
-	}
-	a.finish()
-	return a.rep, err
+	return a, checkGoodput(in.Goodput)
 }
 
 // arguments reads Config.Args.
@@ -173,31 +165,20 @@ func instant(text string) (uint64, error) {
 	return uint64(t.UnixNano()), nil
 }
 
-// pickLevel returns the index of the experiment that is reported: the only one,
-// or the last one that was asked for.
-func pickLevel(run *export.Run, want dialect.Level) (int, error) {
-	all := run.Experiments
-	if len(all) == 0 {
-		return 0, errors.New("the file holds no experiment: nothing was measured")
-	}
-	if want == (dialect.Level{}) && len(all) == 1 {
-		return 0, nil
-	}
-	var names []string
-	for i := len(all) - 1; i >= 0; i-- {
-		if want != (dialect.Level{}) && want.Matches(&all[i]) {
-			return i, nil
-		}
-		names = append([]string{all[i].Mode + ":" + all[i].Value}, names...)
-	}
-	if want == (dialect.Level{}) {
-		return 0, fmt.Errorf("there are several load levels, and AIPerf reports each by itself; choose one with --experiment: %s", sanitize.Text(strings.Join(names, ", ")))
-	}
-	return 0, fmt.Errorf("no such load level; choose one with --experiment: %s", sanitize.Text(strings.Join(names, ", ")))
+// Begin starts the level.
+func (*analysis) Begin(int) {}
+
+// End finishes the level.
+func (*analysis) End() {}
+
+// Report returns the report.
+func (a *analysis) Report() dialect.Report {
+	a.finish()
+	return a.rep
 }
 
-// request takes one request of the level.
-func (a *analysis) request(q *export.Request) error {
+// Request measures one request of the level.
+func (a *analysis) Request(q *export.Request) error {
 	switch q.Excluded() {
 	case "":
 	case "failed":
@@ -220,7 +201,7 @@ func (a *analysis) request(q *export.Request) error {
 		return nil
 	}
 	if err := a.count(r, q, m); err != nil {
-		return err
+		return withoutCounts(err)
 	}
 	a.besides(r, q, m)
 	a.cachedSeen = a.cachedSeen || r.cached
@@ -243,4 +224,9 @@ func (a *analysis) streamed(q *export.Request) bool {
 		return true
 	}
 	return false
+}
+
+// withoutCounts adds to an error about a missing tokenizer how AIPerf does without.
+func withoutCounts(err error) error {
+	return fmt.Errorf("%w; AIPerf's --use-server-token-count is --arg use_server_token_count=true", err)
 }

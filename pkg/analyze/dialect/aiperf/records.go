@@ -3,10 +3,11 @@ package aiperf
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/pyjson"
@@ -15,55 +16,83 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// Omits lists the parts of a run that profile_export.jsonl does not hold.
-const Omits = "texts, prompts, responses without text or reasoning, where a time was taken, telemetry, and what AIPerf says of HTTP exchanges that this run does not (bytes, chunks, waiting for a connection)"
+// omits lists the parts of a run that profile_export.jsonl does not hold.
+const omits = "texts, prompts, responses without text or reasoning, where a time was taken, telemetry, and what AIPerf says of HTTP exchanges that this run does not (bytes, chunks, waiting for a connection)"
 
-// WriteRecords writes profile_export.jsonl, a line for each request of one level
-// in the order of r, as AIPerf writes them one after the other: nothing is kept.
+// companions returns the path of AIPerf's statistics: a name of their own beside
+// profile_export.jsonl, else the same name.
+func companions(out string, _ *export.Run) []string {
+	stem := strings.TrimSuffix(out, ".jsonl")
+	if filepath.Base(stem) == "profile_export" {
+		stem += "_aiperf"
+	}
+	return []string{stem + ".json"}
+}
+
+// writeResult writes the records, and returns the statistics as their companion.
+func writeResult(ctx context.Context, r export.Reader, cfg dialect.Config, out string, w io.Writer) (*dialect.Written, error) {
+	written := &dialect.Written{}
+	if cfg.Tokenizer != nil {
+		cfg.Tokenizer = dialect.Shared(cfg.Tokenizer)
+	}
+	var rep *Report
+	errs := dialect.Tee(r, []func(export.Reader) error{
+		func(r export.Reader) (err error) {
+			written.Warnings, err = WriteRecords(ctx, r, cfg, w)
+			return err
+		},
+		func(r export.Reader) error {
+			rep, _ = Analyze(ctx, r, cfg) // WriteRecords meets the same error
+			return nil
+		},
+	})
+	if rep != nil && errs[0] == nil {
+		written.Warnings = append(written.Warnings, rep.Warnings()...)
+		written.Companions = []dialect.Companion{{Path: companions(out, nil)[0], Write: rep.JSON}}
+	}
+	return written, errs[0]
+}
+
+// WriteRecords writes profile_export.jsonl: a line for each request of one level, in
+// the order of r, like AIPerf, which writes them as they end. It keeps no request.
 //
-// Members and metrics that the run says nothing about are not there, which is
-// how AIPerf leaves out what is None; ids of workers are slots of the closed
-// loop. The metrics of a line are in the order of one run of AIPerf's: it changes
-// from run to run.
+// Members and metrics that the run does not tell are left out, as AIPerf leaves out
+// members that are None. Ids of workers are slots of the closed loop. The metrics of a
+// line are in the order of one run of AIPerf, which changes from run to run.
 //
-// Arguments and errors are those of [Analyze], but for the error of r itself,
-// which is to be asked for; a run without the starts of its requests is an error,
-// since every line has one.
+// Arguments and errors are those of [Analyze], except that the error of r itself is not
+// returned: see r.Err. A run without the starts of its requests is an error, since
+// every line has one.
 func WriteRecords(ctx context.Context, r export.Reader, cfg dialect.Config, w io.Writer) (warnings []error, err error) {
 	run := r.Run()
 	if why, lacks := run.Lacks(export.PartStarts); lacks {
 		return nil, fmt.Errorf("AIPerf says of each request when it was sent, which is not known here: %s", why)
 	}
-	x := &recordWriter{analysis: analysis{cfg: cfg, run: run, rep: &Report{}, meter: dialect.Meter(run)}, sessions: map[string]uint64{}}
-	if err := x.arguments(); err != nil {
+	levels, err := levelRule.Choose(run, cfg.Level)
+	if err != nil {
 		return nil, err
 	}
-	if x.level, err = pickLevel(run, cfg.Level); err != nil {
+	a, err := newAnalysis(dialect.Input{Config: cfg, Run: run, Levels: levels})
+	if err != nil {
 		return nil, err
 	}
+	x := &recordWriter{analysis: a, sessions: map[string]uint64{}}
 	x.prepare()
 	out := bufio.NewWriterSize(w, 1<<16) // keeps its first error
 	var line []byte
-	for n := 0; r.Next(); n++ {
-		if n&1023 == 0 && ctx.Err() != nil {
-			return nil, context.Cause(ctx)
+	if err := dialect.Requests(ctx, r, func(level int, q *export.Request) error {
+		if level != x.level {
+			return nil
 		}
-		if r.Experiment() != x.level {
-			continue
-		}
-		o, err := x.record(r.Request())
-		switch {
-		case errors.Is(err, dialect.ErrNoTokenizer):
-			return nil, fmt.Errorf("%w; AIPerf's --use-server-token-count is --arg use_server_token_count=true", err)
-		case err != nil:
-			return nil, err
-		case o == nil:
-			continue
+		o, err := x.record(q)
+		if err != nil || o == nil {
+			return err
 		}
 		line = append(pyjson.AppendORJSON(line[:0], o), '\n')
-		if _, err := out.Write(line); err != nil {
-			return nil, err
-		}
+		_, err = out.Write(line)
+		return err
+	}); err != nil {
+		return nil, err
 	}
 	if x.startless > 0 {
 		warnings = append(warnings, fmt.Errorf("left out: %s whose time of sending is not known", plural.Of(x.startless, "request")))
@@ -79,7 +108,7 @@ func WriteRecords(ctx context.Context, r export.Reader, cfg dialect.Config, w io
 
 // A recordWriter turns requests into lines.
 type recordWriter struct {
-	analysis
+	*analysis
 	sessions  map[string]uint64 // their numbers in our own recordings
 	imported  bool
 	warmedUp  bool     // there is a phase before the one that counts
@@ -121,7 +150,7 @@ func (x *recordWriter) record(q *export.Request) (pyjson.Object, error) {
 		failure = pyjson.Object{{Name: "type", Value: "no_content"}, {Name: "message", Value: "no response holds text or reasoning"}}
 	default:
 		if err := x.count(r, q, m); err != nil {
-			return nil, err
+			return nil, withoutCounts(err)
 		}
 		metrics = x.metrics(r, q, m)
 	}

@@ -1,15 +1,16 @@
 package genaiperf
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/pyjson"
-	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze/dialect"
 	"github.com/pa-tools/pa/pkg/analyze/dialect/explain"
 	"github.com/pa-tools/pa/pkg/export"
@@ -129,101 +130,66 @@ type session struct {
 	collector
 }
 
-// Analyze reads a run to its end and returns the report of one of its levels.
-//
-// The error is that of the reader, in which case the report is of what could be
-// read, or says why there is no report: no such level, or
-// dialect.ErrNoTokenizer. Where the
-// release itself would have stopped is no error: see [Report.Crash].
-func Analyze(ctx context.Context, release *Release, r export.Reader, cfg dialect.Config) (*Report, error) {
-	a, err := newAnalysis(release, r.Run(), cfg)
-	if err != nil {
-		return nil, err
+// Tools returns the dialects of all releases and of their further names, oldest first.
+func Tools() []*dialect.Tool {
+	var all []*dialect.Tool
+	for i := range releases {
+		t := releases[i].tool(family + "-" + releases[i].Name)
+		t.Listed, t.Compared = t.Name, dialect.ComparedHere
+		all = append(all, t)
 	}
-	err = a.read(ctx, r)
-	if errors.Is(err, dialect.ErrNoTokenizer) {
-		return nil, err
+	for _, alias := range slices.Sorted(maps.Keys(aliases)) {
+		release, _ := Find(alias)
+		t := release.tool(family + "-" + alias)
+		if alias == latest {
+			t.Listed = t.Name
+		}
+		all = append(all, t)
 	}
-	return a.finish(), err
+	return all
 }
 
-func newAnalysis(release *Release, run *export.Run, cfg dialect.Config) (*analysis, error) {
+// family is the name of the tool without a release.
+const family = "genai-perf"
+
+// tool returns the dialect of the release under a name.
+func (release *Release) tool(name string) *dialect.Tool {
+	levels := dialect.LevelRule{
+		One: true, ReadAll: true,
+		Default: dialect.Level{Mode: export.ModeConcurrency, Value: "1"},
+		Missing: func(l dialect.Level) string {
+			return fmt.Sprintf("GenAI-Perf stops with KeyError: 'Profile with %s=%s does not exist.'", cmp.Or(l.Mode, export.ModeConcurrency), l.Value)
+		},
+	}
+	if release.rules.layout == layout2403 {
+		levels.Default, levels.Several = dialect.Level{}, "GenAI-Perf "+release.Name+" has no default"
+	}
+	return &dialect.Tool{
+		Name: name, Family: family, Options: dialect.LanguageOptions(), NoArgs: true, Levels: levels,
+		New: func(in dialect.Input) (dialect.Analysis, error) { return newAnalysis(release, in), nil },
+	}
+}
+
+// Analyze reads a run to its end and returns the release's report of one of its
+// levels, as [dialect.Analyze] does. [Report.Crash] says where the release itself would
+// have stopped.
+func Analyze(ctx context.Context, release *Release, r export.Reader, cfg dialect.Config) (*Report, error) {
+	return dialect.AnalyzeAs[*Report](ctx, release.tool(release.Name), r, cfg)
+}
+
+func newAnalysis(release *Release, in dialect.Input) *analysis {
 	a := &analysis{
-		rules: &release.rules, cfg: cfg, run: run, at: -1,
-		rep:      &Report{Release: release, goodput: release.rules.goodput && len(cfg.Goodput) > 0},
+		rules: &release.rules, cfg: in.Config, run: in.Run, at: -1, level: in.Levels[0], special: in.Special,
+		rep:      &Report{Release: release, goodput: release.rules.goodput && len(in.Goodput) > 0, explainer: in.Explainer, uncounted: in.Uncounted},
 		sessions: map[string]*session{},
 	}
 	a.clean = cleaner{rules: a.rules, raise: a.raise}
-	a.rep.explainer = dialect.NewExplainer(run, cfg)
-	if cfg.Tokenizer == nil && cfg.Explain {
-		a.cfg.Tokenizer, a.rep.uncounted = dialect.Uncounted(), true
+	if a.rules.maxBytes > 0 && in.FileBytes > a.rules.maxBytes {
+		a.raise(&exception{"JSONDecodeError", fmt.Sprintf("Not enough memory to allocate buffer for parsing: line 1 column 1 (char 0) (the file has %d bytes)", in.FileBytes)})
 	}
-	if cfg.Tokenizer != nil {
-		a.special = len(cfg.Tokenizer.AddSpecial(nil))
-	}
-	var err error
-	if a.level, err = a.pickLevel(); err != nil {
-		return nil, err
-	}
-	if a.rules.maxBytes > 0 && cfg.FileBytes > a.rules.maxBytes {
-		a.raise(&exception{"JSONDecodeError", fmt.Sprintf("Not enough memory to allocate buffer for parsing: line 1 column 1 (char 0) (the file has %d bytes)", cfg.FileBytes)})
-	}
-	e := &run.Experiments[a.level]
+	e := &in.Run.Experiments[a.level]
 	a.rep.Level = dialect.Level{Mode: e.Mode, Value: e.Value}
-	return a, nil
-}
-
-// read takes all requests of a run.
-func (a *analysis) read(ctx context.Context, r export.Reader) (err error) {
-	for err == nil && r.Next() {
-		if a.n&1023 == 0 && ctx.Err() != nil {
-			err = context.Cause(ctx)
-			break
-		}
-		a.begin(r.Experiment())
-		err = a.request(r.Request())
-	}
-	if err == nil {
-		err = r.Err()
-	}
-	a.begin(len(a.run.Experiments))
-	return err
-}
-
-// pickLevel returns the index of the experiment that is reported.
-func (a *analysis) pickLevel() (int, error) {
-	all := a.run.Experiments
-	if len(all) == 0 {
-		return 0, errors.New("the file holds no experiment: nothing was measured")
-	}
-	want := a.cfg.Level
-	switch {
-	case want != dialect.Level{}:
-	case len(all) == 1:
-		return 0, nil
-	case a.rules.layout == layout2403: // which has no default
-		return 0, fmt.Errorf("there are several load levels, and GenAI-Perf %s has no default; choose one with --experiment: %s", a.rep.Release.Name, sanitize.Text(levels(all)))
-	default:
-		want = dialect.Level{Mode: export.ModeConcurrency, Value: "1"}
-	}
-	for i := len(all) - 1; i >= 0; i-- { // the last one of a level counts
-		if want.Matches(&all[i]) {
-			return i, nil
-		}
-	}
-	mode := want.Mode
-	if mode == "" {
-		mode = export.ModeConcurrency
-	}
-	return 0, fmt.Errorf("no such load level: GenAI-Perf stops with KeyError: 'Profile with %s=%s does not exist.'; choose one with --experiment: %s", mode, want.Value, sanitize.Text(levels(all)))
-}
-
-func levels(all []export.Experiment) string {
-	var names []string
-	for i := range all {
-		names = append(names, all[i].Mode+":"+all[i].Value)
-	}
-	return strings.Join(names, ", ")
+	return a
 }
 
 // raise notes what the release would have raised.
@@ -240,23 +206,17 @@ func (a *analysis) raise(e *exception) {
 	a.rep.Crash = c
 }
 
-// begin ends the experiments before one, and begins it.
-func (a *analysis) begin(experiment int) {
-	for a.at < experiment {
-		if a.at >= 0 {
-			a.end()
-		}
-		a.at++
-		a.n = 0
-		if a.explainer = nil; a.at == a.level {
-			a.explainer = a.rep.explainer
-		}
-		a.skipped = collector{}
+// Begin starts an experiment.
+func (a *analysis) Begin(experiment int) {
+	a.at, a.n = experiment, 0
+	if a.explainer = nil; experiment == a.level {
+		a.explainer = a.rep.explainer
 	}
+	a.skipped = collector{}
 }
 
-// end finishes the current experiment.
-func (a *analysis) end() {
+// End finishes the current experiment.
+func (a *analysis) End() {
 	a.n = 0 // what is raised is not about a request
 	if a.at == 0 && !a.known {
 		a.noFirstRequest()
@@ -297,8 +257,8 @@ func (a *analysis) collector() *collector {
 	return &a.skipped
 }
 
-// request takes one request.
-func (a *analysis) request(q *export.Request) error {
+// Request measures one request.
+func (a *analysis) Request(q *export.Request) error {
 	if q.Excluded() != "" {
 		if a.at == a.level {
 			a.excluded++
@@ -476,8 +436,8 @@ func (a *analysis) counted(metrics []Metric) []Metric {
 	return slices.DeleteFunc(metrics, func(m Metric) bool { return needsTokens(m.Name) || good && m.Name == requestGood })
 }
 
-// finish returns the report.
-func (a *analysis) finish() *Report {
+// Report returns the report.
+func (a *analysis) Report() dialect.Report {
 	a.at = -1 // what is raised is about the report
 	a.rep.EndpointType = a.cfg.EndpointType
 	if a.rep.EndpointType == "" {

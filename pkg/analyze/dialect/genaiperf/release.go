@@ -24,8 +24,11 @@ func Releases() []Release { return slices.Clone(releases) }
 // another one.
 var aliases = map[string]string{
 	"25.07": "25.06",
-	"25.09": "main", "25.10": "main", "25.11": "main", "25.12": "main", "latest": "main",
+	"25.09": "main", "25.10": "main", "25.11": "main", "25.12": "main", latest: "main",
 }
+
+// latest is the name of the last release in aliases.
+const latest = "latest"
 
 // Find returns the release of that name; "latest" is "main", and so are 25.09
 // to 25.12.

@@ -119,6 +119,11 @@ func values(c *collector) lists {
 	return l
 }
 
+// unfinished is an analysis that stops before its report, which sorts the values.
+type unfinished struct{ *analysis }
+
+func (unfinished) Report() dialect.Report { return nil }
+
 func read(t *testing.T, release, file string, cfg dialect.Config) *analysis {
 	t.Helper()
 	r, ok := Find(release)
@@ -128,12 +133,15 @@ func read(t *testing.T, release, file string, cfg dialect.Config) *analysis {
 	if cfg.Tokenizer == nil {
 		cfg.Tokenizer = vectorTokens
 	}
-	reader := dialecttest.Open(t, []byte(file))
-	a, err := newAnalysis(r, reader.Run(), cfg)
-	if err != nil {
-		t.Fatal(err)
+	var a *analysis
+	tool := r.tool(release)
+	start := tool.New
+	tool.New = func(in dialect.Input) (dialect.Analysis, error) {
+		started, err := start(in)
+		a, _ = started.(*analysis)
+		return unfinished{a}, err
 	}
-	if err := a.read(context.Background(), reader); err != nil {
+	if _, err := dialect.Analyze(t.Context(), tool, dialecttest.Open(t, []byte(file)), cfg); err != nil {
 		t.Fatal(err)
 	}
 	return a
@@ -300,7 +308,7 @@ func TestEmptyResponses(t *testing.T) {
 		t.Errorf("crash %v, latencies %v; want none", a.rep.Crash, a.c.latency)
 	}
 	// its release divides by infinity, the wrong way round, and prints 0.00
-	if m := a.finish().Metric(requestRate); m == nil || m.Avg != 0 || math.Signbit(m.Avg) {
+	if m := a.Report().(*Report).Metric(requestRate); m == nil || m.Avg != 0 || math.Signbit(m.Avg) {
 		t.Errorf("request throughput %+v, want 0", m)
 	}
 }
@@ -519,7 +527,7 @@ func TestLatencyOnly(t *testing.T) {
 		if d := cmp.Diff(lists{latency: []int64{2, 3}, requests: 5e8}, values(&a.c), near, cmp.AllowUnexported(lists{})); d != "" || !cmp.Equal(a.c.goodput, []float64{2.5e8}, near) {
 			t.Errorf("%s: goodput %v, want 2.5e8; -want +got\n%s", endpoint, a.c.goodput, d)
 		}
-		m := a.finish().Metric(requestLatency)
+		m := a.Report().(*Report).Metric(requestLatency)
 		if got, want := []float64{m.Avg, m.P(50), m.Min, m.Max, m.Std}, []float64{2.5e-6, 2.5e-6, 2e-6, 3e-6, 0.5e-6}; !cmp.Equal(got, want, near) {
 			t.Errorf("%s: statistics %v, want %v", endpoint, got, want)
 		}

@@ -7,10 +7,8 @@ import (
 	"io"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/pa-tools/pa/internal/plural"
-	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze/dialect"
 	"github.com/pa-tools/pa/pkg/analyze/dialect/explain"
 	"github.com/pa-tools/pa/pkg/export"
@@ -96,51 +94,52 @@ type analysis struct {
 	tokenizer dialect.Tokenizer
 }
 
-// Analyze reads a run to its end and returns the report of its levels, or of the
-// one that cfg names.
-//
-// The error is that of the reader, in which case the report is of what could be
-// read, or it says why there is no report: an argument (*dialect.ArgError), no
-// such level, dialect.ErrNoTokenizer. Where the tool itself would have stopped is
-// no error: see Report.Crash.
+// Tools returns the dialects of all versions.
+func Tools() []*dialect.Tool {
+	var all []*dialect.Tool
+	for _, v := range versions {
+		all = append(all, v.tool())
+	}
+	return all
+}
+
+// tool returns the dialect of the version.
+func (v *Version) tool() *dialect.Tool {
+	t := &dialect.Tool{
+		Name: v.Name, Family: "llm_perf", Listed: v.Name, Options: dialect.LanguageOptions(), Compared: dialect.ComparedLast,
+		New: func(in dialect.Input) (dialect.Analysis, error) { return v.newAnalysis(in) },
+	}
+	t.Result = &dialect.ResultFile{
+		Omits: "when the requests were sent, prompts, and all responses but the first and the last", Listed: v.Name,
+		Write: func(ctx context.Context, r export.Reader, cfg dialect.Config, _ string, w io.Writer) (*dialect.Written, error) {
+			_, written, err := dialect.WriteReport(ctx, t, r, cfg, w)
+			return written, err
+		},
+	}
+	return t
+}
+
+// Analyze reads a run to its end and returns the version's report of its levels, or of
+// the one that cfg names, as [dialect.Analyze] does. Report.Crash says where the tool
+// itself would have stopped.
 func Analyze(ctx context.Context, v *Version, r export.Reader, cfg dialect.Config) (*Report, error) {
-	args, warnings, err := v.arguments(r.Run(), cfg)
+	return dialect.AnalyzeAs[*Report](ctx, v.tool(), r, cfg)
+}
+
+func (v *Version) newAnalysis(in dialect.Input) (*analysis, error) {
+	args, warnings, err := v.arguments(in.Run, in.Config)
 	if err != nil {
 		return nil, err
 	}
-	a := &analysis{version: v, args: args, cfg: cfg, run: r.Run(), rep: &Report{Version: v, args: args, warnings: warnings}, at: -1, tokenizer: cfg.Tokenizer}
-	if err := a.checkLevels(); err != nil {
-		return nil, err
+	a := &analysis{
+		version: v, args: args, cfg: in.Config, run: in.Run, tokenizer: in.Tokenizer, special: int64(in.Special),
+		rep: &Report{Version: v, args: args, warnings: warnings, explainer: in.Explainer, uncounted: in.Uncounted},
 	}
-	a.rep.explainer = dialect.NewExplainer(r.Run(), cfg)
-	if cfg.Tokenizer == nil && cfg.Explain {
-		cfg.Tokenizer, a.rep.uncounted = dialect.Uncounted(), true
-		a.tokenizer = cfg.Tokenizer
-	}
-	if cfg.Tokenizer != nil {
-		a.special = int64(len(cfg.Tokenizer.AddSpecial(nil)))
-	}
-	for n := 0; err == nil && r.Next(); n++ {
-		if n&1023 == 0 && ctx.Err() != nil {
-			err = context.Cause(ctx)
-			break
-		}
-		a.begin(r.Experiment())
-		err = a.request(r.Request())
-	}
-	if err == nil {
-		err = r.Err()
-	}
-	if errors.Is(err, dialect.ErrNoTokenizer) {
-		return nil, err
-	}
-	a.begin(len(a.run.Experiments))
-	a.protocol()
-	return a.rep, err
+	return a, a.checkLevels()
 }
 
-// checkLevels makes sure that there is a level to report, of a service that the
-// tool speaks to.
+// checkLevels makes sure that the run is of a service that the tool speaks to, and has
+// a level that the arguments name.
 func (a *analysis) checkLevels() error {
 	kind := a.cfg.ServiceKind
 	if kind == "" && a.run.ServiceKind != nil {
@@ -149,47 +148,33 @@ func (a *analysis) checkLevels() error {
 	if kind != "" && kind != "triton" {
 		return fmt.Errorf("%s measures Triton servers, and this is a run of service kind %q; --service-kind triton takes it for one", a.version.Name, kind)
 	}
-	var names []string
-	found := false
 	for i := range a.run.Experiments {
-		e := &a.run.Experiments[i]
-		names = append(names, e.Mode+":"+e.Value)
-		found = found || a.wanted(i)
+		if a.wanted(i) {
+			return nil
+		}
 	}
-	switch {
-	case len(names) == 0:
-		return errors.New("the file holds no experiment: nothing was measured")
-	case !found:
-		return fmt.Errorf("no such load level; choose one with --experiment: %s", sanitize.Text(strings.Join(names, ", ")))
-	}
-	return nil
+	return dialect.NoSuchLevel(a.run)
 }
 
-// wanted reports whether a level is in the report.
+// wanted reports whether the arguments name a level. Config.Level goes before them.
 func (a *analysis) wanted(experiment int) bool {
-	e := &a.run.Experiments[experiment]
-	if a.cfg.Level != (dialect.Level{}) {
-		return a.cfg.Level.Matches(e)
-	}
-	return a.args.concurrency == nil || slices.ContainsFunc(a.args.concurrency, func(c string) bool {
-		return dialect.Level{Value: c}.Matches(e)
+	return a.cfg.Level != (dialect.Level{}) || a.args.concurrency == nil || slices.ContainsFunc(a.args.concurrency, func(c string) bool {
+		return dialect.Level{Value: c}.Matches(&a.run.Experiments[experiment])
 	})
 }
 
-// begin ends the levels before one, and begins it.
-func (a *analysis) begin(experiment int) {
-	for a.at < experiment {
-		if a.at >= 0 && a.wanted(a.at) {
-			a.end()
-		}
-		a.at++
-		a.results, a.leftOut = nil, 0
-	}
+// Begin starts a level.
+func (a *analysis) Begin(experiment int) { a.at, a.results, a.leftOut = experiment, nil, 0 }
+
+// Report returns the report.
+func (a *analysis) Report() dialect.Report {
+	a.protocol()
+	return a.rep
 }
 
-// request takes a request. Warm-up, cancelled and late ones are not part of what
-// the tool measures.
-func (a *analysis) request(q *export.Request) error {
+// Request measures a request. The tool does not measure warm-up, cancelled and late
+// ones.
+func (a *analysis) Request(q *export.Request) error {
 	if a.rep.Crash != nil || !a.wanted(a.at) {
 		return nil
 	}
@@ -227,9 +212,9 @@ func (a *analysis) count(o *result, q *export.Request) error {
 	return nil
 }
 
-// end makes the figures of the level that was read.
-func (a *analysis) end() {
-	if a.rep.Crash != nil {
+// End computes the figures of the current level.
+func (a *analysis) End() {
+	if a.rep.Crash != nil || !a.wanted(a.at) {
 		return
 	}
 	e := &a.run.Experiments[a.at]

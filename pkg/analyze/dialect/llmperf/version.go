@@ -27,8 +27,3 @@ func Find(name string) *Version {
 	}
 	return nil
 }
-
-// Omits lists the parts of a run that a result file of the tool does not hold.
-func (v *Version) Omits() string {
-	return "when the requests were sent, prompts, and all responses but the first and the last"
-}

@@ -1,16 +1,16 @@
 package perfanalyzer
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"strings"
+	"slices"
 
-	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze/dialect"
 	"github.com/pa-tools/pa/pkg/analyze/dialect/explain"
 	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/export/profilejson"
 )
 
 // A Report is a run as perf_analyzer prints it. It is a [dialect.Report].
@@ -53,54 +53,65 @@ func (r *Report) warnf(format string, args ...any) {
 	r.warnings = append(r.warnings, fmt.Errorf(format, args...))
 }
 
-// Analyze reads a run to its end and reports its levels, or the one that cfg
-// names. A nil release stands for the one that wrote the file.
-//
-// The error is that of the reader, in which case the report is of what could be
-// read, or says why there is no report.
+// Tools returns the dialects: of the release that wrote the file, and of every release.
+func Tools() []*dialect.Tool {
+	names := fmt.Sprintf("%s-%s to -%s", family, releases[0].Name, Latest().Name)
+	all := []*dialect.Tool{newTool(family, nil)}
+	all[0].Listed, all[0].Compared, all[0].Result.Listed = family, dialect.ComparedLast, names+", -latest"
+	for i := range releases {
+		all = append(all, newTool(family+"-"+releases[i].Name, &releases[i]))
+	}
+	all[1].Listed = names
+	return append(all, newTool(family+"-latest", Latest()))
+}
+
+// family is the name of the tool without a release.
+const family = "perf_analyzer"
+
+// newTool returns the dialect of a release under a name. A nil release stands for the
+// one that wrote the file; result files are then the latest release's.
+func newTool(name string, release *Release) *dialect.Tool {
+	return &dialect.Tool{
+		Name: name, Family: family, SkipsTokenizer: true, Levels: dialect.LevelRule{ReadAll: true},
+		Options: []string{"batch-size", "percentile", "verbose", "verbose-csv"},
+		New:     func(in dialect.Input) (dialect.Analysis, error) { return newAnalysis(release, in) },
+		Result:  &dialect.ResultFile{WholeRun: true, Write: cmp.Or(release, Latest()).write},
+	}
+}
+
+// write writes profile_export.json as the release did.
+func (r *Release) write(ctx context.Context, in export.Reader, _ dialect.Config, _ string, w io.Writer) (*dialect.Written, error) {
+	dst := profilejson.NewReleaseWriter(w, r.Minor(), in.Run())
+	err := export.Copy(ctx, dst, in)
+	written := &dialect.Written{Warnings: dst.Warnings()}
+	if in.Run().Meta != nil {
+		written.Note = "perf_analyzer's file does not hold what pa-record adds: ids, phases, times of connecting and sending, reads, calibration, telemetry"
+	}
+	return written, err
+}
+
+// Analyze reads a run to its end and reports its levels, or the one that cfg names, as
+// [dialect.Analyze] does. A nil release stands for the one that wrote the file.
 func Analyze(ctx context.Context, release *Release, r export.Reader, cfg dialect.Config) (*Report, error) {
-	run := r.Run()
-	settings, err := SettingsOf(run)
+	return dialect.AnalyzeAs[*Report](ctx, newTool(family, release), r, cfg)
+}
+
+func newAnalysis(release *Release, in dialect.Input) (*collector, error) {
+	settings, err := SettingsOf(in.Run)
 	if err != nil {
 		return nil, err
 	}
 	if release != nil {
 		settings.Release = release
 	}
-	if err := settings.apply(&cfg); err != nil {
+	if err := settings.apply(&in.Config); err != nil {
 		return nil, err
 	}
-	settings.seek(run)
-	c := newCollector(run, &settings)
-	c.explainer = dialect.NewExplainer(run, cfg)
-	if cfg.Level != (dialect.Level{}) {
-		if err := c.only(cfg.Level); err != nil {
-			return nil, err
-		}
-	}
-	if err = c.read(ctx, r); err == nil {
-		err = c.readGPUs(ctx, r)
-	}
-	rep := c.report(&cfg)
-	if len(run.Experiments) == 0 {
-		return nil, errors.Join(err, errors.New("holds no experiment: nothing was measured"))
-	}
-	return rep, err
-}
-
-// only leaves out all levels but one.
-func (c *collector) only(want dialect.Level) error {
-	found := false
-	var all []string
+	settings.seek(in.Run)
+	c := newCollector(in.Run, &settings)
+	c.explainer, c.streaming = in.Explainer, in.Streaming
 	for i := range c.levels {
-		e := &c.run.Experiments[i]
-		match := (want.Mode == "" || want.Mode == e.Mode) && want.Value == e.Value
-		c.levels[i].skip = !match
-		found = found || match
-		all = append(all, e.Mode+":"+e.Value)
+		c.levels[i].skip = !slices.Contains(in.Levels, i)
 	}
-	if !found {
-		return fmt.Errorf("no load level %s; there are %s", strings.TrimPrefix(want.Mode+":"+want.Value, ":"), sanitize.Text(strings.Join(all, ", ")))
-	}
-	return nil
+	return c, nil
 }

@@ -1,7 +1,6 @@
 package perfanalyzer
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -21,6 +20,8 @@ type collector struct {
 	run      *export.Run
 	settings *Settings
 	levels   []levelData
+	at       *levelData // the level that is read
+	sniffed  bool       // the service kind is known, or was looked for
 
 	streamed bool // a request had several responses
 	vllm     bool // a request went to the vLLM backend
@@ -30,6 +31,7 @@ type collector struct {
 	noServer error // why there are no statistics of a level
 
 	explainer *explain.Explainer
+	streaming *bool     // what the user says of it
 	latencies []float64 // of the requests that are reported, where they are explained
 }
 
@@ -48,7 +50,7 @@ type levelData struct {
 }
 
 func newCollector(run *export.Run, s *Settings) *collector {
-	c := &collector{run: run, settings: s, levels: make([]levelData, len(run.Experiments))}
+	c := &collector{run: run, settings: s, sniffed: s.ServiceKind != "", levels: make([]levelData, len(run.Experiments))}
 	for i := range c.levels {
 		l := &c.levels[i]
 		l.windows = pawindow.Cut(run.Experiments[i].WindowBoundaries)
@@ -63,32 +65,32 @@ func newCollector(run *export.Run, s *Settings) *collector {
 	return c
 }
 
-func (c *collector) read(ctx context.Context, r export.Reader) error {
-	sniffed := c.settings.ServiceKind != ""
-	for n := 0; r.Next(); n++ {
-		if n%1024 == 0 && ctx.Err() != nil {
-			return ctx.Err()
-		}
-		x := r.Request()
-		if !sniffed && len(x.Responses) > 0 {
-			sniffed = true
-			if sniff(x) {
-				c.settings.ServiceKind = openAI
-			}
-		}
-		l := &c.levels[r.Experiment()]
-		switch {
-		case l.skip:
-		case x.Excluded() != "":
-			c.excluded++
-			if x.SequenceID != 0 {
-				l.sequences.add(x, -1) // it tells that the sequence was not over before
-			}
-		default:
-			c.add(l, x)
+// Begin starts a level.
+func (c *collector) Begin(level int) { c.at = &c.levels[level] }
+
+// End finishes a level.
+func (c *collector) End() {}
+
+// Request counts a request of the current level.
+func (c *collector) Request(x *export.Request) error {
+	if !c.sniffed && len(x.Responses) > 0 {
+		c.sniffed = true
+		if sniff(x) {
+			c.settings.ServiceKind = openAI
 		}
 	}
-	return r.Err()
+	l := c.at
+	switch {
+	case l.skip:
+	case x.Excluded() != "":
+		c.excluded++
+		if x.SequenceID != 0 {
+			l.sequences.add(x, -1) // it tells that the sequence was not over before
+		}
+	default:
+		c.add(l, x)
+	}
+	return nil
 }
 
 // sniff reports whether a request is one to a server with the OpenAI API, as
@@ -166,11 +168,11 @@ func (l *levelData) extend(startNS, endNS uint64) {
 	s.Duration = l.windows[0].Duration()
 }
 
-// report makes levels of what was gathered.
-func (c *collector) report(cfg *dialect.Config) *Report {
+// Report returns the report of the levels.
+func (c *collector) Report() dialect.Report {
 	c.resolve()
 	s := c.settings
-	s.Decoupled = !s.openAI() && c.decoupled(cfg.Streaming)
+	s.Decoupled = !s.openAI() && c.decoupled(c.streaming)
 	if s.Requests == 0 && s.Windows == nil {
 		s.Requests = c.requestCount()
 	}

@@ -119,8 +119,8 @@ func (c *collector) askedForMetrics() bool {
 	})
 }
 
-// readGPUs reads the telemetry for the levels, whose windows are known.
-func (c *collector) readGPUs(ctx context.Context, r export.Reader) error {
+// ReadScrapes reads the telemetry for the levels, whose windows are known.
+func (c *collector) ReadScrapes(ctx context.Context, r export.Reader) error {
 	if !c.askedForMetrics() {
 		return nil
 	}

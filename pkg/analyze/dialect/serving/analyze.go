@@ -2,9 +2,9 @@ package serving
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,8 +20,8 @@ import (
 // A Report is what a tool says about the load levels of a run, each of which is
 // a run of the tool. It is a [dialect.Report].
 type Report struct {
-	Tool   *Tool
-	Levels []Level
+	Release *Release
+	Levels  []Level
 
 	args     *arguments
 	warnings []error
@@ -42,7 +42,7 @@ func (r *Report) CSV(io.Writer) error { return dialect.ErrNoFormat }
 
 // A level is the load level that is read.
 type level struct {
-	tool      *Tool
+	tool      *Release
 	args      *arguments
 	tokenizer dialect.Tokenizer
 	special   int64 // tokens that it puts around a text
@@ -71,45 +71,64 @@ func (l *level) spreads() bool {
 	return a != nil && *a > 0 && strings.HasPrefix(l.args.backend, "sglang-")
 }
 
-// Analyze reads a run to its end and returns the report: of the level that cfg
-// names, or of all.
-//
-// The error is that of the reader, in which case the report is of what could be
-// read, or it says why there is no report: an argument (*dialect.ArgError), no
-// such level, a run of another kind, dialect.ErrNoTokenizer. Where the tool
-// itself would have stopped is no error but a warning.
-func Analyze(ctx context.Context, tool *Tool, r export.Reader, cfg dialect.Config) (*Report, error) {
-	run := r.Run()
-	args, warnings, err := tool.arguments(run, cfg)
+// Tools returns the dialects of all tools, in the order of help texts.
+func Tools() []*dialect.Tool {
+	var all []*dialect.Tool
+	for _, t := range releases {
+		all = append(all, t.tool())
+	}
+	return all
+}
+
+// tool returns the dialect of the tool.
+func (t *Release) tool() *dialect.Tool {
+	d := &dialect.Tool{
+		Name: t.Name, Family: t.rules.family, Listed: t.Name, Options: dialect.LanguageOptions(), Transformers: t.rules.transformers, Compared: dialect.ComparedHere,
+		New: func(in dialect.Input) (dialect.Analysis, error) { return t.newAnalysis(in) },
+	}
+	d.Result = &dialect.ResultFile{
+		Omits: t.rules.omits + omits, Listed: t.Name,
+		// It holds a list of each number of the requests, unless the arguments say otherwise.
+		Write: func(ctx context.Context, r export.Reader, cfg dialect.Config, _ string, w io.Writer) (*dialect.Written, error) {
+			args := map[string]string{"save_detailed": "True"}
+			maps.Copy(args, cfg.Args)
+			cfg.Args = args
+			rep, written, err := dialect.WriteReport(ctx, d, r, cfg, w)
+			if s, ok := rep.(*Report); ok && s.Appended() {
+				written.Note = fmt.Sprintf("holds %d results, one for each load level, as the tool appends them with --append-result, and is no single JSON value; --experiment chooses one", len(s.Levels))
+			}
+			return written, err
+		},
+	}
+	return d
+}
+
+// omits lists the parts of a run that no tool's result file holds.
+const omits = "prompts, what the single events held, those that the tool does not count, and when the requests failed"
+
+// Analyze reads a run to its end and returns the tool's report of its levels, or of the
+// one that cfg names, as [dialect.Analyze] does. Its warnings say where the tool itself
+// would have stopped.
+func Analyze(ctx context.Context, tool *Release, r export.Reader, cfg dialect.Config) (*Report, error) {
+	return dialect.AnalyzeAs[*Report](ctx, tool.tool(), r, cfg)
+}
+
+func (t *Release) newAnalysis(in dialect.Input) (*analysis, error) {
+	args, warnings, err := t.arguments(in.Run, in.Config)
 	if err != nil {
 		return nil, err
 	}
-	if err := checkKind(tool, run, cfg); err != nil {
+	if err := checkKind(t, in.Run, in.Config); err != nil {
 		return nil, err
 	}
-	rep := &Report{Tool: tool, args: args, warnings: warnings, explainer: dialect.NewExplainer(run, cfg)}
-	if cfg.Tokenizer == nil && cfg.Explain {
-		cfg.Tokenizer, rep.uncounted = dialect.Uncounted(), true
-	}
-	wanted, err := wantedLevels(run, cfg.Level)
-	if err != nil {
-		return nil, err
-	}
-	template := level{tool: tool, args: args, tokenizer: cfg.Tokenizer, model: args.model, explainer: rep.explainer}
-	template.endpoint(run, cfg)
-	if cfg.Tokenizer != nil {
-		template.special = int64(len(cfg.Tokenizer.AddSpecial(nil)))
-	}
-	s := reading{rep: rep, run: run, template: template, wanted: wanted, at: -1}
-	err = s.read(ctx, r)
-	if errors.Is(err, dialect.ErrNoTokenizer) {
-		return nil, err
-	}
-	return rep, err
+	rep := &Report{Release: t, args: args, warnings: warnings, explainer: in.Explainer, uncounted: in.Uncounted}
+	template := level{tool: t, args: args, tokenizer: in.Tokenizer, special: int64(in.Special), model: args.model, explainer: rep.explainer}
+	template.endpoint(in.Run, in.Config)
+	return &analysis{rep: rep, run: in.Run, template: template, levels: len(in.Levels)}, nil
 }
 
 // checkKind refuses runs of services that the tools do not speak to.
-func checkKind(tool *Tool, run *export.Run, cfg dialect.Config) error {
+func checkKind(tool *Release, run *export.Run, cfg dialect.Config) error {
 	kind := cfg.ServiceKind
 	if kind == "" && run.ServiceKind != nil {
 		kind = *run.ServiceKind
@@ -120,30 +139,10 @@ func checkKind(tool *Tool, run *export.Run, cfg dialect.Config) error {
 	return nil
 }
 
-// wantedLevels returns the indices of the experiments to report.
-func wantedLevels(run *export.Run, want dialect.Level) (map[int]bool, error) {
-	found := map[int]bool{}
-	var names []string
-	for i := range run.Experiments {
-		e := &run.Experiments[i]
-		names = append(names, e.Mode+":"+e.Value)
-		if want == (dialect.Level{}) || want.Matches(e) {
-			found[i] = true
-		}
-	}
-	switch {
-	case len(run.Experiments) == 0:
-		return nil, errors.New("the file holds no experiment: nothing was measured")
-	case len(found) == 0:
-		return nil, fmt.Errorf("no such load level; choose one with --experiment: %s", sanitize.Text(strings.Join(names, ", ")))
-	}
-	return found, nil
-}
-
 // endpoint finds out what was asked, as far as the run says.
 func (l *level) endpoint(run *export.Run, cfg dialect.Config) {
 	if l.args.client != nil {
-		l.client, l.isChat = l.args.client, l.args.client == l.tool.chat
+		l.client, l.isChat = l.args.client, l.args.client == l.tool.rules.chat
 		return
 	}
 	path := cfg.Endpoint
@@ -152,72 +151,52 @@ func (l *level) endpoint(run *export.Run, cfg dialect.Config) {
 	}
 	switch {
 	case cfg.EndpointType == "chat" || cfg.EndpointType == "" && strings.Contains(path, "chat/completions"):
-		l.client, l.isChat = l.tool.chat, true
+		l.client, l.isChat = l.tool.rules.chat, true
 	case cfg.EndpointType == "completions" || cfg.EndpointType == "" && strings.HasSuffix(path, "completions"):
-		l.client = l.tool.completions
+		l.client = l.tool.rules.completions
 	}
 }
 
-// A reading goes through a run.
-type reading struct {
+// An analysis is the reading of one run.
+type analysis struct {
 	rep      *Report
 	run      *export.Run
 	template level
-	wanted   map[int]bool
+	levels   int // the number of levels in the report
 
 	at    int // the experiment that is read
 	level *level
 }
 
-func (s *reading) read(ctx context.Context, r export.Reader) (err error) {
-	for n := 0; err == nil && r.Next(); n++ {
-		if n&1023 == 0 && ctx.Err() != nil {
-			err = context.Cause(ctx)
-			break
-		}
-		s.begin(r.Experiment())
-		if s.level != nil {
-			err = s.level.add(r.Request())
-		}
-	}
-	if err == nil {
-		err = r.Err()
-	}
-	s.begin(len(s.run.Experiments))
-	return err
+// Begin starts a level.
+func (s *analysis) Begin(experiment int) {
+	l := s.template
+	l.raised = map[string]int{}
+	s.at, s.level = experiment, &l
 }
 
-// begin ends the experiments before one, and begins it.
-func (s *reading) begin(experiment int) {
-	for s.at < experiment {
-		if s.level != nil {
-			s.end()
-		}
-		s.level = nil
-		s.at++
-		if s.wanted[s.at] {
-			l := s.template
-			l.raised = map[string]int{}
-			s.level = &l
-		}
-	}
-}
+// Request measures a request of the level.
+func (s *analysis) Request(q *export.Request) error { return s.level.add(q) }
 
-func (s *reading) end() {
+// Report returns the report.
+func (s *analysis) Report() dialect.Report { return s.rep }
+
+// End adds the level to the report.
+func (s *analysis) End() {
 	l, e := s.level, &s.run.Experiments[s.at]
 	out := l.summarize(s.run, s.at)
 	s.rep.Levels = append(s.rep.Levels, *out)
 	s.rep.client = l.client
 	l.explainLevel(out)
 	where := ""
-	if len(s.wanted) > 1 {
+	if s.levels > 1 {
 		where = e.Mode + " " + e.Value + ": "
 	}
 	warn := func(format string, args ...any) {
 		s.rep.warnings = append(s.rep.warnings, fmt.Errorf(where+format, args...))
 	}
 	for _, c := range out.crashes {
-		warn("%s itself stops at this file: %s; this is what its rules give all the same", s.rep.Tool.Name, c)
+		warn("%s itself stops at this file: %s; this is what its rules give all the same", s.rep.Release.Name, c)
 	}
 	if l.leftOut > 0 {
 		warn("left out of the report: %s of the warm-up, late or cancelled", plural.Of(l.leftOut, "request"))

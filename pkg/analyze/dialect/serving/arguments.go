@@ -54,39 +54,39 @@ var metricNames = []string{"ttft", "tpot", "itl", "e2el", "request_ar", "client_
 var goodputNames = []string{"ttft", "tpot", "e2el"}
 
 // A setter takes the value of a key.
-type setter func(t *Tool, a *arguments, value string) error
+type setter func(t *Release, a *arguments, value string) error
 
 // setters are the keys that all of these tools have.
 var setters = map[string]setter{
-	"backend":            (*Tool).setBackend,
-	"streaming":          func(_ *Tool, a *arguments, v string) error { return optional(&a.streaming, v, parseBool) },
-	"model":              func(_ *Tool, a *arguments, v string) error { return assign(&a.model, v, parseText) },
-	"model_id":           func(_ *Tool, a *arguments, v string) error { return assign(&a.model, v, parseText) },
-	"tokenizer":          func(_ *Tool, a *arguments, v string) error { return assign(&a.tokenizer, v, parseText) },
-	"tokenizer_id":       func(_ *Tool, a *arguments, v string) error { return assign(&a.tokenizer, v, parseText) },
-	"date":               func(_ *Tool, a *arguments, v string) error { return optional(&a.date, v, parseText) },
+	"backend":            (*Release).setBackend,
+	"streaming":          func(_ *Release, a *arguments, v string) error { return optional(&a.streaming, v, parseBool) },
+	"model":              func(_ *Release, a *arguments, v string) error { return assign(&a.model, v, parseText) },
+	"model_id":           func(_ *Release, a *arguments, v string) error { return assign(&a.model, v, parseText) },
+	"tokenizer":          func(_ *Release, a *arguments, v string) error { return assign(&a.tokenizer, v, parseText) },
+	"tokenizer_id":       func(_ *Release, a *arguments, v string) error { return assign(&a.tokenizer, v, parseText) },
+	"date":               func(_ *Release, a *arguments, v string) error { return optional(&a.date, v, parseText) },
 	"request_rate":       setRequestRate,
 	"max_concurrency":    setMaxConcurrency,
-	"burstiness":         func(_ *Tool, a *arguments, v string) error { return assign(&a.burstiness, v, parsePositive) },
-	"num_prompts":        func(_ *Tool, a *arguments, v string) error { return optional(&a.numPrompts, v, parseWhole) },
+	"burstiness":         func(_ *Release, a *arguments, v string) error { return assign(&a.burstiness, v, parsePositive) },
+	"num_prompts":        func(_ *Release, a *arguments, v string) error { return optional(&a.numPrompts, v, parseWhole) },
 	"percentile_metrics": setMetrics,
-	"metric_percentiles": func(_ *Tool, a *arguments, v string) error { return assign(&a.percentiles, v, parsePercentiles) },
-	"goodput":            func(_ *Tool, a *arguments, v string) error { return assign(&a.goodput, v, parseGoodput) },
-	"save_detailed":      func(_ *Tool, a *arguments, v string) error { return assign(&a.detailed, v, parseBool) },
-	"metadata":           func(_ *Tool, a *arguments, v string) error { return assign(&a.metadata, v, parseMetadata) },
-	"benchmark_start_ns": func(_ *Tool, a *arguments, v string) error { return optional(&a.startNS, v, parseNS) },
-	"benchmark_duration_ns": func(_ *Tool, a *arguments, v string) error {
+	"metric_percentiles": func(_ *Release, a *arguments, v string) error { return assign(&a.percentiles, v, parsePercentiles) },
+	"goodput":            func(_ *Release, a *arguments, v string) error { return assign(&a.goodput, v, parseGoodput) },
+	"save_detailed":      func(_ *Release, a *arguments, v string) error { return assign(&a.detailed, v, parseBool) },
+	"metadata":           func(_ *Release, a *arguments, v string) error { return assign(&a.metadata, v, parseMetadata) },
+	"benchmark_start_ns": func(_ *Release, a *arguments, v string) error { return optional(&a.startNS, v, parseNS) },
+	"benchmark_duration_ns": func(_ *Release, a *arguments, v string) error {
 		return optional(&a.durationNS, v, parseNS)
 	},
 	// A note of what the run is; the report does not hold it.
-	"what": func(*Tool, *arguments, string) error { return nil },
-	"tool": func(t *Tool, _ *arguments, v string) error {
+	"what": func(*Release, *arguments, string) error { return nil },
+	"tool": func(t *Release, _ *arguments, v string) error {
 		if v != t.Name {
 			return fmt.Errorf("%q is not the dialect, which is %s", v, t.Name)
 		}
 		return nil
 	},
-	"clock_is": func(_ *Tool, _ *arguments, v string) error {
+	"clock_is": func(_ *Release, _ *arguments, v string) error {
 		if v != "timestamp_ns/1e9" {
 			return fmt.Errorf("%q: the clock of an export is timestamp_ns/1e9", v)
 		}
@@ -94,51 +94,47 @@ var setters = map[string]setter{
 	},
 }
 
-// ownSetters are the keys of single tools.
-var ownSetters = map[layout]map[string]setter{
-	layoutVLLM: {
-		"label": func(_ *Tool, a *arguments, v string) error { return optional(&a.label, v, parseText) },
-	},
-	layoutSGLang: {
-		"tag":                 func(_ *Tool, a *arguments, v string) error { return optional(&a.tag, v, parseText) },
-		"dataset_name":        func(_ *Tool, a *arguments, v string) error { return assign(&a.dataset, v, parseText) },
-		"sharegpt_output_len": func(_ *Tool, a *arguments, v string) error { return optional(&a.sharegptOutputLen, v, parseWhole) },
-		"random_input_len":    func(_ *Tool, a *arguments, v string) error { return assign(&a.randomInputLen, v, parseWhole) },
-		"random_output_len":   func(_ *Tool, a *arguments, v string) error { return assign(&a.randomOutputLen, v, parseWhole) },
-		"random_range_ratio":  func(_ *Tool, a *arguments, v string) error { return assign(&a.randomRangeRatio, v, parseFloat) },
-		"server_info":         setServerInfo,
-		"output_details":      func(_ *Tool, a *arguments, v string) error { return assign(&a.detailed, v, parseBool) },
-	},
+// vllmSetters are the keys that only vLLM has.
+var vllmSetters = map[string]setter{
+	"label": func(_ *Release, a *arguments, v string) error { return optional(&a.label, v, parseText) },
+}
+
+// sglangSetters are the keys that only SGLang has.
+var sglangSetters = map[string]setter{
+	"tag":                 func(_ *Release, a *arguments, v string) error { return optional(&a.tag, v, parseText) },
+	"dataset_name":        func(_ *Release, a *arguments, v string) error { return assign(&a.dataset, v, parseText) },
+	"sharegpt_output_len": func(_ *Release, a *arguments, v string) error { return optional(&a.sharegptOutputLen, v, parseWhole) },
+	"random_input_len":    func(_ *Release, a *arguments, v string) error { return assign(&a.randomInputLen, v, parseWhole) },
+	"random_output_len":   func(_ *Release, a *arguments, v string) error { return assign(&a.randomOutputLen, v, parseWhole) },
+	"random_range_ratio":  func(_ *Release, a *arguments, v string) error { return assign(&a.randomRangeRatio, v, parseFloat) },
+	"server_info":         setServerInfo,
+	"output_details":      func(_ *Release, a *arguments, v string) error { return assign(&a.detailed, v, parseBool) },
 }
 
 // Keys returns the keys of Config.Args that the tool knows, sorted.
-func (t *Tool) Keys() []string {
+func (t *Release) Keys() []string {
 	return slices.Sorted(maps.Keys(t.setters()))
 }
 
-func (t *Tool) setters() map[string]setter {
+func (t *Release) setters() map[string]setter {
 	all := maps.Clone(setters)
-	maps.Copy(all, ownSetters[t.layout])
+	maps.Copy(all, t.rules.setters)
 	return all
 }
 
 // defaults are what the tool assumes.
-func (t *Tool) defaults() *arguments {
-	a := &arguments{
-		burstiness: 1, percentiles: []float64{99}, metrics: []string{"ttft", "tpot", "itl"},
+func (t *Release) defaults() *arguments {
+	return &arguments{
+		burstiness: 1, percentiles: []float64{99}, metrics: t.rules.metrics,
 		dataset: "custom", randomInputLen: 1024, randomOutputLen: 1024,
 	}
-	if t.layout == layoutTRTLLM10 {
-		a.metrics = append(a.metrics, "request_ar")
-	}
-	return a
 }
 
 // arguments reads what the hints of the file say, then what cfg says, which goes
 // before it. A hint that the tool does not know is for somebody else. So is one
 // whose value it cannot read, unless the hints name the tool: it is left out, and
 // what is wrong with it returned as a warning.
-func (t *Tool) arguments(run *export.Run, cfg dialect.Config) (_ *arguments, warnings []error, _ error) {
+func (t *Release) arguments(run *export.Run, cfg dialect.Config) (_ *arguments, warnings []error, _ error) {
 	a, known := t.defaults(), t.setters()
 	hints, named := dialect.Hints(run, t.Name)
 	for _, key := range slices.Sorted(maps.Keys(hints)) {
@@ -168,7 +164,7 @@ func (t *Tool) arguments(run *export.Run, cfg dialect.Config) (_ *arguments, war
 }
 
 // flags takes what cfg says beside its Args, and they do not.
-func (t *Tool) flags(a *arguments, cfg dialect.Config) error {
+func (t *Release) flags(a *arguments, cfg dialect.Config) error {
 	said := func(key string) bool {
 		_, ok := cfg.Args[key]
 		return ok
@@ -190,7 +186,7 @@ func (t *Tool) flags(a *arguments, cfg dialect.Config) error {
 	if a.tokenizer == "" {
 		a.tokenizer = cfg.TokenizerName
 	}
-	if t.layout == layoutSGLang {
+	if t.rules.finiteGoodput {
 		for _, l := range a.goodput {
 			if l.Value <= 0 || math.IsInf(l.Value, 0) {
 				return &dialect.ArgError{Key: "goodput", Msg: fmt.Sprintf("%s:%v: sglang wants a finite number above 0", l.Metric, l.Value)}
@@ -200,16 +196,16 @@ func (t *Tool) flags(a *arguments, cfg dialect.Config) error {
 	return nil
 }
 
-func (t *Tool) setBackend(a *arguments, value string) error {
-	c, ok := t.backends()[value]
+func (t *Release) setBackend(a *arguments, value string) error {
+	c, ok := t.rules.requestFunction(value)
 	if !ok {
-		return fmt.Errorf("%q: known here are %s", value, strings.Join(slices.Sorted(maps.Keys(t.backends())), ", "))
+		return fmt.Errorf("%q: known here are %s", value, strings.Join(slices.Sorted(maps.Keys(t.rules.backends)), ", "))
 	}
 	a.client, a.backend = c, value
 	return nil
 }
 
-func setRequestRate(_ *Tool, a *arguments, value string) error {
+func setRequestRate(_ *Release, a *arguments, value string) error {
 	rate, err := parseFloat(value)
 	if err != nil || !(rate > 0) {
 		return fmt.Errorf("%q: give requests per second, or inf", value)
@@ -218,12 +214,12 @@ func setRequestRate(_ *Tool, a *arguments, value string) error {
 	return nil
 }
 
-func setMaxConcurrency(_ *Tool, a *arguments, value string) error {
+func setMaxConcurrency(_ *Release, a *arguments, value string) error {
 	a.noConcurrency = isNone(value)
 	return optional(&a.maxConcurrency, value, parseWhole)
 }
 
-func setMetrics(_ *Tool, a *arguments, value string) error {
+func setMetrics(_ *Release, a *arguments, value string) error {
 	all := strings.Split(value, ",")
 	for _, name := range all {
 		if !slices.Contains(metricNames, name) {
@@ -234,7 +230,7 @@ func setMetrics(_ *Tool, a *arguments, value string) error {
 	return nil
 }
 
-func setServerInfo(_ *Tool, a *arguments, value string) error {
+func setServerInfo(_ *Release, a *arguments, value string) error {
 	a.serverInfo, a.acceptLength = pyjson.Value{}, nil
 	if isNone(value) {
 		return nil

@@ -22,14 +22,7 @@ func (r *Report) Console(w io.Writer, _ int) error {
 	var b block
 	for i := range r.Levels {
 		l := &r.Levels[i]
-		switch r.Tool.layout {
-		case layoutSGLang:
-			r.sglangBlock(&b, l)
-		case layoutVLLM:
-			r.vllmBlock(&b, l)
-		default:
-			r.trtllmBlock(&b, l)
-		}
+		r.Release.rules.block(r, &b, l)
 	}
 	_, err := w.Write(b.Bytes())
 	return err
@@ -79,7 +72,7 @@ func (r *Report) sections(l *Level) []section {
 		{"e2el_including_client_queue", "E2EL incl. Client Queue", "Queue-inclusive End-to-end Latency", "ms", false, l.E2ELQueue},
 	}
 	var chosen []section
-	if r.Tool.layout == layoutTRTLLMMain && l.Decoded.Mean > 0 {
+	if r.Release.rules.deviations && l.Decoded.Mean > 0 {
 		const name = "Avg Decoded Tokens per Iter"
 		chosen = append(chosen, section{"avg_decoded_tokens_per_iter", name, name, "", true, &l.Decoded})
 	}
@@ -115,7 +108,7 @@ func (r *Report) printSections(b *block, l *Level) {
 		end := s.suffix()
 		b.number("Mean "+s.name+end, s.stats.Mean, 2)
 		b.number("Median "+s.name+end, s.stats.Median, 2)
-		if r.Tool.layout == layoutTRTLLMMain {
+		if r.Release.rules.deviations {
 			b.number("Std Dev "+s.name+end, s.stats.Std, 2)
 		}
 		if s.spread {
@@ -131,7 +124,7 @@ func (r *Report) printSections(b *block, l *Level) {
 const blockTitle = " Serving Benchmark Result "
 
 func (r *Report) trtllmBlock(b *block, l *Level) {
-	main := r.Tool.layout == layoutTRTLLMMain
+	main := r.Release.rules.deviations
 	failed := l.Requests - l.Completed
 	b.title(blockTitle, "=")
 	if main {

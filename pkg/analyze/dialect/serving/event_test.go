@@ -88,7 +88,7 @@ func BenchmarkAnalyze(b *testing.B) {
 		all = append(all, q)
 	}
 	data := completionsExport(1e9, "", all...)
-	for _, tool := range tools {
+	for _, tool := range releases {
 		if tool.Name == "trtllm-1.0" {
 			continue // as trtllm-main
 		}

@@ -129,7 +129,7 @@ func (r *Report) define(d *explain.Definition, l *Level) {
 	case explain.TotalRate:
 		single("total_token_throughput", "Σ input and output tokens / the same duration", l.TotalRate)
 	case explain.UserRate:
-		if r.Tool.isTRTLLM() {
+		if r.Release.rules.userRate {
 			single("user_throughput", "mean of output tokens / latency of each request", l.UserRate)
 		}
 	}
@@ -146,14 +146,14 @@ func (r *Report) define(d *explain.Definition, l *Level) {
 }
 
 func (r *Report) outputHow() string {
-	if r.Tool.layout == layoutSGLang {
+	if r.Release.rules.asksOutput {
 		return "the server's usage, else the length that was asked for"
 	}
 	return "the server's usage, else the tokenizer's count of the text"
 }
 
 func (r *Report) inputHow() string {
-	if r.Tool.layout == layoutVLLM {
+	if r.Release.rules.usageInput {
 		return "the server's usage, else the tokenizer's count of the prompt"
 	}
 	return "the tokenizer's count of the prompt"

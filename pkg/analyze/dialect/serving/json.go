@@ -18,11 +18,11 @@ import (
 func (r *Report) JSON(w io.Writer) error {
 	out := bufio.NewWriterSize(w, 1<<16) // keeps its first error
 	for i := range r.Levels {
-		if i > 0 && r.Tool.layout != layoutSGLang {
+		if i > 0 && !r.Release.rules.resultLines {
 			fmt.Fprintln(out)
 		}
 		r.result(&r.Levels[i]).write(out)
-		if r.Tool.layout == layoutSGLang {
+		if r.Release.rules.resultLines {
 			fmt.Fprintln(out)
 		}
 	}
@@ -31,7 +31,7 @@ func (r *Report) JSON(w io.Writer) error {
 
 // Appended reports whether JSON writes several values into a file that holds one
 // unless the tool was told to append: SGLang's always has one for each line.
-func (r *Report) Appended() bool { return len(r.Levels) > 1 && r.Tool.layout != layoutSGLang }
+func (r *Report) Appended() bool { return len(r.Levels) > 1 && !r.Release.rules.resultLines }
 
 // A dict is a Python dictionary: a name that is set again keeps its place.
 type dict struct {
@@ -89,14 +89,7 @@ func (d *dict) write(out io.Writer) {
 // result returns what the tool writes of a level.
 func (r *Report) result(l *Level) *dict {
 	d := &dict{}
-	switch r.Tool.layout {
-	case layoutSGLang:
-		r.sglangResult(d, l)
-	case layoutVLLM:
-		r.vllmResult(d, l)
-	default:
-		r.trtllmResult(d, l)
-	}
+	r.Release.rules.result(r, d, l)
 	return d
 }
 
@@ -136,7 +129,7 @@ func rateOrInf(rate float64) any {
 func (r *Report) setMetadata(d *dict) {
 	for _, item := range r.args.metadata {
 		name, value, _ := strings.Cut(item, "=")
-		if r.Tool.isTRTLLM() {
+		if r.Release.rules.cutsMetadata {
 			value, _, _ = strings.Cut(value, "=")
 		}
 		d.set(strings.TrimSpace(name), strings.TrimSpace(value))
@@ -158,7 +151,7 @@ func (r *Report) setStats(d *dict, s *section) {
 		end = "_" + s.unit
 	}
 	set := func(stat string, v float64) { d.set(stat+"_"+s.key+end, v) }
-	if r.Tool.layout == layoutTRTLLMMain {
+	if r.Release.rules.deviations {
 		set("std", s.stats.Std)
 		if s.spread {
 			set("min", s.stats.Min)
@@ -212,7 +205,7 @@ func (l *Level) setTexts(d *dict) {
 }
 
 func (r *Report) trtllmResult(d *dict, l *Level) {
-	main := r.Tool.layout == layoutTRTLLMMain
+	main := r.Release.rules.deviations
 	d.set("date", l.date)
 	d.set("backend", l.backend)
 	d.set("model_id", l.model)

@@ -62,7 +62,7 @@ func (l *level) outcome(q *export.Request) (*outcome, error) {
 	switch {
 	case q.Status == export.StatusHTTPError:
 		o.err = reason(q)
-		if l.tool.layout == layoutSGLang {
+		if l.tool.rules.bodyInError {
 			o.err += ": " + answer(q)
 		}
 	case withoutTexts(q):
@@ -260,7 +260,7 @@ func (w *answerReader) wholeAnswer() {
 		return
 	}
 	o.success = true
-	if w.tool.layout == layoutSGLang {
+	if w.tool.rules.latencyAsTTFT {
 		o.ttft = o.latency
 		return
 	}
@@ -280,7 +280,7 @@ func (w *answerReader) message(data chunk) error {
 		if v.Kind() != pyjson.Dict {
 			return errKey("message")
 		}
-		if w.tool.layout == layoutSGLang {
+		if w.tool.rules.joinsReasoning {
 			text, e = combined(chunk{v})
 		} else {
 			text, e = chunk{v}.text("content")
@@ -296,7 +296,7 @@ func (w *answerReader) message(data chunk) error {
 	switch {
 	case e != nil:
 		return e
-	case !ok && w.tool.isTRTLLM():
+	case !ok && w.tool.rules.needsUsage:
 		return errKey("usage")
 	}
 	w.usagePrompt, w.usageOutput = prompt, completion
@@ -318,7 +318,7 @@ func (w *answerReader) count() error {
 	if !o.success {
 		return nil
 	}
-	if w.tool.layout == layoutSGLang {
+	if w.tool.rules.asksOutput {
 		return w.countSGLang()
 	}
 	o.output = w.usageOutput
@@ -333,13 +333,13 @@ func (w *answerReader) count() error {
 // countInput finds the length of the prompt.
 func (w *answerReader) countInput() error {
 	o := w.o
-	if w.tool.layout == layoutVLLM && w.usagePrompt >= 0 {
+	if w.tool.rules.usageInput && w.usagePrompt >= 0 {
 		o.input, o.inputShown = w.usagePrompt, w.usagePrompt
 		return nil
 	}
 	n, err := w.promptTokens(w.q)
 	o.input, o.inputShown = n, n
-	if w.tool.layout == layoutSGLang && w.usagePrompt > 0 {
+	if w.tool.rules.showsUsage && w.usagePrompt > 0 {
 		o.inputShown = w.usagePrompt
 	}
 	return err

@@ -10,7 +10,7 @@ import (
 // request counts in each second that it touches, so that there can be more than
 // were ever in flight.
 func (l *level) peaks(out *Level) {
-	if l.tool.isTRTLLM() {
+	if !l.tool.rules.peaks {
 		return
 	}
 	if l.noStarts {

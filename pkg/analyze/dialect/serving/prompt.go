@@ -26,9 +26,9 @@ func (l *level) payload(q *export.Request) {
 	if l.client == nil {
 		_, l.isChat = l.body.Member("messages")
 		l.isChat = l.isChat || l.chatEndpoint
-		l.client = l.tool.completions
+		l.client = l.tool.rules.completions
 		if l.isChat {
-			l.client = l.tool.chat
+			l.client = l.tool.rules.chat
 		}
 	}
 }

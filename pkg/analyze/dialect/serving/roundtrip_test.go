@@ -58,7 +58,7 @@ func TestRoundTrip(t *testing.T) {
 			rows := rep.Levels[0].rows
 			i := 0
 			for ; r.Next(); i++ {
-				sameRequest(t, rows[i], r.Request(), rep.Tool)
+				sameRequest(t, rows[i], r.Request(), rep.Release)
 			}
 			if r.Err() != nil || i != len(rows) {
 				t.Errorf("%d requests read, %d written: %v", i, len(rows), r.Err())
@@ -71,7 +71,7 @@ func TestRoundTrip(t *testing.T) {
 }
 
 // sameRequest holds an imported request to the outcome that was written.
-func sameRequest(t *testing.T, o *outcome, q *export.Request, tool *Tool) {
+func sameRequest(t *testing.T, o *outcome, q *export.Request, tool *Release) {
 	t.Helper()
 	if ok := q.Status == export.StatusOK; ok != o.success {
 		t.Fatalf("request %d: status %v, success %v", q.ID, q.Status, o.success)
@@ -98,7 +98,7 @@ func sameRequest(t *testing.T, o *outcome, q *export.Request, tool *Tool) {
 	for i, gap := range o.itl {
 		near("a gap", dialect.Seconds(q.Responses[i].RecvNS, q.Responses[i+1].RecvNS), gap)
 	}
-	if end, _ := q.EndNS(); tool.layout == layoutVLLM || tool.layout == layoutTRTLLMMain {
+	if end, _ := q.EndNS(); tool.Name == "vllm" || tool.Name == "trtllm-main" {
 		near("latency", dialect.Seconds(q.StartNS, end), o.latency)
 	}
 }
@@ -143,7 +143,7 @@ func TestImportedWithoutGaps(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, tool := range Tools() {
+	for _, tool := range Releases() {
 		rep, err := Analyze(t.Context(), tool, imported(t, data), dialect.Config{Explain: true})
 		if err != nil {
 			t.Fatal(err)

@@ -24,7 +24,7 @@ func (w *answerReader) stated() {
 	if e := failure(q); e != nil {
 		w.raise(e)
 	}
-	if s := w.args.streaming; s != nil && !*s && w.tool.isTRTLLM() {
+	if s := w.args.streaming; s != nil && !*s && w.tool.rules.needsUsage {
 		end, _ := q.EndNS()
 		o.whole, o.ttft, o.latency = true, -1, dialect.Seconds(q.StartNS, end)
 		o.success = o.raised == nil
@@ -62,7 +62,7 @@ func (w *answerReader) countsStated(i int) bool {
 		return false
 	}
 	silent := slices.Contains(q.Stated.Silent, i)
-	if w.client == w.tool.chat && w.client.marksAll { // role and end too
+	if w.client == w.tool.rules.chat && w.client.marksAll { // role and end too
 		return silent || !isTail(q, i)
 	}
 	return !silent && !isTail(q, i)

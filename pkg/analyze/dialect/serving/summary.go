@@ -100,8 +100,8 @@ func undefined(percentiles []float64) Stats {
 
 // percentiles are those that the tool reports.
 func (l *level) percentiles() []float64 {
-	if l.tool.layout == layoutSGLang {
-		return []float64{90, 95, 99}
+	if p := l.tool.rules.percentiles; p != nil {
+		return p
 	}
 	return l.args.percentiles
 }
@@ -116,7 +116,7 @@ func (l *level) summarize(run *export.Run, experiment int) *Level {
 		backend: a.backend, model: cmp.Or(l.model, said["model_id"]), tokenizer: cmp.Or(a.tokenizer, said["tokenizer_id"]),
 	}
 	if out.backend == "" {
-		out.backend = l.tool.defaultBackend(l.isChat)
+		out.backend = l.tool.rules.defaultBackend(l.isChat)
 	}
 	if out.tokenizer == "" {
 		out.tokenizer = out.model
@@ -252,7 +252,7 @@ func (l *level) collect(out *Level, startNS uint64) {
 			}
 			if o.latency != 0 {
 				user = append(user, float64(o.output)/o.latency)
-			} else if l.tool.isTRTLLM() {
+			} else if l.tool.rules.userRate {
 				out.crash(fmt.Sprintf("ZeroDivisionError: float division by zero (request %d takes no time; it is left out of the user throughput)", o.id))
 			}
 			if !o.noDecoded {
@@ -281,18 +281,18 @@ func (l *level) collect(out *Level, startNS uint64) {
 		out.ITL = undefined(p)
 	}
 	out.E2EL = newStats(e2el, p, 1000)
-	if l.tool.layout == layoutSGLang && len(e2el) == 0 {
+	if l.tool.rules.needsSuccess && len(e2el) == 0 {
 		out.E2EL = undefined(p)
 		out.crash("IndexError: index -1 is out of bounds for axis 0 with size 0 (no request succeeded)")
 	}
-	if l.tool.isTRTLLM() {
+	if l.tool.rules.userRate {
 		out.UserRate = newStats(user, nil, 1).Mean
 		out.AR, out.Decoded = newStats(ar, p, 1), newStats(decoded, p, 1)
 		if l.noGaps {
 			out.AR = undefined(p)
 		}
 	}
-	if l.tool.layout == layoutVLLM && out.maxConcurrency != nil {
+	if l.tool.rules.queueTimes && out.maxConcurrency != nil {
 		s := newStats(queue, p, 1000)
 		out.Queue = &s
 		if !math.IsInf(out.requestRate, 1) {
@@ -340,7 +340,7 @@ func (o *outcome) acceptance() float64 {
 // schedule wanted it sent, or, where all are sent at once, since the run began.
 func (l *level) queueTime(out *Level, o *outcome, startNS uint64) float64 {
 	switch {
-	case l.tool.layout != layoutVLLM:
+	case !l.tool.rules.queueTimes:
 		return 0
 	case o.scheduledNS != 0:
 		return dialect.Seconds(o.scheduledNS, o.startNS)
@@ -369,7 +369,7 @@ func (l *level) goodput(out *Level) {
 		kept := 0
 		for i, x := range limits {
 			ok := x.Value/1000 >= observed[x.Metric]
-			if l.tool.layout == layoutSGLang {
+			if l.tool.rules.goodputInMS {
 				ok = observed[x.Metric]*1000 <= x.Value
 			}
 			if ok {
@@ -389,7 +389,7 @@ func (l *level) keep(out *Level) {
 	switch {
 	case l.args.detailed:
 		out.rows = l.all
-	case l.tool.layout == layoutVLLM:
+	case l.tool.rules.keepsLatencies:
 		for _, o := range l.all {
 			out.rows = append(out.rows, &outcome{latency: o.latency})
 		}

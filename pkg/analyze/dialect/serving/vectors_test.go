@@ -162,7 +162,7 @@ func TestDetailedResults(t *testing.T) {
 		{sglang, "errors", `["", "Bad Request: no such model"]`},
 	} {
 		if got := tt.rep.value(t, tt.name); got != tt.want {
-			t.Errorf("%s: %s: %s, want %s", tt.rep.Tool.Name, tt.name, got, tt.want)
+			t.Errorf("%s: %s: %s, want %s", tt.rep.Release.Name, tt.name, got, tt.want)
 		}
 	}
 	if b.Reset(); vllm.JSON(&b) == nil && strings.Contains(b.String(), "user_throughput") {

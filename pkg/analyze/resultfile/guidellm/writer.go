@@ -19,8 +19,28 @@ import (
 // Version is the release of GuideLLM whose file is written.
 const Version = "0.8.1"
 
-// Omits lists the parts of a run that the file does not hold.
-const Omits = "the times between the first and the last token, what the single events held, warmup, telemetry, where a time was taken, and how a request failed beside the message"
+// omits lists the parts of a run that the file does not hold.
+const omits = "the times between the first and the last token, what the single events held, warmup, telemetry, where a time was taken, and how a request failed beside the message"
+
+// Tools returns GuideLLM as a tool that prints no report.
+func Tools() []*dialect.Tool {
+	return []*dialect.Tool{{
+		Name: "guidellm", Family: "guidellm", Options: dialect.LanguageOptions(),
+		Result: &dialect.ResultFile{Omits: omits, Listed: "guidellm", Ending: ".json", Write: writeResult},
+	}}
+}
+
+func writeResult(ctx context.Context, r export.Reader, cfg dialect.Config, _ string, w io.Writer) (_ *dialect.Written, err error) {
+	if len(cfg.Args) > 0 {
+		return nil, &dialect.ArgError{Msg: "GuideLLM has no argument that matters here"}
+	}
+	x := NewWriter(r.Run())
+	defer func() { err = errors.Join(err, x.Close()) }()
+	if err := x.ReadAll(ctx, r); err != nil {
+		return nil, err
+	}
+	return &dialect.Written{Warnings: x.Warnings()}, x.Write(w)
+}
 
 // A Writer keeps what the file is made of.
 type Writer struct {
@@ -77,24 +97,17 @@ func (w *Writer) ReadAll(ctx context.Context, r export.Reader) error {
 	if why, lacks := w.run.Lacks(export.PartStarts); lacks {
 		return fmt.Errorf("GuideLLM says of each request when it was sent, which is not known here: %s", why)
 	}
-	for n := 0; r.Next(); n++ {
-		if n&1023 == 0 && ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		q := r.Request()
-		if q.StartNS == 0 {
+	return dialect.Requests(ctx, r, func(level int, q *export.Request) error {
+		switch {
+		case q.StartNS == 0:
 			w.startless++
-			continue
-		}
-		if q.Phase == export.PhaseWarmup || q.Phase == export.PhaseCooldown {
+		case q.Phase == export.PhaseWarmup || q.Phase == export.PhaseCooldown:
 			w.skipped++
-			continue
+		default:
+			return w.request(&w.levels[level], level, q)
 		}
-		if err := w.request(&w.levels[r.Experiment()], r.Experiment(), q); err != nil {
-			return err
-		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // Warnings are what a reader must know to trust the file.

@@ -5,7 +5,9 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"path/filepath"
 	"strconv"
+	"strings"
 
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/pyjson"
@@ -13,8 +15,51 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// Omits lists the parts of a run that the file of requests does not hold.
-const Omits = "the level and the session of a request, when it was due and issued, chunks without text of the first choice but in the body, warmup, telemetry, and where a time was taken"
+// omits lists the parts of a run that the file of requests does not hold.
+const omits = "the level and the session of a request, when it was due and issued, chunks without text of the first choice but in the body, warmup, telemetry, and where a time was taken"
+
+// Tools returns inference-perf as a tool that prints no report.
+func Tools() []*dialect.Tool {
+	return []*dialect.Tool{{
+		Name: "inference-perf", Family: "inference-perf", Options: dialect.LanguageOptions(), Transformers: 5,
+		Result: &dialect.ResultFile{Omits: omits, Listed: "inference-perf", Ending: ".json", Companions: companions, Write: writeResult},
+	}}
+}
+
+// companions returns the paths of the summaries: of all levels, and of each.
+func companions(out string, run *export.Run) []string {
+	paths := []string{besidePath(out, summaryName)}
+	for i := range run.Experiments {
+		paths = append(paths, besidePath(out, StageName(i)))
+	}
+	return paths
+}
+
+// besidePath gives the name of a summary the prefix that the file of requests has
+// (storage.local_storage.report_file_prefix).
+func besidePath(out, name string) string {
+	const requests = "per_request_lifecycle_metrics.json"
+	prefix, ok := strings.CutSuffix(filepath.Base(out), requests)
+	if !ok {
+		prefix = strings.TrimSuffix(filepath.Base(out), ".json") + "_"
+	}
+	return filepath.Join(filepath.Dir(out), prefix+name)
+}
+
+func writeResult(ctx context.Context, r export.Reader, cfg dialect.Config, out string, w io.Writer) (*dialect.Written, error) {
+	if len(cfg.Args) > 0 {
+		return nil, &dialect.ArgError{Msg: "inference-perf has no argument that matters here"}
+	}
+	x := NewWriter(r.Run(), cfg, w)
+	if err := x.WriteAll(ctx, r); err != nil {
+		return nil, err
+	}
+	written := &dialect.Written{Warnings: x.Warnings()}
+	for _, s := range x.Summaries() {
+		written.Companions = append(written.Companions, dialect.Companion{Path: besidePath(out, s.Name), Write: s.Write})
+	}
+	return written, nil
+}
 
 // A Writer writes the requests of a run, and keeps what its summaries are made
 // of.
@@ -51,22 +96,18 @@ func (w *Writer) WriteAll(ctx context.Context, r export.Reader) error {
 	if why, lacks := w.run.Lacks(export.PartGaps); lacks {
 		return fmt.Errorf("inference-perf says when each chunk came, which is not known here: %s", why)
 	}
-	for n := 0; r.Next(); n++ {
-		if n&1023 == 0 && ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		q := r.Request()
-		if q.StartNS == 0 {
+	if err := dialect.Requests(ctx, r, func(level int, q *export.Request) error {
+		switch {
+		case q.StartNS == 0:
 			w.startless++
-			continue
-		}
-		if q.Phase == export.PhaseWarmup || q.Phase == export.PhaseCooldown {
+		case q.Phase == export.PhaseWarmup || q.Phase == export.PhaseCooldown:
 			w.skipped++
-			continue
+		default:
+			return w.request(level, q)
 		}
-		if err := w.request(r.Experiment(), q); err != nil {
-			return err
-		}
+		return nil
+	}); err != nil {
+		return err
 	}
 	if w.n > 0 {
 		w.text("\n")
@@ -101,7 +142,7 @@ func (w *Writer) Summaries() []Summary {
 	if w.n == 0 {
 		return nil
 	}
-	all := []Summary{{Name: "summary_lifecycle_metrics.json", sums: &w.all}}
+	all := []Summary{{Name: summaryName, sums: &w.all}}
 	for i := range w.stages {
 		if w.stages[i].n > 0 {
 			all = append(all, Summary{Name: StageName(i), sums: &w.stages[i], level: &w.run.Experiments[i]})
@@ -109,6 +150,9 @@ func (w *Writer) Summaries() []Summary {
 	}
 	return all
 }
+
+// summaryName is the name of the summary of all levels.
+const summaryName = "summary_lifecycle_metrics.json"
 
 // StageName is the name of the summary of load level i.
 func StageName(i int) string { return fmt.Sprintf("stage_%d_lifecycle_metrics.json", i) }

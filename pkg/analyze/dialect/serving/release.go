@@ -1,0 +1,198 @@
+package serving
+
+// A Release is one release of a serving benchmark. The zero value is none; see
+// [Releases].
+type Release struct {
+	// Name is the name of the dialect: "vllm".
+	Name string
+	// Source says which code is reproduced: "vllm bench serve 0.33.0".
+	Source string
+
+	rules rules
+}
+
+// Releases returns all releases, in the order of help texts.
+func Releases() []*Release { return releases }
+
+// Find returns the release of that name, nil if there is none.
+func Find(name string) *Release {
+	for _, t := range releases {
+		if t.Name == name {
+			return t
+		}
+	}
+	return nil
+}
+
+// rules are the differences between releases.
+type rules struct {
+	family string
+	// transformers is the major release of the transformers library that it requires.
+	transformers int
+	// setters are the keys of Config.Args that only this tool has.
+	setters map[string]setter
+
+	// Sending requests.
+
+	chat, completions *client // the request functions
+	// backends names the request functions; true stands for chat. backend is the default
+	// name for completions, and with "-chat" behind it for chats.
+	backends map[string]bool
+	backend  string
+
+	// Measuring a request.
+
+	bodyInError    bool // an HTTP error is reported with the body of the answer
+	latencyAsTTFT  bool // the TTFT of an answer that was not streamed is its latency; else −1
+	joinsReasoning bool // the text of a whole answer includes the reasoning
+	needsUsage     bool // a whole answer without usage raises an exception
+	asksOutput     bool // output tokens are the server's or as many as were asked for
+	usageInput     bool // input tokens are the server's, else counted
+	showsUsage     bool // input tokens are counted, and the server's are shown beside
+
+	// Measuring a level.
+
+	metrics        []string  // default of percentile_metrics
+	percentiles    []float64 // nil: as metric_percentiles says
+	peaks          bool      // tokens and requests in the busiest second
+	userRate       bool      // tokens per second and user, acceptance rates, tokens per iteration
+	needsSuccess   bool      // a level without a success raises an exception
+	queueTimes     bool      // times in the client's queue
+	finiteGoodput  bool      // objectives must be finite and above 0
+	goodputInMS    bool      // objectives are compared in milliseconds; else in seconds
+	keepsLatencies bool      // the result holds latencies even if it is not detailed
+
+	// Printing.
+
+	block        func(*Report, *block, *Level) // the table
+	result       func(*Report, *dict, *Level)  // the result file
+	deviations   bool                          // deviations and extremes, total requests, tokens per iteration
+	resultLines  bool                          // each level's result is a line of the file
+	cutsMetadata bool                          // a metadata value ends at its first "="
+	omits        string                        // further parts of a run that the result file does not hold
+}
+
+// releases are made of history.
+var releases = func() []*Release {
+	var all []*Release
+	var r rules
+	for _, h := range history {
+		if !h.continues {
+			r = rules{transformers: 4, metrics: []string{"ttft", "tpot", "itl"}}
+		}
+		h.change(&r)
+		all = append(all, &Release{Name: h.name, Source: h.source, rules: r})
+	}
+	return all
+}()
+
+// history says what is special about each release. One that continues has the rules of
+// the release before it, changed. A slice is replaced, never changed in place.
+var history = []struct {
+	name, source string
+	continues    bool
+	change       func(*rules)
+}{
+	{"trtllm-1.0", "benchmark_serving of TensorRT-LLM 1.0", false, func(r *rules) {
+		r.family = "trtllm"
+		r.chat, r.completions = &trtllmChat, &trtllmCompletions
+		r.backend, r.backends = "openai", map[string]bool{"openai": false, "openai-chat": true}
+		r.needsUsage, r.userRate, r.cutsMetadata = true, true, true
+		r.metrics = []string{"ttft", "tpot", "itl", "request_ar"}
+		r.block, r.result = (*Report).trtllmBlock, (*Report).trtllmResult
+		r.omits = "when the requests were sent, "
+	}},
+	{"trtllm-main", "benchmark_serving of TensorRT-LLM's main branch", true, func(r *rules) {
+		r.metrics = []string{"ttft", "tpot", "itl"}
+		r.deviations = true
+	}},
+	{"vllm", "vllm bench serve 0.33.0", false, func(r *rules) {
+		r.family, r.transformers = "vllm", 5
+		r.setters = vllmSetters
+		r.chat, r.completions = &vllmChat, &vllmCompletions
+		r.backend, r.backends = "openai", map[string]bool{"openai": false, "openai-chat": true, "vllm": false}
+		r.usageInput, r.peaks, r.queueTimes, r.keepsLatencies = true, true, true, true
+		r.block, r.result = (*Report).vllmBlock, (*Report).vllmResult
+	}},
+	{"sglang", "sglang.benchmark.serving 0.5.23", false, func(r *rules) {
+		r.family, r.transformers = "sglang", 5
+		r.setters = sglangSetters
+		r.chat, r.completions = &sglangChat, &sglangCompletions
+		r.backend, r.backends = "sglang-oai", map[string]bool{
+			"sglang-oai": false, "sglang-oai-chat": true,
+			"vllm": false, "vllm-chat": true, "lmdeploy": false, "lmdeploy-chat": true,
+		}
+		r.bodyInError, r.latencyAsTTFT, r.joinsReasoning, r.asksOutput, r.showsUsage = true, true, true, true, true
+		r.percentiles = []float64{90, 95, 99}
+		r.peaks, r.needsSuccess, r.finiteGoodput, r.goodputInMS = true, true, true, true
+		r.block, r.result, r.resultLines = (*Report).sglangBlock, (*Report).sglangResult, true
+		r.omits = "when the requests were sent and over, "
+	}},
+}
+
+// requestFunction returns the request function of a backend; ok is false for an unknown
+// name.
+func (r *rules) requestFunction(backend string) (_ *client, ok bool) {
+	chat, ok := r.backends[backend]
+	switch {
+	case !ok:
+		return nil, false
+	case chat:
+		return r.chat, true
+	}
+	return r.completions, true
+}
+
+// defaultBackend returns the backend's name for an endpoint.
+func (r *rules) defaultBackend(chat bool) string {
+	if chat {
+		return r.backend + "-chat"
+	}
+	return r.backend
+}
+
+// A client is what a request function of a tool does with the events of a
+// streamed answer. All of them go through the events like this:
+//
+//	token event, the first:   ttft = its time − start
+//	a later one:              a gap, its time − the mark
+//	the mark moves to every token event, or to every event (marksAll)
+//
+// and stop with an exception, which makes the request a failed one, at what they
+// cannot read.
+type client struct {
+	// token looks at the JSON of an event: is it one, and what text does it add.
+	token func(data chunk) (isToken bool, text string, e error)
+	// frames: events are cut at blank lines, and comments are skipped. Else
+	// each line is an event, and a comment is an exception.
+	frames bool
+	// marksAll: the mark moves to every event with JSON, and the answer ends
+	// with the last of them.
+	marksAll bool
+	// endsAll: the answer ends with the last event of any kind, [DONE] too.
+	endsAll bool
+	// needsToken: without a token event the request has failed.
+	needsToken bool
+	// firstByZero: the first token event is the one that finds a ttft of 0,
+	// so one that came in the very nanosecond of the start does not count.
+	firstByZero bool
+	// usage says which events' usage counts.
+	usage usageRule
+}
+
+type usageRule uint8
+
+const (
+	usageElse     usageRule = iota // of events that are no token event
+	usageWithText                  // of token events
+	usageAny                       // of all
+)
+
+var (
+	trtllmCompletions = client{token: anyChoice, needsToken: true}
+	trtllmChat        = client{token: anyDelta, marksAll: true, firstByZero: true}
+	vllmCompletions   = client{token: anyChoice, frames: true, needsToken: true}
+	vllmChat          = client{token: streamedDelta, frames: true, needsToken: true}
+	sglangCompletions = client{token: anyText, endsAll: true, firstByZero: true, usage: usageWithText}
+	sglangChat        = client{token: anyContent, endsAll: true, firstByZero: true, usage: usageAny}
+)
