@@ -4,12 +4,11 @@ import (
 	"bufio"
 	"errors"
 	"io"
-	"os"
-	"path/filepath"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/pa-tools/pa/internal/cmdline"
+	"github.com/pa-tools/pa/internal/outfile"
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/formats"
@@ -52,42 +51,33 @@ func convert(c *cli.Context) error {
 	case !ok:
 		return cmdline.Usagef("%s: cannot tell the format from the name; end it in %s", out, formats.Suffixes)
 	}
-	if out != "-" {
-		if err := checkOutput(out, c.Bool("overwrite")); err != nil {
-			return err
-		}
-		if same(in, out) {
-			return cmdline.Usagef("%s is both input and output; give another name", out)
-		}
+	if err := checkConverted(c, in, out); err != nil {
+		return err
 	}
 	return use(c, in, func(r export.Reader) error {
-		body := func(w io.Writer) error {
-			dst, err := create(w)
+		err := writeTo(c, out, func(w io.Writer) error {
+			b := bufio.NewWriterSize(w, 1<<16)
+			dst, err := create(b)
 			if err != nil {
 				return err
 			}
-			return export.Copy(c.Context, dst, r)
-		}
-		var err error
-		if out == "-" {
-			err = toStdout(c, func(w io.Writer) error {
-				b := bufio.NewWriterSize(w, 1<<16)
-				return errors.Join(body(b), b.Flush())
-			})
-		} else {
-			err = writeFile(out, c.Bool("overwrite"), body)
-		}
+			return errors.Join(export.Copy(c.Context, dst, r), b.Flush())
+		})
 		warnings(c, r)
 		return errors.Join(named(out, err), r.Err(), leftOut(in, r, "not carried over"))
 	})
 }
 
-// same reports whether two paths name one file.
-func same(a, b string) bool {
-	if filepath.Clean(a) == filepath.Clean(b) {
-		return true
+// checkConverted refuses an output that cannot or must not be written.
+func checkConverted(c *cli.Context, in, out string) error {
+	if out == "-" {
+		return nil
 	}
-	x, err1 := os.Stat(a)
-	y, err2 := os.Stat(b)
-	return err1 == nil && err2 == nil && os.SameFile(x, y)
+	if err := outfile.Check(out, c.Bool("overwrite")); err != nil {
+		return err
+	}
+	if outfile.Same(in, out) {
+		return cmdline.Usagef("%s is both input and output; give another name", out)
+	}
+	return nil
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -15,8 +14,8 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/dialect"
 	"github.com/pa-tools/pa/pkg/analyze/dialect/explain"
-	"github.com/pa-tools/pa/pkg/analyze/dialect/llmperf"
 	"github.com/pa-tools/pa/pkg/analyze/report"
+	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/tokenizer"
 	"github.com/pa-tools/pa/pkg/tokenizer/builtin"
@@ -29,11 +28,7 @@ func definitionsCommand() *cli.Command {
 	}
 	flags = append(append(flags, outputFlags()...), widthFlag(), experimentFlag())
 	flags = append(append(flags, measureFlags()...), tokenizerFlag())
-	for _, f := range dialectFlags() {
-		if slices.Contains([]string{"service-kind", "endpoint", "endpoint-type", "backend", "streaming", "arg"}, f.Names()[0]) {
-			flags = append(flags, f)
-		}
-	}
+	flags = append(flags, someFlags(dialectFlags(), "service-kind", "endpoint", "endpoint-type", "backend", "streaming", "arg")...)
 	return &cli.Command{
 		Name: "definitions", Usage: "each metric under every dialect, and why they differ", ArgsUsage: "FILE",
 		Description: `Prints for each metric what strict and every other tool's definition give for
@@ -55,11 +50,11 @@ func definitions(c *cli.Context) error {
 	if err := checkWidth(c); err != nil {
 		return err
 	}
-	names, err := asked(c.StringSlice("dialect"))
+	selected, err := selectDialects(c.StringSlice("dialect"))
 	if err != nil {
 		return err
 	}
-	cfg, err := dialectConfig(sayings{c: c}, "")
+	cfg, err := dialectConfig(options{c: c}, nil)
 	if err != nil {
 		return err
 	}
@@ -67,7 +62,6 @@ func definitions(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	cfg.Explain = true
 	counters, err := tokenizersByReading(c, cfg.Tokenizer)
 	if err != nil {
 		return err
@@ -76,21 +70,21 @@ func definitions(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	err = definitionsOf(c, path, format, names, cfg, counters, strict)
+	err = definitionsOf(c, path, format, selected, cfg, counters, strict)
 	refused := refusal(strict, counters)
 	if refused == nil {
 		return err
 	}
 	if canReopen(path) { // other tools' counts are worth nothing, but latencies need no tokenizer
 		cfg.Tokenizer, strict.Counter, strict.Tokenizer = nil, nil, nil
-		err = definitionsOf(c, path, format, names, cfg, nil, strict)
+		err = definitionsOf(c, path, format, selected, cfg, nil, strict)
 	}
 	return errors.Join(err, fmt.Errorf("%s: %w: %w; figures that need token counts are n/a: check the tokenizer file", path, dialect.ErrNotCounted, refused))
 }
 
 // definitionsOf reads the file and prints the table. It prints nothing if path can be
 // read again and a tokenizer could not count a text.
-func definitionsOf(c *cli.Context, path, format string, names []string, cfg dialect.Config, counters map[tokenizer.Reading]dialect.Tokenizer, strict analyze.Config) error {
+func definitionsOf(c *cli.Context, path, format string, selected []*dialect.Tool, cfg dialect.Config, counters map[tokenizer.Reading]dialect.Tokenizer, strict analyze.Config) error {
 	return use(c, path, func(r export.Reader) error {
 		if info, err := os.Stat(path); err == nil {
 			cfg.FileBytes = info.Size()
@@ -101,7 +95,14 @@ func definitionsOf(c *cli.Context, path, format string, names []string, cfg dial
 		}
 		e := &r.Run().Experiments[level]
 		cfg.Level = dialect.Level{Mode: e.Mode, Value: e.Value}
-		sides, err := define(c.Context, r, level, names, cfg, counters, strict)
+		sides, err := dialect.Define(c.Context, r, level, selected, func(t *dialect.Tool) dialect.Config {
+			cfg := cfg
+			cfg.Tokenizer = counters[tokenizer.Transformers4]
+			if t.Transformers == 5 {
+				cfg.Tokenizer = counters[tokenizer.Transformers5]
+			}
+			return cfg
+		}, strict)
 		if refusal(strict, counters) != nil && canReopen(path) {
 			return nil
 		}
@@ -121,8 +122,8 @@ func definitionsOf(c *cli.Context, path, format string, names []string, cfg dial
 // refusal returns why the tokenizer of strict or one of counters could not count a text;
 // nil if each of them counted all.
 func refusal(strict analyze.Config, counters map[tokenizer.Reading]dialect.Tokenizer) error {
-	if t, ok := strict.Counter.(*textCounter); ok && t.tok.Err() != nil {
-		return t.tok.Err()
+	if t, ok := strict.Counter.(*answer.LimitedCounter); ok && t.Err() != nil {
+		return t.Err()
 	}
 	for _, reading := range [...]tokenizer.Reading{tokenizer.Transformers4, tokenizer.Transformers5} {
 		if t, ok := counters[reading].(interface{ Err() error }); ok && t.Err() != nil {
@@ -154,31 +155,22 @@ func tokenizersByReading(c *cli.Context, tok dialect.Tokenizer) (map[tokenizer.R
 	return counters, nil
 }
 
-// asked returns the names of the dialects that begin as one of those given; all
-// for none.
-func asked(given []string) ([]string, error) {
-	known := slices.DeleteFunc(dialectNames(), func(name string) bool {
-		return name == strictDialect || strings.HasSuffix(name, "-latest") || strings.HasPrefix(name, perfAnalyzer) || llmperf.Find(name) != nil
-	})
-	for _, v := range llmperf.Versions() { // last those that are about few of the measures
-		known = append(known, v.Name)
-	}
-	known = append(known, perfAnalyzer)
-	if len(given) == 0 {
-		return known, nil
-	}
+// selectDialects returns the dialects whose names begin as one of those given; all for
+// none.
+func selectDialects(given []string) ([]*dialect.Tool, error) {
+	known := registry().Compared()
 	var names []string
-	for _, name := range known {
-		if slices.ContainsFunc(given, func(g string) bool { return strings.HasPrefix(name, g) }) {
-			names = append(names, name)
-		}
+	for _, t := range known {
+		names = append(names, t.Name)
 	}
 	for _, g := range given {
-		if !slices.ContainsFunc(known, func(name string) bool { return strings.HasPrefix(name, g) }) {
-			return nil, cmdline.Usagef("--dialect %q: give one of %s, or how some of them begin", g, strings.Join(known, ", "))
+		if !slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, g) }) {
+			return nil, cmdline.Usagef("--dialect %q: give one of %s, or how some of them begin", g, strings.Join(names, ", "))
 		}
 	}
-	return names, nil
+	return slices.DeleteFunc(known, func(t *dialect.Tool) bool {
+		return len(given) > 0 && !slices.ContainsFunc(given, func(g string) bool { return strings.HasPrefix(t.Name, g) })
+	}), nil
 }
 
 // pickLevel returns the index of the level asked for. Without a wish it is the first
@@ -204,43 +196,4 @@ func pickLevel(c *cli.Context, path string, run *export.Run) (index int, warning
 		}
 	}
 	return 0, "", fmt.Errorf("%s: no load level %q; there is %s", path, wishes[0], sanitize.Text(strings.Join(all, ", ")))
-}
-
-// define asks strict and all dialects of those names at once.
-func define(ctx context.Context, r export.Reader, level int, names []string, cfg dialect.Config, counters map[tokenizer.Reading]dialect.Tokenizer, strict analyze.Config) ([]explain.Side, error) {
-	sides := make([]explain.Side, 1+len(names))
-	consumers := []func(export.Reader) error{func(r export.Reader) error {
-		rep, err := analyze.Run(ctx, r, strict)
-		sides[0].Dialect = strictDialect
-		if level < len(rep.Experiments) {
-			sides[0].Definitions = explain.Strict(rep, &rep.Experiments[level])
-		}
-		return err
-	}}
-	for i, name := range names {
-		side := &sides[1+i]
-		side.Dialect = name
-		analyze, err := findDialect(name)
-		if err != nil {
-			return nil, err
-		}
-		cfg := cfg
-		cfg.Tokenizer = counters[readingOf(name)]
-		if strings.HasPrefix(name, perfAnalyzer) { // which counts no tokens
-			cfg.Tokenizer = nil
-		}
-		consumers = append(consumers, func(r export.Reader) error {
-			rep, err := analyze(ctx, r, cfg)
-			d, ok := rep.(explain.Definer)
-			if !ok { // the others still have something to say
-				if err != nil {
-					side.Remarks = []string{"n/a: " + err.Error()}
-				}
-				return nil
-			}
-			side.Definitions, side.Remarks = d.Definitions(), d.Remarks()
-			return nil // strict has met the same error of the reader
-		})
-	}
-	return sides, errors.Join(dialect.Tee(r, consumers)...)
 }

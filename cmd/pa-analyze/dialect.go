@@ -3,42 +3,33 @@ package main
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/pa-tools/pa/internal/cmdline"
-	"github.com/pa-tools/pa/internal/regular"
+	"github.com/pa-tools/pa/internal/outfile"
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/dialect"
-	"github.com/pa-tools/pa/pkg/analyze/dialect/aiperf"
-	"github.com/pa-tools/pa/pkg/analyze/dialect/genaiperf"
-	"github.com/pa-tools/pa/pkg/analyze/dialect/llmperf"
-	"github.com/pa-tools/pa/pkg/analyze/dialect/perfanalyzer"
-	"github.com/pa-tools/pa/pkg/analyze/dialect/serving"
+	"github.com/pa-tools/pa/pkg/analyze/dialect/tools"
 	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/tokenizer"
 )
-
-// strictDialect is what reports speak by default: our own definitions.
-const strictDialect = "strict"
 
 // dialectFlags say as which tool to report, and what that tool's command line
 // said.
 func dialectFlags() []cli.Flag {
 	const category = "As another tool"
 	return []cli.Flag{
-		&cli.StringFlag{Name: "dialect", Usage: "report as `TOOL` does, to the character: perf_analyzer, genai-perf-24.03 to -25.08 and -main, trtllm-1.0, trtllm-main, vllm, sglang, llm_perf-v1, llm_perf-v2, aiperf", Value: strictDialect, Category: category},
+		&cli.StringFlag{Name: "dialect", Usage: "report as `TOOL` does, to the character: perf_analyzer, genai-perf-24.03 to -25.08 and -main, trtllm-1.0, trtllm-main, vllm, sglang, llm_perf-v1, llm_perf-v2, aiperf", Value: dialect.Strict, Category: category},
 		&cli.StringFlag{Name: "service-kind", Usage: "what answered: `KIND` openai, triton or tensorrtllm_engine (default: as in the file)", Category: category},
 		&cli.StringFlag{Name: "endpoint", Usage: "`PATH` that was asked (default: as in the file)", Category: category},
 		&cli.StringFlag{Name: "endpoint-type", Usage: "`TYPE` of the endpoint: chat, completions, embeddings, … (default: by the file)", Category: category},
@@ -54,124 +45,27 @@ func dialectFlags() []cli.Flag {
 	}
 }
 
-// A dialectFunc reads a run as a tool does.
-type dialectFunc func(context.Context, export.Reader, dialect.Config) (dialect.Report, error)
+// registry returns all dialects.
+func registry() *dialect.Registry { return tools.All() }
 
-// perfAnalyzer is the dialect of the release that wrote the file; with a release
-// behind a dash, of that one.
-const perfAnalyzer = "perf_analyzer"
-
-// aiperfDialect is AIPerf's.
-const aiperfDialect = "aiperf"
-
-// findDialect returns the dialect of that name. It returns no report, and an error that
-// wraps dialect.ErrNotCounted, where the tokenizer could not count a text.
-func findDialect(name string) (dialectFunc, error) {
-	read, err := unchecked(name)
-	if err != nil {
-		return nil, err
+// findTool returns the dialect of that name.
+func findTool(name string) (*dialect.Tool, error) {
+	all := registry()
+	if t := all.Find(name); t != nil && t.New != nil {
+		return t, nil
 	}
-	return func(ctx context.Context, r export.Reader, cfg dialect.Config) (dialect.Report, error) {
-		checked := dialect.Checked(cfg.Tokenizer)
-		if checked != nil {
-			cfg.Tokenizer = checked
-		}
-		rep, err := read(ctx, r, cfg)
-		if refused := checked.Err(); refused != nil {
-			return nil, refused
-		}
-		return rep, err
-	}, nil
-}
-
-// unchecked returns the dialect of that name, which trusts every count.
-func unchecked(name string) (dialectFunc, error) {
-	if number, ok := strings.CutPrefix(name, perfAnalyzer); ok {
-		if release, ok := perfanalyzer.Find(strings.TrimPrefix(number, "-")); ok || number == "" {
-			return func(ctx context.Context, r export.Reader, cfg dialect.Config) (dialect.Report, error) {
-				rep, err := perfanalyzer.Analyze(ctx, release, r, cfg)
-				if rep == nil {
-					return nil, err
-				}
-				return rep, err
-			}, nil
-		}
+	names, listed := []string{dialect.Strict}, []string{dialect.Strict}
+	for _, t := range all.Reports() {
+		names, listed = append(names, t.Name), append(listed, t.Listed)
 	}
-	if number, ok := strings.CutPrefix(name, "genai-perf-"); ok {
-		if release, ok := genaiperf.Find(number); ok {
-			return func(ctx context.Context, r export.Reader, cfg dialect.Config) (dialect.Report, error) {
-				rep, err := genaiperf.Analyze(ctx, release, r, cfg)
-				if rep == nil {
-					return nil, err
-				}
-				return rep, err
-			}, nil
-		}
+	hint := all.Latest(name)
+	if hint == "" && !strings.ContainsAny(name, "0123456789") { // a release that is not known is no typing error
+		hint = cmdline.Nearest(name, names)
 	}
-	if tool := serving.Find(name); tool != nil {
-		return func(ctx context.Context, r export.Reader, cfg dialect.Config) (dialect.Report, error) {
-			rep, err := serving.Analyze(ctx, tool, r, cfg)
-			if rep == nil {
-				return nil, err
-			}
-			return rep, err
-		}, nil
+	if hint != "" {
+		hint = fmt.Sprintf("did you mean %s? ", hint)
 	}
-	if version := llmperf.Find(name); version != nil {
-		return func(ctx context.Context, r export.Reader, cfg dialect.Config) (dialect.Report, error) {
-			rep, err := llmperf.Analyze(ctx, version, r, cfg)
-			if rep == nil {
-				return nil, err
-			}
-			return rep, err
-		}, nil
-	}
-	if name == aiperfDialect {
-		return func(ctx context.Context, r export.Reader, cfg dialect.Config) (dialect.Report, error) {
-			rep, err := aiperf.Analyze(ctx, r, cfg)
-			if rep == nil {
-				return nil, err
-			}
-			return rep, err
-		}, nil
-	}
-	hint := ""
-	if likely := likelyDialect(name); likely != "" {
-		hint = fmt.Sprintf("did you mean %s? ", likely)
-	}
-	return nil, cmdline.Usagef("--dialect %q: %sgive one of %s", name, hint, strings.Join(dialectNames(), ", "))
-}
-
-// likelyDialect returns the dialect that an unknown name may mean: the latest release of
-// a tool that is named without one, else the dialect with the most similar name; "" for
-// none.
-func likelyDialect(name string) string {
-	names := slices.DeleteFunc(dialectNames(), func(n string) bool { return strings.Contains(n, " ") })
-	for _, n := range slices.Backward(names) {
-		if strings.HasPrefix(n, strings.ReplaceAll(name, "_", "-")+"-") || strings.HasPrefix(n, name+"-") {
-			return n
-		}
-	}
-	if strings.ContainsAny(name, "0123456789") {
-		return "" // a release that is not known is no typing error
-	}
-	return cmdline.Nearest(name, names)
-}
-
-func dialectNames() []string {
-	oldest, latest := perfanalyzer.Releases()[0], perfanalyzer.Latest()
-	names := []string{strictDialect, perfAnalyzer, fmt.Sprintf("%s-%s to -%s", perfAnalyzer, oldest.Name, latest.Name)}
-	for _, r := range genaiperf.Releases() {
-		names = append(names, "genai-perf-"+r.Name)
-	}
-	names = append(names, "genai-perf-latest")
-	for _, t := range serving.Tools() {
-		names = append(names, t.Name)
-	}
-	for _, v := range llmperf.Versions() {
-		names = append(names, v.Name)
-	}
-	return append(names, aiperfDialect)
+	return nil, cmdline.Usagef("--dialect %q: %sgive one of %s", name, hint, strings.Join(listed, ", "))
 }
 
 // checkStrict refuses flags that only another dialect knows.
@@ -200,18 +94,21 @@ func ownFlags() []string {
 	return append(flagNames(own), "percentiles", "windows")
 }
 
-// checkBelongs refuses flags of dialects that belong to another one.
-func checkBelongs(c *cli.Context, dialect string) error {
-	others, whose := []string{"batch-size", "percentile", "verbose", "verbose-csv"}, perfAnalyzer
-	if strings.HasPrefix(dialect, perfAnalyzer) {
-		others, whose = []string{"endpoint", "endpoint-type", "backend", "goodput", "tokenizer"}, "other tools"
-	}
-	for _, name := range others {
-		if c.IsSet(name) {
-			return cmdline.Usagef("--%s is for reports of %s, not of %s", name, whose, dialect)
+// checkBelongs refuses flags that other tools have, and this one has not.
+func checkBelongs(c *cli.Context, t *dialect.Tool) error {
+	all := registry()
+	for _, name := range all.Options() {
+		if !c.IsSet(name) || slices.Contains(t.Options, name) {
+			continue
 		}
+		return cmdline.Usagef("--%s is for reports of %s, not of %s", name, cmp.Or(all.OptionOf(name), "other tools"), t.Name)
 	}
 	return nil
+}
+
+// someFlags returns the flags of those names, in their order.
+func someFlags(flags []cli.Flag, names ...string) []cli.Flag {
+	return slices.DeleteFunc(flags, func(f cli.Flag) bool { return !slices.Contains(names, f.Names()[0]) })
 }
 
 func flagNames(flags []cli.Flag) []string {
@@ -222,13 +119,16 @@ func flagNames(flags []cli.Flag) []string {
 	return names
 }
 
-// dialectConfig reads the flags of dialectFlags, and hints where they are silent.
-func dialectConfig(s sayings, name string) (cfg dialect.Config, err error) {
-	c := s.c
-	if err := checkBelongs(c, name); err != nil {
-		return cfg, err
+// dialectConfig reads the flags of dialectFlags for a tool, and hints for flags that were
+// not given. The tool is nil if the settings are for several.
+func dialectConfig(o options, t *dialect.Tool) (cfg dialect.Config, err error) {
+	c := o.c
+	if t != nil {
+		if err := checkBelongs(c, t); err != nil {
+			return cfg, err
+		}
 	}
-	cfg.ServiceKind, cfg.Endpoint, cfg.Backend = c.String("service-kind"), c.String("endpoint"), s.text("backend", hintBackend)
+	cfg.ServiceKind, cfg.Endpoint, cfg.Backend = c.String("service-kind"), c.String("endpoint"), o.text("backend", hintBackend)
 	cfg.BatchSize, cfg.Percentile, cfg.Verbose, cfg.VerboseCSV = c.Int("batch-size"), c.Int("percentile"), c.Bool("verbose"), c.Bool("verbose-csv")
 	if c.IsSet("batch-size") && cfg.BatchSize < 1 {
 		return cfg, cmdline.Usagef("-b %d: the batch size must be at least 1", cfg.BatchSize)
@@ -236,99 +136,52 @@ func dialectConfig(s sayings, name string) (cfg dialect.Config, err error) {
 	if n := cfg.Percentile; c.IsSet("percentile") && n != -1 && (n < 1 || n > 99) {
 		return cfg, cmdline.Usagef("--percentile %d: must be 1 to 99, or -1 for the mean", n)
 	}
-	cfg.EndpointType = s.text("endpoint-type", hintEndpointType)
-	if t := cfg.EndpointType; t != "" && !slices.Contains(genaiperf.EndpointTypes, t) {
+	cfg.EndpointType = o.text("endpoint-type", hintEndpointType)
+	if t, types := cfg.EndpointType, dialect.EndpointTypes(); t != "" && !slices.Contains(types, t) {
 		if !c.IsSet("endpoint-type") {
-			return cfg, fmt.Errorf("the file's hint %s=%q is not known; give --endpoint-type, one of %s", hintEndpointType, t, strings.Join(genaiperf.EndpointTypes, ", "))
+			return cfg, fmt.Errorf("the file's hint %s=%q is not known; give --endpoint-type, one of %s", hintEndpointType, t, strings.Join(types, ", "))
 		}
-		return cfg, cmdline.Usagef("--endpoint-type %q: give one of %s", t, strings.Join(genaiperf.EndpointTypes, ", "))
+		return cfg, cmdline.Usagef("--endpoint-type %q: give one of %s", t, strings.Join(types, ", "))
 	}
-	if cfg.Streaming, err = s.streaming(); err != nil {
+	if cfg.Streaming, err = o.streaming(); err != nil {
 		return cfg, err
 	}
-	switch levels := s.levels(); len(levels) {
+	switch levels := o.levels(); len(levels) {
 	case 0:
 	case 1:
-		mode, value, ok := strings.Cut(levels[0], ":")
-		if !ok {
-			mode, value = "", levels[0]
-		}
-		cfg.Level = dialect.Level{Mode: mode, Value: value}
+		cfg.Level = dialect.ParseLevel(levels[0])
 	default:
 		return cfg, cmdline.Usagef("a dialect is about one load level; give --experiment once")
 	}
-	if cfg.Goodput, err = limits(s.text("goodput", hintGoodput)); err != nil {
+	if cfg.Goodput, err = dialect.ParseLimits(o.text("goodput", hintGoodput)); err != nil {
 		if !c.IsSet("goodput") {
-			return cfg, fmt.Errorf("the file's hint %s=%q is not understood; --dialect %s reports without it", hintGoodput, s.hints[hintGoodput], strictDialect)
+			return cfg, fmt.Errorf("the file's hint %s=%q is not understood; --dialect %s reports without it", hintGoodput, o.hints[hintGoodput], dialect.Strict)
 		}
-		return cfg, err
+		return cfg, cmdline.Usagef("--goodput %v", err)
 	}
-	for _, arg := range c.StringSlice("arg") {
-		key, value, ok := strings.Cut(arg, "=")
-		if !ok || key == "" {
-			return cfg, cmdline.Usagef("--arg %q: give KEY=VALUE", arg)
-		}
-		if cfg.Args == nil {
-			cfg.Args = map[string]string{}
-		}
-		cfg.Args[key] = value
+	if cfg.Args, err = dialect.ParseArgs(c.StringSlice("arg")); err != nil {
+		return cfg, cmdline.Usagef("--arg %v", err)
 	}
-	if strings.HasPrefix(name, "genai-perf-") && cfg.Args != nil {
-		return cfg, cmdline.Usagef("--arg: %s has none; what its command line said is given by flags", name)
+	if t != nil && t.NoArgs && cfg.Args != nil {
+		return cfg, cmdline.Usagef("--arg: %s has none; what its command line said is given by flags", t.Name)
 	}
-	s.reading = readingOf(name)
-	tok, called, err := s.tokenizer()
+	if t != nil && t.Transformers == 5 {
+		o.reading = tokenizer.Transformers5
+	}
+	tok, called, err := o.tokenizer()
 	if tok != nil {
 		cfg.Tokenizer, cfg.TokenizerName = tok, called
 		if c.String("tokenizer") != "" { // the name of a hint is no path
-			cfg.TokenizerName = tokenizerName(called)
+			cfg.TokenizerName = dialect.TokenizerName(called)
 		}
 	}
 	return cfg, err
 }
 
-// readingOf returns the reading of tokenizer files that the tool of a dialect uses.
-func readingOf(name string) tokenizer.Reading {
-	if dialect.TransformersRelease(name) >= 5 {
-		return tokenizer.Transformers5
-	}
-	return tokenizer.Transformers4
-}
-
-// tokenizerName is what a report calls a tokenizer: a local file is named by its
-// folder.
-func tokenizerName(path string) string {
-	info, err := os.Stat(path)
-	if err != nil {
-		return path
-	}
-	if !info.IsDir() && filepath.Base(path) == "tokenizer.json" {
-		path = filepath.Dir(path)
-	}
-	if abs, err := filepath.Abs(path); err == nil {
-		path = abs
-	}
-	return filepath.Base(path)
-}
-
-// limits reads --goodput.
-func limits(text string) ([]dialect.Limit, error) {
-	var all []dialect.Limit
-	for _, l := range strings.Fields(text) {
-		name, number, ok := strings.Cut(l, ":")
-		value, err := strconv.ParseFloat(number, 64)
-		if !ok || err != nil || !(value >= 0) {
-			return nil, cmdline.Usagef("--goodput %q: give pairs such as request_latency:300, of a metric and a number of 0 or more", l)
-		}
-		all = append(all, dialect.Limit{Metric: name, Value: value})
-	}
-	return all, nil
-}
-
-// dialectAction is report --dialect, and that of files that ask for one. ahead are
-// those of the files that are open.
-func dialectAction(c *cli.Context, name string, ahead openings) error {
-	read, err := findDialect(name)
+// dialectAction prints the report of a tool, for --dialect and for files that ask for
+// it. ahead holds the files that are already open.
+func dialectAction(c *cli.Context, name string, ahead openFiles) error {
+	t, err := findTool(name)
 	if err != nil {
 		return err
 	}
@@ -350,14 +203,14 @@ func dialectAction(c *cli.Context, name string, ahead openings) error {
 		return err
 	}
 	loaded := map[string]*tokenizer.Tokenizer{}
-	if _, err := dialectConfig(sayings{c: c, loaded: loaded}, name); err != nil { // before any file is read
+	if _, err := dialectConfig(options{c: c, loaded: loaded}, t); err != nil { // before any file is read
 		return err
 	}
 	var out bytes.Buffer
 	var errs []error
 	for _, path := range paths {
 		errs = append(errs, ahead.use(c, path, func(r export.Reader) error {
-			cfg, err := dialectConfig(sayingsOf(c, name, r.Run(), loaded), name)
+			cfg, err := dialectConfig(optionsOf(c, t, r.Run(), loaded), t)
 			if err != nil {
 				return err
 			}
@@ -365,7 +218,7 @@ func dialectAction(c *cli.Context, name string, ahead openings) error {
 				cfg.FileBytes = info.Size()
 			}
 			cfg.WithoutTokenizer = true
-			rep, err := read(c.Context, r, cfg)
+			rep, err := dialect.Analyze(c.Context, t, r, cfg)
 			advice := fmt.Sprintf("add --tokenizer NAME for the report of %s", name)
 			uncounted := errors.Is(err, dialect.ErrNotCounted)
 			if uncounted {
@@ -377,7 +230,7 @@ func dialectAction(c *cli.Context, name string, ahead openings) error {
 				return strictInstead(c, path, len(paths) > 1, &out)
 			}
 			warnings(c, r)
-			if err = said(path, err); rep == nil {
+			if err = usageError(path, err); rep == nil {
 				return err
 			}
 			for _, w := range rep.Warnings() {
@@ -466,30 +319,31 @@ func writeBeside(c *cli.Context, path string, rep dialect.Report) {
 	for _, packed := range [...]string{".gz", ".zst"} {
 		name = strings.TrimSuffix(name, packed)
 	}
-	beside := filepath.Join(filepath.Dir(path), namer.CSVName(strings.TrimSuffix(name, filepath.Ext(name))))
+	file := filepath.Join(filepath.Dir(path), namer.CSVName(strings.TrimSuffix(name, filepath.Ext(name))))
 	var b bytes.Buffer
 	if err := rep.CSV(&b); err != nil {
-		warnf(c, "%s: %v", beside, err)
+		warnf(c, "%s: %v", file, err)
 		return
 	}
-	if info, err := os.Lstat(beside); err == nil {
-		if !info.Mode().IsRegular() {
-			warnf(c, "the CSV file is not written: %v", regular.Check(beside, info))
-			return
-		}
-		if old, err := os.ReadFile(beside); !c.Bool("overwrite") {
-			if err != nil || !bytes.Equal(old, b.Bytes()) {
-				warnf(c, "%s exists with other content and stays as it is (--overwrite replaces it)", beside)
-			}
-			return
-		}
-	}
-	if err := writeFile(beside, true, func(w io.Writer) error {
-		_, err := w.Write(b.Bytes())
-		return err
-	}); err != nil {
+	wrote, err := outfile.Update(file, b.Bytes(), c.Bool("overwrite"))
+	switch {
+	case errors.Is(err, outfile.ErrExists):
+		warnf(c, "%s %v", file, err)
+	case err != nil:
 		warnf(c, "the CSV file is not written: %v (--format csv prints it)", err)
-		return
+	case wrote:
+		fmt.Fprintf(c.App.ErrWriter, "pa-analyze: wrote %s (--csv-file)\n", file)
 	}
-	fmt.Fprintf(c.App.ErrWriter, "pa-analyze: wrote %s (--csv-file)\n", beside)
+}
+
+// usageError turns a mistake in the arguments of a dialect into a usage error. It names
+// the file in all other errors.
+func usageError(path string, err error) error {
+	if argument := new(dialect.ArgError); errors.As(err, &argument) && !argument.Hint {
+		return cmdline.Usagef("%v", argument)
+	}
+	if err = named(path, err); errors.Is(err, dialect.ErrNoTokenizer) {
+		return cmdline.Usagef("%v; give it with --tokenizer", err)
+	}
+	return err
 }

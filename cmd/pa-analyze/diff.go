@@ -3,15 +3,12 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/pa-tools/pa/internal/cmdline"
-	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/diff"
@@ -61,9 +58,9 @@ func diffAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	older, newer, err := sides(c.Args().Slice())
+	older, newer, err := diff.ParseSides(c.Args().Slice())
 	if err != nil {
-		return err
+		return cmdline.Usagef("%v", err)
 	}
 	single := len(older) == 1 && len(newer) == 1
 	gates, err := conditions(c, single)
@@ -75,10 +72,8 @@ func diffAction(c *cli.Context) error {
 			return cmdline.Usagef("--ignore %q: give one of %s", name, strings.Join(known, ", "))
 		}
 	}
-	if out := c.String("output"); out != "" && out != "-" {
-		if err := checkOutput(out, c.Bool("overwrite")); err != nil {
-			return err
-		}
+	if err := checkOutput(c); err != nil {
+		return err
 	}
 	cfg.Series = single
 	oldRuns, oldErr := readSide(c, older, cfg)
@@ -96,13 +91,13 @@ func diffAction(c *cli.Context) error {
 		warnf(c, "%s", sanitize.Text(w))
 	}
 	unread := err != nil // then no gate can be trusted, and that comes first
-	if err = errors.Join(err, incomparable(res)); err == nil {
-		err = nothing(res)
+	if err = errors.Join(err, res.Incomparable()); err == nil {
+		err = res.Unmeasured()
 	}
 	if passed {
 		return err
 	}
-	if err = errors.Join(err, failures(res)); unread {
+	if err = errors.Join(err, res.GateFailures()); unread {
 		return err
 	}
 	return &cmdline.CodeError{Code: cmdline.ExitGate, Err: err}
@@ -122,83 +117,6 @@ func conditions(c *cli.Context, single bool) ([]*diffgate.Expr, error) {
 		all = append(all, e)
 	}
 	return all, nil
-}
-
-// sides finds the files of both sides.
-func sides(args []string) (older, newer []string, err error) {
-	named := slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, "old=") || strings.HasPrefix(a, "new=") })
-	if !named {
-		if len(args) != 2 {
-			return nil, nil, cmdline.Usagef("%s given; diff OLD NEW takes two, and diff old=FILES new=FILES several a side", plural.Of(len(args), "file"))
-		}
-		args = []string{"old=" + args[0], "new=" + args[1]}
-	}
-	for _, a := range args {
-		side, list, ok := strings.Cut(a, "=")
-		if !ok || side != "old" && side != "new" {
-			return nil, nil, cmdline.Usagef("%q: with old= or new= each argument starts with one of them", a)
-		}
-		paths, err := expand(list)
-		if err != nil {
-			return nil, nil, err
-		}
-		if side == "old" {
-			older = append(older, paths...)
-		} else {
-			newer = append(newer, paths...)
-		}
-	}
-	for side, paths := range map[string][]string{"old": older, "new": newer} {
-		if len(paths) == 0 {
-			return nil, nil, cmdline.Usagef("no %s file given; give %s=FILES", side, side)
-		}
-		if p, twice := duplicate(paths); twice {
-			return nil, nil, cmdline.Usagef("%s is given twice as %s: a run counts once", p, side)
-		}
-	}
-	if slices.Contains(older, "-") && slices.Contains(newer, "-") {
-		return nil, nil, cmdline.Usagef("standard input can be read only once; give - once")
-	}
-	return older, newer, nil
-}
-
-// expand returns the files that a list with commas and globs means. A name that
-// is there is taken as it is.
-func expand(list string) ([]string, error) {
-	if _, err := os.Stat(list); err == nil || list == "-" {
-		return []string{list}, nil
-	}
-	var all []string
-	for part := range strings.SplitSeq(list, ",") {
-		if part == "" {
-			return nil, cmdline.Usagef("%q: a file name is missing", list)
-		}
-		if _, err := os.Stat(part); err == nil || !strings.ContainsAny(part, "*?[") {
-			all = append(all, part)
-			continue
-		}
-		matches, err := filepath.Glob(part)
-		switch {
-		case err != nil:
-			return nil, cmdline.Usagef("%q: %v", part, err)
-		case len(matches) == 0:
-			return nil, cmdline.Usagef("%q: no file matches", part)
-		}
-		all = append(all, matches...)
-	}
-	return all, nil
-}
-
-func duplicate(paths []string) (string, bool) {
-	seen := map[string]bool{}
-	for _, p := range paths {
-		clean := filepath.Clean(p)
-		if seen[clean] {
-			return p, true
-		}
-		seen[clean] = true
-	}
-	return "", false
 }
 
 // readSide reads the runs of a side as far as they can be read.
@@ -231,48 +149,4 @@ func readSide(c *cli.Context, paths []string, cfg analyze.Config) ([]*diff.Run, 
 		return nil, errors.Join(errs...)
 	}
 	return runs, errors.Join(errs...)
-}
-
-// incomparable is the error for sides that cannot be compared; nil if they can.
-func incomparable(res *diff.Result) error {
-	if len(res.Levels) == 0 {
-		return fmt.Errorf("no load level in common: old has %s, new has %s; one level a side is compared with --ignore load",
-			sanitize.Text(strings.Join(res.OldOnly, ", ")), sanitize.Text(strings.Join(res.NewOnly, ", ")))
-	}
-	var errs []error
-	for _, d := range res.Refused() {
-		at := ""
-		if d.Level != "" {
-			at = " at " + d.Level
-		}
-		errs = append(errs, errors.New(sanitize.Text(fmt.Sprintf("not comparable: %s%s: old %s, new %s; --ignore %s compares them all the same", d.Name, at, d.Old, d.New, d.Name))))
-	}
-	return errors.Join(errs...)
-}
-
-// nothing is the error for levels at which there was nothing to compare; nil if
-// there are none.
-func nothing(res *diff.Result) error {
-	var errs []error
-	for i := range res.Levels {
-		if why := res.Levels[i].Nothing(); why != "" {
-			errs = append(errs, fmt.Errorf("%s: nothing to compare: %s", sanitize.Text(res.Levels[i].Name), sanitize.Text(why)))
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// failures says which conditions were not passed, and why.
-func failures(res *diff.Result) error {
-	var errs []error
-	for _, g := range res.Gates {
-		because := strings.Join(g.Because, ", ")
-		switch g.State {
-		case diffgate.Tripped:
-			errs = append(errs, fmt.Errorf("--fail-on %s at %s: %s", g.Expr, sanitize.Text(g.Level), because))
-		case diffgate.Unknown:
-			errs = append(errs, fmt.Errorf("--fail-on %s at %s: cannot be decided, which does not pass: %s", g.Expr, sanitize.Text(g.Level), because))
-		}
-	}
-	return errors.Join(errs...)
 }

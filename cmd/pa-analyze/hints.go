@@ -11,19 +11,20 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/pa-tools/pa/internal/sanitize"
+	"github.com/pa-tools/pa/pkg/analyze/dialect"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/tokenizer"
 	"github.com/pa-tools/pa/pkg/tokenizer/builtin"
 )
 
-// Hints are what a file says its report is to be like: what the command line of
-// another tool said to pa-record. Its flags go before them. The keys that are read
-// here stand for the flags of the same name; the dialects know further ones.
+// Hints of a file say how it asks to be reported, after the command line of another
+// tool that pa-record was given. Flags override them. These keys stand for the flags of
+// the same name; the dialects read further ones.
 const (
 	hintDialect          = "dialect"
 	hintExperiment       = "experiment"
 	hintTokenizer        = "tokenizer"
-	hintDefaultTokenizer = "default_tokenizer" // one that is done without
+	hintDefaultTokenizer = "default_tokenizer" // the tool's default
 	hintStreaming        = "streaming"
 	hintBackend          = "backend"
 	hintEndpointType     = "endpoint_type"
@@ -38,15 +39,15 @@ func hintsOf(run *export.Run) map[string]string {
 	return run.Meta.AnalysisHints
 }
 
-// openings are files that were opened to see how they are to be reported. They
-// are read where they are used next, so that nothing is read twice.
-type openings map[string]export.Reader
+// openFiles holds, by path, files that were opened for their hints. They stay open until
+// they are read, so that no file is opened twice.
+type openFiles map[string]export.Reader
 
-// most is how many files are kept open.
+// mostOpen is the largest number of files that are kept open.
 const mostOpen = 64
 
-// use is the function use, of a file that may be open.
-func (o openings) use(c *cli.Context, path string, f func(export.Reader) error) (err error) {
+// use opens a file unless it is open, gives it to f, and closes it.
+func (o openFiles) use(c *cli.Context, path string, f func(export.Reader) error) (err error) {
 	r, ok := o[path]
 	if !ok {
 		return use(c, path, f)
@@ -57,7 +58,7 @@ func (o openings) use(c *cli.Context, path string, f func(export.Reader) error) 
 }
 
 // look opens a file and keeps it open.
-func (o openings) look(c *cli.Context, path string) (export.Reader, error) {
+func (o openFiles) look(c *cli.Context, path string) (export.Reader, error) {
 	if r, ok := o[path]; ok {
 		return r, nil
 	}
@@ -68,7 +69,7 @@ func (o openings) look(c *cli.Context, path string) (export.Reader, error) {
 	return r, err
 }
 
-func (o openings) close() error {
+func (o openFiles) close() error {
 	var errs []error
 	for _, r := range o {
 		errs = append(errs, r.Close())
@@ -77,9 +78,10 @@ func (o openings) close() error {
 	return errors.Join(errs...)
 }
 
-// hintedDialect returns the dialect that all files ask for; strict if they do not,
-// or if flags ask for what only that has. What stands in the way is a warning.
-func hintedDialect(c *cli.Context, ahead openings) string {
+// selectDialect returns the name of the dialect that --dialect or the hints of all files
+// ask for. It returns the strict one if they do not agree, or if a flag is set that only
+// the strict one has; a warning says so.
+func selectDialect(c *cli.Context, ahead openFiles) string {
 	paths := arguments(c)
 	if c.IsSet("dialect") || len(paths) > mostOpen {
 		return c.String("dialect")
@@ -88,7 +90,7 @@ func hintedDialect(c *cli.Context, ahead openings) string {
 	for _, path := range paths {
 		r, err := ahead.look(c, path)
 		if err != nil {
-			return strictDialect // which says it
+			return dialect.Strict // its report meets the same error
 		}
 		names[hintsOf(r.Run())[hintDialect]] = true
 	}
@@ -96,25 +98,24 @@ func hintedDialect(c *cli.Context, ahead openings) string {
 		if len(names) > 1 {
 			warnf(c, "the files were made to be reported in several ways (%s): they are reported by our own definitions; --dialect asks for another", quotedNames(names))
 		}
-		return strictDialect
+		return dialect.Strict
 	}
 	name := slices.Collect(maps.Keys(names))[0]
-	if name == strictDialect {
+	if name == dialect.Strict {
 		return name
 	}
-	if _, err := findDialect(name); err != nil {
+	if _, err := findTool(name); err != nil {
 		warnf(c, "the file asks for a report as %s prints it, which pa-analyze does not know; it is reported by our own definitions", strconv.Quote(name))
-		return strictDialect
+		return dialect.Strict
 	}
 	if flag := ownFlag(c); flag != "" {
 		warnf(c, "the file asks to be reported as %s does, but --%s is of our own definitions, which go before; --dialect %s reports so", name, flag, name)
-		return strictDialect
+		return dialect.Strict
 	}
 	return name
 }
 
-// ownFlag returns a flag that was given and that no dialect has; "" if there is
-// none.
+// ownFlag returns a flag that was given and that no dialect has; "" for none.
 func ownFlag(c *cli.Context) string {
 	for _, name := range ownFlags() {
 		if c.IsSet(name) {
@@ -139,46 +140,41 @@ func quotedNames(names map[string]bool) string {
 	return strings.Join(all, ", ")
 }
 
-// sayings are what flags say, and where they are silent the hints of a file.
-type sayings struct {
+// options reads flags, and the hints of a file for flags that were not given.
+type options struct {
 	c     *cli.Context
 	hints map[string]string // nil: none
-	// loaded are the tokenizers that were loaded before, by name; nil: they are
-	// not kept.
+	// loaded keeps the tokenizers by name; nil: they are not kept.
 	loaded map[string]*tokenizer.Tokenizer
-	// reading is the reading of tokenizer files that the dialect's tool uses.
+	// reading says how the dialect's tool reads tokenizer files.
 	reading tokenizer.Reading
 }
 
-// sayingsOf returns what is said about a run that is reported as dialect. Hints
-// that are for another tool's report are not followed.
-func sayingsOf(c *cli.Context, dialect string, run *export.Run, loaded map[string]*tokenizer.Tokenizer) sayings {
-	s := sayings{c: c, hints: hintsOf(run), loaded: loaded}
-	family := func(name string) string {
-		tool, _, _ := strings.Cut(strings.TrimPrefix(name, "genai-"), "-")
-		return tool
+// optionsOf returns the options for a run that is reported as t. Hints for the report of
+// another tool are ignored.
+func optionsOf(c *cli.Context, t *dialect.Tool, run *export.Run, loaded map[string]*tokenizer.Tokenizer) options {
+	o := options{c: c, hints: hintsOf(run), loaded: loaded}
+	if registry().Family(o.hints[hintDialect]) != t.Family {
+		o.hints = nil
 	}
-	if family(s.hints[hintDialect]) != family(dialect) {
-		s.hints = nil
-	}
-	return s
+	return o
 }
 
 // text returns the value of a flag.
-func (s sayings) text(flag, hint string) string {
-	if v, ok := s.hints[hint]; ok && !s.c.IsSet(flag) {
+func (o options) text(flag, hint string) string {
+	if v, ok := o.hints[hint]; ok && !o.c.IsSet(flag) {
 		return v
 	}
-	return s.c.String(flag)
+	return o.c.String(flag)
 }
 
-// streaming returns whether answers were streamed; nil if that is not said.
-func (s sayings) streaming() (*bool, error) {
+// streaming reports whether answers were streamed; nil if neither flag nor hint says.
+func (o options) streaming() (*bool, error) {
 	var streaming bool
-	v, hinted := s.hints[hintStreaming]
+	v, hinted := o.hints[hintStreaming]
 	switch {
-	case s.c.IsSet("streaming"):
-		streaming = s.c.Bool("streaming")
+	case o.c.IsSet("streaming"):
+		streaming = o.c.Bool("streaming")
 	case hinted:
 		var err error
 		if streaming, err = strconv.ParseBool(v); err != nil {
@@ -190,38 +186,38 @@ func (s sayings) streaming() (*bool, error) {
 	return &streaming, nil
 }
 
-// levels returns the load levels that are reported.
-func (s sayings) levels() []string {
-	if v, ok := s.hints[hintExperiment]; ok && !s.c.IsSet("experiment") {
+// levels returns the names of the load levels to report; none for all.
+func (o options) levels() []string {
+	if v, ok := o.hints[hintExperiment]; ok && !o.c.IsSet("experiment") {
 		return []string{v}
 	}
-	return s.c.StringSlice("experiment")
+	return o.c.StringSlice("experiment")
 }
 
 // tokenizer loads the tokenizer that --tokenizer names, or that the file's hint names
 // if the local cache has it, and returns it with that name; nil without either. A
 // hint never opens a path and is never fetched from the hub, because the file may
 // come from anywhere. The built-in tokenizer replaces a tool's default tokenizer.
-func (s sayings) tokenizer() (_ *tokenizer.Tokenizer, name string, _ error) {
-	if name = s.c.String("tokenizer"); name != "" {
-		tok, err := s.load(name, name, openTokenizer)
+func (o options) tokenizer() (_ *tokenizer.Tokenizer, name string, _ error) {
+	if name = o.c.String("tokenizer"); name != "" {
+		tok, err := o.load(name, name, openTokenizer)
 		return tok, name, err
 	}
-	named, byDefault := s.hints[hintTokenizer], s.hints[hintDefaultTokenizer]
+	named, byDefault := o.hints[hintTokenizer], o.hints[hintDefaultTokenizer]
 	switch {
 	case named != "":
-		tok, err := s.load("hint "+named, named, openCached)
+		tok, err := o.load("hint "+named, named, openCached)
 		if err != nil {
-			warnf(s.c, "the file asks for %v, so token counts are n/a; --tokenizer %s fetches it from the hub, or opens it if it is a path", err, strconv.Quote(named))
+			warnf(o.c, "the file asks for %v, so token counts are n/a; --tokenizer %s fetches it from the hub, or opens it if it is a path", err, strconv.Quote(named))
 			return nil, "", nil
 		}
 		return tok, named, nil
 	case byDefault != "":
 		key := "hint " + byDefault
-		tok, err := s.load(key, byDefault, openCached)
+		tok, err := o.load(key, byDefault, openCached)
 		if err != nil {
-			warnf(s.c, "the file asks for %v; tokens are counted with the built-in one; add --tokenizer %s to fetch it from the hub", err, strconv.Quote(byDefault))
-			tok, err = s.load(key, builtin.Name, openTokenizer)
+			warnf(o.c, "the file asks for %v; tokens are counted with the built-in one; add --tokenizer %s to fetch it from the hub", err, strconv.Quote(byDefault))
+			tok, err = o.load(key, builtin.Name, openTokenizer)
 		}
 		return tok, byDefault, err
 	}
@@ -229,13 +225,13 @@ func (s sayings) tokenizer() (_ *tokenizer.Tokenizer, name string, _ error) {
 }
 
 // load loads a tokenizer with open, once for each key.
-func (s sayings) load(key, name string, open func(*cli.Context, string, tokenizer.Reading) (*tokenizer.Tokenizer, error)) (*tokenizer.Tokenizer, error) {
-	if tok, ok := s.loaded[key]; ok {
+func (o options) load(key, name string, open func(*cli.Context, string, tokenizer.Reading) (*tokenizer.Tokenizer, error)) (*tokenizer.Tokenizer, error) {
+	if tok, ok := o.loaded[key]; ok {
 		return tok, nil
 	}
-	tok, err := open(s.c, name, s.reading)
-	if err == nil && s.loaded != nil {
-		s.loaded[key] = tok
+	tok, err := open(o.c, name, o.reading)
+	if err == nil && o.loaded != nil {
+		o.loaded[key] = tok
 	}
 	return tok, err
 }

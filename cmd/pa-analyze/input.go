@@ -134,10 +134,10 @@ func leftOut(path string, r export.Reader, consequence string) error {
 	return fmt.Errorf("%s: %s cannot be read: %s; see the warning", path, plural.Of(n, "request"), consequence)
 }
 
-// named puts the name of the file before an error that does not have it.
+// named puts the name of the file before an error that does not begin with it.
 func named(path string, err error) error {
-	if err == nil {
-		return nil
+	if err == nil || strings.HasPrefix(err.Error(), path+": ") {
+		return err
 	}
 	return fmt.Errorf("%s: %w", path, err)
 }

@@ -1,19 +1,17 @@
 package main
 
 import (
-	"bufio"
 	"errors"
-	"fmt"
 	"io"
-	"io/fs"
 	"os"
-	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 	"golang.org/x/term"
 
 	"github.com/pa-tools/pa/internal/cmdline"
+	"github.com/pa-tools/pa/internal/outfile"
 	"github.com/pa-tools/pa/internal/sanitize"
 )
 
@@ -29,67 +27,26 @@ func overwriteFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "overwrite", Usage: "replace the output file if it is there", Category: "Output"}
 }
 
-// checkOutput refuses a path that cannot or must not be written, before any
-// work is done.
-func checkOutput(path string, overwrite bool) error {
-	info, err := os.Stat(path)
-	switch {
-	case err == nil && info.IsDir():
-		return fmt.Errorf("%s: is a directory; give a file name", path)
-	case err == nil && !overwrite:
-		return fmt.Errorf("%s: is there already; give --overwrite to replace it", path)
-	case err != nil && !errors.Is(err, fs.ErrNotExist):
-		return err
-	}
-	if _, err := os.Stat(filepath.Dir(path)); errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s: the folder %s does not exist", path, filepath.Dir(path))
+// checkOutput refuses an --output that cannot or must not be written, before any work
+// is done.
+func checkOutput(c *cli.Context) error {
+	if out := c.String("output"); out != "" && out != "-" {
+		return outfile.Check(out, c.Bool("overwrite"))
 	}
 	return nil
 }
 
-// writeFile gives w a file that takes the name path when f returns nil: a
-// reader of path sees all of it or nothing.
-func writeFile(path string, overwrite bool, f func(w io.Writer) error) (err error) {
-	if err := checkOutput(path, overwrite); err != nil {
-		return err
-	}
-	info, err := os.Stat(path)
-	if err == nil && !info.Mode().IsRegular() { // a pipe, /dev/null
-		return writeInPlace(path, f)
-	}
-	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(tmp.Name()))
-		}
-	}()
-	b := bufio.NewWriterSize(tmp, 1<<18)
-	err = errors.Join(f(b), b.Flush(), tmp.Chmod(0o644), tmp.Sync())
-	// Windows renames no file that is open.
-	if err = errors.Join(err, tmp.Close()); err != nil {
-		return err
-	}
-	return os.Rename(tmp.Name(), path)
-}
-
-func writeInPlace(path string, f func(w io.Writer) error) error {
-	file, err := os.OpenFile(path, os.O_WRONLY, 0)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f(file), file.Close())
-}
-
-// write gives f what the flags of outputFlags ask for.
+// write calls f with the writer that the flags of outputFlags ask for.
 func write(c *cli.Context, f func(w io.Writer) error) error {
-	path := c.String("output")
+	return writeTo(c, c.String("output"), f)
+}
+
+// writeTo calls f with a writer to a file, or to standard output for "-" and "".
+func writeTo(c *cli.Context, path string, f func(w io.Writer) error) error {
 	if path == "" || path == "-" {
 		return toStdout(c, f)
 	}
-	return writeFile(path, c.Bool("overwrite"), f)
+	return outfile.Write(path, c.Bool("overwrite"), f)
 }
 
 // toStdout calls f with the standard output. On a terminal the text passes package
@@ -106,10 +63,8 @@ func toStdout(c *cli.Context, f func(w io.Writer) error) error {
 // checkFormat returns a usage error unless the flag's value is one of names.
 func checkFormat(c *cli.Context, names ...string) (string, error) {
 	got := c.String("format")
-	for _, n := range names {
-		if n == got {
-			return got, nil
-		}
+	if slices.Contains(names, got) {
+		return got, nil
 	}
 	return "", cmdline.Usagef("--format %q: give one of %s", got, strings.Join(names, ", "))
 }

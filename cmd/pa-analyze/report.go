@@ -8,6 +8,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/dialect"
 	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
@@ -93,9 +94,9 @@ func config(c *cli.Context) (cfg analyze.Config, err error) {
 }
 
 func reportAction(c *cli.Context) (err error) {
-	ahead := openings{}
+	ahead := openFiles{}
 	defer func() { err = errors.Join(err, ahead.close()) }()
-	if name := hintedDialect(c, ahead); name != strictDialect {
+	if name := selectDialect(c, ahead); name != dialect.Strict {
 		return dialectAction(c, name, ahead)
 	}
 	if err := checkStrict(c); err != nil {
@@ -116,10 +117,8 @@ func reportAction(c *cli.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if out := c.String("output"); out != "" && out != "-" {
-		if err := checkOutput(out, c.Bool("overwrite")); err != nil {
-			return err
-		}
+	if err := checkOutput(c); err != nil {
+		return err
 	}
 	var inputs []report.Input
 	var errs []error

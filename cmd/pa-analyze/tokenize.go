@@ -2,17 +2,14 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"errors"
-	"fmt"
 	"io"
-	"strconv"
 
-	"github.com/go-json-experiment/json/jsontext"
 	"github.com/urfave/cli/v2"
 
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/internal/regular"
+	"github.com/pa-tools/pa/internal/tokenlines"
 	"github.com/pa-tools/pa/pkg/tokenizer"
 )
 
@@ -66,89 +63,10 @@ func tokenizeAction(c *cli.Context) error {
 		defer f.Close()
 		in = f
 	}
-	t := tokenize{tok: tok, ids: c.Bool("ids"), special: c.Bool("special"), jsonl: c.Bool("jsonl"), limit: limit}
+	t := tokenlines.Counter{Tokenizer: tok, IDs: c.Bool("ids"), Special: c.Bool("special"), JSONL: c.Bool("jsonl"), MaxLine: limit}
 	return write(c, func(w io.Writer) error {
 		out := bufio.NewWriterSize(w, 1<<16)
-		err := t.lines(c, bufio.NewReaderSize(regular.Interruptible(c.Context, in), 1<<18), out)
+		err := t.Copy(c.Context, bufio.NewReaderSize(regular.Interruptible(c.Context, in), 1<<18), out)
 		return errors.Join(named(name, err), out.Flush())
 	})
-}
-
-// A tokenize says what to do with each line.
-type tokenize struct {
-	tok                 *tokenizer.Tokenizer
-	ids, special, jsonl bool
-	limit               int64 // bytes of the longest line
-	buf                 []uint32
-}
-
-// lines writes a line for each line of in.
-func (t *tokenize) lines(c *cli.Context, in *bufio.Reader, out *bufio.Writer) error {
-	for n := 1; ; n++ {
-		if c.Err() != nil {
-			return c.Err()
-		}
-		line, err := readLine(in, t.limit)
-		if errors.Is(err, io.EOF) && len(line) == 0 {
-			return nil
-		}
-		if err != nil && !errors.Is(err, io.EOF) {
-			return fmt.Errorf("line %d: %w", n, err)
-		}
-		text := string(line)
-		if t.jsonl {
-			unquoted, err := jsontext.AppendUnquote(nil, bytes.TrimSpace(line))
-			if err != nil {
-				return fmt.Errorf("line %d: no JSON string (expected a text in quotation marks): %w", n, err)
-			}
-			text = string(unquoted)
-		}
-		t.buf = t.tok.AppendEncode(t.buf[:0], text)
-		if err := t.tok.Err(); err != nil {
-			return fmt.Errorf("line %d: %w", n, err)
-		}
-		if err := t.line(out); err != nil {
-			return err
-		}
-	}
-}
-
-// readLine reads up to a line feed, which it leaves out. At the end of the input
-// it returns what is left with io.EOF.
-func readLine(in *bufio.Reader, limit int64) ([]byte, error) {
-	var line []byte
-	for {
-		part, err := in.ReadSlice('\n')
-		line = append(line, part...)
-		if int64(len(line)) > limit+1 {
-			return nil, fmt.Errorf("longer than %d bytes; see --max-value", limit)
-		}
-		if errors.Is(err, bufio.ErrBufferFull) {
-			continue
-		}
-		return bytes.TrimSuffix(line, []byte{'\n'}), err
-	}
-}
-
-// line writes what is asked for about the text whose ids are in t.buf.
-func (t *tokenize) line(out *bufio.Writer) error {
-	ids := t.buf
-	if t.special {
-		ids = t.tok.AddSpecial(ids)
-	}
-	b := out.AvailableBuffer()
-	if t.ids {
-		b = append(b, '[')
-		for i, id := range ids {
-			if i > 0 {
-				b = append(b, ", "...)
-			}
-			b = strconv.AppendUint(b, uint64(id), 10)
-		}
-		b = append(b, ']')
-	} else {
-		b = strconv.AppendInt(b, int64(len(ids)), 10)
-	}
-	_, err := out.Write(append(b, '\n'))
-	return err
 }

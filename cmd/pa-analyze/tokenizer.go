@@ -2,7 +2,6 @@ package main
 
 import (
 	"os"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -75,36 +74,10 @@ func counter(c *cli.Context, cfg *analyze.Config) error {
 	if err != nil {
 		return err
 	}
-	cfg.Counter = &textCounter{tok: tok}
+	cfg.Counter = &answer.LimitedCounter{Tokenizer: tok}
 	cfg.Tokenizer = &analyze.Tokenizer{Name: c.String("tokenizer"), SHA256: tok.Hash()}
 	if cfg.Tokenizer.Name == "" {
 		cfg.Tokenizer.Name = builtin.Name
 	}
 	return nil
-}
-
-// textCounter is a Tokenizer for package analyze. After it has spent maxRefusing on
-// texts that the tokenizer could not count, it refuses every text: a regular expression
-// of a hostile file can take 20 s for each.
-type textCounter struct {
-	tok     *tokenizer.Tokenizer
-	refused time.Duration // spent on texts that could not be counted
-	last    error
-}
-
-// maxRefusing is the time for texts that cannot be counted, of all files together.
-const maxRefusing = 30 * time.Second
-
-// CountTokens implements answer.TokenCounter.
-func (t *textCounter) CountTokens(text []byte) (int, error) {
-	if t.refused > maxRefusing {
-		return 0, t.last
-	}
-	start := time.Now()
-	n, err := t.tok.TryCount(string(text))
-	if err != nil {
-		t.refused += time.Since(start)
-		t.last = err
-	}
-	return n, err
 }

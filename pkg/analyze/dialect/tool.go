@@ -32,8 +32,9 @@ type Tool struct {
 	// Transformers is the major release of the transformers library that the tool counts
 	// tokens with; 0 means 4. Release 5 reads some tokenizers by other rules.
 	Transformers int
-	// Compared says whether tables of definitions show the tool.
-	Compared Compared
+	// Compared is the rank of the tool in tables of definitions: 1, or more for tools with
+	// few of the measures, which come later. 0 leaves the tool out.
+	Compared int
 
 	// Levels says which load levels the tool reports.
 	Levels LevelRule
@@ -43,15 +44,6 @@ type Tool struct {
 	// Result writes the tool's result file; nil: the tool keeps none.
 	Result *ResultFile
 }
-
-// Compared says whether, and where, tables of definitions show a tool.
-type Compared uint8
-
-const (
-	NotCompared  Compared = iota
-	ComparedHere          // in the order of the list
-	ComparedLast          // after the others: the tool has few of the measures
-)
 
 // LanguageOptions are the Tool.Options of tools that measure language models.
 func LanguageOptions() []string {
@@ -252,7 +244,20 @@ func (r *Registry) Results() []*Tool {
 
 // Compared returns the tools that tables of definitions show, in their order there.
 func (r *Registry) Compared() []*Tool {
-	return append(r.filter(func(t *Tool) bool { return t.Compared == ComparedHere }), r.filter(func(t *Tool) bool { return t.Compared == ComparedLast })...)
+	all := r.filter(func(t *Tool) bool { return t.Compared > 0 })
+	slices.SortStableFunc(all, func(a, b *Tool) int { return a.Compared - b.Compared })
+	return all
+}
+
+// Latest returns the name of the latest listed release of a tool that is named without
+// one: "genai-perf-latest" for "genai_perf". It returns "" if name is no such tool.
+func (r *Registry) Latest(name string) string {
+	for _, t := range slices.Backward(r.Reports()) {
+		if strings.HasPrefix(t.Name, strings.ReplaceAll(name, "_", "-")+"-") || strings.HasPrefix(t.Name, name+"-") {
+			return t.Name
+		}
+	}
+	return ""
 }
 
 func (r *Registry) filter(keep func(*Tool) bool) []*Tool {

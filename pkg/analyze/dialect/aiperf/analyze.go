@@ -85,7 +85,7 @@ type analysis struct {
 // Tools returns AIPerf's dialect.
 func Tools() []*dialect.Tool {
 	return []*dialect.Tool{{
-		Name: family, Family: family, Listed: family, Options: dialect.LanguageOptions(), Compared: dialect.ComparedHere,
+		Name: family, Family: family, Listed: family, Options: dialect.LanguageOptions(), Compared: 1,
 		Levels: levelRule,
 		New:    func(in dialect.Input) (dialect.Analysis, error) { return newAnalysis(in) },
 		Result: &dialect.ResultFile{Omits: omits, Listed: family, Ending: ".jsonl", Companions: companions, Write: writeResult},

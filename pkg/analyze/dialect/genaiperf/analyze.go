@@ -135,7 +135,7 @@ func Tools() []*dialect.Tool {
 	var all []*dialect.Tool
 	for i := range releases {
 		t := releases[i].tool(family + "-" + releases[i].Name)
-		t.Listed, t.Compared = t.Name, dialect.ComparedHere
+		t.Listed, t.Compared = t.Name, 1
 		all = append(all, t)
 	}
 	for _, alias := range slices.Sorted(maps.Keys(aliases)) {

@@ -17,12 +17,6 @@ const (
 	formatHuggingFace
 )
 
-// EndpointTypes are all endpoint types that a release knows by name.
-var EndpointTypes = []string{
-	"chat", "completions", "embeddings", "nvclip", "rankings", "vision", "multimodal", "image_retrieval",
-	"generate", "huggingface_generate", "kserve", "template", "tensorrtllm_engine", "dynamic_grpc",
-}
-
 // endpointTypes are GenAI-Perf's names of what has that format; that of
 // multimodal ones differs.
 var endpointTypes = [...]string{

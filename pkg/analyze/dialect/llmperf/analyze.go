@@ -106,7 +106,7 @@ func Tools() []*dialect.Tool {
 // tool returns the dialect of the version.
 func (v *Version) tool() *dialect.Tool {
 	t := &dialect.Tool{
-		Name: v.Name, Family: "llm_perf", Listed: v.Name, Options: dialect.LanguageOptions(), Compared: dialect.ComparedLast,
+		Name: v.Name, Family: "llm_perf", Listed: v.Name, Options: dialect.LanguageOptions(), Compared: 2,
 		New: func(in dialect.Input) (dialect.Analysis, error) { return v.newAnalysis(in) },
 	}
 	t.Result = &dialect.ResultFile{

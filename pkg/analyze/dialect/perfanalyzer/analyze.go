@@ -57,7 +57,7 @@ func (r *Report) warnf(format string, args ...any) {
 func Tools() []*dialect.Tool {
 	names := fmt.Sprintf("%s-%s to -%s", family, releases[0].Name, Latest().Name)
 	all := []*dialect.Tool{newTool(family, nil)}
-	all[0].Listed, all[0].Compared, all[0].Result.Listed = family, dialect.ComparedLast, names+", -latest"
+	all[0].Listed, all[0].Compared, all[0].Result.Listed = family, 3, names+", -latest"
 	for i := range releases {
 		all = append(all, newTool(family+"-"+releases[i].Name, &releases[i]))
 	}

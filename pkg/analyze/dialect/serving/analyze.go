@@ -83,7 +83,7 @@ func Tools() []*dialect.Tool {
 // tool returns the dialect of the tool.
 func (t *Release) tool() *dialect.Tool {
 	d := &dialect.Tool{
-		Name: t.Name, Family: t.rules.family, Listed: t.Name, Options: dialect.LanguageOptions(), Transformers: t.rules.transformers, Compared: dialect.ComparedHere,
+		Name: t.Name, Family: t.rules.family, Listed: t.Name, Options: dialect.LanguageOptions(), Transformers: t.rules.transformers, Compared: 1,
 		New: func(in dialect.Input) (dialect.Analysis, error) { return t.newAnalysis(in) },
 	}
 	d.Result = &dialect.ResultFile{

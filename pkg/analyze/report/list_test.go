@@ -1,4 +1,4 @@
-package main
+package report
 
 import (
 	"bytes"
@@ -12,7 +12,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/formats"
 )
@@ -51,8 +50,8 @@ func TestRequestsUndecided(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got ttfts
-		l := lister{r: r, w: &got}
-		if err := l.list(context.Background()); err != nil {
+		var l List
+		if err := l.Write(context.Background(), r, &got); err != nil {
 			t.Fatal(err)
 		}
 		if err := r.Close(); err != nil {
@@ -71,7 +70,7 @@ func TestRequestsUndecided(t *testing.T) {
 // ttfts keeps the TTFT of each row.
 type ttfts []string
 
-func (t *ttfts) Write(row *report.Row) error {
+func (t *ttfts) Write(row *Row) error {
 	*t = append(*t, fmt.Sprint(row.TTFT))
 	return nil
 }

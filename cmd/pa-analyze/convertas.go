@@ -1,0 +1,117 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/pa-tools/pa/internal/cmdline"
+	"github.com/pa-tools/pa/internal/outfile"
+	"github.com/pa-tools/pa/internal/sanitize"
+	"github.com/pa-tools/pa/pkg/analyze/dialect"
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// resultFlags are the flags of convert for result files of other tools.
+func resultFlags() []cli.Flag {
+	const category = "As another tool"
+	flags := []cli.Flag{
+		&cli.StringFlag{Name: "as", Usage: "write the result file of `TOOL`: " + resultNames(), Category: category},
+		tokenizerFlag(),
+		experimentFlag(),
+	}
+	return append(flags, someFlags(dialectFlags(), "service-kind", "endpoint", "endpoint-type", "backend", "streaming", "goodput", "arg")...)
+}
+
+// checkNoResult refuses flags that say how another tool's file is written if there is
+// no --as.
+func checkNoResult(c *cli.Context) error {
+	for _, name := range flagNames(resultFlags()) {
+		if c.IsSet(name) {
+			return cmdline.Usagef("--%s is about another tool's file; give --as too", name)
+		}
+	}
+	return nil
+}
+
+// resultNames lists the tools whose result files can be written.
+func resultNames() string {
+	var names []string
+	for _, t := range registry().Results() {
+		names = append(names, t.Result.Listed)
+	}
+	return strings.Join(names, ", ")
+}
+
+// convertAs writes the result file of another tool, and the files that the tool keeps
+// beside it. Standard output gets the result file only.
+func convertAs(c *cli.Context, in, out string) error {
+	name := c.String("as")
+	t := registry().Find(name)
+	if t == nil || t.Result == nil {
+		return cmdline.Usagef("--as %q: give one of %s", name, resultNames())
+	}
+	result := t.Result
+	for _, flag := range flagNames(resultFlags()) {
+		if result.WholeRun && flag != "as" && c.IsSet(flag) {
+			return cmdline.Usagef("--%s: a file of %s holds the whole run as it is; drop it", flag, t.Family)
+		}
+	}
+	if err := checkConverted(c, in, out); err != nil {
+		return err
+	}
+	if out != "-" && !strings.HasSuffix(out, result.Ending) {
+		return cmdline.Usagef("%s: what %s reads ends in %s; give such a name", out, name, result.Ending)
+	}
+	return use(c, in, func(r export.Reader) error {
+		var cfg dialect.Config
+		var err error
+		if !result.WholeRun {
+			if cfg, err = dialectConfig(optionsOf(c, t, r.Run(), nil), t); err != nil {
+				return err
+			}
+		}
+		if out != "-" && result.Companions != nil {
+			for _, path := range result.Companions(out, r.Run()) {
+				if outfile.Same(in, path) {
+					return cmdline.Usagef("%s is the input, and is what %s writes beside %s; give another name", path, name, out)
+				}
+				if err := outfile.Check(path, c.Bool("overwrite")); err != nil {
+					return err
+				}
+			}
+		}
+		var written *dialect.Written
+		err = writeTo(c, out, func(w io.Writer) (err error) {
+			b := bufio.NewWriterSize(w, 1<<16)
+			if written, err = dialect.WriteResult(c.Context, t, r, cfg, out, b); err != nil {
+				return err
+			}
+			return b.Flush()
+		})
+		warnings(c, r)
+		if err != nil {
+			return errors.Join(usageError(in, err), named(in, r.Err()))
+		}
+		for _, w := range written.Warnings {
+			warnf(c, "%s: %s", in, sanitize.Text(w.Error()))
+		}
+		var problems []error
+		if out != "-" {
+			for _, b := range written.Companions {
+				problems = append(problems, outfile.Write(b.Path, c.Bool("overwrite"), b.Write))
+			}
+		}
+		if written.Note != "" {
+			warnf(c, "%s: %s", out, written.Note)
+		}
+		if result.Omits != "" {
+			warnf(c, "%s: a result of %s does not hold %s", out, name, result.Omits)
+		}
+		return errors.Join(append(slices.Clip(problems), r.Err(), leftOut(in, r, "not carried over"))...)
+	})
+}

@@ -1,0 +1,56 @@
+package diff
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/pa-tools/pa/internal/sanitize"
+	"github.com/pa-tools/pa/pkg/analyze/diff/gate"
+)
+
+// Incomparable returns an error that names what makes the sides incomparable; nil if
+// they can be compared.
+func (r *Result) Incomparable() error {
+	if len(r.Levels) == 0 {
+		return fmt.Errorf("no load level in common: old has %s, new has %s; one level a side is compared with --ignore load",
+			sanitize.Text(strings.Join(r.OldOnly, ", ")), sanitize.Text(strings.Join(r.NewOnly, ", ")))
+	}
+	var errs []error
+	for _, d := range r.Refused() {
+		at := ""
+		if d.Level != "" {
+			at = " at " + d.Level
+		}
+		errs = append(errs, errors.New(sanitize.Text(fmt.Sprintf("not comparable: %s%s: old %s, new %s; --ignore %s compares them all the same", d.Name, at, d.Old, d.New, d.Name))))
+	}
+	return errors.Join(errs...)
+}
+
+// Unmeasured returns an error that names the levels with nothing to compare; nil if
+// there are none.
+func (r *Result) Unmeasured() error {
+	var errs []error
+	for i := range r.Levels {
+		if why := r.Levels[i].Nothing(); why != "" {
+			errs = append(errs, fmt.Errorf("%s: nothing to compare: %s", sanitize.Text(r.Levels[i].Name), sanitize.Text(why)))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// GateFailures returns an error that names the conditions that were not passed, and
+// why; nil if all were.
+func (r *Result) GateFailures() error {
+	var errs []error
+	for _, g := range r.Gates {
+		because := strings.Join(g.Because, ", ")
+		switch g.State {
+		case gate.Tripped:
+			errs = append(errs, fmt.Errorf("--fail-on %s at %s: %s", g.Expr, sanitize.Text(g.Level), because))
+		case gate.Unknown:
+			errs = append(errs, fmt.Errorf("--fail-on %s at %s: cannot be decided, which does not pass: %s", g.Expr, sanitize.Text(g.Level), because))
+		}
+	}
+	return errors.Join(errs...)
+}
