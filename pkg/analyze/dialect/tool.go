@@ -30,7 +30,16 @@ type Tool struct {
 	// SkipsTokenizer says that the tool counts no tokens.
 	SkipsTokenizer bool
 	// Transformers is the major release of the transformers library that the tool counts
-	// tokens with; 0 means 4. Release 5 reads some tokenizers by other rules.
+	// tokens with; 0 means 4. Release 5 reads some tokenizers by rules of its own (see
+	// package tokenizer). The release follows from what each tool requires:
+	//
+	//	genai-perf-*     any release; 5.0 appeared after the last GenAI-Perf: 4
+	//	llm_perf-*       any release, scripts of September 2024: 4
+	//	trtllm-*         TensorRT-LLM 1.0 to 1.2 require 4.53 to 4.57: 4
+	//	vllm             vllm 0.33.0 requires >=5.16.1,<5.21: 5
+	//	sglang           sglang 0.5.23 requires 5.19.0: 5
+	//	inference-perf   inference-perf 0.7.0 requires 5.13.0: 5
+	//	aiperf           aiperf 0.13.0 requires >=4.56; its recorded runs counted as 4 does: 4
 	Transformers int
 	// Compared is the rank of the tool in tables of definitions: 1, or more for tools with
 	// few of the measures, which come later. 0 leaves the tool out.

@@ -67,7 +67,7 @@ func expand(list string) ([]string, error) {
 		matches, err := filepath.Glob(part)
 		switch {
 		case err != nil:
-			return nil, fmt.Errorf("%q: %v", part, err)
+			return nil, fmt.Errorf("%q: %w", part, err)
 		case len(matches) == 0:
 			return nil, fmt.Errorf("%q: no file matches", part)
 		}

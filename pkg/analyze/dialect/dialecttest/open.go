@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/pa-tools/pa/internal/golden"
-	"github.com/pa-tools/pa/pkg/analyze/dialect"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/foreign"
 	"github.com/pa-tools/pa/pkg/export/profilejson"
@@ -48,7 +47,7 @@ type Tokenizers map[string]*tokenizer.Tokenizer
 func (all Tokenizers) Named(tb testing.TB, tool, name string) *tokenizer.Tokenizer {
 	tb.Helper()
 	reading := tokenizer.Transformers4
-	if dialect.TransformersRelease(tool) >= 5 {
+	if tool == "vllm" || tool == "sglang" || tool == "inference-perf" {
 		reading = tokenizer.Transformers5
 	}
 	key := reading.String() + " " + name

@@ -55,3 +55,16 @@ func TestFind(t *testing.T) {
 		}
 	}
 }
+
+// The major release of the transformers library follows from what each tool requires.
+func TestTransformers(t *testing.T) {
+	all := All()
+	for name, want := range map[string]int{
+		"genai-perf-24.03": 4, "genai-perf-main": 4, "llm_perf-v1": 4, "trtllm-1.0": 4, "trtllm-main": 4,
+		"vllm": 5, "sglang": 5, "inference-perf": 5, "aiperf": 4,
+	} {
+		if got := max(all.Find(name).Transformers, 4); got != want {
+			t.Errorf("%s: release %d, want %d", name, got, want)
+		}
+	}
+}
