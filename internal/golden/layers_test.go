@@ -1,0 +1,159 @@
+package golden
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/pa-tools/pa/"
+
+// layers lists the trees of packages from the bottom up, each with the trees that it
+// may import beside itself. analyze and recorder never import each other.
+var layers = []struct {
+	tree string
+	uses []string
+}{
+	{"internal", nil},
+	{"schemas", nil},
+	{"pkg/tokenizer", []string{"internal"}},
+	{"pkg/export", []string{"internal"}},
+	{"pkg/wire", []string{"internal", "pkg/export"}},
+	{"pkg/sim", []string{"internal", "pkg/wire"}},
+	{"pkg/answer", []string{"internal", "pkg/export", "pkg/wire"}},
+	{"pkg/recorder", []string{"internal", "pkg/export", "pkg/wire", "pkg/answer"}},
+	{"pkg/analyze", []string{"internal", "pkg/export", "pkg/wire", "pkg/answer"}},
+	{"cmd", []string{"internal", "schemas", "pkg/tokenizer", "pkg/export", "pkg/wire", "pkg/sim", "pkg/answer", "pkg/recorder", "pkg/analyze"}},
+}
+
+// testHelpers are packages that only tests and each other import. They may import
+// any package of the lower layers.
+var testHelpers = []string{
+	"internal/exporttest", "internal/golden", "internal/memrun", "internal/realtest", "internal/testenv",
+	"internal/httptunnel/proxytest", "internal/sockstamp/stamptest", "pkg/analyze/dialect/dialecttest",
+}
+
+// apart are trees within a layer whose packages never import the ones named.
+var apart = map[string][]string{
+	"pkg/analyze/dialect/aiperf":       dialects,
+	"pkg/analyze/dialect/genaiperf":    dialects,
+	"pkg/analyze/dialect/llmperf":      dialects,
+	"pkg/analyze/dialect/perfanalyzer": dialects,
+	"pkg/analyze/dialect/serving":      dialects,
+	"pkg/export/profilejson":           {"pkg/export/columnar", "pkg/export/foreign", "pkg/export/formats"},
+}
+
+var dialects = []string{
+	"pkg/analyze/dialect/aiperf", "pkg/analyze/dialect/genaiperf", "pkg/analyze/dialect/llmperf",
+	"pkg/analyze/dialect/perfanalyzer", "pkg/analyze/dialect/serving",
+}
+
+// within reports whether a package is a tree's root or inside it.
+func within(pkg, tree string) bool { return pkg == tree || strings.HasPrefix(pkg, tree+"/") }
+
+// wrongImport returns what is wrong with an import of to by from, both without the
+// module's path; "" if the layers allow it.
+func wrongImport(from, to string) string {
+	switch {
+	case slices.Contains(testHelpers, from):
+		if within(to, "cmd") {
+			return "imports a command"
+		}
+		return ""
+	case slices.Contains(testHelpers, to):
+		return "imports a helper of tests"
+	}
+	for tree, others := range apart {
+		if within(from, tree) && slices.ContainsFunc(others, func(o string) bool { return o != tree && within(to, o) }) {
+			return "imports a package that it stands beside"
+		}
+	}
+	for _, l := range layers {
+		if !within(from, l.tree) {
+			continue
+		}
+		if within(to, l.tree) || slices.ContainsFunc(l.uses, func(tree string) bool { return within(to, tree) }) {
+			return ""
+		}
+		return "imports a higher layer, or one beside it"
+	}
+	return "is in no layer"
+}
+
+// Each file of Go outside tests imports only what the layers allow.
+func TestLayers(t *testing.T) {
+	root := os.DirFS("../..")
+	imports := 0
+	for _, top := range []string{"cmd", "pkg", "internal", "schemas"} {
+		err := fs.WalkDir(root, top, func(name string, d fs.DirEntry, err error) error {
+			switch {
+			case err != nil:
+				return err
+			case d.IsDir() && (d.Name() == "testdata" || isFile(root, path.Join(name, "go.mod"))):
+				return fs.SkipDir
+			case d.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go"):
+				return nil
+			}
+			f, err := parser.ParseFile(token.NewFileSet(), filepath.Join("../..", name), nil, parser.ImportsOnly)
+			if err != nil {
+				return err
+			}
+			for _, s := range f.Imports {
+				imported, err := strconv.Unquote(s.Path.Value)
+				if err != nil {
+					return err
+				}
+				to, ours := strings.CutPrefix(imported, module)
+				if !ours {
+					continue
+				}
+				imports++
+				if wrong := wrongImport(path.Dir(name), to); wrong != "" {
+					t.Errorf("%s %s: %s", name, wrong, to)
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if imports < 500 {
+		t.Errorf("%d imports of packages of this module: is this its root?", imports)
+	}
+}
+
+// The layers forbid the imports that they are there for.
+func TestWrongImport(t *testing.T) {
+	for _, tt := range []struct {
+		from, to string
+		ok       bool
+	}{
+		{"pkg/analyze/report", "pkg/analyze", true},
+		{"pkg/analyze", "pkg/answer", true},
+		{"pkg/recorder", "pkg/answer", true},
+		{"cmd/pa-record", "pkg/recorder", true},
+		{"internal/memrun", "pkg/export", true},
+		{"pkg/analyze", "pkg/recorder/load", false},
+		{"pkg/recorder/journal", "pkg/analyze", false},
+		{"pkg/answer", "pkg/analyze/slo", false},
+		{"pkg/export", "pkg/wire/sse", false},
+		{"pkg/wire/sse", "pkg/answer", false},
+		{"internal/quantile", "pkg/export", false},
+		{"pkg/export", "internal/memrun", false},
+		{"pkg/analyze", "cmd/pa-analyze", false},
+		{"pkg/analyze/dialect/aiperf", "pkg/analyze/dialect/serving", false},
+		{"pkg/new", "internal/plural", false},
+	} {
+		if wrong := wrongImport(tt.from, tt.to); (wrong == "") != tt.ok {
+			t.Errorf("%s imports %s: %q, want allowed %v", tt.from, tt.to, wrong, tt.ok)
+		}
+	}
+}
