@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/montanaflynn/stats"
+
 	"github.com/pa-tools/pa/pkg/analyze/inference"
 )
 
@@ -286,25 +288,18 @@ func (l *LevelResult) bare(r *Row, na inference.NA) {
 	}
 }
 
-// middle returns the geometric mean of positive values, else their mean; NaN if
-// one is missing.
+// middle returns the geometric mean of positive values, else their mean; NaN if one is
+// missing.
 func middle(x []float64) float64 {
-	logs, positive := 0.0, true
-	for _, v := range x {
-		positive = positive && v > 0
-		logs += math.Log(v)
-	}
-	switch {
-	case len(x) == 1:
+	if len(x) == 1 {
 		return x[0]
-	case positive && len(x) > 0:
-		return math.Exp(logs / float64(len(x)))
 	}
-	sum := 0.0
-	for _, v := range x {
-		sum += v
+	summary := stats.GeometricMean
+	if slices.ContainsFunc(x, func(v float64) bool { return !(v > 0) }) {
+		summary = stats.Mean
 	}
-	return sum / float64(len(x))
+	m, _ := summary(x) // NaN without values
+	return m
 }
 
 // single compares one run with one.

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/pa-tools/pa/internal/numpy"
+	"github.com/pa-tools/pa/internal/quantile"
 )
 
 // A Metric is a metric with its statistics.
@@ -59,18 +60,9 @@ func spread[T int64 | float64](tag string, x []T, scale float64) Metric {
 	m.Std = numpy.Std(numpy.Current, x) * scale
 	m.Min, m.Max = float64(x[0])*scale, float64(x[len(x)-1])*scale
 	for i, pct := range percentiles {
-		m.pct[i] = between(x, float64(pct)) * scale
+		m.pct[i] = quantile.At(x, float64(pct)/100) * scale // numpy's percentile, but for the last digit from the middle on
 	}
 	return m
-}
-
-// between returns a percentile of sorted values, linearly between the two nearest
-// ranks: as numpy does it, but for the last digit from the middle on.
-func between[T int64 | float64](x []T, pct float64) float64 {
-	h := pct / 100 * float64(len(x)-1)
-	i := int(h)
-	a, b := float64(x[i]), float64(x[min(i+1, len(x)-1)])
-	return a + float64((h-float64(i))*(b-a))
 }
 
 // adjusted returns the statistics of x with as many infinite values more: the
