@@ -102,7 +102,7 @@ func write(t *testing.T, name, text string) {
 func startServer(t *testing.T) *strings.Replacer {
 	t.Helper()
 	sim := exec.Command(filepath.Join(programs, "pa-record"), "sim", "--openai-addr", "127.0.0.1:0", "--triton-grpc-addr", "127.0.0.1:0", "--triton-http-addr", "127.0.0.1:0",
-		"--model", "my-model", "--ttft", "20ms", "--itl", "2ms", "--output-tokens", "16", "--ledger-content", "none")
+		"--model", "my-model", "--model", "a", "--model", "b", "--ttft", "20ms", "--itl", "2ms", "--output-tokens", "16", "--ledger-content", "none")
 	stdout, err := sim.StdoutPipe()
 	if err == nil {
 		err = sim.Start()
@@ -247,6 +247,7 @@ var masks = []struct {
 	{regexp.MustCompile(`\b127\.0\.0\.1:\d+`), "ADDRESS"},
 	{regexp.MustCompile(`, \d+ excluded \(late\)`), ""},
 	{regexp.MustCompile(`·\s+[\d.]+%\s+of\s+the\s+responses\s+arrived\s+with\s+the\s+previous\s+one`), ""},
+	{regexp.MustCompile(`·\s+longest\s+garbage\s+collection\s+[\d.]+\s+\S+`), ""},
 	{regexp.MustCompile(`;\s+[\d,]+\s+of\s+[\d,]+\s+tokens\s+arrived\s+together\s+with\s+the\s+previous\s+one`), ""},
 	{regexp.MustCompile(`:\s+these\s+share\s+one\s+time,\s+that\s+of\s+the\s+last`), ""},
 	{regexp.MustCompile(`[-+−<~]?\d[\d,.]*`), "0"},
