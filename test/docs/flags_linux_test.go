@@ -23,7 +23,7 @@ func TestFlagPages(t *testing.T) {
 			write(t, name, want)
 			continue
 		}
-		if diff := cmp.Diff(want, read(t, name)); diff != "" {
+		if diff := cmp.Diff(strings.Split(want, "\n"), strings.Split(read(t, name), "\n")); diff != "" {
 			t.Errorf("%s (-program +page; go test ./test/docs -update writes it):\n%s", name, diff)
 		}
 	}
