@@ -6,10 +6,9 @@ import (
 	"github.com/pa-tools/pa/internal/grpcpress"
 )
 
-// TakeCompressed has the gRPC servers of this process take messages that are
-// compressed with gzip or deflate. The library's registry is global, and clients of the
-// process then ask for compressed answers: it is for a process that serves and nothing
-// else, before the first server starts.
+// TakeCompressed makes the gRPC servers of this process accept messages compressed with gzip
+// or deflate. Call it before the first server starts, and only in a process without gRPC
+// clients: the library's registry is global, so clients would request compressed answers.
 func TakeCompressed() {
 	encoding.RegisterCompressor(grpcpress.Gzip)
 	encoding.RegisterCompressor(grpcpress.Deflate)

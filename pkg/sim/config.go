@@ -28,24 +28,22 @@ const (
 	DefaultLedgerBytes     = 256 << 20
 )
 
-// Config says how the simulated server behaves. The zero value works: it
-// listens on ephemeral loopback ports and answers with 64 tokens, the first
-// after 50 ms, the others 10 ms apart.
+// Config describes the behavior of a server. The zero value listens on free loopback ports
+// and answers with 64 tokens: the first after 50 ms, the others 10 ms apart.
 type Config struct {
-	// OpenAIAddr, TritonHTTPAddr and TritonGRPCAddr are where to listen
-	// ("host:port"). "" means DefaultAddr, a free loopback port; Off means not
-	// at all.
+	// OpenAIAddr, TritonHTTPAddr and TritonGRPCAddr are the addresses to listen on
+	// ("host:port"). "" means DefaultAddr, a free loopback port; Off disables the API.
 	OpenAIAddr     string
 	TritonHTTPAddr string
 	TritonGRPCAddr string
 	// TLS, if not nil, secures all listeners. It must hold a certificate.
 	TLS *tls.Config
-	// APIKey, if not empty, must come with every request to the OpenAI API but
-	// /health and /ledger, as "Authorization: Bearer KEY".
+	// APIKey, if not empty, is required by the OpenAI API, except by /health, /ledger
+	// and /metrics, as "Authorization: Bearer KEY".
 	APIKey string
 
-	// Models are the names that the OpenAI API serves; nil means DefaultModel.
-	// An empty model name in a request means the first.
+	// Models are the model names of the OpenAI API; nil means DefaultModel. An empty
+	// name in a request means the first one.
 	Models []string
 	// TritonModels are the models of both Triton APIs; nil means
 	// DefaultTritonModels.
@@ -56,66 +54,61 @@ type Config struct {
 	TTFT plan.Delay
 	// ITL is the time from a token to the next. The zero value means DefaultITL.
 	ITL plan.Delay
-	// OutputTokens is the length at which a model stops by itself: the answer
-	// has so many tokens, or max_tokens if that is fewer, or min_tokens if that
-	// is more. With ignore_eos it has max_tokens. The zero value means
-	// DefaultOutputTokens.
+	// OutputTokens is the length at which a model stops by itself. max_tokens can
+	// shorten an answer, min_tokens can lengthen it, and with ignore_eos it has
+	// max_tokens. The zero value means DefaultOutputTokens.
 	OutputTokens plan.Length
 	// PrefillPerToken is added to TTFT for each input token.
 	PrefillPerToken time.Duration
-	// AddSubDelay is the time that a model of interface AddSub or Sequence works
-	// on a request. The zero value means DefaultAddSubDelay.
+	// AddSubDelay is the processing time of models with interface AddSub or Sequence.
+	// The zero value means DefaultAddSubDelay.
 	AddSubDelay plan.Delay
-	// Seed is the seed of everything random. 0 is a seed like any other.
+	// Seed is the seed of all random values; 0 is a valid seed.
 	Seed uint64
-	// MaxConcurrency is the number of requests that are worked on at a time;
-	// further ones wait in the order of their arrival. 0 means no limit.
+	// MaxConcurrency bounds the requests in progress. Further requests wait in the
+	// order of arrival. 0 means no limit.
 	MaxConcurrency int
-	// TokensPerEvent is how many tokens share an event. The first token always
-	// has its own, as with vLLM's --stream-interval; an event is sent when its
-	// last token is due. 0 means 1.
+	// TokensPerEvent is the number of tokens in an event, which is due with its last
+	// token. The first token always has its own event, as with vLLM's
+	// --stream-interval. 0 means 1.
 	TokensPerEvent int
-	// Vocabulary is what the tokens are made of. The zero value means Plain.
+	// Vocabulary selects the tokens. The zero value means plan.Plain.
 	Vocabulary plan.Vocabulary
-	// Final says how a Triton stream ends. The zero value means FinalEmpty.
+	// Final selects the end of a Triton stream. The zero value means plan.FinalEmpty.
 	Final plan.Final
-	// OmitUsage makes the OpenAI API behave like servers that know no token
-	// counts: there is no usage in answers, asked for or not.
+	// OmitUsage makes the OpenAI API omit usage, like servers without token counts.
 	OmitUsage bool
-	// ContextTokens bounds input plus output tokens of a request; beyond that it
-	// is refused. It also bounds the server's memory. 0 means
-	// DefaultContextTokens; the most is 2^20.
+	// ContextTokens bounds the input and output tokens of a request; larger requests
+	// are refused. It also bounds the memory of the server. 0 means
+	// DefaultContextTokens; the maximum is plan.MaxContextTokens.
 	ContextTokens int
 	// MaxRequestBytes bounds a request's size. 0 means DefaultMaxRequestBytes.
 	MaxRequestBytes int64
 
-	// KernelSends has the kernel note when each write over HTTP left, for
-	// Write.KernelNS. Each costs some system calls and wakes the goroutine that
-	// looks for the client's end. (Messages of gRPC streams always have that
-	// time, and requests that of their arrival.)
+	// KernelSends makes the kernel record when each HTTP write left, for
+	// ledger.Write.KernelNS. This costs a few system calls per write. Messages of
+	// gRPC streams, and arrivals of requests, always have these times.
 	KernelSends bool
 
-	// Faults are what goes wrong, and how often. The first rule that matches a
-	// request's index counts; the request's own sim_fault precedes them all.
+	// Faults selects requests that fail. The first rule that matches the index of a
+	// request counts. sim_fault in a request overrides all rules.
 	Faults []plan.FaultRule
 
-	// LedgerLimit is the number of requests that the ledger keeps. 0 means
-	// DefaultLedgerLimit; a negative number means no ledger.
+	// LedgerLimit is the number of requests in the ledger. 0 means
+	// DefaultLedgerLimit; a negative number disables the ledger.
 	LedgerLimit int
-	// LedgerBytes bounds the memory of what the ledger keeps, about. Requests in
-	// flight are not dropped, so these may exceed it. 0 means
-	// DefaultLedgerBytes.
+	// LedgerBytes is the approximate memory of the ledger. Requests in flight are
+	// never dropped and may exceed it. 0 means DefaultLedgerBytes.
 	LedgerBytes int64
-	// LedgerKeepFirst keeps the first requests when a limit is reached; the
-	// default is to keep the newest.
+	// LedgerKeepFirst keeps the first requests at a limit, instead of the newest.
 	LedgerKeepFirst bool
-	// LedgerHashOnly keeps the length and SHA-256 of what was sent instead of
-	// the bytes.
+	// LedgerHashOnly keeps the length and the SHA-256 of sent bytes instead of the
+	// bytes.
 	LedgerHashOnly bool
-	// LedgerTimesOnly keeps neither the bytes nor their hash, which costs least.
+	// LedgerTimesOnly keeps neither bytes nor hashes.
 	LedgerTimesOnly bool
-	// LedgerWriter, if not nil, gets the whole ledger as JSON lines when the
-	// server closes.
+	// LedgerWriter, if not nil, receives the ledger as JSON lines when the server
+	// closes.
 	LedgerWriter io.Writer
 }
 

@@ -10,34 +10,33 @@ import (
 	"github.com/pa-tools/pa/pkg/sim/plan"
 )
 
-// A connTable knows the open connections of a listener by the client's address,
-// so that a fault can break the one that a request came by: gRPC hides it.
+// A connTable maps the address of a client to its connection, so that a fault can break the
+// connection of a gRPC request.
 type connTable struct {
 	mu    sync.Mutex
 	conns map[string]net.Conn
 }
 
-// reset breaks the connection from that address with a RST.
+// reset breaks the connection from an address with a RST.
 func (t *connTable) reset(remote string) {
 	t.mu.Lock()
 	conn := t.conns[remote]
 	t.mu.Unlock()
 	if conn != nil {
 		lingerZero(conn)
-		_ = conn.Close() // it may be closed already, which is as good
+		_ = conn.Close() // it may be closed already
 	}
 }
 
-// A trackingListener enters what it accepts into a table, and has the kernel
-// note when what is written leaves.
+// A trackingListener enters its connections into a table and makes the kernel stamp their
+// writes.
 type trackingListener struct {
 	net.Listener
 	table *connTable
 }
 
-// keepMessages is how many writes of a gRPC connection are remembered: the
-// kernel's stamp of a message is asked for with the next of its stream, and many
-// streams may share the connection.
+// keepMessages is the number of writes of a gRPC connection whose stamps are kept. A stamp is
+// read with the next message of its stream, and many streams may share the connection.
 const keepMessages = 1024
 
 func (l trackingListener) Accept() (net.Conn, error) {
@@ -58,14 +57,14 @@ func (l trackingListener) Accept() (net.Conn, error) {
 	return &trackedConn{Conn: stamped, raw: conn, table: l.table}, nil
 }
 
-// A trackedConn leaves the table when it is closed.
+// A trackedConn removes itself from the table when it is closed.
 type trackedConn struct {
 	net.Conn // with stamps
 	raw      net.Conn
 	table    *connTable
 }
 
-// NetConn returns the connection with stamps, as that of TLS does.
+// NetConn returns the stamped connection, as tls.Conn does.
 func (c *trackedConn) NetConn() net.Conn { return c.Conn }
 
 func (c *trackedConn) Close() error {
@@ -82,7 +81,7 @@ func (c *trackedConn) Close() error {
 type httpListener struct {
 	net.Listener
 	options sockstamp.Options
-	tls     *tls.Config // nil: none
+	tls     *tls.Config // nil for none
 }
 
 func (l *httpListener) Accept() (net.Conn, error) {
@@ -101,22 +100,20 @@ func (l *httpListener) Accept() (net.Conn, error) {
 	return c, nil
 }
 
-// A timedConn is a connection of an HTTP server that knows when it began to
-// write. It lies below net/http's buffers, so that nothing but TLS lies between
-// that time and the kernel.
+// A timedConn records when a write of an HTTP server began. It lies below the buffers of
+// net/http, so that only TLS lies between this time and the kernel.
 type timedConn struct {
 	net.Conn                 // stamped, or TLS over it
-	stamped  *sockstamp.Conn // knows what the kernel says of reads and writes
+	stamped  *sockstamp.Conn // has the kernel's times of reads and writes
 	raw      net.Conn
 
-	// What follows is used by the goroutine that serves the connection.
+	// Only the goroutine that serves the connection uses the following fields.
 	wroteNS uint64 // when the last write began
-	fill    bool   // what is written may hold tokens of the vocabulary Stamp
+	fill    bool   // writes may hold tokens of the vocabulary Stamp
 }
 
-// Write notes the time, enters it into the tokens that are to show it, and
-// writes. It does that in p: net/http hands over a buffer of its own, or what
-// the answer gave it.
+// Write records the time, writes it into tokens of the vocabulary Stamp, and writes p. It
+// changes p, which is a buffer of net/http or of the answer.
 func (c *timedConn) Write(p []byte) (int, error) {
 	now := uint64(time.Now().UnixNano())
 	if c.fill {

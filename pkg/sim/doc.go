@@ -1,11 +1,10 @@
 // Package sim is a simulated LLM server that keeps a ledger of what it really
 // sent, and when.
 //
-// One [Server] listens on three loopback ports: an OpenAI-compatible HTTP API,
-// Triton's KServe v2 HTTP API with the generate extension, and Triton's KServe
-// v2 gRPC API. It generates no language: it emits words of a fixed vocabulary,
-// as many and as fast as its [Config] says. It is meant for trying the programs
-// without a GPU, for measuring a client's clock, and for tests, which ask the
+// A [Server] listens on three loopback ports: an OpenAI-compatible HTTP API, Triton's
+// KServe v2 HTTP API with the generate extension, and Triton's KServe v2 gRPC API. It sends
+// words of a fixed vocabulary; [Config] sets their number and speed. It serves to try the
+// programs without a GPU, to measure a client's clock, and for tests, which read in the
 // ledger what happened on the wire:
 //
 //	srv, err := sim.Start(ctx, sim.Config{
@@ -23,10 +22,9 @@
 //		fmt.Println(e.ID, e.EventTimesNS())
 //	}
 //
-// Without TLS the OpenAI API also speaks HTTP/2 to clients that begin with it
-// (prior knowledge). A fault that breaks the connection then resets the stream,
-// and those of the header do not exist: slow_header changes nothing, and
-// garbage_header resets the stream.
+// Without TLS the OpenAI API also accepts HTTP/2 with prior knowledge. A fault that breaks
+// the connection then resets the stream. Of the faults of the header, slow_header has no
+// effect and garbage_header resets the stream.
 //
 // Package plan decides what is sent and when, with its faults. Package ledger keeps
 // what was sent. This package serves: server.go and exchange.go the requests of every
@@ -35,20 +33,18 @@
 // # Terms
 //
 // A token is one piece of the vocabulary; several may share an event
-// ([Config.TokensPerEvent]). An event is one SSE event or one gRPC message. A
-// write is one hand-over of bytes to the kernel (HTTP) or to the gRPC stream:
-// normally one event each; some faults join or cut events. An input token is a
-// word of the prompt (a run without white space), or an element of a prompt
+// ([Config.TokensPerEvent]). An event is one SSE event or one gRPC message. A write hands
+// bytes to the kernel (HTTP) or to the gRPC stream. It usually holds one event; some faults
+// join or cut events. An input token is a word of the prompt, or an element of a prompt
 // given as token ids.
 //
 // # Time
 //
-// The first token is due TTFT + input tokens × PrefillPerToken after the
-// request was read and a slot was free, each further one ITL after the one
-// before. Due times are absolute, so that late wake-ups do not add up. The
-// server sleeps on ordinary timers and does not spin: a write typically happens
-// 0.05 to 1 ms after it was due. The ledger has the true time, a CLOCK_REALTIME
-// reading taken right before the write; instants are Unix nanoseconds.
+// The first token is due TTFT + input tokens × PrefillPerToken after the request was read
+// and a slot was free. Each further token is due ITL after the previous one. Due times are
+// absolute, so late wake-ups do not add up. The server sleeps on ordinary timers: a write
+// usually happens 0.05 to 1 ms after its due time. The ledger has the real time, read from
+// CLOCK_REALTIME just before the write, in Unix nanoseconds.
 //
 // On Linux the ledger has the kernel's times as well: when a request arrived
 // (ledger.Entry.ReceivedKernelNS), and when a write left (ledger.Write.KernelNS; over
@@ -57,19 +53,17 @@
 //
 // # Metrics
 //
-// GET /metrics on the OpenAI port has the metrics of vLLM's engine, on Triton's
-// HTTP port those of Triton (which it has on a port of its own), in the text
-// format of Prometheus. They are counted with the times of the ledger, and a
-// request that has ended in the ledger is in them. They need no ledger.
+// GET /metrics returns the metrics of vLLM's engine on the OpenAI port, and the metrics of
+// Triton on Triton's HTTP port, in the text format of Prometheus. They use the times of the
+// ledger and include every request that has ended there. They work without a ledger too.
 //
 // # Randomness
 //
 // Every random value is a function of (seed, request index, token index): see
 // package plan. The request index counts inference requests of all protocols in
-// the order of their arrival. Equal seeds give equal texts, lengths and delays
-// for equal indices, whatever the scheduling and the number of cores. A request
-// that brings a seed of its own gets its text and length from that seed instead
-// of its index, as real servers do.
+// the order of their arrival. Equal seeds give equal texts, lengths and delays for equal
+// indices, independent of scheduling and cores. As with real servers, a seed in the request
+// replaces the index for its text and length.
 //
 // # Request fields
 //
@@ -77,7 +71,7 @@
 // parameters may hold, beside max_tokens, max_completion_tokens, min_tokens,
 // ignore_eos, seed, n and the other usual fields:
 //
-//	sim_fault        name of a Fault, "none" to be spared the configured ones
+//	sim_fault        name of a plan.Fault; "none" overrides configured faults
 //	sim_fault_after  tokens before the fault strikes
 //	ttft_ms          overrides TTFT, milliseconds
 //	itl_ms           overrides ITL, milliseconds
@@ -85,9 +79,10 @@
 //	vocabulary       "plain", "tricky" or "stamp"
 //	final            "empty" or "attached" (Triton)
 //	echo             true: the prompt precedes the first token (Triton, completions)
-//	fail_after       the same as sim_fault error_event after so many tokens
+//	fail_after       sim_fault error_event after this many tokens
 //
 // # What it does not do
 //
-// No tokenizer, no chat templates, no tools, no logprobs and no stop strings. Unknown fields are ignored.
+// There is no tokenizer, no chat template, no tool, no logprob and no stop string. Unknown
+// fields are ignored.
 package sim

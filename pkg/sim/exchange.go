@@ -21,20 +21,20 @@ type exchange struct {
 	s    *Server
 	w    http.ResponseWriter
 	r    *http.Request
-	conn *timedConn // that the request came by
-	// shared says that other requests may be on conn, so that its times are not
-	// those of this one: HTTP/2.
+	conn *timedConn // connection of the request
+	// shared marks HTTP/2, where other requests may use conn, so that its times do not
+	// belong to this request.
 	shared  bool
 	aborted bool
-	stamp   bool // the tokens are to show when they were sent
+	stamp   bool // the tokens show their send time
 	pace    pacer
 	rec     *ledger.Record
 	index   uint64
 	body    []byte
 	engine  *engineStats // of the OpenAI API; nil for Triton's
-	// leaving are writes that were handed over since the last noteLeft.
-	leaving []leavingWrite
-	// errorBody renders an error in the API's way.
+	// unstamped holds the writes since the last collectStamps.
+	unstamped []unstampedWrite
+	// errorBody renders an error in the format of the API.
 	errorBody func(code int, message string) []byte
 }
 
@@ -42,8 +42,8 @@ type exchange struct {
 // opens its ledger entry and reads its body.
 func (s *Server) inference(p ledger.Protocol, errorBody func(int, string) []byte, serve func(*exchange)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		s.busy.add()
-		defer s.busy.done()
+		s.inFlight.add()
+		defer s.inFlight.done()
 		index := s.next.Add(1) - 1
 		x := &exchange{
 			s: s, w: w, r: r, index: index, rec: s.ledger.Begin(index, p, r.RemoteAddr), errorBody: errorBody,
@@ -52,8 +52,8 @@ func (s *Server) inference(p ledger.Protocol, errorBody func(int, string) []byte
 		defer x.pace.stop()
 		var err error
 		x.body, err = io.ReadAll(http.MaxBytesReader(w, r.Body, s.config.MaxRequestBytes))
-		// net/http looks for the client's end from now on: a client that sends
-		// its next request before the answer would give a later stamp.
+		// From here on net/http reads ahead: a client that sends its next request
+		// early would cause a later stamp.
 		var last sockstamp.Stamp
 		if !x.shared {
 			last = x.conn.stamped.LastRead()
@@ -69,7 +69,7 @@ func (s *Server) inference(p ledger.Protocol, errorBody func(int, string) []byte
 		case errors.As(err, &tooLarge):
 			x.fail(http.StatusRequestEntityTooLarge, fmt.Sprintf("the body is larger than %d bytes", tooLarge.Limit))
 		case err != nil:
-			x.rec.End(s.giveUp(), 0, "reading the body: "+err.Error())
+			x.rec.End(s.endReason(), 0, "reading the body: "+err.Error())
 		default:
 			serve(x)
 		}
@@ -80,15 +80,14 @@ func (s *Server) inference(p ledger.Protocol, errorBody func(int, string) []byte
 	}
 }
 
-// fail answers with an error.
+// fail sends an error response.
 func (x *exchange) fail(code int, message string) {
 	x.rec.End(ledger.EndError, code, message)
 	writeJSON(x.w, code, x.errorBody(code, message))
 }
 
-// struckAtOnce performs the faults that precede the answer, and says whether
-// there was one.
-func (x *exchange) struckAtOnce(f plan.Fault) bool {
+// strikeEarly performs a fault that precedes the answer. It reports whether f is one.
+func (x *exchange) strikeEarly(f plan.Fault) bool {
 	switch f {
 	case plan.FaultHTTP500:
 		x.fail(http.StatusInternalServerError, "the fault http_500 was asked for")
@@ -97,7 +96,7 @@ func (x *exchange) struckAtOnce(f plan.Fault) bool {
 		x.fail(http.StatusTooManyRequests, "the fault http_429 was asked for")
 	case plan.FaultHang:
 		<-x.r.Context().Done()
-		x.rec.End(x.s.giveUp(), 0, "")
+		x.rec.End(x.s.endReason(), 0, "")
 	case plan.FaultNoReply, plan.FaultGarbageHeader:
 		if x.shared {
 			x.abort(0)
@@ -117,22 +116,22 @@ func (x *exchange) struckAtOnce(f plan.Fault) bool {
 	return true
 }
 
-// begin waits for a slot. The caller calls s.release when it is true.
+// begin waits for a slot. If it returns true, the caller must call s.release.
 func (x *exchange) begin() bool {
 	if x.engine != nil {
-		x.engine.waits(1)
+		x.engine.addWaiting(1)
 	}
 	err := x.s.acquire(x.r.Context())
 	if x.engine != nil {
-		x.engine.waits(-1)
+		x.engine.addWaiting(-1)
 	}
 	if err != nil {
-		x.rec.End(x.s.giveUp(), 0, "")
+		x.rec.End(x.s.endReason(), 0, "")
 		return false
 	}
 	x.rec.Started()
 	if x.engine != nil {
-		x.engine.works()
+		x.engine.addRunning()
 	}
 	return true
 }
@@ -144,8 +143,8 @@ func connOf(r *http.Request) *timedConn {
 	return r.Context().Value(connKey{}).(*timedConn) // serveHTTP put it there
 }
 
-// answer sends a header with status 200 and then the writes when they are due.
-// length is the body's, -1 if it is chunked.
+// answer sends a header with status 200, and then each chunk at its due time. length is the
+// length of the body, -1 for a chunked one.
 func (x *exchange) answer(contentType string, length int, p *plan.Plan, writes iter.Seq[plan.Chunk]) {
 	x.w.Header().Set("Content-Type", contentType)
 	if length >= 0 {
@@ -153,9 +152,9 @@ func (x *exchange) answer(contentType string, length int, p *plan.Plan, writes i
 	}
 	var out sink
 	if p.Fault == plan.FaultSlowHeader && !x.shared {
-		raw, err := x.slowHeader()
+		raw, err := x.newSlowHeaderSink()
 		if err != nil {
-			x.rec.End(x.s.giveUp(), 0, err.Error())
+			x.rec.End(x.s.endReason(), 0, err.Error())
 			return
 		}
 		out = raw
@@ -181,20 +180,20 @@ func (x *exchange) answer(contentType string, length int, p *plan.Plan, writes i
 			break
 		}
 		if w.Data != nil {
-			if err = x.hand(out, w); err != nil {
+			if err = x.writeChunk(out, w); err != nil {
 				break
 			}
 		}
 		if w.Then != plan.Continue {
-			x.noteLeft()
+			x.collectStamps()
 			x.breakOff(w.Then)
 			return
 		}
 	}
-	x.noteLeft()
+	x.collectStamps()
 	switch {
 	case err != nil:
-		x.rec.End(x.s.giveUp(), http.StatusOK, err.Error())
+		x.rec.End(x.s.endReason(), http.StatusOK, err.Error())
 	case p.Fault == plan.FaultErrorEvent:
 		x.rec.End(ledger.EndError, http.StatusOK, errorEventMessage)
 	default:
@@ -203,12 +202,12 @@ func (x *exchange) answer(contentType string, length int, p *plan.Plan, writes i
 	out.end(err == nil)
 }
 
-// wholeWriteBytes is how much net/http and the framing of a chunk surely hand
-// to the connection in one write: its buffer has 4 KB.
+// wholeWriteBytes is an amount that net/http always hands to the connection in one write,
+// with the framing of a chunk: its buffer has 4 KB.
 const wholeWriteBytes = 3 << 10
 
-// hand writes and enters it into the ledger, before and after.
-func (x *exchange) hand(out sink, c plan.Chunk) error {
+// writeChunk writes a chunk and records it in the ledger, before and after.
+func (x *exchange) writeChunk(out sink, c plan.Chunk) error {
 	if x.stamp && !x.shared && len(c.Data) > wholeWriteBytes {
 		// The connection might see the two halves of a token.
 		plan.FillStamps(c.Data, uint64(time.Now().UnixNano()))
@@ -233,43 +232,43 @@ func (x *exchange) hand(out sink, c plan.Chunk) error {
 		x.engine.sent(x.rec, c.Tokens, began)
 	}
 	if x.s.config.KernelSends && !x.shared {
-		x.leaving = append(x.leaving, leavingWrite{number, x.conn.stamped.Written()})
-		if len(x.leaving) >= maxLeaving {
-			x.noteLeft()
+		x.unstamped = append(x.unstamped, unstampedWrite{number, x.conn.stamped.Written()})
+		if len(x.unstamped) >= maxUnstamped {
+			x.collectStamps()
 		}
 	}
 	return nil
 }
 
-// A leavingWrite is one whose transmit stamp is not in the ledger yet.
-type leavingWrite struct {
-	number int    // in the entry
-	end    uint64 // its offset on the connection
+// An unstampedWrite is a write whose transmit stamp is not in the ledger yet.
+type unstampedWrite struct {
+	number int    // index in the entry
+	end    uint64 // offset of its end on the connection
 }
 
-// maxLeaving is how many writes are collected before the kernel is asked for
-// their stamps. A connection keeps twice as many at least.
-const maxLeaving = 64
+// maxUnstamped is the number of writes after which collectStamps runs. A connection keeps at
+// least twice as many.
+const maxUnstamped = 64
 
-// noteLeft notes when the kernel let writes go.
-func (x *exchange) noteLeft() {
-	if len(x.leaving) == 0 {
+// collectStamps records when the kernel sent the unstamped writes.
+func (x *exchange) collectStamps() {
+	if len(x.unstamped) == 0 {
 		return
 	}
 	x.conn.stamped.DrainTx()
-	for _, w := range x.leaving {
+	for _, w := range x.unstamped {
 		if ns, ok := x.conn.stamped.TxStamp(w.end); ok {
 			x.rec.Left(w.number, ns)
 		}
 	}
-	x.leaving = x.leaving[:0]
+	x.unstamped = x.unstamped[:0]
 }
 
-// breakOff ends an answer in its middle.
+// breakOff ends an answer in the middle.
 func (x *exchange) breakOff(a plan.Action) {
 	if a == plan.Stall {
 		<-x.r.Context().Done()
-		x.rec.End(x.s.giveUp(), http.StatusOK, "")
+		x.rec.End(x.s.endReason(), http.StatusOK, "")
 		return
 	}
 	if x.shared {
@@ -286,8 +285,7 @@ func (x *exchange) breakOff(a plan.Action) {
 	x.rec.End(ledger.EndFault, http.StatusOK, errorText(err))
 }
 
-// abort ends an answer over HTTP/2 in its middle: with RST_STREAM, behind what was
-// written.
+// abort ends an HTTP/2 answer in the middle, with RST_STREAM after what was written.
 func (x *exchange) abort(code int) {
 	x.rec.End(ledger.EndFault, code, "")
 	x.aborted = true
@@ -299,16 +297,16 @@ func (x *exchange) hijack() (net.Conn, error) {
 	return conn, err
 }
 
-// A sink takes the bytes of an answer.
+// A sink receives the bytes of an answer.
 type sink interface {
 	begin(status int) error // sends the header
-	write(b []byte) error   // returns when the kernel has b
+	write(b []byte) error   // returns once the kernel has b
 	end(whole bool)         // after the last write
 }
 
-// A responseSink answers through net/http: each write is one chunk and one
-// write to the kernel. The header of a stream is sent at once, that of a whole
-// answer with the answer, as servers do it.
+// A responseSink answers through net/http. Each write is one HTTP chunk and one write to the
+// kernel. As in servers, the header of a stream is sent at once, and the header of a whole
+// answer with its body.
 type responseSink struct {
 	w     http.ResponseWriter
 	rc    *http.ResponseController
@@ -330,24 +328,24 @@ func (o *responseSink) write(b []byte) error {
 	return o.rc.Flush()
 }
 
-func (o *responseSink) end(bool) {} // net/http does it
+func (o *responseSink) end(bool) {} // net/http ends the answer
 
-// A rawSink answers on a hijacked connection, with a header in pieces.
+// A rawSink answers on a hijacked connection and sends the header in pieces.
 type rawSink struct {
 	conn    net.Conn
-	ctx     context.Context // of the request: done when the server closes
+	ctx     context.Context // ends with the request or the server
 	header  http.Header
 	chunked bool
 	stop    func() bool
 }
 
-// headerPieceBytes and headerPause say how slow FaultSlowHeader is.
+// headerPieceBytes and headerPause define the speed of FaultSlowHeader.
 const (
 	headerPieceBytes = 16
 	headerPause      = 5 * time.Millisecond
 )
 
-func (x *exchange) slowHeader() (*rawSink, error) {
+func (x *exchange) newSlowHeaderSink() (*rawSink, error) {
 	o := &rawSink{ctx: x.r.Context(), header: x.w.Header(), chunked: x.w.Header().Get("Content-Length") == ""}
 	o.header.Set("Connection", "close")
 	if o.chunked {
@@ -399,12 +397,12 @@ func (o *rawSink) end(whole bool) {
 	}
 }
 
-// writeJSON sends a whole JSON answer.
+// writeJSON sends a JSON answer.
 func writeJSON(w http.ResponseWriter, code int, body []byte) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(code)
-	_, _ = w.Write(body) // the client may be gone; there is nobody to tell
+	_, _ = w.Write(body) // fails only if the client is gone
 }
 
 func errorText(err error) string {

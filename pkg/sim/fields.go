@@ -16,9 +16,9 @@ import (
 // maxChoices bounds the number of answers to one request: n times the prompts.
 const maxChoices = 128
 
-// fields is what a request may ask for in its body (OpenAI), or in its sampling
-// parameters and request parameters (Triton). nil means not given.
-type fields struct {
+// requestFields holds the settings in the body of a request (OpenAI), or in its sampling
+// parameters and request parameters (Triton). Nil means not given.
+type requestFields struct {
 	MaxTokens           *number `json:"max_tokens"`
 	MaxCompletionTokens *number `json:"max_completion_tokens"`
 	MinTokens           *number `json:"min_tokens"`
@@ -36,7 +36,7 @@ type fields struct {
 	Echo          bool    `json:"echo"`
 }
 
-// A number is a JSON number, or a string that holds one: real servers convert.
+// A number is a JSON number, or a string that holds one, which real servers accept too.
 type number float64
 
 func (n *number) UnmarshalJSON(b []byte) error {
@@ -57,7 +57,7 @@ func (n *number) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// whole returns the value of an optional whole number, def if it is absent.
+// whole returns an optional integer from lo to hi, or def if it is absent.
 func (n *number) whole(name string, lo, hi, def int) (int, error) {
 	if n == nil {
 		return def, nil
@@ -69,8 +69,8 @@ func (n *number) whole(name string, lo, hi, def int) (int, error) {
 	return int(x), nil
 }
 
-// delay returns an optional number of the given unit as a constant delay, def
-// if it is absent.
+// delay returns an optional number of the given unit as a constant delay, or def if it is
+// absent.
 func (n *number) delay(name string, unit time.Duration, def plan.Delay) (plan.Delay, error) {
 	if n == nil {
 		return def, nil
@@ -82,10 +82,10 @@ func (n *number) delay(name string, unit time.Duration, def plan.Delay) (plan.De
 	return d, nil
 }
 
-// ask resolves what a request wants. prompts has the input tokens of each
-// prompt, texts their texts if they may be echoed; n is the number of answers
-// to each. The error is one that the client made.
-func (s *Server) ask(index uint64, f *fields, prompts []int, texts []string, n int) (plan.Request, error) {
+// planRequest resolves the settings of a request. prompts holds the input tokens of each
+// prompt, texts their texts if they may be echoed, and n the number of answers to each. An
+// error is a mistake of the client.
+func (s *Server) planRequest(index uint64, f *requestFields, prompts []int, texts []string, n int) (plan.Request, error) {
 	c := &s.config
 	a := plan.Request{
 		Index: index, Key: index, Choices: n * len(prompts), IgnoreEOS: f.IgnoreEOS,
@@ -111,7 +111,7 @@ func (s *Server) ask(index uint64, f *fields, prompts []int, texts []string, n i
 		check(fmt.Errorf("min_tokens %d is more than max_tokens %d", a.MinTokens, a.MaxTokens))
 	}
 	if f.Seed != nil {
-		a.Key = plan.Mix(math.Float64bits(float64(*f.Seed))) // apart from the small numbers of indices
+		a.Key = plan.Mix(math.Float64bits(float64(*f.Seed))) // far from the small numbers of indices
 	}
 	a.TTFT, err = f.TTFTMillis.delay("ttft_ms", time.Millisecond, c.TTFT)
 	check(err)
@@ -167,7 +167,7 @@ func (s *Server) ask(index uint64, f *fields, prompts []int, texts []string, n i
 	return a, errors.Join(errs...)
 }
 
-// countWords returns the number of input tokens of a text: its words.
+// countWords returns the number of words of a text, its input tokens.
 func countWords(s string) int {
 	n := 0
 	for range strings.FieldsSeq(s) {

@@ -47,7 +47,7 @@ func FuzzOpenAIRequest(f *testing.F) {
 			if json.Unmarshal(body, &q) != nil {
 				return
 			}
-			a, err := s.askOpenAI(3, &q, chat)
+			a, err := s.openAIPlanRequest(3, &q, chat)
 			if err != nil {
 				continue
 			}

@@ -10,41 +10,39 @@ import (
 	"github.com/pa-tools/pa/internal/sockstamp/h2follow"
 )
 
-// StreamHeader is the gRPC metadata by which a client may name a call, by any
-// text that is unique on its connection. The kernel's times of messages are
-// known of calls with a name, and of those that are alone on their connection
-// when they begin.
+// StreamHeader is the gRPC metadata key by which a client can name a call. The name must be
+// unique on its connection. The kernel's times of messages are known for named calls, and
+// for calls that are alone on their connection when they start.
 const StreamHeader = "pa-slot"
 
-// A followed is an HTTP/2 stream whose messages are followed.
-type followed struct {
-	*h2follow.Follower // nil: not known which stream it is
+// A followedStream is an HTTP/2 stream with the times of its messages.
+type followedStream struct {
+	*h2follow.Follower // nil if the stream is unknown
 	number             uint32
 }
 
-// follow finds the stream that a handler serves; the handler asks before it
-// answers.
-func follow(ctx context.Context) followed {
+// follow finds the HTTP/2 stream of a call. The handler calls it before it answers.
+func follow(ctx context.Context) followedStream {
 	f, ok := grpcstamp.FromContext(ctx)
 	if !ok {
-		return followed{}
+		return followedStream{}
 	}
 	if md, ok := metadata.FromIncomingContext(ctx); ok {
 		if name := md.Get(StreamHeader); len(name) > 0 {
 			if number, ok := f.Stream(name[0]); ok {
-				return followed{f, number}
+				return followedStream{f, number}
 			}
 		}
 	}
 	if number, ok := f.Alone(); ok {
-		return followed{f, number}
+		return followedStream{f, number}
 	}
-	return followed{}
+	return followedStream{}
 }
 
-// received returns when request k of the stream had arrived, as the kernel has
-// it, 0 if that is not known.
-func (f followed) received(k int) uint64 {
+// received returns the kernel's time of the arrival of request k on the stream, 0 if it is
+// unknown.
+func (f followedStream) received(k int) uint64 {
 	if f.Follower == nil {
 		return 0
 	}
@@ -54,9 +52,8 @@ func (f followed) received(k int) uint64 {
 	return 0
 }
 
-// left returns when message k that was sent on the stream left, as the kernel
-// has it, 0 if that is not known.
-func (f followed) left(k int) uint64 {
+// left returns the kernel's time of sending message k on the stream, 0 if it is unknown.
+func (f followedStream) left(k int) uint64 {
 	if f.Follower == nil {
 		return 0
 	}

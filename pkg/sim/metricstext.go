@@ -10,11 +10,11 @@ import (
 // metricsType is the content type of the text format of Prometheus.
 const metricsType = "text/plain; version=0.0.4; charset=utf-8"
 
-// A metricsText is what a metrics endpoint answers, in the text format of
-// Prometheus. The zero value is empty.
+// A metricsText builds the answer of a metrics endpoint, in the text format of Prometheus.
+// The zero value is empty.
 type metricsText struct{ b []byte }
 
-// family begins the samples of a metric.
+// family starts the samples of a metric.
 func (t *metricsText) family(name, kind, help string) {
 	t.b = append(t.b, "# HELP "+name+" "+help+"\n# TYPE "+name+" "+kind+"\n"...)
 }
@@ -26,15 +26,15 @@ func metricLabel(name, value string) string {
 	return name + `="` + metricLabelEscaper.Replace(value) + `"`
 }
 
-// sample adds a value. labels are what metricLabel returns, with commas.
+// sample adds a sample. labels holds results of metricLabel, joined by commas.
 func (t *metricsText) sample(name, labels string, v float64) {
 	t.b = append(t.b, name+"{"+labels+"} "...)
 	t.b = append(strconv.AppendFloat(t.b, v, 'g', -1, 64), '\n')
 }
 
-// serveMetrics answers with what write writes.
+// serveMetrics returns a handler that answers with the output of write.
 func serveMetrics(write func(*metricsText)) http.HandlerFunc {
-	return only(http.MethodGet, func(w http.ResponseWriter, _ *http.Request) {
+	return allowMethod(http.MethodGet, func(w http.ResponseWriter, _ *http.Request) {
 		var t metricsText
 		write(&t)
 		w.Header().Set("Content-Type", metricsType)
@@ -43,11 +43,11 @@ func serveMetrics(write func(*metricsText)) http.HandlerFunc {
 	})
 }
 
-// A durationHistogram counts durations. Its sum is exact: whole nanoseconds, of
-// which an int64 holds 292 years.
+// A durationHistogram counts durations. Its sum is exact, in whole nanoseconds; an int64
+// holds 292 years of them.
 type durationHistogram struct {
-	bounds []time.Duration // upper ends of the buckets, increasing
-	counts []uint64        // by bucket, the last beyond all bounds
+	bounds []time.Duration // upper bounds of the buckets, increasing
+	counts []uint64        // counts of the buckets; the last is above all bounds
 	sum    time.Duration
 	n      uint64
 }

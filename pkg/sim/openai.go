@@ -17,15 +17,15 @@ import (
 // sseType is the content type of streams.
 const sseType = "text/event-stream; charset=utf-8"
 
-// errorEventMessage is the text of an error in mid-stream.
+// errorEventMessage is the text of an error within a stream.
 const errorEventMessage = "the fault error_event was asked for"
 
-// garbage is neither JSON nor UTF-8.
+// garbage is an SSE event that is neither JSON nor UTF-8.
 const garbage = "data: {\"id\":\"sim\",\"choices\":[{\"delta\":{\"content\":\"\xff\xfe\x00\xc3(\n\n"
 
 // An openAIRequest is the body of a chat completion or a completion.
 type openAIRequest struct {
-	fields
+	requestFields
 	Model         string          `json:"model"`
 	Messages      []openAIMessage `json:"messages"`
 	Prompt        json.RawMessage `json:"prompt"`
@@ -41,19 +41,19 @@ type openAIMessage struct {
 	Content json.RawMessage `json:"content"`
 }
 
-// openAIHandler routes the OpenAI API.
+// openAIHandler returns the handler of the OpenAI API.
 func (s *Server) openAIHandler() http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("/v1/chat/completions", s.authorized(only(http.MethodPost, s.modelled(ledger.OpenAIChat, serveOpenAI))))
-	mux.Handle("/v1/completions", s.authorized(only(http.MethodPost, s.modelled(ledger.OpenAICompletions, serveOpenAI))))
-	mux.Handle("/v1/responses", s.authorized(only(http.MethodPost, s.modelled(ledger.OpenAIResponses, serveResponses))))
-	mux.Handle("/v1/embeddings", s.authorized(only(http.MethodPost, s.modelled(ledger.OpenAIEmbeddings, serveVectors))))
+	mux.Handle("/v1/chat/completions", s.authorized(allowMethod(http.MethodPost, s.engineInference(ledger.OpenAIChat, serveOpenAI))))
+	mux.Handle("/v1/completions", s.authorized(allowMethod(http.MethodPost, s.engineInference(ledger.OpenAICompletions, serveOpenAI))))
+	mux.Handle("/v1/responses", s.authorized(allowMethod(http.MethodPost, s.engineInference(ledger.OpenAIResponses, serveResponses))))
+	mux.Handle("/v1/embeddings", s.authorized(allowMethod(http.MethodPost, s.engineInference(ledger.OpenAIEmbeddings, serveVectors))))
 	for _, path := range []string{"/v1/ranking", "/rerank", "/v1/rerank", "/v2/rerank"} {
-		mux.Handle(path, s.authorized(only(http.MethodPost, s.modelled(ledger.OpenAIRanking, serveVectors))))
+		mux.Handle(path, s.authorized(allowMethod(http.MethodPost, s.engineInference(ledger.OpenAIRanking, serveVectors))))
 	}
-	mux.Handle("/v1/models", s.authorized(only(http.MethodGet, s.listModels)))
-	mux.Handle("/health", only(http.MethodGet, func(http.ResponseWriter, *http.Request) {}))
-	mux.Handle("/ledger", only(http.MethodGet, s.serveLedger))
+	mux.Handle("/v1/models", s.authorized(allowMethod(http.MethodGet, s.listModels)))
+	mux.Handle("/health", allowMethod(http.MethodGet, func(http.ResponseWriter, *http.Request) {}))
+	mux.Handle("/ledger", allowMethod(http.MethodGet, s.serveLedger))
 	mux.Handle("/metrics", serveMetrics(func(t *metricsText) { s.engine.write(t, s.config.Models[0]) }))
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
 		writeJSON(w, http.StatusNotFound, []byte(`{"detail":"Not Found"}`))
@@ -61,16 +61,16 @@ func (s *Server) openAIHandler() http.Handler {
 	return mux
 }
 
-// modelled is inference for requests that the engine counts.
-func (s *Server) modelled(p ledger.Protocol, serve func(*exchange)) http.HandlerFunc {
+// engineInference is inference for requests that the metrics of the engine count.
+func (s *Server) engineInference(p ledger.Protocol, serve func(*exchange)) http.HandlerFunc {
 	return s.inference(p, openAIErrorBody, func(x *exchange) {
 		x.engine, x.rec.Counter = s.engine, s.engine
 		serve(x)
 	})
 }
 
-// only refuses other methods.
-func only(method string, h http.HandlerFunc) http.HandlerFunc {
+// allowMethod rejects other methods.
+func allowMethod(method string, h http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != method && (r.Method != http.MethodHead || method != http.MethodGet) {
 			w.Header().Set("Allow", method)
@@ -81,7 +81,7 @@ func only(method string, h http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// authorized refuses requests without the API key.
+// authorized rejects requests without the API key.
 func (s *Server) authorized(h http.HandlerFunc) http.HandlerFunc {
 	if s.config.APIKey == "" {
 		return h
@@ -97,8 +97,8 @@ func (s *Server) authorized(h http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// serveLedger writes the ledger as JSON lines; with ?wait=true once nothing is
-// in flight, with ?since=N without the requests before index N.
+// serveLedger writes the ledger as JSON lines. ?wait=true waits until no request is in
+// flight; ?since=N omits the requests before index N.
 func (s *Server) serveLedger(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Query().Get("wait") == "true" {
 		if err := s.Wait(r.Context()); err != nil {
@@ -140,7 +140,7 @@ func (s *Server) listModels(w http.ResponseWriter, _ *http.Request) {
 	writeJSON(w, http.StatusOK, b)
 }
 
-// serveOpenAI answers a chat completion or a completion.
+// serveOpenAI answers a request for a chat completion or a completion.
 func serveOpenAI(x *exchange) {
 	s := x.s
 	chat := strings.HasPrefix(x.r.URL.Path, "/v1/chat/")
@@ -157,7 +157,7 @@ func serveOpenAI(x *exchange) {
 	if !ok {
 		return
 	}
-	a, err := s.askOpenAI(x.index, &q, chat)
+	a, err := s.openAIPlanRequest(x.index, &q, chat)
 	if err != nil {
 		x.fail(http.StatusBadRequest, err.Error())
 		return
@@ -166,18 +166,15 @@ func serveOpenAI(x *exchange) {
 	x.rec.Update(func(e *ledger.Entry) {
 		e.InputTokens, e.OutputTokens, e.Fault = p.InputTokens, p.OutputTokens(), p.Fault.String()
 	})
-	if x.struckAtOnce(p.Fault) || !x.begin() {
+	if x.strikeEarly(p.Fault) || !x.begin() {
 		return
 	}
 	defer s.release()
-	t := openAIText{
-		chat: chat, id: id, model: q.Model, created: x.rec.Start.Unix(), newline: "\n",
+	t := openAIRenderer{
+		chat: chat, id: id, model: q.Model, created: x.rec.Start.Unix(), newline: newline(p.Fault),
 		usage:      q.StreamOptions.IncludeUsage && !s.config.OmitUsage,
 		continuous: q.StreamOptions.IncludeUsage && q.StreamOptions.ContinuousUsage && !s.config.OmitUsage,
 		wholeUsage: !s.config.OmitUsage,
-	}
-	if p.Fault == plan.FaultCRLF {
-		t.newline = "\r\n"
 	}
 	if q.Stream {
 		x.answer(sseType, -1, p, plan.Script(t.events(p), p.Fault, p.FaultAfter, t.framing()))
@@ -187,11 +184,11 @@ func serveOpenAI(x *exchange) {
 	x.answerWhole(p, body, end)
 }
 
-// answerWhole sends an answer that does not stream.
+// answerWhole sends an answer without streaming.
 func (x *exchange) answerWhole(p *plan.Plan, body []byte, end time.Duration) {
 	if p.Fault == plan.FaultErrorEvent {
 		if err := sleepUntil(x.r.Context(), x.rec.Start.Add(end)); err != nil {
-			x.rec.End(x.s.giveUp(), 0, "")
+			x.rec.End(x.s.endReason(), 0, "")
 			return
 		}
 		x.fail(http.StatusInternalServerError, errorEventMessage)
@@ -204,12 +201,12 @@ func (x *exchange) answerWhole(p *plan.Plan, body []byte, end time.Duration) {
 	one := func(yield func(plan.Event) bool) {
 		yield(plan.Event{At: end, Data: body, Tokens: p.OutputTokens(), Kind: plan.EventBody})
 	}
-	// A body breaks whatever number of tokens it has.
+	// after is 0: a fault strikes a body whatever its number of tokens.
 	x.answer("application/json", length, p, plan.Script(one, p.Fault, 0, plan.Framing{SSE: true, Garbage: []byte(garbage)}))
 }
 
-// askOpenAI resolves a body.
-func (s *Server) askOpenAI(index uint64, q *openAIRequest, chat bool) (plan.Request, error) {
+// openAIPlanRequest resolves the settings of a body.
+func (s *Server) openAIPlanRequest(index uint64, q *openAIRequest, chat bool) (plan.Request, error) {
 	n, err := q.N.whole("n", 1, maxChoices, 1)
 	if err != nil {
 		return plan.Request{}, err
@@ -233,11 +230,11 @@ func (s *Server) askOpenAI(index uint64, q *openAIRequest, chat bool) (plan.Requ
 	} else if counts, texts, err = completionPrompts(q.Prompt); err != nil {
 		return plan.Request{}, err
 	}
-	return s.ask(index, &q.fields, counts, texts, n)
+	return s.planRequest(index, &q.requestFields, counts, texts, n)
 }
 
-// messageWords counts the words of a message's content: a text, a list of
-// parts, or nothing.
+// messageWords counts the words of the content of a message: a text, a list of parts, or
+// nothing.
 func messageWords(content json.RawMessage) (int, error) {
 	if len(content) == 0 || string(content) == "null" {
 		return 0, nil

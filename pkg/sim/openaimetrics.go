@@ -7,25 +7,24 @@ import (
 	"github.com/pa-tools/pa/pkg/sim/ledger"
 )
 
-// vllmFirstToken and vllmRequest are the buckets of vLLM's histograms of time to
-// first token and of whole requests, vllmToken those from token to token.
+// vllmFirstToken, vllmRequest and vllmToken are the buckets of vLLM's histograms for the
+// time to first token, for whole requests, and for inter-token latency.
 var (
-	vllmFirstToken = milliseconds(1, 5, 10, 20, 40, 60, 80, 100, 250, 500, 750, 1000, 2500, 5000, 7500, 10_000, 20_000, 40_000, 80_000, 160_000, 640_000, 2_560_000)
-	vllmRequest    = milliseconds(300, 500, 800, 1000, 1500, 2000, 2500, 5000, 10_000, 15_000, 20_000, 30_000, 40_000, 50_000, 60_000, 120_000, 240_000, 480_000, 960_000, 1_920_000, 7_680_000)
-	vllmToken      = milliseconds(10, 25, 50, 75, 100, 150, 200, 300, 400, 500, 750, 1000, 2500, 5000, 7500, 10_000, 20_000, 40_000, 80_000)
+	vllmFirstToken = millisecondBuckets(1, 5, 10, 20, 40, 60, 80, 100, 250, 500, 750, 1000, 2500, 5000, 7500, 10_000, 20_000, 40_000, 80_000, 160_000, 640_000, 2_560_000)
+	vllmRequest    = millisecondBuckets(300, 500, 800, 1000, 1500, 2000, 2500, 5000, 10_000, 15_000, 20_000, 30_000, 40_000, 50_000, 60_000, 120_000, 240_000, 480_000, 960_000, 1_920_000, 7_680_000)
+	vllmToken      = millisecondBuckets(10, 25, 50, 75, 100, 150, 200, 300, 400, 500, 750, 1000, 2500, 5000, 7500, 10_000, 20_000, 40_000, 80_000)
 )
 
-func milliseconds(all ...int) (d []time.Duration) {
+func millisecondBuckets(all ...int) (d []time.Duration) {
 	for _, ms := range all {
 		d = append(d, time.Duration(ms)*time.Millisecond)
 	}
 	return d
 }
 
-// An engineStats counts the requests to the OpenAI API as vLLM's engine does, with
-// the times of the ledger: a request arrives at ReceivedNS, is scheduled at
-// StartedNS, has a token when the write that holds it began, and is over at
-// EndedNS. An answer that does not stream has all its tokens at one time.
+// engineStats counts the requests to the OpenAI API as vLLM's engine does, with the times of
+// the ledger. A request arrives at ReceivedNS, is scheduled at StartedNS and ends at EndedNS.
+// A token counts when its write began. An answer without streaming has all tokens at once.
 type engineStats struct {
 	sync.Mutex
 	running, waiting int
@@ -37,7 +36,7 @@ type engineStats struct {
 	request, queue, inference, prefill, decode durationHistogram
 }
 
-// finishReasons are the values of the label finished_reason.
+// finishReasons lists the values of the label finished_reason.
 var finishReasons = []string{"stop", "length"}
 
 func newEngineStats() *engineStats {
@@ -48,20 +47,21 @@ func newEngineStats() *engineStats {
 	return e
 }
 
-// waits and works say that a request waits for a slot, and that it has one.
-func (s *engineStats) waits(n int) {
+// addWaiting adds n to the number of waiting requests.
+func (s *engineStats) addWaiting(n int) {
 	s.Lock()
 	defer s.Unlock()
 	s.waiting += n
 }
 
-func (s *engineStats) works() {
+// addRunning counts a request that has got a slot.
+func (s *engineStats) addRunning() {
 	s.Lock()
 	defer s.Unlock()
 	s.running++
 }
 
-// sent counts tokens that r has sent with a write that began at ns.
+// sent counts the tokens of a write of r that began at ns.
 func (s *engineStats) sent(r *ledger.Record, tokens int, ns uint64) {
 	if tokens == 0 {
 		return
@@ -99,12 +99,12 @@ func (s *engineStats) Ended(r *ledger.Record) {
 	s.inference.observe(between(e.StartedNS, r.LastTokenNS))
 }
 
-// between returns the time from one instant to another; 0 where the clock was set
-// back meanwhile, as counters only grow.
+// between returns the time from one instant to another. It returns 0 if the clock was set
+// back, because counters never decrease.
 func between(fromNS, toNS uint64) time.Duration { return time.Duration(toNS - min(fromNS, toNS)) }
 
-// write writes the metrics under vLLM's names. As there, they are all under the
-// first of the model's names.
+// write writes the metrics under vLLM's names. As in vLLM, the label is the first of the
+// model names.
 func (s *engineStats) write(t *metricsText, model string) {
 	s.Lock()
 	defer s.Unlock()

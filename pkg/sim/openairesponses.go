@@ -15,9 +15,9 @@ import (
 	"github.com/pa-tools/pa/pkg/sim/plan"
 )
 
-// A responsesRequest is a body of v1/responses.
+// A responsesRequest is the body of a request to v1/responses.
 type responsesRequest struct {
-	fields
+	requestFields
 	Model           string          `json:"model"`
 	Instructions    string          `json:"instructions"`
 	Input           json.RawMessage `json:"input"` // a text, or messages
@@ -42,7 +42,7 @@ func (x *exchange) resolveModel(model *string, prefix string) (id string, ok boo
 	return id, true
 }
 
-// words counts the input.
+// words counts the words of the input.
 func (q *responsesRequest) words() (int, error) {
 	var text string
 	var messages []openAIMessage
@@ -82,7 +82,7 @@ func serveResponses(x *exchange) {
 	words, err := q.words()
 	var a plan.Request
 	if err == nil {
-		a, err = s.ask(x.index, &q.fields, []int{words}, []string{""}, 1)
+		a, err = s.planRequest(x.index, &q.requestFields, []int{words}, []string{""}, 1)
 	}
 	if err != nil {
 		x.fail(http.StatusBadRequest, err.Error())
@@ -92,14 +92,11 @@ func serveResponses(x *exchange) {
 	x.rec.Update(func(e *ledger.Entry) {
 		e.InputTokens, e.OutputTokens, e.Fault = p.InputTokens, p.OutputTokens(), p.Fault.String()
 	})
-	if x.struckAtOnce(p.Fault) || !x.begin() {
+	if x.strikeEarly(p.Fault) || !x.begin() {
 		return
 	}
 	defer s.release()
-	t := responsesText{id: id, model: q.Model, created: x.rec.Start.Unix(), newline: "\n", usage: !s.config.OmitUsage}
-	if p.Fault == plan.FaultCRLF {
-		t.newline = "\r\n"
-	}
+	t := responsesRenderer{id: id, model: q.Model, created: x.rec.Start.Unix(), newline: newline(p.Fault), usage: !s.config.OmitUsage}
 	if q.Stream {
 		w := plan.Framing{SSE: true, Newline: t.newline, Garbage: []byte(garbage), Failure: func() []byte {
 			return t.event("error", appendString([]byte(`{"type":"error","code":"server_error","message":`), errorEventMessage))
@@ -111,30 +108,30 @@ func serveResponses(x *exchange) {
 	x.answerWhole(p, append(t.response(p, t.status(p), texts[0], true), '}'), end)
 }
 
-// A responsesText renders answers of v1/responses: the events response.created, a
+// A responsesRenderer renders answers of v1/responses: the event response.created, a
 // response.output_text.delta per step, and response.completed with the counts.
-type responsesText struct {
+type responsesRenderer struct {
 	id, model string
 	created   int64 // Unix seconds
 	newline   string
 	usage     bool
 }
 
-func (t *responsesText) status(p *plan.Plan) string {
+func (t *responsesRenderer) status(p *plan.Plan) string {
 	if p.FinishReason(0) == "length" {
 		return "incomplete"
 	}
 	return "completed"
 }
 
-// event frames an event; data lacks its last brace.
-func (t *responsesText) event(name string, data []byte) []byte {
+// event returns an SSE event. data lacks its last brace.
+func (t *responsesRenderer) event(name string, data []byte) []byte {
 	b := append([]byte("event: "+name+t.newline+"data: "), data...)
 	return append(b, "}"+t.newline+t.newline...)
 }
 
-// response renders the state of an answer, without the last brace.
-func (t *responsesText) response(p *plan.Plan, status, text string, ended bool) []byte {
+// response returns the state of an answer, without the last brace.
+func (t *responsesRenderer) response(p *plan.Plan, status, text string, ended bool) []byte {
 	b := appendString([]byte(`{"id":`), t.id)
 	b = append(b, `,"object":"response","created_at":`...)
 	b = strconv.AppendInt(b, t.created, 10)
@@ -154,7 +151,7 @@ func (t *responsesText) response(p *plan.Plan, status, text string, ended bool) 
 }
 
 // events returns the stream.
-func (t *responsesText) events(p *plan.Plan) iter.Seq[plan.Event] {
+func (t *responsesRenderer) events(p *plan.Plan) iter.Seq[plan.Event] {
 	return func(yield func(plan.Event) bool) {
 		var text strings.Builder
 		begun := false

@@ -12,11 +12,10 @@ import (
 	"github.com/pa-tools/pa/pkg/sim/plan"
 )
 
-// An openAIText renders answers of the OpenAI API, with the keys and the order
-// of events of vLLM: a role event per choice with the first token, then one
-// event per step of a choice, the finish_reason with its last token, usage in
-// an event of its own, [DONE].
-type openAIText struct {
+// An openAIRenderer renders answers of the OpenAI API, with the keys and the order of events of
+// vLLM: a role event per choice, one event per step with finish_reason in the last one,
+// an event with usage, and [DONE].
+type openAIRenderer struct {
 	chat       bool
 	id, model  string
 	created    int64 // Unix seconds
@@ -26,8 +25,8 @@ type openAIText struct {
 	wholeUsage bool // token counts in an answer that does not stream
 }
 
-// framing says how faults look in these streams.
-func (t *openAIText) framing() plan.Framing {
+// framing describes these streams to faults.
+func (t *openAIRenderer) framing() plan.Framing {
 	return plan.Framing{
 		SSE: true, Newline: t.newline, Garbage: []byte(garbage),
 		Failure: func() []byte {
@@ -36,8 +35,8 @@ func (t *openAIText) framing() plan.Framing {
 	}
 }
 
-// events returns the stream. The data of an event is good until the next.
-func (t *openAIText) events(p *plan.Plan) iter.Seq[plan.Event] {
+// events returns the stream. The data of an event is valid until the next one.
+func (t *openAIRenderer) events(p *plan.Plan) iter.Seq[plan.Event] {
 	return func(yield func(plan.Event) bool) {
 		head := t.eventHead()
 		buf := make([]byte, 0, len(head)+eventRoom)
@@ -90,8 +89,8 @@ func (t *openAIText) events(p *plan.Plan) iter.Seq[plan.Event] {
 	}
 }
 
-// finish yields what follows the last token.
-func (t *openAIText) finish(p *plan.Plan, at time.Duration, head []byte, yield func(plan.Event) bool) {
+// finish yields the events after the last token.
+func (t *openAIRenderer) finish(p *plan.Plan, at time.Duration, head []byte, yield func(plan.Event) bool) {
 	if t.usage {
 		b := append(slices.Clone(head), `],"usage":`...)
 		b = append(appendUsage(b, p.InputTokens, p.OutputTokens()), '}')
@@ -102,8 +101,8 @@ func (t *openAIText) finish(p *plan.Plan, at time.Duration, head []byte, yield f
 	yield(plan.Event{At: at, Data: t.sse([]byte("[DONE]")), Kind: plan.EventDone})
 }
 
-// body returns an answer that does not stream, and when it is due.
-func (t *openAIText) body(p *plan.Plan) ([]byte, time.Duration) {
+// body returns a whole answer and its due time.
+func (t *openAIRenderer) body(p *plan.Plan) ([]byte, time.Duration) {
 	texts, end := p.Whole()
 	b := t.head("")
 	for c, text := range texts {
@@ -131,8 +130,8 @@ func (t *openAIText) body(p *plan.Plan) ([]byte, time.Duration) {
 	return append(b, '}'), end
 }
 
-// head returns the beginning of every object, up to the bracket of choices.
-func (t *openAIText) head(suffix string) []byte {
+// head returns the start of every object, up to the bracket of choices.
+func (t *openAIRenderer) head(suffix string) []byte {
 	object := "text_completion"
 	if t.chat {
 		object = "chat.completion" + suffix
@@ -145,15 +144,15 @@ func (t *openAIText) head(suffix string) []byte {
 	return append(b, `,"choices":[`...)
 }
 
-// eventRoom is what an event with one token has behind its head, about.
+// eventRoom is the approximate size of an event with one token after its head.
 const eventRoom = 256
 
-// eventHead returns the beginning of every event.
-func (t *openAIText) eventHead() []byte { return append([]byte("data: "), t.head(".chunk")...) }
+// eventHead returns the start of every event.
+func (t *openAIRenderer) eventHead() []byte { return append([]byte("data: "), t.head(".chunk")...) }
 
-// close ends an event after its choices; output is the number of
-// tokens of the event's choice so far.
-func (t *openAIText) close(b []byte, p *plan.Plan, output int) []byte {
+// close ends an event after its choices. output is the number of tokens of its choice so
+// far.
+func (t *openAIRenderer) close(b []byte, p *plan.Plan, output int) []byte {
 	if t.continuous {
 		b = append(b, `,"usage":`...)
 		b = appendUsage(b, p.InputTokens, output)
@@ -161,15 +160,23 @@ func (t *openAIText) close(b []byte, p *plan.Plan, output int) []byte {
 	return t.endEvent(append(b, '}'))
 }
 
-// endEvent appends what ends an event.
-func (t *openAIText) endEvent(b []byte) []byte {
+// endEvent appends the end of an event.
+func (t *openAIRenderer) endEvent(b []byte) []byte {
 	return append(append(b, t.newline...), t.newline...)
 }
 
-// sse frames an event.
-func (t *openAIText) sse(data []byte) []byte { return frame(data, t.newline) }
+// sse returns data as an SSE event.
+func (t *openAIRenderer) sse(data []byte) []byte { return frame(data, t.newline) }
 
-// frame makes an SSE event of data, which holds no line end.
+// newline returns the line end of SSE for an answer with this fault.
+func newline(f plan.Fault) string {
+	if f == plan.FaultCRLF {
+		return "\r\n"
+	}
+	return "\n"
+}
+
+// frame returns data, which holds no line end, as an SSE event.
 func frame(data []byte, newline string) []byte {
 	b := make([]byte, 0, len("data: ")+len(data)+2*len(newline))
 	b = append(b, "data: "...)
@@ -188,14 +195,14 @@ func appendUsage(b []byte, input, output int) []byte {
 	return append(b, '}')
 }
 
-// appendString appends s as a JSON string, with no escapes but the necessary
-// ones, as the servers that are mimicked do.
+// appendString appends s as a JSON string with the necessary escapes only, as real servers
+// do.
 func appendString(b []byte, s string) []byte {
-	b, _ = jsontext.AppendQuote(b, s) // an error says that s is not UTF-8; b has replacement characters
+	b, _ = jsontext.AppendQuote(b, s) // an error means invalid UTF-8, which is replaced
 	return b
 }
 
-// openAIErrorBody renders an error.
+// openAIErrorBody returns the body of an error of the OpenAI API.
 func openAIErrorBody(code int, message string) []byte {
 	b := []byte(`{"error":{"message":`)
 	b = appendString(b, message)

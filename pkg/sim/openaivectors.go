@@ -13,16 +13,15 @@ import (
 	"github.com/pa-tools/pa/pkg/sim/plan"
 )
 
-// What the simulated server computes of texts without generating any: embeddings and
-// rankings. The answer is due TTFT + prefill after the start; its numbers are
-// functions of the texts.
+// This file serves embeddings and rankings. The answer is due TTFT + prefill after the
+// start, and its numbers are functions of the texts.
 
 // embeddingSize is the length of every embedding.
 const embeddingSize = 8
 
-// A vectorRequest is a body of v1/embeddings, v1/ranking or rerank.
+// A vectorRequest is the body of a request for embeddings or a ranking.
 type vectorRequest struct {
-	fields
+	requestFields
 	Model     string          `json:"model"`
 	Input     json.RawMessage `json:"input"`     // of embeddings
 	Query     json.RawMessage `json:"query"`     // a text, or {"text": …}
@@ -61,7 +60,7 @@ func serveVectors(x *exchange) {
 	if !ok {
 		return
 	}
-	texts, render, err := q.understand(strings.Trim(x.r.URL.Path, "/"))
+	texts, render, err := q.parse(strings.Trim(x.r.URL.Path, "/"))
 	if err != nil {
 		x.fail(http.StatusBadRequest, err.Error())
 		return
@@ -70,22 +69,22 @@ func serveVectors(x *exchange) {
 	for _, t := range texts {
 		count += countWords(t)
 	}
-	a, err := s.ask(x.index, &q.fields, []int{count}, []string{""}, 1)
+	a, err := s.planRequest(x.index, &q.requestFields, []int{count}, []string{""}, 1)
 	if err != nil {
 		x.fail(http.StatusBadRequest, err.Error())
 		return
 	}
 	p := plan.NewTextless(s.config.Seed, a)
 	x.rec.Update(func(e *ledger.Entry) { e.InputTokens, e.Fault = p.InputTokens, p.Fault.String() })
-	if x.struckAtOnce(p.Fault) || !x.begin() {
+	if x.strikeEarly(p.Fault) || !x.begin() {
 		return
 	}
 	defer s.release()
 	x.answerWhole(p, render(q.Model, p.InputTokens), p.FirstTokenAt())
 }
 
-// understand returns the texts of a request, and what renders the answer.
-func (q *vectorRequest) understand(path string) (texts []string, render func(model string, tokens int) []byte, err error) {
+// parse returns the texts of a request, and a function that renders the answer.
+func (q *vectorRequest) parse(path string) (texts []string, render func(model string, tokens int) []byte, err error) {
 	if strings.HasSuffix(path, "embeddings") {
 		_, texts, err = completionPrompts(q.Input)
 		if err != nil {
@@ -115,8 +114,8 @@ func (q *vectorRequest) understand(path string) (texts []string, render func(mod
 	return texts, func(model string, tokens int) []byte { return ranking(model, member, bare, texts[1:], tokens) }, nil
 }
 
-// scoreOf returns a number from 0 to 1 for a text and a place.
-func scoreOf(text string, place int) float64 {
+// scoreText returns a number from 0 to 1 that depends on the text and a position.
+func scoreText(text string, place int) float64 {
 	h := plan.Mix(uint64(place))
 	for _, c := range []byte(text) {
 		h = plan.Mix(h ^ uint64(c))
@@ -124,7 +123,7 @@ func scoreOf(text string, place int) float64 {
 	return math.Round(float64(h>>40)/float64(1<<24)*1e6) / 1e6
 }
 
-// embeddings renders the answer of v1/embeddings.
+// embeddings returns the answer of v1/embeddings.
 func embeddings(model string, texts []string, tokens int) []byte {
 	b := appendString([]byte(`{"object":"list","model":`), model)
 	b = append(b, `,"data":[`...)
@@ -139,7 +138,7 @@ func embeddings(model string, texts []string, tokens int) []byte {
 			if k > 0 {
 				b = append(b, ',')
 			}
-			b = strconv.AppendFloat(b, scoreOf(text, k), 'g', -1, 64)
+			b = strconv.AppendFloat(b, scoreText(text, k), 'g', -1, 64)
 		}
 		b = append(b, "]}"...)
 	}
@@ -147,7 +146,7 @@ func embeddings(model string, texts []string, tokens int) []byte {
 	return append(appendUsage(b, tokens, 0), '}')
 }
 
-// ranking renders the answer of v1/ranking and rerank; bare is TEI's, a list.
+// ranking returns the answer of v1/ranking and rerank. bare selects TEI's format, a list.
 func ranking(model, member string, bare bool, texts []string, tokens int) []byte {
 	list, score := "results", "relevance_score"
 	switch {
@@ -169,7 +168,7 @@ func ranking(model, member string, bare bool, texts []string, tokens int) []byte
 		b = append(b, `{"index":`...)
 		b = strconv.AppendInt(b, int64(i), 10)
 		b = append(b, `,"`+score+`":`...)
-		b = append(strconv.AppendFloat(b, scoreOf(text, i), 'g', -1, 64), '}')
+		b = append(strconv.AppendFloat(b, scoreText(text, i), 'g', -1, 64), '}')
 	}
 	b = append(b, ']')
 	if bare {

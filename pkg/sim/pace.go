@@ -7,12 +7,11 @@ import (
 	"github.com/pa-tools/pa/pkg/sim/ledger"
 )
 
-// A pacer waits for one instant after the other with one timer. The zero value
-// is ready; it is for one goroutine.
+// A pacer waits for successive instants with one timer. Its zero value is ready to use. It
+// is not safe for concurrent use.
 type pacer struct{ timer *time.Timer }
 
-// until waits for the instant t or for ctx. It never spins; the runtime's
-// timers wake it 0.05 to 1 ms late.
+// until waits for the instant t or for ctx. The runtime's timers wake it 0.05 to 1 ms late.
 func (p *pacer) until(ctx context.Context, t time.Time) error {
 	d := time.Until(t)
 	if d <= 0 {
@@ -31,7 +30,7 @@ func (p *pacer) until(ctx context.Context, t time.Time) error {
 	}
 }
 
-// stop ends the timer.
+// stop stops the timer.
 func (p *pacer) stop() {
 	if p.timer != nil {
 		p.timer.Stop()
@@ -45,14 +44,14 @@ func sleepUntil(ctx context.Context, t time.Time) error {
 	return p.until(ctx, t)
 }
 
-// acquire waits for a slot, first come first served. The caller calls release
-// when it is nil.
+// acquire waits for a slot, first come first served. If it returns nil, the caller must call
+// release.
 func (s *Server) acquire(ctx context.Context) error {
 	if s.slots == nil {
 		return ctx.Err()
 	}
 	select {
-	case s.slots <- struct{}{}: // goroutines blocked in a send queue in order
+	case s.slots <- struct{}{}: // blocked senders queue in order
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
@@ -65,8 +64,8 @@ func (s *Server) release() {
 	}
 }
 
-// giveUp says how a request ended whose context is done.
-func (s *Server) giveUp() ledger.End {
+// endReason returns how a request ended whose context is done.
+func (s *Server) endReason() ledger.End {
 	if s.ctx.Err() != nil {
 		return ledger.EndServerClosed
 	}

@@ -9,10 +9,9 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// appendProto appends a message as Triton's HTTP API renders it: with the names
-// of the .proto file, members in their order, those that are not set included,
-// and 64-bit integers as numbers. (The canonical JSON of protobuf has them as
-// strings, which clients of Triton do not expect.)
+// appendProto appends a message as Triton's HTTP API renders it: with the names and the order
+// of the .proto file, including unset members, and with 64-bit integers as numbers. The
+// canonical JSON of protobuf has them as strings, which clients of Triton do not expect.
 func appendProto(b []byte, m protoreflect.Message) []byte {
 	b = append(b, '{')
 	fields := m.Descriptor().Fields()
@@ -51,8 +50,7 @@ func appendProtoField(b []byte, f protoreflect.FieldDescriptor, v protoreflect.V
 	return appendProtoValue(b, f, v)
 }
 
-// appendProtoMap appends a map with its keys in order, so that equal messages
-// give equal bytes.
+// appendProtoMap appends a map with sorted keys, so that equal messages give equal bytes.
 func appendProtoMap(b []byte, f protoreflect.FieldDescriptor, m protoreflect.Map) []byte {
 	values := map[string]protoreflect.Value{}
 	var keys []string

@@ -9,13 +9,13 @@ import (
 	"github.com/pa-tools/pa/pkg/wire/kserve"
 )
 
-// A sequenceStep is the place of a request in a sequence, as its parameters say.
+// A sequenceStep is the position of a request in a sequence, from its parameters.
 type sequenceStep struct {
 	id         uint64
 	start, end bool
 }
 
-// stepOf reads the parameters.
+// stepOf reads a sequenceStep from parameters.
 func stepOf(params []kserve.Param) (s sequenceStep) {
 	for _, p := range params {
 		switch p.Name {
@@ -37,14 +37,14 @@ func stepOf(params []kserve.Param) (s sequenceStep) {
 	return s
 }
 
-// sequences are the live sequences of a model, with the sums that it keeps.
+// sequences holds the live sequences of a model and their sums.
 type sequences struct {
 	mu   sync.Mutex
 	sums map[uint64]int32
 }
 
-// add takes the next step of a sequence, which must be in order, and returns the
-// sum.
+// add applies the next step of a sequence and returns the sum. A step out of order is an
+// error.
 func (q *sequences) add(model string, s sequenceStep, value int32) (int32, *tritonError) {
 	bad := func(format string, args ...any) (int32, *tritonError) {
 		return 0, tritonErrorf(codes.InvalidArgument, "model '"+model+"': "+format, args...)
@@ -72,8 +72,7 @@ func (q *sequences) add(model string, s sequenceStep, value int32) (int32, *trit
 	return sum, nil
 }
 
-// planSequence computes the answer of a Sequence model. Requests count in the
-// order of their arrival.
+// planSequence computes the answer of a Sequence model. The order of arrival counts.
 func (s *Server) planSequence(j *job, inputs []kserve.Tensor, batch int64) error {
 	sum, terr := s.sequences[j.model.Name].add(j.model.Name, j.step, int32(binary.LittleEndian.Uint32(inputs[0].Data)))
 	if terr != nil {

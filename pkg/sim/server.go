@@ -22,25 +22,25 @@ import (
 type Server struct {
 	config Config
 	ledger ledger.Ledger
-	slots  chan struct{} // holds a value per request being worked on; nil: no limit
-	next   atomic.Uint64 // the next request's index
+	slots  chan struct{} // one value per request in progress; nil for no limit
+	next   atomic.Uint64 // index of the next request
 	stats  map[string]*modelStats
 	engine *engineStats
 	traces traces
 	shared sharedRegions
-	// sequences has those of each model.
+	// sequences holds the live sequences of each model.
 	sequences map[string]*sequences
 
-	openAI, tritonHTTP, tritonGRPC string // addresses, "" when off
+	openAI, tritonHTTP, tritonGRPC string // addresses; "" if disabled
 
-	ctx    context.Context    // done when the server closes; its handlers' parent
-	cancel context.CancelFunc // cause of ctx
-	https  []*http.Server
-	grpc   *grpc.Server
-	conns  connTable
-	unhold func()         // lets the kernel stop to stamp
-	serves sync.WaitGroup // accept loops and connections
-	busy   busy           // requests in flight
+	ctx        context.Context    // done when the server closes; its handlers' parent
+	cancel     context.CancelFunc // cancels ctx
+	https      []*http.Server
+	grpc       *grpc.Server
+	conns      connTable
+	stopStamps func()         // ends the kernel's stamping of sockets
+	serves     sync.WaitGroup // accept loops and connections
+	inFlight   inFlight       // requests in flight
 
 	closing   sync.Once
 	closeErr  error
@@ -70,7 +70,7 @@ func Start(ctx context.Context, config Config) (*Server, error) {
 		s.sequences[m.Name] = &sequences{}
 	}
 	s.ctx, s.cancel = context.WithCancel(context.WithoutCancel(ctx))
-	s.unhold = sockstamp.Hold()
+	s.stopStamps = sockstamp.Hold()
 	if err := s.listen(); err != nil {
 		s.shut()
 		return nil, fmt.Errorf("sim: %w", err)
@@ -113,8 +113,8 @@ func (s *Server) listen() error {
 	return nil
 }
 
-// serveHTTP serves l until the server closes. With http2 a client without TLS may
-// speak that as well, if it knows (RFC 9113, section 3.3).
+// serveHTTP serves l until the server closes. With http2 and without TLS, it also accepts
+// HTTP/2 with prior knowledge (RFC 9113, section 3.3).
 func (s *Server) serveHTTP(l net.Listener, h http.Handler, http2 bool) {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
@@ -123,10 +123,10 @@ func (s *Server) serveHTTP(l net.Listener, h http.Handler, http2 bool) {
 		Handler: h, Protocols: protocols,
 		BaseContext: func(net.Listener) context.Context { return s.ctx },
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) },
-		ErrorLog:    log.New(io.Discard, "", 0), // connections broken on purpose are no news
+		ErrorLog:    log.New(io.Discard, "", 0), // faults break connections on purpose
 		ConnState: func(_ net.Conn, state http.ConnState) {
-			// Accepting goes on in a goroutine of serves, so Add cannot meet a
-			// Wait with the counter at 0.
+			// serves includes the accepting goroutine, so Add never runs while Wait
+			// sees the counter at 0.
 			switch state {
 			case http.StateNew:
 				s.serves.Add(1)
@@ -136,23 +136,23 @@ func (s *Server) serveHTTP(l net.Listener, h http.Handler, http2 bool) {
 		},
 	}
 	s.https = append(s.https, srv)
-	timed := &httpListener{Listener: l, options: sockstamp.Options{NoTransmit: !s.config.KernelSends, KeepTransmit: 2 * maxLeaving}}
+	timed := &httpListener{Listener: l, options: sockstamp.Options{NoTransmit: !s.config.KernelSends, KeepTransmit: 2 * maxUnstamped}}
 	if s.config.TLS != nil {
 		timed.tls = s.config.TLS.Clone()
 		timed.tls.NextProtos = []string{"http/1.1"}
 	}
-	s.serves.Go(func() { _ = srv.Serve(timed) }) // always an error: the server was closed
+	s.serves.Go(func() { _ = srv.Serve(timed) }) // always returns an error after Close
 }
 
-// OpenAIURL returns the base of the OpenAI API ("http://127.0.0.1:40001",
-// without /v1), "" when it is off.
+// OpenAIURL returns the base URL of the OpenAI API without /v1
+// ("http://127.0.0.1:40001"); "" if it is disabled.
 func (s *Server) OpenAIURL() string { return s.url(s.openAI) }
 
-// TritonHTTPURL returns the base of Triton's HTTP API (without /v2), "" when it
-// is off.
+// TritonHTTPURL returns the base URL of Triton's HTTP API without /v2; "" if it is
+// disabled.
 func (s *Server) TritonHTTPURL() string { return s.url(s.tritonHTTP) }
 
-// TritonGRPCAddr returns the host:port of Triton's gRPC API, "" when it is off.
+// TritonGRPCAddr returns the host:port of Triton's gRPC API; "" if it is disabled.
 func (s *Server) TritonGRPCAddr() string { return s.tritonGRPC }
 
 func (s *Server) url(addr string) string {
@@ -165,31 +165,30 @@ func (s *Server) url(addr string) string {
 	return "http://" + addr
 }
 
-// Ledger returns copies of the entries kept, by index; requests in flight are
-// among them, with End EndRunning. It works after Close too. A client may know
-// of its last byte before the server has noted that the request ended: see Wait.
+// Ledger returns copies of the entries, ordered by index. It includes requests in flight,
+// with End EndRunning, and works after Close too. A client may have its last byte before the
+// ledger records the end of the request; see Wait.
 func (s *Server) Ledger() []ledger.Entry { return s.ledger.Entries() }
 
-// LedgerDropped returns how many requests are not in the ledger because of its
-// limits.
+// LedgerDropped returns the number of requests that the limits kept out of the ledger.
 func (s *Server) LedgerDropped() uint64 { return s.ledger.Dropped() }
 
-// WriteLedger writes the entries kept as JSON lines, see [Entry].
+// WriteLedger writes the entries as JSON lines; see [ledger.Entry].
 func (s *Server) WriteLedger(w io.Writer) error { return s.ledger.WriteSince(w, 0) }
 
-// Wait returns nil when no request is in flight, or ctx's error.
+// Wait waits until no request is in flight. It returns the error of ctx if that ends first.
 func (s *Server) Wait(ctx context.Context) error {
 	select {
-	case <-s.busy.idle():
+	case <-s.inFlight.idle():
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
 
-// Shutdown lets the requests in flight end, meanwhile takes no new connections
-// over HTTP, then closes. When ctx is done first, it cuts off what is left and returns
-// ctx's error.
+// Shutdown waits for the requests in flight, without accepting HTTP connections, and then
+// closes the server. If ctx ends first, it cuts off the remaining requests and returns the
+// error of ctx.
 func (s *Server) Shutdown(ctx context.Context) error {
 	var wg sync.WaitGroup
 	for _, h := range s.https {
@@ -200,10 +199,9 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	return errors.Join(err, s.Close())
 }
 
-// Close stops listening, cuts off the requests in flight (End
-// EndServerClosed), waits until everything the server started has ended, and
-// writes the ledger to Config.LedgerWriter. Its error is that of writing.
-// Further calls wait for the first and return the same.
+// Close stops listening, cuts off the requests in flight with End EndServerClosed, and waits
+// for all goroutines of the server. It then writes the ledger to Config.LedgerWriter and
+// returns the error of writing. Further calls wait for the first one and return its error.
 func (s *Server) Close() error {
 	s.closing.Do(func() {
 		s.shut()
@@ -220,48 +218,48 @@ func (s *Server) Close() error {
 func (s *Server) shut() {
 	s.cancel()
 	for _, h := range s.https {
-		_ = h.Close() // closes listener and connections; nothing to do about an error
+		_ = h.Close() // closes listener and connections; an error has no consequence
 	}
 	if s.grpc != nil {
 		s.grpc.Stop()
 	}
 	s.serves.Wait()
-	<-s.busy.idle()
-	_ = s.shared.remove("") // nothing was written that could be lost
-	s.unhold()
+	<-s.inFlight.idle()
+	_ = s.shared.remove("") // an error loses no data
+	s.stopStamps()
 }
 
-// A busy counts requests in flight.
-type busy struct {
+// inFlight counts the requests in flight.
+type inFlight struct {
 	mu   sync.Mutex
 	n    int
 	zero chan struct{} // closed while n is 0; nil before the first
 }
 
-func (b *busy) add() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.n == 0 {
-		b.zero = make(chan struct{})
+func (f *inFlight) add() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.n == 0 {
+		f.zero = make(chan struct{})
 	}
-	b.n++
+	f.n++
 }
 
-func (b *busy) done() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.n--; b.n == 0 {
-		close(b.zero)
+func (f *inFlight) done() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.n--; f.n == 0 {
+		close(f.zero)
 	}
 }
 
-// idle returns a channel that is closed as soon as nothing is in flight.
-func (b *busy) idle() <-chan struct{} {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.zero == nil {
-		b.zero = make(chan struct{})
-		close(b.zero)
+// idle returns a channel that is closed while no request is in flight.
+func (f *inFlight) idle() <-chan struct{} {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.zero == nil {
+		f.zero = make(chan struct{})
+		close(f.zero)
 	}
-	return b.zero
+	return f.zero
 }

@@ -5,13 +5,12 @@ import (
 	"strings"
 )
 
-// An Interface is a model's kind and the names of its tensors.
+// An Interface defines the behavior of a model and its tensors.
 type Interface int
 
-// The interfaces. All models have version 1. The language models are decoupled:
-// with stream true they send one response per event. Inputs in brackets are
-// optional, shapes [1] unless stated; further optional inputs of the real
-// backends are taken and ignored.
+// The interfaces. All models have version 1. Language models are decoupled: with stream true
+// they send one response per event. Inputs in brackets are optional. Shapes are [1] unless
+// stated. Further optional inputs of the real backends are accepted and ignored.
 const (
 	// VLLM is that of Triton's vLLM backend: text_input BYTES, [stream BOOL],
 	// [sampling_parameters BYTES, JSON] → text_output BYTES, the new text.
@@ -41,7 +40,7 @@ const (
 	Sequence
 )
 
-// interfaces are the names, and in a few words what a model takes and gives.
+// interfaces holds the name of each interface and a summary of its tensors.
 var interfaces = map[Interface]struct{ name, takes string }{
 	VLLM:        {"vllm", "text_input → text_output, streamed, as vLLM's backend"},
 	VLLM2309:    {"vllm_2309", "PROMPT → TEXT, streamed, as vLLM's backend of 23.09"},
@@ -59,7 +58,7 @@ func (i Interface) String() string {
 	return fmt.Sprintf("Interface(%d)", int(i))
 }
 
-// Takes returns in a few words what a model of the interface takes and gives.
+// Takes returns a summary of the inputs and outputs of the interface.
 func (i Interface) Takes() string { return interfaces[i].takes }
 
 // A TritonModel is a model of the Triton APIs.

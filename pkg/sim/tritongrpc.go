@@ -26,11 +26,11 @@ import (
 	"github.com/pa-tools/pa/pkg/wire/kserve"
 )
 
-// garbageMessage is no protobuf message: a field of wire type 7.
+// garbageMessage is not a valid protobuf message: a field of wire type 7.
 var garbageMessage = []byte{0xff, 0xff, 0xff, 0x0f, 0x00}
 
-// grpcServer is Triton's gRPC service. It encodes with the generated code, not
-// with package kserve, so that the two can be tested against each other.
+// grpcServer is Triton's gRPC service. It encodes with the generated code instead of package
+// kserve, so that tests can compare the two.
 type grpcServer struct {
 	pb.UnimplementedGRPCInferenceServiceServer
 	s *Server
@@ -54,7 +54,7 @@ func (s *Server) serveGRPC(l net.Listener) {
 	s.serves.Go(func() { _ = s.grpc.Serve(l) }) // an error says that the server was stopped
 }
 
-// A rawCodec sends *rawMessage as it is, so that the ledger has the very bytes.
+// A rawCodec sends a *rawMessage unchanged, so that the ledger has the exact bytes.
 type rawCodec struct{ encoding.CodecV2 }
 
 type rawMessage struct{ b []byte }
@@ -66,7 +66,7 @@ func (c rawCodec) Marshal(v any) (mem.BufferSlice, error) {
 	return c.CodecV2.Marshal(v)
 }
 
-// Name is "proto", as that of the codec inside.
+// Name returns "proto", the name of the embedded codec.
 func (c rawCodec) Name() string { return "proto" }
 
 func remoteAddr(ctx context.Context) string {
@@ -76,19 +76,19 @@ func remoteAddr(ctx context.Context) string {
 	return ""
 }
 
-// beginGRPC counts a request, which arrived at that time, and opens its ledger
-// entry.
+// beginGRPC counts a request and opens its ledger entry. receivedNS is its arrival by the
+// kernel's clock, 0 if unknown.
 func (g *grpcServer) beginGRPC(ctx context.Context, p ledger.Protocol, r *pb.ModelInferRequest, receivedNS uint64) (uint64, *ledger.Record) {
 	index := g.s.next.Add(1) - 1
 	rec := g.s.ledger.Begin(index, p, remoteAddr(ctx))
 	rec.Update(func(e *ledger.Entry) {
 		e.ID, e.Model, e.RequestBytes, e.ReceivedKernelNS = r.GetId(), r.GetModelName(), proto.Size(r), receivedNS
 	})
-	g.s.countedBy(r.GetModelName(), rec)
+	g.s.setCounter(r.GetModelName(), rec)
 	return index, rec
 }
 
-// describe enters what is planned into the ledger.
+// describe records the plan in the ledger.
 func (j *job) describe(rec *ledger.Record) {
 	rec.Update(func(e *ledger.Entry) {
 		rec.Batch = int(j.batch)
@@ -97,8 +97,8 @@ func (j *job) describe(rec *ledger.Record) {
 	})
 }
 
-// atOnce returns the error of the faults that precede the answer.
-func (j *job) atOnce() *tritonError {
+// earlyFault returns the error of a fault that precedes the answer, nil if there is none.
+func (j *job) earlyFault() *tritonError {
 	switch j.plan.Fault {
 	case plan.FaultHTTP500:
 		return tritonErrorf(codes.Internal, "the fault http_500 was asked for")
@@ -108,17 +108,17 @@ func (j *job) atOnce() *tritonError {
 	return nil
 }
 
-// ModelInfer answers a request to a model that answers once.
+// ModelInfer answers a request to a model with a single response.
 func (g *grpcServer) ModelInfer(ctx context.Context, q *pb.ModelInferRequest) (*pb.ModelInferResponse, error) {
 	s := g.s
-	s.busy.add()
-	defer s.busy.done()
+	s.inFlight.add()
+	defer s.inFlight.done()
 	index, rec := g.beginGRPC(ctx, ledger.TritonGRPCInfer, q, follow(ctx).received(0))
 	refuse := func(e *tritonError) (*pb.ModelInferResponse, error) {
 		rec.End(ledger.EndError, int(e.code), e.message)
 		return nil, status.Error(e.code, e.message)
 	}
-	j, terr := g.understand(index, q)
+	j, terr := g.parse(index, q)
 	if terr != nil {
 		return refuse(terr)
 	}
@@ -126,11 +126,11 @@ func (g *grpcServer) ModelInfer(ctx context.Context, q *pb.ModelInferRequest) (*
 		return refuse(tritonErrorf(codes.Unimplemented, "model '%s' is decoupled; use ModelStreamInfer", j.model.Name))
 	}
 	j.describe(rec)
-	if e := j.atOnce(); e != nil {
+	if e := j.earlyFault(); e != nil {
 		return refuse(e)
 	}
 	gone := func() (*pb.ModelInferResponse, error) {
-		rec.End(s.giveUp(), int(codes.Canceled), "")
+		rec.End(s.endReason(), int(codes.Canceled), "")
 		return nil, status.FromContextError(ctx.Err()).Err()
 	}
 	if s.acquire(ctx) != nil {
@@ -163,8 +163,8 @@ func (g *grpcServer) ModelInfer(ctx context.Context, q *pb.ModelInferRequest) (*
 	return m, nil
 }
 
-// understand checks and plans a request.
-func (g *grpcServer) understand(index uint64, q *pb.ModelInferRequest) (*job, *tritonError) {
+// parse checks and plans a request.
+func (g *grpcServer) parse(index uint64, q *pb.ModelInferRequest) (*job, *tritonError) {
 	r, err := requestOf(q)
 	if err != nil {
 		return nil, tritonErrorf(codes.InvalidArgument, "%s", err)
@@ -172,7 +172,7 @@ func (g *grpcServer) understand(index uint64, q *pb.ModelInferRequest) (*job, *t
 	return g.s.job(index, r)
 }
 
-// message makes a response of outputs.
+// message returns a response with these outputs.
 func (j *job) message(outputs []kserve.Tensor) *pb.ModelInferResponse {
 	m := &pb.ModelInferResponse{ModelName: j.model.Name, ModelVersion: modelVersion, Id: j.id}
 	for _, o := range outputs {
@@ -190,7 +190,7 @@ func finalFlag(final bool) map[string]*pb.InferParameter {
 	}
 }
 
-// requestOf turns a message into the form that both transports share.
+// requestOf converts a message to the form that both transports share.
 func requestOf(q *pb.ModelInferRequest) (*kserve.Request, error) {
 	r := &kserve.Request{Model: q.GetModelName(), Version: q.GetModelVersion(), ID: q.GetId()}
 	for name, p := range q.GetParameters() {
@@ -240,8 +240,8 @@ func requestOf(q *pb.ModelInferRequest) (*kserve.Request, error) {
 	return r, nil
 }
 
-// typedContents returns typed contents as raw bytes, for the types that the
-// models take; other types are refused by name before anyone looks at the data.
+// typedContents returns typed contents as raw bytes, for the types that the models accept.
+// Other types are rejected by their name before the data is used.
 func typedContents(c *pb.InferTensorContents) []byte {
 	var b []byte
 	for _, v := range c.GetBytesContents() {

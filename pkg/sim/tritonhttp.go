@@ -16,21 +16,21 @@ import (
 	"github.com/pa-tools/pa/pkg/wire/kserve"
 )
 
-// tritonHandler routes Triton's HTTP API. It shares what it says with the gRPC
-// service.
+// tritonHandler returns the handler of Triton's HTTP API. It renders the answers of the gRPC
+// service as JSON.
 func (s *Server) tritonHandler() http.Handler {
 	g := &grpcServer{s: s}
 	mux := http.NewServeMux()
 	ok := func(http.ResponseWriter, *http.Request) {}
-	mux.Handle("/v2/health/live", only(http.MethodGet, ok))
-	mux.Handle("/v2/health/ready", only(http.MethodGet, ok))
-	mux.Handle("/ledger", only(http.MethodGet, s.serveLedger))
+	mux.Handle("/v2/health/live", allowMethod(http.MethodGet, ok))
+	mux.Handle("/v2/health/ready", allowMethod(http.MethodGet, ok))
+	mux.Handle("/ledger", allowMethod(http.MethodGet, s.serveLedger))
 	mux.Handle("/metrics", serveMetrics(s.writeTritonMetrics))
-	mux.Handle("/v2", only(http.MethodGet, func(w http.ResponseWriter, r *http.Request) {
+	mux.Handle("/v2", allowMethod(http.MethodGet, func(w http.ResponseWriter, r *http.Request) {
 		m, err := g.ServerMetadata(r.Context(), nil)
 		writeProto(w, m, err)
 	}))
-	mux.Handle("/v2/repository/index", only(http.MethodPost, func(w http.ResponseWriter, r *http.Request) {
+	mux.Handle("/v2/repository/index", allowMethod(http.MethodPost, func(w http.ResponseWriter, r *http.Request) {
 		m, err := g.RepositoryIndex(r.Context(), nil)
 		// The JSON is the list alone.
 		all := []json.RawMessage{}
@@ -43,36 +43,36 @@ func (s *Server) tritonHandler() http.Handler {
 		}
 		writeResult(w, b, err)
 	}))
-	mux.Handle("/v2/models/stats", only(http.MethodGet, func(w http.ResponseWriter, r *http.Request) {
+	mux.Handle("/v2/models/stats", allowMethod(http.MethodGet, func(w http.ResponseWriter, r *http.Request) {
 		m, err := g.ModelStatistics(r.Context(), &pb.ModelStatisticsRequest{})
 		writeProto(w, m, err)
 	}))
-	mux.Handle("/v2/models/{model}/trace/setting", only(http.MethodPost, g.serveTraceSetting))
-	mux.Handle("/v2/systemsharedmemory/region/{region}/register", only(http.MethodPost, g.serveRegister))
-	mux.Handle("/v2/systemsharedmemory/region/{region}/unregister", only(http.MethodPost, g.serveUnregister))
-	mux.Handle("/v2/systemsharedmemory/unregister", only(http.MethodPost, g.serveUnregister))
-	mux.Handle("/v2/trace/setting", only(http.MethodPost, g.serveTraceSetting))
+	mux.Handle("/v2/models/{model}/trace/setting", allowMethod(http.MethodPost, g.serveTraceSetting))
+	mux.Handle("/v2/systemsharedmemory/region/{region}/register", allowMethod(http.MethodPost, g.serveRegister))
+	mux.Handle("/v2/systemsharedmemory/region/{region}/unregister", allowMethod(http.MethodPost, g.serveUnregister))
+	mux.Handle("/v2/systemsharedmemory/unregister", allowMethod(http.MethodPost, g.serveUnregister))
+	mux.Handle("/v2/trace/setting", allowMethod(http.MethodPost, g.serveTraceSetting))
 	for _, prefix := range []string{"/v2/models/{model}", "/v2/models/{model}/versions/{version}"} {
-		mux.Handle(prefix, only(http.MethodGet, func(w http.ResponseWriter, r *http.Request) {
+		mux.Handle(prefix, allowMethod(http.MethodGet, func(w http.ResponseWriter, r *http.Request) {
 			m, err := g.ModelMetadata(r.Context(), &pb.ModelMetadataRequest{Name: r.PathValue("model"), Version: r.PathValue("version")})
 			writeProto(w, m, err)
 		}))
-		mux.Handle(prefix+"/ready", only(http.MethodGet, func(w http.ResponseWriter, r *http.Request) {
+		mux.Handle(prefix+"/ready", allowMethod(http.MethodGet, func(w http.ResponseWriter, r *http.Request) {
 			if _, terr := s.model(r.PathValue("model"), r.PathValue("version")); terr != nil {
 				writeTritonError(w, terr)
 			}
 		}))
-		mux.Handle(prefix+"/config", only(http.MethodGet, func(w http.ResponseWriter, r *http.Request) {
+		mux.Handle(prefix+"/config", allowMethod(http.MethodGet, func(w http.ResponseWriter, r *http.Request) {
 			m, err := g.ModelConfig(r.Context(), &pb.ModelConfigRequest{Name: r.PathValue("model"), Version: r.PathValue("version")})
 			writeProto(w, m.GetConfig(), err)
 		}))
-		mux.Handle(prefix+"/stats", only(http.MethodGet, func(w http.ResponseWriter, r *http.Request) {
+		mux.Handle(prefix+"/stats", allowMethod(http.MethodGet, func(w http.ResponseWriter, r *http.Request) {
 			m, err := g.ModelStatistics(r.Context(), &pb.ModelStatisticsRequest{Name: r.PathValue("model"), Version: r.PathValue("version")})
 			writeProto(w, m, err)
 		}))
-		mux.Handle(prefix+"/infer", only(http.MethodPost, s.inference(ledger.TritonHTTPInfer, tritonErrorBody, counted(serveInfer))))
-		mux.Handle(prefix+"/generate", only(http.MethodPost, s.inference(ledger.TritonGenerate, tritonErrorBody, counted(serveGenerate))))
-		mux.Handle(prefix+"/generate_stream", only(http.MethodPost, s.inference(ledger.TritonGenerateStream, tritonErrorBody, counted(serveGenerate))))
+		mux.Handle(prefix+"/infer", allowMethod(http.MethodPost, s.inference(ledger.TritonHTTPInfer, tritonErrorBody, counted(serveInfer))))
+		mux.Handle(prefix+"/generate", allowMethod(http.MethodPost, s.inference(ledger.TritonGenerate, tritonErrorBody, counted(serveGenerate))))
+		mux.Handle(prefix+"/generate_stream", allowMethod(http.MethodPost, s.inference(ledger.TritonGenerateStream, tritonErrorBody, counted(serveGenerate))))
 	}
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		writeJSON(w, http.StatusNotFound, tritonErrorBody(http.StatusNotFound, "there is nothing at "+clip(r.URL.Path)))
@@ -80,15 +80,15 @@ func (s *Server) tritonHandler() http.Handler {
 	return mux
 }
 
-// counted enters a request into its model's statistics.
+// counted wraps a handler so that the statistics of the model count the request.
 func counted(serve func(*exchange)) func(*exchange) {
 	return func(x *exchange) {
-		x.s.countedBy(x.r.PathValue("model"), x.rec)
+		x.s.setCounter(x.r.PathValue("model"), x.rec)
 		serve(x)
 	}
 }
 
-// serveInfer answers the KServe form of a request.
+// serveInfer answers a request in KServe's format.
 func serveInfer(x *exchange) {
 	jsonBytes := -1
 	if h := x.r.Header.Get(kserve.HeaderLength); h != "" {
@@ -116,11 +116,11 @@ func serveInfer(x *exchange) {
 		return
 	}
 	j.describe(x.rec)
-	if x.struckAtOnce(j.plan.Fault) || !x.begin() {
+	if x.strikeEarly(j.plan.Fault) || !x.begin() {
 		return
 	}
 	defer x.s.release()
-	r := &kserve.Response{Model: j.model.Name, Version: modelVersion, ID: j.id, Outputs: wanted(q, j.outputs)}
+	r := &kserve.Response{Model: j.model.Name, Version: modelVersion, ID: j.id, Outputs: requestedOutputs(q, j.outputs)}
 	body, n := r.AppendHTTP(nil)
 	if n < len(body) {
 		x.w.Header().Set(kserve.HeaderLength, strconv.Itoa(n))
@@ -128,9 +128,8 @@ func serveInfer(x *exchange) {
 	x.answerWhole(j.plan, body, j.plan.FirstTokenAt())
 }
 
-// wanted picks the outputs that a request asks for, in its order, with the
-// form that it asks for.
-func wanted(q *kserve.Request, outputs []kserve.Tensor) []kserve.Tensor {
+// requestedOutputs returns the requested outputs in the requested order and form.
+func requestedOutputs(q *kserve.Request, outputs []kserve.Tensor) []kserve.Tensor {
 	binary := false
 	for _, p := range q.Params {
 		if p.Name == kserve.ParamBinaryOutput {
@@ -155,7 +154,7 @@ func wanted(q *kserve.Request, outputs []kserve.Tensor) []kserve.Tensor {
 	return all
 }
 
-// serveGenerate answers the flat JSON form, as a stream or not.
+// serveGenerate answers a request of the generate extension, as a stream or whole.
 func serveGenerate(x *exchange) {
 	name := x.r.PathValue("model")
 	x.rec.Update(func(e *ledger.Entry) { e.Model = name })
@@ -183,7 +182,7 @@ func serveGenerate(x *exchange) {
 		x.fail(http.StatusBadRequest, "generate answers with exactly 1 response; leave out stream, or use generate_stream")
 		return
 	}
-	if x.struckAtOnce(p.Fault) || !x.begin() {
+	if x.strikeEarly(p.Fault) || !x.begin() {
 		return
 	}
 	defer x.s.release()
@@ -194,10 +193,7 @@ func serveGenerate(x *exchange) {
 		}
 		return
 	}
-	w := plan.Framing{SSE: true, Newline: "\n", Garbage: []byte(garbage)}
-	if p.Fault == plan.FaultCRLF {
-		w.Newline = "\r\n"
-	}
+	w := plan.Framing{SSE: true, Newline: newline(p.Fault), Garbage: []byte(garbage)}
 	w.Failure = func() []byte {
 		return frame(tritonErrorBody(http.StatusInternalServerError, errorEventMessage), w.Newline)
 	}
@@ -205,9 +201,9 @@ func serveGenerate(x *exchange) {
 	x.answer(sseType, -1, p, plan.Script(events, p.Fault, p.FaultAfter, w))
 }
 
-// generateRequest turns the flat JSON form into tensors and parameters: a key
-// that names an input is that input, "id" and "parameters" are what they are,
-// any other key is a parameter.
+// generateRequest converts a body of the generate extension to tensors and parameters. A key
+// that names an input is this input, and "id" and "parameters" keep their meaning. Any other
+// key is a parameter.
 func generateRequest(body []byte, spec interfaceSpec) (*kserve.Request, error) {
 	var flat map[string]json.RawMessage
 	if err := json.Unmarshal(body, &flat); err != nil {
@@ -265,8 +261,8 @@ func generateRequest(body []byte, spec interfaceSpec) (*kserve.Request, error) {
 	return q, nil
 }
 
-// flat renders a response as generate does: every output is a key, one element
-// a plain value.
+// flat returns a response of the generate extension: every output is a key, and a single
+// element is a plain value.
 func (j *job) flat(outputs []kserve.Tensor) []byte {
 	b := []byte{'{'}
 	if j.id != "" {
@@ -286,7 +282,7 @@ func (j *job) flat(outputs []kserve.Tensor) []byte {
 	return append(b, '}')
 }
 
-// tritonErrorBody renders an error.
+// tritonErrorBody returns the body of an error of Triton's HTTP API.
 func tritonErrorBody(_ int, message string) []byte {
 	return append(appendString([]byte(`{"error":`), message), '}')
 }

@@ -10,20 +10,20 @@ import (
 	"github.com/pa-tools/pa/pkg/wire/kserve"
 )
 
-// What the server and its models say of themselves. The gRPC answers are the
-// source; the HTTP API renders the same messages as JSON.
+// This file serves metadata, configuration and statistics. The HTTP API renders these gRPC
+// messages as JSON.
 
-// ServerLive is always true.
+// ServerLive always reports true.
 func (g *grpcServer) ServerLive(context.Context, *pb.ServerLiveRequest) (*pb.ServerLiveResponse, error) {
 	return &pb.ServerLiveResponse{Live: true}, nil
 }
 
-// ServerReady is always true.
+// ServerReady always reports true.
 func (g *grpcServer) ServerReady(context.Context, *pb.ServerReadyRequest) (*pb.ServerReadyResponse, error) {
 	return &pb.ServerReadyResponse{Ready: true}, nil
 }
 
-// ModelReady is true for the models that there are, false for others.
+// ModelReady reports whether the model exists.
 func (g *grpcServer) ModelReady(_ context.Context, q *pb.ModelReadyRequest) (*pb.ModelReadyResponse, error) {
 	_, terr := g.s.model(q.GetName(), q.GetVersion())
 	return &pb.ModelReadyResponse{Ready: terr == nil}, nil
@@ -59,7 +59,7 @@ func (g *grpcServer) ModelMetadata(_ context.Context, q *pb.ModelMetadataRequest
 	}, nil
 }
 
-// configTypes are the data types in the words of model configurations.
+// configTypes maps data types to those of model configurations.
 var configTypes = map[kserve.Datatype]pb.DataType{
 	kserve.BYTES: pb.DataType_TYPE_STRING, kserve.BOOL: pb.DataType_TYPE_BOOL, kserve.INT32: pb.DataType_TYPE_INT32,
 	kserve.UINT32: pb.DataType_TYPE_UINT32, kserve.UINT64: pb.DataType_TYPE_UINT64, kserve.FP32: pb.DataType_TYPE_FP32,
@@ -97,9 +97,8 @@ func (g *grpcServer) RepositoryIndex(context.Context, *pb.RepositoryIndexRequest
 	return r, nil
 }
 
-// ModelStatistics counts a model's requests, or all models' for an empty name.
-// The whole time of a request between its start and its end counts as
-// compute_infer.
+// ModelStatistics returns the statistics of a model, or of all models for an empty name. The
+// time from the start to the end of a request counts as compute_infer.
 func (g *grpcServer) ModelStatistics(_ context.Context, q *pb.ModelStatisticsRequest) (*pb.ModelStatisticsResponse, error) {
 	models := g.s.config.TritonModels
 	if q.GetName() != "" {

@@ -1,7 +1,7 @@
 package sim
 
-// writeTritonMetrics writes what the models counted under Triton's names, from the
-// same counters as ModelStatistics. Times are in whole microseconds, as there.
+// writeTritonMetrics writes the counters of ModelStatistics as metrics under Triton's names.
+// As in Triton, times are whole microseconds.
 func (s *Server) writeTritonMetrics(t *metricsText) {
 	models := make([]modelCounts, len(s.config.TritonModels))
 	for i, m := range s.config.TritonModels {

@@ -25,13 +25,13 @@ const modelVersion = "1"
 type tensorSpec struct {
 	name     string
 	datatype kserve.Datatype
-	dims     []int64 // without the batch dimension; −1 is open
+	dims     []int64 // without the batch dimension; −1 means any size
 	role     role
 	optional bool
 }
 
-// A role is what an input of a language model means. Inputs without one are
-// taken and ignored.
+// A role is the meaning of an input of a language model. Inputs without a role are accepted
+// and ignored.
 type role int
 
 const (
@@ -46,16 +46,16 @@ const (
 	finishReasonInput
 )
 
-// An interfaceSpec is what a model of an interface takes and gives.
+// An interfaceSpec describes the inputs and outputs of an interface.
 type interfaceSpec struct {
-	inputs, outputs []tensorSpec // of a language model the text is outputs[0]
-	maxBatch        int          // 0: no batch dimension
+	inputs, outputs []tensorSpec // outputs[0] of a language model is the text
+	maxBatch        int          // 0 for no batch dimension
 	decoupled       bool
 	stateful        bool            // has sequences
 	countType       kserve.Datatype // of num_input_tokens and num_output_tokens
 }
 
-// spec returns what a model of the interface takes and gives.
+// spec returns the description of the interface.
 func (i Interface) spec() interfaceSpec {
 	one, open := []int64{1}, []int64{-1}
 	required := func(name string, t kserve.Datatype, r role) tensorSpec {
@@ -148,7 +148,7 @@ func (i Interface) spec() interfaceSpec {
 	}
 }
 
-// shape returns dims with an open batch dimension where the model has one.
+// shape returns dims, with a batch dimension of any size if the model has one.
 func (s interfaceSpec) shape(t tensorSpec) []int64 {
 	if s.maxBatch > 0 {
 		return append([]int64{-1}, t.dims...)
@@ -156,7 +156,7 @@ func (s interfaceSpec) shape(t tensorSpec) []int64 {
 	return t.dims
 }
 
-// A tritonError is an error that the Triton APIs answer with.
+// A tritonError is an error response of the Triton APIs.
 type tritonError struct {
 	code    codes.Code
 	message string
@@ -183,7 +183,7 @@ func (e *tritonError) httpStatus() int {
 	return http.StatusInternalServerError
 }
 
-// model finds a model; version "" is any.
+// model finds a model. Version "" matches any.
 func (s *Server) model(name, version string) (TritonModel, *tritonError) {
 	for _, m := range s.config.TritonModels {
 		if m.Name != name {
@@ -197,25 +197,24 @@ func (s *Server) model(name, version string) (TritonModel, *tritonError) {
 	return TritonModel{}, tritonErrorf(codes.NotFound, "there is no model '%s' in the repository", clip(name))
 }
 
-// A job is an inference request that was understood.
+// A job is a parsed and planned inference request.
 type job struct {
 	model  TritonModel
 	spec   interfaceSpec
 	id     string
-	batch  int64 // −1 for a model without batches
+	batch  int64 // size of the batch; −1 for a model without batches
 	plan   *plan.Plan
-	stream bool // of a language model: one response per event
-	// emptyFinal says that the client wants the final flag alone too.
+	stream bool // a language model sends one response per event
+	// emptyFinal means that the client accepts an empty response with the final flag.
 	emptyFinal bool
-	// countInput, countOutput and finishReason say which outputs the client
-	// wants beside the text.
+	// countInput, countOutput and finishReason select outputs besides the text.
 	countInput, countOutput, finishReason bool
-	outputs                               []kserve.Tensor // of a model that answers once
+	outputs                               []kserve.Tensor // of a model with a single response
 	step                                  sequenceStep    // of a Sequence model
 }
 
-// job understands a request: it checks the inputs against the model and plans
-// the answer. index is the request's.
+// job checks the inputs of a request against the model and plans the answer. index is the
+// index of the request.
 func (s *Server) job(index uint64, r *kserve.Request) (*job, *tritonError) {
 	m, terr := s.model(r.Model, r.Version)
 	if terr != nil {
@@ -267,8 +266,8 @@ func (s *Server) job(index uint64, r *kserve.Request) (*job, *tritonError) {
 	return j, nil
 }
 
-// matchInputs returns the inputs in the order of the specification (the zero
-// Tensor for an absent one), and the size of the batch.
+// matchInputs returns the inputs in the order of the specification, with the zero Tensor for
+// an absent one, and the size of the batch.
 func matchInputs(model string, spec interfaceSpec, given []kserve.Tensor) ([]kserve.Tensor, int64, *tritonError) {
 	bad := func(format string, args ...any) ([]kserve.Tensor, int64, *tritonError) {
 		return nil, 0, tritonErrorf(codes.InvalidArgument, "model '"+model+"': "+format, args...)
@@ -321,8 +320,8 @@ func parameters(params []kserve.Param) ([]byte, error) {
 	return b, nil
 }
 
-// planText plans the answer of a language model. Request parameters precede
-// inputs, inputs precede sampling parameters.
+// planText plans the answer of a language model. Request parameters override inputs, which
+// override sampling parameters.
 func (s *Server) planText(j *job, index uint64, params []byte, inputs []kserve.Tensor, batch int64) error {
 	if batch > 1 {
 		return fmt.Errorf("model '%s' streams one request at a time, not a batch of %d", j.model.Name, batch)
@@ -334,7 +333,7 @@ func (s *Server) planText(j *job, index uint64, params []byte, inputs []kserve.T
 		}
 	}
 	flag := func(r role) bool { return len(given[r]) > 0 && given[r][0] != 0 }
-	f := &fields{}
+	f := &requestFields{}
 	if sampling, _, ok := kserve.NextBytes(given[samplingInput]); ok && len(sampling) > 0 {
 		if err := json.Unmarshal(sampling, f); err != nil {
 			return fmt.Errorf("sampling parameters: %w", err)
@@ -355,7 +354,7 @@ func (s *Server) planText(j *job, index uint64, params []byte, inputs []kserve.T
 	j.stream = flag(streamInput)
 	j.countInput, j.countOutput, j.finishReason = flag(countInputInput), flag(countOutputInput), flag(finishReasonInput)
 	prompt, _, _ := kserve.NextBytes(given[promptInput])
-	a, err := s.ask(index, f, []int{countWords(string(prompt))}, []string{string(prompt)}, 1)
+	a, err := s.planRequest(index, f, []int{countWords(string(prompt))}, []string{string(prompt)}, 1)
 	if err != nil {
 		return err
 	}
@@ -366,13 +365,13 @@ func (s *Server) planText(j *job, index uint64, params []byte, inputs []kserve.T
 	return nil
 }
 
-// planOnce plans the answer of a model that answers once.
+// planOnce plans the answer of a model with a single response.
 func (s *Server) planOnce(j *job, index uint64, params []byte, inputs []kserve.Tensor, batch int64) error {
-	f := &fields{}
+	f := &requestFields{}
 	if err := json.Unmarshal(params, f); err != nil {
 		return fmt.Errorf("parameters: %w", err)
 	}
-	a, err := s.ask(index, f, []int{0}, nil, 1)
+	a, err := s.planRequest(index, f, []int{0}, nil, 1)
 	if err != nil {
 		return err
 	}
@@ -407,8 +406,8 @@ func planAddSub(j *job, inputs []kserve.Tensor, batch int64) error {
 	return nil
 }
 
-// text makes the outputs of a language model's response: new text of so many
-// tokens, finish being "" until the last.
+// text returns the outputs of a response of a language model. finish is "" until the last
+// response.
 func (j *job) text(text string, tokens int, finish string) []kserve.Tensor {
 	shape, scalar := []int64{1}, []int64{} // vLLM's num_input_tokens has no dimension
 	if j.spec.maxBatch > 0 {
@@ -440,8 +439,8 @@ func (j *job) text(text string, tokens int, finish string) []kserve.Tensor {
 	return outputs
 }
 
-// events returns the responses of a job, each rendered from its outputs (nil
-// for an empty final response) and its final flag.
+// events returns the responses of a job. render gets the outputs of each, nil for an empty
+// final response, and the final flag.
 func (j *job) events(render func(outputs []kserve.Tensor, final bool) []byte) iter.Seq[plan.Event] {
 	p := j.plan
 	noFlag := p.Fault == plan.FaultNoDone
@@ -467,7 +466,7 @@ func (j *job) events(render func(outputs []kserve.Tensor, final bool) []byte) it
 	}
 }
 
-// A modelStats counts a model's requests. It is a [ledger.RequestCounter].
+// modelStats counts the requests of a model. It is a [ledger.RequestCounter].
 type modelStats struct {
 	sync.Mutex
 	modelCounts
@@ -476,8 +475,8 @@ type modelStats struct {
 // modelCounts are the counters of a model.
 type modelCounts struct {
 	success, fail, cancelled uint64
-	inferences               uint64        // of each successful request its batch
-	queue, compute           time.Duration // of the successful
+	inferences               uint64        // sum of the batches of successful requests
+	queue, compute           time.Duration // of successful requests
 	failed                   time.Duration
 	last                     time.Time
 }
@@ -506,8 +505,8 @@ func (st *modelStats) Ended(r *ledger.Record) {
 	st.last = time.Unix(0, int64(e.EndedNS))
 }
 
-// countedBy has a request to that model counted when it ends.
-func (s *Server) countedBy(model string, r *ledger.Record) {
+// setCounter makes the statistics of the model count the request when it ends.
+func (s *Server) setCounter(model string, r *ledger.Record) {
 	if st := s.stats[model]; st != nil {
 		r.Counter = st
 	}

@@ -20,24 +20,24 @@ import (
 	"github.com/pa-tools/pa/pkg/wire/kserve"
 )
 
-// sharedDir is where the system's shared memory is, on Linux.
+// sharedDir is the folder of system shared memory on Linux.
 const sharedDir = "/dev/shm"
 
-// sharedRegions are the regions of shared memory that clients registered.
+// sharedRegions holds the regions of shared memory that clients registered.
 type sharedRegions struct {
 	mu     sync.Mutex
 	byName map[string]*sharedRegion
 	ever   int
 }
 
-// A sharedRegion is a part of a file of shared memory.
+// A sharedRegion is a part of a shared memory file.
 type sharedRegion struct {
 	file         *os.File
 	offset, size int64
 }
 
-// SharedRegions returns the names of the regions that are registered, and how many ever
-// were.
+// SharedRegions returns the names of the registered regions, and the number of registrations
+// so far.
 func (s *Server) SharedRegions() (now []string, ever int) {
 	s.shared.mu.Lock()
 	defer s.shared.mu.Unlock()
@@ -80,7 +80,7 @@ func (r *sharedRegions) add(name, key string, offset, size int64) *tritonError {
 	return nil
 }
 
-// remove forgets a region, all of them for "".
+// remove unregisters a region, or all regions for "".
 func (r *sharedRegions) remove(name string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -94,7 +94,7 @@ func (r *sharedRegions) remove(name string) error {
 	return errors.Join(errs...)
 }
 
-// transfer reads or writes the place that at names.
+// transfer reads or writes the part of a region that at selects.
 func (r *sharedRegions) transfer(at *kserve.Shared, move func(f *os.File, offset int64) error) *tritonError {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -120,8 +120,8 @@ func (r *sharedRegions) read(at *kserve.Shared) (data []byte, terr *tritonError)
 	return data, terr
 }
 
-// share puts the outputs of a job that are wanted in shared memory there; what is left
-// of them has no data.
+// share writes the outputs of a job that the client wants in shared memory. The outputs then
+// have no data.
 func (s *Server) share(j *job, asked []kserve.RequestedOutput) *tritonError {
 	for _, o := range asked {
 		if o.Shared == nil {
@@ -154,7 +154,7 @@ func (g *grpcServer) SystemSharedMemoryRegister(_ context.Context, q *pb.SystemS
 	return &pb.SystemSharedMemoryRegisterResponse{}, nil
 }
 
-// SystemSharedMemoryUnregister forgets one, or all.
+// SystemSharedMemoryUnregister unregisters a region, or all regions.
 func (g *grpcServer) SystemSharedMemoryUnregister(_ context.Context, q *pb.SystemSharedMemoryUnregisterRequest) (*pb.SystemSharedMemoryUnregisterResponse, error) {
 	return &pb.SystemSharedMemoryUnregisterResponse{}, g.s.shared.remove(q.GetName())
 }
@@ -185,8 +185,8 @@ func (g *grpcServer) serveUnregister(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// sharedOf reads the parameters of a tensor that say where in shared memory it is; nil
-// if none do.
+// sharedOf returns the location of a tensor in shared memory, from its parameters; nil if it
+// is not there.
 func sharedOf(params map[string]*pb.InferParameter) *kserve.Shared {
 	name := params[kserve.ParamSharedRegion].GetStringParam()
 	if name == "" {

@@ -21,7 +21,7 @@ import (
 	"github.com/pa-tools/pa/pkg/wire/kserve"
 )
 
-// ModelStreamInfer answers each request of the stream with its own pace.
+// ModelStreamInfer answers the requests of a stream independently.
 func (g *grpcServer) ModelStreamInfer(stream grpc.BidiStreamingServer[pb.ModelInferRequest, pb.ModelStreamInferResponse]) error {
 	ctx, cancel := context.WithCancel(stream.Context())
 	t := &inferStream{g: g, ctx: ctx, stream: stream, over: make(chan error, 1), followed: follow(ctx)}
@@ -67,46 +67,45 @@ type inferStream struct {
 	ctx          context.Context // of the call
 	stream       grpc.ServerStream
 	statusErrors bool       // errors end the stream with a status
-	over         chan error // ends the stream; the first counts
+	over         chan error // ends the stream; only the first value counts
 
-	running sync.WaitGroup // requests; none is added once closed
-	mu      sync.Mutex     // guards closed
-	closed  bool
-	sending sync.Mutex // held while a message is handed over; guards the rest
-	sent    int        // messages
-	leaving []leavingMessage
+	running   sync.WaitGroup // requests; none is added once closed
+	mu        sync.Mutex     // guards closed
+	closed    bool
+	sending   sync.Mutex // held while a message is handed over; guards the rest
+	sent      int        // messages
+	unstamped []unstampedMessage
 
-	followed followed // when messages came and went
+	followed followedStream // kernel times of messages
 }
 
-// A leavingMessage is one whose transmit stamp is not in the ledger yet.
-type leavingMessage struct {
-	k     int // of those sent on the stream
+// An unstampedMessage is a message whose transmit stamp is not in the ledger yet.
+type unstampedMessage struct {
+	k     int // number of the message on the stream
 	rec   *ledger.Record
-	write int // its number in the entry
+	write int // index in the entry
 }
 
-// maxLeavingMessages is how many messages are waited for: when so many later
-// ones were handed over, the kernel has no stamp of the first, as when TCP put
-// two in one segment.
-const maxLeavingMessages = 16
+// maxUnstampedMessages bounds the messages without a stamp. After so many later messages, the
+// kernel has no stamp for the first one, for example because TCP put two in one segment.
+const maxUnstampedMessages = 16
 
-// begin starts to serve a request, which arrived at that time.
+// begin starts to serve a request. receivedNS is its arrival, 0 if unknown.
 func (t *inferStream) begin(q *pb.ModelInferRequest, receivedNS uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.closed {
 		return
 	}
-	t.g.s.busy.add()
+	t.g.s.inFlight.add()
 	index, rec := t.g.beginGRPC(t.ctx, ledger.TritonGRPCStream, q, receivedNS)
 	t.running.Go(func() {
-		defer t.g.s.busy.done()
+		defer t.g.s.inFlight.done()
 		t.serve(index, rec, q)
 	})
 }
 
-// close waits for the requests; none begins any more.
+// close waits for all requests. No further request starts.
 func (t *inferStream) close() {
 	t.mu.Lock()
 	t.closed = true
@@ -114,10 +113,10 @@ func (t *inferStream) close() {
 	t.running.Wait()
 	t.sending.Lock()
 	defer t.sending.Unlock()
-	t.noteLeft()
+	t.collectStamps()
 }
 
-// end ends the stream with a status, nil for OK.
+// end ends the stream with a status; nil means OK.
 func (t *inferStream) end(err error) {
 	select {
 	case t.over <- err:
@@ -125,8 +124,7 @@ func (t *inferStream) end(err error) {
 	}
 }
 
-// ended returns the status that a request wanted the stream to end with, nil if
-// none did.
+// ended returns the status with which a request ended the stream, nil if none did.
 func (t *inferStream) ended() error {
 	select {
 	case err := <-t.over:
@@ -136,12 +134,12 @@ func (t *inferStream) ended() error {
 	}
 }
 
-// send hands one message over, whose tokens show the time if stamped. Only one
-// may do so at a time.
+// send sends one message and records it in the ledger. stamped means that its tokens show
+// the time. Messages are sent one at a time.
 func (t *inferStream) send(rec *ledger.Record, c plan.Chunk, stamped bool) error {
 	t.sending.Lock()
 	defer t.sending.Unlock()
-	t.noteLeft()
+	t.collectStamps()
 	if stamped {
 		plan.FillStamps(c.Data, uint64(time.Now().UnixNano()))
 	}
@@ -155,27 +153,27 @@ func (t *inferStream) send(rec *ledger.Record, c plan.Chunk, stamped bool) error
 		return err
 	}
 	if t.followed.Follower != nil {
-		t.leaving = append(t.leaving, leavingMessage{t.sent, rec, number})
+		t.unstamped = append(t.unstamped, unstampedMessage{t.sent, rec, number})
 	}
 	t.sent++
 	return nil
 }
 
-// noteLeft notes when the kernel let messages go. The library writes them in
-// their order, some time after SendMsg; usually before the next.
-func (t *inferStream) noteLeft() {
+// collectStamps records when the kernel sent messages. The library writes them in order,
+// some time after SendMsg, usually before the next message.
+func (t *inferStream) collectStamps() {
 	n := 0
-	for _, m := range t.leaving {
+	for _, m := range t.unstamped {
 		ns := t.followed.left(m.k)
-		if ns == 0 && len(t.leaving)-n <= maxLeavingMessages {
-			break // those behind it did not leave either
+		if ns == 0 && len(t.unstamped)-n <= maxUnstampedMessages {
+			break // later messages were not sent either
 		}
 		if ns != 0 {
 			m.rec.Left(m.write, ns)
 		}
 		n++
 	}
-	t.leaving = slices.Delete(t.leaving, 0, n)
+	t.unstamped = slices.Delete(t.unstamped, 0, n)
 }
 
 // refuse answers a request with an error.
@@ -189,7 +187,7 @@ func (t *inferStream) refuse(rec *ledger.Record, q *pb.ModelInferRequest, e *tri
 	rec.End(ledger.EndError, int(e.code), e.message)
 }
 
-// failure is a message with an error.
+// failure returns a message with an error.
 func failure(q *pb.ModelInferRequest, message string) []byte {
 	b, err := proto.Marshal(&pb.ModelStreamInferResponse{
 		ErrorMessage: strings.ToValidUTF8(message, "\ufffd"),
@@ -205,15 +203,15 @@ func failure(q *pb.ModelInferRequest, message string) []byte {
 
 func (t *inferStream) serve(index uint64, rec *ledger.Record, q *pb.ModelInferRequest) {
 	s := t.g.s
-	j, terr := t.g.understand(index, q)
+	j, terr := t.g.parse(index, q)
 	if terr != nil {
 		t.refuse(rec, q, terr, 0)
 		return
 	}
 	j.describe(rec)
 	p := j.plan
-	gone := func(err error) { rec.End(s.giveUp(), int(codes.Canceled), errorText(err)) }
-	if e := j.atOnce(); e != nil {
+	gone := func(err error) { rec.End(s.endReason(), int(codes.Canceled), errorText(err)) }
+	if e := j.earlyFault(); e != nil {
 		t.refuse(rec, q, e, 0)
 		return
 	}

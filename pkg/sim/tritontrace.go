@@ -14,28 +14,27 @@ import (
 	pb "github.com/pa-tools/pa/internal/kserve"
 )
 
-// A TraceChange is a change of trace settings that a client asked for. Nothing is
-// traced.
+// A TraceChange is a change of trace settings by a client. The server traces nothing.
 type TraceChange struct {
-	Model string // "": the whole server
-	// Settings has the values of each setting; none takes it back.
+	Model string // "" for the whole server
+	// Settings holds the values of each setting. No values reset it.
 	Settings map[string][]string
 }
 
-// traces are the changes so far.
+// traces holds the changes so far.
 type traces struct {
 	mu  sync.Mutex
 	all []TraceChange
 }
 
-// TraceChanges returns the changes of trace settings in their order.
+// TraceChanges returns the changes of trace settings in order.
 func (s *Server) TraceChanges() []TraceChange {
 	s.traces.mu.Lock()
 	defer s.traces.mu.Unlock()
 	return slices.Clone(s.traces.all)
 }
 
-// TraceSetting takes note of a change.
+// TraceSetting records a change.
 func (g *grpcServer) TraceSetting(_ context.Context, q *pb.TraceSettingRequest) (*pb.TraceSettingResponse, error) {
 	c := TraceChange{Model: q.GetModelName(), Settings: map[string][]string{}}
 	if c.Model != "" {
@@ -52,8 +51,7 @@ func (g *grpcServer) TraceSetting(_ context.Context, q *pb.TraceSettingRequest) 
 	return &pb.TraceSettingResponse{}, nil
 }
 
-// serveTraceSetting is TraceSetting over HTTP: values are texts, lists of them, or
-// null.
+// serveTraceSetting is TraceSetting over HTTP. A value is a text, a list of texts, or null.
 func (g *grpcServer) serveTraceSetting(w http.ResponseWriter, r *http.Request) {
 	var given map[string]json.RawMessage
 	body, err := io.ReadAll(io.LimitReader(r.Body, g.s.config.MaxRequestBytes))

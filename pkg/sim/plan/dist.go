@@ -11,14 +11,14 @@ import (
 	"github.com/pa-tools/pa/internal/sanitize"
 )
 
-// A Kind is the shape of a distribution. The zero value stands for "not set".
+// A Kind is the kind of a distribution. The zero value means "not set".
 type Kind int
 
 // The kinds.
 //
-// Mean and Stddev are always those of the distribution itself, before samples
-// are cut to the range of what they measure: a normal distribution of delays
-// with samples below 0 has them moved to 0, which raises its mean.
+// Mean and Stddev describe the distribution before samples are limited to their range. For
+// example, negative samples of a normal distribution of delays become 0, which raises the
+// mean.
 //
 // A lognormal variable is exp(X) with X normal of mean μ and variance σ². Its
 // moments are m = exp(μ + σ²/2) and s² = (exp(σ²) − 1)·exp(2μ + σ²). The second
@@ -42,14 +42,14 @@ func (k Kind) String() string {
 	return fmt.Sprintf("Kind(%d)", int(k))
 }
 
-// A Delay is a distribution of spans of time. Samples below 0 count as 0, above
-// one hour as one hour. The zero value stands for a default.
+// A Delay is a distribution of times. Samples are limited to the range from 0 to MaxDelay.
+// The zero value stands for a default.
 type Delay struct {
 	Kind         Kind
 	Mean, Stddev time.Duration
 }
 
-// ConstantDelay returns the delay that is always d.
+// ConstantDelay returns a constant delay.
 func ConstantDelay(d time.Duration) Delay { return Delay{Kind: Constant, Mean: d} }
 
 // ParseDelay reads a delay:
@@ -58,8 +58,8 @@ func ConstantDelay(d time.Duration) Delay { return Delay{Kind: Constant, Mean: d
 //	kind     = "constant" | "normal" | "lognormal"
 //	duration = as time.ParseDuration: "20ms", "1.5s"
 //
-// A duration alone is a constant; the second is the standard deviation, 0 if it
-// is absent.
+// A duration alone is a constant. The second duration is the standard deviation, 0 by
+// default.
 func ParseDelay(s string) (Delay, error) {
 	kind, mean, stddev, err := parseDist(s, time.ParseDuration)
 	d := Delay{kind, mean, stddev}
@@ -83,7 +83,7 @@ func (d Delay) String() string {
 	return fmt.Sprintf("%v:%v,%v", d.Kind, d.Mean, d.Stddev)
 }
 
-// Validate says what is wrong with d; the zero value is right.
+// Validate reports invalid parameters. The zero value is valid.
 func (d Delay) Validate() error {
 	if d.Mean > MaxDelay || d.Stddev > MaxDelay {
 		return fmt.Errorf("%v is more than %v", max(d.Mean, d.Stddev), MaxDelay)
@@ -99,19 +99,18 @@ func (d Delay) sample(u float64) time.Duration {
 	return time.Duration(math.Round(quantile(d.Kind, float64(d.Mean), float64(d.Stddev), u, 0, float64(MaxDelay))))
 }
 
-// A Length is a distribution of numbers of tokens. Samples are rounded to whole
-// numbers; those below 1 count as 1, those above 2^20 as 2^20. The zero value
-// stands for a default.
+// A Length is a distribution of token counts. Samples are rounded and limited to the range
+// from 1 to MaxContextTokens. The zero value stands for a default.
 type Length struct {
 	Kind         Kind
 	Mean, Stddev float64
 }
 
-// ConstantLength returns the length that is always n.
+// ConstantLength returns a constant length.
 func ConstantLength(n int) Length { return Length{Kind: Constant, Mean: float64(n)} }
 
-// ParseLength reads a length: the grammar of [ParseDelay] with decimal numbers
-// instead of durations ("64", "normal:64,8").
+// ParseLength reads a length in the grammar of [ParseDelay], with decimal numbers instead of
+// durations ("64", "normal:64,8").
 func ParseLength(s string) (Length, error) {
 	kind, mean, stddev, err := parseDist(s, parseDecimal)
 	l := Length{kind, mean, stddev}
@@ -136,7 +135,7 @@ func (l Length) String() string {
 	return fmt.Sprintf("%v:%s,%s", l.Kind, mean, stddev)
 }
 
-// Validate says what is wrong with l; the zero value is right.
+// Validate reports invalid parameters. The zero value is valid.
 func (l Length) Validate() error {
 	if l.Mean > MaxContextTokens || l.Stddev > MaxContextTokens {
 		return fmt.Errorf("%g is more than %d tokens", max(l.Mean, l.Stddev), MaxContextTokens)
@@ -149,8 +148,7 @@ func (l Length) sample(u float64) int {
 	return int(math.Round(quantile(l.Kind, l.Mean, l.Stddev, u, 1, MaxContextTokens)))
 }
 
-// quantile returns the value below which a share u of the distribution lies,
-// cut to [lo, hi].
+// quantile returns the u-quantile of the distribution, limited to [lo, hi].
 func quantile(kind Kind, mean, stddev, u, lo, hi float64) float64 {
 	x := mean
 	if stddev > 0 {
@@ -189,8 +187,8 @@ func parseDist[T any](s string, parse func(string) (T, error)) (kind Kind, mean,
 	return kind, mean, stddev, err
 }
 
-// parseDecimal reads a plain number: unlike strconv.ParseFloat no hexadecimal,
-// no infinity and no NaN.
+// parseDecimal parses a decimal number. Unlike strconv.ParseFloat it rejects hexadecimal,
+// infinity and NaN.
 func parseDecimal(s string) (float64, error) {
 	if s == "" || strings.Trim(s, "0123456789.+-eE") != "" {
 		return 0, fmt.Errorf("%q is not a number", clip(s))

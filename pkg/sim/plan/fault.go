@@ -7,17 +7,17 @@ import (
 	"strings"
 )
 
-// A Fault is one way in which an answer goes wrong, or is at least not what a
-// client hopes for. "After k tokens" is the rule's After; when an answer has no
-// more than k tokens the fault strikes before the end of its stream.
+// A Fault is a way in which an answer goes wrong, or an unusual but valid form of it. "After
+// k tokens" refers to FaultRule.After; in an answer of at most k tokens the fault strikes
+// before the end of its stream.
 //
-// Faults of framing (split, crlf, comments, slow_header, garbage_header) do not
-// exist on gRPC; requests there are answered normally.
+// Faults of framing (split, crlf, comments, slow_header, garbage_header) have no effect on
+// gRPC.
 type Fault int
 
-// The faults. The comments name HTTP first, then gRPC.
+// The faults. Comments describe HTTP first, then gRPC.
 const (
-	// FaultNone is an answer without fault.
+	// FaultNone answers normally.
 	FaultNone Fault = iota
 	// FaultHTTP500 answers at once with status 500 and a JSON error; INTERNAL.
 	FaultHTTP500
@@ -69,8 +69,8 @@ const (
 	numFaults = iota
 )
 
-// faults are in the order of the numbers. What they do is said in at most 61
-// columns, for a help page.
+// faults holds name and effect of each fault, in the order of the constants. Effects have at
+// most 61 columns, for a help page.
 var faults = [numFaults]struct{ name, does string }{
 	{"none", "nothing goes wrong"},
 	{"http_500", "status 500 at once; over gRPC INTERNAL"},
@@ -92,7 +92,7 @@ var faults = [numFaults]struct{ name, does string }{
 	{"garbage_header", "the answer is not HTTP"},
 }
 
-// String returns the fault's name as in sim_fault.
+// String returns the name of the fault, as in sim_fault.
 func (f Fault) String() string {
 	if f < 0 || f >= numFaults {
 		return fmt.Sprintf("Fault(%d)", int(f))
@@ -100,7 +100,7 @@ func (f Fault) String() string {
 	return faults[f].name
 }
 
-// Does returns what the fault does, in a few words; k is the rule's After.
+// Does returns a summary of the effect, in which k is FaultRule.After.
 func (f Fault) Does() string {
 	if f < 0 || f >= numFaults {
 		return "not known"
@@ -120,7 +120,7 @@ func ParseFault(s string) (Fault, error) {
 	return 0, fmt.Errorf("unknown fault %q; expected one of %s", clip(s), strings.Join(names, ", "))
 }
 
-// Faults returns all faults but FaultNone, in their order.
+// Faults returns all faults but FaultNone, in order.
 func Faults() []Fault {
 	var all []Fault
 	for f := FaultNone + 1; f < numFaults; f++ {
@@ -133,14 +133,13 @@ func Faults() []Fault {
 // not say it.
 const DefaultFaultAfter = 3
 
-// A FaultRule says which requests suffer a fault.
+// A FaultRule applies a fault to some requests.
 type FaultRule struct {
 	Fault Fault
-	// Every is k for every k-th request: those of index k−1, 2k−1, … 0 means 1,
-	// every request.
+	// Every is k for every k-th request, with index k−1, 2k−1, … 0 means every request.
 	Every int
-	// After is the number of tokens before the fault strikes, where that makes
-	// sense. 0 means DefaultFaultAfter, −1 none.
+	// After is the number of tokens before the fault strikes, for faults within a
+	// stream. 0 means DefaultFaultAfter, −1 means none.
 	After int
 }
 
@@ -196,7 +195,7 @@ func (r FaultRule) String() string {
 	return r.Fault.String() + ":" + strings.Join(options, ",")
 }
 
-// Validate says what is wrong with r.
+// Validate reports invalid values of r.
 func (r FaultRule) Validate() error {
 	switch {
 	case r.Fault < 0 || r.Fault >= numFaults:
@@ -209,12 +208,12 @@ func (r FaultRule) Validate() error {
 	return nil
 }
 
-// matches says whether the request of that index suffers the fault.
+// matches reports whether the rule applies to the request with this index.
 func (r FaultRule) matches(index uint64) bool {
 	return (index+1)%uint64(max(1, r.Every)) == 0
 }
 
-// tokensBefore resolves After.
+// tokensBefore returns After with its default resolved.
 func (r FaultRule) tokensBefore() int {
 	if r.After == 0 {
 		return DefaultFaultAfter

@@ -2,16 +2,16 @@ package plan
 
 import "fmt"
 
-// A Final says how a Triton stream ends.
+// A Final is a form of the end of a Triton stream.
 type Final int
 
 // The ends of a stream.
 const (
-	// FinalEmpty ends a stream with an empty response that is flagged final. As
-	// in Triton it is sent only to requests with the parameter
-	// triton_enable_empty_final_response, and never over HTTP.
+	// FinalEmpty ends a stream with an empty response that has the final flag. As in
+	// Triton, only requests with the parameter triton_enable_empty_final_response get
+	// it, and never over HTTP.
 	FinalEmpty Final = iota + 1
-	// FinalAttached flags the last token's response as final.
+	// FinalAttached sets the final flag on the response with the last token.
 	FinalAttached
 )
 

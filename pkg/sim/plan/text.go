@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// A Vocabulary is what tokens are made of.
+// A Vocabulary is a set of tokens.
 type Vocabulary int
 
 // The vocabularies.
@@ -14,16 +14,14 @@ const (
 	// Plain tokens are common English words with a leading space, drawn
 	// independently.
 	Plain Vocabulary = iota + 1
-	// Tricky tokens are what breaks parsers: quotes, backslashes, control
-	// characters, line separators, text that looks like SSE or JSON, characters
-	// of two to four bytes, an emoji whose first token has no text yet, and one
-	// that is spread over tokens at its joiners. They come in a fixed order from
-	// a random start, so that pieces of a character stay together.
+	// Tricky tokens break parsers: quotes, backslashes, control characters, line
+	// separators, text that looks like SSE or JSON, characters of two to four bytes, an
+	// emoji whose first token is empty, and an emoji that several tokens share. They
+	// come in a fixed order from a random start, which keeps such tokens together.
 	Tricky
-	// Stamp tokens are a space and the 19 digits of the Unix nanoseconds at
-	// which the server handed the event over: a client can judge its own times
-	// from the text alone. It is Write.SentNS of the write that the token is in;
-	// digits that a fault cuts in two are zeros.
+	// Stamp tokens are a space and the 19 digits of the Unix nanoseconds at which the
+	// server sent the event, so that a client can check its own times by the text. The
+	// time is ledger.Write.SentNS. Digits that a fault cuts in two are zeros.
 	Stamp
 )
 
@@ -70,8 +68,8 @@ var trickyTokens = []string{
 	"\x01\x1f\x7f", " <b>&amp;", " \u2028", "\r\n", " data: [DONE]", ` {"a":`, "\u00a0", " e\u0301", " end",
 }
 
-// tokenText returns token i of a text. key is the request's index or its own
-// seed, choice the number of the text among the request's.
+// tokenText returns token i of a text. key is Request.Key, choice the number of the text
+// within the request.
 func tokenText(v Vocabulary, seed, key uint64, choice, i int) string {
 	if v == Stamp {
 		return " " + stampDigits
@@ -84,10 +82,10 @@ func tokenText(v Vocabulary, seed, key uint64, choice, i int) string {
 	return plainTokens[bits(seed, key, drawText, i)%uint64(len(plainTokens))]
 }
 
-// stampDigits stand for a time that is not known yet.
+// stampDigits is the placeholder of a time in a Stamp token.
 const stampDigits = "0000000000000000000"
 
-// FillStamps writes ns into b, in place of all stampDigits.
+// FillStamps replaces the times of all Stamp tokens in b, which must still be unset, by ns.
 func FillStamps(b []byte, ns uint64) {
 	for {
 		i := bytes.Index(b, []byte(stampDigits))
