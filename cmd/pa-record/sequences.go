@@ -8,7 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/pa-tools/pa/pkg/recorder"
+	"github.com/pa-tools/pa/pkg/recorder/load"
 )
 
 // perf_analyzer's defaults.
@@ -20,7 +20,7 @@ const (
 // sequenceFlags say what is sent to models that keep state.
 func sequenceFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.IntFlag{Name: "num-of-sequences", Category: catSequence, Usage: "`N` sequences at a time when the load is a rate; of a concurrency, each request in flight has its own", Value: recorder.DefaultLiveSequences},
+		&cli.IntFlag{Name: "num-of-sequences", Category: catSequence, Usage: "`N` sequences at a time when the load is a rate; of a concurrency, each request in flight has its own", Value: load.DefaultLiveSequences},
 		&cli.IntFlag{Name: "sequence-length", Category: catSequence, Usage: "`N` requests in a sequence", DefaultText: "the steps of its stream of input data; 20 for made-up tensors"},
 		&cli.Float64Flag{Name: "sequence-length-variation", Category: catSequence, Usage: "more or fewer by up to `PCT` %, unless each stream is sent once", Value: defaultSequenceVariation},
 		&cli.StringFlag{Name: "sequence-id-range", Category: catSequence, Usage: "ids of sequences are in `FIRST:LAST`", DefaultText: "1:4294967295"},
@@ -35,7 +35,7 @@ type sequenceSettings struct {
 	Variation *float64 `json:"sequence_length_variation,omitempty"` // percent
 	IDs       string   `json:"sequence_id_range,omitempty"`
 
-	asked recorder.Sequences
+	asked load.Sequences
 }
 
 // IsZero reports whether nothing was said of sequences.
@@ -60,7 +60,7 @@ func (p *settingsParser) sequences(s *settings) {
 			p.errorf("--sequence-length-variation %v: must not be negative", variation)
 		}
 	}
-	q.asked = recorder.Sequences{Live: q.Live, Length: q.Length, Variation: variation / 100}
+	q.asked = load.Sequences{Live: q.Live, Length: q.Length, Variation: variation / 100}
 	if q.IDs = c.String("sequence-id-range"); q.IDs != "" {
 		var err error
 		if q.asked.First, q.asked.Last, err = parseIDs(q.IDs); err != nil {
@@ -74,7 +74,7 @@ func (p *settingsParser) sequences(s *settings) {
 
 // resolve returns the sequences of data that is read from files, or made up: a file
 // says itself how long they are.
-func (q *sequenceSettings) resolve(files bool, seed uint64) recorder.Sequences {
+func (q *sequenceSettings) resolve(files bool, seed uint64) load.Sequences {
 	r := q.asked
 	if r.Seed = seed; r.Length == 0 && !files {
 		r.Length = defaultSequenceLength
@@ -83,7 +83,7 @@ func (q *sequenceSettings) resolve(files bool, seed uint64) recorder.Sequences {
 }
 
 // sequences returns those of the recorder: see resolve.
-func (s *settings) sequences(files bool) recorder.Sequences {
+func (s *settings) sequences(files bool) load.Sequences {
 	r := s.Sequence.resolve(files, s.Seed)
 	r.ThroughputSuffices = !s.Sync
 	return r

@@ -1,8 +1,6 @@
 package recorder
 
 import (
-	"fmt"
-
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -15,30 +13,15 @@ type backlogger interface {
 	Backlog() (waiting, room int64)
 }
 
-// maxMailboxBytes of answers may wait to be decoded. Streams that run in step
-// end together: a thousand of half a megabyte are no reason to stop.
-const maxMailboxBytes = 1 << 30
-
-// A BacklogError ends a run that gives more than can be written, or decoded.
-// What was recorded is in the export, the last of it without outputs.
-type BacklogError struct {
-	Waiting int64 // bytes
-	Decode  bool  // they wait to be decoded, not to be written
-}
-
-func (e *BacklogError) Error() string {
-	mb := e.Waiting >> 20
-	if e.Decode {
-		return fmt.Sprintf("the machine is too slow to record this load: %d MB of answers wait to be decoded; lower the load or use one with more cores", mb)
-	}
-	return fmt.Sprintf("the disk is too slow for this run: %d MB wait to be written; record to a faster one or lower the load", mb)
-}
+// maxUndecodedBytes of answers may wait to be decoded. Streams that run in step end
+// together: a thousand of them with half a megabyte each must not stop the run.
+const maxUndecodedBytes = 1 << 30
 
 // relieve keeps what waits in memory within bounds before r joins it: the
 // outputs go when three quarters of the room are taken, the run ends when all
 // of it is.
 func (l *levelRun) relieve(r *export.Request) {
-	if waiting := l.box.waiting(); waiting >= maxMailboxBytes {
+	if waiting := l.completed.Bytes(); waiting >= maxUndecodedBytes {
 		l.abandon(&BacklogError{Waiting: waiting, Decode: true})
 	}
 	b, ok := l.cfg.Writer.(backlogger)

@@ -3,11 +3,13 @@ package recorder
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
+	"github.com/pa-tools/pa/pkg/recorder/internal/drive"
 	"github.com/pa-tools/pa/pkg/recorder/load"
 	"github.com/pa-tools/pa/pkg/recorder/window"
 )
@@ -65,39 +67,20 @@ func TestBacklog(t *testing.T) {
 	}
 }
 
-// The mailbox knows what it and the collector hold.
-func TestMailboxBytes(t *testing.T) {
-	m := newMailbox()
-	var want int64
-	for i := range 3 {
-		x := &backend.Exchange{Raw: [][]byte{make([]byte, 1000*i), make([]byte, 5)}}
-		want += exchangeBytes(x)
-		m.put(x)
+// Responses that wait to be decoded end the run when they take too much memory.
+func TestUndecodedResponses(t *testing.T) {
+	l := &levelRun{runState: &runState{cfg: Config{Writer: &memWriter{}}}, completed: drive.NewQueue(), admission: drive.NewAdmission(drive.Limits{Measured: -1}), cancel: func() {}}
+	mb := make([]byte, 1<<20)
+	l.completed.Put(&backend.Exchange{Raw: slices.Repeat([][]byte{mb}, 1022)}) // they share their memory
+	l.completed.Put(&backend.Exchange{Raw: [][]byte{make([]byte, maxUndecodedBytes-1-l.completed.Bytes()-1024-128)}})
+	if got := l.completed.Bytes(); got != maxUndecodedBytes-1 {
+		t.Fatalf("%d bytes, want one less than the bound", got)
 	}
-	if got := m.waiting(); got != want || got < 3000 {
-		t.Errorf("%d bytes wait, want %d", got, want)
-	}
-	items := m.take(nil)
-	if got := m.waiting(); got != want {
-		t.Errorf("%d bytes after they were taken, want %d until they are done", got, want)
-	}
-	for _, x := range items {
-		m.done(x)
-	}
-	if got := m.waiting(); got != 0 || len(items) != 3 {
-		t.Errorf("%d bytes after all %d are done", got, len(items))
-	}
-}
-
-// Answers that nobody looks at end the run as well.
-func TestMailboxFull(t *testing.T) {
-	l := &levelRun{session: &session{cfg: Config{Writer: &memWriter{}}}, box: newMailbox(), gate: newGate(0, 0, -1, 0), cancel: func() {}}
-	l.box.bytes = maxMailboxBytes - 1
 	l.relieve(&export.Request{})
 	if l.giveUp != nil {
 		t.Fatalf("%v, before the bound", l.giveUp)
 	}
-	l.box.bytes++
+	l.completed.Put(&backend.Exchange{})
 	l.relieve(&export.Request{})
 	if want := "the machine is too slow to record this load: 1024 MB of answers wait to be decoded; lower the load or use one with more cores"; l.giveUp == nil || l.giveUp.Error() != want {
 		t.Errorf("%v, want %s", l.giveUp, want)

@@ -27,7 +27,7 @@ type Config struct {
 	Streams workload.Source
 	// Sequences says what the sequences of such a model are like. It has no effect
 	// on others.
-	Sequences Sequences
+	Sequences load.Sequences
 	// Order is sequential by default. Batches are made of consecutive entries
 	// whatever it is.
 	Order workload.Order
@@ -130,6 +130,7 @@ type pauseWatcher interface {
 
 // Defaults of Config.
 const (
+	defaultKeepBytes      = 256 << 20
 	DefaultRequestTimeout = 10 * time.Minute
 	DefaultGrace          = 30 * time.Second
 )
@@ -146,11 +147,11 @@ func (c *Config) Validate() error {
 	add(c.Writer == nil, "no writer")
 	add(c.Run.Meta == nil, "no run metadata")
 	add(c.Entries == nil || c.Entries.Len() == 0, "no workload entries")
-	if err := c.Sequences.validate(); err != nil {
+	if err := c.Sequences.Validate(); err != nil {
 		errs = append(errs, err)
 	}
 	add(c.KeepBytes < 0, "%d bytes of requests: must not be negative", c.KeepBytes)
-	_, batches := c.Backend.(batcher)
+	_, batches := c.Backend.(backend.Batcher)
 	add(c.BatchSize < 0, "batch size %d: must be at least 1", c.BatchSize)
 	add(c.BatchSize > 1 && c.Backend != nil && !batches, "batch size %d: requests of this service are not batched", c.BatchSize)
 	for _, level := range c.Levels {
@@ -174,7 +175,7 @@ func (c *Config) validateLevel(level load.Level) error {
 	m := c.Measure
 	switch level := level.(type) {
 	case load.Sessions:
-		_, talks := c.Backend.(backend.Talker)
+		_, talks := c.Backend.(backend.Conversational)
 		switch {
 		case m.Counted():
 			return fmt.Errorf("%v: a request count excludes it: each session is played to its end", level)

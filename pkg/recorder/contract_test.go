@@ -70,11 +70,11 @@ func (s *watchedSender) Send(ctx context.Context, p backend.Payload, x *backend.
 	s.Sender.Send(ctx, p, x)
 }
 
-// A talkingWitness is one of a backend.Talker.
+// A talkingWitness is one of a backend.Conversational.
 type talkingWitness struct{ *witness }
 
-func (w talkingWitness) Converse() backend.Conversation {
-	return &watchedConversation{w.Backend.(backend.Talker).Converse(), w.witness}
+func (w talkingWitness) NewConversation() backend.Conversation {
+	return &watchedConversation{w.Backend.(backend.Conversational).NewConversation(), w.witness}
 }
 
 type watchedConversation struct {

@@ -23,7 +23,7 @@ type fakeTalker struct {
 	bad int // step of an entry that cannot be asked; 0: none
 }
 
-func (f *fakeTalker) Converse() backend.Conversation { return &fakeConversation{f: f} }
+func (f *fakeTalker) NewConversation() backend.Conversation { return &fakeConversation{f: f} }
 
 type fakeConversation struct {
 	f    *fakeTalker
@@ -38,7 +38,7 @@ func (c *fakeConversation) Turn(e *workload.Entry) (backend.Payload, error) {
 	return fakePayload(c.said), nil
 }
 
-func (c *fakeConversation) Answered(x *backend.Exchange) error {
+func (c *fakeConversation) AddReply(x *backend.Exchange) error {
 	if x.Request.Status != export.StatusOK {
 		return errors.New("failed")
 	}

@@ -5,11 +5,12 @@ import (
 
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/recorder/clientstat"
 	"github.com/pa-tools/pa/pkg/recorder/load"
 )
 
-// unsaid describes a level of which mode and value do not tell all.
-func unsaid(level load.Level) string {
+// loadDetail describes a level that Mode and Value leave ambiguous, else "".
+func loadDetail(level load.Level) string {
 	switch level := level.(type) {
 	case load.Concurrency:
 		return ""
@@ -37,7 +38,7 @@ func tooFewRequests(level load.Level, requests int) string {
 func (l *levelRun) experiment() *export.Experiment {
 	e := &export.Experiment{Meta: &export.ExperimentMeta{
 		ServerStats: l.out.ServerStats,
-		Load:        unsaid(l.load), StartNS: l.startNS, EndNS: l.cfg.Clock.NowNS(), Stable: l.out.Stable,
+		Load:        loadDetail(l.load), StartNS: l.startNS, EndNS: l.cfg.Clock.NowNS(), Stable: l.out.Stable,
 		Measured: l.out.OK, Failed: l.out.Failed, Warmup: l.out.Warmup, Late: l.out.Late, Cancelled: l.out.Cancelled,
 		Interrupted: l.stopped, Resent: l.out.Resent, OutputsDropped: l.dropped,
 		OverLatencyLimit: l.out.OverLimit,
@@ -49,25 +50,21 @@ func (l *levelRun) experiment() *export.Experiment {
 		e.Meta.Warnings = append(e.Meta.Warnings, fmt.Sprintf("the disk did not keep up: the outputs of %s are lost, their times are kept", plural.GroupedOf(l.dropped, "request")))
 	}
 	if l.client != nil {
-		var asked *offer
-		if o, ok := l.driver.(*openLoop); ok {
-			asked = o.offered(l.gate.beganNS)
-		}
-		e.Meta.Client = l.client.finish(asked)
+		e.Meta.Client = l.client.Finish(l.driver.Offered(l.admission.BeganNS()))
 		l.out.Latency = l.latencies.Summary()
 		l.out.Client = e.Meta.Client
-		l.out.Warnings = l.driver.warnings()
+		l.out.Warnings = l.driver.Warnings()
 		if w := tooFewRequests(l.load, l.cfg.measure(l.load).Requests); w != "" {
 			l.out.Warnings = append(l.out.Warnings, w)
 		}
-		if w := l.sequences.brokenWarning(); w != "" {
+		if w := l.sequences.BrokenWarning(); w != "" {
 			l.out.Warnings = append(l.out.Warnings, w)
 		}
 		if v := l.meter.Verdict(); v != nil && v.LatencyUnstable {
 			l.out.Warnings = append(l.out.Warnings, latencyUnstable)
 		}
 		e.Meta.Warnings = append(e.Meta.Warnings, l.out.Warnings...)
-		l.out.Saturated = saturation(e.Meta.Client, l.out.Latency.Percentiles[50])
+		l.out.Saturated = clientstat.Saturation(e.Meta.Client, l.out.Latency.Percentiles[50])
 		e.Meta.Warnings = append(e.Meta.Warnings, l.out.Saturated...)
 	}
 	l.out.OutputsDropped = l.dropped

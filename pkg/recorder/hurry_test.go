@@ -5,6 +5,7 @@ import (
 
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
+	"github.com/pa-tools/pa/pkg/recorder/internal/drive"
 )
 
 // Long answers are cut when the run must end at once, and only then; what they
@@ -26,19 +27,19 @@ func TestCutShort(t *testing.T) {
 		{"a long one that was whole", closedNow, 5000, export.StatusOK, 16, export.StatusCancelled},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			l := &levelRun{hurry: tt.hurry, box: newMailbox()}
+			l := &levelRun{hurry: tt.hurry, completed: drive.NewQueue()}
 			x := &backend.Exchange{Request: export.Request{Status: tt.status, Responses: make([]export.Response, tt.events)}}
 			for range tt.events {
 				x.Raw = append(x.Raw, []byte("data: x\n\n"))
 			}
-			l.box.put(x)
+			l.completed.Put(x)
 			l.cutShort(x)
 			r := &x.Request
 			if len(r.Responses) != tt.kept || len(x.Raw) != tt.kept || r.UnrecordedEvents != tt.events-tt.kept || r.Status != tt.want {
 				t.Errorf("%d responses, %d counted, %v; want %d and %v", len(r.Responses), r.UnrecordedEvents, r.Status, tt.kept, tt.want)
 			}
-			if l.box.done(x); l.box.waiting() != 0 {
-				t.Errorf("%d bytes still wait", l.box.waiting())
+			if l.completed.Done(x); l.completed.Bytes() != 0 {
+				t.Errorf("%d bytes still wait", l.completed.Bytes())
 			}
 		})
 	}

@@ -8,6 +8,8 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/pawindow"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
+	"github.com/pa-tools/pa/pkg/recorder/clientstat"
+	"github.com/pa-tools/pa/pkg/recorder/internal/drive"
 	"github.com/pa-tools/pa/pkg/recorder/load"
 	"github.com/pa-tools/pa/pkg/recorder/window"
 )
@@ -19,21 +21,21 @@ const progressEvery = 250 * time.Millisecond
 // that a killed run leaves a readable prefix.
 type flusher interface{ Flush() error }
 
-// A levelRun is the collector of one load level: everything in it belongs to
-// the goroutine that calls run.
+// levelRun is the collector of one load level. Its fields belong to the goroutine that
+// calls run.
 type levelRun struct {
-	*session
+	*runState
 	index int
 	load  load.Level
 
-	box   *mailbox
-	spare []*backend.Exchange
+	completed *drive.Queue
+	spare     []*backend.Exchange
 	// held are exchanges that ended after the deadline of a time window whose
 	// tick is still to come.
 	held  []*backend.Exchange
 	meter *window.Meter // nil while warming up
 
-	client *clientView // nil while warming up
+	client *clientstat.Stats // nil while warming up
 	rate   errorRate
 	recent window.Sliding
 	// latencies are those of the measured requests.
@@ -43,15 +45,15 @@ type levelRun struct {
 
 	edged int // windows whose ends were told of
 
-	// Of the present stage.
-	gate     *gate
-	driver   driver
-	cancel   context.CancelFunc // ends what is in flight
-	returned int                // exchanges taken from the slots,
-	warmed   int                // those of the warm-up among them
+	// These belong to the present stage.
+	admission *drive.Admission
+	driver    drive.Driver
+	cancel    context.CancelFunc // ends what is in flight
+	returned  int                // exchanges taken from the slots,
+	warmed    int                // those of the warm-up among them
 
-	startNS uint64
-	pace    pace
+	startNS  uint64
+	throttle throttle
 	// flushedNS is when the writer was told to flush last.
 	flushedNS uint64
 	stopped   bool            // by the user
@@ -62,7 +64,7 @@ type levelRun struct {
 
 // run executes the level: warm-up, measurement, export.
 func (l *levelRun) run(ctx context.Context) (Level, error) {
-	l.box = newMailbox()
+	l.completed = drive.NewQueue()
 	l.startNS = l.cfg.Clock.NowNS()
 	l.out.Load, l.out.StartNS = l.load, l.startNS
 	l.hurry = ctx.Done()
@@ -75,7 +77,7 @@ func (l *levelRun) run(ctx context.Context) (Level, error) {
 	warmup := l.cfg.Warmup
 	if n := closedSlots(l.load); n > 0 && warmup > 0 {
 		// Measured is what begins together, as perf_analyzer does it.
-		l.stage(ctx, load.Concurrency{N: min(warmup, n)}, warmup, 0, 0)
+		l.runStage(ctx, load.Concurrency{N: min(warmup, n)}, warmup, 0, 0)
 		warmup = 0
 	}
 	if l.err == nil && !l.stopped {
@@ -83,7 +85,7 @@ func (l *levelRun) run(ctx context.Context) (Level, error) {
 		if m := l.cfg.measure(l.load); m.Requests > 0 {
 			budget = m.Requests
 		}
-		l.stage(ctx, l.load, warmup, l.cfg.WarmupTime+rampUp(l.load), budget)
+		l.runStage(ctx, l.load, warmup, l.cfg.WarmupTime+rampUp(l.load), budget)
 	}
 	if l.meter != nil {
 		l.meter.Finish(l.cfg.Clock.NowNS())
@@ -144,19 +146,20 @@ func (l *levelRun) wrote(err error) {
 	}
 }
 
-// stage sends the load of a level, and collects what comes back: a warm-up of at
-// least so many requests and so much time, then budget requests (none: it is all
-// warm-up; < 0: until the meter says enough).
-func (l *levelRun) stage(ctx context.Context, level load.Level, warmup int, warmupTime time.Duration, budget int) {
+// runStage sends the load of a level and collects the exchanges: a warm-up of at least
+// warmup requests and warmupTime, then budget requests (0: the whole stage is warm-up;
+// < 0: until the meter is done).
+func (l *levelRun) runStage(ctx context.Context, level load.Level, warmup int, warmupTime time.Duration, budget int) {
 	flight, cancel := context.WithCancel(ctx)
 	defer cancel()
 	l.cancel = cancel
 	l.returned, l.warmed = 0, 0
-	var supplied *supply // sessions have their own
+	var requests *drive.Prefetcher // conversations and sequences do without
 	if _, ok := level.(load.Sessions); !ok && l.sequences == nil {
-		supplied = l.stock.supply()
-		defer supplied.end()
-		defer context.AfterFunc(flight, supplied.end)()
+		// A slot without a request must not keep the others waiting.
+		requests = l.requests.Prefetch(func() { l.admission.Close() })
+		defer requests.Stop()
+		defer context.AfterFunc(flight, requests.Stop)()
 	}
 	atOnce := warmup == 0 && warmupTime == 0 // the measurement begins with the first request
 	if atOnce {
@@ -168,33 +171,31 @@ func (l *levelRun) stage(ctx context.Context, level load.Level, warmup int, warm
 		warmUntilNS = l.cfg.Clock.NS(start.Add(warmupTime))
 	}
 	measure := l.cfg.measure(l.load)
-	l.gate = newGate(warmup, warmUntilNS, budget, measure.Longest())
-	if supplied != nil {
-		supplied.missing = l.gate.close // a slot without a request must not keep the others waiting
+	l.admission = drive.NewAdmission(drive.Limits{Warmup: warmup, WarmUntilNS: warmUntilNS, Measured: budget, Longest: measure.Longest()})
+	stage := drive.Stage{
+		Admission: l.admission, Set: l.requests, Requests: requests, Sequences: l.sequences, Senders: l.senders, Completed: l.completed,
+		Timeout: l.cfg.RequestTimeout, FirstID: l.nextID, Model: l.soleModel(), Repeat: l.cfg.Measure.Duration > 0,
+		Clock: l.cfg.Clock, Start: start, Wait: l.cfg.wait,
 	}
 	if atOnce {
-		l.gate.measure(l.cfg.Clock.NS(start))
+		l.admission.Measure(l.cfg.Clock.NS(start))
 		l.beginMeter()
 	}
-	l.driver = l.newDriver(level, crew{
-		gate: l.gate, supply: supplied, sequences: l.sequences, fleet: &l.fleet, timeout: l.cfg.RequestTimeout, firstID: l.nextID, model: l.soleModel(),
-		clock: l.cfg.Clock, out: l.box, start: start, wait: l.cfg.wait,
-	})
+	l.driver = drive.New(level, stage)
 	idle := make(chan struct{})
 	go func() { // ends with the driver
-		l.driver.run(flight)
+		l.driver.Run(flight)
 		close(idle)
 	}()
-	go l.gate.closeWhen(l.cfg.Stop, ctx.Done(), idle) // ends with the driver
+	go l.admission.CloseWhen(l.cfg.Stop, ctx.Done(), idle) // ends with the driver
 	l.loop(ctx, idle)
-	if err := l.driver.failure(); err != nil {
+	if err := l.driver.Err(); err != nil {
 		l.abandon(err)
 	}
-	l.nextID += uint64(l.gate.count())
+	l.nextID += uint64(l.admission.Admitted())
 }
 
-// measure begins the measurement, whose beginning the gate knows, if it has not
-// begun.
+// measure begins the measurement, if it has not begun.
 func (l *levelRun) measure() {
 	if l.meter == nil {
 		l.beginMeter()
@@ -203,22 +204,22 @@ func (l *levelRun) measure() {
 }
 
 func (l *levelRun) beginMeter() {
-	l.meter = window.NewMeter(l.cfg.measure(l.load), l.gate.beganNS)
-	l.client = newClientView()
+	l.meter = window.NewMeter(l.cfg.measure(l.load), l.admission.BeganNS())
+	l.client = clientstat.Start()
 }
 
 // loop is the collector's: it returns when all slots have ended and all they
 // put is written.
 func (l *levelRun) loop(ctx context.Context, idle <-chan struct{}) {
 	stop, hardStop := l.cfg.Stop, ctx.Done()
-	windowEnd, grace, warm := newAlarm(), newAlarm(), newAlarm()
-	defer windowEnd.stop()
-	defer grace.stop()
-	defer warm.stop()
-	if ns := l.gate.warmUntilNS; ns > 0 {
-		warm.set(time.Duration(ns) - time.Duration(l.cfg.Clock.NowNS()))
+	windowEnd, grace, warm := stoppedTimer(), stoppedTimer(), stoppedTimer()
+	defer windowEnd.Stop()
+	defer grace.Stop()
+	defer warm.Stop()
+	if ns := l.admission.WarmUntilNS; ns > 0 {
+		warm.Reset(time.Duration(ns) - time.Duration(l.cfg.Clock.NowNS()))
 	}
-	measuring := l.gate.measuring
+	measuring := l.admission.Measuring()
 	tick := time.NewTicker(progressEvery)
 	defer tick.Stop()
 	draining := false
@@ -226,38 +227,38 @@ func (l *levelRun) loop(ctx context.Context, idle <-chan struct{}) {
 		if !draining && (l.err != nil || l.stopped || l.meter != nil && l.meter.Done()) {
 			// Enough: send nothing more, give what is in flight its time.
 			draining = true
-			l.gate.close()
+			l.admission.Close()
 			l.release()
 			if l.err != nil || l.cfg.Grace < 0 {
 				l.cancel()
 			} else {
-				grace.set(l.cfg.Grace)
+				grace.Reset(l.cfg.Grace)
 			}
 		}
 		l.edges()
 		if l.meter != nil {
 			if ns, ok := l.meter.Deadline(); ok && !l.stopped {
-				windowEnd.set(time.Duration(ns) - time.Duration(l.cfg.Clock.NowNS()))
+				windowEnd.Reset(time.Duration(ns) - time.Duration(l.cfg.Clock.NowNS()))
 			}
 		}
 		select {
-		case <-l.box.ready:
+		case <-l.completed.Ready():
 			l.collect()
-		case <-warm.c():
-			l.gate.measure(l.gate.warmUntilNS)
+		case <-warm.C:
+			l.admission.Measure(l.admission.WarmUntilNS)
 		case <-measuring:
 			measuring = nil
 			l.measure()
-		case <-windowEnd.c():
+		case <-windowEnd.C:
 			l.collect()
 			l.closeWindows()
 		case <-tick.C:
 			if l.client != nil {
-				l.client.watch.Look()
+				l.client.Look()
 			}
 			l.flush()
 			l.report()
-		case <-grace.c():
+		case <-grace.C:
 			l.cancel()
 		case <-stop:
 			stop = nil
@@ -265,13 +266,13 @@ func (l *levelRun) loop(ctx context.Context, idle <-chan struct{}) {
 		case <-hardStop:
 			hardStop = nil
 			l.stopped = l.stopped || !draining
-			l.gate.close()
+			l.admission.Close()
 		case <-idle:
 			// The slots may have noticed a dead context before this loop did.
 			l.stopped = l.stopped || !draining && (ctx.Err() != nil || closed(stop))
 			l.collect()
 			if l.meter != nil {
-				if l.gate.timeUp() {
+				if l.admission.TimeUp() {
 					l.closeWindows() // rather than where the last request ended
 				}
 				l.meter.Finish(l.cfg.Clock.NowNS())
@@ -281,6 +282,13 @@ func (l *levelRun) loop(ctx context.Context, idle <-chan struct{}) {
 			return
 		}
 	}
+}
+
+// stoppedTimer returns a timer that fires only after Reset.
+func stoppedTimer() *time.Timer {
+	t := time.NewTimer(time.Hour)
+	t.Stop()
+	return t
 }
 
 // closed reports whether c is closed; nil is not.
@@ -296,16 +304,16 @@ func closed(c <-chan struct{}) bool {
 // collect takes what the slots have put. When that takes long it flushes in
 // between, so that a kill loses no more than it would otherwise.
 func (l *levelRun) collect() {
-	items := l.box.take(l.spare)
-	l.pace.begin()
+	items := l.completed.Take(l.spare)
+	l.throttle.begin()
 	for i, x := range items {
 		l.cutShort(x)
-		l.pace.step(time.Duration(l.cfg.Clock.NowNS() - x.Request.EndedNS))
+		l.throttle.step(time.Duration(l.cfg.Clock.NowNS() - x.Request.EndedNS))
 		l.returned++
 		if x.Request.Phase == export.PhaseWarmup {
 			l.warmed++
 		} else {
-			l.measure() // it may have been quicker than the gate's word
+			l.measure() // it may arrive before the signal of the admission
 		}
 		l.decode(x)
 		l.admit(x)
@@ -314,7 +322,7 @@ func (l *levelRun) collect() {
 			l.flush()
 		}
 	}
-	l.pace.end()
+	l.throttle.end()
 	l.spare = items
 }
 
@@ -332,9 +340,7 @@ func (l *levelRun) cutShort(x *backend.Exchange) {
 	if r := &x.Request; r.Status == export.StatusOK {
 		r.Status, r.Message = export.StatusCancelled, "the run was stopped before the answer was decoded"
 	}
-	before := exchangeBytes(x)
-	x.Cut()
-	l.box.less(before - exchangeBytes(x))
+	l.completed.Cut(x)
 }
 
 // admit settles x, or holds it back when it ended in a window that has not
@@ -381,7 +387,7 @@ func (l *levelRun) decode(x *backend.Exchange) {
 		r.Status, r.Message = export.StatusProtocolError, err.Error()
 	}
 	if sent == export.StatusOK {
-		l.driver.decoded(r.Worker, r.Status == export.StatusOK)
+		l.driver.Decoded(r.Worker, r.Status == export.StatusOK)
 	}
 	if r.Status == export.StatusOK {
 		r.EndedNS = 0
@@ -391,10 +397,10 @@ func (l *levelRun) decode(x *backend.Exchange) {
 // settle classifies, counts and writes one exchange that is decoded.
 func (l *levelRun) settle(x *backend.Exchange) {
 	r := &x.Request
-	stamps := stampsOf(r)
+	stamps := clientstat.CountStamps(r)
 	l.stamps.Merge(stamps)
 	if r.Phase != export.PhaseWarmup {
-		l.client.add(x, stamps)
+		l.client.Add(x, stamps)
 	}
 	end, responses, ended := l.end(r)
 	if r.Phase == export.PhaseMeasured && l.meter.Done() && end > l.meter.EndNS() {
@@ -427,14 +433,7 @@ func (l *levelRun) settle(x *backend.Exchange) {
 		l.relieve(r)
 		l.wrote(l.cfg.Writer.WriteRequest(r))
 	}
-	l.box.done(x)
-}
-
-func stampsOf(r *export.Request) (c export.StampCount) {
-	for i := range r.Responses {
-		c.Add(r.Responses[i].Source)
-	}
-	return c
+	l.completed.Done(x)
 }
 
 // end returns when r ended, by perf_analyzer's rule, so that an export gives the
@@ -481,7 +480,7 @@ func (l *levelRun) count(r *export.Request) {
 }
 
 func (l *levelRun) fail(r *export.Request) {
-	if !l.failures.add(r, l.driver.slots(), l.cfg.Clock.NowNS()) {
+	if !l.failures.add(r, l.driver.Slots(), l.cfg.Clock.NowNS()) {
 		return
 	}
 	if limit := l.cfg.MaxErrorRate; limit != nil && l.rate.above(*limit) {
@@ -499,7 +498,7 @@ func (l *levelRun) abandon(err error) {
 	}
 	l.giveUp = err
 	l.stopped = true
-	l.gate.close()
+	l.admission.Close()
 	l.cancel()
 }
 
@@ -523,11 +522,11 @@ func (l *levelRun) streamed(r *export.Request) bool {
 func (l *levelRun) report() {
 	p := Progress{
 		Index: l.index, Levels: len(l.cfg.Levels), Load: l.load, Warmup: l.meter == nil,
-		OK: l.out.OK, Failed: l.out.Failed, InFlight: l.gate.count() - l.returned,
-		Done: l.warmed, Target: l.gate.warmup,
+		OK: l.out.OK, Failed: l.out.Failed, InFlight: l.admission.Admitted() - l.returned,
+		Done: l.warmed, Target: l.admission.Warmup,
 	}
 	if !p.Warmup {
-		p.Done, p.Target = l.returned-l.warmed, max(l.gate.budget, 0)
+		p.Done, p.Target = l.returned-l.warmed, max(l.admission.Measured, 0)
 		if p.Target > 0 {
 			p.Done = min(p.Done, p.Target) // those that end sequences come on top
 		}

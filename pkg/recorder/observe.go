@@ -61,7 +61,7 @@ func (l *levelRun) edges() {
 }
 
 // telemetry writes what was seen so far.
-func (r *session) telemetry() error {
+func (r *runState) telemetry() error {
 	if r.cfg.Telemetry == nil {
 		return nil
 	}
@@ -75,7 +75,7 @@ func (r *session) telemetry() error {
 
 // endTelemetry ends the watching, and says in the result and the metadata what
 // became of it.
-func (r *session) endTelemetry(res *Result, meta *export.RunMeta) error {
+func (r *runState) endTelemetry(res *Result, meta *export.RunMeta) error {
 	if r.cfg.Telemetry == nil {
 		return nil
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/pa-tools/pa/pkg/recorder/backend"
+	"github.com/pa-tools/pa/pkg/recorder/load"
 )
 
 const (
@@ -17,7 +18,7 @@ const (
 
 // check asks whether the server is ready, again and again while WaitReady
 // lasts. Stop ends the asking.
-func (r *session) check(ctx context.Context) error {
+func (r *runState) check(ctx context.Context) error {
 	ctx, cancel := r.untilStop(ctx)
 	defer cancel()
 	said, stop := r.sayWaiting()
@@ -31,7 +32,7 @@ func (r *session) check(ctx context.Context) error {
 			r.noteWarnings()
 			return nil
 		}
-		if !time.Now().Add(readyEvery).Before(deadline) || !sleep(ctx, readyEvery) {
+		if !time.Now().Add(readyEvery).Before(deadline) || !load.WaitTimer(time.Now().Add(readyEvery), ctx.Done()) {
 			return err
 		}
 	}
@@ -39,7 +40,7 @@ func (r *session) check(ctx context.Context) error {
 
 // noteWarnings keeps what the backend's Check warns of for the export, and tells
 // Config.CheckWarnings.
-func (r *session) noteWarnings() {
+func (r *runState) noteWarnings() {
 	b, ok := r.cfg.Backend.(backend.Warner)
 	if !ok {
 		return
@@ -55,7 +56,7 @@ func (r *session) noteWarnings() {
 
 // sayWaiting calls Waiting in a while, unless stop is called before. said takes
 // what the server said last. After stop there is no call any more.
-func (r *session) sayWaiting() (said func(error), stop func()) {
+func (r *runState) sayWaiting() (said func(error), stop func()) {
 	var mu sync.Mutex // held during the call
 	var last error
 	over := false
@@ -80,7 +81,7 @@ func (r *session) sayWaiting() (said func(error), stop func()) {
 }
 
 // checkOnce asks once, for no longer than a request may take.
-func (r *session) checkOnce(ctx context.Context) error {
+func (r *runState) checkOnce(ctx context.Context) error {
 	if r.cfg.RequestTimeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, r.cfg.RequestTimeout)

@@ -667,47 +667,11 @@ func TestFlushWhileBusy(t *testing.T) {
 	}
 }
 
-func TestBatches(t *testing.T) {
-	for _, tt := range []struct {
-		entries, batch int
-		want           []string
-	}{
-		{3, 1, []string{"0", "1", "2"}},
-		{4, 2, []string{"0 1", "2 3"}},
-		{3, 2, []string{"0 1", "2 0", "1 2"}},
-		{1, 4, []string{"0 0 0 0"}},
-	} {
-		entries := make(workload.List, tt.entries)
-		for i := range entries {
-			entries[i].Step = i
-		}
-		s, err := newStock(t.Context(), &Config{Backend: &batchServer{}, BatchSize: tt.batch, Entries: entries, KeepBytes: defaultKeepBytes})
-		if err != nil {
-			t.Fatal(err)
-		}
-		var got []string
-		for _, p := range s.kept {
-			got = append(got, strings.TrimPrefix(string(p.payload.(fakePayload)), "entry "))
-		}
-		if !slices.Equal(got, tt.want) {
-			t.Errorf("%d entries in batches of %d: %q, want %q", tt.entries, tt.batch, got, tt.want)
-		}
-	}
+func TestBatchesRefused(t *testing.T) {
 	err := (&Config{Backend: &fakeServer{}, BatchSize: 2}).Validate()
 	if err == nil || !strings.Contains(err.Error(), "batch size 2: requests of this service are not batched") {
 		t.Errorf("a backend without batches: %v", err)
 	}
-}
-
-// batchServer is a fakeServer with batches.
-type batchServer struct{ fakeServer }
-
-func (*batchServer) PrepareBatch(es []*workload.Entry) (backend.Payload, error) {
-	var steps []string
-	for _, e := range es {
-		steps = append(steps, fmt.Sprint(e.Step))
-	}
-	return fakePayload(strings.Join(steps, " ")), nil
 }
 
 func TestNotReady(t *testing.T) {

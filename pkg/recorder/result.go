@@ -1,10 +1,8 @@
 package recorder
 
 import (
-	"fmt"
 	"time"
 
-	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/pawindow"
 	"github.com/pa-tools/pa/pkg/recorder/load"
@@ -120,33 +118,4 @@ type Progress struct {
 	// E2EL is the median latency of the requests that ended in the last five
 	// seconds and were not streamed; 0 when none did.
 	E2EL time.Duration
-}
-
-// A FailedError ends a run in which requests do nothing but fail. What was
-// recorded is in the export.
-type FailedError struct {
-	Failures int // in a row
-	OK       int // successful before
-	// Status, Code and Message are those of the last failure; Message is the
-	// server's or client's own text.
-	Status  export.Status
-	Code    int
-	Message string
-}
-
-func (e *FailedError) Error() string {
-	what := e.Status.String()
-	if e.Code != 0 {
-		what += fmt.Sprintf(" %d", e.Code)
-	}
-	if e.Message != "" {
-		what += ": " + e.Message
-	}
-	if e.OK == 0 {
-		if e.Failures == 1 {
-			return "the first request failed: " + what
-		}
-		return fmt.Sprintf("all of the first %s failed: %s", plural.GroupedOf(e.Failures, "request"), what)
-	}
-	return fmt.Sprintf("the last %s all failed (%s were good before): %s", plural.GroupedOf(e.Failures, "request"), plural.Grouped(e.OK), what)
 }

@@ -10,23 +10,24 @@ import (
 
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
+	"github.com/pa-tools/pa/pkg/recorder/internal/drive"
 	"github.com/pa-tools/pa/pkg/recorder/load"
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 )
 
-// A session is the state that the levels of one run share.
-type session struct {
-	cfg   Config
-	stock *stock
+// runState is what the levels of one run share.
+type runState struct {
+	cfg      Config
+	requests *drive.RequestSet
 	// sequences is nil unless the model keeps state.
-	sequences *sequencer
-	fleet     fleet
+	sequences *drive.Sequencer
+	senders   *drive.SenderPool
 	nextID    uint64 // ids start at 1: 0 means "not recorded"
 	stamps    export.StampCount
 	failures  failureRun
 	pauses    pauseWatcher
 	giveUp    error // why the recorder ended the run by itself
-	// writeFailed says that the writer has failed. Its Close repeats the error.
+	// writeFailed says that the writer has failed; its Close then repeats the error.
 	writeFailed bool
 }
 
@@ -44,17 +45,17 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	r := &session{cfg: cfg.withDefaults(), nextID: 1, fleet: fleet{backend: cfg.Backend}}
+	r := &runState{cfg: cfg.withDefaults(), nextID: 1, senders: drive.NewSenderPool(cfg.Backend)}
 	if err := r.prepare(ctx); err != nil {
 		return nil, err
 	}
-	defer r.fleet.close()
+	defer r.senders.Close()
 
 	meta := cfg.Run.Meta
 	meta.StartNS = r.cfg.Clock.NowNS()
 	meta.Model = r.cfg.Backend.Model()
-	meta.DatasetSHA256 = r.stock.hash
-	meta.Streaming = r.stock.streamed.record(meta.Streaming)
+	meta.DatasetSHA256 = r.requests.SHA256()
+	meta.Streaming = r.requests.Streamed(meta.Streaming)
 	stopWatch := r.watchClock(ctx)
 	r.pauses = r.cfg.watchPauses(r.cfg.Clock.NowNS)
 	if cfg.Telemetry != nil {
@@ -95,7 +96,7 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 }
 
 // measure measures the levels, one after the other, into res.
-func (r *session) measure(ctx context.Context, res *Result) error {
+func (r *runState) measure(ctx context.Context, res *Result) error {
 	for i := 0; ; i++ {
 		level, ok := r.level(res.Levels)
 		if !ok {
@@ -116,7 +117,7 @@ func (r *session) measure(ctx context.Context, res *Result) error {
 		if res.Interrupted {
 			return nil
 		}
-		l := &levelRun{session: r, index: i, load: level}
+		l := &levelRun{runState: r, index: i, load: level}
 		out, err := l.run(ctx)
 		res.Levels = append(res.Levels, out)
 		if r.cfg.LevelDone != nil {
@@ -140,7 +141,7 @@ func (r *session) measure(ctx context.Context, res *Result) error {
 }
 
 // level returns the level to be measured after those that are done.
-func (r *session) level(done []Level) (load.Level, bool) {
+func (r *runState) level(done []Level) (load.Level, bool) {
 	if r.cfg.Plan != nil {
 		return r.cfg.Plan(done)
 	}
@@ -152,15 +153,15 @@ func (r *session) level(done []Level) (load.Level, bool) {
 
 // between does what is to be done before another level. A signal in the meantime
 // is no error.
-func (r *session) between(ctx context.Context, level load.Level) error {
+func (r *runState) between(ctx context.Context, level load.Level) error {
 	ctx, cancel := r.untilStop(ctx)
 	defer cancel()
 	err := r.cfg.validateLevel(level)
 	if err == nil {
-		err = r.sequences.fits(level)
+		err = r.sequences.Check(level)
 	}
 	if err == nil {
-		err = r.fleet.grow(ctx, slotsFor(level))
+		err = r.senders.Open(ctx, drive.InitialSlots(level))
 	}
 	if err == nil && r.cfg.Between != nil {
 		err = r.cfg.Between(ctx)
@@ -174,7 +175,7 @@ func (r *session) between(ctx context.Context, level load.Level) error {
 // watchClock looks for steps of the wall clock, which the kernel's stamps are
 // times of, until stop is called. stop returns a warning for each, but for those
 // that a suspension of the machine explains: the wall clock went on meanwhile.
-func (r *session) watchClock(ctx context.Context) (stop func(pauses []export.Pause) []string) {
+func (r *runState) watchClock(ctx context.Context) (stop func(pauses []export.Pause) []string) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var drift rxclock.Drift
 	var watching sync.WaitGroup
@@ -208,11 +209,11 @@ func suspended(pauses []export.Pause, s rxclock.Step) bool {
 }
 
 // prepare gets everything ready that need not happen under load.
-func (r *session) prepare(ctx context.Context) error {
+func (r *runState) prepare(ctx context.Context) error {
 	if err := r.check(ctx); err != nil {
 		return err
 	}
-	if err := r.lay(ctx); err != nil {
+	if err := r.prepareRequests(ctx); err != nil {
 		return err
 	}
 	levels := r.cfg.Levels
@@ -225,19 +226,19 @@ func (r *session) prepare(ctx context.Context) error {
 	}
 	slots := 0
 	for _, level := range levels {
-		slots = max(slots, slotsFor(level))
-		if err := r.sequences.fits(level); err != nil {
+		slots = max(slots, drive.InitialSlots(level))
+		if err := r.sequences.Check(level); err != nil {
 			return err
 		}
 	}
 	ctx, cancel := r.untilStop(ctx)
 	defer cancel()
-	err := r.fleet.grow(ctx, slots)
+	err := r.senders.Open(ctx, slots)
 	if closed(r.cfg.Stop) {
 		err = errStopped
 	}
 	if err != nil {
-		r.fleet.close()
+		r.senders.Close()
 	}
 	return err
 }
@@ -245,41 +246,55 @@ func (r *session) prepare(ctx context.Context) error {
 // errStopped is the error of a run that was stopped before its first request.
 var errStopped = fmt.Errorf("stopped before the first request: %w", context.Canceled)
 
-// slotsFor is how many slots are to be open before a level begins. A schedule has
-// more opened when it needs them.
-func slotsFor(level load.Level) int {
-	n := level.Slots()
-	if _, ok := level.(load.Open); !ok {
-		return n
-	}
-	if n == 0 {
-		return reserve(0)
-	}
-	return min(n, reserve(0))
-}
-
-// lay lays in the stock. Stop ends it.
-func (r *session) lay(ctx context.Context) (err error) {
+// prepareRequests encodes every distinct request once; closing Config.Stop aborts it.
+func (r *runState) prepareRequests(ctx context.Context) (err error) {
 	ctx, cancel := r.untilStop(ctx)
 	defer cancel()
-	if r.stock, err = newStock(ctx, &r.cfg); err != nil {
+	c := &r.cfg
+	w := drive.Workload{Backend: c.Backend, Entries: c.Entries, Order: c.Order, BatchSize: c.BatchSize, KeepBytes: c.KeepBytes}
+	b, ok := c.Backend.(backend.Stateful)
+	stateful := ok && b.Stateful()
+	if stateful && c.Streams != nil {
+		w.Entries = c.Streams
+	}
+	if r.requests, err = drive.NewRequestSet(ctx, w); err != nil {
 		return err
 	}
-	if err = r.sequential(ctx); err != nil {
-		return err
-	}
-	for _, level := range r.cfg.Levels {
-		if _, ok := level.(load.Sessions); ok && r.stock.dialogues == nil {
-			if r.stock.dialogues, err = dialogues(ctx, r.cfg.Entries, r.cfg.Backend.(backend.Talker)); err != nil {
-				return err
-			}
+	if stateful {
+		if err = r.initSequences(ctx); err != nil {
+			return err
 		}
+	}
+	if slices.ContainsFunc(c.Levels, func(l load.Level) bool { _, ok := l.(load.Sessions); return ok }) {
+		return r.requests.FindConversations(ctx)
 	}
 	return nil
 }
 
+// initSequences prepares for a model that keeps state. It refuses settings that cannot
+// form sequences.
+func (r *runState) initSequences(ctx context.Context) (err error) {
+	c := &r.cfg
+	if c.BatchSize > 1 {
+		return fmt.Errorf("batch size %d: model %s keeps state, and takes a sequence's requests one by one; use -b 1", c.BatchSize, c.Backend.Model())
+	}
+	if c.Sequences.ThroughputSuffices {
+		c.Measure.ThroughputSuffices = true
+	}
+	r.sequences, err = drive.NewSequencer(ctx, c.Sequences, r.requests)
+	return err
+}
+
+// soleModel returns the model of a run that has one, "" of one with several.
+func (r *runState) soleModel() string {
+	if len(r.cfg.Run.Meta.Models) > 0 {
+		return ""
+	}
+	return r.cfg.Backend.Model()
+}
+
 // untilStop returns a context that Stop ends too. cancel frees it.
-func (r *session) untilStop(ctx context.Context) (_ context.Context, cancel context.CancelFunc) {
+func (r *runState) untilStop(ctx context.Context) (_ context.Context, cancel context.CancelFunc) {
 	ctx, cancel = context.WithCancel(ctx)
 	go func() { // ends with ctx
 		select {

@@ -118,7 +118,7 @@ func TestSequenceLength(t *testing.T) {
 	b := &sequenceServer{}
 	w, _, _, err := record(t, ok(100*time.Millisecond), Config{
 		Backend: b, Streams: twoStreams[3:], Levels: load.Closed(1, 1), Measure: window.Measure{Requests: 6}, Warmup: 2,
-		Sequences: Sequences{Length: 5, First: 11, Last: 13},
+		Sequences: load.Sequences{Length: 5, First: 11, Last: 13},
 	}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -136,7 +136,7 @@ func TestSequencesOfARate(t *testing.T) {
 		b := &sequenceServer{}
 		w, _, _, err := record(t, ok(latency), Config{
 			Backend: b, Streams: twoStreams[:1], Levels: []load.Level{load.Rate{PerSecond: 100}}, Measure: window.Measure{Requests: 12},
-			Sequences: Sequences{Length: 100},
+			Sequences: load.Sequences{Length: 100},
 		}, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -184,7 +184,7 @@ func TestSequencesNotKept(t *testing.T) {
 func TestSequencesStop(t *testing.T) {
 	b := &sequenceServer{}
 	_, res, _, err := record(t, ok(100*time.Millisecond), Config{
-		Backend: b, Streams: twoStreams, Levels: load.Closed(2), Measure: window.Measure{Duration: time.Minute}, Sequences: Sequences{Length: 50},
+		Backend: b, Streams: twoStreams, Levels: load.Closed(2), Measure: window.Measure{Duration: time.Minute}, Sequences: load.Sequences{Length: 50},
 	}, func(stop chan struct{}, _ context.CancelFunc) {
 		time.Sleep(250 * time.Millisecond)
 		close(stop)
@@ -195,43 +195,18 @@ func TestSequencesStop(t *testing.T) {
 	b.check(t, "1: 0 1 2 0.", "2: 7 8 7 8.")
 }
 
-// Lengths are even over the range that the variation allows, rounded towards the
-// mean, and never below one.
-func TestSequenceLengths(t *testing.T) {
-	for _, tt := range []struct {
-		length, steps int
-		variation     float64
-		low, high     int
-	}{
-		{0, 3, 0.2, 3, 3},
-		{20, 3, 0, 20, 20},
-		{20, 3, 0.2, 17, 23}, // ±4 is met by a draw of exactly 1 alone
-		{2, 3, 4, 1, 9},
-	} {
-		s := Sequences{Length: tt.length, Variation: tt.variation, Seed: 3}
-		low, high := 1<<30, 0
-		for n := range uint64(2000) {
-			l := s.length(n, tt.steps)
-			low, high = min(low, l), max(high, l)
-		}
-		if low != tt.low || high != tt.high {
-			t.Errorf("length %d, variation %v: %d to %d, want %d to %d", tt.length, tt.variation, low, high, tt.low, tt.high)
-		}
-	}
-}
-
 func TestSequencesRefused(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		cfg  Config
 		want string
 	}{
-		{"ids", Config{Levels: load.Closed(1, 4), Sequences: Sequences{First: 5, Last: 7}}, "the range of sequence ids, 5 to 7, is less than the 4 sequences at a time"},
-		{"ids of a rate", Config{Levels: []load.Level{load.Rate{PerSecond: 1}}, Sequences: Sequences{First: 5, Last: 7}}, "less than the 4 sequences"},
+		{"ids", Config{Levels: load.Closed(1, 4), Sequences: load.Sequences{First: 5, Last: 7}}, "the range of sequence ids, 5 to 7, is less than the 4 sequences at a time"},
+		{"ids of a rate", Config{Levels: []load.Level{load.Rate{PerSecond: 1}}, Sequences: load.Sequences{First: 5, Last: 7}}, "less than the 4 sequences"},
 		{"schedule", Config{Levels: []load.Level{load.Timetable{Offsets: make([]time.Duration, 3)}}}, "the entries of a schedule are in no sequences"},
 		{"periodic", Config{Levels: []load.Level{load.Periodic{Start: 1, End: 2, Step: 1, Period: 1}}}, "needs a concurrency or a rate"},
 		{"batch", Config{BatchSize: 2}, "batch size 2"},
-		{"backwards", Config{Sequences: Sequences{First: 5, Last: 4}}, "must not be above"},
+		{"backwards", Config{Sequences: load.Sequences{First: 5, Last: 4}}, "must not be above"},
 	} {
 		b := &sequenceServer{}
 		tt.cfg.Backend = b
@@ -259,7 +234,7 @@ func TestSequencesThroughputSuffices(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, res, _, err := record(t, answers, Config{
-				Backend: tt.backend, Sequences: Sequences{Length: 100, ThroughputSuffices: tt.suffices}, Levels: []load.Level{load.Rate{PerSecond: 10}},
+				Backend: tt.backend, Sequences: load.Sequences{Length: 100, ThroughputSuffices: tt.suffices}, Levels: []load.Level{load.Rate{PerSecond: 10}},
 				Measure: window.Measure{Interval: time.Second, MaxTrials: 3, Stability: 0.2},
 			}, nil)
 			if err != nil {

@@ -37,21 +37,6 @@ type Backend interface {
 	Close() error
 }
 
-// A Warner is a Backend whose Check can succeed and still produce warnings for the
-// user, before the load begins.
-type Warner interface {
-	// CheckWarnings returns the warnings of the last Check; nil if there are none.
-	CheckWarnings() []Warning
-}
-
-// A Warning is something that Check found and that does not prevent the load.
-type Warning struct {
-	Text string // one line; names the URL
-	// IfRefused says what to do when the server refuses the first requests;
-	// "" is nothing.
-	IfRefused string
-}
-
 // A Payload is a prepared request. Its dynamic type belongs to the backend.
 type Payload interface {
 	// Inputs is what the export shows under request_inputs. Shared by all

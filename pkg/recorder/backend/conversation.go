@@ -2,25 +2,26 @@ package backend
 
 import "github.com/pa-tools/pa/pkg/recorder/workload"
 
-// A Talker is a backend that can hold conversations: what a turn asks stands
-// behind all that was asked and answered before.
-type Talker interface {
+// Conversational is a backend that can hold conversations: each turn is sent with all
+// earlier turns and replies before it.
+type Conversational interface {
 	Backend
-	// Converse begins a conversation. It may be called while the load is on, by
-	// several goroutines at a time.
-	Converse() Conversation
+	// NewConversation begins a conversation. Slots call it during the load, several
+	// at a time; before the load the recorder calls it once for each entry.
+	NewConversation() Conversation
 }
 
-// A Conversation is used by one goroutine at a time, which calls Turn for the first
-// entry, then for each further one Answered and Turn. Different conversations of one
-// backend are used at the same time, one by each slot, beside Send and Decode: what
-// they share through the backend must allow for that. Before the load, the recorder
-// calls Turn once for each entry, in conversations of their own, to find mistakes.
+// Conversation holds the turns and replies of one conversation. One goroutine at a time
+// uses it: it calls Turn for the first entry, then AddReply and Turn for each further
+// one. Each slot has its own conversation, which runs beside those of other slots, beside
+// Send and Decode. State that conversations share through the backend must allow for
+// that. Before the load, the recorder calls Turn once for each entry, each in its own
+// conversation, to find mistakes.
 type Conversation interface {
-	// Turn prepares the next turn. The error is that of the entry.
+	// Turn encodes the next turn. The error names the entry.
 	Turn(e *workload.Entry) (Payload, error)
-	// Answered takes the answer to the last turn, before Decode gets it, and changes
-	// nothing of it. The error says why there can be no next turn: the request
-	// failed, or what came is no message.
-	Answered(x *Exchange) error
+	// AddReply adds the response to the last turn. It is called in the slot's goroutine
+	// before Decode and must not change x. It returns an error if there can be no next
+	// turn: the request failed, or the response is no message.
+	AddReply(x *Exchange) error
 }

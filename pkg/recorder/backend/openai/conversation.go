@@ -23,10 +23,10 @@ type conversation struct {
 	said []byte
 }
 
-var _ backend.Talker = (*Backend)(nil)
+var _ backend.Conversational = (*Backend)(nil)
 
-// Converse implements backend.Talker.
-func (b *Backend) Converse() backend.Conversation { return &conversation{b: b} }
+// NewConversation implements backend.Conversational.
+func (b *Backend) NewConversation() backend.Conversation { return &conversation{b: b} }
 
 // Turn prepares a turn: the entry's request, with what was said before in front of
 // its messages, unless it holds that itself. As perf_analyzer does, the export shows the session's id and the
@@ -78,8 +78,8 @@ func (c *conversation) say(messages []byte) {
 	c.said = append(c.said, messages...)
 }
 
-// Answered implements backend.Conversation.
-func (c *conversation) Answered(x *backend.Exchange) error {
+// AddReply implements backend.Conversation.
+func (c *conversation) AddReply(x *backend.Exchange) error {
 	if x.Request.Status != export.StatusOK {
 		return errors.New("the request failed")
 	}

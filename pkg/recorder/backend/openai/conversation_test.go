@@ -78,7 +78,7 @@ func TestConversation(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			c := b.Converse()
+			c := b.NewConversation()
 			var inputs []export.Fields
 			for i, e := range []*workload.Entry{userTurn(0, "one", 80*time.Millisecond), userTurn(1, "two", 0), userTurn(2, "three", 0)} {
 				p, err := c.Turn(e)
@@ -97,7 +97,7 @@ func TestConversation(t *testing.T) {
 				if len(counts) != len(x.Raw) || len(counts) == 0 {
 					t.Errorf("told of %d responses of %d", len(counts), len(x.Raw))
 				}
-				if err := c.Answered(x); err != nil {
+				if err := c.AddReply(x); err != nil {
 					t.Fatalf("turn %d: %v (%s)", i, err, x.Request.Message)
 				}
 			}
@@ -140,7 +140,7 @@ func TestConversationOfWholeTurns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := b.Converse()
+	c := b.NewConversation()
 	whole := userTurn(1, "all of it", 0)
 	whole.Whole = true
 	answered := &backend.Exchange{Request: export.Request{Status: export.StatusOK}, Raw: [][]byte{[]byte(`{"choices":[{"message":{"role":"assistant","content":"yes"}}]}`)}}
@@ -160,7 +160,7 @@ func TestConversationOfWholeTurns(t *testing.T) {
 		if got, _ := p.Inputs().Get("payload"); string(got.Data) != tt.want {
 			t.Errorf("turn %d: %s\nwant %s", i, got.Data, tt.want)
 		}
-		if err := c.Answered(answered); err != nil {
+		if err := c.AddReply(answered); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -184,7 +184,7 @@ func TestConversationEnds(t *testing.T) {
 		}}, "out of memory"},
 		{"no JSON", backend.Exchange{Request: export.Request{Status: export.StatusOK}, Raw: [][]byte{[]byte("{torn")}}, "torn"},
 	} {
-		err := b.Converse().Answered(&tt.x)
+		err := b.NewConversation().AddReply(&tt.x)
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v, want %q", tt.name, err, tt.want)
 		}
@@ -192,7 +192,7 @@ func TestConversationEnds(t *testing.T) {
 	// A stream that is not announced as one is one response.
 	c := &conversation{b: b}
 	whole := "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\ndata: {\"choices\":[{\"delta\":{\"content\":\"b\"}}]}\n\ndata: [DONE]"
-	if err := c.Answered(&backend.Exchange{Request: export.Request{Status: export.StatusOK}, Raw: [][]byte{[]byte(whole)}}); err != nil || string(c.said) != `{"role":"assistant","content":"ab"}` {
+	if err := c.AddReply(&backend.Exchange{Request: export.Request{Status: export.StatusOK}, Raw: [][]byte{[]byte(whole)}}); err != nil || string(c.said) != `{"role":"assistant","content":"ab"}` {
 		t.Errorf("an unannounced stream: %s, %v", c.said, err)
 	}
 }
@@ -209,7 +209,7 @@ func TestConversationTurnErrors(t *testing.T) {
 		`[1]`:                            "payload",
 	} {
 		e := &workload.Entry{Step: 3, Values: export.Fields{{Name: "payload", Value: export.JSON(payload)}}}
-		if _, err := b.Converse().Turn(e); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := b.NewConversation().Turn(e); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", payload, err, want)
 		}
 	}
@@ -273,7 +273,7 @@ func TestConversationAsPerfAnalyzer(t *testing.T) {
 	for _, r := range requests {
 		id := r.Inputs.Session
 		if talks[id] == nil {
-			talks[id] = b.Converse()
+			talks[id] = b.NewConversation()
 		}
 		i := slices.IndexFunc(entries, func(e workload.Entry) bool { return e.Session == id && e.Turn == turns[id] })
 		turns[id]++
@@ -289,7 +289,7 @@ func TestConversationAsPerfAnalyzer(t *testing.T) {
 			t.Errorf("session %s, turn %d: %v\nwant %+v", id, turns[id], p.Inputs(), r.Inputs)
 		}
 		x := &backend.Exchange{Request: export.Request{Status: export.StatusOK}, Raw: [][]byte{[]byte(r.Outputs[0].Response)}}
-		if err := talks[id].Answered(x); err != nil {
+		if err := talks[id].AddReply(x); err != nil {
 			t.Fatal(err)
 		}
 	}

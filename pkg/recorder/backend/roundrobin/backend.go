@@ -22,7 +22,7 @@ type Target struct {
 // New returns a backend over the targets, which it closes. models is how many
 // models requests go to in turn; 0 means 1. It has a method
 // PrepareBatch(es []*workload.Entry) (backend.Payload, error), or is a
-// backend.Talker, if all of them are. The error is that there is no target.
+// backend.Conversational, if all of them are. The error is that there is no target.
 func New(targets []Target, models int) (backend.Backend, error) {
 	if len(targets) == 0 {
 		return nil, errors.New("no server to send to; give at least one URL")
@@ -33,7 +33,7 @@ func New(targets []Target, models int) (backend.Backend, error) {
 		if _, ok := t.Backend.(batcher); ok {
 			batchers++
 		}
-		if _, ok := t.Backend.(backend.Talker); ok {
+		if _, ok := t.Backend.(backend.Conversational); ok {
 			talkers++
 		}
 	}

@@ -167,7 +167,7 @@ func TestBatches(t *testing.T) {
 // A talkingFake can hold conversations, in which it counts what was said.
 type talkingFake struct{ *fake }
 
-func (f talkingFake) Converse() backend.Conversation { return &fakeConversation{f: f.fake} }
+func (f talkingFake) NewConversation() backend.Conversation { return &fakeConversation{f: f.fake} }
 
 type fakeConversation struct {
 	f    *fake
@@ -179,7 +179,7 @@ func (c *fakeConversation) Turn(*workload.Entry) (backend.Payload, error) {
 	return &fakePayload{c.f, c.said}, c.f.err
 }
 
-func (c *fakeConversation) Answered(x *backend.Exchange) error {
+func (c *fakeConversation) AddReply(x *backend.Exchange) error {
 	if x.Request.Status != export.StatusOK {
 		return errors.New("failed")
 	}
@@ -199,7 +199,7 @@ func TestConversations(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := b.(backend.Talker).Converse()
+	c := b.(backend.Conversational).NewConversation()
 	for i, want := range []string{"q", "qaq", "qaqaq"} {
 		p, err := c.Turn(&workload.Entry{})
 		if err != nil || string(p.Inputs()[0].Value.Data) != want {
@@ -207,18 +207,18 @@ func TestConversations(t *testing.T) {
 		}
 		x := &backend.Exchange{Request: export.Request{ID: uint64(i + 1), Status: export.StatusOK}}
 		s.Send(t.Context(), p, x)
-		if err := c.Answered(x); err != nil {
+		if err := c.AddReply(x); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if !slices.Equal(f.sent, []uint64{1, 3}) || !slices.Equal(g.sent, []uint64{2}) {
 		t.Errorf("sent %v and %v, want them in turn", f.sent, g.sent)
 	}
-	if err := c.Answered(&backend.Exchange{}); err == nil {
+	if err := c.AddReply(&backend.Exchange{}); err == nil {
 		t.Error("a turn that failed is no error")
 	}
 	b, err = New([]Target{{"f", f}, {"g", &fake{}}}, 1)
-	if _, ok := b.(backend.Talker); ok || err != nil {
+	if _, ok := b.(backend.Conversational); ok || err != nil {
 		t.Errorf("a target cannot talk, but all together can (%v)", err)
 	}
 }

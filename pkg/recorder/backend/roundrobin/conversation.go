@@ -9,13 +9,13 @@ import (
 // in turn, like all requests.
 type talking struct{ *spread }
 
-var _ backend.Talker = (*talking)(nil)
+var _ backend.Conversational = (*talking)(nil)
 
-// Converse implements backend.Talker.
-func (b *talking) Converse() backend.Conversation {
+// NewConversation implements backend.Conversational.
+func (b *talking) NewConversation() backend.Conversation {
 	c := &conversation{b: b.spread}
 	for _, t := range b.targets {
-		c.all = append(c.all, t.Backend.(backend.Talker).Converse())
+		c.all = append(c.all, t.Backend.(backend.Conversational).NewConversation())
 	}
 	return c
 }
@@ -31,10 +31,10 @@ func (c *conversation) Turn(e *workload.Entry) (backend.Payload, error) {
 	return c.b.prepare(func(i int) (backend.Payload, error) { return c.all[i].Turn(e) })
 }
 
-// Answered implements backend.Conversation.
-func (c *conversation) Answered(x *backend.Exchange) error {
+// AddReply implements backend.Conversation.
+func (c *conversation) AddReply(x *backend.Exchange) error {
 	for _, one := range c.all {
-		if err := one.Answered(x); err != nil {
+		if err := one.AddReply(x); err != nil {
 			return err
 		}
 	}

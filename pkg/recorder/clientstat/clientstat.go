@@ -1,0 +1,135 @@
+package clientstat
+
+import (
+	"time"
+
+	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/recorder/backend"
+	"github.com/pa-tools/pa/pkg/recorder/internal/histogram"
+	"github.com/pa-tools/pa/pkg/recorder/load"
+)
+
+// Stats gathers what the recorder sees of itself while it measures a level. It belongs to
+// the collector, which adds requests when they are over and looks at the process a few
+// times a second. Use Start.
+type Stats struct {
+	process *processWatch
+
+	turnaround, toStart, lateness histogram.Histogram
+	// ends holds, for each slot, when its last request ended. It is 0 when the next
+	// start says nothing about the client: no request has ended, or it failed and the
+	// slot backs off.
+	ends       []uint64
+	sent       int
+	heldBack   int
+	firstStart uint64
+	lastStart  uint64
+	lastEnd    uint64
+	reads      export.ReadMeta
+	stamps     export.StampCount
+}
+
+// Start begins to gather.
+func Start() *Stats { return &Stats{process: startProcessWatch()} }
+
+// Look looks at the process; see the package comment.
+func (s *Stats) Look() { s.process.look() }
+
+// CountStamps counts the stamps of a request's responses by their source.
+func CountStamps(r *export.Request) (c export.StampCount) {
+	for i := range r.Responses {
+		c.Add(r.Responses[i].Source)
+	}
+	return c
+}
+
+// Add adds a request that is over and its stamps. Requests of one slot are added in
+// their order.
+func (s *Stats) Add(x *backend.Exchange, stamps export.StampCount) {
+	r := &x.Request
+	end, answered := r.EndNS()
+	if !answered {
+		end = r.EndedNS
+	}
+	s.lastEnd = max(s.lastEnd, end)
+	for len(s.ends) <= r.Worker {
+		s.ends = append(s.ends, 0)
+	}
+	last := s.ends[r.Worker]
+	s.ends[r.Worker] = 0
+	if r.Status == export.StatusOK && answered {
+		s.ends[r.Worker] = end
+	}
+	if x.HeldBack {
+		s.heldBack++
+	}
+	if r.StartNS != 0 {
+		s.sent++
+		if s.firstStart == 0 || r.StartNS < s.firstStart {
+			s.firstStart = r.StartNS
+		}
+		s.lastStart = max(s.lastStart, r.StartNS)
+		connecting := connecting(r)
+		if last != 0 && r.ScheduledNS == 0 {
+			s.turnaround.Add(time.Duration(r.StartNS-last) - connecting)
+		}
+		if r.IssuedNS != 0 {
+			s.toStart.Add(time.Duration(r.StartNS-r.IssuedNS) - connecting)
+		}
+		if r.ScheduledNS != 0 && !x.HeldBack {
+			s.lateness.Add(time.Duration(r.StartNS-r.ScheduledNS) - connecting)
+		}
+	}
+	s.stamps.Merge(stamps)
+	if x.Tokens.N > 0 {
+		s.countReads(r.Responses[x.Tokens.First : x.Tokens.Last+1])
+	}
+}
+
+// connecting returns how long the request waited for its own connection after it was
+// issued; 0 when the connection was made before.
+func connecting(r *export.Request) time.Duration {
+	d := r.DNS + r.Connect + r.TLS
+	if r.Reused || r.IssuedNS == 0 || d > time.Duration(r.StartNS-r.IssuedNS) {
+		return 0
+	}
+	return d
+}
+
+// countReads counts responses that share a read, from the first token to the last. A
+// role event before them or an end event after them often shares a read with them, which
+// changes no measured time.
+func (s *Stats) countReads(responses []export.Response) {
+	s.reads.Responses += uint64(len(responses))
+	for i := 1; i < len(responses); i++ {
+		if responses[i].Read == responses[i-1].Read {
+			s.reads.Merged++
+		}
+	}
+}
+
+// Finish returns the figures. offered is the load that a schedule asked for, nil in a
+// closed loop.
+func (s *Stats) Finish(offered *load.Offered) *export.ClientMeta {
+	m := &export.ClientMeta{
+		Turnaround: s.turnaround.Export(), IssueToStart: s.toStart.Export(), Lateness: s.lateness.Export(),
+		HeldBack: s.heldBack, Reads: &s.reads, Stamps: &s.stamps,
+	}
+	if offered != nil {
+		// n instants have n−1 gaps.
+		m.OfferedPerSecond = perSecond(offered.Requests-1, offered.FromNS, offered.UntilNS)
+		m.AchievedPerSecond = perSecond(s.sent-1, s.firstStart, max(offered.UntilNS, s.lastStart))
+	} else {
+		m.AchievedPerSecond = perSecond(s.sent, s.firstStart, s.lastEnd)
+	}
+	s.process.fill(m)
+	return m
+}
+
+// perSecond returns the rate of n requests; 0 when the time span is empty.
+func perSecond(n int, fromNS, untilNS uint64) float64 {
+	if untilNS <= fromNS || n < 0 {
+		return 0
+	}
+	return float64(n) / time.Duration(untilNS-fromNS).Seconds()
+}

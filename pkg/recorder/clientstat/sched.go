@@ -1,0 +1,64 @@
+package clientstat
+
+import (
+	"math"
+	"runtime/metrics"
+	"slices"
+	"time"
+)
+
+// waitsName is a histogram of how long goroutines that could run waited for a
+// thread, in seconds.
+const waitsName = "/sched/latencies:seconds"
+
+// waits are a histogram of the runtime: counts[i] is the number of waits from
+// bounds[i] to bounds[i+1]. The runtime has four buckets for each power of two.
+type waits struct {
+	counts []uint64
+	bounds []float64
+}
+
+// readWaits returns all waits since the process began; none where the runtime
+// does not count them.
+func readWaits() waits {
+	sample := []metrics.Sample{{Name: waitsName}}
+	metrics.Read(sample)
+	if sample[0].Value.Kind() != metrics.KindFloat64Histogram {
+		return waits{}
+	}
+	h := sample[0].Value.Float64Histogram()
+	return waits{slices.Clone(h.Counts), h.Buckets}
+}
+
+// since returns the waits of w that before does not have.
+func (w waits) since(before waits) waits {
+	d := waits{slices.Clone(w.counts), w.bounds}
+	for i := range min(len(d.counts), len(before.counts)) {
+		d.counts[i] -= before.counts[i]
+	}
+	return d
+}
+
+// percentile returns the upper bound of the bucket in which the percentile lies,
+// which is too much by at most a quarter; 0 for no waits.
+func (w waits) percentile(pct float64) time.Duration {
+	var n uint64
+	for _, c := range w.counts {
+		n += c
+	}
+	if n == 0 {
+		return 0
+	}
+	rank := uint64(math.Ceil(pct / 100 * float64(n)))
+	var seen uint64
+	for i, c := range w.counts {
+		if seen += c; seen >= rank {
+			upper := w.bounds[i+1]
+			if math.IsInf(upper, 1) {
+				upper = w.bounds[i]
+			}
+			return time.Duration(max(upper, 0) * float64(time.Second))
+		}
+	}
+	return 0
+}

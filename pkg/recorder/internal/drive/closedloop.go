@@ -1,0 +1,128 @@
+package drive
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/recorder/load"
+)
+
+// closedLoop runs N slots, each of which sends its next request as soon as the last
+// one has ended.
+type closedLoop struct {
+	Stage
+	level load.Concurrency
+
+	backoff []slotBackoff // by slot
+}
+
+// slotBackoff makes a slot wait after failures in a row, so that it does not send a
+// million requests a second to a dead server.
+type slotBackoff struct {
+	seen int
+	// hidden counts failures that only the decoded bytes showed, such as an error
+	// event in a stream. The collector reports them.
+	hidden atomic.Int32
+}
+
+// ended notes how a request ended before it was decoded.
+func (f *slotBackoff) ended(ok bool) {
+	if ok {
+		f.seen = 0
+	} else {
+		f.seen++
+	}
+}
+
+// decoded notes how a request ended whose transfer succeeded.
+func (f *slotBackoff) decoded(ok bool) {
+	if ok {
+		f.hidden.Store(0)
+	} else {
+		f.hidden.Add(1)
+	}
+}
+
+// sleep waits from the second failure in a row on. It reports whether ctx is still
+// alive.
+func (f *slotBackoff) sleep(ctx context.Context) bool {
+	return sleep(ctx, backoffTime(max(f.seen, int(f.hidden.Load()))))
+}
+
+func newClosedLoop(level load.Concurrency, c Stage) *closedLoop {
+	return &closedLoop{Stage: c, level: level, backoff: make([]slotBackoff, level.N)}
+}
+
+func (d *closedLoop) Run(ctx context.Context) {
+	var slots sync.WaitGroup
+	for i := range d.level.N {
+		slots.Go(func() {
+			if begin := d.level.Begin(i); begin == 0 || load.WaitTimer(d.Start.Add(begin), d.Admission.Closed()) {
+				d.slot(ctx, i)
+			}
+		})
+	}
+	slots.Wait()
+}
+
+// Decoded implements Driver.
+func (d *closedLoop) Decoded(worker int, ok bool) { d.backoff[worker].decoded(ok) }
+
+// Slots implements Driver.
+func (d *closedLoop) Slots() int { return d.level.N }
+
+// slot sends the requests of slot i. A failed request goes to the queue like any other.
+func (d *closedLoop) slot(ctx context.Context, i int) {
+	sender, err := d.Senders.sender(ctx, i)
+	if err != nil {
+		return // it was opened before
+	}
+	backoff := &d.backoff[i]
+	feed := slotFeed{Stage: &d.Stage}
+	defer func() { feed.close(ctx, i, sender) }()
+	for ctx.Err() == nil {
+		now := d.Clock.NowNS()
+		p, ok := d.Admission.admit(now, now)
+		if !ok {
+			return
+		}
+		q, ok := feed.prepare(p.number)
+		if !ok {
+			return
+		}
+		x := d.exchange(ctx, i, sender, dispatch{ticket: p, preparedRequest: q, step: feed.step(false)})
+		backoff.ended(x.Request.Status == export.StatusOK)
+		feed.sent(x)
+		d.Completed.Put(x) // x is the collector's from here on
+		if !backoff.sleep(ctx) {
+			return
+		}
+	}
+}
+
+// backoffTime returns how long to wait after the n-th failure in a row: nothing
+// after the first, then 10 ms doubling up to 1 s.
+func backoffTime(n int) time.Duration {
+	if n < 2 {
+		return 0
+	}
+	return min(10*time.Millisecond<<min(n-2, 10), time.Second)
+}
+
+// sleep waits for d and reports whether ctx is still alive.
+func sleep(ctx context.Context, d time.Duration) bool {
+	if d <= 0 {
+		return ctx.Err() == nil
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

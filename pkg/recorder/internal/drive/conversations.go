@@ -1,0 +1,182 @@
+package drive
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/pa-tools/pa/internal/plural"
+	"github.com/pa-tools/pa/pkg/recorder/backend"
+	"github.com/pa-tools/pa/pkg/recorder/load"
+	"github.com/pa-tools/pa/pkg/recorder/workload"
+)
+
+// A conversation is the turns of one session of the workload, as numbers of entries.
+type conversation []int
+
+// FindConversations groups the entries by their sessions, in the order in which these
+// begin, for load.Sessions. The backend must be Conversational. It encodes each turn
+// once, without the turns before, to find mistakes. The error is from reading or
+// encoding an entry, or from ctx.
+func (s *RequestSet) FindConversations(ctx context.Context) error {
+	b := s.Backend.(backend.Conversational)
+	var all []conversation
+	number := map[string]int{} // index of a session in all
+	for k := range s.Entries.Len() {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		e, err := s.Entries.At(k)
+		if err != nil {
+			return err
+		}
+		if e.Session == "" {
+			return fmt.Errorf("%s: no \"session_id\"; sessions need one in every entry", e.Place())
+		}
+		if _, err := b.NewConversation().Turn(&e); err != nil {
+			return err
+		}
+		i, ok := number[e.Session]
+		if !ok {
+			i = len(all)
+			number[e.Session] = i
+			all = append(all, nil)
+		}
+		all[i] = append(all[i], k)
+	}
+	s.conversations = all
+	return nil
+}
+
+// conversations runs N slots, each of which holds one conversation after the other. It
+// sends a turn when the previous one was answered and the think time is over.
+type conversations struct {
+	Stage
+	level load.Sessions
+
+	backoff []slotBackoff // by slot
+
+	mu      sync.Mutex // guards the fields below, and the source of entries
+	begun   int        // conversations
+	broken  int        // conversations that ended with a failed turn
+	skipped int        // turns that were not sent because of that
+	err     error      // from reading or encoding an entry
+}
+
+func newConversations(level load.Sessions, c Stage) *conversations {
+	return &conversations{Stage: c, level: level, backoff: make([]slotBackoff, level.N)}
+}
+
+func (d *conversations) Run(ctx context.Context) {
+	var slots sync.WaitGroup
+	for i := range d.level.N {
+		slots.Go(func() { d.slot(ctx, i) })
+	}
+	slots.Wait()
+}
+
+// slot holds conversations until there are no more.
+func (d *conversations) slot(ctx context.Context, i int) {
+	sender, err := d.Senders.sender(ctx, i)
+	if err != nil {
+		return // it was opened before
+	}
+	for ctx.Err() == nil {
+		turns, ok := d.next()
+		if !ok || !d.hold(ctx, i, sender, turns) || !d.backoff[i].sleep(ctx) {
+			return
+		}
+	}
+}
+
+// next returns the next conversation; false when there is none.
+func (d *conversations) next() (conversation, bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	all := d.Set.conversations
+	if d.err != nil || d.begun == len(all) && !d.Repeat {
+		return nil, false
+	}
+	d.begun++
+	return all[d.Set.Order.Index(d.begun-1, len(all))], true
+}
+
+// hold holds a conversation; false says that no more may be sent.
+func (d *conversations) hold(ctx context.Context, i int, sender backend.Sender, turns conversation) bool {
+	c := d.Set.Backend.(backend.Conversational).NewConversation()
+	dueNS := uint64(0) // when the think time ends; 0 without one
+	for turn, k := range turns {
+		e, payload, err := d.prepare(c, k)
+		if err != nil {
+			return false
+		}
+		if dueNS > 0 {
+			until := time.Now().Add(time.Duration(dueNS) - time.Duration(d.Clock.NowNS()))
+			if !d.Wait(until, d.Admission.Closed(), nil) {
+				return false
+			}
+		}
+		now := d.Clock.NowNS()
+		p, ok := d.Admission.admit(now, now)
+		if !ok {
+			return false
+		}
+		x := d.exchange(ctx, i, sender, dispatch{ticket: p, preparedRequest: preparedRequest{payload: payload, entry: &e}, dueNS: dueNS})
+		err = c.AddReply(x)
+		d.backoff[i].ended(err == nil)
+		endNS := x.Request.EndedNS
+		d.Completed.Put(x) // x is the collector's from here on
+		if err != nil {
+			d.mu.Lock()
+			d.broken++
+			d.skipped += len(turns) - turn - 1
+			d.mu.Unlock()
+			return true
+		}
+		if dueNS = 0; e.Delay > 0 {
+			dueNS = endNS + uint64(e.Delay)
+		}
+	}
+	return true
+}
+
+// prepare encodes entry k as the next turn.
+func (d *conversations) prepare(c backend.Conversation, k int) (workload.Entry, backend.Payload, error) {
+	d.mu.Lock()
+	e, err := d.Set.Entries.At(k)
+	d.mu.Unlock()
+	var p backend.Payload
+	if err == nil {
+		p, err = c.Turn(&e)
+	}
+	if err != nil {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		if d.err == nil {
+			d.err = rereadError(err)
+		}
+	}
+	return e.Bare(), p, err
+}
+
+// Decoded implements Driver.
+func (d *conversations) Decoded(worker int, ok bool) { d.backoff[worker].decoded(ok) }
+
+// Slots implements Driver.
+func (d *conversations) Slots() int { return d.level.N }
+
+// Err implements Driver.
+func (d *conversations) Err() error { return d.err }
+
+// Warnings implements Driver.
+func (d *conversations) Warnings() []string {
+	if d.skipped == 0 {
+		return nil
+	}
+	were := "were"
+	if d.skipped == 1 {
+		were = "was"
+	}
+	return []string{fmt.Sprintf("%s %s not asked, since an earlier turn failed in %s", plural.GroupedOf(d.skipped, "turn"), were, plural.GroupedOf(d.broken, "conversation"))}
+}

@@ -1,0 +1,46 @@
+package drive
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"hash"
+
+	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/recorder/workload"
+)
+
+// A datasetHash is the SHA-256 over the inputs of all requests. Each name and value is
+// preceded by its length, so equal hashes mean equal requests in equal order.
+type datasetHash struct{ h hash.Hash }
+
+func newDatasetHash() datasetHash { return datasetHash{sha256.New()} }
+
+func (d datasetHash) number(n uint64) {
+	var b [8]byte
+	binary.LittleEndian.PutUint64(b[:], n)
+	d.h.Write(b[:])
+}
+
+func (d datasetHash) part(b []byte) {
+	d.number(uint64(len(b)))
+	d.h.Write(b)
+}
+
+// add adds a request.
+func (d datasetHash) add(in export.Fields) {
+	d.number(uint64(len(in)))
+	for _, f := range in {
+		d.part([]byte(f.Name))
+		d.part(f.Value.Data)
+	}
+}
+
+// order adds an order other than that of the entries.
+func (d datasetHash) order(o workload.Order) {
+	d.part([]byte(o.Kind.String()))
+	d.number(o.Seed)
+}
+
+// sum returns the hash in hex.
+func (d datasetHash) sum() string { return hex.EncodeToString(d.h.Sum(nil)) }

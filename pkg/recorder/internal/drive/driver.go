@@ -1,0 +1,114 @@
+package drive
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/recorder/backend"
+	"github.com/pa-tools/pa/pkg/recorder/load"
+	"github.com/pa-tools/pa/pkg/recorder/rxclock"
+)
+
+// Driver sends the load of a stage.
+type Driver interface {
+	// Run sends until the admission is closed, there is nothing more to send or ctx
+	// is done. It returns when nothing is in flight.
+	Run(ctx context.Context)
+	// Decoded reports the outcome of a request whose transfer succeeded. The
+	// collector calls it after decoding, because some errors appear only in the
+	// decoded bytes.
+	Decoded(worker int, ok bool)
+	// Slots returns how many slots have sent or will send. It may be called during
+	// Run.
+	Slots() int
+	// Offered returns the measured load that a schedule asked for, nil without a
+	// schedule. fromNS is when the measurement began. Call it after Run.
+	Offered(fromNS uint64) *load.Offered
+	// Warnings returns what the user should know about the load, each in a
+	// sentence. Call it after Run.
+	Warnings() []string
+	// Err returns why the run cannot go on, or nil. Call it after Run.
+	Err() error
+}
+
+// Stage is what the slots of a stage share.
+type Stage struct {
+	Admission *Admission
+	Set       *RequestSet
+	Requests  *Prefetcher // nil for conversations and sequences, which read Set
+	Sequences *Sequencer  // nil unless the model keeps state
+	Senders   *SenderPool
+	Completed *Queue        // takes finished exchanges
+	Timeout   time.Duration // of a request; < 0 is none
+	FirstID   uint64        // ID of the stage's first request
+	Model     string        // requests for it are not marked with their model; "" marks all
+	Repeat    bool          // conversations begin again after the last one
+	Clock     *rxclock.Clock
+	Start     time.Time
+	// Wait is load.Wait, replaced in tests.
+	Wait func(until time.Time, done <-chan struct{}, near func()) bool
+}
+
+// New returns the driver of a level.
+func New(level load.Level, s Stage) Driver {
+	switch level := level.(type) {
+	case load.Concurrency:
+		return newClosedLoop(level, s)
+	case load.Sessions:
+		return newConversations(level, s)
+	case load.Periodic:
+		return newPeriodic(level, s)
+	case load.Open:
+		return newOpenLoop(level, s)
+	}
+	panic(fmt.Sprintf("drive: no driver for a %T", level))
+}
+
+// Err implements Driver: it returns the error from reading the workload.
+func (s *Stage) Err() error {
+	switch {
+	case s.Sequences != nil:
+		return s.Sequences.failure()
+	case s.Requests != nil:
+		return s.Requests.failure()
+	}
+	return nil
+}
+
+// Warnings implements Driver for drivers without warnings.
+func (s *Stage) Warnings() []string { return nil }
+
+// Offered implements Driver for drivers without a schedule.
+func (s *Stage) Offered(uint64) *load.Offered { return nil }
+
+// A dispatch is a request that is about to be sent.
+type dispatch struct {
+	ticket
+	preparedRequest
+	step     backend.SequenceStep
+	dueNS    uint64 // when a schedule wanted it sent; 0 without a schedule
+	heldBack bool   // it was due earlier and waited because of the level's ceiling
+	received func(responses int)
+}
+
+// exchange sends a request and returns when it has ended. The caller puts the result
+// into the queue.
+func (s *Stage) exchange(ctx context.Context, worker int, sender backend.Sender, d dispatch) *backend.Exchange {
+	x := &backend.Exchange{Received: d.received, HeldBack: d.heldBack, Sequence: d.step, Request: export.Request{
+		ID: s.FirstID + uint64(d.number), Worker: worker, Phase: d.phase, HasMeta: true, Inputs: d.payload.Inputs(),
+		SequenceID: d.step.ID, SessionID: d.entry.Session, Turn: d.entry.Turn, ScheduledNS: d.dueNS,
+	}}
+	if m, ok := d.payload.(backend.Modeler); ok && m.Model() != s.Model {
+		x.Request.Model = m.Model()
+	}
+	if s.Timeout >= 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, s.Timeout)
+		defer cancel()
+	}
+	sender.Send(ctx, d.payload, x)
+	x.Request.EndedNS = s.Clock.NowNS()
+	return x
+}

@@ -1,0 +1,143 @@
+package drive
+
+import (
+	"context"
+
+	"github.com/pa-tools/pa/pkg/recorder/backend"
+	"github.com/pa-tools/pa/pkg/recorder/workload"
+)
+
+// Workload is what NewRequestSet encodes.
+type Workload struct {
+	Backend   backend.Backend
+	Entries   workload.Source
+	Order     workload.Order
+	BatchSize int   // entries per request; 0 means 1. More needs a backend.Batcher.
+	KeepBytes int64 // memory for requests that are ready to send
+}
+
+// preparedRequest is one request of the workload, encoded and ready to send.
+type preparedRequest struct {
+	payload backend.Payload
+	entry   *workload.Entry // source of the request (the first entry of a batch); its values are dropped
+	bytes   int64           // approximate memory
+}
+
+// RequestSet holds the n distinct requests of a run. NewRequestSet encodes each of
+// them once before the load starts, which finds mistakes in the data early and yields
+// the data set's hash. If all of them fit in Workload.KeepBytes they stay in memory;
+// otherwise each is encoded again shortly before it is sent.
+type RequestSet struct {
+	Workload
+
+	n             int
+	kept          []preparedRequest // all n, or nil
+	hash          string
+	conversations []conversation // see FindConversations
+	streamed      streamCount
+}
+
+// streamCount counts requests by whether they ask for a streamed response.
+type streamCount struct{ yes, no int }
+
+// all returns true if all requests ask for a streamed response, false if none does, nil
+// if they differ, and given if no request says.
+func (c streamCount) all(given *bool) *bool {
+	if c.yes > 0 && c.no > 0 {
+		return nil
+	}
+	if c.yes+c.no > 0 {
+		all := c.yes > 0
+		return &all
+	}
+	return given
+}
+
+// NewRequestSet encodes every distinct request once. With batches of B, request k holds
+// the entries k·B to k·B+B−1 modulo their number N, which repeats after N/gcd(N, B)
+// requests. The error is from reading or encoding an entry, or from ctx.
+func NewRequestSet(ctx context.Context, w Workload) (*RequestSet, error) {
+	w.BatchSize = max(w.BatchSize, 1)
+	s := &RequestSet{Workload: w}
+	s.n = w.Entries.Len() / gcd(w.Entries.Len(), w.BatchSize)
+	h := newDatasetHash()
+	var bytes int64
+	for k := range s.n {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		p, err := s.encode(k)
+		if err != nil {
+			return nil, err
+		}
+		h.add(p.payload.Inputs())
+		if st, ok := p.payload.(backend.Streamer); ok {
+			if st.Streamed() {
+				s.streamed.yes++
+			} else {
+				s.streamed.no++
+			}
+		}
+		if bytes += p.bytes; bytes <= w.KeepBytes {
+			s.kept = append(s.kept, p)
+		} else {
+			s.kept = nil
+		}
+	}
+	if w.Order.Kind != workload.Sequential {
+		h.order(w.Order)
+	}
+	s.hash = h.sum()
+	return s, nil
+}
+
+// SHA256 returns the hash of the requests and their order, in hex.
+func (s *RequestSet) SHA256() string { return s.hash }
+
+// Streamed returns true if all requests ask for a streamed response, false if none
+// does, nil if they differ, and given if the backend does not know.
+func (s *RequestSet) Streamed(given *bool) *bool { return s.streamed.all(given) }
+
+// entry returns the first entry of request k.
+func (s *RequestSet) entry(k int) (*workload.Entry, error) {
+	if s.kept != nil {
+		return s.kept[k].entry, nil
+	}
+	e, err := s.Entries.At(k * s.BatchSize % s.Entries.Len())
+	return &e, err
+}
+
+// encode encodes request k.
+func (s *RequestSet) encode(k int) (preparedRequest, error) {
+	es := make([]*workload.Entry, s.BatchSize)
+	for j := range es {
+		e, err := s.Entries.At((k*s.BatchSize + j) % s.Entries.Len())
+		if err != nil {
+			return preparedRequest{}, err
+		}
+		es[j] = &e
+	}
+	p := preparedRequest{entry: es[0]}
+	var err error
+	if b, ok := s.Backend.(backend.Batcher); ok && s.BatchSize > 1 {
+		p.payload, err = b.PrepareBatch(es)
+	} else {
+		p.payload, err = s.Backend.Prepare(es[0])
+	}
+	if err != nil {
+		return preparedRequest{}, err
+	}
+	*p.entry = p.entry.Bare()
+	p.bytes = 512
+	for _, f := range p.payload.Inputs() {
+		p.bytes += 2 * int64(len(f.Value.Data)) // as it is exported, and as it is sent
+	}
+	return p, nil
+}
+
+func gcd(a, b int) int {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}

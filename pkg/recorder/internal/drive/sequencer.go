@@ -1,0 +1,169 @@
+package drive
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+
+	"github.com/pa-tools/pa/internal/plural"
+	"github.com/pa-tools/pa/pkg/recorder/load"
+)
+
+// Sequencer begins the sequences of a run and supplies their requests. It is safe for
+// concurrent use.
+type Sequencer struct {
+	cfg     load.Sequences
+	set     *RequestSet
+	streams [][]int // request numbers by stream
+
+	mu     sync.Mutex // guards the fields below, and encoding
+	begun  uint64
+	next   uint64 // id
+	live   map[uint64]bool
+	broken int // sequences that ended early with a failed request
+	err    error
+}
+
+// NewSequencer groups the requests of set by their streams. The error is from reading
+// an entry, or from ctx.
+func NewSequencer(ctx context.Context, cfg load.Sequences, set *RequestSet) (*Sequencer, error) {
+	q := &Sequencer{cfg: cfg.WithDefaults(), set: set, live: map[uint64]bool{}}
+	q.next = q.cfg.First
+	number := map[int]int{} // index of a stream in streams
+	for k := range set.n {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		e, err := set.entry(k)
+		if err != nil {
+			return nil, err
+		}
+		i, ok := number[e.Stream]
+		if !ok {
+			i = len(q.streams)
+			number[e.Stream] = i
+			q.streams = append(q.streams, nil)
+		}
+		q.streams[i] = append(q.streams[i], k)
+	}
+	return q, nil
+}
+
+// Check returns an error if a level cannot send sequences. A nil Sequencer accepts every
+// level.
+func (q *Sequencer) Check(level load.Level) error {
+	if q == nil {
+		return nil
+	}
+	n := uint64(level.Slots())
+	switch level.(type) {
+	case load.Concurrency:
+	case load.Timetable:
+		return fmt.Errorf("%v: the model keeps state, and the entries of a schedule are in no sequences", level)
+	case load.Open:
+		n = uint64(q.cfg.Live)
+	default:
+		return fmt.Errorf("%v: the model keeps state, and needs a concurrency or a rate", level)
+	}
+	if q.cfg.Last-q.cfg.First < n-1 {
+		return fmt.Errorf("%v: the range of sequence ids, %d to %d, is less than the %d sequences at a time", level, q.cfg.First, q.cfg.Last, n)
+	}
+	return nil
+}
+
+// A sequence is the one that a slot sends, request by request.
+type sequence struct {
+	id     uint64
+	stream []int
+	length int
+	sent   int
+}
+
+// begin begins a sequence with the next free id.
+func (q *Sequencer) begin() *sequence {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for q.live[q.next] {
+		q.advance()
+	}
+	s := &sequence{id: q.next, stream: q.streams[q.set.Order.Index(int(q.begun), len(q.streams))]}
+	s.length = sequenceLength(&q.cfg, q.begun, len(s.stream))
+	q.begun++
+	q.live[s.id] = true
+	q.advance()
+	return s
+}
+
+func (q *Sequencer) advance() {
+	if q.next == q.cfg.Last {
+		q.next = q.cfg.First
+		return
+	}
+	q.next++
+}
+
+// sequenceLength draws the length of the n-th sequence, whose stream has that many
+// steps.
+func sequenceLength(s *load.Sequences, n uint64, steps int) int {
+	if s.Length == 0 {
+		return steps
+	}
+	r := rand.New(rand.NewPCG(s.Seed, n))
+	off := (2*r.Float64() - 1) * s.Variation * float64(s.Length)
+	return max(s.Length+int(off), 1)
+}
+
+// end ends a sequence and frees its id.
+func (q *Sequencer) end(s *sequence, broken bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	delete(q.live, s.id)
+	if broken {
+		q.broken++
+	}
+}
+
+// request returns the next request of a sequence. ok is false when it cannot be
+// encoded; see failure.
+func (q *Sequencer) request(s *sequence) (p preparedRequest, ok bool) {
+	k := s.stream[s.sent%len(s.stream)]
+	if q.set.kept != nil {
+		return q.set.kept[k], true
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	p, err := q.set.encode(k)
+	if err != nil && q.err == nil {
+		q.err = rereadError(err)
+	}
+	return p, err == nil
+}
+
+func (q *Sequencer) failure() error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.err
+}
+
+// takeBroken returns how many sequences broke off since the last call.
+func (q *Sequencer) takeBroken() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	n := q.broken
+	q.broken = 0
+	return n
+}
+
+// BrokenWarning says how many sequences broke off since the last call, "" when none
+// did. A nil Sequencer has no warning.
+func (q *Sequencer) BrokenWarning() string {
+	if q == nil {
+		return ""
+	}
+	n := q.takeBroken()
+	if n == 0 {
+		return ""
+	}
+	return plural.GroupedOf(n, "sequence") + " broke off with a request that failed"
+}

@@ -1,7 +1,0 @@
-//go:build !linux && !darwin
-
-package selfstat
-
-func readUsage() (u usage, ok bool) { return usage{}, false }
-
-func readFDs() (open int, limit uint64, ok bool) { return 0, 0, false }
