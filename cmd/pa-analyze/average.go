@@ -5,6 +5,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/pa-tools/pa/cmd/pa-analyze/settings"
 	"github.com/pa-tools/pa/pkg/analyze/exampleavg"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -16,7 +17,7 @@ func avgFirstTokenCommand() *cli.Command {
 mean of first response - timestamp over the requests of the first experiment.
 Responses without a token count too: see report for better figures. FILE is
 profile_export.json by default.`,
-		Flags:  inputFlags(),
+		Flags:  settings.InputFlags(),
 		Action: average(exampleavg.FirstToken),
 	}
 }
@@ -28,21 +29,21 @@ func avgTokenToTokenCommand() *cli.Command {
 mean of all gaps between responses, pooled over the requests of the first
 experiment. Responses without a token count too: see report for better figures.
 FILE is profile_export.json by default.`,
-		Flags:  inputFlags(),
+		Flags:  settings.InputFlags(),
 		Action: average(exampleavg.TokenToToken),
 	}
 }
 
 func average(f func(export.Reader) (string, error)) cli.ActionFunc {
 	return func(c *cli.Context) error {
-		path, err := oneFile(c)
+		path, err := settings.OneFile(c)
 		if err != nil {
 			return err
 		}
-		return use(c, path, func(r export.Reader) error {
+		return settings.Use(c, path, func(r export.Reader) error {
 			line, err := f(r)
 			if line != "" {
-				warnings(c, r)
+				settings.Warnings(c, r)
 				if _, err := fmt.Fprintln(c.App.Writer, line); err != nil {
 					return err
 				}
@@ -51,7 +52,7 @@ func average(f func(export.Reader) (string, error)) cli.ActionFunc {
 			if err := r.Err(); err != nil {
 				return err
 			}
-			return named(path, err)
+			return settings.Named(path, err)
 		})
 	}
 }

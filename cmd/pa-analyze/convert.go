@@ -7,6 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/pa-tools/pa/cmd/pa-analyze/settings"
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/internal/outfile"
 	"github.com/pa-tools/pa/internal/plural"
@@ -28,7 +29,7 @@ as report --dialect TOOL --format json writes it or, of AIPerf, GuideLLM and
 inference-perf, the file of its requests, with their summaries beside it; a
 warning says what it cannot hold. --as perf_analyzer-24.03 writes
 profile_export.json as that release did.`,
-		Flags:  append(append([]cli.Flag{overwriteFlag()}, resultFlags()...), inputFlags()...),
+		Flags:  append(append([]cli.Flag{settings.OverwriteFlag()}, resultFlags()...), settings.InputFlags()...),
 		Action: convert,
 	}
 }
@@ -54,8 +55,8 @@ func convert(c *cli.Context) error {
 	if err := checkConverted(c, in, out); err != nil {
 		return err
 	}
-	return use(c, in, func(r export.Reader) error {
-		err := writeTo(c, out, func(w io.Writer) error {
+	return settings.Use(c, in, func(r export.Reader) error {
+		err := settings.WriteTo(c, out, func(w io.Writer) error {
 			b := bufio.NewWriterSize(w, 1<<16)
 			dst, err := create(b)
 			if err != nil {
@@ -63,8 +64,8 @@ func convert(c *cli.Context) error {
 			}
 			return errors.Join(export.Copy(c.Context, dst, r), b.Flush())
 		})
-		warnings(c, r)
-		return errors.Join(named(out, err), r.Err(), leftOut(in, r, "not carried over"))
+		settings.Warnings(c, r)
+		return errors.Join(settings.Named(out, err), r.Err(), settings.LeftOut(in, r, "not carried over"))
 	})
 }
 

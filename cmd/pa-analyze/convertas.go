@@ -9,6 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/pa-tools/pa/cmd/pa-analyze/settings"
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/internal/outfile"
 	"github.com/pa-tools/pa/internal/sanitize"
@@ -21,16 +22,16 @@ func resultFlags() []cli.Flag {
 	const category = "As another tool"
 	flags := []cli.Flag{
 		&cli.StringFlag{Name: "as", Usage: "write the result file of `TOOL`: " + resultNames(), Category: category},
-		tokenizerFlag(),
-		experimentFlag(),
+		settings.TokenizerFlag(),
+		settings.ExperimentFlag(),
 	}
-	return append(flags, someFlags(dialectFlags(), "service-kind", "endpoint", "endpoint-type", "backend", "streaming", "goodput", "arg")...)
+	return append(flags, settings.SomeFlags(settings.DialectFlags(), "service-kind", "endpoint", "endpoint-type", "backend", "streaming", "goodput", "arg")...)
 }
 
 // checkNoResult refuses flags that say how another tool's file is written if there is
 // no --as.
 func checkNoResult(c *cli.Context) error {
-	for _, name := range flagNames(resultFlags()) {
+	for _, name := range settings.FlagNames(resultFlags()) {
 		if c.IsSet(name) {
 			return cmdline.Usagef("--%s is about another tool's file; give --as too", name)
 		}
@@ -41,7 +42,7 @@ func checkNoResult(c *cli.Context) error {
 // resultNames lists the tools whose result files can be written.
 func resultNames() string {
 	var names []string
-	for _, t := range registry().Results() {
+	for _, t := range settings.Registry().Results() {
 		names = append(names, t.Result.Listed)
 	}
 	return strings.Join(names, ", ")
@@ -51,12 +52,12 @@ func resultNames() string {
 // beside it. Standard output gets the result file only.
 func convertAs(c *cli.Context, in, out string) error {
 	name := c.String("as")
-	t := registry().Find(name)
+	t := settings.Registry().Find(name)
 	if t == nil || t.Result == nil {
 		return cmdline.Usagef("--as %q: give one of %s", name, resultNames())
 	}
 	result := t.Result
-	for _, flag := range flagNames(resultFlags()) {
+	for _, flag := range settings.FlagNames(resultFlags()) {
 		if result.WholeRun && flag != "as" && c.IsSet(flag) {
 			return cmdline.Usagef("--%s: a file of %s holds the whole run as it is; drop it", flag, t.Family)
 		}
@@ -67,11 +68,11 @@ func convertAs(c *cli.Context, in, out string) error {
 	if out != "-" && !strings.HasSuffix(out, result.Ending) {
 		return cmdline.Usagef("%s: what %s reads ends in %s; give such a name", out, name, result.Ending)
 	}
-	return use(c, in, func(r export.Reader) error {
+	return settings.Use(c, in, func(r export.Reader) error {
 		var cfg dialect.Config
 		var err error
 		if !result.WholeRun {
-			if cfg, err = dialectConfig(optionsOf(c, t, r.Run(), nil), t); err != nil {
+			if cfg, err = settings.DialectConfig(settings.OptionsOf(c, t, r.Run(), nil), t); err != nil {
 				return err
 			}
 		}
@@ -86,19 +87,19 @@ func convertAs(c *cli.Context, in, out string) error {
 			}
 		}
 		var written *dialect.Written
-		err = writeTo(c, out, func(w io.Writer) (err error) {
+		err = settings.WriteTo(c, out, func(w io.Writer) (err error) {
 			b := bufio.NewWriterSize(w, 1<<16)
 			if written, err = dialect.WriteResult(c.Context, t, r, cfg, out, b); err != nil {
 				return err
 			}
 			return b.Flush()
 		})
-		warnings(c, r)
+		settings.Warnings(c, r)
 		if err != nil {
-			return errors.Join(usageError(in, err), named(in, r.Err()))
+			return errors.Join(usageError(in, err), settings.Named(in, r.Err()))
 		}
 		for _, w := range written.Warnings {
-			warnf(c, "%s: %s", in, sanitize.Text(w.Error()))
+			settings.Warnf(c, "%s: %s", in, sanitize.Text(w.Error()))
 		}
 		var problems []error
 		if out != "-" {
@@ -107,11 +108,11 @@ func convertAs(c *cli.Context, in, out string) error {
 			}
 		}
 		if written.Note != "" {
-			warnf(c, "%s: %s", out, written.Note)
+			settings.Warnf(c, "%s: %s", out, written.Note)
 		}
 		if result.Omits != "" {
-			warnf(c, "%s: a result of %s does not hold %s", out, name, result.Omits)
+			settings.Warnf(c, "%s: a result of %s does not hold %s", out, name, result.Omits)
 		}
-		return errors.Join(append(slices.Clip(problems), r.Err(), leftOut(in, r, "not carried over"))...)
+		return errors.Join(append(slices.Clip(problems), r.Err(), settings.LeftOut(in, r, "not carried over"))...)
 	})
 }

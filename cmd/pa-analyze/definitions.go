@@ -9,6 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/pa-tools/pa/cmd/pa-analyze/settings"
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze"
@@ -26,9 +27,9 @@ func definitionsCommand() *cli.Command {
 		&cli.StringFlag{Name: "format", Aliases: []string{"f"}, Usage: "print as `FORMAT`: table, markdown or json", Value: "table", Category: "Output"},
 		&cli.StringSliceFlag{Name: "dialect", Usage: "only this `DIALECT` beside strict, or all that begin so: genai-perf-25, vllm (repeatable)", Category: "What to count"},
 	}
-	flags = append(append(flags, outputFlags()...), widthFlag(), experimentFlag())
-	flags = append(append(flags, measureFlags()...), tokenizerFlag())
-	flags = append(flags, someFlags(dialectFlags(), "service-kind", "endpoint", "endpoint-type", "backend", "streaming", "arg")...)
+	flags = append(append(flags, settings.OutputFlags()...), settings.WidthFlag(), settings.ExperimentFlag())
+	flags = append(append(flags, settings.MeasureFlags()...), settings.TokenizerFlag())
+	flags = append(flags, settings.SomeFlags(settings.DialectFlags(), "service-kind", "endpoint", "endpoint-type", "backend", "streaming", "arg")...)
 	return &cli.Command{
 		Name: "definitions", Usage: "each metric under every dialect, and why they differ", ArgsUsage: "FILE",
 		Description: `Prints for each metric what strict and every other tool's definition give for
@@ -37,28 +38,28 @@ made it another number than strict's: only rules that were at work on this
 file, with the number of requests. Releases that agree share a row. Known
 faults of a release are named. Without --tokenizer, what a tool counts with one
 is n/a.`,
-		Flags:  append(flags, inputFlags()...),
+		Flags:  append(flags, settings.InputFlags()...),
 		Action: definitions,
 	}
 }
 
 func definitions(c *cli.Context) error {
-	format, err := checkFormat(c, "table", "markdown", "json")
+	format, err := settings.CheckFormat(c, "table", "markdown", "json")
 	if err != nil {
 		return err
 	}
-	if err := checkWidth(c); err != nil {
+	if err := settings.CheckWidth(c); err != nil {
 		return err
 	}
 	selected, err := selectDialects(c.StringSlice("dialect"))
 	if err != nil {
 		return err
 	}
-	cfg, err := dialectConfig(options{c: c}, nil)
+	cfg, err := settings.DialectConfig(settings.NewOptions(c, nil), nil)
 	if err != nil {
 		return err
 	}
-	strict, err := config(c)
+	strict, err := settings.Config(c)
 	if err != nil {
 		return err
 	}
@@ -66,7 +67,7 @@ func definitions(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	path, err := oneFile(c)
+	path, err := settings.OneFile(c)
 	if err != nil {
 		return err
 	}
@@ -85,7 +86,7 @@ func definitions(c *cli.Context) error {
 // definitionsOf reads the file and prints the table. It prints nothing if path can be
 // read again and a tokenizer could not count a text.
 func definitionsOf(c *cli.Context, path, format string, selected []*dialect.Tool, cfg dialect.Config, counters map[tokenizer.Reading]dialect.Tokenizer, strict analyze.Config) error {
-	return use(c, path, func(r export.Reader) error {
+	return settings.Use(c, path, func(r export.Reader) error {
 		if info, err := os.Stat(path); err == nil {
 			cfg.FileBytes = info.Size()
 		}
@@ -107,15 +108,15 @@ func definitionsOf(c *cli.Context, path, format string, selected []*dialect.Tool
 			return nil
 		}
 		if several != "" {
-			warnf(c, "%s", several)
+			settings.Warnf(c, "%s", several)
 		}
-		warnings(c, r)
-		err = errors.Join(named(path, err), leftOut(path, r, "not in the table"))
-		d := &report.Definitions{Name: path, Mode: e.Mode, Value: e.Value, Width: consoleWidth(c), Comparison: explain.Compare(sides)}
+		settings.Warnings(c, r)
+		err = errors.Join(settings.Named(path, err), settings.LeftOut(path, r, "not in the table"))
+		d := &report.Definitions{Name: path, Mode: e.Mode, Value: e.Value, Width: settings.ConsoleWidth(c), Comparison: explain.Compare(sides)}
 		render := map[string]func(*report.Definitions) report.Renderer{
 			"table": report.DefinitionsTable, "markdown": report.DefinitionsMarkdown, "json": report.DefinitionsJSON,
 		}[format]
-		return errors.Join(write(c, render(d)), err)
+		return errors.Join(settings.Write(c, render(d)), err)
 	})
 }
 
@@ -145,7 +146,7 @@ func tokenizersByReading(c *cli.Context, tok dialect.Tokenizer) (map[tokenizer.R
 	if name == "" || name == builtin.Name {
 		return counters, nil
 	}
-	as5, err := findTokenizer(c, name, tokenizer.Transformers5)
+	as5, err := settings.FindTokenizer(c, name, tokenizer.Transformers5)
 	if err != nil {
 		return nil, err
 	}
@@ -158,7 +159,7 @@ func tokenizersByReading(c *cli.Context, tok dialect.Tokenizer) (map[tokenizer.R
 // selectDialects returns the dialects whose names begin as one of those given; all for
 // none.
 func selectDialects(given []string) ([]*dialect.Tool, error) {
-	known := registry().Compared()
+	known := settings.Registry().Compared()
 	var names []string
 	for _, t := range known {
 		names = append(names, t.Name)
@@ -191,7 +192,7 @@ func pickLevel(c *cli.Context, path string, run *export.Run) (index int, warning
 		return 0, warning, nil
 	}
 	for i := len(all) - 1; i >= 0; i-- { // of a level that is there twice, the last, as the tools do
-		if l := (loaded{mode: run.Experiments[i].Mode, value: run.Experiments[i].Value}); l.is(wishes[0]) {
+		if dialect.ParseLevel(wishes[0]).Matches(&run.Experiments[i]) {
 			return i, "", nil
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/pa-tools/pa/cmd/pa-analyze/settings"
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze"
@@ -21,7 +22,7 @@ func diffCommand() *cli.Command {
 	flags := []cli.Flag{
 		&cli.StringFlag{Name: "format", Aliases: []string{"f"}, Usage: "print as `FORMAT`: text, markdown, csv or json", Value: "text", Category: "Output"},
 	}
-	flags = append(append(flags, outputFlags()...), widthFlag(), experimentFlag(),
+	flags = append(append(flags, settings.OutputFlags()...), settings.WidthFlag(), settings.ExperimentFlag(),
 		&cli.StringSliceFlag{Name: "fail-on", Usage: "exit with code 3 where `CONDITION` holds: ttft_p99>+5%, ttft_p99.low>+2%, 'itl_p50 worse', new.failed_share>1% (repeatable)", Category: "Gates"},
 		&cli.BoolFlag{Name: "single-run", Usage: "let --fail-on judge changes between one run and one other, which differ by chance too", Category: "Gates"},
 		&cli.StringSliceFlag{Name: "ignore", Usage: "compare although `NAME` differs: " + strings.Join(diff.Refusals(), ", ") + " or all (repeatable)", Category: "What to compare"},
@@ -41,20 +42,20 @@ sides. Conditions of --fail-on are joined by &&, || and ! and looked at for each
 level; one whose numbers are n/a fails too.
 Exit codes: 0 ok, 1 not comparable or not readable, 2 wrong usage, 3 a condition
 holds or is n/a.`,
-		Flags:  slices.Concat(flags, measureFlags(), []cli.Flag{streamingFlag(), tokenizerFlag()}, selectionFlags(), inputFlags()),
+		Flags:  slices.Concat(flags, settings.MeasureFlags(), []cli.Flag{settings.StreamingFlag(), settings.TokenizerFlag()}, settings.SelectionFlags(), settings.InputFlags()),
 		Action: diffAction,
 	}
 }
 
 func diffAction(c *cli.Context) error {
-	format, err := checkFormat(c, "text", "markdown", "csv", "json")
+	format, err := settings.CheckFormat(c, "text", "markdown", "csv", "json")
 	if err != nil {
 		return err
 	}
-	if err := checkWidth(c); err != nil {
+	if err := settings.CheckWidth(c); err != nil {
 		return err
 	}
-	cfg, err := config(c)
+	cfg, err := settings.Config(c)
 	if err != nil {
 		return err
 	}
@@ -72,7 +73,7 @@ func diffAction(c *cli.Context) error {
 			return cmdline.Usagef("--ignore %q: give one of %s", name, strings.Join(known, ", "))
 		}
 	}
-	if err := checkOutput(c); err != nil {
+	if err := settings.CheckOutput(c); err != nil {
 		return err
 	}
 	cfg.Series = single
@@ -83,12 +84,12 @@ func diffAction(c *cli.Context) error {
 	}
 	res := diff.Compare(oldRuns, newRuns, diff.Options{Ignore: c.StringSlice("ignore")})
 	passed := res.Gate(gates)
-	err = errors.Join(oldErr, newErr, write(c, map[string]func(*diff.Result) report.Renderer{
-		"text":     func(r *diff.Result) report.Renderer { return diff.Text(r, consoleWidth(c)) },
+	err = errors.Join(oldErr, newErr, settings.Write(c, map[string]func(*diff.Result) report.Renderer{
+		"text":     func(r *diff.Result) report.Renderer { return diff.Text(r, settings.ConsoleWidth(c)) },
 		"markdown": diff.Markdown, "csv": diff.CSV, "json": diff.JSON,
 	}[format](res)))
 	for _, w := range res.Warnings {
-		warnf(c, "%s", sanitize.Text(w))
+		settings.Warnf(c, "%s", sanitize.Text(w))
 	}
 	unread := err != nil // then no gate can be trusted, and that comes first
 	if err = errors.Join(err, res.Incomparable()); err == nil {
@@ -124,18 +125,18 @@ func readSide(c *cli.Context, paths []string, cfg analyze.Config) ([]*diff.Run, 
 	var runs []*diff.Run
 	var errs []error
 	for _, path := range paths {
-		errs = append(errs, use(c, path, func(r export.Reader) error {
+		errs = append(errs, settings.Use(c, path, func(r export.Reader) error {
 			run, err := diff.Read(c.Context, path, r, cfg)
-			warnings(c, r)
+			settings.Warnings(c, r)
 			switch {
 			case c.Err() != nil:
 				return err
 			case err == nil && len(run.Levels) == 0:
 				return fmt.Errorf("%s: holds no experiment: nothing was measured", path)
 			}
-			err = errors.Join(err, leftOut(path, r, "not in the comparison"))
+			err = errors.Join(err, settings.LeftOut(path, r, "not in the comparison"))
 			var problem error
-			if run.Levels, problem = chosen(path, run.Levels, ofLevel, c.StringSlice("experiment")); problem != nil {
+			if run.Levels, problem = settings.Chosen(path, run.Levels, settings.OfLevel, c.StringSlice("experiment")); problem != nil {
 				if err = errors.Join(err, problem); len(run.Levels) == 0 {
 					return err
 				}

@@ -18,7 +18,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"os"
 	"os/signal"
@@ -27,7 +26,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/pa-tools/pa/internal/cmdline"
-	"github.com/pa-tools/pa/internal/sanitize"
 )
 
 // version is set by the linker in releases.
@@ -74,9 +72,4 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		c.Action = cmdline.WithSignals(c.Action)
 	}
 	return app.Run(ctx, args, stdin, stdout, stderr)
-}
-
-// warnf prints a warning: stdout is for results only.
-func warnf(c *cli.Context, format string, args ...any) {
-	fmt.Fprintf(c.App.ErrWriter, "pa-analyze: warning: %s\n", sanitize.Text(fmt.Sprintf(format, args...)))
 }

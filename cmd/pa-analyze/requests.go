@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/pa-tools/pa/cmd/pa-analyze/settings"
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/analyze/report"
@@ -20,25 +21,25 @@ func requestsCommand() *cli.Command {
 		&cli.IntFlag{Name: "limit", Aliases: []string{"n"}, Usage: "print at most `N` requests; 0 is no limit", Category: "Output"},
 		&cli.StringFlag{Name: "sort", Usage: "sort by `COLUMN`, with - in front from large to small: " + strings.Join(report.SortKeys(), ", "), Category: "Output"},
 	}
-	flags = slices.Concat(flags, outputFlags(), []cli.Flag{widthFlag()}, measureFlags(), []cli.Flag{streamingFlag(), tokenizerFlag()})
+	flags = slices.Concat(flags, settings.OutputFlags(), []cli.Flag{settings.WidthFlag()}, settings.MeasureFlags(), []cli.Flag{settings.StreamingFlag(), settings.TokenizerFlag()})
 	return &cli.Command{
 		Name: "requests", Usage: "one line per request", ArgsUsage: "[FILE]",
 		Description: `Lists the requests of a run with those that do not count, and why. csv and
 jsonl hold nanoseconds and more columns than the table.`,
-		Flags:  append(flags, inputFlags()...),
+		Flags:  append(flags, settings.InputFlags()...),
 		Action: requests,
 	}
 }
 
 func requests(c *cli.Context) error {
-	format, err := checkFormat(c, "table", "csv", "jsonl")
+	format, err := settings.CheckFormat(c, "table", "csv", "jsonl")
 	if err != nil {
 		return err
 	}
-	if err := checkWidth(c); err != nil {
+	if err := settings.CheckWidth(c); err != nil {
 		return err
 	}
-	cfg, err := config(c)
+	cfg, err := settings.Config(c)
 	if err != nil {
 		return err
 	}
@@ -54,24 +55,24 @@ func requests(c *cli.Context) error {
 			return cmdline.Usagef("--sort %q: give one of %s", key, strings.Join(report.SortKeys(), ", "))
 		}
 	}
-	path, err := oneFile(c)
+	path, err := settings.OneFile(c)
 	if err != nil {
 		return err
 	}
-	return use(c, path, func(r export.Reader) error {
-		err := write(c, func(out io.Writer) error {
+	return settings.Use(c, path, func(r export.Reader) error {
+		err := settings.Write(c, func(out io.Writer) error {
 			w := map[string]func(io.Writer) report.RowWriter{
-				"table": func(out io.Writer) report.RowWriter { return report.RowsTable(out, consoleWidth(c)) },
+				"table": func(out io.Writer) report.RowWriter { return report.RowsTable(out, settings.ConsoleWidth(c)) },
 				"csv":   report.RowsCSV, "jsonl": report.RowsJSON,
 			}[format](out)
 			l := report.List{Config: cfg, Limit: limit, Order: order}
 			err := l.Write(c.Context, r, w)
 			if l.NotCounted > 0 {
-				warnf(c, "%s: the tokenizer could not count the output of %s, so output_tokens is n/a there: %v; check the tokenizer file", path, plural.GroupedOf(l.NotCounted, "request"), l.Refusal)
+				settings.Warnf(c, "%s: the tokenizer could not count the output of %s, so output_tokens is n/a there: %v; check the tokenizer file", path, plural.GroupedOf(l.NotCounted, "request"), l.Refusal)
 			}
 			return errors.Join(err, w.Flush())
 		})
-		warnings(c, r)
-		return errors.Join(err, r.Err(), leftOut(path, r, "not in the list"))
+		settings.Warnings(c, r)
+		return errors.Join(err, r.Err(), settings.LeftOut(path, r, "not in the list"))
 	})
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/pa-tools/pa/cmd/pa-analyze/settings"
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/internal/regular"
 	"github.com/pa-tools/pa/internal/tokenlines"
@@ -15,13 +16,13 @@ import (
 
 func tokenizeCommand() *cli.Command {
 	flags := []cli.Flag{
-		tokenizerFlag(),
+		settings.TokenizerFlag(),
 		&cli.StringFlag{Name: "as", Usage: "read the tokenizer's files as `LIBRARY` does: transformers-4 (also the tokenizers library) or transformers-5", Value: tokenizer.Transformers4.String(), Category: "What to count"},
 		&cli.BoolFlag{Name: "ids", Usage: "print the ids as a JSON array, not their number", Category: "Output"},
 		&cli.BoolFlag{Name: "special", Usage: "count the special tokens too that the model expects around a text", Category: "What to count"},
 		&cli.BoolFlag{Name: "jsonl", Usage: "each line is a text as a JSON string, which may hold line ends", Category: "Input"},
 	}
-	flags = append(flags, outputFlags()...)
+	flags = append(flags, settings.OutputFlags()...)
 	return &cli.Command{
 		Name: "tokenize", Usage: "count the tokens of texts, as Hugging Face does", ArgsUsage: "[FILE]",
 		Description: `Reads a text from each line of the file, or of standard input, and prints a
@@ -32,7 +33,7 @@ the hub; HF_HOME, HF_HUB_CACHE, HF_ENDPOINT, HF_TOKEN and HF_HUB_OFFLINE mean
 what they mean there. Without --tokenizer it is the built-in one, which is no
 model's. Bytes that are not UTF-8 count as U+FFFD. transformers 5 reads some
 tokenizers, such as LLaMA 2's, by rules of its own: see --as.`,
-		Flags:  append(flags, inputFlags()...),
+		Flags:  append(flags, settings.InputFlags()...),
 		Action: tokenizeAction,
 	}
 }
@@ -49,7 +50,7 @@ func tokenizeAction(c *cli.Context) error {
 	if err != nil {
 		return cmdline.Usagef("--as: %v", err)
 	}
-	tok, err := openTokenizer(c, c.String("tokenizer"), reading)
+	tok, err := settings.OpenTokenizer(c, c.String("tokenizer"), reading)
 	if err != nil {
 		return err
 	}
@@ -64,9 +65,9 @@ func tokenizeAction(c *cli.Context) error {
 		in = f
 	}
 	t := tokenlines.Counter{Tokenizer: tok, IDs: c.Bool("ids"), Special: c.Bool("special"), JSONL: c.Bool("jsonl"), MaxLine: limit}
-	return write(c, func(w io.Writer) error {
+	return settings.Write(c, func(w io.Writer) error {
 		out := bufio.NewWriterSize(w, 1<<16)
 		err := t.Copy(c.Context, bufio.NewReaderSize(regular.Interruptible(c.Context, in), 1<<18), out)
-		return errors.Join(named(name, err), out.Flush())
+		return errors.Join(settings.Named(name, err), out.Flush())
 	})
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/pa-tools/pa/cmd/pa-analyze/settings"
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/sanitize"
@@ -25,7 +26,7 @@ do not fall unless the server was started again. Figures that the result file
 of another tool holds about its requests are made again, and have to agree.
 Prints one line for each violation and one for each file; exit code 1 when there
 is a violation.`,
-		Flags:  append(flags, inputFlags()...),
+		Flags:  append(flags, settings.InputFlags()...),
 		Action: runValidate,
 	}
 }
@@ -35,14 +36,14 @@ is a violation.`,
 var errViolations = &cmdline.CodeError{Code: cmdline.ExitError}
 
 func runValidate(c *cli.Context) error {
-	paths, err := files(c)
+	paths, err := settings.Files(c)
 	if err != nil {
 		return err
 	}
 	var errs []error
 	violations := 0
 	for _, path := range paths {
-		errs = append(errs, use(c, path, func(r export.Reader) error {
+		errs = append(errs, settings.Use(c, path, func(r export.Reader) error {
 			n, err := validateFile(c, path, r)
 			violations += n
 			return err
@@ -94,10 +95,10 @@ func validateFile(c *cli.Context, path string, r export.Reader) (violations int,
 	}
 	line("%s: %s: %s, %s, %s%s", sanitize.Text(path), verdict, plural.Of(v.Experiments, "experiment"), plural.Of(v.Requests, "request"), plural.Of(v.Responses, "response"), ownFigures(r))
 	if v.NotUTF8 > 0 {
-		warnf(c, "%s: not UTF-8: %s; NVIDIA's scripts cannot read the file, pa-analyze can", sanitize.Text(path), plural.Of(v.NotUTF8, "text"))
+		settings.Warnf(c, "%s: not UTF-8: %s; NVIDIA's scripts cannot read the file, pa-analyze can", sanitize.Text(path), plural.Of(v.NotUTF8, "text"))
 	}
 	if v.OutputsDropped > 0 {
-		warnf(c, "%s: the outputs of %s were dropped while recording, because the disk did not keep up", sanitize.Text(path), plural.Of(v.OutputsDropped, "request"))
+		settings.Warnf(c, "%s: the outputs of %s were dropped while recording, because the disk did not keep up", sanitize.Text(path), plural.Of(v.OutputsDropped, "request"))
 	}
 	return v.Violations, errors.Join(err, writeErr)
 }

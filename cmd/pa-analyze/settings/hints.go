@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"errors"
@@ -39,18 +39,18 @@ func hintsOf(run *export.Run) map[string]string {
 	return run.Meta.AnalysisHints
 }
 
-// openFiles holds, by path, files that were opened for their hints. They stay open until
+// OpenFiles holds, by path, files that were opened for their hints. They stay open until
 // they are read, so that no file is opened twice.
-type openFiles map[string]export.Reader
+type OpenFiles map[string]export.Reader
 
 // mostOpen is the largest number of files that are kept open.
 const mostOpen = 64
 
-// use opens a file unless it is open, gives it to f, and closes it.
-func (o openFiles) use(c *cli.Context, path string, f func(export.Reader) error) (err error) {
+// Use opens a file unless it is open, gives it to f, and closes it.
+func (o OpenFiles) Use(c *cli.Context, path string, f func(export.Reader) error) (err error) {
 	r, ok := o[path]
 	if !ok {
-		return use(c, path, f)
+		return Use(c, path, f)
 	}
 	delete(o, path)
 	defer func() { err = errors.Join(err, r.Close()) }()
@@ -58,18 +58,18 @@ func (o openFiles) use(c *cli.Context, path string, f func(export.Reader) error)
 }
 
 // look opens a file and keeps it open.
-func (o openFiles) look(c *cli.Context, path string) (export.Reader, error) {
+func (o OpenFiles) look(c *cli.Context, path string) (export.Reader, error) {
 	if r, ok := o[path]; ok {
 		return r, nil
 	}
-	r, err := open(c, path)
+	r, err := Open(c, path)
 	if err == nil {
 		o[path] = r
 	}
 	return r, err
 }
 
-func (o openFiles) close() error {
+func (o OpenFiles) Close() error {
 	var errs []error
 	for _, r := range o {
 		errs = append(errs, r.Close())
@@ -78,11 +78,11 @@ func (o openFiles) close() error {
 	return errors.Join(errs...)
 }
 
-// selectDialect returns the name of the dialect that --dialect or the hints of all files
+// SelectDialect returns the name of the dialect that --dialect or the hints of all files
 // ask for. It returns the strict one if they do not agree, or if a flag is set that only
 // the strict one has; a warning says so.
-func selectDialect(c *cli.Context, ahead openFiles) string {
-	paths := arguments(c)
+func SelectDialect(c *cli.Context, ahead OpenFiles) string {
+	paths := Arguments(c)
 	if c.IsSet("dialect") || len(paths) > mostOpen {
 		return c.String("dialect")
 	}
@@ -96,7 +96,7 @@ func selectDialect(c *cli.Context, ahead openFiles) string {
 	}
 	if len(names) != 1 || names[""] {
 		if len(names) > 1 {
-			warnf(c, "the files were made to be reported in several ways (%s): they are reported by our own definitions; --dialect asks for another", quotedNames(names))
+			Warnf(c, "the files were made to be reported in several ways (%s): they are reported by our own definitions; --dialect asks for another", quotedNames(names))
 		}
 		return dialect.Strict
 	}
@@ -104,12 +104,12 @@ func selectDialect(c *cli.Context, ahead openFiles) string {
 	if name == dialect.Strict {
 		return name
 	}
-	if _, err := findTool(name); err != nil {
-		warnf(c, "the file asks for a report as %s prints it, which pa-analyze does not know; it is reported by our own definitions", strconv.Quote(name))
+	if _, err := FindTool(name); err != nil {
+		Warnf(c, "the file asks for a report as %s prints it, which pa-analyze does not know; it is reported by our own definitions", strconv.Quote(name))
 		return dialect.Strict
 	}
 	if flag := ownFlag(c); flag != "" {
-		warnf(c, "the file asks to be reported as %s does, but --%s is of our own definitions, which go before; --dialect %s reports so", name, flag, name)
+		Warnf(c, "the file asks to be reported as %s does, but --%s is of our own definitions, which go before; --dialect %s reports so", name, flag, name)
 		return dialect.Strict
 	}
 	return name
@@ -140,8 +140,8 @@ func quotedNames(names map[string]bool) string {
 	return strings.Join(all, ", ")
 }
 
-// options reads flags, and the hints of a file for flags that were not given.
-type options struct {
+// Options reads flags, and the hints of a file for flags that were not given.
+type Options struct {
 	c     *cli.Context
 	hints map[string]string // nil: none
 	// loaded keeps the tokenizers by name; nil: they are not kept.
@@ -150,18 +150,18 @@ type options struct {
 	reading tokenizer.Reading
 }
 
-// optionsOf returns the options for a run that is reported as t. Hints for the report of
+// OptionsOf returns the Options for a run that is reported as t. Hints for the report of
 // another tool are ignored.
-func optionsOf(c *cli.Context, t *dialect.Tool, run *export.Run, loaded map[string]*tokenizer.Tokenizer) options {
-	o := options{c: c, hints: hintsOf(run), loaded: loaded}
-	if registry().Family(o.hints[hintDialect]) != t.Family {
+func OptionsOf(c *cli.Context, t *dialect.Tool, run *export.Run, loaded map[string]*tokenizer.Tokenizer) Options {
+	o := Options{c: c, hints: hintsOf(run), loaded: loaded}
+	if Registry().Family(o.hints[hintDialect]) != t.Family {
 		o.hints = nil
 	}
 	return o
 }
 
 // text returns the value of a flag.
-func (o options) text(flag, hint string) string {
+func (o Options) text(flag, hint string) string {
 	if v, ok := o.hints[hint]; ok && !o.c.IsSet(flag) {
 		return v
 	}
@@ -169,7 +169,7 @@ func (o options) text(flag, hint string) string {
 }
 
 // streaming reports whether answers were streamed; nil if neither flag nor hint says.
-func (o options) streaming() (*bool, error) {
+func (o Options) streaming() (*bool, error) {
 	var streaming bool
 	v, hinted := o.hints[hintStreaming]
 	switch {
@@ -187,7 +187,7 @@ func (o options) streaming() (*bool, error) {
 }
 
 // levels returns the names of the load levels to report; none for all.
-func (o options) levels() []string {
+func (o Options) levels() []string {
 	if v, ok := o.hints[hintExperiment]; ok && !o.c.IsSet("experiment") {
 		return []string{v}
 	}
@@ -198,9 +198,9 @@ func (o options) levels() []string {
 // if the local cache has it, and returns it with that name; nil without either. A
 // hint never opens a path and is never fetched from the hub, because the file may
 // come from anywhere. The built-in tokenizer replaces a tool's default tokenizer.
-func (o options) tokenizer() (_ *tokenizer.Tokenizer, name string, _ error) {
+func (o Options) tokenizer() (_ *tokenizer.Tokenizer, name string, _ error) {
 	if name = o.c.String("tokenizer"); name != "" {
-		tok, err := o.load(name, name, openTokenizer)
+		tok, err := o.load(name, name, OpenTokenizer)
 		return tok, name, err
 	}
 	named, byDefault := o.hints[hintTokenizer], o.hints[hintDefaultTokenizer]
@@ -208,7 +208,7 @@ func (o options) tokenizer() (_ *tokenizer.Tokenizer, name string, _ error) {
 	case named != "":
 		tok, err := o.load("hint "+named, named, openCached)
 		if err != nil {
-			warnf(o.c, "the file asks for %v, so token counts are n/a; --tokenizer %s fetches it from the hub, or opens it if it is a path", err, strconv.Quote(named))
+			Warnf(o.c, "the file asks for %v, so token counts are n/a; --tokenizer %s fetches it from the hub, or opens it if it is a path", err, strconv.Quote(named))
 			return nil, "", nil
 		}
 		return tok, named, nil
@@ -216,8 +216,8 @@ func (o options) tokenizer() (_ *tokenizer.Tokenizer, name string, _ error) {
 		key := "hint " + byDefault
 		tok, err := o.load(key, byDefault, openCached)
 		if err != nil {
-			warnf(o.c, "the file asks for %v; tokens are counted with the built-in one; add --tokenizer %s to fetch it from the hub", err, strconv.Quote(byDefault))
-			tok, err = o.load(key, builtin.Name, openTokenizer)
+			Warnf(o.c, "the file asks for %v; tokens are counted with the built-in one; add --tokenizer %s to fetch it from the hub", err, strconv.Quote(byDefault))
+			tok, err = o.load(key, builtin.Name, OpenTokenizer)
 		}
 		return tok, byDefault, err
 	}
@@ -225,7 +225,7 @@ func (o options) tokenizer() (_ *tokenizer.Tokenizer, name string, _ error) {
 }
 
 // load loads a tokenizer with open, once for each key.
-func (o options) load(key, name string, open func(*cli.Context, string, tokenizer.Reading) (*tokenizer.Tokenizer, error)) (*tokenizer.Tokenizer, error) {
+func (o Options) load(key, name string, open func(*cli.Context, string, tokenizer.Reading) (*tokenizer.Tokenizer, error)) (*tokenizer.Tokenizer, error) {
 	if tok, ok := o.loaded[key]; ok {
 		return tok, nil
 	}
@@ -234,4 +234,10 @@ func (o options) load(key, name string, open func(*cli.Context, string, tokenize
 		o.loaded[key] = tok
 	}
 	return tok, err
+}
+
+// NewOptions returns the options of the command line alone, without the hints of a file.
+// loaded keeps the tokenizers by name; nil: they are not kept.
+func NewOptions(c *cli.Context, loaded map[string]*tokenizer.Tokenizer) Options {
+	return Options{c: c, loaded: loaded}
 }

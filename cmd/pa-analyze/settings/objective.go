@@ -1,19 +1,15 @@
-package main
+package settings
 
 import (
-	"fmt"
-	"strconv"
-
 	"github.com/urfave/cli/v2"
 
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/pkg/analyze"
-	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/analyze/slo"
 )
 
-// objectiveFlags say what requests are held to.
-func objectiveFlags() []cli.Flag {
+// ObjectiveFlags say what requests are held to.
+func ObjectiveFlags() []cli.Flag {
 	const category = "Objective"
 	return []cli.Flag{
 		&cli.StringFlag{Name: "slo", Usage: "how many requests meet `EXPR`, such as 'ttft<=200ms && itl_p99<=50ms'", Category: category},
@@ -39,20 +35,4 @@ func objective(c *cli.Context, cfg *analyze.Config) (err error) {
 		return cmdline.Usagef("--slo-target %q: %v", c.String("slo-target"), err)
 	}
 	return nil
-}
-
-// gate returns a line for each level that does not attain the target.
-func gate(in report.Input) []error {
-	var errs []error
-	target := strconv.FormatFloat(100*in.Report.SLOTarget, 'f', -1, 64)
-	for i := range in.Report.Experiments {
-		e := &in.Report.Experiments[i]
-		switch s := e.SLO.Share; {
-		case !s.OK:
-			errs = append(errs, fmt.Errorf("%s: %s:%s: whether the SLO is met is not known: %s", in.Name, e.Mode, e.Value, s.NA))
-		case s.V < in.Report.SLOTarget:
-			errs = append(errs, fmt.Errorf("%s: %s:%s: %.4g%% of the requests meet the SLO, less than %s%%", in.Name, e.Mode, e.Value, 100*s.V, target))
-		}
-	}
-	return errs
 }

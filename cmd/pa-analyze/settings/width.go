@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"os"
@@ -10,25 +10,25 @@ import (
 	"github.com/pa-tools/pa/internal/cmdline"
 )
 
-// widthFlag is the flag for the width of tables.
-func widthFlag() cli.Flag {
+// WidthFlag is the flag for the width of tables.
+func WidthFlag() cli.Flag {
 	return &cli.IntFlag{Name: "width", Usage: "print for a console of `N` columns (default: the terminal's width, else $COLUMNS, else as wide as needed)", Category: "Output"}
 }
 
-// asNeeded is a width that no line reaches, for renderers that need a number.
-const asNeeded = 1 << 20
+// AsNeeded is a width that no line reaches, for renderers that need a number.
+const AsNeeded = 1 << 20
 
-// checkWidth refuses a --width below 1.
-func checkWidth(c *cli.Context) error {
+// CheckWidth refuses a --width below 1.
+func CheckWidth(c *cli.Context) error {
 	if n := c.Int("width"); c.IsSet("width") && n < 1 {
 		return cmdline.Usagef("--width %d: give a number of columns above 0", n)
 	}
 	return nil
 }
 
-// consoleWidth returns the number of columns for lines: --width, else the width of
+// ConsoleWidth returns the number of columns for lines: --width, else the width of
 // the terminal that the report goes to, else $COLUMNS; 0 means as many as needed.
-func consoleWidth(c *cli.Context) int {
+func ConsoleWidth(c *cli.Context) int {
 	if n := c.Int("width"); n > 0 {
 		return n
 	}

@@ -1,7 +1,8 @@
-package main
+package settings
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"slices"
@@ -15,34 +16,34 @@ import (
 	"github.com/pa-tools/pa/internal/sanitize"
 )
 
-// outputFlags are those of every command that can write its result to a file.
-func outputFlags() []cli.Flag {
+// OutputFlags are those of every command that can write its result to a file.
+func OutputFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to `FILE` instead of standard output (-)", Category: "Output"},
-		overwriteFlag(),
+		OverwriteFlag(),
 	}
 }
 
-func overwriteFlag() cli.Flag {
+func OverwriteFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "overwrite", Usage: "replace the output file if it is there", Category: "Output"}
 }
 
-// checkOutput refuses an --output that cannot or must not be written, before any work
+// CheckOutput refuses an --output that cannot or must not be written, before any work
 // is done.
-func checkOutput(c *cli.Context) error {
+func CheckOutput(c *cli.Context) error {
 	if out := c.String("output"); out != "" && out != "-" {
 		return outfile.Check(out, c.Bool("overwrite"))
 	}
 	return nil
 }
 
-// write calls f with the writer that the flags of outputFlags ask for.
-func write(c *cli.Context, f func(w io.Writer) error) error {
-	return writeTo(c, c.String("output"), f)
+// Write calls f with the writer that the flags of outputFlags ask for.
+func Write(c *cli.Context, f func(w io.Writer) error) error {
+	return WriteTo(c, c.String("output"), f)
 }
 
-// writeTo calls f with a writer to a file, or to standard output for "-" and "".
-func writeTo(c *cli.Context, path string, f func(w io.Writer) error) error {
+// WriteTo calls f with a writer to a file, or to standard output for "-" and "".
+func WriteTo(c *cli.Context, path string, f func(w io.Writer) error) error {
 	if path == "" || path == "-" {
 		return toStdout(c, f)
 	}
@@ -60,11 +61,16 @@ func toStdout(c *cli.Context, f func(w io.Writer) error) error {
 	return errors.Join(f(w), w.Flush())
 }
 
-// checkFormat returns a usage error unless the flag's value is one of names.
-func checkFormat(c *cli.Context, names ...string) (string, error) {
+// CheckFormat returns a usage error unless the flag's value is one of names.
+func CheckFormat(c *cli.Context, names ...string) (string, error) {
 	got := c.String("format")
 	if slices.Contains(names, got) {
 		return got, nil
 	}
 	return "", cmdline.Usagef("--format %q: give one of %s", got, strings.Join(names, ", "))
+}
+
+// Warnf prints a warning: stdout is for results only.
+func Warnf(c *cli.Context, format string, args ...any) {
+	fmt.Fprintf(c.App.ErrWriter, "pa-analyze: warning: %s\n", sanitize.Text(fmt.Sprintf(format, args...)))
 }

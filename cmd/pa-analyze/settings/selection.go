@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"errors"
@@ -12,8 +12,8 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze"
 )
 
-// selectionFlags say which part of each load level counts.
-func selectionFlags() []cli.Flag {
+// SelectionFlags say which part of each load level counts.
+func SelectionFlags() []cli.Flag {
 	const category = "Part of the run"
 	return []cli.Flag{
 		&cli.StringFlag{Name: "window", Usage: "only requests that started `FROM:TO` after the start of their level: 30s:90s, 30s: or :90s", Category: category},

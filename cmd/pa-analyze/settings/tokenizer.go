@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"os"
@@ -13,17 +13,17 @@ import (
 	"github.com/pa-tools/pa/pkg/tokenizer/hub"
 )
 
-func tokenizerFlag() cli.Flag {
+func TokenizerFlag() cli.Flag {
 	return &cli.StringFlag{Name: "tokenizer", Usage: "count tokens with `TOKENIZER`: a tokenizer.json or .tiktoken file, its folder, a model's name on the Hugging Face hub, or " + builtin.Name, Category: "What to count"}
 }
 
-// openTokenizer loads the tokenizer that the command line names ("" is the built-in
+// OpenTokenizer loads the tokenizer that the command line names ("" is the built-in
 // one) with a reading, and prints its notes as warnings.
-func openTokenizer(c *cli.Context, name string, reading tokenizer.Reading) (*tokenizer.Tokenizer, error) {
+func OpenTokenizer(c *cli.Context, name string, reading tokenizer.Reading) (*tokenizer.Tokenizer, error) {
 	if name == "" {
 		name = builtin.Name
 	}
-	tok, err := findTokenizer(c, name, reading)
+	tok, err := FindTokenizer(c, name, reading)
 	return noted(c, name, tok, err)
 }
 
@@ -49,16 +49,16 @@ func noted(c *cli.Context, name string, tok *tokenizer.Tokenizer, err error) (*t
 		return nil, err
 	}
 	if name == builtin.Name {
-		warnf(c, "%s", builtin.Note)
+		Warnf(c, "%s", builtin.Note)
 	}
 	for _, note := range tok.Notes() {
-		warnf(c, "%s: %s", name, sanitize.Text(note))
+		Warnf(c, "%s: %s", name, sanitize.Text(note))
 	}
 	return tok, nil
 }
 
-// findTokenizer loads a tokenizer with a reading, from the cache, the hub or a path.
-func findTokenizer(c *cli.Context, name string, reading tokenizer.Reading) (*tokenizer.Tokenizer, error) {
+// FindTokenizer loads a tokenizer with a reading, from the cache, the hub or a path.
+func FindTokenizer(c *cli.Context, name string, reading tokenizer.Reading) (*tokenizer.Tokenizer, error) {
 	// Without a home directory its default folders are not there.
 	home, _ := os.UserHomeDir()
 	return hub.FromEnv(os.Getenv, home).Load(c.Context, name, reading)
@@ -70,7 +70,7 @@ func counter(c *cli.Context, cfg *analyze.Config) error {
 	if c.String("tokenizer") == "" && cfg.TokenSource != answer.TokenTokenizer {
 		return nil
 	}
-	tok, err := openTokenizer(c, c.String("tokenizer"), tokenizer.Transformers4)
+	tok, err := OpenTokenizer(c, c.String("tokenizer"), tokenizer.Transformers4)
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"errors"
@@ -18,8 +18,8 @@ import (
 // defaultFile is what perf_analyzer's scripts read.
 const defaultFile = "profile_export.json"
 
-// inputFlags are those of every command that reads files.
-func inputFlags() []cli.Flag {
+// InputFlags are those of every command that reads files.
+func InputFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.BoolFlag{Name: "beside", Usage: "also read the tool's summary and settings from the folder of the file (a folder as FILE implies it)", Category: "Input"},
 		&cli.Int64Flag{Name: "max-value", Usage: "refuse a single value of more than `BYTES`", Value: export.DefaultMaxValueBytes, Category: "Input"},
@@ -28,8 +28,8 @@ func inputFlags() []cli.Flag {
 	}
 }
 
-// open opens a file, or standard input for "-".
-func open(c *cli.Context, path string) (export.Reader, error) {
+// Open opens a file, or standard input for "-".
+func Open(c *cli.Context, path string) (export.Reader, error) {
 	limit := c.Int64("max-value")
 	if limit <= 0 {
 		return nil, cmdline.Usagef("--max-value %d: give a number of bytes above 0", limit)
@@ -46,25 +46,25 @@ func open(c *cli.Context, path string) (export.Reader, error) {
 		MaxSpoolBytes: c.Int64("max-spool"), MaxRatio: c.Int("max-ratio"),
 	}
 	r, err := o.Open(c.Context, path)
-	if err != nil || o.Beside || isFolder(path) {
+	if err != nil || o.Beside || IsFolder(path) {
 		return r, err
 	}
 	// Only files that the command line names are opened.
 	if names := export.SummaryNames(r, path); names != nil {
-		warnf(c, "%s: the load of the run is n/a: the tool writes it into %s of the same folder; add --beside to read that, too", path, strings.Join(names, " and "))
+		Warnf(c, "%s: the load of the run is n/a: the tool writes it into %s of the same folder; add --beside to read that, too", path, strings.Join(names, " and "))
 	}
 	return r, nil
 }
 
-// isFolder reports whether path names a folder.
-func isFolder(path string) bool {
+// IsFolder reports whether path names a folder.
+func IsFolder(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.IsDir()
 }
 
-// use opens a file, gives it to f, and closes it.
-func use(c *cli.Context, path string, f func(export.Reader) error) (err error) {
-	r, err := open(c, path)
+// Use opens a file, gives it to f, and closes it.
+func Use(c *cli.Context, path string, f func(export.Reader) error) (err error) {
+	r, err := Open(c, path)
 	if err != nil {
 		return err
 	}
@@ -72,9 +72,9 @@ func use(c *cli.Context, path string, f func(export.Reader) error) (err error) {
 	return f(r)
 }
 
-// arguments returns the files that a command reads: its arguments, else the default
+// Arguments returns the files that a command reads: its arguments, else the default
 // file if the working directory has it.
-func arguments(c *cli.Context) []string {
+func Arguments(c *cli.Context) []string {
 	if c.NArg() > 0 {
 		return c.Args().Slice()
 	}
@@ -84,9 +84,9 @@ func arguments(c *cli.Context) []string {
 	return nil
 }
 
-// files returns the files that a command reads, at least one.
-func files(c *cli.Context) ([]string, error) {
-	paths := arguments(c)
+// Files returns the files that a command reads, at least one.
+func Files(c *cli.Context) ([]string, error) {
+	paths := Arguments(c)
 	if len(paths) == 0 {
 		return nil, cmdline.Usagef("no file given, and there is no %s in the working directory; %s FILE… reads another", defaultFile, c.App.Name)
 	}
@@ -102,8 +102,8 @@ func files(c *cli.Context) ([]string, error) {
 	return paths, nil
 }
 
-// oneFile returns the only argument, or the default.
-func oneFile(c *cli.Context) (string, error) {
+// OneFile returns the only argument, or the default.
+func OneFile(c *cli.Context) (string, error) {
 	switch c.NArg() {
 	case 0:
 		return defaultFile, nil
@@ -113,16 +113,16 @@ func oneFile(c *cli.Context) (string, error) {
 	return "", cmdline.Usagef("%d files given; %s takes one", c.NArg(), c.App.Name)
 }
 
-// warnings prints what the reader met.
-func warnings(c *cli.Context, r export.Reader) {
+// Warnings prints what the reader met.
+func Warnings(c *cli.Context, r export.Reader) {
 	for _, w := range r.Warnings() {
-		warnf(c, "%s", sanitize.Text(w.String()))
+		Warnf(c, "%s", sanitize.Text(w.String()))
 	}
 }
 
-// leftOut is the error for a file with requests that could not be read, which
+// LeftOut is the error for a file with requests that could not be read, which
 // the warnings locate; nil for any other.
-func leftOut(path string, r export.Reader, consequence string) error {
+func LeftOut(path string, r export.Reader, consequence string) error {
 	n := 0
 	for i := range r.Run().Experiments {
 		counted, excluded := export.Skipped(r, i)
@@ -134,8 +134,8 @@ func leftOut(path string, r export.Reader, consequence string) error {
 	return fmt.Errorf("%s: %s cannot be read: %s; see the warning", path, plural.Of(n, "request"), consequence)
 }
 
-// named puts the name of the file before an error that does not begin with it.
-func named(path string, err error) error {
+// Named puts the name of the file before an error that does not begin with it.
+func Named(path string, err error) error {
 	if err == nil || strings.HasPrefix(err.Error(), path+": ") {
 		return err
 	}

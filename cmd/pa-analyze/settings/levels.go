@@ -1,0 +1,80 @@
+package settings
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/pa-tools/pa/internal/sanitize"
+	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/dialect"
+	"github.com/pa-tools/pa/pkg/analyze/diff"
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// ExperimentFlag chooses load levels.
+func ExperimentFlag() cli.Flag {
+	return &cli.StringSliceFlag{Name: "experiment", Usage: "only this load `LEVEL`: 8, concurrency:8, request_rate:2.5 (repeatable)", Category: "What to count"}
+}
+
+// A Level is a load level that was read.
+type Level struct {
+	export.Experiment       // its Mode and Value
+	Problem           error // why the level lacks the part of the run that was asked for
+}
+
+// OfExperiment returns the Level of an analyzed one.
+func OfExperiment(e *analyze.Experiment) Level {
+	return Level{export.Experiment{Mode: e.Mode, Value: e.Value}, e.Problem}
+}
+
+// OfLevel returns the Level of one to be compared.
+func OfLevel(l *diff.Level) Level {
+	return Level{export.Experiment{Mode: l.Mode, Value: l.Value}, l.Problem}
+}
+
+// Chosen returns the levels of a file that were asked for ("8" or "concurrency:8",
+// compared as numbers) and that have the part of the run that was asked for. The error
+// names levels that do not exist, or says why others lack the part; the levels beside
+// an error can be used.
+func Chosen[L any](path string, all []L, of func(*L) Level, levels []string) ([]L, error) {
+	asked := make([]bool, len(all))
+	for _, level := range levels {
+		found := false
+		for i := range all {
+			if l := of(&all[i]); dialect.ParseLevel(level).Matches(&l.Experiment) {
+				asked[i], found = true, true
+			}
+		}
+		if !found {
+			var have []string
+			for i := range all {
+				have = append(have, of(&all[i]).String())
+			}
+			return nil, fmt.Errorf("%s: no load level %q; there is %s", path, level, sanitize.Text(strings.Join(have, ", ")))
+		}
+	}
+	var selected, keep []L
+	for i := range all {
+		if len(levels) == 0 || asked[i] {
+			selected = append(selected, all[i])
+		}
+	}
+	var errs []error
+	for i := range selected {
+		switch l := of(&selected[i]); {
+		case l.Problem == nil:
+			keep = append(keep, selected[i])
+		case len(selected) == 1:
+			errs = append(errs, Named(path, l.Problem))
+		default:
+			errs = append(errs, Named(path+": "+l.String(), l.Problem))
+		}
+	}
+	return keep, errors.Join(errs...)
+}
+
+// String returns "concurrency:8".
+func (l Level) String() string { return l.Mode + ":" + l.Value }

@@ -1,0 +1,59 @@
+package settings
+
+import (
+	"github.com/urfave/cli/v2"
+
+	"github.com/pa-tools/pa/internal/cmdline"
+	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/answer"
+)
+
+// MeasureFlags say how requests are measured.
+func MeasureFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "from", Usage: "count latencies from `WHEN`: start (first byte left), sent (last byte), issued (before connecting) or scheduled", Value: "start", Category: "What to count"},
+		&cli.StringFlag{Name: "token-source", Usage: "take output tokens from `SOURCE`: usage, tokenizer or responses (default: usage where there is one, else --tokenizer if given, else responses)", Category: "What to count"},
+		&cli.BoolFlag{Name: "include-warmup", Usage: "count warm-up requests too", Category: "What to count"},
+	}
+}
+
+// StreamingFlag is the flag that says whether answers were streamed, for our own
+// definitions and for other tools' definitions.
+func StreamingFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "streaming", Usage: "treat answers as streamed; --streaming=false: as not streamed, without TTFT, TTST, ITL and TPOT (default: as the file says)", Category: "What to count"}
+}
+
+// Config turns the flags of measureFlags and selectionFlags, --streaming and
+// --tokenizer, into a Config.
+func Config(c *cli.Context) (cfg analyze.Config, err error) {
+	if cfg.From, err = answer.ParseFrom(c.String("from")); err != nil {
+		return cfg, cmdline.Usagef("--from %v", err)
+	}
+	if s := c.String("token-source"); s != "" {
+		if cfg.TokenSource, err = answer.ParseTokenSource(s); err != nil {
+			return cfg, cmdline.Usagef("--token-source %v", err)
+		}
+	}
+	if err := counter(c, &cfg); err != nil {
+		return cfg, err
+	}
+	cfg.IncludeWarmup = c.Bool("include-warmup")
+	if c.IsSet("streaming") {
+		streaming := c.Bool("streaming")
+		cfg.Streaming = &streaming
+	}
+	cfg.Selection, err = selection(c)
+	return cfg, err
+}
+
+// ReportConfig turns the flags of a report into a Config.
+func ReportConfig(c *cli.Context) (analyze.Config, error) {
+	cfg, err := Config(c)
+	if err != nil {
+		return cfg, err
+	}
+	if cfg.Windows, err = windows(c); err != nil {
+		return cfg, err
+	}
+	return cfg, objective(c, &cfg)
+}
