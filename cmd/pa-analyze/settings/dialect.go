@@ -14,8 +14,8 @@ import (
 	"github.com/pa-tools/pa/pkg/tokenizer"
 )
 
-// DialectFlags say as which tool to report, and what that tool's command line
-// said.
+// DialectFlags are the flags for reports of another tool, and for the arguments of that
+// tool's command line.
 func DialectFlags() []cli.Flag {
 	const category = "As another tool"
 	return []cli.Flag{
@@ -101,6 +101,7 @@ func SomeFlags(flags []cli.Flag, names ...string) []cli.Flag {
 	return slices.DeleteFunc(flags, func(f cli.Flag) bool { return !slices.Contains(names, f.Names()[0]) })
 }
 
+// FlagNames returns the first name of each flag.
 func FlagNames(flags []cli.Flag) []string {
 	var names []string
 	for _, f := range flags {

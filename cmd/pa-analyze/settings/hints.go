@@ -69,6 +69,7 @@ func (o OpenFiles) look(c *cli.Context, path string) (export.Reader, error) {
 	return r, err
 }
 
+// Close closes the files that were not used.
 func (o OpenFiles) Close() error {
 	var errs []error
 	for _, r := range o {

@@ -18,7 +18,7 @@ import (
 // defaultFile is what perf_analyzer's scripts read.
 const defaultFile = "profile_export.json"
 
-// InputFlags are those of every command that reads files.
+// InputFlags are the flags of every command that reads files.
 func InputFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.BoolFlag{Name: "beside", Usage: "also read the tool's summary and settings from the folder of the file (a folder as FILE implies it)", Category: "Input"},

@@ -16,7 +16,7 @@ import (
 	"github.com/pa-tools/pa/internal/sanitize"
 )
 
-// OutputFlags are those of every command that can write its result to a file.
+// OutputFlags are the flags of every command that can write its result to a file.
 func OutputFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to `FILE` instead of standard output (-)", Category: "Output"},
@@ -24,6 +24,7 @@ func OutputFlags() []cli.Flag {
 	}
 }
 
+// OverwriteFlag allows to replace existing files.
 func OverwriteFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "overwrite", Usage: "replace the output file if it is there", Category: "Output"}
 }
@@ -70,7 +71,7 @@ func CheckFormat(c *cli.Context, names ...string) (string, error) {
 	return "", cmdline.Usagef("--format %q: give one of %s", got, strings.Join(names, ", "))
 }
 
-// Warnf prints a warning: stdout is for results only.
+// Warnf prints a warning to standard error; standard output is for results only.
 func Warnf(c *cli.Context, format string, args ...any) {
 	fmt.Fprintf(c.App.ErrWriter, "pa-analyze: warning: %s\n", sanitize.Text(fmt.Sprintf(format, args...)))
 }

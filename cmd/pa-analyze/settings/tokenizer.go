@@ -13,6 +13,7 @@ import (
 	"github.com/pa-tools/pa/pkg/tokenizer/hub"
 )
 
+// TokenizerFlag names the tokenizer that counts output tokens.
 func TokenizerFlag() cli.Flag {
 	return &cli.StringFlag{Name: "tokenizer", Usage: "count tokens with `TOKENIZER`: a tokenizer.json or .tiktoken file, its folder, a model's name on the Hugging Face hub, or " + builtin.Name, Category: "What to count"}
 }
