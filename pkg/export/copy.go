@@ -2,12 +2,12 @@ package export
 
 import "context"
 
-// Copy writes all of src that can be read to dst and closes dst, but not src.
-// What ended the reading early is src.Err(), which Copy does not return: a run
-// of which the file breaks off is written as far as it goes. The number of
-// requests that could not be read is kept: see [ExperimentMeta.Unreadable].
+// Copy writes all of src that can be read to dst and closes dst, but not src. A run
+// whose file breaks off is written as far as it goes; src.Err(), which Copy does not
+// return, says why it ended early. [ExperimentMeta.Unreadable] keeps the number of
+// requests that could not be read.
 //
-// The error is one of dst, or why ctx ended; dst is not closed then.
+// The error comes from dst, or says why ctx ended; dst is not closed then.
 func Copy(ctx context.Context, dst Writer, src Reader) error {
 	run := src.Run()
 	begun := 0       // experiments; the last of them is open

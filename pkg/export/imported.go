@@ -39,8 +39,8 @@ type Part string
 
 // Parts of a run.
 const (
-	// PartEpoch: the instants are of a clock of which it is not known when it
-	// began. Their differences are good.
+	// PartEpoch: the instants are of a clock whose zero is unknown. Their
+	// differences are right.
 	PartEpoch Part = "epoch"
 	// PartStarts: when requests were sent. All are put at one instant, so that
 	// only what happened within a request can be told: no rates, no order, no
@@ -59,8 +59,8 @@ const (
 	PartInputs Part = "inputs"
 )
 
-// Lacks returns why the file of the run does not hold a part; ok is false when
-// it does, or nothing is said about it.
+// Lacks returns why the file of the run does not hold a part; ok is false when it does,
+// or when the run does not say.
 func (r *Run) Lacks(p Part) (why string, ok bool) {
 	if r.Meta == nil || r.Meta.Import == nil {
 		return "", false

@@ -13,10 +13,9 @@ import "encoding/binary"
 // every other release: "\x02\x00\x00\x00ab\x03\x00\x00\x00xyz" becomes
 // "ab\x03\x00\x00\x00xyz".
 //
-// A text of which the first four bytes happen to be its own remaining length is
-// taken for one with a prefix: a control character and three NUL, or three NUL
-// behind a character of that code (34 bytes behind a quote). Decide by all
-// outputs of a file, not by one.
+// A text whose first four bytes happen to be its own remaining length is mistaken for
+// one with a prefix: a control character and three NUL, or three NUL after a character
+// of that code (34 bytes after a quote). Decide by all outputs of a file, not by one.
 func StripLengthPrefix(b []byte) (text []byte, ok bool) {
 	for rest := b; ; {
 		if len(rest) < 4 {

@@ -62,9 +62,8 @@ type Opener struct {
 	// decompressed, while they are read; "" is the system's folder for
 	// temporary files.
 	TempDir string
-	// MaxSpoolBytes bounds what is kept in TempDir, so that a small
-	// compressed file cannot fill the disk; 0 means half of its free space, or
-	// 64 GiB if that is less.
+	// MaxSpoolBytes bounds the bytes kept in TempDir, so that a small compressed
+	// file cannot fill the disk; 0 means half of its free space, but at most 64 GiB.
 	MaxSpoolBytes int64
 	// MaxRatio bounds the decompressed bytes for each compressed byte, beyond the
 	// first 64 MiB; 0 means 1000, a negative number no limit.

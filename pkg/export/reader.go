@@ -5,9 +5,9 @@ import "context"
 // A Reader pulls the requests of one run out of a file.
 //
 // Run is complete (experiments, windows, metadata) before the first call of
-// Next. Requests come in file order, experiment by experiment; within one
-// experiment first those that count, then those that [Request.Excluded] names
-// a reason for. Memory does not grow with the number of requests.
+// Next. Requests come in file order, experiment by experiment. Within an experiment the
+// requests that count come first, then the requests with a reason in
+// [Request.Excluded]. Memory does not grow with the number of requests.
 //
 // A Reader is for one goroutine.
 type Reader interface {
@@ -69,8 +69,8 @@ type Writer interface {
 	// WriteRequest writes one request of the current experiment. It keeps
 	// nothing of r.
 	WriteRequest(r *Request) error
-	// EndExperiment writes what is known at the end of the level. Mode and
-	// Value of e are ignored.
+	// EndExperiment writes the header of the level at its end. Mode and Value of e
+	// are ignored.
 	EndExperiment(e *Experiment) error
 	// WriteScrape writes telemetry of the run. It may come at any time before
 	// Close, in an experiment or not. It keeps nothing of s but the pointers to
@@ -84,8 +84,8 @@ type Writer interface {
 // A SelfCheck is how the figures that a file holds about its own requests
 // compare with what those requests give.
 type SelfCheck struct {
-	// Compared figures were made again, Differing of which came out otherwise:
-	// a Warning names each.
+	// Compared is the number of figures that were computed again, Differing the number
+	// of them that differ; a Warning names each.
 	Compared, Differing int
 }
 

@@ -52,9 +52,8 @@ type Request struct {
 	// (perf_analyzer before 24.03).
 	NoOutputs bool
 
-	// OutputsDropped says that the recorder left out the outputs of the
-	// responses, each of which has Outputs nil, because the disk did not keep
-	// up. Their times are there.
+	// OutputsDropped reports that the recorder dropped the outputs of the responses,
+	// because the disk did not keep up. Each response has its time, and Outputs nil.
 	OutputsDropped bool
 	// UnrecordedEvents counts the events that came and are not in Responses:
 	// comments and empty events beyond the first 1,000, and the events of an

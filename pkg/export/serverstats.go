@@ -12,9 +12,9 @@ package export
 type ServerStats struct {
 	// Protocol is how the server was asked: "grpc" or "http".
 	Protocol string `json:"protocol,omitempty"`
-	// Models begin with the one that requests went to. Those that an ensemble
-	// or a pipeline is made of follow, each once, depth first. Where requests went
-	// to several models, the next of them follows in the same way: see [ServerModel.Asked].
+	// Models begin with the model that requests went to. The parts of an ensemble or a
+	// pipeline follow, each once, depth first. Where requests went to several models,
+	// the next one follows in the same way: see [ServerModel.Asked].
 	Models []ServerModel `json:"models,omitempty"`
 	// Snapshots are in the order of time.
 	Snapshots []StatsSnapshot `json:"snapshots,omitempty"`

@@ -12,7 +12,7 @@ import (
 // NewArrowWriter returns a Writer of an Arrow IPC file, uncompressed, to w,
 // which it buffers.
 func NewArrowWriter(w io.Writer) (*Writer, error) {
-	out := &arrowSink{file: newCounter(w), schema: newSchema(fileMetadata{})}
+	out := &arrowSink{file: newCountingWriter(w), schema: newSchema(fileMetadata{})}
 	var err error
 	if out.w, err = ipc.NewFileWriter(out.file, ipc.WithSchema(out.schema)); err != nil {
 		return nil, err
@@ -22,7 +22,7 @@ func NewArrowWriter(w io.Writer) (*Writer, error) {
 
 // An arrowSink writes each batch as a record batch.
 type arrowSink struct {
-	file   *counter
+	file   *countingWriter
 	schema *arrow.Schema
 	w      *ipc.FileWriter
 }

@@ -102,8 +102,8 @@ func check(r *export.Request) error {
 	return nil
 }
 
-// fieldBytes is an upper bound of what fields take as they are; base64 makes a
-// third more of it, for which maxRowBytes leaves room.
+// fieldBytes returns an upper bound of the bytes of fields without base64, which adds
+// a third; maxRowBytes leaves room for it.
 func fieldBytes(fields export.Fields) int {
 	n := 0
 	for i := range fields {
@@ -163,7 +163,7 @@ func (c *column) fields(fields export.Fields) {
 	c.endList(true)
 }
 
-// value appends a struct, of which the fields before first are there.
+// value appends a struct from its field first on; the fields before are there.
 func (c *column) value(first int, f *export.Field) {
 	c.kids[first+fieldName].string(f.Name)
 	c.kids[first+fieldText].bool(f.Value.Text)
@@ -176,8 +176,8 @@ func (c *column) value(first int, f *export.Field) {
 	c.end(true)
 }
 
-// responses appends the lists that hold the responses. Those of pa-record's
-// additions are null when there are none.
+// responses appends the lists that hold the responses. The lists of pa-record's
+// additions are null when they would be empty.
 func (b *batch) responses(r *export.Request) {
 	recv, source, read := b.cols[colRecv], b.cols[colSource], b.cols[colRead]
 	final, failed, outputs := b.cols[colFinal], b.cols[colError], b.cols[colOutputs]

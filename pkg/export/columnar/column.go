@@ -73,7 +73,7 @@ func appendBit(b []byte, i int, v bool) []byte {
 	return b
 }
 
-// end finishes a value of which everything but its validity is there.
+// end completes a value by its validity.
 func (c *column) end(valid bool) {
 	if c.field.Nullable {
 		c.valid = appendBit(c.valid, c.n, valid)
@@ -126,7 +126,7 @@ func (c *column) null() {
 	}
 }
 
-// endList makes a list of what was appended to kids[0] since the last one.
+// endList makes a list of the values appended to kids[0] since the last list.
 func (c *column) endList(valid bool) {
 	c.offsets = binary.LittleEndian.AppendUint32(c.offsets, uint32(c.kids[0].n))
 	c.end(valid)

@@ -8,33 +8,33 @@ import (
 	"math/bits"
 )
 
-// This file decodes the values of Parquet pages (the format's document
+// This file decodes the values of Parquet pages (the format specification's
 // Encodings.md). Arrow v15 finds and decompresses the pages, but its decoders
 // panic on DELTA_BINARY_PACKED with nulls (apache/arrow#43276), in goroutines
 // where no recover reaches, and never end on some broken pages.
 
 var errPage = errors.New("a page ends before its values do")
 
-// A hybrid decodes the run-length and bit-packing hybrid:
+// An rleDecoder decodes the run-length and bit-packing hybrid:
 //
 //	run := varint(count<<1) value(⌈width/8⌉ bytes) | varint(groups<<1|1) groups·8 values of width bits
-type hybrid struct {
+type rleDecoder struct {
 	b     []byte
 	width int
-	left  uint64 // values left of the run
-	value uint32 // of a repeated run
+	left  uint64 // values left in the run
+	value uint32 // the value of a repeated run
 	pack  bool   // the run is bit-packed, in b from bit on
 	bit   uint64
 }
 
-func newHybrid(b []byte, width int) (hybrid, error) {
+func newRLEDecoder(b []byte, width int) (rleDecoder, error) {
 	if width < 0 || width > 32 {
-		return hybrid{}, fmt.Errorf("values of %d bits", width)
+		return rleDecoder{}, fmt.Errorf("values of %d bits", width)
 	}
-	return hybrid{b: b, width: width}, nil
+	return rleDecoder{b: b, width: width}, nil
 }
 
-func (h *hybrid) next() (uint32, error) {
+func (h *rleDecoder) next() (uint32, error) {
 	for h.left == 0 {
 		if err := h.run(); err != nil {
 			return 0, err
@@ -53,8 +53,8 @@ func (h *hybrid) next() (uint32, error) {
 	return uint32(v), nil
 }
 
-// run starts the next run. Each consumes at least a byte.
-func (h *hybrid) run() error {
+// run starts the next run. Each run consumes at least one byte.
+func (h *rleDecoder) run() error {
 	head, n := binary.Uvarint(h.b)
 	if n <= 0 {
 		return errPage
@@ -92,8 +92,7 @@ func (h *hybrid) run() error {
 	return nil
 }
 
-// unpack returns the width bits of b from bit on, the lowest first. They are in
-// b.
+// unpack returns width bits of b from bit on, the lowest first. b must hold them.
 func unpack(b []byte, bit uint64, width int) uint64 {
 	i, shift := bit/8, bit%8
 	if i+16 <= uint64(len(b)) {
@@ -111,28 +110,28 @@ func unpack(b []byte, bit uint64, width int) uint64 {
 	return v
 }
 
-// A delta decodes DELTA_BINARY_PACKED:
+// A deltaDecoder decodes DELTA_BINARY_PACKED:
 //
 //	header: varint(values per block) varint(miniblocks per block) varint(count) zigzag(first)
 //	block:  zigzag(least delta) width(1) per miniblock, then the miniblocks
-type delta struct {
+type deltaDecoder struct {
 	b     []byte
 	left  uint64 // values
 	mini  uint64 // values per miniblock
 	minis int    // miniblocks per block
 
 	last   uint64
-	first  bool   // last is the first value and is still to be given
-	least  uint64 // of the block
-	widths []byte // of the miniblocks left of the block
+	first  bool   // last is the first value, and next has not returned it yet
+	least  uint64 // least difference of the block
+	widths []byte // widths of the miniblocks left in the block
 	width  int
-	n      uint64 // values left of the miniblock
+	n      uint64 // values left in the miniblock
 	bit    uint64
 }
 
-// newDelta reads the header at the start of b.
-func newDelta(b []byte) (delta, error) {
-	var d delta
+// newDeltaDecoder reads the header at the start of b.
+func newDeltaDecoder(b []byte) (deltaDecoder, error) {
+	var d deltaDecoder
 	var head [3]uint64
 	for i := range head {
 		v, n := binary.Uvarint(b)
@@ -153,7 +152,7 @@ func newDelta(b []byte) (delta, error) {
 	return d, nil
 }
 
-func (d *delta) next() (uint64, error) {
+func (d *deltaDecoder) next() (uint64, error) {
 	if d.left == 0 {
 		return 0, errPage
 	}
@@ -181,7 +180,7 @@ func (d *delta) next() (uint64, error) {
 }
 
 // miniblock goes to the next miniblock.
-func (d *delta) miniblock() error {
+func (d *deltaDecoder) miniblock() error {
 	d.skip()
 	if len(d.widths) == 0 {
 		least, n := binary.Varint(d.b)
@@ -201,22 +200,22 @@ func (d *delta) miniblock() error {
 	return nil
 }
 
-// skip goes behind the miniblock, which is whole in the file though not all of
-// it need be values.
-func (d *delta) skip() {
+// skip passes over the rest of the miniblock, which the file holds whole, with padding
+// after the last value.
+func (d *deltaDecoder) skip() {
 	size := d.mini * uint64(d.width) / 8
 	d.b = d.b[min(size, uint64(len(d.b))):]
 	d.width = 0
 }
 
-// rest returns what follows when all values were read.
-func (d *delta) rest() []byte {
+// rest returns the bytes after the last value.
+func (d *deltaDecoder) rest() []byte {
 	d.skip()
 	return d.b
 }
 
-// lengths decodes a whole list of lengths, for at most the given number.
-func (d *delta) lengths(most int) ([]int, error) {
+// lengths decodes a whole list of lengths. More than most lengths are an error.
+func (d *deltaDecoder) lengths(most int) ([]int, error) {
 	if d.left > uint64(most) {
 		return nil, fmt.Errorf("%d lengths for %d values", d.left, most)
 	}
@@ -234,5 +233,5 @@ func (d *delta) lengths(most int) ([]int, error) {
 	return out, nil
 }
 
-// widthOf returns the bits that numbers up to n take.
+// widthOf returns the number of bits that numbers up to n take.
 func widthOf(n int) int { return bits.Len(uint(n)) }

@@ -51,7 +51,7 @@ func TestHybrid(t *testing.T) {
 					values[i] = values[i-1]
 				}
 			}
-			h, err := newHybrid(appendHybrid(nil, values, width, func() bool { return rng.IntN(2) == 0 }), width)
+			h, err := newRLEDecoder(appendHybrid(nil, values, width, func() bool { return rng.IntN(2) == 0 }), width)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -63,7 +63,7 @@ func TestHybrid(t *testing.T) {
 		}
 	}
 	// A writer may leave out the end of the last group.
-	h, err := newHybrid([]byte{1<<1 | 1, 0xE4}, 2)
+	h, err := newRLEDecoder([]byte{1<<1 | 1, 0xE4}, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func TestHybrid(t *testing.T) {
 	if _, err := h.next(); err == nil {
 		t.Error("a value from nothing")
 	}
-	if _, err := newHybrid(nil, 33); err == nil {
+	if _, err := newRLEDecoder(nil, 33); err == nil {
 		t.Error("33 bits")
 	}
 }
@@ -139,7 +139,7 @@ func TestDelta(t *testing.T) {
 			}
 		}
 		tail := []byte("tail")
-		d, err := newDelta(append(appendDelta(nil, values, 32, 4), tail...))
+		d, err := newDeltaDecoder(append(appendDelta(nil, values, 32, 4), tail...))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -164,14 +164,14 @@ func FuzzEncodings(f *testing.F) {
 	f.Add(binary.AppendUvarint(nil, 1<<63|1), uint8(32))
 	f.Fuzz(func(_ *testing.T, b []byte, width uint8) {
 		const most = 10_000
-		if h, err := newHybrid(b, int(width)%40); err == nil {
+		if h, err := newRLEDecoder(b, int(width)%40); err == nil {
 			for range most {
 				if _, err := h.next(); err != nil {
 					break
 				}
 			}
 		}
-		if d, err := newDelta(b); err == nil {
+		if d, err := newDeltaDecoder(b); err == nil {
 			for range most {
 				if _, err := d.next(); err != nil {
 					break
@@ -179,7 +179,7 @@ func FuzzEncodings(f *testing.F) {
 			}
 			d.rest()
 		}
-		if d, err := newDelta(b); err == nil {
+		if d, err := newDeltaDecoder(b); err == nil {
 			if _, err := d.lengths(most); err == nil {
 				d.rest()
 			}

@@ -16,14 +16,14 @@ import (
 
 var errFlat = errors.New("its metadata are damaged")
 
-// A flat is a buffer that is being checked. Its first error sticks.
-type flat struct {
+// A flatReader checks a FlatBuffer. Its first error sticks.
+type flatReader struct {
 	b      []byte
 	fields int // met so far
 	err    error
 }
 
-// Bounds of what a schema may be.
+// Bounds of a schema.
 const (
 	maxFlatFields = 10_000
 	maxFlatDepth  = 32
@@ -49,7 +49,7 @@ const (
 
 // checkFooter checks the footer of an Arrow file.
 func checkFooter(b []byte) error {
-	f := flat{b: b}
+	f := flatReader{b: b}
 	root := f.follow(0)
 	f.vector(root, footerDictionaries, blockBytes)
 	f.vector(root, footerBatches, blockBytes)
@@ -63,7 +63,7 @@ func checkFooter(b []byte) error {
 
 // checkSchemaMessage checks the first message of a stream.
 func checkSchemaMessage(b []byte) error {
-	f := flat{b: b}
+	f := flatReader{b: b}
 	root := f.follow(0)
 	typ, ok := f.field(root, messageHeaderType)
 	header, ok2 := f.field(root, messageHeader)
@@ -74,14 +74,14 @@ func checkSchemaMessage(b []byte) error {
 	return f.err
 }
 
-func (f *flat) fail() {
+func (f *flatReader) fail() {
 	if f.err == nil {
 		f.err = errFlat
 	}
 }
 
 // has reports whether n bytes are there from pos on.
-func (f *flat) has(pos, n int) bool {
+func (f *flatReader) has(pos, n int) bool {
 	if f.err != nil || pos < 0 || n < 0 || pos > len(f.b) || n > len(f.b)-pos {
 		f.fail()
 		return false
@@ -90,7 +90,7 @@ func (f *flat) has(pos, n int) bool {
 }
 
 // follow returns what the uoffset at pos refers to.
-func (f *flat) follow(pos int) int {
+func (f *flatReader) follow(pos int) int {
 	if !f.has(pos, 4) {
 		return 0
 	}
@@ -99,7 +99,7 @@ func (f *flat) follow(pos int) int {
 
 // field returns where field i of the table at pos is; ok is false for one that
 // is absent.
-func (f *flat) field(table, i int) (pos int, ok bool) {
+func (f *flatReader) field(table, i int) (pos int, ok bool) {
 	if !f.has(table, 4) {
 		return 0, false
 	}
@@ -117,7 +117,7 @@ func (f *flat) field(table, i int) (pos int, ok bool) {
 
 // vector checks field i of a table as a vector of elements of so many bytes,
 // and returns where its elements are and how many.
-func (f *flat) vector(table, i, bytes int) (first, n int) {
+func (f *flatReader) vector(table, i, bytes int) (first, n int) {
 	pos, ok := f.field(table, i)
 	if !ok {
 		return 0, 0
@@ -134,13 +134,13 @@ func (f *flat) vector(table, i, bytes int) (first, n int) {
 	return at + 4, n
 }
 
-func (f *flat) schema(table int) {
+func (f *flatReader) schema(table int) {
 	f.vector(table, schemaMetadata, 4)
 	f.children(table, schemaFields, 0)
 }
 
 // children checks a vector of fields.
-func (f *flat) children(table, i, depth int) {
+func (f *flatReader) children(table, i, depth int) {
 	first, n := f.vector(table, i, 4)
 	if f.fields += n; f.fields > maxFlatFields || depth > maxFlatDepth {
 		f.fail()

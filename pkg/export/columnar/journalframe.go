@@ -34,7 +34,7 @@ const (
 	frameSchema frameKind = 1 // the first one; its metadata hold the run as known at the start
 	frameRows   frameKind = 2
 	frameBegin  frameKind = 3 // text: an experiment that starts
-	frameUpdate frameKind = 4 // text: what is known now of the experiment that started last
+	frameUpdate frameKind = 4 // text: the present header of the experiment that started last
 	frameEnd    frameKind = 5 // text: the same at its end
 	frameRun    frameKind = 6 // text: the run, without experiments; only the end of the stream follows
 	frameText   frameKind = 7 // text: lines of telemetry
@@ -54,8 +54,8 @@ type frame struct {
 
 func (f *frame) size() int64 { return int64(f.meta) + f.body }
 
-// appendFrame appends a frame. metadata is that of an Arrow message, body the
-// bytes that follow it.
+// appendFrame appends a frame. metadata is the metadata of an Arrow message; body
+// appends the bytes that follow it.
 func appendFrame(dst []byte, kind frameKind, ordinal uint64, metadata, text []byte, body func(dst []byte) ([]byte, error)) ([]byte, error) {
 	start := len(dst)
 	dst = binary.LittleEndian.AppendUint32(dst, continuation)

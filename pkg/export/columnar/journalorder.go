@@ -6,9 +6,9 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// sortExperiments puts the experiments of a journal, which are in the order in
-// which they were measured, in that of the list of levels that was asked for,
-// and notes where each went. It does nothing when the two are the same.
+// sortExperiments sorts the experiments of a journal from the order in which they were
+// measured to the order in which the levels were asked for, and stores where each
+// went. It does nothing when the two orders are the same.
 func (h *header) sortExperiments() {
 	if h.run.Meta == nil || h.run.Meta.Repeat == nil || len(h.run.Meta.Repeat.Order) == 0 {
 		return
@@ -21,7 +21,7 @@ func (h *header) sortExperiments() {
 		})
 		return
 	}
-	// Those that were not measured leave no gaps.
+	// Levels that were not measured leave no gaps.
 	order = order[:len(measured)]
 	sorted := slices.Sorted(slices.Values(order))
 	h.run.Experiments = make([]export.Experiment, len(measured))

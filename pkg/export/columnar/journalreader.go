@@ -14,9 +14,8 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// newJournalReader goes through the whole journal, checking each frame, and
-// returns a Reader of its whole batches. What is wrong with the rest, the
-// Reader's Err says after them.
+// newJournalReader checks each frame of the journal and returns a Reader of its whole
+// batches. After them, the Reader's Err says what is wrong with the rest.
 func newJournalReader(ctx context.Context, name string, src io.ReaderAt, size int64, lim export.Limits) (*Reader, error) {
 	s := &journalSource{
 		name: name, schema: newSchema(fileMetadata{}),
@@ -60,10 +59,10 @@ type journalSource struct {
 	name     string
 	frames   frameReader
 	schema   *arrow.Schema
-	feed     feed
+	feed     messageFeed
 	r        *ipc.Reader
 	list     []frame // that hold rows, without their text
-	texts    []int64 // offsets of those that hold telemetry
+	texts    []int64 // offsets of the frames that hold telemetry
 	last     uint64  // ordinal of the frame read last
 	complete bool    // the end of the run was met
 	trailing int64   // bytes behind the end of the stream
@@ -72,10 +71,10 @@ type journalSource struct {
 	pending  bool // its rows are still to be given
 }
 
-// A feed gives an ipc.Reader one message after the other.
-type feed struct{ msg *ipc.Message }
+// A messageFeed gives an ipc.Reader one message after the other.
+type messageFeed struct{ msg *ipc.Message }
 
-func (f *feed) Message() (*ipc.Message, error) {
+func (f *messageFeed) Message() (*ipc.Message, error) {
 	if f.msg == nil {
 		return nil, io.EOF
 	}
@@ -84,10 +83,10 @@ func (f *feed) Message() (*ipc.Message, error) {
 	return m, nil
 }
 
-func (f *feed) Retain()  {}
-func (f *feed) Release() {}
+func (f *messageFeed) Retain()  {}
+func (f *messageFeed) Release() {}
 
-func (f *feed) set(metadata, body []byte) {
+func (f *messageFeed) set(metadata, body []byte) {
 	if body == nil {
 		body = []byte{}
 	}

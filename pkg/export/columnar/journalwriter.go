@@ -11,13 +11,13 @@ import (
 	"github.com/pa-tools/pa/pkg/export/internal/samplejson"
 )
 
-// A JournalWriter writes a run while it is being recorded, so that all that was
-// flushed survives the end of the process, and after Sync that of the machine.
+// A JournalWriter writes a run while it is being recorded. Flushed requests survive
+// the end of the process, and after Sync also a crash of the machine.
 //
-// Requests wait in memory until Flush, or until there are 10 000 of them or
-// 32 MiB. What is written is only appended. Begin and end of an experiment are
-// on the way at once. Nothing here starts a goroutine or a timer: the owner
-// calls Flush about every second, from the goroutine that makes all calls.
+// Requests wait in memory until Flush, or until they are 10 000 or 32 MiB. The writer
+// only appends. It writes the begin and the end of an experiment at once. It starts no
+// goroutine or timer: the owner calls Flush about every second, from the goroutine
+// that makes all calls.
 type JournalWriter struct {
 	w    Writer
 	sink *journalSink
@@ -28,9 +28,9 @@ type JournalWriter struct {
 
 var _ export.Writer = (*JournalWriter)(nil)
 
-// NewJournalWriter starts a journal on w with what is known of run, which may
-// be nil and whose Experiments are ignored. w is not buffered: each frame is
-// one call of Write, the last one together with the end of the stream.
+// NewJournalWriter starts a journal on w with the header of run, which may be nil;
+// its Experiments are ignored. w is not buffered: each frame is one call of Write, the
+// last one together with the end of the stream.
 func NewJournalWriter(w io.Writer, run *export.Run) (*JournalWriter, error) {
 	header := export.Run{}
 	if run != nil {
@@ -71,7 +71,7 @@ func (j *JournalWriter) Update(e *export.Experiment) error {
 	return j.experiment(frameUpdate)
 }
 
-// EndExperiment writes what is known at the end of the level.
+// EndExperiment writes the header of the level at its end.
 func (j *JournalWriter) EndExperiment(e *export.Experiment) error {
 	if err := j.w.EndExperiment(e); err != nil {
 		return err
@@ -156,7 +156,7 @@ func (j *JournalWriter) Sync() error {
 	return nil
 }
 
-// BufferedBytes returns the memory that the requests take which wait.
+// BufferedBytes returns the memory of the requests that wait.
 func (j *JournalWriter) BufferedBytes() int64 {
 	switch {
 	case j.w.batch == nil:
@@ -167,10 +167,10 @@ func (j *JournalWriter) BufferedBytes() int64 {
 	return int64(j.w.batch.size() + len(j.telemetry))
 }
 
-// Close writes the requests that wait, the header fields of run (nil: none; its
-// Experiments are ignored), which replace those of the start, and the end of
-// the stream. A journal without them is one of a run that was killed. It
-// does not close the underlying writer.
+// Close writes the requests that wait, the header fields of run, and the end of the
+// stream. The header fields replace those given at the start; run may be nil, and its
+// Experiments are ignored. Only the journal of a killed run lacks this end. Close does
+// not close the underlying writer.
 func (j *JournalWriter) Close(run *export.Run) error {
 	if j.w.err == nil && j.w.state == betweenExperiments {
 		if err := j.flush(); err != nil {
@@ -180,11 +180,11 @@ func (j *JournalWriter) Close(run *export.Run) error {
 	return j.w.Close(run)
 }
 
-// EndJournal ends a journal whose writer failed, a full disk's for instance. w
-// appends to the journal, of which so many whole frames are left, each one call
-// of Write of the [JournalWriter]: at least one. run is as for
-// [JournalWriter.Close]. A journal that is ended like this lacks rows, but does
-// not look like that of a run that was killed; run should say what happened.
+// EndJournal ends a journal whose writer failed, for instance because the disk is full.
+// w appends to the journal. frames, at least 1, is the number of whole frames that the
+// journal holds, each of them one call of Write of the [JournalWriter]. run is as for
+// [JournalWriter.Close]. The journal lacks rows, but does not look like the journal of
+// a killed run; run should say what happened.
 func EndJournal(w io.Writer, frames uint64, run *export.Run) error {
 	if frames == 0 {
 		return errors.New("end of the journal: it has not begun")

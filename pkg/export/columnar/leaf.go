@@ -12,36 +12,36 @@ import (
 
 // A leaf reads one column of one row group, row by row.
 //
-// Its levels say how the values nest: with repetition level 0 a row starts; the
-// definition level says down to which node of the path something is there.
+// Its levels say how the values nest. A row starts at repetition level 0. The
+// definition level is the depth in the column's path down to which a node is present.
 type leaf struct {
 	pages  file.PageReader
 	kind   parquet.Type
-	signed bool // integers of 32 bits are to be extended by their sign
+	signed bool // integers of 32 bits are extended by their sign
 	shape  leafShape
 	limit  *budget
 	v      *vector // the values of the rows read last
 	lists  *vector // where the rows start and end in v, when the column is in a list
 
-	left   int // of the page, levels not read yet
-	reps   hybrid
-	defs   hybrid
+	left   int // levels of the page not read yet
+	reps   rleDecoder
+	defs   rleDecoder
 	values pageValues
 	dict   *vector
-	// The level that was read but not used.
+	// The level that was read and not used yet, if ahead.
 	ahead    bool
 	rep, def int
 }
 
-// A leafShape says what definition levels mean.
+// A leafShape gives the meaning of definition levels.
 type leafShape struct {
 	maxDef int
 	maxRep int
-	list   int // from here on the list is there
-	elem   int // from here on it has an element
+	list   int // from this level on the list is present
+	elem   int // from this level on the list has an element
 }
 
-// shapeOf works out the shape of a column in a list or in none.
+// shapeOf returns the shape of a column, which may be in a list.
 func shapeOf(col *schema.Column) (leafShape, error) {
 	s := leafShape{maxDef: int(col.MaxDefinitionLevel()), maxRep: int(col.MaxRepetitionLevel())}
 	if s.maxRep > 1 {
@@ -60,7 +60,7 @@ func shapeOf(col *schema.Column) (leafShape, error) {
 	return s, nil
 }
 
-// A budget bounds what the rows that are in memory may take.
+// A budget bounds the memory of the rows that are decoded.
 type budget struct{ left, most int64 }
 
 func (b *budget) take(n int) error {
@@ -70,10 +70,10 @@ func (b *budget) take(n int) error {
 	return nil
 }
 
-// itemBytes is what an element of a list takes in memory, roughly.
+// itemBytes is the approximate memory of an element of a list.
 const itemBytes = 16
 
-// rows reads the next n rows into v and lists, in place of those before.
+// rows replaces the content of v and lists by the next n rows.
 func (l *leaf) rows(n int, limit *budget) error {
 	l.limit = limit
 	l.v.reset(l.kind == parquet.Types.ByteArray)
@@ -142,7 +142,7 @@ func (l *leaf) row(lists, v *vector) error {
 	return nil
 }
 
-// setNull marks value i as null; those before it keep what they are.
+// setNull marks value i as null, and leaves the values before it unchanged.
 func (v *vector) setNull(i int) {
 	v.setNotNull(i)
 	v.nulls = append(v.nulls[:i], true)
@@ -269,21 +269,21 @@ func (l *leaf) dictionary(p *file.DictionaryPage) error {
 
 func (l *leaf) pageV1(p *file.DataPageV1) error {
 	b := p.Data()
-	level := func(encoding parquet.Encoding, most int) (h hybrid, err error) {
+	level := func(encoding parquet.Encoding, most int) (h rleDecoder, err error) {
 		if most == 0 {
-			return hybrid{}, nil
+			return rleDecoder{}, nil
 		}
 		if encoding != encodingRLE {
-			return hybrid{}, fmt.Errorf("levels are encoded as %s", encoding)
+			return rleDecoder{}, fmt.Errorf("levels are encoded as %s", encoding)
 		}
 		if len(b) < 4 {
-			return hybrid{}, errPage
+			return rleDecoder{}, errPage
 		}
 		n := uint64(binary.LittleEndian.Uint32(b))
 		if b = b[4:]; n > uint64(len(b)) {
-			return hybrid{}, errPage
+			return rleDecoder{}, errPage
 		}
-		h, err = newHybrid(b[:n], widthOf(most))
+		h, err = newRLEDecoder(b[:n], widthOf(most))
 		b = b[n:]
 		return h, err
 	}
@@ -304,10 +304,10 @@ func (l *leaf) pageV2(p *file.DataPageV2) error {
 		return errPage
 	}
 	var err error
-	if l.reps, err = newHybrid(b[:reps], widthOf(l.shape.maxRep)); err != nil {
+	if l.reps, err = newRLEDecoder(b[:reps], widthOf(l.shape.maxRep)); err != nil {
 		return err
 	}
-	if l.defs, err = newHybrid(b[reps:reps+defs], widthOf(l.shape.maxDef)); err != nil {
+	if l.defs, err = newRLEDecoder(b[reps:reps+defs], widthOf(l.shape.maxDef)); err != nil {
 		return err
 	}
 	return l.startPage(int(p.Encoding()), b[reps+defs:], int(p.NumValues()))
@@ -326,9 +326,9 @@ func (l *leaf) startPage(encoding int, b []byte, n int) (err error) {
 type pageValues struct {
 	encoding int
 	b        []byte
-	bit      uint64 // of plain bools
-	index    hybrid // into the dictionary, or bools
-	delta    delta
+	bit      uint64     // of plain bools
+	index    rleDecoder // into the dictionary, or bools
+	delta    deltaDecoder
 	lengths  []int // of texts, those to come
 	prefixes []int // what they have in common with the one before
 	last     []byte
@@ -347,16 +347,16 @@ func newPageValues(l *leaf, encoding int, b []byte, n int) (pageValues, error) {
 		case l.dict == nil:
 			return p, errors.New("the dictionary is missing")
 		case len(b) > 0:
-			p.index, err = newHybrid(b[1:], int(b[0]))
+			p.index, err = newRLEDecoder(b[1:], int(b[0]))
 		}
 	case encoding == encodingRLE && l.kind == parquet.Types.Boolean:
 		if len(b) < 4 {
 			return p, errPage
 		}
-		p.index, err = newHybrid(b[4:], 1)
+		p.index, err = newRLEDecoder(b[4:], 1)
 	case encoding == encodingDelta && number:
 		if len(b) > 0 { // a page of nulls may hold nothing
-			p.delta, err = newDelta(b)
+			p.delta, err = newDeltaDecoder(b)
 		}
 	case encoding == encodingDeltaLength && text, encoding == encodingDeltaBytes && text:
 		if len(b) == 0 {
@@ -375,7 +375,7 @@ func newPageValues(l *leaf, encoding int, b []byte, n int) (pageValues, error) {
 }
 
 func deltaLengths(l *leaf, b []byte, n int) ([]int, []byte, error) {
-	d, err := newDelta(b)
+	d, err := newDeltaDecoder(b)
 	if err != nil {
 		return nil, nil, err
 	}

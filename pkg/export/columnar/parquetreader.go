@@ -110,8 +110,8 @@ type parquetSource struct {
 	schema *arrow.Schema
 	size   int64
 	most   int64
-	// leaves are the columns of the file by those of the schema: one, or one
-	// for each field of a list of structs.
+	// leaves holds for each column of the schema its columns of the file: one, or
+	// one for each field of a list of structs.
 	leaves [numColumns][]leafColumn
 
 	wanted func(col int) bool

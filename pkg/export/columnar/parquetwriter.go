@@ -15,7 +15,7 @@ import (
 // NewParquetWriter returns a Writer of Parquet to w, which it buffers.
 func NewParquetWriter(w io.Writer) (*Writer, error) {
 	schema := newSchema(fileMetadata{})
-	out := &parquetSink{file: newCounter(w)}
+	out := &parquetSink{file: newCountingWriter(w)}
 	err := guard(func() (err error) {
 		// Without a copy of the Arrow schema: where there is one, pyarrow takes
 		// the metadata from it, which were written before pa.run was known.
@@ -28,16 +28,16 @@ func NewParquetWriter(w io.Writer) (*Writer, error) {
 	return &Writer{format: "Parquet", sink: out, batch: newBatch(schema)}, nil
 }
 
-// parquetProperties choose the encodings. Numbers and texts are PLAIN: with
-// zstd that is smaller than DELTA_BINARY_PACKED, which arrow v15 cannot read in
-// lists, and its DELTA_BYTE_ARRAY is not readable by others. What repeats has a
-// dictionary. Pages are of version 1: those of version 2 may split a row.
+// parquetProperties chooses the encodings. Numbers and texts are PLAIN: with zstd that
+// is smaller than DELTA_BINARY_PACKED, which arrow v15 cannot read in lists, and other
+// readers cannot read its DELTA_BYTE_ARRAY. Columns with few distinct values have a
+// dictionary. Pages are of version 1, because pages of version 2 may split a row.
 func parquetProperties() *parquet.WriterProperties {
 	props := []parquet.WriterProperty{
 		parquet.WithAllocator(memory.DefaultAllocator),
 		parquet.WithCompression(compress.Codecs.Zstd),
-		// Arrow makes a new compressor for each page; those of the higher levels
-		// start with megabytes to clear, and gain at most a tenth.
+		// Arrow makes a new compressor for each page. Compressors of higher levels
+		// clear megabytes at the start, and gain at most a tenth.
 		parquet.WithCompressionLevel(1),
 		parquet.WithDictionaryDefault(false),
 		parquet.WithEncoding(parquet.Encodings.Plain),
@@ -59,7 +59,7 @@ var dictionaryPaths = [...]string{
 
 // A parquetSink writes each batch as a row group.
 type parquetSink struct {
-	file *counter
+	file *countingWriter
 	w    *pqarrow.FileWriter
 }
 

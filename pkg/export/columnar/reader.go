@@ -46,8 +46,7 @@ type Reader struct {
 
 var _ export.Reader = (*Reader)(nil)
 
-// A source gives the rows of a file, batch by batch. Its errors say what is
-// wrong, not where.
+// A source gives the rows of a file, batch by batch. Its errors name no position.
 type source interface {
 	batches() int
 	// open starts batch i, with the columns that wanted names.
@@ -115,7 +114,7 @@ func newReader(ctx context.Context, h header, src source) (*Reader, error) {
 		}
 		parts, err := r.parts(i, most)
 		if err != nil {
-			// What is whole can still be delivered.
+			// The whole batches can still be delivered.
 			r.tail = r.locate(i, err)
 			break
 		}
@@ -201,8 +200,8 @@ func (r *Reader) partOf(t *rows, i, batch int) part {
 	return part{experiment, q.Excluded() != "", batch}
 }
 
-// locate says where err is. Errors of reading and those that know their place
-// stay as they are.
+// locate adds the batch to err. Errors of reading and errors with a position stay
+// unchanged.
 func (r *Reader) locate(batch int, err error) error {
 	var corrupt *CorruptionError
 	if errors.As(err, &corrupt) {

@@ -15,7 +15,7 @@ type rowDecoder struct {
 	responses []export.Response
 	fields    []export.Field
 	names     map[string]string
-	// odd is what is wrong with the row, "" for nothing.
+	// odd describes the row's defect; "" for none.
 	odd string
 }
 

@@ -61,7 +61,7 @@ var scalars = [...]scalar{
 	{"has_meta", func(r *export.Request) any { return &r.HasMeta }},
 }
 
-// scalarType returns the type of a column for the type of what p points to.
+// scalarType returns the column type for the variable that p points to.
 func scalarType(p any) arrow.DataType {
 	switch p.(type) {
 	case *uint64:

@@ -41,8 +41,8 @@ type Table struct {
 	err         error
 }
 
-// A tableColumn is a column of the file: one leaf, or those of a struct or of a
-// list's structs.
+// A tableColumn is a column of the file: one leaf, or the leaves of a struct or of a
+// list of structs.
 type tableColumn struct {
 	name   string
 	leaves []tableLeaf
@@ -142,8 +142,8 @@ func leafOf(desc *schema.Column, index int) (l tableLeaf, ok bool) {
 		}
 		return l, len(path) <= 2 // no struct within another
 	}
-	// What is repeated is the column itself, or a group right in it, which holds
-	// the element; that is the leaf, or a struct of leaves.
+	// The repeated node is the column itself, or a group directly in it that holds
+	// the element. The element is the leaf, or a struct of leaves.
 	switch repeated := repeatedAt(desc); {
 	case repeated == 0 && len(path) == 1, repeated == 1 && len(path) == 3:
 		return l, true
@@ -154,7 +154,7 @@ func leafOf(desc *schema.Column, index int) (l tableLeaf, ok bool) {
 	return l, false
 }
 
-// repeatedAt returns which name of the column's path is that of the repeated node.
+// repeatedAt returns the index of the repeated node in the column's path.
 func repeatedAt(desc *schema.Column) int {
 	at := len(desc.ColumnPath()) - 1
 	for n := desc.SchemaNode(); n != nil && n.RepetitionType() != parquet.Repetitions.Repeated; n = n.Parent() {
@@ -172,7 +172,7 @@ func (t *Table) Columns() []string {
 	return all
 }
 
-// LeftOut returns the names of those that are not.
+// LeftOut returns the names of the columns that are left out.
 func (t *Table) LeftOut() []string { return t.left }
 
 // Next goes to the next row; false is the end, or an error.
@@ -343,7 +343,7 @@ func appendFloat(b []byte, f float64, bits int) []byte {
 	return strconv.AppendFloat(b, f, 'g', -1, bits)
 }
 
-// appendJSONText appends a JSON string; what is not UTF-8 becomes U+FFFD.
+// appendJSONText appends a JSON string; bytes that are not UTF-8 become U+FFFD.
 func appendJSONText(b, text []byte) []byte {
 	b, _ = jsontext.AppendQuote(b, text) // the error is about UTF-8
 	return b

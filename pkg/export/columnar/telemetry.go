@@ -15,10 +15,10 @@ import (
 	"github.com/pa-tools/pa/pkg/export/internal/samplejson"
 )
 
-// Telemetry is text, an object of package samplejson a line. A journal has it in
-// frames of its own. A file has it in its metadata, compressed with zstd and cut
-// into pieces of base64, "pa.samples.0" and so on: there every reader of Parquet
-// and Arrow passes over it, and those that keep metadata keep it.
+// Telemetry is text, one object of package samplejson per line. A journal has it in
+// frames of its own. A file has it in its metadata, compressed with zstd and cut into
+// pieces of base64, "pa.samples.0" and so on. There every reader of Parquet and Arrow
+// ignores it, and a reader that keeps metadata keeps it.
 
 // telemetryKey, a dot and the number of a piece are a key of the metadata.
 const telemetryKey = "pa.samples"
@@ -58,7 +58,7 @@ func (t *telemetryBuffer) write(s *export.Scrape) (err error) {
 	return nil
 }
 
-// metadata adds the pieces, if there are any, to those of the file.
+// metadata adds the pieces, if there are any, to the metadata of the file.
 func (t *telemetryBuffer) metadata(m *fileMetadata) error {
 	if t.z == nil {
 		return nil

@@ -25,7 +25,7 @@ type Writer struct {
 	format string
 	sink   sink
 	batch  *batch
-	run    export.Run // its Experiments are those begun so far
+	run    export.Run // its Experiments are the ones begun so far
 	state  writerState
 	rows   int // of the current experiment
 	err    error
@@ -52,22 +52,23 @@ type sink interface {
 // flushSize is the size of a file's buffer.
 const flushSize = 256 << 10
 
-// A counter counts what is written, as the writers of Arrow want to know it by
-// Seek.
-type counter struct {
+// A countingWriter counts the bytes written, which Arrow's writers ask for by Seek.
+type countingWriter struct {
 	w *bufio.Writer
 	n int64
 }
 
-func newCounter(w io.Writer) *counter { return &counter{w: bufio.NewWriterSize(w, flushSize)} }
+func newCountingWriter(w io.Writer) *countingWriter {
+	return &countingWriter{w: bufio.NewWriterSize(w, flushSize)}
+}
 
-func (c *counter) Write(b []byte) (int, error) {
+func (c *countingWriter) Write(b []byte) (int, error) {
 	n, err := c.w.Write(b)
 	c.n += int64(n)
 	return n, err
 }
 
-func (c *counter) Seek(offset int64, whence int) (int64, error) {
+func (c *countingWriter) Seek(offset int64, whence int) (int64, error) {
 	if offset != 0 || whence != io.SeekCurrent {
 		return 0, errors.New("the file can only be appended to")
 	}
@@ -89,7 +90,7 @@ func (w *Writer) BeginExperiment(mode, value string) error {
 	return nil
 }
 
-// WriteRequest writes r. See the package comment for what is kept of it.
+// WriteRequest writes r. The package comment says which parts are kept.
 func (w *Writer) WriteRequest(r *export.Request) error {
 	if err := w.enter(inExperiment, "WriteRequest"); err != nil {
 		return err

@@ -16,10 +16,9 @@ import (
 //	profile_export.jsonl      {"metadata":{…},"metrics":{TAG:{"value":V,"unit":U},…},"error":{…}|null}
 //	profile_export_raw.jsonl  {"metadata":{…},"start_perf_ns":T,"status":200,"responses":[…],"payload":{…},"error":…}
 //
-// request_start_ns of the metadata is a Unix time. The raw file has the clock
-// readings themselves, perf_ns, of a clock of which only differences to
-// start_perf_ns mean something; the other one has the time to the first token
-// and the gaps between chunks with content, inter_chunk_latency, in
+// request_start_ns of the metadata is a Unix time. The raw file has clock readings,
+// perf_ns, whose differences to start_perf_ns are times. The other file has the time
+// to the first token and the gaps between chunks with content, inter_chunk_latency, in
 // milliseconds.
 
 const (
@@ -84,7 +83,7 @@ func openAIPerf(f *file) (*export.Run, source, error) {
 		return nil, nil, err
 	}
 	s := &aiperf{values: values{c: c}}
-	// The first record says which file it is, and of which release and model.
+	// The first record tells the kind of file, the release and the model.
 	first, err := s.values.next("a record")
 	if err != nil {
 		return nil, nil, err
@@ -118,7 +117,7 @@ func (s *aiperf) header(first map[string]json.RawMessage) *export.Run {
 			{Part: export.PartInputs, Why: aiperfName + " does not hold what was sent" + has},
 		}
 		metrics := aiperfMetrics{}
-		_ = json.Unmarshal(first["metrics"], &metrics.all) // next says what is wrong with them
+		_ = json.Unmarshal(first["metrics"], &metrics.all) // next reports the error
 		if decode, ok := metrics.number("decode_duration"); ok && decode > 0 && !metrics.has("inter_chunk_latency") {
 			m.Import.Lacks = append(m.Import.Lacks, export.Lack{Part: export.PartGaps, Why: "these records of AIPerf hold no inter_chunk_latency"})
 		}
@@ -377,7 +376,7 @@ func (m *aiperfMetrics) compare(c *selfCheck) {
 	}
 }
 
-// aiperfMetrics are those of one record. A value that is none is bad.
+// aiperfMetrics are the metrics of one record. A value that is not a number is bad.
 type aiperfMetrics struct {
 	all map[string]aiperfMetric
 	bad *badEntry
@@ -408,12 +407,12 @@ func (m *aiperfMetrics) number(tag string) (v float64, ok bool) {
 	return v, true
 }
 
-// besides are the metrics that a request keeps as they are, tags or how they
-// begin: parts of the exchange, the server's own counts, what was compared with
-// them, and what is reasoning and what is not.
+// besides are the metrics that a request keeps unchanged, by tag or prefix: parts of
+// the exchange, the server's own counts and comparisons with them, and the split into
+// reasoning and other tokens.
 var besides = []string{"http_req_", "usage_", "osl_mismatch_diff_pct", "output_token_count", "reasoning_token_count", "time_to_first_output_token", "error_isl"}
 
-// figures returns those that are numbers; nil for none.
+// figures returns the kept metrics that are numbers; nil if there are none.
 func (m *aiperfMetrics) figures() map[string]float64 {
 	var all map[string]float64
 	for tag := range m.all {

@@ -156,7 +156,7 @@ func (t *aiperfTotals) compare(c *selfCheck) {
 	t.stored.compare(c, made)
 }
 
-// compareRates compares the time that the requests took, and what is over it.
+// compareRates compares the duration of the requests, and the rates over it.
 func (t *aiperfTotals) compareRates(c *selfCheck) {
 	const step = 512e-9 // two floats that stand for Unix times in ns
 	seconds := (t.lastEnd - t.firstStart) * 1e-9

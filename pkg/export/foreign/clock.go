@@ -5,10 +5,9 @@ import (
 	"math"
 )
 
-// nanoseconds turns seconds into whole nanoseconds, rounded to the nearest. The
-// whole seconds are split off first: their product with 10⁹ would not fit the
-// 53 bits of a float. ok is false for what is no instant or span of ours:
-// negative, NaN, or more than 292 years.
+// nanoseconds converts seconds to the nearest whole nanosecond. It splits off the whole
+// seconds first, because their product with 10⁹ does not fit the 53 bits of a float. ok
+// is false for seconds that are negative, NaN, or more than 292 years.
 func nanoseconds(seconds float64) (ns uint64, ok bool) {
 	if !(seconds >= 0 && seconds < math.MaxInt64/1e9) {
 		return 0, false
@@ -26,8 +25,8 @@ func milliseconds(ms float64) (ns uint64, ok bool) {
 	return uint64(whole)*1e6 + uint64(math.Round(part*1e6)), true
 }
 
-// syntheticStart is where requests are put of which it is not known when they
-// started: not 0, which means not recorded.
+// syntheticStart is the start of requests whose start is unknown. It is not 0, which
+// means not recorded.
 const syntheticStart = 1_000_000_000
 
 // badTime is the problem of an entry whose time of that name is none.

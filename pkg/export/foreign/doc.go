@@ -15,19 +15,17 @@
 //	o := export.Opener{Formats: foreign.Formats()}
 //	r, err := o.Open(ctx, "benchmarks.json")
 //
-// No such file holds all that a recording does. What is missing is named in
-// [export.Import] of the run, and a number that a file states without what it
-// was made of (tokens without texts) is in [export.Stated] of the request.
-// Nothing is invented: a file without start times has all its requests at one
-// instant, and says so.
+// No such file holds all that a recording holds. [export.Import] of the run names the
+// missing parts. A number that a file states without its data, such as tokens without
+// texts, is in [export.Stated] of the request. Nothing is invented: all requests of a
+// file without start times are at one instant, and [export.Import] says so.
 //
 // Times are whole nanoseconds. Tools that write seconds as floats took them from
-// clocks of that resolution: the nearest nanosecond is what the clock said, as
-// long as the float has digits enough (a Unix time in seconds has steps of
-// 238 ns, which is what such a file can hold).
+// clocks of that resolution, so the nearest nanosecond is the clock's reading if the
+// float has enough digits. A Unix time in seconds has steps of 238 ns.
 //
-// Where a file also holds figures of its own about its requests, or the tool
-// writes them into another file of the folder ([export.Summarized]), the reader
-// makes them again, by the tool's formulas, and each that differs by more than
-// a billionth is a warning: see [export.SelfCheck].
+// Some files also hold figures about their requests, or the tool writes such figures
+// into another file of the folder ([export.Summarized]). The reader computes them
+// again by the tool's formulas, and warns about each that differs by more than a
+// billionth: see [export.SelfCheck].
 package foreign

@@ -34,8 +34,8 @@ type format struct {
 
 var _ export.Format = (*format)(nil)
 
-// Name returns what messages call the format; "" for what is only recognized to
-// be refused.
+// Name returns the format's name for messages; "" for a format that is recognized only
+// to be refused.
 func (f *format) Name() string { return f.name }
 
 // Sniff reports whether head starts such a file.
@@ -52,7 +52,7 @@ func (f *format) Open(ctx context.Context, name string, src io.ReaderAt, size in
 	return newReader(x, run, s), nil
 }
 
-// A file is what is read, by as many cursors as its layout needs.
+// A file is the file that is read, by as many cursors as its layout needs.
 type file struct {
 	ctx   context.Context
 	name  string
@@ -96,7 +96,7 @@ func (f *file) failed(err error, where string, nothing bool) error {
 type outline struct {
 	// array says that the object is the first element of an array.
 	array bool
-	// names are those of the object's members that can be seen, in order.
+	// names are the names of the object's members in head, in order.
 	names []string
 	// inner are the names of the members of the first member that is an
 	// object, and first is that member's name.
@@ -105,7 +105,7 @@ type outline struct {
 	// elements are the names of the members of the first element of each
 	// member that is an array of objects, by that member's name.
 	elements map[string][]string
-	head     []byte // what is looked at
+	head     []byte // first bytes of the file
 }
 
 // has reports whether the object has members of all these names.

@@ -30,8 +30,8 @@ func sniffGuideLLM(o *outline) bool {
 	return !o.array && (o.first == "metadata" && o.hasInner("guidellm_version") || o.has("benchmarks"))
 }
 
-// guideLLMGroups are the arrays of requests, in the order in which they are
-// delivered: first those that count.
+// guideLLMGroups are the arrays of requests, in the order in which they are delivered:
+// the requests that count come first.
 var guideLLMGroups = [...]string{"successful", "incomplete", "errored"}
 
 // A guideLLMBenchmark is one load level.
@@ -116,7 +116,7 @@ type guideLLM struct {
 	file *file
 	c    *jsonfile.Cursor
 	all  []guideLLMBenchmark
-	// modes are those of the levels.
+	// modes are the modes of the levels.
 	modes []string
 	// tail is what ended the document early, and tailAt where; all requests
 	// before it are delivered first.
@@ -275,8 +275,8 @@ func guideLLMConfig(c *jsonfile.Cursor, run *export.Run) error {
 	return nil
 }
 
-// withoutSecrets returns the scheme, host and path of a URL, "" for what is
-// none: names, passwords and queries can be credentials.
+// withoutSecrets returns the scheme, host and path of a URL, and "" for any other text.
+// User names, passwords and queries can be credentials.
 func withoutSecrets(s string) string {
 	u, err := url.Parse(s)
 	if err != nil {
@@ -575,8 +575,8 @@ func (b *guideLLMBenchmark) readMetrics(c *jsonfile.Cursor) error {
 	}
 }
 
-// guideLLMValues are those of the successful requests of a benchmark, with the
-// weight that each has in the distribution.
+// guideLLMValues are the values of a benchmark's successful requests, with the weight
+// of each in the distribution.
 type guideLLMValues struct {
 	latency, ttft, tpot, itl, input, output weighted
 }

@@ -18,10 +18,10 @@ import (
 //	                              "response_chunks":[DATA,…],"chunk_times":[T,…],"output_token_times":[T,…]}},
 //	  "error":{"error_type":S,"error_msg":S}|null},…]
 //
-// T are seconds of a clock that began at some time. chunk_times are those of the
-// chunks with text; output_token_times repeat them for each token of a chunk.
-// end_time is taken when the client has counted the tokens of the answer. Before
-// 0.4 info held output_tokens and output_token_times, one for each chunk, itself.
+// T are seconds of a clock with an arbitrary zero. chunk_times are the times of the
+// chunks with text; output_token_times repeats them for each token of a chunk.
+// end_time is taken when the client has counted the tokens of the answer. Before 0.4,
+// info itself held output_tokens and output_token_times, one for each chunk.
 
 const infPerfName = "inference-perf per_request_lifecycle_metrics.json"
 
@@ -123,7 +123,7 @@ func (s *infPerf) peek(run *export.Run) error {
 		Prompt   json.RawMessage `json:"prompt"`
 	}
 	if decode(v, &q) != nil || q.Request == nil || json.Unmarshal([]byte(*q.Request), &body) != nil {
-		return nil // next says what is wrong with it
+		return nil // next reports the error
 	}
 	run.Meta.Model, run.Meta.Streaming = body.Model, body.Stream
 	switch {
@@ -199,7 +199,7 @@ func (s *infPerf) request(r *export.Request, q *infPerfRequest) *badEntry {
 	return nil
 }
 
-// responses fills in the chunks, and what is stated about them.
+// responses fills in the chunks, and the figures that the file states about them.
 func (s *infPerf) responses(r *export.Request, q *infPerfRequest) *badEntry {
 	info := q.Info
 	st := r.Stated

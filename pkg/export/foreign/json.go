@@ -65,8 +65,8 @@ func (v *values) next(what string) ([]byte, error) {
 	return v.c.Value(what)
 }
 
-// enter goes past the opening bracket of an object or array, which is one of
-// what.
+// enter passes over the opening bracket of an object or array; what names it in the
+// error.
 func enter(c *jsonfile.Cursor, bracket byte, what string) error {
 	b, err := c.Peek()
 	if err == nil && b != bracket {
@@ -89,8 +89,7 @@ func skip(c *jsonfile.Cursor) error {
 	return err
 }
 
-// typeError says what is wrong with a value that does not have the members of
-// its format.
+// typeError describes a value that lacks the members of its format.
 func typeError(at int64, err error) *badEntry {
 	var t *json.UnmarshalTypeError
 	if errors.As(err, &t) {

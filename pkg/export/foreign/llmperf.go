@@ -108,7 +108,7 @@ func (l *llmPerfLevel) header(c *jsonfile.Cursor) error {
 		case name == "metrics" && b == '{':
 			var v []byte
 			if v, err = c.Value("metrics"); err == nil {
-				_ = decode(v, &l.figures) // what is no number is not compared
+				_ = decode(v, &l.figures) // other values are not compared
 			}
 		case b == '-' || b == 'N' || b == 'I' || '0' <= b && b <= '9':
 			var v []byte
@@ -206,7 +206,7 @@ func (q *llmPerfResult) request(r *export.Request, at int64, values *llmPerfValu
 	return nil
 }
 
-// llmPerfValues are those of a level, in seconds and tokens.
+// llmPerfValues are the values of a level, in seconds and tokens.
 type llmPerfValues struct {
 	ttft, latency sample
 	input, output float64
@@ -226,8 +226,8 @@ func (v *llmPerfValues) add(q *llmPerfResult) {
 	}
 }
 
-// check makes the figures of each level again. Rates of the system are over a
-// time that is not in the file: what is compared are those of tokens with that of
+// check computes the figures of each level again. The file lacks the time over which
+// the system's rates are taken, so check compares the rates of tokens with the rate of
 // requests.
 func (s *llmPerf) check(c *selfCheck) {
 	for _, l := range s.all {

@@ -60,7 +60,7 @@ type source interface {
 type badEntry struct {
 	at  int64 // offset in the file
 	msg string
-	// excluded says that it is known not to be one of those that count.
+	// excluded reports that the entry is known not to count.
 	excluded bool
 }
 

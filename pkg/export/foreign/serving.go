@@ -48,8 +48,7 @@ type servingTool struct {
 	caveat string
 	// latency begins the names of the figures about end-to-end latency.
 	latency string
-	// late are the columns behind that of errors, which is the last one of the
-	// others.
+	// late are the columns after the column of errors.
 	late []int
 }
 
@@ -147,8 +146,8 @@ type serving struct {
 	file *file
 	all  []*servingRun
 	tail error // what ended the file early
-	// partial says that it ended within the last of all, whose rows are those
-	// that each of its columns has.
+	// partial reports that the file ended within its last result. The rows of that
+	// result are the ones that every column has.
 	partial bool
 
 	at      int  // index in all
@@ -212,9 +211,9 @@ func (s *serving) outline(c *jsonfile.Cursor) (*servingRun, error) {
 	return x, x.identify(s.file.name)
 }
 
-// rowsBeforeCut reports whether an object that a file was cut in has whole rows
-// all the same: each column begins before the cut, but for that of errors. It
-// can do without: no failed request has output in a result of any of the tools.
+// rowsBeforeCut reports whether an object has whole rows although the file was cut in
+// it: each column begins before the cut. The column of errors may be missing, because
+// no failed request has output in a result of any of the tools.
 func (x *servingRun) rowsBeforeCut() bool {
 	x.setTool()
 	for _, col := range append([]int{colTTFT, colITL, colOutput, colText}, x.tool.late...) {
@@ -245,8 +244,8 @@ func (x *servingRun) text(name string) string {
 	return string(jsonscan.DecodeText([]byte(v)))
 }
 
-// number returns a member that is a number, NaN for what is none. A rate that
-// knows no bound is written as "inf" or Infinity.
+// number returns a member that is a number, and NaN for any other. An unlimited rate is
+// written as "inf" or Infinity.
 func (x *servingRun) number(name string) float64 {
 	v := x.scalars[name]
 	if x.text(name) == "inf" {
@@ -463,7 +462,7 @@ func (s *serving) advance(x *servingRun) (more bool, err error) {
 	return first >= 0, nil
 }
 
-// withoutErrors goes on without the column of errors if err is that the file was
+// withoutErrors continues without the column of errors if err says that the file was
 // cut within that very column.
 func (s *serving) withoutErrors(col int, err error) bool {
 	if col != colError || !isCut(err) || !s.partial || s.at != len(s.all)-1 {
@@ -637,7 +636,7 @@ func (s *serving) request(r *export.Request, x *servingRun, row *servingRow) err
 	return nil
 }
 
-// count returns a number of tokens, nil for what is none.
+// count returns v as a number of tokens; nil if it is not one.
 func count(v float64) *int64 {
 	if !(v >= 0 && v <= 1<<53) {
 		return nil
@@ -718,7 +717,7 @@ func (s *serving) check(c *selfCheck) {
 	}
 }
 
-// servingValues are those of the successful requests, in the unit of the file.
+// servingValues are the values of the successful requests, in the unit of the file.
 type servingValues struct {
 	failed, completed      int
 	ttft, tpot, itl, e2el  sample

@@ -1,7 +1,7 @@
-// Package pawindow holds perf_analyzer's rules of measurement: what belongs to a
-// window, what a window comes to, and when a load level has been measured for long
-// enough. They are pure: the recorder steers by them while it measures, and
-// analysis comes to the same from an export.
+// Package pawindow holds perf_analyzer's rules of measurement: which requests belong to
+// a window, the statistics of a window, and when a load level is stable. The rules are
+// pure functions: the recorder applies them while it measures, and the analysis of an
+// export gets the same results.
 //
 //	v := pawindow.Rule{Spread: 0.1, MaxTrials: 10}.Judge(len(passes), passes)
 //	if v.Done { … v.Stable … }
@@ -10,8 +10,7 @@
 // export are the n+1 instants of n of them. A request belongs to the window in
 // which it ends: when its last response came, or the one before if the last only
 // says that there is no more (see [NullLast]). When it started does not matter.
-// What is reported of a level are its last windows, [StableOver] of them, taken
-// together.
+// A level's report merges its last [StableOver] windows.
 //
 //	windows := pawindow.Cut(boundaries)
 //	stats := make([]pawindow.Stats, len(windows))
@@ -26,6 +25,6 @@
 //	s := all.Summary(pawindow.Percentiles(-1))
 //
 // Instants are Unix nanoseconds. Throughput is per second, latency a
-// time.Duration. Stats hold the latencies they are given; who cannot afford 8
-// bytes a request fills a [Summary] by himself.
+// time.Duration. Stats keep every latency, 8 bytes a request; a caller that cannot
+// afford them fills a [Summary] itself.
 package pawindow

@@ -12,14 +12,14 @@ import (
 var done = []byte("data: [DONE]")
 
 // NullLast reports whether the last response of r is one that perf_analyzer does
-// not count: from an OpenAI server one that holds "data: [DONE]", whatever else
-// it holds; from another one a response after others that has no output with a
-// value. The export shows the latter as "", as it shows one whose texts are
-// empty: those are taken for null too.
+// not count. From an OpenAI server it is a response that holds "data: [DONE]",
+// whatever else it holds. From another server it is a response after others that has
+// no output with a value. The export shows such an output as "", and also one whose
+// text is empty, so that both count as null.
 //
-// An answer of a single empty response is ambiguous, and not taken for null:
-// that of a decoupled model without any token looks as that of another model
-// whose text is empty. Nothing is known of requests without outputs.
+// An answer of a single empty response is ambiguous and does not count as null: the
+// answer of a decoupled model without any token looks like an empty text of another
+// model. Nothing is known about requests without outputs.
 func NullLast(r *export.Request, openAI bool) bool {
 	n := len(r.Responses)
 	if n == 0 || r.NoOutputs || r.OutputsDropped {

@@ -15,8 +15,8 @@ type Pass struct {
 	Latency time.Duration
 }
 
-// A Rule says when a level has been measured for long enough. That of the zero
-// value is when three windows are exactly alike.
+// A Rule says when a level has been measured for long enough. The zero value asks for
+// three windows that are exactly equal.
 type Rule struct {
 	// Spread is how far the last windows may lie apart: max/min − 1 of their
 	// throughput and of their latency (0.1 is 10 %).

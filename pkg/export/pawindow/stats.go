@@ -53,7 +53,7 @@ func Merge(windows []Stats) Stats {
 	return all
 }
 
-// A Summary is what is reported of a window, or of several together.
+// A Summary holds the reported statistics of one window, or of several together.
 type Summary struct {
 	Duration  time.Duration
 	Requests  int
@@ -64,8 +64,8 @@ type Summary struct {
 	// they mean nothing. They are rounded down.
 	Mean time.Duration
 	// StdDevUS is the standard deviation of the sample, around the rounded mean,
-	// in µs; [NoDeviation] for a single request. That of perf_analyzer is wrong
-	// from latencies of seconds on, where its 64 bits overflow; this one is not.
+	// in µs; [NoDeviation] for a single request. perf_analyzer's own is wrong from
+	// latencies of seconds on, where its 64 bits overflow; this one is right.
 	StdDevUS uint64
 	// Percentiles are in ascending order of Pct.
 	Percentiles []Percentile
@@ -142,8 +142,8 @@ func PerSecond(n int, d time.Duration) float64 {
 	return float64(float32(n) / (float32(d) / 1e9))
 }
 
-// Percentiles returns those that a report shows: 50, 90, 95, 99 and extra, which
-// is none when it is not above 0, in ascending order.
+// Percentiles returns the percentiles of a report in ascending order: 50, 90, 95, 99,
+// and extra if it is above 0.
 func Percentiles(extra int) []int {
 	all := []int{50, 90, 95, 99}
 	if i, found := slices.BinarySearch(all, extra); extra > 0 && !found {

@@ -43,8 +43,8 @@ type MeanTimes struct {
 	Request, Send, Receive time.Duration
 }
 
-// Means returns them; nil when there was no request, or one of which the times are
-// not known.
+// Means returns the mean times; nil when there was no request, or when the times of one
+// are unknown.
 func (t *Times) Means() *MeanTimes {
 	if t.n == 0 || t.unknown {
 		return nil

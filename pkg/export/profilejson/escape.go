@@ -53,8 +53,8 @@ func appendText[S []byte | string](b []byte, s S) []byte {
 	return append(b, '"')
 }
 
-// escapes holds for each byte the letter that follows the backslash, 0 for
-// those that are copied.
+// escapes holds for each byte the letter after the backslash of its escape; 0 for bytes
+// that need no escape.
 var escapes = func() (t [256]byte) {
 	for c := range 0x20 {
 		t[c] = 'u'

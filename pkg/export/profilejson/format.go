@@ -27,9 +27,8 @@ func (Format) Open(ctx context.Context, name string, src io.ReaderAt, size int64
 	return r, nil
 }
 
-// Sniff reports whether head starts a JSON object that has a member
-// "experiments", or of which all that head shows is what a profile_export.json
-// can start with.
+// Sniff reports whether head starts a JSON object with a member "experiments", or could
+// be the start of a profile_export.json as far as it goes.
 func (Format) Sniff(head []byte) bool {
 	b := bytes.TrimPrefix(head, []byte("\xEF\xBB\xBF"))
 	i := jsonscan.SkipSpace(b, 0)

@@ -11,8 +11,8 @@ import (
 	"github.com/pa-tools/pa/pkg/export/internal/jsonfile"
 )
 
-// A section says where the requests of one experiment are in the file.
-// Offsets are those of the '[' of the array; -1 means that there is none.
+// A section says where the requests of one experiment are in the file. An offset is
+// the position of the array's '['; -1 means that there is no array.
 type section struct {
 	requests int64
 	// end is the offset after the requests' ']' where layout.go found it
@@ -222,9 +222,9 @@ func (h *headerParser) runMeta() error {
 	return nil
 }
 
-// members reads an object and returns it without the member of that name, of
-// which it notes in array where it is when it is an array; one of another type is
-// a warning. found says that it is there.
+// members reads an object and returns it without the member called name. If that member
+// is an array, members stores its position in array; any other type is a warning. found
+// reports that the member is there.
 func (h *headerParser) members(name string, array *int64) (rest []byte, found bool, err error) {
 	h.Pos++
 	rest = []byte{'{'}

@@ -25,7 +25,7 @@ type span struct {
 	end  int64 // offset of the ']'
 }
 
-// noSpan is that of a document that is not of the usual layout.
+// noSpan is the span of a document without the usual layout.
 var noSpan = span{-1, -1}
 
 // requestsSpan looks for the only requests array of the document. The end is a
@@ -57,12 +57,11 @@ func requestsSpan(c *jsonfile.Cursor) (span, error) {
 
 var requestsName = []byte(`"requests"`)
 
-// onlyRequests returns the offset of the string "requests" if it is in the
-// file exactly once, else -1. Within another string its bytes can only be there
-// with a backslash before the first quote, so that no string has to be followed
-// to know. It is also -1 when the file has an escape of a lower-case letter,
-// with which the name can be written in other ways. Both have a u: that is what
-// is searched for, and it is rare.
+// onlyRequests returns the offset of the string "requests" if it is in the file exactly
+// once, else -1. Within another string the same bytes have a backslash before the first
+// quote, so that no string has to be scanned to tell. onlyRequests also returns -1 when
+// the file has an escape of a lower-case letter, because the name can then be written in
+// other ways. Both have a u, which is rare, so onlyRequests searches for that.
 func onlyRequests(c *jsonfile.Cursor) (int64, error) {
 	const u = 4            // requestsName[u] == 'u'
 	const overlap = u + 10 // a byte before the name and the name; more than an escape
@@ -116,18 +115,17 @@ func onlyRequests(c *jsonfile.Cursor) (int64, error) {
 	return found, nil
 }
 
-// escapesLetter reports whether b, what follows the backslash of an escape, is
-// that of a letter from a to z or of one of its neighbours. An escape at the end
-// of a piece is looked at again in the next one.
+// escapesLetter reports whether b, the bytes after the backslash of an escape, escapes a
+// letter from a to z or one of its neighbours. An escape at the end of a piece is
+// checked again in the next piece.
 func escapesLetter(b []byte) bool {
 	return len(b) >= 4 && b[1] == '0' && b[2] == '0' && b[3]|1 == '7'
 }
 
-// findRequestsEnd goes backwards through the end of a document to the ']' of
-// an array of objects directly in an experiment, the last object of which looks
-// like a request. Outside of strings the structure of JSON can be followed
-// backwards as well as forwards: a quote met there ends a string, and the
-// string begins at the next quote that no odd number of backslashes precedes.
+// findRequestsEnd goes backwards through the end of a document to the ']' of an array of
+// objects directly in an experiment, whose last object looks like a request. Outside of
+// strings, JSON can be read backwards too: a quote there ends a string, which begins at
+// the next quote with an even number of backslashes before it.
 func findRequestsEnd(b []byte) (int, bool) {
 	depth := 0
 	array := uint64(0) // bit d: container d is an array

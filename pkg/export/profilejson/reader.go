@@ -245,8 +245,8 @@ func (r *Reader) element() bool {
 	}
 }
 
-// accept reports what is wrong with the request that started at off, and
-// whether it can be delivered all the same.
+// accept warns about the defects of the request that started at off. It reports whether
+// the request can still be delivered.
 func (r *Reader) accept(off int64) bool {
 	d := &r.dec
 	if d.bad != nil {

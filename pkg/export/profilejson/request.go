@@ -56,7 +56,7 @@ func (d *decoder) room() error {
 	return nil
 }
 
-// Bits of the members seen, to find those that are there twice.
+// Bits of the members seen, to find members that are repeated.
 const (
 	seenTimestamp = 1 << iota
 	seenSequence
@@ -237,8 +237,8 @@ func (d *decoder) members(b []byte, i int) (f export.Fields, end int, err error)
 			if len(d.fields) == start {
 				return noFields, next, nil
 			}
-			// The capacity ends here, so that what is decoded later cannot
-			// be appended over.
+			// The capacity ends here, so that an append cannot overwrite
+			// fields that are decoded later.
 			return export.Fields(d.fields[start:len(d.fields):len(d.fields)]), next, nil
 		}
 		if err := d.room(); err != nil {

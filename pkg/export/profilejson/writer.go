@@ -288,8 +288,8 @@ func (w *Writer) WriteScrape(s *export.Scrape) error {
 }
 
 // Close ends the document with the header fields of run (nil: none) and
-// flushes it. It does not close the underlying writer. It has to be called,
-// after an error too, to release the temporary file.
+// flushes it. It does not close the underlying writer. Call it after an error too: it
+// releases the temporary file.
 func (w *Writer) Close(run *export.Run) error {
 	if w.state == writerClosed {
 		return w.err
@@ -389,7 +389,7 @@ func marshal(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte{'\n'}), nil
 }
 
-// Flush passes on what is buffered. Excluded requests wait all the same.
+// Flush writes what is buffered, except excluded requests, which keep waiting.
 func (w *Writer) Flush() error {
 	if w.err != nil {
 		return w.err

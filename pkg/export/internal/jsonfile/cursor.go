@@ -65,7 +65,7 @@ func (c *Cursor) Peek() (byte, error) {
 	}
 }
 
-// More fetches bytes beyond those that At(Pos) has.
+// More fetches bytes after the ones in At(Pos).
 func (c *Cursor) More() error {
 	ok, err := c.grow(c.Pos)
 	if err == nil && !ok {

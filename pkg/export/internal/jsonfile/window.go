@@ -18,8 +18,7 @@ const DefaultChunk = 1 << 20
 type Window struct {
 	Name string // for messages
 	Src  io.ReaderAt
-	// Size is that of the file: less than at first if it has become shorter
-	// meanwhile.
+	// Size is the size of the file. It decreases if the file becomes shorter.
 	Size int64
 	// Limit is the size of the largest value that a caller needs whole.
 	Limit int64

@@ -28,7 +28,7 @@ type Decoder struct {
 // maxSamples bounds a scrape.
 const maxSamples = 1 << 20
 
-// maxSeries bounds the series, those that are not kept too.
+// maxSeries bounds the number of series, kept or not.
 const maxSeries = 1 << 22
 
 const defaultMaxBytes = 64 << 20
@@ -40,10 +40,10 @@ const (
 	labelBytes  = 32
 )
 
-// Object reads the object that the compact JSON text b is. It returns the scrape, which
-// is valid until the next call, or nil for a series. The error says what is
-// wrong with the object, of which nothing is taken then: but a series beyond
-// MaxBytes counts as one, and its samples are among those that scrapes leave out.
+// Object reads one object from the compact JSON text b. It returns the scrape, which is
+// valid until the next call, or nil for a series. The error says what is wrong with the
+// object; the object is then dropped. A series beyond MaxBytes still counts as a series,
+// and scrapes count its samples as left out.
 func (d *Decoder) Object(b []byte) (*export.Scrape, error) {
 	var o struct {
 		Series  *int            `json:"series"`
@@ -156,7 +156,7 @@ func (d *Decoder) values(b []byte) error {
 	}
 }
 
-// run reads one run, of which the elements begin at i.
+// run reads one run, whose elements begin at i.
 func (d *Decoder) run(b []byte, i int) (end int, err error) {
 	id := -1
 	for first := true; ; first = false {
