@@ -1,6 +1,6 @@
-// Package grpcpress compresses gRPC messages without the library's global registry: a
-// client that has a compression there asks for answers in it with every call, which
-// would change what is measured.
+// Package grpcpress compresses gRPC messages without the library's global registry. A
+// client with a compression in that registry asks for compressed answers with every
+// call, which would change the measurement.
 package grpcpress
 
 import (

@@ -10,8 +10,8 @@ import (
 
 // A Walker reads one JSON text that is in memory, from its start to its end, and
 // checks it on the way. It accepts what encoding/json.Valid accepts, except values
-// that nest deeper than 512 levels. It exists because a recorded run holds millions
-// of events of which few bytes matter.
+// that nest deeper than 512 levels. It decodes no more than its caller asks for, because
+// a recorded run holds millions of events and few of their bytes matter.
 //
 // The first error sticks in Err: from then on every method returns a zero value,
 // and loops end.
@@ -266,8 +266,8 @@ func (w *Walker) End() {
 	}
 }
 
-// StringBody passes over the string whose opening quote comes next. It returns
-// what is between the quotes, and whether that holds escapes.
+// StringBody passes over the string whose opening quote comes next. It returns the text
+// between the quotes as written, and whether that holds escapes.
 func (w *Walker) StringBody() (raw []byte, escaped bool) {
 	b, start := w.Text, w.Pos+1
 	for i := start; ; {

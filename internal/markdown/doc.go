@@ -1,5 +1,5 @@
 // Package markdown writes tables of numbers as the Python libraries pandas and
-// tabulate do (DataFrame.to_markdown), for reports that must agree with those of
+// tabulate do (DataFrame.to_markdown), for reports that must agree with the reports of
 // programs that use them.
 //
 //	|                |   Average |    Max |

@@ -1,6 +1,6 @@
 // Package numpy computes sums, means, deviations and percentiles to the last
-// digit as the Python library of that name does, for reports that must agree
-// with those of programs that use it.
+// digit as the Python library of that name does, for reports that must agree with the
+// reports of programs that use it.
 //
 //	x := []float64{…}
 //	mean := numpy.Mean(numpy.Current, x)

@@ -24,11 +24,11 @@ const (
 // Sum returns np.sum(x, dtype=float), 0 when x is empty.
 //
 // Up to 128 elements are added in eight running sums, element i to sum i mod 8,
-// which are then added in pairs; what is left over comes last. More are halved,
-// the first half being a multiple of 8. Integers go through a buffer of 8192
-// elements, and each of its fillings is summed like that and added to the
-// total; before release 2.3 so do floats. Integers above 2⁵³ are rounded first,
-// as numpy does.
+// which are then added in pairs; the elements left over come last. More elements are
+// halved, the first half being a multiple of 8. Integers go through a buffer of 8192
+// elements; each filling of the buffer is summed in this way and added to the total.
+// Before release 2.3 floats do so too. Integers above 2⁵³ are rounded first, as numpy
+// does.
 func Sum[T int64 | float64](v Version, x []T) float64 {
 	return sum(x, isInt[T]() || v == Before23, func(x T) float64 { return float64(x) })
 }

@@ -1,5 +1,5 @@
-// Package pyfmt writes numbers as Python does, for reports that must agree with
-// those of programs in Python to the character.
+// Package pyfmt writes numbers as Python does, for reports that must agree to the
+// character with the reports of programs in Python.
 //
 //	pyfmt.Repr(1e16)            // "1e+16"           repr(1e16), json.dumps(1e16)
 //	pyfmt.Fixed(2.5, 0)         // "2"               f"{2.5:.0f}"

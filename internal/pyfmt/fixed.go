@@ -6,7 +6,7 @@ import (
 )
 
 // Fixed formats f with that many decimals, 0 or more, as f"{f:.2f}" does.
-// -0.001 is "-0.00"; what is no number is "nan", "inf" or "-inf".
+// -0.001 is "-0.00"; NaN and infinities are "nan", "inf" and "-inf".
 func Fixed(f float64, decimals int) string {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return Repr(f)

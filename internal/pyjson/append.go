@@ -27,9 +27,9 @@ type Array []any
 // A Raw value is JSON text that is written as it is.
 type Raw string
 
-// Append appends v to b. indent is that of json.dumps: 0 means everything on
-// one line (indent=None), n > 0 a line for each element, indented by n blanks
-// per level. There is no line end after the last.
+// Append appends v to b. indent is as for json.dumps: 0 means everything on one line
+// (indent=None), n > 0 a line for each element, indented by n blanks per level. No line
+// end follows the last line.
 //
 // v is nil, a bool, int, int64, uint64, float64, string, []float64, []int64,
 // []string, [Array], [Object] or [Raw]; anything else is a mistake of the
@@ -46,9 +46,9 @@ func AppendUnicode(b []byte, v any, indent int) []byte {
 	return w.value(b, v, 0)
 }
 
-// AppendORJSON appends v as orjson.dumps writes it: without blanks, nothing
-// beyond ASCII escaped, null for what is no number, and its own way with small
-// numbers ("0.00001", "1e-6").
+// AppendORJSON appends v as orjson.dumps writes it: without blanks, with nothing beyond
+// ASCII escaped, null for NaN and infinities, and its own form of small numbers
+// ("0.00001", "1e-6").
 func AppendORJSON(b []byte, v any) []byte {
 	w := writer{text: appendUnicode, orjson: true}
 	return w.value(b, v, 0)
@@ -189,8 +189,8 @@ func appendORJSONFloat(b []byte, f float64) []byte {
 	return b
 }
 
-// AppendString appends s in quotes. Everything but printable ASCII is escaped,
-// what is beyond U+FFFF as a surrogate pair.
+// AppendString appends s in quotes. It escapes everything but printable ASCII, and
+// characters beyond U+FFFF as a surrogate pair.
 func AppendString(b []byte, s string) []byte {
 	b = append(b, '"')
 	for i := 0; i < len(s); {

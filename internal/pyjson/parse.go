@@ -19,8 +19,8 @@ const (
 	ORJSON Library = 1
 )
 
-// A SyntaxError says why a text is no JSON, in the words of the library.
-// Messages of orjson are those of release 3.11.
+// A SyntaxError says why a text is not JSON, in the words of the library. The messages
+// of orjson are taken from release 3.11.
 type SyntaxError struct {
 	Msg string
 	// Line, Column and Char are where, in characters; the first two count from

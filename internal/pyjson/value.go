@@ -13,7 +13,7 @@ type Value struct{ s string }
 // A Kind is the kind of a Value.
 type Kind uint8
 
-// The kinds of values. None is that of the zero Value.
+// The kinds of values. None is the kind of the zero Value.
 const (
 	None    Kind = 0
 	Null    Kind = 1
@@ -186,7 +186,7 @@ func (v Value) Text() string {
 	return unescape(v.s[1 : len(v.s)-1])
 }
 
-// isKey reports whether the text of a string, in quotes, is that of name.
+// isKey reports whether the quoted string decodes to name.
 func isKey(quoted, name string) bool {
 	inner := quoted[1 : len(quoted)-1]
 	if strings.IndexByte(inner, '\\') < 0 {

@@ -51,9 +51,9 @@ func (t *Table) measure(column, most int) int {
 	return min(widest+2*padding, most)
 }
 
-// collapse narrows the widest columns to the width of the next ones, again and
-// again, until all of them together have that width or those that may be
-// narrowed are all equal.
+// collapse narrows the widest columns to the width of the next ones. It repeats this
+// until all columns together fit most, or until the columns that may be narrowed have
+// equal widths.
 func (t *Table) collapse(widths []int, most int) []int {
 	for excess := sum(widths) - most; excess > 0; excess = sum(widths) - most {
 		first, second := -1, 0

@@ -2,20 +2,20 @@ package sockstamp
 
 import "syscall"
 
-// An acked is how much of what was written is known to have arrived.
+// An acked is the number of written bytes that are known to have arrived.
 type acked struct {
 	bytes uint64
 	ok    bool
 }
 
-// Acknowledged returns how many of the bytes written the other side's TCP has
-// acknowledged: an offset, to be compared with [Conn.Written]. What is beyond
-// it may have arrived too. Bytes that are acknowledged were taken by the other
-// machine, not necessarily read by the program there.
+// Acknowledged returns how many of the written bytes the other side's TCP has
+// acknowledged: an offset to compare with [Conn.Written]. Later bytes may have arrived
+// too. The other machine received the acknowledged bytes; the program there may not have
+// read them.
 //
-// After Close it is what was known when the connection was closed. It is about
-// connections that were opened from here, wrapped before anything was written.
-// ok is false where the system does not tell: it is Linux that does.
+// After Close it returns the number at the time of closing. It applies to connections
+// that were opened from here and wrapped before anything was written. ok is false where
+// the system does not tell; Linux does.
 func (c *Conn) Acknowledged() (bytes uint64, ok bool) {
 	a, open := c.askAcked()
 	c.mu.Lock()

@@ -2,9 +2,9 @@ package sockstamp
 
 import "golang.org/x/sys/unix"
 
-// ackedOn asks the kernel how much of what was written to a socket is
-// acknowledged. Linux counts (since 4.1) the SYN too, which is acknowledged on
-// every connection opened from here: 0 means that nothing is counted.
+// ackedOn asks the kernel how many of the bytes written to a socket are acknowledged.
+// Linux (since 4.1) also counts the SYN, which is acknowledged on every connection
+// opened from here, so 0 means that the kernel does not count.
 func ackedOn(fd uintptr) acked {
 	info, err := unix.GetsockoptTCPInfo(int(fd), unix.IPPROTO_TCP, unix.TCP_INFO)
 	if err != nil || info.Bytes_acked == 0 {

@@ -27,13 +27,12 @@ type Options struct {
 
 const keepTransmit = 128
 
-// A Conn is a connection that knows when what it read had arrived and when
-// what it wrote had left. Its methods may be called concurrently, as those of
-// any [net.Conn], but stamps mean something only with one reader and one
-// writer at a time.
+// A Conn is a connection that knows when the bytes that it read arrived and when the
+// bytes that it wrote left. Its methods may be called concurrently, like the methods of
+// any [net.Conn], but stamps are meaningful only with one reader and one writer at a
+// time.
 //
-// It has neither ReadFrom nor WriteTo, so that nothing goes past its Read and
-// Write.
+// It has neither ReadFrom nor WriteTo, so that all bytes pass its Read and Write.
 type Conn struct {
 	nc  net.Conn
 	rc  syscall.RawConn // nil: all stamps in user space
@@ -87,10 +86,9 @@ const ControlBytes = 128
 // gives. See [Options.Wrap].
 func Wrap(nc net.Conn) (*Conn, error) { return Options{}.Wrap(nc) }
 
-// Wrap returns a Conn that takes over nc: nobody else may read or write it, or
-// stamps get lost. When the kernel takes no stamps on it, that is no error:
-// see [Conn.Stamps]. The error is that of a connection that is closed; nc is
-// left as it is then. A Conn is returned as it is.
+// Wrap returns a Conn that takes over nc: if anybody else reads or writes nc, stamps get
+// lost. It is no error if the kernel takes no stamps on nc: see [Conn.Stamps]. Wrap
+// fails if nc is closed, and then leaves it unchanged. It returns a Conn unchanged.
 func (o Options) Wrap(nc net.Conn) (*Conn, error) {
 	if c, ok := nc.(*Conn); ok {
 		return c, nil
@@ -262,8 +260,8 @@ func (c *Conn) Write(p []byte) (int, error) {
 	return c.wr.n, err
 }
 
-// Close closes the connection, after collecting the transmit stamps that are
-// there and what is acknowledged.
+// Close collects the transmit stamps and the acknowledged offset, and closes the
+// connection.
 func (c *Conn) Close() error {
 	c.mu.Lock()
 	outstanding := c.sent.outstanding()

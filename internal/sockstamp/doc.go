@@ -30,15 +30,14 @@
 //
 // # What a receive stamp means
 //
-// It is the arrival of the last segment of which the read returned at least
-// one byte. A read that returns several segments has the stamp of the last
-// one: the earlier ones came earlier, nobody can say when. The kernel itself
-// may join segments that wait in the socket. So a stamp is never earlier than
-// the arrival of the byte it is used for.
+// It is the arrival of the last segment that gave the read at least one byte. A read
+// that returns several segments has the stamp of the last one; the arrival of the
+// earlier ones is unknown. The kernel itself may join segments that wait in the socket.
+// So a stamp is never earlier than the arrival of the byte it is used for.
 //
 // Below crypto/tls, [Conn.LastRead] after a Read of the [tls.Conn] is the
 // stamp of the raw read that completed the record the bytes come from: TLS
-// reads from the socket only when what it holds is no whole record. When one
+// reads from the socket only when it holds no whole record. When one
 // raw read held several records, or the caller's buffer took only part of one,
 // the following reads return bytes without a raw read, and stamp and ordinal
 // stay the same: the bytes were here at that time. (When an alert follows in
@@ -66,9 +65,9 @@
 //
 // # What arrived
 //
-// [Conn.Acknowledged] says how much of what was written the other side's TCP
-// has acknowledged, where the system tells. It is what a connection that ended
-// without an answer leaves behind: whether anybody had the request.
+// [Conn.Acknowledged] returns how many of the written bytes the other side's TCP has
+// acknowledged, where the system tells. After a connection ended without an answer, it
+// tells whether the server's side received the request.
 //
 // # What it costs
 //
@@ -76,9 +75,9 @@
 // error queue is read before a read while stamps of writes are outstanding, on
 // demand, and by a long series of writes without a read: one or two system calls
 // a request, and one wake-up of a waiting reader, none a token. A request that
-// does not fit in one segment costs a write, a question for the size of a segment
-// and a wake-up more. No goroutine is started. Before a read, because Linux delays TCP's acknowledgements while
-// something lies on the queue.
+// does not fit in one segment costs a write, a query for the size of a segment and a
+// wake-up more. No goroutine is started. The queue is read before a read because Linux
+// delays TCP's acknowledgements while the queue holds something.
 //
 // Linux stamps packets only while a socket asks for it, and begins some
 // milliseconds after the first one does; see [Hold].

@@ -1,6 +1,6 @@
 package sockstamp
 
-// What is known about what was written.
+// A sent holds the stamps of the bytes written.
 type sent struct {
 	written uint64 // bytes
 	log     txLog  // of the kernel's stamps
@@ -25,9 +25,9 @@ type span struct {
 }
 
 const (
-	// maxUnread is after how many parts without a read the error queue is
-	// read: each stamp on it takes some hundred bytes of the socket's receive
-	// buffer, of which the smallest have 2 KB.
+	// maxUnread is the number of parts written without a read after which the error
+	// queue is read. Each stamp on the queue takes some hundred bytes of the socket's
+	// receive buffer, which may be as small as 2 KB.
 	maxUnread = 16
 	// maxEmpty is how often in vain the error queue is looked at for the
 	// stamp of a write, which a device need not take, before it is left until
@@ -103,7 +103,7 @@ func (s *sent) start() {
 // begun reports whether something of the request was written.
 func (s *sent) begun() bool { return s.span.startUserNS != 0 }
 
-// request returns what is known of when the request left; see [Conn.Request].
+// request returns the stamps of the request; see [Conn.Request].
 func (s *sent) request() (start, sent Stamp) {
 	if !s.begun() {
 		return Stamp{}, Stamp{}
@@ -179,8 +179,7 @@ func (c *Conn) Request() (start, sent Stamp) {
 	return c.sent.request()
 }
 
-// Written returns how many bytes were written, those of a write in progress
-// excepted.
+// Written returns the number of bytes written, without a write in progress.
 func (c *Conn) Written() uint64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()

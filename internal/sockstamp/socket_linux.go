@@ -146,16 +146,16 @@ func recvmsg(fd int, p, oob []byte, flags int) (n, oobn, rflags int, errno unix.
 	}
 }
 
-// receive is one attempt of Read. It returns false to be called again when the
-// socket has something.
+// receive is one attempt of Read. It returns false if it must be called again when the
+// socket is readable.
 func (c *Conn) receive(fd uintptr) bool {
 	r := &c.rd
 	drained := false
 	if c.tx {
-		// First, because a stamp on the error queue counts as bytes that were
-		// not read: while there are some, Linux acknowledges what is read with
-		// a delay (tcp_cleanup_rbuf), and a server that begins to answer at
-		// once would stand still for 10 ms or more.
+		// The error queue comes first, because a stamp on it counts as unread
+		// bytes. While there are some, Linux delays the acknowledgement of what is
+		// read (tcp_cleanup_rbuf), and a server that begins to answer at once would
+		// stall for 10 ms or more.
 		c.mu.Lock()
 		if drained = c.sent.expected(); drained {
 			c.sent.drain(int(fd))
@@ -178,8 +178,8 @@ func (c *Conn) receive(fd uintptr) bool {
 	return false
 }
 
-// transmit is one round of Write. It returns false to be called again when
-// there is room in the send buffer.
+// transmit is one round of Write. It returns false if it must be called again when the
+// send buffer has room.
 func (c *Conn) transmit(fd uintptr) bool {
 	const most = 1 << 30 // what net writes at most
 	w := &c.wr

@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// A Source says who took a stamp. The numbers are those of
-// export.StampSource.
+// A Source says who took a stamp. Its numbers agree with export.StampSource.
 type Source uint8
 
 // Sources.

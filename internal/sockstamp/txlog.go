@@ -41,7 +41,7 @@ func (l *txLog) add(end, ns uint64) {
 	if len(l.parts) >= 2*l.keep {
 		drop := len(l.parts) - l.keep
 		if i < drop {
-			return // older than what is kept
+			return // older than the log
 		}
 		l.parts = l.parts[:copy(l.parts, l.parts[drop:])]
 		i -= drop
@@ -77,11 +77,10 @@ func (l *txLog) holding(offset uint64) (ns uint64, ok bool) {
 	return 0, false
 }
 
-// endOffset returns the offset after the byte with number id, of which the
-// kernel says the lowest 32 bits, counted from 0. written is an offset less
-// than 2³¹ bytes away from it, on either side: the bytes of a write in
-// progress have left before they are counted. ok is false for a number that
-// would lie before the first byte.
+// endOffset returns the offset after the byte with number id, counted from 0; the kernel
+// gives the lowest 32 bits of the number. written is an offset less than 2³¹ bytes away
+// on either side, because the bytes of a write in progress leave before they are
+// counted. ok is false for a number before the first byte.
 func endOffset(written uint64, id uint32) (end uint64, ok bool) {
 	back := int64(int32(uint32(written) - (id + 1)))
 	if back > 0 && uint64(back) > written {

@@ -15,7 +15,7 @@ const MaxBufferMemory = 1 << 20
 type Buffer struct {
 	// Dir is the folder of the file; "" is the system's for temporary files.
 	Dir string
-	// What is what errors call the content.
+	// What names the content in errors.
 	What string
 
 	buf  []byte

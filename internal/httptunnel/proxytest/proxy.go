@@ -83,7 +83,7 @@ func (p *Proxy) URL() *url.URL {
 	return u
 }
 
-// Certificate returns that of a proxy with TLS.
+// Certificate returns the certificate of a proxy with TLS.
 func (p *Proxy) Certificate() *x509.Certificate { return p.server.Certificate() }
 
 // Asked returns what the proxy was asked since the last call.

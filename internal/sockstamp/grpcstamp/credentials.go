@@ -18,9 +18,9 @@ func Credentials(inner credentials.TransportCredentials, c h2follow.Config) cred
 	return &following{inner, c}
 }
 
-// FromContext returns the Follower of the connection that carries an RPC. ctx
-// is that of a client's stream after its first RecvMsg, or Header, has
-// returned, or that of a server's handler.
+// FromContext returns the Follower of the connection that carries an RPC. ctx is the
+// context of a server's handler, or of a client's stream after its first RecvMsg or
+// Header has returned.
 func FromContext(ctx context.Context) (*h2follow.Follower, bool) {
 	p, ok := peer.FromContext(ctx)
 	if !ok {
@@ -36,8 +36,7 @@ type following struct {
 	config h2follow.Config
 }
 
-// info is what is known of a connection: what inner found out, and who follows
-// it.
+// info is the authentication info of inner, with the connection's Follower.
 type info struct {
 	credentials.AuthInfo
 	credentials.CommonAuthInfo // inner's: gRPC asks for the level of security

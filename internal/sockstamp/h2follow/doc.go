@@ -2,9 +2,9 @@
 // of the socket read that completed it, and of the writes that carried it.
 //
 // A [Follower] is a [net.Conn] on top of a [sockstamp.Conn], or on top of the
-// TLS connection over one. It passes everything through unchanged and follows
-// the frames of both directions in passing: DATA frames are cut into gRPC
-// messages, of which only the five bytes of their prefix are looked at.
+// TLS connection over one. It passes everything through unchanged and follows the
+// frames of both directions: it cuts DATA frames into gRPC messages, and reads only the
+// five bytes of each message's prefix.
 //
 //	f := h2follow.New(conn, raw, h2follow.Config{})
 //	… // HTTP/2 over f
@@ -28,8 +28,8 @@
 // stream is the request.
 //
 // A Follower never fails the connection. At the first thing that cannot be
-// HTTP/2 it stops following, says why ([Follower.Err]) and gives no stamps any
-// more; the caller takes its own time then.
+// HTTP/2 it stops following, says why ([Follower.Err]) and gives no more stamps; the
+// caller then takes its own time.
 //
 // It does not look into compressed or any other messages, nor at the responses'
 // headers, flow control and settings.

@@ -24,10 +24,9 @@ type Config struct {
 	// Messages is the most messages kept for a stream and direction; 0 means
 	// 1024. With Bytes it is the most reads whose bytes nobody asked for.
 	Messages int
-	// Bytes is for a client's HTTP/2 that carries no gRPC. The one message
-	// sent on a stream is its request, headers included, and of what is
-	// received bytes are followed instead of messages, see [Follower.At] and
-	// [Follower.Head].
+	// Bytes is for a client's HTTP/2 that carries no gRPC. The one message sent on a
+	// stream is its request, headers included. Received bytes are followed instead
+	// of messages: see [Follower.At] and [Follower.Head].
 	Bytes bool
 	// Unary is for a client whose streams carry one gRPC request each, unary
 	// calls: the request begins with its headers, which the server may answer.
@@ -361,9 +360,9 @@ func (f *Follower) Newest() uint32 {
 	return f.table.newest
 }
 
-// Alone returns the only stream whose RPC goes on, if there is but one: that of
-// the handler that asks, whose own has not ended (unless it was reset before the
-// handler ran, and another stream opened since).
+// Alone returns the stream whose RPC is under way, if there is exactly one. A handler
+// that calls it gets its own stream, which has not ended, unless the stream was reset
+// before the handler ran and another one opened since.
 func (f *Follower) Alone() (stream uint32, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -380,7 +379,7 @@ func (f *Follower) Stream(name string) (stream uint32, ok bool) {
 	return stream, ok && f.err == nil
 }
 
-// Forget drops what is known of a stream. Streams that were forgotten or never
+// Forget drops the stamps of a stream. Streams that were forgotten or never
 // asked about make room for others by themselves.
 func (f *Follower) Forget(stream uint32) {
 	f.mu.Lock()

@@ -67,8 +67,8 @@ type parser struct {
 	skip   int  // bytes of priority to come
 }
 
-// feed follows the next bytes. report is called for the extents of messages in
-// p. After an error, which says what is not HTTP/2, nothing more may be fed.
+// feed parses the next bytes. It calls report for the extents of messages in p. The
+// error says what is not HTTP/2; nothing more may be fed after it.
 func (r *parser) feed(p []byte, report func(*stream, extent)) error {
 	i := 0
 	r.at = 0
@@ -156,7 +156,7 @@ func (r *parser) begin(at int, report func(*stream, extent)) error {
 	return nil
 }
 
-// beginHeaders notes the first byte of a request or of what is received.
+// beginHeaders records the first byte of a request or of an answer.
 func (r *parser) beginHeaders(s *stream, at int, report func(*stream, extent)) {
 	switch {
 	case r.incoming && s.head.first == (sockstamp.Stamp{}):

@@ -7,7 +7,7 @@ import (
 	"github.com/pa-tools/pa/internal/sockstamp"
 )
 
-// A stream is what is known of an HTTP/2 stream that carries an RPC.
+// A stream is the state of an HTTP/2 stream that carries an RPC.
 type stream struct {
 	id   uint32
 	name string // from its request's headers
@@ -23,10 +23,10 @@ type stream struct {
 	ending bool // the request's last frame came, but for its continuation
 }
 
-// incoming has what is known about the messages received.
+// incoming holds the messages received.
 type incoming = queue[receivedMessage]
 
-// outgoing has what is known about the messages sent.
+// outgoing holds the messages sent.
 type outgoing = queue[sentMessage]
 
 // A receivedMessage has the stamps of the reads that brought a message's first
@@ -36,9 +36,9 @@ type receivedMessage struct {
 	whole       bool // last is known
 }
 
-// A sentMessage is where a message went. Offsets count the raw connection's
-// bytes. Over TLS they are estimates, since the records have heads and tails:
-// too small until the write returns, then by their share of what was written.
+// A sentMessage is the place of a message in the bytes of the raw connection. Over TLS
+// its offsets are estimates, because records have heads and tails: too small until the
+// write returns, then in proportion to the bytes written.
 type sentMessage struct {
 	first, last     uint64 // offset of the first and the last byte
 	startNS, sentNS uint64 // user-space times before and after their writes; 0: not returned

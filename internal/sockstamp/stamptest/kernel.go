@@ -10,9 +10,8 @@ import (
 	"github.com/pa-tools/pa/internal/sockstamp"
 )
 
-// Kernel reports whether the kernel stamps what is received and sent on loopback.
-// In CI on Linux it ends the test if not: what the stamps prove would not be
-// proved.
+// Kernel reports whether the kernel stamps bytes received and sent on loopback. In CI on
+// Linux it fails the test if not, because the stamps would go untested.
 func Kernel(t testing.TB) bool {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

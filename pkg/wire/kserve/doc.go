@@ -1,6 +1,6 @@
-// Package kserve is the KServe v2 inference protocol (with Triton's
-// extensions) as it is on the wire: tensors as raw bytes, and the request and
-// response messages of gRPC and HTTP around them.
+// Package kserve encodes and decodes the KServe v2 inference protocol with Triton's
+// extensions: tensors as raw bytes, and the request and response messages of gRPC and
+// HTTP around them.
 //
 // A [Tensor] holds its data as raw_input_contents and the binary tensor
 // extension of HTTP carry it: elements in row-major order, numbers little
@@ -10,8 +10,8 @@
 //	BYTES ["ab", "xyz"]   02 00 00 00 61 62  03 00 00 00 78 79 7a
 //	INT32 [1, -2]         01 00 00 00  fe ff ff ff
 //
-// [ParseInput] reads the JSON forms of perf_analyzer's input data into that
-// layout, [Value] turns raw bytes into what a profile export shows:
+// [ParseInput] reads the JSON forms of perf_analyzer's input data into that layout;
+// [Value] converts raw bytes to the value in a profile export:
 //
 //	in, err := kserve.ParseInput([]byte(`{"content":[1,-2],"shape":[2]}`), kserve.INT32)
 //	v, err := kserve.Value(kserve.INT32, in.Data) // [1,-2]
@@ -19,6 +19,6 @@
 // [Request] and [Response] are the messages of both transports, with their
 // inverse pairs AppendProto/ParseProto and AppendHTTP/ParseHTTP.
 //
-// The package does no I/O and knows nothing of models: which inputs a model
-// has, and of what shape, is for the caller.
+// The package does no I/O and knows no models: the caller knows the inputs of a model
+// and their shapes.
 package kserve

@@ -2,8 +2,8 @@ package kserve
 
 import "fmt"
 
-// Bounds of a message. What they bound takes far more memory than bytes on the
-// wire, or is looked up one after the other.
+// Bounds of a message, for parts that take far more memory than bytes on the wire, or
+// that are searched one by one.
 const (
 	maxTensors = 4096
 	maxParams  = 1024 // of a message or a tensor

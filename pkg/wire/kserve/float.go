@@ -16,9 +16,9 @@ import (
 //	−6 < p ≤ 0    0.0…0d₁…dₙ      0.1  0.0000012
 //	else          d₁.d₂…dₙe(p−1)  1e30  2.5e-8: no plus sign, no padding
 //
-// NaN, Infinity and -Infinity, which JSON
-// does not have, are appended by these names, without quotes. An FP32 is to be
-// widened first: 0.1 then has the 17 digits 0.10000000149011612.
+// NaN, Infinity and -Infinity, which JSON does not have, are appended by these names,
+// without quotes. The caller widens an FP32 first: 0.1 then has the 17 digits
+// 0.10000000149011612.
 func appendFloat(b []byte, f float64) []byte {
 	switch {
 	case math.IsNaN(f):

@@ -81,10 +81,10 @@ func (r *Response) Final() (final, ok bool) {
 	return false, false
 }
 
-// Fields returns the outputs as perf_analyzer exports them (see [Value]): the
-// named ones in the order of names, "" for those that the response does not
-// hold, then the others in the order of the response. The error is that of the
-// first output that cannot be read; its field is "".
+// Fields returns the outputs as perf_analyzer exports them (see [Value]): first the
+// outputs called names in that order, "" for one that the response lacks, then the
+// others in the order of the response. The error is about the first output that cannot
+// be read; its field is "".
 func (r *Response) Fields(names []string) (export.Fields, error) {
 	f := make(export.Fields, 0, max(len(names), len(r.Outputs)))
 	var first error

@@ -13,8 +13,8 @@ const (
 	ParamSharedOffset = "shared_memory_offset"
 )
 
-// A Shared says where in shared memory the data of an input is, or that of an output
-// is to be put, instead of in the message.
+// A Shared is the place in shared memory of the data of an input or output that the
+// message does not carry itself.
 type Shared struct {
 	Region string // as it was registered with the server
 	Offset int64
@@ -26,8 +26,8 @@ func (s *Shared) params() []Param {
 	return []Param{{ParamSharedRegion, s.Region}, {ParamSharedBytes, s.Bytes}, {ParamSharedOffset, s.Offset}}
 }
 
-// sharedOf finds the parameters that say so among those of a tensor; nil if there are
-// none.
+// sharedOf returns the place in shared memory that a tensor's parameters name; nil if
+// they name none.
 func sharedOf(ps []Param) *Shared {
 	var s Shared
 	for _, p := range ps {
@@ -87,8 +87,8 @@ func AppendHTTPOutputs(b []byte, all []RequestedOutput) []byte {
 	return append(b, ']')
 }
 
-// SizeOf returns how many bytes of b a tensor takes whose shape is known: those of
-// strings say themselves how long they are. The error is that b is too short.
+// SizeOf returns how many bytes at the start of b hold a tensor of that type and shape.
+// Elements of BYTES hold their own lengths. SizeOf fails if b is too short.
 func SizeOf(t Datatype, shape []int64, b []byte) (int64, error) {
 	n, err := Count(shape)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 //
 //   - no bytes: the empty string, whatever the type
 //   - BYTES: a string of all bytes after the first four (the first element's
-//     length; those of further elements stay in the string)
+//     length; the lengths of further elements stay in the string)
 //   - one number or BOOL: a scalar; several: a flat array, the shape is lost
 //   - FP16, BF16 and types that are not known: null
 //
@@ -86,8 +86,8 @@ func AppendJSON(b []byte, dt Datatype, raw []byte) []byte {
 	return append(b, ']')
 }
 
-// CheckJSON says why a tensor cannot be sent as JSON: the type has no form there, a
-// number is none, or a string is not UTF-8. raw must be whole elements.
+// CheckJSON returns why a tensor cannot be sent as JSON: the type has no form there, a
+// number is NaN or infinite, or a string is not UTF-8. raw must be whole elements.
 func CheckJSON(dt Datatype, raw []byte) error {
 	size := dt.Size()
 	if dt != BYTES && (size == 0 || dt == FP16 || dt == BF16) {

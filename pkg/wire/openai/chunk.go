@@ -31,15 +31,15 @@ type Chunk struct {
 	// Choices in the order of the body; several may have one index.
 	Choices []Choice
 
-	// Usage is what the body says. HasUsage is false when it says null or
-	// nothing. Ollama sends zeros before it knows; see Stream.
+	// Usage holds the body's token counts. HasUsage is false when the body has none,
+	// or null. Ollama sends zeros before it knows; see Stream.
 	Usage    Usage
 	HasUsage bool
 
 	walker jsonscan.Walker
 }
 
-// A Choice is what one chunk adds to one answer. Of a whole body it is the
+// A Choice is the part that one chunk adds to one answer; in a whole body it is the
 // answer.
 type Choice struct {
 	Index int
@@ -57,8 +57,8 @@ type Choice struct {
 	TokenIDs int
 	// FinishReason is empty until the choice is finished.
 	FinishReason []byte
-	// Unmarked says that answers of this kind have no finish reason, nor any other
-	// mark of their end: Triton's generate_stream.
+	// Unmarked reports that answers of this kind have neither a finish reason nor
+	// another mark of their end: Triton's generate_stream.
 	Unmarked bool
 
 	// JSON text, for Reply: message of a whole body, tool_calls of a delta.
@@ -84,9 +84,9 @@ func (c *Chunk) HasOutput() bool {
 // choices as prompts times n, one or a few.
 const maxChoices = 1 << 16
 
-// Parse reads the data of one event, or a whole body, into c. White space
-// around it does not matter. The error says what is not JSON, or not an
-// object; c then holds what came before.
+// Parse reads the data of one event, or a whole body, into c. It ignores white space
+// around the data. It fails on data that is not a JSON object; c then holds the members
+// before the error.
 func Parse(data []byte, c *Chunk) error {
 	c.reset()
 	data = bytes.TrimSpace(data)

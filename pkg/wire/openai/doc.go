@@ -1,10 +1,10 @@
-// Package openai knows the bodies of OpenAI-compatible servers: requests, the
-// chunks of a streamed answer, whole answers and errors, of chat and text
-// completions, as vLLM, SGLang, TensorRT-LLM, TGI, llama.cpp, Ollama,
-// transformers, Triton, OpenAI and Azure send them. They agree on the outline
-// and on little else, so everything here is read leniently: keys in any order,
-// unknown keys skipped, null and a value of another type equal to absent. What
-// is not valid JSON is an error.
+// Package openai encodes and decodes the bodies of OpenAI-compatible servers: requests,
+// the chunks of a streamed answer, whole answers and errors, of chat and text
+// completions. It reads the bodies of vLLM, SGLang, TensorRT-LLM, TGI, llama.cpp,
+// Ollama, transformers, Triton, OpenAI and Azure. They agree on the outline and on
+// little else, so everything is read leniently: keys may come in any order, unknown
+// keys are skipped, and null or a value of another type equals absent. Invalid JSON is
+// an error.
 //
 //	var c openai.Chunk // reused from event to event
 //	var st openai.Stream

@@ -206,9 +206,8 @@ func htmlText(page []byte) string {
 	return ""
 }
 
-// OneLine makes a line of at most MaxMessageBytes out of any bytes: white
-// space and control characters become single spaces, what is not UTF-8 becomes
-// U+FFFD.
+// OneLine returns b as one line of at most MaxMessageBytes. White space and control
+// characters become single spaces, bytes that are not UTF-8 become U+FFFD.
 func OneLine(b []byte) string {
 	const ellipsis = "…"
 	var out strings.Builder

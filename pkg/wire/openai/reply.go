@@ -8,11 +8,10 @@ import (
 	"github.com/pa-tools/pa/internal/jsonscan"
 )
 
-// A Reply joins the events of a chat answer to the message that they come to, so
-// that it can go back to the server as a turn of the conversation. Of several
-// choices it is the one with index 0. A whole body is taken as it is; of a stream,
-// content, refusal and tool calls are joined, and what the model thought is left
-// out, as the APIs want it. The zero value is empty.
+// A Reply joins the events of a chat answer to one message, which can go back to the
+// server as a turn of the conversation. It takes the choice with index 0. The message of
+// a whole body stays unchanged. For a stream, Reply joins content, refusal and tool
+// calls, and leaves out the reasoning, as the APIs require. The zero value is empty.
 type Reply struct {
 	message []byte // of a whole body, compact
 	role    []byte
@@ -114,8 +113,7 @@ func (r *Reply) addCalls(raw []byte) {
 // errNoReply is the error of an answer without a message.
 var errNoReply = errors.New("the answer has no choice with a message")
 
-// AppendMessage appends the message as compact JSON. The error is that there is
-// none.
+// AppendMessage appends the message as compact JSON. It fails if there is no message.
 func (r *Reply) AppendMessage(dst []byte) ([]byte, error) {
 	switch {
 	case r.message != nil:

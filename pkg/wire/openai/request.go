@@ -11,7 +11,7 @@ import (
 	"github.com/pa-tools/pa/internal/jsonscan"
 )
 
-// A RequestInfo is what a request's body says about how it is answered.
+// A RequestInfo holds the members of a request's body that decide how it is answered.
 type RequestInfo struct {
 	Model string // "" when absent or not a string
 	// Stream is the value of "stream"; HasStream is false when it is absent
@@ -20,8 +20,8 @@ type RequestInfo struct {
 	HasStream bool
 }
 
-// InspectRequest reads the top level of a request's body. Of a repeated key
-// the last counts.
+// InspectRequest reads the top level of a request's body. The last of repeated keys
+// counts.
 func InspectRequest(body []byte) (RequestInfo, error) {
 	var info RequestInfo
 	var w jsonscan.Walker
@@ -80,9 +80,8 @@ func MergeRequest(body, extra []byte) ([]byte, error) {
 	return append(out, '}'), nil
 }
 
-// Messages returns the elements of "messages" in a chat request's body, as
-// compact JSON without the brackets around them. The error is that there is no
-// such list.
+// Messages returns the elements of "messages" in a chat request's body, as compact JSON
+// without the brackets around them. It fails if there is no such list.
 func Messages(body []byte) ([]byte, error) {
 	all, err := members(body)
 	if err != nil {

@@ -13,10 +13,9 @@ type Stream struct {
 	// are ignored unless the chunk ends the answer: Ollama sends them with
 	// every chunk of a text completion before it knows.
 	//
-	// When an answer of several choices has as many chunks with a count and no
-	// choice as it has choices, there is one for each (llama.cpp sends them so
-	// for n > 1): tokens of the completion are summed, those of the prompt,
-	// which all share, are not.
+	// llama.cpp sends for n > 1 a chunk with a count and no choice for each choice.
+	// When there are as many such chunks as choices, the tokens of the completions
+	// are summed; the tokens of the prompt, which all share, are not.
 	Usage    Usage
 	HasUsage bool
 
@@ -90,8 +89,8 @@ func (st *Stream) choice(index int, ended bool) {
 
 // Complete reports whether the answer came to its end: [DONE] came, or at
 // least one choice and a finish reason for each. An answer that ends with
-// neither was cut short. transformers sends no [DONE]. Of an answer whose kind has
-// no mark of its end, all that came is taken for the whole.
+// neither was cut short. transformers sends no [DONE]. An answer of a kind without a
+// mark of its end always counts as complete.
 func (st *Stream) Complete() bool {
 	return st.Done || st.unmarked || st.finished > 0 && st.openN == 0
 }

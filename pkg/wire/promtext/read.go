@@ -29,7 +29,7 @@ type Sample struct {
 	// Head is the name and the labels as they stand there: what tells series
 	// apart, as long as the server writes labels in one order.
 	Head []byte
-	// Type is that of the last "# TYPE" of the name, or of the name without
+	// Type is the type in the last "# TYPE" of the name, or of the name without
 	// _bucket, _sum, _count or _total; "" for none.
 	Type  string
 	Value float64
@@ -60,8 +60,8 @@ var errNothing = errors.New("no metrics")
 // Read calls do for each sample of r. bad are the lines that make no sense, those
 // among them for which do returns an [ErrLine].
 //
-// The error is that of do or r, says which limit was met, or that the text holds
-// no metrics though it is not empty: it then quotes how it begins.
+// Read returns the error of do or r, or an error that names the exceeded limit. If the
+// text is not empty and holds no metrics, the error quotes its beginning.
 func Read(r io.Reader, lim Limits, do func(Sample) error) (bad Bad, err error) {
 	if lim.Bytes <= 0 {
 		lim.Bytes = defaultBytes

@@ -31,8 +31,8 @@ type Splitter struct {
 	MaxFrameBytes int
 
 	// in[start:pos] has been scanned and belongs to the present frame, which
-	// begins with carry. in[pos:] is to be scanned. carry is not empty only
-	// while start == 0. Invariant: 0 ≤ start ≤ pos ≤ len(in).
+	// begins with carry. in[pos:] is not scanned yet. carry is empty unless
+	// start == 0. Invariant: 0 ≤ start ≤ pos ≤ len(in).
 	in    []byte
 	start int
 	pos   int
