@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/pa-tools/pa/internal/exporttest"
+	"github.com/pa-tools/pa/internal/testenv"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/pawindow"
 	"github.com/pa-tools/pa/pkg/sim/ledger"
@@ -66,7 +67,7 @@ func checkWindows(t *testing.T, run *export.Run, requests []export.Request, mode
 func TestWindowsBreakOff(t *testing.T) {
 	for mode, flags := range windowModes {
 		for _, event := range []string{"SIGINT", "the server killed"} {
-			if underRace && mode == "time windows" {
+			if testenv.Race && mode == "time windows" {
 				continue // the code is the same
 			}
 			t.Run(mode+", "+event, func(t *testing.T) {
@@ -134,7 +135,7 @@ func TestWindowsWithFailures(t *testing.T) {
 		{"Triton", "-m vllm -i grpc --streaming --input-data " + data, []string{"reset", "stall"}},
 	} {
 		for mode, flags := range windowModes {
-			if mode == "a large count" || underRace && mode == "time windows" {
+			if mode == "a large count" || testenv.Race && mode == "time windows" {
 				continue
 			}
 			for _, fault := range service.faults {

@@ -11,13 +11,11 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/pa-tools/pa/internal/exporttest"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/calibrate"
 	"github.com/pa-tools/pa/pkg/sim/ledger"
-	"github.com/pa-tools/pa/schemas"
 )
 
 // A calibration compares every token and request; on Linux the times are the
@@ -28,7 +26,6 @@ func TestCalibrate(t *testing.T) {
 	if code != 0 {
 		t.Fatalf("exit code %d: %s", code, stderr)
 	}
-	checkSchema(t, "calibration.schema.json", []byte(stdout))
 	var got export.Calibration
 	if err := json.Unmarshal([]byte(stdout), &got); err != nil {
 		t.Fatal(err)
@@ -71,36 +68,9 @@ func TestCalibrate(t *testing.T) {
 	}
 }
 
-func checkSchema(t *testing.T, name string, doc []byte) {
-	t.Helper()
-	f, err := schemas.FS.Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	schema, err := jsonschema.UnmarshalJSON(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := jsonschema.NewCompiler()
-	if err := c.AddResource(name, schema); err != nil {
-		t.Fatal(err)
-	}
-	s, err := c.Compile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(doc))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Validate(v); err != nil {
-		t.Errorf("%s: %v", name, err)
-	}
-}
-
 // The result is in every form of the export, the same in each.
 func TestCalibrateIsStored(t *testing.T) {
+	t.Parallel() // takes four seconds
 	dir := t.TempDir()
 	files := []string{filepath.Join(dir, "e.json"), filepath.Join(dir, "e.parquet"), filepath.Join(dir, "e.arrow")}
 	args := []string{"-m", "add_sub", "-i", "grpc", "-u", "sim://", "--concurrency-range", "3", "--request-count", "3", "--calibrate"}
@@ -125,11 +95,6 @@ func TestCalibrateIsStored(t *testing.T) {
 			t.Errorf("%s (-json +this):\n%s", f, d)
 		}
 	}
-	data, err := os.ReadFile(files[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	checkSchema(t, "profile_export.schema.json", data)
 }
 
 // A signal ends the calibration and its server; inProcess waits for both.

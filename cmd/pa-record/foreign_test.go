@@ -17,6 +17,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/pa-tools/pa/cmd/pa-record/frontend"
+	"github.com/pa-tools/pa/internal/testenv"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/formats"
 )
@@ -25,9 +26,9 @@ import (
 // what is printed for them does the same. Each script is a document.
 func TestDocuments(t *testing.T) {
 	hub := standInHub(t)
-	list := "1 2 4 8 16 32 64 128 256" // of bench.sh
-	if underRace {
-		list = "1 2 4 8 16 32 64"
+	list := "1 16"
+	if testenv.IsLong() {
+		list = "1 2 4 8 16 32 64 128 256" // of bench.sh
 	}
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/documents",
@@ -38,7 +39,7 @@ func TestDocuments(t *testing.T) {
 			e.Setenv("concurrency_list", list)
 			return nil
 		},
-		Condition: func(cond string) (bool, error) { return cond == "race" && underRace, nil },
+		Condition: func(cond string) (bool, error) { return cond == "long" && testenv.IsLong(), nil },
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"canonical": canonicalScript, "bodies": compareBodies,
 		},
@@ -160,7 +161,9 @@ func TestGenAIPerfBodies(t *testing.T) {
 		if err != nil || c.Error != "" {
 			continue // frontend's own tests say when that is right
 		}
-		n++
+		if n++; n%testenv.Stride(4) > 0 {
+			continue
+		}
 		t.Run(c.Release+" "+strings.Join(c.Args, " "), func(t *testing.T) {
 			t.Parallel()
 			if i := slices.Index(cmd.Args, "--default-tokenizer"); slices.Contains(c.Args, "tensorrtllm_engine") {

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/pa-tools/pa/internal/testenv"
 )
 
 // The short version of make stats-validation: the same cells, fewer
@@ -16,7 +18,7 @@ import (
 func TestValidation(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	broken, err := validate(&simulation{seed: 1, reps: 40}, &out)
+	broken, err := validate(&simulation{seed: 1, reps: 40 / testenv.Stride(4)}, &out)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +86,7 @@ func TestSojournExponential(t *testing.T) {
 func TestTruth(t *testing.T) {
 	t.Parallel()
 	for _, p := range processes() {
-		const n = 2_000_000
+		n := 2_000_000 / testenv.Stride(4)
 		r := p.generate(rand.New(rand.NewPCG(1, 2)), n)
 		if len(r.latencies) != n || len(r.tokens) != n || len(r.durations) != n {
 			t.Fatalf("%s: %d latencies, %d token counts, %d durations", p.name, len(r.latencies), len(r.tokens), len(r.durations))

@@ -1,6 +1,0 @@
-//go:build !race
-
-package main
-
-// underRace says that the race detector is on, which makes tests slow.
-const underRace = false
