@@ -61,10 +61,8 @@ func TestSharedMemory(t *testing.T) {
 				args := strings.Fields("pa-record -m add_sub --shared-memory system --output-shared-memory-size 64 --concurrency-range 3 --quiet -u " + url + " --profile-export-file " + out + " " + protocol + " " + tt.args)
 				signals := make(chan os.Signal, 1)
 				if tt.stop {
-					go func() { // ends when requests were answered
-						for len(srv.Ledger()) < 10 {
-							time.Sleep(time.Millisecond)
-						}
+					go func() { // ends when requests were answered, or after a minute
+						eventually(func() bool { return len(srv.Ledger()) >= 10 })
 						signals <- os.Interrupt
 					}()
 				}
