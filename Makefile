@@ -53,9 +53,16 @@ race: ## run the tests under the race detector; needs a C compiler
 	GORACE="atexit_sleep_ms=50 $$GORACE" CGO_ENABLED=1 $(GO) test -race -timeout 30m $(TESTFLAGS) ./...
 
 .PHONY: lint
-lint: bin/tools/golangci-lint ## go vet and golangci-lint, as CI runs them
+lint: bin/tools/golangci-lint bin/tools/deadcode ## go vet, golangci-lint and deadcode, as CI runs them
 	$(GO) vet ./...
 	bin/tools/golangci-lint run ./...
+	@mkdir -p $(OUT)
+	bin/tools/deadcode ./cmd/... ./test/... ./realservers/... >$(OUT)/deadcode.txt
+	@awk 'NR == FNR { if ($$1 !~ /^#/) kept[$$1]++; next } \
+		{ split($$1, at, ":"); name = at[1] ":" $$NF } \
+		name in kept { delete kept[name]; next } \
+		{ print; bad = 1 } \
+		END { for (name in kept) { print "tools/deadcode.txt: " name ": is used, or gone"; bad = 1 }; exit bad }' tools/deadcode.txt $(OUT)/deadcode.txt
 
 .PHONY: fmt
 fmt: bin/tools/golangci-lint ## format the tree

@@ -82,9 +82,6 @@ func RequestUnit(ns []float64) TimeUnit { return TimeUnit{largestUnit(ns)} }
 // A TimeUnit is a unit of time for many figures.
 type TimeUnit struct{ scale scale }
 
-// Name returns "ms" and the like.
-func (u TimeUnit) Name() string { return u.scale.name }
-
 // Number formats nanoseconds in the unit, without its name.
 func (u TimeUnit) Number(ns float64) string { return number(ns / u.scale.per) }
 
