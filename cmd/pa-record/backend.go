@@ -5,10 +5,9 @@ import (
 
 	"github.com/pa-tools/pa/internal/redact"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
-	"github.com/pa-tools/pa/pkg/recorder/backend/bymodel"
+	"github.com/pa-tools/pa/pkg/recorder/backend/fanout"
 	"github.com/pa-tools/pa/pkg/recorder/backend/kserve"
 	"github.com/pa-tools/pa/pkg/recorder/backend/openai"
-	"github.com/pa-tools/pa/pkg/recorder/backend/roundrobin"
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 )
 
@@ -18,31 +17,31 @@ func newBackend(s *settings, urls []string, clock *rxclock.Clock) (backend.Backe
 	if s.ServiceKind == kindOpenAI || len(s.Models) == 0 {
 		return newServers(s, s.Model, urls, clock)
 	}
-	var targets []bymodel.Target
+	var targets []fanout.Target
 	for _, model := range s.Models {
 		b, err := newServers(s, model, urls, clock)
 		if err != nil {
 			return nil, err // those before hold nothing yet
 		}
-		targets = append(targets, bymodel.Target{Model: model, Backend: b})
+		targets = append(targets, fanout.Target{Name: model, Backend: b})
 	}
-	return bymodel.New(targets)
+	return fanout.ByModel(targets)
 }
 
 // newServers returns the protocol for one model.
 func newServers(s *settings, model string, urls []string, clock *rxclock.Clock) (backend.Backend, error) {
-	var targets []roundrobin.Target
+	var targets []fanout.Target
 	for _, u := range urls {
 		b, err := newTarget(s, model, u, clock)
 		if err != nil {
 			return nil, err // those before hold nothing yet
 		}
-		targets = append(targets, roundrobin.Target{Name: redact.URL(u), Backend: b})
+		targets = append(targets, fanout.Target{Name: redact.URL(u), Backend: b})
 	}
 	if len(targets) == 1 {
 		return targets[0].Backend, nil
 	}
-	return roundrobin.New(targets, s.turns())
+	return fanout.RoundRobin(targets, s.turns())
 }
 
 // newTarget returns the protocol for one model of one server.

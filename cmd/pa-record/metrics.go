@@ -10,7 +10,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/redact"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
-	"github.com/pa-tools/pa/pkg/recorder/backend/bymodel"
+	"github.com/pa-tools/pa/pkg/recorder/backend/fanout"
 	"github.com/pa-tools/pa/pkg/recorder/backend/kserve"
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 	"github.com/pa-tools/pa/pkg/recorder/serverstat"
@@ -107,7 +107,7 @@ func (s *settings) defaultMetricsURL(target string) string {
 
 // watchers returns what watches the servers at urls, of which b is the backend,
 // while a run is on: each nil where there is nothing to watch.
-func (s *settings) watchers(urls []string, b backend.Backend, clock *rxclock.Clock) (*telemetry.Collector, *serverstat.Recorder, error) {
+func (s *settings) watchers(urls []string, b backend.Backend, clock *rxclock.Clock) (*telemetry.Collector, *serverstat.Collector, error) {
 	watch, err := s.newTelemetry(urls, clock)
 	if err != nil {
 		return nil, nil, err
@@ -136,9 +136,9 @@ func (s *settings) newTelemetry(urls []string, clock *rxclock.Clock) (*telemetry
 
 // newServerStats returns what asks a Triton server for its statistics; nil for
 // servers of other kinds, and for several, which no statistics are of.
-func (s *settings) newServerStats(b backend.Backend, clock *rxclock.Clock) (*serverstat.Recorder, error) {
+func (s *settings) newServerStats(b backend.Backend, clock *rxclock.Clock) (*serverstat.Collector, error) {
 	var more []serverstat.ModelRef
-	if several, ok := b.(*bymodel.Backend); ok {
+	if several, ok := b.(*fanout.Models); ok {
 		b = several.Targets()[0].Backend
 		for _, name := range s.moreModels() {
 			more = append(more, serverstat.ModelRef{Name: name, Version: s.ModelVersion})

@@ -51,8 +51,8 @@ const (
 	maxErrors    = 8    // of a level
 )
 
-// A Recorder asks at edges. Its methods are for one goroutine.
-type Recorder struct {
+// A Collector asks at edges. Its methods are for one goroutine.
+type Collector struct {
 	cfg    Config
 	models []export.ServerModel
 	silent bool // the server has not answered in time at this level
@@ -70,13 +70,13 @@ type question struct {
 	window int
 }
 
-// New returns a Recorder, which has a goroutine until Close. Nothing is asked
+// New returns a Collector, which has a goroutine until Close. Nothing is asked
 // before the first Edge.
-func New(cfg Config) *Recorder {
+func New(cfg Config) *Collector {
 	if cfg.Timeout <= 0 {
 		cfg.Timeout = 5 * time.Second
 	}
-	r := &Recorder{cfg: cfg, edges: make(chan question, 64), done: make(chan struct{})}
+	r := &Collector{cfg: cfg, edges: make(chan question, 64), done: make(chan struct{})}
 	go func() { // ends with Close
 		defer close(r.done)
 		for q := range r.edges {
@@ -88,7 +88,7 @@ func New(cfg Config) *Recorder {
 }
 
 // Edge asks for the counters, and does not wait for the answer.
-func (r *Recorder) Edge(edge export.StatsEdge, window int) {
+func (r *Collector) Edge(edge export.StatsEdge, window int) {
 	r.pending.Add(1)
 	select {
 	case r.edges <- question{edge, window}:
@@ -99,10 +99,10 @@ func (r *Recorder) Edge(edge export.StatsEdge, window int) {
 }
 
 // Wait waits for the answers.
-func (r *Recorder) Wait() { r.pending.Wait() }
+func (r *Collector) Wait() { r.pending.Wait() }
 
 // Level waits for the answers and returns what the level gave.
-func (r *Recorder) Level() *export.ServerStats {
+func (r *Collector) Level() *export.ServerStats {
 	r.pending.Wait()
 	s := r.level
 	r.level = export.ServerStats{}
@@ -111,14 +111,14 @@ func (r *Recorder) Level() *export.ServerStats {
 }
 
 // Close ends the goroutine and the asker.
-func (r *Recorder) Close() error {
+func (r *Collector) Close() error {
 	close(r.edges)
 	<-r.done
 	return r.cfg.Asker.Close()
 }
 
 // fault keeps an error, each text once.
-func (r *Recorder) fault(err error) {
+func (r *Collector) fault(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if text := err.Error(); len(r.level.Errors) < maxErrors && !slices.Contains(r.level.Errors, text) {
@@ -127,7 +127,7 @@ func (r *Recorder) fault(err error) {
 }
 
 // ask takes a snapshot.
-func (r *Recorder) ask(q question) {
+func (r *Collector) ask(q question) {
 	ctx, cancel := context.WithTimeout(context.Background(), r.cfg.Timeout)
 	defer cancel()
 	if r.models == nil {
@@ -166,7 +166,7 @@ func (r *Recorder) ask(q question) {
 }
 
 // tree returns the models and those that they are made of, depth first, each once.
-func (r *Recorder) tree(ctx context.Context) []export.ServerModel {
+func (r *Collector) tree(ctx context.Context) []export.ServerModel {
 	var all []export.ServerModel
 	var add func(ref ModelRef) int
 	add = func(ref ModelRef) int {

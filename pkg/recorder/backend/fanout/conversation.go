@@ -1,28 +1,29 @@
-package roundrobin
+package fanout
 
 import (
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
 
-// talking is a spread over talkers. The turns of a conversation go to the servers
-// in turn, like all requests.
-type talking struct{ *spread }
+// conversationalServers are servers that are all backend.Conversational. The turns of a
+// conversation go to the servers in turn, like all requests.
+type conversationalServers struct{ *servers }
 
-var _ backend.Conversational = (*talking)(nil)
+var _ backend.Conversational = (*conversationalServers)(nil)
 
 // NewConversation implements backend.Conversational.
-func (b *talking) NewConversation() backend.Conversation {
-	c := &conversation{b: b.spread}
+func (b *conversationalServers) NewConversation() backend.Conversation {
+	c := &conversation{b: b.servers}
 	for _, t := range b.targets {
 		c.all = append(c.all, t.Backend.(backend.Conversational).NewConversation())
 	}
 	return c
 }
 
-// A conversation is one with each target: they are all told the same.
+// A conversation holds one conversation with each target; all get the same turns and
+// replies.
 type conversation struct {
-	b   *spread
+	b   *servers
 	all []backend.Conversation
 }
 

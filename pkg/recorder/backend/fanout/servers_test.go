@@ -1,4 +1,4 @@
-package roundrobin
+package fanout
 
 import (
 	"context"
@@ -87,7 +87,7 @@ func over(t *testing.T, fakes ...*fake) backend.Backend {
 	for _, f := range fakes {
 		targets = append(targets, Target{f.name, f})
 	}
-	b, err := New(targets, 1)
+	b, err := RoundRobin(targets, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,24 +150,26 @@ func TestInTurn(t *testing.T) {
 
 func TestBatches(t *testing.T) {
 	f, g := batchingFake{&fake{input: "1"}}, batchingFake{&fake{input: "1"}}
-	b, err := New([]Target{{"f", f}, {"g", g}}, 1)
+	b, err := RoundRobin([]Target{{"f", f}, {"g", g}}, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := b.(batcher).PrepareBatch(make([]*workload.Entry, 2))
+	p, err := b.(backend.Batcher).PrepareBatch(make([]*workload.Entry, 2))
 	if err != nil || string(p.Inputs()[0].Value.Data) != "1bb" {
 		t.Errorf("%v, %v", p, err)
 	}
-	b, err = New([]Target{{"f", f}, {"g", &fake{}}}, 1)
-	if _, ok := b.(batcher); ok || err != nil {
+	b, err = RoundRobin([]Target{{"f", f}, {"g", &fake{}}}, 1)
+	if _, ok := b.(backend.Batcher); ok || err != nil {
 		t.Errorf("a target cannot batch, but all together can (%v)", err)
 	}
 }
 
-// A talkingFake can hold conversations, in which it counts what was said.
-type talkingFake struct{ *fake }
+// A conversationalFake can hold conversations, in which it counts what was said.
+type conversationalFake struct{ *fake }
 
-func (f talkingFake) NewConversation() backend.Conversation { return &fakeConversation{f: f.fake} }
+func (f conversationalFake) NewConversation() backend.Conversation {
+	return &fakeConversation{f: f.fake}
+}
 
 type fakeConversation struct {
 	f    *fake
@@ -190,8 +192,8 @@ func (c *fakeConversation) AddReply(x *backend.Exchange) error {
 // The turns of a conversation go around like all requests, and every target is
 // asked with all that was said, by whomever.
 func TestConversations(t *testing.T) {
-	f, g := talkingFake{&fake{}}, talkingFake{&fake{}}
-	b, err := New([]Target{{"f", f}, {"g", g}}, 1)
+	f, g := conversationalFake{&fake{}}, conversationalFake{&fake{}}
+	b, err := RoundRobin([]Target{{"f", f}, {"g", g}}, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -217,14 +219,14 @@ func TestConversations(t *testing.T) {
 	if err := c.AddReply(&backend.Exchange{}); err == nil {
 		t.Error("a turn that failed is no error")
 	}
-	b, err = New([]Target{{"f", f}, {"g", &fake{}}}, 1)
+	b, err = RoundRobin([]Target{{"f", f}, {"g", &fake{}}}, 1)
 	if _, ok := b.(backend.Conversational); ok || err != nil {
 		t.Errorf("a target cannot talk, but all together can (%v)", err)
 	}
 }
 
 func TestErrors(t *testing.T) {
-	if _, err := New(nil, 1); err == nil {
+	if _, err := RoundRobin(nil, 1); err == nil {
 		t.Error("no target: no error")
 	}
 	broken := errors.New("broken: connection refused")
@@ -261,7 +263,7 @@ func prepareOne(b backend.Backend) error {
 // Of two models in turn each gets to both of two servers.
 func TestModelsInTurn(t *testing.T) {
 	f := &fake{model: "m"}
-	b, err := New([]Target{{"f", f}, {"g", f}}, 2)
+	b, err := RoundRobin([]Target{{"f", f}, {"g", f}}, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -269,7 +271,7 @@ func TestModelsInTurn(t *testing.T) {
 	for id := uint64(1); id <= 8; id++ {
 		x := &backend.Exchange{}
 		x.Request.ID = id
-		got = append(got, b.(*spread).of(x))
+		got = append(got, b.(*servers).target(x))
 	}
 	if want := []int{0, 0, 1, 1, 0, 0, 1, 1}; !slices.Equal(got, want) {
 		t.Errorf("servers %v, want %v", got, want)

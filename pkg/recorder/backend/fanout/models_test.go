@@ -1,4 +1,4 @@
-package bymodel
+package fanout
 
 import (
 	"context"
@@ -12,8 +12,8 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
 
-// A fake is a model that notes what it is asked.
-type fake struct {
+// A fakeModel is a model that notes what it is asked.
+type fakeModel struct {
 	model   string
 	err     error // of Check, Open and Close
 	keeps   bool  // state
@@ -23,57 +23,59 @@ type fake struct {
 	closed  bool
 }
 
-type fakePayload struct {
-	of    *fake
+type fakeModelPayload struct {
+	of    *fakeModel
 	batch int
 }
 
-func (p *fakePayload) Inputs() export.Fields { return nil }
-func (p *fakePayload) Streamed() bool        { return p.batch > 1 }
+func (p *fakeModelPayload) Inputs() export.Fields { return nil }
+func (p *fakeModelPayload) Streamed() bool        { return p.batch > 1 }
 
-func (f *fake) Check(context.Context) error { return f.err }
-func (f *fake) Model() string               { return f.model }
-func (f *fake) Stateful() bool              { return f.keeps }
-func (f *fake) Close() error                { f.closed = true; return f.err }
+func (f *fakeModel) Check(context.Context) error { return f.err }
+func (f *fakeModel) Model() string               { return f.model }
+func (f *fakeModel) Stateful() bool              { return f.keeps }
+func (f *fakeModel) Close() error                { f.closed = true; return f.err }
 
-func (f *fake) Prepare(*workload.Entry) (backend.Payload, error) { return &fakePayload{f, 1}, nil }
-
-func (f *fake) PrepareBatch(es []*workload.Entry) (backend.Payload, error) {
-	return &fakePayload{f, len(es)}, nil
+func (f *fakeModel) Prepare(*workload.Entry) (backend.Payload, error) {
+	return &fakeModelPayload{f, 1}, nil
 }
 
-func (f *fake) Open(context.Context, int) (backend.Sender, error) {
+func (f *fakeModel) PrepareBatch(es []*workload.Entry) (backend.Payload, error) {
+	return &fakeModelPayload{f, len(es)}, nil
+}
+
+func (f *fakeModel) Open(context.Context, int) (backend.Sender, error) {
 	if f.err != nil {
 		return nil, f.err
 	}
 	f.open++
-	return &fakeSender{f}, nil
+	return &fakeModelSender{f}, nil
 }
 
-func (f *fake) Decode(x *backend.Exchange) error {
+func (f *fakeModel) Decode(x *backend.Exchange) error {
 	f.decoded = append(f.decoded, x.Sent)
 	return nil
 }
 
-type fakeSender struct{ f *fake }
+type fakeModelSender struct{ f *fakeModel }
 
-func (s *fakeSender) Send(_ context.Context, p backend.Payload, x *backend.Exchange) {
-	if p.(*fakePayload).of != s.f {
+func (s *fakeModelSender) Send(_ context.Context, p backend.Payload, x *backend.Exchange) {
+	if p.(*fakeModelPayload).of != s.f {
 		panic("a payload of another model")
 	}
 	s.f.sent++
 	x.Request.Conn, x.Sent = 7, p
 }
 
-func (s *fakeSender) Close() error { s.f.open--; return nil }
+func (s *fakeModelSender) Close() error { s.f.open--; return nil }
 
-func over(t *testing.T, fakes ...*fake) *Backend {
+func overModels(t *testing.T, fakes ...*fakeModel) *Models {
 	t.Helper()
 	var targets []Target
 	for _, f := range fakes {
 		targets = append(targets, Target{f.model, f})
 	}
-	b, err := New(targets)
+	b, err := ByModel(targets)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,8 +85,8 @@ func over(t *testing.T, fakes ...*fake) *Backend {
 // A request goes to the model of its entry, the first one where there is none, and
 // is decoded there, with what that model's backend has left for itself.
 func TestByModel(t *testing.T) {
-	f, g := &fake{model: "f"}, &fake{model: "g"}
-	b := over(t, f, g)
+	f, g := &fakeModel{model: "f"}, &fakeModel{model: "g"}
+	b := overModels(t, f, g)
 	if err := b.Check(t.Context()); err != nil || b.Model() != "f" {
 		t.Fatalf("Check: %v, model %q", err, b.Model())
 	}
@@ -100,7 +102,7 @@ func TestByModel(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := p.(*payload).Model(); got != tt.want {
+		if got := p.(*modelPayload).Model(); got != tt.want {
 			t.Errorf("entry of model %q: %q, want %q", tt.entry, got, tt.want)
 		}
 		x := &backend.Exchange{}
@@ -115,7 +117,7 @@ func TestByModel(t *testing.T) {
 	if f.sent != 2 || g.sent != 1 || len(f.decoded) != 2 || len(g.decoded) != 1 {
 		t.Errorf("sent %d and %d, decoded %d and %d", f.sent, g.sent, len(f.decoded), len(g.decoded))
 	}
-	if p, ok := g.decoded[0].(*fakePayload); !ok || p.of != g {
+	if p, ok := g.decoded[0].(*fakeModelPayload); !ok || p.of != g {
 		t.Errorf("Decode of g saw %v, want its own payload", g.decoded[0])
 	}
 	if err := errors.Join(s.Close(), b.Close()); err != nil || f.open+g.open != 0 || !f.closed || !g.closed {
@@ -123,8 +125,8 @@ func TestByModel(t *testing.T) {
 	}
 }
 
-func TestBatches(t *testing.T) {
-	b := over(t, &fake{model: "f"}, &fake{model: "g"})
+func TestModelBatches(t *testing.T) {
+	b := overModels(t, &fakeModel{model: "f"}, &fakeModel{model: "g"})
 	entries := func(models ...string) []*workload.Entry {
 		var all []*workload.Entry
 		for i, m := range models {
@@ -136,7 +138,7 @@ func TestBatches(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if q := p.(*payload); q.Model() != "g" || q.Payload.(*fakePayload).batch != 3 || !q.Streamed() {
+	if q := p.(*modelPayload); q.Model() != "g" || q.Payload.(*fakeModelPayload).batch != 3 || !q.Streamed() {
 		t.Errorf("batch of 3 for g: %+v", q)
 	}
 	for _, tt := range []struct {
@@ -153,31 +155,31 @@ func TestBatches(t *testing.T) {
 	}
 }
 
-func TestErrors(t *testing.T) {
-	if _, err := New(nil); err == nil {
+func TestModelErrors(t *testing.T) {
+	if _, err := ByModel(nil); err == nil {
 		t.Error("no model is no error")
 	}
-	if _, err := New([]Target{{"f", &fake{}}, {"f", &fake{}}}); err == nil {
+	if _, err := ByModel([]Target{{"f", &fakeModel{}}, {"f", &fakeModel{}}}); err == nil {
 		t.Error("a model twice is no error")
 	}
 	gone, gone2 := errors.New("f: gone"), errors.New("g: gone")
-	b := over(t, &fake{model: "f", err: gone}, &fake{model: "g", err: gone2})
+	b := overModels(t, &fakeModel{model: "f", err: gone}, &fakeModel{model: "g", err: gone2})
 	if err := b.Check(t.Context()); !errors.Is(err, gone) || !errors.Is(err, gone2) {
 		t.Errorf("Check: %v", err)
 	}
-	first := &fake{model: "f"}
-	if _, err := over(t, first, &fake{model: "g", err: gone2}).Open(t.Context(), 0); !errors.Is(err, gone2) || first.open != 0 {
+	first := &fakeModel{model: "f"}
+	if _, err := overModels(t, first, &fakeModel{model: "g", err: gone2}).Open(t.Context(), 0); !errors.Is(err, gone2) || first.open != 0 {
 		t.Errorf("Open: %v, %d senders left", err, first.open)
 	}
-	if err := over(t, &fake{model: "f"}, &fake{model: "g", keeps: true}).Check(t.Context()); err == nil || !strings.Contains(err.Error(), "model g keeps state") {
+	if err := overModels(t, &fakeModel{model: "f"}, &fakeModel{model: "g", keeps: true}).Check(t.Context()); err == nil || !strings.Contains(err.Error(), "model g keeps state") {
 		t.Errorf("a model that keeps state: %v", err)
 	}
-	if err := b.Decode(&backend.Exchange{Sent: &fakePayload{}}); err == nil {
+	if err := b.Decode(&backend.Exchange{Sent: &fakeModelPayload{}}); err == nil {
 		t.Error("an exchange of another backend is decoded")
 	}
 	names := []string{}
 	for _, target := range b.Targets() {
-		names = append(names, target.Model)
+		names = append(names, target.Name)
 	}
 	if !slices.Equal(names, []string{"f", "g"}) {
 		t.Errorf("targets %v", names)

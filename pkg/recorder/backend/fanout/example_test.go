@@ -1,24 +1,24 @@
-package roundrobin_test
+package fanout_test
 
 import (
 	"fmt"
 
+	"github.com/pa-tools/pa/pkg/recorder/backend/fanout"
 	"github.com/pa-tools/pa/pkg/recorder/backend/openai"
-	"github.com/pa-tools/pa/pkg/recorder/backend/roundrobin"
 )
 
 // Two servers behind one backend.
-func ExampleNew() {
-	var targets []roundrobin.Target
+func ExampleRoundRobin() {
+	var targets []fanout.Target
 	for _, url := range []string{"http://127.0.0.1:8000", "http://127.0.0.1:8001"} {
 		b, err := openai.New(openai.Config{URL: url, Model: "m"})
 		if err != nil {
 			fmt.Println(err)
 			return
 		}
-		targets = append(targets, roundrobin.Target{Name: url, Backend: b})
+		targets = append(targets, fanout.Target{Name: url, Backend: b})
 	}
-	b, err := roundrobin.New(targets, 1)
+	b, err := fanout.RoundRobin(targets, 1)
 	if err != nil {
 		fmt.Println(err)
 		return
