@@ -12,19 +12,19 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// A table is CSV (RFC 4180) with the names of its columns in the first record.
-type table struct {
+// A csvTable is a CSV file (RFC 4180) with column names in the first record.
+type csvTable struct {
 	src     *source
 	columns []string
-	at      []int64 // where each row begins, and where the last one ends
+	at      []int64 // offset of each row, and the end of the last one
 }
 
-// openTable finds the rows of src.
+// openTable indexes the rows of src.
 func openTable(ctx context.Context, src *source) (rows, error) {
-	t := &table{src: src}
+	t := &csvTable{src: src}
 	buf, h := src.scan()
 	skipped := skipMark(buf)
-	r := csv.NewReader(stopping{ctx, buf})
+	r := csv.NewReader(contextReader{ctx, buf})
 	r.ReuseRecord = true
 	for {
 		begin := skipped + r.InputOffset()
@@ -32,7 +32,7 @@ func openTable(ctx context.Context, src *source) (rows, error) {
 		switch {
 		case errors.Is(err, io.EOF):
 			t.at = append(t.at, skipped+r.InputOffset())
-			return t, src.hashed(buf, h)
+			return t, src.finishHash(buf, h)
 		case err != nil:
 			return nil, csvError(src.name, err)
 		case t.columns == nil:
@@ -43,7 +43,7 @@ func openTable(ctx context.Context, src *source) (rows, error) {
 	}
 }
 
-// csvError names the line.
+// csvError returns an error with the line.
 func csvError(name string, err error) error {
 	var pe *csv.ParseError
 	if !errors.As(err, &pe) {
@@ -55,10 +55,10 @@ func csvError(name string, err error) error {
 	return &Error{Name: name, Kind: byLine, Line: pe.Line, Err: fmt.Errorf("column %d: %w", pe.Column, pe.Err)}
 }
 
-func (t *table) len() int { return len(t.at) - 1 }
+func (t *csvTable) len() int { return len(t.at) - 1 }
 
-// row returns each field as a JSON string; an empty one is null.
-func (t *table) row(i int) (*row, error) {
+// row returns each field as a JSON string, and an empty field as null.
+func (t *csvTable) row(i int) (*row, error) {
 	text, err := t.src.read(t.at[i], t.at[i+1])
 	if err != nil {
 		return nil, t.fault(i, err)
@@ -80,6 +80,6 @@ func (t *table) row(i int) (*row, error) {
 	return r, nil
 }
 
-func (t *table) fault(i int, err error) error {
+func (t *csvTable) fault(i int, err error) error {
 	return &Error{Name: t.src.name, Kind: byLine, Line: t.src.lineAt(t.at[i]), Err: err}
 }

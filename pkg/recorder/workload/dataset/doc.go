@@ -1,6 +1,6 @@
-// Package dataset reads what to send from files: the input data of
-// perf_analyzer, GenAI-Perf and AIPerf, prompts and conversations as JSON, JSON
-// Lines, CSV or Parquet, and traces of what real servers were asked, and when.
+// Package dataset reads requests from files: the input data of perf_analyzer, GenAI-Perf and
+// AIPerf; prompts and conversations as JSON, JSON Lines, CSV or Parquet; and traces of the
+// requests to real servers.
 //
 //	set, err := dataset.Open(ctx, []string{"prompts.jsonl"}, dataset.Options{})
 //	if err != nil {
@@ -11,17 +11,15 @@
 //
 // # Terms
 //
-// A file consists of rows: the lines of JSON Lines and CSV, the elements of a
-// JSON array, the rows of Parquet. A layout says what the members of a row mean;
-// of a row it makes entries, mostly one. The way a file holds its rows and their
-// layout are found by looking at it, whatever its name. A file that is named .txt
-// and does not begin as JSON does is plain text: each line is a prompt.
+// A file consists of rows: the lines of JSON Lines and CSV, the elements of a JSON array, the
+// rows of Parquet. A layout defines the meaning of the members of a row and turns a row into
+// entries, usually one. The package detects format and layout by the content of a file, not
+// by its name. Only a file named .txt that does not start like JSON is plain text, with a
+// prompt on each line. Each format has a file here, and each layout too.
 //
 // # Memory
 //
-// Open reads everything once, which finds the rows that are not right before
-// anything is sent, and keeps for each row where it is: 8 bytes, and up to as
-// much again where rows give more or less than one entry. At reads a row from
-// the file again. What cannot be read in place (pipes, compressed files, Parquet)
-// is kept in a temporary file.
+// Open reads everything once, so that bad rows are found before the first request, and keeps
+// the offset of each row: 8 bytes, and up to 8 more if rows have several entries or none. At
+// reads a row again. Pipes, compressed files and Parquet are copied to a temporary file.
 package dataset

@@ -8,21 +8,21 @@ import (
 
 // An Error is a mistake in a dataset.
 type Error struct {
-	Name string // of the file
-	// Line is where the row begins, from 1, in files with lines; Row its
-	// number, from 0, in Parquet; else Offset is the byte.
+	Name string // name of the file
+	// Kind selects the position: Line is the line of the row, from 1; Row is its number
+	// in Parquet, from 0; Offset is its byte.
 	Line   int
 	Row    int
 	Offset int64
-	Kind   placeKind
-	Err    error // what is wrong there
+	Kind   positionKind
+	Err    error // the mistake
 }
 
-// A placeKind says what locates a mistake.
-type placeKind uint8
+// A positionKind selects the position of an Error.
+type positionKind uint8
 
 const (
-	wholeFile placeKind = iota
+	wholeFile positionKind = iota
 	byLine
 	byOffset
 	byRow
@@ -40,7 +40,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s: %v", e.Name, e.Err)
 }
 
-// Unwrap returns what is wrong.
+// Unwrap returns the mistake without its position.
 func (e *Error) Unwrap() error { return e.Err }
 
 // clip bounds foreign text in messages.

@@ -16,20 +16,20 @@ import (
 	"github.com/pa-tools/pa/internal/spool"
 )
 
-// DefaultMaxRowBytes is what Options.MaxRowBytes 0 means.
+// DefaultMaxRowBytes is the default of Options.MaxRowBytes.
 const DefaultMaxRowBytes = 64 << 20
 
-// A source is the content of a file, decompressed.
+// A source is the decompressed content of a file.
 type source struct {
 	io.ReaderAt
 	name  string
 	size  int64
-	sum   string // SHA-256 of the content in hex, as it was before blanks were cut
-	bytes int64  // a row's at most
+	sum   string // SHA-256 of the content in hexadecimal, before blanks were cut
+	bytes int64  // limit for one row
 	close func() error
 }
 
-// openSource opens a file, or in for "-".
+// openSource opens a file; "-" means in.
 func openSource(ctx context.Context, path string, in io.Reader, opt *Options) (*source, error) {
 	if path == "-" {
 		if in == nil {
@@ -51,7 +51,7 @@ func openSource(ctx context.Context, path string, in io.Reader, opt *Options) (*
 	head := make([]byte, 4)
 	n := 0
 	if info.Mode().IsRegular() {
-		n, _ = f.ReadAt(head, 0) // what is wrong shows again below
+		n, _ = f.ReadAt(head, 0) // an error occurs again below
 	}
 	if !info.Mode().IsRegular() || spool.Compression(head[:n]) != "" {
 		s, err := spooled(ctx, path, f, opt)
@@ -60,11 +60,11 @@ func openSource(ctx context.Context, path string, in io.Reader, opt *Options) (*
 	return &source{ReaderAt: f, name: path, size: info.Size(), bytes: opt.maxRow(), close: f.Close}, nil
 }
 
-// spooled is a source in a temporary file, which has no name.
+// spooled copies src to an unnamed temporary file.
 func spooled(ctx context.Context, name string, src io.Reader, opt *Options) (*source, error) {
 	c := opt.Spool
 	c.CutBlanks = true
-	h := sha256.New() // of what an uncompressed copy would hold
+	h := sha256.New() // hashes the decompressed content
 	c.Content = h
 	s, err := spool.Copy(ctx, name, src, c)
 	if err != nil {
@@ -76,8 +76,7 @@ func spooled(ctx context.Context, name string, src io.Reader, opt *Options) (*so
 	return &source{ReaderAt: s.File, name: name, size: s.Size, sum: hexOf(h), bytes: opt.maxRow(), close: s.Close}, nil
 }
 
-// scan returns a reader over all of s and what becomes its hash; nil if the hash is
-// known.
+// scan returns a reader over all of s, and the hash that it feeds; nil if the hash is known.
 func (s *source) scan() (*bufio.Reader, hash.Hash) {
 	var all io.Reader = io.NewSectionReader(s, 0, s.size)
 	var h hash.Hash
@@ -88,8 +87,8 @@ func (s *source) scan() (*bufio.Reader, hash.Hash) {
 	return bufio.NewReaderSize(all, 256<<10), h
 }
 
-// hashed takes the hash of a scan that is over: what was not read is read now.
-func (s *source) hashed(r io.Reader, h hash.Hash) error {
+// finishHash reads the rest of a scan and stores its hash.
+func (s *source) finishHash(r io.Reader, h hash.Hash) error {
 	if h == nil {
 		return nil
 	}
@@ -100,7 +99,8 @@ func (s *source) hashed(r io.Reader, h hash.Hash) error {
 
 func hexOf(h hash.Hash) string { return hex.EncodeToString(h.Sum(nil)) }
 
-// read returns the bytes from start to end.
+// read returns the bytes from start to end. It returns an error for more than one row may
+// have.
 func (s *source) read(start, end int64) ([]byte, error) {
 	if end-start > s.bytes {
 		return nil, s.tooLong(end - start)
@@ -116,7 +116,7 @@ func (s *source) tooLong(bytes int64) error {
 	return fmt.Errorf("%d bytes long; a row may have at most %d", bytes, s.bytes)
 }
 
-// head returns the beginning of s, up to n bytes, without what marks UTF-8.
+// head returns up to n bytes from the start of s, without a byte order mark.
 func (s *source) head(n int64) ([]byte, error) {
 	b := make([]byte, min(n, s.size))
 	if _, err := s.ReadAt(b, 0); err != nil && !errors.Is(err, io.EOF) {
@@ -125,10 +125,10 @@ func (s *source) head(n int64) ([]byte, error) {
 	return bytes.TrimPrefix(b, byteOrderMark), nil
 }
 
-// byteOrderMark begins files of some editors.
+// byteOrderMark is at the start of files from some editors.
 var byteOrderMark = []byte("\ufeff")
 
-// skipMark reads over a byte order mark and returns its length.
+// skipMark skips a byte order mark and returns its length.
 func skipMark(r *bufio.Reader) int64 {
 	if b, _ := r.Peek(len(byteOrderMark)); !bytes.Equal(b, byteOrderMark) {
 		return 0
@@ -147,7 +147,7 @@ func (s *source) lineAt(off int64) int {
 			line++
 		}
 		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
-			return line // a message may lack a few lines, if the disk fails now
+			return line // too low if the disk fails now
 		}
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
 
-// inputsJSON is what AIPerf writes of what it has sent, sessions of whole
+// inputsJSON is the layout of AIPerf's record of sent requests, sessions of complete
 // requests:
 //
 //	{"data": [{"session_id": "a", "payloads": [{…}, {…}]}, …]}
@@ -19,12 +19,9 @@ func fitsInputsJSON(r *row, _ *file) bool { return r.has("payloads") }
 func newInputsJSON(*file, *Options) layout { return inputsJSON{} }
 
 func (inputsJSON) entries(r *row, i int) ([]workload.Entry, error) {
-	session, ok, err := r.string("session_id")
+	session, err := sessionID(r, i)
 	if err != nil {
 		return nil, err
-	}
-	if !ok {
-		session = fmt.Sprint(i)
 	}
 	var bodies []json.RawMessage
 	if js := r.get("payloads"); js == nil || json.Unmarshal(js, &bodies) != nil {
@@ -42,4 +39,13 @@ func (inputsJSON) entries(r *row, i int) ([]workload.Entry, error) {
 		all = append(all, workload.Entry{Prompt: &p, Session: session, Turn: turn, Whole: true})
 	}
 	return all, nil
+}
+
+// sessionID returns the session_id of row i, by default its number.
+func sessionID(r *row, i int) (string, error) {
+	session, ok, err := r.string("session_id")
+	if !ok {
+		session = fmt.Sprint(i)
+	}
+	return session, err
 }

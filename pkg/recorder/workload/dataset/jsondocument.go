@@ -5,40 +5,41 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sort"
 
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/wire/kserve"
 )
 
-// A document is a file that is one JSON value: an array of rows, or an object
-// that has the rows in an array named "data" (perf_analyzer, GenAI-Perf, AIPerf)
-// or "rows" (the datasets server of Hugging Face).
+// A document is a file with one JSON value: an array of rows, or an object with an array of
+// rows named "data" (perf_analyzer, GenAI-Perf, AIPerf) or "rows" (the datasets server of
+// Hugging Face).
 type document struct {
 	src    *source
-	member string // that holds the rows; "" is the document itself
+	member string // name of the array of rows; "" for the document itself
 	spans  []span
-	unused []string // members that were read past
-	// streams says that the rows are those of arrays within the array, one
-	// stream of steps each; ends are the numbers of the rows behind them.
+	unused []string // names of ignored members
+	// streams means that the array holds arrays of rows, one per stream of steps. ends
+	// holds the number of rows up to the end of each stream.
 	streams bool
 	ends    []int
-	// expected are the elements of "validation_data", in streams if the rows are.
+	// expected holds the elements of "validation_data", with streams like the rows.
 	expected     []span
 	expectedEnds []int
 	lenient      bool // NaN and Infinity are numbers
 }
 
-// A span is where a value is.
+// A span is the position of a value.
 type span struct{ start, end int64 }
 
-// rowMembers are the names of arrays of rows.
+// rowMembers holds the names of arrays of rows.
 var rowMembers = map[string]bool{"data": true, "rows": true}
 
-// openDocument finds the rows of src. An object without them is one row.
+// openDocument indexes the rows of src. An object without an array of rows is one row.
 func openDocument(ctx context.Context, src *source) (*document, error) {
 	d := &document{src: src}
 	r, h := src.scan()
-	s := &splitter{r: stopping{ctx, r}, base: skipMark(r)}
+	s := &splitter{r: contextReader{ctx, r}, base: skipMark(r)}
 	if err := d.read(s); err != nil {
 		var e *Error
 		if errors.As(err, &e) {
@@ -47,19 +48,19 @@ func openDocument(ctx context.Context, src *source) (*document, error) {
 		}
 		return nil, fmt.Errorf("read %s: %w", src.name, err)
 	}
-	return d, src.hashed(r, h)
+	return d, src.finishHash(r, h)
 }
 
-// errMore is of a file that goes on behind a document.
-var errMore = errors.New("more text after the end of the JSON value; a file holds one, or one on each line")
+// errTrailingText is the error for text after a document.
+var errTrailingText = errors.New("more text after the end of the JSON value; a file holds one, or one on each line")
 
-// stopping is a reader that ends with a context.
-type stopping struct {
+// contextReader is a reader that fails when its context ends.
+type contextReader struct {
 	ctx context.Context
 	r   io.Reader
 }
 
-func (s stopping) Read(b []byte) (int, error) {
+func (s contextReader) Read(b []byte) (int, error) {
 	if err := s.ctx.Err(); err != nil {
 		return 0, err
 	}
@@ -84,7 +85,7 @@ func (d *document) read(s *splitter) error {
 		return err
 	}
 	if s.peek() != 0 || s.i < s.n {
-		return s.errorAt(s.offset(), "%w", errMore)
+		return s.errorAt(s.offset(), "%w", errTrailingText)
 	}
 	if s.err != nil && !errors.Is(s.err, io.EOF) {
 		return s.err
@@ -134,8 +135,7 @@ func (d *document) readMember(s *splitter) error {
 // clipBytes is enough for clip.
 const clipBytes = 256
 
-// readElements finds the elements of an array, or those of the arrays that are
-// its elements.
+// readElements indexes the elements of an array, or the elements of its inner arrays.
 func readElements(s *splitter) (all []span, ends []int, streams bool, err error) {
 	flat := false
 	err = s.elements(func() error {
@@ -161,11 +161,10 @@ func readElements(s *splitter) (all []span, ends []int, streams bool, err error)
 	return all, ends, streams, err
 }
 
-// unwrapped returns the rows of d; those of the datasets server out of what it
-// puts around them.
+// unwrapped returns the rows of d, without the envelope of the datasets server.
 func (d *document) unwrapped() rows {
 	if d.member == "rows" {
-		return served{d}
+		return serverRows{d}
 	}
 	return d
 }
@@ -204,24 +203,11 @@ func (d *document) fault(i int, err error) error {
 	return &Error{Name: d.src.name, Kind: byOffset, Offset: d.spans[i].start, Err: err}
 }
 
-// place returns in which stream row i is, and at which place there.
-func (d *document) place(i int) (stream, step int) { return placeIn(d.ends, i) }
-
-// placeIn returns between which ends i lies, and how far behind the first.
-func placeIn(ends []int, i int) (stream, step int) {
-	if ends == nil {
+// position returns the stream of row i, and its index there.
+func (d *document) position(i int) (stream, step int) {
+	stream = sort.SearchInts(d.ends, i+1)
+	if stream == 0 {
 		return 0, i
 	}
-	lo, hi := 0, len(ends)
-	for lo < hi {
-		if mid := (lo + hi) / 2; ends[mid] <= i {
-			lo = mid + 1
-		} else {
-			hi = mid
-		}
-	}
-	if lo == 0 {
-		return 0, i
-	}
-	return lo, i - ends[lo-1]
+	return stream, i - d.ends[stream-1]
 }

@@ -9,14 +9,13 @@ import (
 	"io"
 )
 
-// lines are the rows of JSON Lines: a JSON object on each line that is not
-// blank.
+// lines is a JSON Lines file: a JSON object on each line that is not blank.
 type lines struct {
 	src *source
-	at  []int64 // where each row begins, and where the last one ends
+	at  []int64 // offset of each row, and the end of the last one
 }
 
-// openLines finds the rows of src.
+// openLines indexes the rows of src.
 func openLines(ctx context.Context, src *source) (*lines, error) {
 	l := &lines{src: src}
 	r, h := src.scan()
@@ -30,7 +29,7 @@ func openLines(ctx context.Context, src *source) (*lines, error) {
 		switch {
 		case errors.Is(err, io.EOF):
 			l.at = append(l.at, off) // the end of the last one
-			return l, src.hashed(r, h)
+			return l, src.finishHash(r, h)
 		case err != nil:
 			return nil, fmt.Errorf("read %s: %w", src.name, err)
 		case ctx.Err() != nil:
@@ -39,7 +38,7 @@ func openLines(ctx context.Context, src *source) (*lines, error) {
 	}
 }
 
-// lineLength reads over one line and returns its length with its end.
+// lineLength skips one line and returns its length, including its end.
 func lineLength(r *bufio.Reader) (n int64, blank bool, err error) {
 	blank = true
 	for {
@@ -62,7 +61,7 @@ func (l *lines) row(i int) (*row, error) {
 	return r, nil
 }
 
-// read is row, with an error that does not name the place.
+// read returns row i. Its errors have no position.
 func (l *lines) read(i int) (*row, error) {
 	text, err := l.src.read(l.at[i], l.at[i+1]) // with blank lines behind it
 	if err != nil {

@@ -8,25 +8,25 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
 
-// A layout says what the rows of one file mean. entries is called for every row
-// in their order first, and for any of them after that; it gives the same then.
+// A layout turns the rows of one file into entries. entries is first called for every row in
+// order, then for any row again, with the same result.
 type layout interface {
-	// entries returns what row i says; none leaves it out.
+	// entries returns the entries of row i. No entries means that the row is skipped.
 	entries(r *row, i int) ([]workload.Entry, error)
 }
 
-// A layoutKind is a layout as long as there is no file.
+// A layoutKind describes a layout.
 type layoutKind struct {
 	name string
-	what string // for the message that nothing fits: what its rows have
-	// fits recognizes it by the first row of a file.
+	what string // what its rows have, for messages
+	// fits recognizes the layout by the first row of a file.
 	fits func(r *row, f *file) bool
 	make func(f *file, o *Options) layout
-	// wholeSessions says that all turns of a session are in one row.
+	// wholeSessions means that a row holds all turns of a session.
 	wholeSessions bool
 }
 
-// layouts are tried in this order: what has more columns of its own first.
+// layouts is tried in this order, the most specific first.
 var layouts = []layoutKind{
 	{"inputs_json", `"payloads"`, fitsInputsJSON, newInputsJSON, true},
 	{"perf_analyzer", `"data" of perf_analyzer`, fitsPerfAnalyzer, newPerfAnalyzer, false},
@@ -58,7 +58,7 @@ func findLayout(name string) *layoutKind {
 	return &layouts[i]
 }
 
-// chooseLayout finds the layout of a file by its first row.
+// chooseLayout selects the layout of a file by its first row.
 func chooseLayout(f *file, first *row, o *Options) (*layoutKind, error) {
 	if o.Layout != "" {
 		l := findLayout(o.Layout)
@@ -79,7 +79,7 @@ func chooseLayout(f *file, first *row, o *Options) (*layoutKind, error) {
 	return nil, fmt.Errorf("none of its members is known to hold a prompt: it has %s; expected one of %s", columnNames(first), strings.Join(known, ", "))
 }
 
-// columnNames lists what a row has, for messages.
+// columnNames lists the members of a row, for messages.
 func columnNames(r *row) string {
 	const most = 12
 	names := quoteAll(r.names())

@@ -16,15 +16,14 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
 
-// A mediumValue is a picture or a sound as a row has it: what it holds, or where it
-// is.
+// A mediumValue is an image or audio clip in a row: its content, or its location.
 type mediumValue struct {
-	content []byte // nil: it is elsewhere
+	content []byte // nil if only the location is known
 	where   string
 }
 
-// parseMedia reads one or several: "…" for where it is, and its bytes as columns of
-// Parquet have them, or as the library datasets has pictures and sounds there:
+// parseMedia parses one medium or several. A string is a location. Content has the form of
+// binary columns of Parquet, or the form of the library datasets:
 //
 //	{"b64": "…"}  {"bytes": {"b64": "…"}, "path": "…"}
 func parseMedia(js []byte) ([]mediumValue, error) {
@@ -74,9 +73,9 @@ func parseMedium(js []byte) (v mediumValue, err error) {
 	return v, nil
 }
 
-// readMedium finds a picture or a sound that is elsewhere: a URL (http, https,
-// data), the content as "wav,BASE64" of GenAI-Perf, or the path of a file, which is
-// looked for beside the dataset and in the working directory.
+// readMedium turns a value into a medium. A location is a URL (http, https, data), content
+// in GenAI-Perf's form "wav,BASE64", or the path of a file, which may be relative to the
+// dataset or to the working directory.
 func readMedium(kind workload.MediumKind, v mediumValue, f *file) (workload.Medium, error) {
 	where := v.where
 	m := workload.Medium{Kind: kind, URL: where}
@@ -105,8 +104,8 @@ func readMedium(kind workload.MediumKind, v mediumValue, f *file) (workload.Medi
 	return m, nil
 }
 
-// readBeside reads a file by a path that is relative to the dataset's folder, or
-// to the working directory.
+// readBeside reads a file by a path relative to the folder of the dataset, or to the working
+// directory.
 func readBeside(path string, f *file) ([]byte, error) {
 	most := f.src.bytes
 	tries := []string{path}
@@ -119,7 +118,7 @@ func readBeside(path string, f *file) ([]byte, error) {
 			continue
 		}
 		if err != nil {
-			// The path may be of any length, and hold anything.
+			// The path in err may be long or hold control characters.
 			var cause *fs.PathError
 			var special *regular.SpecialError
 			if errors.As(err, &cause) {
@@ -141,7 +140,7 @@ func readBeside(path string, f *file) ([]byte, error) {
 	return nil, fmt.Errorf("%s: no such file; expected the path of a file, a URL, or data:…", clip([]byte(path)))
 }
 
-// mediaType returns the type of content, as servers that take media know it.
+// mediaType returns the media type of content, in the form that servers expect.
 func mediaType(kind workload.MediumKind, content []byte) (string, error) {
 	typ := http.DetectContentType(content)
 	switch {

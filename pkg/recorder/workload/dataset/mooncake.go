@@ -8,18 +8,18 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
 
-// mooncake are the traces of Mooncake, and those of the same form, with only the
-// lengths of prompts, and hash ids that say which of their blocks are equal:
+// mooncake is the layout of Mooncake's traces. They have lengths of prompts, and hash ids
+// that identify equal blocks:
 //
 //	{"timestamp": MS, "input_length": 6758, "output_length": 500, "hash_ids": [0, 1, …]}
 //
-// Traces of Bailian have seconds, "chat_id" and blocks of 16 tokens. All but the
-// lengths may be missing; "text_input", "messages" and "payload" are read by
-// prompts.
+// Traces of Bailian have times in seconds, "chat_id" and blocks of 16 tokens. Only
+// "input_length" is required. Rows with "text_input", "messages" or "payload" are read like
+// rows of the layout prompts.
 type mooncake struct {
 	f     *file
 	o     *Options
-	block int // 0: what the trace is known for
+	block int // tokens in a block; 0 for the default of the trace
 }
 
 func fitsMooncake(r *row, _ *file) bool {
@@ -46,7 +46,7 @@ func (l *mooncake) entries(r *row, i int) ([]workload.Entry, error) {
 	case !ok:
 		return nil, errors.New(`no "input_length": it has ` + columnNames(r))
 	}
-	e, err := readBesidePrompt(r, l.f, l.o, "input_length", "hash_ids", "type", "chat_id", "parent_chat_id", "turn")
+	e, err := readPromptMembers(r, l.f, l.o, "input_length", "hash_ids", "type", "chat_id", "parent_chat_id", "turn")
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +59,7 @@ func (l *mooncake) entries(r *row, i int) ([]workload.Entry, error) {
 	return []workload.Entry{e}, nil
 }
 
-// text makes the prompt.
+// text generates the text of the prompt.
 func (l *mooncake) text(p *workload.Prompt, r *row, i, tokens int) (err error) {
 	if tokens == 0 {
 		return errors.New(`"input_length": 0: must be at least 1`)
@@ -89,5 +89,5 @@ func (l *mooncake) text(p *workload.Prompt, r *row, i, tokens int) (err error) {
 	return err
 }
 
-// errNoTexts is of a trace without a tokenizer.
+// errNoTexts is the error for a trace without a tokenizer.
 var errNoTexts = errors.New("the trace holds no texts, only their lengths; making texts needs a tokenizer")

@@ -8,8 +8,8 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
 
-// multiTurn is AIPerf's multi_turn: a conversation a row, each turn a row of
-// prompts, whose delay is before it:
+// multiTurn is AIPerf's layout multi_turn. A row is a conversation, and a turn has the form of
+// a row of the layout prompts; its delay comes before it:
 //
 //	{"session_id": "a", "turns": [{"text": "…"}, {"text": "…", "delay": 500}]}
 type multiTurn struct {
@@ -22,12 +22,9 @@ func fitsMultiTurn(r *row, _ *file) bool { return r.has("turns") }
 func newMultiTurn(f *file, o *Options) layout { return &multiTurn{f, o} }
 
 func (l *multiTurn) entries(r *row, i int) ([]workload.Entry, error) {
-	session, ok, err := r.string("session_id")
+	session, err := sessionID(r, i)
 	if err != nil {
 		return nil, err
-	}
-	if !ok {
-		session = fmt.Sprint(i)
 	}
 	var turns []json.RawMessage
 	if js := r.get("turns"); js == nil || json.Unmarshal(js, &turns) != nil {

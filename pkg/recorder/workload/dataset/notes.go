@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// Notes returns what a user may want to know about how the files were read, a
-// line each.
+// Notes returns remarks for the user about the files, one line each.
 func (s *Set) Notes() []string {
 	var all []string
 	for _, f := range s.files {
@@ -30,8 +29,8 @@ func (s *Set) Notes() []string {
 	return all
 }
 
-// why says why there is no entry, for the error of that.
-func (s *Set) why() string {
+// explainEmpty returns the notes in parentheses, for the error that there is no entry.
+func (s *Set) explainEmpty() string {
 	notes := s.Notes()
 	if len(notes) == 0 {
 		return ""
@@ -48,14 +47,14 @@ func sortedKeys(m map[string]int) []string {
 	return all
 }
 
-// A FileInfo says what was read of a file.
+// A FileInfo describes a file of a Set.
 type FileInfo struct {
 	Name string
-	// SHA256 is that of the content, decompressed, in hex.
+	// SHA256 is the hash of the decompressed content in hexadecimal.
 	SHA256 string
-	Layout string // one of [Layouts]; "" when it has no rows
+	Layout string // one of [Layouts]; "" for a file without rows
 	Rows   int
-	// Entries is what the rows gave.
+	// Entries is the number of entries in all rows.
 	Entries int
 }
 

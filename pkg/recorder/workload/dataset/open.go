@@ -18,18 +18,18 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
 
-// A Set is a workload.Source of what files hold, one file after the other. Close
+// A Set is a workload.Source of the entries of several files, in order. The caller must close
 // it.
 type Set struct {
 	files   []*file
-	ends    []int     // the number of the entries of the files up to each
-	streams [][]piece // of the input data of perf_analyzer
-	rows    int       // that were read
+	ends    []int     // number of entries up to the end of each file
+	streams [][]piece // ranges of entries of each stream of perf_analyzer
+	rows    int       // number of rows read
 }
 
 var _ workload.Source = (*Set)(nil)
 
-// A file is a part of a Set.
+// A file is one file of a Set.
 type file struct {
 	src    *source
 	rows   rows
@@ -40,30 +40,29 @@ type file struct {
 
 	rowsRead int
 	n        int // entries
-	// ends are the numbers of the entries up to each row; nil if every row has
+	// ends holds the number of entries up to the end of each row; nil if every row has
 	// one.
 	ends []uint32
-	// turns are those of the entries in their sessions; nil if there are no
-	// sessions, or each is within a row.
+	// turns holds the position of each entry in its session; nil if there are no
+	// sessions, or if each is within a row.
 	turns []uint16
-	// streams are how many entries each stream has up to its end; nil if the
-	// file knows no streams.
+	// streams holds the number of entries up to the end of each stream; nil if the file
+	// has no streams.
 	streams []int
 	// firstStream is the number of the file's first stream in the Set.
 	firstStream int
 
-	ignored []string       // members that mean nothing here
-	out     map[string]int // rows that were left out, by what they are
-	opening bool           // else nothing is noted: it was, once
+	ignored []string       // members without a meaning for requests
+	out     map[string]int // number of skipped rows by reason
+	opening bool           // during the first pass, which records notes
 
-	last        int // the row of recent, or −1
+	last        int // row of lastEntries, or −1
 	lastEntries []workload.Entry
 }
 
-// Open reads paths: files, "-" for Options.Stdin, or folders, of which all files
-// with one of [Suffixes] are read, in the order of their names. It reads all of
-// it once. The first row that is not right is an *Error; others are of the file
-// system, or ctx.
+// Open reads paths: files, "-" for Options.Stdin, or folders. Of a folder it reads all files
+// with one of [Suffixes], in the order of their names. It reads everything once. The first
+// bad row is an *Error; other errors come from the file system or ctx.
 func Open(ctx context.Context, paths []string, o Options) (_ *Set, err error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -89,13 +88,12 @@ func Open(ctx context.Context, paths []string, o Options) (_ *Set, err error) {
 		}
 	}
 	if s.Len() == 0 {
-		return nil, fmt.Errorf("%s: no request in it%s", strings.Join(paths, ", "), s.why())
+		return nil, fmt.Errorf("%s: no request in it%s", strings.Join(paths, ", "), s.explainEmpty())
 	}
 	return s, nil
 }
 
-// OpenReader reads all of r as Open does one file. name is what messages and
-// [Set.Files] call it.
+// OpenReader reads r as Open reads a file. name is its name for messages and [Set.Files].
 func OpenReader(ctx context.Context, name string, r io.Reader, o Options) (_ *Set, err error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -114,25 +112,25 @@ func OpenReader(ctx context.Context, name string, r io.Reader, o Options) (_ *Se
 		return nil, err
 	}
 	if s.Len() == 0 {
-		return nil, fmt.Errorf("%s: no request in it%s", name, s.why())
+		return nil, fmt.Errorf("%s: no request in it%s", name, s.explainEmpty())
 	}
 	return s, nil
 }
 
-// Suffixes are those of the files that are read of a folder, each also with .gz
-// or .zst.
+// Suffixes lists the suffixes of the files that Open reads in a folder, each also with .gz or
+// .zst appended.
 var Suffixes = []string{".json", ".jsonl", ".ndjson", ".csv", ".parquet"}
 
-// IsDataFile reports whether a file of a folder is read, by its name.
+// IsDataFile reports whether Open reads a file of this name in a folder.
 func IsDataFile(name string) bool {
 	name = strings.TrimSuffix(strings.TrimSuffix(name, ".gz"), ".zst")
 	return slices.Contains(Suffixes, filepath.Ext(name))
 }
 
-// filesOf returns path, or the files of the folder that it is.
+// filesOf returns path, or its data files if it is a folder.
 func filesOf(path string) ([]string, error) {
 	info, err := os.Stat(path)
-	if path == "-" || errors.Is(err, fs.ErrNotExist) { // which opening tells better
+	if path == "-" || errors.Is(err, fs.ErrNotExist) { // opening reports it better
 		return []string{path}, nil
 	}
 	if err != nil || !info.IsDir() {
@@ -154,7 +152,7 @@ func filesOf(path string) ([]string, error) {
 	return all, nil
 }
 
-// add reads one file.
+// add opens a file and adds it.
 func (s *Set) add(ctx context.Context, path string, o *Options) error {
 	src, err := openSource(ctx, path, o.Stdin, o)
 	if err != nil {
@@ -163,7 +161,7 @@ func (s *Set) add(ctx context.Context, path string, o *Options) error {
 	return s.addSource(ctx, src, o)
 }
 
-// addSource reads the content of one file, which is closed with s.
+// addSource adds the content of one file, which Set.Close closes.
 func (s *Set) addSource(ctx context.Context, src *source, o *Options) error {
 	left := *o
 	if o.MaxRows > 0 {
@@ -180,7 +178,7 @@ func (s *Set) addSource(ctx context.Context, src *source, o *Options) error {
 	return nil
 }
 
-// open finds rows and layout, and reads all entries.
+// open detects format and layout, and reads all entries.
 func (f *file) open(ctx context.Context, o *Options) (err error) {
 	if f.rows, err = openRows(ctx, f.src, o); err != nil {
 		return err
@@ -224,7 +222,7 @@ func (f *file) open(ctx context.Context, o *Options) (err error) {
 	return nil
 }
 
-// parse reads the entries of row i that are wanted.
+// parse reads the entries of row i within the window.
 func (f *file) parse(i int) ([]workload.Entry, error) {
 	r, err := f.rows.row(i)
 	if err != nil {
@@ -242,7 +240,7 @@ func (f *file) parse(i int) ([]workload.Entry, error) {
 		if f.opening && e.Timed {
 			f.timed = true
 		}
-		if f.window.admit(&e) {
+		if f.window.shift(&e) {
 			wanted = append(wanted, e)
 		} else {
 			f.leaveOut("requests outside the window of the trace")
@@ -251,7 +249,7 @@ func (f *file) parse(i int) ([]workload.Entry, error) {
 	return wanted, nil
 }
 
-// index notes that row i has n entries.
+// index records that row i has n entries.
 func (f *file) index(i, n int) {
 	if f.ends == nil && n == 1 {
 		return
@@ -265,8 +263,8 @@ func (f *file) index(i, n int) {
 	f.ends = append(f.ends, uint32(f.n))
 }
 
-// number counts the turns of sessions that are spread over rows. seen is how many
-// of each there were.
+// number numbers the turns of sessions that span rows. seen holds the number of turns of each
+// session so far.
 func (f *file) number(es []workload.Entry, seen map[string]uint16) {
 	if f.kind.wholeSessions {
 		return
@@ -296,8 +294,7 @@ func (s *Set) Len() int {
 	return s.ends[len(s.ends)-1]
 }
 
-// At implements workload.Source. It is an error that the file has changed since
-// Open.
+// At implements workload.Source. It returns an error if the file has changed since Open.
 func (s *Set) At(k int) (workload.Entry, error) {
 	i := sort.SearchInts(s.ends, k+1)
 	if i > 0 {
@@ -306,7 +303,7 @@ func (s *Set) At(k int) (workload.Entry, error) {
 	return s.files[i].at(k)
 }
 
-// at returns the file's entry k.
+// at returns entry k of the file.
 func (f *file) at(k int) (workload.Entry, error) {
 	i, sub := k, 0
 	if f.ends != nil {
@@ -334,7 +331,7 @@ func (f *file) at(k int) (workload.Entry, error) {
 	return e, nil
 }
 
-// ignore notes a member of a row that means nothing here.
+// ignore records a member without a meaning for requests.
 func (f *file) ignore(name string) {
 	const most = 20
 	if f.opening && len(f.ignored) < most && !slices.Contains(f.ignored, name) {
@@ -342,14 +339,14 @@ func (f *file) ignore(name string) {
 	}
 }
 
-// leaveOut notes that a row is left out, and what it is.
+// leaveOut counts a skipped row by reason.
 func (f *file) leaveOut(what string) {
 	if f.opening {
 		f.out[what]++
 	}
 }
 
-// openRows finds out how a file holds its rows.
+// openRows detects the format of a file and opens its rows.
 func openRows(ctx context.Context, src *source, o *Options) (rows, error) {
 	const most = 64 << 10
 	head, err := src.head(most)
@@ -384,17 +381,17 @@ func openRows(ctx context.Context, src *source, o *Options) (rows, error) {
 	return nil, fmt.Errorf("%s: is neither JSON, JSON Lines, CSV with the names of columns in its first line, nor Parquet: it begins with %q; %s", src.name, clip(text), advice)
 }
 
-// openObjects opens a file that begins with an object: JSON Lines if there is more
-// behind it, or if it is a row on a line; else a document.
+// openObjects opens a file that starts with an object: JSON Lines if more text follows or if
+// the object is a row on one line, else a document.
 func openObjects(ctx context.Context, src *source) (rows, error) {
 	d, err := openDocument(ctx, src)
 	var e *Error
 	switch {
-	case errors.Is(err, errMore):
+	case errors.Is(err, errTrailingText):
 		return openLines(ctx, src)
 	case errors.As(err, &e):
-		// A document that is not right, or a first line: then the next one
-		// begins with an object too.
+		// Either a bad document, or JSON Lines with a bad first line; then the second
+		// line starts with an object too.
 		if isLines, rerr := secondLineIsObject(src); rerr == nil && isLines {
 			return openLines(ctx, src)
 		}
@@ -410,7 +407,7 @@ func openObjects(ctx context.Context, src *source) (rows, error) {
 	return d.unwrapped(), nil
 }
 
-// secondLineIsObject reports whether the second line begins with a brace.
+// secondLineIsObject reports whether the second line starts with a brace.
 func secondLineIsObject(src *source) (bool, error) {
 	r, _ := src.scan()
 	if _, _, err := lineLength(r); err != nil {
@@ -420,8 +417,7 @@ func secondLineIsObject(src *source) (bool, error) {
 	return c == '{', err
 }
 
-// looksLikeTable reports whether text begins with the names of columns: several,
-// or that of a prompt.
+// looksLikeTable reports whether text starts with column names: several, or one of a prompt.
 func looksLikeTable(text []byte) bool {
 	line, _, _ := bytes.Cut(text, []byte("\n"))
 	if slices.Contains(promptColumns, string(bytes.TrimSpace(line))) {

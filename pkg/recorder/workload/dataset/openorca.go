@@ -6,7 +6,7 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
 
-// openOrca are questions with their instructions and answers:
+// openOrca is the layout of questions with instructions and answers:
 //
 //	{"id": "…", "system_prompt": "…", "question": "…", "response": "…"}
 type openOrca struct{ o *Options }
@@ -16,24 +16,11 @@ func fitsOpenOrca(r *row, _ *file) bool { return r.has("question") }
 func newOpenOrca(_ *file, o *Options) layout { return openOrca{o} }
 
 func (l openOrca) entries(r *row, _ int) ([]workload.Entry, error) {
-	return questionAndAnswer(r, "system_prompt", "question", "response", l.o)
+	return readQuestion(r, "system_prompt", "question", "response", l.o)
 }
 
-// cnnDailyMail are articles with their summaries:
-//
-//	{"article": "…", "highlights": "…", "id": "…"}
-type cnnDailyMail struct{ o *Options }
-
-func fitsCNNDailyMail(r *row, _ *file) bool { return r.has("article") }
-
-func newCNNDailyMail(_ *file, o *Options) layout { return cnnDailyMail{o} }
-
-func (l cnnDailyMail) entries(r *row, _ int) ([]workload.Entry, error) {
-	return questionAndAnswer(r, "", "article", "highlights", l.o)
-}
-
-// questionAndAnswer reads a row by the names of its members.
-func questionAndAnswer(r *row, system, question, answer string, o *Options) ([]workload.Entry, error) {
+// readQuestion reads a row. The arguments name its members.
+func readQuestion(r *row, system, question, answer string, o *Options) ([]workload.Entry, error) {
 	text, ok, err := r.string(question)
 	if err != nil {
 		return nil, err

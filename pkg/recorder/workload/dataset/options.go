@@ -10,48 +10,47 @@ import (
 	"github.com/pa-tools/pa/internal/spool"
 )
 
-// Options say how files are read. The zero value finds everything out by itself.
+// Options control the reading of files. The zero value detects everything.
 type Options struct {
-	// Layout names the layout of the rows, one of [Layouts]; "" is found out.
+	// Layout is the layout of the rows, one of [Layouts]; "" detects it.
 	Layout string
-	// Texts makes the prompts of traces, which hold only their lengths; nil is
-	// an error for those.
+	// Texts generates the prompts of traces that hold only lengths; nil makes such traces
+	// an error.
 	Texts Texts
-	// Count counts the tokens of the reply that the data has to a prompt: the
-	// length to be asked of the answer. nil asks for none.
+	// Count counts the tokens of the reply in the data, which becomes the requested output
+	// length. Nil requests none.
 	Count func(text string) int
-	// Sessions makes an entry of each turn of a conversation; else it gives one,
-	// of the first.
+	// Sessions makes each turn of a conversation an entry. Otherwise only the first turn
+	// is one.
 	Sessions bool
-	// KeepColumns passes what is no known member of a request on with it, as
-	// GenAI-Perf does; else it is left out.
+	// KeepColumns adds unknown members of a row to its request, as GenAI-Perf does.
+	// Otherwise they are ignored.
 	KeepColumns bool
-	// From and To are the part of a trace to be read, as times since its
-	// beginning; To 0 is its end. Its schedule begins at From.
+	// From and To select a part of a trace by times since its start; To 0 means its end.
+	// The schedule then starts at From.
 	From, To time.Duration
-	// BlockTokens is how many tokens one hash id of a trace stands for; 0 means
-	// what the trace is known for: 512, or 16 in those of Bailian.
+	// BlockTokens is the number of tokens of a hash id in a trace. 0 means the default of
+	// the trace: 512, or 16 for Bailian.
 	BlockTokens int
 
-	// MaxRows ends reading after the first so many rows of all files; 0 reads all.
+	// MaxRows is the number of rows to read in all files together; 0 reads all.
 	MaxRows int
 	// MaxRowBytes bounds a row; 0 means 64 MiB.
 	MaxRowBytes int64
-	// Spool says where what cannot be read in place is kept.
+	// Spool configures the temporary files.
 	Spool spool.Config
-	// Stdin is what the path "-" stands for; nil means that there is none.
+	// Stdin is the input for the path "-"; nil makes that path an error.
 	Stdin io.Reader
 }
 
-// Texts makes prompts of a given length. It must be safe for use by one
-// goroutine at a time, and make the same of the same arguments.
+// Texts generates prompts of a given length. Equal arguments must give equal results. Calls
+// never overlap.
 type Texts interface {
-	// Text returns a text of that many tokens, and those; one of another number
-	// is another text.
+	// Text returns a text of this many tokens, and their ids. Different numbers give
+	// different texts.
 	Text(number uint64, tokens int) (text string, ids []uint32, err error)
-	// Blocks returns a text of that many tokens in blocks of a size, one for
-	// each id, the last of which may be shorter. Texts whose first ids are equal
-	// begin with the same tokens.
+	// Blocks returns a text of this many tokens, in one block of size tokens for each id;
+	// the last block may be shorter. Equal first ids give equal first blocks.
 	Blocks(blocks []int64, size, tokens int) (text string, ids []uint32, err error)
 }
 

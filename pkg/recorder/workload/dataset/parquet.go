@@ -16,18 +16,18 @@ import (
 
 const parquetMagic = "PAR1"
 
-// A parquet file is kept as JSON Lines in a temporary file: its rows cannot be
-// read one by one.
+// A parquet is a Parquet file, converted to JSON Lines in a temporary file because its rows
+// cannot be read separately.
 type parquet struct {
 	*lines
 	name    string
-	leftOut []string // columns
+	leftOut []string // columns that are not read
 }
 
-// openParquet reads all rows of src.
+// openParquet converts all rows of src.
 func openParquet(ctx context.Context, src *source, o *Options) (rows, error) {
 	r, h := src.scan()
-	if err := src.hashed(r, h); err != nil {
+	if err := src.finishHash(r, h); err != nil {
 		return nil, fmt.Errorf("read %s: %w", src.name, err)
 	}
 	t, err := columnar.OpenTable(ctx, src.name, src, src.size, export.Limits{MaxValueBytes: src.bytes})
@@ -41,7 +41,7 @@ func openParquet(ctx context.Context, src *source, o *Options) (rows, error) {
 	file := src.close
 	src.close = func() error { return errors.Join(s.Close(), file()) }
 	if s.Err != nil {
-		return nil, s.Err // of the table
+		return nil, s.Err // an error of the table
 	}
 	l, err := openLines(ctx, &source{ReaderAt: s.File, name: src.name, size: s.Size, bytes: src.bytes})
 	if err != nil {
@@ -55,7 +55,7 @@ func (p *parquet) row(i int) (*row, error) {
 	if err != nil {
 		return nil, p.fault(i, err)
 	}
-	r.text = nil // ours, not the file's
+	r.text = nil // not the text of the file
 	return r, nil
 }
 
@@ -63,12 +63,11 @@ func (p *parquet) fault(i int, err error) error {
 	return &Error{Name: p.name, Kind: byRow, Row: i, Err: err}
 }
 
-// tableLines are the rows of a table as JSON Lines. A column without a value is
-// left out.
+// tableLines reads the rows of a table as JSON Lines, without columns that are null.
 type tableLines struct {
 	t    *columnar.Table
-	most int // rows; 0: all
-	n    int // rows so far
+	most int // number of rows to read; 0 for all
+	n    int // number of rows so far
 	line bytes.Buffer
 }
 

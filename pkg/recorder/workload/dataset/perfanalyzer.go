@@ -8,14 +8,13 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
 
-// perfAnalyzer is the input data of perf_analyzer, and inputs.json of
-// GenAI-Perf:
+// perfAnalyzer is the layout of perf_analyzer's input data and of GenAI-Perf's inputs.json:
 //
 //	{"data": [ {"NAME": VALUE, …}, … ]}          steps of stream 0
 //	{"data": [ [ {…}, … ], [ {…}, … ] ]}         one stream per inner array
-//	{…, "validation_data": […]}                  what outputs must be, likewise
+//	{…, "validation_data": […]}                  expected outputs, in the same form
 //
-// Values keep their order and number text.
+// Values keep their order and the text of numbers.
 type perfAnalyzer struct{ doc *document }
 
 func fitsPerfAnalyzer(r *row, f *file) bool {
@@ -26,7 +25,7 @@ func fitsPerfAnalyzer(r *row, f *file) bool {
 func newPerfAnalyzer(f *file, _ *Options) layout { return &perfAnalyzer{f.rows.(*document)} }
 
 func (l *perfAnalyzer) entries(r *row, i int) ([]workload.Entry, error) {
-	stream, step := l.doc.place(i)
+	stream, step := l.doc.position(i)
 	e := workload.Entry{Stream: stream, Step: step, Values: r.fields}
 	seen := map[string]bool{}
 	for _, f := range r.fields {
@@ -48,7 +47,7 @@ func (l *perfAnalyzer) entries(r *row, i int) ([]workload.Entry, error) {
 	return []workload.Entry{e}, nil
 }
 
-// expectedAt returns the index in d.expected of what belongs to a step, or −1.
+// expectedAt returns the index in d.expected for a step, or −1.
 func (d *document) expectedAt(stream, step int) int {
 	begin, end := 0, len(d.expected)
 	if d.expectedEnds != nil {
@@ -67,12 +66,12 @@ func (d *document) expectedAt(stream, step int) int {
 	return begin + step
 }
 
-// readTiming reads from e.Values what GenAI-Perf puts beside a request:
+// readTiming reads the members that GenAI-Perf puts beside a request from e.Values:
 //
 //	"session_id":["NAME"]  "delay":[MS]  "timestamp":[MS]
 //
-// The values stay where they are. Beside a payload they mean this and nothing
-// else; a tensor of such a name may hold anything.
+// The values remain in e.Values. Beside a payload, a bad value is an error. Otherwise it is a
+// tensor of that name.
 func readTiming(e *workload.Entry) error {
 	_, strict := e.Values.Get("payload")
 	for _, f := range e.Values {
@@ -93,7 +92,7 @@ func readTiming(e *workload.Entry) error {
 	return nil
 }
 
-// only returns the one element of an array, or what is no array.
+// only returns the single element of an array, or js itself.
 func only(js []byte) []byte {
 	var list []json.RawMessage
 	if json.Unmarshal(js, &list) == nil && len(list) == 1 {
@@ -102,7 +101,7 @@ func only(js []byte) []byte {
 	return js
 }
 
-// onlyString reads a string, alone or as the one element of an array.
+// onlyString parses a string, or an array of one string.
 func onlyString(js []byte) (string, error) {
 	s, err := parseString(only(js))
 	if err != nil {
@@ -111,8 +110,7 @@ func onlyString(js []byte) (string, error) {
 	return s, nil
 }
 
-// onlyMilliseconds reads a time of at least 0, alone or as the one element of an
-// array.
+// onlyMilliseconds parses a time of at least 0, or an array of one time.
 func onlyMilliseconds(js []byte) (time.Duration, error) {
 	ms, err := parseNumber(only(js))
 	if err != nil {

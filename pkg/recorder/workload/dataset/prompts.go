@@ -12,14 +12,14 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
 
-// promptColumns are the members that hold what to ask; a row has one of them, or
-// a picture or a sound alone.
+// promptColumns lists the members that can hold the prompt. A row has one of them, or only
+// media.
 var promptColumns = []string{"text_input", "input_text", "input", "prompt", "text", "texts", "query", "messages", "payload"}
 
-// rankedColumns hold what is ranked by a "query".
+// rankedColumns lists the members that can hold the texts to rank by a "query".
 var rankedColumns = []string{"passages", "documents", "texts"}
 
-// Members that mean the same under several names.
+// Names of members with the same meaning.
 var (
 	lengthColumns  = []string{"output_length", "output_tokens", "max_tokens", "max_completion_tokens", "max_output_tokens"}
 	systemColumns  = []string{"system_prompt", "system"}
@@ -28,11 +28,10 @@ var (
 	audioColumns   = []string{"audio", "audios"}
 )
 
-// requestMembers are further members of requests to OpenAI-compatible servers.
-// They go into the request as they are.
-var requestMembers = map[string]bool{}
-
-func init() {
+// requestMembers holds further members of requests to OpenAI-compatible servers, which are
+// passed on unchanged.
+var requestMembers = func() map[string]bool {
+	members := map[string]bool{}
 	for name := range strings.FieldsSeq(`
 		best_of chat_template chat_template_kwargs continue_final_message dimensions echo encoding_format
 		frequency_penalty function_call functions guided_choice guided_grammar guided_json guided_regex ignore_eos
@@ -41,13 +40,13 @@ func init() {
 		repetition_penalty response_format seed service_tier skip_special_tokens stop stop_token_ids store stream
 		stream_options structured_outputs suffix temperature text_format thinking tool_choice tools top_k
 		top_logprobs top_p truncation user verbosity`) {
-		requestMembers[name] = true
+		members[name] = true
 	}
-}
+	return members
+}()
 
-// prompts are rows with one prompt each, as JSON Lines of GenAI-Perf, AIPerf
-// (single_turn), vLLM (custom), TensorRT-LLM (trtllm_custom) and llm_perf have
-// them:
+// prompts is the layout of rows with one prompt each, as in JSON Lines of GenAI-Perf, AIPerf
+// (single_turn), vLLM (custom), TensorRT-LLM (trtllm_custom) and llm_perf:
 //
 //	{"text_input": "…", "output_length": 64, "session_id": "a", "delay": 500}
 //	{"messages": [{"role": "user", "content": "…"}], "temperature": 0.5}
@@ -71,48 +70,48 @@ func (l *prompts) entries(r *row, _ int) ([]workload.Entry, error) {
 	return []workload.Entry{e}, nil
 }
 
-// readPrompt reads a row with a prompt, and what stands beside it.
+// readPrompt reads a row with a prompt and its other members.
 func readPrompt(r *row, f *file, o *Options) (workload.Entry, error) {
 	p := promptReader{row: r, file: f, used: map[string]bool{}}
 	e := workload.Entry{Prompt: &p.prompt}
-	if err := p.what(&e); err != nil {
+	if err := p.readPrompt(&e); err != nil {
 		return e, err
 	}
-	return e, p.beside(&e, o)
+	return e, p.readRest(&e, o)
 }
 
-// readBesidePrompt reads what stands beside a prompt that the caller makes of the
-// members known.
-func readBesidePrompt(r *row, f *file, o *Options, known ...string) (workload.Entry, error) {
+// readPromptMembers reads the members other than the prompt. The caller makes the prompt from
+// the known members.
+func readPromptMembers(r *row, f *file, o *Options, known ...string) (workload.Entry, error) {
 	p := promptReader{row: r, file: f, used: map[string]bool{}}
 	for _, name := range known {
 		p.used[name] = true
 	}
 	e := workload.Entry{Prompt: &p.prompt}
-	return e, p.beside(&e, o)
+	return e, p.readRest(&e, o)
 }
 
-// beside reads all but the prompt.
-func (p *promptReader) beside(e *workload.Entry, o *Options) error {
+// readRest reads all members but the prompt.
+func (p *promptReader) readRest(e *workload.Entry, o *Options) error {
 	for _, read := range []func(*workload.Entry) error{p.media, p.output, p.conversation, p.time, p.extra} {
 		if err := read(e); err != nil {
 			return err
 		}
 	}
-	p.rest(o)
+	p.passOn(o)
 	return nil
 }
 
-// A promptReader takes a row apart.
+// A promptReader reads the members of a row.
 type promptReader struct {
 	row    *row
 	file   *file
-	used   map[string]bool // members
+	used   map[string]bool // members read so far
 	prompt workload.Prompt
 }
 
-// one returns the member of several names that the row has, and its name; nil
-// when it has none.
+// one returns name and value of the only member of the row among names, nil if it has none.
+// Two such members are an error.
 func (p *promptReader) one(what string, names []string) (string, []byte, error) {
 	found := ""
 	for _, n := range names {
@@ -131,8 +130,8 @@ func (p *promptReader) one(what string, names []string) (string, []byte, error) 
 	return found, p.row.get(found), nil
 }
 
-// what reads the prompt.
-func (p *promptReader) what(e *workload.Entry) error {
+// readPrompt reads the prompt.
+func (p *promptReader) readPrompt(e *workload.Entry) error {
 	if ok, err := p.ranking(); ok || err != nil {
 		return err
 	}
@@ -154,9 +153,9 @@ func (p *promptReader) what(e *workload.Entry) error {
 		err = p.messages(js)
 	case js[0] == '{':
 		err = p.object(js)
-	case js[0] == '[' && holds(js, '{'):
+	case js[0] == '[' && elementsStartWith(js, '{'):
 		err = p.messages(js)
-	case js[0] == '[' && holds(js, '0'):
+	case js[0] == '[' && elementsStartWith(js, '0'):
 		err = json.Unmarshal(js, &p.prompt.IDs)
 	default:
 		var all []string
@@ -182,8 +181,8 @@ func (p *promptReader) what(e *workload.Entry) error {
 	return nil
 }
 
-// ranking reads a query and what is to be ranked by it: texts, or objects with a
-// "text". ok is false for a row that is none.
+// ranking reads a query and the texts to rank, which may be objects with a "text". ok is
+// false if the row is not a ranking.
 func (p *promptReader) ranking() (ok bool, err error) {
 	query := p.row.get("query")
 	if query == nil {
@@ -194,19 +193,19 @@ func (p *promptReader) ranking() (ok bool, err error) {
 		return false, err
 	}
 	p.used["query"] = true
-	text, err := textsOf(query)
+	text, err := parseTexts(query)
 	if err != nil || len(text) != 1 {
 		return false, fmt.Errorf("\"query\": expected a text, found %s", clip(query))
 	}
-	if p.prompt.More, err = textsOf(ranked); err != nil || len(p.prompt.More) == 0 {
+	if p.prompt.More, err = parseTexts(ranked); err != nil || len(p.prompt.More) == 0 {
 		return false, fmt.Errorf("%q: expected a list of texts, found %s", name, clip(ranked))
 	}
 	p.prompt.Text = text[0]
 	return true, nil
 }
 
-// textsOf reads texts: "…", {"text": "…"}, or a list of those.
-func textsOf(js []byte) ([]string, error) {
+// parseTexts parses texts: "…", {"text": "…"}, or a list of those.
+func parseTexts(js []byte) ([]string, error) {
 	var list []json.RawMessage
 	if json.Unmarshal(js, &list) != nil {
 		list = []json.RawMessage{js}
@@ -227,9 +226,9 @@ func textsOf(js []byte) ([]string, error) {
 	return all, nil
 }
 
-// holds reports whether the elements of a JSON array begin as kind does: '{',
-// '"', or '0' for numbers.
-func holds(js []byte, kind byte) bool {
+// elementsStartWith reports whether the first element of a JSON array starts with kind: '{',
+// '"', or '0' for any digit.
+func elementsStartWith(js []byte, kind byte) bool {
 	first := strings.TrimLeft(string(js[1:min(len(js), 8)]), " \t\r\n")
 	if first == "" {
 		return false
@@ -240,7 +239,7 @@ func holds(js []byte, kind byte) bool {
 	return first[0] == kind
 }
 
-// messages reads a conversation of the chat API.
+// messages reads a conversation in the form of the chat API.
 func (p *promptReader) messages(js []byte) error {
 	if err := checkMessages(js); err != nil {
 		return err
@@ -249,7 +248,7 @@ func (p *promptReader) messages(js []byte) error {
 	return nil
 }
 
-// checkMessages finds what cannot be a conversation.
+// checkMessages returns an error if js is not a conversation.
 func checkMessages(js []byte) error {
 	var all []map[string]json.RawMessage
 	switch {
@@ -294,14 +293,14 @@ func (p *promptReader) object(js []byte) error {
 	return nil
 }
 
-// body reads a whole request.
+// body reads a complete request.
 func (p *promptReader) body(js []byte) error {
 	prompt, err := parseBody(js)
 	p.prompt = prompt
 	return err
 }
 
-// media reads pictures and sounds.
+// media reads images and audio.
 func (p *promptReader) media(*workload.Entry) error {
 	for _, kind := range []struct {
 		names []string
@@ -332,7 +331,7 @@ func (p *promptReader) media(*workload.Entry) error {
 	return nil
 }
 
-// output reads the length of the answer.
+// output reads the output length.
 func (p *promptReader) output(*workload.Entry) error {
 	name, js, err := p.one("the length of the answer", lengthColumns)
 	if js == nil || err != nil {
@@ -342,13 +341,13 @@ func (p *promptReader) output(*workload.Entry) error {
 	if err != nil {
 		return fmt.Errorf("%q: %w", name, err)
 	}
-	if p.prompt.Body == nil { // else it says so itself
+	if p.prompt.Body == nil { // a complete request has its own
 		p.prompt.MaxTokens = n
 	}
 	return nil
 }
 
-// parseLength reads a number of tokens, at least 1.
+// parseLength parses a number of tokens of at least 1.
 func parseLength(js []byte) (int, error) {
 	n, err := parseCount(js)
 	if err == nil && n == 0 {
@@ -357,7 +356,7 @@ func parseLength(js []byte) (int, error) {
 	return n, err
 }
 
-// conversation reads of which session the row is a turn.
+// conversation reads the session of the row.
 func (p *promptReader) conversation(e *workload.Entry) error {
 	name, js, err := p.one("a session", sessionColumns)
 	if js == nil || err != nil {
@@ -375,8 +374,7 @@ func (p *promptReader) conversation(e *workload.Entry) error {
 	return nil
 }
 
-// time reads when the row is to be sent, and how long the user thinks. Both are
-// in milliseconds.
+// time reads the send time and the think time of the row, in milliseconds.
 func (p *promptReader) time(e *workload.Entry) error {
 	for _, of := range []struct {
 		name string
@@ -417,8 +415,8 @@ func (p *promptReader) extra(*workload.Entry) error {
 	return nil
 }
 
-// rest passes on what else belongs to a request, and notes what does not.
-func (p *promptReader) rest(o *Options) {
+// passOn adds the remaining members to the request, and records those that it ignores.
+func (p *promptReader) passOn(o *Options) {
 	if p.prompt.Body != nil {
 		return
 	}

@@ -7,9 +7,9 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
 
-// requests are rows that are requests of an OpenAI-compatible server, to be sent
-// as they are: AIPerf's raw_payload, or what a proxy has logged. A row is one if
-// it names its model and has no members but those of requests.
+// requests is the layout of complete requests to an OpenAI-compatible server, which are sent
+// unchanged: AIPerf's raw_payload, or the log of a proxy. Such a row names its model and has
+// only members of requests.
 type requests struct{}
 
 func fitsRequests(r *row, _ *file) bool {
@@ -38,8 +38,8 @@ func (requests) entries(r *row, _ int) ([]workload.Entry, error) {
 	return []workload.Entry{{Prompt: &p, Whole: true}}, nil
 }
 
-// parseBody reads a whole request. What else a Prompt says is for services that
-// do not take it as it is.
+// parseBody parses a complete request. It also fills the other fields of the Prompt, for
+// services that need another form.
 func parseBody(js []byte) (workload.Prompt, error) {
 	p := workload.Prompt{Body: js}
 	r, err := parseObject(js)
@@ -53,7 +53,7 @@ func parseBody(js []byte) (workload.Prompt, error) {
 		p.Messages = r.get("messages")
 	case r.get("prompt") != nil:
 		all, err := parseStrings(r.get("prompt"))
-		if err == nil && len(all) > 0 { // else token ids, which only the server understands
+		if err == nil && len(all) > 0 { // otherwise token ids, which only the server understands
 			p.Text, p.More = all[0], all[1:]
 		}
 	}

@@ -14,23 +14,23 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// rows are the records of one file.
+// rows holds the rows of one file.
 type rows interface {
 	len() int
-	// row reads row i. Its memory is the caller's. The error names the place.
+	// row returns row i in fresh memory. Its errors have the position.
 	row(i int) (*row, error)
-	// fault makes an error of what is wrong with row i.
+	// fault returns err with the position of row i.
 	fault(i int, err error) error
 }
 
-// A row is one record: its members in order, each value as compact JSON.
+// A row holds the members of a row in order, with values as compact JSON.
 type row struct {
 	fields export.Fields
-	// text is the row as the file has it, if that is a JSON object.
+	// text is the text of the row in the file if that is a JSON object, else nil.
 	text []byte
 }
 
-// get returns a value, nil when it is absent or null.
+// get returns a value, nil if it is absent or null.
 func (r *row) get(name string) []byte {
 	v, ok := r.fields.Get(name)
 	if !ok || string(v.Data) == "null" {
@@ -39,7 +39,7 @@ func (r *row) get(name string) []byte {
 	return v.Data
 }
 
-// has reports whether all of the members are there, null or not.
+// has reports whether the row has all of these members, even if they are null.
 func (r *row) has(names ...string) bool {
 	for _, n := range names {
 		if _, ok := r.fields.Get(n); !ok {
@@ -49,7 +49,7 @@ func (r *row) has(names ...string) bool {
 	return true
 }
 
-// names lists the members, for messages.
+// names returns the names of the members.
 func (r *row) names() []string {
 	var all []string
 	for _, f := range r.fields {
@@ -58,7 +58,7 @@ func (r *row) names() []string {
 	return all
 }
 
-// text returns a string; ok is false when the member is absent or null.
+// string returns a string member. ok is false if it is absent or null.
 func (r *row) string(name string) (s string, ok bool, err error) {
 	js := r.get(name)
 	if js == nil {
@@ -71,7 +71,7 @@ func (r *row) string(name string) (s string, ok bool, err error) {
 	return s, true, nil
 }
 
-// count returns a whole number of at least 0.
+// count returns an integer member of at least 0. ok is false if it is absent or null.
 func (r *row) count(name string) (n int, ok bool, err error) {
 	js := r.get(name)
 	if js == nil {
@@ -84,7 +84,7 @@ func (r *row) count(name string) (n int, ok bool, err error) {
 	return n, true, nil
 }
 
-// number returns a finite number.
+// number returns a finite number member. ok is false if it is absent or null.
 func (r *row) number(name string) (f float64, ok bool, err error) {
 	js := r.get(name)
 	if js == nil {
@@ -101,7 +101,7 @@ func parseString(js []byte) (s string, err error) {
 	if js[0] != '"' {
 		return "", fmt.Errorf("expected a string, found %s", clip(js))
 	}
-	// Not by encoding/json: it puts U+FFFD for what is not UTF-8.
+	// encoding/json would replace invalid UTF-8.
 	text, err := jsontext.AppendUnquote(nil, js)
 	if err != nil && !errors.As(err, new(*jsontext.SyntacticError)) {
 		return "", err
@@ -109,12 +109,12 @@ func parseString(js []byte) (s string, err error) {
 	return string(text), nil
 }
 
-// parseCount reads a number, as such or in a string as CSV has it.
+// parseCount parses an integer, or a string with one as in CSV.
 func parseCount(js []byte) (int, error) {
 	text := bytes.Trim(js, `"`)
 	n, err := strconv.ParseInt(string(text), 10, 64)
 	if err != nil {
-		// 12.0 is what a table with gaps makes of 12.
+		// Tables with missing values turn 12 into 12.0.
 		f, ferr := strconv.ParseFloat(string(text), 64)
 		if ferr != nil || f != math.Trunc(f) || math.Abs(f) > 1<<53 {
 			return 0, fmt.Errorf("expected a whole number, found %s", clip(js))
@@ -135,7 +135,7 @@ func parseNumber(js []byte) (float64, error) {
 	return f, nil
 }
 
-// parseStrings reads an array of strings, or one string.
+// parseStrings parses a string, or an array of strings.
 func parseStrings(js []byte) ([]string, error) {
 	if js[0] == '"' {
 		s, err := parseString(js)
@@ -156,14 +156,12 @@ func parseStrings(js []byte) ([]string, error) {
 	return out, nil
 }
 
-// strictly says how rows are read: what is passed on has to be JSON, but for
-// names that are given twice and bytes that are not UTF-8, which servers get as
-// they are.
-var strictly = []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
+// rowOptions accepts duplicate names and invalid UTF-8, which are passed on to servers.
+var rowOptions = []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
 
 // parseObject reads one JSON object.
 func parseObject(text []byte) (*row, error) {
-	dec := jsontext.NewDecoder(bytes.NewReader(text), strictly...)
+	dec := jsontext.NewDecoder(bytes.NewReader(text), rowOptions...)
 	if k := dec.PeekKind(); k != '{' {
 		if _, err := dec.ReadValue(); err != nil {
 			return nil, syntaxError(err)
@@ -185,7 +183,7 @@ func parseObject(text []byte) (*row, error) {
 			return nil, syntaxError(err)
 		}
 		v := jsontext.Value(bytes.Clone(value))
-		if err := v.Compact(strictly...); err != nil {
+		if err := v.Compact(rowOptions...); err != nil {
 			return nil, syntaxError(err)
 		}
 		r.fields = append(r.fields, export.Field{Name: key, Value: export.Value{Data: v}})

@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// served are the rows of an answer of Hugging Face's datasets server:
+// serverRows holds the rows of an answer of Hugging Face's datasets server:
 //
 //	{"features": […], "rows": [{"row_idx": 0, "row": {…}, "truncated_cells": []}, …]}
-type served struct{ *document }
+type serverRows struct{ *document }
 
-func (s served) row(i int) (*row, error) {
+func (s serverRows) row(i int) (*row, error) {
 	outer, err := s.document.row(i)
 	if err != nil {
 		return nil, err
@@ -24,7 +24,7 @@ func (s served) row(i int) (*row, error) {
 	return inner, nil
 }
 
-// unwrap takes a row out of what the datasets server puts around it.
+// unwrap returns the row within an element of the datasets server.
 func unwrap(outer *row) (*row, error) {
 	js := outer.get("row")
 	if js == nil {

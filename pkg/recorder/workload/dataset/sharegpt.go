@@ -8,14 +8,13 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
 
-// shareGPT are conversations:
+// shareGPT is the layout of conversations:
 //
 //	{"id": "a", "conversations": [{"from": "human", "value": "…"}, {"from": "gpt", "value": "…"}, …]}
 //
-// also with "role" and "content". It gives the first thing that the human says,
-// or with Options.Sessions all of them, as turns of a session. What stands before
-// that is left out, but for instructions to the system. A conversation in which
-// no human speaks is left out.
+// or with "role" and "content". The first human message is an entry. With Options.Sessions,
+// every human message is a turn of a session. Earlier messages are dropped, except system
+// instructions. A conversation without a human message is skipped.
 type shareGPT struct {
 	f *file
 	o *Options
@@ -25,14 +24,14 @@ func fitsShareGPT(r *row, _ *file) bool { return r.has("conversations") || r.has
 
 func newShareGPT(f *file, o *Options) layout { return &shareGPT{f, o} }
 
-// A saying is one message of a conversation.
-type saying struct {
+// A chatMessage is one message of a conversation.
+type chatMessage struct {
 	From, Value   string
 	Role, Content string
 }
 
-// who returns "user", "assistant", "system" or "" for somebody else.
-func (s saying) who() string {
+// speaker returns "user", "assistant" or "system"; "" for any other name.
+func (s chatMessage) speaker() string {
 	name := s.From
 	if name == "" {
 		name = s.Role
@@ -48,7 +47,7 @@ func (s saying) who() string {
 	return ""
 }
 
-func (s saying) text() string {
+func (s chatMessage) text() string {
 	if s.Value != "" {
 		return s.Value
 	}
@@ -60,7 +59,7 @@ func (l *shareGPT) entries(r *row, i int) ([]workload.Entry, error) {
 	if js == nil {
 		js = r.get("conversation")
 	}
-	var all []saying
+	var all []chatMessage
 	if js == nil || json.Unmarshal(js, &all) != nil {
 		return nil, errors.New(`"conversations": expected an array of {"from": "…", "value": "…"}`)
 	}
@@ -71,7 +70,7 @@ func (l *shareGPT) entries(r *row, i int) ([]workload.Entry, error) {
 	var out []workload.Entry
 	system := ""
 	for k, s := range all {
-		switch s.who() {
+		switch s.speaker() {
 		case "system":
 			if len(out) == 0 {
 				system = s.text()
@@ -89,7 +88,7 @@ func (l *shareGPT) entries(r *row, i int) ([]workload.Entry, error) {
 			}
 			out = append(out, e)
 		case "assistant":
-			if n := len(out); n > 0 && k > 0 && all[k-1].who() == "user" {
+			if n := len(out); n > 0 && k > 0 && all[k-1].speaker() == "user" {
 				out[n-1].Prompt.MaxTokens = l.o.replyTokens(s.text())
 			}
 		default:
@@ -102,8 +101,8 @@ func (l *shareGPT) entries(r *row, i int) ([]workload.Entry, error) {
 	return out, nil
 }
 
-// replyTokens returns the length of the answer that is asked for when the data
-// has one: at least 1, or 0 when none is to be asked for.
+// replyTokens returns the output length to request for a reply in the data: at least 1, or 0
+// for none.
 func (o *Options) replyTokens(reply string) int {
 	if o.Count == nil {
 		return 0
@@ -111,7 +110,7 @@ func (o *Options) replyTokens(reply string) int {
 	return max(1, o.Count(reply))
 }
 
-// rowName returns what names a row, its "id" or its number.
+// rowName returns the "id" of a row, by default its number.
 func rowName(r *row, i int) (string, error) {
 	js := r.get("id")
 	switch {

@@ -9,7 +9,7 @@ import (
 // A piece is a range of entries of a Set.
 type piece struct{ begin, end int }
 
-// countStreams notes in which streams a row's entries are.
+// countStreams records the streams of the entries of a row.
 func (f *file) countStreams(es []workload.Entry) {
 	d, ok := f.rows.(*document)
 	if !ok || !d.streams {
@@ -25,8 +25,8 @@ func (f *file) countStreams(es []workload.Entry) {
 	}
 }
 
-// addStreams takes a file in: a file of streams adds its own, any other one goes
-// on with the first, as with perf_analyzer.
+// addStreams adds the streams of a file. As in perf_analyzer, a file without streams continues
+// the first stream.
 func (s *Set) addStreams(f *file) {
 	begin := s.Len()
 	if f.streams == nil {
@@ -44,11 +44,11 @@ func (s *Set) addStreams(f *file) {
 	}
 }
 
-// Streams returns how many streams there are: sequences of steps in the input
-// data of perf_analyzer. Other data is one.
+// Streams returns the number of streams, which are sequences of steps in perf_analyzer's
+// input data. Other data has one stream.
 func (s *Set) Streams() int { return len(s.streams) }
 
-// Stream returns the entries of one stream; it may have none.
+// Stream returns the entries of a stream, which may be empty.
 func (s *Set) Stream(i int) workload.Source {
 	v := &stream{set: s}
 	for _, p := range s.streams[i] {
@@ -58,11 +58,11 @@ func (s *Set) Stream(i int) workload.Source {
 	return v
 }
 
-// A stream is a part of a Set.
+// A stream is the source of the entries of one stream.
 type stream struct {
 	set    *Set
 	pieces []piece
-	ends   []int // how many entries the pieces have up to each
+	ends   []int // number of entries up to the end of each piece
 }
 
 // Len implements workload.Source.

@@ -14,25 +14,23 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// textLines are the rows of a plain text file: a prompt on each line that is not
-// blank.
+// textLines is a plain text file: a prompt on each line that is not blank.
 type textLines struct{ *lines }
 
-// isText reports whether a file is plain text: its name ends in .txt, and head, its
-// first bytes, does not begin as JSON does, which files of any name may hold. Other
-// formats do not count: a prompt may look like CSV.
+// isText reports whether a file is plain text: its name ends in .txt, and its first bytes,
+// head, do not start like JSON. A prompt may look like CSV, so other formats do not matter.
 func isText(name string, head []byte, o *Options) bool {
 	isJSON, _ := spool.BeginsJSON(head)
 	return isTextName(name) && (o.Layout == "" || o.Layout == "prompts") && !isJSON
 }
 
-// isTextName reports whether a file's name says that it is plain text.
+// isTextName reports whether the name of a file ends in .txt.
 func isTextName(name string) bool {
 	name = strings.TrimSuffix(strings.TrimSuffix(name, ".gz"), ".zst")
 	return strings.EqualFold(filepath.Ext(name), ".txt")
 }
 
-// openText finds the rows of src.
+// openText indexes the rows of src.
 func openText(ctx context.Context, src *source) (rows, error) {
 	l, err := openLines(ctx, src)
 	if err != nil {
@@ -44,7 +42,7 @@ func openText(ctx context.Context, src *source) (rows, error) {
 	return textLines{l}, nil
 }
 
-// row returns the line as a prompt, without its end.
+// row returns line i, without its end, as a prompt.
 func (l textLines) row(i int) (*row, error) {
 	text, err := l.src.read(l.at[i], l.at[i+1]) // with blank lines behind it
 	if err != nil {

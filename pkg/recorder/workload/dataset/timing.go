@@ -8,7 +8,7 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
 
-// duration returns n units, which must not be negative.
+// duration returns n units. A negative n is an error.
 func duration(n float64, unit time.Duration) (time.Duration, error) {
 	ns := math.Round(n * float64(unit))
 	if !(ns >= 0 && ns < math.MaxInt64) {
@@ -17,12 +17,12 @@ func duration(n float64, unit time.Duration) (time.Duration, error) {
 	return time.Duration(ns), nil
 }
 
-// A window is the part of a recorded schedule that is wanted; to 0 is open.
+// A window is the selected part of a recorded schedule. to = 0 means its end.
 type window struct{ from, to time.Duration }
 
-// admit moves e to its place in the schedule that begins with the window; false
-// says that it lies outside. What has no time is always in.
-func (w window) admit(e *workload.Entry) bool {
+// shift makes the offset of e relative to the window. It returns false if e is outside. An
+// entry without a time is always inside.
+func (w window) shift(e *workload.Entry) bool {
 	if !e.Timed {
 		return true
 	}

@@ -13,10 +13,10 @@ import (
 	"github.com/pa-tools/pa/pkg/wire/openai"
 )
 
-// An API is a form of request bodies.
+// An API is a format of request bodies.
 type API uint8
 
-// The APIs that prompts can be put to.
+// The supported APIs.
 const (
 	Chat           API = iota + 1 // v1/chat/completions
 	Completions                   // v1/completions
@@ -30,8 +30,7 @@ const (
 	ImageRetrieval                // NVIDIA NIM's v1/infer
 )
 
-// APIOf returns the API of an endpoint, a path without query; ok is false for one
-// that is none of these.
+// APIOf returns the API of an endpoint, a path without query. ok is false for an unknown one.
 func APIOf(endpoint string) (api API, ok bool) {
 	path := strings.Trim(endpoint, "/")
 	for _, e := range []struct {
@@ -60,8 +59,8 @@ func APIOf(endpoint string) (api API, ok bool) {
 	return 0, false
 }
 
-// Body returns the request that asks p, as compact JSON. A prompt that is a whole
-// request is that, whatever the options say.
+// Body returns the request for p as compact JSON. A prompt with a complete request is sent
+// unchanged, whatever the options.
 func Body(api API, p *workload.Prompt, o Options) ([]byte, error) {
 	if p.Body != nil {
 		return openai.AppendCompact(nil, p.Body)
@@ -100,7 +99,7 @@ func Body(api API, p *workload.Prompt, o Options) ([]byte, error) {
 	return openai.MergeRequest(b.close(), fields(p.Extra))
 }
 
-// Ranks reports whether requests hold a query and what is ranked by it.
+// Ranks reports whether requests hold a query and texts to rank.
 func (a API) Ranks() bool { return a == Ranking || a == Rerank || a == TEIRerank }
 
 // An object is a JSON object under construction.
@@ -122,7 +121,7 @@ func (o *object) number(name string, n int) {
 }
 func (o *object) flag(name string) { o.raw(name, []byte("true")) }
 
-// texts appends one text as such, or as a list; several as a list.
+// texts appends a list of texts. A single text is a string, unless list is set.
 func (o *object) texts(name string, all []string, list bool) {
 	if len(all) == 1 && !list {
 		o.text(name, all[0])
@@ -155,7 +154,7 @@ func quoteAll(all []string) []byte {
 	return append(b, ']')
 }
 
-// fields returns an object of f; nil if that is empty.
+// fields returns f as a JSON object, nil if f is empty.
 func fields(f export.Fields) []byte {
 	if len(f) == 0 {
 		return nil
@@ -167,9 +166,8 @@ func fields(f export.Fields) []byte {
 	return o.close()
 }
 
-// plainTexts returns what p says as texts: with instructions and conversations in
-// front of each other, joined by a space, as GenAI-Perf does for services that
-// know no roles.
+// plainTexts returns the texts of p for services without roles. As in GenAI-Perf, it joins
+// instructions and text, or the messages of a conversation, by spaces.
 func plainTexts(p *workload.Prompt) ([]string, error) {
 	if p.Messages != nil {
 		text, err := plainMessages(p.Messages)
@@ -204,7 +202,7 @@ func plainMessages(js []byte) (string, error) {
 	return strings.Join(texts, " "), nil
 }
 
-// noMedia is an error if p has pictures or sounds, which the service cannot take.
+// noMedia returns an error if p has images or audio, which the service does not accept.
 func noMedia(p *workload.Prompt, service string) error {
 	if len(p.Media) > 0 {
 		return fmt.Errorf("%s take no %v; use the chat endpoint", service, p.Media[0].Kind)

@@ -12,8 +12,7 @@ import (
 //	{"model": M, "messages": […], "stream": true, "stream_options": {…}, "max_tokens": N,
 //	 "min_tokens": N, "ignore_eos": true}
 //
-// the last two, for an answer of an exact length, are known to vLLM, SGLang and
-// TensorRT-LLM.
+// The last two request an exact length from vLLM, SGLang and TensorRT-LLM.
 func (b *object) chat(p *workload.Prompt, o Options) error {
 	b.model(o)
 	if p.Messages != nil {
@@ -57,8 +56,7 @@ func (b *object) length(name string, p *workload.Prompt) {
 	}
 }
 
-// messagesOf makes a conversation: the instructions to the system, and what the
-// user says.
+// messagesOf returns a conversation of the system instructions and a user message.
 func messagesOf(p *workload.Prompt) ([]byte, error) {
 	if p.Text == "" && p.IDs != nil {
 		return nil, errors.New("token ids cannot be put into a chat; use the completions endpoint")
@@ -88,7 +86,7 @@ func messagesOf(p *workload.Prompt) ([]byte, error) {
 	return append(out, ']', '}', ']'), nil
 }
 
-// appendPart appends an element, which is in pieces, to an array without its end.
+// appendPart appends an element, given in pieces, to an unfinished array.
 func appendPart(out []byte, js ...[]byte) []byte {
 	if out[len(out)-1] != '[' {
 		out = append(out, ',')
@@ -99,8 +97,8 @@ func appendPart(out []byte, js ...[]byte) []byte {
 	return out
 }
 
-// mediaPart returns a part of a message: a picture by its URL; a sound by its
-// content, or where it is elsewhere by its URL, as vLLM takes it.
+// mediaPart returns a part of a message: an image by its URL, and audio by its content. Audio
+// without content is referenced by its URL, as vLLM accepts it.
 func mediaPart(m workload.Medium) ([]byte, error) {
 	url := func(kind string) []byte {
 		return []byte(`{"type":"` + kind + `","` + kind + `":{"url":` + string(quote(m.URL)) + `}}`)

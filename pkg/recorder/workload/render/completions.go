@@ -36,7 +36,7 @@ func (b *object) completions(p *workload.Prompt, o Options) error {
 //
 //	{"model": M, "input": "…"}
 //
-// Pictures are further inputs, by their URLs, as NVIDIA's NV-CLIP takes them.
+// Images are further inputs, by URL, as NVIDIA's NV-CLIP expects them.
 func (b *object) embeddings(p *workload.Prompt, o Options) error {
 	b.model(o)
 	all, err := inputsOf(p)

@@ -35,7 +35,7 @@ func (b *object) generate(p *workload.Prompt, o Options) error {
 //
 //	{"model": M, "inputs": "…", "parameters": {"max_new_tokens": N}, "stream": true}
 //
-// Pictures stand before the text, as Markdown.
+// Images come before the text, as Markdown.
 func (b *object) tgi(p *workload.Prompt, o Options) error {
 	b.model(o)
 	text, err := markdownOf(p)
@@ -57,7 +57,7 @@ func (b *object) tgi(p *workload.Prompt, o Options) error {
 	return nil
 }
 
-// markdownOf returns the pictures of p as Markdown, and behind them its texts.
+// markdownOf returns the images of p as Markdown, followed by its texts.
 func markdownOf(p *workload.Prompt) (string, error) {
 	texts, err := plainTexts(p)
 	if err != nil {

@@ -2,30 +2,29 @@ package render
 
 import "github.com/pa-tools/pa/pkg/recorder/workload/template"
 
-// Options say what goes into every request beside the prompt.
+// Options hold the settings of all requests.
 type Options struct {
-	// Model is named in bodies; "" names none.
+	// Model is the model name in bodies; "" omits it.
 	Model string
-	// Stream asks for a streamed answer.
+	// Stream requests a streamed answer.
 	Stream bool
-	// Usage asks that a streamed answer end with the numbers of tokens, of chat
-	// and completions.
+	// Usage requests token counts at the end of a streamed answer, for chat and
+	// completions.
 	Usage bool
 
-	// Template is what requests are made after, instead of the service's own form;
-	// nil is none. Of the other options only Model, Has and Encode matter then.
+	// Template replaces the form of the service; nil means none. With a template only
+	// Model, Has and Encode of the other options have an effect.
 	Template *template.Template
 
-	// Has reports whether the model takes an input; nil means that it takes all
-	// of its kind.
+	// Has reports whether the model has an input. Nil means that it has all inputs of its
+	// style.
 	Has func(input string) bool
-	// Encode returns the tokens of a text, for models that take those, or none if
-	// it does not know the model's. Without it prompts need ids.
+	// Encode returns the token ids of a text, for models that accept them, or none if the
+	// tokenizer is unknown. If Encode is nil, prompts need ids.
 	Encode func(text string) []uint32
 }
 
-// has reports whether the model takes the first of several inputs of which it
-// may have one, and returns that.
+// has returns the first of these inputs that the model has.
 func (o *Options) has(names ...string) (string, bool) {
 	for _, n := range names {
 		if o.Has == nil || o.Has(n) {

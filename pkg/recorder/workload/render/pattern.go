@@ -14,10 +14,10 @@ import (
 	"github.com/pa-tools/pa/pkg/wire/openai"
 )
 
-// filled returns the request that asks p after Options.Template: compact JSON,
-// with the further members of p set in it.
+// filled returns the request for p by Options.Template, as compact JSON with the extra
+// members of p.
 func filled(p *workload.Prompt, o *Options) ([]byte, error) {
-	v := &placeValues{p: p, o: o}
+	v := &placeholderValues{p: p, o: o}
 	body, err := o.Template.Append(nil, v.value)
 	if err = errors.Join(v.err, err); err != nil {
 		return nil, err
@@ -28,8 +28,7 @@ func filled(p *workload.Prompt, o *Options) ([]byte, error) {
 	return openai.MergeRequest(body, fields(p.Extra))
 }
 
-// filledTensors is filled as inputs of a model, which the members of the template
-// are.
+// filledTensors is filled for a model whose inputs are the members of the template.
 func filledTensors(p *workload.Prompt, o *Options) (export.Fields, error) {
 	bare := *p
 	bare.Extra = nil
@@ -61,17 +60,16 @@ func filledTensors(p *workload.Prompt, o *Options) (export.Fields, error) {
 	return t.f, nil
 }
 
-// placeValues fills the places of a template for a prompt.
-type placeValues struct {
+// placeholderValues computes the placeholders of a template for a prompt.
+type placeholderValues struct {
 	p   *workload.Prompt
 	o   *Options
-	ids []uint32 // once they were asked for
-	err error    // of a value that cannot be made
+	ids []uint32 // computed on first use
+	err error    // first error of a value
 }
 
-// value returns what to put into a place; false where the prompt has nothing to
-// put there.
-func (v *placeValues) value(name string) ([]byte, bool) {
+// value returns the value of a placeholder. ok is false if the prompt has none.
+func (v *placeholderValues) value(name string) ([]byte, bool) {
 	if v.err != nil {
 		return nil, false
 	}
@@ -83,7 +81,7 @@ func (v *placeValues) value(name string) ([]byte, bool) {
 	return js, ok
 }
 
-func (v *placeValues) make(name string) (js []byte, ok bool, err error) {
+func (v *placeholderValues) make(name string) (js []byte, ok bool, err error) {
 	p := v.p
 	switch name {
 	case template.Model:
@@ -149,10 +147,10 @@ func (v *placeValues) make(name string) (js []byte, ok bool, err error) {
 		}
 		return template.Whole(len(v.ids)), true, nil
 	}
-	return nil, false, errors.New("there is no such place")
+	return nil, false, errors.New("there is no such placeholder")
 }
 
-// contentOf returns text, pictures and sounds as parts of one message of a chat.
+// contentOf returns text, images and audio as parts of one chat message.
 func contentOf(p *workload.Prompt) ([]byte, error) {
 	if p.Messages != nil {
 		return nil, errors.New("the data holds conversations; use {{messages}}")
@@ -173,8 +171,8 @@ func contentOf(p *workload.Prompt) ([]byte, error) {
 	return append(out, ']'), nil
 }
 
-// encode finds the tokens of the text.
-func (v *placeValues) encode() (err error) {
+// encode computes the token ids of the text.
+func (v *placeholderValues) encode() (err error) {
 	if v.ids == nil {
 		v.ids, err = idsOf(v.p, v.o)
 	}

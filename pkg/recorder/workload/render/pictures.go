@@ -7,8 +7,7 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
 
-// imageRetrieval writes a request to NVIDIA NIM's v1/infer, which looks at
-// pictures:
+// imageRetrieval writes a request to NVIDIA NIM's v1/infer, which processes images:
 //
 //	{"input": [{"type": "image_url", "url": "…"}, …]}
 func (b *object) imageRetrieval(p *workload.Prompt) error {
@@ -20,7 +19,7 @@ func (b *object) imageRetrieval(p *workload.Prompt) error {
 	return nil
 }
 
-// picturesOf returns the pictures as objects, of which there must be one.
+// picturesOf returns the images as objects. No image is an error.
 func picturesOf(p *workload.Prompt) ([]byte, error) {
 	urls, err := pictureURLs(p, "endpoints that look at pictures")
 	if err != nil {
@@ -36,8 +35,8 @@ func picturesOf(p *workload.Prompt) ([]byte, error) {
 	return append(out, ']'), nil
 }
 
-// inputsOf returns the texts, and behind them the URLs of the pictures. A text
-// that is empty beside pictures is none.
+// inputsOf returns the texts followed by the URLs of the images. An empty text beside images
+// is omitted.
 func inputsOf(p *workload.Prompt) ([]string, error) {
 	texts, err := plainTexts(p)
 	if err != nil {
@@ -53,8 +52,7 @@ func inputsOf(p *workload.Prompt) ([]string, error) {
 	return append(texts, urls...), nil
 }
 
-// pictureURLs returns where the pictures of p are, for a service that takes no
-// other media.
+// pictureURLs returns the URLs of the images of p, for a service without other media.
 func pictureURLs(p *workload.Prompt, service string) ([]string, error) {
 	var urls []string
 	for _, m := range p.Media {

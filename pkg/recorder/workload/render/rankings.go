@@ -6,8 +6,7 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
 
-// ranking writes a request to order texts by how well they answer a query, the text
-// of p; they are More:
+// ranking writes a request to rank the texts p.More by the query p.Text:
 //
 //	v1/ranking             {"model": M, "query": {"text": "…"}, "passages": [{"text": "…"}, …]}
 //	v1/rerank, v2/rerank   {"model": M, "query": "…", "documents": ["…", …]}
@@ -34,7 +33,7 @@ func (b *object) ranking(api API, p *workload.Prompt, o Options) error {
 	return nil
 }
 
-// ranks reports what has no query, or nothing to rank.
+// ranks returns an error if p has no query or no texts to rank.
 func ranks(p *workload.Prompt) error {
 	if err := noMedia(p, "rankings"); err != nil {
 		return err
@@ -45,7 +44,7 @@ func ranks(p *workload.Prompt) error {
 	return nil
 }
 
-// passagesOf returns what is ranked as objects with a text.
+// passagesOf returns the texts to rank as objects with a text.
 func passagesOf(p *workload.Prompt) []byte {
 	out := []byte{'['}
 	for _, text := range p.More {

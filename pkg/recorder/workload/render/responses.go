@@ -6,7 +6,7 @@ import "github.com/pa-tools/pa/pkg/recorder/workload"
 //
 //	{"model": M, "instructions": "…", "input": "…", "stream": true, "max_output_tokens": N}
 //
-// Its streams end with the numbers of tokens without being asked.
+// Its streams always end with token counts.
 func (b *object) responses(p *workload.Prompt, o Options) error {
 	if err := noMedia(p, "responses"); err != nil {
 		return err

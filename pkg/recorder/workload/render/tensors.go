@@ -11,10 +11,10 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
 
-// A Style is how a model that Triton serves takes prompts.
+// A Style is a set of inputs by which a Triton model accepts prompts.
 type Style uint8
 
-// The styles; their names are those of --backend.
+// The styles, named as in --backend.
 const (
 	VLLM        Style = iota + 1 // the vLLM backend
 	TensorRTLLM                  // ensemble and tensorrt_llm_bls of TensorRT-LLM
@@ -33,7 +33,7 @@ func (s Style) String() string {
 	return fmt.Sprintf("Style(%d)", uint8(s))
 }
 
-// ParseStyle is the inverse of String; it also takes trtllm.
+// ParseStyle is the inverse of String. It also accepts trtllm.
 func ParseStyle(name string) (Style, error) {
 	if name == "trtllm" {
 		return TensorRTLLM, nil
@@ -46,7 +46,7 @@ func ParseStyle(name string) (Style, error) {
 	return 0, fmt.Errorf("unknown backend %q; it is %s", name, styles)
 }
 
-// StyleOf tells by its inputs how a model takes prompts.
+// StyleOf returns the style of a model with these inputs.
 func StyleOf(inputs []string) (Style, error) {
 	has := map[string]bool{}
 	for _, n := range inputs {
@@ -65,9 +65,8 @@ func StyleOf(inputs []string) (Style, error) {
 	return 0, fmt.Errorf("the model takes no prompts: it has the inputs %s, none of them text_input or input_ids; give tensors", strings.Join(inputs, ", "))
 }
 
-// Tensors returns the inputs that ask p, as JSON arrays by name, in the order of
-// GenAI-Perf; with Options.Template its members are the inputs, and s does not
-// matter.
+// Tensors returns the inputs for p as JSON arrays, in the order of GenAI-Perf. With
+// Options.Template the members of the template are the inputs, and s has no effect.
 func Tensors(s Style, p *workload.Prompt, o Options) (export.Fields, error) {
 	if o.Template != nil {
 		return filledTensors(p, &o)
@@ -100,11 +99,10 @@ func Tensors(s Style, p *workload.Prompt, o Options) (export.Fields, error) {
 	return t.f, err
 }
 
-// defaultOutput is the length of the answer where the model insists on one and
-// none is asked for; it is GenAI-Perf's.
+// defaultOutput is the output length for models that require one, as in GenAI-Perf.
 const defaultOutput = 256
 
-// tensors are inputs under construction.
+// tensors collects inputs.
 type tensors struct{ f export.Fields }
 
 // raw adds an input with one element.
@@ -114,15 +112,14 @@ func (t *tensors) raw(name string, element []byte) {
 
 func (t *tensors) number(name string, n int) { t.raw(name, strconv.AppendInt(nil, int64(n), 10)) }
 
-// exclude asks for answers without the prompt.
+// exclude requests answers without the prompt.
 func (t *tensors) exclude(name string, o Options) {
 	if _, ok := o.has(name); ok {
 		t.raw(name, []byte("true"))
 	}
 }
 
-// rest adds further members as inputs, in as far as the model has them, but for
-// those that were used.
+// rest adds the extra members that the model has as inputs and that are not yet there.
 func (t *tensors) rest(p *workload.Prompt, o Options) {
 	for _, f := range p.Extra {
 		if _, there := t.f.Get(f.Name); there || o.Has != nil && !o.Has(f.Name) {
@@ -136,8 +133,8 @@ func (t *tensors) rest(p *workload.Prompt, o Options) {
 //
 //	text_input, exclude_input_in_output, stream, sampling_parameters, image
 //
-// where sampling_parameters is JSON in a text: the length of the answer, and
-// what else the model has no input for.
+// where sampling_parameters is JSON in a text: the output length, and members for which the
+// model has no input.
 func (t *tensors) vllm(text string, p *workload.Prompt, o Options) error {
 	t.raw("text_input", quote(text))
 	t.exclude("exclude_input_in_output", o)
@@ -168,7 +165,7 @@ func (t *tensors) vllm(text string, p *workload.Prompt, o Options) error {
 	return t.pictures(p)
 }
 
-// pictures adds the contents of pictures.
+// pictures adds the contents of images.
 func (t *tensors) pictures(p *workload.Prompt) error {
 	var all []string
 	for _, m := range p.Media {
@@ -207,7 +204,7 @@ func (t *tensors) tensorRTLLM(text string, p *workload.Prompt, o Options) error 
 	return nil
 }
 
-// outputLength adds the length of the answer, which the model insists on.
+// outputLength adds the output length, which the model requires.
 func (t *tensors) outputLength(name string, p *workload.Prompt) {
 	n := p.MaxTokens
 	if n == 0 {
@@ -216,8 +213,8 @@ func (t *tensors) outputLength(name string, p *workload.Prompt) {
 	t.number(name, n)
 }
 
-// exact asks that the answer not be shorter. With only the names known, it is
-// by GenAI-Perf's, min_length.
+// exact requests a minimum length. Without knowledge of the inputs it uses GenAI-Perf's
+// min_length.
 func (t *tensors) exact(p *workload.Prompt, o Options) {
 	if !p.Exact || p.MaxTokens == 0 {
 		return
@@ -257,7 +254,7 @@ func (t *tensors) engine(p *workload.Prompt, o Options) error {
 	return nil
 }
 
-// idsOf returns the tokens of what p says.
+// idsOf returns the token ids of p.
 func idsOf(p *workload.Prompt, o *Options) ([]uint32, error) {
 	if p.IDs != nil {
 		return p.IDs, nil
@@ -282,7 +279,7 @@ func idsOf(p *workload.Prompt, o *Options) ([]uint32, error) {
 //
 //	text_input, sampling_param_exclude_input_from_output, streaming, sampling_param_max_tokens
 //
-// and further members with sampling_param_ before their names.
+// and extra members with the prefix sampling_param_.
 func (t *tensors) llmAPI(text string, p *workload.Prompt, o Options) error {
 	if err := noMedia(p, "models of TensorRT-LLM's LLM API"); err != nil {
 		return err
