@@ -248,6 +248,19 @@ func TestNamedPages(t *testing.T) {
 	}
 }
 
+// Files and folders that the pages for developers name exist.
+func TestNamedFiles(t *testing.T) {
+	root := golden.Root(t)
+	named := regexp.MustCompile("`((?:cmd|docs|internal|pkg|schemas|test|testdata)/[^`*]*)`")
+	for _, name := range []string{"docs/adding.md", "docs/development.md"} {
+		for _, m := range named.FindAllStringSubmatch(read(t, name), -1) {
+			if !strings.Contains(m[1], "NAME") && !exists(root, m[1]) {
+				t.Errorf("%s names %s, which is not there", name, m[1])
+			}
+		}
+	}
+}
+
 func exists(root, name string) bool {
 	_, err := os.Stat(filepath.Join(root, filepath.FromSlash(name)))
 	return err == nil
