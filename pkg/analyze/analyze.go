@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/analyze/serverfigures"
 	"github.com/pa-tools/pa/pkg/analyze/slo"
 	"github.com/pa-tools/pa/pkg/answer"
@@ -94,13 +95,6 @@ type Report struct {
 	Unavailable []Unavailable
 	// Warnings are about the whole run.
 	Warnings []error
-}
-
-// Stamps counts time stamps by source.
-type Stamps struct {
-	Kernel, User, Unknown int
-	// Mixed counts requests with stamps of more than one source.
-	Mixed int
 }
 
 // An Experiment is the analysis of one load level.
@@ -203,12 +197,6 @@ type Metric struct {
 	Summary    *Summary
 }
 
-// A Count is a number of things of one name.
-type Count struct {
-	Name string
-	N    int
-}
-
 // Throughput are rates per second over DurationNS, or over the length of a
 // Window. A rate that cannot be told is 0 and not OK.
 type Throughput struct {
@@ -260,7 +248,7 @@ func Run(ctx context.Context, r export.Reader, cfg Config) (*Report, error) {
 			rep.FirstNS = q.StartNS
 		}
 		i := r.Experiment()
-		all = grown(all, len(run.Experiments))
+		all = atLeast(all, len(run.Experiments))
 		if i < 0 || i >= len(all) {
 			return rep, fmt.Errorf("request %d belongs to experiment %d, but the file has %d", rep.Requests, i, len(all))
 		}
@@ -275,7 +263,7 @@ func Run(ctx context.Context, r export.Reader, cfg Config) (*Report, error) {
 		err = r.Err()
 		rep.Cut = err != nil
 	}
-	all = grown(all, len(run.Experiments))
+	all = atLeast(all, len(run.Experiments))
 	for i := range all {
 		counted, excluded := export.Skipped(r, i)
 		all[i].unreadable = counted + excluded
@@ -287,7 +275,7 @@ func Run(ctx context.Context, r export.Reader, cfg Config) (*Report, error) {
 			rep.Experiments = append(rep.Experiments, Experiment{Mode: e.Mode, Value: e.Value, Problem: err})
 			continue
 		}
-		_, all[i].adrift = run.Lacks(export.PartStarts)
+		_, all[i].startsUnknown = run.Lacks(export.PartStarts)
 		all[i].lateStart = run.Meta != nil && run.Meta.Import == nil && !run.StartsAtFirstSegment()
 		x := all[i].finish(run, i, cfg)
 		x.Unavailable = slices.DeleteFunc(x.Unavailable, func(u Unavailable) bool { // said once for the run
@@ -310,174 +298,8 @@ func Run(ctx context.Context, r export.Reader, cfg Config) (*Report, error) {
 	}
 	if rep.Stamps.Mixed > 0 {
 		rep.Warnings = append(rep.Warnings, counted(KindClock, "mixed", func(n []int64) string {
-			return howMany(n[0], "request", "requests") + " had some times from the kernel and some from the program, which are taken at different places"
+			return plural.GroupedOf(n[0], "request") + " had some times from the kernel and some from the program, which are taken at different places"
 		}, int64(rep.Stamps.Mixed)))
 	}
 	return rep, err
-}
-
-// A level is one experiment while it is read.
-type level struct {
-	collector
-	keeper
-	models byModel
-	// streamed says that a request showed it: see [answer.Measured.ShowsStream].
-	streamed bool
-}
-
-// grown returns all with n elements at least.
-func grown(all []level, n int) []level {
-	for len(all) < n {
-		all = append(all, level{})
-	}
-	return all
-}
-
-// add counts a request of run, or keeps it to be counted when all are read. q holds
-// the measures of r.
-func (l *level) add(cfg Config, run *export.Run, r *export.Request, q *answer.Measured) {
-	l.streamed = l.streamed || q.ShowsStream()
-	p := point(r, q)
-	if cfg.keeps() {
-		l.keep(&p, r, q.Answer)
-		return
-	}
-	l.prepare(cfg, run.Meta == nil || run.Meta.Streaming == nil)
-	l.collector.add(&p)
-	if severalModels(run) {
-		l.models.add(&p, false)
-	}
-}
-
-// finish returns the analysis of experiment i.
-func (l *level) finish(run *export.Run, i int, cfg Config) Experiment {
-	e := &run.Experiments[i]
-	l.prepare(cfg, false)
-	if !cfg.keeps() {
-		if cfg.Selection.WithoutPauses {
-			l.lost = newLostTime(answer.PausesOf(run), l.leftOut, concurrency(e))
-		}
-		l.resolve(l.streamed)
-		x := l.collector.finish(run, e, cfg, nil, nil)
-		if severalModels(run) {
-			x.Models = l.models.finish(run.Meta, x.DurationNS, nil, l.streamed)
-		}
-		l.namePauses(run, e, &x, cfg)
-		return x
-	}
-	points := l.series()
-	if cfg.Selection.WithoutPauses {
-		var out []Span
-		for i := range points {
-			if p := &points[i]; p.LeftOut {
-				out = append(out, Span{p.placeNS, p.EndNS})
-			}
-		}
-		l.lost = newLostTime(answer.PausesOf(run), out, concurrency(e))
-	}
-	if l.streamed {
-		for i := range points {
-			points[i].AsStreamed()
-		}
-	}
-	if cfg.Series {
-		number(points)
-	}
-	sel, problem := cfg.Selection.apply(e, points)
-	var f *flow
-	var part []Point
-	nowhere := 0
-	if sel != nil {
-		sel.lost = l.lost
-	}
-	windows, err := windowTable(e, points, sel, l.lost, cfg)
-	if problem == nil {
-		problem = err
-	}
-	if problem != nil {
-		return Experiment{Mode: e.Mode, Value: e.Value, Problem: problem}
-	}
-	if sel != nil {
-		f = &flows(points, []uint64{sel.FromNS, sel.ToNS}, sel.Level.ToNS)[0]
-	}
-	for i := range points {
-		p := &points[i]
-		if sel != nil && p.placeNS == 0 {
-			nowhere++
-		}
-		if sel == nil || sel.has(p) {
-			l.collector.add(p)
-			if cfg.Series {
-				part = append(part, *p)
-			}
-			if severalModels(run) {
-				l.models.add(p, sel != nil)
-			}
-		}
-	}
-	x := l.collector.finish(run, e, cfg, sel, f)
-	if severalModels(run) {
-		x.Models = l.models.finish(run.Meta, x.DurationNS, sel, l.streamed)
-	}
-	x.Windows, x.Series = windows, part
-	if cfg.Series {
-		x.Steps = stepsOf(points, &x, l.lost)
-	}
-	l.namePauses(run, e, &x, cfg)
-	if nowhere > 0 {
-		x.Warnings = append(x.Warnings, counted(KindMissingTimes, "nowhere", func(n []int64) string {
-			return howMany(n[0], "request", "requests") + " had no time at all, so they belong to no part of the level and are left out"
-		}, int64(nowhere)))
-	}
-	return x
-}
-
-// namePauses fills in what pauses did to the level.
-func (l *level) namePauses(run *export.Run, e *export.Experiment, x *Experiment, cfg Config) {
-	part := Span{l.firstStart, l.lastEnd}
-	if m := e.Meta; m != nil && m.StartNS != 0 && m.EndNS != 0 {
-		part = Span{m.StartNS, m.EndNS}
-	}
-	if x.Selected != nil {
-		part = x.Selected.Span
-	}
-	x.Pauses, x.Paused = pausesIn(run, part), l.paused
-	x.Warnings = append(pauseWarnings(x.Pauses, x.Paused, cfg.Selection.WithoutPauses), x.Warnings...)
-}
-
-func (s *Stamps) add(r *export.Request) {
-	before := *s
-	for i := range r.Responses {
-		s.one(r.Responses[i].Source)
-	}
-	if s.Kernel > before.Kernel && (s.User > before.User || s.Unknown > before.Unknown) {
-		s.Mixed++
-	}
-}
-
-// one counts a single stamp.
-func (s *Stamps) one(by export.StampSource) {
-	switch by {
-	case export.SourceKernel:
-		s.Kernel++
-	case export.SourceUser:
-		s.User++
-	default:
-		s.Unknown++
-	}
-}
-
-func (s *Stamps) plus(t Stamps) {
-	s.Kernel += t.Kernel
-	s.User += t.User
-	s.Unknown += t.Unknown
-	s.Mixed += t.Mixed
-}
-
-func total(c []Count) int {
-	n := 0
-	for i := range c {
-		n += c[i].N
-	}
-	return n
 }

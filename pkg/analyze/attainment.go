@@ -8,15 +8,15 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze/slo"
 )
 
-// An Attainment says how the requests of a level met an objective.
+// An Attainment counts the requests of a level that met an objective.
 //
-// Requests that failed did not meet it. Warm-up, late and cancelled ones are
-// left out, as of everything. A request that counts but lacks a metric that
-// decides (an answer of one token has no gap) is Unknown and left out as well.
+// Failed requests did not meet it. Warm-up, late and cancelled requests are left out,
+// as from all figures. A request that counts but lacks a metric of the objective (an
+// answer of one token has no gap) is Unknown and left out as well.
 type Attainment struct {
 	SLO *slo.Expr
 	Met int
-	// Missed are successful requests that did not meet it.
+	// Missed counts successful requests that did not meet the objective.
 	Missed, Failed, Unknown int
 	// Lacking counts the unknown requests by the metrics that they lack.
 	Lacking []Count
@@ -25,22 +25,23 @@ type Attainment struct {
 	// Conditions has an Attainment for each condition of the objective alone; nil for
 	// an objective with one condition.
 	Conditions []Attainment
-	// order is which of the Met, Missed and Failed met it, by their starts.
+	// order says for each of the Met, Missed and Failed requests, in the order of their
+	// starts, whether it met the objective.
 	order []bool
 	// Requests and OutputTokens are the goodput: requests that met the
 	// objective and their output tokens, per second of the level.
 	Requests, OutputTokens Rate
 }
 
-// A Share is a part between 0 and 1 that may be missing.
+// A Share is a fraction between 0 and 1 that may be missing.
 type Share struct {
 	V  float64
 	OK bool
-	// NA is why it is missing.
+	// NA is the reason why the fraction is missing.
 	NA string
 }
 
-// An attainer counts requests by what they are to an objective.
+// An attainer counts requests by whether they met an objective.
 type attainer struct {
 	counts     Attainment
 	conditions []*attainer
@@ -68,8 +69,8 @@ func newAttainer(e *slo.Expr) *attainer {
 	return a
 }
 
-// prepare readies the collector for requests. undecided says that there may be
-// some of which only the whole level tells whether they were streamed.
+// prepare readies the collector for requests. undecided says that some requests may be
+// StreamedUnknown until the whole level is read.
 func (c *collector) prepare(cfg Config, undecided bool) {
 	if cfg.SLO != nil && c.slo == nil {
 		c.slo = newAttainer(cfg.SLO)
@@ -79,7 +80,7 @@ func (c *collector) prepare(cfg Config, undecided bool) {
 	}
 }
 
-// fail takes a request that failed.
+// fail counts a failed request.
 func (a *attainer) fail(p *Point) {
 	a.counts.Failed++
 	a.judged = append(a.judged, judged{p.placeNS, false})
@@ -88,7 +89,7 @@ func (a *attainer) fail(p *Point) {
 	}
 }
 
-// count takes a request that counts.
+// count judges and counts a request that succeeded.
 func (a *attainer) count(p *Point) {
 	a.gaps = a.gaps[:0]
 	value := func(m slo.Metric) (float64, bool) { return a.value(p, m) }

@@ -1,22 +1,17 @@
 package analyze
 
 import (
-	"cmp"
-	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/pa-tools/pa/internal/quantile"
-	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// A collector gathers the values of one experiment: 8 bytes for each value of
-// each metric, 24 for each request, and 16 for each of which only the whole level
-// tells whether it was streamed; nothing else grows with their number.
+// A collector gathers the values of one experiment. It keeps 8 bytes for each value of
+// each metric, 24 for each request, and 16 for each StreamedUnknown request.
 type collector struct {
 	whole  [len(Strict)]sample[int64]
 	ratios [len(Strict)]sample[float64]
@@ -25,19 +20,19 @@ type collector struct {
 	failed   tally
 	messages map[string]string // of the first failure of each class
 	excluded tally
-	// unreadable requests did not come this far.
+	// unreadable counts requests that the reader left out.
 	unreadable int
-	// adrift says that it is not known when requests were sent.
-	adrift bool
-	// lateStart says that the kernel's starts are the ends of first writes, as
-	// pa-record once took them, which may be later than the answer.
+	// startsUnknown says that the file lacks the times at which requests were sent.
+	startsUnknown bool
+	// lateStart says that the kernel's starts are the ends of first writes, which may be
+	// later than the answer. Older releases of pa-record recorded them so.
 	lateStart bool
 	sources   [answer.TokenStated + 1]int // counted requests by source of their tokens
 	stamps    Stamps
 	starts    Stamps
 	slo       *attainer // nil: none asked for
-	// sloStreamed is slo if the level turns out to be streamed; nil where that
-	// is known.
+	// sloStreamed replaces slo if the level turns out to be streamed; nil if that is
+	// known beforehand.
 	sloStreamed *attainer
 	timed       []timed
 	streams     streamCount
@@ -45,20 +40,20 @@ type collector struct {
 
 	firstStart, lastEnd uint64
 	resent              int       // requests of all kinds that were sent again
-	paused              int       // requests that a pause touched: counted ones, or left out for that
+	paused              int       // requests that a pause touched, counted or left out
 	leftOut             []Span    // requests of all kinds that are left out because of a pause
-	lost                *lostTime // what of the time does not count; nil: nothing
+	lost                *lostTime // time that does not count; nil if all counts
 	output, input       quantile.IntSum
 	withInput           int // counted requests with a known number of input tokens
 
 	events, shared int
 	above, below   disagreement
-	odd            oddities
-	refusal        string // why the tokenizer could not count the first of odd.notCounted
+	anomalies      anomalies
+	refusal        string // why the tokenizer could not count the first of anomalies.notCounted
 }
 
-// oddities count what a reader of the report must know.
-type oddities struct {
+// anomalies counts what a reader of the report must know about counted requests.
+type anomalies struct {
 	noToken    int // responses but no token event
 	noFrom     int // the time to count from is missing
 	noTokens   int // no number of output tokens from the source asked for
@@ -74,7 +69,7 @@ type oddities struct {
 	gaps       int
 }
 
-// A disagreement sums up requests whose usage is not the number of token
+// A disagreement sums up requests whose usage differs from the number of token
 // events.
 type disagreement struct {
 	requests       int
@@ -87,7 +82,7 @@ func (d *disagreement) add(tokens, events int64) {
 	d.events.Add(events)
 }
 
-// add takes a request; it keeps nothing of p.
+// add counts a request of any outcome. It keeps no reference to p.
 func (c *collector) add(p *Point) {
 	if p.Paused && (p.Counted || p.Excluded == answer.ExcludedPaused) {
 		c.paused++
@@ -121,7 +116,7 @@ func (c *collector) add(p *Point) {
 	}
 }
 
-// count takes the values of a request that counts.
+// count adds the values of a request that counts.
 func (c *collector) count(p *Point) {
 	for i := range Strict {
 		switch d := &Strict[i]; {
@@ -166,12 +161,12 @@ func (c *collector) count(p *Point) {
 		q.AsStreamed()
 		c.sloStreamed.count(&q)
 	}
-	c.note(p)
+	c.countAnomalies(p)
 }
 
-// note counts what is odd about a request that counts.
-func (c *collector) note(p *Point) {
-	o := &c.odd
+// countAnomalies counts what is unusual about a counted request.
+func (c *collector) countAnomalies(p *Point) {
+	o := &c.anomalies
 	o.gaps += len(p.Gaps)
 	o.backward += p.Backward
 	o.impossible += p.Impossible
@@ -213,7 +208,7 @@ func (c *collector) note(p *Point) {
 	}
 }
 
-// metrics sums up what was collected.
+// metrics returns the summaries of the collected values.
 func (c *collector) metrics() []Metric {
 	var all []Metric
 	for i := range Strict {
@@ -228,15 +223,15 @@ func (c *collector) metrics() []Metric {
 	return all
 }
 
-// finish returns the analysis of the experiment. sel is the part of it that was
-// collected, and f what flowed in that; nil for all of it.
+// finish returns the analysis of the experiment. sel is the collected part of the level
+// and f the flow in this part; both are nil for the whole level.
 func (c *collector) finish(run *export.Run, e *export.Experiment, cfg Config, sel *Selected, f *flow) Experiment {
 	x := Experiment{
 		Mode: e.Mode, Value: e.Value,
 		Load: loadOf(e),
 		OK:   c.ok, Unreadable: c.unreadable, Failed: c.failed.counts(), Excluded: c.excluded.counts(),
 		TokenSource: c.source(),
-		TokenEvents: c.events, SharedStamps: c.shared, Backward: c.odd.backward,
+		TokenEvents: c.events, SharedStamps: c.shared, Backward: c.anomalies.backward,
 		Stamps: c.stamps, Starts: c.starts, Resent: c.resent,
 		Metrics: c.metrics(), Selected: sel,
 	}
@@ -244,7 +239,7 @@ func (c *collector) finish(run *export.Run, e *export.Experiment, cfg Config, se
 		x.DurationNS = int64(sel.Counting())
 		x.Throughput = f.throughput(sel.Counting().Seconds(), concurrency(e))
 	} else {
-		if v := answer.Elapsed(c.firstStart, c.lastEnd); v.OK && v.V > 0 && c.firstStart != 0 && !c.adrift {
+		if v := answer.Elapsed(c.firstStart, c.lastEnd); v.OK && v.V > 0 && c.firstStart != 0 && !c.startsUnknown {
 			x.DurationNS = int64(c.lost.counting(c.firstStart, c.lastEnd))
 		}
 		x.Throughput = c.throughput(x.DurationNS, e)
@@ -255,7 +250,7 @@ func (c *collector) finish(run *export.Run, e *export.Experiment, cfg Config, se
 	if sel != nil {
 		x.Unsteady = sel.warnings()
 	}
-	if err := drift(c.timed); err != nil && !c.adrift {
+	if err := drift(c.timed); err != nil && !c.startsUnknown {
 		x.Unsteady = append(x.Unsteady, err)
 	}
 	x.Unavailable = append(c.unavailable(x.Metrics, run, cfg), c.uncountable(x.Metrics)...)
@@ -263,7 +258,7 @@ func (c *collector) finish(run *export.Run, e *export.Experiment, cfg Config, se
 	if e.Meta != nil {
 		x.Client = e.Meta.Client
 		for _, w := range e.Meta.Warnings {
-			if r := RecorderWarning(w); r.Kind != KindDropped || c.odd.dropped == 0 { // else a warning of our own says it
+			if r := RecorderWarning(w); r.Kind != KindDropped || c.anomalies.dropped == 0 { // else a warning of our own says it
 				x.Warnings = append(x.Warnings, r)
 			}
 		}
@@ -274,7 +269,7 @@ func (c *collector) finish(run *export.Run, e *export.Experiment, cfg Config, se
 // uncountable returns the metrics and rates that have no value because the tokenizer
 // could not count a text. Metrics keep the values of the other requests.
 func (c *collector) uncountable(metrics []Metric) []Unavailable {
-	if c.odd.notCounted == 0 {
+	if c.anomalies.notCounted == 0 {
 		return nil
 	}
 	why := "the tokenizer could not count a text: " + c.refusal
@@ -287,6 +282,7 @@ func (c *collector) uncountable(metrics []Metric) []Unavailable {
 	return append(all, Unavailable{"output_tokens_per_s", "token rates", why})
 }
 
+// throughput returns the rates over a duration.
 func (c *collector) throughput(durationNS int64, e *export.Experiment) Throughput {
 	var t Throughput
 	if durationNS <= 0 {
@@ -294,7 +290,7 @@ func (c *collector) throughput(durationNS int64, e *export.Experiment) Throughpu
 	}
 	s := float64(durationNS) / 1e9
 	t.Requests = Rate{float64(c.ok) / s, true}
-	if c.ok == c.sources[answer.TokenAuto] || c.odd.dropped+c.odd.notCounted > 0 || c.streams.uncounted > 0 {
+	if c.ok == c.sources[answer.TokenAuto] || c.anomalies.dropped+c.anomalies.notCounted > 0 || c.streams.uncounted > 0 {
 		return t
 	}
 	t.OutputTokens = Rate{c.output.Float64() / s, true}
@@ -309,7 +305,8 @@ func (c *collector) throughput(durationNS int64, e *export.Experiment) Throughpu
 	return t
 }
 
-// loadOf returns what pa-record says of the load besides mode and value.
+// loadOf returns pa-record's description of the load besides mode and value; "" if it
+// has none.
 func loadOf(e *export.Experiment) string {
 	if e.Meta == nil {
 		return ""
@@ -317,9 +314,9 @@ func loadOf(e *export.Experiment) string {
 	return e.Meta.Load
 }
 
-// concurrency returns the number of users of a closed loop, 0 when the level
-// is something else. perf_analyzer's periodic mode writes concurrency 1 as a
-// placeholder, and shows that by a window from 0 to the end of time.
+// concurrency returns the number of users of a closed loop, 0 for another kind of load.
+// perf_analyzer's periodic mode writes concurrency 1 as a placeholder, together with a
+// window from 0 to the end of time.
 func concurrency(e *export.Experiment) float64 {
 	n, err := strconv.ParseFloat(e.Value, 64)
 	w := e.WindowBoundaries
@@ -331,7 +328,7 @@ func concurrency(e *export.Experiment) float64 {
 	return n
 }
 
-// source sums up where the output tokens come from.
+// source returns the one source of all output tokens, or TokenMixed.
 func (c *collector) source() answer.TokenSource {
 	found := answer.TokenAuto
 	for s, n := range c.sources {
@@ -345,115 +342,3 @@ func (c *collector) source() answer.TokenSource {
 	}
 	return found
 }
-
-func (c *collector) warnings(cfg Config, x *Experiment) []error {
-	var w []error
-	o, ok := &c.odd, int64(c.ok)
-	// say adds a warning about n[0] things, if there are any.
-	say := func(kind WarningKind, text func(n []int64) string, n ...int64) {
-		if n[0] > 0 {
-			w = append(w, counted(kind, text(make([]int64, len(n))), text, n...))
-		}
-	}
-	// requests adds one about n of the successful requests.
-	requests := func(kind WarningKind, n int, rest string) {
-		say(kind, func(n []int64) string { return ofRequests(n) + rest }, int64(n), ok)
-	}
-	if c.ok == 0 {
-		w = append(w, said(KindNothing, "no measured request succeeded, so there are no figures"))
-	}
-	for _, f := range x.Failed {
-		class, first := f.Name, ""
-		if m := c.messages[class]; m != "" {
-			first = fmt.Sprintf("; the first message: %q", sanitize.Clip(m, maxQuotedBytes))
-		}
-		w = append(w, counted(KindFailed, class, func(n []int64) string {
-			return ofRequests(n) + " failed: " + class + first
-		}, int64(f.N), ok+int64(x.FailedRequests())))
-	}
-	requests(KindMissingTimes, o.noToken, " had no output in any response: they have an E2EL and no TTFT")
-	say(KindTokenCount, func(n []int64) string {
-		return "the file holds no outputs of " + howMany(n[0], "request", "requests") + ": each response counts as a token, an empty last one too"
-	}, int64(o.assumed))
-	requests(KindDropped, o.dropped, " lost their outputs because the recorder's disk was too slow: they have an E2EL only, and token rates are n/a; record to a faster disk")
-	say(KindUnreadable, func(n []int64) string {
-		return howMany(n[0], "event or body", "events or bodies") + " broke the protocol; they do not count as tokens"
-	}, int64(o.unreadable))
-	requests(KindMissingTimes, o.noFrom, fmt.Sprintf(" had no %q time recorded: no TTFT and no E2EL; choose another --from", cfg.From))
-	requests(KindClock, o.sooner, fmt.Sprintf(" got a response before the last byte was sent, so times from %q are negative; use --from start", cfg.From))
-	byClock := o.early - o.sooner
-	if c.lateStart {
-		byClock -= o.atStart
-		requests(KindClock, o.atStart, " got a response before the first write was done, which is the start in this file, so times are negative; use --from issued, or record again")
-	}
-	requests(KindClock, byClock, fmt.Sprintf(" got a response before the %s: the clock was set back, or the times come from different clocks", cfg.From))
-	say(KindClock, func(n []int64) string {
-		return grouped(n[0]) + " of " + howMany(n[1], "gap", "gaps") + " between tokens were below 0: the clock was set back during the run"
-	}, int64(o.backward), int64(o.gaps))
-	say(KindClock, func(n []int64) string {
-		return howMany(n[0], "time", "times") + " of more than 292 years left out: the file is damaged"
-	}, int64(o.impossible))
-	if n := c.streams.not; n < c.ok {
-		requests(KindMissingTimes, n, " had an answer that was not streamed: they have an E2EL and no TTFT, TTST, ITL or TPOT")
-	}
-	if cfg.TokenSource != answer.TokenAuto {
-		requests(KindTokenCount, o.noTokens, fmt.Sprintf(" had no number of tokens from %s: not in the token metrics; choose another --token-source", cfg.TokenSource))
-	}
-	if o.notCounted > 0 {
-		w = append(w, counted(KindTokenCount, "not counted", func(n []int64) string {
-			return ofRequests(n) + " had an output that the tokenizer could not count, so they have no output tokens and no TPOT, and token rates are n/a: " + c.refusal + "; check the tokenizer file"
-		}, int64(o.notCounted), ok))
-	}
-	if x.TokenSource == answer.TokenMixed {
-		w = append(w, c.mixture())
-	}
-	say(KindTokenCount, func(n []int64) string {
-		return fmt.Sprintf("the server counts more tokens than it sent chunks in %s (%s tokens in %s chunks), so ITL is the time between chunks", ofRequests(n), grouped(n[2]), grouped(n[3]))
-	}, int64(c.above.requests), ok, wholeOf(c.above.tokens), wholeOf(c.above.events))
-	say(KindTokenCount, func(n []int64) string {
-		return fmt.Sprintf("the server counts fewer tokens than it sent chunks of output in %s (%s tokens in %s chunks); --token-source responses counts chunks", ofRequests(n), grouped(n[2]), grouped(n[3]))
-	}, int64(c.below.requests), ok, wholeOf(c.below.tokens), wholeOf(c.below.events))
-	for _, u := range x.Unsteady {
-		w = append(w, u)
-	}
-	if x.SLO != nil {
-		w = append(w, x.SLO.warnings()...)
-	}
-	return w
-}
-
-// mixture says how many requests have their number of output tokens from where.
-func (c *collector) mixture() error {
-	return counted(KindTokenCount, "sources", func(n []int64) string {
-		text := fmt.Sprintf("output tokens are counted in several ways: by the server's usage in %s, by the tokenizer in %s, by responses in %s", howMany(n[0], "request", "requests"), grouped(n[1]), grouped(n[2]))
-		if n[3] > 0 {
-			text += ", by what the file states in " + grouped(n[3])
-		}
-		return text + "; --token-source chooses one"
-	}, int64(c.sources[answer.TokenUsage]), int64(c.sources[answer.TokenTokenizer]), int64(c.sources[answer.TokenResponses]), int64(c.sources[answer.TokenStated]))
-}
-
-// A tally counts by name.
-type tally map[string]int
-
-func (t *tally) add(name string) {
-	if *t == nil {
-		*t = tally{}
-	}
-	(*t)[name]++
-}
-
-// counts returns the tally, most frequent first.
-func (t tally) counts() []Count {
-	var c []Count
-	for name, n := range t {
-		c = append(c, Count{name, n})
-	}
-	slices.SortFunc(c, func(a, b Count) int {
-		return cmp.Or(cmp.Compare(b.N, a.N), cmp.Compare(a.Name, b.Name))
-	})
-	return c
-}
-
-// maxQuotedBytes bounds foreign text in a message.
-const maxQuotedBytes = 200

@@ -21,17 +21,17 @@ const (
 	driftSigmas = 3
 )
 
-// An Unsteady says why a level may not show what it would have shown later, or
-// again.
+// An Unsteady is a reason why a level may not be in a steady state, so that a later or
+// repeated measurement may differ.
 type Unsteady struct {
 	Brief string // in a few words, for a table
 	text  string
 }
 
-// Error returns it at length, with what can be done.
+// Error returns the reason in full, with advice.
 func (u *Unsteady) Error() string { return u.text }
 
-// A timed is a request's place in time and its latencies; missing ones are
+// A timed holds the start of a request and its latencies; a missing latency is
 // noLatency.
 type timed struct {
 	start      uint64
@@ -47,9 +47,8 @@ func orNone(v answer.Value) int64 {
 	return v.V
 }
 
-// drift says so when the first tenth of the requests, by their
-// starts, is unlike the others, and returns nil when it is not or there are too few. It
-// reorders x.
+// drift compares the first tenth of the requests, by their starts, with the others. It
+// returns nil if they do not differ or are too few. It reorders x.
 func drift(x []timed) *Unsteady {
 	k := len(x) / 10
 	if k < driftLeast {

@@ -4,15 +4,16 @@ import (
 	"sort"
 )
 
-// A flow is what was completed and delivered between two instants.
+// A flow counts the requests that completed and the tokens that were delivered between
+// two times.
 type flow struct {
 	requests      int     // successful ones that ended
 	output, input float64 // tokens
 	tally         tokenTally
 }
 
-// A tokenTally counts requests that were in flight or ended by what is known
-// of their tokens. dropped counts requests whose token events were not recorded, are
+// A tokenTally counts the requests that were in flight or ended in a flow, by which of
+// their token counts are known. dropped counts requests whose token events were not recorded, are
 // no tokens because they were not streamed, or have a text that the tokenizer could not
 // count.
 type tokenTally struct{ knownOutput, unknownOutput, unknownInput, dropped int }
@@ -31,7 +32,7 @@ func (t *tokenTally) minus(u tokenTally) {
 	t.dropped -= u.dropped
 }
 
-// tokens says what is known of the tokens of a request that counts for a flow.
+// tokens returns the tally of one request that counts for a flow.
 func (p *Point) tokens() tokenTally {
 	var t tokenTally
 	switch {
@@ -48,10 +49,9 @@ func (p *Point) tokens() tokenTally {
 	return t
 }
 
-// flows returns what was completed and delivered in each of the windows
-// between the bounds, which ascend: from each bound to before the next. What
-// happens at the very end of the level, levelEnd, belongs to the window that
-// ends there.
+// flows returns the flow in each of the windows between the bounds, which ascend. A
+// window includes its first bound and excludes its last, except that the window that
+// ends at levelEnd, the end of the level, includes it.
 func flows(points []Point, bounds []uint64, levelEnd uint64) []flow {
 	f := make([]flow, len(bounds)-1)
 	last := len(bounds) - 1

@@ -10,8 +10,8 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze/inference"
 )
 
-// A MaxLoad is how much load a server takes before fewer than Target of the
-// requests meet the objective, as a sweep over load levels shows it.
+// A MaxLoad estimates, from a sweep over load levels, the highest load at which at least
+// Target of the requests meet the objective.
 type MaxLoad struct {
 	Mode   string // of all the levels
 	Target float64
@@ -20,43 +20,42 @@ type MaxLoad struct {
 	Within *LoadLevel
 	// Beyond is the next level, which does not attain it; nil when all do.
 	Beyond *LoadLevel
-	// Estimate is where the straight line between the shares of the two
-	// crosses the target; 0 unless there are both. It is between their loads.
+	// Estimate is the load at which the straight line between the shares of Within and
+	// Beyond crosses the target; 0 unless both exist.
 	Estimate float64
-	// Interval is its 95 % interval: which other crossings the numbers of
-	// requests allow, if the share changes in straight lines from level to
-	// level. An end is infinite where no level bounds it on that side, and both
-	// are NaN where there is none, for the reason NA.
+	// Interval is the 95 % interval of Estimate, for a share that changes in straight
+	// lines from level to level. An end is infinite if no level bounds it on that side.
+	// Both ends are NaN if there is no interval, for the reason NA.
 	Interval inference.Interval
 	NA       string
-	// Again says that a level above Beyond attains the target all the same:
-	// the levels are noisy, or the load is not what limits.
+	// Again says that a level above Beyond attains the target: the levels are noisy, or
+	// something other than the load limits.
 	Again bool
-	// Untold are levels of unknown attainment, which were left out.
+	// Untold counts levels of unknown attainment, which were left out.
 	Untold []string
 }
 
-// A LoadLevel is a load and how the objective was met at it.
+// A LoadLevel is a load and the attainment of the objective at this load.
 type LoadLevel struct {
 	Load  float64
 	Value string  // as in the file
 	Share float64 // 0 to 1
 }
 
-// maxLoadConfidence is how sure its interval is.
+// maxLoadConfidence is the confidence of MaxLoad.Interval.
 const maxLoadConfidence = 0.95
 
-// A tried is a load that was tried, and which requests met the objective there.
+// A tried is a load of the sweep, and for each of its requests whether it met the
+// objective.
 type tried struct {
 	LoadLevel
 	order []bool
 }
 
-// MaxLoad looks for the highest load at which SLOTarget of the requests meet
-// the SLO of rep. It returns nil without an SLO, and where the experiments are
-// not two loads or more of one mode and one kind: rates that come evenly and rates
-// that come in bursts are no two points of one curve. Several experiments of one
-// load count as one.
+// MaxLoad estimates the highest load at which SLOTarget of the requests meet the SLO of
+// rep. It returns nil without an SLO, and unless the experiments are at least two loads
+// of one mode and one kind: an even rate and a bursty rate do not lie on one curve.
+// Several experiments of one load count as one.
 func (rep *Report) MaxLoad() *MaxLoad {
 	var all []tried
 	m := &MaxLoad{Target: rep.SLOTarget, Interval: inference.Interval{Low: math.NaN(), High: math.NaN()}}
@@ -110,9 +109,8 @@ func (rep *Report) MaxLoad() *MaxLoad {
 	return m
 }
 
-// kindOfLoad is what the recorder says of a load besides how much it is, which is
-// the first number in what it says: "request rate 10, poisson"; "" where it says
-// nothing.
+// kindOfLoad returns the recorder's description of a load without its first number,
+// which is the amount: "request rate 10, poisson"; "" if there is no description.
 func kindOfLoad(e *Experiment) string {
 	at := strings.IndexAny(e.Load, "0123456789")
 	if at < 0 {

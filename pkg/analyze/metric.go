@@ -8,8 +8,7 @@ import (
 // A Unit is the unit of a metric's values.
 type Unit uint8
 
-// The units that metrics come in. Scaling for people is done where they are
-// printed.
+// The units of metrics. Package report scales them for people.
 const (
 	Nanoseconds Unit = 1
 	Tokens      Unit = 2
@@ -26,11 +25,11 @@ func (u Unit) String() string {
 	return "unknown"
 }
 
-// A Population says what one value of a metric stands for.
+// A Population is the kind of thing that has one value of a metric.
 type Population uint8
 
-// PerRequest metrics have at most one value per request, PerGap metrics one
-// per gap, of all requests pooled.
+// PerRequest metrics have at most one value per request. PerGap metrics have one value
+// per gap; the gaps of all requests are pooled.
 const (
 	PerRequest Population = 1
 	PerGap     Population = 2
@@ -47,8 +46,8 @@ func (p Population) String() string {
 	return "unknown"
 }
 
-// A Definition is a metric: what it is called, what it means and how it comes
-// out of the measures of a request.
+// A Definition defines a metric: its names, its formula, and how to get its values from
+// the measures of a request.
 type Definition struct {
 	Key        string // in JSON, with the unit as suffix: "ttft_ns"
 	Name       string // for people: "TTFT"
@@ -57,23 +56,23 @@ type Definition struct {
 	Formula    string
 	Doc        string // which requests have no value, and other small print
 
-	// needs is the part of a run without which there is no value, where files
-	// of other tools lack it.
+	// needs is the part of a run that the metric is computed from; files of other tools
+	// may lack it.
 	needs export.Part
-	// rare metrics are left out when all values are 0: most servers do not
+	// rare metrics are left out when all values are 0, because most servers do not
 	// report them.
 	rare bool
 	// ofTokens metrics have no value where answers hold no tokens.
 	ofTokens bool
 	// needsStream metrics have no value where answers were not streamed.
 	needsStream bool
-	// Exactly one of these takes the values out of a request's measures.
+	// Exactly one of these returns the values from a request's measures.
 	one   func(*answer.Measures) answer.Value
 	many  func(*answer.Measures) []int64
 	ratio func(*answer.Measures) (float64, bool)
 }
 
-// Strict are this project's own definitions, in the order of a report.
+// Strict holds this project's own definitions, in the order of a report.
 var Strict = [...]Definition{
 	{
 		Key: "ttft_ns", Name: "TTFT", Unit: Nanoseconds, Population: PerRequest,

@@ -12,14 +12,14 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// A lostTime is the time of a level that does not count if pauses are left out: all
-// time in a pause, and at other times the share of the slots of a closed loop that
-// was busy with left-out requests,
+// A lostTime is the time of a level that does not count if pauses are left out. All time
+// in a pause is lost, and at other times the share of a closed loop's slots that was
+// busy with left-out requests:
 //
 //	lost(t) = 1 in a pause, else min(1, left-out requests in flight at t / slots)
 //
-// so that rates divide the requests of the other slots by the time that these slots
-// had. With the zero value and nil no time is lost.
+// Rates thus divide the requests of the other slots by the time of these slots. With
+// the zero value and nil no time is lost.
 type lostTime struct {
 	at    []uint64  // instants at which the share changes, in order
 	share []float64 // from at[i] on

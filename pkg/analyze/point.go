@@ -9,48 +9,48 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// A Point is one request when its answer has been looked at: its times and its
-// measures, without what was sent and received.
+// A Point holds the times and the measures of one request, without its inputs and
+// outputs.
 type Point struct {
 	ID uint64 // order of issue; 0 in files that do not number requests
-	// StartNS is when it left; 0 for a request that never did.
+	// StartNS is the time at which the request left; 0 if it never left.
 	StartNS uint64
-	// EndNS is the last response or, for a request that failed, when it was
-	// over if that is later. StartNS when neither is known.
+	// EndNS is the time of the last response, or the end of a failed request if that
+	// is later. It is StartNS if neither is known.
 	EndNS uint64
-	// Place is the request's in the order of issue of the whole level, from 0:
-	// by ID where all have one, else by start.
+	// Place is the position of the request in the order of issue of the whole level,
+	// from 0. The order is by ID if all requests have one, else by start.
 	Place int
-	// InputHash tells inputs apart: requests with equal hashes were sent the
-	// same, names and values. It is FNV-1a and no protection from someone who
-	// wants two inputs to look alike. 0 where no input is recorded.
+	// InputHash is the same for requests with the same names and values of inputs; 0
+	// if no input was recorded. It is FNV-1a, which does not resist deliberate
+	// collisions.
 	InputHash uint64
-	// Model is the model that it went to, in a run with several.
+	// Model is the model that the request went to, in a run with several models.
 	Model string
-	// Measured has no Answer.
+	// Measured holds the measures; its Answer is nil.
 	answer.Measured
-	// TokenNS are the instants of the token events, of all choices, and GapNS
-	// those at which the Gaps ended.
+	// TokenNS holds the times of the token events of all choices, and GapNS the times
+	// at which the Gaps ended.
 	TokenNS, GapNS []uint64
 
-	// placeNS is StartNS or, for a request that never left, the next best
-	// instant; 0 when there is none.
+	// placeNS is StartNS; for a request that never left, its time of issue, of the
+	// schedule or of its end; 0 if there is none.
 	placeNS  uint64
-	numbered bool   // ID is one
+	numbered bool   // the file numbers requests: ID is valid
 	stamps   Stamps // of a request that counts
 	start    export.StampSource
-	// complete says that it was answered in full, in whichever phase.
+	// complete says that the request was answered in full, in any phase.
 	complete, cancelled bool
-	assumed, dropped    bool // of its Answer
-	numbers             bool // likewise
-	unreadable          int  // of its Answer
-	resent              bool // see [export.Request.Resent]
-	early               bool // the first response comes before FromNS
-	answeredEarly       bool // and after the start: before the request was sent whole
+	// assumed, dropped, numbers and unreadable are the fields of the Answer.
+	assumed, dropped bool
+	numbers          bool
+	unreadable       int
+	resent           bool // see [export.Request.Resent]
+	early            bool // the first response comes before FromNS
+	answeredEarly    bool // and after the start: before the request was sent whole
 }
 
-// point returns what is kept of r. Place, InputHash, TokenNS and GapNS are for
-// those who keep it.
+// point returns the Point of r, without Place, InputHash, TokenNS and GapNS.
 func point(r *export.Request, q *answer.Measured) Point {
 	p := Point{
 		ID: r.ID, StartNS: r.StartNS, Model: r.Model, Measured: *q,
@@ -79,15 +79,16 @@ func point(r *export.Request, q *answer.Measured) Point {
 	return p
 }
 
-// A keeper keeps the points of one experiment: about 400 bytes a request and
-// 16 a token, 24 where a request has several choices.
-type keeper struct {
+// A pointStore keeps the points of one experiment. It takes about 400 bytes a request
+// and 16 a token, or 24 if a request has several choices.
+type pointStore struct {
 	points []Point
 	gaps   arena[int64]
 	times  arena[uint64]
 }
 
-func (k *keeper) keep(p *Point, r *export.Request, a *answer.Answer) {
+// keep adds a copy of p, with the fields that only kept points have.
+func (k *pointStore) keep(p *Point, r *export.Request, a *answer.Answer) {
 	c := *p
 	c.Gaps = k.gaps.keep(p.Gaps)
 	c.TokenNS = k.times.take(len(a.Events))
@@ -100,8 +101,8 @@ func (k *keeper) keep(p *Point, r *export.Request, a *answer.Answer) {
 	k.points = append(k.points, c)
 }
 
-// gapEnds returns when each of n gaps between the token events ended.
-func (k *keeper) gapEnds(tokens []uint64, a *answer.Answer, n int) []uint64 {
+// gapEnds returns the times at which the n gaps between the token events ended.
+func (k *pointStore) gapEnds(tokens []uint64, a *answer.Answer, n int) []uint64 {
 	switch n {
 	case 0: // also where the file only seems to show some
 		return nil
@@ -119,7 +120,7 @@ func (k *keeper) gapEnds(tokens []uint64, a *answer.Answer, n int) []uint64 {
 }
 
 // series returns the points in the order of their starts.
-func (k *keeper) series() []Point {
+func (k *pointStore) series() []Point {
 	slices.SortStableFunc(k.points, func(a, b Point) int {
 		switch {
 		case a.placeNS < b.placeNS:
@@ -132,7 +133,7 @@ func (k *keeper) series() []Point {
 	return k.points
 }
 
-// number fills in the Place of points, which are in the order of their starts.
+// number sets the Place of points, which are in the order of their starts.
 func number(points []Point) {
 	order := make([]int, len(points))
 	numbered := true
@@ -148,10 +149,10 @@ func number(points []Point) {
 	}
 }
 
-// An arena gives out slices of a few large ones: there are as many as
-// requests.
+// An arena allocates the many small slices of requests from a few large ones.
 type arena[T any] struct{ free []T }
 
+// take returns a slice of n elements.
 func (a *arena[T]) take(n int) []T {
 	if n > len(a.free) {
 		a.free = make([]T, max(n, 1<<13))
@@ -161,14 +162,15 @@ func (a *arena[T]) take(n int) []T {
 	return x
 }
 
+// keep returns a copy of x.
 func (a *arena[T]) keep(x []T) []T {
 	c := a.take(len(x))
 	copy(c, x)
 	return c
 }
 
-// inputHash is the 64-bit FNV-1a hash of the names and values, each ended by a
-// byte that no UTF-8 holds; 0 of none.
+// inputHash returns the 64-bit FNV-1a hash of the names and values, each ended by a
+// byte that UTF-8 never contains; 0 if there are none.
 func inputHash(f export.Fields) uint64 {
 	if len(f) == 0 {
 		return 0

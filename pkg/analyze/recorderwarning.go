@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -31,7 +32,7 @@ var fromRecorder = [...]recorderText{
 
 // arrivedTogether returns the text about unknown gaps.
 func arrivedTogether(n []int64) string {
-	return grouped(n[0]) + " of " + howMany(n[1], "token", "tokens") + " arrived together with the previous one, so their gaps are unknown; either the server sends them together or this machine is overloaded: try a lower load"
+	return plural.Grouped(n[0]) + " of " + plural.GroupedOf(n[1], "token") + " arrived together with the previous one, so their gaps are unknown; either the server sends them together or this machine is overloaded: try a lower load"
 }
 
 // RecorderWarning returns the Warning for a text that the recorder wrote into a file.

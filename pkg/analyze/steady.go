@@ -19,22 +19,21 @@ type Steady struct {
 	Concurrency int
 	Threshold   int // 95 % of Concurrency, rounded up, at least 1
 	Peak        int // the most in flight, warm-up left out
-	// AtPlateau is the share of the time with Threshold or more in flight: the
-	// moments between the end of a request and the start of the slot's next one
-	// are not, and nor are pauses.
+	// AtPlateau is the share of the time with Threshold or more requests in flight. It
+	// is below 1 because of the moments between the end of a request and the start of
+	// the next one in the same slot, and because of pauses.
 	AtPlateau float64
 }
 
-// A steady state of less than steadyShortest or steadyLeastShare of the level
-// is warned about, and one with less than steadyLeastPlateau of it at the
-// plateau.
+// A steady state shorter than steadyShortest, or than steadyLeastShare of the level, has
+// a warning. So has one with less than steadyLeastPlateau of its time at the plateau.
 const (
 	steadyShortest     = 10 * time.Second
 	steadyLeastShare   = 0.1
 	steadyLeastPlateau = 0.9
 )
 
-// steady narrows s to the steady state.
+// steady shortens s to the steady state.
 func (s *Selected) steady(e *export.Experiment, points []Point) error {
 	users := concurrency(e)
 	if users < 1 || users > math.MaxInt32 {
@@ -83,8 +82,8 @@ func (s *Selected) steady(e *export.Experiment, points []Point) error {
 	return nil
 }
 
-// flights returns when requests started and when they ended, each in order.
-// Those that took no time are left out.
+// flights returns the starts and the ends of the requests, each in order. Requests that
+// took no time are left out.
 func flights(points []Point) (starts, ends []uint64) {
 	for i := range points {
 		if p := &points[i]; p.placeNS != 0 && p.EndNS > p.placeNS {
@@ -97,7 +96,7 @@ func flights(points []Point) (starts, ends []uint64) {
 	return starts, ends
 }
 
-// warnings are what must be known to trust the part.
+// warnings returns the reasons to distrust the part.
 func (s *Selected) warnings() []*Unsteady {
 	var w []*Unsteady
 	if s.Steady == nil {

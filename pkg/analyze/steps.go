@@ -5,22 +5,22 @@ import (
 	"slices"
 )
 
-// A Step is the time from one completed request to the next, and what the rates
-// count in it. All of a level's are its time without gaps or overlaps, and add up
-// to its [Throughput]: they are for those who ask how much a rate varies.
+// A Step is the time from one completed request to the next, with the requests and
+// tokens that count in it. The steps of a level cover its time without gaps or
+// overlaps and add up to its [Throughput]; they show how much a rate varies.
 //
-// In a whole level a step ends with the completion of a request that counts, and
-// holds it with all its tokens. In a part of a level a step begins with one (but
-// the first, which begins with the part) and holds the tokens that were delivered
-// meanwhile, as in [Selected].
+// In a whole level a step ends with the completion of a request that counts, and holds
+// this request with all its tokens. In a part of a level a step begins with a completed
+// request and holds the tokens that were delivered during the step, as in [Selected];
+// the first step begins with the part.
 type Step struct {
 	Seconds      float64
 	Requests     int
 	OutputTokens float64 // means nothing where that rate is not OK
 }
 
-// stepsOf returns the steps of an analyzed level, of which points are all
-// requests; nil when no time passed. The time of lost does not count.
+// stepsOf returns the steps of an analyzed level from all its requests; nil when no time
+// passed. The time in lost does not count.
 func stepsOf(points []Point, x *Experiment, lost *lostTime) []Step {
 	switch {
 	case x.DurationNS <= 0:

@@ -41,7 +41,7 @@ func (c *collector) resolve(streamed bool) {
 			c.output.Add(int64(u.output))
 			c.sources[answer.TokenAuto]--
 			c.sources[answer.TokenResponses]++
-			c.odd.noTokens--
+			c.anomalies.noTokens--
 			c.streams.uncounted--
 		}
 	}

@@ -7,15 +7,16 @@ import (
 	"github.com/pa-tools/pa/pkg/wire/openai"
 )
 
-// An Unavailable is a metric, or a rate, that no request of a run can have,
-// because the file, one of another tool, does not hold what it is made of.
+// An Unavailable is a metric or a rate that has no value in a run, with the reason: the
+// file of another tool lacks its inputs, or answers hold no tokens.
 type Unavailable struct {
 	Key  string // as in JSON: "itl_ns", "throughput"
 	Name string // for people: "ITL", "rates"
 	Why  string
 }
 
-// unavailable lists them for a run, in the order of a report.
+// unavailable returns the metrics and rates that run cannot have, in the order of a
+// report.
 func unavailable(run *export.Run) []Unavailable {
 	var all []Unavailable
 	numbers := ""
@@ -38,8 +39,8 @@ func unavailable(run *export.Run) []Unavailable {
 	return all
 }
 
-// placed reports why a run has no parts and no windows, if it was asked for
-// some: its requests are at no known time.
+// placed returns an error if cfg asks for a part or for windows of a run whose requests
+// have no known times.
 func placed(run *export.Run, cfg Config) error {
 	why, lacks := run.Lacks(export.PartStarts)
 	if !lacks || cfg.Selection.wholeLevel() && cfg.Windows == (Windows{}) {

@@ -140,20 +140,9 @@ func Together(all []*Warning) (text string, ok bool) {
 	return first.say(sums), true
 }
 
-// grouped formats a number with thousands separators: "12,345".
-func grouped(n int64) string { return plural.Grouped(n) }
-
-// howMany returns "1 request" or "12,345 requests".
-func howMany(n int64, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return grouped(n) + " " + many
-}
-
 // ofRequests returns "3 of 1,072 requests" of two counts.
 func ofRequests(n []int64) string {
-	return grouped(n[0]) + " of " + howMany(n[1], "request", "requests")
+	return plural.Grouped(n[0]) + " of " + plural.GroupedOf(n[1], "request")
 }
 
 // wholeOf returns a sum as an int64, or the largest int64 if the sum does not fit.

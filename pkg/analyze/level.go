@@ -1,0 +1,136 @@
+package analyze
+
+import (
+	"github.com/pa-tools/pa/internal/plural"
+	"github.com/pa-tools/pa/pkg/answer"
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// A level collects the requests of one experiment while the run is read.
+type level struct {
+	collector
+	pointStore
+	models byModel
+	// streamed says that a request showed that the level was streamed: see [answer.Measured.ShowsStream].
+	streamed bool
+}
+
+// atLeast returns levels, extended to at least n elements.
+func atLeast(levels []level, n int) []level {
+	for len(levels) < n {
+		levels = append(levels, level{})
+	}
+	return levels
+}
+
+// add counts a request of run, or keeps it to be counted when all are read. q holds
+// the measures of r.
+func (l *level) add(cfg Config, run *export.Run, r *export.Request, q *answer.Measured) {
+	l.streamed = l.streamed || q.ShowsStream()
+	p := point(r, q)
+	if cfg.keeps() {
+		l.keep(&p, r, q.Answer)
+		return
+	}
+	l.prepare(cfg, run.Meta == nil || run.Meta.Streaming == nil)
+	l.collector.add(&p)
+	if severalModels(run) {
+		l.models.add(&p, false)
+	}
+}
+
+// finish returns the analysis of experiment i.
+func (l *level) finish(run *export.Run, i int, cfg Config) Experiment {
+	e := &run.Experiments[i]
+	l.prepare(cfg, false)
+	if !cfg.keeps() {
+		if cfg.Selection.WithoutPauses {
+			l.lost = newLostTime(answer.PausesOf(run), l.leftOut, concurrency(e))
+		}
+		l.resolve(l.streamed)
+		x := l.collector.finish(run, e, cfg, nil, nil)
+		if severalModels(run) {
+			x.Models = l.models.finish(run.Meta, x.DurationNS, nil, l.streamed)
+		}
+		l.addPauses(run, e, &x, cfg)
+		return x
+	}
+	points := l.series()
+	if cfg.Selection.WithoutPauses {
+		var out []Span
+		for i := range points {
+			if p := &points[i]; p.LeftOut {
+				out = append(out, Span{p.placeNS, p.EndNS})
+			}
+		}
+		l.lost = newLostTime(answer.PausesOf(run), out, concurrency(e))
+	}
+	if l.streamed {
+		for i := range points {
+			points[i].AsStreamed()
+		}
+	}
+	if cfg.Series {
+		number(points)
+	}
+	sel, problem := cfg.Selection.apply(e, points)
+	var f *flow
+	var part []Point
+	nowhere := 0
+	if sel != nil {
+		sel.lost = l.lost
+	}
+	windows, err := windowTable(e, points, sel, l.lost, cfg)
+	if problem == nil {
+		problem = err
+	}
+	if problem != nil {
+		return Experiment{Mode: e.Mode, Value: e.Value, Problem: problem}
+	}
+	if sel != nil {
+		f = &flows(points, []uint64{sel.FromNS, sel.ToNS}, sel.Level.ToNS)[0]
+	}
+	for i := range points {
+		p := &points[i]
+		if sel != nil && p.placeNS == 0 {
+			nowhere++
+		}
+		if sel == nil || sel.has(p) {
+			l.collector.add(p)
+			if cfg.Series {
+				part = append(part, *p)
+			}
+			if severalModels(run) {
+				l.models.add(p, sel != nil)
+			}
+		}
+	}
+	x := l.collector.finish(run, e, cfg, sel, f)
+	if severalModels(run) {
+		x.Models = l.models.finish(run.Meta, x.DurationNS, sel, l.streamed)
+	}
+	x.Windows, x.Series = windows, part
+	if cfg.Series {
+		x.Steps = stepsOf(points, &x, l.lost)
+	}
+	l.addPauses(run, e, &x, cfg)
+	if nowhere > 0 {
+		x.Warnings = append(x.Warnings, counted(KindMissingTimes, "nowhere", func(n []int64) string {
+			return plural.GroupedOf(n[0], "request") + " had no time at all, so they belong to no part of the level and are left out"
+		}, int64(nowhere)))
+	}
+	return x
+}
+
+// addPauses adds the pauses of the level, and warnings about them, to its analysis x.
+func (l *level) addPauses(run *export.Run, e *export.Experiment, x *Experiment, cfg Config) {
+	part := Span{l.firstStart, l.lastEnd}
+	if m := e.Meta; m != nil && m.StartNS != 0 && m.EndNS != 0 {
+		part = Span{m.StartNS, m.EndNS}
+	}
+	if x.Selected != nil {
+		part = x.Selected.Span
+	}
+	x.Pauses, x.Paused = pausesIn(run, part), l.paused
+	x.Warnings = append(pauseWarnings(x.Pauses, x.Paused, cfg.Selection.WithoutPauses), x.Warnings...)
+}
