@@ -11,9 +11,8 @@ import (
 	"io"
 )
 
-// A Format is a compression of gRPC messages, by gRPC's name. It is what the options
-// grpc.WithCompressor and WithDecompressor take, and what encoding.RegisterCompressor
-// does.
+// A Format is a compression of gRPC messages, by gRPC's name. The options
+// grpc.WithCompressor and WithDecompressor take it, and encoding.RegisterCompressor does.
 type Format string
 
 // The formats. Deflate is the zlib format (RFC 1950), as in HTTP.

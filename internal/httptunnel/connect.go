@@ -17,7 +17,7 @@ import (
 	"github.com/pa-tools/pa/internal/sanitize"
 )
 
-// UserAgent is what proxies are told.
+// UserAgent is the User-Agent sent to proxies.
 const UserAgent = "pa-record"
 
 // maxHeadBytes bounds the head of a proxy's answer.
@@ -49,7 +49,7 @@ func Connect(ctx context.Context, nc net.Conn, addr string, user *url.Userinfo) 
 	return err
 }
 
-// Authorization returns what a proxy is told about who asks; "" is nothing.
+// Authorization returns the Proxy-Authorization for user; "" for none.
 func Authorization(user *url.Userinfo) string {
 	if user == nil {
 		return ""

@@ -47,7 +47,7 @@ func appendSafe(dst []byte, s string, lines bool) []byte {
 	return dst
 }
 
-// isSafe reports whether the character r of n bytes can be printed as it is.
+// isSafe reports whether the character r of n bytes can be printed unchanged.
 func isSafe(r rune, n int, lines bool) bool {
 	if lines && (r == '\n' || r == '\t') {
 		return true

@@ -27,7 +27,7 @@ const (
 
 const wordBytes = int(unsafe.Sizeof(uintptr(0)))
 
-// A control is what the control messages of one recvmsg say.
+// A control holds the values of the control messages of one recvmsg.
 type control struct {
 	ns uint64 // the software stamp, Unix nanoseconds; 0: none
 

@@ -7,12 +7,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A Socket takes the stamps of a TCP socket for who does without [net.Conn] and
-// Go's poller, and waits in other ways. It is what a [Conn] is otherwise: a Conn
-// is for code that reads and writes, a Socket for a loop that is told when it
-// can. It never waits. It is for one goroutine at a time, and does not own the
-// socket: the owner closes it, and calls nothing but Request and Stamps
-// afterwards. There are Sockets on Linux only.
+// A Socket takes the stamps of a TCP socket without [net.Conn] and Go's poller, for an
+// event loop that waits by other means; otherwise use a [Conn]. It never blocks. One
+// goroutine at a time may use it. It does not own the socket: the owner closes it, and
+// afterwards calls nothing but Request and Stamps. Sockets exist on Linux only.
 type Socket struct {
 	fd      int
 	on      int    // the kernel's stamps
@@ -75,9 +73,8 @@ func (s *Socket) Idle() bool {
 // [Conn.SeparateNext].
 func (s *Socket) Begin() { s.sent.start() }
 
-// Write writes what the send buffer takes of p, which must not be empty. It
-// returns fewer bytes with EAGAIN when that is not all, or with another
-// [unix.Errno].
+// Write writes as much of p, which must not be empty, as the send buffer takes. It
+// returns fewer bytes with EAGAIN when the buffer is full, or with another [unix.Errno].
 func (s *Socket) Write(p []byte) (n int, err error) {
 	apart, before := s.sent.before()
 	apart = apart && s.on&transmitFlags != 0

@@ -201,9 +201,8 @@ func (c *Conn) TxHolding(offset uint64) (ns uint64, ok bool) {
 	return c.transmitStamp(offset, (*txLog).holding)
 }
 
-// NewestTx returns the newest transmit stamp that there is and the offset that
-// it belongs to. It is for who knows that what was written has arrived while
-// the write has not returned yet.
+// NewestTx returns the newest transmit stamp, and the offset that it belongs to. Callers
+// use it when they know that the bytes arrived before the write has returned.
 func (c *Conn) NewestTx() (end, ns uint64, ok bool) {
 	c.DrainTx()
 	c.mu.Lock()

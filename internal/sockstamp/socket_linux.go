@@ -217,8 +217,8 @@ func (c *Conn) transmit(fd uintptr) bool {
 	}
 }
 
-// sendEnd writes p, which is not empty, as write does, and has TCP join nothing to
-// its end. The scheduler is told, as of every write of a Conn.
+// sendEnd writes p, which is not empty, as write does, and keeps TCP from joining anything
+// to its end. It informs the scheduler, as every write of a Conn does.
 func sendEnd(fd int, p []byte) (int, error) {
 	n, _, errno := unix.Syscall6(unix.SYS_SENDTO, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)),
 		unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL|unix.MSG_EOR, 0, 0)

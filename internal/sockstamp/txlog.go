@@ -21,9 +21,9 @@ type txLog struct {
 	dropped bool   // the first part is not the first that was written
 }
 
-// add notes that a part ended at end and, if ns is not 0, left at ns. Both may
-// come first: what a write in progress wrote may have left before the write
-// returns. The first stamp of an offset counts: a retransmission has another.
+// add records that a part ended at end and, if ns is not 0, left at ns. Either may come
+// first, because bytes may leave before their write returns. The first stamp of an
+// offset counts; a retransmission has another one.
 func (l *txLog) add(end, ns uint64) {
 	if ns != 0 {
 		l.stamped = max(l.stamped, end)

@@ -36,9 +36,9 @@ func BeginsJSON(text []byte) (is, known bool) {
 	return next[0] == '"' || text[0] == '[' && (next[0] == '{' || next[0] == '['), true
 }
 
-// A blankCutter shortens runs of blanks outside of the strings of a JSON text,
-// which cost nothing in a compressed file. Content of another kind stays as it
-// is. [BeginsJSON] tells the kind.
+// A blankCutter shortens runs of blanks outside of the strings of a JSON text, because a
+// compressed file may hold any number of them. Other content, as [BeginsJSON] finds it,
+// stays unchanged.
 type blankCutter struct {
 	kind     contentKind
 	first    []byte // until the kind is known: the content; one blank stands for all leading ones, others are left out

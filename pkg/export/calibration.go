@@ -4,10 +4,10 @@ package export
 // the project writes.
 const CalibrationSchema = "pa-calibration/1"
 
-// A Calibration says how far the recorder's times were from the truth on the
-// machine that recorded: what it recorded of a simulated server in another
-// process, held against what that server's kernel says. All errors are in
-// nanoseconds, recorded time minus true time.
+// A Calibration holds the errors of the recorder's times on the machine that recorded. It
+// compares the times recorded with a simulated server in another process with the
+// server's own kernel stamps. All errors are in nanoseconds, recorded time minus true
+// time.
 type Calibration struct {
 	Schema   string              `json:"schema"`
 	Tool     string              `json:"tool"`
@@ -58,8 +58,8 @@ type CalibratedRecording struct {
 // absolute values, in whole nanoseconds.
 type ClockError struct {
 	N int `json:"n"`
-	// Truth counts what was compared with: the server's kernel's time, or the
-	// server's own before it called the kernel, where the kernel's is missing.
+	// Truth counts the true times by source: the server's kernel or, where its stamp is
+	// missing, the server's own clock before it called the kernel.
 	Truth StampCount `json:"truth"`
 	// MedianNS has a sign: above 0 the recorded times were late.
 	MedianNS int64 `json:"median_ns"`

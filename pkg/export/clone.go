@@ -2,8 +2,8 @@ package export
 
 import "bytes"
 
-// Clone returns a copy of r that shares no memory with it, to be kept after the
-// reader's next call of Next. nil and empty stay what they are.
+// Clone returns a copy of r that shares no memory with it, so that it stays valid after
+// the reader's next call of Next. nil stays nil, and empty stays empty.
 func (r *Request) Clone() *Request {
 	c := *r
 	c.Inputs = r.Inputs.Clone()

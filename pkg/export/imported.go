@@ -42,9 +42,8 @@ const (
 	// PartEpoch: the instants are of a clock whose zero is unknown. Their
 	// differences are right.
 	PartEpoch Part = "epoch"
-	// PartStarts: when requests were sent. All are put at one instant, so that
-	// only what happened within a request can be told: no rates, no order, no
-	// windows.
+	// PartStarts: when requests were sent. All requests are at one instant, so that
+	// only times within a request are known: no rates, no order, no windows.
 	PartStarts Part = "starts"
 	// PartGaps: token events between the first and the last.
 	PartGaps Part = "gaps"
@@ -53,9 +52,9 @@ const (
 	// PartEnds: when the answers were over. The last response of a request is
 	// its last token event at best.
 	PartEnds Part = "ends"
-	// PartTexts: what the single responses held.
+	// PartTexts: the texts of single responses.
 	PartTexts Part = "texts"
-	// PartInputs: what was sent.
+	// PartInputs: the inputs of requests.
 	PartInputs Part = "inputs"
 )
 

@@ -27,7 +27,7 @@ type Format interface {
 	Open(ctx context.Context, name string, src io.ReaderAt, size int64, lim Limits) (Reader, error)
 }
 
-// Limits bound what a hostile or broken file can cost.
+// Limits bounds the memory and disk space that a hostile or broken file can take.
 type Limits struct {
 	// MaxValueBytes bounds a single value (a string, a list of responses);
 	// 0 means 64 MiB.
@@ -229,7 +229,7 @@ func (o *Opener) others() string {
 	return " or one of " + strings.Join(names, ", ")
 }
 
-// describe says what the start of a file looks like.
+// describe returns what the start of a file looks like, for messages.
 func describe(head []byte) string {
 	const most = 40
 	text := strings.TrimLeft(string(head), "\ufeff \t\r\n")

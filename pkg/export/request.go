@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// A Request is one exchange with the server: what was sent, when, and all that
-// came back. Zero times mean "not recorded".
+// A Request is one exchange with the server: the inputs, their times, and all responses.
+// Zero times mean "not recorded".
 type Request struct {
 	ID uint64 // order of issue in the run
 
@@ -41,9 +41,9 @@ type Request struct {
 	Conn   int
 	Rank   int
 
-	// Inputs is what was sent, in order: tensors by name for Triton, "payload"
-	// (a string of JSON) for OpenAI. nil means that the file has no such
-	// member (perf_analyzer before 24.04), which is not the same as empty.
+	// Inputs holds the inputs in order: tensors by name for Triton, "payload" (a string
+	// of JSON) for OpenAI. nil means that the file has no such member (perf_analyzer
+	// before 24.04), which differs from empty.
 	Inputs Fields
 
 	Responses []Response

@@ -78,10 +78,10 @@ type RunMeta struct {
 	Dataset *DatasetMeta `json:"dataset,omitempty"`
 	// Repeat is the run's place in a series; nil when it is not part of one.
 	Repeat *RepeatMeta `json:"repeat,omitempty"`
-	// Start says what the kernel's start stamp of a request means:
-	// [StartFirstSegment], or "" in files of older pa-record, whose start is the
-	// time at which the last byte of the first write left. It says nothing about
-	// starts that the kernel did not take.
+	// Start is the meaning of the kernel's start stamp of a request:
+	// [StartFirstSegment], or "" in files of older pa-record, where it is the time at
+	// which the last byte of the first write left. It is not about starts that the
+	// kernel did not take.
 	Start string `json:"start,omitempty"`
 	// Stamps counts responses by the source of their time.
 	Stamps *StampCount `json:"stamps,omitempty"`

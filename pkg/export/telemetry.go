@@ -91,7 +91,7 @@ const (
 	TelemetryNvidiaSMI  = "nvidia-smi" // rows of nvidia-smi --query-gpu
 )
 
-// TelemetrySource describes one source of scrapes and counts what was kept and lost.
+// TelemetrySource describes one source of scrapes, with counts of the kept and lost ones.
 // It is stored as JSON in the metadata of the run.
 type TelemetrySource struct {
 	// Source is the Source of its [Scrape] values, without credentials.

@@ -1,5 +1,4 @@
-// Package proxytest is an HTTP proxy on loopback for tests, which tells what it
-// was asked.
+// Package proxytest is an HTTP proxy on loopback for tests. It records its requests.
 //
 //	proxy := proxytest.Start(t, proxytest.Config{User: url.UserPassword("alice", "open-sesame")})
 //	send(through(proxy.URL()))
@@ -22,14 +21,14 @@ import (
 	"github.com/pa-tools/pa/internal/httptunnel"
 )
 
-// Config says what a proxy is like.
+// Config describes a proxy.
 type Config struct {
 	// TLS says that the proxy itself is spoken to over TLS.
 	TLS bool
 	// User is who may ask, nil for anybody.
 	User *url.Userinfo
-	// Hosts are the servers that it knows, host or host:port as they are asked
-	// for, and where they are; nil means that each is where its name says.
+	// Hosts maps the servers that the proxy knows, as host or host:port in requests, to
+	// their addresses; nil means that each name is its address.
 	Hosts map[string]string
 }
 
@@ -44,7 +43,7 @@ type Proxy struct {
 	asked  []Asked
 }
 
-// Asked is what a proxy was asked.
+// Asked is a request to a proxy.
 type Asked struct {
 	Method string
 	Target string // as on the request's first line: a URL, or host:port
@@ -86,7 +85,7 @@ func (p *Proxy) URL() *url.URL {
 // Certificate returns the certificate of a proxy with TLS.
 func (p *Proxy) Certificate() *x509.Certificate { return p.server.Certificate() }
 
-// Asked returns what the proxy was asked since the last call.
+// Asked returns the requests to the proxy since the last call.
 func (p *Proxy) Asked() []Asked {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -19,8 +19,8 @@ type span struct {
 	at         sockstamp.Stamp
 }
 
-// add notes that n more bytes came with a read. Of more than most spans that
-// nobody asked for the oldest goes.
+// add records that n more bytes came with a read. It drops the oldest span when more than
+// most spans wait.
 func (b *body) add(n int, at sockstamp.Stamp, most int) {
 	begin := b.total
 	b.total += uint64(n)

@@ -21,8 +21,8 @@ type Config struct {
 	// Ended is the most streams kept after they ended, for those who ask
 	// later; the one that ended first goes first. 0 means 256.
 	Ended int
-	// Messages is the most messages kept for a stream and direction; 0 means
-	// 1024. With Bytes it is the most reads whose bytes nobody asked for.
+	// Messages bounds the messages kept for a stream and direction; 0 means 1024. With
+	// Bytes it bounds the reads whose bytes nobody has asked for yet.
 	Messages int
 	// Bytes is for a client's HTTP/2 that carries no gRPC. The one message sent on a
 	// stream is its request, headers included. Received bytes are followed instead
@@ -95,7 +95,7 @@ func New(nc net.Conn, raw *sockstamp.Conn, c Config) *Follower {
 	return f
 }
 
-// NetConn returns what the Follower is on top of.
+// NetConn returns the connection below.
 func (f *Follower) NetConn() net.Conn { return f.Conn }
 
 // Read reads and follows.

@@ -7,7 +7,7 @@ import (
 	"github.com/pa-tools/pa/internal/sockstamp"
 )
 
-// preface is what a client says first.
+// preface is the first bytes that a client sends.
 const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 
 // Frame types and flags, RFC 9113 section 6.

@@ -13,8 +13,8 @@ import (
 // changes; it changes nothing but the spare room of Arrow's buffers.
 func init() { memory.DefaultAllocator = growAllocator{memory.NewGoAllocator()} }
 
-// A growAllocator at least doubles what it reallocates, so that n bytes that
-// are appended in small steps are copied fewer than 2n times.
+// A growAllocator at least doubles a buffer that it reallocates, so that n bytes appended
+// in small steps are copied fewer than 2n times.
 type growAllocator struct{ memory.Allocator }
 
 func (a growAllocator) Reallocate(size int, b []byte) []byte {

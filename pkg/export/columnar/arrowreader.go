@@ -15,8 +15,8 @@ import (
 
 const arrowMagic = "ARROW1"
 
-// minBatchLimit is what a batch of an Arrow file or journal may take at least,
-// whatever the limit for a value is.
+// minBatchLimit is the least bound of a batch of an Arrow file or journal, however low the
+// limit for a value is.
 const minBatchLimit = 1 << 30
 
 func batchLimit(lim export.Limits) int64 { return max(minBatchLimit, 4*lim.MaxValueBytes) }

@@ -89,7 +89,7 @@ func (f *flatReader) has(pos, n int) bool {
 	return true
 }
 
-// follow returns what the uoffset at pos refers to.
+// follow returns the position that the uoffset at pos refers to.
 func (f *flatReader) follow(pos int) int {
 	if !f.has(pos, 4) {
 		return 0

@@ -27,7 +27,7 @@ const (
 	trailerMagic   = "paJ1"
 )
 
-// A frameKind says what a frame is. The numbers are in the file.
+// A frameKind is the kind of a frame. Its numbers are stored in the file.
 type frameKind uint32
 
 const (

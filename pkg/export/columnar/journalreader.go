@@ -173,7 +173,7 @@ func (s *journalSource) add(h *header, f *frame, lim export.Limits) error {
 	return nil
 }
 
-// tailError says what it means that err was met at off instead of a frame; nil
+// tailError returns the Reader's error for err, which came at off instead of a frame; nil
 // for the proper end.
 func (s *journalSource) tailError(off int64, err error) error {
 	where := "the run, of which the end was not recorded"

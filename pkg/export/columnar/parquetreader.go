@@ -50,7 +50,7 @@ func newParquetReader(ctx context.Context, name string, src io.ReaderAt, size in
 	return newReader(ctx, h, s)
 }
 
-// mostRows returns what the rows in memory may take.
+// mostRows returns the bound of the memory for rows.
 func mostRows(lim export.Limits) int64 {
 	limit := lim.MaxValueBytes
 	if limit <= 0 {

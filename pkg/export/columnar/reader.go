@@ -54,8 +54,8 @@ type source interface {
 	// rows returns the next rows of the batch, valid until the next call, and
 	// nil after the last.
 	rows() (*rows, error)
-	// place says where batch i is in the file (-1 where that is not known), and
-	// what it is called.
+	// place returns the offset of batch i in the file (-1 if unknown), and its name for
+	// messages.
 	place(i int) (offset int64, what string)
 	close() error
 }
@@ -72,7 +72,7 @@ type part struct {
 // them.
 const maxExperiments = 1 << 16
 
-// A header is what a file says before its first batch.
+// A header is the part of a file before its first batch.
 type header struct {
 	name     string
 	run      *export.Run // nil: the file does not say
@@ -83,7 +83,7 @@ type header struct {
 	maxLine  int64
 }
 
-// telemetry takes what a file says of its telemetry.
+// telemetry reads the telemetry in the metadata of a file.
 func (h *header) telemetry(get func(key string) string, lim export.Limits) {
 	h.maxLine = maxLine(lim)
 	var err error

@@ -24,13 +24,13 @@ import (
 const telemetryKey = "pa.samples"
 
 const (
-	// pieceBytes is what a piece holds before it is base64: readers bound the
-	// size of a text in the metadata.
+	// pieceBytes is the size of a piece before base64. Readers bound the size of a text
+	// in the metadata.
 	pieceBytes = 768 << 10
 	// maxTelemetryBytes bounds the compressed telemetry of a file, which its
 	// readers keep in memory. That is weeks of a server.
 	maxTelemetryBytes = 96 << 20
-	// maxTelemetryText bounds what it may become.
+	// maxTelemetryText bounds the decompressed text.
 	maxTelemetryText = 16 << 30
 )
 

@@ -10,10 +10,10 @@ import (
 // textEscape starts a text that does not stand for itself.
 const textEscape = "base64:"
 
-// Columns of text are UTF-8, because DuckDB and polars refuse anything else,
-// while perf_analyzer's strings may be any bytes. So one that is not UTF-8
-// stands in the file as textEscape and its bytes in base64 (RFC 4648, padded),
-// and, that it can be told apart, so does one that starts with textEscape.
+// Columns of text are UTF-8, because DuckDB and polars refuse anything else, while
+// perf_analyzer's strings may be any bytes. So a string that is not UTF-8 is stored as
+// textEscape and its bytes in base64 (RFC 4648, padded). A string that starts with
+// textEscape is stored in the same way, so that the two cannot be confused.
 
 // appendText appends what stands in the file for s.
 func appendText(dst, s []byte) []byte {

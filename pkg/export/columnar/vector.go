@@ -10,9 +10,9 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 )
 
-// A vector holds values of a column as they are read, whatever file they come
-// from. Everything in it was checked: offsets do not fall, and end within text
-// and kids; all kids of a struct have n values.
+// A vector holds decoded values of a column, from any kind of file. They have been
+// checked: offsets never decrease, and end within text and kids; all kids of a struct
+// have n values.
 type vector struct {
 	n     int
 	nulls []bool    // nil: none
@@ -113,7 +113,7 @@ func newVector(data arrow.ArrayData, want arrow.DataType) (*vector, error) {
 	return v, v.setStruct(data, want, off)
 }
 
-// errShort says that a buffer does not hold what it should.
+// errShort reports a buffer that is too short; what names it.
 func errShort(what string) error { return fmt.Errorf("the buffer of its %s is too short", what) }
 
 func bytesOf(buffers []*memory.Buffer, i int) []byte {

@@ -88,7 +88,7 @@ func openAIPerf(f *file) (*export.Run, source, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	// A value of it that is none must not cost the others: next says what it is.
+	// A bad value in it must not cost the others: next reports it.
 	var head map[string]json.RawMessage
 	if err := decode(first, &head); err != nil {
 		return nil, nil, fmt.Errorf("%s: byte %d: the first record of %s: %s", f.name, s.at, aiperfName, typeError(s.at, err).msg)
@@ -208,7 +208,7 @@ func (s *aiperf) next(r *export.Request) (int, error) {
 	return 0, err
 }
 
-// responses fills in what the raw file holds.
+// responses fills in the responses of the raw file.
 func (s *aiperf) responses(r *export.Request) error {
 	x := &s.record
 	if r.Status == export.StatusOK && x.Status >= 300 {
@@ -265,7 +265,7 @@ func (p *aiperfResponse) outputs() (f export.Fields, done bool) {
 	return body(b.String() + "\n"), done
 }
 
-// metrics fills in what the file of records holds.
+// metrics fills in the metrics of the file of records.
 func (s *aiperf) metrics(r *export.Request) error {
 	m := aiperfMetrics{s.record.Metrics, nil}
 	r.DNS, r.Connect = m.span("http_req_dns_lookup"), m.span("http_req_connecting")

@@ -10,7 +10,7 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// AIPerf puts what it made of the records into profile_export_aiperf.json:
+// AIPerf writes the statistics of the records to profile_export_aiperf.json:
 //
 //	{"schema_version":V,"aiperf_version":V,
 //	 TAG:{"unit":U,"avg":V,"p1":V,…,"min":V,"max":V,"std":V,"count":N,"sum":V},…}

@@ -57,8 +57,8 @@ func statusCode(text string) int {
 	return 0
 }
 
-// words say by what a failure is known, most telling first. They are of
-// aiohttp, httpx, requests, gRPC and reqwest.
+// words are the texts by which a failure is recognized, the most specific first. They
+// come from aiohttp, httpx, requests, gRPC and reqwest.
 var words = []struct {
 	status export.Status
 	any    []string

@@ -27,8 +27,8 @@ func Formats() []export.Format {
 type format struct {
 	name  string
 	sniff func(*outline) bool
-	// open reads what comes before the first request. Its errors need not name
-	// the file's end: see failed.
+	// open reads the part before the first request. Its errors need not name the
+	// file's end: see failed.
 	open func(*file) (*export.Run, source, error)
 }
 
@@ -92,7 +92,7 @@ func (f *file) failed(err error, where string, nothing bool) error {
 	return err
 }
 
-// An outline is what the start of a file shows of its layout.
+// An outline is the layout that the start of a file shows.
 type outline struct {
 	// array says that the object is the first element of an array.
 	array bool

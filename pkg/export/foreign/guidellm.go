@@ -223,7 +223,7 @@ func (b *guideLLMBenchmark) findRequests(c *jsonfile.Cursor) error {
 	}
 }
 
-// guideLLMConfig reads what the load was. Keys and headers are not looked at.
+// guideLLMConfig reads the load settings. It ignores keys and headers.
 func guideLLMConfig(c *jsonfile.Cursor, run *export.Run) error {
 	v, err := c.Value("the configuration")
 	if err != nil {
@@ -486,7 +486,7 @@ func deref(s *string) string {
 	return *s
 }
 
-// responses puts down the first token, the last, and what came after it.
+// responses adds the first token, the last token, and the end after it.
 func (s *guideLLM) responses(r *export.Request, t *guideLLMTimings) *badEntry {
 	end := t.LastRequestIteration
 	if end == nil {
@@ -537,7 +537,7 @@ type guideLLMByStatus struct {
 	Successful *guideLLMDistribution `json:"successful"`
 }
 
-// A guideLLMDistribution is what the file says of the values of a metric.
+// A guideLLMDistribution holds the file's statistics of a metric.
 type guideLLMDistribution struct {
 	Mean        float64            `json:"mean"`
 	Std         float64            `json:"std_dev"`

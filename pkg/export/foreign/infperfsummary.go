@@ -11,9 +11,8 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// inference-perf puts what it made of the requests of all stages into
-// summary_lifecycle_metrics.json; a prefix that the user chose is in front of
-// both names:
+// inference-perf writes the statistics of the requests of all stages to
+// summary_lifecycle_metrics.json. Both files begin with a prefix if the user chose one:
 //
 //	{"benchmark_time_seconds":T,"load_summary":{"count":N,…},
 //	 "successes":{"count":N,"latency":{METRIC:{"mean":T,"min":T,…,"p99.9":T},…},

@@ -137,7 +137,7 @@ func (r *Reader) leaveOut(experiment int, bad *badEntry, where string) {
 	})
 }
 
-// differences turns what the self-check found into warnings.
+// differences turns the findings of the self-check into warnings.
 func (r *Reader) differences() {
 	for _, d := range r.check.differing {
 		r.warnings = append(r.warnings, export.Warning{Name: d.file, Offset: -1, Where: d.where, Msg: d.msg, Count: 1})

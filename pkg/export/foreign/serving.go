@@ -44,7 +44,7 @@ type servingTool struct {
 	// ends says why a request may have gone on after its last chunk, where the
 	// file does not say how long; "" where it ended with that.
 	ends string
-	// caveat says what the end of a request is, where that needs saying.
+	// caveat explains the end of a request, where an explanation is needed.
 	caveat string
 	// latency begins the names of the figures about end-to-end latency.
 	latency string
@@ -167,8 +167,8 @@ func (s *serving) where() string {
 	return fmt.Sprintf("result %d, request %d", s.at, max(s.index-1, 0))
 }
 
-// outline goes through an object and notes where its columns are. With an error
-// of the syntax it returns what comes before that.
+// outline goes through an object and stores the positions of its columns. With a syntax
+// error it also returns the part before the error.
 func (s *serving) outline(c *jsonfile.Cursor) (*servingRun, error) {
 	x := &servingRun{scalars: map[string]string{}}
 	for i := range x.columns {
@@ -316,7 +316,7 @@ func (x *servingRun) identify(file string) error {
 	return nil
 }
 
-// when says when a result was made, as far as it says.
+// when returns the date of a result, for messages.
 func (x *servingRun) when() string {
 	if d := x.text("date"); d != "" {
 		return d
@@ -472,8 +472,8 @@ func (s *serving) withoutErrors(col int, err error) bool {
 	return true
 }
 
-// A servingRow is what the columns say of a request. NaN stands for a null, or
-// a column that is not there.
+// A servingRow holds the columns' values for a request. NaN stands for a null or a missing
+// column.
 type servingRow struct {
 	at                              int64 // offset of its time to first token
 	ttft, latency, start, queue     float64

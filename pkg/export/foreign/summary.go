@@ -20,8 +20,8 @@ func setLoad(run *export.Run, mode string, value float64) {
 	}
 }
 
-// A summarized source has files in its folder with what the tool made of the
-// requests, and with its settings.
+// A summarized source has files in its folder with the tool's statistics of the requests
+// and with its settings.
 type summarized interface {
 	// summaryNames returns the names of those files, given the source's; nil for
 	// none.

@@ -6,7 +6,7 @@ import "time"
 // level is reported over as many: over fewer when it has fewer.
 const StableOver = 3
 
-// A Pass is what the rules look at in a window that is over.
+// A Pass holds the statistics of a finished window that the rules use.
 type Pass struct {
 	// RequestsPerSecond is 0 in a window in which no request ended.
 	RequestsPerSecond float64
@@ -31,7 +31,7 @@ type Rule struct {
 	ThroughputSuffices bool
 }
 
-// A Verdict is what a Rule says of the windows so far.
+// A Verdict is the result of a Rule for the windows so far.
 type Verdict struct {
 	// Done says that no more windows are wanted: the level is stable, over the
 	// limit, or out of trials.

@@ -193,7 +193,7 @@ func (d *decoder) metaObject(b []byte, i int) (end int, err error) {
 	}
 }
 
-// stated decodes what the file of another tool says of a request. It is rare.
+// stated decodes the figures that another tool's file states about a request.
 func (d *decoder) stated(b []byte, i int) (s *export.Stated, end int, err error) {
 	end, _, err = jsonscan.Value(b, i)
 	if err != nil {

@@ -67,7 +67,7 @@ func NewReleaseWriter(w io.Writer, minor int, run *export.Run) *ReleaseWriter {
 	return r
 }
 
-// Warnings says what the release could not hold.
+// Warnings names the data that the release cannot hold.
 func (r *ReleaseWriter) Warnings() []error {
 	var all []error
 	for _, w := range []struct {

@@ -25,10 +25,9 @@ type decoder struct {
 	meta      requestMeta
 	maxItems  int // of responses, fields and extra together
 
-	// bad is the first of the times, without which a request is none, that is
-	// not what it has to be. The rest is still read, to see whether the JSON is
-	// sound. side is the first other member whose value has the wrong type: it
-	// is read as if it were absent.
+	// bad is the error of the first bad time; a request without its times is dropped.
+	// The rest is still read, to check the JSON. side is the error of the first other
+	// member whose value has the wrong type, which counts as absent.
 	bad     *jsonscan.Error
 	side    *jsonscan.Error
 	hasTime bool

@@ -10,8 +10,8 @@ import (
 	"github.com/pa-tools/pa/pkg/export/internal/samplejson"
 )
 
-// Scrapes reads the telemetry. A document that breaks off in it gives what comes
-// before that.
+// Scrapes reads the telemetry. If the document breaks off in it, Scrapes reads the part
+// before.
 func (r *Reader) Scrapes(ctx context.Context, do func(*export.Scrape) error) error {
 	if r.samples < 0 || r.closed {
 		return nil

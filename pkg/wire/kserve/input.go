@@ -69,9 +69,8 @@ func ParseInput(js []byte, dt Datatype) (Input, error) {
 	return in, nil
 }
 
-// CheckSize checks that data is what a tensor of that type and shape holds:
-// for BYTES by the number of elements, else by the number of bytes. A type
-// that is not known has no size and passes.
+// CheckSize checks that data fits a tensor of that type and shape: for BYTES by the number
+// of elements, else by the number of bytes. An unknown type has no size and passes.
 func CheckSize(dt Datatype, shape []int64, data []byte) error {
 	want, err := Count(shape)
 	if err != nil {
@@ -227,7 +226,7 @@ func (p *inputParser) elements(depth int) {
 	p.n++
 }
 
-// want names what an element must be.
+// want describes a valid element, for messages.
 func (p *inputParser) want() string {
 	switch p.dt {
 	case BYTES:

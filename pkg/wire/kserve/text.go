@@ -29,8 +29,8 @@ func parseFloat(tok []byte) (float64, error) {
 
 func outOfRange(err error) bool { return errors.Is(err, strconv.ErrRange) }
 
-// appendString appends s as a JSON string the way RapidJSON does: control
-// characters escaped, everything else, UTF-8 or not, as it is.
+// appendString appends s as a JSON string like RapidJSON: it escapes control characters,
+// quotes and backslashes, and copies all other bytes, UTF-8 or not.
 func appendString(b, s []byte) []byte {
 	const hex = "0123456789ABCDEF"
 	b = append(b, '"')

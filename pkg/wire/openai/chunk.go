@@ -20,8 +20,7 @@ type Chunk struct {
 	Null    bool
 	Done    bool
 
-	// Error is what the server reported instead of an answer; nil when it
-	// did not.
+	// Error is the error that the server reported instead of an answer; nil for none.
 	Error *Error
 
 	ID     []byte

@@ -2,10 +2,9 @@ package openai
 
 import "strings"
 
-// Numbers returns what an endpoint, a path, answers with instead of text,
-// "embeddings", "rankings" or "detections"; ok is false for all
-// others. Such answers are one body
-// each and hold no tokens: no server streams them.
+// Numbers returns the kind of answer of an endpoint, a path, that answers without text:
+// "embeddings", "rankings" or "detections". ok is false for all other endpoints. Such an
+// answer is one body without tokens, which no server streams.
 func Numbers(endpoint string) (what string, ok bool) {
 	path, _, _ := strings.Cut(endpoint, "?")
 	path = strings.Trim(path, "/")

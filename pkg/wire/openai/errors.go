@@ -12,8 +12,8 @@ import (
 	"github.com/pa-tools/pa/pkg/wire/sse"
 )
 
-// An Error is what a server reports instead of an answer. Code is text because
-// servers send numbers and names.
+// An Error is a server's report instead of an answer. Code is text because servers send
+// numbers and names.
 type Error struct {
 	Message string
 	Type    string

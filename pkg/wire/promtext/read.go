@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Limits bound what a text may cost.
+// Limits bounds the memory that a text may take.
 type Limits struct {
 	// Bytes bounds the text; 0 means 16 MiB.
 	Bytes int64

@@ -108,9 +108,9 @@ func (s *Splitter) Next() bool {
 // Feed, and aliases the piece that was fed or the Splitter's buffer.
 func (s *Splitter) Frame() []byte { return s.frame }
 
-// Rest returns the bytes after the last frame, once Next has returned false: at the end of the stream, what
-// an unfinished event left, or line endings alone, or nothing. It is valid
-// until the next call of another method. Parse reads it like a frame.
+// Rest returns the bytes after the last frame, once Next has returned false. At the end of
+// the stream these are an unfinished event, line endings alone, or nothing. They are
+// valid until the next call of another method. Parse reads them like a frame.
 func (s *Splitter) Rest() []byte {
 	s.drop()
 	s.keep()
@@ -147,8 +147,8 @@ func (s *Splitter) drop() {
 	}
 }
 
-// keep moves what was scanned of the present frame from the piece to carry
-// and, unless something is left to scan, lets go of the piece.
+// keep moves the scanned part of the present frame from the piece to carry and, unless
+// bytes are left to scan, drops the piece.
 func (s *Splitter) keep() {
 	if s.start < s.pos {
 		s.carry = append(s.carry, s.in[s.start:s.pos]...)

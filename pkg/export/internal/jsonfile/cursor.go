@@ -12,9 +12,8 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// A Cursor is a position in a file that fetches what it needs. Its methods
-// that return an error return ErrCut at the end of the file, *export.SyntaxError,
-// or what reading the file returned.
+// A Cursor is a position in a file, which it reads as needed. Its methods return ErrCut at
+// the end of the file, an *export.SyntaxError, or the error from reading the file.
 type Cursor struct {
 	Window
 	Pos    int64

@@ -13,8 +13,7 @@ import (
 	"github.com/pa-tools/pa/pkg/export/internal/jsonfile"
 )
 
-// A Decoder reads what an Encoder wrote, object by object. The zero value is
-// ready.
+// A Decoder reads the objects of an Encoder one by one. The zero value is ready.
 type Decoder struct {
 	// MaxBytes bounds the memory of the series; 0 means 64 MiB.
 	MaxBytes int64
@@ -33,8 +32,8 @@ const maxSeries = 1 << 22
 
 const defaultMaxBytes = 64 << 20
 
-// What a series and a label take besides their texts, roughly. A series that is
-// not kept takes its place in the list.
+// The approximate memory of a series and a label besides their texts. A series that is not
+// kept still takes a place in the list.
 const (
 	seriesBytes = 160
 	labelBytes  = 32
@@ -98,8 +97,8 @@ func (d *Decoder) Object(b []byte) (*export.Scrape, error) {
 	return nil, nil
 }
 
-// memory is roughly what a series takes, but for the text of its source, which
-// it shares.
+// memory returns the approximate memory of a series without the text of its source, which
+// is shared.
 func memory(s *export.Series) int64 {
 	n := seriesBytes + len(s.Name) + len(s.Type)
 	for _, l := range s.Labels {

@@ -30,7 +30,7 @@ type Backend struct {
 	decoded wire.Response // reused by Decode
 
 	shared *sharing // nil: none
-	traced bool     // the server was told to trace
+	traced bool     // the trace settings were sent
 
 	made atomic.Int64 // connections, for their numbers
 
@@ -41,8 +41,7 @@ type Backend struct {
 
 var _ backend.Stateful = (*Backend)(nil)
 
-// New returns a backend. It connects to nothing; the error is that of
-// c.Validate.
+// New returns a backend. It connects to nothing and returns the error of c.Validate.
 func New(c Config) (*Backend, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err

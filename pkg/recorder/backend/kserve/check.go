@@ -113,8 +113,8 @@ func (b *Backend) check(ctx context.Context, c control) error {
 // looked at.
 const maxComposing = 100
 
-// composed looks through the models that an ensemble is made of, and those that
-// these are made of: an ensemble with one that keeps state keeps state.
+// composed reads the models of an ensemble, and theirs in turn. An ensemble keeps state
+// if one of them does.
 func composed(ctx context.Context, c control, cfg *modelConfig) error {
 	steps := cfg.steps
 	for i := 0; i < len(steps) && i < maxComposing && !cfg.stateful; i++ {

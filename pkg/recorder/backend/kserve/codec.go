@@ -9,13 +9,13 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 )
 
-// codec passes bytes through gRPC as they are. It has the name of the standard
+// codec passes bytes through gRPC unchanged. It has the name of the standard
 // codec, because the name becomes the content type, application/grpc+proto.
 //
 // Requests are prepared messages; each is one shared buffer and a few bytes of
 // its own (see tail in grpc.go), so nothing is encoded or copied per request.
-// Of a response only the stamp is taken and the bytes are kept: decoding them
-// would cost 22 allocations and delay the stamps of the messages behind it.
+// A response is stamped and its bytes are kept: decoding them would cost 22 allocations
+// and delay the stamps of the following messages.
 type codec struct{ clock *rxclock.Clock }
 
 // outgoing is a request as two pieces of one message.

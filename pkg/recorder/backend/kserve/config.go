@@ -60,8 +60,8 @@ type Config struct {
 	Shapes map[string][]int64
 	// OthersShapes says that Shapes may name inputs of other models.
 	OthersShapes bool
-	// Style is how the model takes prompts; 0 is told by its inputs. Render says
-	// how they are put into those; its Stream and Has are not looked at.
+	// Style is the form in which the model takes prompts; 0 derives it from the inputs.
+	// Render says how prompts are put into the inputs; its Stream and Has are ignored.
 	Style  render.Style
 	Render render.Options
 	// BatchSize is the number of batch elements in a request, at most 2^20; 0
@@ -76,17 +76,15 @@ type Config struct {
 	Headers http.Header
 	// TLS, if set, turns TLS on whatever the URL says.
 	TLS *tls.Config
-	// Connections is the number of gRPC connections that the slots share in
-	// turn; 0 gives each slot its own. Calls on shared connections bear the
-	// metadata pa-slot, the number of their slot, so that their messages can be
-	// told apart on the wire.
+	// Connections is the number of gRPC connections that the slots share in turn; 0
+	// gives each slot its own. Calls on shared connections carry the number of their
+	// slot as the metadata pa-slot, which identifies their messages on the wire.
 	Connections int
-	// Reuse says which connection a request goes out on. With Fresh, which
-	// excludes Connections, it is closed after each answer; that does not show
-	// in the request. Prewarm also opens the stream of a gRPC slot, and over
-	// HTTP asks for the server's health on the connection. The first request
-	// on it is not marked as reused and has the times of its phases, though
-	// they are of before the load.
+	// Reuse says which connection carries a request. With Fresh, which excludes
+	// Connections, it is closed after each answer; that does not show in the request.
+	// Prewarm also opens the stream of a gRPC slot, and over HTTP asks for the
+	// server's health on the connection. The first request on it is not marked as
+	// reused, and has the times of opening it, although they lie before the load.
 	Reuse backend.Reuse
 	// Compression of the messages that are sent, "gzip" or "deflate", "" being none;
 	// answers may come in it too. It needs GRPC.
@@ -97,7 +95,7 @@ type Config struct {
 	// batch size; 0 means DefaultOutputSharedBytes.
 	SharedMemory      bool
 	OutputSharedBytes int64
-	// Trace is what the server traces meanwhile.
+	// Trace holds the server's trace settings during the load.
 	Trace Trace
 	// Proxy returns the proxy to reach an address through, of the scheme http
 	// or https, nil for none; a nil function means none. Over gRPC it must be

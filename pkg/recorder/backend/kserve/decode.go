@@ -8,13 +8,12 @@ import (
 	wire "github.com/pa-tools/pa/pkg/wire/kserve"
 )
 
-// Decode implements backend.Backend. An HTTP answer that is an error in spite
-// of its status 200 becomes a protocol error, and so does one that is not what
-// validation data expects. Each response gets every output of the
-// model, in the order of its metadata, "" for those that it does not hold. The
-// error is the first response that cannot be read; the others are filled in
-// all the same. Stars stand for the secrets of the configuration that a server
-// repeats, in the outputs and in the bytes that they came from.
+// Decode implements backend.Backend. An HTTP answer that holds an error in spite of its
+// status 200 becomes a protocol error, and so does an answer that differs from the
+// validation data. Each response gets every output of the model in the order of its
+// metadata, "" for an output that it lacks. The error is about the first response that
+// cannot be read; the other responses are still filled in. Secrets of the configuration
+// that a server repeats become stars, in the outputs and in their raw bytes.
 func (b *Backend) Decode(x *backend.Exchange) error {
 	var first error
 	for i := range x.Request.Responses {

@@ -18,15 +18,15 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 )
 
-// errProtocol marks bytes that are not what the protocol says.
+// errProtocol marks bytes that are no message of the protocol.
 var errProtocol = errors.New("the message is not a ModelStreamInferResponse")
 
 // errNotServed marks an answer of the right protocol that says that there is
 // no such service.
 var errNotServed = errors.New("the server does not speak KServe v2")
 
-// A refusal is an answer of the right protocol that says why there is none to
-// the question: credentials, a server that is not ready, a limit.
+// A refusal is an answer in the right protocol that says why the server does not serve
+// the request: credentials, a server that is not ready, a limit.
 type refusal struct{ text string }
 
 func (e *refusal) Error() string { return e.text }
@@ -82,9 +82,9 @@ func (b *Backend) advice() backend.Advice {
 // connectText says in one line why there is no connection, and what to do; "" when
 // err is about something else.
 func (b *Backend) connectText(err error) string {
-	var told *textError
-	if errors.As(err, &told) && told.err != nil {
-		return told.text
+	var worded *textError
+	if errors.As(err, &worded) && worded.err != nil {
+		return worded.text
 	}
 	if pe := b.proxyError(err); pe != nil {
 		err = pe

@@ -77,8 +77,8 @@ func fill(f workload.Fill, dt wire.Datatype, shape []int64) ([]byte, error) {
 	return data, nil
 }
 
-// fillBytes returns the length of what fill makes up, and an error where that
-// is more than maxFillBytes or not known. It allocates nothing.
+// fillBytes returns the length of the data that fill generates. It fails if the length
+// is above maxFillBytes or unknown. It allocates nothing.
 func fillBytes(f workload.Fill, dt wire.Datatype, shape []int64) (int64, error) {
 	n, err := wire.Count(shape)
 	if err != nil {

@@ -120,9 +120,8 @@ func (s *grpcSender) drop() {
 	}
 }
 
-// hangUp replaces a connection of the slot's own, on which the server may have
-// sent megabytes ahead of what was read: reading them to their end would take
-// the time of the other streams.
+// hangUp replaces the slot's own connection. The server may have sent megabytes on it
+// that are not read yet, and reading them would take time from the other streams.
 func (s *grpcSender) hangUp() {
 	if s.b.cfg.Connections > 0 || s.b.cfg.Reuse == backend.Fresh {
 		return
@@ -200,8 +199,8 @@ func sequenceParams(x *backend.Exchange) []wire.Param {
 	}
 }
 
-// stamp takes the time of the message in s.in from the socket read that
-// completed it, if that is known; else it is the library's hand-over.
+// stamp sets the time of the message in s.in to the time of the socket read that
+// completed it. If that read is unknown, the time of the codec's call stays.
 func (s *grpcSender) stamp(t *streamStamps, cs grpc.ClientStream) {
 	ns, source, same, ok := t.message(cs, s.b.clock)
 	if !ok {
@@ -314,8 +313,8 @@ const messageHead = 5
 // backend.YieldBytes besides its own: an empty message takes time, too.
 const leastStretch = 256
 
-// receive reads until the exchange is complete. number is that of the request
-// on the stream.
+// receive reads until the exchange is complete. number is the number of the request on
+// the stream.
 func (s *grpcSender) receive(x *backend.Exchange, number int) error {
 	r := &x.Request
 	var buf [20]byte

@@ -41,9 +41,8 @@ func (b *Backend) newGRPCControl() (*grpcControl, error) {
 
 func (c *grpcControl) close() error { return c.conn.Close() }
 
-// wrap makes a gRPC error one line that says what is wrong with who was asked,
-// "the server" or "the model". The texts of other statuses, such as that of an
-// unknown model, speak for themselves.
+// wrap makes a gRPC error one line that says what is wrong with who, "the server" or
+// "the model". Texts of statuses such as an unknown model stay unchanged.
 func (c *grpcControl) wrap(who string, err error) error {
 	s, ok := status.FromError(err)
 	if err == nil || !ok {

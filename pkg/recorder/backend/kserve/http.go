@@ -141,7 +141,7 @@ func (s *httpSender) request(ctx context.Context, p *payload, x *backend.Exchang
 	return req.WithContext(ctx)
 }
 
-// trustedBytes is what a Content-Length is believed before the bytes are there.
+// trustedBytes is the largest Content-Length for which memory is reserved at once.
 const trustedBytes = 4 << 20
 
 // readBody reads a body of at most limit bytes.

@@ -53,7 +53,7 @@ func (b *Backend) url(path string) string {
 	return scheme + b.target.host + b.target.path + path
 }
 
-// modelPath is that of the model.
+// modelPath returns the path of the model.
 func (b *Backend) modelPath() string { return pathOf(b.cfg.Model, b.cfg.Version) }
 
 // pathOf is /v2/models/M[/versions/V].
@@ -134,7 +134,7 @@ func (c *httpControl) get(ctx context.Context, path string, v any) error {
 	return nil
 }
 
-// serverText is the server's {"error":…}, else the head of what it said.
+// serverText returns the text of the server's {"error":…}, or else the head of body.
 func (b *Backend) serverText(body []byte) (text string, isError bool) {
 	var r wire.Response
 	if r.ParseHTTP(body, -1) == nil && r.Error != "" {
@@ -155,8 +155,8 @@ func (b *Backend) errorText(code int, body []byte) string {
 	return fmt.Sprintf("HTTP status %d", code)
 }
 
-// refused returns what an answer with a status other than 200 says about who
-// was asked, "the server" or "the model". A *refusal is not about the question.
+// refused returns the error of an answer with a status other than 200; who is "the
+// server" or "the model". A *refusal is about the access, not about who.
 func (c *httpControl) refused(who string, code int, body []byte) error {
 	coded := fmt.Sprintf("HTTP %d", code)
 	text, _ := c.b.serverText(body)

@@ -71,8 +71,8 @@ func (t *httpTrace) watch(ctx context.Context) context.Context {
 	})
 }
 
-// fill copies what is known into r. An answer may overtake the report that the
-// request is written: then it was sent when the answer began, at the latest.
+// fill copies the times into r. An answer may come before the report that the request is
+// written; the request then counts as sent when the answer began.
 func (t *httpTrace) fill(r *export.Request) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

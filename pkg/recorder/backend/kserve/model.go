@@ -7,8 +7,7 @@ import (
 	wire "github.com/pa-tools/pa/pkg/wire/kserve"
 )
 
-// A modelInfo is what the server says about the model, from its metadata and its
-// configuration.
+// A modelInfo describes the model, from the server's metadata and configuration of it.
 type modelInfo struct {
 	Name      string
 	Versions  []string

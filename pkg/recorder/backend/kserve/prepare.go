@@ -32,8 +32,8 @@ func (p *payload) Streamed() bool { return p.streamed }
 // Inputs implements backend.Payload.
 func (p *payload) Inputs() export.Fields { return p.inputs }
 
-// ShareWith drops p's bytes for those of other, a payload of another Backend,
-// where they are equal: several servers that are sent the same need them once.
+// ShareWith makes p use the bytes of other, a payload of another Backend, where they are
+// equal, so that requests to several servers hold equal bytes once.
 func (p *payload) ShareWith(other backend.Payload) {
 	if o, ok := other.(*payload); ok && o.json == p.json && bytes.Equal(o.msg, p.msg) {
 		p.msg, p.inputs = o.msg, o.inputs

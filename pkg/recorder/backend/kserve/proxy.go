@@ -43,8 +43,8 @@ func proxyRefusal(_ context.Context, proxy *url.URL, _ *http.Request, answer *ht
 	return &backend.ProxyError{Proxy: proxy, Err: &httptunnel.RefusedError{Code: answer.StatusCode, Status: clip(answer.Status)}}
 }
 
-// connect returns a connection to host, which is stamped. If there is a proxy, it
-// is asked for it; nothing of what comes behind the proxy's answer has been read.
+// connect returns a stamped connection to host, through the proxy if there is one. No
+// byte after the proxy's answer has been read.
 func (b *Backend) connect(ctx context.Context, host string) (net.Conn, error) {
 	if b.proxy == nil {
 		return b.dialer().DialContext(ctx, "tcp", host)

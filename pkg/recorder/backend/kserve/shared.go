@@ -63,8 +63,8 @@ func (s *sharing) put(data []byte) (*wire.Shared, error) {
 	return &at, nil
 }
 
-// add makes a region, of which the first reserved bytes can be written to, and has
-// the server map it. s.mu is held.
+// add makes a region whose first reserved bytes can be written, and has the server map
+// it. The caller holds s.mu.
 func (s *sharing) add(size, reserved int) (*region, error) {
 	r, err := newRegion(fmt.Sprintf("pa-record-%d-%d", os.Getpid(), regionNumber.Add(1)), size, reserved)
 	if err != nil {
@@ -159,8 +159,8 @@ func (o *outputs) fill() error {
 	return nil
 }
 
-// grpc returns an answer with the data of its outputs in it, as if it had come so; one
-// that cannot be read as it is.
+// grpc returns an answer with the data of its outputs copied into it. An answer that
+// cannot be read stays unchanged.
 func (o *outputs) grpc(raw []byte, streamed bool) []byte {
 	parse := o.resp.ParseProto
 	if streamed {

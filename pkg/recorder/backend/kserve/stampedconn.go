@@ -43,12 +43,12 @@ type stampedClientConn struct {
 	*grpc.ClientConn
 	b *Backend
 
-	mu      sync.Mutex
-	making  phases // attempt in progress; the library makes one at a time
-	made    phases // newest connection
-	told    bool   // made stands in the row of a request
-	carried int    // number of the connection that carried the last request
-	err     error  // error of the last attempt, which the library passes on as text only
+	mu       sync.Mutex
+	making   phases // attempt in progress; the library makes one at a time
+	made     phases // newest connection
+	reported bool   // made stands in the row of a request
+	carried  int    // number of the connection that carried the last request
+	err      error  // error of the last attempt, which the library passes on as text only
 }
 
 // phases are the steps of making a connection.
@@ -142,7 +142,7 @@ func (c *timedCredentials) ClientHandshake(ctx context.Context, authority string
 		conn.err = err
 		return secured, auth, err
 	}
-	conn.made, conn.told = conn.making, false
+	conn.made, conn.reported = conn.making, false
 	if conn.b.target.tls {
 		conn.made.tls = time.Since(begin)
 	}
@@ -160,8 +160,8 @@ func (c *stampedClientConn) carry(r *export.Request) {
 	defer c.mu.Unlock()
 	r.Conn, r.Reused = c.made.number, c.carried == c.made.number
 	c.carried = c.made.number
-	if !c.told {
-		c.told = true
+	if !c.reported {
+		c.reported = true
 		r.DNS, r.Connect, r.TLS = c.made.dns, c.made.connect, c.made.tls
 	}
 }

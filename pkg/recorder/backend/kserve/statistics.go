@@ -52,7 +52,7 @@ func (s *grpcStatistics) Model(ctx context.Context, name, version string) (expor
 	return m, steps, nil
 }
 
-// stepVersion is a version of a step of an ensemble, of which -1 is the latest.
+// stepVersion returns the version of a step of an ensemble; "" for -1, the latest.
 func stepVersion(v int64) string {
 	if v < 0 {
 		return ""

@@ -10,14 +10,14 @@ import (
 	wire "github.com/pa-tools/pa/pkg/wire/kserve"
 )
 
-// An expectation is what an output must be: perf_analyzer's validation_data.
+// An expectation is the required value of an output: perf_analyzer's validation_data.
 type expectation struct {
 	output string
 	data   []byte
 }
 
-// expectations reads what is expected of the answer to a batch. Every entry has
-// to expect the same outputs.
+// expectations reads the expected outputs of the answer to a batch. Every entry must
+// expect the same outputs.
 func (b *Backend) expectations(es []*workload.Entry) ([]expectation, error) {
 	var all []expectation
 	for i, e := range es {
@@ -87,9 +87,9 @@ func parseRaw(raw []byte, dt wire.Datatype) (wire.Input, error) {
 	return in, nil
 }
 
-// validate compares the answer's response in d with what is expected of it, as
-// perf_analyzer does: byte for byte, each output that the response holds. The
-// first difference makes an error of the exchange.
+// validate compares the answer's response in d with the expected outputs, as
+// perf_analyzer does: each output that the response holds, byte for byte. The first
+// difference makes the exchange a protocol error.
 func (b *Backend) validate(x *backend.Exchange, d *wire.Response) {
 	p, ok := x.Sent.(*payload)
 	if !ok || x.Request.Status != export.StatusOK {

@@ -16,12 +16,12 @@ import (
 // maxErrorBytes bounds the body of an answer that is an error.
 const maxErrorBytes = 64 << 10
 
-// An answer makes the rows of an exchange out of what a transport hands it, in
-// the order in which it came. It knows no network, no time and no context. A
-// sender has one and uses it again and again:
+// An answer makes the rows of an exchange from the parts of the answer that a transport
+// passes to it in order. It knows no network, no time and no context. A sender has one
+// and reuses it:
 //
 //	begin(x)                 once for each request
-//	head(resp, at, read)     when the head is there; interim answers excepted
+//	head(resp, at, read)     when the head is there; not for interim answers
 //	data(p, at, read)        body bytes without framing, read by read
 //	end(err)                 once, also when there was no head
 //
@@ -57,8 +57,7 @@ const (
 	bodyError                  // one response, and the message
 )
 
-// begin starts the exchange x, of which the transport fills in the times and
-// the connection.
+// begin starts the exchange x. The transport fills in its times and its connection.
 func (a *answer) begin(x *backend.Exchange) {
 	a.x, a.resp = x, nil
 	a.arena.begin()
@@ -179,7 +178,7 @@ func (a *answer) end(err error) (keep bool) {
 	return complete && delimited && !a.resp.Close && a.resp.StatusCode != http.StatusSwitchingProtocols
 }
 
-// finish lets go of what belongs to the exchange.
+// finish drops the references to the exchange.
 func (a *answer) finish() {
 	a.arena.end()
 	a.x, a.resp, a.whole = nil, nil, nil

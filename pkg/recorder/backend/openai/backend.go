@@ -29,46 +29,46 @@ type Config struct {
 	// name and password become basic authorization.
 	URL string
 	// Endpoint is the path of the requests; "" means DefaultEndpoint. It may
-	// have a query. The values of queries count as secrets, as those of headers
-	// do: where a server repeats them they are hidden.
+	// have a query. Values of queries and of headers count as secrets: where a server
+	// repeats them they are hidden.
 	Endpoint string
 	// Model goes into bodies that name none. "" means the one model that the
 	// server lists, see Check.
 	Model string
 	// Models are others that entries name; Check looks for them in the list, too.
 	Models []string
-	// Streaming sets "stream": true in every body. Otherwise bodies stay as
-	// they are. Those that are made after Render.Template stay so in any case.
+	// Streaming sets "stream": true in every body. Otherwise bodies stay unchanged.
+	// Bodies made from Render.Template always stay unchanged.
 	Streaming bool
 	// Render says how prompts are put into requests. Model and Stream of it are
 	// not looked at. After a Template nothing but ExtraBody is added.
 	Render render.Options
 	// ExtraBody is a JSON object whose members are set in every body.
 	ExtraBody json.RawMessage
-	// Headers are sent with every request, also those that replace a header
-	// of our own (Accept, Content-Type, Host, User-Agent).
+	// Headers are sent with every request. They may replace the backend's own headers
+	// (Accept, Content-Type, Host, User-Agent).
 	Headers []Header
 	// TLS configures https; nil means the defaults of crypto/tls.
 	TLS *tls.Config
 	// Transport says how requests are sent. Loop where it does not apply is a
 	// mistake.
 	Transport Transport
-	// Reuse says which connection a request goes out on. With Fresh it is
-	// closed after each answer, which does not show in the request. With
-	// Prewarm, Open opens it; the first request on it is not marked as reused
-	// and has the times of its phases, though they are of before the load.
+	// Reuse says which connection carries a request. With Fresh it is closed after
+	// each answer, which does not show in the request. With Prewarm, Open opens it.
+	// The first request on it is not marked as reused, and has the times of opening
+	// it, although they lie before the load.
 	Reuse backend.Reuse
-	// Proxy returns the proxy to use for a URL, which has scheme and host, or
-	// nil; nil means no proxies. See http.Transport.Proxy for what a proxy
-	// may be. It is asked once, by New.
+	// Proxy returns the proxy for a URL with scheme and host, or nil for none; a nil
+	// Proxy means no proxies. The result is as for http.Transport.Proxy. New calls it
+	// once.
 	Proxy func(*url.URL) (*url.URL, error)
 	// HTTP2 asks for HTTP/2: over TLS by its negotiation (ALPN), else by
 	// prior knowledge. There is no way back to HTTP/1.1.
 	HTTP2 bool
 	// UserStamps takes all times in user space, to compare.
 	UserStamps bool
-	// RequestTimeout ends a request that takes longer, with status timeout;
-	// 0 means none but that of the context.
+	// RequestTimeout ends a request that takes longer, with status timeout; 0 means
+	// that only the context limits it.
 	RequestTimeout time.Duration
 	// MaxAnswerMemory bounds the memory of an answer, in bytes: see
 	// [backend.AnswerMemory]. 0 means [backend.DefaultAnswerMemory].
@@ -166,9 +166,8 @@ func (b *Backend) Transport() Transport {
 	return t
 }
 
-// Model returns the model that bodies without one get: that of the
-// configuration or, after Check, the only one that the server lists; "" if
-// there is none.
+// Model returns the model for bodies without one: the configured model or, after Check,
+// the only model that the server lists; "" if there is none.
 func (b *Backend) Model() string { return b.model }
 
 // Open returns a sender. It connects with its first request, or at once with

@@ -28,9 +28,9 @@ var _ backend.Conversational = (*Backend)(nil)
 // NewConversation implements backend.Conversational.
 func (b *Backend) NewConversation() backend.Conversation { return &conversation{b: b} }
 
-// Turn prepares a turn: the entry's request, with what was said before in front of
-// its messages, unless it holds that itself. As perf_analyzer does, the export shows the session's id and the
-// delay beside the payload.
+// Turn prepares a turn: the entry's request with the earlier messages of the conversation
+// before its own, unless the entry holds them itself. The export shows the session's id
+// and the delay beside the payload, as perf_analyzer does.
 func (c *conversation) Turn(e *workload.Entry) (backend.Payload, error) {
 	p, err := c.turn(e)
 	if err != nil {

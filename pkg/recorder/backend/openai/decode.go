@@ -11,10 +11,9 @@ import (
 	"github.com/pa-tools/pa/pkg/wire/sse"
 )
 
-// Decode gives each response its one output, "response", the bytes as they
-// came but for secrets of the configuration, which become stars; and marks the
-// last response and those that hold an error. A request that went well so far
-// becomes
+// Decode gives each response its one output, "response": the bytes as they came, with
+// stars for secrets of the configuration. It marks the last response and the responses
+// that hold an error. A request without an error so far becomes
 //
 //	rpc_error       when the server reported an error in a 200 answer
 //	protocol_error  when the answer is not what the protocol says

@@ -128,7 +128,7 @@ func (s *loopSender) attempt(ctx context.Context, p *payload, r *export.Request)
 	return s.attemptOn(ctx, c, p, r), nil
 }
 
-// attemptOn tries the exchange on a connection, that of s.
+// attemptOn tries the exchange on c, the connection of s.
 func (s *loopSender) attemptOn(ctx context.Context, c *loopConn, p *payload, r *export.Request) (stale bool) {
 	r.Reused, r.Conn = c.carried > 0, c.id
 	if !r.Reused {
@@ -273,7 +273,7 @@ func (s *loopSender) Closed(err error) {
 	s.over <- struct{}{}
 }
 
-// closed finds out what it means that nothing more comes.
+// closed handles the end of the connection, which err describes.
 func (s *loopSender) closed(err error) {
 	answered, ended := s.first.ns != 0, err == io.EOF //nolint:errorlint // no Socket wraps it
 	if !ended {

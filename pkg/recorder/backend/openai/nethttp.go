@@ -44,9 +44,8 @@ func newTransport(version2 bool) *http.Transport {
 
 type connKey struct{}
 
-// clientOn puts net/http on a connection. A client of a single connection does
-// without what a pool would do by itself: go on with another connection, in the
-// same request.
+// clientOn puts net/http on a connection. Unlike a pool, a client of a single connection
+// never repeats a request on another connection.
 func (b *Backend) clientOn(ctx context.Context, nc net.Conn) (*http.ClientConn, error) {
 	return b.transport.NewClientConn(context.WithValue(ctx, connKey{}, nc), "http", b.target.addr)
 }

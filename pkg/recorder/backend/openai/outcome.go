@@ -34,7 +34,7 @@ func isNoAnswer(err error) bool {
 	return errors.As(err, &e)
 }
 
-// notHTTP says in one line what an answer is that does not begin like HTTP/1.
+// notHTTP describes in one line an answer that does not begin like HTTP/1.
 func notHTTP(first string) string {
 	switch {
 	case strings.HasPrefix(first, "\x15\x03"), strings.HasPrefix(first, "\x16\x03"):

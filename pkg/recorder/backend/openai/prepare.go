@@ -71,7 +71,7 @@ func (b *Backend) newPayload(method, uri string, body []byte) *payload {
 	}
 	p := &payload{
 		method: method, request: b.request(method, uri, body),
-		// Opaque is sent as it is; only scheme and host are looked at.
+		// Opaque is sent unchanged; only scheme and host are used otherwise.
 		url: &url.URL{Scheme: "http", Host: b.target.host, Opaque: uri},
 	}
 	if b.target.secure {
@@ -104,7 +104,7 @@ func (b *Backend) bodyOf(e *workload.Entry) ([]byte, error) {
 	return b.withModel(body, cmp.Or(e.Model, b.model))
 }
 
-// bareBody is the body without what the configuration sets in every one.
+// bareBody returns the body without the members that the configuration sets in all.
 func (b *Backend) bareBody(e *workload.Entry) ([]byte, error) {
 	if e.Prompt != nil {
 		o := b.cfg.Render

@@ -16,10 +16,9 @@ type attempter interface {
 	attempt(ctx context.Context, p *payload, r *export.Request) (stale bool, err error)
 }
 
-// send performs one exchange through s, whose answer is a: that is what a sender
-// does. A request whose connection was closed under it is sent once more. See
-// the package comment for what the times mean and outcome.go for how failures
-// are told apart.
+// send performs one exchange through s, whose answer is a. A request whose connection
+// was closed under it is sent once more. The package comment explains the times;
+// outcome.go classifies failures.
 func (b *Backend) send(ctx context.Context, s attempter, a *answer, p backend.Payload, x *backend.Exchange) {
 	r := &x.Request
 	r.IssuedNS = b.clock.NowNS()

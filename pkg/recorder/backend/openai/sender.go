@@ -104,7 +104,7 @@ func (s *sender) attempt(ctx context.Context, p *payload, r *export.Request) (st
 	return s.attemptOn(ctx, c, p, r), nil
 }
 
-// attemptOn tries the exchange on a connection, that of s.
+// attemptOn tries the exchange on c, the connection of s.
 func (s *sender) attemptOn(ctx context.Context, c *conn, p *payload, r *export.Request) (stale bool) {
 	waited := c.waited
 	r.Reused, r.Conn = c.used(), c.id

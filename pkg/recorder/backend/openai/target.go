@@ -75,9 +75,9 @@ func newTarget(rawURL, endpoint string) (*target, error) {
 	return t, nil
 }
 
-// joinPath returns the path of requests and, as root, what comes before the
-// "/v1" of the server's interface. base may end in a part of the endpoint:
-// "/v1", as OpenAI clients are given it, or all of it.
+// joinPath returns the path of requests and, as root, the part of it before the "/v1" of
+// the server's interface. base may end in a part of the endpoint: "/v1", as OpenAI
+// clients take it, or all of it.
 func joinPath(base, endpoint string) (root, full string) {
 	full = base + "/" + endpoint
 	parts := strings.Split(endpoint, "/")
@@ -114,7 +114,7 @@ func portOf(u *url.URL) string {
 	return "80"
 }
 
-// withoutURL drops what an error of url.Parse quotes: it may be a password.
+// withoutURL removes the quoted URL from an error of url.Parse: it may hold a password.
 func withoutURL(err error) error {
 	var e *url.Error
 	if errors.As(err, &e) {

@@ -9,18 +9,17 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 )
 
-// A Transport says how requests are sent and answers read. Whichever it is, the
-// rows are the same.
+// A Transport says how requests are sent and answers read. The rows do not depend on it.
 type Transport uint8
 
-// The names are those of --transport.
+// The transports. --transport takes their names.
 const (
-	// Auto is the one that fits: Loop where it applies, else NetHTTP.
+	// Auto means Loop where it applies, else NetHTTP.
 	Auto Transport = iota
 	// Loop reads all connections in a few event loops: Linux only, plain
 	// HTTP/1.1 without a proxy.
 	Loop
-	// NetHTTP is package net/http, on connections that are stamped.
+	// NetHTTP is package net/http on stamped connections.
 	NetHTTP
 )
 

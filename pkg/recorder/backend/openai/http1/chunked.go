@@ -146,9 +146,8 @@ func hexDigit(c byte) (v byte, ok bool) {
 	return 0, false
 }
 
-// trailer takes what comes after the last chunk: an empty line, as a rule. Else
-// it is fields of a header up to "\r\n\r\n", which are read only to see whether
-// they are some.
+// trailer reads the bytes after the last chunk: usually an empty line, else fields of a
+// header up to "\r\n\r\n", which are checked and dropped.
 func (p *Parser) trailer() Event {
 	b := &p.body
 	for len(p.in) > 0 {

@@ -1,9 +1,9 @@
 // Package http1 reads HTTP/1 responses out of the pieces in which they come.
 //
-// It is for who is called when bytes are there and cannot wait for more, so it
-// is the other way round than http.ReadResponse: a [Parser] is fed and says what
-// the bytes came to. Which pieces they come in makes no difference to that, but
-// for where body pieces are cut.
+// It serves callers that are called when bytes arrive and cannot wait for more. So it
+// works the other way round than http.ReadResponse: the caller feeds a [Parser], which
+// returns the events in the bytes. The pieces in which the bytes come only decide where
+// pieces of the body are cut.
 //
 //	var p http1.Parser
 //	p.Reset(http.MethodPost)
@@ -22,12 +22,12 @@
 //		}
 //	}
 //
-// What is a response and what is not is decided as net/http does, which also
-// reads the head; a test holds the parser to it. On top of that, heads, lines
-// of chunk sizes and trailers are bounded.
+// The parser accepts the responses that net/http accepts, and reads heads with it; a
+// test compares the two. In addition, heads, lines of chunk sizes and trailers are
+// bounded.
 //
-// A head costs the allocations of an [http.Response]; a body costs none: its
-// pieces are parts of what was fed.
+// A head costs the allocations of an [http.Response]. A body costs none: its pieces are
+// parts of the bytes fed.
 //
 // The package knows no requests, no connections and no time.
 package http1

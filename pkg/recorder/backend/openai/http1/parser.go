@@ -8,11 +8,11 @@ import (
 	"net/http"
 )
 
-// An Event is what the bytes that were fed came to.
+// An Event is a part of a response that the bytes fed completed.
 type Event uint8
 
-// Events. A response is one Head, any number of Data, then End; or Failed
-// instead of what is missing.
+// Events. A response is one Head, any number of Data, then End. Failed takes the place
+// of the missing events.
 const (
 	More   Event = iota // all was taken; feed more
 	Head                // see Response
@@ -32,7 +32,7 @@ const (
 	// maxInterim is as many responses of 100 to 199 as may come before one
 	// that counts.
 	maxInterim = 7
-	// maxCheckedBytes bounds what is spent on heads that come in pieces.
+	// maxCheckedBytes bounds the bytes scanned for heads that come in pieces.
 	maxCheckedBytes = 64 << 10
 	// maxKeptBytes is how large a buffer may be that is kept for the next
 	// response.
@@ -53,20 +53,20 @@ type Parser struct {
 	// Of the present head.
 	held      []byte // what came in earlier pieces
 	lineStart int    // where in held the line begins whose end is not there
-	begun     bool   // its first bytes are those of HTTP/1
+	begun     bool   // its first bytes are HTTP/1
 	checked   int    // bytes of held that were looked at
 
 	checkedBytes int // in all, since Reset
 
-	headBytes int // of all heads that are read, since Reset
-	interim   int // heads
+	headBytes int // bytes of all heads since Reset
+	interim   int // interim heads
 
 	resp *http.Response
 	data []byte
-	left int64 // bytes of the body to come; < 0 is until the stream ends
+	left int64 // bytes of the body to come; < 0 until the stream ends
 	body chunked
 
-	// For http.ReadResponse, which wants a bufio.Reader.
+	// br reads src for http.ReadResponse, which needs a bufio.Reader.
 	br  *bufio.Reader
 	src bytes.Reader
 }
@@ -82,7 +82,7 @@ const (
 )
 
 // Reset makes p ready for the response to a request of that method; "" means
-// GET. What was fed before is forgotten.
+// GET. It forgets the bytes fed before.
 func (p *Parser) Reset(method string) {
 	held := p.held[:0]
 	if cap(held) > maxKeptBytes {
@@ -100,8 +100,8 @@ func (p *Parser) Reset(method string) {
 // not change until Next returns something else than Head or Data.
 func (p *Parser) Feed(b []byte) { p.in = b }
 
-// Next returns what comes next in what was fed. After End and Failed it returns
-// the same until Reset.
+// Next returns the next event in the bytes fed. After End and Failed it returns the same
+// event until Reset.
 func (p *Parser) Next() Event {
 	p.data = nil
 	switch p.state {
@@ -144,8 +144,8 @@ func (p *Parser) EOF() Event {
 // is not to be used, and it has no trailer: that is dropped.
 func (p *Parser) Response() *http.Response { return p.resp }
 
-// Data returns the piece of the body that Data stands for, never empty. It is
-// a part of what was fed.
+// Data returns the piece of the body of the event Data. It is never empty, and is a part
+// of the bytes fed.
 func (p *Parser) Data() []byte { return p.data }
 
 // Err returns why Failed came.
@@ -191,8 +191,8 @@ func (p *Parser) nextHead() Event {
 	}
 }
 
-// beginHead looks at the first bytes of a head, but not beyond the first line.
-// It returns Head when they are those of HTTP/1.
+// beginHead checks the first bytes of a head, within the first line. It returns Head
+// when they are HTTP/1.
 func (p *Parser) beginHead() Event {
 	n := min(len(p.in), len(protocol)-len(p.held))
 	if i := bytes.IndexByte(p.in[:n], '\n'); i >= 0 {
