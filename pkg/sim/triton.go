@@ -12,7 +12,7 @@ type Interface int
 // they send one response per event. Inputs in brackets are optional. Shapes are [1] unless
 // stated. Further optional inputs of the real backends are accepted and ignored.
 const (
-	// VLLM is that of Triton's vLLM backend: text_input BYTES, [stream BOOL],
+	// VLLM is the interface of Triton's vLLM backend: text_input BYTES, [stream BOOL],
 	// [sampling_parameters BYTES, JSON] → text_output BYTES, the new text.
 	// [exclude_input_in_output BOOL] false echoes the prompt.
 	// [return_num_input_tokens BOOL], [return_num_output_tokens BOOL] and
@@ -23,7 +23,7 @@ const (
 	// VLLM2309 is the interface of 23.09, which the "Benchmarking LLM" guide
 	// uses: PROMPT BYTES, [STREAM BOOL], [SAMPLING_PARAMETERS BYTES] → TEXT.
 	VLLM2309
-	// TensorRTLLM is that of TensorRT-LLM's text models, batched, so that all
+	// TensorRTLLM is the interface of TensorRT-LLM's text models, batched, so that all
 	// shapes are [1,1]: text_input BYTES, max_tokens INT32, [stream BOOL],
 	// [min_tokens INT32] or [min_length INT32], [return_num_input_tokens BOOL],
 	// [return_num_output_tokens BOOL] → text_output BYTES, the new text,

@@ -235,7 +235,7 @@ func (o *option) check(value string) error {
 	return fmt.Errorf("%s %s: expected %s", o.name(), clip(value), cmdline.OneOf(o.choices))
 }
 
-// parseWhole reads an integer as Python's int does, but for underscores.
+// parseWhole parses an integer like Python's int, except underscores.
 func parseWhole(s string) (int, error) {
 	return strconv.Atoi(strings.TrimPrefix(strings.TrimSpace(s), "+"))
 }

@@ -1,16 +1,13 @@
-// Package builtin is the tokenizer that serves when none is given, and the text
-// that it was trained on.
+// Package builtin provides the default tokenizer, and the text that it was trained on.
 //
 //	tok, err := builtin.Load()
 //
-// It is no model's: its counts are of the right size for English and right for
-// nothing else, and whoever prints them says so (see Note). Its vocabulary of
-// 4 096 tokens is byte-level BPE, cut like GPT-4's; package train makes it from
-// the corpus, always the same. The corpus is this project's own: prose and code
-// that were written for it, and its documentation and comments of the day.
+// The tokenizer belongs to no model: its counts are approximate, and only for English. Whoever
+// prints them adds Note. It is byte-level BPE with 4,096 tokens that cuts text like GPT-4's
+// tokenizer. Command train generates it reproducibly from the corpus, which consists of prose
+// and code of this project.
 //
-// The file tokenizer.json is one of Hugging Face's format, so that other tools
-// can count with it too.
+// The file tokenizer.json has Hugging Face's format, so that other tools can use it.
 package builtin
 
 import (
@@ -28,17 +25,17 @@ var file []byte
 //go:embed corpus.txt
 var corpus string
 
-// Name is what the tokenizer is called on the command line and in outputs.
+// Name is the name of the tokenizer on the command line and in outputs.
 const Name = "built-in"
 
-// Note is what a user is told about counts of this tokenizer.
+// Note is the remark for users about counts of this tokenizer.
 const Note = "token counts are those of the built-in tokenizer, not of the model's own; name that with --tokenizer"
 
-// Load returns the tokenizer; always the same one.
+// Load returns the tokenizer, the same one each time.
 var Load = sync.OnceValues(func() (*tokenizer.Tokenizer, error) {
 	return tokenizer.Parse(Name, file)
 })
 
-// Corpus is the text that the tokenizer was trained on: a paragraph or a line of
-// code to a line, of ASCII mostly, some 400 KB.
+// Corpus returns the training text, about 400 KB of mostly ASCII. A line is a paragraph or a
+// line of code.
 func Corpus() string { return corpus }

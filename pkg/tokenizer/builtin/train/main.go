@@ -1,6 +1,6 @@
-// Train makes ../tokenizer.json of ../corpus.txt: byte-level BPE, the most
-// frequent pair first, the lesser of the two strings if two are equally frequent.
-// The same corpus gives the same file.
+// Train generates ../tokenizer.json from ../corpus.txt by byte-level BPE. It merges the most
+// frequent pair first, and of equally frequent pairs the lesser string. Equal corpora give
+// equal files.
 //
 //	go generate ./pkg/tokenizer/builtin
 package main
@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	// size is the number of ids, of the bytes and the special token included.
+	// size is the number of ids, including the bytes and the special token.
 	size = 4096
-	// special is the token that ends a text; its id is the last.
+	// special is the token for the end of a text. It has the last id.
 	special = "<|endoftext|>"
 	// pattern cuts text as GPT-4's tokenizer does.
 	pattern = `(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`
@@ -74,18 +74,17 @@ func tokenizerJSON(corpus string) ([]byte, error) {
 	}, "", "")
 }
 
-// wordPattern is pattern without the look-ahead, which regexp lacks: it differs
-// in the last blank of a run alone, which pieces of training text can do
-// without.
+// wordPattern is pattern without the look-ahead, which package regexp lacks. It only differs
+// in the last blank of a run, which does not matter for training.
 var wordPattern = regexp.MustCompile(`(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+`)
 
-// A word is a piece of the corpus: its symbols, and how often it comes up.
+// A word is a distinct piece of the corpus, with its symbols and its frequency.
 type word struct {
 	symbols []int
 	count   int
 }
 
-// words cuts the corpus; the order is that of first appearance.
+// words cuts the corpus into words, in the order of first appearance.
 func words(corpus string) []*word {
 	var all []*word
 	seen := map[string]*word{}
@@ -104,7 +103,7 @@ func words(corpus string) []*word {
 	return all
 }
 
-// A pair is two symbols next to each other.
+// A pair is two adjacent symbols.
 type pair struct{ left, right int }
 
 // train merges the most frequent pair until there are n tokens.
@@ -112,7 +111,7 @@ func train(all []*word, n int) (tokens []string, merges []pair) {
 	for b := range 256 {
 		tokens = append(tokens, string([]byte{byte(b)}))
 	}
-	// counts of pairs, and the words that they are in, or were.
+	// Frequencies of pairs, and the words that hold them or once did.
 	counts := map[pair]int{}
 	in := map[pair][]*word{}
 	add := func(w *word, sign int) {
@@ -135,7 +134,7 @@ func train(all []*word, n int) (tokens []string, merges []pair) {
 			}
 		}
 		if most < 2 {
-			break // what comes up once teaches nothing
+			break // a single occurrence is no pattern
 		}
 		id := len(tokens)
 		tokens = append(tokens, tokens[best.left]+tokens[best.right])
@@ -160,7 +159,7 @@ func lesser(tokens []string, a, b pair) bool {
 	return cmp.Or(cmp.Compare(tokens[a.left], tokens[b.left]), cmp.Compare(tokens[a.right], tokens[b.right])) < 0
 }
 
-// find is where p is in symbols from i on, -1 if nowhere.
+// find returns the index of p in symbols from i on, or -1.
 func find(symbols []int, p pair, i int) int {
 	for ; i+1 < len(symbols); i++ {
 		if symbols[i] == p.left && symbols[i+1] == p.right {
@@ -170,7 +169,7 @@ func find(symbols []int, p pair, i int) int {
 	return -1
 }
 
-// written is a token in the characters that GPT-2 writes bytes as.
+// written returns a token in GPT-2's alphabet of bytes.
 func written(token string) string {
 	var out []rune
 	for i := range len(token) {
@@ -179,8 +178,8 @@ func written(token string) string {
 	return string(out)
 }
 
-// char is the character of a byte: printable Latin-1 stands for itself, each
-// other byte, in order, for the next one from U+0100 on.
+// char returns the character of a byte in that alphabet. Printable Latin-1 stands for itself;
+// the other bytes, in order, are the characters from U+0100 on.
 func char(b byte) rune {
 	printable := func(b int) bool { return '!' <= b && b <= '~' || 0xA1 <= b && b <= 0xFF && b != 0xAD }
 	if printable(int(b)) {

@@ -1,16 +1,14 @@
-// Package unidata is Unicode as the Hugging Face tokenizers library sees it.
+// Package unidata holds the Unicode data of the Hugging Face tokenizers library.
 //
-// That library takes the properties of characters from five sources of
-// different Unicode versions: 9.0 for the normal forms, 15.1 for regular
-// expressions, older and newer ones elsewhere. Counting exactly as it does
-// needs the same answers for every code point, those assigned since included,
-// so the tables here were written down by asking the library about each of
-// them, and do not change with the Go release. testdata/generate/unidata.py of
-// the package above does that.
+// That library takes the properties of characters from five sources of different Unicode
+// versions: 9.0 for the normal forms, 15.1 for regular expressions, other versions elsewhere.
+// Exact counts need the same properties for every code point. The tables here were therefore
+// generated from the library itself, by testdata/generate/unidata.py of package tokenizer, and
+// do not depend on the Go release.
 //
 //	props := unidata.Load()
 //	if props.Class(r)&unidata.Letter != 0 { … }
 //	s = unidata.NFC.String(s)
 //
-// The tables are spread out on first use, which takes a few milliseconds.
+// The tables are unpacked on first use, which takes a few milliseconds.
 package unidata

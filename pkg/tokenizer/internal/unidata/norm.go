@@ -7,10 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// A Form is one of the four normal forms, with the tables of Unicode 9.0 that
-// the library has: characters assigned later are starters that neither
-// decompose nor compose. Unlike golang.org/x/text it never inserts a joiner
-// into a long run of marks, and such a run costs n log n.
+// A Form is one of the four normal forms, with the library's tables of Unicode 9.0: characters
+// assigned later are starters that neither decompose nor compose. Unlike golang.org/x/text, it
+// never inserts a joiner into a long run of marks; such a run takes O(n log n).
 type Form uint8
 
 // The normal forms of Unicode's annex 15.
@@ -38,10 +37,10 @@ const (
 	hangulBlock = vowelCount * tailCount
 )
 
-// normTables are what the normal forms need.
+// normTables holds the tables of the normal forms.
 type normTables struct {
-	// unsafe has bit f of a rune set when the rune may change under form f,
-	// or change with what stands before it.
+	// unsafe has bit f set for a rune that may change under form f, alone or together
+	// with the characters before it.
 	unsafe     *stage[uint8]
 	class      *stage[uint8] // canonical combining class
 	canonical  map[rune]string
@@ -88,11 +87,11 @@ var loadNorm = sync.OnceValue(func() *normTables {
 	return t
 })
 
-// String returns s, which must be valid UTF-8, in the form; s itself when it is
+// String returns s, which must be valid UTF-8, in the normal form. It returns s itself if s is
 // in the form already.
 func (f Form) String(s string) string {
 	t := loadNorm()
-	// The first rune that could change: what stands before it is done.
+	// Find the first rune that could change; the text before it is final.
 	at := f.firstUnsafe(t, s, 0)
 	if at == len(s) {
 		return s
@@ -147,13 +146,13 @@ func (f Form) firstSafe(t *normTables, s string, i int) int {
 	return i
 }
 
-// A marked rune has its combining class with it.
+// A marked is a rune with its combining class.
 type marked struct {
 	r     rune
 	class uint8
 }
 
-// normalize decomposes s, puts its marks in order and composes it.
+// normalize decomposes s, orders its marks, and composes it.
 func (f Form) normalize(t *normTables, work []marked, s string) []marked {
 	for _, r := range s {
 		work = f.decompose(t, work, r)
@@ -202,12 +201,12 @@ func (f Form) decompose(t *normTables, work []marked, r rune) []marked {
 	return work
 }
 
-// compose joins each rune to the last starter before it, where the pair has a
-// composite and no rune between them blocks it (annex 15, D117), in place.
+// compose joins each rune in place to the last starter before it, if the pair has a composite
+// and no rune between them blocks it (annex 15, D117).
 func (t *normTables) compose(work []marked) []marked {
 	out := work[:0]
 	starter := -1  // index in out of the last starter
-	blocking := -1 // class of the last rune kept after the starter; -1: none
+	blocking := -1 // class of the last rune kept after the starter; -1 for none
 	for _, m := range work {
 		if starter >= 0 && blocking < int(m.class) {
 			if r, ok := t.pair(out[starter].r, m.r); ok {

@@ -17,25 +17,25 @@ const (
 	Symbol                   // \p{S}
 )
 
-// Traits of a rune that components of the library ask for one by one.
+// Traits of a rune that single components of the library use.
 const (
 	Word        uint8 = 1 << iota // \w of Whitespace and of single_word
-	White                         // what WhitespaceSplit removes and Strip strips
-	Numeric                       // what Digits cuts off
-	Punctuation                   // what Punctuation and BertPreTokenizer cut off
-	Other                         // what BertNormalizer cleans away
-	Nonspacing                    // the accents that BertNormalizer strips
-	Combining                     // what StripAccents removes
+	White                         // removed by WhitespaceSplit and Strip
+	Numeric                       // separated by Digits
+	Punctuation                   // separated by Punctuation and BertPreTokenizer
+	Other                         // removed by BertNormalizer's clean_text
+	Nonspacing                    // removed by BertNormalizer's strip_accents
+	Combining                     // removed by StripAccents
 )
 
-// Props answers questions about single runes. It is immutable.
+// Props holds the properties of single runes. It is immutable.
 type Props struct {
 	ascii [utf8.RuneSelf]uint8 // classes
 	table *stage[uint16]       // class | trait<<8
 	lower map[rune]string
 }
 
-// Load returns the one Props of the process, spread out on first use.
+// Load returns the Props of the process, unpacked on first use.
 var Load = sync.OnceValue(func() *Props {
 	flat := make([]uint16, maxRune)
 	for i, run := range categoryRuns {
@@ -58,7 +58,7 @@ var Load = sync.OnceValue(func() *Props {
 	return p
 })
 
-// classOf is the classes that a general category belongs to.
+// classOf returns the classes of a general category.
 func classOf(category string) uint8 {
 	switch category {
 	case "Lu", "Lt":
@@ -89,8 +89,8 @@ func (p *Props) Class(r rune) uint8 {
 	return uint8(p.table.at(r))
 }
 
-// ClassAt returns the classes of the rune at s[i:] and its length; 0, 0 at the
-// end of s, which must be valid UTF-8.
+// ClassAt returns the classes and the length of the rune at s[i:], or 0, 0 at the end of s. s
+// must be valid UTF-8.
 func (p *Props) ClassAt(s string, i int) (class uint8, size int) {
 	if i >= len(s) {
 		return 0, 0
@@ -121,7 +121,7 @@ func (p *Props) AppendLower(dst []byte, r rune) []byte {
 	return utf8.AppendRune(dst, r)
 }
 
-// records makes a map of the generated records: a rune and what belongs to it.
+// records returns generated records as a map from a rune to its data.
 func records(table string) map[rune]string {
 	m := make(map[rune]string, len(table)/8)
 	for len(table) > 0 {

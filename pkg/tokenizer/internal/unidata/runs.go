@@ -2,11 +2,10 @@ package unidata
 
 import "strings"
 
-// Runs returns the characters that a property of the library's regular
-// expressions stands for, as boundaries: those from runs[0] up to, not with,
-// runs[1], from runs[2] up to runs[3] and so on. Properties are general
-// categories (L, Lu), some scripts (Han), and w, d and s for the escapes of these
-// letters; [w] for w in a class, where it has less. nil for others.
+// Runs returns the characters with a property of the library's regular expressions, as
+// half-open ranges: runs[0] to runs[1], runs[2] to runs[3], and so on. Properties are general
+// categories (L, Lu), some scripts (Han), and the escapes w, d and s. [w] is w within a class,
+// where it has fewer characters. Runs returns nil for any other property.
 func Runs(property string) []rune {
 	switch property {
 	case "w":

@@ -1,7 +1,7 @@
 package unidata
 
-// A stage is a table of one value for each rune, in blocks of 256 of which
-// equal ones are kept once: table[index[r>>8]][r&255].
+// A stage is a table with one value per rune, in blocks of 256. Equal blocks are stored once:
+// the value is table[index[r>>8]][r&255].
 type stage[T comparable] struct {
 	index  [maxRune >> 8]uint16
 	blocks [][256]T
@@ -9,7 +9,7 @@ type stage[T comparable] struct {
 
 const maxRune = 0x110000
 
-// spread makes a stage of a flat table of maxRune values.
+// spread packs a flat table of maxRune values into a stage.
 func spread[T comparable](flat []T) *stage[T] {
 	s := &stage[T]{}
 	seen := map[[256]T]uint16{}
@@ -26,12 +26,12 @@ func spread[T comparable](flat []T) *stage[T] {
 	return s
 }
 
-// at is the value of r, which must be a valid rune.
+// at returns the value of r, which must be a valid rune.
 func (s *stage[T]) at(r rune) T {
 	return s.blocks[s.index[uint32(r)>>8]][uint8(r)]
 }
 
-// mark sets bit in the entries of all runes of the runs.
+// mark sets bit for all runes of the runs.
 func mark[T uint8 | uint16](flat []T, runs []rune, bit T) {
 	for i := 0; i < len(runs); i += 2 {
 		for r := runs[i]; r < runs[i+1]; r++ {
