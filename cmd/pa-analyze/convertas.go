@@ -19,7 +19,7 @@ import (
 
 // resultFlags are the flags of convert for result files of other tools.
 func resultFlags() []cli.Flag {
-	const category = "As another tool"
+	const category = "Dialect"
 	flags := []cli.Flag{
 		&cli.StringFlag{Name: "as", Usage: "write the result file of `TOOL`: " + resultNames(), Category: category},
 		settings.TokenizerFlag(),

@@ -25,7 +25,7 @@ func diffCommand() *cli.Command {
 	flags = append(append(flags, settings.OutputFlags()...), settings.WidthFlag(), settings.ExperimentFlag(),
 		&cli.StringSliceFlag{Name: "fail-on", Usage: "exit with code 3 where `CONDITION` holds: ttft_p99>+5%, ttft_p99.low>+2%, 'itl_p50 worse', new.failed_share>1% (repeatable)", Category: "Gates"},
 		&cli.BoolFlag{Name: "single-run", Usage: "let --fail-on judge changes between one run and one other, which differ by chance too", Category: "Gates"},
-		&cli.StringSliceFlag{Name: "ignore", Usage: "compare although `NAME` differs: " + strings.Join(diff.Refusals(), ", ") + " or all (repeatable)", Category: "What to compare"},
+		&cli.StringSliceFlag{Name: "ignore", Usage: "compare although `NAME` differs: " + strings.Join(diff.Refusals(), ", ") + " or all (repeatable)", Category: "Comparison"},
 	)
 	return &cli.Command{
 		Name: "diff", Usage: "what changed between runs, and whether it is more than chance", ArgsUsage: "OLD NEW | old=FILES new=FILES",

@@ -253,12 +253,16 @@ func TestCommandLine(t *testing.T) {
 	}
 }
 
-// The help of each command fits a terminal and starts with what it is for.
+// The first screen of each command's help has at most 40 lines. It fits a terminal and
+// starts with what the command is for. The whole page shows every flag.
 func TestHelp(t *testing.T) {
-	for _, args := range [][]string{{"--help"}, {"report", "--help"}, {"avg-first-token", "-h"}, {"avg-token-to-token", "-h"}, {"requests", "-h"}, {"validate", "-h"}, {"convert", "-h"}, {"diff", "-h"}, {"definitions", "-h"}} {
+	for _, args := range [][]string{{"--help"}, {"report", "--help"}, {"avg-first-token", "-h"}, {"avg-token-to-token", "-h"}, {"requests", "-h"}, {"validate", "-h"}, {"convert", "-h"}, {"diff", "-h"}, {"definitions", "-h"}, {"tokenize", "-h"}} {
 		got := exec(t, "", args...)
 		if got.code != 0 || got.stderr != "" {
 			t.Errorf("%q: %+v", args, got)
+		}
+		if n := strings.Count(got.stdout, "\n"); n > 40 {
+			t.Errorf("%q: %d lines", args, n)
 		}
 		for line := range strings.Lines(got.stdout) {
 			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > 80 {
@@ -267,8 +271,13 @@ func TestHelp(t *testing.T) {
 		}
 	}
 	top := exec(t, "", "--help").stdout
-	if strings.Count(top, "  # ") != 3 || strings.Index(top, "Examples:") > 80 {
-		t.Errorf("help does not start with three examples:\n%s", top)
+	if strings.Count(top, "  # ") != 5 || strings.Index(top, "Examples:") > 80 {
+		t.Errorf("help does not start with five examples:\n%s", top)
+	}
+	for topic, want := range map[string]string{"objective": "--slo-target SHARE", "dialect": "--goodput LIMITS", "all": "--slo-target SHARE"} {
+		if got := exec(t, "", "report", "--help", topic); got.code != 0 || !strings.Contains(got.stdout, want) {
+			t.Errorf("report --help %s: %+v, want %s", topic, got, want)
+		}
 	}
 }
 

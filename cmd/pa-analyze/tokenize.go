@@ -17,9 +17,9 @@ import (
 func tokenizeCommand() *cli.Command {
 	flags := []cli.Flag{
 		settings.TokenizerFlag(),
-		&cli.StringFlag{Name: "as", Usage: "read the tokenizer's files as `LIBRARY` does: transformers-4 (also the tokenizers library) or transformers-5", Value: tokenizer.Transformers4.String(), Category: "What to count"},
+		&cli.StringFlag{Name: "as", Usage: "read the tokenizer's files as `LIBRARY` does: transformers-4 (also the tokenizers library) or transformers-5", Value: tokenizer.Transformers4.String(), Category: "Counting"},
 		&cli.BoolFlag{Name: "ids", Usage: "print the ids as a JSON array, not their number", Category: "Output"},
-		&cli.BoolFlag{Name: "special", Usage: "count the special tokens too that the model expects around a text", Category: "What to count"},
+		&cli.BoolFlag{Name: "special", Usage: "count the special tokens too that the model expects around a text", Category: "Counting"},
 		&cli.BoolFlag{Name: "jsonl", Usage: "each line is a text as a JSON string, which may hold line ends", Category: "Input"},
 	}
 	flags = append(flags, settings.OutputFlags()...)
@@ -27,8 +27,8 @@ func tokenizeCommand() *cli.Command {
 		Name: "tokenize", Usage: "count the tokens of texts, as Hugging Face does", ArgsUsage: "[FILE]",
 		Description: `Reads a text from each line of the file, or of standard input, and prints a
 line for each: the number of its tokens, or the ids. They are those of the
-Hugging Face library. Special tokens in a text are recognized; none are added but
-with --special. A model's name is looked up in the Hugging Face cache, then on
+Hugging Face library. Special tokens in a text are recognized; none are added
+but with --special. A model's name is looked up in the Hugging Face cache, then on
 the hub; HF_HOME, HF_HUB_CACHE, HF_ENDPOINT, HF_TOKEN and HF_HUB_OFFLINE mean
 what they mean there. Without --tokenizer it is the built-in one, which is no
 model's. Bytes that are not UTF-8 count as U+FFFD. transformers 5 reads some

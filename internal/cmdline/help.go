@@ -87,8 +87,12 @@ func (a App) help(cmd *cli.Command, flags []cli.Flag, topic string) (string, err
 			b.WriteString(" " + cmd.ArgsUsage)
 		}
 		b.WriteString("\n")
-		if cmd.Description != "" {
-			b.WriteString("\n" + strings.TrimRight(cmd.Description, "\n") + "\n")
+		description := strings.TrimRight(cmd.Description, "\n")
+		if short { // its first paragraph
+			description, _, _ = strings.Cut(description, "\n\n")
+		}
+		if description != "" {
+			b.WriteString("\n" + description + "\n")
 		}
 	default:
 		fmt.Fprintf(&b, "%s: %s\n\n", a.Name, a.Usage)

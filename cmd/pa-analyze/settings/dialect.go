@@ -17,7 +17,7 @@ import (
 // DialectFlags are the flags for reports of another tool, and for the arguments of that
 // tool's command line.
 func DialectFlags() []cli.Flag {
-	const category = "As another tool"
+	const category = "Dialect"
 	return []cli.Flag{
 		&cli.StringFlag{Name: "dialect", Usage: "report as `TOOL` does, to the character: perf_analyzer, genai-perf-24.03 to -25.08 and -main, trtllm-1.0, trtllm-main, vllm, sglang, llm_perf-v1, llm_perf-v2, aiperf", Value: dialect.Strict, Category: category},
 		&cli.StringFlag{Name: "service-kind", Usage: "what answered: `KIND` openai, triton or tensorrtllm_engine (default: as in the file)", Category: category},

@@ -16,7 +16,7 @@ import (
 
 // ExperimentFlag chooses load levels.
 func ExperimentFlag() cli.Flag {
-	return &cli.StringSliceFlag{Name: "experiment", Usage: "only this load `LEVEL`: 8, concurrency:8, request_rate:2.5 (repeatable)", Category: "What to count"}
+	return &cli.StringSliceFlag{Name: "experiment", Usage: "only this load `LEVEL`: 8, concurrency:8, request_rate:2.5 (repeatable)", Category: "Counting"}
 }
 
 // A Level is a load level that was read.

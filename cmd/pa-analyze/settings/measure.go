@@ -11,16 +11,16 @@ import (
 // MeasureFlags say how requests are measured.
 func MeasureFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "from", Usage: "count latencies from `WHEN`: start (first byte left), sent (last byte), issued (before connecting) or scheduled", Value: "start", Category: "What to count"},
-		&cli.StringFlag{Name: "token-source", Usage: "take output tokens from `SOURCE`: usage, tokenizer or responses (default: usage where there is one, else --tokenizer if given, else responses)", Category: "What to count"},
-		&cli.BoolFlag{Name: "include-warmup", Usage: "count warm-up requests too", Category: "What to count"},
+		&cli.StringFlag{Name: "from", Usage: "count latencies from `WHEN`: start (first byte left), sent (last byte), issued (before connecting) or scheduled", Value: "start", Category: "Counting"},
+		&cli.StringFlag{Name: "token-source", Usage: "take output tokens from `SOURCE`: usage, tokenizer or responses (default: usage where there is one, else --tokenizer if given, else responses)", Category: "Counting"},
+		&cli.BoolFlag{Name: "include-warmup", Usage: "count warm-up requests too", Category: "Counting"},
 	}
 }
 
 // StreamingFlag is the flag that says whether answers were streamed, for our own
 // definitions and for other tools' definitions.
 func StreamingFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "streaming", Usage: "treat answers as streamed; --streaming=false: as not streamed, without TTFT, TTST, ITL and TPOT (default: as the file says)", Category: "What to count"}
+	return &cli.BoolFlag{Name: "streaming", Usage: "treat answers as streamed; --streaming=false: as not streamed, without TTFT, TTST, ITL and TPOT (default: as the file says)", Category: "Counting"}
 }
 
 // Config turns the flags of measureFlags and selectionFlags, --streaming and

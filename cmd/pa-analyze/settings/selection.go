@@ -14,7 +14,7 @@ import (
 
 // SelectionFlags say which part of each load level counts.
 func SelectionFlags() []cli.Flag {
-	const category = "Part of the run"
+	const category = "Selection"
 	return []cli.Flag{
 		&cli.StringFlag{Name: "window", Usage: "only requests that started `FROM:TO` after the start of their level: 30s:90s, 30s: or :90s", Category: category},
 		&cli.StringFlag{Name: "trim-start", Usage: "leave out the first `PART` of each level: 10s or 5%", Category: category},

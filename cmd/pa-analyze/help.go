@@ -1,0 +1,54 @@
+package main
+
+import "github.com/pa-tools/pa/internal/cmdline"
+
+// commonFlags are on the first screens of the help. A command without an entry has few
+// flags, and its first screen shows all.
+var commonFlags = map[string][]cmdline.CommonFlag{
+	"report": {
+		{Name: "format", Usage: "print as `FORMAT`: table, csv, json or markdown"},
+		{Name: "output", Usage: "write to `FILE`"},
+		{Name: "experiment", Usage: "only this load `LEVEL`: 8, request_rate:2.5 (repeatable)"},
+		{Name: "tokenizer", Usage: "count tokens with `TOKENIZER`: a file, or a model's name"},
+		{Name: "window", Usage: "only requests that started `FROM:TO`, such as 30s:90s"},
+		{Name: "steady-state", Usage: "only the time with 95% of the concurrency in flight"},
+		{Name: "windows", Usage: "each level over time, in windows of `LENGTH`: 10s"},
+		{Name: "slo", Usage: "how many requests meet `EXPR`: 'ttft<=200ms && tpot<=20ms'"},
+		{Name: "dialect", Usage: "report as `TOOL` does: vllm, genai-perf-25.08, …"},
+		{Name: "all-warnings", Usage: "print every warning of every level and file"},
+	},
+	"diff": {
+		{Name: "format", Usage: "print as `FORMAT`: text, markdown, csv or json"},
+		{Name: "output", Usage: "write to `FILE`"},
+		{Name: "experiment", Usage: "only this load `LEVEL`: 8, request_rate:2.5 (repeatable)"},
+		{Name: "fail-on", Usage: "exit code 3 where `CONDITION` holds: ttft_p99>+5%"},
+		{Name: "single-run", Usage: "judge one run a side, although runs differ by chance"},
+		{Name: "ignore", Usage: "compare although `NAME` differs: model, load, … or all"},
+		{Name: "steady-state", Usage: "only the time with 95% of the concurrency in flight"},
+	},
+	"definitions": {
+		{Name: "format", Usage: "print as `FORMAT`: table, markdown or json"},
+		{Name: "dialect", Usage: "only dialects that begin as `DIALECT` (repeatable)"},
+		{Name: "experiment", Usage: "only this load `LEVEL`"},
+		{Name: "tokenizer", Usage: "count tokens with `TOKENIZER`: a file, or a model's name"},
+	},
+	"convert": {
+		{Name: "as", Usage: "write the result file of `TOOL`: vllm, aiperf, guidellm, …"},
+		{Name: "tokenizer", Usage: "count tokens with `TOKENIZER`: a file, or a model's name"},
+		{Name: "experiment", Usage: "only this load `LEVEL`"},
+		{Name: "overwrite", Usage: "replace the output file if it is there"},
+	},
+	"requests": {
+		{Name: "format", Usage: "print as `FORMAT`: table, csv or jsonl"},
+		{Name: "limit", Usage: "print at most `N` requests"},
+		{Name: "sort", Usage: "sort by `COLUMN`; with - in front from large to small"},
+		{Name: "tokenizer", Usage: "count tokens with `TOKENIZER`: a file, or a model's name"},
+	},
+	"tokenize": {
+		{Name: "tokenizer", Usage: "count with `TOKENIZER`: a file, or a model's name"},
+		{Name: "ids", Usage: "print the ids, not their number"},
+		{Name: "special", Usage: "count the special tokens around a text, too"},
+		{Name: "jsonl", Usage: "each line is a JSON string"},
+		{Name: "output", Usage: "write to `FILE`"},
+	},
+}
