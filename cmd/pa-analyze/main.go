@@ -57,7 +57,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 			{Does: "the line that calculate_avg_first_token_latency.py prints", Line: "pa-analyze avg-first-token profile_export.json"},
 		},
 		CommonFlags: commonFlags,
-		Default: "report",
+		Default:     "report",
 		Commands: []*cli.Command{
 			reportCommand(),
 			diffCommand(),

@@ -28,11 +28,13 @@ func tokenizeCommand() *cli.Command {
 		Description: `Reads a text from each line of the file, or of standard input, and prints a
 line for each: the number of its tokens, or the ids. They are those of the
 Hugging Face library. Special tokens in a text are recognized; none are added
-but with --special. A model's name is looked up in the Hugging Face cache, then on
-the hub; HF_HOME, HF_HUB_CACHE, HF_ENDPOINT, HF_TOKEN and HF_HUB_OFFLINE mean
-what they mean there. Without --tokenizer it is the built-in one, which is no
-model's. Bytes that are not UTF-8 count as U+FFFD. transformers 5 reads some
-tokenizers, such as LLaMA 2's, by rules of its own: see --as.`,
+but with --special. Bytes that are not UTF-8 count as U+FFFD.
+
+A model's name is looked up in the Hugging Face cache, then on the hub; HF_HOME,
+HF_HUB_CACHE, HF_ENDPOINT, HF_TOKEN and HF_HUB_OFFLINE mean what they mean
+there. Without --tokenizer it is the built-in one, which is no model's.
+transformers 5 reads some tokenizers, such as LLaMA 2's, by rules of its own:
+see --as.`,
 		Flags:  append(flags, settings.InputFlags()...),
 		Action: tokenizeAction,
 	}
