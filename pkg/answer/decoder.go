@@ -29,17 +29,17 @@ type Answer struct {
 	Usage  Usage
 	// Failure is the error that the server sent in the stream; "" for none.
 	Failure string
-	// Assumed is set when the file holds no outputs, so that every response
-	// was counted as a token event.
+	// Assumed says that the file holds no outputs, so that every response counts as a
+	// token event.
 	Assumed bool
-	// Dropped is set when the recorder left the outputs out, so that which
-	// responses were tokens, and how many, is not known: there are no Events.
+	// Dropped says that the recorder left the outputs out. There are no Events then,
+	// because nothing shows which responses were tokens.
 	Dropped bool
-	// Numbers is set when the answer is an embedding or a ranking.
+	// Numbers says that the answer is an embedding or a ranking.
 	Numbers bool
-	// shape is what the form of the answer says of streaming.
+	// shape says whether the answer has the form of a stream or of a whole body.
 	shape Streamed
-	// Unreadable counts events and bodies that are not what the protocol says.
+	// Unreadable counts events and bodies that break the protocol.
 	Unreadable int
 
 	choices []choice
@@ -50,7 +50,7 @@ type Answer struct {
 type choice struct {
 	index int
 	last  int    // index of its last event
-	text  []byte // joined, when a Decoder keeps texts
+	text  []byte // all its text, if Decoder.KeepText is set
 }
 
 // A Decoder finds the token events of requests. It keeps buffers between
@@ -60,8 +60,8 @@ type choice struct {
 type Decoder struct {
 	// ServiceKind is the export's: "openai", "triton" or "".
 	ServiceKind string
-	// Numbers says that answers are embeddings or rankings: they hold no tokens, and
-	// what the server says of output tokens is of no use.
+	// Numbers says that answers are embeddings or rankings. They hold no tokens, and the
+	// server's count of output tokens is ignored.
 	Numbers bool
 	// KeepText makes it join the texts of each choice, for a TokenCounter.
 	KeepText bool
@@ -119,9 +119,9 @@ func (d *Decoder) choice(index int) *choice {
 	return &d.a.choices[len(d.a.choices)-1]
 }
 
-// assume counts each response as a token event, but one that pa-record marked
-// as the end of the stream, or that another tool's file is known to have for
-// another reason.
+// assume counts each response as a token event, except errors, a response that pa-record
+// marked as the end of the stream, and responses that another tool's file marks as
+// silent.
 func (d *Decoder) assume(r *export.Request) {
 	d.a.Assumed = len(r.Responses) > 0 && r.Stated == nil
 	for i := range r.Responses {
@@ -133,8 +133,8 @@ func (d *Decoder) assume(r *export.Request) {
 	}
 }
 
-// withoutOutputs reports whether there is nothing to look at: exports before
-// 24.03, and runs recorded without outputs.
+// withoutOutputs reports whether r has no outputs at all, as in exports before 24.03 and
+// in runs recorded without outputs.
 func withoutOutputs(r *export.Request) bool {
 	if r.NoOutputs {
 		return true

@@ -10,27 +10,27 @@ import (
 	"github.com/pa-tools/pa/pkg/wire/sse"
 )
 
-// httpOutput is the one output of a request over HTTP that is no tensor
-// protocol: pieces of the body as they came.
+// httpOutput is the name of the only output of a request over plain HTTP: the pieces of
+// the body as they arrived.
 const httpOutput = "response"
 
 // An httpDecoder finds token events in the bodies of OpenAI-compatible servers
 // and of others that stream JSON objects as server-sent events.
 //
-// perf_analyzer writes one entry per read: it can hold several events, or a
-// piece of one. So all entries of a request go through one splitter, and an
-// event has the time of the entry that completed it.
+// perf_analyzer writes one response per read, which holds several events or a piece of
+// one. All responses of a request therefore go through one splitter, and an event has
+// the time of the response that completed it.
 type httpDecoder struct {
 	split  sse.Splitter
 	chunk  openai.Chunk
 	stream openai.Stream
 	body   []byte
-	known  bool // an event of the OpenAI shape came
+	known  bool // an event of the OpenAI shape was found
 }
 
-// isHTTP reports whether the outputs of r are body text rather than tensors.
-// Exports before 24.05 do not name their service, and a Triton model may have
-// an output called "response" too, so the text has to look the part.
+// isHTTP reports whether the outputs of r are body text rather than tensors. Exports
+// before 24.05 do not name their service, and a Triton model may have an output named
+// "response" too, so the text must look like JSON or server-sent events.
 func (d *Decoder) isHTTP(r *export.Request) bool {
 	for i := range r.Responses {
 		out := r.Responses[i].Outputs
@@ -51,8 +51,8 @@ func (d *Decoder) isHTTP(r *export.Request) bool {
 	return head[0] == '{' || head[0] == '[' || looksLikeSSE(head)
 }
 
-// bodyHead returns the start of the body, past blanks: enough to know it by.
-// The first piece can be a single byte.
+// bodyHead returns the start of the body after white space, long enough to recognize
+// its format. The first piece can be a single byte.
 func bodyHead(r *export.Request) []byte {
 	const longest = 6 // "retry:", "event:"
 	var head []byte
@@ -112,14 +112,14 @@ func (h *httpDecoder) decode(d *Decoder, r *export.Request) {
 	h.usage(&d.a)
 }
 
-// isBody reports whether the responses, which begin like that, are one JSON body
-// instead of events.
+// isBody reports whether responses that begin with head are one JSON body instead of
+// events.
 func isBody(head []byte) bool {
 	return len(head) > 0 && (head[0] == '{' || head[0] == '[')
 }
 
-// whole reads an answer that was not streamed: it is one event, at the time of
-// the response that completed it.
+// whole decodes an answer that was not streamed. It is one event, at the time of the
+// response that completed the body.
 func (h *httpDecoder) whole(d *Decoder, r *export.Request) {
 	h.body = h.body[:0]
 	var at uint64
@@ -164,7 +164,7 @@ func (h *httpDecoder) frame(d *Decoder, at uint64, frame []byte) {
 	h.take(d, at, frame, openai.ParseFrame(frame, &h.chunk))
 }
 
-// take counts what the chunk that was just parsed from a frame or a body adds.
+// take adds the token events of h.chunk, which was just parsed from a frame or a body.
 func (h *httpDecoder) take(d *Decoder, at uint64, frame []byte, err error) {
 	c := &h.chunk
 	if err != nil {
@@ -205,8 +205,8 @@ func (h *httpDecoder) take(d *Decoder, at uint64, frame []byte, err error) {
 	}
 }
 
-// usage takes the server's counts. No completion tokens beside output means
-// that the server does not know.
+// usage stores the server's token counts. A count of 0 completion tokens beside output
+// means that the server does not know the number.
 func (h *httpDecoder) usage(a *Answer) {
 	if !h.stream.HasUsage {
 		return

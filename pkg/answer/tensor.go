@@ -12,16 +12,16 @@ import (
 // A tensorDecoder finds token events among responses that are named tensors:
 // Triton over gRPC or HTTP, and the flat JSON objects of generate_stream.
 //
-// A response is a token event when it holds something. Which outputs count is
-// decided for the whole request, by the first of these that it has at all:
+// A response is a token event if one of its outputs that count is not empty. The outputs
+// that count are the same for the whole request: the first of these kinds that occurs.
 //
 //  1. text: a non-empty string in an output that is not a side output
 //  2. any output that is not a side output: token ids, sums
 //  3. any output
 //
-// Side outputs are counts, flags, clocks and log probabilities that a backend
-// sends beside the text (vLLM's finish_reason is the text "None" in every
-// response, TensorRT-LLM's sequence_index a number); they go by name, because
+// Side outputs are counts, flags, clocks and log probabilities that a backend sends
+// beside the text: vLLM's finish_reason is the text "None" in every response, and
+// TensorRT-LLM's sequence_index is a number. They are recognized by name, because
 // exports before 24.08 hold numbers as raw bytes in a string.
 type tensorDecoder struct {
 	pieces []piece
@@ -45,7 +45,7 @@ func (t *tensorDecoder) reset() {
 	t.pieces, t.text = t.pieces[:0], t.text[:0]
 }
 
-// add takes the next response.
+// add adds the next response.
 func (t *tensorDecoder) add(recvNS uint64, f export.Fields, failed bool) {
 	p := piece{recvNS: recvNS, fields: f, failed: failed, from: len(t.text), zero: true}
 	if v, ok := f.Get("sequence_index"); ok {
@@ -82,7 +82,7 @@ func (t *tensorDecoder) add(recvNS uint64, f export.Fields, failed bool) {
 	t.pieces = append(t.pieces, p)
 }
 
-// decode gives the token events to d.
+// decode adds the token events of the responses to d.
 func (t *tensorDecoder) decode(d *Decoder) {
 	hasMain := false // an output that is no side output exists, if only empty
 	for i := range t.pieces {
@@ -121,8 +121,8 @@ func (t *tensorDecoder) decode(d *Decoder) {
 	}
 }
 
-// emptyFinal reports whether piece i is the empty response at the end of a
-// stream as 24.08 writes it: an absent number is 0 there.
+// emptyFinal reports whether piece i is the empty response at the end of a stream.
+// Release 24.08 writes an absent number as 0 there.
 func (t *tensorDecoder) emptyFinal(i int) bool {
 	return i > 0 && i == len(t.pieces)-1 && t.pieces[i].zero
 }
@@ -150,8 +150,8 @@ func (t *tensorDecoder) cumulative() bool {
 	return longer && texts >= 3
 }
 
-// before returns the text of the piece before i in the same choice that has
-// one.
+// before returns the text of the last piece before i that has text in the same choice;
+// nil if there is none.
 func (t *tensorDecoder) before(i int) []byte {
 	for j := i - 1; j >= 0; j-- {
 		q := &t.pieces[j]
@@ -162,7 +162,7 @@ func (t *tensorDecoder) before(i int) []byte {
 	return nil
 }
 
-// added returns what the cumulative text of piece i adds.
+// added returns the part of the cumulative text of piece i that is new.
 func (t *tensorDecoder) added(i int) []byte {
 	p := &t.pieces[i]
 	return t.text[p.from+len(t.before(i)) : p.to]
@@ -186,8 +186,8 @@ func (t *tensorDecoder) usage(d *Decoder, f export.Fields) {
 	}
 }
 
-// failureOf returns the error text of a response that is nothing else.
-func failureOf(p *piece) (string, bool) {
+// failureOf returns the error text of a failed response; ok is false for any other.
+func failureOf(p *piece) (text string, ok bool) {
 	if p.failed {
 		if v, ok := p.fields.Get("error"); ok {
 			return string(v.Data), true

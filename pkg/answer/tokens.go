@@ -6,13 +6,13 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// A TokenSource says where a number of output tokens comes from.
+// A TokenSource is the source of a number of output tokens.
 type TokenSource uint8
 
 // In a Config, TokenAuto means the best source of each request: usage, else the number
 // that the file of another tool states, else the tokenizer, else token events. In a
-// result, it means that there is no number. Only results have TokenMixed: requests of
-// one experiment have different sources.
+// result, TokenAuto means that there is no number. TokenMixed occurs only in results,
+// if the requests of one experiment have different sources.
 const (
 	TokenAuto      TokenSource = 0
 	TokenUsage     TokenSource = 1
@@ -32,8 +32,8 @@ func (s TokenSource) String() string {
 	return fmt.Sprintf("invalid(%d)", s)
 }
 
-// ParseTokenSource returns the source that a user can wish for by that name:
-// "usage", "tokenizer" or "responses".
+// ParseTokenSource returns the source with a name that users can choose: "usage",
+// "tokenizer" or "responses".
 func ParseTokenSource(s string) (TokenSource, error) {
 	switch s {
 	case "usage":
@@ -46,13 +46,14 @@ func ParseTokenSource(s string) (TokenSource, error) {
 	return 0, fmt.Errorf("%q is none of usage, tokenizer, responses", s)
 }
 
-// A TokenCounter counts the tokens of a text, as the model's tokenizer would. An error
-// is about that text only: the request then has no number of output tokens.
+// A TokenCounter counts the tokens of a text as the model's tokenizer does. An error
+// concerns only this text: its request then has no number of output tokens.
 type TokenCounter interface {
 	CountTokens(text []byte) (int, error)
 }
 
-// count returns the number of output tokens and where it comes from.
+// count returns the number of output tokens and its source. The error comes from the
+// tokenizer.
 func (a *Answer) count(want TokenSource, tc TokenCounter, st *export.Stated) (Value, TokenSource, error) {
 	if a.Dropped {
 		return Value{}, TokenAuto, nil

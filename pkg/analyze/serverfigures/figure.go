@@ -37,19 +37,19 @@ type Figure struct {
 	Source, Host, GPU string
 	// Unit is "ns", "ratio", "W", "J", "bytes" or "count".
 	Unit string
-	// N counts the scrapes that a gauge or counter was in, or the requests that a
-	// time is of.
+	// N is the number of scrapes that held a gauge or counter, or of requests in a
+	// mean time.
 	N uint64
 	// Mean is the mean of a gauge over its scrapes in the measurement, or Δsum/Δcount
 	// of the server's own counters for a time.
 	Mean float64
-	// Min and Max are of gauges only: a sum and a count do not tell them.
+	// Min and Max exist only for gauges.
 	Min, Max float64
 	// Total is the growth of a counter from the last scrape before the measurement to
 	// the first one after it, or of energy in the measurement itself.
 	Total float64
-	// Client is the mean that the recorder measured of the same, where there is
-	// one: the rest is the network, and the client.
+	// Client is the recorder's mean of the same quantity, if Compared is set. Its
+	// difference from Mean is the time of the network and of the client.
 	Client   float64
 	Compared bool
 	// Incomparable is the reason why the difference between Client and the server's
@@ -62,8 +62,8 @@ type Figure struct {
 	model string // by its label; "" where there is none
 }
 
-// ClientMinusServer returns what the client saw on top of the server's own time;
-// ok is false where the two cannot be compared.
+// ClientMinusServer returns the difference between the client's mean and the server's;
+// ok is false if the two cannot be compared.
 func (f *Figure) ClientMinusServer() (ns float64, ok bool) {
 	return f.Client - f.Mean, f.Compared && f.Incomparable == ""
 }

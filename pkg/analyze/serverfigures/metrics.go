@@ -13,18 +13,17 @@ type serverMetric struct {
 	// metrics are the sources' names, in which {label=value} picks the series of
 	// one name that have the label.
 	metrics []string
-	// scale is what the source's number is multiplied by; 0 means 1.
+	// scale multiplies the source's number; 0 means 1.
 	scale float64
-	// counts are, of a time whose sum and count have names of their own, those of
-	// the counts, one for each of metrics. nil: those of a histogram or summary.
+	// counts holds the names of the counts, one for each of metrics, of a time whose
+	// sum and count have different names. nil means those of a histogram or summary.
 	counts []string
-	// client is the key of the client's metric of the same; "" where it has none.
+	// client is the key of the client's metric of the same quantity; "" if it has none.
 	client string
-	// smooth says of a counter that it grows all the time, so that its value at
-	// an instant lies on the line between two scrapes.
+	// smooth says that a counter grows all the time, so that its value at any time lies
+	// on the line between two scrapes.
 	smooth bool
-	// spare says that the figure is shown only where the server has not told the
-	// same by ModelStatistics.
+	// spare says that the figure is shown only if ModelStatistics do not hold the same.
 	spare bool
 }
 
@@ -80,7 +79,7 @@ func (m *serverMetric) scaled(v float64) float64 {
 	return v * m.scale
 }
 
-// A seriesPart is what a series is of a metric.
+// A seriesPart is the part that a series plays in a metric.
 type seriesPart int
 
 const (
@@ -90,16 +89,16 @@ const (
 	partCount // of times
 )
 
-// A seriesRole says what a series stands for.
+// A seriesRole is a part of a metric that a series plays.
 type seriesRole struct {
 	part   seriesPart
 	metric *serverMetric
-	// of is the one of the metric's names that it belongs to.
+	// of is the name of the metric that the series belongs to.
 	of string
 }
 
-// rolesOf returns what a series stands for, nil for one that means nothing here.
-// A counter may be one by itself and the count of times as well.
+// rolesOf returns the roles of a series; nil if its name is not known. A counter may
+// also be the count of a time.
 func rolesOf(s *export.Series) (roles []seriesRole) {
 	for i := range serverTimes {
 		m := &serverTimes[i]

@@ -72,20 +72,20 @@ func Read(ctx context.Context, r export.Reader, levels []Level) ([]Result, error
 // maxQuotedBytes bounds names from servers in warnings.
 const maxQuotedBytes = 200
 
-// A serverWatch sums up the series of one level.
+// A serverWatch collects the series of one level.
 type serverWatch struct {
 	from, to uint64
 	hosts    map[string]string // of the sources
 	series   map[*export.Series]*seriesSum
 	order    []*seriesSum // those that mean something
-	// before says of which sources there is a scrape from before the measurement:
-	// a counter that appears later began at 0.
+	// before holds the sources with a scrape from before the measurement. A counter of
+	// such a source that appears later began at 0.
 	before map[string]bool
-	// started is what sources say of when they were.
+	// started holds the last ProcessStartMetric of each source.
 	started map[string]float64
 }
 
-// A seriesSum is a series over the measurement.
+// A seriesSum sums up one series over the measurement.
 type seriesSum struct {
 	*export.Series
 	roles  []seriesRole
@@ -156,7 +156,7 @@ func (w *serverWatch) add(s *export.Scrape) {
 	}
 }
 
-// counter takes the value of a counter: from the last scrape before the
+// counter adds a value of a counter. The growth counts from the last scrape before the
 // measurement to the first after it.
 func (c *seriesSum) counter(s *export.Scrape, v float64, w *serverWatch) {
 	// The value is of some instant between; what grows steadily is taken to be of
@@ -191,13 +191,13 @@ func (c *seriesSum) counter(s *export.Scrape, v float64, w *serverWatch) {
 	c.last, c.lastNS = v, atNS
 }
 
-// growth returns what a counter grew by; ok is false when that is not known.
+// growth returns the growth of a counter; ok is false if it is not known.
 func (c *seriesSum) growth() (v float64, ok bool) {
 	v = c.end - c.begin
 	return v, c.begun && !c.reset && v >= 0 && !math.IsInf(v, 0)
 }
 
-// why is the reason why growth is not known.
+// why returns the reason why the growth is not known.
 func (c *seriesSum) why() string {
 	switch {
 	case c.reset && c.restarted:
@@ -208,8 +208,8 @@ func (c *seriesSum) why() string {
 	return c.Name + " is no number"
 }
 
-// impossible is why the values of a gauge cannot be; "" where they can. What is
-// known here is never below 0, and a ratio, but for rounding, not above 1.
+// impossible returns the reason why the values of a gauge cannot be true; "" if they can.
+// No known gauge is below 0, and a ratio is not above 1 except by rounding.
 func (c *seriesSum) impossible(m *serverMetric) string {
 	const rounding = 1e-6
 	switch {
@@ -229,8 +229,8 @@ func newWatch(from, to uint64, hosts map[string]string) *serverWatch {
 	return &serverWatch{from: from, to: to, hosts: hosts, series: map[*export.Series]*seriesSum{}, before: map[string]bool{}, started: map[string]float64{}}
 }
 
-// doubts says of which figures there is no value, and of which gauges some were no
-// number: a line for all of one name.
+// doubts returns warnings about figures without a value, one for each name, and about
+// gauges that were not numbers in some scrapes.
 func (w *serverWatch) doubts(all []Figure) (warnings []string) {
 	others := map[string]int{}
 	for i := range all {
@@ -267,7 +267,7 @@ func (w *serverWatch) doubts(all []Figure) (warnings []string) {
 	return warnings
 }
 
-// of begins the figure of a series: whose it is.
+// of returns a figure that names the series and its subject and has no values yet.
 func (w *serverWatch) of(s *seriesSum, r *seriesRole) Figure {
 	f := Figure{
 		Name: r.metric.name, Metric: r.of, Unit: r.metric.unit, Source: s.Source,
@@ -286,8 +286,8 @@ func (w *serverWatch) of(s *seriesSum, r *seriesRole) Figure {
 	return f
 }
 
-// figures sums up what was watched: times, counters, gauges, each in the order in
-// which they are known. told says that there are ModelStatistics.
+// figures returns the figures of times, counters and gauges, each in the order of the
+// tables of known metrics. told says that there are ModelStatistics.
 func (w *serverWatch) figures(e *Level, told bool) []Figure {
 	var all []Figure
 	for i := range serverTimes {

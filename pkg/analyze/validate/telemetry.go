@@ -9,14 +9,14 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// seriesTypes are the types that the text format of Prometheus and OpenMetrics
-// know; "" is none said.
+// seriesTypes are the types in the text formats of Prometheus and OpenMetrics; "" means
+// that the source gave none.
 var seriesTypes = []string{"", "counter", "gauge", "histogram", "summary", "untyped", "unknown", "info", "stateset", "gaugehistogram"}
 
 // fallingCounters are means and maxima that llama.cpp calls counters.
 var fallingCounters = []string{"llamacpp:n_busy_slots_per_decode", "llamacpp:n_tokens_max"}
 
-// A sourceCheck is what is known of one source of telemetry so far.
+// A sourceCheck holds the state of the checks of one source of telemetry.
 type sourceCheck struct {
 	scrapes, failed int
 	leftOut         int // samples
@@ -153,7 +153,7 @@ func addsUp(s *export.Series) bool {
 	return false
 }
 
-// statistics checks what a Triton server counted of its models.
+// statistics checks the counts of a Triton server about its models.
 func (v *validator) statistics(e *export.Experiment) {
 	if e.Meta == nil || e.Meta.ServerStats == nil {
 		return
@@ -198,8 +198,8 @@ func (v *validator) statistics(e *export.Experiment) {
 	}
 }
 
-// counted checks the counters of a model against those before: when one falls, the
-// model was loaded again, and all begin anew.
+// counted checks the counters of a model against its previous ones. One counter must not
+// fall alone: all fall if the model was loaded again.
 func (v *validator) counted(what string, m, before *export.ModelStats) {
 	a, b := &before.InferenceStats, &m.InferenceStats
 	fell, went := "", 0

@@ -9,11 +9,11 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// A Violation is something that no correct recorder writes.
+// A Violation is a fault in a file that no correct recorder produces.
 type Violation struct {
 	Experiment int // index; −1 when it is about the whole file
 	Request    int // index among the requests of the experiment as read; −1 when it is about no request
-	// StartNS is the time stamp of the request, to find it by.
+	// StartNS is the time stamp of the request, which helps to find it in the file.
 	StartNS uint64
 	Msg     string
 }
@@ -43,7 +43,7 @@ type Result struct {
 	OutputsDropped int
 }
 
-// Run reads r to its end and gives each violation to found:
+// Run reads r to its end and calls found for each violation of these rules:
 //
 //   - the value of a level is a number; window boundaries increase
 //   - every request has a time stamp, and every response too
@@ -166,9 +166,9 @@ func (v *validator) request(q *export.Request, e *export.Experiment) {
 	}
 }
 
-// measured checks a request that counts. It belongs to a window by its end:
-// the last response, or the one before where the last is an empty final one,
-// which perf_analyzer does not look at.
+// measured checks a request that counts. Its end must lie in the windows: the time of
+// the last response, or of the one before if the last is an empty final response, which
+// perf_analyzer ignores.
 func (v *validator) measured(q *export.Request, windows []uint64) {
 	n := len(q.Responses)
 	if n == 0 {
