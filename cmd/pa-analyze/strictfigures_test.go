@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/pa-tools/pa/internal/testenv"
 )
 
 // This file holds the figures of report --dialect strict to a second computation. It
@@ -511,7 +513,7 @@ func (r *madeRun) text() string {
 // Every figure of made-up exports equals the one that is computed from their events.
 // STRICT_EXPORTS=N makes N exports instead of 300.
 func TestStrictFigures(t *testing.T) {
-	exports := 300
+	exports := 300 / testenv.Stride(4)
 	if n := os.Getenv("STRICT_EXPORTS"); n != "" {
 		var err error
 		if exports, err = strconv.Atoi(n); err != nil {

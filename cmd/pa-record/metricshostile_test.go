@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/pa-tools/pa/internal/exporttest"
+	"github.com/pa-tools/pa/internal/testenv"
 	"github.com/pa-tools/pa/pkg/analyze/validate"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -98,7 +99,7 @@ func TestMetricsHostile(t *testing.T) {
 			out := filepath.Join(t.TempDir(), "e.json")
 			parquet := filepath.Join(filepath.Dir(out), "e.parquet")
 			code, _, stderr := inProcess(t.Context(), t, "--service-kind", "openai", "--streaming", "-u", srv.URL, "--request-rate-range", "60", "--request-count", fmt.Sprint(requests),
-				"--collect-metrics", "--metrics-url", hostile.URL, "--metrics-interval", "1", "--quiet", "--profile-export-file", out, "--profile-export-file", parquet)
+				"--collect-metrics", "--metrics-url", hostile.URL, "--metrics-interval", fmt.Sprint(testenv.Stride(5)), "--quiet", "--profile-export-file", out, "--profile-export-file", parquet)
 			if code != 0 {
 				t.Fatalf("exit code %d:\n%s", code, stderr)
 			}

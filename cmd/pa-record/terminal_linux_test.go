@@ -134,7 +134,7 @@ func TestUnreadReport(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.json")
 	master, slave := testenv.Terminal(t, 0)
 	fillTerminal(t, slave)
-	cmd := startOnTerminal(t, slave, "-u", "sim://", "--request-count", "4", "--profile-export-file", path)
+	cmd := startOnTerminal(t, slave, "-u", "sim://?ttft=5ms&itl=1ms&output_tokens=4", "--request-count", "4", "--profile-export-file", path)
 	if !eventually(func() bool { _, err := os.Stat(path); return err == nil }) {
 		t.Fatal("no export within a minute")
 	}
@@ -171,7 +171,7 @@ func TestFullStandardOutput(t *testing.T) {
 	}
 	defer full.Close()
 	for _, args := range [][]string{
-		{"-u", "sim://", "--request-count", "4"},
+		{"-u", "sim://?ttft=5ms&itl=1ms&output_tokens=4", "--request-count", "4"},
 		{"inputs", "-m", "m", "--service-kind", "openai"},
 		{"--help"},
 	} {

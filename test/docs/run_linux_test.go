@@ -21,6 +21,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pa-tools/pa/internal/golden"
+	"github.com/pa-tools/pa/internal/testenv"
 )
 
 // programs is the folder of pa-record and pa-analyze, which TestMain builds.
@@ -61,11 +62,15 @@ func withPrograms(tests func() int) int {
 	return tests()
 }
 
-// The blocks of every page run, and print what the page shows.
+// The blocks of every page run, and print what the page shows. make test runs the first
+// two pages.
 func TestBlocks(t *testing.T) {
 	addresses := startServer(t)
 	for _, name := range pages(t) {
 		t.Run(name, func(t *testing.T) {
+			if name != "README.md" && name != "docs/start.md" && !*update {
+				testenv.Long(t)
+			}
 			t.Parallel()
 			text := read(t, name)
 			r := runner{page: name, dir: t.TempDir(), addresses: addresses}
