@@ -3,6 +3,8 @@ package main
 import (
 	"net/http"
 
+	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
+
 	"github.com/pa-tools/pa/internal/redact"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/backend/fanout"
@@ -13,8 +15,8 @@ import (
 
 // newBackend returns the protocol that s asks for, to one server or to several
 // in turn, and to one model or several.
-func newBackend(s *settings, urls []string, clock *rxclock.Clock) (backend.Backend, error) {
-	if s.ServiceKind == kindOpenAI || len(s.Models) == 0 {
+func newBackend(s *settings.Settings, urls []string, clock *rxclock.Clock) (backend.Backend, error) {
+	if s.ServiceKind == settings.OpenAI || len(s.Models) == 0 {
 		return newServers(s, s.Model, urls, clock)
 	}
 	var targets []fanout.Target
@@ -29,7 +31,7 @@ func newBackend(s *settings, urls []string, clock *rxclock.Clock) (backend.Backe
 }
 
 // newServers returns the protocol for one model.
-func newServers(s *settings, model string, urls []string, clock *rxclock.Clock) (backend.Backend, error) {
+func newServers(s *settings.Settings, model string, urls []string, clock *rxclock.Clock) (backend.Backend, error) {
 	var targets []fanout.Target
 	for _, u := range urls {
 		b, err := newTarget(s, model, u, clock)
@@ -41,37 +43,25 @@ func newServers(s *settings, model string, urls []string, clock *rxclock.Clock) 
 	if len(targets) == 1 {
 		return targets[0].Backend, nil
 	}
-	return fanout.RoundRobin(targets, s.turns())
+	return fanout.RoundRobin(targets, s.Turns())
 }
 
 // newTarget returns the protocol for one model of one server.
-func newTarget(s *settings, model, url string, clock *rxclock.Clock) (backend.Backend, error) {
-	if s.ServiceKind == kindOpenAI {
-		return openai.New(openAIConfig(s, url, clock))
+func newTarget(s *settings.Settings, model, url string, clock *rxclock.Clock) (backend.Backend, error) {
+	if s.ServiceKind == settings.OpenAI {
+		return openai.New(s.OpenAIConfig(url, clock))
 	}
 	cfg := kserve.Config{
-		URL: url, Model: model, Version: s.ModelVersion, Streaming: s.Streaming, Parameters: s.parameters,
-		Shapes: s.Shapes, OthersShapes: len(s.Models) > 0, BatchSize: s.BatchSize, Style: s.style, Render: s.render(), Clock: clock, Headers: http.Header{},
-		Reuse: s.reuse, Connections: s.GRPCConnections, Compression: s.Compression, JSONInputs: s.JSONInputs, JSONOutputs: s.JSONOutputs, SharedMemory: s.SharedMemory, OutputSharedBytes: s.OutputShared, Trace: s.trace(), Proxy: s.proxy, TLS: s.tlsFor(hostOf(url)),
+		URL: url, Model: model, Version: s.ModelVersion, Streaming: s.Streaming, Parameters: s.RequestParameters,
+		Shapes: s.Shapes, OthersShapes: len(s.Models) > 0, BatchSize: s.BatchSize, Style: s.RenderStyle, Render: s.RenderOptions(), Clock: clock, Headers: http.Header{},
+		Reuse: s.ReuseMode, Connections: s.GRPCConnections, Compression: s.Compression, JSONInputs: s.JSONInputs, JSONOutputs: s.JSONOutputs, SharedMemory: s.SharedMemory, OutputSharedBytes: s.OutputShared, Trace: s.Trace(), Proxy: s.Proxy, TLS: s.TLSFor(settings.HostOf(url)),
 		MaxAnswerMemory: s.MaxAnswerMemory,
 	}
-	if s.Protocol == protocolGRPC {
+	if s.Protocol == settings.GRPC {
 		cfg.Protocol = kserve.GRPC
 	}
-	for _, h := range s.headers {
-		cfg.Headers.Add(h.name, h.value)
+	for _, h := range s.Headers {
+		cfg.Headers.Add(h.Name, h.Value)
 	}
 	return kserve.New(cfg)
-}
-
-func openAIConfig(s *settings, url string, clock *rxclock.Clock) openai.Config {
-	cfg := openai.Config{
-		URL: url, Endpoint: s.rawEndpoint, Model: s.Model, Models: s.moreModels(), Streaming: s.Streaming, Render: s.render(), ExtraBody: s.ExtraBody, Clock: clock,
-		TLS: s.tlsFor(hostOf(url)), Transport: s.openAITransport, HTTP2: s.HTTP2, Reuse: s.reuse, Proxy: s.proxy,
-		MaxAnswerMemory: s.MaxAnswerMemory,
-	}
-	for _, h := range s.headers {
-		cfg.Headers = append(cfg.Headers, openai.Header{Name: h.name, Value: h.value})
-	}
-	return cfg
 }

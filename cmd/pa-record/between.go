@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
+
 	"github.com/pa-tools/pa/internal/redact"
 	"github.com/pa-tools/pa/pkg/wire/openai"
 )
@@ -17,34 +19,22 @@ import (
 // betweenTime is how long a server may take for a POST of --between-levels.
 const betweenTime = time.Minute
 
-// betweenURLs reads --between-levels.
-func (p *settingsParser) betweenURLs(s *settings) {
-	for _, text := range p.c.StringSlice("between-levels") {
-		u, err := url.Parse(text)
-		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-			p.errorf("--between-levels %s: expected a URL, http://host:port/path", redact.URL(text))
-			continue
-		}
-		s.between = append(s.between, u)
-		s.BetweenLevels = append(s.BetweenLevels, redact.URL(text))
-	}
-}
-
 // postBetween asks the servers for what is to be done between levels, a flush of
 // their caches, say. The configured headers, keys among them, go to the servers
 // under test only.
-func (s *settings) postBetween(ctx context.Context) error {
+func postBetween(ctx context.Context, s *settings.Settings) error {
 	ctx, cancel := context.WithTimeout(ctx, betweenTime)
 	defer cancel()
-	for i, u := range s.between {
-		if err := s.post(ctx, u); err != nil {
+	for i, u := range s.BetweenURLs {
+		if err := post(ctx, s, u); err != nil {
 			return fmt.Errorf("--between-levels %s: %w", s.BetweenLevels[i], err)
 		}
 	}
 	return nil
 }
 
-func (s *settings) post(ctx context.Context, u *url.URL) error {
+// post sends one request of --between-levels.
+func post(ctx context.Context, s *settings.Settings, u *url.URL) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, u.String(), http.NoBody)
 	if err != nil {
 		return errors.New("it cannot be asked") // the text may have a password
@@ -55,19 +45,19 @@ func (s *settings) post(ctx context.Context, u *url.URL) error {
 		req.SetBasicAuth(u.User.Username(), password)
 		secrets.AddHeader("Authorization", req.Header.Get("Authorization"))
 	}
-	for _, server := range s.rawURLs {
-		if !strings.EqualFold(addressOf(server), u.Host) {
+	for _, server := range s.RawURLs {
+		if !strings.EqualFold(settings.AddressOf(server), u.Host) {
 			continue
 		}
-		for _, h := range s.headers {
-			req.Header.Add(h.name, h.value)
-			secrets.AddHeader(h.name, h.value)
+		for _, h := range s.Headers {
+			req.Header.Add(h.Name, h.Value)
+			secrets.AddHeader(h.Name, h.Value)
 		}
 		break
 	}
-	transport := &http.Transport{TLSClientConfig: s.tlsFor(u.Hostname()), DisableKeepAlives: true}
-	if s.proxy != nil {
-		transport.Proxy = func(r *http.Request) (*url.URL, error) { return s.proxy(r.URL) }
+	transport := &http.Transport{TLSClientConfig: s.TLSFor(u.Hostname()), DisableKeepAlives: true}
+	if s.Proxy != nil {
+		transport.Proxy = func(r *http.Request) (*url.URL, error) { return s.Proxy(r.URL) }
 	}
 	resp, err := transport.RoundTrip(req) // no redirects: they would take the key along
 	if err != nil {

@@ -88,7 +88,7 @@ func TestBetweenLevelsAtTheServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.postBetween(t.Context()); err != nil {
+	if err := postBetween(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}
 	if asked := f.taken(); len(asked) != 1 || asked[0] != "POST /flush Bearer sk-0123456789" {

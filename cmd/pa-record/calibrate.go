@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/pa-tools/pa/internal/cmdline"
@@ -121,13 +123,13 @@ const calibrationTime = 2 * time.Second
 
 // calibrateFor calibrates before a run, at its highest concurrency and with the
 // service that is most like its own.
-func calibrateFor(ctx context.Context, s *settings, stop <-chan struct{}, progress io.Writer) (*export.Calibration, error) {
-	k := newRunner(progress, s.quiet)
-	k.Config = calibrate.Config{Streams: min(s.slots(), calibrate.MaxStreams), Duration: calibrationTime}
+func calibrateFor(ctx context.Context, s *settings.Settings, stop <-chan struct{}, progress io.Writer) (*export.Calibration, error) {
+	k := newRunner(progress, s.Quiet)
+	k.Config = calibrate.Config{Streams: min(s.Slots(), calibrate.MaxStreams), Duration: calibrationTime}
 	k.Services, k.Stop = []string{calibrate.OpenAI}, stop
-	if s.Protocol == protocolGRPC {
+	if s.Protocol == settings.GRPC {
 		k.Services[0] = calibrate.TritonGRPC
-	} else if s.Transport == transportNetHTTP {
+	} else if s.Transport == settings.TransportNetHTTP {
 		k.Transport = openai.NetHTTP
 	}
 	return k.Run(ctx)

@@ -6,6 +6,8 @@ import (
 	"io"
 	"slices"
 
+	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
+
 	"github.com/pa-tools/pa/pkg/analyze/dialect/perfanalyzer"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder"
@@ -24,18 +26,18 @@ type console struct {
 }
 
 // newConsole returns the console of a run with that header.
-func newConsole(w io.Writer, title string, header *export.Run, s *settings) (*console, error) {
+func newConsole(w io.Writer, title string, header *export.Run, s *settings.Settings) (*console, error) {
 	show, err := perfanalyzer.SettingsOf(header)
 	if err != nil {
 		return nil, err
 	}
-	show.Verbose, show.VerboseCSV = s.verbose, s.VerboseCSV
+	show.Verbose, show.VerboseCSV = s.Verbose, s.VerboseCSV
 	return &console{w: w, title: title, settings: show}, nil
 }
 
 // level prints a level that is over.
 func (c *console) level(l *recorder.Level) {
-	if c.settings.ServiceKind == kindTriton && (l.Streamed || perfanalyzer.Decoupled(l.ServerStats)) {
+	if c.settings.ServiceKind == settings.Triton && (l.Streamed || perfanalyzer.Decoupled(l.ServerStats)) {
 		c.settings.Decoupled = true
 	}
 	if l.Sequences {

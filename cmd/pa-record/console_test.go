@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
+
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pa-tools/pa/pkg/analyze/dialect"
@@ -25,8 +27,8 @@ import (
 func newTestConsole(t *testing.T) (*console, *strings.Builder) {
 	t.Helper()
 	var out strings.Builder
-	kind := kindOpenAI
-	c, err := newConsole(&out, "", &export.Run{ServiceKind: &kind, Meta: &export.RunMeta{Protocol: protocolHTTP}}, &settings{})
+	kind := settings.OpenAI
+	c, err := newConsole(&out, "", &export.Run{ServiceKind: &kind, Meta: &export.RunMeta{Protocol: settings.HTTP}}, &settings.Settings{})
 	if err != nil {
 		t.Fatal(err)
 	}

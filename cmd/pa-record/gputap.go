@@ -1,6 +1,7 @@
 package main
 
 import (
+	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
 	"github.com/pa-tools/pa/pkg/analyze/dialect/perfanalyzer"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/pawindow"
@@ -24,7 +25,7 @@ const maxGPUScrapes = 1 << 16
 // watching returns the telemetry for the recorder, from which the console takes
 // what it shows: nothing of servers whose metrics perf_analyzer does not read.
 func (c *console) watching(t recorder.Telemetry) recorder.Telemetry {
-	if c.settings.ServiceKind != kindTriton {
+	if c.settings.ServiceKind != settings.Triton {
 		return t
 	}
 	c.gpus = &gpuTap{Telemetry: t, done: map[uint64]*perfanalyzer.GPUs{}}

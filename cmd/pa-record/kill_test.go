@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
+
 	"github.com/pa-tools/pa/internal/exporttest"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/formats"
@@ -84,7 +86,7 @@ func TestKill(t *testing.T) {
 	if _, err := os.Stat(path); err == nil {
 		t.Fatalf("the export is there though the run was killed: %s", stderr)
 	}
-	journal := stem(path) + journalSuffix
+	journal := settings.Stem(path) + journalSuffix
 	o := export.Opener{Formats: formats.Readers()}
 	r, err := o.Open(t.Context(), journal)
 	if err != nil {

@@ -16,6 +16,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
+
 	"github.com/urfave/cli/v2"
 	"golang.org/x/term"
 	"google.golang.org/grpc/grpclog"
@@ -142,9 +144,9 @@ func recordApp(args []string, env environment, reports [][]string) cmdline.App {
 			{Does: "Triton over gRPC, with perf_analyzer's flags", Line: "pa-record -m vllm -i grpc --async --streaming --input-data prompts.json \\\n  --concurrency-range 1:16:5"},
 			{Does: "see what would be sent, and send nothing", Line: "pa-record -u sim:// --concurrency-range 1,4 --dry-run"},
 		},
-		CommonFlags: map[string][]cmdline.CommonFlag{"": commonFlags, "inputs": commonInputFlags},
-		Flags:       recordFlags(),
-		Unsupported: notSupported,
+		CommonFlags: map[string][]cmdline.CommonFlag{"": settings.CommonFlags, "inputs": settings.CommonInputFlags},
+		Flags:       settings.Flags(),
+		Unsupported: settings.NotSupported,
 		GetoptForms: true,
 		Action: func(c *cli.Context) error {
 			return record(c, args, env, reports)

@@ -3,14 +3,18 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/urfave/cli/v2"
 	"go.uber.org/goleak"
 
+	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
 	"github.com/pa-tools/pa/pkg/sim"
 	"github.com/pa-tools/pa/pkg/sim/plan"
 )
@@ -114,6 +118,23 @@ func TestSimDocumented(t *testing.T) {
 	for _, m := range sim.DefaultTritonModels() {
 		listed(m.Name, m.Interface.Takes())
 	}
+}
+
+// parse resolves a command line as the program does.
+func parse(t *testing.T, key string, args ...string) (*settings.Settings, error) {
+	t.Helper()
+	var s *settings.Settings
+	var err error
+	app := recordApp(nil, environment{}, nil)
+	app.Action = func(c *cli.Context) error {
+		s, err = settings.New(c, func(name string) string { return map[string]string{"OPENAI_API_KEY": key}[name] })
+		return nil
+	}
+	var stderr strings.Builder
+	if code := app.Run(t.Context(), append([]string{"pa-record"}, args...), strings.NewReader(""), io.Discard, &stderr); code != 0 {
+		return nil, errors.New(stderr.String())
+	}
+	return s, err
 }
 
 // inProcess runs pa-record inside the test.

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
 )
 
 // perfAnalyzerFlags are all flags of perf_analyzer's release 25.12.
@@ -133,8 +135,8 @@ func TestMigratingKinds(t *testing.T) {
 			t.Errorf("%s: exit code %d, standard error %q, want %q", kind[0], code, stderr, want)
 		}
 	}
-	if found != len(notSupportedKinds) {
-		t.Errorf("the table has %d kinds, want %d", found, len(notSupportedKinds))
+	if found != len(settings.NotSupportedKinds) {
+		t.Errorf("the table has %d kinds, want %d", found, len(settings.NotSupportedKinds))
 	}
 }
 

@@ -6,19 +6,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
+
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/recorder"
 )
 
 // plainEvery is the period of progress lines where there is no terminal.
 const plainEvery = 10 * time.Second
-
-// Kinds of --ui.
-const (
-	uiAuto  = "auto"  // a line that is redrawn on a terminal, plain lines elsewhere
-	uiPlain = "plain" // a line every ten seconds
-	uiNone  = "none"
-)
 
 // A progress shows a run under way on standard error.
 type progress struct {
@@ -36,12 +31,12 @@ type progress struct {
 
 // newProgress returns one of the kind that s asks for; nil for none.
 // of is the run's place among those of --repeat.
-func newProgress(w io.Writer, s *settings, of place, env environment) *progress {
-	if s.quiet || s.ui == uiNone {
+func newProgress(w io.Writer, s *settings.Settings, of place, env environment) *progress {
+	if s.Quiet || s.UI == settings.UINone {
 		return nil
 	}
 	p := &progress{w: sanitize.Raw(w), color: env.getenv("NO_COLOR") == "", now: time.Now, of: of}
-	if s.ui == uiAuto && env.columns != nil && env.getenv("TERM") != "dumb" {
+	if s.UI == settings.UIAuto && env.columns != nil && env.getenv("TERM") != "dumb" {
 		p.columns = env.columns
 	}
 	p.last = p.now()

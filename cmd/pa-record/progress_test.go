@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
+
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pa-tools/pa/pkg/recorder"
@@ -97,17 +99,17 @@ func TestProgressWrites(t *testing.T) {
 	plain := "pa-record: " + plainLine(snapshots["counted"], place{}) + "\n"
 	for _, tt := range []struct {
 		name     string
-		settings settings
+		settings settings.Settings
 		env      environment
 		want     string // of snapshots after 0, 4, 10, 13, 24 s, and the end
 	}{
-		{"terminal", settings{ui: uiAuto}, environment{getenv: getenv(nil), columns: wide}, strings.Repeat("\r\x1b[K"+line, 5) + "\r\x1b[K"},
-		{"no color", settings{ui: uiAuto}, environment{getenv: getenv(map[string]string{"NO_COLOR": "1"}), columns: wide}, strings.Repeat("\r\x1b[K"+strings.NewReplacer("\x1b[31m", "", "\x1b[0m", "").Replace(line), 5) + "\r\x1b[K"},
-		{"no terminal", settings{ui: uiAuto}, environment{getenv: getenv(nil), columns: nil}, plain + plain},
-		{"a simple terminal", settings{ui: uiAuto}, environment{getenv: getenv(map[string]string{"TERM": "dumb"}), columns: wide}, plain + plain},
-		{"plain", settings{ui: uiPlain}, environment{getenv: getenv(nil), columns: wide}, plain + plain},
-		{"none", settings{ui: uiNone}, environment{getenv: getenv(nil), columns: wide}, ""},
-		{"quiet", settings{ui: uiAuto, quiet: true}, environment{getenv: getenv(nil), columns: wide}, ""},
+		{"terminal", settings.Settings{UI: settings.UIAuto}, environment{getenv: getenv(nil), columns: wide}, strings.Repeat("\r\x1b[K"+line, 5) + "\r\x1b[K"},
+		{"no color", settings.Settings{UI: settings.UIAuto}, environment{getenv: getenv(map[string]string{"NO_COLOR": "1"}), columns: wide}, strings.Repeat("\r\x1b[K"+strings.NewReplacer("\x1b[31m", "", "\x1b[0m", "").Replace(line), 5) + "\r\x1b[K"},
+		{"no terminal", settings.Settings{UI: settings.UIAuto}, environment{getenv: getenv(nil), columns: nil}, plain + plain},
+		{"a simple terminal", settings.Settings{UI: settings.UIAuto}, environment{getenv: getenv(map[string]string{"TERM": "dumb"}), columns: wide}, plain + plain},
+		{"plain", settings.Settings{UI: settings.UIPlain}, environment{getenv: getenv(nil), columns: wide}, plain + plain},
+		{"none", settings.Settings{UI: settings.UINone}, environment{getenv: getenv(nil), columns: wide}, ""},
+		{"quiet", settings.Settings{UI: settings.UIAuto, Quiet: true}, environment{getenv: getenv(nil), columns: wide}, ""},
 	} {
 		var out strings.Builder
 		p := newProgress(&out, &tt.settings, place{}, tt.env)

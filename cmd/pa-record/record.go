@@ -10,6 +10,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pa-tools/pa/cmd/pa-record/internal/inputs"
+
+	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/pa-tools/pa/internal/cmdline"
@@ -24,20 +28,20 @@ import (
 
 // record is pa-record without a subcommand. reports are named at the end.
 func record(c *cli.Context, args []string, env environment, reports [][]string) error {
-	s, err := newSettings(c, env.getenv)
+	s, err := settings.New(c, env.getenv)
 	if err != nil {
 		return err
 	}
 	stdout, stderr := sanitize.NewWriter(c.App.Writer), c.App.ErrWriter
-	if s.dryRun {
-		s.say(stderr)
+	if s.DryRun {
+		printNotes(stderr, s)
 		return printJSON(stdout, s)
 	}
-	runs := s.plan()
-	if err := s.makeArtifactDir(); err != nil {
+	runs := s.PlannedRuns()
+	if err := s.MakeArtifactDir(); err != nil {
 		return err
 	}
-	if err := checkFiles(runs, s.overwrite); err != nil {
+	if err := checkFiles(runs, s.Overwrite); err != nil {
 		return err
 	}
 	ctx := c.Context // a signal ends it as long as nothing is sent
@@ -49,21 +53,21 @@ func record(c *cli.Context, args []string, env environment, reports [][]string) 
 	if err := checkBackend(s, urls); err != nil {
 		return err
 	}
-	entries, err := newEntries(ctx, s, env, c.App.Reader)
+	entries, err := inputs.Open(ctx, s, env.getenv, c.App.Reader)
 	if err != nil {
 		return err
 	}
-	defer entries.close()
+	defer entries.Close()
 	if s.FixedSchedule {
-		if entries.Source, err = s.schedule(entries.Source); err != nil {
+		if entries.Source, err = s.Schedule(entries.Source); err != nil {
 			return err
 		}
 	}
 	if limit, ok := fileLimit(); ok {
-		s.warnOfFiles(limit)
+		s.WarnOfFiles(limit)
 	}
-	s.notes = append(s.notes, entries.notes...)
-	s.say(stderr)
+	s.Notes = append(s.Notes, entries.Notes...)
+	printNotes(stderr, s)
 	ctx, stop, interrupted, release := watchSignals(ctx, env.relay, stderr)
 	defer release()
 	m := &series{
@@ -88,7 +92,7 @@ var errNothingSent = errors.New("interrupted before the first request")
 
 // checkBackend finds the mistakes that only the protocol knows of. The error is
 // a usage error.
-func checkBackend(s *settings, urls []string) error {
+func checkBackend(s *settings.Settings, urls []string) error {
 	b, err := newBackend(s, urls, rxclock.New())
 	if err != nil {
 		return &cmdline.UsageError{Msg: err.Error()}
@@ -99,7 +103,7 @@ func checkBackend(s *settings, urls []string) error {
 // explain adds advice to the error of a run in which too many requests failed. It
 // gives the error of --max-error-rate its exit code. ifRefused is the advice for a
 // server that refuses the first requests, from the checks before the load.
-func explain(err error, s *settings, ifRefused []string) error {
+func explain(err error, s *settings.Settings, ifRefused []string) error {
 	var fe *recorder.FailedError
 	var re *recorder.ErrorRateError
 	switch {
@@ -114,7 +118,7 @@ func explain(err error, s *settings, ifRefused []string) error {
 }
 
 // checkWhat adds to err what to look at when requests fail in this way.
-func checkWhat(err error, status export.Status, code int, s *settings, ifRefused []string) error {
+func checkWhat(err error, status export.Status, code int, s *settings.Settings, ifRefused []string) error {
 	check := "the server's log may say why"
 	switch {
 	case status == export.StatusConnectError:
@@ -133,7 +137,7 @@ func checkWhat(err error, status export.Status, code int, s *settings, ifRefused
 		check = "are --endpoint (" + s.Endpoint + ") and the model right?"
 	case code >= 300 && code < 400:
 		check = "is -u right?"
-	case s.made(), s.ServiceKind == kindTriton && len(s.InputData) == 0 && !s.named() && s.input == nil:
+	case s.MadeTensors(), s.ServiceKind == settings.Triton && len(s.InputData) == 0 && !s.NamesDataset() && s.InputLengths == nil:
 		check = "the inputs were made up; --input-data FILE sends real ones"
 	case code >= 400 && code < 500 && len(s.InputData) > 0:
 		check = "does the server take what --input-data holds?"
@@ -161,21 +165,21 @@ func printJSON(w io.Writer, v any) error {
 }
 
 // exportHeader is the export's header as far as it is known before the run.
-func exportHeader(s *settings, args []string, data *export.DatasetMeta) export.Run {
+func exportHeader(s *settings.Settings, args []string, data *export.DatasetMeta) export.Run {
 	config, err := json.Marshal(s)
 	if err != nil {
 		panic(err) // plain data
 	}
 	kind, endpoint, v := s.ServiceKind, s.Endpoint, version
 	var streaming *bool // the recorder looks at the requests, which may say it themselves
-	if s.Streaming || kind == kindTriton {
+	if s.Streaming || kind == settings.Triton {
 		streaming = &s.Streaming
 	}
 	return export.Run{
 		Version: &v, ServiceKind: &kind, Endpoint: &endpoint,
 		Meta: &export.RunMeta{
 			Schema: export.Schema, Tool: "pa-record " + version,
-			Args: redact.Args(args), Config: config, Models: s.Models, URL: s.URL, URLs: s.URLs, Warnings: slices.Clone(s.warnings),
+			Args: redact.Args(args), Config: config, Models: s.Models, URL: s.URL, URLs: s.URLs, Warnings: slices.Clone(s.Warnings),
 			Protocol: s.Protocol, Streaming: streaming, Seed: s.Seed, Dataset: data, AnalysisHints: s.Hints,
 			Host: host.Meta(), Start: export.StartFirstSegment,
 		},

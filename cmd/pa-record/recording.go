@@ -8,6 +8,8 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
+
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/journal"
@@ -15,10 +17,6 @@ import (
 
 // journalSuffix ends the name of a run's journal.
 const journalSuffix = journal.Suffix
-
-// stem returns the name of an export, or of the file of -f, without the end that tells
-// its format.
-func stem(path string) string { return strings.TrimSuffix(journal.PathFor(path), journalSuffix) }
 
 // newExports resolves paths, and refuses those that cannot or must not be written,
 // before any load is sent. Errors are of type *cmdline.UsageError.
@@ -179,3 +177,32 @@ func diskAdvice(err error) string {
 
 // oneLine joins the lines of an error.
 func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
+
+// checkFiles refuses runs whose exports or journals cannot or must not be
+// written. The error is of type *cmdline.UsageError.
+func checkFiles(runs []settings.Run, overwrite bool) error {
+	var taken []*journal.Export
+	for i := range runs {
+		r, err := recordingOf(&runs[i], overwrite)
+		if err != nil {
+			return err
+		}
+		for _, e := range r.exports {
+			if i := slices.IndexFunc(taken, e.Same); i >= 0 && !e.InPlace() {
+				return cmdline.Refusedf("%s and %s are one file; every run needs its own", taken[i].Path(), e.Path())
+			}
+			taken = append(taken, e)
+		}
+	}
+	return nil
+}
+
+// recordingOf returns the recording of a run. The error is of type
+// *cmdline.UsageError.
+func recordingOf(r *settings.Run, overwrite bool) (*recording, error) {
+	exports, err := newExports(r.Exports, overwrite)
+	if err != nil {
+		return nil, err
+	}
+	return newRecording(exports, overwrite)
+}

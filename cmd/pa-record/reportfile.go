@@ -2,39 +2,12 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 
-	"github.com/pa-tools/pa/internal/regular"
 	"github.com/pa-tools/pa/pkg/analyze/dialect/perfanalyzer"
 )
-
-// csv reads -f.
-func (p *settingsParser) csv(s *settings) {
-	s.CSV, s.VerboseCSV = p.c.String("f"), p.c.Bool("verbose-csv")
-	if !p.c.IsSet("f") {
-		return
-	}
-	if err := checkCSV(s.CSV); err != nil {
-		p.errorf("-f: %w", err)
-	}
-}
-
-// checkCSV refuses a file for -f that cannot be written.
-func checkCSV(path string) error {
-	st, err := os.Stat(path)
-	switch {
-	case path == "" || path == "-":
-		return errors.New("give the name of a file")
-	case err == nil && st.IsDir():
-		return fmt.Errorf("%s is a directory; give a file name", path)
-	case err == nil:
-		return nil
-	}
-	return regular.CheckFolder(filepath.Dir(path))
-}
 
 // writeCSV writes the file of -f, and one beside it for each model that an
 // ensemble is composed of. As with perf_analyzer, what is there is replaced. It

@@ -12,6 +12,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pa-tools/pa/cmd/pa-record/internal/inputs"
+
+	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
+
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/pkg/analyze/dialect/perfanalyzer"
 	"github.com/pa-tools/pa/pkg/export"
@@ -25,15 +29,15 @@ import (
 // calibration. Each has a clock, connections, a journal and exports of its own,
 // so that it is what it would be alone.
 type series struct {
-	s              *settings
+	s              *settings.Settings
 	args           []string
 	env            environment
 	stdout, stderr io.Writer
 
 	urls        []string // of the servers
-	entries     *payloadSource
+	entries     *inputs.Data
 	calibration *export.Calibration // nil: none
-	runs        []plannedRun
+	runs        []settings.Run
 	stop        <-chan struct{}
 	interrupted *interruption
 	reports     [][]string // arguments of pa-analyze, to be named at the end
@@ -113,7 +117,7 @@ func told(err error) error {
 // run makes the run of index i.
 func (m *series) run(ctx context.Context, i int, of place) error {
 	s, plan := m.s, &m.runs[i]
-	out, err := plan.recording(s.overwrite)
+	out, err := recordingOf(plan, s.Overwrite)
 	if err != nil {
 		if i > 0 { // since the series began
 			err = errors.New(err.Error())
@@ -121,7 +125,7 @@ func (m *series) run(ctx context.Context, i int, of place) error {
 		return err
 	}
 	if i > 0 {
-		if err := s.postBetween(ctx); err != nil {
+		if err := postBetween(ctx, s); err != nil {
 			return err
 		}
 	}
@@ -135,23 +139,23 @@ func (m *series) run(ctx context.Context, i int, of place) error {
 			fmt.Fprintf(m.stderr, "pa-record: warning: %v\n", err)
 		}
 	}()
-	header := exportHeader(s, m.args, m.entries.meta)
+	header := exportHeader(s, m.args, m.entries.Meta)
 	header.Meta.Calibration = m.calibration
-	levels := plan.ordered(s.levels)
-	if s.levelPlan != nil {
+	levels := plan.Ordered(s.Levels)
+	if s.LevelPlan != nil {
 		levels = nil
 	}
 	if m.group != "" {
-		header.Meta.Repeat = &export.RepeatMeta{Index: of.index, Of: of.of, Group: m.group, Order: plan.order}
+		header.Meta.Repeat = &export.RepeatMeta{Index: of.index, Of: of.of, Group: m.group, Order: plan.Order}
 	}
 	title := ""
 	if of.of > 0 {
 		title = fmt.Sprintf("Run %d of %d\n\n", of.index, of.of)
 	}
 	screen := m.stdout
-	if s.ownSummary() {
-		out.summary = &summary{ctx: ctx, most: mostSummarized, quiet: s.quiet, unstreamed: unstreamed(s)}
-		if !s.verbose {
+	if ownSummary(s) {
+		out.summary = &summary{ctx: ctx, most: mostSummarized, quiet: s.Quiet, unstreamed: unstreamed(s)}
+		if !s.Verbose {
 			screen = io.Discard
 		}
 	}
@@ -163,7 +167,7 @@ func (m *series) run(ctx context.Context, i int, of place) error {
 	if err := out.open(ctx, &header); err != nil {
 		return err
 	}
-	watch, stats, err := s.watchers(m.urls, b, clock)
+	watch, stats, err := watchers(s, m.urls, b, clock)
 	if err != nil {
 		out.discard()
 		return err
@@ -174,10 +178,10 @@ func (m *series) run(ctx context.Context, i int, of place) error {
 	m.announce(of, plan)
 	p := newProgress(m.stderr, s, of, m.env)
 	cfg := recorder.Config{
-		Backend: b, WaitReady: s.waitReady, Waiting: m.waiting, CheckWarnings: m.checkWarnings, Entries: m.entries.Source, Streams: m.entries.streams, Order: s.order, BatchSize: s.BatchSize,
-		Levels: levels, Plan: s.levelPlan, StopOnUnstable: s.Measure.StopOnUnstable, Between: s.postBetween, Measure: s.measure, Warmup: s.Warmup, WarmupTime: s.warmupDuration,
-		Sequences:      s.sequences(m.entries.streams != nil),
-		RequestTimeout: orNone(s.timeout), Grace: orNone(s.grace), MaxErrorRate: s.MaxErrorRate,
+		Backend: b, WaitReady: s.WaitReady, Waiting: m.waiting, CheckWarnings: m.checkWarnings, Entries: m.entries.Source, Streams: m.entries.Streams, Order: s.SendOrder, BatchSize: s.BatchSize,
+		Levels: levels, Plan: s.LevelPlan, StopOnUnstable: s.Measure.StopOnUnstable, Between: func(ctx context.Context) error { return postBetween(ctx, s) }, Measure: s.Measurement, Warmup: s.Warmup, WarmupTime: s.WarmupDuration,
+		Sequences:      s.Sequences(m.entries.Streams != nil),
+		RequestTimeout: orNone(s.RequestTimeout), Grace: orNone(s.Grace), MaxErrorRate: s.MaxErrorRate,
 		Writer: out, Run: header, Clock: clock,
 		Stop: m.stop, StopReason: m.interrupted.name, Progress: p.callback(),
 		LevelDone: func(l *recorder.Level) {
@@ -206,7 +210,7 @@ func (m *series) run(ctx context.Context, i int, of place) error {
 	for _, w := range res.Warnings {
 		fmt.Fprintf(m.stderr, "pa-record: warning: %s%s\n", of.prefix(), w)
 	}
-	for _, note := range []string{s.sweepNote(res), s.searchNote(res), s.stopNote(res)} {
+	for _, note := range []string{sweepNote(s, res), searchNote(s, res), stopNote(s, res)} {
 		if note != "" && err == nil {
 			fmt.Fprintf(m.stderr, "pa-record: note: %s%s\n", of.prefix(), note)
 		}
@@ -225,7 +229,7 @@ func (m *series) run(ctx context.Context, i int, of place) error {
 // ownSummary reports whether a run ends with our own summary, for OpenAI servers.
 // perf_analyzer's console, which describes requests to Triton, is then shown only
 // with -v.
-func (s *settings) ownSummary() bool { return s.ServiceKind == kindOpenAI }
+func ownSummary(s *settings.Settings) bool { return s.ServiceKind == settings.OpenAI }
 
 // waiting says that the server is waited for, and why.
 func (m *series) waiting(why error) {
@@ -234,11 +238,11 @@ func (m *series) waiting(why error) {
 		urls = []string{m.s.URL}
 	}
 	switch {
-	case m.s.quiet:
+	case m.s.Quiet:
 	case why == nil:
 		fmt.Fprintf(m.stderr, "pa-record: waiting for %s to say whether it is ready\n", strings.Join(urls, ", "))
 	default:
-		fmt.Fprintf(m.stderr, "pa-record: waiting up to %v for the server: %v\n", m.s.waitReady, why)
+		fmt.Fprintf(m.stderr, "pa-record: waiting up to %v for the server: %v\n", m.s.WaitReady, why)
 	}
 }
 
@@ -257,8 +261,8 @@ func (m *series) checkWarnings(all []backend.Warning) {
 }
 
 // announce says which run begins.
-func (m *series) announce(of place, plan *plannedRun) {
-	if m.s.quiet || of.of == 0 {
+func (m *series) announce(of place, plan *settings.Run) {
+	if m.s.Quiet || of.of == 0 {
 		return
 	}
 	text := fmt.Sprintf("pa-record: %v", of)
@@ -270,12 +274,12 @@ func (m *series) announce(of place, plan *plannedRun) {
 
 // report prints what a run gave, and says what went wrong and where the data is.
 // The error is that of the file of -f.
-func (m *series) report(of place, plan *plannedRun, con *console, measured []recorder.Level, out *recording) error {
-	listed, written := plan.listed(measured), out.Written()
+func (m *series) report(of place, plan *settings.Run, con *console, measured []recorder.Level, out *recording) error {
+	listed, written := plan.Listed(measured), out.Written()
 	levels := con.all(listed)
 	con.summary(levels)
 	if out.summary != nil {
-		out.summary.print(m.stdout, m.stderr, of, con.begun && m.s.verbose)
+		out.summary.print(m.stdout, m.stderr, of, con.begun && m.s.Verbose)
 	}
 	if con.begun && of.of > 0 {
 		fmt.Fprintln(m.stdout)
@@ -294,7 +298,7 @@ func (m *series) report(of place, plan *plannedRun, con *console, measured []rec
 	if len(written) > 0 {
 		m.done = append(m.done, oneResult{of, &con.settings, levels})
 	}
-	if m.s.quiet {
+	if m.s.Quiet {
 		return err
 	}
 	m.sayWritten(of, names, written)
@@ -319,15 +323,15 @@ func (m *series) sayWritten(of place, names, exports []string) {
 
 // summarize prints the levels of all runs, and what to do with the exports.
 func (m *series) summarize() {
-	if len(m.done) > 1 && (m.s.verbose || !m.s.ownSummary()) {
+	if len(m.done) > 1 && (m.s.Verbose || !ownSummary(m.s)) {
 		printRuns(m.stdout, m.done)
 	}
-	if m.s.quiet || len(m.done) == 0 {
+	if m.s.Quiet || len(m.done) == 0 {
 		return
 	}
 	pattern := ""
 	for _, path := range m.s.Exports {
-		if all := numbered(path, "*"); all != path {
+		if all := settings.NumberedPath(path, "*"); all != path {
 			pattern = all
 			break
 		}
@@ -345,4 +349,19 @@ func newGroup(now time.Time) string {
 	host, _ := os.Hostname()
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%d\x00%d", host, os.Getpid(), now.UnixNano()))
 	return hex.EncodeToString(sum[:8])
+}
+
+// A place is that of a run among those of --repeat; the zero value is that of a
+// run without it.
+type place struct{ index, of int }
+
+// String returns "run 2 of 3".
+func (p place) String() string { return fmt.Sprintf("run %d of %d", p.index, p.of) }
+
+// prefix returns "run 2 of 3, ", and "" when there is but one.
+func (p place) prefix() string {
+	if p.of < 2 {
+		return ""
+	}
+	return p.String() + ", "
 }

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
+
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pa-tools/pa/internal/exporttest"
@@ -86,7 +88,7 @@ func seriesRun(t *testing.T, dir string, paths []string, index int) (*export.Run
 	t.Helper()
 	var meta *export.RunMeta
 	for _, p := range paths {
-		run, _ := exporttest.Read(t, filepath.Join(dir, numbered(p, strconv.Itoa(index))))
+		run, _ := exporttest.Read(t, filepath.Join(dir, settings.NumberedPath(p, strconv.Itoa(index))))
 		if meta == nil {
 			meta = run.Meta
 		}
@@ -94,7 +96,7 @@ func seriesRun(t *testing.T, dir string, paths []string, index int) (*export.Run
 			t.Errorf("run %d, %s (-%s +this):\n%s", index, p, paths[0], d)
 		}
 	}
-	run, requests := exporttest.Read(t, filepath.Join(dir, numbered(paths[0], strconv.Itoa(index))))
+	run, requests := exporttest.Read(t, filepath.Join(dir, settings.NumberedPath(paths[0], strconv.Itoa(index))))
 	slices.SortFunc(requests, func(a, b export.Request) int { return int(a.ID) - int(b.ID) })
 	inputs := make([][]string, len(run.Experiments))
 	if requests[0].ID != 1 || requests[0].Reused {

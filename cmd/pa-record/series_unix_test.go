@@ -14,6 +14,10 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/pa-tools/pa/cmd/pa-record/internal/inputs"
+
+	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
+
 	"github.com/pa-tools/pa/internal/exporttest"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/formats"
@@ -64,11 +68,11 @@ func TestSeriesInterrupt(t *testing.T) {
 				t.Errorf("exit code %d, want %d: %s", code, tt.code, stderr)
 			}
 			for _, p := range paths {
-				first, requests := exporttest.Read(t, numbered(p, "1"))
+				first, requests := exporttest.Read(t, settings.NumberedPath(p, "1"))
 				if len(requests) != 3*seriesLevel || len(first.Experiments) != 3 || first.Meta.Interrupted != "" || first.Meta.Repeat.Index != 1 {
 					t.Errorf("%s: the first run has %d requests, interrupted %q, repeat %+v", filepath.Base(p), len(requests), first.Meta.Interrupted, first.Meta.Repeat)
 				}
-				second, requests := exporttest.Read(t, numbered(p, "2"))
+				second, requests := exporttest.Read(t, settings.NumberedPath(p, "2"))
 				ok := 0
 				for i := range requests {
 					if requests[i].Status == export.StatusOK {
@@ -117,7 +121,7 @@ func journalOf(t *testing.T, path string, n int) *export.Run {
 func TestSeriesKill(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.json")
 	cmd, _ := startSeries(t, []string{path}, 1, "--interleave", "--random-seed", "3")
-	journal := stem(numbered(path, "2")) + journalSuffix
+	journal := settings.Stem(settings.NumberedPath(path, "2")) + journalSuffix
 	const kept = seriesGood - 3*seriesLevel
 	asItIs := journalOf(t, journal, kept)
 	if err := cmd.Process.Kill(); err != nil {
@@ -125,15 +129,15 @@ func TestSeriesKill(t *testing.T) {
 	}
 	_ = cmd.Wait() // says that it was killed
 	left, _ := filepath.Glob(filepath.Join(filepath.Dir(path), "*"))
-	if want := []string{numbered(path, "1"), journal}; !slices.Equal(left, want) {
+	if want := []string{settings.NumberedPath(path, "1"), journal}; !slices.Equal(left, want) {
 		t.Fatalf("files %q, want %q", left, want)
 	}
 	code, stdout, stderr := inProcess(t.Context(), t, "recover", journal)
-	if code != 0 || !strings.Contains(stdout, "(the run was killed); wrote "+numbered(path, "2")) {
+	if code != 0 || !strings.Contains(stdout, "(the run was killed); wrote "+settings.NumberedPath(path, "2")) {
 		t.Fatalf("recover: exit code %d: %s%s", code, stdout, stderr)
 	}
-	first, _ := exporttest.Read(t, numbered(path, "1"))
-	second, requests := exporttest.Read(t, numbered(path, "2"))
+	first, _ := exporttest.Read(t, settings.NumberedPath(path, "1"))
+	second, requests := exporttest.Read(t, settings.NumberedPath(path, "2"))
 	if len(requests) != kept || second.Meta.Interrupted != "killed" {
 		t.Errorf("%d requests recovered, interrupted %q; want %d, killed", len(requests), second.Meta.Interrupted, kept)
 	}
@@ -180,12 +184,12 @@ func TestSeriesFailsEarly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	runs := s.plan()
+	runs := s.PlannedRuns()
 	if err := checkFiles(runs, false); err != nil {
 		t.Fatal(err)
 	}
 	s.Search = "not a range" // the console report cannot show that
-	m := &series{s: s, args: []string{"pa-record"}, stdout: io.Discard, stderr: io.Discard, urls: []string{"127.0.0.1:1"}, runs: runs, interrupted: &interruption{}, entries: &payloadSource{}}
+	m := &series{s: s, args: []string{"pa-record"}, stdout: io.Discard, stderr: io.Discard, urls: []string{"127.0.0.1:1"}, runs: runs, interrupted: &interruption{}, entries: &inputs.Data{}}
 	if err := m.run(t.Context(), 0, place{}); err == nil || !strings.Contains(err.Error(), "not a range") {
 		t.Fatalf("error %v, want one about the range", err)
 	}

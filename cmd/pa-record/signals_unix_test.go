@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
+
 	"github.com/pa-tools/pa/internal/exporttest"
 )
 
@@ -114,7 +116,7 @@ func TestRecoverSignals(t *testing.T) {
 	if err := syscall.Mkfifo(out, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	journal := stem(path) + journalSuffix
+	journal := settings.Stem(path) + journalSuffix
 	rec := exec.Command(os.Args[0], "recover", journal, "--profile-export-file", out)
 	rec.Env = append(os.Environ(), childEnv+"=1")
 	var stderr strings.Builder
@@ -146,7 +148,7 @@ func TestRecoverSignals(t *testing.T) {
 // not keep the next run from starting, and recover removes it.
 func TestEmptyJournal(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.json")
-	journal := stem(path) + journalSuffix
+	journal := settings.Stem(path) + journalSuffix
 	cmd := exec.Command(os.Args[0], "--service-kind", "openai", "-m", "m", "-u", "127.0.0.1:1", "--wait-ready", "1h", "--profile-export-file", path)
 	cmd.Env = append(os.Environ(), childEnv+"=1")
 	if err := cmd.Start(); err != nil {

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/pa-tools/pa/internal/cmdline"
@@ -164,21 +166,21 @@ func serveSim(c *cli.Context, env environment) (err error) {
 // resolveTargets returns the URLs to send to: those of s, or that of a
 // simulated server that it starts when s asks for one. closeTargets ends that
 // server.
-func resolveTargets(ctx context.Context, s *settings) (targets []string, closeTargets func(), err error) {
-	if !s.isSimulated() {
-		return s.rawURLs, func() {}, nil
+func resolveTargets(ctx context.Context, s *settings.Settings) (targets []string, closeTargets func(), err error) {
+	if !s.Simulated() {
+		return s.RawURLs, func() {}, nil
 	}
-	cfg, err := simConfig(s.rawURLs[0])
+	cfg, err := simConfig(s.RawURLs[0])
 	if err != nil {
 		return nil, nil, &cmdline.UsageError{Msg: err.Error()}
 	}
 	cfg.LedgerLimit = -1
 	switch {
 	case s.Model == "":
-	case s.ServiceKind == kindOpenAI:
-		cfg.Models = append([]string{s.Model}, s.moreModels()...)
+	case s.ServiceKind == settings.OpenAI:
+		cfg.Models = append([]string{s.Model}, s.MoreModels()...)
 	default:
-		for _, name := range append([]string{s.Model}, s.moreModels()...) {
+		for _, name := range append([]string{s.Model}, s.MoreModels()...) {
 			if err := offersModel(cfg.TritonModels, name); err != nil {
 				return nil, nil, err
 			}
@@ -191,11 +193,11 @@ func resolveTargets(ctx context.Context, s *settings) (targets []string, closeTa
 	}
 	// Metrics come by HTTP, whatever the requests go by.
 	target := srv.TritonHTTPURL()
-	if s.ServiceKind == kindOpenAI {
+	if s.ServiceKind == settings.OpenAI {
 		target = srv.OpenAIURL()
 	}
-	s.simMetrics = target + "/metrics"
-	if s.ServiceKind != kindOpenAI && s.Protocol == protocolGRPC {
+	s.SimMetrics = target + "/metrics"
+	if s.ServiceKind != settings.OpenAI && s.Protocol == settings.GRPC {
 		target = srv.TritonGRPCAddr()
 	}
 	return []string{target}, func() { _ = srv.Close() }, nil // no ledger to write

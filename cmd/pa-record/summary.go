@@ -7,6 +7,8 @@ import (
 	"io"
 	"runtime/debug"
 
+	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
+
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/report"
@@ -103,11 +105,11 @@ func (s *summary) print(stdout, stderr io.Writer, of place, shown bool) {
 }
 
 // unstreamed returns how to get streamed answers in a run that had none.
-func unstreamed(s *settings) string {
+func unstreamed(s *settings.Settings) string {
 	switch {
 	case !s.Streaming:
 		return "add --streaming for them"
-	case s.template != nil:
+	case s.Template != nil:
 		return `add "stream": true to --request-template for them`
 	}
 	return "the server did not stream, although --streaming asks for it"

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
+
 	"golang.org/x/sys/unix"
 
 	"github.com/pa-tools/pa/internal/exporttest"
@@ -83,7 +85,7 @@ func TestUnreadTerminal(t *testing.T) {
 			cmd := startOnTerminal(t, slave, "--service-kind", "openai", "-u", srv.openAI, "--streaming", "--concurrency-range", "4", "--duration", "1h", "--profile-export-file", path)
 			srv.waitForRequests(t, 1)
 			time.Sleep(unread) // the terminal stays full for that long
-			journal := stem(path) + journalSuffix
+			journal := settings.Stem(path) + journalSuffix
 			size := func() int64 {
 				st, err := os.Stat(journal)
 				if err != nil {

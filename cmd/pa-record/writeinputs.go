@@ -1,22 +1,17 @@
 package main
 
 import (
-	"bufio"
-	"cmp"
-	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
+
+	"github.com/pa-tools/pa/cmd/pa-record/internal/inputs"
+
+	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/pa-tools/pa/internal/cmdline"
-	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/recorder/backend/openai"
-	"github.com/pa-tools/pa/pkg/recorder/workload"
-	"github.com/pa-tools/pa/pkg/recorder/workload/render"
 )
 
 // inputsCommand is "pa-record inputs": it writes what would be sent.
@@ -30,46 +25,46 @@ element for each request, in their order. --input-data reads it again.
 
 No server is asked: name the model with -m if requests are to name it, and for
 Triton say with --backend how the model takes prompts.`,
-		Flags: append(recordFlags(),
-			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Category: catOutput, Usage: "write to `FILE`", DefaultText: "standard output"},
-			&cli.IntFlag{Name: "count", Aliases: []string{"n"}, Category: catOutput, Usage: "write the first `N` requests", DefaultText: "each entry once"},
+		Flags: append(settings.Flags(),
+			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Category: settings.CategoryOutput, Usage: "write to `FILE`", DefaultText: "standard output"},
+			&cli.IntFlag{Name: "count", Aliases: []string{"n"}, Category: settings.CategoryOutput, Usage: "write the first `N` requests", DefaultText: "each entry once"},
 		),
 		Action: func(c *cli.Context) error { return writeInputs(c, env) },
 	}
 }
 
 func writeInputs(c *cli.Context, env environment) (err error) {
-	s, err := newSettings(c, env.getenv)
+	s, err := settings.New(c, env.getenv)
 	if err != nil {
 		return err
 	}
 	if c.IsSet("count") && c.Int("count") < 1 {
 		return cmdline.Usagef("-n %d: must be at least 1", c.Int("count"))
 	}
-	s.oneRound = true
-	entries, err := newEntries(c.Context, s, env, c.App.Reader)
+	s.OneRound = true
+	entries, err := inputs.Open(c.Context, s, env.getenv, c.App.Reader)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, entries.close()) }()
+	defer func() { err = errors.Join(err, entries.Close()) }()
 	if s.FixedSchedule {
-		if entries.Source, err = s.schedule(entries.Source); err != nil {
+		if entries.Source, err = s.Schedule(entries.Source); err != nil {
 			return err
 		}
 	}
-	s.notes = append(s.notes, entries.notes...)
-	s.say(c.App.ErrWriter)
+	s.Notes = append(s.Notes, entries.Notes...)
+	printNotes(c.App.ErrWriter, s)
 	n := entries.Len()
 	if c.IsSet("count") {
 		n = c.Int("count")
 	}
-	form, err := requestForm(s)
+	form, err := inputs.RequestForm(s)
 	if err != nil {
 		return err
 	}
 	w := c.App.Writer
 	if path := c.String("output"); path != "" {
-		f, err := createInputs(path, s.overwrite)
+		f, err := createInputs(path, s.Overwrite)
 		if err != nil {
 			return err
 		}
@@ -80,7 +75,7 @@ func writeInputs(c *cli.Context, env environment) (err error) {
 		}()
 		w = f
 	}
-	return writeRequests(c.Context, w, entries.Source, s.order, n, form)
+	return inputs.WriteRequests(c.Context, w, entries.Source, s.SendOrder, n, form)
 }
 
 func createInputs(path string, overwrite bool) (*os.File, error) {
@@ -93,135 +88,4 @@ func createInputs(path string, overwrite bool) (*os.File, error) {
 		return nil, fmt.Errorf("%s is already there; --overwrite replaces it", path)
 	}
 	return f, err
-}
-
-// writeRequests writes the first n requests of the order.
-func writeRequests(ctx context.Context, out io.Writer, src workload.Source, order workload.Order, n int, form func(*workload.Entry) (export.Fields, error)) error {
-	w := bufio.NewWriterSize(out, 64<<10)
-	fmt.Fprint(w, `{"data": [`)
-	for i := range n {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		e, err := src.At(order.Index(i, src.Len()))
-		if err != nil {
-			return err
-		}
-		f, err := form(&e)
-		if err != nil {
-			return err
-		}
-		sep := ",\n"
-		if i == 0 {
-			sep = "\n"
-		}
-		fmt.Fprint(w, sep)
-		if err := writeMembers(w, f); err != nil {
-			return err
-		}
-	}
-	fmt.Fprint(w, "\n]}\n")
-	return w.Flush() // what Fprint could not write shows here
-}
-
-func writeMembers(w io.Writer, f export.Fields) error {
-	sep := "{"
-	for _, m := range f {
-		name, err := json.Marshal(m.Name)
-		if err != nil {
-			return err
-		}
-		fmt.Fprintf(w, "%s%s: %s", sep, name, m.Value.Data)
-		sep = ", "
-	}
-	if sep == "{" {
-		fmt.Fprint(w, "{")
-	}
-	_, err := fmt.Fprint(w, "}")
-	return err
-}
-
-// requestForm returns how an entry becomes an element of input data.
-func requestForm(s *settings) (func(*workload.Entry) (export.Fields, error), error) {
-	var body func(*workload.Entry) (export.Fields, error)
-	if s.ServiceKind == kindOpenAI {
-		url := s.rawURLs[0] // which is not asked
-		if s.isSimulated() {
-			url = "localhost"
-		}
-		b, err := openai.New(openAIConfig(s, url, nil))
-		if err != nil {
-			return nil, &cmdline.UsageError{Msg: err.Error()}
-		}
-		body = func(e *workload.Entry) (export.Fields, error) {
-			p, err := b.Prepare(e)
-			if err != nil {
-				return nil, err
-			}
-			payload, _ := p.Inputs().Get("payload")
-			return export.Fields{{Name: "payload", Value: export.JSON("[" + string(payload.Data) + "]")}}, nil
-		}
-	} else {
-		body = func(e *workload.Entry) (export.Fields, error) {
-			f, err := tensorForm(s, e)
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", e.Place(), err)
-			}
-			return f, nil
-		}
-	}
-	return func(e *workload.Entry) (export.Fields, error) {
-		f, err := body(e)
-		return beside(f, e), err
-	}, nil
-}
-
-// tensorForm returns the inputs of a Triton model, which is not asked.
-func tensorForm(s *settings, e *workload.Entry) (export.Fields, error) {
-	switch {
-	case e.Fill.Kind != workload.FillNone:
-		return nil, errors.New("what is made up depends on the model, which is not asked; give --input-data a file")
-	case e.Raw != nil:
-		return nil, errors.New("the files of a folder are tensors already; how many bytes an element has depends on the model, which is not asked")
-	case e.Prompt == nil:
-		return e.Values, nil
-	case s.style == 0 && s.template == nil:
-		return nil, errors.New("how the model takes prompts is told by its inputs, but no server is asked; say it with --backend")
-	}
-	o, model := s.render(), cmp.Or(e.Model, s.Model)
-	o.Stream, o.Model = s.Streaming, model
-	f, err := render.Tensors(s.style, e.Prompt, o)
-	if model != "" && err == nil {
-		f = append(export.Fields{{Name: "model", Value: export.Value{Data: quoted(model)}}}, f...)
-	}
-	return f, err
-}
-
-// beside adds to a request what stands beside it, session, think time and
-// schedule, unless it is there.
-func beside(f export.Fields, e *workload.Entry) export.Fields {
-	add := func(name string, value []byte) {
-		if _, there := f.Get(name); !there {
-			f = append(f, export.Field{Name: name, Value: export.Value{Data: append(append([]byte{'['}, value...), ']')}})
-		}
-	}
-	if e.Session != "" {
-		add("session_id", quoted(e.Session))
-	}
-	if e.Delay > 0 {
-		add("delay", fmt.Appendf(nil, "%v", milliseconds(e.Delay)))
-	}
-	if e.Timed {
-		add("timestamp", fmt.Appendf(nil, "%v", milliseconds(e.Offset)))
-	}
-	return f
-}
-
-// quoted returns s as a JSON string.
-func quoted(s string) []byte {
-	b, err := json.Marshal(s)
-	if err != nil {
-		panic(err) // no string fails to marshal
-	}
-	return b
 }

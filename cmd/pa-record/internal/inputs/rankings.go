@@ -1,4 +1,4 @@
-package main
+package inputs
 
 import (
 	"context"
@@ -7,19 +7,12 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
+
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 	"github.com/pa-tools/pa/pkg/recorder/workload/dataset"
 )
-
-// batched returns the requests that src is put together to, for --batch-size-text.
-func (s *settings) batched() workload.Batch {
-	n := s.DatasetEntries
-	if n == 0 {
-		n = defaultEntries
-	}
-	return workload.Batch{N: n, Texts: max(1, s.BatchTexts), Images: max(1, s.BatchImages), Seed: s.Seed}
-}
 
 // rankedFiles returns the files of a folder with queries and with passages, as
 // GenAI-Perf has them: queries.jsonl and passages.jsonl. ok is false if path is no
@@ -44,11 +37,11 @@ func rankedFiles(path string) (queries, passages string, ok bool) {
 }
 
 // readRankings opens queries, and the passages that are ranked by them.
-func readRankings(ctx context.Context, s *settings, queries, passages string, o dataset.Options) (_ *payloadSource, err error) {
-	e := &payloadSource{meta: &export.DatasetMeta{Order: s.Order}, close: func() error { return nil }}
+func readRankings(ctx context.Context, s *settings.Settings, queries, passages string, o dataset.Options) (_ *Data, err error) {
+	e := &Data{Meta: &export.DatasetMeta{Order: s.Order}, Close: func() error { return nil }}
 	defer func() {
 		if err != nil {
-			err = errors.Join(readError(ctx, "--input-data", err), e.close())
+			err = errors.Join(readError(ctx, "--input-data", err), e.Close())
 		}
 	}()
 	var sets []workload.Source
@@ -57,20 +50,29 @@ func readRankings(ctx context.Context, s *settings, queries, passages string, o 
 		if err != nil {
 			return nil, err
 		}
-		before := e.close
-		e.close = func() error { return errors.Join(before(), set.Close()) }
-		e.notes = append(e.notes, set.Notes()...)
+		before := e.Close
+		e.Close = func() error { return errors.Join(before(), set.Close()) }
+		e.Notes = append(e.Notes, set.Notes()...)
 		for _, f := range set.Files() {
-			e.meta.Files = append(e.meta.Files, export.DatasetFile(f))
+			e.Meta.Files = append(e.Meta.Files, export.DatasetFile(f))
 		}
 		sets = append(sets, set)
 	}
-	if e.Source, err = workload.Rankings(sets[0], sets[1], s.batched()); err != nil {
+	if e.Source, err = workload.Rankings(sets[0], sets[1], batched(s)); err != nil {
 		return nil, err
 	}
 	if s.BatchTexts <= 1 {
 		e.limit(s)
 	}
-	e.meta.Entries = e.Len()
+	e.Meta.Entries = e.Len()
 	return e, nil
+}
+
+// batched returns the requests that src is put together to, for --batch-size-text.
+func batched(s *settings.Settings) workload.Batch {
+	n := s.DatasetEntries
+	if n == 0 {
+		n = settings.DefaultEntries
+	}
+	return workload.Batch{N: n, Texts: max(1, s.BatchTexts), Images: max(1, s.BatchImages), Seed: s.Seed}
 }

@@ -1,13 +1,11 @@
-package main
+package settings
 
 import (
 	"crypto/rand"
-	"fmt"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/pa-tools/pa/pkg/recorder/workload"
 	"github.com/pa-tools/pa/pkg/recorder/workload/synth"
 )
 
@@ -39,7 +37,7 @@ func syntheticFlags() []cli.Flag {
 }
 
 // defaultEntries is how many prompts are made up if nothing is said.
-const defaultEntries = 100
+const DefaultEntries = 100
 
 // syntheticSettings is what is made up; the zero value is nothing.
 type syntheticSettings struct {
@@ -60,38 +58,38 @@ type syntheticSettings struct {
 	Tokenizer        string `json:"tokenizer,omitempty"`
 	DefaultTokenizer string `json:"default_tokenizer,omitempty"`
 
-	input, output synth.LengthDistribution // nil: none
-	madeUp        bool                     // prompts are asked for that are made up, whether or not by a right law
-	noOutput      bool                     // no length is asked for, whatever the data says
+	InputLengths, OutputLengths synth.LengthDistribution `json:"-"` // nil: none
+	madeUp                      bool                     // prompts are asked for that are made up, whether or not by a right law
+	NoOutputLength              bool                     `json:"-"` // no length is asked for, whatever the data says
 }
 
 // synthetic reads what is made up.
-func (p *settingsParser) synthetic(s *settings) {
+func (p *parser) synthetic(s *Settings) {
 	c := p.c
 	p.media(s)
-	s.input = p.law("synthetic-input-tokens", 550)
+	s.InputLengths = p.law("synthetic-input-tokens", 550)
 	for _, flag := range []string{"synthetic-input-tokens", "synthetic-input-tokens-mean", "synthetic-input-tokens-stddev", "num-sessions"} {
 		s.madeUp = s.madeUp || c.IsSet(flag)
 	}
-	s.madeUp = s.madeUp || s.illustrated()
-	if (c.IsSet("num-sessions") || s.illustrated()) && s.input == nil {
-		s.input = synth.Normal{Mean: 550}
+	s.madeUp = s.madeUp || s.HasMedia()
+	if (c.IsSet("num-sessions") || s.HasMedia()) && s.InputLengths == nil {
+		s.InputLengths = synth.Normal{Mean: 550}
 	}
-	if s.input != nil {
-		s.InputLaw = s.input.String()
+	if s.InputLengths != nil {
+		s.InputLaw = s.InputLengths.String()
 		if s.DatasetEntries == 0 && !c.IsSet("num-sessions") {
-			s.DatasetEntries = defaultEntries
+			s.DatasetEntries = DefaultEntries
 		}
 	}
-	if s.noOutput = c.String("output-tokens") == "none"; !s.noOutput {
-		s.output = p.law("output-tokens", 0)
+	if s.NoOutputLength = c.String("output-tokens") == "none"; !s.NoOutputLength {
+		s.OutputLengths = p.law("output-tokens", 0)
 	}
-	if s.output != nil {
-		s.OutputLaw = s.output.String()
-	} else if s.noOutput {
+	if s.OutputLengths != nil {
+		s.OutputLaw = s.OutputLengths.String()
+	} else if s.NoOutputLength {
 		s.OutputLaw = "none"
 	}
-	if s.ExactOutput = c.Bool("output-tokens-mean-deterministic"); s.ExactOutput && s.output == nil {
+	if s.ExactOutput = c.Bool("output-tokens-mean-deterministic"); s.ExactOutput && s.OutputLengths == nil {
 		p.errorf("--output-tokens-mean-deterministic needs --output-tokens-mean or --output-tokens")
 	}
 	p.prefixes(s)
@@ -101,20 +99,20 @@ func (p *settingsParser) synthetic(s *settings) {
 	if s.Tokenizer != "" && s.DefaultTokenizer != "" {
 		p.errorf("--tokenizer and --default-tokenizer exclude each other; drop one")
 	}
-	if s.input == nil && !s.named() && (len(s.InputData) == 0 || s.made()) {
+	if s.InputLengths == nil && !s.NamesDataset() && (len(s.InputData) == 0 || s.MadeTensors()) {
 		for _, flag := range []string{"num-prefix-prompts", "prefix-prompt-length"} {
 			if c.IsSet(flag) {
 				p.wrongf(flag, " is about prompts; give --synthetic-input-tokens-mean or --input-data, or drop it")
 			}
 		}
 	}
-	if s.input != nil && len(s.InputData) > 0 {
+	if s.InputLengths != nil && len(s.InputData) > 0 {
 		p.errorf("--input-data and prompts that are made up (--synthetic-input-tokens, --num-sessions, --image-width-mean, --audio-length-mean) exclude each other; drop one")
 	}
 }
 
 // law reads --name, or --name-mean and --name-stddev; nil if none is given.
-func (p *settingsParser) law(name string, mean float64) synth.LengthDistribution {
+func (p *parser) law(name string, mean float64) synth.LengthDistribution {
 	c := p.c
 	meanGiven, stddevGiven := c.IsSet(name+"-mean"), c.IsSet(name+"-stddev")
 	var law synth.LengthDistribution
@@ -142,7 +140,7 @@ func (p *settingsParser) law(name string, mean float64) synth.LengthDistribution
 	return law
 }
 
-func (p *settingsParser) prefixes(s *settings) {
+func (p *parser) prefixes(s *Settings) {
 	c := p.c
 	s.Prefixes, s.PrefixTokens = c.Int("num-prefix-prompts"), c.Int("prefix-prompt-length")
 	switch {
@@ -162,7 +160,7 @@ func (p *settingsParser) prefixes(s *settings) {
 	}
 }
 
-func (p *settingsParser) conversations(s *settings) {
+func (p *parser) conversations(s *Settings) {
 	c := p.c
 	s.MadeSessions = p.positive("num-sessions", c.Int("num-sessions"))
 	s.TurnsMean, s.TurnsStddev = c.Float64("session-turns-mean"), c.Float64("session-turns-stddev")
@@ -190,14 +188,14 @@ func (p *settingsParser) conversations(s *settings) {
 	if err := (synth.Normal{Mean: s.TurnsMean, Stddev: s.TurnsStddev}).Validate(); err != nil {
 		p.errorf("--session-turns-mean: %w", err)
 	}
-	if err := s.delay().Validate(); err != nil {
+	if err := s.ThinkTime().Validate(); err != nil {
 		p.errorf("--session-turn-delay-mean: %w", err)
 	}
 }
 
 // salt reads what prompts begin with. A new one is drawn for a run that wants it,
 // and kept in the export.
-func (p *settingsParser) salt(s *settings) {
+func (p *parser) salt(s *Settings) {
 	s.CacheSalt = p.c.String("cache-salt")
 	if !p.c.Bool("cache-bust") {
 		return
@@ -208,61 +206,7 @@ func (p *settingsParser) salt(s *settings) {
 	s.CacheSalt = rand.Text()
 }
 
-func (s *syntheticSettings) delay() *synth.Delay {
+func (s *syntheticSettings) ThinkTime() *synth.Delay {
 	ms := func(f float64) time.Duration { return time.Duration(f * float64(time.Millisecond)) }
 	return &synth.Delay{Mean: ms(s.DelayMeanMS), Stddev: ms(s.DelayStddevMS)}
-}
-
-// makeEntries returns prompts that are made up.
-func makeEntries(s *settings, tok *tokenCounter) (workload.Source, error) {
-	texts, err := tok.made()
-	if err != nil {
-		return nil, err
-	}
-	c := synth.Config{
-		Texts: texts, Seed: s.Seed, Input: s.input, Output: s.output, Exact: s.ExactOutput,
-		Prefixes: s.Prefixes, PrefixTokens: s.PrefixTokens, Prompts: s.DatasetEntries,
-		More: max(0, s.BatchTexts-1),
-	}
-	if s.ranks() {
-		c.More = max(1, s.BatchTexts)
-	}
-	if s.MadeSessions > 0 {
-		c.Prompts, c.Sessions, c.Delay = 0, s.MadeSessions, s.delay()
-		c.Turns = synth.Normal{Mean: s.TurnsMean, Stddev: s.TurnsStddev}
-	}
-	return synth.New(c)
-}
-
-// adapt returns src as the settings want prompts that were not made up: with
-// lengths of answers, a beginning of their own, other think times.
-func adapt(src workload.Source, s *settings, tok *tokenCounter) (workload.Source, error) {
-	if s.DelayRatio != nil {
-		src = workload.Map(src, workload.ScaleThinkTime(*s.DelayRatio))
-	}
-	if s.input != nil {
-		return src, nil
-	}
-	if s.output != nil {
-		src = workload.Map(src, workload.WithOutputLength(func(k int) int { return synth.OutputTokens(s.output, s.Seed, k) }, s.ExactOutput))
-	}
-	if s.CacheSalt == "" && s.Prefixes == 0 {
-		return src, nil
-	}
-	texts, err := tok.made()
-	if err != nil {
-		return nil, fmt.Errorf("--cache-bust, --num-prefix-prompts: %w", err)
-	}
-	if s.CacheSalt != "" {
-		src = workload.Map(src, workload.WithPrefix(func(k int, _ *workload.Entry) (string, error) { return texts.Opening(uint64(k)), nil }))
-	}
-	if s.Prefixes > 0 {
-		src = workload.Map(src, workload.WithPrefix(func(k int, e *workload.Entry) (string, error) {
-			if e.Turn > 0 {
-				return "", nil // the first turn has it, and is sent again with every other
-			}
-			return texts.Prefix(uint64(k), s.Prefixes, s.PrefixTokens)
-		}))
-	}
-	return src, nil
 }

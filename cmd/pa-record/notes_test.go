@@ -3,25 +3,28 @@ package main
 import (
 	"testing"
 
+	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
+
 	"github.com/pa-tools/pa/pkg/recorder"
 )
 
 // Two levels of a sweep that was not broken off are all there is.
 func TestSweepNote(t *testing.T) {
 	const want = "3 requests at a time gave hardly more per second than one, so there are no rates to try between"
-	sweep := &loadSettings{AutoSweep: true, MaxConcurrency: 3}
+	sweep := &settings.Settings{}
+	sweep.AutoSweep, sweep.MaxConcurrency = true, 3
 	for _, tt := range []struct {
 		name string
-		s    *loadSettings
+		s    *settings.Settings
 		res  recorder.Result
 		want string
 	}{
 		{"nothing between", sweep, recorder.Result{Levels: make([]recorder.Level, 2)}, want},
 		{"interrupted", sweep, recorder.Result{Levels: make([]recorder.Level, 2), Interrupted: true}, ""},
 		{"a whole sweep", sweep, recorder.Result{Levels: make([]recorder.Level, 10)}, ""},
-		{"no sweep", &loadSettings{}, recorder.Result{Levels: make([]recorder.Level, 2)}, ""},
+		{"no sweep", &settings.Settings{}, recorder.Result{Levels: make([]recorder.Level, 2)}, ""},
 	} {
-		if got := tt.s.sweepNote(&tt.res); got != tt.want {
+		if got := sweepNote(tt.s, &tt.res); got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}
 	}

@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"encoding/json"
@@ -14,6 +14,7 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/workload/dataset"
 	"github.com/pa-tools/pa/pkg/recorder/workload/render"
 	"github.com/pa-tools/pa/pkg/recorder/workload/template"
+	"github.com/pa-tools/pa/pkg/tokenizer/hub"
 )
 
 // inputFlags say what is sent.
@@ -65,35 +66,33 @@ type inputSettings struct {
 	syntheticSettings
 	mediaSettings
 
-	template *template.Template // nil: none
+	Template *template.Template `json:"-"` // nil: none
 
-	order  workload.Order
-	style  render.Style // 0: told by the model
-	window [2]time.Duration
-	spool  spool.Config  // limits of --max-spool and --max-ratio
-	tokens *tokenCounter // nil before anything was opened
+	SendOrder   workload.Order `json:"-"`
+	RenderStyle render.Style   `json:"-"` // 0: told by the model
+	window      [2]time.Duration
+	spool       spool.Config // limits of --max-spool and --max-ratio
+	// encode returns the tokens of a text; nil: no tokenizer. The package that opens the
+	// inputs sets it.
+	Encode func(string) []uint32 `json:"-"`
 }
 
 // made reports whether tensors are made up instead of read.
-func (s *inputSettings) made() bool {
+func (s *inputSettings) MadeTensors() bool {
 	return len(s.InputData) == 1 && (s.InputData[0] == "zero" || s.InputData[0] == "random")
 }
 
 // read returns how files are read.
-func (s *inputSettings) read() dataset.Options {
+func (s *inputSettings) DatasetOptions() dataset.Options {
 	return dataset.Options{Layout: s.Layout, From: s.window[0], To: s.window[1], BlockTokens: s.BlockTokens, Spool: s.spool}
 }
 
 // render returns how prompts are put into requests.
-func (s *inputSettings) render() render.Options {
-	o := render.Options{Usage: s.IncludeUsage, Template: s.template}
-	if s.tokens != nil {
-		o.Encode = s.tokens.encode
-	}
-	return o
+func (s *inputSettings) RenderOptions() render.Options {
+	return render.Options{Usage: s.IncludeUsage, Template: s.Template, Encode: s.Encode}
 }
 
-func (p *settingsParser) inputs(s *settings) {
+func (p *parser) inputs(s *Settings) {
 	c := p.c
 	s.InputData, s.Layout, s.Seed = c.StringSlice("input-data"), c.String("dataset"), c.Uint64("random-seed")
 	if c.Bool("z") {
@@ -103,7 +102,7 @@ func (p *settingsParser) inputs(s *settings) {
 		s.InputData = append(s.InputData, dir)
 	}
 	for _, d := range s.InputData {
-		if (d == "zero" || d == "random") && (len(s.InputData) > 1 || s.ServiceKind == kindOpenAI) {
+		if (d == "zero" || d == "random") && (len(s.InputData) > 1 || s.ServiceKind == OpenAI) {
 			p.errorf("--input-data %s: made-up tensors are for Triton, and exclude files", d)
 		}
 	}
@@ -114,15 +113,15 @@ func (p *settingsParser) inputs(s *settings) {
 	p.dataset(s)
 	p.synthetic(s)
 	p.aboutFiles(s)
-	if s.IncludeUsage = s.ServiceKind == kindOpenAI && c.Bool("include-usage"); s.ServiceKind == kindTriton && c.IsSet("include-usage") {
+	if s.IncludeUsage = s.ServiceKind == OpenAI && c.Bool("include-usage"); s.ServiceKind == Triton && c.IsSet("include-usage") {
 		p.errorf("--include-usage belongs to --service-kind openai")
 	}
 	if s.PromptStyle = c.String("backend"); s.PromptStyle != "" {
 		var err error
-		if s.style, err = render.ParseStyle(s.PromptStyle); err != nil {
+		if s.RenderStyle, err = render.ParseStyle(s.PromptStyle); err != nil {
 			p.errorf("--backend: %w", err)
 		}
-		if s.ServiceKind == kindOpenAI {
+		if s.ServiceKind == OpenAI {
 			p.errorf("--backend belongs to --service-kind triton")
 		}
 	}
@@ -130,41 +129,41 @@ func (p *settingsParser) inputs(s *settings) {
 }
 
 // batches reads how many texts a request has.
-func (p *settingsParser) batches(s *settings) {
+func (p *parser) batches(s *Settings) {
 	if s.BatchTexts = p.positive("batch-size-text", p.c.Int("batch-size-text")); s.BatchTexts > 1 && s.MadeSessions+s.Sessions > 0 {
 		p.errorf("--batch-size-text %d: the turns of a conversation have one text each", s.BatchTexts)
 	}
 	if s.BatchImages > 1 && s.MadeSessions+s.Sessions > 0 {
 		p.errorf("--batch-size-image %d: the turns of a conversation are not put together", s.BatchImages)
 	}
-	if s.BatchImages > 0 && !s.illustrated() && !s.named() && (len(s.InputData) == 0 || s.made()) {
+	if s.BatchImages > 0 && !s.HasMedia() && !s.NamesDataset() && (len(s.InputData) == 0 || s.MadeTensors()) {
 		p.errorf("--batch-size-image needs --image-width-mean and --image-height-mean, or --input-data with pictures")
 	}
-	if s.BatchTexts > 0 && s.input == nil && !s.named() && (len(s.InputData) == 0 || s.made()) {
+	if s.BatchTexts > 0 && s.InputLengths == nil && !s.NamesDataset() && (len(s.InputData) == 0 || s.MadeTensors()) {
 		p.errorf("--batch-size-text puts prompts together; give --input-data or --synthetic-input-tokens-mean")
 	}
 }
 
 // ranks reports whether requests hold a query and what is ranked by it.
-func (s *settings) ranks() bool {
-	if s.ServiceKind != kindOpenAI {
+func (s *Settings) Ranks() bool {
+	if s.ServiceKind != OpenAI {
 		return false
 	}
-	if t := s.template; t != nil {
+	if t := s.Template; t != nil {
 		return t.Uses(template.Query) || t.Uses(template.Passages) || t.Uses(template.Documents)
 	}
-	api, _ := render.APIOf(s.endpointPath())
+	api, _ := render.APIOf(s.EndpointPath())
 	return api.Ranks()
 }
 
 // requestTemplate reads the form of the requests.
-func (p *settingsParser) requestTemplate(s *settings) {
+func (p *parser) requestTemplate(s *Settings) {
 	text := p.c.String("request-template")
 	if text == "" {
 		return
 	}
 	var err error
-	if s.template, err = template.Parse([]byte(text)); err != nil {
+	if s.Template, err = template.Parse([]byte(text)); err != nil {
 		p.errorf("--request-template: %w", err)
 		return
 	}
@@ -174,19 +173,19 @@ func (p *settingsParser) requestTemplate(s *settings) {
 			p.errorf("--request-template says all that is in a request; drop --%s", flag)
 		}
 	}
-	if s.IncludeUsage = false; s.ServiceKind == kindTriton && s.input == nil && !s.named() && (len(s.InputData) == 0 || s.made()) {
+	if s.IncludeUsage = false; s.ServiceKind == Triton && s.InputLengths == nil && !s.NamesDataset() && (len(s.InputData) == 0 || s.MadeTensors()) {
 		p.errorf("--request-template needs prompts; give --input-data or --synthetic-input-tokens-mean")
 	}
 }
 
 // dataset reads which part of the files is sent, and in which order.
-func (p *settingsParser) dataset(s *settings) {
+func (p *parser) dataset(s *Settings) {
 	c := p.c
 	kind, err := workload.ParseOrderKind(c.String("dataset-sampling-strategy"))
 	if err != nil {
 		p.errorf("--dataset-sampling-strategy: %w", err)
 	}
-	if s.order = (workload.Order{Kind: kind, Seed: s.Seed}); kind != workload.Sequential {
+	if s.SendOrder = (workload.Order{Kind: kind, Seed: s.Seed}); kind != workload.Sequential {
 		s.Order = kind.String()
 	}
 	s.DatasetEntries = p.positive("num-dataset-entries", c.Int("num-dataset-entries"))
@@ -199,7 +198,7 @@ func (p *settingsParser) dataset(s *settings) {
 		if s.window, err = parseWindow(text); err != nil {
 			p.errorf("--trace-window %s: %w", text, err)
 		}
-		s.WindowFromMS, s.WindowToMS = milliseconds(s.window[0]), milliseconds(s.window[1])
+		s.WindowFromMS, s.WindowToMS = Milliseconds(s.window[0]), Milliseconds(s.window[1])
 	}
 	layout, window := dataset.Options{Layout: s.Layout}, dataset.Options{From: s.window[0], To: s.window[1]}
 	if err := layout.Validate(); err != nil {
@@ -214,11 +213,11 @@ func (p *settingsParser) dataset(s *settings) {
 }
 
 // aboutFiles refuses flags that are about files where there are none.
-func (p *settingsParser) aboutFiles(s *settings) {
-	if len(s.InputData) > 0 && !s.made() {
+func (p *parser) aboutFiles(s *Settings) {
+	if len(s.InputData) > 0 && !s.MadeTensors() {
 		return
 	}
-	if s.named() {
+	if s.NamesDataset() {
 		p.nameDataset(s)
 		return
 	}
@@ -251,7 +250,7 @@ func parseWindow(text string) (w [2]time.Duration, err error) {
 }
 
 // shapes reads the dimensions of tensors.
-func (p *settingsParser) shapes(s *settings) {
+func (p *parser) shapes(s *Settings) {
 	for _, text := range p.c.StringSlice("shape") {
 		i := strings.LastIndexByte(text, ':')
 		if i < 1 {
@@ -270,5 +269,40 @@ func (p *settingsParser) shapes(s *settings) {
 			s.Shapes = map[string][]int64{}
 		}
 		s.Shapes[text[:i]] = dims
+	}
+}
+
+// hubDatasets are the datasets that --dataset finds without files, by layout. The
+// rows of the first two are those that GenAI-Perf 24.03 to 24.10 asks for.
+var HubDatasets = map[string]hub.Dataset{
+	"openorca": {Name: "Open-Orca/OpenOrca", Config: "default", Split: "train", Files: []string{"*.parquet"}},
+	"cnn_dailymail": {
+		Name: "abisee/cnn_dailymail", Config: "1.0.0", Split: "train",
+		Files: []string{"1.0.0/train-*.parquet", "3.0.0/train-*.parquet"},
+	},
+	"sharegpt": {
+		Name: "anon8231489123/ShareGPT_Vicuna_unfiltered", Config: "default", Split: "train",
+		Files: []string{"ShareGPT_V3_unfiltered_cleaned_split.json", "*.json"},
+	},
+}
+
+// named reports whether a dataset is named and no file of it.
+func (s *Settings) NamesDataset() bool {
+	_, ok := HubDatasets[s.Layout]
+	return ok && len(s.InputData) == 0
+}
+
+// nameDataset checks what is asked of a dataset without files.
+func (p *parser) nameDataset(s *Settings) {
+	if s.InputLengths != nil {
+		p.errorf("--dataset and prompts that are made up (--synthetic-input-tokens, --num-sessions) exclude each other; drop one")
+	}
+	for _, flag := range []string{"trace-window", "block-tokens"} {
+		if p.c.IsSet(flag) {
+			p.errorf("--%s is about files of a trace; give them with --input-data", flag)
+		}
+	}
+	if s.DatasetEntries == 0 {
+		s.DatasetEntries = DefaultEntries
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"crypto/tls"
@@ -27,27 +27,27 @@ import (
 
 // Service kinds and protocols, as perf_analyzer spells them.
 const (
-	kindTriton = "triton"
-	kindOpenAI = "openai"
+	Triton = "triton"
+	OpenAI = "openai"
 
-	protocolHTTP = "http"
-	protocolGRPC = "grpc"
+	HTTP = "http"
+	GRPC = "grpc"
 )
 
 const (
-	chatEndpoint        = "v1/chat/completions"
-	completionsEndpoint = "v1/completions"
+	ChatEndpoint        = "v1/chat/completions"
+	CompletionsEndpoint = "v1/completions"
 	simScheme           = "sim://"
 	defaultExport       = "profile_export.json"
 )
 
 // A header is one -H.
-type header struct{ name, value string }
+type header struct{ Name, Value string }
 
 // settings is the command line, checked and with every default spelled out.
 // What JSON shows of it goes into the export and to --dry-run, so no secret is
 // among the exported fields.
-type settings struct {
+type Settings struct {
 	ServiceKind  string   `json:"service_kind"`
 	Model        string   `json:"model,omitempty"`  // the first
 	Models       []string `json:"models,omitempty"` // all of several
@@ -99,54 +99,54 @@ type settings struct {
 	tritonSettings
 	Sequence sequenceSettings `json:"sequences,omitzero"`
 
-	ArtifactDir string       `json:"artifact_dir,omitempty"`
-	Exports     []string     `json:"profile_export_file"`
-	CSV         string       `json:"csv_file,omitempty"` // of -f
-	VerboseCSV  bool         `json:"verbose_csv,omitempty"`
-	Hints       hints        `json:"analysis_hints,omitempty"`
-	Repeat      int          `json:"repeat,omitempty"` // runs; 0: --repeat is not given
-	Interleave  bool         `json:"interleave,omitempty"`
-	Runs        []plannedRun `json:"runs,omitempty"` // with --repeat
-	Calibrate   bool         `json:"calibrate,omitempty"`
+	ArtifactDir string   `json:"artifact_dir,omitempty"`
+	Exports     []string `json:"profile_export_file"`
+	CSV         string   `json:"csv_file,omitempty"` // of -f
+	VerboseCSV  bool     `json:"verbose_csv,omitempty"`
+	Hints       hints    `json:"analysis_hints,omitempty"`
+	Repeat      int      `json:"repeat,omitempty"` // runs; 0: --repeat is not given
+	Interleave  bool     `json:"interleave,omitempty"`
+	Runs        []Run    `json:"runs,omitempty"` // with --repeat
+	Calibrate   bool     `json:"calibrate,omitempty"`
 
-	rawURLs         []string
+	RawURLs         []string `json:"-"`
 	rawEndpoint     string
-	reuse           backend.Reuse
+	ReuseMode       backend.Reuse `json:"-"`
 	openAITransport openai.Transport
-	proxy           func(*url.URL) (*url.URL, error) // nil: none
+	Proxy           func(*url.URL) (*url.URL, error) `json:"-"` // nil: none
 	tls             *tls.Config                      // nil: the default
-	notes           []string
-	warnings        []string
+	Notes           []string                         `json:"-"`
+	Warnings        []string                         `json:"-"`
 
-	measure    window.Measure
-	timeout    time.Duration
-	grace      time.Duration
-	waitReady  time.Duration
-	headers    []header
-	parameters []wire.Param
-	apiKey     string
-	overwrite  bool
-	verbose    bool
-	quiet      bool
-	ui         string
-	dryRun     bool
-	oneRound   bool // the input data is not gone through again for several models
+	Measurement       window.Measure `json:"-"`
+	RequestTimeout    time.Duration  `json:"-"`
+	Grace             time.Duration  `json:"-"`
+	WaitReady         time.Duration  `json:"-"`
+	Headers           []header       `json:"-"`
+	RequestParameters []wire.Param   `json:"-"`
+	apiKey            string
+	Overwrite         bool   `json:"-"`
+	Verbose           bool   `json:"-"`
+	Quiet             bool   `json:"-"`
+	UI                string `json:"-"`
+	DryRun            bool   `json:"-"`
+	OneRound          bool   `json:"-"` // the input data is not gone through again for several models
 }
 
 // newSettings reads the flags of c. Its errors are usage errors; all mistakes
 // are reported at once.
-func newSettings(c *cli.Context, getenv func(string) string) (*settings, error) {
-	p := &settingsParser{c: c}
-	s := &settings{
+func New(c *cli.Context, getenv func(string) string) (*Settings, error) {
+	p := &parser{c: c}
+	s := &Settings{
 		ModelVersion: c.String("model-version"), Exports: c.StringSlice("profile-export-file"),
-		timeout: c.Duration("request-timeout"), grace: c.Duration("grace-period"), waitReady: c.Duration("wait-ready"),
-		Calibrate: c.Bool("calibrate"), overwrite: c.Bool("overwrite"), verbose: c.Bool("verbose"), quiet: c.Bool("quiet"), dryRun: c.Bool("dry-run"),
+		RequestTimeout: c.Duration("request-timeout"), Grace: c.Duration("grace-period"), WaitReady: c.Duration("wait-ready"),
+		Calibrate: c.Bool("calibrate"), Overwrite: c.Bool("overwrite"), Verbose: c.Bool("verbose"), Quiet: c.Bool("quiet"), DryRun: c.Bool("dry-run"),
 	}
 	s.BatchSize = c.Int("batch-size")
-	switch s.ui = c.String("ui"); s.ui {
-	case uiAuto, uiPlain, uiNone:
+	switch s.UI = c.String("ui"); s.UI {
+	case UIAuto, UIPlain, UINone:
 	default:
-		p.errorf("--ui %s: the kind is auto, plain or none", s.ui)
+		p.errorf("--ui %s: the kind is auto, plain or none", s.UI)
 	}
 	if c.Args().Present() {
 		p.errorf("unexpected argument %q; pa-record takes flags only", c.Args().First())
@@ -165,8 +165,8 @@ func newSettings(c *cli.Context, getenv func(string) string) (*settings, error) 
 	p.output(s)
 	p.csv(s)
 	p.repeat(s)
-	if len(s.between) > 0 && len(s.levels) == 1 && s.levelPlan == nil && s.Repeat < 2 {
-		s.note("--between-levels has no effect: there is one level")
+	if len(s.BetweenURLs) > 0 && len(s.Levels) == 1 && s.LevelPlan == nil && s.Repeat < 2 {
+		s.Note("--between-levels has no effect: there is one level")
 	}
 	if len(p.errs) == 0 {
 		p.transport(s)
@@ -178,20 +178,20 @@ func newSettings(c *cli.Context, getenv func(string) string) (*settings, error) 
 }
 
 // A settingsParser collects the mistakes of a command line.
-type settingsParser struct {
+type parser struct {
 	c    *cli.Context
 	errs []error
 	// wrong are the flags of which a mistake was noted by wrongf.
 	wrong map[string]bool
 }
 
-func (p *settingsParser) errorf(format string, args ...any) {
+func (p *parser) errorf(format string, args ...any) {
 	p.errs = append(p.errs, fmt.Errorf(format, args...))
 }
 
 // wrongf is errorf for a mistake in a flag, whose name comes before the text. Of a
 // flag only the first one is told.
-func (p *settingsParser) wrongf(flag, format string, args ...any) {
+func (p *parser) wrongf(flag, format string, args ...any) {
 	if p.wrong[flag] {
 		return
 	}
@@ -203,26 +203,26 @@ func (p *settingsParser) wrongf(flag, format string, args ...any) {
 }
 
 // target resolves who is asked, and how.
-func (p *settingsParser) target(s *settings) {
+func (p *parser) target(s *Settings) {
 	c := p.c
 	s.ServiceKind, s.Protocol, s.Endpoint = c.String("service-kind"), c.String("protocol"), c.String("endpoint")
 	s.Streaming = c.Bool("streaming")
-	s.rawURLs = servers(c.StringSlice("url"))
-	simulated := len(s.rawURLs) > 0 && s.isSimulated()
+	s.RawURLs = servers(c.StringSlice("url"))
+	simulated := len(s.RawURLs) > 0 && s.Simulated()
 	if s.ServiceKind == "" {
-		s.ServiceKind = kindTriton
+		s.ServiceKind = Triton
 		if simulated && s.Model == "" && s.Protocol == "" {
-			s.ServiceKind = kindOpenAI // the quick start
+			s.ServiceKind = OpenAI // the quick start
 			if _, numbers := wireopenai.Numbers(s.Endpoint); !numbers && !c.IsSet("streaming") {
 				s.Streaming = true
 			}
 		}
 	}
 	if s.Protocol == "" {
-		s.Protocol = protocolHTTP
+		s.Protocol = HTTP
 	}
 	s.Protocol = strings.ToLower(s.Protocol)
-	if s.Protocol != protocolHTTP && s.Protocol != protocolGRPC {
+	if s.Protocol != HTTP && s.Protocol != GRPC {
 		p.errorf("-i %s: the protocol is http or grpc", s.Protocol)
 	}
 	if c.Bool("async") && c.Bool("sync") {
@@ -232,14 +232,14 @@ func (p *settingsParser) target(s *settings) {
 		p.errorf("--streaming needs asynchronous calls; drop --sync")
 	}
 	s.Sync = c.Bool("sync")
-	s.Async = c.Bool("async") || s.Streaming || s.ServiceKind == kindOpenAI
+	s.Async = c.Bool("async") || s.Streaming || s.ServiceKind == OpenAI
 	switch s.ServiceKind {
-	case kindTriton:
+	case Triton:
 		p.triton(s)
-	case kindOpenAI:
+	case OpenAI:
 		p.openAI(s)
 	default:
-		if why, ok := notSupportedKinds[s.ServiceKind]; ok {
+		if why, ok := NotSupportedKinds[s.ServiceKind]; ok {
 			p.errorf("--service-kind %s: %s", s.ServiceKind, why)
 			break
 		}
@@ -248,16 +248,16 @@ func (p *settingsParser) target(s *settings) {
 	p.urls(s)
 }
 
-func (p *settingsParser) triton(s *settings) {
+func (p *parser) triton(s *Settings) {
 	if s.Model == "" {
 		p.errorf("no model; give its name with -m (an OpenAI server: add --service-kind openai)")
 	}
 	if s.Endpoint != "" {
 		// perf_analyzer passes over it, and people have it on their command lines.
-		s.note("--endpoint has no effect with --service-kind triton")
+		s.Note("--endpoint has no effect with --service-kind triton")
 		s.Endpoint = ""
 	}
-	if s.Streaming && s.Protocol != protocolGRPC {
+	if s.Streaming && s.Protocol != GRPC {
 		p.errorf("--streaming needs -i grpc")
 	}
 	if s.BatchSize < 1 {
@@ -270,8 +270,8 @@ func (p *settingsParser) triton(s *settings) {
 	}
 }
 
-func (p *settingsParser) openAI(s *settings) {
-	if s.Protocol == protocolGRPC {
+func (p *parser) openAI(s *Settings) {
+	if s.Protocol == GRPC {
 		p.errorf("OpenAI servers speak HTTP; drop -i grpc")
 	}
 	if s.BatchSize != 1 {
@@ -280,7 +280,7 @@ func (p *settingsParser) openAI(s *settings) {
 	s.BatchSize = 0
 	s.rawEndpoint = strings.Trim(s.Endpoint, "/")
 	if s.rawEndpoint == "" {
-		s.rawEndpoint = chatEndpoint
+		s.rawEndpoint = ChatEndpoint
 	}
 	s.Endpoint = redact.Endpoint(s.rawEndpoint)
 	p.modelsFit(s)
@@ -298,7 +298,7 @@ func (p *settingsParser) openAI(s *settings) {
 }
 
 // headers reads -H and the API key. getenv is os.Getenv but for tests.
-func (p *settingsParser) headers(s *settings, getenv func(string) string) {
+func (p *parser) headers(s *Settings, getenv func(string) string) {
 	authorized := false
 	for _, h := range p.c.StringSlice("header") {
 		name, value, ok := strings.Cut(h, ":")
@@ -307,11 +307,11 @@ func (p *settingsParser) headers(s *settings, getenv func(string) string) {
 			p.errorf("-H: expected 'Name: value'") // the text may be a secret
 			continue
 		}
-		s.headers = append(s.headers, header{name, strings.TrimSpace(value)})
+		s.Headers = append(s.Headers, header{name, strings.TrimSpace(value)})
 		s.HeaderNames = append(s.HeaderNames, name)
 		authorized = authorized || strings.EqualFold(name, "authorization")
 	}
-	if s.ServiceKind != kindOpenAI {
+	if s.ServiceKind != OpenAI {
 		return
 	}
 	switch path := p.c.String("api-key-file"); {
@@ -331,27 +331,27 @@ func (p *settingsParser) headers(s *settings, getenv func(string) string) {
 		if authorized {
 			p.errorf("--api-key-file and -H 'Authorization: …' exclude each other; drop one")
 		}
-		s.headers = append(s.headers, header{"Authorization", "Bearer " + s.apiKey})
+		s.Headers = append(s.Headers, header{"Authorization", "Bearer " + s.apiKey})
 		s.HeaderNames = append(s.HeaderNames, "Authorization")
 	}
 }
 
-func (p *settingsParser) parameters(s *settings) {
+func (p *parser) parameters(s *Settings) {
 	s.Parameters = p.c.StringSlice("request-parameter")
 	for _, text := range s.Parameters {
 		q, err := kserve.ParseParameter(text)
 		if err != nil {
 			p.errs = append(p.errs, fmt.Errorf("--request-parameter: %w", err))
 		}
-		s.parameters = append(s.parameters, q)
+		s.RequestParameters = append(s.RequestParameters, q)
 	}
-	if len(s.Parameters) > 0 && s.Protocol != protocolGRPC {
+	if len(s.Parameters) > 0 && s.Protocol != GRPC {
 		p.errorf("--request-parameter needs -i grpc")
 	}
 }
 
 // answerMemory reads --max-answer-memory.
-func (p *settingsParser) answerMemory(s *settings) {
+func (p *parser) answerMemory(s *Settings) {
 	const flag, most = "max-answer-memory", math.MaxInt32 // gRPC's largest message
 	if !p.c.IsSet(flag) {
 		return
@@ -360,15 +360,15 @@ func (p *settingsParser) answerMemory(s *settings) {
 	switch {
 	case s.MaxAnswerMemory < 1:
 		p.errorf("--%s %d: must be at least 1", flag, s.MaxAnswerMemory)
-	case s.MaxAnswerMemory > most && s.ServiceKind == kindTriton:
+	case s.MaxAnswerMemory > most && s.ServiceKind == Triton:
 		p.errorf("--%s %d: with --service-kind triton it must be at most %d", flag, s.MaxAnswerMemory, most)
 	}
 }
 
 // duration reads when the levels are over.
-func (p *settingsParser) duration(s *settings) {
+func (p *parser) duration(s *Settings) {
 	c := p.c
-	s.RequestTimeoutMS, s.GraceMS = milliseconds(s.timeout), milliseconds(s.grace)
+	s.RequestTimeoutMS, s.GraceMS = Milliseconds(s.RequestTimeout), Milliseconds(s.Grace)
 	p.answerMemory(s)
 	if text := c.String("max-error-rate"); text != "" {
 		r, err := parsePart(text)
@@ -377,7 +377,7 @@ func (p *settingsParser) duration(s *settings) {
 		}
 		s.MaxErrorRate = &r
 	}
-	m, show := &s.measure, &s.Measure
+	m, show := &s.Measurement, &s.Measure
 	if text := c.String("request-count"); text != "" {
 		var err error
 		if m.All = strings.TrimSpace(text) == "all"; !m.All {
@@ -388,7 +388,7 @@ func (p *settingsParser) duration(s *settings) {
 		}
 	}
 	m.Duration = c.Duration("duration")
-	show.Requests, show.Times, show.All, show.DurationMS = m.Requests, m.Times, m.All, milliseconds(m.Duration)
+	show.Requests, show.Times, show.All, show.DurationMS = m.Requests, m.Times, m.All, Milliseconds(m.Duration)
 	if c.IsSet("duration") && m.Duration <= 0 {
 		p.errorf("--duration %v: must be positive", m.Duration)
 	}
@@ -417,7 +417,7 @@ func (p *settingsParser) duration(s *settings) {
 	}
 	if s.Sessions > 0 && m.Counted() {
 		// GenAI-Perf gives both.
-		s.note("--request-count has no effect with --session-concurrency: every session is played to its end")
+		s.Note("--request-count has no effect with --session-concurrency: every session is played to its end")
 		m.Requests, m.Times, m.All, show.Requests, show.Times, show.All = 0, 0, false, 0, 0, false
 	}
 	counted := m.Counted()
@@ -451,4 +451,17 @@ func parsePart(text string) (float64, error) {
 	return f, nil
 }
 
-func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+func Milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+
+// Kinds of --ui.
+const (
+	UIAuto  = "auto"  // a line that is redrawn on a terminal, plain lines elsewhere
+	UIPlain = "plain" // a line every ten seconds
+	UINone  = "none"
+)
+
+// endpointPath is the endpoint without its query.
+func (s *Settings) EndpointPath() string {
+	path, _, _ := strings.Cut(s.rawEndpoint, "?")
+	return strings.Trim(path, "/")
+}

@@ -1,4 +1,4 @@
-package main
+package inputs
 
 import (
 	"context"
@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
+
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/internal/regular"
 	"github.com/pa-tools/pa/pkg/export"
@@ -18,141 +20,142 @@ import (
 )
 
 // A payloadSource is what is sent, and what is known of it.
-type payloadSource struct {
+type Data struct {
 	workload.Source
-	streams workload.Source     // all streams of files for Triton; nil: not from files
-	notes   []string            // for the user
-	meta    *export.DatasetMeta // nil: nothing but what the settings say
-	close   func() error
+	Streams workload.Source     // all streams of files for Triton; nil: not from files
+	Notes   []string            // for the user
+	Meta    *export.DatasetMeta // nil: nothing but what the settings say
+	Close   func() error
 }
 
 // newEntries opens what is sent. in is standard input.
-func newEntries(ctx context.Context, s *settings, env environment, in io.Reader) (*payloadSource, error) {
-	s.tokens = &tokenCounter{ctx: ctx, s: s, env: env, note: s.note}
+func Open(ctx context.Context, s *settings.Settings, getenv func(string) string, in io.Reader) (*Data, error) {
+	tokens := &tokenCounter{ctx: ctx, s: s, getenv: getenv}
+	s.Encode = tokens.encode
 	if s.Tokenizer != "" || s.DefaultTokenizer != "" {
 		// One that was named is needed, if only by the analysis. What became of one
 		// that is taken by default is said before the load, not after it.
-		if _, err := s.tokens.load(); err != nil {
+		if _, err := tokens.load(); err != nil {
 			return nil, err
 		}
 	}
-	e, err := openEntries(ctx, s, env, in)
+	e, err := openSource(ctx, s, tokens, getenv, in)
 	if err != nil {
 		return nil, err
 	}
-	for _, src := range []*workload.Source{&e.Source, &e.streams} {
+	for _, src := range []*workload.Source{&e.Source, &e.Streams} {
 		if *src == nil {
 			continue
 		}
-		if *src, err = adapt(*src, s, s.tokens); err != nil {
-			return nil, errors.Join(err, e.close())
+		if *src, err = adapt(*src, s, tokens); err != nil {
+			return nil, errors.Join(err, e.Close())
 		}
 	}
-	if e.Source, err = s.spreadOverModels(e.Source); err != nil {
-		return nil, errors.Join(err, e.close())
+	if e.Source, err = spreadOverModels(s, e.Source); err != nil {
+		return nil, errors.Join(err, e.Close())
 	}
-	if used := s.tokens.meta(); used != nil && e.meta != nil {
-		e.meta.Tokenizer = used
+	if used := tokens.meta(); used != nil && e.Meta != nil {
+		e.Meta.Tokenizer = used
 	}
 	return e, nil
 }
 
 // openEntries opens what is sent, as it was made up or read.
-func openEntries(ctx context.Context, s *settings, env environment, in io.Reader) (*payloadSource, error) {
+func openSource(ctx context.Context, s *settings.Settings, tokens *tokenCounter, getenv func(string) string, in io.Reader) (*Data, error) {
 	fill := workload.Fill{Kind: workload.FillRandom, Seed: s.Seed, StringLength: s.StringLength, StringData: s.StringData}
-	e := &payloadSource{close: func() error { return nil }}
+	e := &Data{Close: func() error { return nil }}
 	switch {
-	case s.made():
+	case s.MadeTensors():
 		if s.InputData[0] == "zero" {
 			fill.Kind = workload.FillZero
 		}
 		e.Source = workload.List{{Fill: fill, Shapes: s.Shapes}}
-	case len(s.InputData) > 0, s.named():
-		return readEntries(ctx, s, env, in)
-	case s.input != nil:
-		made, err := makeEntries(s, s.tokens)
+	case len(s.InputData) > 0, s.NamesDataset():
+		return readEntries(ctx, s, tokens, getenv, in)
+	case s.InputLengths != nil:
+		made, err := makeEntries(s, tokens)
 		if err != nil {
 			return nil, err
 		}
 		if err := e.illustrate(ctx, s, made); err != nil {
 			return nil, err
 		}
-		e.meta = &export.DatasetMeta{Entries: e.Len(), Order: s.Order}
-	case s.ServiceKind == kindTriton:
+		e.Meta = &export.DatasetMeta{Entries: e.Len(), Order: s.Order}
+	case s.ServiceKind == settings.Triton:
 		e.Source = workload.List{{Fill: fill, Shapes: s.Shapes}}
-		e.notes = []string{"no --input-data: sending random tensors and strings"}
+		e.Notes = []string{"no --input-data: sending random tensors and strings"}
 	default:
-		if _, ok := render.APIOf(s.endpointPath()); !ok {
+		if _, ok := render.APIOf(s.EndpointPath()); !ok {
 			return nil, errors.New("no --input-data, and there are no built-in requests for --endpoint " + s.Endpoint)
 		}
 		e.Source = workload.Builtin()
-		e.notes = []string{"no --input-data: sending the built-in prompts"}
+		e.Notes = []string{"no --input-data: sending the built-in prompts"}
 	}
 	return e, nil
 }
 
 // readEntries opens files.
-func readEntries(ctx context.Context, s *settings, env environment, in io.Reader) (*payloadSource, error) {
-	if len(s.InputData) == 1 && s.ServiceKind == kindTriton {
+func readEntries(ctx context.Context, s *settings.Settings, tokens *tokenCounter, getenv func(string) string, in io.Reader) (*Data, error) {
+	if len(s.InputData) == 1 && s.ServiceKind == settings.Triton {
 		if e, err := readTensors(s.InputData[0], s.Shapes); e != nil || err != nil {
 			return e, err
 		}
 	}
-	o := s.read()
-	o.Stdin, o.Texts, o.Sessions = in, s.tokens, s.Sessions > 0
-	if s.output == nil && !s.noOutput {
-		o.Count = s.tokens.count
+	o := s.DatasetOptions()
+	o.Stdin, o.Texts, o.Sessions = in, tokens, s.Sessions > 0
+	if s.OutputLengths == nil && !s.NoOutputLength {
+		o.Count = tokens.count
 	}
-	if s.ranks() && len(s.InputData) == 1 {
+	if s.Ranks() && len(s.InputData) == 1 {
 		if queries, passages, ok := rankedFiles(s.InputData[0]); ok {
 			return readRankings(ctx, s, queries, passages, o)
 		}
 	}
-	set, err := openSet(ctx, s, env, o)
+	set, err := openSet(ctx, s, getenv, o)
 	if err != nil {
 		return nil, err
 	}
-	if s.tokens.err != nil {
-		return nil, errors.Join(s.tokens.err, set.Close())
+	if tokens.err != nil {
+		return nil, errors.Join(tokens.err, set.Close())
 	}
-	e := &payloadSource{Source: set, notes: set.Notes(), meta: &export.DatasetMeta{Order: s.Order}, close: set.Close}
+	e := &Data{Source: set, Notes: set.Notes(), Meta: &export.DatasetMeta{Order: s.Order}, Close: set.Close}
 	for _, f := range set.Files() {
-		e.meta.Files = append(e.meta.Files, export.DatasetFile(f))
+		e.Meta.Files = append(e.Meta.Files, export.DatasetFile(f))
 	}
 	if set.Streams() > 1 {
-		e.meta.Streams = set.Streams()
-		e.notes = append(e.notes, "the input data holds several streams: to a model that keeps state each is sent as a sequence, to another one only the first is sent")
+		e.Meta.Streams = set.Streams()
+		e.Notes = append(e.Notes, "the input data holds several streams: to a model that keeps state each is sent as a sequence, to another one only the first is sent")
 		if e.Source = set.Stream(0); e.Len() == 0 {
 			return nil, errors.Join(fmt.Errorf("--input-data %s: the first stream holds no request", strings.Join(s.InputData, ", ")), set.Close())
 		}
 	}
 	if s.BatchTexts > 1 || s.BatchImages > 1 {
-		if e.Source, err = workload.Batches(e.Source, s.batched()); err != nil {
+		if e.Source, err = workload.Batches(e.Source, batched(s)); err != nil {
 			return nil, errors.Join(fmt.Errorf("--batch-size-text, --batch-size-image: %w", err), set.Close())
 		}
 	} else {
 		e.limit(s)
 	}
-	e.meta.Entries = e.Len()
+	e.Meta.Entries = e.Len()
 	e.Source = shaped{e.Source, s.Shapes}
-	if s.ServiceKind == kindTriton {
-		e.streams = shaped{set, s.Shapes}
+	if s.ServiceKind == settings.Triton {
+		e.Streams = shaped{set, s.Shapes}
 	}
 	return e, nil
 }
 
 // limit takes those that --num-dataset-entries asks for.
-func (e *payloadSource) limit(s *settings) {
+func (e *Data) limit(s *settings.Settings) {
 	if n := s.DatasetEntries; n > e.Len() {
-		e.notes = append(e.notes, fmt.Sprintf("--num-dataset-entries %d: there are only %d", n, e.Len()))
+		e.Notes = append(e.Notes, fmt.Sprintf("--num-dataset-entries %d: there are only %d", n, e.Len()))
 	} else if n > 0 {
-		e.Source = workload.Limit(e.Source, n, s.order)
+		e.Source = workload.Limit(e.Source, n, s.SendOrder)
 	}
 }
 
-func openSet(ctx context.Context, s *settings, env environment, o dataset.Options) (set *dataset.Set, err error) {
-	if s.named() {
-		if set, err = openNamed(ctx, s, env, o); err != nil {
+func openSet(ctx context.Context, s *settings.Settings, getenv func(string) string, o dataset.Options) (set *dataset.Set, err error) {
+	if s.NamesDataset() {
+		if set, err = openNamed(ctx, s, getenv, o); err != nil {
 			err = readError(ctx, "--dataset "+s.Layout, err)
 		}
 		return set, err
@@ -178,7 +181,7 @@ const maxTensorBytes = 4 << 30
 
 // readTensors reads a folder with a file for each input, as perf_analyzer has it;
 // nil if path is something else.
-func readTensors(path string, shapes map[string][]int64) (*payloadSource, error) {
+func readTensors(path string, shapes map[string][]int64) (*Data, error) {
 	info, err := os.Stat(path)
 	if err != nil || !info.IsDir() {
 		return nil, nil // opening it as a file says why
@@ -202,7 +205,7 @@ func readTensors(path string, shapes map[string][]int64) (*payloadSource, error)
 	if len(raw) == 0 {
 		return nil, fmt.Errorf("--input-data %s: the folder holds no file", path)
 	}
-	return &payloadSource{Source: workload.List{{Raw: raw, Shapes: shapes}}, close: func() error { return nil }}, nil
+	return &Data{Source: workload.List{{Raw: raw, Shapes: shapes}}, Close: func() error { return nil }}, nil
 }
 
 // shaped is a source whose entries have those shapes.
@@ -218,8 +221,17 @@ func (s shaped) At(k int) (workload.Entry, error) {
 	return e, err
 }
 
-// endpointPath is the endpoint without its query.
-func (s *settings) endpointPath() string {
-	path, _, _ := strings.Cut(s.rawEndpoint, "?")
-	return strings.Trim(path, "/")
+// spreadOverModels returns src with a model for each entry, where there are several.
+func spreadOverModels(s *settings.Settings, src workload.Source) (workload.Source, error) {
+	if len(s.Models) == 0 {
+		return src, nil
+	}
+	all, err := workload.Models(src, workload.ModelChoice{
+		Names: s.Models, Random: s.ModelChoice == workload.RandomModels, Seed: s.Seed, Batch: s.BatchSize,
+		Once: s.OneRound || s.Measurement.All || s.FixedSchedule || s.Sessions > 0,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("-m %s: %w", strings.Join(s.Models, ","), err)
+	}
+	return all, nil
 }

@@ -1,12 +1,10 @@
-package main
+package settings
 
 import (
-	"fmt"
 	"os"
-	"slices"
 	"strconv"
+	"strings"
 
-	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/pkg/recorder"
 	"github.com/pa-tools/pa/pkg/recorder/journal"
 	"github.com/pa-tools/pa/pkg/recorder/load"
@@ -17,18 +15,18 @@ import (
 const maxRepeat = 1000
 
 // A plannedRun is what is special about one run of several.
-type plannedRun struct {
+type Run struct {
 	Exports []string `json:"profile_export_file"`
 	CSV     string   `json:"csv_file,omitempty"` // of -f
 	// Levels are named in the order of measurement; nil when that is the one of
 	// the settings.
 	Levels []string `json:"levels,omitempty"`
 
-	order []int // for each of Levels its index in the settings'
+	Order []int `json:"-"` // for each of Levels its index in the settings'
 }
 
 // repeat reads how often, after the levels and exports.
-func (p *settingsParser) repeat(s *settings) {
+func (p *parser) repeat(s *Settings) {
 	s.Interleave = p.c.Bool("interleave")
 	if !p.c.IsSet("repeat") {
 		if s.Interleave {
@@ -45,37 +43,37 @@ func (p *settingsParser) repeat(s *settings) {
 		p.errorf("--interleave needs a --repeat of 2 or more: it is about the order of levels from run to run")
 	case s.BinarySearch:
 		p.errorf("--binary-search and --repeat exclude each other: every run would measure other levels; search once, and repeat what is found with a list of levels")
-	case s.Interleave && s.levelPlan != nil:
+	case s.Interleave && s.LevelPlan != nil:
 		p.errorf("--interleave and --latency-threshold exclude each other: a search goes through the levels in their order; drop one")
-	case s.Interleave && len(s.levels) < 2:
+	case s.Interleave && len(s.Levels) < 2:
 		p.errorf("--interleave: there is one level only; drop it, or give several levels")
 	}
 	for i := range s.Repeat {
-		var r plannedRun
+		var r Run
 		for _, path := range s.Exports {
-			r.Exports = append(r.Exports, numbered(path, strconv.Itoa(i+1)))
+			r.Exports = append(r.Exports, NumberedPath(path, strconv.Itoa(i+1)))
 		}
-		r.CSV = numbered(s.CSV, strconv.Itoa(i+1))
+		r.CSV = NumberedPath(s.CSV, strconv.Itoa(i+1))
 		if s.Interleave {
-			r.order = load.Order(len(s.levels), i, s.Seed)
-			for _, level := range r.order {
-				r.Levels = append(r.Levels, s.levels[level].String())
+			r.Order = load.Order(len(s.Levels), i, s.Seed)
+			for _, level := range r.Order {
+				r.Levels = append(r.Levels, s.Levels[level].String())
 			}
 		}
 		s.Runs = append(s.Runs, r)
 	}
 	for _, path := range s.Exports {
-		next := numbered(path, strconv.Itoa(s.Repeat+1))
+		next := NumberedPath(path, strconv.Itoa(s.Repeat+1))
 		if _, err := os.Stat(next); err == nil && next != path {
-			s.note("%s is there, of a longer series: %s means it too", next, numbered(path, "*"))
+			s.Note("%s is there, of a longer series: %s means it too", next, NumberedPath(path, "*"))
 		}
 	}
 }
 
 // plan returns the runs to make, at least one.
-func (s *settings) plan() []plannedRun {
+func (s *Settings) PlannedRuns() []Run {
 	if s.Repeat == 0 {
-		return []plannedRun{{Exports: s.Exports, CSV: s.CSV}}
+		return []Run{{Exports: s.Exports, CSV: s.CSV}}
 	}
 	return s.Runs
 }
@@ -84,53 +82,24 @@ func (s *settings) plan() []plannedRun {
 // becomes x.1.json. What is there and no regular file (/dev/null, a pipe) keeps
 // its name and gets all exports, one after the other; so does what is no name
 // of a file at all.
-func numbered(path, number string) string {
+func NumberedPath(path, number string) string {
 	if path == "" || path == "-" {
 		return path
 	}
 	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() {
 		return path
 	}
-	name := stem(path)
+	name := Stem(path)
 	return name + "." + number + path[len(name):]
 }
 
-// checkFiles refuses runs whose exports or journals cannot or must not be
-// written. The error is of type *cmdline.UsageError.
-func checkFiles(runs []plannedRun, overwrite bool) error {
-	var taken []*journal.Export
-	for i := range runs {
-		r, err := runs[i].recording(overwrite)
-		if err != nil {
-			return err
-		}
-		for _, e := range r.exports {
-			if i := slices.IndexFunc(taken, e.Same); i >= 0 && !e.InPlace() {
-				return cmdline.Refusedf("%s and %s are one file; every run needs its own", taken[i].Path(), e.Path())
-			}
-			taken = append(taken, e)
-		}
-	}
-	return nil
-}
-
-// recording returns what takes the run in. The error is of type
-// *cmdline.UsageError.
-func (r *plannedRun) recording(overwrite bool) (*recording, error) {
-	exports, err := newExports(r.Exports, overwrite)
-	if err != nil {
-		return nil, err
-	}
-	return newRecording(exports, overwrite)
-}
-
 // ordered returns the levels of the settings in the order of their measurement.
-func (r *plannedRun) ordered(levels []load.Level) []load.Level {
-	if r.order == nil {
+func (r *Run) Ordered(levels []load.Level) []load.Level {
+	if r.Order == nil {
 		return levels
 	}
 	ordered := make([]load.Level, len(levels))
-	for i, level := range r.order {
+	for i, level := range r.Order {
 		ordered[i] = levels[level]
 	}
 	return ordered
@@ -138,13 +107,13 @@ func (r *plannedRun) ordered(levels []load.Level) []load.Level {
 
 // listed returns levels, which are in the order of their measurement, in that of
 // the settings.
-func (r *plannedRun) listed(levels []recorder.Level) []recorder.Level {
-	if r.order == nil {
+func (r *Run) Listed(levels []recorder.Level) []recorder.Level {
+	if r.Order == nil {
 		return levels
 	}
-	byIndex := make([]*recorder.Level, len(r.order))
+	byIndex := make([]*recorder.Level, len(r.Order))
 	for i := range levels {
-		byIndex[r.order[i]] = &levels[i]
+		byIndex[r.Order[i]] = &levels[i]
 	}
 	var all []recorder.Level
 	for _, l := range byIndex {
@@ -155,17 +124,6 @@ func (r *plannedRun) listed(levels []recorder.Level) []recorder.Level {
 	return all
 }
 
-// A place is that of a run among those of --repeat; the zero value is that of a
-// run without it.
-type place struct{ index, of int }
-
-// String returns "run 2 of 3".
-func (p place) String() string { return fmt.Sprintf("run %d of %d", p.index, p.of) }
-
-// prefix returns "run 2 of 3, ", and "" when there is but one.
-func (p place) prefix() string {
-	if p.of < 2 {
-		return ""
-	}
-	return p.String() + ", "
-}
+// stem returns the name of an export, or of the file of -f, without the end that tells
+// its format.
+func Stem(path string) string { return strings.TrimSuffix(journal.PathFor(path), journal.Suffix) }

@@ -1,7 +1,6 @@
-package main
+package settings
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -10,7 +9,7 @@ import (
 )
 
 // models reads which models are asked.
-func (p *settingsParser) models(s *settings) {
+func (p *parser) models(s *Settings) {
 	var all []string
 	for _, text := range p.c.StringSlice("model") {
 		if text == "" { // an empty variable of the environment is none
@@ -47,32 +46,17 @@ func (p *settingsParser) models(s *settings) {
 
 // modelsFit refuses several models where the model is not in the request. It is
 // called when the endpoint is known.
-func (p *settingsParser) modelsFit(s *settings) {
-	if len(s.Models) == 0 || s.ServiceKind != kindOpenAI {
+func (p *parser) modelsFit(s *Settings) {
+	if len(s.Models) == 0 || s.ServiceKind != OpenAI {
 		return
 	}
-	if api, ok := render.APIOf(s.endpointPath()); ok && api == render.Generate {
+	if api, ok := render.APIOf(s.EndpointPath()); ok && api == render.Generate {
 		p.errorf("--endpoint %s names one model, and -m %s; make a run for each", s.Endpoint, strings.Join(s.Models, ","))
 	}
 }
 
-// spreadOverModels returns src with a model for each entry, where there are several.
-func (s *settings) spreadOverModels(src workload.Source) (workload.Source, error) {
-	if len(s.Models) == 0 {
-		return src, nil
-	}
-	all, err := workload.Models(src, workload.ModelChoice{
-		Names: s.Models, Random: s.ModelChoice == workload.RandomModels, Seed: s.Seed, Batch: s.BatchSize,
-		Once: s.oneRound || s.measure.All || s.FixedSchedule || s.Sessions > 0,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("-m %s: %w", strings.Join(s.Models, ","), err)
-	}
-	return all, nil
-}
-
 // moreModels are the models but the first.
-func (s *settings) moreModels() []string {
+func (s *Settings) MoreModels() []string {
 	if len(s.Models) == 0 {
 		return nil
 	}
@@ -80,7 +64,7 @@ func (s *settings) moreModels() []string {
 }
 
 // turns is how many models requests go to in turn.
-func (s *settings) turns() int {
+func (s *Settings) Turns() int {
 	if s.ModelChoice == workload.RoundRobinModels {
 		return len(s.Models)
 	}

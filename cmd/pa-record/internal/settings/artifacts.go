@@ -1,17 +1,20 @@
-package main
+package settings
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/pa-tools/pa/internal/regular"
 )
 
 // hints is what is kept for pa-analyze, by name.
 type hints map[string]string
 
 // output reads where exports go, and what they tell pa-analyze.
-func (p *settingsParser) output(s *settings) {
+func (p *parser) output(s *Settings) {
 	if len(s.Exports) == 0 {
 		s.Exports = []string{defaultExport}
 	}
@@ -36,7 +39,7 @@ func (p *settingsParser) output(s *settings) {
 }
 
 // makeArtifactDir makes the folder of the exports.
-func (s *settings) makeArtifactDir() error {
+func (s *Settings) MakeArtifactDir() error {
 	if s.ArtifactDir == "" {
 		return nil
 	}
@@ -44,4 +47,29 @@ func (s *settings) makeArtifactDir() error {
 		return fmt.Errorf("--artifact-dir: %w", err)
 	}
 	return nil
+}
+
+// csv reads -f.
+func (p *parser) csv(s *Settings) {
+	s.CSV, s.VerboseCSV = p.c.String("f"), p.c.Bool("verbose-csv")
+	if !p.c.IsSet("f") {
+		return
+	}
+	if err := checkCSV(s.CSV); err != nil {
+		p.errorf("-f: %w", err)
+	}
+}
+
+// checkCSV refuses a file for -f that cannot be written.
+func checkCSV(path string) error {
+	st, err := os.Stat(path)
+	switch {
+	case path == "" || path == "-":
+		return errors.New("give the name of a file")
+	case err == nil && st.IsDir():
+		return fmt.Errorf("%s is a directory; give a file name", path)
+	case err == nil:
+		return nil
+	}
+	return regular.CheckFolder(filepath.Dir(path))
 }

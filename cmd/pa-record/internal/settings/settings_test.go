@@ -1,6 +1,7 @@
-package main
+package settings
 
 import (
+	"encoding/json"
 	"errors"
 	"io"
 	"os"
@@ -18,14 +19,14 @@ import (
 )
 
 // parse resolves a command line as the program does.
-func parse(t *testing.T, key string, args ...string) (*settings, error) {
+func parse(t *testing.T, key string, args ...string) (*Settings, error) {
 	t.Helper()
-	var s *settings
+	var s *Settings
 	var err error
 	app := cmdline.App{
-		Name: "pa-record", Flags: recordFlags(), Unsupported: notSupported,
+		Name: "pa-record", Flags: Flags(), Unsupported: NotSupported,
 		Action: func(c *cli.Context) error {
-			s, err = newSettings(c, func(name string) string { return map[string]string{"OPENAI_API_KEY": key}[name] })
+			s, err = New(c, func(name string) string { return map[string]string{"OPENAI_API_KEY": key}[name] })
 			return nil
 		},
 	}
@@ -42,12 +43,12 @@ func TestGuideCommand(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.ServiceKind != kindTriton || s.Model != "vllm" || s.Protocol != protocolGRPC || !s.Streaming || s.rawURLs[0] != "localhost:8001" ||
+	if s.ServiceKind != Triton || s.Model != "vllm" || s.Protocol != GRPC || !s.Streaming || s.RawURLs[0] != "localhost:8001" ||
 		!slices.Equal(s.InputData, []string{"prompts.json"}) || !slices.Equal(s.Exports, []string{"profile_export.json"}) || !slices.Equal(s.Concurrency, []int{1}) {
 		t.Errorf("settings %+v", s)
 	}
 	want := window.Measure{Mode: window.ByCount, Interval: 5 * time.Second, WindowRequests: 10, Stability: 9.99, MaxTrials: 10, ThroughputSuffices: true}
-	if diff := cmp.Diff(want, s.measure); diff != "" {
+	if diff := cmp.Diff(want, s.Measurement); diff != "" {
 		t.Errorf("measure (-want +got):\n%s", diff)
 	}
 }
@@ -69,8 +70,8 @@ func TestDefaults(t *testing.T) {
 			t.Errorf("%s: %v", tt.args, err)
 			continue
 		}
-		if s.ServiceKind != tt.kind || s.Protocol != tt.protocol || s.rawURLs[0] != tt.url || s.Endpoint != tt.endpoint {
-			t.Errorf("%s: %s %s %s %s, want %s %s %s %s", tt.args, s.ServiceKind, s.Protocol, s.rawURLs[0], s.Endpoint, tt.kind, tt.protocol, tt.url, tt.endpoint)
+		if s.ServiceKind != tt.kind || s.Protocol != tt.protocol || s.RawURLs[0] != tt.url || s.Endpoint != tt.endpoint {
+			t.Errorf("%s: %s %s %s %s, want %s %s %s %s", tt.args, s.ServiceKind, s.Protocol, s.RawURLs[0], s.Endpoint, tt.kind, tt.protocol, tt.url, tt.endpoint)
 		}
 	}
 }
@@ -118,30 +119,6 @@ func TestUsageErrors(t *testing.T) {
 }
 
 // A secret is used, but is not in anything that is printed or stored.
-// A mistake in the value of a flag is told once, also where other checks see it.
-func TestMistakesOnce(t *testing.T) {
-	for _, tt := range []struct{ args, want string }{
-		{"--num-dataset-entries 0", "--num-dataset-entries 0: must be at least 1"},
-		{"--num-dataset-entries 0 --synthetic-input-tokens 5", "--num-dataset-entries 0: must be at least 1"},
-		{"--num-dataset-entries 5", "--num-dataset-entries is about files; give them with --input-data"},
-		{"--num-sessions -1", "--num-sessions -1: must be at least 1"},
-		{"--max-concurrency -1 --request-rate-range 5", "--max-concurrency -1: must be at least 1"},
-		{"--max-concurrency -1", "--max-concurrency belongs to --request-rate-range, --request-intervals, --fixed-schedule or --auto-sweep; give that, or drop it"},
-		{"--ramp-up -1s", "--ramp-up -1s: must not be negative"},
-		{"--ramp-up -1s --auto-sweep", "--ramp-up -1s: must not be negative"},
-		{"--ramp-up -1s --request-rate-range 1:5", "--ramp-up -1s: must not be negative"},
-		{"--block-tokens 0", "--block-tokens 0: must be at least 1"},
-		{"--speed-up 0", "--speed-up belongs to --request-intervals or --fixed-schedule; give that, or drop it"},
-		{"--prefix-prompt-length 0", "--prefix-prompt-length 0: must be at least 1"},
-		{"--session-turns-mean -1", "--session-turns-mean belongs to --num-sessions; give that, or drop it"},
-	} {
-		code, _, stderr := inProcess(t.Context(), t, append(strings.Fields("-u sim:// --dry-run "+tt.args), "--quiet")...)
-		if want := "pa-record: " + tt.want + "\nrun 'pa-record --help' for usage\n"; code != 2 || stderr != want {
-			t.Errorf("%s: exit code %d, standard error %q, want %q", tt.args, code, stderr, want)
-		}
-	}
-}
-
 func TestSecrets(t *testing.T) {
 	const secret = "sk-0123456789"
 	file := filepath.Join(t.TempDir(), "key")
@@ -163,11 +140,11 @@ func TestSecrets(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(s.headers) != 1 || s.headers[0].name != "Authorization" || s.headers[0].value != "Bearer "+secret {
-				t.Errorf("headers %v, want one Authorization with the key", s.headers)
+			if len(s.Headers) != 1 || s.Headers[0].Name != "Authorization" || s.Headers[0].Value != "Bearer "+secret {
+				t.Errorf("headers %v, want one Authorization with the key", s.Headers)
 			}
 			var plan strings.Builder
-			if err := printJSON(&plan, s); err != nil || strings.Contains(plan.String(), secret) || !strings.Contains(plan.String(), "Authorization") {
+			if err := json.NewEncoder(&plan).Encode(s); err != nil || strings.Contains(plan.String(), secret) || !strings.Contains(plan.String(), "Authorization") {
 				t.Errorf("the plan holds the key or lacks the header's name (%v):\n%s", err, plan.String())
 			}
 		})
@@ -177,11 +154,11 @@ func TestSecrets(t *testing.T) {
 		t.Fatal(err)
 	}
 	var plan strings.Builder
-	if err := printJSON(&plan, s); err != nil || strings.Contains(plan.String(), secret) || !strings.Contains(s.rawURLs[0], secret) {
+	if err := json.NewEncoder(&plan).Encode(s); err != nil || strings.Contains(plan.String(), secret) || !strings.Contains(s.RawURLs[0], secret) {
 		t.Errorf("the URL's secret is in the plan, or is lost (%v):\n%s", err, plan.String())
 	}
-	if s, err := parse(t, secret, "-m", "x"); err != nil || len(s.headers) != 0 {
-		t.Errorf("Triton got headers %v (%v); the OpenAI key is not for it", s.headers, err)
+	if s, err := parse(t, secret, "-m", "x"); err != nil || len(s.Headers) != 0 {
+		t.Errorf("Triton got headers %v (%v); the OpenAI key is not for it", s.Headers, err)
 	}
 }
 
@@ -212,18 +189,6 @@ func TestParsePart(t *testing.T) {
 	}
 }
 
-// Too many failures are a gate that was not met; so they are when everything
-// fails.
-func TestMaxErrorRateExit(t *testing.T) {
-	for flags, want := range map[string]int{"--max-error-rate 0.5": cmdline.ExitGate, "": cmdline.ExitError, "--max-error-rate 1": cmdline.ExitError} {
-		args := append(strings.Fields(flags), "-u", "sim://?fault=http_500", "--request-count", "100", "--profile-export-file", filepath.Join(t.TempDir(), "x.json"))
-		code, _, stderr := inProcess(t.Context(), t, args...)
-		if code != want || !strings.Contains(stderr, "5 requests failed") && !strings.Contains(stderr, "5 of 5 requests failed") {
-			t.Errorf("%q: exit code %d, want %d: %s", flags, code, want, stderr)
-		}
-	}
-}
-
 // What perf_analyzer sends asynchronously is stable when its throughput is.
 func TestAsync(t *testing.T) {
 	for args, want := range map[string]bool{
@@ -235,8 +200,8 @@ func TestAsync(t *testing.T) {
 		"--service-kind openai -m x": true,
 	} {
 		s, err := parse(t, "", strings.Fields(args)...)
-		if err != nil || s.Sync != strings.HasSuffix(args, "--sync") || s.sequences(false).ThroughputSuffices == s.Sync || s.Async != want || s.measure.ThroughputSuffices != want {
-			t.Errorf("%s: %v, asynchronous %v, throughput suffices %v; want %v", args, err, s.Async, s.measure.ThroughputSuffices, want)
+		if err != nil || s.Sync != strings.HasSuffix(args, "--sync") || s.Sequences(false).ThroughputSuffices == s.Sync || s.Async != want || s.Measurement.ThroughputSuffices != want {
+			t.Errorf("%s: %v, asynchronous %v, throughput suffices %v; want %v", args, err, s.Async, s.Measurement.ThroughputSuffices, want)
 		}
 	}
 }

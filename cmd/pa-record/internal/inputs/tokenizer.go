@@ -1,9 +1,11 @@
-package main
+package inputs
 
 import (
 	"context"
 	"fmt"
 	"os"
+
+	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
 
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/workload/synth"
@@ -15,10 +17,9 @@ import (
 // A tokenCounter is the tokenizer of a run, loaded when it is needed for the first
 // time.
 type tokenCounter struct {
-	ctx  context.Context // of the run's preparations
-	s    *settings
-	env  environment
-	note func(format string, args ...any)
+	ctx    context.Context // of the run's preparations
+	s      *settings.Settings
+	getenv func(string) string
 
 	tok   *tokenizer.Tokenizer
 	texts *synth.Texts
@@ -40,20 +41,20 @@ func (t *tokenCounter) load() (*tokenizer.Tokenizer, error) {
 		}
 	case t.s.DefaultTokenizer != "":
 		if t.tok, err = t.find(t.s.DefaultTokenizer); err != nil {
-			t.s.warn("%v; going on without it", err)
+			t.s.Warn("%v; going on without it", err)
 		} else {
-			t.note("tokens are counted with the tokenizer %s", t.tok.Name())
+			t.s.Note("tokens are counted with the tokenizer %s", t.tok.Name())
 		}
 	}
 	if t.tok == nil {
-		t.note("%s", builtin.Note)
+		t.s.Note("%s", builtin.Note)
 		t.tok, err = builtin.Load()
 	}
 	if err != nil {
 		return nil, err
 	}
 	for _, n := range t.tok.Notes() {
-		t.note("tokenizer %s: %s", t.tok.Name(), n)
+		t.s.Note("tokenizer %s: %s", t.tok.Name(), n)
 	}
 	return t.tok, nil
 }
@@ -63,7 +64,7 @@ func (t *tokenCounter) find(name string) (*tokenizer.Tokenizer, error) {
 		return builtin.Load()
 	}
 	home, _ := os.UserHomeDir() // without one only what is named by its path is found
-	path, err := hub.FromEnv(t.env.getenv, home).Find(t.ctx, name)
+	path, err := hub.FromEnv(t.getenv, home).Find(t.ctx, name)
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"slices"
@@ -50,18 +50,18 @@ type tritonSettings struct {
 	TraceCount   string   `json:"trace_count,omitempty"`
 	LogFrequency string   `json:"log_frequency,omitempty"`
 
-	bls []serverstat.ModelRef
+	BLSModels []serverstat.ModelRef `json:"-"`
 }
 
 // trace is what the server is told to trace.
-func (t *tritonSettings) trace() kserve.Trace {
+func (t *tritonSettings) Trace() kserve.Trace {
 	return kserve.Trace{Levels: t.TraceLevels, Rate: t.TraceRate, Count: t.TraceCount, LogFrequency: t.LogFrequency}
 }
 
-func (p *settingsParser) tritonOnly(s *settings) {
+func (p *parser) tritonOnly(s *Settings) {
 	c, t := p.c, &s.tritonSettings
 	for _, f := range tritonFlags() {
-		if name := f.Names()[0]; s.ServiceKind == kindOpenAI && c.IsSet(name) {
+		if name := f.Names()[0]; s.ServiceKind == OpenAI && c.IsSet(name) {
 			p.errorf("--%s belongs to --service-kind triton", name)
 		}
 	}
@@ -72,7 +72,7 @@ func (p *settingsParser) tritonOnly(s *settings) {
 				p.errorf("--bls-composing-models %s: a model has no name; expected NAME:VERSION,NAME", t.BLS)
 				break
 			}
-			t.bls = append(t.bls, serverstat.ModelRef{Name: name, Version: version})
+			t.BLSModels = append(t.BLSModels, serverstat.ModelRef{Name: name, Version: version})
 		}
 	}
 	switch how := strings.ToLower(c.String("grpc-compression-algorithm")); how {
@@ -82,10 +82,10 @@ func (p *settingsParser) tritonOnly(s *settings) {
 		if _, err := grpcpress.Parse(how); err != nil {
 			p.errorf("--grpc-compression-algorithm %s: it is none, gzip or deflate", how)
 		}
-		if s.Protocol != protocolGRPC {
+		if s.Protocol != GRPC {
 			p.errorf("--grpc-compression-algorithm needs -i grpc")
 		}
-		if s.isSimulated() {
+		if s.Simulated() {
 			p.errorf("--grpc-compression-algorithm: a simulated server in this process takes nothing compressed; start pa-record sim")
 		}
 	}
@@ -123,12 +123,12 @@ func (p *settingsParser) tritonOnly(s *settings) {
 }
 
 // tensorFormat reports whether a flag says that tensors are JSON.
-func (p *settingsParser) tensorFormat(s *settings, flag string) bool {
+func (p *parser) tensorFormat(s *Settings, flag string) bool {
 	switch how := p.c.String(flag); {
 	case how == tensorsBinary:
 	case how != tensorsJSON:
 		p.errorf("--%s %s: it is binary or json", flag, how)
-	case s.Protocol == protocolGRPC:
+	case s.Protocol == GRPC:
 		p.errorf("--%s json needs HTTP; drop -i grpc", flag)
 	default:
 		return true

@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"cmp"
@@ -14,6 +14,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/internal/plural"
+	"github.com/pa-tools/pa/internal/redact"
 	"github.com/pa-tools/pa/internal/regular"
 	"github.com/pa-tools/pa/pkg/recorder"
 	"github.com/pa-tools/pa/pkg/recorder/load"
@@ -83,16 +84,16 @@ type loadSettings struct {
 
 	Metrics *metricsSettings `json:"metrics,omitempty"`
 	// simMetrics is where a simulated server has its metrics.
-	simMetrics string
+	SimMetrics string `json:"-"`
 
 	// levels is what all this comes to; those of a fixed schedule are in the
 	// input data. If levelPlan is not nil it chooses the levels, and these are bounds as
 	// far as they are known.
-	levels         []load.Level
-	levelPlan      recorder.Plan
-	warmupDuration time.Duration
+	Levels         []load.Level  `json:"-"`
+	LevelPlan      recorder.Plan `json:"-"`
+	WarmupDuration time.Duration `json:"-"`
 	rampUp         time.Duration
-	between        []*url.URL
+	BetweenURLs    []*url.URL `json:"-"`
 }
 
 // defaultSlots is how many requests are expected in flight where there is no
@@ -100,13 +101,13 @@ type loadSettings struct {
 const defaultSlots = 64
 
 // slots is the most requests that there can be in flight, as far as it is known.
-func (s *loadSettings) slots() int {
+func (s *loadSettings) Slots() int {
 	slots := 0
-	for _, level := range s.levels {
+	for _, level := range s.Levels {
 		slots = max(slots, cmp.Or(level.Slots(), defaultSlots))
 	}
 	if s.AutoSweep {
-		return s.sweepConcurrency()
+		return s.SweepConcurrency()
 	}
 	return cmp.Or(slots, s.MaxConcurrency, defaultSlots)
 }
@@ -116,11 +117,11 @@ func (s *loadSettings) slots() int {
 type shape struct {
 	flag    string
 	belongs []string
-	read    func(s *settings)
+	read    func(s *Settings)
 }
 
 // load reads the levels.
-func (p *settingsParser) load(s *settings) {
+func (p *parser) load(s *Settings) {
 	c := p.c
 	p.oldConcurrency()
 	shapes := []shape{
@@ -149,9 +150,9 @@ func (p *settingsParser) load(s *settings) {
 	if s.Warmup = c.Int("warmup-request-count"); s.Warmup < 0 {
 		p.errorf("--warmup-request-count %d: must not be negative", s.Warmup)
 	}
-	s.warmupDuration = c.Duration("warmup-duration")
-	if s.WarmupDurationMS = milliseconds(s.warmupDuration); s.warmupDuration < 0 {
-		p.errorf("--warmup-duration %v: must not be negative", s.warmupDuration)
+	s.WarmupDuration = c.Duration("warmup-duration")
+	if s.WarmupDurationMS = Milliseconds(s.WarmupDuration); s.WarmupDuration < 0 {
+		p.errorf("--warmup-duration %v: must not be negative", s.WarmupDuration)
 	}
 	p.betweenURLs(s)
 	p.metrics(s)
@@ -167,12 +168,12 @@ func (p *settingsParser) load(s *settings) {
 		p.wrongf("ramp-up", " %v: must not be negative", s.rampUp)
 		s.rampUp = 0
 	}
-	s.RampUpMS = milliseconds(s.rampUp)
+	s.RampUpMS = Milliseconds(s.rampUp)
 	given[0].read(s)
 	if len(p.errs) > before {
 		return
 	}
-	for _, level := range s.levels {
+	for _, level := range s.Levels {
 		if err := level.Validate(); err != nil {
 			p.errorf("--%s: %w", given[0].flag, err)
 		}
@@ -181,7 +182,7 @@ func (p *settingsParser) load(s *settings) {
 
 // oldConcurrency makes of -t, -d and -c what took their place: perf_analyzer's
 // dynamic concurrency mode is a range that latency may end.
-func (p *settingsParser) oldConcurrency() {
+func (p *parser) oldConcurrency() {
 	c := p.c
 	start, end := 1, c.Int("c")
 	if c.IsSet("t") {
@@ -217,7 +218,7 @@ func ceilingHint(given []shape) string {
 }
 
 // belongTo refuses flags that belong to other shapes only.
-func (p *settingsParser) belongTo(given shape, shapes []shape) {
+func (p *parser) belongTo(given shape, shapes []shape) {
 	var seen []string
 	for _, sh := range shapes {
 		for _, flag := range sh.belongs {
@@ -240,7 +241,7 @@ func (p *settingsParser) belongTo(given shape, shapes []shape) {
 	}
 }
 
-func (p *settingsParser) concurrency(s *settings) {
+func (p *parser) concurrency(s *Settings) {
 	text := p.c.String("concurrency-range")
 	if text == "" {
 		text = "1"
@@ -266,7 +267,7 @@ func oneLevelRange(text string, levels int) string {
 	return strings.TrimSpace(text)
 }
 
-func (p *settingsParser) rates(s *settings) {
+func (p *parser) rates(s *Settings) {
 	c := p.c
 	sweep, err := load.ParseRates(c.String("request-rate-range"))
 	if err != nil {
@@ -289,7 +290,7 @@ func (p *settingsParser) rates(s *settings) {
 }
 
 // arrivals reads what all rates have in common.
-func (p *settingsParser) arrivals(s *settings) (like load.Rate, ok bool) {
+func (p *parser) arrivals(s *Settings) (like load.Rate, ok bool) {
 	c := p.c
 	s.Distribution = c.String("request-distribution")
 	if s.Distribution == "" {
@@ -322,7 +323,7 @@ func (p *settingsParser) arrivals(s *settings) (like load.Rate, ok bool) {
 	return load.Rate{Arrivals: arrivals, Burstiness: s.Burstiness, Seed: s.Seed, Ceiling: s.MaxConcurrency, RampUp: s.rampUp}, true
 }
 
-func (p *settingsParser) intervals(s *settings) {
+func (p *parser) intervals(s *Settings) {
 	s.Intervals = p.c.String("request-intervals")
 	f, err := regular.OpenStream(p.c.Context, s.Intervals)
 	if err != nil {
@@ -335,10 +336,10 @@ func (p *settingsParser) intervals(s *settings) {
 		p.errorf("--request-intervals: %w", err)
 		return
 	}
-	s.levels = []load.Level{load.Intervals{Gaps: gaps, Speed: s.SpeedUp, Ceiling: s.MaxConcurrency}}
+	s.Levels = []load.Level{load.Intervals{Gaps: gaps, Speed: s.SpeedUp, Ceiling: s.MaxConcurrency}}
 }
 
-func (p *settingsParser) fixedSchedule(s *settings) {
+func (p *parser) fixedSchedule(s *Settings) {
 	s.FixedSchedule = true
 	if len(s.InputData) == 0 {
 		p.errorf("--fixed-schedule needs --input-data with a \"timestamp\" in each entry")
@@ -351,7 +352,7 @@ func (p *settingsParser) fixedSchedule(s *settings) {
 // defaultPeriod is perf_analyzer's --request-period.
 const defaultPeriod = 10
 
-func (p *settingsParser) periodic(s *settings) {
+func (p *parser) periodic(s *Settings) {
 	level, err := load.ParsePeriodic(p.c.String("periodic-concurrency-range"))
 	if err != nil {
 		p.errorf("--periodic-concurrency-range: %w", err)
@@ -361,8 +362,8 @@ func (p *settingsParser) periodic(s *settings) {
 		level.Period = p.positive("request-period", p.c.Int("request-period"))
 	}
 	s.Periodic, s.RequestPeriod = fmt.Sprintf("%d:%d:%d", level.Start, level.End, level.Step), level.Period
-	s.levels = []load.Level{level}
-	if s.ServiceKind == kindTriton && !s.Streaming && level.Period > 1 {
+	s.Levels = []load.Level{level}
+	if s.ServiceKind == Triton && !s.Streaming && level.Period > 1 {
 		p.errorf("--periodic-concurrency-range needs --streaming: an answer that is not streamed is one response")
 	}
 	for _, flag := range []string{"request-count", "duration", "warmup-duration"} {
@@ -372,10 +373,10 @@ func (p *settingsParser) periodic(s *settings) {
 	}
 }
 
-func (p *settingsParser) sessions(s *settings) {
+func (p *parser) sessions(s *Settings) {
 	s.Sessions = p.positive("session-concurrency", p.c.Int("session-concurrency"))
-	s.levels = []load.Level{load.Sessions{N: s.Sessions}}
-	if s.ServiceKind != kindOpenAI {
+	s.Levels = []load.Level{load.Sessions{N: s.Sessions}}
+	if s.ServiceKind != OpenAI {
 		p.errorf("--session-concurrency needs --service-kind openai and its chat endpoint")
 	}
 }
@@ -385,7 +386,7 @@ func (s *loadSettings) hasEnd() bool { return s.FixedSchedule || s.Periodic != "
 
 // schedule makes the level of a fixed schedule, and brings the entries in its
 // order.
-func (s *settings) schedule(entries workload.Source) (workload.Source, error) {
+func (s *Settings) Schedule(entries workload.Source) (workload.Source, error) {
 	sorted, offsets, err := workload.ByOffset(entries)
 	if err != nil {
 		return nil, fmt.Errorf("--fixed-schedule: %w", err)
@@ -397,12 +398,12 @@ func (s *settings) schedule(entries workload.Source) (workload.Source, error) {
 	if s.Warmup >= len(offsets) {
 		return nil, cmdline.Usagef("--warmup-request-count %d: the schedule has %s; leave some to measure", s.Warmup, plural.Of(len(offsets), "request"))
 	}
-	s.levels = []load.Level{level}
+	s.Levels = []load.Level{level}
 	return sorted, nil
 }
 
 // positive returns n, the value of a flag that must be at least 1 if it is given.
-func (p *settingsParser) positive(flag string, n int) int {
+func (p *parser) positive(flag string, n int) int {
 	if p.c.IsSet(flag) && n < 1 {
 		p.wrongf(flag, " %d: must be at least 1", n)
 		return 0
@@ -428,18 +429,31 @@ func parseCount(text string) (requests, times int, err error) {
 // enoughRequests refuses a request count below the concurrency of a search, whose
 // result would name a level that was never reached. Other loads run with that count,
 // and the recorder warns.
-func (p *settingsParser) enoughRequests(s *settings) {
-	n := s.measure.Requests
+func (p *parser) enoughRequests(s *Settings) {
+	n := s.Measurement.Requests
 	most := 0
-	for _, level := range s.levels {
+	for _, level := range s.Levels {
 		if c, ok := level.(load.Concurrency); ok {
 			most = max(most, c.N)
 		}
 	}
 	switch {
-	case n < most && (s.BinarySearch || s.measure.LatencyLimit > 0):
+	case n < most && (s.BinarySearch || s.Measurement.LatencyLimit > 0):
 		p.errorf("--request-count %d: a search up to a concurrency of %d needs at least %d requests a level; raise the count, or give it as a multiple such as 5x", n, most, most)
 	case most > 0 && s.endless():
 		p.errorf("--request-count %d: the concurrency has no end, and there cannot be fewer requests than that; give times the level, such as 5x", n)
+	}
+}
+
+// betweenURLs reads --between-levels.
+func (p *parser) betweenURLs(s *Settings) {
+	for _, text := range p.c.StringSlice("between-levels") {
+		u, err := url.Parse(text)
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+			p.errorf("--between-levels %s: expected a URL, http://host:port/path", redact.URL(text))
+			continue
+		}
+		s.BetweenURLs = append(s.BetweenURLs, u)
+		s.BetweenLevels = append(s.BetweenLevels, redact.URL(text))
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"errors"
@@ -43,14 +43,14 @@ func (q sequenceSettings) IsZero() bool {
 	return q.Live == 0 && q.Length == 0 && q.Variation == nil && q.IDs == ""
 }
 
-func (p *settingsParser) sequences(s *settings) {
+func (p *parser) sequences(s *Settings) {
 	c, q := p.c, &s.Sequence
 	if c.IsSet("num-of-sequences") {
 		q.Live = p.positive("num-of-sequences", c.Int("num-of-sequences"))
 	}
 	if c.IsSet("sequence-length") {
 		if q.Length = c.Int("sequence-length"); q.Length < 1 {
-			s.note("--sequence-length %d: must be at least 1; it is %d", q.Length, defaultSequenceLength)
+			s.Note("--sequence-length %d: must be at least 1; it is %d", q.Length, defaultSequenceLength)
 			q.Length = defaultSequenceLength
 		}
 	}
@@ -67,7 +67,7 @@ func (p *settingsParser) sequences(s *settings) {
 			p.errorf("--sequence-id-range %s: %w", q.IDs, err)
 		}
 	}
-	if !q.IsZero() && s.ServiceKind != kindTriton {
+	if !q.IsZero() && s.ServiceKind != Triton {
 		p.errorf("sequences are for Triton's models that keep state; drop --num-of-sequences and --sequence-…")
 	}
 }
@@ -83,7 +83,7 @@ func (q *sequenceSettings) resolve(files bool, seed uint64) load.Sequences {
 }
 
 // sequences returns those of the recorder: see resolve.
-func (s *settings) sequences(files bool) load.Sequences {
+func (s *Settings) Sequences(files bool) load.Sequences {
 	r := s.Sequence.resolve(files, s.Seed)
 	r.ThroughputSuffices = !s.Sync
 	return r

@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"os"
@@ -34,7 +34,7 @@ func TestNumbered(t *testing.T) {
 		os.DevNull:                        os.DevNull,
 		filepath.Join(dir, "x.1.parquet"): filepath.Join(dir, "x.1.2.parquet"),
 	} {
-		if got := numbered(path, "2"); got != want {
+		if got := NumberedPath(path, "2"); got != want {
 			t.Errorf("numbered(%q) = %q, want %q", path, got, want)
 		}
 	}
@@ -62,7 +62,7 @@ func TestPlan(t *testing.T) {
 			t.Fatalf("%s: %v", tt.name, err)
 		}
 		var got []run
-		for _, r := range s.plan() {
+		for _, r := range s.PlannedRuns() {
 			got = append(got, run{r.Exports, r.Levels})
 		}
 		if d := cmp.Diff(tt.want, got, cmp.AllowUnexported(run{})); d != "" {
@@ -74,24 +74,24 @@ func TestPlan(t *testing.T) {
 // Interleaved, each run has all levels, and the next has them backwards; the
 // seed chooses the order.
 func TestPlanInterleaved(t *testing.T) {
-	orders := map[string][]plannedRun{}
+	orders := map[string][]Run{}
 	for _, seed := range []string{"1", "1 ", "2", "3", "4"} {
 		s, err := parse(t, "", "-m", "x", "--repeat", "6", "--interleave", "--concurrency-range", "16,1,4,8", "--random-seed", seed[:1])
 		if err != nil {
 			t.Fatal(err)
 		}
-		orders[seed] = s.plan()
-		for i, r := range s.plan() {
+		orders[seed] = s.PlannedRuns()
+		for i, r := range s.PlannedRuns() {
 			if got := slices.Sorted(slices.Values(r.Levels)); !slices.Equal(got, []string{"concurrency 1", "concurrency 16", "concurrency 4", "concurrency 8"}) {
 				t.Errorf("seed %s, run %d: levels %v", seed, i+1, r.Levels)
 			}
-			for j, index := range r.order {
-				if s.levels[index].String() != r.Levels[j] {
-					t.Errorf("seed %s, run %d: level %d is %s, order says %v", seed, i+1, j, r.Levels[j], s.levels[index])
+			for j, index := range r.Order {
+				if s.Levels[index].String() != r.Levels[j] {
+					t.Errorf("seed %s, run %d: level %d is %s, order says %v", seed, i+1, j, r.Levels[j], s.Levels[index])
 				}
 			}
 			if i%2 == 1 {
-				before := slices.Clone(s.plan()[i-1].Levels)
+				before := slices.Clone(s.PlannedRuns()[i-1].Levels)
 				slices.Reverse(before)
 				if !slices.Equal(before, r.Levels) {
 					t.Errorf("seed %s, run %d: levels %v, want the ones before backwards, %v", seed, i+1, r.Levels, before)
@@ -100,7 +100,7 @@ func TestPlanInterleaved(t *testing.T) {
 		}
 	}
 	same := func(a, b string) bool {
-		return slices.EqualFunc(orders[a], orders[b], func(x, y plannedRun) bool { return slices.Equal(x.Levels, y.Levels) })
+		return slices.EqualFunc(orders[a], orders[b], func(x, y Run) bool { return slices.Equal(x.Levels, y.Levels) })
 	}
 	if !same("1", "1 ") {
 		t.Error("one seed gave two plans")
@@ -128,8 +128,8 @@ func TestListed(t *testing.T) {
 		{"broken off", []int{2, 0, 1}, levels(8, 4), levels(4, 8)},
 		{"nothing", []int{1, 0}, nil, nil},
 	} {
-		r := plannedRun{order: tt.order}
-		if d := cmp.Diff(tt.want, r.listed(tt.got)); d != "" {
+		r := Run{Order: tt.order}
+		if d := cmp.Diff(tt.want, r.Listed(tt.got)); d != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.name, d)
 		}
 	}

@@ -1,8 +1,7 @@
-package main
+package settings
 
 import (
 	"fmt"
-	"io"
 	"net/url"
 	"slices"
 	"strings"
@@ -50,22 +49,22 @@ func servers(flags []string) []string {
 }
 
 // urls resolves the servers.
-func (p *settingsParser) urls(s *settings) {
-	if len(s.rawURLs) == 0 {
-		s.rawURLs = []string{"localhost:8000"}
-		if s.Protocol == protocolGRPC {
-			s.rawURLs = []string{"localhost:8001"}
+func (p *parser) urls(s *Settings) {
+	if len(s.RawURLs) == 0 {
+		s.RawURLs = []string{"localhost:8000"}
+		if s.Protocol == GRPC {
+			s.RawURLs = []string{"localhost:8001"}
 		}
 	}
 	secured := map[bool]string{}
-	for i, u := range s.rawURLs {
+	for i, u := range s.RawURLs {
 		shown := redact.URL(u)
 		switch {
 		case u == "":
 			p.errorf("-u: a server's URL is empty")
-		case slices.Contains(s.rawURLs[:i], u):
+		case slices.Contains(s.RawURLs[:i], u):
 			p.errorf("-u %s: given twice", shown)
-		case strings.HasPrefix(u, simScheme) && len(s.rawURLs) > 1:
+		case strings.HasPrefix(u, simScheme) && len(s.RawURLs) > 1:
 			p.errorf("-u %s: a simulated server cannot be one of several", shown)
 		}
 		secured[isSecured(u)] = shown
@@ -87,10 +86,10 @@ func isSecured(u string) bool {
 }
 
 // isSimulated reports whether s asks for a server in this process.
-func (s *settings) isSimulated() bool { return strings.HasPrefix(s.rawURLs[0], simScheme) }
+func (s *Settings) Simulated() bool { return strings.HasPrefix(s.RawURLs[0], simScheme) }
 
 // addressOf returns host[:port] of a URL with or without a scheme.
-func addressOf(u string) string {
+func AddressOf(u string) string {
 	if _, rest, ok := strings.Cut(u, "://"); ok {
 		u = rest
 	}
@@ -102,12 +101,12 @@ func addressOf(u string) string {
 }
 
 // hostOf returns the host alone.
-func hostOf(u string) string { return (&url.URL{Host: addressOf(u)}).Hostname() }
+func HostOf(u string) string { return (&url.URL{Host: AddressOf(u)}).Hostname() }
 
 // connections resolves what requests go out on. getenv is os.Getenv but for
 // tests.
-func (p *settingsParser) connections(s *settings, getenv func(string) string) {
-	grpc := s.Protocol == protocolGRPC
+func (p *parser) connections(s *Settings, getenv func(string) string) {
+	grpc := s.Protocol == GRPC
 	name := p.c.String("connection-reuse")
 	if name == "" {
 		name = backend.Keep.String()
@@ -116,10 +115,10 @@ func (p *settingsParser) connections(s *settings, getenv func(string) string) {
 		}
 	}
 	var err error
-	if s.reuse, err = backend.ParseReuse(name); err != nil {
+	if s.ReuseMode, err = backend.ParseReuse(name); err != nil {
 		p.errorf("--connection-reuse %s: it is reuse, fresh or prewarm", name)
 	}
-	s.Reuse = s.reuse.String()
+	s.Reuse = s.ReuseMode.String()
 	s.GRPCConnections = p.c.Int("grpc-connections")
 	switch {
 	case !p.c.IsSet("grpc-connections"):
@@ -127,11 +126,11 @@ func (p *settingsParser) connections(s *settings, getenv func(string) string) {
 		p.errorf("--grpc-connections %d: must be at least 1", s.GRPCConnections)
 	case !grpc:
 		p.errorf("--grpc-connections needs -i grpc")
-	case s.reuse == backend.Fresh:
+	case s.ReuseMode == backend.Fresh:
 		p.errorf("--grpc-connections and --connection-reuse fresh exclude each other; drop one")
 	}
-	secured := isSecured(s.rawURLs[0]) || grpc && p.c.Bool("ssl-grpc-use-ssl")
-	p.secure(s, secured && !s.isSimulated())
+	secured := isSecured(s.RawURLs[0]) || grpc && p.c.Bool("ssl-grpc-use-ssl")
+	p.secure(s, secured && !s.Simulated())
 	if err := p.proxies(s, secured, getenv); err != nil {
 		p.errs = append(p.errs, err)
 	}
@@ -139,31 +138,31 @@ func (p *settingsParser) connections(s *settings, getenv func(string) string) {
 
 // Transports of Triton, which cannot be chosen.
 const (
-	transportNetHTTP = "nethttp"
+	TransportNetHTTP = "nethttp"
 	transportGRPC    = "grpc"
 )
 
 // transport resolves how requests are sent. It is for settings without mistakes.
-func (p *settingsParser) transport(s *settings) {
+func (p *parser) transport(s *Settings) {
 	asked, err := openai.ParseTransport(p.c.String("transport"))
 	if err != nil {
 		p.errorf("--transport %s: it is auto, loop or nethttp", p.c.String("transport"))
 		return
 	}
 	s.HTTP2 = p.c.Bool("http2")
-	if s.ServiceKind == kindOpenAI {
+	if s.ServiceKind == OpenAI {
 		s.openAITransport = asked
 		p.openAITransports(s)
 		return
 	}
-	s.Transport = transportNetHTTP
-	if s.Protocol == protocolGRPC {
+	s.Transport = TransportNetHTTP
+	if s.Protocol == GRPC {
 		s.Transport = transportGRPC
 	}
 	switch {
 	case asked == openai.Loop:
 		p.errorf("--transport loop: the event loops know OpenAI's answers only, not Triton's; drop it")
-	case asked == openai.NetHTTP && s.Protocol == protocolGRPC:
+	case asked == openai.NetHTTP && s.Protocol == GRPC:
 		p.errorf("--transport nethttp: gRPC has a transport of its own; drop it")
 	}
 	if s.HTTP2 {
@@ -172,14 +171,14 @@ func (p *settingsParser) transport(s *settings) {
 }
 
 // openAITransports asks the backends, which are not used, for theirs.
-func (p *settingsParser) openAITransports(s *settings) {
-	urls := s.rawURLs
-	if s.isSimulated() {
+func (p *parser) openAITransports(s *Settings) {
+	urls := s.RawURLs
+	if s.Simulated() {
 		urls = []string{"http://127.0.0.1:1"} // its address is not known yet
 	}
 	var all []string
 	for _, u := range urls {
-		b, err := openai.New(openAIConfig(s, u, rxclock.New()))
+		b, err := openai.New(s.OpenAIConfig(u, rxclock.New()))
 		if err != nil {
 			p.errs = append(p.errs, err)
 			return
@@ -192,9 +191,9 @@ func (p *settingsParser) openAITransports(s *settings) {
 }
 
 // proxies resolves what requests go through.
-func (p *settingsParser) proxies(s *settings, secured bool, getenv func(string) string) error {
+func (p *parser) proxies(s *Settings, secured bool, getenv func(string) string) error {
 	flag := p.c.String("proxy")
-	if s.isSimulated() {
+	if s.Simulated() {
 		if flag != "" && flag != noProxy {
 			return fmt.Errorf("--proxy: a simulated server in this process is not reached through a proxy")
 		}
@@ -213,27 +212,27 @@ func (p *settingsParser) proxies(s *settings, secured bool, getenv func(string) 
 			return getenv(strings.ToLower(name))
 		}
 		c := httpproxy.Config{HTTPProxy: env("HTTP_PROXY"), HTTPSProxy: env("HTTPS_PROXY"), NoProxy: env("NO_PROXY")}
-		s.proxy = c.ProxyFunc()
+		s.Proxy = c.ProxyFunc()
 	default:
 		u, err := proxyURL(flag)
 		if err != nil {
 			return err
 		}
-		s.proxy = func(*url.URL) (*url.URL, error) { return u, nil }
+		s.Proxy = func(*url.URL) (*url.URL, error) { return u, nil }
 	}
 	scheme := "http"
 	if secured {
 		scheme = "https"
 	}
-	for _, server := range s.rawURLs {
-		u, err := s.proxy(&url.URL{Scheme: scheme, Host: addressOf(server)})
+	for _, server := range s.RawURLs {
+		u, err := s.Proxy(&url.URL{Scheme: scheme, Host: AddressOf(server)})
 		if err != nil {
 			return fmt.Errorf("the proxy in the environment for %s cannot be used; expected http://host:port", redact.URL(server))
 		}
 		if u == nil {
 			continue
 		}
-		if u.Scheme != "http" && s.Protocol == protocolGRPC {
+		if u.Scheme != "http" && s.Protocol == GRPC {
 			return fmt.Errorf("proxy %s: gRPC goes through http:// proxies only; give another, or --proxy none", backend.ProxyName(u))
 		}
 		shown := backend.ProxyName(u)
@@ -242,7 +241,7 @@ func (p *settingsParser) proxies(s *settings, secured bool, getenv func(string) 
 		}
 	}
 	if len(s.Proxies) > 0 {
-		s.warn("requests go through the proxy %s (%s): its time is in every figure", strings.Join(s.Proxies, ", "), source)
+		s.Warn("requests go through the proxy %s (%s): its time is in every figure", strings.Join(s.Proxies, ", "), source)
 	}
 	return nil
 }
@@ -264,23 +263,13 @@ func proxyURL(text string) (*url.URL, error) {
 }
 
 // note keeps what is to be said on standard error.
-func (s *settings) note(format string, args ...any) {
-	s.notes = append(s.notes, fmt.Sprintf(format, args...))
+func (s *Settings) Note(format string, args ...any) {
+	s.Notes = append(s.Notes, fmt.Sprintf(format, args...))
 }
 
 // warn keeps what is to be said on standard error and in the export.
-func (s *settings) warn(format string, args ...any) {
-	s.warnings = append(s.warnings, fmt.Sprintf(format, args...))
-}
-
-// say writes notes and warnings.
-func (s *settings) say(stderr io.Writer) {
-	for _, n := range s.notes {
-		fmt.Fprintf(stderr, "pa-record: note: %s\n", n)
-	}
-	for _, w := range s.warnings {
-		fmt.Fprintf(stderr, "pa-record: warning: %s\n", w)
-	}
+func (s *Settings) Warn(format string, args ...any) {
+	s.Warnings = append(s.Warnings, fmt.Sprintf(format, args...))
 }
 
 // spareFiles is for what a run has open beside its connections: standard
@@ -290,16 +279,29 @@ const spareFiles = 32
 
 // warnOfFiles warns when the connections of the load are more than the process
 // may have open: limit files.
-func (s *settings) warnOfFiles(limit uint64) {
-	slots := s.slots()
-	connections := slots * len(s.rawURLs)
+func (s *Settings) WarnOfFiles(limit uint64) {
+	slots := s.Slots()
+	connections := slots * len(s.RawURLs)
 	if s.GRPCConnections > 0 {
-		connections = min(s.GRPCConnections, slots) * len(s.rawURLs)
+		connections = min(s.GRPCConnections, slots) * len(s.RawURLs)
 	}
-	if s.isSimulated() {
+	if s.Simulated() {
 		connections *= 2 // its side is here too
 	}
 	if need := uint64(connections + spareFiles); need > limit {
-		s.warn("%d connections and what else is open need %d files, but the limit is %d; raise it first: ulimit -n %d", connections, need, limit, need)
+		s.Warn("%d connections and what else is open need %d files, but the limit is %d; raise it first: ulimit -n %d", connections, need, limit, need)
 	}
+}
+
+// openAIConfig returns the configuration of the backend for the OpenAI server at url.
+func (s *Settings) OpenAIConfig(url string, clock *rxclock.Clock) openai.Config {
+	cfg := openai.Config{
+		URL: url, Endpoint: s.rawEndpoint, Model: s.Model, Models: s.MoreModels(), Streaming: s.Streaming, Render: s.RenderOptions(), ExtraBody: s.ExtraBody, Clock: clock,
+		TLS: s.TLSFor(HostOf(url)), Transport: s.openAITransport, HTTP2: s.HTTP2, Reuse: s.ReuseMode, Proxy: s.Proxy,
+		MaxAnswerMemory: s.MaxAnswerMemory,
+	}
+	for _, h := range s.Headers {
+		cfg.Headers = append(cfg.Headers, openai.Header{Name: h.Name, Value: h.Value})
+	}
+	return cfg
 }

@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"crypto/tls"
@@ -29,9 +29,9 @@ func tlsFlags() []cli.Flag {
 
 // secure reads the TLS flags that belong to the protocol of s, for a connection
 // that is secured or is not. The configuration is for s.tls only when secured.
-func (p *settingsParser) secure(s *settings, secured bool) {
+func (p *parser) secure(s *Settings, secured bool) {
 	group, other := "ssl-https-", "ssl-grpc-"
-	if s.Protocol == protocolGRPC {
+	if s.Protocol == GRPC {
 		group, other = other, group
 	}
 	var given []string
@@ -40,7 +40,7 @@ func (p *settingsParser) secure(s *settings, secured bool) {
 		switch {
 		case !p.c.IsSet(name) || name == "ssl-grpc-use-ssl" && !p.c.Bool(name):
 		case strings.HasPrefix(name, other):
-			s.note("--%s has no effect: it is for %s", name, map[string]string{"ssl-https-": "HTTP", "ssl-grpc-": "-i grpc"}[other])
+			s.Note("--%s has no effect: it is for %s", name, map[string]string{"ssl-https-": "HTTP", "ssl-grpc-": "-i grpc"}[other])
 		case strings.HasPrefix(name, group):
 			given = append(given, name)
 		}
@@ -49,10 +49,10 @@ func (p *settingsParser) secure(s *settings, secured bool) {
 	if !secured {
 		for _, name := range given {
 			how := "give -u https://…"
-			if s.Protocol == protocolGRPC {
+			if s.Protocol == GRPC {
 				how = "add --ssl-grpc-use-ssl"
 			}
-			s.note("--%s has no effect without TLS; %s", name, how)
+			s.Note("--%s has no effect without TLS; %s", name, how)
 		}
 		return
 	}
@@ -68,11 +68,11 @@ func (p *settingsParser) secure(s *settings, secured bool) {
 	}
 	switch {
 	case !checks.Peer && !checks.Host:
-		s.warn("the server's certificate is not verified: anybody may have answered (--ssl-https-verify-peer 0, --ssl-https-verify-host 0)")
+		s.Warn("the server's certificate is not verified: anybody may have answered (--ssl-https-verify-peer 0, --ssl-https-verify-host 0)")
 	case !checks.Peer:
-		s.warn("who issued the server's certificate is not verified: anybody may have answered (--ssl-https-verify-peer 0)")
+		s.Warn("who issued the server's certificate is not verified: anybody may have answered (--ssl-https-verify-peer 0)")
 	case !checks.Host:
-		s.warn("the name in the server's certificate is not verified (--ssl-https-verify-host 0)")
+		s.Warn("the name in the server's certificate is not verified (--ssl-https-verify-host 0)")
 	}
 }
 
@@ -86,9 +86,9 @@ type tlsSettings struct {
 }
 
 // tlsFiles reads the flags of the protocol of s.
-func (p *settingsParser) tlsFiles(s *settings) (*tlsfiles.Files, tlsfiles.Checks) {
+func (p *parser) tlsFiles(s *Settings) (*tlsfiles.Files, tlsfiles.Checks) {
 	file := func(name string) tlsfiles.File { return tlsfiles.File{Flag: name, Path: p.c.String(name)} }
-	if s.Protocol == protocolGRPC {
+	if s.Protocol == GRPC {
 		return &tlsfiles.Files{
 			CA: file("ssl-grpc-root-certifications-file"), Certificate: file("ssl-grpc-certificate-chain-file"), Key: file("ssl-grpc-private-key-file"),
 			CertificateFormat: tlsfiles.PEM, KeyFormat: tlsfiles.PEM,
@@ -116,7 +116,7 @@ func (p *settingsParser) tlsFiles(s *settings) (*tlsfiles.Files, tlsfiles.Checks
 
 // tlsFor returns the configuration for connections to a host, nil for the
 // default.
-func (s *settings) tlsFor(host string) *tls.Config {
+func (s *Settings) TLSFor(host string) *tls.Config {
 	if s.tls == nil {
 		return nil
 	}

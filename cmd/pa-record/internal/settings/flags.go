@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"slices"
@@ -26,19 +26,19 @@ const (
 
 	catSequence = "Sequences, for models that keep state"
 
-	catOutput  = "Output"
-	catMetrics = "Metrics of servers and GPUs"
-	catLook    = "Display"
+	CategoryOutput = "Output"
+	catMetrics     = "Metrics of servers and GPUs"
+	catLook        = "Display"
 )
 
 // recordFlags is the flag table of pa-record: perf_analyzer's names, meanings
 // and defaults where perf_analyzer has the flag.
-func recordFlags() []cli.Flag {
+func Flags() []cli.Flag {
 	return slices.Concat(targetFlags(), connectionFlags(), tlsFlags(), loadFlags(), runFlags(), inputFlags(), syntheticFlags(), mediaFlags(), sequenceFlags(), tritonFlags(), outputFlags(), metricsFlags(), displayFlags())
 }
 
 // commonFlags are on the first screen of the help.
-var commonFlags = []cmdline.CommonFlag{
+var CommonFlags = []cmdline.CommonFlag{
 	{Name: "url", Usage: "server `URL`: host:port, http(s)://…, or sim://"},
 	{Name: "service-kind", Usage: "`KIND` of server: triton (the default) or openai"},
 	{Name: "model", Usage: "`NAME` of the model"},
@@ -52,7 +52,7 @@ var commonFlags = []cmdline.CommonFlag{
 }
 
 // commonInputFlags are on the first screen of the help of pa-record inputs.
-var commonInputFlags = []cmdline.CommonFlag{
+var CommonInputFlags = []cmdline.CommonFlag{
 	{Name: "output", Usage: "write to `FILE` instead of standard output"},
 	{Name: "count", Usage: "write the first `N` requests"},
 	{Name: "service-kind", Usage: "`KIND` of server: triton (the default) or openai"},
@@ -106,13 +106,13 @@ func runFlags() []cli.Flag {
 // outputFlags say where exports and reports go.
 func outputFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringSliceFlag{Name: "profile-export-file", Category: catOutput, Usage: "write the export to `FILE`, by its suffix as .json, .json.gz, .json.zst, .parquet or .arrow (repeatable; default: profile_export.json)"},
-		&cli.StringFlag{Name: "artifact-dir", Category: catOutput, Usage: "write exports into `DIR`, which is made if it is not there", DefaultText: "the current one"},
-		&cli.StringSliceFlag{Name: "analysis-hint", Category: catOutput, Usage: "keep `KEY=VALUE` in the export for pa-analyze, which follows it: dialect, experiment, tokenizer, goodput, … (repeatable)"},
-		&cli.StringFlag{Name: "f", Category: catOutput, Usage: "write the report as perf_analyzer's CSV to `FILE`, replacing it, and for an ensemble beside it one for each of its models"},
-		&cli.BoolFlag{Name: "verbose-csv", Category: catOutput, Usage: "more columns in the CSV report"},
-		&cli.BoolFlag{Name: "calibrate", Category: catOutput, Usage: "before the load, measure for a few seconds how far this machine's times are from the truth, and keep it in the export; see pa-record calibrate"},
-		&cli.BoolFlag{Name: "overwrite", Category: catOutput, Usage: "replace an export that is already there"},
+		&cli.StringSliceFlag{Name: "profile-export-file", Category: CategoryOutput, Usage: "write the export to `FILE`, by its suffix as .json, .json.gz, .json.zst, .parquet or .arrow (repeatable; default: profile_export.json)"},
+		&cli.StringFlag{Name: "artifact-dir", Category: CategoryOutput, Usage: "write exports into `DIR`, which is made if it is not there", DefaultText: "the current one"},
+		&cli.StringSliceFlag{Name: "analysis-hint", Category: CategoryOutput, Usage: "keep `KEY=VALUE` in the export for pa-analyze, which follows it: dialect, experiment, tokenizer, goodput, … (repeatable)"},
+		&cli.StringFlag{Name: "f", Category: CategoryOutput, Usage: "write the report as perf_analyzer's CSV to `FILE`, replacing it, and for an ensemble beside it one for each of its models"},
+		&cli.BoolFlag{Name: "verbose-csv", Category: CategoryOutput, Usage: "more columns in the CSV report"},
+		&cli.BoolFlag{Name: "calibrate", Category: CategoryOutput, Usage: "before the load, measure for a few seconds how far this machine's times are from the truth, and keep it in the export; see pa-record calibrate"},
+		&cli.BoolFlag{Name: "overwrite", Category: CategoryOutput, Usage: "replace an export that is already there"},
 	}
 }
 
@@ -120,7 +120,7 @@ func outputFlags() []cli.Flag {
 func displayFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Category: catLook, Usage: "print perf_analyzer's report for OpenAI servers, too, and each window"},
-		&cli.StringFlag{Name: "ui", Category: catLook, Usage: "`KIND` of progress on standard error: auto (a bar on a terminal, else plain), plain (a line every 10 s) or none", Value: uiAuto},
+		&cli.StringFlag{Name: "ui", Category: catLook, Usage: "`KIND` of progress on standard error: auto (a bar on a terminal, else plain), plain (a line every 10 s) or none", Value: UIAuto},
 		&cli.BoolFlag{Name: "quiet", Category: catLook, Usage: "no progress and no final message on standard error"},
 		&cli.BoolFlag{Name: "dry-run", Category: catLook, Usage: "print the resolved plan as JSON and send nothing"},
 		cmdline.ConfigFlag(catLook),
@@ -136,7 +136,7 @@ const (
 
 // notSupportedKinds are the kinds of servers that perf_analyzer knows beside
 // pa-record's, with what is to be said of them.
-var notSupportedKinds = map[string]string{
+var NotSupportedKinds = map[string]string{
 	"triton_c_api": noCAPI + ", and use triton",
 	"tfserving":    noTFServing,
 	"torchserve":   "TorchServe is not supported",
@@ -145,7 +145,7 @@ var notSupportedKinds = map[string]string{
 
 // notSupported are flags of perf_analyzer that pa-record does not have, with
 // what to do instead.
-var notSupported = map[string]string{
+var NotSupported = map[string]string{
 	"grpc-method":             noDynamicGRPC,
 	"model-signature-name":    noTFServing,
 	"triton-server-directory": noCAPI,

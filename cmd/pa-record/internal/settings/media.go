@@ -1,14 +1,12 @@
-package main
+package settings
 
 import (
-	"context"
 	"math"
 	"strconv"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/pa-tools/pa/pkg/recorder/workload"
 	"github.com/pa-tools/pa/pkg/recorder/workload/synth"
 )
 
@@ -50,20 +48,20 @@ type mediaSettings struct {
 	AudioChannels     int       `json:"audio_num_channels,omitempty"`
 	BatchSounds       int       `json:"batch_size_audio,omitempty"`
 
-	illustrations synth.Media
+	Media synth.Media `json:"-"`
 }
 
 // illustrated reports whether prompts have pictures or sounds that are made up.
-func (m *mediaSettings) illustrated() bool {
-	return m.illustrations.ImagesPerPrompt+m.illustrations.AudioPerPrompt > 0
+func (m *mediaSettings) HasMedia() bool {
+	return m.Media.ImagesPerPrompt+m.Media.AudioPerPrompt > 0
 }
 
 // media reads which pictures and sounds are made up.
-func (p *settingsParser) media(s *settings) {
+func (p *parser) media(s *Settings) {
 	c, m := p.c, &s.mediaSettings
 	s.BatchImages = p.positive("batch-size-image", c.Int("batch-size-image"))
 	s.BatchSounds = p.positive("batch-size-audio", c.Int("batch-size-audio"))
-	m.illustrations.Seed = s.Seed
+	m.Media.Seed = s.Seed
 	switch width, height := c.IsSet("image-width-mean"), c.IsSet("image-height-mean"); {
 	case width && height:
 		p.pictures(m)
@@ -77,13 +75,13 @@ func (p *settingsParser) media(s *settings) {
 	} else {
 		p.withoutMean("audio-length-mean", "audio-length-stddev", "audio-format", "audio-depths", "audio-sample-rates", "audio-num-channels", "batch-size-audio")
 	}
-	if s.illustrated() && c.IsSet("num-sessions") {
+	if s.HasMedia() && c.IsSet("num-sessions") {
 		p.errorf("--num-sessions: the turns of made-up conversations are texts alone; drop what makes up pictures and sounds")
 	}
 }
 
 // withoutMean refuses flags that say something about what is not made.
-func (p *settingsParser) withoutMean(mean string, flags ...string) {
+func (p *parser) withoutMean(mean string, flags ...string) {
 	for _, flag := range flags {
 		if p.c.IsSet(flag) {
 			p.errorf("--%s needs --%s", flag, mean)
@@ -91,11 +89,11 @@ func (p *settingsParser) withoutMean(mean string, flags ...string) {
 	}
 }
 
-func (p *settingsParser) pictures(m *mediaSettings) {
+func (p *parser) pictures(m *mediaSettings) {
 	c := p.c
 	m.ImageWidthMean, m.ImageWidthStddev = c.Float64("image-width-mean"), c.Float64("image-width-stddev")
 	m.ImageHeightMean, m.ImageHeightStddev = c.Float64("image-height-mean"), c.Float64("image-height-stddev")
-	made := &m.illustrations.Images
+	made := &m.Media.Images
 	made.Width, made.Height = synth.Normal{Mean: m.ImageWidthMean, Stddev: m.ImageWidthStddev}, synth.Normal{Mean: m.ImageHeightMean, Stddev: m.ImageHeightStddev}
 	var err error
 	if name := c.String("image-format"); name != "" {
@@ -112,10 +110,10 @@ func (p *settingsParser) pictures(m *mediaSettings) {
 	if err := made.Validate(); err != nil {
 		p.errorf("pictures: %w", err)
 	}
-	m.illustrations.ImagesPerPrompt = max(1, m.BatchImages)
+	m.Media.ImagesPerPrompt = max(1, m.BatchImages)
 }
 
-func (p *settingsParser) sounds(m *mediaSettings) {
+func (p *parser) sounds(m *mediaSettings) {
 	c := p.c
 	m.AudioLengthMean, m.AudioLengthStddev = c.Float64("audio-length-mean"), c.Float64("audio-length-stddev")
 	depths, rates := p.numbers("audio-depths", 16), p.numbers("audio-sample-rates", 16)
@@ -129,7 +127,7 @@ func (p *settingsParser) sounds(m *mediaSettings) {
 	default:
 		p.errorf("--audio-format %.40q: it is wav", format)
 	}
-	made := &m.illustrations.Audio
+	made := &m.Media.Audio
 	made.Seconds = synth.AudioLength{Mean: m.AudioLengthMean, Stddev: m.AudioLengthStddev}
 	made.Channels = m.AudioChannels
 	for _, bits := range depths {
@@ -145,12 +143,12 @@ func (p *settingsParser) sounds(m *mediaSettings) {
 	if err := made.Validate(); err != nil {
 		p.errorf("sounds: %w", err)
 	}
-	m.illustrations.AudioPerPrompt = max(1, m.BatchSounds)
+	m.Media.AudioPerPrompt = max(1, m.BatchSounds)
 }
 
 // numbers reads a list of numbers with commas between them; initial is what it is
 // when the flag is not given.
-func (p *settingsParser) numbers(flag string, initial float64) []float64 {
+func (p *parser) numbers(flag string, initial float64) []float64 {
 	if !p.c.IsSet(flag) {
 		return []float64{initial}
 	}
@@ -164,18 +162,4 @@ func (p *settingsParser) numbers(flag string, initial float64) []float64 {
 		all = append(all, f)
 	}
 	return all
-}
-
-// illustrate adds the pictures and sounds that are made up to src, which e closes.
-func (e *payloadSource) illustrate(ctx context.Context, s *settings, src workload.Source) error {
-	if !s.illustrated() {
-		e.Source = src
-		return nil
-	}
-	illustrated, err := synth.AddMedia(ctx, src, s.illustrations, "")
-	if err != nil {
-		return err
-	}
-	e.Source, e.close = illustrated, illustrated.Close
-	return nil
 }

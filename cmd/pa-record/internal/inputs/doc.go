@@ -1,0 +1,11 @@
+// Package inputs opens what a run sends: files, folders, standard input, datasets of
+// Hugging Face, prompts that are made up, built-in prompts or random tensors. It takes
+// the checked [settings.Settings] and asks no inference server.
+//
+//	data, err := inputs.Open(ctx, s, os.Getenv, os.Stdin)
+//	defer data.Close()
+//	… // hand data.Source and data.Streams to the recorder, print data.Notes
+//
+// An entry is one request before it is encoded. [WriteRequests] writes entries in the
+// form of perf_analyzer's input data.
+package inputs

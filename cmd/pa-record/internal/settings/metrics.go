@@ -1,0 +1,76 @@
+package settings
+
+import (
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/pa-tools/pa/internal/redact"
+)
+
+// metricsFlags say which figures of servers and GPUs are kept beside the requests.
+func metricsFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.BoolFlag{Name: "collect-metrics", Category: catMetrics, Usage: "keep what the metrics endpoint of the server says meanwhile: port 8002 of a Triton server, /metrics of others"},
+		&cli.StringSliceFlag{Name: "metrics-url", Category: catMetrics, Usage: "ask `URL` instead: http://gpu1:9400/metrics of a DCGM exporter, say (repeatable)"},
+		&cli.IntFlag{Name: "metrics-interval", Category: catMetrics, Usage: "ask every `MS`", Value: 1000},
+		&cli.StringFlag{Name: "nvidia-smi", Category: catMetrics, Usage: "with --collect-metrics: run this `PROGRAM` too, every --metrics-interval, for GPUs without an exporter"},
+	}
+}
+
+// metricsSettings are those of telemetry.
+type metricsSettings struct {
+	Collect bool `json:"collect"`
+	// URLs are without user information and query; absent: those of the servers.
+	URLs      []string `json:"urls,omitempty"`
+	Interval  string   `json:"interval"`
+	NvidiaSMI string   `json:"nvidia_smi,omitempty"`
+
+	ScrapeURLs []string      `json:"-"`
+	Period     time.Duration `json:"-"`
+}
+
+// metrics reads the flags of metricsFlags.
+func (p *parser) metrics(s *Settings) {
+	if !p.c.Bool("collect-metrics") {
+		for _, name := range []string{"metrics-url", "metrics-interval", "nvidia-smi"} {
+			if p.c.IsSet(name) {
+				p.errorf("--%s needs --collect-metrics", name)
+			}
+		}
+		return
+	}
+	m := &metricsSettings{Collect: true, NvidiaSMI: p.c.String("nvidia-smi"), Period: time.Duration(p.c.Int("metrics-interval")) * time.Millisecond}
+	m.Interval = m.Period.String()
+	if m.Period <= 0 {
+		p.errorf("--metrics-interval %d: must be at least 1 ms", p.c.Int("metrics-interval"))
+	}
+	for _, text := range p.c.StringSlice("metrics-url") {
+		u, ok := metricsURL(text)
+		if !ok {
+			p.errorf("--metrics-url %s: expected http://host:port/metrics", redact.URL(text))
+			continue
+		}
+		m.ScrapeURLs = append(m.ScrapeURLs, u)
+		m.URLs = append(m.URLs, redact.URL(u))
+	}
+	s.Metrics = m
+}
+
+// metricsURL completes what is given for a metrics endpoint: host:port is
+// http://host:port/metrics.
+func metricsURL(text string) (string, bool) {
+	if !strings.Contains(text, "://") {
+		text = "http://" + text
+	}
+	u, err := url.Parse(text)
+	if err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return "", false
+	}
+	if u.Path == "" || u.Path == "/" {
+		u.Path = "/metrics"
+	}
+	return u.String(), true
+}

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"crypto/tls"
+	"net/url"
+	"strings"
+
+	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
+
+	"github.com/pa-tools/pa/pkg/recorder/backend"
+	"github.com/pa-tools/pa/pkg/recorder/backend/fanout"
+	"github.com/pa-tools/pa/pkg/recorder/backend/kserve"
+	"github.com/pa-tools/pa/pkg/recorder/rxclock"
+	"github.com/pa-tools/pa/pkg/recorder/serverstat"
+	"github.com/pa-tools/pa/pkg/recorder/telemetry"
+)
+
+// watchers returns what watches the servers at urls, of which b is the backend,
+// while a run is on: each nil where there is nothing to watch.
+func watchers(s *settings.Settings, urls []string, b backend.Backend, clock *rxclock.Clock) (*telemetry.Collector, *serverstat.Collector, error) {
+	watch, err := newTelemetry(s, urls, clock)
+	if err != nil {
+		return nil, nil, err
+	}
+	stats, err := newServerStats(s, b, clock)
+	return watch, stats, err
+}
+
+// newTelemetry returns what watches the servers at urls while a run is on; nil
+// when that was not asked for.
+func newTelemetry(s *settings.Settings, urls []string, clock *rxclock.Clock) (*telemetry.Collector, error) {
+	if s.Metrics == nil {
+		return nil, nil
+	}
+	all := s.Metrics.ScrapeURLs
+	if len(all) == 0 {
+		for _, u := range urls {
+			all = append(all, defaultMetricsURL(s, u))
+		}
+	}
+	return telemetry.New(telemetry.Config{
+		URLs: all, NvidiaSMI: s.Metrics.NvidiaSMI, Interval: s.Metrics.Period, Clock: clock,
+		TLS: func(host string) *tls.Config { return s.TLSFor(host) },
+	})
+}
+
+// newServerStats returns what asks a Triton server for its statistics; nil for
+// servers of other kinds, and for several, which no statistics are of.
+func newServerStats(s *settings.Settings, b backend.Backend, clock *rxclock.Clock) (*serverstat.Collector, error) {
+	var more []serverstat.ModelRef
+	if several, ok := b.(*fanout.Models); ok {
+		b = several.Targets()[0].Backend
+		for _, name := range s.MoreModels() {
+			more = append(more, serverstat.ModelRef{Name: name, Version: s.ModelVersion})
+		}
+	}
+	k, ok := b.(*kserve.Backend)
+	if !ok {
+		return nil, nil
+	}
+	asker, err := k.Statistics()
+	if err != nil {
+		return nil, err
+	}
+	return serverstat.New(serverstat.Config{
+		Asker: asker, Model: serverstat.ModelRef{Name: s.Model, Version: s.ModelVersion}, More: more, BLS: s.BLSModels, Clock: clock,
+	}), nil
+}
+
+// tritonMetricsPort is where a Triton server has its metrics, unless told
+// otherwise.
+const tritonMetricsPort = "8002"
+
+// defaultMetricsURL is where the server at the target has its metrics: Triton on
+// a port of its own, over plain HTTP, the others under /metrics.
+func defaultMetricsURL(s *settings.Settings, target string) string {
+	u := url.URL{Scheme: "http", Host: settings.AddressOf(target), Path: "/metrics"}
+	switch {
+	case s.SimMetrics != "":
+		return s.SimMetrics
+	case s.ServiceKind == settings.Triton:
+		u.Host = settings.HostOf(target)
+		if strings.Contains(u.Host, ":") {
+			u.Host = "[" + u.Host + "]"
+		}
+		u.Host += ":" + tritonMetricsPort
+	case strings.HasPrefix(strings.ToLower(target), "https://"):
+		u.Scheme = "https"
+	}
+	return u.String()
+}
