@@ -19,16 +19,17 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/workload/render"
 )
 
-// A payloadSource is what is sent, and what is known of it.
+// Data is what a run sends, and what is known about it.
 type Data struct {
 	workload.Source
 	Streams workload.Source     // all streams of files for Triton; nil: not from files
-	Notes   []string            // for the user
-	Meta    *export.DatasetMeta // nil: nothing but what the settings say
-	Close   func() error
+	Notes   []string            // notes to print
+	Meta    *export.DatasetMeta // for the export; nil: the settings say all
+	Close   func() error        // closes the files
 }
 
-// newEntries opens what is sent. in is standard input.
+// Open opens what s asks for. It also sets s.Encode. getenv is os.Getenv except in
+// tests; in is standard input. Its notes about the tokenizer go to s.
 func Open(ctx context.Context, s *settings.Settings, getenv func(string) string, in io.Reader) (*Data, error) {
 	tokens := &tokenCounter{ctx: ctx, s: s, getenv: getenv}
 	s.Encode = tokens.encode
@@ -60,7 +61,8 @@ func Open(ctx context.Context, s *settings.Settings, getenv func(string) string,
 	return e, nil
 }
 
-// openEntries opens what is sent, as it was made up or read.
+// openSource opens the files or makes up the entries, without the changes that adapt
+// and spreadOverModels make.
 func openSource(ctx context.Context, s *settings.Settings, tokens *tokenCounter, getenv func(string) string, in io.Reader) (*Data, error) {
 	fill := workload.Fill{Kind: workload.FillRandom, Seed: s.Seed, StringLength: s.StringLength, StringData: s.StringData}
 	e := &Data{Close: func() error { return nil }}

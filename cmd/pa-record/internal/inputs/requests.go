@@ -18,7 +18,8 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/workload/render"
 )
 
-// writeRequests writes the first n requests of the order.
+// WriteRequests writes the first n requests in their order as input data of
+// perf_analyzer: {"data": [{…}, …]}. form is from [RequestForm].
 func WriteRequests(ctx context.Context, out io.Writer, src workload.Source, order workload.Order, n int, form func(*workload.Entry) (export.Fields, error)) error {
 	w := bufio.NewWriterSize(out, 64<<10)
 	fmt.Fprint(w, `{"data": [`)
@@ -64,7 +65,8 @@ func writeMembers(w io.Writer, f export.Fields) error {
 	return err
 }
 
-// requestForm returns how an entry becomes an element of input data.
+// RequestForm returns the function that makes an element of input data from an entry. It
+// asks no server, so the function fails for entries that depend on the model.
 func RequestForm(s *settings.Settings) (func(*workload.Entry) (export.Fields, error), error) {
 	var body func(*workload.Entry) (export.Fields, error)
 	if s.ServiceKind == settings.OpenAI {

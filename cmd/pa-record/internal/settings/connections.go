@@ -85,10 +85,10 @@ func isSecured(u string) bool {
 	return scheme == "https" || scheme == "grpcs"
 }
 
-// isSimulated reports whether s asks for a server in this process.
+// Simulated reports whether the server is a simulated one in this process.
 func (s *Settings) Simulated() bool { return strings.HasPrefix(s.RawURLs[0], simScheme) }
 
-// addressOf returns host[:port] of a URL with or without a scheme.
+// AddressOf returns host[:port] of a URL with or without a scheme.
 func AddressOf(u string) string {
 	if _, rest, ok := strings.Cut(u, "://"); ok {
 		u = rest
@@ -100,7 +100,7 @@ func AddressOf(u string) string {
 	return u
 }
 
-// hostOf returns the host alone.
+// HostOf returns the host of a URL, without its port.
 func HostOf(u string) string { return (&url.URL{Host: AddressOf(u)}).Hostname() }
 
 // connections resolves what requests go out on. getenv is os.Getenv but for
@@ -262,12 +262,12 @@ func proxyURL(text string) (*url.URL, error) {
 	return u, nil
 }
 
-// note keeps what is to be said on standard error.
+// Note adds a note, to be printed on standard error.
 func (s *Settings) Note(format string, args ...any) {
 	s.Notes = append(s.Notes, fmt.Sprintf(format, args...))
 }
 
-// warn keeps what is to be said on standard error and in the export.
+// Warn adds a warning, to be printed on standard error and kept in the export.
 func (s *Settings) Warn(format string, args ...any) {
 	s.Warnings = append(s.Warnings, fmt.Sprintf(format, args...))
 }
@@ -277,8 +277,8 @@ func (s *Settings) Warn(format string, args ...any) {
 // itself.
 const spareFiles = 32
 
-// warnOfFiles warns when the connections of the load are more than the process
-// may have open: limit files.
+// WarnOfFiles warns if the load needs more connections than the process may have files
+// open. limit is that number of files.
 func (s *Settings) WarnOfFiles(limit uint64) {
 	slots := s.Slots()
 	connections := slots * len(s.RawURLs)
@@ -293,7 +293,7 @@ func (s *Settings) WarnOfFiles(limit uint64) {
 	}
 }
 
-// openAIConfig returns the configuration of the backend for the OpenAI server at url.
+// OpenAIConfig returns the configuration of the backend for the OpenAI server at url.
 func (s *Settings) OpenAIConfig(url string, clock *rxclock.Clock) openai.Config {
 	cfg := openai.Config{
 		URL: url, Endpoint: s.rawEndpoint, Model: s.Model, Models: s.MoreModels(), Streaming: s.Streaming, Render: s.RenderOptions(), ExtraBody: s.ExtraBody, Clock: clock,

@@ -2,10 +2,9 @@
 // and with every default spelled out.
 //
 // Each group of settings has one file with its flags, its parser and its checks: the
-// target (settings.go, models.go), connections, TLS, load (load.go, search.go,
-// autosweep.go), the length of a measurement (settings.go), inputs (inputs.go,
-// synthetic.go, media.go, sequences.go), what only Triton has, output (artifacts.go,
-// repeat.go) and metrics. [New] reads the groups one after the other and reports all
+// target (target.go, models.go), connections, TLS, load (load.go, search.go,
+// autosweep.go), measurement, inputs (inputs.go, synthetic.go, media.go, sequences.go),
+// triton, output (output.go, repeat.go) and metrics. [New] reads the groups one after the other and reports all
 // mistakes at once, as a usage error.
 //
 // [Settings] as JSON is what --dry-run prints and what an export keeps. It holds no

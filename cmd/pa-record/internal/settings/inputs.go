@@ -77,17 +77,17 @@ type inputSettings struct {
 	Encode func(string) []uint32 `json:"-"`
 }
 
-// made reports whether tensors are made up instead of read.
+// MadeTensors reports whether tensors are made up instead of read from files.
 func (s *inputSettings) MadeTensors() bool {
 	return len(s.InputData) == 1 && (s.InputData[0] == "zero" || s.InputData[0] == "random")
 }
 
-// read returns how files are read.
+// DatasetOptions returns how to read the files.
 func (s *inputSettings) DatasetOptions() dataset.Options {
 	return dataset.Options{Layout: s.Layout, From: s.window[0], To: s.window[1], BlockTokens: s.BlockTokens, Spool: s.spool}
 }
 
-// render returns how prompts are put into requests.
+// RenderOptions returns how to put prompts into requests.
 func (s *inputSettings) RenderOptions() render.Options {
 	return render.Options{Usage: s.IncludeUsage, Template: s.Template, Encode: s.Encode}
 }
@@ -144,7 +144,7 @@ func (p *parser) batches(s *Settings) {
 	}
 }
 
-// ranks reports whether requests hold a query and what is ranked by it.
+// Ranks reports whether each request holds a query and passages to rank.
 func (s *Settings) Ranks() bool {
 	if s.ServiceKind != OpenAI {
 		return false
@@ -272,7 +272,7 @@ func (p *parser) shapes(s *Settings) {
 	}
 }
 
-// hubDatasets are the datasets that --dataset finds without files, by layout. The
+// HubDatasets are the datasets that --dataset finds without files, by layout. The
 // rows of the first two are those that GenAI-Perf 24.03 to 24.10 asks for.
 var HubDatasets = map[string]hub.Dataset{
 	"openorca": {Name: "Open-Orca/OpenOrca", Config: "default", Split: "train", Files: []string{"*.parquet"}},
@@ -286,7 +286,8 @@ var HubDatasets = map[string]hub.Dataset{
 	},
 }
 
-// named reports whether a dataset is named and no file of it.
+// NamesDataset reports whether --dataset names a dataset of Hugging Face and no file of it
+// is given.
 func (s *Settings) NamesDataset() bool {
 	_, ok := HubDatasets[s.Layout]
 	return ok && len(s.InputData) == 0

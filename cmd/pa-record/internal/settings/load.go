@@ -100,7 +100,8 @@ type loadSettings struct {
 // limit.
 const defaultSlots = 64
 
-// slots is the most requests that there can be in flight, as far as it is known.
+// Slots returns the largest number of requests that can be in flight. Where nothing
+// bounds them it assumes 64.
 func (s *loadSettings) Slots() int {
 	slots := 0
 	for _, level := range s.Levels {
@@ -155,7 +156,6 @@ func (p *parser) load(s *Settings) {
 		p.errorf("--warmup-duration %v: must not be negative", s.WarmupDuration)
 	}
 	p.betweenURLs(s)
-	p.metrics(s)
 	p.limit(s)
 	before := len(p.errs)
 	if s.MaxConcurrency = p.positive("max-concurrency", c.Int("max-concurrency")); c.IsSet("speed-up") {
@@ -384,8 +384,8 @@ func (p *parser) sessions(s *Settings) {
 // hasEnd reports whether the load ends by itself, and no windows are measured.
 func (s *loadSettings) hasEnd() bool { return s.FixedSchedule || s.Periodic != "" || s.Sessions > 0 }
 
-// schedule makes the level of a fixed schedule, and brings the entries in its
-// order.
+// Schedule sets the level of --fixed-schedule from the times of the entries. It returns
+// the entries in the order of their times.
 func (s *Settings) Schedule(entries workload.Source) (workload.Source, error) {
 	sorted, offsets, err := workload.ByOffset(entries)
 	if err != nil {

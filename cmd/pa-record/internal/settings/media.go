@@ -51,7 +51,7 @@ type mediaSettings struct {
 	Media synth.Media `json:"-"`
 }
 
-// illustrated reports whether prompts have pictures or sounds that are made up.
+// HasMedia reports whether prompts have pictures or sounds that are made up.
 func (m *mediaSettings) HasMedia() bool {
 	return m.Media.ImagesPerPrompt+m.Media.AudioPerPrompt > 0
 }

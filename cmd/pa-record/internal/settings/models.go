@@ -55,7 +55,7 @@ func (p *parser) modelsFit(s *Settings) {
 	}
 }
 
-// moreModels are the models but the first.
+// MoreModels returns the models without the first.
 func (s *Settings) MoreModels() []string {
 	if len(s.Models) == 0 {
 		return nil
@@ -63,7 +63,7 @@ func (s *Settings) MoreModels() []string {
 	return s.Models[1:]
 }
 
-// turns is how many models requests go to in turn.
+// Turns returns how many models get requests in turn.
 func (s *Settings) Turns() int {
 	if s.ModelChoice == workload.RoundRobinModels {
 		return len(s.Models)

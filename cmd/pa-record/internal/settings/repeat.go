@@ -14,7 +14,7 @@ import (
 // run of weeks. Every export lists all runs.
 const maxRepeat = 1000
 
-// A plannedRun is what is special about one run of several.
+// A Run is one run of --repeat: its files and the order of its levels.
 type Run struct {
 	Exports []string `json:"profile_export_file"`
 	CSV     string   `json:"csv_file,omitempty"` // of -f
@@ -70,7 +70,7 @@ func (p *parser) repeat(s *Settings) {
 	}
 }
 
-// plan returns the runs to make, at least one.
+// PlannedRuns returns the runs to make, at least one.
 func (s *Settings) PlannedRuns() []Run {
 	if s.Repeat == 0 {
 		return []Run{{Exports: s.Exports, CSV: s.CSV}}
@@ -78,10 +78,9 @@ func (s *Settings) PlannedRuns() []Run {
 	return s.Runs
 }
 
-// numbered puts a number before what tells the format of an export: x.json
-// becomes x.1.json. What is there and no regular file (/dev/null, a pipe) keeps
-// its name and gets all exports, one after the other; so does what is no name
-// of a file at all.
+// NumberedPath puts a number before the suffix of an export's path: x.json becomes
+// x.1.json. The path of a device or a pipe keeps its name, because it takes all exports
+// one after the other. So do "" and "-".
 func NumberedPath(path, number string) string {
 	if path == "" || path == "-" {
 		return path
@@ -93,7 +92,8 @@ func NumberedPath(path, number string) string {
 	return name + "." + number + path[len(name):]
 }
 
-// ordered returns the levels of the settings in the order of their measurement.
+// Ordered returns levels, which are in the order of the settings, in the order in which
+// the run measures them.
 func (r *Run) Ordered(levels []load.Level) []load.Level {
 	if r.Order == nil {
 		return levels
@@ -105,8 +105,8 @@ func (r *Run) Ordered(levels []load.Level) []load.Level {
 	return ordered
 }
 
-// listed returns levels, which are in the order of their measurement, in that of
-// the settings.
+// Listed is the reverse of Ordered: it returns measured levels in the order of the
+// settings.
 func (r *Run) Listed(levels []recorder.Level) []recorder.Level {
 	if r.Order == nil {
 		return levels
@@ -124,6 +124,5 @@ func (r *Run) Listed(levels []recorder.Level) []recorder.Level {
 	return all
 }
 
-// stem returns the name of an export, or of the file of -f, without the end that tells
-// its format.
+// Stem returns the path of an export without the suffix that tells its format.
 func Stem(path string) string { return strings.TrimSuffix(journal.PathFor(path), journal.Suffix) }

@@ -72,7 +72,7 @@ func (p *parser) sequences(s *Settings) {
 	}
 }
 
-// resolve returns the sequences of data that is read from files, or made up: a file
+// resolve returns the sequences for data that is read from files, or made up: a file
 // says itself how long they are.
 func (q *sequenceSettings) resolve(files bool, seed uint64) load.Sequences {
 	r := q.asked
@@ -82,7 +82,8 @@ func (q *sequenceSettings) resolve(files bool, seed uint64) load.Sequences {
 	return r
 }
 
-// sequences returns those of the recorder: see resolve.
+// Sequences returns the sequences of the load. files reports whether the data is read
+// from files, which say themselves how long their sequences are.
 func (s *Settings) Sequences(files bool) load.Sequences {
 	r := s.Sequence.resolve(files, s.Seed)
 	r.ThroughputSuffices = !s.Sync

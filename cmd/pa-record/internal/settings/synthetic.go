@@ -36,7 +36,7 @@ func syntheticFlags() []cli.Flag {
 	}
 }
 
-// defaultEntries is how many prompts are made up if nothing is said.
+// DefaultEntries is the number of prompts that are made up by default.
 const DefaultEntries = 100
 
 // syntheticSettings is what is made up; the zero value is nothing.

@@ -76,7 +76,7 @@ func (p *parser) secure(s *Settings, secured bool) {
 	}
 }
 
-// tlsSettings is what the export says of TLS.
+// tlsSettings is the part of the export about TLS.
 type tlsSettings struct {
 	CA          string `json:"ca_certificates_file,omitempty"`
 	Certificate string `json:"client_certificate_file,omitempty"`
@@ -114,7 +114,7 @@ func (p *parser) tlsFiles(s *Settings) (*tlsfiles.Files, tlsfiles.Checks) {
 	}, tlsfiles.Checks{Peer: verify("ssl-https-verify-peer", 1), Host: verify("ssl-https-verify-host", 2)}
 }
 
-// tlsFor returns the configuration for connections to a host, nil for the
+// TLSFor returns the configuration for connections to a host, nil for the
 // default.
 func (s *Settings) TLSFor(host string) *tls.Config {
 	if s.tls == nil {

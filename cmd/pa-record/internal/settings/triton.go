@@ -53,7 +53,7 @@ type tritonSettings struct {
 	BLSModels []serverstat.ModelRef `json:"-"`
 }
 
-// trace is what the server is told to trace.
+// Trace returns what the server shall trace.
 func (t *tritonSettings) Trace() kserve.Trace {
 	return kserve.Trace{Levels: t.TraceLevels, Rate: t.TraceRate, Count: t.TraceCount, LogFrequency: t.LogFrequency}
 }

@@ -1,0 +1,103 @@
+package settings
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/pa-tools/pa/internal/cmdline"
+	"github.com/pa-tools/pa/internal/regular"
+)
+
+// hints is what is kept for pa-analyze, by name.
+type hints map[string]string
+
+// output reads where exports and reports go, and what exports tell pa-analyze.
+func (p *parser) output(s *Settings) {
+	if len(s.Exports) == 0 {
+		s.Exports = []string{defaultExport}
+	}
+	if s.ArtifactDir = p.c.String("artifact-dir"); s.ArtifactDir != "" {
+		for i, path := range s.Exports {
+			if path != "" && path != "-" && !filepath.IsAbs(path) {
+				s.Exports[i] = filepath.Join(s.ArtifactDir, path)
+			}
+		}
+	}
+	for _, text := range p.c.StringSlice("analysis-hint") {
+		key, value, ok := strings.Cut(text, "=")
+		if !ok || key == "" {
+			p.errorf("--analysis-hint %s: expected KEY=VALUE", text)
+			continue
+		}
+		if s.Hints == nil {
+			s.Hints = hints{}
+		}
+		s.Hints[key] = value
+	}
+	p.csv(s)
+}
+
+// MakeArtifactDir makes the folder of --artifact-dir, if there is one.
+func (s *Settings) MakeArtifactDir() error {
+	if s.ArtifactDir == "" {
+		return nil
+	}
+	if err := os.MkdirAll(s.ArtifactDir, 0o777); err != nil {
+		return fmt.Errorf("--artifact-dir: %w", err)
+	}
+	return nil
+}
+
+// csv reads -f.
+func (p *parser) csv(s *Settings) {
+	s.CSV, s.VerboseCSV = p.c.String("f"), p.c.Bool("verbose-csv")
+	if !p.c.IsSet("f") {
+		return
+	}
+	if err := checkCSV(s.CSV); err != nil {
+		p.errorf("-f: %w", err)
+	}
+}
+
+// checkCSV refuses a file for -f that cannot be written.
+func checkCSV(path string) error {
+	st, err := os.Stat(path)
+	switch {
+	case path == "" || path == "-":
+		return errors.New("give the name of a file")
+	case err == nil && st.IsDir():
+		return fmt.Errorf("%s is a directory; give a file name", path)
+	case err == nil:
+		return nil
+	}
+	return regular.CheckFolder(filepath.Dir(path))
+}
+
+// outputFlags say where exports and reports go.
+func outputFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringSliceFlag{Name: "profile-export-file", Category: CategoryOutput, Usage: "write the export to `FILE`, by its suffix as .json, .json.gz, .json.zst, .parquet or .arrow (repeatable; default: profile_export.json)"},
+		&cli.StringFlag{Name: "artifact-dir", Category: CategoryOutput, Usage: "write exports into `DIR`, which is made if it is not there", DefaultText: "the current one"},
+		&cli.StringSliceFlag{Name: "analysis-hint", Category: CategoryOutput, Usage: "keep `KEY=VALUE` in the export for pa-analyze, which follows it: dialect, experiment, tokenizer, goodput, … (repeatable)"},
+		&cli.StringFlag{Name: "f", Category: CategoryOutput, Usage: "write the report as perf_analyzer's CSV to `FILE`, replacing it, and for an ensemble beside it one for each of its models"},
+		&cli.BoolFlag{Name: "verbose-csv", Category: CategoryOutput, Usage: "more columns in the CSV report"},
+		&cli.BoolFlag{Name: "calibrate", Category: CategoryOutput, Usage: "before the load, measure for a few seconds how far this machine's times are from the truth, and keep it in the export; see pa-record calibrate"},
+		&cli.BoolFlag{Name: "overwrite", Category: CategoryOutput, Usage: "replace an export that is already there"},
+	}
+}
+
+// displayFlags say what is printed.
+func displayFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Category: catLook, Usage: "print perf_analyzer's report for OpenAI servers, too, and each window"},
+		&cli.StringFlag{Name: "ui", Category: catLook, Usage: "`KIND` of progress on standard error: auto (a bar on a terminal, else plain), plain (a line every 10 s) or none", Value: UIAuto},
+		&cli.BoolFlag{Name: "quiet", Category: catLook, Usage: "no progress and no final message on standard error"},
+		&cli.BoolFlag{Name: "dry-run", Category: catLook, Usage: "print the resolved plan as JSON and send nothing"},
+		cmdline.ConfigFlag(catLook),
+	}
+}
