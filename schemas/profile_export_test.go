@@ -121,8 +121,8 @@ func full(t *testing.T) []byte {
 			Meta: &export.ExperimentMeta{
 				StartNS: 1, EndNS: 2, Stable: &stable, Measured: 1, Failed: 2, Warmup: 3, Late: 4, Cancelled: 5,
 				Interrupted: true, Warnings: []string{"w"}, Resent: 7, OutputsDropped: 6, ServerStats: fullServerStats(), Client: &export.ClientMeta{
-					DurationNS: 1, OfferedPerSecond: 2, AchievedPerSecond: 3.5, Lateness: &export.Spread{N: 1, P50NS: 2, P99NS: 3, MaxNS: 4},
-					Turnaround: &export.Spread{}, IssueToStart: &export.Spread{}, GC: &export.GCMeta{Cycles: 1, PauseTotalNS: 2, PauseMaxNS: 3},
+					DurationNS: 1, OfferedPerSecond: 2, AchievedPerSecond: 3.5, Lateness: &export.LatencySummary{N: 1, P50NS: 2, P99NS: 3, MaxNS: 4},
+					Turnaround: &export.LatencySummary{}, IssueToStart: &export.LatencySummary{}, GC: &export.GCMeta{Cycles: 1, PauseTotalNS: 2, PauseMaxNS: 3},
 					SchedLatencyP99NS: 4, CPU: &export.CPUMeta{UserNS: 1, SystemNS: 2, Cores: 3, Share: 0.5}, MaxRSSBytes: 5,
 					FDs: &export.FDMeta{Open: 1, Limit: 1<<64 - 1}, Reads: &export.ReadMeta{Responses: 2, Merged: 1}, Stamps: &export.StampCount{Kernel: 1},
 				},
@@ -196,7 +196,7 @@ func TestProfileExportWriter(t *testing.T) {
 		{"server_stats", jsonNames(reflect.TypeFor[export.ServerStats]())},
 		{"model_stats", jsonNames(reflect.TypeFor[export.ModelStats]())},
 		{"client_meta", jsonNames(reflect.TypeFor[export.ClientMeta]())},
-		{"spread", jsonNames(reflect.TypeFor[export.Spread]())},
+		{"spread", jsonNames(reflect.TypeFor[export.LatencySummary]())},
 		{"request", slices.Collect(maps.Keys(request))},
 		{"request_meta", slices.Collect(maps.Keys(request["pa"].(map[string]any)))},
 	} {

@@ -19,13 +19,13 @@ type ClientMeta struct {
 	HeldBack int `json:"held_back,omitempty"`
 	// Lateness is start − scheduled of the requests that were not held back, without
 	// the time of connecting; nil in a closed loop.
-	Lateness *Spread `json:"lateness,omitempty"`
+	Lateness *LatencySummary `json:"lateness,omitempty"`
 	// Turnaround is, in a closed loop, a request's start − the end of the one
 	// before it in the same slot; IssueToStart is start − issued. Both are
 	// without the time of connecting.
-	Turnaround   *Spread `json:"turnaround,omitempty"`
-	IssueToStart *Spread `json:"issue_to_start,omitempty"`
-	GC           *GCMeta `json:"gc,omitempty"`
+	Turnaround   *LatencySummary `json:"turnaround,omitempty"`
+	IssueToStart *LatencySummary `json:"issue_to_start,omitempty"`
+	GC           *GCMeta         `json:"gc,omitempty"`
 	// SchedLatencyP99NS is the 99th percentile of how long a goroutine that
 	// could run waited for a thread to run on.
 	SchedLatencyP99NS int64    `json:"sched_latency_p99_ns,omitempty"`
@@ -38,16 +38,16 @@ type ClientMeta struct {
 	Stamps *StampCount `json:"stamps,omitempty"`
 }
 
-// A Spread is a distribution of spans, in nanoseconds. P50 and P99 are rounded
+// A LatencySummary summarizes durations, in nanoseconds. P50 and P99 are rounded
 // up by at most 1/64.
-type Spread struct {
+type LatencySummary struct {
 	N     int   `json:"n"`
 	P50NS int64 `json:"p50_ns"`
 	P99NS int64 `json:"p99_ns"`
 	MaxNS int64 `json:"max_ns"`
 }
 
-// A GCMeta tells of garbage collections. A pause is the time for which all of
+// A GCMeta describes garbage collections. A pause is the time for which all of
 // the program stood still in one collection.
 type GCMeta struct {
 	Cycles       int   `json:"cycles"`

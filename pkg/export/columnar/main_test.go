@@ -130,7 +130,7 @@ func (s random) run(most int) *result {
 			stable := true
 			e.Meta = &export.ExperimentMeta{
 				Measured: 3, Stable: &stable, StartNS: s.uint(), OutputsDropped: s.IntN(2), Resent: s.IntN(2),
-				Client: &export.ClientMeta{AchievedPerSecond: 0.1, Turnaround: &export.Spread{N: 1, MaxNS: int64(s.IntN(9))}, FDs: &export.FDMeta{Limit: s.uint()}},
+				Client: &export.ClientMeta{AchievedPerSecond: 0.1, Turnaround: &export.LatencySummary{N: 1, MaxNS: int64(s.IntN(9))}, FDs: &export.FDMeta{Limit: s.uint()}},
 			}
 		}
 		if s.IntN(4) == 0 {

@@ -47,8 +47,8 @@ func TestStats(t *testing.T) {
 	add(never)
 	got := v.Finish(nil)
 	want := &export.ClientMeta{
-		Turnaround:        &export.Spread{N: 4, P50NS: 2e6, P99NS: 6e6, MaxNS: 6e6},
-		IssueToStart:      &export.Spread{N: 7, P50NS: 1e6, P99NS: 5e6, MaxNS: 5e6},
+		Turnaround:        &export.LatencySummary{N: 4, P50NS: 2e6, P99NS: 6e6, MaxNS: 6e6},
+		IssueToStart:      &export.LatencySummary{N: 7, P50NS: 1e6, P99NS: 5e6, MaxNS: 5e6},
 		AchievedPerSecond: 7 / 0.168,
 		Reads:             &export.ReadMeta{}, Stamps: &export.StampCount{Kernel: 7},
 	}
@@ -98,18 +98,18 @@ func TestSaturation(t *testing.T) {
 	}{
 		{"nothing known", export.ClientMeta{}, 0, nil},
 		{"idle", export.ClientMeta{
-			DurationNS: second, CPU: &export.CPUMeta{Cores: 2, Share: 0.89}, Turnaround: &export.Spread{N: 100, P99NS: 10e6},
+			DurationNS: second, CPU: &export.CPUMeta{Cores: 2, Share: 0.89}, Turnaround: &export.LatencySummary{N: 100, P99NS: 10e6},
 			Reads: &export.ReadMeta{Responses: 100, Merged: 1}, GC: &export.GCMeta{PauseMaxNS: 10e6}, FDs: &export.FDMeta{Open: 89, Limit: 100},
 		}, 0, nil},
 		{"CPU", export.ClientMeta{DurationNS: second, CPU: &export.CPUMeta{Cores: 2, Share: 0.9}}, 0, []string{"it used 90% of the time of its 2 cores; give it more, or less load"}},
 		{"CPU of a moment", export.ClientMeta{DurationNS: second - 1, CPU: &export.CPUMeta{Cores: 2, Share: 1}}, 0, nil},
-		{"turnaround", export.ClientMeta{Turnaround: &export.Spread{N: 100, P99NS: 10_100_000}}, 0, []string{"1 in 100 requests was sent more than 10.1ms after the one before it had ended (at most 10ms is expected)"}},
-		{"the same, of long requests", export.ClientMeta{Turnaround: &export.Spread{N: 100, P99NS: 10_100_000}}, 2 * time.Second, nil},
-		{"the same, of few", export.ClientMeta{Turnaround: &export.Spread{N: 99, P99NS: 10_100_000}}, 0, nil},
+		{"turnaround", export.ClientMeta{Turnaround: &export.LatencySummary{N: 100, P99NS: 10_100_000}}, 0, []string{"1 in 100 requests was sent more than 10.1ms after the one before it had ended (at most 10ms is expected)"}},
+		{"the same, of long requests", export.ClientMeta{Turnaround: &export.LatencySummary{N: 100, P99NS: 10_100_000}}, 2 * time.Second, nil},
+		{"the same, of few", export.ClientMeta{Turnaround: &export.LatencySummary{N: 99, P99NS: 10_100_000}}, 0, nil},
 		{"reads of few", export.ClientMeta{Reads: &export.ReadMeta{Responses: 99, Merged: 19}}, 0, nil},
 		{"a hundredth of the reads", export.ClientMeta{Reads: &export.ReadMeta{Responses: 2000, Merged: 20}}, 0, nil},
-		{"lateness", export.ClientMeta{Lateness: &export.Spread{N: 100, P99NS: 1_210_000}}, 0, []string{"1 in 100 requests was sent more than 1.2ms after it was due (at most 1ms is expected)"}},
-		{"lateness of few", export.ClientMeta{Lateness: &export.Spread{N: 99, P99NS: 1_210_000}}, 0, nil},
+		{"lateness", export.ClientMeta{Lateness: &export.LatencySummary{N: 100, P99NS: 1_210_000}}, 0, []string{"1 in 100 requests was sent more than 1.2ms after it was due (at most 1ms is expected)"}},
+		{"lateness of few", export.ClientMeta{Lateness: &export.LatencySummary{N: 99, P99NS: 1_210_000}}, 0, nil},
 		{"pause", export.ClientMeta{GC: &export.GCMeta{PauseMaxNS: 12_340_000}}, 0, []string{"a garbage collection stopped it for 12.3ms"}},
 		{"descriptors", export.ClientMeta{FDs: &export.FDMeta{Open: 90, Limit: 100}}, 0, []string{"90 of 100 file descriptors are open; raise ulimit -n"}},
 	} {
@@ -144,7 +144,7 @@ func TestSaturationShortfall(t *testing.T) {
 		{"the ceiling", 98.9, 4, 7, of + ": 7 had to wait, because as many were in flight as may be"},
 		{"the ceiling, caught up with", 99.5, 1000, 7, ""},
 	} {
-		m := &export.ClientMeta{OfferedPerSecond: 100, AchievedPerSecond: tt.achieved, HeldBack: tt.heldBack, Lateness: &export.Spread{N: tt.n}}
+		m := &export.ClientMeta{OfferedPerSecond: 100, AchievedPerSecond: tt.achieved, HeldBack: tt.heldBack, Lateness: &export.LatencySummary{N: tt.n}}
 		if got := strings.Join(Saturation(m, 0), "; "); got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}

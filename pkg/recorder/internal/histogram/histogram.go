@@ -70,11 +70,11 @@ func (h *Histogram) At(index int) time.Duration {
 }
 
 // Export returns the summary that an export stores, nil when the histogram is empty.
-func (h *Histogram) Export() *export.Spread {
+func (h *Histogram) Export() *export.LatencySummary {
 	if h.n == 0 {
 		return nil
 	}
-	return &export.Spread{N: h.n, P50NS: int64(h.Percentile(50)), P99NS: int64(h.Percentile(99)), MaxNS: int64(h.max)}
+	return &export.LatencySummary{N: h.n, P50NS: int64(h.Percentile(50)), P99NS: int64(h.Percentile(99)), MaxNS: int64(h.max)}
 }
 
 func (h *Histogram) precision() int {
