@@ -1,14 +1,18 @@
-// Package dialect is what the reports of other tools have in common: what they
-// need to know that a file does not say, and what they can be asked for.
+// Package dialect reports runs as other tools do: the same choice of responses, the same
+// formulas, rounding and layout, to the character, mistakes included.
 //
-// A dialect is one release of one tool: which responses count, which formula,
-// which rounding and which layout, to the character, its mistakes included.
-// Each family of tools has a package below this one: genaiperf, perfanalyzer,
-// serving, llmperf, …
+// A dialect is one release of one tool, a [Tool]: its name, the flags it takes, how it
+// analyzes a run and which result file it keeps. [Analyze] reads a run once, chooses
+// its load levels and hands each request to the tool's [Analysis]:
 //
-//	r, err := genaiperf.Analyze(ctx, release, run, dialect.Config{Tokenizer: tok})
-//	err = r.Console(os.Stdout, 100)
+//	t := tools.All().Find("vllm")
+//	rep, err := dialect.Analyze(ctx, t, reader, dialect.Config{Tokenizer: tok})
+//	err = rep.Console(os.Stdout, 100)
 //
-// Where a release would have stopped at a file with an exception, the report
-// says so in a warning and holds what the release's rules give all the same.
+// Each family of tools has a package below this one; package tools lists them. A new
+// dialect is one package and one line in that list. Package explain says why a tool's
+// figures differ from the strict ones.
+//
+// If a release would have stopped at a file with an exception, the report warns about
+// it and holds what the release's rules give all the same.
 package dialect
