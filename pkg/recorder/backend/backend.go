@@ -7,85 +7,90 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
 
-// A Backend speaks one protocol to one server (or several, round robin).
+// Backend speaks one protocol to one server. Package fanout makes one of several.
+//
+// Of the methods, recorder.Run calls Open from several goroutines at the same time, and
+// each of the others from one goroutine at a time. Prepare, Open, Decode and the methods
+// of senders and conversations run beside each other during the load.
 type Backend interface {
-	// Check verifies before the load that the server is there and ready and
-	// knows the model, and learns what Prepare needs (model metadata). The
-	// error is one line that names the URL and says what to check.
+	// Check verifies before the load that the server is reachable, ready and knows
+	// the model, and learns what Prepare needs (model metadata). Run calls it again
+	// until it succeeds or recorder.Config.WaitReady is over. ctx has the timeout of
+	// a request. The error is one line that names the URL and says what to check.
 	Check(ctx context.Context) error
-	// Model returns the name of the model that is asked for; it is known after
+	// Model returns the name of the model that requests go to. Run calls it after
 	// Check.
 	Model() string
-	// Prepare turns an entry into what will be sent, ready as bytes. It is
-	// called after Check for every entry before the load, and again during the
-	// load, beside Open, Send and Decode, for workloads that do not fit in
-	// memory. There is one call at a time, but not always from the same
-	// goroutine. The payload may be sent many times and concurrently, so Send
-	// must not change it. PrepareBatch, where there is one, is called likewise.
+	// Prepare encodes an entry. Run calls it after Check for every entry before the
+	// load, and again during the load, beside Open, Send and Decode, for workloads
+	// that do not fit in memory. Calls come one at a time, but not always from the
+	// same goroutine. The payload may be sent many times and concurrently, so Send
+	// must not change it.
 	Prepare(e *workload.Entry) (Payload, error)
-	// Open returns the sender of slot number slot. Slots are opened before the
-	// load and, where a schedule needs more of them, during it, each once, and
-	// several at a time; they are closed after the load. ctx ends when the run is
-	// stopped: Open must return soon then.
+	// Open returns the sender of slot number slot. Run opens slots before the load
+	// and, where a schedule needs more of them, during it: each until it succeeds
+	// once, several at the same time. It closes the senders after the last level.
+	// ctx ends when the run is stopped; Open must return soon then.
 	Open(ctx context.Context, slot int) (Sender, error)
-	// Decode fills Outputs, Final and Error of x.Request.Responses and
-	// x.Tokens from x.Raw, and may turn Status from ok into an error that only the decoded
-	// bytes show. It is called once per exchange, one call at a time, while other
+	// Decode fills Outputs, Final and Error of x.Request.Responses and x.Tokens from
+	// x.Raw. It may change Status from ok to an error that appears only in the decoded
+	// bytes; an error that it returns makes a successful request a protocol error. Run
+	// calls it once per exchange, also a failed one, from one goroutine, while other
 	// exchanges are under way.
 	Decode(x *Exchange) error
-	// Close releases what the backend holds, after all senders are closed.
+	// Close releases the resources of the backend. The caller of Run calls it after
+	// Run; all senders are closed then.
 	Close() error
 }
 
-// A Payload is a prepared request. Its dynamic type belongs to the backend.
+// Payload is an encoded request. Its dynamic type belongs to the backend.
 type Payload interface {
-	// Inputs is what the export shows under request_inputs. Shared by all
-	// requests of the payload; not to be changed.
+	// Inputs returns the fields that the export shows under request_inputs. All
+	// requests of the payload share them; nobody changes them.
 	Inputs() export.Fields
 }
 
-// A Sender sends one request at a time; each slot has its own.
+// Sender sends the requests of one slot, one at a time.
 type Sender interface {
-	// Send performs one exchange: it sends p and reads the answer to its end
-	// or until ctx is done. It fills in x.Request the times from IssuedNS on,
+	// Send performs one exchange in the goroutine of its slot: it sends p and reads
+	// the response to its end or until ctx is done. It fills in x.Request the times from IssuedNS on,
 	// Responses (without outputs), Status, Code, Message and ServerID, and
 	// x.Raw. A failure is data, so there is no error result. When ctx is done
 	// Status is cancelled, or timeout if the request's own deadline
 	// (context.DeadlineExceeded) was the cause.
 	//
-	// x.Request.ID is set by the caller and unique in the run.
+	// The caller sets x.Request.ID, which is unique in the run, and x.Request.EndedNS.
 	Send(ctx context.Context, p Payload, x *Exchange)
-	// Close ends the sender's connection.
+	// Close ends the sender's connection. No Send is under way then.
 	Close() error
 }
 
-// An Exchange is a request with its answer's undecoded bytes.
+// Exchange is a request with the undecoded bytes of its responses.
 type Exchange struct {
 	Request export.Request
-	// Raw[i] is what Request.Responses[i] came from: an event with its
-	// framing, a gRPC message, a body.
+	// Raw[i] holds the bytes of Request.Responses[i]: an event with its framing, a
+	// gRPC message, a body.
 	Raw [][]byte
-	// Received, if not nil, is told by Send how many responses there are, each time
-	// that there is one more. It may be called by any goroutine, one at a time, and
-	// must not wait.
+	// Received, if not nil, takes the number of responses so far. Send calls it for
+	// each further response, from any goroutine, one call at a time. It must not wait.
 	Received func(responses int)
-	// Sequence is the place of the request in a sequence; set by the caller.
+	// Sequence is the place of the request in a sequence. The caller sets it.
 	Sequence SequenceStep
-	// HeldBack says that the request was due before and waited for others to end,
-	// because so many may be in flight and no more. It is for the recorder.
+	// HeldBack says that the request was due earlier and waited for others to end,
+	// because the level bounds the requests in flight. The recorder uses it.
 	HeldBack bool
-	// Sent is what Send was given, if Decode needs to know it.
+	// Sent is what Send keeps for Decode, usually its payload; nil if Decode needs
+	// nothing.
 	Sent Payload
-	// Tokens is filled in by Decode. It is for showing and judging the run
-	// while it goes on; what a token is, analysis decides.
+	// Tokens is filled in by Decode, for the progress display and the client
+	// statistics. Analysis counts tokens by its own definitions.
 	Tokens Tokens
 }
 
-// Tokens says which responses of an exchange add output. The zero value says
-// none.
+// Tokens says which responses of an exchange add output. The zero value means none.
 type Tokens struct {
 	N           int // pieces of output
-	First, Last int // indices of the responses with the first and last; nothing when N is 0
+	First, Last int // indices of the responses with the first and last piece; undefined when N is 0
 }
 
 // Add counts a piece of output in response i; i does not decrease.

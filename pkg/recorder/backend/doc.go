@@ -1,8 +1,9 @@
-// Package backend is the contract between the engine and a server protocol:
-// how a workload entry becomes bytes, how they are sent, and how the answer is
-// stamped. Each protocol is a subpackage (openai, kserve).
+// Package backend is the contract between the recorder and a server protocol: how a
+// workload entry is encoded and sent, and how its responses are stamped and decoded. Each
+// protocol is a subpackage (openai, kserve); the example is a backend of 80 lines.
 //
-// What runs while load is on is Sender.Send, in one goroutine per slot. It
-// stamps and keeps bytes; it decodes nothing. Decode runs later, off the hot
-// path, in the goroutine that writes.
+// During the load, Sender.Send runs in one goroutine per slot. It stamps and keeps bytes
+// and decodes nothing. Decode runs later, in the goroutine that writes the export.
+//
+// Instants are Unix nanoseconds of the run's clock (package rxclock).
 package backend

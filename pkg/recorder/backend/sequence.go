@@ -1,15 +1,15 @@
 package backend
 
-// A Stateful is a backend whose model may keep state from one request to the
-// next, by sequences.
+// Stateful is implemented by backends whose model may keep state from one request of a
+// sequence to the next.
 type Stateful interface {
 	Backend
-	// Stateful reports whether the model does; it is known after Check.
+	// Stateful reports whether the model keeps state. Run calls it after Check.
 	Stateful() bool
 }
 
-// A SequenceStep says which request of a sequence an exchange is. The zero value
-// says that it is of none.
+// SequenceStep is the place of a request in a sequence. The zero value means that the
+// request belongs to none.
 type SequenceStep struct {
 	ID    uint64 // of the sequence, from 1
 	Start bool   // the first of its requests
