@@ -65,24 +65,21 @@ type lineSender struct {
 }
 
 func (s *lineSender) Send(ctx context.Context, p backend.Payload, x *backend.Exchange) {
-	stop := context.AfterFunc(ctx, func() { s.Conn.Close() })
-	defer stop()
+	defer context.AfterFunc(ctx, func() { _ = s.Close() })()
 	x.Request.IssuedNS, x.Request.StartNS = s.clock.NowNS(), s.clock.NowNS()
 	_, _ = io.WriteString(s.Conn, string(p.(line))) // a failed write fails the read, too
 	raw, err := s.r.ReadBytes('\n')
 	switch {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		x.Request.Status = export.StatusTimeout
-		return
 	case ctx.Err() != nil:
 		x.Request.Status = export.StatusCancelled
-		return
 	case err != nil:
 		x.Request.Status, x.Request.Message = export.StatusConnectError, err.Error()
-		return
+	default:
+		x.Request.Status, x.Raw = export.StatusOK, append(x.Raw, raw)
+		x.Request.Responses = append(x.Request.Responses, export.Response{RecvNS: s.clock.NowNS(), Source: export.SourceUser})
 	}
-	x.Request.Status, x.Raw = export.StatusOK, append(x.Raw, raw)
-	x.Request.Responses = append(x.Request.Responses, export.Response{RecvNS: s.clock.NowNS(), Source: export.SourceUser})
 }
 
 // Example shows the least that a backend of your own does: it speaks to a server that
