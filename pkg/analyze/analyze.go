@@ -39,8 +39,8 @@ type Config struct {
 	// SLOTarget is the share of requests that should meet it, for
 	// [Report.MaxLoad]; 0 means 0.99.
 	SLOTarget float64
-	// Series keeps the requests of each experiment in memory, for what needs
-	// them one by one.
+	// Series keeps the requests of each experiment in memory and fills
+	// Experiment.Series and Experiment.Steps.
 	Series bool
 }
 
@@ -61,8 +61,8 @@ func (c *Config) PerRequest() answer.Config {
 	}
 }
 
-// keeps reports whether the requests must be kept until all are read: where a
-// level begins and ends is known only then.
+// keeps reports whether the requests must be kept until all are read, because the
+// bounds of a level are known only then.
 func (c *Config) keeps() bool {
 	return !c.Selection.wholeLevel() || c.Windows != Windows{} || c.Series
 }
@@ -71,25 +71,25 @@ func (c *Config) keeps() bool {
 type Report struct {
 	Run  *export.Run
 	From answer.From
-	// SLO and SLOTarget are the Config's, the target filled in; nil and 0
-	// where there is no objective.
+	// SLO and SLOTarget are from the Config, with the default target filled in; nil
+	// and 0 without an objective.
 	SLO       *slo.Expr
 	SLOTarget float64
 	// Model is the model's name, from the run's metadata or the first payload;
-	// "" when neither says. Of several they are all, with commas between.
+	// "" if neither names it. Several models are joined by commas.
 	Model string
-	// Tokenizer is the Config's.
+	// Tokenizer is from the Config.
 	Tokenizer *Tokenizer
-	// ByRecorder says that requests have what only pa-record writes, also where the
+	// ByRecorder says that requests have members that only pa-record writes, even if the
 	// file breaks off before it names its tool. Cut says that it breaks off.
 	ByRecorder, Cut bool
-	// Stamps counts the responses that were looked at by who took their time.
+	// Stamps counts the responses by the source of their time stamps.
 	Stamps Stamps
-	// Requests were read, of all kinds; FirstNS is the first start among them,
-	// 0 when there is none.
+	// Requests is the number of requests read, of all kinds. FirstNS is the first start
+	// among them; 0 if there is none.
 	Requests int
 	FirstNS  uint64
-	// Experiments are in the order of the file, also those without requests.
+	// Experiments are in the order of the file and include those without requests.
 	Experiments []Experiment
 	// Unavailable lists the metrics that a file of another tool cannot give.
 	Unavailable []Unavailable
@@ -101,7 +101,7 @@ type Report struct {
 type Experiment struct {
 	Mode  string
 	Value string
-	// Load names the load where the file tells more of it than mode and value.
+	// Load describes the load if the file says more about it than mode and value.
 	Load string
 
 	OK       int
@@ -118,39 +118,39 @@ type Experiment struct {
 	// successful requests; 0 when there is none. Pauses that were left out are no
 	// part of it.
 	DurationNS int64
-	// TokenSource says where the output tokens come from.
+	// TokenSource is the source of the numbers of output tokens.
 	TokenSource answer.TokenSource
-	// Metrics are the metrics of Strict that have a value, in its order.
+	// Metrics holds the metrics that have a value, in the order of Strict.
 	Metrics    []Metric
 	Throughput Throughput
-	// TokenEvents and SharedStamps count token events, and those among them
-	// with the same time as the one before in their choice.
+	// TokenEvents counts token events. SharedStamps counts the token events with the
+	// same time as the previous one in their choice.
 	TokenEvents  int
 	SharedStamps int
 	// Backward counts gaps between token events below 0: the clock was set back.
 	Backward int
-	// Stamps counts the responses, and Starts the requests, by who took their
-	// time.
+	// Stamps counts the responses, and Starts the requests, by the source of their time
+	// stamps.
 	Stamps, Starts Stamps
-	// Selected is the part of the level that all this is about; nil for the
-	// whole level.
+	// Selected is the part of the level that all figures are about; nil for the whole
+	// level.
 	Selected *Selected
 	// Windows are the windows that Config.Windows asked for.
 	Windows []Window
 	// Models are the parts of a level whose requests went to several models.
 	Models []ModelPart
-	// SLO says how many requests met Config.SLO; nil where there is none.
+	// SLO counts the requests that met Config.SLO; nil without an objective.
 	SLO *Attainment
-	// Series are the requests of the part, also the excluded ones, in the order of
-	// their starts, if Config.Series asked for them.
+	// Series holds the requests of the part in the order of their starts, including
+	// excluded ones, if Config.Series asked for them.
 	Series []Point
-	// Steps cut the time of the rates for Config.Series.
+	// Steps divide the time of the rates, if Config.Series asked for them.
 	Steps []Step
-	// Unsteady says why the load, or the server, may not have been in a steady
-	// state. These are among the Warnings.
+	// Unsteady holds the reasons why the load or the server may not have been in a
+	// steady state. They are also among the Warnings.
 	Unsteady []*Unsteady
-	// Problem is why the level has no such part or no such windows. It then
-	// has no figures.
+	// Problem is the reason why the level lacks the selected part or the windows. The
+	// level then has no figures.
 	Problem error
 	// Pauses lists the times in which the recorder could not run during the level.
 	// Paused counts the requests that they touched: successful ones, or the ones that
@@ -158,21 +158,20 @@ type Experiment struct {
 	Pauses []export.Pause
 	Paused int
 	// Unavailable lists the metrics that have no value because the answers of the
-	// level were not streamed, or because nothing tells whether they were.
+	// level were not streamed, or because nothing shows whether they were.
 	Unavailable []Unavailable
 	// Client holds the recorder's figures about itself; nil if it measured none.
 	Client *export.ClientMeta
-	// Server holds the figures of servers and GPUs during the level; nil where
-	// nothing is known.
+	// Server holds the figures of servers and GPUs during the level; nil without
+	// telemetry.
 	Server []serverfigures.Figure
-	// SeveralResponses says that streamed requests had more than one: a Triton
-	// model that does that is decoupled.
+	// SeveralResponses says that streamed requests had more than one response. A Triton
+	// model that sends several is decoupled.
 	SeveralResponses bool
 	Warnings         []error
 }
 
-// Metric returns the summary of the metric of that key and nil when it has no
-// values.
+// Metric returns the summary of the metric with that key; nil if it has no values.
 func (e *Experiment) Metric(key string) *Summary { return metricOf(e.Metrics, key) }
 
 func metricOf(all []Metric, key string) *Summary {
@@ -187,23 +186,23 @@ func metricOf(all []Metric, key string) *Summary {
 // FailedRequests returns the number of failed requests of all classes.
 func (e *Experiment) FailedRequests() int { return total(e.Failed) }
 
-// ExcludedRequests returns the number of requests that were left out for
-// another reason than failure.
+// ExcludedRequests returns the number of requests that were left out for a reason other
+// than failure.
 func (e *Experiment) ExcludedRequests() int { return total(e.Excluded) }
 
-// A Metric is a definition and what came out.
+// A Metric is a definition with the summary of its values.
 type Metric struct {
 	Definition *Definition
 	Summary    *Summary
 }
 
-// Throughput are rates per second over DurationNS, or over the length of a
-// Window. A rate that cannot be told is 0 and not OK.
+// Throughput holds rates per second over DurationNS, or over the length of a Window. A
+// rate that is not known is 0 and not OK.
 type Throughput struct {
 	Requests     Rate
 	OutputTokens Rate
-	// TotalTokens are input and output tokens; not OK unless the number of
-	// input tokens of every request is known.
+	// TotalTokens counts input and output tokens; not OK unless the number of input
+	// tokens of every request is known.
 	TotalTokens Rate
 	// OutputTokensPerUser is OutputTokens divided by the concurrency; not OK
 	// at other kinds of load.

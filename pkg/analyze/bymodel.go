@@ -7,8 +7,8 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// A ModelPart is the analysis of the requests to one of several models. Rates are
-// over the time of the level, or of the part of it that was selected.
+// A ModelPart is the analysis of the requests to one of several models. Its rates are
+// over the time of the level, or of its selected part.
 type ModelPart struct {
 	Model      string
 	OK, Failed int
@@ -16,19 +16,18 @@ type ModelPart struct {
 	Throughput Throughput
 }
 
-// Metric returns the summary of the metric of that key and nil when it has no
-// values.
+// Metric returns the summary of the metric with that key; nil if it has no values.
 func (m *ModelPart) Metric(key string) *Summary { return metricOf(m.Metrics, key) }
 
-// byModel gathers the values of a level's requests by their model, where the run
-// had several. The zero value is ready.
+// byModel gathers the values of a level's requests by their model, if the run had
+// several. The zero value is ready.
 type byModel struct {
 	names  []string // in the order in which they were first seen
 	parts  []collector
 	points [][]Point // only where flow asks for them
 }
 
-// add takes a request of the run's several models.
+// add counts a request, and keeps it if keep is set.
 func (b *byModel) add(p *Point, keep bool) {
 	i := slices.Index(b.names, p.Model)
 	if i < 0 {
@@ -41,10 +40,9 @@ func (b *byModel) add(p *Point, keep bool) {
 	}
 }
 
-// finish returns a part for each model, those of meta in its order and before
-// others that requests named. durationNS is that of the level; sel the part that
-// was selected, nil for the whole level; streamed says that a request of the level
-// showed that it was.
+// finish returns a part for each model: first the models of meta, in its order, then
+// others that requests named. durationNS is the duration of the level, and sel its
+// selected part; nil for the whole level. streamed says that the level was streamed.
 func (b *byModel) finish(meta *export.RunMeta, durationNS int64, sel *Selected, streamed bool) []ModelPart {
 	var all []ModelPart
 	for _, i := range b.order(meta.Models) {
@@ -62,7 +60,7 @@ func (b *byModel) finish(meta *export.RunMeta, durationNS int64, sel *Selected, 
 	return all
 }
 
-// order returns the indices of the models.
+// order returns the indices of the models, those in first before the others.
 func (b *byModel) order(first []string) []int {
 	var all []int
 	for _, name := range first {
@@ -78,6 +76,6 @@ func (b *byModel) order(first []string) []int {
 	return all
 }
 
-// severalModels reports whether the requests of a run went to several models, and
-// say to which.
+// severalModels reports whether the requests of a run went to several models. Each then
+// names its model.
 func severalModels(run *export.Run) bool { return run.Meta != nil && len(run.Meta.Models) > 1 }

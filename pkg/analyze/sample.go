@@ -22,7 +22,7 @@ type Summary struct {
 	Pct [len(Levels)]float64
 }
 
-// P returns the percentile at one of Levels and panics for any other level.
+// P returns the percentile at a level, one of Levels. It panics for any other level.
 func (s *Summary) P(level float64) float64 {
 	i := slices.Index(Levels[:], level)
 	if i < 0 {
@@ -31,8 +31,8 @@ func (s *Summary) P(level float64) float64 {
 	return s.Pct[i]
 }
 
-// A sample collects the values of one metric, 8 bytes each. Nanoseconds and
-// counts are int64; float64 is for what a division made.
+// A sample collects the values of one metric, 8 bytes each. Nanoseconds and counts are
+// int64; quotients are float64.
 type sample[T int64 | float64] struct {
 	x []T
 }
@@ -55,8 +55,8 @@ func (s *sample[T]) summary() *Summary {
 	return d
 }
 
-// mean returns the mean of x, which must not be empty: of integers the exact
-// sum divided once, of floats a compensated (Neumaier) sum.
+// mean returns the mean of x, which must not be empty. It divides the exact sum of
+// integers once, and the compensated (Neumaier) sum of floats.
 func mean[T int64 | float64](x []T) float64 {
 	switch x := any(x).(type) {
 	case []int64:

@@ -11,28 +11,27 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// A Selection says which part of each load level to analyze, after the fact.
-// The zero value is all of it.
+// A Selection is the part of each load level to analyze. The zero value is the whole
+// level.
 //
-// A request belongs to the part in which it started, with all its latencies,
-// however long it took: slow ones are not left out for being slow. Rates are
-// what was completed and delivered within the part, over its length; see
-// [Selected].
+// A request belongs to the part in which it started, with all its latencies, so that
+// slow requests are not left out. Rates divide the requests that completed and the
+// tokens that were delivered within the part by its length; see [Selected].
 //
 // Window, the trims and SteadyState exclude each other.
 type Selection struct {
 	Window             *Interval // nil: none
 	TrimStart, TrimEnd Trim
-	// SteadyState takes the time from when the number of requests in flight
-	// first was at 95 % of the concurrency, to when it last was.
+	// SteadyState selects the time from the first to the last moment at which the number
+	// of requests in flight was at 95 % of the concurrency.
 	SteadyState bool
-	// WithoutPauses leaves out the requests that a pause of the recorder touched,
-	// and the time of the pauses. It goes with each of the others.
+	// WithoutPauses leaves out the requests that a pause of the recorder touched, and the
+	// time of the pauses. It can be combined with each of the others.
 	WithoutPauses bool
 }
 
-// An Interval is from From to before To, counted from the start of the level.
-// To 0 is the level's end. For where a level starts and ends see [Selected].
+// An Interval reaches from From up to, but not including, To, counted from the start of
+// the level. To 0 means the level's end. [Selected] says where a level starts and ends.
 type Interval struct{ From, To time.Duration }
 
 // A Trim is a length of time or a share of the level, between 0 and 1.
