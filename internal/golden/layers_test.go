@@ -21,6 +21,7 @@ var layers = []struct {
 	tree string
 	uses []string
 }{
+	{"internal/tokenlines", []string{"internal", "pkg/tokenizer"}},
 	{"internal", nil},
 	{"schemas", nil},
 	{"pkg/tokenizer", []string{"internal"}},
@@ -39,6 +40,9 @@ var testHelpers = []string{
 	"internal/exporttest", "internal/golden", "internal/memrun", "internal/realtest", "internal/testenv",
 	"internal/httptunnel/proxytest", "internal/sockstamp/stamptest", "pkg/analyze/dialect/dialecttest",
 }
+
+// commandHelpers are internal packages that only the commands import.
+var commandHelpers = []string{"internal/cmdline", "internal/tokenlines"}
 
 // apart are trees within a layer whose packages never import the ones named.
 var apart = map[string][]string{
@@ -69,6 +73,8 @@ func wrongImport(from, to string) string {
 		return ""
 	case slices.Contains(testHelpers, to):
 		return "imports a helper of tests"
+	case slices.Contains(commandHelpers, to) && !within(from, "cmd"):
+		return "imports a helper of the commands"
 	}
 	for tree, others := range apart {
 		if within(from, tree) && slices.ContainsFunc(others, func(o string) bool { return o != tree && within(to, o) }) {
@@ -148,6 +154,8 @@ func TestWrongImport(t *testing.T) {
 		{"pkg/wire/sse", "pkg/answer", false},
 		{"internal/quantile", "pkg/export", false},
 		{"pkg/export", "internal/memrun", false},
+		{"internal/tokenlines", "pkg/tokenizer", true},
+		{"pkg/export", "internal/tokenlines", false},
 		{"pkg/analyze", "cmd/pa-analyze", false},
 		{"pkg/analyze/dialect/aiperf", "pkg/analyze/dialect/serving", false},
 		{"pkg/new", "internal/plural", false},
