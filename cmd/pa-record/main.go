@@ -16,6 +16,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/pa-tools/pa/cmd/pa-record/internal/printer"
+
 	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
 
 	"github.com/urfave/cli/v2"
@@ -84,13 +86,13 @@ func columns(fd int) int {
 
 // run is the whole program; args[0] is its name.
 func run(ctx context.Context, args []string, env environment, stdin io.Reader, stdout, stderr io.Writer) int {
-	p := newPrinter(stdout, stderr)
+	p := printer.New(stdout, stderr)
 	if env.takeLogs != nil {
-		env.takeLogs(logsTo(env, p.err))
+		env.takeLogs(logsTo(env, p.Err))
 	}
-	env.relay = relaySignals(env.signals, p.hurry)
+	env.relay = relaySignals(env.signals, p.Hurry)
 	code := runCommand(ctx, args, env, stdin, p)
-	whole, err := p.close()
+	whole, err := p.Close()
 	close(env.relay.stop)
 	switch {
 	case err != nil:
@@ -103,7 +105,7 @@ func run(ctx context.Context, args []string, env environment, stdin io.Reader, s
 
 // runCommand runs the command line. After a signal that no stage claimed, it cancels
 // the context and returns within abandonAfter.
-func runCommand(ctx context.Context, args []string, env environment, stdin io.Reader, p *printer) int {
+func runCommand(ctx context.Context, args []string, env environment, stdin io.Reader, p *printer.Printer) int {
 	app := recordApp(args, env, nil)
 	app.Commands = append([]*cli.Command{simCommand(env), calibrateCommand(env), recoverCommand(), inputsCommand(env)}, foreignCommands(env)...)
 	app.Action = cmdline.WithSignals(app.Action)
@@ -113,7 +115,7 @@ func runCommand(ctx context.Context, args []string, env environment, stdin io.Re
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	ended := make(chan int, 1)
-	go func() { ended <- app.Run(ctx, args, stdin, p.out, p.err) }() // may be left behind after a signal
+	go func() { ended <- app.Run(ctx, args, stdin, p.Out, p.Err) }() // may be left behind after a signal
 	select {
 	case code := <-ended:
 		return code
@@ -124,7 +126,7 @@ func runCommand(ctx context.Context, args []string, env environment, stdin io.Re
 		case code := <-ended:
 			return code
 		case <-time.After(abandonAfter):
-			fmt.Fprintf(p.err, "pa-record: %v\n", cause)
+			fmt.Fprintf(p.Err, "pa-record: %v\n", cause)
 			return cause.Code()
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pa-tools/pa/cmd/pa-record/internal/printer"
+
 	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
 
 	"github.com/pa-tools/pa/internal/sanitize"
@@ -65,7 +67,7 @@ func (p *progress) show(s recorder.Progress) {
 
 // draw writes a line. It drops an older line that has not been written yet.
 func (p *progress) draw(line string) {
-	if w, ok := p.w.(*printStream); ok {
+	if w, ok := p.w.(*printer.Stream); ok {
 		w.WriteLatest([]byte(line))
 		return
 	}

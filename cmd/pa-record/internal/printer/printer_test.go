@@ -1,4 +1,4 @@
-package main
+package printer
 
 import (
 	"bytes"
@@ -25,18 +25,18 @@ func (w *stuckWriter) Write(b []byte) (int, error) {
 func TestPrinterOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &stuckWriter{open: make(chan struct{})}
-		p := newPrinter(w, w)
-		io.WriteString(p.out, "1 ")
+		p := New(w, w)
+		io.WriteString(p.Out, "1 ")
 		synctest.Wait() // it is being written: nothing replaces it
 		for _, line := range []string{"a ", "b ", "c "} {
-			p.err.WriteLatest([]byte(line))
+			p.Err.WriteLatest([]byte(line))
 		}
-		io.WriteString(p.out, "2 ")
+		io.WriteString(p.Out, "2 ")
 		for _, line := range []string{"d ", "e "} {
-			p.err.WriteLatest([]byte(line))
+			p.Err.WriteLatest([]byte(line))
 		}
 		close(w.open)
-		if whole, err := p.close(); !whole || err != nil {
+		if whole, err := p.Close(); !whole || err != nil {
 			t.Errorf("close = %v, %v", whole, err)
 		}
 		if got, want := w.String(), "1 c 2 e "; got != want {
@@ -50,14 +50,14 @@ func TestPrinterOrder(t *testing.T) {
 func TestPrinterStuck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stuck, out := &stuckWriter{open: make(chan struct{})}, &bytes.Buffer{}
-		p := newPrinter(out, stuck)
+		p := New(out, stuck)
 		for range 1000 {
-			io.WriteString(p.err, "progress\n")
-			io.WriteString(p.out, "report\n")
+			io.WriteString(p.Err, "progress\n")
+			io.WriteString(p.Out, "report\n")
 		}
 		ended := make(chan bool, 1)
 		go func() {
-			whole, _ := p.close()
+			whole, _ := p.Close()
 			ended <- whole
 		}()
 		synctest.Wait()
@@ -66,7 +66,7 @@ func TestPrinterStuck(t *testing.T) {
 			t.Error("close gave up text though there was no signal")
 		default:
 		}
-		p.hurry()
+		p.Hurry()
 		if whole := <-ended; whole {
 			t.Error("close says that all was written")
 		}
@@ -81,12 +81,12 @@ func TestPrinterStuck(t *testing.T) {
 func TestPrinterFull(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stuck := &stuckWriter{open: make(chan struct{})}
-		p := newPrinter(stuck, stuck)
+		p := New(stuck, stuck)
 		block := make([]byte, maxQueuedBytes/4)
 		written := make(chan error, 1)
 		go func() {
 			for {
-				if _, err := p.out.Write(block); err != nil {
+				if _, err := p.Out.Write(block); err != nil {
 					written <- err
 					return
 				}
@@ -96,12 +96,12 @@ func TestPrinterFull(t *testing.T) {
 		if waiting := p.queues[0].bytes; waiting > maxQueuedBytes+len(block) {
 			t.Errorf("%d bytes wait", waiting)
 		}
-		p.hurry()
+		p.Hurry()
 		if err := <-written; !errors.Is(err, errNotRead) {
 			t.Errorf("error %v, want %v", err, errNotRead)
 		}
 		close(stuck.open)
-		p.close()
+		p.Close()
 	})
 }
 
@@ -114,13 +114,13 @@ func TestPrinterBroken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		full := errors.New("no space")
 		var stderr bytes.Buffer
-		p := newPrinter(brokenWriter{full}, &stderr)
-		io.WriteString(p.out, "1")
+		p := New(brokenWriter{full}, &stderr)
+		io.WriteString(p.Out, "1")
 		synctest.Wait()
-		if _, err := io.WriteString(p.out, "2"); !errors.Is(err, full) {
+		if _, err := io.WriteString(p.Out, "2"); !errors.Is(err, full) {
 			t.Errorf("second write: %v, want %v", err, full)
 		}
-		whole, err := p.close()
+		whole, err := p.Close()
 		if !whole || !errors.Is(err, full) || stderr.String() != "pa-record: standard output: no space\n" {
 			t.Errorf("close = %v, %v; printed %q", whole, err, stderr.String())
 		}

@@ -1,4 +1,4 @@
-package main
+package printer
 
 import (
 	"errors"
@@ -23,27 +23,27 @@ const (
 // errNotRead is the error of writing to a full queue after a signal.
 var errNotRead = errors.New("nobody reads it")
 
-// A printer writes standard output and standard error in the background. A
+// A Printer writes standard output and standard error in the background. A
 // terminal that nobody reads (Ctrl-S, a stopped pager) takes no more bytes after
 // some kilobytes. Without the printer it would block the goroutine that prints: the
 // recorder of answers, or the handler of signals.
 //
 // Two streams to one file share a queue, so that their texts keep their order.
 // Otherwise each has its own queue, and a blocked stream does not block the other.
-type printer struct {
-	out, err *printStream
-	queues   []*printQueue
+type Printer struct {
+	Out, Err *Stream
+	queues   []*queue
 }
 
-// newPrinter starts a printer for two streams. close ends it.
-func newPrinter(stdout, stderr io.Writer) *printer {
-	q := newPrintQueue()
-	p := &printer{queues: []*printQueue{q}, out: &printStream{name: "standard output", dst: stdout, queue: q}}
+// New starts a printer for two streams. Close ends it.
+func New(stdout, stderr io.Writer) *Printer {
+	q := newQueue()
+	p := &Printer{queues: []*queue{q}, Out: &Stream{name: "standard output", dst: stdout, queue: q}}
 	if !sameStream(stdout, stderr) {
-		q = newPrintQueue()
+		q = newQueue()
 		p.queues = append(p.queues, q)
 	}
-	p.err = &printStream{name: "standard error", dst: stderr, queue: q}
+	p.Err = &Stream{name: "standard error", dst: stderr, queue: q}
 	return p
 }
 
@@ -59,25 +59,25 @@ func sameStream(a, b io.Writer) bool {
 	return reflect.TypeOf(a).Comparable() && reflect.TypeOf(b).Comparable() && a == b
 }
 
-// hurry makes the printer drop the text of a stream that accepts nothing, instead of
+// Hurry makes the printer drop the text of a stream that accepts nothing, instead of
 // waiting. It is called after a signal, perhaps more than once.
-func (p *printer) hurry() {
+func (p *Printer) Hurry() {
 	for _, q := range p.queues {
 		q.hurry()
 	}
 }
 
-// close ends the printer when all text is written, or when a stream accepts nothing
-// after a call of hurry. whole is false if text was dropped. err is the first error
-// of standard output; close prints it.
-func (p *printer) close() (whole bool, err error) {
+// Close ends the printer when all text is written, or when a stream accepts nothing
+// after a call of Hurry. whole is false if text was dropped. err is the first error
+// of standard output; Close prints it.
+func (p *Printer) Close() (whole bool, err error) {
 	whole = true
 	for _, q := range p.queues {
 		whole = q.drain() && whole
 	}
-	if err = p.out.failure(); err != nil {
-		fmt.Fprintf(p.err, "pa-record: %v\n", err)
-		whole = p.err.queue.drain() && whole
+	if err = p.Out.failure(); err != nil {
+		fmt.Fprintf(p.Err, "pa-record: %v\n", err)
+		whole = p.Err.queue.drain() && whole
 	}
 	for _, q := range p.queues {
 		q.close()
@@ -85,19 +85,19 @@ func (p *printer) close() (whole bool, err error) {
 	return whole, err
 }
 
-// A printStream is one stream of a printer. Its Write returns at once unless
+// A Stream is one stream of a printer. Its Write returns at once unless
 // maxQueuedBytes are queued.
-type printStream struct {
+type Stream struct {
 	name  string
 	dst   io.Writer
-	queue *printQueue
+	queue *queue
 
 	err error // the first error of dst; guarded by queue.mu
 }
 
 // Write implements io.Writer. It returns the error of an earlier write, because b is
 // written later.
-func (s *printStream) Write(b []byte) (int, error) {
+func (s *Stream) Write(b []byte) (int, error) {
 	if err := s.queue.add(s, b, false); err != nil {
 		return 0, err
 	}
@@ -106,45 +106,45 @@ func (s *printStream) Write(b []byte) (int, error) {
 
 // WriteLatest is Write for a text that replaces the previous text of WriteLatest, if
 // that one is still last in the queue.
-func (s *printStream) WriteLatest(b []byte) { _ = s.queue.add(s, b, true) }
+func (s *Stream) WriteLatest(b []byte) { _ = s.queue.add(s, b, true) }
 
-func (s *printStream) failure() error {
+func (s *Stream) failure() error {
 	s.queue.mu.Lock()
 	defer s.queue.mu.Unlock()
 	return s.err
 }
 
-// A printText is text that waits to be written.
-type printText struct {
-	to     *printStream
+// A queuedText is text that waits to be written.
+type queuedText struct {
+	to     *Stream
 	text   []byte
 	latest bool // the next latest text may replace it
 	// reached, if not nil, is closed when the queue reaches this text.
 	reached chan struct{}
 }
 
-// A printQueue holds texts until its goroutine has written them in order.
-type printQueue struct {
+// A queue holds texts until its goroutine has written them in order.
+type queue struct {
 	hurried chan struct{} // closed by hurry
 
 	mu      sync.Mutex
 	changed *sync.Cond // signals a change of the fields below
-	texts   []printText
+	texts   []queuedText
 	bytes   int
 	written uint64 // number of texts
 	inHurry bool
 	closed  bool
 }
 
-func newPrintQueue() *printQueue {
-	q := &printQueue{hurried: make(chan struct{})}
+func newQueue() *queue {
+	q := &queue{hurried: make(chan struct{})}
 	q.changed = sync.NewCond(&q.mu)
 	go q.run() // ends after close, when all is written
 	return q
 }
 
 // add queues a copy of text.
-func (q *printQueue) add(to *printStream, text []byte, latest bool) error {
+func (q *queue) add(to *Stream, text []byte, latest bool) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for q.bytes > maxQueuedBytes && !q.inHurry && to.err == nil {
@@ -160,14 +160,14 @@ func (q *printQueue) add(to *printStream, text []byte, latest bool) error {
 		q.bytes -= len(q.texts[n-1].text)
 		q.texts = q.texts[:n-1]
 	}
-	q.texts = append(q.texts, printText{to: to, text: append([]byte(nil), text...), latest: latest})
+	q.texts = append(q.texts, queuedText{to: to, text: append([]byte(nil), text...), latest: latest})
 	q.bytes += len(text)
 	q.changed.Broadcast()
 	return nil
 }
 
 // run writes the queued texts until the queue is closed and empty.
-func (q *printQueue) run() {
+func (q *queue) run() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for {
@@ -178,7 +178,7 @@ func (q *printQueue) run() {
 			q.changed.Wait()
 		}
 		t := q.texts[0]
-		q.texts[0] = printText{}
+		q.texts[0] = queuedText{}
 		q.texts = q.texts[1:]
 		if t.reached != nil {
 			close(t.reached)
@@ -198,7 +198,7 @@ func (q *printQueue) run() {
 	}
 }
 
-func (q *printQueue) hurry() {
+func (q *queue) hurry() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if !q.inHurry {
@@ -208,7 +208,7 @@ func (q *printQueue) hurry() {
 	q.changed.Broadcast()
 }
 
-func (q *printQueue) close() {
+func (q *queue) close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.closed = true
@@ -216,10 +216,10 @@ func (q *printQueue) close() {
 }
 
 // drain waits until all queued text is written. It returns false if it gave up.
-func (q *printQueue) drain() bool {
+func (q *queue) drain() bool {
 	reached := make(chan struct{})
 	q.mu.Lock()
-	q.texts = append(q.texts, printText{reached: reached})
+	q.texts = append(q.texts, queuedText{reached: reached})
 	q.changed.Broadcast()
 	q.mu.Unlock()
 	select {
@@ -241,7 +241,7 @@ func (q *printQueue) drain() bool {
 }
 
 // count returns the number of texts written.
-func (q *printQueue) count() uint64 {
+func (q *queue) count() uint64 {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.written
