@@ -1,12 +1,13 @@
-// Package recorder sends load to a server and writes what came back, and when.
+// Package recorder sends load to a server and records each request with the times of its
+// responses.
 //
-// A run is a list of load levels. At each level a closed loop of N slots
-// (concurrency N) sends the entries of the workload in turn; a slot sends its
-// next request as soon as the last one has ended. One goroutine, the
-// collector, takes the finished exchanges from a mailbox, decodes them, decides
-// when measurement windows end, and writes each request to an export.Writer. No
-// slot ever waits for the collector, and the collector not for the disk when the
-// writer writes behind; what waits in memory is bounded, see Config.Writer.
+// A run is a list of load levels. A closed loop of N slots (concurrency N) sends the
+// entries of the workload in turn; each slot sends its next request as soon as its last
+// one has ended. An open loop sends by a schedule; see package load. One goroutine, the
+// collector, takes the finished exchanges from a queue, decodes them, decides when
+// measurement windows end (package window), and writes each request to an export.Writer.
+// No slot waits for the collector. The memory of what waits is bounded; see
+// Config.Writer.
 //
 //	res, err := recorder.Run(ctx, recorder.Config{
 //		Backend: b,                     // backend/openai, backend/kserve
@@ -17,17 +18,18 @@
 //		Run:     export.Run{Meta: &export.RunMeta{}},
 //	})
 //
-// The example of the package is a whole program.
+// The example of the package is a whole program. examples/killed records with a journal,
+// which survives a kill, and reports.
 //
-// A failed request is a row with a status, not the end of the run; only when
-// nothing but failures come back, or more than Config.MaxErrorRate allows, does
-// the run stop (see [FailedError], [ErrorRateError]). What the recorder saw of
-// itself is in each level's export.ClientMeta.
+// A failed request is a row with a status and does not end the run. The run stops when
+// all requests fail, or more of them than Config.MaxErrorRate allows; see [FailedError]
+// and [ErrorRateError]. Each level's export.ClientMeta holds what the recorder measured of
+// itself (package clientstat).
 //
-// The latency figures of the package are for watching a run: the mean or a
-// percentile per window, for the stability rule; the mean and percentiles of a level,
-// in [Level] (above 65,536 requests from a histogram, see [Latency.Approximate]);
-// the median time to first token of the last seconds, in [Progress]. For results, use
-// package analyze, which computes figures from the export. The package never prints;
-// progress goes to a callback.
+// The latency figures in [Level] and [Progress] are for watching a run; percentiles of
+// more than 65,536 requests are approximate (see window.Latency). For results, use package
+// analyze, which computes figures from the export. The package never prints; progress
+// goes to a callback.
+//
+// Durations are time.Duration; instants are Unix nanoseconds.
 package recorder

@@ -17,8 +17,8 @@ import (
 // progressEvery is the period of Progress calls and of flushes of the writer.
 const progressEvery = 250 * time.Millisecond
 
-// flusher is what a writer offers that can push out what it has buffered, so
-// that a killed run leaves a readable prefix.
+// flusher is implemented by writers that can write out their buffers, so that a killed
+// run leaves a readable prefix.
 type flusher interface{ Flush() error }
 
 // levelRun is the collector of one load level. Its fields belong to the goroutine that
@@ -30,31 +30,31 @@ type levelRun struct {
 
 	completed *drive.Queue
 	spare     []*backend.Exchange
-	// held are exchanges that ended after the deadline of a time window whose
-	// tick is still to come.
+	// held are exchanges that ended after the deadline of a time window that is
+	// still open.
 	held  []*backend.Exchange
 	meter *window.Meter // nil while warming up
 
 	client *clientstat.Stats // nil while warming up
 	rate   errorRate
 	recent window.Sliding
-	// latencies are those of the measured requests.
+	// latencies holds the latencies of the measured requests.
 	latencies window.Latencies
 	// dropped counts the requests that lost their outputs to a slow disk.
 	dropped int
 
-	edged int // windows whose ends were told of
+	edged int // windows whose ends were reported to telemetry
 
 	// These belong to the present stage.
 	admission *drive.Admission
 	driver    drive.Driver
 	cancel    context.CancelFunc // ends what is in flight
-	returned  int                // exchanges taken from the slots,
-	warmed    int                // those of the warm-up among them
+	returned  int                // exchanges taken from the queue
+	warmed    int                // exchanges of the warm-up among them
 
 	startNS  uint64
 	throttle throttle
-	// flushedNS is when the writer was told to flush last.
+	// flushedNS is when the writer was last flushed.
 	flushedNS uint64
 	stopped   bool            // by the user
 	hurry     <-chan struct{} // closed: the run must end at once
@@ -76,7 +76,7 @@ func (l *levelRun) run(ctx context.Context) (Level, error) {
 	l.edgeAtRest(export.EdgeLevel)
 	warmup := l.cfg.Warmup
 	if n := closedSlots(l.load); n > 0 && warmup > 0 {
-		// Measured is what begins together, as perf_analyzer does it.
+		// All slots begin the measurement together, as in perf_analyzer.
 		l.runStage(ctx, load.Concurrency{N: min(warmup, n)}, warmup, 0, 0)
 		warmup = 0
 	}
@@ -115,8 +115,8 @@ func (l *levelRun) run(ctx context.Context) (Level, error) {
 	return l.out, l.err
 }
 
-// closedSlots is how many slots warm up a level by themselves; 0 if the warm-up is
-// a part of the level.
+// closedSlots returns how many slots warm up a level in a stage of their own; 0 if the
+// warm-up is part of the level.
 func closedSlots(level load.Level) int {
 	switch level := level.(type) {
 	case load.Concurrency:
@@ -127,7 +127,7 @@ func closedSlots(level load.Level) int {
 	return 0
 }
 
-// rampUp is how long a level takes to get to its load: that is warm-up.
+// rampUp returns how long a level takes to reach its load. That time is warm-up.
 func rampUp(level load.Level) time.Duration {
 	switch level := level.(type) {
 	case load.Concurrency:
@@ -138,7 +138,7 @@ func rampUp(level load.Level) time.Duration {
 	return 0
 }
 
-// wrote takes the result of a call of the writer.
+// wrote keeps the first error of the writer.
 func (l *levelRun) wrote(err error) {
 	if err != nil && l.err == nil {
 		l.err = fmt.Errorf("write the export: %w", err)
@@ -208,8 +208,8 @@ func (l *levelRun) beginMeter() {
 	l.client = clientstat.Start()
 }
 
-// loop is the collector's: it returns when all slots have ended and all they
-// put is written.
+// loop is the collector. It returns when all slots have ended and all their exchanges
+// are written.
 func (l *levelRun) loop(ctx context.Context, idle <-chan struct{}) {
 	stop, hardStop := l.cfg.Stop, ctx.Done()
 	windowEnd, grace, warm := stoppedTimer(), stoppedTimer(), stoppedTimer()
@@ -225,7 +225,7 @@ func (l *levelRun) loop(ctx context.Context, idle <-chan struct{}) {
 	draining := false
 	for {
 		if !draining && (l.err != nil || l.stopped || l.meter != nil && l.meter.Done()) {
-			// Enough: send nothing more, give what is in flight its time.
+			// Send nothing more, and give requests in flight their grace.
 			draining = true
 			l.admission.Close()
 			l.release()
@@ -273,7 +273,7 @@ func (l *levelRun) loop(ctx context.Context, idle <-chan struct{}) {
 			l.collect()
 			if l.meter != nil {
 				if l.admission.TimeUp() {
-					l.closeWindows() // rather than where the last request ended
+					l.closeWindows() // end at the deadline, not at the last request
 				}
 				l.meter.Finish(l.cfg.Clock.NowNS())
 			}
@@ -291,7 +291,7 @@ func stoppedTimer() *time.Timer {
 	return t
 }
 
-// closed reports whether c is closed; nil is not.
+// closed reports whether c is closed. A nil channel is not.
 func closed(c <-chan struct{}) bool {
 	select {
 	case <-c:
@@ -301,8 +301,8 @@ func closed(c <-chan struct{}) bool {
 	}
 }
 
-// collect takes what the slots have put. When that takes long it flushes in
-// between, so that a kill loses no more than it would otherwise.
+// collect settles the exchanges in the queue. When that takes long, it flushes in
+// between, so that a kill loses no more than usual.
 func (l *levelRun) collect() {
 	items := l.completed.Take(l.spare)
 	l.throttle.begin()
@@ -317,7 +317,7 @@ func (l *levelRun) collect() {
 		}
 		l.decode(x)
 		l.admit(x)
-		items[i] = nil // its memory is accounted for no longer
+		items[i] = nil // its memory is no longer counted
 		if l.cfg.Clock.NowNS()-l.flushedNS >= uint64(progressEvery) {
 			l.flush()
 		}
@@ -343,8 +343,7 @@ func (l *levelRun) cutShort(x *backend.Exchange) {
 	l.completed.Cut(x)
 }
 
-// admit settles x, or holds it back when it ended in a window that has not
-// begun yet.
+// admit settles x, or keeps it in held when it ended in a window that has not begun.
 func (l *levelRun) admit(x *backend.Exchange) {
 	if l.meter != nil && !l.stopped {
 		end, _, ended := l.end(&x.Request)
@@ -368,7 +367,7 @@ func (l *levelRun) closeWindows() {
 	}
 }
 
-// release admits what was held back.
+// release admits the exchanges in held.
 func (l *levelRun) release() {
 	held := l.held
 	l.held = nil
@@ -377,8 +376,7 @@ func (l *levelRun) release() {
 	}
 }
 
-// decode makes responses of what came back, and finds out whether it is what the
-// protocol says.
+// decode decodes the responses of x. A violation of the protocol changes its status.
 func (l *levelRun) decode(x *backend.Exchange) {
 	r := &x.Request
 	sent := r.Status
@@ -394,7 +392,7 @@ func (l *levelRun) decode(x *backend.Exchange) {
 	}
 }
 
-// settle classifies, counts and writes one exchange that is decoded.
+// settle classifies, counts and writes a decoded exchange.
 func (l *levelRun) settle(x *backend.Exchange) {
 	r := &x.Request
 	stamps := clientstat.CountStamps(r)
@@ -436,9 +434,9 @@ func (l *levelRun) settle(x *backend.Exchange) {
 	l.completed.Done(x)
 }
 
-// end returns when r ended, by perf_analyzer's rule, so that an export gives the
-// windows that the recorder saw, and how many responses it had by then. ok is false
-// for one that has no latency; its end is that of its last response or failure.
+// end returns when r ended by perf_analyzer's rule, so that an export yields the same
+// windows, and how many responses it had by then. ok is false for a request without
+// latency; ns is then the time of its last response or of its failure.
 func (l *levelRun) end(r *export.Request) (ns uint64, responses int, ok bool) {
 	kind := l.cfg.Run.ServiceKind
 	ns, responses, ok = pawindow.End(r, pawindow.NullLast(r, kind != nil && *kind == "openai"))
@@ -451,8 +449,8 @@ func (l *levelRun) end(r *export.Request) (ns uint64, responses int, ok bool) {
 	return ns, 0, false
 }
 
-// count sorts r into the level's counters, and gives up when nothing but failures
-// comes back, or more of them than the user allows.
+// count adds r to the level's counters. It abandons the run when all requests fail, or
+// more of them than Config.MaxErrorRate allows.
 func (l *levelRun) count(r *export.Request) {
 	l.rate.add(r)
 	if limit := l.cfg.MaxErrorRate; limit != nil && l.rate.ended >= fewestEnded && l.rate.above(*limit) {
@@ -490,8 +488,8 @@ func (l *levelRun) fail(r *export.Request) {
 	l.abandon(l.failures.error())
 }
 
-// abandon ends the run because of err, unless something else has ended it: what
-// is in flight is cancelled, what is recorded is kept.
+// abandon ends the run because of err, unless something else has ended it. It cancels the
+// requests in flight; the export keeps what was recorded.
 func (l *levelRun) abandon(err error) {
 	if l.giveUp != nil {
 		return
@@ -512,8 +510,8 @@ func (l *levelRun) flush() {
 	}
 }
 
-// streamed reports whether the answer to r was streamed, as far as the run knows:
-// all requests asked for that, or there are several responses.
+// streamed reports whether the response to r was streamed, as far as known: all requests
+// of the run asked for it, or there are several responses.
 func (l *levelRun) streamed(r *export.Request) bool {
 	m := l.cfg.Run.Meta
 	return len(r.Responses) > 1 || m != nil && m.Streaming != nil && *m.Streaming
@@ -528,7 +526,7 @@ func (l *levelRun) report() {
 	if !p.Warmup {
 		p.Done, p.Target = l.returned-l.warmed, max(l.admission.Measured, 0)
 		if p.Target > 0 {
-			p.Done = min(p.Done, p.Target) // those that end sequences come on top
+			p.Done = min(p.Done, p.Target) // extra requests that complete sequences
 		}
 	}
 	now := l.cfg.Clock.NowNS()
@@ -545,8 +543,8 @@ func (l *levelRun) report() {
 	l.cfg.Progress(p)
 }
 
-// left estimates how long the rest takes when the fraction done took elapsed; 0
-// when nothing is known.
+// left estimates how long the rest takes when the fraction done took elapsed; 0 when done
+// is 0.
 func left(elapsed time.Duration, done float64) time.Duration {
 	if done <= 0 {
 		return 0

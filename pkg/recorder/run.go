@@ -26,7 +26,7 @@ type runState struct {
 	stamps    export.StampCount
 	failures  failureRun
 	pauses    pauseWatcher
-	giveUp    error // why the recorder ended the run by itself
+	giveUp    error // why the recorder ended the run
 	// writeFailed says that the writer has failed; its Close then repeats the error.
 	writeFailed bool
 }
@@ -34,13 +34,14 @@ type runState struct {
 // Run checks the server, measures every level of cfg and writes the export.
 // It returns when nothing is in flight and the writer is closed.
 //
-// The error is that of the configuration, of the server's readiness, of the
-// writer, or a *[FailedError], *[ErrorRateError] or *[BacklogError]; the result and the export hold what was
-// measured before. An interruption is not an error, see Result.Interrupted, unless
-// it comes before the first level: then the error wraps [context.Canceled].
-// The context ends the run at once; Config.Stop ends it gracefully. The writer
-// is closed in every case but one: when the error came before the first
-// request, nothing is written and Result is nil.
+// Run returns an error of the configuration, of a server that is not ready, of the
+// writer, or a *[FailedError], *[ErrorRateError] or *[BacklogError]. The result and the
+// export then hold what was measured before. If the error came before the first request,
+// Run writes nothing, does not close the writer and returns a nil Result.
+//
+// The context ends the run at once; Config.Stop ends it gracefully. Such an interruption
+// is not an error (see Result.Interrupted) unless it comes before the first level; the
+// error then wraps [context.Canceled].
 func Run(ctx context.Context, cfg Config) (*Result, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -68,12 +69,12 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 		r.writeFailed = true
 	}
 	if err == nil && r.failures.ok == 0 && r.failures.row > 0 && !res.Interrupted {
-		// Fewer requests than it takes to give up, and none was good.
+		// Too few requests to abandon the run, and none succeeded.
 		err = r.failures.error()
 	}
 	meta.Pauses = r.pauses.Stop()
 	if s := meta.Streaming; s != nil && !*s && slices.ContainsFunc(res.Levels, func(l Level) bool { return l.Streamed }) {
-		meta.Streaming = nil // nobody asked, and yet answers had several responses
+		meta.Streaming = nil // not asked for, but there were several responses
 	}
 	meta.Warnings = append(meta.Warnings, stopWatch(meta.Pauses)...)
 	meta.EndNS = r.cfg.Clock.NowNS()
@@ -84,7 +85,7 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	if err != nil {
 		meta.Warnings = append(meta.Warnings, EndedEarly+err.Error())
 	}
-	// A writer that failed tells that again, and what became of the rest.
+	// The error of a failed writer's Close repeats the first one and adds the outcome.
 	switch cerr := r.cfg.Writer.Close(&cfg.Run); {
 	case cerr == nil:
 	case r.writeFailed:
@@ -95,7 +96,7 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	return res, err
 }
 
-// measure measures the levels, one after the other, into res.
+// measure measures the levels in turn and appends them to res.
 func (r *runState) measure(ctx context.Context, res *Result) error {
 	for i := 0; ; i++ {
 		level, ok := r.level(res.Levels)
@@ -140,7 +141,7 @@ func (r *runState) measure(ctx context.Context, res *Result) error {
 	}
 }
 
-// level returns the level to be measured after those that are done.
+// level returns the next level to measure.
 func (r *runState) level(done []Level) (load.Level, bool) {
 	if r.cfg.Plan != nil {
 		return r.cfg.Plan(done)
@@ -151,8 +152,8 @@ func (r *runState) level(done []Level) (load.Level, bool) {
 	return r.cfg.Levels[len(done)], true
 }
 
-// between does what is to be done before another level. A signal in the meantime
-// is no error.
+// between checks and prepares the next level and calls Config.Between. A signal in the
+// meantime is no error.
 func (r *runState) between(ctx context.Context, level load.Level) error {
 	ctx, cancel := r.untilStop(ctx)
 	defer cancel()
@@ -172,9 +173,9 @@ func (r *runState) between(ctx context.Context, level load.Level) error {
 	return err
 }
 
-// watchClock looks for steps of the wall clock, which the kernel's stamps are
-// times of, until stop is called. stop returns a warning for each, but for those
-// that a suspension of the machine explains: the wall clock went on meanwhile.
+// watchClock looks for steps of the wall clock, on which the kernel's stamps are based,
+// until stop is called. stop returns a warning for each step, except for steps that a
+// suspension of the machine explains.
 func (r *runState) watchClock(ctx context.Context) (stop func(pauses []export.Pause) []string) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var drift rxclock.Drift
@@ -208,7 +209,7 @@ func suspended(pauses []export.Pause, s rxclock.Step) bool {
 	return false
 }
 
-// prepare gets everything ready that need not happen under load.
+// prepare checks the server, encodes the requests and opens the connections.
 func (r *runState) prepare(ctx context.Context) error {
 	if err := r.check(ctx); err != nil {
 		return err
@@ -293,7 +294,8 @@ func (r *runState) soleModel() string {
 	return r.cfg.Backend.Model()
 }
 
-// untilStop returns a context that Stop ends too. cancel frees it.
+// untilStop returns a context that also ends when Config.Stop is closed. The caller must
+// call cancel.
 func (r *runState) untilStop(ctx context.Context) (_ context.Context, cancel context.CancelFunc) {
 	ctx, cancel = context.WithCancel(ctx)
 	go func() { // ends with ctx
