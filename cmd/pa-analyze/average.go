@@ -5,7 +5,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/pa-tools/pa/cmd/pa-analyze/settings"
+	"github.com/pa-tools/pa/cmd/pa-analyze/internal/settings"
 	"github.com/pa-tools/pa/pkg/analyze/exampleavg"
 	"github.com/pa-tools/pa/pkg/export"
 )

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
-
 	"github.com/pa-tools/pa/internal/redact"
 	"github.com/pa-tools/pa/pkg/wire/openai"
 )

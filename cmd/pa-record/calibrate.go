@@ -12,10 +12,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
-
 	"github.com/urfave/cli/v2"
 
+	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend/openai"

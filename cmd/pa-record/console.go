@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
-
 	"github.com/pa-tools/pa/pkg/analyze/dialect/perfanalyzer"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder"
@@ -110,7 +109,7 @@ func printRuns(w io.Writer, runs []oneResult) {
 		for j := range runs {
 			for k := range runs[j].levels {
 				if l := &runs[j].levels[k]; l.SummaryName() == name && l.Summary.Requests > 0 {
-					fmt.Fprintf(w, "%s, run: %d, %s\n", name, runs[j].of.index, runs[j].settings.SummaryLine(l))
+					fmt.Fprintf(w, "%s, run: %d, %s\n", name, runs[j].of.Index, runs[j].settings.SummaryLine(l))
 				}
 			}
 		}

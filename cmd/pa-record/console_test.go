@@ -9,10 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
-
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
 	"github.com/pa-tools/pa/pkg/analyze/dialect"
 	"github.com/pa-tools/pa/pkg/analyze/dialect/perfanalyzer"
 	"github.com/pa-tools/pa/pkg/export"

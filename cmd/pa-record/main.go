@@ -16,14 +16,12 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/pa-tools/pa/cmd/pa-record/internal/printer"
-
-	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
-
 	"github.com/urfave/cli/v2"
 	"golang.org/x/term"
 	"google.golang.org/grpc/grpclog"
 
+	"github.com/pa-tools/pa/cmd/pa-record/internal/printer"
+	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
 	"github.com/pa-tools/pa/internal/cmdline"
 )
 

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
-
 	"github.com/pa-tools/pa/pkg/recorder"
 	"github.com/pa-tools/pa/pkg/recorder/load"
 )

@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
-
 	"github.com/pa-tools/pa/pkg/recorder"
 )
 

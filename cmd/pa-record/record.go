@@ -10,12 +10,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pa-tools/pa/cmd/pa-record/internal/inputs"
-
-	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
-
 	"github.com/urfave/cli/v2"
 
+	"github.com/pa-tools/pa/cmd/pa-record/internal/inputs"
+	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/redact"
@@ -187,10 +185,10 @@ func exportHeader(s *settings.Settings, args []string, data *export.DatasetMeta)
 }
 
 // printWarnings says on standard error what went wrong.
-func printWarnings(w io.Writer, of place, levels []recorder.Level) {
+func printWarnings(w io.Writer, of settings.RunIndex, levels []recorder.Level) {
 	for _, l := range levels {
 		warn := func(format string, args ...any) {
-			fmt.Fprintf(w, "pa-record: warning: %s%v: %s\n", of.prefix(), l.Load, fmt.Sprintf(format, args...))
+			fmt.Fprintf(w, "pa-record: warning: %s%v: %s\n", of.Prefix(), l.Load, fmt.Sprintf(format, args...))
 		}
 		if n := l.Failed; n > 0 {
 			warn("%s of %s failed; pa-analyze report shows why", plural.Grouped(n), plural.GroupedOf(n+l.OK, "request"))

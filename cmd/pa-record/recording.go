@@ -9,7 +9,7 @@ import (
 	"syscall"
 
 	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
-
+	"github.com/pa-tools/pa/cmd/pa-record/internal/summary"
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/journal"
@@ -62,7 +62,7 @@ func newExport(path string, overwrite bool) (*journal.Export, error) {
 type recording struct {
 	*journal.Writer
 	exports []*journal.Export
-	summary *summary          // nil: no figures are printed at the end
+	summary *summary.Summary  // nil: no figures are printed at the end
 	warn    func(text string) // prints a warning
 	release func()            // frees the context that open made
 }
@@ -77,7 +77,7 @@ func newRecording(exports []*journal.Export, overwrite bool) (*recording, error)
 		Warn: func(text string) { r.warn(text) },
 		Examine: func(open journal.Open) {
 			if r.summary != nil {
-				r.summary.compute(open)
+				r.summary.Compute(open)
 			}
 		},
 	})
@@ -106,7 +106,7 @@ func (r *recording) discard() {
 // WriteRequest implements export.Writer.
 func (r *recording) WriteRequest(q *export.Request) error {
 	if r.summary != nil {
-		r.summary.add(q)
+		r.summary.Add(q)
 	}
 	return r.Writer.WriteRequest(q)
 }

@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"github.com/pa-tools/pa/cmd/pa-record/internal/inputs"
-
+	"github.com/pa-tools/pa/cmd/pa-record/internal/progress"
 	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
-
+	"github.com/pa-tools/pa/cmd/pa-record/internal/summary"
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/pkg/analyze/dialect/perfanalyzer"
 	"github.com/pa-tools/pa/pkg/export"
@@ -51,7 +51,7 @@ type series struct {
 
 // A oneResult is what became of one run.
 type oneResult struct {
-	of       place
+	of       settings.RunIndex
 	settings *perfanalyzer.Settings
 	levels   []perfanalyzer.Level // in the order of the settings
 }
@@ -61,12 +61,12 @@ type oneResult struct {
 // of the worst: an interruption, a failure, a gate.
 func (m *series) record(ctx context.Context) error {
 	if m.s.Repeat == 0 {
-		return m.run(ctx, 0, place{})
+		return m.run(ctx, 0, settings.RunIndex{})
 	}
 	m.group = newGroup(time.Now())
 	var worst error
 	for i := range m.runs {
-		of := place{i + 1, len(m.runs)}
+		of := settings.RunIndex{Index: i + 1, Of: len(m.runs)}
 		err := m.ended(ctx, m.run(ctx, i, of))
 		if err == nil {
 			continue
@@ -115,7 +115,7 @@ func told(err error) error {
 }
 
 // run makes the run of index i.
-func (m *series) run(ctx context.Context, i int, of place) error {
+func (m *series) run(ctx context.Context, i int, of settings.RunIndex) error {
 	s, plan := m.s, &m.runs[i]
 	out, err := recordingOf(plan, s.Overwrite)
 	if err != nil {
@@ -146,15 +146,15 @@ func (m *series) run(ctx context.Context, i int, of place) error {
 		levels = nil
 	}
 	if m.group != "" {
-		header.Meta.Repeat = &export.RepeatMeta{Index: of.index, Of: of.of, Group: m.group, Order: plan.Order}
+		header.Meta.Repeat = &export.RepeatMeta{Index: of.Index, Of: of.Of, Group: m.group, Order: plan.Order}
 	}
 	title := ""
-	if of.of > 0 {
-		title = fmt.Sprintf("Run %d of %d\n\n", of.index, of.of)
+	if of.Of > 0 {
+		title = fmt.Sprintf("Run %d of %d\n\n", of.Index, of.Of)
 	}
 	screen := m.stdout
 	if ownSummary(s) {
-		out.summary = &summary{ctx: ctx, most: mostSummarized, quiet: s.Quiet, unstreamed: unstreamed(s)}
+		out.summary = summary.New(ctx, s)
 		if !s.Verbose {
 			screen = io.Discard
 		}
@@ -163,7 +163,7 @@ func (m *series) run(ctx context.Context, i int, of place) error {
 	if err != nil {
 		return err
 	}
-	out.warn = func(text string) { fmt.Fprintf(m.stderr, "pa-record: warning: %s%s\n", of.prefix(), text) }
+	out.warn = func(text string) { fmt.Fprintf(m.stderr, "pa-record: warning: %s%s\n", of.Prefix(), text) }
 	if err := out.open(ctx, &header); err != nil {
 		return err
 	}
@@ -176,16 +176,16 @@ func (m *series) run(ctx context.Context, i int, of place) error {
 		defer stats.Close()
 	}
 	m.announce(of, plan)
-	p := newProgress(m.stderr, s, of, m.env)
+	p := progress.New(m.stderr, s, of, m.env.getenv, m.env.columns)
 	cfg := recorder.Config{
 		Backend: b, WaitReady: s.WaitReady, Waiting: m.waiting, CheckWarnings: m.checkWarnings, Entries: m.entries.Source, Streams: m.entries.Streams, Order: s.SendOrder, BatchSize: s.BatchSize,
 		Levels: levels, Plan: s.LevelPlan, StopOnUnstable: s.Measure.StopOnUnstable, Between: func(ctx context.Context) error { return postBetween(ctx, s) }, Measure: s.Measurement, Warmup: s.Warmup, WarmupTime: s.WarmupDuration,
 		Sequences:      s.Sequences(m.entries.Streams != nil),
 		RequestTimeout: orNone(s.RequestTimeout), Grace: orNone(s.Grace), MaxErrorRate: s.MaxErrorRate,
 		Writer: out, Run: header, Clock: clock,
-		Stop: m.stop, StopReason: m.interrupted.name, Progress: p.callback(),
+		Stop: m.stop, StopReason: m.interrupted.name, Progress: p.Callback(),
 		LevelDone: func(l *recorder.Level) {
-			p.clear()
+			p.Clear()
 			con.level(l)
 		},
 	}
@@ -196,7 +196,7 @@ func (m *series) run(ctx context.Context, i int, of place) error {
 		cfg.ServerStats = stats
 	}
 	res, err := recorder.Run(ctx, cfg)
-	p.clear()
+	p.Clear()
 	if res == nil { // nothing was sent
 		out.discard()
 		if m.interrupted.get() != 0 {
@@ -208,11 +208,11 @@ func (m *series) run(ctx context.Context, i int, of place) error {
 		err = csvErr
 	}
 	for _, w := range res.Warnings {
-		fmt.Fprintf(m.stderr, "pa-record: warning: %s%s\n", of.prefix(), w)
+		fmt.Fprintf(m.stderr, "pa-record: warning: %s%s\n", of.Prefix(), w)
 	}
 	for _, note := range []string{sweepNote(s, res), searchNote(s, res), stopNote(s, res)} {
 		if note != "" && err == nil {
-			fmt.Fprintf(m.stderr, "pa-record: note: %s%s\n", of.prefix(), note)
+			fmt.Fprintf(m.stderr, "pa-record: note: %s%s\n", of.Prefix(), note)
 		}
 	}
 	switch {
@@ -261,8 +261,8 @@ func (m *series) checkWarnings(all []backend.Warning) {
 }
 
 // announce says which run begins.
-func (m *series) announce(of place, plan *settings.Run) {
-	if m.s.Quiet || of.of == 0 {
+func (m *series) announce(of settings.RunIndex, plan *settings.Run) {
+	if m.s.Quiet || of.Of == 0 {
 		return
 	}
 	text := fmt.Sprintf("pa-record: %v", of)
@@ -274,14 +274,14 @@ func (m *series) announce(of place, plan *settings.Run) {
 
 // report prints what a run gave, and says what went wrong and where the data is.
 // The error is that of the file of -f.
-func (m *series) report(of place, plan *settings.Run, con *console, measured []recorder.Level, out *recording) error {
+func (m *series) report(of settings.RunIndex, plan *settings.Run, con *console, measured []recorder.Level, out *recording) error {
 	listed, written := plan.Listed(measured), out.Written()
 	levels := con.all(listed)
 	con.summary(levels)
 	if out.summary != nil {
-		out.summary.print(m.stdout, m.stderr, of, con.begun && m.s.Verbose)
+		out.summary.Print(m.stdout, m.stderr, of, con.begun && m.s.Verbose)
 	}
-	if con.begun && of.of > 0 {
+	if con.begun && of.Of > 0 {
 		fmt.Fprintln(m.stdout)
 	}
 	printWarnings(m.stderr, of, listed)
@@ -306,10 +306,10 @@ func (m *series) report(of place, plan *settings.Run, con *console, measured []r
 }
 
 // sayWritten says which files there are, and what reads the exports among them.
-func (m *series) sayWritten(of place, names, exports []string) {
+func (m *series) sayWritten(of settings.RunIndex, names, exports []string) {
 	list := strings.Join(names, ", ")
 	switch {
-	case of.of > 0:
+	case of.Of > 0:
 		fmt.Fprintf(m.stderr, "pa-record: %v: wrote %s\n", of, list)
 	case len(exports) == 0:
 		fmt.Fprintf(m.stderr, "pa-record: wrote %s\n", list)
@@ -349,19 +349,4 @@ func newGroup(now time.Time) string {
 	host, _ := os.Hostname()
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%d\x00%d", host, os.Getpid(), now.UnixNano()))
 	return hex.EncodeToString(sum[:8])
-}
-
-// A place is that of a run among those of --repeat; the zero value is that of a
-// run without it.
-type place struct{ index, of int }
-
-// String returns "run 2 of 3".
-func (p place) String() string { return fmt.Sprintf("run %d of %d", p.index, p.of) }
-
-// prefix returns "run 2 of 3, ", and "" when there is but one.
-func (p place) prefix() string {
-	if p.of < 2 {
-		return ""
-	}
-	return p.String() + ", "
 }

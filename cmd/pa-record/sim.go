@@ -11,10 +11,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
-
 	"github.com/urfave/cli/v2"
 
+	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/internal/regular"
 	"github.com/pa-tools/pa/internal/tlsfiles"

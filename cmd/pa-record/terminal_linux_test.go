@@ -10,10 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
-
 	"golang.org/x/sys/unix"
 
+	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
 	"github.com/pa-tools/pa/internal/exporttest"
 	"github.com/pa-tools/pa/internal/testenv"
 	"github.com/pa-tools/pa/pkg/export"

@@ -5,12 +5,10 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/pa-tools/pa/cmd/pa-record/internal/inputs"
-
-	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
-
 	"github.com/urfave/cli/v2"
 
+	"github.com/pa-tools/pa/cmd/pa-record/internal/inputs"
+	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
 	"github.com/pa-tools/pa/internal/cmdline"
 )
 

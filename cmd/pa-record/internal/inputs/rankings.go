@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
-
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 	"github.com/pa-tools/pa/pkg/recorder/workload/dataset"

@@ -6,7 +6,6 @@ import (
 	"os"
 
 	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
-
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/workload/synth"
 	"github.com/pa-tools/pa/pkg/tokenizer"

@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"fmt"
 	"os"
 	"strconv"
 	"strings"
@@ -13,6 +14,20 @@ import (
 // maxRepeat bounds --repeat, so that a slip of the pen is an error and not a
 // run of weeks. Every export lists all runs.
 const maxRepeat = 1000
+
+// RunIndex counts the runs of --repeat, from 1. The zero value is a run without --repeat.
+type RunIndex struct{ Index, Of int }
+
+// String returns "run 2 of 3".
+func (r RunIndex) String() string { return fmt.Sprintf("run %d of %d", r.Index, r.Of) }
+
+// Prefix returns "run 2 of 3, ", or "" if there is only one run.
+func (r RunIndex) Prefix() string {
+	if r.Of < 2 {
+		return ""
+	}
+	return r.String() + ", "
+}
 
 // A Run is one run of --repeat: its files and the order of its levels.
 type Run struct {

@@ -1,4 +1,4 @@
-package main
+package summary
 
 import (
 	"context"
@@ -8,7 +8,6 @@ import (
 	"runtime/debug"
 
 	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
-
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/report"
@@ -21,9 +20,9 @@ import (
 // 100 for each request, and as much time as pa-analyze takes.
 const mostSummarized = 8_000_000
 
-// A summary computes the figures of a run while its exports are written. They equal
+// A Summary computes the figures of a run while its exports are written. They equal
 // the figures that pa-analyze computes from the export.
-type summary struct {
+type Summary struct {
 	ctx       context.Context // its end cancels the computation
 	responses int64           // number in the run so far
 	most      int64           // mostSummarized, except in tests
@@ -37,11 +36,17 @@ type summary struct {
 	err    error
 }
 
-// add counts a request of the run.
-func (s *summary) add(q *export.Request) { s.responses += int64(len(q.Responses)) }
+// New returns the summary of a run with the settings s. The end of ctx cancels its
+// computation.
+func New(ctx context.Context, s *settings.Settings) *Summary {
+	return &Summary{ctx: ctx, most: mostSummarized, quiet: s.Quiet, unstreamed: unstreamed(s)}
+}
 
-// compute computes the figures from the journal that open opens.
-func (s *summary) compute(open journal.Open) {
+// Add counts the responses of a request of the run.
+func (s *Summary) Add(q *export.Request) { s.responses += int64(len(q.Responses)) }
+
+// Compute computes the figures from the journal that open opens.
+func (s *Summary) Compute(open journal.Open) {
 	s.done = true
 	if s.responses > s.most {
 		s.err = fmt.Errorf("more than %s responses", plural.Grouped(s.most))
@@ -82,24 +87,24 @@ func measured(rep *analyze.Report) bool {
 	return false
 }
 
-// print writes the figures of a run, one line for each level. It prints nothing for
+// Print writes the figures of a run, one line for each level. It prints nothing for
 // a run that measured nothing. shown says that perf_analyzer's console was printed
 // before.
-func (s *summary) print(stdout, stderr io.Writer, of place, shown bool) {
+func (s *Summary) Print(stdout, stderr io.Writer, of settings.RunIndex, shown bool) {
 	switch {
 	case !s.done:
 	case s.err != nil:
-		fmt.Fprintf(stderr, "pa-record: note: %sno figures: %v; pa-analyze report computes them\n", of.prefix(), s.err)
+		fmt.Fprintf(stderr, "pa-record: note: %sno figures: %v; pa-analyze report computes them\n", of.Prefix(), s.err)
 	case measured(s.report):
 		switch {
 		case shown:
 			fmt.Fprintln(stdout)
-		case of.of > 0:
-			fmt.Fprintf(stdout, "Run %d of %d\n", of.index, of.of)
+		case of.Of > 0:
+			fmt.Fprintf(stdout, "Run %d of %d\n", of.Index, of.Of)
 		}
 		_ = report.Brief(s.report)(stdout) // an error shows when stdout is flushed, as with all results
 		if whole(s.report) && !s.quiet {
-			fmt.Fprintf(stderr, "pa-record: note: %sthe answers were not streamed, so there is no TTFT and no ITL; %s\n", of.prefix(), s.unstreamed)
+			fmt.Fprintf(stderr, "pa-record: note: %sthe answers were not streamed, so there is no TTFT and no ITL; %s\n", of.Prefix(), s.unstreamed)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package progress
 
 import (
 	"fmt"
@@ -7,9 +7,7 @@ import (
 	"time"
 
 	"github.com/pa-tools/pa/cmd/pa-record/internal/printer"
-
 	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
-
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/recorder"
 )
@@ -17,43 +15,43 @@ import (
 // plainEvery is the period of progress lines where there is no terminal.
 const plainEvery = 10 * time.Second
 
-// A progress shows a run under way on standard error.
-type progress struct {
+// A Display shows a run that is under way. A nil Display shows nothing.
+type Display struct {
 	w io.Writer
-	// columns asks how wide the terminal is; nil: it is none, or plain lines are
-	// wanted.
+	// columns returns the width of the terminal; nil means plain lines.
 	columns func() int
 	color   bool
 	now     func() time.Time
-	of      place
+	of      settings.RunIndex
 
 	last  time.Time // of the last plain line
 	drawn bool
 }
 
-// newProgress returns one of the kind that s asks for; nil for none.
-// of is the run's place among those of --repeat.
-func newProgress(w io.Writer, s *settings.Settings, of place, env environment) *progress {
+// New returns the display that s asks for, which writes to w; nil for none. of is the
+// run's number among those of --repeat. getenv returns environment variables (NO_COLOR,
+// TERM). columns returns the width of the terminal; nil means that w is none.
+func New(w io.Writer, s *settings.Settings, of settings.RunIndex, getenv func(string) string, columns func() int) *Display {
 	if s.Quiet || s.UI == settings.UINone {
 		return nil
 	}
-	p := &progress{w: sanitize.Raw(w), color: env.getenv("NO_COLOR") == "", now: time.Now, of: of}
-	if s.UI == settings.UIAuto && env.columns != nil && env.getenv("TERM") != "dumb" {
-		p.columns = env.columns
+	p := &Display{w: sanitize.Raw(w), color: getenv("NO_COLOR") == "", now: time.Now, of: of}
+	if s.UI == settings.UIAuto && columns != nil && getenv("TERM") != "dumb" {
+		p.columns = columns
 	}
 	p.last = p.now()
 	return p
 }
 
-// callback is what the recorder calls with its snapshots.
-func (p *progress) callback() func(recorder.Progress) {
+// Callback returns the function that shows a snapshot of the run; nil for a nil Display.
+func (p *Display) Callback() func(recorder.Progress) {
 	if p == nil {
 		return nil
 	}
 	return p.show
 }
 
-func (p *progress) show(s recorder.Progress) {
+func (p *Display) show(s recorder.Progress) {
 	if p.columns != nil {
 		p.draw("\r\x1b[K" + redrawnLine(s, p.of, p.columns(), p.color))
 		p.drawn = true
@@ -66,7 +64,7 @@ func (p *progress) show(s recorder.Progress) {
 }
 
 // draw writes a line. It drops an older line that has not been written yet.
-func (p *progress) draw(line string) {
+func (p *Display) draw(line string) {
 	if w, ok := p.w.(*printer.Stream); ok {
 		w.WriteLatest([]byte(line))
 		return
@@ -74,17 +72,17 @@ func (p *progress) draw(line string) {
 	fmt.Fprint(p.w, line)
 }
 
-// clear takes the line away before something else is printed.
-func (p *progress) clear() {
+// Clear removes the line from the terminal, before something else is printed.
+func (p *Display) Clear() {
 	if p != nil && p.drawn {
 		fmt.Fprint(p.w, "\r\x1b[K")
 		p.drawn = false
 	}
 }
 
-// plainLine says how far the run is.
-func plainLine(s recorder.Progress, of place) string {
-	line := of.prefix() + s.Load.String()
+// plainLine returns a line that says how far the run is.
+func plainLine(s recorder.Progress, of settings.RunIndex) string {
+	line := of.Prefix() + s.Load.String()
 	switch {
 	case s.Levels > 1:
 		line += fmt.Sprintf(" (level %d of %d)", s.Index+1, s.Levels)
@@ -110,17 +108,17 @@ const (
 	narrowestBar = 8
 )
 
-// A part of the redrawn line goes when there is no room for it; the one with
-// the lowest rank goes first.
+// A part is a piece of the redrawn line. If there is no room for all parts, the one with
+// the lowest rank is left out first.
 type part struct {
 	rank int
 	text string
 	red  bool
 }
 
-// redrawnLine is the line for a terminal of so many columns. It never fills the
-// last one, at which some terminals wrap.
-func redrawnLine(s recorder.Progress, of place, columns int, color bool) string {
+// redrawnLine returns the line for a terminal of that many columns. It never fills the
+// last column, where some terminals wrap.
+func redrawnLine(s recorder.Progress, of settings.RunIndex, columns int, color bool) string {
 	level := s.Load.String()
 	switch {
 	case s.Levels > 1:
@@ -136,8 +134,8 @@ func redrawnLine(s recorder.Progress, of place, columns int, color bool) string 
 		done = fmt.Sprintf("%d/%d", s.Done, s.Target)
 	}
 	run := ""
-	if of.of > 1 {
-		run = fmt.Sprintf("run %d/%d", of.index, of.of)
+	if of.Of > 1 {
+		run = fmt.Sprintf("run %d/%d", of.Index, of.Of)
 	}
 	parts := []part{
 		{4, run, false},
@@ -176,8 +174,7 @@ func redrawnLine(s recorder.Progress, of place, columns int, color bool) string 
 	return b.String()
 }
 
-// fit takes parts away, and cuts the last one, until they are no wider than
-// room.
+// fit removes parts, and cuts the last one, until their width is at most room.
 func fit(parts []part, room int) {
 	for width(parts) > max(room, 0) {
 		var lowest *part
@@ -200,7 +197,8 @@ func fit(parts []part, room int) {
 	}
 }
 
-// width is that of the parts with two blanks between each; all are ASCII.
+// width returns the number of columns of the parts, with two blanks between them. All
+// parts are ASCII.
 func width(parts []part) int {
 	n := 0
 	for _, p := range parts {
