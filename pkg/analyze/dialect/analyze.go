@@ -92,7 +92,7 @@ func (p *pass) read(ctx context.Context, r export.Reader) error {
 	return err
 }
 
-// advance ends the levels before one, and begins it.
+// advance ends the levels before level and begins it.
 func (p *pass) advance(level int) {
 	for p.at < level {
 		if p.at >= 0 && p.wanted[p.at] {
@@ -105,8 +105,8 @@ func (p *pass) advance(level int) {
 }
 
 // Requests calls f with each request of r and the index of its level, until f returns
-// an error or ctx ends, whose cause is then returned. The error of r is not returned:
-// see r.Err.
+// an error or ctx ends. It returns f's error or the cause of ctx's end, but not the
+// reader's error: see r.Err.
 func Requests(ctx context.Context, r export.Reader, f func(level int, q *export.Request) error) error {
 	for n := 0; r.Next(); n++ {
 		if n&1023 == 0 && ctx.Err() != nil {
@@ -138,7 +138,7 @@ func newExplainer(run *export.Run, cfg Config) *explain.Explainer {
 	return explain.NewExplainer(run, counter, cfg.Streaming)
 }
 
-// tokenCounter is a Tokenizer as package answer has it.
+// tokenCounter makes a Tokenizer an answer.TokenCounter.
 type tokenCounter struct{ t Tokenizer }
 
 func (c tokenCounter) CountTokens(text []byte) (int, error) { return c.t.Count(string(text)), nil }

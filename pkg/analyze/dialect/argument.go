@@ -7,7 +7,7 @@ import "fmt"
 type ArgError struct {
 	Key string // "": the tool takes no arguments
 	Msg string
-	// Hint says that the argument came from the file.
+	// Hint reports whether the argument came from the file's hints.
 	Hint bool
 }
 

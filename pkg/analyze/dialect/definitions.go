@@ -9,14 +9,14 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// Strict is the name of the dialect that package analyze itself is: its definitions
-// are those of this project.
+// Strict is the name of the dialect with this project's own definitions, which package
+// analyze implements.
 const Strict = "strict"
 
-// Define reads a run once and returns what the strict definitions and each tool give
-// for one load level: first the strict side, then the tools in their order. config
-// returns the Config of a tool; Explain is set. The side of a tool that makes no report
-// has a remark that says why. The error is the one that the strict analysis met.
+// Define reads a run once and returns the figures of one load level by the strict
+// definitions and by each tool: first the strict side, then the tools in their order.
+// config returns the Config of a tool; Define sets its Explain. If a tool makes no report,
+// a remark on its side says why. The error comes from the strict analysis.
 func Define(ctx context.Context, r export.Reader, level int, tools []*Tool, config func(*Tool) Config, strict analyze.Config) ([]explain.Side, error) {
 	sides := make([]explain.Side, 1+len(tools))
 	consumers := []func(export.Reader) error{func(r export.Reader) error {

@@ -6,10 +6,10 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// Hints returns what the run says about its report that is for the dialect of
-// that name, whatever its release: its hints if they name that tool, or none.
-// named says that they do. Hints that name no tool may be in the words of any, so
-// what a dialect cannot read of them is left out, and a warning says so.
+// Hints returns the run's analysis hints for the dialect of that name, whatever its
+// release. It returns nil if the hints name another tool. named reports whether they
+// name this tool. Hints that name no tool may use any tool's words, so a dialect
+// skips the ones that it cannot read, with a warning.
 func Hints(run *export.Run, name string) (hints map[string]string, named bool) {
 	if run.Meta == nil {
 		return nil, false

@@ -2,8 +2,8 @@ package dialect
 
 import "github.com/pa-tools/pa/pkg/export"
 
-// Lacking says why what needs all of these parts cannot be had of a run: it was
-// read from a file that does not hold one of them. "" when nothing is lacking.
+// Lacking returns the reason why the file of a run does not hold one of the parts; ""
+// if it holds them all.
 func Lacking(run *export.Run, parts ...export.Part) string {
 	for _, p := range parts {
 		if why, lacks := run.Lacks(p); lacks {

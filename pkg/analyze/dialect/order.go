@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// InOrder puts what was measured of requests into the order of their issue: by
-// their ids where each has one of its own, else by their starts.
+// InOrder returns the measurements of requests in the order in which the requests were
+// issued: by id if all ids differ, otherwise by start time. It may sort all in place.
 func InOrder[T any](all []T, id, startNS func(T) uint64) []T {
 	byID := slices.Clone(all)
 	slices.SortStableFunc(byID, func(a, b T) int { return cmp.Compare(id(a), id(b)) })
@@ -19,5 +19,5 @@ func InOrder[T any](all []T, id, startNS func(T) uint64) []T {
 	return byID
 }
 
-// Seconds returns the time from one instant to another, rounded once.
+// Seconds returns the time from fromNS to toNS in seconds, rounded once.
 func Seconds(fromNS, toNS uint64) float64 { return float64(int64(toNS-fromNS)) / 1e9 }

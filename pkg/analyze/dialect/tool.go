@@ -67,7 +67,7 @@ type Input struct {
 	Run *export.Run
 	// Levels are the indices of the experiments to report, ascending, at least one.
 	Levels []int
-	// Uncounted says that Config.Tokenizer stands for a missing one and counts 0.
+	// Uncounted reports whether Config.Tokenizer replaces a missing one and counts 0.
 	Uncounted bool
 	// Special is the number of tokens that the tokenizer adds around a text.
 	Special int
@@ -101,8 +101,9 @@ type ScrapeReader interface {
 type LevelRule struct {
 	// One says that the tool reports one level: the last one that Config.Level names.
 	One bool
-	// Default is the level if Config.Level is empty and the run has several; the zero
-	// value makes that an error, which Several explains: "AIPerf reports each by itself".
+	// Default is the level to report if Config.Level is empty and the run has several
+	// levels. With the zero value, Choose returns an error instead, which Several
+	// explains: "AIPerf reports each by itself".
 	Default Level
 	Several string
 	// Missing, if not nil, completes the error about a level that the run lacks.
@@ -279,8 +280,8 @@ func (r *Registry) filter(keep func(*Tool) bool) []*Tool {
 	return all
 }
 
-// Family returns the family that a name belongs to, by its begin; "" if it belongs to
-// none. The release need not exist: "genai-perf-99" is of "genai-perf".
+// Family returns the family whose name begins name; "" if there is none. The release
+// need not exist: "genai-perf-99" belongs to "genai-perf".
 func (r *Registry) Family(name string) string {
 	for _, t := range r.tools {
 		if name == t.Family || strings.HasPrefix(name, t.Family+"-") {

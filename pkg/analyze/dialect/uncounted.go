@@ -1,8 +1,8 @@
 package dialect
 
-// Uncounted returns what stands for a tokenizer where there is none and
-// Config.Explain does not insist on one: every text has no tokens. What is made
-// of its counts must be shown as missing. It always returns the same value.
+// Uncounted returns a Tokenizer that counts 0 tokens in every text. Analyze uses it if
+// Config.Explain is set and Config.Tokenizer is nil. Reports must show figures made from
+// its counts as missing. Uncounted always returns the same value.
 func Uncounted() Tokenizer { return uncounted{} }
 
 type uncounted struct{}
