@@ -52,10 +52,10 @@ func isTime(name string) bool { return units[name].json == "ms" }
 
 // A Metric is a metric with its statistics.
 type Metric struct {
-	// Name is that of the JSON report: "time_to_first_token".
+	// Name is the metric's name in the JSON report: "time_to_first_token".
 	Name string
-	// Unit is the unit in the JSON report: "ms". Where the release names a
-	// wrong one it is wrong here.
+	// Unit is the unit in the JSON report: "ms". It is wrong here if the
+	// release names a wrong one.
 	Unit string
 	// N is the number of values.
 	N int
@@ -66,7 +66,7 @@ type Metric struct {
 	pct                [len(percentiles)]float64
 }
 
-// percentiles are all that any release prints, from the lowest.
+// percentiles lists all percentiles that any release prints, from the lowest.
 var percentiles = [...]int{1, 5, 10, 25, 50, 75, 90, 95, 99}
 
 // P returns a percentile that GenAI-Perf knows: the 1st, 5th, 10th, 25th, 50th,
@@ -78,7 +78,7 @@ func (m *Metric) P(pct int) float64 {
 	return 0
 }
 
-// summarize returns the statistics of x, which is sorted thereby, times scale.
+// summarize sorts x and returns its statistics times scale.
 // x must not be empty.
 func summarize[T int64 | float64](name string, v numpy.Version, x []T, scale float64) Metric {
 	m := Metric{Name: name, N: len(x), Avg: numpy.Mean(v, x) * scale, Std: numpy.Std(v, x) * scale}

@@ -9,15 +9,15 @@ import (
 
 // A Release is one release of GenAI-Perf.
 type Release struct {
-	// Name is that of the container release it came with, "24.03" to "25.08",
+	// Name is the container release that ships it, "24.03" to "25.08",
 	// or "main" for the last state of the project.
 	Name string
 
 	rules rules
 }
 
-// Releases returns all releases, oldest first. Those that behave as another
-// one in everything that is reproduced here are entries of their own.
+// Releases returns all releases, oldest first. Releases with the same reproduced
+// behaviour are separate entries.
 func Releases() []Release { return slices.Clone(releases) }
 
 // aliases are further names. Their container releases came with the package of

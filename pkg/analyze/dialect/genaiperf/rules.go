@@ -5,7 +5,7 @@ import (
 	"github.com/pa-tools/pa/internal/pyjson"
 )
 
-// rules are the differences between releases.
+// rules holds the differences between releases.
 type rules struct {
 	// Reading an export.
 
@@ -35,7 +35,7 @@ type rules struct {
 	text        textRule
 	// nullIsEmpty: a content of null is an empty text.
 	nullIsEmpty bool
-	// survives: a response that cannot be read is dropped and no exception.
+	// survives: the release drops a response that it cannot read, without an exception.
 	survives bool
 	json     pyjson.Library
 
