@@ -23,8 +23,8 @@ func checkGoodput(limits []dialect.Limit) error {
 	return nil
 }
 
-// good reports whether a request keeps all limits. What it has no value of it does
-// not keep. Of two limits of a metric the last one counts.
+// good reports whether a request keeps all limits. A request without a value for a
+// metric fails its limit. If a metric has two limits, the last one counts.
 func (a *analysis) good(r *record) bool {
 	for i, l := range a.cfg.Goodput {
 		if slices.ContainsFunc(a.cfg.Goodput[i+1:], func(o dialect.Limit) bool { return o.Metric == l.Metric }) {

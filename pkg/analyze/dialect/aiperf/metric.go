@@ -10,7 +10,7 @@ import (
 
 // A Metric is a metric with its statistics.
 type Metric struct {
-	// Tag is its name in JSON: "time_to_first_token".
+	// Tag is the metric's name in JSON: "time_to_first_token".
 	Tag string
 	// Avg to P are NaN where there is no such statistic: of a number for the
 	// whole run there is Avg only, of steps over time neither Sum nor Count.
@@ -20,7 +20,7 @@ type Metric struct {
 	pct                [len(percentiles)]float64
 }
 
-// percentiles are all that AIPerf computes.
+// percentiles lists all percentiles that AIPerf computes.
 var percentiles = [...]int{1, 5, 10, 25, 50, 75, 90, 95, 99}
 
 // P returns a percentile that AIPerf knows: the 1st, 5th, 10th, 25th, 50th,
@@ -80,7 +80,7 @@ func adjusted[T int64 | float64](tag string, x []T, infinite int, scale float64)
 	return m
 }
 
-// A group is the table of the console that a metric is in.
+// A group names the console table that shows a metric.
 type group uint8
 
 const (
@@ -91,7 +91,7 @@ const (
 	usageGroup
 )
 
-// A column is what is printed of a metric.
+// A column describes how the reports print a metric.
 type column struct {
 	tag, header, unit string
 	group             group
