@@ -15,6 +15,10 @@ import (
 	"github.com/pa-tools/pa/internal/testenv"
 )
 
+// thin is the step through the vectors: the race detector, with which all of them take
+// minutes, checks every eighth.
+var thin = map[bool]int{true: 8, false: 1}[testenv.Race]
+
 // conformance is testdata/conformance.json.zst: what the Hugging Face library
 // made of the texts. testdata/generate/conformance.py says how it is written.
 type conformance struct {

@@ -91,38 +91,3 @@ func TestHopelessMatch(t *testing.T) {
 		}
 	}
 }
-
-// TestLongRunsGrowLinearly has eight times the text take less than 24 times as
-// long, with every kind of tokenizer; a quadratic step would take 64 times.
-func TestLongRunsGrowLinearly(t *testing.T) {
-	const most, attempts = 24, 100
-	small := 1 << 13 / testenv.Stride(4)
-	large := 8 * small
-	if thin > 1 {
-		t.Skip("the race detector is not what this is about")
-	}
-	for _, v := range readConformance(t).Tokenizers {
-		tok, err := Parse("tokenizer.json", v.Tokenizer)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, unit := range []string{"a", " "} {
-			took := func(size int) time.Duration {
-				text := strings.Repeat(unit, size)
-				start := time.Now()
-				tok.Count(text)
-				return time.Since(start)
-			}
-			took(small) // makes room
-			var a, b time.Duration
-			for range attempts { // of which one is not disturbed
-				if a, b = took(small), took(large); b <= most*a {
-					break
-				}
-			}
-			if b > most*a {
-				t.Errorf("%s, %q: %d bytes take %v, %d take %v", v.Name, unit, small, a, large, b)
-			}
-		}
-	}
-}
