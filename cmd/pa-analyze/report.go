@@ -23,7 +23,7 @@ func reportCommand() *cli.Command {
 	flags = append(append(flags, settings.OutputFlags()...), settings.WidthFlag(), settings.ExperimentFlag())
 	flags = append(append(flags, settings.MeasureFlags()...), settings.TokenizerFlag())
 	flags = append(flags, settings.SelectionFlags()...)
-	flags = append(flags, &cli.StringFlag{Name: "windows", Usage: "show each level over time, in windows of `LENGTH`: 10s, or recorded for those of the recorder", Category: "Selection"})
+	flags = append(flags, &cli.StringFlag{Name: "windows", Usage: "show each level over time, in windows of `LENGTH`: 10s, or recorded, the recorder's own windows", Category: "Selection"})
 	flags = append(append(flags, settings.ObjectiveFlags()...), settings.DialectFlags()...)
 	return &cli.Command{
 		Name: "report", Usage: "latencies, tokens and throughputs of each load level", ArgsUsage: "[FILE…]",

@@ -26,9 +26,9 @@ func tokenizeCommand() *cli.Command {
 	return &cli.Command{
 		Name: "tokenize", Usage: "count the tokens of texts, as Hugging Face does", ArgsUsage: "[FILE]",
 		Description: `Reads a text from each line of the file, or of standard input, and prints a
-line for each: the number of its tokens, or the ids. They are those of the
-Hugging Face library. Special tokens in a text are recognized; none are added
-but with --special. Bytes that are not UTF-8 count as U+FFFD.
+line for each: the number of its tokens, or the ids, as the Hugging Face library
+counts them. Special tokens in a text are recognized; only --special
+adds some. Bytes that are not UTF-8 count as U+FFFD.
 
 A model's name is looked up in the Hugging Face cache, then on the hub; HF_HOME,
 HF_HUB_CACHE, HF_ENDPOINT, HF_TOKEN and HF_HUB_OFFLINE mean what they mean

@@ -272,8 +272,8 @@ func (m *series) announce(of settings.RunIndex, plan *settings.Run) {
 	fmt.Fprintln(m.stderr, text)
 }
 
-// report prints what a run gave, and says what went wrong and where the data is.
-// The error is that of the file of -f.
+// report prints the results of a run, its problems and the names of its files. It
+// returns the error from writing the CSV file of -f.
 func (m *series) report(of settings.RunIndex, plan *settings.Run, con *console, measured []recorder.Level, out *recording) error {
 	listed, written := plan.Listed(measured), out.Written()
 	levels := con.all(listed)

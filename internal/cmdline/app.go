@@ -26,7 +26,7 @@ type App struct {
 	// "" for the app itself. The help page of a command without an entry shows all
 	// flags.
 	CommonFlags map[string][]CommonFlag
-	// Flags and Action are those of the command itself.
+	// Flags and Action belong to the command itself, not to a subcommand.
 	Flags  []cli.Flag
 	Action func(*cli.Context) error
 	// Commands are the subcommands. Their Description is the text of their

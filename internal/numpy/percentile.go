@@ -3,7 +3,7 @@ package numpy
 import "math"
 
 // Percentile returns np.percentile(x, pct), 0 ≤ pct ≤ 100, by numpy's default
-// method, linear interpolation between the closest ranks. x must be sorted and
+// method, linear interpolation between the closest ranks (type 7). x must be sorted and
 // not empty.
 //
 //	h = (n−1) · (pct/100)    t = h − ⌊h⌋    d = x[⌊h⌋+1] − x[⌊h⌋]

@@ -3,11 +3,15 @@ package export
 // DatasetMeta describes input data that was read from files or made up. See also
 // RunMeta.DatasetSHA256 and RunMeta.Seed.
 type DatasetMeta struct {
-	Files   []DatasetFile `json:"files,omitempty"`
-	Entries int           `json:"entries"` // that were sent in turn
-	// Streams are the conversations of which Entries are the first; 0 for one.
+	Files []DatasetFile `json:"files,omitempty"`
+	// Entries is the number of entries that were sent in turn; with several Streams, the
+	// entries of the first one.
+	Entries int `json:"entries"`
+	// Streams is the number of streams (lists of steps) in perf_analyzer's input data; 0
+	// for one. Stateful models get each stream as a sequence, others only the first.
 	Streams int `json:"streams,omitempty"`
-	// Order is how they followed each other; "" is theirs.
+	// Order is how the entries, or the streams of sequences, were drawn: "shuffle" or
+	// "random", by the seed; "" is the order of the data.
 	Order string `json:"order,omitempty"`
 	// Tokenizer counted the lengths; nil if none was needed.
 	Tokenizer *TokenizerMeta `json:"tokenizer,omitempty"`

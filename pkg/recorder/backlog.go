@@ -17,9 +17,9 @@ type backlogger interface {
 // together: a thousand of them with half a megabyte each must not stop the run.
 const maxUndecodedBytes = 1 << 30
 
-// relieve keeps what waits in memory within bounds before r joins it: the
-// outputs go when three quarters of the room are taken, the run ends when all
-// of it is.
+// relieve bounds the memory of waiting requests before r joins them. It drops the
+// outputs of r when three quarters of the writer's room are taken. It ends the run when
+// all of the room is taken, or when maxUndecodedBytes of answers wait to be decoded.
 func (l *levelRun) relieve(r *export.Request) {
 	if waiting := l.completed.Bytes(); waiting >= maxUndecodedBytes {
 		l.abandon(&BacklogError{Waiting: waiting, Decode: true})

@@ -46,7 +46,7 @@ type Config struct {
 	// error: see Level.Unstable.
 	StopOnUnstable bool
 	// Between, if set, is called before each level but the first. An error ends the
-	// run; a signal ends ctx.
+	// run. Its ctx ends when Stop is closed or the context of Run ends.
 	Between func(ctx context.Context) error
 	// Measure says when a level is measured.
 	Measure window.Measure

@@ -449,8 +449,8 @@ func (l *levelRun) end(r *export.Request) (ns uint64, responses int, ok bool) {
 	return ns, 0, false
 }
 
-// count adds r to the level's counters. It abandons the run when all requests fail, or
-// more of them than Config.MaxErrorRate allows.
+// count adds r to the level's counters. It abandons the run after too many failures in a
+// row (see failureRun), or when more requests fail than Config.MaxErrorRate allows.
 func (l *levelRun) count(r *export.Request) {
 	l.rate.add(r)
 	if limit := l.cfg.MaxErrorRate; limit != nil && l.rate.ended >= fewestEnded && l.rate.above(*limit) {

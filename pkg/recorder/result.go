@@ -41,7 +41,7 @@ type Level struct {
 
 	OK, Failed, Warmup, Late, Cancelled int
 
-	// Latency is that of the measured requests.
+	// Latency summarizes the latencies of the measured requests.
 	Latency window.Latency
 	// Responses counts the responses of the measured requests.
 	Responses int

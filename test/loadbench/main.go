@@ -101,7 +101,8 @@ func median(x []float64) float64 {
 	return s[(len(s)-1)/2]
 }
 
-// quantile returns the value at p (0–1) of sorted x, 0 if there is none.
+// quantile returns the value of sorted x at rank p·(n−1), p from 0 to 1, rounded down
+// without interpolation; 0 if x is empty.
 func quantile(x []float64, p float64) float64 {
 	if len(x) == 0 {
 		return 0

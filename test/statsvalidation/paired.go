@@ -56,7 +56,7 @@ func appendWidth(w []float64, c *inference.Comparison) []float64 {
 	return append(w, ends.High-ends.Low)
 }
 
-// middle returns the median width in percentage points, or a dash.
+// middle returns the upper median of the widths in percentage points, or a dash.
 func middle(widths []float64) string {
 	if len(widths) == 0 {
 		return "–"

@@ -11,7 +11,7 @@ import (
 var lengths = [...]int{500, 2000, 5000, 20000}
 
 // validate runs all simulations, prints their tables and returns the promises
-// that were broken. The error is that of writing.
+// that were broken. The error comes from writing to out.
 func validate(s *simulation, out io.Writer) (broken []string, err error) {
 	w := bufio.NewWriter(out)
 	check := func(kept bool, format string, args ...any) {

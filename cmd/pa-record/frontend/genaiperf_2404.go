@@ -16,7 +16,7 @@ func genaiPerf2404() *release {
 			optModel, optURL,
 			{names: []string{"--service-kind"}, arg: "KIND", choices: []string{kindTriton, kindOpenAI}, defaultValue: kindTriton, group: "Endpoint", usage: "the kind of server", support: same},
 			{names: []string{"--endpoint-type"}, arg: "TYPE", choices: []string{"chat", "completions"}, group: "Endpoint", usage: "the API, of OpenAI-compatible servers", support: alias, note: "--endpoint"},
-			{names: []string{"--endpoint"}, arg: "PATH", group: "Endpoint", usage: "another path than that of the API", support: same},
+			{names: []string{"--endpoint"}, arg: "PATH", group: "Endpoint", usage: "send to this path instead of the API's", support: same},
 			{names: []string{"--backend"}, arg: "NAME", choices: []string{"trtllm", "vllm"}, defaultValue: "trtllm", group: "Endpoint", usage: "the model's backend, of Triton", support: body},
 			optStreaming, optExtra,
 			{names: []string{"--prompt-source"}, arg: "SOURCE", choices: []string{"synthetic", "dataset"}, defaultValue: "synthetic", group: "Input", usage: "where prompts come from", support: alias, note: "dataset is --dataset"},

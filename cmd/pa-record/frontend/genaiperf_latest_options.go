@@ -56,7 +56,7 @@ func latestOptions() options {
 		{names: []string{"--model-selection-strategy"}, arg: "HOW", choices: []string{"round_robin", "random"}, defaultValue: "round_robin", group: "Endpoint", usage: "how prompts get one of several models", support: same},
 		{names: []string{"--service-kind"}, arg: "KIND", choices: []string{kindTriton, kindOpenAI}, group: "Endpoint", usage: "the kind of server, up to 25.03", support: unneeded, note: "it follows from --endpoint-type; one that does not fit is an error"},
 		{names: []string{"--endpoint-type"}, arg: "TYPE", choices: endpointTypeNames(), defaultValue: "kserve", group: "Endpoint", usage: "the API to ask; not template and dynamic_grpc", support: alias, note: "--service-kind, --endpoint; template and dynamic_grpc are refused"},
-		{names: []string{"--endpoint"}, arg: "PATH", group: "Endpoint", usage: "another path than that of the API", support: same},
+		{names: []string{"--endpoint"}, arg: "PATH", group: "Endpoint", usage: "send to this path instead of the API's", support: same},
 		{names: []string{"--backend"}, arg: "NAME", choices: []string{"tensorrtllm", "vllm"}, defaultValue: "tensorrtllm", group: "Endpoint", usage: "the model's backend, of Triton", support: body},
 		optURL, optStreaming,
 		{names: []string{"--server-metrics-url", "--server-metrics-urls"}, arg: "URL", list: true, group: "Endpoint", usage: "where the GPUs' figures are", support: unneeded, note: "not recorded; a note says so"},

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The tables of docs/reference/migrating are those of the releases; -update writes them.
+// The tables of docs/reference/migrating list the options of the front ends; -update writes them.
 func TestMigratingTables(t *testing.T) {
 	for _, tool := range Tools() {
 		migrating := "../../../docs/reference/migrating/" + tool.Name + ".md"

@@ -13,8 +13,9 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze/report"
 )
 
-// betweenSources compares the shares of kernel stamps. They differ if the
-// shares do by more than 5 points, or the kinds do.
+// betweenSources compares the shares of kernel stamps. The sides differ if the shares of
+// all their levels span more than 5 points, or if the sources are known at some levels
+// and mostly unknown at others.
 func betweenSources(of func(*Level) *analyze.Stamps) func(older, newer []*Level) (o, n string, differ bool) {
 	const points = 0.05
 	type side struct {
@@ -81,10 +82,10 @@ func betweenStarts(older, newer []*Level) (o, n string, differ bool) {
 	return strings.Join(a, " and "), strings.Join(b, " and "), differ
 }
 
-// betweenLengths compares the distributions of numbers of tokens: they differ if
-// the mean does by more than 5 % and by more than chance allows, 4 standard
-// errors as of independent requests, or a percentile does: see apartAt. Of
-// several runs the percentiles are averaged.
+// betweenLengths compares the distributions of numbers of tokens. They differ if the
+// means are more than 5 % and more than 4 standard errors apart, for independent
+// requests, or if a percentile differs: see apartAt. The percentiles of several runs are
+// averaged.
 func betweenLengths(of func(*Level) *analyze.Summary) func(older, newer []*Level) (o, n string, differ bool) {
 	type lengths struct {
 		n         int
@@ -158,9 +159,10 @@ func apartAt(i int, o, n [len(lengthLevels)]float64, se float64) bool {
 	return !within(o[i], n) || !within(n[i], o)
 }
 
-// betweenCalibrations compares how far from the truth the times of each side were
-// when its recorder was calibrated, by the 99th percentiles: they differ if only
-// one side was, or if one is more than twice the other and 10 µs away from it.
+// betweenCalibrations compares the errors of the recorders' times, as their calibrations
+// found them, by the 99th percentiles; received and start times apart. The sides differ
+// if only one side is calibrated, or if the largest error of all runs is more than twice
+// the smallest and more than 10 µs above it.
 func betweenCalibrations(older, newer []*Level) (o, n string, differ bool) {
 	const factor, atLeastNS = 2, 10_000
 	type errors struct{ received, started []float64 }
@@ -209,8 +211,9 @@ var otherwise = map[string]bool{
 	"url": true, "urls": true, "seed": true, "profile_export_file": true, "repeat": true, "runs": true, "interleave": true, "calibrate": true,
 }
 
-// betweenSettings compares how the recorders were configured, as far as both
-// sides tell, and names the settings that differ.
+// betweenSettings compares the settings of the recorders and names those that differ. A
+// setting with several values within a side differs. If a level has no settings, nothing
+// is compared.
 func betweenSettings(older, newer []*Level) (o, n string, differ bool) {
 	names := map[string]bool{}
 	for _, l := range slices.Concat(older, newer) {
@@ -243,8 +246,9 @@ func betweenSettings(older, newer []*Level) (o, n string, differ bool) {
 	return strings.Join(texts[0], "; "), strings.Join(texts[1], "; "), texts[0] != nil
 }
 
-// betweenDurations compares how long the levels were and how many requests they
-// had: they differ if the shortest and the longest do by more than a quarter.
+// betweenDurations compares the durations of the levels and their numbers of requests.
+// The sides differ if the largest of all levels is more than a quarter above the
+// smallest. Durations are not compared if one of them is 0.
 func betweenDurations(older, newer []*Level) (o, n string, differ bool) {
 	var seconds, requests []float64
 	describe := func(levels []*Level) string {

@@ -134,7 +134,7 @@ func (r *Result) reasons() []string {
 	return append(lines, r.serverReasons()...)
 }
 
-// header is that of the table of a level.
+// header returns the column heads of the table of a level.
 func (l *LevelResult) header() []string {
 	h := []string{"", "old", "new", "change", "95% interval", "p", "verdict", "n"}
 	if l.ranked() {

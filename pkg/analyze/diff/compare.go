@@ -185,8 +185,8 @@ func SameRun(runs []*Run) (a, b *Run, found bool) {
 	return nil, nil, false
 }
 
-// match finds the levels that both sides have. With any, one level a side is
-// compared whatever it is.
+// match finds the levels that both sides have. If whatever is set and each side has one
+// level, match compares these two, also when their loads differ.
 func (res *Result) match(whatever bool) {
 	older, newer := groups(res.Old), groups(res.New)
 	if whatever && len(older) == 1 && len(newer) == 1 {

@@ -8,17 +8,20 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze/inference"
 )
 
-// A GateResult is what a condition came to at one load level.
+// A GateResult is the outcome of a condition at one load level.
 type GateResult struct {
 	Expr  string
 	Level string // its name
 	gate.Outcome
 }
 
-// Gate evaluates conditions at each level and keeps what came out in Gates. It
-// reports whether all passed: none holds, and all are known. At levels that a run
-// of either side lacks none is: a server that no longer gets through a level must
-// not pass for that. Nor does a run that is compared with itself.
+// Gate evaluates conditions at each level and keeps the outcomes in Gates. It reports
+// whether all passed: no condition holds, and every outcome is known.
+//
+// A condition does not pass for lack of data, so that a server that no longer gets
+// through a level fails. At a level that only one side has, every outcome is Unknown. At
+// a level that some runs of a side lack, and when a run is compared with itself, Clear
+// becomes Unknown; Tripped stays.
 func (res *Result) Gate(exprs []*gate.Expr) (passed bool) {
 	passed = true
 	keep := func(e *gate.Expr, level string, out gate.Outcome) {

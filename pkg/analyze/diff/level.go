@@ -59,7 +59,7 @@ type Level struct {
 	run      string            // its name
 	settings map[string]string // of the recorder, as JSON; nil where it has none
 	untimed  string            // why the order of its requests is not known; "" where it is
-	// values are those of Metrics; NaN where there is none.
+	// values holds the value of each of Metrics; NaN where there is none.
 	values [len(Metrics)]float64
 	n      [quantities]int // how many values each quantity has
 	// The following are nil unless the series are asked for.
@@ -176,7 +176,7 @@ func settings(config json.RawMessage) map[string]string {
 	return texts
 }
 
-// summaryKeys are those of the quantities in a report.
+// summaryKeys holds the key of each quantity in a report.
 var summaryKeys = [...]string{ttft: "ttft_ns", itl: "itl_ns", tpot: "tpot_ns", e2el: "e2el_ns"}
 
 // statistics fills values and n.

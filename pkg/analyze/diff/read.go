@@ -23,8 +23,8 @@ type Run struct {
 
 // Read reads a run to its end. Both sides must be read with the same cfg; to
 // compare one run with one run, it must ask for the Series, which otherwise are
-// memory wasted. The error is that of [analyze.Run]; the Run is never nil and
-// holds what could be read.
+// memory wasted. Read returns the error of [analyze.Run]. The Run is never nil and
+// holds everything that could be read.
 func Read(ctx context.Context, name string, r export.Reader, cfg analyze.Config) (*Run, error) {
 	rep, err := analyze.Run(ctx, r, cfg)
 	run := &Run{Name: name, Header: rep.Run, Model: rep.Model, cfg: cfg, firstNS: rep.FirstNS, requests: rep.Requests}

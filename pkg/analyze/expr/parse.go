@@ -29,7 +29,7 @@ type Language[C fmt.Stringer] struct {
 	Condition func(p *Parser) C
 }
 
-// Parse reads an expression; the grammar is that of the package comment. The
+// Parse reads an expression; the package comment has the grammar. The
 // error is a *SyntaxError.
 func Parse[C fmt.Stringer](text string, l Language[C]) (*Expr[C], error) {
 	if len(text) > maxBytes {

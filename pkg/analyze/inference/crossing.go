@@ -58,7 +58,7 @@ func Crossing(levels []Level, target float64, i int) Estimate {
 	return e
 }
 
-// ends are those of the share's interval, NaN if it has none.
+// ends returns the ends of the share's interval, NaN if it has none.
 func (l *Level) ends(t float64) Interval {
 	if l.Share.NA.Missing() {
 		return none()

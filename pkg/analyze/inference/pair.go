@@ -42,7 +42,7 @@ func NewPairs(older, newer []float64) *Pairs {
 	return p
 }
 
-// Mean compares geometric means: the change is that of the average pair on the
+// Mean compares geometric means: the change is the average change of the pairs on the
 // logarithmic scale.
 func (p *Pairs) Mean() Comparison {
 	if p.na.Missing() {

@@ -82,8 +82,8 @@ func (s *Series) mean(logarithmic bool) Estimate {
 //
 // Its interval reaches from one sample quantile to another, so it needs no
 // density and is the same on every scale. The share of values below the true
-// quantile is an average, whose spread is that of n_e independent draws, where
-// n_e = n·v/longRun and both v and longRun are those of the series "is this
+// quantile is an average with the spread of n_e independent draws, where
+// n_e = n·v/longRun. v and longRun are computed for the series "is this
 // value below the sample quantile" (one half for those equal to it). On the
 // arcsine scale, where the spread of a share does not depend on the share, the
 // ends are the sample quantiles

@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// Share estimates the share of requests that met something, which are given in
-// the order of time. Its interval is that of [Series.Quantile] seen from the
+// Share estimates the share of requests that met an objective; the requests are in
+// the order of time. Its interval is the interval of [Series.Quantile] seen from the
 // other side: on the arcsine scale, where the spread of a share does not depend
 // on the share, its ends are
 //

@@ -62,8 +62,8 @@ type RowWriter interface {
 	Flush() error
 }
 
-// A column is a member of Row in all list formats: name is that of CSV and
-// JSON lines, head and width those of the table.
+// A column describes a member of Row in all list formats: name is its name in CSV and
+// JSON lines, head and width are its column head and width in the table.
 type column struct {
 	name  string
 	text  func(*Row) string // "" when absent

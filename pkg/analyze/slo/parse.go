@@ -2,7 +2,7 @@ package slo
 
 import "github.com/pa-tools/pa/pkg/analyze/expr"
 
-// Parse reads an expression; the grammar is that of the package comment. The
+// Parse reads an expression; the package comment has the grammar. The
 // error is an [*expr.SyntaxError].
 func Parse(text string) (*Expr, error) {
 	tree, err := expr.Parse(text, expr.Language[comparison]{

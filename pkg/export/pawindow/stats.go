@@ -60,8 +60,8 @@ type Summary struct {
 	Responses int
 	Sequences int
 	Delayed   int
-	// Mean, StdDevUS and Percentiles are of the latencies; without requests
-	// they mean nothing. They are rounded down.
+	// Mean, StdDevUS and Percentiles describe the latencies; without requests they are
+	// undefined. Mean is rounded down to ns, StdDevUS to µs.
 	Mean time.Duration
 	// StdDevUS is the standard deviation of the sample, around the rounded mean,
 	// in µs; [NoDeviation] for a single request. perf_analyzer's own is wrong from
@@ -71,8 +71,9 @@ type Summary struct {
 	Percentiles []Percentile
 }
 
-// A Percentile is the latency that Pct % of the requests do not exceed, as far
-// as [Index] has it.
+// A Percentile is a percentile of the latencies as perf_analyzer takes it: the observed
+// latency at [Index], without interpolation. Fewer than Pct % of the requests may be at
+// or below it: with three latencies, the 70th percentile is the second.
 type Percentile struct {
 	Pct     int // 1 to 99
 	Latency time.Duration

@@ -6,7 +6,7 @@ import "github.com/pa-tools/pa/pkg/recorder/workload"
 // assertion.
 
 // Batcher is implemented by backends whose requests can hold several entries. The
-// concurrency of PrepareBatch is that of Backend.Prepare.
+// recorder calls PrepareBatch as concurrently as Backend.Prepare.
 type Batcher interface {
 	// PrepareBatch encodes the entries as one request.
 	PrepareBatch(es []*workload.Entry) (Payload, error)

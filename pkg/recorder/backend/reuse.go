@@ -5,7 +5,7 @@ import "fmt"
 // A Reuse says which connection a request goes out on.
 type Reuse uint8
 
-// The names are those of --connection-reuse.
+// Values of --connection-reuse.
 const (
 	// Keep keeps a sender's connection from request to request and opens it
 	// with the first one, which pays for it.

@@ -12,7 +12,8 @@ import (
 const waitsName = "/sched/latencies:seconds"
 
 // waits are a histogram of the runtime: counts[i] is the number of waits from
-// bounds[i] to bounds[i+1]. The runtime has four buckets for each power of two.
+// bounds[i] to bounds[i+1]. The runtime has four buckets for each power
+// of two from 256 ns on; below, a bucket is 64 ns wide.
 type waits struct {
 	counts []uint64
 	bounds []float64
@@ -39,8 +40,9 @@ func (w waits) since(before waits) waits {
 	return d
 }
 
-// percentile returns the upper bound of the bucket in which the percentile lies,
-// which is too much by at most a quarter; 0 for no waits.
+// percentile returns the percentile by nearest rank, as the upper bound of its bucket: it
+// is too large by at most a quarter, or by 64 ns below 256 ns. For the last bucket, which
+// has no upper bound, it is the lower bound. 0 for no waits.
 func (w waits) percentile(pct float64) time.Duration {
 	var n uint64
 	for _, c := range w.counts {

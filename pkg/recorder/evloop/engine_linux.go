@@ -22,8 +22,8 @@ const DefaultGather = time.Millisecond
 
 // Config configures an Engine.
 type Config struct {
-	// Loops is how many loops there are; 0 means one up to four CPUs, then
-	// one for four CPUs, but no more than eight.
+	// Loops is the number of loops; 0 means a loop for every four whole CPUs, at least
+	// one and at most eight.
 	Loops int
 	// Gather is how long readiness may gather before it is read, see the
 	// package comment. 0 means DefaultGather, < 0 that nothing gathers.

@@ -47,8 +47,8 @@ func newDiskQueue(dst io.Writer) *diskQueue {
 
 var errQueueClosed = errors.New("written to after it was closed")
 
-// Write takes a copy of b. The error is that of the file, for this or an
-// earlier block.
+// Write queues a copy of b. It returns the file's error from writing this or an earlier
+// block.
 func (q *diskQueue) Write(b []byte) (int, error) {
 	q.mu.Lock()
 	switch {
@@ -156,7 +156,7 @@ func (q *diskQueue) next() (block []byte, more bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if len(q.blocks) == 0 {
-		q.blocks = nil // its memory is that of all blocks there ever were
+		q.blocks = nil // the array has grown to the largest number of blocks so far
 		return nil, !q.closed
 	}
 	block = q.blocks[0]

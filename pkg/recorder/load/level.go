@@ -146,7 +146,7 @@ func (p Periodic) Validate() error {
 // Arrivals names how the requests of a Rate follow each other.
 type Arrivals uint8
 
-// The names are those of --request-distribution.
+// Values of --request-distribution.
 const (
 	// Constant has equal gaps.
 	Constant Arrivals = iota
@@ -216,7 +216,7 @@ func (r Rate) String() string {
 	return s + atMost(r.Ceiling)
 }
 
-// shape is that of the gamma distribution.
+// shape returns the shape parameter of the gamma distribution.
 func (r Rate) shape() float64 {
 	if r.Burstiness == 0 {
 		return 1
@@ -243,7 +243,7 @@ func (r Rate) Validate() error {
 	case int(r.Arrivals) >= len(arrivalNames):
 		return fmt.Errorf("unknown distribution %v", r.Arrivals)
 	case r.Burstiness != 0 && r.Arrivals != Gamma:
-		return fmt.Errorf("burstiness %v: is that of the gamma distribution, not of %v", r.Burstiness, r.Arrivals)
+		return fmt.Errorf("burstiness %v: only the gamma distribution has one, not %v", r.Burstiness, r.Arrivals)
 	case r.Burstiness != 0 && !(r.Burstiness >= minShape && r.Burstiness <= maxShape):
 		return fmt.Errorf("burstiness %v: must be %v to %.0f", r.Burstiness, minShape, maxShape)
 	case r.RampUp < 0:

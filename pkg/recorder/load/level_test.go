@@ -57,7 +57,7 @@ func TestValidate(t *testing.T) {
 		{Rate{PerSecond: math.NaN()}, "request rate NaN"},
 		{Rate{PerSecond: math.Inf(1)}, "request rate +Inf"},
 		{Rate{PerSecond: 1, Arrivals: 9}, "unknown distribution Arrivals(9)"},
-		{Rate{PerSecond: 1, Burstiness: 2}, "burstiness 2: is that of the gamma distribution, not of constant"},
+		{Rate{PerSecond: 1, Burstiness: 2}, "burstiness 2: only the gamma distribution has one, not constant"},
 		{Rate{PerSecond: 1, Burstiness: -2, Arrivals: Gamma}, "burstiness -2: must be 0.01 to 1000000"},
 		{Rate{PerSecond: 1, RampUp: -1}, "ramp-up"},
 		{Rate{PerSecond: 1, Ceiling: -1}, "ceiling of -1 requests"},

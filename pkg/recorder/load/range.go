@@ -17,8 +17,8 @@ const maxLevels = 10_000
 type Sweep[T int | float64] struct {
 	// List are the levels in their order; nil for a range without an end.
 	List []T
-	// Start, End and Step are those of a range, and of a single number; End is 0
-	// where there is none. All are 0 for a list.
+	// Start, End and Step describe a range or a single number; End is 0 for a range
+	// without an end. All are 0 for a list.
 	Start, End, Step T
 }
 

@@ -19,10 +19,10 @@
 // puts a stamp that was just taken on the clock of the run, with the offset of the
 // two at present,
 //
-//	offset = wall clock now − run's clock now
+//	offset = run's clock now − wall clock now
 //
-// which is 0 when the clock is made and moves with what the wall clock is slewed
-// or set.
+// The offset is 0 when the clock is made. It changes when the wall clock is slewed or
+// set. ([Sample.OffsetNS] has the other sign.)
 //
 // # Steps
 //

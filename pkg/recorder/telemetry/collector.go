@@ -176,7 +176,8 @@ func (c *Collector) Start() {
 }
 
 // Ask asks all sources now, without waiting for the answers: at the edges of a
-// measurement. A source that has not answered the last time is left alone.
+// measurement. Sources that failed twice or more in a row are not asked. A source that
+// is being asked is asked again afterwards.
 func (c *Collector) Ask() {
 	for _, s := range c.sources {
 		select {
@@ -195,8 +196,9 @@ func (c *Collector) Take() []*export.Scrape {
 	return all
 }
 
-// Stop asks all sources once more, for a second at most, and ends. It returns
-// what became of them. Without Start it does nothing.
+// Stop asks the sources once more, for a second at most, and ends the collection. It
+// leaves out sources that failed twice or more in a row. It returns a summary of each
+// source; nil without Start.
 func (c *Collector) Stop() []export.TelemetrySource {
 	if c.cancel == nil {
 		return nil
@@ -217,7 +219,8 @@ func (c *Collector) Stop() []export.TelemetrySource {
 	return all
 }
 
-// watch asks s until the end.
+// watch asks s at each interval and when Ask wakes it. A source that fails is asked ever
+// less often.
 func (c *Collector) watch(ctx context.Context, s *source) {
 	failures := 0
 	for {

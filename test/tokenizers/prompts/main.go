@@ -109,7 +109,7 @@ func write(path string, all []prompt) (err error) {
 	return w.Flush()
 }
 
-// cpuTime is that of this process so far.
+// cpuTime returns the CPU time of this process so far, user and system.
 func cpuTime() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

@@ -100,7 +100,7 @@ func writeDocuments(path string, docs []string) (err error) {
 	return nil
 }
 
-// cpuTime is that of this process so far.
+// cpuTime returns the CPU time of this process so far, user and system.
 func cpuTime() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

@@ -121,8 +121,8 @@ func tensorForm(s *settings.Settings, e *workload.Entry) (export.Fields, error) 
 	return f, err
 }
 
-// beside adds to a request what stands beside it, session, think time and
-// schedule, unless it is there.
+// beside adds the session, think time and schedule of an entry to the fields of its
+// request, unless the fields have them already.
 func beside(f export.Fields, e *workload.Entry) export.Fields {
 	add := func(name string, value []byte) {
 		if _, there := f.Get(name); !there {

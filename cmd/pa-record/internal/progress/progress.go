@@ -29,7 +29,7 @@ type Display struct {
 }
 
 // New returns the display that s asks for, which writes to w; nil for none. of is the
-// run's number among those of --repeat. getenv returns environment variables (NO_COLOR,
+// run's number among the runs of --repeat. getenv returns environment variables (NO_COLOR,
 // TERM). columns returns the width of the terminal; nil means that w is none.
 func New(w io.Writer, s *settings.Settings, of settings.RunIndex, getenv func(string) string, columns func() int) *Display {
 	if s.Quiet || s.UI == settings.UINone {

@@ -20,7 +20,7 @@ func metricsFlags() []cli.Flag {
 	}
 }
 
-// metricsSettings are those of telemetry.
+// metricsSettings holds the settings of telemetry, as an export stores them.
 type metricsSettings struct {
 	Collect bool `json:"collect"`
 	// URLs are without user information and query; absent: those of the servers.

@@ -74,7 +74,7 @@ func TestConnectionSettings(t *testing.T) {
 	}
 }
 
-// A load that needs more files than the limit allows is said beforehand.
+// A load that needs more open files than the limit allows gets a warning before the run.
 func TestWarnOfFiles(t *testing.T) {
 	for _, tt := range []struct {
 		args  string

@@ -17,7 +17,7 @@ func syntheticFlags() []cli.Flag {
 		&cli.StringFlag{Name: "synthetic-input-tokens", Category: catMadeUp, Usage: "make up prompts whose lengths in tokens follow `LAW`: " + laws},
 		&cli.Float64Flag{Name: "synthetic-input-tokens-mean", Category: catMadeUp, Usage: "the same, normal with mean `N`", DefaultText: "550"},
 		&cli.Float64Flag{Name: "synthetic-input-tokens-stddev", Category: catMadeUp, Usage: "and standard deviation `N`", DefaultText: "0"},
-		&cli.StringFlag{Name: "output-tokens", Category: catMadeUp, Usage: "ask for answers to prompts of lengths by `LAW`; none does not ask, not even for those of a dataset's replies"},
+		&cli.StringFlag{Name: "output-tokens", Category: catMadeUp, Usage: "ask for answers whose lengths follow `LAW`; none asks for no length, not even the length of a dataset's replies"},
 		&cli.Float64Flag{Name: "output-tokens-mean", Category: catMadeUp, Usage: "the same, normal with mean `N`"},
 		&cli.Float64Flag{Name: "output-tokens-stddev", Category: catMadeUp, Usage: "and standard deviation `N`", DefaultText: "0"},
 		&cli.BoolFlag{Name: "output-tokens-mean-deterministic", Category: catMadeUp, Usage: "ask that answers not be shorter (min_tokens, ignore_eos, min_length)"},

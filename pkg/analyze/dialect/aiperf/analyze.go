@@ -26,7 +26,7 @@ type Report struct {
 	Errors []Failure
 
 	cancelled bool
-	// startNS and endNS are those of the phase; 0: not known.
+	// startNS and endNS bound the phase; 0: not known.
 	startNS, endNS uint64
 
 	hint      bool   // usage without cached tokens
@@ -72,7 +72,7 @@ type analysis struct {
 	text  texts
 	// fromUsage counts tokens as the server did (--use-server-token-count).
 	fromUsage bool
-	// startNS and endNS are those of the phase; 0: not known.
+	// startNS and endNS bound the phase; 0: not known.
 	startNS, endNS uint64
 
 	c          collector

@@ -65,7 +65,7 @@ func csvCell(v float64) string {
 }
 
 // jsonFirst are the tags that come first in JSON. The order of the others
-// changes from run to run of AIPerf; here it is that of the console.
+// changes from run to run of AIPerf; here it is the console's order.
 var jsonFirst = []string{
 	requestRate, requestLatency, requestCount, firstToken, secondToken, interToken, outputRate, perUser, outputLength,
 	inputLength, goodput, goodCount, "output_token_count", "reasoning_token_count", "inter_chunk_latency", "total_output_tokens",

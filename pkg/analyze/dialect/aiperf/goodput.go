@@ -17,7 +17,7 @@ var largerIsBetter = []string{
 func checkGoodput(limits []dialect.Limit) error {
 	for _, l := range limits {
 		if !slices.ContainsFunc(columns, func(c column) bool { return c.tag == l.Metric }) {
-			return fmt.Errorf("AIPerf stops with: Unknown metric tag(s) in --goodput: %s.; its names are those of its JSON report, such as %s", l.Metric, firstToken)
+			return fmt.Errorf("AIPerf stops with: Unknown metric tag(s) in --goodput: %s.; it takes the names in its JSON report, such as %s", l.Metric, firstToken)
 		}
 	}
 	return nil

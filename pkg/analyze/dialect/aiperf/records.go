@@ -60,8 +60,8 @@ func writeResult(ctx context.Context, r export.Reader, cfg dialect.Config, out s
 // members that are None. Ids of workers are slots of the closed loop. The metrics of a
 // line are in the order of one run of AIPerf, which changes from run to run.
 //
-// Arguments and errors are those of [Analyze], except that the error of r itself is not
-// returned: see r.Err. A run without the starts of its requests is an error, since
+// It takes the arguments and returns the errors of [Analyze], except for the error of r
+// itself: see r.Err. A run without the starts of its requests is an error, since
 // every line has one.
 func WriteRecords(ctx context.Context, r export.Reader, cfg dialect.Config, w io.Writer) (warnings []error, err error) {
 	run := r.Run()
@@ -262,8 +262,7 @@ func (m *recordMetrics) set(ok bool, tag, unit string, value any) {
 // span adds a metric of nanoseconds.
 func (m *recordMetrics) span(ok bool, tag string, ns float64) { m.set(ok, tag, "ms", ns*1e-6) }
 
-// metrics are those of a successful request, as far as AIPerf shows them of
-// single ones.
+// metrics returns the metrics that AIPerf shows for a single successful request.
 func (x *recordWriter) metrics(r *record, q *export.Request, measured *answer.Measured) pyjson.Object {
 	const each = "tokens/sec/user"
 	m := &recordMetrics{o: pyjson.Object{}, without: x.without}

@@ -141,7 +141,7 @@ func (w *sweeps) failed(startNS, endNS uint64) {
 }
 
 // metrics returns the effective and the active metrics from one instant to
-// another. gaps are those of all requests, as they were given to add.
+// another. gaps holds the gaps of all requests, in the order of the calls of add.
 func (w *sweeps) metrics(from, to float64, gaps []int64) []Metric {
 	none := sums
 	levels := []*weighted{

@@ -26,8 +26,8 @@ const (
 	imageLatency   = "image_latency"
 )
 
-// units are those of the JSON report and those of the console and the CSV
-// report. What has no unit on the console has it from 25.01 on.
+// units holds the unit of each metric in the JSON report, and the unit on the console
+// and in the CSV report. A metric without a unit on the console has one from 25.01 on.
 var units = map[string]struct{ json, console string }{
 	requestRate:    {"requests/sec", "per sec"},
 	requestLatency: {"ms", "ms"},

@@ -82,7 +82,7 @@ type rules struct {
 	records bool
 	// plots: the plots that are made by default need a time to first token.
 	plots bool
-	// csvName is the name of the CSV file; "" is that of the export with
+	// csvName is the name of the CSV file; "" means the name of the export with
 	// _genai_perf.csv at its end.
 	csvName string
 }

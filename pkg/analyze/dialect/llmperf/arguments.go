@@ -19,7 +19,7 @@ type arguments struct {
 	wallNS               map[string]uint64 // by level, in the place of its window
 }
 
-// keys are those of Config.Args.
+// keys maps each key of Config.Args to the function that reads its value.
 var keys = map[string]func(v *Version, a *arguments, value string) error{
 	"uri":      func(_ *Version, a *arguments, value string) error { a.uri = value; return nil },
 	"model":    func(_ *Version, a *arguments, value string) error { a.model = value; return nil },

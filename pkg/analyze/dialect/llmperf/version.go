@@ -1,8 +1,8 @@
 package llmperf
 
-// A Version is one of the tool's.
+// A Version is a version of llm_perf.py.
 type Version struct {
-	// Name is that of the dialect: "llm_perf-v1".
+	// Name is the name of the dialect: "llm_perf-v1".
 	Name string
 	// Released is the day of the code that is reproduced.
 	Released string

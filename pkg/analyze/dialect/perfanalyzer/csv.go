@@ -121,9 +121,9 @@ func (s *Settings) row(l *Level) []string {
 	return row
 }
 
-// serverCells are those of serverColumns, and of the cache. between is the mean
-// time between sending and receiving: what of it the server does not account for
-// is the network's and the server's own.
+// serverCells returns the cells under serverColumns and the cache's columns. between is
+// the mean time between sending and receiving. The part of it that the server does not
+// account for is spent in the network and in the server's own handling.
 func serverCells(m *Model, between time.Duration, known bool) []string {
 	if m == nil {
 		return slices.Repeat([]string{absent}, len(serverColumns))
@@ -197,9 +197,9 @@ type ModelFile struct {
 	Content []byte
 }
 
-// composingRow is the row of a model in one level; nil when the level has no such
-// model. Its throughput is that of the level in proportion to the requests that
-// each of the two models served.
+// composingRow returns the row of a composing model in one level; nil if the level has no
+// such model. Its throughput is the level's throughput times the ratio of the requests
+// that the two models served.
 func (s *Settings) composingRow(l *Level, like *Model) []string {
 	top := l.Server
 	if top == nil {

@@ -11,7 +11,7 @@ import (
 
 // A Level is a load level as a report shows it.
 type Level struct {
-	// Mode and Value are those of the export: [export.ModeConcurrency] and a
+	// Mode and Value describe the load as in the export: [export.ModeConcurrency] and a
 	// number of requests, or [export.ModeRequestRate] and requests per second, 0
 	// for a fixed schedule.
 	Mode  string
@@ -19,8 +19,8 @@ type Level struct {
 	// Unnamed says that perf_analyzer prints no line above the level: that of
 	// intervals or a fixed schedule.
 	Unnamed bool
-	// Name is that of a load that perf_analyzer does not report, such as "Session
-	// concurrency 4"; "" for others.
+	// Name names a load that perf_analyzer does not report, such as "Session
+	// concurrency 4"; "" for other loads.
 	Name string
 
 	// Windows are all windows of the level, in order.
@@ -116,9 +116,8 @@ type GPUValue struct {
 	Value float64
 }
 
-// NewLevel returns a level that has yet to be measured. The mode and the text of
-// the value are those of the export; m is what pa-record tells of it, nil if it
-// does not.
+// NewLevel returns a level without measurements. mode and value come from the export; m
+// holds what pa-record recorded about the level, nil for other recorders.
 func (s *Settings) NewLevel(mode, value string, m *export.ExperimentMeta) Level {
 	l := Level{Mode: mode, NoServer: s.openAI()}
 	l.Value, _ = strconv.ParseFloat(value, 64)

@@ -12,7 +12,7 @@ import (
 // that it came with.
 type Release struct {
 	Name string // "24.03"
-	// minor is that of its version, 2.minor, which it writes into exports.
+	// minor is the minor number of its version, 2.minor, which it writes into exports.
 	minor int
 	rules rules
 }
@@ -94,8 +94,8 @@ func Releases() []*Release {
 	return all
 }
 
-// Find returns the release of that name, such as "24.03", or "latest", which is
-// also that of later ones: nothing has changed since.
+// Find returns the release with that name, such as "24.03", or the last release for
+// "latest". It reports false for a later release, although later releases print the same.
 func Find(name string) (*Release, bool) {
 	if name == "latest" {
 		return Latest(), true
@@ -116,10 +116,10 @@ func Latest() *Release { return &releases[len(releases)-1] }
 // unnamed is the release that writes no version into its exports.
 const unnamed = "24.08"
 
-// ReleaseOf returns the release that wrote a run, as far as its version says:
-// 2.44.0 is that of 24.03. An export without a version is one of 24.08, and
-// whatever is not known, the runs of pa-record among it, is shown as the latest
-// release does.
+// ReleaseOf returns the release that wrote a run, by the run's version: 24.03 wrote
+// 2.44.0. A version between two releases counts as the later one. An empty version means
+// 24.08, which wrote none. Without a version, for an unknown one, and for runs of
+// pa-record, ReleaseOf returns the latest release.
 func ReleaseOf(run *export.Run) *Release {
 	if run.Meta != nil || run.Version == nil {
 		return Latest()

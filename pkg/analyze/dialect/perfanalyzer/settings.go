@@ -38,9 +38,9 @@ type Settings struct {
 	Async      *bool
 	Percentile int // instead of the mean; 0 or less: the mean
 
-	// Limits are those of the search for levels; nil for a single one.
+	// Limits bound the search for levels; nil for a single level.
 	Limits *Limits
-	// Distribution is that of a request rate: "constant" or "poisson"; "" for
+	// Distribution is the distribution of a request rate: "constant" or "poisson"; "" for
 	// other loads.
 	Distribution string
 	BinarySearch bool

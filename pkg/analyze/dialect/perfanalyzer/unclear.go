@@ -50,7 +50,7 @@ func gaps(responses []export.Response) []uint64 {
 	return all
 }
 
-// median returns the upper median, 0 of none.
+// median sorts x and returns its upper median, x[n/2]; 0 if x is empty.
 func median(x []uint64) uint64 {
 	if len(x) == 0 {
 		return 0

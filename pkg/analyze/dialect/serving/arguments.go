@@ -50,7 +50,7 @@ type arguments struct {
 // tool leaves out what is not its own.
 var metricNames = []string{"ttft", "tpot", "itl", "e2el", "request_ar", "client_queue_time", "e2el_including_client_queue"}
 
-// goodputNames are those of objectives.
+// goodputNames lists the metrics that --goodput accepts.
 var goodputNames = []string{"ttft", "tpot", "e2el"}
 
 // A setter takes the value of a key.

@@ -12,7 +12,7 @@ import (
 	"github.com/pa-tools/pa/internal/pyfmt"
 )
 
-// blockWidth is that of the tools' blocks, whatever the console's.
+// blockWidth is the width of the tools' blocks, whatever the console's width is.
 const blockWidth = 50
 
 // Console writes the tool's block for each level. The width of the console does
@@ -61,7 +61,7 @@ func (s *section) suffix() string {
 	return " (" + s.unit + "):"
 }
 
-// sections are those of a level that the command line asks for, in order.
+// sections returns the sections of a level that the command line asks for, in order.
 func (r *Report) sections(l *Level) []section {
 	all := []section{
 		{"ttft", "TTFT", "Time to First Token", "ms", false, &l.TTFT},

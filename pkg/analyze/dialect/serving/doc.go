@@ -20,7 +20,7 @@
 // here, wherever its file has them. All requests are put into the order of their
 // issue, because it shows in the last digits of sums. Times are seconds, each
 // the difference of whole nanoseconds rounded once; figures are milliseconds.
-// Sums, deviations and percentiles are those of numpy 2.3 and later.
+// Sums, deviations and percentiles equal the results of numpy 2.3 and later.
 //
 // Each load level is a run of the tool: a report has a block, and a result, for
 // each.

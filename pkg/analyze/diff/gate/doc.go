@@ -23,8 +23,8 @@
 // unit, or around the points. Metrics are those that the caller names. A value
 // is compared with a duration, a number or a percent, as its metric is a time,
 // a rate or a share. A change is new/old − 1; low and high are the ends of its
-// 95 % interval. A verdict is that of the comparison: "better", "worse", or
-// "different", which is either of the two.
+// 95 % interval. A verdict is the result of the comparison: "better", "worse", or
+// "different", which means either of the two.
 //
 // # What is not known
 //

@@ -6,8 +6,8 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze/expr"
 )
 
-// Parse reads an expression over the metrics; the grammar is that of the
-// package comment. The error is an [*expr.SyntaxError].
+// Parse reads an expression over the metrics; the package comment has the
+// grammar. The error is an [*expr.SyntaxError].
 func Parse(text string, metrics []Metric) (*Expr, error) {
 	tree, err := expr.Parse(text, expr.Language[condition]{
 		Operand: "a metric", Example: "ttft_p99>+5%",

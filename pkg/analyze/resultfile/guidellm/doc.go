@@ -9,9 +9,10 @@
 // Each load level is a benchmark. Tokens are the server's or, where it does not
 // say them, events with text. GuideLLM keeps of an answer when its first and its
 // last token came, and spreads those between evenly when it makes rates of them;
-// its distributions are weighted, and a percentile is one of the values. It was
-// told to make no confidence intervals (confidence null), and what it notes of its
-// own scheduler is null or, as it writes what it does not know, −1.
+// its distributions are weighted, and a percentile is one of the values. Confidence
+// intervals are switched off (confidence null). Of its scheduler's figures, the writer
+// computes the start delay, the targeted start delay and the request time; the others
+// are null or −1, which is how GuideLLM writes an unknown value.
 //
 // The figures stand before the requests in the file: the text of the requests is
 // kept in temporary files meanwhile. In memory are some 150 bytes for each

@@ -11,7 +11,7 @@ import (
 // have.
 type stat struct {
 	start, end                  float64 // Unix seconds; the end also of one that failed
-	done                        bool    // its end is that of the answer
+	done                        bool    // end is the end of the answer
 	targeted                    float64
 	prompt, output              float64
 	first, firstOutput, last    float64

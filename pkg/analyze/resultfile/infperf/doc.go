@@ -14,7 +14,7 @@
 // recorder was through with it. Requests of the warmup, and those that ended
 // after the measurement, are not there: inference-perf has no such phases.
 //
-// Requests are written as they are read. The figures of a summary are those of
-// numpy over all of them, which takes 8 bytes for each value: some 70 for a
+// Requests are written as they are read. The figures of a summary equal
+// numpy's over all requests. They take 8 bytes of memory for each value: some 70 for a
 // request and 8 for a token.
 package infperf

@@ -12,14 +12,14 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// percentiles are those of the default configuration.
+// percentiles lists the percentiles of inference-perf's default configuration.
 var percentiles = [...]float64{0.1, 1, 5, 10, 25, 50, 75, 90, 95, 99, 99.9}
 
 // A Summary is one of the files beside that of the requests.
 type Summary struct {
 	Name string // "stage_0_lifecycle_metrics.json"
 	sums *sums
-	// level is that of a stage, nil for the summary of all.
+	// level is the level of a stage; nil for the summary of all stages.
 	level *export.Experiment
 }
 

@@ -131,7 +131,7 @@ func (w *Writer) Warnings() []error {
 		all = append(all, fmt.Errorf("no output_token_times and no latencies of tokens for %s with more tokens than chunks, whose texts are not known", plural.Of(w.untimed, "request")))
 	}
 	if why, lacks := w.run.Lacks(export.PartEnds); lacks {
-		all = append(all, fmt.Errorf("end_time is that of the last token: %s", why))
+		all = append(all, fmt.Errorf("end_time is the time of the last token: %s", why))
 	}
 	return all
 }

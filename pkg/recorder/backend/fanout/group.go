@@ -50,7 +50,7 @@ func (g *group) open(ctx context.Context, slot int) (senders, error) {
 	return s, nil
 }
 
-// senders are those of one slot, by target.
+// senders holds the senders of one slot, by target.
 type senders []backend.Sender
 
 // send sends p to a target and makes the number of the connection unique in the run.

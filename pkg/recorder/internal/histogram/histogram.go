@@ -51,8 +51,9 @@ func (h *Histogram) Reset() {
 	h.n, h.max = 0, 0
 }
 
-// Percentile returns the smallest duration that pct percent of the durations do not
-// exceed, rounded up to its bucket; 0 when the histogram is empty.
+// Percentile returns the percentile by nearest rank: the smallest duration that pct
+// percent of the durations do not exceed, rounded up to the end of its bucket, since the
+// histogram keeps no durations. 0 when the histogram is empty.
 func (h *Histogram) Percentile(pct int) time.Duration {
 	return h.At(max((h.n*pct+99)/100-1, 0))
 }
