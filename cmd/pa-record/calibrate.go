@@ -15,6 +15,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
+	"github.com/pa-tools/pa/cmd/pa-record/internal/signals"
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend/openai"
@@ -58,11 +59,11 @@ func calibrateClock(c *cli.Context, env environment) error {
 	if err != nil {
 		return err
 	}
-	ctx, stop, interrupted, release := watchSignals(c.Context, env.relay, c.App.ErrWriter)
+	ctx, stop, interrupted, release := signals.Watch(c.Context, env.relay, c.App.ErrWriter)
 	defer release()
 	k.Stop = stop
 	result, err := k.Run(ctx)
-	switch sig := interrupted.get(); {
+	switch sig := interrupted.Signal(); {
 	case sig != 0:
 		return &cmdline.CodeError{Code: 128 + int(sig)}
 	case err != nil:

@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/pa-tools/pa/cmd/pa-record/internal/gputap"
 	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
 	"github.com/pa-tools/pa/pkg/analyze/dialect/perfanalyzer"
 	"github.com/pa-tools/pa/pkg/export"
@@ -21,7 +22,7 @@ type console struct {
 	settings perfanalyzer.Settings
 	waiting  bytes.Buffer // levels before the first that measured something
 	begun    bool
-	gpus     *gpuTap // nil where those of the server are not shown
+	gpus     *gputap.Tap // nil: the server's GPUs are not shown
 }
 
 // newConsole returns the console of a run with that header.
@@ -32,6 +33,16 @@ func newConsole(w io.Writer, title string, header *export.Run, s *settings.Setti
 	}
 	show.Verbose, show.VerboseCSV = s.Verbose, s.VerboseCSV
 	return &console{w: w, title: title, settings: show}, nil
+}
+
+// watching returns the telemetry to give to the recorder. For Triton servers, whose
+// metrics perf_analyzer reads, the console takes the GPU metrics from it.
+func (c *console) watching(t recorder.Telemetry) recorder.Telemetry {
+	if c.settings.ServiceKind != settings.Triton {
+		return t
+	}
+	c.gpus = gputap.New(t)
+	return c.gpus
 }
 
 // level prints a level that is over.
@@ -69,7 +80,7 @@ func (c *console) shown(l *recorder.Level) perfanalyzer.Level {
 	out.Serve(served)
 	out.Sequences = l.Sequences
 	if c.gpus != nil {
-		out.GPUs = c.gpus.of(l)
+		out.GPUs = c.gpus.Of(l)
 	}
 	if l.Latency.Approximate {
 		out.Notes = append(out.Notes, "(so many requests that the percentiles are up to 0.03% too high; pa-analyze has exact ones)")
@@ -95,7 +106,7 @@ func (c *console) summary(levels []perfanalyzer.Level) {
 
 // printRuns writes the summary lines of several runs, those of one level below
 // each other.
-func printRuns(w io.Writer, runs []oneResult) {
+func printRuns(w io.Writer, runs []runResult) {
 	var names []string
 	for j := range runs {
 		for k := range runs[j].levels {

@@ -22,6 +22,7 @@ import (
 
 	"github.com/pa-tools/pa/cmd/pa-record/internal/printer"
 	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
+	"github.com/pa-tools/pa/cmd/pa-record/internal/signals"
 	"github.com/pa-tools/pa/internal/cmdline"
 )
 
@@ -51,7 +52,7 @@ type environment struct {
 	// takeLogs makes libraries write their logs to w; if nil, their logs stay as they are.
 	takeLogs func(w io.Writer)
 
-	relay *signalRelay // of signals; set by run
+	relay *signals.Relay // set by run
 }
 
 // logsTo returns the destination of the libraries' logs. They are discarded, because
@@ -82,21 +83,26 @@ func columns(fd int) int {
 	return n
 }
 
+// abandonAfter is how long after a signal pa-record waits for a stage that handles
+// no signals itself. A stage that reads a pipe or a terminal cannot be cancelled;
+// the program then ends without it.
+const abandonAfter = 500 * time.Millisecond
+
 // run is the whole program; args[0] is its name.
 func run(ctx context.Context, args []string, env environment, stdin io.Reader, stdout, stderr io.Writer) int {
 	p := printer.New(stdout, stderr)
 	if env.takeLogs != nil {
 		env.takeLogs(logsTo(env, p.Err))
 	}
-	env.relay = relaySignals(env.signals, p.Hurry)
+	env.relay = signals.NewRelay(env.signals, p.Hurry)
 	code := runCommand(ctx, args, env, stdin, p)
 	whole, err := p.Close()
-	close(env.relay.stop)
+	env.relay.Close()
 	switch {
 	case err != nil:
 		return max(code, cmdline.ExitError)
 	case !whole && code == cmdline.ExitOK:
-		return cmdline.SignalError{Signal: env.relay.last()}.Code()
+		return cmdline.SignalError{Signal: env.relay.Last()}.Code()
 	}
 	return code
 }
@@ -117,7 +123,7 @@ func runCommand(ctx context.Context, args []string, env environment, stdin io.Re
 	select {
 	case code := <-ended:
 		return code
-	case sig := <-env.relay.unclaimed:
+	case sig := <-env.relay.Unclaimed:
 		cause := cmdline.SignalError{Signal: sig}
 		cancel(cause)
 		select {

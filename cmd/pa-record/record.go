@@ -14,6 +14,7 @@ import (
 
 	"github.com/pa-tools/pa/cmd/pa-record/internal/inputs"
 	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
+	"github.com/pa-tools/pa/cmd/pa-record/internal/signals"
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/redact"
@@ -66,17 +67,17 @@ func record(c *cli.Context, args []string, env environment, reports [][]string) 
 	}
 	s.Notes = append(s.Notes, entries.Notes...)
 	printNotes(stderr, s)
-	ctx, stop, interrupted, release := watchSignals(ctx, env.relay, stderr)
+	ctx, stop, interrupted, release := signals.Watch(ctx, env.relay, stderr)
 	defer release()
-	m := &series{
+	m := &repeatedRun{
 		s: s, args: args, env: env, stdout: stdout, stderr: stderr,
 		urls: urls, entries: entries, runs: runs, stop: stop, interrupted: interrupted,
 		reports: reports,
 	}
 	if s.Calibrate {
 		m.calibration, err = calibrateFor(ctx, s, stop, stderr)
-		if interrupted.get() != 0 {
-			return interrupted.error(errNothingSent)
+		if interrupted.Signal() != 0 {
+			return interrupted.Error(errNothingSent)
 		}
 		if err != nil {
 			return err

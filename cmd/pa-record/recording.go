@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
+	"github.com/pa-tools/pa/cmd/pa-record/internal/signals"
 	"github.com/pa-tools/pa/cmd/pa-record/internal/summary"
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/pkg/export"
@@ -89,7 +90,7 @@ func newRecording(exports []*journal.Export, overwrite bool) (*recording, error)
 
 // open creates the journal. ctx ends with the second signal.
 func (r *recording) open(ctx context.Context, header *export.Run) error {
-	ctx, r.release = withCause(ctx, errSecondSignal)
+	ctx, r.release = signals.WithCause(ctx, signals.ErrSecond)
 	if err := r.Open(ctx, header); err != nil {
 		r.release()
 		return refusal(err)

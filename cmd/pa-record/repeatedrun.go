@@ -15,6 +15,7 @@ import (
 	"github.com/pa-tools/pa/cmd/pa-record/internal/inputs"
 	"github.com/pa-tools/pa/cmd/pa-record/internal/progress"
 	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
+	"github.com/pa-tools/pa/cmd/pa-record/internal/signals"
 	"github.com/pa-tools/pa/cmd/pa-record/internal/summary"
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/pkg/analyze/dialect/perfanalyzer"
@@ -24,11 +25,11 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 )
 
-// A series is the runs of one command line: one, or with --repeat several, one
-// after the other. They share the servers, what is sent to them, and the
-// calibration. Each has a clock, connections, a journal and exports of its own,
-// so that it is what it would be alone.
-type series struct {
+// A repeatedRun makes the runs of one command line: one, or with --repeat several, one
+// after the other. The runs share the servers, the inputs and the calibration. Each run
+// has its own clock, connections, journal and exports, so that it equals a run that is
+// made alone.
+type repeatedRun struct {
 	s              *settings.Settings
 	args           []string
 	env            environment
@@ -39,27 +40,27 @@ type series struct {
 	calibration *export.Calibration // nil: none
 	runs        []settings.Run
 	stop        <-chan struct{}
-	interrupted *interruption
+	interrupted *signals.Interruption
 	reports     [][]string // arguments of pa-analyze, to be named at the end
 
 	warned    []string // texts of the warnings from checking the servers
 	ifRefused []string // advice to print if the servers refuse the first requests
 
 	group string      // of the exports; "" without --repeat
-	done  []oneResult // of the runs that wrote something, in their order
+	done  []runResult // of the runs that wrote something, in their order
 }
 
-// A oneResult is what became of one run.
-type oneResult struct {
+// A runResult holds the measured levels of one run.
+type runResult struct {
 	of       settings.RunIndex
 	settings *perfanalyzer.Settings
 	levels   []perfanalyzer.Level // in the order of the settings
 }
 
-// record makes the runs. One that misses a gate does not keep the next ones from
-// being made; one that fails or is interrupted does. The error has the exit code
-// of the worst: an interruption, a failure, a gate.
-func (m *series) record(ctx context.Context) error {
+// record makes the runs. A run that misses a gate is followed by the next one; a run that
+// fails or is interrupted is the last. The error has the exit code of the worst outcome:
+// an interruption, then a failure, then a missed gate.
+func (m *repeatedRun) record(ctx context.Context) error {
 	if m.s.Repeat == 0 {
 		return m.run(ctx, 0, settings.RunIndex{})
 	}
@@ -73,12 +74,12 @@ func (m *series) record(ctx context.Context) error {
 		}
 		worst = err
 		if !gateMissed(err) {
-			if told(err) != nil {
+			if hasMessage(err) != nil {
 				worst = fmt.Errorf("%v: %w", of, err)
 			}
 			break
 		}
-		if told(err) != nil {
+		if hasMessage(err) != nil {
 			fmt.Fprintf(m.stderr, "pa-record: %v: %v\n", of, err)
 			worst = &cmdline.CodeError{Code: cmdline.ExitGate}
 		}
@@ -87,12 +88,12 @@ func (m *series) record(ctx context.Context) error {
 	return worst
 }
 
-// ended returns the error of a run of several that returned err: an interruption
-// is the cause of all.
-func (m *series) ended(ctx context.Context, err error) error {
+// ended returns the error of one of several runs, which returned err. An interruption
+// takes precedence over err.
+func (m *repeatedRun) ended(ctx context.Context, err error) error {
 	switch {
-	case m.interrupted.get() != 0:
-		return m.interrupted.error(told(err))
+	case m.interrupted.Signal() != 0:
+		return m.interrupted.Error(hasMessage(err))
 	case err == nil && ctx.Err() != nil:
 		return context.Cause(ctx)
 	}
@@ -105,8 +106,8 @@ func gateMissed(err error) bool {
 	return errors.As(err, &code) && code.Code == cmdline.ExitGate
 }
 
-// told returns err if it has a text, nil if it is but an exit code.
-func told(err error) error {
+// hasMessage returns err unless it carries only an exit code.
+func hasMessage(err error) error {
 	var code *cmdline.CodeError
 	if errors.As(err, &code) && code.Err == nil {
 		return nil
@@ -115,7 +116,7 @@ func told(err error) error {
 }
 
 // run makes the run of index i.
-func (m *series) run(ctx context.Context, i int, of settings.RunIndex) error {
+func (m *repeatedRun) run(ctx context.Context, i int, of settings.RunIndex) error {
 	s, plan := m.s, &m.runs[i]
 	out, err := recordingOf(plan, s.Overwrite)
 	if err != nil {
@@ -139,27 +140,8 @@ func (m *series) run(ctx context.Context, i int, of settings.RunIndex) error {
 			fmt.Fprintf(m.stderr, "pa-record: warning: %v\n", err)
 		}
 	}()
-	header := exportHeader(s, m.args, m.entries.Meta)
-	header.Meta.Calibration = m.calibration
-	levels := plan.Ordered(s.Levels)
-	if s.LevelPlan != nil {
-		levels = nil
-	}
-	if m.group != "" {
-		header.Meta.Repeat = &export.RepeatMeta{Index: of.Index, Of: of.Of, Group: m.group, Order: plan.Order}
-	}
-	title := ""
-	if of.Of > 0 {
-		title = fmt.Sprintf("Run %d of %d\n\n", of.Index, of.Of)
-	}
-	screen := m.stdout
-	if ownSummary(s) {
-		out.summary = summary.New(ctx, s)
-		if !s.Verbose {
-			screen = io.Discard
-		}
-	}
-	con, err := newConsole(screen, title, &header, s)
+	header := m.header(plan, of)
+	con, err := m.screen(ctx, out, &header, of)
 	if err != nil {
 		return err
 	}
@@ -172,56 +154,102 @@ func (m *series) run(ctx context.Context, i int, of settings.RunIndex) error {
 		out.discard()
 		return err
 	}
-	if stats != nil {
-		defer stats.Close()
-	}
 	m.announce(of, plan)
-	p := progress.New(m.stderr, s, of, m.env.getenv, m.env.columns)
-	cfg := recorder.Config{
-		Backend: b, WaitReady: s.WaitReady, Waiting: m.waiting, CheckWarnings: m.checkWarnings, Entries: m.entries.Source, Streams: m.entries.Streams, Order: s.SendOrder, BatchSize: s.BatchSize,
-		Levels: levels, Plan: s.LevelPlan, StopOnUnstable: s.Measure.StopOnUnstable, Between: func(ctx context.Context) error { return postBetween(ctx, s) }, Measure: s.Measurement, Warmup: s.Warmup, WarmupTime: s.WarmupDuration,
-		Sequences:      s.Sequences(m.entries.Streams != nil),
-		RequestTimeout: orNone(s.RequestTimeout), Grace: orNone(s.Grace), MaxErrorRate: s.MaxErrorRate,
-		Writer: out, Run: header, Clock: clock,
-		Stop: m.stop, StopReason: m.interrupted.name, Progress: p.Callback(),
-		LevelDone: func(l *recorder.Level) {
-			p.Clear()
-			con.level(l)
-		},
+	line := progress.New(m.stderr, s, of, m.env.getenv, m.env.columns)
+	cfg := m.config(plan, header, out)
+	cfg.Backend, cfg.Clock, cfg.Progress = b, clock, line.Callback()
+	cfg.LevelDone = func(l *recorder.Level) {
+		line.Clear()
+		con.level(l)
 	}
 	if watch != nil {
 		cfg.Telemetry = con.watching(watch)
 	}
 	if stats != nil {
+		defer stats.Close()
 		cfg.ServerStats = stats
 	}
 	res, err := recorder.Run(ctx, cfg)
-	p.Clear()
+	line.Clear()
 	if res == nil { // nothing was sent
 		out.discard()
-		if m.interrupted.get() != 0 {
-			return m.interrupted.error(errNothingSent)
+		if m.interrupted.Signal() != 0 {
+			return m.interrupted.Error(errNothingSent)
 		}
 		return err
 	}
+	return m.finish(of, plan, con, out, res, err)
+}
+
+// header returns the description of a run that its exports begin with.
+func (m *repeatedRun) header(plan *settings.Run, of settings.RunIndex) export.Run {
+	header := exportHeader(m.s, m.args, m.entries.Meta)
+	header.Meta.Calibration = m.calibration
+	if m.group != "" {
+		header.Meta.Repeat = &export.RepeatMeta{Index: of.Index, Of: of.Of, Group: m.group, Order: plan.Order}
+	}
+	return header
+}
+
+// screen returns the console of a run. For servers whose runs end with our own summary,
+// it gives out that summary, and the console is shown only with -v.
+func (m *repeatedRun) screen(ctx context.Context, out *recording, header *export.Run, of settings.RunIndex) (*console, error) {
+	title := ""
+	if of.Of > 0 {
+		title = fmt.Sprintf("Run %d of %d\n\n", of.Index, of.Of)
+	}
+	w := m.stdout
+	if ownSummary(m.s) {
+		out.summary = summary.New(ctx, m.s)
+		if !m.s.Verbose {
+			w = io.Discard
+		}
+	}
+	return newConsole(w, title, header, m.s)
+}
+
+// config returns the recorder's configuration for a run, without the parts that each run
+// opens for itself.
+func (m *repeatedRun) config(plan *settings.Run, header export.Run, out *recording) recorder.Config {
+	s := m.s
+	levels := plan.Ordered(s.Levels)
+	if s.LevelPlan != nil {
+		levels = nil
+	}
+	return recorder.Config{
+		WaitReady: s.WaitReady, Waiting: m.waiting, CheckWarnings: m.checkWarnings,
+		Entries: m.entries.Source, Streams: m.entries.Streams, Order: s.SendOrder, BatchSize: s.BatchSize,
+		Sequences: s.Sequences(m.entries.Streams != nil),
+		Levels:    levels, Plan: s.LevelPlan, StopOnUnstable: s.Measure.StopOnUnstable,
+		Between: func(ctx context.Context) error { return postBetween(ctx, s) },
+		Measure: s.Measurement, Warmup: s.Warmup, WarmupTime: s.WarmupDuration,
+		RequestTimeout: orNone(s.RequestTimeout), Grace: orNone(s.Grace), MaxErrorRate: s.MaxErrorRate,
+		Writer: out, Run: header,
+		Stop: m.stop, StopReason: m.interrupted.Name,
+	}
+}
+
+// finish prints the results and notes of a run that sent something. err is the error of
+// the run; finish returns the error that the command ends with, with its exit code.
+func (m *repeatedRun) finish(of settings.RunIndex, plan *settings.Run, con *console, out *recording, res *recorder.Result, err error) error {
 	if csvErr := m.report(of, plan, con, res.Levels, out); err == nil {
 		err = csvErr
 	}
 	for _, w := range res.Warnings {
 		fmt.Fprintf(m.stderr, "pa-record: warning: %s%s\n", of.Prefix(), w)
 	}
-	for _, note := range []string{sweepNote(s, res), searchNote(s, res), stopNote(s, res)} {
+	for _, note := range []string{sweepNote(m.s, res), searchNote(m.s, res), stopNote(m.s, res)} {
 		if note != "" && err == nil {
 			fmt.Fprintf(m.stderr, "pa-record: note: %s%s\n", of.Prefix(), note)
 		}
 	}
 	switch {
-	case errors.Is(err, errSecondSignal):
-		return m.interrupted.error(err)
+	case errors.Is(err, signals.ErrSecond):
+		return m.interrupted.Error(err)
 	case err != nil:
-		return explain(err, s, m.ifRefused)
-	case m.interrupted.get() != 0:
-		return m.interrupted.error(nil)
+		return explain(err, m.s, m.ifRefused)
+	case m.interrupted.Signal() != 0:
+		return m.interrupted.Error(nil)
 	}
 	return gate(res)
 }
@@ -231,8 +259,8 @@ func (m *series) run(ctx context.Context, i int, of settings.RunIndex) error {
 // with -v.
 func ownSummary(s *settings.Settings) bool { return s.ServiceKind == settings.OpenAI }
 
-// waiting says that the server is waited for, and why.
-func (m *series) waiting(why error) {
+// waiting prints that pa-record waits for the server, and why.
+func (m *repeatedRun) waiting(why error) {
 	urls := m.s.URLs
 	if urls == nil {
 		urls = []string{m.s.URL}
@@ -248,7 +276,7 @@ func (m *series) waiting(why error) {
 
 // checkWarnings prints the warnings from checking the servers, each text once for all
 // runs.
-func (m *series) checkWarnings(all []backend.Warning) {
+func (m *repeatedRun) checkWarnings(all []backend.Warning) {
 	for _, w := range all {
 		if !slices.Contains(m.warned, w.Text) {
 			m.warned = append(m.warned, w.Text)
@@ -260,8 +288,8 @@ func (m *series) checkWarnings(all []backend.Warning) {
 	}
 }
 
-// announce says which run begins.
-func (m *series) announce(of settings.RunIndex, plan *settings.Run) {
+// announce prints the number of the run that begins.
+func (m *repeatedRun) announce(of settings.RunIndex, plan *settings.Run) {
 	if m.s.Quiet || of.Of == 0 {
 		return
 	}
@@ -274,7 +302,7 @@ func (m *series) announce(of settings.RunIndex, plan *settings.Run) {
 
 // report prints the results of a run, its problems and the names of its files. It
 // returns the error from writing the CSV file of -f.
-func (m *series) report(of settings.RunIndex, plan *settings.Run, con *console, measured []recorder.Level, out *recording) error {
+func (m *repeatedRun) report(of settings.RunIndex, plan *settings.Run, con *console, measured []recorder.Level, out *recording) error {
 	listed, written := plan.Listed(measured), out.Written()
 	levels := con.all(listed)
 	con.summary(levels)
@@ -296,17 +324,18 @@ func (m *series) report(of settings.RunIndex, plan *settings.Run, con *console, 
 		return err
 	}
 	if len(written) > 0 {
-		m.done = append(m.done, oneResult{of, &con.settings, levels})
+		m.done = append(m.done, runResult{of, &con.settings, levels})
 	}
 	if m.s.Quiet {
 		return err
 	}
-	m.sayWritten(of, names, written)
+	m.printFiles(of, names, written)
 	return err
 }
 
-// sayWritten says which files there are, and what reads the exports among them.
-func (m *series) sayWritten(of settings.RunIndex, names, exports []string) {
+// printFiles prints the names of the written files, and the command that reads the
+// exports among them.
+func (m *repeatedRun) printFiles(of settings.RunIndex, names, exports []string) {
 	list := strings.Join(names, ", ")
 	switch {
 	case of.Of > 0:
@@ -321,8 +350,8 @@ func (m *series) sayWritten(of settings.RunIndex, names, exports []string) {
 	}
 }
 
-// summarize prints the levels of all runs, and what to do with the exports.
-func (m *series) summarize() {
+// summarize prints the levels of all runs, and the commands that read the exports.
+func (m *repeatedRun) summarize() {
 	if len(m.done) > 1 && (m.s.Verbose || !ownSummary(m.s)) {
 		printRuns(m.stdout, m.done)
 	}

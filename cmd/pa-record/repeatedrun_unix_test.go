@@ -16,6 +16,7 @@ import (
 
 	"github.com/pa-tools/pa/cmd/pa-record/internal/inputs"
 	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
+	"github.com/pa-tools/pa/cmd/pa-record/internal/signals"
 	"github.com/pa-tools/pa/internal/exporttest"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/formats"
@@ -187,7 +188,7 @@ func TestSeriesFailsEarly(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Search = "not a range" // the console report cannot show that
-	m := &series{s: s, args: []string{"pa-record"}, stdout: io.Discard, stderr: io.Discard, urls: []string{"127.0.0.1:1"}, runs: runs, interrupted: &interruption{}, entries: &inputs.Data{}}
+	m := &repeatedRun{s: s, args: []string{"pa-record"}, stdout: io.Discard, stderr: io.Discard, urls: []string{"127.0.0.1:1"}, runs: runs, interrupted: &signals.Interruption{}, entries: &inputs.Data{}}
 	if err := m.run(t.Context(), 0, settings.RunIndex{}); err == nil || !strings.Contains(err.Error(), "not a range") {
 		t.Fatalf("error %v, want one about the range", err)
 	}

@@ -152,7 +152,7 @@ func serveSim(c *cli.Context, env environment) (err error) {
 			close(eof)
 		}()
 	}
-	signals, release := env.relay.claim()
+	signals, release := env.relay.Claim()
 	defer release()
 	select {
 	case <-signals:

@@ -1,46 +1,42 @@
-package main
+// Package gputap shows the GPU metrics of Triton servers on perf_analyzer's console while
+// the recorder collects them. See [Tap].
+package gputap
 
 import (
-	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
 	"github.com/pa-tools/pa/pkg/analyze/dialect/perfanalyzer"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/pawindow"
 	"github.com/pa-tools/pa/pkg/recorder"
 )
 
-// A gpuTap is telemetry from which the console, too, takes what a Triton server
-// tells of its GPUs. It is for the goroutine of the recorder.
-type gpuTap struct {
+// A Tap passes telemetry on to the recorder and keeps the GPU metrics of Triton servers
+// for the console. Only the recorder's goroutine may use it.
+type Tap struct {
 	recorder.Telemetry
-	taken []*export.Scrape // from Telemetry, and not handed on yet
-	seen  []*export.Scrape // of GPUs, at the present level
-	// done are what levels came to, by the beginning of what is reported of them.
+	taken []*export.Scrape // taken from Telemetry and not passed on yet
+	seen  []*export.Scrape // GPU metrics of the present level
+	// done holds the GPU figures of past levels, by the start of the reported time.
 	done map[uint64]*perfanalyzer.GPUs
 }
 
-// maxGPUScrapes bounds those that are kept of a level, the latest: nine hours of them
-// at least, a second apart.
+// maxGPUScrapes bounds the scrapes that are kept for a level. The latest are kept: at
+// least nine hours of scrapes a second apart.
 const maxGPUScrapes = 1 << 16
 
-// watching returns the telemetry for the recorder, from which the console takes
-// what it shows: nothing of servers whose metrics perf_analyzer does not read.
-func (c *console) watching(t recorder.Telemetry) recorder.Telemetry {
-	if c.settings.ServiceKind != settings.Triton {
-		return t
-	}
-	c.gpus = &gpuTap{Telemetry: t, done: map[uint64]*perfanalyzer.GPUs{}}
-	return c.gpus
+// New returns a tap of the telemetry t, to be given to the recorder in its place.
+func New(t recorder.Telemetry) *Tap {
+	return &Tap{Telemetry: t, done: map[uint64]*perfanalyzer.GPUs{}}
 }
 
 // Take implements [recorder.Telemetry].
-func (t *gpuTap) Take() []*export.Scrape {
+func (t *Tap) Take() []*export.Scrape {
 	t.take()
 	all := t.taken
 	t.taken = nil
 	return all
 }
 
-func (t *gpuTap) take() {
+func (t *Tap) take() {
 	for _, s := range t.Telemetry.Take() {
 		t.taken = append(t.taken, s)
 		if only := perfanalyzer.OnlyGPUs(s); only != nil {
@@ -52,9 +48,9 @@ func (t *gpuTap) take() {
 	}
 }
 
-// of returns what the server told of its GPUs in what is reported of a level. When it
-// is asked for the first time, the level has just ended.
-func (t *gpuTap) of(l *recorder.Level) *perfanalyzer.GPUs {
+// Of returns the GPU figures of the reported time of a level. The first call for a level
+// must follow its end directly.
+func (t *Tap) Of(l *recorder.Level) *perfanalyzer.GPUs {
 	begin := l.Reported.StartNS
 	if t.done[begin] == nil {
 		t.take()

@@ -1,4 +1,4 @@
-package main
+package signals
 
 import (
 	"context"
@@ -11,18 +11,21 @@ import (
 	"github.com/pa-tools/pa/internal/cmdline"
 )
 
-// An interruption is the signal that ended the run, 0 for none.
-type interruption struct{ sig atomic.Int32 }
+// An Interruption is the signal that ended a run. The zero value is a run without one.
+type Interruption struct{ sig atomic.Int32 }
 
-func (i *interruption) get() syscall.Signal { return syscall.Signal(i.sig.Load()) }
+// Signal returns the signal, 0 for none.
+func (i *Interruption) Signal() syscall.Signal { return syscall.Signal(i.sig.Load()) }
 
-// error returns err, which may be nil, with the exit code of the signal.
-func (i *interruption) error(err error) error {
-	return &cmdline.CodeError{Code: 128 + int(i.get()), Err: err}
+// Error returns err, which may be nil, with the exit code of the signal.
+func (i *Interruption) Error(err error) error {
+	return &cmdline.CodeError{Code: 128 + int(i.Signal()), Err: err}
 }
 
-func (i *interruption) name() string {
-	switch i.get() {
+// Name returns the name of the signal as exports store it, such as "SIGINT"; "stopped"
+// for other signals and for none.
+func (i *Interruption) Name() string {
+	switch i.Signal() {
 	case syscall.SIGINT:
 		return "SIGINT"
 	case syscall.SIGTERM:
@@ -33,11 +36,11 @@ func (i *interruption) name() string {
 	return "stopped"
 }
 
-// errSecondSignal is the cause of an export that was not written to its end.
-var errSecondSignal = errors.New("a second signal stopped the writing of the export")
+// ErrSecond is the error of an export whose writing a second signal stopped.
+var ErrSecond = errors.New("a second signal stopped the writing of the export")
 
-// withCause returns a context that ends when ctx ends, because of cause. release frees it.
-func withCause(ctx context.Context, cause error) (ended context.Context, release func()) {
+// WithCause returns a context that ends when ctx ends, because of cause. release frees it.
+func WithCause(ctx context.Context, cause error) (ended context.Context, release func()) {
 	ended, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() { cancel(cause) })
 	return ended, func() {
@@ -46,13 +49,13 @@ func withCause(ctx context.Context, cause error) (ended context.Context, release
 	}
 }
 
-// watchSignals turns the first signal into a closed stop channel and the
-// second into the end of the context. release ends the watching.
-func watchSignals(parent context.Context, relay *signalRelay, stderr io.Writer) (ctx context.Context, stop <-chan struct{}, i *interruption, release func()) {
+// Watch claims the signals of relay for a run. The first signal closes stop and is
+// stored in i; the second one ends ctx. release ends ctx and the claim.
+func Watch(parent context.Context, relay *Relay, stderr io.Writer) (ctx context.Context, stop <-chan struct{}, i *Interruption, release func()) {
 	ctx, cancel := context.WithCancel(parent)
-	signals, giveBack := relay.claim()
+	signals, giveBack := relay.Claim()
 	stopped := make(chan struct{})
-	i = &interruption{}
+	i = &Interruption{}
 	done := make(chan struct{})
 	go func() { // ends with the context
 		defer close(done)

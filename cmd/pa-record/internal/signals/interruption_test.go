@@ -1,4 +1,4 @@
-package main
+package signals
 
 import (
 	"context"
@@ -7,18 +7,18 @@ import (
 	"testing/synctest"
 )
 
-// The context for the journal ends with the run's, for its own reason.
+// The context for the journal ends when the run's context ends, but with its own cause.
 func TestWithCause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		ended, release := withCause(ctx, errSecondSignal)
+		ended, release := WithCause(ctx, ErrSecond)
 		defer release()
 		if err := ended.Err(); err != nil {
 			t.Fatalf("ended before the run: %v", err)
 		}
 		cancel()
 		<-ended.Done()
-		if err := context.Cause(ended); !errors.Is(err, errSecondSignal) {
+		if err := context.Cause(ended); !errors.Is(err, ErrSecond) {
 			t.Errorf("ended because of %v", err)
 		}
 	})

@@ -1,20 +1,17 @@
-package main
+package signals
 
 import (
 	"os"
 	"sync"
-	"time"
 )
 
-// abandonAfter is how long after a signal pa-record waits for a stage that handles
-// no signals itself. A stage that reads a pipe or a terminal cannot be cancelled;
-// the program then ends without it.
-const abandonAfter = 500 * time.Millisecond
+// A Relay passes the signals of the process to the stage that claimed them. It is safe
+// for concurrent use.
+type Relay struct {
+	// Unclaimed gets the signals that no stage claimed. It has room for one.
+	Unclaimed <-chan os.Signal
 
-// A signalRelay passes the signals of the process to the stage that claimed them. A
-// signal that no stage claimed ends the program.
-type signalRelay struct {
-	unclaimed chan os.Signal // room for one
+	unclaimed chan os.Signal
 	stop      chan struct{}
 
 	mu      sync.Mutex
@@ -22,10 +19,10 @@ type signalRelay struct {
 	latest  os.Signal
 }
 
-// relaySignals starts a relay, which calls seen after each signal. The relay ends
-// when its stop is closed.
-func relaySignals(signals <-chan os.Signal, seen func()) *signalRelay {
-	r := &signalRelay{unclaimed: make(chan os.Signal, 1), stop: make(chan struct{})}
+// NewRelay starts a relay, which calls seen after each signal. Close ends it.
+func NewRelay(signals <-chan os.Signal, seen func()) *Relay {
+	r := &Relay{unclaimed: make(chan os.Signal, 1), stop: make(chan struct{})}
+	r.Unclaimed = r.unclaimed
 	go func() { // ends with stop
 		for {
 			select {
@@ -40,9 +37,12 @@ func relaySignals(signals <-chan os.Signal, seen func()) *signalRelay {
 	return r
 }
 
+// Close ends the relay. It must be called once.
+func (r *Relay) Close() { close(r.stop) }
+
 // hand passes a signal to the stage that handles it. Like the operating system, it
 // drops signals that come faster than they are handled.
-func (r *signalRelay) hand(sig os.Signal) {
+func (r *Relay) hand(sig os.Signal) {
 	r.mu.Lock()
 	to := r.claimed
 	r.latest = sig
@@ -56,8 +56,8 @@ func (r *signalRelay) hand(sig os.Signal) {
 	}
 }
 
-// claim returns a channel that gets the signals until release is called.
-func (r *signalRelay) claim() (signals <-chan os.Signal, release func()) {
+// Claim returns a channel that gets the signals until release is called.
+func (r *Relay) Claim() (signals <-chan os.Signal, release func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	c := make(chan os.Signal, 2)
@@ -69,8 +69,8 @@ func (r *signalRelay) claim() (signals <-chan os.Signal, release func()) {
 	}
 }
 
-// last returns the latest signal, nil if there was none.
-func (r *signalRelay) last() os.Signal {
+// Last returns the latest signal, nil if there was none.
+func (r *Relay) Last() os.Signal {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.latest
