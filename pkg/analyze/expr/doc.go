@@ -1,7 +1,7 @@
 // Package expr reads boolean expressions over conditions that its callers
 // define: objectives of single requests are one such language, conditions on a
-// comparison another. It has what they share: the scanner, the operators, the
-// numbers with units, and messages that say where and what instead.
+// comparison another. It provides the common parts: the scanner, the operators,
+// numbers with units, and messages that name the column and what was expected.
 //
 //	language := expr.Language[condition]{
 //		Operand: "a metric", Example: "ttft<=200ms && e2el<5s",
@@ -17,8 +17,8 @@
 //	factor     = "!" factor | "(" expression ")" | condition .
 //	condition  = word … .
 //
-// What a condition holds besides its first word is the language's; it is made
-// of these tokens, between which blanks may stand:
+// The language defines the tokens of a condition after its first word. Blanks
+// may stand between tokens:
 //
 //	word     = letter { letter | digit | "." } .
 //	relation = "<" | "<=" | ">" | ">=" .
@@ -29,11 +29,11 @@
 // A word begins with a letter of ASCII; "_" is a letter. Blanks may stand before a
 // unit, too.
 //
-// # What is not known
+// # Unknown
 //
-// A condition can be neither true nor false, since what it asks for does not
-// exist. It is Unknown then, which goes through the operators as in Kleene's
-// logic: what is Unknown in one part can be decided by the other.
+// A condition is Unknown if the value that it asks for does not exist. The
+// operators treat Unknown as in Kleene's logic: the other part of && or || may
+// decide the expression.
 //
-// The package does not know what conditions are about, and looks at no data.
+// The package does not know the meaning of conditions, and reads no data.
 package expr

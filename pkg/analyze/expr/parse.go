@@ -2,14 +2,14 @@ package expr
 
 import "fmt"
 
-// Bounds of an expression: no one writes longer ones, and the parser recurses.
+// Bounds of an expression, which keep the recursion of the parser small.
 const (
 	maxBytes = 4096
 	maxDepth = 100
 )
 
-// A SyntaxError says where an expression is not one, what was expected there,
-// and what to write instead.
+// A SyntaxError names the column at which parsing failed and what was expected
+// there.
 type SyntaxError struct {
 	Column int // of the character, from 1
 	Text   string
@@ -17,15 +17,14 @@ type SyntaxError struct {
 
 func (e *SyntaxError) Error() string { return fmt.Sprintf("column %d: %s", e.Column, e.Text) }
 
-// A Language is what an expression may be made of.
+// A Language defines the conditions of an expression.
 type Language[C fmt.Stringer] struct {
-	// Operand is what messages call the word that a condition begins with: "a
-	// metric".
+	// Operand names the first word of a condition in messages: "a metric".
 	Operand string
-	// Example is an expression, for who gave none.
+	// Example is an expression, for the message about an empty one.
 	Example string
 	// Condition reads a condition whose first word is p.Text, and steps over
-	// it. After p.Fail it returns at once; what it returns then does not matter.
+	// it. After p.Fail it returns at once, and its result is ignored.
 	Condition func(p *Parser) C
 }
 
@@ -50,7 +49,7 @@ func Parse[C fmt.Stringer](text string, l Language[C]) (*Expr[C], error) {
 	return e, nil
 }
 
-// A Parser reads one token ahead. After the first error it only returns.
+// A Parser reads one token ahead. After the first error its methods do nothing.
 type Parser struct {
 	scan scanner
 	tok  token
@@ -70,8 +69,8 @@ func (p *Parser) Describe() string { return p.tok.describe() }
 // Next steps over the next token.
 func (p *Parser) Next() { p.tok = p.scan.next() }
 
-// Fail ends the parsing with a [SyntaxError] at the next token, unless it has
-// failed before.
+// Fail ends the parsing with a [SyntaxError] at the next token. Only the first
+// error is kept.
 func (p *Parser) Fail(format string, args ...any) {
 	if p.err == nil {
 		p.err = &SyntaxError{p.tok.column, fmt.Sprintf(format, args...)}
@@ -139,7 +138,7 @@ func (g *grammar[C]) factor() *Expr[C] {
 	return &Expr[C]{op: leaf, condition: g.language.Condition(&g.Parser)}
 }
 
-// enter steps over an operator that a level of nesting begins with.
+// enter steps over an operator that begins a level of nesting.
 func (g *grammar[C]) enter(op string) bool {
 	if g.depth == maxDepth && g.tok.kind == operator && g.tok.text == op {
 		g.Fail("more than %d levels of parentheses and !", maxDepth)

@@ -23,9 +23,9 @@ func (r Relation) Holds(x, limit float64) bool {
 	return x >= limit
 }
 
-// Relation reads one. after is what stands before it, and others is what else
-// could stand there, for the message: ", better or worse", or nothing. ok is
-// false after a failure.
+// Relation reads a relation. For the message, after is the text before it, and
+// others names the alternatives at this place: ", better or worse", or nothing.
+// ok is false after a failure.
 func (p *Parser) Relation(after, others string) (r Relation, ok bool) {
 	for _, r := range [...]Relation{"<", "<=", ">", ">="} {
 		if p.accept(string(r)) {
@@ -36,27 +36,27 @@ func (p *Parser) Relation(after, others string) (r Relation, ok bool) {
 	return "", false
 }
 
-// A Quantity is a number with a sign and a unit, or without, as it was written.
+// A Quantity is a number as it was written, with an optional sign and unit.
 type Quantity struct{ Sign, Number, Unit string }
 
-// String returns it as it was written.
+// String returns the quantity as it was written.
 func (q Quantity) String() string { return q.Sign + q.Number + q.Unit }
 
-// exponents are the powers of ten that make nanoseconds of a time, and a share
-// of a percent. Both characters that look like µ are taken.
+// exponents maps a unit to the power of ten that converts it to nanoseconds, or
+// a percent to a share. Both characters that look like µ are accepted.
 var exponents = map[string]int{"": 0, "ns": 0, "us": 3, "µs": 3, "μs": 3, "ms": 6, "s": 9, "%": -2}
 
-// IsZero reports whether it is nothing, in whichever unit.
+// IsZero reports whether the number is 0.
 func (q Quantity) IsZero() bool { return strings.Trim(q.Number, "0.") == "" }
 
-// Scale returns the number of nanoseconds, of shares for "%", that are one
-// of the unit.
+// Scale returns the number of nanoseconds in one unit; for "%" the share of one
+// percent.
 func (q Quantity) Scale() float64 { return math.Pow10(exponents[q.Unit]) }
 
 // Quantity returns the next token, which must be a number with one of the known
-// units or none; percent says that "%" is known. It does not step over it, so
-// that what is wrong with it can be said by Refuse. after and example are for
-// messages: "ttft<" and "a duration such as 200ms". ok is false after a failure.
+// units or none; percent allows "%". It does not step over the token, so that the
+// caller can still call Refuse. after and example are for messages: "ttft<" and
+// "a duration such as 200ms". ok is false after a failure.
 func (p *Parser) Quantity(after, example string, percent bool) (q Quantity, ok bool) {
 	if p.tok.kind != quantity {
 		p.Fail("expected %s after %s, found %s", example, after, p.tok.describe())
@@ -82,11 +82,11 @@ func (p *Parser) Quantity(after, example string, percent bool) (q Quantity, ok b
 	return q, p.err == nil
 }
 
-// joinUnit takes a unit that stands behind blanks to the number before it, as if
-// there were none. No condition goes on with a word of that name.
+// joinUnit appends a unit after blanks to the number before it. In no condition
+// does such a word follow a number.
 func (p *Parser) joinUnit() {
 	if strings.Trim(p.tok.text, "+-.0123456789") != "" {
-		return // it has one, or what is to be one
+		return // the token has a unit, known or not
 	}
 	behind := p.scan
 	behind.skip()
@@ -97,8 +97,8 @@ func (p *Parser) joinUnit() {
 	}
 }
 
-// Value returns what the quantity is in nanoseconds, as a share if it is a
-// percent, else as it stands, and steps over it. ok is false after a failure.
+// Value returns the quantity in nanoseconds, as a share for a percent, or without
+// a unit the number itself, and steps over it. ok is false after a failure.
 func (p *Parser) Value(q Quantity) (v float64, ok bool) {
 	// ParseFloat rounds once; a product of a number and a unit would twice.
 	v, err := strconv.ParseFloat(q.Sign+q.Number+"e"+strconv.Itoa(exponents[q.Unit]), 64)
@@ -110,7 +110,7 @@ func (p *Parser) Value(q Quantity) (v float64, ok bool) {
 	return v, true
 }
 
-// IsNumber reports whether s is digits, with a point and digits or without.
+// IsNumber reports whether s is digits, or digits with a point between them.
 func IsNumber(s string) bool {
 	whole, fraction, point := strings.Cut(s, ".")
 	return digits(whole) && (!point || digits(fraction))

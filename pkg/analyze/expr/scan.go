@@ -17,17 +17,17 @@ const (
 	word
 	quantity
 	operator // text tells which
-	stray    // what no expression holds
+	stray    // a character that no expression contains
 )
 
-// A token is a piece of an expression and where it stands.
+// A token is a piece of an expression with its position.
 type token struct {
 	kind   kind
 	text   string
 	column int // in characters, from 1
 }
 
-// describe is how messages call the token.
+// describe returns the token for messages.
 func (t token) describe() string {
 	if t.kind == end {
 		return "the end"
@@ -65,7 +65,7 @@ func (s *scanner) next() token {
 	}
 	n := 0
 	for n < len(s.rest) && strings.IndexByte("=!&|", s.rest[n]) >= 0 {
-		n++ // "==" is said as a whole
+		n++ // the message quotes "==" as a whole
 	}
 	if n == 0 {
 		_, n = utf8.DecodeRuneInString(s.rest)

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// A Truth is what a condition or an expression comes to. && makes the least of
-// its parts, || the greatest, and ! turns False and True round.
+// A Truth is the value of a condition or an expression. && is the least of its
+// parts, || the greatest, and ! swaps False and True.
 type Truth uint8
 
-// Unknown is between the two others.
+// Unknown is between False and True.
 const (
 	False   Truth = 0
 	Unknown Truth = 1
@@ -27,7 +27,7 @@ func Of(b bool) Truth {
 
 func (t Truth) not() Truth { return True - t }
 
-// An op is how the parts of an expression are joined.
+// An op joins the parts of an expression.
 type op uint8
 
 const (
@@ -42,23 +42,22 @@ const (
 // used concurrently.
 type Expr[C fmt.Stringer] struct {
 	op        op
-	parts     []*Expr[C] // of and and or two or more, of not one
+	parts     []*Expr[C] // two or more for and, or; one for not
 	condition C          // of a leaf
 }
 
 // String returns the expression with one blank on both sides of && and || and
-// without parentheses that mean nothing. It reads back as the same.
+// without needless parentheses. Parse of it gives the same expression.
 func (e *Expr[C]) String() string {
 	var b strings.Builder
 	e.write(&b, or)
 	return b.String()
 }
 
-// bindings say how strongly operators bind.
+// bindings holds how strongly each operator binds.
 var bindings = [...]int{or: 0, and: 1, not: 2, leaf: 3}
 
-// write puts parentheses around an expression that binds less than its place
-// asks for.
+// write appends the expression, in parentheses if it binds less than place.
 func (e *Expr[C]) write(b *strings.Builder, place op) {
 	if bindings[e.op] < bindings[place] {
 		b.WriteByte('(')
@@ -71,9 +70,8 @@ func (e *Expr[C]) write(b *strings.Builder, place op) {
 		b.WriteByte('!')
 		e.parts[0].write(b, not)
 	default:
-		// A part of the same kind is one that was in parentheses: without them
-		// it reads back as part of this list, which means the same but is
-		// another tree.
+		// A part with the same operator was in parentheses. Without them it would
+		// become a part of this list: the same meaning, but another tree.
 		inner, sign := not, " && "
 		if e.op == or {
 			inner, sign = and, " || "
@@ -87,8 +85,8 @@ func (e *Expr[C]) write(b *strings.Builder, place op) {
 	}
 }
 
-// Conjuncts are the parts that must all be true: those of the outermost &&, or
-// the expression itself.
+// Conjuncts returns the parts that must all be true: the parts of the outermost
+// &&, or the expression itself.
 func (e *Expr[C]) Conjuncts() []*Expr[C] {
 	if e.op != and {
 		return []*Expr[C]{e}
@@ -96,7 +94,7 @@ func (e *Expr[C]) Conjuncts() []*Expr[C] {
 	return e.parts
 }
 
-// Conditions are those that the expression holds, in order.
+// Conditions yields the conditions of the expression, from left to right.
 func (e *Expr[C]) Conditions() iter.Seq[*C] {
 	return func(yield func(*C) bool) { e.each(yield) }
 }
@@ -113,8 +111,8 @@ func (e *Expr[C]) each(yield func(*C) bool) bool {
 	return true
 }
 
-// Eval returns what the expression comes to when its conditions are what of
-// says. It asks only for those that it needs to know, from left to right.
+// Eval returns the value of the expression; of returns the value of a condition.
+// Eval calls it only for the conditions that decide, from left to right.
 func (e *Expr[C]) Eval(of func(*C) Truth) Truth {
 	switch e.op {
 	case leaf:
@@ -135,7 +133,7 @@ func (e *Expr[C]) Eval(of func(*C) Truth) Truth {
 	return t
 }
 
-// decisive is what a part must be to decide a list alone.
+// decisive returns the value with which one part decides the list.
 func (e *Expr[C]) decisive() Truth {
 	if e.op == or {
 		return True
@@ -143,8 +141,9 @@ func (e *Expr[C]) decisive() Truth {
 	return False
 }
 
-// Decide is Eval, with the conditions that led to it: of a list, those of the
-// parts that are what the list is. It asks for all of them.
+// Decide returns the value of the expression and the conditions that led to it: of
+// a list, the conditions of the parts that have the value of the list. It calls of
+// for every condition.
 func (e *Expr[C]) Decide(of func(*C) Truth) (Truth, []*C) {
 	switch e.op {
 	case leaf:
@@ -153,7 +152,7 @@ func (e *Expr[C]) Decide(of func(*C) Truth) (Truth, []*C) {
 		t, by := e.parts[0].Decide(of)
 		return t.not(), by
 	}
-	var by [True + 1][]*C // of the parts of each truth
+	var by [True + 1][]*C // the conditions of the parts with each value
 	var some [True + 1]bool
 	for _, p := range e.parts {
 		t, c := p.Decide(of)

@@ -6,8 +6,8 @@ import "math"
 type Comparison struct {
 	Old, New Estimate
 
-	// Change is new/old − 1: 0.05 for five percent more. It is there whenever
-	// both values are positive, also without an interval; else NaN.
+	// Change is new/old − 1: 0.05 for five percent more. It needs no interval, only
+	// two positive values; otherwise it is NaN.
 	Change float64
 
 	// P is the two-sided p-value of "no change": 1 minus the highest level
@@ -33,9 +33,8 @@ func (c *Comparison) Interval(level float64) Interval {
 	return Interval{math.Expm1(log.Low), math.Expm1(log.High)}
 }
 
-// Change compares a statistic of one run a side. What it says holds for these
-// two runs only: how much one run differs from the next under the same
-// settings is not in it.
+// Change compares a statistic of one run a side. The result holds for these two
+// runs only: it does not include how much runs under the same settings differ.
 //
 // With l = ln(value) and the ends L and U of each side's own interval on that
 // scale, the interval for the change reaches
@@ -44,8 +43,8 @@ func (c *Comparison) Interval(level float64) Interval {
 //	above ln(new/old) by √((U_new − l_new)² + (l_old − L_old)²),
 //
 // all at the same t (Zou and Donner, Statistics in Medicine 27, 2008). For
-// symmetric intervals this is Welch's, and so are the degrees of freedom: up
-// to 32, twice those of a side.
+// symmetric intervals this is Welch's method. The degrees of freedom are Welch's,
+// at most 32, which is twice the number of a side.
 func Change(older, newer Estimate) Comparison {
 	c := compare(older, newer)
 	if !c.NA.Missing() {
@@ -64,8 +63,7 @@ func Change(older, newer Estimate) Comparison {
 	return c
 }
 
-// compare fills in the values of a comparison and what can be said about them
-// without any interval.
+// compare returns a comparison with everything that needs no interval.
 func compare(older, newer Estimate) Comparison {
 	c := Comparison{Old: older, New: newer, Change: math.NaN(), P: math.NaN()}
 	if older.Value > 0 && newer.Value > 0 {
@@ -76,8 +74,8 @@ func compare(older, newer Estimate) Comparison {
 	return c
 }
 
-// eitherNA joins what is missing on the two sides; enough is what is enough
-// for both.
+// eitherNA returns why one or both sides have no interval; its Needs is enough for
+// both.
 func eitherNA(older, newer NA) NA {
 	switch {
 	case older.Missing() && newer.Missing():

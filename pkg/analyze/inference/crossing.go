@@ -9,22 +9,20 @@ type Level struct {
 }
 
 // Crossing estimates where the share falls below a target, if it changes in
-// straight lines from level to level: the levels ascend, the share at levels[i]
-// is the target or above, and that at levels[i+1] is below.
+// straight lines from level to level. The levels ascend; the share at levels[i]
+// is the target or above, and the share at levels[i+1] is below.
 //
-// The interval holds the places at which the share's own interval holds the
-// target. Between two levels a and b, at the part x of the way, the share is
-// (1−x)·a + x·b, and with the distances of the ends from a and b its interval
-// reaches as far as
+// The interval contains the places at which the interval of the share contains
+// the target. Between two levels a and b, at the part x of the way, the share is
+// (1−x)·a + x·b. Its interval combines the distances of the ends from a and b:
 //
 //	√( ((1−x)·distance of a)² + (x·distance of b)² ),
 //
-// end by end (Zou and Donner, Statistics in Medicine 27, 2008). The ends are
-// looked for from the crossing outwards: below, as far as the first level that
-// is surely above the target, and above, as far as the first that is surely
-// below. They are infinite where there is none. Levels on the way of which
-// nothing is known make it wider; without an interval at levels[i] and
-// levels[i+1] there is none here.
+// end by end (Zou and Donner, Statistics in Medicine 27, 2008). The search for the
+// ends starts at the crossing. It goes down to the first level whose share is
+// surely above the target, and up to the first whose share is surely below. An end
+// without such a level is infinite. Levels without an interval on the way make the
+// result wider; if levels[i] or levels[i+1] has no interval, neither has the result.
 func Crossing(levels []Level, target float64, i int) Estimate {
 	if i < 0 || i+1 >= len(levels) || !(levels[i].Share.Value >= target && levels[i+1].Share.Value < target) {
 		return unavailable(math.NaN(), 0, "the share does not fall below the target there")
@@ -66,10 +64,10 @@ func (l *Level) ends(t float64) Interval {
 	return l.Share.pivot.ends(t)
 }
 
-// last returns where between two levels the share's interval is as it is at a for
-// the last time; at b it is not. As the reach is convex, there is one such place.
-// If nothing is known of one of them, it is a when is does not hold of what is
-// not known, and b when it does.
+// last returns the last place between the levels a and b at which is holds for the
+// share's interval; it holds at a and not at b. There is one such place, because
+// the reach is convex. If one of the levels has no interval, last returns a if is
+// does not hold for no interval, and b if it does.
 func last(a, b *Level, t float64, is func(Interval) bool) float64 {
 	atA, atB := a.ends(t), b.ends(t)
 	between := func(x float64) Interval {
@@ -81,7 +79,7 @@ func last(a, b *Level, t float64, is func(Interval) bool) float64 {
 		}
 	}
 	from, to := 0.0, 1.0
-	for range 53 { // as far as a float64 tells
+	for range 53 { // the precision of a float64
 		if mid := from + (to-from)/2; is(between(mid)) {
 			from = mid
 		} else {

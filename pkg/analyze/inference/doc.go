@@ -1,15 +1,15 @@
-// Package inference says how far figures of a run, and a difference between two
-// runs or two sets of runs, can be trusted: confidence intervals, p-values and
-// verdicts for latencies, throughputs and shares.
+// Package inference computes confidence intervals, p-values and verdicts for
+// latencies, throughputs and shares: of a run, and of the difference between two
+// runs or two sets of runs.
 //
-// Which question is asked depends on what there is:
+// The method depends on the data:
 //
 //   - One run a side: [Change] compares an [Estimate] of each, from the values
 //     of its requests (or gaps) in the order of time, a [Series], or from its
 //     completions, [Rate]. It takes into account that neighbouring requests
 //     share the state of the server, and holds for these two runs only.
 //   - One run a side, the same prompts in the same order: [Pairs].
-//   - One run alone: [Share], of requests that met something.
+//   - One run alone: [Share], of requests that met an objective.
 //   - Several runs a side: [Runs]. Only this mode knows how much runs differ
 //     under the same settings; decisions should rest on it.
 //
@@ -27,12 +27,12 @@
 //	}
 //
 // Values have any unit, the same on both sides; changes are ratios, 0.05 for
-// five percent more. Levels are like 0.95. Where the data does not carry an
-// interval there is none, and an [NA] says why and how much would be enough;
-// the rule looks at the data alone and is written at its constants in rule.go
-// and in docs/reference/statistics.md, with what simulation says of it
-// (test/statsvalidation). No input makes the package panic.
+// five percent more. Levels are like 0.95. If the data is not enough for an
+// interval, an [NA] says why and how many values would be enough. The rule for
+// this looks at the data alone; rule.go and docs/reference/statistics.md describe
+// it, and test/statsvalidation tests it by simulation. No input makes the package
+// panic.
 //
-// Everything is computed, nothing drawn: there are no random numbers here. The
-// package reads no files, prints nothing and knows no metric by name.
+// There are no random numbers here. The package reads no files, prints nothing
+// and knows no metric by name.
 package inference

@@ -11,8 +11,8 @@ type NA struct {
 	// interval.
 	Reason string
 
-	// Needs is about how many values (or runs, or pairs) a side would be
-	// enough; 0 where more of them would not help.
+	// Needs is the approximate number of values (or runs, or pairs) a side that
+	// would be enough; 0 if more of them would not help.
 	Needs int
 }
 
@@ -40,19 +40,18 @@ func (i Interval) Contains(v float64) bool { return i.Low <= v && v <= i.High }
 
 func none() Interval { return Interval{math.NaN(), math.NaN()} }
 
-// An Estimate is a statistic of one side and what is known about its error.
+// An Estimate is a statistic of one side, with its confidence intervals.
 type Estimate struct {
-	// Value is the statistic itself, in the unit of the data. It is there
-	// whenever it can be computed, also without an interval; else NaN.
+	// Value is the statistic itself, in the unit of the data. It may exist without
+	// an interval; NaN if it cannot be computed.
 	Value float64
 
 	// N is the number of values, runs or pairs that it comes from.
 	N int
 
-	// EffectiveN is the number of independent values that would tell as much
-	// about this statistic: N over the autocorrelation time of the values (for
-	// a quantile, of whether a value lies below it), at most N. 0 if unknown.
-	// For several runs it is N.
+	// EffectiveN is the number of independent values that would give the same
+	// precision, at most N: N over the autocorrelation time of the values, or for a
+	// quantile of "is this value below it". 0 if unknown. For several runs it is N.
 	EffectiveN float64
 
 	// NA says why there is no interval.
@@ -61,8 +60,8 @@ type Estimate struct {
 	pivot pivot
 }
 
-// Interval returns the confidence interval for what Value estimates at the
-// given level, such as 0.95. A level outside (0, 1) gives none.
+// Interval returns the confidence interval at the given level, such as 0.95. A
+// level outside (0, 1) gives none.
 func (e *Estimate) Interval(level float64) Interval {
 	if e.NA.Missing() {
 		return none()

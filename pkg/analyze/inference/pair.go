@@ -5,10 +5,9 @@ import (
 	"math"
 )
 
-// Pairs are the values of two runs that belong together, such as both sides'
-// time to first token for the same prompt of a dataset, in the order in which
-// the prompts were sent. What makes one prompt slower than another cancels;
-// the dependence between neighbouring pairs is dealt with as in a [Series].
+// Pairs are the values of two runs for the same prompts, such as their times to
+// first token, in the order in which the prompts were sent. Differences between
+// prompts cancel. Dependence between neighbouring pairs is treated as in a [Series].
 // Like [Change], it compares these two runs only.
 //
 // It is not safe for concurrent use.

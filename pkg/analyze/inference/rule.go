@@ -15,16 +15,16 @@ import (
 //     the next 48. For a flat spectrum chance alone exceeds that in about one
 //     run in 200.
 //
-// A rate must come from at least 1000 values besides: the slow rhythm of a busy
-// server is a small part of how its completions vary, and hard to see in fewer.
+// A rate also needs at least 1000 values: the slow rhythm of a busy server is a
+// small part of the variation of its completions, and hard to see in fewer.
 //
-// All this is about the same danger: a run too short for its slowest rhythm
-// looks calmer than it is. The first asks that the dependence, as far as it is
-// seen, has come and gone often enough. The second keeps the count of values
-// beyond a quantile near enough to normal. The third finds a slow rhythm that
-// is a small part of the whole, and a drift. The numbers are from simulation
-// (test/statsvalidation): with smaller ones the intervals that are given cover
-// less than they should. What is slower than the run itself nothing can see.
+// All conditions guard against one danger: a run that is too short for its slowest
+// rhythm looks calmer than it is. The first demands that the visible dependence
+// repeats often enough. The second keeps the count of values beyond a quantile
+// near enough to normal. The third finds a slow rhythm that is a small part of the
+// whole, and a drift. The numbers are from simulation (test/statsvalidation): with
+// smaller ones, intervals cover less than they should. No rule can see a change
+// that is slower than the run itself.
 const (
 	minEffective = 200
 	minBeyond    = 12
@@ -38,9 +38,9 @@ func wanted(p float64) float64 {
 	return math.Max(minEffective, math.Ceil(minBeyond/math.Min(p, 1-p)))
 }
 
-// shortOf says what a series lacks for an interval around quantile p, if
-// anything. Needs supposes that more values would come at the same rate of
-// independent ones, or that twice the rise takes twice the length to level.
+// shortOf returns why a series is too short for an interval around quantile p; the
+// zero NA if it is long enough. Needs assumes that the autocorrelation time stays
+// the same, or that twice the rise takes twice the length to level.
 func (s *spread) shortOf(p float64, noun string) NA {
 	want, effective, n := wanted(p), s.forRule(), float64(s.n)
 	switch {
@@ -59,8 +59,8 @@ func (s *spread) shortOf(p float64, noun string) NA {
 	}
 }
 
-// shortOfRate adds what a rate asks for, which is more than a mean does: where there
-// are too few values for it, that is why, whatever else they lack.
+// shortOfRate adds the condition of a rate: with fewer than its least number of
+// values, this is the reason, in place of na.
 func shortOfRate(na NA, n int) NA {
 	if n >= minRate {
 		return na

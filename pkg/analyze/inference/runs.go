@@ -11,15 +11,15 @@ const (
 )
 
 // Runs compares per-run values of several runs a side, such as each run's TTFT
-// p99. The run is the unit: nothing is asked of what happens within one, and
-// the difference between runs under the same settings is in the interval. The
+// p99. The run is the unit: the values within a run do not matter, and the
+// interval includes the difference between runs under the same settings. The
 // runs of a side must be independent of each other and of the other side's;
 // interleave the sides where the machine drifts.
 //
 // The values of the sides are geometric means, the interval is Welch's t on
-// logarithms (Biometrika 34, 1947), from 3 runs a side. A value that is not
-// positive has no logarithm: then there is no interval. The rank test stands
-// beside it from 6 a side and takes any finite values.
+// logarithms (Biometrika 34, 1947), from 3 runs a side. If a value is not
+// positive, it has no logarithm, and there is no interval. From 6 runs a side
+// there is also the rank test, which takes any finite values.
 func Runs(older, newer []float64) Comparison {
 	oldMean, oldSE := geometricMean(older)
 	newMean, newSE := geometricMean(newer)

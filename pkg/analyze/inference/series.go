@@ -17,8 +17,8 @@ import (
 type Series struct {
 	x      []float64
 	sorted []float64
-	noun   string // what a value is, for reasons
-	bad    string // why nothing can be said, if so
+	noun   string // the name of a value in reasons: "request"
+	bad    string // why there are no estimates; empty if there are
 }
 
 // NewSeries returns a series of the values, which it keeps and does not

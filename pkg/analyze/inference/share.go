@@ -13,8 +13,8 @@ import (
 //	sin²(arcsin √p ± t/(2·√n_e)),
 //
 // with n_e the effective number of requests. The rule asks for 12 independent
-// ones on either side of the share. Where all met it, or none, nothing shows how
-// they hang together, and there is no interval.
+// requests on either side of the share. If all requests met it, or none, their
+// dependence is unknown, and there is no interval.
 func Share(met []bool) Estimate {
 	n, k := len(met), 0
 	for _, m := range met {
@@ -49,9 +49,9 @@ func Share(met []bool) Estimate {
 	return e
 }
 
-// arcsine returns how far from the truth the share p of a series of this spread
-// may be: for a quantile t of Student's distribution the ends on the arcsine
-// scale, on which shares are from 0 to π/2.
+// arcsine returns a function that gives the interval of the share p of a series of
+// this spread, for a quantile t of Student's distribution. Its ends are on the
+// arcsine scale, on which shares are from 0 to π/2.
 func (s *spread) arcsine(p float64) func(t float64) (from, to float64) {
 	center, unit := math.Asin(math.Sqrt(p)), 1/(2*math.Sqrt(s.effective()))
 	return func(t float64) (from, to float64) { return center - t*unit, center + t*unit }

@@ -10,7 +10,7 @@ import (
 type Direction uint8
 
 const (
-	// NoDirection is for what is neither good nor bad, such as input lengths.
+	// NoDirection is for metrics without good or bad, such as input lengths.
 	NoDirection Direction = iota
 	// LowerIsBetter is for latencies.
 	LowerIsBetter
@@ -18,14 +18,14 @@ const (
 	HigherIsBetter
 )
 
-// A Verdict is what a comparison comes down to.
+// A Verdict is the result of a comparison in a word.
 type Verdict uint8
 
 const (
-	// NotAvailable says that nothing can be said; the comparison's NA tells why.
+	// NotAvailable is the verdict without an interval; the comparison's NA says why.
 	NotAvailable Verdict = iota
-	// NoDifference was found, which does not prove that there is none: the
-	// interval says how large it could be.
+	// NoDifference means that no difference was found. The interval says how large
+	// one could be.
 	NoDifference
 	// Better is a difference in the metric's good direction.
 	Better
@@ -51,11 +51,10 @@ func (v Verdict) String() string {
 	}
 }
 
-// Verdict judges a comparison by a p-value: c.P, or, for a metric that is one
-// of a family, what [Holm] made of it. There is a difference if p ≤ alpha. With
-// c.P and alpha = 0.05 that is the same as a 95 % interval without 0. With
-// Holm's it asks for more, so a metric of a family may be "~" although its
-// interval leaves out 0.
+// Verdict judges a comparison by a p-value: c.P, or the adjusted one of [Holm] for a
+// metric of a family. There is a difference if p ≤ alpha. For c.P and alpha = 0.05
+// that is equivalent to a 95 % interval without 0. Holm's p-value is larger, so a
+// metric of a family may be "~" although its interval leaves out 0.
 func (c *Comparison) Verdict(p, alpha float64, d Direction) Verdict {
 	switch {
 	case c.NA.Missing() || math.IsNaN(p):
@@ -71,12 +70,12 @@ func (c *Comparison) Verdict(p, alpha float64, d Direction) Verdict {
 	}
 }
 
-// Holm returns the p-values of a family, adjusted so that judging each of them
-// at alpha finds anything that is not there, in the whole family, with a
-// probability of at most alpha, whatever the dependence between them: the k-th
-// smallest of m is multiplied by m − k + 1, and is at least as large as the
-// one before it and at most 1 (Holm, Scandinavian Journal of Statistics 6,
-// 1979). A NaN was not tested: it stays NaN and does not count in m.
+// Holm returns the adjusted p-values of a family. Judging each of them at alpha, the
+// probability of any false finding in the whole family is at most alpha, for any
+// dependence between the metrics. The k-th smallest of m is multiplied by
+// m − k + 1, and is at least the one before it and at most 1 (Holm, Scandinavian
+// Journal of Statistics 6, 1979). A NaN was not tested: it stays NaN and does not
+// count in m.
 func Holm(p []float64) []float64 {
 	order := make([]int, 0, len(p))
 	adjusted := make([]float64, len(p))

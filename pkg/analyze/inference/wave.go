@@ -3,19 +3,19 @@ package inference
 import "math"
 
 const (
-	// waves is how many of the slowest cosine waves the spread of an average
-	// is measured with, and the degrees of freedom of that measurement. It is
-	// fixed, not tuned to the data: what a longer run gains is flatness of the
-	// spectrum under the same sixteen waves.
+	// waves is the number of slowest cosine waves that measure the spread of an
+	// average, and the degrees of freedom of that measurement. It is fixed, not
+	// tuned to the data: in a longer run the spectrum under the same sixteen waves
+	// is flatter.
 	waves = 16
 
 	// faster is how many of the next waves these are compared with, to see
 	// whether the spectrum is flat there.
 	faster = 48
 
-	// blocks bounds the number of sums that stand for a series of any length.
-	// The slowest sixteen waves and the sum of the autocorrelations do not see
-	// the difference; time and memory become linear in the length.
+	// blocks bounds the number of sums to which a series is reduced. The slowest
+	// sixteen waves and the sum of the autocorrelations do not change by it; time
+	// and memory become linear in the length.
 	blocks = 2048
 )
 
@@ -28,13 +28,12 @@ type spread struct {
 	rise     float64 // energy of a slow wave over that of a faster one
 }
 
-// effective is the number of independent values whose average varies as much
-// as that of the series. It may exceed n where neighbours balance each other.
+// effective returns the number of independent values whose average varies as much
+// as the average of the series. It may exceed n if neighbours balance each other.
 func (s *spread) effective() float64 { return float64(s.n) * s.variance / s.longRun }
 
-// forRule is the effective number that the rule for giving an interval looks
-// at: from the autocorrelation time, which jumps less from run to run than the
-// waves do, and never above n.
+// forRule returns the effective number for the rule, at most n. It comes from the
+// autocorrelation time, which varies less from run to run than the waves do.
 func (s *spread) forRule() float64 { return float64(s.n) / math.Max(1, s.tau) }
 
 // spreadOf measures the series at(0) … at(n-1), which must have n ≥ 2 values
@@ -45,10 +44,10 @@ func (s *spread) forRule() float64 { return float64(s.n) / math.Max(1, s.tau) }
 //	Λ_j = √(2/n) · Σ_t (x_t − x̄)·cos(πj(t − ½)/n),  j = 1 … 16,
 //	longRun = Σ Λ_j² / 16.
 //
-// Whatever the dependence, as long as it fades over a time short against n/16,
-// the Λ_j are nearly normal and independent of each other and of the average,
-// with the variance wanted; so (x̄ − µ)/√(longRun/n) has Student's t
-// distribution with 16 degrees of freedom. This is the equal-weighted cosine
+// If the dependence fades over a time that is short against n/16, the Λ_j are
+// nearly normal, with the long-run variance, and independent of each other and of
+// the average. Then (x̄ − µ)/√(longRun/n) has Student's t distribution with 16
+// degrees of freedom. This is the equal-weighted cosine
 // estimator: Müller, Journal of Econometrics 141 (2007); Lazarus, Lewis, Stock
 // and Watson, Journal of Business & Economic Statistics 36 (2018).
 func spreadOf(n int, at func(i int) float64) spread {
@@ -72,8 +71,8 @@ func spreadOf(n int, at func(i int) float64) spread {
 
 	s := spread{n: n, variance: variance}
 	slow, fast := energies(sums, size, n)
-	// What repeats exactly has no energy in slow waves. Its average still is
-	// off by up to a value in n, depending on where the series was cut.
+	// A series that repeats exactly has no energy in slow waves. Its average is
+	// still off by up to a value in n, depending on where the series was cut.
 	s.longRun = math.Max(slow, variance/float64(n))
 	s.rise = s.longRun / math.Max(fast, variance/float64(n))
 	if n%size != 0 {
@@ -84,9 +83,8 @@ func spreadOf(n int, at func(i int) float64) spread {
 }
 
 // energies returns the average squared amplitude of the slowest waves in n
-// values, and of the next, slower than all others. Of the values the sums over
-// size neighbours are given, the last one perhaps of fewer; each is put at the
-// middle of its values.
+// values, and of the next faster waves. sums holds the sums over size neighbours,
+// the last one perhaps of fewer; each counts at the middle of its values.
 func energies(sums []float64, size, n int) (slow, fast float64) {
 	var amplitude [waves + faster]float64
 	for i, sum := range sums {
@@ -113,7 +111,7 @@ func energies(sums []float64, size, n int) (slow, fast float64) {
 // 0, by Geyer's initial monotone sequence: the sums of neighbouring pairs
 // γ(2k) + γ(2k+1) are added as long as they are positive, each counted at most
 // as high as the one before (Statistical Science 7, 1992, section 3.3). It is
-// negative where every second value undoes the one before.
+// negative if every second value balances the one before.
 func autocorrelationSum(x []float64) float64 {
 	n := len(x)
 	mean := 0.0
