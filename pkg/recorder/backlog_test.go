@@ -76,12 +76,12 @@ func TestUndecodedResponses(t *testing.T) {
 	if got := l.completed.Bytes(); got != maxUndecodedBytes-1 {
 		t.Fatalf("%d bytes, want one less than the bound", got)
 	}
-	l.relieve(&export.Request{})
+	l.limitBacklog(&export.Request{})
 	if l.giveUp != nil {
 		t.Fatalf("%v, before the bound", l.giveUp)
 	}
 	l.completed.Put(&backend.Exchange{})
-	l.relieve(&export.Request{})
+	l.limitBacklog(&export.Request{})
 	if want := "the machine is too slow to record this load: 1024 MB of answers wait to be decoded; lower the load or use one with more cores"; l.giveUp == nil || l.giveUp.Error() != want {
 		t.Errorf("%v, want %s", l.giveUp, want)
 	}

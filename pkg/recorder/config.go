@@ -16,23 +16,21 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
 
-// Config says what to record. Fields without a stated default are required.
+// Config describes a run. Fields without a stated default are required.
 type Config struct {
 	Backend backend.Backend
-	// Entries are sent in the order of Order, from its beginning again at every
-	// level.
+	// Entries is the input data. Each level sends it from the beginning, in Order.
 	Entries workload.Source
-	// Streams, if set, is sent instead of Entries to a model that keeps state:
-	// entries with the same Stream are the requests of a sequence.
+	// Streams, if set, replaces Entries for a model that keeps state. Entries with the
+	// same Stream are the requests of one sequence.
 	Streams workload.Source
-	// Sequences says what the sequences of such a model are like. It has no effect
-	// on others.
+	// Sequences configures the sequences sent to a model that keeps state. Other models
+	// ignore it.
 	Sequences load.Sequences
-	// Order is sequential by default. Batches are made of consecutive entries
-	// whatever it is.
+	// Order is sequential by default. A batch holds consecutive entries in any order.
 	Order workload.Order
-	// KeepBytes is how much memory requests may take that are ready to be sent;
-	// 0 means 256 MiB. More of them are made while the load is on.
+	// KeepBytes bounds the memory of encoded requests; 0 means 256 MiB. Requests beyond
+	// it are encoded again during the load.
 	KeepBytes int64
 	// BatchSize is the number of consecutive entries in one request; 0 means 1.
 	// More than one needs a backend with a method PrepareBatch.
@@ -40,89 +38,84 @@ type Config struct {
 	// Levels are the load levels to measure, in order; none means a concurrency
 	// of 1.
 	Levels []load.Level
-	// Plan, if set, chooses the levels instead. Sessions must not be among them.
+	// Plan, if set, chooses the levels instead of Levels. It must not return Sessions.
 	Plan Plan
-	// StopOnUnstable ends the run after a level that was not stable, which is no
-	// error: see Level.Unstable.
+	// StopOnUnstable ends the run, without an error, after a level that was not stable;
+	// see Level.Unstable.
 	StopOnUnstable bool
-	// Between, if set, is called before each level but the first. An error ends the
+	// Between, if set, is called before each level except the first. An error ends the
 	// run. Its ctx ends when Stop is closed or the context of Run ends.
 	Between func(ctx context.Context) error
-	// Measure says when a level is measured.
+	// Measure decides when the measurement of a level is over.
 	Measure window.Measure
-	// Warmup is the number of requests sent before each level is measured, and
-	// WarmupTime for how long load is on before: each level warms up until both
-	// are over, and then for as long as its ramp takes. These requests are
-	// exported as excluded. Between those of Warmup in a closed loop and the rest
-	// nothing is in flight; otherwise the load goes on.
+	// Warmup and WarmupTime are the least number of requests and the least time of a
+	// level's warm-up, to which the level's ramp is added. The export marks these
+	// requests as excluded. In a closed loop the requests of Warmup end before the rest
+	// of the level begins; otherwise the load goes on.
 	Warmup     int
 	WarmupTime time.Duration
-	// WaitReady is how long Run waits for the server to become ready; 0 asks
-	// once.
+	// WaitReady is how long Run waits for the server to become ready; 0 checks once.
 	WaitReady time.Duration
-	// Waiting, if set, is called once when the server has not been found ready
-	// for two seconds; err is why not, nil when it has said nothing yet. It must
-	// not block.
+	// Waiting, if set, is called once when the server is not ready after two seconds.
+	// err is the reason, nil as long as the server has not answered. It must not block.
 	Waiting func(err error)
 	// CheckWarnings, if set, is called before the load with the warnings of the
-	// backend's Check, if there are any. The export holds the texts, too.
+	// backend's Check, if there are any. The export also holds their texts.
 	CheckWarnings func([]backend.Warning)
-	// RequestTimeout ends a request that takes longer, with status timeout;
-	// 0 means DefaultRequestTimeout, < 0 none.
+	// RequestTimeout ends a request that takes longer, with status timeout; 0 means
+	// DefaultRequestTimeout, < 0 none.
 	RequestTimeout time.Duration
-	// Grace is how long a level waits at its end for the requests in flight
-	// before it cancels them; 0 means DefaultGrace, < 0 not at all.
+	// Grace is how long a level waits at its end for the requests in flight before it
+	// cancels them; 0 means DefaultGrace, < 0 not at all.
 	Grace time.Duration
 
-	// MaxErrorRate ends the run with an *[ErrorRateError] when more than that
-	// fraction of a level's requests fail (0: none may; 1: all may). It is
-	// judged whenever a request ends from the twentieth of the level on, and at
-	// the level's end; warm-up counts, cancelled requests do not. nil never
-	// does.
+	// MaxErrorRate ends the run with an *[ErrorRateError] when more than this fraction
+	// of a level's requests fail (0: none may; 1: all may). The recorder compares when
+	// a request ends, from the twentieth request of the level on, and at the level's
+	// end. Warm-up counts, cancelled requests do not. nil sets no limit.
 	MaxErrorRate *float64
 
-	// Writer takes the requests. It may have a method Flush() error, which is
-	// then called a few times a second, and a method Backlog() (waiting, room
-	// int64), by which the recorder keeps what it writes behind within bounds:
-	// at three quarters of the room outputs are dropped, at all of it the run
-	// ends with a *[BacklogError]. Run calls all its methods, Close included.
+	// Writer receives the requests. If it has a method Flush() error, Run calls it a few
+	// times a second. If it has a method Backlog() (waiting, room int64), Run bounds the
+	// bytes that wait to be written: it drops outputs at three quarters of room, and
+	// ends with a *[BacklogError] at all of it. Run calls all methods, also Close.
 	Writer export.Writer
-	// Run is the header to write. Run.Meta must not be nil. Where its Models are
-	// several, each request says to which of them it went. The recorder sets in
-	// it the start, model and dataset hash before the first call of Writer, and
-	// the rest (end, stamp counts, interruption) before Writer.Close.
+	// Run is the header to write. Run.Meta must not be nil. If it lists several Models,
+	// each request names its model. The recorder sets start, model and dataset hash
+	// before the first call of Writer, and the rest (end, stamp counts, interruption)
+	// before Writer.Close.
 	Run export.Run
-	// Telemetry, if set, watches servers and GPUs while the run is on; what it
-	// sees is written.
+	// Telemetry, if set, collects metrics of servers and GPUs during the run. The
+	// recorder writes them to the export.
 	Telemetry Telemetry
-	// ServerStats, if set, is told of the edges of each level, and what it has
-	// learnt goes to the level's metadata.
+	// ServerStats, if set, reads the server's counters at the edges of each level. The
+	// recorder puts them into the level's metadata.
 	ServerStats ServerStats
-	// Clock gives the run's boundaries; it must be the one that the backend
-	// stamps with. nil means a new one.
+	// Clock is the clock of the run, which the backend must use for its stamps; nil
+	// means a new one.
 	Clock *rxclock.Clock
 
-	// Stop, when closed, ends the run gracefully: nothing more is sent, what
-	// is in flight has Grace to end, everything is written. nil never does.
-	// (The context of Run, when done, ends it without grace.)
+	// Stop, when closed, ends the run gracefully: no request is sent any more, requests
+	// in flight have Grace to end, and everything is written. nil is never closed. (The
+	// context of Run, when done, ends the run without grace.)
 	Stop <-chan struct{}
-	// StopReason is asked for the run's Meta.Interrupted after Stop closed or
-	// the context ended ("SIGINT"); nil means "stopped".
+	// StopReason returns the text for Meta.Interrupted ("SIGINT"). Run calls it after
+	// Stop was closed or the context ended; nil means "stopped".
 	StopReason func() string
-	// Progress, if set, is called a few times a second from one goroutine and
-	// must not block.
+	// Progress, if set, is called a few times a second from one goroutine and must not
+	// block.
 	Progress func(Progress)
-	// LevelDone, if set, is called after each level with what it gave, before the
-	// next one begins, from the goroutine of Run.
+	// LevelDone, if set, is called with each level that has ended, before the next one
+	// begins, from the goroutine of Run.
 	LevelDone func(*Level)
 
-	// wait is load.Wait, but in tests whose time is not real.
+	// wait is load.Wait; tests without real time replace it.
 	wait func(until time.Time, done <-chan struct{}, near func()) bool
-	// watchPauses is pause.Start, but in tests.
+	// watchPauses is pause.Start; tests replace it.
 	watchPauses func(nowNS func() uint64) pauseWatcher
 }
 
-// A pauseWatcher is a [pause.Watcher].
+// A pauseWatcher is a [pause.Watcher] or its replacement in tests.
 type pauseWatcher interface {
 	Pauses() []export.Pause
 	Stop() []export.Pause
@@ -167,7 +160,7 @@ func (c *Config) Validate() error {
 	return errors.Join(errs...)
 }
 
-// validateLevel reports what is wrong with a level, and with the rest for it.
+// validateLevel reports a mistake of the level, or a setting that excludes it.
 func (c *Config) validateLevel(level load.Level) error {
 	if err := level.Validate(); err != nil {
 		return err
@@ -209,8 +202,7 @@ func (c *Config) validateLevel(level load.Level) error {
 	return nil
 }
 
-// measure returns how level is measured: with the number of requests that it
-// comes to.
+// measure returns the rule that measures level, with the level's number of requests.
 func (c *Config) measure(level load.Level) window.Measure {
 	m := c.Measure
 	if m.All {

@@ -9,17 +9,8 @@
 // No slot waits for the collector. The memory of what waits is bounded; see
 // Config.Writer.
 //
-//	res, err := recorder.Run(ctx, recorder.Config{
-//		Backend: b,                     // backend/openai, backend/kserve
-//		Entries: entries,               // package workload
-//		Levels:  load.Closed(1, 4, 8),
-//		Measure: window.Measure{Requests: 100},
-//		Writer:  w,                     // package journal survives a kill; profilejson
-//		Run:     export.Run{Meta: &export.RunMeta{}},
-//	})
-//
-// The example of the package is a whole program. examples/killed records with a journal,
-// which survives a kill, and reports.
+// The example of the package is a whole program. examples/killed records with a journal
+// (package journal), which survives a kill, and reports.
 //
 // A failed request is a row with a status and does not end the run. The run stops when
 // all requests fail, or more of them than Config.MaxErrorRate allows; see [FailedError]

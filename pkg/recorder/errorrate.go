@@ -5,17 +5,18 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/load"
 )
 
-// fewestEnded requests of a level tell its error rate before the level is over.
+// fewestEnded is the number of ended requests from which a level's error rate is judged
+// before the level is over.
 const fewestEnded = 20
 
-// maxKinds bounds the kinds of failures that are told apart.
-const maxKinds = 64
+// maxFailureKinds bounds the kinds of failures that errorRate counts separately.
+const maxFailureKinds = 64
 
-// An errorRate counts how the requests of a level ended, warm-up included.
-// Cancelled ones did not end by themselves and do not count.
+// An errorRate counts how the requests of a level ended, warm-up included. Cancelled
+// requests did not end by themselves and do not count.
 type errorRate struct {
 	failed, ended int
-	kinds         []FailureKind // in the order of their first
+	kinds         []FailureKind // ordered by their first failure
 }
 
 func (e *errorRate) add(r *export.Request) {
@@ -34,7 +35,7 @@ func (e *errorRate) add(r *export.Request) {
 			return
 		}
 	}
-	if len(e.kinds) < maxKinds {
+	if len(e.kinds) < maxFailureKinds {
 		e.kinds = append(e.kinds, FailureKind{r.Status, r.Code, r.Message, 1})
 	}
 }
@@ -44,7 +45,7 @@ func (e *errorRate) above(limit float64) bool {
 	return e.ended > 0 && float64(e.failed) > limit*float64(e.ended)
 }
 
-// error describes a rate above the limit.
+// error returns the error of a rate above the limit.
 func (e *errorRate) error(level load.Level, limit float64) *ErrorRateError {
 	err := &ErrorRateError{Load: level, Failed: e.failed, Ended: e.ended, Limit: limit}
 	for _, k := range e.kinds {

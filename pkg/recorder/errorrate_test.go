@@ -82,7 +82,7 @@ func TestErrorRateKinds(t *testing.T) {
 		e.add(&export.Request{Status: export.StatusCancelled})
 		e.add(&export.Request{Status: export.StatusOK})
 	}
-	if e.ended != 3000 || e.failed != 2000 || len(e.kinds) != maxKinds {
+	if e.ended != 3000 || e.failed != 2000 || len(e.kinds) != maxFailureKinds {
 		t.Errorf("%d of %d failed in %d kinds", e.failed, e.ended, len(e.kinds))
 	}
 	err := e.error(load.Concurrency{N: 4}, 0.001)

@@ -21,13 +21,7 @@ type FailedError struct {
 }
 
 func (e *FailedError) Error() string {
-	what := e.Status.String()
-	if e.Code != 0 {
-		what += fmt.Sprintf(" %d", e.Code)
-	}
-	if e.Message != "" {
-		what += ": " + e.Message
-	}
+	what := (&FailureKind{Status: e.Status, Code: e.Code, Message: e.Message}).String()
 	if e.OK == 0 {
 		if e.Failures == 1 {
 			return "the first request failed: " + what

@@ -9,7 +9,8 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/load"
 )
 
-// loadDetail describes a level that Mode and Value leave ambiguous, else "".
+// loadDetail describes a level that Mode and Value do not determine, and returns "" for
+// other levels.
 func loadDetail(level load.Level) string {
 	switch level := level.(type) {
 	case load.Concurrency:
@@ -34,7 +35,7 @@ func tooFewRequests(level load.Level, requests int) string {
 	return ""
 }
 
-// experiment is the level as the export shows it.
+// experiment returns the level as the export shows it.
 func (l *levelRun) experiment() *export.Experiment {
 	e := &export.Experiment{Meta: &export.ExperimentMeta{
 		ServerStats: l.out.ServerStats,

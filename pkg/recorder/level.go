@@ -428,7 +428,7 @@ func (l *levelRun) settle(x *backend.Exchange) {
 		l.recent.AddWhole(end, time.Duration(end-r.StartNS))
 	}
 	if l.err == nil { // else the writer is broken
-		l.relieve(r)
+		l.limitBacklog(r)
 		l.wrote(l.cfg.Writer.WriteRequest(r))
 	}
 	l.completed.Done(x)
@@ -450,14 +450,14 @@ func (l *levelRun) end(r *export.Request) (ns uint64, responses int, ok bool) {
 }
 
 // count adds r to the level's counters. It abandons the run after too many failures in a
-// row (see failureRun), or when more requests fail than Config.MaxErrorRate allows.
+// row (see failureStreak), or when more requests fail than Config.MaxErrorRate allows.
 func (l *levelRun) count(r *export.Request) {
 	l.rate.add(r)
 	if limit := l.cfg.MaxErrorRate; limit != nil && l.rate.ended >= fewestEnded && l.rate.above(*limit) {
 		l.abandon(l.rate.error(l.load, *limit))
 	}
 	if r.Status == export.StatusOK {
-		l.failures.reset()
+		l.failures.succeed()
 	}
 	switch r.Excluded() {
 	case "":
@@ -503,7 +503,7 @@ func (l *levelRun) abandon(err error) {
 func (l *levelRun) flush() {
 	l.flushedNS = l.cfg.Clock.NowNS()
 	if l.err == nil {
-		l.wrote(l.telemetry())
+		l.wrote(l.writeScrapes())
 	}
 	if f, ok := l.cfg.Writer.(flusher); ok && l.err == nil {
 		l.wrote(f.Flush())

@@ -7,44 +7,44 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// Telemetry is what watches servers and GPUs: package telemetry. None of its
-// methods but Stop may block; they are called from one goroutine.
+// Telemetry collects metrics of servers and GPUs; package telemetry implements it. Its
+// methods are called from one goroutine and, except Stop, must not block.
 type Telemetry interface {
-	// Start begins to ask.
+	// Start starts scraping.
 	Start()
-	// Ask asks right now, at an edge of the measurement.
-	Ask()
-	// Take returns what has come since the last call.
+	// ScrapeNow requests a scrape at an edge of the measurement.
+	ScrapeNow()
+	// Take returns the scrapes since the last call.
 	Take() []*export.Scrape
-	// Stop ends it, within about a second; Take gives the rest then.
+	// Stop ends the scraping within about a second. Take returns the rest afterwards.
 	Stop() []export.TelemetrySource
 }
 
-// ServerStats is what asks a Triton server for the statistics of its models:
-// package serverstat. Its methods are called from one goroutine.
+// ServerStats reads the model statistics of a Triton server; package serverstat
+// implements it. Its methods are called from one goroutine.
 type ServerStats interface {
-	// Edge asks in the background, because the level has come to an edge. It
-	// must not block.
+	// Edge requests the statistics in the background, at an edge of the level. It must
+	// not block.
 	Edge(edge export.StatsEdge, window int)
-	// Wait waits for what was asked. It is called when no load is on.
+	// Wait waits for the requested statistics. It is called when no load is on.
 	Wait()
-	// Level waits for what was asked since it was last called and returns it; nil
-	// when there is nothing. It is called when no load is on.
+	// Level waits for the statistics requested since the last call and returns them;
+	// nil if there are none. It is called when no load is on.
 	Level() *export.ServerStats
 }
 
-// edge tells those who watch that the level has come to an edge.
+// edge notifies Telemetry and ServerStats that the level has come to an edge.
 func (l *levelRun) edge(edge export.StatsEdge, window int) {
 	if l.cfg.Telemetry != nil {
-		l.cfg.Telemetry.Ask()
+		l.cfg.Telemetry.ScrapeNow()
 	}
 	if l.cfg.ServerStats != nil {
 		l.cfg.ServerStats.Edge(edge, window)
 	}
 }
 
-// edgeAtRest is edge where no load is on: what comes next waits for the server's
-// answer, so that no request of it is in the counters.
+// edgeAtRest is edge for a moment without load. It waits for the server's answer, so that
+// the counters include no request that is sent afterwards.
 func (l *levelRun) edgeAtRest(edge export.StatsEdge) {
 	l.edge(edge, 0)
 	if l.cfg.ServerStats != nil {
@@ -52,7 +52,7 @@ func (l *levelRun) edgeAtRest(edge export.StatsEdge) {
 	}
 }
 
-// edges tells them of the windows that have ended since it was last called.
+// edges calls edge for the windows that have ended since the last call.
 func (l *levelRun) edges() {
 	for l.meter != nil && l.edged < len(l.meter.Windows()) {
 		l.edge(export.EdgeWindow, l.edged)
@@ -60,8 +60,8 @@ func (l *levelRun) edges() {
 	}
 }
 
-// telemetry writes what was seen so far.
-func (r *runState) telemetry() error {
+// writeScrapes writes the scrapes since the last call.
+func (r *runState) writeScrapes() error {
 	if r.cfg.Telemetry == nil {
 		return nil
 	}
@@ -73,8 +73,8 @@ func (r *runState) telemetry() error {
 	return nil
 }
 
-// endTelemetry ends the watching, and says in the result and the metadata what
-// became of it.
+// endTelemetry stops the telemetry, writes its last scrapes, and adds its sources and
+// warnings to the metadata and the result.
 func (r *runState) endTelemetry(res *Result, meta *export.RunMeta) error {
 	if r.cfg.Telemetry == nil {
 		return nil
@@ -114,5 +114,5 @@ func (r *runState) endTelemetry(res *Result, meta *export.RunMeta) error {
 	if r.writeFailed {
 		return nil
 	}
-	return r.telemetry()
+	return r.writeScrapes()
 }

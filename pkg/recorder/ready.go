@@ -10,36 +10,35 @@ import (
 )
 
 const (
-	// readyEvery is the period of questions while WaitReady waits.
+	// readyEvery is the period of checks during WaitReady.
 	readyEvery = 250 * time.Millisecond
-	// quietWait is how long Run waits for the server before Waiting is called.
+	// quietWait is how long Run waits for the server before it calls Waiting.
 	quietWait = 2 * time.Second
 )
 
-// check asks whether the server is ready, again and again while WaitReady
-// lasts. Stop ends the asking.
+// check checks the server until it is ready or WaitReady is over. Stop ends it.
 func (r *runState) check(ctx context.Context) error {
 	ctx, cancel := r.untilStop(ctx)
 	defer cancel()
-	said, stop := r.sayWaiting()
+	failed, stop := r.callWaiting()
 	defer stop()
 	deadline := time.Now().Add(r.cfg.WaitReady)
 	for {
 		err := r.checkOnce(ctx)
-		said(err)
 		if err == nil {
-			stop() // Waiting is not called any more
+			stop() // before CheckWarnings
 			r.noteWarnings()
 			return nil
 		}
+		failed(err)
 		if !time.Now().Add(readyEvery).Before(deadline) || !load.WaitTimer(time.Now().Add(readyEvery), ctx.Done()) {
 			return err
 		}
 	}
 }
 
-// noteWarnings keeps what the backend's Check warns of for the export, and tells
-// Config.CheckWarnings.
+// noteWarnings adds the warnings of the backend's Check to the metadata and passes them
+// to Config.CheckWarnings.
 func (r *runState) noteWarnings() {
 	b, ok := r.cfg.Backend.(backend.Warner)
 	if !ok {
@@ -54,9 +53,9 @@ func (r *runState) noteWarnings() {
 	}
 }
 
-// sayWaiting calls Waiting in a while, unless stop is called before. said takes
-// what the server said last. After stop there is no call any more.
-func (r *runState) sayWaiting() (said func(error), stop func()) {
+// callWaiting calls Waiting after quietWait with the last error that failed got. After
+// stop it does not call Waiting any more.
+func (r *runState) callWaiting() (failed func(error), stop func()) {
 	var mu sync.Mutex // held during the call
 	var last error
 	over := false
@@ -67,12 +66,12 @@ func (r *runState) sayWaiting() (said func(error), stop func()) {
 			r.cfg.Waiting(last)
 		}
 	})
-	said = func(err error) {
+	failed = func(err error) {
 		mu.Lock()
 		last = err
 		mu.Unlock()
 	}
-	return said, func() {
+	return failed, func() {
 		timer.Stop()
 		mu.Lock()
 		over = true
@@ -80,7 +79,7 @@ func (r *runState) sayWaiting() (said func(error), stop func()) {
 	}
 }
 
-// checkOnce asks once, for no longer than a request may take.
+// checkOnce checks the server once, within the timeout of a request.
 func (r *runState) checkOnce(ctx context.Context) error {
 	if r.cfg.RequestTimeout > 0 {
 		var cancel context.CancelFunc

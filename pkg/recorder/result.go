@@ -9,18 +9,17 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/window"
 )
 
-// A Result says how a run went. The measured data is in the export.
+// A Result summarizes a run. The measured data is in the export.
 type Result struct {
 	Levels []Level
 	// Interrupted says that the run was stopped before its end.
 	Interrupted bool
-	// Warnings are about the whole run, each a sentence: telemetry that did not
-	// come.
+	// Warnings are about the telemetry of the whole run, each a sentence.
 	Warnings []string
 }
 
-// EndedEarly begins the warning in the export of a run that an error ended; the
-// error's text follows.
+// EndedEarly is the prefix of the warning in the export of a run that an error ended. The
+// text of the error follows.
 const EndedEarly = "ended early: "
 
 // A Level is the outcome of one load level.
@@ -28,15 +27,13 @@ type Level struct {
 	Load    load.Level
 	StartNS uint64 // when the level began, warm-up included
 	Windows []window.Window
-	// Reported is what the level comes to as perf_analyzer reports it: its last
-	// windows together, three at the most.
+	// Reported joins the last windows, three at most, as perf_analyzer's report does.
 	Reported window.Window
-	// Stable is whether the last windows met the stability rule; nil when no
-	// rule applied (a request count or a duration), or the run was interrupted.
+	// Stable says whether the last windows met the stability rule; nil when no rule
+	// applied (a request count or a duration), or the run was interrupted.
 	Stable *bool
-	// OverLimit says that the latency was over Measure.LatencyLimit: that of
-	// Reported was as much or more, or that of a window, which ended the
-	// measurement before it was stable.
+	// OverLimit says that the latency of Reported reached Measure.LatencyLimit, or that
+	// the latency of a window did, which ended the measurement before it was stable.
 	OverLimit bool
 
 	OK, Failed, Warmup, Late, Cancelled int
@@ -45,36 +42,38 @@ type Level struct {
 	Latency window.Latency
 	// Responses counts the responses of the measured requests.
 	Responses int
-	// Streamed says that one of them had several responses, Sequences that they
-	// were of sequences.
+	// Streamed says that a measured request had several responses, Sequences that one
+	// belonged to a sequence.
 	Streamed, Sequences bool
-	// Times is where the time of the requests of Reported went; nil when there were
-	// none, or it is not known.
+	// Times holds the mean time of each phase of the requests of Reported; nil when
+	// there were no requests, or the times are unknown.
 	Times *pawindow.MeanTimes
 
 	// Resent counts requests that were sent again: see [export.Request.Resent].
 	Resent int
-	// OutputsDropped counts requests whose outputs the disk had no room for.
+	// OutputsDropped counts requests whose outputs were dropped because the disk was too
+	// slow.
 	OutputsDropped int
-	// Warnings is what else is to be said of the load, each in a sentence.
+	// Warnings are further warnings about the load, each a sentence.
 	Warnings []string
-	// ServerStats is what the server counted meanwhile; nil when it was not asked.
+	// ServerStats holds the server's counters during the level; nil without
+	// Config.ServerStats.
 	ServerStats *export.ServerStats
-	// Client is what the recorder saw of itself; nil when nothing was measured.
+	// Client holds the recorder's figures about itself; nil when nothing was measured.
 	Client *export.ClientMeta
 	// Pauses lists the times during the level in which the recorder could not run.
 	Pauses []export.Pause
-	// Saturated says why the client may have been the limit, each reason in a
+	// Saturated lists the reasons why the client may have been the limit, each a
 	// sentence; nil when it was not.
 	Saturated []string
 }
 
-// Unstable reports whether the windows were used up before they were stable. A
-// level that the latency limit ended is not unstable.
+// Unstable reports whether the level used up its windows without becoming stable. A level
+// that the latency limit ended is not unstable.
 func (l *Level) Unstable() bool { return l.Stable != nil && !*l.Stable && !l.OverLimit }
 
-// RequestsPerSecond returns the measured requests over the time of the
-// measurement, 0 where there was none.
+// RequestsPerSecond returns the number of measured requests divided by Elapsed, 0 when
+// that is 0.
 func (l *Level) RequestsPerSecond() float64 {
 	elapsed := l.Elapsed()
 	if elapsed <= 0 {
@@ -83,8 +82,7 @@ func (l *Level) RequestsPerSecond() float64 {
 	return float64(l.OK) / elapsed.Seconds()
 }
 
-// Elapsed returns the time from the first window's start to the last one's
-// end.
+// Elapsed returns the time from the start of the first window to the end of the last one.
 func (l *Level) Elapsed() time.Duration {
 	if len(l.Windows) == 0 {
 		return 0
@@ -94,28 +92,26 @@ func (l *Level) Elapsed() time.Duration {
 
 // Progress is a snapshot of a run under way.
 type Progress struct {
-	Index, Levels int // of the present level, and how many there are; 0: not known
+	Index, Levels int // index of the present level; number of levels, 0 if unknown
 	Load          load.Level
 	Warmup        bool
 	Windows       int // closed so far at this level
 	OK, Failed    int // at this level
 	InFlight      int
 	Elapsed       time.Duration // since the level began
-	// Done counts the requests of the present stage (warm-up or measurement)
-	// that are over, Target those that were asked for; 0 when time decides.
+	// Done counts the ended requests of the present stage (warm-up or measurement).
+	// Target is the number of requests that end the stage, 0 when time ends it.
 	Done, Target int
-	// Fraction is how much of the stage is over, 0 to 1, and Left how long the
-	// rest of the measurement will take, 0 when that is not known. With AtMost
-	// it can be over sooner.
+	// Fraction is the part of the stage that is over, from 0 to 1. Left is the estimated
+	// rest of the measurement, 0 when unknown. AtMost says that it may be over sooner.
 	Fraction float64
 	Left     time.Duration
 	AtMost   bool
-	// TTFT is the median time to the first token of the requests that ended in
-	// the last five seconds and were streamed, 0 when none did; TokensPerSecond
-	// are the tokens of those.
+	// TTFT and TokensPerSecond are the median time to the first token and the tokens of
+	// the streamed requests that ended in the last five seconds; 0 when none did.
 	TTFT            time.Duration
 	TokensPerSecond float64
-	// E2EL is the median latency of the requests that ended in the last five
-	// seconds and were not streamed; 0 when none did.
+	// E2EL is the median latency of the other requests that ended in the last five
+	// seconds; 0 when none did.
 	E2EL time.Duration
 }

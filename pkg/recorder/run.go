@@ -24,7 +24,7 @@ type runState struct {
 	senders   *drive.SenderPool
 	nextID    uint64 // ids start at 1: 0 means "not recorded"
 	stamps    export.StampCount
-	failures  failureRun
+	failures  failureStreak
 	pauses    pauseWatcher
 	giveUp    error // why the recorder ended the run
 	// writeFailed says that the writer has failed; its Close then repeats the error.
@@ -68,7 +68,7 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 		err = fmt.Errorf("write the export: %w", terr)
 		r.writeFailed = true
 	}
-	if err == nil && r.failures.ok == 0 && r.failures.row > 0 && !res.Interrupted {
+	if err == nil && r.failures.ok == 0 && r.failures.n > 0 && !res.Interrupted {
 		// Too few requests to abandon the run, and none succeeded.
 		err = r.failures.error()
 	}

@@ -175,10 +175,10 @@ func (c *Collector) Start() {
 	}
 }
 
-// Ask asks all sources now, without waiting for the answers: at the edges of a
+// ScrapeNow asks all sources now, without waiting for the answers: at the edges of a
 // measurement. Sources that failed twice or more in a row are not asked. A source that
 // is being asked is asked again afterwards.
-func (c *Collector) Ask() {
+func (c *Collector) ScrapeNow() {
 	for _, s := range c.sources {
 		select {
 		case s.wake <- struct{}{}:
@@ -219,7 +219,7 @@ func (c *Collector) Stop() []export.TelemetrySource {
 	return all
 }
 
-// watch asks s at each interval and when Ask wakes it. A source that fails is asked ever
+// watch asks s at each interval and when ScrapeNow wakes it. A source that fails is asked ever
 // less often.
 func (c *Collector) watch(ctx context.Context, s *source) {
 	failures := 0

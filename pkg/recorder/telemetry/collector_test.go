@@ -175,8 +175,8 @@ func TestCollectorStopHung(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.Start()
-	c.Ask()
-	c.Ask() // waits for nothing
+	c.ScrapeNow()
+	c.ScrapeNow() // waits for nothing
 	if s := c.Stop()[0]; s.Scrapes != 0 || s.Failed != 0 {
 		t.Errorf("%+v", s)
 	}
@@ -482,7 +482,7 @@ func TestCollectorOneAtATime(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 	for range 100_000 {
-		c.Ask()
+		c.ScrapeNow()
 	}
 	// Its own; net/http's, of one connection, on both sides.
 	if grown := runtime.NumGoroutine() - before; asked.Load() != 1 || grown > 10 {

@@ -49,7 +49,10 @@ func (f *slotBackoff) decoded(ok bool) {
 // sleep waits from the second failure in a row on. It reports whether ctx is still
 // alive.
 func (f *slotBackoff) sleep(ctx context.Context) bool {
-	return sleep(ctx, backoffTime(max(f.seen, int(f.hidden.Load()))))
+	if d := backoffTime(max(f.seen, int(f.hidden.Load()))); d > 0 {
+		return load.WaitTimer(time.Now().Add(d), ctx.Done())
+	}
+	return ctx.Err() == nil
 }
 
 func newClosedLoop(level load.Concurrency, c Stage) *closedLoop {
@@ -110,19 +113,4 @@ func backoffTime(n int) time.Duration {
 		return 0
 	}
 	return min(10*time.Millisecond<<min(n-2, 10), time.Second)
-}
-
-// sleep waits for d and reports whether ctx is still alive.
-func sleep(ctx context.Context, d time.Duration) bool {
-	if d <= 0 {
-		return ctx.Err() == nil
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }
