@@ -5,13 +5,12 @@ import (
 	"time"
 )
 
-// smallJournalBytes is a size of a journal up to which the exports are written in a
+// smallJournalBytes is the largest size of a small journal. Its exports are written in a
 // fraction of a second on any machine that is not overloaded.
 const smallJournalBytes = 16 << 20
 
-// timeToWrite returns how long the exports may be written from a journal after the
-// context of the run ended. A small journal gets time for a slow machine: its exports
-// are nearly always finished long before.
+// timeToWrite returns how long writing the exports may take after the context of the run
+// ended. A small journal gets time for a slow machine; it rarely needs the time.
 func timeToWrite(journalBytes int64) time.Duration {
 	if journalBytes <= smallJournalBytes {
 		return 5 * time.Second
@@ -19,9 +18,9 @@ func timeToWrite(journalBytes int64) time.Duration {
 	return 250 * time.Millisecond
 }
 
-// outlive returns a context that ends d after ctx ends, with the same cause, so that a
-// run that must end at once still writes its export if that takes less than d. If ctx
-// has ended already, the time counts from now. release frees the context.
+// outlive returns a context that ends d after ctx, with the same cause. A run that must
+// end at once thus still writes its export if that takes less than d. If ctx has ended
+// already, d counts from now. release frees the context.
 func outlive(ctx context.Context, d time.Duration) (longer context.Context, release func()) {
 	longer, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	if ctx.Err() != nil && d <= 0 {

@@ -1,10 +1,9 @@
-// Package journal records a run in a way that survives the end of the process, and
-// writes the exports from that recording.
+// Package journal records a run so that the recording survives the end of the process,
+// and writes the exports from the recording.
 //
-// While a run is on, a [Writer] appends its requests to a file, the journal. When the
-// run is over, the Writer completes the journal, writes each [Export] from it, and
-// removes it. If the process is killed first, the journal stays, and [Recover] writes
-// the exports.
+// During a run, a [Writer] appends the requests to a file, the journal. When the run is
+// over, the Writer completes the journal, writes each [Export] from it, and removes it.
+// If the process is killed first, the journal stays, and [Recover] writes the exports.
 //
 //	exp, err := journal.NewExport("run.json", false)
 //	…
@@ -22,21 +21,21 @@
 //
 // A journal is a sequence of whole batches in the format of [columnar.Journal].
 //
-//   - Killed process: the requests in all batches that are in the file survive. The
-//     recorder flushes a few times a second. A cut last batch is left out.
-//   - Crashed machine: the system writes the file to the disk when it sees fit; only
-//     Close waits for that.
-//   - Slow disk: no call waits for the disk. One goroutine writes; the batches queue
-//     up in memory. The recorder asks [Writer.Backlog], drops outputs when the queue
-//     is full, and then ends the run.
-//   - Full disk, or too few file descriptors: Open reserves what the end of the
-//     journal and the exports need. What is in the journal is kept.
+//   - Killed process: the requests of all batches in the file survive. The recorder
+//     flushes a few times a second. A last batch that was cut is left out.
+//   - Crashed machine: the operating system chooses when it writes the file to the disk;
+//     only Close waits for that.
+//   - Slow disk: no call waits for the disk. One goroutine writes; the batches queue up
+//     in memory. The recorder calls [Writer.Backlog], drops outputs when the queue is
+//     nearly full, and ends the run when it is full.
+//   - Full disk, or too few file descriptors: Open reserves what the end of the journal
+//     and the exports need. The content of the journal is kept.
 //   - Another program removes the journal: Close writes it again from the open file.
 //
-// A lock on the journal keeps other processes from writing, recovering or replacing
-// it as long as its Writer lives. The lock ends with the process. Systems other than
-// Unix have no such lock; there an open file cannot be removed.
+// A lock on the journal keeps other processes from writing, recovering or replacing it as
+// long as its Writer lives. The lock ends with the process. Systems other than Unix have
+// no such lock; there an open file cannot be removed.
 //
-// The package prints nothing. It knows no flags: a *[FileError] says which file is in
-// the way and why, and the program adds what its user can do.
+// The package prints nothing and knows no flags. A *[FileError] names the file and the
+// reason; the program adds the advice for its user.
 package journal

@@ -3,19 +3,21 @@ package journal
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"syscall"
 )
 
-// Reasons in a *FileError why a file is not touched.
+// Reasons of a *FileError. The file is left as it is.
 var (
-	// ErrBusy: another Writer has the journal, in another process or in this one.
+	// ErrBusy: another Writer holds the journal, in another process or in this one.
 	ErrBusy = errors.New("another process writes it")
 	// ErrLeftover: a killed run left the journal. [Recover] finishes it.
 	ErrLeftover = errors.New("it was left by a run that was killed")
-	// ErrEnded: the journal's run ended just before [Recover] would have begun.
+	// ErrEnded: the journal's run ended just before [Recover] began.
 	ErrEnded = errors.New("its run has just ended and written its exports")
-	// ErrExists: an export has the name of a file, and overwriting is not allowed.
+	// ErrExists: the file of an export exists, and overwriting is not allowed.
 	ErrExists = errors.New("the file exists")
-	// ErrNotRegular: a pipe, a device or a link has the name of the journal.
+	// ErrNotRegular: the path of the journal is a pipe, a device or a link.
 	ErrNotRegular = errors.New("not a regular file")
 )
 
@@ -35,8 +37,8 @@ func (e *FileError) Unwrap() error { return e.Err }
 // [Recover] can write them later.
 type KeptError struct {
 	Path     string // of the journal
-	Requests int    // number of requests in the journal, as far as it can be read
-	Err      error  // every error, of the journal and of the exports
+	Requests int    // number of readable requests in the journal
+	Err      error  // joins the errors of the journal and of the exports
 }
 
 func (e *KeptError) Error() string {
@@ -45,3 +47,14 @@ func (e *KeptError) Error() string {
 
 // Unwrap returns the cause.
 func (e *KeptError) Unwrap() error { return e.Err }
+
+// diskError prefixes err with the name of a file. An error of the file system loses the
+// name that it has already.
+func diskError(name string, err error) error {
+	var pe *fs.PathError
+	var errno syscall.Errno
+	if errors.As(err, &pe) && errors.As(pe.Err, &errno) {
+		err = pe.Err
+	}
+	return fmt.Errorf("%s: %w", name, err)
+}

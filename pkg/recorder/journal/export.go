@@ -15,23 +15,23 @@ import (
 	"github.com/pa-tools/pa/pkg/export/formats"
 )
 
-// partialSuffix marks an export that is being written.
+// partialSuffix ends the name of an export that is being written.
 const partialSuffix = ".partial"
 
-// An Export is one file to write from a journal. It is written under a temporary name,
-// and takes its own when it is whole. A pipe or a device is written in place.
+// An Export is one file to write from a journal. It is written under a temporary name and
+// renamed when it is complete. A pipe or a device is written in place.
 type Export struct {
 	path      string // as given
-	target    string // behind symbolic links
+	target    string // path with symbolic links resolved
 	create    formats.Create
 	inPlace   bool
 	overwrite bool
 }
 
-// NewExport describes the export at path, and writes nothing. The end of the name tells
-// the format, see [formats.ForName]; a name without one means JSON. overwrite allows an
-// existing file to be replaced; without it, its error has the reason [ErrExists]. The
-// error is of type *FileError.
+// NewExport describes the export at path and writes nothing. The suffix of path chooses
+// the format, see [formats.ForName]; a path without a suffix means JSON. overwrite allows
+// replacing an existing file, which otherwise is an error with the reason [ErrExists].
+// The error is a *FileError.
 func NewExport(path string, overwrite bool) (*Export, error) {
 	e := &Export{path: path, target: filepath.Clean(path), overwrite: overwrite}
 	if err := e.check(); err != nil {
@@ -69,13 +69,13 @@ func (e *Export) check() error {
 // Path returns the path as given to [NewExport].
 func (e *Export) Path() string { return e.path }
 
-// Same reports whether both exports are one file, pipe or device.
+// Same reports whether both exports are the same file, pipe or device.
 func (e *Export) Same(other *Export) bool { return e.target == other.target }
 
 // InPlace reports whether the export goes into a pipe or a device.
 func (e *Export) InPlace() bool { return e.inPlace }
 
-// checkExports refuses no exports, and two that are one file.
+// checkExports returns an error for an empty list, and for a file that is in it twice.
 func checkExports(exports []*Export) error {
 	if len(exports) == 0 {
 		return errors.New("a journal needs an export to be written from it")
@@ -88,7 +88,7 @@ func checkExports(exports []*Export) error {
 	return nil
 }
 
-// suffix returns the extension of a name if it may name a format, as ".txt" does. It
+// suffix returns the extension of a name if it could be a format, such as ".txt". It
 // returns "" for a name such as llama-3.1, whose ".1" is part of the name.
 func suffix(name string) string {
 	const letters, digits = "abcdefghijklmnopqrstuvwxyz", "0123456789"
@@ -100,7 +100,7 @@ func suffix(name string) string {
 	return ext
 }
 
-// write writes all of src that can be read to the file.
+// write writes the readable part of src to the file.
 func (e *Export) write(ctx context.Context, src export.Reader) (err error) {
 	name, flags := e.target+partialSuffix, os.O_CREATE|os.O_TRUNC|os.O_WRONLY
 	if e.inPlace {
@@ -135,7 +135,7 @@ func (e *Export) copyTo(ctx context.Context, f *os.File, src export.Reader) erro
 	return err
 }
 
-// stem returns the name of an export without the end that tells its format.
+// stem returns the name of an export without the suffixes of its format.
 func stem(path string) string {
 	for _, suffix := range []string{".gz", ".zst", ".json", ".parquet", ".arrow", ".csv"} {
 		if strings.HasSuffix(strings.ToLower(path), suffix) && len(filepath.Base(path)) > len(suffix) {

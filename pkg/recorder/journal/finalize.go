@@ -8,10 +8,9 @@ import (
 	"github.com/pa-tools/pa/pkg/export/columnar"
 )
 
-// finalize writes the exports from the journal at path. edit, if not nil, changes the
-// header on its way. It returns the paths of the exports that are whole, and how many
-// requests the journal has, as far as it can be read. A journal that breaks off is no
-// error here.
+// finalize writes the exports from the journal at path. edit, if not nil, changes their
+// header. finalize returns the paths of the complete exports and the number of readable
+// requests in the journal. A journal that breaks off is no error here.
 func finalize(ctx context.Context, path string, exports []*Export, edit func(*export.Run)) (written []string, requests int, err error) {
 	var errs []error
 	for _, e := range exports {
@@ -23,7 +22,7 @@ func finalize(ctx context.Context, path string, exports []*Export, edit func(*ex
 		if err == nil {
 			written = append(written, e.path)
 		}
-		for ctx.Err() == nil && src.Next() { // requests that were not written count, too
+		for ctx.Err() == nil && src.Next() { // count the requests that were not written
 		}
 		requests = max(requests, src.requests)
 		errs = append(errs, err, src.Close())
@@ -47,7 +46,7 @@ func openEdited(ctx context.Context, path string, edit func(*export.Run)) (*edit
 	return src, nil
 }
 
-// An editedRun is a reader with another header, which counts its requests.
+// An editedRun is a reader with a changed header. It counts its requests.
 type editedRun struct {
 	export.Reader
 	run      *export.Run

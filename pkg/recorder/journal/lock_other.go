@@ -8,17 +8,16 @@ import (
 	"os"
 )
 
-// lockFile reports whether nobody else writes the file. Where there is no
-// flock (Windows) a file that is open cannot be removed, which has the same
-// effect when a second run tries to replace it.
+// lockFile returns true. Windows has no flock, but an open file cannot be removed there,
+// so a second run cannot replace it.
 func lockFile(*os.File) bool { return true }
 
-// takeFile returns a new file at path. The error is ErrBusy when there is one
-// with content and overwrite is not set. With overwrite, a file that another process
-// has open cannot be removed, and the error says so.
+// takeFile creates the file at path. It returns ErrBusy if the file exists with content
+// and overwrite is not set. With overwrite it returns an error for a file that another
+// process has open, because such a file cannot be removed.
 func takeFile(path string, overwrite bool) (*os.File, error) {
 	if st, err := os.Lstat(path); err == nil && st.Mode().IsRegular() && st.Size() == 0 {
-		_ = os.Remove(path) // fails if another has it open, as it should
+		_ = os.Remove(path) // must fail if another process has it open
 	}
 	if overwrite {
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -32,11 +31,11 @@ func takeFile(path string, overwrite bool) (*os.File, error) {
 	return f, err
 }
 
-// isAt reports whether path still leads to f: a file that is open stays.
+// isAt returns true: an open file cannot be removed.
 func isAt(*os.File, string) bool { return true }
 
-// removeHeld closes a file and removes it: one that is open cannot be removed,
-// so that another's is safe.
+// removeHeld closes a file and removes it. It cannot remove a file that another process
+// has open.
 func removeHeld(f *os.File, path string) error {
 	return errors.Join(f.Close(), os.Remove(path))
 }

@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lockFile takes the lock of a file and reports whether nobody else had it. It
-// is released when the file is closed, however the process ends. File systems
-// without locks count as nobody having it.
+// lockFile locks a file and reports whether no other process holds the lock. Closing the
+// file or the end of the process releases the lock. lockFile returns true on a file
+// system without locks.
 func lockFile(f *os.File) bool {
 	return unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) != unix.EWOULDBLOCK
 }
@@ -20,14 +20,14 @@ func lockFile(f *os.File) bool {
 // maxTakes bounds how often takeFile starts over.
 const maxTakes = 100
 
-// takeFile returns the file at path, empty and locked; it creates it if there is
-// none. One that is there is never removed, for another process may be about to
-// lock it: who has the lock has the file. The error is ErrBusy when another has
-// it, ErrLeftover when it has content and overwrite is not set.
+// takeFile opens or creates the file at path, locks it and empties it. It never removes an
+// existing file, which another process may be about to lock: the file belongs to the
+// holder of the lock. takeFile returns ErrBusy if another process holds the lock, and
+// ErrLeftover if the file has content and overwrite is not set.
 func takeFile(path string, overwrite bool) (*os.File, error) {
 	for range maxTakes {
-		// A link could lead to somebody's file: there may be one in the folder
-		// for temporary files.
+		// A symbolic link in the folder for temporary files could lead to the file of
+		// another user.
 		f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|unix.O_NOFOLLOW, 0o666)
 		if err != nil {
 			return nil, err
@@ -49,7 +49,7 @@ func takeFile(path string, overwrite bool) (*os.File, error) {
 	return nil, fmt.Errorf("%s: replaced by others %d times while it was opened; give the export another name", path, maxTakes)
 }
 
-// emptyFile takes the content out of f, if that is allowed.
+// emptyFile truncates f. It returns ErrLeftover if f has content and overwrite is not set.
 func emptyFile(f *os.File, overwrite bool) error {
 	st, err := f.Stat()
 	switch {
@@ -75,8 +75,8 @@ func isAt(f *os.File, path string) bool {
 	return err == nil && os.SameFile(held, there)
 }
 
-// removeHeld removes a file and gives up its lock, in this order: whoever gets
-// the lock finds that the file is gone.
+// removeHeld removes a file and then releases its lock, so that the next holder of the
+// lock finds that the file is gone.
 func removeHeld(f *os.File, path string) error {
 	return errors.Join(os.Remove(path), f.Close())
 }

@@ -8,34 +8,33 @@ import (
 	"sync"
 )
 
-// A diskQueue stands between the recorder and a file: Write takes bytes into
-// memory and never waits, one goroutine writes them, in their order and at once.
-// It refuses nothing for want of room; Waiting says how much there is, so that
-// its user can stop in time.
+// A diskQueue is an unbounded queue in front of a file. Write copies a block into memory
+// and never waits; one goroutine writes the blocks in order. The user must stop writing
+// when too many bytes are Waiting.
 //
-// The first error of the file sticks: what comes after it is not written, so that
-// the file ends where it broke off.
+// After the first error of the file, the queue writes nothing more, so that the file has
+// no gap.
 type diskQueue struct {
 	dst  io.Writer
-	wake chan struct{} // room for one signal: a Write never blocks on it
+	wake chan struct{} // room for one signal, so that Write never blocks
 	done chan struct{} // closed when the goroutine has ended
 
 	mu      sync.Mutex
 	blocks  [][]byte // oldest first
-	spare   []byte   // memory of a block that was written
-	waiting int64    // bytes of blocks and of the one that is being written
-	written written
+	spare   []byte   // memory of a written block
+	waiting int64    // bytes of blocks and of the block that is being written
+	written extent
 	closed  bool
 	err     error
 }
 
-// written is what of a file is whole.
-type written struct {
+// An extent counts the blocks that are completely in the file, and their bytes.
+type extent struct {
 	blocks uint64
 	bytes  int64
 }
 
-// maxSpareBytes bounds the memory that is kept for the next block.
+// maxSpareBytes bounds diskQueue.spare.
 const maxSpareBytes = 4 << 20
 
 // newDiskQueue starts the goroutine, which ends with Close.
@@ -76,23 +75,22 @@ func (q *diskQueue) Waiting() int64 {
 	return q.waiting
 }
 
-// Written returns how much is in the file, blocks that were written in part left
-// out.
-func (q *diskQueue) Written() written {
+// Written returns the blocks that are completely in the file.
+func (q *diskQueue) Written() extent {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.written
 }
 
-// Err returns the error of the file, if there was one.
+// Err returns the first error of the file, or nil.
 func (q *diskQueue) Err() error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.err
 }
 
-// Close waits until everything is in the file, or the file has failed, and
-// returns its error. It does not close the file. It may be called again.
+// Close waits until all blocks are in the file or the file has failed, and returns the
+// file's error. It does not close the file. It may be called more than once.
 func (q *diskQueue) Close() error {
 	q.mu.Lock()
 	q.closed = true
@@ -150,7 +148,7 @@ func (q *diskQueue) intact() error {
 	return nil
 }
 
-// next takes the oldest block; nil when there is none, and more false when none
+// next removes the oldest block. It returns nil if there is none; more is false if none
 // will come.
 func (q *diskQueue) next() (block []byte, more bool) {
 	q.mu.Lock()

@@ -70,7 +70,7 @@ func TestDiskQueue(t *testing.T) {
 	if !bytes.Equal(disk.got, want) || q.Waiting() != 0 {
 		t.Errorf("%d bytes written, %d wait; want all %d in order", len(disk.got), q.Waiting(), len(want))
 	}
-	if w := q.Written(); w != (written{blocks: 1000, bytes: int64(len(want))}) {
+	if w := q.Written(); w != (extent{blocks: 1000, bytes: int64(len(want))}) {
 		t.Errorf("written %+v, want all", w)
 	}
 	if _, err := q.Write([]byte("x")); !errors.Is(err, errQueueClosed) {
@@ -102,7 +102,7 @@ func TestDiskQueueFails(t *testing.T) {
 	if _, err := q.Write([]byte("x")); !errors.Is(err, full) {
 		t.Errorf("Write: %v, want the disk's error", err)
 	}
-	if w := q.Written(); w != (written{blocks: 1, bytes: 3}) {
+	if w := q.Written(); w != (extent{blocks: 1, bytes: 3}) {
 		t.Errorf("written %+v, want the first block alone", w)
 	}
 	if string(disk.got) != "abc" || len(disk.entered) != 0 || q.Waiting() != 0 {

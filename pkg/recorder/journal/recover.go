@@ -12,7 +12,7 @@ import (
 
 // A Recovery describes what [Recover] did.
 type Recovery struct {
-	Exports  []string // paths of the exports that were written, as given to NewExport
+	Exports  []string // paths of the written exports, as given to NewExport
 	Requests int      // number of requests in each
 	Killed   bool     // the run was killed: the journal has no end
 	// EndedEarly is the error that ended the run early, "" if none did.
@@ -23,9 +23,8 @@ type Recovery struct {
 }
 
 // Recover writes exports from the journal that a killed run left at path, and then
-// removes the journal. The exports lack the requests that were in flight and the
-// requests that had not reached the file. An export of a killed run says so: its
-// Meta.Interrupted is "killed".
+// removes the journal. The exports lack the requests that were in flight or not yet in
+// the file. Meta.Interrupted of such an export is "killed".
 //
 // Recover returns a *FileError for a journal that is being written ([ErrBusy]), that was
 // removed meanwhile ([ErrEnded]), or that is no regular file ([ErrNotRegular]). If an

@@ -6,15 +6,15 @@ import (
 	"path/filepath"
 )
 
-// reservedFDs is how many descriptors the end of a run needs: the journal, an
-// export, a temporary file, and some to spare.
+// reservedFDs is the number of descriptors for the end of a run: the journal, an export,
+// a temporary file, and some to spare.
 const reservedFDs = 8
 
-// An fdReserve holds file descriptors, so that a load that uses up all there are
-// leaves enough to write the export with.
+// An fdReserve holds file descriptors, so that a load that uses up all others leaves
+// enough to write the exports.
 type fdReserve struct{ files []*os.File }
 
-// newFDReserve takes n descriptors.
+// newFDReserve opens n descriptors.
 func newFDReserve(n int) (fdReserve, error) {
 	var r fdReserve
 	for range n {
@@ -28,7 +28,7 @@ func newFDReserve(n int) (fdReserve, error) {
 	return r, nil
 }
 
-// release gives them back. It may be called again.
+// release closes the descriptors. It may be called more than once.
 func (r *fdReserve) release() {
 	for _, f := range r.files {
 		_ = f.Close()
@@ -36,15 +36,15 @@ func (r *fdReserve) release() {
 	r.files = nil
 }
 
-// reservedBytes is more than the end of a journal takes.
+// reservedBytes exceeds the size of a journal's end.
 const reservedBytes = 64 << 10
 
-// A diskReserve holds room on a disk, so that a load that fills the disk leaves
-// enough for the end of its journal. The zero value holds none.
+// A diskReserve occupies space on a disk, so that a load that fills the disk leaves enough
+// for the end of its journal. The zero value occupies none.
 type diskReserve struct{ file *os.File }
 
-// newDiskReserve takes room in a folder, in a file that has no name any more
-// where the system allows that: it goes with the process.
+// newDiskReserve occupies space in a folder. Where the system allows it, the file has no
+// name, so that the system frees it when the process ends.
 func newDiskReserve(dir string) (diskReserve, error) {
 	f, err := os.CreateTemp(dir, ".pa-record-*")
 	if err != nil {
@@ -59,10 +59,10 @@ func newDiskReserve(dir string) (diskReserve, error) {
 	return r, nil
 }
 
-// release gives the room back. It may be called again.
+// release frees the space. It may be called more than once.
 func (r *diskReserve) release() {
 	if r.file != nil {
-		_, _ = r.file.Close(), os.Remove(r.file.Name()) // where it still has its name
+		_, _ = r.file.Close(), os.Remove(r.file.Name()) // it may still have its name
 		r.file = nil
 	}
 }

@@ -25,21 +25,21 @@ func PathFor(exportPath string) string { return stem(exportPath) + Suffix }
 // defaultBacklogBytes is the default of Config.MaxBacklogBytes.
 const defaultBacklogBytes = 256 << 20
 
-// Config says where a Writer keeps a run.
+// Config configures a Writer.
 type Config struct {
-	// Exports are written by Close, in this order; at least one. The journal is beside
-	// the first that is a regular file, else in the folder for temporary files.
+	// Exports lists the files that Close writes, in this order; at least one. The journal
+	// is in the folder of the first regular file, else in the folder for temporary files.
 	Exports []*Export
-	// Overwrite allows a journal that a killed run left to be replaced.
+	// Overwrite allows replacing a journal that a killed run left.
 	Overwrite bool
-	// MaxBacklogBytes is how much may wait for the disk in memory, see [Writer.Backlog];
-	// 0 means 256 MiB.
+	// MaxBacklogBytes bounds the bytes in memory that wait for the disk, see
+	// [Writer.Backlog]; 0 means 256 MiB.
 	MaxBacklogBytes int64
-	// Warn, if not nil, gets a text when another program removed the journal. It is
-	// called from Flush, once at most.
+	// Warn, if not nil, gets a text when another program removed the journal. Flush calls
+	// it at most once.
 	Warn func(text string)
-	// Examine, if not nil, is called by Close in a goroutine of its own, while the
-	// exports are written; Close waits for it. open opens the whole journal, with the
+	// Examine, if not nil, reads the journal while Close writes the exports. Close calls
+	// it in its own goroutine and waits for it. open opens the whole journal, with the
 	// header of the exports.
 	Examine func(open Open)
 }
@@ -47,32 +47,32 @@ type Config struct {
 // An Open opens a journal for reading.
 type Open func(ctx context.Context) (export.Reader, error)
 
-// A Writer takes a run into a journal, which survives the end of this process, and
-// writes the exports from it when the run is over. It implements export.Writer and what
-// recorder.Config.Writer may have beyond that. Its methods are not for concurrent use.
+// A Writer records a run in a journal, which survives the end of this process, and writes
+// the exports from it when the run is over. It implements export.Writer and the optional
+// methods of recorder.Config.Writer. Its methods are not for concurrent use.
 type Writer struct {
 	cfg Config
 	ctx context.Context // ends when the run must end at once
-	// timeToWrite returns how long the exports may be written after the end of ctx.
+	// timeToWrite is the function timeToWrite; tests replace it.
 	timeToWrite func(journalBytes int64) time.Duration
 
-	path    string                  // of the journal
-	file    *os.File                // locked
-	queue   *diskQueue              // in front of file
-	reserve fdReserve               // for writing the exports
-	space   diskReserve             // for the end of the journal
-	journal *columnar.JournalWriter // nil before the first level
-	taken   int                     // number of requests
-	gone    bool                    // the journal was removed, and Warn said so
-	header  *export.Run             // as far as known when the first level begins
-	written []string                // paths of the exports that are whole
+	path     string                  // of the journal
+	file     *os.File                // locked
+	queue    *diskQueue              // in front of file
+	reserve  fdReserve               // for writing the exports
+	space    diskReserve             // for the end of the journal
+	journal  *columnar.JournalWriter // nil before the first level
+	requests int                     // number of requests written so far
+	removed  bool                    // the journal was removed, and Warn was called
+	header   *export.Run             // as far as known when the first level begins
+	written  []string                // paths of the complete exports
 }
 
 var _ export.Writer = (*Writer)(nil)
 
-// NewWriter chooses the path of the journal and refuses, with a *FileError, one that
-// exists: its reason is [ErrLeftover], [ErrBusy] or [ErrNotRegular]. A journal without
-// content counts as none. NewWriter writes nothing; the Writer begins with Open.
+// NewWriter chooses the path of the journal. It returns a *FileError with the reason
+// [ErrLeftover], [ErrBusy] or [ErrNotRegular] if the journal exists and is not empty.
+// NewWriter writes nothing; Open creates the journal.
 func NewWriter(cfg Config) (*Writer, error) {
 	if err := checkExports(cfg.Exports); err != nil {
 		return nil, err
@@ -92,39 +92,38 @@ func NewWriter(cfg Config) (*Writer, error) {
 	}
 	f, err := os.Open(w.path)
 	if err != nil {
-		return w, nil // none, or opening it for writing will say why not
+		return w, nil // it does not exist, or Open will return the error
 	}
 	defer f.Close()
 	switch st, err := f.Stat(); {
 	case !lockFile(f):
 		return nil, &FileError{w.path, ErrBusy}
-	case err == nil && st.Size() == 0: // left by a run that was killed before its first request
+	case err == nil && st.Size() == 0: // of a run that was killed before its first request
 	case !cfg.Overwrite:
 		return nil, &FileError{w.path, ErrLeftover}
 	}
 	return w, nil
 }
 
-// temporaryPath is the path of a journal that has no place beside an export.
+// temporaryPath returns the path of a journal that cannot be in the folder of an export.
 func temporaryPath() string {
 	return filepath.Join(os.TempDir(), fmt.Sprintf("pa-record-%d%s", os.Getpid(), Suffix))
 }
 
-// Path returns the path of the journal. Close may change it, see there.
+// Path returns the path of the journal. Close may change it.
 func (w *Writer) Path() string { return w.path }
 
 // Written returns the paths of the exports that Close wrote, as given to NewExport.
 func (w *Writer) Written() []string { return w.written }
 
-// Open creates the journal, or empties one that may be overwritten. From now until
-// Close or Discard it holds a lock, by which other runs know that it is being written.
-// Open looks again for what NewWriter and NewExport refuse, because another run may have
-// begun or ended since, and refuses it with a *FileError; other errors are about the
-// reserves.
+// Open creates the journal, or empties one that may be overwritten. Until Close or
+// Discard it holds a lock that keeps other runs away from the journal. Open repeats the
+// checks of NewWriter and NewExport, because another run may have begun or ended since;
+// their error is a *FileError. Other errors are about the reserves.
 //
 // The Writer reads header when the first level begins. When ctx ends, the run must end
-// at once: Close then writes the exports only if that takes a few seconds at most (5 s;
-// 250 ms when the journal is larger than 16 MiB).
+// at once: Close then writes the exports only if that takes at most 5 s, or 250 ms when
+// the journal is larger than 16 MiB.
 func (w *Writer) Open(ctx context.Context, header *export.Run) error {
 	w.ctx, w.header = ctx, header
 	f, err := takeFile(w.path, w.cfg.Overwrite)
@@ -149,7 +148,7 @@ func (w *Writer) Open(ctx context.Context, header *export.Run) error {
 	return nil
 }
 
-// recheckExports refuses to replace an export that another run wrote in the meantime.
+// recheckExports returns ErrExists for an export that another run wrote since NewExport.
 func (w *Writer) recheckExports() error {
 	for _, e := range w.cfg.Exports {
 		if e.inPlace || e.overwrite {
@@ -162,8 +161,8 @@ func (w *Writer) recheckExports() error {
 	return nil
 }
 
-// Discard removes the journal and writes no export. It is for a run that sent nothing,
-// instead of Close.
+// Discard removes the journal and writes no export. Call it instead of Close after a run
+// that sent nothing.
 func (w *Writer) Discard() {
 	w.reserve.release()
 	w.space.release()
@@ -181,7 +180,7 @@ func (w *Writer) BeginExperiment(mode, value string) error {
 
 // WriteRequest implements export.Writer.
 func (w *Writer) WriteRequest(q *export.Request) error {
-	w.taken++
+	w.requests++
 	return w.failed(w.journal.WriteRequest(q))
 }
 
@@ -215,8 +214,8 @@ func (w *Writer) Flush() error {
 	if err := w.queue.Err(); err != nil {
 		return w.failed(err)
 	}
-	if !w.gone && !isAt(w.file, w.path) {
-		w.gone = true
+	if !w.removed && !isAt(w.file, w.path) {
+		w.removed = true
 		if w.cfg.Warn != nil {
 			w.cfg.Warn(fmt.Sprintf("%s was removed or renamed during the run; the run continues and writes it again at its end", w.path))
 		}
@@ -224,9 +223,8 @@ func (w *Writer) Flush() error {
 	return w.failed(w.journal.Flush())
 }
 
-// restore writes a removed journal again; its content exists as long as the file is
-// open. If another file has taken its place, restore writes the journal into the
-// folder for temporary files.
+// restore writes a removed journal again from the open file. If another file has its
+// path, restore writes it into the folder for temporary files.
 func (w *Writer) restore() error {
 	if isAt(w.file, w.path) {
 		return nil
@@ -250,13 +248,13 @@ func (w *Writer) restore() error {
 	if err != nil {
 		return errors.Join(diskError("journal "+path, err), removeHeld(f, path))
 	}
-	_ = w.file.Close() // it was read to its end, and has no name
+	_ = w.file.Close() // it was read completely and has no name
 	w.file, w.path = f, path
 	return nil
 }
 
-// Backlog returns how many bytes of what was recorded are not in the file yet, and how
-// many may wait. A kill loses those that wait. The Writer takes more than room, so that
+// Backlog returns the number of recorded bytes that are not in the file yet, and how many
+// may wait. A kill loses the waiting bytes. The Writer accepts more than room, so that
 // requests in flight are not lost; recorder.Run drops outputs and then ends the run.
 func (w *Writer) Backlog() (waiting, room int64) {
 	waiting = w.queue.Waiting()
@@ -273,11 +271,11 @@ func (w *Writer) failed(err error) error {
 	return nil
 }
 
-// Close completes the journal, writes the exports from it and removes it. When an export
-// cannot be written the journal stays, and the error is a *KeptError. A journal that
-// broke off gives exports of what it holds; the error of Close is the journal's then.
-// If another program put something else in the journal's place, Close moves it to the
-// folder for temporary files.
+// Close completes the journal, writes the exports from it and removes it. If an export
+// cannot be written, the journal stays and the error is a *KeptError. If the journal broke
+// off, Close writes exports of its content and returns the journal's error. If another
+// program put a file in the journal's place, Close moves the journal to the folder for
+// temporary files.
 func (w *Writer) Close(run *export.Run) error {
 	jerr := w.endJournal(run)
 	if err := w.restore(); err != nil {
@@ -289,7 +287,7 @@ func (w *Writer) Close(run *export.Run) error {
 	w.space.release()
 	var edit func(*export.Run)
 	if jerr != nil {
-		edit = func(broken *export.Run) { // the end of the run is not in the journal
+		edit = func(broken *export.Run) { // the journal lacks the end of the run
 			experiments := broken.Experiments
 			*broken = *run
 			broken.Experiments = experiments
@@ -299,10 +297,10 @@ func (w *Writer) Close(run *export.Run) error {
 	writing, release := outlive(w.ctx, w.timeToWrite(w.queue.Written().bytes))
 	defer release()
 	written, requests, werr := finalize(writing, w.path, w.cfg.Exports, edit)
-	waitForExamination() // it reads the journal, which may be removed now
+	waitForExamination() // it reads the journal
 	w.written = written
 	if werr != nil && writing.Err() != nil {
-		werr, requests = context.Cause(writing), w.taken // they were not all read again
+		werr, requests = context.Cause(writing), w.requests // finalize did not read them all
 	}
 	var cut *cutError
 	switch {
@@ -336,8 +334,7 @@ func (w *Writer) examine(edit func(*export.Run)) (wait func()) {
 	return func() { <-done }
 }
 
-// endJournal writes the end of the journal and waits until all of it is on the
-// disk.
+// endJournal writes the end of the journal and waits until the journal is on the disk.
 func (w *Writer) endJournal(run *export.Run) error {
 	err := w.begin()
 	if err == nil {
@@ -349,7 +346,7 @@ func (w *Writer) endJournal(run *export.Run) error {
 		return qerr
 	}
 	select {
-	case <-w.ctx.Done(): // the system writes it by itself
+	case <-w.ctx.Done(): // the operating system writes it later
 		return err
 	default:
 	}
@@ -359,11 +356,11 @@ func (w *Writer) endJournal(run *export.Run) error {
 	return err
 }
 
-// breakOff writes an end to a journal whose writing failed with err. The end names err.
+// breakOff writes the end of a journal whose writing failed with err. The end names err.
 // If the disk does not take the end either, the journal reads like the journal of a
 // killed run.
 func (w *Writer) breakOff(run *export.Run, err error) {
-	if _, told := endedEarly(run); !told && run.Meta != nil { // nobody had noticed so far
+	if _, known := endedEarly(run); !known && run.Meta != nil {
 		run.Meta.Warnings = append(run.Meta.Warnings, recorder.EndedEarly+err.Error())
 	}
 	w.space.release()
@@ -376,11 +373,11 @@ func (w *Writer) breakOff(run *export.Run, err error) {
 		return
 	}
 	if columnar.EndJournal(w.file, whole.blocks, run) != nil {
-		_ = w.cutTo(whole.bytes) // at worst it ends with a part of a frame, which readers leave out
+		_ = w.cutTo(whole.bytes) // readers leave out a part of a frame at the end
 	}
 }
 
-// cutTo cuts the journal, and sets its end as the place to write at.
+// cutTo truncates the journal to size bytes and moves the write position to its end.
 func (w *Writer) cutTo(size int64) error {
 	if err := w.file.Truncate(size); err != nil {
 		return err
@@ -389,7 +386,7 @@ func (w *Writer) cutTo(size int64) error {
 	return err
 }
 
-// endedEarly returns why a run was ended by an error, if it was.
+// endedEarly returns the error that ended a run; ok is false if none did.
 func endedEarly(run *export.Run) (why string, ok bool) {
 	if run.Meta == nil {
 		return "", false
