@@ -57,12 +57,12 @@ func newServerStats(s *settings.Settings, b backend.Backend, clock *rxclock.Cloc
 	if !ok {
 		return nil, nil
 	}
-	asker, err := k.Statistics()
+	client, err := k.Statistics()
 	if err != nil {
 		return nil, err
 	}
 	return serverstat.New(serverstat.Config{
-		Asker: asker, Model: serverstat.ModelRef{Name: s.Model, Version: s.ModelVersion}, More: more, BLS: s.BLSModels, Clock: clock,
+		Client: client, Model: serverstat.ModelRef{Name: s.Model, Version: s.ModelVersion}, More: more, BLS: s.BLSModels, Clock: clock,
 	}), nil
 }
 

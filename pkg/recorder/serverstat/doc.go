@@ -1,11 +1,11 @@
-// Package serverstat asks a Triton server, at each edge of a load level, what it
-// has counted of its models: ModelStatistics, of the model that requests go to and
-// of those that it is made of.
+// Package serverstat reads the ModelStatistics of a Triton server at each edge of a load
+// level: the counters of the models that requests go to, and of the models of their
+// ensembles.
 //
-//	s := serverstat.New(serverstat.Config{Asker: asker, Model: serverstat.ModelRef{Name: "m"}, Clock: clock})
+//	s := serverstat.New(serverstat.Config{Client: client, Model: serverstat.ModelRef{Name: "m"}, Clock: clock})
 //	defer s.Close()
 //	cfg.ServerStats = s // of recorder.Config
 //
-// An edge is passed on to one goroutine that asks, so that the load does not
-// wait. An answer that does not come in time is an error beside the snapshots.
+// One goroutine queries the server, so that the load does not wait. A query without an
+// answer in time adds an error to the snapshots.
 package serverstat

@@ -22,87 +22,86 @@ import (
 // A Clock gives the time of the run in Unix nanoseconds.
 type Clock interface{ NowNS() uint64 }
 
-// Config says what to watch.
+// Config configures a Collector.
 type Config struct {
-	// URLs are metrics endpoints: http or https, with a path. User information
-	// is sent as basic authentication and never shown.
+	// URLs are metrics endpoints: http or https, with a path. User information is sent
+	// as basic authentication and never shown.
 	URLs []string
-	// NvidiaSMI is the program to run besides; "" for none.
+	// NvidiaSMI is the path of nvidia-smi; "" does not run it.
 	NvidiaSMI string
-	// Interval is how often each is asked; 0 means a second.
+	// Interval is the time between two scrapes of a source; 0 means a second.
 	Interval time.Duration
-	// Timeout bounds an answer; 0 means 5 s.
+	// Timeout bounds a scrape; 0 means 5 s.
 	Timeout time.Duration
-	// TLS is for https; nil is the usual.
+	// TLS returns the configuration for https; nil means the defaults of crypto/tls.
 	TLS   func(host string) *tls.Config
 	Clock Clock
 }
 
-// Bounds of what is kept.
+// Bounds of a Collector.
 const (
-	// waitingSamples bounds the samples that wait to be taken.
+	// waitingSamples bounds the samples that wait for Take.
 	waitingSamples = 1 << 21
-	// maxSeries bounds the series of a source over the run, the first ones of
-	// which are kept: label sets may change at every scrape. Inference servers
-	// and exporters have some hundreds to a few thousand.
+	// maxSeries bounds the series of a source over the run, because label sets may
+	// change at every scrape. The first ones are kept. Inference servers and exporters
+	// have some hundreds to a few thousand.
 	maxSeries = 20_000
-	// maxSeriesText bounds their names and labels together, in bytes, which are
-	// some 100 each: a line may have 64 KiB.
+	// maxSeriesText bounds the names and labels of a source's series together, in bytes.
+	// A series usually has some 100, but a line may have 64 KiB.
 	maxSeriesText = 4 << 20
-	// maxMemory bounds what the series of all sources take: what reads the file
-	// keeps all of them in memory, at most 64 MiB.
+	// maxMemory bounds the memory of the series of all sources. A reader of the file
+	// keeps them all in memory, at most 64 MiB.
 	maxMemory = 48 << 20
-	// lastWait is how long Stop waits for answers.
+	// lastWait is how long Stop waits for the last scrapes.
 	lastWait = time.Second
-	// slowest is the longest interval of a source that fails, in intervals.
+	// slowest is the longest time between scrapes of a failing source, in intervals.
 	slowest = 32
 )
 
-// A Collector watches. It is made by New; its methods are for one goroutine.
+// A Collector scrapes sources of metrics. Use New; its methods are for one goroutine.
 type Collector struct {
 	cfg     Config
 	sources []*source
 	running sync.WaitGroup
 	cancel  context.CancelFunc
-	last    chan struct{} // closed by Stop: one more time, and no more
+	last    chan struct{} // closed by Stop: each source is scraped once more
 
-	memory atomic.Int64 // of all series, see maxMemory
+	memory atomic.Int64 // bytes of all series, see maxMemory
 
 	mu      sync.Mutex
 	waiting []*export.Scrape
-	samples int // of those
+	samples int // samples of waiting, and one for each scrape
 }
 
-// A source is asked by one goroutine.
+// A source is scraped by its own goroutine.
 type source struct {
-	info export.TelemetrySource
-	// secrets are sent to the source. It may repeat them.
-	secrets redact.Secrets
+	info    export.TelemetrySource
+	secrets redact.Secrets // sent to the source, which may repeat them
 	scrape  func(ctx context.Context, s *source, into *export.Scrape) error
-	wake    chan struct{} // of capacity 1: ask now
+	wake    chan struct{} // of capacity 1: scrape now
 	close   func()
 
 	memory *atomic.Int64       // of the collector
-	series map[string]*watched // by head
+	series map[string]*tracked // by head
 	text   int                 // bytes of the heads
-	fresh  []string            // heads of those that are new in this scrape
+	fresh  []string            // heads of the series that are new in this scrape
 
-	asked     int     // ordinal of the scrape, from 1
-	whole     int     // that of the last whole answer
-	since     int     // that of the first whole answer since the source started, as far as is known
-	startedAt float64 // what the source says of that
-	restarted bool    // in this scrape
+	scrapes   int     // ordinal of the present scrape, from 1
+	whole     int     // ordinal of the last complete answer
+	since     int     // ordinal of the first complete answer since the last known restart
+	startedAt float64 // start time that the source reports; 0: none
+	restarted bool    // the source restarted before this scrape
 }
 
-// A watched is a series of a source.
-type watched struct {
+// A tracked is a series of a source.
+type tracked struct {
 	export.Series
-	scrape int // that it was last in
-	bytes  int64
+	scrape int   // ordinal of the last scrape with the series
+	bytes  int64 // approximate memory
 }
 
-// New returns a Collector of what cfg says. Nothing is asked before Start. The
-// error is about a URL, which it does not repeat.
+// New returns a Collector. It scrapes nothing before Start. The error is about a URL,
+// which it does not repeat.
 func New(cfg Config) (*Collector, error) {
 	if cfg.Interval <= 0 {
 		cfg.Interval = time.Second
@@ -123,13 +122,13 @@ func New(cfg Config) (*Collector, error) {
 	}
 	for _, s := range c.sources {
 		s.wake = make(chan struct{}, 1)
-		s.series, s.memory = map[string]*watched{}, &c.memory
+		s.series, s.memory = map[string]*tracked{}, &c.memory
 		s.info.IntervalNS = cfg.Interval.Nanoseconds()
 	}
 	return c, nil
 }
 
-// name returns a name for a source that no other has.
+// name returns a unique name for a source.
 func (c *Collector) name(want string) string {
 	name := want
 	for i := 2; slices.ContainsFunc(c.sources, func(s *source) bool { return s.info.Source == name }); i++ {
@@ -138,7 +137,7 @@ func (c *Collector) name(want string) string {
 	return name
 }
 
-// endpoint is the source at a URL.
+// endpoint returns the source at a URL.
 func (c *Collector) endpoint(text string) (*source, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
@@ -166,7 +165,7 @@ func (c *Collector) endpoint(text string) (*source, error) {
 	}, nil
 }
 
-// Start begins to ask, all sources at once.
+// Start starts scraping all sources.
 func (c *Collector) Start() {
 	var ctx context.Context
 	ctx, c.cancel = context.WithCancel(context.Background())
@@ -175,9 +174,9 @@ func (c *Collector) Start() {
 	}
 }
 
-// ScrapeNow asks all sources now, without waiting for the answers: at the edges of a
-// measurement. Sources that failed twice or more in a row are not asked. A source that
-// is being asked is asked again afterwards.
+// ScrapeNow requests a scrape of all sources and does not wait for it. The recorder calls
+// it at the edges of a measurement. Sources that failed twice or more in a row are left
+// out. A source whose scrape is under way is scraped again afterwards.
 func (c *Collector) ScrapeNow() {
 	for _, s := range c.sources {
 		select {
@@ -196,7 +195,7 @@ func (c *Collector) Take() []*export.Scrape {
 	return all
 }
 
-// Stop asks the sources once more, for a second at most, and ends the collection. It
+// Stop scrapes the sources once more, for a second at most, and ends the collection. It
 // leaves out sources that failed twice or more in a row. It returns a summary of each
 // source; nil without Start.
 func (c *Collector) Stop() []export.TelemetrySource {
@@ -219,12 +218,12 @@ func (c *Collector) Stop() []export.TelemetrySource {
 	return all
 }
 
-// watch asks s at each interval and when ScrapeNow wakes it. A source that fails is asked ever
-// less often.
+// watch scrapes s at each interval and when ScrapeNow wakes it. The interval grows while
+// the source fails.
 func (c *Collector) watch(ctx context.Context, s *source) {
 	failures := 0
 	for {
-		ok := c.once(ctx, s)
+		ok := c.scrapeOnce(ctx, s)
 		wait := c.cfg.Interval
 		if ok {
 			failures = 0
@@ -235,7 +234,7 @@ func (c *Collector) watch(ctx context.Context, s *source) {
 		timer := time.NewTimer(wait)
 		wake := s.wake
 		if failures > 1 {
-			wake = nil // it is not worth it
+			wake = nil // an extra scrape would fail, too
 		}
 		select {
 		case <-timer.C:
@@ -244,7 +243,7 @@ func (c *Collector) watch(ctx context.Context, s *source) {
 		case <-c.last:
 			timer.Stop()
 			if ctx.Err() == nil && failures <= 1 {
-				c.once(ctx, s)
+				c.scrapeOnce(ctx, s)
 			}
 			return
 		}
@@ -255,17 +254,17 @@ func (c *Collector) watch(ctx context.Context, s *source) {
 	}
 }
 
-// once asks s and keeps the answer. ok is false when that was not worth it.
-func (c *Collector) once(ctx context.Context, s *source) (ok bool) {
-	asking, cancel := context.WithTimeout(ctx, c.cfg.Timeout)
+// scrapeOnce scrapes s and keeps the result. ok is false if the source gave no samples.
+func (c *Collector) scrapeOnce(ctx context.Context, s *source) (ok bool) {
+	limited, cancel := context.WithTimeout(ctx, c.cfg.Timeout)
 	defer cancel()
-	s.asked++
+	s.scrapes++
 	s.fresh, s.restarted = s.fresh[:0], false
 	x := &export.Scrape{Source: s.info.Source, StartNS: c.cfg.Clock.NowNS()}
-	err := s.scrape(asking, s, x)
+	err := s.scrape(limited, s, x)
 	x.EndNS = c.cfg.Clock.NowNS()
 	if err != nil {
-		s.forget()
+		s.forgetFresh()
 		if ctx.Err() != nil {
 			return false // the end of the run cut it short
 		}
@@ -275,7 +274,7 @@ func (c *Collector) once(ctx context.Context, s *source) (ok bool) {
 		}
 	}
 	if !c.keep(x) {
-		s.forget()
+		s.forgetFresh()
 		s.info.Dropped++
 		return err == nil
 	}
@@ -286,7 +285,7 @@ func (c *Collector) once(ctx context.Context, s *source) (ok bool) {
 	}
 	s.info.Series += len(s.fresh)
 	s.info.LeftOut += x.LeftOut
-	s.answered()
+	s.countGone()
 	if x.LeftOut > 0 && len(x.Samples) == 0 {
 		s.info.Emptied++
 		return false
@@ -294,7 +293,7 @@ func (c *Collector) once(ctx context.Context, s *source) (ok bool) {
 	return true
 }
 
-// keep hands a scrape to Take, if there is room.
+// keep adds a scrape to those that wait for Take, if there is room.
 func (c *Collector) keep(x *export.Scrape) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -306,8 +305,8 @@ func (c *Collector) keep(x *export.Scrape) bool {
 	return true
 }
 
-// forget takes back the series that are new in a scrape which is not kept.
-func (s *source) forget() {
+// forgetFresh removes the series that are new in a scrape that is not kept.
+func (s *source) forgetFresh() {
 	for _, head := range s.fresh {
 		s.text -= len(head)
 		s.memory.Add(-s.series[head].bytes)
@@ -316,18 +315,19 @@ func (s *source) forget() {
 	s.fresh = s.fresh[:0]
 }
 
-// answered takes note of a whole answer. A source that failed before it, or says
-// so, may have been started again: its series begin anew.
-func (s *source) answered() {
-	if s.restarted || s.whole != s.asked-1 {
+// countGone is called after a complete answer. A source that reports a restart, or that
+// failed before, may have restarted; then its series begin anew, and countGone adds the
+// series that are gone to the summary.
+func (s *source) countGone() {
+	if s.restarted || s.whole != s.scrapes-1 {
 		s.info.Gone += s.gone()
-		s.since = s.asked
+		s.since = s.scrapes
 	}
-	s.whole = s.asked
+	s.whole = s.scrapes
 }
 
-// gone counts the series that the source gave since it started, and not the last
-// time.
+// gone counts the series that the source gave since its last known restart, but not in
+// its last complete answer.
 func (s *source) gone() (n int) {
 	for _, x := range s.series {
 		if x.scrape >= s.since && x.scrape < s.whole {
@@ -337,24 +337,24 @@ func (s *source) gone() (n int) {
 	return n
 }
 
-// maxReason bounds the text of an error.
+// maxReason bounds the text of an error, in bytes.
 const maxReason = 200
 
-// reason is err without a URL, which may hold a password, and without what else
-// is secret.
+// reason returns the text of err without secrets and without a URL, which may hold a
+// password.
 func (s *source) reason(err error, timeout time.Duration) string {
 	var u *url.Error
 	if errors.As(err, &u) {
 		err = u.Err
 	}
-	text := s.secrets.Text(err.Error()) // before it is cut, which would leave a part of one
+	text := s.secrets.Text(err.Error()) // a cut before would leave a part of a secret
 	if errors.Is(err, context.DeadlineExceeded) {
 		text = fmt.Sprintf("no whole answer within %v", timeout)
 	}
 	return text[:min(len(text), maxReason)]
 }
 
-// get asks an endpoint.
+// get scrapes a metrics endpoint.
 func (s *source) get(ctx context.Context, client *http.Client, u *url.URL, into *export.Scrape) (err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {
@@ -380,24 +380,24 @@ func (s *source) get(ctx context.Context, client *http.Client, u *url.URL, into 
 	return nil
 }
 
-// add takes a sample.
+// add adds a sample to a scrape.
 func (s *source) add(into *export.Scrape, x promtext.Sample) error {
 	w := s.series[string(x.Head)]
 	switch {
 	case w == nil:
 		var err error
-		if w, err = s.watch(x); err != nil {
+		if w, err = s.track(x); err != nil {
 			return err
 		}
 		if w == nil {
 			into.LeftOut++
 			return nil
 		}
-	case w.scrape == s.asked:
+	case w.scrape == s.scrapes:
 		s.info.Repeated++
 		return nil
 	}
-	w.scrape = s.asked
+	w.scrape = s.scrapes
 	if w.Name == export.ProcessStartMetric {
 		s.restarted = s.restarted || s.startedAt != 0 && x.Value != s.startedAt
 		s.startedAt = x.Value
@@ -406,14 +406,14 @@ func (s *source) add(into *export.Scrape, x promtext.Sample) error {
 	return nil
 }
 
-// What a series and a label take besides their texts, roughly.
+// The approximate memory of a series and of a label without their texts.
 const (
 	seriesBytes = 160
 	labelBytes  = 32
 )
 
-// watch begins a series; nil when there is no room for it.
-func (s *source) watch(x promtext.Sample) (*watched, error) {
+// track adds a series; it returns nil if there is no room for it.
+func (s *source) track(x promtext.Sample) (*tracked, error) {
 	name, labels, err := x.Labels()
 	if err != nil {
 		return nil, err
@@ -422,7 +422,7 @@ func (s *source) watch(x promtext.Sample) (*watched, error) {
 		return nil, nil
 	}
 	name = s.secrets.Text(name)
-	w := &watched{Series: export.Series{Source: s.info.Source, Name: name, Type: s.secrets.Text(x.Type)}}
+	w := &tracked{Series: export.Series{Source: s.info.Source, Name: name, Type: s.secrets.Text(x.Type)}}
 	w.bytes = int64(seriesBytes + len(name) + len(x.Type))
 	for _, l := range labels {
 		l.Name, l.Value = s.secrets.Text(l.Name), s.secrets.Text(l.Value)

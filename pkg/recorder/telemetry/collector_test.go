@@ -211,7 +211,7 @@ func ask(t *testing.T, n int, handlers ...http.HandlerFunc) (*Collector, []*expo
 	for _, s := range c.sources {
 		t.Cleanup(s.close)
 		for range n {
-			c.once(t.Context(), s)
+			c.scrapeOnce(t.Context(), s)
 		}
 		s.info.Gone += s.gone()
 	}
@@ -266,7 +266,7 @@ func TestCollectorMemoryBound(t *testing.T) {
 		t.Fatalf("a series takes %d bytes, want %d", each, want)
 	}
 	c.memory.Store(maxMemory - each) // those of other sources
-	if c.once(t.Context(), c.sources[0]); c.sources[0].info.Series != 4 || c.sources[0].info.LeftOut != 2 || c.memory.Load() != maxMemory {
+	if c.scrapeOnce(t.Context(), c.sources[0]); c.sources[0].info.Series != 4 || c.sources[0].info.LeftOut != 2 || c.memory.Load() != maxMemory {
 		t.Errorf("%+v, %d bytes of memory", c.sources[0].info, c.memory.Load())
 	}
 }
@@ -336,10 +336,10 @@ func TestCollectorDrops(t *testing.T) {
 		into.Samples = make([]export.Sample, 1)
 		return nil
 	}}
-	if !c.once(t.Context(), s) || s.info.Dropped != 1 || s.info.Scrapes != 0 || len(c.Take()) != 0 {
+	if !c.scrapeOnce(t.Context(), s) || s.info.Dropped != 1 || s.info.Scrapes != 0 || len(c.Take()) != 0 {
 		t.Errorf("%+v", s.info)
 	}
-	if !c.once(t.Context(), s) || s.info.Scrapes != 1 || len(c.Take()) != 1 {
+	if !c.scrapeOnce(t.Context(), s) || s.info.Scrapes != 1 || len(c.Take()) != 1 {
 		t.Errorf("%+v", s.info)
 	}
 }

@@ -1,6 +1,6 @@
-// Package telemetry watches servers and GPUs while a run is on: it asks their
-// metrics endpoints, and nvidia-smi, at an interval of its own, and keeps what
-// they say as scrapes on the clock of the run.
+// Package telemetry collects metrics of servers and GPUs during a run. At an interval it
+// scrapes metrics endpoints and nvidia-smi, and keeps their samples with times on the
+// clock of the run.
 //
 //	c, err := telemetry.New(telemetry.Config{URLs: urls, Interval: time.Second, Clock: clock})
 //	…
@@ -8,12 +8,12 @@
 //	for … {
 //		write(c.Take())
 //	}
-//	sources := c.Stop() // Take gives the rest then
+//	sources := c.Stop() // Take returns the rest afterwards
 //
-// Nothing here can hold up the load: each source has a goroutine and a
-// connection of its own, answers are bounded in time and size, what nobody takes
-// is dropped beyond a bound, and a source that fails is asked more and more
-// seldom. A failure is a scrape with an error.
+// The collection does not delay the load. Each source has its own goroutine and
+// connection. Scrapes are bounded in time and size, and so are the samples that wait for
+// Take; later ones are dropped. The interval of a failing source grows. A failed scrape
+// holds an error instead of samples.
 //
-// What the values mean is a question for package analyze.
+// Package analyze interprets the values.
 package telemetry

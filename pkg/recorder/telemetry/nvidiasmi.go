@@ -16,15 +16,15 @@ import (
 	"github.com/pa-tools/pa/pkg/wire/promtext"
 )
 
-// smiFields are asked of nvidia-smi, in this order, after the UUID and the
-// index. Each becomes a gauge nvidia_smi_NAME, in the unit of nvidia-smi: percent,
-// MiB, W, degrees Celsius, MHz.
+// smiFields are the fields to query, in the order of the columns after the UUID and the
+// index. Each becomes a gauge nvidia_smi_NAME in the unit of nvidia-smi: percent, MiB, W,
+// degrees Celsius, MHz.
 var smiFields = []string{"utilization.gpu", "memory.used", "memory.total", "power.draw", "temperature.gpu", "clocks.sm"}
 
-// maxSMIOutput bounds what it may print.
+// maxSMIOutput bounds the output of nvidia-smi, in bytes.
 const maxSMIOutput = 1 << 20
 
-// nvidiaSMI is the source that runs a program.
+// nvidiaSMI returns the source that runs nvidia-smi.
 func (c *Collector) nvidiaSMI(path string) *source {
 	host, _ := os.Hostname()
 	return &source{
@@ -33,8 +33,8 @@ func (c *Collector) nvidiaSMI(path string) *source {
 	}
 }
 
-// A boundedBuffer takes so many bytes and then fails. It has no ReadFrom, which
-// would go round that.
+// A boundedBuffer takes up to maxSMIOutput bytes and then fails. It has no ReadFrom, which
+// would bypass the limit.
 type boundedBuffer struct {
 	b    bytes.Buffer
 	over bool
@@ -49,12 +49,12 @@ func (b *boundedBuffer) Write(p []byte) (int, error) {
 	return b.b.Write(p)
 }
 
-// runSMI runs the program once.
+// runSMI runs nvidia-smi once.
 func (s *source) runSMI(ctx context.Context, path string, into *export.Scrape) error {
 	cmd := exec.CommandContext(ctx, path, "--query-gpu=uuid,index,"+strings.Join(smiFields, ","), "--format=csv,noheader,nounits")
 	var out, complaint boundedBuffer
 	cmd.Stdout, cmd.Stderr = &out, &complaint
-	cmd.WaitDelay = time.Second // of children that keep the pipe open
+	cmd.WaitDelay = time.Second // for children that keep the pipe open
 	if err := cmd.Run(); err != nil {
 		switch {
 		case out.over || complaint.over:
@@ -82,7 +82,7 @@ func (s *source) runSMI(ctx context.Context, path string, into *export.Scrape) e
 		for i, field := range smiFields {
 			v, err := strconv.ParseFloat(strings.TrimSpace(row[i+2]), 64)
 			if err != nil {
-				continue // [N/A] of a card that does not know
+				continue // [N/A]: the card does not measure it
 			}
 			name := "nvidia_smi_" + strings.ReplaceAll(field, ".", "_")
 			head := fmt.Sprintf("%s{gpu_uuid=%q,gpu=%q}", name, row[0], row[1])

@@ -15,7 +15,7 @@ import (
 
 // Statistics returns what asks the server for the statistics of its models, on a
 // connection of its own. The caller closes it.
-func (b *Backend) Statistics() (serverstat.Asker, error) {
+func (b *Backend) Statistics() (serverstat.Client, error) {
 	if b.cfg.Protocol == GRPC {
 		c, err := b.newGRPCControl()
 		if err != nil {
@@ -26,7 +26,7 @@ func (b *Backend) Statistics() (serverstat.Asker, error) {
 	return &httpStatistics{b.newHTTPControl()}, nil
 }
 
-// grpcStatistics is the Asker over gRPC.
+// grpcStatistics is the statistics client over gRPC.
 type grpcStatistics struct{ c *grpcControl }
 
 func (s *grpcStatistics) Protocol() string { return GRPC.String() }
@@ -91,7 +91,7 @@ func countNS(d *pb.StatisticDuration) export.CountNS {
 	return export.CountNS{Count: d.GetCount(), NS: d.GetNs()}
 }
 
-// httpStatistics is the Asker over HTTP.
+// httpStatistics is the statistics client over HTTP.
 type httpStatistics struct{ c *httpControl }
 
 func (s *httpStatistics) Protocol() string { return HTTP.String() }

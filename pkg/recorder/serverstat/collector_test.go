@@ -51,7 +51,7 @@ func (f *fake) Stats(ctx context.Context, name, _ string) ([]export.ModelStats, 
 }
 
 func TestRecorder(t *testing.T) {
-	r := New(Config{Asker: &fake{}, Model: ModelRef{Name: "pipe"}, BLS: []ModelRef{{Name: "called"}}, Clock: &ticks{}})
+	r := New(Config{Client: &fake{}, Model: ModelRef{Name: "pipe"}, BLS: []ModelRef{{Name: "called"}}, Clock: &ticks{}})
 	r.Edge(export.EdgeLevel, 0)
 	r.Edge(export.EdgeMeasure, 0)
 	r.Edge(export.EdgeWindow, 0)
@@ -81,7 +81,7 @@ func TestRecorder(t *testing.T) {
 
 // A server that does not answer is not asked again at that level.
 func TestRecorderHang(t *testing.T) {
-	r := New(Config{Asker: &fake{hang: true}, Model: ModelRef{Name: "a"}, Timeout: 20 * time.Millisecond, Clock: &ticks{}})
+	r := New(Config{Client: &fake{hang: true}, Model: ModelRef{Name: "a"}, Timeout: 20 * time.Millisecond, Clock: &ticks{}})
 	r.Edge(export.EdgeLevel, 0)
 	for i := range 200 {
 		r.Edge(export.EdgeWindow, i)
@@ -98,7 +98,7 @@ func TestRecorderHang(t *testing.T) {
 // Several models that requests go to come in their order, with what each is made of;
 // one that is part of another one comes once.
 func TestSeveralModels(t *testing.T) {
-	r := New(Config{Asker: &fake{}, Model: ModelRef{Name: "pipe"}, More: []ModelRef{{Name: "b"}, {Name: "c"}}, Clock: &ticks{}})
+	r := New(Config{Client: &fake{}, Model: ModelRef{Name: "pipe"}, More: []ModelRef{{Name: "b"}, {Name: "c"}}, Clock: &ticks{}})
 	r.Edge(export.EdgeLevel, 0)
 	s := r.Level()
 	var got []string
