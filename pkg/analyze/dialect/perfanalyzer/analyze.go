@@ -21,7 +21,7 @@ type Report struct {
 	warnings []error
 
 	explainer *explain.Explainer // nil unless Config.Explain
-	remarks   []error            // of the warnings, those about requests and windows
+	remarks   []error            // the warnings about requests and windows
 }
 
 var _ dialect.Report = (*Report)(nil)
@@ -30,7 +30,7 @@ var _ dialect.Report = (*Report)(nil)
 func (r *Report) Warnings() []error { return r.warnings }
 
 // Console implements [dialect.Report]: the settings, each level, the summary.
-// perf_analyzer knows no width.
+// perf_analyzer has no width.
 func (r *Report) Console(w io.Writer, _ int) error {
 	if err := r.Settings.Write(w); err != nil {
 		return err
@@ -68,8 +68,8 @@ func Tools() []*dialect.Tool {
 // family is the name of the tool without a release.
 const family = "perf_analyzer"
 
-// newTool returns the dialect of a release under a name. A nil release stands for the
-// one that wrote the file; result files are then the latest release's.
+// newTool returns the dialect of a release under a name. A nil release means the
+// release that wrote the file; result files are then the latest release's.
 func newTool(name string, release *Release) *dialect.Tool {
 	return &dialect.Tool{
 		Name: name, Family: family, SkipsTokenizer: true, Levels: dialect.LevelRule{ReadAll: true},

@@ -14,32 +14,32 @@ import (
 	"github.com/pa-tools/pa/pkg/export/pawindow"
 )
 
-// A collector reads a run. It holds 8 bytes for each request of the windows that
-// are reported, of all windows if the percentiles of each are shown.
+// A collector reads a run. It keeps 8 bytes for each request of the reported
+// windows, or of all windows if the report shows the percentiles of each.
 type collector struct {
 	run      *export.Run
 	settings *Settings
 	levels   []levelData
-	at       *levelData // the level that is read
-	sniffed  bool       // the service kind is known, or was looked for
+	at       *levelData // the current level
+	sniffed  bool       // the service kind is known, or sniff has run
 
 	streamed bool // a request had several responses
 	vllm     bool // a request went to the vLLM backend
 	excluded int
-	outside  int // of requests that are in no window
+	outside  int // number of requests in no window
 
 	noServer error // why there are no statistics of a level
 
 	explainer *explain.Explainer
-	streaming *bool     // what the user says of it
-	latencies []float64 // of the requests that are reported, where they are explained
+	streaming *bool     // the user's --streaming
+	latencies []float64 // of the reported requests, if the report is explained
 }
 
-// levelData is what is gathered of a load level.
+// levelData is the data of a load level.
 type levelData struct {
 	skip    bool
 	windows []pawindow.Window
-	// guessed says that the file has no windows, so that there is one for all.
+	// guessed is set if the file has no windows; one window then has all requests.
 	guessed bool
 	stats   []pawindow.Stats
 
@@ -85,7 +85,7 @@ func (c *collector) Request(x *export.Request) error {
 	case x.Excluded() != "":
 		c.excluded++
 		if x.SequenceID != 0 {
-			l.sequences.add(x, -1) // it tells that the sequence was not over before
+			l.sequences.add(x, -1) // the sequence was not over before this request
 		}
 	default:
 		c.add(l, x)
@@ -93,8 +93,8 @@ func (c *collector) Request(x *export.Request) error {
 	return nil
 }
 
-// sniff reports whether a request is one to a server with the OpenAI API, as
-// perf_analyzer exports it, where the file does not say.
+// sniff reports whether a request of a file without service_kind went to a server
+// with the OpenAI API, by the layout in which perf_analyzer exports it.
 func sniff(r *export.Request) bool {
 	if _, ok := r.Inputs.Get("payload"); ok {
 		return true
@@ -107,9 +107,9 @@ func sniff(r *export.Request) bool {
 	return strings.HasPrefix(text, "data:") || strings.HasPrefix(text, ":") || strings.HasPrefix(text, "{")
 }
 
-// isVLLM reports whether a request went to Triton's vLLM backend, whose models must
-// be decoupled: it has an input sampling_parameters, in small or capital letters. The
-// answers need not show it: one that was not streamed is one response.
+// isVLLM reports whether a request went to Triton's vLLM backend: it has an input
+// sampling_parameters, in small or capital letters. Its models are decoupled, also
+// if an answer that was not streamed has a single response.
 func isVLLM(r *export.Request) bool {
 	return slices.ContainsFunc(r.Inputs, func(f export.Field) bool { return strings.EqualFold(f.Name, "sampling_parameters") })
 }
@@ -130,7 +130,7 @@ func (c *collector) add(l *levelData, r *export.Request) {
 	end, responses, ok := pawindow.End(r, pawindow.NullLast(r, c.settings.openAI()))
 	i := -1
 	if ok {
-		if l.guessed { // before it is asked for: the window grows with each request
+		if l.guessed { // first: the window grows with each request
 			l.extend(r.StartNS, end)
 		}
 		i = pawindow.Find(l.windows, end)
@@ -156,8 +156,8 @@ func (c *collector) add(l *levelData, r *export.Request) {
 	}
 }
 
-// extend makes the window of a file without windows hold a request: from the
-// first start to the last end.
+// extend extends the window of a file without windows to a request. The window
+// reaches from the first start to the last end.
 func (l *levelData) extend(startNS, endNS uint64) {
 	s := &l.stats[0]
 	if s.Requests == 0 {
@@ -198,7 +198,7 @@ func (c *collector) Report() dialect.Report {
 }
 
 // decoupled reports whether the model of Triton answers with any number of
-// responses; told is what the user says.
+// responses; told is the user's setting, or nil.
 func (c *collector) decoupled(told *bool) bool {
 	if told != nil {
 		return *told
@@ -237,8 +237,8 @@ func (c *collector) level(l *levelData, e *export.Experiment) Level {
 	return out
 }
 
-// interrupted reports whether a level of perf_analyzer has too few windows to be
-// over: two, or one from before there were request counts, which have one.
+// interrupted reports whether perf_analyzer was interrupted in a level: it has two
+// windows, or one in a release without request counts, which give one window.
 func (c *collector) interrupted(l *levelData) bool {
 	if c.run.Meta != nil || l.guessed {
 		return false
@@ -247,8 +247,8 @@ func (c *collector) interrupted(l *levelData) bool {
 	return n < pawindow.StableOver && (n > 1 || !c.settings.release().rules.counts)
 }
 
-// requestCount returns how many requests perf_analyzer was told to measure, where
-// nobody says: a level of one window has that many. 0: windows decided.
+// requestCount returns perf_analyzer's request count if no setting gives it: the
+// number of requests of a level with one window. 0 means that windows decided.
 func (c *collector) requestCount() int {
 	n := 0
 	for i := range c.levels {
@@ -261,7 +261,7 @@ func (c *collector) requestCount() int {
 	return n
 }
 
-// warn says what the report lacks.
+// warn adds the warnings about missing parts of the report.
 func (c *collector) warn(rep *Report) {
 	s := &rep.Settings
 	if c.excluded > 0 {
@@ -290,7 +290,7 @@ func (c *collector) warn(rep *Report) {
 	if len(levels) > 0 && levels[0].NoLatency != "" {
 		rep.warnf("latencies are n/a: %s", levels[0].NoLatency)
 	}
-	rep.remarks = slices.Clone(rep.warnings) // the rest is about settings and the server
+	rep.remarks = slices.Clone(rep.warnings) // later warnings are about settings and the server
 	if len(levels) == 0 {
 		return
 	}

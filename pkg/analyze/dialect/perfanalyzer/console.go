@@ -11,14 +11,13 @@ import (
 	"github.com/pa-tools/pa/pkg/export/pawindow"
 )
 
-// Percentages from which on perf_analyzer warns.
+// Percentages above which perf_analyzer warns.
 const (
 	delayedWarning  = 1.0
 	overheadWarning = 50.0
 )
 
-// WriteLevel writes what perf_analyzer prints while and after it measures a
-// level.
+// WriteLevel writes the text that perf_analyzer prints during and after a level.
 func (s *Settings) WriteLevel(w io.Writer, l *Level) error {
 	p := &printer{}
 	s.writeHead(p, l)
@@ -53,8 +52,8 @@ func (s *Settings) WriteLevel(w io.Writer, l *Level) error {
 	return p.flush(w)
 }
 
-// writeHead names the level. perf_analyzer does so for the requests that warm a
-// concurrency up as well, of which there are no more at a time than in all.
+// writeHead writes the line that names the level. perf_analyzer also writes one for
+// the warm-up of a concurrency, of which at most all requests run at a time.
 func (s *Settings) writeHead(p *printer, l *Level) {
 	switch {
 	case l.Name != "":
@@ -72,7 +71,7 @@ func (s *Settings) writeHead(p *printer, l *Level) {
 	}
 }
 
-// writePass writes what a window came to.
+// writePass writes the figures of a window.
 func (s *Settings) writePass(p *printer, number int, l *Level, w *pawindow.Summary) {
 	if w.Requests == 0 {
 		p.linef("  Pass [%d] cb::Error: No valid requests recorded within time interval. Please use a larger time window.", number)
@@ -121,8 +120,8 @@ func (s *Settings) writeClient(p *printer, l *Level) {
 	p.linef("    %s", s.library(l.Times))
 }
 
-// library writes the times that the client library measures: none of a decoupled
-// model.
+// library returns the times that the client library measures; a decoupled model has
+// none.
 func (s *Settings) library(t *pawindow.MeanTimes) string {
 	if s.Decoupled {
 		return ""
@@ -146,7 +145,7 @@ func (s *Settings) library(t *pawindow.MeanTimes) string {
 	return fmt.Sprintf("Avg HTTP time: %s usec (send/recv %s usec + response wait %s usec)", request, both, wait)
 }
 
-// WriteSummary writes a line for each level: nothing when none is reported.
+// WriteSummary writes a line for each reported level; without one it writes nothing.
 func (s *Settings) WriteSummary(w io.Writer, levels []Level) error {
 	levels = reported(levels)
 	if len(levels) == 0 {
@@ -160,7 +159,7 @@ func (s *Settings) WriteSummary(w io.Writer, levels []Level) error {
 	return p.flush(w)
 }
 
-// SummaryHead is the line above those of the levels.
+// SummaryHead returns the line above the lines of the levels.
 func (s *Settings) SummaryHead() string {
 	if s.Percentile > 0 {
 		return fmt.Sprintf("Inferences/Second vs. Client p%d Batch Latency", s.Percentile)
@@ -168,7 +167,7 @@ func (s *Settings) SummaryHead() string {
 	return "Inferences/Second vs. Client Average Batch Latency"
 }
 
-// SummaryName names the level in the line of the summary that is about it.
+// SummaryName returns the name of the level in its line of the summary.
 func (l *Level) SummaryName() string {
 	switch {
 	case l.Name != "":
@@ -179,7 +178,7 @@ func (l *Level) SummaryName() string {
 	return "Request Rate: " + l.number()
 }
 
-// SummaryLine is what a line of the summary says of a level.
+// SummaryLine returns the figures of a level in its line of the summary.
 func (s *Settings) SummaryLine(l *Level) string {
 	return fmt.Sprintf("throughput: %s infer/sec, latency %s usec", l.rate(l.throughput(s)), l.latency(us(l.Summary.Typical(s.Percentile))))
 }
@@ -195,7 +194,7 @@ func reported(levels []Level) []Level {
 	return all
 }
 
-// mostGPUs is how many GPUs the console shows.
+// mostGPUs is the number of GPUs that the console shows.
 const mostGPUs = 16
 
 func (g *GPUs) write(p *printer) {

@@ -11,9 +11,9 @@ import (
 	"github.com/pa-tools/pa/pkg/export/pawindow"
 )
 
-// WriteCSV writes the file that perf_analyzer's -f names: a row for each level
-// that is reported, by increasing throughput. Times are in whole microseconds.
-// Without a level there is no file: nothing is written.
+// WriteCSV writes the file of perf_analyzer's -f: a row for each reported level, by
+// increasing throughput. Times are in whole microseconds. Without a level it writes
+// nothing.
 func (s *Settings) WriteCSV(w io.Writer, levels []Level) error {
 	levels = s.ranked(levels)
 	if len(levels) == 0 {
@@ -27,7 +27,7 @@ func (s *Settings) WriteCSV(w io.Writer, levels []Level) error {
 	return p.flush(w)
 }
 
-// ranked returns the levels that are reported by increasing throughput.
+// ranked returns the reported levels by increasing throughput.
 func (s *Settings) ranked(levels []Level) []Level {
 	levels = reported(levels)
 	slices.SortStableFunc(levels, func(a, b Level) int {
@@ -42,7 +42,7 @@ func (s *Settings) ranked(levels []Level) []Level {
 	return levels
 }
 
-// first names the first column.
+// first returns the name of the first column.
 func first(levels []Level) string {
 	if levels[0].Mode == export.ModeConcurrency {
 		return "Concurrency"
@@ -50,10 +50,10 @@ func first(levels []Level) string {
 	return "Request Rate"
 }
 
-// cache reports whether the columns of the response cache are there.
+// cache reports whether the file has the columns of the response cache.
 func cache(levels []Level) bool { return levels[0].Server != nil && levels[0].Server.ResponseCache }
 
-// gpus reports whether the columns of GPUs are there.
+// gpus reports whether the file has the columns of GPUs.
 func (s *Settings) gpus(levels []Level) bool { return s.VerboseCSV && levels[0].GPUs != nil }
 
 func (s *Settings) columns(levels []Level) []string {
@@ -95,7 +95,7 @@ func (s *Settings) row(l *Level) []string {
 	if s.Decoupled {
 		row = append(row, l.rate(sum.PerSecond(sum.Responses)))
 	}
-	t, known := pawindow.MeanTimes{}, s.Decoupled // of which the library measures nothing
+	t, known := pawindow.MeanTimes{}, s.Decoupled // the library measures no decoupled model
 	if l.Times != nil && !s.Decoupled {
 		t, known = *l.Times, true
 	}
@@ -122,8 +122,8 @@ func (s *Settings) row(l *Level) []string {
 }
 
 // serverCells returns the cells under serverColumns and the cache's columns. between is
-// the mean time between sending and receiving. The part of it that the server does not
-// account for is spent in the network and in the server's own handling.
+// the mean time between sending and receiving. The part that the server's statistics
+// do not contain is the network's and the server's own overhead.
 func serverCells(m *Model, between time.Duration, known bool) []string {
 	if m == nil {
 		return slices.Repeat([]string{absent}, len(serverColumns))
@@ -134,7 +134,7 @@ func serverCells(m *Model, between time.Duration, known bool) []string {
 	return append([]string{whole(network/1000, known)}, modelCells(m)...)
 }
 
-// modelCells are the times of a model behind the first of serverColumns.
+// modelCells returns the times of a model, for all serverColumns but the first.
 func modelCells(m *Model) []string {
 	st := &m.Stats
 	parts := []Count{st.Queue, st.ComputeInput, st.ComputeInfer, st.ComputeOutput}
@@ -148,7 +148,7 @@ func modelCells(m *Model) []string {
 	return row
 }
 
-// mean returns the whole nanoseconds of one, 0 of none.
+// mean returns the mean of c in whole nanoseconds; 0 for an empty Count.
 func mean(c Count) uint64 {
 	if c.N == 0 {
 		return 0
@@ -156,7 +156,7 @@ func mean(c Count) uint64 {
 	return c.NS / c.N
 }
 
-// cells puts the values of all GPUs into one.
+// cells returns the values of all GPUs in one cell.
 func cells(values []GPUValue, format func(float64) string) string {
 	var b strings.Builder
 	for _, v := range values {
@@ -165,9 +165,9 @@ func cells(values []GPUValue, format func(float64) string) string {
 	return b.String()
 }
 
-// ComposingCSV returns a file for each model that the first one is composed of, as
-// perf_analyzer writes them beside the one of -f: its name, to stand before a dot
-// and that file's name, and its content.
+// ComposingCSV returns the files that perf_analyzer writes beside the file of -f, one
+// for each composing model of the first model: the prefix of its name, which a dot
+// and the name of that file follow, and its content.
 func (s *Settings) ComposingCSV(levels []Level) []ModelFile {
 	levels = s.ranked(levels)
 	if len(levels) == 0 || levels[0].Server == nil {

@@ -12,8 +12,8 @@ import (
 
 var _ explain.Definer = (*Report)(nil)
 
-// explain takes note of which rules were at work on a request: it ended in window
-// i, below 0 in none, unless ok is false.
+// explain notes the rules that affected a request. It ended in window i, in no
+// window if i is below 0; ok is false if it has no end.
 func (c *collector) explain(l *levelData, r *export.Request, end uint64, ok bool, i int) {
 	t := c.explainer
 	if t == nil {
@@ -38,15 +38,15 @@ func (c *collector) explain(l *levelData, r *export.Request, end uint64, ok bool
 	}
 }
 
-// explained keeps the latency of a request that ended in window i, where it is
-// reported and explained.
+// explained keeps the latency of a request that ended in window i, if the report is
+// explained and includes the window.
 func (c *collector) explained(l *levelData, latencyNS uint64, i int) {
 	if c.explainer != nil && i >= len(l.windows)-pawindow.StableOver {
 		c.latencies = append(c.latencies, float64(latencyNS))
 	}
 }
 
-// explainLevel takes note of what holds for the whole level.
+// explainLevel notes the rules that affected the whole level.
 func (c *collector) explainLevel(s *pawindow.Summary) {
 	t := c.explainer
 	if t == nil || s.Requests == 0 {
@@ -68,8 +68,8 @@ func (c *collector) explainLevel(s *pawindow.Summary) {
 	}
 }
 
-// Definitions returns what perf_analyzer calls each measure of the last level it
-// reports, how it gets it, and why that is not what is strict.
+// Definitions returns, for each measure of the last reported level, perf_analyzer's
+// name and formula, and why its value differs from strict's.
 func (r *Report) Definitions() []explain.Definition {
 	var all []explain.Definition
 	for _, m := range explain.Measures() {
@@ -130,7 +130,7 @@ func (r *Report) define(d *explain.Definition) {
 	d.Differs = r.explainer.Differs(d.Measure)
 }
 
-// Remarks are the Warnings that are about what it measures of requests.
+// Remarks returns the Warnings about requests and windows.
 func (r *Report) Remarks() []string {
 	var all []string
 	for _, w := range r.remarks {

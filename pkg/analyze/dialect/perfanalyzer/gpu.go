@@ -18,7 +18,7 @@ const (
 	gpuMemory      = "nv_gpu_memory_total_bytes"
 )
 
-// OnlyGPUs returns what of a scrape a [GPUWatch] looks at; nil when that is nothing.
+// OnlyGPUs returns the part of a scrape that a [GPUWatch] uses; nil if it is empty.
 func OnlyGPUs(s *export.Scrape) *export.Scrape {
 	if s.Error != "" {
 		return nil
@@ -36,9 +36,9 @@ func OnlyGPUs(s *export.Scrape) *export.Scrape {
 	return &export.Scrape{Source: s.Source, StartNS: s.StartNS, EndNS: s.EndNS, Samples: samples}
 }
 
-// A GPUWatch sums up what a Triton server said of its GPUs in the windows of a
-// level that are reported: every answer that was there in them counts once. Other
-// sources perf_analyzer does not know.
+// A GPUWatch sums up the GPU metrics of a Triton server in the reported windows of
+// a level. Each scrape that ended in the windows counts once. perf_analyzer reads no
+// other sources.
 type GPUWatch struct {
 	window            pawindow.Window
 	utilization       map[string]*gpuMean // by UUID
@@ -51,8 +51,8 @@ type gpuMean struct {
 	n   int
 }
 
-// NewGPUWatch returns one of a window: from the beginning of the first of those
-// that are reported to the end of the last.
+// NewGPUWatch returns a GPUWatch of a window, which reaches from the beginning of
+// the first reported window to the end of the last.
 func NewGPUWatch(w pawindow.Window) *GPUWatch {
 	return &GPUWatch{
 		window: w, utilization: map[string]*gpuMean{}, power: map[string]*gpuMean{},
@@ -60,7 +60,7 @@ func NewGPUWatch(w pawindow.Window) *GPUWatch {
 	}
 }
 
-// Add takes a scrape, which counts if it was there in the window.
+// Add adds a scrape, which counts if it ended in the window.
 func (w *GPUWatch) Add(s *export.Scrape) {
 	if s.Error != "" || s.EndNS < w.window.StartNS || s.EndNS > w.window.EndNS {
 		return
@@ -93,7 +93,7 @@ func (w *GPUWatch) Add(s *export.Scrape) {
 	}
 }
 
-// GPUs returns what was seen, by UUID in ascending order.
+// GPUs returns the values of each GPU, by UUID in ascending order.
 func (w *GPUWatch) GPUs() *GPUs {
 	means := func(of map[string]*gpuMean) (all []GPUValue) {
 		for _, uuid := range slices.Sorted(maps.Keys(of)) {
@@ -110,8 +110,8 @@ func (w *GPUWatch) GPUs() *GPUs {
 	return &GPUs{Utilization: means(w.utilization), Power: means(w.power), MemoryUsed: values(w.mostUsed), Memory: values(w.atFirst)}
 }
 
-// askedForMetrics reports whether metrics were collected, as perf_analyzer does of Triton
-// servers only.
+// askedForMetrics reports whether the run collected metrics of a Triton server, the
+// only kind that perf_analyzer reads.
 func (c *collector) askedForMetrics() bool {
 	m := c.run.Meta
 	return m != nil && !c.settings.openAI() && slices.ContainsFunc(m.Telemetry, func(s export.TelemetrySource) bool {
@@ -119,7 +119,8 @@ func (c *collector) askedForMetrics() bool {
 	})
 }
 
-// ReadScrapes reads the telemetry for the levels, whose windows are known.
+// ReadScrapes reads the telemetry of the levels. It comes after the requests,
+// because it needs the windows.
 func (c *collector) ReadScrapes(ctx context.Context, r export.Reader) error {
 	if !c.askedForMetrics() {
 		return nil

@@ -9,15 +9,15 @@ import (
 	"github.com/pa-tools/pa/pkg/export/pawindow"
 )
 
-// A Level is a load level as a report shows it.
+// A Level is a load level in a report.
 type Level struct {
 	// Mode and Value describe the load as in the export: [export.ModeConcurrency] and a
 	// number of requests, or [export.ModeRequestRate] and requests per second, 0
 	// for a fixed schedule.
 	Mode  string
 	Value float64
-	// Unnamed says that perf_analyzer prints no line above the level: that of
-	// intervals or a fixed schedule.
+	// Unnamed is set if perf_analyzer prints no line above the level: for intervals
+	// and fixed schedules.
 	Unnamed bool
 	// Name names a load that perf_analyzer does not report, such as "Session
 	// concurrency 4"; "" for other loads.
@@ -25,41 +25,41 @@ type Level struct {
 
 	// Windows are all windows of the level, in order.
 	Windows []pawindow.Summary
-	// Summary is what the last of them come to together.
+	// Summary is the figures of the reported windows together.
 	Summary pawindow.Summary
-	// Unreported says that perf_analyzer did not get as far as to report the level,
-	// which it was measuring when it was interrupted.
+	// Unreported is set if perf_analyzer was interrupted in the level and did not
+	// report it.
 	Unreported bool
-	// NoRate and NoLatency say why the throughput and the latencies cannot be
-	// told, of a file that does not hold what they are made of; "" when they can.
+	// NoRate and NoLatency say why the file has no data for the throughput and the
+	// latencies; "" if it has.
 	NoRate, NoLatency string
-	// Sequences says that requests belong to sequences.
+	// Sequences is set if requests belong to sequences.
 	Sequences bool
-	// SentPerSecond is how many requests were sent per second of the windows that
-	// are reported. It shows when more than 1 % of the requests were delayed.
+	// SentPerSecond is the number of requests sent per second of the reported
+	// windows. The report shows it if more than 1 % of the requests were delayed.
 	SentPerSecond float64
 
-	// Times are the means within the client; nil when they are not known.
+	// Times are the means within the client; nil if unknown.
 	Times *pawindow.MeanTimes
-	// OverheadPct is how much of the time the client was busy; nil when that is
-	// not known.
+	// OverheadPct is the percentage of time in which the client was busy; nil if
+	// unknown.
 	OverheadPct *float64
-	// Server is what the server counted of the model; nil when that is not known, or
-	// there were several.
+	// Server has the server's statistics of the model; nil if they are unknown or
+	// there are several models.
 	Server *Model
-	// Servers are what it counted of several models, which perf_analyzer never asks.
+	// Servers has the statistics of several models, which perf_analyzer does not
+	// support.
 	Servers []Model
-	// NoServer says that there is none of that: the server is of a kind that
-	// counts nothing, or does not tell.
+	// NoServer is set if the server has no statistics.
 	NoServer bool
-	// GPUs are what the server told of its GPUs; nil when it was not asked.
+	// GPUs has the server's GPU metrics; nil if they were not collected.
 	GPUs *GPUs
 
-	// Notes are lines that perf_analyzer has not, behind that of the request count.
+	// Notes are pa-record's own lines after the line of the request count.
 	Notes []string
 }
 
-// Serve sets what the server counted, of each model that requests went to.
+// Serve sets the server's statistics of each model that requests went to.
 func (l *Level) Serve(models []Model) {
 	switch len(models) {
 	case 0:
@@ -70,7 +70,7 @@ func (l *Level) Serve(models []Model) {
 	}
 }
 
-// inUS returns times in whole microseconds, and what is left between sending and
+// inUS returns times in whole microseconds; wait is the time between sending and
 // receiving.
 func inUS(t *pawindow.MeanTimes) (request, send, receive, wait uint64) {
 	request, send, receive = us(t.Request), us(t.Send), us(t.Receive)
@@ -78,34 +78,34 @@ func inUS(t *pawindow.MeanTimes) (request, send, receive, wait uint64) {
 	return request, send, receive, wait
 }
 
-// A Model is what a server counted of a model in the windows that are reported.
+// A Model has the server's statistics of a model in the reported windows.
 type Model struct {
 	Name, Version string
 	Stats
-	// ResponseCache says that requests may be answered from the cache: of the
-	// model, or of one that it is composed of.
+	// ResponseCache is set if the model or one of its composing models may answer
+	// requests from its cache.
 	ResponseCache bool
-	// TopLevelCache says that this is so for an ensemble itself.
+	// TopLevelCache is set if an ensemble itself has a cache.
 	TopLevelCache bool
-	// Composing are the models that requests are handed on to, by name and
-	// version.
+	// Composing are the models of an ensemble, by name and version.
 	Composing []Model
 }
 
-// Stats are the counters of a model: what they grew by in the windows.
+// Stats are the differences of a model's counters over the windows.
 type Stats struct {
 	Inferences, Executions uint64
-	// Success counts requests and the time from their arrival to the end, the
-	// others what of it went by waiting, in the model, and with the response cache.
+	// Success counts requests and the time from their arrival to their end. The
+	// others are parts of this time: in the queue, in the model, in the response
+	// cache.
 	Success, Queue, ComputeInput, ComputeInfer, ComputeOutput, CacheHit, CacheMiss Count
 }
 
-// A Count is how often something happened, and how long that took in all.
+// A Count is the number of events and their total time.
 type Count struct{ N, NS uint64 }
 
 // GPUs are the values of each GPU, by UUID in ascending order: the means of
-// utilization (0 to 1) and power (W), the most memory used, and the memory there
-// is (bytes).
+// utilization (0 to 1) and power (W), the most memory used and the total memory
+// (bytes).
 type GPUs struct {
 	Utilization, Power, MemoryUsed, Memory []GPUValue
 }
@@ -142,15 +142,15 @@ func (s *Settings) NewLevel(mode, value string, m *export.ExperimentMeta) Level 
 	return l
 }
 
-// note adds a line about n, unless that is 0.
+// note adds a line about n requests, unless n is 0.
 func (l *Level) note(what string, n int, why string) {
 	if n > 0 {
 		l.Notes = append(l.Notes, fmt.Sprintf("%s: %d%s", what, n, why))
 	}
 }
 
-// number returns what stands in the first column of the CSV file and in the
-// summary: the number of the level.
+// number returns the number of the level for the first column of the CSV file and
+// for the summary.
 func (l *Level) number() string {
 	if l.Mode == export.ModeRequestRate && l.Value == 0 {
 		return "1" // a fixed schedule leaves the rate at its default
@@ -162,7 +162,7 @@ func (l *Level) throughput(s *Settings) float64 {
 	return l.Summary.PerSecond(l.Summary.Requests * max(s.BatchSize, 1))
 }
 
-// delayedPct is how many of the requests were sent later than due.
+// delayedPct returns the percentage of requests that were sent late.
 func (l *Level) delayedPct() float64 {
 	return float64(l.Summary.Delayed) / float64(l.Summary.Requests) * 100
 }

@@ -11,11 +11,10 @@ import (
 	"github.com/pa-tools/pa/pkg/export/pawindow"
 )
 
-// ModelsOf returns what a server counted in the windows of a level that are
-// reported, of which there are so many in all: from the beginning of the first of
-// them to the end of the last. There is one for each model that requests went to.
-// It is nil where the file does not hold that; the error says why, if there is more
-// to it than that nobody asked.
+// ModelsOf returns the server's statistics of each model that requests went to, from
+// the beginning of the first reported window to the end of the last. windows is the
+// number of all windows of the level. The result is nil if the file has no
+// statistics; the error says why, unless nobody asked for them.
 func ModelsOf(stats *export.ServerStats, windows int) ([]Model, error) {
 	if stats == nil || len(stats.Models) == 0 {
 		return nil, nil
@@ -48,13 +47,13 @@ func ModelsOf(stats *export.ServerStats, windows int) ([]Model, error) {
 	return all, nil
 }
 
-// Decoupled reports whether the statistics say that the model answers with any
-// number of responses.
+// Decoupled reports whether a model answers with any number of responses, by the
+// statistics.
 func Decoupled(stats *export.ServerStats) bool {
 	return stats != nil && len(stats.Models) > 0 && stats.Models[0].Decoupled
 }
 
-// why is the first of the errors of the statistics, behind a colon.
+// why returns a colon and the first error of the statistics.
 func why(stats *export.ServerStats) string {
 	if len(stats.Errors) == 0 {
 		return ""
@@ -62,20 +61,20 @@ func why(stats *export.ServerStats) string {
 	return ": " + stats.Errors[0]
 }
 
-// A modelReader puts models together.
+// A modelReader builds a Model from two snapshots of the statistics.
 type modelReader struct {
 	stats *export.ServerStats
 	delta []export.ModelStats
 	left  int // of maxModels
-	// cached says that one of the models has a response cache.
+	// cached is set if one of the models has a response cache.
 	cached bool
 }
 
-// maxModels bounds what a file can make of models that are composed of each other.
+// maxModels bounds the models of a file whose ensembles contain each other.
 const maxModels = 1000
 
-// model returns the model of that index, with those that it is composed of by name
-// and version. nil: the server told nothing of it.
+// model returns the model of an index, with its composing models by name and
+// version; nil without statistics of it.
 func (r *modelReader) model(index, depth int) *Model {
 	if r.left--; r.left < 0 || index < 0 || index >= len(r.stats.Models) || depth > len(r.stats.Models) {
 		return nil
@@ -98,9 +97,9 @@ func (r *modelReader) model(index, depth int) *Model {
 	return m
 }
 
-// version returns what the version of a model counted that was asked for; where
-// that was any, the highest one that requests waited for, as perf_analyzer takes
-// it, else the highest.
+// version returns the statistics of the requested version of a model. If any version
+// was requested, it takes the highest one with requests in its queue, as
+// perf_analyzer does, else the highest.
 func (r *modelReader) version(info *export.ServerModel) *export.ModelStats {
 	var best *export.ModelStats
 	better := func(d *export.ModelStats) bool {

@@ -7,10 +7,10 @@ import (
 	"strconv"
 )
 
-// absent stands for a number that is not known.
+// absent is printed for an unknown number.
 const absent = "n/a"
 
-// A printer collects lines, so that a report is written in one piece.
+// A printer collects lines, so that a report is one write.
 type printer struct{ b bytes.Buffer }
 
 func (p *printer) linef(format string, args ...any) {

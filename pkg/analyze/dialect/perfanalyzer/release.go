@@ -17,8 +17,8 @@ type Release struct {
 	rules rules
 }
 
-// rules are how the console reports of releases differ. What is computed has not
-// changed since 23.09, nor has the CSV file.
+// rules are the differences between the console reports of releases. The figures and
+// the CSV file have not changed since 23.09.
 type rules struct {
 	// kindWord: the service kind is written "Triton", and not at all for servers
 	// with the OpenAI API.
@@ -27,10 +27,10 @@ type rules struct {
 	stabilizingLast bool
 	// counts: a level may be a number of requests, without windows.
 	counts bool
-	// latencyOnly: and is latency, whatever else is.
+	// latencyOnly: the settings name latency, also if more is stabilized.
 	latencyOnly bool
 	// total: a request count is announced as "Sending a total of N requests",
-	// without those of the warm-up.
+	// without the warm-up requests.
 	total bool
 	// perSeconds: the line of a request rate ends in "requests per seconds".
 	perSeconds bool
@@ -38,8 +38,8 @@ type rules struct {
 	blankAfterServer bool
 }
 
-// releases are in the order of time. Each names what it changed in the rules of
-// the one before.
+// releases are in the order of time. Each has its changes to the rules of the
+// release before.
 var releases = makeReleases([]change{
 	{"23.09", 38, nil},
 	{"23.10", 39, nil},
@@ -66,7 +66,7 @@ var releases = makeReleases([]change{
 	{"25.07", 60, nil},
 })
 
-// A change is what a release changed; nil: nothing.
+// A change is the change of a release to the rules; nil for none.
 type change struct {
 	name  string
 	minor int

@@ -8,15 +8,15 @@ import (
 )
 
 // sequences are the sequences of a load level: requests to a stateful model that
-// belong together. An export does not mark the last request of one, so that has
-// to be found out.
+// belong together. An export does not mark the last request of a sequence, so
+// count infers it.
 type sequences struct{ byID map[uint64]*sequence }
 
-// A sequence is what was seen of one.
+// A sequence is the part of a sequence that the file has.
 type sequence struct {
 	firstNS, lastNS uint64 // starts of its first and of its last request
-	endNS           uint64 // of the last one
-	window          int    // in which that ended; -1: in none, or it does not count
+	endNS           uint64 // end of its last request
+	window          int    // the window of this end; -1 for none, or if it does not count
 	requests        int
 }
 
@@ -44,10 +44,10 @@ func (s *sequences) add(r *export.Request, window int) {
 
 // count adds to the windows the sequences that ended in them.
 //
-// Whoever has ended a sequence begins another one, so each that begins shows that
-// one has ended before, as long as there are more than ran at once at first. What
-// is left at the end of the measurement may have been cut off: it counts when it is
-// no shorter than one that ended.
+// A slot that ends a sequence begins another one. After as many sequences as there
+// are slots, each one that begins therefore shows that another has ended. The last
+// sequences may have been cut off by the end of the measurement: such a sequence
+// counts if it is no shorter than one that ended.
 func (s *sequences) count(windows []pawindow.Stats) {
 	all := make([]*sequence, 0, len(s.byID))
 	for _, q := range s.byID {

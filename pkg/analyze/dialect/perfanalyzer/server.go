@@ -1,7 +1,7 @@
 package perfanalyzer
 
-// average returns the mean in whole microseconds, 0 of nothing. perf_analyzer
-// divides by the count in thousands, which rounds down once.
+// average returns the mean in whole microseconds; 0 for an empty Count.
+// perf_analyzer divides by the count in thousands, which rounds down once.
 func average(c Count) uint64 {
 	if c.N == 0 {
 		return 0
@@ -9,23 +9,22 @@ func average(c Count) uint64 {
 	return c.NS / (c.N * 1000)
 }
 
-// compute is the time in the model: its input, inference and output together.
+// compute returns the time in the model: input, inference and output together.
 func compute(s *Stats) Count {
 	return Count{N: s.ComputeInput.N, NS: s.ComputeInput.NS + s.ComputeInfer.NS + s.ComputeOutput.NS}
 }
 
-// cached is compute and the times of the cache, over all requests that either
-// served.
+// cached returns the times of compute and of the cache together, over all requests
+// that either of them served.
 func cached(s *Stats) Count {
 	c := compute(s)
 	return Count{N: c.N + s.CacheHit.N, NS: c.NS + s.CacheHit.NS + s.CacheMiss.NS}
 }
 
-// durations are sums of means over the models that an ensemble is composed of,
-// in µs.
+// durations are sums of means over the composing models of an ensemble, in µs.
 type durations struct{ queue, compute, hit, miss, cached uint64 }
 
-// ensemble adds up what the models below m took.
+// ensemble adds up the times of the models below m.
 func ensemble(m *Model) durations {
 	own := &m.Stats
 	d := durations{hit: average(own.CacheHit), miss: average(own.CacheMiss)}
@@ -53,7 +52,7 @@ func ensemble(m *Model) durations {
 // less returns a − b, 0 if that is negative.
 func less(a, b uint64) uint64 { return a - min(a, b) }
 
-// writeServer writes what the server counted; nil: it is not known.
+// writeServer writes the server's statistics of a model; nil if they are unknown.
 func (s *Settings) writeServer(p *printer, m *Model) {
 	if m == nil {
 		p.linef("    Inference count: %s", absent)
@@ -73,8 +72,8 @@ func (s *Settings) blank(p *printer) {
 	}
 }
 
-// writeModel writes the statistics of a model, and below it those that it is
-// composed of. cache says that the report is one of a model with a cache.
+// writeModel writes the statistics of a model, and below it its composing models.
+// cache is set if the report is about a model with a cache.
 func (s *Settings) writeModel(p *printer, m *Model, cache bool, indent string) {
 	st := &m.Stats
 	if st.Success.N == 0 {

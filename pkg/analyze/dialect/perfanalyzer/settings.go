@@ -13,30 +13,29 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// Settings are what the command line of perf_analyzer says, as far as a report
-// shows it. The zero value of a field means its default, unless the comment says
-// otherwise; a nil pointer that it is not known.
+// Settings are the settings of perf_analyzer's command line that a report shows. The
+// zero value of a field means its default, unless the comment says otherwise; a nil
+// pointer means unknown.
 type Settings struct {
 	Release *Release // nil: the latest
 
-	// Streams and Steps are the size of the input data: conversations, and the
-	// entries of one of them. 0: none was read from a file, or it is not known.
+	// Streams and Steps are the size of the input data: the number of conversations,
+	// and of the entries of one of them. 0 means no file, or unknown.
 	Streams, Steps int
 
 	ServiceKind string // "triton", "openai"; "" is Triton
-	Protocol    string // "http", "grpc"; "" with Triton is not known
-	BatchSize   int    // of Triton; 0 is 1
+	Protocol    string // "http", "grpc"; "" with Triton means unknown
+	BatchSize   int    // of Triton; 0 means 1
 
-	// Windows says what ends a measurement window; nil when that is not known.
-	// With a request count there is none.
+	// Windows are the measurement windows; nil if unknown, or with a request count.
 	Windows *Windows
-	// Requests is how many requests a level has; 0: windows decide.
+	// Requests is the number of requests of a level; 0 means that windows decide.
 	Requests int
-	// Warmup is how many requests are sent before each level.
+	// Warmup is the number of requests before each level.
 	Warmup int
-	// Async says how requests are sent; nil when that is not known.
+	// Async is set if requests are sent asynchronously; nil if unknown.
 	Async      *bool
-	Percentile int // instead of the mean; 0 or less: the mean
+	Percentile int // replaces the mean; 0 or less means the mean
 
 	// Limits bound the search for levels; nil for a single level.
 	Limits *Limits
@@ -45,21 +44,20 @@ type Settings struct {
 	Distribution string
 	BinarySearch bool
 
-	// Decoupled says that the model answers with any number of responses.
+	// Decoupled is set if the model answers with any number of responses.
 	Decoupled bool
 
 	Verbose, VerboseCSV bool
 
-	// DurationMS is for how long a level is measured where pa-record was told just
-	// that; 0: something else decides.
+	// DurationMS is the length of a level if pa-record's --duration decides; else 0.
 	DurationMS int
 
-	// sync says that requests are sent synchronously because that was asked for.
+	// sync is set if --sync was given.
 	sync bool
-	// ends says that the load ends by itself, so that nothing decides on that.
+	// ends is set if the load ends by itself: no window or count decides.
 	ends bool
-	// unnamed says that levels have no name, own that they are of a kind that
-	// perf_analyzer does not report.
+	// unnamed is set if levels have no name, own if perf_analyzer does not report
+	// levels of their kind.
 	unnamed, own bool
 }
 
@@ -73,12 +71,12 @@ type Windows struct {
 // Limits are the ends of a search for levels.
 type Limits struct {
 	LatencyMS int
-	// Concurrency and Rate are the highest level, of which one is set; neither if
-	// only the latency ends the search.
+	// One of Concurrency and Rate is the highest level; neither is set if only the
+	// latency ends the search.
 	Concurrency int
 	Rate        float64
-	// Unknown says that there were several levels, of the mode Mode, and no more is
-	// known of where they were to end.
+	// Unknown is set if there were several levels, of the mode Mode, and their
+	// limits are unknown.
 	Unknown bool
 	Mode    string
 }
@@ -92,8 +90,8 @@ func (s *Settings) release() *Release {
 
 func (s *Settings) openAI() bool { return s.ServiceKind == openAI }
 
-// async returns whether requests are sent asynchronously, where that is known or
-// cannot be otherwise.
+// async returns whether requests are sent asynchronously: Async, or the only
+// possibility of the other settings; nil if unknown.
 func (s *Settings) async() *bool {
 	if s.Async == nil && (s.openAI() || s.Decoupled) {
 		yes := true
@@ -103,7 +101,7 @@ func (s *Settings) async() *bool {
 }
 
 // SetStateful records that the model keeps state; perf_analyzer then sends
-// asynchronously unless --sync was given. Where Async is not known, it stays so.
+// asynchronously unless --sync was given. An unknown Async stays unknown.
 func (s *Settings) SetStateful() {
 	if s.Async != nil && !s.sync {
 		yes := true
@@ -117,7 +115,7 @@ const (
 	triton = "triton"
 )
 
-// Write writes what perf_analyzer prints before it begins.
+// Write writes the text that perf_analyzer prints before the first level.
 func (s *Settings) Write(w io.Writer) error {
 	p := &printer{}
 	switch {
@@ -187,7 +185,7 @@ func (s *Settings) Write(w io.Writer) error {
 	return p.flush(w)
 }
 
-// writeLength writes how long a level is measured.
+// writeLength writes the lines about the length of a level.
 func (s *Settings) writeLength(p *printer, rules *rules) {
 	if s.Warmup > 0 && !rules.total {
 		p.linef("  Sending %s", plural.Of(s.Warmup, "warmup request"))
@@ -224,8 +222,8 @@ func (s *Settings) writeLength(p *printer, rules *rules) {
 
 const countWindows = "count_windows"
 
-// writeStabilizing writes what is to become stable, with the spaces that
-// perf_analyzer has there or not.
+// writeStabilizing writes the line about the stabilized figures, with the spaces of
+// the release.
 func (s *Settings) writeStabilizing(p *printer, rules *rules) {
 	metric := "latency and throughput"
 	space := ""
@@ -244,8 +242,7 @@ func (s *Settings) writeStabilizing(p *printer, rules *rules) {
 	p.linef("  Stabilizing using average %s", metric)
 }
 
-// recorded is what pa-record stores as the configuration of a run, as far as
-// reports show it.
+// recorded is the part of pa-record's stored configuration that reports show.
 type recorded struct {
 	Async        bool      `json:"async"`
 	Sync         bool      `json:"sync"`
@@ -274,8 +271,8 @@ type recorded struct {
 	} `json:"measurement"`
 }
 
-// SettingsOf returns the settings of a run as its metadata tell them; of a file
-// without any those that the file shows otherwise.
+// SettingsOf returns the settings of a run from its metadata; without metadata, from
+// the rest of the file.
 func SettingsOf(run *export.Run) (Settings, error) {
 	s := Settings{Release: ReleaseOf(run)}
 	if run.ServiceKind != nil {
@@ -318,8 +315,8 @@ func SettingsOf(run *export.Run) (Settings, error) {
 	return s, s.recordedLimits(&c)
 }
 
-// seek takes several levels in a file of perf_analyzer for what they are: parts of a
-// range, of which the file says no more.
+// seek sets unknown Limits if a file of perf_analyzer has several levels: they are
+// parts of a range that the file does not name.
 func (s *Settings) seek(run *export.Run) {
 	if run.Meta != nil || s.Limits != nil || len(run.Experiments) < 2 {
 		return
@@ -330,7 +327,7 @@ func (s *Settings) seek(run *export.Run) {
 	}
 }
 
-// recordedLimits reads the ends of a search.
+// recordedLimits reads the limits of a search from pa-record's configuration.
 func (s *Settings) recordedLimits(c *recorded) error {
 	set := func(l *Limits, most float64) { l.Concurrency = int(most) }
 	if c.Distribution != "" {
@@ -356,7 +353,7 @@ func (s *Settings) recordedLimits(c *recorded) error {
 	return nil
 }
 
-// apply puts what the user says over what the file says.
+// apply replaces settings of the file by the user's.
 func (s *Settings) apply(cfg *dialect.Config) error {
 	if cfg.ServiceKind != "" {
 		s.ServiceKind = cfg.ServiceKind
@@ -371,8 +368,8 @@ func (s *Settings) apply(cfg *dialect.Config) error {
 	return s.arguments(cfg.Args)
 }
 
-// arguments reads those of perf_analyzer's command line that an export does not
-// repeat, by their long names.
+// arguments reads the settings of perf_analyzer's command line that an export does
+// not have, by their long names.
 func (s *Settings) arguments(args map[string]string) error {
 	w := Windows{Mode: "time_windows", IntervalMS: 5000, Requests: 50}
 	windows := false

@@ -9,20 +9,19 @@ import (
 	"github.com/pa-tools/pa/pkg/export/pawindow"
 )
 
-// An unclear request is one of which only the whole run tells when it ended.
-// Either its one response is empty: then it says that a decoupled model had
-// nothing to say, and does not count, or is the answer of another model. Or the
-// file holds no outputs (23.09 to 24.02): then the last response may have been one
-// that only says that there is no more.
+// An unclear request is a request whose end only the whole run tells. Either its one
+// response is empty: the null response of a decoupled model, which does not count,
+// or the answer of another model. Or the file holds no outputs (23.09 to 24.02), and
+// the last response may have been a null response.
 type unclear struct {
-	startNS, lastNS, beforeNS uint64 // beforeNS is of the response before the last
-	innerNS                   uint64 // median gap between the responses before that; 0: none
+	startNS, lastNS, beforeNS uint64 // beforeNS: the response before the last
+	innerNS                   uint64 // median gap between the responses before the last; 0 for none
 	responses                 int
 	empty                     bool
 }
 
-// unclearOf returns what there is to decide of a request; ok is false when it is
-// clear.
+// unclearOf returns the times that decide the end of a request; ok is false if its
+// end is clear.
 func unclearOf(r *export.Request) (u unclear, ok bool) {
 	n := len(r.Responses)
 	if n == 0 {
@@ -59,9 +58,8 @@ func median(x []uint64) uint64 {
 	return x[len(x)/2]
 }
 
-// A response that only says that there is no more is sent right behind the last
-// one that says something: at most that part of a usual gap later, or, where a
-// request has no other gap, in that time.
+// A null response comes right after the last response with output: after at most this
+// part of a usual gap or, if a request has no other gap, within this time.
 const (
 	nullPart = 4
 	nullTime = 2 * time.Millisecond
@@ -91,7 +89,7 @@ func nullLast(levels []levelData) bool {
 	return median(last) < uint64(nullTime)
 }
 
-// resolve decides on what was unclear, and counts it.
+// resolve decides the ends of the unclear requests, and counts the requests.
 func (c *collector) resolve() {
 	null := nullLast(c.levels)
 	for i := range c.levels {
