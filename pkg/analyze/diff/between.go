@@ -19,7 +19,7 @@ import (
 func betweenSources(of func(*Level) *analyze.Stamps) func(older, newer []*Level) (o, n string, differ bool) {
 	const points = 0.05
 	type side struct {
-		low, high float64 // shares of the kernel
+		low, high float64 // shares of kernel stamps
 		known     bool
 		unknown   bool
 	}
@@ -64,9 +64,9 @@ func betweenSources(of func(*Level) *analyze.Stamps) func(older, newer []*Level)
 	}
 }
 
-// betweenStarts compares which time of a request the kernel's start stamps are.
-// pa-record once took the end of the first write: for requests that do not fit in
-// one segment that is later than the first segment, and TTFT is smaller by as much.
+// betweenStarts compares the meaning of the kernel's start stamps. Older releases of
+// pa-record took the end of the first write. For requests longer than one segment
+// that is later than the first segment, and TTFT is smaller by the difference.
 func betweenStarts(older, newer []*Level) (o, n string, differ bool) {
 	kinds := func(levels []*Level) (all []string) {
 		for _, l := range levels {
@@ -140,16 +140,16 @@ func betweenLengths(of func(*Level) *analyze.Summary) func(older, newer []*Level
 	}
 }
 
-// lengthLevels are the percentiles at which numbers of tokens are compared, the
-// first and the last only as neighbours.
+// lengthLevels are the percentiles at which numbers of tokens are compared. The first
+// and the last serve only as neighbours.
 var lengthLevels = [...]float64{5, 10, 25, 50, 75, 90, 95}
 
 // apartAt reports whether the percentile at lengthLevels[i] differs: by more than
-// 5 %, by more than one token, by more than chance allows in values of one
-// hump, and, as those of two humps jump between them, by more than reaches to
-// the next percentiles of the other side. se is the standard error of the
-// difference of the means; of normal values that of the median is 1.25 times as
-// large, of a quartile 1.36 and of a decile 1.71 times.
+// 5 %, by more than one token, by more than chance allows in a distribution with one
+// peak, and beyond the next percentiles of the other side, because percentiles of
+// two peaks jump between them. se is the standard error of the difference of the
+// means. For normal values the standard error of the median is 1.25 times as large,
+// of a quartile 1.36 and of a decile 1.71 times.
 func apartAt(i int, o, n [len(lengthLevels)]float64, se float64) bool {
 	ratio := map[float64]float64{10: 1.71, 25: 1.36, 50: 1.25, 75: 1.36, 90: 1.71}[lengthLevels[i]]
 	if math.Abs(o[i]-n[i]) <= max(0.05*max(o[i], n[i]), 4*ratio*se, 1) {
@@ -204,8 +204,8 @@ func betweenCalibrations(older, newer []*Level) (o, n string, differ bool) {
 	return describe(a), describe(b), apart(a.received, b.received) || apart(a.started, b.started)
 }
 
-// otherwise are settings of a recorder that other checks look at, that do not
-// matter, or that must differ.
+// otherwise lists the settings of a recorder that betweenSettings skips: other checks
+// compare them, they do not matter, or they must differ.
 var otherwise = map[string]bool{
 	"service_kind": true, "model": true, "protocol": true, "endpoint": true, "streaming": true, "concurrency": true, "input_data": true,
 	"url": true, "urls": true, "seed": true, "profile_export_file": true, "repeat": true, "runs": true, "interleave": true, "calibrate": true,
@@ -265,7 +265,7 @@ func betweenDurations(older, newer []*Level) (o, n string, differ bool) {
 	return o, n, apart(requests) || apart(seconds) && !slices.Contains(seconds, 0)
 }
 
-// spanOf writes the smallest and the largest of values, of which there is one.
+// spanOf formats the smallest and the largest of x, which is not empty.
 func spanOf(x []float64, format func(float64) string) string {
 	low, high := format(slices.Min(x)), format(slices.Max(x))
 	if low == high {
@@ -274,5 +274,5 @@ func spanOf(x []float64, format func(float64) string) string {
 	return low + " to " + high
 }
 
-// percent writes a share: "97.1%".
+// percent formats a share: "97.1%".
 func percent(v float64) string { return strconv.FormatFloat(math.Round(1000*v)/10, 'f', -1, 64) + "%" }

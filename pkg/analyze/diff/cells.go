@@ -13,15 +13,15 @@ import (
 	"github.com/pa-tools/pa/pkg/answer"
 )
 
-// What text and markdown have in common: the words, and the cells of tables.
+// The words and the cells of tables that text and Markdown share.
 
-// primaryMark and pairedMark stand behind names of metrics.
+// primaryMark and pairedMark follow the names of metrics.
 const (
 	primaryMark = " *"
 	pairedMark  = " †"
 )
 
-// title says what is compared.
+// title returns the first line, which names the two sides.
 func (r *Result) title() string {
 	if r.Single {
 		return "these two runs: " + sanitize.Text(r.Old[0].Name) + " → " + sanitize.Text(r.New[0].Name)
@@ -37,8 +37,7 @@ func sideName(side string, runs []*Run) string {
 	return fmt.Sprintf("%d %s (%s)", len(runs), side, strings.Join(names, ", "))
 }
 
-// measured says how the requests of both sides were measured, and which of them
-// count.
+// measured returns the second line: the definitions, and the requests that count.
 func (r *Result) measured() string {
 	c := &r.Old[0].cfg
 	how := []string{"strict definitions", "from " + c.From.String()}
@@ -54,8 +53,8 @@ func (r *Result) measured() string {
 	return strings.Join(how, ", ")
 }
 
-// parts say which part of the level was selected in each run: once for a side
-// whose runs agree.
+// parts returns the selected part of the level in each run; one line for a side whose
+// runs agree.
 func (l *LevelResult) parts() []string { return append(parts("old", l.Old), parts("new", l.New)...) }
 
 func parts(side string, levels []*Level) []string {
@@ -72,7 +71,7 @@ func parts(side string, levels []*Level) []string {
 	return texts
 }
 
-// notes are the sentences below the tables.
+// notes returns the sentences below the tables.
 func (r *Result) notes() []string {
 	var notes []string
 	say := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
@@ -102,7 +101,7 @@ func (r *Result) notes() []string {
 	return append(notes, r.reasons()...)
 }
 
-// reasons say why intervals are missing: each reason once, with its rows.
+// reasons returns why intervals are missing: each reason once, with its rows.
 func (r *Result) reasons() []string {
 	if len(r.Refused()) > 0 {
 		return nil
@@ -113,7 +112,7 @@ func (r *Result) reasons() []string {
 		l := &r.Levels[i]
 		for j := range l.Rows {
 			row := &l.Rows[j]
-			if !row.NA.Missing() || row.Metric.of == failedShare { // of which the values say enough
+			if !row.NA.Missing() || row.Metric.of == failedShare { // its values are enough
 				continue
 			}
 			why := reason(row.NA)
@@ -152,7 +151,7 @@ func (l *LevelResult) ranked() bool {
 	return false
 }
 
-// cells are a row of the table.
+// cells returns a row of the table.
 func (l *LevelResult) cells(r *Row, u *timeUnits) []string {
 	name := r.Metric.Name
 	if r.Metric.Primary {
@@ -266,7 +265,7 @@ func counts(older, newer int) string {
 	return strconv.Itoa(older) + "+" + strconv.Itoa(newer)
 }
 
-// perRun are the values of each run of the primary metrics: name, old and new.
+// perRun returns the values of each run for the primary metrics: name, old and new.
 func (l *LevelResult) perRun(u *timeUnits) [][]string {
 	var rows [][]string
 	if len(l.Old) == 1 && len(l.New) == 1 {
@@ -304,7 +303,7 @@ func (r *Result) differenceRows() [][]string {
 	return rows
 }
 
-// verdict says what a difference does to the comparison, as CSV has it.
+// verdict returns the effect of a difference on the comparison, in CSV's word.
 func (d *Difference) verdict() string {
 	if d.Refuses && !d.Ignored {
 		return "refuses"
@@ -312,7 +311,7 @@ func (d *Difference) verdict() string {
 	return d.effect()
 }
 
-// effect says what a difference does to the comparison, for people.
+// effect returns the effect of a difference on the comparison, for people.
 func (d *Difference) effect() string {
 	switch {
 	case d.Ignored:
@@ -323,7 +322,7 @@ func (d *Difference) effect() string {
 	return ""
 }
 
-// short cuts what is too long for a table: a hash, a warning of the recorder.
+// short cuts a text that is too long for a table: a hash, a warning of the recorder.
 func short(s string) string {
 	const most = 61
 	if hash, ok := strings.CutPrefix(s, "sha256:"); ok && len(hash) == 64 {

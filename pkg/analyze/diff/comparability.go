@@ -11,16 +11,16 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze"
 )
 
-// A Difference is one in how the runs of the two sides were made, or something
-// that casts doubt on one of them.
+// A Difference is a difference in how the runs of the two sides were made, or a reason
+// to doubt one of them.
 type Difference struct {
 	Name string // "model"
-	// Level is the load level it is about; "" for all of them.
+	// Level is the name of the load level; "" for all levels.
 	Level    string
 	Old, New string
-	// Refuses says that the numbers of the two sides mean different things.
+	// Refuses is set if the numbers of the two sides have different meanings.
 	Refuses bool
-	// Ignored says that it was to be ignored.
+	// Ignored is set if the options ignore it.
 	Ignored bool
 }
 
@@ -36,17 +36,17 @@ const (
 type check struct {
 	name    string
 	refuses bool
-	// of describes a run at a level; runs differ if the texts do. A text that
-	// is "" is shown as not recorded.
+	// of describes a run at a level; runs differ if the texts differ. The output shows
+	// "" as not recorded.
 	of func(*Run, *Level) string
-	// between is for what equal texts cannot decide.
+	// between compares the two sides if equal texts cannot decide.
 	between func(older, newer []*Level) (o, n string, differ bool)
-	// doubt is for what is told whenever there is some on either side: "" is
+	// doubt returns a reason to doubt a run, which is reported for either side; "" for
 	// none.
 	doubt func(*Run, *Level) string
 }
 
-// checks are all that is looked at, in the order of reports.
+// checks holds all checks, in the order of reports.
 var checks = [...]check{
 	{name: "model", refuses: true, of: func(r *Run, _ *Level) string { return r.Model }},
 	{name: "definitions", refuses: true, of: definitions},
@@ -123,8 +123,8 @@ var checks = [...]check{
 	}},
 }
 
-// noRequests equals whatever the other side has: where nothing succeeded there
-// is nothing to compare, and the rows say so.
+// noRequests equals every text of the other side: if no request succeeded, there is
+// nothing to compare, and the rows say so.
 const noRequests = "no request succeeded"
 
 // Refusals returns the names of differences that refuse a comparison.
@@ -168,7 +168,7 @@ func (res *Result) differences(ignore []string) {
 	}
 }
 
-// check looks at one level.
+// check runs a check at one level.
 func (res *Result) check(c *check, l *LevelResult) (Difference, bool) {
 	d := Difference{Name: c.name, Level: l.Name}
 	var differ bool
@@ -188,8 +188,8 @@ func (res *Result) check(c *check, l *LevelResult) (Difference, bool) {
 	return d, differ
 }
 
-// each returns what f says about the runs that have the level, each text once,
-// in order.
+// each returns the texts of f for the runs that have the level, each text once, in
+// order.
 func each(runs []*Run, levels []*Level, f func(*Run, *Level) string) []string {
 	var texts []string
 	for _, r := range runs {
@@ -219,8 +219,8 @@ func doubts(texts []string) string {
 	return strings.Join(texts, ", ")
 }
 
-// definitions says what the times of a file are: those of a recording are raw,
-// those of another tool's results are what that tool makes of them.
+// definitions returns the meaning of the times of a file: a recording has raw times,
+// a result file of another tool has the times of this tool's definitions.
 func definitions(r *Run, _ *Level) string {
 	if m := r.Header.Meta; m != nil && m.Import != nil {
 		return m.Import.Format

@@ -12,16 +12,15 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze/inference"
 )
 
-// How sure intervals are, and at which p-value there is a difference.
+// The confidence level of intervals, and the p-value at which there is a difference.
 const (
 	confidence = 0.95
 	alpha      = 0.05
 )
 
-// Options say what to disregard.
+// Options are the settings of a comparison.
 type Options struct {
-	// Ignore names the differences that are not to refuse the comparison: see
-	// [Refusals].
+	// Ignore names the differences that do not refuse the comparison, see [Refusals].
 	Ignore []string
 }
 
@@ -30,13 +29,12 @@ type Result struct {
 	Old, New []*Run
 	// Single is set for one run a side: the result is about these two runs.
 	Single bool
-	// Differences are in how the runs were made, also those that do no harm.
+	// Differences are the differences in how the runs were made, also harmless ones.
 	Differences []Difference
-	// Unchecked are the names of differences that would refuse the comparison,
-	// but that nothing is recorded about on either side.
+	// Unchecked names the differences that would refuse the comparison and that
+	// neither side has data for.
 	Unchecked []string
-	// Levels are those that both sides have; OldOnly and NewOnly name the
-	// others.
+	// Levels are the levels that both sides have; OldOnly and NewOnly name the others.
 	Levels           []LevelResult
 	OldOnly, NewOnly []string
 	// Family is the number of p-values that the verdicts were adjusted for.
@@ -45,7 +43,7 @@ type Result struct {
 	// Warnings are about this comparison, not about the files.
 	Warnings []string
 
-	itself string // says which run is on both sides; "": none
+	itself string // the warning about a run that is on both sides; "" for none
 }
 
 // Refused returns the differences that refuse the comparison.
@@ -69,9 +67,9 @@ type LevelResult struct {
 	// Pairs is the number of prompts that both runs sent at the same place
 	// and that both answered; 0 unless the runs are paired by prompt.
 	Pairs int
-	// Rows are of the Metrics that either side has.
+	// Rows has the Metrics that either side has.
 	Rows []Row
-	// Server are the figures of servers and GPUs that either side has.
+	// Server has the figures of servers and GPUs that either side has.
 	Server []ServerRow
 }
 
@@ -95,29 +93,28 @@ func (l *LevelResult) Nothing() string {
 	return cmp.Or(why, "neither side has a request")
 }
 
-// begun reports whether some run has a request at all that counts or failed.
+// begun reports whether some run has a request that counts or failed.
 func (l *LevelResult) begun() bool {
 	return slices.ContainsFunc(slices.Concat(l.Old, l.New), func(x *Level) bool { return x.OK+x.Failed > 0 })
 }
 
-// A Row is a metric of one level. Its Comparison's values are there also where
-// its NA says that there is no interval.
+// A Row is a metric of one level. Its Comparison has values even if its NA says that
+// there is no interval.
 type Row struct {
 	Metric *Metric
 	inference.Comparison
-	// OldRuns and NewRuns are the values of each run, NaN where it has none.
+	// OldRuns and NewRuns are the values of each run; NaN for a run without one.
 	OldRuns, NewRuns []float64
-	// Paired says that the change is the median over pairs of new/old − 1.
+	// Paired is set if the change is the median over pairs of new/old − 1.
 	Paired bool
-	// Adjusted is P as the family makes of it; NaN for metrics that are not
-	// primary.
+	// Adjusted is P adjusted for the family; NaN for metrics that are not primary.
 	Adjusted float64
 	// Verdict is NotAvailable for metrics that are not primary.
 	Verdict inference.Verdict
 }
 
-// Compare compares two sides. Each must have a run at least. For one run a
-// side, both must have been read with their Series.
+// Compare compares two sides, each of at least one run. For one run a side, both must
+// have been read with their Series.
 func Compare(older, newer []*Run, o Options) *Result {
 	res := &Result{Old: byStart(older), New: byStart(newer), Single: len(older) == 1 && len(newer) == 1}
 	res.match(slices.Contains(o.Ignore, load) || slices.Contains(o.Ignore, All))
@@ -172,8 +169,8 @@ func byStart(runs []*Run) []*Run {
 	return runs
 }
 
-// SameRun returns two runs of the list that are one and the same, in two files
-// or the same file twice: they would be counted as evidence twice.
+// SameRun returns two entries of the list that are the same run, in two files or in
+// the same file twice. Such a run would count twice.
 func SameRun(runs []*Run) (a, b *Run, found bool) {
 	for i := range runs {
 		for j := range i {
@@ -216,7 +213,7 @@ next:
 	}
 }
 
-// groups gathers the levels of the same load of several runs, but those with a
+// groups groups the levels of several runs by load, without levels that have a
 // Problem. A load that a run has twice is two levels.
 func groups(runs []*Run) [][]*Level {
 	var all [][]*Level
@@ -266,14 +263,14 @@ func (l *LevelResult) rows(f func(r *Row)) {
 	}
 }
 
-// values fills the rows with values alone, for the reason given.
+// values fills the rows with values only; why is the reason.
 func (l *LevelResult) values(why string) {
 	l.rows(func(r *Row) { l.bare(r, inference.NA{Reason: why}) })
 }
 
-// bare makes r a comparison without an interval: values and their change. The
-// value of several runs is their geometric mean, as in [inference.Runs]; the
-// mean, where that does not exist.
+// bare makes r a comparison without an interval: values and their change. The value of
+// several runs is their geometric mean, as in [inference.Runs], or their mean if
+// there is no geometric mean.
 func (l *LevelResult) bare(r *Row, na inference.NA) {
 	r.P = math.NaN()
 	r.NA = na
@@ -351,7 +348,7 @@ func (l *LevelResult) several() {
 		}
 		c := inference.Runs(r.OldRuns, r.NewRuns)
 		if r.Metric.of == failedShare && (c.NA.Missing() || math.IsNaN(c.Change)) {
-			l.bare(r, c.NA) // zeros have no geometric mean, and are the usual case
+			l.bare(r, c.NA) // the usual case: zeros, which have no geometric mean
 			return
 		}
 		r.Comparison = c
@@ -395,8 +392,8 @@ func (l *LevelResult) missing(r *Row) (inference.NA, bool) {
 	return inference.NA{Reason: why}, why != ""
 }
 
-// lackRequests says that n of the runs of a side have no request that counts or
-// failed: where a part of the level is looked at, none started in it.
+// lackRequests returns the message that n runs of a side have no request that counts or
+// failed; of a selected part, that no request started in it.
 func lackRequests(side string, selected bool, n, runs int) string {
 	what := "has no request that counts"
 	if selected {

@@ -11,7 +11,7 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze/report"
 )
 
-// csvHeader is the first line; schemas/diff_csv.md says what each column holds.
+// csvHeader is the first line; schemas/diff_csv.md describes the columns.
 var csvHeader = []string{
 	"record", "level", "name", "unit", "old", "new", "old_n", "new_n", "change", "low", "high",
 	"p", "p_adjusted", "rank_p", "verdict", "reason", "needs", "better", "primary", "paired", "file",
@@ -85,7 +85,7 @@ func (r *Result) csvRows() []csvRow {
 	return rows
 }
 
-// csvParts are the selected parts of the runs of a side.
+// csvParts returns the lines of the selected parts of a side's runs.
 func csvParts(level, side string, levels []*Level) []csvRow {
 	var rows []csvRow
 	for _, l := range levels {
@@ -96,7 +96,7 @@ func csvParts(level, side string, levels []*Level) []csvRow {
 	return rows
 }
 
-// csvMetric is the line of a metric, and those of the runs that it comes from.
+// csvMetric returns the line of a metric and the lines of its runs.
 func (l *LevelResult) csvMetric(r *Row) []csvRow {
 	m := metric(r)
 	row := csvRow{
@@ -126,7 +126,7 @@ func (l *LevelResult) csvMetric(r *Row) []csvRow {
 	return rows
 }
 
-// csvServer is the line of a figure of a server or GPU.
+// csvServer returns the line of a figure of a server or GPU.
 func (l *LevelResult) csvServer(r *ServerRow) csvRow {
 	i := r.Interval(confidence)
 	row := csvRow{
@@ -143,7 +143,7 @@ func (l *LevelResult) csvServer(r *ServerRow) csvRow {
 	return row
 }
 
-// csvFloat writes all digits, without an exponent; what is no number is empty.
+// csvFloat formats v with all digits and no exponent; "" for NaN and infinities.
 func csvFloat(v float64) string {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return ""

@@ -1,5 +1,5 @@
-// Package diff compares recorded runs: an old side and a new one, of one run or
-// several each, load level by load level.
+// Package diff compares recorded runs, load level by load level: an old side and a new
+// side of one or several runs each.
 //
 //	older, err := diff.Read(ctx, "old.json", oldReader, analyze.Config{Series: true})
 //	newer, err := diff.Read(ctx, "new.json", newReader, analyze.Config{Series: true})
@@ -11,16 +11,16 @@
 //	}
 //	err = diff.Text(res, 0)(os.Stdout)
 //
-// Whether the runs can be compared is asked first: each [Difference] of how
-// they were made is in the [Result], and those that make the numbers mean
-// different things refuse the comparison, unless they are to be ignored. Then
-// each [Metric] has the values of both sides, the change, its interval, and,
-// if it belongs to the primary family, a verdict. What these may claim is said
-// in package inference and in docs/reference/statistics.md.
+// [Compare] first checks whether the runs can be compared. The [Result] has each
+// [Difference] in how they were made; a difference that changes the meaning of the
+// numbers refuses the comparison, unless the options ignore it. Then each [Metric]
+// has the values of both sides, the change, its interval and, if it is a primary
+// metric, a verdict. Package inference and docs/reference/statistics.md say what
+// intervals and verdicts mean.
 //
-// Times are nanoseconds, rates per second, shares and changes from 0 to 1. What
-// does not exist is NaN and has a reason.
+// Times are nanoseconds, rates per second, shares and changes from 0 to 1. A missing
+// value is NaN and has a reason.
 //
-// The package opens no files; which responses are tokens and which requests
-// count is decided by package analyze.
+// The package opens no files. Package analyze decides which responses are tokens and
+// which requests count.
 package diff

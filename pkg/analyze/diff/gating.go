@@ -66,7 +66,7 @@ func (res *Result) unfit(l *LevelResult) string {
 	return ""
 }
 
-// gateValues answers what expressions ask of a level.
+// gateValues gives expressions the values of a level.
 type gateValues LevelResult
 
 var _ gate.Values = (*gateValues)(nil)
@@ -123,7 +123,7 @@ func (l *gateValues) Verdict(metric string) (v, missing string) {
 	return r.Verdict.String(), ""
 }
 
-// reason is why there is no interval, with what would be enough.
+// reason returns why there is no interval, with the number of values that is enough.
 func reason(na inference.NA) string {
 	if na.Needs > 0 {
 		return na.Reason + " (" + na.String()[len("n/a ("):]

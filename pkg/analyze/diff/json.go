@@ -227,7 +227,7 @@ func serverFigure(r *ServerRow) jsonServer {
 	return s
 }
 
-// finite returns nil for what JSON has no number for.
+// finite returns nil for NaN and infinities, for which JSON has no number.
 func finite(v float64) *float64 {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return nil
@@ -243,7 +243,7 @@ func numbers(x []float64) []*float64 {
 	return all
 }
 
-// list is never nil: an empty list says that there is nothing.
+// list returns s, or an empty list in place of nil, which would be null in JSON.
 func list(s []string) []string {
 	if s == nil {
 		return []string{}

@@ -19,29 +19,26 @@ import (
 type Level struct {
 	Mode, Value string
 	Load        string // see [analyze.Experiment]
-	// Selected is the part that all this is about; nil for the whole level.
+	// Selected is the part that all figures are about; nil for the whole level.
 	Selected *analyze.Selected
-	// Problem is why the level lacks the part asked for. It then has no figures.
+	// Problem says why the level lacks the selected part. It then has no figures.
 	Problem error
 
 	OK, Failed int
 	// Unreadable counts requests that the reader left out.
 	Unreadable int
-	// DurationNS is what the rates are over: from the first start to the last
-	// response of the successful requests, or the selected part.
+	// DurationNS is the time of the rates: from the first start to the last response
+	// of the successful requests, or the selected part.
 	DurationNS  int64
 	TokenSource answer.TokenSource
-	// Stamps and Starts count the times of responses and requests by who took
-	// them.
+	// Stamps and Starts count the times of responses and of requests by source.
 	Stamps, Starts analyze.Stamps
-	// start says which time the kernel's starts are, in words; "" where the
-	// kernel took none, or another tool wrote the file.
+	// start names the meaning of the kernel's start stamps; "" if there are none, or
+	// if another tool wrote the file.
 	start string
-	// Clock is how far from the truth such times were when the recorder was
-	// calibrated; nil where it was not.
+	// Clock is the calibrated error of these times; nil without a calibration.
 	Clock *export.CalibratedRecording
-	// Input and Output are the numbers of tokens of requests; nil where none is
-	// known.
+	// Input and Output are the numbers of tokens of requests; nil if unknown.
 	Input, Output *analyze.Summary
 	// Backward counts gaps below 0: the clock was set back.
 	Backward    int
@@ -53,28 +50,28 @@ type Level struct {
 	// that they touched.
 	Pauses []export.Pause
 	Paused int
-	// Server is what servers and GPUs said of themselves.
+	// Server has the figures of servers and GPUs.
 	Server []serverfigures.Figure
 
-	run      string            // its name
-	settings map[string]string // of the recorder, as JSON; nil where it has none
-	untimed  string            // why the order of its requests is not known; "" where it is
-	// values holds the value of each of Metrics; NaN where there is none.
+	run      string            // name of the run
+	settings map[string]string // of the recorder, as JSON; nil if not recorded
+	untimed  string            // why the order of its requests is unknown; "" if known
+	// values holds the value of each of Metrics; NaN for a missing one.
 	values [len(Metrics)]float64
-	n      [quantities]int // how many values each quantity has
-	// The following are nil unless the series are asked for.
+	n      [quantities]int // number of values of each quantity
+	// The following are nil unless Config.Series is set.
 	series  [seriesQuantities][]float64
 	spans   []float64 // seconds from one completion to the next
-	done    []float64 // requests in these
-	tokens  []float64 // output tokens in these; nil when not known
+	done    []float64 // requests completed in each span
+	tokens  []float64 // output tokens in each span; nil if unknown
 	prompts []prompt  // in the order of issue; nil when not recorded
 }
 
 // Name returns "concurrency 8".
 func (l *Level) Name() string { return l.Mode + " " + l.Value }
 
-// allOfLoad returns what the recorder says of the load, where the name is not all
-// of it, else load.
+// allOfLoad returns the recorder's description of the load if it says more than the
+// name; else load.
 func (l *Level) allOfLoad() string {
 	if l.Load != "" {
 		return l.Load
@@ -82,7 +79,7 @@ func (l *Level) allOfLoad() string {
 	return l.load()
 }
 
-// load returns the name with the number written in one way: 10 for 10.0.
+// load returns the name with a canonical number: 10 for 10.0.
 func (l *Level) load() string {
 	if x, err := strconv.ParseFloat(l.Value, 64); err == nil {
 		return l.Mode + " " + strconv.FormatFloat(x, 'g', -1, 64)
@@ -90,12 +87,12 @@ func (l *Level) load() string {
 	return l.Name()
 }
 
-// is reports whether a level is of the same load; 10 and 10.0 are.
+// is reports whether two levels have the same load; 10 equals 10.0.
 func (l *Level) is(o *Level) bool {
 	return l.load() == o.load()
 }
 
-// level takes what is compared from an analyzed level of a run.
+// level returns the figures of an analyzed level that a comparison needs.
 func level(e *analyze.Experiment, run *export.Run, m *export.ExperimentMeta) Level {
 	l := Level{
 		Mode: e.Mode, Value: e.Value, Load: e.Load, Selected: e.Selected, Problem: e.Problem,
@@ -132,9 +129,8 @@ func level(e *analyze.Experiment, run *export.Run, m *export.ExperimentMeta) Lev
 	return l
 }
 
-// clock returns what the calibration of a run says about times that were taken
-// as most of these were, over the protocol of the run if that was calibrated; nil
-// where nothing was.
+// clock returns the calibrated error of the source that took most of the times, for
+// the run's protocol if it was calibrated; nil without a calibration.
 func clock(m *export.RunMeta, stamps *analyze.Stamps) *export.CalibratedRecording {
 	if m.Calibration == nil {
 		return nil
@@ -159,8 +155,8 @@ func clock(m *export.RunMeta, stamps *analyze.Stamps) *export.CalibratedRecordin
 	return nil
 }
 
-// settings returns the members of a recorder's configuration, each as JSON
-// without blanks; nil where it is not one.
+// settings returns the members of a recorder's configuration, each as compact JSON;
+// nil if config is not an object.
 func settings(config json.RawMessage) map[string]string {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(config, &members) != nil || members == nil {
@@ -216,8 +212,8 @@ func (l *Level) statistics(e *analyze.Experiment) {
 	}
 }
 
-// follow takes the requests one by one: values in the order of time, by the
-// start of the request or the end of the gap, and what was sent.
+// follow fills the series from the requests: values in the order of time, by the
+// start of the request or the end of the gap, and the prompts.
 func (l *Level) follow(e *analyze.Experiment) {
 	type gap struct {
 		end uint64
@@ -228,7 +224,7 @@ func (l *Level) follow(e *analyze.Experiment) {
 		n += len(e.Series[i].GapNS)
 	}
 	gaps := make([]gap, 0, n)
-	recorded := l.Unreadable == 0 // who lacks one has another order
+	recorded := l.Unreadable == 0 // a missing request shifts the order
 	for i := range e.Series {
 		p := &e.Series[i]
 		recorded = recorded && p.InputHash != 0

@@ -10,7 +10,7 @@ type Metric struct {
 	Key  string // "ttft_p99"
 	Name string // for people: "TTFT p99"
 	Kind gate.Kind
-	// Primary metrics are judged; the others are shown.
+	// Primary metrics have a verdict; the others are descriptive.
 	Primary   bool
 	Direction inference.Direction
 
@@ -19,7 +19,7 @@ type Metric struct {
 	pct float64
 }
 
-// A quantity is what a statistic is of.
+// A quantity is the measure of which a Metric is a statistic.
 type quantity uint8
 
 const (
@@ -32,10 +32,10 @@ const (
 	failedShare
 	quantities
 
-	seriesQuantities = e2el + 1 // these are series
+	seriesQuantities = e2el + 1 // quantities below it have series
 )
 
-// Metrics are all that is compared, in the order of reports.
+// Metrics holds all compared metrics, in the order of reports.
 var Metrics = [...]Metric{
 	{"ttft_p50", "TTFT p50", gate.Duration, true, inference.LowerIsBetter, ttft, 50},
 	{"ttft_p90", "TTFT p90", gate.Duration, false, inference.LowerIsBetter, ttft, 90},

@@ -4,14 +4,14 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze/inference"
 )
 
-// A pairing are the requests of two runs that sent the same prompts in the same
-// order. Its zero value is none.
+// A pairing holds the paired requests of two runs that sent the same prompts in the
+// same order. The zero value has no pairs.
 type pairing struct {
 	n          int
-	ttft, e2el *inference.Pairs // nil where there are none
+	ttft, e2el *inference.Pairs // nil without pairs
 }
 
-// of returns the pairs of a quantity, nil where there are none.
+// of returns the pairs of a quantity; nil without pairs.
 func (p *pairing) of(q quantity) *inference.Pairs {
 	switch q {
 	case ttft:
@@ -22,18 +22,18 @@ func (p *pairing) of(q quantity) *inference.Pairs {
 	return nil
 }
 
-// A prompt is a request as far as pairing asks.
+// A prompt is the part of a request that pairing needs.
 type prompt struct {
 	place      int    // in the order of issue of the level
-	input      uint64 // a hash of what was sent
+	input      uint64 // hash of the request's inputs
 	ttft, e2el float64
 }
 
-// pairs pairs two runs by the places of their prompts, which are in order. All
-// prompts at the same place must agree, and these must be half of the prompts of
-// either run at least: an agreement at the start of a long run says little about
-// the rest. Runs that send one and the same prompt all the time have nothing
-// that pairing could take out.
+// pairs pairs two runs by the places of their prompts, which are in order. All prompts
+// at the same place must be equal, and their number must be at least half of the
+// prompts of either run: equal prompts at the start of a long run say little about
+// the rest. Runs with a single prompt are not paired, because prompts then cause no
+// difference.
 func pairs(older, newer []prompt) pairing {
 	var both [][2]*prompt
 	varied := false

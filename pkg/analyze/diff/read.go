@@ -8,7 +8,7 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// A Run is what is compared of one recorded run.
+// A Run is the part of a recorded run that a comparison needs.
 type Run struct {
 	Name   string // as the user gave it
 	Header *export.Run
@@ -17,7 +17,7 @@ type Run struct {
 	Levels []Level
 
 	cfg      analyze.Config
-	firstNS  uint64 // of all requests
+	firstNS  uint64 // start of the first request
 	requests int
 }
 
@@ -36,8 +36,8 @@ func Read(ctx context.Context, name string, r export.Reader, cfg analyze.Config)
 	return run, err
 }
 
-// sameAs reports whether two files hold the same run: no two start in the same
-// nanosecond. Of files that do not hold when, that cannot be told.
+// sameAs reports whether two files hold the same run: their first requests start in
+// the same nanosecond. It is false for files without start times.
 func (r *Run) sameAs(o *Run) bool {
 	if _, lacks := r.Header.Lacks(export.PartStarts); lacks {
 		return false
@@ -45,7 +45,7 @@ func (r *Run) sameAs(o *Run) bool {
 	return r.requests > 0 && r.requests == o.requests && r.firstNS == o.firstNS
 }
 
-// clockSteps are the steps of the wall clock that the recorder saw.
+// clockSteps returns the number of steps of the wall clock that the recorder saw.
 func (r *Run) clockSteps() int {
 	n := 0
 	if m := r.Header.Meta; m != nil {

@@ -11,22 +11,20 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze/serverfigures"
 )
 
-// A ServerRow compares a figure that servers or GPUs gave of themselves: what
-// serverfigures.Figure has of each run. It is never judged.
-//
-// One run a side has no interval: a server tells means and totals, and not how
-// they vary within the run.
+// A ServerRow compares a figure of servers or GPUs, a serverfigures.Figure of each run.
+// It never has a verdict. With one run a side it has no interval, because a server
+// reports means and totals but not their spread.
 type ServerRow struct {
 	Name, Metric, Unit string
-	// OldOf and NewOf say what it is of on each side; they differ where both sides
-	// have one such figure, of another source or GPU. "" where a side has none.
+	// OldOf and NewOf name the source or GPU of the figure on each side. They differ if
+	// each side has one such figure, from different sources. "" for a side without it.
 	OldOf, NewOf string
 	inference.Comparison
-	// OldRuns and NewRuns are the values of each run, NaN where it has none.
+	// OldRuns and NewRuns are the values of each run; NaN for a run without one.
 	OldRuns, NewRuns []float64
 }
 
-// Of says what the figure is of.
+// Of returns the source or GPU of the figure.
 func (r *ServerRow) Of() string {
 	switch {
 	case r.OldOf == "" || r.OldOf == r.NewOf:
@@ -37,7 +35,7 @@ func (r *ServerRow) Of() string {
 	return r.OldOf + " → " + r.NewOf
 }
 
-// figureValue is the number of a figure that is compared.
+// figureValue returns the compared number of a figure.
 func figureValue(f *serverfigures.Figure) float64 {
 	if f.Kind == serverfigures.Counter {
 		return f.Total
@@ -45,12 +43,12 @@ func figureValue(f *serverfigures.Figure) float64 {
 	return f.Mean
 }
 
-// A figureKey says which figures are of the same. of is "" where no run has two of
-// that name and metric: a server at another address is the same one then.
+// A figureKey identifies a figure across runs. of is "" if no run has two figures of
+// this name and metric; then servers at different addresses count as the same.
 type figureKey struct{ name, metric, of string }
 
-// server compares the figures of servers. Those of the first run that has them come
-// in its order. why is why nothing is compared but values, "" where it is.
+// server compares the figures of servers, in the order of the first run that has them.
+// why is the reason to show values only; "" to compare.
 func (l *LevelResult) server(why string) {
 	crowded := map[figureKey]bool{}
 	for _, x := range slices.Concat(l.Old, l.New) {
@@ -128,8 +126,7 @@ func (r *ServerRow) compare(why string) {
 	}
 }
 
-// serverTable are the rows of a table, the header first; nil where there is no
-// figure.
+// serverTable returns the rows of a table, the header first; nil without figures.
 func (l *LevelResult) serverTable(u *timeUnits) [][]string {
 	if len(l.Server) == 0 {
 		return nil
@@ -156,7 +153,7 @@ func (l *LevelResult) serverTable(u *timeUnits) [][]string {
 	return rows
 }
 
-// serverReasons say why figures of servers have no interval: each reason once.
+// serverReasons returns why figures of servers have no interval: each reason once.
 func (r *Result) serverReasons() (lines []string) {
 	for i := range r.Levels {
 		for k := range r.Levels[i].Server {

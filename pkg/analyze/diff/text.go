@@ -10,7 +10,7 @@ import (
 )
 
 // Text writes the comparison for people, in lines of at most width characters; 0 is no
-// limit, with which tables have about 100.
+// limit, and tables then have about 100.
 func Text(r *Result, width int) report.Renderer {
 	return func(w io.Writer) error {
 		var b strings.Builder
@@ -53,7 +53,7 @@ func Text(r *Result, width int) report.Renderer {
 	}
 }
 
-// lines are what stands below the tables.
+// lines returns the lines below the tables.
 func (r *Result) lines() []string {
 	var all []string
 	if len(r.OldOnly) > 0 {
@@ -73,10 +73,10 @@ func (r *Result) lines() []string {
 	return all
 }
 
-// columns writes rows as a table with blanks between. Indented ones are of
-// numbers: the columns after the first are aligned right, but for the verdict. A table
-// that is wider than limit characters is written in parts below each other, each with
-// the first column; limit 0 is none.
+// columns writes rows as a table with blanks between the columns. An indented table has
+// numbers: its columns after the first are aligned right, except the verdict. A table
+// wider than limit characters is written in parts below each other, each with the first
+// column; limit 0 is none.
 func columns(b *strings.Builder, rows [][]string, indent, limit int) {
 	if indent > 0 {
 		rows = report.AlignPoints(rows, 1)

@@ -1,5 +1,5 @@
-// Package gate reads conditions on the comparison of two runs, such as those of
-// a check that fails a build, and decides whether they hold:
+// Package gate reads conditions on the comparison of two runs, for checks that fail a
+// build, and decides whether they hold:
 //
 //	e, err := gate.Parse("ttft_p99>+5% || new.failed_share>1%", metrics)
 //	out := e.Eval(values)
@@ -9,9 +9,8 @@
 //
 // # Grammar
 //
-// Conditions are joined by &&, || and !, of which || binds least and ! most;
-// parentheses group. The grammar of that, and of relation, number and unit, is
-// that of package expr.
+// Conditions are joined by &&, || and !; || binds least and ! most. Parentheses group.
+// Package expr has the grammar of expressions, and of relation, number and unit.
 //
 //	condition = value | change | verdict .
 //	value     = ( "old" | "new" ) "." metric relation number [ unit ] .
@@ -19,19 +18,18 @@
 //	verdict   = metric ( "better" | "worse" | "different" ) .
 //	percent   = [ "+" | "-" ] number "%" .
 //
-// Blanks may stand between all of these but within a metric, a number and its
-// unit, or around the points. Metrics are those that the caller names. A value
-// is compared with a duration, a number or a percent, as its metric is a time,
-// a rate or a share. A change is new/old − 1; low and high are the ends of its
+// Blanks may stand between these parts, but not within a metric, between a number and
+// its unit, or around the points. The caller names the metrics. A value is compared
+// with a duration if its metric is a time, with a number if it is a rate, and with a
+// percent if it is a share. A change is new/old − 1; low and high are the ends of its
 // 95 % interval. A verdict is the result of the comparison: "better", "worse", or
 // "different", which means either of the two.
 //
-// # What is not known
+// # Unknown
 //
-// A number or verdict that does not exist makes its condition neither hold nor
-// not: the state is Unknown and goes through the operators as in Kleene's
-// logic, so what is Unknown in one part can be decided by the other. A gate
-// that ends up Unknown did not do its work; callers must not let it pass.
+// A condition is Unknown if its number or verdict does not exist. The operators treat
+// Unknown as in Kleene's logic: the other part of && or || may decide the expression.
+// Callers must not let a gate pass whose state is Unknown.
 //
-// The package knows no runs: numbers and verdicts come from its caller.
+// The package does not know runs: numbers and verdicts come from its caller.
 package gate

@@ -9,7 +9,7 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze/expr"
 )
 
-// A Kind says what a metric's values are.
+// A Kind is the kind of a metric's values.
 type Kind uint8
 
 // Durations are nanoseconds, rates per second, shares from 0 to 1.
@@ -23,11 +23,11 @@ const (
 type Metric struct {
 	Key  string
 	Kind Kind
-	// Judged says that there are verdicts about it.
+	// Judged is set if the metric has a verdict.
 	Judged bool
 }
 
-// An Of says which number of a metric is meant.
+// An Of selects a number of a metric.
 type Of uint8
 
 // The numbers of a metric.
@@ -39,7 +39,7 @@ const (
 	High   Of = 5
 )
 
-// Values tells what came out.
+// Values gives expressions the numbers and verdicts of a comparison.
 type Values interface {
 	// Number returns a number in the unit of the metric's Kind, changes and
 	// their ends as ratios; or why there is none.
@@ -49,17 +49,17 @@ type Values interface {
 	Verdict(metric string) (v, missing string)
 }
 
-// A State is what an expression comes down to.
+// A State is the result of an expression.
 type State uint8
 
-// The states are what the expression comes to.
+// The states of an expression.
 const (
 	Clear   = State(expr.False)   // it does not hold
-	Unknown = State(expr.Unknown) // what it asks for does not exist
+	Unknown = State(expr.Unknown) // a number or verdict of it does not exist
 	Tripped = State(expr.True)    // it holds
 )
 
-// String returns "passed", "n/a" or "failed": what a gate of this state did.
+// String returns "passed", "n/a" or "failed": the result of a gate in this state.
 func (s State) String() string {
 	switch s {
 	case Clear:
@@ -83,7 +83,7 @@ type Outcome struct {
 // concurrently.
 type Expr struct{ tree *expr.Expr[condition] }
 
-// A condition is about a number of a metric, or about its verdict.
+// A condition compares a number of a metric, or asks for its verdict.
 type condition struct {
 	metric Metric
 	of     Of
@@ -98,7 +98,7 @@ type condition struct {
 // String returns the expression in a form that Parse reads as the same.
 func (e *Expr) String() string { return e.tree.String() }
 
-// String returns the condition without blanks that mean nothing.
+// String returns the condition without needless blanks.
 func (c condition) String() string {
 	if c.relation == "" {
 		return c.metric.Key + " " + c.verdict
@@ -161,10 +161,10 @@ func (c *condition) eval(v Values) (t expr.Truth, because string) {
 	return expr.Of(c.relation.Holds(x, c.limit)), c.operand() + " is " + c.format(x)
 }
 
-// format writes a number as the condition's own limit is written, with digits
-// enough to see on which side of it the number lies.
+// format formats a number in the unit of the condition's limit, with enough digits to
+// show on which side of the limit it lies.
 func (c *condition) format(x float64) string {
-	if math.IsInf(x, 0) { // an end of an interval that has none on that side
+	if math.IsInf(x, 0) { // an open end of an interval
 		return map[bool]string{true: "+∞", false: "-∞"}[x > 0]
 	}
 	scale := c.written.Scale()
@@ -178,8 +178,7 @@ func (c *condition) format(x float64) string {
 	return s + c.written.Unit
 }
 
-// tells reports whether the shortened number is on the side of the limit on
-// which x is.
+// tells reports whether the shortened number is on the same side of the limit as x.
 func (c *condition) tells(short string, scale, x float64) bool {
 	v, err := strconv.ParseFloat(short, 64)
 	return err == nil && !strings.Contains(short, "e") && c.relation.Holds(v*scale, c.limit) == c.relation.Holds(x, c.limit)

@@ -40,7 +40,7 @@ func parseCondition(p *expr.Parser, metrics []Metric) (c condition) {
 	return c
 }
 
-// parseOperand takes apart old.ttft_p99, ttft_p99.low and the like.
+// parseOperand reads an operand such as old.ttft_p99 or ttft_p99.low.
 func (c *condition) parseOperand(p *expr.Parser, metrics []Metric) bool {
 	name := strings.ToLower(p.Text())
 	c.of = Change
@@ -87,7 +87,7 @@ func (c *condition) parseVerdict(p *expr.Parser) {
 	p.Next()
 }
 
-// example is what an operand may be compared with.
+// example returns a limit for the operand, for messages.
 func (c *condition) example() string {
 	switch {
 	case c.of != Old && c.of != New:
@@ -100,7 +100,7 @@ func (c *condition) example() string {
 	return "a number such as 25.5"
 }
 
-// parseLimit reads what the operand is compared with.
+// parseLimit reads the limit of the operand.
 func (c *condition) parseLimit(p *expr.Parser) {
 	q, ok := p.Quantity(c.operand()+string(c.relation), c.example(), true)
 	if !ok {
