@@ -279,9 +279,7 @@ func (r *runState) initSequences(ctx context.Context) (err error) {
 	if c.BatchSize > 1 {
 		return fmt.Errorf("batch size %d: model %s keeps state, and takes a sequence's requests one by one; use -b 1", c.BatchSize, c.Backend.Model())
 	}
-	if c.Sequences.ThroughputSuffices {
-		c.Measure.ThroughputSuffices = true
-	}
+	c.Measure.ThroughputSuffices = c.Measure.ThroughputSuffices || c.Measure.StatefulThroughputSuffices
 	r.sequences, err = drive.NewSequencer(ctx, c.Sequences, r.requests)
 	return err
 }

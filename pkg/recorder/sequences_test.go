@@ -234,8 +234,8 @@ func TestSequencesThroughputSuffices(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, res, _, err := record(t, answers, Config{
-				Backend: tt.backend, Sequences: load.Sequences{Length: 100, ThroughputSuffices: tt.suffices}, Levels: []load.Level{load.Rate{PerSecond: 10}},
-				Measure: window.Measure{Interval: time.Second, MaxTrials: 3, Stability: 0.2},
+				Backend: tt.backend, Sequences: load.Sequences{Length: 100}, Levels: []load.Level{load.Rate{PerSecond: 10}},
+				Measure: window.Measure{Interval: time.Second, MaxTrials: 3, Stability: 0.2, StatefulThroughputSuffices: tt.suffices},
 			}, nil)
 			if err != nil {
 				t.Fatal(err)

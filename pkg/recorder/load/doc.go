@@ -1,10 +1,9 @@
-// Package load is when to send: the load levels of a run.
+// Package load defines the load levels of a run: when each request is sent.
 //
-// A closed loop has so many requests in flight, and the next one is sent when
-// one ends: [Concurrency], [Sessions] (whole conversations) and [Periodic] (so
-// many more each time the last ones have got going). An open loop has a
-// [Schedule], which does not care what the server makes of it: [Rate],
-// [Intervals] and [Timetable].
+// A closed loop keeps a number of requests in flight and sends the next one when one ends:
+// [Concurrency], [Sessions] (whole conversations) and [Periodic] (batches, each sent when
+// the last one has had enough responses). An open loop follows a [Schedule], whatever the
+// server does: [Rate], [Intervals] and [Timetable].
 //
 //	levels := []load.Level{load.Rate{PerSecond: 20, Arrivals: load.Poisson, Seed: 1}}
 //	…
@@ -16,10 +15,10 @@
 //		send()
 //	}
 //
-// A schedule is absolute: every instant is counted from the start, so that being
-// late once moves nothing that follows. What is random in it is a function of
-// the seed and the index of the request, the same on every machine; and the rate
-// only stretches it, so that levels with one seed differ in nothing else.
+// A schedule is absolute: every instant is counted from the start, so a late request does
+// not move the following ones. Random gaps depend only on the seed and the index of the
+// request, on every machine. The rate only stretches them, so levels with the same seed
+// differ in nothing else.
 //
-// The package sends nothing, and knows no server.
+// The package sends nothing and knows no server.
 package load

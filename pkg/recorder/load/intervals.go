@@ -10,12 +10,12 @@ import (
 	"time"
 )
 
-// maxIntervals bounds a file of intervals.
+// maxIntervals bounds the intervals in a file.
 const maxIntervals = 10_000_000
 
-// ReadIntervals reads recorded gaps as --request-intervals has them: one number
-// of microseconds a line, not negative, not all 0. Blank lines at the end are
-// read past. name is for messages.
+// ReadIntervals reads recorded gaps in the format of --request-intervals: one number of
+// microseconds a line, not negative, not all 0. Blank lines at the end are ignored. name
+// is the name of the file in errors.
 func ReadIntervals(name string, r io.Reader) ([]time.Duration, error) {
 	var gaps []time.Duration
 	sum := 0.0

@@ -1,8 +1,10 @@
 package load
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -14,35 +16,36 @@ import (
 // A Level is one load level of a run: a [Concurrency], [Sessions], [Periodic],
 // [Rate], [Intervals] or [Timetable].
 type Level interface {
-	// Mode and Value name the level in an export: perf_analyzer's mode and the
-	// text of its number.
+	// Mode and Value name the level in an export: perf_analyzer's mode and the text of
+	// its number.
 	Mode() string
 	Value() string
 	// String describes the level for people: "concurrency 8".
 	String() string
-	// Slots is how many requests there can be in flight; 0 for no limit.
+	// Slots returns how many requests can be in flight; 0 for no limit.
 	Slots() int
-	// Validate reports the mistakes of the level.
+	// Validate returns a mistake of the level, or nil.
 	Validate() error
 }
 
-// An Open is the level of an open loop. A new Schedule begins at its start. When
-// as many requests are in flight as there are Slots, what is due waits.
+// An Open is the level of an open loop. When Slots requests are in flight, due requests
+// wait.
 type Open interface {
 	Level
+	// Schedule returns a new schedule, which begins at the start of the level.
 	Schedule() Schedule
 }
 
-// A Concurrency is a closed loop of N slots, each of which sends its next request
-// as soon as the last one has ended.
+// A Concurrency is a closed loop of N slots. Each slot sends its next request as soon as
+// the last one has ended.
 type Concurrency struct {
 	N int
-	// RampUp is the time in the course of which the slots begin, one after the
-	// other; 0: all at once.
+	// RampUp is the time over which the slots begin, one after the other; 0 begins all
+	// at once.
 	RampUp time.Duration
 }
 
-// Closed returns closed loops of so many slots each, without a ramp.
+// Closed returns a closed loop for each number of slots, without a ramp.
 func Closed(concurrencies ...int) []Level {
 	levels := make([]Level, len(concurrencies))
 	for i, n := range concurrencies {
@@ -73,17 +76,17 @@ func (c Concurrency) Validate() error {
 	return nil
 }
 
-// Begin returns when slot i begins, as a span since the start of the level.
+// Begin returns when slot i begins, counted from the start of the level.
 func (c Concurrency) Begin(i int) time.Duration {
 	return time.Duration(float64(c.RampUp) * float64(i) / float64(c.N))
 }
 
-// Sessions is a closed loop of N conversations: when one is over the next one of
-// the workload begins.
+// Sessions is a closed loop of N conversations. When one is over, the next one of the
+// workload begins.
 type Sessions struct{ N int }
 
-// Mode implements Level. It is perf_analyzer's, as is the value: GenAI-Perf looks
-// a run of sessions up under request_rate 0.0.
+// Mode implements Level. Mode and Value are perf_analyzer's: GenAI-Perf looks a run of
+// sessions up under request_rate 0.0.
 func (Sessions) Mode() string { return export.ModeRequestRate }
 
 // Value implements Level.
@@ -102,23 +105,23 @@ func (s Sessions) Validate() error {
 	return nil
 }
 
-// A Periodic level begins with Start requests and sends Step more whenever each
-// of those that were sent last has got Period responses, until there were End of
-// them. No slot sends a second one.
+// A Periodic level begins with a batch of Start requests. It sends Step more requests
+// whenever each request of the last batch has had Period responses, up to End requests in
+// all. No slot sends a second request.
 type Periodic struct{ Start, End, Step, Period int }
 
 // Mode implements Level.
 func (Periodic) Mode() string { return export.ModeConcurrency }
 
-// Value implements Level: the most requests that can be in flight. perf_analyzer
-// writes 1, whatever they are.
+// Value implements Level. It returns the largest number of requests in flight, where
+// perf_analyzer always writes 1.
 func (p Periodic) Value() string { return strconv.Itoa(p.End) }
 
 func (p Periodic) String() string {
 	return fmt.Sprintf("%s, a step every %d responses", p.bounds(), p.Period)
 }
 
-// bounds names the range.
+// bounds describes the range.
 func (p Periodic) bounds() string {
 	return fmt.Sprintf("periodic concurrency %d:%d:%d", p.Start, p.End, p.Step)
 }
@@ -143,15 +146,14 @@ func (p Periodic) Validate() error {
 	return nil
 }
 
-// Arrivals names how the requests of a Rate follow each other.
+// Arrivals is the distribution of the gaps between the requests of a Rate.
 type Arrivals uint8
 
-// Values of --request-distribution.
+// The distributions of --request-distribution.
 const (
 	// Constant has equal gaps.
 	Constant Arrivals = iota
-	// Poisson has exponentially distributed gaps: that of many users who know
-	// nothing of each other.
+	// Poisson has exponentially distributed gaps, as many independent users produce.
 	Poisson
 	// Gamma has gamma distributed gaps, see Rate.Burstiness.
 	Gamma
@@ -169,33 +171,30 @@ func (a Arrivals) String() string {
 
 // ParseArrivals is the inverse of String.
 func ParseArrivals(name string) (Arrivals, error) {
-	for i, n := range arrivalNames {
-		if n == name {
-			return Arrivals(i), nil
-		}
+	if i := slices.Index(arrivalNames[:], name); i >= 0 {
+		return Arrivals(i), nil
 	}
 	return Constant, fmt.Errorf("unknown distribution %q; it is constant, poisson or gamma", name)
 }
 
-// Bounds of a Rate: one request in a year, and what no machine sends.
+// Bounds of Rate.PerSecond: one request in a year, and more than a machine can send.
 const (
 	minRate = 1.0 / (365 * 24 * 3600)
 	maxRate = 1e7
 )
 
-// A Rate is so many requests per second.
+// A Rate is an open loop with a mean rate of requests.
 type Rate struct {
 	PerSecond float64
 	Arrivals  Arrivals
-	// Burstiness is the shape of the gamma distribution, as in the serving
-	// benchmark of vLLM: below 1 there are bursts, 1 is Poisson, and the more it
-	// is the more even the gaps. 0 means 1. Only with Gamma.
+	// Burstiness is the shape of the gamma distribution, as in the serving benchmark of
+	// vLLM: below 1 requests come in bursts, 1 is Poisson, larger values make the gaps
+	// more even. 0 means 1. Other Arrivals must not have it.
 	Burstiness float64
 	Seed       uint64
-	// Ceiling is how many requests may be in flight; 0: any number.
+	// Ceiling bounds the requests in flight; 0 sets no bound.
 	Ceiling int
-	// RampUp is the time in the course of which the rate grows from nothing to
-	// PerSecond.
+	// RampUp is the time over which the rate grows from 0 to PerSecond.
 	RampUp time.Duration
 }
 
@@ -224,7 +223,7 @@ func (r Rate) shape() float64 {
 	return r.Burstiness
 }
 
-// atMost names a ceiling.
+// atMost describes a ceiling, "" without one.
 func atMost(ceiling int) string {
 	if ceiling == 0 {
 		return ""
@@ -249,16 +248,16 @@ func (r Rate) Validate() error {
 	case r.RampUp < 0:
 		return fmt.Errorf("ramp-up %v: must not be negative", r.RampUp)
 	}
-	return ceiling(r.Ceiling)
+	return validateCeiling(r.Ceiling)
 }
 
-// Bounds of Rate.Burstiness, within which the draws are what they should be.
+// Bounds of Rate.Burstiness, within which the draws have the right distribution.
 const (
 	minShape = 0.01
 	maxShape = 1e6
 )
 
-func ceiling(n int) error {
+func validateCeiling(n int) error {
 	if n < 0 {
 		return fmt.Errorf("ceiling of %d requests in flight: must not be negative", n)
 	}
@@ -274,25 +273,26 @@ func (r Rate) Schedule() Schedule {
 	case Gamma:
 		next = renewal(r.Seed, gamma(r.shape()))
 	}
-	return &stretched{next, profile{r.PerSecond, r.RampUp}}
+	return &rateSchedule{next, profile{r.PerSecond, r.RampUp}}
 }
 
-// Intervals is a schedule of recorded gaps: the first request comes after the
-// first one, and after the last one the first one follows again.
+// Intervals is an open loop with recorded gaps. The first gap comes before the first
+// request; after the last gap they start again.
 type Intervals struct {
 	Gaps []time.Duration
-	// Speed is how many times faster they are; 0 means 1.
+	// Speed divides the gaps; 0 means 1.
 	Speed   float64
-	Ceiling int // as that of a Rate
+	Ceiling int // see Rate.Ceiling
 }
 
 // Mode implements Level.
 func (Intervals) Mode() string { return export.ModeRequestRate }
 
-// Value implements Level: the mean rate. perf_analyzer cuts it to a whole number.
+// Value implements Level. It returns the mean rate, which perf_analyzer cuts to a whole
+// number.
 func (v Intervals) Value() string { return decimal(v.PerSecond()) }
 
-// PerSecond is the mean rate.
+// PerSecond returns the mean rate.
 func (v Intervals) PerSecond() float64 {
 	sum := 0.0
 	for _, gap := range v.Gaps {
@@ -325,13 +325,10 @@ func (v Intervals) Validate() error {
 	if rate := v.PerSecond(); !(rate <= maxRate) {
 		return fmt.Errorf("the intervals ask for %.0f requests per second on average; at most %.0f", rate, maxRate)
 	}
-	if err := speed(v.Speed); err != nil {
-		return err
-	}
-	return ceiling(v.Ceiling)
+	return cmp.Or(validateSpeed(v.Speed), validateCeiling(v.Ceiling))
 }
 
-func speed(s float64) error {
+func validateSpeed(s float64) error {
 	if s < 0 || math.IsNaN(s) || math.IsInf(s, 0) {
 		return fmt.Errorf("speed-up %v: must be above 0", s)
 	}
@@ -339,17 +336,17 @@ func speed(s float64) error {
 }
 
 // Schedule implements Open.
-func (v Intervals) Schedule() Schedule { return &looped{gaps: v.Gaps, speed: v.Speed} }
+func (v Intervals) Schedule() Schedule { return &gapSchedule{gaps: v.Gaps, speed: v.Speed} }
 
-// A Timetable is a schedule of recorded instants, each once. They are spans since
-// whatever the recording counts from: the first request is due at the start.
+// A Timetable is an open loop with a recorded instant for each request. The instants count
+// from any origin: the first request is due at the start.
 type Timetable struct {
 	Offsets []time.Duration // in order
-	Speed   float64         // as that of Intervals
-	Ceiling int             // as that of a Rate
+	Speed   float64         // see Intervals.Speed
+	Ceiling int             // see Rate.Ceiling
 }
 
-// Mode implements Level; like the value it is perf_analyzer's.
+// Mode implements Level. Mode and Value are perf_analyzer's.
 func (Timetable) Mode() string { return export.ModeRequestRate }
 
 // Value implements Level.
@@ -376,17 +373,14 @@ func (t Timetable) Validate() error {
 			return fmt.Errorf("the schedule is not in order: request %d is due at %v, the one before at %v", i+1, t.Offsets[i], t.Offsets[i-1])
 		}
 	}
-	if err := speed(t.Speed); err != nil {
-		return err
-	}
-	return ceiling(t.Ceiling)
+	return cmp.Or(validateSpeed(t.Speed), validateCeiling(t.Ceiling))
 }
 
 // Schedule implements Open.
-func (t Timetable) Schedule() Schedule { return &listed{offsets: t.Offsets, speed: t.Speed} }
+func (t Timetable) Schedule() Schedule { return &timetable{offsets: t.Offsets, speed: t.Speed} }
 
-// decimal formats a number as perf_analyzer does a rate: with a decimal point,
-// and as few digits as tell it from others.
+// decimal formats a number as perf_analyzer formats a rate: with a decimal point and the
+// fewest digits that identify it.
 func decimal(x float64) string {
 	s := strconv.FormatFloat(x, 'f', -1, 64)
 	if !strings.Contains(s, ".") {

@@ -1,7 +1,7 @@
 package load
 
-// Offered is the load that a schedule asked for: Requests due from the instant FromNS
-// of the first to UntilNS of the last, in Unix ns. The zero value is none.
+// Offered is the load that a schedule asked for. The first of its Requests was due at
+// FromNS, the last at UntilNS (Unix ns). The zero value has no requests.
 type Offered struct {
 	Requests        int
 	FromNS, UntilNS uint64

@@ -5,21 +5,20 @@ import (
 	"slices"
 )
 
-// Order returns in which order the n levels of a sweep are measured in one of
-// its repetitions, round (from 0): a permutation of 0 … n−1 that depends on
-// nothing but the arguments.
+// Order returns the order in which repetition round (from 0) of a sweep measures its n
+// levels: a permutation of 0 … n−1 that depends only on the arguments.
 //
-// It is a design of Williams ("Experimental designs balanced for the estimation
-// of residual effects of treatments", 1949), so that neither a machine that gets
-// slower nor what a level leaves behind for the next one falls on some levels
-// more than on others:
+// Order uses a design of Williams ("Experimental designs balanced for the estimation of
+// residual effects of treatments", 1949). It spreads the effects of a machine that gets
+// slower, and of each level on the next one, evenly over the levels:
 //
-//   - each round with an odd number is the one before it backwards, so that after
-//     an even number of rounds the mean place of all levels is the same;
-//   - over n rounds, 2n for an odd n, each level stands at each place equally
-//     often, and comes equally often right after each other one.
+//   - Each odd round is the reverse of the round before it, so that after an even number
+//     of rounds all levels have the same mean place.
+//   - Over n rounds (2n for an odd n), each level has each place equally often, and
+//     follows each other level equally often.
 //
-// Then the levels change parts. Which part each has is random, chosen by seed.
+// After these rounds the levels change their roles in the design. The seed draws the
+// roles.
 func Order(n, round int, seed uint64) []int {
 	if n < 2 {
 		return make([]int, n)
@@ -29,8 +28,7 @@ func Order(n, round int, seed uint64) []int {
 		period = 2 * n
 	}
 	parts := rand.New(rand.NewPCG(seed, uint64(round/period))).Perm(n)
-	// 0, 1, n−1, 2, n−2, …: the differences of neighbours, modulo n, are all
-	// different ones.
+	// 0, 1, n−1, 2, n−2, …: all differences of neighbours, modulo n, are different.
 	order := make([]int, n)
 	shift := round % period / 2
 	for i := range order {

@@ -8,22 +8,21 @@ import (
 	"strings"
 )
 
-// maxLevels bounds a sweep, so that a slip of the pen is an error and not a
-// run of days.
+// maxLevels bounds a sweep, so that a typing error is an error and not a run of days.
 const maxLevels = 10_000
 
-// A Sweep is the levels that a flag names: the numbers of a list or a range. The
-// zero value has none.
+// A Sweep holds the levels that a flag names with a list or a range. The zero value has
+// none.
 type Sweep[T int | float64] struct {
-	// List are the levels in their order; nil for a range without an end.
+	// List holds the levels in order; nil for a range without an end.
 	List []T
 	// Start, End and Step describe a range or a single number; End is 0 for a range
 	// without an end. All are 0 for a list.
 	Start, End, Step T
 }
 
-// At returns the level of index i, of a range without an end as well; ok is false
-// behind the last one. There are at most 10,000.
+// At returns level i, also of a range without an end; ok is false after the last level.
+// There are at most 10,000.
 func (s *Sweep[T]) At(i int) (level T, ok bool) {
 	switch {
 	case s.List != nil && i < len(s.List):
@@ -34,34 +33,33 @@ func (s *Sweep[T]) At(i int) (level T, ok bool) {
 	return rounded(s.Start + T(i)*s.Step), true
 }
 
-// rounded frees a level of what comes of numbers in binary: 0.1 and twice 0.1 more
-// are 0.3. Whole numbers stay as they are: they have no more than ten digits.
+// rounded removes the binary rounding error of a level: 0.1 + 2·0.1 becomes 0.3. Whole
+// numbers, which have at most ten digits, do not change.
 func rounded[T int | float64](x T) T {
 	f, _ := strconv.ParseFloat(strconv.FormatFloat(float64(x), 'g', 12, 64), 64)
 	return T(f)
 }
 
-// ParseConcurrency reads the levels of a closed loop in the forms of
+// ParseConcurrency parses the levels of a closed loop in the syntax of
 // --concurrency-range:
 //
 //	range = number | number ":" end [ ":" step ] | number { "," number }
 //
-// "4" is one level, "1:8:2" is 1, 3, 5, 7 (perf_analyzer's start:end:step with
-// the end included where it is met), "1,4,8" is a list in that order. All
-// numbers are at least 1 and the end is not before the start, but "1:0:2" goes on
-// without an end: 1, 3, 5, …
+// "4" is one level. "1:8:2" is 1, 3, 5, 7: perf_analyzer's start:end:step, which includes
+// an end that a step reaches. "1,4,8" is a list in this order. All numbers are at least 1
+// and the end is not before the start. "1:0:2" has no end: 1, 3, 5, …
 func ParseConcurrency(s string) (Sweep[int], error) {
 	return parseLevels("concurrency", s, wholeNumber)
 }
 
-// ParseRates reads the levels of an open loop in the same forms, in which the
-// numbers need not be whole, but are above 0: "2.5", "1:2:0.5", "1,2.5".
+// ParseRates parses the levels of an open loop in the same syntax. Its numbers are above 0
+// and may have fractions: "2.5", "1:2:0.5", "1,2.5".
 func ParseRates(s string) (Sweep[float64], error) {
 	return parseLevels("request rate", s, positiveNumber)
 }
 
-// ParsePeriodic reads a range start:end or start:end:step in the form of
-// --periodic-concurrency-range; the step is 1 if there is none.
+// ParsePeriodic parses a range start:end or start:end:step in the syntax of
+// --periodic-concurrency-range. The default step is 1.
 func ParsePeriodic(s string) (p Periodic, err error) {
 	parts := strings.Split(s, ":")
 	if len(parts) < 2 || len(parts) > 3 {
@@ -76,7 +74,7 @@ func ParsePeriodic(s string) (p Periodic, err error) {
 	return p, nil
 }
 
-// parseLevels reads a range or a list of what are called levels of something.
+// parseLevels parses a range or a list. what names the levels in errors.
 func parseLevels[T int | float64](what, s string, number func(string) (T, error)) (levels Sweep[T], err error) {
 	if strings.Contains(s, ",") {
 		levels.List, err = parseList(s, number)
@@ -129,7 +127,7 @@ func parseRange[T int | float64](s string, number func(string) (T, error)) (r Sw
 	if r.End < r.Start {
 		return r, errors.New("the end is before the start")
 	}
-	// In steps of 0.1 the end is a multiple, but not in binary.
+	// In binary, an end such as 0.3 is not an exact multiple of the step 0.1.
 	steps := math.Floor(float64(r.End-r.Start)/float64(r.Step) + 1e-9)
 	if steps >= maxLevels {
 		return r, fmt.Errorf("%.0f levels; at most %d", steps+1, maxLevels)

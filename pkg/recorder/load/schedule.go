@@ -6,21 +6,21 @@ import (
 	"time"
 )
 
-// A Schedule says when the requests of an open loop are due.
+// A Schedule yields the instants at which the requests of an open loop are due.
 type Schedule interface {
-	// Next returns when the next request is due, as a span since the start of
-	// the level. Spans do not decrease. ok is false when there are no more
-	// requests. It is not for several goroutines at a time.
+	// Next returns when the next request is due, counted from the start of the level. The
+	// instants do not decrease. ok is false when there are no more requests. Next is not
+	// for concurrent use.
 	Next() (due time.Duration, ok bool)
 }
 
-// A unit is an arrival process of rate one without its time scale: each call
-// returns the next instant, as a multiple of the mean gap.
-type unit func() float64
+// A unitProcess is an arrival process with the rate 1. Each call returns the next instant,
+// as a multiple of the mean gap.
+type unitProcess func() float64
 
-// even is the process with equal gaps: instant i is i+1. There is nothing at 0,
-// as perf_analyzer has it, so that N requests take N gaps.
-func even() unit {
+// even returns the process with equal gaps: instant i is i+1. As in perf_analyzer, no
+// request is due at 0, so that N requests take N gaps.
+func even() unitProcess {
 	n := 0.0
 	return func() float64 {
 		n++
@@ -28,10 +28,10 @@ func even() unit {
 	}
 }
 
-// renewal is the process whose gaps gap draws, each from a generator of its own,
-// which depends on nothing but the seed and the index of the gap. The sum of 2^40
-// gaps of mean 1 is good to 2^-12 of a gap.
-func renewal(seed uint64, gap func(*rand.Rand) float64) unit {
+// renewal returns the process whose gaps are drawn by gap. Each gap has its own generator,
+// which depends only on the seed and the index of the gap. The sum of 2^40 gaps with mean
+// 1 is exact to 2^-12 of a gap.
+func renewal(seed uint64, gap func(*rand.Rand) float64) unitProcess {
 	var pcg rand.PCG
 	r := rand.New(&pcg)
 	i, at := uint64(0), 0.0
@@ -46,13 +46,13 @@ func renewal(seed uint64, gap func(*rand.Rand) float64) unit {
 // exponential draws the gaps of a Poisson process: P(gap > x) = e^−x.
 func exponential(r *rand.Rand) float64 { return r.ExpFloat64() }
 
-// gamma returns what draws from the gamma distribution of that shape and the
-// mean 1, whose coefficient of variation is 1/√shape: bursts below 1, the
-// exponential distribution at 1, more and more even above.
+// gamma returns a function that draws from the gamma distribution with this shape and mean
+// 1. The coefficient of variation is 1/√shape: bursts below 1, the exponential
+// distribution at 1, more even gaps above.
 //
-// It is the method of Marsaglia and Tsang ("A Simple Method for Generating Gamma
-// Variables", 2000): with d = a − 1/3 and c = 1/√(9d), d·(1 + c·x)³ for a normal
-// x, accepted with the density's ratio; and for a < 1, gamma(a+1)·U^(1/a).
+// gamma uses the method of Marsaglia and Tsang ("A Simple Method for Generating Gamma
+// Variables", 2000): with d = a − 1/3 and c = 1/√(9d), it draws d·(1 + c·x)³ for a normal
+// x and accepts it by the ratio of the densities; for a < 1 it draws gamma(a+1)·U^(1/a).
 func gamma(shape float64) func(*rand.Rand) float64 {
 	a := shape
 	if shape < 1 {
@@ -81,23 +81,23 @@ func gamma(shape float64) func(*rand.Rand) float64 {
 	}
 }
 
-// A profile stretches a unit process over time: the rate grows from nothing to
-// rate in the course of ramp, in proportion to the time, and stays.
+// A profile scales a unit process in time. The rate grows linearly from 0 to rate during
+// ramp, and then stays.
 //
-// The rate's integral is how many mean gaps are over at t,
+// The integral of the rate is the number of mean gaps up to t:
 //
 //	Λ(t) = rate·t²/(2·ramp)         for t ≤ ramp
-//	Λ(t) = rate·(t − ramp/2)        from there on
+//	Λ(t) = rate·(t − ramp/2)        for t ≥ ramp
 //
-// and the instant u of the unit process comes at Λ⁻¹(u); with the Poisson process
-// that is the inhomogeneous one (Çınlar, "Introduction to Stochastic Processes",
-// 1975, 4.7).
+// Instant u of the unit process is due at Λ⁻¹(u). With a Poisson process this gives the
+// inhomogeneous Poisson process (Çınlar, "Introduction to Stochastic Processes", 1975,
+// 4.7).
 type profile struct {
 	rate float64       // requests per second
 	ramp time.Duration // 0: none
 }
 
-// at is Λ⁻¹, rounded to the nanosecond; what does not fit is the end of time.
+// at returns Λ⁻¹(u), rounded to a nanosecond and at most math.MaxInt64.
 func (p profile) at(u float64) time.Duration {
 	ramp := p.ramp.Seconds()
 	s := u/p.rate + ramp/2
@@ -110,25 +110,25 @@ func (p profile) at(u float64) time.Duration {
 	return math.MaxInt64
 }
 
-// A stretched is the schedule of a unit process and a profile.
-type stretched struct {
-	next    unit
+// A rateSchedule is an endless schedule of a unit process and a profile.
+type rateSchedule struct {
+	next    unitProcess
 	profile profile
 }
 
-// Next implements Schedule; there is always a next one.
-func (s *stretched) Next() (time.Duration, bool) { return s.profile.at(s.next()), true }
+// Next implements Schedule.
+func (s *rateSchedule) Next() (time.Duration, bool) { return s.profile.at(s.next()), true }
 
-// A looped is the schedule of recorded gaps, around and around.
-type looped struct {
+// A gapSchedule is an endless schedule of recorded gaps, which repeat.
+type gapSchedule struct {
 	gaps  []time.Duration
 	i     int
 	at    time.Duration // unscaled
 	speed float64
 }
 
-// Next implements Schedule; there is always a next one.
-func (s *looped) Next() (time.Duration, bool) {
+// Next implements Schedule.
+func (s *gapSchedule) Next() (time.Duration, bool) {
 	gap := s.gaps[s.i]
 	s.i = (s.i + 1) % len(s.gaps)
 	if s.at > math.MaxInt64-gap {
@@ -138,15 +138,15 @@ func (s *looped) Next() (time.Duration, bool) {
 	return scaled(s.at, s.speed), true
 }
 
-// A listed is the schedule of recorded instants, in order.
-type listed struct {
+// A timetable is the schedule of a Timetable.
+type timetable struct {
 	offsets []time.Duration
 	i       int
 	speed   float64
 }
 
 // Next implements Schedule.
-func (s *listed) Next() (time.Duration, bool) {
+func (s *timetable) Next() (time.Duration, bool) {
 	if s.i == len(s.offsets) {
 		return 0, false
 	}
@@ -155,7 +155,7 @@ func (s *listed) Next() (time.Duration, bool) {
 	return scaled(due, s.speed), true
 }
 
-// scaled returns d at so many times the speed; 0 means 1.
+// scaled returns d divided by speed; 0 means 1.
 func scaled(d time.Duration, speed float64) time.Duration {
 	if speed == 0 || speed == 1 {
 		return d // exactly

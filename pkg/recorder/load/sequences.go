@@ -23,9 +23,6 @@ type Sequences struct {
 	First, Last uint64
 	// Seed seeds the lengths.
 	Seed uint64
-	// ThroughputSuffices sets window.Measure.ThroughputSuffices if the model keeps
-	// state. perf_analyzer sends requests to such a model asynchronously by default.
-	ThroughputSuffices bool
 }
 
 // DefaultLiveSequences is perf_analyzer's default of Sequences.Live.

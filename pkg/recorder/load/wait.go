@@ -3,28 +3,26 @@ package load
 import "time"
 
 const (
-	// coarse is how long before an instant a timer is no longer good enough: Go's
-	// may fire a millisecond late.
+	// coarse is the time before an instant at which Wait stops using a timer, because
+	// Go's timers may fire a millisecond late.
 	coarse = 2 * time.Millisecond
-	// spin is how long before an instant even the kernel's clock is not, by which
-	// a thread wakes up some tens of microseconds late.
+	// spin is the time before an instant at which Wait stops sleeping in the kernel,
+	// which wakes a thread some tens of microseconds late.
 	spin = 60 * time.Microsecond
 )
 
-// Wait waits for an instant, which must have a monotonic reading, and reports
-// whether that was not cut short by done being closed. It returns at once when
-// the instant is over. In the last coarse it does not look at done.
+// Wait waits for an instant, which must have a monotonic reading. It returns false if done
+// is closed first, which it does not check in the last coarse. It returns at once when the
+// instant is over.
 //
-// near, unless it is nil, is called once before Wait returns true: when the thread
-// has woken up for the last time before the instant, some tens of microseconds
-// ahead, which is when what must be done soon, but not then, disturbs least. It
-// makes Wait late if it takes longer than that. Where the wait is cut short it may
-// not be called.
+// near, unless it is nil, is called once before Wait returns true, some tens of
+// microseconds before the instant, after the thread has woken up for the last time. Work
+// that must be done soon disturbs least there. A near that takes longer makes Wait late.
+// near may be left out when Wait returns false.
 //
-// It is exact to about a microsecond on a machine that has a core to spare: it
-// waits by a timer first, then in the kernel, and for the last spin, in every
-// call anew, it keeps the core busy. That is what bounds its cost: 2 000 requests
-// a second spin for an eighth of a core's time at most.
+// Wait is exact to about a microsecond on a machine with an idle core. It waits with a
+// timer, then in the kernel, and keeps the core busy for the last spin. This bounds its
+// cost: 2,000 requests a second spin for at most an eighth of a core's time.
 func Wait(until time.Time, done <-chan struct{}, near func()) bool {
 	if d := time.Until(until); d > coarse {
 		if !WaitTimer(until.Add(-coarse), done) {
@@ -44,8 +42,8 @@ func Wait(until time.Time, done <-chan struct{}, near func()) bool {
 	return true
 }
 
-// WaitTimer is Wait by a timer alone: up to a millisecond late, and free of
-// charge.
+// WaitTimer is Wait with only a timer. It is up to a millisecond late and costs no CPU
+// time.
 func WaitTimer(until time.Time, done <-chan struct{}) bool {
 	d := time.Until(until)
 	if d <= 0 {

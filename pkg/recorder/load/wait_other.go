@@ -4,5 +4,5 @@ package load
 
 import "time"
 
-// sleep waits by a timer, up to a millisecond too long.
+// sleep waits with a timer, up to a millisecond too long.
 func sleep(d time.Duration) { time.Sleep(d) }

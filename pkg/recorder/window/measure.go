@@ -49,6 +49,9 @@ type Measure struct {
 	// recorder then adds a warning. It is perf_analyzer's rule for requests that are
 	// sent asynchronously.
 	ThroughputSuffices bool
+	// StatefulThroughputSuffices sets ThroughputSuffices if the model keeps state.
+	// perf_analyzer sends requests to such a model asynchronously by default.
+	StatefulThroughputSuffices bool
 }
 
 // Mode names what closes a measurement window.

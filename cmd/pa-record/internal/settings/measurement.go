@@ -70,7 +70,7 @@ func (p *parser) measurement(s *Settings) {
 	if pct < 0 {
 		p.errorf("--stability-percentage %v: must not be negative", pct)
 	}
-	m.Stability, m.ThroughputSuffices = pct/100, s.Async
+	m.Stability, m.ThroughputSuffices, m.StatefulThroughputSuffices = pct/100, s.Async, !s.Sync
 	if n := c.Int("percentile"); n != -1 {
 		if n < 1 || n > 99 {
 			p.errorf("--percentile %d: must be 1 to 99, or -1 for the mean", n)

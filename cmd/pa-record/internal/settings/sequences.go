@@ -85,9 +85,7 @@ func (q *sequenceSettings) resolve(files bool, seed uint64) load.Sequences {
 // Sequences returns the sequences of the load. files reports whether the data is read
 // from files, which say themselves how long their sequences are.
 func (s *Settings) Sequences(files bool) load.Sequences {
-	r := s.Sequence.resolve(files, s.Seed)
-	r.ThroughputSuffices = !s.Sync
-	return r
+	return s.Sequence.resolve(files, s.Seed)
 }
 
 // parseIDs reads FIRST:LAST, or FIRST alone.

@@ -47,7 +47,7 @@ func TestGuideCommand(t *testing.T) {
 		!slices.Equal(s.InputData, []string{"prompts.json"}) || !slices.Equal(s.Exports, []string{"profile_export.json"}) || !slices.Equal(s.Concurrency, []int{1}) {
 		t.Errorf("settings %+v", s)
 	}
-	want := window.Measure{Mode: window.ByCount, Interval: 5 * time.Second, WindowRequests: 10, Stability: 9.99, MaxTrials: 10, ThroughputSuffices: true}
+	want := window.Measure{Mode: window.ByCount, Interval: 5 * time.Second, WindowRequests: 10, Stability: 9.99, MaxTrials: 10, ThroughputSuffices: true, StatefulThroughputSuffices: true}
 	if diff := cmp.Diff(want, s.Measurement); diff != "" {
 		t.Errorf("measure (-want +got):\n%s", diff)
 	}
@@ -200,7 +200,7 @@ func TestAsync(t *testing.T) {
 		"--service-kind openai -m x": true,
 	} {
 		s, err := parse(t, "", strings.Fields(args)...)
-		if err != nil || s.Sync != strings.HasSuffix(args, "--sync") || s.Sequences(false).ThroughputSuffices == s.Sync || s.Async != want || s.Measurement.ThroughputSuffices != want {
+		if err != nil || s.Sync != strings.HasSuffix(args, "--sync") || s.Measurement.StatefulThroughputSuffices == s.Sync || s.Async != want || s.Measurement.ThroughputSuffices != want {
 			t.Errorf("%s: %v, asynchronous %v, throughput suffices %v; want %v", args, err, s.Async, s.Measurement.ThroughputSuffices, want)
 		}
 	}
