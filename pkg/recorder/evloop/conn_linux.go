@@ -9,45 +9,43 @@ import (
 	"github.com/pa-tools/pa/internal/sockstamp"
 )
 
-// A Handler is told what becomes of a request. It is called by one goroutine at
-// a time, with the connection's lock held: it must not wait, and not call the
-// connection's methods.
+// A Handler receives the events of a request. One goroutine at a time calls it, with the
+// connection's lock held: it must not wait and must not call methods of the connection.
 type Handler interface {
-	// Answered comes before the first Data, with what is then known of when
-	// the request left; see [sockstamp.Conn.Request].
+	// Answered is called before the first Data, with the stamps of the request that are
+	// known then; see [sockstamp.Conn.Request].
 	Answered(start, sent sockstamp.Stamp)
-	// Data takes what one read returned; p is only valid until it returns.
-	// It returns true when no more is expected: then the handler is not called
-	// any more, and whatever else comes makes the connection unusable.
+	// Data receives the bytes of one read; p is valid until Data returns. It returns true
+	// after the end of the answer: then the handler is not called any more, and further
+	// bytes make the connection unusable.
 	Data(p []byte, at sockstamp.Stamp) (over bool)
-	// WriteFailed says that the request could not be written, or not whole, and
-	// why: a unix.Errno. There may be data nevertheless, and will be an end.
+	// WriteFailed reports that writing the request failed with err, a unix.Errno. Data
+	// may follow, and Closed or the end of the answer will.
 	WriteFailed(err error)
-	// Closed says that nothing more comes: because of io.EOF, a unix.Errno or
-	// ErrClosed. The handler is not called any more.
+	// Closed reports the end of the connection: io.EOF, a unix.Errno or ErrClosed. The
+	// handler is not called any more.
 	Closed(err error)
 }
 
-// errUnasked says that bytes came that nobody had asked for.
+// errUnasked is the error of a connection that sent bytes without a request.
 var errUnasked = errors.New("bytes came without a request")
 
-// What is waited for. EPOLLOUT only while there is something to write: adding a
-// socket that could be written to would be an event of its own.
+// The epoll events of a connection. EPOLLOUT is included only while bytes wait to be
+// written, because a writable socket raises an event when it is added.
 const (
 	readEvents  = unix.EPOLLIN | unix.EPOLLRDHUP | unix.EPOLLET
 	writeEvents = readEvents | unix.EPOLLOUT
 )
 
 const (
-	// calmSpans is how far apart reads must be on a connection that is not
-	// read at once, in times of what readiness gathers for.
+	// calmSpans is the least time between two calm reads, in gathering times.
 	calmSpans = 4
-	// calmReads is how many of them must have been, in a row.
+	// calmReads is the number of calm reads in a row after which reads may be delayed.
 	calmReads = 3
 )
 
-// A Conn is a connection of an Engine. Its methods may be called by any
-// goroutine but its loop's.
+// A Conn is a connection of an Engine. Its methods may be called by any goroutine except
+// its loop's.
 type Conn struct {
 	l       *loop
 	fd      int
@@ -55,38 +53,38 @@ type Conn struct {
 	gen     int32
 	stamped bool // the kernel stamps what is read
 
-	mu   sync.Mutex // guards what follows; may be held when l.mu is taken
+	mu   sync.Mutex // guards the fields below; may be held when l.mu is taken
 	sock *sockstamp.Socket
-	h    Handler // nil: nothing is expected
-	out  []byte  // what is still to be written
-	err  error   // why nothing is read any more
+	h    Handler // nil: no answer is expected
+	out  []byte  // bytes that are not yet written
+	err  error   // error that ended the reading
 
 	begun    bool // Send was called
-	unread   bool // something came before
-	answered bool // something came since the last Send
+	unread   bool // bytes came before the first Send
+	answered bool // bytes came since the last Send
 	closed   bool
-	lazy     bool   // it is in the loop's lazy instance
-	calm     int    // reads in a row that came far enough after the one before
+	lazy     bool   // the connection is in the loop's lazy instance
+	calm     int    // calm reads in a row
 	lastNS   uint64 // stamp of the last read
 
-	acked   uint64 // when it was closed
+	acked   uint64 // result of Acknowledged when the connection was closed
 	ackedOK bool
 }
 
-// Stamps says which stamps the kernel takes, as [sockstamp.Socket.Stamps] does.
+// Stamps returns which stamps the kernel takes, as [sockstamp.Socket.Stamps] does.
 func (c *Conn) Stamps() (receive, transmit bool, why string) { return c.sock.Stamps() }
 
-// Idle reports whether the connection can carry a request: it is open, none is
-// in progress, and nothing came since the last.
+// Idle reports whether the connection can carry a request: it is open, no request is in
+// progress, and no bytes came since the last answer.
 func (c *Conn) Idle() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return !c.closed && c.err == nil && c.h == nil && len(c.out) == 0 && c.sock.Idle()
 }
 
-// Send begins to write p, which is used until it is written or the connection
-// is closed, and lets h have what comes back. It does not wait. h may be called
-// before it returns. If the connection is of no use, that is Closed.
+// Send starts to write p and passes the answer to h. It does not wait. p must not change
+// until it is written or the connection is closed. h may be called before Send returns. If
+// the connection cannot be used, Send calls h.Closed.
 func (c *Conn) Send(p []byte, h Handler) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -107,16 +105,16 @@ func (c *Conn) Send(p []byte, h Handler) {
 		c.rearm()
 	}
 	c.begun, c.unread = true, false
-	// On loopback, and where a driver has nothing to wait for, the stamp is
-	// there already. Taking it now spares the loop a wake-up.
+	// On loopback, and with some drivers, the stamp of the write is there already. Taking
+	// it now saves the loop a wake-up.
 	c.sock.DrainTx()
 }
 
-// rearm waits for what is of interest now; what is there already is reported.
+// rearm sets the events to wait for. An event that is ready already is reported.
 func (c *Conn) rearm() {
 	ep := c.l.eager
 	if c.lazy {
-		ep = c.l.lazy // it could not be moved
+		ep = c.l.lazy // move failed
 	}
 	if err := control(ep, unix.EPOLL_CTL_MOD, c.fd, c.events(), c.slot, c.gen); err != nil {
 		c.fail(err)
@@ -130,8 +128,7 @@ func (c *Conn) events() uint32 {
 	return readEvents
 }
 
-// Request returns when the request since the last Send left; see
-// [sockstamp.Conn.Request].
+// Request returns the stamps of the last request; see [sockstamp.Conn.Request].
 func (c *Conn) Request() (start, sent sockstamp.Stamp) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -141,16 +138,15 @@ func (c *Conn) Request() (start, sent sockstamp.Stamp) {
 	return c.sock.Request()
 }
 
-// Written returns how many bytes were written.
+// Written returns the number of bytes written.
 func (c *Conn) Written() uint64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.sock.Written()
 }
 
-// Acknowledged returns how many of the bytes written the other side has
-// acknowledged, as [sockstamp.Conn.Acknowledged] does; after Close what was known
-// then.
+// Acknowledged returns the number of written bytes that the other side has acknowledged;
+// see [sockstamp.Conn.Acknowledged]. After Close it returns the number at Close.
 func (c *Conn) Acknowledged() (bytes uint64, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -160,8 +156,8 @@ func (c *Conn) Acknowledged() (bytes uint64, ok bool) {
 	return c.acked, c.ackedOK
 }
 
-// Close closes the connection. When it has returned, no handler is called any
-// more; the one of a request in progress is not told.
+// Close closes the connection. No handler is called after it has returned, also not the
+// handler of a request in progress.
 func (c *Conn) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -175,7 +171,7 @@ func (c *Conn) Close() error {
 	return unix.Close(c.fd)
 }
 
-// handle serves what happened on the connection.
+// handle handles the events of the connection.
 func (c *Conn) handle(events uint32, buf []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -194,7 +190,7 @@ func (c *Conn) handle(events uint32, buf []byte) {
 	}
 }
 
-// write writes what the send buffer takes.
+// write writes as many bytes as the send buffer takes.
 func (c *Conn) write() {
 	n, err := c.sock.Write(c.out)
 	if c.out = c.out[n:]; err == nil || err == unix.EAGAIN { //nolint:errorlint // Write does not wrap it
@@ -213,8 +209,8 @@ func (c *Conn) write() {
 // raise an event of their own.
 func (c *Conn) read(buf []byte, ended bool) {
 	if !c.begun {
-		// A server that speaks first does not speak the protocol of the
-		// request to come: let the handler see what it says.
+		// A server that speaks first does not speak the protocol of the request. The
+		// handler of the request will get its bytes.
 		c.unread = true
 		return
 	}
@@ -252,7 +248,7 @@ func (c *Conn) read(buf []byte, ended bool) {
 	}
 }
 
-// fail ends the reading.
+// fail ends the reading with err.
 func (c *Conn) fail(err error) {
 	if c.err != nil || c.closed {
 		return
@@ -264,7 +260,7 @@ func (c *Conn) fail(err error) {
 	}
 }
 
-// pace decides from the times between reads whether the next one can wait.
+// pace decides by the time since the last read whether the next read may be delayed.
 func (c *Conn) pace(at sockstamp.Stamp) {
 	gap := at.NS - c.lastNS
 	switch {
@@ -279,8 +275,8 @@ func (c *Conn) pace(at sockstamp.Stamp) {
 	c.lastNS = at.NS
 }
 
-// move moves the connection into the loop's lazy instance or out of it. If
-// something is ready already, it is reported there.
+// move moves the connection into the loop's lazy instance or out of it. An event that is
+// ready already is reported there.
 func (c *Conn) move(lazy bool) {
 	if c.lazy == lazy || lazy && !c.stamped {
 		return
@@ -290,9 +286,9 @@ func (c *Conn) move(lazy bool) {
 		from, to = to, from
 	}
 	if control(to, unix.EPOLL_CTL_ADD, c.fd, c.events(), c.slot, c.gen) != nil {
-		return // it may stay where it is
+		return // the connection stays in the other instance
 	}
 	c.lazy = lazy
-	// While it is in both, an event may be reported twice, which does no harm.
+	// An event may be reported by both instances, which does no harm.
 	_ = control(from, unix.EPOLL_CTL_DEL, c.fd, 0, c.slot, c.gen)
 }

@@ -14,19 +14,19 @@ import (
 	"github.com/pa-tools/pa/internal/sockstamp"
 )
 
-// ErrClosed is what connections of an Engine end with that is closed.
+// ErrClosed ends the connections of a closed Engine.
 var ErrClosed = errors.New("the event loop is closed")
 
-// DefaultGather is what Config.Gather 0 means.
+// DefaultGather is the default of Config.Gather.
 const DefaultGather = time.Millisecond
 
 // Config configures an Engine.
 type Config struct {
-	// Loops is the number of loops; 0 means a loop for every four whole CPUs, at least
+	// Loops is the number of loops; 0 means one loop for every four whole CPUs, at least
 	// one and at most eight.
 	Loops int
-	// Gather is how long readiness may gather before it is read, see the
-	// package comment. 0 means DefaultGather, < 0 that nothing gathers.
+	// Gather is the longest time for which readiness gathers, see the package comment; 0
+	// means DefaultGather, < 0 turns gathering off.
 	Gather time.Duration
 }
 
@@ -62,8 +62,8 @@ func defaultLoops(cpus int) int {
 	return min(max(1, cpus/perLoop), most)
 }
 
-// Add takes over a connection that nothing was written to. tc is closed in any
-// case: its socket lives on outside of Go's poller. The error may be ErrClosed.
+// Add takes over a connection to which nothing was written. It closes tc in any case; the
+// socket lives on outside of Go's poller. The error may be ErrClosed.
 func (e *Engine) Add(tc *net.TCPConn, stamps sockstamp.Options) (*Conn, error) {
 	fd, err := e.detach(tc)
 	if err != nil {
@@ -82,9 +82,9 @@ func (e *Engine) Add(tc *net.TCPConn, stamps sockstamp.Options) (*Conn, error) {
 	return c, nil
 }
 
-// detach returns a file descriptor of tc's socket, which is non-blocking, and
-// closes tc. It needs two descriptors for a moment; where there are too few for
-// all connections, only one at a time is in want of its second.
+// detach returns a file descriptor of tc's non-blocking socket and closes tc. It needs two
+// descriptors for a moment. The lock lets only one connection at a time need its second
+// one, in case descriptors are scarce.
 func (e *Engine) detach(tc *net.TCPConn) (fd int, err error) {
 	e.detaching.Lock()
 	defer e.detaching.Unlock()
@@ -104,8 +104,8 @@ func (e *Engine) detach(tc *net.TCPConn) (fd int, err error) {
 	return fd, os.NewSyscallError("fcntl", dupErr)
 }
 
-// Close ends the loops and returns when they have ended. To the handlers of
-// connections that are not closed it says ErrClosed; their owners close them.
+// Close ends the loops and returns when they have ended. It calls Closed(ErrClosed) for
+// connections that are open; their owners must close them.
 func (e *Engine) Close() error {
 	var errs []error
 	for _, l := range e.loops {

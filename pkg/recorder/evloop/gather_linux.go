@@ -2,31 +2,31 @@ package evloop
 
 import "time"
 
-// A gather decides whether it is worthwhile to let readiness gather. The zero
-// value, with its span, begins with no.
+// A gather decides by the rate of events whether readiness should gather. A gather with
+// only its span set is ready for use and off.
 type gather struct {
-	span time.Duration // for which it gathers
+	span time.Duration // gathering time
 
 	last   time.Time
-	events float64 // since the last time, smoothed
-	nanos  float64 // that went by, smoothed likewise
+	events float64 // events between two calls, smoothed
+	nanos  float64 // time between two calls, smoothed likewise
 	on     bool
 }
 
 const (
-	// gatherFrom and gatherUntil are how many events must be expected in span
-	// so that gathering begins, and ends. A wake-up costs about as much as
-	// three reads, so it does not pay to wait for less than two events.
+	// gatherFrom and gatherUntil are the numbers of expected events in span from which
+	// gathering starts, and below which it stops. A wake-up costs about as much as three
+	// reads, so waiting for less than two events does not pay.
 	gatherFrom  = 2.0
 	gatherUntil = 1.0
-	// smoothing is the weight of what was before.
+	// smoothing is the weight of the past.
 	smoothing = 15.0 / 16
 )
 
-// more notes that some events were served and reports whether the next ones
-// should gather. Both means are smoothed the same way, so that their ratio is a
-// mean rate: the mean of rates would count short spans for too much.
-func (g *gather) more(events int, now time.Time) bool {
+// update adds events that were handled and reports whether the next ones should gather.
+// Both means are smoothed in the same way, so that their ratio is a mean rate: a mean of
+// rates would give short spans too much weight.
+func (g *gather) update(events int, now time.Time) bool {
 	if !g.last.IsZero() {
 		g.events = g.events*smoothing + float64(events)
 		g.nanos = g.nanos*smoothing + float64(now.Sub(g.last))

@@ -31,14 +31,14 @@ func TestGather(t *testing.T) {
 			now := time.Unix(1, 0)
 			for range 200 {
 				now = now.Add(tt.every)
-				g.more(tt.events, now)
+				g.update(tt.events, now)
 			}
 			if g.on != tt.want {
 				t.Errorf("gathering: %v, want %v", g.on, tt.want)
 			}
 			for range 200 { // what was before is forgotten
 				now = now.Add(20 * time.Millisecond)
-				g.more(1, now)
+				g.update(1, now)
 			}
 			if g.on {
 				t.Error("gathering though only one stream is left")

@@ -16,22 +16,20 @@ import (
 )
 
 const (
-	readBytes   = 64 << 10 // of the buffer that a loop's connections share
-	eventsAtAll = 256      // that one epoll_wait returns at most
+	readBytes = 64 << 10 // size of the buffer that a loop's connections share
+	maxEvents = 256      // most events that one epoll_wait returns
 )
 
-// A loop is a goroutine that reads and writes.
+// A loop is a goroutine that reads from connections and writes to them.
 //
-// Its connections are in one of two epoll instances: those that are read at
-// once in eager, the others in lazy. Eager holds lazy, too, so that waiting for
-// eager is waiting for all; but while readiness gathers it does not, and lazy is
-// looked at when it was not for as long as the gathering may take.
+// Each connection is in one of two epoll instances: in eager if it is read at once, else
+// in lazy. Eager usually contains lazy, so that the loop waits for both. While readiness
+// gathers, it does not; the loop then polls lazy once in each gathering time.
 //
-// The goroutine waits for eager in Go's poller, which can wait for an epoll
-// instance as for anything else. With a thread of its own that waits in the
-// kernel, the scheduler's monitor would wake up as often to see whether it still
-// waits: at 512 streams of 50 events a second that made a tenth of the process's
-// CPU time.
+// The goroutine waits for eager in Go's poller, which can wait for an epoll instance. If
+// it waited in the kernel on its own thread, the scheduler's monitor would wake up as
+// often to check the thread: at 512 streams of 50 events a second that took a tenth of the
+// process's CPU time.
 type loop struct {
 	eager, lazy int      // file descriptors
 	file        *os.File // owns eager
@@ -40,26 +38,26 @@ type loop struct {
 
 	gather    gather
 	gathering bool      // lazy is not in eager
-	deadline  time.Time // of file; zero: none
-	looked    time.Time // at lazy
+	deadline  time.Time // read deadline of file; zero: none
+	polled    time.Time // last poll of lazy
 
-	live atomic.Int32 // connections
+	live atomic.Int32 // number of connections
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below up to closed
 	slots  []slot
-	free   []int32 // of slots
+	free   []int32 // indices of free slots
 	closed bool
 
 	done   chan struct{} // closed when run returns
 	buf    []byte
 	events []unix.EpollEvent
-	n      int     // events at hand
-	ready  []*Conn // of the events at hand
+	n      int     // number of present events
+	ready  []*Conn // connections of the present events
 }
 
-// A slot is where an event finds its connection: it names the slot and its
-// generation. When a connection is closed, events of it may be at hand, and its
-// file descriptor and slot may belong to another before they are looked at.
+// A slot holds the connection of events, which carry the index and the generation of the
+// slot. After a connection is closed, its file descriptor and slot may be used again while
+// events of the old connection still wait; their generation differs.
 type slot struct {
 	conn *Conn
 	gen  int32
@@ -74,8 +72,8 @@ func newLoop(gatherFor time.Duration) (l *loop, err error) {
 		gather: gather{span: gatherFor},
 		done:   make(chan struct{}),
 		buf:    make([]byte, readBytes),
-		events: make([]unix.EpollEvent, eventsAtAll),
-		ready:  make([]*Conn, eventsAtAll),
+		events: make([]unix.EpollEvent, maxEvents),
+		ready:  make([]*Conn, maxEvents),
 	}
 	l.pollFD = func(uintptr) bool {
 		l.n = poll(l.eager, l.events)
@@ -115,7 +113,7 @@ func (l *loop) release() error {
 	return err
 }
 
-// control is epoll_ctl, which does not wait.
+// control calls epoll_ctl, which does not wait.
 func control(ep, op, fd int, events uint32, slot, gen int32) error {
 	ev := unix.EpollEvent{Events: events, Fd: slot, Pad: gen}
 	_, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_CTL, uintptr(ep), uintptr(op), uintptr(fd), uintptr(unsafe.Pointer(&ev)), 0, 0)
@@ -151,7 +149,7 @@ func (l *loop) add(fd int, stamps sockstamp.Options) (*Conn, error) {
 	return c, nil
 }
 
-// remove forgets a connection, whose file descriptor is then closed.
+// remove frees the slot of a connection. The caller then closes its file descriptor.
 func (l *loop) remove(c *Conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -166,8 +164,8 @@ func (l *loop) run() {
 	for l.wait() {
 		served, lazyReady := l.handle(l.events[:l.n])
 		now := time.Now()
-		if lazyReady || l.gathering && (l.n == 0 || now.Sub(l.looked) >= l.gather.span) { // l.n is 0 at the deadline
-			l.looked = now
+		if lazyReady || l.gathering && (l.n == 0 || now.Sub(l.polled) >= l.gather.span) { // l.n is 0 at the deadline
+			l.polled = now
 			for n := len(l.events); n == len(l.events); {
 				n = poll(l.lazy, l.events)
 				more, _ := l.handle(l.events[:n])
@@ -180,20 +178,20 @@ func (l *loop) run() {
 	}
 }
 
-// wait waits until there are events in eager, or the time is over for which
-// readiness gathers. It returns false when the loop is closed.
+// wait waits for events in eager, at most until the gathering time is over. It returns
+// false when the loop is closed.
 func (l *loop) wait() bool {
 	var deadline time.Time
 	if l.gathering {
-		deadline = l.looked.Add(l.gather.span)
+		deadline = l.polled.Add(l.gather.span)
 	}
 	if !deadline.Equal(l.deadline) {
 		l.deadline = deadline
 		if l.file.SetReadDeadline(deadline) != nil {
-			return false // it is closed
+			return false // the file is closed
 		}
 	}
-	if l.isClosed() { // asked after the deadline was set; see close
+	if l.isClosed() { // after the deadline was set; see close
 		return false
 	}
 	l.n = 0
@@ -201,9 +199,9 @@ func (l *loop) wait() bool {
 	return err == nil || errors.Is(err, os.ErrDeadlineExceeded)
 }
 
-// plan decides whether readiness is to gather.
+// plan turns gathering on or off.
 func (l *loop) plan(served int, now time.Time) {
-	on := l.gather.more(served, now)
+	on := l.gather.update(served, now)
 	if on == l.gathering {
 		return
 	}
@@ -211,14 +209,13 @@ func (l *loop) plan(served int, now time.Time) {
 	if on {
 		op = unix.EPOLL_CTL_DEL
 	}
-	// It is not there when it is added, and there when it is deleted. If that
-	// fails nevertheless, things stay as they are.
+	// If epoll_ctl fails, the state does not change.
 	if control(l.eager, op, l.lazy, unix.EPOLLIN, lazySlot, 0) == nil {
 		l.gathering = on
 	}
 }
 
-// poll is epoll_wait without waiting.
+// poll calls epoll_wait without waiting.
 func poll(ep int, events []unix.EpollEvent) int {
 	n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(ep), uintptr(unsafe.Pointer(unsafe.SliceData(events))), uintptr(len(events)), 0, 0, 0)
 	if errno != 0 {
@@ -227,7 +224,7 @@ func poll(ep int, events []unix.EpollEvent) int {
 	return int(n)
 }
 
-// handle serves the connections that events are about; served is how many.
+// handle handles the events of connections and returns their number.
 func (l *loop) handle(events []unix.EpollEvent) (served int, lazyReady bool) {
 	l.mu.Lock()
 	for i, ev := range events {
@@ -264,8 +261,7 @@ func (l *loop) close() error {
 		<-l.done
 		return nil
 	}
-	// Whatever deadline the loop sets after this, it then sees that it is
-	// closed.
+	// If the loop replaces this deadline, it sees afterwards that it is closed.
 	if err := l.file.SetReadDeadline(time.Unix(1, 0)); err != nil {
 		return fmt.Errorf("wake an event loop: %w", err)
 	}

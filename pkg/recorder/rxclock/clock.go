@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// A Clock gives the time of one run. It is safe for concurrent use. Use New.
+// A Clock is the clock of one run. It is safe for concurrent use. Use New.
 type Clock struct {
 	base   time.Time // has a monotonic reading
 	baseNS uint64
 
-	lastOffset atomic.Int64 // of wallOffset
+	lastOffset atomic.Int64 // last result of wallOffset
 }
 
-// New returns a clock anchored at the wall clock's present time.
+// New returns a clock that starts at the wall clock's present time.
 func New() *Clock {
 	c := anchoredAt(time.Now())
 	for range readings - 1 {
@@ -31,8 +31,8 @@ func (c *Clock) NowNS() uint64 {
 	return c.baseNS + uint64(time.Since(c.base))
 }
 
-// NS converts an instant with a monotonic reading (from time.Now) to the
-// clock's Unix nanoseconds. The zero time gives 0.
+// NS converts an instant with a monotonic reading (from time.Now) to Unix nanoseconds of
+// the clock. The zero time gives 0.
 func (c *Clock) NS(t time.Time) uint64 {
 	if t.IsZero() {
 		return 0

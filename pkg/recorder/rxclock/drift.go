@@ -6,19 +6,18 @@ import (
 )
 
 const (
-	// maxSlewPPM is how fast a clock is slewed at most, in parts per million:
-	// what adjtimex and adjtime allow.
+	// maxSlewPPM is the fastest slewing that adjtimex and adjtime allow, in parts per
+	// million.
 	maxSlewPPM = 500
-	// minStepNS is the smallest step. Less is measured when the process is
-	// interrupted in the middle of a sample.
+	// minStepNS is the smallest step. An interruption of the process during a sample can
+	// look like a smaller one.
 	minStepNS = 1_000_000
 )
 
-// A Sample is the offset of the wall clock from the clock of the run, at one
-// moment of the latter.
+// A Sample is the offset of the wall clock from the clock of the run at one moment.
 type Sample struct {
 	AtNS     uint64 // Unix nanoseconds of the run's clock
-	OffsetNS int64  // the wall clock is ahead by that much
+	OffsetNS int64  // wall clock − run's clock
 }
 
 // A Step is a jump of the wall clock, somewhere between two samples.
@@ -27,8 +26,8 @@ type Step struct {
 	SizeNS            int64  // > 0: the wall clock was set forward
 }
 
-// A Drift watches the offset over a run for steps. The zero value is ready. It is
-// safe for concurrent use.
+// A Drift finds the steps of the wall clock in the samples of a run. The zero value is
+// ready. It is safe for concurrent use.
 type Drift struct {
 	mu    sync.Mutex
 	last  Sample
@@ -36,8 +35,7 @@ type Drift struct {
 	steps []Step
 }
 
-// Add takes a sample. One that is not later than the last is ignored: the clock
-// of a run does not go back.
+// Add adds a sample. It ignores a sample that is not later than the last one.
 func (d *Drift) Add(s Sample) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

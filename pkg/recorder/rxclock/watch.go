@@ -5,10 +5,9 @@ import (
 	"time"
 )
 
-// Sample measures the wall clock's offset from this one. It reads the wall
-// clock between two readings of this one, a few times, and takes the pair that
-// is closest: the error is at most half their distance, some ten nanoseconds,
-// unless the process is interrupted each time.
+// Sample measures the offset of the wall clock. It reads the wall clock between two
+// readings of c, a few times, and uses the two closest readings. The error is at most half
+// their distance, some ten nanoseconds, unless the process is interrupted each time.
 func (c *Clock) Sample() Sample {
 	const tries = 5
 	var best Sample
@@ -25,8 +24,7 @@ func (c *Clock) Sample() Sample {
 	return best
 }
 
-// Watch adds a sample to d at once, then one every interval, and one at the
-// end, when ctx is done; then it returns.
+// Watch adds a sample to d at once, at every interval, and at the end, when ctx is done.
 func (c *Clock) Watch(ctx context.Context, interval time.Duration, d *Drift) {
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
