@@ -11,16 +11,15 @@ import (
 	"github.com/pa-tools/pa/pkg/wire/openai"
 )
 
-// Advice is what to do when a connection does not come about, in the words of a
-// command line.
+// Advice holds the advice for a failed TLS connection, in the words of the command line.
 type Advice struct {
 	Plain     string // the server does not speak TLS
-	Authority string // nobody known vouches for its certificate
-	Name      string // its certificate is another server's
-	Invalid   string // its certificate has expired, for instance
+	Authority string // the server's certificate has no known authority
+	Name      string // the certificate is of another server
+	Invalid   string // the certificate is invalid: it has expired, for instance
 }
 
-// The advice for HTTP and for gRPC.
+// Advice for HTTP and for gRPC.
 var (
 	HTTPAdvice = Advice{
 		Plain:     "use http:// in -u",
@@ -36,9 +35,8 @@ var (
 	}
 )
 
-// ConnectMessage says in one line why there is no connection to a server, and
-// what to do. known is false when err is of no kind that it knows: the text is
-// then that of the cause alone.
+// ConnectMessage describes in one line why connecting failed with err, and what to do. If
+// it does not know the kind of err, it returns only the cause, and false.
 func ConnectMessage(err error, do Advice) (text string, known bool) {
 	var (
 		proxy     *ProxyError
@@ -78,7 +76,7 @@ func ConnectMessage(err error, do Advice) (text string, known bool) {
 	return Cause(err), false
 }
 
-// proxyMessage says in one line why a proxy cannot be used.
+// proxyMessage describes in one line why connecting through a proxy failed.
 func proxyMessage(err error) string {
 	if limit := LocalLimit(err); limit != "" {
 		return limit
@@ -93,15 +91,14 @@ func proxyMessage(err error) string {
 	return Cause(err)
 }
 
-// IsAlert reports whether err is an alert of the other side of TLS whose text
-// has that word.
+// IsAlert reports whether err is a TLS alert of the server whose text contains word.
 func IsAlert(err error, word string) bool {
 	var remote *net.OpError
 	return errors.As(err, &remote) && remote.Op == "remote error" && strings.Contains(remote.Err.Error(), word)
 }
 
-// Cause returns an error's text in one line of bounded length, without the
-// addresses that package net puts around the cause.
+// Cause returns the text of an error in one line of bounded length, without the addresses
+// that package net adds.
 func Cause(err error) string {
 	var errno syscall.Errno
 	if errors.As(err, &errno) {

@@ -8,7 +8,7 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// localLimits are the limits of this machine that keep it from connecting.
+// localLimits lists the limits of this machine that prevent connections.
 var localLimits = []struct {
 	err  syscall.Errno
 	text string
@@ -18,8 +18,8 @@ var localLimits = []struct {
 	{syscall.EADDRNOTAVAIL, "no local port left (cannot assign requested address); keep connections, or widen net.ipv4.ip_local_port_range"},
 }
 
-// LocalLimit says which limit of this machine, and not the server, is why no
-// connection came about, and what to do; "" when it is none of them.
+// LocalLimit describes the limit of this machine that caused err, and what to do. It
+// returns "" if err has another cause.
 func LocalLimit(err error) string {
 	for _, l := range localLimits {
 		if errors.Is(err, l.err) {
@@ -29,8 +29,8 @@ func LocalLimit(err error) string {
 	return ""
 }
 
-// MetLocalLimit reports whether a request failed because of what [LocalLimit]
-// knows: its message says so.
+// MetLocalLimit reports whether a request failed because of a limit of this machine: its
+// message contains a text of [LocalLimit].
 func MetLocalLimit(r *export.Request) bool {
 	if r.Status != export.StatusConnectError {
 		return false

@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// TraceLookup returns a context to dial with, and took, which tells afterwards
-// how long it took to look the name up; 0 for an address.
+// TraceLookup returns a context to dial with. After dialing, took returns how long the
+// lookup of the name took; 0 for an address.
 func TraceLookup(ctx context.Context) (dialing context.Context, took func() time.Duration) {
-	var mu sync.Mutex // the resolver may report after it was given up
+	var mu sync.Mutex // the resolver may report after dialing was given up
 	var from, to time.Time
 	dialing = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		DNSStart: func(httptrace.DNSStartInfo) { mu.Lock(); from = time.Now(); mu.Unlock() },

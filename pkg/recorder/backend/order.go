@@ -2,15 +2,15 @@ package backend
 
 import "github.com/pa-tools/pa/pkg/export"
 
-// PutInOrder sees to it that the times of r's responses do not go back, nor that
-// of its first byte, where different hands took them.
+// PutInOrder makes the times of r's first byte and responses ascending. Times from
+// different sources may contradict each other.
 //
-// The kernel says when bytes came, the process when it read them. Where the
-// kernel has no stamp for the first of two reads, as in the first instant after
-// stamps were asked for, the bytes of the second may have come before the first
-// was read. The first ones came earlier still: their time is lowered to that of
-// the next. What is out of order for another reason (a correction of the clock
-// between two stamps) is raised to the one before.
+// The kernel stamps when bytes came, the process when it read them. The kernel may have no
+// stamp for the first of two reads, for instance right after stamps were turned on. Then
+// the bytes of the second read may have come before the process read the first ones, which
+// came earlier still: their time is lowered to the time of the next response. A time that
+// is too small for another reason (the clock was corrected between two stamps) is raised
+// to the time of the response before it.
 func PutInOrder(r *export.Request) {
 	rs := r.Responses
 	for i := len(rs) - 2; i >= 0; i-- {

@@ -5,8 +5,8 @@ import (
 	"net/url"
 )
 
-// A ProxyError says that there is no way through a proxy. It shows no name and
-// password.
+// A ProxyError reports that connecting through a proxy failed. Its text has no user name
+// and password.
 type ProxyError struct {
 	Proxy *url.URL
 	Err   error
@@ -15,10 +15,10 @@ type ProxyError struct {
 func (e *ProxyError) Error() string { return "proxy " + ProxyName(e.Proxy) + ": " + e.Err.Error() }
 func (e *ProxyError) Unwrap() error { return e.Err }
 
-// ProxyName returns a proxy's URL without name and password.
+// ProxyName returns a proxy's URL without user name and password.
 func ProxyName(u *url.URL) string { return u.Scheme + "://" + u.Host }
 
-// ProxyAddr returns the host and port of a proxy.
+// ProxyAddr returns the host and port of a proxy, with the default port of its scheme.
 func ProxyAddr(u *url.URL) string {
 	port := u.Port()
 	if port == "" {

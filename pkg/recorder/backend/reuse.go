@@ -1,19 +1,22 @@
 package backend
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
-// A Reuse says which connection a request goes out on.
+// A Reuse chooses the connection of a request.
 type Reuse uint8
 
-// Values of --connection-reuse.
+// The values of --connection-reuse.
 const (
-	// Keep keeps a sender's connection from request to request and opens it
-	// with the first one, which pays for it.
+	// Keep keeps a sender's connection for all requests. The first request opens it, and
+	// its time includes that.
 	Keep Reuse = iota
 	// Fresh opens a connection for every request and closes it afterwards.
 	Fresh
-	// Prewarm is Keep, but connections are opened, TLS included, before the
-	// load, by Backend.Open.
+	// Prewarm is Keep with connections that Backend.Open opens before the load, including
+	// TLS.
 	Prewarm
 )
 
@@ -29,10 +32,8 @@ func (r Reuse) String() string {
 
 // ParseReuse is the inverse of String.
 func ParseReuse(name string) (Reuse, error) {
-	for i, n := range reuseNames {
-		if n == name {
-			return Reuse(i), nil
-		}
+	if i := slices.Index(reuseNames[:], name); i >= 0 {
+		return Reuse(i), nil
 	}
 	return Keep, fmt.Errorf("unknown connection reuse %q; it is reuse, fresh or prewarm", name)
 }

@@ -14,7 +14,7 @@ const (
 	DefaultDuration        = 5 * time.Second
 )
 
-// Bounds of a calibration, which the memory of both processes holds.
+// Bounds of a calibration, which keeps all times in the memory of both processes.
 const (
 	MaxStreams         = 8192
 	MaxTokensPerSecond = 10000
@@ -24,21 +24,18 @@ const (
 	maxRoundTokens   = 2 << 20
 )
 
-// Rounds is how often the two recordings take turns: what else the machine does
-// must not fall on one of them alone.
+// Rounds is the number of rounds. Each round has a turn of both recordings, so that other
+// activity of the machine does not affect only one of them.
 const Rounds = 2
 
-// A Config says under which load to calibrate. The zero value means the
-// defaults.
+// A Config is the load of a calibration. The zero value means the defaults.
 type Config struct {
-	// Streams is the number of answers read at a time; 0 means DefaultStreams.
+	// Streams is the number of concurrent answers; 0 means DefaultStreams.
 	Streams int
-	// TokensPerSecond is the rate of each stream; 0 means
-	// DefaultTokensPerSecond.
+	// TokensPerSecond is the rate of each stream; 0 means DefaultTokensPerSecond.
 	TokensPerSecond float64
-	// Duration is how long each of the two recordings lasts in all; 0 means
-	// DefaultDuration. Tokens, if not 0, is how many tokens each stream has in
-	// that time, and Duration counts no more.
+	// Duration is the total time of each of the two recordings; 0 means DefaultDuration.
+	// Tokens, if not 0, replaces it with the total number of tokens of each stream.
 	Duration time.Duration
 	Tokens   int
 }
@@ -76,7 +73,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// tokens returns how many tokens a stream has in a round, at least 1.
+// tokens returns the number of tokens of a stream in a round, at least 1.
 func (c Config) tokens() int {
 	n := c.Tokens
 	if n == 0 {
@@ -85,21 +82,20 @@ func (c Config) tokens() int {
 	return (max(n, 1)-1)/Rounds + 1 // rounded up
 }
 
-// A Plan is what to send.
+// A Plan is the load of a round.
 type Plan struct {
 	Streams           int
 	TokensPerSecond   float64
-	RequestsPerStream int // in a round, one after the other
+	RequestsPerStream int // one after the other
 	TokensPerRequest  int
-	// Gap is the time from token to token.
-	Gap time.Duration
+	Gap               time.Duration // between two tokens of a stream
 }
 
-// requestTokens is how long an answer is, about: there must be some starts to
-// judge, and mostly tokens.
+// requestTokens is the approximate number of tokens of an answer. It gives many tokens to
+// compare, and some starts.
 const requestTokens = 50
 
-// Plan resolves c, which must be valid.
+// Plan returns the plan of c, which must be valid.
 func (c Config) Plan() Plan {
 	c = c.withDefaults()
 	tokens := c.tokens()

@@ -1,7 +1,7 @@
 package calibrate
 
-// Limits returns what a calibration against a server on the same machine cannot
-// show, in sentences.
+// Limits returns the limits of a calibration against a server on the same machine, each a
+// sentence or more.
 func Limits() []string {
 	return []string{
 		"Loopback has no network card: what a card, its interrupt moderation and its driver add is not in these figures. Moderation alone can hold a packet back for tens of microseconds before the kernel sees it.",

@@ -8,45 +8,44 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// A Truth is what the server knows of a request.
+// A Truth holds the server's times of a request.
 type Truth struct {
-	// ReceivedNS is when its last byte had arrived, as the server's kernel has
-	// it; 0 if that is not known.
+	// ReceivedNS is the time of the server's kernel when the last byte of the request
+	// arrived; 0 if unknown.
 	ReceivedNS uint64
-	// Events are what was answered, in order, one for each response that the
+	// Events are the events of the answer in order, one for each response that the
 	// recorder should have.
 	Events []Event
 }
 
 // An Event is one server-sent event or gRPC message.
 type Event struct {
-	KernelNS uint64 // the kernel let its last byte go; 0: not known
-	UserNS   uint64 // the server's clock before it handed the event over
-	Tokens   int    // output tokens in it
+	KernelNS uint64 // time at which the kernel sent the last byte; 0: unknown
+	UserNS   uint64 // the server's clock before it wrote the event
+	Tokens   int    // output tokens of the event
 }
 
-// A Recording collects the errors of one way of taking times. Use
-// [NewRecording].
+// A Recording collects the errors of one kind of recorded times. Use [NewRecording].
 type Recording struct {
 	result  export.CalibratedRecording
 	receive deviations
 	start   deviations
 }
 
-// deviations are recorded minus true times.
+// deviations holds differences between recorded and true times.
 type deviations struct {
 	ns    []int64
-	truth export.StampCount
+	truth export.StampCount // who took the true times
 }
 
-// NewRecording returns an empty recording; stamps, "kernel" or "user", is who is
-// asked for the times.
+// NewRecording returns an empty recording. stamps is the kind of its times, "kernel" or
+// "user".
 func NewRecording(stamps string) *Recording {
 	return &Recording{result: export.CalibratedRecording{Stamps: stamps}}
 }
 
-// Add compares a recorded request with what the server knows of it, nil for
-// nothing. It keeps 8 bytes for each token and nothing of q and t.
+// Add compares a recorded request with the server's times, nil if the server has none. It
+// keeps 8 bytes for each token and no reference to q and t.
 func (r *Recording) Add(q *export.Request, t *Truth) {
 	if q.Status != export.StatusOK || t == nil || len(q.Responses) != len(t.Events) {
 		r.result.Skipped++
@@ -57,7 +56,7 @@ func (r *Recording) Add(q *export.Request, t *Truth) {
 	if t.ReceivedNS != 0 && q.StartNS != 0 {
 		r.start.add(q.StartNS, t.ReceivedNS, 0)
 	}
-	before := -1 // the response with a token before
+	before := -1 // index of the previous response with a token
 	for i, e := range t.Events {
 		if e.Tokens == 0 {
 			continue
@@ -72,7 +71,7 @@ func (r *Recording) Add(q *export.Request, t *Truth) {
 	}
 }
 
-// add notes a time and the truth: the kernel's, else the server's own.
+// add adds a recorded time. The true time is kernelNS or, if that is 0, userNS.
 func (e *deviations) add(ns, kernelNS, userNS uint64) {
 	truth := kernelNS
 	if truth != 0 {
@@ -84,14 +83,14 @@ func (e *deviations) add(ns, kernelNS, userNS uint64) {
 	e.ns = append(e.ns, int64(ns-truth)) // wraps around to the signed difference
 }
 
-// Result returns what was found so far.
+// Result returns the figures of the requests so far.
 func (r *Recording) Result() export.CalibratedRecording {
 	result := r.result
 	result.Receive, result.Start = r.receive.summary(), r.start.summary()
 	return result
 }
 
-// summary returns the distribution, nil without errors.
+// summary returns the distribution of the errors, nil if there are none.
 func (e *deviations) summary() *export.ClockError {
 	if len(e.ns) == 0 {
 		return nil
@@ -108,8 +107,8 @@ func (e *deviations) summary() *export.ClockError {
 	return s
 }
 
-// percentile returns the quantile p of sorted values, of type 7: linear between
-// the two around p·(n−1), rounded to a whole number.
+// percentile returns the quantile p of sorted values by type 7: interpolated linearly
+// between the two values around p·(n−1), and rounded to a whole number.
 func percentile(sorted []int64, p float64) int64 {
 	i, f := quantile.Position(len(sorted), p)
 	if f == 0 {

@@ -25,9 +25,9 @@ const (
 	TritonGRPC = "triton-grpc"
 )
 
-// A Runner calibrates: it starts a simulated server in another process, records the
-// same load from it in turns with the kernel's times and with user-space ones, and
-// compares both with what the server knows.
+// A Runner performs a calibration. It starts a simulated server in another process,
+// records the same load in turns with kernel times and with user-space times, and compares
+// both with the server's times.
 type Runner struct {
 	Config   Config
 	Services []string // OpenAI, TritonGRPC or both, in this order
@@ -35,11 +35,11 @@ type Runner struct {
 	Transport openai.Transport
 	Simulator Simulator
 	Tool      string            // name and version of the program, for the result
-	Stop      <-chan struct{}   // closing it interrupts the calibration; nil: nothing does
-	Progress  func(text string) // is told of each turn; nil: nobody is
+	Stop      <-chan struct{}   // closing it interrupts the calibration; may be nil
+	Progress  func(text string) // called at the start of each turn; may be nil
 }
 
-// Run calibrates. An interruption by Stop or ctx is an error.
+// Run performs the calibration. An interruption by Stop or ctx is an error.
 func (k *Runner) Run(ctx context.Context) (*export.Calibration, error) {
 	plan := k.Config.Plan()
 	srv, err := k.Simulator.start(ctx, plan)
@@ -143,7 +143,7 @@ func (k *Runner) record(ctx context.Context, srv *server, service string, plan P
 	return transport, nil
 }
 
-// entryOf returns the only request of a turn. It fits a TCP segment.
+// entryOf returns the entry that all requests of a turn send. It fits in a TCP segment.
 func entryOf(service string, plan Plan) workload.Entry {
 	if service == TritonGRPC {
 		sampling := strconv.Quote(fmt.Sprintf(`{"max_tokens":%d,"ignore_eos":true}`, plan.TokensPerRequest))

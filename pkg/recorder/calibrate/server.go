@@ -15,14 +15,13 @@ import (
 	"time"
 )
 
-// A Simulator says how to start a simulated server in another process, and how to read
-// what that server knows.
+// A Simulator starts a simulated server in another process and reads its ledger.
 type Simulator struct {
-	// Command returns the command that starts the server. It streams tokens at plan's
-	// gap. It prints "OpenAI: URL" and "Triton gRPC: ADDRESS" on standard output, and
-	// ends with its standard input.
+	// Command returns the command that starts the server. The server streams tokens with
+	// plan.Gap between them, prints "OpenAI: URL" and "Triton gRPC: ADDRESS" on standard
+	// output, and ends when its standard input ends.
 	Command func(ctx context.Context, plan Plan) (*exec.Cmd, error)
-	// ReadLedger reads what the server answers to GET /ledger?wait=true&since=INDEX: the
+	// ReadLedger reads the server's answer to GET /ledger?wait=true&since=INDEX: the
 	// requests from INDEX on. It calls each for every request, with the request's index
 	// and id.
 	ReadLedger func(r io.Reader, each func(index uint64, id string, t *Truth)) error
@@ -31,7 +30,7 @@ type Simulator struct {
 // A server is a simulated server in another process.
 type server struct {
 	cmd          *exec.Cmd
-	stdin        io.Closer // the server ends with it, and so with this process
+	stdin        io.Closer // the server ends when it is closed, also by the end of this process
 	stderr       *bytes.Buffer
 	openAI, grpc string
 	next         uint64 // index of the first request of the next turn
@@ -80,7 +79,7 @@ func (m Simulator) start(ctx context.Context, plan Plan) (*server, error) {
 // stop ends the server and waits for it.
 func (s *server) stop() error {
 	_ = s.stdin.Close()                    // it is closed already if the server is gone
-	_ = s.cmd.Process.Signal(os.Interrupt) // where there is no such thing the end of its input does
+	_ = s.cmd.Process.Signal(os.Interrupt) // without such a signal, the end of its input suffices
 	slow := time.AfterFunc(serverPatience, func() { _ = s.cmd.Process.Kill() })
 	defer slow.Stop()
 	if err := s.cmd.Wait(); err != nil {
@@ -89,7 +88,7 @@ func (s *server) stop() error {
 	return nil
 }
 
-// truths returns what the server knows of the requests since the last call, by id.
+// truths returns the server's times of the requests since the last call, by their ids.
 func (s *server) truths(ctx context.Context) (map[string]*Truth, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.openAI+"/ledger?wait=true&since="+strconv.FormatUint(s.next, 10), nil)
 	if err != nil {

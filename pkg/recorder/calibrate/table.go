@@ -59,8 +59,7 @@ func WriteTable(w io.Writer, c *export.Calibration) error {
 // micros formats nanoseconds as microseconds with one decimal.
 func micros(ns int64) string { return strconv.FormatFloat(float64(ns)/1e3, 'f', 1, 64) }
 
-// recordingNotes writes how many times and which clocks the figures of a recording are
-// based on.
+// recordingNotes writes the numbers of times and the clocks of a recording.
 func recordingNotes(b *strings.Builder, r *export.CalibratedRecording) {
 	n := r.Sources.Kernel + r.Sources.User
 	text := fmt.Sprintf("%s: the kernel took %d of %d times of tokens and %d of %d starts", r.Stamps,
@@ -80,8 +79,8 @@ func recordingNotes(b *strings.Builder, r *export.CalibratedRecording) {
 	wrap(b, "  ", text)
 }
 
-// wrap writes text in lines of 80 columns, the later ones indented as far as
-// first is wide.
+// wrap writes text in lines of 80 columns. The first line begins with first, the others
+// are indented by its width.
 func wrap(b *strings.Builder, first, text string) {
 	const width = 80
 	line := first

@@ -28,8 +28,8 @@ func startProcessWatch() *processWatch {
 	return w
 }
 
-// look notes the garbage collections since the last call. The runtime
-// remembers 256: a few calls a second miss none.
+// look adds the garbage collections since the last call. The runtime remembers 256, so a
+// few calls a second miss none.
 func (w *processWatch) look() {
 	before := w.gc.NumGC
 	total := w.gc.PauseTotal
@@ -42,7 +42,7 @@ func (w *processWatch) look() {
 	}
 }
 
-// fill sets in m what the process used since the start.
+// fill sets the fields of m about the process since the start.
 func (w *processWatch) fill(m *export.ClientMeta) {
 	w.look()
 	elapsed := time.Since(w.began)

@@ -29,8 +29,8 @@ const (
 	fewest = 100
 )
 
-// Saturation returns why the client of m may have been the limit or has lost times, each
-// reason in a sentence; nil when neither is so. median is the median latency of the
+// Saturation returns the reasons why the client of m may have been the limit or has lost
+// times, each a sentence; nil if there are none. median is the median latency of the
 // level's requests.
 func Saturation(m *export.ClientMeta, median time.Duration) []string {
 	var w []string
@@ -40,7 +40,7 @@ func Saturation(m *export.ClientMeta, median time.Duration) []string {
 	if c := m.CPU; c != nil && c.Share >= busyCPU && m.DurationNS >= int64(busyFor) {
 		say("it used %.0f%% of the time of its %d cores; give it more, or less load", 100*c.Share, c.Cores)
 	}
-	// Of a few requests the last one alone decides.
+	// With few requests, the last one alone would decide.
 	judged := m.HeldBack > 0 || m.Lateness != nil && m.Lateness.N >= fewest
 	if judged && m.AchievedPerSecond < (1-missedShare)*m.OfferedPerSecond {
 		got := fmt.Sprintf("%.6g of the %.6g requests per second that were asked for were sent", m.AchievedPerSecond, m.OfferedPerSecond)

@@ -7,20 +7,20 @@ import (
 	"time"
 )
 
-// waitsName is a histogram of how long goroutines that could run waited for a
-// thread, in seconds.
+// waitsName is the runtime's histogram of the time for which runnable goroutines waited
+// for a thread, in seconds.
 const waitsName = "/sched/latencies:seconds"
 
-// waits are a histogram of the runtime: counts[i] is the number of waits from
-// bounds[i] to bounds[i+1]. The runtime has four buckets for each power
-// of two from 256 ns on; below, a bucket is 64 ns wide.
+// waits is a histogram of the runtime: counts[i] is the number of waits from bounds[i] to
+// bounds[i+1]. The runtime has four buckets for each power of two from 256 ns on; below,
+// a bucket is 64 ns wide.
 type waits struct {
 	counts []uint64
 	bounds []float64
 }
 
-// readWaits returns all waits since the process began; none where the runtime
-// does not count them.
+// readWaits returns all waits since the process began; none if the runtime does not count
+// them.
 func readWaits() waits {
 	sample := []metrics.Sample{{Name: waitsName}}
 	metrics.Read(sample)
@@ -31,7 +31,7 @@ func readWaits() waits {
 	return waits{slices.Clone(h.Counts), h.Buckets}
 }
 
-// since returns the waits of w that before does not have.
+// since returns the waits of w without those of before.
 func (w waits) since(before waits) waits {
 	d := waits{slices.Clone(w.counts), w.bounds}
 	for i := range min(len(d.counts), len(before.counts)) {

@@ -24,8 +24,8 @@ func readUsage() (u usage, ok bool) {
 	return u, true
 }
 
-// readFDs counts the descriptors that are open. That takes one itself, which is
-// not counted.
+// readFDs returns the number of open descriptors and their limit. It does not count the
+// descriptor that it opens itself.
 func readFDs() (open int, limit uint64, ok bool) {
 	var r unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &r); err != nil {
@@ -36,7 +36,7 @@ func readFDs() (open int, limit uint64, ok bool) {
 		dir = "/dev/fd"
 	}
 	d, err := os.Open(dir)
-	if errors.Is(err, unix.EMFILE) { // not one is left to count them with
+	if errors.Is(err, unix.EMFILE) { // all descriptors are in use
 		return int(r.Cur), r.Cur, true
 	}
 	if err != nil {

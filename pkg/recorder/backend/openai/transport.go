@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 )
@@ -35,10 +36,8 @@ func (t Transport) String() string {
 
 // ParseTransport is the inverse of String.
 func ParseTransport(name string) (Transport, error) {
-	for i, n := range transportNames {
-		if n == name {
-			return Transport(i), nil
-		}
+	if i := slices.Index(transportNames[:], name); i >= 0 {
+		return Transport(i), nil
 	}
 	return Auto, fmt.Errorf("unknown transport %q; it is auto, loop or nethttp", name)
 }
