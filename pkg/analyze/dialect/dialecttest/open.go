@@ -2,10 +2,12 @@ package dialecttest
 
 import (
 	"bytes"
+	"context"
 	"path/filepath"
 	"testing"
 
 	"github.com/pa-tools/pa/internal/golden"
+	"github.com/pa-tools/pa/pkg/analyze/dialect"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/foreign"
 	"github.com/pa-tools/pa/pkg/export/profilejson"
@@ -37,6 +39,13 @@ func Import(tb testing.TB, data []byte) export.Reader {
 	}
 	tb.Fatal("no format takes the result")
 	return nil
+}
+
+// Analyze is dialect.Analyze for a tool whose reports have the type R.
+func Analyze[R dialect.Report](ctx context.Context, t *dialect.Tool, r export.Reader, cfg dialect.Config) (R, error) {
+	rep, err := dialect.Analyze(ctx, t, r, cfg)
+	typed, _ := rep.(R)
+	return typed, err
 }
 
 // Tokenizers are those under testdata/tokenizers, each loaded when it is asked for

@@ -55,14 +55,14 @@ func (r *Report) warnf(format string, args ...any) {
 
 // Tools returns the dialects: of the release that wrote the file, and of every release.
 func Tools() []*dialect.Tool {
-	names := fmt.Sprintf("%s-%s to -%s", family, releases[0].Name, Latest().Name)
+	names := fmt.Sprintf("%s-%s to -%s", family, releases[0].Name, latest().Name)
 	all := []*dialect.Tool{newTool(family, nil)}
 	all[0].Listed, all[0].Compared, all[0].Result.Listed = family, 3, names+", -latest"
 	for i := range releases {
 		all = append(all, newTool(family+"-"+releases[i].Name, &releases[i]))
 	}
 	all[1].Listed = names
-	return append(all, newTool(family+"-latest", Latest()))
+	return append(all, newTool(family+"-latest", latest()))
 }
 
 // family is the name of the tool without a release.
@@ -75,25 +75,19 @@ func newTool(name string, release *Release) *dialect.Tool {
 		Name: name, Family: family, SkipsTokenizer: true, Levels: dialect.LevelRule{ReadAll: true},
 		Options: []string{"batch-size", "percentile", "verbose", "verbose-csv"},
 		New:     func(in dialect.Input) (dialect.Analysis, error) { return newAnalysis(release, in) },
-		Result:  &dialect.ResultFile{WholeRun: true, Write: cmp.Or(release, Latest()).write},
+		Result:  &dialect.ResultFile{WholeRun: true, Write: cmp.Or(release, latest()).write},
 	}
 }
 
 // write writes profile_export.json as the release did.
 func (r *Release) write(ctx context.Context, in export.Reader, _ dialect.Config, _ string, w io.Writer) (*dialect.Written, error) {
-	dst := profilejson.NewReleaseWriter(w, r.Minor(), in.Run())
+	dst := profilejson.NewReleaseWriter(w, r.minor, in.Run())
 	err := export.Copy(ctx, dst, in)
 	written := &dialect.Written{Warnings: dst.Warnings()}
 	if in.Run().Meta != nil {
 		written.Note = "perf_analyzer's file does not hold what pa-record adds: ids, phases, times of connecting and sending, reads, calibration, telemetry"
 	}
 	return written, err
-}
-
-// Analyze reads a run to its end and reports its levels, or the one that cfg names, as
-// [dialect.Analyze] does. A nil release stands for the one that wrote the file.
-func Analyze(ctx context.Context, release *Release, r export.Reader, cfg dialect.Config) (*Report, error) {
-	return dialect.AnalyzeAs[*Report](ctx, newTool(family, release), r, cfg)
 }
 
 func newAnalysis(release *Release, in dialect.Input) (*collector, error) {

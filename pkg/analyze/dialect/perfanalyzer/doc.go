@@ -1,7 +1,8 @@
 // Package perfanalyzer prints the console report and the CSV file of NVIDIA's
 // perf_analyzer, as each release from 23.09 on prints them.
 //
-//	rep, err := perfanalyzer.Analyze(ctx, nil, reader, dialect.Config{Verbose: true})
+//	tool := tools.All().Find("perf_analyzer")
+//	rep, err := dialect.Analyze(ctx, tool, reader, dialect.Config{Verbose: true})
 //	err = rep.Console(os.Stdout, 0)
 //
 // A run has [Settings] and a [Level] for each load level. An analysis reads them

@@ -2,7 +2,6 @@ package perfanalyzer
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"math"
 	"os"
@@ -48,8 +47,8 @@ func TestDocumentedConsole(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	release, _ := Find("25.02")
-	rep, err := Analyze(context.Background(), release, r, dialect.Config{Verbose: true})
+	release := named(t, "25.02")
+	rep, err := reportOf(release, r, dialect.Config{Verbose: true})
 	if err != nil {
 		t.Fatal(err)
 	}

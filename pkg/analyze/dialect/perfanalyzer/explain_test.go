@@ -45,7 +45,7 @@ func TestDifferencesHaveReasons(t *testing.T) {
 		}
 		for i := range own.Experiments {
 			e := &own.Experiments[i]
-			rep, err := Analyze(t.Context(), nil, open(), dialect.Config{Explain: true, Level: dialect.Level{Mode: e.Mode, Value: e.Value}})
+			rep, err := reportOf(nil, open(), dialect.Config{Explain: true, Level: dialect.Level{Mode: e.Mode, Value: e.Value}})
 			if err != nil {
 				t.Fatalf("%s: %v", f, err)
 			}

@@ -140,7 +140,7 @@ func (g *goldenCase) report(t *testing.T, full bool) *Report {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	rep, err := Analyze(context.Background(), nil, r, g.config(t, full))
+	rep, err := reportOf(nil, r, g.config(t, full))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -305,7 +305,7 @@ func TestGoldenSettings(t *testing.T) {
 		t.Run(g.name, func(t *testing.T) {
 			cfg := g.config(t, true)
 			s := Settings{
-				Release: ReleaseOf(&export.Run{Version: &version}), ServiceKind: "triton",
+				Release: releaseOf(&export.Run{Version: &version}), ServiceKind: "triton",
 				Decoupled: strings.Contains(g.stdout, "Detected decoupled model"),
 			}
 			if slices.Contains(g.args, "openai") {

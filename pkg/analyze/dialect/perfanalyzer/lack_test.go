@@ -20,7 +20,7 @@ func TestImportedWithoutTimes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rep, err := Analyze(t.Context(), nil, dialecttest.Import(t, data), dialect.Config{Explain: true, Verbose: true, VerboseCSV: true})
+	rep, err := reportOf(nil, dialecttest.Import(t, data), dialect.Config{Explain: true, Verbose: true, VerboseCSV: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/pa-tools/pa/pkg/analyze/dialect"
+	"github.com/pa-tools/pa/pkg/analyze/dialect/dialecttest"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/pawindow"
 	"github.com/pa-tools/pa/pkg/export/profilejson"
@@ -59,7 +60,7 @@ func TestLevelDelayed(t *testing.T) {
 
 // Warm-up has a line of its own, and no more requests at a time than in all.
 func TestLevelHead(t *testing.T) {
-	old, _ := Find("24.08")
+	old := named(t, "24.08")
 	for _, tt := range []struct {
 		name string
 		s    Settings
@@ -88,25 +89,33 @@ func TestReleaseOf(t *testing.T) {
 		"2.38.0": "23.09", "2.39.0": "23.10", "2.44.0": "24.03", "": "24.08", "2.52.0": "24.11", "2.59.1": "25.06", "2.60.0": "25.07",
 		"2.21.0": "23.09", "2.99.0": "25.07", "0.0.0": "25.07", "3.1": "25.07", "2": "25.07", "2.x": "25.07",
 	} {
-		if got := ReleaseOf(&export.Run{Version: &version}).Name; got != want {
+		if got := releaseOf(&export.Run{Version: &version}).Name; got != want {
 			t.Errorf("version %q is of %s, want %s", version, got, want)
 		}
 	}
-	if got := ReleaseOf(&export.Run{}).Name; got != "25.07" {
+	if got := releaseOf(&export.Run{}).Name; got != "25.07" {
 		t.Errorf("no version is of %s, want the latest", got)
 	}
 	version := "2.44.0"
-	if got := ReleaseOf(&export.Run{Version: &version, Meta: &export.RunMeta{}}).Name; got != "25.07" {
+	if got := releaseOf(&export.Run{Version: &version, Meta: &export.RunMeta{}}).Name; got != "25.07" {
 		t.Errorf("a run of pa-record is of %s, want the latest", got)
 	}
-	for _, r := range Releases() {
-		if got, ok := Find(r.Name); !ok || got != r {
-			t.Errorf("Find(%q) = %v, %v", r.Name, got, ok)
-		}
+}
+
+// reportOf returns a release's report of a run; a nil release stands for the one that
+// wrote the file.
+func reportOf(release *Release, r export.Reader, cfg dialect.Config) (*Report, error) {
+	return dialecttest.Analyze[*Report](context.Background(), newTool(family, release), r, cfg)
+}
+
+// named returns the release of that name.
+func named(t *testing.T, name string) *Release {
+	t.Helper()
+	i := slices.IndexFunc(releases, func(r Release) bool { return r.Name == name })
+	if i < 0 {
+		t.Fatalf("no release %s", name)
 	}
-	if _, ok := Find("24.13"); ok {
-		t.Error("there is a release 24.13")
-	}
+	return &releases[i]
 }
 
 // analyze reads an export given as JSON.
@@ -117,7 +126,7 @@ func analyze(t *testing.T, text string, cfg dialect.Config) *Report {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	rep, err := Analyze(context.Background(), nil, r, cfg)
+	rep, err := reportOf(nil, r, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,6 @@
 package perfanalyzer
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 
@@ -85,61 +84,32 @@ func makeReleases(table []change) []Release {
 	return all
 }
 
-// Releases returns all releases with rules of their own or not, the oldest first.
-func Releases() []*Release {
-	all := make([]*Release, len(releases))
-	for i := range releases {
-		all[i] = &releases[i]
-	}
-	return all
-}
+// latest returns the last release.
+func latest() *Release { return &releases[len(releases)-1] }
 
-// Find returns the release with that name, such as "24.03", or the last release for
-// "latest". It reports false for a later release, although later releases print the same.
-func Find(name string) (*Release, bool) {
-	if name == "latest" {
-		return Latest(), true
-	}
-	i := slices.IndexFunc(releases, func(r Release) bool { return r.Name == name })
-	if i < 0 {
-		return nil, false
-	}
-	return &releases[i], true
-}
+// unnamed is the minor number of 24.08, which writes an empty version into its exports.
+const unnamed = 49
 
-// Minor returns the minor number of the release's version, 2.minor.
-func (r *Release) Minor() int { return r.minor }
-
-// Latest returns the last release.
-func Latest() *Release { return &releases[len(releases)-1] }
-
-// unnamed is the release that writes no version into its exports.
-const unnamed = "24.08"
-
-// ReleaseOf returns the release that wrote a run, by the run's version: 24.03 wrote
-// 2.44.0. A version between two releases counts as the later one. An empty version means
-// 24.08, which wrote none. Without a version, for an unknown one, and for runs of
-// pa-record, ReleaseOf returns the latest release.
-func ReleaseOf(run *export.Run) *Release {
+// releaseOf returns the release that wrote a run, by the run's version: 24.03 wrote
+// 2.44.0. A version between two releases counts as the later one. Without a version, for
+// an unknown one, and for runs of pa-record, releaseOf returns the latest release.
+func releaseOf(run *export.Run) *Release {
 	if run.Meta != nil || run.Version == nil {
-		return Latest()
+		return latest()
 	}
-	if *run.Version == "" {
-		r, _ := Find(unnamed)
-		return r
-	}
-	parts := strings.Split(*run.Version, ".")
-	if len(parts) < 2 || parts[0] != "2" {
-		return Latest()
-	}
-	minor, err := strconv.Atoi(parts[1])
-	if err != nil {
-		return Latest()
+	minor := unnamed
+	if *run.Version != "" {
+		parts := strings.Split(*run.Version, ".")
+		n, err := strconv.Atoi(parts[min(1, len(parts)-1)])
+		if len(parts) < 2 || parts[0] != "2" || err != nil {
+			return latest()
+		}
+		minor = n
 	}
 	for i := range releases {
 		if minor <= releases[i].minor {
 			return &releases[i]
 		}
 	}
-	return Latest()
+	return latest()
 }

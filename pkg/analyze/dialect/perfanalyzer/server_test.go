@@ -143,7 +143,7 @@ func TestServer(t *testing.T) {
       Request count: 0
 `},
 	} {
-		release, _ := Find(tt.release)
+		release := named(t, tt.release)
 		s := Settings{Release: release}
 		p := &printer{}
 		p.linef("")

@@ -83,7 +83,7 @@ type Limits struct {
 
 func (s *Settings) release() *Release {
 	if s.Release == nil {
-		return Latest()
+		return latest()
 	}
 	return s.Release
 }
@@ -274,7 +274,7 @@ type recorded struct {
 // SettingsOf returns the settings of a run from its metadata; without metadata, from
 // the rest of the file.
 func SettingsOf(run *export.Run) (Settings, error) {
-	s := Settings{Release: ReleaseOf(run)}
+	s := Settings{Release: releaseOf(run)}
 	if run.ServiceKind != nil {
 		s.ServiceKind = *run.ServiceKind
 	}
