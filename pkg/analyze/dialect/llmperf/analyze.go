@@ -119,13 +119,6 @@ func (v *Version) tool() *dialect.Tool {
 	return t
 }
 
-// Analyze reads a run to its end and returns the version's report of its levels, or of
-// the one that cfg names, as [dialect.Analyze] does. Report.Crash says where the tool
-// itself would have stopped.
-func Analyze(ctx context.Context, v *Version, r export.Reader, cfg dialect.Config) (*Report, error) {
-	return dialect.AnalyzeAs[*Report](ctx, v.tool(), r, cfg)
-}
-
 func (v *Version) newAnalysis(in dialect.Input) (*analysis, error) {
 	args, warnings, err := v.arguments(in.Run, in.Config)
 	if err != nil {

@@ -2,7 +2,8 @@
 // models behind Triton, to the character: its first version, whose rates of
 // tokens are of the sum of latencies, and its second, which prints a table.
 //
-//	rep, err := llmperf.Analyze(ctx, llmperf.Find("llm_perf-v2"), reader, dialect.Config{Tokenizer: tok})
+//	tool := tools.All().Find("llm_perf-v2")
+//	rep, err := dialect.Analyze(ctx, tool, reader, dialect.Config{Tokenizer: tok})
 //	err = rep.Console(os.Stdout, 0) // all that it prints
 //	err = rep.JSON(os.Stdout)       // its result file
 //

@@ -42,9 +42,9 @@ func TestDifferencesHaveReasons(t *testing.T) {
 		for i := range own.Experiments {
 			e := &own.Experiments[i]
 			sides := []explain.Side{{Dialect: "strict", Definitions: explain.Strict(own, e)}}
-			for _, v := range Versions() {
+			for _, v := range versions {
 				cfg := dialect.Config{Tokenizer: spaced{}, Explain: true, Level: dialect.Level{Mode: e.Mode, Value: e.Value}}
-				rep, err := Analyze(t.Context(), v, dialecttest.Open(t, data), cfg)
+				rep, err := reportOf(v.Name, dialecttest.Open(t, data), cfg)
 				if err != nil {
 					t.Fatalf("%s: %v", f, err)
 				}
@@ -72,8 +72,8 @@ func TestDefinitions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, v := range Versions() {
-		rep, err := Analyze(t.Context(), v, dialecttest.Open(t, data), dialect.Config{Tokenizer: spaced{}, Explain: true})
+	for _, v := range versions {
+		rep, err := reportOf(v.Name, dialecttest.Open(t, data), dialect.Config{Tokenizer: spaced{}, Explain: true})
 		if err != nil {
 			t.Fatal(err)
 		}

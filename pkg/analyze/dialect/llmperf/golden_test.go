@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io/fs"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,7 +13,14 @@ import (
 	"github.com/pa-tools/pa/internal/golden"
 	"github.com/pa-tools/pa/pkg/analyze/dialect"
 	"github.com/pa-tools/pa/pkg/analyze/dialect/dialecttest"
+	"github.com/pa-tools/pa/pkg/export"
 )
+
+// reportOf returns a version's report of a run.
+func reportOf(version string, r export.Reader, cfg dialect.Config) (*Report, error) {
+	i := slices.IndexFunc(versions, func(v *Version) bool { return v.Name == version })
+	return dialecttest.Analyze[*Report](context.Background(), versions[i].tool(), r, cfg)
+}
 
 // Every report of both versions, to the byte.
 func TestGolden(t *testing.T) {
@@ -37,10 +45,10 @@ func TestGolden(t *testing.T) {
 			}
 			tok := tokenizers.Named(t, "llm_perf", args["tokenizer"])
 			data, _ := read("profile_export.json")
-			v := Find(args["tool"])
+			v := args["tool"]
 			// What the command line said is in the file too, but for who was asked.
 			for _, given := range []map[string]string{args, {"uri": args["uri"]}} {
-				rep, err := Analyze(context.Background(), v, dialecttest.Open(t, []byte(data)), dialect.Config{Tokenizer: tok, Args: given})
+				rep, err := reportOf(v, dialecttest.Open(t, []byte(data)), dialect.Config{Tokenizer: tok, Args: given})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -4,26 +4,13 @@ package llmperf
 type Version struct {
 	// Name is the name of the dialect: "llm_perf-v1".
 	Name string
-	// Released is the day of the code that is reproduced.
-	Released string
 
-	table bool // the second version's report
+	table bool // it prints a table and divides token counts by the time of the level
 }
 
+// versions holds all versions, oldest first: the script as it was on 2024-09-03 and on
+// 2024-09-24.
 var versions = []*Version{
-	{Name: "llm_perf-v1", Released: "2024-09-03"},
-	{Name: "llm_perf-v2", Released: "2024-09-24", table: true},
-}
-
-// Versions returns all versions.
-func Versions() []*Version { return versions }
-
-// Find returns the version of that name, nil if there is none.
-func Find(name string) *Version {
-	for _, v := range versions {
-		if v.Name == name {
-			return v
-		}
-	}
-	return nil
+	{Name: "llm_perf-v1"},
+	{Name: "llm_perf-v2", table: true},
 }
