@@ -9,9 +9,7 @@ import (
 
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/dialect"
-	"github.com/pa-tools/pa/pkg/analyze/dialect/aiperf"
-	"github.com/pa-tools/pa/pkg/analyze/dialect/genaiperf"
-	"github.com/pa-tools/pa/pkg/analyze/dialect/serving"
+	"github.com/pa-tools/pa/pkg/analyze/dialect/tools"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -94,26 +92,17 @@ func TestMemory(t *testing.T) {
 	const total = requests * chunks * bytes
 	ctx := context.Background()
 	cfg := dialect.Config{Tokenizer: counter{}, FileBytes: total}
-	genai := func(release string) func(export.Reader) error {
-		return func(r export.Reader) error {
-			f, _ := genaiperf.Find(release)
-			_, err := genaiperf.Analyze(ctx, f, r, cfg)
-			return err
-		}
-	}
+	registry := tools.All()
 	tool := func(name string) func(export.Reader) error {
 		return func(r export.Reader) error {
-			_, err := serving.Analyze(ctx, serving.Find(name), r, cfg)
+			_, err := dialect.Analyze(ctx, registry.Find(name), r, cfg)
 			return err
 		}
 	}
 	m := newMade(requests, chunks, bytes)
 	for _, err := range dialect.Tee(m, []func(export.Reader) error{
-		genai("24.03"), genai("24.08"), genai("25.05"), genai("main"), tool("trtllm-main"), tool("vllm"), tool("sglang"),
-		func(r export.Reader) error {
-			_, err := aiperf.Analyze(ctx, r, cfg)
-			return err
-		},
+		tool("genai-perf-24.03"), tool("genai-perf-24.08"), tool("genai-perf-25.05"), tool("genai-perf-main"),
+		tool("trtllm-main"), tool("vllm"), tool("sglang"), tool("aiperf"),
 		func(r export.Reader) error {
 			_, err := analyze.Run(ctx, r, analyze.Config{})
 			return err

@@ -2,7 +2,6 @@ package genaiperf
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -139,8 +138,7 @@ func Tools() []*dialect.Tool {
 		all = append(all, t)
 	}
 	for _, alias := range slices.Sorted(maps.Keys(aliases)) {
-		release, _ := Find(alias)
-		t := release.tool(family + "-" + alias)
+		t := find(aliases[alias]).tool(family + "-" + alias)
 		if alias == latest {
 			t.Listed = t.Name
 		}
@@ -168,13 +166,6 @@ func (release *Release) tool(name string) *dialect.Tool {
 		Name: name, Family: family, Options: dialect.LanguageOptions(), NoArgs: true, Levels: levels,
 		New: func(in dialect.Input) (dialect.Analysis, error) { return newAnalysis(release, in), nil },
 	}
-}
-
-// Analyze reads a run to its end and returns the release's report of one of its
-// levels, as [dialect.Analyze] does. [Report.Crash] says where the release itself would
-// have stopped.
-func Analyze(ctx context.Context, release *Release, r export.Reader, cfg dialect.Config) (*Report, error) {
-	return dialect.AnalyzeAs[*Report](ctx, release.tool(release.Name), r, cfg)
 }
 
 func newAnalysis(release *Release, in dialect.Input) *analysis {

@@ -1,8 +1,8 @@
 // Package genaiperf reproduces the reports of GenAI-Perf, from 24.03 to the
 // last state of the project, to the character.
 //
-//	release, ok := genaiperf.Find("25.08")
-//	rep, err := genaiperf.Analyze(ctx, release, reader, dialect.Config{Tokenizer: tok})
+//	tool := tools.All().Find("genai-perf-25.08")
+//	rep, err := dialect.Analyze(ctx, tool, reader, dialect.Config{Tokenizer: tok})
 //	err = rep.Console(os.Stdout, 100)
 //
 // GenAI-Perf reads perf_analyzer's export twice over: it cleans the responses

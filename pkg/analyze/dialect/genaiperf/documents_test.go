@@ -2,7 +2,6 @@ package genaiperf
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"math"
 	"os"
@@ -45,12 +44,9 @@ func TestDocumentedTables(t *testing.T) {
 				t.Fatal(err)
 			}
 			release, server := c.release, c.server
-			r, ok := Find(release)
-			if !ok {
-				t.Fatal("no such release")
-			}
+			r := find(release)
 			file := readTable(t, string(text)).export(t, release, server, c.requests)
-			rep, err := Analyze(context.Background(), r, dialecttest.Open(t, []byte(file)), dialect.Config{Tokenizer: words{}})
+			rep, err := reportOf(r, dialecttest.Open(t, []byte(file)), dialect.Config{Tokenizer: words{}})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -15,11 +15,11 @@ import (
 // Of every report there is, each value that is not the strict one has a reason.
 func TestDifferencesHaveReasons(t *testing.T) {
 	for _, g := range goldenCases(t) {
-		release, _ := Find(g.release)
+		release := find(g.release)
 		data, _ := g.file(t, "profile_export.json")
 		cfg := g.config(t)
 		cfg.Explain = true
-		rep, err := Analyze(context.Background(), release, dialecttest.Open(t, data), cfg)
+		rep, err := reportOf(release, dialecttest.Open(t, data), cfg)
 		if err != nil {
 			continue // TestGolden says which
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/pa-tools/pa/internal/pyjson"
 	"github.com/pa-tools/pa/pkg/analyze/dialect"
 	"github.com/pa-tools/pa/pkg/analyze/dialect/dialecttest"
+	"github.com/pa-tools/pa/pkg/export"
 )
 
 // A goldenCase is a report that GenAI-Perf itself made; the README of the
@@ -112,16 +113,18 @@ func (c cached) Count(text string) int {
 	return n
 }
 
+// reportOf returns the release's report of a run.
+func reportOf(release *Release, r export.Reader, cfg dialect.Config) (*Report, error) {
+	return dialecttest.Analyze[*Report](context.Background(), release.tool(release.Name), r, cfg)
+}
+
 // Every report of every release, to the character.
 func TestGolden(t *testing.T) {
 	for _, g := range goldenCases(t) {
 		t.Run(g.release+"/"+g.name, func(t *testing.T) {
-			release, ok := Find(g.release)
-			if !ok {
-				t.Fatal("no such release")
-			}
+			release := find(g.release)
 			data, _ := g.file(t, "profile_export.json")
-			rep, err := Analyze(context.Background(), release, dialecttest.Open(t, data), g.config(t))
+			rep, err := reportOf(release, dialecttest.Open(t, data), g.config(t))
 			exception, crashed := g.exception(t)
 			if err != nil {
 				if !crashed || !strings.Contains(err.Error(), exception) {
@@ -209,11 +212,11 @@ func withoutInputConfig(t *testing.T, data []byte) []byte {
 func TestGoldenInferred(t *testing.T) {
 	for _, g := range goldenCases(t) {
 		t.Run(g.release+"/"+g.name, func(t *testing.T) {
-			release, _ := Find(g.release)
+			release := find(g.release)
 			data, _ := g.file(t, "profile_export.json")
 			cfg := g.config(t)
 			cfg.ServiceKind, cfg.EndpointType, cfg.Backend, cfg.Streaming = "", "", "", nil
-			rep, err := Analyze(context.Background(), release, dialecttest.Open(t, data), cfg)
+			rep, err := reportOf(release, dialecttest.Open(t, data), cfg)
 			if err != nil {
 				return // TestGolden says which
 			}

@@ -16,12 +16,17 @@ type Release struct {
 	rules rules
 }
 
-// Releases returns all releases, oldest first. Releases with the same reproduced
-// behaviour are separate entries.
-func Releases() []Release { return slices.Clone(releases) }
+// find returns the release of that name; nil if there is none.
+func find(name string) *Release {
+	for i := range releases {
+		if releases[i].Name == name {
+			return &releases[i]
+		}
+	}
+	return nil
+}
 
-// aliases are further names. Their container releases came with the package of
-// another one.
+// aliases maps further container releases to the release whose package they shipped.
 var aliases = map[string]string{
 	"25.07": "25.06",
 	"25.09": "main", "25.10": "main", "25.11": "main", "25.12": "main", latest: "main",
@@ -30,21 +35,8 @@ var aliases = map[string]string{
 // latest is the name of the last release in aliases.
 const latest = "latest"
 
-// Find returns the release of that name; "latest" is "main", and so are 25.09
-// to 25.12.
-func Find(name string) (*Release, bool) {
-	if other, ok := aliases[name]; ok {
-		name = other
-	}
-	for i := range releases {
-		if releases[i].Name == name {
-			return &releases[i], true
-		}
-	}
-	return nil, false
-}
-
-// releases are made of history: each has the rules of the one before, changed.
+// releases holds all releases, oldest first, also those that change nothing. Each has
+// the rules of the one before it, changed as history says.
 var releases = func() []Release {
 	var all []Release
 	var r rules

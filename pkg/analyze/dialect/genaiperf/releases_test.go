@@ -2,7 +2,6 @@ package genaiperf
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -36,12 +35,9 @@ func threeChats() string {
 // Vector V1: the same export by three releases, where every word is a token.
 func TestReleasesDiffer(t *testing.T) {
 	report := func(release string) *Report {
-		r, ok := Find(release)
-		if !ok {
-			t.Fatal("no such release")
-		}
+		r := find(release)
 		streaming := true
-		rep, err := Analyze(context.Background(), r, dialecttest.Open(t, []byte(threeChats())), dialect.Config{
+		rep, err := reportOf(r, dialecttest.Open(t, []byte(threeChats())), dialect.Config{
 			Tokenizer: words{}, Streaming: &streaming, Goodput: []dialect.Limit{{Metric: requestLatency, Value: 50}},
 		})
 		if err != nil {
@@ -152,7 +148,7 @@ Request Count (count),3.00
 		}
 		return x
 	}
-	release, _ := Find("main")
+	release := find("main")
 	for _, tt := range []struct {
 		name      string
 		streaming bool

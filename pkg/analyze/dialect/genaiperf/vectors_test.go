@@ -1,7 +1,6 @@
 package genaiperf
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -126,10 +125,7 @@ func (unfinished) Report() dialect.Report { return nil }
 
 func read(t *testing.T, release, file string, cfg dialect.Config) *analysis {
 	t.Helper()
-	r, ok := Find(release)
-	if !ok {
-		t.Fatalf("no release %s", release)
-	}
+	r := find(release)
 	if cfg.Tokenizer == nil {
 		cfg.Tokenizer = vectorTokens
 	}
@@ -268,9 +264,9 @@ func TestVectors(t *testing.T) {
 
 // P1: a level that the file does not hold.
 func TestNoSuchLevel(t *testing.T) {
-	release, _ := Find("main")
+	release := find("main")
 	file := vector("triton", "", concurrency10, "text_output", request{1, "This is test", []int{3}, []string{"I"}})
-	_, err := Analyze(context.Background(), release, dialecttest.Open(t, []byte(file)), dialect.Config{Tokenizer: vectorTokens, Level: dialect.Level{Mode: "concurrency", Value: "30"}})
+	_, err := reportOf(release, dialecttest.Open(t, []byte(file)), dialect.Config{Tokenizer: vectorTokens, Level: dialect.Level{Mode: "concurrency", Value: "30"}})
 	if err == nil || !strings.Contains(err.Error(), "KeyError: 'Profile with concurrency=30 does not exist.'") {
 		t.Errorf("%v", err)
 	}
@@ -362,9 +358,9 @@ func TestCleaning(t *testing.T) {
 		{"V2 null among merged events, 25.06", "25.06", formatChat, []string{hello + delta(`{"content":null}`)}, nil, 1, "TypeError: sequence item 1: expected str instance, NoneType found"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			release, _ := Find("main")
+			release := find("main")
 			if tt.release != "" {
-				release, _ = Find(tt.release)
+				release = find(tt.release)
 			}
 			raised := ""
 			c := cleaner{rules: &release.rules, format: tt.format, raise: func(e *exception) {
@@ -454,7 +450,7 @@ func (anyTokens) AddSpecial(ids []uint32) []uint32 { return ids }
 
 // P13: where the text of a response is.
 func TestTextIn(t *testing.T) {
-	r, _ := Find("main")
+	r := find("main")
 	for _, tt := range []struct {
 		format   format
 		response string
@@ -488,7 +484,7 @@ func TestTextIn(t *testing.T) {
 
 // Goodput: times in milliseconds must not be above their limit, rates not below.
 func TestGoodput(t *testing.T) {
-	release, _ := Find("main")
+	release := find("main")
 	const tenSeconds = 10e9
 	ttft, itl, perUser := dialect.Limit{Metric: firstToken, Value: 2.5e-6}, dialect.Limit{Metric: interToken, Value: 1.5e-6}, dialect.Limit{Metric: tokensPerUser, Value: 0.5e9}
 	for _, tt := range []struct {
