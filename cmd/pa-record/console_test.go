@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,7 +12,7 @@ import (
 
 	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
 	"github.com/pa-tools/pa/pkg/analyze/dialect"
-	"github.com/pa-tools/pa/pkg/analyze/dialect/perfanalyzer"
+	"github.com/pa-tools/pa/pkg/analyze/dialect/tools"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/formats"
 	"github.com/pa-tools/pa/pkg/export/pawindow"
@@ -139,7 +138,7 @@ func TestConsoleIsTheExports(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer r.Close()
-			rep, err := perfanalyzer.Analyze(context.Background(), nil, r, dialect.Config{
+			rep, err := dialect.Analyze(t.Context(), tools.All().Find("perf_analyzer"), r, dialect.Config{
 				Verbose: slices.Contains(args, "-v"), VerboseCSV: slices.Contains(args, "--verbose-csv"),
 			})
 			if err != nil {

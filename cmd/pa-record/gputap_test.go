@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/pa-tools/pa/pkg/analyze/dialect"
-	"github.com/pa-tools/pa/pkg/analyze/dialect/perfanalyzer"
+	"github.com/pa-tools/pa/pkg/analyze/dialect/tools"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/formats"
 )
@@ -72,7 +72,7 @@ func TestConsoleShowsGPUs(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer r.Close()
-			rep, err := perfanalyzer.Analyze(t.Context(), nil, r, dialect.Config{VerboseCSV: true})
+			rep, err := dialect.Analyze(t.Context(), tools.All().Find("perf_analyzer"), r, dialect.Config{VerboseCSV: true})
 			if err != nil {
 				t.Fatal(err)
 			}
