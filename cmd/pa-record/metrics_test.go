@@ -10,6 +10,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/exporttest"
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/sim"
 	"github.com/pa-tools/pa/pkg/sim/ledger"
@@ -189,7 +190,7 @@ func checkServerFigure(t *testing.T, path, metric string, requests uint64) {
 	}
 	for _, f := range rep.Experiments[0].Server {
 		if f.Name == "request" && f.Metric == metric {
-			e2el := rep.Experiments[0].Metric("e2el_ns")
+			e2el := rep.Experiments[0].Metric(answer.E2EL)
 			// All but those that ended around the last time that the server was asked.
 			if f.N == 0 || f.N > requests || f.Mean <= 0 || !f.Compared || f.Client != e2el.Mean {
 				t.Errorf("%+v, client %+v", f, e2el)

@@ -171,12 +171,12 @@ type Experiment struct {
 	Warnings         []error
 }
 
-// Metric returns the summary of the metric with that key; nil if it has no values.
-func (e *Experiment) Metric(key string) *Summary { return metricOf(e.Metrics, key) }
+// Metric returns the summary of a metric; nil if it has no values.
+func (e *Experiment) Metric(m answer.Metric) *Summary { return metricOf(e.Metrics, m) }
 
-func metricOf(all []Metric, key string) *Summary {
+func metricOf(all []Metric, m answer.Metric) *Summary {
 	for i := range all {
-		if all[i].Definition.Key == key {
+		if all[i].Definition.Metric == m {
 			return all[i].Summary
 		}
 	}

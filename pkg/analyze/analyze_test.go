@@ -93,19 +93,19 @@ func TestRun(t *testing.T) {
 	}
 	var keys []string
 	for _, m := range e.Metrics {
-		keys = append(keys, m.Definition.Key)
+		keys = append(keys, m.Definition.Key())
 	}
 	if got, want := strings.Join(keys, " "), "ttft_ns ttst_ns itl_ns tpot_ns e2el_ns output_tokens input_tokens reasoning_tokens cached_tokens"; got != want {
 		t.Errorf("metrics %s, want %s", got, want)
 	}
-	if s := e.Metric("ttft_ns"); s.N != 2 || s.Mean != 70 || s.Min != 20 || s.Max != 120 {
+	if s := e.Metric(answer.TTFT); s.N != 2 || s.Mean != 70 || s.Min != 20 || s.Max != 120 {
 		t.Errorf("TTFT %+v, want 20 and 120", s)
 	}
 	if want := `1 of 5 requests failed: timeout; the first message: "after 30 s"`; !strings.Contains(warningTexts(e.Warnings), want) {
 		t.Errorf("warnings\n%s\nwithout %q", warningTexts(e.Warnings), want)
 	}
 	empty := &rep.Experiments[1]
-	if empty.OK != 0 || len(empty.Metrics) != 0 || empty.Throughput != (Throughput{}) || empty.Metric("ttft_ns") != nil || len(empty.Warnings) != 1 {
+	if empty.OK != 0 || len(empty.Metrics) != 0 || empty.Throughput != (Throughput{}) || empty.Metric(answer.TTFT) != nil || len(empty.Warnings) != 1 {
 		t.Errorf("an experiment without requests: %+v", empty)
 	}
 }
@@ -272,7 +272,7 @@ func TestRunErrors(t *testing.T) {
 		t.Errorf("error %v, want the cause of the context", err)
 	}
 	rep, err = Run(context.Background(), reader("", []export.Request{openaiRequest(delta("!"))}), Config{Counter: memrun.Words{}})
-	if err != nil || rep.Experiments[0].OK != 1 || rep.Experiments[0].Metric("e2el_ns") == nil {
+	if err != nil || rep.Experiments[0].OK != 1 || rep.Experiments[0].Metric(answer.E2EL) == nil {
 		t.Errorf("report %+v, error %v, want one request with its latency: the tokenizer's error is about the count alone", rep, err)
 	}
 }
@@ -301,22 +301,16 @@ func TestModel(t *testing.T) {
 	}
 }
 
-// Each definition has all that a report prints, and one way to get its values.
+// Each definition is in the place of its metric and has all that a report prints.
 func TestStrict(t *testing.T) {
 	seen := map[string]bool{}
-	for _, d := range Strict {
-		ways := 0
-		for _, has := range []bool{d.one != nil, d.many != nil, d.ratio != nil} {
-			if has {
-				ways++
-			}
+	for i, d := range Strict {
+		if int(d.Metric) != i || d.Label() == "" || d.Formula == "" || seen[d.Key()] {
+			t.Errorf("definition %d: %+v is in the wrong place, not complete, or not the only one of its key", i, d)
 		}
-		if ways != 1 || d.Key == "" || d.Name == "" || d.Formula == "" || d.Unit.String() == "unknown" || d.Population.String() == "unknown" || seen[d.Key] {
-			t.Errorf("definition %+v is not complete or not the only one of its key", d)
-		}
-		seen[d.Key] = true
-		if (d.Unit == Nanoseconds) != strings.HasSuffix(d.Key, "_ns") {
-			t.Errorf("%s: the unit is %v", d.Key, d.Unit)
+		seen[d.Key()] = true
+		if unit := d.Unit(); (unit == answer.Nanoseconds) != strings.HasSuffix(d.Key(), "_ns") || unit != answer.Nanoseconds && unit != answer.Tokens {
+			t.Errorf("%s: the unit is %v", d.Key(), unit)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/quantile"
 	"github.com/pa-tools/pa/pkg/analyze/slo"
+	"github.com/pa-tools/pa/pkg/answer"
 )
 
 // An Attainment counts the requests of a level that met an objective.
@@ -131,43 +132,24 @@ func (a *attainer) judge(p *Point, value func(slo.Metric) (float64, bool)) slo.R
 // value returns a metric of a request, in nanoseconds, tokens, or tokens per
 // second.
 func (a *attainer) value(p *Point, m slo.Metric) (float64, bool) {
-	if m.Percentile != 0 {
-		if len(p.Gaps) == 0 {
+	switch {
+	case m.Kind == slo.Rate:
+		if !p.OutputTokens.OK || !p.E2EL.OK || p.E2EL.V <= 0 {
 			return 0, false
 		}
+		return float64(p.OutputTokens.V) / (float64(p.E2EL.V) / 1e9), true
+	case m.Of == answer.TPOT:
+		return p.TPOT()
+	case m.Of != answer.ITL:
+		return p.Value(m.Of).Float()
+	case len(p.Gaps) == 0:
+		return 0, false
+	case m.Percentile != 0:
 		if len(a.gaps) == 0 { // sorted once for each request
 			a.gaps = append(a.gaps, p.Gaps...)
 			slices.Sort(a.gaps)
 		}
 		return quantile.At(a.gaps, m.Percentile/100), true
-	}
-	switch m.Name {
-	case "ttft":
-		return p.TTFT.Float()
-	case "ttfat":
-		return p.TTFAT.Float()
-	case "ttst":
-		return p.TTST.Float()
-	case "tpot":
-		return p.TPOT()
-	case "e2el":
-		return p.E2EL.Float()
-	case "output_tokens":
-		return p.OutputTokens.Float()
-	case "input_tokens":
-		return p.InputTokens.Float()
-	case "reasoning_tokens":
-		return p.ReasoningTokens.Float()
-	case "cached_tokens":
-		return p.CachedTokens.Float()
-	case "output_tokens_per_s":
-		if !p.OutputTokens.OK || !p.E2EL.OK || p.E2EL.V <= 0 {
-			return 0, false
-		}
-		return float64(p.OutputTokens.V) / (float64(p.E2EL.V) / 1e9), true
-	}
-	if len(p.Gaps) == 0 {
-		return 0, false
 	}
 	switch m.Name {
 	case "itl_mean":

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/profilejson"
 )
@@ -55,7 +56,7 @@ func BenchmarkRun(b *testing.B) {
 			b.Fatal(err)
 		}
 		rep, err := Run(b.Context(), r, Config{})
-		if err != nil || rep.Experiments[0].OK != chats || rep.Experiments[0].Metric("itl_ns").N != chats*99 {
+		if err != nil || rep.Experiments[0].OK != chats || rep.Experiments[0].Metric(answer.ITL).N != chats*99 {
 			b.Fatalf("%+v, %v", rep.Experiments, err)
 		}
 		if err := r.Close(); err != nil {

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -16,8 +17,8 @@ type ModelPart struct {
 	Throughput Throughput
 }
 
-// Metric returns the summary of the metric with that key; nil if it has no values.
-func (m *ModelPart) Metric(key string) *Summary { return metricOf(m.Metrics, key) }
+// Metric returns the summary of a metric; nil if it has no values.
+func (m *ModelPart) Metric(x answer.Metric) *Summary { return metricOf(m.Metrics, x) }
 
 // byModel gathers the values of a level's requests by their model, if the run had
 // several. The zero value is ready.

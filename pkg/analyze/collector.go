@@ -119,16 +119,16 @@ func (c *collector) add(p *Point) {
 // count adds the values of a request that counts.
 func (c *collector) count(p *Point) {
 	for i := range Strict {
-		switch d := &Strict[i]; {
-		case d.one != nil:
-			if v := d.one(&p.Measures); v.OK {
-				c.whole[i].add(v.V)
-			}
-		case d.many != nil:
-			c.whole[i].x = append(c.whole[i].x, d.many(&p.Measures)...)
-		default:
-			if v, ok := d.ratio(&p.Measures); ok {
+		switch m := Strict[i].Metric; m {
+		case answer.ITL:
+			c.whole[i].x = append(c.whole[i].x, p.Gaps...)
+		case answer.TPOT:
+			if v, ok := p.TPOT(); ok {
 				c.ratios[i].add(v)
+			}
+		default:
+			if v := p.Value(m); v.OK {
+				c.whole[i].add(v.V)
 			}
 		}
 	}
@@ -274,9 +274,9 @@ func (c *collector) uncountable(metrics []Metric) []Unavailable {
 	}
 	why := "the tokenizer could not count a text: " + c.refusal
 	var all []Unavailable
-	for i := range Strict {
-		if d := &Strict[i]; (d.Key == "tpot_ns" || d.Key == "output_tokens") && metricOf(metrics, d.Key) == nil {
-			all = append(all, Unavailable{d.Key, d.Name, why})
+	for _, m := range []answer.Metric{answer.TPOT, answer.OutputTokens} {
+		if metricOf(metrics, m) == nil {
+			all = append(all, Unavailable{m.Key(), m.Label(), why})
 		}
 	}
 	return append(all, Unavailable{"output_tokens_per_s", "token rates", why})

@@ -6,7 +6,7 @@
 //
 //	rep, err := analyze.Run(ctx, r, analyze.Config{})
 //	for _, e := range rep.Experiments {
-//		if ttft := e.Metric("ttft_ns"); ttft != nil {
+//		if ttft := e.Metric(answer.TTFT); ttft != nil {
 //			use(e.Value, ttft.P(99)) // nanoseconds
 //		}
 //	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -23,8 +24,8 @@ func TestOutputsDropped(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := &rep.Experiments[0]
-	if n := e.Metric("ttft_ns").N; n != 1 || e.Metric("e2el_ns").N != 2 || e.Metric("output_tokens").N != 1 {
-		t.Errorf("%d TTFT, %d latencies, %d token counts; want 1, 2, 1", n, e.Metric("e2el_ns").N, e.Metric("output_tokens").N)
+	if n := e.Metric(answer.TTFT).N; n != 1 || e.Metric(answer.E2EL).N != 2 || e.Metric(answer.OutputTokens).N != 1 {
+		t.Errorf("%d TTFT, %d latencies, %d token counts; want 1, 2, 1", n, e.Metric(answer.E2EL).N, e.Metric(answer.OutputTokens).N)
 	}
 	if tp := e.Throughput; !tp.Requests.OK || tp.OutputTokens.OK || tp.TotalTokens.OK || tp.OutputTokensPerUser.OK {
 		t.Errorf("throughput %+v, want requests alone: half of the tokens are not known", tp)

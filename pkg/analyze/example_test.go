@@ -31,7 +31,7 @@ func Example() {
 	for _, e := range rep.Experiments {
 		fmt.Printf("%s %s: %d requests\n", e.Mode, e.Value, e.OK)
 		for _, m := range e.Metrics {
-			fmt.Printf("%s: n %d, mean %.0f %s\n", m.Definition.Name, m.Summary.N, m.Summary.Mean, m.Definition.Unit)
+			fmt.Printf("%s: n %d, mean %.0f %s\n", m.Definition.Label(), m.Summary.N, m.Summary.Mean, m.Definition.Unit())
 		}
 	}
 	// Output:

@@ -42,7 +42,7 @@ func TestGoldenReports(t *testing.T) {
 			got += e.OK + e.FailedRequests() + e.ExcludedRequests()
 			for _, m := range e.Metrics {
 				if m.Summary.Min < 0 || m.Summary.N == 0 {
-					t.Errorf("%s: %s: min %v of %d", name, m.Definition.Key, m.Summary.Min, m.Summary.N)
+					t.Errorf("%s: %s: min %v of %d", name, m.Definition.Key(), m.Summary.Min, m.Summary.N)
 				}
 			}
 			for _, w := range e.Warnings {
@@ -100,9 +100,9 @@ func TestGoldenTokens(t *testing.T) {
 			if strings.HasPrefix(name, "2.39.0/") && !strings.Contains(tt.suffix, "types") {
 				want++ // no outputs: the empty final response counts
 			}
-			s := rep.Experiments[0].Metric("output_tokens")
+			s := rep.Experiments[0].Metric(answer.OutputTokens)
 			if tt.tokens == 0 {
-				if x := &rep.Experiments[0]; s != nil || x.Metric("ttft_ns") != nil || x.Throughput.OutputTokens.OK || x.Metric("e2el_ns") == nil {
+				if x := &rep.Experiments[0]; s != nil || x.Metric(answer.TTFT) != nil || x.Throughput.OutputTokens.OK || x.Metric(answer.E2EL) == nil {
 					t.Errorf("%s: output tokens %+v, metrics %v: want an end-to-end latency and no tokens", name, s, x.Metrics)
 				}
 				continue

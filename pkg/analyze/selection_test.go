@@ -182,7 +182,7 @@ func TestRunSelection(t *testing.T) {
 			if r, o := e.Throughput.Requests, e.Throughput.OutputTokens; !r.OK || !o.OK || !close12(r.PerSecond, tt.requests) || !close12(o.PerSecond, tt.tokens) {
 				t.Errorf("%v requests/s, %v tokens/s, want %v and %v", r, o, tt.requests, tt.tokens)
 			}
-			if s := e.Metric("itl_ns"); s.N < 2*tt.ok-1 {
+			if s := e.Metric(answer.ITL); s.N < 2*tt.ok-1 {
 				t.Errorf("%d gaps of %d requests", s.N, tt.ok)
 			}
 		})

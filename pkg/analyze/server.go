@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/pa-tools/pa/pkg/analyze/serverfigures"
+	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -48,7 +49,7 @@ func measuredSpan(e *Experiment, x *export.Experiment) (from, to uint64) {
 
 // meanOf returns the mean of a metric over the requests to a model. In a run of one
 // model these are all requests, whatever the server calls the model.
-func (e *Experiment) meanOf(model, key string) (mean float64, ok bool) {
+func (e *Experiment) meanOf(model string, m answer.Metric) (mean float64, ok bool) {
 	metrics := e.Metrics
 	if len(e.Models) > 0 {
 		metrics = nil
@@ -59,7 +60,7 @@ func (e *Experiment) meanOf(model, key string) (mean float64, ok bool) {
 			}
 		}
 	}
-	if s := metricOf(metrics, key); s != nil && s.N > 0 {
+	if s := metricOf(metrics, m); s != nil && s.N > 0 {
 		return s.Mean, true
 	}
 	return 0, false

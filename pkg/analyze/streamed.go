@@ -34,10 +34,10 @@ func (c *collector) resolve(streamed bool) {
 	for _, u := range c.undecided {
 		if u.ttft != noLatency {
 			c.timed[u.timed].ttft = u.ttft
-			c.value("ttft_ns", u.ttft)
+			c.whole[answer.TTFT].add(u.ttft)
 		}
 		if u.output >= 0 {
-			c.value("output_tokens", int64(u.output))
+			c.whole[answer.OutputTokens].add(int64(u.output))
 			c.output.Add(int64(u.output))
 			c.sources[answer.TokenAuto]--
 			c.sources[answer.TokenResponses]++
@@ -47,15 +47,6 @@ func (c *collector) resolve(streamed bool) {
 	}
 	c.streams.unknown = 0
 	c.undecided = nil
-}
-
-// value adds a value of the metric with that key.
-func (c *collector) value(key string, v int64) {
-	for i := range Strict {
-		if Strict[i].Key == key {
-			c.whole[i].add(v)
-		}
-	}
 }
 
 // streamCount counts the measured requests by whether they were streamed.
@@ -107,11 +98,11 @@ func (c *collector) unavailable(metrics []Metric, run *export.Run, cfg Config) [
 	for i := range Strict {
 		d := &Strict[i]
 		switch {
-		case metricOf(metrics, d.Key) != nil:
+		case metricOf(metrics, d.Metric) != nil:
 		case d.needsStream:
-			all = append(all, Unavailable{d.Key, d.Name, why})
-		case d.Key == "output_tokens" && s.uncounted > 0:
-			all = append(all, Unavailable{d.Key, d.Name, uncounted})
+			all = append(all, Unavailable{d.Key(), d.Label(), why})
+		case d.Metric == answer.OutputTokens && s.uncounted > 0:
+			all = append(all, Unavailable{d.Key(), d.Label(), uncounted})
 		}
 	}
 	if s.uncounted > 0 {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -52,13 +53,13 @@ func TestStreamedLevel(t *testing.T) {
 		} {
 			cfg.SLO = objective(t, "ttft<=1s")
 			x := analyzed(t, reader("", tt.requests), cfg).Experiments[0]
-			n := func(key string) int {
-				if s := x.Metric(key); s != nil {
+			n := func(m answer.Metric) int {
+				if s := x.Metric(m); s != nil {
 					return s.N
 				}
 				return 0
 			}
-			got := figures{n("ttft_ns"), n("output_tokens"), n("e2el_ns"), x.Throughput.OutputTokens.OK, x.SLO.Met, x.SLO.Unknown, nil}
+			got := figures{n(answer.TTFT), n(answer.OutputTokens), n(answer.E2EL), x.Throughput.OutputTokens.OK, x.SLO.Met, x.SLO.Unknown, nil}
 			for _, u := range x.Unavailable {
 				got.Unavailable = append(got.Unavailable, u.Key)
 			}
@@ -66,7 +67,7 @@ func TestStreamedLevel(t *testing.T) {
 				t.Errorf("%s%s (-want +got):\n%s", tt.name, name, d)
 			}
 			if len(x.Windows) > 0 {
-				if w := x.Windows[0].Metric("ttft_ns"); (w != nil) != (tt.want.TTFT > 0) {
+				if w := x.Windows[0].Metric(answer.TTFT); (w != nil) != (tt.want.TTFT > 0) {
 					t.Errorf("%s%s: TTFT of the window: %+v", tt.name, name, w)
 				}
 			}
@@ -115,7 +116,7 @@ func TestStreamedLate(t *testing.T) {
 func TestWholeChoices(t *testing.T) {
 	r := openaiRequest(`{"choices":[{"index":0,"text":"a"},{"index":1,"text":"b"}],"usage":{"prompt_tokens":1,"completion_tokens":8}}`)
 	x := analyzed(t, reader("openai", []export.Request{r}), Config{}).Experiments[0]
-	if x.Metric("tpot_ns") != nil || x.Metric("output_tokens").Mean != 8 || math.Abs(x.Throughput.OutputTokens.PerSecond-8/10e-9) > 1 || len(x.Warnings) != 0 {
+	if x.Metric(answer.TPOT) != nil || x.Metric(answer.OutputTokens).Mean != 8 || math.Abs(x.Throughput.OutputTokens.PerSecond-8/10e-9) > 1 || len(x.Warnings) != 0 {
 		t.Errorf("%+v, warnings %v", x.Metrics, x.Warnings)
 	}
 }

@@ -26,11 +26,11 @@ func unavailable(run *export.Run) []Unavailable {
 	for i := range Strict {
 		d := &Strict[i]
 		if numbers != "" && d.ofTokens && !d.rare {
-			all = append(all, Unavailable{d.Key, d.Name, numbers + " hold no tokens"})
+			all = append(all, Unavailable{d.Key(), d.Label(), numbers + " hold no tokens"})
 			continue
 		}
 		if why, lacks := run.Lacks(d.needs); lacks {
-			all = append(all, Unavailable{d.Key, d.Name, why})
+			all = append(all, Unavailable{d.Key(), d.Label(), why})
 		}
 	}
 	if why, lacks := run.Lacks(export.PartStarts); lacks {

@@ -6,6 +6,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -33,9 +34,8 @@ type Window struct {
 	Throughput Throughput
 }
 
-// Metric returns the summary of the metric of that key and nil when it has no
-// values.
-func (w *Window) Metric(key string) *Summary { return metricOf(w.Metrics, key) }
+// Metric returns the summary of a metric; nil if it has no values.
+func (w *Window) Metric(m answer.Metric) *Summary { return metricOf(w.Metrics, m) }
 
 // bounds returns where to cut a level, from the first to the last instant; nil
 // for no windows.

@@ -60,7 +60,7 @@ func TestWindows(t *testing.T) {
 				if w.OK != want.ok || w.Failed != want.failed || !close12(w.Throughput.Requests.PerSecond, want.requests) {
 					t.Errorf("window %d: %d ok, %d failed, %v requests/s, want %+v", i, w.OK, w.Failed, w.Throughput.Requests.PerSecond, want)
 				}
-				if s := w.Metric("ttft_ns"); want.ok > 0 && (s == nil || s.N != want.ok || s.P(50) != 4e8) || want.ok == 0 && s != nil {
+				if s := w.Metric(answer.TTFT); want.ok > 0 && (s == nil || s.N != want.ok || s.P(50) != 4e8) || want.ok == 0 && s != nil {
 					t.Errorf("window %d: TTFT %+v, want %d of 400 ms", i, s, want.ok)
 				}
 			}

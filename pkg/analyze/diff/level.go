@@ -98,7 +98,7 @@ func level(e *analyze.Experiment, run *export.Run, m *export.ExperimentMeta) Lev
 		Mode: e.Mode, Value: e.Value, Load: e.Load, Selected: e.Selected, Problem: e.Problem,
 		OK: e.OK, Failed: e.FailedRequests(), Unreadable: e.Unreadable, DurationNS: e.DurationNS,
 		TokenSource: e.TokenSource, Stamps: e.Stamps, Starts: e.Starts, Backward: e.Backward,
-		Input: e.Metric("input_tokens"), Output: e.Metric("output_tokens"), Server: e.Server,
+		Input: e.Metric(answer.InputTokens), Output: e.Metric(answer.OutputTokens), Server: e.Server,
 		Pauses: e.Pauses, Paused: e.Paused,
 	}
 	for _, why := range e.Unsteady {
@@ -172,14 +172,11 @@ func settings(config json.RawMessage) map[string]string {
 	return texts
 }
 
-// summaryKeys holds the key of each quantity in a report.
-var summaryKeys = [...]string{ttft: "ttft_ns", itl: "itl_ns", tpot: "tpot_ns", e2el: "e2el_ns"}
-
 // statistics fills values and n.
 func (l *Level) statistics(e *analyze.Experiment) {
 	var summaries [seriesQuantities]*analyze.Summary
-	for q, key := range summaryKeys {
-		if summaries[q] = e.Metric(key); summaries[q] != nil {
+	for q, m := range measures {
+		if summaries[q] = e.Metric(m); summaries[q] != nil {
 			l.n[q] = summaries[q].N
 		}
 	}

@@ -1,8 +1,11 @@
 package diff
 
 import (
+	"fmt"
+
 	"github.com/pa-tools/pa/pkg/analyze/diff/gate"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
+	"github.com/pa-tools/pa/pkg/answer"
 )
 
 // A Metric is a statistic of one quantity.
@@ -35,22 +38,40 @@ const (
 	seriesQuantities = e2el + 1 // quantities below it have series
 )
 
+// measures holds the metric of each quantity with a series.
+var measures = [seriesQuantities]answer.Metric{ttft: answer.TTFT, itl: answer.ITL, tpot: answer.TPOT, e2el: answer.E2EL}
+
 // Metrics holds all compared metrics, in the order of reports.
 var Metrics = [...]Metric{
-	{"ttft_p50", "TTFT p50", gate.Duration, true, inference.LowerIsBetter, ttft, 50},
-	{"ttft_p90", "TTFT p90", gate.Duration, false, inference.LowerIsBetter, ttft, 90},
-	{"ttft_p99", "TTFT p99", gate.Duration, true, inference.LowerIsBetter, ttft, 99},
-	{"ttft_mean", "TTFT mean", gate.Duration, false, inference.LowerIsBetter, ttft, 0},
-	{"itl_p50", "ITL p50", gate.Duration, true, inference.LowerIsBetter, itl, 50},
-	{"itl_p99", "ITL p99", gate.Duration, false, inference.LowerIsBetter, itl, 99},
-	{"itl_mean", "ITL mean", gate.Duration, false, inference.LowerIsBetter, itl, 0},
-	{"tpot_p50", "TPOT p50", gate.Duration, false, inference.LowerIsBetter, tpot, 50},
-	{"e2el_p50", "E2EL p50", gate.Duration, true, inference.LowerIsBetter, e2el, 50},
-	{"e2el_p99", "E2EL p99", gate.Duration, false, inference.LowerIsBetter, e2el, 99},
-	{"e2el_mean", "E2EL mean", gate.Duration, false, inference.LowerIsBetter, e2el, 0},
-	{"output_tokens_per_s", "output tokens/s", gate.Rate, true, inference.HigherIsBetter, outputRate, 0},
+	primary(latency(ttft, 50)),
+	latency(ttft, 90),
+	primary(latency(ttft, 99)),
+	latency(ttft, 0),
+	primary(latency(itl, 50)),
+	latency(itl, 99),
+	latency(itl, 0),
+	latency(tpot, 50),
+	primary(latency(e2el, 50)),
+	latency(e2el, 99),
+	latency(e2el, 0),
+	primary(Metric{"output_tokens_per_s", "output tokens/s", gate.Rate, false, inference.HigherIsBetter, outputRate, 0}),
 	{"requests_per_s", "requests/s", gate.Rate, false, inference.HigherIsBetter, requestRate, 0},
 	{"failed_share", "failed", gate.Share, false, inference.LowerIsBetter, failedShare, 0},
+}
+
+// latency returns the metric of a percentile of q; of the mean for 0.
+func latency(q quantity, pct float64) Metric {
+	statistic := "mean"
+	if pct > 0 {
+		statistic = fmt.Sprintf("p%g", pct)
+	}
+	m := measures[q]
+	return Metric{m.String() + "_" + statistic, m.Label() + " " + statistic, gate.Duration, false, inference.LowerIsBetter, q, pct}
+}
+
+func primary(m Metric) Metric {
+	m.Primary = true
+	return m
 }
 
 // ParseGate reads a condition on a comparison: see package gate.

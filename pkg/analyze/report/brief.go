@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/answer"
 )
 
 // Brief returns a renderer of one line per load level: requests ok and failed, TTFT
@@ -37,10 +38,10 @@ func brief(rep *analyze.Report) grid {
 		cell       func(e *analyze.Experiment) string
 	}
 	var columns []column
-	latency := func(name, key string, sc scale) {
+	latency := func(m answer.Metric, sc scale) {
 		for _, pct := range []float64{50, 99} {
-			columns = append(columns, column{name, levelName(pct) + " " + sc.name, func(e *analyze.Experiment) string {
-				s := e.Metric(key)
+			columns = append(columns, column{m.Label(), levelName(pct) + " " + sc.name, func(e *analyze.Experiment) string {
+				s := e.Metric(m)
 				if s == nil {
 					return "n/a"
 				}
@@ -56,12 +57,12 @@ func brief(rep *analyze.Report) grid {
 		}
 		return false
 	}
-	if some(func(e *analyze.Experiment) bool { return e.Metric("ttft_ns") != nil }) {
-		latency("TTFT", "ttft_ns", units.token)
-		latency("ITL", "itl_ns", units.token)
+	if some(func(e *analyze.Experiment) bool { return e.Metric(answer.TTFT) != nil }) {
+		latency(answer.TTFT, units.token)
+		latency(answer.ITL, units.token)
 	}
-	if some(func(e *analyze.Experiment) bool { return e.Metric("ttft_ns") == nil }) {
-		latency("E2EL", "e2el_ns", units.request)
+	if some(func(e *analyze.Experiment) bool { return e.Metric(answer.TTFT) == nil }) {
+		latency(answer.E2EL, units.request)
 	}
 	rate := column{"output", "tok/s", func(e *analyze.Experiment) string { return orNA(e.Throughput.OutputTokens) }}
 	if !some(func(e *analyze.Experiment) bool { return e.Throughput.OutputTokens.OK }) {

@@ -127,7 +127,7 @@ func csvMetrics(all []analyze.Metric) [][]string {
 	var rows [][]string
 	for _, m := range all {
 		s := m.Summary
-		row := []string{m.Definition.Key, m.Definition.Unit.String(), strconv.Itoa(s.N), float(s.Mean), float(s.Std), float(s.Min)}
+		row := []string{m.Definition.Key(), string(m.Definition.Unit()), strconv.Itoa(s.N), float(s.Mean), float(s.Std), float(s.Min)}
 		for i := range s.Pct {
 			row = append(row, float(s.Pct[i]))
 		}

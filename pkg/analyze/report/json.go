@@ -199,7 +199,7 @@ func (m metrics) MarshalJSON() ([]byte, error) {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		b.WriteString(strconv.Quote(x.Definition.Key))
+		b.WriteString(strconv.Quote(x.Definition.Key()))
 		s := x.Summary
 		fmt.Fprintf(&b, `:{"n":%d,"mean":%s,"std":%s,"min":%s`, s.N, float(s.Mean), float(s.Std), float(s.Min))
 		for j, level := range analyze.Levels {

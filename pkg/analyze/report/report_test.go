@@ -72,7 +72,7 @@ func full() Input {
 	for i := range analyze.Strict {
 		d := &analyze.Strict[i]
 		s := &analyze.Summary{N: 97 * (i + 1), Mean: 123.456, Std: 12.3, Min: 3, Max: 1234}
-		if d.Unit == analyze.Nanoseconds {
+		if d.Unit() == answer.Nanoseconds {
 			*s = analyze.Summary{N: 97 * (i + 1), Mean: 123_456_789, Std: 12_345_678, Min: 1_234_567, Max: 1_234_567_890}
 		}
 		for j := range s.Pct {
@@ -445,7 +445,7 @@ func TestJSONSchemaIsComplete(t *testing.T) {
 		got = append(got, k)
 	}
 	for _, d := range analyze.Strict {
-		want = append(want, d.Key)
+		want = append(want, d.Key())
 	}
 	slices.Sort(got)
 	slices.Sort(want)

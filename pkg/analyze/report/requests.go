@@ -2,7 +2,6 @@ package report
 
 import (
 	"bufio"
-	"cmp"
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
@@ -66,8 +65,9 @@ type RowWriter interface {
 // JSON lines, head and width are its column head and width in the table.
 type column struct {
 	name  string
-	text  func(*Row) string // "" when absent
-	quote bool              // a string in JSON
+	text  func(*Row) string       // "" when absent
+	quote bool                    // a string in JSON
+	order func(*Row) answer.Value // of the rows; nil: rows cannot be sorted by the column
 
 	head  string // "" leaves it out of the table
 	width int
@@ -79,18 +79,25 @@ type column struct {
 var columns = []column{
 	{name: "experiment", text: func(r *Row) string { return strconv.Itoa(r.Experiment) }},
 	{name: "level", text: func(r *Row) string { return r.Level }, quote: true, head: "level", first: true, cell: func(r *Row) string { return r.Load }},
-	{name: "id", text: func(r *Row) string { return strconv.FormatUint(r.ID, 10) }, head: "id", width: 5},
-	{name: "start_ns", text: func(r *Row) string { return strconv.FormatUint(r.StartNS, 10) }, head: "start_ns", width: 19},
-	{name: "ttft_ns", text: func(r *Row) string { return whole(r.TTFT) }, head: "ttft_ms", width: 8, cell: func(r *Row) string { return millis(r.TTFT) }},
-	{name: "e2el_ns", text: func(r *Row) string { return whole(r.E2EL) }, head: "e2el_ms", width: 9, cell: func(r *Row) string { return millis(r.E2EL) }},
+	{name: "id", text: func(r *Row) string { return strconv.FormatUint(r.ID, 10) }, order: func(r *Row) answer.Value { return unsigned(r.ID) }, head: "id", width: 5},
+	{name: "start_ns", text: func(r *Row) string { return strconv.FormatUint(r.StartNS, 10) }, order: func(r *Row) answer.Value { return unsigned(r.StartNS) }, head: "start_ns", width: 19},
+	ofMetric(answer.TTFT, func(r *Row) answer.Value { return r.TTFT }, column{head: "ttft_ms", width: 8, cell: func(r *Row) string { return millis(r.TTFT) }}),
+	ofMetric(answer.E2EL, func(r *Row) answer.Value { return r.E2EL }, column{head: "e2el_ms", width: 9, cell: func(r *Row) string { return millis(r.E2EL) }}),
 	{name: "responses", text: func(r *Row) string { return strconv.Itoa(r.Responses) }},
-	{name: "token_events", text: func(r *Row) string { return strconv.Itoa(r.Events) }},
-	{name: "input_tokens", text: func(r *Row) string { return whole(r.Input) }},
-	{name: "output_tokens", text: func(r *Row) string { return whole(r.Tokens) }, head: "tokens", width: 6},
+	{name: "token_events", text: func(r *Row) string { return strconv.Itoa(r.Events) }, order: func(r *Row) answer.Value { return answer.Some(int64(r.Events)) }},
+	ofMetric(answer.InputTokens, func(r *Row) answer.Value { return r.Input }, column{}),
+	ofMetric(answer.OutputTokens, func(r *Row) answer.Value { return r.Tokens }, column{head: "tokens", width: 6}),
 	{name: "status", text: func(r *Row) string { return r.Status }, quote: true, head: "status", width: -6, cell: (*Row).outcome},
 	{name: "excluded", text: func(r *Row) string { return r.Excluded }, quote: true},
 	{name: "message", text: func(r *Row) string { return r.Message }, quote: true, head: "message", width: -1},
 	{name: "model", text: func(r *Row) string { return r.Model }, quote: true, head: "model", width: -12, rare: true},
+}
+
+// ofMetric returns the column c with the values of a metric.
+func ofMetric(m answer.Metric, value func(*Row) answer.Value, c column) column {
+	c.name, c.order = m.Key(), value
+	c.text = func(r *Row) string { return whole(value(r)) }
+	return c
 }
 
 // levelWords names a load level in words; "load not known" where the file does not
@@ -112,35 +119,30 @@ func (r *Row) outcome() string {
 	return r.Status + " (" + r.Excluded + ")"
 }
 
-// sortKeys are the columns that hold numbers, by name.
-var sortKeys = map[string]func(*Row) answer.Value{
-	"id":            func(r *Row) answer.Value { return unsigned(r.ID) },
-	"start_ns":      func(r *Row) answer.Value { return unsigned(r.StartNS) },
-	"ttft_ns":       func(r *Row) answer.Value { return r.TTFT },
-	"e2el_ns":       func(r *Row) answer.Value { return r.E2EL },
-	"token_events":  func(r *Row) answer.Value { return answer.Value{V: int64(r.Events), OK: true} },
-	"input_tokens":  func(r *Row) answer.Value { return r.Input },
-	"output_tokens": func(r *Row) answer.Value { return r.Tokens },
-}
-
-// SortKeys are the names that RowOrder takes, in full.
+// SortKeys returns the names of the columns that RowOrder sorts by.
 func SortKeys() []string {
-	return []string{"id", "start_ns", "ttft_ns", "e2el_ns", "token_events", "input_tokens", "output_tokens"}
+	var keys []string
+	for i := range columns {
+		if columns[i].order != nil {
+			keys = append(keys, columns[i].name)
+		}
+	}
+	return keys
 }
 
-// shortKeys are other names for keys, as the table and the report have them.
-var shortKeys = map[string]string{"tokens": "output_tokens", "start": "start_ns", "ttft": "ttft_ns", "ttft_ms": "ttft_ns", "e2el": "e2el_ns", "e2el_ms": "e2el_ns"}
-
-// RowOrder returns a comparison of rows by the column of that name, absent
-// values last. descending turns the others around. Small and capital letters are
-// the same, and a time needs no unit: "TTFT". ok is false for a name that is not in
-// SortKeys.
+// RowOrder returns a comparison of rows by a column, absent values last. descending
+// reverses the order of the others. name is the column's name or its head in the table,
+// in small or capital letters; a time needs no unit: "TTFT". ok is false for a name that
+// is not in SortKeys.
 func RowOrder(name string, descending bool) (compare func(a, b *Row) int, ok bool) {
 	name = strings.ToLower(name)
-	key, ok := sortKeys[cmp.Or(shortKeys[name], name)]
-	if !ok {
+	i := slices.IndexFunc(columns, func(c column) bool {
+		return c.order != nil && (name == c.name || name == c.head || name == strings.TrimSuffix(c.name, "_ns"))
+	})
+	if i < 0 {
 		return nil, false
 	}
+	key := columns[i].order
 	return func(a, b *Row) int {
 		x, y := key(a), key(b)
 		switch {
@@ -163,7 +165,7 @@ func btoi(b bool) int {
 }
 
 // unsigned turns v into a Value of the same order.
-func unsigned(v uint64) answer.Value { return answer.Value{V: int64(v - 1<<63), OK: true} }
+func unsigned(v uint64) answer.Value { return answer.Some(int64(v - 1<<63)) }
 
 // RowsTable writes rows for people. Columns have fixed widths, so that rows
 // need not be kept. A message that reaches beyond width columns is cut, but keeps at

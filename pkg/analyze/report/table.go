@@ -251,7 +251,7 @@ func figures(e *analyze.Experiment, u *timeUnits) grid {
 	g.add(append(head, "max")...)
 	for _, m := range e.Metrics {
 		s, f := m.Summary, rowFormat(m, u.of(m.Definition))
-		row := []string{m.Definition.Name, f.name, strconv.Itoa(s.N), f.text(s.Mean), f.text(s.Std), f.text(s.Min)}
+		row := []string{m.Definition.Label(), f.name, strconv.Itoa(s.N), f.text(s.Mean), f.text(s.Std), f.text(s.Min)}
 		for _, p := range usual {
 			row = append(row, f.text(s.P(p)))
 		}
@@ -275,8 +275,8 @@ func (t *table) tall(e *analyze.Experiment) {
 	}
 	for i, m := range e.Metrics {
 		formats[i] = rowFormat(m, t.units.of(m.Definition))
-		name, unit := m.Definition.Name, formats[i].name
-		if m.Definition.Unit == analyze.Tokens { // "output tokens" in two lines
+		name, unit := m.Definition.Label(), formats[i].name
+		if m.Definition.Unit() == answer.Tokens { // "output tokens" in two lines
 			name, unit, _ = strings.Cut(name, " ")
 		}
 		names, units = append(names, name), append(units, unit)
@@ -443,7 +443,7 @@ func levelIn(e *analyze.Experiment, mixed bool) string {
 type line struct {
 	name       string
 	throughput *analyze.Throughput
-	metric     func(key string) *analyze.Summary
+	metric     func(answer.Metric) *analyze.Summary
 	ok, failed int
 }
 
@@ -451,13 +451,13 @@ type line struct {
 func compared(name, unit string, lines []line, u *timeUnits) grid {
 	g := grid{indent: "  "}
 	cols := []struct {
-		name, key string
-		pct       float64
-		sc        scale
-	}{{"TTFT", "ttft_ns", 50, u.token}, {"TTFT", "ttft_ns", 99, u.token}, {"ITL", "itl_ns", 50, u.token}, {"E2EL", "e2el_ns", 50, u.request}}
+		metric answer.Metric
+		pct    float64
+		sc     scale
+	}{{answer.TTFT, 50, u.token}, {answer.TTFT, 99, u.token}, {answer.ITL, 50, u.token}, {answer.E2EL, 50, u.request}}
 	head, units := []string{name, "requests", "output"}, []string{unit, "/s", "tok/s"}
 	for _, c := range cols {
-		head, units = append(head, c.name), append(units, levelName(c.pct)+" "+c.sc.name)
+		head, units = append(head, c.metric.Label()), append(units, levelName(c.pct)+" "+c.sc.name)
 	}
 	g.add(append(head, "ok", "failed")...)
 	g.add(append(units, "", "")...)
@@ -465,7 +465,7 @@ func compared(name, unit string, lines []line, u *timeUnits) grid {
 		l := &lines[i]
 		row := []string{plain(l.name), perSecond(l.throughput.Requests), perSecond(l.throughput.OutputTokens)}
 		for _, c := range cols {
-			if s := l.metric(c.key); s != nil {
+			if s := l.metric(c.metric); s != nil {
 				row = append(row, number(s.P(c.pct)/c.sc.per))
 			} else {
 				row = append(row, "-")

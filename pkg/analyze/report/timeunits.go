@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/answer"
 )
 
 // timeUnits holds the time units of one report. Each kind of time has one unit on all
@@ -30,8 +31,8 @@ func timeUnitsOf(inputs []Input) timeUnits {
 			duration = append(duration, float64(e.DurationNS))
 			for _, m := range e.Metrics {
 				switch {
-				case m.Definition.Unit != analyze.Nanoseconds:
-				case m.Definition.Key == "e2el_ns":
+				case m.Definition.Unit() != answer.Nanoseconds:
+				case m.Definition.Metric == answer.E2EL:
 					request = append(request, m.Summary.Mean)
 				default:
 					token = append(token, m.Summary.Mean)
@@ -64,9 +65,9 @@ func clockUnit(ns []float64) scale {
 // of returns the unit of a metric; the unit named "" if the metric is not a time.
 func (u *timeUnits) of(d *analyze.Definition) scale {
 	switch {
-	case d.Unit != analyze.Nanoseconds:
+	case d.Unit() != answer.Nanoseconds:
 		return scale{"", 1}
-	case d.Key == "e2el_ns":
+	case d.Metric == answer.E2EL:
 		return u.request
 	}
 	return u.token

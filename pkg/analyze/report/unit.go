@@ -6,6 +6,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/answer"
 )
 
 // A scale is a unit that numbers are shown in.
@@ -79,7 +80,7 @@ func count(v float64) string {
 // An inRow formats the figures of one metric of a level alike: in the metric's
 // unit and with as many decimals as show the mean with three or four digits.
 type inRow struct {
-	unit analyze.Unit
+	unit answer.Unit
 	scale
 	decimals int
 }
@@ -93,11 +94,11 @@ func rowFormat(m analyze.Metric, sc scale) inRow {
 	if mean == 0 {
 		n = 2
 	}
-	return inRow{m.Definition.Unit, sc, n}
+	return inRow{m.Definition.Unit(), sc, n}
 }
 
 func (f inRow) text(v float64) string {
-	if f.unit != analyze.Nanoseconds {
+	if f.unit != answer.Nanoseconds {
 		return count(v)
 	}
 	v /= f.per

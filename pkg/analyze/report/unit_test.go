@@ -2,11 +2,11 @@ package report
 
 import (
 	"math"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -87,9 +87,8 @@ func TestRowFormat(t *testing.T) {
 // A report has one unit for the times of tokens and one for E2EL, whatever the
 // rows and levels hold.
 func TestTimeUnits(t *testing.T) {
-	metric := func(key string, mean float64) analyze.Metric {
-		i := slices.IndexFunc(analyze.Strict[:], func(d analyze.Definition) bool { return d.Key == key })
-		return analyze.Metric{Definition: &analyze.Strict[i], Summary: &analyze.Summary{N: 1, Mean: mean}}
+	metric := func(m answer.Metric, mean float64) analyze.Metric {
+		return analyze.Metric{Definition: &analyze.Strict[m], Summary: &analyze.Summary{N: 1, Mean: mean}}
 	}
 	for _, tt := range []struct {
 		name           string
@@ -107,11 +106,11 @@ func TestTimeUnits(t *testing.T) {
 		for i := range max(len(tt.ttft), len(tt.itl), len(tt.e2e)) {
 			var e analyze.Experiment
 			for _, m := range []struct {
-				key   string
-				means []float64
-			}{{"ttft_ns", tt.ttft}, {"itl_ns", tt.itl}, {"e2el_ns", tt.e2e}} {
+				metric answer.Metric
+				means  []float64
+			}{{answer.TTFT, tt.ttft}, {answer.ITL, tt.itl}, {answer.E2EL, tt.e2e}} {
 				if i < len(m.means) {
-					e.Metrics = append(e.Metrics, metric(m.key, m.means[i]))
+					e.Metrics = append(e.Metrics, metric(m.metric, m.means[i]))
 				}
 			}
 			rep.Experiments = append(rep.Experiments, e)

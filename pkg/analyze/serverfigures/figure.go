@@ -1,5 +1,7 @@
 package serverfigures
 
+import "github.com/pa-tools/pa/pkg/answer"
+
 // A Kind is the kind of quantity that a [Figure] holds.
 type Kind int
 
@@ -68,11 +70,11 @@ func (f *Figure) ClientMinusServer() (ns float64, ok bool) {
 	return f.Client - f.Mean, f.Compared && f.Incomparable == ""
 }
 
-// compare sets the client's mean of the same quantity. Nothing is compared if key is ""
+// compare sets the client's mean of the same quantity. Nothing is compared if m is nil
 // or the client has no such mean.
-func (f *Figure) compare(e *Level, model, key string) {
-	if key == "" || e.ClientMean == nil {
+func (f *Figure) compare(e *Level, model string, m *answer.Metric) {
+	if m == nil || e.ClientMean == nil {
 		return
 	}
-	f.Client, f.Compared = e.ClientMean(model, key)
+	f.Client, f.Compared = e.ClientMean(model, *m)
 }

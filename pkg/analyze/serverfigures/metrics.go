@@ -3,6 +3,7 @@ package serverfigures
 import (
 	"strings"
 
+	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -18,8 +19,8 @@ type serverMetric struct {
 	// counts holds the names of the counts, one for each of metrics, of a time whose
 	// sum and count have different names. nil means those of a histogram or summary.
 	counts []string
-	// client is the key of the client's metric of the same quantity; "" if it has none.
-	client string
+	// client is the client's metric of the same quantity; nil if it has none.
+	client *answer.Metric
 	// smooth says that a counter grows all the time, so that its value at any time lies
 	// on the line between two scrapes.
 	smooth bool
@@ -38,16 +39,16 @@ type serverMetric struct {
 var (
 	// serverTimes are histograms or summaries of seconds, unless scaled.
 	serverTimes = []serverMetric{
-		{name: "time to first token", client: "ttft_ns", metrics: []string{"vllm:time_to_first_token_seconds", "sglang:time_to_first_token_seconds", "trtllm_time_to_first_token_seconds"}},
-		{name: "request", client: "e2el_ns", metrics: []string{"vllm:e2e_request_latency_seconds", "sglang:e2e_request_latency_seconds", "trtllm_e2e_request_latency_seconds", "tgi_request_duration"}},
-		{name: "request", client: "e2el_ns", spare: true, scale: 1e3, metrics: []string{"nv_inference_request_duration_us"}, counts: []string{"nv_inference_request_success"}},
+		{name: "time to first token", client: new(answer.TTFT), metrics: []string{"vllm:time_to_first_token_seconds", "sglang:time_to_first_token_seconds", "trtllm_time_to_first_token_seconds"}},
+		{name: "request", client: new(answer.E2EL), metrics: []string{"vllm:e2e_request_latency_seconds", "sglang:e2e_request_latency_seconds", "trtllm_e2e_request_latency_seconds", "tgi_request_duration"}},
+		{name: "request", client: new(answer.E2EL), spare: true, scale: 1e3, metrics: []string{"nv_inference_request_duration_us"}, counts: []string{"nv_inference_request_success"}},
 		{name: "queue", metrics: []string{"vllm:request_queue_time_seconds", "sglang:queue_time_seconds", "trtllm_request_queue_time_seconds", "tgi_request_queue_duration"}},
 		{name: "queue", spare: true, scale: 1e3, metrics: []string{"nv_inference_queue_duration_us"}, counts: []string{"nv_inference_request_success"}},
 		{name: "prefill", metrics: []string{"vllm:request_prefill_time_seconds", "trtllm_request_prefill_time_seconds"}},
 		{name: "decode", metrics: []string{"vllm:request_decode_time_seconds", "trtllm_request_decode_time_seconds"}},
 		{name: "inference", metrics: []string{"vllm:request_inference_time_seconds", "trtllm_request_inference_time_seconds", "tgi_request_inference_duration"}},
-		{name: "inter-token latency", client: "itl_ns", metrics: []string{"vllm:inter_token_latency_seconds", "sglang:inter_token_latency_seconds"}},
-		{name: "time per output token", client: "tpot_ns", metrics: []string{"vllm:request_time_per_output_token_seconds", "trtllm_time_per_output_token_seconds", "tgi_request_mean_time_per_token_duration"}},
+		{name: "inter-token latency", client: new(answer.ITL), metrics: []string{"vllm:inter_token_latency_seconds", "sglang:inter_token_latency_seconds"}},
+		{name: "time per output token", client: new(answer.TPOT), metrics: []string{"vllm:request_time_per_output_token_seconds", "trtllm_time_per_output_token_seconds", "tgi_request_mean_time_per_token_duration"}},
 	}
 	serverCounters = []serverMetric{
 		{name: "requests", unit: "count", metrics: []string{"vllm:request_success_total", "sglang:num_requests_total", "trtllm_request_success_total", "tgi_request_success"}},

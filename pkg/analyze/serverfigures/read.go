@@ -9,6 +9,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/sanitize"
+	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -23,9 +24,9 @@ type Level struct {
 	// SeveralModels says that the requests of the level went to several models, and
 	// SeveralResponses that streamed requests had more than one response.
 	SeveralModels, SeveralResponses bool
-	// ClientMean returns the mean of the recorder's metric of that key over the
-	// requests to a model. ok is false if there is none. nil compares nothing.
-	ClientMean func(model, key string) (mean float64, ok bool)
+	// ClientMean returns the mean of the recorder's metric over the requests to a
+	// model. ok is false if there is none. nil compares nothing.
+	ClientMean func(model string, m answer.Metric) (mean float64, ok bool)
 }
 
 // A Result holds the figures of a level, and what is wrong with them as sentences.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -26,7 +27,7 @@ func TestFiguresOfTriton(t *testing.T) {
 // The time of a decoupled model at the server is not compared with the client's,
 // which holds the stream. A model that is not is.
 func TestFiguresDecoupled(t *testing.T) {
-	latency := func(_, key string) (float64, bool) { return 900, key == "e2el_ns" }
+	latency := func(_ string, m answer.Metric) (float64, bool) { return 900, m == answer.E2EL }
 	models := func(m ...export.ServerModel) []export.ServerModel { return m }
 	for _, tt := range []struct {
 		name   string

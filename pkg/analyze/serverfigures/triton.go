@@ -3,6 +3,7 @@ package serverfigures
 import (
 	"slices"
 
+	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -53,7 +54,7 @@ func tritonFigures(e *Level) (all []Figure) {
 			f := Figure{Name: x.name, Metric: "ModelStatistics", Kind: Time, Of: who, Unit: "ns", N: x.c.Count, Mean: mean}
 			if x.name == "request" {
 				if e.SeveralModels || len(s.Models) > 0 && s.Models[0].Name == d.Name { // not one that another one called
-					f.compare(e, d.Name, "e2el_ns")
+					f.compare(e, d.Name, new(answer.E2EL))
 				}
 				if f.Compared && (e.SeveralResponses && !e.SeveralModels || decoupled(s, d.Name)) {
 					f.Incomparable = decoupledTime

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/pa-tools/pa/pkg/analyze/expr"
+	"github.com/pa-tools/pa/pkg/answer"
 )
 
 // A Kind says what the values of a metric are.
@@ -24,29 +25,40 @@ type Metric struct {
 	// Name is as in expressions: "ttft", "itl_p99".
 	Name string
 	Kind Kind
+	// Of is the measure of the request: the metric itself, the gaps of a statistic
+	// itl_…, or the numerator of a rate.
+	Of answer.Metric
 	// Percentile is set for itl_p… only: above 0 and below 100.
 	Percentile float64
 }
 
-// metrics are all but the percentiles, which go on for ever.
+// metrics holds all metrics but the percentiles.
 var metrics = []Metric{
-	{Name: "ttft", Kind: Duration},
-	{Name: "ttfat", Kind: Duration},
-	{Name: "ttst", Kind: Duration},
-	{Name: "tpot", Kind: Duration},
-	{Name: "e2el", Kind: Duration},
-	{Name: "itl_mean", Kind: Duration},
-	{Name: "itl_min", Kind: Duration},
-	{Name: "itl_max", Kind: Duration},
-	{Name: "output_tokens", Kind: Count},
-	{Name: "input_tokens", Kind: Count},
-	{Name: "reasoning_tokens", Kind: Count},
-	{Name: "cached_tokens", Kind: Count},
-	{Name: "output_tokens_per_s", Kind: Rate},
+	of(answer.TTFT),
+	of(answer.TTFAT),
+	of(answer.TTST),
+	of(answer.TPOT),
+	of(answer.E2EL),
+	{Name: "itl_mean", Kind: Duration, Of: answer.ITL},
+	{Name: "itl_min", Kind: Duration, Of: answer.ITL},
+	{Name: "itl_max", Kind: Duration, Of: answer.ITL},
+	of(answer.OutputTokens),
+	of(answer.InputTokens),
+	of(answer.ReasoningTokens),
+	of(answer.CachedTokens),
+	{Name: "output_tokens_per_s", Kind: Rate, Of: answer.OutputTokens},
 }
 
-// Names are the metrics that expressions may hold, "itl_p50" and "itl_p99"
-// standing for all percentiles.
+func of(m answer.Metric) Metric {
+	kind := Duration
+	if m.Unit() == answer.Tokens {
+		kind = Count
+	}
+	return Metric{Name: m.String(), Kind: kind, Of: m}
+}
+
+// Names returns the metrics that expressions may hold; "itl_p50" and "itl_p99" are
+// examples of the percentiles.
 func Names() []string {
 	var s []string
 	for _, m := range metrics {
@@ -70,7 +82,7 @@ func metricOf(name string) (m Metric, why string) {
 		if err != nil || p <= 0 || p >= 100 {
 			return Metric{}, "percentiles are above 0 and below 100; itl_min and itl_max are the ends"
 		}
-		return Metric{Name: name, Kind: Duration, Percentile: p}, ""
+		return Metric{Name: name, Kind: Duration, Of: answer.ITL, Percentile: p}, ""
 	}
 	if name == "itl" {
 		return Metric{}, "itl is the time between two tokens and a request has many; use itl_mean, itl_p99 or itl_max"

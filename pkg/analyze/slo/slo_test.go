@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/pa-tools/pa/pkg/analyze/expr"
+	"github.com/pa-tools/pa/pkg/answer"
 )
 
 // values gives the metrics of a request out of a map.
@@ -172,7 +173,7 @@ func TestMetrics(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := e.Metrics()
-	want := []Metric{{Name: "ttft", Kind: Duration}, {Name: "itl_p99.9", Kind: Duration, Percentile: 99.9}, {Name: "output_tokens", Kind: Count}}
+	want := []Metric{{Name: "ttft", Kind: Duration, Of: answer.TTFT}, {Name: "itl_p99.9", Kind: Duration, Of: answer.ITL, Percentile: 99.9}, {Name: "output_tokens", Kind: Count, Of: answer.OutputTokens}}
 	if len(got) != len(want) {
 		t.Fatalf("metrics %v, want %v", got, want)
 	}

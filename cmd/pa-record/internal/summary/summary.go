@@ -11,6 +11,7 @@ import (
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/report"
+	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/journal"
 )
@@ -124,7 +125,7 @@ func unstreamed(s *settings.Settings) string {
 // were not streamed.
 func whole(rep *analyze.Report) bool {
 	for i := range rep.Experiments {
-		if e := &rep.Experiments[i]; e.OK > 0 && e.Throughput.OutputTokens.OK && e.Metric("ttft_ns") == nil {
+		if e := &rep.Experiments[i]; e.OK > 0 && e.Throughput.OutputTokens.OK && e.Metric(answer.TTFT) == nil {
 			return true
 		}
 	}

@@ -9,10 +9,10 @@ import (
 	"github.com/pa-tools/pa/pkg/answer"
 )
 
-// strictKeys maps measures to the keys of package analyze's metrics.
-var strictKeys = map[Measure]string{
-	FirstToken: "ttft_ns", SecondToken: "ttst_ns", InterToken: "itl_ns", OutputTime: "tpot_ns", Latency: "e2el_ns",
-	OutputTokens: "output_tokens", InputTokens: "input_tokens",
+// strictMetrics maps measures to metrics.
+var strictMetrics = map[Measure]answer.Metric{
+	FirstToken: answer.TTFT, SecondToken: answer.TTST, InterToken: answer.ITL, OutputTime: answer.TPOT, Latency: answer.E2EL,
+	OutputTokens: answer.OutputTokens, InputTokens: answer.InputTokens,
 }
 
 // Strict returns the strict definitions of one load level, one for each of [Measures].
@@ -20,8 +20,8 @@ func Strict(rep *analyze.Report, e *analyze.Experiment) []Definition {
 	var all []Definition
 	for _, m := range Measures() {
 		d := Definition{Measure: m}
-		if key, ok := strictKeys[m]; ok {
-			strictMetric(&d, key, rep, e)
+		if metric, ok := strictMetrics[m]; ok {
+			strictMetric(&d, metric, rep, e)
 		} else {
 			strictRate(&d, e)
 		}
@@ -30,12 +30,8 @@ func Strict(rep *analyze.Report, e *analyze.Experiment) []Definition {
 	return all
 }
 
-func strictMetric(d *Definition, key string, rep *analyze.Report, e *analyze.Experiment) {
-	for i := range analyze.Strict {
-		if x := &analyze.Strict[i]; x.Key == key {
-			d.Name, d.Formula = x.Name, x.Formula
-		}
-	}
+func strictMetric(d *Definition, m answer.Metric, rep *analyze.Report, e *analyze.Experiment) {
+	d.Name, d.Formula = m.Label(), analyze.Strict[m].Formula
 	switch d.Measure {
 	case FirstToken, Latency:
 		if rep.From != answer.FromStart {
@@ -47,7 +43,7 @@ func strictMetric(d *Definition, key string, rep *analyze.Report, e *analyze.Exp
 			d.Formula = "the server's usage or, of requests without it, the next best count"
 		}
 	}
-	if s := e.Metric(key); s != nil {
+	if s := e.Metric(m); s != nil {
 		d.Values = Values{N: s.N, Mean: s.Mean, P50: s.P(50), P99: s.P(99)}
 		return
 	}
@@ -56,7 +52,7 @@ func strictMetric(d *Definition, key string, rep *analyze.Report, e *analyze.Exp
 		d.NA = "no usage of the server in the file"
 	}
 	for _, u := range slices.Concat(e.Unavailable, rep.Unavailable) {
-		if u.Key == key {
+		if u.Key == m.Key() {
 			d.NA = u.Why
 		}
 	}

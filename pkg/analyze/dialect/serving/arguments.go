@@ -46,13 +46,6 @@ type arguments struct {
 	acceptLength      *float64
 }
 
-// metricNames are those that percentile_metrics of any of the tools may name. A
-// tool leaves out what is not its own.
-var metricNames = []string{"ttft", "tpot", "itl", "e2el", "request_ar", "client_queue_time", "e2el_including_client_queue"}
-
-// goodputNames lists the metrics that --goodput accepts.
-var goodputNames = []string{"ttft", "tpot", "e2el"}
-
 // A setter takes the value of a key.
 type setter func(t *Release, a *arguments, value string) error
 

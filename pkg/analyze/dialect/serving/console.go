@@ -45,55 +45,6 @@ func (b *block) whole(label string, n int64) { b.row(label, strconv.FormatInt(n,
 
 func (b *block) number(label string, f float64, decimals int) { b.row(label, pyfmt.Fixed(f, decimals)) }
 
-// A section is a metric with its statistics.
-type section struct {
-	key         string // in the result file: "ttft"
-	name, title string
-	unit        string // "ms", or ""
-	spread      bool   // with minimum and maximum
-	stats       *Stats
-}
-
-func (s *section) suffix() string {
-	if s.unit == "" {
-		return ":"
-	}
-	return " (" + s.unit + "):"
-}
-
-// sections returns the sections of a level that the command line asks for, in order.
-func (r *Report) sections(l *Level) []section {
-	all := []section{
-		{"ttft", "TTFT", "Time to First Token", "ms", false, &l.TTFT},
-		{"tpot", "TPOT", "Time per Output Token (excl. 1st token)", "ms", false, &l.TPOT},
-		{"itl", "ITL", "Inter-token Latency", "ms", false, &l.ITL},
-		{"e2el", "E2EL", "End-to-end Latency", "ms", false, &l.E2EL},
-		{"client_queue_time", "Client Queue Time", "Client-side Queueing", "ms", false, l.Queue},
-		{"e2el_including_client_queue", "E2EL incl. Client Queue", "Queue-inclusive End-to-end Latency", "ms", false, l.E2ELQueue},
-	}
-	var chosen []section
-	if r.Release.rules.deviations && l.Decoded.Mean > 0 {
-		const name = "Avg Decoded Tokens per Iter"
-		chosen = append(chosen, section{"avg_decoded_tokens_per_iter", name, name, "", true, &l.Decoded})
-	}
-	for _, s := range all {
-		if s.stats != nil && r.args.wants(s.key) {
-			chosen = append(chosen, s)
-		}
-	}
-	return chosen
-}
-
-// wants reports whether percentile_metrics names a metric.
-func (a *arguments) wants(key string) bool {
-	for _, m := range a.metrics {
-		if m == key {
-			return true
-		}
-	}
-	return false
-}
-
 // percentileWord is a percentile in a label: "99", "75.5".
 func percentileWord(p float64) string {
 	if p == math.Trunc(p) {
@@ -206,12 +157,7 @@ func (r *Report) sglangBlock(b *block, l *Level) {
 		b.number("Accept length:", *a, 2)
 	}
 	r.sglangGoodput(b, l)
-	for _, s := range []section{
-		{"", "E2E Latency", "End-to-End Latency", "ms", false, &l.E2EL},
-		{"", "TTFT", "Time to First Token", "ms", false, &l.TTFT},
-		{"", "TPOT", "Time per Output Token (excl. 1st token)", "ms", false, &l.TPOT},
-		{"", "ITL", "Inter-Token Latency", "ms", true, &l.ITL},
-	} {
+	for _, s := range l.sglangSections() {
 		b.title(s.title, "-")
 		end := s.suffix()
 		b.number("Mean "+s.name+end, s.stats.Mean, 2)

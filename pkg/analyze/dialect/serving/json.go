@@ -342,7 +342,7 @@ func (r *Report) sglangResult(d *dict, l *Level) {
 	d.set("input_throughput", l.InputRate)
 	d.set("output_throughput", l.OutputRate)
 	d.set("total_throughput", l.TotalRate)
-	for _, m := range []section{{key: "e2e_latency", stats: &l.E2EL}, {key: "ttft", stats: &l.TTFT}, {key: "tpot", stats: &l.TPOT}, {key: "itl", stats: &l.ITL}} {
+	for _, m := range l.sglangSections() {
 		for _, s := range []struct {
 			name string
 			v    float64

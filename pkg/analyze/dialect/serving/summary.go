@@ -365,12 +365,12 @@ func (l *level) goodput(out *Level) {
 		if !o.success {
 			continue
 		}
-		observed := map[string]float64{"ttft": o.ttft, "tpot": o.tpot(), "e2el": o.latency}
 		kept := 0
 		for i, x := range limits {
-			ok := x.Value/1000 >= observed[x.Metric]
+			observed := o.observed(x.Metric)
+			ok := x.Value/1000 >= observed
 			if l.tool.rules.goodputInMS {
-				ok = observed[x.Metric]*1000 <= x.Value
+				ok = observed*1000 <= x.Value
 			}
 			if ok {
 				kept++
