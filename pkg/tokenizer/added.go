@@ -29,8 +29,6 @@ type addedTokens struct {
 	ids   map[string]uint32
 	// special holds the contents of special tokens.
 	special map[string]bool
-	// ends holds the last characters of all tokens.
-	ends map[rune]bool
 	// blanks means that the normalized text has blanks instead of wordMark.
 	blanks bool
 	// plain finds tokens in the given text, normalized in the normalized text. They
@@ -205,7 +203,6 @@ func (a *addedTokens) useBlanks() {
 // index builds the finders.
 func (a *addedTokens) index() {
 	a.plain, a.normalized = nil, nil
-	a.ends = map[rune]bool{}
 	for _, t := range a.byID {
 		finder, sought := &a.plain, t.written
 		if t.normalized {
@@ -217,8 +214,6 @@ func (a *addedTokens) index() {
 		if *finder == nil {
 			*finder = &tokenFinder{tokens: newTrie()}
 		}
-		last, _ := utf8.DecodeLastRuneInString(sought)
-		a.ends[last] = true
 		(*finder).tokens.add(sought, int32(t.id))
 	}
 	for _, f := range []*tokenFinder{a.plain, a.normalized} {

@@ -94,19 +94,6 @@ func BenchmarkChunk(b *testing.B) {
 				i++
 			}
 		})
-		b.Run(name+"/counter", func(b *testing.B) {
-			b.ReportAllocs()
-			c := tok.NewCounter()
-			i := 0
-			for b.Loop() {
-				if i == len(chunks) {
-					c.Reset()
-					i = 0
-				}
-				c.Add(chunks[i])
-				i++
-			}
-		})
 	}
 }
 

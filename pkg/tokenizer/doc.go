@@ -30,14 +30,13 @@
 // Truncation and padding of the file are not applied, because they concern model input,
 // not text. The package has no chat templates.
 //
-// A [Tokenizer] is safe for concurrent use. A [Counter] counts a text that arrives in
-// chunks.
+// A [Tokenizer] is safe for concurrent use.
 //
 // # Files
 //
 // load.go reads the files; rebuild.go and autoclass.go hold the rules of transformers 5.
 // encoder.go runs the steps, cache.go remembers words. bpe.go, wordpiece.go and
 // unigram.go are the models, scan.go the hand-written scanners of common regular
-// expressions, expression.go the general engine. settle.go finds the part of a growing
-// text whose count is final, growth.go bounds what a hostile file can produce.
+// expressions, expression.go the general engine. growth.go bounds what a hostile file can
+// produce.
 package tokenizer

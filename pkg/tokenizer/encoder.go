@@ -40,19 +40,15 @@ func (t *Tokenizer) release(e *encoder) {
 	}
 }
 
-// encode appends the ids of a text. first is false for the continuation of a text.
-func (e *encoder) encode(dst []uint32, text string, first bool) []uint32 {
+// encode appends the ids of a text.
+func (e *encoder) encode(dst []uint32, text string) []uint32 {
 	t := e.t
 	token := func(id uint32) { dst = append(dst, id) }
 	text = validUTF8(text)
 	left := longest(len(text)) // bytes that the remaining normalized parts may have
 	t.added.split(t.added.plain, text, func(part string, at int) {
-		start := first && at == 0
-		n := t.normalizer
-		if at == 0 && !first {
-			n = t.continuing
-		}
-		if n != nil {
+		start := at == 0
+		if n := t.normalizer; n != nil {
 			if left < 0 {
 				return // the text is refused
 			}

@@ -34,17 +34,3 @@ func Example() {
 	// abc ab <end>
 	// [4 5]
 }
-
-// A streamed answer, counted while it comes.
-func ExampleCounter() {
-	tok, err := tokenizer.Parse("tokenizer.json", []byte(file))
-	if err != nil {
-		log.Fatal(err)
-	}
-	c := tok.NewCounter()
-	for _, chunk := range []string{"a", "b", "c ", "ab"} {
-		fmt.Print(c.Add(chunk), " ")
-	}
-	fmt.Println(c.Total())
-	// Output: 1 0 0 1 2
-}

@@ -49,11 +49,10 @@ func TestCutsChangeNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b, ok := tok.cutter.(*bpe)
-		if !ok {
+		if tok.cutter == nil {
 			continue
 		}
-		if b.anywhere {
+		if tok.cutter.anywhere {
 			anywhere++
 		}
 		whole, err := Parse("tokenizer.json", v.Tokenizer)

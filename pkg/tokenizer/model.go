@@ -10,13 +10,6 @@ type model interface {
 	vocabulary() *vocab
 }
 
-// A wordCutter is a model that can cut a piece without changing its ids. The parts repeat
-// more often than whole pieces, which makes the cache effective.
-type wordCutter interface {
-	// wordEnd returns the first position where piece can be cut, or its length.
-	wordEnd(piece string) int
-}
-
 // A scratch is reusable working memory of a model.
 type scratch struct {
 	ids    []uint32

@@ -39,12 +39,12 @@ func readPreTokenizer(n *node) (preTokenizer, error) {
 	case "Split":
 		return readSplit(n)
 	case "Whitespace":
-		return split{find: wordsAndSymbols(props), behavior: removed, invert: true, local: true, cutsBlanks: true}, nil
+		return split{find: wordsAndSymbols(props), behavior: removed, invert: true}, nil
 	case "WhitespaceSplit":
-		return split{find: one(func(r rune) bool { return props.Is(unidata.White, r) }), behavior: removed, local: true, cutsBlanks: true}, nil
+		return split{find: one(func(r rune) bool { return props.Is(unidata.White, r) }), behavior: removed}, nil
 	case "CharDelimiterSplit":
 		delimiter, err := n.wantRune("delimiter")
-		return split{find: one(func(r rune) bool { return r == delimiter }), behavior: removed, local: true, cutsBlanks: delimiter == ' '}, err
+		return split{find: one(func(r rune) bool { return r == delimiter }), behavior: removed}, err
 	case "Punctuation":
 		return readPunctuation(n)
 	case "Digits":
@@ -174,7 +174,6 @@ func readPunctuation(n *node) (preTokenizer, error) {
 			return nil, err
 		}
 	}
-	s.local = s.behavior == isolated || s.behavior == removed || s.behavior == contiguous
 	return s, nil
 }
 
@@ -184,7 +183,7 @@ func readDigits(n *node) (preTokenizer, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := split{find: one(func(r rune) bool { return props.Is(unidata.Numeric, r) }), behavior: contiguous, local: true}
+	s := split{find: one(func(r rune) bool { return props.Is(unidata.Numeric, r) }), behavior: contiguous}
 	if individual {
 		s.behavior = isolated
 	}

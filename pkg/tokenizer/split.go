@@ -37,9 +37,6 @@ type split struct {
 	behavior behavior
 	// invert swaps matches and the text between matches.
 	invert bool
-	// local means that cuts on one side of a blank do not depend on the other side.
-	// cutsBlanks means that it cuts before each blank after another character.
-	local, cutsBlanks bool
 }
 
 func readSplit(n *node) (preTokenizer, error) {
@@ -60,9 +57,6 @@ func readSplit(n *node) (preTokenizer, error) {
 	}
 	if scan, ok := find.(scanner); ok && s.behavior == isolated {
 		return isolate{scan, skipTo(pattern)}, nil
-	}
-	if find == matcher(literal(" ")) && s.behavior != mergedWithPrevious && !s.invert {
-		s.local, s.cutsBlanks = true, true
 	}
 	return s, nil
 }

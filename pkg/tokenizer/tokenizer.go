@@ -19,15 +19,10 @@ type Tokenizer struct {
 	normalizer   normalizer   // nil for none
 	preTokenizer preTokenizer // nil for none
 	model        model
-	cutter       wordCutter // the model if it can cut pieces, else nil
+	cutter       *bpe // the model if it can cut pieces, else nil
 	post         template
 	decoder      decoder // nil joins tokens with blanks
 	asksStart    bool    // some Metaspace needs to know which piece starts the text
-
-	// settler finds where a growing text can be cut. continuing normalizes the text
-	// after the cut.
-	settler    *settler
-	continuing normalizer
 
 	failed *failure // nil if no text can fail
 
@@ -39,7 +34,7 @@ type Tokenizer struct {
 	idle []*encoder
 }
 
-// finish computes what follows from the components: hash, word table, settler.
+// finish computes what follows from the components: hash and word table.
 func (t *Tokenizer) finish(data []byte) {
 	sum := sha256.Sum256(data)
 	t.hash = hex.EncodeToString(sum[:])
@@ -49,8 +44,6 @@ func (t *Tokenizer) finish(data []byte) {
 	if b, ok := t.model.(*bpe); ok && b.mark != 0 {
 		t.cutter = b
 	}
-	t.settler = newSettler(t)
-	t.continuing = withoutStart(t.normalizer)
 	t.maxIdle = runtime.GOMAXPROCS(0)
 }
 
@@ -91,7 +84,7 @@ func (t *Tokenizer) Encode(text string) []uint32 {
 func (t *Tokenizer) AppendEncode(dst []uint32, text string) []uint32 {
 	e := t.encoder()
 	defer t.release(e)
-	return e.encode(dst, text, true)
+	return e.encode(dst, text)
 }
 
 // Count returns the number of ids that Encode returns. With most tokenizers it does not
@@ -99,7 +92,7 @@ func (t *Tokenizer) AppendEncode(dst []uint32, text string) []uint32 {
 func (t *Tokenizer) Count(text string) int {
 	e := t.encoder()
 	defer t.release(e)
-	e.out = e.encode(e.out[:0], text, true)
+	e.out = e.encode(e.out[:0], text)
 	return len(e.out)
 }
 
