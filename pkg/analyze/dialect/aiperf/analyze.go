@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
 	"time"
@@ -14,25 +15,23 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// Version is the release of AIPerf that is reproduced.
-const Version = "0.13.0"
-
-// A Report is what AIPerf says about one load level. It is a [dialect.Report].
+// A Report holds the metrics of one load level. It is a [dialect.Report].
 type Report struct {
 	Level dialect.Level
-	// Metrics are those that have values, in the order of the console.
+	// Metrics holds the metrics that have values, in the order of the console.
 	Metrics []Metric
-	// Errors are the kinds of failures, in the order of their first.
+	// Errors holds the kinds of failures, in the order of their first occurrence.
 	Errors []Failure
 
+	release   *release
 	cancelled bool
 	// startNS and endNS bound the phase; 0: not known.
 	startNS, endNS uint64
 
-	hint      bool   // usage without cached tokens
+	hint      bool   // the server reports token usage without cached tokens
 	uncounted bool   // there was no tokenizer
-	fromUsage bool   // tokens are the server's
-	lacks     string // why metrics are left out that the file cannot give
+	fromUsage bool   // token counts are the server's
+	lacks     string // why metrics are missing that the file has no data for
 	explainer *explain.Explainer
 	warnings  []error
 }
@@ -41,7 +40,7 @@ type Report struct {
 type Failure struct {
 	Code          int // 0: none
 	Type, Message string
-	// Cause and Chain are what led to it, as AIPerf states it.
+	// Cause and Chain say what led to the failure, in AIPerf's words.
 	Cause string
 	Chain []string
 	Count int
@@ -49,7 +48,7 @@ type Failure struct {
 
 var _ dialect.Report = (*Report)(nil)
 
-// Metric returns the metric of that tag; nil when it has no values.
+// Metric returns the metric of that tag; nil if it has no values.
 func (r *Report) Metric(tag string) *Metric {
 	for i := range r.Metrics {
 		if r.Metrics[i].Tag == tag {
@@ -59,18 +58,19 @@ func (r *Report) Metric(tag string) *Metric {
 	return nil
 }
 
-// Warnings are what a reader must know to trust the report.
+// Warnings implements [dialect.Report].
 func (r *Report) Warnings() []error { return r.warnings }
 
-// An analysis is the reading of one file.
+// An analysis measures the requests of one load level.
 type analysis struct {
-	cfg   dialect.Config
-	run   *export.Run
-	rep   *Report
-	level int
-	meter *answer.Meter
-	text  texts
-	// fromUsage counts tokens as the server did (--use-server-token-count).
+	release *release
+	cfg     dialect.Config
+	run     *export.Run
+	rep     *Report
+	level   int
+	meter   *answer.Meter
+	text    texts
+	// fromUsage takes the server's token counts (--use-server-token-count).
 	fromUsage bool
 	// startNS and endNS bound the phase; 0: not known.
 	startNS, endNS uint64
@@ -82,14 +82,36 @@ type analysis struct {
 	skipped    int
 }
 
-// Tools returns AIPerf's dialect.
+// Tools returns the dialects of the releases: "aiperf" for the last one, and names with
+// the version for any earlier ones.
 func Tools() []*dialect.Tool {
-	return []*dialect.Tool{{
-		Name: family, Family: family, Listed: family, Options: dialect.LanguageOptions(), Compared: 1,
+	var all []*dialect.Tool
+	for i, release := range releases {
+		name := family
+		if i < len(releases)-1 {
+			name += "-" + release.version
+		}
+		all = append(all, release.tool(name))
+	}
+	return all
+}
+
+// tool returns the dialect of the release under a name. Its arguments (Config.Args) are
+// use_server_token_count ("true"), was_cancelled ("true"), start_time and end_time, the
+// times as in profile_export_aiperf.json or in Unix nanoseconds.
+func (r *release) tool(name string) *dialect.Tool {
+	t := &dialect.Tool{
+		Name: name, Family: family, Listed: name, Options: dialect.LanguageOptions(), Compared: 1,
 		Levels: levelRule,
-		New:    func(in dialect.Input) (dialect.Analysis, error) { return newAnalysis(in) },
-		Result: &dialect.ResultFile{Omits: omits, Listed: family, Ending: ".jsonl", Companions: companions, Write: writeResult},
-	}}
+		New:    func(in dialect.Input) (dialect.Analysis, error) { return r.newAnalysis(in) },
+	}
+	t.Result = &dialect.ResultFile{
+		Omits: omits, Listed: name, Ending: ".jsonl", Companions: companions,
+		Write: func(ctx context.Context, in export.Reader, cfg dialect.Config, out string, w io.Writer) (*dialect.Written, error) {
+			return r.writeResult(ctx, t, in, cfg, out, w)
+		},
+	}
+	return t
 }
 
 // levelRule chooses the only level of a run, or the last one that was asked for.
@@ -98,27 +120,17 @@ var levelRule = dialect.LevelRule{One: true, Several: "AIPerf reports each by it
 // family is the name of the tool.
 const family = "aiperf"
 
-// Analyze reads a run to its end and returns the report of one of its levels, as
-// [dialect.Analyze] does.
-//
-// Of Config.Args it knows use_server_token_count ("true"), was_cancelled
-// ("true"), start_time and end_time, as they stand in profile_export_aiperf.json
-// or in Unix nanoseconds.
-func Analyze(ctx context.Context, r export.Reader, cfg dialect.Config) (*Report, error) {
-	return dialect.AnalyzeAs[*Report](ctx, Tools()[0], r, cfg)
-}
-
-func newAnalysis(in dialect.Input) (*analysis, error) {
+func (r *release) newAnalysis(in dialect.Input) (*analysis, error) {
 	a := &analysis{
-		cfg: in.Config, run: in.Run, level: in.Levels[0], meter: dialect.Meter(in.Run), c: newCollector(),
-		rep: &Report{explainer: in.Explainer, uncounted: in.Uncounted},
+		release: r, cfg: in.Config, run: in.Run, level: in.Levels[0], meter: dialect.Meter(in.Run), c: newCollector(r),
+		rep: &Report{release: r, explainer: in.Explainer, uncounted: in.Uncounted},
 	}
 	e := &a.run.Experiments[a.level]
 	a.rep.Level = dialect.Level{Mode: e.Mode, Value: e.Value}
 	if err := a.arguments(); err != nil {
 		return nil, err
 	}
-	return a, checkGoodput(in.Goodput)
+	return a, r.checkGoodput(in.Goodput)
 }
 
 // arguments reads Config.Args.
@@ -220,10 +232,7 @@ func (a *analysis) streamed(q *export.Request) bool {
 	if a.cfg.Streaming != nil {
 		return *a.cfg.Streaming
 	}
-	if a.c.streamed || len(q.Responses) > 1 || a.run.Meta != nil && a.run.Meta.Streaming != nil && *a.run.Meta.Streaming {
-		return true
-	}
-	return false
+	return a.c.streamed || len(q.Responses) > 1 || a.run.Meta != nil && a.run.Meta.Streaming != nil && *a.run.Meta.Streaming
 }
 
 // withoutCounts adds to an error about a missing tokenizer how AIPerf does without.

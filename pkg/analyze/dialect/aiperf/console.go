@@ -11,24 +11,13 @@ import (
 	"github.com/pa-tools/pa/internal/rich"
 )
 
-// maxHeader is the length of a name from which on its unit is on a line of its
-// own.
-const maxHeader = 30
-
-// incomplete is why a cancelled run is.
-const incomplete = "Run cancelled before all records were processed."
-
-// cacheHint is what AIPerf says about a server that counts tokens but not those
-// it had in its cache.
-const cacheHint = "Token usage is reported but no prompt-cache read tokens were seen (usage.prompt_tokens_details.cached_tokens absent). If your server uses prefix/KV caching, enable cache reporting so AIPerf can populate the prompt-cache metrics: vLLM --enable-prompt-tokens-details, SGLang --enable-cache-report (TRT-LLM reports it by default)."
-
 // Console writes profile_export_console.txt, which AIPerf writes for 140
 // columns, for a console of that many.
 func (r *Report) Console(w io.Writer, width int) error {
 	var b strings.Builder
 	b.WriteString("\n\n")
 	if r.cancelled {
-		b.WriteString("NVIDIA AIPerf | INCOMPLETE RESULTS\n" + incomplete + "\nThese metrics were computed over a subset of the run and must not be compared against complete runs.\n\n\n")
+		b.WriteString("NVIDIA AIPerf | INCOMPLETE RESULTS\n" + r.release.incomplete + "\nThese metrics were computed over a subset of the run and must not be compared against complete runs.\n\n\n")
 	}
 	if len(r.Errors) > 0 {
 		b.WriteString(r.errorTable(width) + "\n\n")
@@ -50,7 +39,7 @@ func (r *Report) Console(w io.Writer, width int) error {
 		b.WriteString(r.table("NVIDIA AIPerf | LLM Metrics"+t.title, t.groups, width))
 	}
 	if r.hint {
-		b.WriteString("\n" + wrapped(cacheHint, width))
+		b.WriteString("\n" + wrapped(r.release.cacheHint, width))
 	}
 	b.WriteString(r.notices(width))
 	_, err := io.WriteString(w, b.String())
@@ -61,13 +50,13 @@ func (r *Report) Console(w io.Writer, width int) error {
 // What is in no group is with the last of several.
 func (r *Report) table(title string, groups []group, width int) string {
 	t := rich.Table{Title: title, Columns: []rich.Column{{Header: "Metric"}}}
-	for _, s := range [...]string{"avg", "min", "max", "p99", "p90", "p50", "std"} {
+	for _, s := range r.release.consoleStats {
 		t.Columns = append(t.Columns, rich.Column{Header: s})
 	}
 	for pass := range min(2, len(groups)) {
 		for i := range r.Metrics {
 			m := &r.Metrics[i]
-			c := describe(m.Tag)
+			c := r.release.column(m.Tag)
 			in := c.group == groups[0]
 			if pass == 1 {
 				in = c.group == effectiveGroup || c.group == activeGroup || c.tag == "credit_to_start_latency"
@@ -75,9 +64,9 @@ func (r *Report) table(title string, groups []group, width int) string {
 			if !in {
 				continue
 			}
-			row := []string{c.label()}
-			for _, v := range [...]float64{m.Avg, m.Min, m.Max, m.P(99), m.P(90), m.P(50), m.Std} {
-				row = append(row, cell(v))
+			row := []string{c.label(r.release.maxHeader)}
+			for _, s := range r.release.consoleStats {
+				row = append(row, cell(m.stat(s)))
 			}
 			t.Rows = append(t.Rows, row)
 		}
@@ -88,8 +77,9 @@ func (r *Report) table(title string, groups []group, width int) string {
 	return t.Render(width)
 }
 
-// label returns the name of a row.
-func (c *column) label() string {
+// label returns the name of a row. A name longer than maxHeader has its unit on a line of
+// its own.
+func (c *column) label(maxHeader int) string {
 	if len(c.header) > maxHeader {
 		return c.header + "\n(" + c.unit + ")"
 	}

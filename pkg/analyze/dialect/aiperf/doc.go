@@ -2,7 +2,8 @@
 // profile_export_console.txt, and the statistics of profile_export_aiperf.csv
 // and profile_export_aiperf.json.
 //
-//	rep, err := aiperf.Analyze(ctx, reader, dialect.Config{Tokenizer: tok})
+//	tool := tools.All().Find("aiperf")
+//	rep, err := dialect.Analyze(ctx, tool, reader, dialect.Config{Tokenizer: tok})
 //	err = rep.Console(os.Stdout, 140)
 //
 // A response counts when it holds text or reasoning; a request ends with the
@@ -26,6 +27,9 @@
 // What is not about times and lengths (parts of HTTP exchanges, the server's
 // counts, the length that was asked for) is as AIPerf's own records state it; of
 // other files it is made again as far as they go: see [export.Stated.Figures].
+//
+// The table releases holds the facts of each release: names, units, order and limits.
+// A new release is a new entry of it.
 //
 // Memory is 8 bytes for each chunk and some 300 for each request: the steps are
 // made anew for each pass over them, of those requests that are under way.

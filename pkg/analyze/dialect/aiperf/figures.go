@@ -14,12 +14,6 @@ type figure struct {
 	value float64
 }
 
-// A series is a figure of all requests that have it.
-type series struct {
-	tag    string
-	values []float64
-}
-
 // note adds a figure to the request.
 func (r *record) note(tag string, v float64) { r.figures = append(r.figures, figure{tag, v}) }
 
@@ -30,29 +24,6 @@ func (r *record) figure(tag string) (v float64, ok bool) {
 		return 0, false
 	}
 	return r.figures[i].value, true
-}
-
-// keep adds figures of a request to those of the others.
-func (c *collector) keep(all []figure) {
-	for _, f := range all {
-		i := slices.IndexFunc(c.series, func(s series) bool { return s.tag == f.tag })
-		if i < 0 {
-			i = len(c.series)
-			c.series = append(c.series, series{tag: f.tag})
-		}
-		c.series[i].values = append(c.series[i].values, f.value)
-	}
-}
-
-// scales are from what is measured to what is printed.
-var scales = map[string]float64{"ms": 1e-6, "KB": 1.0 / 1024}
-
-// scale returns that of a tag.
-func scale(tag string) float64 {
-	if s, ok := scales[describe(tag).unit]; ok {
-		return s
-	}
-	return 1
 }
 
 // stated are the tags whose figures AIPerf's own records state, and that are not
@@ -71,8 +42,8 @@ func (a *analysis) besides(r *record, q *export.Request, m *answer.Measured) {
 	if s := q.Stated; s != nil && s.Figures != nil {
 		for _, tag := range stated {
 			if v, ok := s.Figures[tag]; ok {
-				if scale(tag) != 1 {
-					v = math.Round(v / scale(tag))
+				if scale := a.release.column(tag).scale(); scale != 1 {
+					v = math.Round(v / scale)
 				}
 				r.note(tag, v)
 			}
@@ -144,26 +115,18 @@ func (r *record) exchange(q *export.Request) {
 	}
 }
 
-// Thresholds of AIPerf's warnings: percent of what was counted or asked for, and
-// tokens.
-const (
-	usagePct       = 10
-	mismatchPct    = 5
-	mismatchTokens = 50
-)
-
 // discrepant reports whether the server's count is so far from AIPerf's that it
 // warns; ok is false where there is nothing to compare.
-func (r *record) discrepant() (yes, ok bool) {
+func (r *record) discrepant(limits *release) (yes, ok bool) {
 	prompt, ok1 := r.figure(promptDiff)
 	completion, ok2 := r.figure(completionDiff)
 	reasoning, _ := r.figure("usage_reasoning_tokens_diff_pct")
-	return max(prompt, completion, reasoning) > usagePct, ok1 && ok2
+	return max(prompt, completion, reasoning) > float64(limits.usagePct), ok1 && ok2
 }
 
 // mismatched reports whether the answer is of another length than was asked for,
 // by more than is allowed; ok is false where none was.
-func (r *record) mismatched() (yes, ok bool) {
+func (r *record) mismatched(limits *release) (yes, ok bool) {
 	pct, ok := r.figure("osl_mismatch_diff_pct")
 	if !ok {
 		return false, false
@@ -172,7 +135,7 @@ func (r *record) mismatched() (yes, ok bool) {
 		return true, true
 	}
 	wanted := math.Round(float64(r.output) / (1 + pct/100))
-	return math.Abs(float64(r.output)-wanted) > min(wanted*mismatchPct/100, mismatchTokens), true
+	return math.Abs(float64(r.output)-wanted) > min(wanted*float64(limits.mismatchPct)/100, float64(limits.mismatchTokens)), true
 }
 
 // A tally counts requests that something is true of, of those that have it.
@@ -185,34 +148,4 @@ func (t *tally) add(yes, ok bool) {
 			t.yes++
 		}
 	}
-}
-
-// besides returns the metrics of the figures of requests, and what they add up to.
-func (c *collector) besides() []Metric {
-	var all []Metric
-	totals := map[string]string{
-		"usage_reasoning_tokens": "total_usage_reasoning_tokens", cacheRead: "total_usage_prompt_cache_read_tokens",
-		"reasoning_token_count": "total_reasoning_tokens", "error_isl": "total_error_isl",
-	}
-	for i := range c.series {
-		s := &c.series[i]
-		if tag, ok := totals[s.tag]; ok {
-			n := 0.0
-			for _, v := range s.values {
-				n += v
-			}
-			all = append(all, single(tag, n))
-			if prompts := total64(c.prompt); s.tag == cacheRead && prompts > 0 {
-				all = append(all, single("overall_usage_prompt_cache_read_pct", n/prompts*100))
-			}
-		}
-		all = append(all, spread(s.tag, s.values, scale(s.tag)))
-	}
-	if c.mismatched.of > 0 {
-		all = append(all, single("osl_mismatch_count", float64(c.mismatched.yes)))
-	}
-	if c.discrepant.of > 0 {
-		all = append(all, single("usage_discrepancy_count", float64(c.discrepant.yes)))
-	}
-	return all
 }

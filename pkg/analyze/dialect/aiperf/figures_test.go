@@ -73,11 +73,11 @@ func TestMismatched(t *testing.T) {
 		yes            bool
 	}{{100, 105, false}, {100, 106, true}, {100, 94, true}, {1000, 1050, false}, {2000, 2051, true}, {2000, 2050, false}, {3, 3, false}, {3, 2, true}, {7, 0, true}} {
 		r := record{output: tt.output}
-		if _, ok := r.mismatched(); ok {
+		if _, ok := r.mismatched(releases[0]); ok {
 			t.Error("there is a mismatch of nothing")
 		}
 		r.note("osl_mismatch_diff_pct", float64(tt.output-tt.wanted)/float64(tt.wanted)*100)
-		yes, ok := r.mismatched()
+		yes, ok := r.mismatched(releases[0])
 		if yes != tt.yes || !ok {
 			t.Errorf("%d tokens for %d: %v, %v, want %v", tt.output, tt.wanted, yes, ok, tt.yes)
 		}
@@ -108,7 +108,7 @@ func TestGood(t *testing.T) {
 		{"http_req_waiting:90", false},
 		{"request_count:0", false}, // not of a request
 	} {
-		a := &analysis{}
+		a := &analysis{release: releases[0]}
 		a.c.streamed = true
 		for _, l := range strings.Fields(tt.limits) {
 			name, value, _ := strings.Cut(l, ":")
@@ -118,7 +118,7 @@ func TestGood(t *testing.T) {
 			t.Errorf("%s: %v, want %v", tt.limits, got, tt.want)
 		}
 	}
-	err := checkGoodput([]dialect.Limit{{Metric: "ttft"}})
+	err := releases[0].checkGoodput([]dialect.Limit{{Metric: "ttft"}})
 	if err == nil || !strings.Contains(err.Error(), "Unknown metric tag(s) in --goodput: ttft.") {
 		t.Errorf("an unknown metric: %v", err)
 	}
@@ -135,7 +135,7 @@ func TestAskedFor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rep, err := Analyze(context.Background(), r, dialect.Config{Tokenizer: words{}, Goodput: []dialect.Limit{{Metric: "reasoning_token_count", Value: 2}}})
+	rep, err := reportOf(r, dialect.Config{Tokenizer: words{}, Goodput: []dialect.Limit{{Metric: "reasoning_token_count", Value: 2}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,15 +24,15 @@ func (r *Report) CSV(w io.Writer) error {
 	all := slices.Clone(r.Metrics)
 	slices.SortFunc(all, func(a, b Metric) int { return cmp.Compare(a.Tag, b.Tag) })
 	c := pycsv.NewWriter(w)
-	c.Row("Metric", "avg", "min", "max", "sum", "p1", "p5", "p10", "p25", "p50", "p75", "p90", "p95", "p99", "std")
+	c.Row(append([]string{"Metric"}, r.release.csvStats...)...)
 	for i := range all {
 		m := &all[i]
 		if m.isSingle() {
 			continue
 		}
-		row := []string{describe(m.Tag).csvLabel()}
-		for _, v := range append(append([]float64{m.Avg, m.Min, m.Max, m.Sum}, m.pct[:]...), m.Std) {
-			row = append(row, csvCell(v))
+		row := []string{r.release.column(m.Tag).csvLabel()}
+		for _, s := range r.release.csvStats {
+			row = append(row, csvCell(m.stat(s)))
 		}
 		c.Row(row...)
 	}
@@ -40,7 +40,7 @@ func (r *Report) CSV(w io.Writer) error {
 	c.Row("Metric", "Value")
 	for i := range all {
 		if m := &all[i]; m.isSingle() {
-			c.Row(describe(m.Tag).csvLabel(), csvCell(m.Avg))
+			c.Row(r.release.column(m.Tag).csvLabel(), csvCell(m.Avg))
 		}
 	}
 	return c.Err()
@@ -64,19 +64,11 @@ func csvCell(v float64) string {
 	return pyfmt.Fixed(v, 2)
 }
 
-// jsonFirst are the tags that come first in JSON. The order of the others
-// changes from run to run of AIPerf; here it is the console's order.
-var jsonFirst = []string{
-	requestRate, requestLatency, requestCount, firstToken, secondToken, interToken, outputRate, perUser, outputLength,
-	inputLength, goodput, goodCount, "output_token_count", "reasoning_token_count", "inter_chunk_latency", "total_output_tokens",
-	"total_reasoning_tokens", "benchmark_duration", "total_isl", "total_osl", "error_request_count", "error_isl", "total_error_isl",
-}
-
 // outcome is how the run ended, with the errors in the order of their first.
 func (r *Report) outcome() pyjson.Object {
 	o := pyjson.Object{{Name: "was_cancelled", Value: r.cancelled}, {Name: "is_complete", Value: !r.cancelled}}
 	if r.cancelled {
-		o = append(o, pyjson.Member{Name: "incomplete_reason", Value: incomplete})
+		o = append(o, pyjson.Member{Name: "incomplete_reason", Value: r.release.incomplete})
 	}
 	var all pyjson.Array
 	for i := range r.Errors {
@@ -108,24 +100,23 @@ func (r *Report) outcome() pyjson.Object {
 
 // JSON writes profile_export_aiperf.json: its statistics, and how the run ended.
 func (r *Report) JSON(w io.Writer) error {
-	o := pyjson.Object{{Name: "schema_version", Value: "1.4"}, {Name: "aiperf_version", Value: Version}}
-	for _, tag := range jsonFirst {
+	o := pyjson.Object{{Name: "schema_version", Value: r.release.schema}, {Name: "aiperf_version", Value: r.release.version}}
+	for _, tag := range r.release.jsonFirst {
 		if m := r.Metric(tag); m != nil {
-			o = append(o, m.member())
+			o = append(o, m.member(r.release.column(m.Tag).unit))
 		}
 	}
 	o = append(o, r.outcome()...)
 	for i := range r.Metrics {
-		if m := &r.Metrics[i]; !slices.Contains(jsonFirst, m.Tag) {
-			o = append(o, m.member())
+		if m := &r.Metrics[i]; !slices.Contains(r.release.jsonFirst, m.Tag) {
+			o = append(o, m.member(r.release.column(m.Tag).unit))
 		}
 	}
 	_, err := w.Write(pyjson.AppendUnicode(nil, o, 2))
 	return err
 }
 
-func (m *Metric) member() pyjson.Member {
-	unit := describe(m.Tag).unit
+func (m *Metric) member(unit string) pyjson.Member {
 	one := pyjson.Object{{Name: "unit", Value: unit}}
 	add := func(name string, v float64) {
 		if !math.IsNaN(v) {

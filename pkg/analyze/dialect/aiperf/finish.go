@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/pa-tools/pa/internal/plural"
 )
@@ -22,17 +23,22 @@ func (a *analysis) finish() {
 	if a.endNS == 0 || a.rep.cancelled {
 		to = c.lastFinished
 	}
-	all := append(c.besides(), c.metrics()...)
-	all = append(all, c.rates(phase, len(a.cfg.Goodput) > 0)...)
+	all := append(c.metrics(), c.rates(phase, len(a.cfg.Goodput) > 0)...)
 	if !math.IsInf(from, 0) && to > from {
-		all = append(all, a.sweeps.metrics(from, to, c.chunks)...) // before they are sorted
+		all = append(all, a.sweeps.metrics(a.release.steps, from, to, c.chunks)...) // before spread sorts them
 	}
-	all = append(all, c.hidden()...)
+	if len(c.chunks) > 0 {
+		all = append(all, spread("inter_chunk_latency", c.chunks, 1e-6))
+	}
 	r := a.rep
 	r.startNS, r.endNS = a.startNS, a.endNS
-	r.Metrics = byConsole(all)
+	place := func(m Metric) int {
+		return slices.IndexFunc(a.release.columns, func(c column) bool { return c.tag == m.Tag })
+	}
+	slices.SortFunc(all, func(x, y Metric) int { return place(x) - place(y) })
+	r.Metrics = all
 	r.withoutLacking(a.run)
-	r.hint = len(c.total) > 0 && !a.cachedSeen
+	r.hint = c.values["usage_total_tokens"] != nil && !a.cachedSeen
 	a.explainLevel(phase)
 	if phase == 0 && !r.cancelled && c.ok > 0 {
 		add := "give --arg start_time=… and end_time=…"

@@ -22,6 +22,40 @@ import (
 	"github.com/pa-tools/pa/pkg/export/foreign"
 )
 
+// reportOf returns the report of a run.
+func reportOf(r export.Reader, cfg dialect.Config) (*Report, error) {
+	return dialecttest.Analyze[*Report](context.Background(), Tools()[0], r, cfg)
+}
+
+// Each entry of the table of releases is a dialect; the last one has no version in its
+// name, and its version is in the JSON report.
+func TestTools(t *testing.T) {
+	known := releases
+	defer func() { releases = known }()
+	first := *known[0]
+	first.version = "first"
+	releases = append([]*release{&first}, known...)
+	all := Tools()
+	if len(all) != 2 || all[0].Name != "aiperf-first" || all[1].Name != "aiperf" {
+		t.Fatalf("%+v", all)
+	}
+	file := golden.FS(t, "peers")
+	data, err := fs.ReadFile(file, "aiperf/ok/profile_export.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []string{"first", "0.13.0"} {
+		var b bytes.Buffer
+		rep, err := dialect.Analyze(t.Context(), all[i], dialecttest.Import(t, data), dialect.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := rep.JSON(&b); err != nil || !strings.Contains(b.String(), `"aiperf_version": "`+want+`"`) {
+			t.Errorf("version %s is not in the report: %v", want, err)
+		}
+	}
+}
+
 // A goldenCase is a run of AIPerf: its own reports, and what its command line said.
 type goldenCase struct {
 	name    string
@@ -109,7 +143,7 @@ func (g *goldenCase) report(t *testing.T, name string) *Report {
 		if err != nil {
 			t.Fatal(err)
 		}
-		rep, err := Analyze(context.Background(), r, g.cfg)
+		rep, err := reportOf(r, g.cfg)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -203,7 +237,7 @@ func TestGoldenJSON(t *testing.T) {
 			}
 		}
 		compared := 0
-		for _, c := range columns {
+		for _, c := range releases[0].columns {
 			mine, have := got.Member(c.tag)
 			its, want := summary.Member(c.tag)
 			if have != want {

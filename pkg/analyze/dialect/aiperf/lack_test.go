@@ -2,7 +2,6 @@ package aiperf
 
 import (
 	"bytes"
-	"context"
 	"io/fs"
 	"strings"
 	"testing"
@@ -46,7 +45,7 @@ func TestLacking(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			rep, err := Analyze(context.Background(), r, dialect.Config{})
+			rep, err := reportOf(r, dialect.Config{})
 			if err != nil {
 				t.Fatal(err)
 			}

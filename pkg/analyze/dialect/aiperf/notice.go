@@ -23,7 +23,7 @@ func (r *Report) notices(width int) string {
 	var b strings.Builder
 	if n, share := count("usage_discrepancy_count"); n > 0 {
 		b.WriteString("\n" + box("Token Count Discrepancy Warning", []string{
-			share + fmt.Sprintf(" show a difference exceeding %d%% between:", usagePct),
+			share + fmt.Sprintf(" show a difference exceeding %d%% between:", r.release.usagePct),
 			"  - API-reported usage tokens (from 'usage' field)",
 			"  - Client-computed token counts (from tokenization)",
 			"",
@@ -35,13 +35,13 @@ func (r *Report) notices(width int) string {
 			"  1. Review profile_export.jsonl for per-request usage_*_diff_pct values",
 			"  2. Verify client tokenizer matches the model's tokenizer",
 			"  3. Use server token counts: --use-server-token-count (disables client tokenization and diff metrics)",
-			fmt.Sprintf("  4. Adjust threshold: AIPERF_METRICS_USAGE_PCT_DIFF_THRESHOLD=%d", usagePct),
+			fmt.Sprintf("  4. Adjust threshold: AIPERF_METRICS_USAGE_PCT_DIFF_THRESHOLD=%d", r.release.usagePct),
 		}, width))
 	}
 	if n, share := count("osl_mismatch_count"); n > 0 {
 		b.WriteString("\n" + box("Output Sequence Length Mismatch Warning", []string{
 			share + " have output length differing from requested by more than the threshold.",
-			fmt.Sprintf("Threshold (tokens): min(requested x %d%%, %d)", mismatchPct, mismatchTokens),
+			fmt.Sprintf("Threshold (tokens): min(requested x %d%%, %d)", r.release.mismatchPct, r.release.mismatchTokens),
 			"Average mismatch: " + pyfmt.Fixed(r.Metric("osl_mismatch_diff_pct").Avg, 1) + "%",
 			"",
 			"Why: Server hit EOS token before reaching requested output length.",
@@ -53,8 +53,8 @@ func (r *Report) notices(width int) string {
 			"",
 			"Diagnostics:",
 			"  - Review profile_export.jsonl -> osl_mismatch_diff_pct for per-request values",
-			fmt.Sprintf("  - Adjust: AIPERF_METRICS_OSL_MISMATCH_PCT_THRESHOLD=%d", mismatchPct),
-			fmt.Sprintf("  - Adjust: AIPERF_METRICS_OSL_MISMATCH_MAX_TOKEN_THRESHOLD=%d", mismatchTokens),
+			fmt.Sprintf("  - Adjust: AIPERF_METRICS_OSL_MISMATCH_PCT_THRESHOLD=%d", r.release.mismatchPct),
+			fmt.Sprintf("  - Adjust: AIPERF_METRICS_OSL_MISMATCH_MAX_TOKEN_THRESHOLD=%d", r.release.mismatchTokens),
 		}, width))
 	}
 	return b.String()

@@ -2,6 +2,7 @@ package aiperf
 
 import (
 	"math"
+	"slices"
 
 	"github.com/pa-tools/pa/pkg/analyze/dialect"
 	"github.com/pa-tools/pa/pkg/answer"
@@ -113,4 +114,64 @@ func or(a, b *int64) *int64 {
 		return a
 	}
 	return b
+}
+
+// A measure computes a metric from the times and token counts of one request, in
+// nanoseconds, tokens or tokens per second.
+type measure struct {
+	tag      string
+	streamed bool // only streamed answers have it
+	whole    bool // the value is an integer
+	value    func(*record) (v float64, ok bool)
+}
+
+// of returns the value of the metric for a request; ok is false if it has none.
+func (m *measure) of(r *record, streamed bool) (v float64, ok bool) {
+	if m.streamed && !streamed {
+		return 0, false
+	}
+	return m.value(r)
+}
+
+// measures lists the metrics of a request that AIPerf computes. The figures of a record
+// hold the others.
+var measures = []measure{
+	{tag: requestLatency, whole: true, value: func(r *record) (float64, bool) { return float64(r.latency), true }},
+	{tag: firstToken, streamed: true, whole: true, value: func(r *record) (float64, bool) { return float64(r.ttft), true }},
+	{tag: secondToken, streamed: true, whole: true, value: func(r *record) (float64, bool) { return float64(first(r.gaps)), len(r.gaps) > 0 }},
+	{tag: "time_to_first_output_token", streamed: true, whole: true, value: func(r *record) (float64, bool) { return float64(r.ttfo), r.ttfo >= 0 }},
+	{tag: "decode_duration", streamed: true, whole: true, value: func(r *record) (float64, bool) { return float64(r.latency - r.ttft), true }},
+	{tag: interToken, streamed: true, value: (*record).interToken},
+	{tag: perUser, streamed: true, value: (*record).userRate},
+	{tag: "prefill_throughput_per_user", streamed: true, value: func(r *record) (float64, bool) {
+		return float64(r.input) / (float64(r.ttft) * 1e-9), r.hasInput && r.ttft > 0
+	}},
+	{tag: "e2e_output_token_throughput", value: func(r *record) (float64, bool) {
+		return float64(r.output) / (float64(r.latency) * 1e-9), r.hasOutput && r.latency > 0
+	}},
+	{tag: outputLength, whole: true, value: func(r *record) (float64, bool) { return float64(r.output), r.hasOutput }},
+	{tag: inputLength, whole: true, value: func(r *record) (float64, bool) { return float64(r.input), r.hasInput }},
+	{tag: "output_token_count", whole: true, value: func(r *record) (float64, bool) { return float64(r.output - r.reasoning), r.output > r.reasoning }},
+	{tag: "usage_prompt_tokens", whole: true, value: func(r *record) (float64, bool) { return float64(r.usage[0]), r.hasUsage }},
+	{tag: "usage_completion_tokens", whole: true, value: func(r *record) (float64, bool) { return float64(r.usage[1]), r.hasUsage }},
+	{tag: "usage_total_tokens", whole: true, value: func(r *record) (float64, bool) { return float64(r.usage[0] + r.usage[1]), r.hasUsage }},
+}
+
+// interToken returns the time per token after the first, in nanoseconds.
+func (r *record) interToken() (v float64, ok bool) {
+	return float64(r.latency-r.ttft) / float64(r.output-1), r.output > 1
+}
+
+// userRate returns the tokens per second after the first.
+func (r *record) userRate() (v float64, ok bool) {
+	v, ok = r.interToken()
+	return 1 / (v * 1e-9), ok && v > 0
+}
+
+// value returns the value of any metric for the request.
+func (r *record) value(tag string, streamed bool) (v float64, ok bool) {
+	if i := slices.IndexFunc(measures, func(m measure) bool { return m.tag == tag }); i >= 0 {
+		return measures[i].of(r, streamed)
+	}
+	return r.figure(tag)
 }

@@ -30,19 +30,19 @@ func companions(out string, _ *export.Run) []string {
 }
 
 // writeResult writes the records, and returns the statistics as their companion.
-func writeResult(ctx context.Context, r export.Reader, cfg dialect.Config, out string, w io.Writer) (*dialect.Written, error) {
+func (r *release) writeResult(ctx context.Context, t *dialect.Tool, in export.Reader, cfg dialect.Config, out string, w io.Writer) (*dialect.Written, error) {
 	written := &dialect.Written{}
 	if cfg.Tokenizer != nil {
 		cfg.Tokenizer = dialect.Shared(cfg.Tokenizer)
 	}
-	var rep *Report
-	errs := dialect.Tee(r, []func(export.Reader) error{
-		func(r export.Reader) (err error) {
-			written.Warnings, err = WriteRecords(ctx, r, cfg, w)
+	var rep dialect.Report
+	errs := dialect.Tee(in, []func(export.Reader) error{
+		func(in export.Reader) (err error) {
+			written.Warnings, err = r.writeRecords(ctx, in, cfg, w)
 			return err
 		},
-		func(r export.Reader) error {
-			rep, _ = Analyze(ctx, r, cfg) // WriteRecords meets the same error
+		func(in export.Reader) error {
+			rep, _ = dialect.Analyze(ctx, t, in, cfg) // writeRecords returns the same error
 			return nil
 		},
 	})
@@ -53,18 +53,17 @@ func writeResult(ctx context.Context, r export.Reader, cfg dialect.Config, out s
 	return written, errs[0]
 }
 
-// WriteRecords writes profile_export.jsonl: a line for each request of one level, in
-// the order of r, like AIPerf, which writes them as they end. It keeps no request.
+// writeRecords writes profile_export.jsonl: a line for each request of one level, in
+// the order of in, like AIPerf, which writes them as they end. It keeps no request.
 //
 // Members and metrics that the run does not tell are left out, as AIPerf leaves out
 // members that are None. Ids of workers are slots of the closed loop. The metrics of a
 // line are in the order of one run of AIPerf, which changes from run to run.
 //
-// It takes the arguments and returns the errors of [Analyze], except for the error of r
-// itself: see r.Err. A run without the starts of its requests is an error, since
-// every line has one.
-func WriteRecords(ctx context.Context, r export.Reader, cfg dialect.Config, w io.Writer) (warnings []error, err error) {
-	run := r.Run()
+// It returns the errors of [dialect.Analyze], except for the error of in itself: see
+// in.Err. A run without the starts of its requests is an error, since every line has one.
+func (r *release) writeRecords(ctx context.Context, in export.Reader, cfg dialect.Config, w io.Writer) (warnings []error, err error) {
+	run := in.Run()
 	if why, lacks := run.Lacks(export.PartStarts); lacks {
 		return nil, fmt.Errorf("AIPerf says of each request when it was sent, which is not known here: %s", why)
 	}
@@ -72,7 +71,7 @@ func WriteRecords(ctx context.Context, r export.Reader, cfg dialect.Config, w io
 	if err != nil {
 		return nil, err
 	}
-	a, err := newAnalysis(dialect.Input{Config: cfg, Run: run, Levels: levels})
+	a, err := r.newAnalysis(dialect.Input{Config: cfg, Run: run, Levels: levels})
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +79,7 @@ func WriteRecords(ctx context.Context, r export.Reader, cfg dialect.Config, w io
 	x.prepare()
 	out := bufio.NewWriterSize(w, 1<<16) // keeps its first error
 	var line []byte
-	if err := dialect.Requests(ctx, r, func(level int, q *export.Request) error {
+	if err := dialect.Requests(ctx, in, func(level int, q *export.Request) error {
 		if level != x.level {
 			return nil
 		}
@@ -246,59 +245,54 @@ func (x *recordWriter) failure(q *export.Request, m *answer.Measured) pyjson.Obj
 	return append(o, pyjson.Member{Name: "type", Value: kind}, pyjson.Member{Name: "message", Value: text})
 }
 
-// A recordMetrics collects the metrics of a record, but for those that the file
-// cannot give.
-type recordMetrics struct {
-	o       pyjson.Object
-	without []string
-}
-
-func (m *recordMetrics) set(ok bool, tag, unit string, value any) {
-	if ok && !slices.ContainsFunc(m.without, func(pattern string) bool { return matches(tag, pattern) }) {
-		m.o = append(m.o, pyjson.Member{Name: tag, Value: pyjson.Object{{Name: "value", Value: value}, {Name: "unit", Value: unit}}})
-	}
-}
-
-// span adds a metric of nanoseconds.
-func (m *recordMetrics) span(ok bool, tag string, ns float64) { m.set(ok, tag, "ms", ns*1e-6) }
-
-// metrics returns the metrics that AIPerf shows for a single successful request.
+// metrics returns the metrics that AIPerf shows for a single successful request, in the
+// order of the release, without the metrics that the file has no data for.
 func (x *recordWriter) metrics(r *record, q *export.Request, measured *answer.Measured) pyjson.Object {
-	const each = "tokens/sec/user"
-	m := &recordMetrics{o: pyjson.Object{}, without: x.without}
-	// What comes before its request is no time to AIPerf.
+	// AIPerf counts no time before the request.
 	timed := r.ttft >= 0 && r.latency >= 0
 	streamed := x.streamed(q) && timed
 	usage, hasUsage := serverUsage(q, measured)
-	connected := q.Connect > 0 || q.DNS > 0
+	connected := q.Connect > 0 || q.DNS > 0 || q.Reused
 	itl := float64(r.latency-r.ttft) / float64(max(r.output-1, 1))
-
-	m.span(streamed, firstToken, float64(r.ttft))
-	m.set(r.hasInput, inputLength, "tokens", r.input)
-	m.span(streamed && len(r.gaps) > 0, secondToken, float64(first(r.gaps)))
-	m.set(connected || q.Reused, "http_req_connection_reused", "ratio", zeroOrOne(q.Reused))
-	m.span(connected || q.Reused, "http_req_connecting", float64(q.Connect+q.TLS))
-	m.span(timed, requestLatency, float64(r.latency))
-	m.span(connected || q.Reused, "http_req_dns_lookup", float64(q.DNS))
-	m.set(true, outputLength, "tokens", r.output)
-	m.set(hasUsage, "usage_total_tokens", "tokens", usage[0]+usage[1])
-	m.set(hasUsage, "usage_prompt_tokens", "tokens", usage[0])
-	m.set(true, "output_token_count", "tokens", r.output-r.reasoning)
-	m.set(r.reasoning > 0, "reasoning_token_count", "tokens", r.reasoning)
-	m.set(hasUsage && measured.ReasoningTokens.OK, "usage_reasoning_tokens", "tokens", measured.ReasoningTokens.V)
-	m.set(hasUsage && measured.CachedTokens.OK, "usage_prompt_cache_read_tokens", "tokens", measured.CachedTokens.V)
-	m.span(streamed && r.ttfo >= 0, "time_to_first_output_token", float64(r.ttfo))
-	m.set(streamed && len(r.gaps) > 0, "inter_chunk_latency", "ms", milliseconds(r.gaps))
-	m.set(hasUsage, "usage_completion_tokens", "tokens", usage[1])
-	m.set(streamed && r.hasInput && r.ttft > 0, "prefill_throughput_per_user", each, float64(r.input)/(float64(r.ttft)*1e-9))
-	m.span(streamed, "decode_duration", float64(r.latency-r.ttft))
-	if asked, ok := x.asked(q); ok {
-		m.set(true, "osl_mismatch_diff_pct", "%", float64(r.output-asked)/float64(asked)*100)
+	values := map[string]any{outputLength: r.output, "output_token_count": r.output - r.reasoning}
+	set := func(ok bool, tag string, value any) {
+		if ok {
+			values[tag] = value
+		}
 	}
-	m.span(streamed && r.output > 1, interToken, itl)
-	m.set(r.latency > 0, "e2e_output_token_throughput", each, float64(r.output)/(float64(r.latency)*1e-9))
-	m.set(streamed && r.output > 1 && itl > 0, perUser, each, 1/(itl*1e-9))
-	return m.o
+	span := func(ok bool, tag string, ns float64) { set(ok, tag, ns*1e-6) }
+	span(streamed, firstToken, float64(r.ttft))
+	span(streamed && len(r.gaps) > 0, secondToken, float64(first(r.gaps)))
+	span(streamed && r.ttfo >= 0, "time_to_first_output_token", float64(r.ttfo))
+	span(streamed, "decode_duration", float64(r.latency-r.ttft))
+	span(streamed && r.output > 1, interToken, itl)
+	span(timed, requestLatency, float64(r.latency))
+	span(connected, "http_req_connecting", float64(q.Connect+q.TLS))
+	span(connected, "http_req_dns_lookup", float64(q.DNS))
+	set(connected, "http_req_connection_reused", zeroOrOne(q.Reused))
+	set(streamed && len(r.gaps) > 0, "inter_chunk_latency", milliseconds(r.gaps))
+	set(r.hasInput, inputLength, r.input)
+	set(r.reasoning > 0, "reasoning_token_count", r.reasoning)
+	set(hasUsage, "usage_prompt_tokens", usage[0])
+	set(hasUsage, "usage_completion_tokens", usage[1])
+	set(hasUsage, "usage_total_tokens", usage[0]+usage[1])
+	set(hasUsage && measured.ReasoningTokens.OK, "usage_reasoning_tokens", measured.ReasoningTokens.V)
+	set(hasUsage && measured.CachedTokens.OK, cacheRead, measured.CachedTokens.V)
+	set(streamed && r.hasInput && r.ttft > 0, "prefill_throughput_per_user", float64(r.input)/(float64(r.ttft)*1e-9))
+	set(r.latency > 0, "e2e_output_token_throughput", float64(r.output)/(float64(r.latency)*1e-9))
+	set(streamed && r.output > 1 && itl > 0, perUser, 1/(itl*1e-9))
+	if asked, ok := x.asked(q); ok {
+		values["osl_mismatch_diff_pct"] = float64(r.output-asked) / float64(asked) * 100
+	}
+	o := pyjson.Object{}
+	for _, tag := range x.release.recordTags {
+		v, ok := values[tag]
+		if !ok || slices.ContainsFunc(x.without, func(pattern string) bool { return matches(tag, pattern) }) {
+			continue
+		}
+		o = append(o, pyjson.Member{Name: tag, Value: pyjson.Object{{Name: "value", Value: v}, {Name: "unit", Value: x.release.column(tag).unit}}})
+	}
+	return o
 }
 
 // serverUsage returns the server's counts of input and output, if it said them.

@@ -13,7 +13,7 @@ import (
 func FuzzWrite(f *testing.F) { dialecttest.FuzzWriter(f, "\n", fuzzed) }
 
 func fuzzed(t *testing.T, r export.Reader, b *bytes.Buffer) bool {
-	if _, err := WriteRecords(t.Context(), r, dialect.Config{Tokenizer: blanks{}}, b); err != nil {
+	if _, err := releases[0].writeRecords(t.Context(), r, dialect.Config{Tokenizer: blanks{}}, b); err != nil {
 		return false
 	}
 	for line := range bytes.Lines(b.Bytes()) {

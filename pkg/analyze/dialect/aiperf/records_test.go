@@ -80,7 +80,7 @@ func TestRecordsGolden(t *testing.T) {
 			t.Fatal(err)
 		}
 		var b bytes.Buffer
-		if warnings, err := WriteRecords(t.Context(), dialecttest.Import(t, data), dialect.Config{}, &b); err != nil || len(warnings) > 0 {
+		if warnings, err := releases[0].writeRecords(t.Context(), dialecttest.Import(t, data), dialect.Config{}, &b); err != nil || len(warnings) > 0 {
 			t.Fatal(err, warnings)
 		}
 		got, want := strings.Split(b.String(), "\n"), strings.Split(string(data), "\n")
@@ -146,7 +146,7 @@ func TestRecordsRead(t *testing.T) {
 			cfg.Args = map[string]string{"use_server_token_count": "true"}
 		}
 		var b bytes.Buffer
-		if _, err := WriteRecords(t.Context(), dialecttest.Import(t, data), cfg, &b); err != nil {
+		if _, err := releases[0].writeRecords(t.Context(), dialecttest.Import(t, data), cfg, &b); err != nil {
 			t.Fatal(name, err)
 		}
 		in, out := dialecttest.Import(t, data), dialecttest.Import(t, b.Bytes())
@@ -217,7 +217,7 @@ func TestRecordsOwn(t *testing.T) {
 		t.Fatal(err)
 	}
 	var b bytes.Buffer
-	if _, err := WriteRecords(t.Context(), r, dialect.Config{Tokenizer: blanks{}}, &b); err != nil {
+	if _, err := releases[0].writeRecords(t.Context(), r, dialect.Config{Tokenizer: blanks{}}, &b); err != nil {
 		t.Fatal(err)
 	}
 	line := parse(t, strings.TrimSpace(b.String()))
@@ -259,7 +259,7 @@ func TestRecordsWithoutStarts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := WriteRecords(t.Context(), dialecttest.Import(t, data), dialect.Config{}, &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), "does not say when requests were sent") {
+	if _, err := releases[0].writeRecords(t.Context(), dialecttest.Import(t, data), dialect.Config{}, &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), "does not say when requests were sent") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -140,25 +140,12 @@ func (w *sweeps) failed(startNS, endNS uint64) {
 	w.spans = append(w.spans, span{startNS: startNS, endNS: endNS, whole: true})
 }
 
-// metrics returns the effective and the active metrics from one instant to
-// another. gaps holds the gaps of all requests, in the order of the calls of add.
-func (w *sweeps) metrics(from, to float64, gaps []int64) []Metric {
-	none := sums
-	levels := []*weighted{
-		{tag: "effective_concurrency", of: requests, per: none, active: none},
-		{tag: "effective_decode_throughput", of: decode, per: none, active: none},
-		{tag: "effective_prefill_throughput", of: prefill, per: none, active: none},
-		{tag: "effective_decode_concurrency", of: decoding, per: none, active: none},
-		{tag: "effective_prefill_concurrency", of: prefilling, per: none, active: none},
-		{tag: "effective_total_throughput", of: total, per: none, active: none},
-		{tag: "effective_decode_throughput_per_user", of: decode, per: decoding, active: none},
-		{tag: "effective_prefill_throughput_per_user", of: prefill, per: prefilling, active: none},
-		{tag: "tokens_in_flight", of: inFlight, per: none, active: none},
-		{tag: "active_decode_throughput", of: decode, per: none, active: decoding},
-		{tag: "active_prefill_throughput", of: prefill, per: none, active: prefilling},
-		{tag: "active_decode_throughput_per_user", of: decode, per: decoding, active: decoding},
-		{tag: "active_prefill_throughput_per_user", of: prefill, per: prefilling, active: prefilling},
-		{tag: "active_total_throughput", of: total, per: none, active: requests},
+// metrics returns the effective and active metrics from one instant to another. gaps
+// holds the gaps of all requests, in the order of the calls of add.
+func (w *sweeps) metrics(steps []stepMetric, from, to float64, gaps []int64) []Metric {
+	levels := make([]*weighted, len(steps))
+	for i := range steps {
+		levels[i] = &weighted{stepMetric: steps[i]}
 	}
 	k := walk{w: w, gaps: gaps, from: from, to: to}
 	k.run() // only to know how large the sums become

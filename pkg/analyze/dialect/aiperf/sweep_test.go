@@ -128,7 +128,7 @@ func TestSweeps(t *testing.T) {
 			}
 		}
 		from, to := float64(1000+rng.IntN(2)*500), float64(3000+rng.IntN(2)*2000)
-		got, want := w.metrics(from, to, gaps), slowMetrics(t, &w, from, to, gaps)
+		got, want := w.metrics(releases[0].steps, from, to, gaps), slowMetrics(t, &w, from, to, gaps)
 		near := func(x, y float64) bool {
 			return math.Abs(x-y) <= 1e-9*max(1, math.Abs(y)) || math.IsNaN(x) && math.IsNaN(y)
 		}

@@ -17,10 +17,7 @@ const digit = 12
 // first pass learns which of 2¹² beginnings it has, the second the next 12 bits,
 // the third looks at those that begin so.
 type weighted struct {
-	tag     string
-	of, per quantity // sums: by nothing
-	// active is the sum that must not be 0 for the time to count; sums: all counts.
-	active quantity
+	stepMetric
 
 	// What holds now, and since when.
 	since, value float64
@@ -117,9 +114,6 @@ func (l *weighted) hold(p pass, value, ns float64) {
 	}
 }
 
-// shown reports whether a percentile of time is among the statistics.
-func shown(pct int) bool { return pct >= 50 && pct != 75 }
-
 // find returns the first index up to which weights, and what is below them, hold
 // for that part of all time, and what is below that index. Weights are whole
 // nanoseconds, so that their sums are exact.
@@ -142,7 +136,7 @@ func (l *weighted) find(weights []float64, below float64, pct int) (int, float64
 func (l *weighted) aim() {
 	l.fine = map[uint64][]float64{}
 	for i, pct := range percentiles {
-		if shown(pct) {
+		if slices.Contains(stepPercentiles, pct) {
 			at, below := l.find(l.coarse, 0, pct)
 			l.targets[i] = target{uint64(at), below}
 			if l.fine[uint64(at)] == nil {
@@ -156,7 +150,7 @@ func (l *weighted) aim() {
 func (l *weighted) aimCloser() {
 	l.near = map[uint64]map[float64]float64{}
 	for i, pct := range percentiles {
-		if shown(pct) {
+		if slices.Contains(stepPercentiles, pct) {
 			t := &l.targets[i]
 			at, below := l.find(l.fine[t.bits], t.below, pct)
 			*t = target{t.bits<<digit | uint64(at), below}
@@ -180,7 +174,7 @@ func (l *weighted) metric() Metric {
 		m.Avg, m.Std, m.Min, m.Max = l.mass/l.ns*scale, math.Sqrt(l.squares/l.ns)*scale, l.min*scale, l.max*scale
 	}
 	for i, pct := range percentiles {
-		if !shown(pct) {
+		if !slices.Contains(stepPercentiles, pct) {
 			continue
 		}
 		m.pct[i] = 0
