@@ -100,12 +100,10 @@ func IsAlert(err error, word string) bool {
 // Cause returns the text of an error in one line of bounded length, without the addresses
 // that package net adds.
 func Cause(err error) string {
-	var errno syscall.Errno
-	if errors.As(err, &errno) {
+	if errno, ok := errors.AsType[syscall.Errno](err); ok {
 		return errno.Error()
 	}
-	var op *net.OpError
-	if errors.As(err, &op) {
+	if op, ok := errors.AsType[*net.OpError](err); ok {
 		err = op.Err
 	}
 	return openai.OneLine([]byte(err.Error()))

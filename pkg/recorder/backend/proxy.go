@@ -18,8 +18,9 @@ func (e *ProxyError) Unwrap() error { return e.Err }
 // ProxyName returns a proxy's URL without user name and password.
 func ProxyName(u *url.URL) string { return u.Scheme + "://" + u.Host }
 
-// ProxyAddr returns the host and port of a proxy, with the default port of its scheme.
-func ProxyAddr(u *url.URL) string {
+// HostPort returns the host and port of a server or proxy, with the default port of the
+// URL's scheme.
+func HostPort(u *url.URL) string {
 	port := u.Port()
 	if port == "" {
 		port = map[string]string{"https": "443", "socks5": "1080", "socks5h": "1080"}[u.Scheme]

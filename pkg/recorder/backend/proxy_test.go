@@ -21,7 +21,7 @@ func TestProxyNames(t *testing.T) {
 		}
 		cause := errors.New("gone")
 		err = &ProxyError{Proxy: u, Err: cause}
-		if name, addr := ProxyName(u), ProxyAddr(u); name != tt.name || addr != tt.addr || err.Error() != "proxy "+tt.name+": gone" || !errors.Is(err, cause) {
+		if name, addr := ProxyName(u), HostPort(u); name != tt.name || addr != tt.addr || err.Error() != "proxy "+tt.name+": gone" || !errors.Is(err, cause) {
 			t.Errorf("%s: %s at %s, %q; want %s at %s", tt.url, name, addr, err, tt.name, tt.addr)
 		}
 	}

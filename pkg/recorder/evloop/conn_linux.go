@@ -235,9 +235,7 @@ func (c *Conn) read(buf []byte, ended bool) {
 		if c.h.Data(buf[:n], at) {
 			c.h = nil
 		}
-		if c.l.gather.span > 0 {
-			c.pace(at)
-		}
+		c.pace(at)
 		if n == len(buf) {
 			c.rearm()
 			return

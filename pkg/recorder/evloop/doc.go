@@ -7,7 +7,7 @@
 // arrival (package sockstamp). The goroutine that calls Send does the first write. The
 // loop later writes the bytes that the send buffer did not take.
 //
-//	e, err := evloop.New(evloop.Config{})
+//	e, err := evloop.New()
 //	…
 //	c, err := e.Add(tc, sockstamp.Options{}) // takes over a net.TCPConn
 //	…
@@ -21,8 +21,8 @@
 //
 // A wake-up for every event is expensive. A late read has the same kernel stamp, unless
 // the next event has arrived, too: then one read and one stamp cover both. So a loop lets
-// readiness gather for up to [Config.Gather] and then reads from all ready connections. It
-// does this
+// readiness gather for up to a millisecond, the gathering time, and then reads from all
+// ready connections. It does this
 //
 //   - for connections with kernel stamps whose last reads were calm: several in a row,
 //     since the request was sent, came at least four gathering times apart. So the loop

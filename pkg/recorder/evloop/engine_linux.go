@@ -17,18 +17,8 @@ import (
 // ErrClosed ends the connections of a closed Engine.
 var ErrClosed = errors.New("the event loop is closed")
 
-// DefaultGather is the default of Config.Gather.
-const DefaultGather = time.Millisecond
-
-// Config configures an Engine.
-type Config struct {
-	// Loops is the number of loops; 0 means one loop for every four whole CPUs, at least
-	// one and at most eight.
-	Loops int
-	// Gather is the longest time for which readiness gathers, see the package comment; 0
-	// means DefaultGather, < 0 turns gathering off.
-	Gather time.Duration
-}
+// gatherTime is the longest time for which readiness gathers, see the package comment.
+const gatherTime = time.Millisecond
 
 // An Engine runs loops. Use New.
 type Engine struct {
@@ -36,18 +26,15 @@ type Engine struct {
 	detaching sync.Mutex // see detach
 }
 
-// New starts an engine. Close ends its goroutines.
-func New(cfg Config) (*Engine, error) {
-	n := cfg.Loops
-	if n <= 0 {
-		n = defaultLoops(runtime.GOMAXPROCS(0))
-	}
-	if cfg.Gather == 0 {
-		cfg.Gather = DefaultGather
-	}
+// New starts an engine with one loop for every four whole CPUs, at least one and at most
+// eight. Close ends its goroutines.
+func New() (*Engine, error) { return start(defaultLoops(runtime.GOMAXPROCS(0))) }
+
+// start starts an engine with n loops.
+func start(n int) (*Engine, error) {
 	e := &Engine{}
 	for range n {
-		l, err := newLoop(max(0, cfg.Gather))
+		l, err := newLoop()
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("start an event loop: %w", err), e.Close())
 		}

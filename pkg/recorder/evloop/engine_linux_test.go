@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -30,7 +31,7 @@ func TestExchanges(t *testing.T) {
 	for name, o := range map[string]sockstamp.Options{"kernel": {}, "user": {User: true}} {
 		t.Run(name, func(t *testing.T) {
 			const conns, requests, size = 40, 30, 2000
-			e := newEngine(t, Config{Loops: 3})
+			e := newEngine(t, 3)
 			var servers, clients sync.WaitGroup
 			t.Cleanup(servers.Wait) // after the connections are closed
 			for i := range conns {
@@ -74,7 +75,7 @@ func TestExchanges(t *testing.T) {
 // A request that the send buffer does not take is written by the loop, and an
 // answer may come meanwhile.
 func TestLongRequest(t *testing.T) {
-	e := newEngine(t, Config{})
+	e := newEngine(t, defaultLoops(runtime.GOMAXPROCS(0)))
 	c, peer := connect(t, e, sockstamp.Options{})
 	request := bytes.Repeat([]byte("0123456789abcdef"), 1<<19)
 	for range 2 {
@@ -123,7 +124,7 @@ func TestEnds(t *testing.T) {
 		"answered, then reading": {long, answerAnd((*net.TCPConn).CloseWrite), io.EOF, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := newEngine(t, Config{})
+			e := newEngine(t, defaultLoops(runtime.GOMAXPROCS(0)))
 			c, peer := connect(t, e, sockstamp.Options{})
 			h := newRecorder(-1)
 			c.Send(tt.request, h)
@@ -173,7 +174,7 @@ func eventually(holds func() bool) bool {
 func TestUnasked(t *testing.T) {
 	for name, before := range map[string]bool{"before": true, "after": false} {
 		t.Run(name, func(t *testing.T) {
-			e := newEngine(t, Config{})
+			e := newEngine(t, defaultLoops(runtime.GOMAXPROCS(0)))
 			c, peer := connect(t, e, sockstamp.Options{})
 			if !c.Idle() {
 				t.Error("not idle in the beginning")
@@ -206,7 +207,7 @@ func TestUnasked(t *testing.T) {
 
 // What a server says before the first request belongs to that.
 func TestSpeaksFirst(t *testing.T) {
-	e := newEngine(t, Config{})
+	e := newEngine(t, defaultLoops(runtime.GOMAXPROCS(0)))
 	c, peer := connect(t, e, sockstamp.Options{})
 	if _, err := peer.Write([]byte("hello")); err != nil {
 		t.Fatal(err)
@@ -231,7 +232,7 @@ func TestSpeaksFirst(t *testing.T) {
 // After Close nothing calls the handler, and file descriptors that are used
 // again confuse nobody. To be run with -race: the recorder is read after Close.
 func TestCloseInFlight(t *testing.T) {
-	e := newEngine(t, Config{Loops: 2})
+	e := newEngine(t, 2)
 	var servers, clients sync.WaitGroup
 	for range 4 {
 		clients.Go(func() {
@@ -263,7 +264,7 @@ func TestCloseInFlight(t *testing.T) {
 // Close of the engine ends what is in progress and leaves nothing.
 func TestEngineClose(t *testing.T) {
 	before := openFiles(t)
-	e, err := New(Config{Loops: 2})
+	e, err := start(2)
 	if err != nil {
 		t.Fatal(err)
 	}

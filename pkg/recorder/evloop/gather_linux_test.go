@@ -68,7 +68,7 @@ func TestPace(t *testing.T) {
 		{name: "few events", gaps: []uint64{20, 20, 20, 20}, source: sockstamp.Kernel, off: true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			l, err := newLoop(time.Millisecond) // which does not run
+			l, err := newLoop() // which does not run
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -97,7 +97,7 @@ func TestPace(t *testing.T) {
 // are read at once nor the others.
 func TestGathering(t *testing.T) {
 	const conns, events, size = 50, 100, 10
-	e := newEngine(t, Config{Loops: 1})
+	e := newEngine(t, 1)
 	l := e.loops[0]
 	var servers, clients sync.WaitGroup
 	release := make(chan struct{})
@@ -151,7 +151,7 @@ func TestGathering(t *testing.T) {
 // writes included: as fast as they can, one connection after the other.
 func BenchmarkEvents(b *testing.B) {
 	const conns = 64
-	e := newEngine(b, Config{Loops: 1})
+	e := newEngine(b, 1)
 	peers := make([]*net.TCPConn, conns)
 	arrived := make(chan struct{}, conns)
 	for i := range peers {

@@ -66,10 +66,10 @@ type slot struct {
 // lazySlot is the slot of lazy in eager.
 const lazySlot = -1
 
-func newLoop(gatherFor time.Duration) (l *loop, err error) {
+func newLoop() (l *loop, err error) {
 	l = &loop{
 		lazy:   -1,
-		gather: gather{span: gatherFor},
+		gather: gather{span: gatherTime},
 		done:   make(chan struct{}),
 		buf:    make([]byte, readBytes),
 		events: make([]unix.EpollEvent, maxEvents),
@@ -172,9 +172,7 @@ func (l *loop) run() {
 				served += more
 			}
 		}
-		if l.gather.span > 0 {
-			l.plan(served, now)
-		}
+		l.plan(served, now)
 	}
 }
 

@@ -15,9 +15,10 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func newEngine(t testing.TB, cfg Config) *Engine {
+// newEngine starts an engine with that many loops.
+func newEngine(t testing.TB, loops int) *Engine {
 	t.Helper()
-	e, err := New(cfg)
+	e, err := start(loops)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -364,7 +364,7 @@ func (w *Writer) breakOff(run *export.Run, err error) {
 		run.Meta.Warnings = append(run.Meta.Warnings, recorder.EndedEarly+err.Error())
 	}
 	w.space.release()
-	if cut := (*cutError)(nil); errors.As(err, &cut) {
+	if cut, ok := errors.AsType[*cutError](err); ok {
 		_ = w.cutTo(cut.bytes) // the rest reads like the journal of a killed run
 		return
 	}

@@ -343,8 +343,7 @@ const maxReason = 200
 // reason returns the text of err without secrets and without a URL, which may hold a
 // password.
 func (s *source) reason(err error, timeout time.Duration) string {
-	var u *url.Error
-	if errors.As(err, &u) {
+	if u, ok := errors.AsType[*url.Error](err); ok {
 		err = u.Err
 	}
 	text := s.secrets.Text(err.Error()) // a cut before would leave a part of a secret

@@ -225,8 +225,7 @@ func (b *Backend) explain(ctx context.Context, err error) error {
 		}
 		return errors.New(text)
 	}
-	var r *refusal
-	if errors.As(err, &r) {
+	if _, ok := errors.AsType[*refusal](err); ok {
 		return err // something answered in the protocol asked for
 	}
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)

@@ -82,8 +82,7 @@ func (b *Backend) advice() backend.Advice {
 // connectText says in one line why there is no connection, and what to do; "" when
 // err is about something else.
 func (b *Backend) connectText(err error) string {
-	var worded *textError
-	if errors.As(err, &worded) && worded.err != nil {
+	if worded, ok := errors.AsType[*textError](err); ok && worded.err != nil {
 		return worded.text
 	}
 	if pe := b.proxyError(err); pe != nil {

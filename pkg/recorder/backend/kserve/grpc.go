@@ -293,7 +293,7 @@ func (s *grpcSender) sendStream(ctx context.Context, x *backend.Exchange) {
 		stop()
 		s.drop()
 		s.fail(ctx, r, err, true)
-		if tooMuch := (*backend.AnswerMemoryError)(nil); errors.As(err, &tooMuch) {
+		if _, ok := errors.AsType[*backend.AnswerMemoryError](err); ok {
 			s.hangUp()
 		}
 	case !stop(): // ended and cancelled at the same time

@@ -185,8 +185,7 @@ func (c *httpControl) live(ctx context.Context) error {
 		return err
 	}
 	err = c.refused("the server", code, body)
-	var r *refusal
-	if errors.As(err, &r) {
+	if _, ok := errors.AsType[*refusal](err); ok {
 		return err
 	}
 	return fmt.Errorf("%w: GET %s: %w", errNotServed, path, err)

@@ -49,7 +49,7 @@ func (b *Backend) connect(ctx context.Context, host string) (net.Conn, error) {
 	if b.proxy == nil {
 		return b.dialer().DialContext(ctx, "tcp", host)
 	}
-	nc, err := b.dialer().DialContext(ctx, "tcp", backend.ProxyAddr(b.proxy))
+	nc, err := b.dialer().DialContext(ctx, "tcp", backend.HostPort(b.proxy))
 	if err != nil {
 		return nil, &backend.ProxyError{Proxy: b.proxy, Err: err}
 	}

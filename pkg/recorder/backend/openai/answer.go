@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/pa-tools/pa/pkg/export"
@@ -189,12 +190,9 @@ func (a *answer) event(frame []byte) {
 	a.sawDone = a.sawDone || isDone(frame)
 	record, err := a.mem.Event(&a.x.Request, openai.IsEmptyFrame(frame))
 	if a.over = err; record && err == nil {
-		a.add(frame)
+		a.respond(a.arena.keep(frame))
 	}
 }
-
-// add records an event, which is copied.
-func (a *answer) add(event []byte) { a.respond(a.arena.keep(event)) }
 
 // addWhole records a body that is no stream.
 func (a *answer) addWhole() {
@@ -243,12 +241,9 @@ func (a *answer) fail(err error) {
 }
 
 func isEventStream(resp *http.Response) bool {
-	for _, v := range resp.Header.Values("Content-Type") {
-		if strings.Contains(strings.ToLower(v), "text/event-stream") {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(resp.Header.Values("Content-Type"), func(v string) bool {
+		return strings.Contains(strings.ToLower(v), "text/event-stream")
+	})
 }
 
 // isDone reports whether a frame is [DONE].

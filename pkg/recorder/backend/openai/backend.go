@@ -67,9 +67,6 @@ type Config struct {
 	HTTP2 bool
 	// UserStamps takes all times in user space, to compare.
 	UserStamps bool
-	// RequestTimeout ends a request that takes longer, with status timeout; 0 means
-	// that only the context limits it.
-	RequestTimeout time.Duration
 	// MaxAnswerMemory bounds the memory of an answer, in bytes: see
 	// [backend.AnswerMemory]. 0 means [backend.DefaultAnswerMemory].
 	MaxAnswerMemory int64
@@ -174,33 +171,21 @@ func (b *Backend) Model() string { return b.model }
 // Prewarm; then the error, a line that begins with the URL, says why there is
 // no connection. With Loop the first call starts the loops.
 func (b *Backend) Open(ctx context.Context, _ int) (backend.Sender, error) {
-	if b.Transport() == Loop {
-		l, err := b.startLoop()
-		if err != nil {
-			return nil, err
-		}
-		return l.open(ctx)
+	s, err := b.openSender()
+	if err != nil || b.cfg.Reuse != backend.Prewarm {
+		return s, err
 	}
-	s := newSender(b)
-	if b.cfg.Reuse != backend.Prewarm {
-		return s, nil
-	}
-	c, err := s.connect(ctx)
-	if err != nil {
+	if err := s.warm(ctx); err != nil {
 		return nil, b.openError(ctx, err)
 	}
-	c.waited = true
 	return s, nil
 }
 
-// openError says in a line why there is no connection.
-func (b *Backend) openError(ctx context.Context, err error) error {
-	_, msg := classify(b.target, giveUp(ctx, err))
-	return errors.New(b.secrets.Text(msg))
-}
-
-// startLoop returns the loops, which it starts if need be.
-func (b *Backend) startLoop() (loopTransport, error) {
+// openSender returns a sender without a connection.
+func (b *Backend) openSender() (warmer, error) {
+	if b.Transport() != Loop {
+		return newSender(b), nil
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.loop == nil {
@@ -210,7 +195,13 @@ func (b *Backend) startLoop() (loopTransport, error) {
 		}
 		b.loop = l
 	}
-	return b.loop, nil
+	return b.loop.newSender(), nil
+}
+
+// openError says in a line why there is no connection.
+func (b *Backend) openError(ctx context.Context, err error) error {
+	_, msg := classify(b.target, giveUp(ctx, err))
+	return errors.New(b.secrets.Text(msg))
 }
 
 // Close ends the loops and lets go of the kernel's stamps, after all senders

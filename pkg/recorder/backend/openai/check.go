@@ -91,13 +91,11 @@ func (b *Backend) checkStatus(code int, msg string) error {
 		return fmt.Errorf("%s: %s; is the server ready?", at, msg)
 	case code == http.StatusBadRequest && !b.target.secure && strings.Contains(strings.ToLower(msg), "https"):
 		return fmt.Errorf("%s: %s; use https:// in -u", at, msg)
-	case code < http.StatusBadRequest && movesToTLS(msg) && !b.target.secure:
+	case code < http.StatusBadRequest && strings.HasPrefix(msg, "redirected to https://") && !b.target.secure:
 		return fmt.Errorf("%s: %s", at, msg)
 	}
 	return nil
 }
-
-func movesToTLS(msg string) bool { return strings.HasPrefix(msg, "redirected to https://") }
 
 // useModels takes the only model of the list where none is configured. Otherwise
 // it warns of each configured model that the list lacks.

@@ -44,7 +44,7 @@ func (b *Backend) dial(ctx context.Context, protocols ...string) (*dialedConn, e
 func (c *dialedConn) open(ctx context.Context, b *Backend, protocols []string) error {
 	addr := b.target.addr
 	if b.proxy != nil {
-		addr = backend.ProxyAddr(b.proxy)
+		addr = backend.HostPort(b.proxy)
 	}
 	options := sockstamp.Options{User: b.cfg.UserStamps}
 	if b.cfg.HTTP2 {

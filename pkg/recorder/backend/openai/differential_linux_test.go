@@ -48,9 +48,9 @@ func rowOf(x *backend.Exchange) row {
 // created is the simulator's time of an answer, in seconds.
 var created = regexp.MustCompile(`"created":\d+`)
 
-// rows sends n requests, one after the other, over each transport. server
-// returns the address of a server that is new and does the same each time.
-func rows(t *testing.T, cfg Config, body string, n int, server func(t *testing.T) (url string)) map[Transport][]row {
+// rows sends n requests, one after the other, over each transport, and gives up each after
+// limit. server returns the address of a server that is new and does the same each time.
+func rows(t *testing.T, cfg Config, limit time.Duration, body string, n int, server func(t *testing.T) (url string)) map[Transport][]row {
 	t.Helper()
 	all := map[Transport][]row{}
 	for _, tr := range []Transport{NetHTTP, Loop} {
@@ -59,7 +59,9 @@ func rows(t *testing.T, cfg Config, body string, n int, server func(t *testing.T
 		b.closingTime = time.Hour // or a busy machine decides who sends again
 		s := open(t, b)
 		for range n {
-			all[tr] = append(all[tr], rowOf(exchange(t.Context(), t, b, s, body)))
+			ctx, cancel := context.WithTimeout(t.Context(), limit)
+			all[tr] = append(all[tr], rowOf(exchange(ctx, t, b, s, body)))
+			cancel()
 		}
 	}
 	return all
@@ -82,7 +84,7 @@ func TestTransportsAgreeOnRecordings(t *testing.T) {
 		seen++
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got := rows(t, Config{Streaming: true}, `{}`, exchanges, func(t *testing.T) string { return serveChopped(t, raw) })
+			got := rows(t, Config{Streaming: true}, time.Hour, `{}`, exchanges, func(t *testing.T) string { return serveChopped(t, raw) })
 			if diff := cmp.Diff(got[NetHTTP], got[Loop]); diff != "" {
 				t.Errorf("rows (-nethttp +loop):\n%s", diff)
 			}
@@ -133,12 +135,13 @@ func TestTransportsAgreeOnFaults(t *testing.T) {
 		for _, streaming := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%v, streaming %v", fault, streaming), func(t *testing.T) {
 				t.Parallel()
-				cfg := Config{Streaming: streaming, Model: sim.DefaultModel, RequestTimeout: time.Minute}
+				cfg := Config{Streaming: streaming, Model: sim.DefaultModel}
+				limit := time.Minute
 				if fault == plan.FaultHang || fault == plan.FaultStall {
-					cfg.RequestTimeout = 500 * time.Millisecond
+					limit = 500 * time.Millisecond
 				}
 				body := `{"messages":[{"role":"user","content":"hi"}],"max_tokens":9}`
-				got := rows(t, cfg, body, exchanges, func(t *testing.T) string { return startSim(t, fault) })
+				got := rows(t, cfg, limit, body, exchanges, func(t *testing.T) string { return startSim(t, fault) })
 				for i := range exchanges {
 					nethttp, loop := got[NetHTTP][i], got[Loop][i]
 					if fault == plan.FaultReset {

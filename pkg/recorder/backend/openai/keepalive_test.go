@@ -142,10 +142,12 @@ func testSendOpenAfterDone(t *testing.T, tr Transport) {
 		_, _ = io.Copy(io.Discard, c)
 		return false
 	})
-	b := newBackend(t, Config{Transport: tr, URL: addr, RequestTimeout: time.Minute})
+	b := newBackend(t, Config{Transport: tr, URL: addr})
 	s := open(t, b)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
 	for range 2 {
-		x := exchange(t.Context(), t, b, s, `{}`)
+		x := exchange(ctx, t, b, s, `{}`)
 		if r := &x.Request; r.Status != export.StatusOK || len(x.Raw) != 2 || r.Reused {
 			t.Errorf("%v, %q, %d responses, Reused = %v", r.Status, r.Message, len(x.Raw), r.Reused)
 		}

@@ -25,25 +25,14 @@ type loops struct {
 }
 
 func newLoop(b *Backend) (loopTransport, error) {
-	engine, err := evloop.New(evloop.Config{})
+	engine, err := evloop.New()
 	if err != nil {
 		return nil, err
 	}
 	return &loops{b: b, engine: engine}, nil
 }
 
-func (l *loops) open(ctx context.Context) (backend.Sender, error) {
-	s := newLoopSender(l.b, l.engine)
-	if l.b.cfg.Reuse != backend.Prewarm {
-		return s, nil
-	}
-	c, err := s.connect(ctx)
-	if err != nil {
-		return nil, l.b.openError(ctx, err)
-	}
-	c.waited = true
-	return s, nil
-}
+func (l *loops) newSender() warmer { return newLoopSender(l.b, l.engine) }
 
 func (l *loops) Close() error { return l.engine.Close() }
 
@@ -76,8 +65,8 @@ type loopSender struct {
 }
 
 var (
-	_ backend.Sender = (*loopSender)(nil)
 	_ attempter      = (*loopSender)(nil)
+	_ warmer         = (*loopSender)(nil)
 	_ evloop.Handler = (*loopSender)(nil)
 )
 
@@ -117,6 +106,15 @@ func (s *loopSender) drop() {
 		_ = s.conn.Close()
 		s.conn = nil
 	}
+}
+
+// warm implements warmer.
+func (s *loopSender) warm(ctx context.Context) error {
+	c, err := s.connect(ctx)
+	if err == nil {
+		c.waited = true
+	}
+	return err
 }
 
 // attempt implements attempter.
@@ -302,8 +300,7 @@ func (s *loopSender) end(err error) (over bool) {
 
 // opError returns an error of a system call as package net has it.
 func opError(op string, err error) error {
-	var errno syscall.Errno
-	if errors.As(err, &errno) {
+	if errno, ok := errors.AsType[syscall.Errno](err); ok {
 		err = os.NewSyscallError(op, errno)
 	}
 	return &net.OpError{Op: op, Net: "tcp", Err: err}

@@ -88,8 +88,7 @@ func classify(t *target, err error) (export.Status, string) {
 		}
 		return export.StatusCancelled, "given up before the answer was complete"
 	}
-	var dialErr *dialError
-	if errors.As(err, &dialErr) {
+	if dialErr, ok := errors.AsType[*dialError](err); ok {
 		return export.StatusConnectError, t.url + ": " + connectMessage(dialErr.err)
 	}
 	var opErr *net.OpError
@@ -101,15 +100,13 @@ func classify(t *target, err error) (export.Status, string) {
 		}
 		return export.StatusTruncated, "the connection was " + err.Error()
 	}
-	var reset *resetError
-	if errors.As(err, &reset) {
+	if reset, ok := errors.AsType[*resetError](err); ok {
 		return export.StatusTruncated, "the answer broke off: " + reset.why
 	}
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) || errors.As(err, &opErr) {
 		return export.StatusTruncated, "the connection broke before the end of the answer: " + backend.Cause(err)
 	}
-	var other *http1.NotHTTPError
-	if errors.As(err, &other) {
+	if other, ok := errors.AsType[*http1.NotHTTPError](err); ok {
 		return export.StatusProtocolError, notHTTP(other.First)
 	}
 	return export.StatusProtocolError, openai.OneLine([]byte(err.Error()))

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -88,10 +89,10 @@ func (b *Backend) bodyOf(e *workload.Entry) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	sets := [][]byte{b.extra, b.stream()}
+	sets := [][]byte{b.extra}
 	made := b.cfg.Render.Template != nil && e.Prompt != nil && e.Prompt.Body == nil
-	if made {
-		sets = sets[:1] // the template says the rest, or that there is none
+	if b.cfg.Streaming && !made { // a template decides by itself
+		sets = append(sets, []byte(`{"stream":true}`))
 	}
 	for _, set := range sets {
 		if body, err = openai.MergeRequest(body, set); err != nil {
@@ -145,13 +146,6 @@ func onlyElement(v export.Value) ([]byte, error) {
 	return list[0], nil
 }
 
-func (b *Backend) stream() []byte {
-	if b.cfg.Streaming {
-		return []byte(`{"stream":true}`)
-	}
-	return nil
-}
-
 // withModel puts a model into a body that names none; "" is none that is known.
 // Triton has it in the path.
 func (b *Backend) withModel(body []byte, model string) ([]byte, error) {
@@ -196,12 +190,9 @@ func (b *Backend) request(method, uri string, body []byte) []byte {
 func (b *Backend) headers(hasBody bool) []Header {
 	var all []Header
 	ours := func(name, value string) {
-		for _, h := range b.cfg.Headers {
-			if strings.EqualFold(h.Name, name) {
-				return
-			}
+		if !slices.ContainsFunc(b.cfg.Headers, func(h Header) bool { return strings.EqualFold(h.Name, name) }) {
+			all = append(all, Header{name, value})
 		}
-		all = append(all, Header{name, value})
 	}
 	ours("Host", b.target.host)
 	ours("User-Agent", userAgent)

@@ -88,7 +88,7 @@ func (c *dialedConn) passSOCKS(ctx context.Context, u *url.URL, addr string) err
 		password, _ := u.User.Password()
 		auth = &proxy.Auth{User: u.User.Username(), Password: password}
 	}
-	d, err := proxy.SOCKS5("tcp", backend.ProxyAddr(u), auth, connected{c.nc})
+	d, err := proxy.SOCKS5("tcp", backend.HostPort(u), auth, connected{c.nc})
 	if err != nil {
 		return err
 	}

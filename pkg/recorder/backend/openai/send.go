@@ -22,11 +22,6 @@ type attempter interface {
 func (b *Backend) send(ctx context.Context, s attempter, a *answer, p backend.Payload, x *backend.Exchange) {
 	r := &x.Request
 	r.IssuedNS = b.clock.NowNS()
-	if d := b.cfg.RequestTimeout; d > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, d)
-		defer cancel()
-	}
 	a.begin(x)
 	stale, err := s.attempt(ctx, p.(*payload), r)
 	if stale {

@@ -31,8 +31,8 @@ type sender struct {
 }
 
 var (
-	_ backend.Sender = (*sender)(nil)
-	_ attempter      = (*sender)(nil)
+	_ attempter = (*sender)(nil)
+	_ warmer    = (*sender)(nil)
 )
 
 func newSender(b *Backend) *sender { return &sender{b: b, answer: answer{b: b}} }
@@ -95,6 +95,15 @@ func (s *sender) drop() {
 // request was on it, which it keeps to itself. A 408 may have come before the end.
 const closedIdle = "http: server closed idle connection"
 
+// warm implements warmer.
+func (s *sender) warm(ctx context.Context) error {
+	c, err := s.connect(ctx)
+	if err == nil {
+		c.waited = true
+	}
+	return err
+}
+
 // attempt implements attempter.
 func (s *sender) attempt(ctx context.Context, p *payload, r *export.Request) (stale bool, err error) {
 	c, err := s.connect(ctx)
@@ -107,7 +116,7 @@ func (s *sender) attempt(ctx context.Context, p *payload, r *export.Request) (st
 // attemptOn tries the exchange on c, the connection of s.
 func (s *sender) attemptOn(ctx context.Context, c *conn, p *payload, r *export.Request) (stale bool) {
 	waited := c.waited
-	r.Reused, r.Conn = c.used(), c.id
+	r.Reused, r.Conn = c.carried > 0, c.id
 	if !r.Reused {
 		r.DNS, r.Connect, r.TLS = c.dns, c.connect, c.tls
 	} else {
@@ -211,9 +220,6 @@ func (s *sender) connect(ctx context.Context) (*conn, error) {
 
 // usable reports whether the connection may carry another request.
 func (c *conn) usable() bool { return c.watch.usable() && c.client.Available() > 0 }
-
-// used reports whether the connection carried a request before.
-func (c *conn) used() bool { return c.carried > 0 }
 
 // connect opens a connection and puts the HTTP client on it. The error is a
 // *dialError.

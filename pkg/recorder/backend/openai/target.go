@@ -1,13 +1,13 @@
 package openai
 
 import (
-	"encoding/base64"
 	"errors"
 	"fmt"
-	"net"
 	"net/url"
 	"strings"
 
+	"github.com/pa-tools/pa/internal/httptunnel"
+	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/workload/render"
 )
 
@@ -54,7 +54,7 @@ func newTarget(rawURL, endpoint string) (*target, error) {
 	base := strings.TrimRight(u.EscapedPath(), "/")
 	t := &target{
 		secure: u.Scheme == "https", host: u.Host, name: u.Hostname(),
-		addr: net.JoinHostPort(u.Hostname(), portOf(u)),
+		addr: backend.HostPort(u),
 	}
 	root, fullPath := joinPath(base, path)
 	t.api, _ = render.APIOf(fullPath)
@@ -68,9 +68,7 @@ func newTarget(rawURL, endpoint string) (*target, error) {
 	t.url = u.Scheme + "://" + u.Host + fullPath
 	t.modelsURL = u.Scheme + "://" + u.Host + root + "/v1/models"
 	if u.User != nil {
-		password, _ := u.User.Password()
-		pair := u.User.Username() + ":" + password
-		t.auth = Header{"Authorization", "Basic " + base64.StdEncoding.EncodeToString([]byte(pair))}
+		t.auth = Header{"Authorization", httptunnel.Authorization(u.User)}
 	}
 	return t, nil
 }
@@ -87,8 +85,8 @@ func joinPath(base, endpoint string) (root, full string) {
 			break
 		}
 	}
-	if i := strings.Index(full, "/v1/"); i >= 0 {
-		return full[:i], full
+	if root, _, ok := strings.Cut(full, "/v1/"); ok {
+		return root, full
 	}
 	return base, full
 }
@@ -104,20 +102,9 @@ func withQuery(path string, queries ...string) string {
 	return path
 }
 
-func portOf(u *url.URL) string {
-	switch {
-	case u.Port() != "":
-		return u.Port()
-	case u.Scheme == "https":
-		return "443"
-	}
-	return "80"
-}
-
 // withoutURL removes the quoted URL from an error of url.Parse: it may hold a password.
 func withoutURL(err error) error {
-	var e *url.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*url.Error](err); ok {
 		err = e.Err
 	}
 	what, _, _ := strings.Cut(err.Error(), `"`)

@@ -42,13 +42,18 @@ func ParseTransport(name string) (Transport, error) {
 	return Auto, fmt.Errorf("unknown transport %q; it is auto, loop or nethttp", name)
 }
 
-// A loopTransport is what Loop stands for: it makes the senders, which share
-// its loops.
+// A loopTransport makes the senders of the transport Loop, which share its loops.
 type loopTransport interface {
-	// open returns a sender, which has a connection already if that is asked
-	// for; see Backend.Open.
-	open(ctx context.Context) (backend.Sender, error)
+	// newSender returns a sender without a connection.
+	newSender() warmer
 	Close() error
+}
+
+// A warmer is a sender of either transport.
+type warmer interface {
+	backend.Sender
+	// warm connects before the first request. The error is a *dialError.
+	warm(ctx context.Context) error
 }
 
 // chooseTransport resolves Auto. The error says why there can be no loop where
