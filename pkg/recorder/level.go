@@ -408,7 +408,6 @@ func (l *levelRun) settle(x *backend.Exchange) {
 	if ended && r.Excluded() == "" {
 		latency := time.Duration(end - r.StartNS)
 		l.latencies.Add(latency)
-		l.out.Responses += responses
 		l.out.Streamed = l.out.Streamed || len(r.Responses) > 1
 		l.out.Sequences = l.out.Sequences || r.SequenceID != 0
 		got := window.Sample{

@@ -54,8 +54,8 @@ func TestMemoryPerRequest(t *testing.T) {
 				after[i] = live()
 			}
 			runtime.KeepAlive(l)
-			if l.out.OK != len(after)*n || l.latencies.Summary().N != l.out.OK {
-				t.Fatalf("%d requests counted, %d latencies; want %d", l.out.OK, l.latencies.Summary().N, len(after)*n)
+			if l.out.OK != len(after)*n || l.latencies.Summary().Percentiles[50] == 0 {
+				t.Fatalf("%d requests counted; want %d, with latencies", l.out.OK, len(after)*n)
 			}
 			if grown := (after[5] - after[4]) / n; grown > 0.1 { // of other tests' leftovers
 				t.Errorf("%.2f bytes per request (the heap: %.0f), want none", grown, after)

@@ -40,8 +40,6 @@ type Level struct {
 
 	// Latency summarizes the latencies of the measured requests.
 	Latency window.Latency
-	// Responses counts the responses of the measured requests.
-	Responses int
 	// Streamed says that a measured request had several responses, Sequences that one
 	// belonged to a sequence.
 	Streamed, Sequences bool

@@ -1,7 +1,6 @@
 package window
 
 import (
-	"math"
 	"slices"
 	"time"
 
@@ -11,9 +10,6 @@ import (
 // Latency summarizes latencies (last response − start). The zero value summarizes
 // none.
 type Latency struct {
-	N        int
-	MeanNS   float64
-	StdDevNS float64 // of the sample; 0 for fewer than two
 	// Approximate says that there were more than 65,536 latencies, so they were
 	// counted in buckets and percentiles are rounded up by at most 1/4096.
 	Approximate bool
@@ -119,15 +115,11 @@ func (l *Latencies) percentiles(pcts ...int) []time.Duration {
 	return all
 }
 
-// Summary returns the mean, deviation and percentiles of the latencies.
+// Summary returns the percentiles of the latencies.
 func (l *Latencies) Summary() Latency {
-	s := Latency{N: l.n, Approximate: l.n > maxExact}
+	s := Latency{Approximate: l.n > maxExact}
 	if l.n == 0 {
 		return s
-	}
-	s.MeanNS = float64(l.sum) / float64(l.n)
-	if l.n > 1 {
-		s.StdDevNS = math.Sqrt(l.squares / float64(l.n-1))
 	}
 	var pcts []int
 	for pct := 1; pct < len(s.Percentiles); pct++ {

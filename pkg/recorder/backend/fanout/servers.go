@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/pa-tools/pa/pkg/export"
@@ -171,15 +172,9 @@ func (b *servers) prepare(one func(target int) (backend.Payload, error)) (backen
 }
 
 func equal(a, b export.Fields) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if a[i].Name != b[i].Name || a[i].Value.Text != b[i].Value.Text || !bytes.Equal(a[i].Value.Data, b[i].Value.Data) {
-			return false
-		}
-	}
-	return true
+	return slices.EqualFunc(a, b, func(a, b export.Field) bool {
+		return a.Name == b.Name && a.Value.Text == b.Value.Text && bytes.Equal(a.Value.Data, b.Value.Data)
+	})
 }
 
 // Decode implements backend.Backend.

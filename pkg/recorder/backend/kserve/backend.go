@@ -110,17 +110,13 @@ func (b *Backend) open(slot int) (warmer, error) {
 		return nil, err
 	}
 	if b.cfg.Protocol == HTTP {
-		s := newHTTPSender(b)
-		s.outputs = out
-		return s, nil
+		return newHTTPSender(b, out), nil
 	}
 	conn, err := b.connOf(slot)
 	if err != nil {
 		return nil, err
 	}
-	s := newGRPCSender(b, slot, conn)
-	s.share(out)
-	return s, nil
+	return newGRPCSender(b, slot, conn, out), nil
 }
 
 // connOf returns the connection of a slot: a shared one, or a new one that the slot

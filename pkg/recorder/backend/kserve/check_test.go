@@ -17,9 +17,9 @@ import (
 func TestCheckModel(t *testing.T) {
 	f := startFake(t, nil)
 	want := map[string]modelInfo{
-		"adder": {Name: "adder", Versions: []string{"1"}, MaxBatch: 8, Inputs: adder.inputs, Outputs: adder.outputs},
-		"llm":   {Name: "llm", Versions: []string{"1"}, Decoupled: true, Inputs: llm.inputs, Outputs: llm.outputs},
-		"open":  {Name: "open", Versions: []string{"1"}, Inputs: open.inputs, Outputs: []tensorSpec{}},
+		"adder": {Name: "adder", MaxBatch: 8, Inputs: adder.inputs, Outputs: adder.outputs},
+		"llm":   {Name: "llm", Decoupled: true, Inputs: llm.inputs, Outputs: llm.outputs},
+		"open":  {Name: "open", Inputs: open.inputs, Outputs: []tensorSpec{}},
 	}
 	for name, m := range want {
 		for _, p := range []Protocol{GRPC, HTTP} {

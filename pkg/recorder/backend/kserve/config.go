@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -115,60 +116,36 @@ type Config struct {
 // Validate reports all mistakes that need no server to be seen.
 func (c *Config) Validate() error {
 	var errs []error
-	if c.Model == "" {
-		errs = append(errs, errors.New("no model; name it with -m"))
+	add := func(bad bool, format string, args ...any) {
+		if bad {
+			errs = append(errs, fmt.Errorf(format, args...))
+		}
 	}
-	if c.Clock == nil {
-		errs = append(errs, errors.New("no clock"))
-	}
-	if c.BatchSize < 0 {
-		errs = append(errs, fmt.Errorf("batch size %d: must be at least 1", c.BatchSize))
-	}
-	if c.BatchSize > maxBatchSize {
-		errs = append(errs, fmt.Errorf("batch size %d: must be at most %d", c.BatchSize, maxBatchSize))
-	}
-	if c.MaxAnswerMemory < 0 || c.MaxAnswerMemory > math.MaxInt32 {
-		errs = append(errs, fmt.Errorf("answers of at most %d bytes: must be from 1 to %d", c.MaxAnswerMemory, math.MaxInt32))
-	}
-	if c.Connections < 0 {
-		errs = append(errs, fmt.Errorf("%d gRPC connections: must be at least 1", c.Connections))
-	}
-	if c.Streaming && c.Protocol != GRPC {
-		errs = append(errs, errors.New("streaming needs gRPC; use -i grpc"))
-	}
-	if c.OutputSharedBytes < 0 || c.OutputSharedBytes > math.MaxInt32 {
-		errs = append(errs, fmt.Errorf("%d bytes of shared memory for an output: must be from 1 to %d", c.OutputSharedBytes, math.MaxInt32))
-	}
-	if c.Compression != "" && c.Protocol != GRPC {
-		errs = append(errs, errors.New("compression needs gRPC; use -i grpc"))
-	}
+	add(c.Model == "", "no model; name it with -m")
+	add(c.Clock == nil, "no clock")
+	add(c.BatchSize < 0, "batch size %d: must be at least 1", c.BatchSize)
+	add(c.BatchSize > maxBatchSize, "batch size %d: must be at most %d", c.BatchSize, maxBatchSize)
+	add(c.MaxAnswerMemory < 0 || c.MaxAnswerMemory > math.MaxInt32, "answers of at most %d bytes: must be from 1 to %d", c.MaxAnswerMemory, math.MaxInt32)
+	add(c.Connections < 0, "%d gRPC connections: must be at least 1", c.Connections)
+	add(c.Streaming && c.Protocol != GRPC, "streaming needs gRPC; use -i grpc")
+	add(c.OutputSharedBytes < 0 || c.OutputSharedBytes > math.MaxInt32, "%d bytes of shared memory for an output: must be from 1 to %d", c.OutputSharedBytes, math.MaxInt32)
 	if c.Compression != "" {
-		if _, err := grpcpress.Parse(c.Compression); err != nil {
-			errs = append(errs, err)
-		}
+		add(c.Protocol != GRPC, "compression needs gRPC; use -i grpc")
+		_, err := grpcpress.Parse(c.Compression)
+		errs = append(errs, err)
 	}
-	if json := c.JSONInputs || c.JSONOutputs; json && c.Protocol != HTTP {
-		errs = append(errs, errors.New("tensors in JSON need HTTP; drop -i grpc"))
-	} else if json && c.SharedMemory {
-		errs = append(errs, errors.New("tensors in JSON and in shared memory exclude each other; drop one"))
-	}
+	json := c.JSONInputs || c.JSONOutputs
+	add(json && c.Protocol != HTTP, "tensors in JSON need HTTP; drop -i grpc")
+	add(json && c.Protocol == HTTP && c.SharedMemory, "tensors in JSON and in shared memory exclude each other; drop one")
 	for name, shape := range c.Shapes {
-		for _, d := range shape {
-			if d < 1 {
-				errs = append(errs, fmt.Errorf("shape %s of %q: dimensions must be at least 1", wire.ShapeString(shape), name))
-				break
-			}
-		}
+		add(len(shape) > 0 && slices.Min(shape) < 1, "shape %s of %q: dimensions must be at least 1", wire.ShapeString(shape), name)
 	}
-	if c.Connections > 0 && c.Reuse == backend.Fresh {
-		errs = append(errs, errors.New("a fresh connection for each request cannot be shared; drop the number of gRPC connections"))
+	add(c.Connections > 0 && c.Reuse == backend.Fresh, "a fresh connection for each request cannot be shared; drop the number of gRPC connections")
+	t, err := c.target()
+	if err == nil {
+		_, err = c.proxy(t)
 	}
-	if t, err := c.target(); err != nil {
-		errs = append(errs, err)
-	} else if _, err := c.proxy(t); err != nil {
-		errs = append(errs, err)
-	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, err)...)
 }
 
 // target is the URL taken apart.

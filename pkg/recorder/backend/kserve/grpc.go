@@ -40,20 +40,16 @@ type grpcSender struct {
 	asked   []byte   // how they are asked for
 }
 
-// share has outputs come in shared memory, if o is not nil.
-func (s *grpcSender) share(o *outputs) {
-	if s.outputs = o; o == nil {
-		return
-	}
-	for _, asked := range o.asked {
-		s.asked = wire.AppendProtoOutput(s.asked, asked)
-	}
-}
-
-func newGRPCSender(b *Backend, slot int, conn *stampedClientConn) *grpcSender {
-	s := &grpcSender{b: b, conn: conn, codec: codec{clock: b.clock}}
+// newGRPCSender returns a sender whose outputs come in shared memory if out is not nil.
+func newGRPCSender(b *Backend, slot int, conn *stampedClientConn, out *outputs) *grpcSender {
+	s := &grpcSender{b: b, conn: conn, codec: codec{clock: b.clock}, outputs: out}
 	if b.cfg.Connections > 0 {
 		s.name = strconv.Itoa(slot)
+	}
+	if out != nil {
+		for _, asked := range out.asked {
+			s.asked = wire.AppendProtoOutput(s.asked, asked)
+		}
 	}
 	return s
 }

@@ -104,7 +104,7 @@ func (c *grpcControl) metadata(ctx context.Context) (modelInfo, error) {
 		}
 		return out
 	}
-	return modelInfo{Name: r.GetName(), Versions: r.GetVersions(), Inputs: specs(r.GetInputs()), Outputs: specs(r.GetOutputs())}, nil
+	return modelInfo{Name: r.GetName(), Inputs: specs(r.GetInputs()), Outputs: specs(r.GetOutputs())}, nil
 }
 
 func (c *grpcControl) config(ctx context.Context, model, version string) (modelConfig, error) {

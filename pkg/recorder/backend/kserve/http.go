@@ -27,8 +27,8 @@ type httpSender struct {
 	carried   int            // number of the connection that the last request went out on
 }
 
-func newHTTPSender(b *Backend) *httpSender {
-	s := &httpSender{b: b, transport: b.transport()}
+func newHTTPSender(b *Backend, out *outputs) *httpSender {
+	s := &httpSender{b: b, transport: b.transport(), outputs: out}
 	s.url, s.err = url.Parse(b.url(b.modelPath() + "/infer"))
 	return s
 }

@@ -205,27 +205,14 @@ func (c *httpControl) ready(ctx context.Context) (bool, error) {
 }
 
 func (c *httpControl) metadata(ctx context.Context) (modelInfo, error) {
-	type tensor struct {
-		Name     string
-		Datatype wire.Datatype
-		Shape    []int64
-	}
 	var m struct {
 		Name            string
-		Versions        []string
-		Inputs, Outputs []tensor
+		Inputs, Outputs []tensorSpec
 	}
 	if err := c.get(ctx, c.b.modelPath(), &m); err != nil {
 		return modelInfo{}, err
 	}
-	specs := func(ts []tensor) []tensorSpec {
-		out := make([]tensorSpec, len(ts))
-		for i, t := range ts {
-			out[i] = tensorSpec{Name: t.Name, Datatype: t.Datatype, Shape: t.Shape}
-		}
-		return out
-	}
-	return modelInfo{Name: m.Name, Versions: m.Versions, Inputs: specs(m.Inputs), Outputs: specs(m.Outputs)}, nil
+	return modelInfo{Name: m.Name, Inputs: m.Inputs, Outputs: m.Outputs}, nil
 }
 
 func (c *httpControl) config(ctx context.Context, model, version string) (modelConfig, error) {

@@ -10,7 +10,6 @@ import (
 // A modelInfo describes the model, from the server's metadata and configuration of it.
 type modelInfo struct {
 	Name      string
-	Versions  []string
 	MaxBatch  int  // max_batch_size; 0: no batch dimension
 	Decoupled bool // answers any number of times
 	Stateful  bool // keeps state from one request of a sequence to the next
@@ -24,7 +23,7 @@ type tensorSpec struct {
 	Name     string
 	Datatype wire.Datatype
 	Shape    []int64
-	Optional bool
+	Optional bool `json:"-"`
 }
 
 // input returns the input of that name, or nil.

@@ -55,10 +55,6 @@ func (f *slotBackoff) sleep(ctx context.Context) bool {
 	return ctx.Err() == nil
 }
 
-func newClosedLoop(level load.Concurrency, c Stage) *closedLoop {
-	return &closedLoop{Stage: c, level: level, backoff: make([]slotBackoff, level.N)}
-}
-
 func (d *closedLoop) Run(ctx context.Context) {
 	var slots sync.WaitGroup
 	for i := range d.level.N {

@@ -64,10 +64,6 @@ type conversations struct {
 	err     error      // from reading or encoding an entry
 }
 
-func newConversations(level load.Sessions, c Stage) *conversations {
-	return &conversations{Stage: c, level: level, backoff: make([]slotBackoff, level.N)}
-}
-
 func (d *conversations) Run(ctx context.Context) {
 	var slots sync.WaitGroup
 	for i := range d.level.N {

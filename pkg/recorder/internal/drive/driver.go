@@ -55,11 +55,11 @@ type Stage struct {
 func New(level load.Level, s Stage) Driver {
 	switch level := level.(type) {
 	case load.Concurrency:
-		return newClosedLoop(level, s)
+		return &closedLoop{Stage: s, level: level, backoff: make([]slotBackoff, level.N)}
 	case load.Sessions:
-		return newConversations(level, s)
+		return &conversations{Stage: s, level: level, backoff: make([]slotBackoff, level.N)}
 	case load.Periodic:
-		return newPeriodic(level, s)
+		return &periodic{Stage: s, level: level, reached: make(chan struct{}, 1)}
 	case load.Open:
 		return newOpenLoop(level, s)
 	}

@@ -21,10 +21,6 @@ type periodic struct {
 	early   atomic.Int32  // requests that ended with fewer
 }
 
-func newPeriodic(level load.Periodic, c Stage) *periodic {
-	return &periodic{Stage: c, level: level, reached: make(chan struct{}, 1)}
-}
-
 func (d *periodic) Run(ctx context.Context) {
 	var inFlight sync.WaitGroup
 	defer inFlight.Wait()

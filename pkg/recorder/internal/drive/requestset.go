@@ -34,23 +34,8 @@ type RequestSet struct {
 	kept          []preparedRequest // all n, or nil
 	hash          string
 	conversations []conversation // see FindConversations
-	streamed      streamCount
-}
-
-// streamCount counts requests by whether they ask for a streamed response.
-type streamCount struct{ yes, no int }
-
-// all returns true if all requests ask for a streamed response, false if none does, nil
-// if they differ, and given if no request says.
-func (c streamCount) all(given *bool) *bool {
-	if c.yes > 0 && c.no > 0 {
-		return nil
-	}
-	if c.yes+c.no > 0 {
-		all := c.yes > 0
-		return &all
-	}
-	return given
+	streamed      bool           // a request asks for a streamed response
+	whole         bool           // a request asks for a response that is not streamed
 }
 
 // NewRequestSet encodes every distinct request once. With batches of B, request k holds
@@ -72,11 +57,8 @@ func NewRequestSet(ctx context.Context, w Workload) (*RequestSet, error) {
 		}
 		h.add(p.payload.Inputs())
 		if st, ok := p.payload.(backend.Streamer); ok {
-			if st.Streamed() {
-				s.streamed.yes++
-			} else {
-				s.streamed.no++
-			}
+			s.streamed = s.streamed || st.Streamed()
+			s.whole = s.whole || !st.Streamed()
 		}
 		if bytes += p.bytes; bytes <= w.KeepBytes {
 			s.kept = append(s.kept, p)
@@ -96,7 +78,15 @@ func (s *RequestSet) SHA256() string { return s.hash }
 
 // Streamed returns true if all requests ask for a streamed response, false if none
 // does, nil if they differ, and given if the backend does not know.
-func (s *RequestSet) Streamed(given *bool) *bool { return s.streamed.all(given) }
+func (s *RequestSet) Streamed(given *bool) *bool {
+	switch {
+	case s.streamed && s.whole:
+		return nil
+	case s.streamed || s.whole:
+		return &s.streamed
+	}
+	return given
+}
 
 // entry returns the first entry of request k.
 func (s *RequestSet) entry(k int) (*workload.Entry, error) {

@@ -86,18 +86,18 @@ func TestStreamCount(t *testing.T) {
 	yes, no := true, false
 	for _, tt := range []struct {
 		name  string
-		count streamCount
+		set   RequestSet
 		given *bool
 		want  *bool
 	}{
-		{"all ask", streamCount{yes: 3}, nil, &yes},
-		{"all ask, though the flag did not", streamCount{yes: 3}, &no, &yes},
-		{"none asks", streamCount{no: 3}, nil, &no},
-		{"some ask", streamCount{yes: 1, no: 2}, &yes, nil},
-		{"no request says it", streamCount{}, &yes, &yes},
-		{"nothing says it", streamCount{}, nil, nil},
+		{"all ask", RequestSet{streamed: true}, nil, &yes},
+		{"all ask, though the flag did not", RequestSet{streamed: true}, &no, &yes},
+		{"none asks", RequestSet{whole: true}, nil, &no},
+		{"some ask", RequestSet{streamed: true, whole: true}, &yes, nil},
+		{"no request says it", RequestSet{}, &yes, &yes},
+		{"nothing says it", RequestSet{}, nil, nil},
 	} {
-		if got := tt.count.all(tt.given); (got == nil) != (tt.want == nil) || got != nil && *got != *tt.want {
+		if got := tt.set.Streamed(tt.given); (got == nil) != (tt.want == nil) || got != nil && *got != *tt.want {
 			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
 		}
 	}

@@ -146,22 +146,16 @@ func (q *Sequencer) failure() error {
 	return q.err
 }
 
-// takeBroken returns how many sequences broke off since the last call.
-func (q *Sequencer) takeBroken() int {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	n := q.broken
-	q.broken = 0
-	return n
-}
-
 // BrokenWarning says how many sequences broke off since the last call, "" when none
 // did. A nil Sequencer has no warning.
 func (q *Sequencer) BrokenWarning() string {
 	if q == nil {
 		return ""
 	}
-	n := q.takeBroken()
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	n := q.broken
+	q.broken = 0
 	if n == 0 {
 		return ""
 	}
