@@ -519,7 +519,7 @@ func (l *levelRun) streamed(r *export.Request) bool {
 func (l *levelRun) report() {
 	p := Progress{
 		Index: l.index, Levels: len(l.cfg.Levels), Load: l.load, Warmup: l.meter == nil,
-		OK: l.out.OK, Failed: l.out.Failed, InFlight: l.admission.Admitted() - l.returned,
+		Failed: l.out.Failed, InFlight: l.admission.Admitted() - l.returned,
 		Done: l.warmed, Target: l.admission.Warmup,
 	}
 	if !p.Warmup {
@@ -533,7 +533,6 @@ func (l *levelRun) report() {
 	p.TTFT, p.TokensPerSecond, p.E2EL = l.recent.Recent(now, l.startNS)
 	switch {
 	case l.meter != nil:
-		p.Windows = len(l.meter.Windows())
 		p.Fraction, p.AtMost = l.meter.Fraction(now, p.Done)
 		p.Left = left(time.Duration(now-l.meter.StartNS()), p.Fraction)
 	case p.Target > 0:

@@ -70,22 +70,13 @@ type Level struct {
 // that the latency limit ended is not unstable.
 func (l *Level) Unstable() bool { return l.Stable != nil && !*l.Stable && !l.OverLimit }
 
-// RequestsPerSecond returns the number of measured requests divided by Elapsed, 0 when
-// that is 0.
+// RequestsPerSecond returns the number of measured requests divided by the time from the
+// start of the first window to the end of the last one; 0 when that is 0.
 func (l *Level) RequestsPerSecond() float64 {
-	elapsed := l.Elapsed()
-	if elapsed <= 0 {
-		return 0
+	if n := len(l.Windows); n > 0 && l.Windows[n-1].EndNS > l.Windows[0].StartNS {
+		return float64(l.OK) / time.Duration(l.Windows[n-1].EndNS-l.Windows[0].StartNS).Seconds()
 	}
-	return float64(l.OK) / elapsed.Seconds()
-}
-
-// Elapsed returns the time from the start of the first window to the end of the last one.
-func (l *Level) Elapsed() time.Duration {
-	if len(l.Windows) == 0 {
-		return 0
-	}
-	return time.Duration(l.Windows[len(l.Windows)-1].EndNS - l.Windows[0].StartNS)
+	return 0
 }
 
 // Progress is a snapshot of a run under way.
@@ -93,8 +84,7 @@ type Progress struct {
 	Index, Levels int // index of the present level; number of levels, 0 if unknown
 	Load          load.Level
 	Warmup        bool
-	Windows       int // closed so far at this level
-	OK, Failed    int // at this level
+	Failed        int // at this level
 	InFlight      int
 	Elapsed       time.Duration // since the level began
 	// Done counts the ended requests of the present stage (warm-up or measurement).

@@ -108,14 +108,8 @@ func (r *runState) measure(ctx context.Context, res *Result) error {
 				return err
 			}
 		}
-		select {
-		case <-r.cfg.Stop:
+		if closed(r.cfg.Stop) || ctx.Err() != nil {
 			res.Interrupted = true
-		case <-ctx.Done():
-			res.Interrupted = true
-		default:
-		}
-		if res.Interrupted {
 			return nil
 		}
 		l := &levelRun{runState: r, index: i, load: level}

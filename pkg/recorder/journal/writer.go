@@ -278,13 +278,12 @@ func (w *Writer) failed(err error) error {
 // temporary files.
 func (w *Writer) Close(run *export.Run) error {
 	jerr := w.endJournal(run)
-	if err := w.restore(); err != nil {
-		w.reserve.release()
-		w.space.release()
-		return errors.Join(jerr, err)
-	}
+	err := w.restore()
 	w.reserve.release()
 	w.space.release()
+	if err != nil {
+		return errors.Join(jerr, err)
+	}
 	var edit func(*export.Run)
 	if jerr != nil {
 		edit = func(broken *export.Run) { // the journal lacks the end of the run

@@ -51,11 +51,8 @@ func (d *Drift) Add(s Sample) {
 // isStep reports whether the offset moved by more than slewing explains.
 func isStep(a, b Sample) bool {
 	moved := b.OffsetNS - a.OffsetNS
-	if moved < 0 {
-		moved = -moved
-	}
 	slewed := (b.AtNS - a.AtNS) / 1_000_000 * maxSlewPPM
-	return uint64(moved) > minStepNS+slewed
+	return uint64(max(moved, -moved)) > minStepNS+slewed
 }
 
 // Steps returns a copy of the steps.

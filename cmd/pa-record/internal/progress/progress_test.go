@@ -15,11 +15,11 @@ import (
 // snapshots of runs, for all kinds of lines.
 var snapshots = map[string]recorder.Progress{
 	"counted": {
-		Levels: 1, Load: load.Concurrency{N: 8}, OK: 101, Failed: 3, Done: 104, Target: 200, InFlight: 8, Elapsed: 13 * time.Second,
+		Levels: 1, Load: load.Concurrency{N: 8}, Failed: 3, Done: 104, Target: 200, InFlight: 8, Elapsed: 13 * time.Second,
 		Fraction: 0.52, Left: 12 * time.Second, TTFT: 45_240 * time.Microsecond, TokensPerSecond: 412.3,
 	},
 	"windows": {
-		Index: 1, Levels: 4, Load: load.Concurrency{N: 64}, OK: 5000, Done: 5000, InFlight: 64, Windows: 2, Elapsed: 75 * time.Second,
+		Index: 1, Levels: 4, Load: load.Concurrency{N: 64}, Done: 5000, InFlight: 64, Elapsed: 75 * time.Second,
 		Fraction: 0.25, AtMost: true, Left: 225 * time.Second, TTFT: 1_240 * time.Millisecond, TokensPerSecond: 123_456,
 	},
 	"warm-up":  {Levels: 1, Load: load.Concurrency{N: 2}, Warmup: true, Done: 3, Target: 20, InFlight: 2, Elapsed: time.Second, Fraction: 0.15},

@@ -32,7 +32,7 @@ type control interface {
 	// its name there; unregister has it give that up.
 	register(ctx context.Context, name, key string, bytes int64) error
 	unregister(ctx context.Context, name string) error
-	close() error
+	Close() error
 }
 
 func (b *Backend) newControl() (control, error) {
@@ -53,7 +53,7 @@ func (b *Backend) Check(ctx context.Context) (err error) {
 	if err != nil {
 		return fmt.Errorf("%s: %w", b.target.host, err)
 	}
-	defer func() { err = errors.Join(err, c.close()) }()
+	defer func() { err = errors.Join(err, c.Close()) }()
 	if err := b.check(ctx, c); err != nil {
 		return fmt.Errorf("%s: %w", b.target.host, b.hide(err))
 	}

@@ -39,7 +39,8 @@ func (b *Backend) newGRPCControl() (*grpcControl, error) {
 	return &grpcControl{b, conn, pb.NewGRPCInferenceServiceClient(conn)}, nil
 }
 
-func (c *grpcControl) close() error { return c.conn.Close() }
+// Close implements control.
+func (c *grpcControl) Close() error { return c.conn.Close() }
 
 // wrap makes a gRPC error one line that says what is wrong with who, "the server" or
 // "the model". Texts of statuses such as an unknown model stay unchanged.
@@ -171,5 +172,5 @@ func (b *Backend) speaksGRPC(ctx context.Context) bool {
 	}
 	_, err = c.rpc.ServerLive(ctx, &pb.ServerLiveRequest{})
 	code := status.Code(err)
-	return c.close() == nil && (err == nil || code == codes.Unimplemented)
+	return c.Close() == nil && (err == nil || code == codes.Unimplemented)
 }

@@ -77,7 +77,8 @@ func (b *Backend) newHTTPControl() *httpControl {
 	return &httpControl{b, t}
 }
 
-func (c *httpControl) close() error {
+// Close implements control.
+func (c *httpControl) Close() error {
 	c.t.CloseIdleConnections()
 	return nil
 }
@@ -314,12 +315,12 @@ func (b *Backend) listsModels(ctx context.Context) bool {
 	var list struct {
 		Data []struct{ ID string }
 	}
-	return c.close() == nil && err == nil && code == http.StatusOK && json.Unmarshal(body, &list) == nil && list.Data != nil
+	return c.Close() == nil && err == nil && code == http.StatusOK && json.Unmarshal(body, &list) == nil && list.Data != nil
 }
 
 // speaksHTTP reports whether an HTTP server answers at the target.
 func (b *Backend) speaksHTTP(ctx context.Context) bool {
 	c := b.newHTTPControl()
 	_, _, err := c.ask(ctx, http.MethodGet, "/v2/health/live")
-	return c.close() == nil && err == nil
+	return c.Close() == nil && err == nil
 }

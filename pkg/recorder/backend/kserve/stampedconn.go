@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 
+	"github.com/pa-tools/pa/internal/grpcpress"
 	"github.com/pa-tools/pa/internal/sockstamp"
 	"github.com/pa-tools/pa/internal/sockstamp/grpcstamp"
 	"github.com/pa-tools/pa/internal/sockstamp/h2follow"
@@ -86,6 +87,21 @@ func (b *Backend) dial(maxBytes int64) (*stampedClientConn, error) {
 	cc, err := grpc.NewClient("passthrough:///"+b.target.host, options...)
 	c.ClientConn = cc
 	return c, err
+}
+
+// compression returns the options of a client connection whose messages are compressed
+// and whose answers, which may be too, have up to maxBytes; none for "". These options
+// are deprecated in favour of a global registry, with which the calls of all
+// connections ask for compressed answers.
+func compression(format string, maxBytes int64) []grpc.DialOption {
+	if format == "" {
+		return nil
+	}
+	client := grpcpress.Client{Format: grpcpress.Format(format)}
+	return []grpc.DialOption{
+		grpc.WithCompressor(grpcpress.Out{Client: client}),                      //nolint:staticcheck // see above
+		grpc.WithDecompressor(grpcpress.In{Client: client, MaxBytes: maxBytes}), //nolint:staticcheck // see above
+	}
 }
 
 func (b *Backend) tlsConfig() *tls.Config {

@@ -17,36 +17,30 @@ import (
 // connection of its own. The caller closes it.
 func (b *Backend) Statistics() (serverstat.Client, error) {
 	if b.cfg.Protocol == GRPC {
-		c, err := b.newGRPCControl()
-		if err != nil {
-			return nil, err
-		}
-		return &grpcStatistics{c}, nil
+		return b.newGRPCControl()
 	}
-	return &httpStatistics{b.newHTTPControl()}, nil
+	return b.newHTTPControl(), nil
 }
 
-// grpcStatistics is the statistics client over gRPC.
-type grpcStatistics struct{ c *grpcControl }
+// Protocol implements serverstat.Client.
+func (*grpcControl) Protocol() string { return GRPC.String() }
 
-func (s *grpcStatistics) Protocol() string { return GRPC.String() }
-func (s *grpcStatistics) Close() error     { return s.c.close() }
-
-func (s *grpcStatistics) Model(ctx context.Context, name, version string) (export.ServerModel, []serverstat.ModelRef, error) {
+// Model implements serverstat.Client.
+func (c *grpcControl) Model(ctx context.Context, name, version string) (export.ServerModel, []serverstat.ModelRef, error) {
 	m := export.ServerModel{Name: name, Version: version}
-	r, err := s.c.rpc.ModelConfig(s.c.b.outgoing(ctx), &pb.ModelConfigRequest{Name: name, Version: version})
+	r, err := c.rpc.ModelConfig(c.b.outgoing(ctx), &pb.ModelConfigRequest{Name: name, Version: version})
 	if err != nil {
-		return m, nil, s.c.wrap("the model", err)
+		return m, nil, c.wrap("the model", err)
 	}
-	c := r.GetConfig()
-	m.Platform = cmp.Or(c.GetPlatform(), c.GetBackend())
-	m.ResponseCache = c.GetResponseCache().GetEnable()
-	m.DynamicBatching = c.GetDynamicBatching() != nil
-	m.SequenceBatching = c.GetSequenceBatching() != nil
-	m.Decoupled = c.GetModelTransactionPolicy().GetDecoupled()
-	m.MaxBatchSize = int64(c.GetMaxBatchSize())
+	cfg := r.GetConfig()
+	m.Platform = cmp.Or(cfg.GetPlatform(), cfg.GetBackend())
+	m.ResponseCache = cfg.GetResponseCache().GetEnable()
+	m.DynamicBatching = cfg.GetDynamicBatching() != nil
+	m.SequenceBatching = cfg.GetSequenceBatching() != nil
+	m.Decoupled = cfg.GetModelTransactionPolicy().GetDecoupled()
+	m.MaxBatchSize = int64(cfg.GetMaxBatchSize())
 	var steps []serverstat.ModelRef
-	for _, step := range c.GetEnsembleScheduling().GetStep() {
+	for _, step := range cfg.GetEnsembleScheduling().GetStep() {
 		steps = append(steps, serverstat.ModelRef{Name: step.GetModelName(), Version: stepVersion(step.GetModelVersion())})
 	}
 	return m, steps, nil
@@ -60,10 +54,11 @@ func stepVersion(v int64) string {
 	return strconv.FormatInt(v, 10)
 }
 
-func (s *grpcStatistics) Stats(ctx context.Context, name, version string) ([]export.ModelStats, error) {
-	r, err := s.c.rpc.ModelStatistics(s.c.b.outgoing(ctx), &pb.ModelStatisticsRequest{Name: name, Version: version})
+// Stats implements serverstat.Client.
+func (c *grpcControl) Stats(ctx context.Context, name, version string) ([]export.ModelStats, error) {
+	r, err := c.rpc.ModelStatistics(c.b.outgoing(ctx), &pb.ModelStatisticsRequest{Name: name, Version: version})
 	if err != nil {
-		return nil, s.c.wrap("the model", err)
+		return nil, c.wrap("the model", err)
 	}
 	var all []export.ModelStats
 	for _, x := range r.GetModelStats() {
@@ -91,15 +86,13 @@ func countNS(d *pb.StatisticDuration) export.CountNS {
 	return export.CountNS{Count: d.GetCount(), NS: d.GetNs()}
 }
 
-// httpStatistics is the statistics client over HTTP.
-type httpStatistics struct{ c *httpControl }
+// Protocol implements serverstat.Client.
+func (*httpControl) Protocol() string { return HTTP.String() }
 
-func (s *httpStatistics) Protocol() string { return HTTP.String() }
-func (s *httpStatistics) Close() error     { return s.c.close() }
-
-func (s *httpStatistics) Model(ctx context.Context, name, version string) (export.ServerModel, []serverstat.ModelRef, error) {
+// Model implements serverstat.Client.
+func (c *httpControl) Model(ctx context.Context, name, version string) (export.ServerModel, []serverstat.ModelRef, error) {
 	m := export.ServerModel{Name: name, Version: version}
-	var c struct {
+	var cfg struct {
 		Platform string
 		Backend  string
 		MaxBatch int64 `json:"max_batch_size"`
@@ -118,14 +111,14 @@ func (s *httpStatistics) Model(ctx context.Context, name, version string) (expor
 			}
 		} `json:"ensemble_scheduling"`
 	}
-	if err := s.get(ctx, pathOf(name, version)+"/config", &c); err != nil {
+	if err := c.getJSON(ctx, pathOf(name, version)+"/config", &cfg); err != nil {
 		return m, nil, err
 	}
-	m.Platform = cmp.Or(c.Platform, c.Backend)
-	m.ResponseCache, m.DynamicBatching, m.SequenceBatching = c.Cache.Enable, c.Dynamic != nil, c.Sequence != nil
-	m.Decoupled, m.MaxBatchSize = c.Policy.Decoupled, c.MaxBatch
+	m.Platform = cmp.Or(cfg.Platform, cfg.Backend)
+	m.ResponseCache, m.DynamicBatching, m.SequenceBatching = cfg.Cache.Enable, cfg.Dynamic != nil, cfg.Sequence != nil
+	m.Decoupled, m.MaxBatchSize = cfg.Policy.Decoupled, cfg.MaxBatch
 	var steps []serverstat.ModelRef
-	for _, step := range c.Ensemble.Step {
+	for _, step := range cfg.Ensemble.Step {
 		ref := serverstat.ModelRef{Name: step.Model}
 		text, err := strconv.Unquote(string(step.Version))
 		if err != nil {
@@ -139,25 +132,25 @@ func (s *httpStatistics) Model(ctx context.Context, name, version string) (expor
 	return m, steps, nil
 }
 
-func (s *httpStatistics) Stats(ctx context.Context, name, version string) ([]export.ModelStats, error) {
+// Stats implements serverstat.Client.
+func (c *httpControl) Stats(ctx context.Context, name, version string) ([]export.ModelStats, error) {
 	var r struct {
 		Stats []export.ModelStats `json:"model_stats"`
 	}
-	if err := s.get(ctx, pathOf(name, version)+"/stats", &r); err != nil {
+	if err := c.getJSON(ctx, pathOf(name, version)+"/stats", &r); err != nil {
 		return nil, err
 	}
 	return r.Stats, nil
 }
 
-// get decodes the JSON answer to a GET into v. Members that are not those asked
-// for do not matter.
-func (s *httpStatistics) get(ctx context.Context, path string, v any) error {
-	code, body, err := s.c.ask(ctx, http.MethodGet, path)
+// getJSON decodes the JSON answer to a GET into v.
+func (c *httpControl) getJSON(ctx context.Context, path string, v any) error {
+	code, body, err := c.ask(ctx, http.MethodGet, path)
 	switch {
 	case err != nil:
 		return err
 	case code != http.StatusOK:
-		return s.c.refused("the model", code, body)
+		return c.refused("the model", code, body)
 	}
 	if err := json.Unmarshal(body, v); err != nil {
 		return fmt.Errorf("GET %s: the answer is not the JSON expected: %w", path, err)

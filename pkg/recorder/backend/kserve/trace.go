@@ -70,5 +70,5 @@ func (b *Backend) afterwards(f func(ctx context.Context, c control) error) error
 	if err != nil {
 		return err
 	}
-	return errors.Join(f(ctx, c), c.close())
+	return errors.Join(f(ctx, c), c.Close())
 }

@@ -29,11 +29,6 @@ type noAnswerError struct{ err error }
 func (e *noAnswerError) Error() string { return "closed without an answer: " + backend.Cause(e.err) }
 func (e *noAnswerError) Unwrap() error { return e.err }
 
-func isNoAnswer(err error) bool {
-	var e *noAnswerError
-	return errors.As(err, &e)
-}
-
 // notHTTP describes in one line an answer that does not begin like HTTP/1.
 func notHTTP(first string) string {
 	switch {
@@ -92,7 +87,7 @@ func classify(t *target, err error) (export.Status, string) {
 		return export.StatusConnectError, t.url + ": " + connectMessage(dialErr.err)
 	}
 	var opErr *net.OpError
-	if isNoAnswer(err) {
+	if _, ok := errors.AsType[*noAnswerError](err); ok {
 		if errors.As(err, &opErr) && opErr.Op == "remote error" {
 			// TLS 1.3 lets the client go on before the server has looked at
 			// its certificate.

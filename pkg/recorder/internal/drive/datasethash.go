@@ -1,9 +1,7 @@
 package drive
 
 import (
-	"crypto/sha256"
 	"encoding/binary"
-	"encoding/hex"
 	"hash"
 
 	"github.com/pa-tools/pa/pkg/export"
@@ -12,19 +10,15 @@ import (
 
 // A datasetHash is the SHA-256 over the inputs of all requests. Each name and value is
 // preceded by its length, so equal hashes mean equal requests in equal order.
-type datasetHash struct{ h hash.Hash }
-
-func newDatasetHash() datasetHash { return datasetHash{sha256.New()} }
+type datasetHash struct{ hash.Hash }
 
 func (d datasetHash) number(n uint64) {
-	var b [8]byte
-	binary.LittleEndian.PutUint64(b[:], n)
-	d.h.Write(b[:])
+	d.Write(binary.LittleEndian.AppendUint64(nil, n))
 }
 
 func (d datasetHash) part(b []byte) {
 	d.number(uint64(len(b)))
-	d.h.Write(b)
+	d.Write(b)
 }
 
 // add adds a request.
@@ -41,6 +35,3 @@ func (d datasetHash) order(o workload.Order) {
 	d.part([]byte(o.Kind.String()))
 	d.number(o.Seed)
 }
-
-// sum returns the hash in hex.
-func (d datasetHash) sum() string { return hex.EncodeToString(d.h.Sum(nil)) }

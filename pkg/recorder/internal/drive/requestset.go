@@ -2,6 +2,8 @@ package drive
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
@@ -45,7 +47,7 @@ func NewRequestSet(ctx context.Context, w Workload) (*RequestSet, error) {
 	w.BatchSize = max(w.BatchSize, 1)
 	s := &RequestSet{Workload: w}
 	s.n = w.Entries.Len() / gcd(w.Entries.Len(), w.BatchSize)
-	h := newDatasetHash()
+	h := datasetHash{sha256.New()}
 	var bytes int64
 	for k := range s.n {
 		if err := ctx.Err(); err != nil {
@@ -69,7 +71,7 @@ func NewRequestSet(ctx context.Context, w Workload) (*RequestSet, error) {
 	if w.Order.Kind != workload.Sequential {
 		h.order(w.Order)
 	}
-	s.hash = h.sum()
+	s.hash = hex.EncodeToString(h.Sum(nil))
 	return s, nil
 }
 
