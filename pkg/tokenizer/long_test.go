@@ -12,7 +12,7 @@ import (
 // tokenizer; make test-long encodes 128 KB, for which a quadratic step takes hours.
 // TestLongRunsGrowLinearly finds such a step with shorter texts.
 func TestLongRuns(t *testing.T) {
-	size := 1 << 17 / max(thin, testenv.Stride(8))
+	size := 1 << 17 / max(thin, testenv.Stride(16))
 	chosen := map[string]bool{
 		"gpt2": true, "llama 3": true, "o200k": true, "deepseek v3": true, "llama 2": true, "marks inside tokens": true, "bert": true, "t5": true,
 		"unigram, one piece": true, "bytes, no words": true, "added tokens, bytes": true, "clip": true, "words": true, "qwen 2": true, "llama 3, ignore_merges": true,

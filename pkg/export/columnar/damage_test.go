@@ -68,7 +68,7 @@ func TestFileDamage(t *testing.T) {
 	for _, f := range testFormats[:2] {
 		data := sample().encode(t, f)
 		failed := 0
-		for range 3000 / testenv.Stride(20) {
+		for range 3000 / testenv.Stride(30) {
 			bad := bytes.Clone(data)
 			for range 1 + rng.IntN(4) {
 				i := rng.IntN(len(bad))
@@ -129,8 +129,8 @@ func FuzzReaders(f *testing.F) {
 
 // Memory does not grow with the length of a run, whichever way it goes.
 func TestMemory(t *testing.T) {
-	const most = 12 << 20 // half of the inputs
-	const n = 12_000
+	n := 12_000 / testenv.Stride(2)
+	most := uint64(n) * 1000 // half of the inputs
 	for _, f := range testFormats {
 		data := new(bytes.Buffer)
 		w, err := f.writer(data)
@@ -138,7 +138,7 @@ func TestMemory(t *testing.T) {
 			t.Fatal(err)
 		}
 		b := batchOf(w)
-		b.maxRows = 1000
+		b.maxRows = n / 24
 		template := requests(1).requests[0]
 		template.Inputs = export.Fields{{Name: "payload", Value: export.Text(strings.Repeat("x", 2000))}}
 		if err := w.BeginExperiment("concurrency", "1"); err != nil {
@@ -183,7 +183,7 @@ func peak(step func(i int) bool, other func() uint64) uint64 {
 	runtime.ReadMemStats(&m)
 	start, most := m.HeapAlloc-other(), uint64(0)
 	for i := 0; step(i); i++ {
-		if i%2000 == 1999 {
+		if i%500 == 499 {
 			runtime.GC()
 			runtime.ReadMemStats(&m)
 			if now := m.HeapAlloc - other(); now > start {

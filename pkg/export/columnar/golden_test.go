@@ -106,8 +106,8 @@ func TestGolden(t *testing.T) {
 		t.Run(f.name, func(t *testing.T) {
 			t.Parallel()
 			for i, name := range slices.Sorted(maps.Keys(files)) {
-				if f.name == "parquet" && i%testenv.Stride(3) > 0 {
-					continue // slow to write
+				if i%testenv.Stride(4) > 0 {
+					continue
 				}
 				want := files[name]
 				r := f.open(t, f.encode(t, readJSON(t, want)))

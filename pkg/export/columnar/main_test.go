@@ -234,7 +234,7 @@ func TestRoundTrip(t *testing.T) {
 			if f.name == "parquet" {
 				seeds = 60 // arrow v15 makes a new compressor for each page
 			}
-			for seed := range seeds / uint64(testenv.Stride(6)) {
+			for seed := range seeds / uint64(testenv.Stride(10)) {
 				want := random{rand.New(rand.NewPCG(seed, 2))}.run(6)
 				data := want.encode(t, f)
 				r := f.open(t, data)
@@ -270,7 +270,7 @@ func TestRoundTripLarge(t *testing.T) {
 	}
 	want.requests, want.level = nil, nil
 	const maxRows = 100
-	n := 12*maxRows/testenv.Stride(3) + 77
+	n := 12*maxRows/testenv.Stride(6) + 77
 	for i := range n {
 		r := s.request()
 		r.ID = uint64(i)
@@ -291,7 +291,7 @@ func TestRoundTripLarge(t *testing.T) {
 				t.Fatal(err)
 			}
 			r := f.open(t, out.Bytes())
-			if n := r.(*Reader).src.batches(); n < 12/testenv.Stride(3)+1 {
+			if n := r.(*Reader).src.batches(); n < 12/testenv.Stride(6)+1 {
 				t.Errorf("%d batches", n)
 			}
 			got, err := read(r)

@@ -256,7 +256,7 @@ func TestBatchBounds(t *testing.T) {
 			rows = max(rows, b.rows)
 		}
 		large := &export.Request{Inputs: export.Fields{{Name: "a", Value: export.Value{Text: true, Data: text}}}}
-		for range 3 * maxBatchBytes >> 20 {
+		for range maxBatchBytes>>20 + 3 {
 			if err := w.WriteRequest(large); err != nil {
 				t.Fatal(err)
 			}
@@ -309,7 +309,7 @@ func TestWriterFullDisk(t *testing.T) {
 	res := requests(40)
 	for _, f := range testFormats {
 		whole := len(res.encode(t, f))
-		for n := 0; n < whole; n += (1 + whole/50) * testenv.Stride(4) {
+		for n := 0; n < whole; n += (1 + whole/50) * testenv.Stride(5) {
 			w, err := f.writer(&fullDisk{n})
 			if err == nil {
 				err = res.write(w, nil)

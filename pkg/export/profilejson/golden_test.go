@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path"
@@ -23,6 +24,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/pa-tools/pa/internal/golden"
+	"github.com/pa-tools/pa/internal/testenv"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/internal/jsonfile"
 )
@@ -88,6 +90,19 @@ func goldenExports(t testing.TB) map[string][]byte {
 	return files
 }
 
+// someExports returns one in stride of the golden exports. make test-long takes all;
+// TestGoldenRewritten always does.
+func someExports(t testing.TB, stride int) map[string][]byte {
+	t.Helper()
+	files := goldenExports(t)
+	for i, name := range slices.Sorted(maps.Keys(files)) {
+		if i%testenv.Stride(stride) > 0 {
+			delete(files, name)
+		}
+	}
+	return files
+}
+
 func TestGoldenRewritten(t *testing.T) {
 	for name, want := range goldenExports(t) {
 		t.Run(name, func(t *testing.T) {
@@ -122,7 +137,7 @@ func firstDifference(got, want []byte) string {
 // golden exports away; what is read must be the same.
 func TestGoldenShuffled(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 7))
-	for name, want := range goldenExports(t) {
+	for name, want := range someExports(t, 2) {
 		tree := parseTree(want)
 		tree.shuffle(rng)
 		data := tree.print(nil, rng)
@@ -144,7 +159,7 @@ func TestGoldenShuffled(t *testing.T) {
 // and from standard input.
 func TestGoldenOpener(t *testing.T) {
 	dir := t.TempDir()
-	for name, want := range goldenExports(t) {
+	for name, want := range someExports(t, 4) {
 		var gz, zs bytes.Buffer
 		g := gzip.NewWriter(&gz)
 		z, err := zstd.NewWriter(&zs)
@@ -284,7 +299,8 @@ func asMap(t *testing.T, f export.Fields) map[string]any {
 
 func TestGoldenOracle(t *testing.T) {
 	clean := 0
-	for name, data := range goldenExports(t) {
+	files := someExports(t, 3)
+	for name, data := range files {
 		if !utf8.Valid(data) {
 			continue // encoding/json would change the strings
 		}
@@ -295,7 +311,7 @@ func TestGoldenOracle(t *testing.T) {
 		}
 		checkOracle(t, name, data, res)
 	}
-	if clean < 90 {
+	if clean < len(files)*9/10 {
 		t.Errorf("only %d files were compared", clean)
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pa-tools/pa/internal/spool"
+	"github.com/pa-tools/pa/internal/testenv"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -346,7 +347,7 @@ func (s source) request() *export.Request {
 // Reading what was written gives what was given: the requests that count
 // first, then the excluded ones.
 func TestRoundTrip(t *testing.T) {
-	for seed := range uint64(300) {
+	for seed := range 300 / uint64(testenv.Stride(3)) {
 		s := source{rand.New(rand.NewPCG(seed, 1))}
 		run := &export.Run{Experiments: make([]export.Experiment, s.IntN(4))}
 		if s.IntN(2) == 0 {
