@@ -38,13 +38,17 @@ install: build ## copy both into PREFIX/bin (PREFIX=~/.local unless given)
 	install -d $(PREFIX)/bin
 	install -m 755 bin/pa-record bin/pa-analyze $(PREFIX)/bin/
 
+# The programs are built without cgo and collect garbage as rarely; both save a third of
+# the CPU time.
+TESTENV = CGO_ENABLED=0 GOGC=400
+
 .PHONY: test
 test: ## run the tests; needs nothing but Go
-	$(GO) test $(TESTFLAGS) ./...
+	$(TESTENV) $(GO) test $(TESTFLAGS) ./...
 
 .PHONY: test-long
 test-long: ## the same with all sweeps of damage, floods and huge values in full; CI runs this
-	PA_TEST_LONG=1 $(GO) test -timeout 30m $(TESTFLAGS) ./...
+	$(TESTENV) PA_TEST_LONG=1 $(GO) test -timeout 30m $(TESTFLAGS) ./...
 
 # Programs with the race detector sleep for a second before they exit, and the tests
 # start hundreds of them.

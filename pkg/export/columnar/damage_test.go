@@ -28,13 +28,7 @@ func sample() *result {
 // and by its time limit when reading does not end.
 func readDamaged(t *testing.T, f testFormat, data []byte) (requests int, err error) {
 	t.Helper()
-	return readLimited(t, f, data, export.Limits{})
-}
-
-// readLimited is readDamaged with limits.
-func readLimited(t *testing.T, f testFormat, data []byte, lim export.Limits) (requests int, err error) {
-	t.Helper()
-	r, err := f.format.Open(context.Background(), "x", bytes.NewReader(data), int64(len(data)), lim)
+	r, err := f.format.Open(context.Background(), "x", bytes.NewReader(data), int64(len(data)), export.Limits{})
 	if err != nil {
 		return 0, err
 	}
@@ -111,20 +105,6 @@ func TestOpenErrors(t *testing.T) {
 			t.Errorf("%.10q: %v, want %q", tt.data, err, tt.want)
 		}
 	}
-}
-
-func FuzzReaders(f *testing.F) {
-	for i, tf := range testFormats {
-		// Two requests: of a longer file the fuzzer tries less.
-		f.Add(uint8(i), requests(2).encode(f, tf))
-	}
-	// A low limit bounds the memory that an execution asks for.
-	lim := export.Limits{MaxValueBytes: 64 << 10}
-	f.Fuzz(func(t *testing.T, kind uint8, data []byte) {
-		if _, err := readLimited(t, testFormats[int(kind)%len(testFormats)], data, lim); err != nil && err.Error() == "" {
-			t.Error("an error without a text")
-		}
-	})
 }
 
 // Memory does not grow with the length of a run, whichever way it goes.

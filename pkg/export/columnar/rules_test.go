@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"reflect"
 	"runtime"
@@ -74,6 +75,63 @@ func TestParquetListsCopies(t *testing.T) {
 	}
 	if theirs < 4*ours {
 		t.Errorf("Go's allocator copies %d bytes, this one %d: the test sees no difference", theirs, ours)
+	}
+}
+
+// arrowParquet writes batches with arrow's own writer of Parquet.
+type arrowParquet struct {
+	parquetSink
+	w *pqarrow.FileWriter
+}
+
+func (a *arrowParquet) write(rec arrow.Record) error { return a.w.Write(rec) }
+
+func (a *arrowParquet) close(run *export.Run, telemetry *telemetryBuffer) error {
+	m, err := metadataOf(run, telemetry)
+	if err != nil {
+		return err
+	}
+	for i, k := range m.keys {
+		if err := a.w.AppendKeyValueMetadata(k, m.values[i]); err != nil {
+			return err
+		}
+	}
+	return errors.Join(a.w.Close(), a.file.w.Flush())
+}
+
+// Our files are byte for byte what arrow's own writer makes of the same batches.
+func TestParquetAsArrow(t *testing.T) {
+	files := goldenExports(t)
+	var runs []*result
+	for seed := range uint64(12) {
+		runs = append(runs, random{rand.New(rand.NewPCG(seed, 2))}.run(6))
+	}
+	runs = append(runs, requests(0), requests(2*maxBatchRows+1))
+	for i, name := range slices.Sorted(maps.Keys(files)) {
+		if i%testenv.Stride(12) > 0 {
+			continue
+		}
+		res, err := read(readJSON(t, files[name]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		runs = append(runs, res)
+	}
+	for i, res := range runs {
+		schema := newSchema(fileMetadata{})
+		var out bytes.Buffer
+		sink := &arrowParquet{parquetSink: parquetSink{file: newCountingWriter(&out)}}
+		var err error
+		sink.w, err = pqarrow.NewFileWriter(schema, sink.file, parquetProperties(), pqarrow.DefaultWriterProps())
+		if err == nil {
+			err = res.write(&Writer{format: "Parquet", sink: sink, batch: newBatch(schema)}, nil)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := res.encode(t, testFormats[0]); !bytes.Equal(got, out.Bytes()) {
+			t.Errorf("run %d: %s", i, firstDifference(got, out.Bytes()))
+		}
 	}
 }
 

@@ -1,0 +1,67 @@
+package formats
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"testing"
+
+	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/export/columnar"
+)
+
+// FuzzReaders reads files of the columnar formats: damage never panics and always ends.
+// The test is not in package columnar, whose tests link all of Arrow: the fuzzer passes
+// the counters of all code on after every step.
+func FuzzReaders(f *testing.F) {
+	all := columnar.Formats()
+	for i, create := range []Create{
+		func(w io.Writer) (export.Writer, error) { return columnar.NewParquetWriter(w) },
+		func(w io.Writer) (export.Writer, error) { return columnar.NewArrowWriter(w) },
+		func(w io.Writer) (export.Writer, error) { return columnar.NewJournalWriter(w, nil) },
+	} {
+		f.Add(uint8(i), twoRequests(f, create))
+	}
+	// A low limit bounds the memory that an execution asks for.
+	lim := export.Limits{MaxValueBytes: 64 << 10}
+	f.Fuzz(func(t *testing.T, kind uint8, data []byte) {
+		r, err := all[int(kind)%len(all)].Open(context.Background(), "x", bytes.NewReader(data), int64(len(data)), lim)
+		if err == nil {
+			for r.Next() {
+				if r.Request() == nil || r.Experiment() >= len(r.Run().Experiments) {
+					t.Fatalf("a request of experiment %d of %d", r.Experiment(), len(r.Run().Experiments))
+				}
+			}
+			err = errors.Join(r.Err(), r.Close())
+		}
+		if err != nil && err.Error() == "" {
+			t.Error("an error without a text")
+		}
+	})
+}
+
+// twoRequests returns a file of two requests. Of a longer one the fuzzer tries less.
+func twoRequests(f *testing.F, create Create) []byte {
+	f.Helper()
+	var out bytes.Buffer
+	w, err := create(&out)
+	if err != nil {
+		f.Fatal(err)
+	}
+	err = w.BeginExperiment("concurrency", "1")
+	for i := range uint64(2) {
+		err = errors.Join(err, w.WriteRequest(&export.Request{
+			ID: i, StartNS: i * 1000, Status: export.StatusOK, Phase: export.PhaseMeasured, HasMeta: true,
+			Inputs: export.Fields{{Name: "payload", Value: export.Text("prompt")}},
+			Responses: []export.Response{
+				{RecvNS: i*1000 + 1, Outputs: export.Fields{{Name: "response", Value: export.Text("data: é\n\n")}}},
+				{RecvNS: i*1000 + 2, Read: 1, Final: true, Outputs: export.Fields{}},
+			},
+		}))
+	}
+	if err := errors.Join(err, w.EndExperiment(&export.Experiment{}), w.Close(nil)); err != nil {
+		f.Fatal(err)
+	}
+	return out.Bytes()
+}
