@@ -140,9 +140,7 @@ func (c *Config) Validate() error {
 	add(c.Writer == nil, "no writer")
 	add(c.Run.Meta == nil, "no run metadata")
 	add(c.Entries == nil || c.Entries.Len() == 0, "no workload entries")
-	if err := c.Sequences.Validate(); err != nil {
-		errs = append(errs, err)
-	}
+	errs = append(errs, c.Sequences.Validate())
 	add(c.KeepBytes < 0, "%d bytes of requests: must not be negative", c.KeepBytes)
 	_, batches := c.Backend.(backend.Batcher)
 	add(c.BatchSize < 0, "batch size %d: must be at least 1", c.BatchSize)

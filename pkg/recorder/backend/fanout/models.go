@@ -90,9 +90,7 @@ type modelPayload struct {
 func (p *modelPayload) Model() string { return p.model }
 
 // Streamed implements backend.Streamer.
-func (p *modelPayload) Streamed() bool {
-	return streamed(p.Payload)
-}
+func (p *modelPayload) Streamed() bool { return streamed(p.Payload) }
 
 // Prepare implements backend.Backend.
 func (b *Models) Prepare(e *workload.Entry) (backend.Payload, error) {

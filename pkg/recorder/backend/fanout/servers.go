@@ -139,9 +139,7 @@ func (p serverPayload) Model() string {
 }
 
 // Streamed implements backend.Streamer.
-func (p serverPayload) Streamed() bool {
-	return streamed(p[0])
-}
+func (p serverPayload) Streamed() bool { return streamed(p[0]) }
 
 // A sharer is a payload that can replace its bytes by equal bytes of another payload of
 // its type.

@@ -143,14 +143,13 @@ func (b *Backend) connOf(slot int) (*stampedClientConn, error) {
 // Close implements backend.Backend. The error may say that settings of the server
 // could not be restored.
 func (b *Backend) Close() error {
-	err := errors.Join(b.endTrace(), b.shared.close())
+	errs := []error{b.endTrace(), b.shared.close()}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.release != nil {
 		b.release()
 		b.release = nil
 	}
-	errs := []error{err}
 	for _, conn := range b.conns {
 		errs = append(errs, conn.Close())
 	}

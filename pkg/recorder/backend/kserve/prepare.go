@@ -129,9 +129,12 @@ func (b *Backend) tensors(es []*workload.Entry) ([]*workload.Entry, error) {
 		}
 		o := b.cfg.Render
 		o.Stream, o.Model = b.cfg.Streaming, b.cfg.Model
-		style, err := b.style()
-		if err != nil && o.Template == nil {
-			return nil, entryError(e, err)
+		var err error
+		style := b.cfg.Style
+		if style == 0 && o.Template == nil {
+			if style, err = render.StyleOf(names(b.model.Inputs)); err != nil {
+				return nil, entryError(e, err)
+			}
 		}
 		o.Has = func(name string) bool { return b.model.input(name) != nil }
 		made := *e
@@ -141,14 +144,6 @@ func (b *Backend) tensors(es []*workload.Entry) ([]*workload.Entry, error) {
 		out[i] = &made
 	}
 	return out, nil
-}
-
-// style is how the model takes prompts.
-func (b *Backend) style() (render.Style, error) {
-	if b.cfg.Style != 0 {
-		return b.cfg.Style, nil
-	}
-	return render.StyleOf(names(b.model.Inputs))
 }
 
 // unknown reports values that are no input of the model. "model" is

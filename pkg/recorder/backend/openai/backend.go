@@ -123,9 +123,8 @@ func New(cfg Config) (*Backend, error) {
 	}
 	var errs []error
 	var err error
-	if b.target, err = newTarget(cfg.URL, cfg.Endpoint); err != nil {
-		errs = append(errs, err)
-	}
+	b.target, err = newTarget(cfg.URL, cfg.Endpoint)
+	errs = append(errs, err)
 	for _, h := range cfg.Headers {
 		errs = append(errs, h.validate())
 		b.secrets.AddHeader(h.Name, h.Value)
