@@ -4,6 +4,6 @@ package openai
 
 import "net"
 
-// alive cannot look into an idle connection here; a request that finds it
-// closed is sent again if nothing of it could be written.
+// alive returns true: this system does not show whether an idle connection is closed. A
+// request on a closed one is sent again if nothing of it could be written.
 func alive(net.Conn, bool) bool { return true }

@@ -14,20 +14,19 @@ import (
 	"github.com/pa-tools/pa/pkg/wire/sse"
 )
 
-// maxErrorBytes bounds the body of an answer that is an error.
+// maxErrorBytes bounds the body of an error.
 const maxErrorBytes = 64 << 10
 
-// An answer makes the rows of an exchange from the parts of the answer that a transport
-// passes to it in order. It knows no network, no time and no context. A sender has one
-// and reuses it:
+// An answer fills an exchange from the parts of the answer, which a transport passes to it
+// in order. It knows no network, no clock and no context. A sender reuses its answer:
 //
 //	begin(x)                 once for each request
-//	head(resp, at, read)     when the head is there; not for interim answers
+//	head(resp, at, read)     when the head is complete; not for interim answers
 //	data(p, at, read)        body bytes without framing, read by read
-//	end(err)                 once, also when there was no head
+//	end(err)                 once, also without a head
 //
-// at and read are the stamp and the number of the socket read that brought the
-// bytes. Reads are numbered from 0 for each request, the head's included.
+// at and read are the stamp and the number of the socket read that brought the bytes.
+// Reads are numbered from 0 for each request, including the reads of the head.
 type answer struct {
 	b     *Backend
 	x     *backend.Exchange
@@ -35,21 +34,21 @@ type answer struct {
 	kind  bodyKind
 	split sse.Splitter
 	arena arena
-	whole []byte // a body that is no stream
+	whole []byte // body that is no stream
 	mem   backend.AnswerMemory
 	left  int64 // bytes that the body of an error may still have
-	over  error // why no more data is taken
+	over  error // error because of which no more data is accepted
 
-	// sawDone is set when [DONE] came: the answer is complete, whatever
-	// follows. A transport then waits for the body's end for afterDone only.
+	// sawDone says that [DONE] came: the answer is complete, whatever follows. A
+	// transport then waits for the end of the body for at most afterDone.
 	sawDone bool
 
-	// Of the last bytes that came.
+	// The stamp and the number of the last read.
 	at   stamp
 	read uint32
 }
 
-// A bodyKind says what becomes of a body.
+// A bodyKind says how a body becomes responses.
 type bodyKind uint8
 
 const (
@@ -58,7 +57,7 @@ const (
 	bodyError                  // one response, and the message
 )
 
-// begin starts the exchange x. The transport fills in its times and its connection.
+// begin starts the exchange x. The transport sets its times and its connection.
 func (a *answer) begin(x *backend.Exchange) {
 	a.x, a.resp = x, nil
 	a.arena.begin()
@@ -66,8 +65,7 @@ func (a *answer) begin(x *backend.Exchange) {
 	x.Raw = make([][]byte, 0, a.arena.lastPieces)
 }
 
-// head takes the head of the answer; resp.Body stays unused. resp is kept until
-// end.
+// head handles the head of the answer. It keeps resp until end and does not use resp.Body.
 func (a *answer) head(resp *http.Response, at stamp, read uint32) {
 	r := &a.x.Request
 	r.Status, r.Code = export.StatusOK, resp.StatusCode
@@ -88,17 +86,16 @@ func (a *answer) head(resp *http.Response, at stamp, read uint32) {
 	}
 }
 
-// discard forgets the head of an error and the data since, which were no answer to
-// this request. a is then as after begin.
+// discard resets a to its state after begin. It drops the head and the data of an error
+// that was no answer to this request.
 func (a *answer) discard() {
 	r := &a.x.Request
 	r.Status, r.Code, r.ServerID = export.StatusUnknown, 0, ""
 	a.resp, a.whole, a.over = nil, nil, nil
 }
 
-// data takes the next bytes of the body, which are only used until it returns.
-// The error says that the answer takes more memory than allowed; then end must
-// follow, with that error or another.
+// data handles the next bytes of the body; p is not kept. It returns an error if the
+// answer exceeds its memory. The caller must then call end, with this or another error.
 func (a *answer) data(p []byte, at stamp, read uint32) error {
 	if a.over != nil {
 		return a.over
@@ -116,7 +113,7 @@ func (a *answer) data(p []byte, at stamp, read uint32) error {
 	}
 	if a.kind != bodyEvents {
 		if a.whole == nil {
-			const most = 1 << 20 // what a Content-Length is trusted with
+			const most = 1 << 20 // largest Content-Length for which memory is reserved
 			a.whole = make([]byte, 0, max(int64(len(p)), min(a.resp.ContentLength, most)))
 		}
 		a.whole = append(a.whole, p...)
@@ -129,11 +126,10 @@ func (a *answer) data(p []byte, at stamp, read uint32) error {
 	return a.over
 }
 
-// end ends the exchange: err is nil or io.EOF after a complete body, else why
-// there is none (before head it must be that), a givenUpError if the context was
-// done. It sets the status and
-// the message and reports whether, as far as the answer says, the connection
-// may carry another request.
+// end ends the exchange and sets its status and message. err is nil or io.EOF after a
+// complete body. Otherwise, and always before head, it is the error that prevented it: a
+// givenUpError if the context was done. end reports whether the answer allows another
+// request on the connection.
 func (a *answer) end(err error) (keep bool) {
 	defer a.finish()
 	if err == io.EOF && a.resp != nil { //nolint:errorlint // wrapped, it is no end of a body
@@ -153,7 +149,7 @@ func (a *answer) end(err error) (keep bool) {
 			a.event(rest)
 		}
 		if a.sawDone && a.over == nil {
-			err = nil // what the server still had to say is of no interest
+			err = nil // the bytes after [DONE] do not matter
 		}
 	case bodyError:
 		a.addWhole()
@@ -185,7 +181,7 @@ func (a *answer) finish() {
 	a.x, a.resp, a.whole = nil, nil, nil
 }
 
-// event records one event, or counts it.
+// event records an event or only counts it.
 func (a *answer) event(frame []byte) {
 	a.sawDone = a.sawDone || isDone(frame)
 	record, err := a.mem.Event(&a.x.Request, openai.IsEmptyFrame(frame))
@@ -202,7 +198,7 @@ func (a *answer) addWhole() {
 	a.respond(a.whole)
 }
 
-// respond records one response with the stamp of the last data, and keeps raw.
+// respond records a response with the stamp of the last data. It keeps raw.
 func (a *answer) respond(raw []byte) {
 	r := &a.x.Request
 	r.Responses = append(r.Responses, export.Response{RecvNS: a.at.ns, Source: a.at.source, Read: a.read})
@@ -212,12 +208,12 @@ func (a *answer) respond(raw []byte) {
 	}
 }
 
-// failed sets status and message of an answer whose status says no.
+// failed sets status and message of an answer with an error status.
 func (a *answer) failed() {
 	r := &a.x.Request
 	r.Status = export.StatusHTTPError
 	header := a.resp.Header
-	// Hidden before it is cut, so that no part of a secret stays.
+	// Secrets are hidden before the text is cut, so that no part of one stays.
 	msg := openai.ParseError(a.resp.StatusCode, header.Get("Content-Type"), []byte(a.b.secrets.Text(string(a.x.Raw[0]))))
 	if to := header.Get("Location"); to != "" && a.resp.StatusCode < 400 {
 		msg = "redirected to " + withoutQuery(to) + "; give that URL instead"
@@ -229,8 +225,8 @@ func (a *answer) failed() {
 	r.Responses[0].Error = true
 }
 
-// fail sets status and message from an error. What the server said about a
-// failure of its own is worth more than that its message was cut.
+// fail sets status and message from err. It keeps the server's own error message, even if
+// that was cut.
 func (a *answer) fail(err error) {
 	r := &a.x.Request
 	if r.Status == export.StatusHTTPError && !isGivenUp(err) {

@@ -1,13 +1,12 @@
 package openai
 
-// An arena keeps the bytes of one answer at a time in a few large pieces of
-// memory instead of one for each event. The memory belongs to whoever holds
-// the slices; the arena only remembers how much the last answer took, because
-// the next one will be like it.
+// An arena keeps the bytes of one answer in a few large pieces of memory instead of one
+// piece for each event. The memory belongs to the holders of the slices. The arena
+// remembers the size of the last answer, because the next one is usually similar.
 type arena struct {
-	free   []byte // the rest of the present piece
-	bytes  int    // kept of the present answer
-	pieces int
+	free   []byte // rest of the present piece
+	bytes  int    // bytes kept of the present answer
+	pieces int    // slices kept of the present answer
 
 	lastBytes, lastPieces int // bounded
 }
@@ -27,7 +26,7 @@ func (a *arena) keep(b []byte) []byte {
 	n := len(b)
 	if len(a.free) < n {
 		size := a.lastBytes
-		if a.bytes > 0 { // longer than the last one; not twice as long
+		if a.bytes > 0 { // the answer is longer than the last one, but hardly twice as long
 			size /= 4
 		}
 		a.free = make([]byte, max(n, size, minArenaBytes))

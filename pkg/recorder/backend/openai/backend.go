@@ -19,29 +19,29 @@ import (
 	"github.com/pa-tools/pa/pkg/wire/openai"
 )
 
-// DefaultEndpoint is what Config.Endpoint "" means.
+// DefaultEndpoint is the default of Config.Endpoint.
 const DefaultEndpoint = "v1/chat/completions"
 
-// Config says which server to talk to and how.
+// Config configures a Backend.
 type Config struct {
-	// URL is host:port (http is meant) or http(s)://host:port/path?query. A
-	// path goes in front of the endpoint, unless it ends with it already; a
-	// name and password become basic authorization.
+	// URL is host:port, which means http, or http(s)://host:port/path?query. A path is
+	// put before the endpoint unless it ends with the endpoint. A user name and password
+	// become basic authorization.
 	URL string
-	// Endpoint is the path of the requests; "" means DefaultEndpoint. It may
-	// have a query. Values of queries and of headers count as secrets: where a server
-	// repeats them they are hidden.
+	// Endpoint is the path of the requests, with an optional query; "" means
+	// DefaultEndpoint. The values of queries and headers are secrets, which are hidden
+	// where a server repeats them.
 	Endpoint string
-	// Model goes into bodies that name none. "" means the one model that the
-	// server lists, see Check.
+	// Model is set in bodies that name no model; "" means the only model that the server
+	// lists, see Check.
 	Model string
-	// Models are others that entries name; Check looks for them in the list, too.
+	// Models are further models that entries name. Check also looks for them in the list.
 	Models []string
 	// Streaming sets "stream": true in every body. Otherwise bodies stay unchanged.
 	// Bodies made from Render.Template always stay unchanged.
 	Streaming bool
-	// Render says how prompts are put into requests. Model and Stream of it are
-	// not looked at. After a Template nothing but ExtraBody is added.
+	// Render configures how prompts become requests. Its Model and Stream are ignored.
+	// Only ExtraBody is added to a body made from a Template.
 	Render render.Options
 	// ExtraBody is a JSON object whose members are set in every body.
 	ExtraBody json.RawMessage
@@ -50,8 +50,7 @@ type Config struct {
 	Headers []Header
 	// TLS configures https; nil means the defaults of crypto/tls.
 	TLS *tls.Config
-	// Transport says how requests are sent. Loop where it does not apply is a
-	// mistake.
+	// Transport sends the requests. New returns an error for Loop if it cannot be used.
 	Transport Transport
 	// Reuse says which connection carries a request. With Fresh it is closed after
 	// each answer, which does not show in the request. With Prewarm, Open opens it.
@@ -62,10 +61,10 @@ type Config struct {
 	// Proxy means no proxies. The result is as for http.Transport.Proxy. New calls it
 	// once.
 	Proxy func(*url.URL) (*url.URL, error)
-	// HTTP2 asks for HTTP/2: over TLS by its negotiation (ALPN), else by
-	// prior knowledge. There is no way back to HTTP/1.1.
+	// HTTP2 requires HTTP/2: negotiated by ALPN over TLS, else by prior knowledge. There
+	// is no fallback to HTTP/1.1.
 	HTTP2 bool
-	// UserStamps takes all times in user space, to compare.
+	// UserStamps takes all times in user space, for comparisons.
 	UserStamps bool
 	// MaxAnswerMemory bounds the memory of an answer, in bytes: see
 	// [backend.AnswerMemory]. 0 means [backend.DefaultAnswerMemory].
@@ -74,23 +73,23 @@ type Config struct {
 	Clock *rxclock.Clock
 }
 
-// A Backend talks to one server. Use New.
+// A Backend sends requests to one server. Use New.
 type Backend struct {
 	cfg     Config
 	clock   *rxclock.Clock
 	target  *target
 	proxy   *url.URL // nil: none
 	extra   []byte   // Config.ExtraBody, compact
-	streams bool     // bodies that are made ask for streamed answers
+	streams bool     // rendered bodies ask for streamed answers
 	model   string
-	listed  []string // what the server lists, when it does
+	listed  []string // models that the server lists
 	// warnings holds the warnings of the last Check.
 	warnings []backend.Warning
 	secrets  redact.Secrets
-	conns    atomic.Int64 // connections made, for their numbers
-	release  func()       // what holds the kernel's stamps; nil before Check
-	// closingTime is the constant; tests take a time that no busy machine
-	// decides about.
+	conns    atomic.Int64 // number of connections made
+	release  func()       // releases the kernel's stamps; nil before Check
+	// closingTime is the constant; tests change it, so that a busy machine does not
+	// decide their outcome.
 	closingTime time.Duration
 	// handshakeTimeout bounds TLS handshakes while checking; under load they may
 	// take longer. Tests shorten it.
@@ -111,8 +110,7 @@ var (
 	_ backend.Warner  = (*Backend)(nil)
 )
 
-// New returns a backend. It opens no connection. The error names all mistakes
-// in cfg.
+// New returns a backend. It opens no connection. The error names all mistakes in cfg.
 func New(cfg Config) (*Backend, error) {
 	b := &Backend{cfg: cfg, clock: cfg.Clock, model: cfg.Model, closingTime: closingTime, handshakeTimeout: backend.HandshakeTimeout}
 	if b.clock == nil {
@@ -166,9 +164,9 @@ func (b *Backend) Transport() Transport {
 // the only model that the server lists; "" if there is none.
 func (b *Backend) Model() string { return b.model }
 
-// Open returns a sender. It connects with its first request, or at once with
-// Prewarm; then the error, a line that begins with the URL, says why there is
-// no connection. With Loop the first call starts the loops.
+// Open returns a sender, which connects with its first request. With Prewarm it connects
+// at once; the error of that is one line, which begins with the URL. With Loop the first
+// call starts the loops.
 func (b *Backend) Open(ctx context.Context, _ int) (backend.Sender, error) {
 	s, err := b.openSender()
 	if err != nil || b.cfg.Reuse != backend.Prewarm {
@@ -197,14 +195,13 @@ func (b *Backend) openSender() (warmer, error) {
 	return b.loop.newSender(), nil
 }
 
-// openError says in a line why there is no connection.
+// openError describes a failed connection in one line.
 func (b *Backend) openError(ctx context.Context, err error) error {
 	_, msg := classify(b.target, giveUp(ctx, err))
 	return errors.New(b.secrets.Text(msg))
 }
 
-// Close ends the loops and lets go of the kernel's stamps, after all senders
-// are closed.
+// Close ends the loops and releases the kernel's stamps. All senders must be closed.
 func (b *Backend) Close() error {
 	if b.release != nil {
 		b.release()

@@ -17,15 +17,14 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 )
 
-// checkTimeout bounds Check where the context does not.
+// checkTimeout bounds Check if the context does not.
 const checkTimeout = 30 * time.Second
 
-// Check asks the server for its models. It is an error when there is no
-// connection, when what answers does not speak HTTP/1, when it says that it is
-// not ready (502 to 504), or that the credentials are wrong (401, 403). Servers
-// need not know the list: any other answer is good enough. A list that lacks a
-// model of ours is a warning, because gateways answer names that they do not
-// list: see CheckWarnings.
+// Check asks the server for its models. It returns an error if there is no connection, if
+// the server does not speak HTTP/1, if it is not ready (502 to 504), or if it rejects the
+// credentials (401, 403). Any other answer is accepted, because servers need not have a
+// list. A list without a configured model gives a warning, because gateways accept names
+// that they do not list: see CheckWarnings.
 func (b *Backend) Check(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
@@ -65,11 +64,10 @@ func (b *Backend) Check(ctx context.Context) error {
 	return fmt.Errorf("%s: %s", b.target.modelsURL, r.Message)
 }
 
-// noTLS says why there is no connection to a server that is asked for TLS. Where
-// it speaks plain HTTP, the error says so.
+// noTLS describes a failed TLS connection. Its error names a server that speaks plain HTTP.
 func (b *Backend) noTLS(ctx context.Context, err error) error {
 	var failed *handshakeError
-	var record tls.RecordHeaderError // says already that there is no TLS
+	var record tls.RecordHeaderError // its message already says that there is no TLS
 	if b.proxy == nil && errors.As(err, &failed) && !errors.As(err, &record) {
 		switch {
 		case backend.SpeaksHTTP(ctx, b.target.addr):
@@ -81,7 +79,8 @@ func (b *Backend) noTLS(ctx context.Context, err error) error {
 	return b.openError(ctx, err)
 }
 
-// checkStatus judges an answer that is not the list.
+// checkStatus returns an error for the status of a failed request for the models, or nil
+// if the status is acceptable.
 func (b *Backend) checkStatus(code int, msg string) error {
 	at := fmt.Sprintf("%s: %d %s", b.target.modelsURL, code, strings.ToLower(http.StatusText(code)))
 	switch {
@@ -97,8 +96,8 @@ func (b *Backend) checkStatus(code int, msg string) error {
 	return nil
 }
 
-// useModels takes the only model of the list where none is configured. Otherwise
-// it warns of each configured model that the list lacks.
+// useModels uses the only model of the list if none is configured. Otherwise it warns
+// about configured models that the list lacks.
 func (b *Backend) useModels(listed, aliases []string) error {
 	b.listed, b.warnings = listed, nil
 	if b.cfg.Model == "" {
@@ -152,8 +151,8 @@ func sameModel(listed, wanted string) bool {
 	return listed == wanted || listed == wanted+":latest"
 }
 
-// modelNames reads a list of models; nothing when it is none. llama.cpp gives
-// models aliases.
+// modelNames parses a list of models; it returns nothing if raw is no list. llama.cpp lists
+// aliases.
 func modelNames(raw [][]byte) (names, aliases []string) {
 	var list struct {
 		Data []struct {

@@ -14,12 +14,11 @@ import (
 	"github.com/pa-tools/pa/pkg/wire/sse"
 )
 
-// A conversation is one with a chat endpoint, whose requests hold all messages so
-// far in "messages".
+// A conversation is held with a chat endpoint. Each request holds all messages so far in
+// "messages".
 type conversation struct {
 	b *Backend
-	// said are the messages that were sent and answered, as compact JSON without
-	// the brackets around the list.
+	// said holds the messages so far, as compact JSON without the brackets of the list.
 	said []byte
 }
 
@@ -97,8 +96,8 @@ func (c *conversation) AddReply(x *backend.Exchange) error {
 	return nil
 }
 
-// addReply takes one response, which if it is the only one may be a stream that
-// was not announced as one.
+// addReply adds a response to r. The only response of an answer may be a stream without
+// the content type of a stream.
 func addReply(r *openai.Reply, raw []byte, only bool) error {
 	if body := bytes.TrimSpace(raw); !only || len(body) > 0 && body[0] == '{' {
 		return r.Add(raw)

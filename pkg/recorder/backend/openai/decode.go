@@ -16,7 +16,7 @@ import (
 // that hold an error. A request without an error so far becomes
 //
 //	rpc_error       when the server reported an error in a 200 answer
-//	protocol_error  when the answer is not what the protocol says
+//	protocol_error  when the answer violates the protocol
 //	truncated       when a stream ended within an event, or with neither [DONE]
 //	                nor a finish reason for every choice
 //
@@ -40,16 +40,16 @@ func (b *Backend) Decode(x *backend.Exchange) error {
 		r.Responses[d.last].Final = true
 	}
 	if r.ServerID == "" {
-		r.ServerID = openai.OneLine([]byte(b.secrets.Text(d.id))) // escapes in it may have hidden one
+		r.ServerID = openai.OneLine([]byte(b.secrets.Text(d.id))) // escapes may have hidden a secret
 	}
 	if r.Status == export.StatusOK {
 		d.status()
-		r.Message = b.secrets.Text(r.Message) // decoding may have brought one to light
+		r.Message = b.secrets.Text(r.Message) // decoding may have revealed a secret
 	}
 	return nil
 }
 
-// A decoder looks through the responses of one request.
+// A decoder decodes the responses of one request.
 type decoder struct {
 	r        *export.Request
 	tokens   *backend.Tokens
@@ -59,12 +59,12 @@ type decoder struct {
 	last     int // index of the response with [DONE]; -1 is none
 	whole    bool
 	id       string
-	err      error // the first that is no chunk
+	err      error // error of the first frame that is no chunk
 	cut      bool  // the stream ended within an event
 }
 
-// response looks at response i. If it is the only one it may be a whole body:
-// JSON, or a stream that was not announced as one.
+// response decodes response i. The only response may be a whole body: JSON, or a stream
+// without the content type of a stream.
 func (d *decoder) response(i int, raw []byte, only bool) {
 	if !only {
 		d.frame(i, raw)
@@ -99,7 +99,7 @@ func (d *decoder) frame(i int, frame []byte) {
 				if d.err == nil {
 					d.err = err
 				}
-			default: // only the last of a stream has no end
+			default: // only the last frame of a stream has no end
 				d.cut = true
 			}
 			return
@@ -121,7 +121,7 @@ func (d *decoder) frame(i int, frame []byte) {
 	}
 }
 
-// endsInBlankLine reports whether a frame is whole, as package sse cuts them.
+// endsInBlankLine reports whether a frame of package sse is complete.
 func endsInBlankLine(frame []byte) bool {
 	for _, end := range [...]string{"\n\n", "\n\r\n", "\r\r", "\n\r"} {
 		if bytes.HasSuffix(frame, []byte(end)) {
@@ -131,7 +131,7 @@ func endsInBlankLine(frame []byte) bool {
 	return false
 }
 
-// status decides how a request ended whose body came to its end.
+// status sets the status of a request whose body is complete.
 func (d *decoder) status() {
 	r := d.r
 	switch {

@@ -6,19 +6,19 @@ import (
 	"github.com/pa-tools/pa/pkg/wire/openai"
 )
 
-// A deltaTemplate is the frame of a stream around its text. It saves the parsing of
-// the next frames when they differ from that frame in their text only, as most do:
+// A deltaTemplate is a frame of a stream without its text. Most following frames differ
+// only in their text, and need not be parsed:
 //
 //	data: {"id":"…","choices":[{"index":0,"delta":{"content":"  text  "}}]}
 //	|---------------------- before ------------------------|      |-after-|
 //
-// A frame with the same bytes before and after its text, and a text that is
-// ASCII without anything escaped, parses to the same chunk with another text.
+// A frame with the same bytes before and after its text, and a text of ASCII without
+// escapes, parses to the same chunk with another text.
 type deltaTemplate struct {
 	before, after []byte // with the quotes; nil: unknown
 }
 
-// learn takes the bytes around the text of a frame that was parsed to c.
+// learn stores the bytes around the text of a frame, which was parsed to c.
 func (t *deltaTemplate) learn(frame []byte, c *openai.Chunk) {
 	if len(c.Choices) != 1 || c.Error != nil || c.Done || c.HasUsage {
 		return
@@ -35,8 +35,8 @@ func (t *deltaTemplate) learn(frame []byte, c *openai.Chunk) {
 	t.before, t.after = frame[:from], frame[from+n:]
 }
 
-// text returns the text of a frame that fits the template. ok is false when the
-// frame does not fit, and has to be parsed.
+// text returns the text of a frame that fits the template. ok is false if the frame does
+// not fit and must be parsed.
 func (t *deltaTemplate) text(frame []byte) (text []byte, ok bool) {
 	from, to := len(t.before), len(frame)-len(t.after)
 	if from == 0 || to <= from || !bytes.Equal(frame[:from], t.before) || !bytes.Equal(frame[to:], t.after) {
@@ -46,9 +46,9 @@ func (t *deltaTemplate) text(frame []byte) (text []byte, ok bool) {
 	return text, isPlain(text)
 }
 
-// within returns the index at which part, which is not empty, lies in the memory of
-// frame. It returns -1 when part lies elsewhere, because it had to be unescaped, or
-// when the same bytes occur too often before it.
+// within returns the index of the non-empty slice part in the memory of frame. It returns
+// -1 if part lies elsewhere, because it had to be unescaped, or if the same bytes occur
+// too often before it.
 func within(frame, part []byte) int {
 	const most = 8 // "index":0 and the text "0", say
 	at := 0

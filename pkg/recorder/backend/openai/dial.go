@@ -10,13 +10,12 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 )
 
-// http2Transmit is how many transmit stamps a connection of HTTP/2 keeps: a prompt
-// of 10 MB is half as many frames, each of them two records of TLS, and the answer
-// to its head may come behind them.
+// http2Transmit is the number of transmit stamps that a connection of HTTP/2 keeps. A
+// prompt of 10 MB has 640 frames of two TLS records each, and the answer to its head may
+// come after them.
 const http2Transmit = 1280
 
-// A dialedConn is a connection to the server, with the time that each step of making
-// it took.
+// A dialedConn is a connection to the server, with the duration of each step of making it.
 type dialedConn struct {
 	nc  net.Conn        // carries HTTP: raw, or TLS over it
 	raw *sockstamp.Conn // the socket
@@ -25,16 +24,16 @@ type dialedConn struct {
 	connect time.Duration // includes the connection through a proxy
 	tls     time.Duration // handshake with the server
 
-	protocol string // agreed on by TLS
+	protocol string // negotiated by TLS
 }
 
-// dial connects to the server, through the proxy if there is one. TLS offers the
-// protocols. The error is a *dialError.
+// dial connects to the server, through the proxy if there is one. protocols are offered to
+// TLS. The error is a *dialError.
 func (b *Backend) dial(ctx context.Context, protocols ...string) (*dialedConn, error) {
 	c := &dialedConn{}
 	if err := c.open(ctx, b, protocols); err != nil {
 		if c.nc != nil {
-			_ = c.nc.Close() // what it says adds nothing to why
+			_ = c.nc.Close() // err is the cause
 		}
 		return nil, &dialError{err}
 	}
@@ -95,20 +94,20 @@ func (c *dialedConn) openSocket(ctx context.Context, addr string, options sockst
 	return nil
 }
 
-// dialTCP connects to addr. dns is the time that the lookup of its name took.
+// dialTCP connects to addr. dns is the duration of the name's lookup.
 func dialTCP(ctx context.Context, addr string) (nc net.Conn, dns time.Duration, err error) {
 	dialing, took := backend.TraceLookup(ctx)
 	nc, err = new(net.Dialer).DialContext(dialing, "tcp", addr)
 	return nc, took(), err
 }
 
-// A handshakeError reports that the connection was made and TLS on it failed.
+// A handshakeError reports that TLS failed on a connection.
 type handshakeError struct{ err error }
 
 func (e *handshakeError) Error() string { return "TLS: " + e.err.Error() }
 func (e *handshakeError) Unwrap() error { return e.err }
 
-// handshake puts TLS on the connection. The error is a *handshakeError.
+// handshake starts TLS on the connection. The error is a *handshakeError.
 func (c *dialedConn) handshake(ctx context.Context, cfg *tls.Config, name string, protocols []string) error {
 	if cfg == nil {
 		cfg = &tls.Config{MinVersion: tls.VersionTLS12}
@@ -127,7 +126,7 @@ func (c *dialedConn) handshake(ctx context.Context, cfg *tls.Config, name string
 	return nil
 }
 
-// viaProxy marks err as one of the proxy or of the way to it, if there is a proxy.
+// viaProxy wraps err in a *backend.ProxyError if there is a proxy.
 func (b *Backend) viaProxy(err error) error {
 	if b.proxy == nil {
 		return err

@@ -6,13 +6,12 @@ import (
 	"strings"
 )
 
-// A Header is sent with every request. However it is printed, its value does
-// not show: it may be a key.
+// A Header is sent with every request. Its value may be a key, so no verb prints it.
 type Header struct {
 	Name, Value string
 }
 
-// Format prints the name, whatever the verb.
+// Format prints the name for every verb.
 func (h Header) Format(f fmt.State, _ rune) {
 	_, _ = fmt.Fprint(f, h.Name, ": [redacted]")
 }
@@ -22,7 +21,7 @@ func (h Header) MarshalText() ([]byte, error) {
 	return []byte(h.Name + ": [redacted]"), nil
 }
 
-// validate says what would break the framing of a request.
+// validate returns an error if the header would break the framing of a request.
 func (h Header) validate() error {
 	if h.Name == "" {
 		return errors.New("a header without a name; write 'Name: value'")

@@ -18,10 +18,10 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 )
 
-// errNoHTTP2 says that HTTP/2 was asked for and cannot be had.
+// errNoHTTP2 is the error of Config.HTTP2 with a server that does not speak HTTP/2.
 var errNoHTTP2 = errors.New("the server does not speak HTTP/2; ask for HTTP/1.1")
 
-// http2On puts an HTTP/2 client on a connection. It has one stream at a time.
+// http2On returns an HTTP/2 client on a connection. It has one stream at a time.
 func (b *Backend) http2On(ctx context.Context, l *dialedConn) (*conn, error) {
 	if b.target.secure && l.protocol != "h2" {
 		return nil, errNoHTTP2
@@ -53,7 +53,7 @@ func (c *writeErrorHidingConn) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// broken returns why a write failed.
+// broken returns the error of a failed write, or nil.
 func (c *writeErrorHidingConn) broken() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -98,8 +98,8 @@ func (w *streamWatch) request() (start, sent stamp) {
 	first, last, ok := w.f.Sent(w.stream(), 0)
 	if !ok {
 		first, last = w.raw.Request()
-		// The first write since begin may be of the request before, if that was
-		// answered before it was written whole.
+		// The first write since begin may belong to the previous request, if that was
+		// answered before it was completely written.
 		if start, _, ok := w.f.SentInPart(w.stream(), 0); ok {
 			first, last.NS = start, max(last.NS, start.NS)
 		}
@@ -148,8 +148,8 @@ func (w *streamWatch) notDelivered(err error) bool {
 
 func (w *streamWatch) usable() bool { return w.nc.broken() == nil }
 
-// cause tells the end of a connection, the end of a stream and a server without
-// HTTP/2 from each other.
+// cause distinguishes the end of a connection, the end of a stream and a server without
+// HTTP/2.
 func (w *streamWatch) cause(err error) error {
 	var reset http2.StreamError
 	var network *net.OpError
@@ -166,7 +166,7 @@ func (w *streamWatch) cause(err error) error {
 	return err
 }
 
-// A resetError reports that the server broke off the answer, in HTTP/2's terms.
+// A resetError reports that the server reset the stream of the answer.
 type resetError struct{ why string }
 
 func (e *resetError) Error() string { return e.why }

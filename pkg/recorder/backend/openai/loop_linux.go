@@ -36,32 +36,32 @@ func (l *loops) newSender() warmer { return newLoopSender(l.b, l.engine) }
 
 func (l *loops) Close() error { return l.engine.Close() }
 
-// A loopSender sends one request at a time on its own connection. The goroutine
-// that calls Send writes, then waits; one of the loops reads, parses and fills
-// in the rows.
+// A loopSender sends one request at a time on its own connection. The goroutine of Send
+// writes and then waits; one of the loops reads and parses the answer and fills the
+// exchange.
 type loopSender struct {
 	b      *Backend
 	engine *evloop.Engine
 	conn   *loopConn // nil before the first request and after a broken one
 
-	// over has a value when the loop is done with the exchange. timer tells
-	// that the end is not worth waiting for any longer; the loop starts it.
+	// over has a value when the loop is done with the exchange. The loop starts timer,
+	// which ends the wait for the end of the exchange.
 	over  chan struct{}
 	timer *time.Timer
 
-	// Of the exchange in progress. It is the loop's from conn.Send until over
-	// has a value or conn is closed, else the goroutine's of Send.
+	// The exchange in progress. It belongs to the loop from conn.Send until over has a
+	// value or conn is closed, otherwise to the goroutine of Send.
 	answer   answer
 	parser   http1.Parser
-	waited   bool // conn was idle before, so that the server may have closed it
+	waited   bool // conn was idle, so the server may have closed it
 	reads    uint32
-	begun    stamp // the request
-	sent     stamp
-	first    stamp // of the first byte of the answer; ns 0: there was none
+	begun    stamp // start of the request
+	sent     stamp // end of the request
+	first    stamp // first byte of the answer; ns 0: none came
 	limited  bool  // timer runs because of [DONE]
-	late     bool  // what came may have been said before the request
+	late     bool  // the answer may be older than the request
 	writeErr error
-	err      error // what ended the exchange, io.EOF for the end of the answer
+	err      error // end of the exchange; io.EOF for the end of the answer
 }
 
 var (
@@ -70,13 +70,13 @@ var (
 	_ evloop.Handler = (*loopSender)(nil)
 )
 
-// A loopConn is a connection with how long it took to make.
+// A loopConn is a connection with the duration of each step of making it.
 type loopConn struct {
 	*evloop.Conn
 	id           int
 	dns, connect time.Duration
-	waited       bool // it was idle
-	carried      int  // requests
+	waited       bool // the connection was idle
+	carried      int  // number of requests
 }
 
 func newLoopSender(b *Backend, engine *evloop.Engine) *loopSender {
@@ -99,8 +99,7 @@ func (s *loopSender) Close() error {
 	return nil
 }
 
-// drop closes the connection. What that says adds nothing: the request has its
-// status.
+// drop closes the connection. It ignores the error: the request has its status.
 func (s *loopSender) drop() {
 	if s.conn != nil {
 		_ = s.conn.Close()
@@ -141,11 +140,11 @@ func (s *loopSender) attemptOn(ctx context.Context, c *loopConn, p *payload, r *
 	c.Send(p.request, s)
 	s.wait(ctx)
 
-	if s.first.ns == 0 { // nothing came that would have brought the times
+	if s.first.ns == 0 { // Answered was not called
 		s.Answered(c.Request())
 	}
 	if s.sent.source != export.SourceKernel && s.first.ns != 0 {
-		s.sent.ns = min(s.sent.ns, s.first.ns) // the write may have returned later
+		s.sent.ns = min(s.sent.ns, s.first.ns) // the write may have returned after the answer
 	}
 	r.StartNS, r.StartSource, r.SentNS, r.FirstByteNS = s.begun.ns, s.begun.source, s.sent.ns, s.first.ns
 	if s.waited && (s.late || s.first.ns == 0) && ctx.Err() == nil && (s.b.closing(began) || notDelivered(c, offset)) {
@@ -159,13 +158,12 @@ func (s *loopSender) attemptOn(ctx context.Context, c *loopConn, p *payload, r *
 	return false
 }
 
-// usable reports whether the connection may carry another request, as far as
-// the way in which this one ended says.
+// usable reports whether the end of this request allows another one on the connection.
 func (s *loopSender) usable() bool {
 	return s.b.cfg.Reuse != backend.Fresh && s.writeErr == nil && s.parser.Reusable()
 }
 
-// begin makes s ready for an exchange.
+// begin resets s for an exchange.
 func (s *loopSender) begin(method string, waited bool) {
 	s.parser.Reset(method)
 	s.waited, s.reads = waited, 0
@@ -173,8 +171,8 @@ func (s *loopSender) begin(method string, waited bool) {
 	s.limited, s.late, s.writeErr, s.err = false, false, nil, nil
 }
 
-// wait returns when the exchange has ended: by the loop's word, or because it
-// is given up, with the connection.
+// wait waits until the loop has ended the exchange. When ctx or the timer ends first, it
+// closes the connection.
 func (s *loopSender) wait(ctx context.Context) {
 	defer s.timer.Stop()
 	select {
@@ -183,9 +181,9 @@ func (s *loopSender) wait(ctx context.Context) {
 	case <-ctx.Done():
 	case <-s.timer.C:
 	}
-	_ = s.conn.Close() // from here on the loop leaves s alone
+	_ = s.conn.Close() // the loop does not use s any more
 	select {
-	case <-s.over: // it was just done
+	case <-s.over: // the loop was just done
 	default:
 		s.closed(os.ErrDeadlineExceeded)
 	}
@@ -236,7 +234,7 @@ func (s *loopSender) Data(p []byte, st sockstamp.Stamp) (over bool) {
 			return false
 		case http1.Head:
 			resp := s.parser.Response()
-			// Perhaps said before the request came, about the idle connection.
+			// The server may have sent it before the request came, for the idle connection.
 			s.late = resp.StatusCode == http.StatusRequestTimeout && resp.Close
 			s.answer.head(resp, at, read)
 		case http1.Data:
@@ -251,7 +249,7 @@ func (s *loopSender) Data(p []byte, st sockstamp.Stamp) (over bool) {
 	}
 }
 
-// limit gives the end of an answer that said [DONE] little time.
+// limit starts the timer for the end of an answer after [DONE].
 func (s *loopSender) limit() {
 	if s.parser.Response() != nil && s.answer.sawDone && !s.limited {
 		s.limited = true
@@ -262,7 +260,7 @@ func (s *loopSender) limit() {
 // WriteFailed implements [evloop.Handler].
 func (s *loopSender) WriteFailed(err error) {
 	s.writeErr = opError("write", err)
-	s.timer.Reset(afterBrokenWrite) // no answer is no worse than none in time
+	s.timer.Reset(afterBrokenWrite) // an answer may still come
 }
 
 // Closed implements [evloop.Handler].
@@ -291,14 +289,14 @@ func (s *loopSender) closed(err error) {
 	}
 }
 
-// end ends the exchange; err is why.
+// end ends the exchange with err.
 func (s *loopSender) end(err error) (over bool) {
 	s.err = err
 	s.over <- struct{}{}
 	return true
 }
 
-// opError returns an error of a system call as package net has it.
+// opError returns an error of a system call in the form of package net.
 func opError(op string, err error) error {
 	if errno, ok := errors.AsType[syscall.Errno](err); ok {
 		err = os.NewSyscallError(op, errno)

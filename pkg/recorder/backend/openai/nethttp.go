@@ -12,13 +12,12 @@ const (
 	readBufferBytes = 32 << 10
 )
 
-// newTransport returns what makes net/http's clients of connections that are
-// there. Senders share it: it keeps no connections of its own.
+// newTransport returns a transport that creates clients on existing connections. Senders
+// share it: it keeps no connections.
 //
-// To net/http all connections are plain ones. TLS, and the way through a proxy,
-// are below the connection that it gets, since what follows the bytes must be
-// above TLS. So HTTP/2 is always with prior knowledge there; whether the server
-// wants it has been settled.
+// For net/http all connections are plain. TLS and the proxy are below the connection that
+// it gets, because the layer that follows the bytes must be above TLS. So net/http always
+// speaks HTTP/2 with prior knowledge; dial has negotiated it.
 func newTransport(version2 bool) *http.Transport {
 	var protocols http.Protocols
 	protocols.SetHTTP1(!version2)
@@ -37,20 +36,20 @@ func newTransport(version2 bool) *http.Transport {
 		ReadBufferSize:         readBufferBytes,
 	}
 	if !version2 {
-		t.MaxResponseHeaderBytes *= 2 // net/http must not be the first to find a head too long
+		t.MaxResponseHeaderBytes *= 2 // package http1 must find a head too long first
 	}
 	return t
 }
 
 type connKey struct{}
 
-// clientOn puts net/http on a connection. Unlike a pool, a client of a single connection
-// never repeats a request on another connection.
+// clientOn returns a client of net/http on a connection. Unlike a pool, it never repeats a
+// request on another connection.
 func (b *Backend) clientOn(ctx context.Context, nc net.Conn) (*http.ClientConn, error) {
 	return b.transport.NewClientConn(context.WithValue(ctx, connKey{}, nc), "http", b.target.addr)
 }
 
-// http1On puts an HTTP/1.1 client on a connection.
+// http1On returns an HTTP/1.1 client on a connection.
 func (b *Backend) http1On(ctx context.Context, l *dialedConn) (*conn, error) {
 	f := newStampedHTTPConn(l, b)
 	client, err := b.clientOn(ctx, f)

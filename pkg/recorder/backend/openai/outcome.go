@@ -16,20 +16,20 @@ import (
 	"github.com/pa-tools/pa/pkg/wire/openai"
 )
 
-// A dialError says that no connection came about.
+// A dialError reports that connecting failed.
 type dialError struct{ err error }
 
 func (e *dialError) Error() string { return e.err.Error() }
 func (e *dialError) Unwrap() error { return e.err }
 
-// A noAnswerError says that a connection ended before the first byte of an
-// answer.
+// A noAnswerError reports that a connection ended before the first byte of an answer.
 type noAnswerError struct{ err error }
 
 func (e *noAnswerError) Error() string { return "closed without an answer: " + backend.Cause(e.err) }
 func (e *noAnswerError) Unwrap() error { return e.err }
 
-// notHTTP describes in one line an answer that does not begin like HTTP/1.
+// notHTTP describes in one line an answer that does not begin like HTTP/1; first is its
+// beginning.
 func notHTTP(first string) string {
 	switch {
 	case strings.HasPrefix(first, "\x15\x03"), strings.HasPrefix(first, "\x16\x03"):
@@ -40,14 +40,14 @@ func notHTTP(first string) string {
 	return fmt.Sprintf("the server does not speak HTTP: its answer begins with %q; is -u right?", first)
 }
 
-// A tooLongError says that the body of an error is longer than allowed.
+// A tooLongError reports that the body of an error is longer than allowed.
 type tooLongError struct{ limit int64 }
 
 func (e *tooLongError) Error() string {
 	return fmt.Sprintf("the answer is longer than %d bytes", e.limit)
 }
 
-// A givenUpError says that the context was done before the answer was complete.
+// A givenUpError reports that the context was done before the answer was complete.
 type givenUpError struct{ cause error }
 
 func (e *givenUpError) Error() string { return "given up: " + e.cause.Error() }
@@ -58,8 +58,8 @@ func isGivenUp(err error) bool {
 	return errors.As(err, &e)
 }
 
-// giveUp returns err, or a givenUpError if ctx is done and there is no complete
-// answer: whatever went wrong then is a consequence.
+// giveUp returns err, or a *givenUpError if ctx is done and the answer is not complete,
+// because err is then a consequence.
 func giveUp(ctx context.Context, err error) error {
 	if err == nil || err == io.EOF { //nolint:errorlint // wrapped, it is no end of a body
 		return err
@@ -72,10 +72,10 @@ func giveUp(ctx context.Context, err error) error {
 
 // classify returns the status and the message of a failed exchange:
 //
-//	timeout, cancelled  the context is done, whatever else went wrong
+//	timeout, cancelled  the context is done, whatever else failed
 //	connect_error       no connection: address, port, TLS
 //	truncated           the connection broke before the end of the answer
-//	protocol_error      what came is not HTTP/1, or too much
+//	protocol_error      the answer is not HTTP/1, or too long
 func classify(t *target, err error) (export.Status, string) {
 	if isGivenUp(err) {
 		if errors.Is(err, context.DeadlineExceeded) {
@@ -89,8 +89,7 @@ func classify(t *target, err error) (export.Status, string) {
 	var opErr *net.OpError
 	if _, ok := errors.AsType[*noAnswerError](err); ok {
 		if errors.As(err, &opErr) && opErr.Op == "remote error" {
-			// TLS 1.3 lets the client go on before the server has looked at
-			// its certificate.
+			// With TLS 1.3 the client goes on before the server has verified its certificate.
 			return export.StatusConnectError, t.url + ": " + connectMessage(opErr)
 		}
 		return export.StatusTruncated, "the connection was " + err.Error()
@@ -107,8 +106,8 @@ func classify(t *target, err error) (export.Status, string) {
 	return export.StatusProtocolError, openai.OneLine([]byte(err.Error()))
 }
 
-// contextErr returns ctx.Err(), also in the moment in which a network
-// operation has met the deadline and the context has not yet.
+// contextErr returns ctx.Err(), or context.DeadlineExceeded if the deadline has passed and
+// the context has not noticed yet.
 func contextErr(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -119,13 +118,13 @@ func contextErr(ctx context.Context) error {
 	return nil
 }
 
-// connectMessage says in one line why there is no connection and what to do.
+// connectMessage describes a failed connection in one line, and what to do.
 func connectMessage(err error) string {
 	text, _ := backend.ConnectMessage(err, backend.HTTPAdvice)
 	return text
 }
 
-// withoutQuery returns a URL without what may be secret.
+// withoutQuery returns a URL without the parts that may be secret.
 func withoutQuery(text string) string {
 	u, err := url.Parse(text)
 	if err != nil {

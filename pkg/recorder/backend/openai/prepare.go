@@ -25,26 +25,25 @@ const userAgent = httptunnel.UserAgent
 type payload struct {
 	method  string
 	url     *url.URL
-	request []byte // as it goes over the wire, head and body
-	body    []byte // the end of request; nil: none
+	request []byte // head and body as sent
+	body    []byte // end of request; nil: none
 	inputs  export.Fields
 
-	model    string // that the body names, or is in the path; "" is none
-	streamed bool   // a streamed answer is asked for
+	model    string // model in the body or the path; "": none
+	streamed bool   // the request asks for a streamed answer
 }
 
 func (p *payload) Inputs() export.Fields { return p.inputs }
 
-// Model returns the model that the request asks; "" is not known.
+// Model implements backend.Modeler.
 func (p *payload) Model() string { return p.model }
 
-// Streamed reports whether the request asks for a streamed answer.
+// Streamed implements backend.Streamer.
 func (p *payload) Streamed() bool { return p.streamed }
 
-// Prepare makes a request of an entry: of its Prompt, or of its "payload", an
-// array with one object, the body, which is sent in compact form. The
-// configuration may add members. The one input that the export shows is the body
-// as sent.
+// Prepare encodes an entry: its Prompt, or its "payload", an array with one object, the
+// body, which is sent in compact form. The configuration may add members. The export shows
+// one input, the body as sent.
 func (b *Backend) Prepare(e *workload.Entry) (backend.Payload, error) {
 	body, err := b.bodyOf(e)
 	if err != nil {
@@ -65,7 +64,7 @@ func (b *Backend) payloadOf(body []byte) (*payload, error) {
 	return p, err
 }
 
-// newPayload returns a request for uri, a path with query. A nil body is none.
+// newPayload returns a request for uri, a path with query; body may be nil.
 func (b *Backend) newPayload(method, uri string, body []byte) *payload {
 	if b.relays() {
 		uri = "http://" + b.target.host + uri
@@ -105,7 +104,7 @@ func (b *Backend) bodyOf(e *workload.Entry) ([]byte, error) {
 	return b.withModel(body, cmp.Or(e.Model, b.model))
 }
 
-// bareBody returns the body without the members that the configuration sets in all.
+// bareBody returns the body without the members that the configuration sets.
 func (b *Backend) bareBody(e *workload.Entry) ([]byte, error) {
 	if e.Prompt != nil {
 		o := b.cfg.Render
@@ -134,7 +133,7 @@ func (b *Backend) bareBody(e *workload.Entry) ([]byte, error) {
 	return body, nil
 }
 
-// onlyElement returns the element of a JSON array with one.
+// onlyElement returns the element of a JSON array with one element.
 func onlyElement(v export.Value) ([]byte, error) {
 	var list []json.RawMessage
 	if v.Text || json.Unmarshal(v.Data, &list) != nil {
@@ -146,8 +145,8 @@ func onlyElement(v export.Value) ([]byte, error) {
 	return list[0], nil
 }
 
-// withModel puts a model into a body that names none; "" is none that is known.
-// Triton has it in the path.
+// withModel sets the model in a body that names none; "" means an unknown model. Triton
+// has the model in the path.
 func (b *Backend) withModel(body []byte, model string) ([]byte, error) {
 	if b.target.api == render.Generate {
 		return body, nil
@@ -169,7 +168,7 @@ func (b *Backend) withModel(body []byte, model string) ([]byte, error) {
 	return openai.MergeRequest(body, append(append([]byte(`{"model":`), name...), '}'))
 }
 
-// request returns a whole request. A nil body is none.
+// request returns the bytes of a request; body may be nil.
 func (b *Backend) request(method, uri string, body []byte) []byte {
 	var w bytes.Buffer
 	w.Grow(len(body) + 1024)
@@ -185,8 +184,8 @@ func (b *Backend) request(method, uri string, body []byte) []byte {
 	return w.Bytes()
 }
 
-// headers returns the headers of a request, in the order in which they are
-// sent: the user's replace ours.
+// headers returns the headers of a request in the order of sending. The user's headers
+// replace the backend's.
 func (b *Backend) headers(hasBody bool) []Header {
 	var all []Header
 	ours := func(name, value string) {
@@ -212,10 +211,10 @@ func (b *Backend) headers(hasBody bool) []Header {
 	return all
 }
 
-// httpHeader is headers for net/http, with the one that it wants apart. net/http
-// sends the same with three differences: headers are in the order of their
-// names, of several User-Agent and Host headers only the first is sent, and
-// white space around values is not. HTTP/2 writes names in lower case.
+// httpHeader returns the headers in the form of net/http, which takes Host separately.
+// net/http sends the same headers with three differences: they are sorted by name, only
+// the first of several User-Agent and Host headers is sent, and white space around values
+// is dropped. HTTP/2 writes names in lower case.
 func (b *Backend) httpHeader(hasBody bool) (host string, all http.Header) {
 	all = http.Header{}
 	for _, h := range b.headers(hasBody) {

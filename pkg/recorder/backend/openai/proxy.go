@@ -13,8 +13,7 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 )
 
-// ProxyURL returns the proxy that requests go through, without a password; ""
-// is none.
+// ProxyURL returns the URL of the proxy without user name and password; "" means none.
 func (b *Backend) ProxyURL() string {
 	if b.proxy == nil {
 		return ""
@@ -22,7 +21,7 @@ func (b *Backend) ProxyURL() string {
 	return backend.ProxyName(b.proxy)
 }
 
-// useProxy asks for the proxy of the target.
+// useProxy sets the proxy for the target.
 func (b *Backend) useProxy() error {
 	if b.cfg.Proxy == nil {
 		return nil
@@ -53,13 +52,13 @@ func (b *Backend) useProxy() error {
 	return nil
 }
 
-// relays reports whether the proxy is given each request instead of a tunnel:
-// an HTTP proxy on the way to a plain HTTP/1 server.
+// relays reports whether the proxy forwards each request instead of a tunnel: an HTTP proxy
+// in front of a plain HTTP/1 server.
 func (b *Backend) relays() bool {
 	return b.proxy != nil && !b.target.secure && !b.cfg.HTTP2 && (b.proxy.Scheme == "http" || b.proxy.Scheme == "https")
 }
 
-// passProxy makes of a connection to the proxy one to the server, unless the
+// passProxy turns a connection to the proxy into a connection to the server, unless the
 // proxy relays requests.
 func (c *dialedConn) passProxy(ctx context.Context, b *Backend) error {
 	switch b.proxy.Scheme {
@@ -67,7 +66,7 @@ func (c *dialedConn) passProxy(ctx context.Context, b *Backend) error {
 		return c.passSOCKS(ctx, b.proxy, b.target.addr)
 	case "https":
 		cfg := b.cfg.TLS
-		if cfg != nil { // its name is the server's
+		if cfg != nil { // its ServerName is the server's
 			cfg = cfg.Clone()
 			cfg.ServerName = ""
 		}
@@ -81,7 +80,7 @@ func (c *dialedConn) passProxy(ctx context.Context, b *Backend) error {
 	return httptunnel.Connect(ctx, c.nc, b.target.addr, b.proxy.User)
 }
 
-// passSOCKS has a SOCKS proxy connect to addr, whose name it resolves.
+// passSOCKS makes a SOCKS proxy connect to addr. The proxy resolves the name.
 func (c *dialedConn) passSOCKS(ctx context.Context, u *url.URL, addr string) error {
 	var auth *proxy.Auth
 	if u.User != nil {
@@ -92,13 +91,12 @@ func (c *dialedConn) passSOCKS(ctx context.Context, u *url.URL, addr string) err
 	if err != nil {
 		return err
 	}
-	// What it returns is c.nc under another type: SOCKS reads no further
-	// than its own answers.
+	// DialContext returns c.nc as another type: SOCKS reads only its own answers.
 	_, err = d.(proxy.ContextDialer).DialContext(ctx, "tcp", addr)
 	return err
 }
 
-// connected "dials" a connection that is there already.
+// connected is a dialer that returns an existing connection.
 type connected struct{ nc net.Conn }
 
 func (c connected) Dial(string, string) (net.Conn, error) { return c.nc, nil }

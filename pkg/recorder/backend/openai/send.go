@@ -9,10 +9,9 @@ import (
 
 // An attempter is a sender of either transport.
 type attempter interface {
-	// attempt tries an exchange on the present connection or a new one. stale
-	// says that the connection had been closed before the server took anything
-	// of the request, so that nothing has become of it. The error is that there
-	// is no connection.
+	// attempt tries an exchange on the present connection or a new one. stale says that
+	// the connection was closed before the server received anything of the request. The
+	// error is a *dialError.
 	attempt(ctx context.Context, p *payload, r *export.Request) (stale bool, err error)
 }
 

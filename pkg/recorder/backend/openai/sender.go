@@ -14,15 +14,15 @@ import (
 )
 
 const (
-	// afterDone is how long the end of an answer may take after [DONE] before
-	// the connection is given up instead of being kept.
+	// afterDone is the longest wait for the end of an answer after [DONE]. Then the
+	// connection is closed instead of being kept.
 	afterDone = time.Second
-	// bodyBufferBytes is how much of a body is taken at a time.
+	// bodyBufferBytes is the size of the buffer for reading a body.
 	bodyBufferBytes = 16 << 10
 )
 
-// A sender is the transport NetHTTP: it sends one request at a time on its own
-// connection, through an HTTP client that has this connection only.
+// A sender is a sender of the transport NetHTTP. It sends one request at a time on its own
+// connection, through an HTTP client of this connection.
 type sender struct {
 	b      *Backend
 	conn   *conn // nil before the first request and after a broken one
@@ -43,13 +43,13 @@ type conn struct {
 	client *http.ClientConn
 	watch  watcher
 	id     int
-	// waited says that the connection was idle, so that the server may have
-	// closed it: it carried a request before or was opened before the load.
+	// waited says that the connection was idle, so the server may have closed it: it
+	// carried a request before or was opened before the load.
 	waited  bool
 	carried int // requests
 }
 
-// A watcher knows the times of the exchange on a connection, and its errors.
+// A watcher returns the times of the exchange on a connection, and its errors.
 type watcher interface {
 	// begin announces a request.
 	begin(method string, bodyBytes int)
@@ -82,8 +82,7 @@ func (s *sender) Close() error {
 	return nil
 }
 
-// drop closes the connection. What that says adds nothing: the request has its
-// status.
+// drop closes the connection. It ignores the error: the request has its status.
 func (s *sender) drop() {
 	if s.conn != nil {
 		_ = s.conn.client.Close()
@@ -91,8 +90,8 @@ func (s *sender) drop() {
 	}
 }
 
-// closedIdle is how net/http's error reads for a connection that ended before the
-// request was on it, which it keeps to itself. A 408 may have come before the end.
+// closedIdle is the text of net/http's unexported error for a connection that ended before
+// the request was written to it. A 408 may have come before the end.
 const closedIdle = "http: server closed idle connection"
 
 // warm implements warmer.
@@ -130,7 +129,7 @@ func (s *sender) attemptOn(ctx context.Context, c *conn, p *payload, r *export.R
 	start, sent := c.watch.request()
 	first, whole := c.watch.head()
 	if sent.source != export.SourceKernel && first.ns != 0 {
-		sent.ns = min(sent.ns, first.ns) // the write may have returned later
+		sent.ns = min(sent.ns, first.ns) // the write may have returned after the answer
 	}
 	r.StartNS, r.StartSource, r.SentNS, r.FirstByteNS = start.ns, start.source, sent.ns, first.ns
 	if err != nil {
@@ -145,8 +144,8 @@ func (s *sender) attemptOn(ctx context.Context, c *conn, p *payload, r *export.R
 	}
 	if waited && resp.StatusCode == http.StatusRequestTimeout && resp.Close && c.watch.notDelivered(nil) {
 		s.drop()
-		_ = resp.Body.Close() // it says nothing about this request
-		return true           // but about the idle connection, before the request came
+		_ = resp.Body.Close()
+		return true // the 408 is about the idle connection, before the request came
 	}
 	s.answer.head(resp, whole.at, whole.read)
 	if keep := s.read(ctx, c, resp); !keep || s.b.cfg.Reuse == backend.Fresh || !c.usable() {
@@ -155,8 +154,7 @@ func (s *sender) attemptOn(ctx context.Context, c *conn, p *payload, r *export.R
 	return false
 }
 
-// read hands the body to the answer and reports whether the connection can be
-// kept.
+// read passes the body to the answer and reports whether the connection can be kept.
 func (s *sender) read(ctx context.Context, c *conn, resp *http.Response) (keep bool) {
 	defer func() { _ = resp.Body.Close() }() // read to its end, or the connection goes
 	if resp.StatusCode == http.StatusSwitchingProtocols {
@@ -201,7 +199,7 @@ func (s *sender) read(ctx context.Context, c *conn, resp *http.Response) (keep b
 	}
 }
 
-// connect returns the connection to use.
+// connect returns the sender's connection. It makes a new one if the old one is not usable.
 func (s *sender) connect(ctx context.Context) (*conn, error) {
 	if s.conn != nil && (!s.conn.usable() || !alive(s.conn.raw, s.b.target.secure || s.b.cfg.HTTP2)) {
 		s.drop()
@@ -221,8 +219,7 @@ func (s *sender) connect(ctx context.Context) (*conn, error) {
 // usable reports whether the connection may carry another request.
 func (c *conn) usable() bool { return c.watch.usable() && c.client.Available() > 0 }
 
-// connect opens a connection and puts the HTTP client on it. The error is a
-// *dialError.
+// connect opens a connection with an HTTP client. The error is a *dialError.
 func (b *Backend) connect(ctx context.Context) (*conn, error) {
 	protocol := "http/1.1"
 	if b.cfg.HTTP2 {
@@ -240,7 +237,7 @@ func (b *Backend) connect(ctx context.Context) (*conn, error) {
 	return c, nil
 }
 
-// connOn puts the HTTP client on a connection.
+// connOn returns a connection with an HTTP client.
 func (b *Backend) connOn(ctx context.Context, l *dialedConn) (*conn, error) {
 	if b.cfg.HTTP2 {
 		return b.http2On(ctx, l)
@@ -248,8 +245,8 @@ func (b *Backend) connOn(ctx context.Context, l *dialedConn) (*conn, error) {
 	return b.http1On(ctx, l)
 }
 
-// httpRequest is the request of p for net/http. Header and URL are shared; no
-// client changes them.
+// httpRequest returns the request of p for net/http. Requests share Header and URL, which
+// no client changes.
 func (b *Backend) httpRequest(ctx context.Context, p *payload) *http.Request {
 	r := &http.Request{
 		Method: p.method, URL: p.url, Host: b.host, Header: b.header,

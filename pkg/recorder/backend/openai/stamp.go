@@ -6,23 +6,22 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 )
 
-// A stamp is an instant of the run's clock and who took it.
+// A stamp is an instant of the run's clock with its source.
 type stamp struct {
 	ns     uint64
 	source export.StampSource
 }
 
-// onClock puts a socket's stamp on the run's clock.
+// onClock converts a socket's stamp to the run's clock.
 func onClock(clock *rxclock.Clock, s sockstamp.Stamp) stamp {
 	return stamp{clock.FromWall(s.NS), export.StampSource(s.Source)}
 }
 
-// nowOn is the present time, for bytes whose read is not known.
+// nowOn returns the present time, for bytes whose read is unknown.
 func nowOn(clock *rxclock.Clock) stamp { return stamp{clock.NowNS(), export.SourceUser} }
 
-// requestOnClock puts the stamps of a request's first and last write on the
-// run's clock. It keeps their order: the clocks may just have been compared
-// anew.
+// requestOnClock converts the stamps of a request's first and last write to the run's
+// clock. It keeps their order even if the offset of the clocks has just changed.
 func requestOnClock(clock *rxclock.Clock, first, last sockstamp.Stamp) (start, sent stamp) {
 	start, sent = onClock(clock, first), onClock(clock, last)
 	if first.NS <= last.NS {

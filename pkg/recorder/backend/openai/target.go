@@ -11,20 +11,20 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/workload/render"
 )
 
-// A target is where requests go.
+// A target is the address of a server and the paths of requests.
 type target struct {
 	secure bool       // https
 	addr   string     // host:port to dial
-	host   string     // of the Host header
-	name   string     // of the server's certificate
+	host   string     // value of the Host header
+	name   string     // name in the server's certificate
 	uri    string     // path and query of requests
 	models string     // path and query of the list of models
-	auth   Header     // from the URL's name and password
-	query  string     // of uri, which may hold a key
-	api    render.API // 0: none that prompts can be put to
+	auth   Header     // from the URL's user name and password
+	query  string     // query of uri, which may hold a key
+	api    render.API // 0: the endpoint takes no prompts
 	stream bool       // the path asks for streamed answers: generate_stream
 
-	// url and modelsURL are for messages: no password, no query.
+	// url and modelsURL have no password and no query; they are for messages.
 	url, modelsURL string
 }
 
@@ -50,7 +50,7 @@ func newTarget(rawURL, endpoint string) (*target, error) {
 		endpoint = DefaultEndpoint
 	}
 	path, query, _ := strings.Cut(strings.TrimLeft(endpoint, "/"), "?")
-	shown := endpoint[:len(endpoint)-len(query)] // ends in a "?" where there is more
+	shown := endpoint[:len(endpoint)-len(query)] // with the "?" of a query
 	base := strings.TrimRight(u.EscapedPath(), "/")
 	t := &target{
 		secure: u.Scheme == "https", host: u.Host, name: u.Hostname(),
@@ -73,9 +73,8 @@ func newTarget(rawURL, endpoint string) (*target, error) {
 	return t, nil
 }
 
-// joinPath returns the path of requests and, as root, the part of it before the "/v1" of
-// the server's interface. base may end in a part of the endpoint: "/v1", as OpenAI
-// clients take it, or all of it.
+// joinPath returns the full path of requests and, as root, its part before "/v1". base may
+// end with a part of the endpoint: with "/v1", as for OpenAI clients, or all of it.
 func joinPath(base, endpoint string) (root, full string) {
 	full = base + "/" + endpoint
 	parts := strings.Split(endpoint, "/")

@@ -10,15 +10,15 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 )
 
-// A Transport says how requests are sent and answers read. The rows do not depend on it.
+// A Transport sends requests and reads answers. The recorded rows do not depend on it.
 type Transport uint8
 
-// The transports. --transport takes their names.
+// The transports; their names are the values of --transport.
 const (
-	// Auto means Loop where it applies, else NetHTTP.
+	// Auto means Loop if it can be used, else NetHTTP.
 	Auto Transport = iota
-	// Loop reads all connections in a few event loops: Linux only, plain
-	// HTTP/1.1 without a proxy.
+	// Loop reads all connections in a few event loops. It needs Linux and plain HTTP/1.1
+	// without a proxy.
 	Loop
 	// NetHTTP is package net/http on stamped connections.
 	NetHTTP
@@ -56,8 +56,7 @@ type warmer interface {
 	warm(ctx context.Context) error
 }
 
-// chooseTransport resolves Auto. The error says why there can be no loop where
-// one was asked for.
+// chooseTransport resolves Auto. It returns an error if Loop was chosen and cannot be used.
 func (b *Backend) chooseTransport() (Transport, error) {
 	why := b.noLoop()
 	switch {
@@ -71,7 +70,7 @@ func (b *Backend) chooseTransport() (Transport, error) {
 	return 0, fmt.Errorf("unknown transport %v", b.cfg.Transport)
 }
 
-// noLoop says why Loop does not apply; nil: it does.
+// noLoop returns the reason why Loop cannot be used, or nil.
 func (b *Backend) noLoop() error {
 	switch {
 	case runtime.GOOS != "linux":
