@@ -81,12 +81,12 @@ func New(c Config) (*Backend, error) {
 // Model implements backend.Backend.
 func (b *Backend) Model() string { return b.cfg.Model }
 
-// Stateful implements backend.Stateful: the model, or one that its ensemble is
-// made of, has Triton's sequence batcher.
+// Stateful implements backend.Stateful. It reports whether the model, or a model of its
+// ensemble, has Triton's sequence batcher.
 func (b *Backend) Stateful() bool { return b.model.Stateful }
 
-// Open implements backend.Backend. With Prewarm it connects and, when streaming,
-// opens the stream, so that no request pays for it.
+// Open implements backend.Backend. With Prewarm it connects and, when streaming, opens the
+// stream, so that no request includes that time.
 func (b *Backend) Open(ctx context.Context, slot int) (backend.Sender, error) {
 	s, err := b.open(slot)
 	if err != nil || b.cfg.Reuse != backend.Prewarm {
@@ -140,8 +140,8 @@ func (b *Backend) connOf(slot int) (*stampedClientConn, error) {
 	return b.conns[slot%len(b.conns)], nil
 }
 
-// Close implements backend.Backend. The error may say that settings of the server
-// could not be restored.
+// Close implements backend.Backend. It returns an error if settings of the server could not
+// be restored.
 func (b *Backend) Close() error {
 	errs := []error{b.endTrace(), b.shared.close()}
 	b.mu.Lock()

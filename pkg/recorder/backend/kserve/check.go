@@ -15,21 +15,20 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 )
 
-// A control asks the server about itself and the model. Errors need not name
-// the server.
+// A control queries the server about itself and the model. Errors need not name the server.
 type control interface {
 	live(ctx context.Context) error
 	metadata(ctx context.Context) (modelInfo, error)
 	ready(ctx context.Context) (bool, error)
-	// config returns errNoConfig where the server has no such question: it is
-	// Triton's, not KServe's.
+	// config returns errNoConfig if the server does not have this query, which is
+	// Triton's and not KServe's.
 	config(ctx context.Context, model, version string) (modelConfig, error)
 	// index lists the models of the repository.
 	index(ctx context.Context) ([]string, error)
-	// trace sets trace settings of the model; nil takes one back.
+	// trace sets trace settings of the model; nil resets one.
 	trace(ctx context.Context, settings map[string][]string) error
-	// register has the server map a region of the system's shared memory, key being
-	// its name there; unregister has it give that up.
+	// register makes the server map a region of the system's shared memory, whose name in
+	// the system is key; unregister makes it unmap the region.
 	register(ctx context.Context, name, key string, bytes int64) error
 	unregister(ctx context.Context, name string) error
 	Close() error
@@ -44,9 +43,9 @@ func (b *Backend) newControl() (control, error) {
 
 var errNoConfig = errors.New("the server gives no model configuration")
 
-// Check implements backend.Backend: it asks whether the server lives and the
-// model is ready, takes the model's metadata and configuration, and checks
-// that the configuration of b fits it.
+// Check implements backend.Backend. It checks that the server is live and the model is
+// ready, reads the model's metadata and configuration, and checks that the configuration
+// of b fits the model.
 func (b *Backend) Check(ctx context.Context) (err error) {
 	b.hold()
 	c, err := b.newControl()
@@ -61,7 +60,7 @@ func (b *Backend) Check(ctx context.Context) (err error) {
 }
 
 func (b *Backend) check(ctx context.Context, c control) error {
-	// ask bounds one question and says that it was the bound that ended it.
+	// ask bounds one query by CheckTimeout; its error names the timeout.
 	ask := func(what string, f func(ctx context.Context) error) error {
 		actx, cancel := context.WithTimeout(ctx, b.cfg.CheckTimeout)
 		defer cancel()
@@ -109,12 +108,11 @@ func (b *Backend) check(ctx context.Context, c control) error {
 	return ask("trace settings", func(ctx context.Context) error { return b.beginTrace(ctx, c) })
 }
 
-// maxComposing bounds the models of an ensemble, and of those in it, that are
-// looked at.
+// maxComposing bounds the models that composed reads.
 const maxComposing = 100
 
-// composed reads the models of an ensemble, and theirs in turn. An ensemble keeps state
-// if one of them does.
+// composed reads the configurations of the models of an ensemble, and of ensembles in it.
+// An ensemble keeps state if one of its models does.
 func composed(ctx context.Context, c control, cfg *modelConfig) error {
 	steps := cfg.steps
 	for i := 0; i < len(steps) && i < maxComposing && !cfg.stateful; i++ {
@@ -163,7 +161,7 @@ func (b *Backend) fits() error {
 	return errors.Join(errs...)
 }
 
-// version is " version 3", or nothing where none was asked for.
+// version returns " version 3", for instance, or "" if no version is configured.
 func (b *Backend) version() string {
 	if b.cfg.Version == "" {
 		return ""
@@ -189,14 +187,14 @@ func offers(all []string) string {
 	return "; the server offers " + strings.Join(all, ", ") + more
 }
 
-// probeTimeout bounds the look whether the other protocol is spoken there.
+// probeTimeout bounds the probe whether the server speaks the other protocol.
 const probeTimeout = 2 * time.Second
 
-// otherScheme says that -u asks for TLS where the server speaks plain HTTP, or the
-// other way around; "" where neither is so.
+// otherScheme returns a message if -u asks for TLS and the server speaks plain HTTP, or
+// the reverse; otherwise "".
 func (b *Backend) otherScheme(ctx context.Context, err error) string {
 	var op *net.OpError
-	var record tls.RecordHeaderError // says already that there is no TLS
+	var record tls.RecordHeaderError // its message already says that there is no TLS
 	var r *refusal
 	dialing := errors.As(err, &op) && op.Op == "dial"
 	switch {
@@ -211,10 +209,9 @@ func (b *Backend) otherScheme(ctx context.Context, err error) string {
 	return ""
 }
 
-// explain turns the error of the first question to the server into one that
-// says what to check. Where something listens but does not understand, it asks
-// in the other protocol: giving the wrong one of the two ports is the most
-// common mistake.
+// explain turns the error of the first query into one that says what to check. If a server
+// listens but does not understand, explain probes it with the other protocol, because the
+// most common mistake is the wrong one of the two ports.
 func (b *Backend) explain(ctx context.Context, err error) error {
 	if text := b.otherScheme(ctx, err); text != "" {
 		return errors.New(text)
@@ -226,7 +223,7 @@ func (b *Backend) explain(ctx context.Context, err error) error {
 		return errors.New(text)
 	}
 	if _, ok := errors.AsType[*refusal](err); ok {
-		return err // something answered in the protocol asked for
+		return err // the server speaks this protocol
 	}
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()

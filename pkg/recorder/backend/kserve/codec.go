@@ -9,29 +9,29 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 )
 
-// codec passes bytes through gRPC unchanged. It has the name of the standard
-// codec, because the name becomes the content type, application/grpc+proto.
+// codec passes bytes through gRPC unchanged. It has the name of the standard codec, because
+// the name becomes the content type, application/grpc+proto.
 //
-// Requests are prepared messages; each is one shared buffer and a few bytes of
-// its own (see tail in grpc.go), so nothing is encoded or copied per request.
-// A response is stamped and its bytes are kept: decoding them would cost 22 allocations
-// and delay the stamps of the following messages.
+// Requests are prepared messages; each has a shared buffer and a few bytes of its own (see
+// tail in grpc.go), so nothing is encoded or copied for a request. A response is stamped
+// and its bytes are kept: decoding them would cost 22 allocations and delay the stamps of
+// the following messages.
 type codec struct{ clock *rxclock.Clock }
 
 // outgoing is a request as two pieces of one message.
 type outgoing struct{ head, tail []byte }
 
-// incoming is a received message. data belongs to whoever received it.
+// incoming is a received message. data belongs to the receiver.
 type incoming struct {
 	recvNS   uint64
 	source   export.StampSource
-	sameRead bool // as the message before
+	sameRead bool // the previous message came with the same read
 	data     []byte
 	arena    arena
 }
 
-// Marshal implements encoding.CodecV2 for *outgoing. The buffers are not
-// pooled: the library's Free does nothing to them.
+// Marshal implements encoding.CodecV2 for *outgoing. The buffers are not pooled, so the
+// library's Free does nothing.
 func (c codec) Marshal(v any) (mem.BufferSlice, error) {
 	o, ok := v.(*outgoing)
 	if !ok {
@@ -40,8 +40,7 @@ func (c codec) Marshal(v any) (mem.BufferSlice, error) {
 	return mem.BufferSlice{mem.SliceBuffer(o.head), mem.SliceBuffer(o.tail)}, nil
 }
 
-// Unmarshal implements encoding.CodecV2 for *incoming. data is the library's
-// again when it returns.
+// Unmarshal implements encoding.CodecV2 for *incoming. It does not keep data.
 func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
 	now := c.clock.NowNS() // first of all
 	in, ok := v.(*incoming)
@@ -57,8 +56,8 @@ func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
 // Name implements encoding.CodecV2.
 func (codec) Name() string { return "proto" }
 
-// An arena gives out small byte slices that are never given back one by one:
-// they live as long as the exchanges that hold them.
+// An arena allocates small byte slices from large pieces of memory. A piece is freed when
+// all exchanges with slices of it are.
 type arena struct{ free []byte }
 
 const arenaBytes = 16 << 10

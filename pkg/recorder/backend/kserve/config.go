@@ -20,7 +20,7 @@ import (
 	wire "github.com/pa-tools/pa/pkg/wire/kserve"
 )
 
-// A Protocol is the transport of requests.
+// A Protocol is the protocol of requests.
 type Protocol uint8
 
 // The protocols; the zero value is perf_analyzer's default.
@@ -37,45 +37,41 @@ func (p Protocol) String() string {
 	return "http"
 }
 
-// maxBatchSize bounds Config.BatchSize: a mistyped one must not eat the memory.
+// maxBatchSize bounds Config.BatchSize: a mistyped one must not use up the memory.
 const maxBatchSize = 1 << 20
 
-// Config says where the server is and how to ask it. Clock and Model are
-// required.
+// Config configures a Backend. Clock and Model are required.
 type Config struct {
-	// URL is host:port, or host for the default port, or the same after
-	// http://, https://, grpc:// or grpcs://; the ones with an s use TLS. Over
-	// HTTP a path may follow, to be put before /v2. "" means localhost and the
-	// default port.
+	// URL is host:port, or host for the default port, optionally after http://, https://,
+	// grpc:// or grpcs://; https and grpcs use TLS. Over HTTP a path may follow, which is
+	// put before /v2. "" means localhost and the default port.
 	URL      string
 	Protocol Protocol
 	Model    string
 	Version  string // "" lets the server choose
-	// Streaming sends on a bidirectional stream; it needs GRPC and is needed
-	// by decoupled models.
+	// Streaming sends requests on a bidirectional stream. It needs GRPC. Decoupled models
+	// need it.
 	Streaming bool
-	// Parameters go with each request.
+	// Parameters are sent with each request.
 	Parameters []wire.Param
-	// Shapes fixes dimensions that the model leaves open, by input name,
-	// without the batch dimension. Shapes of an entry win.
+	// Shapes fixes the open dimensions of inputs, by name and without the batch
+	// dimension. Shapes of an entry override it.
 	Shapes map[string][]int64
 	// OthersShapes says that Shapes may name inputs of other models.
 	OthersShapes bool
 	// Style is the form in which the model takes prompts; 0 derives it from the inputs.
-	// Render says how prompts are put into the inputs; its Stream and Has are ignored.
+	// Render configures how prompts become inputs; its Stream and Has are ignored.
 	Style  render.Style
 	Render render.Options
-	// BatchSize is the number of batch elements in a request, at most 2^20; 0
-	// means 1.
+	// BatchSize is the number of batch elements in a request, at most 2^20; 0 means 1.
 	BatchSize int
-	// JSONInputs sends tensors as JSON instead of in binary behind it, and
-	// JSONOutputs asks for such in the answers. They need HTTP, and exclude
-	// SharedMemory.
+	// JSONInputs sends tensors as JSON instead of in binary after it, and JSONOutputs
+	// asks for JSON tensors in the answers. They need HTTP and exclude SharedMemory.
 	JSONInputs, JSONOutputs bool
-	// Headers are HTTP headers or gRPC metadata of each request. Their values
-	// show neither in messages nor in recorded answers.
+	// Headers are HTTP headers or gRPC metadata of each request. Their values are hidden
+	// in messages and in recorded answers.
 	Headers http.Header
-	// TLS, if set, turns TLS on whatever the URL says.
+	// TLS, if set, turns TLS on for every URL.
 	TLS *tls.Config
 	// Connections is the number of gRPC connections that the slots share in turn; 0
 	// gives each slot its own. Calls on shared connections carry the number of their
@@ -87,33 +83,32 @@ type Config struct {
 	// server's health on the connection. The first request on it is not marked as
 	// reused, and has the times of opening it, although they lie before the load.
 	Reuse backend.Reuse
-	// Compression of the messages that are sent, "gzip" or "deflate", "" being none;
-	// answers may come in it too. It needs GRPC.
+	// Compression compresses the sent messages: "gzip", "deflate", or "" for none. The
+	// answers may use it, too. It needs GRPC.
 	Compression string
-	// SharedMemory has inputs and outputs go through the system's shared memory instead
-	// of through requests and answers: the server must be on this host. Models must
-	// answer once. Each output of a request has room for OutputSharedBytes times the
-	// batch size; 0 means DefaultOutputSharedBytes.
+	// SharedMemory transfers inputs and outputs through the system's shared memory, so
+	// the server must be on this host. Decoupled models exclude it. Each output of a
+	// request has OutputSharedBytes times the batch size; 0 means
+	// DefaultOutputSharedBytes.
 	SharedMemory      bool
 	OutputSharedBytes int64
 	// Trace holds the server's trace settings during the load.
 	Trace Trace
-	// Proxy returns the proxy to reach an address through, of the scheme http
-	// or https, nil for none; a nil function means none. Over gRPC it must be
-	// an http proxy, which is asked to CONNECT.
+	// Proxy returns the proxy for an http or https URL, nil for none; a nil function means
+	// no proxies. Over gRPC it must be an http proxy, which makes a tunnel (CONNECT).
 	Proxy func(*url.URL) (*url.URL, error)
-	// UserStamps takes all times in user space, to compare.
+	// UserStamps takes all times in user space, for comparisons.
 	UserStamps bool
 	// MaxAnswerMemory bounds the memory of an answer, in bytes: see
 	// [backend.AnswerMemory]. 0 means [backend.DefaultAnswerMemory]. A larger answer
 	// ends the request with a protocol error.
 	MaxAnswerMemory int64
-	// CheckTimeout bounds each question that Check asks; 0 means 10 s.
+	// CheckTimeout bounds each query of Check; 0 means 10 s.
 	CheckTimeout time.Duration
 	Clock        *rxclock.Clock
 }
 
-// Validate reports all mistakes that need no server to be seen.
+// Validate reports all mistakes that can be found without the server.
 func (c *Config) Validate() error {
 	var errs []error
 	add := func(bad bool, format string, args ...any) {
@@ -148,15 +143,15 @@ func (c *Config) Validate() error {
 	return errors.Join(append(errs, err)...)
 }
 
-// target is the URL taken apart.
+// target holds the parts of the URL.
 type target struct {
 	host string // host:port
 	path string // before /v2, without a slash at its end
 	tls  bool
 }
 
-// target takes the URL apart. Its errors show the host at most: user
-// information, path and query may be secrets, even when they are misplaced.
+// target parses the URL. Its errors show at most the host: user information, path and
+// query may be secrets, even when they are misplaced.
 func (c *Config) target() (target, error) {
 	s, port := c.URL, "8000"
 	if c.Protocol == GRPC {
@@ -178,7 +173,7 @@ func (c *Config) target() (target, error) {
 	}
 	u, err := url.Parse("//" + s)
 	switch {
-	case strings.Contains(s, "@"): // also behind a slash: passwords hold such
+	case strings.Contains(s, "@"): // also after a slash, which a password may contain
 		return t, errors.New("a name and password cannot stand in the URL; write host:port and give -H 'Authorization: …'")
 	case err != nil:
 		return t, errors.New("the URL cannot be read; write host:port")
@@ -201,9 +196,9 @@ func (c *Config) target() (target, error) {
 	return t, nil
 }
 
-// ParseParameter reads a request parameter as perf_analyzer's
-// --request-parameter has it, "name:value:type" with the type bool, int or
-// string. The value may hold colons.
+// ParseParameter parses a request parameter in the syntax of perf_analyzer's
+// --request-parameter: "name:value:type" with the type bool, int or string. The value may
+// contain colons.
 func ParseParameter(s string) (wire.Param, error) {
 	name, rest, ok := strings.Cut(s, ":")
 	i := strings.LastIndexByte(rest, ':')

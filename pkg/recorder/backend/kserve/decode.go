@@ -33,7 +33,7 @@ func (b *Backend) Decode(x *backend.Exchange) error {
 		}
 	}
 	if first != nil {
-		return b.hide(first) // decoding may have brought a secret to light
+		return b.hide(first) // decoding may have revealed a secret
 	}
 	return nil
 }
@@ -64,7 +64,7 @@ func (b *Backend) decode(resp *export.Response, raw []byte) error {
 	resp.Outputs = fields
 	for _, f := range fields {
 		if f.Value.Text {
-			b.secrets.Mask(f.Value.Data) // raw JSON may spell it otherwise
+			b.secrets.Mask(f.Value.Data) // in raw JSON a secret may have escapes
 		}
 	}
 	if err == nil {
@@ -73,8 +73,8 @@ func (b *Backend) decode(resp *export.Response, raw []byte) error {
 	return err
 }
 
-// addsOutput reports whether a response holds more than the empty outputs that
-// a final one has.
+// addsOutput reports whether a response has an output that is not empty. A final response
+// may have only empty outputs.
 func addsOutput(resp *export.Response) bool {
 	for i := range resp.Outputs {
 		if !resp.Outputs[i].Value.Empty() && !resp.Error {

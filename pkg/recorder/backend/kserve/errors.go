@@ -21,8 +21,7 @@ import (
 // errProtocol marks bytes that are no message of the protocol.
 var errProtocol = errors.New("the message is not a ModelStreamInferResponse")
 
-// errNotServed marks an answer of the right protocol that says that there is
-// no such service.
+// errNotServed marks an answer in the right protocol that the service does not exist.
 var errNotServed = errors.New("the server does not speak KServe v2")
 
 // A refusal is an answer in the right protocol that says why the server does not serve
@@ -31,25 +30,25 @@ type refusal struct{ text string }
 
 func (e *refusal) Error() string { return e.text }
 
-// credentialsHint ends the text of a refusal that is about credentials.
+// credentialsHint ends the text of a refusal because of credentials.
 const credentialsHint = "; give -H 'Authorization: …'"
 
-// isTooLong reports whether s is the gRPC library's own word that a message
-// exceeds the limit. A server that finds a request too long says nearly the
-// same, with its own limit.
+// isTooLong reports whether s is the gRPC library's error of a message that exceeds the
+// limit. The error of a server that finds a request too long is nearly the same, with the
+// server's limit.
 func isTooLong(s *status.Status, limit int64) bool {
 	return s.Code() == codes.ResourceExhausted && strings.HasPrefix(s.Message(), "grpc: received message larger than max") &&
 		strings.HasSuffix(s.Message(), fmt.Sprintf(" vs. %d)", limit))
 }
 
-// maxMessage bounds the text kept of an error, in bytes.
+// maxMessage bounds the text of an error, in bytes.
 const maxMessage = 1024
 
-// clip is clip for text of the server, without secrets. They are hidden before
-// the cut, which would leave a part of one.
+// clip clips text of the server and hides secrets. It hides them first, because a cut could
+// leave a part of one.
 func (b *Backend) clip(s string) string { return clip(b.secrets.Text(s)) }
 
-// hide returns err with a text without secrets.
+// hide returns err with the secrets in its text hidden.
 func (b *Backend) hide(err error) error {
 	if text := b.secrets.Text(err.Error()); text != err.Error() {
 		return &textError{text, err}
@@ -71,7 +70,7 @@ func clip(s string) string {
 	return sanitize.Clip(strings.Join(strings.Fields(s), " "), maxMessage)
 }
 
-// advice is what to do about connections of the protocol.
+// advice returns the advice for connections of the protocol.
 func (b *Backend) advice() backend.Advice {
 	if b.cfg.Protocol == GRPC {
 		return backend.GRPCAdvice
@@ -79,8 +78,8 @@ func (b *Backend) advice() backend.Advice {
 	return backend.HTTPAdvice
 }
 
-// connectText says in one line why there is no connection, and what to do; "" when
-// err is about something else.
+// connectText describes a failed connection in one line, and what to do; it returns "" if
+// err has another cause.
 func (b *Backend) connectText(err error) string {
 	if worded, ok := errors.AsType[*textError](err); ok && worded.err != nil {
 		return worded.text
@@ -101,8 +100,8 @@ func (b *Backend) connectText(err error) string {
 	return text
 }
 
-// brokenText says in one line how an HTTP connection ended before it brought a
-// whole answer.
+// brokenText describes in one line how an HTTP connection ended before the end of an
+// answer.
 func brokenText(err error) string {
 	var errno syscall.Errno
 	switch {
@@ -116,8 +115,8 @@ func brokenText(err error) string {
 	return backend.Cause(err)
 }
 
-// fail records in r why a request did not end well. sent says that the request
-// may have reached the server.
+// fail sets status and message of a failed request. sent says that the request may have
+// reached the server.
 func (b *Backend) fail(ctx context.Context, r *export.Request, err error, sent bool) {
 	switch ctx.Err() {
 	case nil:

@@ -14,16 +14,14 @@ import (
 const (
 	defaultStringLength = 128
 	stringCharacters    = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789 .?!"
-	maxFillBytes        = 1 << 28 // per tensor: a mistyped --shape must not eat the memory
+	maxFillBytes        = 1 << 28 // per tensor: a mistyped --shape must not use up the memory
 )
 
-// fill makes up the data of a tensor. It is a function of f, the type and the
-// shape alone: as in perf_analyzer all inputs and all requests start with the
-// same random bytes.
+// fill generates the data of a tensor. It depends only on f, the type and the shape: as in
+// perf_analyzer, all inputs and all requests start with the same random bytes.
 //
-// Integers take all values, BOOL is true or false, floats are from [0, 1) so
-// that none is NaN. Strings of FillZero are empty; StringData replaces both
-// kinds of strings.
+// Integers take all values, BOOL is true or false, and floats are in [0, 1), so that none
+// is NaN. Strings of FillZero are empty; StringData replaces both kinds of strings.
 func fill(f workload.Fill, dt wire.Datatype, shape []int64) ([]byte, error) {
 	n, err := fillBytes(f, dt, shape)
 	if err != nil {
@@ -101,7 +99,7 @@ func fillBytes(f workload.Fill, dt wire.Datatype, shape []int64) (int64, error) 
 	return n * size, nil
 }
 
-// stringLength is the length of each generated string, in bytes.
+// stringLength returns the length of each generated string, in bytes.
 func stringLength(f workload.Fill) int64 {
 	switch {
 	case f.StringData != "":
@@ -114,7 +112,7 @@ func stringLength(f workload.Fill) int64 {
 	return int64(f.StringLength)
 }
 
-// fillStrings makes up the strings of a tensor of that many bytes.
+// fillStrings generates the strings of a tensor of that many bytes.
 func fillStrings(f workload.Fill, bytes int64) []byte {
 	r := source(f)
 	data := make([]byte, 0, bytes)

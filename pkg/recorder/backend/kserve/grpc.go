@@ -37,7 +37,7 @@ type grpcSender struct {
 	mem    backend.AnswerMemory
 
 	outputs *outputs // in shared memory; nil: in the answers
-	asked   []byte   // how they are asked for
+	asked   []byte   // the request fields for them
 }
 
 // newGRPCSender returns a sender whose outputs come in shared memory if out is not nil.
@@ -54,15 +54,15 @@ func newGRPCSender(b *Backend, slot int, conn *stampedClientConn, out *outputs) 
 	return s
 }
 
-// A stream is an open ModelStreamInfer call. Its context is its own, since it
-// outlives requests; cancel ends it.
+// A stream is an open ModelStreamInfer call. It outlives requests, so it has its own
+// context, which cancel ends.
 type stream struct {
 	grpc.ClientStream
 	cancel context.CancelFunc
 	stamps streamStamps
 }
 
-// warm waits until the connection stands and opens the stream.
+// warm waits until the connection is made and opens the stream.
 func (s *grpcSender) warm(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, s.b.cfg.CheckTimeout)
 	defer cancel()
@@ -124,7 +124,7 @@ func (s *grpcSender) hangUp() {
 	}
 	c, err := s.b.dial(s.b.cfg.MaxAnswerMemory)
 	if err != nil {
-		return // the old one serves, too
+		return // the old connection works, too
 	}
 	_ = s.conn.Close() // the request has its status; this adds nothing
 	s.conn = c
@@ -166,14 +166,14 @@ func (s *grpcSender) Send(ctx context.Context, p backend.Payload, x *backend.Exc
 	}
 }
 
-// fail records why a request did not end well: see [Backend.fail].
+// fail sets status and message of a failed request: see [Backend.fail].
 func (s *grpcSender) fail(ctx context.Context, r *export.Request, err error, sent bool) {
 	s.b.fail(ctx, r, s.conn.explain(err), sent)
 }
 
-// tail returns the fields of a request that the prepared message lacks: its id
-// and its place in a sequence. A protobuf message may be continued by appending
-// fields, in any order: that spares encoding the whole message for their sake.
+// tail returns the fields of a request that the prepared message lacks: its id and its
+// place in a sequence. Fields may be appended to a protobuf message in any order, so the
+// message need not be encoded again.
 func tail(x *backend.Exchange) []byte {
 	b := wire.AppendID(make([]byte, 0, 24), strconv.FormatUint(x.Request.ID, 10))
 	for _, p := range sequenceParams(x) {
@@ -182,7 +182,7 @@ func tail(x *backend.Exchange) []byte {
 	return b
 }
 
-// sequenceParams says in Triton's words which request of a sequence x is.
+// sequenceParams returns Triton's parameters for the place of x in its sequence.
 func sequenceParams(x *backend.Exchange) []wire.Param {
 	s := x.Sequence
 	if s.ID == 0 {
@@ -228,10 +228,9 @@ func (s *grpcSender) keep(x *backend.Exchange) *export.Response {
 	return &r.Responses[len(r.Responses)-1]
 }
 
-// sendUnary makes the call by hand instead of by Invoke, to stamp between
-// sending and receiving. The call has a context without ctx's deadline, because
-// the library would tell the server about it: perf_analyzer does not, and the
-// server's own timeout would compete with ours.
+// sendUnary makes the call without Invoke, to stamp between sending and receiving. The
+// context of the call has no deadline, because the library would send it to the server,
+// which perf_analyzer does not, and the server's timeout would compete with the client's.
 func (s *grpcSender) sendUnary(ctx context.Context, x *backend.Exchange) {
 	r := &x.Request
 	cctx, cancel := context.WithCancel(s.outgoing(context.WithoutCancel(ctx)))
@@ -305,8 +304,8 @@ func (s *grpcSender) sendStream(ctx context.Context, x *backend.Exchange) {
 // messageHead is the number of bytes in front of each message on the wire.
 const messageHead = 5
 
-// leastStretch is the number of bytes that a message counts towards
-// backend.YieldBytes besides its own: an empty message takes time, too.
+// leastStretch is the number of bytes that a message counts towards backend.YieldBytes
+// besides its own, because an empty message takes time, too.
 const leastStretch = 256
 
 // receive reads until the exchange is complete. number is the number of the request on

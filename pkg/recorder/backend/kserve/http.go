@@ -15,16 +15,15 @@ import (
 	wire "github.com/pa-tools/pa/pkg/wire/kserve"
 )
 
-// An httpSender is the sender of one slot over HTTP, with one connection at a
-// time.
+// An httpSender is the sender of one slot over HTTP, with one connection at a time.
 type httpSender struct {
 	b         *Backend
 	transport *http.Transport
 	url       *url.URL
 	err       error          // of the URL
-	warmed    export.Request // that opened the connection before the load
+	warmed    export.Request // the request that opened the connection before the load
 	outputs   *outputs       // in shared memory; nil: in the answers
-	carried   int            // number of the connection that the last request went out on
+	carried   int            // number of the last request's connection
 }
 
 func newHTTPSender(b *Backend, out *outputs) *httpSender {
@@ -33,8 +32,8 @@ func newHTTPSender(b *Backend, out *outputs) *httpSender {
 	return s
 }
 
-// warm opens the connection. net/http opens none without a request, so it asks
-// for what every server answers cheaply.
+// warm opens the connection with a request for the server's health, because net/http opens
+// no connection without a request.
 func (s *httpSender) warm(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, s.b.cfg.CheckTimeout)
 	defer cancel()
@@ -67,7 +66,7 @@ func (s *httpSender) Send(ctx context.Context, p backend.Payload, x *backend.Exc
 		return
 	}
 	if s.b.cfg.Reuse == backend.Fresh {
-		// Closing one idle connection would be too early for the library.
+		// The library does not allow closing one idle connection so early.
 		s.transport = s.b.transport()
 		defer s.transport.CloseIdleConnections()
 	}
@@ -91,7 +90,7 @@ func (s *httpSender) Send(ctx context.Context, p backend.Payload, x *backend.Exc
 		return
 	}
 	received := t.received()
-	r.FirstByteNS = min(r.FirstByteNS, received.RecvNS) // the library tells of it later than the kernel
+	r.FirstByteNS = min(r.FirstByteNS, received.RecvNS) // the library reports it later than the kernel
 	r.Responses = append(r.Responses, received)
 	if s.outputs != nil && resp.StatusCode == http.StatusOK {
 		body = s.outputs.http(body)
@@ -107,8 +106,7 @@ func (s *httpSender) Send(ctx context.Context, p backend.Payload, x *backend.Exc
 	}
 }
 
-// request joins the head of this exchange, with id and parameters, and the
-// prepared rest.
+// request joins the head of this exchange, with id and parameters, and the prepared rest.
 func (s *httpSender) request(ctx context.Context, p *payload, x *backend.Exchange) *http.Request {
 	params := slices.Concat(s.b.cfg.Parameters, sequenceParams(x))
 	if s.outputs == nil && !s.b.cfg.JSONOutputs {
@@ -134,7 +132,7 @@ func (s *httpSender) request(ctx context.Context, p *payload, x *backend.Exchang
 		GetBody:       body,
 	}
 	req.Body, _ = body()      // never fails
-	if p.json == len(p.msg) { // nothing stands behind the JSON
+	if p.json == len(p.msg) { // nothing follows the JSON
 		req.Header = http.Header{"Content-Type": {"application/json"}}
 	}
 	s.b.addHeaders(req.Header)

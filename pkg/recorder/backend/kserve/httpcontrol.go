@@ -16,11 +16,11 @@ import (
 	wire "github.com/pa-tools/pa/pkg/wire/kserve"
 )
 
-// maxControlBytes bounds the answers to Check's questions.
+// maxControlBytes bounds the answers to the queries of Check.
 const maxControlBytes = 16 << 20
 
-// transport returns an HTTP/1.1 client side of one connection: no proxy but
-// ours, no compression, no HTTP/2.
+// transport returns an HTTP/1.1 transport of one connection: with the configured proxy,
+// without compression and HTTP/2.
 func (b *Backend) transport() *http.Transport {
 	d := b.dialer()
 	t := &http.Transport{
@@ -56,7 +56,7 @@ func (b *Backend) url(path string) string {
 // modelPath returns the path of the model.
 func (b *Backend) modelPath() string { return pathOf(b.cfg.Model, b.cfg.Version) }
 
-// pathOf is /v2/models/M[/versions/V].
+// pathOf returns /v2/models/M[/versions/V].
 func pathOf(model, version string) string {
 	p := "/v2/models/" + url.PathEscape(model)
 	if version != "" {
@@ -92,7 +92,7 @@ func (c *httpControl) ask(ctx context.Context, method, path string) (code int, b
 	return c.send(ctx, method, path, send)
 }
 
-// tell posts v as JSON; any answer but 200 is an error.
+// tell posts v as JSON; a status other than 200 is an error.
 func (c *httpControl) tell(ctx context.Context, path string, v any) error {
 	js, err := json.Marshal(v)
 	if err != nil {
@@ -135,7 +135,7 @@ func (c *httpControl) get(ctx context.Context, path string, v any) error {
 	return nil
 }
 
-// serverText returns the text of the server's {"error":…}, or else the head of body.
+// serverText returns the text of the server's {"error":…}, otherwise the beginning of body.
 func (b *Backend) serverText(body []byte) (text string, isError bool) {
 	var r wire.Response
 	if r.ParseHTTP(body, -1) == nil && r.Error != "" {
@@ -144,7 +144,7 @@ func (b *Backend) serverText(body []byte) (text string, isError bool) {
 	return b.clip(string(body[:min(len(body), 4*maxMessage)])), false
 }
 
-// errorText is the message of an answer that is an error.
+// errorText returns the message of an error.
 func (b *Backend) errorText(code int, body []byte) string {
 	text, isError := b.serverText(body)
 	switch {
@@ -192,8 +192,8 @@ func (c *httpControl) live(ctx context.Context) error {
 	return fmt.Errorf("%w: GET %s: %w", errNotServed, path, err)
 }
 
-// ready takes any answer but those about credentials and failures for a no:
-// Triton says it with 400, others with 503.
+// ready returns false for any failure except those of the credentials and of the server:
+// Triton answers 400 if the model is not ready, other servers 503.
 func (c *httpControl) ready(ctx context.Context) (bool, error) {
 	code, body, err := c.ask(ctx, http.MethodGet, c.b.modelPath()+"/ready")
 	switch {
@@ -297,7 +297,7 @@ func (c *httpControl) unregister(ctx context.Context, name string) error {
 	return c.tell(ctx, "/v2/systemsharedmemory/region/"+url.PathEscape(name)+"/unregister", struct{}{})
 }
 
-// addHeaders puts the configured headers over those in h.
+// addHeaders sets the configured headers in h.
 func (b *Backend) addHeaders(h http.Header) {
 	for k, vs := range b.cfg.Headers {
 		h.Del(k)
@@ -307,8 +307,7 @@ func (b *Backend) addHeaders(h http.Header) {
 	}
 }
 
-// listsModels reports whether the server has the list of models of an OpenAI
-// server.
+// listsModels reports whether the server lists its models like an OpenAI server.
 func (b *Backend) listsModels(ctx context.Context) bool {
 	c := b.newHTTPControl()
 	code, body, err := c.ask(ctx, http.MethodGet, "/v1/models")

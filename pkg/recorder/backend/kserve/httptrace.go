@@ -12,16 +12,15 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 )
 
-// An httpTrace collects the phases of one HTTP exchange. The hooks run in
-// several goroutines, and one that dials may outlive a cancelled request, so
-// there is a lock. When the connection is found closed before anything was
-// answered, the library may try again on a new one; the later stamps win, and the
-// request is marked.
+// An httpTrace collects the times of one HTTP exchange. Its hooks run in several
+// goroutines, and a dialing goroutine may outlive a cancelled request, so there is a lock.
+// If the connection turns out to be closed before an answer, the library may try again on
+// a new one; then the later stamps count, and the request is marked.
 type httpTrace struct {
 	clock *rxclock.Clock
 
 	mu                            sync.Mutex
-	conn                          *sockstamp.Conn // that carries the exchange
+	conn                          *sockstamp.Conn // carries the exchange
 	start, sent, first            uint64          // ns
 	number                        int             // of conn
 	resent                        bool
@@ -29,7 +28,7 @@ type httpTrace struct {
 	dns, connect, tls             time.Duration
 }
 
-// watch returns a context whose HTTP exchange reports to t.
+// watch returns a context whose HTTP exchange calls the hooks of t.
 func (t *httpTrace) watch(ctx context.Context) context.Context {
 	set := func(f func()) {
 		t.mu.Lock()
@@ -90,7 +89,8 @@ func (t *httpTrace) fill(r *export.Request) {
 	}
 }
 
-// received is the time of the last read, which brought the end of the body.
+// received returns a response with the time of the last read, which brought the end of the
+// body.
 func (t *httpTrace) received() export.Response {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -35,7 +35,7 @@ func (b *Backend) libraryText(msg string, dial error) (text string, ok bool) {
 		desc = plain
 	}
 	for _, prefix := range []string{"transport: Error while dialing: ", "transport: error while dialing: ", "transport: authentication handshake failed: "} {
-		if why, ok := strings.CutPrefix(desc, prefix); ok && dial == nil { // it may just be connecting again
+		if why, ok := strings.CutPrefix(desc, prefix); ok && dial == nil { // the library may be connecting again
 			return "no connection: " + last(why), true
 		} else if ok {
 			text, _ := backend.ConnectMessage(dial, b.advice())

@@ -7,18 +7,18 @@ import (
 	wire "github.com/pa-tools/pa/pkg/wire/kserve"
 )
 
-// A modelInfo describes the model, from the server's metadata and configuration of it.
+// A modelInfo describes the model, from its metadata and configuration.
 type modelInfo struct {
 	Name      string
 	MaxBatch  int  // max_batch_size; 0: no batch dimension
-	Decoupled bool // answers any number of times
+	Decoupled bool // may send any number of responses
 	Stateful  bool // keeps state from one request of a sequence to the next
 	Inputs    []tensorSpec
 	Outputs   []tensorSpec
 }
 
-// A tensorSpec describes an input or output. Shape is without the batch
-// dimension; −1 is open.
+// A tensorSpec describes an input or output. Its Shape has no batch dimension; −1 is an
+// open dimension.
 type tensorSpec struct {
 	Name     string
 	Datatype wire.Datatype
@@ -51,7 +51,7 @@ func names(ts []tensorSpec) []string {
 	return s
 }
 
-// modelConfig is what Check needs of a model's configuration.
+// modelConfig is the part of a model's configuration that Check uses.
 type modelConfig struct {
 	maxBatch  int
 	decoupled bool
@@ -60,8 +60,8 @@ type modelConfig struct {
 	steps     []string // the models of an ensemble
 }
 
-// apply puts the configuration into m, whose shapes are as the metadata has
-// them: with a leading batch dimension where the model takes batches.
+// apply adds the configuration to m. The shapes of m come from the metadata, with a leading
+// batch dimension if the model takes batches, which apply removes.
 func (c modelConfig) apply(m *modelInfo) {
 	m.MaxBatch, m.Decoupled, m.Stateful = c.maxBatch, c.decoupled, c.stateful
 	for _, ts := range [][]tensorSpec{m.Inputs, m.Outputs} {

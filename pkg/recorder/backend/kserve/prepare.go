@@ -15,18 +15,18 @@ import (
 // A payload is a prepared request without its id.
 type payload struct {
 	inputs export.Fields
-	// msg is the ModelInferRequest for gRPC; for HTTP the body from behind
-	// its head, and json how much of it is JSON.
+	// msg is the ModelInferRequest for gRPC; for HTTP it is the body without its head,
+	// and json is the number of its JSON bytes.
 	msg  []byte
 	json int
 
 	expected []expectation // of the answer
 
-	streamed bool // a streamed answer is asked for
+	streamed bool // the request asks for a streamed answer
 }
 
-// Streamed reports whether the request asks for a streamed answer: over a gRPC
-// stream, unless its input "stream" says no.
+// Streamed implements backend.Streamer. A request on a gRPC stream asks for a streamed
+// answer unless its input "stream" is false.
 func (p *payload) Streamed() bool { return p.streamed }
 
 // Inputs implements backend.Payload.
@@ -40,12 +40,12 @@ func (p *payload) ShareWith(other backend.Payload) {
 	}
 }
 
-// Prepare implements backend.Backend. With a batch size b > 1 the entry is all
-// b elements of the batch; the export shows it once, as perf_analyzer does.
+// Prepare implements backend.Backend. With a batch size b > 1 the entry becomes all b
+// elements of the batch; the export shows it once, as perf_analyzer does.
 //
-// Inputs are sent and exported in the order of the model's metadata. An
-// optional input without a value is left out, unless the entry has no values
-// at all and asks for generated data: then every input gets some.
+// Inputs are sent and exported in the order of the model's metadata. An optional input
+// without a value is left out, unless the entry has no values at all and asks for
+// generated data: then every input gets generated data.
 func (b *Backend) Prepare(e *workload.Entry) (backend.Payload, error) {
 	es := make([]*workload.Entry, b.batch)
 	for i := range es {
@@ -54,10 +54,9 @@ func (b *Backend) Prepare(e *workload.Entry) (backend.Payload, error) {
 	return b.PrepareBatch(es)
 }
 
-// PrepareBatch is Prepare for a batch of different entries, one for each of
-// the BatchSize elements. perf_analyzer fills batches with consecutive steps
-// of its input data. The entries must agree on which optional inputs they hold
-// and on shapes; the first one is exported.
+// PrepareBatch implements backend.Batcher: each of the BatchSize elements of the batch has
+// its own entry, as perf_analyzer fills batches with consecutive steps of its input data.
+// The entries must have the same optional inputs and shapes; the first one is exported.
 func (b *Backend) PrepareBatch(es []*workload.Entry) (backend.Payload, error) {
 	if int64(len(es)) != b.batch {
 		return nil, fmt.Errorf("%d entries for a batch of %d", len(es), b.batch)
@@ -109,7 +108,7 @@ func (b *Backend) PrepareBatch(es []*workload.Entry) (backend.Payload, error) {
 	p.streamed = b.cfg.Streaming && (asks || !said)
 	if b.cfg.Protocol == HTTP {
 		body, jsonBytes := req.AppendHTTP(nil)
-		p.msg, p.json = body[1:], jsonBytes-1 // the brace belongs to the head
+		p.msg, p.json = body[1:], jsonBytes-1 // without the brace of the head
 		return p, nil
 	}
 	req.Params = b.cfg.Parameters
@@ -120,7 +119,7 @@ func (b *Backend) PrepareBatch(es []*workload.Entry) (backend.Payload, error) {
 	return p, nil
 }
 
-// tensors returns the entries with prompts put into the inputs of the model.
+// tensors returns the entries with their prompts as inputs of the model.
 func (b *Backend) tensors(es []*workload.Entry) ([]*workload.Entry, error) {
 	out := make([]*workload.Entry, len(es))
 	for i, e := range es {
@@ -146,9 +145,8 @@ func (b *Backend) tensors(es []*workload.Entry) ([]*workload.Entry, error) {
 	return out, nil
 }
 
-// unknown reports values that are no input of the model. "model" is
-// perf_analyzer's own and passed over, as it does; so is what stands beside the
-// inputs in a session or a schedule.
+// unknown returns an error for a value that is no input of the model. Like perf_analyzer it
+// ignores "model", and also the fields of sessions and schedules.
 func (b *Backend) unknown(e *workload.Entry) error {
 	for _, f := range e.Values {
 		switch f.Name {
@@ -171,14 +169,14 @@ func entryError(e *workload.Entry, err error) error {
 	return fmt.Errorf("%s: %w", e.Place(), err)
 }
 
-// maxRequestBytes bounds the data of a request. Shapes are the server's, so
-// they must not be able to eat the memory.
+// maxRequestBytes bounds the data of a request. Shapes come from the server and must not
+// use up the memory.
 const maxRequestBytes = 1 << 30
 
 var errRequestTooLarge = fmt.Errorf("the request would hold more than %d bytes of data", maxRequestBytes)
 
-// tensor returns the input of a batch, of at most left bytes, and the data of
-// its first element; nil when it is left out.
+// tensor returns the input of a batch, of at most left bytes, and the data of its first
+// element; nil for an input that is left out.
 func (b *Backend) tensor(spec *tensorSpec, es []*workload.Entry, left int64) (t *wire.Tensor, first []byte, err error) {
 	for i, e := range es {
 		shape, data, err := b.element(spec, e, left/b.batch)
@@ -209,8 +207,8 @@ func (b *Backend) tensor(spec *tensorSpec, es []*workload.Entry, left int64) (t 
 	return t, first, nil
 }
 
-// element returns the input's data for one batch element, of at most most
-// bytes; nil when it is left out.
+// element returns the input's data for one batch element, of at most most bytes; nil for an
+// input that is left out.
 func (b *Backend) element(spec *tensorSpec, e *workload.Entry, most int64) (shape []int64, data []byte, err error) {
 	v, given := e.Values.Get(spec.Name)
 	raw, inFile := e.Raw[spec.Name]
@@ -261,10 +259,10 @@ func (b *Backend) element(spec *tensorSpec, e *workload.Entry, most int64) (shap
 	return shape, in.Data, wire.CheckSize(spec.Datatype, shape, in.Data)
 }
 
-// shape returns the shape of one batch element: the one beside the data, else
-// the entry's or the configuration's for a model that leaves dimensions open,
-// else the model's, where one open dimension follows from the number of
-// elements (< 0: not known).
+// shape returns the shape of one batch element. It is the shape given with the data. If
+// there is none and the model has open dimensions, it is the entry's or the
+// configuration's. Otherwise it is the model's, where one open dimension follows from the
+// number of elements (< 0: unknown).
 func (b *Backend) shape(spec *tensorSpec, e *workload.Entry, beside []int64, count int64) ([]int64, error) {
 	want := spec.Shape
 	fits := func(s []int64) error {

@@ -12,8 +12,7 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 )
 
-// proxy returns the proxy to reach t through, nil if none. Its errors show the
-// proxy's host at most.
+// proxy returns the proxy for t, nil for none. Its errors show at most the proxy's host.
 func (c *Config) proxy(t target) (*url.URL, error) {
 	if c.Proxy == nil {
 		return nil, nil
@@ -34,8 +33,8 @@ func (c *Config) proxy(t target) (*url.URL, error) {
 	return p, nil
 }
 
-// proxyRefusal is for [http.Transport.OnProxyConnectResponse], which otherwise
-// gives the reason alone.
+// proxyRefusal is the [http.Transport.OnProxyConnectResponse] that returns the refusal of a
+// proxy with its status code.
 func proxyRefusal(_ context.Context, proxy *url.URL, _ *http.Request, answer *http.Response) error {
 	if answer.StatusCode == http.StatusOK {
 		return nil
@@ -54,14 +53,13 @@ func (b *Backend) connect(ctx context.Context, host string) (net.Conn, error) {
 		return nil, &backend.ProxyError{Proxy: b.proxy, Err: err}
 	}
 	if err := httptunnel.Connect(ctx, nc, host, b.proxy.User); err != nil {
-		_ = nc.Close() // it is of no use
+		_ = nc.Close() // err is the cause
 		return nil, &backend.ProxyError{Proxy: b.proxy, Err: err}
 	}
 	return nc, nil
 }
 
-// proxyError returns the error of the proxy that err comes from, nil where it
-// comes from none.
+// proxyError returns the proxy's error in err, nil if err has another cause.
 func (b *Backend) proxyError(err error) *backend.ProxyError {
 	var pe *backend.ProxyError
 	var op *net.OpError
@@ -70,7 +68,7 @@ func (b *Backend) proxyError(err error) *backend.ProxyError {
 		return nil
 	case errors.As(err, &pe):
 		return pe
-	case errors.As(err, &op) && op.Op == "proxyconnect": // as net/http has it
+	case errors.As(err, &op) && op.Op == "proxyconnect": // by net/http
 		return &backend.ProxyError{Proxy: b.proxy, Err: op.Err}
 	}
 	return nil

@@ -10,17 +10,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sharedDir is where POSIX shared memory is on Linux.
+// sharedDir is the directory of POSIX shared memory on Linux.
 const sharedDir = "/dev/shm"
 
-// A region is a piece of shared memory.
+// A region is a region of shared memory.
 type region struct {
 	name string
 	path string
 	data []byte
 }
 
-// newRegion makes a region. Its first reserved bytes can be written to; see reserve.
+// newRegion creates a region and reserves its first bytes; see reserve.
 func newRegion(name string, size, reserved int) (*region, error) {
 	r := &region{name: name, path: filepath.Join(sharedDir, name)}
 	f, err := os.OpenFile(r.path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
@@ -61,7 +61,7 @@ func reserve(f *os.File, from, n int) error {
 		err = unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_KEEP_SIZE, int64(from), int64(n))
 	}
 	if errors.Is(err, unix.EOPNOTSUPP) {
-		return nil // no tmpfs
+		return nil // the file system is no tmpfs
 	}
 	var st unix.Statfs_t
 	dir := filepath.Dir(f.Name())
@@ -72,7 +72,7 @@ func reserve(f *os.File, from, n int) error {
 		dir, n, int64(st.Bavail)*st.Bsize, err)
 }
 
-// remove removes it. The server may still have it mapped.
+// remove removes the region. The server may still have it mapped.
 func (r *region) remove() error {
 	return errors.Join(syscall.Munmap(r.data), os.Remove(r.path))
 }

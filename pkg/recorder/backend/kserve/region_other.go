@@ -4,7 +4,7 @@ package kserve
 
 import "errors"
 
-// A region is a piece of shared memory.
+// A region is a region of shared memory.
 type region struct {
 	name string
 	data []byte

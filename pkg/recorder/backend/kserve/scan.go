@@ -6,9 +6,8 @@ import (
 	wire "github.com/pa-tools/pa/pkg/wire/kserve"
 )
 
-// An outline is what has to be known of a ModelStreamInferResponse while it is
-// received: whose it is and whether another one follows. The slices alias the
-// message.
+// An outline holds the fields of a ModelStreamInferResponse that are needed while receiving:
+// its request, and whether another response follows. The slices alias the message.
 type outline struct {
 	id       []byte
 	errText  []byte
@@ -17,8 +16,8 @@ type outline struct {
 	empty    bool // the message says nothing at all
 }
 
-// scan reads the outline and leaves tensors alone. It allocates nothing. ok is
-// false when b is no protobuf message.
+// scan reads the outline without the tensors. It allocates nothing. ok is false if b is no
+// protobuf message.
 func scan(b []byte) (o outline, ok bool) {
 	o.empty = true
 	ok = eachBytesField(b, func(num protowire.Number, v []byte) bool {
@@ -42,7 +41,7 @@ func scan(b []byte) (o outline, ok bool) {
 	return o, ok
 }
 
-// param looks at one entry of the map of parameters.
+// param reads one entry of the map of parameters.
 func (o *outline) param(entry []byte) bool {
 	var key, value []byte
 	if !eachBytesField(entry, func(num protowire.Number, v []byte) bool {
@@ -59,8 +58,8 @@ func (o *outline) param(entry []byte) bool {
 	if string(key) != wire.ParamFinal {
 		return true
 	}
-	// InferParameter{bool_param = 1}; false is written too, since the field
-	// is part of a oneof.
+	// InferParameter{bool_param = 1}; false is also written, because the field is part of
+	// a oneof.
 	for len(value) > 0 {
 		num, typ, n := protowire.ConsumeTag(value)
 		if n < 0 {
@@ -85,8 +84,8 @@ func (o *outline) param(entry []byte) bool {
 	return true
 }
 
-// eachBytesField calls f for each length-delimited field of a message, until f
-// returns false. It reports whether the message was read to its end.
+// eachBytesField calls f for each length-delimited field of a message until f returns
+// false. It reports whether it read the whole message.
 func eachBytesField(b []byte, f func(num protowire.Number, v []byte) bool) bool {
 	for len(b) > 0 {
 		num, typ, n := protowire.ConsumeTag(b)

@@ -12,20 +12,18 @@ import (
 	wire "github.com/pa-tools/pa/pkg/wire/kserve"
 )
 
-// DefaultOutputSharedBytes is what Config.OutputSharedBytes 0 means, as in
-// perf_analyzer.
+// DefaultOutputSharedBytes is the default of Config.OutputSharedBytes, perf_analyzer's.
 const DefaultOutputSharedBytes = 102400
 
-// inputRegionBytes is the least size of a region for inputs. Memory is reserved
-// for each input as it comes.
+// inputRegionBytes is the least size of a region for inputs. put reserves the memory of
+// each input.
 const inputRegionBytes = 16 << 20
 
 // regionNumber makes the names of regions unique in the process.
 var regionNumber atomic.Int64
 
-// sharing is the shared memory of a backend: regions that the server has mapped as
-// well. Inputs are put into it once each; each slot has a region that its outputs
-// come in.
+// sharing is the shared memory of a backend, in regions that the server has mapped as well.
+// It holds each input once. Each slot has a region for its outputs.
 type sharing struct {
 	b *Backend
 
@@ -36,7 +34,8 @@ type sharing struct {
 	placed  map[[sha256.Size]byte]wire.Shared
 }
 
-// put puts the data of an input where the server finds it. Equal data is there once.
+// put copies the data of an input to a region and returns its place. Equal data has one
+// place.
 func (s *sharing) put(data []byte) (*wire.Shared, error) {
 	key := sha256.Sum256(data)
 	s.mu.Lock()
@@ -63,8 +62,8 @@ func (s *sharing) put(data []byte) (*wire.Shared, error) {
 	return &at, nil
 }
 
-// add makes a region whose first reserved bytes can be written, and has the server map
-// it. The caller holds s.mu.
+// add creates a region with reserved bytes and makes the server map it. The caller holds
+// s.mu.
 func (s *sharing) add(size, reserved int) (*region, error) {
 	r, err := newRegion(fmt.Sprintf("pa-record-%d-%d", os.Getpid(), regionNumber.Add(1)), size, reserved)
 	if err != nil {
@@ -78,7 +77,7 @@ func (s *sharing) add(size, reserved int) (*region, error) {
 	return r, nil
 }
 
-// close takes all regions from the server and removes them.
+// close makes the server unmap all regions and removes them.
 func (s *sharing) close() error {
 	if s == nil {
 		return nil
@@ -92,7 +91,7 @@ func (s *sharing) close() error {
 	err := s.b.afterwards(func(ctx context.Context, c control) error {
 		for _, r := range s.regions {
 			if err := c.unregister(ctx, r.name); err != nil {
-				return err // the others would say the same
+				return err // the others would fail, too
 			}
 		}
 		return nil
@@ -107,7 +106,7 @@ func (s *sharing) close() error {
 	return errors.Join(errs...)
 }
 
-// outputs is where the outputs of a slot's requests come in.
+// outputs is the place of the outputs of a slot's requests.
 type outputs struct {
 	region *region
 	each   int
@@ -138,8 +137,8 @@ func (s *sharing) outputs() (*outputs, error) {
 	return o, nil
 }
 
-// fill gives the parsed response in o.resp the data that is in the region. It is called
-// before the slot's next request, which writes there again.
+// fill copies the data in the region to the parsed response in o.resp. It is called before
+// the slot's next request, which overwrites the region.
 func (o *outputs) fill() error {
 	for i := range o.resp.Outputs {
 		t := &o.resp.Outputs[i]

@@ -21,9 +21,8 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 )
 
-// windowBytes is the static HTTP/2 flow control window of streams and
-// connections. Left to itself the library estimates the window and changes it
-// in the middle of a run.
+// windowBytes is the static HTTP/2 flow control window of streams and connections. By
+// default the library estimates the window and changes it in the middle of a run.
 const windowBytes = 16 << 20
 
 // slotHeader is the metadata key for the slot of a call on a shared connection.
@@ -47,7 +46,7 @@ type stampedClientConn struct {
 	mu       sync.Mutex
 	making   phases // attempt in progress; the library makes one at a time
 	made     phases // newest connection
-	reported bool   // made stands in the row of a request
+	reported bool   // a request has the times of made
 	carried  int    // number of the connection that carried the last request
 	err      error  // error of the last attempt, which the library passes on as text only
 }
@@ -72,7 +71,7 @@ func (b *Backend) dial(maxBytes int64) (*stampedClientConn, error) {
 	follow.Unary = !b.cfg.Streaming
 	options := append(compression(b.cfg.Compression, maxBytes),
 		grpc.WithTransportCredentials(&timedCredentials{grpcstamp.Credentials(creds, follow), c}),
-		grpc.WithContextDialer(c.connect), // and with that no proxy but ours
+		grpc.WithContextDialer(c.connect), // turns off the library's proxies
 		grpc.WithStaticStreamWindowSize(windowBytes),
 		grpc.WithStaticConnWindowSize(windowBytes),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(int(maxBytes)), grpc.MaxCallSendMsgSize(math.MaxInt32)),
@@ -83,16 +82,16 @@ func (b *Backend) dial(maxBytes int64) (*stampedClientConn, error) {
 			Backoff:           backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: time.Second},
 			MinConnectTimeout: 5 * time.Second,
 		}))
-	// passthrough leaves the name to the dialer, and that tries all addresses.
+	// passthrough leaves the name to the dialer, which tries all addresses.
 	cc, err := grpc.NewClient("passthrough:///"+b.target.host, options...)
 	c.ClientConn = cc
 	return c, err
 }
 
-// compression returns the options of a client connection whose messages are compressed
-// and whose answers, which may be too, have up to maxBytes; none for "". These options
-// are deprecated in favour of a global registry, with which the calls of all
-// connections ask for compressed answers.
+// compression returns the options of a client connection with compressed messages, none for
+// "". Answers may be compressed, too, and have up to maxBytes. These options are deprecated
+// in favour of a global registry, with which the calls of all connections would ask for
+// compressed answers.
 func compression(format string, maxBytes int64) []grpc.DialOption {
 	if format == "" {
 		return nil
@@ -141,7 +140,7 @@ func (c *stampedClientConn) connect(ctx context.Context, addr string) (net.Conn,
 	return nc, err
 }
 
-// A timedCredentials secures connections and tells conn how long that took.
+// A timedCredentials secures connections and stores the duration in conn.
 type timedCredentials struct {
 	credentials.TransportCredentials
 	conn *stampedClientConn

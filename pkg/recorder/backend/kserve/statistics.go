@@ -13,8 +13,8 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/serverstat"
 )
 
-// Statistics returns what asks the server for the statistics of its models, on a
-// connection of its own. The caller closes it.
+// Statistics returns a client for the statistics of the server's models, with its own
+// connection. The caller must close it.
 func (b *Backend) Statistics() (serverstat.Client, error) {
 	if b.cfg.Protocol == GRPC {
 		return b.newGRPCControl()

@@ -18,7 +18,7 @@ type Trace struct {
 	LogFrequency string   // traces per file; 0: one file
 }
 
-// settings returns the settings that are given, by their names in Triton.
+// settings returns the settings that are set, by their names in Triton.
 func (t *Trace) settings() map[string][]string {
 	all := map[string][]string{}
 	if len(t.Levels) > 0 {

@@ -10,10 +10,10 @@ import (
 //	size [;extension] CRLF  data CRLF … 0 [;extension] CRLF  [trailer CRLF]… CRLF
 type chunked struct {
 	part    chunkPart
-	chunk   uint64 // bytes of the present chunk to come
-	line    []byte // what came of a line, or of the trailer, in earlier pieces
+	chunk   uint64 // missing bytes of the present chunk
+	line    []byte // part of a line or of the trailer from earlier pieces
 	excess  int64  // see size
-	surplus int    // bytes of line that come after the trailer
+	surplus int    // bytes of line after the trailer
 }
 
 type chunkPart uint8
@@ -27,14 +27,13 @@ const (
 
 // Bounds that net/http has, too.
 const (
-	maxLineBytes    = 4096 // of a line with a size, its end included
+	maxLineBytes    = 4096 // of a line with a size, including its end
 	maxTrailerBytes = 4096
 	maxSizeDigits   = 16
 	maxExcess       = 16 << 10
 )
 
-// maxChunkBytes is what net/http has no bound for: such a chunk does not come
-// to its end.
+// maxChunkBytes bounds a chunk. net/http has no such bound, but no chunk is that long.
 const maxChunkBytes = 1<<60 - 1
 
 func (p *Parser) nextChunk() Event {
@@ -78,8 +77,7 @@ func (p *Parser) nextChunk() Event {
 	return More
 }
 
-// takeLine takes a line, with its end. ok is false when the end is not there
-// yet.
+// takeLine removes a line with its end from the input; ok is false if the end is missing.
 func (p *Parser) takeLine() (line []byte, ok bool) {
 	b := &p.body
 	i := bytes.IndexByte(p.in, '\n')
@@ -100,11 +98,10 @@ func (p *Parser) takeLine() (line []byte, ok bool) {
 	return line, i >= 0
 }
 
-// size reads a line with a chunk's size.
+// size parses a line with a chunk's size.
 //
-// A server may send a byte a chunk, but extensions are not worth much: what
-// lines have beyond 16 bytes a chunk and twice the data adds up to an excess
-// that is bounded.
+// A server may send chunks of one byte, but extensions are bounded: the bytes of lines
+// beyond 16 bytes a chunk and twice the data add up to the excess.
 func (p *Parser) size(line []byte) error {
 	b := &p.body
 	if i := bytes.IndexByte(line, '\r'); i < 0 || i != len(line)-2 {
@@ -146,8 +143,8 @@ func hexDigit(c byte) (v byte, ok bool) {
 	return 0, false
 }
 
-// trailer reads the bytes after the last chunk: usually an empty line, else fields of a
-// header up to "\r\n\r\n", which are checked and dropped.
+// trailer reads the bytes after the last chunk: usually an empty line, otherwise header
+// fields up to "\r\n\r\n", which are checked and dropped.
 func (p *Parser) trailer() Event {
 	b := &p.body
 	for len(p.in) > 0 {

@@ -1,9 +1,8 @@
-// Package http1 reads HTTP/1 responses out of the pieces in which they come.
+// Package http1 parses HTTP/1 responses that arrive in pieces.
 //
-// It serves callers that are called when bytes arrive and cannot wait for more. So it
-// works the other way round than http.ReadResponse: the caller feeds a [Parser], which
-// returns the events in the bytes. The pieces in which the bytes come only decide where
-// pieces of the body are cut.
+// It serves callers that are called when bytes arrive and cannot wait for more. Where
+// http.ReadResponse reads, here the caller feeds a [Parser], which returns the events in
+// the bytes. The boundaries of the pieces only decide where pieces of the body are cut.
 //
 //	var p http1.Parser
 //	p.Reset(http.MethodPost)

@@ -8,13 +8,13 @@ import (
 	"net/http"
 )
 
-// An Event is a part of a response that the bytes fed completed.
+// An Event is a part of a response that was completed by the bytes fed.
 type Event uint8
 
-// Events. A response is one Head, any number of Data, then End. Failed takes the place
-// of the missing events.
+// Events. A response has one Head, any number of Data, and End. Failed replaces the missing
+// events.
 const (
-	More   Event = iota // all was taken; feed more
+	More   Event = iota // all bytes are used; feed more
 	Head                // see Response
 	Data                // see Parser.Data
 	End                 // of the response; see Rest and Reusable
@@ -27,43 +27,41 @@ func (e Event) String() string {
 }
 
 const (
-	// maxHeadBytes bounds a head and the interim ones before it, together.
+	// maxHeadBytes bounds a head together with the interim heads before it.
 	maxHeadBytes = 1 << 20
-	// maxInterim is as many responses of 100 to 199 as may come before one
-	// that counts.
+	// maxInterim bounds the interim responses (100 to 199) before the final one.
 	maxInterim = 7
 	// maxCheckedBytes bounds the bytes scanned for heads that come in pieces.
 	maxCheckedBytes = 64 << 10
-	// maxKeptBytes is how large a buffer may be that is kept for the next
-	// response.
+	// maxKeptBytes bounds the buffer that is kept for the next response.
 	maxKeptBytes = 64 << 10
 )
 
 const protocol = "HTTP/"
 
-// A Parser reads one response after the other. It is for one goroutine. Use
-// Reset before the first.
+// A Parser parses one response after the other. It is for one goroutine. Call Reset before
+// each response.
 type Parser struct {
-	request http.Request // only its method
+	request http.Request // only its method is set
 	state   parserState
 	err     error
 
-	in []byte // fed and not yet taken
+	in []byte // bytes fed and not yet used
 
-	// Of the present head.
-	held      []byte // what came in earlier pieces
-	lineStart int    // where in held the line begins whose end is not there
-	begun     bool   // its first bytes are HTTP/1
-	checked   int    // bytes of held that were looked at
+	// The present head.
+	held      []byte // bytes from earlier pieces
+	lineStart int    // index in held of the incomplete line
+	begun     bool   // the first bytes are HTTP/1
+	checked   int    // checked bytes of held
 
-	checkedBytes int // in all, since Reset
+	checkedBytes int // all checked bytes since Reset
 
 	headBytes int // bytes of all heads since Reset
-	interim   int // interim heads
+	interim   int // number of interim heads
 
 	resp *http.Response
 	data []byte
-	left int64 // bytes of the body to come; < 0 until the stream ends
+	left int64 // missing bytes of the body; < 0: it ends with the stream
 	body chunked
 
 	// br reads src for http.ReadResponse, which needs a bufio.Reader.
@@ -81,8 +79,8 @@ const (
 	failed
 )
 
-// Reset makes p ready for the response to a request of that method; "" means
-// GET. It forgets the bytes fed before.
+// Reset prepares p for the response to a request with this method; "" means GET. It drops
+// the bytes fed before.
 func (p *Parser) Reset(method string) {
 	held := p.held[:0]
 	if cap(held) > maxKeptBytes {
@@ -96,8 +94,8 @@ func (p *Parser) Reset(method string) {
 	}
 }
 
-// Feed gives the next piece of the stream, after Next has returned More. b must
-// not change until Next returns something else than Head or Data.
+// Feed passes the next piece of the stream to p, after Next has returned More. b must not
+// change until Next returns an event other than Head and Data.
 func (p *Parser) Feed(b []byte) { p.in = b }
 
 // Next returns the next event in the bytes fed. After End and Failed it returns the same
@@ -118,9 +116,8 @@ func (p *Parser) Next() Event {
 	}
 }
 
-// EOF says that the stream ended, after Next has returned More. It returns End
-// for a body that ends with the stream, else Failed, unless the response had
-// ended before.
+// EOF handles the end of the stream, after Next has returned More. It returns End for a
+// complete response and for a body that ends with the stream, otherwise Failed.
 func (p *Parser) EOF() Event {
 	p.in = nil
 	switch {
@@ -134,30 +131,28 @@ func (p *Parser) EOF() Event {
 		return p.fail(&NotHTTPError{First: string(p.held)})
 	case p.state == inHead && p.lineStart > 0:
 		if _, err := p.parseHead(p.held[:p.lineStart]); err != nil {
-			return p.fail(err) // also when a line is wrong that might have gone on
+			return p.fail(err) // also for a wrong line that might have continued
 		}
 	}
 	return p.fail(io.ErrUnexpectedEOF)
 }
 
-// Response returns the head, as http.ReadResponse does, from Head on. Its Body
-// is not to be used, and it has no trailer: that is dropped.
+// Response returns the head from the event Head on, in the form of http.ReadResponse. Its
+// Body must not be used, and it has no trailer.
 func (p *Parser) Response() *http.Response { return p.resp }
 
 // Data returns the piece of the body of the event Data. It is never empty, and is a part
 // of the bytes fed.
 func (p *Parser) Data() []byte { return p.data }
 
-// Err returns why Failed came.
+// Err returns the error after the event Failed.
 func (p *Parser) Err() error { return p.err }
 
-// Rest returns how many of the bytes fed come after the response, once End
-// came.
+// Rest returns the number of fed bytes after the response. Call it after End.
 func (p *Parser) Rest() int { return len(p.in) + p.body.surplus }
 
-// Reusable reports, once End came, whether the connection may carry another
-// request: the response ended by itself, announces no close, and nothing comes
-// after it.
+// Reusable reports whether the connection may carry another request: the response did not
+// end with the stream, announces no close, and no bytes follow it. Call it after End.
 func (p *Parser) Reusable() bool {
 	return p.state == ended && !p.resp.Close && p.left >= 0 && p.Rest() == 0
 }
@@ -172,8 +167,8 @@ func (p *Parser) end() Event {
 	return End
 }
 
-// nextHead looks for the blank line that ends the head. A head that lies in one
-// piece is read where it is.
+// nextHead searches the blank line that ends the head. It does not copy a head in one
+// piece.
 func (p *Parser) nextHead() Event {
 	for {
 		if !p.begun {
@@ -209,10 +204,10 @@ func (p *Parser) beginHead() Event {
 	return Head
 }
 
-// headEnd returns how many bytes of p.in belong to the head. Without its end in
-// p.in it holds them all and returns -1.
+// headEnd returns the number of bytes of p.in that belong to the head. If p.in does not
+// contain the end of the head, headEnd adds p.in to p.held and returns -1.
 func (p *Parser) headEnd() int {
-	line := p.held[p.lineStart:] // what there is of the present line
+	line := p.held[p.lineStart:] // beginning of the present line
 	n := 0
 	for {
 		i := bytes.IndexByte(p.in[n:], '\n')
@@ -234,8 +229,8 @@ func (p *Parser) headEnd() int {
 	return -1
 }
 
-// checkHead looks at the lines of a head that is not complete. net/http does not
-// wait for the end of a head that is wrong; the server may never send it.
+// checkHead checks the lines of an incomplete head. Like net/http it does not wait for the
+// end of a malformed head, which the server may never send.
 func (p *Parser) checkHead() Event {
 	if p.headBytes+len(p.held) > maxHeadBytes {
 		return p.fail(ErrHeadTooLong)
@@ -252,23 +247,22 @@ func (p *Parser) checkHead() Event {
 	return More
 }
 
-// completeLines returns how much of an incomplete head, which has a line's end
-// before lineStart, is lines to which nothing is added any more: a line that
-// begins with white space continues the one before it.
+// completeLines returns the number of bytes of an incomplete head in lines that cannot
+// continue: a line that begins with white space continues the line before it. A line ends
+// before lineStart.
 func completeLines(head []byte, lineStart int) int {
 	n := lineStart
 	for n > 0 && (n == len(head) || head[n] == ' ' || head[n] == '\t') {
 		before := bytes.LastIndexByte(head[:n-1], '\n') + 1
 		if before == 0 {
-			break // the status line, which is never continued
+			break // the status line cannot continue
 		}
 		n = before
 	}
 	return n
 }
 
-// isBlank reports whether a line is empty whose text, without its LF, is a, then
-// b.
+// isBlank reports whether the line with the text a+b, without its LF, is empty.
 func isBlank(a, b []byte) bool {
 	switch len(a) + len(b) {
 	case 0:
@@ -279,8 +273,8 @@ func isBlank(a, b []byte) bool {
 	return false
 }
 
-// readHead reads the head that ends after n bytes of p.in. It returns More for
-// an interim one.
+// readHead parses the head that ends after n bytes of p.in. It returns More for an interim
+// head.
 func (p *Parser) readHead(n int) Event {
 	head := p.in[:n]
 	if len(p.held) > 0 {
@@ -316,7 +310,7 @@ func (p *Parser) readHead(n int) Event {
 
 func isInterim(code int) bool { return 100 <= code && code <= 199 }
 
-// parseHead lets net/http read a whole head.
+// parseHead parses a complete head with net/http.
 func (p *Parser) parseHead(head []byte) (*http.Response, error) {
 	p.src.Reset(head)
 	if p.br == nil {
@@ -324,7 +318,7 @@ func (p *Parser) parseHead(head []byte) (*http.Response, error) {
 	} else {
 		p.br.Reset(&p.src)
 	}
-	defer p.br.Reset(nil) // it must not hold on to what was fed
+	defer p.br.Reset(nil) // it must not keep the bytes fed
 	resp, err := http.ReadResponse(p.br, &p.request)
 	if err != nil {
 		return nil, err
@@ -333,8 +327,7 @@ func (p *Parser) parseHead(head []byte) (*http.Response, error) {
 	return resp, nil
 }
 
-// bodyAllowed reports whether the response may have a body (RFC 9112, section
-// 6.3).
+// bodyAllowed reports whether the response may have a body (RFC 9112, section 6.3).
 func (p *Parser) bodyAllowed() bool {
 	code := p.resp.StatusCode
 	return p.request.Method != http.MethodHead && !isInterim(code) && code != http.StatusNoContent && code != http.StatusNotModified
