@@ -48,7 +48,7 @@ type levelRun struct {
 	// These belong to the present stage.
 	admission *drive.Admission
 	driver    drive.Driver
-	cancel    context.CancelFunc // ends what is in flight
+	cancel    context.CancelFunc // ends the requests in flight
 	returned  int                // exchanges taken from the queue
 	warmed    int                // exchanges of the warm-up among them
 

@@ -51,7 +51,7 @@ type Conn struct {
 	fd      int
 	slot    int32
 	gen     int32
-	stamped bool // the kernel stamps what is read
+	stamped bool // the kernel stamps the reads
 
 	mu   sync.Mutex // guards the fields below; may be held when l.mu is taken
 	sock *sockstamp.Socket

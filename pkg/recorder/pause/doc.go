@@ -6,7 +6,7 @@
 //	…
 //	pauses := w.Stop()
 //
-// # How a pause is told from a busy machine
+// # Distinguishing a pause from a busy machine
 //
 // A [Watcher] wakes every 20 ms. A late wake-up alone proves nothing: another process
 // or a garbage collection may occupy the processors. So each kind of pause needs a

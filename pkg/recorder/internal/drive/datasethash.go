@@ -30,7 +30,7 @@ func (d datasetHash) add(in export.Fields) {
 	}
 }
 
-// order adds an order other than that of the entries.
+// order adds an order other than Sequential.
 func (d datasetHash) order(o workload.Order) {
 	d.part([]byte(o.Kind.String()))
 	d.number(o.Seed)
