@@ -17,8 +17,8 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// A Report is what a tool says about the load levels of a run, each of which is
-// a run of the tool. It is a [dialect.Report].
+// A Report is a tool's report of the load levels of a run. Each level counts as a run
+// of the tool. It is a [dialect.Report].
 type Report struct {
 	Release *Release
 	Levels  []Level
@@ -27,45 +27,45 @@ type Report struct {
 	warnings []error
 
 	explainer *explain.Explainer // nil unless Config.Explain
-	uncounted bool               // there was no tokenizer
+	uncounted bool               // Config.Explain without a tokenizer
 	client    *client            // of the last level
 }
 
 var _ dialect.Report = (*Report)(nil)
 
-// Warnings are what a reader must know to trust the report: where the tool would
-// have stopped, what is not in it.
+// Warnings returns the places where the tool would have stopped, and the parts of the
+// run that the report leaves out.
 func (r *Report) Warnings() []error { return r.warnings }
 
-// CSV returns dialect.ErrNoFormat: none of the tools writes such a report.
+// CSV returns dialect.ErrNoFormat: none of the tools writes CSV.
 func (r *Report) CSV(io.Writer) error { return dialect.ErrNoFormat }
 
-// A level is the load level that is read.
+// A level is the current load level.
 type level struct {
 	tool      *Release
 	args      *arguments
 	tokenizer dialect.Tokenizer
-	special   int64 // tokens that it puts around a text
+	special   int64 // special tokens that the tokenizer puts around a text
 
-	client       *client // of the endpoint; nil until the first request where nothing says which
+	client       *client // of the endpoint; nil until the first request if nothing names it
 	isChat       bool
 	chatEndpoint bool
 
 	// Of the current request:
 	gapsOfOne []float64 // a buffer
 	body      pyjson.Value
-	requested int64 // tokens that were asked for; −1: not known
+	requested int64 // output tokens that the request asks for; −1 if unknown
 	model     string
 
 	explainer *explain.Explainer
 	all       []*outcome
-	noStarts  bool // the file does not say when requests were sent
-	noGaps    bool // the file does not hold the token events between the first and the last
-	leftOut   int  // requests that the tool would not have seen
+	noStarts  bool // the file has no start times
+	noGaps    bool // the file has no token events between the first and the last
+	leftOut   int  // number of requests that the tool would not have sent
 	raised    map[string]int
 }
 
-// spreads reports whether gaps are spread over the tokens of their texts.
+// spreads reports whether the tool spreads a gap over the tokens of its text.
 func (l *level) spreads() bool {
 	a := l.args.acceptLength
 	return a != nil && *a > 0 && strings.HasPrefix(l.args.backend, "sglang-")
@@ -88,7 +88,7 @@ func (t *Release) tool() *dialect.Tool {
 	}
 	d.Result = &dialect.ResultFile{
 		Omits: t.rules.omits + omits, Listed: t.Name,
-		// It holds a list of each number of the requests, unless the arguments say otherwise.
+		// A result file has a list of each value of the requests, unless the arguments say otherwise.
 		Write: func(ctx context.Context, r export.Reader, cfg dialect.Config, _ string, w io.Writer) (*dialect.Written, error) {
 			args := map[string]string{"save_detailed": "True"}
 			maps.Copy(args, cfg.Args)
@@ -106,13 +106,6 @@ func (t *Release) tool() *dialect.Tool {
 // omits lists the parts of a run that no tool's result file holds.
 const omits = "prompts, what the single events held, those that the tool does not count, and when the requests failed"
 
-// Analyze reads a run to its end and returns the tool's report of its levels, or of the
-// one that cfg names, as [dialect.Analyze] does. Its warnings say where the tool itself
-// would have stopped.
-func Analyze(ctx context.Context, tool *Release, r export.Reader, cfg dialect.Config) (*Report, error) {
-	return dialect.AnalyzeAs[*Report](ctx, tool.tool(), r, cfg)
-}
-
 func (t *Release) newAnalysis(in dialect.Input) (*analysis, error) {
 	args, warnings, err := t.arguments(in.Run, in.Config)
 	if err != nil {
@@ -127,7 +120,7 @@ func (t *Release) newAnalysis(in dialect.Input) (*analysis, error) {
 	return &analysis{rep: rep, run: in.Run, template: template, levels: len(in.Levels)}, nil
 }
 
-// checkKind refuses runs of services that the tools do not speak to.
+// checkKind refuses runs of services that the tools do not support.
 func checkKind(tool *Release, run *export.Run, cfg dialect.Config) error {
 	kind := cfg.ServiceKind
 	if kind == "" && run.ServiceKind != nil {
@@ -139,7 +132,7 @@ func checkKind(tool *Release, run *export.Run, cfg dialect.Config) error {
 	return nil
 }
 
-// endpoint finds out what was asked, as far as the run says.
+// endpoint sets the request function from the arguments, else from the run's endpoint.
 func (l *level) endpoint(run *export.Run, cfg dialect.Config) {
 	if l.args.client != nil {
 		l.client, l.isChat = l.args.client, l.args.client == l.tool.rules.chat
@@ -164,7 +157,7 @@ type analysis struct {
 	template level
 	levels   int // the number of levels in the report
 
-	at    int // the experiment that is read
+	at    int // the current experiment
 	level *level
 }
 
@@ -209,8 +202,7 @@ func (s *analysis) End() {
 	}
 }
 
-// sortedByCount returns the keys of m, those with the highest counts first, a
-// few of them.
+// sortedByCount returns the few keys of m with the highest counts, the highest first.
 func sortedByCount(m map[string]int) []string {
 	const most = 5
 	var all []string
@@ -226,8 +218,8 @@ func sortedByCount(m map[string]int) []string {
 	return all[:min(len(all), most)]
 }
 
-// add takes a request. Warm-up, cancelled and late ones are not part of what the
-// tool measures.
+// add measures a request. The tool does not measure warm-up, cancelled and late
+// requests.
 func (l *level) add(q *export.Request) error {
 	if reason := q.Excluded(); reason != "" && reason != "failed" {
 		l.leftOut++
@@ -247,7 +239,7 @@ func (l *level) add(q *export.Request) error {
 
 func clip(s string) string { return sanitize.Clip(s, 200) }
 
-// order puts the requests into the order of their issue.
+// order sorts the requests by their order of issue.
 func (l *level) order() {
 	l.all = dialect.InOrder(l.all, func(o *outcome) uint64 { return o.id }, func(o *outcome) uint64 { return o.startNS })
 }

@@ -13,10 +13,10 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// arguments are what the tool's command line said and its report repeats. What
-// is nil was not said.
+// arguments are the settings of the tool's command line that its report repeats. A nil
+// pointer means that the setting was not given.
 type arguments struct {
-	client         *client // that the backend names
+	client         *client // the request function of the backend
 	backend        string
 	streaming      *bool
 	model          string
@@ -26,7 +26,7 @@ type arguments struct {
 	tag            *string
 	requestRate    *float64
 	maxConcurrency *int64
-	noConcurrency  bool // max_concurrency is None, not just unknown
+	noConcurrency  bool // max_concurrency was given as None
 	burstiness     float64
 	numPrompts     *int64
 	metrics        []string
@@ -49,7 +49,7 @@ type arguments struct {
 // A setter takes the value of a key.
 type setter func(t *Release, a *arguments, value string) error
 
-// setters are the keys that all of these tools have.
+// setters has the keys that all of these tools have.
 var setters = map[string]setter{
 	"backend":            (*Release).setBackend,
 	"streaming":          func(_ *Release, a *arguments, v string) error { return optional(&a.streaming, v, parseBool) },
@@ -71,7 +71,7 @@ var setters = map[string]setter{
 	"benchmark_duration_ns": func(_ *Release, a *arguments, v string) error {
 		return optional(&a.durationNS, v, parseNS)
 	},
-	// A note of what the run is; the report does not hold it.
+	// A note about the run, which the report does not repeat.
 	"what": func(*Release, *arguments, string) error { return nil },
 	"tool": func(t *Release, _ *arguments, v string) error {
 		if v != t.Name {
@@ -87,12 +87,12 @@ var setters = map[string]setter{
 	},
 }
 
-// vllmSetters are the keys that only vLLM has.
+// vllmSetters has the keys that only vLLM has.
 var vllmSetters = map[string]setter{
 	"label": func(_ *Release, a *arguments, v string) error { return optional(&a.label, v, parseText) },
 }
 
-// sglangSetters are the keys that only SGLang has.
+// sglangSetters has the keys that only SGLang has.
 var sglangSetters = map[string]setter{
 	"tag":                 func(_ *Release, a *arguments, v string) error { return optional(&a.tag, v, parseText) },
 	"dataset_name":        func(_ *Release, a *arguments, v string) error { return assign(&a.dataset, v, parseText) },
@@ -104,9 +104,14 @@ var sglangSetters = map[string]setter{
 	"output_details":      func(_ *Release, a *arguments, v string) error { return assign(&a.detailed, v, parseBool) },
 }
 
-// Keys returns the keys of Config.Args that the tool knows, sorted.
-func (t *Release) Keys() []string {
-	return slices.Sorted(maps.Keys(t.setters()))
+// Keys returns the keys of Config.Args that a tool knows, sorted; nil for an unknown tool.
+func Keys(tool string) []string {
+	for _, t := range releases {
+		if t.Name == tool {
+			return slices.Sorted(maps.Keys(t.setters()))
+		}
+	}
+	return nil
 }
 
 func (t *Release) setters() map[string]setter {
@@ -115,7 +120,7 @@ func (t *Release) setters() map[string]setter {
 	return all
 }
 
-// defaults are what the tool assumes.
+// defaults returns the tool's default arguments.
 func (t *Release) defaults() *arguments {
 	return &arguments{
 		burstiness: 1, percentiles: []float64{99}, metrics: t.rules.metrics,
@@ -123,10 +128,9 @@ func (t *Release) defaults() *arguments {
 	}
 }
 
-// arguments reads what the hints of the file say, then what cfg says, which goes
-// before it. A hint that the tool does not know is for somebody else. So is one
-// whose value it cannot read, unless the hints name the tool: it is left out, and
-// what is wrong with it returned as a warning.
+// arguments reads the hints of the file, then cfg, which overrides them. It ignores a
+// hint that the tool does not know. It also ignores a hint whose value it cannot read;
+// if the hints name the tool, it returns a warning for it.
 func (t *Release) arguments(run *export.Run, cfg dialect.Config) (_ *arguments, warnings []error, _ error) {
 	a, known := t.defaults(), t.setters()
 	hints, named := dialect.Hints(run, t.Name)
@@ -147,7 +151,7 @@ func (t *Release) arguments(run *export.Run, cfg dialect.Config) (_ *arguments, 
 	for _, key := range slices.Sorted(maps.Keys(cfg.Args)) {
 		set, ok := known[key]
 		if !ok {
-			return nil, nil, &dialect.ArgError{Key: key, Msg: "unknown; " + t.Name + " knows " + strings.Join(t.Keys(), ", ")}
+			return nil, nil, &dialect.ArgError{Key: key, Msg: "unknown; " + t.Name + " knows " + strings.Join(Keys(t.Name), ", ")}
 		}
 		if err := set(t, a, cfg.Args[key]); err != nil {
 			return nil, nil, &dialect.ArgError{Key: key, Msg: err.Error()}
@@ -156,7 +160,7 @@ func (t *Release) arguments(run *export.Run, cfg dialect.Config) (_ *arguments, 
 	return a, warnings, t.flags(a, cfg)
 }
 
-// flags takes what cfg says beside its Args, and they do not.
+// flags takes the settings of cfg that its Args do not have.
 func (t *Release) flags(a *arguments, cfg dialect.Config) error {
 	said := func(key string) bool {
 		_, ok := cfg.Args[key]

@@ -88,7 +88,7 @@ func openText(data string) export.Reader {
 // analyzed is the report of an export.
 func analyzed(t *testing.T, tool, data string, args map[string]string) *Report {
 	t.Helper()
-	rep, err := Analyze(context.Background(), Find(tool), dialecttest.Open(t, []byte(data)), dialect.Config{Tokenizer: words{}, Args: args})
+	rep, err := reportOf(tool, dialecttest.Open(t, []byte(data)), dialect.Config{Tokenizer: words{}, Args: args})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/pa-tools/pa/internal/pyjson"
 )
 
-// A chunk is the JSON of an event. Its methods look into it as a Python program
-// does, and return the exception that it would raise.
+// A chunk is the JSON of an event. Its methods access members as a Python program does,
+// and return the exception that Python would raise.
 type chunk struct{ v pyjson.Value }
 
 // Exceptions, in Python's words.
@@ -33,8 +33,7 @@ func parseChunk(text string) (chunk, error) {
 	return chunk{v}, nil
 }
 
-// choice returns data.get("choices")[0]; ok is false where choices are none or
-// empty.
+// choice returns data.get("choices")[0]; ok is false if there are no choices.
 func (c chunk) choice() (first chunk, ok bool, e error) {
 	all, _ := c.v.Member("choices")
 	if !all.Truthy() {
@@ -70,8 +69,8 @@ func (c chunk) truthy(name string) bool {
 	return v.Truthy()
 }
 
-// usage returns the counts of tokens of data.get("usage"); ok is false when
-// there is none. A count that is not there is −1.
+// usage returns the token counts of data.get("usage"); ok is false without usage. A
+// missing count is −1.
 func (c chunk) usage() (prompt, completion int64, ok bool, e error) {
 	u, _ := c.v.Member("usage")
 	if !u.Truthy() {
@@ -83,7 +82,7 @@ func (c chunk) usage() (prompt, completion int64, ok bool, e error) {
 	return count(u, "prompt_tokens"), count(u, "completion_tokens"), true, nil
 }
 
-// count returns a member that is a whole number of 0 or more, else −1.
+// count returns a member that is a whole number of 0 or more; else −1.
 func count(v pyjson.Value, name string) int64 {
 	m, _ := v.Member(name)
 	n, err := strconv.ParseInt(m.Raw(), 10, 64)
@@ -93,8 +92,8 @@ func count(v pyjson.Value, name string) int64 {
 	return n
 }
 
-// anyChoice takes every event with choices for a token event of a completion,
-// those with an empty text too.
+// anyChoice reports that every event with choices is a token event of a completion,
+// also with an empty text.
 func anyChoice(data chunk) (bool, string, error) {
 	c, ok, e := data.choice()
 	if !ok {
@@ -104,8 +103,8 @@ func anyChoice(data chunk) (bool, string, error) {
 	return true, t, e
 }
 
-// anyDelta takes every event with choices for a token event of a chat, those
-// that hold a role or the reason of the end only too.
+// anyDelta reports that every event with choices is a token event of a chat, also with
+// only a role or a finish reason.
 func anyDelta(data chunk) (bool, string, error) {
 	c, ok, e := data.choice()
 	if !ok {
@@ -122,9 +121,9 @@ func anyDelta(data chunk) (bool, string, error) {
 	return true, t, e
 }
 
-// streamedDelta takes deltas for token events that hold content, reasoning or
-// calls, or a content that is empty where there is no role: a token of which
-// there is nothing to see. The text is the content.
+// streamedDelta reports that a delta is a token event of a chat if it has content,
+// reasoning or calls, or an empty content without a role, which is a token without
+// text. The text is the content.
 func streamedDelta(data chunk) (bool, string, error) {
 	c, ok, e := data.choice()
 	if !ok {
@@ -146,7 +145,7 @@ func streamedDelta(data chunk) (bool, string, error) {
 	return true, t, e
 }
 
-// anyText takes events with a text for token events of a completion. One
+// anyText reports that an event with text is a token event of a completion. An event
 // without choices is an exception.
 func anyText(data chunk) (bool, string, error) {
 	all, there := data.v.Member("choices")
@@ -167,7 +166,7 @@ func anyText(data chunk) (bool, string, error) {
 	return t != "", t, e
 }
 
-// anyContent takes deltas with reasoning or content for token events of a chat.
+// anyContent reports that a delta with reasoning or content is a token event of a chat.
 // The text is both.
 func anyContent(data chunk) (bool, string, error) {
 	c, ok, e := data.choice()
@@ -185,8 +184,7 @@ func anyContent(data chunk) (bool, string, error) {
 	return t != "", t, e
 }
 
-// combined is what SGLang's tool takes for the text of a message: reasoning,
-// then content.
+// combined returns the text of a message for SGLang's tool: reasoning, then content.
 func combined(m chunk) (string, error) {
 	name := "reasoning_content"
 	if !m.truthy(name) {

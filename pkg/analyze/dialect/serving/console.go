@@ -12,12 +12,11 @@ import (
 	"github.com/pa-tools/pa/internal/pyfmt"
 )
 
-// blockWidth is the width of the tools' blocks, whatever the console's width is.
+// blockWidth is the width of the tools' blocks on every console.
 const blockWidth = 50
 
-// Console writes the tool's block for each level. The width of the console does
-// not matter to it. What a tool prints before its block (advice, the failures of
-// a run) is not there.
+// Console writes the tool's block for each level, in the same width on every console.
+// It leaves out the lines that a tool prints before its block (advice, failures).
 func (r *Report) Console(w io.Writer, _ int) error {
 	var b block
 	for i := range r.Levels {
@@ -28,8 +27,8 @@ func (r *Report) Console(w io.Writer, _ int) error {
 	return err
 }
 
-// A block is text as the tools print it: titles in a row of signs, labels in 40
-// columns, values in 10.
+// A block is the text of a level: titles in a row of signs, labels in 40 columns,
+// values in 10.
 type block struct{ bytes.Buffer }
 
 func (b *block) title(text, sign string) {
@@ -45,7 +44,7 @@ func (b *block) whole(label string, n int64) { b.row(label, strconv.FormatInt(n,
 
 func (b *block) number(label string, f float64, decimals int) { b.row(label, pyfmt.Fixed(f, decimals)) }
 
-// percentileWord is a percentile in a label: "99", "75.5".
+// percentileWord returns a percentile for a label: "99", "75.5".
 func percentileWord(p float64) string {
 	if p == math.Trunc(p) {
 		return strconv.Itoa(int(p))
@@ -100,7 +99,7 @@ func (r *Report) trtllmBlock(b *block, l *Level) {
 	b.end()
 }
 
-// printRates writes the rows that TensorRT-LLM and vLLM have from their ancestor.
+// printRates writes the rows that TensorRT-LLM and vLLM share.
 func (r *Report) printRates(b *block, l *Level) {
 	b.number("Benchmark duration (s):", l.Duration, 2)
 	b.whole("Total input tokens:", l.InputTokens)
@@ -190,5 +189,5 @@ func (r *Report) sglangGoodput(b *block, l *Level) {
 	}
 }
 
-// attainment is the part of all requests that n of them are.
+// attainment returns the share of n among all requests.
 func (l *Level) attainment(n int) float64 { return ratio(float64(n), float64(l.Requests)) }

@@ -9,8 +9,8 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// An event is one that a tool reads out of a streamed answer: its text without
-// "data: ", and when it was whole.
+// An event is an event of a streamed answer as a tool reads it: its text without
+// "data: ", and the time at which it was complete.
 type event struct {
 	ns   uint64
 	text string
@@ -39,10 +39,9 @@ func isWhole(text string) bool {
 	return text != "" && err == nil
 }
 
-// lines yields the lines of an answer that are not blank. A line ends with its
-// line feed, wherever the reads were cut. Recorders that leave the line feed
-// away are understood: a line that is whole without one ends with its response,
-// unless the next one begins with it.
+// lines yields the lines of an answer that are not blank. A line ends with its line
+// feed, also in a later response. Some recorders leave out the line feed: a line that is
+// whole without it ends with its response, unless the next response begins with one.
 func lines(all []export.Response) iter.Seq[event] {
 	return func(yield func(event) bool) {
 		var open []byte
@@ -75,9 +74,8 @@ func lines(all []export.Response) iter.Seq[event] {
 	}
 }
 
-// frames yields the events of an answer, cut at blank lines, without comments.
-// What follows the last blank line is an event as soon as it is a whole one;
-// what is left at the end is none.
+// frames yields the events of an answer, cut at blank lines, without comments. The text
+// after the last blank line is an event if it is whole; otherwise it is dropped.
 func frames(all []export.Response) iter.Seq[event] {
 	return func(yield func(event) bool) {
 		open := ""

@@ -1,7 +1,6 @@
 package serving
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -67,7 +66,7 @@ func ExampleAnalyze() {
  "response_timestamps":[1100000000,1300000000],
  "response_outputs":[{"response":"data: {\"choices\":[{\"text\":\"x\"}]}\n\n"},{"response":"data: {\"choices\":[{\"text\":\" y\"}]}\n\n"}]}],
 "window_boundaries":[1000000000,2000000000]}],"version":"1","service_kind":"openai","endpoint":"v1/completions"}`
-	rep, err := Analyze(context.Background(), Find("trtllm-main"), openText(profile), dialect.Config{Tokenizer: words{}})
+	rep, err := reportOf("trtllm-main", openText(profile), dialect.Config{Tokenizer: words{}})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -96,7 +95,7 @@ func BenchmarkAnalyze(b *testing.B) {
 			b.SetBytes(int64(len(data)))
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := Analyze(context.Background(), tool, openText(data), dialect.Config{Tokenizer: words{}}); err != nil {
+				if _, err := reportOf(tool.Name, openText(data), dialect.Config{Tokenizer: words{}}); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -10,7 +10,7 @@ import (
 
 var _ explain.Definer = (*Report)(nil)
 
-// explain takes note of which of the tool's rules were at work on a request.
+// explain notes the tool's rules that affected a request.
 func (l *level) explain(o *outcome, q *export.Request) {
 	t := l.explainer
 	if t == nil || q.Excluded() != "" {
@@ -51,7 +51,7 @@ func (l *level) explain(o *outcome, q *export.Request) {
 
 func (l *level) uncounted() bool { return l.tokenizer == dialect.Uncounted() }
 
-// explainLevel takes note of what holds for the level as a whole.
+// explainLevel notes the rules that affected the whole level.
 func (l *level) explainLevel(out *Level) {
 	t := l.explainer
 	t.Over(int64(math.Round(out.Duration*1e9)), "the whole of the tool's run")
@@ -64,7 +64,8 @@ func (l *level) explainLevel(out *Level) {
 	t.State("the mean of each request's output tokens / latency; strict divides the rate of all by the concurrency", explain.UserRate)
 }
 
-// clientWords say what the request functions take for a token, and for the end.
+// clientWords describe the token events and the end of an answer for each request
+// function.
 var clientWords = map[*client]struct{ token, end string }{
 	&trtllmCompletions: {"event with choices, an empty text too", "last event that is a token to it"},
 	&trtllmChat:        {"event with choices, the role and the finish reason too", "last event with JSON, usage too"},
@@ -74,11 +75,11 @@ var clientWords = map[*client]struct{ token, end string }{
 	&sglangChat:        {"delta with content or reasoning", "last event of any kind, [DONE] too"},
 }
 
-// naGaps is said of gaps where a file holds none.
+// naGaps is the reason for missing gaps if a file has none.
 const naGaps = "the file does not hold the tokens between the first and the last"
 
-// Definitions returns what the tool calls each measure of the last level it
-// reports, how it gets it, and why that is not what is strict.
+// Definitions returns, for each measure of the last reported level, the tool's name and
+// formula, and why its value differs from strict's.
 func (r *Report) Definitions() []explain.Definition {
 	var all []explain.Definition
 	for _, m := range explain.Measures() {
@@ -159,7 +160,7 @@ func (r *Report) inputHow() string {
 	return "the tokenizer's count of the prompt"
 }
 
-// Remarks are the Warnings.
+// Remarks returns the Warnings.
 func (r *Report) Remarks() []string {
 	var all []string
 	for _, w := range r.warnings {

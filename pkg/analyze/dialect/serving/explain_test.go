@@ -22,7 +22,7 @@ func TestDifferencesHaveReasons(t *testing.T) {
 		}
 		cfg := dialect.Config{Tokenizer: tokenizers.Named(t, g.tool, g.args["tokenizer"]), Args: g.args}
 		cfg.Explain = true
-		rep, err := Analyze(context.Background(), Find(g.tool), dialecttest.Open(t, data), cfg)
+		rep, err := reportOf(g.tool, dialecttest.Open(t, data), cfg)
 		if err != nil {
 			continue // TestGolden says which
 		}

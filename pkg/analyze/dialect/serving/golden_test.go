@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io/fs"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,7 +13,14 @@ import (
 	"github.com/pa-tools/pa/internal/golden"
 	"github.com/pa-tools/pa/pkg/analyze/dialect"
 	"github.com/pa-tools/pa/pkg/analyze/dialect/dialecttest"
+	"github.com/pa-tools/pa/pkg/export"
 )
+
+// reportOf returns a tool's report of a run.
+func reportOf(tool string, r export.Reader, cfg dialect.Config) (*Report, error) {
+	i := slices.IndexFunc(releases, func(t *Release) bool { return t.Name == tool })
+	return dialecttest.Analyze[*Report](context.Background(), releases[i].tool(), r, cfg)
+}
 
 // A goldenCase is a folder of the archive: what a tool printed and wrote.
 type goldenCase struct {
@@ -37,7 +45,7 @@ func goldenCases(t *testing.T) []goldenCase {
 	var all []goldenCase
 	for _, f := range files {
 		parts := strings.Split(f, "/")
-		if Find(parts[0]) == nil {
+		if !slices.ContainsFunc(releases, func(r *Release) bool { return r.Name == parts[0] }) {
 			continue
 		}
 		g := goldenCase{tool: parts[0], name: parts[1], fsys: fsys, args: map[string]string{}}
@@ -82,7 +90,7 @@ func TestGolden(t *testing.T) {
 		t.Run(g.tool+"/"+g.name, func(t *testing.T) {
 			data, _ := g.file(t, "profile_export.json")
 			cfg := dialect.Config{Tokenizer: tokenizers.Named(t, g.tool, g.args["tokenizer"]), Args: g.args}
-			rep, err := Analyze(context.Background(), Find(g.tool), dialecttest.Open(t, data), cfg)
+			rep, err := reportOf(g.tool, dialecttest.Open(t, data), cfg)
 			if err != nil {
 				t.Fatal(err)
 			}

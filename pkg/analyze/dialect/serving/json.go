@@ -11,10 +11,9 @@ import (
 	"github.com/pa-tools/pa/internal/pyjson"
 )
 
-// JSON writes the tool's result file: an object for each level. SGLang's ends
-// each with a line feed; those of the others are joined by one, as vLLM appends
-// results. What is no number is NaN or Infinity, as Python writes it, which is
-// not JSON.
+// JSON writes the tool's result file: an object for each level. SGLang ends each object
+// with a line feed; the other tools have a line feed between objects. Figures without a
+// value are NaN or Infinity, as Python writes them, although JSON has no such numbers.
 func (r *Report) JSON(w io.Writer) error {
 	out := bufio.NewWriterSize(w, 1<<16) // keeps its first error
 	for i := range r.Levels {
@@ -29,8 +28,8 @@ func (r *Report) JSON(w io.Writer) error {
 	return out.Flush()
 }
 
-// Appended reports whether JSON writes several values into a file that holds one
-// unless the tool was told to append: SGLang's always has one for each line.
+// Appended reports whether JSON writes several objects into a file that has one object
+// unless the tool appends. SGLang's file always has one object per line.
 func (r *Report) Appended() bool { return len(r.Levels) > 1 && !r.Release.rules.resultLines }
 
 // A dict is a Python dictionary: a name that is set again keeps its place.
@@ -49,8 +48,8 @@ func (d *dict) set(name string, value any) {
 	d.values[name] = value
 }
 
-// A column is a list that is written element by element: those of all requests
-// need not be in memory as text.
+// A column is a list that is written element by element, so that the text of all
+// requests is never in memory.
 type column struct {
 	n     int
 	value func(i int) any
@@ -86,14 +85,14 @@ func (d *dict) write(out io.Writer) {
 	put([]byte("}"))
 }
 
-// result returns what the tool writes of a level.
+// result returns the tool's result of a level.
 func (r *Report) result(l *Level) *dict {
 	d := &dict{}
 	r.Release.rules.result(r, d, l)
 	return d
 }
 
-// numberOrNil is null where a number is not known.
+// numberOrNil returns null for an unknown number.
 func numberOrNil(n *int64) any {
 	if n == nil {
 		return nil
@@ -108,7 +107,7 @@ func textOrNil(s *string) any {
 	return *s
 }
 
-// wholeNumber is written without a point, unless it is not known.
+// wholeNumber returns a number that is written without a point, unless it is unknown.
 func wholeNumber(f float64) any {
 	if math.IsNaN(f) {
 		return f
@@ -116,7 +115,7 @@ func wholeNumber(f float64) any {
 	return int64(f)
 }
 
-// rateOrInf is a rate as vLLM and TensorRT-LLM write it.
+// rateOrInf returns a rate as vLLM and TensorRT-LLM write it.
 func rateOrInf(rate float64) any {
 	if math.IsInf(rate, 1) {
 		return "inf"
@@ -124,8 +123,7 @@ func rateOrInf(rate float64) any {
 	return rate
 }
 
-// setMetadata adds what the user said about the run. TensorRT-LLM cuts values
-// at a second "=".
+// setMetadata adds the user's metadata. TensorRT-LLM cuts values at a second "=".
 func (r *Report) setMetadata(d *dict) {
 	for _, item := range r.args.metadata {
 		name, value, _ := strings.Cut(item, "=")
@@ -136,7 +134,7 @@ func (r *Report) setMetadata(d *dict) {
 	}
 }
 
-// goodputOrNil is null where no objective was given.
+// goodputOrNil returns null without an objective.
 func (r *Report) goodputOrNil(l *Level) any {
 	if len(r.args.goodput) == 0 {
 		return nil
@@ -169,13 +167,13 @@ func (r *Report) setStats(d *dict, s *section) {
 	}
 }
 
-// rowColumn is a column of the requests that are kept.
+// rowColumn returns a column of the kept requests.
 func (l *Level) rowColumn(value func(o *outcome) any) column {
 	return column{len(l.rows), func(i int) any { return value(l.rows[i]) }}
 }
 
-// gapColumn is one of what needs all token events: null where the file does not
-// hold those between the first and the last.
+// gapColumn returns a column whose values need all token events: null if the file has
+// none between the first and the last.
 func (l *Level) gapColumn(value func(o *outcome) any) column {
 	if l.noGaps {
 		value = func(*outcome) any { return nil }
@@ -183,7 +181,7 @@ func (l *Level) gapColumn(value func(o *outcome) any) column {
 	return l.rowColumn(value)
 }
 
-// ttftValue is the time to the first token: −1 is a whole number in the files.
+// ttftValue returns the time to the first token; −1 is a whole number in the files.
 func ttftValue(o *outcome) any {
 	if o.whole {
 		return -1
@@ -191,7 +189,7 @@ func ttftValue(o *outcome) any {
 	return o.ttft
 }
 
-// setRows adds the columns that all tools have, up to itls, and those behind.
+// setRows adds the columns of the requests.
 func (l *Level) setRows(d *dict) {
 	d.set("input_lens", l.rowColumn(func(o *outcome) any { return o.inputShown }))
 	d.set("output_lens", l.rowColumn(func(o *outcome) any { return o.output }))
@@ -247,7 +245,7 @@ func (r *Report) trtllmResult(d *dict, l *Level) {
 	d.set("max_concurrency", numberOrNil(l.maxConcurrency))
 }
 
-// shownAcceptance is 0 for a request that failed.
+// shownAcceptance returns the acceptance rate; 0 for a failed request.
 func (o *outcome) shownAcceptance() float64 {
 	if !o.success {
 		return 0
@@ -255,7 +253,7 @@ func (o *outcome) shownAcceptance() float64 {
 	return o.acceptance()
 }
 
-// decodedResult is the object of tokens per iteration.
+// decodedResult returns the object of tokens per iteration.
 func (r *Report) decodedResult(l *Level) pyjson.Object {
 	var percentiles dict
 	for i, p := range r.args.percentiles {

@@ -13,7 +13,7 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// An outcome is what a tool's request function notes of a request. Times are
+// An outcome is the result of a request in a tool's request function. Times are in
 // seconds.
 type outcome struct {
 	id          uint64
@@ -23,7 +23,7 @@ type outcome struct {
 	issuedNS    uint64
 
 	success bool
-	// raised is the exception that made it a failure, nil for other failures.
+	// raised is the exception that ended the request; nil for other failures.
 	raised error
 	err    string // the tool's error text
 
@@ -31,25 +31,24 @@ type outcome struct {
 	whole         bool // not streamed: ttft is −1
 	itl           []float64
 	gapTokens     []int // of sglang with speculation: tokens of the text behind each gap
-	// input is the length of the prompt as the totals count it, inputShown as
-	// the result file shows it.
+	// input is the length of the prompt in the totals, inputShown in the result file.
 	input, inputShown int64
 	output            int64
 	retokenized       int64
 	iterations        int64   // TensorRT-LLM 1.0: token events
-	decoded           float64 // TensorRT-LLM: tokens per iteration, as the server says
-	noDecoded         bool    // the server said null
-	text              string  // kept only where the result file shows it
+	decoded           float64 // TensorRT-LLM: the server's tokens per iteration
+	noDecoded         bool    // the server sent null
+	text              string  // kept only if the result file shows it
 }
 
-// noTraceback stands for the Python traceback that a tool notes as the error of
-// a request, and that an export does not hold.
+// noTraceback replaces the Python traceback in a tool's error of a request, which an
+// export does not have.
 const noTraceback = "<traceback>"
 
 const noChunk = "Never received a valid chunk to calculate TTFT.This response will be marked as failed!"
 
-// outcome does with a request what the tool's request function and its count of
-// tokens do.
+// outcome measures a request as the tool's request function does, and counts tokens as
+// the tool does.
 func (l *level) outcome(q *export.Request) (*outcome, error) {
 	l.payload(q)
 	o := &outcome{id: q.ID, startNS: q.StartNS, scheduledNS: q.ScheduledNS, issuedNS: q.IssuedNS, itl: l.gapsOfOne[:0]}
@@ -82,7 +81,7 @@ func (l *level) outcome(q *export.Request) (*outcome, error) {
 	return o, w.count()
 }
 
-// reason is the reason phrase of an HTTP status.
+// reason returns the reason phrase of an HTTP status.
 func reason(q *export.Request) string {
 	if text := http.StatusText(q.Code); text != "" {
 		return text
@@ -90,7 +89,7 @@ func reason(q *export.Request) string {
 	return q.Message
 }
 
-// answer is the body of an answer that is no stream.
+// answer returns the body of an answer that was not streamed.
 func answer(q *export.Request) string {
 	var b strings.Builder
 	for i := range q.Responses {
@@ -99,8 +98,8 @@ func answer(q *export.Request) string {
 	return b.String()
 }
 
-// withoutTexts reports whether a request comes from the result file of another
-// tool, which holds times and counts in the place of answers.
+// withoutTexts reports whether a request comes from a result file of another tool, which
+// has times and counts in place of answers.
 func withoutTexts(q *export.Request) bool { return q.Stated != nil && q.NoOutputs }
 
 // answerReader measures the answer to one request.
@@ -113,14 +112,14 @@ type answerReader struct {
 	usagePrompt, usageOutput int64
 }
 
-// raise notes an exception, unless there was one.
+// raise notes the first exception.
 func (w *answerReader) raise(e error) {
 	if w.o.raised == nil {
 		w.o.raised = e
 	}
 }
 
-// failure is what ended the exchange before its end, nil when it did not.
+// failure returns the error that broke off the exchange; nil if none did.
 func failure(q *export.Request) error {
 	if q.Status == export.StatusUnknown || q.Status == export.StatusOK {
 		return nil
@@ -130,7 +129,7 @@ func failure(q *export.Request) error {
 
 var errUnbound = errors.New("UnboundLocalError: cannot access local variable 'latency' where it is not associated with a value")
 
-// stream goes through the events of a streamed answer.
+// stream reads the events of a streamed answer.
 func (w *answerReader) stream() {
 	c, o, start := w.client, w.o, w.q.StartNS
 	events := lines(w.q.Responses)
@@ -222,7 +221,7 @@ func (w *answerReader) event(text string) (isToken bool, content string, e error
 	return isToken, content, nil
 }
 
-// decoded notes what TensorRT-LLM says about its decoding.
+// decoded notes TensorRT-LLM's tokens per iteration.
 func (w *answerReader) decoded(data chunk) {
 	c, _, _ := data.choice()
 	v, ok := c.v.Member("avg_decoded_tokens_per_iter")
@@ -233,15 +232,15 @@ func (w *answerReader) decoded(data chunk) {
 	w.o.decoded, w.o.noDecoded = f, err != nil
 }
 
-// gapText counts the tokens of the text behind a gap, where the tool spreads
-// gaps over tokens.
+// gapText counts the tokens of the text after a gap, if the tool spreads gaps over
+// tokens.
 func (w *answerReader) gapText(text string) {
 	if w.spreads() && w.tokenizer != nil {
 		w.o.gapTokens = append(w.o.gapTokens, w.tokenizer.Count(text))
 	}
 }
 
-// wholeAnswer takes an answer that is not streamed.
+// wholeAnswer reads an answer that was not streamed.
 func (w *answerReader) wholeAnswer() {
 	o := w.o
 	end, ok := w.q.EndNS()
@@ -268,7 +267,7 @@ func (w *answerReader) wholeAnswer() {
 	o.iterations = int64(len(strings.Fields(w.text.String())))
 }
 
-// message reads the JSON of an answer that is not streamed.
+// message reads the JSON of an answer that was not streamed.
 func (w *answerReader) message(data chunk) error {
 	c, ok, e := data.choice()
 	if e != nil || !ok {
@@ -304,7 +303,7 @@ func (w *answerReader) message(data chunk) error {
 	return nil
 }
 
-// count finds the numbers of tokens.
+// count sets the numbers of tokens.
 func (w *answerReader) count() error {
 	o, detailed := w.o, w.args.detailed
 	if o.success || detailed {
@@ -330,7 +329,7 @@ func (w *answerReader) count() error {
 	return nil
 }
 
-// countInput finds the length of the prompt.
+// countInput sets the length of the prompt.
 func (w *answerReader) countInput() error {
 	o := w.o
 	if w.tool.rules.usageInput && w.usagePrompt >= 0 {
@@ -345,8 +344,8 @@ func (w *answerReader) countInput() error {
 	return err
 }
 
-// countSGLang takes the length that was asked for, unless the server said
-// another, and the count of the text beside it.
+// countSGLang sets the output tokens to the server's count, else to the requested length,
+// and also counts the text.
 func (w *answerReader) countSGLang() error {
 	var err error
 	o := w.o
@@ -362,7 +361,7 @@ func (w *answerReader) countSGLang() error {
 	return err
 }
 
-// tokens counts a text, with the special tokens around it or without.
+// tokens counts a text, with or without the special tokens around it.
 func (l *level) tokens(text string, special bool) (int64, error) {
 	if l.tokenizer == nil {
 		return 0, dialect.ErrNoTokenizer

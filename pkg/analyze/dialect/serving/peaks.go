@@ -5,10 +5,9 @@ import (
 	"slices"
 )
 
-// peaks finds the seconds with the most token events and with the most requests.
-// Seconds are counted from the first start of a request that succeeded; a
-// request counts in each second that it touches, so that there can be more than
-// were ever in flight.
+// peaks sets the highest numbers of token events and of requests in a second. Seconds
+// count from the first start of a successful request. A request counts in each second
+// that it touches, so the number can be higher than were ever in flight.
 func (l *level) peaks(out *Level) {
 	if !l.tool.rules.peaks {
 		return
@@ -23,7 +22,7 @@ func (l *level) peaks(out *Level) {
 			first = min(first, o.start())
 		}
 	}
-	// A second is a float: of clocks that were set it can be any.
+	// A second is a float, because a clock that was set can give any value.
 	tokens := map[float64]int{}
 	var edges []edge
 	most := 0
@@ -54,7 +53,7 @@ func (l *level) peaks(out *Level) {
 		case a.second > b.second:
 			return 1
 		}
-		return a.delta - b.delta // those that leave first
+		return a.delta - b.delta // requests that end first
 	})
 	now := 0
 	for _, e := range edges {
@@ -63,11 +62,11 @@ func (l *level) peaks(out *Level) {
 	}
 }
 
-// An edge is where the number of requests changes.
+// An edge is a time at which the number of requests changes.
 type edge struct {
 	second float64
 	delta  int
 }
 
-// start is the tool's clock at the start of a request.
+// start returns the tool's clock at the start of a request.
 func (o *outcome) start() float64 { return float64(o.startNS) / 1e9 }

@@ -5,7 +5,7 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// payload reads the body of a request: what is asked, and how.
+// payload reads the body of a request: model, prompt, streaming, and output length.
 func (l *level) payload(q *export.Request) {
 	l.body, l.requested = pyjson.Value{}, -1
 	if v, ok := q.Inputs.Get("payload"); ok {
@@ -33,8 +33,8 @@ func (l *level) payload(q *export.Request) {
 	}
 }
 
-// streamed reports whether a streamed answer was asked for; where that is not
-// known, whether there is one.
+// streamed reports whether the request asked for a streamed answer; if that is unknown,
+// whether the answer was streamed.
 func (l *level) streamed(q *export.Request) bool {
 	if l.args.streaming != nil {
 		return *l.args.streaming
@@ -49,9 +49,8 @@ func (l *level) streamed(q *export.Request) bool {
 	return text == "" || text[0] != '{'
 }
 
-// promptTokens is the length of a prompt as the data sets of the tools have it:
-// with the special tokens, without a chat template. Prompts of token ids have
-// as many as there are.
+// promptTokens returns the length of a prompt as the tools' data sets count it: with the
+// special tokens, without a chat template. A prompt of token ids has its number of ids.
 func (l *level) promptTokens(q *export.Request) (int64, error) {
 	if q.Stated != nil && q.Stated.InputTokens != nil {
 		return *q.Stated.InputTokens, nil
@@ -71,7 +70,7 @@ func (l *level) promptTokens(q *export.Request) (int64, error) {
 	return l.tokens(text, true)
 }
 
-// gather joins the texts of a prompt, of messages, or of the parts of a message.
+// gather appends the texts of a prompt, of messages, or of the parts of a message.
 func gather(v pyjson.Value, text *string) {
 	switch v.Kind() {
 	case pyjson.String:

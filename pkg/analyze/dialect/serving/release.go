@@ -1,27 +1,13 @@
 package serving
 
-// A Release is one release of a serving benchmark. The zero value is none; see
-// [Releases].
+// A Release is one release of a serving benchmark. The zero value is no release.
 type Release struct {
 	// Name is the name of the dialect: "vllm".
 	Name string
-	// Source says which code is reproduced: "vllm bench serve 0.33.0".
+	// Source names the reproduced code: "vllm bench serve 0.33.0".
 	Source string
 
 	rules rules
-}
-
-// Releases returns all releases, in the order of help texts.
-func Releases() []*Release { return releases }
-
-// Find returns the release of that name, nil if there is none.
-func Find(name string) *Release {
-	for _, t := range releases {
-		if t.Name == name {
-			return t
-		}
-	}
-	return nil
 }
 
 // rules are the differences between releases.
@@ -35,8 +21,8 @@ type rules struct {
 	// Sending requests.
 
 	chat, completions *client // the request functions
-	// backends names the request functions; true stands for chat. backend is the default
-	// name for completions, and with "-chat" behind it for chats.
+	// backends maps the name of a request function to whether it is for chats. backend is
+	// the default name for completions, and with the suffix "-chat" for chats.
 	backends map[string]bool
 	backend  string
 
@@ -72,7 +58,7 @@ type rules struct {
 	omits        string                        // further parts of a run that the result file does not hold
 }
 
-// releases are made of history.
+// releases has the rules of each entry of history.
 var releases = func() []*Release {
 	var all []*Release
 	var r rules
@@ -86,8 +72,8 @@ var releases = func() []*Release {
 	return all
 }()
 
-// history says what is special about each release. One that continues has the rules of
-// the release before it, changed. A slice is replaced, never changed in place.
+// history has the changes of each release to the default rules, or, if it continues, to
+// the rules of the release before. A slice is replaced, never changed in place.
 var history = []struct {
 	name, source string
 	continues    bool
@@ -151,17 +137,16 @@ func (r *rules) defaultBackend(chat bool) string {
 	return r.backend
 }
 
-// A client is what a request function of a tool does with the events of a
-// streamed answer. All of them go through the events like this:
+// A client describes a request function of a tool, which reads the events of a streamed
+// answer like this:
 //
-//	token event, the first:   ttft = its time − start
-//	a later one:              a gap, its time − the mark
+//	first token event:    ttft = its time − start
+//	later token events:   gap = its time − the mark
 //	the mark moves to every token event, or to every event (marksAll)
 //
-// and stop with an exception, which makes the request a failed one, at what they
-// cannot read.
+// An event that it cannot read raises an exception, and the request has failed.
 type client struct {
-	// token looks at the JSON of an event: is it one, and what text does it add.
+	// token reports whether an event is a token event, and the text that it adds.
 	token func(data chunk) (isToken bool, text string, e error)
 	// frames: events are cut at blank lines, and comments are skipped. Else
 	// each line is an event, and a comment is an exception.
@@ -173,8 +158,8 @@ type client struct {
 	endsAll bool
 	// needsToken: without a token event the request has failed.
 	needsToken bool
-	// firstByZero: the first token event is the one that finds a ttft of 0,
-	// so one that came in the very nanosecond of the start does not count.
+	// firstByZero: the first token event is an event at which ttft is 0, so an event
+	// in the nanosecond of the start does not count.
 	firstByZero bool
 	// usage says which events' usage counts.
 	usage usageRule
@@ -183,9 +168,9 @@ type client struct {
 type usageRule uint8
 
 const (
-	usageElse     usageRule = iota // of events that are no token event
-	usageWithText                  // of token events
-	usageAny                       // of all
+	usageElse     usageRule = iota // usage of events that are not token events
+	usageWithText                  // usage of token events
+	usageAny                       // usage of all events
 )
 
 var (

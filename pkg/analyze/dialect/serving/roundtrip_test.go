@@ -46,7 +46,7 @@ func TestRoundTrip(t *testing.T) {
 			}
 			args["save_detailed"] = "True"
 			cfg := dialect.Config{Tokenizer: tokenizers.Named(t, g.tool, g.args["tokenizer"]), Args: args}
-			rep, err := Analyze(t.Context(), Find(g.tool), dialecttest.Open(t, data), cfg)
+			rep, err := reportOf(g.tool, dialecttest.Open(t, data), cfg)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -124,7 +124,7 @@ func TestImported(t *testing.T) {
 			for k, v := range g.args {
 				args[k] = v
 			}
-			rep, err := Analyze(t.Context(), Find(g.tool), imported(t, data), dialect.Config{Tokenizer: tokenizers.Named(t, g.tool, g.args["tokenizer"]), Args: args})
+			rep, err := reportOf(g.tool, imported(t, data), dialect.Config{Tokenizer: tokenizers.Named(t, g.tool, g.args["tokenizer"]), Args: args})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -143,8 +143,8 @@ func TestImportedWithoutGaps(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, tool := range Releases() {
-		rep, err := Analyze(t.Context(), tool, imported(t, data), dialect.Config{Explain: true})
+	for _, tool := range releases {
+		rep, err := reportOf(tool.Name, imported(t, data), dialect.Config{Explain: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -159,7 +159,7 @@ func TestImportedWithoutGaps(t *testing.T) {
 			t.Errorf("%s: peak of %v token events, want none", tool.Name, l.PeakTokens)
 		}
 		var b bytes.Buffer
-		detailed, err := Analyze(t.Context(), tool, imported(t, data), dialect.Config{Explain: true, Args: map[string]string{"save_detailed": "True"}})
+		detailed, err := reportOf(tool.Name, imported(t, data), dialect.Config{Explain: true, Args: map[string]string{"save_detailed": "True"}})
 		if err == nil {
 			err = detailed.JSON(&b)
 		}

@@ -7,9 +7,8 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// stated takes a request out of the result file of another tool: its responses
-// are the chunks that the tool counted, and one more where it said that the
-// answer ended later.
+// stated measures a request from the result file of another tool. Its responses are the
+// chunks that the tool counted, and one more if the answer ended later.
 func (w *answerReader) stated() {
 	o, q := w.o, w.q
 	if q.Stated.Text != nil {
@@ -54,8 +53,8 @@ func (w *answerReader) stated() {
 	}
 }
 
-// countsStated reports whether response i is a token event of this tool, as far
-// as the file tells.
+// countsStated reports whether response i is a token event of this tool, by the facts of
+// the file.
 func (w *answerReader) countsStated(i int) bool {
 	q := w.q
 	if n := q.Stated.TokenEvents; n != nil && int64(i) >= *n {
@@ -68,7 +67,7 @@ func (w *answerReader) countsStated(i int) bool {
 	return !silent && !isTail(q, i)
 }
 
-// isTail reports whether response i says only when the answer ended.
+// isTail reports whether response i only marks the end of the answer.
 func isTail(q *export.Request, i int) bool {
 	return i > 0 && i == len(q.Responses)-1 && q.Responses[i].Final
 }

@@ -13,40 +13,39 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// A Level is what a tool says about one load level. Times of requests are
+// A Level has a tool's figures of one load level. Times of requests are in
 // milliseconds, as the tools report them.
 type Level struct {
 	dialect.Level
-	// Requests are all that were sent, Completed those that did not fail for
-	// the tool.
+	// Requests is the number of requests that were sent, Completed of those that
+	// succeeded by the tool's rules.
 	Requests, Completed int
 	// Duration is the time from the first clock read of the run to the last, in
-	// seconds; NaN, and all that is over it or over seconds, where the file of
-	// another tool does not say when requests were sent.
+	// seconds. If the file of another tool has no start times, Duration and all
+	// figures per second are NaN.
 	Duration                               float64
 	InputTokens, OutputTokens, Retokenized int64
-	// Rates are per second of Duration. Goodput is NaN where no objective was
-	// given.
+	// Rates are per second of Duration. Goodput is NaN without an objective.
 	RequestRate, InputRate, OutputRate, TotalRate, Goodput float64
 	// UserRate is the mean of output tokens over latency (TensorRT-LLM).
 	UserRate float64
-	// TTFT, TPOT, ITL and E2EL are of the requests that completed; ITL is of
-	// all gaps together.
+	// TTFT, TPOT, ITL and E2EL are of the completed requests; ITL is of all gaps
+	// together.
 	TTFT, TPOT, ITL, E2EL Stats
 	// AR is the "request acceptance rate" of TensorRT-LLM 1.0, of all requests;
-	// Decoded are tokens per iteration, as TensorRT-LLM's server says.
+	// Decoded is the server's number of tokens per iteration.
 	AR, Decoded Stats
 	// Queue is the time that requests waited in the client, and E2ELQueue the
-	// latency with it (vLLM); nil where the tool has none.
+	// latency with it (vLLM); nil if the tool has none.
 	Queue, E2ELQueue *Stats
-	// PeakTokens is the highest number of token events in a second, counted
-	// from the first start, PeakRequests that of requests that touch one.
+	// PeakTokens is the highest number of token events in a second, counted from the
+	// first start; PeakRequests is the highest number of requests that touch a second.
 	PeakTokens, PeakRequests float64
 	// Concurrency is the sum of latencies over Duration (SGLang).
 	Concurrency float64
 
-	noGaps         bool  // the file does not hold them
-	met            []int // of each objective, how many requests keep it (SGLang)
+	noGaps         bool  // the file has no gaps
+	met            []int // number of requests that meet each objective (SGLang)
 	good           int
 	requestRate    float64
 	maxConcurrency *int64
@@ -55,21 +54,20 @@ type Level struct {
 	tokenizer      string
 	date           any
 	rows           []*outcome
-	queue          []float64 // by rows
+	queue          []float64 // the queue time of each row
 	crashes        []string
 	notes          []string
 }
 
-// Stats are the statistics of a metric. Of no values all are 0, as the tools
-// have it, but for SGLang's latency, where they are no numbers.
+// Stats are the statistics of a metric. Without values they are 0, as in the tools;
+// SGLang's latency is then NaN.
 type Stats struct {
 	N                                int
 	Mean, Median, Std, Min, Max, P99 float64
-	percentiles                      []float64 // those that were asked for
+	percentiles                      []float64 // of metric_percentiles
 }
 
-// newStats summarizes values, which it sorts, in a unit of which there are scale
-// in theirs.
+// newStats sorts and summarizes values, multiplied by scale.
 func newStats(values, percentiles []float64, scale float64) Stats {
 	s := Stats{N: len(values)}
 	if len(values) == 0 {
@@ -87,8 +85,7 @@ func newStats(values, percentiles []float64, scale float64) Stats {
 	return s
 }
 
-// undefined are the Stats of an empty list where the tool does not allow for
-// it.
+// undefined returns the Stats of an empty list if the tool computes NaN for it.
 func undefined(percentiles []float64) Stats {
 	nan := math.NaN()
 	s := Stats{Mean: nan, Median: nan, Std: nan, Min: nan, Max: nan, P99: nan}
@@ -98,7 +95,7 @@ func undefined(percentiles []float64) Stats {
 	return s
 }
 
-// percentiles are those that the tool reports.
+// percentiles returns the percentiles that the tool reports.
 func (l *level) percentiles() []float64 {
 	if p := l.tool.rules.percentiles; p != nil {
 		return p
@@ -106,7 +103,7 @@ func (l *level) percentiles() []float64 {
 	return l.args.percentiles
 }
 
-// summarize makes the tool's figures of a level that has been read.
+// summarize returns the tool's figures of a level after its last request.
 func (l *level) summarize(run *export.Run, experiment int) *Level {
 	l.order()
 	a, e := l.args, &run.Experiments[experiment]
@@ -155,8 +152,8 @@ func (l *level) summarize(run *export.Run, experiment int) *Level {
 	return out
 }
 
-// noteEnds says that latencies end too early where the file does not hold the ends
-// of answers, and what the file itself says of them.
+// noteEnds warns that latencies end too early if the file has no ends of answers, and
+// adds the file's own figures of them.
 func (l *level) noteEnds(out *Level, run *export.Run, said map[string]string) {
 	why, lacks := run.Lacks(export.PartEnds)
 	if !lacks || out.E2EL.N == 0 {
@@ -171,8 +168,7 @@ func (l *level) noteEnds(out *Level, run *export.Run, said map[string]string) {
 
 func (out *Level) crash(text string) { out.crashes = append(out.crashes, text) }
 
-// load fills in the load that was asked for: as the command line says, else as
-// the level is called.
+// load sets the requested load: from the command line, else from the name of the level.
 func (out *Level) load(a *arguments, e *export.Experiment) {
 	out.requestRate = math.Inf(1)
 	if a.requestRate != nil {
@@ -187,8 +183,8 @@ func (out *Level) load(a *arguments, e *export.Experiment) {
 	}
 }
 
-// window returns the first and the last clock read of the run: what the command
-// line says, else the windows, else from the first start to the last response.
+// window returns the first and the last clock read of the run: from the command line,
+// else from the windows, else the first start and the last response.
 func (l *level) window(e *export.Experiment) (startNS, endNS uint64) {
 	if w := e.WindowBoundaries; len(w) > 1 {
 		startNS, endNS = w[0], w[len(w)-1]
@@ -207,13 +203,12 @@ func (l *level) window(e *export.Experiment) (startNS, endNS uint64) {
 	return startNS, endNS
 }
 
-// dated fills in when the result was made: at the end of the run, in UTC, as far
-// as that is known.
+// dated sets the date of the result: the end of the run in UTC, if it is known.
 func (out *Level) dated(a *arguments, run *export.Run, endNS uint64) {
 	if run.Meta != nil && run.Meta.EndNS != 0 {
 		endNS = run.Meta.EndNS
 	}
-	const year2000 = 946_684_800e9 // before it, the clock is none of the wall
+	const year2000 = 946_684_800e9 // an earlier time is not from a wall clock
 	switch {
 	case a.date != nil:
 		out.date = *a.date
@@ -222,7 +217,7 @@ func (out *Level) dated(a *arguments, run *export.Run, endNS uint64) {
 	}
 }
 
-// collect makes the figures of all requests.
+// collect computes the figures of all requests.
 func (l *level) collect(out *Level, startNS uint64) {
 	var ttft, tpot, itl, e2el, user, ar, decoded, queue, withQueue []float64
 	l.peaks(out)
@@ -244,7 +239,7 @@ func (l *level) collect(out *Level, startNS uint64) {
 			out.Retokenized += o.retokenized
 			ttft, e2el = append(ttft, o.ttft), append(e2el, o.latency)
 			itl = l.gaps(itl, o)
-			if !l.args.detailed { // nobody asks for those of each request
+			if !l.args.detailed { // the result has no gaps of single requests
 				o.itl = nil
 			}
 			if o.output > 1 {
@@ -302,7 +297,7 @@ func (l *level) collect(out *Level, startNS uint64) {
 	}
 }
 
-// gaps appends those of a request to all.
+// gaps appends the gaps of a request to all.
 func (l *level) gaps(all []float64, o *outcome) []float64 {
 	if !l.spreads() {
 		return append(all, o.itl...)
@@ -319,7 +314,7 @@ func (l *level) gaps(all []float64, o *outcome) []float64 {
 	return all
 }
 
-// tpot is the time per output token after the first; 0 for a single token.
+// tpot returns the time per output token after the first; 0 for a single token.
 func (o *outcome) tpot() float64 {
 	if o.output <= 1 {
 		return 0
@@ -327,7 +322,7 @@ func (o *outcome) tpot() float64 {
 	return (o.latency - o.ttft) / float64(o.output-1)
 }
 
-// acceptance is what TensorRT-LLM 1.0 calls the acceptance rate of a request.
+// acceptance returns the acceptance rate of a request in TensorRT-LLM 1.0.
 func (o *outcome) acceptance() float64 {
 	n := o.output
 	if n > 1 {
@@ -336,8 +331,8 @@ func (o *outcome) acceptance() float64 {
 	return float64(n) / float64(o.iterations+1)
 }
 
-// queueTime is how long a request waited in the client of vLLM: since the
-// schedule wanted it sent, or, where all are sent at once, since the run began.
+// queueTime returns the time that a request waited in vLLM's client: since its instant in
+// the schedule or, if all requests are sent at once, since the begin of the run.
 func (l *level) queueTime(out *Level, o *outcome, startNS uint64) float64 {
 	switch {
 	case !l.tool.rules.queueTimes:
@@ -354,7 +349,7 @@ func (l *level) queueTime(out *Level, o *outcome, startNS uint64) float64 {
 	return 0
 }
 
-// goodput counts the requests that keep all objectives.
+// goodput counts the requests that meet all objectives.
 func (l *level) goodput(out *Level) {
 	limits := l.args.goodput
 	if len(limits) == 0 {
@@ -384,7 +379,7 @@ func (l *level) goodput(out *Level) {
 	out.Goodput = ratio(float64(out.good), out.Duration)
 }
 
-// keep retains of the requests what the result file shows.
+// keep keeps the parts of the requests that the result file shows.
 func (l *level) keep(out *Level) {
 	switch {
 	case l.args.detailed:

@@ -13,7 +13,7 @@ import (
 // isNone reports whether a value is Python's None, or JSON's null.
 func isNone(value string) bool { return value == "None" || value == "null" || value == "" }
 
-// assign sets *to to what value says.
+// assign sets *to to the parsed value.
 func assign[T any](to *T, value string, parse func(string) (T, error)) error {
 	v, err := parse(value)
 	if err == nil {
@@ -22,7 +22,7 @@ func assign[T any](to *T, value string, parse func(string) (T, error)) error {
 	return err
 }
 
-// optional sets *to to what value says, None being nil.
+// optional sets *to to the parsed value; to nil for None.
 func optional[T any](to **T, value string, parse func(string) (T, error)) error {
 	*to = nil
 	if isNone(value) {
@@ -109,7 +109,7 @@ func parseGoodput(value string) ([]dialect.Limit, error) {
 	return lastOfEach(all), checkGoodput(all)
 }
 
-// checkGoodput refuses metrics that the tools have no objectives for.
+// checkGoodput refuses other metrics than goodputNames, and negative limits.
 func checkGoodput(all []dialect.Limit) error {
 	for _, l := range all {
 		switch {
@@ -122,8 +122,8 @@ func checkGoodput(all []dialect.Limit) error {
 	return nil
 }
 
-// lastOfEach keeps one limit of each metric: as in a Python dictionary the last
-// one, at the place of the first.
+// lastOfEach keeps one limit of each metric: the last one, at the place of the first, as
+// a Python dictionary does.
 func lastOfEach(all []dialect.Limit) []dialect.Limit {
 	var kept []dialect.Limit
 	for _, l := range all {
@@ -151,8 +151,8 @@ func parseMetadata(value string) ([]string, error) {
 	return all, nil
 }
 
-// ratio is a/b where Python would raise a ZeroDivisionError for b = 0: infinite
-// then, and for 0/0 no number.
+// ratio returns a/b; for b = 0, where Python raises a ZeroDivisionError, it is infinite,
+// or NaN for 0/0.
 func ratio(a, b float64) float64 {
 	if b == 0 && a == 0 {
 		return math.NaN()
