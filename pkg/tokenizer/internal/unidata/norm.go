@@ -5,6 +5,8 @@ import (
 	"strings"
 	"sync"
 	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // A Form is one of the four normal forms, with the library's tables of Unicode 9.0: characters
@@ -50,16 +52,26 @@ type normTables struct {
 
 var loadNorm = sync.OnceValue(func() *normTables {
 	t := &normTables{
-		canonical:  records(canonical),
-		compatible: records(compatible),
+		canonical:  map[rune]string{},
+		compatible: map[rune]string{},
 		composed:   map[[2]rune]rune{},
 	}
 	class := make([]uint8, maxRune)
 	unsafe := make([]uint8, maxRune)
 	const c, d, kc, kd = 1 << NFC, 1 << NFD, 1 << NFKC, 1 << NFKD
-	for ccc, runs := range combiningClass {
-		mark(class, runs, ccc)
-		mark(unsafe, runs, c|d|kc|kd)
+	for i := 0; i < len(normalizedRuns); i += 2 {
+		for r := normalizedRuns[i]; r < normalizedRuns[i+1]; r++ {
+			p := norm.NFD.PropertiesString(string(r))
+			canonical := string(p.Decomposition())
+			if canonical != "" {
+				t.canonical[r] = canonical
+			} else if class[r] = p.CCC(); class[r] > 0 {
+				unsafe[r] |= c | d | kc | kd
+			}
+			if full := norm.NFKD.PropertiesString(string(r)).Decomposition(); string(full) != canonical {
+				t.compatible[r] = string(full)
+			}
+		}
 	}
 	for r := range t.canonical {
 		unsafe[r] |= c | d | kc | kd // c and kc: unless it composes again, below
@@ -70,9 +82,13 @@ var loadNorm = sync.OnceValue(func() *normTables {
 	mark(unsafe, []rune{hangulBase, hangulEnd}, d|kd)
 	mark(unsafe, []rune{vowelBase, vowelBase + vowelCount, tailBase + 1, tailBase + tailCount}, c|kc)
 	var seconds []rune
-	for r, pair := range records(composed) {
-		first, n := utf8.DecodeRuneInString(pair)
-		second, _ := utf8.DecodeRuneInString(pair[n:])
+	for r, parts := range t.canonical {
+		if norm.NFC.String(parts) != string(r) {
+			continue // excluded from composition
+		}
+		// r composes of its last part and of the character that the others compose to.
+		second, n := utf8.DecodeLastRuneInString(parts)
+		first, _ := utf8.DecodeRuneInString(norm.NFC.String(parts[:len(parts)-n]))
 		t.composed[[2]rune{first, second}] = r
 		unsafe[r] &^= c
 		if _, ok := t.compatible[r]; !ok {

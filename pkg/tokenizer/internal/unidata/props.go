@@ -32,7 +32,7 @@ const (
 type Props struct {
 	ascii [utf8.RuneSelf]uint8 // classes
 	table *stage[uint16]       // class | trait<<8
-	lower map[rune]string
+	lower map[rune]rune        // without U+0130, whose lower case is two characters
 }
 
 // Load returns the Props of the process, unpacked on first use.
@@ -47,11 +47,21 @@ var Load = sync.OnceValue(func() *Props {
 			flat[r] = uint16(class)
 		}
 	}
-	mark(flat, spaceRuns, uint16(Space))
-	for bit, runs := range [][]rune{wordRuns, whiteRuns, numericRuns, punctuationRuns, otherRuns, nonspacingRuns, combiningRuns} {
-		mark(flat, runs, 1<<8<<bit)
+	space := differing(spaceExceptions, "Z")
+	mark(flat, space, uint16(Space))
+	mark(flat, space, uint16(White)<<8)
+	mark(flat, differing(wordExceptions, wordCategories...), uint16(Word)<<8)
+	mark(flat, differing(numericExceptions, "N"), uint16(Numeric)<<8)
+	mark(flat, differing(punctuationExceptions, "P"), uint16(Punctuation)<<8)
+	mark(flat, differing(otherExceptions, "C"), uint16(Other)<<8)
+	mark(flat, differing(nonspacingExceptions, "Mn"), uint16(Nonspacing)<<8)
+	mark(flat, differing(combiningExceptions, "M"), uint16(Combining)<<8)
+	p := &Props{table: spread(flat), lower: map[rune]rune{}}
+	for _, run := range lowercaseRuns {
+		for r := run[0]; r <= run[1]; r += run[2] {
+			p.lower[r] = r + run[3]
+		}
 	}
-	p := &Props{table: spread(flat), lower: records(lowercase)}
 	for r := range p.ascii {
 		p.ascii[r] = uint8(flat[r])
 	}
@@ -115,23 +125,11 @@ func (p *Props) AppendLower(dst []byte, r rune) []byte {
 		}
 		return append(dst, byte(r))
 	}
+	if r == 'İ' {
+		return append(dst, "i\u0307"...)
+	}
 	if l, ok := p.lower[r]; ok {
-		return append(dst, l...)
+		r = l
 	}
 	return utf8.AppendRune(dst, r)
-}
-
-// records returns generated records as a map from a rune to its data.
-func records(table string) map[rune]string {
-	m := make(map[rune]string, len(table)/8)
-	for len(table) > 0 {
-		r, n := utf8.DecodeRuneInString(table)
-		end := n
-		for table[end] != '\n' {
-			end++
-		}
-		m[r] = table[n:end]
-		table = table[end+1:]
-	}
-	return m
 }

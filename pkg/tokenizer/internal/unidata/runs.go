@@ -1,6 +1,12 @@
 package unidata
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
+
+// wordCategories are the categories of the characters of words, but for a few exceptions.
+var wordCategories = []string{"L", "M", "Nd", "Nl", "Pc"}
 
 // Runs returns the characters with a property of the library's regular expressions, as
 // half-open ranges: runs[0] to runs[1], runs[2] to runs[3], and so on. Properties are general
@@ -9,11 +15,11 @@ import "strings"
 func Runs(property string) []rune {
 	switch property {
 	case "w":
-		return regexpWordRuns
+		return differing(regexpWordExceptions, wordCategories...)
 	case "[w]":
-		return regexpClassWordRuns
+		return differing(classWordExceptions, wordCategories...)
 	case "s":
-		return spaceRuns
+		return differing(spaceExceptions, "Z")
 	case "d":
 		property = "Nd"
 	}
@@ -33,6 +39,25 @@ func Runs(property string) []rune {
 			runs[n-1] = end
 		} else {
 			runs = append(runs, run[0], end)
+		}
+	}
+	return runs
+}
+
+// differing returns the runs of the characters that are in exceptions or in one of the
+// categories, but not in both. The categories must not overlap.
+func differing(exceptions []rune, categories ...string) []rune {
+	bounds := slices.Clone(exceptions)
+	for _, c := range categories {
+		bounds = append(bounds, Runs(c)...)
+	}
+	slices.Sort(bounds)
+	runs := bounds[:0]
+	for _, b := range bounds {
+		if n := len(runs); n > 0 && runs[n-1] == b {
+			runs = runs[:n-1] // two runs meet, or an exception takes away
+		} else {
+			runs = append(runs, b)
 		}
 	}
 	return runs

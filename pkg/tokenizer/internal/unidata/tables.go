@@ -522,284 +522,20 @@ var categoryRuns = [][2]rune{
 	{0xffffe, -1}, {0x100000, 27}, {0x10fffe, -1},
 }
 
-// spaceRuns are \s in the library's regular expressions.
-var spaceRuns = []rune{
-	0x9, 0xe, 0x20, 0x21, 0x85, 0x86, 0xa0, 0xa1, 0x1680, 0x1681, 0x2000, 0x200b,
-	0x2028, 0x202a, 0x202f, 0x2030, 0x205f, 0x2060, 0x3000, 0x3001,
+// spaceExceptions are the differences between Z and \s in the library's regular expressions.
+var spaceExceptions = []rune{
+	0x9, 0xe, 0x85, 0x86,
 }
 
-// regexpWordRuns are \w in the library's regular expressions.
-var regexpWordRuns = []rune{
-	0x30, 0x3a, 0x41, 0x5b, 0x5f, 0x60, 0x61, 0x7b, 0xaa, 0xab, 0xb2, 0xb4,
-	0xb5, 0xb6, 0xb9, 0xbb, 0xbc, 0xbf, 0xc0, 0xd7, 0xd8, 0xf7, 0xf8, 0x2c2,
-	0x2c6, 0x2d2, 0x2e0, 0x2e5, 0x2ec, 0x2ed, 0x2ee, 0x2ef, 0x300, 0x375, 0x376, 0x378,
-	0x37a, 0x37e, 0x37f, 0x380, 0x386, 0x387, 0x388, 0x38b, 0x38c, 0x38d, 0x38e, 0x3a2,
-	0x3a3, 0x3f6, 0x3f7, 0x482, 0x483, 0x530, 0x531, 0x557, 0x559, 0x55a, 0x560, 0x589,
-	0x591, 0x5be, 0x5bf, 0x5c0, 0x5c1, 0x5c3, 0x5c4, 0x5c6, 0x5c7, 0x5c8, 0x5d0, 0x5eb,
-	0x5ef, 0x5f3, 0x610, 0x61b, 0x620, 0x66a, 0x66e, 0x6d4, 0x6d5, 0x6dd, 0x6df, 0x6e9,
-	0x6ea, 0x6fd, 0x6ff, 0x700, 0x710, 0x74b, 0x74d, 0x7b2, 0x7c0, 0x7f6, 0x7fa, 0x7fb,
-	0x7fd, 0x7fe, 0x800, 0x82e, 0x840, 0x85c, 0x860, 0x86b, 0x870, 0x888, 0x889, 0x88f,
-	0x897, 0x8e2, 0x8e3, 0x964, 0x966, 0x970, 0x971, 0x984, 0x985, 0x98d, 0x98f, 0x991,
-	0x993, 0x9a9, 0x9aa, 0x9b1, 0x9b2, 0x9b3, 0x9b6, 0x9ba, 0x9bc, 0x9c5, 0x9c7, 0x9c9,
-	0x9cb, 0x9cf, 0x9d7, 0x9d8, 0x9dc, 0x9de, 0x9df, 0x9e4, 0x9e6, 0x9f2, 0x9fc, 0x9fd,
-	0x9fe, 0x9ff, 0xa01, 0xa04, 0xa05, 0xa0b, 0xa0f, 0xa11, 0xa13, 0xa29, 0xa2a, 0xa31,
-	0xa32, 0xa34, 0xa35, 0xa37, 0xa38, 0xa3a, 0xa3c, 0xa3d, 0xa3e, 0xa43, 0xa47, 0xa49,
-	0xa4b, 0xa4e, 0xa51, 0xa52, 0xa59, 0xa5d, 0xa5e, 0xa5f, 0xa66, 0xa76, 0xa81, 0xa84,
-	0xa85, 0xa8e, 0xa8f, 0xa92, 0xa93, 0xaa9, 0xaaa, 0xab1, 0xab2, 0xab4, 0xab5, 0xaba,
-	0xabc, 0xac6, 0xac7, 0xaca, 0xacb, 0xace, 0xad0, 0xad1, 0xae0, 0xae4, 0xae6, 0xaf0,
-	0xaf9, 0xb00, 0xb01, 0xb04, 0xb05, 0xb0d, 0xb0f, 0xb11, 0xb13, 0xb29, 0xb2a, 0xb31,
-	0xb32, 0xb34, 0xb35, 0xb3a, 0xb3c, 0xb45, 0xb47, 0xb49, 0xb4b, 0xb4e, 0xb55, 0xb58,
-	0xb5c, 0xb5e, 0xb5f, 0xb64, 0xb66, 0xb70, 0xb71, 0xb72, 0xb82, 0xb84, 0xb85, 0xb8b,
-	0xb8e, 0xb91, 0xb92, 0xb96, 0xb99, 0xb9b, 0xb9c, 0xb9d, 0xb9e, 0xba0, 0xba3, 0xba5,
-	0xba8, 0xbab, 0xbae, 0xbba, 0xbbe, 0xbc3, 0xbc6, 0xbc9, 0xbca, 0xbce, 0xbd0, 0xbd1,
-	0xbd7, 0xbd8, 0xbe6, 0xbf0, 0xc00, 0xc0d, 0xc0e, 0xc11, 0xc12, 0xc29, 0xc2a, 0xc3a,
-	0xc3c, 0xc45, 0xc46, 0xc49, 0xc4a, 0xc4e, 0xc55, 0xc57, 0xc58, 0xc5b, 0xc5d, 0xc5e,
-	0xc60, 0xc64, 0xc66, 0xc70, 0xc80, 0xc84, 0xc85, 0xc8d, 0xc8e, 0xc91, 0xc92, 0xca9,
-	0xcaa, 0xcb4, 0xcb5, 0xcba, 0xcbc, 0xcc5, 0xcc6, 0xcc9, 0xcca, 0xcce, 0xcd5, 0xcd7,
-	0xcdd, 0xcdf, 0xce0, 0xce4, 0xce6, 0xcf0, 0xcf1, 0xcf4, 0xd00, 0xd0d, 0xd0e, 0xd11,
-	0xd12, 0xd45, 0xd46, 0xd49, 0xd4a, 0xd4f, 0xd54, 0xd58, 0xd5f, 0xd64, 0xd66, 0xd70,
-	0xd7a, 0xd80, 0xd81, 0xd84, 0xd85, 0xd97, 0xd9a, 0xdb2, 0xdb3, 0xdbc, 0xdbd, 0xdbe,
-	0xdc0, 0xdc7, 0xdca, 0xdcb, 0xdcf, 0xdd5, 0xdd6, 0xdd7, 0xdd8, 0xde0, 0xde6, 0xdf0,
-	0xdf2, 0xdf4, 0xe01, 0xe3b, 0xe40, 0xe4f, 0xe50, 0xe5a, 0xe81, 0xe83, 0xe84, 0xe85,
-	0xe86, 0xe8b, 0xe8c, 0xea4, 0xea5, 0xea6, 0xea7, 0xebe, 0xec0, 0xec5, 0xec6, 0xec7,
-	0xec8, 0xecf, 0xed0, 0xeda, 0xedc, 0xee0, 0xf00, 0xf01, 0xf18, 0xf1a, 0xf20, 0xf2a,
-	0xf35, 0xf36, 0xf37, 0xf38, 0xf39, 0xf3a, 0xf3e, 0xf48, 0xf49, 0xf6d, 0xf71, 0xf85,
-	0xf86, 0xf98, 0xf99, 0xfbd, 0xfc6, 0xfc7, 0x1000, 0x104a, 0x1050, 0x109e, 0x10a0, 0x10c6,
-	0x10c7, 0x10c8, 0x10cd, 0x10ce, 0x10d0, 0x10fb, 0x10fc, 0x1249, 0x124a, 0x124e, 0x1250, 0x1257,
-	0x1258, 0x1259, 0x125a, 0x125e, 0x1260, 0x1289, 0x128a, 0x128e, 0x1290, 0x12b1, 0x12b2, 0x12b6,
-	0x12b8, 0x12bf, 0x12c0, 0x12c1, 0x12c2, 0x12c6, 0x12c8, 0x12d7, 0x12d8, 0x1311, 0x1312, 0x1316,
-	0x1318, 0x135b, 0x135d, 0x1360, 0x1380, 0x1390, 0x13a0, 0x13f6, 0x13f8, 0x13fe, 0x1401, 0x166d,
-	0x166f, 0x1680, 0x1681, 0x169b, 0x16a0, 0x16eb, 0x16ee, 0x16f9, 0x1700, 0x1716, 0x171f, 0x1735,
-	0x1740, 0x1754, 0x1760, 0x176d, 0x176e, 0x1771, 0x1772, 0x1774, 0x1780, 0x17d4, 0x17d7, 0x17d8,
-	0x17dc, 0x17de, 0x17e0, 0x17ea, 0x180b, 0x180e, 0x180f, 0x181a, 0x1820, 0x1879, 0x1880, 0x18ab,
-	0x18b0, 0x18f6, 0x1900, 0x191f, 0x1920, 0x192c, 0x1930, 0x193c, 0x1946, 0x196e, 0x1970, 0x1975,
-	0x1980, 0x19ac, 0x19b0, 0x19ca, 0x19d0, 0x19da, 0x1a00, 0x1a1c, 0x1a20, 0x1a5f, 0x1a60, 0x1a7d,
-	0x1a7f, 0x1a8a, 0x1a90, 0x1a9a, 0x1aa7, 0x1aa8, 0x1ab0, 0x1acf, 0x1b00, 0x1b4d, 0x1b50, 0x1b5a,
-	0x1b6b, 0x1b74, 0x1b80, 0x1bf4, 0x1c00, 0x1c38, 0x1c40, 0x1c4a, 0x1c4d, 0x1c7e, 0x1c80, 0x1c8b,
-	0x1c90, 0x1cbb, 0x1cbd, 0x1cc0, 0x1cd0, 0x1cd3, 0x1cd4, 0x1cfb, 0x1d00, 0x1f16, 0x1f18, 0x1f1e,
-	0x1f20, 0x1f46, 0x1f48, 0x1f4e, 0x1f50, 0x1f58, 0x1f59, 0x1f5a, 0x1f5b, 0x1f5c, 0x1f5d, 0x1f5e,
-	0x1f5f, 0x1f7e, 0x1f80, 0x1fb5, 0x1fb6, 0x1fbd, 0x1fbe, 0x1fbf, 0x1fc2, 0x1fc5, 0x1fc6, 0x1fcd,
-	0x1fd0, 0x1fd4, 0x1fd6, 0x1fdc, 0x1fe0, 0x1fed, 0x1ff2, 0x1ff5, 0x1ff6, 0x1ffd, 0x203f, 0x2041,
-	0x2054, 0x2055, 0x2071, 0x2072, 0x207f, 0x2080, 0x2090, 0x209d, 0x20d0, 0x20f1, 0x2102, 0x2103,
-	0x2107, 0x2108, 0x210a, 0x2114, 0x2115, 0x2116, 0x2119, 0x211e, 0x2124, 0x2125, 0x2126, 0x2127,
-	0x2128, 0x2129, 0x212a, 0x212e, 0x212f, 0x213a, 0x213c, 0x2140, 0x2145, 0x214a, 0x214e, 0x214f,
-	0x2160, 0x2189, 0x24b6, 0x24ea, 0x2c00, 0x2ce5, 0x2ceb, 0x2cf4, 0x2d00, 0x2d26, 0x2d27, 0x2d28,
-	0x2d2d, 0x2d2e, 0x2d30, 0x2d68, 0x2d6f, 0x2d70, 0x2d7f, 0x2d97, 0x2da0, 0x2da7, 0x2da8, 0x2daf,
-	0x2db0, 0x2db7, 0x2db8, 0x2dbf, 0x2dc0, 0x2dc7, 0x2dc8, 0x2dcf, 0x2dd0, 0x2dd7, 0x2dd8, 0x2ddf,
-	0x2de0, 0x2e00, 0x2e2f, 0x2e30, 0x3005, 0x3008, 0x3021, 0x3030, 0x3031, 0x3036, 0x3038, 0x303d,
-	0x3041, 0x3097, 0x3099, 0x309b, 0x309d, 0x30a0, 0x30a1, 0x30fb, 0x30fc, 0x3100, 0x3105, 0x3130,
-	0x3131, 0x318f, 0x31a0, 0x31c0, 0x31f0, 0x3200, 0x3400, 0x4dc0, 0x4e00, 0xa48d, 0xa4d0, 0xa4fe,
-	0xa500, 0xa60d, 0xa610, 0xa62c, 0xa640, 0xa673, 0xa674, 0xa67e, 0xa67f, 0xa6f2, 0xa717, 0xa720,
-	0xa722, 0xa789, 0xa78b, 0xa7ce, 0xa7d0, 0xa7d2, 0xa7d3, 0xa7d4, 0xa7d5, 0xa7dd, 0xa7f2, 0xa828,
-	0xa82c, 0xa82d, 0xa840, 0xa874, 0xa880, 0xa8c6, 0xa8d0, 0xa8da, 0xa8e0, 0xa8f8, 0xa8fb, 0xa8fc,
-	0xa8fd, 0xa92e, 0xa930, 0xa954, 0xa960, 0xa97d, 0xa980, 0xa9c1, 0xa9cf, 0xa9da, 0xa9e0, 0xa9ff,
-	0xaa00, 0xaa37, 0xaa40, 0xaa4e, 0xaa50, 0xaa5a, 0xaa60, 0xaa77, 0xaa7a, 0xaac3, 0xaadb, 0xaade,
-	0xaae0, 0xaaf0, 0xaaf2, 0xaaf7, 0xab01, 0xab07, 0xab09, 0xab0f, 0xab11, 0xab17, 0xab20, 0xab27,
-	0xab28, 0xab2f, 0xab30, 0xab5b, 0xab5c, 0xab6a, 0xab70, 0xabeb, 0xabec, 0xabee, 0xabf0, 0xabfa,
-	0xac00, 0xd7a4, 0xd7b0, 0xd7c7, 0xd7cb, 0xd7fc, 0xf900, 0xfa6e, 0xfa70, 0xfada, 0xfb00, 0xfb07,
-	0xfb13, 0xfb18, 0xfb1d, 0xfb29, 0xfb2a, 0xfb37, 0xfb38, 0xfb3d, 0xfb3e, 0xfb3f, 0xfb40, 0xfb42,
-	0xfb43, 0xfb45, 0xfb46, 0xfbb2, 0xfbd3, 0xfd3e, 0xfd50, 0xfd90, 0xfd92, 0xfdc8, 0xfdf0, 0xfdfc,
-	0xfe00, 0xfe10, 0xfe20, 0xfe30, 0xfe33, 0xfe35, 0xfe4d, 0xfe50, 0xfe70, 0xfe75, 0xfe76, 0xfefd,
-	0xff10, 0xff1a, 0xff21, 0xff3b, 0xff3f, 0xff40, 0xff41, 0xff5b, 0xff66, 0xffbf, 0xffc2, 0xffc8,
-	0xffca, 0xffd0, 0xffd2, 0xffd8, 0xffda, 0xffdd, 0x10000, 0x1000c, 0x1000d, 0x10027, 0x10028, 0x1003b,
-	0x1003c, 0x1003e, 0x1003f, 0x1004e, 0x10050, 0x1005e, 0x10080, 0x100fb, 0x10140, 0x10175, 0x101fd, 0x101fe,
-	0x10280, 0x1029d, 0x102a0, 0x102d1, 0x102e0, 0x102e1, 0x10300, 0x10320, 0x1032d, 0x1034b, 0x10350, 0x1037b,
-	0x10380, 0x1039e, 0x103a0, 0x103c4, 0x103c8, 0x103d0, 0x103d1, 0x103d6, 0x10400, 0x1049e, 0x104a0, 0x104aa,
-	0x104b0, 0x104d4, 0x104d8, 0x104fc, 0x10500, 0x10528, 0x10530, 0x10564, 0x10570, 0x1057b, 0x1057c, 0x1058b,
-	0x1058c, 0x10593, 0x10594, 0x10596, 0x10597, 0x105a2, 0x105a3, 0x105b2, 0x105b3, 0x105ba, 0x105bb, 0x105bd,
-	0x105c0, 0x105f4, 0x10600, 0x10737, 0x10740, 0x10756, 0x10760, 0x10768, 0x10780, 0x10786, 0x10787, 0x107b1,
-	0x107b2, 0x107bb, 0x10800, 0x10806, 0x10808, 0x10809, 0x1080a, 0x10836, 0x10837, 0x10839, 0x1083c, 0x1083d,
-	0x1083f, 0x10856, 0x10860, 0x10877, 0x10880, 0x1089f, 0x108e0, 0x108f3, 0x108f4, 0x108f6, 0x10900, 0x10916,
-	0x10920, 0x1093a, 0x10980, 0x109b8, 0x109be, 0x109c0, 0x10a00, 0x10a04, 0x10a05, 0x10a07, 0x10a0c, 0x10a14,
-	0x10a15, 0x10a18, 0x10a19, 0x10a36, 0x10a38, 0x10a3b, 0x10a3f, 0x10a40, 0x10a60, 0x10a7d, 0x10a80, 0x10a9d,
-	0x10ac0, 0x10ac8, 0x10ac9, 0x10ae7, 0x10b00, 0x10b36, 0x10b40, 0x10b56, 0x10b60, 0x10b73, 0x10b80, 0x10b92,
-	0x10c00, 0x10c49, 0x10c80, 0x10cb3, 0x10cc0, 0x10cf3, 0x10d00, 0x10d28, 0x10d30, 0x10d3a, 0x10d40, 0x10d66,
-	0x10d69, 0x10d6e, 0x10d6f, 0x10d86, 0x10e80, 0x10eaa, 0x10eab, 0x10ead, 0x10eb0, 0x10eb2, 0x10ec2, 0x10ec5,
-	0x10efc, 0x10f1d, 0x10f27, 0x10f28, 0x10f30, 0x10f51, 0x10f70, 0x10f86, 0x10fb0, 0x10fc5, 0x10fe0, 0x10ff7,
-	0x11000, 0x11047, 0x11066, 0x11076, 0x1107f, 0x110bb, 0x110c2, 0x110c3, 0x110d0, 0x110e9, 0x110f0, 0x110fa,
-	0x11100, 0x11135, 0x11136, 0x11140, 0x11144, 0x11148, 0x11150, 0x11174, 0x11176, 0x11177, 0x11180, 0x111c5,
-	0x111c9, 0x111cd, 0x111ce, 0x111db, 0x111dc, 0x111dd, 0x11200, 0x11212, 0x11213, 0x11238, 0x1123e, 0x11242,
-	0x11280, 0x11287, 0x11288, 0x11289, 0x1128a, 0x1128e, 0x1128f, 0x1129e, 0x1129f, 0x112a9, 0x112b0, 0x112eb,
-	0x112f0, 0x112fa, 0x11300, 0x11304, 0x11305, 0x1130d, 0x1130f, 0x11311, 0x11313, 0x11329, 0x1132a, 0x11331,
-	0x11332, 0x11334, 0x11335, 0x1133a, 0x1133b, 0x11345, 0x11347, 0x11349, 0x1134b, 0x1134e, 0x11350, 0x11351,
-	0x11357, 0x11358, 0x1135d, 0x11364, 0x11366, 0x1136d, 0x11370, 0x11375, 0x11380, 0x1138a, 0x1138b, 0x1138c,
-	0x1138e, 0x1138f, 0x11390, 0x113b6, 0x113b7, 0x113c1, 0x113c2, 0x113c3, 0x113c5, 0x113c6, 0x113c7, 0x113cb,
-	0x113cc, 0x113d4, 0x113e1, 0x113e3, 0x11400, 0x1144b, 0x11450, 0x1145a, 0x1145e, 0x11462, 0x11480, 0x114c6,
-	0x114c7, 0x114c8, 0x114d0, 0x114da, 0x11580, 0x115b6, 0x115b8, 0x115c1, 0x115d8, 0x115de, 0x11600, 0x11641,
-	0x11644, 0x11645, 0x11650, 0x1165a, 0x11680, 0x116b9, 0x116c0, 0x116ca, 0x116d0, 0x116e4, 0x11700, 0x1171b,
-	0x1171d, 0x1172c, 0x11730, 0x1173a, 0x11740, 0x11747, 0x11800, 0x1183b, 0x118a0, 0x118ea, 0x118ff, 0x11907,
-	0x11909, 0x1190a, 0x1190c, 0x11914, 0x11915, 0x11917, 0x11918, 0x11936, 0x11937, 0x11939, 0x1193b, 0x11944,
-	0x11950, 0x1195a, 0x119a0, 0x119a8, 0x119aa, 0x119d8, 0x119da, 0x119e2, 0x119e3, 0x119e5, 0x11a00, 0x11a3f,
-	0x11a47, 0x11a48, 0x11a50, 0x11a9a, 0x11a9d, 0x11a9e, 0x11ab0, 0x11af9, 0x11bc0, 0x11be1, 0x11bf0, 0x11bfa,
-	0x11c00, 0x11c09, 0x11c0a, 0x11c37, 0x11c38, 0x11c41, 0x11c50, 0x11c5a, 0x11c72, 0x11c90, 0x11c92, 0x11ca8,
-	0x11ca9, 0x11cb7, 0x11d00, 0x11d07, 0x11d08, 0x11d0a, 0x11d0b, 0x11d37, 0x11d3a, 0x11d3b, 0x11d3c, 0x11d3e,
-	0x11d3f, 0x11d48, 0x11d50, 0x11d5a, 0x11d60, 0x11d66, 0x11d67, 0x11d69, 0x11d6a, 0x11d8f, 0x11d90, 0x11d92,
-	0x11d93, 0x11d99, 0x11da0, 0x11daa, 0x11ee0, 0x11ef7, 0x11f00, 0x11f11, 0x11f12, 0x11f3b, 0x11f3e, 0x11f43,
-	0x11f50, 0x11f5b, 0x11fb0, 0x11fb1, 0x12000, 0x1239a, 0x12400, 0x1246f, 0x12480, 0x12544, 0x12f90, 0x12ff1,
-	0x13000, 0x13430, 0x13440, 0x13456, 0x13460, 0x143fb, 0x14400, 0x14647, 0x16100, 0x1613a, 0x16800, 0x16a39,
-	0x16a40, 0x16a5f, 0x16a60, 0x16a6a, 0x16a70, 0x16abf, 0x16ac0, 0x16aca, 0x16ad0, 0x16aee, 0x16af0, 0x16af5,
-	0x16b00, 0x16b37, 0x16b40, 0x16b44, 0x16b50, 0x16b5a, 0x16b63, 0x16b78, 0x16b7d, 0x16b90, 0x16d40, 0x16d6d,
-	0x16d70, 0x16d7a, 0x16e40, 0x16e80, 0x16f00, 0x16f4b, 0x16f4f, 0x16f88, 0x16f8f, 0x16fa0, 0x16fe0, 0x16fe2,
-	0x16fe3, 0x16fe5, 0x16ff0, 0x16ff2, 0x17000, 0x187f8, 0x18800, 0x18cd6, 0x18cff, 0x18d09, 0x1aff0, 0x1aff4,
-	0x1aff5, 0x1affc, 0x1affd, 0x1afff, 0x1b000, 0x1b123, 0x1b132, 0x1b133, 0x1b150, 0x1b153, 0x1b155, 0x1b156,
-	0x1b164, 0x1b168, 0x1b170, 0x1b2fc, 0x1bc00, 0x1bc6b, 0x1bc70, 0x1bc7d, 0x1bc80, 0x1bc89, 0x1bc90, 0x1bc9a,
-	0x1bc9d, 0x1bc9f, 0x1ccf0, 0x1ccfa, 0x1cf00, 0x1cf2e, 0x1cf30, 0x1cf47, 0x1d165, 0x1d16a, 0x1d16d, 0x1d173,
-	0x1d17b, 0x1d183, 0x1d185, 0x1d18c, 0x1d1aa, 0x1d1ae, 0x1d242, 0x1d245, 0x1d400, 0x1d455, 0x1d456, 0x1d49d,
-	0x1d49e, 0x1d4a0, 0x1d4a2, 0x1d4a3, 0x1d4a5, 0x1d4a7, 0x1d4a9, 0x1d4ad, 0x1d4ae, 0x1d4ba, 0x1d4bb, 0x1d4bc,
-	0x1d4bd, 0x1d4c4, 0x1d4c5, 0x1d506, 0x1d507, 0x1d50b, 0x1d50d, 0x1d515, 0x1d516, 0x1d51d, 0x1d51e, 0x1d53a,
-	0x1d53b, 0x1d53f, 0x1d540, 0x1d545, 0x1d546, 0x1d547, 0x1d54a, 0x1d551, 0x1d552, 0x1d6a6, 0x1d6a8, 0x1d6c1,
-	0x1d6c2, 0x1d6db, 0x1d6dc, 0x1d6fb, 0x1d6fc, 0x1d715, 0x1d716, 0x1d735, 0x1d736, 0x1d74f, 0x1d750, 0x1d76f,
-	0x1d770, 0x1d789, 0x1d78a, 0x1d7a9, 0x1d7aa, 0x1d7c3, 0x1d7c4, 0x1d7cc, 0x1d7ce, 0x1d800, 0x1da00, 0x1da37,
-	0x1da3b, 0x1da6d, 0x1da75, 0x1da76, 0x1da84, 0x1da85, 0x1da9b, 0x1daa0, 0x1daa1, 0x1dab0, 0x1df00, 0x1df1f,
-	0x1df25, 0x1df2b, 0x1e000, 0x1e007, 0x1e008, 0x1e019, 0x1e01b, 0x1e022, 0x1e023, 0x1e025, 0x1e026, 0x1e02b,
-	0x1e030, 0x1e06e, 0x1e08f, 0x1e090, 0x1e100, 0x1e12d, 0x1e130, 0x1e13e, 0x1e140, 0x1e14a, 0x1e14e, 0x1e14f,
-	0x1e290, 0x1e2af, 0x1e2c0, 0x1e2fa, 0x1e4d0, 0x1e4fa, 0x1e5d0, 0x1e5fb, 0x1e7e0, 0x1e7e7, 0x1e7e8, 0x1e7ec,
-	0x1e7ed, 0x1e7ef, 0x1e7f0, 0x1e7ff, 0x1e800, 0x1e8c5, 0x1e8d0, 0x1e8d7, 0x1e900, 0x1e94c, 0x1e950, 0x1e95a,
-	0x1ee00, 0x1ee04, 0x1ee05, 0x1ee20, 0x1ee21, 0x1ee23, 0x1ee24, 0x1ee25, 0x1ee27, 0x1ee28, 0x1ee29, 0x1ee33,
-	0x1ee34, 0x1ee38, 0x1ee39, 0x1ee3a, 0x1ee3b, 0x1ee3c, 0x1ee42, 0x1ee43, 0x1ee47, 0x1ee48, 0x1ee49, 0x1ee4a,
-	0x1ee4b, 0x1ee4c, 0x1ee4d, 0x1ee50, 0x1ee51, 0x1ee53, 0x1ee54, 0x1ee55, 0x1ee57, 0x1ee58, 0x1ee59, 0x1ee5a,
-	0x1ee5b, 0x1ee5c, 0x1ee5d, 0x1ee5e, 0x1ee5f, 0x1ee60, 0x1ee61, 0x1ee63, 0x1ee64, 0x1ee65, 0x1ee67, 0x1ee6b,
-	0x1ee6c, 0x1ee73, 0x1ee74, 0x1ee78, 0x1ee79, 0x1ee7d, 0x1ee7e, 0x1ee7f, 0x1ee80, 0x1ee8a, 0x1ee8b, 0x1ee9c,
-	0x1eea1, 0x1eea4, 0x1eea5, 0x1eeaa, 0x1eeab, 0x1eebc, 0x1f130, 0x1f14a, 0x1f150, 0x1f16a, 0x1f170, 0x1f18a,
-	0x1fbf0, 0x1fbfa, 0x20000, 0x2a6e0, 0x2a700, 0x2b73a, 0x2b740, 0x2b81e, 0x2b820, 0x2cea2, 0x2ceb0, 0x2ebe1,
-	0x2ebf0, 0x2ee5e, 0x2f800, 0x2fa1e, 0x30000, 0x3134b, 0x31350, 0x323b0, 0xe0100, 0xe01f0,
+// regexpWordExceptions are the differences between wordCategories and \w in the library's regular expressions.
+var regexpWordExceptions = []rune{
+	0xb2, 0xb4, 0xb9, 0xba, 0xbc, 0xbf, 0x24b6, 0x24ea, 0x1f130, 0x1f14a, 0x1f150, 0x1f16a,
+	0x1f170, 0x1f18a,
 }
 
-// regexpClassWordRuns are \w in a class of the library's regular expressions.
-var regexpClassWordRuns = []rune{
-	0x30, 0x3a, 0x41, 0x5b, 0x5f, 0x60, 0x61, 0x7b, 0xaa, 0xab, 0xb5, 0xb6,
-	0xba, 0xbb, 0xc0, 0xd7, 0xd8, 0xf7, 0xf8, 0x2c2, 0x2c6, 0x2d2, 0x2e0, 0x2e5,
-	0x2ec, 0x2ed, 0x2ee, 0x2ef, 0x300, 0x375, 0x376, 0x378, 0x37a, 0x37e, 0x37f, 0x380,
-	0x386, 0x387, 0x388, 0x38b, 0x38c, 0x38d, 0x38e, 0x3a2, 0x3a3, 0x3f6, 0x3f7, 0x482,
-	0x483, 0x530, 0x531, 0x557, 0x559, 0x55a, 0x560, 0x589, 0x591, 0x5be, 0x5bf, 0x5c0,
-	0x5c1, 0x5c3, 0x5c4, 0x5c6, 0x5c7, 0x5c8, 0x5d0, 0x5eb, 0x5ef, 0x5f3, 0x610, 0x61b,
-	0x620, 0x66a, 0x66e, 0x6d4, 0x6d5, 0x6dd, 0x6df, 0x6e9, 0x6ea, 0x6fd, 0x6ff, 0x700,
-	0x710, 0x74b, 0x74d, 0x7b2, 0x7c0, 0x7f6, 0x7fa, 0x7fb, 0x7fd, 0x7fe, 0x800, 0x82e,
-	0x840, 0x85c, 0x860, 0x86b, 0x870, 0x888, 0x889, 0x88f, 0x897, 0x8e2, 0x8e3, 0x964,
-	0x966, 0x970, 0x971, 0x984, 0x985, 0x98d, 0x98f, 0x991, 0x993, 0x9a9, 0x9aa, 0x9b1,
-	0x9b2, 0x9b3, 0x9b6, 0x9ba, 0x9bc, 0x9c5, 0x9c7, 0x9c9, 0x9cb, 0x9cf, 0x9d7, 0x9d8,
-	0x9dc, 0x9de, 0x9df, 0x9e4, 0x9e6, 0x9f2, 0x9fc, 0x9fd, 0x9fe, 0x9ff, 0xa01, 0xa04,
-	0xa05, 0xa0b, 0xa0f, 0xa11, 0xa13, 0xa29, 0xa2a, 0xa31, 0xa32, 0xa34, 0xa35, 0xa37,
-	0xa38, 0xa3a, 0xa3c, 0xa3d, 0xa3e, 0xa43, 0xa47, 0xa49, 0xa4b, 0xa4e, 0xa51, 0xa52,
-	0xa59, 0xa5d, 0xa5e, 0xa5f, 0xa66, 0xa76, 0xa81, 0xa84, 0xa85, 0xa8e, 0xa8f, 0xa92,
-	0xa93, 0xaa9, 0xaaa, 0xab1, 0xab2, 0xab4, 0xab5, 0xaba, 0xabc, 0xac6, 0xac7, 0xaca,
-	0xacb, 0xace, 0xad0, 0xad1, 0xae0, 0xae4, 0xae6, 0xaf0, 0xaf9, 0xb00, 0xb01, 0xb04,
-	0xb05, 0xb0d, 0xb0f, 0xb11, 0xb13, 0xb29, 0xb2a, 0xb31, 0xb32, 0xb34, 0xb35, 0xb3a,
-	0xb3c, 0xb45, 0xb47, 0xb49, 0xb4b, 0xb4e, 0xb55, 0xb58, 0xb5c, 0xb5e, 0xb5f, 0xb64,
-	0xb66, 0xb70, 0xb71, 0xb72, 0xb82, 0xb84, 0xb85, 0xb8b, 0xb8e, 0xb91, 0xb92, 0xb96,
-	0xb99, 0xb9b, 0xb9c, 0xb9d, 0xb9e, 0xba0, 0xba3, 0xba5, 0xba8, 0xbab, 0xbae, 0xbba,
-	0xbbe, 0xbc3, 0xbc6, 0xbc9, 0xbca, 0xbce, 0xbd0, 0xbd1, 0xbd7, 0xbd8, 0xbe6, 0xbf0,
-	0xc00, 0xc0d, 0xc0e, 0xc11, 0xc12, 0xc29, 0xc2a, 0xc3a, 0xc3c, 0xc45, 0xc46, 0xc49,
-	0xc4a, 0xc4e, 0xc55, 0xc57, 0xc58, 0xc5b, 0xc5d, 0xc5e, 0xc60, 0xc64, 0xc66, 0xc70,
-	0xc80, 0xc84, 0xc85, 0xc8d, 0xc8e, 0xc91, 0xc92, 0xca9, 0xcaa, 0xcb4, 0xcb5, 0xcba,
-	0xcbc, 0xcc5, 0xcc6, 0xcc9, 0xcca, 0xcce, 0xcd5, 0xcd7, 0xcdd, 0xcdf, 0xce0, 0xce4,
-	0xce6, 0xcf0, 0xcf1, 0xcf4, 0xd00, 0xd0d, 0xd0e, 0xd11, 0xd12, 0xd45, 0xd46, 0xd49,
-	0xd4a, 0xd4f, 0xd54, 0xd58, 0xd5f, 0xd64, 0xd66, 0xd70, 0xd7a, 0xd80, 0xd81, 0xd84,
-	0xd85, 0xd97, 0xd9a, 0xdb2, 0xdb3, 0xdbc, 0xdbd, 0xdbe, 0xdc0, 0xdc7, 0xdca, 0xdcb,
-	0xdcf, 0xdd5, 0xdd6, 0xdd7, 0xdd8, 0xde0, 0xde6, 0xdf0, 0xdf2, 0xdf4, 0xe01, 0xe3b,
-	0xe40, 0xe4f, 0xe50, 0xe5a, 0xe81, 0xe83, 0xe84, 0xe85, 0xe86, 0xe8b, 0xe8c, 0xea4,
-	0xea5, 0xea6, 0xea7, 0xebe, 0xec0, 0xec5, 0xec6, 0xec7, 0xec8, 0xecf, 0xed0, 0xeda,
-	0xedc, 0xee0, 0xf00, 0xf01, 0xf18, 0xf1a, 0xf20, 0xf2a, 0xf35, 0xf36, 0xf37, 0xf38,
-	0xf39, 0xf3a, 0xf3e, 0xf48, 0xf49, 0xf6d, 0xf71, 0xf85, 0xf86, 0xf98, 0xf99, 0xfbd,
-	0xfc6, 0xfc7, 0x1000, 0x104a, 0x1050, 0x109e, 0x10a0, 0x10c6, 0x10c7, 0x10c8, 0x10cd, 0x10ce,
-	0x10d0, 0x10fb, 0x10fc, 0x1249, 0x124a, 0x124e, 0x1250, 0x1257, 0x1258, 0x1259, 0x125a, 0x125e,
-	0x1260, 0x1289, 0x128a, 0x128e, 0x1290, 0x12b1, 0x12b2, 0x12b6, 0x12b8, 0x12bf, 0x12c0, 0x12c1,
-	0x12c2, 0x12c6, 0x12c8, 0x12d7, 0x12d8, 0x1311, 0x1312, 0x1316, 0x1318, 0x135b, 0x135d, 0x1360,
-	0x1380, 0x1390, 0x13a0, 0x13f6, 0x13f8, 0x13fe, 0x1401, 0x166d, 0x166f, 0x1680, 0x1681, 0x169b,
-	0x16a0, 0x16eb, 0x16ee, 0x16f9, 0x1700, 0x1716, 0x171f, 0x1735, 0x1740, 0x1754, 0x1760, 0x176d,
-	0x176e, 0x1771, 0x1772, 0x1774, 0x1780, 0x17d4, 0x17d7, 0x17d8, 0x17dc, 0x17de, 0x17e0, 0x17ea,
-	0x180b, 0x180e, 0x180f, 0x181a, 0x1820, 0x1879, 0x1880, 0x18ab, 0x18b0, 0x18f6, 0x1900, 0x191f,
-	0x1920, 0x192c, 0x1930, 0x193c, 0x1946, 0x196e, 0x1970, 0x1975, 0x1980, 0x19ac, 0x19b0, 0x19ca,
-	0x19d0, 0x19da, 0x1a00, 0x1a1c, 0x1a20, 0x1a5f, 0x1a60, 0x1a7d, 0x1a7f, 0x1a8a, 0x1a90, 0x1a9a,
-	0x1aa7, 0x1aa8, 0x1ab0, 0x1acf, 0x1b00, 0x1b4d, 0x1b50, 0x1b5a, 0x1b6b, 0x1b74, 0x1b80, 0x1bf4,
-	0x1c00, 0x1c38, 0x1c40, 0x1c4a, 0x1c4d, 0x1c7e, 0x1c80, 0x1c8b, 0x1c90, 0x1cbb, 0x1cbd, 0x1cc0,
-	0x1cd0, 0x1cd3, 0x1cd4, 0x1cfb, 0x1d00, 0x1f16, 0x1f18, 0x1f1e, 0x1f20, 0x1f46, 0x1f48, 0x1f4e,
-	0x1f50, 0x1f58, 0x1f59, 0x1f5a, 0x1f5b, 0x1f5c, 0x1f5d, 0x1f5e, 0x1f5f, 0x1f7e, 0x1f80, 0x1fb5,
-	0x1fb6, 0x1fbd, 0x1fbe, 0x1fbf, 0x1fc2, 0x1fc5, 0x1fc6, 0x1fcd, 0x1fd0, 0x1fd4, 0x1fd6, 0x1fdc,
-	0x1fe0, 0x1fed, 0x1ff2, 0x1ff5, 0x1ff6, 0x1ffd, 0x203f, 0x2041, 0x2054, 0x2055, 0x2071, 0x2072,
-	0x207f, 0x2080, 0x2090, 0x209d, 0x20d0, 0x20f1, 0x2102, 0x2103, 0x2107, 0x2108, 0x210a, 0x2114,
-	0x2115, 0x2116, 0x2119, 0x211e, 0x2124, 0x2125, 0x2126, 0x2127, 0x2128, 0x2129, 0x212a, 0x212e,
-	0x212f, 0x213a, 0x213c, 0x2140, 0x2145, 0x214a, 0x214e, 0x214f, 0x2160, 0x2189, 0x24b6, 0x24ea,
-	0x2c00, 0x2ce5, 0x2ceb, 0x2cf4, 0x2d00, 0x2d26, 0x2d27, 0x2d28, 0x2d2d, 0x2d2e, 0x2d30, 0x2d68,
-	0x2d6f, 0x2d70, 0x2d7f, 0x2d97, 0x2da0, 0x2da7, 0x2da8, 0x2daf, 0x2db0, 0x2db7, 0x2db8, 0x2dbf,
-	0x2dc0, 0x2dc7, 0x2dc8, 0x2dcf, 0x2dd0, 0x2dd7, 0x2dd8, 0x2ddf, 0x2de0, 0x2e00, 0x2e2f, 0x2e30,
-	0x3005, 0x3008, 0x3021, 0x3030, 0x3031, 0x3036, 0x3038, 0x303d, 0x3041, 0x3097, 0x3099, 0x309b,
-	0x309d, 0x30a0, 0x30a1, 0x30fb, 0x30fc, 0x3100, 0x3105, 0x3130, 0x3131, 0x318f, 0x31a0, 0x31c0,
-	0x31f0, 0x3200, 0x3400, 0x4dc0, 0x4e00, 0xa48d, 0xa4d0, 0xa4fe, 0xa500, 0xa60d, 0xa610, 0xa62c,
-	0xa640, 0xa673, 0xa674, 0xa67e, 0xa67f, 0xa6f2, 0xa717, 0xa720, 0xa722, 0xa789, 0xa78b, 0xa7ce,
-	0xa7d0, 0xa7d2, 0xa7d3, 0xa7d4, 0xa7d5, 0xa7dd, 0xa7f2, 0xa828, 0xa82c, 0xa82d, 0xa840, 0xa874,
-	0xa880, 0xa8c6, 0xa8d0, 0xa8da, 0xa8e0, 0xa8f8, 0xa8fb, 0xa8fc, 0xa8fd, 0xa92e, 0xa930, 0xa954,
-	0xa960, 0xa97d, 0xa980, 0xa9c1, 0xa9cf, 0xa9da, 0xa9e0, 0xa9ff, 0xaa00, 0xaa37, 0xaa40, 0xaa4e,
-	0xaa50, 0xaa5a, 0xaa60, 0xaa77, 0xaa7a, 0xaac3, 0xaadb, 0xaade, 0xaae0, 0xaaf0, 0xaaf2, 0xaaf7,
-	0xab01, 0xab07, 0xab09, 0xab0f, 0xab11, 0xab17, 0xab20, 0xab27, 0xab28, 0xab2f, 0xab30, 0xab5b,
-	0xab5c, 0xab6a, 0xab70, 0xabeb, 0xabec, 0xabee, 0xabf0, 0xabfa, 0xac00, 0xd7a4, 0xd7b0, 0xd7c7,
-	0xd7cb, 0xd7fc, 0xf900, 0xfa6e, 0xfa70, 0xfada, 0xfb00, 0xfb07, 0xfb13, 0xfb18, 0xfb1d, 0xfb29,
-	0xfb2a, 0xfb37, 0xfb38, 0xfb3d, 0xfb3e, 0xfb3f, 0xfb40, 0xfb42, 0xfb43, 0xfb45, 0xfb46, 0xfbb2,
-	0xfbd3, 0xfd3e, 0xfd50, 0xfd90, 0xfd92, 0xfdc8, 0xfdf0, 0xfdfc, 0xfe00, 0xfe10, 0xfe20, 0xfe30,
-	0xfe33, 0xfe35, 0xfe4d, 0xfe50, 0xfe70, 0xfe75, 0xfe76, 0xfefd, 0xff10, 0xff1a, 0xff21, 0xff3b,
-	0xff3f, 0xff40, 0xff41, 0xff5b, 0xff66, 0xffbf, 0xffc2, 0xffc8, 0xffca, 0xffd0, 0xffd2, 0xffd8,
-	0xffda, 0xffdd, 0x10000, 0x1000c, 0x1000d, 0x10027, 0x10028, 0x1003b, 0x1003c, 0x1003e, 0x1003f, 0x1004e,
-	0x10050, 0x1005e, 0x10080, 0x100fb, 0x10140, 0x10175, 0x101fd, 0x101fe, 0x10280, 0x1029d, 0x102a0, 0x102d1,
-	0x102e0, 0x102e1, 0x10300, 0x10320, 0x1032d, 0x1034b, 0x10350, 0x1037b, 0x10380, 0x1039e, 0x103a0, 0x103c4,
-	0x103c8, 0x103d0, 0x103d1, 0x103d6, 0x10400, 0x1049e, 0x104a0, 0x104aa, 0x104b0, 0x104d4, 0x104d8, 0x104fc,
-	0x10500, 0x10528, 0x10530, 0x10564, 0x10570, 0x1057b, 0x1057c, 0x1058b, 0x1058c, 0x10593, 0x10594, 0x10596,
-	0x10597, 0x105a2, 0x105a3, 0x105b2, 0x105b3, 0x105ba, 0x105bb, 0x105bd, 0x105c0, 0x105f4, 0x10600, 0x10737,
-	0x10740, 0x10756, 0x10760, 0x10768, 0x10780, 0x10786, 0x10787, 0x107b1, 0x107b2, 0x107bb, 0x10800, 0x10806,
-	0x10808, 0x10809, 0x1080a, 0x10836, 0x10837, 0x10839, 0x1083c, 0x1083d, 0x1083f, 0x10856, 0x10860, 0x10877,
-	0x10880, 0x1089f, 0x108e0, 0x108f3, 0x108f4, 0x108f6, 0x10900, 0x10916, 0x10920, 0x1093a, 0x10980, 0x109b8,
-	0x109be, 0x109c0, 0x10a00, 0x10a04, 0x10a05, 0x10a07, 0x10a0c, 0x10a14, 0x10a15, 0x10a18, 0x10a19, 0x10a36,
-	0x10a38, 0x10a3b, 0x10a3f, 0x10a40, 0x10a60, 0x10a7d, 0x10a80, 0x10a9d, 0x10ac0, 0x10ac8, 0x10ac9, 0x10ae7,
-	0x10b00, 0x10b36, 0x10b40, 0x10b56, 0x10b60, 0x10b73, 0x10b80, 0x10b92, 0x10c00, 0x10c49, 0x10c80, 0x10cb3,
-	0x10cc0, 0x10cf3, 0x10d00, 0x10d28, 0x10d30, 0x10d3a, 0x10d40, 0x10d66, 0x10d69, 0x10d6e, 0x10d6f, 0x10d86,
-	0x10e80, 0x10eaa, 0x10eab, 0x10ead, 0x10eb0, 0x10eb2, 0x10ec2, 0x10ec5, 0x10efc, 0x10f1d, 0x10f27, 0x10f28,
-	0x10f30, 0x10f51, 0x10f70, 0x10f86, 0x10fb0, 0x10fc5, 0x10fe0, 0x10ff7, 0x11000, 0x11047, 0x11066, 0x11076,
-	0x1107f, 0x110bb, 0x110c2, 0x110c3, 0x110d0, 0x110e9, 0x110f0, 0x110fa, 0x11100, 0x11135, 0x11136, 0x11140,
-	0x11144, 0x11148, 0x11150, 0x11174, 0x11176, 0x11177, 0x11180, 0x111c5, 0x111c9, 0x111cd, 0x111ce, 0x111db,
-	0x111dc, 0x111dd, 0x11200, 0x11212, 0x11213, 0x11238, 0x1123e, 0x11242, 0x11280, 0x11287, 0x11288, 0x11289,
-	0x1128a, 0x1128e, 0x1128f, 0x1129e, 0x1129f, 0x112a9, 0x112b0, 0x112eb, 0x112f0, 0x112fa, 0x11300, 0x11304,
-	0x11305, 0x1130d, 0x1130f, 0x11311, 0x11313, 0x11329, 0x1132a, 0x11331, 0x11332, 0x11334, 0x11335, 0x1133a,
-	0x1133b, 0x11345, 0x11347, 0x11349, 0x1134b, 0x1134e, 0x11350, 0x11351, 0x11357, 0x11358, 0x1135d, 0x11364,
-	0x11366, 0x1136d, 0x11370, 0x11375, 0x11380, 0x1138a, 0x1138b, 0x1138c, 0x1138e, 0x1138f, 0x11390, 0x113b6,
-	0x113b7, 0x113c1, 0x113c2, 0x113c3, 0x113c5, 0x113c6, 0x113c7, 0x113cb, 0x113cc, 0x113d4, 0x113e1, 0x113e3,
-	0x11400, 0x1144b, 0x11450, 0x1145a, 0x1145e, 0x11462, 0x11480, 0x114c6, 0x114c7, 0x114c8, 0x114d0, 0x114da,
-	0x11580, 0x115b6, 0x115b8, 0x115c1, 0x115d8, 0x115de, 0x11600, 0x11641, 0x11644, 0x11645, 0x11650, 0x1165a,
-	0x11680, 0x116b9, 0x116c0, 0x116ca, 0x116d0, 0x116e4, 0x11700, 0x1171b, 0x1171d, 0x1172c, 0x11730, 0x1173a,
-	0x11740, 0x11747, 0x11800, 0x1183b, 0x118a0, 0x118ea, 0x118ff, 0x11907, 0x11909, 0x1190a, 0x1190c, 0x11914,
-	0x11915, 0x11917, 0x11918, 0x11936, 0x11937, 0x11939, 0x1193b, 0x11944, 0x11950, 0x1195a, 0x119a0, 0x119a8,
-	0x119aa, 0x119d8, 0x119da, 0x119e2, 0x119e3, 0x119e5, 0x11a00, 0x11a3f, 0x11a47, 0x11a48, 0x11a50, 0x11a9a,
-	0x11a9d, 0x11a9e, 0x11ab0, 0x11af9, 0x11bc0, 0x11be1, 0x11bf0, 0x11bfa, 0x11c00, 0x11c09, 0x11c0a, 0x11c37,
-	0x11c38, 0x11c41, 0x11c50, 0x11c5a, 0x11c72, 0x11c90, 0x11c92, 0x11ca8, 0x11ca9, 0x11cb7, 0x11d00, 0x11d07,
-	0x11d08, 0x11d0a, 0x11d0b, 0x11d37, 0x11d3a, 0x11d3b, 0x11d3c, 0x11d3e, 0x11d3f, 0x11d48, 0x11d50, 0x11d5a,
-	0x11d60, 0x11d66, 0x11d67, 0x11d69, 0x11d6a, 0x11d8f, 0x11d90, 0x11d92, 0x11d93, 0x11d99, 0x11da0, 0x11daa,
-	0x11ee0, 0x11ef7, 0x11f00, 0x11f11, 0x11f12, 0x11f3b, 0x11f3e, 0x11f43, 0x11f50, 0x11f5b, 0x11fb0, 0x11fb1,
-	0x12000, 0x1239a, 0x12400, 0x1246f, 0x12480, 0x12544, 0x12f90, 0x12ff1, 0x13000, 0x13430, 0x13440, 0x13456,
-	0x13460, 0x143fb, 0x14400, 0x14647, 0x16100, 0x1613a, 0x16800, 0x16a39, 0x16a40, 0x16a5f, 0x16a60, 0x16a6a,
-	0x16a70, 0x16abf, 0x16ac0, 0x16aca, 0x16ad0, 0x16aee, 0x16af0, 0x16af5, 0x16b00, 0x16b37, 0x16b40, 0x16b44,
-	0x16b50, 0x16b5a, 0x16b63, 0x16b78, 0x16b7d, 0x16b90, 0x16d40, 0x16d6d, 0x16d70, 0x16d7a, 0x16e40, 0x16e80,
-	0x16f00, 0x16f4b, 0x16f4f, 0x16f88, 0x16f8f, 0x16fa0, 0x16fe0, 0x16fe2, 0x16fe3, 0x16fe5, 0x16ff0, 0x16ff2,
-	0x17000, 0x187f8, 0x18800, 0x18cd6, 0x18cff, 0x18d09, 0x1aff0, 0x1aff4, 0x1aff5, 0x1affc, 0x1affd, 0x1afff,
-	0x1b000, 0x1b123, 0x1b132, 0x1b133, 0x1b150, 0x1b153, 0x1b155, 0x1b156, 0x1b164, 0x1b168, 0x1b170, 0x1b2fc,
-	0x1bc00, 0x1bc6b, 0x1bc70, 0x1bc7d, 0x1bc80, 0x1bc89, 0x1bc90, 0x1bc9a, 0x1bc9d, 0x1bc9f, 0x1ccf0, 0x1ccfa,
-	0x1cf00, 0x1cf2e, 0x1cf30, 0x1cf47, 0x1d165, 0x1d16a, 0x1d16d, 0x1d173, 0x1d17b, 0x1d183, 0x1d185, 0x1d18c,
-	0x1d1aa, 0x1d1ae, 0x1d242, 0x1d245, 0x1d400, 0x1d455, 0x1d456, 0x1d49d, 0x1d49e, 0x1d4a0, 0x1d4a2, 0x1d4a3,
-	0x1d4a5, 0x1d4a7, 0x1d4a9, 0x1d4ad, 0x1d4ae, 0x1d4ba, 0x1d4bb, 0x1d4bc, 0x1d4bd, 0x1d4c4, 0x1d4c5, 0x1d506,
-	0x1d507, 0x1d50b, 0x1d50d, 0x1d515, 0x1d516, 0x1d51d, 0x1d51e, 0x1d53a, 0x1d53b, 0x1d53f, 0x1d540, 0x1d545,
-	0x1d546, 0x1d547, 0x1d54a, 0x1d551, 0x1d552, 0x1d6a6, 0x1d6a8, 0x1d6c1, 0x1d6c2, 0x1d6db, 0x1d6dc, 0x1d6fb,
-	0x1d6fc, 0x1d715, 0x1d716, 0x1d735, 0x1d736, 0x1d74f, 0x1d750, 0x1d76f, 0x1d770, 0x1d789, 0x1d78a, 0x1d7a9,
-	0x1d7aa, 0x1d7c3, 0x1d7c4, 0x1d7cc, 0x1d7ce, 0x1d800, 0x1da00, 0x1da37, 0x1da3b, 0x1da6d, 0x1da75, 0x1da76,
-	0x1da84, 0x1da85, 0x1da9b, 0x1daa0, 0x1daa1, 0x1dab0, 0x1df00, 0x1df1f, 0x1df25, 0x1df2b, 0x1e000, 0x1e007,
-	0x1e008, 0x1e019, 0x1e01b, 0x1e022, 0x1e023, 0x1e025, 0x1e026, 0x1e02b, 0x1e030, 0x1e06e, 0x1e08f, 0x1e090,
-	0x1e100, 0x1e12d, 0x1e130, 0x1e13e, 0x1e140, 0x1e14a, 0x1e14e, 0x1e14f, 0x1e290, 0x1e2af, 0x1e2c0, 0x1e2fa,
-	0x1e4d0, 0x1e4fa, 0x1e5d0, 0x1e5fb, 0x1e7e0, 0x1e7e7, 0x1e7e8, 0x1e7ec, 0x1e7ed, 0x1e7ef, 0x1e7f0, 0x1e7ff,
-	0x1e800, 0x1e8c5, 0x1e8d0, 0x1e8d7, 0x1e900, 0x1e94c, 0x1e950, 0x1e95a, 0x1ee00, 0x1ee04, 0x1ee05, 0x1ee20,
-	0x1ee21, 0x1ee23, 0x1ee24, 0x1ee25, 0x1ee27, 0x1ee28, 0x1ee29, 0x1ee33, 0x1ee34, 0x1ee38, 0x1ee39, 0x1ee3a,
-	0x1ee3b, 0x1ee3c, 0x1ee42, 0x1ee43, 0x1ee47, 0x1ee48, 0x1ee49, 0x1ee4a, 0x1ee4b, 0x1ee4c, 0x1ee4d, 0x1ee50,
-	0x1ee51, 0x1ee53, 0x1ee54, 0x1ee55, 0x1ee57, 0x1ee58, 0x1ee59, 0x1ee5a, 0x1ee5b, 0x1ee5c, 0x1ee5d, 0x1ee5e,
-	0x1ee5f, 0x1ee60, 0x1ee61, 0x1ee63, 0x1ee64, 0x1ee65, 0x1ee67, 0x1ee6b, 0x1ee6c, 0x1ee73, 0x1ee74, 0x1ee78,
-	0x1ee79, 0x1ee7d, 0x1ee7e, 0x1ee7f, 0x1ee80, 0x1ee8a, 0x1ee8b, 0x1ee9c, 0x1eea1, 0x1eea4, 0x1eea5, 0x1eeaa,
-	0x1eeab, 0x1eebc, 0x1f130, 0x1f14a, 0x1f150, 0x1f16a, 0x1f170, 0x1f18a, 0x1fbf0, 0x1fbfa, 0x20000, 0x2a6e0,
-	0x2a700, 0x2b73a, 0x2b740, 0x2b81e, 0x2b820, 0x2cea2, 0x2ceb0, 0x2ebe1, 0x2ebf0, 0x2ee5e, 0x2f800, 0x2fa1e,
-	0x30000, 0x3134b, 0x31350, 0x323b0, 0xe0100, 0xe01f0,
+// classWordExceptions are the differences between wordCategories and \w in a class of the library's regular expressions.
+var classWordExceptions = []rune{
+	0x24b6, 0x24ea, 0x1f130, 0x1f14a, 0x1f150, 0x1f16a, 0x1f170, 0x1f18a,
 }
 
 // regexpScripts are scripts in the library's regular expressions.
@@ -818,1593 +554,219 @@ var regexpScripts = map[string][]rune{
 	"Common":     {0x0, 0x41, 0x5b, 0x61, 0x7b, 0xaa, 0xab, 0xba, 0xbb, 0xc0, 0xd7, 0xd8, 0xf7, 0xf8, 0x2b9, 0x2e0, 0x2e5, 0x2ea, 0x2ec, 0x300, 0x374, 0x375, 0x37e, 0x37f, 0x385, 0x386, 0x387, 0x388, 0x605, 0x606, 0x60c, 0x60d, 0x61b, 0x61c, 0x61f, 0x620, 0x640, 0x641, 0x6dd, 0x6de, 0x8e2, 0x8e3, 0x964, 0x966, 0xe3f, 0xe40, 0xfd5, 0xfd9, 0x10fb, 0x10fc, 0x16eb, 0x16ee, 0x1735, 0x1737, 0x1802, 0x1804, 0x1805, 0x1806, 0x1cd3, 0x1cd4, 0x1ce1, 0x1ce2, 0x1ce9, 0x1ced, 0x1cee, 0x1cf4, 0x1cf5, 0x1cf8, 0x1cfa, 0x1cfb, 0x2000, 0x200c, 0x200e, 0x2065, 0x2066, 0x2071, 0x2074, 0x207f, 0x2080, 0x208f, 0x20a0, 0x20c1, 0x2100, 0x2126, 0x2127, 0x212a, 0x212c, 0x2132, 0x2133, 0x214e, 0x214f, 0x2160, 0x2189, 0x218c, 0x2190, 0x242a, 0x2440, 0x244b, 0x2460, 0x2800, 0x2900, 0x2b74, 0x2b76, 0x2b96, 0x2b97, 0x2c00, 0x2e00, 0x2e5e, 0x2ff0, 0x3005, 0x3006, 0x3007, 0x3008, 0x3021, 0x3030, 0x3038, 0x303c, 0x3040, 0x309b, 0x309d, 0x30a0, 0x30a1, 0x30fb, 0x30fd, 0x3190, 0x31a0, 0x31c0, 0x31e6, 0x31ef, 0x31f0, 0x3220, 0x3260, 0x327f, 0x32d0, 0x32ff, 0x3300, 0x3358, 0x3400, 0x4dc0, 0x4e00, 0xa700, 0xa722, 0xa788, 0xa78b, 0xa830, 0xa83a, 0xa92e, 0xa92f, 0xa9cf, 0xa9d0, 0xab5b, 0xab5c, 0xab6a, 0xab6c, 0xfd3e, 0xfd40, 0xfe10, 0xfe1a, 0xfe30, 0xfe53, 0xfe54, 0xfe67, 0xfe68, 0xfe6c, 0xfeff, 0xff00, 0xff01, 0xff21, 0xff3b, 0xff41, 0xff5b, 0xff66, 0xff70, 0xff71, 0xff9e, 0xffa0, 0xffe0, 0xffe7, 0xffe8, 0xffef, 0xfff9, 0xfffe, 0x10100, 0x10103, 0x10107, 0x10134, 0x10137, 0x10140, 0x10190, 0x1019d, 0x101d0, 0x101fd, 0x102e1, 0x102fc, 0x1bca0, 0x1bca4, 0x1cc00, 0x1ccfa, 0x1cd00, 0x1ceb4, 0x1cf50, 0x1cfc4, 0x1d000, 0x1d0f6, 0x1d100, 0x1d127, 0x1d129, 0x1d167, 0x1d16a, 0x1d17b, 0x1d183, 0x1d185, 0x1d18c, 0x1d1aa, 0x1d1ae, 0x1d1eb, 0x1d2c0, 0x1d2d4, 0x1d2e0, 0x1d2f4, 0x1d300, 0x1d357, 0x1d360, 0x1d379, 0x1d400, 0x1d455, 0x1d456, 0x1d49d, 0x1d49e, 0x1d4a0, 0x1d4a2, 0x1d4a3, 0x1d4a5, 0x1d4a7, 0x1d4a9, 0x1d4ad, 0x1d4ae, 0x1d4ba, 0x1d4bb, 0x1d4bc, 0x1d4bd, 0x1d4c4, 0x1d4c5, 0x1d506, 0x1d507, 0x1d50b, 0x1d50d, 0x1d515, 0x1d516, 0x1d51d, 0x1d51e, 0x1d53a, 0x1d53b, 0x1d53f, 0x1d540, 0x1d545, 0x1d546, 0x1d547, 0x1d54a, 0x1d551, 0x1d552, 0x1d6a6, 0x1d6a8, 0x1d7cc, 0x1d7ce, 0x1d800, 0x1ec71, 0x1ecb5, 0x1ed01, 0x1ed3e, 0x1f000, 0x1f02c, 0x1f030, 0x1f094, 0x1f0a0, 0x1f0af, 0x1f0b1, 0x1f0c0, 0x1f0c1, 0x1f0d0, 0x1f0d1, 0x1f0f6, 0x1f100, 0x1f1ae, 0x1f1e6, 0x1f200, 0x1f201, 0x1f203, 0x1f210, 0x1f23c, 0x1f240, 0x1f249, 0x1f250, 0x1f252, 0x1f260, 0x1f266, 0x1f300, 0x1f6d8, 0x1f6dc, 0x1f6ed, 0x1f6f0, 0x1f6fd, 0x1f700, 0x1f777, 0x1f77b, 0x1f7da, 0x1f7e0, 0x1f7ec, 0x1f7f0, 0x1f7f1, 0x1f800, 0x1f80c, 0x1f810, 0x1f848, 0x1f850, 0x1f85a, 0x1f860, 0x1f888, 0x1f890, 0x1f8ae, 0x1f8b0, 0x1f8bc, 0x1f8c0, 0x1f8c2, 0x1f900, 0x1fa54, 0x1fa60, 0x1fa6e, 0x1fa70, 0x1fa7d, 0x1fa80, 0x1fa8a, 0x1fa8f, 0x1fac7, 0x1face, 0x1fadd, 0x1fadf, 0x1faea, 0x1faf0, 0x1faf9, 0x1fb00, 0x1fb93, 0x1fb94, 0x1fbfa, 0xe0001, 0xe0002, 0xe0020, 0xe0080},
 }
 
-// wordRuns are \w of the Whitespace pre-tokenizer.
-var wordRuns = []rune{
-	0x30, 0x3a, 0x41, 0x5b, 0x5f, 0x60, 0x61, 0x7b, 0xaa, 0xab, 0xb5, 0xb6,
-	0xba, 0xbb, 0xc0, 0xd7, 0xd8, 0xf7, 0xf8, 0x2c2, 0x2c6, 0x2d2, 0x2e0, 0x2e5,
-	0x2ec, 0x2ed, 0x2ee, 0x2ef, 0x300, 0x375, 0x376, 0x378, 0x37a, 0x37e, 0x37f, 0x380,
-	0x386, 0x387, 0x388, 0x38b, 0x38c, 0x38d, 0x38e, 0x3a2, 0x3a3, 0x3f6, 0x3f7, 0x482,
-	0x483, 0x530, 0x531, 0x557, 0x559, 0x55a, 0x560, 0x589, 0x591, 0x5be, 0x5bf, 0x5c0,
-	0x5c1, 0x5c3, 0x5c4, 0x5c6, 0x5c7, 0x5c8, 0x5d0, 0x5eb, 0x5ef, 0x5f3, 0x610, 0x61b,
-	0x620, 0x66a, 0x66e, 0x6d4, 0x6d5, 0x6dd, 0x6df, 0x6e9, 0x6ea, 0x6fd, 0x6ff, 0x700,
-	0x710, 0x74b, 0x74d, 0x7b2, 0x7c0, 0x7f6, 0x7fa, 0x7fb, 0x7fd, 0x7fe, 0x800, 0x82e,
-	0x840, 0x85c, 0x860, 0x86b, 0x870, 0x888, 0x889, 0x88f, 0x897, 0x8e2, 0x8e3, 0x964,
-	0x966, 0x970, 0x971, 0x984, 0x985, 0x98d, 0x98f, 0x991, 0x993, 0x9a9, 0x9aa, 0x9b1,
-	0x9b2, 0x9b3, 0x9b6, 0x9ba, 0x9bc, 0x9c5, 0x9c7, 0x9c9, 0x9cb, 0x9cf, 0x9d7, 0x9d8,
-	0x9dc, 0x9de, 0x9df, 0x9e4, 0x9e6, 0x9f2, 0x9fc, 0x9fd, 0x9fe, 0x9ff, 0xa01, 0xa04,
-	0xa05, 0xa0b, 0xa0f, 0xa11, 0xa13, 0xa29, 0xa2a, 0xa31, 0xa32, 0xa34, 0xa35, 0xa37,
-	0xa38, 0xa3a, 0xa3c, 0xa3d, 0xa3e, 0xa43, 0xa47, 0xa49, 0xa4b, 0xa4e, 0xa51, 0xa52,
-	0xa59, 0xa5d, 0xa5e, 0xa5f, 0xa66, 0xa76, 0xa81, 0xa84, 0xa85, 0xa8e, 0xa8f, 0xa92,
-	0xa93, 0xaa9, 0xaaa, 0xab1, 0xab2, 0xab4, 0xab5, 0xaba, 0xabc, 0xac6, 0xac7, 0xaca,
-	0xacb, 0xace, 0xad0, 0xad1, 0xae0, 0xae4, 0xae6, 0xaf0, 0xaf9, 0xb00, 0xb01, 0xb04,
-	0xb05, 0xb0d, 0xb0f, 0xb11, 0xb13, 0xb29, 0xb2a, 0xb31, 0xb32, 0xb34, 0xb35, 0xb3a,
-	0xb3c, 0xb45, 0xb47, 0xb49, 0xb4b, 0xb4e, 0xb55, 0xb58, 0xb5c, 0xb5e, 0xb5f, 0xb64,
-	0xb66, 0xb70, 0xb71, 0xb72, 0xb82, 0xb84, 0xb85, 0xb8b, 0xb8e, 0xb91, 0xb92, 0xb96,
-	0xb99, 0xb9b, 0xb9c, 0xb9d, 0xb9e, 0xba0, 0xba3, 0xba5, 0xba8, 0xbab, 0xbae, 0xbba,
-	0xbbe, 0xbc3, 0xbc6, 0xbc9, 0xbca, 0xbce, 0xbd0, 0xbd1, 0xbd7, 0xbd8, 0xbe6, 0xbf0,
-	0xc00, 0xc0d, 0xc0e, 0xc11, 0xc12, 0xc29, 0xc2a, 0xc3a, 0xc3c, 0xc45, 0xc46, 0xc49,
-	0xc4a, 0xc4e, 0xc55, 0xc57, 0xc58, 0xc5b, 0xc5d, 0xc5e, 0xc60, 0xc64, 0xc66, 0xc70,
-	0xc80, 0xc84, 0xc85, 0xc8d, 0xc8e, 0xc91, 0xc92, 0xca9, 0xcaa, 0xcb4, 0xcb5, 0xcba,
-	0xcbc, 0xcc5, 0xcc6, 0xcc9, 0xcca, 0xcce, 0xcd5, 0xcd7, 0xcdd, 0xcdf, 0xce0, 0xce4,
-	0xce6, 0xcf0, 0xcf1, 0xcf4, 0xd00, 0xd0d, 0xd0e, 0xd11, 0xd12, 0xd45, 0xd46, 0xd49,
-	0xd4a, 0xd4f, 0xd54, 0xd58, 0xd5f, 0xd64, 0xd66, 0xd70, 0xd7a, 0xd80, 0xd81, 0xd84,
-	0xd85, 0xd97, 0xd9a, 0xdb2, 0xdb3, 0xdbc, 0xdbd, 0xdbe, 0xdc0, 0xdc7, 0xdca, 0xdcb,
-	0xdcf, 0xdd5, 0xdd6, 0xdd7, 0xdd8, 0xde0, 0xde6, 0xdf0, 0xdf2, 0xdf4, 0xe01, 0xe3b,
-	0xe40, 0xe4f, 0xe50, 0xe5a, 0xe81, 0xe83, 0xe84, 0xe85, 0xe86, 0xe8b, 0xe8c, 0xea4,
-	0xea5, 0xea6, 0xea7, 0xebe, 0xec0, 0xec5, 0xec6, 0xec7, 0xec8, 0xecf, 0xed0, 0xeda,
-	0xedc, 0xee0, 0xf00, 0xf01, 0xf18, 0xf1a, 0xf20, 0xf2a, 0xf35, 0xf36, 0xf37, 0xf38,
-	0xf39, 0xf3a, 0xf3e, 0xf48, 0xf49, 0xf6d, 0xf71, 0xf85, 0xf86, 0xf98, 0xf99, 0xfbd,
-	0xfc6, 0xfc7, 0x1000, 0x104a, 0x1050, 0x109e, 0x10a0, 0x10c6, 0x10c7, 0x10c8, 0x10cd, 0x10ce,
-	0x10d0, 0x10fb, 0x10fc, 0x1249, 0x124a, 0x124e, 0x1250, 0x1257, 0x1258, 0x1259, 0x125a, 0x125e,
-	0x1260, 0x1289, 0x128a, 0x128e, 0x1290, 0x12b1, 0x12b2, 0x12b6, 0x12b8, 0x12bf, 0x12c0, 0x12c1,
-	0x12c2, 0x12c6, 0x12c8, 0x12d7, 0x12d8, 0x1311, 0x1312, 0x1316, 0x1318, 0x135b, 0x135d, 0x1360,
-	0x1380, 0x1390, 0x13a0, 0x13f6, 0x13f8, 0x13fe, 0x1401, 0x166d, 0x166f, 0x1680, 0x1681, 0x169b,
-	0x16a0, 0x16eb, 0x16ee, 0x16f9, 0x1700, 0x1716, 0x171f, 0x1735, 0x1740, 0x1754, 0x1760, 0x176d,
-	0x176e, 0x1771, 0x1772, 0x1774, 0x1780, 0x17d4, 0x17d7, 0x17d8, 0x17dc, 0x17de, 0x17e0, 0x17ea,
-	0x180b, 0x180e, 0x180f, 0x181a, 0x1820, 0x1879, 0x1880, 0x18ab, 0x18b0, 0x18f6, 0x1900, 0x191f,
-	0x1920, 0x192c, 0x1930, 0x193c, 0x1946, 0x196e, 0x1970, 0x1975, 0x1980, 0x19ac, 0x19b0, 0x19ca,
-	0x19d0, 0x19da, 0x1a00, 0x1a1c, 0x1a20, 0x1a5f, 0x1a60, 0x1a7d, 0x1a7f, 0x1a8a, 0x1a90, 0x1a9a,
-	0x1aa7, 0x1aa8, 0x1ab0, 0x1acf, 0x1b00, 0x1b4d, 0x1b50, 0x1b5a, 0x1b6b, 0x1b74, 0x1b80, 0x1bf4,
-	0x1c00, 0x1c38, 0x1c40, 0x1c4a, 0x1c4d, 0x1c7e, 0x1c80, 0x1c8b, 0x1c90, 0x1cbb, 0x1cbd, 0x1cc0,
-	0x1cd0, 0x1cd3, 0x1cd4, 0x1cfb, 0x1d00, 0x1f16, 0x1f18, 0x1f1e, 0x1f20, 0x1f46, 0x1f48, 0x1f4e,
-	0x1f50, 0x1f58, 0x1f59, 0x1f5a, 0x1f5b, 0x1f5c, 0x1f5d, 0x1f5e, 0x1f5f, 0x1f7e, 0x1f80, 0x1fb5,
-	0x1fb6, 0x1fbd, 0x1fbe, 0x1fbf, 0x1fc2, 0x1fc5, 0x1fc6, 0x1fcd, 0x1fd0, 0x1fd4, 0x1fd6, 0x1fdc,
-	0x1fe0, 0x1fed, 0x1ff2, 0x1ff5, 0x1ff6, 0x1ffd, 0x200c, 0x200e, 0x203f, 0x2041, 0x2054, 0x2055,
-	0x2071, 0x2072, 0x207f, 0x2080, 0x2090, 0x209d, 0x20d0, 0x20f1, 0x2102, 0x2103, 0x2107, 0x2108,
-	0x210a, 0x2114, 0x2115, 0x2116, 0x2119, 0x211e, 0x2124, 0x2125, 0x2126, 0x2127, 0x2128, 0x2129,
-	0x212a, 0x212e, 0x212f, 0x213a, 0x213c, 0x2140, 0x2145, 0x214a, 0x214e, 0x214f, 0x2160, 0x2189,
-	0x24b6, 0x24ea, 0x2c00, 0x2ce5, 0x2ceb, 0x2cf4, 0x2d00, 0x2d26, 0x2d27, 0x2d28, 0x2d2d, 0x2d2e,
-	0x2d30, 0x2d68, 0x2d6f, 0x2d70, 0x2d7f, 0x2d97, 0x2da0, 0x2da7, 0x2da8, 0x2daf, 0x2db0, 0x2db7,
-	0x2db8, 0x2dbf, 0x2dc0, 0x2dc7, 0x2dc8, 0x2dcf, 0x2dd0, 0x2dd7, 0x2dd8, 0x2ddf, 0x2de0, 0x2e00,
-	0x2e2f, 0x2e30, 0x3005, 0x3008, 0x3021, 0x3030, 0x3031, 0x3036, 0x3038, 0x303d, 0x3041, 0x3097,
-	0x3099, 0x309b, 0x309d, 0x30a0, 0x30a1, 0x30fb, 0x30fc, 0x3100, 0x3105, 0x3130, 0x3131, 0x318f,
-	0x31a0, 0x31c0, 0x31f0, 0x3200, 0x3400, 0x4dc0, 0x4e00, 0xa48d, 0xa4d0, 0xa4fe, 0xa500, 0xa60d,
-	0xa610, 0xa62c, 0xa640, 0xa673, 0xa674, 0xa67e, 0xa67f, 0xa6f2, 0xa717, 0xa720, 0xa722, 0xa789,
-	0xa78b, 0xa7ce, 0xa7d0, 0xa7d2, 0xa7d3, 0xa7d4, 0xa7d5, 0xa7dd, 0xa7f2, 0xa828, 0xa82c, 0xa82d,
-	0xa840, 0xa874, 0xa880, 0xa8c6, 0xa8d0, 0xa8da, 0xa8e0, 0xa8f8, 0xa8fb, 0xa8fc, 0xa8fd, 0xa92e,
-	0xa930, 0xa954, 0xa960, 0xa97d, 0xa980, 0xa9c1, 0xa9cf, 0xa9da, 0xa9e0, 0xa9ff, 0xaa00, 0xaa37,
-	0xaa40, 0xaa4e, 0xaa50, 0xaa5a, 0xaa60, 0xaa77, 0xaa7a, 0xaac3, 0xaadb, 0xaade, 0xaae0, 0xaaf0,
-	0xaaf2, 0xaaf7, 0xab01, 0xab07, 0xab09, 0xab0f, 0xab11, 0xab17, 0xab20, 0xab27, 0xab28, 0xab2f,
-	0xab30, 0xab5b, 0xab5c, 0xab6a, 0xab70, 0xabeb, 0xabec, 0xabee, 0xabf0, 0xabfa, 0xac00, 0xd7a4,
-	0xd7b0, 0xd7c7, 0xd7cb, 0xd7fc, 0xf900, 0xfa6e, 0xfa70, 0xfada, 0xfb00, 0xfb07, 0xfb13, 0xfb18,
-	0xfb1d, 0xfb29, 0xfb2a, 0xfb37, 0xfb38, 0xfb3d, 0xfb3e, 0xfb3f, 0xfb40, 0xfb42, 0xfb43, 0xfb45,
-	0xfb46, 0xfbb2, 0xfbd3, 0xfd3e, 0xfd50, 0xfd90, 0xfd92, 0xfdc8, 0xfdf0, 0xfdfc, 0xfe00, 0xfe10,
-	0xfe20, 0xfe30, 0xfe33, 0xfe35, 0xfe4d, 0xfe50, 0xfe70, 0xfe75, 0xfe76, 0xfefd, 0xff10, 0xff1a,
-	0xff21, 0xff3b, 0xff3f, 0xff40, 0xff41, 0xff5b, 0xff66, 0xffbf, 0xffc2, 0xffc8, 0xffca, 0xffd0,
-	0xffd2, 0xffd8, 0xffda, 0xffdd, 0x10000, 0x1000c, 0x1000d, 0x10027, 0x10028, 0x1003b, 0x1003c, 0x1003e,
-	0x1003f, 0x1004e, 0x10050, 0x1005e, 0x10080, 0x100fb, 0x10140, 0x10175, 0x101fd, 0x101fe, 0x10280, 0x1029d,
-	0x102a0, 0x102d1, 0x102e0, 0x102e1, 0x10300, 0x10320, 0x1032d, 0x1034b, 0x10350, 0x1037b, 0x10380, 0x1039e,
-	0x103a0, 0x103c4, 0x103c8, 0x103d0, 0x103d1, 0x103d6, 0x10400, 0x1049e, 0x104a0, 0x104aa, 0x104b0, 0x104d4,
-	0x104d8, 0x104fc, 0x10500, 0x10528, 0x10530, 0x10564, 0x10570, 0x1057b, 0x1057c, 0x1058b, 0x1058c, 0x10593,
-	0x10594, 0x10596, 0x10597, 0x105a2, 0x105a3, 0x105b2, 0x105b3, 0x105ba, 0x105bb, 0x105bd, 0x105c0, 0x105f4,
-	0x10600, 0x10737, 0x10740, 0x10756, 0x10760, 0x10768, 0x10780, 0x10786, 0x10787, 0x107b1, 0x107b2, 0x107bb,
-	0x10800, 0x10806, 0x10808, 0x10809, 0x1080a, 0x10836, 0x10837, 0x10839, 0x1083c, 0x1083d, 0x1083f, 0x10856,
-	0x10860, 0x10877, 0x10880, 0x1089f, 0x108e0, 0x108f3, 0x108f4, 0x108f6, 0x10900, 0x10916, 0x10920, 0x1093a,
-	0x10980, 0x109b8, 0x109be, 0x109c0, 0x10a00, 0x10a04, 0x10a05, 0x10a07, 0x10a0c, 0x10a14, 0x10a15, 0x10a18,
-	0x10a19, 0x10a36, 0x10a38, 0x10a3b, 0x10a3f, 0x10a40, 0x10a60, 0x10a7d, 0x10a80, 0x10a9d, 0x10ac0, 0x10ac8,
-	0x10ac9, 0x10ae7, 0x10b00, 0x10b36, 0x10b40, 0x10b56, 0x10b60, 0x10b73, 0x10b80, 0x10b92, 0x10c00, 0x10c49,
-	0x10c80, 0x10cb3, 0x10cc0, 0x10cf3, 0x10d00, 0x10d28, 0x10d30, 0x10d3a, 0x10d40, 0x10d66, 0x10d69, 0x10d6e,
-	0x10d6f, 0x10d86, 0x10e80, 0x10eaa, 0x10eab, 0x10ead, 0x10eb0, 0x10eb2, 0x10ec2, 0x10ec5, 0x10efc, 0x10f1d,
-	0x10f27, 0x10f28, 0x10f30, 0x10f51, 0x10f70, 0x10f86, 0x10fb0, 0x10fc5, 0x10fe0, 0x10ff7, 0x11000, 0x11047,
-	0x11066, 0x11076, 0x1107f, 0x110bb, 0x110c2, 0x110c3, 0x110d0, 0x110e9, 0x110f0, 0x110fa, 0x11100, 0x11135,
-	0x11136, 0x11140, 0x11144, 0x11148, 0x11150, 0x11174, 0x11176, 0x11177, 0x11180, 0x111c5, 0x111c9, 0x111cd,
-	0x111ce, 0x111db, 0x111dc, 0x111dd, 0x11200, 0x11212, 0x11213, 0x11238, 0x1123e, 0x11242, 0x11280, 0x11287,
-	0x11288, 0x11289, 0x1128a, 0x1128e, 0x1128f, 0x1129e, 0x1129f, 0x112a9, 0x112b0, 0x112eb, 0x112f0, 0x112fa,
-	0x11300, 0x11304, 0x11305, 0x1130d, 0x1130f, 0x11311, 0x11313, 0x11329, 0x1132a, 0x11331, 0x11332, 0x11334,
-	0x11335, 0x1133a, 0x1133b, 0x11345, 0x11347, 0x11349, 0x1134b, 0x1134e, 0x11350, 0x11351, 0x11357, 0x11358,
-	0x1135d, 0x11364, 0x11366, 0x1136d, 0x11370, 0x11375, 0x11380, 0x1138a, 0x1138b, 0x1138c, 0x1138e, 0x1138f,
-	0x11390, 0x113b6, 0x113b7, 0x113c1, 0x113c2, 0x113c3, 0x113c5, 0x113c6, 0x113c7, 0x113cb, 0x113cc, 0x113d4,
-	0x113e1, 0x113e3, 0x11400, 0x1144b, 0x11450, 0x1145a, 0x1145e, 0x11462, 0x11480, 0x114c6, 0x114c7, 0x114c8,
-	0x114d0, 0x114da, 0x11580, 0x115b6, 0x115b8, 0x115c1, 0x115d8, 0x115de, 0x11600, 0x11641, 0x11644, 0x11645,
-	0x11650, 0x1165a, 0x11680, 0x116b9, 0x116c0, 0x116ca, 0x116d0, 0x116e4, 0x11700, 0x1171b, 0x1171d, 0x1172c,
-	0x11730, 0x1173a, 0x11740, 0x11747, 0x11800, 0x1183b, 0x118a0, 0x118ea, 0x118ff, 0x11907, 0x11909, 0x1190a,
-	0x1190c, 0x11914, 0x11915, 0x11917, 0x11918, 0x11936, 0x11937, 0x11939, 0x1193b, 0x11944, 0x11950, 0x1195a,
-	0x119a0, 0x119a8, 0x119aa, 0x119d8, 0x119da, 0x119e2, 0x119e3, 0x119e5, 0x11a00, 0x11a3f, 0x11a47, 0x11a48,
-	0x11a50, 0x11a9a, 0x11a9d, 0x11a9e, 0x11ab0, 0x11af9, 0x11bc0, 0x11be1, 0x11bf0, 0x11bfa, 0x11c00, 0x11c09,
-	0x11c0a, 0x11c37, 0x11c38, 0x11c41, 0x11c50, 0x11c5a, 0x11c72, 0x11c90, 0x11c92, 0x11ca8, 0x11ca9, 0x11cb7,
-	0x11d00, 0x11d07, 0x11d08, 0x11d0a, 0x11d0b, 0x11d37, 0x11d3a, 0x11d3b, 0x11d3c, 0x11d3e, 0x11d3f, 0x11d48,
-	0x11d50, 0x11d5a, 0x11d60, 0x11d66, 0x11d67, 0x11d69, 0x11d6a, 0x11d8f, 0x11d90, 0x11d92, 0x11d93, 0x11d99,
-	0x11da0, 0x11daa, 0x11ee0, 0x11ef7, 0x11f00, 0x11f11, 0x11f12, 0x11f3b, 0x11f3e, 0x11f43, 0x11f50, 0x11f5b,
-	0x11fb0, 0x11fb1, 0x12000, 0x1239a, 0x12400, 0x1246f, 0x12480, 0x12544, 0x12f90, 0x12ff1, 0x13000, 0x13430,
-	0x13440, 0x13456, 0x13460, 0x143fb, 0x14400, 0x14647, 0x16100, 0x1613a, 0x16800, 0x16a39, 0x16a40, 0x16a5f,
-	0x16a60, 0x16a6a, 0x16a70, 0x16abf, 0x16ac0, 0x16aca, 0x16ad0, 0x16aee, 0x16af0, 0x16af5, 0x16b00, 0x16b37,
-	0x16b40, 0x16b44, 0x16b50, 0x16b5a, 0x16b63, 0x16b78, 0x16b7d, 0x16b90, 0x16d40, 0x16d6d, 0x16d70, 0x16d7a,
-	0x16e40, 0x16e80, 0x16f00, 0x16f4b, 0x16f4f, 0x16f88, 0x16f8f, 0x16fa0, 0x16fe0, 0x16fe2, 0x16fe3, 0x16fe5,
-	0x16ff0, 0x16ff2, 0x17000, 0x187f8, 0x18800, 0x18cd6, 0x18cff, 0x18d09, 0x1aff0, 0x1aff4, 0x1aff5, 0x1affc,
-	0x1affd, 0x1afff, 0x1b000, 0x1b123, 0x1b132, 0x1b133, 0x1b150, 0x1b153, 0x1b155, 0x1b156, 0x1b164, 0x1b168,
-	0x1b170, 0x1b2fc, 0x1bc00, 0x1bc6b, 0x1bc70, 0x1bc7d, 0x1bc80, 0x1bc89, 0x1bc90, 0x1bc9a, 0x1bc9d, 0x1bc9f,
-	0x1ccf0, 0x1ccfa, 0x1cf00, 0x1cf2e, 0x1cf30, 0x1cf47, 0x1d165, 0x1d16a, 0x1d16d, 0x1d173, 0x1d17b, 0x1d183,
-	0x1d185, 0x1d18c, 0x1d1aa, 0x1d1ae, 0x1d242, 0x1d245, 0x1d400, 0x1d455, 0x1d456, 0x1d49d, 0x1d49e, 0x1d4a0,
-	0x1d4a2, 0x1d4a3, 0x1d4a5, 0x1d4a7, 0x1d4a9, 0x1d4ad, 0x1d4ae, 0x1d4ba, 0x1d4bb, 0x1d4bc, 0x1d4bd, 0x1d4c4,
-	0x1d4c5, 0x1d506, 0x1d507, 0x1d50b, 0x1d50d, 0x1d515, 0x1d516, 0x1d51d, 0x1d51e, 0x1d53a, 0x1d53b, 0x1d53f,
-	0x1d540, 0x1d545, 0x1d546, 0x1d547, 0x1d54a, 0x1d551, 0x1d552, 0x1d6a6, 0x1d6a8, 0x1d6c1, 0x1d6c2, 0x1d6db,
-	0x1d6dc, 0x1d6fb, 0x1d6fc, 0x1d715, 0x1d716, 0x1d735, 0x1d736, 0x1d74f, 0x1d750, 0x1d76f, 0x1d770, 0x1d789,
-	0x1d78a, 0x1d7a9, 0x1d7aa, 0x1d7c3, 0x1d7c4, 0x1d7cc, 0x1d7ce, 0x1d800, 0x1da00, 0x1da37, 0x1da3b, 0x1da6d,
-	0x1da75, 0x1da76, 0x1da84, 0x1da85, 0x1da9b, 0x1daa0, 0x1daa1, 0x1dab0, 0x1df00, 0x1df1f, 0x1df25, 0x1df2b,
-	0x1e000, 0x1e007, 0x1e008, 0x1e019, 0x1e01b, 0x1e022, 0x1e023, 0x1e025, 0x1e026, 0x1e02b, 0x1e030, 0x1e06e,
-	0x1e08f, 0x1e090, 0x1e100, 0x1e12d, 0x1e130, 0x1e13e, 0x1e140, 0x1e14a, 0x1e14e, 0x1e14f, 0x1e290, 0x1e2af,
-	0x1e2c0, 0x1e2fa, 0x1e4d0, 0x1e4fa, 0x1e5d0, 0x1e5fb, 0x1e7e0, 0x1e7e7, 0x1e7e8, 0x1e7ec, 0x1e7ed, 0x1e7ef,
-	0x1e7f0, 0x1e7ff, 0x1e800, 0x1e8c5, 0x1e8d0, 0x1e8d7, 0x1e900, 0x1e94c, 0x1e950, 0x1e95a, 0x1ee00, 0x1ee04,
-	0x1ee05, 0x1ee20, 0x1ee21, 0x1ee23, 0x1ee24, 0x1ee25, 0x1ee27, 0x1ee28, 0x1ee29, 0x1ee33, 0x1ee34, 0x1ee38,
-	0x1ee39, 0x1ee3a, 0x1ee3b, 0x1ee3c, 0x1ee42, 0x1ee43, 0x1ee47, 0x1ee48, 0x1ee49, 0x1ee4a, 0x1ee4b, 0x1ee4c,
-	0x1ee4d, 0x1ee50, 0x1ee51, 0x1ee53, 0x1ee54, 0x1ee55, 0x1ee57, 0x1ee58, 0x1ee59, 0x1ee5a, 0x1ee5b, 0x1ee5c,
-	0x1ee5d, 0x1ee5e, 0x1ee5f, 0x1ee60, 0x1ee61, 0x1ee63, 0x1ee64, 0x1ee65, 0x1ee67, 0x1ee6b, 0x1ee6c, 0x1ee73,
-	0x1ee74, 0x1ee78, 0x1ee79, 0x1ee7d, 0x1ee7e, 0x1ee7f, 0x1ee80, 0x1ee8a, 0x1ee8b, 0x1ee9c, 0x1eea1, 0x1eea4,
-	0x1eea5, 0x1eeaa, 0x1eeab, 0x1eebc, 0x1f130, 0x1f14a, 0x1f150, 0x1f16a, 0x1f170, 0x1f18a, 0x1fbf0, 0x1fbfa,
-	0x20000, 0x2a6e0, 0x2a700, 0x2b73a, 0x2b740, 0x2b81e, 0x2b820, 0x2cea2, 0x2ceb0, 0x2ebe1, 0x2ebf0, 0x2ee5e,
-	0x2f800, 0x2fa1e, 0x30000, 0x3134b, 0x31350, 0x323b0, 0xe0100, 0xe01f0,
+// wordExceptions are the differences between wordCategories and \w of the Whitespace pre-tokenizer.
+var wordExceptions = []rune{
+	0x200c, 0x200e, 0x24b6, 0x24ea, 0x1f130, 0x1f14a, 0x1f150, 0x1f16a, 0x1f170, 0x1f18a,
 }
 
-// whiteRuns are what WhitespaceSplit removes.
-var whiteRuns = []rune{
-	0x9, 0xe, 0x20, 0x21, 0x85, 0x86, 0xa0, 0xa1, 0x1680, 0x1681, 0x2000, 0x200b,
-	0x2028, 0x202a, 0x202f, 0x2030, 0x205f, 0x2060, 0x3000, 0x3001,
+// numericExceptions are the differences between N and the characters that Digits separates.
+var numericExceptions = []rune{
+	0x11de0, 0x11dea, 0x16ff4, 0x16ff7,
 }
 
-// numericRuns are what Digits cuts off.
-var numericRuns = []rune{
-	0x30, 0x3a, 0xb2, 0xb4, 0xb9, 0xba, 0xbc, 0xbf, 0x660, 0x66a, 0x6f0, 0x6fa,
-	0x7c0, 0x7ca, 0x966, 0x970, 0x9e6, 0x9f0, 0x9f4, 0x9fa, 0xa66, 0xa70, 0xae6, 0xaf0,
-	0xb66, 0xb70, 0xb72, 0xb78, 0xbe6, 0xbf3, 0xc66, 0xc70, 0xc78, 0xc7f, 0xce6, 0xcf0,
-	0xd58, 0xd5f, 0xd66, 0xd79, 0xde6, 0xdf0, 0xe50, 0xe5a, 0xed0, 0xeda, 0xf20, 0xf34,
-	0x1040, 0x104a, 0x1090, 0x109a, 0x1369, 0x137d, 0x16ee, 0x16f1, 0x17e0, 0x17ea, 0x17f0, 0x17fa,
-	0x1810, 0x181a, 0x1946, 0x1950, 0x19d0, 0x19db, 0x1a80, 0x1a8a, 0x1a90, 0x1a9a, 0x1b50, 0x1b5a,
-	0x1bb0, 0x1bba, 0x1c40, 0x1c4a, 0x1c50, 0x1c5a, 0x2070, 0x2071, 0x2074, 0x207a, 0x2080, 0x208a,
-	0x2150, 0x2183, 0x2185, 0x218a, 0x2460, 0x249c, 0x24ea, 0x2500, 0x2776, 0x2794, 0x2cfd, 0x2cfe,
-	0x3007, 0x3008, 0x3021, 0x302a, 0x3038, 0x303b, 0x3192, 0x3196, 0x3220, 0x322a, 0x3248, 0x3250,
-	0x3251, 0x3260, 0x3280, 0x328a, 0x32b1, 0x32c0, 0xa620, 0xa62a, 0xa6e6, 0xa6f0, 0xa830, 0xa836,
-	0xa8d0, 0xa8da, 0xa900, 0xa90a, 0xa9d0, 0xa9da, 0xa9f0, 0xa9fa, 0xaa50, 0xaa5a, 0xabf0, 0xabfa,
-	0xff10, 0xff1a, 0x10107, 0x10134, 0x10140, 0x10179, 0x1018a, 0x1018c, 0x102e1, 0x102fc, 0x10320, 0x10324,
-	0x10341, 0x10342, 0x1034a, 0x1034b, 0x103d1, 0x103d6, 0x104a0, 0x104aa, 0x10858, 0x10860, 0x10879, 0x10880,
-	0x108a7, 0x108b0, 0x108fb, 0x10900, 0x10916, 0x1091c, 0x109bc, 0x109be, 0x109c0, 0x109d0, 0x109d2, 0x10a00,
-	0x10a40, 0x10a49, 0x10a7d, 0x10a7f, 0x10a9d, 0x10aa0, 0x10aeb, 0x10af0, 0x10b58, 0x10b60, 0x10b78, 0x10b80,
-	0x10ba9, 0x10bb0, 0x10cfa, 0x10d00, 0x10d30, 0x10d3a, 0x10d40, 0x10d4a, 0x10e60, 0x10e7f, 0x10f1d, 0x10f27,
-	0x10f51, 0x10f55, 0x10fc5, 0x10fcc, 0x11052, 0x11070, 0x110f0, 0x110fa, 0x11136, 0x11140, 0x111d0, 0x111da,
-	0x111e1, 0x111f5, 0x112f0, 0x112fa, 0x11450, 0x1145a, 0x114d0, 0x114da, 0x11650, 0x1165a, 0x116c0, 0x116ca,
-	0x116d0, 0x116e4, 0x11730, 0x1173c, 0x118e0, 0x118f3, 0x11950, 0x1195a, 0x11bf0, 0x11bfa, 0x11c50, 0x11c6d,
-	0x11d50, 0x11d5a, 0x11da0, 0x11daa, 0x11de0, 0x11dea, 0x11f50, 0x11f5a, 0x11fc0, 0x11fd5, 0x12400, 0x1246f,
-	0x16130, 0x1613a, 0x16a60, 0x16a6a, 0x16ac0, 0x16aca, 0x16b50, 0x16b5a, 0x16b5b, 0x16b62, 0x16d70, 0x16d7a,
-	0x16e80, 0x16e97, 0x16ff4, 0x16ff7, 0x1ccf0, 0x1ccfa, 0x1d2c0, 0x1d2d4, 0x1d2e0, 0x1d2f4, 0x1d360, 0x1d379,
-	0x1d7ce, 0x1d800, 0x1e140, 0x1e14a, 0x1e2f0, 0x1e2fa, 0x1e4f0, 0x1e4fa, 0x1e5f1, 0x1e5fb, 0x1e8c7, 0x1e8d0,
-	0x1e950, 0x1e95a, 0x1ec71, 0x1ecac, 0x1ecad, 0x1ecb0, 0x1ecb1, 0x1ecb5, 0x1ed01, 0x1ed2e, 0x1ed2f, 0x1ed3e,
-	0x1f100, 0x1f10d, 0x1fbf0, 0x1fbfa,
+// punctuationExceptions are the differences between P and the characters that Punctuation separates.
+var punctuationExceptions = []rune{
+	0x24, 0x25, 0x2b, 0x2c, 0x3c, 0x3f, 0x5e, 0x5f, 0x60, 0x61, 0x7c, 0x7d,
+	0x7e, 0x7f, 0x61d, 0x61e, 0x9fd, 0x9fe, 0xa76, 0xa77, 0xc77, 0xc78, 0xc84, 0xc85,
+	0x166d, 0x166e, 0x1b4e, 0x1b50, 0x1b7d, 0x1b80, 0x2e43, 0x2e50, 0x2e52, 0x2e5e, 0x10d6e, 0x10d6f,
+	0x10ead, 0x10eae, 0x10f55, 0x10f5a, 0x10f86, 0x10f8a, 0x111c9, 0x111ca, 0x113d4, 0x113d6, 0x113d7, 0x113d9,
+	0x1144b, 0x11450, 0x1145a, 0x1145c, 0x1145d, 0x1145e, 0x11660, 0x1166d, 0x116b9, 0x116ba, 0x1183b, 0x1183c,
+	0x11944, 0x11947, 0x119e2, 0x119e3, 0x11a3f, 0x11a47, 0x11a9a, 0x11a9d, 0x11a9e, 0x11aa3, 0x11b00, 0x11b0a,
+	0x11be1, 0x11be2, 0x11c41, 0x11c46, 0x11c70, 0x11c72, 0x11ef7, 0x11ef9, 0x11f43, 0x11f50, 0x11fff, 0x12000,
+	0x12ff1, 0x12ff3, 0x16d6d, 0x16d70, 0x16e97, 0x16e9b, 0x16fe2, 0x16fe3, 0x1e5ff, 0x1e600, 0x1e95e, 0x1e960,
 }
 
-// punctuationRuns are what Punctuation cuts off.
-var punctuationRuns = []rune{
-	0x21, 0x30, 0x3a, 0x41, 0x5b, 0x61, 0x7b, 0x7f, 0xa1, 0xa2, 0xa7, 0xa8,
-	0xab, 0xac, 0xb6, 0xb8, 0xbb, 0xbc, 0xbf, 0xc0, 0x37e, 0x37f, 0x387, 0x388,
-	0x55a, 0x560, 0x589, 0x58b, 0x5be, 0x5bf, 0x5c0, 0x5c1, 0x5c3, 0x5c4, 0x5c6, 0x5c7,
-	0x5f3, 0x5f5, 0x609, 0x60b, 0x60c, 0x60e, 0x61b, 0x61c, 0x61e, 0x620, 0x66a, 0x66e,
-	0x6d4, 0x6d5, 0x700, 0x70e, 0x7f7, 0x7fa, 0x830, 0x83f, 0x85e, 0x85f, 0x964, 0x966,
-	0x970, 0x971, 0xaf0, 0xaf1, 0xdf4, 0xdf5, 0xe4f, 0xe50, 0xe5a, 0xe5c, 0xf04, 0xf13,
-	0xf14, 0xf15, 0xf3a, 0xf3e, 0xf85, 0xf86, 0xfd0, 0xfd5, 0xfd9, 0xfdb, 0x104a, 0x1050,
-	0x10fb, 0x10fc, 0x1360, 0x1369, 0x1400, 0x1401, 0x166d, 0x166f, 0x169b, 0x169d, 0x16eb, 0x16ee,
-	0x1735, 0x1737, 0x17d4, 0x17d7, 0x17d8, 0x17db, 0x1800, 0x180b, 0x1944, 0x1946, 0x1a1e, 0x1a20,
-	0x1aa0, 0x1aa7, 0x1aa8, 0x1aae, 0x1b5a, 0x1b61, 0x1bfc, 0x1c00, 0x1c3b, 0x1c40, 0x1c7e, 0x1c80,
-	0x1cc0, 0x1cc8, 0x1cd3, 0x1cd4, 0x2010, 0x2028, 0x2030, 0x2044, 0x2045, 0x2052, 0x2053, 0x205f,
-	0x207d, 0x207f, 0x208d, 0x208f, 0x2308, 0x230c, 0x2329, 0x232b, 0x2768, 0x2776, 0x27c5, 0x27c7,
-	0x27e6, 0x27f0, 0x2983, 0x2999, 0x29d8, 0x29dc, 0x29fc, 0x29fe, 0x2cf9, 0x2cfd, 0x2cfe, 0x2d00,
-	0x2d70, 0x2d71, 0x2e00, 0x2e2f, 0x2e30, 0x2e43, 0x3001, 0x3004, 0x3008, 0x3012, 0x3014, 0x3020,
-	0x3030, 0x3031, 0x303d, 0x303e, 0x30a0, 0x30a1, 0x30fb, 0x30fc, 0xa4fe, 0xa500, 0xa60d, 0xa610,
-	0xa673, 0xa674, 0xa67e, 0xa67f, 0xa6f2, 0xa6f8, 0xa874, 0xa878, 0xa8ce, 0xa8d0, 0xa8f8, 0xa8fb,
-	0xa8fc, 0xa8fd, 0xa92e, 0xa930, 0xa95f, 0xa960, 0xa9c1, 0xa9ce, 0xa9de, 0xa9e0, 0xaa5c, 0xaa60,
-	0xaade, 0xaae0, 0xaaf0, 0xaaf2, 0xabeb, 0xabec, 0xfd3e, 0xfd40, 0xfe10, 0xfe1a, 0xfe30, 0xfe53,
-	0xfe54, 0xfe62, 0xfe63, 0xfe64, 0xfe68, 0xfe69, 0xfe6a, 0xfe6c, 0xff01, 0xff04, 0xff05, 0xff0b,
-	0xff0c, 0xff10, 0xff1a, 0xff1c, 0xff1f, 0xff21, 0xff3b, 0xff3e, 0xff3f, 0xff40, 0xff5b, 0xff5c,
-	0xff5d, 0xff5e, 0xff5f, 0xff66, 0x10100, 0x10103, 0x1039f, 0x103a0, 0x103d0, 0x103d1, 0x1056f, 0x10570,
-	0x10857, 0x10858, 0x1091f, 0x10920, 0x1093f, 0x10940, 0x10a50, 0x10a59, 0x10a7f, 0x10a80, 0x10af0, 0x10af7,
-	0x10b39, 0x10b40, 0x10b99, 0x10b9d, 0x11047, 0x1104e, 0x110bb, 0x110bd, 0x110be, 0x110c2, 0x11140, 0x11144,
-	0x11174, 0x11176, 0x111c5, 0x111ca, 0x111cd, 0x111ce, 0x111db, 0x111dc, 0x111dd, 0x111e0, 0x11238, 0x1123e,
-	0x112a9, 0x112aa, 0x114c6, 0x114c7, 0x115c1, 0x115d8, 0x11641, 0x11644, 0x1173c, 0x1173f, 0x12470, 0x12475,
-	0x16a6e, 0x16a70, 0x16af5, 0x16af6, 0x16b37, 0x16b3c, 0x16b44, 0x16b45, 0x1bc9f, 0x1bca0, 0x1da87, 0x1da8c,
+// otherExceptions are the differences between C and the characters that BertNormalizer's clean_text removes.
+var otherExceptions = []rune{
+	0x9, 0xb, 0xd, 0xe, 0x890, 0x892, 0x8e2, 0x8e3, 0xfffd, 0xfffe, 0x110cd, 0x110ce,
+	0x13430, 0x13440,
 }
 
-// otherRuns are what the cleaning of BertNormalizer removes.
-var otherRuns = []rune{
-	0x0, 0x9, 0xb, 0xd, 0xe, 0x20, 0x7f, 0xa0, 0xad, 0xae, 0x600, 0x606,
-	0x61c, 0x61d, 0x6dd, 0x6de, 0x70f, 0x710, 0x180e, 0x180f, 0x200b, 0x2010, 0x202a, 0x202f,
-	0x2060, 0x2065, 0x2066, 0x2070, 0xe000, 0xf900, 0xfeff, 0xff00, 0xfff9, 0xfffc, 0xfffd, 0xfffe,
-	0x110bd, 0x110be, 0x1bca0, 0x1bca4, 0x1d173, 0x1d17b, 0xe0001, 0xe0002, 0xe0020, 0xe0080, 0xf0000, 0xffffe,
-	0x100000, 0x10fffe,
+// nonspacingExceptions are the differences between Mn and the accents that BertNormalizer strips.
+var nonspacingExceptions = []rune{
+	0x340, 0x342, 0x343, 0x345, 0x7fd, 0x7fe, 0x897, 0x8a0, 0x8ca, 0x8e2, 0x9fe, 0x9ff,
+	0xafa, 0xb00, 0xb55, 0xb56, 0xc04, 0xc05, 0xc3c, 0xc3d, 0xc48, 0xc49, 0xd00, 0xd01,
+	0xd3b, 0xd3d, 0xd81, 0xd82, 0xeba, 0xebb, 0xece, 0xecf, 0xf73, 0xf74, 0xf75, 0xf77,
+	0xf78, 0xf79, 0xf81, 0xf82, 0xf93, 0xf94, 0xf9d, 0xf9e, 0xfa2, 0xfa3, 0xfa7, 0xfa8,
+	0xfac, 0xfad, 0xfb9, 0xfba, 0x1734, 0x1735, 0x180f, 0x1810, 0x1885, 0x1887, 0x1abf, 0x1acf,
+	0x1df6, 0x1dfc, 0xa82c, 0xa82d, 0xa8c5, 0xa8c6, 0xa8ff, 0xa900, 0xa9bd, 0xa9be, 0x10d24, 0x10d28,
+	0x10d69, 0x10d6e, 0x10eab, 0x10ead, 0x10efc, 0x10f00, 0x10f46, 0x10f51, 0x10f82, 0x10f86, 0x11070, 0x11071,
+	0x11073, 0x11075, 0x110c2, 0x110c3, 0x1112e, 0x11130, 0x111c9, 0x111ca, 0x111cf, 0x111d0, 0x1123e, 0x1123f,
+	0x11241, 0x11242, 0x1133b, 0x1133c, 0x113bb, 0x113c1, 0x113ce, 0x113cf, 0x113d0, 0x113d1, 0x113d2, 0x113d3,
+	0x113e1, 0x113e3, 0x11438, 0x11440, 0x11442, 0x11445, 0x11446, 0x11447, 0x1145e, 0x1145f, 0x1171e, 0x1171f,
+	0x1182f, 0x11838, 0x11839, 0x1183b, 0x1193b, 0x1193d, 0x1193e, 0x1193f, 0x11943, 0x11944, 0x119d4, 0x119d8,
+	0x119da, 0x119dc, 0x119e0, 0x119e1, 0x11a01, 0x11a0b, 0x11a33, 0x11a39, 0x11a3b, 0x11a3f, 0x11a47, 0x11a48,
+	0x11a51, 0x11a57, 0x11a59, 0x11a5c, 0x11a8a, 0x11a97, 0x11a98, 0x11a9a, 0x11c30, 0x11c37, 0x11c38, 0x11c3e,
+	0x11c3f, 0x11c40, 0x11c92, 0x11ca8, 0x11caa, 0x11cb1, 0x11cb2, 0x11cb4, 0x11cb5, 0x11cb7, 0x11d31, 0x11d37,
+	0x11d3a, 0x11d3b, 0x11d3c, 0x11d3e, 0x11d3f, 0x11d46, 0x11d47, 0x11d48, 0x11d90, 0x11d92, 0x11d95, 0x11d96,
+	0x11d97, 0x11d98, 0x11ef3, 0x11ef5, 0x11f00, 0x11f02, 0x11f36, 0x11f3b, 0x11f40, 0x11f41, 0x11f42, 0x11f43,
+	0x11f5a, 0x11f5b, 0x13440, 0x13441, 0x13447, 0x13456, 0x1611e, 0x1612a, 0x1612d, 0x16130, 0x16f4f, 0x16f50,
+	0x16fe4, 0x16fe5, 0x1cf00, 0x1cf2e, 0x1cf30, 0x1cf47, 0x1e000, 0x1e007, 0x1e008, 0x1e019, 0x1e01b, 0x1e022,
+	0x1e023, 0x1e025, 0x1e026, 0x1e02b, 0x1e08f, 0x1e090, 0x1e130, 0x1e137, 0x1e2ae, 0x1e2af, 0x1e2ec, 0x1e2f0,
+	0x1e4ec, 0x1e4f0, 0x1e5ee, 0x1e5f0, 0x1e944, 0x1e94b,
 }
 
-// nonspacingRuns are the accents that BertNormalizer strips.
-var nonspacingRuns = []rune{
-	0x300, 0x340, 0x342, 0x343, 0x345, 0x370, 0x483, 0x488, 0x591, 0x5be, 0x5bf, 0x5c0,
-	0x5c1, 0x5c3, 0x5c4, 0x5c6, 0x5c7, 0x5c8, 0x610, 0x61b, 0x64b, 0x660, 0x670, 0x671,
-	0x6d6, 0x6dd, 0x6df, 0x6e5, 0x6e7, 0x6e9, 0x6ea, 0x6ee, 0x711, 0x712, 0x730, 0x74b,
-	0x7a6, 0x7b1, 0x7eb, 0x7f4, 0x816, 0x81a, 0x81b, 0x824, 0x825, 0x828, 0x829, 0x82e,
-	0x859, 0x85c, 0x8e3, 0x903, 0x93a, 0x93b, 0x93c, 0x93d, 0x941, 0x949, 0x94d, 0x94e,
-	0x951, 0x958, 0x962, 0x964, 0x981, 0x982, 0x9bc, 0x9bd, 0x9c1, 0x9c5, 0x9cd, 0x9ce,
-	0x9e2, 0x9e4, 0xa01, 0xa03, 0xa3c, 0xa3d, 0xa41, 0xa43, 0xa47, 0xa49, 0xa4b, 0xa4e,
-	0xa51, 0xa52, 0xa70, 0xa72, 0xa75, 0xa76, 0xa81, 0xa83, 0xabc, 0xabd, 0xac1, 0xac6,
-	0xac7, 0xac9, 0xacd, 0xace, 0xae2, 0xae4, 0xb01, 0xb02, 0xb3c, 0xb3d, 0xb3f, 0xb40,
-	0xb41, 0xb45, 0xb4d, 0xb4e, 0xb56, 0xb57, 0xb62, 0xb64, 0xb82, 0xb83, 0xbc0, 0xbc1,
-	0xbcd, 0xbce, 0xc00, 0xc01, 0xc3e, 0xc41, 0xc46, 0xc48, 0xc4a, 0xc4e, 0xc55, 0xc57,
-	0xc62, 0xc64, 0xc81, 0xc82, 0xcbc, 0xcbd, 0xcbf, 0xcc0, 0xcc6, 0xcc7, 0xccc, 0xcce,
-	0xce2, 0xce4, 0xd01, 0xd02, 0xd41, 0xd45, 0xd4d, 0xd4e, 0xd62, 0xd64, 0xdca, 0xdcb,
-	0xdd2, 0xdd5, 0xdd6, 0xdd7, 0xe31, 0xe32, 0xe34, 0xe3b, 0xe47, 0xe4f, 0xeb1, 0xeb2,
-	0xeb4, 0xeba, 0xebb, 0xebd, 0xec8, 0xece, 0xf18, 0xf1a, 0xf35, 0xf36, 0xf37, 0xf38,
-	0xf39, 0xf3a, 0xf71, 0xf73, 0xf74, 0xf75, 0xf77, 0xf78, 0xf79, 0xf7f, 0xf80, 0xf81,
-	0xf82, 0xf85, 0xf86, 0xf88, 0xf8d, 0xf93, 0xf94, 0xf98, 0xf99, 0xf9d, 0xf9e, 0xfa2,
-	0xfa3, 0xfa7, 0xfa8, 0xfac, 0xfad, 0xfb9, 0xfba, 0xfbd, 0xfc6, 0xfc7, 0x102d, 0x1031,
-	0x1032, 0x1038, 0x1039, 0x103b, 0x103d, 0x103f, 0x1058, 0x105a, 0x105e, 0x1061, 0x1071, 0x1075,
-	0x1082, 0x1083, 0x1085, 0x1087, 0x108d, 0x108e, 0x109d, 0x109e, 0x135d, 0x1360, 0x1712, 0x1715,
-	0x1732, 0x1735, 0x1752, 0x1754, 0x1772, 0x1774, 0x17b4, 0x17b6, 0x17b7, 0x17be, 0x17c6, 0x17c7,
-	0x17c9, 0x17d4, 0x17dd, 0x17de, 0x180b, 0x180e, 0x18a9, 0x18aa, 0x1920, 0x1923, 0x1927, 0x1929,
-	0x1932, 0x1933, 0x1939, 0x193c, 0x1a17, 0x1a19, 0x1a1b, 0x1a1c, 0x1a56, 0x1a57, 0x1a58, 0x1a5f,
-	0x1a60, 0x1a61, 0x1a62, 0x1a63, 0x1a65, 0x1a6d, 0x1a73, 0x1a7d, 0x1a7f, 0x1a80, 0x1ab0, 0x1abe,
-	0x1b00, 0x1b04, 0x1b34, 0x1b35, 0x1b36, 0x1b3b, 0x1b3c, 0x1b3d, 0x1b42, 0x1b43, 0x1b6b, 0x1b74,
-	0x1b80, 0x1b82, 0x1ba2, 0x1ba6, 0x1ba8, 0x1baa, 0x1bab, 0x1bae, 0x1be6, 0x1be7, 0x1be8, 0x1bea,
-	0x1bed, 0x1bee, 0x1bef, 0x1bf2, 0x1c2c, 0x1c34, 0x1c36, 0x1c38, 0x1cd0, 0x1cd3, 0x1cd4, 0x1ce1,
-	0x1ce2, 0x1ce9, 0x1ced, 0x1cee, 0x1cf4, 0x1cf5, 0x1cf8, 0x1cfa, 0x1dc0, 0x1df6, 0x1dfc, 0x1e00,
-	0x20d0, 0x20dd, 0x20e1, 0x20e2, 0x20e5, 0x20f1, 0x2cef, 0x2cf2, 0x2d7f, 0x2d80, 0x2de0, 0x2e00,
-	0x302a, 0x302e, 0x3099, 0x309b, 0xa66f, 0xa670, 0xa674, 0xa67e, 0xa69e, 0xa6a0, 0xa6f0, 0xa6f2,
-	0xa802, 0xa803, 0xa806, 0xa807, 0xa80b, 0xa80c, 0xa825, 0xa827, 0xa8c4, 0xa8c5, 0xa8e0, 0xa8f2,
-	0xa926, 0xa92e, 0xa947, 0xa952, 0xa980, 0xa983, 0xa9b3, 0xa9b4, 0xa9b6, 0xa9ba, 0xa9bc, 0xa9bd,
-	0xa9e5, 0xa9e6, 0xaa29, 0xaa2f, 0xaa31, 0xaa33, 0xaa35, 0xaa37, 0xaa43, 0xaa44, 0xaa4c, 0xaa4d,
-	0xaa7c, 0xaa7d, 0xaab0, 0xaab1, 0xaab2, 0xaab5, 0xaab7, 0xaab9, 0xaabe, 0xaac0, 0xaac1, 0xaac2,
-	0xaaec, 0xaaee, 0xaaf6, 0xaaf7, 0xabe5, 0xabe6, 0xabe8, 0xabe9, 0xabed, 0xabee, 0xfb1e, 0xfb1f,
-	0xfe00, 0xfe10, 0xfe20, 0xfe30, 0x101fd, 0x101fe, 0x102e0, 0x102e1, 0x10376, 0x1037b, 0x10a01, 0x10a04,
-	0x10a05, 0x10a07, 0x10a0c, 0x10a10, 0x10a38, 0x10a3b, 0x10a3f, 0x10a40, 0x10ae5, 0x10ae7, 0x11001, 0x11002,
-	0x11038, 0x11047, 0x1107f, 0x11082, 0x110b3, 0x110b7, 0x110b9, 0x110bb, 0x11100, 0x11103, 0x11127, 0x1112c,
-	0x1112d, 0x1112e, 0x11130, 0x11135, 0x11173, 0x11174, 0x11180, 0x11182, 0x111b6, 0x111bf, 0x111ca, 0x111cd,
-	0x1122f, 0x11232, 0x11234, 0x11235, 0x11236, 0x11238, 0x112df, 0x112e0, 0x112e3, 0x112eb, 0x11300, 0x11302,
-	0x1133c, 0x1133d, 0x11340, 0x11341, 0x11366, 0x1136d, 0x11370, 0x11375, 0x114b3, 0x114b9, 0x114ba, 0x114bb,
-	0x114bf, 0x114c1, 0x114c2, 0x114c4, 0x115b2, 0x115b6, 0x115bc, 0x115be, 0x115bf, 0x115c1, 0x115dc, 0x115de,
-	0x11633, 0x1163b, 0x1163d, 0x1163e, 0x1163f, 0x11641, 0x116ab, 0x116ac, 0x116ad, 0x116ae, 0x116b0, 0x116b6,
-	0x116b7, 0x116b8, 0x1171d, 0x11720, 0x11722, 0x11726, 0x11727, 0x1172c, 0x16af0, 0x16af5, 0x16b30, 0x16b37,
-	0x16f8f, 0x16f93, 0x1bc9d, 0x1bc9f, 0x1d167, 0x1d16a, 0x1d17b, 0x1d183, 0x1d185, 0x1d18c, 0x1d1aa, 0x1d1ae,
-	0x1d242, 0x1d245, 0x1da00, 0x1da37, 0x1da3b, 0x1da6d, 0x1da75, 0x1da76, 0x1da84, 0x1da85, 0x1da9b, 0x1daa0,
-	0x1daa1, 0x1dab0, 0x1e8d0, 0x1e8d7, 0xe0100, 0xe01f0,
+// combiningExceptions are the differences between M and the characters that StripAccents removes.
+var combiningExceptions = []rune{
+	0x7fd, 0x7fe, 0x897, 0x8a0, 0x8ca, 0x8d4, 0x9fe, 0x9ff, 0xafa, 0xb00, 0xb55, 0xb56,
+	0xc04, 0xc05, 0xc3c, 0xc3d, 0xcf3, 0xcf4, 0xd00, 0xd01, 0xd3b, 0xd3d, 0xd81, 0xd82,
+	0xeba, 0xebb, 0xece, 0xecf, 0x1715, 0x1716, 0x180f, 0x1810, 0x1abf, 0x1acf, 0x1cf2, 0x1cf4,
+	0x1cf7, 0x1cf8, 0x1df6, 0x1dfb, 0xa82c, 0xa82d, 0xa8ff, 0xa900, 0x10d24, 0x10d28, 0x10d69, 0x10d6e,
+	0x10eab, 0x10ead, 0x10efc, 0x10f00, 0x10f46, 0x10f51, 0x10f82, 0x10f86, 0x11070, 0x11071, 0x11073, 0x11075,
+	0x110c2, 0x110c3, 0x11145, 0x11147, 0x111c9, 0x111ca, 0x111ce, 0x111d0, 0x11241, 0x11242, 0x1133b, 0x1133c,
+	0x113b8, 0x113c1, 0x113c2, 0x113c3, 0x113c5, 0x113c6, 0x113c7, 0x113cb, 0x113cc, 0x113d1, 0x113d2, 0x113d3,
+	0x113e1, 0x113e3, 0x1145e, 0x1145f, 0x1182c, 0x1183b, 0x11930, 0x11936, 0x11937, 0x11939, 0x1193b, 0x1193f,
+	0x11940, 0x11941, 0x11942, 0x11944, 0x119d1, 0x119d8, 0x119da, 0x119e1, 0x119e4, 0x119e5, 0x11a01, 0x11a0b,
+	0x11a33, 0x11a3a, 0x11a3b, 0x11a3f, 0x11a47, 0x11a48, 0x11a51, 0x11a5c, 0x11a8a, 0x11a9a, 0x11d31, 0x11d37,
+	0x11d3a, 0x11d3b, 0x11d3c, 0x11d3e, 0x11d3f, 0x11d46, 0x11d47, 0x11d48, 0x11d8a, 0x11d8f, 0x11d90, 0x11d92,
+	0x11d93, 0x11d98, 0x11ef3, 0x11ef7, 0x11f00, 0x11f02, 0x11f03, 0x11f04, 0x11f34, 0x11f3b, 0x11f3e, 0x11f43,
+	0x11f5a, 0x11f5b, 0x13440, 0x13441, 0x13447, 0x13456, 0x1611e, 0x16130, 0x16f4f, 0x16f50, 0x16f7f, 0x16f88,
+	0x16fe4, 0x16fe5, 0x16ff0, 0x16ff2, 0x1cf00, 0x1cf2e, 0x1cf30, 0x1cf47, 0x1e08f, 0x1e090, 0x1e130, 0x1e137,
+	0x1e2ae, 0x1e2af, 0x1e2ec, 0x1e2f0, 0x1e4ec, 0x1e4f0, 0x1e5ee, 0x1e5f0,
 }
 
-// combiningRuns are what StripAccents removes.
-var combiningRuns = []rune{
-	0x300, 0x370, 0x483, 0x48a, 0x591, 0x5be, 0x5bf, 0x5c0, 0x5c1, 0x5c3, 0x5c4, 0x5c6,
-	0x5c7, 0x5c8, 0x610, 0x61b, 0x64b, 0x660, 0x670, 0x671, 0x6d6, 0x6dd, 0x6df, 0x6e5,
-	0x6e7, 0x6e9, 0x6ea, 0x6ee, 0x711, 0x712, 0x730, 0x74b, 0x7a6, 0x7b1, 0x7eb, 0x7f4,
-	0x816, 0x81a, 0x81b, 0x824, 0x825, 0x828, 0x829, 0x82e, 0x859, 0x85c, 0x8d4, 0x8e2,
-	0x8e3, 0x904, 0x93a, 0x93d, 0x93e, 0x950, 0x951, 0x958, 0x962, 0x964, 0x981, 0x984,
-	0x9bc, 0x9bd, 0x9be, 0x9c5, 0x9c7, 0x9c9, 0x9cb, 0x9ce, 0x9d7, 0x9d8, 0x9e2, 0x9e4,
-	0xa01, 0xa04, 0xa3c, 0xa3d, 0xa3e, 0xa43, 0xa47, 0xa49, 0xa4b, 0xa4e, 0xa51, 0xa52,
-	0xa70, 0xa72, 0xa75, 0xa76, 0xa81, 0xa84, 0xabc, 0xabd, 0xabe, 0xac6, 0xac7, 0xaca,
-	0xacb, 0xace, 0xae2, 0xae4, 0xb01, 0xb04, 0xb3c, 0xb3d, 0xb3e, 0xb45, 0xb47, 0xb49,
-	0xb4b, 0xb4e, 0xb56, 0xb58, 0xb62, 0xb64, 0xb82, 0xb83, 0xbbe, 0xbc3, 0xbc6, 0xbc9,
-	0xbca, 0xbce, 0xbd7, 0xbd8, 0xc00, 0xc04, 0xc3e, 0xc45, 0xc46, 0xc49, 0xc4a, 0xc4e,
-	0xc55, 0xc57, 0xc62, 0xc64, 0xc81, 0xc84, 0xcbc, 0xcbd, 0xcbe, 0xcc5, 0xcc6, 0xcc9,
-	0xcca, 0xcce, 0xcd5, 0xcd7, 0xce2, 0xce4, 0xd01, 0xd04, 0xd3e, 0xd45, 0xd46, 0xd49,
-	0xd4a, 0xd4e, 0xd57, 0xd58, 0xd62, 0xd64, 0xd82, 0xd84, 0xdca, 0xdcb, 0xdcf, 0xdd5,
-	0xdd6, 0xdd7, 0xdd8, 0xde0, 0xdf2, 0xdf4, 0xe31, 0xe32, 0xe34, 0xe3b, 0xe47, 0xe4f,
-	0xeb1, 0xeb2, 0xeb4, 0xeba, 0xebb, 0xebd, 0xec8, 0xece, 0xf18, 0xf1a, 0xf35, 0xf36,
-	0xf37, 0xf38, 0xf39, 0xf3a, 0xf3e, 0xf40, 0xf71, 0xf85, 0xf86, 0xf88, 0xf8d, 0xf98,
-	0xf99, 0xfbd, 0xfc6, 0xfc7, 0x102b, 0x103f, 0x1056, 0x105a, 0x105e, 0x1061, 0x1062, 0x1065,
-	0x1067, 0x106e, 0x1071, 0x1075, 0x1082, 0x108e, 0x108f, 0x1090, 0x109a, 0x109e, 0x135d, 0x1360,
-	0x1712, 0x1715, 0x1732, 0x1735, 0x1752, 0x1754, 0x1772, 0x1774, 0x17b4, 0x17d4, 0x17dd, 0x17de,
-	0x180b, 0x180e, 0x1885, 0x1887, 0x18a9, 0x18aa, 0x1920, 0x192c, 0x1930, 0x193c, 0x1a17, 0x1a1c,
-	0x1a55, 0x1a5f, 0x1a60, 0x1a7d, 0x1a7f, 0x1a80, 0x1ab0, 0x1abf, 0x1b00, 0x1b05, 0x1b34, 0x1b45,
-	0x1b6b, 0x1b74, 0x1b80, 0x1b83, 0x1ba1, 0x1bae, 0x1be6, 0x1bf4, 0x1c24, 0x1c38, 0x1cd0, 0x1cd3,
-	0x1cd4, 0x1ce9, 0x1ced, 0x1cee, 0x1cf2, 0x1cf5, 0x1cf8, 0x1cfa, 0x1dc0, 0x1df6, 0x1dfb, 0x1e00,
-	0x20d0, 0x20f1, 0x2cef, 0x2cf2, 0x2d7f, 0x2d80, 0x2de0, 0x2e00, 0x302a, 0x3030, 0x3099, 0x309b,
-	0xa66f, 0xa673, 0xa674, 0xa67e, 0xa69e, 0xa6a0, 0xa6f0, 0xa6f2, 0xa802, 0xa803, 0xa806, 0xa807,
-	0xa80b, 0xa80c, 0xa823, 0xa828, 0xa880, 0xa882, 0xa8b4, 0xa8c6, 0xa8e0, 0xa8f2, 0xa926, 0xa92e,
-	0xa947, 0xa954, 0xa980, 0xa984, 0xa9b3, 0xa9c1, 0xa9e5, 0xa9e6, 0xaa29, 0xaa37, 0xaa43, 0xaa44,
-	0xaa4c, 0xaa4e, 0xaa7b, 0xaa7e, 0xaab0, 0xaab1, 0xaab2, 0xaab5, 0xaab7, 0xaab9, 0xaabe, 0xaac0,
-	0xaac1, 0xaac2, 0xaaeb, 0xaaf0, 0xaaf5, 0xaaf7, 0xabe3, 0xabeb, 0xabec, 0xabee, 0xfb1e, 0xfb1f,
-	0xfe00, 0xfe10, 0xfe20, 0xfe30, 0x101fd, 0x101fe, 0x102e0, 0x102e1, 0x10376, 0x1037b, 0x10a01, 0x10a04,
-	0x10a05, 0x10a07, 0x10a0c, 0x10a10, 0x10a38, 0x10a3b, 0x10a3f, 0x10a40, 0x10ae5, 0x10ae7, 0x11000, 0x11003,
-	0x11038, 0x11047, 0x1107f, 0x11083, 0x110b0, 0x110bb, 0x11100, 0x11103, 0x11127, 0x11135, 0x11173, 0x11174,
-	0x11180, 0x11183, 0x111b3, 0x111c1, 0x111ca, 0x111cd, 0x1122c, 0x11238, 0x1123e, 0x1123f, 0x112df, 0x112eb,
-	0x11300, 0x11304, 0x1133c, 0x1133d, 0x1133e, 0x11345, 0x11347, 0x11349, 0x1134b, 0x1134e, 0x11357, 0x11358,
-	0x11362, 0x11364, 0x11366, 0x1136d, 0x11370, 0x11375, 0x11435, 0x11447, 0x114b0, 0x114c4, 0x115af, 0x115b6,
-	0x115b8, 0x115c1, 0x115dc, 0x115de, 0x11630, 0x11641, 0x116ab, 0x116b8, 0x1171d, 0x1172c, 0x11c2f, 0x11c37,
-	0x11c38, 0x11c40, 0x11c92, 0x11ca8, 0x11ca9, 0x11cb7, 0x16af0, 0x16af5, 0x16b30, 0x16b37, 0x16f51, 0x16f7f,
-	0x16f8f, 0x16f93, 0x1bc9d, 0x1bc9f, 0x1d165, 0x1d16a, 0x1d16d, 0x1d173, 0x1d17b, 0x1d183, 0x1d185, 0x1d18c,
-	0x1d1aa, 0x1d1ae, 0x1d242, 0x1d245, 0x1da00, 0x1da37, 0x1da3b, 0x1da6d, 0x1da75, 0x1da76, 0x1da84, 0x1da85,
-	0x1da9b, 0x1daa0, 0x1daa1, 0x1dab0, 0x1e000, 0x1e007, 0x1e008, 0x1e019, 0x1e01b, 0x1e022, 0x1e023, 0x1e025,
-	0x1e026, 0x1e02b, 0x1e8d0, 0x1e8d7, 0x1e944, 0x1e94b, 0xe0100, 0xe01f0,
+// lowercaseRuns have the characters that Lowercase changes: the first, the last, the step between them, and the distance to the lower case.
+var lowercaseRuns = [][4]rune{
+	{0x41, 0x5a, 1, 32}, {0xc0, 0xd6, 1, 32}, {0xd8, 0xde, 1, 32}, {0x100, 0x12e, 2, 1},
+	{0x132, 0x136, 2, 1}, {0x139, 0x147, 2, 1}, {0x14a, 0x176, 2, 1}, {0x178, 0x178, 1, -121},
+	{0x179, 0x17d, 2, 1}, {0x181, 0x181, 1, 210}, {0x182, 0x184, 2, 1}, {0x186, 0x186, 1, 206},
+	{0x187, 0x187, 1, 1}, {0x189, 0x18a, 1, 205}, {0x18b, 0x18b, 1, 1}, {0x18e, 0x18e, 1, 79},
+	{0x18f, 0x18f, 1, 202}, {0x190, 0x190, 1, 203}, {0x191, 0x191, 1, 1}, {0x193, 0x193, 1, 205},
+	{0x194, 0x194, 1, 207}, {0x196, 0x196, 1, 211}, {0x197, 0x197, 1, 209}, {0x198, 0x198, 1, 1},
+	{0x19c, 0x19c, 1, 211}, {0x19d, 0x19d, 1, 213}, {0x19f, 0x19f, 1, 214}, {0x1a0, 0x1a4, 2, 1},
+	{0x1a6, 0x1a6, 1, 218}, {0x1a7, 0x1a7, 1, 1}, {0x1a9, 0x1a9, 1, 218}, {0x1ac, 0x1ac, 1, 1},
+	{0x1ae, 0x1ae, 1, 218}, {0x1af, 0x1af, 1, 1}, {0x1b1, 0x1b2, 1, 217}, {0x1b3, 0x1b5, 2, 1},
+	{0x1b7, 0x1b7, 1, 219}, {0x1b8, 0x1b8, 1, 1}, {0x1bc, 0x1bc, 1, 1}, {0x1c4, 0x1c4, 1, 2},
+	{0x1c5, 0x1c5, 1, 1}, {0x1c7, 0x1c7, 1, 2}, {0x1c8, 0x1c8, 1, 1}, {0x1ca, 0x1ca, 1, 2},
+	{0x1cb, 0x1db, 2, 1}, {0x1de, 0x1ee, 2, 1}, {0x1f1, 0x1f1, 1, 2}, {0x1f2, 0x1f4, 2, 1},
+	{0x1f6, 0x1f6, 1, -97}, {0x1f7, 0x1f7, 1, -56}, {0x1f8, 0x21e, 2, 1}, {0x220, 0x220, 1, -130},
+	{0x222, 0x232, 2, 1}, {0x23a, 0x23a, 1, 10795}, {0x23b, 0x23b, 1, 1}, {0x23d, 0x23d, 1, -163},
+	{0x23e, 0x23e, 1, 10792}, {0x241, 0x241, 1, 1}, {0x243, 0x243, 1, -195}, {0x244, 0x244, 1, 69},
+	{0x245, 0x245, 1, 71}, {0x246, 0x24e, 2, 1}, {0x370, 0x372, 2, 1}, {0x376, 0x376, 1, 1},
+	{0x37f, 0x37f, 1, 116}, {0x386, 0x386, 1, 38}, {0x388, 0x38a, 1, 37}, {0x38c, 0x38c, 1, 64},
+	{0x38e, 0x38f, 1, 63}, {0x391, 0x3a1, 1, 32}, {0x3a3, 0x3ab, 1, 32}, {0x3cf, 0x3cf, 1, 8},
+	{0x3d8, 0x3ee, 2, 1}, {0x3f4, 0x3f4, 1, -60}, {0x3f7, 0x3f7, 1, 1}, {0x3f9, 0x3f9, 1, -7},
+	{0x3fa, 0x3fa, 1, 1}, {0x3fd, 0x3ff, 1, -130}, {0x400, 0x40f, 1, 80}, {0x410, 0x42f, 1, 32},
+	{0x460, 0x480, 2, 1}, {0x48a, 0x4be, 2, 1}, {0x4c0, 0x4c0, 1, 15}, {0x4c1, 0x4cd, 2, 1},
+	{0x4d0, 0x52e, 2, 1}, {0x531, 0x556, 1, 48}, {0x10a0, 0x10c5, 1, 7264}, {0x10c7, 0x10c7, 1, 7264},
+	{0x10cd, 0x10cd, 1, 7264}, {0x13a0, 0x13ef, 1, 38864}, {0x13f0, 0x13f5, 1, 8}, {0x1c89, 0x1c89, 1, 1},
+	{0x1c90, 0x1cba, 1, -3008}, {0x1cbd, 0x1cbf, 1, -3008}, {0x1e00, 0x1e94, 2, 1}, {0x1e9e, 0x1e9e, 1, -7615},
+	{0x1ea0, 0x1efe, 2, 1}, {0x1f08, 0x1f0f, 1, -8}, {0x1f18, 0x1f1d, 1, -8}, {0x1f28, 0x1f2f, 1, -8},
+	{0x1f38, 0x1f3f, 1, -8}, {0x1f48, 0x1f4d, 1, -8}, {0x1f59, 0x1f5f, 2, -8}, {0x1f68, 0x1f6f, 1, -8},
+	{0x1f88, 0x1f8f, 1, -8}, {0x1f98, 0x1f9f, 1, -8}, {0x1fa8, 0x1faf, 1, -8}, {0x1fb8, 0x1fb9, 1, -8},
+	{0x1fba, 0x1fbb, 1, -74}, {0x1fbc, 0x1fbc, 1, -9}, {0x1fc8, 0x1fcb, 1, -86}, {0x1fcc, 0x1fcc, 1, -9},
+	{0x1fd8, 0x1fd9, 1, -8}, {0x1fda, 0x1fdb, 1, -100}, {0x1fe8, 0x1fe9, 1, -8}, {0x1fea, 0x1feb, 1, -112},
+	{0x1fec, 0x1fec, 1, -7}, {0x1ff8, 0x1ff9, 1, -128}, {0x1ffa, 0x1ffb, 1, -126}, {0x1ffc, 0x1ffc, 1, -9},
+	{0x2126, 0x2126, 1, -7517}, {0x212a, 0x212a, 1, -8383}, {0x212b, 0x212b, 1, -8262}, {0x2132, 0x2132, 1, 28},
+	{0x2160, 0x216f, 1, 16}, {0x2183, 0x2183, 1, 1}, {0x24b6, 0x24cf, 1, 26}, {0x2c00, 0x2c2f, 1, 48},
+	{0x2c60, 0x2c60, 1, 1}, {0x2c62, 0x2c62, 1, -10743}, {0x2c63, 0x2c63, 1, -3814}, {0x2c64, 0x2c64, 1, -10727},
+	{0x2c67, 0x2c6b, 2, 1}, {0x2c6d, 0x2c6d, 1, -10780}, {0x2c6e, 0x2c6e, 1, -10749}, {0x2c6f, 0x2c6f, 1, -10783},
+	{0x2c70, 0x2c70, 1, -10782}, {0x2c72, 0x2c72, 1, 1}, {0x2c75, 0x2c75, 1, 1}, {0x2c7e, 0x2c7f, 1, -10815},
+	{0x2c80, 0x2ce2, 2, 1}, {0x2ceb, 0x2ced, 2, 1}, {0x2cf2, 0x2cf2, 1, 1}, {0xa640, 0xa66c, 2, 1},
+	{0xa680, 0xa69a, 2, 1}, {0xa722, 0xa72e, 2, 1}, {0xa732, 0xa76e, 2, 1}, {0xa779, 0xa77b, 2, 1},
+	{0xa77d, 0xa77d, 1, -35332}, {0xa77e, 0xa786, 2, 1}, {0xa78b, 0xa78b, 1, 1}, {0xa78d, 0xa78d, 1, -42280},
+	{0xa790, 0xa792, 2, 1}, {0xa796, 0xa7a8, 2, 1}, {0xa7aa, 0xa7aa, 1, -42308}, {0xa7ab, 0xa7ab, 1, -42319},
+	{0xa7ac, 0xa7ac, 1, -42315}, {0xa7ad, 0xa7ad, 1, -42305}, {0xa7ae, 0xa7ae, 1, -42308}, {0xa7b0, 0xa7b0, 1, -42258},
+	{0xa7b1, 0xa7b1, 1, -42282}, {0xa7b2, 0xa7b2, 1, -42261}, {0xa7b3, 0xa7b3, 1, 928}, {0xa7b4, 0xa7c2, 2, 1},
+	{0xa7c4, 0xa7c4, 1, -48}, {0xa7c5, 0xa7c5, 1, -42307}, {0xa7c6, 0xa7c6, 1, -35384}, {0xa7c7, 0xa7c9, 2, 1},
+	{0xa7cb, 0xa7cb, 1, -42343}, {0xa7cc, 0xa7da, 2, 1}, {0xa7dc, 0xa7dc, 1, -42561}, {0xa7f5, 0xa7f5, 1, 1},
+	{0xff21, 0xff3a, 1, 32}, {0x10400, 0x10427, 1, 40}, {0x104b0, 0x104d3, 1, 40}, {0x10570, 0x1057a, 1, 39},
+	{0x1057c, 0x1058a, 1, 39}, {0x1058c, 0x10592, 1, 39}, {0x10594, 0x10595, 1, 39}, {0x10c80, 0x10cb2, 1, 64},
+	{0x10d50, 0x10d65, 1, 32}, {0x118a0, 0x118bf, 1, 32}, {0x16e40, 0x16e5f, 1, 32}, {0x16ea0, 0x16eb8, 1, 27},
+	{0x1e900, 0x1e921, 1, 34},
 }
 
-// lowercase has each character that Lowercase changes, followed by its lower case.
-const lowercase = "" +
-	"Aa\nBb\nCc\nDd\nEe\nFf\nGg\nHh\nIi\nJj\nKk\nLl\nMm\nNn\nOo\nPp\nQq\nRr\nSs\nTt\nUu\nVv\nWw\nXx\nYy\nZz\n" +
-	"\u00c0\u00e0\n\u00c1\u00e1\n\u00c2\u00e2\n\u00c3\u00e3\n\u00c4\u00e4\n\u00c5\u00e5\n\u00c6\u00e6\n\u00c7\u00e7\n" +
-	"\u00c8\u00e8\n\u00c9\u00e9\n\u00ca\u00ea\n\u00cb\u00eb\n\u00cc\u00ec\n\u00cd\u00ed\n\u00ce\u00ee\n\u00cf\u00ef\n" +
-	"\u00d0\u00f0\n\u00d1\u00f1\n\u00d2\u00f2\n\u00d3\u00f3\n\u00d4\u00f4\n\u00d5\u00f5\n\u00d6\u00f6\n\u00d8\u00f8\n" +
-	"\u00d9\u00f9\n\u00da\u00fa\n\u00db\u00fb\n\u00dc\u00fc\n\u00dd\u00fd\n\u00de\u00fe\n\u0100\u0101\n\u0102\u0103\n" +
-	"\u0104\u0105\n\u0106\u0107\n\u0108\u0109\n\u010a\u010b\n\u010c\u010d\n\u010e\u010f\n\u0110\u0111\n\u0112\u0113\n" +
-	"\u0114\u0115\n\u0116\u0117\n\u0118\u0119\n\u011a\u011b\n\u011c\u011d\n\u011e\u011f\n\u0120\u0121\n\u0122\u0123\n" +
-	"\u0124\u0125\n\u0126\u0127\n\u0128\u0129\n\u012a\u012b\n\u012c\u012d\n\u012e\u012f\n\u0130i\u0307\n\u0132\u0133\n" +
-	"\u0134\u0135\n\u0136\u0137\n\u0139\u013a\n\u013b\u013c\n\u013d\u013e\n\u013f\u0140\n\u0141\u0142\n\u0143\u0144\n" +
-	"\u0145\u0146\n\u0147\u0148\n\u014a\u014b\n\u014c\u014d\n\u014e\u014f\n\u0150\u0151\n\u0152\u0153\n\u0154\u0155\n" +
-	"\u0156\u0157\n\u0158\u0159\n\u015a\u015b\n\u015c\u015d\n\u015e\u015f\n\u0160\u0161\n\u0162\u0163\n\u0164\u0165\n" +
-	"\u0166\u0167\n\u0168\u0169\n\u016a\u016b\n\u016c\u016d\n\u016e\u016f\n\u0170\u0171\n\u0172\u0173\n\u0174\u0175\n" +
-	"\u0176\u0177\n\u0178\u00ff\n\u0179\u017a\n\u017b\u017c\n\u017d\u017e\n\u0181\u0253\n\u0182\u0183\n\u0184\u0185\n" +
-	"\u0186\u0254\n\u0187\u0188\n\u0189\u0256\n\u018a\u0257\n\u018b\u018c\n\u018e\u01dd\n\u018f\u0259\n\u0190\u025b\n" +
-	"\u0191\u0192\n\u0193\u0260\n\u0194\u0263\n\u0196\u0269\n\u0197\u0268\n\u0198\u0199\n\u019c\u026f\n\u019d\u0272\n" +
-	"\u019f\u0275\n\u01a0\u01a1\n\u01a2\u01a3\n\u01a4\u01a5\n\u01a6\u0280\n\u01a7\u01a8\n\u01a9\u0283\n\u01ac\u01ad\n" +
-	"\u01ae\u0288\n\u01af\u01b0\n\u01b1\u028a\n\u01b2\u028b\n\u01b3\u01b4\n\u01b5\u01b6\n\u01b7\u0292\n\u01b8\u01b9\n" +
-	"\u01bc\u01bd\n\u01c4\u01c6\n\u01c5\u01c6\n\u01c7\u01c9\n\u01c8\u01c9\n\u01ca\u01cc\n\u01cb\u01cc\n\u01cd\u01ce\n" +
-	"\u01cf\u01d0\n\u01d1\u01d2\n\u01d3\u01d4\n\u01d5\u01d6\n\u01d7\u01d8\n\u01d9\u01da\n\u01db\u01dc\n\u01de\u01df\n" +
-	"\u01e0\u01e1\n\u01e2\u01e3\n\u01e4\u01e5\n\u01e6\u01e7\n\u01e8\u01e9\n\u01ea\u01eb\n\u01ec\u01ed\n\u01ee\u01ef\n" +
-	"\u01f1\u01f3\n\u01f2\u01f3\n\u01f4\u01f5\n\u01f6\u0195\n\u01f7\u01bf\n\u01f8\u01f9\n\u01fa\u01fb\n\u01fc\u01fd\n" +
-	"\u01fe\u01ff\n\u0200\u0201\n\u0202\u0203\n\u0204\u0205\n\u0206\u0207\n\u0208\u0209\n\u020a\u020b\n\u020c\u020d\n" +
-	"\u020e\u020f\n\u0210\u0211\n\u0212\u0213\n\u0214\u0215\n\u0216\u0217\n\u0218\u0219\n\u021a\u021b\n\u021c\u021d\n" +
-	"\u021e\u021f\n\u0220\u019e\n\u0222\u0223\n\u0224\u0225\n\u0226\u0227\n\u0228\u0229\n\u022a\u022b\n\u022c\u022d\n" +
-	"\u022e\u022f\n\u0230\u0231\n\u0232\u0233\n\u023a\u2c65\n\u023b\u023c\n\u023d\u019a\n\u023e\u2c66\n\u0241\u0242\n" +
-	"\u0243\u0180\n\u0244\u0289\n\u0245\u028c\n\u0246\u0247\n\u0248\u0249\n\u024a\u024b\n\u024c\u024d\n\u024e\u024f\n" +
-	"\u0370\u0371\n\u0372\u0373\n\u0376\u0377\n\u037f\u03f3\n\u0386\u03ac\n\u0388\u03ad\n\u0389\u03ae\n\u038a\u03af\n" +
-	"\u038c\u03cc\n\u038e\u03cd\n\u038f\u03ce\n\u0391\u03b1\n\u0392\u03b2\n\u0393\u03b3\n\u0394\u03b4\n\u0395\u03b5\n" +
-	"\u0396\u03b6\n\u0397\u03b7\n\u0398\u03b8\n\u0399\u03b9\n\u039a\u03ba\n\u039b\u03bb\n\u039c\u03bc\n\u039d\u03bd\n" +
-	"\u039e\u03be\n\u039f\u03bf\n\u03a0\u03c0\n\u03a1\u03c1\n\u03a3\u03c3\n\u03a4\u03c4\n\u03a5\u03c5\n\u03a6\u03c6\n" +
-	"\u03a7\u03c7\n\u03a8\u03c8\n\u03a9\u03c9\n\u03aa\u03ca\n\u03ab\u03cb\n\u03cf\u03d7\n\u03d8\u03d9\n\u03da\u03db\n" +
-	"\u03dc\u03dd\n\u03de\u03df\n\u03e0\u03e1\n\u03e2\u03e3\n\u03e4\u03e5\n\u03e6\u03e7\n\u03e8\u03e9\n\u03ea\u03eb\n" +
-	"\u03ec\u03ed\n\u03ee\u03ef\n\u03f4\u03b8\n\u03f7\u03f8\n\u03f9\u03f2\n\u03fa\u03fb\n\u03fd\u037b\n\u03fe\u037c\n" +
-	"\u03ff\u037d\n\u0400\u0450\n\u0401\u0451\n\u0402\u0452\n\u0403\u0453\n\u0404\u0454\n\u0405\u0455\n\u0406\u0456\n" +
-	"\u0407\u0457\n\u0408\u0458\n\u0409\u0459\n\u040a\u045a\n\u040b\u045b\n\u040c\u045c\n\u040d\u045d\n\u040e\u045e\n" +
-	"\u040f\u045f\n\u0410\u0430\n\u0411\u0431\n\u0412\u0432\n\u0413\u0433\n\u0414\u0434\n\u0415\u0435\n\u0416\u0436\n" +
-	"\u0417\u0437\n\u0418\u0438\n\u0419\u0439\n\u041a\u043a\n\u041b\u043b\n\u041c\u043c\n\u041d\u043d\n\u041e\u043e\n" +
-	"\u041f\u043f\n\u0420\u0440\n\u0421\u0441\n\u0422\u0442\n\u0423\u0443\n\u0424\u0444\n\u0425\u0445\n\u0426\u0446\n" +
-	"\u0427\u0447\n\u0428\u0448\n\u0429\u0449\n\u042a\u044a\n\u042b\u044b\n\u042c\u044c\n\u042d\u044d\n\u042e\u044e\n" +
-	"\u042f\u044f\n\u0460\u0461\n\u0462\u0463\n\u0464\u0465\n\u0466\u0467\n\u0468\u0469\n\u046a\u046b\n\u046c\u046d\n" +
-	"\u046e\u046f\n\u0470\u0471\n\u0472\u0473\n\u0474\u0475\n\u0476\u0477\n\u0478\u0479\n\u047a\u047b\n\u047c\u047d\n" +
-	"\u047e\u047f\n\u0480\u0481\n\u048a\u048b\n\u048c\u048d\n\u048e\u048f\n\u0490\u0491\n\u0492\u0493\n\u0494\u0495\n" +
-	"\u0496\u0497\n\u0498\u0499\n\u049a\u049b\n\u049c\u049d\n\u049e\u049f\n\u04a0\u04a1\n\u04a2\u04a3\n\u04a4\u04a5\n" +
-	"\u04a6\u04a7\n\u04a8\u04a9\n\u04aa\u04ab\n\u04ac\u04ad\n\u04ae\u04af\n\u04b0\u04b1\n\u04b2\u04b3\n\u04b4\u04b5\n" +
-	"\u04b6\u04b7\n\u04b8\u04b9\n\u04ba\u04bb\n\u04bc\u04bd\n\u04be\u04bf\n\u04c0\u04cf\n\u04c1\u04c2\n\u04c3\u04c4\n" +
-	"\u04c5\u04c6\n\u04c7\u04c8\n\u04c9\u04ca\n\u04cb\u04cc\n\u04cd\u04ce\n\u04d0\u04d1\n\u04d2\u04d3\n\u04d4\u04d5\n" +
-	"\u04d6\u04d7\n\u04d8\u04d9\n\u04da\u04db\n\u04dc\u04dd\n\u04de\u04df\n\u04e0\u04e1\n\u04e2\u04e3\n\u04e4\u04e5\n" +
-	"\u04e6\u04e7\n\u04e8\u04e9\n\u04ea\u04eb\n\u04ec\u04ed\n\u04ee\u04ef\n\u04f0\u04f1\n\u04f2\u04f3\n\u04f4\u04f5\n" +
-	"\u04f6\u04f7\n\u04f8\u04f9\n\u04fa\u04fb\n\u04fc\u04fd\n\u04fe\u04ff\n\u0500\u0501\n\u0502\u0503\n\u0504\u0505\n" +
-	"\u0506\u0507\n\u0508\u0509\n\u050a\u050b\n\u050c\u050d\n\u050e\u050f\n\u0510\u0511\n\u0512\u0513\n\u0514\u0515\n" +
-	"\u0516\u0517\n\u0518\u0519\n\u051a\u051b\n\u051c\u051d\n\u051e\u051f\n\u0520\u0521\n\u0522\u0523\n\u0524\u0525\n" +
-	"\u0526\u0527\n\u0528\u0529\n\u052a\u052b\n\u052c\u052d\n\u052e\u052f\n\u0531\u0561\n\u0532\u0562\n\u0533\u0563\n" +
-	"\u0534\u0564\n\u0535\u0565\n\u0536\u0566\n\u0537\u0567\n\u0538\u0568\n\u0539\u0569\n\u053a\u056a\n\u053b\u056b\n" +
-	"\u053c\u056c\n\u053d\u056d\n\u053e\u056e\n\u053f\u056f\n\u0540\u0570\n\u0541\u0571\n\u0542\u0572\n\u0543\u0573\n" +
-	"\u0544\u0574\n\u0545\u0575\n\u0546\u0576\n\u0547\u0577\n\u0548\u0578\n\u0549\u0579\n\u054a\u057a\n\u054b\u057b\n" +
-	"\u054c\u057c\n\u054d\u057d\n\u054e\u057e\n\u054f\u057f\n\u0550\u0580\n\u0551\u0581\n\u0552\u0582\n\u0553\u0583\n" +
-	"\u0554\u0584\n\u0555\u0585\n\u0556\u0586\n\u10a0\u2d00\n\u10a1\u2d01\n\u10a2\u2d02\n\u10a3\u2d03\n\u10a4\u2d04\n" +
-	"\u10a5\u2d05\n\u10a6\u2d06\n\u10a7\u2d07\n\u10a8\u2d08\n\u10a9\u2d09\n\u10aa\u2d0a\n\u10ab\u2d0b\n\u10ac\u2d0c\n" +
-	"\u10ad\u2d0d\n\u10ae\u2d0e\n\u10af\u2d0f\n\u10b0\u2d10\n\u10b1\u2d11\n\u10b2\u2d12\n\u10b3\u2d13\n\u10b4\u2d14\n" +
-	"\u10b5\u2d15\n\u10b6\u2d16\n\u10b7\u2d17\n\u10b8\u2d18\n\u10b9\u2d19\n\u10ba\u2d1a\n\u10bb\u2d1b\n\u10bc\u2d1c\n" +
-	"\u10bd\u2d1d\n\u10be\u2d1e\n\u10bf\u2d1f\n\u10c0\u2d20\n\u10c1\u2d21\n\u10c2\u2d22\n\u10c3\u2d23\n\u10c4\u2d24\n" +
-	"\u10c5\u2d25\n\u10c7\u2d27\n\u10cd\u2d2d\n\u13a0\uab70\n\u13a1\uab71\n\u13a2\uab72\n\u13a3\uab73\n\u13a4\uab74\n" +
-	"\u13a5\uab75\n\u13a6\uab76\n\u13a7\uab77\n\u13a8\uab78\n\u13a9\uab79\n\u13aa\uab7a\n\u13ab\uab7b\n\u13ac\uab7c\n" +
-	"\u13ad\uab7d\n\u13ae\uab7e\n\u13af\uab7f\n\u13b0\uab80\n\u13b1\uab81\n\u13b2\uab82\n\u13b3\uab83\n\u13b4\uab84\n" +
-	"\u13b5\uab85\n\u13b6\uab86\n\u13b7\uab87\n\u13b8\uab88\n\u13b9\uab89\n\u13ba\uab8a\n\u13bb\uab8b\n\u13bc\uab8c\n" +
-	"\u13bd\uab8d\n\u13be\uab8e\n\u13bf\uab8f\n\u13c0\uab90\n\u13c1\uab91\n\u13c2\uab92\n\u13c3\uab93\n\u13c4\uab94\n" +
-	"\u13c5\uab95\n\u13c6\uab96\n\u13c7\uab97\n\u13c8\uab98\n\u13c9\uab99\n\u13ca\uab9a\n\u13cb\uab9b\n\u13cc\uab9c\n" +
-	"\u13cd\uab9d\n\u13ce\uab9e\n\u13cf\uab9f\n\u13d0\uaba0\n\u13d1\uaba1\n\u13d2\uaba2\n\u13d3\uaba3\n\u13d4\uaba4\n" +
-	"\u13d5\uaba5\n\u13d6\uaba6\n\u13d7\uaba7\n\u13d8\uaba8\n\u13d9\uaba9\n\u13da\uabaa\n\u13db\uabab\n\u13dc\uabac\n" +
-	"\u13dd\uabad\n\u13de\uabae\n\u13df\uabaf\n\u13e0\uabb0\n\u13e1\uabb1\n\u13e2\uabb2\n\u13e3\uabb3\n\u13e4\uabb4\n" +
-	"\u13e5\uabb5\n\u13e6\uabb6\n\u13e7\uabb7\n\u13e8\uabb8\n\u13e9\uabb9\n\u13ea\uabba\n\u13eb\uabbb\n\u13ec\uabbc\n" +
-	"\u13ed\uabbd\n\u13ee\uabbe\n\u13ef\uabbf\n\u13f0\u13f8\n\u13f1\u13f9\n\u13f2\u13fa\n\u13f3\u13fb\n\u13f4\u13fc\n" +
-	"\u13f5\u13fd\n\u1c89\u1c8a\n\u1c90\u10d0\n\u1c91\u10d1\n\u1c92\u10d2\n\u1c93\u10d3\n\u1c94\u10d4\n\u1c95\u10d5\n" +
-	"\u1c96\u10d6\n\u1c97\u10d7\n\u1c98\u10d8\n\u1c99\u10d9\n\u1c9a\u10da\n\u1c9b\u10db\n\u1c9c\u10dc\n\u1c9d\u10dd\n" +
-	"\u1c9e\u10de\n\u1c9f\u10df\n\u1ca0\u10e0\n\u1ca1\u10e1\n\u1ca2\u10e2\n\u1ca3\u10e3\n\u1ca4\u10e4\n\u1ca5\u10e5\n" +
-	"\u1ca6\u10e6\n\u1ca7\u10e7\n\u1ca8\u10e8\n\u1ca9\u10e9\n\u1caa\u10ea\n\u1cab\u10eb\n\u1cac\u10ec\n\u1cad\u10ed\n" +
-	"\u1cae\u10ee\n\u1caf\u10ef\n\u1cb0\u10f0\n\u1cb1\u10f1\n\u1cb2\u10f2\n\u1cb3\u10f3\n\u1cb4\u10f4\n\u1cb5\u10f5\n" +
-	"\u1cb6\u10f6\n\u1cb7\u10f7\n\u1cb8\u10f8\n\u1cb9\u10f9\n\u1cba\u10fa\n\u1cbd\u10fd\n\u1cbe\u10fe\n\u1cbf\u10ff\n" +
-	"\u1e00\u1e01\n\u1e02\u1e03\n\u1e04\u1e05\n\u1e06\u1e07\n\u1e08\u1e09\n\u1e0a\u1e0b\n\u1e0c\u1e0d\n\u1e0e\u1e0f\n" +
-	"\u1e10\u1e11\n\u1e12\u1e13\n\u1e14\u1e15\n\u1e16\u1e17\n\u1e18\u1e19\n\u1e1a\u1e1b\n\u1e1c\u1e1d\n\u1e1e\u1e1f\n" +
-	"\u1e20\u1e21\n\u1e22\u1e23\n\u1e24\u1e25\n\u1e26\u1e27\n\u1e28\u1e29\n\u1e2a\u1e2b\n\u1e2c\u1e2d\n\u1e2e\u1e2f\n" +
-	"\u1e30\u1e31\n\u1e32\u1e33\n\u1e34\u1e35\n\u1e36\u1e37\n\u1e38\u1e39\n\u1e3a\u1e3b\n\u1e3c\u1e3d\n\u1e3e\u1e3f\n" +
-	"\u1e40\u1e41\n\u1e42\u1e43\n\u1e44\u1e45\n\u1e46\u1e47\n\u1e48\u1e49\n\u1e4a\u1e4b\n\u1e4c\u1e4d\n\u1e4e\u1e4f\n" +
-	"\u1e50\u1e51\n\u1e52\u1e53\n\u1e54\u1e55\n\u1e56\u1e57\n\u1e58\u1e59\n\u1e5a\u1e5b\n\u1e5c\u1e5d\n\u1e5e\u1e5f\n" +
-	"\u1e60\u1e61\n\u1e62\u1e63\n\u1e64\u1e65\n\u1e66\u1e67\n\u1e68\u1e69\n\u1e6a\u1e6b\n\u1e6c\u1e6d\n\u1e6e\u1e6f\n" +
-	"\u1e70\u1e71\n\u1e72\u1e73\n\u1e74\u1e75\n\u1e76\u1e77\n\u1e78\u1e79\n\u1e7a\u1e7b\n\u1e7c\u1e7d\n\u1e7e\u1e7f\n" +
-	"\u1e80\u1e81\n\u1e82\u1e83\n\u1e84\u1e85\n\u1e86\u1e87\n\u1e88\u1e89\n\u1e8a\u1e8b\n\u1e8c\u1e8d\n\u1e8e\u1e8f\n" +
-	"\u1e90\u1e91\n\u1e92\u1e93\n\u1e94\u1e95\n\u1e9e\u00df\n\u1ea0\u1ea1\n\u1ea2\u1ea3\n\u1ea4\u1ea5\n\u1ea6\u1ea7\n" +
-	"\u1ea8\u1ea9\n\u1eaa\u1eab\n\u1eac\u1ead\n\u1eae\u1eaf\n\u1eb0\u1eb1\n\u1eb2\u1eb3\n\u1eb4\u1eb5\n\u1eb6\u1eb7\n" +
-	"\u1eb8\u1eb9\n\u1eba\u1ebb\n\u1ebc\u1ebd\n\u1ebe\u1ebf\n\u1ec0\u1ec1\n\u1ec2\u1ec3\n\u1ec4\u1ec5\n\u1ec6\u1ec7\n" +
-	"\u1ec8\u1ec9\n\u1eca\u1ecb\n\u1ecc\u1ecd\n\u1ece\u1ecf\n\u1ed0\u1ed1\n\u1ed2\u1ed3\n\u1ed4\u1ed5\n\u1ed6\u1ed7\n" +
-	"\u1ed8\u1ed9\n\u1eda\u1edb\n\u1edc\u1edd\n\u1ede\u1edf\n\u1ee0\u1ee1\n\u1ee2\u1ee3\n\u1ee4\u1ee5\n\u1ee6\u1ee7\n" +
-	"\u1ee8\u1ee9\n\u1eea\u1eeb\n\u1eec\u1eed\n\u1eee\u1eef\n\u1ef0\u1ef1\n\u1ef2\u1ef3\n\u1ef4\u1ef5\n\u1ef6\u1ef7\n" +
-	"\u1ef8\u1ef9\n\u1efa\u1efb\n\u1efc\u1efd\n\u1efe\u1eff\n\u1f08\u1f00\n\u1f09\u1f01\n\u1f0a\u1f02\n\u1f0b\u1f03\n" +
-	"\u1f0c\u1f04\n\u1f0d\u1f05\n\u1f0e\u1f06\n\u1f0f\u1f07\n\u1f18\u1f10\n\u1f19\u1f11\n\u1f1a\u1f12\n\u1f1b\u1f13\n" +
-	"\u1f1c\u1f14\n\u1f1d\u1f15\n\u1f28\u1f20\n\u1f29\u1f21\n\u1f2a\u1f22\n\u1f2b\u1f23\n\u1f2c\u1f24\n\u1f2d\u1f25\n" +
-	"\u1f2e\u1f26\n\u1f2f\u1f27\n\u1f38\u1f30\n\u1f39\u1f31\n\u1f3a\u1f32\n\u1f3b\u1f33\n\u1f3c\u1f34\n\u1f3d\u1f35\n" +
-	"\u1f3e\u1f36\n\u1f3f\u1f37\n\u1f48\u1f40\n\u1f49\u1f41\n\u1f4a\u1f42\n\u1f4b\u1f43\n\u1f4c\u1f44\n\u1f4d\u1f45\n" +
-	"\u1f59\u1f51\n\u1f5b\u1f53\n\u1f5d\u1f55\n\u1f5f\u1f57\n\u1f68\u1f60\n\u1f69\u1f61\n\u1f6a\u1f62\n\u1f6b\u1f63\n" +
-	"\u1f6c\u1f64\n\u1f6d\u1f65\n\u1f6e\u1f66\n\u1f6f\u1f67\n\u1f88\u1f80\n\u1f89\u1f81\n\u1f8a\u1f82\n\u1f8b\u1f83\n" +
-	"\u1f8c\u1f84\n\u1f8d\u1f85\n\u1f8e\u1f86\n\u1f8f\u1f87\n\u1f98\u1f90\n\u1f99\u1f91\n\u1f9a\u1f92\n\u1f9b\u1f93\n" +
-	"\u1f9c\u1f94\n\u1f9d\u1f95\n\u1f9e\u1f96\n\u1f9f\u1f97\n\u1fa8\u1fa0\n\u1fa9\u1fa1\n\u1faa\u1fa2\n\u1fab\u1fa3\n" +
-	"\u1fac\u1fa4\n\u1fad\u1fa5\n\u1fae\u1fa6\n\u1faf\u1fa7\n\u1fb8\u1fb0\n\u1fb9\u1fb1\n\u1fba\u1f70\n\u1fbb\u1f71\n" +
-	"\u1fbc\u1fb3\n\u1fc8\u1f72\n\u1fc9\u1f73\n\u1fca\u1f74\n\u1fcb\u1f75\n\u1fcc\u1fc3\n\u1fd8\u1fd0\n\u1fd9\u1fd1\n" +
-	"\u1fda\u1f76\n\u1fdb\u1f77\n\u1fe8\u1fe0\n\u1fe9\u1fe1\n\u1fea\u1f7a\n\u1feb\u1f7b\n\u1fec\u1fe5\n\u1ff8\u1f78\n" +
-	"\u1ff9\u1f79\n\u1ffa\u1f7c\n\u1ffb\u1f7d\n\u1ffc\u1ff3\n\u2126\u03c9\n\u212ak\n\u212b\u00e5\n\u2132\u214e\n" +
-	"\u2160\u2170\n\u2161\u2171\n\u2162\u2172\n\u2163\u2173\n\u2164\u2174\n\u2165\u2175\n\u2166\u2176\n\u2167\u2177\n" +
-	"\u2168\u2178\n\u2169\u2179\n\u216a\u217a\n\u216b\u217b\n\u216c\u217c\n\u216d\u217d\n\u216e\u217e\n\u216f\u217f\n" +
-	"\u2183\u2184\n\u24b6\u24d0\n\u24b7\u24d1\n\u24b8\u24d2\n\u24b9\u24d3\n\u24ba\u24d4\n\u24bb\u24d5\n\u24bc\u24d6\n" +
-	"\u24bd\u24d7\n\u24be\u24d8\n\u24bf\u24d9\n\u24c0\u24da\n\u24c1\u24db\n\u24c2\u24dc\n\u24c3\u24dd\n\u24c4\u24de\n" +
-	"\u24c5\u24df\n\u24c6\u24e0\n\u24c7\u24e1\n\u24c8\u24e2\n\u24c9\u24e3\n\u24ca\u24e4\n\u24cb\u24e5\n\u24cc\u24e6\n" +
-	"\u24cd\u24e7\n\u24ce\u24e8\n\u24cf\u24e9\n\u2c00\u2c30\n\u2c01\u2c31\n\u2c02\u2c32\n\u2c03\u2c33\n\u2c04\u2c34\n" +
-	"\u2c05\u2c35\n\u2c06\u2c36\n\u2c07\u2c37\n\u2c08\u2c38\n\u2c09\u2c39\n\u2c0a\u2c3a\n\u2c0b\u2c3b\n\u2c0c\u2c3c\n" +
-	"\u2c0d\u2c3d\n\u2c0e\u2c3e\n\u2c0f\u2c3f\n\u2c10\u2c40\n\u2c11\u2c41\n\u2c12\u2c42\n\u2c13\u2c43\n\u2c14\u2c44\n" +
-	"\u2c15\u2c45\n\u2c16\u2c46\n\u2c17\u2c47\n\u2c18\u2c48\n\u2c19\u2c49\n\u2c1a\u2c4a\n\u2c1b\u2c4b\n\u2c1c\u2c4c\n" +
-	"\u2c1d\u2c4d\n\u2c1e\u2c4e\n\u2c1f\u2c4f\n\u2c20\u2c50\n\u2c21\u2c51\n\u2c22\u2c52\n\u2c23\u2c53\n\u2c24\u2c54\n" +
-	"\u2c25\u2c55\n\u2c26\u2c56\n\u2c27\u2c57\n\u2c28\u2c58\n\u2c29\u2c59\n\u2c2a\u2c5a\n\u2c2b\u2c5b\n\u2c2c\u2c5c\n" +
-	"\u2c2d\u2c5d\n\u2c2e\u2c5e\n\u2c2f\u2c5f\n\u2c60\u2c61\n\u2c62\u026b\n\u2c63\u1d7d\n\u2c64\u027d\n\u2c67\u2c68\n" +
-	"\u2c69\u2c6a\n\u2c6b\u2c6c\n\u2c6d\u0251\n\u2c6e\u0271\n\u2c6f\u0250\n\u2c70\u0252\n\u2c72\u2c73\n\u2c75\u2c76\n" +
-	"\u2c7e\u023f\n\u2c7f\u0240\n\u2c80\u2c81\n\u2c82\u2c83\n\u2c84\u2c85\n\u2c86\u2c87\n\u2c88\u2c89\n\u2c8a\u2c8b\n" +
-	"\u2c8c\u2c8d\n\u2c8e\u2c8f\n\u2c90\u2c91\n\u2c92\u2c93\n\u2c94\u2c95\n\u2c96\u2c97\n\u2c98\u2c99\n\u2c9a\u2c9b\n" +
-	"\u2c9c\u2c9d\n\u2c9e\u2c9f\n\u2ca0\u2ca1\n\u2ca2\u2ca3\n\u2ca4\u2ca5\n\u2ca6\u2ca7\n\u2ca8\u2ca9\n\u2caa\u2cab\n" +
-	"\u2cac\u2cad\n\u2cae\u2caf\n\u2cb0\u2cb1\n\u2cb2\u2cb3\n\u2cb4\u2cb5\n\u2cb6\u2cb7\n\u2cb8\u2cb9\n\u2cba\u2cbb\n" +
-	"\u2cbc\u2cbd\n\u2cbe\u2cbf\n\u2cc0\u2cc1\n\u2cc2\u2cc3\n\u2cc4\u2cc5\n\u2cc6\u2cc7\n\u2cc8\u2cc9\n\u2cca\u2ccb\n" +
-	"\u2ccc\u2ccd\n\u2cce\u2ccf\n\u2cd0\u2cd1\n\u2cd2\u2cd3\n\u2cd4\u2cd5\n\u2cd6\u2cd7\n\u2cd8\u2cd9\n\u2cda\u2cdb\n" +
-	"\u2cdc\u2cdd\n\u2cde\u2cdf\n\u2ce0\u2ce1\n\u2ce2\u2ce3\n\u2ceb\u2cec\n\u2ced\u2cee\n\u2cf2\u2cf3\n\ua640\ua641\n" +
-	"\ua642\ua643\n\ua644\ua645\n\ua646\ua647\n\ua648\ua649\n\ua64a\ua64b\n\ua64c\ua64d\n\ua64e\ua64f\n\ua650\ua651\n" +
-	"\ua652\ua653\n\ua654\ua655\n\ua656\ua657\n\ua658\ua659\n\ua65a\ua65b\n\ua65c\ua65d\n\ua65e\ua65f\n\ua660\ua661\n" +
-	"\ua662\ua663\n\ua664\ua665\n\ua666\ua667\n\ua668\ua669\n\ua66a\ua66b\n\ua66c\ua66d\n\ua680\ua681\n\ua682\ua683\n" +
-	"\ua684\ua685\n\ua686\ua687\n\ua688\ua689\n\ua68a\ua68b\n\ua68c\ua68d\n\ua68e\ua68f\n\ua690\ua691\n\ua692\ua693\n" +
-	"\ua694\ua695\n\ua696\ua697\n\ua698\ua699\n\ua69a\ua69b\n\ua722\ua723\n\ua724\ua725\n\ua726\ua727\n\ua728\ua729\n" +
-	"\ua72a\ua72b\n\ua72c\ua72d\n\ua72e\ua72f\n\ua732\ua733\n\ua734\ua735\n\ua736\ua737\n\ua738\ua739\n\ua73a\ua73b\n" +
-	"\ua73c\ua73d\n\ua73e\ua73f\n\ua740\ua741\n\ua742\ua743\n\ua744\ua745\n\ua746\ua747\n\ua748\ua749\n\ua74a\ua74b\n" +
-	"\ua74c\ua74d\n\ua74e\ua74f\n\ua750\ua751\n\ua752\ua753\n\ua754\ua755\n\ua756\ua757\n\ua758\ua759\n\ua75a\ua75b\n" +
-	"\ua75c\ua75d\n\ua75e\ua75f\n\ua760\ua761\n\ua762\ua763\n\ua764\ua765\n\ua766\ua767\n\ua768\ua769\n\ua76a\ua76b\n" +
-	"\ua76c\ua76d\n\ua76e\ua76f\n\ua779\ua77a\n\ua77b\ua77c\n\ua77d\u1d79\n\ua77e\ua77f\n\ua780\ua781\n\ua782\ua783\n" +
-	"\ua784\ua785\n\ua786\ua787\n\ua78b\ua78c\n\ua78d\u0265\n\ua790\ua791\n\ua792\ua793\n\ua796\ua797\n\ua798\ua799\n" +
-	"\ua79a\ua79b\n\ua79c\ua79d\n\ua79e\ua79f\n\ua7a0\ua7a1\n\ua7a2\ua7a3\n\ua7a4\ua7a5\n\ua7a6\ua7a7\n\ua7a8\ua7a9\n" +
-	"\ua7aa\u0266\n\ua7ab\u025c\n\ua7ac\u0261\n\ua7ad\u026c\n\ua7ae\u026a\n\ua7b0\u029e\n\ua7b1\u0287\n\ua7b2\u029d\n" +
-	"\ua7b3\uab53\n\ua7b4\ua7b5\n\ua7b6\ua7b7\n\ua7b8\ua7b9\n\ua7ba\ua7bb\n\ua7bc\ua7bd\n\ua7be\ua7bf\n\ua7c0\ua7c1\n" +
-	"\ua7c2\ua7c3\n\ua7c4\ua794\n\ua7c5\u0282\n\ua7c6\u1d8e\n\ua7c7\ua7c8\n\ua7c9\ua7ca\n\ua7cb\u0264\n\ua7cc\ua7cd\n" +
-	"\ua7ce\ua7cf\n\ua7d0\ua7d1\n\ua7d2\ua7d3\n\ua7d4\ua7d5\n\ua7d6\ua7d7\n\ua7d8\ua7d9\n\ua7da\ua7db\n\ua7dc\u019b\n" +
-	"\ua7f5\ua7f6\n\uff21\uff41\n\uff22\uff42\n\uff23\uff43\n\uff24\uff44\n\uff25\uff45\n\uff26\uff46\n\uff27\uff47\n" +
-	"\uff28\uff48\n\uff29\uff49\n\uff2a\uff4a\n\uff2b\uff4b\n\uff2c\uff4c\n\uff2d\uff4d\n\uff2e\uff4e\n\uff2f\uff4f\n" +
-	"\uff30\uff50\n\uff31\uff51\n\uff32\uff52\n\uff33\uff53\n\uff34\uff54\n\uff35\uff55\n\uff36\uff56\n\uff37\uff57\n" +
-	"\uff38\uff58\n\uff39\uff59\n\uff3a\uff5a\n\U00010400\U00010428\n\U00010401\U00010429\n\U00010402\U0001042a\n" +
-	"\U00010403\U0001042b\n\U00010404\U0001042c\n\U00010405\U0001042d\n\U00010406\U0001042e\n\U00010407\U0001042f\n" +
-	"\U00010408\U00010430\n\U00010409\U00010431\n\U0001040a\U00010432\n\U0001040b\U00010433\n\U0001040c\U00010434\n" +
-	"\U0001040d\U00010435\n\U0001040e\U00010436\n\U0001040f\U00010437\n\U00010410\U00010438\n\U00010411\U00010439\n" +
-	"\U00010412\U0001043a\n\U00010413\U0001043b\n\U00010414\U0001043c\n\U00010415\U0001043d\n\U00010416\U0001043e\n" +
-	"\U00010417\U0001043f\n\U00010418\U00010440\n\U00010419\U00010441\n\U0001041a\U00010442\n\U0001041b\U00010443\n" +
-	"\U0001041c\U00010444\n\U0001041d\U00010445\n\U0001041e\U00010446\n\U0001041f\U00010447\n\U00010420\U00010448\n" +
-	"\U00010421\U00010449\n\U00010422\U0001044a\n\U00010423\U0001044b\n\U00010424\U0001044c\n\U00010425\U0001044d\n" +
-	"\U00010426\U0001044e\n\U00010427\U0001044f\n\U000104b0\U000104d8\n\U000104b1\U000104d9\n\U000104b2\U000104da\n" +
-	"\U000104b3\U000104db\n\U000104b4\U000104dc\n\U000104b5\U000104dd\n\U000104b6\U000104de\n\U000104b7\U000104df\n" +
-	"\U000104b8\U000104e0\n\U000104b9\U000104e1\n\U000104ba\U000104e2\n\U000104bb\U000104e3\n\U000104bc\U000104e4\n" +
-	"\U000104bd\U000104e5\n\U000104be\U000104e6\n\U000104bf\U000104e7\n\U000104c0\U000104e8\n\U000104c1\U000104e9\n" +
-	"\U000104c2\U000104ea\n\U000104c3\U000104eb\n\U000104c4\U000104ec\n\U000104c5\U000104ed\n\U000104c6\U000104ee\n" +
-	"\U000104c7\U000104ef\n\U000104c8\U000104f0\n\U000104c9\U000104f1\n\U000104ca\U000104f2\n\U000104cb\U000104f3\n" +
-	"\U000104cc\U000104f4\n\U000104cd\U000104f5\n\U000104ce\U000104f6\n\U000104cf\U000104f7\n\U000104d0\U000104f8\n" +
-	"\U000104d1\U000104f9\n\U000104d2\U000104fa\n\U000104d3\U000104fb\n\U00010570\U00010597\n\U00010571\U00010598\n" +
-	"\U00010572\U00010599\n\U00010573\U0001059a\n\U00010574\U0001059b\n\U00010575\U0001059c\n\U00010576\U0001059d\n" +
-	"\U00010577\U0001059e\n\U00010578\U0001059f\n\U00010579\U000105a0\n\U0001057a\U000105a1\n\U0001057c\U000105a3\n" +
-	"\U0001057d\U000105a4\n\U0001057e\U000105a5\n\U0001057f\U000105a6\n\U00010580\U000105a7\n\U00010581\U000105a8\n" +
-	"\U00010582\U000105a9\n\U00010583\U000105aa\n\U00010584\U000105ab\n\U00010585\U000105ac\n\U00010586\U000105ad\n" +
-	"\U00010587\U000105ae\n\U00010588\U000105af\n\U00010589\U000105b0\n\U0001058a\U000105b1\n\U0001058c\U000105b3\n" +
-	"\U0001058d\U000105b4\n\U0001058e\U000105b5\n\U0001058f\U000105b6\n\U00010590\U000105b7\n\U00010591\U000105b8\n" +
-	"\U00010592\U000105b9\n\U00010594\U000105bb\n\U00010595\U000105bc\n\U00010c80\U00010cc0\n\U00010c81\U00010cc1\n" +
-	"\U00010c82\U00010cc2\n\U00010c83\U00010cc3\n\U00010c84\U00010cc4\n\U00010c85\U00010cc5\n\U00010c86\U00010cc6\n" +
-	"\U00010c87\U00010cc7\n\U00010c88\U00010cc8\n\U00010c89\U00010cc9\n\U00010c8a\U00010cca\n\U00010c8b\U00010ccb\n" +
-	"\U00010c8c\U00010ccc\n\U00010c8d\U00010ccd\n\U00010c8e\U00010cce\n\U00010c8f\U00010ccf\n\U00010c90\U00010cd0\n" +
-	"\U00010c91\U00010cd1\n\U00010c92\U00010cd2\n\U00010c93\U00010cd3\n\U00010c94\U00010cd4\n\U00010c95\U00010cd5\n" +
-	"\U00010c96\U00010cd6\n\U00010c97\U00010cd7\n\U00010c98\U00010cd8\n\U00010c99\U00010cd9\n\U00010c9a\U00010cda\n" +
-	"\U00010c9b\U00010cdb\n\U00010c9c\U00010cdc\n\U00010c9d\U00010cdd\n\U00010c9e\U00010cde\n\U00010c9f\U00010cdf\n" +
-	"\U00010ca0\U00010ce0\n\U00010ca1\U00010ce1\n\U00010ca2\U00010ce2\n\U00010ca3\U00010ce3\n\U00010ca4\U00010ce4\n" +
-	"\U00010ca5\U00010ce5\n\U00010ca6\U00010ce6\n\U00010ca7\U00010ce7\n\U00010ca8\U00010ce8\n\U00010ca9\U00010ce9\n" +
-	"\U00010caa\U00010cea\n\U00010cab\U00010ceb\n\U00010cac\U00010cec\n\U00010cad\U00010ced\n\U00010cae\U00010cee\n" +
-	"\U00010caf\U00010cef\n\U00010cb0\U00010cf0\n\U00010cb1\U00010cf1\n\U00010cb2\U00010cf2\n\U00010d50\U00010d70\n" +
-	"\U00010d51\U00010d71\n\U00010d52\U00010d72\n\U00010d53\U00010d73\n\U00010d54\U00010d74\n\U00010d55\U00010d75\n" +
-	"\U00010d56\U00010d76\n\U00010d57\U00010d77\n\U00010d58\U00010d78\n\U00010d59\U00010d79\n\U00010d5a\U00010d7a\n" +
-	"\U00010d5b\U00010d7b\n\U00010d5c\U00010d7c\n\U00010d5d\U00010d7d\n\U00010d5e\U00010d7e\n\U00010d5f\U00010d7f\n" +
-	"\U00010d60\U00010d80\n\U00010d61\U00010d81\n\U00010d62\U00010d82\n\U00010d63\U00010d83\n\U00010d64\U00010d84\n" +
-	"\U00010d65\U00010d85\n\U000118a0\U000118c0\n\U000118a1\U000118c1\n\U000118a2\U000118c2\n\U000118a3\U000118c3\n" +
-	"\U000118a4\U000118c4\n\U000118a5\U000118c5\n\U000118a6\U000118c6\n\U000118a7\U000118c7\n\U000118a8\U000118c8\n" +
-	"\U000118a9\U000118c9\n\U000118aa\U000118ca\n\U000118ab\U000118cb\n\U000118ac\U000118cc\n\U000118ad\U000118cd\n" +
-	"\U000118ae\U000118ce\n\U000118af\U000118cf\n\U000118b0\U000118d0\n\U000118b1\U000118d1\n\U000118b2\U000118d2\n" +
-	"\U000118b3\U000118d3\n\U000118b4\U000118d4\n\U000118b5\U000118d5\n\U000118b6\U000118d6\n\U000118b7\U000118d7\n" +
-	"\U000118b8\U000118d8\n\U000118b9\U000118d9\n\U000118ba\U000118da\n\U000118bb\U000118db\n\U000118bc\U000118dc\n" +
-	"\U000118bd\U000118dd\n\U000118be\U000118de\n\U000118bf\U000118df\n\U00016e40\U00016e60\n\U00016e41\U00016e61\n" +
-	"\U00016e42\U00016e62\n\U00016e43\U00016e63\n\U00016e44\U00016e64\n\U00016e45\U00016e65\n\U00016e46\U00016e66\n" +
-	"\U00016e47\U00016e67\n\U00016e48\U00016e68\n\U00016e49\U00016e69\n\U00016e4a\U00016e6a\n\U00016e4b\U00016e6b\n" +
-	"\U00016e4c\U00016e6c\n\U00016e4d\U00016e6d\n\U00016e4e\U00016e6e\n\U00016e4f\U00016e6f\n\U00016e50\U00016e70\n" +
-	"\U00016e51\U00016e71\n\U00016e52\U00016e72\n\U00016e53\U00016e73\n\U00016e54\U00016e74\n\U00016e55\U00016e75\n" +
-	"\U00016e56\U00016e76\n\U00016e57\U00016e77\n\U00016e58\U00016e78\n\U00016e59\U00016e79\n\U00016e5a\U00016e7a\n" +
-	"\U00016e5b\U00016e7b\n\U00016e5c\U00016e7c\n\U00016e5d\U00016e7d\n\U00016e5e\U00016e7e\n\U00016e5f\U00016e7f\n" +
-	"\U00016ea0\U00016ebb\n\U00016ea1\U00016ebc\n\U00016ea2\U00016ebd\n\U00016ea3\U00016ebe\n\U00016ea4\U00016ebf\n" +
-	"\U00016ea5\U00016ec0\n\U00016ea6\U00016ec1\n\U00016ea7\U00016ec2\n\U00016ea8\U00016ec3\n\U00016ea9\U00016ec4\n" +
-	"\U00016eaa\U00016ec5\n\U00016eab\U00016ec6\n\U00016eac\U00016ec7\n\U00016ead\U00016ec8\n\U00016eae\U00016ec9\n" +
-	"\U00016eaf\U00016eca\n\U00016eb0\U00016ecb\n\U00016eb1\U00016ecc\n\U00016eb2\U00016ecd\n\U00016eb3\U00016ece\n" +
-	"\U00016eb4\U00016ecf\n\U00016eb5\U00016ed0\n\U00016eb6\U00016ed1\n\U00016eb7\U00016ed2\n\U00016eb8\U00016ed3\n" +
-	"\U0001e900\U0001e922\n\U0001e901\U0001e923\n\U0001e902\U0001e924\n\U0001e903\U0001e925\n\U0001e904\U0001e926\n" +
-	"\U0001e905\U0001e927\n\U0001e906\U0001e928\n\U0001e907\U0001e929\n\U0001e908\U0001e92a\n\U0001e909\U0001e92b\n" +
-	"\U0001e90a\U0001e92c\n\U0001e90b\U0001e92d\n\U0001e90c\U0001e92e\n\U0001e90d\U0001e92f\n\U0001e90e\U0001e930\n" +
-	"\U0001e90f\U0001e931\n\U0001e910\U0001e932\n\U0001e911\U0001e933\n\U0001e912\U0001e934\n\U0001e913\U0001e935\n" +
-	"\U0001e914\U0001e936\n\U0001e915\U0001e937\n\U0001e916\U0001e938\n\U0001e917\U0001e939\n\U0001e918\U0001e93a\n" +
-	"\U0001e919\U0001e93b\n\U0001e91a\U0001e93c\n\U0001e91b\U0001e93d\n\U0001e91c\U0001e93e\n\U0001e91d\U0001e93f\n" +
-	"\U0001e91e\U0001e940\n\U0001e91f\U0001e941\n\U0001e920\U0001e942\n\U0001e921\U0001e943\n"
-
-// canonical has each character that NFD changes, followed by its full decomposition; Hangul is computed.
-const canonical = "" +
-	"\u00c0A\u0300\n\u00c1A\u0301\n\u00c2A\u0302\n\u00c3A\u0303\n\u00c4A\u0308\n\u00c5A\u030a\n\u00c7C\u0327\n" +
-	"\u00c8E\u0300\n\u00c9E\u0301\n\u00caE\u0302\n\u00cbE\u0308\n\u00ccI\u0300\n\u00cdI\u0301\n\u00ceI\u0302\n" +
-	"\u00cfI\u0308\n\u00d1N\u0303\n\u00d2O\u0300\n\u00d3O\u0301\n\u00d4O\u0302\n\u00d5O\u0303\n\u00d6O\u0308\n" +
-	"\u00d9U\u0300\n\u00daU\u0301\n\u00dbU\u0302\n\u00dcU\u0308\n\u00ddY\u0301\n\u00e0a\u0300\n\u00e1a\u0301\n" +
-	"\u00e2a\u0302\n\u00e3a\u0303\n\u00e4a\u0308\n\u00e5a\u030a\n\u00e7c\u0327\n\u00e8e\u0300\n\u00e9e\u0301\n" +
-	"\u00eae\u0302\n\u00ebe\u0308\n\u00eci\u0300\n\u00edi\u0301\n\u00eei\u0302\n\u00efi\u0308\n\u00f1n\u0303\n" +
-	"\u00f2o\u0300\n\u00f3o\u0301\n\u00f4o\u0302\n\u00f5o\u0303\n\u00f6o\u0308\n\u00f9u\u0300\n\u00fau\u0301\n" +
-	"\u00fbu\u0302\n\u00fcu\u0308\n\u00fdy\u0301\n\u00ffy\u0308\n\u0100A\u0304\n\u0101a\u0304\n\u0102A\u0306\n" +
-	"\u0103a\u0306\n\u0104A\u0328\n\u0105a\u0328\n\u0106C\u0301\n\u0107c\u0301\n\u0108C\u0302\n\u0109c\u0302\n" +
-	"\u010aC\u0307\n\u010bc\u0307\n\u010cC\u030c\n\u010dc\u030c\n\u010eD\u030c\n\u010fd\u030c\n\u0112E\u0304\n" +
-	"\u0113e\u0304\n\u0114E\u0306\n\u0115e\u0306\n\u0116E\u0307\n\u0117e\u0307\n\u0118E\u0328\n\u0119e\u0328\n" +
-	"\u011aE\u030c\n\u011be\u030c\n\u011cG\u0302\n\u011dg\u0302\n\u011eG\u0306\n\u011fg\u0306\n\u0120G\u0307\n" +
-	"\u0121g\u0307\n\u0122G\u0327\n\u0123g\u0327\n\u0124H\u0302\n\u0125h\u0302\n\u0128I\u0303\n\u0129i\u0303\n" +
-	"\u012aI\u0304\n\u012bi\u0304\n\u012cI\u0306\n\u012di\u0306\n\u012eI\u0328\n\u012fi\u0328\n\u0130I\u0307\n" +
-	"\u0134J\u0302\n\u0135j\u0302\n\u0136K\u0327\n\u0137k\u0327\n\u0139L\u0301\n\u013al\u0301\n\u013bL\u0327\n" +
-	"\u013cl\u0327\n\u013dL\u030c\n\u013el\u030c\n\u0143N\u0301\n\u0144n\u0301\n\u0145N\u0327\n\u0146n\u0327\n" +
-	"\u0147N\u030c\n\u0148n\u030c\n\u014cO\u0304\n\u014do\u0304\n\u014eO\u0306\n\u014fo\u0306\n\u0150O\u030b\n" +
-	"\u0151o\u030b\n\u0154R\u0301\n\u0155r\u0301\n\u0156R\u0327\n\u0157r\u0327\n\u0158R\u030c\n\u0159r\u030c\n" +
-	"\u015aS\u0301\n\u015bs\u0301\n\u015cS\u0302\n\u015ds\u0302\n\u015eS\u0327\n\u015fs\u0327\n\u0160S\u030c\n" +
-	"\u0161s\u030c\n\u0162T\u0327\n\u0163t\u0327\n\u0164T\u030c\n\u0165t\u030c\n\u0168U\u0303\n\u0169u\u0303\n" +
-	"\u016aU\u0304\n\u016bu\u0304\n\u016cU\u0306\n\u016du\u0306\n\u016eU\u030a\n\u016fu\u030a\n\u0170U\u030b\n" +
-	"\u0171u\u030b\n\u0172U\u0328\n\u0173u\u0328\n\u0174W\u0302\n\u0175w\u0302\n\u0176Y\u0302\n\u0177y\u0302\n" +
-	"\u0178Y\u0308\n\u0179Z\u0301\n\u017az\u0301\n\u017bZ\u0307\n\u017cz\u0307\n\u017dZ\u030c\n\u017ez\u030c\n" +
-	"\u01a0O\u031b\n\u01a1o\u031b\n\u01afU\u031b\n\u01b0u\u031b\n\u01cdA\u030c\n\u01cea\u030c\n\u01cfI\u030c\n" +
-	"\u01d0i\u030c\n\u01d1O\u030c\n\u01d2o\u030c\n\u01d3U\u030c\n\u01d4u\u030c\n\u01d5U\u0308\u0304\n\u01d6u\u0308\u0304\n" +
-	"\u01d7U\u0308\u0301\n\u01d8u\u0308\u0301\n\u01d9U\u0308\u030c\n\u01dau\u0308\u030c\n\u01dbU\u0308\u0300\n" +
-	"\u01dcu\u0308\u0300\n\u01deA\u0308\u0304\n\u01dfa\u0308\u0304\n\u01e0A\u0307\u0304\n\u01e1a\u0307\u0304\n" +
-	"\u01e2\u00c6\u0304\n\u01e3\u00e6\u0304\n\u01e6G\u030c\n\u01e7g\u030c\n\u01e8K\u030c\n\u01e9k\u030c\n\u01eaO\u0328\n" +
-	"\u01ebo\u0328\n\u01ecO\u0328\u0304\n\u01edo\u0328\u0304\n\u01ee\u01b7\u030c\n\u01ef\u0292\u030c\n\u01f0j\u030c\n" +
-	"\u01f4G\u0301\n\u01f5g\u0301\n\u01f8N\u0300\n\u01f9n\u0300\n\u01faA\u030a\u0301\n\u01fba\u030a\u0301\n" +
-	"\u01fc\u00c6\u0301\n\u01fd\u00e6\u0301\n\u01fe\u00d8\u0301\n\u01ff\u00f8\u0301\n\u0200A\u030f\n\u0201a\u030f\n" +
-	"\u0202A\u0311\n\u0203a\u0311\n\u0204E\u030f\n\u0205e\u030f\n\u0206E\u0311\n\u0207e\u0311\n\u0208I\u030f\n" +
-	"\u0209i\u030f\n\u020aI\u0311\n\u020bi\u0311\n\u020cO\u030f\n\u020do\u030f\n\u020eO\u0311\n\u020fo\u0311\n" +
-	"\u0210R\u030f\n\u0211r\u030f\n\u0212R\u0311\n\u0213r\u0311\n\u0214U\u030f\n\u0215u\u030f\n\u0216U\u0311\n" +
-	"\u0217u\u0311\n\u0218S\u0326\n\u0219s\u0326\n\u021aT\u0326\n\u021bt\u0326\n\u021eH\u030c\n\u021fh\u030c\n" +
-	"\u0226A\u0307\n\u0227a\u0307\n\u0228E\u0327\n\u0229e\u0327\n\u022aO\u0308\u0304\n\u022bo\u0308\u0304\n" +
-	"\u022cO\u0303\u0304\n\u022do\u0303\u0304\n\u022eO\u0307\n\u022fo\u0307\n\u0230O\u0307\u0304\n\u0231o\u0307\u0304\n" +
-	"\u0232Y\u0304\n\u0233y\u0304\n\u0340\u0300\n\u0341\u0301\n\u0343\u0313\n\u0344\u0308\u0301\n\u0374\u02b9\n" +
-	"\u037e;\n\u0385\u00a8\u0301\n\u0386\u0391\u0301\n\u0387\u00b7\n\u0388\u0395\u0301\n\u0389\u0397\u0301\n" +
-	"\u038a\u0399\u0301\n\u038c\u039f\u0301\n\u038e\u03a5\u0301\n\u038f\u03a9\u0301\n\u0390\u03b9\u0308\u0301\n" +
-	"\u03aa\u0399\u0308\n\u03ab\u03a5\u0308\n\u03ac\u03b1\u0301\n\u03ad\u03b5\u0301\n\u03ae\u03b7\u0301\n\u03af\u03b9\u0301\n" +
-	"\u03b0\u03c5\u0308\u0301\n\u03ca\u03b9\u0308\n\u03cb\u03c5\u0308\n\u03cc\u03bf\u0301\n\u03cd\u03c5\u0301\n" +
-	"\u03ce\u03c9\u0301\n\u03d3\u03d2\u0301\n\u03d4\u03d2\u0308\n\u0400\u0415\u0300\n\u0401\u0415\u0308\n\u0403\u0413\u0301\n" +
-	"\u0407\u0406\u0308\n\u040c\u041a\u0301\n\u040d\u0418\u0300\n\u040e\u0423\u0306\n\u0419\u0418\u0306\n\u0439\u0438\u0306\n" +
-	"\u0450\u0435\u0300\n\u0451\u0435\u0308\n\u0453\u0433\u0301\n\u0457\u0456\u0308\n\u045c\u043a\u0301\n\u045d\u0438\u0300\n" +
-	"\u045e\u0443\u0306\n\u0476\u0474\u030f\n\u0477\u0475\u030f\n\u04c1\u0416\u0306\n\u04c2\u0436\u0306\n\u04d0\u0410\u0306\n" +
-	"\u04d1\u0430\u0306\n\u04d2\u0410\u0308\n\u04d3\u0430\u0308\n\u04d6\u0415\u0306\n\u04d7\u0435\u0306\n\u04da\u04d8\u0308\n" +
-	"\u04db\u04d9\u0308\n\u04dc\u0416\u0308\n\u04dd\u0436\u0308\n\u04de\u0417\u0308\n\u04df\u0437\u0308\n\u04e2\u0418\u0304\n" +
-	"\u04e3\u0438\u0304\n\u04e4\u0418\u0308\n\u04e5\u0438\u0308\n\u04e6\u041e\u0308\n\u04e7\u043e\u0308\n\u04ea\u04e8\u0308\n" +
-	"\u04eb\u04e9\u0308\n\u04ec\u042d\u0308\n\u04ed\u044d\u0308\n\u04ee\u0423\u0304\n\u04ef\u0443\u0304\n\u04f0\u0423\u0308\n" +
-	"\u04f1\u0443\u0308\n\u04f2\u0423\u030b\n\u04f3\u0443\u030b\n\u04f4\u0427\u0308\n\u04f5\u0447\u0308\n\u04f8\u042b\u0308\n" +
-	"\u04f9\u044b\u0308\n\u0622\u0627\u0653\n\u0623\u0627\u0654\n\u0624\u0648\u0654\n\u0625\u0627\u0655\n\u0626\u064a\u0654\n" +
-	"\u06c0\u06d5\u0654\n\u06c2\u06c1\u0654\n\u06d3\u06d2\u0654\n\u0929\u0928\u093c\n\u0931\u0930\u093c\n\u0934\u0933\u093c\n" +
-	"\u0958\u0915\u093c\n\u0959\u0916\u093c\n\u095a\u0917\u093c\n\u095b\u091c\u093c\n\u095c\u0921\u093c\n\u095d\u0922\u093c\n" +
-	"\u095e\u092b\u093c\n\u095f\u092f\u093c\n\u09cb\u09c7\u09be\n\u09cc\u09c7\u09d7\n\u09dc\u09a1\u09bc\n\u09dd\u09a2\u09bc\n" +
-	"\u09df\u09af\u09bc\n\u0a33\u0a32\u0a3c\n\u0a36\u0a38\u0a3c\n\u0a59\u0a16\u0a3c\n\u0a5a\u0a17\u0a3c\n\u0a5b\u0a1c\u0a3c\n" +
-	"\u0a5e\u0a2b\u0a3c\n\u0b48\u0b47\u0b56\n\u0b4b\u0b47\u0b3e\n\u0b4c\u0b47\u0b57\n\u0b5c\u0b21\u0b3c\n\u0b5d\u0b22\u0b3c\n" +
-	"\u0b94\u0b92\u0bd7\n\u0bca\u0bc6\u0bbe\n\u0bcb\u0bc7\u0bbe\n\u0bcc\u0bc6\u0bd7\n\u0c48\u0c46\u0c56\n\u0cc0\u0cbf\u0cd5\n" +
-	"\u0cc7\u0cc6\u0cd5\n\u0cc8\u0cc6\u0cd6\n\u0cca\u0cc6\u0cc2\n\u0ccb\u0cc6\u0cc2\u0cd5\n\u0d4a\u0d46\u0d3e\n" +
-	"\u0d4b\u0d47\u0d3e\n\u0d4c\u0d46\u0d57\n\u0dda\u0dd9\u0dca\n\u0ddc\u0dd9\u0dcf\n\u0ddd\u0dd9\u0dcf\u0dca\n" +
-	"\u0dde\u0dd9\u0ddf\n\u0f43\u0f42\u0fb7\n\u0f4d\u0f4c\u0fb7\n\u0f52\u0f51\u0fb7\n\u0f57\u0f56\u0fb7\n\u0f5c\u0f5b\u0fb7\n" +
-	"\u0f69\u0f40\u0fb5\n\u0f73\u0f71\u0f72\n\u0f75\u0f71\u0f74\n\u0f76\u0fb2\u0f80\n\u0f78\u0fb3\u0f80\n\u0f81\u0f71\u0f80\n" +
-	"\u0f93\u0f92\u0fb7\n\u0f9d\u0f9c\u0fb7\n\u0fa2\u0fa1\u0fb7\n\u0fa7\u0fa6\u0fb7\n\u0fac\u0fab\u0fb7\n\u0fb9\u0f90\u0fb5\n" +
-	"\u1026\u1025\u102e\n\u1b06\u1b05\u1b35\n\u1b08\u1b07\u1b35\n\u1b0a\u1b09\u1b35\n\u1b0c\u1b0b\u1b35\n\u1b0e\u1b0d\u1b35\n" +
-	"\u1b12\u1b11\u1b35\n\u1b3b\u1b3a\u1b35\n\u1b3d\u1b3c\u1b35\n\u1b40\u1b3e\u1b35\n\u1b41\u1b3f\u1b35\n\u1b43\u1b42\u1b35\n" +
-	"\u1e00A\u0325\n\u1e01a\u0325\n\u1e02B\u0307\n\u1e03b\u0307\n\u1e04B\u0323\n\u1e05b\u0323\n\u1e06B\u0331\n" +
-	"\u1e07b\u0331\n\u1e08C\u0327\u0301\n\u1e09c\u0327\u0301\n\u1e0aD\u0307\n\u1e0bd\u0307\n\u1e0cD\u0323\n" +
-	"\u1e0dd\u0323\n\u1e0eD\u0331\n\u1e0fd\u0331\n\u1e10D\u0327\n\u1e11d\u0327\n\u1e12D\u032d\n\u1e13d\u032d\n" +
-	"\u1e14E\u0304\u0300\n\u1e15e\u0304\u0300\n\u1e16E\u0304\u0301\n\u1e17e\u0304\u0301\n\u1e18E\u032d\n\u1e19e\u032d\n" +
-	"\u1e1aE\u0330\n\u1e1be\u0330\n\u1e1cE\u0327\u0306\n\u1e1de\u0327\u0306\n\u1e1eF\u0307\n\u1e1ff\u0307\n" +
-	"\u1e20G\u0304\n\u1e21g\u0304\n\u1e22H\u0307\n\u1e23h\u0307\n\u1e24H\u0323\n\u1e25h\u0323\n\u1e26H\u0308\n" +
-	"\u1e27h\u0308\n\u1e28H\u0327\n\u1e29h\u0327\n\u1e2aH\u032e\n\u1e2bh\u032e\n\u1e2cI\u0330\n\u1e2di\u0330\n" +
-	"\u1e2eI\u0308\u0301\n\u1e2fi\u0308\u0301\n\u1e30K\u0301\n\u1e31k\u0301\n\u1e32K\u0323\n\u1e33k\u0323\n" +
-	"\u1e34K\u0331\n\u1e35k\u0331\n\u1e36L\u0323\n\u1e37l\u0323\n\u1e38L\u0323\u0304\n\u1e39l\u0323\u0304\n" +
-	"\u1e3aL\u0331\n\u1e3bl\u0331\n\u1e3cL\u032d\n\u1e3dl\u032d\n\u1e3eM\u0301\n\u1e3fm\u0301\n\u1e40M\u0307\n" +
-	"\u1e41m\u0307\n\u1e42M\u0323\n\u1e43m\u0323\n\u1e44N\u0307\n\u1e45n\u0307\n\u1e46N\u0323\n\u1e47n\u0323\n" +
-	"\u1e48N\u0331\n\u1e49n\u0331\n\u1e4aN\u032d\n\u1e4bn\u032d\n\u1e4cO\u0303\u0301\n\u1e4do\u0303\u0301\n" +
-	"\u1e4eO\u0303\u0308\n\u1e4fo\u0303\u0308\n\u1e50O\u0304\u0300\n\u1e51o\u0304\u0300\n\u1e52O\u0304\u0301\n" +
-	"\u1e53o\u0304\u0301\n\u1e54P\u0301\n\u1e55p\u0301\n\u1e56P\u0307\n\u1e57p\u0307\n\u1e58R\u0307\n\u1e59r\u0307\n" +
-	"\u1e5aR\u0323\n\u1e5br\u0323\n\u1e5cR\u0323\u0304\n\u1e5dr\u0323\u0304\n\u1e5eR\u0331\n\u1e5fr\u0331\n" +
-	"\u1e60S\u0307\n\u1e61s\u0307\n\u1e62S\u0323\n\u1e63s\u0323\n\u1e64S\u0301\u0307\n\u1e65s\u0301\u0307\n" +
-	"\u1e66S\u030c\u0307\n\u1e67s\u030c\u0307\n\u1e68S\u0323\u0307\n\u1e69s\u0323\u0307\n\u1e6aT\u0307\n\u1e6bt\u0307\n" +
-	"\u1e6cT\u0323\n\u1e6dt\u0323\n\u1e6eT\u0331\n\u1e6ft\u0331\n\u1e70T\u032d\n\u1e71t\u032d\n\u1e72U\u0324\n" +
-	"\u1e73u\u0324\n\u1e74U\u0330\n\u1e75u\u0330\n\u1e76U\u032d\n\u1e77u\u032d\n\u1e78U\u0303\u0301\n\u1e79u\u0303\u0301\n" +
-	"\u1e7aU\u0304\u0308\n\u1e7bu\u0304\u0308\n\u1e7cV\u0303\n\u1e7dv\u0303\n\u1e7eV\u0323\n\u1e7fv\u0323\n" +
-	"\u1e80W\u0300\n\u1e81w\u0300\n\u1e82W\u0301\n\u1e83w\u0301\n\u1e84W\u0308\n\u1e85w\u0308\n\u1e86W\u0307\n" +
-	"\u1e87w\u0307\n\u1e88W\u0323\n\u1e89w\u0323\n\u1e8aX\u0307\n\u1e8bx\u0307\n\u1e8cX\u0308\n\u1e8dx\u0308\n" +
-	"\u1e8eY\u0307\n\u1e8fy\u0307\n\u1e90Z\u0302\n\u1e91z\u0302\n\u1e92Z\u0323\n\u1e93z\u0323\n\u1e94Z\u0331\n" +
-	"\u1e95z\u0331\n\u1e96h\u0331\n\u1e97t\u0308\n\u1e98w\u030a\n\u1e99y\u030a\n\u1e9b\u017f\u0307\n\u1ea0A\u0323\n" +
-	"\u1ea1a\u0323\n\u1ea2A\u0309\n\u1ea3a\u0309\n\u1ea4A\u0302\u0301\n\u1ea5a\u0302\u0301\n\u1ea6A\u0302\u0300\n" +
-	"\u1ea7a\u0302\u0300\n\u1ea8A\u0302\u0309\n\u1ea9a\u0302\u0309\n\u1eaaA\u0302\u0303\n\u1eaba\u0302\u0303\n" +
-	"\u1eacA\u0323\u0302\n\u1eada\u0323\u0302\n\u1eaeA\u0306\u0301\n\u1eafa\u0306\u0301\n\u1eb0A\u0306\u0300\n" +
-	"\u1eb1a\u0306\u0300\n\u1eb2A\u0306\u0309\n\u1eb3a\u0306\u0309\n\u1eb4A\u0306\u0303\n\u1eb5a\u0306\u0303\n" +
-	"\u1eb6A\u0323\u0306\n\u1eb7a\u0323\u0306\n\u1eb8E\u0323\n\u1eb9e\u0323\n\u1ebaE\u0309\n\u1ebbe\u0309\n" +
-	"\u1ebcE\u0303\n\u1ebde\u0303\n\u1ebeE\u0302\u0301\n\u1ebfe\u0302\u0301\n\u1ec0E\u0302\u0300\n\u1ec1e\u0302\u0300\n" +
-	"\u1ec2E\u0302\u0309\n\u1ec3e\u0302\u0309\n\u1ec4E\u0302\u0303\n\u1ec5e\u0302\u0303\n\u1ec6E\u0323\u0302\n" +
-	"\u1ec7e\u0323\u0302\n\u1ec8I\u0309\n\u1ec9i\u0309\n\u1ecaI\u0323\n\u1ecbi\u0323\n\u1eccO\u0323\n\u1ecdo\u0323\n" +
-	"\u1eceO\u0309\n\u1ecfo\u0309\n\u1ed0O\u0302\u0301\n\u1ed1o\u0302\u0301\n\u1ed2O\u0302\u0300\n\u1ed3o\u0302\u0300\n" +
-	"\u1ed4O\u0302\u0309\n\u1ed5o\u0302\u0309\n\u1ed6O\u0302\u0303\n\u1ed7o\u0302\u0303\n\u1ed8O\u0323\u0302\n" +
-	"\u1ed9o\u0323\u0302\n\u1edaO\u031b\u0301\n\u1edbo\u031b\u0301\n\u1edcO\u031b\u0300\n\u1eddo\u031b\u0300\n" +
-	"\u1edeO\u031b\u0309\n\u1edfo\u031b\u0309\n\u1ee0O\u031b\u0303\n\u1ee1o\u031b\u0303\n\u1ee2O\u031b\u0323\n" +
-	"\u1ee3o\u031b\u0323\n\u1ee4U\u0323\n\u1ee5u\u0323\n\u1ee6U\u0309\n\u1ee7u\u0309\n\u1ee8U\u031b\u0301\n" +
-	"\u1ee9u\u031b\u0301\n\u1eeaU\u031b\u0300\n\u1eebu\u031b\u0300\n\u1eecU\u031b\u0309\n\u1eedu\u031b\u0309\n" +
-	"\u1eeeU\u031b\u0303\n\u1eefu\u031b\u0303\n\u1ef0U\u031b\u0323\n\u1ef1u\u031b\u0323\n\u1ef2Y\u0300\n\u1ef3y\u0300\n" +
-	"\u1ef4Y\u0323\n\u1ef5y\u0323\n\u1ef6Y\u0309\n\u1ef7y\u0309\n\u1ef8Y\u0303\n\u1ef9y\u0303\n\u1f00\u03b1\u0313\n" +
-	"\u1f01\u03b1\u0314\n\u1f02\u03b1\u0313\u0300\n\u1f03\u03b1\u0314\u0300\n\u1f04\u03b1\u0313\u0301\n\u1f05\u03b1\u0314\u0301\n" +
-	"\u1f06\u03b1\u0313\u0342\n\u1f07\u03b1\u0314\u0342\n\u1f08\u0391\u0313\n\u1f09\u0391\u0314\n\u1f0a\u0391\u0313\u0300\n" +
-	"\u1f0b\u0391\u0314\u0300\n\u1f0c\u0391\u0313\u0301\n\u1f0d\u0391\u0314\u0301\n\u1f0e\u0391\u0313\u0342\n" +
-	"\u1f0f\u0391\u0314\u0342\n\u1f10\u03b5\u0313\n\u1f11\u03b5\u0314\n\u1f12\u03b5\u0313\u0300\n\u1f13\u03b5\u0314\u0300\n" +
-	"\u1f14\u03b5\u0313\u0301\n\u1f15\u03b5\u0314\u0301\n\u1f18\u0395\u0313\n\u1f19\u0395\u0314\n\u1f1a\u0395\u0313\u0300\n" +
-	"\u1f1b\u0395\u0314\u0300\n\u1f1c\u0395\u0313\u0301\n\u1f1d\u0395\u0314\u0301\n\u1f20\u03b7\u0313\n\u1f21\u03b7\u0314\n" +
-	"\u1f22\u03b7\u0313\u0300\n\u1f23\u03b7\u0314\u0300\n\u1f24\u03b7\u0313\u0301\n\u1f25\u03b7\u0314\u0301\n" +
-	"\u1f26\u03b7\u0313\u0342\n\u1f27\u03b7\u0314\u0342\n\u1f28\u0397\u0313\n\u1f29\u0397\u0314\n\u1f2a\u0397\u0313\u0300\n" +
-	"\u1f2b\u0397\u0314\u0300\n\u1f2c\u0397\u0313\u0301\n\u1f2d\u0397\u0314\u0301\n\u1f2e\u0397\u0313\u0342\n" +
-	"\u1f2f\u0397\u0314\u0342\n\u1f30\u03b9\u0313\n\u1f31\u03b9\u0314\n\u1f32\u03b9\u0313\u0300\n\u1f33\u03b9\u0314\u0300\n" +
-	"\u1f34\u03b9\u0313\u0301\n\u1f35\u03b9\u0314\u0301\n\u1f36\u03b9\u0313\u0342\n\u1f37\u03b9\u0314\u0342\n" +
-	"\u1f38\u0399\u0313\n\u1f39\u0399\u0314\n\u1f3a\u0399\u0313\u0300\n\u1f3b\u0399\u0314\u0300\n\u1f3c\u0399\u0313\u0301\n" +
-	"\u1f3d\u0399\u0314\u0301\n\u1f3e\u0399\u0313\u0342\n\u1f3f\u0399\u0314\u0342\n\u1f40\u03bf\u0313\n\u1f41\u03bf\u0314\n" +
-	"\u1f42\u03bf\u0313\u0300\n\u1f43\u03bf\u0314\u0300\n\u1f44\u03bf\u0313\u0301\n\u1f45\u03bf\u0314\u0301\n" +
-	"\u1f48\u039f\u0313\n\u1f49\u039f\u0314\n\u1f4a\u039f\u0313\u0300\n\u1f4b\u039f\u0314\u0300\n\u1f4c\u039f\u0313\u0301\n" +
-	"\u1f4d\u039f\u0314\u0301\n\u1f50\u03c5\u0313\n\u1f51\u03c5\u0314\n\u1f52\u03c5\u0313\u0300\n\u1f53\u03c5\u0314\u0300\n" +
-	"\u1f54\u03c5\u0313\u0301\n\u1f55\u03c5\u0314\u0301\n\u1f56\u03c5\u0313\u0342\n\u1f57\u03c5\u0314\u0342\n" +
-	"\u1f59\u03a5\u0314\n\u1f5b\u03a5\u0314\u0300\n\u1f5d\u03a5\u0314\u0301\n\u1f5f\u03a5\u0314\u0342\n\u1f60\u03c9\u0313\n" +
-	"\u1f61\u03c9\u0314\n\u1f62\u03c9\u0313\u0300\n\u1f63\u03c9\u0314\u0300\n\u1f64\u03c9\u0313\u0301\n\u1f65\u03c9\u0314\u0301\n" +
-	"\u1f66\u03c9\u0313\u0342\n\u1f67\u03c9\u0314\u0342\n\u1f68\u03a9\u0313\n\u1f69\u03a9\u0314\n\u1f6a\u03a9\u0313\u0300\n" +
-	"\u1f6b\u03a9\u0314\u0300\n\u1f6c\u03a9\u0313\u0301\n\u1f6d\u03a9\u0314\u0301\n\u1f6e\u03a9\u0313\u0342\n" +
-	"\u1f6f\u03a9\u0314\u0342\n\u1f70\u03b1\u0300\n\u1f71\u03b1\u0301\n\u1f72\u03b5\u0300\n\u1f73\u03b5\u0301\n" +
-	"\u1f74\u03b7\u0300\n\u1f75\u03b7\u0301\n\u1f76\u03b9\u0300\n\u1f77\u03b9\u0301\n\u1f78\u03bf\u0300\n\u1f79\u03bf\u0301\n" +
-	"\u1f7a\u03c5\u0300\n\u1f7b\u03c5\u0301\n\u1f7c\u03c9\u0300\n\u1f7d\u03c9\u0301\n\u1f80\u03b1\u0313\u0345\n" +
-	"\u1f81\u03b1\u0314\u0345\n\u1f82\u03b1\u0313\u0300\u0345\n\u1f83\u03b1\u0314\u0300\u0345\n\u1f84\u03b1\u0313\u0301\u0345\n" +
-	"\u1f85\u03b1\u0314\u0301\u0345\n\u1f86\u03b1\u0313\u0342\u0345\n\u1f87\u03b1\u0314\u0342\u0345\n\u1f88\u0391\u0313\u0345\n" +
-	"\u1f89\u0391\u0314\u0345\n\u1f8a\u0391\u0313\u0300\u0345\n\u1f8b\u0391\u0314\u0300\u0345\n\u1f8c\u0391\u0313\u0301\u0345\n" +
-	"\u1f8d\u0391\u0314\u0301\u0345\n\u1f8e\u0391\u0313\u0342\u0345\n\u1f8f\u0391\u0314\u0342\u0345\n\u1f90\u03b7\u0313\u0345\n" +
-	"\u1f91\u03b7\u0314\u0345\n\u1f92\u03b7\u0313\u0300\u0345\n\u1f93\u03b7\u0314\u0300\u0345\n\u1f94\u03b7\u0313\u0301\u0345\n" +
-	"\u1f95\u03b7\u0314\u0301\u0345\n\u1f96\u03b7\u0313\u0342\u0345\n\u1f97\u03b7\u0314\u0342\u0345\n\u1f98\u0397\u0313\u0345\n" +
-	"\u1f99\u0397\u0314\u0345\n\u1f9a\u0397\u0313\u0300\u0345\n\u1f9b\u0397\u0314\u0300\u0345\n\u1f9c\u0397\u0313\u0301\u0345\n" +
-	"\u1f9d\u0397\u0314\u0301\u0345\n\u1f9e\u0397\u0313\u0342\u0345\n\u1f9f\u0397\u0314\u0342\u0345\n\u1fa0\u03c9\u0313\u0345\n" +
-	"\u1fa1\u03c9\u0314\u0345\n\u1fa2\u03c9\u0313\u0300\u0345\n\u1fa3\u03c9\u0314\u0300\u0345\n\u1fa4\u03c9\u0313\u0301\u0345\n" +
-	"\u1fa5\u03c9\u0314\u0301\u0345\n\u1fa6\u03c9\u0313\u0342\u0345\n\u1fa7\u03c9\u0314\u0342\u0345\n\u1fa8\u03a9\u0313\u0345\n" +
-	"\u1fa9\u03a9\u0314\u0345\n\u1faa\u03a9\u0313\u0300\u0345\n\u1fab\u03a9\u0314\u0300\u0345\n\u1fac\u03a9\u0313\u0301\u0345\n" +
-	"\u1fad\u03a9\u0314\u0301\u0345\n\u1fae\u03a9\u0313\u0342\u0345\n\u1faf\u03a9\u0314\u0342\u0345\n\u1fb0\u03b1\u0306\n" +
-	"\u1fb1\u03b1\u0304\n\u1fb2\u03b1\u0300\u0345\n\u1fb3\u03b1\u0345\n\u1fb4\u03b1\u0301\u0345\n\u1fb6\u03b1\u0342\n" +
-	"\u1fb7\u03b1\u0342\u0345\n\u1fb8\u0391\u0306\n\u1fb9\u0391\u0304\n\u1fba\u0391\u0300\n\u1fbb\u0391\u0301\n" +
-	"\u1fbc\u0391\u0345\n\u1fbe\u03b9\n\u1fc1\u00a8\u0342\n\u1fc2\u03b7\u0300\u0345\n\u1fc3\u03b7\u0345\n\u1fc4\u03b7\u0301\u0345\n" +
-	"\u1fc6\u03b7\u0342\n\u1fc7\u03b7\u0342\u0345\n\u1fc8\u0395\u0300\n\u1fc9\u0395\u0301\n\u1fca\u0397\u0300\n" +
-	"\u1fcb\u0397\u0301\n\u1fcc\u0397\u0345\n\u1fcd\u1fbf\u0300\n\u1fce\u1fbf\u0301\n\u1fcf\u1fbf\u0342\n\u1fd0\u03b9\u0306\n" +
-	"\u1fd1\u03b9\u0304\n\u1fd2\u03b9\u0308\u0300\n\u1fd3\u03b9\u0308\u0301\n\u1fd6\u03b9\u0342\n\u1fd7\u03b9\u0308\u0342\n" +
-	"\u1fd8\u0399\u0306\n\u1fd9\u0399\u0304\n\u1fda\u0399\u0300\n\u1fdb\u0399\u0301\n\u1fdd\u1ffe\u0300\n\u1fde\u1ffe\u0301\n" +
-	"\u1fdf\u1ffe\u0342\n\u1fe0\u03c5\u0306\n\u1fe1\u03c5\u0304\n\u1fe2\u03c5\u0308\u0300\n\u1fe3\u03c5\u0308\u0301\n" +
-	"\u1fe4\u03c1\u0313\n\u1fe5\u03c1\u0314\n\u1fe6\u03c5\u0342\n\u1fe7\u03c5\u0308\u0342\n\u1fe8\u03a5\u0306\n" +
-	"\u1fe9\u03a5\u0304\n\u1fea\u03a5\u0300\n\u1feb\u03a5\u0301\n\u1fec\u03a1\u0314\n\u1fed\u00a8\u0300\n\u1fee\u00a8\u0301\n" +
-	"\u1fef`\n\u1ff2\u03c9\u0300\u0345\n\u1ff3\u03c9\u0345\n\u1ff4\u03c9\u0301\u0345\n\u1ff6\u03c9\u0342\n" +
-	"\u1ff7\u03c9\u0342\u0345\n\u1ff8\u039f\u0300\n\u1ff9\u039f\u0301\n\u1ffa\u03a9\u0300\n\u1ffb\u03a9\u0301\n" +
-	"\u1ffc\u03a9\u0345\n\u1ffd\u00b4\n\u2000\u2002\n\u2001\u2003\n\u2126\u03a9\n\u212aK\n\u212bA\u030a\n\u219a\u2190\u0338\n" +
-	"\u219b\u2192\u0338\n\u21ae\u2194\u0338\n\u21cd\u21d0\u0338\n\u21ce\u21d4\u0338\n\u21cf\u21d2\u0338\n\u2204\u2203\u0338\n" +
-	"\u2209\u2208\u0338\n\u220c\u220b\u0338\n\u2224\u2223\u0338\n\u2226\u2225\u0338\n\u2241\u223c\u0338\n\u2244\u2243\u0338\n" +
-	"\u2247\u2245\u0338\n\u2249\u2248\u0338\n\u2260=\u0338\n\u2262\u2261\u0338\n\u226d\u224d\u0338\n\u226e<\u0338\n" +
-	"\u226f>\u0338\n\u2270\u2264\u0338\n\u2271\u2265\u0338\n\u2274\u2272\u0338\n\u2275\u2273\u0338\n\u2278\u2276\u0338\n" +
-	"\u2279\u2277\u0338\n\u2280\u227a\u0338\n\u2281\u227b\u0338\n\u2284\u2282\u0338\n\u2285\u2283\u0338\n\u2288\u2286\u0338\n" +
-	"\u2289\u2287\u0338\n\u22ac\u22a2\u0338\n\u22ad\u22a8\u0338\n\u22ae\u22a9\u0338\n\u22af\u22ab\u0338\n\u22e0\u227c\u0338\n" +
-	"\u22e1\u227d\u0338\n\u22e2\u2291\u0338\n\u22e3\u2292\u0338\n\u22ea\u22b2\u0338\n\u22eb\u22b3\u0338\n\u22ec\u22b4\u0338\n" +
-	"\u22ed\u22b5\u0338\n\u2329\u3008\n\u232a\u3009\n\u2adc\u2add\u0338\n\u304c\u304b\u3099\n\u304e\u304d\u3099\n" +
-	"\u3050\u304f\u3099\n\u3052\u3051\u3099\n\u3054\u3053\u3099\n\u3056\u3055\u3099\n\u3058\u3057\u3099\n\u305a\u3059\u3099\n" +
-	"\u305c\u305b\u3099\n\u305e\u305d\u3099\n\u3060\u305f\u3099\n\u3062\u3061\u3099\n\u3065\u3064\u3099\n\u3067\u3066\u3099\n" +
-	"\u3069\u3068\u3099\n\u3070\u306f\u3099\n\u3071\u306f\u309a\n\u3073\u3072\u3099\n\u3074\u3072\u309a\n\u3076\u3075\u3099\n" +
-	"\u3077\u3075\u309a\n\u3079\u3078\u3099\n\u307a\u3078\u309a\n\u307c\u307b\u3099\n\u307d\u307b\u309a\n\u3094\u3046\u3099\n" +
-	"\u309e\u309d\u3099\n\u30ac\u30ab\u3099\n\u30ae\u30ad\u3099\n\u30b0\u30af\u3099\n\u30b2\u30b1\u3099\n\u30b4\u30b3\u3099\n" +
-	"\u30b6\u30b5\u3099\n\u30b8\u30b7\u3099\n\u30ba\u30b9\u3099\n\u30bc\u30bb\u3099\n\u30be\u30bd\u3099\n\u30c0\u30bf\u3099\n" +
-	"\u30c2\u30c1\u3099\n\u30c5\u30c4\u3099\n\u30c7\u30c6\u3099\n\u30c9\u30c8\u3099\n\u30d0\u30cf\u3099\n\u30d1\u30cf\u309a\n" +
-	"\u30d3\u30d2\u3099\n\u30d4\u30d2\u309a\n\u30d6\u30d5\u3099\n\u30d7\u30d5\u309a\n\u30d9\u30d8\u3099\n\u30da\u30d8\u309a\n" +
-	"\u30dc\u30db\u3099\n\u30dd\u30db\u309a\n\u30f4\u30a6\u3099\n\u30f7\u30ef\u3099\n\u30f8\u30f0\u3099\n\u30f9\u30f1\u3099\n" +
-	"\u30fa\u30f2\u3099\n\u30fe\u30fd\u3099\n\uf900\u8c48\n\uf901\u66f4\n\uf902\u8eca\n\uf903\u8cc8\n\uf904\u6ed1\n" +
-	"\uf905\u4e32\n\uf906\u53e5\n\uf907\u9f9c\n\uf908\u9f9c\n\uf909\u5951\n\uf90a\u91d1\n\uf90b\u5587\n\uf90c\u5948\n" +
-	"\uf90d\u61f6\n\uf90e\u7669\n\uf90f\u7f85\n\uf910\u863f\n\uf911\u87ba\n\uf912\u88f8\n\uf913\u908f\n\uf914\u6a02\n" +
-	"\uf915\u6d1b\n\uf916\u70d9\n\uf917\u73de\n\uf918\u843d\n\uf919\u916a\n\uf91a\u99f1\n\uf91b\u4e82\n\uf91c\u5375\n" +
-	"\uf91d\u6b04\n\uf91e\u721b\n\uf91f\u862d\n\uf920\u9e1e\n\uf921\u5d50\n\uf922\u6feb\n\uf923\u85cd\n\uf924\u8964\n" +
-	"\uf925\u62c9\n\uf926\u81d8\n\uf927\u881f\n\uf928\u5eca\n\uf929\u6717\n\uf92a\u6d6a\n\uf92b\u72fc\n\uf92c\u90ce\n" +
-	"\uf92d\u4f86\n\uf92e\u51b7\n\uf92f\u52de\n\uf930\u64c4\n\uf931\u6ad3\n\uf932\u7210\n\uf933\u76e7\n\uf934\u8001\n" +
-	"\uf935\u8606\n\uf936\u865c\n\uf937\u8def\n\uf938\u9732\n\uf939\u9b6f\n\uf93a\u9dfa\n\uf93b\u788c\n\uf93c\u797f\n" +
-	"\uf93d\u7da0\n\uf93e\u83c9\n\uf93f\u9304\n\uf940\u9e7f\n\uf941\u8ad6\n\uf942\u58df\n\uf943\u5f04\n\uf944\u7c60\n" +
-	"\uf945\u807e\n\uf946\u7262\n\uf947\u78ca\n\uf948\u8cc2\n\uf949\u96f7\n\uf94a\u58d8\n\uf94b\u5c62\n\uf94c\u6a13\n" +
-	"\uf94d\u6dda\n\uf94e\u6f0f\n\uf94f\u7d2f\n\uf950\u7e37\n\uf951\u964b\n\uf952\u52d2\n\uf953\u808b\n\uf954\u51dc\n" +
-	"\uf955\u51cc\n\uf956\u7a1c\n\uf957\u7dbe\n\uf958\u83f1\n\uf959\u9675\n\uf95a\u8b80\n\uf95b\u62cf\n\uf95c\u6a02\n" +
-	"\uf95d\u8afe\n\uf95e\u4e39\n\uf95f\u5be7\n\uf960\u6012\n\uf961\u7387\n\uf962\u7570\n\uf963\u5317\n\uf964\u78fb\n" +
-	"\uf965\u4fbf\n\uf966\u5fa9\n\uf967\u4e0d\n\uf968\u6ccc\n\uf969\u6578\n\uf96a\u7d22\n\uf96b\u53c3\n\uf96c\u585e\n" +
-	"\uf96d\u7701\n\uf96e\u8449\n\uf96f\u8aaa\n\uf970\u6bba\n\uf971\u8fb0\n\uf972\u6c88\n\uf973\u62fe\n\uf974\u82e5\n" +
-	"\uf975\u63a0\n\uf976\u7565\n\uf977\u4eae\n\uf978\u5169\n\uf979\u51c9\n\uf97a\u6881\n\uf97b\u7ce7\n\uf97c\u826f\n" +
-	"\uf97d\u8ad2\n\uf97e\u91cf\n\uf97f\u52f5\n\uf980\u5442\n\uf981\u5973\n\uf982\u5eec\n\uf983\u65c5\n\uf984\u6ffe\n" +
-	"\uf985\u792a\n\uf986\u95ad\n\uf987\u9a6a\n\uf988\u9e97\n\uf989\u9ece\n\uf98a\u529b\n\uf98b\u66c6\n\uf98c\u6b77\n" +
-	"\uf98d\u8f62\n\uf98e\u5e74\n\uf98f\u6190\n\uf990\u6200\n\uf991\u649a\n\uf992\u6f23\n\uf993\u7149\n\uf994\u7489\n" +
-	"\uf995\u79ca\n\uf996\u7df4\n\uf997\u806f\n\uf998\u8f26\n\uf999\u84ee\n\uf99a\u9023\n\uf99b\u934a\n\uf99c\u5217\n" +
-	"\uf99d\u52a3\n\uf99e\u54bd\n\uf99f\u70c8\n\uf9a0\u88c2\n\uf9a1\u8aaa\n\uf9a2\u5ec9\n\uf9a3\u5ff5\n\uf9a4\u637b\n" +
-	"\uf9a5\u6bae\n\uf9a6\u7c3e\n\uf9a7\u7375\n\uf9a8\u4ee4\n\uf9a9\u56f9\n\uf9aa\u5be7\n\uf9ab\u5dba\n\uf9ac\u601c\n" +
-	"\uf9ad\u73b2\n\uf9ae\u7469\n\uf9af\u7f9a\n\uf9b0\u8046\n\uf9b1\u9234\n\uf9b2\u96f6\n\uf9b3\u9748\n\uf9b4\u9818\n" +
-	"\uf9b5\u4f8b\n\uf9b6\u79ae\n\uf9b7\u91b4\n\uf9b8\u96b8\n\uf9b9\u60e1\n\uf9ba\u4e86\n\uf9bb\u50da\n\uf9bc\u5bee\n" +
-	"\uf9bd\u5c3f\n\uf9be\u6599\n\uf9bf\u6a02\n\uf9c0\u71ce\n\uf9c1\u7642\n\uf9c2\u84fc\n\uf9c3\u907c\n\uf9c4\u9f8d\n" +
-	"\uf9c5\u6688\n\uf9c6\u962e\n\uf9c7\u5289\n\uf9c8\u677b\n\uf9c9\u67f3\n\uf9ca\u6d41\n\uf9cb\u6e9c\n\uf9cc\u7409\n" +
-	"\uf9cd\u7559\n\uf9ce\u786b\n\uf9cf\u7d10\n\uf9d0\u985e\n\uf9d1\u516d\n\uf9d2\u622e\n\uf9d3\u9678\n\uf9d4\u502b\n" +
-	"\uf9d5\u5d19\n\uf9d6\u6dea\n\uf9d7\u8f2a\n\uf9d8\u5f8b\n\uf9d9\u6144\n\uf9da\u6817\n\uf9db\u7387\n\uf9dc\u9686\n" +
-	"\uf9dd\u5229\n\uf9de\u540f\n\uf9df\u5c65\n\uf9e0\u6613\n\uf9e1\u674e\n\uf9e2\u68a8\n\uf9e3\u6ce5\n\uf9e4\u7406\n" +
-	"\uf9e5\u75e2\n\uf9e6\u7f79\n\uf9e7\u88cf\n\uf9e8\u88e1\n\uf9e9\u91cc\n\uf9ea\u96e2\n\uf9eb\u533f\n\uf9ec\u6eba\n" +
-	"\uf9ed\u541d\n\uf9ee\u71d0\n\uf9ef\u7498\n\uf9f0\u85fa\n\uf9f1\u96a3\n\uf9f2\u9c57\n\uf9f3\u9e9f\n\uf9f4\u6797\n" +
-	"\uf9f5\u6dcb\n\uf9f6\u81e8\n\uf9f7\u7acb\n\uf9f8\u7b20\n\uf9f9\u7c92\n\uf9fa\u72c0\n\uf9fb\u7099\n\uf9fc\u8b58\n" +
-	"\uf9fd\u4ec0\n\uf9fe\u8336\n\uf9ff\u523a\n\ufa00\u5207\n\ufa01\u5ea6\n\ufa02\u62d3\n\ufa03\u7cd6\n\ufa04\u5b85\n" +
-	"\ufa05\u6d1e\n\ufa06\u66b4\n\ufa07\u8f3b\n\ufa08\u884c\n\ufa09\u964d\n\ufa0a\u898b\n\ufa0b\u5ed3\n\ufa0c\u5140\n" +
-	"\ufa0d\u55c0\n\ufa10\u585a\n\ufa12\u6674\n\ufa15\u51de\n\ufa16\u732a\n\ufa17\u76ca\n\ufa18\u793c\n\ufa19\u795e\n" +
-	"\ufa1a\u7965\n\ufa1b\u798f\n\ufa1c\u9756\n\ufa1d\u7cbe\n\ufa1e\u7fbd\n\ufa20\u8612\n\ufa22\u8af8\n\ufa25\u9038\n" +
-	"\ufa26\u90fd\n\ufa2a\u98ef\n\ufa2b\u98fc\n\ufa2c\u9928\n\ufa2d\u9db4\n\ufa2e\u90de\n\ufa2f\u96b7\n\ufa30\u4fae\n" +
-	"\ufa31\u50e7\n\ufa32\u514d\n\ufa33\u52c9\n\ufa34\u52e4\n\ufa35\u5351\n\ufa36\u559d\n\ufa37\u5606\n\ufa38\u5668\n" +
-	"\ufa39\u5840\n\ufa3a\u58a8\n\ufa3b\u5c64\n\ufa3c\u5c6e\n\ufa3d\u6094\n\ufa3e\u6168\n\ufa3f\u618e\n\ufa40\u61f2\n" +
-	"\ufa41\u654f\n\ufa42\u65e2\n\ufa43\u6691\n\ufa44\u6885\n\ufa45\u6d77\n\ufa46\u6e1a\n\ufa47\u6f22\n\ufa48\u716e\n" +
-	"\ufa49\u722b\n\ufa4a\u7422\n\ufa4b\u7891\n\ufa4c\u793e\n\ufa4d\u7949\n\ufa4e\u7948\n\ufa4f\u7950\n\ufa50\u7956\n" +
-	"\ufa51\u795d\n\ufa52\u798d\n\ufa53\u798e\n\ufa54\u7a40\n\ufa55\u7a81\n\ufa56\u7bc0\n\ufa57\u7df4\n\ufa58\u7e09\n" +
-	"\ufa59\u7e41\n\ufa5a\u7f72\n\ufa5b\u8005\n\ufa5c\u81ed\n\ufa5d\u8279\n\ufa5e\u8279\n\ufa5f\u8457\n\ufa60\u8910\n" +
-	"\ufa61\u8996\n\ufa62\u8b01\n\ufa63\u8b39\n\ufa64\u8cd3\n\ufa65\u8d08\n\ufa66\u8fb6\n\ufa67\u9038\n\ufa68\u96e3\n" +
-	"\ufa69\u97ff\n\ufa6a\u983b\n\ufa6b\u6075\n\ufa6c\U000242ee\n\ufa6d\u8218\n\ufa70\u4e26\n\ufa71\u51b5\n" +
-	"\ufa72\u5168\n\ufa73\u4f80\n\ufa74\u5145\n\ufa75\u5180\n\ufa76\u52c7\n\ufa77\u52fa\n\ufa78\u559d\n\ufa79\u5555\n" +
-	"\ufa7a\u5599\n\ufa7b\u55e2\n\ufa7c\u585a\n\ufa7d\u58b3\n\ufa7e\u5944\n\ufa7f\u5954\n\ufa80\u5a62\n\ufa81\u5b28\n" +
-	"\ufa82\u5ed2\n\ufa83\u5ed9\n\ufa84\u5f69\n\ufa85\u5fad\n\ufa86\u60d8\n\ufa87\u614e\n\ufa88\u6108\n\ufa89\u618e\n" +
-	"\ufa8a\u6160\n\ufa8b\u61f2\n\ufa8c\u6234\n\ufa8d\u63c4\n\ufa8e\u641c\n\ufa8f\u6452\n\ufa90\u6556\n\ufa91\u6674\n" +
-	"\ufa92\u6717\n\ufa93\u671b\n\ufa94\u6756\n\ufa95\u6b79\n\ufa96\u6bba\n\ufa97\u6d41\n\ufa98\u6edb\n\ufa99\u6ecb\n" +
-	"\ufa9a\u6f22\n\ufa9b\u701e\n\ufa9c\u716e\n\ufa9d\u77a7\n\ufa9e\u7235\n\ufa9f\u72af\n\ufaa0\u732a\n\ufaa1\u7471\n" +
-	"\ufaa2\u7506\n\ufaa3\u753b\n\ufaa4\u761d\n\ufaa5\u761f\n\ufaa6\u76ca\n\ufaa7\u76db\n\ufaa8\u76f4\n\ufaa9\u774a\n" +
-	"\ufaaa\u7740\n\ufaab\u78cc\n\ufaac\u7ab1\n\ufaad\u7bc0\n\ufaae\u7c7b\n\ufaaf\u7d5b\n\ufab0\u7df4\n\ufab1\u7f3e\n" +
-	"\ufab2\u8005\n\ufab3\u8352\n\ufab4\u83ef\n\ufab5\u8779\n\ufab6\u8941\n\ufab7\u8986\n\ufab8\u8996\n\ufab9\u8abf\n" +
-	"\ufaba\u8af8\n\ufabb\u8acb\n\ufabc\u8b01\n\ufabd\u8afe\n\ufabe\u8aed\n\ufabf\u8b39\n\ufac0\u8b8a\n\ufac1\u8d08\n" +
-	"\ufac2\u8f38\n\ufac3\u9072\n\ufac4\u9199\n\ufac5\u9276\n\ufac6\u967c\n\ufac7\u96e3\n\ufac8\u9756\n\ufac9\u97db\n" +
-	"\ufaca\u97ff\n\ufacb\u980b\n\ufacc\u983b\n\ufacd\u9b12\n\uface\u9f9c\n\ufacf\U0002284a\n\ufad0\U00022844\n" +
-	"\ufad1\U000233d5\n\ufad2\u3b9d\n\ufad3\u4018\n\ufad4\u4039\n\ufad5\U00025249\n\ufad6\U00025cd0\n\ufad7\U00027ed3\n" +
-	"\ufad8\u9f43\n\ufad9\u9f8e\n\ufb1d\u05d9\u05b4\n\ufb1f\u05f2\u05b7\n\ufb2a\u05e9\u05c1\n\ufb2b\u05e9\u05c2\n" +
-	"\ufb2c\u05e9\u05bc\u05c1\n\ufb2d\u05e9\u05bc\u05c2\n\ufb2e\u05d0\u05b7\n\ufb2f\u05d0\u05b8\n\ufb30\u05d0\u05bc\n" +
-	"\ufb31\u05d1\u05bc\n\ufb32\u05d2\u05bc\n\ufb33\u05d3\u05bc\n\ufb34\u05d4\u05bc\n\ufb35\u05d5\u05bc\n\ufb36\u05d6\u05bc\n" +
-	"\ufb38\u05d8\u05bc\n\ufb39\u05d9\u05bc\n\ufb3a\u05da\u05bc\n\ufb3b\u05db\u05bc\n\ufb3c\u05dc\u05bc\n\ufb3e\u05de\u05bc\n" +
-	"\ufb40\u05e0\u05bc\n\ufb41\u05e1\u05bc\n\ufb43\u05e3\u05bc\n\ufb44\u05e4\u05bc\n\ufb46\u05e6\u05bc\n\ufb47\u05e7\u05bc\n" +
-	"\ufb48\u05e8\u05bc\n\ufb49\u05e9\u05bc\n\ufb4a\u05ea\u05bc\n\ufb4b\u05d5\u05b9\n\ufb4c\u05d1\u05bf\n\ufb4d\u05db\u05bf\n" +
-	"\ufb4e\u05e4\u05bf\n\U0001109a\U00011099\U000110ba\n\U0001109c\U0001109b\U000110ba\n\U000110ab\U000110a5\U000110ba\n" +
-	"\U0001112e\U00011131\U00011127\n\U0001112f\U00011132\U00011127\n\U0001134b\U00011347\U0001133e\n\U0001134c\U00011347\U00011357\n" +
-	"\U000114bb\U000114b9\U000114ba\n\U000114bc\U000114b9\U000114b0\n\U000114be\U000114b9\U000114bd\n\U000115ba\U000115b8\U000115af\n" +
-	"\U000115bb\U000115b9\U000115af\n\U0001d15e\U0001d157\U0001d165\n\U0001d15f\U0001d158\U0001d165\n\U0001d160\U0001d158\U0001d165\U0001d16e\n" +
-	"\U0001d161\U0001d158\U0001d165\U0001d16f\n\U0001d162\U0001d158\U0001d165\U0001d170\n\U0001d163\U0001d158\U0001d165\U0001d171\n" +
-	"\U0001d164\U0001d158\U0001d165\U0001d172\n\U0001d1bb\U0001d1b9\U0001d165\n\U0001d1bc\U0001d1ba\U0001d165\n" +
-	"\U0001d1bd\U0001d1b9\U0001d165\U0001d16e\n\U0001d1be\U0001d1ba\U0001d165\U0001d16e\n\U0001d1bf\U0001d1b9\U0001d165\U0001d16f\n" +
-	"\U0001d1c0\U0001d1ba\U0001d165\U0001d16f\n\U0002f800\u4e3d\n\U0002f801\u4e38\n\U0002f802\u4e41\n\U0002f803\U00020122\n" +
-	"\U0002f804\u4f60\n\U0002f805\u4fae\n\U0002f806\u4fbb\n\U0002f807\u5002\n\U0002f808\u507a\n\U0002f809\u5099\n" +
-	"\U0002f80a\u50e7\n\U0002f80b\u50cf\n\U0002f80c\u349e\n\U0002f80d\U0002063a\n\U0002f80e\u514d\n\U0002f80f\u5154\n" +
-	"\U0002f810\u5164\n\U0002f811\u5177\n\U0002f812\U0002051c\n\U0002f813\u34b9\n\U0002f814\u5167\n\U0002f815\u518d\n" +
-	"\U0002f816\U0002054b\n\U0002f817\u5197\n\U0002f818\u51a4\n\U0002f819\u4ecc\n\U0002f81a\u51ac\n\U0002f81b\u51b5\n" +
-	"\U0002f81c\U000291df\n\U0002f81d\u51f5\n\U0002f81e\u5203\n\U0002f81f\u34df\n\U0002f820\u523b\n\U0002f821\u5246\n" +
-	"\U0002f822\u5272\n\U0002f823\u5277\n\U0002f824\u3515\n\U0002f825\u52c7\n\U0002f826\u52c9\n\U0002f827\u52e4\n" +
-	"\U0002f828\u52fa\n\U0002f829\u5305\n\U0002f82a\u5306\n\U0002f82b\u5317\n\U0002f82c\u5349\n\U0002f82d\u5351\n" +
-	"\U0002f82e\u535a\n\U0002f82f\u5373\n\U0002f830\u537d\n\U0002f831\u537f\n\U0002f832\u537f\n\U0002f833\u537f\n" +
-	"\U0002f834\U00020a2c\n\U0002f835\u7070\n\U0002f836\u53ca\n\U0002f837\u53df\n\U0002f838\U00020b63\n\U0002f839\u53eb\n" +
-	"\U0002f83a\u53f1\n\U0002f83b\u5406\n\U0002f83c\u549e\n\U0002f83d\u5438\n\U0002f83e\u5448\n\U0002f83f\u5468\n" +
-	"\U0002f840\u54a2\n\U0002f841\u54f6\n\U0002f842\u5510\n\U0002f843\u5553\n\U0002f844\u5563\n\U0002f845\u5584\n" +
-	"\U0002f846\u5584\n\U0002f847\u5599\n\U0002f848\u55ab\n\U0002f849\u55b3\n\U0002f84a\u55c2\n\U0002f84b\u5716\n" +
-	"\U0002f84c\u5606\n\U0002f84d\u5717\n\U0002f84e\u5651\n\U0002f84f\u5674\n\U0002f850\u5207\n\U0002f851\u58ee\n" +
-	"\U0002f852\u57ce\n\U0002f853\u57f4\n\U0002f854\u580d\n\U0002f855\u578b\n\U0002f856\u5832\n\U0002f857\u5831\n" +
-	"\U0002f858\u58ac\n\U0002f859\U000214e4\n\U0002f85a\u58f2\n\U0002f85b\u58f7\n\U0002f85c\u5906\n\U0002f85d\u591a\n" +
-	"\U0002f85e\u5922\n\U0002f85f\u5962\n\U0002f860\U000216a8\n\U0002f861\U000216ea\n\U0002f862\u59ec\n\U0002f863\u5a1b\n" +
-	"\U0002f864\u5a27\n\U0002f865\u59d8\n\U0002f866\u5a66\n\U0002f867\u36ee\n\U0002f868\u36fc\n\U0002f869\u5b08\n" +
-	"\U0002f86a\u5b3e\n\U0002f86b\u5b3e\n\U0002f86c\U000219c8\n\U0002f86d\u5bc3\n\U0002f86e\u5bd8\n\U0002f86f\u5be7\n" +
-	"\U0002f870\u5bf3\n\U0002f871\U00021b18\n\U0002f872\u5bff\n\U0002f873\u5c06\n\U0002f874\u5f53\n\U0002f875\u5c22\n" +
-	"\U0002f876\u3781\n\U0002f877\u5c60\n\U0002f878\u5c6e\n\U0002f879\u5cc0\n\U0002f87a\u5c8d\n\U0002f87b\U00021de4\n" +
-	"\U0002f87c\u5d43\n\U0002f87d\U00021de6\n\U0002f87e\u5d6e\n\U0002f87f\u5d6b\n\U0002f880\u5d7c\n\U0002f881\u5de1\n" +
-	"\U0002f882\u5de2\n\U0002f883\u382f\n\U0002f884\u5dfd\n\U0002f885\u5e28\n\U0002f886\u5e3d\n\U0002f887\u5e69\n" +
-	"\U0002f888\u3862\n\U0002f889\U00022183\n\U0002f88a\u387c\n\U0002f88b\u5eb0\n\U0002f88c\u5eb3\n\U0002f88d\u5eb6\n" +
-	"\U0002f88e\u5eca\n\U0002f88f\U0002a392\n\U0002f890\u5efe\n\U0002f891\U00022331\n\U0002f892\U00022331\n" +
-	"\U0002f893\u8201\n\U0002f894\u5f22\n\U0002f895\u5f22\n\U0002f896\u38c7\n\U0002f897\U000232b8\n\U0002f898\U000261da\n" +
-	"\U0002f899\u5f62\n\U0002f89a\u5f6b\n\U0002f89b\u38e3\n\U0002f89c\u5f9a\n\U0002f89d\u5fcd\n\U0002f89e\u5fd7\n" +
-	"\U0002f89f\u5ff9\n\U0002f8a0\u6081\n\U0002f8a1\u393a\n\U0002f8a2\u391c\n\U0002f8a3\u6094\n\U0002f8a4\U000226d4\n" +
-	"\U0002f8a5\u60c7\n\U0002f8a6\u6148\n\U0002f8a7\u614c\n\U0002f8a8\u614e\n\U0002f8a9\u614c\n\U0002f8aa\u617a\n" +
-	"\U0002f8ab\u618e\n\U0002f8ac\u61b2\n\U0002f8ad\u61a4\n\U0002f8ae\u61af\n\U0002f8af\u61de\n\U0002f8b0\u61f2\n" +
-	"\U0002f8b1\u61f6\n\U0002f8b2\u6210\n\U0002f8b3\u621b\n\U0002f8b4\u625d\n\U0002f8b5\u62b1\n\U0002f8b6\u62d4\n" +
-	"\U0002f8b7\u6350\n\U0002f8b8\U00022b0c\n\U0002f8b9\u633d\n\U0002f8ba\u62fc\n\U0002f8bb\u6368\n\U0002f8bc\u6383\n" +
-	"\U0002f8bd\u63e4\n\U0002f8be\U00022bf1\n\U0002f8bf\u6422\n\U0002f8c0\u63c5\n\U0002f8c1\u63a9\n\U0002f8c2\u3a2e\n" +
-	"\U0002f8c3\u6469\n\U0002f8c4\u647e\n\U0002f8c5\u649d\n\U0002f8c6\u6477\n\U0002f8c7\u3a6c\n\U0002f8c8\u654f\n" +
-	"\U0002f8c9\u656c\n\U0002f8ca\U0002300a\n\U0002f8cb\u65e3\n\U0002f8cc\u66f8\n\U0002f8cd\u6649\n\U0002f8ce\u3b19\n" +
-	"\U0002f8cf\u6691\n\U0002f8d0\u3b08\n\U0002f8d1\u3ae4\n\U0002f8d2\u5192\n\U0002f8d3\u5195\n\U0002f8d4\u6700\n" +
-	"\U0002f8d5\u669c\n\U0002f8d6\u80ad\n\U0002f8d7\u43d9\n\U0002f8d8\u6717\n\U0002f8d9\u671b\n\U0002f8da\u6721\n" +
-	"\U0002f8db\u675e\n\U0002f8dc\u6753\n\U0002f8dd\U000233c3\n\U0002f8de\u3b49\n\U0002f8df\u67fa\n\U0002f8e0\u6785\n" +
-	"\U0002f8e1\u6852\n\U0002f8e2\u6885\n\U0002f8e3\U0002346d\n\U0002f8e4\u688e\n\U0002f8e5\u681f\n\U0002f8e6\u6914\n" +
-	"\U0002f8e7\u3b9d\n\U0002f8e8\u6942\n\U0002f8e9\u69a3\n\U0002f8ea\u69ea\n\U0002f8eb\u6aa8\n\U0002f8ec\U000236a3\n" +
-	"\U0002f8ed\u6adb\n\U0002f8ee\u3c18\n\U0002f8ef\u6b21\n\U0002f8f0\U000238a7\n\U0002f8f1\u6b54\n\U0002f8f2\u3c4e\n" +
-	"\U0002f8f3\u6b72\n\U0002f8f4\u6b9f\n\U0002f8f5\u6bba\n\U0002f8f6\u6bbb\n\U0002f8f7\U00023a8d\n\U0002f8f8\U00021d0b\n" +
-	"\U0002f8f9\U00023afa\n\U0002f8fa\u6c4e\n\U0002f8fb\U00023cbc\n\U0002f8fc\u6cbf\n\U0002f8fd\u6ccd\n\U0002f8fe\u6c67\n" +
-	"\U0002f8ff\u6d16\n\U0002f900\u6d3e\n\U0002f901\u6d77\n\U0002f902\u6d41\n\U0002f903\u6d69\n\U0002f904\u6d78\n" +
-	"\U0002f905\u6d85\n\U0002f906\U00023d1e\n\U0002f907\u6d34\n\U0002f908\u6e2f\n\U0002f909\u6e6e\n\U0002f90a\u3d33\n" +
-	"\U0002f90b\u6ecb\n\U0002f90c\u6ec7\n\U0002f90d\U00023ed1\n\U0002f90e\u6df9\n\U0002f90f\u6f6e\n\U0002f910\U00023f5e\n" +
-	"\U0002f911\U00023f8e\n\U0002f912\u6fc6\n\U0002f913\u7039\n\U0002f914\u701e\n\U0002f915\u701b\n\U0002f916\u3d96\n" +
-	"\U0002f917\u704a\n\U0002f918\u707d\n\U0002f919\u7077\n\U0002f91a\u70ad\n\U0002f91b\U00020525\n\U0002f91c\u7145\n" +
-	"\U0002f91d\U00024263\n\U0002f91e\u719c\n\U0002f91f\U000243ab\n\U0002f920\u7228\n\U0002f921\u7235\n\U0002f922\u7250\n" +
-	"\U0002f923\U00024608\n\U0002f924\u7280\n\U0002f925\u7295\n\U0002f926\U00024735\n\U0002f927\U00024814\n" +
-	"\U0002f928\u737a\n\U0002f929\u738b\n\U0002f92a\u3eac\n\U0002f92b\u73a5\n\U0002f92c\u3eb8\n\U0002f92d\u3eb8\n" +
-	"\U0002f92e\u7447\n\U0002f92f\u745c\n\U0002f930\u7471\n\U0002f931\u7485\n\U0002f932\u74ca\n\U0002f933\u3f1b\n" +
-	"\U0002f934\u7524\n\U0002f935\U00024c36\n\U0002f936\u753e\n\U0002f937\U00024c92\n\U0002f938\u7570\n\U0002f939\U0002219f\n" +
-	"\U0002f93a\u7610\n\U0002f93b\U00024fa1\n\U0002f93c\U00024fb8\n\U0002f93d\U00025044\n\U0002f93e\u3ffc\n" +
-	"\U0002f93f\u4008\n\U0002f940\u76f4\n\U0002f941\U000250f3\n\U0002f942\U000250f2\n\U0002f943\U00025119\n" +
-	"\U0002f944\U00025133\n\U0002f945\u771e\n\U0002f946\u771f\n\U0002f947\u771f\n\U0002f948\u774a\n\U0002f949\u4039\n" +
-	"\U0002f94a\u778b\n\U0002f94b\u4046\n\U0002f94c\u4096\n\U0002f94d\U0002541d\n\U0002f94e\u784e\n\U0002f94f\u788c\n" +
-	"\U0002f950\u78cc\n\U0002f951\u40e3\n\U0002f952\U00025626\n\U0002f953\u7956\n\U0002f954\U0002569a\n\U0002f955\U000256c5\n" +
-	"\U0002f956\u798f\n\U0002f957\u79eb\n\U0002f958\u412f\n\U0002f959\u7a40\n\U0002f95a\u7a4a\n\U0002f95b\u7a4f\n" +
-	"\U0002f95c\U0002597c\n\U0002f95d\U00025aa7\n\U0002f95e\U00025aa7\n\U0002f95f\u7aee\n\U0002f960\u4202\n" +
-	"\U0002f961\U00025bab\n\U0002f962\u7bc6\n\U0002f963\u7bc9\n\U0002f964\u4227\n\U0002f965\U00025c80\n\U0002f966\u7cd2\n" +
-	"\U0002f967\u42a0\n\U0002f968\u7ce8\n\U0002f969\u7ce3\n\U0002f96a\u7d00\n\U0002f96b\U00025f86\n\U0002f96c\u7d63\n" +
-	"\U0002f96d\u4301\n\U0002f96e\u7dc7\n\U0002f96f\u7e02\n\U0002f970\u7e45\n\U0002f971\u4334\n\U0002f972\U00026228\n" +
-	"\U0002f973\U00026247\n\U0002f974\u4359\n\U0002f975\U000262d9\n\U0002f976\u7f7a\n\U0002f977\U0002633e\n" +
-	"\U0002f978\u7f95\n\U0002f979\u7ffa\n\U0002f97a\u8005\n\U0002f97b\U000264da\n\U0002f97c\U00026523\n\U0002f97d\u8060\n" +
-	"\U0002f97e\U000265a8\n\U0002f97f\u8070\n\U0002f980\U0002335f\n\U0002f981\u43d5\n\U0002f982\u80b2\n\U0002f983\u8103\n" +
-	"\U0002f984\u440b\n\U0002f985\u813e\n\U0002f986\u5ab5\n\U0002f987\U000267a7\n\U0002f988\U000267b5\n\U0002f989\U00023393\n" +
-	"\U0002f98a\U0002339c\n\U0002f98b\u8201\n\U0002f98c\u8204\n\U0002f98d\u8f9e\n\U0002f98e\u446b\n\U0002f98f\u8291\n" +
-	"\U0002f990\u828b\n\U0002f991\u829d\n\U0002f992\u52b3\n\U0002f993\u82b1\n\U0002f994\u82b3\n\U0002f995\u82bd\n" +
-	"\U0002f996\u82e6\n\U0002f997\U00026b3c\n\U0002f998\u82e5\n\U0002f999\u831d\n\U0002f99a\u8363\n\U0002f99b\u83ad\n" +
-	"\U0002f99c\u8323\n\U0002f99d\u83bd\n\U0002f99e\u83e7\n\U0002f99f\u8457\n\U0002f9a0\u8353\n\U0002f9a1\u83ca\n" +
-	"\U0002f9a2\u83cc\n\U0002f9a3\u83dc\n\U0002f9a4\U00026c36\n\U0002f9a5\U00026d6b\n\U0002f9a6\U00026cd5\n" +
-	"\U0002f9a7\u452b\n\U0002f9a8\u84f1\n\U0002f9a9\u84f3\n\U0002f9aa\u8516\n\U0002f9ab\U000273ca\n\U0002f9ac\u8564\n" +
-	"\U0002f9ad\U00026f2c\n\U0002f9ae\u455d\n\U0002f9af\u4561\n\U0002f9b0\U00026fb1\n\U0002f9b1\U000270d2\n" +
-	"\U0002f9b2\u456b\n\U0002f9b3\u8650\n\U0002f9b4\u865c\n\U0002f9b5\u8667\n\U0002f9b6\u8669\n\U0002f9b7\u86a9\n" +
-	"\U0002f9b8\u8688\n\U0002f9b9\u870e\n\U0002f9ba\u86e2\n\U0002f9bb\u8779\n\U0002f9bc\u8728\n\U0002f9bd\u876b\n" +
-	"\U0002f9be\u8786\n\U0002f9bf\u45d7\n\U0002f9c0\u87e1\n\U0002f9c1\u8801\n\U0002f9c2\u45f9\n\U0002f9c3\u8860\n" +
-	"\U0002f9c4\u8863\n\U0002f9c5\U00027667\n\U0002f9c6\u88d7\n\U0002f9c7\u88de\n\U0002f9c8\u4635\n\U0002f9c9\u88fa\n" +
-	"\U0002f9ca\u34bb\n\U0002f9cb\U000278ae\n\U0002f9cc\U00027966\n\U0002f9cd\u46be\n\U0002f9ce\u46c7\n\U0002f9cf\u8aa0\n" +
-	"\U0002f9d0\u8aed\n\U0002f9d1\u8b8a\n\U0002f9d2\u8c55\n\U0002f9d3\U00027ca8\n\U0002f9d4\u8cab\n\U0002f9d5\u8cc1\n" +
-	"\U0002f9d6\u8d1b\n\U0002f9d7\u8d77\n\U0002f9d8\U00027f2f\n\U0002f9d9\U00020804\n\U0002f9da\u8dcb\n\U0002f9db\u8dbc\n" +
-	"\U0002f9dc\u8df0\n\U0002f9dd\U000208de\n\U0002f9de\u8ed4\n\U0002f9df\u8f38\n\U0002f9e0\U000285d2\n\U0002f9e1\U000285ed\n" +
-	"\U0002f9e2\u9094\n\U0002f9e3\u90f1\n\U0002f9e4\u9111\n\U0002f9e5\U0002872e\n\U0002f9e6\u911b\n\U0002f9e7\u9238\n" +
-	"\U0002f9e8\u92d7\n\U0002f9e9\u92d8\n\U0002f9ea\u927c\n\U0002f9eb\u93f9\n\U0002f9ec\u9415\n\U0002f9ed\U00028bfa\n" +
-	"\U0002f9ee\u958b\n\U0002f9ef\u4995\n\U0002f9f0\u95b7\n\U0002f9f1\U00028d77\n\U0002f9f2\u49e6\n\U0002f9f3\u96c3\n" +
-	"\U0002f9f4\u5db2\n\U0002f9f5\u9723\n\U0002f9f6\U00029145\n\U0002f9f7\U0002921a\n\U0002f9f8\u4a6e\n\U0002f9f9\u4a76\n" +
-	"\U0002f9fa\u97e0\n\U0002f9fb\U0002940a\n\U0002f9fc\u4ab2\n\U0002f9fd\U00029496\n\U0002f9fe\u980b\n\U0002f9ff\u980b\n" +
-	"\U0002fa00\u9829\n\U0002fa01\U000295b6\n\U0002fa02\u98e2\n\U0002fa03\u4b33\n\U0002fa04\u9929\n\U0002fa05\u99a7\n" +
-	"\U0002fa06\u99c2\n\U0002fa07\u99fe\n\U0002fa08\u4bce\n\U0002fa09\U00029b30\n\U0002fa0a\u9b12\n\U0002fa0b\u9c40\n" +
-	"\U0002fa0c\u9cfd\n\U0002fa0d\u4cce\n\U0002fa0e\u4ced\n\U0002fa0f\u9d67\n\U0002fa10\U0002a0ce\n\U0002fa11\u4cf8\n" +
-	"\U0002fa12\U0002a105\n\U0002fa13\U0002a20e\n\U0002fa14\U0002a291\n\U0002fa15\u9ebb\n\U0002fa16\u4d56\n" +
-	"\U0002fa17\u9ef9\n\U0002fa18\u9efe\n\U0002fa19\u9f05\n\U0002fa1a\u9f0f\n\U0002fa1b\u9f16\n\U0002fa1c\u9f3b\n" +
-	"\U0002fa1d\U0002a600\n"
-
-// compatible has each character that NFKD changes otherwise than NFD, followed by its full decomposition.
-const compatible = "" +
-	"\u00a0 \n\u00a8 \u0308\n\u00aaa\n\u00af \u0304\n\u00b22\n\u00b33\n\u00b4 \u0301\n\u00b5\u03bc\n\u00b8 \u0327\n" +
-	"\u00b91\n\u00bao\n\u00bc1\u20444\n\u00bd1\u20442\n\u00be3\u20444\n\u0132IJ\n\u0133ij\n\u013fL\u00b7\n" +
-	"\u0140l\u00b7\n\u0149\u02bcn\n\u017fs\n\u01c4DZ\u030c\n\u01c5Dz\u030c\n\u01c6dz\u030c\n\u01c7LJ\n\u01c8Lj\n" +
-	"\u01c9lj\n\u01caNJ\n\u01cbNj\n\u01ccnj\n\u01f1DZ\n\u01f2Dz\n\u01f3dz\n\u02b0h\n\u02b1\u0266\n\u02b2j\n" +
-	"\u02b3r\n\u02b4\u0279\n\u02b5\u027b\n\u02b6\u0281\n\u02b7w\n\u02b8y\n\u02d8 \u0306\n\u02d9 \u0307\n\u02da \u030a\n" +
-	"\u02db \u0328\n\u02dc \u0303\n\u02dd \u030b\n\u02e0\u0263\n\u02e1l\n\u02e2s\n\u02e3x\n\u02e4\u0295\n\u037a \u0345\n" +
-	"\u0384 \u0301\n\u0385 \u0308\u0301\n\u03d0\u03b2\n\u03d1\u03b8\n\u03d2\u03a5\n\u03d3\u03a5\u0301\n\u03d4\u03a5\u0308\n" +
-	"\u03d5\u03c6\n\u03d6\u03c0\n\u03f0\u03ba\n\u03f1\u03c1\n\u03f2\u03c2\n\u03f4\u0398\n\u03f5\u03b5\n\u03f9\u03a3\n" +
-	"\u0587\u0565\u0582\n\u0675\u0627\u0674\n\u0676\u0648\u0674\n\u0677\u06c7\u0674\n\u0678\u064a\u0674\n\u0e33\u0e4d\u0e32\n" +
-	"\u0eb3\u0ecd\u0eb2\n\u0edc\u0eab\u0e99\n\u0edd\u0eab\u0ea1\n\u0f0c\u0f0b\n\u0f77\u0fb2\u0f71\u0f80\n\u0f79\u0fb3\u0f71\u0f80\n" +
-	"\u10fc\u10dc\n\u1d2cA\n\u1d2d\u00c6\n\u1d2eB\n\u1d30D\n\u1d31E\n\u1d32\u018e\n\u1d33G\n\u1d34H\n\u1d35I\n" +
-	"\u1d36J\n\u1d37K\n\u1d38L\n\u1d39M\n\u1d3aN\n\u1d3cO\n\u1d3d\u0222\n\u1d3eP\n\u1d3fR\n\u1d40T\n\u1d41U\n" +
-	"\u1d42W\n\u1d43a\n\u1d44\u0250\n\u1d45\u0251\n\u1d46\u1d02\n\u1d47b\n\u1d48d\n\u1d49e\n\u1d4a\u0259\n" +
-	"\u1d4b\u025b\n\u1d4c\u025c\n\u1d4dg\n\u1d4fk\n\u1d50m\n\u1d51\u014b\n\u1d52o\n\u1d53\u0254\n\u1d54\u1d16\n" +
-	"\u1d55\u1d17\n\u1d56p\n\u1d57t\n\u1d58u\n\u1d59\u1d1d\n\u1d5a\u026f\n\u1d5bv\n\u1d5c\u1d25\n\u1d5d\u03b2\n" +
-	"\u1d5e\u03b3\n\u1d5f\u03b4\n\u1d60\u03c6\n\u1d61\u03c7\n\u1d62i\n\u1d63r\n\u1d64u\n\u1d65v\n\u1d66\u03b2\n" +
-	"\u1d67\u03b3\n\u1d68\u03c1\n\u1d69\u03c6\n\u1d6a\u03c7\n\u1d78\u043d\n\u1d9b\u0252\n\u1d9cc\n\u1d9d\u0255\n" +
-	"\u1d9e\u00f0\n\u1d9f\u025c\n\u1da0f\n\u1da1\u025f\n\u1da2\u0261\n\u1da3\u0265\n\u1da4\u0268\n\u1da5\u0269\n" +
-	"\u1da6\u026a\n\u1da7\u1d7b\n\u1da8\u029d\n\u1da9\u026d\n\u1daa\u1d85\n\u1dab\u029f\n\u1dac\u0271\n\u1dad\u0270\n" +
-	"\u1dae\u0272\n\u1daf\u0273\n\u1db0\u0274\n\u1db1\u0275\n\u1db2\u0278\n\u1db3\u0282\n\u1db4\u0283\n\u1db5\u01ab\n" +
-	"\u1db6\u0289\n\u1db7\u028a\n\u1db8\u1d1c\n\u1db9\u028b\n\u1dba\u028c\n\u1dbbz\n\u1dbc\u0290\n\u1dbd\u0291\n" +
-	"\u1dbe\u0292\n\u1dbf\u03b8\n\u1e9aa\u02be\n\u1e9bs\u0307\n\u1fbd \u0313\n\u1fbf \u0313\n\u1fc0 \u0342\n" +
-	"\u1fc1 \u0308\u0342\n\u1fcd \u0313\u0300\n\u1fce \u0313\u0301\n\u1fcf \u0313\u0342\n\u1fdd \u0314\u0300\n" +
-	"\u1fde \u0314\u0301\n\u1fdf \u0314\u0342\n\u1fed \u0308\u0300\n\u1fee \u0308\u0301\n\u1ffd \u0301\n\u1ffe \u0314\n" +
-	"\u2000 \n\u2001 \n\u2002 \n\u2003 \n\u2004 \n\u2005 \n\u2006 \n\u2007 \n\u2008 \n\u2009 \n\u200a \n\u2011\u2010\n" +
-	"\u2017 \u0333\n\u2024.\n\u2025..\n\u2026...\n\u202f \n\u2033\u2032\u2032\n\u2034\u2032\u2032\u2032\n\u2036\u2035\u2035\n" +
-	"\u2037\u2035\u2035\u2035\n\u203c!!\n\u203e \u0305\n\u2047??\n\u2048?!\n\u2049!?\n\u2057\u2032\u2032\u2032\u2032\n" +
-	"\u205f \n\u20700\n\u2071i\n\u20744\n\u20755\n\u20766\n\u20777\n\u20788\n\u20799\n\u207a+\n\u207b\u2212\n" +
-	"\u207c=\n\u207d(\n\u207e)\n\u207fn\n\u20800\n\u20811\n\u20822\n\u20833\n\u20844\n\u20855\n\u20866\n\u20877\n" +
-	"\u20888\n\u20899\n\u208a+\n\u208b\u2212\n\u208c=\n\u208d(\n\u208e)\n\u2090a\n\u2091e\n\u2092o\n\u2093x\n" +
-	"\u2094\u0259\n\u2095h\n\u2096k\n\u2097l\n\u2098m\n\u2099n\n\u209ap\n\u209bs\n\u209ct\n\u20a8Rs\n\u2100a/c\n" +
-	"\u2101a/s\n\u2102C\n\u2103\u00b0C\n\u2105c/o\n\u2106c/u\n\u2107\u0190\n\u2109\u00b0F\n\u210ag\n\u210bH\n" +
-	"\u210cH\n\u210dH\n\u210eh\n\u210f\u0127\n\u2110I\n\u2111I\n\u2112L\n\u2113l\n\u2115N\n\u2116No\n\u2119P\n" +
-	"\u211aQ\n\u211bR\n\u211cR\n\u211dR\n\u2120SM\n\u2121TEL\n\u2122TM\n\u2124Z\n\u2128Z\n\u212cB\n\u212dC\n" +
-	"\u212fe\n\u2130E\n\u2131F\n\u2133M\n\u2134o\n\u2135\u05d0\n\u2136\u05d1\n\u2137\u05d2\n\u2138\u05d3\n" +
-	"\u2139i\n\u213bFAX\n\u213c\u03c0\n\u213d\u03b3\n\u213e\u0393\n\u213f\u03a0\n\u2140\u2211\n\u2145D\n\u2146d\n" +
-	"\u2147e\n\u2148i\n\u2149j\n\u21501\u20447\n\u21511\u20449\n\u21521\u204410\n\u21531\u20443\n\u21542\u20443\n" +
-	"\u21551\u20445\n\u21562\u20445\n\u21573\u20445\n\u21584\u20445\n\u21591\u20446\n\u215a5\u20446\n\u215b1\u20448\n" +
-	"\u215c3\u20448\n\u215d5\u20448\n\u215e7\u20448\n\u215f1\u2044\n\u2160I\n\u2161II\n\u2162III\n\u2163IV\n" +
-	"\u2164V\n\u2165VI\n\u2166VII\n\u2167VIII\n\u2168IX\n\u2169X\n\u216aXI\n\u216bXII\n\u216cL\n\u216dC\n\u216eD\n" +
-	"\u216fM\n\u2170i\n\u2171ii\n\u2172iii\n\u2173iv\n\u2174v\n\u2175vi\n\u2176vii\n\u2177viii\n\u2178ix\n" +
-	"\u2179x\n\u217axi\n\u217bxii\n\u217cl\n\u217dc\n\u217ed\n\u217fm\n\u21890\u20443\n\u222c\u222b\u222b\n" +
-	"\u222d\u222b\u222b\u222b\n\u222f\u222e\u222e\n\u2230\u222e\u222e\u222e\n\u24601\n\u24612\n\u24623\n\u24634\n" +
-	"\u24645\n\u24656\n\u24667\n\u24678\n\u24689\n\u246910\n\u246a11\n\u246b12\n\u246c13\n\u246d14\n\u246e15\n" +
-	"\u246f16\n\u247017\n\u247118\n\u247219\n\u247320\n\u2474(1)\n\u2475(2)\n\u2476(3)\n\u2477(4)\n\u2478(5)\n" +
-	"\u2479(6)\n\u247a(7)\n\u247b(8)\n\u247c(9)\n\u247d(10)\n\u247e(11)\n\u247f(12)\n\u2480(13)\n\u2481(14)\n" +
-	"\u2482(15)\n\u2483(16)\n\u2484(17)\n\u2485(18)\n\u2486(19)\n\u2487(20)\n\u24881.\n\u24892.\n\u248a3.\n" +
-	"\u248b4.\n\u248c5.\n\u248d6.\n\u248e7.\n\u248f8.\n\u24909.\n\u249110.\n\u249211.\n\u249312.\n\u249413.\n" +
-	"\u249514.\n\u249615.\n\u249716.\n\u249817.\n\u249918.\n\u249a19.\n\u249b20.\n\u249c(a)\n\u249d(b)\n\u249e(c)\n" +
-	"\u249f(d)\n\u24a0(e)\n\u24a1(f)\n\u24a2(g)\n\u24a3(h)\n\u24a4(i)\n\u24a5(j)\n\u24a6(k)\n\u24a7(l)\n\u24a8(m)\n" +
-	"\u24a9(n)\n\u24aa(o)\n\u24ab(p)\n\u24ac(q)\n\u24ad(r)\n\u24ae(s)\n\u24af(t)\n\u24b0(u)\n\u24b1(v)\n\u24b2(w)\n" +
-	"\u24b3(x)\n\u24b4(y)\n\u24b5(z)\n\u24b6A\n\u24b7B\n\u24b8C\n\u24b9D\n\u24baE\n\u24bbF\n\u24bcG\n\u24bdH\n" +
-	"\u24beI\n\u24bfJ\n\u24c0K\n\u24c1L\n\u24c2M\n\u24c3N\n\u24c4O\n\u24c5P\n\u24c6Q\n\u24c7R\n\u24c8S\n\u24c9T\n" +
-	"\u24caU\n\u24cbV\n\u24ccW\n\u24cdX\n\u24ceY\n\u24cfZ\n\u24d0a\n\u24d1b\n\u24d2c\n\u24d3d\n\u24d4e\n\u24d5f\n" +
-	"\u24d6g\n\u24d7h\n\u24d8i\n\u24d9j\n\u24dak\n\u24dbl\n\u24dcm\n\u24ddn\n\u24deo\n\u24dfp\n\u24e0q\n\u24e1r\n" +
-	"\u24e2s\n\u24e3t\n\u24e4u\n\u24e5v\n\u24e6w\n\u24e7x\n\u24e8y\n\u24e9z\n\u24ea0\n\u2a0c\u222b\u222b\u222b\u222b\n" +
-	"\u2a74::=\n\u2a75==\n\u2a76===\n\u2c7cj\n\u2c7dV\n\u2d6f\u2d61\n\u2e9f\u6bcd\n\u2ef3\u9f9f\n\u2f00\u4e00\n" +
-	"\u2f01\u4e28\n\u2f02\u4e36\n\u2f03\u4e3f\n\u2f04\u4e59\n\u2f05\u4e85\n\u2f06\u4e8c\n\u2f07\u4ea0\n\u2f08\u4eba\n" +
-	"\u2f09\u513f\n\u2f0a\u5165\n\u2f0b\u516b\n\u2f0c\u5182\n\u2f0d\u5196\n\u2f0e\u51ab\n\u2f0f\u51e0\n\u2f10\u51f5\n" +
-	"\u2f11\u5200\n\u2f12\u529b\n\u2f13\u52f9\n\u2f14\u5315\n\u2f15\u531a\n\u2f16\u5338\n\u2f17\u5341\n\u2f18\u535c\n" +
-	"\u2f19\u5369\n\u2f1a\u5382\n\u2f1b\u53b6\n\u2f1c\u53c8\n\u2f1d\u53e3\n\u2f1e\u56d7\n\u2f1f\u571f\n\u2f20\u58eb\n" +
-	"\u2f21\u5902\n\u2f22\u590a\n\u2f23\u5915\n\u2f24\u5927\n\u2f25\u5973\n\u2f26\u5b50\n\u2f27\u5b80\n\u2f28\u5bf8\n" +
-	"\u2f29\u5c0f\n\u2f2a\u5c22\n\u2f2b\u5c38\n\u2f2c\u5c6e\n\u2f2d\u5c71\n\u2f2e\u5ddb\n\u2f2f\u5de5\n\u2f30\u5df1\n" +
-	"\u2f31\u5dfe\n\u2f32\u5e72\n\u2f33\u5e7a\n\u2f34\u5e7f\n\u2f35\u5ef4\n\u2f36\u5efe\n\u2f37\u5f0b\n\u2f38\u5f13\n" +
-	"\u2f39\u5f50\n\u2f3a\u5f61\n\u2f3b\u5f73\n\u2f3c\u5fc3\n\u2f3d\u6208\n\u2f3e\u6236\n\u2f3f\u624b\n\u2f40\u652f\n" +
-	"\u2f41\u6534\n\u2f42\u6587\n\u2f43\u6597\n\u2f44\u65a4\n\u2f45\u65b9\n\u2f46\u65e0\n\u2f47\u65e5\n\u2f48\u66f0\n" +
-	"\u2f49\u6708\n\u2f4a\u6728\n\u2f4b\u6b20\n\u2f4c\u6b62\n\u2f4d\u6b79\n\u2f4e\u6bb3\n\u2f4f\u6bcb\n\u2f50\u6bd4\n" +
-	"\u2f51\u6bdb\n\u2f52\u6c0f\n\u2f53\u6c14\n\u2f54\u6c34\n\u2f55\u706b\n\u2f56\u722a\n\u2f57\u7236\n\u2f58\u723b\n" +
-	"\u2f59\u723f\n\u2f5a\u7247\n\u2f5b\u7259\n\u2f5c\u725b\n\u2f5d\u72ac\n\u2f5e\u7384\n\u2f5f\u7389\n\u2f60\u74dc\n" +
-	"\u2f61\u74e6\n\u2f62\u7518\n\u2f63\u751f\n\u2f64\u7528\n\u2f65\u7530\n\u2f66\u758b\n\u2f67\u7592\n\u2f68\u7676\n" +
-	"\u2f69\u767d\n\u2f6a\u76ae\n\u2f6b\u76bf\n\u2f6c\u76ee\n\u2f6d\u77db\n\u2f6e\u77e2\n\u2f6f\u77f3\n\u2f70\u793a\n" +
-	"\u2f71\u79b8\n\u2f72\u79be\n\u2f73\u7a74\n\u2f74\u7acb\n\u2f75\u7af9\n\u2f76\u7c73\n\u2f77\u7cf8\n\u2f78\u7f36\n" +
-	"\u2f79\u7f51\n\u2f7a\u7f8a\n\u2f7b\u7fbd\n\u2f7c\u8001\n\u2f7d\u800c\n\u2f7e\u8012\n\u2f7f\u8033\n\u2f80\u807f\n" +
-	"\u2f81\u8089\n\u2f82\u81e3\n\u2f83\u81ea\n\u2f84\u81f3\n\u2f85\u81fc\n\u2f86\u820c\n\u2f87\u821b\n\u2f88\u821f\n" +
-	"\u2f89\u826e\n\u2f8a\u8272\n\u2f8b\u8278\n\u2f8c\u864d\n\u2f8d\u866b\n\u2f8e\u8840\n\u2f8f\u884c\n\u2f90\u8863\n" +
-	"\u2f91\u897e\n\u2f92\u898b\n\u2f93\u89d2\n\u2f94\u8a00\n\u2f95\u8c37\n\u2f96\u8c46\n\u2f97\u8c55\n\u2f98\u8c78\n" +
-	"\u2f99\u8c9d\n\u2f9a\u8d64\n\u2f9b\u8d70\n\u2f9c\u8db3\n\u2f9d\u8eab\n\u2f9e\u8eca\n\u2f9f\u8f9b\n\u2fa0\u8fb0\n" +
-	"\u2fa1\u8fb5\n\u2fa2\u9091\n\u2fa3\u9149\n\u2fa4\u91c6\n\u2fa5\u91cc\n\u2fa6\u91d1\n\u2fa7\u9577\n\u2fa8\u9580\n" +
-	"\u2fa9\u961c\n\u2faa\u96b6\n\u2fab\u96b9\n\u2fac\u96e8\n\u2fad\u9751\n\u2fae\u975e\n\u2faf\u9762\n\u2fb0\u9769\n" +
-	"\u2fb1\u97cb\n\u2fb2\u97ed\n\u2fb3\u97f3\n\u2fb4\u9801\n\u2fb5\u98a8\n\u2fb6\u98db\n\u2fb7\u98df\n\u2fb8\u9996\n" +
-	"\u2fb9\u9999\n\u2fba\u99ac\n\u2fbb\u9aa8\n\u2fbc\u9ad8\n\u2fbd\u9adf\n\u2fbe\u9b25\n\u2fbf\u9b2f\n\u2fc0\u9b32\n" +
-	"\u2fc1\u9b3c\n\u2fc2\u9b5a\n\u2fc3\u9ce5\n\u2fc4\u9e75\n\u2fc5\u9e7f\n\u2fc6\u9ea5\n\u2fc7\u9ebb\n\u2fc8\u9ec3\n" +
-	"\u2fc9\u9ecd\n\u2fca\u9ed1\n\u2fcb\u9ef9\n\u2fcc\u9efd\n\u2fcd\u9f0e\n\u2fce\u9f13\n\u2fcf\u9f20\n\u2fd0\u9f3b\n" +
-	"\u2fd1\u9f4a\n\u2fd2\u9f52\n\u2fd3\u9f8d\n\u2fd4\u9f9c\n\u2fd5\u9fa0\n\u3000 \n\u3036\u3012\n\u3038\u5341\n" +
-	"\u3039\u5344\n\u303a\u5345\n\u309b \u3099\n\u309c \u309a\n\u309f\u3088\u308a\n\u30ff\u30b3\u30c8\n\u3131\u1100\n" +
-	"\u3132\u1101\n\u3133\u11aa\n\u3134\u1102\n\u3135\u11ac\n\u3136\u11ad\n\u3137\u1103\n\u3138\u1104\n\u3139\u1105\n" +
-	"\u313a\u11b0\n\u313b\u11b1\n\u313c\u11b2\n\u313d\u11b3\n\u313e\u11b4\n\u313f\u11b5\n\u3140\u111a\n\u3141\u1106\n" +
-	"\u3142\u1107\n\u3143\u1108\n\u3144\u1121\n\u3145\u1109\n\u3146\u110a\n\u3147\u110b\n\u3148\u110c\n\u3149\u110d\n" +
-	"\u314a\u110e\n\u314b\u110f\n\u314c\u1110\n\u314d\u1111\n\u314e\u1112\n\u314f\u1161\n\u3150\u1162\n\u3151\u1163\n" +
-	"\u3152\u1164\n\u3153\u1165\n\u3154\u1166\n\u3155\u1167\n\u3156\u1168\n\u3157\u1169\n\u3158\u116a\n\u3159\u116b\n" +
-	"\u315a\u116c\n\u315b\u116d\n\u315c\u116e\n\u315d\u116f\n\u315e\u1170\n\u315f\u1171\n\u3160\u1172\n\u3161\u1173\n" +
-	"\u3162\u1174\n\u3163\u1175\n\u3164\u1160\n\u3165\u1114\n\u3166\u1115\n\u3167\u11c7\n\u3168\u11c8\n\u3169\u11cc\n" +
-	"\u316a\u11ce\n\u316b\u11d3\n\u316c\u11d7\n\u316d\u11d9\n\u316e\u111c\n\u316f\u11dd\n\u3170\u11df\n\u3171\u111d\n" +
-	"\u3172\u111e\n\u3173\u1120\n\u3174\u1122\n\u3175\u1123\n\u3176\u1127\n\u3177\u1129\n\u3178\u112b\n\u3179\u112c\n" +
-	"\u317a\u112d\n\u317b\u112e\n\u317c\u112f\n\u317d\u1132\n\u317e\u1136\n\u317f\u1140\n\u3180\u1147\n\u3181\u114c\n" +
-	"\u3182\u11f1\n\u3183\u11f2\n\u3184\u1157\n\u3185\u1158\n\u3186\u1159\n\u3187\u1184\n\u3188\u1185\n\u3189\u1188\n" +
-	"\u318a\u1191\n\u318b\u1192\n\u318c\u1194\n\u318d\u119e\n\u318e\u11a1\n\u3192\u4e00\n\u3193\u4e8c\n\u3194\u4e09\n" +
-	"\u3195\u56db\n\u3196\u4e0a\n\u3197\u4e2d\n\u3198\u4e0b\n\u3199\u7532\n\u319a\u4e59\n\u319b\u4e19\n\u319c\u4e01\n" +
-	"\u319d\u5929\n\u319e\u5730\n\u319f\u4eba\n\u3200(\u1100)\n\u3201(\u1102)\n\u3202(\u1103)\n\u3203(\u1105)\n" +
-	"\u3204(\u1106)\n\u3205(\u1107)\n\u3206(\u1109)\n\u3207(\u110b)\n\u3208(\u110c)\n\u3209(\u110e)\n\u320a(\u110f)\n" +
-	"\u320b(\u1110)\n\u320c(\u1111)\n\u320d(\u1112)\n\u320e(\u1100\u1161)\n\u320f(\u1102\u1161)\n\u3210(\u1103\u1161)\n" +
-	"\u3211(\u1105\u1161)\n\u3212(\u1106\u1161)\n\u3213(\u1107\u1161)\n\u3214(\u1109\u1161)\n\u3215(\u110b\u1161)\n" +
-	"\u3216(\u110c\u1161)\n\u3217(\u110e\u1161)\n\u3218(\u110f\u1161)\n\u3219(\u1110\u1161)\n\u321a(\u1111\u1161)\n" +
-	"\u321b(\u1112\u1161)\n\u321c(\u110c\u116e)\n\u321d(\u110b\u1169\u110c\u1165\u11ab)\n\u321e(\u110b\u1169\u1112\u116e)\n" +
-	"\u3220(\u4e00)\n\u3221(\u4e8c)\n\u3222(\u4e09)\n\u3223(\u56db)\n\u3224(\u4e94)\n\u3225(\u516d)\n\u3226(\u4e03)\n" +
-	"\u3227(\u516b)\n\u3228(\u4e5d)\n\u3229(\u5341)\n\u322a(\u6708)\n\u322b(\u706b)\n\u322c(\u6c34)\n\u322d(\u6728)\n" +
-	"\u322e(\u91d1)\n\u322f(\u571f)\n\u3230(\u65e5)\n\u3231(\u682a)\n\u3232(\u6709)\n\u3233(\u793e)\n\u3234(\u540d)\n" +
-	"\u3235(\u7279)\n\u3236(\u8ca1)\n\u3237(\u795d)\n\u3238(\u52b4)\n\u3239(\u4ee3)\n\u323a(\u547c)\n\u323b(\u5b66)\n" +
-	"\u323c(\u76e3)\n\u323d(\u4f01)\n\u323e(\u8cc7)\n\u323f(\u5354)\n\u3240(\u796d)\n\u3241(\u4f11)\n\u3242(\u81ea)\n" +
-	"\u3243(\u81f3)\n\u3244\u554f\n\u3245\u5e7c\n\u3246\u6587\n\u3247\u7b8f\n\u3250PTE\n\u325121\n\u325222\n" +
-	"\u325323\n\u325424\n\u325525\n\u325626\n\u325727\n\u325828\n\u325929\n\u325a30\n\u325b31\n\u325c32\n\u325d33\n" +
-	"\u325e34\n\u325f35\n\u3260\u1100\n\u3261\u1102\n\u3262\u1103\n\u3263\u1105\n\u3264\u1106\n\u3265\u1107\n" +
-	"\u3266\u1109\n\u3267\u110b\n\u3268\u110c\n\u3269\u110e\n\u326a\u110f\n\u326b\u1110\n\u326c\u1111\n\u326d\u1112\n" +
-	"\u326e\u1100\u1161\n\u326f\u1102\u1161\n\u3270\u1103\u1161\n\u3271\u1105\u1161\n\u3272\u1106\u1161\n\u3273\u1107\u1161\n" +
-	"\u3274\u1109\u1161\n\u3275\u110b\u1161\n\u3276\u110c\u1161\n\u3277\u110e\u1161\n\u3278\u110f\u1161\n\u3279\u1110\u1161\n" +
-	"\u327a\u1111\u1161\n\u327b\u1112\u1161\n\u327c\u110e\u1161\u11b7\u1100\u1169\n\u327d\u110c\u116e\u110b\u1174\n" +
-	"\u327e\u110b\u116e\n\u3280\u4e00\n\u3281\u4e8c\n\u3282\u4e09\n\u3283\u56db\n\u3284\u4e94\n\u3285\u516d\n" +
-	"\u3286\u4e03\n\u3287\u516b\n\u3288\u4e5d\n\u3289\u5341\n\u328a\u6708\n\u328b\u706b\n\u328c\u6c34\n\u328d\u6728\n" +
-	"\u328e\u91d1\n\u328f\u571f\n\u3290\u65e5\n\u3291\u682a\n\u3292\u6709\n\u3293\u793e\n\u3294\u540d\n\u3295\u7279\n" +
-	"\u3296\u8ca1\n\u3297\u795d\n\u3298\u52b4\n\u3299\u79d8\n\u329a\u7537\n\u329b\u5973\n\u329c\u9069\n\u329d\u512a\n" +
-	"\u329e\u5370\n\u329f\u6ce8\n\u32a0\u9805\n\u32a1\u4f11\n\u32a2\u5199\n\u32a3\u6b63\n\u32a4\u4e0a\n\u32a5\u4e2d\n" +
-	"\u32a6\u4e0b\n\u32a7\u5de6\n\u32a8\u53f3\n\u32a9\u533b\n\u32aa\u5b97\n\u32ab\u5b66\n\u32ac\u76e3\n\u32ad\u4f01\n" +
-	"\u32ae\u8cc7\n\u32af\u5354\n\u32b0\u591c\n\u32b136\n\u32b237\n\u32b338\n\u32b439\n\u32b540\n\u32b641\n" +
-	"\u32b742\n\u32b843\n\u32b944\n\u32ba45\n\u32bb46\n\u32bc47\n\u32bd48\n\u32be49\n\u32bf50\n\u32c01\u6708\n" +
-	"\u32c12\u6708\n\u32c23\u6708\n\u32c34\u6708\n\u32c45\u6708\n\u32c56\u6708\n\u32c67\u6708\n\u32c78\u6708\n" +
-	"\u32c89\u6708\n\u32c910\u6708\n\u32ca11\u6708\n\u32cb12\u6708\n\u32ccHg\n\u32cderg\n\u32ceeV\n\u32cfLTD\n" +
-	"\u32d0\u30a2\n\u32d1\u30a4\n\u32d2\u30a6\n\u32d3\u30a8\n\u32d4\u30aa\n\u32d5\u30ab\n\u32d6\u30ad\n\u32d7\u30af\n" +
-	"\u32d8\u30b1\n\u32d9\u30b3\n\u32da\u30b5\n\u32db\u30b7\n\u32dc\u30b9\n\u32dd\u30bb\n\u32de\u30bd\n\u32df\u30bf\n" +
-	"\u32e0\u30c1\n\u32e1\u30c4\n\u32e2\u30c6\n\u32e3\u30c8\n\u32e4\u30ca\n\u32e5\u30cb\n\u32e6\u30cc\n\u32e7\u30cd\n" +
-	"\u32e8\u30ce\n\u32e9\u30cf\n\u32ea\u30d2\n\u32eb\u30d5\n\u32ec\u30d8\n\u32ed\u30db\n\u32ee\u30de\n\u32ef\u30df\n" +
-	"\u32f0\u30e0\n\u32f1\u30e1\n\u32f2\u30e2\n\u32f3\u30e4\n\u32f4\u30e6\n\u32f5\u30e8\n\u32f6\u30e9\n\u32f7\u30ea\n" +
-	"\u32f8\u30eb\n\u32f9\u30ec\n\u32fa\u30ed\n\u32fb\u30ef\n\u32fc\u30f0\n\u32fd\u30f1\n\u32fe\u30f2\n\u3300\u30a2\u30cf\u309a\u30fc\u30c8\n" +
-	"\u3301\u30a2\u30eb\u30d5\u30a1\n\u3302\u30a2\u30f3\u30d8\u309a\u30a2\n\u3303\u30a2\u30fc\u30eb\n\u3304\u30a4\u30cb\u30f3\u30af\u3099\n" +
-	"\u3305\u30a4\u30f3\u30c1\n\u3306\u30a6\u30a9\u30f3\n\u3307\u30a8\u30b9\u30af\u30fc\u30c8\u3099\n\u3308\u30a8\u30fc\u30ab\u30fc\n" +
-	"\u3309\u30aa\u30f3\u30b9\n\u330a\u30aa\u30fc\u30e0\n\u330b\u30ab\u30a4\u30ea\n\u330c\u30ab\u30e9\u30c3\u30c8\n" +
-	"\u330d\u30ab\u30ed\u30ea\u30fc\n\u330e\u30ab\u3099\u30ed\u30f3\n\u330f\u30ab\u3099\u30f3\u30de\n\u3310\u30ad\u3099\u30ab\u3099\n" +
-	"\u3311\u30ad\u3099\u30cb\u30fc\n\u3312\u30ad\u30e5\u30ea\u30fc\n\u3313\u30ad\u3099\u30eb\u30bf\u3099\u30fc\n" +
-	"\u3314\u30ad\u30ed\n\u3315\u30ad\u30ed\u30af\u3099\u30e9\u30e0\n\u3316\u30ad\u30ed\u30e1\u30fc\u30c8\u30eb\n" +
-	"\u3317\u30ad\u30ed\u30ef\u30c3\u30c8\n\u3318\u30af\u3099\u30e9\u30e0\n\u3319\u30af\u3099\u30e9\u30e0\u30c8\u30f3\n" +
-	"\u331a\u30af\u30eb\u30bb\u3099\u30a4\u30ed\n\u331b\u30af\u30ed\u30fc\u30cd\n\u331c\u30b1\u30fc\u30b9\n" +
-	"\u331d\u30b3\u30eb\u30ca\n\u331e\u30b3\u30fc\u30db\u309a\n\u331f\u30b5\u30a4\u30af\u30eb\n\u3320\u30b5\u30f3\u30c1\u30fc\u30e0\n" +
-	"\u3321\u30b7\u30ea\u30f3\u30af\u3099\n\u3322\u30bb\u30f3\u30c1\n\u3323\u30bb\u30f3\u30c8\n\u3324\u30bf\u3099\u30fc\u30b9\n" +
-	"\u3325\u30c6\u3099\u30b7\n\u3326\u30c8\u3099\u30eb\n\u3327\u30c8\u30f3\n\u3328\u30ca\u30ce\n\u3329\u30ce\u30c3\u30c8\n" +
-	"\u332a\u30cf\u30a4\u30c4\n\u332b\u30cf\u309a\u30fc\u30bb\u30f3\u30c8\n\u332c\u30cf\u309a\u30fc\u30c4\n" +
-	"\u332d\u30cf\u3099\u30fc\u30ec\u30eb\n\u332e\u30d2\u309a\u30a2\u30b9\u30c8\u30eb\n\u332f\u30d2\u309a\u30af\u30eb\n" +
-	"\u3330\u30d2\u309a\u30b3\n\u3331\u30d2\u3099\u30eb\n\u3332\u30d5\u30a1\u30e9\u30c3\u30c8\u3099\n\u3333\u30d5\u30a3\u30fc\u30c8\n" +
-	"\u3334\u30d5\u3099\u30c3\u30b7\u30a7\u30eb\n\u3335\u30d5\u30e9\u30f3\n\u3336\u30d8\u30af\u30bf\u30fc\u30eb\n" +
-	"\u3337\u30d8\u309a\u30bd\n\u3338\u30d8\u309a\u30cb\u30d2\n\u3339\u30d8\u30eb\u30c4\n\u333a\u30d8\u309a\u30f3\u30b9\n" +
-	"\u333b\u30d8\u309a\u30fc\u30b7\u3099\n\u333c\u30d8\u3099\u30fc\u30bf\n\u333d\u30db\u309a\u30a4\u30f3\u30c8\n" +
-	"\u333e\u30db\u3099\u30eb\u30c8\n\u333f\u30db\u30f3\n\u3340\u30db\u309a\u30f3\u30c8\u3099\n\u3341\u30db\u30fc\u30eb\n" +
-	"\u3342\u30db\u30fc\u30f3\n\u3343\u30de\u30a4\u30af\u30ed\n\u3344\u30de\u30a4\u30eb\n\u3345\u30de\u30c3\u30cf\n" +
-	"\u3346\u30de\u30eb\u30af\n\u3347\u30de\u30f3\u30b7\u30e7\u30f3\n\u3348\u30df\u30af\u30ed\u30f3\n\u3349\u30df\u30ea\n" +
-	"\u334a\u30df\u30ea\u30cf\u3099\u30fc\u30eb\n\u334b\u30e1\u30ab\u3099\n\u334c\u30e1\u30ab\u3099\u30c8\u30f3\n" +
-	"\u334d\u30e1\u30fc\u30c8\u30eb\n\u334e\u30e4\u30fc\u30c8\u3099\n\u334f\u30e4\u30fc\u30eb\n\u3350\u30e6\u30a2\u30f3\n" +
-	"\u3351\u30ea\u30c3\u30c8\u30eb\n\u3352\u30ea\u30e9\n\u3353\u30eb\u30d2\u309a\u30fc\n\u3354\u30eb\u30fc\u30d5\u3099\u30eb\n" +
-	"\u3355\u30ec\u30e0\n\u3356\u30ec\u30f3\u30c8\u30b1\u3099\u30f3\n\u3357\u30ef\u30c3\u30c8\n\u33580\u70b9\n" +
-	"\u33591\u70b9\n\u335a2\u70b9\n\u335b3\u70b9\n\u335c4\u70b9\n\u335d5\u70b9\n\u335e6\u70b9\n\u335f7\u70b9\n" +
-	"\u33608\u70b9\n\u33619\u70b9\n\u336210\u70b9\n\u336311\u70b9\n\u336412\u70b9\n\u336513\u70b9\n\u336614\u70b9\n" +
-	"\u336715\u70b9\n\u336816\u70b9\n\u336917\u70b9\n\u336a18\u70b9\n\u336b19\u70b9\n\u336c20\u70b9\n\u336d21\u70b9\n" +
-	"\u336e22\u70b9\n\u336f23\u70b9\n\u337024\u70b9\n\u3371hPa\n\u3372da\n\u3373AU\n\u3374bar\n\u3375oV\n\u3376pc\n" +
-	"\u3377dm\n\u3378dm2\n\u3379dm3\n\u337aIU\n\u337b\u5e73\u6210\n\u337c\u662d\u548c\n\u337d\u5927\u6b63\n" +
-	"\u337e\u660e\u6cbb\n\u337f\u682a\u5f0f\u4f1a\u793e\n\u3380pA\n\u3381nA\n\u3382\u03bcA\n\u3383mA\n\u3384kA\n" +
-	"\u3385KB\n\u3386MB\n\u3387GB\n\u3388cal\n\u3389kcal\n\u338apF\n\u338bnF\n\u338c\u03bcF\n\u338d\u03bcg\n" +
-	"\u338emg\n\u338fkg\n\u3390Hz\n\u3391kHz\n\u3392MHz\n\u3393GHz\n\u3394THz\n\u3395\u03bcl\n\u3396ml\n\u3397dl\n" +
-	"\u3398kl\n\u3399fm\n\u339anm\n\u339b\u03bcm\n\u339cmm\n\u339dcm\n\u339ekm\n\u339fmm2\n\u33a0cm2\n\u33a1m2\n" +
-	"\u33a2km2\n\u33a3mm3\n\u33a4cm3\n\u33a5m3\n\u33a6km3\n\u33a7m\u2215s\n\u33a8m\u2215s2\n\u33a9Pa\n\u33aakPa\n" +
-	"\u33abMPa\n\u33acGPa\n\u33adrad\n\u33aerad\u2215s\n\u33afrad\u2215s2\n\u33b0ps\n\u33b1ns\n\u33b2\u03bcs\n" +
-	"\u33b3ms\n\u33b4pV\n\u33b5nV\n\u33b6\u03bcV\n\u33b7mV\n\u33b8kV\n\u33b9MV\n\u33bapW\n\u33bbnW\n\u33bc\u03bcW\n" +
-	"\u33bdmW\n\u33bekW\n\u33bfMW\n\u33c0k\u03a9\n\u33c1M\u03a9\n\u33c2a.m.\n\u33c3Bq\n\u33c4cc\n\u33c5cd\n" +
-	"\u33c6C\u2215kg\n\u33c7Co.\n\u33c8dB\n\u33c9Gy\n\u33caha\n\u33cbHP\n\u33ccin\n\u33cdKK\n\u33ceKM\n\u33cfkt\n" +
-	"\u33d0lm\n\u33d1ln\n\u33d2log\n\u33d3lx\n\u33d4mb\n\u33d5mil\n\u33d6mol\n\u33d7PH\n\u33d8p.m.\n\u33d9PPM\n" +
-	"\u33daPR\n\u33dbsr\n\u33dcSv\n\u33ddWb\n\u33deV\u2215m\n\u33dfA\u2215m\n\u33e01\u65e5\n\u33e12\u65e5\n" +
-	"\u33e23\u65e5\n\u33e34\u65e5\n\u33e45\u65e5\n\u33e56\u65e5\n\u33e67\u65e5\n\u33e78\u65e5\n\u33e89\u65e5\n" +
-	"\u33e910\u65e5\n\u33ea11\u65e5\n\u33eb12\u65e5\n\u33ec13\u65e5\n\u33ed14\u65e5\n\u33ee15\u65e5\n\u33ef16\u65e5\n" +
-	"\u33f017\u65e5\n\u33f118\u65e5\n\u33f219\u65e5\n\u33f320\u65e5\n\u33f421\u65e5\n\u33f522\u65e5\n\u33f623\u65e5\n" +
-	"\u33f724\u65e5\n\u33f825\u65e5\n\u33f926\u65e5\n\u33fa27\u65e5\n\u33fb28\u65e5\n\u33fc29\u65e5\n\u33fd30\u65e5\n" +
-	"\u33fe31\u65e5\n\u33ffgal\n\ua69c\u044a\n\ua69d\u044c\n\ua770\ua76f\n\ua7f8\u0126\n\ua7f9\u0153\n\uab5c\ua727\n" +
-	"\uab5d\uab37\n\uab5e\u026b\n\uab5f\uab52\n\ufb00ff\n\ufb01fi\n\ufb02fl\n\ufb03ffi\n\ufb04ffl\n\ufb05st\n" +
-	"\ufb06st\n\ufb13\u0574\u0576\n\ufb14\u0574\u0565\n\ufb15\u0574\u056b\n\ufb16\u057e\u0576\n\ufb17\u0574\u056d\n" +
-	"\ufb20\u05e2\n\ufb21\u05d0\n\ufb22\u05d3\n\ufb23\u05d4\n\ufb24\u05db\n\ufb25\u05dc\n\ufb26\u05dd\n\ufb27\u05e8\n" +
-	"\ufb28\u05ea\n\ufb29+\n\ufb4f\u05d0\u05dc\n\ufb50\u0671\n\ufb51\u0671\n\ufb52\u067b\n\ufb53\u067b\n\ufb54\u067b\n" +
-	"\ufb55\u067b\n\ufb56\u067e\n\ufb57\u067e\n\ufb58\u067e\n\ufb59\u067e\n\ufb5a\u0680\n\ufb5b\u0680\n\ufb5c\u0680\n" +
-	"\ufb5d\u0680\n\ufb5e\u067a\n\ufb5f\u067a\n\ufb60\u067a\n\ufb61\u067a\n\ufb62\u067f\n\ufb63\u067f\n\ufb64\u067f\n" +
-	"\ufb65\u067f\n\ufb66\u0679\n\ufb67\u0679\n\ufb68\u0679\n\ufb69\u0679\n\ufb6a\u06a4\n\ufb6b\u06a4\n\ufb6c\u06a4\n" +
-	"\ufb6d\u06a4\n\ufb6e\u06a6\n\ufb6f\u06a6\n\ufb70\u06a6\n\ufb71\u06a6\n\ufb72\u0684\n\ufb73\u0684\n\ufb74\u0684\n" +
-	"\ufb75\u0684\n\ufb76\u0683\n\ufb77\u0683\n\ufb78\u0683\n\ufb79\u0683\n\ufb7a\u0686\n\ufb7b\u0686\n\ufb7c\u0686\n" +
-	"\ufb7d\u0686\n\ufb7e\u0687\n\ufb7f\u0687\n\ufb80\u0687\n\ufb81\u0687\n\ufb82\u068d\n\ufb83\u068d\n\ufb84\u068c\n" +
-	"\ufb85\u068c\n\ufb86\u068e\n\ufb87\u068e\n\ufb88\u0688\n\ufb89\u0688\n\ufb8a\u0698\n\ufb8b\u0698\n\ufb8c\u0691\n" +
-	"\ufb8d\u0691\n\ufb8e\u06a9\n\ufb8f\u06a9\n\ufb90\u06a9\n\ufb91\u06a9\n\ufb92\u06af\n\ufb93\u06af\n\ufb94\u06af\n" +
-	"\ufb95\u06af\n\ufb96\u06b3\n\ufb97\u06b3\n\ufb98\u06b3\n\ufb99\u06b3\n\ufb9a\u06b1\n\ufb9b\u06b1\n\ufb9c\u06b1\n" +
-	"\ufb9d\u06b1\n\ufb9e\u06ba\n\ufb9f\u06ba\n\ufba0\u06bb\n\ufba1\u06bb\n\ufba2\u06bb\n\ufba3\u06bb\n\ufba4\u06d5\u0654\n" +
-	"\ufba5\u06d5\u0654\n\ufba6\u06c1\n\ufba7\u06c1\n\ufba8\u06c1\n\ufba9\u06c1\n\ufbaa\u06be\n\ufbab\u06be\n" +
-	"\ufbac\u06be\n\ufbad\u06be\n\ufbae\u06d2\n\ufbaf\u06d2\n\ufbb0\u06d2\u0654\n\ufbb1\u06d2\u0654\n\ufbd3\u06ad\n" +
-	"\ufbd4\u06ad\n\ufbd5\u06ad\n\ufbd6\u06ad\n\ufbd7\u06c7\n\ufbd8\u06c7\n\ufbd9\u06c6\n\ufbda\u06c6\n\ufbdb\u06c8\n" +
-	"\ufbdc\u06c8\n\ufbdd\u06c7\u0674\n\ufbde\u06cb\n\ufbdf\u06cb\n\ufbe0\u06c5\n\ufbe1\u06c5\n\ufbe2\u06c9\n" +
-	"\ufbe3\u06c9\n\ufbe4\u06d0\n\ufbe5\u06d0\n\ufbe6\u06d0\n\ufbe7\u06d0\n\ufbe8\u0649\n\ufbe9\u0649\n\ufbea\u064a\u0654\u0627\n" +
-	"\ufbeb\u064a\u0654\u0627\n\ufbec\u064a\u0654\u06d5\n\ufbed\u064a\u0654\u06d5\n\ufbee\u064a\u0654\u0648\n" +
-	"\ufbef\u064a\u0654\u0648\n\ufbf0\u064a\u0654\u06c7\n\ufbf1\u064a\u0654\u06c7\n\ufbf2\u064a\u0654\u06c6\n" +
-	"\ufbf3\u064a\u0654\u06c6\n\ufbf4\u064a\u0654\u06c8\n\ufbf5\u064a\u0654\u06c8\n\ufbf6\u064a\u0654\u06d0\n" +
-	"\ufbf7\u064a\u0654\u06d0\n\ufbf8\u064a\u0654\u06d0\n\ufbf9\u064a\u0654\u0649\n\ufbfa\u064a\u0654\u0649\n" +
-	"\ufbfb\u064a\u0654\u0649\n\ufbfc\u06cc\n\ufbfd\u06cc\n\ufbfe\u06cc\n\ufbff\u06cc\n\ufc00\u064a\u0654\u062c\n" +
-	"\ufc01\u064a\u0654\u062d\n\ufc02\u064a\u0654\u0645\n\ufc03\u064a\u0654\u0649\n\ufc04\u064a\u0654\u064a\n" +
-	"\ufc05\u0628\u062c\n\ufc06\u0628\u062d\n\ufc07\u0628\u062e\n\ufc08\u0628\u0645\n\ufc09\u0628\u0649\n\ufc0a\u0628\u064a\n" +
-	"\ufc0b\u062a\u062c\n\ufc0c\u062a\u062d\n\ufc0d\u062a\u062e\n\ufc0e\u062a\u0645\n\ufc0f\u062a\u0649\n\ufc10\u062a\u064a\n" +
-	"\ufc11\u062b\u062c\n\ufc12\u062b\u0645\n\ufc13\u062b\u0649\n\ufc14\u062b\u064a\n\ufc15\u062c\u062d\n\ufc16\u062c\u0645\n" +
-	"\ufc17\u062d\u062c\n\ufc18\u062d\u0645\n\ufc19\u062e\u062c\n\ufc1a\u062e\u062d\n\ufc1b\u062e\u0645\n\ufc1c\u0633\u062c\n" +
-	"\ufc1d\u0633\u062d\n\ufc1e\u0633\u062e\n\ufc1f\u0633\u0645\n\ufc20\u0635\u062d\n\ufc21\u0635\u0645\n\ufc22\u0636\u062c\n" +
-	"\ufc23\u0636\u062d\n\ufc24\u0636\u062e\n\ufc25\u0636\u0645\n\ufc26\u0637\u062d\n\ufc27\u0637\u0645\n\ufc28\u0638\u0645\n" +
-	"\ufc29\u0639\u062c\n\ufc2a\u0639\u0645\n\ufc2b\u063a\u062c\n\ufc2c\u063a\u0645\n\ufc2d\u0641\u062c\n\ufc2e\u0641\u062d\n" +
-	"\ufc2f\u0641\u062e\n\ufc30\u0641\u0645\n\ufc31\u0641\u0649\n\ufc32\u0641\u064a\n\ufc33\u0642\u062d\n\ufc34\u0642\u0645\n" +
-	"\ufc35\u0642\u0649\n\ufc36\u0642\u064a\n\ufc37\u0643\u0627\n\ufc38\u0643\u062c\n\ufc39\u0643\u062d\n\ufc3a\u0643\u062e\n" +
-	"\ufc3b\u0643\u0644\n\ufc3c\u0643\u0645\n\ufc3d\u0643\u0649\n\ufc3e\u0643\u064a\n\ufc3f\u0644\u062c\n\ufc40\u0644\u062d\n" +
-	"\ufc41\u0644\u062e\n\ufc42\u0644\u0645\n\ufc43\u0644\u0649\n\ufc44\u0644\u064a\n\ufc45\u0645\u062c\n\ufc46\u0645\u062d\n" +
-	"\ufc47\u0645\u062e\n\ufc48\u0645\u0645\n\ufc49\u0645\u0649\n\ufc4a\u0645\u064a\n\ufc4b\u0646\u062c\n\ufc4c\u0646\u062d\n" +
-	"\ufc4d\u0646\u062e\n\ufc4e\u0646\u0645\n\ufc4f\u0646\u0649\n\ufc50\u0646\u064a\n\ufc51\u0647\u062c\n\ufc52\u0647\u0645\n" +
-	"\ufc53\u0647\u0649\n\ufc54\u0647\u064a\n\ufc55\u064a\u062c\n\ufc56\u064a\u062d\n\ufc57\u064a\u062e\n\ufc58\u064a\u0645\n" +
-	"\ufc59\u064a\u0649\n\ufc5a\u064a\u064a\n\ufc5b\u0630\u0670\n\ufc5c\u0631\u0670\n\ufc5d\u0649\u0670\n\ufc5e \u064c\u0651\n" +
-	"\ufc5f \u064d\u0651\n\ufc60 \u064e\u0651\n\ufc61 \u064f\u0651\n\ufc62 \u0650\u0651\n\ufc63 \u0651\u0670\n" +
-	"\ufc64\u064a\u0654\u0631\n\ufc65\u064a\u0654\u0632\n\ufc66\u064a\u0654\u0645\n\ufc67\u064a\u0654\u0646\n" +
-	"\ufc68\u064a\u0654\u0649\n\ufc69\u064a\u0654\u064a\n\ufc6a\u0628\u0631\n\ufc6b\u0628\u0632\n\ufc6c\u0628\u0645\n" +
-	"\ufc6d\u0628\u0646\n\ufc6e\u0628\u0649\n\ufc6f\u0628\u064a\n\ufc70\u062a\u0631\n\ufc71\u062a\u0632\n\ufc72\u062a\u0645\n" +
-	"\ufc73\u062a\u0646\n\ufc74\u062a\u0649\n\ufc75\u062a\u064a\n\ufc76\u062b\u0631\n\ufc77\u062b\u0632\n\ufc78\u062b\u0645\n" +
-	"\ufc79\u062b\u0646\n\ufc7a\u062b\u0649\n\ufc7b\u062b\u064a\n\ufc7c\u0641\u0649\n\ufc7d\u0641\u064a\n\ufc7e\u0642\u0649\n" +
-	"\ufc7f\u0642\u064a\n\ufc80\u0643\u0627\n\ufc81\u0643\u0644\n\ufc82\u0643\u0645\n\ufc83\u0643\u0649\n\ufc84\u0643\u064a\n" +
-	"\ufc85\u0644\u0645\n\ufc86\u0644\u0649\n\ufc87\u0644\u064a\n\ufc88\u0645\u0627\n\ufc89\u0645\u0645\n\ufc8a\u0646\u0631\n" +
-	"\ufc8b\u0646\u0632\n\ufc8c\u0646\u0645\n\ufc8d\u0646\u0646\n\ufc8e\u0646\u0649\n\ufc8f\u0646\u064a\n\ufc90\u0649\u0670\n" +
-	"\ufc91\u064a\u0631\n\ufc92\u064a\u0632\n\ufc93\u064a\u0645\n\ufc94\u064a\u0646\n\ufc95\u064a\u0649\n\ufc96\u064a\u064a\n" +
-	"\ufc97\u064a\u0654\u062c\n\ufc98\u064a\u0654\u062d\n\ufc99\u064a\u0654\u062e\n\ufc9a\u064a\u0654\u0645\n" +
-	"\ufc9b\u064a\u0654\u0647\n\ufc9c\u0628\u062c\n\ufc9d\u0628\u062d\n\ufc9e\u0628\u062e\n\ufc9f\u0628\u0645\n" +
-	"\ufca0\u0628\u0647\n\ufca1\u062a\u062c\n\ufca2\u062a\u062d\n\ufca3\u062a\u062e\n\ufca4\u062a\u0645\n\ufca5\u062a\u0647\n" +
-	"\ufca6\u062b\u0645\n\ufca7\u062c\u062d\n\ufca8\u062c\u0645\n\ufca9\u062d\u062c\n\ufcaa\u062d\u0645\n\ufcab\u062e\u062c\n" +
-	"\ufcac\u062e\u0645\n\ufcad\u0633\u062c\n\ufcae\u0633\u062d\n\ufcaf\u0633\u062e\n\ufcb0\u0633\u0645\n\ufcb1\u0635\u062d\n" +
-	"\ufcb2\u0635\u062e\n\ufcb3\u0635\u0645\n\ufcb4\u0636\u062c\n\ufcb5\u0636\u062d\n\ufcb6\u0636\u062e\n\ufcb7\u0636\u0645\n" +
-	"\ufcb8\u0637\u062d\n\ufcb9\u0638\u0645\n\ufcba\u0639\u062c\n\ufcbb\u0639\u0645\n\ufcbc\u063a\u062c\n\ufcbd\u063a\u0645\n" +
-	"\ufcbe\u0641\u062c\n\ufcbf\u0641\u062d\n\ufcc0\u0641\u062e\n\ufcc1\u0641\u0645\n\ufcc2\u0642\u062d\n\ufcc3\u0642\u0645\n" +
-	"\ufcc4\u0643\u062c\n\ufcc5\u0643\u062d\n\ufcc6\u0643\u062e\n\ufcc7\u0643\u0644\n\ufcc8\u0643\u0645\n\ufcc9\u0644\u062c\n" +
-	"\ufcca\u0644\u062d\n\ufccb\u0644\u062e\n\ufccc\u0644\u0645\n\ufccd\u0644\u0647\n\ufcce\u0645\u062c\n\ufccf\u0645\u062d\n" +
-	"\ufcd0\u0645\u062e\n\ufcd1\u0645\u0645\n\ufcd2\u0646\u062c\n\ufcd3\u0646\u062d\n\ufcd4\u0646\u062e\n\ufcd5\u0646\u0645\n" +
-	"\ufcd6\u0646\u0647\n\ufcd7\u0647\u062c\n\ufcd8\u0647\u0645\n\ufcd9\u0647\u0670\n\ufcda\u064a\u062c\n\ufcdb\u064a\u062d\n" +
-	"\ufcdc\u064a\u062e\n\ufcdd\u064a\u0645\n\ufcde\u064a\u0647\n\ufcdf\u064a\u0654\u0645\n\ufce0\u064a\u0654\u0647\n" +
-	"\ufce1\u0628\u0645\n\ufce2\u0628\u0647\n\ufce3\u062a\u0645\n\ufce4\u062a\u0647\n\ufce5\u062b\u0645\n\ufce6\u062b\u0647\n" +
-	"\ufce7\u0633\u0645\n\ufce8\u0633\u0647\n\ufce9\u0634\u0645\n\ufcea\u0634\u0647\n\ufceb\u0643\u0644\n\ufcec\u0643\u0645\n" +
-	"\ufced\u0644\u0645\n\ufcee\u0646\u0645\n\ufcef\u0646\u0647\n\ufcf0\u064a\u0645\n\ufcf1\u064a\u0647\n\ufcf2\u0640\u064e\u0651\n" +
-	"\ufcf3\u0640\u064f\u0651\n\ufcf4\u0640\u0650\u0651\n\ufcf5\u0637\u0649\n\ufcf6\u0637\u064a\n\ufcf7\u0639\u0649\n" +
-	"\ufcf8\u0639\u064a\n\ufcf9\u063a\u0649\n\ufcfa\u063a\u064a\n\ufcfb\u0633\u0649\n\ufcfc\u0633\u064a\n\ufcfd\u0634\u0649\n" +
-	"\ufcfe\u0634\u064a\n\ufcff\u062d\u0649\n\ufd00\u062d\u064a\n\ufd01\u062c\u0649\n\ufd02\u062c\u064a\n\ufd03\u062e\u0649\n" +
-	"\ufd04\u062e\u064a\n\ufd05\u0635\u0649\n\ufd06\u0635\u064a\n\ufd07\u0636\u0649\n\ufd08\u0636\u064a\n\ufd09\u0634\u062c\n" +
-	"\ufd0a\u0634\u062d\n\ufd0b\u0634\u062e\n\ufd0c\u0634\u0645\n\ufd0d\u0634\u0631\n\ufd0e\u0633\u0631\n\ufd0f\u0635\u0631\n" +
-	"\ufd10\u0636\u0631\n\ufd11\u0637\u0649\n\ufd12\u0637\u064a\n\ufd13\u0639\u0649\n\ufd14\u0639\u064a\n\ufd15\u063a\u0649\n" +
-	"\ufd16\u063a\u064a\n\ufd17\u0633\u0649\n\ufd18\u0633\u064a\n\ufd19\u0634\u0649\n\ufd1a\u0634\u064a\n\ufd1b\u062d\u0649\n" +
-	"\ufd1c\u062d\u064a\n\ufd1d\u062c\u0649\n\ufd1e\u062c\u064a\n\ufd1f\u062e\u0649\n\ufd20\u062e\u064a\n\ufd21\u0635\u0649\n" +
-	"\ufd22\u0635\u064a\n\ufd23\u0636\u0649\n\ufd24\u0636\u064a\n\ufd25\u0634\u062c\n\ufd26\u0634\u062d\n\ufd27\u0634\u062e\n" +
-	"\ufd28\u0634\u0645\n\ufd29\u0634\u0631\n\ufd2a\u0633\u0631\n\ufd2b\u0635\u0631\n\ufd2c\u0636\u0631\n\ufd2d\u0634\u062c\n" +
-	"\ufd2e\u0634\u062d\n\ufd2f\u0634\u062e\n\ufd30\u0634\u0645\n\ufd31\u0633\u0647\n\ufd32\u0634\u0647\n\ufd33\u0637\u0645\n" +
-	"\ufd34\u0633\u062c\n\ufd35\u0633\u062d\n\ufd36\u0633\u062e\n\ufd37\u0634\u062c\n\ufd38\u0634\u062d\n\ufd39\u0634\u062e\n" +
-	"\ufd3a\u0637\u0645\n\ufd3b\u0638\u0645\n\ufd3c\u0627\u064b\n\ufd3d\u0627\u064b\n\ufd50\u062a\u062c\u0645\n" +
-	"\ufd51\u062a\u062d\u062c\n\ufd52\u062a\u062d\u062c\n\ufd53\u062a\u062d\u0645\n\ufd54\u062a\u062e\u0645\n" +
-	"\ufd55\u062a\u0645\u062c\n\ufd56\u062a\u0645\u062d\n\ufd57\u062a\u0645\u062e\n\ufd58\u062c\u0645\u062d\n" +
-	"\ufd59\u062c\u0645\u062d\n\ufd5a\u062d\u0645\u064a\n\ufd5b\u062d\u0645\u0649\n\ufd5c\u0633\u062d\u062c\n" +
-	"\ufd5d\u0633\u062c\u062d\n\ufd5e\u0633\u062c\u0649\n\ufd5f\u0633\u0645\u062d\n\ufd60\u0633\u0645\u062d\n" +
-	"\ufd61\u0633\u0645\u062c\n\ufd62\u0633\u0645\u0645\n\ufd63\u0633\u0645\u0645\n\ufd64\u0635\u062d\u062d\n" +
-	"\ufd65\u0635\u062d\u062d\n\ufd66\u0635\u0645\u0645\n\ufd67\u0634\u062d\u0645\n\ufd68\u0634\u062d\u0645\n" +
-	"\ufd69\u0634\u062c\u064a\n\ufd6a\u0634\u0645\u062e\n\ufd6b\u0634\u0645\u062e\n\ufd6c\u0634\u0645\u0645\n" +
-	"\ufd6d\u0634\u0645\u0645\n\ufd6e\u0636\u062d\u0649\n\ufd6f\u0636\u062e\u0645\n\ufd70\u0636\u062e\u0645\n" +
-	"\ufd71\u0637\u0645\u062d\n\ufd72\u0637\u0645\u062d\n\ufd73\u0637\u0645\u0645\n\ufd74\u0637\u0645\u064a\n" +
-	"\ufd75\u0639\u062c\u0645\n\ufd76\u0639\u0645\u0645\n\ufd77\u0639\u0645\u0645\n\ufd78\u0639\u0645\u0649\n" +
-	"\ufd79\u063a\u0645\u0645\n\ufd7a\u063a\u0645\u064a\n\ufd7b\u063a\u0645\u0649\n\ufd7c\u0641\u062e\u0645\n" +
-	"\ufd7d\u0641\u062e\u0645\n\ufd7e\u0642\u0645\u062d\n\ufd7f\u0642\u0645\u0645\n\ufd80\u0644\u062d\u0645\n" +
-	"\ufd81\u0644\u062d\u064a\n\ufd82\u0644\u062d\u0649\n\ufd83\u0644\u062c\u062c\n\ufd84\u0644\u062c\u062c\n" +
-	"\ufd85\u0644\u062e\u0645\n\ufd86\u0644\u062e\u0645\n\ufd87\u0644\u0645\u062d\n\ufd88\u0644\u0645\u062d\n" +
-	"\ufd89\u0645\u062d\u062c\n\ufd8a\u0645\u062d\u0645\n\ufd8b\u0645\u062d\u064a\n\ufd8c\u0645\u062c\u062d\n" +
-	"\ufd8d\u0645\u062c\u0645\n\ufd8e\u0645\u062e\u062c\n\ufd8f\u0645\u062e\u0645\n\ufd92\u0645\u062c\u062e\n" +
-	"\ufd93\u0647\u0645\u062c\n\ufd94\u0647\u0645\u0645\n\ufd95\u0646\u062d\u0645\n\ufd96\u0646\u062d\u0649\n" +
-	"\ufd97\u0646\u062c\u0645\n\ufd98\u0646\u062c\u0645\n\ufd99\u0646\u062c\u0649\n\ufd9a\u0646\u0645\u064a\n" +
-	"\ufd9b\u0646\u0645\u0649\n\ufd9c\u064a\u0645\u0645\n\ufd9d\u064a\u0645\u0645\n\ufd9e\u0628\u062e\u064a\n" +
-	"\ufd9f\u062a\u062c\u064a\n\ufda0\u062a\u062c\u0649\n\ufda1\u062a\u062e\u064a\n\ufda2\u062a\u062e\u0649\n" +
-	"\ufda3\u062a\u0645\u064a\n\ufda4\u062a\u0645\u0649\n\ufda5\u062c\u0645\u064a\n\ufda6\u062c\u062d\u0649\n" +
-	"\ufda7\u062c\u0645\u0649\n\ufda8\u0633\u062e\u0649\n\ufda9\u0635\u062d\u064a\n\ufdaa\u0634\u062d\u064a\n" +
-	"\ufdab\u0636\u062d\u064a\n\ufdac\u0644\u062c\u064a\n\ufdad\u0644\u0645\u064a\n\ufdae\u064a\u062d\u064a\n" +
-	"\ufdaf\u064a\u062c\u064a\n\ufdb0\u064a\u0645\u064a\n\ufdb1\u0645\u0645\u064a\n\ufdb2\u0642\u0645\u064a\n" +
-	"\ufdb3\u0646\u062d\u064a\n\ufdb4\u0642\u0645\u062d\n\ufdb5\u0644\u062d\u0645\n\ufdb6\u0639\u0645\u064a\n" +
-	"\ufdb7\u0643\u0645\u064a\n\ufdb8\u0646\u062c\u062d\n\ufdb9\u0645\u062e\u064a\n\ufdba\u0644\u062c\u0645\n" +
-	"\ufdbb\u0643\u0645\u0645\n\ufdbc\u0644\u062c\u0645\n\ufdbd\u0646\u062c\u062d\n\ufdbe\u062c\u062d\u064a\n" +
-	"\ufdbf\u062d\u062c\u064a\n\ufdc0\u0645\u062c\u064a\n\ufdc1\u0641\u0645\u064a\n\ufdc2\u0628\u062d\u064a\n" +
-	"\ufdc3\u0643\u0645\u0645\n\ufdc4\u0639\u062c\u0645\n\ufdc5\u0635\u0645\u0645\n\ufdc6\u0633\u062e\u064a\n" +
-	"\ufdc7\u0646\u062c\u064a\n\ufdf0\u0635\u0644\u06d2\n\ufdf1\u0642\u0644\u06d2\n\ufdf2\u0627\u0644\u0644\u0647\n" +
-	"\ufdf3\u0627\u0643\u0628\u0631\n\ufdf4\u0645\u062d\u0645\u062f\n\ufdf5\u0635\u0644\u0639\u0645\n\ufdf6\u0631\u0633\u0648\u0644\n" +
-	"\ufdf7\u0639\u0644\u064a\u0647\n\ufdf8\u0648\u0633\u0644\u0645\n\ufdf9\u0635\u0644\u0649\n\ufdfa\u0635\u0644\u0649 \u0627\u0644\u0644\u0647 \u0639\u0644\u064a\u0647 \u0648\u0633\u0644\u0645\n" +
-	"\ufdfb\u062c\u0644 \u062c\u0644\u0627\u0644\u0647\n\ufdfc\u0631\u06cc\u0627\u0644\n\ufe10,\n\ufe11\u3001\n" +
-	"\ufe12\u3002\n\ufe13:\n\ufe14;\n\ufe15!\n\ufe16?\n\ufe17\u3016\n\ufe18\u3017\n\ufe19...\n\ufe30..\n\ufe31\u2014\n" +
-	"\ufe32\u2013\n\ufe33_\n\ufe34_\n\ufe35(\n\ufe36)\n\ufe37{\n\ufe38}\n\ufe39\u3014\n\ufe3a\u3015\n\ufe3b\u3010\n" +
-	"\ufe3c\u3011\n\ufe3d\u300a\n\ufe3e\u300b\n\ufe3f\u3008\n\ufe40\u3009\n\ufe41\u300c\n\ufe42\u300d\n\ufe43\u300e\n" +
-	"\ufe44\u300f\n\ufe47[\n\ufe48]\n\ufe49 \u0305\n\ufe4a \u0305\n\ufe4b \u0305\n\ufe4c \u0305\n\ufe4d_\n" +
-	"\ufe4e_\n\ufe4f_\n\ufe50,\n\ufe51\u3001\n\ufe52.\n\ufe54;\n\ufe55:\n\ufe56?\n\ufe57!\n\ufe58\u2014\n\ufe59(\n" +
-	"\ufe5a)\n\ufe5b{\n\ufe5c}\n\ufe5d\u3014\n\ufe5e\u3015\n\ufe5f#\n\ufe60&\n\ufe61*\n\ufe62+\n\ufe63-\n\ufe64<\n" +
-	"\ufe65>\n\ufe66=\n\ufe68\\\n\ufe69$\n\ufe6a%\n\ufe6b@\n\ufe70 \u064b\n\ufe71\u0640\u064b\n\ufe72 \u064c\n" +
-	"\ufe74 \u064d\n\ufe76 \u064e\n\ufe77\u0640\u064e\n\ufe78 \u064f\n\ufe79\u0640\u064f\n\ufe7a \u0650\n\ufe7b\u0640\u0650\n" +
-	"\ufe7c \u0651\n\ufe7d\u0640\u0651\n\ufe7e \u0652\n\ufe7f\u0640\u0652\n\ufe80\u0621\n\ufe81\u0627\u0653\n" +
-	"\ufe82\u0627\u0653\n\ufe83\u0627\u0654\n\ufe84\u0627\u0654\n\ufe85\u0648\u0654\n\ufe86\u0648\u0654\n\ufe87\u0627\u0655\n" +
-	"\ufe88\u0627\u0655\n\ufe89\u064a\u0654\n\ufe8a\u064a\u0654\n\ufe8b\u064a\u0654\n\ufe8c\u064a\u0654\n\ufe8d\u0627\n" +
-	"\ufe8e\u0627\n\ufe8f\u0628\n\ufe90\u0628\n\ufe91\u0628\n\ufe92\u0628\n\ufe93\u0629\n\ufe94\u0629\n\ufe95\u062a\n" +
-	"\ufe96\u062a\n\ufe97\u062a\n\ufe98\u062a\n\ufe99\u062b\n\ufe9a\u062b\n\ufe9b\u062b\n\ufe9c\u062b\n\ufe9d\u062c\n" +
-	"\ufe9e\u062c\n\ufe9f\u062c\n\ufea0\u062c\n\ufea1\u062d\n\ufea2\u062d\n\ufea3\u062d\n\ufea4\u062d\n\ufea5\u062e\n" +
-	"\ufea6\u062e\n\ufea7\u062e\n\ufea8\u062e\n\ufea9\u062f\n\ufeaa\u062f\n\ufeab\u0630\n\ufeac\u0630\n\ufead\u0631\n" +
-	"\ufeae\u0631\n\ufeaf\u0632\n\ufeb0\u0632\n\ufeb1\u0633\n\ufeb2\u0633\n\ufeb3\u0633\n\ufeb4\u0633\n\ufeb5\u0634\n" +
-	"\ufeb6\u0634\n\ufeb7\u0634\n\ufeb8\u0634\n\ufeb9\u0635\n\ufeba\u0635\n\ufebb\u0635\n\ufebc\u0635\n\ufebd\u0636\n" +
-	"\ufebe\u0636\n\ufebf\u0636\n\ufec0\u0636\n\ufec1\u0637\n\ufec2\u0637\n\ufec3\u0637\n\ufec4\u0637\n\ufec5\u0638\n" +
-	"\ufec6\u0638\n\ufec7\u0638\n\ufec8\u0638\n\ufec9\u0639\n\ufeca\u0639\n\ufecb\u0639\n\ufecc\u0639\n\ufecd\u063a\n" +
-	"\ufece\u063a\n\ufecf\u063a\n\ufed0\u063a\n\ufed1\u0641\n\ufed2\u0641\n\ufed3\u0641\n\ufed4\u0641\n\ufed5\u0642\n" +
-	"\ufed6\u0642\n\ufed7\u0642\n\ufed8\u0642\n\ufed9\u0643\n\ufeda\u0643\n\ufedb\u0643\n\ufedc\u0643\n\ufedd\u0644\n" +
-	"\ufede\u0644\n\ufedf\u0644\n\ufee0\u0644\n\ufee1\u0645\n\ufee2\u0645\n\ufee3\u0645\n\ufee4\u0645\n\ufee5\u0646\n" +
-	"\ufee6\u0646\n\ufee7\u0646\n\ufee8\u0646\n\ufee9\u0647\n\ufeea\u0647\n\ufeeb\u0647\n\ufeec\u0647\n\ufeed\u0648\n" +
-	"\ufeee\u0648\n\ufeef\u0649\n\ufef0\u0649\n\ufef1\u064a\n\ufef2\u064a\n\ufef3\u064a\n\ufef4\u064a\n\ufef5\u0644\u0627\u0653\n" +
-	"\ufef6\u0644\u0627\u0653\n\ufef7\u0644\u0627\u0654\n\ufef8\u0644\u0627\u0654\n\ufef9\u0644\u0627\u0655\n" +
-	"\ufefa\u0644\u0627\u0655\n\ufefb\u0644\u0627\n\ufefc\u0644\u0627\n\uff01!\n\uff02\"\n\uff03#\n\uff04$\n" +
-	"\uff05%\n\uff06&\n\uff07'\n\uff08(\n\uff09)\n\uff0a*\n\uff0b+\n\uff0c,\n\uff0d-\n\uff0e.\n\uff0f/\n\uff100\n" +
-	"\uff111\n\uff122\n\uff133\n\uff144\n\uff155\n\uff166\n\uff177\n\uff188\n\uff199\n\uff1a:\n\uff1b;\n\uff1c<\n" +
-	"\uff1d=\n\uff1e>\n\uff1f?\n\uff20@\n\uff21A\n\uff22B\n\uff23C\n\uff24D\n\uff25E\n\uff26F\n\uff27G\n\uff28H\n" +
-	"\uff29I\n\uff2aJ\n\uff2bK\n\uff2cL\n\uff2dM\n\uff2eN\n\uff2fO\n\uff30P\n\uff31Q\n\uff32R\n\uff33S\n\uff34T\n" +
-	"\uff35U\n\uff36V\n\uff37W\n\uff38X\n\uff39Y\n\uff3aZ\n\uff3b[\n\uff3c\\\n\uff3d]\n\uff3e^\n\uff3f_\n\uff40`\n" +
-	"\uff41a\n\uff42b\n\uff43c\n\uff44d\n\uff45e\n\uff46f\n\uff47g\n\uff48h\n\uff49i\n\uff4aj\n\uff4bk\n\uff4cl\n" +
-	"\uff4dm\n\uff4en\n\uff4fo\n\uff50p\n\uff51q\n\uff52r\n\uff53s\n\uff54t\n\uff55u\n\uff56v\n\uff57w\n\uff58x\n" +
-	"\uff59y\n\uff5az\n\uff5b{\n\uff5c|\n\uff5d}\n\uff5e~\n\uff5f\u2985\n\uff60\u2986\n\uff61\u3002\n\uff62\u300c\n" +
-	"\uff63\u300d\n\uff64\u3001\n\uff65\u30fb\n\uff66\u30f2\n\uff67\u30a1\n\uff68\u30a3\n\uff69\u30a5\n\uff6a\u30a7\n" +
-	"\uff6b\u30a9\n\uff6c\u30e3\n\uff6d\u30e5\n\uff6e\u30e7\n\uff6f\u30c3\n\uff70\u30fc\n\uff71\u30a2\n\uff72\u30a4\n" +
-	"\uff73\u30a6\n\uff74\u30a8\n\uff75\u30aa\n\uff76\u30ab\n\uff77\u30ad\n\uff78\u30af\n\uff79\u30b1\n\uff7a\u30b3\n" +
-	"\uff7b\u30b5\n\uff7c\u30b7\n\uff7d\u30b9\n\uff7e\u30bb\n\uff7f\u30bd\n\uff80\u30bf\n\uff81\u30c1\n\uff82\u30c4\n" +
-	"\uff83\u30c6\n\uff84\u30c8\n\uff85\u30ca\n\uff86\u30cb\n\uff87\u30cc\n\uff88\u30cd\n\uff89\u30ce\n\uff8a\u30cf\n" +
-	"\uff8b\u30d2\n\uff8c\u30d5\n\uff8d\u30d8\n\uff8e\u30db\n\uff8f\u30de\n\uff90\u30df\n\uff91\u30e0\n\uff92\u30e1\n" +
-	"\uff93\u30e2\n\uff94\u30e4\n\uff95\u30e6\n\uff96\u30e8\n\uff97\u30e9\n\uff98\u30ea\n\uff99\u30eb\n\uff9a\u30ec\n" +
-	"\uff9b\u30ed\n\uff9c\u30ef\n\uff9d\u30f3\n\uff9e\u3099\n\uff9f\u309a\n\uffa0\u1160\n\uffa1\u1100\n\uffa2\u1101\n" +
-	"\uffa3\u11aa\n\uffa4\u1102\n\uffa5\u11ac\n\uffa6\u11ad\n\uffa7\u1103\n\uffa8\u1104\n\uffa9\u1105\n\uffaa\u11b0\n" +
-	"\uffab\u11b1\n\uffac\u11b2\n\uffad\u11b3\n\uffae\u11b4\n\uffaf\u11b5\n\uffb0\u111a\n\uffb1\u1106\n\uffb2\u1107\n" +
-	"\uffb3\u1108\n\uffb4\u1121\n\uffb5\u1109\n\uffb6\u110a\n\uffb7\u110b\n\uffb8\u110c\n\uffb9\u110d\n\uffba\u110e\n" +
-	"\uffbb\u110f\n\uffbc\u1110\n\uffbd\u1111\n\uffbe\u1112\n\uffc2\u1161\n\uffc3\u1162\n\uffc4\u1163\n\uffc5\u1164\n" +
-	"\uffc6\u1165\n\uffc7\u1166\n\uffca\u1167\n\uffcb\u1168\n\uffcc\u1169\n\uffcd\u116a\n\uffce\u116b\n\uffcf\u116c\n" +
-	"\uffd2\u116d\n\uffd3\u116e\n\uffd4\u116f\n\uffd5\u1170\n\uffd6\u1171\n\uffd7\u1172\n\uffda\u1173\n\uffdb\u1174\n" +
-	"\uffdc\u1175\n\uffe0\u00a2\n\uffe1\u00a3\n\uffe2\u00ac\n\uffe3 \u0304\n\uffe4\u00a6\n\uffe5\u00a5\n\uffe6\u20a9\n" +
-	"\uffe8\u2502\n\uffe9\u2190\n\uffea\u2191\n\uffeb\u2192\n\uffec\u2193\n\uffed\u25a0\n\uffee\u25cb\n\U0001d400A\n" +
-	"\U0001d401B\n\U0001d402C\n\U0001d403D\n\U0001d404E\n\U0001d405F\n\U0001d406G\n\U0001d407H\n\U0001d408I\n" +
-	"\U0001d409J\n\U0001d40aK\n\U0001d40bL\n\U0001d40cM\n\U0001d40dN\n\U0001d40eO\n\U0001d40fP\n\U0001d410Q\n" +
-	"\U0001d411R\n\U0001d412S\n\U0001d413T\n\U0001d414U\n\U0001d415V\n\U0001d416W\n\U0001d417X\n\U0001d418Y\n" +
-	"\U0001d419Z\n\U0001d41aa\n\U0001d41bb\n\U0001d41cc\n\U0001d41dd\n\U0001d41ee\n\U0001d41ff\n\U0001d420g\n" +
-	"\U0001d421h\n\U0001d422i\n\U0001d423j\n\U0001d424k\n\U0001d425l\n\U0001d426m\n\U0001d427n\n\U0001d428o\n" +
-	"\U0001d429p\n\U0001d42aq\n\U0001d42br\n\U0001d42cs\n\U0001d42dt\n\U0001d42eu\n\U0001d42fv\n\U0001d430w\n" +
-	"\U0001d431x\n\U0001d432y\n\U0001d433z\n\U0001d434A\n\U0001d435B\n\U0001d436C\n\U0001d437D\n\U0001d438E\n" +
-	"\U0001d439F\n\U0001d43aG\n\U0001d43bH\n\U0001d43cI\n\U0001d43dJ\n\U0001d43eK\n\U0001d43fL\n\U0001d440M\n" +
-	"\U0001d441N\n\U0001d442O\n\U0001d443P\n\U0001d444Q\n\U0001d445R\n\U0001d446S\n\U0001d447T\n\U0001d448U\n" +
-	"\U0001d449V\n\U0001d44aW\n\U0001d44bX\n\U0001d44cY\n\U0001d44dZ\n\U0001d44ea\n\U0001d44fb\n\U0001d450c\n" +
-	"\U0001d451d\n\U0001d452e\n\U0001d453f\n\U0001d454g\n\U0001d456i\n\U0001d457j\n\U0001d458k\n\U0001d459l\n" +
-	"\U0001d45am\n\U0001d45bn\n\U0001d45co\n\U0001d45dp\n\U0001d45eq\n\U0001d45fr\n\U0001d460s\n\U0001d461t\n" +
-	"\U0001d462u\n\U0001d463v\n\U0001d464w\n\U0001d465x\n\U0001d466y\n\U0001d467z\n\U0001d468A\n\U0001d469B\n" +
-	"\U0001d46aC\n\U0001d46bD\n\U0001d46cE\n\U0001d46dF\n\U0001d46eG\n\U0001d46fH\n\U0001d470I\n\U0001d471J\n" +
-	"\U0001d472K\n\U0001d473L\n\U0001d474M\n\U0001d475N\n\U0001d476O\n\U0001d477P\n\U0001d478Q\n\U0001d479R\n" +
-	"\U0001d47aS\n\U0001d47bT\n\U0001d47cU\n\U0001d47dV\n\U0001d47eW\n\U0001d47fX\n\U0001d480Y\n\U0001d481Z\n" +
-	"\U0001d482a\n\U0001d483b\n\U0001d484c\n\U0001d485d\n\U0001d486e\n\U0001d487f\n\U0001d488g\n\U0001d489h\n" +
-	"\U0001d48ai\n\U0001d48bj\n\U0001d48ck\n\U0001d48dl\n\U0001d48em\n\U0001d48fn\n\U0001d490o\n\U0001d491p\n" +
-	"\U0001d492q\n\U0001d493r\n\U0001d494s\n\U0001d495t\n\U0001d496u\n\U0001d497v\n\U0001d498w\n\U0001d499x\n" +
-	"\U0001d49ay\n\U0001d49bz\n\U0001d49cA\n\U0001d49eC\n\U0001d49fD\n\U0001d4a2G\n\U0001d4a5J\n\U0001d4a6K\n" +
-	"\U0001d4a9N\n\U0001d4aaO\n\U0001d4abP\n\U0001d4acQ\n\U0001d4aeS\n\U0001d4afT\n\U0001d4b0U\n\U0001d4b1V\n" +
-	"\U0001d4b2W\n\U0001d4b3X\n\U0001d4b4Y\n\U0001d4b5Z\n\U0001d4b6a\n\U0001d4b7b\n\U0001d4b8c\n\U0001d4b9d\n" +
-	"\U0001d4bbf\n\U0001d4bdh\n\U0001d4bei\n\U0001d4bfj\n\U0001d4c0k\n\U0001d4c1l\n\U0001d4c2m\n\U0001d4c3n\n" +
-	"\U0001d4c5p\n\U0001d4c6q\n\U0001d4c7r\n\U0001d4c8s\n\U0001d4c9t\n\U0001d4cau\n\U0001d4cbv\n\U0001d4ccw\n" +
-	"\U0001d4cdx\n\U0001d4cey\n\U0001d4cfz\n\U0001d4d0A\n\U0001d4d1B\n\U0001d4d2C\n\U0001d4d3D\n\U0001d4d4E\n" +
-	"\U0001d4d5F\n\U0001d4d6G\n\U0001d4d7H\n\U0001d4d8I\n\U0001d4d9J\n\U0001d4daK\n\U0001d4dbL\n\U0001d4dcM\n" +
-	"\U0001d4ddN\n\U0001d4deO\n\U0001d4dfP\n\U0001d4e0Q\n\U0001d4e1R\n\U0001d4e2S\n\U0001d4e3T\n\U0001d4e4U\n" +
-	"\U0001d4e5V\n\U0001d4e6W\n\U0001d4e7X\n\U0001d4e8Y\n\U0001d4e9Z\n\U0001d4eaa\n\U0001d4ebb\n\U0001d4ecc\n" +
-	"\U0001d4edd\n\U0001d4eee\n\U0001d4eff\n\U0001d4f0g\n\U0001d4f1h\n\U0001d4f2i\n\U0001d4f3j\n\U0001d4f4k\n" +
-	"\U0001d4f5l\n\U0001d4f6m\n\U0001d4f7n\n\U0001d4f8o\n\U0001d4f9p\n\U0001d4faq\n\U0001d4fbr\n\U0001d4fcs\n" +
-	"\U0001d4fdt\n\U0001d4feu\n\U0001d4ffv\n\U0001d500w\n\U0001d501x\n\U0001d502y\n\U0001d503z\n\U0001d504A\n" +
-	"\U0001d505B\n\U0001d507D\n\U0001d508E\n\U0001d509F\n\U0001d50aG\n\U0001d50dJ\n\U0001d50eK\n\U0001d50fL\n" +
-	"\U0001d510M\n\U0001d511N\n\U0001d512O\n\U0001d513P\n\U0001d514Q\n\U0001d516S\n\U0001d517T\n\U0001d518U\n" +
-	"\U0001d519V\n\U0001d51aW\n\U0001d51bX\n\U0001d51cY\n\U0001d51ea\n\U0001d51fb\n\U0001d520c\n\U0001d521d\n" +
-	"\U0001d522e\n\U0001d523f\n\U0001d524g\n\U0001d525h\n\U0001d526i\n\U0001d527j\n\U0001d528k\n\U0001d529l\n" +
-	"\U0001d52am\n\U0001d52bn\n\U0001d52co\n\U0001d52dp\n\U0001d52eq\n\U0001d52fr\n\U0001d530s\n\U0001d531t\n" +
-	"\U0001d532u\n\U0001d533v\n\U0001d534w\n\U0001d535x\n\U0001d536y\n\U0001d537z\n\U0001d538A\n\U0001d539B\n" +
-	"\U0001d53bD\n\U0001d53cE\n\U0001d53dF\n\U0001d53eG\n\U0001d540I\n\U0001d541J\n\U0001d542K\n\U0001d543L\n" +
-	"\U0001d544M\n\U0001d546O\n\U0001d54aS\n\U0001d54bT\n\U0001d54cU\n\U0001d54dV\n\U0001d54eW\n\U0001d54fX\n" +
-	"\U0001d550Y\n\U0001d552a\n\U0001d553b\n\U0001d554c\n\U0001d555d\n\U0001d556e\n\U0001d557f\n\U0001d558g\n" +
-	"\U0001d559h\n\U0001d55ai\n\U0001d55bj\n\U0001d55ck\n\U0001d55dl\n\U0001d55em\n\U0001d55fn\n\U0001d560o\n" +
-	"\U0001d561p\n\U0001d562q\n\U0001d563r\n\U0001d564s\n\U0001d565t\n\U0001d566u\n\U0001d567v\n\U0001d568w\n" +
-	"\U0001d569x\n\U0001d56ay\n\U0001d56bz\n\U0001d56cA\n\U0001d56dB\n\U0001d56eC\n\U0001d56fD\n\U0001d570E\n" +
-	"\U0001d571F\n\U0001d572G\n\U0001d573H\n\U0001d574I\n\U0001d575J\n\U0001d576K\n\U0001d577L\n\U0001d578M\n" +
-	"\U0001d579N\n\U0001d57aO\n\U0001d57bP\n\U0001d57cQ\n\U0001d57dR\n\U0001d57eS\n\U0001d57fT\n\U0001d580U\n" +
-	"\U0001d581V\n\U0001d582W\n\U0001d583X\n\U0001d584Y\n\U0001d585Z\n\U0001d586a\n\U0001d587b\n\U0001d588c\n" +
-	"\U0001d589d\n\U0001d58ae\n\U0001d58bf\n\U0001d58cg\n\U0001d58dh\n\U0001d58ei\n\U0001d58fj\n\U0001d590k\n" +
-	"\U0001d591l\n\U0001d592m\n\U0001d593n\n\U0001d594o\n\U0001d595p\n\U0001d596q\n\U0001d597r\n\U0001d598s\n" +
-	"\U0001d599t\n\U0001d59au\n\U0001d59bv\n\U0001d59cw\n\U0001d59dx\n\U0001d59ey\n\U0001d59fz\n\U0001d5a0A\n" +
-	"\U0001d5a1B\n\U0001d5a2C\n\U0001d5a3D\n\U0001d5a4E\n\U0001d5a5F\n\U0001d5a6G\n\U0001d5a7H\n\U0001d5a8I\n" +
-	"\U0001d5a9J\n\U0001d5aaK\n\U0001d5abL\n\U0001d5acM\n\U0001d5adN\n\U0001d5aeO\n\U0001d5afP\n\U0001d5b0Q\n" +
-	"\U0001d5b1R\n\U0001d5b2S\n\U0001d5b3T\n\U0001d5b4U\n\U0001d5b5V\n\U0001d5b6W\n\U0001d5b7X\n\U0001d5b8Y\n" +
-	"\U0001d5b9Z\n\U0001d5baa\n\U0001d5bbb\n\U0001d5bcc\n\U0001d5bdd\n\U0001d5bee\n\U0001d5bff\n\U0001d5c0g\n" +
-	"\U0001d5c1h\n\U0001d5c2i\n\U0001d5c3j\n\U0001d5c4k\n\U0001d5c5l\n\U0001d5c6m\n\U0001d5c7n\n\U0001d5c8o\n" +
-	"\U0001d5c9p\n\U0001d5caq\n\U0001d5cbr\n\U0001d5ccs\n\U0001d5cdt\n\U0001d5ceu\n\U0001d5cfv\n\U0001d5d0w\n" +
-	"\U0001d5d1x\n\U0001d5d2y\n\U0001d5d3z\n\U0001d5d4A\n\U0001d5d5B\n\U0001d5d6C\n\U0001d5d7D\n\U0001d5d8E\n" +
-	"\U0001d5d9F\n\U0001d5daG\n\U0001d5dbH\n\U0001d5dcI\n\U0001d5ddJ\n\U0001d5deK\n\U0001d5dfL\n\U0001d5e0M\n" +
-	"\U0001d5e1N\n\U0001d5e2O\n\U0001d5e3P\n\U0001d5e4Q\n\U0001d5e5R\n\U0001d5e6S\n\U0001d5e7T\n\U0001d5e8U\n" +
-	"\U0001d5e9V\n\U0001d5eaW\n\U0001d5ebX\n\U0001d5ecY\n\U0001d5edZ\n\U0001d5eea\n\U0001d5efb\n\U0001d5f0c\n" +
-	"\U0001d5f1d\n\U0001d5f2e\n\U0001d5f3f\n\U0001d5f4g\n\U0001d5f5h\n\U0001d5f6i\n\U0001d5f7j\n\U0001d5f8k\n" +
-	"\U0001d5f9l\n\U0001d5fam\n\U0001d5fbn\n\U0001d5fco\n\U0001d5fdp\n\U0001d5feq\n\U0001d5ffr\n\U0001d600s\n" +
-	"\U0001d601t\n\U0001d602u\n\U0001d603v\n\U0001d604w\n\U0001d605x\n\U0001d606y\n\U0001d607z\n\U0001d608A\n" +
-	"\U0001d609B\n\U0001d60aC\n\U0001d60bD\n\U0001d60cE\n\U0001d60dF\n\U0001d60eG\n\U0001d60fH\n\U0001d610I\n" +
-	"\U0001d611J\n\U0001d612K\n\U0001d613L\n\U0001d614M\n\U0001d615N\n\U0001d616O\n\U0001d617P\n\U0001d618Q\n" +
-	"\U0001d619R\n\U0001d61aS\n\U0001d61bT\n\U0001d61cU\n\U0001d61dV\n\U0001d61eW\n\U0001d61fX\n\U0001d620Y\n" +
-	"\U0001d621Z\n\U0001d622a\n\U0001d623b\n\U0001d624c\n\U0001d625d\n\U0001d626e\n\U0001d627f\n\U0001d628g\n" +
-	"\U0001d629h\n\U0001d62ai\n\U0001d62bj\n\U0001d62ck\n\U0001d62dl\n\U0001d62em\n\U0001d62fn\n\U0001d630o\n" +
-	"\U0001d631p\n\U0001d632q\n\U0001d633r\n\U0001d634s\n\U0001d635t\n\U0001d636u\n\U0001d637v\n\U0001d638w\n" +
-	"\U0001d639x\n\U0001d63ay\n\U0001d63bz\n\U0001d63cA\n\U0001d63dB\n\U0001d63eC\n\U0001d63fD\n\U0001d640E\n" +
-	"\U0001d641F\n\U0001d642G\n\U0001d643H\n\U0001d644I\n\U0001d645J\n\U0001d646K\n\U0001d647L\n\U0001d648M\n" +
-	"\U0001d649N\n\U0001d64aO\n\U0001d64bP\n\U0001d64cQ\n\U0001d64dR\n\U0001d64eS\n\U0001d64fT\n\U0001d650U\n" +
-	"\U0001d651V\n\U0001d652W\n\U0001d653X\n\U0001d654Y\n\U0001d655Z\n\U0001d656a\n\U0001d657b\n\U0001d658c\n" +
-	"\U0001d659d\n\U0001d65ae\n\U0001d65bf\n\U0001d65cg\n\U0001d65dh\n\U0001d65ei\n\U0001d65fj\n\U0001d660k\n" +
-	"\U0001d661l\n\U0001d662m\n\U0001d663n\n\U0001d664o\n\U0001d665p\n\U0001d666q\n\U0001d667r\n\U0001d668s\n" +
-	"\U0001d669t\n\U0001d66au\n\U0001d66bv\n\U0001d66cw\n\U0001d66dx\n\U0001d66ey\n\U0001d66fz\n\U0001d670A\n" +
-	"\U0001d671B\n\U0001d672C\n\U0001d673D\n\U0001d674E\n\U0001d675F\n\U0001d676G\n\U0001d677H\n\U0001d678I\n" +
-	"\U0001d679J\n\U0001d67aK\n\U0001d67bL\n\U0001d67cM\n\U0001d67dN\n\U0001d67eO\n\U0001d67fP\n\U0001d680Q\n" +
-	"\U0001d681R\n\U0001d682S\n\U0001d683T\n\U0001d684U\n\U0001d685V\n\U0001d686W\n\U0001d687X\n\U0001d688Y\n" +
-	"\U0001d689Z\n\U0001d68aa\n\U0001d68bb\n\U0001d68cc\n\U0001d68dd\n\U0001d68ee\n\U0001d68ff\n\U0001d690g\n" +
-	"\U0001d691h\n\U0001d692i\n\U0001d693j\n\U0001d694k\n\U0001d695l\n\U0001d696m\n\U0001d697n\n\U0001d698o\n" +
-	"\U0001d699p\n\U0001d69aq\n\U0001d69br\n\U0001d69cs\n\U0001d69dt\n\U0001d69eu\n\U0001d69fv\n\U0001d6a0w\n" +
-	"\U0001d6a1x\n\U0001d6a2y\n\U0001d6a3z\n\U0001d6a4\u0131\n\U0001d6a5\u0237\n\U0001d6a8\u0391\n\U0001d6a9\u0392\n" +
-	"\U0001d6aa\u0393\n\U0001d6ab\u0394\n\U0001d6ac\u0395\n\U0001d6ad\u0396\n\U0001d6ae\u0397\n\U0001d6af\u0398\n" +
-	"\U0001d6b0\u0399\n\U0001d6b1\u039a\n\U0001d6b2\u039b\n\U0001d6b3\u039c\n\U0001d6b4\u039d\n\U0001d6b5\u039e\n" +
-	"\U0001d6b6\u039f\n\U0001d6b7\u03a0\n\U0001d6b8\u03a1\n\U0001d6b9\u0398\n\U0001d6ba\u03a3\n\U0001d6bb\u03a4\n" +
-	"\U0001d6bc\u03a5\n\U0001d6bd\u03a6\n\U0001d6be\u03a7\n\U0001d6bf\u03a8\n\U0001d6c0\u03a9\n\U0001d6c1\u2207\n" +
-	"\U0001d6c2\u03b1\n\U0001d6c3\u03b2\n\U0001d6c4\u03b3\n\U0001d6c5\u03b4\n\U0001d6c6\u03b5\n\U0001d6c7\u03b6\n" +
-	"\U0001d6c8\u03b7\n\U0001d6c9\u03b8\n\U0001d6ca\u03b9\n\U0001d6cb\u03ba\n\U0001d6cc\u03bb\n\U0001d6cd\u03bc\n" +
-	"\U0001d6ce\u03bd\n\U0001d6cf\u03be\n\U0001d6d0\u03bf\n\U0001d6d1\u03c0\n\U0001d6d2\u03c1\n\U0001d6d3\u03c2\n" +
-	"\U0001d6d4\u03c3\n\U0001d6d5\u03c4\n\U0001d6d6\u03c5\n\U0001d6d7\u03c6\n\U0001d6d8\u03c7\n\U0001d6d9\u03c8\n" +
-	"\U0001d6da\u03c9\n\U0001d6db\u2202\n\U0001d6dc\u03b5\n\U0001d6dd\u03b8\n\U0001d6de\u03ba\n\U0001d6df\u03c6\n" +
-	"\U0001d6e0\u03c1\n\U0001d6e1\u03c0\n\U0001d6e2\u0391\n\U0001d6e3\u0392\n\U0001d6e4\u0393\n\U0001d6e5\u0394\n" +
-	"\U0001d6e6\u0395\n\U0001d6e7\u0396\n\U0001d6e8\u0397\n\U0001d6e9\u0398\n\U0001d6ea\u0399\n\U0001d6eb\u039a\n" +
-	"\U0001d6ec\u039b\n\U0001d6ed\u039c\n\U0001d6ee\u039d\n\U0001d6ef\u039e\n\U0001d6f0\u039f\n\U0001d6f1\u03a0\n" +
-	"\U0001d6f2\u03a1\n\U0001d6f3\u0398\n\U0001d6f4\u03a3\n\U0001d6f5\u03a4\n\U0001d6f6\u03a5\n\U0001d6f7\u03a6\n" +
-	"\U0001d6f8\u03a7\n\U0001d6f9\u03a8\n\U0001d6fa\u03a9\n\U0001d6fb\u2207\n\U0001d6fc\u03b1\n\U0001d6fd\u03b2\n" +
-	"\U0001d6fe\u03b3\n\U0001d6ff\u03b4\n\U0001d700\u03b5\n\U0001d701\u03b6\n\U0001d702\u03b7\n\U0001d703\u03b8\n" +
-	"\U0001d704\u03b9\n\U0001d705\u03ba\n\U0001d706\u03bb\n\U0001d707\u03bc\n\U0001d708\u03bd\n\U0001d709\u03be\n" +
-	"\U0001d70a\u03bf\n\U0001d70b\u03c0\n\U0001d70c\u03c1\n\U0001d70d\u03c2\n\U0001d70e\u03c3\n\U0001d70f\u03c4\n" +
-	"\U0001d710\u03c5\n\U0001d711\u03c6\n\U0001d712\u03c7\n\U0001d713\u03c8\n\U0001d714\u03c9\n\U0001d715\u2202\n" +
-	"\U0001d716\u03b5\n\U0001d717\u03b8\n\U0001d718\u03ba\n\U0001d719\u03c6\n\U0001d71a\u03c1\n\U0001d71b\u03c0\n" +
-	"\U0001d71c\u0391\n\U0001d71d\u0392\n\U0001d71e\u0393\n\U0001d71f\u0394\n\U0001d720\u0395\n\U0001d721\u0396\n" +
-	"\U0001d722\u0397\n\U0001d723\u0398\n\U0001d724\u0399\n\U0001d725\u039a\n\U0001d726\u039b\n\U0001d727\u039c\n" +
-	"\U0001d728\u039d\n\U0001d729\u039e\n\U0001d72a\u039f\n\U0001d72b\u03a0\n\U0001d72c\u03a1\n\U0001d72d\u0398\n" +
-	"\U0001d72e\u03a3\n\U0001d72f\u03a4\n\U0001d730\u03a5\n\U0001d731\u03a6\n\U0001d732\u03a7\n\U0001d733\u03a8\n" +
-	"\U0001d734\u03a9\n\U0001d735\u2207\n\U0001d736\u03b1\n\U0001d737\u03b2\n\U0001d738\u03b3\n\U0001d739\u03b4\n" +
-	"\U0001d73a\u03b5\n\U0001d73b\u03b6\n\U0001d73c\u03b7\n\U0001d73d\u03b8\n\U0001d73e\u03b9\n\U0001d73f\u03ba\n" +
-	"\U0001d740\u03bb\n\U0001d741\u03bc\n\U0001d742\u03bd\n\U0001d743\u03be\n\U0001d744\u03bf\n\U0001d745\u03c0\n" +
-	"\U0001d746\u03c1\n\U0001d747\u03c2\n\U0001d748\u03c3\n\U0001d749\u03c4\n\U0001d74a\u03c5\n\U0001d74b\u03c6\n" +
-	"\U0001d74c\u03c7\n\U0001d74d\u03c8\n\U0001d74e\u03c9\n\U0001d74f\u2202\n\U0001d750\u03b5\n\U0001d751\u03b8\n" +
-	"\U0001d752\u03ba\n\U0001d753\u03c6\n\U0001d754\u03c1\n\U0001d755\u03c0\n\U0001d756\u0391\n\U0001d757\u0392\n" +
-	"\U0001d758\u0393\n\U0001d759\u0394\n\U0001d75a\u0395\n\U0001d75b\u0396\n\U0001d75c\u0397\n\U0001d75d\u0398\n" +
-	"\U0001d75e\u0399\n\U0001d75f\u039a\n\U0001d760\u039b\n\U0001d761\u039c\n\U0001d762\u039d\n\U0001d763\u039e\n" +
-	"\U0001d764\u039f\n\U0001d765\u03a0\n\U0001d766\u03a1\n\U0001d767\u0398\n\U0001d768\u03a3\n\U0001d769\u03a4\n" +
-	"\U0001d76a\u03a5\n\U0001d76b\u03a6\n\U0001d76c\u03a7\n\U0001d76d\u03a8\n\U0001d76e\u03a9\n\U0001d76f\u2207\n" +
-	"\U0001d770\u03b1\n\U0001d771\u03b2\n\U0001d772\u03b3\n\U0001d773\u03b4\n\U0001d774\u03b5\n\U0001d775\u03b6\n" +
-	"\U0001d776\u03b7\n\U0001d777\u03b8\n\U0001d778\u03b9\n\U0001d779\u03ba\n\U0001d77a\u03bb\n\U0001d77b\u03bc\n" +
-	"\U0001d77c\u03bd\n\U0001d77d\u03be\n\U0001d77e\u03bf\n\U0001d77f\u03c0\n\U0001d780\u03c1\n\U0001d781\u03c2\n" +
-	"\U0001d782\u03c3\n\U0001d783\u03c4\n\U0001d784\u03c5\n\U0001d785\u03c6\n\U0001d786\u03c7\n\U0001d787\u03c8\n" +
-	"\U0001d788\u03c9\n\U0001d789\u2202\n\U0001d78a\u03b5\n\U0001d78b\u03b8\n\U0001d78c\u03ba\n\U0001d78d\u03c6\n" +
-	"\U0001d78e\u03c1\n\U0001d78f\u03c0\n\U0001d790\u0391\n\U0001d791\u0392\n\U0001d792\u0393\n\U0001d793\u0394\n" +
-	"\U0001d794\u0395\n\U0001d795\u0396\n\U0001d796\u0397\n\U0001d797\u0398\n\U0001d798\u0399\n\U0001d799\u039a\n" +
-	"\U0001d79a\u039b\n\U0001d79b\u039c\n\U0001d79c\u039d\n\U0001d79d\u039e\n\U0001d79e\u039f\n\U0001d79f\u03a0\n" +
-	"\U0001d7a0\u03a1\n\U0001d7a1\u0398\n\U0001d7a2\u03a3\n\U0001d7a3\u03a4\n\U0001d7a4\u03a5\n\U0001d7a5\u03a6\n" +
-	"\U0001d7a6\u03a7\n\U0001d7a7\u03a8\n\U0001d7a8\u03a9\n\U0001d7a9\u2207\n\U0001d7aa\u03b1\n\U0001d7ab\u03b2\n" +
-	"\U0001d7ac\u03b3\n\U0001d7ad\u03b4\n\U0001d7ae\u03b5\n\U0001d7af\u03b6\n\U0001d7b0\u03b7\n\U0001d7b1\u03b8\n" +
-	"\U0001d7b2\u03b9\n\U0001d7b3\u03ba\n\U0001d7b4\u03bb\n\U0001d7b5\u03bc\n\U0001d7b6\u03bd\n\U0001d7b7\u03be\n" +
-	"\U0001d7b8\u03bf\n\U0001d7b9\u03c0\n\U0001d7ba\u03c1\n\U0001d7bb\u03c2\n\U0001d7bc\u03c3\n\U0001d7bd\u03c4\n" +
-	"\U0001d7be\u03c5\n\U0001d7bf\u03c6\n\U0001d7c0\u03c7\n\U0001d7c1\u03c8\n\U0001d7c2\u03c9\n\U0001d7c3\u2202\n" +
-	"\U0001d7c4\u03b5\n\U0001d7c5\u03b8\n\U0001d7c6\u03ba\n\U0001d7c7\u03c6\n\U0001d7c8\u03c1\n\U0001d7c9\u03c0\n" +
-	"\U0001d7ca\u03dc\n\U0001d7cb\u03dd\n\U0001d7ce0\n\U0001d7cf1\n\U0001d7d02\n\U0001d7d13\n\U0001d7d24\n" +
-	"\U0001d7d35\n\U0001d7d46\n\U0001d7d57\n\U0001d7d68\n\U0001d7d79\n\U0001d7d80\n\U0001d7d91\n\U0001d7da2\n" +
-	"\U0001d7db3\n\U0001d7dc4\n\U0001d7dd5\n\U0001d7de6\n\U0001d7df7\n\U0001d7e08\n\U0001d7e19\n\U0001d7e20\n" +
-	"\U0001d7e31\n\U0001d7e42\n\U0001d7e53\n\U0001d7e64\n\U0001d7e75\n\U0001d7e86\n\U0001d7e97\n\U0001d7ea8\n" +
-	"\U0001d7eb9\n\U0001d7ec0\n\U0001d7ed1\n\U0001d7ee2\n\U0001d7ef3\n\U0001d7f04\n\U0001d7f15\n\U0001d7f26\n" +
-	"\U0001d7f37\n\U0001d7f48\n\U0001d7f59\n\U0001d7f60\n\U0001d7f71\n\U0001d7f82\n\U0001d7f93\n\U0001d7fa4\n" +
-	"\U0001d7fb5\n\U0001d7fc6\n\U0001d7fd7\n\U0001d7fe8\n\U0001d7ff9\n\U0001ee00\u0627\n\U0001ee01\u0628\n" +
-	"\U0001ee02\u062c\n\U0001ee03\u062f\n\U0001ee05\u0648\n\U0001ee06\u0632\n\U0001ee07\u062d\n\U0001ee08\u0637\n" +
-	"\U0001ee09\u064a\n\U0001ee0a\u0643\n\U0001ee0b\u0644\n\U0001ee0c\u0645\n\U0001ee0d\u0646\n\U0001ee0e\u0633\n" +
-	"\U0001ee0f\u0639\n\U0001ee10\u0641\n\U0001ee11\u0635\n\U0001ee12\u0642\n\U0001ee13\u0631\n\U0001ee14\u0634\n" +
-	"\U0001ee15\u062a\n\U0001ee16\u062b\n\U0001ee17\u062e\n\U0001ee18\u0630\n\U0001ee19\u0636\n\U0001ee1a\u0638\n" +
-	"\U0001ee1b\u063a\n\U0001ee1c\u066e\n\U0001ee1d\u06ba\n\U0001ee1e\u06a1\n\U0001ee1f\u066f\n\U0001ee21\u0628\n" +
-	"\U0001ee22\u062c\n\U0001ee24\u0647\n\U0001ee27\u062d\n\U0001ee29\u064a\n\U0001ee2a\u0643\n\U0001ee2b\u0644\n" +
-	"\U0001ee2c\u0645\n\U0001ee2d\u0646\n\U0001ee2e\u0633\n\U0001ee2f\u0639\n\U0001ee30\u0641\n\U0001ee31\u0635\n" +
-	"\U0001ee32\u0642\n\U0001ee34\u0634\n\U0001ee35\u062a\n\U0001ee36\u062b\n\U0001ee37\u062e\n\U0001ee39\u0636\n" +
-	"\U0001ee3b\u063a\n\U0001ee42\u062c\n\U0001ee47\u062d\n\U0001ee49\u064a\n\U0001ee4b\u0644\n\U0001ee4d\u0646\n" +
-	"\U0001ee4e\u0633\n\U0001ee4f\u0639\n\U0001ee51\u0635\n\U0001ee52\u0642\n\U0001ee54\u0634\n\U0001ee57\u062e\n" +
-	"\U0001ee59\u0636\n\U0001ee5b\u063a\n\U0001ee5d\u06ba\n\U0001ee5f\u066f\n\U0001ee61\u0628\n\U0001ee62\u062c\n" +
-	"\U0001ee64\u0647\n\U0001ee67\u062d\n\U0001ee68\u0637\n\U0001ee69\u064a\n\U0001ee6a\u0643\n\U0001ee6c\u0645\n" +
-	"\U0001ee6d\u0646\n\U0001ee6e\u0633\n\U0001ee6f\u0639\n\U0001ee70\u0641\n\U0001ee71\u0635\n\U0001ee72\u0642\n" +
-	"\U0001ee74\u0634\n\U0001ee75\u062a\n\U0001ee76\u062b\n\U0001ee77\u062e\n\U0001ee79\u0636\n\U0001ee7a\u0638\n" +
-	"\U0001ee7b\u063a\n\U0001ee7c\u066e\n\U0001ee7e\u06a1\n\U0001ee80\u0627\n\U0001ee81\u0628\n\U0001ee82\u062c\n" +
-	"\U0001ee83\u062f\n\U0001ee84\u0647\n\U0001ee85\u0648\n\U0001ee86\u0632\n\U0001ee87\u062d\n\U0001ee88\u0637\n" +
-	"\U0001ee89\u064a\n\U0001ee8b\u0644\n\U0001ee8c\u0645\n\U0001ee8d\u0646\n\U0001ee8e\u0633\n\U0001ee8f\u0639\n" +
-	"\U0001ee90\u0641\n\U0001ee91\u0635\n\U0001ee92\u0642\n\U0001ee93\u0631\n\U0001ee94\u0634\n\U0001ee95\u062a\n" +
-	"\U0001ee96\u062b\n\U0001ee97\u062e\n\U0001ee98\u0630\n\U0001ee99\u0636\n\U0001ee9a\u0638\n\U0001ee9b\u063a\n" +
-	"\U0001eea1\u0628\n\U0001eea2\u062c\n\U0001eea3\u062f\n\U0001eea5\u0648\n\U0001eea6\u0632\n\U0001eea7\u062d\n" +
-	"\U0001eea8\u0637\n\U0001eea9\u064a\n\U0001eeab\u0644\n\U0001eeac\u0645\n\U0001eead\u0646\n\U0001eeae\u0633\n" +
-	"\U0001eeaf\u0639\n\U0001eeb0\u0641\n\U0001eeb1\u0635\n\U0001eeb2\u0642\n\U0001eeb3\u0631\n\U0001eeb4\u0634\n" +
-	"\U0001eeb5\u062a\n\U0001eeb6\u062b\n\U0001eeb7\u062e\n\U0001eeb8\u0630\n\U0001eeb9\u0636\n\U0001eeba\u0638\n" +
-	"\U0001eebb\u063a\n\U0001f1000.\n\U0001f1010,\n\U0001f1021,\n\U0001f1032,\n\U0001f1043,\n\U0001f1054,\n" +
-	"\U0001f1065,\n\U0001f1076,\n\U0001f1087,\n\U0001f1098,\n\U0001f10a9,\n\U0001f110(A)\n\U0001f111(B)\n\U0001f112(C)\n" +
-	"\U0001f113(D)\n\U0001f114(E)\n\U0001f115(F)\n\U0001f116(G)\n\U0001f117(H)\n\U0001f118(I)\n\U0001f119(J)\n" +
-	"\U0001f11a(K)\n\U0001f11b(L)\n\U0001f11c(M)\n\U0001f11d(N)\n\U0001f11e(O)\n\U0001f11f(P)\n\U0001f120(Q)\n" +
-	"\U0001f121(R)\n\U0001f122(S)\n\U0001f123(T)\n\U0001f124(U)\n\U0001f125(V)\n\U0001f126(W)\n\U0001f127(X)\n" +
-	"\U0001f128(Y)\n\U0001f129(Z)\n\U0001f12a\u3014S\u3015\n\U0001f12bC\n\U0001f12cR\n\U0001f12dCD\n\U0001f12eWZ\n" +
-	"\U0001f130A\n\U0001f131B\n\U0001f132C\n\U0001f133D\n\U0001f134E\n\U0001f135F\n\U0001f136G\n\U0001f137H\n" +
-	"\U0001f138I\n\U0001f139J\n\U0001f13aK\n\U0001f13bL\n\U0001f13cM\n\U0001f13dN\n\U0001f13eO\n\U0001f13fP\n" +
-	"\U0001f140Q\n\U0001f141R\n\U0001f142S\n\U0001f143T\n\U0001f144U\n\U0001f145V\n\U0001f146W\n\U0001f147X\n" +
-	"\U0001f148Y\n\U0001f149Z\n\U0001f14aHV\n\U0001f14bMV\n\U0001f14cSD\n\U0001f14dSS\n\U0001f14ePPV\n\U0001f14fWC\n" +
-	"\U0001f16aMC\n\U0001f16bMD\n\U0001f190DJ\n\U0001f200\u307b\u304b\n\U0001f201\u30b3\u30b3\n\U0001f202\u30b5\n" +
-	"\U0001f210\u624b\n\U0001f211\u5b57\n\U0001f212\u53cc\n\U0001f213\u30c6\u3099\n\U0001f214\u4e8c\n\U0001f215\u591a\n" +
-	"\U0001f216\u89e3\n\U0001f217\u5929\n\U0001f218\u4ea4\n\U0001f219\u6620\n\U0001f21a\u7121\n\U0001f21b\u6599\n" +
-	"\U0001f21c\u524d\n\U0001f21d\u5f8c\n\U0001f21e\u518d\n\U0001f21f\u65b0\n\U0001f220\u521d\n\U0001f221\u7d42\n" +
-	"\U0001f222\u751f\n\U0001f223\u8ca9\n\U0001f224\u58f0\n\U0001f225\u5439\n\U0001f226\u6f14\n\U0001f227\u6295\n" +
-	"\U0001f228\u6355\n\U0001f229\u4e00\n\U0001f22a\u4e09\n\U0001f22b\u904a\n\U0001f22c\u5de6\n\U0001f22d\u4e2d\n" +
-	"\U0001f22e\u53f3\n\U0001f22f\u6307\n\U0001f230\u8d70\n\U0001f231\u6253\n\U0001f232\u7981\n\U0001f233\u7a7a\n" +
-	"\U0001f234\u5408\n\U0001f235\u6e80\n\U0001f236\u6709\n\U0001f237\u6708\n\U0001f238\u7533\n\U0001f239\u5272\n" +
-	"\U0001f23a\u55b6\n\U0001f23b\u914d\n\U0001f240\u3014\u672c\u3015\n\U0001f241\u3014\u4e09\u3015\n\U0001f242\u3014\u4e8c\u3015\n" +
-	"\U0001f243\u3014\u5b89\u3015\n\U0001f244\u3014\u70b9\u3015\n\U0001f245\u3014\u6253\u3015\n\U0001f246\u3014\u76d7\u3015\n" +
-	"\U0001f247\u3014\u52dd\u3015\n\U0001f248\u3014\u6557\u3015\n\U0001f250\u5f97\n\U0001f251\u53ef\n"
-
-// composed has each character that NFC makes of two, followed by the two; Hangul is computed.
-const composed = "" +
-	"\u00c0A\u0300\n\u00c1A\u0301\n\u00c2A\u0302\n\u00c3A\u0303\n\u00c4A\u0308\n\u00c5A\u030a\n\u00c7C\u0327\n" +
-	"\u00c8E\u0300\n\u00c9E\u0301\n\u00caE\u0302\n\u00cbE\u0308\n\u00ccI\u0300\n\u00cdI\u0301\n\u00ceI\u0302\n" +
-	"\u00cfI\u0308\n\u00d1N\u0303\n\u00d2O\u0300\n\u00d3O\u0301\n\u00d4O\u0302\n\u00d5O\u0303\n\u00d6O\u0308\n" +
-	"\u00d9U\u0300\n\u00daU\u0301\n\u00dbU\u0302\n\u00dcU\u0308\n\u00ddY\u0301\n\u00e0a\u0300\n\u00e1a\u0301\n" +
-	"\u00e2a\u0302\n\u00e3a\u0303\n\u00e4a\u0308\n\u00e5a\u030a\n\u00e7c\u0327\n\u00e8e\u0300\n\u00e9e\u0301\n" +
-	"\u00eae\u0302\n\u00ebe\u0308\n\u00eci\u0300\n\u00edi\u0301\n\u00eei\u0302\n\u00efi\u0308\n\u00f1n\u0303\n" +
-	"\u00f2o\u0300\n\u00f3o\u0301\n\u00f4o\u0302\n\u00f5o\u0303\n\u00f6o\u0308\n\u00f9u\u0300\n\u00fau\u0301\n" +
-	"\u00fbu\u0302\n\u00fcu\u0308\n\u00fdy\u0301\n\u00ffy\u0308\n\u0100A\u0304\n\u0101a\u0304\n\u0102A\u0306\n" +
-	"\u0103a\u0306\n\u0104A\u0328\n\u0105a\u0328\n\u0106C\u0301\n\u0107c\u0301\n\u0108C\u0302\n\u0109c\u0302\n" +
-	"\u010aC\u0307\n\u010bc\u0307\n\u010cC\u030c\n\u010dc\u030c\n\u010eD\u030c\n\u010fd\u030c\n\u0112E\u0304\n" +
-	"\u0113e\u0304\n\u0114E\u0306\n\u0115e\u0306\n\u0116E\u0307\n\u0117e\u0307\n\u0118E\u0328\n\u0119e\u0328\n" +
-	"\u011aE\u030c\n\u011be\u030c\n\u011cG\u0302\n\u011dg\u0302\n\u011eG\u0306\n\u011fg\u0306\n\u0120G\u0307\n" +
-	"\u0121g\u0307\n\u0122G\u0327\n\u0123g\u0327\n\u0124H\u0302\n\u0125h\u0302\n\u0128I\u0303\n\u0129i\u0303\n" +
-	"\u012aI\u0304\n\u012bi\u0304\n\u012cI\u0306\n\u012di\u0306\n\u012eI\u0328\n\u012fi\u0328\n\u0130I\u0307\n" +
-	"\u0134J\u0302\n\u0135j\u0302\n\u0136K\u0327\n\u0137k\u0327\n\u0139L\u0301\n\u013al\u0301\n\u013bL\u0327\n" +
-	"\u013cl\u0327\n\u013dL\u030c\n\u013el\u030c\n\u0143N\u0301\n\u0144n\u0301\n\u0145N\u0327\n\u0146n\u0327\n" +
-	"\u0147N\u030c\n\u0148n\u030c\n\u014cO\u0304\n\u014do\u0304\n\u014eO\u0306\n\u014fo\u0306\n\u0150O\u030b\n" +
-	"\u0151o\u030b\n\u0154R\u0301\n\u0155r\u0301\n\u0156R\u0327\n\u0157r\u0327\n\u0158R\u030c\n\u0159r\u030c\n" +
-	"\u015aS\u0301\n\u015bs\u0301\n\u015cS\u0302\n\u015ds\u0302\n\u015eS\u0327\n\u015fs\u0327\n\u0160S\u030c\n" +
-	"\u0161s\u030c\n\u0162T\u0327\n\u0163t\u0327\n\u0164T\u030c\n\u0165t\u030c\n\u0168U\u0303\n\u0169u\u0303\n" +
-	"\u016aU\u0304\n\u016bu\u0304\n\u016cU\u0306\n\u016du\u0306\n\u016eU\u030a\n\u016fu\u030a\n\u0170U\u030b\n" +
-	"\u0171u\u030b\n\u0172U\u0328\n\u0173u\u0328\n\u0174W\u0302\n\u0175w\u0302\n\u0176Y\u0302\n\u0177y\u0302\n" +
-	"\u0178Y\u0308\n\u0179Z\u0301\n\u017az\u0301\n\u017bZ\u0307\n\u017cz\u0307\n\u017dZ\u030c\n\u017ez\u030c\n" +
-	"\u01a0O\u031b\n\u01a1o\u031b\n\u01afU\u031b\n\u01b0u\u031b\n\u01cdA\u030c\n\u01cea\u030c\n\u01cfI\u030c\n" +
-	"\u01d0i\u030c\n\u01d1O\u030c\n\u01d2o\u030c\n\u01d3U\u030c\n\u01d4u\u030c\n\u01d5\u00dc\u0304\n\u01d6\u00fc\u0304\n" +
-	"\u01d7\u00dc\u0301\n\u01d8\u00fc\u0301\n\u01d9\u00dc\u030c\n\u01da\u00fc\u030c\n\u01db\u00dc\u0300\n\u01dc\u00fc\u0300\n" +
-	"\u01de\u00c4\u0304\n\u01df\u00e4\u0304\n\u01e0\u0226\u0304\n\u01e1\u0227\u0304\n\u01e2\u00c6\u0304\n\u01e3\u00e6\u0304\n" +
-	"\u01e6G\u030c\n\u01e7g\u030c\n\u01e8K\u030c\n\u01e9k\u030c\n\u01eaO\u0328\n\u01ebo\u0328\n\u01ec\u01ea\u0304\n" +
-	"\u01ed\u01eb\u0304\n\u01ee\u01b7\u030c\n\u01ef\u0292\u030c\n\u01f0j\u030c\n\u01f4G\u0301\n\u01f5g\u0301\n" +
-	"\u01f8N\u0300\n\u01f9n\u0300\n\u01fa\u00c5\u0301\n\u01fb\u00e5\u0301\n\u01fc\u00c6\u0301\n\u01fd\u00e6\u0301\n" +
-	"\u01fe\u00d8\u0301\n\u01ff\u00f8\u0301\n\u0200A\u030f\n\u0201a\u030f\n\u0202A\u0311\n\u0203a\u0311\n\u0204E\u030f\n" +
-	"\u0205e\u030f\n\u0206E\u0311\n\u0207e\u0311\n\u0208I\u030f\n\u0209i\u030f\n\u020aI\u0311\n\u020bi\u0311\n" +
-	"\u020cO\u030f\n\u020do\u030f\n\u020eO\u0311\n\u020fo\u0311\n\u0210R\u030f\n\u0211r\u030f\n\u0212R\u0311\n" +
-	"\u0213r\u0311\n\u0214U\u030f\n\u0215u\u030f\n\u0216U\u0311\n\u0217u\u0311\n\u0218S\u0326\n\u0219s\u0326\n" +
-	"\u021aT\u0326\n\u021bt\u0326\n\u021eH\u030c\n\u021fh\u030c\n\u0226A\u0307\n\u0227a\u0307\n\u0228E\u0327\n" +
-	"\u0229e\u0327\n\u022a\u00d6\u0304\n\u022b\u00f6\u0304\n\u022c\u00d5\u0304\n\u022d\u00f5\u0304\n\u022eO\u0307\n" +
-	"\u022fo\u0307\n\u0230\u022e\u0304\n\u0231\u022f\u0304\n\u0232Y\u0304\n\u0233y\u0304\n\u0385\u00a8\u0301\n" +
-	"\u0386\u0391\u0301\n\u0388\u0395\u0301\n\u0389\u0397\u0301\n\u038a\u0399\u0301\n\u038c\u039f\u0301\n\u038e\u03a5\u0301\n" +
-	"\u038f\u03a9\u0301\n\u0390\u03ca\u0301\n\u03aa\u0399\u0308\n\u03ab\u03a5\u0308\n\u03ac\u03b1\u0301\n\u03ad\u03b5\u0301\n" +
-	"\u03ae\u03b7\u0301\n\u03af\u03b9\u0301\n\u03b0\u03cb\u0301\n\u03ca\u03b9\u0308\n\u03cb\u03c5\u0308\n\u03cc\u03bf\u0301\n" +
-	"\u03cd\u03c5\u0301\n\u03ce\u03c9\u0301\n\u03d3\u03d2\u0301\n\u03d4\u03d2\u0308\n\u0400\u0415\u0300\n\u0401\u0415\u0308\n" +
-	"\u0403\u0413\u0301\n\u0407\u0406\u0308\n\u040c\u041a\u0301\n\u040d\u0418\u0300\n\u040e\u0423\u0306\n\u0419\u0418\u0306\n" +
-	"\u0439\u0438\u0306\n\u0450\u0435\u0300\n\u0451\u0435\u0308\n\u0453\u0433\u0301\n\u0457\u0456\u0308\n\u045c\u043a\u0301\n" +
-	"\u045d\u0438\u0300\n\u045e\u0443\u0306\n\u0476\u0474\u030f\n\u0477\u0475\u030f\n\u04c1\u0416\u0306\n\u04c2\u0436\u0306\n" +
-	"\u04d0\u0410\u0306\n\u04d1\u0430\u0306\n\u04d2\u0410\u0308\n\u04d3\u0430\u0308\n\u04d6\u0415\u0306\n\u04d7\u0435\u0306\n" +
-	"\u04da\u04d8\u0308\n\u04db\u04d9\u0308\n\u04dc\u0416\u0308\n\u04dd\u0436\u0308\n\u04de\u0417\u0308\n\u04df\u0437\u0308\n" +
-	"\u04e2\u0418\u0304\n\u04e3\u0438\u0304\n\u04e4\u0418\u0308\n\u04e5\u0438\u0308\n\u04e6\u041e\u0308\n\u04e7\u043e\u0308\n" +
-	"\u04ea\u04e8\u0308\n\u04eb\u04e9\u0308\n\u04ec\u042d\u0308\n\u04ed\u044d\u0308\n\u04ee\u0423\u0304\n\u04ef\u0443\u0304\n" +
-	"\u04f0\u0423\u0308\n\u04f1\u0443\u0308\n\u04f2\u0423\u030b\n\u04f3\u0443\u030b\n\u04f4\u0427\u0308\n\u04f5\u0447\u0308\n" +
-	"\u04f8\u042b\u0308\n\u04f9\u044b\u0308\n\u0622\u0627\u0653\n\u0623\u0627\u0654\n\u0624\u0648\u0654\n\u0625\u0627\u0655\n" +
-	"\u0626\u064a\u0654\n\u06c0\u06d5\u0654\n\u06c2\u06c1\u0654\n\u06d3\u06d2\u0654\n\u0929\u0928\u093c\n\u0931\u0930\u093c\n" +
-	"\u0934\u0933\u093c\n\u09cb\u09c7\u09be\n\u09cc\u09c7\u09d7\n\u0b48\u0b47\u0b56\n\u0b4b\u0b47\u0b3e\n\u0b4c\u0b47\u0b57\n" +
-	"\u0b94\u0b92\u0bd7\n\u0bca\u0bc6\u0bbe\n\u0bcb\u0bc7\u0bbe\n\u0bcc\u0bc6\u0bd7\n\u0c48\u0c46\u0c56\n\u0cc0\u0cbf\u0cd5\n" +
-	"\u0cc7\u0cc6\u0cd5\n\u0cc8\u0cc6\u0cd6\n\u0cca\u0cc6\u0cc2\n\u0ccb\u0cca\u0cd5\n\u0d4a\u0d46\u0d3e\n\u0d4b\u0d47\u0d3e\n" +
-	"\u0d4c\u0d46\u0d57\n\u0dda\u0dd9\u0dca\n\u0ddc\u0dd9\u0dcf\n\u0ddd\u0ddc\u0dca\n\u0dde\u0dd9\u0ddf\n\u1026\u1025\u102e\n" +
-	"\u1b06\u1b05\u1b35\n\u1b08\u1b07\u1b35\n\u1b0a\u1b09\u1b35\n\u1b0c\u1b0b\u1b35\n\u1b0e\u1b0d\u1b35\n\u1b12\u1b11\u1b35\n" +
-	"\u1b3b\u1b3a\u1b35\n\u1b3d\u1b3c\u1b35\n\u1b40\u1b3e\u1b35\n\u1b41\u1b3f\u1b35\n\u1b43\u1b42\u1b35\n\u1e00A\u0325\n" +
-	"\u1e01a\u0325\n\u1e02B\u0307\n\u1e03b\u0307\n\u1e04B\u0323\n\u1e05b\u0323\n\u1e06B\u0331\n\u1e07b\u0331\n" +
-	"\u1e08\u00c7\u0301\n\u1e09\u00e7\u0301\n\u1e0aD\u0307\n\u1e0bd\u0307\n\u1e0cD\u0323\n\u1e0dd\u0323\n\u1e0eD\u0331\n" +
-	"\u1e0fd\u0331\n\u1e10D\u0327\n\u1e11d\u0327\n\u1e12D\u032d\n\u1e13d\u032d\n\u1e14\u0112\u0300\n\u1e15\u0113\u0300\n" +
-	"\u1e16\u0112\u0301\n\u1e17\u0113\u0301\n\u1e18E\u032d\n\u1e19e\u032d\n\u1e1aE\u0330\n\u1e1be\u0330\n\u1e1c\u0228\u0306\n" +
-	"\u1e1d\u0229\u0306\n\u1e1eF\u0307\n\u1e1ff\u0307\n\u1e20G\u0304\n\u1e21g\u0304\n\u1e22H\u0307\n\u1e23h\u0307\n" +
-	"\u1e24H\u0323\n\u1e25h\u0323\n\u1e26H\u0308\n\u1e27h\u0308\n\u1e28H\u0327\n\u1e29h\u0327\n\u1e2aH\u032e\n" +
-	"\u1e2bh\u032e\n\u1e2cI\u0330\n\u1e2di\u0330\n\u1e2e\u00cf\u0301\n\u1e2f\u00ef\u0301\n\u1e30K\u0301\n\u1e31k\u0301\n" +
-	"\u1e32K\u0323\n\u1e33k\u0323\n\u1e34K\u0331\n\u1e35k\u0331\n\u1e36L\u0323\n\u1e37l\u0323\n\u1e38\u1e36\u0304\n" +
-	"\u1e39\u1e37\u0304\n\u1e3aL\u0331\n\u1e3bl\u0331\n\u1e3cL\u032d\n\u1e3dl\u032d\n\u1e3eM\u0301\n\u1e3fm\u0301\n" +
-	"\u1e40M\u0307\n\u1e41m\u0307\n\u1e42M\u0323\n\u1e43m\u0323\n\u1e44N\u0307\n\u1e45n\u0307\n\u1e46N\u0323\n" +
-	"\u1e47n\u0323\n\u1e48N\u0331\n\u1e49n\u0331\n\u1e4aN\u032d\n\u1e4bn\u032d\n\u1e4c\u00d5\u0301\n\u1e4d\u00f5\u0301\n" +
-	"\u1e4e\u00d5\u0308\n\u1e4f\u00f5\u0308\n\u1e50\u014c\u0300\n\u1e51\u014d\u0300\n\u1e52\u014c\u0301\n\u1e53\u014d\u0301\n" +
-	"\u1e54P\u0301\n\u1e55p\u0301\n\u1e56P\u0307\n\u1e57p\u0307\n\u1e58R\u0307\n\u1e59r\u0307\n\u1e5aR\u0323\n" +
-	"\u1e5br\u0323\n\u1e5c\u1e5a\u0304\n\u1e5d\u1e5b\u0304\n\u1e5eR\u0331\n\u1e5fr\u0331\n\u1e60S\u0307\n\u1e61s\u0307\n" +
-	"\u1e62S\u0323\n\u1e63s\u0323\n\u1e64\u015a\u0307\n\u1e65\u015b\u0307\n\u1e66\u0160\u0307\n\u1e67\u0161\u0307\n" +
-	"\u1e68\u1e62\u0307\n\u1e69\u1e63\u0307\n\u1e6aT\u0307\n\u1e6bt\u0307\n\u1e6cT\u0323\n\u1e6dt\u0323\n\u1e6eT\u0331\n" +
-	"\u1e6ft\u0331\n\u1e70T\u032d\n\u1e71t\u032d\n\u1e72U\u0324\n\u1e73u\u0324\n\u1e74U\u0330\n\u1e75u\u0330\n" +
-	"\u1e76U\u032d\n\u1e77u\u032d\n\u1e78\u0168\u0301\n\u1e79\u0169\u0301\n\u1e7a\u016a\u0308\n\u1e7b\u016b\u0308\n" +
-	"\u1e7cV\u0303\n\u1e7dv\u0303\n\u1e7eV\u0323\n\u1e7fv\u0323\n\u1e80W\u0300\n\u1e81w\u0300\n\u1e82W\u0301\n" +
-	"\u1e83w\u0301\n\u1e84W\u0308\n\u1e85w\u0308\n\u1e86W\u0307\n\u1e87w\u0307\n\u1e88W\u0323\n\u1e89w\u0323\n" +
-	"\u1e8aX\u0307\n\u1e8bx\u0307\n\u1e8cX\u0308\n\u1e8dx\u0308\n\u1e8eY\u0307\n\u1e8fy\u0307\n\u1e90Z\u0302\n" +
-	"\u1e91z\u0302\n\u1e92Z\u0323\n\u1e93z\u0323\n\u1e94Z\u0331\n\u1e95z\u0331\n\u1e96h\u0331\n\u1e97t\u0308\n" +
-	"\u1e98w\u030a\n\u1e99y\u030a\n\u1e9b\u017f\u0307\n\u1ea0A\u0323\n\u1ea1a\u0323\n\u1ea2A\u0309\n\u1ea3a\u0309\n" +
-	"\u1ea4\u00c2\u0301\n\u1ea5\u00e2\u0301\n\u1ea6\u00c2\u0300\n\u1ea7\u00e2\u0300\n\u1ea8\u00c2\u0309\n\u1ea9\u00e2\u0309\n" +
-	"\u1eaa\u00c2\u0303\n\u1eab\u00e2\u0303\n\u1eac\u1ea0\u0302\n\u1ead\u1ea1\u0302\n\u1eae\u0102\u0301\n\u1eaf\u0103\u0301\n" +
-	"\u1eb0\u0102\u0300\n\u1eb1\u0103\u0300\n\u1eb2\u0102\u0309\n\u1eb3\u0103\u0309\n\u1eb4\u0102\u0303\n\u1eb5\u0103\u0303\n" +
-	"\u1eb6\u1ea0\u0306\n\u1eb7\u1ea1\u0306\n\u1eb8E\u0323\n\u1eb9e\u0323\n\u1ebaE\u0309\n\u1ebbe\u0309\n\u1ebcE\u0303\n" +
-	"\u1ebde\u0303\n\u1ebe\u00ca\u0301\n\u1ebf\u00ea\u0301\n\u1ec0\u00ca\u0300\n\u1ec1\u00ea\u0300\n\u1ec2\u00ca\u0309\n" +
-	"\u1ec3\u00ea\u0309\n\u1ec4\u00ca\u0303\n\u1ec5\u00ea\u0303\n\u1ec6\u1eb8\u0302\n\u1ec7\u1eb9\u0302\n\u1ec8I\u0309\n" +
-	"\u1ec9i\u0309\n\u1ecaI\u0323\n\u1ecbi\u0323\n\u1eccO\u0323\n\u1ecdo\u0323\n\u1eceO\u0309\n\u1ecfo\u0309\n" +
-	"\u1ed0\u00d4\u0301\n\u1ed1\u00f4\u0301\n\u1ed2\u00d4\u0300\n\u1ed3\u00f4\u0300\n\u1ed4\u00d4\u0309\n\u1ed5\u00f4\u0309\n" +
-	"\u1ed6\u00d4\u0303\n\u1ed7\u00f4\u0303\n\u1ed8\u1ecc\u0302\n\u1ed9\u1ecd\u0302\n\u1eda\u01a0\u0301\n\u1edb\u01a1\u0301\n" +
-	"\u1edc\u01a0\u0300\n\u1edd\u01a1\u0300\n\u1ede\u01a0\u0309\n\u1edf\u01a1\u0309\n\u1ee0\u01a0\u0303\n\u1ee1\u01a1\u0303\n" +
-	"\u1ee2\u01a0\u0323\n\u1ee3\u01a1\u0323\n\u1ee4U\u0323\n\u1ee5u\u0323\n\u1ee6U\u0309\n\u1ee7u\u0309\n\u1ee8\u01af\u0301\n" +
-	"\u1ee9\u01b0\u0301\n\u1eea\u01af\u0300\n\u1eeb\u01b0\u0300\n\u1eec\u01af\u0309\n\u1eed\u01b0\u0309\n\u1eee\u01af\u0303\n" +
-	"\u1eef\u01b0\u0303\n\u1ef0\u01af\u0323\n\u1ef1\u01b0\u0323\n\u1ef2Y\u0300\n\u1ef3y\u0300\n\u1ef4Y\u0323\n" +
-	"\u1ef5y\u0323\n\u1ef6Y\u0309\n\u1ef7y\u0309\n\u1ef8Y\u0303\n\u1ef9y\u0303\n\u1f00\u03b1\u0313\n\u1f01\u03b1\u0314\n" +
-	"\u1f02\u1f00\u0300\n\u1f03\u1f01\u0300\n\u1f04\u1f00\u0301\n\u1f05\u1f01\u0301\n\u1f06\u1f00\u0342\n\u1f07\u1f01\u0342\n" +
-	"\u1f08\u0391\u0313\n\u1f09\u0391\u0314\n\u1f0a\u1f08\u0300\n\u1f0b\u1f09\u0300\n\u1f0c\u1f08\u0301\n\u1f0d\u1f09\u0301\n" +
-	"\u1f0e\u1f08\u0342\n\u1f0f\u1f09\u0342\n\u1f10\u03b5\u0313\n\u1f11\u03b5\u0314\n\u1f12\u1f10\u0300\n\u1f13\u1f11\u0300\n" +
-	"\u1f14\u1f10\u0301\n\u1f15\u1f11\u0301\n\u1f18\u0395\u0313\n\u1f19\u0395\u0314\n\u1f1a\u1f18\u0300\n\u1f1b\u1f19\u0300\n" +
-	"\u1f1c\u1f18\u0301\n\u1f1d\u1f19\u0301\n\u1f20\u03b7\u0313\n\u1f21\u03b7\u0314\n\u1f22\u1f20\u0300\n\u1f23\u1f21\u0300\n" +
-	"\u1f24\u1f20\u0301\n\u1f25\u1f21\u0301\n\u1f26\u1f20\u0342\n\u1f27\u1f21\u0342\n\u1f28\u0397\u0313\n\u1f29\u0397\u0314\n" +
-	"\u1f2a\u1f28\u0300\n\u1f2b\u1f29\u0300\n\u1f2c\u1f28\u0301\n\u1f2d\u1f29\u0301\n\u1f2e\u1f28\u0342\n\u1f2f\u1f29\u0342\n" +
-	"\u1f30\u03b9\u0313\n\u1f31\u03b9\u0314\n\u1f32\u1f30\u0300\n\u1f33\u1f31\u0300\n\u1f34\u1f30\u0301\n\u1f35\u1f31\u0301\n" +
-	"\u1f36\u1f30\u0342\n\u1f37\u1f31\u0342\n\u1f38\u0399\u0313\n\u1f39\u0399\u0314\n\u1f3a\u1f38\u0300\n\u1f3b\u1f39\u0300\n" +
-	"\u1f3c\u1f38\u0301\n\u1f3d\u1f39\u0301\n\u1f3e\u1f38\u0342\n\u1f3f\u1f39\u0342\n\u1f40\u03bf\u0313\n\u1f41\u03bf\u0314\n" +
-	"\u1f42\u1f40\u0300\n\u1f43\u1f41\u0300\n\u1f44\u1f40\u0301\n\u1f45\u1f41\u0301\n\u1f48\u039f\u0313\n\u1f49\u039f\u0314\n" +
-	"\u1f4a\u1f48\u0300\n\u1f4b\u1f49\u0300\n\u1f4c\u1f48\u0301\n\u1f4d\u1f49\u0301\n\u1f50\u03c5\u0313\n\u1f51\u03c5\u0314\n" +
-	"\u1f52\u1f50\u0300\n\u1f53\u1f51\u0300\n\u1f54\u1f50\u0301\n\u1f55\u1f51\u0301\n\u1f56\u1f50\u0342\n\u1f57\u1f51\u0342\n" +
-	"\u1f59\u03a5\u0314\n\u1f5b\u1f59\u0300\n\u1f5d\u1f59\u0301\n\u1f5f\u1f59\u0342\n\u1f60\u03c9\u0313\n\u1f61\u03c9\u0314\n" +
-	"\u1f62\u1f60\u0300\n\u1f63\u1f61\u0300\n\u1f64\u1f60\u0301\n\u1f65\u1f61\u0301\n\u1f66\u1f60\u0342\n\u1f67\u1f61\u0342\n" +
-	"\u1f68\u03a9\u0313\n\u1f69\u03a9\u0314\n\u1f6a\u1f68\u0300\n\u1f6b\u1f69\u0300\n\u1f6c\u1f68\u0301\n\u1f6d\u1f69\u0301\n" +
-	"\u1f6e\u1f68\u0342\n\u1f6f\u1f69\u0342\n\u1f70\u03b1\u0300\n\u1f72\u03b5\u0300\n\u1f74\u03b7\u0300\n\u1f76\u03b9\u0300\n" +
-	"\u1f78\u03bf\u0300\n\u1f7a\u03c5\u0300\n\u1f7c\u03c9\u0300\n\u1f80\u1f00\u0345\n\u1f81\u1f01\u0345\n\u1f82\u1f02\u0345\n" +
-	"\u1f83\u1f03\u0345\n\u1f84\u1f04\u0345\n\u1f85\u1f05\u0345\n\u1f86\u1f06\u0345\n\u1f87\u1f07\u0345\n\u1f88\u1f08\u0345\n" +
-	"\u1f89\u1f09\u0345\n\u1f8a\u1f0a\u0345\n\u1f8b\u1f0b\u0345\n\u1f8c\u1f0c\u0345\n\u1f8d\u1f0d\u0345\n\u1f8e\u1f0e\u0345\n" +
-	"\u1f8f\u1f0f\u0345\n\u1f90\u1f20\u0345\n\u1f91\u1f21\u0345\n\u1f92\u1f22\u0345\n\u1f93\u1f23\u0345\n\u1f94\u1f24\u0345\n" +
-	"\u1f95\u1f25\u0345\n\u1f96\u1f26\u0345\n\u1f97\u1f27\u0345\n\u1f98\u1f28\u0345\n\u1f99\u1f29\u0345\n\u1f9a\u1f2a\u0345\n" +
-	"\u1f9b\u1f2b\u0345\n\u1f9c\u1f2c\u0345\n\u1f9d\u1f2d\u0345\n\u1f9e\u1f2e\u0345\n\u1f9f\u1f2f\u0345\n\u1fa0\u1f60\u0345\n" +
-	"\u1fa1\u1f61\u0345\n\u1fa2\u1f62\u0345\n\u1fa3\u1f63\u0345\n\u1fa4\u1f64\u0345\n\u1fa5\u1f65\u0345\n\u1fa6\u1f66\u0345\n" +
-	"\u1fa7\u1f67\u0345\n\u1fa8\u1f68\u0345\n\u1fa9\u1f69\u0345\n\u1faa\u1f6a\u0345\n\u1fab\u1f6b\u0345\n\u1fac\u1f6c\u0345\n" +
-	"\u1fad\u1f6d\u0345\n\u1fae\u1f6e\u0345\n\u1faf\u1f6f\u0345\n\u1fb0\u03b1\u0306\n\u1fb1\u03b1\u0304\n\u1fb2\u1f70\u0345\n" +
-	"\u1fb3\u03b1\u0345\n\u1fb4\u03ac\u0345\n\u1fb6\u03b1\u0342\n\u1fb7\u1fb6\u0345\n\u1fb8\u0391\u0306\n\u1fb9\u0391\u0304\n" +
-	"\u1fba\u0391\u0300\n\u1fbc\u0391\u0345\n\u1fc1\u00a8\u0342\n\u1fc2\u1f74\u0345\n\u1fc3\u03b7\u0345\n\u1fc4\u03ae\u0345\n" +
-	"\u1fc6\u03b7\u0342\n\u1fc7\u1fc6\u0345\n\u1fc8\u0395\u0300\n\u1fca\u0397\u0300\n\u1fcc\u0397\u0345\n\u1fcd\u1fbf\u0300\n" +
-	"\u1fce\u1fbf\u0301\n\u1fcf\u1fbf\u0342\n\u1fd0\u03b9\u0306\n\u1fd1\u03b9\u0304\n\u1fd2\u03ca\u0300\n\u1fd6\u03b9\u0342\n" +
-	"\u1fd7\u03ca\u0342\n\u1fd8\u0399\u0306\n\u1fd9\u0399\u0304\n\u1fda\u0399\u0300\n\u1fdd\u1ffe\u0300\n\u1fde\u1ffe\u0301\n" +
-	"\u1fdf\u1ffe\u0342\n\u1fe0\u03c5\u0306\n\u1fe1\u03c5\u0304\n\u1fe2\u03cb\u0300\n\u1fe4\u03c1\u0313\n\u1fe5\u03c1\u0314\n" +
-	"\u1fe6\u03c5\u0342\n\u1fe7\u03cb\u0342\n\u1fe8\u03a5\u0306\n\u1fe9\u03a5\u0304\n\u1fea\u03a5\u0300\n\u1fec\u03a1\u0314\n" +
-	"\u1fed\u00a8\u0300\n\u1ff2\u1f7c\u0345\n\u1ff3\u03c9\u0345\n\u1ff4\u03ce\u0345\n\u1ff6\u03c9\u0342\n\u1ff7\u1ff6\u0345\n" +
-	"\u1ff8\u039f\u0300\n\u1ffa\u03a9\u0300\n\u1ffc\u03a9\u0345\n\u219a\u2190\u0338\n\u219b\u2192\u0338\n\u21ae\u2194\u0338\n" +
-	"\u21cd\u21d0\u0338\n\u21ce\u21d4\u0338\n\u21cf\u21d2\u0338\n\u2204\u2203\u0338\n\u2209\u2208\u0338\n\u220c\u220b\u0338\n" +
-	"\u2224\u2223\u0338\n\u2226\u2225\u0338\n\u2241\u223c\u0338\n\u2244\u2243\u0338\n\u2247\u2245\u0338\n\u2249\u2248\u0338\n" +
-	"\u2260=\u0338\n\u2262\u2261\u0338\n\u226d\u224d\u0338\n\u226e<\u0338\n\u226f>\u0338\n\u2270\u2264\u0338\n" +
-	"\u2271\u2265\u0338\n\u2274\u2272\u0338\n\u2275\u2273\u0338\n\u2278\u2276\u0338\n\u2279\u2277\u0338\n\u2280\u227a\u0338\n" +
-	"\u2281\u227b\u0338\n\u2284\u2282\u0338\n\u2285\u2283\u0338\n\u2288\u2286\u0338\n\u2289\u2287\u0338\n\u22ac\u22a2\u0338\n" +
-	"\u22ad\u22a8\u0338\n\u22ae\u22a9\u0338\n\u22af\u22ab\u0338\n\u22e0\u227c\u0338\n\u22e1\u227d\u0338\n\u22e2\u2291\u0338\n" +
-	"\u22e3\u2292\u0338\n\u22ea\u22b2\u0338\n\u22eb\u22b3\u0338\n\u22ec\u22b4\u0338\n\u22ed\u22b5\u0338\n\u304c\u304b\u3099\n" +
-	"\u304e\u304d\u3099\n\u3050\u304f\u3099\n\u3052\u3051\u3099\n\u3054\u3053\u3099\n\u3056\u3055\u3099\n\u3058\u3057\u3099\n" +
-	"\u305a\u3059\u3099\n\u305c\u305b\u3099\n\u305e\u305d\u3099\n\u3060\u305f\u3099\n\u3062\u3061\u3099\n\u3065\u3064\u3099\n" +
-	"\u3067\u3066\u3099\n\u3069\u3068\u3099\n\u3070\u306f\u3099\n\u3071\u306f\u309a\n\u3073\u3072\u3099\n\u3074\u3072\u309a\n" +
-	"\u3076\u3075\u3099\n\u3077\u3075\u309a\n\u3079\u3078\u3099\n\u307a\u3078\u309a\n\u307c\u307b\u3099\n\u307d\u307b\u309a\n" +
-	"\u3094\u3046\u3099\n\u309e\u309d\u3099\n\u30ac\u30ab\u3099\n\u30ae\u30ad\u3099\n\u30b0\u30af\u3099\n\u30b2\u30b1\u3099\n" +
-	"\u30b4\u30b3\u3099\n\u30b6\u30b5\u3099\n\u30b8\u30b7\u3099\n\u30ba\u30b9\u3099\n\u30bc\u30bb\u3099\n\u30be\u30bd\u3099\n" +
-	"\u30c0\u30bf\u3099\n\u30c2\u30c1\u3099\n\u30c5\u30c4\u3099\n\u30c7\u30c6\u3099\n\u30c9\u30c8\u3099\n\u30d0\u30cf\u3099\n" +
-	"\u30d1\u30cf\u309a\n\u30d3\u30d2\u3099\n\u30d4\u30d2\u309a\n\u30d6\u30d5\u3099\n\u30d7\u30d5\u309a\n\u30d9\u30d8\u3099\n" +
-	"\u30da\u30d8\u309a\n\u30dc\u30db\u3099\n\u30dd\u30db\u309a\n\u30f4\u30a6\u3099\n\u30f7\u30ef\u3099\n\u30f8\u30f0\u3099\n" +
-	"\u30f9\u30f1\u3099\n\u30fa\u30f2\u3099\n\u30fe\u30fd\u3099\n\U0001109a\U00011099\U000110ba\n\U0001109c\U0001109b\U000110ba\n" +
-	"\U000110ab\U000110a5\U000110ba\n\U0001112e\U00011131\U00011127\n\U0001112f\U00011132\U00011127\n\U0001134b\U00011347\U0001133e\n" +
-	"\U0001134c\U00011347\U00011357\n\U000114bb\U000114b9\U000114ba\n\U000114bc\U000114b9\U000114b0\n\U000114be\U000114b9\U000114bd\n" +
-	"\U000115ba\U000115b8\U000115af\n\U000115bb\U000115b9\U000115af\n"
-
-// combiningClass has the runs of the characters of each combining class but 0.
-var combiningClass = map[uint8][]rune{
-	1:   {0x334, 0x339, 0x1cd4, 0x1cd5, 0x1ce2, 0x1ce9, 0x20d2, 0x20d4, 0x20d8, 0x20db, 0x20e5, 0x20e7, 0x20ea, 0x20ec, 0x10a39, 0x10a3a, 0x16af0, 0x16af5, 0x1bc9e, 0x1bc9f, 0x1d167, 0x1d16a},
-	7:   {0x93c, 0x93d, 0x9bc, 0x9bd, 0xa3c, 0xa3d, 0xabc, 0xabd, 0xb3c, 0xb3d, 0xcbc, 0xcbd, 0x1037, 0x1038, 0x1b34, 0x1b35, 0x1be6, 0x1be7, 0x1c37, 0x1c38, 0xa9b3, 0xa9b4, 0x110ba, 0x110bb, 0x11173, 0x11174, 0x111ca, 0x111cb, 0x11236, 0x11237, 0x112e9, 0x112ea, 0x1133c, 0x1133d, 0x11446, 0x11447, 0x114c3, 0x114c4, 0x115c0, 0x115c1, 0x116b7, 0x116b8, 0x1e94a, 0x1e94b},
-	8:   {0x3099, 0x309b},
-	9:   {0x94d, 0x94e, 0x9cd, 0x9ce, 0xa4d, 0xa4e, 0xacd, 0xace, 0xb4d, 0xb4e, 0xbcd, 0xbce, 0xc4d, 0xc4e, 0xccd, 0xcce, 0xd4d, 0xd4e, 0xdca, 0xdcb, 0xe3a, 0xe3b, 0xf84, 0xf85, 0x1039, 0x103b, 0x1714, 0x1715, 0x1734, 0x1735, 0x17d2, 0x17d3, 0x1a60, 0x1a61, 0x1b44, 0x1b45, 0x1baa, 0x1bac, 0x1bf2, 0x1bf4, 0x2d7f, 0x2d80, 0xa806, 0xa807, 0xa8c4, 0xa8c5, 0xa953, 0xa954, 0xa9c0, 0xa9c1, 0xaaf6, 0xaaf7, 0xabed, 0xabee, 0x10a3f, 0x10a40, 0x11046, 0x11047, 0x1107f, 0x11080, 0x110b9, 0x110ba, 0x11133, 0x11135, 0x111c0, 0x111c1, 0x11235, 0x11236, 0x112ea, 0x112eb, 0x1134d, 0x1134e, 0x11442, 0x11443, 0x114c2, 0x114c3, 0x115bf, 0x115c0, 0x1163f, 0x11640, 0x116b6, 0x116b7, 0x1172b, 0x1172c, 0x11c3f, 0x11c40},
-	10:  {0x5b0, 0x5b1},
-	11:  {0x5b1, 0x5b2},
-	12:  {0x5b2, 0x5b3},
-	13:  {0x5b3, 0x5b4},
-	14:  {0x5b4, 0x5b5},
-	15:  {0x5b5, 0x5b6},
-	16:  {0x5b6, 0x5b7},
-	17:  {0x5b7, 0x5b8},
-	18:  {0x5b8, 0x5b9, 0x5c7, 0x5c8},
-	19:  {0x5b9, 0x5bb},
-	20:  {0x5bb, 0x5bc},
-	21:  {0x5bc, 0x5bd},
-	22:  {0x5bd, 0x5be},
-	23:  {0x5bf, 0x5c0},
-	24:  {0x5c1, 0x5c2},
-	25:  {0x5c2, 0x5c3},
-	26:  {0xfb1e, 0xfb1f},
-	27:  {0x64b, 0x64c, 0x8f0, 0x8f1},
-	28:  {0x64c, 0x64d, 0x8f1, 0x8f2},
-	29:  {0x64d, 0x64e, 0x8f2, 0x8f3},
-	30:  {0x618, 0x619, 0x64e, 0x64f},
-	31:  {0x619, 0x61a, 0x64f, 0x650},
-	32:  {0x61a, 0x61b, 0x650, 0x651},
-	33:  {0x651, 0x652},
-	34:  {0x652, 0x653},
-	35:  {0x670, 0x671},
-	36:  {0x711, 0x712},
-	84:  {0xc55, 0xc56},
-	91:  {0xc56, 0xc57},
-	103: {0xe38, 0xe3a},
-	107: {0xe48, 0xe4c},
-	118: {0xeb8, 0xeba},
-	122: {0xec8, 0xecc},
-	129: {0xf71, 0xf72},
-	130: {0xf72, 0xf73, 0xf7a, 0xf7e, 0xf80, 0xf81},
-	132: {0xf74, 0xf75},
-	202: {0x321, 0x323, 0x327, 0x329, 0x1dd0, 0x1dd1},
-	214: {0x1dce, 0x1dcf},
-	216: {0x31b, 0x31c, 0xf39, 0xf3a, 0x1d165, 0x1d167, 0x1d16e, 0x1d173},
-	218: {0x302a, 0x302b},
-	220: {0x316, 0x31a, 0x31c, 0x321, 0x323, 0x327, 0x329, 0x334, 0x339, 0x33d, 0x347, 0x34a, 0x34d, 0x34f, 0x353, 0x357, 0x359, 0x35b, 0x591, 0x592, 0x596, 0x597, 0x59b, 0x59c, 0x5a2, 0x5a8, 0x5aa, 0x5ab, 0x5c5, 0x5c6, 0x655, 0x657, 0x65c, 0x65d, 0x65f, 0x660, 0x6e3, 0x6e4, 0x6ea, 0x6eb, 0x6ed, 0x6ee, 0x731, 0x732, 0x734, 0x735, 0x737, 0x73a, 0x73b, 0x73d, 0x73e, 0x73f, 0x742, 0x743, 0x744, 0x745, 0x746, 0x747, 0x748, 0x749, 0x7f2, 0x7f3, 0x859, 0x85c, 0x8e3, 0x8e4, 0x8e6, 0x8e7, 0x8e9, 0x8ea, 0x8ed, 0x8f0, 0x8f6, 0x8f7, 0x8f9, 0x8fb, 0x952, 0x953, 0xf18, 0xf1a, 0xf35, 0xf36, 0xf37, 0xf38, 0xfc6, 0xfc7, 0x108d, 0x108e, 0x193b, 0x193c, 0x1a18, 0x1a19, 0x1a7f, 0x1a80, 0x1ab5, 0x1abb, 0x1abd, 0x1abe, 0x1b6c, 0x1b6d, 0x1cd5, 0x1cda, 0x1cdc, 0x1ce0, 0x1ced, 0x1cee, 0x1dc2, 0x1dc3, 0x1dca, 0x1dcb, 0x1dcf, 0x1dd0, 0x1dfd, 0x1dfe, 0x1dff, 0x1e00, 0x20e8, 0x20e9, 0x20ec, 0x20f0, 0xa92b, 0xa92e, 0xaab4, 0xaab5, 0xfe27, 0xfe2e, 0x101fd, 0x101fe, 0x102e0, 0x102e1, 0x10a0d, 0x10a0e, 0x10a3a, 0x10a3b, 0x10ae6, 0x10ae7, 0x1d17b, 0x1d183, 0x1d18a, 0x1d18c, 0x1e8d0, 0x1e8d7},
-	222: {0x59a, 0x59b, 0x5ad, 0x5ae, 0x1939, 0x193a, 0x302d, 0x302e},
-	224: {0x302e, 0x3030},
-	226: {0x1d16d, 0x1d16e},
-	228: {0x5ae, 0x5af, 0x18a9, 0x18aa, 0x302b, 0x302c},
-	230: {0x300, 0x315, 0x33d, 0x340, 0x342, 0x343, 0x346, 0x347, 0x34a, 0x34d, 0x350, 0x353, 0x357, 0x358, 0x35b, 0x35c, 0x363, 0x370, 0x483, 0x488, 0x592, 0x596, 0x597, 0x59a, 0x59c, 0x5a2, 0x5a8, 0x5aa, 0x5ab, 0x5ad, 0x5af, 0x5b0, 0x5c4, 0x5c5, 0x610, 0x618, 0x653, 0x655, 0x657, 0x65c, 0x65d, 0x65f, 0x6d6, 0x6dd, 0x6df, 0x6e3, 0x6e4, 0x6e5, 0x6e7, 0x6e9, 0x6eb, 0x6ed, 0x730, 0x731, 0x732, 0x734, 0x735, 0x737, 0x73a, 0x73b, 0x73d, 0x73e, 0x73f, 0x742, 0x743, 0x744, 0x745, 0x746, 0x747, 0x748, 0x749, 0x74b, 0x7eb, 0x7f2, 0x7f3, 0x7f4, 0x816, 0x81a, 0x81b, 0x824, 0x825, 0x828, 0x829, 0x82e, 0x8d4, 0x8e2, 0x8e4, 0x8e6, 0x8e7, 0x8e9, 0x8ea, 0x8ed, 0x8f3, 0x8f6, 0x8f7, 0x8f9, 0x8fb, 0x900, 0x951, 0x952, 0x953, 0x955, 0xf82, 0xf84, 0xf86, 0xf88, 0x135d, 0x1360, 0x17dd, 0x17de, 0x193a, 0x193b, 0x1a17, 0x1a18, 0x1a75, 0x1a7d, 0x1ab0, 0x1ab5, 0x1abb, 0x1abd, 0x1b6b, 0x1b6c, 0x1b6d, 0x1b74, 0x1cd0, 0x1cd3, 0x1cda, 0x1cdc, 0x1ce0, 0x1ce1, 0x1cf4, 0x1cf5, 0x1cf8, 0x1cfa, 0x1dc0, 0x1dc2, 0x1dc3, 0x1dca, 0x1dcb, 0x1dcd, 0x1dd1, 0x1df6, 0x1dfb, 0x1dfc, 0x1dfe, 0x1dff, 0x20d0, 0x20d2, 0x20d4, 0x20d8, 0x20db, 0x20dd, 0x20e1, 0x20e2, 0x20e7, 0x20e8, 0x20e9, 0x20ea, 0x20f0, 0x20f1, 0x2cef, 0x2cf2, 0x2de0, 0x2e00, 0xa66f, 0xa670, 0xa674, 0xa67e, 0xa69e, 0xa6a0, 0xa6f0, 0xa6f2, 0xa8e0, 0xa8f2, 0xaab0, 0xaab1, 0xaab2, 0xaab4, 0xaab7, 0xaab9, 0xaabe, 0xaac0, 0xaac1, 0xaac2, 0xfe20, 0xfe27, 0xfe2e, 0xfe30, 0x10376, 0x1037b, 0x10a0f, 0x10a10, 0x10a38, 0x10a39, 0x10ae5, 0x10ae6, 0x11100, 0x11103, 0x11366, 0x1136d, 0x11370, 0x11375, 0x16b30, 0x16b37, 0x1d185, 0x1d18a, 0x1d1aa, 0x1d1ae, 0x1d242, 0x1d245, 0x1e000, 0x1e007, 0x1e008, 0x1e019, 0x1e01b, 0x1e022, 0x1e023, 0x1e025, 0x1e026, 0x1e02b, 0x1e944, 0x1e94a},
-	232: {0x315, 0x316, 0x31a, 0x31b, 0x358, 0x359, 0x302c, 0x302d},
-	233: {0x35c, 0x35d, 0x35f, 0x360, 0x362, 0x363, 0x1dfc, 0x1dfd},
-	234: {0x35d, 0x35f, 0x360, 0x362, 0x1dcd, 0x1dce},
-	240: {0x345, 0x346},
+// normalizedRuns are the characters, without Hangul, that the library decomposes or knows a combining class of.
+var normalizedRuns = []rune{
+	0xa0, 0xa1, 0xa8, 0xa9, 0xaa, 0xab, 0xaf, 0xb0, 0xb2, 0xb6, 0xb8, 0xbb,
+	0xbc, 0xbf, 0xc0, 0xc6, 0xc7, 0xd0, 0xd1, 0xd7, 0xd9, 0xde, 0xe0, 0xe6,
+	0xe7, 0xf0, 0xf1, 0xf7, 0xf9, 0xfe, 0xff, 0x110, 0x112, 0x126, 0x128, 0x131,
+	0x132, 0x138, 0x139, 0x141, 0x143, 0x14a, 0x14c, 0x152, 0x154, 0x166, 0x168, 0x180,
+	0x1a0, 0x1a2, 0x1af, 0x1b1, 0x1c4, 0x1dd, 0x1de, 0x1e4, 0x1e6, 0x1f6, 0x1f8, 0x21c,
+	0x21e, 0x220, 0x226, 0x234, 0x2b0, 0x2b9, 0x2d8, 0x2de, 0x2e0, 0x2e5, 0x300, 0x34f,
+	0x350, 0x370, 0x374, 0x375, 0x37a, 0x37b, 0x37e, 0x37f, 0x384, 0x38b, 0x38c, 0x38d,
+	0x38e, 0x391, 0x3aa, 0x3b1, 0x3ca, 0x3cf, 0x3d0, 0x3d7, 0x3f0, 0x3f3, 0x3f4, 0x3f6,
+	0x3f9, 0x3fa, 0x400, 0x402, 0x403, 0x404, 0x407, 0x408, 0x40c, 0x40f, 0x419, 0x41a,
+	0x439, 0x43a, 0x450, 0x452, 0x453, 0x454, 0x457, 0x458, 0x45c, 0x45f, 0x476, 0x478,
+	0x483, 0x488, 0x4c1, 0x4c3, 0x4d0, 0x4d4, 0x4d6, 0x4d8, 0x4da, 0x4e0, 0x4e2, 0x4e8,
+	0x4ea, 0x4f6, 0x4f8, 0x4fa, 0x587, 0x588, 0x591, 0x5be, 0x5bf, 0x5c0, 0x5c1, 0x5c3,
+	0x5c4, 0x5c6, 0x5c7, 0x5c8, 0x610, 0x61b, 0x622, 0x627, 0x64b, 0x660, 0x670, 0x671,
+	0x675, 0x679, 0x6c0, 0x6c1, 0x6c2, 0x6c3, 0x6d3, 0x6d4, 0x6d6, 0x6dd, 0x6df, 0x6e5,
+	0x6e7, 0x6e9, 0x6ea, 0x6ee, 0x711, 0x712, 0x730, 0x74b, 0x7eb, 0x7f4, 0x816, 0x81a,
+	0x81b, 0x824, 0x825, 0x828, 0x829, 0x82e, 0x859, 0x85c, 0x8d4, 0x8e2, 0x8e3, 0x900,
+	0x929, 0x92a, 0x931, 0x932, 0x934, 0x935, 0x93c, 0x93d, 0x94d, 0x94e, 0x951, 0x955,
+	0x958, 0x960, 0x9bc, 0x9bd, 0x9cb, 0x9ce, 0x9dc, 0x9de, 0x9df, 0x9e0, 0xa33, 0xa34,
+	0xa36, 0xa37, 0xa3c, 0xa3d, 0xa4d, 0xa4e, 0xa59, 0xa5c, 0xa5e, 0xa5f, 0xabc, 0xabd,
+	0xacd, 0xace, 0xb3c, 0xb3d, 0xb48, 0xb49, 0xb4b, 0xb4e, 0xb5c, 0xb5e, 0xb94, 0xb95,
+	0xbca, 0xbce, 0xc48, 0xc49, 0xc4d, 0xc4e, 0xc55, 0xc57, 0xcbc, 0xcbd, 0xcc0, 0xcc1,
+	0xcc7, 0xcc9, 0xcca, 0xccc, 0xccd, 0xcce, 0xd4a, 0xd4e, 0xdca, 0xdcb, 0xdda, 0xddb,
+	0xddc, 0xddf, 0xe33, 0xe34, 0xe38, 0xe3b, 0xe48, 0xe4c, 0xeb3, 0xeb4, 0xeb8, 0xeba,
+	0xec8, 0xecc, 0xedc, 0xede, 0xf0c, 0xf0d, 0xf18, 0xf1a, 0xf35, 0xf36, 0xf37, 0xf38,
+	0xf39, 0xf3a, 0xf43, 0xf44, 0xf4d, 0xf4e, 0xf52, 0xf53, 0xf57, 0xf58, 0xf5c, 0xf5d,
+	0xf69, 0xf6a, 0xf71, 0xf7e, 0xf80, 0xf85, 0xf86, 0xf88, 0xf93, 0xf94, 0xf9d, 0xf9e,
+	0xfa2, 0xfa3, 0xfa7, 0xfa8, 0xfac, 0xfad, 0xfb9, 0xfba, 0xfc6, 0xfc7, 0x1026, 0x1027,
+	0x1037, 0x1038, 0x1039, 0x103b, 0x108d, 0x108e, 0x10fc, 0x10fd, 0x135d, 0x1360, 0x1714, 0x1715,
+	0x1734, 0x1735, 0x17d2, 0x17d3, 0x17dd, 0x17de, 0x18a9, 0x18aa, 0x1939, 0x193c, 0x1a17, 0x1a19,
+	0x1a60, 0x1a61, 0x1a75, 0x1a7d, 0x1a7f, 0x1a80, 0x1ab0, 0x1abe, 0x1b06, 0x1b07, 0x1b08, 0x1b09,
+	0x1b0a, 0x1b0b, 0x1b0c, 0x1b0d, 0x1b0e, 0x1b0f, 0x1b12, 0x1b13, 0x1b34, 0x1b35, 0x1b3b, 0x1b3c,
+	0x1b3d, 0x1b3e, 0x1b40, 0x1b42, 0x1b43, 0x1b45, 0x1b6b, 0x1b74, 0x1baa, 0x1bac, 0x1be6, 0x1be7,
+	0x1bf2, 0x1bf4, 0x1c37, 0x1c38, 0x1cd0, 0x1cd3, 0x1cd4, 0x1ce1, 0x1ce2, 0x1ce9, 0x1ced, 0x1cee,
+	0x1cf4, 0x1cf5, 0x1cf8, 0x1cfa, 0x1d2c, 0x1d2f, 0x1d30, 0x1d3b, 0x1d3c, 0x1d4e, 0x1d4f, 0x1d6b,
+	0x1d78, 0x1d79, 0x1d9b, 0x1df6, 0x1dfb, 0x1e9c, 0x1ea0, 0x1efa, 0x1f00, 0x1f16, 0x1f18, 0x1f1e,
+	0x1f20, 0x1f46, 0x1f48, 0x1f4e, 0x1f50, 0x1f58, 0x1f59, 0x1f5a, 0x1f5b, 0x1f5c, 0x1f5d, 0x1f5e,
+	0x1f5f, 0x1f7e, 0x1f80, 0x1fb5, 0x1fb6, 0x1fc5, 0x1fc6, 0x1fd4, 0x1fd6, 0x1fdc, 0x1fdd, 0x1ff0,
+	0x1ff2, 0x1ff5, 0x1ff6, 0x1fff, 0x2000, 0x200b, 0x2011, 0x2012, 0x2017, 0x2018, 0x2024, 0x2027,
+	0x202f, 0x2030, 0x2033, 0x2035, 0x2036, 0x2038, 0x203c, 0x203d, 0x203e, 0x203f, 0x2047, 0x204a,
+	0x2057, 0x2058, 0x205f, 0x2060, 0x2070, 0x2072, 0x2074, 0x208f, 0x2090, 0x209d, 0x20a8, 0x20a9,
+	0x20d0, 0x20dd, 0x20e1, 0x20e2, 0x20e5, 0x20f1, 0x2100, 0x2104, 0x2105, 0x2108, 0x2109, 0x2114,
+	0x2115, 0x2117, 0x2119, 0x211e, 0x2120, 0x2123, 0x2124, 0x2125, 0x2126, 0x2127, 0x2128, 0x2129,
+	0x212a, 0x212e, 0x212f, 0x2132, 0x2133, 0x213a, 0x213b, 0x2141, 0x2145, 0x214a, 0x2150, 0x2180,
+	0x2189, 0x218a, 0x219a, 0x219c, 0x21ae, 0x21af, 0x21cd, 0x21d0, 0x2204, 0x2205, 0x2209, 0x220a,
+	0x220c, 0x220d, 0x2224, 0x2225, 0x2226, 0x2227, 0x222c, 0x222e, 0x222f, 0x2231, 0x2241, 0x2242,
+	0x2244, 0x2245, 0x2247, 0x2248, 0x2249, 0x224a, 0x2260, 0x2261, 0x2262, 0x2263, 0x226d, 0x2272,
+	0x2274, 0x2276, 0x2278, 0x227a, 0x2280, 0x2282, 0x2284, 0x2286, 0x2288, 0x228a, 0x22ac, 0x22b0,
+	0x22e0, 0x22e4, 0x22ea, 0x22ee, 0x2329, 0x232b, 0x2460, 0x24eb, 0x2a0c, 0x2a0d, 0x2a74, 0x2a77,
+	0x2adc, 0x2add, 0x2c7c, 0x2c7e, 0x2cef, 0x2cf2, 0x2d6f, 0x2d70, 0x2d7f, 0x2d80, 0x2de0, 0x2e00,
+	0x2e9f, 0x2ea0, 0x2ef3, 0x2ef4, 0x2f00, 0x2fd6, 0x3000, 0x3001, 0x302a, 0x3030, 0x3036, 0x3037,
+	0x3038, 0x303b, 0x304c, 0x304d, 0x304e, 0x304f, 0x3050, 0x3051, 0x3052, 0x3053, 0x3054, 0x3055,
+	0x3056, 0x3057, 0x3058, 0x3059, 0x305a, 0x305b, 0x305c, 0x305d, 0x305e, 0x305f, 0x3060, 0x3061,
+	0x3062, 0x3063, 0x3065, 0x3066, 0x3067, 0x3068, 0x3069, 0x306a, 0x3070, 0x3072, 0x3073, 0x3075,
+	0x3076, 0x3078, 0x3079, 0x307b, 0x307c, 0x307e, 0x3094, 0x3095, 0x3099, 0x309d, 0x309e, 0x30a0,
+	0x30ac, 0x30ad, 0x30ae, 0x30af, 0x30b0, 0x30b1, 0x30b2, 0x30b3, 0x30b4, 0x30b5, 0x30b6, 0x30b7,
+	0x30b8, 0x30b9, 0x30ba, 0x30bb, 0x30bc, 0x30bd, 0x30be, 0x30bf, 0x30c0, 0x30c1, 0x30c2, 0x30c3,
+	0x30c5, 0x30c6, 0x30c7, 0x30c8, 0x30c9, 0x30ca, 0x30d0, 0x30d2, 0x30d3, 0x30d5, 0x30d6, 0x30d8,
+	0x30d9, 0x30db, 0x30dc, 0x30de, 0x30f4, 0x30f5, 0x30f7, 0x30fb, 0x30fe, 0x3100, 0x3131, 0x318f,
+	0x3192, 0x31a0, 0x3200, 0x321f, 0x3220, 0x3248, 0x3250, 0x327f, 0x3280, 0x32ff, 0x3300, 0x3400,
+	0xa66f, 0xa670, 0xa674, 0xa67e, 0xa69c, 0xa6a0, 0xa6f0, 0xa6f2, 0xa770, 0xa771, 0xa7f8, 0xa7fa,
+	0xa806, 0xa807, 0xa8c4, 0xa8c5, 0xa8e0, 0xa8f2, 0xa92b, 0xa92e, 0xa953, 0xa954, 0xa9b3, 0xa9b4,
+	0xa9c0, 0xa9c1, 0xaab0, 0xaab1, 0xaab2, 0xaab5, 0xaab7, 0xaab9, 0xaabe, 0xaac0, 0xaac1, 0xaac2,
+	0xaaf6, 0xaaf7, 0xab5c, 0xab60, 0xabed, 0xabee, 0xf900, 0xfa0e, 0xfa10, 0xfa11, 0xfa12, 0xfa13,
+	0xfa15, 0xfa1f, 0xfa20, 0xfa21, 0xfa22, 0xfa23, 0xfa25, 0xfa27, 0xfa2a, 0xfa6e, 0xfa70, 0xfada,
+	0xfb00, 0xfb07, 0xfb13, 0xfb18, 0xfb1d, 0xfb37, 0xfb38, 0xfb3d, 0xfb3e, 0xfb3f, 0xfb40, 0xfb42,
+	0xfb43, 0xfb45, 0xfb46, 0xfbb2, 0xfbd3, 0xfd3e, 0xfd50, 0xfd90, 0xfd92, 0xfdc8, 0xfdf0, 0xfdfd,
+	0xfe10, 0xfe1a, 0xfe20, 0xfe45, 0xfe47, 0xfe53, 0xfe54, 0xfe67, 0xfe68, 0xfe6c, 0xfe70, 0xfe73,
+	0xfe74, 0xfe75, 0xfe76, 0xfefd, 0xff01, 0xffbf, 0xffc2, 0xffc8, 0xffca, 0xffd0, 0xffd2, 0xffd8,
+	0xffda, 0xffdd, 0xffe0, 0xffe7, 0xffe8, 0xffef, 0x101fd, 0x101fe, 0x102e0, 0x102e1, 0x10376, 0x1037b,
+	0x10a0d, 0x10a0e, 0x10a0f, 0x10a10, 0x10a38, 0x10a3b, 0x10a3f, 0x10a40, 0x10ae5, 0x10ae7, 0x11046, 0x11047,
+	0x1107f, 0x11080, 0x1109a, 0x1109b, 0x1109c, 0x1109d, 0x110ab, 0x110ac, 0x110b9, 0x110bb, 0x11100, 0x11103,
+	0x1112e, 0x11130, 0x11133, 0x11135, 0x11173, 0x11174, 0x111c0, 0x111c1, 0x111ca, 0x111cb, 0x11235, 0x11237,
+	0x112e9, 0x112eb, 0x1133c, 0x1133d, 0x1134b, 0x1134e, 0x11366, 0x1136d, 0x11370, 0x11375, 0x11442, 0x11443,
+	0x11446, 0x11447, 0x114bb, 0x114bd, 0x114be, 0x114bf, 0x114c2, 0x114c4, 0x115ba, 0x115bc, 0x115bf, 0x115c1,
+	0x1163f, 0x11640, 0x116b6, 0x116b8, 0x1172b, 0x1172c, 0x11c3f, 0x11c40, 0x16af0, 0x16af5, 0x16b30, 0x16b37,
+	0x1bc9e, 0x1bc9f, 0x1d15e, 0x1d16a, 0x1d16d, 0x1d173, 0x1d17b, 0x1d183, 0x1d185, 0x1d18c, 0x1d1aa, 0x1d1ae,
+	0x1d1bb, 0x1d1c1, 0x1d242, 0x1d245, 0x1d400, 0x1d455, 0x1d456, 0x1d49d, 0x1d49e, 0x1d4a0, 0x1d4a2, 0x1d4a3,
+	0x1d4a5, 0x1d4a7, 0x1d4a9, 0x1d4ad, 0x1d4ae, 0x1d4ba, 0x1d4bb, 0x1d4bc, 0x1d4bd, 0x1d4c4, 0x1d4c5, 0x1d506,
+	0x1d507, 0x1d50b, 0x1d50d, 0x1d515, 0x1d516, 0x1d51d, 0x1d51e, 0x1d53a, 0x1d53b, 0x1d53f, 0x1d540, 0x1d545,
+	0x1d546, 0x1d547, 0x1d54a, 0x1d551, 0x1d552, 0x1d6a6, 0x1d6a8, 0x1d7cc, 0x1d7ce, 0x1d800, 0x1e000, 0x1e007,
+	0x1e008, 0x1e019, 0x1e01b, 0x1e022, 0x1e023, 0x1e025, 0x1e026, 0x1e02b, 0x1e8d0, 0x1e8d7, 0x1e944, 0x1e94b,
+	0x1ee00, 0x1ee04, 0x1ee05, 0x1ee20, 0x1ee21, 0x1ee23, 0x1ee24, 0x1ee25, 0x1ee27, 0x1ee28, 0x1ee29, 0x1ee33,
+	0x1ee34, 0x1ee38, 0x1ee39, 0x1ee3a, 0x1ee3b, 0x1ee3c, 0x1ee42, 0x1ee43, 0x1ee47, 0x1ee48, 0x1ee49, 0x1ee4a,
+	0x1ee4b, 0x1ee4c, 0x1ee4d, 0x1ee50, 0x1ee51, 0x1ee53, 0x1ee54, 0x1ee55, 0x1ee57, 0x1ee58, 0x1ee59, 0x1ee5a,
+	0x1ee5b, 0x1ee5c, 0x1ee5d, 0x1ee5e, 0x1ee5f, 0x1ee60, 0x1ee61, 0x1ee63, 0x1ee64, 0x1ee65, 0x1ee67, 0x1ee6b,
+	0x1ee6c, 0x1ee73, 0x1ee74, 0x1ee78, 0x1ee79, 0x1ee7d, 0x1ee7e, 0x1ee7f, 0x1ee80, 0x1ee8a, 0x1ee8b, 0x1ee9c,
+	0x1eea1, 0x1eea4, 0x1eea5, 0x1eeaa, 0x1eeab, 0x1eebc, 0x1f100, 0x1f10b, 0x1f110, 0x1f12f, 0x1f130, 0x1f150,
+	0x1f16a, 0x1f16c, 0x1f190, 0x1f191, 0x1f200, 0x1f203, 0x1f210, 0x1f23c, 0x1f240, 0x1f249, 0x1f250, 0x1f252,
+	0x2f800, 0x2fa1e,
 }
 
 // scriptRuns has the first character of each run of one script and the script's number.
