@@ -14,7 +14,7 @@ import (
 	"github.com/pa-tools/pa/internal/redact"
 )
 
-// foreignCommands are the subcommands that take the command lines of other tools.
+// foreignCommands returns the subcommands that take the command lines of other tools.
 func foreignCommands(env environment) []*cli.Command {
 	var all []*cli.Command
 	for _, tool := range frontend.Tools() {
@@ -26,7 +26,7 @@ func foreignCommands(env environment) []*cli.Command {
 	return all
 }
 
-// foreign says what a command line of tool stands for, and runs that.
+// foreign prints the pa-record command that equals a command line of tool, and runs it.
 func foreign(c *cli.Context, tool *frontend.Tool, env environment) error {
 	args := c.Args().Slice()
 	ours := args
@@ -57,12 +57,12 @@ func foreign(c *cli.Context, tool *frontend.Tool, env environment) error {
 	}
 	app := recordApp(canonical, env, cmd.Reports)
 	if code := app.Run(c.Context, canonical, c.App.Reader, c.App.Writer, stderr); code != 0 {
-		return &cmdline.CodeError{Code: code} // it has said why
+		return &cmdline.CodeError{Code: code} // the run has printed the error
 	}
 	return nil
 }
 
-// commandLines writes a command for a shell, a flag to a line.
+// commandLines returns a command for a shell, with one flag per line.
 func commandLines(args []string) string {
 	var b strings.Builder
 	b.WriteString("  " + args[0])
@@ -75,7 +75,7 @@ func commandLines(args []string) string {
 	return b.String()
 }
 
-// shellQuoted returns arg as a shell takes it.
+// shellQuoted returns arg quoted for a shell.
 func shellQuoted(arg string) string {
 	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:=,+@%"
 	if arg != "" && strings.Trim(arg, plain) == "" {
@@ -84,8 +84,8 @@ func shellQuoted(arg string) string {
 	return "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
 }
 
-// furtherReports returns, for a shell, the commands of pa-analyze that are about
-// the exports that were written, but for the plain report.
+// furtherReports returns, for a shell, the commands of pa-analyze for the written
+// exports, except the plain report.
 func furtherReports(reports [][]string, written []string) []string {
 	var all []string
 	for _, args := range reports {

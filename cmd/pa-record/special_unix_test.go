@@ -37,7 +37,7 @@ func TestSpecialFiles(t *testing.T) {
 	for _, tt := range []struct{ name, args, stderr string }{
 		{"an image that is a pipe", openAI + "--input-data " + data("i.jsonl", "image", pipe), "is a named pipe"},
 		{"an image that is a device", openAI + "--input-data " + data("d.jsonl", "image", "/dev/zero"), "is a device"},
-		{"a sound that is a pipe", openAI + "--input-data " + data("a.jsonl", "audio", pipe), "is a named pipe"},
+		{"an audio clip that is a pipe", openAI + "--input-data " + data("a.jsonl", "audio", pipe), "is a named pipe"},
 		{"data that is a device", openAI + "--input-data /dev/zero", "/dev/zero: is a device; expected a regular file"},
 		{"a tokenizer that is a pipe", openAI + "--synthetic-input-tokens-mean 5 --tokenizer " + pipe, "is a named pipe; expected a regular file"},
 		{"a key that is a pipe", "-m m --service-kind openai -u sim:// --api-key-file " + pipe, "--api-key-file: " + pipe + ": is a named pipe; expected a regular file"},

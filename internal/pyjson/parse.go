@@ -8,14 +8,14 @@ import (
 	"github.com/pa-tools/pa/internal/jsonscan"
 )
 
-// A Library is a reader of JSON.
+// A Library is a JSON library of Python, whose errors Parse reproduces.
 type Library uint8
 
 const (
-	// JSON is Python's json.loads. It also takes NaN, Infinity and -Infinity,
-	// and halves of surrogate pairs.
+	// JSON is Python's json.loads. It also accepts NaN, Infinity and -Infinity, and
+	// halves of surrogate pairs.
 	JSON Library = 0
-	// ORJSON is orjson.loads, which takes none of those.
+	// ORJSON is orjson.loads, which accepts strict JSON only.
 	ORJSON Library = 1
 )
 
@@ -23,8 +23,8 @@ const (
 // of orjson are taken from release 3.11.
 type SyntaxError struct {
 	Msg string
-	// Line, Column and Char are where, in characters; the first two count from
-	// 1.
+	// Line, Column and Char are the position, in characters. Line and Column count
+	// from 1, Char from 0.
 	Line, Column, Char int
 }
 
@@ -69,16 +69,16 @@ func Parse(text string, l Library) (Value, error) {
 // maxDepth bounds the nesting of values.
 const maxDepth = 1000
 
-// A parser checks a text. Each method takes the index where something begins
-// and returns the index behind it; after an error what it returns means
-// nothing.
+// A parser checks a text. Each method takes the index at which a part begins and
+// returns the index after its end. After an error the result has no meaning.
 type parser struct {
 	s      string
 	orjson bool
 	err    *SyntaxError
 }
 
-// fail notes the first error. At the end of the text orjson always says so.
+// fail notes the first error. At the end of the text, orjson has the same message for
+// every error.
 func (p *parser) fail(at int, json, orjson string) int {
 	switch {
 	case p.err != nil:
@@ -108,7 +108,7 @@ func (p *parser) space(i int) int {
 	return i
 }
 
-// at returns the byte at i, 0 behind the end.
+// at returns the byte at i; 0 after the end.
 func (p *parser) at(i int) byte {
 	if i < len(p.s) {
 		return p.s[i]
@@ -157,8 +157,8 @@ func (p *parser) literal(i int, word string) int {
 	return p.fail(i, "Expecting value", "invalid literal, expected '"+word+"'")
 }
 
-// number follows Python: "01" is 0 with something behind it, and so are "1."
-// and "1e".
+// number follows Python: "01" is the number 0 and extra data, and so are "1." and
+// "1e".
 func (p *parser) number(from int) int {
 	i := from
 	if p.at(i) == '-' {
@@ -237,7 +237,7 @@ func (p *parser) str(from int) int {
 	return p.fail(from, "Unterminated string starting at", "")
 }
 
-// plain are the bytes of a string that stand for themselves.
+// plain has the bytes of a string that need no escape.
 var plain = func() (t [256]bool) {
 	for c := range t {
 		t[c] = c >= ' ' && c != '"' && c != '\\'
@@ -245,7 +245,7 @@ var plain = func() (t [256]bool) {
 	return t
 }()
 
-// escape takes the escape at i of a string that begins at from.
+// escape reads the escape at i of a string that begins at from.
 func (p *parser) escape(from, i int) int {
 	const invalid = "invalid escaped sequence in string"
 	switch p.at(i + 1) {

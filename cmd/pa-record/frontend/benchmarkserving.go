@@ -123,10 +123,10 @@ func benchmarkServingData() options {
 		{names: []string{"--hf-subset"}, arg: "NAME", group: g, support: unneeded, note: "that data set is refused"},
 		{names: []string{"--hf-split"}, arg: "NAME", group: g, support: unneeded, note: "that data set is refused"},
 		{names: []string{"--hf-output-len"}, arg: "N", kind: whole, group: g, support: unneeded, note: "that data set is refused"},
-		{names: []string{"--random-image-width"}, arg: "PX", kind: positive, defaultValue: "512", group: g, usage: "width of random_image's pictures", support: alias, note: "--image-width-mean"},
+		{names: []string{"--random-image-width"}, arg: "PX", kind: positive, defaultValue: "512", group: g, usage: "width of random_image's images", support: alias, note: "--image-width-mean"},
 		{names: []string{"--random-image-height"}, arg: "PX", kind: positive, defaultValue: "512", group: g, usage: "their height", support: alias, note: "--image-height-mean"},
 		{names: []string{"--random-image-size"}, arg: "PX", kind: positive, defaultValue: "512", group: g, usage: "both, where those are 512", support: alias, note: "--image-width-mean, --image-height-mean"},
-		{names: []string{"--random-num-images"}, arg: "N", kind: natural, defaultValue: "1", group: g, usage: "pictures of a request", support: alias, note: "--batch-size-image"},
+		{names: []string{"--random-num-images"}, arg: "N", kind: natural, defaultValue: "1", group: g, usage: "images of a request", support: alias, note: "--batch-size-image"},
 	}
 }
 
@@ -308,7 +308,7 @@ func (s *serving) images() {
 		s.errorf("--dataset-name random_image needs --backend openai-chat")
 	}
 	if a.has("--tokenize-on-client") {
-		s.errorf("--tokenize-on-client does not fit --dataset-name random_image: a chat with pictures holds text")
+		s.errorf("--tokenize-on-client does not fit --dataset-name random_image: a chat with images holds text")
 	}
 	n := a.whole("--random-num-images")
 	if n == 0 {

@@ -64,9 +64,9 @@ func (l *latest) media() {
 	a := l.a
 	width, height, seconds := a.whole("--image-width-mean"), a.whole("--image-height-mean"), a.number("--audio-length-mean")
 	if (width > 0) != (height > 0) {
-		l.notef("pictures have a width and a height: none are made, as in GenAI-Perf; give --image-width-mean and --image-height-mean")
+		l.notef("images have a width and a height: none are made, as in GenAI-Perf; give --image-width-mean and --image-height-mean")
 	}
-	if width > 0 && height > 0 && l.canSend("pictures", l.service.images) {
+	if width > 0 && height > 0 && l.canSend("images", l.service.images) {
 		l.checkStddev("--image-width-mean", width, a.whole("--image-width-stddev"))
 		l.checkStddev("--image-height-mean", height, a.whole("--image-height-stddev"))
 		for _, name := range []string{"--image-width-mean", "--image-width-stddev", "--image-height-mean", "--image-height-stddev", "--image-format"} {
@@ -74,9 +74,9 @@ func (l *latest) media() {
 		}
 		l.setWhole("--batch-size-image", l.imagesPerRequest())
 	} else if l.service.name == "image_retrieval" {
-		l.errorf("--endpoint-type image_retrieval needs pictures; give --image-width-mean and --image-height-mean, or --input-file")
+		l.errorf("--endpoint-type image_retrieval needs images; give --image-width-mean and --image-height-mean, or --input-file")
 	}
-	if seconds == 0 || !l.canSend("sounds", l.service.audio) {
+	if seconds == 0 || !l.canSend("audio clips", l.service.audio) {
 		return
 	}
 	if !(seconds >= minAudioSeconds) {
@@ -145,7 +145,7 @@ func (l *latest) sessions() {
 }
 
 // syntheticFiles returns the names in --input-file synthetic:NAME,…; nil if it is not
-// given. Each stands for --num-dataset-entries prompts.
+// given. Each name makes --num-dataset-entries prompts.
 func (l *latest) syntheticFiles() []string {
 	names, ok := strings.CutPrefix(l.a.text("--input-file"), "synthetic:")
 	if !ok {

@@ -99,7 +99,7 @@ func latestOptions() options {
 		{names: []string{"--artifact-dir"}, arg: "DIR", defaultValue: "artifacts", group: "Output", usage: "where the folder of the run goes", support: alias, note: "--profile-export-file"},
 		{names: []string{"--checkpoint-dir"}, arg: "DIR", defaultValue: "checkpoint", group: "Output", usage: "", support: unneeded, note: "every run is made anew"},
 		{names: []string{"--enable-checkpointing"}, group: "Output", usage: "", support: unneeded, note: "every run is made anew"},
-		{names: []string{"--generate-plots"}, group: "Output", usage: "pictures", support: hint, note: "pa-analyze html"},
+		{names: []string{"--generate-plots"}, group: "Output", usage: "plots", support: hint, note: "pa-analyze html"},
 		{names: []string{"-v", "--verbose"}, group: "Other", usage: "print the report of perf_analyzer, too", support: same},
 	})
 }
@@ -108,18 +108,18 @@ func latestOptions() options {
 func mediaOptions() options {
 	const g = "Input"
 	return options{
-		{names: []string{"--image-width-mean"}, arg: "PX", kind: natural, defaultValue: "0", group: g, usage: "mean width of synthetic pictures; 0 makes none", support: same},
+		{names: []string{"--image-width-mean"}, arg: "PX", kind: natural, defaultValue: "0", group: g, usage: "mean width of synthetic images; 0 makes none", support: same},
 		{names: []string{"--image-width-stddev"}, arg: "PX", kind: natural, defaultValue: "0", group: g, usage: "its standard deviation", support: same},
 		{names: []string{"--image-height-mean"}, arg: "PX", kind: natural, defaultValue: "0", group: g, usage: "mean height; 0 makes none", support: same},
 		{names: []string{"--image-height-stddev"}, arg: "PX", kind: natural, defaultValue: "0", group: g, usage: "its standard deviation", support: same},
 		{names: []string{"--image-format"}, arg: "FORMAT", choices: []string{"png", "jpeg"}, defaultValue: "png", group: g, usage: "how they are encoded", support: same},
-		{names: []string{"--batch-size-image"}, arg: "N", kind: natural, defaultValue: "1", group: g, usage: "pictures of a request", support: same},
-		{names: []string{"--audio-length-mean"}, arg: "S", kind: number, defaultValue: "0", group: g, usage: "mean length of synthetic sounds; 0 makes none", support: same},
+		{names: []string{"--batch-size-image"}, arg: "N", kind: natural, defaultValue: "1", group: g, usage: "images of a request", support: same},
+		{names: []string{"--audio-length-mean"}, arg: "S", kind: number, defaultValue: "0", group: g, usage: "mean length of synthetic audio clips; 0 makes none", support: same},
 		{names: []string{"--audio-length-stddev"}, arg: "S", kind: number, defaultValue: "0", group: g, usage: "its standard deviation", support: same},
 		{names: []string{"--audio-format"}, arg: "FORMAT", choices: []string{"wav", "mp3"}, defaultValue: "wav", group: g, usage: "how they are encoded; only wav", support: same, note: "mp3 is refused: there is no encoder for it"},
 		{names: []string{"--audio-depths"}, arg: "BITS", kind: positive, list: true, defaultValue: "16", group: g, usage: "bits a sample, of which one is chosen", support: same},
 		{names: []string{"--audio-sample-rates"}, arg: "KHZ", kind: above, list: true, defaultValue: "16", group: g, usage: "sample rates, of which one is chosen", support: same},
 		{names: []string{"--audio-num-channels"}, arg: "N", choices: []string{"1", "2"}, defaultValue: "1", group: g, usage: "channels", support: same},
-		{names: []string{"--batch-size-audio"}, arg: "N", kind: natural, defaultValue: "1", group: g, usage: "sounds of a request", support: same},
+		{names: []string{"--batch-size-audio"}, arg: "N", kind: natural, defaultValue: "1", group: g, usage: "audio clips of a request", support: same},
 	}
 }

@@ -168,7 +168,7 @@ func TestErrors(t *testing.T) {
 		{"genai-perf profile -m m --endpoint-type multimodal --audio-length-mean 1 --audio-format mp3", "--audio-format mp3 is not supported: there is no encoder for it; take wav"},
 		{"genai-perf profile -m m --endpoint-type multimodal --image-width-mean 9 --image-height-mean 9 --image-height-stddev 10", "--image-height-stddev 10: larger than the mean, 9"},
 		{"genai-perf profile -m m --endpoint-type multimodal --image-width-mean -9", "--image-width-mean -9: must not be negative"},
-		{"genai-perf profile -m m --endpoint-type image_retrieval", "--endpoint-type image_retrieval needs pictures"},
+		{"genai-perf profile -m m --endpoint-type image_retrieval", "--endpoint-type image_retrieval needs images"},
 		{"genai-perf profile -m m --endpoint-type template", "--endpoint-type template is not supported: give the template to pa-record --request-template"},
 		{"genai-perf profile -m m --endpoint-type dynamic_grpc", "only Triton's own gRPC service is supported"},
 		{"genai-perf profile -m m --endpoint-type tensorrtllm_engine --extra-inputs set_end_id", "--extra-inputs set_end_id is not supported"},
@@ -274,9 +274,9 @@ func TestInputFile(t *testing.T) {
 		{"image_retrieval --input-file f --batch-size-image 2", "--input-data f --num-dataset-entries 100 --batch-size-image 2", "", ""},
 		{"rankings --input-file folder -b 2", "--input-data folder --num-dataset-entries 100 --batch-size-text 2", "", ""},
 		{"chat --input-file payload:f --num-prefix-prompts 2", "--input-data f", "prefix", "--num-prefix-prompts: nothing is put in front of the prompts of a trace, as in GenAI-Perf"},
-		{"chat --image-width-mean 9 --image-height-mean 9", "--num-dataset-entries 100", "--image", "--endpoint-type chat is sent no pictures, in GenAI-Perf neither; multimodal is"},
-		{"multimodal --audio-length-mean 1 --num-sessions 2", "--num-sessions 2", "--audio", "the turns of --num-sessions have no sounds, in GenAI-Perf neither"},
-		{"multimodal --image-width-mean 9", "--num-dataset-entries 100", "--image", "pictures have a width and a height: none are made, as in GenAI-Perf; give --image-width-mean and --image-height-mean"},
+		{"chat --image-width-mean 9 --image-height-mean 9", "--num-dataset-entries 100", "--image", "--endpoint-type chat is sent no images, in GenAI-Perf neither; multimodal is"},
+		{"multimodal --audio-length-mean 1 --num-sessions 2", "--num-sessions 2", "--audio", "the turns of --num-sessions have no audio clips, in GenAI-Perf neither"},
+		{"multimodal --image-width-mean 9", "--num-dataset-entries 100", "--image", "images have a width and a height: none are made, as in GenAI-Perf; give --image-width-mean and --image-height-mean"},
 	} {
 		cmd, err := parseLine(base + tt.args)
 		if err != nil {

@@ -11,7 +11,7 @@
 //	}
 //	return r.Err() // nil if all of r was read
 //
-// The formats are for reading with [export.Opener] by [Formats].
+// [Formats] makes an [export.Opener] read these files.
 //
 // # Table
 //
@@ -38,10 +38,10 @@
 // rows; the other readers hold one batch. Opening reads two columns of a Parquet file,
 // and the whole of the other files, to find where the requests of each level are.
 //
-// # What is not protected
+// # Damaged and hostile files
 //
-// Reading never panics, whatever bytes a file holds: counts and sizes are checked
-// before Arrow sees them, and a panic of Arrow becomes an error. Parquet and Arrow
-// files have no checksum, so that damage can show as a wrong value; journals have. A
-// page made to decompress to gigabytes (a bomb) takes that memory while it is read.
+// Reading never panics: counts and sizes are checked before Arrow uses them, and a panic
+// of Arrow becomes an error. Parquet and Arrow files have no checksum, so damage can show
+// as a wrong value; journals have checksums. A page that decompresses to gigabytes (a
+// bomb) takes that memory while it is read.
 package columnar

@@ -156,7 +156,8 @@ func (s queriedBatches) At(k int) (Entry, error) {
 	return ranking(&query, &passages)
 }
 
-// ranking returns a copy of e whose texts are to be ranked by the text of query.
+// ranking returns a copy of e with the text of query, by which the server ranks the texts
+// of e.
 func ranking(query, e *Entry) (Entry, error) {
 	for _, one := range []*Entry{query, e} {
 		if one.Prompt == nil || one.Prompt.Body != nil || one.Prompt.Messages != nil {

@@ -50,7 +50,7 @@ func TestBatches(t *testing.T) {
 	}
 }
 
-// Pictures are chosen by themselves; a picture without a text adds none.
+// Images are chosen by themselves; an image without a text adds none.
 func TestBatchesOfPictures(t *testing.T) {
 	var src List
 	for i := range 3 {

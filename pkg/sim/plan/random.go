@@ -1,7 +1,7 @@
 package plan
 
-// Everything random is drawn by hashing where it is used: there is no generator
-// with a state, so no order of events and no number of cores can change a draw.
+// Every random value is a hash of its purpose. No generator keeps a state, so neither the
+// order of events nor the number of cores can change a value.
 //
 //	bits(seed, request, what, token) = m(m(m(m(seed) ^ request) ^ what) ^ token)
 //
@@ -11,8 +11,8 @@ package plan
 // one half. Two draws coincide only if their arguments do, or by a collision of
 // 64-bit values at one of the three xors.
 
-// A draw names what a random value is for, so that values for different things
-// are independent.
+// A draw is the purpose of a random value. Values for different purposes are
+// independent.
 type draw uint64
 
 const (
@@ -36,8 +36,7 @@ func bits(seed, request uint64, what draw, token int) uint64 {
 }
 
 // uniform returns a number of the open interval (0, 1): the centre of one of
-// 2^53 equal cells, so that 0 and 1, whose normal quantiles are infinite, never
-// come.
+// 2^53 equal cells. It never returns 0 or 1, whose normal quantiles are infinite.
 func uniform(seed, request uint64, what draw, token int) float64 {
 	return (float64(bits(seed, request, what, token)>>11) + 0.5) / (1 << 53)
 }

@@ -64,7 +64,7 @@ var plainTokens = func() []string {
 var trickyTokens = []string{
 	` "quoted"`, "\n", "\ttab", ` \back/slash`, " naïve", " 日本語",
 	"", " 🚀", // two tokens for one character: nothing, then all of it
-	"👨", "\u200d👩", "\u200d👧", // one picture of three characters
+	"👨", "\u200d👩", "\u200d👧", // one image of three characters
 	"\x01\x1f\x7f", " <b>&amp;", " \u2028", "\r\n", " data: [DONE]", ` {"a":`, "\u00a0", " e\u0301", " end",
 }
 

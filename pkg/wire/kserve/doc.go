@@ -2,10 +2,9 @@
 // extensions: tensors as raw bytes, and the request and response messages of gRPC and
 // HTTP around them.
 //
-// A [Tensor] holds its data as raw_input_contents and the binary tensor
-// extension of HTTP carry it: elements in row-major order, numbers little
-// endian, a BOOL in one byte, each element of BYTES after its length in four
-// little-endian bytes.
+// A [Tensor] holds its data in the layout of raw_input_contents (gRPC) and of the binary
+// tensor extension (HTTP): elements in row-major order, numbers little endian, a BOOL in
+// one byte, each element of BYTES after its length in four little-endian bytes.
 //
 //	BYTES ["ab", "xyz"]   02 00 00 00 61 62  03 00 00 00 78 79 7a
 //	INT32 [1, -2]         01 00 00 00  fe ff ff ff

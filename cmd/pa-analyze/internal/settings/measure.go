@@ -8,7 +8,7 @@ import (
 	"github.com/pa-tools/pa/pkg/answer"
 )
 
-// MeasureFlags say how requests are measured.
+// MeasureFlags returns the flags that choose how requests are measured.
 func MeasureFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "from", Usage: "count latencies from `WHEN`: start (first byte left), sent (last byte), issued (before connecting) or scheduled", Value: "start", Category: "Counting"},
@@ -17,14 +17,14 @@ func MeasureFlags() []cli.Flag {
 	}
 }
 
-// StreamingFlag is the flag that says whether answers were streamed, for our own
-// definitions and for other tools' definitions.
+// StreamingFlag returns --streaming, which says whether answers were streamed, for our
+// own definitions and for other tools'.
 func StreamingFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "streaming", Usage: "treat answers as streamed; --streaming=false: as not streamed, without TTFT, TTST, ITL and TPOT (default: as the file says)", Category: "Counting"}
 }
 
-// Config turns the flags of measureFlags and selectionFlags, --streaming and
-// --tokenizer, into a Config.
+// Config reads the flags of MeasureFlags and SelectionFlags, --streaming and
+// --tokenizer.
 func Config(c *cli.Context) (cfg analyze.Config, err error) {
 	if cfg.From, err = answer.ParseFrom(c.String("from")); err != nil {
 		return cfg, cmdline.Usagef("--from %v", err)
@@ -46,7 +46,7 @@ func Config(c *cli.Context) (cfg analyze.Config, err error) {
 	return cfg, err
 }
 
-// ReportConfig turns the flags of a report into a Config.
+// ReportConfig reads the flags of a report: Config's, windows and objectives.
 func ReportConfig(c *cli.Context) (analyze.Config, error) {
 	cfg, err := Config(c)
 	if err != nil {

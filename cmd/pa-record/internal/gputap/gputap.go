@@ -23,7 +23,7 @@ type Tap struct {
 // least nine hours of scrapes a second apart.
 const maxGPUScrapes = 1 << 16
 
-// New returns a tap of the telemetry t, to be given to the recorder in its place.
+// New returns a tap of the telemetry t. The recorder gets the tap in place of t.
 func New(t recorder.Telemetry) *Tap {
 	return &Tap{Telemetry: t, done: map[uint64]*perfanalyzer.GPUs{}}
 }

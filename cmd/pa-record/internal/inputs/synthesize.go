@@ -63,7 +63,7 @@ func adapt(src workload.Source, s *settings.Settings, tok *tokenCounter) (worklo
 	return src, nil
 }
 
-// illustrate adds the pictures and sounds that are made up to src, which e closes.
+// illustrate adds made-up images and audio to src, which e closes.
 func (e *Data) illustrate(ctx context.Context, s *settings.Settings, src workload.Source) error {
 	if !s.HasMedia() {
 		e.Source = src

@@ -137,7 +137,7 @@ func (p *parser) batches(s *Settings) {
 		p.errorf("--batch-size-image %d: the turns of a conversation are not put together", s.BatchImages)
 	}
 	if s.BatchImages > 0 && !s.HasMedia() && !s.NamesDataset() && (len(s.InputData) == 0 || s.MadeTensors()) {
-		p.errorf("--batch-size-image needs --image-width-mean and --image-height-mean, or --input-data with pictures")
+		p.errorf("--batch-size-image needs --image-width-mean and --image-height-mean, or --input-data with images")
 	}
 	if s.BatchTexts > 0 && s.InputLengths == nil && !s.NamesDataset() && (len(s.InputData) == 0 || s.MadeTensors()) {
 		p.errorf("--batch-size-text puts prompts together; give --input-data or --synthetic-input-tokens-mean")

@@ -10,28 +10,28 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/workload/synth"
 )
 
-// mediaFlags say which pictures and sounds made-up prompts have, as GenAI-Perf and
-// AIPerf call it.
+// mediaFlags returns the flags for the images and audio of made-up prompts, with the names
+// of GenAI-Perf and AIPerf.
 func mediaFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.Float64Flag{Name: "image-width-mean", Category: catMedia, Usage: "make up a picture beside each made-up prompt, `PX` pixels wide"},
+		&cli.Float64Flag{Name: "image-width-mean", Category: catMedia, Usage: "make up an image beside each made-up prompt, `PX` pixels wide"},
 		&cli.Float64Flag{Name: "image-width-stddev", Category: catMedia, Usage: "with standard deviation `PX`", DefaultText: "0"},
 		&cli.Float64Flag{Name: "image-height-mean", Category: catMedia, Usage: "and `PX` pixels high"},
 		&cli.Float64Flag{Name: "image-height-stddev", Category: catMedia, Usage: "with standard deviation `PX`", DefaultText: "0"},
 		&cli.StringFlag{Name: "image-format", Category: catMedia, Usage: "as `FORMAT` png or jpeg", DefaultText: "png"},
 		&cli.StringFlag{Name: "image-content", Category: catMedia, Usage: "of `WHAT`: scene, about as many bytes as a photograph, or noise", DefaultText: "scene"},
-		&cli.IntFlag{Name: "batch-size-image", Category: catMedia, Usage: "`N` pictures in a request, also of files with one in each row", DefaultText: "1"},
-		&cli.Float64Flag{Name: "audio-length-mean", Category: catMedia, Usage: "make up a sound beside each made-up prompt, of `S` seconds"},
+		&cli.IntFlag{Name: "batch-size-image", Category: catMedia, Usage: "`N` images in a request, also of files with one in each row", DefaultText: "1"},
+		&cli.Float64Flag{Name: "audio-length-mean", Category: catMedia, Usage: "make up an audio clip beside each made-up prompt, of `S` seconds"},
 		&cli.Float64Flag{Name: "audio-length-stddev", Category: catMedia, Usage: "with standard deviation `S`", DefaultText: "0"},
 		&cli.StringFlag{Name: "audio-format", Category: catMedia, Usage: "as `FORMAT` wav", DefaultText: "wav"},
 		&cli.StringFlag{Name: "audio-depths", Category: catMedia, Usage: "with one of `BITS,…` a sample: 8, 16, 24, 32", DefaultText: "16"},
 		&cli.StringFlag{Name: "audio-sample-rates", Category: catMedia, Usage: "at one of `KHZ,…`", DefaultText: "16"},
 		&cli.IntFlag{Name: "audio-num-channels", Category: catMedia, Usage: "with `N` channels, 1 or 2", DefaultText: "1"},
-		&cli.IntFlag{Name: "batch-size-audio", Category: catMedia, Usage: "`N` sounds in a request", DefaultText: "1"},
+		&cli.IntFlag{Name: "batch-size-audio", Category: catMedia, Usage: "`N` audio clips in a request", DefaultText: "1"},
 	}
 }
 
-// mediaSettings is which pictures and sounds are made up; the zero value is none.
+// mediaSettings are the images and audio of made-up prompts; the zero value has none.
 type mediaSettings struct {
 	ImageWidthMean    float64 `json:"image_width_mean,omitempty"`
 	ImageWidthStddev  float64 `json:"image_width_stddev,omitempty"`
@@ -51,12 +51,12 @@ type mediaSettings struct {
 	Media synth.Media `json:"-"`
 }
 
-// HasMedia reports whether prompts have pictures or sounds that are made up.
+// HasMedia reports whether made-up prompts have images or audio.
 func (m *mediaSettings) HasMedia() bool {
 	return m.Media.ImagesPerPrompt+m.Media.AudioPerPrompt > 0
 }
 
-// media reads which pictures and sounds are made up.
+// media reads the flags of images and audio.
 func (p *parser) media(s *Settings) {
 	c, m := p.c, &s.mediaSettings
 	s.BatchImages = p.positive("batch-size-image", c.Int("batch-size-image"))
@@ -66,7 +66,7 @@ func (p *parser) media(s *Settings) {
 	case width && height:
 		p.pictures(m)
 	case width || height:
-		p.errorf("pictures have a width and a height; give --image-width-mean and --image-height-mean")
+		p.errorf("images have a width and a height; give --image-width-mean and --image-height-mean")
 	default:
 		p.withoutMean("image-width-mean and --image-height-mean", "image-width-stddev", "image-height-stddev", "image-format", "image-content")
 	}
@@ -76,7 +76,7 @@ func (p *parser) media(s *Settings) {
 		p.withoutMean("audio-length-mean", "audio-length-stddev", "audio-format", "audio-depths", "audio-sample-rates", "audio-num-channels", "batch-size-audio")
 	}
 	if s.HasMedia() && c.IsSet("num-sessions") {
-		p.errorf("--num-sessions: the turns of made-up conversations are texts alone; drop what makes up pictures and sounds")
+		p.errorf("--num-sessions: the turns of made-up conversations are texts alone; drop the flags for images and audio")
 	}
 }
 
@@ -108,7 +108,7 @@ func (p *parser) pictures(m *mediaSettings) {
 	}
 	m.ImageFormat, m.ImageContent = made.Format.String(), made.Content.String()
 	if err := made.Validate(); err != nil {
-		p.errorf("pictures: %w", err)
+		p.errorf("images: %w", err)
 	}
 	m.Media.ImagesPerPrompt = max(1, m.BatchImages)
 }
@@ -123,7 +123,7 @@ func (p *parser) sounds(m *mediaSettings) {
 	switch format := c.String("audio-format"); format {
 	case "", "wav":
 	case "mp3":
-		p.errorf("--audio-format mp3 is not made up: there is no encoder for it here; take wav, or give --input-data files with sounds")
+		p.errorf("--audio-format mp3 is not made up: there is no encoder for it here; take wav, or give --input-data files with audio clips")
 	default:
 		p.errorf("--audio-format %.40q: it is wav", format)
 	}
@@ -141,7 +141,7 @@ func (p *parser) sounds(m *mediaSettings) {
 	}
 	m.AudioDepths, m.AudioSampleRates = made.Depths, rates
 	if err := made.Validate(); err != nil {
-		p.errorf("sounds: %w", err)
+		p.errorf("audio clips: %w", err)
 	}
 	m.Media.AudioPerPrompt = max(1, m.BatchSounds)
 }

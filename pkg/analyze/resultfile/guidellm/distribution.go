@@ -9,18 +9,23 @@ import (
 	"github.com/pa-tools/pa/internal/pyjson"
 )
 
-// A point is a value and its weight, or a time and what happened at it.
+// This file computes GuideLLM's statistics: weighted distributions of values, of rates,
+// and of concurrency over time.
+
+// A point is a value x with its weight w, or the time x of an event with its amount w.
 type point struct{ x, w float64 }
 
-// An interval is when something was so, and how much of it.
+// An interval has the amount w from one time to another, in seconds.
 type interval struct{ from, to, w float64 }
 
 const (
-	// merged is how close events are that count as one, in seconds.
-	merged  = 1e-4
+	// merged is the distance in seconds up to which events count as one.
+	merged = 1e-4
+	// epsilon is GuideLLM's least total of weights, and its least duration.
 	epsilon = 1e-6
 )
 
+// shares has GuideLLM's percentiles.
 var shares = [...]struct {
 	name  string
 	share float64
@@ -55,10 +60,10 @@ func weights(all []point) []float64 {
 	return w
 }
 
-// sum adds up as numpy does.
+// sum adds values in numpy's order.
 func sum(x []float64) float64 { return numpy.Sum(numpy.Current, x) }
 
-// unique sorts by x and adds up the weights of equal ones.
+// unique sorts points by x and adds the weights of points with equal x.
 func unique(all []point) []point {
 	sorted := slices.Clone(all)
 	slices.SortStableFunc(sorted, func(a, b point) int { return cmp.Compare(a.x, b.x) })
@@ -74,12 +79,11 @@ func unique(all []point) []point {
 	return sorted[:n]
 }
 
-// counted is the number of observations that weights stand for.
+// counted returns the number of observations: the rounded sum of the weights.
 func counted(all []point) int64 { return int64(math.RoundToEven(sum(weights(all)))) }
 
-// distribution returns the statistics of weighted values. The mean is
-// Σ value·share; a percentile is the first value at which the shares of those up
-// to it add up to it.
+// distribution returns the statistics of weighted values. The mean is Σ value·share; a
+// percentile is the first value, in order, at which the sum of the shares reaches it.
 func distribution(all []point) pyjson.Object {
 	return distributionOf(all, counted(all))
 }
@@ -148,14 +152,14 @@ func object(stats []float64, count int64, total float64, at []float64) pyjson.Ob
 	)
 }
 
-// A window is the time that is looked at; the zero value looks at all.
+// A window is the measured time; the zero value is all time.
 type window struct {
 	bounded  bool
 	from, to float64
 }
 
-// rate returns the distribution of rates: what happened at a time, over half the
-// time from the event before to the one behind.
+// rate returns the distribution of rates. The rate of an event is its amount divided by
+// half the time from the previous event to the next one.
 func rate(events []point, in window) pyjson.Object {
 	all := events
 	if in.bounded {
@@ -184,8 +188,7 @@ func rate(events []point, in window) pyjson.Object {
 	return distributionOf(rates, counted(all))
 }
 
-// mergeClose makes one of events that are no further than merged behind the
-// first of them.
+// mergeClose joins events that are at most merged after the first of them.
 func mergeClose(events []point) []point {
 	all := unique(events)
 	var out []point
@@ -200,7 +203,7 @@ func mergeClose(events []point) []point {
 	return out
 }
 
-// concurrency returns the distribution of how much there was at once, over time.
+// concurrency returns the distribution over time of the sum of the intervals' amounts.
 func concurrency(all []interval, in window) pyjson.Object {
 	if in.bounded {
 		all = slices.DeleteFunc(slices.Clone(all), func(i interval) bool { return i.to < in.from || i.from > in.to })

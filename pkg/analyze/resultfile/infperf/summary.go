@@ -106,7 +106,7 @@ func (s *sums) successes() pyjson.Object {
 		return n / total
 	}
 	in, out := sum(s.prompts), sum(s.lengths)
-	zeros := make([]float64, len(s.latency)) // pictures, films and sounds
+	zeros := make([]float64, len(s.latency)) // images, films and audio clips
 	var sizes any
 	if !s.noSizes {
 		sizes = summarize(s.sizes)

@@ -19,7 +19,7 @@ type csvTable struct {
 	at      []int64 // offset of each row, and the end of the last one
 }
 
-// openTable indexes the rows of src.
+// openTable reads src once and returns its rows by their offsets.
 func openTable(ctx context.Context, src *source) (rows, error) {
 	t := &csvTable{src: src}
 	buf, h := src.scan()
@@ -43,7 +43,7 @@ func openTable(ctx context.Context, src *source) (rows, error) {
 	}
 }
 
-// csvError returns an error with the line.
+// csvError returns an error that names the file and the line.
 func csvError(name string, err error) error {
 	var pe *csv.ParseError
 	if !errors.As(err, &pe) {

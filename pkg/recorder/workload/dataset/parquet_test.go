@@ -35,7 +35,7 @@ func TestParquet(t *testing.T) {
 	}
 }
 
-// Pictures and sounds in Parquet, as the library datasets has them there, and as bare
+// Images and audio in Parquet, as the library datasets has them there, and as bare
 // bytes.
 func TestParquetMedia(t *testing.T) {
 	const picture = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAQAAAAECAIAAAAmkwkpAAAADElEQVR4nGNgIB0AAAA0AAF2Xq7DAAAAAElFTkSuQmCC"

@@ -112,7 +112,7 @@ func mediaPart(m workload.Medium) ([]byte, error) {
 	}
 	typ, content, ok := strings.Cut(rest, ";base64,")
 	if !ok {
-		return nil, errors.New("a sound in a data: URL must be in base64")
+		return nil, errors.New("an audio clip in a data: URL must be in base64")
 	}
 	format := strings.TrimPrefix(strings.TrimPrefix(typ, "audio/"), "x-")
 	if format == "mpeg" {

@@ -33,8 +33,8 @@ func TestBodyAfterTemplate(t *testing.T) {
 		{"texts", `{"input":"{{texts}}"}`, P{Text: "a", More: []string{"b"}}, `{"input":["a","b"]}`},
 		{"parts", `{"messages":[{"role":"user","content":"{{content}}"}]}`, P{System: "s", Text: "a", Media: image}, `{"messages":[{"role":"user","content":[{"type":"text","text":"s"},{"type":"text","text":"a"},{"type":"image_url","image_url":{"url":"http://x/a.png"}}]}]}`},
 		{"inputs", `{"input":"{{inputs}}"}`, P{Text: "a", More: []string{"b"}, Media: image}, `{"input":["a","b","http://x/a.png"]}`},
-		{"inputs without pictures", `{"input":"{{inputs}}"}`, P{}, `{"input":[""]}`},
-		{"pictures", `{"input":"{{pictures}}"}`, P{Text: "a", Media: image}, `{"input":[{"type":"image_url","url":"http://x/a.png"}]}`},
+		{"inputs without images", `{"input":"{{inputs}}"}`, P{}, `{"input":[""]}`},
+		{"images", `{"input":"{{pictures}}"}`, P{Text: "a", Media: image}, `{"input":[{"type":"image_url","url":"http://x/a.png"}]}`},
 		{"Markdown", `{"inputs":"Look: {{markdown}}"}`, P{Text: "a", Media: image}, `{"inputs":"Look: ![](http://x/a.png) a"}`},
 		{"a ranking", `{"query":{"text":"{{query}}"},"passages":"{{passages}}"}`, P{Text: "q", More: []string{"a", "\"b\""}}, `{"query":{"text":"q"},"passages":[{"text":"a"},{"text":"\"b\""}]}`},
 		{"a ranking of texts", `{"query":"{{query}}","documents":"{{documents}}"}`, P{Text: "q", More: []string{"a", "b"}}, `{"query":"q","documents":["a","b"]}`},
@@ -46,10 +46,10 @@ func TestBodyAfterTemplate(t *testing.T) {
 		{"braces of the data", `{"prompt":"{{prompt}}"}`, P{Text: "{{model}}"}, `{"prompt":"{{model}}"}`},
 
 		{"several texts", `{"prompt":"{{prompt}}"}`, P{Text: "a", More: []string{"b"}}, "{{prompt}}: 2 texts in a prompt; {{texts}} takes several"},
-		{"a picture in a text", `{"prompt":"{{prompt}}"}`, P{Text: "a", Media: image}, "{{prompt}}: texts take no image; use the chat endpoint"},
+		{"an image in a text", `{"prompt":"{{prompt}}"}`, P{Text: "a", Media: image}, "{{prompt}}: texts take no image; use the chat endpoint"},
 		{"or in several", `{"prompt":"{{texts}}"}`, P{Text: "a", Media: image}, "{{texts}}: texts take no image"},
 		{"nothing to rank", `{"x":"{{passages}}"}`, P{Text: "q"}, "{{passages}}: a ranking takes a query and what to rank"},
-		{"no picture", `{"x":"{{pictures}}"}`, P{Text: "q"}, "{{pictures}}: the endpoint takes pictures"},
+		{"no image", `{"x":"{{pictures}}"}`, P{Text: "q"}, "{{pictures}}: the endpoint takes images"},
 		{"a conversation in parts", `{"x":"{{content}}"}`, P{Messages: []byte(dialog)}, "{{content}}: the data holds conversations; use {{messages}}"},
 		{"no tokens", `{"x":"{{input_ids}}"}`, P{}, "{{input_ids}}: an empty prompt has no token ids"},
 	} {

@@ -21,12 +21,12 @@ func (b *object) imageRetrieval(p *workload.Prompt) error {
 
 // picturesOf returns the images as objects. No image is an error.
 func picturesOf(p *workload.Prompt) ([]byte, error) {
-	urls, err := pictureURLs(p, "endpoints that look at pictures")
+	urls, err := pictureURLs(p, "endpoints that look at images")
 	if err != nil {
 		return nil, err
 	}
 	if len(urls) == 0 {
-		return nil, errors.New("the endpoint takes pictures; give \"image\", or --image-width-mean")
+		return nil, errors.New("the endpoint takes images; give \"image\", or --image-width-mean")
 	}
 	out := []byte{'['}
 	for _, url := range urls {

@@ -43,7 +43,7 @@ func TestBody(t *testing.T) {
 			Options{},
 			`{"messages":[{"role":"user","content":[{"type":"text","text":"a"},{"type":"image_url","image_url":{"url":"data:image/png;base64,AA=="}},{"type":"input_audio","input_audio":{"data":"BB==","format":"wav"}},{"type":"input_audio","input_audio":{"data":"CC==","format":"mp3"}},{"type":"audio_url","audio_url":{"url":"http://x/a.wav"}}]}]}`,
 		},
-		{"a picture alone", Chat, P{Media: []workload.Medium{{Kind: workload.Image, URL: "http://x/a.png"}}}, Options{}, `{"messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"http://x/a.png"}}]}]}`},
+		{"an image alone", Chat, P{Media: []workload.Medium{{Kind: workload.Image, URL: "http://x/a.png"}}}, Options{}, `{"messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"http://x/a.png"}}]}]}`},
 		{"a whole request", Chat, P{Text: "b", MaxTokens: 9, Body: []byte(` { "prompt" : "a" } `)}, Options{Model: "m", Stream: true}, `{"prompt":"a"}`},
 
 		{"completions", Completions, P{Text: "a", System: "s", MaxTokens: 7}, Options{Model: "m", Stream: true, Usage: true}, `{"model":"m","prompt":"s a","stream":true,"stream_options":{"include_usage":true},"max_tokens":7}`},
@@ -51,8 +51,8 @@ func TestBody(t *testing.T) {
 		{"completions of a conversation", Completions, P{Messages: []byte(dialog)}, Options{}, `{"prompt":"s u "}`},
 		{"completions of ids", Completions, P{IDs: []uint32{5, 6}, MaxTokens: 1, Exact: true}, Options{}, `{"prompt":[5,6],"max_tokens":1,"min_tokens":1,"ignore_eos":true}`},
 		{"embeddings", Embeddings, P{Text: "a", MaxTokens: 7}, Options{Model: "m", Stream: true}, `{"model":"m","input":"a"}`},
-		{"embeddings of pictures", Embeddings, P{Text: "a", Media: []workload.Medium{{Kind: workload.Image, URL: "data:x"}}}, Options{Model: "m"}, `{"model":"m","input":["a","data:x"]}`},
-		{"embeddings of a picture alone", Embeddings, P{Media: []workload.Medium{{Kind: workload.Image, URL: "data:x"}}}, Options{}, `{"input":["data:x"]}`},
+		{"embeddings of images", Embeddings, P{Text: "a", Media: []workload.Medium{{Kind: workload.Image, URL: "data:x"}}}, Options{Model: "m"}, `{"model":"m","input":["a","data:x"]}`},
+		{"embeddings of an image alone", Embeddings, P{Media: []workload.Medium{{Kind: workload.Image, URL: "data:x"}}}, Options{}, `{"input":["data:x"]}`},
 		{"image retrieval", ImageRetrieval, P{Text: "a", Media: []workload.Medium{{Kind: workload.Image, URL: "data:x"}, {Kind: workload.Image, URL: "http://y"}}}, Options{Model: "m"}, `{"input":[{"type":"image_url","url":"data:x"},{"type":"image_url","url":"http://y"}]}`},
 		{"responses", Responses, P{System: "s", Text: "a", MaxTokens: 7}, Options{Model: "m", Stream: true, Usage: true}, `{"model":"m","instructions":"s","input":"a","stream":true,"max_output_tokens":7}`},
 		{"responses to a conversation", Responses, P{Messages: []byte(dialog)}, Options{}, `{"input":` + dialog + `}`},
@@ -79,15 +79,15 @@ func TestBodyErrors(t *testing.T) {
 		p    workload.Prompt
 		want string
 	}{
-		{Chat, sound, "a sound in a data: URL must be in base64"},
+		{Chat, sound, "an audio clip in a data: URL must be in base64"},
 		{Chat, workload.Prompt{IDs: []uint32{1}}, "token ids cannot be put into a chat"},
 		{Completions, sound, "completions take no audio; use the chat endpoint"},
 		{Embeddings, sound, "embeddings take no audio"},
 		{Responses, sound, "responses take no audio"},
 		{Generate, sound, "Triton's generate endpoints take no audio"},
 		{TGI, sound, "Hugging Face's generate endpoints take no audio"},
-		{ImageRetrieval, workload.Prompt{Text: "a"}, "the endpoint takes pictures; give \"image\""},
-		{ImageRetrieval, sound, "endpoints that look at pictures take no audio"},
+		{ImageRetrieval, workload.Prompt{Text: "a"}, "the endpoint takes images; give \"image\""},
+		{ImageRetrieval, sound, "endpoints that look at images take no audio"},
 		{0, workload.Prompt{Text: "a"}, "there is no form of requests for this endpoint"},
 		{Chat, workload.Prompt{Body: []byte("{")}, "byte"},
 	} {
@@ -166,7 +166,7 @@ func TestTensors(t *testing.T) {
 		want string
 	}{
 		{VLLM, P{Text: "a", More: []string{"b"}}, "2 texts in a prompt"},
-		{VLLM, P{Media: []workload.Medium{{Kind: workload.Image, URL: "http://x/y"}}}, "take the contents of pictures"},
+		{VLLM, P{Media: []workload.Medium{{Kind: workload.Image, URL: "http://x/y"}}}, "take the contents of images"},
 		{VLLM, P{Media: []workload.Medium{{Kind: workload.Image, URL: "data:image/png;base64,?"}}}, "illegal base64"},
 		{TensorRTLLM, P{Media: picture}, "take no image"},
 		{Engine, P{Text: "a"}, "the model takes token ids; give the model's --tokenizer"},

@@ -165,16 +165,16 @@ func (t *tensors) vllm(text string, p *workload.Prompt, o Options) error {
 	return t.pictures(p)
 }
 
-// pictures adds the contents of images.
+// images adds the contents of images.
 func (t *tensors) pictures(p *workload.Prompt) error {
 	var all []string
 	for _, m := range p.Media {
 		_, content, ok := strings.Cut(m.URL, ";base64,")
 		if m.Kind != workload.Image || !ok {
-			return fmt.Errorf("models of Triton take the contents of pictures, no %v by its URL", m.Kind)
+			return fmt.Errorf("models of Triton take the contents of images, no %v by its URL", m.Kind)
 		}
 		if _, err := base64.StdEncoding.DecodeString(content); err != nil {
-			return fmt.Errorf("a picture in a data: URL: %w", err)
+			return fmt.Errorf("an image in a data: URL: %w", err)
 		}
 		all = append(all, content)
 	}

@@ -26,17 +26,17 @@ func (m *Media) Validate() error {
 	var errs []error
 	for _, n := range []int{m.ImagesPerPrompt, m.AudioPerPrompt} {
 		if n < 0 || n > maxMore {
-			errs = append(errs, fmt.Errorf("%d pictures or sounds: must be from 0 to %d", n, maxMore))
+			errs = append(errs, fmt.Errorf("%d images or audio: must be from 0 to %d", n, maxMore))
 		}
 	}
 	if m.ImagesPerPrompt > 0 {
 		if err := m.Images.Validate(); err != nil {
-			errs = append(errs, fmt.Errorf("pictures: %w", err))
+			errs = append(errs, fmt.Errorf("images: %w", err))
 		}
 	}
 	if m.AudioPerPrompt > 0 {
 		if err := m.Audio.Validate(); err != nil {
-			errs = append(errs, fmt.Errorf("sounds: %w", err))
+			errs = append(errs, fmt.Errorf("audio clips: %w", err))
 		}
 	}
 	return errors.Join(errs...)
@@ -72,7 +72,7 @@ func AddMedia(ctx context.Context, src workload.Source, m Media, dir string) (*M
 	}
 	s := &MediaSource{Source: src, m: m}
 	var err error
-	s.file, err = spool.Copy(ctx, "made-up pictures and sounds", &mediaReader{s: s}, spool.Config{Dir: dir})
+	s.file, err = spool.Copy(ctx, "made-up images and audio", &mediaReader{s: s}, spool.Config{Dir: dir})
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +101,7 @@ func (s *MediaSource) At(k int) (workload.Entry, error) {
 		}
 		url := make([]byte, s.ends[n]-start)
 		if _, err := s.file.File.ReadAt(url, start); err != nil {
-			return e, fmt.Errorf("made-up pictures and sounds: %w", err)
+			return e, fmt.Errorf("made-up images and audio: %w", err)
 		}
 		kind := workload.Image
 		if i >= s.m.ImagesPerPrompt {

@@ -57,7 +57,7 @@ func TestImages(t *testing.T) {
 	}
 }
 
-// Sizes follow their laws, and pictures are functions of seed and number.
+// Sizes follow their laws, and images are functions of seed and number.
 func TestImageSizes(t *testing.T) {
 	p := Images{Width: Normal{20, 5}, Height: Normal{1, 1}, Format: JPEG}
 	seen, widths, sum := map[string]bool{}, map[int]bool{}, 0
@@ -69,19 +69,19 @@ func TestImageSizes(t *testing.T) {
 		}
 		c, _, err := image.DecodeConfig(bytes.NewReader(content(t, url, "image/jpeg")))
 		if err != nil || c.Height < 1 || c.Width < 1 {
-			t.Fatalf("picture %d: %v, %v", i, c, err)
+			t.Fatalf("image %d: %v, %v", i, c, err)
 		}
 		seen[url], widths[c.Width] = true, true
 		sum += c.Width
 		if again, _ := p.url(7, i); again != url {
-			t.Errorf("picture %d is another one the second time", i)
+			t.Errorf("image %d is another one the second time", i)
 		}
 		if other, _ := p.url(8, i); other == url {
-			t.Errorf("picture %d is the same with another seed", i)
+			t.Errorf("image %d is the same with another seed", i)
 		}
 	}
 	if mean := float64(sum) / n; len(seen) != n || len(widths) < 15 || math.Abs(mean-20) > 4*5/math.Sqrt(n) {
-		t.Errorf("%d different pictures of %d, widths %v with mean %v", len(seen), n, widths, mean)
+		t.Errorf("%d different images of %d, widths %v with mean %v", len(seen), n, widths, mean)
 	}
 }
 
@@ -137,7 +137,7 @@ func TestAudioChoices(t *testing.T) {
 		kinds[[2]int{rate, depth}]++
 		samples := (len(b) - wavHeaderBytes) * 8 / depth
 		if lengths[samples] = true; float64(samples) < minAudioSeconds*float64(rate)-1 {
-			t.Errorf("sound %d has %d samples at %d Hz", i, samples, rate)
+			t.Errorf("audio clip %d has %d samples at %d Hz", i, samples, rate)
 		}
 	}
 	if len(kinds) != 4 || len(lengths) < 50 {
@@ -211,11 +211,11 @@ func TestMediaErrors(t *testing.T) {
 		change func(m *Media)
 		want   string
 	}{
-		{func(m *Media) { m.Images.Width.Mean = 0 }, "pictures: width: mean 0: must be at least 1 pixel"},
-		{func(m *Media) { m.Images.Height = Normal{100, 101} }, "pictures: height: standard deviation 101: must be from 0 to the mean, 100"},
+		{func(m *Media) { m.Images.Width.Mean = 0 }, "images: width: mean 0: must be at least 1 pixel"},
+		{func(m *Media) { m.Images.Height = Normal{100, 101} }, "images: height: standard deviation 101: must be from 0 to the mean, 100"},
 		{func(m *Media) { m.Images.Height = Normal{Mean: 20000} }, "may come to more than 16384 pixels"},
-		{func(m *Media) { m.ImagesPerPrompt = -1 }, "-1 pictures or sounds"},
-		{func(m *Media) { m.Audio.Seconds.Mean = 0.05 }, "sounds: length: mean 0.05 s: must be at least 0.1 s"},
+		{func(m *Media) { m.ImagesPerPrompt = -1 }, "-1 images or audio"},
+		{func(m *Media) { m.Audio.Seconds.Mean = 0.05 }, "audio clips: length: mean 0.05 s: must be at least 0.1 s"},
 		{func(m *Media) { m.Audio.Seconds.Mean = math.NaN() }, "length: mean NaN s"},
 		{func(m *Media) { m.Audio.Seconds = AudioLength{1, 2} }, "standard deviation 2 s: must be from 0 to the mean"},
 		{func(m *Media) { m.Audio.Seconds.Mean = 4000 }, "may come to more than 3600 s"},

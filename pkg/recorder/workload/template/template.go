@@ -21,10 +21,10 @@ const (
 	Prompt      = "prompt"       // instructions and text, joined by a space
 	Texts       = "texts"        // the texts, an array of strings
 	Messages    = "messages"     // the conversation in the form of the chat API
-	Content     = "content"      // text, pictures and sounds, as parts of a chat message
-	Inputs      = "inputs"       // the texts and the URLs of the pictures, an array of strings
-	Pictures    = "pictures"     // the pictures, an array of {"type": "image_url", "url": …}
-	Markdown    = "markdown"     // pictures in Markdown form and the texts, joined by spaces
+	Content     = "content"      // text, images and audio, as parts of a chat message
+	Inputs      = "inputs"       // the texts and the URLs of the images, an array of strings
+	Pictures    = "pictures"     // the images, an array of {"type": "image_url", "url": …}
+	Markdown    = "markdown"     // images in Markdown form and the texts, joined by spaces
 	Query       = "query"        // the text that ranks the others
 	Passages    = "passages"     // the ranked texts, an array of {"text": …}
 	Documents   = "documents"    // the same, an array of strings
