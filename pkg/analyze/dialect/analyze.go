@@ -28,14 +28,6 @@ func Analyze(ctx context.Context, t *Tool, r export.Reader, cfg Config) (Report,
 	return rep, err
 }
 
-// AnalyzeAs is Analyze for a tool whose reports have the type R. It returns the zero R
-// if there is no report.
-func AnalyzeAs[R Report](ctx context.Context, t *Tool, r export.Reader, cfg Config) (R, error) {
-	rep, err := Analyze(ctx, t, r, cfg)
-	typed, _ := rep.(R)
-	return typed, err
-}
-
 // analyzeUnchecked trusts every count of the tokenizer.
 func analyzeUnchecked(ctx context.Context, t *Tool, r export.Reader, cfg Config) (Report, error) {
 	in := Input{Config: cfg, Run: r.Run(), Explainer: newExplainer(r.Run(), cfg)}
