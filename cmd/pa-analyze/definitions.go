@@ -196,5 +196,5 @@ func pickLevel(c *cli.Context, path string, run *export.Run) (index int, warning
 			return i, "", nil
 		}
 	}
-	return 0, "", fmt.Errorf("%s: no load level %q; there is %s", path, wishes[0], sanitize.Text(strings.Join(all, ", ")))
+	return 0, "", fmt.Errorf("%s: no load level %q; the file has %s", path, wishes[0], sanitize.Text(strings.Join(all, ", ")))
 }

@@ -229,7 +229,7 @@ func TestCommandLine(t *testing.T) {
 		{"bad windows", []string{in, "--windows", "0s"}, 2, "", `--windows "0s": give a duration such as 10s, or recorded`},
 		{"bad SLO", []string{in, "--slo", "ttft<=200"}, 2, "", `--slo: column 7: "200": a duration needs a unit: 200ms or 200s`},
 		{"empty SLO", []string{in, "--slo", ""}, 2, "", "--slo: column 1: an expression is missing"},
-		{"bad target", []string{in, "--slo", "ttft<1s", "--slo-target", "101%"}, 2, "", `--slo-target "101%": give a share above 0 and of 100% at most, such as 99% or 0.99`},
+		{"bad target", []string{in, "--slo", "ttft<1s", "--slo-target", "101%"}, 2, "", `--slo-target "101%": give a share above 0 and at most 100%, such as 99% or 0.99`},
 		{"a target of nothing", []string{in, "--slo-target", "90%"}, 2, "", "--slo-target needs --slo"},
 		{"a gate of nothing", []string{in, "--slo-gate"}, 2, "", "--slo-gate needs --slo"},
 		{"a gate that is met", []string{in, "--slo", "ttft<=2ns && itl_max<=2ns", "--slo-gate"}, 0, "100.0% (1 of 1 request)", ""},

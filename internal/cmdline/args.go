@@ -111,7 +111,7 @@ func (a arguments) cutShort(name, value string, hasValue bool) ([]given, error) 
 	case len(full) == 1:
 		return []given{{lookup(a.flags, full[0]), name, value, hasValue}}, nil
 	}
-	return nil, Usagef("flag --%s is short for several: --%s", name, strings.Join(full, ", --"))
+	return nil, Usagef("flag --%s is ambiguous; it may mean --%s", name, strings.Join(full, ", --"))
 }
 
 // Abbreviated returns the long flags that name may abbreviate: those of all that begin

@@ -31,7 +31,7 @@ func NextElem(b []byte, i int, first bool) (next int, more bool, err error) {
 // reports a sound JSON value that is not one of 64 bits without a sign.
 func Uint(b []byte, i int) (v uint64, end int, bad bool, err error) {
 	start := i
-	// A time stamp has 19 digits: twice eight at once, then three.
+	// A timestamp has 19 digits: twice eight at once, then three.
 	for i+8 <= len(b) && i-start < 16 {
 		w := binary.LittleEndian.Uint64(b[i:])
 		if !eightDigits(w) {

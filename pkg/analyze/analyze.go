@@ -83,7 +83,7 @@ type Report struct {
 	// ByRecorder says that requests have members that only pa-record writes, even if the
 	// file breaks off before it names its tool. Cut says that it breaks off.
 	ByRecorder, Cut bool
-	// Stamps counts the responses by the source of their time stamps.
+	// Stamps counts the responses by the source of their timestamps.
 	Stamps Stamps
 	// Requests is the number of requests read, of all kinds. FirstNS is the first start
 	// among them; 0 if there is none.

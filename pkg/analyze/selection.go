@@ -153,7 +153,7 @@ func ParseInterval(s string) (*Interval, error) {
 		}
 		d, err := time.ParseDuration(side.text)
 		if err != nil || d < 0 {
-			return nil, fmt.Errorf("%q: %q is no duration; %s", s, side.text, usage)
+			return nil, fmt.Errorf("%q: %q is not a duration; %s", s, side.text, usage)
 		}
 		*side.to = d
 	}

@@ -67,7 +67,7 @@ func TestServerFigures(t *testing.T) {
 			"time to first token n=1 mean=1e+09 client=40; running requests n/a: vllm:num_requests_running is as low as -5; | running requests of m s has no value: vllm:num_requests_running is as low as -5",
 		},
 		{
-			"a gauge that is no number at times",
+			"a gauge that is not a number at times",
 			[]export.Scrape{h.at(120, 1, 1, 3), h.at(150, 1, 1, math.NaN()), h.at(160, 2, 2, math.Inf(1))},
 			"time to first token n=1 mean=1e+09 client=40; running requests n=1 mean=3 min=3 max=3; | 2 values of gauges left out because they are not numbers; the first is vllm:num_requests_running of s",
 		},
@@ -75,7 +75,7 @@ func TestServerFigures(t *testing.T) {
 		{
 			"scrapes that failed, values that are none",
 			[]export.Scrape{{Source: "s", StartNS: 150, EndNS: 151, Error: "gone"}, h.at(160, math.NaN(), math.NaN(), math.NaN())},
-			"time to first token n/a: vllm:time_to_first_token_seconds_sum is no number; running requests n/a: vllm:num_requests_running is no number; | time to first token of m s has no value: vllm:time_to_first_token_seconds_sum is no number | running requests of m s has no value: vllm:num_requests_running is no number",
+			"time to first token n/a: vllm:time_to_first_token_seconds_sum is not a number; running requests n/a: vllm:num_requests_running is not a number; | time to first token of m s has no value: vllm:time_to_first_token_seconds_sum is not a number | running requests of m s has no value: vllm:num_requests_running is not a number",
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -4,7 +4,7 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// Stamps counts time stamps by source.
+// Stamps counts timestamps by source.
 type Stamps struct {
 	Kernel, User, Unknown int
 	// Mixed counts requests with stamps of more than one source.

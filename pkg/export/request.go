@@ -133,7 +133,7 @@ func (r *Request) Excluded() string {
 	return ""
 }
 
-// A StampSource says who took a time stamp.
+// A StampSource says who took a timestamp.
 type StampSource uint8
 
 // The numbers are written to files.

@@ -109,7 +109,7 @@ func (s *Server) serveLedger(w http.ResponseWriter, r *http.Request) {
 	if text := r.URL.Query().Get("since"); text != "" {
 		var err error
 		if since, err = strconv.ParseUint(text, 10, 64); err != nil {
-			writeJSON(w, http.StatusBadRequest, openAIErrorBody(http.StatusBadRequest, "since is no index of a request"))
+			writeJSON(w, http.StatusBadRequest, openAIErrorBody(http.StatusBadRequest, "since is not the index of a request"))
 			return
 		}
 	}

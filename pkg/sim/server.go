@@ -170,7 +170,8 @@ func (s *Server) url(addr string) string {
 // ledger records the end of the request; see Wait.
 func (s *Server) Ledger() []ledger.Entry { return s.ledger.Entries() }
 
-// LedgerDropped returns the number of requests that the limits kept out of the ledger.
+// LedgerDropped returns the number of requests whose entries the ledger's limits removed
+// or kept out; see [ledger.Ledger.Dropped].
 func (s *Server) LedgerDropped() uint64 { return s.ledger.Dropped() }
 
 // WriteLedger writes the entries as JSON lines; see [ledger.Entry].

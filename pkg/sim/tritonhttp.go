@@ -255,7 +255,7 @@ func generateRequest(body []byte, spec interfaceSpec) (*kserve.Request, error) {
 		case bool, float64, string:
 			q.Params = append(q.Params, kserve.Param{Name: name, Value: v})
 		default:
-			return nil, fmt.Errorf("parameter %q is no bool, number or string", clip(name))
+			return nil, fmt.Errorf("parameter %q is not a bool, number or string", clip(name))
 		}
 	}
 	return q, nil

@@ -81,7 +81,7 @@ func TestGenerate(t *testing.T) {
 		{"unknown model", "no/generate", `{"text_input":"hi"}`, 404, []string{`{"error":"there is no model 'no' in the repository"}`}},
 		{"unknown version", "vllm/versions/2/generate", `{"text_input":"hi"}`, 404, []string{`{"error":"model 'vllm' has no version 2, only 1"}`}},
 		{"missing input", "vllm/generate", `{"stream":false}`, 400, []string{`{"error":"model 'vllm': input 'text_input' is missing"}`}},
-		{"an object as a parameter", "vllm/generate", `{"text_input":"x","a":{}}`, 400, []string{`{"error":"parameter \"a\" is no bool, number or string"}`}},
+		{"an object as a parameter", "vllm/generate", `{"text_input":"x","a":{}}`, 400, []string{`{"error":"parameter \"a\" is not a bool, number or string"}`}},
 	}
 	for _, row := range rows {
 		status, body, err := post(t, s.TritonHTTPURL()+"/v2/models/"+row.path, row.body)

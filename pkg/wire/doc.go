@@ -6,7 +6,7 @@
 //	openai  OpenAI-compatible requests, streamed chunks, whole answers, errors
 //	kserve  KServe v2 tensors
 //
-// They open no connection, read no file and take no time stamp. All of them accept
+// They open no connection, read no file and take no timestamp. All of them accept
 // hostile input: a wrong byte is an error or a skipped value, never a panic, and the
 // caller bounds the memory.
 package wire

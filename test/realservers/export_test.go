@@ -60,7 +60,7 @@ func (f fieldsFile) text(name string) string {
 }
 
 // readExport reads a profile_export.json and checks what holds for each: one
-// output per time stamp, times in order, windows in order, unless a window is
+// output per timestamp, times in order, windows in order, unless a window is
 // open-ended.
 func readExport(t *testing.T, path string) exportFile {
 	t.Helper()

@@ -32,7 +32,7 @@ import (
 // TestFloods sends every 8th request to a server whose answers are 64 MiB that say
 // nothing, and the others to a simulated server that streams tokens at a pace. Each
 // server is a process of its own, as is pa-record. The floods must become failed rows
-// that name the flag, cost pa-record less than 250 MB, and leave the time stamps of
+// that name the flag, cost pa-record less than 250 MB, and leave the timestamps of
 // the other streams as exact as they are without a flood.
 //
 // Both ends of a token's way are times of the kernel, which do not depend on when the
@@ -94,7 +94,7 @@ func openAIFlags(transport string) []string {
 // A floodRun holds the figures of one run of pa-record.
 type floodRun struct {
 	maxRSS  int64         // bytes
-	p99     time.Duration // between the sending of a token and its time stamp, of the last tokens of each read
+	p99     time.Duration // between the sending of a token and its timestamp, of the last tokens of each read
 	tokens  int           // that p99 is of
 	failed  int           // requests
 	message string        // of a failed request
@@ -143,7 +143,7 @@ func (p *floodedProtocol) measure(t *testing.T, flood string) floodRun {
 	}
 	r := floodRun{maxRSS: usage.Maxrss << 10}
 	f, truth := readExport(t, filepath.Join(dir, "run.json")), readLedger(t, sim[0])
-	last, tokens := map[uint64]uint64{}, 0 // by time stamp, when the last token that has it was sent
+	last, tokens := map[uint64]uint64{}, 0 // by timestamp, when the last token that has it was sent
 	for _, q := range f.Experiments[0].Requests {
 		for i, ns := range p.sent(t, q, truth) {
 			if ns > 0 {
@@ -184,7 +184,7 @@ func (r floodRun) check(t *testing.T, quiet floodRun) {
 	}
 }
 
-// exact reports whether a run with a flood has about as exact time stamps as quiet, a
+// exact reports whether a run with a flood has about as exact timestamps as quiet, a
 // run without one. The bound is generous, because the servers share the machine's
 // processors with pa-record.
 func (r floodRun) exact(t *testing.T, quiet floodRun) bool {

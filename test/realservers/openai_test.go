@@ -78,7 +78,7 @@ func checkTexts(t *testing.T, f exportFile, want string, stream bool) {
 
 // atOnce reports whether all tokens of a request came in one read, as happens
 // on a machine that is too busy to run server and client in turn. They share a
-// time stamp then, and GenAI-Perf, whose inter-token latency is 0, divides by
+// timestamp then, and GenAI-Perf, whose inter-token latency is 0, divides by
 // it and gives the file up.
 func atOnce(f exportFile) bool {
 	for _, e := range f.Experiments {

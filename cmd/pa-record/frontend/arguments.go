@@ -12,10 +12,10 @@ import (
 	"github.com/pa-tools/pa/internal/sanitize"
 )
 
-// arguments holds a parsed command line of a release.
+// arguments holds a parsed command line of one release of a tool.
 type arguments struct {
 	options options
-	given   map[*option][]string // values; those of an option without are ""
+	given   map[*option][]string // values by option; an option that takes no value has one ""
 	rest    []string             // what follows "--"
 	cut     bool                 // a name was cut short
 }
@@ -104,7 +104,8 @@ func (os options) isOption(arg string) bool {
 	return true
 }
 
-// A named is an option of the command line with the value that is joined to it.
+// A named is an option on the command line with the value joined to it, as in
+// --name=value or -p1000.
 type named struct {
 	option *option
 	values []string
@@ -144,7 +145,7 @@ func (os options) resolve(arg string) ([]named, error) {
 	case 1:
 		return one(named{option: os.find("--" + full[0]), cut: true})
 	default:
-		return nil, fmt.Errorf("%s is short for several: --%s", name, strings.Join(full, ", --"))
+		return nil, fmt.Errorf("%s is ambiguous; it may mean --%s", name, strings.Join(full, ", --"))
 	}
 }
 
@@ -161,8 +162,8 @@ func (os options) long() []string {
 	return long
 }
 
-// short reads what follows a single dash: -p1000, -vp1000; nil when it is no
-// such thing.
+// short splits the letters after a single dash into options (-p1000, -vp1000). It returns
+// nil if they are not known short options.
 func (os options) short(letters string) []named {
 	var found []named
 	for _, s := range cmdline.SplitShort(letters, func(letter string) (known, takesValue bool) {
@@ -202,7 +203,7 @@ func (a *arguments) add(o *option, values []string) error {
 	return nil
 }
 
-// check reports whether the option can have the value.
+// check returns an error if the option cannot have the value.
 func (o *option) check(value string) error {
 	switch o.kind {
 	case whole, natural, positive:
@@ -235,13 +236,13 @@ func (o *option) check(value string) error {
 	return fmt.Errorf("%s %s: expected %s", o.name(), clip(value), cmdline.OneOf(o.choices))
 }
 
-// parseWhole parses an integer like Python's int, except underscores.
+// parseWhole parses an integer like Python's int, but refuses underscores.
 func parseWhole(s string) (int, error) {
 	return strconv.Atoi(strings.TrimPrefix(strings.TrimSpace(s), "+"))
 }
 
-// parseNumber reads a float as Python's float does, but for underscores;
-// hexadecimal is not one there.
+// parseNumber parses a float like Python's float, but refuses underscores. Like Python,
+// it refuses hexadecimal.
 func parseNumber(s string) (float64, error) {
 	s = strings.TrimSpace(s)
 	f, err := strconv.ParseFloat(s, 64)
@@ -273,7 +274,8 @@ func (a *arguments) has(name string) bool {
 	return ok
 }
 
-// values returns what the option was given, nil if it was not.
+// values returns the values that the command line gives the option; nil if it was not
+// given.
 func (a *arguments) values(name string) []string { return a.given[a.options.must(name)] }
 
 // text returns the option's last value, else the tool's default.
@@ -285,7 +287,8 @@ func (a *arguments) text(name string) string {
 	return o.defaultValue
 }
 
-// whole returns text as an integer; 0 is also what there is no default for.
+// whole returns the option's value as an integer; 0 if it was not given and has no
+// default.
 func (a *arguments) whole(name string) int {
 	n, err := parseWhole(a.text(name))
 	if err != nil {

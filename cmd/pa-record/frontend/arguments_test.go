@@ -89,7 +89,7 @@ func TestParseErrors(t *testing.T) {
 		{"-m", "--model needs a value"},
 		{"-m|-v", "--model needs a value"},
 		{"-m|--", "--model needs a value"},
-		{"--measurement|3", "--measurement is short for several: --measurement-interval, --measurement-mode"},
+		{"--measurement|3", "--measurement is ambiguous; it may mean --measurement-interval, --measurement-mode"},
 		{"--verbose=1", "--verbose takes no value"},
 		{"-p|x", "--measurement-interval x: expected a whole number"},
 		{"-p|1.5", "--measurement-interval 1.5: expected a whole number"},

@@ -39,8 +39,8 @@ func (r *Result) Unmeasured() error {
 	return errors.Join(errs...)
 }
 
-// GateFailures returns an error that names the conditions that were not passed, and
-// why; nil if all were.
+// GateFailures returns an error that names each --fail-on condition that holds or cannot
+// be decided, with the reason; nil if there is none.
 func (r *Result) GateFailures() error {
 	var errs []error
 	for _, g := range r.Gates {

@@ -206,7 +206,7 @@ func (c *seriesSum) why() string {
 	case c.reset:
 		return fmt.Sprintf("%s fell from %v to %v", c.Name, c.from, c.to)
 	}
-	return c.Name + " is no number"
+	return c.Name + " is not a number"
 }
 
 // impossible returns the reason why the values of a gauge cannot be true; "" if they can.
@@ -215,7 +215,7 @@ func (c *seriesSum) impossible(m *serverMetric) string {
 	const rounding = 1e-6
 	switch {
 	case c.n == 0:
-		return c.Name + " is no number"
+		return c.Name + " is not a number"
 	case c.min < 0:
 		return fmt.Sprintf("%s is as low as %v", c.Name, c.min)
 	case m.unit == "ratio" && m.scaled(c.max) > 1+rounding:

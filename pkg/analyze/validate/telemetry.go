@@ -60,13 +60,13 @@ func (v *validator) telemetry(ctx context.Context, r export.Reader) error {
 			c = &sourceCheck{}
 		}
 		if c.scrapes != t.Scrapes || c.failed != t.Failed {
-			v.say("the file says %d scrapes of %s, %d failed, and holds %d, %d failed", t.Scrapes, t.Source, t.Failed, c.scrapes, c.failed)
+			v.say("the file's metadata counts %d scrapes of %s (%d failed), but the file holds %d (%d failed)", t.Scrapes, t.Source, t.Failed, c.scrapes, c.failed)
 		}
 		if c.leftOut != t.LeftOut || c.emptied != t.Emptied {
 			v.say("the file says that %d samples of %s were left out, all of %d scrapes, and its scrapes say %d, all of %d", t.LeftOut, t.Source, t.Emptied, c.leftOut, c.emptied)
 		}
 		if len(c.series) != t.Series {
-			v.say("the file says %d series of %s and holds %d", t.Series, t.Source, len(c.series))
+			v.say("the file's metadata counts %d series of %s, but the file holds %d", t.Series, t.Source, len(c.series))
 		}
 	}
 	for _, source := range order {

@@ -53,7 +53,7 @@ func TestTelemetry(t *testing.T) {
 			[]export.TelemetrySource{{Source: "s", Scrapes: 2, Series: 2, LeftOut: 4, Emptied: 1}},
 			[]string{
 				"the file says that 4 samples of s were left out, all of 1 scrapes, and its scrapes say 5, all of 1",
-				"the file says 2 series of s and holds 1",
+				"the file's metadata counts 2 series of s, but the file holds 1",
 			},
 		},
 		{"answered before it was asked for", []export.Scrape{{Source: "s", StartNS: 10, EndNS: 9}}, nil, []string{"scrape 0 of s was answered at 9, 1 ns before it was asked for"}},
@@ -75,7 +75,7 @@ func TestTelemetry(t *testing.T) {
 			[]export.Scrape{at(10), {Source: "o", StartNS: 10, EndNS: 30}},
 			[]export.TelemetrySource{{Source: "s", Scrapes: 1, Failed: 1}, {Source: "p", Scrapes: 2}},
 			[]string{
-				"the file says 1 scrapes of s, 1 failed, and holds 1, 0 failed", "the file says 2 scrapes of p, 0 failed, and holds 0, 0 failed",
+				"the file's metadata counts 1 scrapes of s (1 failed), but the file holds 1 (0 failed)", "the file's metadata counts 2 scrapes of p (0 failed), but the file holds 0 (0 failed)",
 				"there are scrapes of o, which is no source of telemetry of the run",
 			},
 		},

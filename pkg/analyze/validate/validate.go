@@ -13,7 +13,7 @@ import (
 type Violation struct {
 	Experiment int // index; −1 when it is about the whole file
 	Request    int // index among the requests of the experiment as read; −1 when it is about no request
-	// StartNS is the time stamp of the request, which helps to find it in the file.
+	// StartNS is the timestamp of the request, which helps to find it in the file.
 	StartNS uint64
 	Msg     string
 }
@@ -46,9 +46,9 @@ type Result struct {
 // Run reads r to its end and calls found for each violation of these rules:
 //
 //   - the value of a level is a number; window boundaries increase
-//   - every request has a time stamp, and every response too
-//   - no response comes before its request, or before the response before it
-//   - a successful request has a response, and ends inside the windows
+//   - a measured request has a timestamp, and so does every request with responses
+//   - no response comes before its request, or before the previous response
+//   - a measured, successful request has a response and ends inside the windows
 //   - the last byte of a request does not leave before the first
 //   - a request whose outputs were dropped holds none
 //   - pa-record's counts are the numbers of requests in the file
@@ -116,15 +116,15 @@ func (v *validator) header(run *export.Run, e *export.Experiment) {
 	// The result file of another tool may not say what the load was.
 	unknown := e.Value == "" && run.Meta != nil && run.Meta.Import != nil
 	if _, err := strconv.ParseFloat(e.Value, 64); err != nil && !unknown {
-		v.say("value %q of mode %q is no number", e.Value, e.Mode)
+		v.say("value %q of mode %q is not a number", e.Value, e.Mode)
 	}
 	w := e.WindowBoundaries
 	if len(w) == 1 {
-		v.say("one window boundary; n windows have n+1")
+		v.say("only one window boundary; n windows need n+1")
 	}
 	for i := 1; i < len(w); i++ {
 		if w[i] <= w[i-1] {
-			v.say("window boundary %d (%d) is not after the one before (%d)", i, w[i], w[i-1])
+			v.say("window boundary %d (%d) is not after the previous one (%d)", i, w[i], w[i-1])
 		}
 	}
 }
@@ -166,9 +166,9 @@ func (v *validator) request(q *export.Request, e *export.Experiment) {
 	}
 }
 
-// measured checks a request that counts. Its end must lie in the windows: the time of
-// the last response, or of the one before if the last is an empty final response, which
-// perf_analyzer ignores.
+// measured checks a request that counts. It must end inside the windows. Its end is the
+// last response; if that came after the windows, the response before it, because
+// perf_analyzer ignores an empty final response.
 func (v *validator) measured(q *export.Request, windows []uint64) {
 	n := len(q.Responses)
 	if n == 0 {
@@ -207,16 +207,16 @@ func (v *validator) counts(e *export.Experiment, held *holding) {
 		want         int
 	}{{"", "measured", m.Measured}, {"failed", "failed", m.Failed}, {"warmup", "warmup", m.Warmup}, {"late", "late", m.Late}, {"cancelled", "cancelled", m.Cancelled}} {
 		if n := held.requests[c.reason]; n != c.want {
-			v.say("the file says %d %s requests and holds %d", c.want, c.name, n)
+			v.say("the file's metadata counts %d %s requests, but the file holds %d", c.want, c.name, n)
 		}
 	}
 	if held.dropped != m.OutputsDropped {
-		v.say("the file says that the outputs of %d requests were dropped and holds %d such", m.OutputsDropped, held.dropped)
+		v.say("the file's metadata counts %d requests with dropped outputs, but the file holds %d", m.OutputsDropped, held.dropped)
 	}
 	if held.resent != m.Resent {
-		v.say("the file says that %d requests were sent again and holds %d such", m.Resent, held.resent)
+		v.say("the file's metadata counts %d requests that were sent again, but the file holds %d", m.Resent, held.resent)
 	}
 }
 
-// nanoseconds returns the distance of two instants for a message.
+// nanoseconds formats to − from for messages, such as "120 ns".
 func nanoseconds(from, to uint64) string { return strconv.FormatUint(to-from, 10) + " ns" }

@@ -45,8 +45,8 @@ func TestRun(t *testing.T) {
 		{"ended after the windows", []export.Request{at(1000, 1010)}, windows(900, 1005), []string{"experiment 0: request 0 (timestamp 1000): ended at 1010, outside the windows (900 to 1005)"}},
 		{"ended before the windows", []export.Request{at(1000, 1010)}, windows(1011, 1020), []string{"experiment 0: request 0 (timestamp 1000): ended at 1010"}},
 		{"periodic concurrency", []export.Request{at(1000, 1010)}, windows(0, math.MaxUint64), nil},
-		{"windows go back", nil, windows(10, 20, 20), []string{"experiment 0: window boundary 2 (20) is not after the one before (20)"}},
-		{"one boundary", nil, windows(10), []string{"experiment 0: one window boundary"}},
+		{"windows go back", nil, windows(10, 20, 20), []string{"experiment 0: window boundary 2 (20) is not after the previous one (20)"}},
+		{"one boundary", nil, windows(10), []string{"experiment 0: only one window boundary"}},
 		{"a value that is no number", nil, func(r *memrun.Reader) { r.Header.Experiments[0].Value = "x" }, []string{`experiment 0: value "x"`}},
 		{"a load that another tool's file does not say", nil, func(r *memrun.Reader) {
 			r.Header.Experiments[0].Mode, r.Header.Experiments[0].Value = "", ""
@@ -58,7 +58,7 @@ func TestRun(t *testing.T) {
 		}, []string{`experiment 0: value "" of mode ""`}},
 		{"counts", []export.Request{at(1000, 1010), failed}, func(r *memrun.Reader) {
 			r.Header.Experiments[0].Meta = &export.ExperimentMeta{Measured: 2, Failed: 1, Late: 3}
-		}, []string{"experiment 0: the file says 2 measured requests and holds 1", "experiment 0: the file says 3 late requests and holds 0"}},
+		}, []string{"experiment 0: the file's metadata counts 2 measured requests, but the file holds 1", "experiment 0: the file's metadata counts 3 late requests, but the file holds 0"}},
 		{"outputs that were dropped", []export.Request{dropped, at(1000, 1010)}, func(r *memrun.Reader) {
 			r.Header.Experiments[0].Meta = &export.ExperimentMeta{Measured: 2, OutputsDropped: 1}
 		}, nil},
@@ -66,14 +66,14 @@ func TestRun(t *testing.T) {
 			r.Header.Experiments[0].Meta = &export.ExperimentMeta{Measured: 1, OutputsDropped: 2}
 		}, []string{
 			"experiment 0: request 0 (timestamp 1000): response 0 has outputs, though they were dropped",
-			"experiment 0: the file says that the outputs of 2 requests were dropped and holds 1 such",
+			"experiment 0: the file's metadata counts 2 requests with dropped outputs, but the file holds 1",
 		}},
 		{"sent again", []export.Request{again, again, at(1000, 1010)}, func(r *memrun.Reader) {
 			r.Header.Experiments[0].Meta = &export.ExperimentMeta{Measured: 3, Resent: 2}
 		}, nil},
 		{"sent again, and not counted", []export.Request{again}, func(r *memrun.Reader) {
 			r.Header.Experiments[0].Meta = &export.ExperimentMeta{Measured: 1}
-		}, []string{"experiment 0: the file says that 0 requests were sent again and holds 1 such"}},
+		}, []string{"experiment 0: the file's metadata counts 0 requests that were sent again, but the file holds 1"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := reader("", tt.r)

@@ -17,9 +17,10 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// A Table reads any Parquet file row by row, each value as JSON: texts, numbers,
-// truth values, lists of them, and structs of them, alone or in lists. Bytes that
-// are no text are {"b64": "…"}. Columns of other types are left out.
+// A Table reads any Parquet file row by row, each value as JSON: strings, numbers,
+// booleans, lists and structs of these, and lists of structs. Bytes that are not valid
+// UTF-8 become {"b64": "…"}, unless the column is declared as text. Columns of other
+// types are left out.
 //
 //	for t.Next() {
 //		use(t.Row())
@@ -35,8 +36,8 @@ type Table struct {
 	left    []string
 
 	group       int   // the next row group
-	rest, chunk int64 // rows of the present one: left, and decoded at once
-	n, i        int   // rows that are decoded, and which is next
+	rest, chunk int64 // rows of the current row group: not yet decoded, and decoded per call
+	n, i        int   // number of decoded rows, and index of the next
 	row         export.Fields
 	err         error
 }
@@ -48,9 +49,9 @@ type tableColumn struct {
 	leaves []tableLeaf
 }
 
-// A tableLeaf is a leaf of a column. name is its field in the struct, or in the
-// structs of a list; "" if it is no struct. binary says that its bytes are not said
-// to be text.
+// A tableLeaf is a leaf of a column. name is the field in the struct, or in the structs
+// of a list; "" without a struct. binary reports that the file does not declare the bytes
+// as text.
 type tableLeaf struct {
 	name   string
 	index  int
@@ -61,8 +62,7 @@ type tableLeaf struct {
 	r      *leaf
 }
 
-// OpenTable opens a Parquet file. name is for messages. Closing src is the
-// caller's.
+// OpenTable opens a Parquet file. name is for messages. The caller closes src.
 func OpenTable(ctx context.Context, name string, src io.ReaderAt, size int64, lim export.Limits) (*Table, error) {
 	t := &Table{ctx: ctx, name: name, size: size, most: mostRows(lim)}
 	var err error
@@ -75,7 +75,8 @@ func OpenTable(ctx context.Context, name string, src io.ReaderAt, size int64, li
 	return t, nil
 }
 
-// find sorts the leaves of the file into columns.
+// find groups the leaves of the file by column, and leaves out columns that cannot be
+// read.
 func (t *Table) find() {
 	meta := t.r.MetaData().Schema
 	bad := map[string]bool{}
@@ -175,7 +176,7 @@ func (t *Table) Columns() []string {
 // LeftOut returns the names of the columns that are left out.
 func (t *Table) LeftOut() []string { return t.left }
 
-// Next goes to the next row; false is the end, or an error.
+// Next advances to the next row. It returns false at the end or on an error.
 func (t *Table) Next() bool {
 	if t.err != nil {
 		return false
@@ -202,10 +203,10 @@ func (t *Table) Next() bool {
 // has nothing there. The list is valid until the next call of Next.
 func (t *Table) Row() export.Fields { return t.row }
 
-// Err returns why there are no more rows; nil at the end.
+// Err returns the error that stopped Next; nil at the end of the file.
 func (t *Table) Err() error { return t.err }
 
-// decode decodes some more rows; false says that there are none.
+// decode decodes the next rows. It returns false if none are left.
 func (t *Table) decode() (bool, error) {
 	if err := t.ctx.Err(); err != nil {
 		return false, err
@@ -291,7 +292,7 @@ func (c *tableColumn) append(b []byte, i int) []byte {
 	return append(b, ']')
 }
 
-// appendStruct appends the struct in row i; null if there is nothing in it.
+// appendStruct appends the struct in row i; null if all its fields are null.
 func (c *tableColumn) appendStruct(b []byte, i int) []byte {
 	start, all := len(b), true
 	for n := range c.leaves {
@@ -306,11 +307,12 @@ func (c *tableColumn) appendStruct(b []byte, i int) []byte {
 	return append(b, '}')
 }
 
-// first and count say where the elements of row i are.
+// first and count return the index of row i's first element, and the number of its
+// elements.
 func (l *tableLeaf) first(i int) int { from, _, _ := l.r.lists.list(i); return from }
 func (l *tableLeaf) count(i int) int { from, to, _ := l.r.lists.list(i); return to - from }
 
-// append appends value i as JSON; null also for what JSON has no number for.
+// append appends value i as JSON; NaN and infinities become null.
 func (l *tableLeaf) append(b []byte, i int) []byte {
 	v := l.r.v
 	if v.null(i) {
@@ -345,6 +347,6 @@ func appendFloat(b []byte, f float64, bits int) []byte {
 
 // appendJSONText appends a JSON string; bytes that are not UTF-8 become U+FFFD.
 func appendJSONText(b, text []byte) []byte {
-	b, _ = jsontext.AppendQuote(b, text) // the error is about UTF-8
+	b, _ = jsontext.AppendQuote(b, text) // it fails only for invalid UTF-8, which it replaces
 	return b
 }

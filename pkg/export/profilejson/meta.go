@@ -271,7 +271,7 @@ func parseSource(name string) (export.StampSource, error) {
 			return s, nil
 		}
 	}
-	return 0, fmt.Errorf("unknown source of a time stamp %.40q", name)
+	return 0, fmt.Errorf("unknown source of a timestamp %.40q", name)
 }
 
 // sources decodes one name for all responses, or a name for each.

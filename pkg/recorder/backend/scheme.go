@@ -17,9 +17,9 @@ const HandshakeTimeout = 5 * time.Second
 // probeTimeout bounds a probe of the scheme that a server speaks.
 const probeTimeout = 2 * time.Second
 
-// SpeaksHTTP reports whether the server at addr (host:port) answers a request in
-// plain HTTP with another status than 400; TLS servers answer 400 in plain HTTP. The
-// request has no header of the user's. SpeaksHTTP takes two seconds at most.
+// SpeaksHTTP reports whether the server at addr (host:port) answers a plain-HTTP request
+// with a status other than 400, because TLS servers answer plain HTTP with 400. The
+// request carries none of the user's headers. SpeaksHTTP takes at most two seconds.
 func SpeaksHTTP(ctx context.Context, addr string) bool {
 	return probe(ctx, addr, func(nc net.Conn) bool {
 		if _, err := io.WriteString(nc, "GET /v1/models HTTP/1.1\r\nHost: "+addr+"\r\nConnection: close\r\n\r\n"); err != nil {
@@ -31,8 +31,9 @@ func SpeaksHTTP(ctx context.Context, addr string) bool {
 	})
 }
 
-// SpeaksTLS reports whether the server at addr (host:port) takes part in a TLS
-// handshake, whatever its certificate. SpeaksTLS takes two seconds at most.
+// SpeaksTLS reports whether the server at addr (host:port) completes a TLS handshake or
+// answers it with a TLS alert, also with an invalid certificate. SpeaksTLS takes at most
+// two seconds.
 func SpeaksTLS(ctx context.Context, addr string) bool {
 	return probe(ctx, addr, func(nc net.Conn) bool {
 		host, _, _ := net.SplitHostPort(addr)

@@ -59,7 +59,7 @@ func (e *Export) check() error {
 		e.inPlace = true
 		return nil
 	case !known && suffix(e.path) != "":
-		return fmt.Errorf("%s is no format of an export; use %s", suffix(e.path), formats.Suffixes)
+		return fmt.Errorf("%s is not an export format; use %s", suffix(e.path), formats.Suffixes)
 	case err == nil && !e.overwrite:
 		return ErrExists
 	}

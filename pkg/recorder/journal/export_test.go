@@ -31,7 +31,7 @@ func TestNewExport(t *testing.T) {
 		{"no folder", filepath.Join(dir, "no", "x.json"), false, "does not exist"},
 		{"no name", "", false, "the name of an export is empty"},
 		{"device", os.DevNull, false, ""},
-		{"no format", filepath.Join(dir, "x.txt"), false, "x.txt: .txt is no format of an export; use "},
+		{"no format", filepath.Join(dir, "x.txt"), false, "x.txt: .txt is not an export format; use "},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := NewExport(tt.path, tt.overwrite)

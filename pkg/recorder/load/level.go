@@ -161,7 +161,13 @@ const (
 
 var arrivalNames = [...]string{"constant", "poisson", "gamma"}
 
-// String returns "constant", "poisson" or "gamma".
+// Distributions lists the names of all Arrivals, for messages: "constant, poisson or gamma".
+func Distributions() string {
+	last := len(arrivalNames) - 1
+	return strings.Join(arrivalNames[:last], ", ") + " or " + arrivalNames[last]
+}
+
+// String returns the name for --request-distribution: "constant".
 func (a Arrivals) String() string {
 	if int(a) < len(arrivalNames) {
 		return arrivalNames[a]
@@ -174,7 +180,7 @@ func ParseArrivals(name string) (Arrivals, error) {
 	if i := slices.Index(arrivalNames[:], name); i >= 0 {
 		return Arrivals(i), nil
 	}
-	return Constant, fmt.Errorf("unknown distribution %q; it is constant, poisson or gamma", name)
+	return Constant, fmt.Errorf("unknown distribution %q; it is %s", name, Distributions())
 }
 
 // Bounds of Rate.PerSecond: one request in a year, and more than a machine can send.

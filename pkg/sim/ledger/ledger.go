@@ -22,8 +22,8 @@ type Options struct {
 	TimesOnly bool  // keep neither the bytes nor their hash
 }
 
-// A Ledger holds the entries within its limits. Its methods may be called
-// concurrently.
+// A Ledger holds entries up to its limits. Unless KeepFirst is set, it also keeps every
+// request that is still running. Its methods may be called concurrently.
 type Ledger struct {
 	Options
 
@@ -80,7 +80,8 @@ func (l *Ledger) evict() {
 	}
 }
 
-// Dropped returns the number of requests that the limits kept out of the ledger.
+// Dropped returns the number of requests whose entries the limits removed or kept out. A
+// negative Limit counts none.
 func (l *Ledger) Dropped() uint64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()

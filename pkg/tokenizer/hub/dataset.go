@@ -100,7 +100,7 @@ func (c Config) fetchPage(ctx context.Context, d Dataset, offset, length int) ([
 	defer cancel()
 	at, err := url.Parse(c.DatasetServer())
 	if err != nil || at.Host == "" || at.Scheme != "http" && at.Scheme != "https" {
-		return nil, errors.New("HF_ENDPOINT is no http or https URL")
+		return nil, errors.New("HF_ENDPOINT is not an http or https URL")
 	}
 	at = at.JoinPath("rows")
 	at.RawQuery = url.Values{

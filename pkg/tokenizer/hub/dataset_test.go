@@ -120,7 +120,7 @@ func TestFetchRowsErrors(t *testing.T) {
 		{"too many rows", answers(200, `{"rows":[1,2,3,4,5,6]}`), "dataset org/questions, rows from 0: HOST: 6 rows, where 5 were asked for", questions},
 		{"another host", redirecting.URL, "dataset org/questions, rows from 0: HOST: 302", questions},
 		{"no server", gone.URL, "dataset org/questions, rows from 0: HOST: dial tcp", questions},
-		{"endpoint", "user:hf_secret", "dataset org/questions, rows from 0: HF_ENDPOINT is no http or https URL", questions},
+		{"endpoint", "user:hf_secret", "dataset org/questions, rows from 0: HF_ENDPOINT is not an http or https URL", questions},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

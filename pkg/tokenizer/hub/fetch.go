@@ -63,7 +63,7 @@ func (r repo) get(ctx context.Context, name string) (file, error) {
 	defer cancel()
 	hub, err := url.Parse(r.endpoint())
 	if err != nil || hub.Host == "" || hub.Scheme != "http" && hub.Scheme != "https" {
-		return file{}, errors.New("HF_ENDPOINT is no http or https URL")
+		return file{}, errors.New("HF_ENDPOINT is not an http or https URL")
 	}
 	at := hub.JoinPath(r.name, "resolve", r.revision(), name)
 	f := file{name: name}

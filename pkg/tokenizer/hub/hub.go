@@ -134,7 +134,7 @@ func (c Config) Find(ctx context.Context, name string) (string, error) {
 	case !isRepo(name):
 		return "", fmt.Errorf("tokenizer %q: no such file or directory, and no name of a model on the hub", name)
 	case !revisionName.MatchString(c.revision()) || strings.Contains(c.revision(), ".."):
-		return "", fmt.Errorf("tokenizer %s: %q is no name of a revision", name, c.Revision)
+		return "", fmt.Errorf("tokenizer %s: %q is not a revision name", name, c.Revision)
 	}
 	r := c.repo("models", name)
 	if dir := r.cached(); dir != "" {

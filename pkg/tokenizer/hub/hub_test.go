@@ -189,7 +189,7 @@ func TestFind(t *testing.T) {
 		{"a path", "./model", "tokenizer ./model: no such file or directory", nil},
 		{"not a name", "a/b/c", `tokenizer "a/b/c": no such file or directory, and no name of a model on the hub`, nil},
 		{"not a name either", "org/../model", `tokenizer "org/../model": no such file or directory, and no name of a model on the hub`, nil},
-		{"revision", "org/model", `tokenizer org/model: "../x" is no name of a revision`, func(c *Config) { c.Revision = "../x" }},
+		{"revision", "org/model", `tokenizer org/model: "../x" is not a revision name`, func(c *Config) { c.Revision = "../x" }},
 		{"offline", "org/model", "tokenizer org/model: not in the cache CACHE: HF_HUB_OFFLINE forbids to ask the hub; unset it, or name a tokenizer.json", func(c *Config) { c.Offline = true }},
 		{"not there", "org/other", "tokenizer org/other: HOST has no such model, or it has no tokenizer.json: tokenizer.json from HOST: not found", nil},
 		{"gated", "org/model", "tokenizer org/model: tokenizer.json from HOST: 403 Forbidden; the model is private or gated, or there is none of this name: set HF_TOKEN to a token that may read it", func(*Config) { h.fail = http.StatusForbidden }},
@@ -197,7 +197,7 @@ func TestFind(t *testing.T) {
 		{"circle", "circle", "tokenizer circle: tokenizer.json: more than 5 redirects", nil},
 		{"hostile commit", "bad", "tokenizer bad: tokenizer.json from HOST: the answer names no commit (X-Repo-Commit) or no content (ETag)", nil},
 		{"no etag", "nameless", "tokenizer nameless: tokenizer.json from HOST: the answer names no commit (X-Repo-Commit) or no content (ETag)", nil},
-		{"endpoint", "org/model", "tokenizer org/model: HF_ENDPOINT is no http or https URL", func(c *Config) { c.Endpoint = "user:hf_secret" }},
+		{"endpoint", "org/model", "tokenizer org/model: HF_ENDPOINT is not an http or https URL", func(c *Config) { c.Endpoint = "user:hf_secret" }},
 		{"no server", "org/model", "tokenizer org/model: tokenizer.json from " + strings.TrimPrefix(gone.URL, "http://") + ": dial tcp", func(c *Config) { c.Endpoint = gone.URL }},
 	}
 	for _, test := range tests {

@@ -7,7 +7,7 @@
 //	})
 //
 // It takes what servers write rather than what the format's grammar allows:
-// OpenMetrics' exemplars, time stamps and "# EOF" are passed over, as are lines
+// OpenMetrics' exemplars, timestamps and "# EOF" are passed over, as are lines
 // that make no sense, which are counted. A text without any sensible line, such as a
 // page of HTML, is an error.
 package promtext

@@ -139,7 +139,7 @@ func comment(line []byte, types map[string]string) {
 	}
 }
 
-// parse takes a line apart: name{labels} value [time stamp] [# exemplar].
+// parse takes a line apart: name{labels} value [timestamp] [# exemplar].
 func parse(line []byte, types map[string]string) (s Sample, ok bool) {
 	n := nameEnd(line)
 	if n == 0 {
@@ -169,7 +169,7 @@ func parse(line []byte, types map[string]string) (s Sample, ok bool) {
 	return Sample{Head: line[:end], Type: typeOf(name, types), Value: v}, true
 }
 
-// behind reports whether b can follow a value: a time stamp or an exemplar.
+// behind reports whether b can follow a value: a timestamp or an exemplar.
 func behind(b []byte) bool {
 	if b[0] == '#' {
 		return true

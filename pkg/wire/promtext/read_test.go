@@ -41,7 +41,7 @@ func TestRead(t *testing.T) {
 			want: `vllm:e2e_request_latency_seconds_bucket le="+Inf" [histogram] 3|vllm:e2e_request_latency_seconds_sum [histogram] 0.001`,
 		},
 		{name: "OpenMetrics", text: "# TYPE c counter\nc_total 5 1700000000.123 # {id=\"x\"} 1\n# EOF\n", want: "c_total [counter] 5"},
-		{name: "time stamps", text: "g 1 1700000000123\n", want: "g [] 1"},
+		{name: "timestamps", text: "g 1 1700000000123\n", want: "g [] 1"},
 		{name: "odd numbers", text: "a NaN\nb +Inf\nc -Inf\nd 1e400\ne -0", want: "a [] NaN|b [] +Inf|c [] -Inf|d [] +Inf|e [] -0"},
 		{name: "CRLF", text: "# TYPE g gauge\r\ng 1\r\n", want: "g [gauge] 1"},
 		{name: "one bad line", text: "g 1\nbroken{a=\"1 2\n3 4\nh\ni 0x1p3\nj 1 2 3\nk 2", want: "g [] 1|k [] 2", bad: Bad{5, 2}},

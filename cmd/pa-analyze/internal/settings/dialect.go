@@ -38,7 +38,7 @@ func DialectFlags() []cli.Flag {
 // Registry returns all dialects.
 func Registry() *dialect.Registry { return tools.All() }
 
-// FindTool returns the dialect of that name.
+// FindTool returns the dialect called name. Its error suggests similar names.
 func FindTool(name string) (*dialect.Tool, error) {
 	all := Registry()
 	if t := all.Find(name); t != nil && t.New != nil {
@@ -49,7 +49,7 @@ func FindTool(name string) (*dialect.Tool, error) {
 		names, listed = append(names, t.Name), append(listed, t.Listed)
 	}
 	hint := all.Latest(name)
-	if hint == "" && !strings.ContainsAny(name, "0123456789") { // a release that is not known is no typing error
+	if hint == "" && !strings.ContainsAny(name, "0123456789") { // a name with digits is an unknown release rather than a typing error
 		hint = cmdline.Nearest(name, names)
 	}
 	if hint != "" {
@@ -58,7 +58,7 @@ func FindTool(name string) (*dialect.Tool, error) {
 	return nil, cmdline.Usagef("--dialect %q: %sgive one of %s", name, hint, strings.Join(listed, ", "))
 }
 
-// CheckStrict refuses flags that only another dialect knows.
+// CheckStrict refuses the flags that need --dialect.
 func CheckStrict(c *cli.Context) error {
 	for _, name := range FlagNames(DialectFlags()) {
 		if c.IsSet(name) && name != "dialect" && name != "streaming" {
@@ -68,7 +68,7 @@ func CheckStrict(c *cli.Context) error {
 	return nil
 }
 
-// CheckForeign refuses flags that only our own definitions know.
+// CheckForeign refuses the flags of ownFlags, which do not apply to --dialect name.
 func CheckForeign(c *cli.Context, name string) error {
 	for _, flag := range ownFlags() {
 		if c.IsSet(flag) {
@@ -78,13 +78,13 @@ func CheckForeign(c *cli.Context, name string) error {
 	return nil
 }
 
-// ownFlags are flags that only our own definitions know.
+// ownFlags returns the names of the flags that work only without --dialect.
 func ownFlags() []string {
 	own := slices.Concat(MeasureFlags(), SelectionFlags(), ObjectiveFlags())
 	return append(FlagNames(own), "percentiles", "windows")
 }
 
-// checkBelongs refuses flags that other tools have, and this one has not.
+// checkBelongs refuses flags of other tools that t does not have.
 func checkBelongs(c *cli.Context, t *dialect.Tool) error {
 	all := Registry()
 	for _, name := range all.Options() {
@@ -96,7 +96,8 @@ func checkBelongs(c *cli.Context, t *dialect.Tool) error {
 	return nil
 }
 
-// SomeFlags returns the flags of those names, in their order.
+// SomeFlags returns the flags whose first name is in names, in the order of flags. It
+// changes flags.
 func SomeFlags(flags []cli.Flag, names ...string) []cli.Flag {
 	return slices.DeleteFunc(flags, func(f cli.Flag) bool { return !slices.Contains(names, f.Names()[0]) })
 }
@@ -110,8 +111,8 @@ func FlagNames(flags []cli.Flag) []string {
 	return names
 }
 
-// DialectConfig reads the flags of dialectFlags for a tool, and hints for flags that were
-// not given. The tool is nil if the settings are for several.
+// DialectConfig reads the flags of DialectFlags for tool t, and the file's hints for
+// flags that were not given. t is nil if the settings are for several tools.
 func DialectConfig(o Options, t *dialect.Tool) (cfg dialect.Config, err error) {
 	c := o.c
 	if t != nil {
@@ -162,7 +163,7 @@ func DialectConfig(o Options, t *dialect.Tool) (cfg dialect.Config, err error) {
 	tok, called, err := o.tokenizer()
 	if tok != nil {
 		cfg.Tokenizer, cfg.TokenizerName = tok, called
-		if c.String("tokenizer") != "" { // the name of a hint is no path
+		if c.String("tokenizer") != "" { // only --tokenizer may name a path; a hint may not
 			cfg.TokenizerName = dialect.TokenizerName(called)
 		}
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// ExperimentFlag chooses load levels.
+// ExperimentFlag returns --experiment, which chooses load levels.
 func ExperimentFlag() cli.Flag {
 	return &cli.StringSliceFlag{Name: "experiment", Usage: "only this load `LEVEL`: 8, concurrency:8, request_rate:2.5 (repeatable)", Category: "Counting"}
 }
@@ -25,20 +25,21 @@ type Level struct {
 	Problem           error // why the level lacks the part of the run that was asked for
 }
 
-// OfExperiment returns the Level of an analyzed one.
+// OfExperiment returns the Level of an analyzed experiment.
 func OfExperiment(e *analyze.Experiment) Level {
 	return Level{export.Experiment{Mode: e.Mode, Value: e.Value}, e.Problem}
 }
 
-// OfLevel returns the Level of one to be compared.
+// OfLevel returns the Level of a load level of a comparison.
 func OfLevel(l *diff.Level) Level {
 	return Level{export.Experiment{Mode: l.Mode, Value: l.Value}, l.Problem}
 }
 
 // Chosen returns the levels of a file that were asked for ("8" or "concurrency:8",
-// compared as numbers) and that have the part of the run that was asked for. The error
-// names levels that do not exist, or says why others lack the part; the levels beside
-// an error can be used.
+// compared as numbers) and that have the part of the run that was asked for. If a level
+// does not exist, Chosen returns no levels and an error that names it. Levels that lack
+// the part are left out and explained in the error; the levels returned with that error
+// can be used.
 func Chosen[L any](path string, all []L, of func(*L) Level, levels []string) ([]L, error) {
 	asked := make([]bool, len(all))
 	for _, level := range levels {
@@ -53,7 +54,7 @@ func Chosen[L any](path string, all []L, of func(*L) Level, levels []string) ([]
 			for i := range all {
 				have = append(have, of(&all[i]).String())
 			}
-			return nil, fmt.Errorf("%s: no load level %q; there is %s", path, level, sanitize.Text(strings.Join(have, ", ")))
+			return nil, fmt.Errorf("%s: no load level %q; the file has %s", path, level, sanitize.Text(strings.Join(have, ", ")))
 		}
 	}
 	var selected, keep []L

@@ -8,7 +8,7 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze/slo"
 )
 
-// ObjectiveFlags say what requests are held to.
+// ObjectiveFlags returns the flags for service-level objectives (--slo).
 func ObjectiveFlags() []cli.Flag {
 	const category = "Objective"
 	return []cli.Flag{
@@ -18,7 +18,7 @@ func ObjectiveFlags() []cli.Flag {
 	}
 }
 
-// objective reads the flags of objectiveFlags into cfg.
+// objective reads the flags of ObjectiveFlags into cfg.
 func objective(c *cli.Context, cfg *analyze.Config) (err error) {
 	if !c.IsSet("slo") {
 		for _, f := range []string{"slo-target", "slo-gate"} {

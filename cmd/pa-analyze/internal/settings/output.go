@@ -38,7 +38,7 @@ func CheckOutput(c *cli.Context) error {
 	return nil
 }
 
-// Write calls f with the writer that the flags of outputFlags ask for.
+// Write calls f with the writer that the flags of OutputFlags ask for.
 func Write(c *cli.Context, f func(w io.Writer) error) error {
 	return WriteTo(c, c.String("output"), f)
 }

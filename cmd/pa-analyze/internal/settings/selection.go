@@ -12,19 +12,19 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze"
 )
 
-// SelectionFlags say which part of each load level counts.
+// SelectionFlags returns the flags that choose which part of each load level is analyzed.
 func SelectionFlags() []cli.Flag {
 	const category = "Selection"
 	return []cli.Flag{
 		&cli.StringFlag{Name: "window", Usage: "only requests that started `FROM:TO` after the start of their level: 30s:90s, 30s: or :90s", Category: category},
 		&cli.StringFlag{Name: "trim-start", Usage: "leave out the first `PART` of each level: 10s or 5%", Category: category},
 		&cli.StringFlag{Name: "trim-end", Usage: "leave out the last `PART` of each level: 10s or 5%", Category: category},
-		&cli.BoolFlag{Name: "without-pauses", Usage: "leave out the requests that were touched by a pause of pa-record (Ctrl-Z, a suspended machine), and the time of the pause", Category: category},
+		&cli.BoolFlag{Name: "without-pauses", Usage: "leave out the requests that overlap a pause of pa-record (Ctrl-Z, a suspended machine), and the time of the pause", Category: category},
 		&cli.BoolFlag{Name: "steady-state", Usage: "only the time between the first and the last moment with 95% of the concurrency in flight", Category: category},
 	}
 }
 
-// selection reads the flags of selectionFlags.
+// selection reads the flags of SelectionFlags.
 func selection(c *cli.Context) (s analyze.Selection, err error) {
 	if text := c.String("window"); c.IsSet("window") {
 		if s.Window, err = analyze.ParseInterval(text); err != nil {
@@ -64,7 +64,7 @@ func windows(c *cli.Context) (analyze.Windows, error) {
 	return analyze.Windows{Every: d}, nil
 }
 
-// share reads a part of a whole: "99%" or "0.99", above 0 and 1 at most.
+// share parses a share such as "99%" or "0.99". It must be above 0 and at most 1.
 func share(text string) (float64, error) {
 	number, isPercent := strings.CutSuffix(text, "%")
 	v, err := strconv.ParseFloat(number, 64)
@@ -72,7 +72,7 @@ func share(text string) (float64, error) {
 		v /= 100
 	}
 	if err != nil || !(v > 0 && v <= 1) {
-		return 0, errors.New("give a share above 0 and of 100% at most, such as 99% or 0.99")
+		return 0, errors.New("give a share above 0 and at most 100%, such as 99% or 0.99")
 	}
 	return v, nil
 }

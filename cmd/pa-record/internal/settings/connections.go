@@ -18,7 +18,7 @@ import (
 // noProxy is the value of --proxy for none.
 const noProxy = "none"
 
-// connectionFlags say what requests go out on, and through.
+// connectionFlags returns the flags for connections, transport and proxy.
 func connectionFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "connection-reuse", Category: catConn, Usage: "each request in flight has its own connection; `WHICH` is reuse: kept, and opened by the first request; prewarm: opened before the load; fresh: a new one for each request (default: reuse, with -i grpc prewarm)"},

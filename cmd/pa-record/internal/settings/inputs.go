@@ -17,7 +17,7 @@ import (
 	"github.com/pa-tools/pa/pkg/tokenizer/hub"
 )
 
-// inputFlags say what is sent.
+// inputFlags returns the flags for the input data and the shape of requests.
 func inputFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringSliceFlag{Name: "input-data", Category: catInput, Usage: "`DATA` is zero, random, or the path of a file or folder with requests, prompts or a trace (.txt: a prompt a line; repeatable; - is standard input); default: random tensors for Triton, built-in prompts for OpenAI"},

@@ -21,7 +21,8 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
 
-// loadFlags say how much is sent, and when.
+// loadFlags returns the flags for the load: concurrency, request rate, schedule, warm-up
+// and repetitions.
 func loadFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "concurrency-range", Category: catLoad, Usage: "requests in flight: `LEVELS` is one number, start:end:step (with -l the end may be 0: none), or a list 1,4,8", DefaultText: "1"},
@@ -31,7 +32,7 @@ func loadFlags() []cli.Flag {
 		&cli.StringFlag{Name: "request-rate-range", Category: catLoad, Usage: "requests per second, whatever the server makes of them: `LEVELS` as above, 2.5 too"},
 		&cli.Float64Flag{Name: "latency-threshold", Aliases: []string{"l"}, Category: catLoad, Usage: "go through the levels up to the first whose latency is `MS` or more: the mean, or that of --percentile", DefaultText: "no limit"},
 		&cli.BoolFlag{Name: "binary-search", Category: catLoad, Usage: "look for the highest level below -l by halving the range start:end:step, until what is left is no more than a step"},
-		&cli.StringFlag{Name: "request-distribution", Category: catLoad, Usage: "`HOW` the requests of a rate follow each other: constant, poisson or gamma", DefaultText: "constant, with --burstiness gamma"},
+		&cli.StringFlag{Name: "request-distribution", Category: catLoad, Usage: "`HOW` the requests of a rate follow each other: " + load.Distributions(), DefaultText: "constant, with --burstiness gamma"},
 		&cli.Float64Flag{Name: "burstiness", Category: catLoad, Usage: "`SHAPE` of the gamma distribution: below 1 bursts, 1 is poisson, above 1 more even", DefaultText: "1"},
 		&cli.StringFlag{Name: "request-intervals", Category: catLoad, Usage: "the gaps between requests, in µs, one a line of `FILE`, repeated until the run ends"},
 		&cli.BoolFlag{Name: "fixed-schedule", Category: catLoad, Usage: "send each entry of the input data once, at its \"timestamp\" (ms) from the first one on"},
@@ -301,7 +302,7 @@ func (p *parser) arrivals(s *Settings) (like load.Rate, ok bool) {
 	}
 	arrivals, err := load.ParseArrivals(s.Distribution)
 	if err != nil {
-		p.errorf("--request-distribution %s: it is constant, poisson or gamma", s.Distribution)
+		p.errorf("--request-distribution %s: it is %s", s.Distribution, load.Distributions())
 		return like, false
 	}
 	if s.Burstiness = c.Float64("burstiness"); c.IsSet("burstiness") && s.Burstiness == 0 {

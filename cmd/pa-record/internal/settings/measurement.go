@@ -11,7 +11,7 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/window"
 )
 
-// runFlags say how long.
+// runFlags returns the flags for how long a level is measured.
 func runFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "request-count", Category: catLong, Usage: "measure exactly `N` requests per level; all sends each entry of the input data once; 5x is five times the concurrency, or the requests of five seconds of a rate", DefaultText: "windows decide"},

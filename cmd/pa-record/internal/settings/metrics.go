@@ -10,7 +10,7 @@ import (
 	"github.com/pa-tools/pa/internal/redact"
 )
 
-// metricsFlags say which figures of servers and GPUs are kept beside the requests.
+// metricsFlags returns the flags for recording server and GPU metrics.
 func metricsFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.BoolFlag{Name: "collect-metrics", Category: catMetrics, Usage: "keep what the metrics endpoint of the server says meanwhile: port 8002 of a Triton server, /metrics of others"},

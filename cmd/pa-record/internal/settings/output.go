@@ -78,7 +78,7 @@ func checkCSV(path string) error {
 	return regular.CheckFolder(filepath.Dir(path))
 }
 
-// outputFlags say where exports and reports go.
+// outputFlags returns the flags for the files that a run writes.
 func outputFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringSliceFlag{Name: "profile-export-file", Category: CategoryOutput, Usage: "write the export to `FILE`, by its suffix as .json, .json.gz, .json.zst, .parquet or .arrow (repeatable; default: profile_export.json)"},
@@ -91,7 +91,7 @@ func outputFlags() []cli.Flag {
 	}
 }
 
-// displayFlags say what is printed.
+// displayFlags returns the flags for what a run prints.
 func displayFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Category: catLook, Usage: "print perf_analyzer's report for OpenAI servers, too, and each window"},

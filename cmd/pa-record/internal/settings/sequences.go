@@ -17,7 +17,7 @@ const (
 	defaultSequenceVariation = 20.0 // percent
 )
 
-// sequenceFlags say what is sent to models that keep state.
+// sequenceFlags returns the flags for sequences of requests to stateful models.
 func sequenceFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.IntFlag{Name: "num-of-sequences", Category: catSequence, Usage: "`N` sequences at a time when the load is a rate; of a concurrency, each request in flight has its own", Value: load.DefaultLiveSequences},

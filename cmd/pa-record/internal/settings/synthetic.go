@@ -11,7 +11,7 @@ import (
 
 const laws = "N, fixed:N, normal:MEAN,STDDEV, uniform:LOW,HIGH, lognormal:MEAN,STDDEV or histogram:FILE"
 
-// syntheticFlags say which prompts are made up, and how long answers are to be.
+// syntheticFlags returns the flags for synthetic prompts and the lengths of answers.
 func syntheticFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "synthetic-input-tokens", Category: catMadeUp, Usage: "make up prompts whose lengths in tokens follow `LAW`: " + laws},

@@ -18,7 +18,7 @@ import (
 	wireopenai "github.com/pa-tools/pa/pkg/wire/openai"
 )
 
-// targetFlags say who is asked, and how.
+// targetFlags returns the flags for the server, the model and the protocol.
 func targetFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringSliceFlag{Name: "model", Aliases: []string{"m"}, Category: catTarget, Usage: "model `NAME`; OpenAI servers that list one model need none; several, repeated or as a list a,b, get requests by --model-selection-strategy"},

@@ -9,8 +9,8 @@ import (
 	"github.com/pa-tools/pa/internal/tlsfiles"
 )
 
-// tlsFlags are perf_analyzer's: one group for gRPC, one for HTTP, which here
-// applies to OpenAI servers too.
+// tlsFlags returns perf_analyzer's TLS flags: one group for gRPC and one for HTTP, which
+// here also applies to OpenAI servers.
 func tlsFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.BoolFlag{Name: "ssl-grpc-use-ssl", Category: catTLS, Usage: "gRPC over TLS, as grpcs:// in -u"},

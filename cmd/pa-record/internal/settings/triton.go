@@ -12,7 +12,7 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/serverstat"
 )
 
-// tritonFlags are what Triton alone has.
+// tritonFlags returns the flags that apply only to Triton.
 func tritonFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "grpc-compression-algorithm", Category: catTriton, Usage: "compress what is sent over gRPC: `HOW` is none, gzip or deflate", Value: none},

@@ -41,7 +41,7 @@ func (t *texts) answer(q *export.Request) (answer, reasoning string) {
 			t.answers.Write(v.Data)
 		}
 	}
-	split.Feed([]byte("\n\n")) // an event that the stream broke off in is one
+	split.Feed([]byte("\n\n")) // the stream may end inside an event; count it
 	for !whole && split.Next() {
 		if openai.ParseFrame(split.Frame(), &t.chunk) == nil {
 			t.take()

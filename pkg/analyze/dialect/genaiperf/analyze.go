@@ -85,7 +85,7 @@ func (r *Report) stop() string {
 	if r.crashes > 1 {
 		more = fmt.Sprintf(" (the first of %d places)", r.crashes)
 	}
-	return fmt.Sprintf("itself stops at this file%s: %s; this is what its rules give all the same", more, r.Crash)
+	return fmt.Sprintf("itself stops at this file%s: %s; this report applies its rules anyway", more, r.Crash)
 }
 
 // A parser is which of GenAI-Perf's parsers reads an export.

@@ -12,8 +12,8 @@ import (
 
 var _ explain.Definer = (*Report)(nil)
 
-// explain notes the rules that affected a request. It ended in window i, in no
-// window if i is below 0; ok is false if it has no end.
+// explain notes the rules that affected a request. The request ended in window i; i < 0
+// means in no window. ok is false if perf_analyzer does not count the request.
 func (c *collector) explain(l *levelData, r *export.Request, end uint64, ok bool, i int) {
 	t := c.explainer
 	if t == nil {
@@ -23,14 +23,14 @@ func (c *collector) explain(l *levelData, r *export.Request, end uint64, ok bool
 	var why string
 	switch {
 	case !ok:
-		why = "leaves out requests of which it counts no response"
+		why = "leaves out requests that have only a null response or end before they start"
 	case i < 0:
 		why = "leaves out requests that ended in no measurement window"
 	case i < len(l.windows)-pawindow.StableOver:
 		why = "leaves out requests that ended before the last three windows"
 	default:
 		t.End(end)
-		c.explained(l, end-r.StartNS, i)
+		c.keepLatency(l, end-r.StartNS, i)
 		return
 	}
 	for _, m := range [...]explain.Measure{explain.Requests, explain.RequestRate, explain.Latency} {
@@ -38,9 +38,9 @@ func (c *collector) explain(l *levelData, r *export.Request, end uint64, ok bool
 	}
 }
 
-// explained keeps the latency of a request that ended in window i, if the report is
+// keepLatency keeps the latency of a request that ended in window i, if the report is
 // explained and includes the window.
-func (c *collector) explained(l *levelData, latencyNS uint64, i int) {
+func (c *collector) keepLatency(l *levelData, latencyNS uint64, i int) {
 	if c.explainer != nil && i >= len(l.windows)-pawindow.StableOver {
 		c.latencies = append(c.latencies, float64(latencyNS))
 	}
@@ -59,7 +59,7 @@ func (c *collector) explainLevel(s *pawindow.Summary) {
 	}
 	for _, pct := range [...]int{50, 99} {
 		if p, ok := s.Percentile(pct); ok && float64(p) != numpy.Percentile(c.latencies, float64(pct)) {
-			t.State("a percentile is one of the latencies, by its rank", explain.Latency)
+			t.State("a percentile is an observed latency, not interpolated", explain.Latency)
 			break
 		}
 	}
@@ -87,17 +87,17 @@ func (r *Report) define(d *explain.Definition) {
 	case explain.Requests:
 		d.Name, d.Formula = "Request count", "requests that ended in the last three windows"
 	case explain.RequestRate:
-		d.Name, d.Formula = "Throughput", "those requests / the time of these windows"
+		d.Name, d.Formula = "Throughput", "requests that ended in the last three windows / duration of these windows"
 	default:
 		return
 	}
 	n := len(r.Levels)
 	switch {
 	case n == 0 || r.Levels[n-1].Unreported:
-		d.NA = "perf_analyzer reports nothing of this level"
+		d.NA = "perf_analyzer reports nothing for this level"
 		return
 	case r.Levels[n-1].Summary.Requests == 0:
-		d.NA = "there is no request in the last windows"
+		d.NA = "no request ended in the last three windows"
 		return
 	}
 	l := &r.Levels[n-1]
@@ -122,7 +122,7 @@ func (r *Report) define(d *explain.Definition) {
 		d.Values = explain.Single(float64(s.Requests))
 	case explain.RequestRate:
 		if s.Duration < time.Nanosecond {
-			d.NA = "the windows take no time"
+			d.NA = "the measurement windows have no duration"
 			return
 		}
 		d.Values = explain.Single(float64(s.Requests) / s.Duration.Seconds())

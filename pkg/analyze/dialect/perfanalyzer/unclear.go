@@ -112,7 +112,7 @@ func (c *collector) resolve() {
 			}
 			if k := pawindow.Find(l.windows, end); k >= 0 {
 				l.stats[k].Add(time.Duration(end-u.startNS), responses)
-				c.explained(l, end-u.startNS, k)
+				c.keepLatency(l, end-u.startNS, k)
 			} else {
 				c.outside++
 			}

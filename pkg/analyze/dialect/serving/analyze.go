@@ -189,7 +189,7 @@ func (s *analysis) End() {
 		s.rep.warnings = append(s.rep.warnings, fmt.Errorf(where+format, args...))
 	}
 	for _, c := range out.crashes {
-		warn("%s itself stops at this file: %s; this is what its rules give all the same", s.rep.Release.Name, c)
+		warn("%s itself stops at this file: %s; this report applies its rules anyway", s.rep.Release.Name, c)
 	}
 	if l.leftOut > 0 {
 		warn("left out of the report: %s of the warm-up, late or cancelled", plural.Of(l.leftOut, "request"))

@@ -9,7 +9,7 @@ import (
 	"github.com/pa-tools/pa/pkg/wire/sse"
 )
 
-// texts takes the answer out of requests. It keeps buffers from one to the next.
+// texts extracts the answers of requests. It reuses its buffers for each request.
 type texts struct {
 	chunk             openai.Chunk
 	answers, thoughts strings.Builder
@@ -41,7 +41,7 @@ func (t *texts) of(q *export.Request) (answer, reasoning string, ok bool) {
 		split.Feed(v.Data)
 		t.events(&split)
 	}
-	split.Feed([]byte("\n\n")) // an event that the stream broke off in is one
+	split.Feed([]byte("\n\n")) // the stream may end inside an event; count it
 	t.events(&split)
 	return t.answers.String(), t.thoughts.String(), ok
 }

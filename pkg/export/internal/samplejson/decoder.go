@@ -215,7 +215,7 @@ func decodeValue(text []byte) (float64, error) {
 	}
 	v, err := strconv.ParseFloat(string(text), 64)
 	if err != nil {
-		return 0, fmt.Errorf("%s is no number of 64 bits", jsonfile.Excerpt(text))
+		return 0, fmt.Errorf("%s does not fit in a 64-bit number", jsonfile.Excerpt(text))
 	}
 	return v, nil
 }

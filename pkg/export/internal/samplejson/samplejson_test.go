@@ -86,7 +86,7 @@ func TestObject(t *testing.T) {
 		{name: "values that are no runs", text: series + `{"values":[1,2]}`, err: "array of arrays"},
 		{name: "an empty run", text: series + `{"values":[[]]}`, err: "array of arrays"},
 		{name: "a value that is none", text: series + `{"values":[[0,true]]}`, err: "array of arrays"},
-		{name: "a value beyond 64 bits", text: series + `{"values":[[0,1e999]]}`, err: "is no number of 64 bits"},
+		{name: "a value beyond 64 bits", text: series + `{"values":[[0,1e999]]}`, err: "does not fit in a 64-bit number"},
 		{name: "labels of numbers", text: `{"series":0,"labels":{"a":1}}`, err: "expected an object of strings"},
 		{name: "labels in an array", text: `{"series":0,"labels":["a"]}`, err: "expected an object of strings"},
 		{name: "no object", text: `7`, err: "cannot unmarshal"},

@@ -123,7 +123,7 @@ func (b *batchingServers) PrepareBatch(es []*workload.Entry) (backend.Payload, e
 	return b.prepare(func(i int) (backend.Payload, error) { return b.targets[i].Backend.(backend.Batcher).PrepareBatch(es) })
 }
 
-// serverPayload has the request for each target.
+// serverPayload holds one request as a payload for each target, in the order of targets.
 type serverPayload []backend.Payload
 
 // Inputs implements backend.Payload.
@@ -147,7 +147,7 @@ type sharer interface {
 	ShareWith(other backend.Payload)
 }
 
-// prepare encodes a request for all targets; one encodes it for the target with an index.
+// prepare encodes a request for all targets; one(i) encodes it for target i.
 func (b *servers) prepare(one func(target int) (backend.Payload, error)) (backend.Payload, error) {
 	var all serverPayload
 	for i, t := range b.targets {

@@ -120,7 +120,7 @@ func TestConfigValidate(t *testing.T) {
 		{"answers too large", "answers of at most 2147483648 bytes: must be from 1 to 2147483647", Config{Model: "m", MaxAnswerMemory: 1 << 31}},
 		{"answers of negative size", "answers of at most -1 bytes: must be from 1 to 2147483647", Config{Model: "m", MaxAnswerMemory: -1}},
 		{"scheme", `the URL's scheme is not http, https, grpc or grpcs`, Config{Model: "m", URL: "ftp://x"}},
-		{"port", `URL "x:99999": 99999 is no port`, Config{Model: "m", URL: "x:99999"}},
+		{"port", `URL "x:99999": 99999 is not a port`, Config{Model: "m", URL: "x:99999"}},
 		{"port that is no number", `the URL cannot be read; write host:port`, Config{Model: "m", URL: "x:y"}},
 		{"no host", `the URL has no host; write host:port`, Config{Model: "m", URL: ":8000"}},
 		{"path over gRPC", `URL "x:1": gRPC has no path; write host:port`, Config{Model: "m", URL: "x:1/p", Protocol: GRPC}},

@@ -188,7 +188,7 @@ func (c *Config) target() (target, error) {
 	}
 	if p := u.Port(); p != "" {
 		if n, err := strconv.Atoi(p); err != nil || n < 1 || n > 65535 {
-			return t, fmt.Errorf("URL %q: %s is no port", u.Host, p)
+			return t, fmt.Errorf("URL %q: %s is not a port", u.Host, p)
 		}
 		port = p
 	}

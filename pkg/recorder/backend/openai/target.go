@@ -50,7 +50,7 @@ func newTarget(rawURL, endpoint string) (*target, error) {
 		endpoint = DefaultEndpoint
 	}
 	path, query, _ := strings.Cut(strings.TrimLeft(endpoint, "/"), "?")
-	shown := endpoint[:len(endpoint)-len(query)] // with the "?" of a query
+	shown := endpoint[:len(endpoint)-len(query)] // for messages: without the query, but with its "?"
 	base := strings.TrimRight(u.EscapedPath(), "/")
 	t := &target{
 		secure: u.Scheme == "https", host: u.Host, name: u.Hostname(),
@@ -73,8 +73,9 @@ func newTarget(rawURL, endpoint string) (*target, error) {
 	return t, nil
 }
 
-// joinPath returns the full path of requests and, as root, its part before "/v1". base may
-// end with a part of the endpoint: with "/v1", as for OpenAI clients, or all of it.
+// joinPath appends endpoint to base and returns the full path, and as root its part
+// before "/v1/" (base if the path has no "/v1/"). If base already ends with the first
+// parts of endpoint, such as "/v1" or all of it, joinPath does not repeat them.
 func joinPath(base, endpoint string) (root, full string) {
 	full = base + "/" + endpoint
 	parts := strings.Split(endpoint, "/")
@@ -101,7 +102,8 @@ func withQuery(path string, queries ...string) string {
 	return path
 }
 
-// withoutURL removes the quoted URL from an error of url.Parse: it may hold a password.
+// withoutURL returns the text of an error from url.Parse up to its first quotation mark,
+// and without the URL, because either may hold a password.
 func withoutURL(err error) error {
 	if e, ok := errors.AsType[*url.Error](err); ok {
 		err = e.Err

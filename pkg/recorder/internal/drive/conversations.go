@@ -98,7 +98,7 @@ func (d *conversations) next() (conversation, bool) {
 	return all[d.Set.Order.Index(d.begun-1, len(all))], true
 }
 
-// hold holds a conversation; false says that no more may be sent.
+// hold runs one conversation. It returns false if no more requests may be sent.
 func (d *conversations) hold(ctx context.Context, i int, sender backend.Sender, turns conversation) bool {
 	c := d.Set.Backend.(backend.Conversational).NewConversation()
 	dueNS := uint64(0) // when the think time ends; 0 without one

@@ -68,5 +68,5 @@ func parseTime(text string) (time.Time, error) {
 			return t, nil
 		}
 	}
-	return time.Time{}, fmt.Errorf("%q is no time such as 2023-11-16 18:17:03.979", clip([]byte(text)))
+	return time.Time{}, fmt.Errorf("%q is not a time such as 2023-11-16 18:17:03.979", clip([]byte(text)))
 }

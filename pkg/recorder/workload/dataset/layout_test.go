@@ -322,7 +322,7 @@ func TestErrors(t *testing.T) {
 		{"a quote without end", "Timestamp,Model,Request tokens,Response tokens\n1,\"a,2,3\n", traced, `in: line 2: column 10: extraneous or missing " in quoted-field`},
 		{"a field empty", "Timestamp,Model,Request tokens,Response tokens\n1,a,,3\n", traced, "in: line 2: a field is empty; expected a number"},
 		{"negative tokens", "TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:15:46,-1,44\n", traced, `in: line 2: "ContextTokens": -1: must be`},
-		{"no time", "TIMESTAMP,ContextTokens,GeneratedTokens\nnoon,1,44\n", traced, `in: line 2: "TIMESTAMP": "noon" is no time such as 2023-11-16 18:17:03.979`},
+		{"no time", "TIMESTAMP,ContextTokens,GeneratedTokens\nnoon,1,44\n", traced, `in: line 2: "TIMESTAMP": "noon" is not a time such as 2023-11-16 18:17:03.979`},
 		{"back in time", "TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:15:46,1,44\n2023-11-16 18:15:45,1,44\n", traced, `in: line 3: "TIMESTAMP": 2023-11-16 18:15:45 is before the first row`},
 
 		{"another layout", "{\"prompt\":\"a\"}\n", Options{Layout: "sharegpt"}, `in: line 1: is no sharegpt: that has "conversations", this has "prompt"`},

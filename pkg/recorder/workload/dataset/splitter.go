@@ -26,7 +26,7 @@ type splitter struct {
 // offset returns which byte of the text comes next.
 func (s *splitter) offset() int64 { return s.base + int64(s.i) }
 
-// more reads on when all of buf was looked at; false says that there is no more.
+// more refills buf when all of it was scanned. It returns false at the end of the input.
 func (s *splitter) more() bool {
 	for s.i == s.n && s.err == nil {
 		s.base += int64(s.n)

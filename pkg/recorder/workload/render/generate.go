@@ -33,7 +33,7 @@ func (b *object) generate(p *workload.Prompt, o Options) error {
 // tgi writes a request to the generate endpoints of Hugging Face's Text
 // Generation Inference:
 //
-//	{"model": M, "inputs": "…", "parameters": {"max_new_tokens": N}, "stream": true}
+//	{"model": M, "inputs": "…", "stream": true, "parameters": {"max_new_tokens": N, "min_new_tokens": N}}
 //
 // Images come before the text, as Markdown.
 func (b *object) tgi(p *workload.Prompt, o Options) error {
