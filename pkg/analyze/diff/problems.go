@@ -13,7 +13,7 @@ import (
 // they can be compared.
 func (r *Result) Incomparable() error {
 	if len(r.Levels) == 0 {
-		return fmt.Errorf("no load level in common: old has %s, new has %s; one level a side is compared with --ignore load",
+		return fmt.Errorf("no load level in common: old has %s, new has %s; if each side has one level, --ignore load compares them",
 			sanitize.Text(strings.Join(r.OldOnly, ", ")), sanitize.Text(strings.Join(r.NewOnly, ", ")))
 	}
 	var errs []error
@@ -22,7 +22,7 @@ func (r *Result) Incomparable() error {
 		if d.Level != "" {
 			at = " at " + d.Level
 		}
-		errs = append(errs, errors.New(sanitize.Text(fmt.Sprintf("not comparable: %s%s: old %s, new %s; --ignore %s compares them all the same", d.Name, at, d.Old, d.New, d.Name))))
+		errs = append(errs, errors.New(sanitize.Text(fmt.Sprintf("not comparable: %s%s: old %s, new %s; use --ignore %s to compare anyway", d.Name, at, d.Old, d.New, d.Name))))
 	}
 	return errors.Join(errs...)
 }
@@ -49,7 +49,7 @@ func (r *Result) GateFailures() error {
 		case gate.Tripped:
 			errs = append(errs, fmt.Errorf("--fail-on %s at %s: %s", g.Expr, sanitize.Text(g.Level), because))
 		case gate.Unknown:
-			errs = append(errs, fmt.Errorf("--fail-on %s at %s: cannot be decided, which does not pass: %s", g.Expr, sanitize.Text(g.Level), because))
+			errs = append(errs, fmt.Errorf("--fail-on %s at %s: cannot be decided, which counts as failed: %s", g.Expr, sanitize.Text(g.Level), because))
 		}
 	}
 	return errors.Join(errs...)

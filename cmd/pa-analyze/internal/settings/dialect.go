@@ -20,10 +20,10 @@ func DialectFlags() []cli.Flag {
 	const category = "Dialect"
 	return []cli.Flag{
 		&cli.StringFlag{Name: "dialect", Usage: "report as `TOOL` does, to the character: perf_analyzer, genai-perf-24.03 to -25.08 and -main, trtllm-1.0, trtllm-main, vllm, sglang, llm_perf-v1, llm_perf-v2, aiperf", Value: dialect.Strict, Category: category},
-		&cli.StringFlag{Name: "service-kind", Usage: "what answered: `KIND` openai, triton or tensorrtllm_engine (default: as in the file)", Category: category},
-		&cli.StringFlag{Name: "endpoint", Usage: "`PATH` that was asked (default: as in the file)", Category: category},
+		&cli.StringFlag{Name: "service-kind", Usage: "`KIND` of server: openai, triton or tensorrtllm_engine (default: as in the file)", Category: category},
+		&cli.StringFlag{Name: "endpoint", Usage: "`PATH` of the requests (default: as in the file)", Category: category},
 		&cli.StringFlag{Name: "endpoint-type", Usage: "`TYPE` of the endpoint: chat, completions, embeddings, … (default: by the file)", Category: category},
-		&cli.StringFlag{Name: "backend", Usage: "Triton's `BACKEND`: vllm or tensorrtllm; of serving benchmarks theirs: openai-chat, …", Category: category},
+		&cli.StringFlag{Name: "backend", Usage: "`BACKEND` of Triton: vllm or tensorrtllm; of a serving benchmark its own --backend: openai-chat, …", Category: category},
 		StreamingFlag(),
 		&cli.StringFlag{Name: "goodput", Usage: "`LIMITS` of good requests as the tool spells them, in ms: 'time_to_first_token:200 inter_token_latency:16.5', 'ttft:200 tpot:16.5'", Category: category},
 		&cli.IntFlag{Name: "batch-size", Aliases: []string{"b"}, Usage: "requests were batches of `N` (perf_analyzer; default: by the file, 1)", Category: category},
@@ -62,7 +62,7 @@ func FindTool(name string) (*dialect.Tool, error) {
 func CheckStrict(c *cli.Context) error {
 	for _, name := range FlagNames(DialectFlags()) {
 		if c.IsSet(name) && name != "dialect" && name != "streaming" {
-			return cmdline.Usagef("--%s is for reports as another tool makes them; say which with --dialect TOOL", name)
+			return cmdline.Usagef("--%s works only with the report of another tool; add --dialect TOOL", name)
 		}
 	}
 	return nil
@@ -143,7 +143,7 @@ func DialectConfig(o Options, t *dialect.Tool) (cfg dialect.Config, err error) {
 	case 1:
 		cfg.Level = dialect.ParseLevel(levels[0])
 	default:
-		return cfg, cmdline.Usagef("a dialect is about one load level; give --experiment once")
+		return cfg, cmdline.Usagef("--dialect reports one load level; give --experiment once")
 	}
 	if cfg.Goodput, err = dialect.ParseLimits(o.text("goodput", hintGoodput)); err != nil {
 		if !c.IsSet("goodput") {
@@ -155,7 +155,7 @@ func DialectConfig(o Options, t *dialect.Tool) (cfg dialect.Config, err error) {
 		return cfg, cmdline.Usagef("--arg %v", err)
 	}
 	if t != nil && t.NoArgs && cfg.Args != nil {
-		return cfg, cmdline.Usagef("--arg: %s has none; what its command line said is given by flags", t.Name)
+		return cfg, cmdline.Usagef("--arg: %s takes no KEY=VALUE arguments; use flags", t.Name)
 	}
 	if t != nil && t.Transformers == 5 {
 		o.reading = tokenizer.Transformers5
