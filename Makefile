@@ -38,8 +38,7 @@ install: build ## copy both into PREFIX/bin (PREFIX=~/.local unless given)
 	install -d $(PREFIX)/bin
 	install -m 755 bin/pa-record bin/pa-analyze $(PREFIX)/bin/
 
-# The programs are built without cgo and collect garbage as rarely; both save a third of
-# the CPU time.
+# Links without cgo and rare garbage collections save a quarter of the tests' CPU time.
 TESTENV = CGO_ENABLED=0 GOGC=400
 
 .PHONY: test

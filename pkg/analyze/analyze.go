@@ -121,7 +121,7 @@ type Experiment struct {
 	// TokenSource is the source of the numbers of output tokens.
 	TokenSource answer.TokenSource
 	// Metrics holds the metrics that have a value, in the order of Strict.
-	Metrics    []Metric
+	Metrics    []MetricSummary
 	Throughput Throughput
 	// TokenEvents counts token events. SharedStamps counts the token events with the
 	// same time as the previous one in their choice.
@@ -174,7 +174,7 @@ type Experiment struct {
 // Metric returns the summary of a metric; nil if it has no values.
 func (e *Experiment) Metric(m answer.Metric) *Summary { return metricOf(e.Metrics, m) }
 
-func metricOf(all []Metric, m answer.Metric) *Summary {
+func metricOf(all []MetricSummary, m answer.Metric) *Summary {
 	for i := range all {
 		if all[i].Definition.Metric == m {
 			return all[i].Summary
@@ -190,8 +190,8 @@ func (e *Experiment) FailedRequests() int { return total(e.Failed) }
 // than failure.
 func (e *Experiment) ExcludedRequests() int { return total(e.Excluded) }
 
-// A Metric is a definition with the summary of its values.
-type Metric struct {
+// A MetricSummary is a definition with the summary of its values.
+type MetricSummary struct {
 	Definition *Definition
 	Summary    *Summary
 }

@@ -13,7 +13,7 @@ import (
 type ModelPart struct {
 	Model      string
 	OK, Failed int
-	Metrics    []Metric
+	Metrics    []MetricSummary
 	Throughput Throughput
 }
 

@@ -209,15 +209,15 @@ func (c *collector) countAnomalies(p *Point) {
 }
 
 // metrics returns the summaries of the collected values.
-func (c *collector) metrics() []Metric {
-	var all []Metric
+func (c *collector) metrics() []MetricSummary {
+	var all []MetricSummary
 	for i := range Strict {
 		s := c.whole[i].summary()
 		if s == nil {
 			s = c.ratios[i].summary()
 		}
 		if s != nil && (s.Max != 0 || !Strict[i].rare) {
-			all = append(all, Metric{Definition: &Strict[i], Summary: s})
+			all = append(all, MetricSummary{Definition: &Strict[i], Summary: s})
 		}
 	}
 	return all
@@ -268,7 +268,7 @@ func (c *collector) finish(run *export.Run, e *export.Experiment, cfg Config, se
 
 // uncountable returns the metrics and rates that have no value because the tokenizer
 // could not count a text. Metrics keep the values of the other requests.
-func (c *collector) uncountable(metrics []Metric) []Unavailable {
+func (c *collector) uncountable(metrics []MetricSummary) []Unavailable {
 	if c.anomalies.notCounted == 0 {
 		return nil
 	}

@@ -82,7 +82,7 @@ const (
 
 // unavailable returns the metrics that no request of the level has because the
 // answers were not streamed, or may not have been.
-func (c *collector) unavailable(metrics []Metric, run *export.Run, cfg Config) []Unavailable {
+func (c *collector) unavailable(metrics []MetricSummary, run *export.Run, cfg Config) []Unavailable {
 	s := c.streams
 	if s.not+s.unknown == 0 {
 		return nil

@@ -30,7 +30,7 @@ type Window struct {
 	Span
 	OffsetNS   int64 // of its start, from the start of the level; below 0 for a recorded window that began before
 	OK, Failed int   // requests that started in it
-	Metrics    []Metric
+	Metrics    []MetricSummary
 	Throughput Throughput
 }
 

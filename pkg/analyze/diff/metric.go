@@ -22,7 +22,7 @@ type Metric struct {
 	pct float64
 }
 
-// A quantity is the measure of which a Metric is a statistic.
+// A quantity is a measure; a Metric is a statistic of it.
 type quantity uint8
 
 const (

@@ -72,10 +72,10 @@ func (c *Comparison) Verdict(p, alpha float64, d Direction) Verdict {
 
 // Holm returns the adjusted p-values of a family. Judging each of them at alpha, the
 // probability of any false finding in the whole family is at most alpha, for any
-// dependence between the metrics. The k-th smallest of m is multiplied by
-// m − k + 1, and is at least the one before it and at most 1 (Holm, Scandinavian
-// Journal of Statistics 6, 1979). A NaN was not tested: it stays NaN and does not
-// count in m.
+// dependence between the metrics. The adjusted p-value of the k-th smallest of m is
+// its p-value times m − k + 1, but at least the adjusted p-value of the smaller one
+// before and at most 1 (Holm, Scandinavian Journal of Statistics 6, 1979). A NaN was
+// not tested: it stays NaN and does not count in m.
 func Holm(p []float64) []float64 {
 	order := make([]int, 0, len(p))
 	adjusted := make([]float64, len(p))

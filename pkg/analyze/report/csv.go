@@ -117,13 +117,13 @@ func csvRows(e *analyze.Experiment) [][]string {
 }
 
 // csvPart is the part of a level that a window or a model is.
-func csvPart(metrics []analyze.Metric, ok, failed int, t *analyze.Throughput) [][]string {
+func csvPart(metrics []analyze.MetricSummary, ok, failed int, t *analyze.Throughput) [][]string {
 	rows := csvMetrics(metrics)
 	rows = append(rows, []string{"requests_ok", "requests", strconv.Itoa(ok)}, []string{"requests_failed", "requests", strconv.Itoa(failed)})
 	return append(rows, csvRates(throughputsOf(t))...)
 }
 
-func csvMetrics(all []analyze.Metric) [][]string {
+func csvMetrics(all []analyze.MetricSummary) [][]string {
 	var rows [][]string
 	for _, m := range all {
 		s := m.Summary

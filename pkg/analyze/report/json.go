@@ -189,7 +189,7 @@ func jsonRates(t *analyze.Throughput) jsonThroughput {
 }
 
 // metrics is an object in the order of the definitions.
-type metrics []analyze.Metric
+type metrics []analyze.MetricSummary
 
 // MarshalJSON writes the members that schemas/report.schema.json names.
 func (m metrics) MarshalJSON() ([]byte, error) {

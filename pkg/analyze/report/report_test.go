@@ -78,7 +78,7 @@ func full() Input {
 		for j := range s.Pct {
 			s.Pct[j] = s.Min + (s.Max-s.Min)*analyze.Levels[j]/100
 		}
-		e.Metrics = append(e.Metrics, analyze.Metric{Definition: d, Summary: s})
+		e.Metrics = append(e.Metrics, analyze.MetricSummary{Definition: d, Summary: s})
 	}
 	rate := analyze.Experiment{Mode: "request_rate", Value: "2.5"}
 	return Input{Name: "evil\x1b]0;title\a\n.json", Report: &analyze.Report{

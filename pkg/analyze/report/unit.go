@@ -85,7 +85,7 @@ type inRow struct {
 	decimals int
 }
 
-func rowFormat(m analyze.Metric, sc scale) inRow {
+func rowFormat(m analyze.MetricSummary, sc scale) inRow {
 	mean := m.Summary.Mean / sc.per
 	n := decimals(mean)
 	if n > 2 { // 5.02 and 0.502: three digits leave room for larger values

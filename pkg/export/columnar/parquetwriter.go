@@ -145,8 +145,8 @@ func (s *parquetSink) write(rec arrow.Record) error {
 	return group.Close()
 }
 
-// writeLeaf writes a column of the file: values, which are those of list's elements
-// unless list is nil.
+// writeLeaf writes values as a column of the file. If list is not nil, values holds one
+// value for each element of list.
 func writeLeaf(w file.ColumnChunkWriter, list *array.List, values arrow.Array) error {
 	c := leafWriter{values: values}
 	if list != nil {
@@ -206,8 +206,8 @@ func write[T any](w interface {
 	return err
 }
 
-// listLevels returns the definition and repetition levels of a column whose values are
-// those of the elements of list. Elements are never null, the values in them may be.
+// listLevels returns the definition and repetition levels of a column with one value for
+// each element of list. Elements are never null; their values may be.
 func listLevels(col *pqschema.Column, list *array.List, values arrow.Array) (defs, reps []int16, err error) {
 	shape, err := shapeOf(col)
 	if err != nil {

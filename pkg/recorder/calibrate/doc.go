@@ -8,7 +8,7 @@
 //	result, err := r.Run(ctx)
 //	err = calibrate.WriteTable(os.Stdout, result)
 //
-// A [Recording] compares one kind of times, those of the kernel or of the process.
+// A [Recording] has the errors of one kind of times: kernel times or process times.
 //
 // # Terms
 //

@@ -31,7 +31,7 @@ func readWaits() waits {
 	return waits{slices.Clone(h.Counts), h.Buckets}
 }
 
-// since returns the waits of w without those of before.
+// since returns the waits that w counts and before does not: their difference.
 func (w waits) since(before waits) waits {
 	d := waits{slices.Clone(w.counts), w.bounds}
 	for i := range min(len(d.counts), len(before.counts)) {

@@ -293,7 +293,7 @@ func (c *Collector) scrapeOnce(ctx context.Context, s *source) (ok bool) {
 	return true
 }
 
-// keep adds a scrape to those that wait for Take, if there is room.
+// keep adds a scrape to the scrapes that wait for Take, if there is room.
 func (c *Collector) keep(x *export.Scrape) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -35,8 +35,8 @@ var aliases = map[string]string{
 // latest is the name of the last release in aliases.
 const latest = "latest"
 
-// releases holds all releases, oldest first, also those that change nothing. Each has
-// the rules of the one before it, changed as history says.
+// releases holds all releases, oldest first, also releases without a change. A release
+// has the rules of its predecessor with the changes of its entry in history.
 var releases = func() []Release {
 	var all []Release
 	var r rules

@@ -52,8 +52,8 @@ func (s *Settings) WriteLevel(w io.Writer, l *Level) error {
 	return p.flush(w)
 }
 
-// writeHead writes the line that names the level. perf_analyzer also writes one for
-// the warm-up of a concurrency, of which at most all requests run at a time.
+// writeHead writes the line that names the level. perf_analyzer also writes one for the
+// warm-up of a concurrency, with a concurrency of at most the number of warm-up requests.
 func (s *Settings) writeHead(p *printer, l *Level) {
 	switch {
 	case l.Name != "":

@@ -192,8 +192,9 @@ func (c *httpControl) live(ctx context.Context) error {
 	return fmt.Errorf("%w: GET %s: %w", errNotServed, path, err)
 }
 
-// ready returns false for any failure except those of the credentials and of the server:
-// Triton answers 400 if the model is not ready, other servers 503.
+// ready reports whether the model is ready. It returns an error if the server does not
+// answer, refuses the credentials (401, 403) or fails (500). Any other status means not
+// ready: Triton answers 400, other servers 503.
 func (c *httpControl) ready(ctx context.Context) (bool, error) {
 	code, body, err := c.ask(ctx, http.MethodGet, c.b.modelPath()+"/ready")
 	switch {

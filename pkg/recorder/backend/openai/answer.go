@@ -37,7 +37,7 @@ type answer struct {
 	whole []byte // body that is no stream
 	mem   backend.AnswerMemory
 	left  int64 // bytes that the body of an error may still have
-	over  error // error because of which no more data is accepted
+	over  error // the error after which no more data is accepted
 
 	// sawDone says that [DONE] came: the answer is complete, whatever follows. A
 	// transport then waits for the end of the body for at most afterDone.
