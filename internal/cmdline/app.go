@@ -136,12 +136,12 @@ func (a App) run(ctx context.Context, args []string, stdin io.Reader, stdout, st
 	// One flat application per call: urfave's own subcommand dispatch would
 	// parse parent flags by other rules.
 	app := &cli.App{
-		Name: name, HelpName: name, Flags: flags, HideHelp: true, HideVersion: true,
+		Name: name, HelpName: name, Flags: withNames(flags), HideHelp: true, HideVersion: true,
 		Reader: stdin, Writer: stdout, ErrWriter: stderr,
 		DisableSliceFlagSeparator: true,
 		OnUsageError:              usage,
 		ExitErrHandler:            func(*cli.Context, error) {},
-		Before:                    applyConfig,
+		Before:                    func(c *cli.Context) error { return applyConfig(c, flags) },
 		Action: func(c *cli.Context) error {
 			started = true
 			return action(c)

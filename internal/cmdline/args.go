@@ -399,8 +399,8 @@ const maxConfigBytes = 1 << 20
 
 // applyConfig sets the flags that the file of --config names and neither the
 // command line nor the environment has set. Unknown keys are errors.
-func applyConfig(c *cli.Context) error {
-	if lookup(c.App.Flags, "config") == nil || c.String("config") == "" {
+func applyConfig(c *cli.Context, flags []cli.Flag) error {
+	if lookup(flags, "config") == nil || c.String("config") == "" {
 		return nil
 	}
 	path := c.String("config")
@@ -424,9 +424,9 @@ func applyConfig(c *cli.Context) error {
 	slices.Sort(keys)
 	for _, k := range keys {
 		node := doc[k]
-		f := lookup(c.App.Flags, k)
+		f := lookup(flags, k)
 		if f == nil || k == "config" {
-			return Usagef("--config: %s:%d: unknown key %q; %s", path, node.Line, k, meantKey(k, c.App.Flags))
+			return Usagef("--config: %s:%d: unknown key %q; %s", path, node.Line, k, meantKey(k, flags))
 		}
 		if c.IsSet(k) {
 			continue
