@@ -57,7 +57,7 @@ func (p simProcess) waitForRequests(t *testing.T, n int) {
 // eventually asks again and again, for a minute, whether something holds that
 // another process does: nobody can say when.
 func eventually(holds func() bool) bool {
-	again := time.NewTicker(20 * time.Millisecond)
+	again := time.NewTicker(50 * time.Millisecond)
 	defer again.Stop()
 	late := time.After(time.Minute)
 	for !holds() {

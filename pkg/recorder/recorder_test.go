@@ -734,7 +734,7 @@ func TestWaiting(t *testing.T) {
 				_, err := Run(t.Context(), Config{
 					Backend: &fakeServer{clock: clock, busy: tt.busy, silent: tt.silent, answer: ok(time.Millisecond)},
 					Writer:  &memWriter{}, Clock: clock, Entries: workload.List{{}}, Run: export.Run{Meta: &export.RunMeta{}},
-					Measure: window.Measure{Duration: time.Minute}, WaitReady: 5 * time.Second,
+					Measure: window.Measure{Duration: time.Second}, WaitReady: 5 * time.Second,
 					Waiting: func(err error) { calls = append(calls, fmt.Sprintf("%v: %v", time.Since(start), err)) },
 				})
 				if got := fmt.Sprint(calls); err != nil || got != tt.want {
