@@ -8,35 +8,32 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// set returns an object whose members are null, but for those given.
-func set(names string, known pyjson.Object) pyjson.Object {
-	var o pyjson.Object
-	for name := range strings.FieldsSeq(names) {
-		m := pyjson.Member{Name: name}
-		for i := range known {
-			if known[i].Name == name {
-				m.Value = known[i].Value
+// withNulls returns an object with the named members; a member that is not known is null.
+func withNulls(names []string, known pyjson.Object) pyjson.Object {
+	o := make(pyjson.Object, len(names))
+	for i, name := range names {
+		o[i].Name = name
+		for k := range known {
+			if known[k].Name == name {
+				o[i].Value = known[k].Value
 			}
 		}
-		o = append(o, m)
 	}
 	return o
 }
 
-// config says how the run was made, as far as a recording has the same words for
-// it.
-func (w *Writer) config() pyjson.Object {
-	const spec = "backend profile constraints tokenizer data data_column_mapper data_preprocessors data_finalizer data_loader seed outputs metrics"
+// config returns how the run was made, as far as a recording knows it.
+func (w *writer) config() pyjson.Object {
 	return pyjson.Object{
 		{Name: "metadata", Value: pyjson.Object{{Name: "labels", Value: pyjson.Object{}}}},
-		{Name: "spec", Value: set(spec, pyjson.Object{
+		{Name: "spec", Value: withNulls(w.release.spec, pyjson.Object{
 			{Name: "backend", Value: w.backend()},
 			{Name: "profile", Value: w.profile()},
 			{Name: "constraints", Value: pyjson.Array{}},
 			{Name: "data", Value: pyjson.Array{}},
 			{Name: "data_preprocessors", Value: pyjson.Array{}},
 			{Name: "outputs", Value: pyjson.Array{pyjson.Object{{Name: "kind", Value: "json"}, {Name: "path", Value: nil}}}},
-			{Name: "metrics", Value: set("kind warnings sample_size prefer_response_metrics confidence slo", pyjson.Object{
+			{Name: "metrics", Value: withNulls(w.release.specMetrics, pyjson.Object{
 				{Name: "kind", Value: "generative"}, {Name: "warnings", Value: pyjson.Array{}}, {Name: "prefer_response_metrics", Value: true},
 			})},
 		})},
@@ -44,9 +41,8 @@ func (w *Writer) config() pyjson.Object {
 	}
 }
 
-// backend says what was asked, and how.
-func (w *Writer) backend() pyjson.Object {
-	const names = "kind target model request_format api_key api_routes timeout timeout_connect http2 follow_redirects verify validate_backend stream extras max_tokens server_history tool_call_missing_behavior multiturn_reasoning"
+// backend returns the server, and how requests were sent to it.
+func (w *writer) backend() pyjson.Object {
 	known := pyjson.Object{{Name: "model", Value: textOrNull(w.model)}}
 	if k := w.run.ServiceKind; k != nil && *k == "openai" {
 		known = append(known, pyjson.Member{Name: "kind", Value: "openai_http"})
@@ -57,11 +53,11 @@ func (w *Writer) backend() pyjson.Object {
 	if m := w.run.Meta; m != nil {
 		known = append(known, pyjson.Member{Name: "target", Value: textOrNull(m.URL)}, pyjson.Member{Name: "stream", Value: m.Streaming != nil && *m.Streaming})
 	}
-	return set(names, known)
+	return withNulls(w.release.backend, known)
 }
 
-// profile is the kind of load of the whole run, by its first level.
-func (w *Writer) profile() pyjson.Object {
+// profile returns the load of the whole run; its kind is the first level's.
+func (w *writer) profile() pyjson.Object {
 	rest := pyjson.Object{{Name: "rampup_duration", Value: nil}, {Name: "warmup", Value: bounds()}, {Name: "cooldown", Value: bounds()}}
 	var values pyjson.Array
 	for i := range w.run.Experiments {
@@ -79,12 +75,12 @@ func (w *Writer) profile() pyjson.Object {
 	return append(append(pyjson.Object{{Name: "kind", Value: kind}}, rest...), pyjson.Member{Name: name, Value: values})
 }
 
-// bounds of a warmup or cooldown: none.
+// bounds returns the bounds of a run without a warmup or cooldown.
 func bounds() pyjson.Object {
 	return pyjson.Object{{Name: "percent", Value: nil}, {Name: "value", Value: nil}, {Name: "mode", Value: "prefer_duration"}}
 }
 
-// number is the number of a level as it is written there.
+// number returns the value of a level as the export writes it; null if it is no number.
 func number(text string) any {
 	if _, err := strconv.ParseFloat(text, 64); err != nil {
 		return nil
@@ -92,7 +88,7 @@ func number(text string) any {
 	return pyjson.Raw(text)
 }
 
-// strategy is the load of a level.
+// strategy returns the load of a level.
 func strategy(e *export.Experiment) pyjson.Object {
 	switch e.Mode {
 	case export.ModeConcurrency:
@@ -115,10 +111,9 @@ func strategy(e *export.Experiment) pyjson.Object {
 	return pyjson.Object{{Name: "type_", Value: "throughput"}, {Name: "worker_count", Value: nil}, {Name: "max_concurrency", Value: nil}, {Name: "rampup_duration", Value: nil}}
 }
 
-// benchmarkConfig is the configuration of level i.
-func (w *Writer) benchmarkConfig(i int) pyjson.Object {
-	const names = "id_ run_id run_index strategy constraints sample_size warmup cooldown prefer_response_metrics slo confidence warnings profile requests backend environment"
-	return set(names, pyjson.Object{
+// benchmarkConfig returns the configuration of level i.
+func (w *writer) benchmarkConfig(i int) pyjson.Object {
+	return withNulls(w.release.benchmark, pyjson.Object{
 		{Name: "run_index", Value: i},
 		{Name: "strategy", Value: strategy(&w.run.Experiments[i])},
 		{Name: "constraints", Value: pyjson.Object{}},
@@ -133,32 +128,29 @@ func (w *Writer) benchmarkConfig(i int) pyjson.Object {
 	})
 }
 
-// times of a level: of the recorder where it says them, else of the requests.
-func times(e *export.Experiment, in window) (start, end float64) {
-	start, end = in.from, in.to
+// times returns when the level began and ended: as the recorder says or, if it does not,
+// from the first start to the last end of its requests.
+func (b *benchmark) times(e *export.Experiment) (start, end float64) {
 	if m := e.Meta; m != nil && m.StartNS != 0 && m.EndNS != 0 {
-		start, end = seconds(m.StartNS), seconds(m.EndNS)
+		return seconds(m.StartNS), seconds(m.EndNS)
 	}
-	return start, end
+	return b.window.from, b.window.to
 }
 
-// schedulerState is how far GuideLLM's scheduler came: to the end.
-func schedulerState(l *level, e *export.Experiment, in window) pyjson.Object {
-	const names = "node_id num_processes start_time end_time start_requests_time end_requests_time end_queuing_time end_queuing_constraints " +
-		"end_processing_time end_processing_constraints scheduler_constraints progress created_requests queued_requests pending_requests " +
-		"processing_requests processed_requests successful_requests errored_requests cancelled_requests"
-	start, end := times(e, in)
-	g := &l.requests
+// schedulerState returns the state of GuideLLM's scheduler at the end of the level.
+func (b *benchmark) schedulerState(e *export.Experiment) pyjson.Object {
+	start, end := b.times(e)
+	g := b.groups
 	n := len(g[successful]) + len(g[errored]) + len(g[incomplete])
-	return set(names, pyjson.Object{
+	return withNulls(b.release.schedulerState, pyjson.Object{
 		{Name: "start_time", Value: start},
 		{Name: "end_time", Value: end},
-		{Name: "start_requests_time", Value: in.from},
-		{Name: "end_requests_time", Value: in.to},
+		{Name: "start_requests_time", Value: b.window.from},
+		{Name: "end_requests_time", Value: b.window.to},
 		{Name: "end_queuing_constraints", Value: pyjson.Object{}},
 		{Name: "end_processing_constraints", Value: pyjson.Object{}},
 		{Name: "scheduler_constraints", Value: pyjson.Object{}},
-		{Name: "progress", Value: set("remaining_requests total_requests remaining_duration total_duration stop_time", nil)},
+		{Name: "progress", Value: withNulls(b.release.progress, nil)},
 		{Name: "created_requests", Value: n},
 		{Name: "queued_requests", Value: 0},
 		{Name: "pending_requests", Value: 0},
@@ -170,16 +162,15 @@ func schedulerState(l *level, e *export.Experiment, in window) pyjson.Object {
 	})
 }
 
-// schedulerMetrics is how late that scheduler was: -1 stands for what it does not
-// know.
-func schedulerMetrics(l *level, e *export.Experiment, in window) pyjson.Object {
-	start, end := times(e, in)
-	g := &l.requests
+// schedulerMetrics returns how late GuideLLM's scheduler was; -1 is an unknown time.
+func (b *benchmark) schedulerMetrics(e *export.Experiment) pyjson.Object {
+	start, end := b.times(e)
+	g := b.groups
 	mean := func(of func(*stat) float64) float64 {
 		total, n := 0.0, 0
 		for i := range g {
 			for k := range g[i] {
-				if v := of(&g[i][k]); has(v) {
+				if v := of(&g[i][k]); isKnown(v) {
 					total += v
 					n++
 				}
@@ -190,26 +181,26 @@ func schedulerMetrics(l *level, e *export.Experiment, in window) pyjson.Object {
 		}
 		return total / float64(n)
 	}
-	unknown := -1.0
+	const none = -1.0
 	return pyjson.Object{
 		{Name: "start_time", Value: start},
-		{Name: "request_start_time", Value: in.from},
-		{Name: "measure_start_time", Value: in.from},
-		{Name: "measure_end_time", Value: in.to},
-		{Name: "request_end_time", Value: in.to},
+		{Name: "request_start_time", Value: b.window.from},
+		{Name: "measure_start_time", Value: b.window.from},
+		{Name: "measure_end_time", Value: b.window.to},
+		{Name: "request_end_time", Value: b.window.to},
 		{Name: "end_time", Value: end},
 		{Name: "requests_made", Value: g.counts()},
-		{Name: "generation_delay", Value: distribution(nil)},
-		{Name: "queued_time_avg", Value: unknown},
-		{Name: "resolve_start_delay_avg", Value: unknown},
-		{Name: "resolve_targeted_start_delay_avg", Value: unknown},
+		{Name: "generation_delay", Value: b.release.distribution(nil)},
+		{Name: "queued_time_avg", Value: none},
+		{Name: "resolve_start_delay_avg", Value: none},
+		{Name: "resolve_targeted_start_delay_avg", Value: none},
 		{Name: "request_start_delay_avg", Value: mean(func(s *stat) float64 { return s.start - s.resolveStart })},
-		{Name: "request_targeted_start_delay_avg", Value: mean(func(s *stat) float64 { return s.start - s.targeted })},
+		{Name: "request_targeted_start_delay_avg", Value: mean((*stat).delay)},
 		{Name: "request_time_avg", Value: mean((*stat).latency)},
-		{Name: "resolve_end_delay_avg", Value: unknown},
-		{Name: "resolve_time_avg", Value: unknown},
-		{Name: "finalized_delay_avg", Value: unknown},
-		{Name: "processed_delay_avg", Value: unknown},
+		{Name: "resolve_end_delay_avg", Value: none},
+		{Name: "resolve_time_avg", Value: none},
+		{Name: "finalized_delay_avg", Value: none},
+		{Name: "processed_delay_avg", Value: none},
 		{Name: "dataset_incomplete", Value: false},
 		{Name: "strategy_type", Value: strategy(e)[0].Value},
 	}

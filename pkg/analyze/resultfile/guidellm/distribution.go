@@ -18,31 +18,6 @@ type point struct{ x, w float64 }
 // An interval has the amount w from one time to another, in seconds.
 type interval struct{ from, to, w float64 }
 
-const (
-	// merged is the distance in seconds up to which events count as one.
-	merged = 1e-4
-	// epsilon is GuideLLM's least total of weights, and its least duration.
-	epsilon = 1e-6
-)
-
-// shares has GuideLLM's percentiles.
-var shares = [...]struct {
-	name  string
-	share float64
-}{
-	{"p001", 0.001},
-	{"p01", 0.01},
-	{"p05", 0.05},
-	{"p10", 0.1},
-	{"p25", 0.25},
-	{"p50", 0.5},
-	{"p75", 0.75},
-	{"p90", 0.9},
-	{"p95", 0.95},
-	{"p99", 0.99},
-	{"p999", 0.999},
-}
-
 // ones gives each value the weight 1.
 func ones(values []float64) []point {
 	all := make([]point, len(values))
@@ -52,6 +27,7 @@ func ones(values []float64) []point {
 	return all
 }
 
+// weights returns the weight of each point.
 func weights(all []point) []float64 {
 	w := make([]float64, len(all))
 	for i := range all {
@@ -84,21 +60,22 @@ func counted(all []point) int64 { return int64(math.RoundToEven(sum(weights(all)
 
 // distribution returns the statistics of weighted values. The mean is Σ value·share; a
 // percentile is the first value, in order, at which the sum of the shares reaches it.
-func distribution(all []point) pyjson.Object {
-	return distributionOf(all, counted(all))
+func (r *release) distribution(all []point) pyjson.Object {
+	return r.distributionOf(all, counted(all))
 }
 
-func distributionOf(all []point, count int64) pyjson.Object {
+// distributionOf is distribution for a number of observations that is known.
+func (r *release) distributionOf(all []point, count int64) pyjson.Object {
 	if len(all) == 0 {
 		count = 0
 	}
 	final := slices.DeleteFunc(unique(all), func(p point) bool { return !(p.w > 0) })
 	if len(final) == 0 {
-		return object(make([]float64, 7), count, 0, make([]float64, len(shares)))
+		return r.statistics(make([]float64, 7), count, 0, make([]float64, len(r.percentiles)))
 	}
 	w := weights(final)
 	total := sum(w)
-	if total <= epsilon {
+	if total <= r.epsilon {
 		for i := range w {
 			w[i] = 1
 		}
@@ -118,28 +95,30 @@ func distributionOf(all []point, count int64) pyjson.Object {
 		products[i] = float64(d*d) * w[i]
 	}
 	variance := sum(products)
-	at, reached, next := make([]float64, len(shares)), 0.0, 0
+	at, reached, next := make([]float64, len(r.percentiles)), 0.0, 0
 	for i := range w {
 		reached += w[i]
-		for ; next < len(shares) && reached >= shares[next].share; next++ {
+		for ; next < len(r.percentiles) && reached >= r.percentiles[next].share; next++ {
 			at[next] = final[i].x
 		}
 	}
 	last := final[len(final)-1].x
-	for ; next < len(shares); next++ {
+	for ; next < len(r.percentiles); next++ {
 		at[next] = last
 	}
-	const p50 = 5
-	return object([]float64{mean, at[p50], final[mode].x, variance, math.Sqrt(variance), final[0].x, last}, count, mean*float64(count), at)
+	median := at[slices.IndexFunc(r.percentiles, func(p percentile) bool { return p.share == 0.5 })]
+	return r.statistics([]float64{mean, median, final[mode].x, variance, math.Sqrt(variance), final[0].x, last}, count, mean*float64(count), at)
 }
 
-func object(stats []float64, count int64, total float64, at []float64) pyjson.Object {
+// statistics returns a distribution: stats are mean, median, mode, variance, standard
+// deviation, minimum and maximum, at the values of the percentiles.
+func (r *release) statistics(stats []float64, count int64, total float64, at []float64) pyjson.Object {
 	var o, percentiles pyjson.Object
 	for i, name := range [...]string{"mean", "median", "mode", "variance", "std_dev", "min", "max"} {
 		o = append(o, pyjson.Member{Name: name, Value: stats[i]})
 	}
-	for i := range shares {
-		percentiles = append(percentiles, pyjson.Member{Name: shares[i].name, Value: at[i]})
+	for i := range r.percentiles {
+		percentiles = append(percentiles, pyjson.Member{Name: r.percentiles[i].name, Value: at[i]})
 	}
 	return append(
 		o,
@@ -160,15 +139,15 @@ type window struct {
 
 // rate returns the distribution of rates. The rate of an event is its amount divided by
 // half the time from the previous event to the next one.
-func rate(events []point, in window) pyjson.Object {
+func (r *release) rate(events []point, in window) pyjson.Object {
 	all := events
 	if in.bounded {
 		all = append([]point{{in.from, 0}}, slices.DeleteFunc(slices.Clone(events), func(p point) bool { return p.x < in.from || p.x > in.to })...)
 		all = append(all, point{in.to, 0})
 	}
-	all = mergeClose(all)
+	all = r.mergeClose(all)
 	if len(all) <= 1 {
-		return distributionOf(nil, 0)
+		return r.distributionOf(nil, 0)
 	}
 	last := len(all) - 1
 	middle := func(i int) float64 { return (all[i+1].x + all[i].x) / 2 }
@@ -179,22 +158,22 @@ func rate(events []point, in window) pyjson.Object {
 		case 0:
 			duration = middle(0) - all[0].x
 		case last:
-			duration = max(all[last].x-middle(last-1), epsilon)
+			duration = max(all[last].x-middle(last-1), r.epsilon)
 		default:
 			duration = middle(i) - middle(i-1)
 		}
 		rates[i] = point{all[i].w / duration, duration}
 	}
-	return distributionOf(rates, counted(all))
+	return r.distributionOf(rates, counted(all))
 }
 
-// mergeClose joins events that are at most merged after the first of them.
-func mergeClose(events []point) []point {
+// mergeClose joins events that are at most closeSeconds after the first of them.
+func (r *release) mergeClose(events []point) []point {
 	all := unique(events)
 	var out []point
 	for i := 0; i < len(all); {
 		end := i + 1
-		for end < len(all) && all[end].x <= all[i].x+merged && all[end].x-all[end-1].x <= merged {
+		for end < len(all) && all[end].x <= all[i].x+r.closeSeconds && all[end].x-all[end-1].x <= r.closeSeconds {
 			end++
 		}
 		out = append(out, point{all[i].x, sum(weights(all[i:end]))})
@@ -204,7 +183,7 @@ func mergeClose(events []point) []point {
 }
 
 // concurrency returns the distribution over time of the sum of the intervals' amounts.
-func concurrency(all []interval, in window) pyjson.Object {
+func (r *release) concurrency(all []interval, in window) pyjson.Object {
 	if in.bounded {
 		all = slices.DeleteFunc(slices.Clone(all), func(i interval) bool { return i.to < in.from || i.from > in.to })
 	}
@@ -216,7 +195,7 @@ func concurrency(all []interval, in window) pyjson.Object {
 	for _, i := range all {
 		changes = append(changes, point{i.to, -i.w})
 	}
-	changes = mergeClose(changes)
+	changes = r.mergeClose(changes)
 	if in.bounded && len(changes) > 0 {
 		before, _ := slices.BinarySearchFunc(changes, in.from, func(p point, t float64) int { return cmp.Compare(p.x, t) })
 		changes = append([]point{{in.from, sum(weights(changes[:before]))}}, changes[before:]...)
@@ -239,11 +218,11 @@ func concurrency(all []interval, in window) pyjson.Object {
 	}
 	switch {
 	case len(levels) <= 1 && count == 0:
-		return distributionOf(nil, 0)
+		return r.distributionOf(nil, 0)
 	case len(levels) <= 1:
-		return distribution(ones([]float64{levels[0].x}))
+		return r.distribution(ones([]float64{levels[0].x}))
 	case !lasted:
-		return distributionOf(nil, 0)
+		return r.distributionOf(nil, 0)
 	}
-	return distributionOf(levels[:len(levels)-1], count)
+	return r.distributionOf(levels[:len(levels)-1], count)
 }

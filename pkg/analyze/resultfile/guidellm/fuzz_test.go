@@ -14,17 +14,17 @@ func FuzzWrite(f *testing.F) {
 }
 
 func fuzzed(t *testing.T, r export.Reader, b *bytes.Buffer) bool {
-	w := NewWriter(r.Run())
-	defer w.Close()
-	if w.ReadAll(t.Context(), r) != nil {
+	w := newWriter(releases[len(releases)-1], r.Run())
+	defer w.close()
+	if w.readAll(t.Context(), r) != nil {
 		return false
 	}
 	for i := range w.levels {
-		if w.levels[i].events > 1<<12 {
+		if w.levels[i].tokenEvents > 1<<12 {
 			return false // takes its time, and no other way
 		}
 	}
-	if w.Write(b) != nil {
+	if w.write(b) != nil {
 		return false
 	}
 	_, err := pyjson.Parse(b.String(), pyjson.JSON)

@@ -28,17 +28,17 @@ func file(t *testing.T, name string) []byte {
 // write returns the file that is made of another.
 func write(t *testing.T, r export.Reader) string {
 	t.Helper()
-	w := NewWriter(r.Run())
+	w := newWriter(releases[len(releases)-1], r.Run())
 	defer func() {
-		if err := w.Close(); err != nil {
+		if err := w.close(); err != nil {
 			t.Error(err)
 		}
 	}()
-	if err := w.ReadAll(t.Context(), r); err != nil {
+	if err := w.readAll(t.Context(), r); err != nil {
 		t.Fatal(err)
 	}
 	var b bytes.Buffer
-	if err := w.Write(&b); err != nil {
+	if err := w.write(&b); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -277,8 +277,8 @@ func TestRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := dialecttest.Import(t, data)
-	w := NewWriter(r.Run())
-	if err := w.ReadAll(t.Context(), r); err == nil || !strings.Contains(err.Error(), "does not say when requests were sent") {
+	w := newWriter(releases[len(releases)-1], r.Run())
+	if err := w.readAll(t.Context(), r); err == nil || !strings.Contains(err.Error(), "does not say when requests were sent") {
 		t.Errorf("error %v", err)
 	}
 }

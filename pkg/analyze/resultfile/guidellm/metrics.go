@@ -3,36 +3,41 @@ package guidellm
 import (
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/pa-tools/pa/internal/pyjson"
 )
 
-// A stat is what the figures are made of: one request. NaN is what it does not
-// have.
+// A stat holds what the metrics need of a request. NaN means unknown.
 type stat struct {
-	start, end                  float64 // Unix seconds; the end also of one that failed
+	start, end                  float64 // Unix seconds; end also if the request failed
 	done                        bool    // end is the end of the answer
-	targeted                    float64
-	prompt, output              float64
-	first, firstOutput, last    float64
+	targeted                    float64 // when the request was due
+	prompt, output              float64 // tokens
+	first, firstOutput, last    float64 // when tokens came; firstOutput is not reasoning
 	words, characters           float64
-	iterations, tokenIterations float64
-	textTokensIn, textTokensOut float64
+	iterations, tokenIterations float64 // events, and events with text
+	textTokensIn, textTokensOut float64 // the server's counts
 	turn                        int
 	resolveStart                float64
 }
 
-func has(v float64) bool { return !math.IsNaN(v) }
+func isKnown(v float64) bool { return !math.IsNaN(v) }
 
-// orZero is v, or 0 for none.
+// orZero returns 0 for an unknown value.
 func orZero(v float64) float64 {
-	if !has(v) {
+	if !isKnown(v) {
 		return 0
 	}
 	return v
 }
 
-// latency is the time from start to end of an answer.
+func promptTokens(s *stat) float64 { return s.prompt }
+func outputTokens(s *stat) float64 { return s.output }
+func zero(*stat) float64           { return 0 }
+func unknown(*stat) float64        { return math.NaN() }
+
+// latency returns the time from the start to the end of the answer.
 func (s *stat) latency() float64 {
 	if !s.done {
 		return math.NaN()
@@ -40,7 +45,13 @@ func (s *stat) latency() float64 {
 	return s.end - s.start
 }
 
-// scheduledLatency is the time from when it was due to the end of an answer.
+// delay returns how late the request started.
+func (s *stat) delay() float64 { return s.start - s.targeted }
+
+// noDelay returns 0 if it is known when the request was due.
+func (s *stat) noDelay() float64 { return 0 * s.delay() }
+
+// scheduledLatency returns the time from when the request was due to the end of the answer.
 func (s *stat) scheduledLatency() float64 {
 	if !s.done {
 		return math.NaN()
@@ -48,9 +59,9 @@ func (s *stat) scheduledLatency() float64 {
 	return s.end - s.targeted
 }
 
-// total is the sum of the tokens, NaN where none are known.
+// total returns the sum of the known token counts.
 func (s *stat) total() float64 {
-	if !has(s.prompt) && !has(s.output) {
+	if !isKnown(s.prompt) && !isKnown(s.output) {
 		return math.NaN()
 	}
 	return orZero(s.prompt) + orZero(s.output)
@@ -59,10 +70,11 @@ func (s *stat) total() float64 {
 func (s *stat) ttft() float64            { return 1000 * (s.first - s.start) }
 func (s *stat) firstOutputTime() float64 { return 1000 * (s.firstOutput - s.start) }
 
-// perToken is the time from the start to the last token, over the tokens.
+// perToken returns the time from the start to the last token divided by the output
+// tokens, in milliseconds.
 func (s *stat) perToken() float64 {
 	last := s.last
-	if !has(last) {
+	if !isKnown(last) {
 		last = s.end
 	}
 	if !(s.output > 0) {
@@ -71,7 +83,8 @@ func (s *stat) perToken() float64 {
 	return 1000 * (last - s.start) / s.output
 }
 
-// interToken is the time between the first and the last token, over the others.
+// interToken returns the time from the first to the last token divided by the other
+// output tokens, in milliseconds.
 func (s *stat) interToken() float64 {
 	if !(s.output > 1) {
 		return math.NaN()
@@ -79,7 +92,7 @@ func (s *stat) interToken() float64 {
 	return 1000 * (s.last - s.first) / (s.output - 1)
 }
 
-// perIteration is the number of tokens of an event behind the first.
+// perIteration returns the number of tokens of an event after the first.
 func (s *stat) perIteration() float64 {
 	if !(s.output > 1 && s.tokenIterations > 1) {
 		return math.NaN()
@@ -87,19 +100,20 @@ func (s *stat) perIteration() float64 {
 	return (s.output - 1) / (s.tokenIterations - 1)
 }
 
-// promptEvent is when the prompt was through.
-func (s *stat) promptEvent() point {
+// promptEvent returns the end of the prefill, which is when the first token came, with the
+// prompt's tokens.
+func (s *stat) promptEvent() []point {
 	at := s.first
-	if !has(at) {
+	if !isKnown(at) {
 		at = s.end
 	}
-	return point{at, orZero(s.prompt)}
+	return []point{{at, orZero(s.prompt)}}
 }
 
-// laterTokens are the events behind the first, as if they had come evenly.
+// laterTokens returns the events after the first, spread evenly.
 func (s *stat) laterTokens() []point {
 	each := s.perIteration()
-	if !has(s.first) || !has(s.last) || !has(each) {
+	if !isKnown(s.first) || !isKnown(s.last) || !isKnown(each) {
 		return nil
 	}
 	n := int(s.tokenIterations)
@@ -115,11 +129,11 @@ func (s *stat) laterTokens() []point {
 	return all
 }
 
-// tokens are all events.
+// tokens returns all events with text.
 func (s *stat) tokens() []point {
-	if !has(s.first) || !has(s.last) || !(s.tokenIterations > 1) {
+	if !isKnown(s.first) || !isKnown(s.last) || !(s.tokenIterations > 1) {
 		at := s.last
-		if !has(at) {
+		if !isKnown(at) {
 			at = s.end
 		}
 		return []point{{at, orZero(s.output)}}
@@ -131,7 +145,27 @@ func (s *stat) tokens() []point {
 	return append([]point{{s.first, first}}, s.laterTokens()...)
 }
 
-// groups are the requests of a benchmark by how they ended.
+// allTokens returns the end of the prefill and all events with text.
+func (s *stat) allTokens() []point { return append(s.promptEvent(), s.tokens()...) }
+
+func requestEnd(s *stat) []point { return []point{{s.end, 1}} }
+
+func duration(s *stat) []interval { return []interval{{s.start, s.end, 1}} }
+
+// timePerToken returns the time per output token, weighted by the output tokens.
+func timePerToken(s *stat) []point { return []point{{orZero(s.perToken()), orZero(s.output)}} }
+
+// interTokens returns the time between tokens, weighted by the number of gaps. An unknown
+// time counts as 0 with its weight.
+func interTokens(s *stat) []point {
+	weight := 0.0
+	if isKnown(s.output) && s.output != 0 {
+		weight = s.output - 1
+	}
+	return []point{{orZero(s.interToken()), weight}}
+}
+
+// groups holds the requests of a benchmark by how they ended.
 type groups [numGroups][]stat
 
 const (
@@ -141,8 +175,25 @@ const (
 	numGroups
 )
 
-// byStatus writes one value for each group and for all: in the order of the
-// file, made of them in the order of the constants.
+// A benchmark computes the metrics of a level.
+type benchmark struct {
+	release *release
+	*groups
+	window    window
+	scheduled bool // requests were due at times that the load set
+}
+
+// object returns the values of the metrics.
+func (b *benchmark) object(metrics []metric) pyjson.Object {
+	o := make(pyjson.Object, len(metrics))
+	for i, m := range metrics {
+		o[i] = pyjson.Member{Name: m.name, Value: m.value(b)}
+	}
+	return o
+}
+
+// byStatus returns one value for each group and one for all requests. The value for all
+// takes the requests in the order of the constants.
 func byStatus[T any](g *groups, of func(*stat) []T, make func([]T) any) pyjson.Object {
 	var each [numGroups][]T
 	var all []T
@@ -169,178 +220,133 @@ func (g *groups) counts() pyjson.Object {
 	return statuses(s, e, i, s+e+i)
 }
 
-// values is the distribution of a value of each request; 0 where it has none.
-func (g *groups) values(of func(*stat) float64) pyjson.Object {
-	return g.points(func(s *stat) []point { return []point{{orZero(of(s)), 1}} })
+// values returns the distribution of one value per request; an unknown value counts as 0.
+func (b *benchmark) values(of func(*stat) float64) pyjson.Object {
+	return b.points(func(s *stat) []point { return []point{{orZero(of(s)), 1}} })
 }
 
-// known is the distribution of a value of the requests that have it.
-func (g *groups) known(of func(*stat) float64) pyjson.Object {
-	return g.points(func(s *stat) []point {
-		if v := of(s); has(v) {
+// known returns the distribution of the known values.
+func (b *benchmark) known(of func(*stat) float64) pyjson.Object {
+	return b.points(func(s *stat) []point {
+		if v := of(s); isKnown(v) {
 			return []point{{v, 1}}
 		}
 		return nil
 	})
 }
 
-func (g *groups) points(of func(*stat) []point) pyjson.Object {
-	return byStatus(g, of, func(all []point) any { return distribution(all) })
-}
-
-func (g *groups) rates(in window, of func(*stat) []point) pyjson.Object {
-	return byStatus(g, of, func(all []point) any { return rate(all, in) })
-}
-
-func (g *groups) concurrencies(in window, of func(*stat) []interval) pyjson.Object {
-	return byStatus(g, of, func(all []interval) any { return concurrency(all, in) })
-}
-
-// metrics are the figures of a benchmark. scheduled says that requests were due
-// at times of their own.
-func (g *groups) metrics(in window, scheduled bool) pyjson.Object {
-	var o pyjson.Object
-	set := func(name string, v any) { o = append(o, pyjson.Member{Name: name, Value: v}) }
-	set("request_totals", g.counts())
-	set("requests_per_second", g.rates(in, func(s *stat) []point { return []point{{s.end, 1}} }))
-	set("request_concurrency", g.concurrencies(in, func(s *stat) []interval { return []interval{{s.start, s.end, 1}} }))
-	set("request_latency", g.values((*stat).latency))
-	for _, m := range [...]struct {
-		name string
-		of   func(*stat) float64
-	}{
-		{"request_dispatch_delay", func(s *stat) float64 { return s.start - s.targeted }},
-		{"request_scheduled_latency", func(s *stat) float64 { return s.scheduledLatency() }},
-		{"turn_predecessor_delay", func(s *stat) float64 { return 0 * (s.start - s.targeted) }},
-		{"turn_scheduling_delay", func(s *stat) float64 { return s.start - s.targeted }},
-	} {
-		if scheduled {
-			set(m.name, g.known(m.of))
-		} else {
-			set(m.name, nil)
-		}
+// ofSchedule returns the distribution of the known values, null if the load set no times.
+func (b *benchmark) ofSchedule(of func(*stat) float64) any {
+	if !b.scheduled {
+		return nil
 	}
-	set("root_dispatch_delay", g.rootDelay())
-	set("request_streaming_iterations_count", g.iterations())
-	set("prompt_token_count", g.values(func(s *stat) float64 { return s.prompt }))
-	set("output_token_count", g.values(func(s *stat) float64 { return s.output }))
-	set("total_token_count", g.values((*stat).total))
-	set("time_to_first_token_ms", g.known((*stat).ttft))
-	set("time_to_first_output_token_ms", g.known((*stat).firstOutputTime))
-	set("time_per_output_token_ms", g.points(func(s *stat) []point { return []point{{orZero(s.perToken()), orZero(s.output)}} }))
-	set("inter_token_latency_ms", g.points(interTokens))
-	zero := g.values(func(*stat) float64 { return 0 }) // of websockets only
-	set("time_to_last_round_trip_ms", zero)
-	set("avg_round_trip_time_ms", zero)
-	set("prompt_tokens_per_second", g.rates(in, func(s *stat) []point { return []point{s.promptEvent()} }))
-	set("output_tokens_per_second", g.rates(in, (*stat).tokens))
-	set("tokens_per_second", g.rates(in, func(s *stat) []point { return append([]point{s.promptEvent()}, s.tokens()...) }))
-	weightsOf := func(of func(*stat) []point) func(*stat) []point {
-		return func(s *stat) []point { return ones(weights(of(s))) }
-	}
-	set("output_tokens_per_iteration", g.points(weightsOf((*stat).tokens)))
-	set("iter_tokens_per_iteration", g.points(weightsOf((*stat).laterTokens)))
-	none := func(*stat) float64 { return math.NaN() }
-	set("text", pyjson.Object{
-		{Name: "tokens", Value: g.summary(func(s *stat) float64 { return s.textTokensIn }, func(s *stat) float64 { return s.textTokensOut })},
-		{Name: "words", Value: g.summary(none, func(s *stat) float64 { return s.words })},
-		{Name: "characters", Value: g.summary(none, func(s *stat) float64 { return s.characters })},
-	})
-	empty := func(names ...string) pyjson.Object {
-		var o pyjson.Object
-		for _, n := range names {
-			o = append(o, pyjson.Member{Name: n, Value: g.summary(none, none)})
-		}
-		return o
-	}
-	set("image", empty("tokens", "images", "pixels", "bytes"))
-	set("video", empty("tokens", "frames", "seconds", "bytes"))
-	set("audio", empty("tokens", "samples", "seconds", "bytes"))
-	set("tool_call", empty("tokens", "mixed_tokens", "count"))
-	set("turns", g.turns())
-	set("slo_attainment", nil)
-	set("slo_determined_requests", 0)
-	set("request_goodput", nil)
-	return o
+	return b.known(of)
 }
 
-// iterations is null where the file does not know the events of any answer.
-func (g *groups) iterations() any {
-	for i := range g {
-		if slices.ContainsFunc(g[i], func(s stat) bool { return has(s.iterations) }) {
-			return g.values(func(s *stat) float64 { return s.iterations })
-		}
-	}
-	return nil
+func (b *benchmark) points(of func(*stat) []point) pyjson.Object {
+	return byStatus(b.groups, of, func(all []point) any { return b.release.distribution(all) })
 }
 
-// interTokens weighs the time between tokens by how many there are. One that is
-// not known weighs, too.
-func interTokens(s *stat) []point {
-	weight := 0.0
-	if has(s.output) && s.output != 0 {
-		weight = s.output - 1
-	}
-	return []point{{orZero(s.interToken()), weight}}
+// weights returns the distribution of the points' weights.
+func (b *benchmark) weights(of func(*stat) []point) pyjson.Object {
+	return b.points(func(s *stat) []point { return ones(weights(of(s))) })
 }
 
-// rootDelay is of the first requests of conversations that were due at a time.
-func (g *groups) rootDelay() any {
+func (b *benchmark) rates(of func(*stat) []point) pyjson.Object {
+	return byStatus(b.groups, of, func(all []point) any { return b.release.rate(all, b.window) })
+}
+
+func (b *benchmark) concurrencies(of func(*stat) []interval) pyjson.Object {
+	return byStatus(b.groups, of, func(all []interval) any { return b.release.concurrency(all, b.window) })
+}
+
+// iterations returns null if no request has a known number of events.
+func (b *benchmark) iterations() any {
+	of := func(s *stat) float64 { return s.iterations }
+	if !b.any(of) {
+		return nil
+	}
+	return b.values(of)
+}
+
+// rootDelay returns how late the first requests of conversations started, null if no
+// request was due at a time.
+func (b *benchmark) rootDelay() any {
 	var all []point
-	for i := range g {
-		for k := range g[i] {
-			if s := &g[i][k]; s.turn == 0 && has(s.targeted) {
-				all = append(all, point{s.start - s.targeted, 1})
+	for i := range b.groups {
+		for k := range b.groups[i] {
+			if s := &b.groups[i][k]; s.turn == 0 && isKnown(s.targeted) {
+				all = append(all, point{s.delay(), 1})
 			}
 		}
 	}
 	if all == nil {
 		return nil
 	}
-	return distribution(all)
+	return b.release.distribution(all)
 }
 
-// summary is of a quantity that goes in and comes out.
-func (g *groups) summary(in, out func(*stat) float64) pyjson.Object {
+// text returns the summaries of what was sent and answered as text.
+func (b *benchmark) text() any {
+	return pyjson.Object{
+		{Name: "tokens", Value: b.summary(func(s *stat) float64 { return s.textTokensIn }, func(s *stat) float64 { return s.textTokensOut })},
+		{Name: "words", Value: b.summary(unknown, func(s *stat) float64 { return s.words })},
+		{Name: "characters", Value: b.summary(unknown, func(s *stat) float64 { return s.characters })},
+	}
+}
+
+// noSummaries returns the summaries of quantities that no request has.
+func (b *benchmark) noSummaries(names string) pyjson.Object {
 	var o pyjson.Object
-	side := func(name string, known bool, values ...func(*stat) float64) {
-		if !known {
+	for name := range strings.FieldsSeq(names) {
+		o = append(o, pyjson.Member{Name: name, Value: b.summary(unknown, unknown)})
+	}
+	return o
+}
+
+// summary returns the distribution, the rate and the concurrency of a quantity: of the
+// requests' input, output and both.
+func (b *benchmark) summary(in, out func(*stat) float64) pyjson.Object {
+	var o pyjson.Object
+	side := func(name string, listed bool, values ...func(*stat) float64) {
+		if !listed {
 			for _, end := range [...]string{"", "_per_second", "_concurrency"} {
 				o = append(o, pyjson.Member{Name: name + end, Value: nil})
 			}
 			return
 		}
-		o = append(o, pyjson.Member{Name: name, Value: g.each(values, func(s *stat, v float64) []point {
-			if !has(v) {
+		o = append(o, pyjson.Member{Name: name, Value: eachOf(b.groups, values, func(_ *stat, v float64) []point {
+			if !isKnown(v) {
 				return nil
 			}
 			return []point{{v, 1}}
-		}, func(all []point) any { return distribution(all) })})
-		listed := func(s *stat) bool { return has(in(s)) || has(out(s)) }
-		o = append(o, pyjson.Member{Name: name + "_per_second", Value: g.each(values, func(s *stat, v float64) []point {
-			if !listed(s) {
+		}, func(all []point) any { return b.release.distribution(all) })})
+		isListed := func(s *stat) bool { return isKnown(in(s)) || isKnown(out(s)) }
+		o = append(o, pyjson.Member{Name: name + "_per_second", Value: eachOf(b.groups, values, func(s *stat, v float64) []point {
+			if !isListed(s) {
 				return nil
 			}
 			return []point{{s.end, orZero(v)}}
-		}, func(all []point) any { return rate(all, window{}) })})
-		o = append(o, pyjson.Member{Name: name + "_concurrency", Value: eachOf(g, values, func(s *stat, v float64) []interval {
-			if !listed(s) {
+		}, func(all []point) any { return b.release.rate(all, window{}) })})
+		o = append(o, pyjson.Member{Name: name + "_concurrency", Value: eachOf(b.groups, values, func(s *stat, v float64) []interval {
+			if !isListed(s) {
 				return nil
 			}
 			return []interval{{s.start, s.end, orZero(v)}}
-		}, func(all []interval) any { return concurrency(all, window{}) })})
+		}, func(all []interval) any { return b.release.concurrency(all, window{}) })})
 	}
-	hasIn, hasOut := g.any(in), g.any(out)
+	hasIn, hasOut := b.any(in), b.any(out)
 	side("input", hasIn, in)
 	side("output", hasOut, out)
 	side("total", hasIn && hasOut, in, out)
 	return o
 }
 
+// any reports whether a request has a known value.
 func (g *groups) any(of func(*stat) float64) bool {
 	for i := range g {
 		for k := range g[i] {
-			if has(of(&g[i][k])) {
+			if isKnown(of(&g[i][k])) {
 				return true
 			}
 		}
@@ -348,12 +354,8 @@ func (g *groups) any(of func(*stat) float64) bool {
 	return false
 }
 
-func (g *groups) each(values []func(*stat) float64, of func(*stat, float64) []point, make func([]point) any) pyjson.Object {
-	return eachOf(g, values, of, make)
-}
-
-// eachOf is byStatus over several values, those of one value before those of the
-// next in each group.
+// eachOf is byStatus for several values: in each group, one value of all requests comes
+// before the next value.
 func eachOf[T any](g *groups, values []func(*stat) float64, of func(*stat, float64) []T, make func([]T) any) pyjson.Object {
 	var each [numGroups][]T
 	var all []T
@@ -369,12 +371,12 @@ func eachOf[T any](g *groups, values []func(*stat) float64, of func(*stat, float
 	return statuses(make(each[successful]), make(each[errored]), make(each[incomplete]), make(all))
 }
 
-// turns are the figures by place in a conversation, null where all are first.
-func (g *groups) turns() any {
+// turns returns the metrics by place in a conversation, null if every request is a first one.
+func (b *benchmark) turns() any {
 	var places []int
-	for i := range g {
-		for k := range g[i] {
-			if t := g[i][k].turn; !slices.Contains(places, t) {
+	for i := range b.groups {
+		for k := range b.groups[i] {
+			if t := b.groups[i][k].turn; !slices.Contains(places, t) {
 				places = append(places, t)
 			}
 		}
@@ -385,22 +387,16 @@ func (g *groups) turns() any {
 	}
 	var all pyjson.Array
 	for _, turn := range places {
-		var one groups
-		for i := range g {
-			for k := range g[i] {
-				if g[i][k].turn == turn {
-					one[i] = append(one[i], g[i][k])
+		var g groups
+		for i := range b.groups {
+			for k := range b.groups[i] {
+				if b.groups[i][k].turn == turn {
+					g[i] = append(g[i], b.groups[i][k])
 				}
 			}
 		}
-		all = append(all, pyjson.Object{
-			{Name: "turn_index", Value: turn},
-			{Name: "request_totals", Value: one.counts()},
-			{Name: "request_latency", Value: one.values((*stat).latency)},
-			{Name: "prompt_token_count", Value: one.values(func(s *stat) float64 { return s.prompt })},
-			{Name: "time_to_first_token_ms", Value: one.known((*stat).ttft)},
-			{Name: "inter_token_latency_ms", Value: one.points(interTokens)},
-		})
+		one := &benchmark{release: b.release, groups: &g, window: b.window, scheduled: b.scheduled}
+		all = append(all, append(pyjson.Object{{Name: "turn_index", Value: turn}}, one.object(b.release.turnMetrics)...))
 	}
 	return all
 }

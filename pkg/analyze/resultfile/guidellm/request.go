@@ -12,19 +12,19 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// seconds turns Unix nanoseconds into the float that is next to them: whole
-// seconds and their parts are added last, since a float holds no 61 bits.
+// seconds converts Unix nanoseconds to the nearest float. It adds whole seconds and the
+// rest, because a float does not hold 61 bits.
 func seconds(ns uint64) float64 { return float64(ns/1e9) + float64(ns%1e9)/1e9 }
 
-// secondsOr is NaN for a time that is not known.
-func secondsOr(ns uint64) float64 {
+// knownSeconds returns NaN for the unknown time 0.
+func knownSeconds(ns uint64) float64 {
 	if ns == 0 {
 		return math.NaN()
 	}
 	return seconds(ns)
 }
 
-// groupOf says how GuideLLM counts a request.
+// groupOf returns the group in which GuideLLM counts a request.
 func groupOf(q *export.Request) int {
 	switch {
 	case q.Status == export.StatusCancelled:
@@ -35,7 +35,7 @@ func groupOf(q *export.Request) int {
 	return successful
 }
 
-// A request is what is written of one.
+// A request holds what the file says of a request.
 type request struct {
 	stat
 	q                       *export.Request
@@ -47,12 +47,12 @@ type request struct {
 	cached                  float64
 }
 
-// read takes a request, and what the strict definitions find in it.
-func read(q *export.Request, m *answer.Measured, texts *texts) *request {
+// newRequest returns a request with its measured values.
+func newRequest(q *export.Request, m *answer.Measured, texts *texts) *request {
 	nan := math.NaN()
 	r := &request{q: q, group: groupOf(q), firstIter: nan, lastIter: nan, cached: nan}
 	r.stat = stat{
-		start: seconds(q.StartNS), targeted: secondsOr(q.ScheduledNS), resolveStart: secondsOr(q.IssuedNS), turn: q.Turn,
+		start: seconds(q.StartNS), targeted: knownSeconds(q.ScheduledNS), resolveStart: knownSeconds(q.IssuedNS), turn: q.Turn,
 		prompt: nan, output: nan, first: nan, firstOutput: nan, last: nan, words: nan, characters: nan, iterations: nan, textTokensIn: nan, textTokensOut: nan,
 	}
 	end, _ := q.EndNS()
@@ -74,19 +74,19 @@ func read(q *export.Request, m *answer.Measured, texts *texts) *request {
 	if said := m.TokenSource == answer.TokenUsage || m.TokenSource == answer.TokenStated; said && m.OutputTokens.OK && r.group == successful {
 		r.output, r.textTokensOut = float64(m.OutputTokens.V), float64(m.OutputTokens.V)
 	}
-	r.texts(texts)
+	r.setTexts(texts)
 	return r
 }
 
-// mostTokens bounds what a file may say of the events of an answer, each of which
-// has a place in the rates.
-const mostTokens = 1 << 20
+// maxTokens bounds the number of events that an imported file states for an answer. The
+// rates take memory for each of them.
+const maxTokens = 1 << 20
 
-// tokenEvents notes when the first and the last one came, and how many.
+// tokenEvents sets the times of the first and the last event, and the number of events.
 func (r *request) tokenEvents(m *answer.Measured) {
 	events, q := m.Answer.Events, r.q
 	for i := range events {
-		if !has(r.firstOutput) && !events[i].Reasoning {
+		if !isKnown(r.firstOutput) && !events[i].Reasoning {
 			r.firstOutput = seconds(events[i].RecvNS)
 		}
 	}
@@ -94,19 +94,19 @@ func (r *request) tokenEvents(m *answer.Measured) {
 		r.first, r.last = seconds(events[0].RecvNS), seconds(events[n-1].RecvNS)
 		r.tokenIterations = float64(n)
 	}
-	if s := q.Stated; s != nil && s.TokenEvents != nil && *s.TokenEvents <= mostTokens {
+	if s := q.Stated; s != nil && s.TokenEvents != nil && *s.TokenEvents <= maxTokens {
 		r.tokenIterations = float64(*s.TokenEvents)
 	}
 	if n := len(q.Responses); n > 0 {
 		r.lastIter = seconds(q.Responses[n-1].RecvNS)
-		if q.Stated == nil { // all that came is here
+		if q.Stated == nil { // an import lacks events without text
 			r.firstIter, r.iterations = seconds(q.Responses[0].RecvNS), float64(n)
 		}
 	}
 }
 
-// texts takes what was sent, and the answer.
-func (r *request) texts(t *texts) {
+// setTexts sets the body of the request, and the text of the answer.
+func (r *request) setTexts(t *texts) {
 	if v, ok := r.q.Inputs.Get("payload"); ok {
 		r.body = string(v.Data)
 	}
@@ -119,17 +119,17 @@ func (r *request) texts(t *texts) {
 	}
 }
 
-// orNull is a float, null for NaN.
+// orNull returns v, null for NaN.
 func orNull(v float64) any {
-	if !has(v) {
+	if !isKnown(v) {
 		return nil
 	}
 	return v
 }
 
-// whole is a count, null for NaN.
+// whole returns a count, null for NaN.
 func whole(v float64) any {
-	if !has(v) {
+	if !isKnown(v) {
 		return nil
 	}
 	return int64(v)
@@ -142,8 +142,8 @@ func textOrNull(s string) any {
 	return s
 }
 
-// object is the request as it stands in the file.
-func (r *request) object(levelStartNS uint64) pyjson.Object {
+// object returns the request as the file has it.
+func (r *request) object(rel *release, levelStartNS uint64) pyjson.Object {
 	q := r.q
 	id := strconv.FormatUint(q.ID, 10)
 	var o pyjson.Object
@@ -152,13 +152,13 @@ func (r *request) object(levelStartNS uint64) pyjson.Object {
 	set("request_id", id)
 	set("response_id", textOrNull(q.ServerID))
 	set("request_args", r.args())
-	set("output", r.output0())
+	set("output", r.wholeText())
 	set("reasoning_output", textOrNull(r.reasoning))
 	set("tool_calls", nil)
 	set("info", r.info(id, levelStartNS))
-	set("input_metrics", quantities(r.textTokensIn, r.cached, math.NaN(), math.NaN()))
+	set("input_metrics", quantities(rel, r.textTokensIn, r.cached, math.NaN(), math.NaN()))
 	set("response_metrics", nil)
-	set("output_metrics", quantities(r.textTokensOut, math.NaN(), r.words, r.characters))
+	set("output_metrics", quantities(rel, r.textTokensOut, math.NaN(), r.words, r.characters))
 	end := math.NaN()
 	if r.done {
 		end = r.end
@@ -166,13 +166,13 @@ func (r *request) object(levelStartNS uint64) pyjson.Object {
 	set("request_start_time", r.start)
 	set("request_end_time", r.end)
 	set("request_latency", orNull(r.latency()))
-	set("request_dispatch_delay", orNull(r.start-r.targeted))
+	set("request_dispatch_delay", orNull(r.delay()))
 	blocked := any(nil)
-	if has(r.targeted) {
+	if isKnown(r.targeted) {
 		blocked = 0.0
 	}
 	set("turn_predecessor_delay", blocked)
-	set("turn_scheduling_delay", orNull(r.start-r.targeted))
+	set("turn_scheduling_delay", orNull(r.delay()))
 	set("request_scheduled_latency", orNull(end-r.targeted))
 	set("prompt_tokens", whole(r.prompt))
 	set("cached_tokens", whole(r.cached))
@@ -183,8 +183,8 @@ func (r *request) object(levelStartNS uint64) pyjson.Object {
 	set("avg_round_trip_time_ms", nil)
 	set("time_per_output_token_ms", orNull(r.perToken()))
 	set("inter_token_latency_ms", orNull(r.interToken()))
-	set("tokens_per_second", r.over(r.total()))
-	set("output_tokens_per_second", r.over(r.output))
+	set("tokens_per_second", r.perSecond(r.total()))
+	set("output_tokens_per_second", r.perSecond(r.output))
 	set("time_to_first_output_token_ms", orNull(r.firstOutputTime()))
 	set("iter_tokens_per_iteration", orNull(r.perIteration()))
 	each := math.NaN()
@@ -195,23 +195,23 @@ func (r *request) object(levelStartNS uint64) pyjson.Object {
 	return o
 }
 
-// over is a number per second of the latency.
-func (r *request) over(n float64) any {
+// perSecond returns n divided by the latency.
+func (r *request) perSecond(n float64) any {
 	if l := r.latency(); l != 0 {
 		return orNull(n / l)
 	}
 	return nil
 }
 
-// output0 is the text of an answer that is whole.
-func (r *request) output0() any {
+// wholeText returns the text of a complete answer, null for any other.
+func (r *request) wholeText() any {
 	if r.group != successful || !r.hasText {
 		return nil
 	}
 	return r.answer
 }
 
-// args is what was sent, JSON in a string.
+// args returns the request as JSON in a string.
 func (r *request) args() any {
 	if r.body == "" {
 		return nil
@@ -237,7 +237,7 @@ func (r *request) args() any {
 
 var statusNames = [numGroups]string{"completed", "cancelled", "errored"}
 
-// info is where and when the request went.
+// info returns the times of the request and its place in the conversation.
 func (r *request) info(id string, levelStartNS uint64) pyjson.Object {
 	q := r.q
 	answerEnd, failure := math.NaN(), any(nil)
@@ -291,7 +291,7 @@ func (r *request) info(id string, levelStartNS uint64) pyjson.Object {
 		{Name: "status", Value: statusNames[r.group]},
 		{Name: "scheduler_node_id", Value: nil},
 		{Name: "scheduler_process_id", Value: process},
-		{Name: "scheduler_start_time", Value: orNull(secondsOr(levelStartNS))},
+		{Name: "scheduler_start_time", Value: orNull(knownSeconds(levelStartNS))},
 		{Name: "timings", Value: timings},
 		{Name: "settings", Value: pyjson.Object{{Name: "relative_timestamp", Value: nil}, {Name: "requeue_delay", Value: nil}, {Name: "trace_duration", Value: nil}}},
 		{Name: "error", Value: failure},
@@ -301,18 +301,15 @@ func (r *request) info(id string, levelStartNS uint64) pyjson.Object {
 	}
 }
 
-// quantities are what went in or came out, of which there are texts.
-func quantities(tokens, cached, words, characters float64) pyjson.Object {
+// quantities returns the amounts of input or output; they are text only.
+func quantities(rel *release, tokens, cached, words, characters float64) pyjson.Object {
 	o := pyjson.Object{
 		{Name: "text_tokens", Value: whole(tokens)},
 		{Name: "cached_tokens", Value: whole(cached)},
 		{Name: "text_words", Value: whole(words)},
 		{Name: "text_characters", Value: whole(characters)},
 	}
-	for _, name := range [...]string{
-		"image_tokens", "image_count", "image_pixels", "image_bytes", "video_tokens", "video_frames", "video_seconds", "video_bytes",
-		"audio_tokens", "audio_samples", "audio_seconds", "audio_bytes", "tool_call_tokens", "mixed_content_tool_tokens", "tool_call_count",
-	} {
+	for _, name := range rel.noQuantities {
 		o = append(o, pyjson.Member{Name: name, Value: nil})
 	}
 	return append(o, pyjson.Member{Name: "total_tokens", Value: whole(tokens)})

@@ -15,8 +15,8 @@ type texts struct {
 	answers, thoughts strings.Builder
 }
 
-// of returns the joined text of an answer, and of the reasoning before it; ok is
-// false where the file has no outputs.
+// of returns the joined text of an answer and of its reasoning; ok is false if the file
+// has no outputs.
 func (t *texts) of(q *export.Request) (answer, reasoning string, ok bool) {
 	t.answers.Reset()
 	t.thoughts.Reset()
@@ -46,6 +46,7 @@ func (t *texts) of(q *export.Request) (answer, reasoning string, ok bool) {
 	return t.answers.String(), t.thoughts.String(), ok
 }
 
+// events adds the texts of the events that are complete.
 func (t *texts) events(split *sse.Splitter) {
 	for split.Next() {
 		if openai.ParseFrame(split.Frame(), &t.chunk) == nil {
@@ -54,6 +55,7 @@ func (t *texts) events(split *sse.Splitter) {
 	}
 }
 
+// take adds the texts of the chunk.
 func (t *texts) take() {
 	for i := range t.chunk.Choices {
 		t.answers.Write(t.chunk.Choices[i].Content)

@@ -16,58 +16,33 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// Version is the release of GuideLLM whose file is written.
-const Version = "0.8.1"
-
-// omits lists the parts of a run that the file does not hold.
-const omits = "the times between the first and the last token, what the single events held, warmup, telemetry, where a time was taken, and how a request failed beside the message"
-
-// Tools returns GuideLLM as a tool that prints no report.
-func Tools() []*dialect.Tool {
-	return []*dialect.Tool{{
-		Name: "guidellm", Family: "guidellm", Options: dialect.LanguageOptions(),
-		Result: &dialect.ResultFile{Omits: omits, Listed: "guidellm", Ending: ".json", Write: writeResult},
-	}}
+// A writer collects the requests of a run and writes the file.
+type writer struct {
+	release *release
+	run     *export.Run
+	meter   *answer.Meter
+	texts   texts
+	levels  []level
+	model   string
+	// skipped and startless count the requests that are left out: outside of the
+	// measurement, and without a known start.
+	skipped, startless int
+	buf                []byte
 }
 
-func writeResult(ctx context.Context, r export.Reader, cfg dialect.Config, _ string, w io.Writer) (_ *dialect.Written, err error) {
-	if len(cfg.Args) > 0 {
-		return nil, &dialect.ArgError{Msg: "GuideLLM has no argument that matters here"}
-	}
-	x := NewWriter(r.Run())
-	defer func() { err = errors.Join(err, x.Close()) }()
-	if err := x.ReadAll(ctx, r); err != nil {
-		return nil, err
-	}
-	return &dialect.Written{Warnings: x.Warnings()}, x.Write(w)
-}
+// maxEvents bounds the token events of a level. Its metrics take some 3 GB of memory for
+// so many.
+const maxEvents = 1 << 26
 
-// A Writer keeps what the file is made of.
-type Writer struct {
-	run       *export.Run
-	meter     *answer.Meter
-	texts     texts
-	levels    []level
-	model     string
-	skipped   int
-	startless int
-	buf       []byte
-}
-
-// mostEvents bounds the token events of a level: some 3 GB while its figures are
-// made.
-const mostEvents = 1 << 26
-
-// A level is a benchmark.
+// A level holds the requests of a load level, which is a benchmark of the file.
 type level struct {
-	requests groups
-	events   float64
-	text     [numGroups]spool.Buffer // the requests in JSON
+	requests    groups
+	tokenEvents float64
+	text        [numGroups]spool.Buffer // the requests in JSON
 }
 
-// NewWriter returns a Writer of a run.
-func NewWriter(run *export.Run) *Writer {
-	w := &Writer{run: run, meter: dialect.Meter(run), levels: make([]level, len(run.Experiments))}
+func newWriter(r *release, run *export.Run) *writer {
+	w := &writer{release: r, run: run, meter: dialect.Meter(run), levels: make([]level, len(run.Experiments))}
 	for i := range w.levels {
 		for k := range w.levels[i].text {
 			w.levels[i].text[k].What = "the requests of benchmarks.json"
@@ -79,8 +54,8 @@ func NewWriter(run *export.Run) *Writer {
 	return w
 }
 
-// Close deletes temporary files.
-func (w *Writer) Close() error {
+// close deletes the temporary files.
+func (w *writer) close() error {
 	var errs []error
 	for i := range w.levels {
 		for k := range w.levels[i].text {
@@ -90,14 +65,14 @@ func (w *Writer) Close() error {
 	return errors.Join(errs...)
 }
 
-// ReadAll reads all requests of r that were measured. An error is of the
-// temporary files, or says that the file does not say when requests were sent or
-// that a level is too large; that of r itself is to be asked for.
-func (w *Writer) ReadAll(ctx context.Context, r export.Reader) error {
+// readAll reads all measured requests of in. It fails if temporary files cannot be
+// written, if the export lacks the starts of requests, or if a level is too large. Errors
+// of in stay with in.
+func (w *writer) readAll(ctx context.Context, in export.Reader) error {
 	if why, lacks := w.run.Lacks(export.PartStarts); lacks {
 		return fmt.Errorf("GuideLLM says of each request when it was sent, which is not known here: %s", why)
 	}
-	return dialect.Requests(ctx, r, func(level int, q *export.Request) error {
+	return dialect.Requests(ctx, in, func(level int, q *export.Request) error {
 		switch {
 		case q.StartNS == 0:
 			w.startless++
@@ -110,8 +85,8 @@ func (w *Writer) ReadAll(ctx context.Context, r export.Reader) error {
 	})
 }
 
-// Warnings are what a reader must know to trust the file.
-func (w *Writer) Warnings() []error {
+// warnings lists the requests that were left out, and times that are no Unix times.
+func (w *writer) warnings() []error {
 	var all []error
 	if w.startless > 0 {
 		all = append(all, fmt.Errorf("left out: %s whose time of sending is not known", plural.Of(w.startless, "request")))
@@ -125,17 +100,18 @@ func (w *Writer) Warnings() []error {
 	return all
 }
 
-func (w *Writer) request(l *level, index int, q *export.Request) error {
+// request adds a request to its level.
+func (w *writer) request(l *level, index int, q *export.Request) error {
 	m := w.meter.Measure(q)
-	x := read(q, m, &w.texts)
+	x := newRequest(q, m, &w.texts)
 	if w.model == "" {
 		if body, err := pyjson.Parse(x.body, pyjson.JSON); err == nil {
 			v, _ := body.Member("model")
 			w.model = v.Text()
 		}
 	}
-	if l.events += x.tokenIterations; l.events > mostEvents {
-		return fmt.Errorf("level %d has more than %d token events, of which GuideLLM makes rates all at once; convert a part of it", index, mostEvents)
+	if l.tokenEvents += x.tokenIterations; l.tokenEvents > maxEvents {
+		return fmt.Errorf("level %d has more than %d token events, of which GuideLLM makes rates all at once; convert a part of it", index, maxEvents)
 	}
 	var startNS uint64
 	if e := w.run.Experiments[index].Meta; e != nil {
@@ -145,14 +121,14 @@ func (w *Writer) request(l *level, index int, q *export.Request) error {
 	if len(l.requests[x.group]) > 0 {
 		b = append(b, ", "...)
 	}
-	w.buf = pyjson.Append(b, x.object(startNS), 0)
+	w.buf = pyjson.Append(b, x.object(w.release, startNS), 0)
 	l.requests[x.group] = append(l.requests[x.group], x.stat)
 	_, err := l.text[x.group].Write(w.buf)
 	return err
 }
 
-// Write writes the file, once.
-func (w *Writer) Write(to io.Writer) error {
+// write writes the file. It empties the temporary files, so it can be called once.
+func (w *writer) write(to io.Writer) error {
 	out := bufio.NewWriterSize(to, 1<<16) // keeps its first error
 	put := func(text string) { fmt.Fprint(out, text) }
 	value := func(v any) {
@@ -160,7 +136,7 @@ func (w *Writer) Write(to io.Writer) error {
 		put(string(w.buf))
 	}
 	put(`{"metadata": `)
-	value(pyjson.Object{{Name: "version", Value: 2}, {Name: "guidellm_version", Value: Version}, {Name: "python_version", Value: ""}, {Name: "platform", Value: ""}})
+	value(pyjson.Object{{Name: "version", Value: w.release.report}, {Name: "guidellm_version", Value: w.release.version}, {Name: "python_version", Value: ""}, {Name: "platform", Value: ""}})
 	put(`, "config": `)
 	value(w.config())
 	put(`, "benchmarks": [`)
@@ -176,18 +152,18 @@ func (w *Writer) Write(to io.Writer) error {
 	return out.Flush()
 }
 
-// benchmark writes a level.
-func (w *Writer) benchmark(i int, out io.Writer, put func(string), value func(any)) error {
+// benchmark writes load level i.
+func (w *writer) benchmark(i int, out io.Writer, put func(string), value func(any)) error {
 	l, e := &w.levels[i], &w.run.Experiments[i]
-	in := l.requests.window()
+	b := &benchmark{release: w.release, groups: &l.requests, window: l.requests.window(), scheduled: e.Mode == export.ModeRequestRate}
 	put(`{"type_": "generative_benchmark", "config": `)
 	value(w.benchmarkConfig(i))
 	put(`, "scheduler_state": `)
-	value(schedulerState(l, e, in))
+	value(b.schedulerState(e))
 	put(`, "scheduler_metrics": `)
-	value(schedulerMetrics(l, e, in))
+	value(b.schedulerMetrics(e))
 	put(`, "metrics": `)
-	value(l.requests.metrics(in, e.Mode == export.ModeRequestRate))
+	value(b.object(w.release.metrics))
 	put(`, "requests": {`)
 	for k, group := range [...]struct {
 		name string
@@ -203,25 +179,26 @@ func (w *Writer) benchmark(i int, out io.Writer, put func(string), value func(an
 		put("]")
 	}
 	put(`, "total": null}, "warnings": [], "start_time": `)
-	value(in.from)
+	value(b.window.from)
 	put(`, "end_time": `)
-	value(in.to)
+	value(b.window.to)
 	put(`, "duration": `)
-	value(in.to - in.from)
+	value(b.window.to - b.window.from)
 	put(`, "warmup_duration": 0.0, "cooldown_duration": 0.0}`)
 	return nil
 }
 
-// window is from the first start to the last end.
+// window returns the time from the first start to the last end; -1 to -1, GuideLLM's
+// value of an unknown time, without requests.
 func (g *groups) window() window {
-	in := window{bounded: true, from: math.Inf(1), to: math.Inf(-1)}
+	w := window{bounded: true, from: math.Inf(1), to: math.Inf(-1)}
 	for i := range g {
 		for k := range g[i] {
-			in.from, in.to = min(in.from, g[i][k].start), max(in.to, g[i][k].end)
+			w.from, w.to = min(w.from, g[i][k].start), max(w.to, g[i][k].end)
 		}
 	}
-	if math.IsInf(in.from, 1) { // no requests; the tool writes -1 for what never came
-		in.from, in.to = -1, -1
+	if math.IsInf(w.from, 1) {
+		w.from, w.to = -1, -1
 	}
-	return in
+	return w
 }

@@ -8,19 +8,19 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// An answer is what inference-perf takes out of a streamed answer.
+// An answer holds the parts of an answer that inference-perf uses.
 type answer struct {
-	chunks []string  // the JSON of events with text
-	texts  []string  // theirs
-	times  []float64 // when they came, in seconds
-	usage  pyjson.Object
-	raw    []byte // the whole body
+	chunks []string      // the JSON of each event with text
+	texts  []string      // the text of each
+	times  []float64     // when each came, in seconds
+	usage  pyjson.Object // the members of all usage objects, the last value of each
+	raw    []byte        // the whole body
 }
 
-// read goes through the responses of a request.
+// read reads the responses of a request.
 func (a *answer) read(q *export.Request) {
 	*a = answer{chunks: []string{}, texts: a.texts[:0], times: []float64{}, raw: a.raw[:0]}
-	open := 0 // where in raw the event begins that is not whole
+	open := 0 // where in raw the incomplete event begins
 	for i := range q.Responses {
 		p := &q.Responses[i]
 		v, ok := p.Outputs.Get("response")
@@ -38,7 +38,7 @@ func (a *answer) read(q *export.Request) {
 			}
 			open += end + 2
 		}
-		// Recorders leave the blank line away, some of them.
+		// Some recorders omit the blank line.
 		if rest := bytes.TrimSpace(a.raw[open:]); isWhole(rest) {
 			if a.message(rest, p.RecvNS) {
 				return
@@ -48,7 +48,7 @@ func (a *answer) read(q *export.Request) {
 	}
 }
 
-// isWhole reports whether what is left of a stream is an event without its end.
+// isWhole reports whether the rest of a stream is an event that lacks only its blank line.
 func isWhole(rest []byte) bool {
 	data, ok := bytes.CutPrefix(rest, []byte("data:"))
 	if !ok {
@@ -59,7 +59,7 @@ func isWhole(rest []byte) bool {
 	return text == "[DONE]" || err == nil
 }
 
-// message takes the lines of an event; done is true for [DONE].
+// message reads the lines of an event; done is true for [DONE].
 func (a *answer) message(text []byte, recvNS uint64) (done bool) {
 	for line := range bytes.SplitSeq(text, []byte("\n")) {
 		if !bytes.HasPrefix(line, []byte("data:")) {
@@ -73,8 +73,8 @@ func (a *answer) message(text []byte, recvNS uint64) (done bool) {
 		if err != nil {
 			continue
 		}
-		a.use(event)
-		if content := text0(event); content != "" {
+		a.addUsage(event)
+		if content := firstText(event); content != "" {
 			a.chunks = append(a.chunks, data)
 			a.texts = append(a.texts, content)
 			a.times = append(a.times, seconds(recvNS))
@@ -83,8 +83,8 @@ func (a *answer) message(text []byte, recvNS uint64) (done bool) {
 	return false
 }
 
-// use merges the usage of an event or a body.
-func (a *answer) use(event pyjson.Value) {
+// addUsage merges the usage of an event or a body.
+func (a *answer) addUsage(event pyjson.Value) {
 	usage, _ := event.Member("usage")
 	usage.Members(func(name string, v pyjson.Value) bool {
 		for i := range a.usage {
@@ -98,8 +98,8 @@ func (a *answer) use(event pyjson.Value) {
 	})
 }
 
-// text0 is the text of the first choice of an event.
-func text0(event pyjson.Value) string {
+// firstText returns the text of the first choice of an event.
+func firstText(event pyjson.Value) string {
 	choices, _ := event.Member("choices")
 	choice, _ := choices.First()
 	if v, ok := choice.Member("text"); ok {
@@ -114,17 +114,17 @@ func text0(event pyjson.Value) string {
 	return ""
 }
 
-// whole takes an answer that is not streamed.
-func (a *answer) whole() (text string) {
+// unstreamed reads an answer that is one JSON document and returns its text.
+func (a *answer) unstreamed() (text string) {
 	body, err := pyjson.Parse(strings.TrimSpace(string(a.raw)), pyjson.JSON)
 	if err != nil {
 		return ""
 	}
-	a.use(body)
-	return text0(body)
+	a.addUsage(body)
+	return firstText(body)
 }
 
-// counted returns a count of the usage; ok is false where there is none.
+// counted returns the first of the named counts that the usage has; ok is false if it has none.
 func (a *answer) counted(names ...string) (n float64, ok bool) {
 	for _, name := range names {
 		for i := range a.usage {
@@ -138,7 +138,7 @@ func (a *answer) counted(names ...string) (n float64, ok bool) {
 	return 0, false
 }
 
-// cached returns the cached tokens of the prompt, as the usage says.
+// cached returns the cached tokens of the prompt that the usage states.
 func (a *answer) cached() float64 {
 	for i := range a.usage {
 		details, ok := a.usage[i].Value.(pyjson.Object)

@@ -2,7 +2,6 @@ package infperf
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -10,12 +9,8 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// maxMessages is how many different messages are kept of a kind of failure
-// (report.request_lifecycle.max_error_messages).
-const maxMessages = 100
-
-// kindOf is what inference-perf calls the failure of a request: the HTTP status,
-// or the name of an exception, of which a recording has the kind.
+// kindOf returns the kind of a request's failure: the HTTP status, or the name of an
+// exception. A recording has no exceptions; its status is the name.
 func kindOf(q *export.Request) string {
 	switch {
 	case q.Stated != nil && q.Stated.ErrorType != "":
@@ -26,43 +21,21 @@ func kindOf(q *export.Request) string {
 	return q.Status.String()
 }
 
-var statusLabels = map[string]string{
-	"429": "Rate Limit", "500": "Internal Server Error", "502": "Bad Gateway", "503": "Service Unavailable", "504": "Gateway Timeout",
-}
-
-type labelled struct {
-	of    *regexp.Regexp
-	label string
-}
-
-// What messages are known by: of HTTP errors, and of others.
-var (
-	httpLabels = []labelled{
-		{regexp.MustCompile(`(?i)context.window|context length|maximum context|max.?tokens|token.?limit`), "Context Window"},
-		{regexp.MustCompile(`(?i)invalid.?json|json.?parse|malformed.?json|unexpected.?token|expecting value|unterminated string|expecting ',' delimiter`), "Invalid JSON"},
-		{regexp.MustCompile(`(?i)timeout|timed.?out`), "Timeout"},
-		{regexp.MustCompile(`(?i)model.?not.?found|no such model`), "Model Not Found"},
-	}
-	otherLabels = []labelled{
-		{regexp.MustCompile(`(?i)timeout|timed.?out`), "Timeout"},
-		{regexp.MustCompile(`(?i)connection.?refused|connect`), "Connection Error"},
-	}
-)
-
-// label is the name under which failures are counted.
-func label(kind, message string) string {
+// label returns the name under which a failure is counted.
+func (r *release) label(kind, message string) string {
 	code, http := strings.CutPrefix(kind, "HTTP Error ")
 	if !http {
-		return find(otherLabels, message, strings.TrimSpace(strings.ToLower(kind)))
+		return find(r.otherLabels, message, strings.TrimSpace(strings.ToLower(kind)))
 	}
-	if text, ok := statusLabels[code]; ok {
+	if text, ok := r.statusLabels[code]; ok {
 		return code + " - " + text
 	}
-	return code + " - " + find(httpLabels, message, "other")
+	return code + " - " + find(r.httpLabels, message, "other")
 }
 
-func find(all []labelled, message, otherwise string) string {
-	for _, l := range all {
+// find returns the label of the first rule that the message matches.
+func find(rules []labelRule, message, otherwise string) string {
+	for _, l := range rules {
 		if l.of.MatchString(message) {
 			return l.label
 		}
@@ -70,7 +43,7 @@ func find(all []labelled, message, otherwise string) string {
 	return otherwise
 }
 
-// readable takes the message out of the JSON that it may be wrapped in.
+// readable returns the message inside of a JSON error object; any other message as it is.
 func readable(message string) string {
 	body, err := pyjson.Parse(message, pyjson.JSON)
 	if err != nil {
@@ -86,7 +59,7 @@ func readable(message string) string {
 	return message
 }
 
-// failures counts them by label.
+// failures counts failures by label.
 type failures struct {
 	labels []*labelCount
 }
@@ -98,9 +71,9 @@ type labelCount struct {
 	sessions map[string][]string // of each message
 }
 
-func (f *failures) add(kind, message, session string) {
+func (f *failures) add(r *release, kind, message, session string) {
 	message = readable(message)
-	name := label(kind, message)
+	name := r.label(kind, message)
 	i := slices.IndexFunc(f.labels, func(l *labelCount) bool { return l.label == name })
 	if i < 0 {
 		i = len(f.labels)
@@ -109,7 +82,7 @@ func (f *failures) add(kind, message, session string) {
 	l := f.labels[i]
 	l.n++
 	if !slices.Contains(l.messages, message) {
-		if len(l.messages) == maxMessages {
+		if len(l.messages) == r.maxMessages {
 			return
 		}
 		l.messages = append(l.messages, message)

@@ -13,14 +13,14 @@ import (
 func FuzzWrite(f *testing.F) { dialecttest.FuzzWriter(f, "\n    \"start_time\": ", fuzzed) }
 
 func fuzzed(t *testing.T, r export.Reader, b *bytes.Buffer) bool {
-	w := NewWriter(r.Run(), dialect.Config{Tokenizer: words{}}, b)
-	if w.WriteAll(t.Context(), r) != nil {
+	w := newWriter(releases[len(releases)-1], r.Run(), dialect.Config{Tokenizer: words{}}, b)
+	if w.writeAll(t.Context(), r) != nil {
 		return false
 	}
-	all := w.Summaries()
+	all := w.summaries()
 	for i := range all {
 		var s bytes.Buffer
-		if err := all[i].Write(&s); err != nil {
+		if err := all[i].write(&s); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := pyjson.Parse(s.String(), pyjson.JSON); err != nil {

@@ -26,12 +26,12 @@ func file(t *testing.T, name string) []byte {
 }
 
 // write returns the file of requests that is made of one, and its summaries.
-func write(t *testing.T, data []byte, cfg dialect.Config) (requests string, w *Writer) {
+func write(t *testing.T, data []byte, cfg dialect.Config) (requests string, w *writer) {
 	t.Helper()
 	r := dialecttest.Import(t, data)
 	var b bytes.Buffer
-	w = NewWriter(r.Run(), cfg, &b)
-	if err := w.WriteAll(t.Context(), r); err != nil {
+	w = newWriter(releases[len(releases)-1], r.Run(), cfg, &b)
+	if err := w.writeAll(t.Context(), r); err != nil {
 		t.Fatal(err)
 	}
 	return b.String(), w
@@ -114,20 +114,20 @@ func TestGolden(t *testing.T) {
 		if n := same(t, name, got, string(data)); n < 8*80 {
 			t.Errorf("%s: %d lines compared", name, n)
 		}
-		if len(w.Warnings()) > 0 {
-			t.Errorf("%s: warnings %v", name, w.Warnings())
+		if len(w.warnings()) > 0 {
+			t.Errorf("%s: warnings %v", name, w.warnings())
 		}
-		all := w.Summaries()
+		all := w.summaries()
 		if len(all) != 2 {
 			t.Fatalf("%d summaries, want that of all and that of the stage", len(all))
 		}
 		for i := range all {
 			var b bytes.Buffer
-			if err := all[i].Write(&b); err != nil {
+			if err := all[i].write(&b); err != nil {
 				t.Fatal(err)
 			}
-			if n := same(t, name+"/"+all[i].Name, b.String(), string(file(t, name+"/reports/"+all[i].Name))); n < 200 {
-				t.Errorf("%s: %d lines compared", all[i].Name, n)
+			if n := same(t, name+"/"+all[i].name, b.String(), string(file(t, name+"/reports/"+all[i].name))); n < 200 {
+				t.Errorf("%s: %d lines compared", all[i].name, n)
 			}
 		}
 	}
@@ -177,8 +177,8 @@ func TestOwn(t *testing.T) {
 		t.Fatal(err)
 	}
 	var b bytes.Buffer
-	w := NewWriter(r.Run(), dialect.Config{Tokenizer: words{}}, &b)
-	if err := w.WriteAll(t.Context(), r); err != nil {
+	w := newWriter(releases[len(releases)-1], r.Run(), dialect.Config{Tokenizer: words{}}, &b)
+	if err := w.writeAll(t.Context(), r); err != nil {
 		t.Fatal(err)
 	}
 	all, err := pyjson.Parse(b.String(), pyjson.JSON)
@@ -202,7 +202,7 @@ func TestOwn(t *testing.T) {
 		}
 	}
 	var stage bytes.Buffer
-	if err := w.Summaries()[1].Write(&stage); err != nil {
+	if err := w.summaries()[1].write(&stage); err != nil {
 		t.Fatal(err)
 	}
 	summary, err := pyjson.Parse(stage.String(), pyjson.JSON)
@@ -259,7 +259,7 @@ func TestLabel(t *testing.T) {
 		{"ClientConnectorError", "Cannot connect to host", "Connection Error"},
 		{"ClientPayloadError", "Response payload is not completed", "clientpayloaderror"},
 	} {
-		if got := label(tt.kind, tt.message); got != tt.want {
+		if got := releases[len(releases)-1].label(tt.kind, tt.message); got != tt.want {
 			t.Errorf("label(%q, %q) = %q, want %q", tt.kind, tt.message, got, tt.want)
 		}
 	}
@@ -286,7 +286,7 @@ func TestRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := dialecttest.Import(t, data)
-		if err := NewWriter(r.Run(), dialect.Config{}, &bytes.Buffer{}).WriteAll(t.Context(), r); err == nil || !strings.Contains(err.Error(), want) {
+		if err := newWriter(releases[len(releases)-1], r.Run(), dialect.Config{}, &bytes.Buffer{}).writeAll(t.Context(), r); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %q", name, err, want)
 		}
 	}

@@ -8,19 +8,19 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// A measured is what inference-perf knows of a request that succeeded.
+// A measured holds the values of a request that succeeded.
 type measured struct {
 	*answer
 	streamed   bool
-	prompt     float64   // the server's count, or the client's
-	output     int64     // the client's
-	tokenTimes []float64 // a chunk's for each of its tokens
-	untimed    bool      // they are not known
-	cachedIn   float64
+	prompt     float64   // tokens as the server counts, or else the client
+	output     int64     // tokens as the client counts
+	tokenTimes []float64 // of each token: the time of its chunk
+	untimed    bool      // tokenTimes is not known
+	cachedIn   float64   // tokens
 }
 
-// measure takes a request that succeeded.
-func (w *Writer) measure(q *export.Request) (*measured, error) {
+// measure measures a request that succeeded.
+func (w *writer) measure(q *export.Request) (*measured, error) {
 	a := &w.one
 	m := &measured{answer: a, tokenTimes: []float64{}}
 	if q.Stated != nil && q.NoOutputs || q.Stated != nil && q.Stated.OutputTokens != nil {
@@ -40,7 +40,7 @@ func (w *Writer) measure(q *export.Request) (*measured, error) {
 			}
 		}
 	} else {
-		m.output = int64(tok.Count(a.whole()))
+		m.output = int64(tok.Count(a.unstreamed()))
 	}
 	m.cachedIn = a.cached()
 	prompt, ok := a.counted("prompt_tokens", "input_tokens")
@@ -52,15 +52,15 @@ func (w *Writer) measure(q *export.Request) (*measured, error) {
 }
 
 // streamed reports whether the answer is a stream.
-func (w *Writer) streamed() bool {
+func (w *writer) streamed() bool {
 	if w.cfg.Streaming != nil {
 		return *w.cfg.Streaming
 	}
 	return !strings.HasPrefix(strings.TrimSpace(string(w.one.raw[:min(len(w.one.raw), 64)])), "{")
 }
 
-// stated takes what the result file of another tool says of a request.
-func (w *Writer) stated(m *measured, q *export.Request) {
+// stated sets the values that the result file of another tool states.
+func (w *writer) stated(m *measured, q *export.Request) {
 	s, a := q.Stated, m.answer
 	lacksTexts := q.NoOutputs
 	if lacksTexts {
@@ -71,7 +71,7 @@ func (w *Writer) stated(m *measured, q *export.Request) {
 		}
 	}
 	m.streamed = len(a.times) > 0
-	// The counts of the client, and those of the server where they are others.
+	// The client's counts, or else the server's.
 	if n := s.CountedOutput; n != nil {
 		m.output = *n
 	} else if n := s.OutputTokens; n != nil {
@@ -89,7 +89,7 @@ func (w *Writer) stated(m *measured, q *export.Request) {
 		}
 	}
 	switch tok := w.cfg.Tokenizer; {
-	case m.output == int64(len(a.times)): // one each
+	case m.output == int64(len(a.times)): // one token per chunk
 		m.tokenTimes = append(m.tokenTimes, a.times...)
 	case tok != nil && !lacksTexts:
 		for i, text := range a.texts {
@@ -105,7 +105,7 @@ func (w *Writer) stated(m *measured, q *export.Request) {
 	}
 }
 
-// object is response_metrics.
+// object returns the member response_metrics.
 func (m *measured) object() pyjson.Object {
 	var usage any
 	if len(m.usage) > 0 {
@@ -144,7 +144,7 @@ func (s *sums) add(m *measured, start, end float64, body any) {
 	if text, ok := body.(string); ok {
 		s.sizes = append(s.sizes, float64(len(text)))
 	} else {
-		s.noSizes = true
+		s.lacksSizes = true
 	}
 	s.prompts = append(s.prompts, m.prompt)
 	s.cached += m.cachedIn
@@ -162,9 +162,9 @@ func (s *sums) add(m *measured, start, end float64, body any) {
 	s.outputs = append(s.outputs, output)
 }
 
-// promptTokens counts what was sent, where the server does not: each message,
-// or the prompt, with the special tokens around it.
-func (w *Writer) promptTokens(q *export.Request) float64 {
+// promptTokens counts the tokens of the prompt or of each message, with the special
+// tokens around it. It is for answers without the server's count.
+func (w *writer) promptTokens(q *export.Request) float64 {
 	v, _ := q.Inputs.Get("payload")
 	body, err := pyjson.Parse(string(v.Data), pyjson.JSON)
 	if err != nil {

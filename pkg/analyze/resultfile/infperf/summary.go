@@ -12,34 +12,35 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// percentiles lists the percentiles of inference-perf's default configuration.
-var percentiles = [...]float64{0.1, 1, 5, 10, 25, 50, 75, 90, 95, 99, 99.9}
-
-// A Summary is one of the files beside that of the requests.
-type Summary struct {
-	Name string // "stage_0_lifecycle_metrics.json"
-	sums *sums
+// A summary is a file beside the file of requests.
+type summary struct {
+	release *release
+	name    string // "stage_0_lifecycle_metrics.json"
+	sums    *sums
 	// level is the level of a stage; nil for the summary of all stages.
 	level *export.Experiment
 }
 
-// sums are the values of the requests of a run or a stage, in seconds.
+// sums collects the values of the requests of a run or a stage. Times are in seconds.
 type sums struct {
-	n                                   int
-	first, last                         float64 // the earliest start, the latest end
-	lastStart                           float64
-	delays                              []float64
+	n           int
+	first, last float64 // the earliest start, the latest end
+	lastStart   float64
+	delays      []float64 // how late requests started
+
+	// Requests that succeeded.
 	latency, perToken, tpot, ttft, gaps []float64
-	sizes, prompts, lengths, outputs    []float64
-	cached                              float64
-	noSizes                             bool // not of every request it is known what was sent
-	mismatched, noPrompt, noOutput      int
+	sizes, prompts, lengths, outputs    []float64 // bytes sent; tokens: input, output, output as the server counts
+	cached                              float64   // tokens
+	lacksSizes                          bool      // the body of a request is not known
+	mismatched                          int       // the server counts other output tokens than the client
+	noPrompt, noOutput                  int       // the server counts none
 
 	failedLatency []float64
 	failures      failures
 }
 
-// time takes when a request was sent and over.
+// time adds the start and the end of a request.
 func (s *sums) time(start, end float64) {
 	if s.n == 0 || start < s.first {
 		s.first = start
@@ -49,32 +50,32 @@ func (s *sums) time(start, end float64) {
 	s.n++
 }
 
-// Write writes the file.
-func (f *Summary) Write(w io.Writer) error {
+// write writes the file.
+func (f *summary) write(w io.Writer) error {
 	_, err := w.Write(pyjson.Append(nil, f.object(), 2))
 	return err
 }
 
-func (f *Summary) object() pyjson.Object {
-	s := f.sums
+func (f *summary) object() pyjson.Object {
+	r, s := f.release, f.sums
 	return pyjson.Object{
 		{Name: "benchmark_time_seconds", Value: s.last - s.first},
 		{Name: "load_summary", Value: f.load()},
-		{Name: "successes", Value: s.successes()},
+		{Name: "successes", Value: f.successes()},
 		{Name: "failures", Value: pyjson.Object{
 			{Name: "count", Value: len(s.failedLatency)},
-			{Name: "request_latency", Value: summarize(s.failedLatency)},
-			{Name: "prompt_tokens", Value: promptTokens(make([]float64, len(s.failedLatency)), 0)}, // a failed request has none
+			{Name: "request_latency", Value: r.summarize(s.failedLatency)},
+			{Name: "prompt_tokens", Value: r.promptTokens(make([]float64, len(s.failedLatency)), 0)}, // a failed request has none
 			{Name: "by_label", Value: s.failures.object()},
 		}},
 	}
 }
 
-// load says what was asked of the server. Of a closed loop the rate is the
-// number of requests, as the tool has it.
-func (f *Summary) load() pyjson.Object {
+// load returns the load of the level. The requested rate of a closed loop is the number
+// of requests, as inference-perf writes it.
+func (f *summary) load() pyjson.Object {
 	s := f.sums
-	o := pyjson.Object{{Name: "count", Value: s.n}, {Name: "schedule_delay", Value: summarize(s.delays)}}
+	o := pyjson.Object{{Name: "count", Value: s.n}, {Name: "schedule_delay", Value: f.release.summarize(s.delays)}}
 	if f.level == nil {
 		return o
 	}
@@ -97,7 +98,9 @@ func (f *Summary) load() pyjson.Object {
 	return o
 }
 
-func (s *sums) successes() pyjson.Object {
+// successes returns the metrics of the requests that succeeded.
+func (f *summary) successes() pyjson.Object {
+	r, s := f.release, f.sums
 	total := s.last - s.first
 	rate := func(n float64) float64 {
 		if !(total > 0) {
@@ -105,59 +108,50 @@ func (s *sums) successes() pyjson.Object {
 		}
 		return n / total
 	}
-	in, out := sum(s.prompts), sum(s.lengths)
-	zeros := make([]float64, len(s.latency)) // images, films and audio clips
 	var sizes any
-	if !s.noSizes {
-		sizes = summarize(s.sizes)
+	if !s.lacksSizes {
+		sizes = r.summarize(s.sizes)
 	}
-	media := func(count any, names ...string) pyjson.Object {
-		o := pyjson.Object{{Name: "count", Value: count}}
-		for _, n := range names {
-			o = append(o, pyjson.Member{Name: n, Value: nil})
-		}
-		return o
+	var latencies, throughputs pyjson.Object
+	for _, m := range r.latencies {
+		latencies = append(latencies, pyjson.Member{Name: m.name, Value: r.summarize(m.values(s))})
 	}
-	return pyjson.Object{
+	for _, m := range r.throughputs {
+		throughputs = append(throughputs, pyjson.Member{Name: m.name, Value: rate(m.amount(s))})
+	}
+	o := pyjson.Object{
 		{Name: "count", Value: len(s.latency)},
-		{Name: "latency", Value: pyjson.Object{
-			{Name: "request_latency", Value: summarize(s.latency)},
-			{Name: "normalized_time_per_output_token", Value: summarize(s.perToken)},
-			{Name: "time_per_output_token", Value: summarize(s.tpot)},
-			{Name: "time_to_first_token", Value: summarize(s.ttft)},
-			{Name: "inter_token_latency", Value: summarize(s.gaps)},
-		}},
-		{Name: "throughput", Value: pyjson.Object{
-			{Name: "input_tokens_per_sec", Value: rate(in)},
-			{Name: "output_tokens_per_sec", Value: rate(out)},
-			{Name: "total_tokens_per_sec", Value: rate(in + out)},
-			{Name: "requests_per_sec", Value: rate(float64(len(s.latency)))},
-			{Name: "images_per_sec", Value: 0.0},
-			{Name: "videos_per_sec", Value: 0.0},
-			{Name: "audios_per_sec", Value: 0.0},
-		}},
+		{Name: "latency", Value: latencies},
+		{Name: "throughput", Value: throughputs},
 		{Name: "request_size_bytes", Value: sizes},
-		{Name: "image", Value: media(summarize(zeros), "pixels", "bytes", "aspect_ratio")},
-		{Name: "video", Value: media(summarize(zeros), "frames", "pixels", "bytes", "aspect_ratio")},
-		{Name: "audio", Value: media(summarize(zeros), "seconds", "bytes")},
-		{Name: "prompt_tokens", Value: promptTokens(s.prompts, s.cached)},
-		{Name: "output_len", Value: summarize(s.lengths)},
-		{Name: "output_tokens", Value: append(pyjson.Object{{Name: "total", Value: sum(s.outputs)}}, distribution(s.outputs)...)},
+	}
+	for _, m := range r.media {
+		properties := pyjson.Object{{Name: "count", Value: r.summarize(make([]float64, len(s.latency)))}} // none
+		for _, name := range m.properties {
+			properties = append(properties, pyjson.Member{Name: name})
+		}
+		o = append(o, pyjson.Member{Name: m.name, Value: properties})
+	}
+	return append(o, pyjson.Object{
+		{Name: "prompt_tokens", Value: r.promptTokens(s.prompts, s.cached)},
+		{Name: "output_len", Value: r.summarize(s.lengths)},
+		{Name: "output_tokens", Value: append(pyjson.Object{{Name: "total", Value: sum(s.outputs)}}, r.distribution(s.outputs)...)},
 		{Name: "token_count_mismatches", Value: s.mismatched},
 		{Name: "client_fallback_requests", Value: pyjson.Object{{Name: "prompt", Value: s.noPrompt}, {Name: "output", Value: s.noOutput}}},
-	}
+	}...)
 }
 
-func promptTokens(all []float64, cached float64) pyjson.Object {
+// promptTokens returns the distribution of the prompts' tokens and their sums.
+func (r *release) promptTokens(all []float64, cached float64) pyjson.Object {
 	total := sum(all)
 	return append(pyjson.Object{
 		{Name: "total", Value: total},
 		{Name: "cached", Value: cached},
 		{Name: "uncached", Value: max(total-cached, 0)},
-	}, distribution(all)...)
+	}, r.distribution(all)...)
 }
 
-// sum adds up one after the other, as Python does with whole numbers.
+// sum adds the values in order, as Python does with whole numbers.
 func sum(all []float64) float64 {
 	total := 0.0
 	for _, v := range all {
@@ -167,21 +161,22 @@ func sum(all []float64) float64 {
 }
 
 // summarize returns the statistics of values, null for none.
-func summarize(x []float64) any {
+func (r *release) summarize(x []float64) any {
 	if len(x) == 0 {
 		return nil
 	}
-	return distribution(x)
+	return r.distribution(x)
 }
 
-func distribution(x []float64) pyjson.Object {
+// distribution returns the statistics of values; nil for none.
+func (r *release) distribution(x []float64) pyjson.Object {
 	if len(x) == 0 {
 		return nil
 	}
 	mean := numpy.Mean(numpy.Current, x) // in the order of the requests
 	sorted := slices.Sorted(slices.Values(x))
 	o := pyjson.Object{{Name: "mean", Value: mean}, {Name: "min", Value: sorted[0]}, {Name: "max", Value: sorted[len(sorted)-1]}}
-	for _, p := range percentiles {
+	for _, p := range r.percentiles {
 		name := "p" + pyfmt.Repr(p)
 		if p == float64(int(p)) {
 			name = fmt.Sprintf("p%d", int(p))

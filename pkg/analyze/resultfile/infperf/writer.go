@@ -5,9 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"path/filepath"
 	"strconv"
-	"strings"
 
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/pyjson"
@@ -15,88 +13,43 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// omits lists the parts of a run that the file of requests does not hold.
-const omits = "the level and the session of a request, when it was due and issued, chunks without text of the first choice but in the body, warmup, telemetry, and where a time was taken"
-
-// Tools returns inference-perf as a tool that prints no report.
-func Tools() []*dialect.Tool {
-	return []*dialect.Tool{{
-		Name: "inference-perf", Family: "inference-perf", Options: dialect.LanguageOptions(), Transformers: 5,
-		Result: &dialect.ResultFile{Omits: omits, Listed: "inference-perf", Ending: ".json", Companions: companions, Write: writeResult},
-	}}
+// A writer writes the requests of a run and collects the values of its summaries.
+type writer struct {
+	release *release
+	run     *export.Run
+	cfg     dialect.Config
+	out     *bufio.Writer // keeps its first error
+	n       int           // requests written
+	// skipped and startless count the requests that are left out: outside of the
+	// measurement, and without a known start.
+	skipped, startless int
+	// untimed counts the requests whose tokens have no known times: they have more tokens
+	// than chunks, and unknown texts.
+	untimed int
+	all     sums
+	stages  []sums
+	one     answer
+	buf     []byte
 }
 
-// companions returns the paths of the summaries: of all levels, and of each.
-func companions(out string, run *export.Run) []string {
-	paths := []string{besidePath(out, summaryName)}
-	for i := range run.Experiments {
-		paths = append(paths, besidePath(out, StageName(i)))
-	}
-	return paths
+// newWriter returns a writer to out. It needs the Tokenizer of cfg, unless the export
+// states the tool's own counts.
+func newWriter(r *release, run *export.Run, cfg dialect.Config, out io.Writer) *writer {
+	return &writer{release: r, run: run, cfg: cfg, out: bufio.NewWriterSize(out, 1<<16), stages: make([]sums, len(run.Experiments))}
 }
 
-// besidePath gives the name of a summary the prefix that the file of requests has
-// (storage.local_storage.report_file_prefix).
-func besidePath(out, name string) string {
-	const requests = "per_request_lifecycle_metrics.json"
-	prefix, ok := strings.CutSuffix(filepath.Base(out), requests)
-	if !ok {
-		prefix = strings.TrimSuffix(filepath.Base(out), ".json") + "_"
-	}
-	return filepath.Join(filepath.Dir(out), prefix+name)
-}
-
-func writeResult(ctx context.Context, r export.Reader, cfg dialect.Config, out string, w io.Writer) (*dialect.Written, error) {
-	if len(cfg.Args) > 0 {
-		return nil, &dialect.ArgError{Msg: "inference-perf has no argument that matters here"}
-	}
-	x := NewWriter(r.Run(), cfg, w)
-	if err := x.WriteAll(ctx, r); err != nil {
-		return nil, err
-	}
-	written := &dialect.Written{Warnings: x.Warnings()}
-	for _, s := range x.Summaries() {
-		written.Companions = append(written.Companions, dialect.Companion{Path: besidePath(out, s.Name), Write: s.Write})
-	}
-	return written, nil
-}
-
-// A Writer writes the requests of a run, and keeps what its summaries are made
-// of.
-type Writer struct {
-	run       *export.Run
-	cfg       dialect.Config
-	out       *bufio.Writer // keeps its first error
-	n         int           // requests written
-	skipped   int
-	startless int
-	untimed   int // requests whose tokens are more than their chunks, and uncounted
-	all       sums
-	stages    []sums
-	one       answer
-	buf       []byte
-}
-
-// NewWriter returns a Writer to w. Of the Config it needs the Tokenizer, unless
-// the file states what the tool counted.
-func NewWriter(run *export.Run, cfg dialect.Config, w io.Writer) *Writer {
-	return &Writer{run: run, cfg: cfg, out: bufio.NewWriterSize(w, 1<<16), stages: make([]sums, len(run.Experiments))}
-}
-
-// WriteAll writes all requests of r that were measured, in its order. Without
-// one there is an empty list.
-//
-// An error is of writing, or says what is missing: dialect.ErrNoTokenizer, or
-// that the file does not say when requests were sent. That of r itself is to be
-// asked for: what was read until then is written.
-func (w *Writer) WriteAll(ctx context.Context, r export.Reader) error {
+// writeAll writes all measured requests of in, in its order; an empty list without one.
+// It fails if out cannot be written, with dialect.ErrNoTokenizer, or if the export lacks
+// the starts of requests or the times between tokens. Errors of in stay with in; the
+// requests before one are written.
+func (w *writer) writeAll(ctx context.Context, in export.Reader) error {
 	if why, lacks := w.run.Lacks(export.PartStarts); lacks {
 		return fmt.Errorf("inference-perf says of each request when it was sent, which is not known here: %s", why)
 	}
 	if why, lacks := w.run.Lacks(export.PartGaps); lacks {
 		return fmt.Errorf("inference-perf says when each chunk came, which is not known here: %s", why)
 	}
-	if err := dialect.Requests(ctx, r, func(level int, q *export.Request) error {
+	if err := dialect.Requests(ctx, in, func(level int, q *export.Request) error {
 		switch {
 		case q.StartNS == 0:
 			w.startless++
@@ -118,8 +71,8 @@ func (w *Writer) WriteAll(ctx context.Context, r export.Reader) error {
 	return w.out.Flush()
 }
 
-// Warnings are what a reader must know to trust the files.
-func (w *Writer) Warnings() []error {
+// warnings lists the requests that were left out, and the times that are unknown.
+func (w *writer) warnings() []error {
 	var all []error
 	if w.startless > 0 {
 		all = append(all, fmt.Errorf("left out: %s whose time of sending is not known", plural.Of(w.startless, "request")))
@@ -136,32 +89,29 @@ func (w *Writer) Warnings() []error {
 	return all
 }
 
-// Summaries are the files beside that of the requests, of what was written so
-// far: of all, and of each stage that has requests.
-func (w *Writer) Summaries() []Summary {
+// summaries returns the summaries of the requests written so far: of all requests, and of
+// each stage that has some; none without requests.
+func (w *writer) summaries() []summary {
 	if w.n == 0 {
 		return nil
 	}
-	all := []Summary{{Name: summaryName, sums: &w.all}}
+	all := []summary{{release: w.release, name: w.release.summary, sums: &w.all}}
 	for i := range w.stages {
 		if w.stages[i].n > 0 {
-			all = append(all, Summary{Name: StageName(i), sums: &w.stages[i], level: &w.run.Experiments[i]})
+			all = append(all, summary{release: w.release, name: w.release.stageName(i), sums: &w.stages[i], level: &w.run.Experiments[i]})
 		}
 	}
 	return all
 }
 
-// summaryName is the name of the summary of all levels.
-const summaryName = "summary_lifecycle_metrics.json"
+// stageName returns the name of the summary of load level i.
+func (r *release) stageName(i int) string { return fmt.Sprintf(r.stage, i) }
 
-// StageName is the name of the summary of load level i.
-func StageName(i int) string { return fmt.Sprintf("stage_%d_lifecycle_metrics.json", i) }
+// text writes s; Flush returns the error.
+func (w *writer) text(s string) { fmt.Fprint(w.out, s) }
 
-// text writes what cannot fail before Flush says so.
-func (w *Writer) text(s string) { fmt.Fprint(w.out, s) }
-
-// request writes one request, and adds it to the sums.
-func (w *Writer) request(level int, q *export.Request) error {
+// request writes a request and adds it to the sums.
+func (w *writer) request(level int, q *export.Request) error {
 	o, err := w.entry(level, q)
 	if err != nil {
 		return err
@@ -169,7 +119,7 @@ func (w *Writer) request(level int, q *export.Request) error {
 	w.text([2]string{"[\n  ", ",\n  "}[min(w.n, 1)])
 	w.n++
 	w.buf = pyjson.Append(w.buf[:0], o, 2)
-	for i, line := 0, 0; i < len(w.buf); i = line { // two blanks deeper
+	for i, line := 0, 0; i < len(w.buf); i = line { // indent by two spaces more
 		for line = i; line < len(w.buf) && w.buf[line] != '\n'; {
 			line++
 		}
@@ -184,8 +134,8 @@ func (w *Writer) request(level int, q *export.Request) error {
 	return nil
 }
 
-// entry is the object of a request.
-func (w *Writer) entry(level int, q *export.Request) (pyjson.Object, error) {
+// entry returns the object of a request.
+func (w *writer) entry(level int, q *export.Request) (pyjson.Object, error) {
 	start := seconds(q.StartNS)
 	end := seconds(endNS(q))
 	var body, response, failure any
@@ -193,7 +143,7 @@ func (w *Writer) entry(level int, q *export.Request) (pyjson.Object, error) {
 		body = string(v.Data)
 	}
 	w.one.read(q)
-	if !q.NoOutputs && (q.Stated == nil || len(w.one.chunks) == 0) { // an import has the chunks with text only
+	if !q.NoOutputs && (q.Stated == nil || len(w.one.chunks) == 0) { // an import lacks chunks without text
 		response = string(w.one.raw)
 	}
 	info, metrics := 0.0, any(nil)
@@ -204,7 +154,7 @@ func (w *Writer) entry(level int, q *export.Request) (pyjson.Object, error) {
 		for _, s := range each {
 			s.time(start, end)
 			s.failedLatency = append(s.failedLatency, end-start)
-			s.failures.add(kind, q.Message, q.SessionID)
+			s.failures.add(w.release, kind, q.Message, q.SessionID)
 		}
 	} else {
 		m, err := w.measure(q)
@@ -245,10 +195,10 @@ func (w *Writer) entry(level int, q *export.Request) (pyjson.Object, error) {
 	}, nil
 }
 
-// seconds turns nanoseconds into the float that Python's clocks give for them.
+// seconds converts nanoseconds to the float that Python's clocks return.
 func seconds(ns uint64) float64 { return float64(ns) / 1e9 }
 
-// endNS is when a request was over.
+// endNS returns when a request ended.
 func endNS(q *export.Request) uint64 {
 	end, _ := q.EndNS()
 	end = max(q.StartNS, end, q.EndedNS)
@@ -258,8 +208,8 @@ func endNS(q *export.Request) uint64 {
 	return end
 }
 
-// toFloat returns a number that pyjson holds.
-func toFloat(v any) (float64, bool) {
+// toFloat returns the value of a JSON number; ok is false for anything else.
+func toFloat(v any) (f float64, ok bool) {
 	switch v := v.(type) {
 	case pyjson.Raw:
 		f, err := strconv.ParseFloat(string(v), 64)
