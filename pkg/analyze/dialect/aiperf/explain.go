@@ -9,7 +9,7 @@ import (
 
 var _ explain.Definer = (*Report)(nil)
 
-// explain takes note of which rules were at work on a successful request.
+// explain records the rules that applied to a successful request.
 func (a *analysis) explain(r *record, q *export.Request) {
 	t := a.rep.explainer
 	if t == nil {

@@ -15,24 +15,23 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// A Report is what a release says about one load level. It is a
-// [dialect.Report].
+// A Report is a release's report of one load level. It implements [dialect.Report].
 type Report struct {
 	Release *Release
-	// Level is the one that is reported.
+	// Level is the reported level.
 	Level dialect.Level
-	// EndpointType is GenAI-Perf's name for what answered: "chat"; "" for
-	// Triton's own protocol.
+	// EndpointType is GenAI-Perf's name of the endpoint: "chat"; "" for Triton's own
+	// protocol.
 	EndpointType string
-	// Streaming says whether answers were streamed: metrics of tokens in time
-	// are printed then only.
+	// Streaming reports whether answers were streamed. Without streaming, times between
+	// tokens are not printed.
 	Streaming bool
-	// Metrics are those that have values, in the order of the JSON report.
+	// Metrics holds the metrics with values, in the order of the JSON report.
 	Metrics []Metric
-	// Sessions are the metrics of each session, where the release has them, in
-	// the order in which the sessions began.
+	// Sessions holds the metrics of each session in the order of their first requests;
+	// nil if the release has none.
 	Sessions []Session
-	// Crash is where the release itself would have stopped; nil: nowhere.
+	// Crash is the first exception of the release; nil for none.
 	Crash *Crash
 
 	parser   parser
@@ -44,8 +43,8 @@ type Report struct {
 	format    format
 	explainer *explain.Explainer // nil unless Config.Explain
 	uncounted bool               // there was no tokenizer
-	blind     string             // why nothing can be told of the responses; "" when it can
-	noRate    string             // the same of rates
+	noTexts   string             // why the texts of responses are unknown; "" if they are known
+	noRate    string             // why rates are unknown; "" if they are known
 }
 
 // A Session is a conversation of several turns.
@@ -56,7 +55,7 @@ type Session struct {
 
 var _ dialect.Report = (*Report)(nil)
 
-// Metric returns the metric of that name; nil when it has no values.
+// Metric returns the metric of that name; nil if it has no values.
 func (r *Report) Metric(name string) *Metric {
 	for i := range r.Metrics {
 		if r.Metrics[i].Name == name {
@@ -66,18 +65,17 @@ func (r *Report) Metric(name string) *Metric {
 	return nil
 }
 
-// Warnings are what a reader must know to trust the report: where the release
-// would have stopped, what is not in it.
+// Warnings lists where the release would have stopped, and what the report lacks.
 func (r *Report) Warnings() []error {
 	var w []error
-	if text := r.stop(); text != "" {
+	if text := r.crashText(); text != "" {
 		w = append(w, fmt.Errorf("GenAI-Perf %s %s", r.Release.Name, text))
 	}
 	return append(w, r.warnings...)
 }
 
-// stop says where the release would have stopped; "" for nowhere.
-func (r *Report) stop() string {
+// crashText returns where the release would have stopped; "" if it would not.
+func (r *Report) crashText() string {
 	if r.Crash == nil {
 		return ""
 	}
@@ -88,39 +86,39 @@ func (r *Report) stop() string {
 	return fmt.Sprintf("itself stops at this file%s: %s; this report applies its rules anyway", more, r.Crash)
 }
 
-// A parser is which of GenAI-Perf's parsers reads an export.
+// A parser is one of GenAI-Perf's parsers of an export.
 type parser uint8
 
 const (
 	parseText    parser = iota // times, tokens
-	parseLatency               // nothing but the latency
+	parseLatency               // only the latency
 	parseImages
 )
 
-// An analysis is the reading of one file.
+// An analysis reads one file and measures the reported level.
 type analysis struct {
 	rules *rules
 	cfg   dialect.Config
 	run   *export.Run
 	rep   *Report
 
-	level  int // the experiment that is reported
+	level  int // index of the reported experiment
 	kind   string
 	format format
 	parser parser
-	known  bool // kind, format and parser
+	known  bool // kind, format and parser are set
 	clean  cleaner
 
-	at        int // the experiment that is read
+	at        int // index of the experiment being read
 	n         int // of the current request in it, from 1
 	excluded  int
-	c         collector // of the level that is reported
-	skipped   collector // of the others
+	c         collector // of the reported level
+	skipped   collector // of the other levels
 	sessions  map[string]*session
 	order     []*session
 	rs        []response
-	explainer *explain.Explainer // of the level that is reported; else nil
-	badID     *exception         // what the output ids of the current request raise
+	explainer *explain.Explainer // nil outside of the reported level
+	badID     *exception         // raised by the output ids of the current request
 	special   int                // tokens that the tokenizer puts around a text
 }
 
@@ -183,7 +181,7 @@ func newAnalysis(release *Release, in dialect.Input) *analysis {
 	return a
 }
 
-// raise notes what the release would have raised.
+// raise records an exception of the release.
 func (a *analysis) raise(e *exception) {
 	a.rep.crashes++
 	if a.rep.Crash != nil {
@@ -208,11 +206,11 @@ func (a *analysis) Begin(experiment int) {
 
 // End finishes the current experiment.
 func (a *analysis) End() {
-	a.n = 0 // what is raised is not about a request
+	a.n = 0 // later exceptions have no request
 	if a.at == 0 && !a.known {
 		a.noFirstRequest()
 	}
-	if a.blind() {
+	if a.lacksTexts() {
 		return
 	}
 	c := a.collector()
@@ -240,7 +238,7 @@ func (a *analysis) End() {
 	}
 }
 
-// collector returns what gathers the values of the current experiment.
+// collector returns the collector of the current experiment.
 func (a *analysis) collector() *collector {
 	if a.at == a.level {
 		return &a.c
@@ -268,7 +266,7 @@ func (a *analysis) Request(q *export.Request) error {
 	a.explainer.Request(q)
 	switch a.parser {
 	case parseText:
-		if a.blind() {
+		if a.lacksTexts() {
 			return nil
 		}
 	case parseLatency:
@@ -311,7 +309,7 @@ func (c *collector) span(q *export.Request, endNS uint64) int64 {
 	return l
 }
 
-// latencyOnly takes a request of which nothing but the latency is measured.
+// latencyOnly measures the latency of a request and nothing else.
 func (a *analysis) latencyOnly(c *collector, q *export.Request) {
 	if end, ok := q.EndNS(); ok {
 		c.span(q, end)
@@ -320,7 +318,7 @@ func (a *analysis) latencyOnly(c *collector, q *export.Request) {
 	}
 }
 
-// images takes a request of image retrieval.
+// images measures a request of image retrieval.
 func (a *analysis) images(c *collector, q *export.Request) {
 	end, ok := q.EndNS()
 	if !ok {
@@ -358,7 +356,7 @@ func (a *analysis) imageCount(q *export.Request) (int, *exception) {
 		slices.Reverse(places)
 	}
 	list, e := places[0](p)
-	if e != nil { // that is it, for the release
+	if e != nil { // the release looks no further
 		if list, _ = places[1](p); list.Kind() == pyjson.None {
 			return 0, e
 		}
@@ -386,23 +384,23 @@ func inMessage(p pyjson.Value) (pyjson.Value, *exception) {
 	return item(m, "content")
 }
 
-// blind reports whether the metrics are of texts that the file does not hold:
-// which responses count, and the tokens in them.
-func (a *analysis) blind() bool {
+// lacksTexts reports whether the metrics need the texts of responses and the file lacks
+// them. Texts decide which responses count, and how many tokens they have.
+func (a *analysis) lacksTexts() bool {
 	return a.known && a.parser == parseText && dialect.Lacking(a.run, export.PartTexts) != ""
 }
 
-// withoutLacking leaves out what the file does not hold, and says so.
-func (a *analysis) withoutLacking() {
+// dropLacking removes the metrics that the file lacks data for, with a warning.
+func (a *analysis) dropLacking() {
 	r := a.rep
-	if a.blind() {
-		r.blind = dialect.Lacking(a.run, export.PartTexts)
-		r.Crash, r.crashes = nil, 0 // at what is not there: the reason says more
-		r.warnings = append(r.warnings, fmt.Errorf("all metrics are n/a: GenAI-Perf takes them from the texts of responses, and %s", r.blind))
+	if a.lacksTexts() {
+		r.noTexts = dialect.Lacking(a.run, export.PartTexts)
+		r.Crash, r.crashes = nil, 0 // raised by the lack; the reason says more
+		r.warnings = append(r.warnings, fmt.Errorf("all metrics are n/a: GenAI-Perf takes them from the texts of responses, and %s", r.noTexts))
 		return
 	}
 	if r.uncounted {
-		a.withoutCounts()
+		a.dropCounted()
 	}
 	if r.noRate = dialect.Lacking(a.run, export.PartStarts); r.noRate == "" {
 		return
@@ -412,24 +410,24 @@ func (a *analysis) withoutLacking() {
 	r.warnings = append(r.warnings, fmt.Errorf("rates are n/a: %s", r.noRate))
 }
 
-// withoutCounts leaves out the metrics that are made of counts of tokens.
-func (a *analysis) withoutCounts() {
+// dropCounted removes the metrics that need token counts.
+func (a *analysis) dropCounted() {
 	r := a.rep
-	r.Metrics = a.counted(r.Metrics)
+	r.Metrics = a.withoutCounted(r.Metrics)
 	if !a.cfg.Explain && a.parser == parseText {
 		r.warnings = append(r.warnings, errors.New("token counts and the figures computed from them are n/a: GenAI-Perf counts with the model's tokenizer; give it with --tokenizer"))
 	}
 }
 
-// counted returns the metrics that need no counts of tokens.
-func (a *analysis) counted(metrics []Metric) []Metric {
+// withoutCounted returns the metrics that need no token counts.
+func (a *analysis) withoutCounted(metrics []Metric) []Metric {
 	good := slices.ContainsFunc(a.cfg.Goodput, func(l dialect.Limit) bool { return needsTokens(l.Metric) })
 	return slices.DeleteFunc(metrics, func(m Metric) bool { return needsTokens(m.Name) || good && m.Name == requestGood })
 }
 
 // Report returns the report.
 func (a *analysis) Report() dialect.Report {
-	a.at = -1 // what is raised is about the report
+	a.at = -1 // later exceptions are the report's
 	a.rep.EndpointType = a.cfg.EndpointType
 	if a.rep.EndpointType == "" {
 		a.rep.EndpointType = a.rules.endpointType(a.format)
@@ -438,22 +436,22 @@ func (a *analysis) Report() dialect.Report {
 		a.rep.Streaming = *a.cfg.Streaming
 	}
 	a.rep.parser = a.parser
-	if !a.blind() {
+	if !a.lacksTexts() {
 		a.rep.Metrics = a.c.metrics(a.rules)
 		a.explainLevel()
 	}
-	a.withoutLacking()
+	a.dropLacking()
 	if a.rules.sessions {
 		for _, s := range a.order {
 			metrics := s.metrics(a.rules)
 			if a.rep.uncounted {
-				metrics = a.counted(metrics)
+				metrics = a.withoutCounted(metrics)
 			}
 			a.rep.Sessions = append(a.rep.Sessions, Session{s.id, metrics})
 		}
 	}
-	if a.rep.blind == "" {
-		a.printable()
+	if a.rep.noTexts == "" {
+		a.raiseForPrinting()
 	}
 	if a.excluded > 0 {
 		a.rep.warnings = append(a.rep.warnings, fmt.Errorf("left out: %s that failed or belonged to no measurement; GenAI-Perf does not see them", plural.Of(a.excluded, "request")))
@@ -464,8 +462,8 @@ func (a *analysis) Report() dialect.Report {
 	return a.rep
 }
 
-// printable raises what the release would have raised while it printed.
-func (a *analysis) printable() {
+// raiseForPrinting raises the exceptions of the release's printing.
+func (a *analysis) raiseForPrinting() {
 	r := a.rep
 	if a.rules.records && r.Metric(imageRate) != nil {
 		a.raise(&exception{"GenAIPerfException", imageRate + "_avg is not a valid Record tag."})

@@ -6,20 +6,17 @@ import (
 	"github.com/pa-tools/pa/internal/pyjson"
 )
 
-// A cleaner cleans the responses of requests to OpenAI servers. What a release
-// would have raised goes to raise, and cleaning goes on: a response that cannot
-// be read has no text.
+// A cleaner cleans the responses of requests to OpenAI servers. It passes the release's
+// exceptions to raise and goes on; an unreadable response has no text.
 type cleaner struct {
 	rules  *rules
 	format format
 	raise  func(*exception)
-	// failed counts the responses that a release that survives them has
-	// reported as failed.
+	// failed counts the unreadable responses.
 	failed int
 }
 
-// clean returns the responses that are left of a request. It uses the memory of
-// rs.
+// clean returns the remaining responses of a request. It reuses the memory of rs.
 func (c *cleaner) clean(rs []response) []response {
 	if c.rules.text >= text2504 && c.format == formatHuggingFace {
 		return rs
@@ -53,7 +50,7 @@ func (c *cleaner) clean(rs []response) []response {
 			if r.raw == "" && c.rules.rejoin != rejoinNot {
 				continue
 			}
-			if c.look(r).truthy {
+			if c.textOf(r).truthy {
 				left = append(left, *r)
 			}
 		}
@@ -62,8 +59,8 @@ func (c *cleaner) clean(rs []response) []response {
 	return rs
 }
 
-// look returns the text of a response.
-func (c *cleaner) look(r *response) pyText {
+// textOf returns the text of a response.
+func (c *cleaner) textOf(r *response) pyText {
 	if !r.known {
 		t, e := c.rules.textIn(r.raw, c.format)
 		if e != nil {
@@ -75,8 +72,8 @@ func (c *cleaner) look(r *response) pyText {
 	return r.text
 }
 
-// rejoinInCircle appends what does not begin with "data: " to the response before.
-// For Python the one before the first is the last.
+// rejoinInCircle appends the part of a response before its first "data: " to the previous
+// response. The previous one of the first is the last, as in Python.
 func rejoinInCircle(rs []response) {
 	for i := len(rs) - 1; i >= 0; i-- {
 		before := &rs[(i+len(rs)-1)%len(rs)]
@@ -93,8 +90,8 @@ func rejoinInCircle(rs []response) {
 	}
 }
 
-// rejoin appends what does not begin with "data: " to the response before, which
-// must hold needed.
+// rejoin appends the part of a response before its first "data: " to the previous
+// response, which must contain needed.
 func (c *cleaner) rejoin(rs []response, needed string) {
 	for i := len(rs) - 1; i > 0; i-- {
 		raw := rs[i].raw
@@ -117,7 +114,7 @@ func (c *cleaner) rejoin(rs []response, needed string) {
 	}
 }
 
-// events splits what one read brought.
+// events splits a read into events.
 func events(raw string) []string {
 	raw = strip(raw)
 	if !strings.Contains(raw, "\n\n") {
@@ -126,7 +123,7 @@ func events(raw string) []string {
 	return strings.Split(raw, "\n\n")
 }
 
-// mergeInto merges events of one response as releases before 25.03 do.
+// mergeInto merges the events of a response by the rules before 25.03.
 func (c *cleaner) mergeInto(r *response) {
 	all := events(r.raw)
 	if len(all) == 1 {
@@ -140,15 +137,15 @@ func (c *cleaner) mergeInto(r *response) {
 	r.text, r.known = t, true
 }
 
-// appended returns the text of the first event after those of the others have
-// been appended to its delta.
+// appended returns the text of the first event after the other events' texts were
+// appended to its delta.
 func (c *cleaner) appended(all []string) (pyText, *exception) {
 	data, e := c.rules.parseJSON(c.rules.withoutPrefix(all[0]))
 	if e != nil {
 		return pyText{}, e
 	}
 	var content pyText
-	if c.rules.merge != mergeAppend { // which looks at the other event first
+	if c.rules.merge != mergeAppend { // mergeAppend reads the other event first
 		if content, e = c.content(data); e != nil {
 			return pyText{}, e
 		}
@@ -175,9 +172,8 @@ func (c *cleaner) appended(all []string) (pyText, *exception) {
 	return c.rejoined(data, joined)
 }
 
-// content returns what the texts of the other events are appended to: the
-// content of the first choice's delta. One that is not there has no type, where
-// the release cannot do without it.
+// content returns the content of the first choice's delta, to which the other events'
+// texts are appended. If the release requires it, a missing content has no type.
 func (c *cleaner) content(data pyjson.Value) (pyText, *exception) {
 	if c.rules.merge == mergeGenerate && c.format == formatGenerate {
 		if data.Kind() != pyjson.Dict {
@@ -208,7 +204,7 @@ func (c *cleaner) content(data pyjson.Value) (pyText, *exception) {
 	return textOf(content), nil
 }
 
-// mergeOver merges events of one response as releases from 25.03 on do.
+// mergeOver merges the events of a response by the rules since 25.03.
 func (c *cleaner) mergeOver(r *response) {
 	all := events(r.raw)
 	for _, event := range all {
@@ -225,7 +221,7 @@ func (c *cleaner) mergeOver(r *response) {
 		if e != nil || !t.truthy {
 			r.raw = ""
 		}
-		if strings.HasPrefix(r.raw, all[0]) { // it is looked at again, white space in front included
+		if strings.HasPrefix(r.raw, all[0]) { // the response is read again, with the white space before it
 			r.text, r.known = t, r.raw != ""
 		}
 		return
@@ -239,7 +235,8 @@ func (c *cleaner) mergeOver(r *response) {
 	r.raw, r.text, r.known = all[0], t, true
 }
 
-// fail takes an exception that a release that survives it only counts.
+// fail counts an unreadable response, and raises the exception unless the release
+// survives it.
 func (c *cleaner) fail(e *exception) {
 	if !c.rules.survives {
 		c.raise(e)
@@ -247,8 +244,8 @@ func (c *cleaner) fail(e *exception) {
 	c.failed++
 }
 
-// replaced returns the text of the first event after it has been replaced by
-// the joined texts of all.
+// replaced returns the text of the first event after the joined texts of all events
+// replaced it.
 func (c *cleaner) replaced(all []string) (pyText, *exception) {
 	data, e := c.rules.parseJSON(c.rules.withoutPrefix(all[0]))
 	if e != nil {
@@ -290,9 +287,8 @@ func (c *cleaner) replaced(all []string) (pyText, *exception) {
 	return c.rejoined(data, joined)
 }
 
-// rejoined returns the text of an object into which the joined text of several
-// events was put: that text, unless the object's text is taken from somewhere
-// else.
+// rejoined returns the text of an object after joined was stored in it: joined, unless
+// the release stores the text in another member than it reads.
 func (c *cleaner) rejoined(data pyjson.Value, joined string) (pyText, *exception) {
 	if c.format == formatGenerate && c.rules.merge >= mergeGenerate {
 		return str(joined), nil
@@ -312,7 +308,7 @@ func (c *cleaner) rejoined(data pyjson.Value, joined string) (pyText, *exception
 	return c.rules.openAIText(data, c.format)
 }
 
-// readable joins the texts of those events that can be read.
+// readable joins the texts of the readable events.
 func (c *cleaner) readable(all []string) string {
 	var b strings.Builder
 	for _, event := range all {
@@ -331,10 +327,10 @@ func (c *cleaner) dropDone(rs []response) []response {
 }
 
 func (c *cleaner) trim(rs []response) []response {
-	for len(rs) > 0 && !c.look(&rs[0]).truthy {
+	for len(rs) > 0 && !c.textOf(&rs[0]).truthy {
 		rs = rs[1:]
 	}
-	for len(rs) > 0 && !c.look(&rs[len(rs)-1]).truthy {
+	for len(rs) > 0 && !c.textOf(&rs[len(rs)-1]).truthy {
 		rs = rs[:len(rs)-1]
 	}
 	if len(rs) == 0 && c.rules.drop == trimEmpty {

@@ -6,27 +6,27 @@ import (
 	"github.com/pa-tools/pa/internal/numpy"
 )
 
-// A collector gathers the values of one level, or of one session: 8 bytes for
-// each value.
+// A collector holds the values of a level or a session: 8 bytes for each value.
 type collector struct {
 	latency, first, second, inter []int64
 	output, input                 []int64
 	rate                          []float64 // tokens per second of each request or user
 	imageRate, imageLatency       []float64
 
-	// requests counts those that the request throughput is of.
+	// requests is the number of requests in the request throughput.
 	requests int
 	tokens   int64
-	// startNS and endNS are the extremes of what there is, if found.
+	// startNS is the earliest start and endNS the latest response; both are valid if
+	// found is set.
 	startNS, endNS uint64
 	found          bool
 
-	// requestRates, tokenRates and goodput have one value, but those of a
-	// session one for each level of the file.
+	// requestRates, tokenRates and goodput have one value for a level. For a session they
+	// have one value for each level of the file.
 	requestRates, tokenRates, goodput []float64
 }
 
-// extend makes the duration hold a request.
+// extend extends the duration to a request.
 func (c *collector) extend(startNS, endNS uint64) {
 	if !c.found || startNS < c.startNS {
 		c.startNS = startNS
@@ -37,8 +37,9 @@ func (c *collector) extend(startNS, endNS uint64) {
 	c.found = true
 }
 
-// duration returns the seconds from the first request to the last response.
-// Without any it is minus infinity: the earliest of no requests is at infinity.
+// duration returns the seconds from the first request to the last response. Without
+// requests it is minus infinity, as in GenAI-Perf: the earliest start of no requests is
+// infinity.
 func (c *collector) duration() float64 {
 	if !c.found {
 		return math.Inf(-1)
@@ -46,7 +47,7 @@ func (c *collector) duration() float64 {
 	return float64(int64(c.endNS-c.startNS)) / 1e9
 }
 
-// finish computes the rates. When the duration is 0 there are none.
+// finish computes the rates. A duration of 0 is an exception.
 func (c *collector) finish(withTokens bool) *exception {
 	d := c.duration()
 	if d == 0 {
@@ -59,8 +60,8 @@ func (c *collector) finish(withTokens bool) *exception {
 	return nil
 }
 
-// metrics returns those that have values, in the order of the JSON report. It
-// sorts the values.
+// metrics returns the metrics with values, in the order of the JSON report. It sorts the
+// values.
 func (c *collector) metrics(r *rules) []Metric {
 	var all []Metric
 	scale := 1.0
@@ -123,7 +124,8 @@ func (r *rules) jsonUnit(name string) string {
 	return units[name].json
 }
 
-// sumIsZero is how a release tells that nothing was streamed.
+// sumIsZero reports whether the sum is 0, by which releases detect that no answer was
+// streamed.
 func sumIsZero(x []int64) bool {
 	sum := int64(0)
 	for _, v := range x {

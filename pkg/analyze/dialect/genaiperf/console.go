@@ -11,7 +11,7 @@ import (
 // nameWidth is where names of metrics are broken.
 const nameWidth = 36
 
-// Console writes what the release prints on a console of that many columns.
+// Console writes the release's console output for a console of width columns.
 func (r *Report) Console(w io.Writer, width int) error {
 	k := &r.Release.rules
 	t := rich.Table{Title: r.title(), Columns: []rich.Column{{Header: "Statistic", NoWrap: !k.wrapNames}}}

@@ -5,18 +5,16 @@
 //	rep, err := dialect.Analyze(ctx, tool, reader, dialect.Config{Tokenizer: tok})
 //	err = rep.Console(os.Stdout, 100)
 //
-// GenAI-Perf reads perf_analyzer's export twice over: it cleans the responses
-// of a request (joins what one read had brought together, drops what holds no
-// text), then takes times and token counts from what is left. What exactly it
-// does changed with nearly every release; [Releases] holds the rules of each,
-// as its difference from the one before.
+// GenAI-Perf reads perf_analyzer's export in two steps. It cleans the responses of a
+// request: it joins the events of one read and drops responses without text. Then it
+// measures times and counts tokens of the remaining responses. The details changed with
+// nearly every release; history holds the changes of each.
 //
-// All times are nanoseconds until they are printed. Only requests that
-// perf_analyzer would have exported count; one level of the file is reported.
+// All times are nanoseconds until they are printed. Only requests that perf_analyzer
+// would have exported count. The report covers one level of the file.
 //
-// Where a release stops with an exception, [Report.Crash] says which, and
-// reading goes on: a response that cannot be read has no text, a metric
-// without values is "N/A".
+// If a release stops with an exception, [Report.Crash] holds it, and reading goes on: an
+// unreadable response has no text, and a metric without values is "N/A".
 //
 // Not reproduced: the arguments that the JSON report repeats (input_config),
 // telemetry, plots, and the summaries of the sub-commands analyze and

@@ -87,7 +87,7 @@ func first(v pyjson.Value) (pyjson.Value, *exception) {
 	return e, typeError("'%s' object is not subscriptable", v.PythonType())
 }
 
-// get is v.get(name, ""). The zero Value stands for the default.
+// get is v.get(name, ""); the zero Value is the default.
 func get(v pyjson.Value, name string) (pyjson.Value, *exception) {
 	m, _ := v.Member(name)
 	if v.Kind() != pyjson.Dict {
@@ -96,7 +96,7 @@ func get(v pyjson.Value, name string) (pyjson.Value, *exception) {
 	return m, nil
 }
 
-// A Crash is where the release itself would have stopped.
+// A Crash is an exception with which the release would have stopped.
 type Crash struct {
 	// Exception is the last line of Python's traceback: "KeyError: 'choices'".
 	Exception string

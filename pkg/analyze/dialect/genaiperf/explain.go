@@ -9,8 +9,8 @@ import (
 
 var _ explain.Definer = (*Report)(nil)
 
-// explain takes note of which rules were at work on a request with responses
-// left. decode is the time from the first to the last of them.
+// explain records the rules that applied to a request with remaining responses. decode is
+// the time from the first to the last of them.
 func (a *analysis) explain(rs []response, each []int64, total, decode int64) {
 	t := a.explainer
 	if t == nil {
@@ -36,15 +36,14 @@ func (a *analysis) explain(rs []response, each []int64, total, decode int64) {
 	}
 }
 
-// explainInput takes note of the input tokens of a request.
+// explainInput records the input tokens of a request.
 func (a *analysis) explainInput(n int64) {
 	if !a.rep.uncounted {
 		a.explainer.Input(n)
 	}
 }
 
-// explainLevel takes note of what holds for the whole level, when all its
-// requests have been read.
+// explainLevel records the rules that applied to the whole level, after its last request.
 func (a *analysis) explainLevel() {
 	t := a.rep.explainer
 	if a.c.found {
@@ -92,8 +91,8 @@ func (r *rules) inputWhat(kind string, f format) string {
 	return "the content of the first message"
 }
 
-// Definitions returns what the release calls each measure, how it gets it, and
-// why that is not what is strict.
+// Definitions returns the release's name and formula of each measure, and why its value
+// differs from the strict one.
 func (r *Report) Definitions() []explain.Definition {
 	var all []explain.Definition
 	for _, m := range explain.Measures() {
@@ -125,10 +124,10 @@ func (r *Report) Definitions() []explain.Definition {
 	return all
 }
 
-// Remarks are the Warnings without the name of the release.
+// Remarks returns the Warnings without the release's name.
 func (r *Report) Remarks() []string {
 	var all []string
-	if text := r.stop(); text != "" {
+	if text := r.crashText(); text != "" {
 		all = append(all, text)
 	}
 	for _, w := range r.warnings {
@@ -137,7 +136,7 @@ func (r *Report) Remarks() []string {
 	return all
 }
 
-// measures reports whether a metric is of those of the endpoint's type.
+// measures reports whether the release measures the metric for this type of endpoint.
 func (r *Report) measures(name string) bool {
 	return r.parser == parseText || slices.Contains([]string{requestLatency, requestRate, requestCount}, name)
 }
@@ -161,8 +160,8 @@ func needsTokens(name string) bool {
 // missing says why a metric has no values.
 func (r *Report) missing(name string) string {
 	switch {
-	case r.blind != "":
-		return r.blind
+	case r.noTexts != "":
+		return r.noTexts
 	case r.noRate != "" && (name == requestRate || name == tokenRate):
 		return r.noRate
 	case r.uncounted && needsTokens(name):

@@ -17,8 +17,8 @@ const (
 	formatHuggingFace
 )
 
-// endpointTypes are GenAI-Perf's names of what has that format; that of
-// multimodal ones differs.
+// endpointTypes holds GenAI-Perf's endpoint type of each format. The type of multimodal
+// endpoints depends on the release.
 var endpointTypes = [...]string{
 	formatUnknown:     "",
 	formatChat:        "chat",
@@ -30,7 +30,7 @@ var endpointTypes = [...]string{
 	formatHuggingFace: "huggingface_generate",
 }
 
-// endpointType returns the release's name of what has that format.
+// endpointType returns the release's endpoint type of a format.
 func (r *rules) endpointType(f format) string {
 	if f == formatMultimodal {
 		return r.multimodal
@@ -54,29 +54,28 @@ func formatOf(endpointType string) format {
 	return formatUnknown
 }
 
-// A formatRule says that something with this text in it has that format.
+// A formatRule assigns a format to an endpoint or a response with the text.
 type formatRule struct {
 	text   string
 	format format
 }
 
-// formatRules are asked in the order of their fields; the first rule that fits
-// counts.
+// formatRules holds rules in the order in which they are tried; the first match counts.
 type formatRules struct {
-	endpoints []formatRule // the endpoint is that
-	patterns  []formatRule // the endpoint contains that
-	sniffs    []formatRule // the first response contains that
-	late      []formatRule // the endpoint contains that
-	// multimodal are what of a chat's first request makes it multimodal.
+	endpoints []formatRule // the endpoint is the text
+	patterns  []formatRule // the endpoint contains the text
+	sniffs    []formatRule // the first response contains the text
+	late      []formatRule // the endpoint contains the text
+	// multimodal lists the texts in a chat's first request that make it multimodal.
 	multimodal []string
 }
 
-// find returns the format of an export; ok is false when no rule fits, or
-// those of the first response are to be asked and there is none (sniffed).
+// find returns the format of an export. sniffed reports that the rules of the first
+// response were needed; ok is false if no rule matches or there is no first response.
 func (r *formatRules) find(endpoint, payload, response string, hasResponse bool) (f format, ok, sniffed bool) {
 	for _, rule := range r.endpoints {
 		if endpoint == rule.text {
-			return r.seeing(rule.format, payload), true, false
+			return r.orMultimodal(rule.format, payload), true, false
 		}
 	}
 	for _, rule := range r.patterns {
@@ -93,7 +92,7 @@ func (r *formatRules) find(endpoint, payload, response string, hasResponse bool)
 	}
 	for _, rule := range r.sniffs {
 		if strings.Contains(response, rule.text) {
-			return r.seeing(rule.format, payload), true, true
+			return r.orMultimodal(rule.format, payload), true, true
 		}
 	}
 	for _, rule := range r.late {
@@ -104,7 +103,9 @@ func (r *formatRules) find(endpoint, payload, response string, hasResponse bool)
 	return formatUnknown, false, true
 }
 
-func (r *formatRules) seeing(f format, payload string) format {
+// orMultimodal returns f, or the multimodal format if f is a chat whose payload has images
+// or audio.
+func (r *formatRules) orMultimodal(f format, payload string) format {
 	if f == formatChat {
 		for _, m := range r.multimodal {
 			if strings.Contains(payload, m) {
@@ -152,7 +153,7 @@ func guessByPayload(payload string) format {
 		{`"input"`, formatEmbeddings},
 	} {
 		if strings.Contains(payload, rule.text) {
-			return anyFormat.seeing(rule.format, payload)
+			return anyFormat.orMultimodal(rule.format, payload)
 		}
 	}
 	return formatUnknown

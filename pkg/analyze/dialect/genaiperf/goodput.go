@@ -53,12 +53,11 @@ func (c *collector) limited(r *rules, p parser) []series {
 	return append(all, series{name: interToken, time: true, ints: c.inter}, latency, series{name: perRequest, rate: c.rate})
 }
 
-// limits sets the goodput: the rate of the requests that keep all limits, or -1
-// when one of them is unknown, of which warning then says so.
+// limits sets the goodput: the rate of the requests that keep all limits. If a limit's
+// metric is unknown, the goodput is -1 and warning names the metric.
 //
-// The values of different metrics are paired by their place in the lists,
-// though not every request is in every list, and end with the shortest: a fault
-// of every release.
+// Every release has this fault: it pairs the values of different metrics by their index
+// up to the shortest list, although lists lack some requests.
 func (c *collector) limits(r *rules, p parser, limits []dialect.Limit) (warning string, e *exception) {
 	type check struct {
 		series
@@ -72,7 +71,7 @@ func (c *collector) limits(r *rules, p parser, limits []dialect.Limit) (warning 
 	}
 	for i, l := range limits {
 		if slices.ContainsFunc(limits[i+1:], func(m dialect.Limit) bool { return m.Metric == l.Metric }) {
-			continue // the last one of a name counts
+			continue // the last limit of a name counts
 		}
 		at := slices.IndexFunc(all, func(s series) bool { return s.name == l.Metric })
 		switch {

@@ -8,7 +8,7 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// What transformers and tokenizers say to what is no text.
+// Exceptions of transformers and tokenizers for an input that is no text.
 var (
 	errTextInput = &exception{"TypeError", "TextEncodeInput must be Union[TextInputSequence, Tuple[InputSequence, InputSequence]]"}
 	errTextType  = &exception{
@@ -17,22 +17,22 @@ var (
 	}
 )
 
-// An input is what of a request's inputs is counted as tokens.
+// An input is the part of a request's inputs whose tokens are counted.
 type input struct {
 	text string
-	// second is the other text of a pair, which a list of two texts is.
+	// second is the second text of a list of two texts, which the tokenizer takes for a
+	// pair.
 	second string
-	// number is the count where no text is counted: of token ids, or of a list
-	// taken for a batch. -1 where there is a text.
+	// number is the count of token ids, or of a list that the tokenizer takes for a
+	// batch; -1 for a text.
 	number int
-	// none: there is nothing that could be counted.
+	// none: nothing can be counted.
 	none bool
 }
 
 func inputOf(text string) input { return input{text: text, number: -1} }
 
-// input returns what is counted of a request. After an exception it is what
-// most resembles it.
+// input returns the counted input of a request; with an exception, the nearest text.
 func (a *analysis) input(q *export.Request) (input, *exception) {
 	switch a.kind {
 	case "triton_c_api":
@@ -76,17 +76,17 @@ func (a *analysis) input(q *export.Request) (input, *exception) {
 		return batch(list)
 	}
 	var all []string
-	gather(list, &all)
+	collectTexts(list, &all)
 	return inputOf(strings.Join(all, " ")), errTextInput
 }
 
-// batch returns what is counted of something that is no text where the
-// tokenizer is called with it: of a list of texts their number.
+// batch returns the counted input if the tokenizer gets v instead of a text: of a list of
+// texts, their number.
 func batch(v pyjson.Value) (input, *exception) {
 	all := input{number: v.Len()}
 	if one, _ := v.First(); v.Kind() != pyjson.List || one.Kind() != pyjson.String && all.number > 0 {
 		var texts []string
-		gather(v, &texts)
+		collectTexts(v, &texts)
 		return inputOf(strings.Join(texts, " ")), errTextType
 	}
 	var e *exception
@@ -99,7 +99,7 @@ func batch(v pyjson.Value) (input, *exception) {
 	return all, e
 }
 
-// value returns a value of the export as Python sees it.
+// value parses a value of the export as Python does.
 func (a *analysis) value(v export.Value) (pyjson.Value, *exception) {
 	if v.Text {
 		return a.rules.parseJSON(string(pyjson.AppendString(nil, text(v))))
@@ -107,11 +107,10 @@ func (a *analysis) value(v export.Value) (pyjson.Value, *exception) {
 	return a.rules.parseJSON(text(v))
 }
 
-// text returns the content of v as Python reads it: bytes that are no UTF-8 are
-// left out.
+// text returns the content of v as Python reads it, without bytes that are no UTF-8.
 func text(v export.Value) string { return strings.ToValidUTF8(string(v.Data), "") }
 
-// payload returns what is counted of the body of a request.
+// payload returns the counted input of a request's body.
 func (a *analysis) payload(p pyjson.Value) (input, *exception) {
 	in, e := a.payloadText(p)
 	if e == nil || !in.none {
@@ -120,33 +119,33 @@ func (a *analysis) payload(p pyjson.Value) (input, *exception) {
 	for _, name := range [...]string{"messages", "prompt", "text_input", "inputs", "input"} {
 		if v, ok := p.Member(name); ok {
 			var all []string
-			gather(v, &all)
+			collectTexts(v, &all)
 			return inputOf(strings.Join(all, " ")), e
 		}
 	}
 	return in, e
 }
 
-// gather collects the texts of messages, content parts or prompts.
-func gather(v pyjson.Value, all *[]string) {
+// collectTexts collects the texts of messages, content parts or prompts.
+func collectTexts(v pyjson.Value, all *[]string) {
 	switch v.Kind() {
 	case pyjson.String:
 		*all = append(*all, v.Text())
 	case pyjson.List:
 		v.Elements(func(_ int, e pyjson.Value) bool {
-			gather(e, all)
+			collectTexts(e, all)
 			return true
 		})
 	case pyjson.Dict:
 		for _, name := range [...]string{"content", "text"} {
 			if m, ok := v.Member(name); ok {
-				gather(m, all)
+				collectTexts(m, all)
 			}
 		}
 	}
 }
 
-// payloadText is payload by the letter: after an exception there is none.
+// payloadText is payload exactly as the release does it: none with an exception.
 func (a *analysis) payloadText(p pyjson.Value) (input, *exception) {
 	none := input{none: true}
 	switch a.format {
@@ -202,7 +201,7 @@ func (a *analysis) payloadText(p pyjson.Value) (input, *exception) {
 	return none, valueError("Failed to parse request input in profile export file.")
 }
 
-// prompt returns what is counted of the prompt of a completion.
+// prompt returns the counted input of a completion's prompt.
 func (a *analysis) prompt(v pyjson.Value) (input, *exception) {
 	if v.Kind() == pyjson.String {
 		switch s := v.Text(); a.rules.prompt {
@@ -238,8 +237,8 @@ func (a *analysis) prompt(v pyjson.Value) (input, *exception) {
 	return join(v)
 }
 
-// pair returns what is counted of a list where one text belongs: two texts are
-// taken for a pair.
+// pair returns the counted input if the tokenizer gets a list instead of a text. It takes
+// two texts for a pair; any other list is an exception.
 func pair(v pyjson.Value) (input, *exception) {
 	in := input{number: -1}
 	if v.Kind() != pyjson.List || v.Len() != 2 {
@@ -260,7 +259,8 @@ func pair(v pyjson.Value) (input, *exception) {
 	return in, nil
 }
 
-// join is " ".join(v): of a string a blank between every two characters.
+// join is Python's " ".join(v), which puts a blank between every two characters of a
+// string.
 func join(v pyjson.Value) (input, *exception) {
 	switch v.Kind() {
 	case pyjson.String:
@@ -302,7 +302,7 @@ func joinParts(content pyjson.Value) (input, *exception) {
 	})
 }
 
-// joinEach joins what pick takes out of the elements of v by blanks.
+// joinEach joins the texts that pick returns for the elements of v by blanks.
 func joinEach(v pyjson.Value, pick func(pyjson.Value) (pyjson.Value, bool, *exception)) (input, *exception) {
 	var texts []string
 	var exc *exception

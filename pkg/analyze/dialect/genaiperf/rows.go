@@ -61,9 +61,9 @@ func (r *Report) rows(stats []string) []string {
 	return rows
 }
 
-// hidden reports whether a release before 24.07, which is not told about
-// streaming, leaves out a row: gaps that are not there, and a time to first
-// token that is the latency in all that is shown.
+// hidden reports whether a release before 24.07 omits a row. Such releases do not know
+// about streaming: they omit gaps without values, and a time to first token that equals
+// the latency in all statistics.
 func (r *Report) hidden(name string, stats []string) bool {
 	if name != interToken && name != firstToken || name == interToken && r.uncounted {
 		return false
@@ -92,7 +92,7 @@ func (r *Report) rates() []string {
 	return all
 }
 
-// value returns a statistic, -1 of a metric without values.
+// value returns a statistic; -1 for a metric without values.
 func (r *Report) value(metric, stat string) float64 {
 	if m := r.Metric(metric); m != nil {
 		return m.stat(stat)
@@ -134,7 +134,7 @@ func (r *Report) cell(metric, stat string, console bool) string {
 	k := &r.Release.rules
 	m := r.Metric(metric)
 	switch {
-	case m == nil && (r.blind != "" || r.uncounted && needsTokens(metric)):
+	case m == nil && (r.noTexts != "" || r.uncounted && needsTokens(metric)):
 		return "N/A"
 	case k.layout < layout2407 && console:
 		return pyfmt.Grouped(r.value(metric, stat), 0)
@@ -152,7 +152,7 @@ func (r *Report) rate(metric string, console bool) string {
 	k := &r.Release.rules
 	m := r.Metric(metric)
 	switch {
-	case m == nil && (r.blind != "" || r.noRate != "" || r.uncounted):
+	case m == nil && (r.noTexts != "" || r.noRate != "" || r.uncounted):
 		return "N/A"
 	case k.layout < layout2407:
 		return pyfmt.Fixed(r.value(metric, "avg"), 2)

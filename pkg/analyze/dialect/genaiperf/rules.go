@@ -9,31 +9,31 @@ import (
 type rules struct {
 	// Reading an export.
 
-	// needsKind: the export must name its service_kind and endpoint, which were
-	// arguments before.
+	// needsKind: the export must name its service_kind and endpoint. Older releases took
+	// them from arguments.
 	needsKind bool
-	// needsInputs: requests must have their inputs, whose tokens are counted.
+	// needsInputs: requests must have inputs, whose tokens are counted.
 	needsInputs bool
-	// kinds are the known service kinds of an export.
+	// kinds lists the known service kinds of an export.
 	kinds []string
-	// formats say what kind of text an answer of an OpenAI server holds.
+	// formats decides the format of an OpenAI server's answers.
 	formats formatRules
 
 	// Cleaning the responses of an OpenAI server.
 
-	// stripJunk: the text of a Triton server loses what is before its first
-	// printable character behind the third.
+	// stripJunk: the text of a Triton server begins at its first printable character
+	// after the third.
 	stripJunk bool
-	// prefix is what begins an event.
+	// prefix begins an event.
 	prefix string
-	// skipsFields: comments, and fields of an event other than data, hold no
-	// text. An event that is an error is an exception.
+	// skipsFields: comments, and fields of an event other than data, hold no text. An
+	// error event is an exception.
 	skipsFields bool
 	drop        dropRule
 	rejoin      rejoinRule
 	merge       mergeRule
 	text        textRule
-	// nullIsEmpty: a content of null is an empty text.
+	// nullIsEmpty: a null content is an empty text.
 	nullIsEmpty bool
 	// survives: the release drops a response that it cannot read, without an exception.
 	survives bool
@@ -48,11 +48,11 @@ type rules struct {
 	prompt promptText
 	count  counting
 	itl    itlRule
-	// secondToken, requestCount, goodput, sessions: there are such metrics.
+	// secondToken, requestCount, goodput, sessions: the release has such metrics.
 	secondToken, requestCount, goodput, sessions bool
-	// perUser: there are tokens per second and user, not per request.
+	// perUser: tokens per second are per user, not per request.
 	perUser bool
-	// latencyOnly are the endpoint types with no metrics but the latency.
+	// latencyOnly lists the endpoint types whose only metric is the latency.
 	latencyOnly []string
 	images      imageList
 	numpy       numpy.Version
@@ -60,15 +60,15 @@ type rules struct {
 	// Printing the reports.
 
 	layout layout
-	// title begins the title of the table. multimodal is the endpoint type of
-	// models that see, and multimodalTitle what the title calls their metrics.
+	// title begins the title of the table. multimodal is the endpoint type of multimodal
+	// models, and multimodalTitle names their metrics in the title.
 	title, multimodal, multimodalTitle string
-	// rows are the metrics of a request on the console and in the CSV report.
+	// rows lists the metrics of a request on the console and in the CSV report.
 	rows []string
-	// missing says what a row of the console shows if it has no values.
+	// missing decides the cells of a console row without values.
 	missing missingRule
-	// wrapNames: the names of the rows are broken at 36 characters, and the
-	// column may be narrowed.
+	// wrapNames: names of rows break at 36 characters, and their column may become
+	// narrower.
 	wrapNames bool
 	// lowPercentiles: p10, p5 and p1 are in the CSV and JSON reports.
 	lowPercentiles bool
@@ -76,9 +76,9 @@ type rules struct {
 	// tokenRate is the unit of the token throughput on the console and in the
 	// CSV report.
 	tokenRate string
-	// maxBytes is the size of a file that is too large; 0: none is.
+	// maxBytes is the size from which a file is too large; 0: no limit.
 	maxBytes int64
-	// records: each metric must have a record type, which those of images lack.
+	// records: each metric must have a record type; metrics of images have none.
 	records bool
 	// plots: the plots that are made by default need a time to first token.
 	plots bool
@@ -203,7 +203,7 @@ const (
 	layout2501               // every unit is named
 )
 
-// missingRule says what is shown in place of missing values.
+// missingRule decides the text for missing values.
 type missingRule uint8
 
 const (

@@ -91,12 +91,12 @@ func (a *analysis) textual(c *collector, q *export.Request) error {
 	return nil
 }
 
-// rate returns the tokens per second of a request, or of its user; none where
-// that divides by zero.
+// rate returns the tokens per second of a request, or of its user; ok is false for a
+// division by zero.
 func (a *analysis) rate(latency, total, inter int64) (rate float64, ok bool) {
 	switch {
 	case a.rules.perUser && inter == 0, !a.rules.perUser && latency == 0:
-		if a.rules.jsonReport != jsonNone { // before, there were infinities, and nobody saw them
+		if a.rules.jsonReport != jsonNone { // older releases computed an infinity that no report shows
 			a.raise(errZero)
 		}
 		return 0, false
@@ -174,16 +174,15 @@ func (a *analysis) outputText(v export.Value) string {
 	}
 	a.raise(e)
 	var all []string
-	gather(list, &all)
+	collectTexts(list, &all)
 	return strings.Join(all, "")
 }
 
-// idCount returns how many tokens the output ids of a response are: as many as
-// are in a list, or one, whatever it is. before are the ids of the responses
-// before.
+// idCount returns the number of output ids of a response: the length of a list, 1 for
+// anything else. before is the number of ids in the previous responses.
 //
-// Releases before 25.02 divide by the ids themselves, one for each of n
-// responses, for a metric that only plots show; "" is an exception then.
+// Releases before 25.02 divide by the ids of each of the n responses for a metric that
+// only plots show; "" is then an exception.
 func (a *analysis) idCount(v export.Value, before int64, n int) int64 {
 	ids, e := a.value(v)
 	switch {
@@ -197,8 +196,8 @@ func (a *analysis) idCount(v export.Value, before int64, n int) int64 {
 	return 1
 }
 
-// withoutJunk cuts off what is before the first printable character behind the
-// third; of a text without any the last character is left.
+// withoutJunk returns s from its first printable character after the third; if there is
+// none, the last character.
 func withoutJunk(s string) string {
 	last, n := 0, 0
 	cut := -1
@@ -218,14 +217,14 @@ func withoutJunk(s string) string {
 	return s[last:]
 }
 
-// counts reports whether tokens of the current level matter: of those that are
-// not reported to sessions, which go on from level to level, and because there
-// is a goodput of every level, which may raise something.
+// counts reports whether the current level's tokens matter. Other levels than the
+// reported one matter to sessions, which continue from level to level, and to the goodput
+// of each level, which may raise an exception.
 func (a *analysis) counts() bool {
 	return a.at == a.level || a.rules.sessions || a.rep.goodput
 }
 
-// countInput returns the number of input tokens; -1 when there is none.
+// countInput returns the number of input tokens; -1 if there is no input.
 func (a *analysis) countInput(q *export.Request) (int64, error) {
 	if a.rules.input == inputNone {
 		return -1, nil
@@ -251,8 +250,8 @@ func (a *analysis) countInput(q *export.Request) (int64, error) {
 	return int64(n), nil
 }
 
-// countOutput returns the number of output tokens, and that of each response
-// where that is how the release counts.
+// countOutput returns the number of output tokens, and of each response if the release
+// counts by response.
 func (a *analysis) countOutput(rs []response, ids []int64) (each []int64, total int64, err error) {
 	if ids != nil {
 		for _, n := range ids {
@@ -262,7 +261,7 @@ func (a *analysis) countOutput(rs []response, ids []int64) (each []int64, total 
 	}
 	if a.kind == "openai" {
 		for i := range rs {
-			a.clean.look(&rs[i])
+			a.clean.textOf(&rs[i])
 		}
 	}
 	if e := a.rules.countable(rs); e != nil {
@@ -305,8 +304,7 @@ func (a *analysis) withoutTokenizer() error {
 	return nil
 }
 
-// countable raises what the release raises when something among the texts is
-// none.
+// countable returns the release's exception for a response whose text is no string.
 func (r *rules) countable(rs []response) *exception {
 	for i := range rs {
 		switch typ := rs[i].text.typ; {

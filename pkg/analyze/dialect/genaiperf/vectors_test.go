@@ -374,7 +374,7 @@ func TestCleaning(t *testing.T) {
 			}
 			var got []string
 			for _, r := range c.clean(rs) {
-				got = append(got, fmt.Sprintf("%d %s", r.recvNS, c.look(&r).text))
+				got = append(got, fmt.Sprintf("%d %s", r.recvNS, c.textOf(&r).text))
 			}
 			if !slices.Equal(got, tt.want) {
 				t.Errorf("left %q, want %q", got, tt.want)
