@@ -13,6 +13,6 @@
 // dialect is one package and one line in that list. Package explain says why a tool's
 // figures differ from the strict ones.
 //
-// If a release would have stopped at a file with an exception, the report warns about
-// it and holds what the release's rules give all the same.
+// If a release would have stopped at a file with an exception, the report warns about it
+// and applies the release's rules anyway.
 package dialect

@@ -17,7 +17,7 @@ type sharedTokenizer struct {
 // Err returns why the Tokenizer below could not count a text.
 func (s *sharedTokenizer) Err() error { return refusal(s.Tokenizer) }
 
-// maxSharedBytes bounds what a shared Tokenizer remembers.
+// maxSharedBytes bounds the memory of a shared Tokenizer.
 const maxSharedBytes = 1 << 20
 
 func (s *sharedTokenizer) Count(text string) int {

@@ -8,9 +8,9 @@ import (
 )
 
 // Tee reads r once and hands each request to all consumers. The consumers run in
-// goroutines of their own and in lockstep, so that one request is in memory at a time.
-// A consumer must not change what it reads; it may return early. Tee returns the
-// errors of the consumers, in their order, when all have returned.
+// goroutines of their own and in lockstep, so that one request is in memory at a time. A
+// consumer must not change the requests; it may return early. Tee returns the errors of
+// the consumers, in their order, when all have returned.
 func Tee(r export.Reader, consumers []func(export.Reader) error) []error {
 	f := &tee{source: r, present: len(consumers)}
 	f.ready = sync.NewCond(&f.mu)

@@ -61,7 +61,7 @@ func LanguageOptions() []string {
 
 // Input is what Analyze gives to Tool.New.
 type Input struct {
-	// Config holds what the user said. If Config.Explain is set, its Tokenizer is never
+	// Config holds the user's settings. If Config.Explain is set, its Tokenizer is never
 	// nil: see Uncounted.
 	Config
 	Run *export.Run
@@ -96,8 +96,8 @@ type ScrapeReader interface {
 	ReadScrapes(ctx context.Context, r export.Reader) error
 }
 
-// A LevelRule says which load levels of a run a tool reports. The zero value reports
-// all levels, or those that Config.Level names.
+// A LevelRule says which load levels of a run a tool reports. The zero value reports all
+// levels, or the levels that Config.Level names.
 type LevelRule struct {
 	// One says that the tool reports one level: the last one that Config.Level names.
 	One bool

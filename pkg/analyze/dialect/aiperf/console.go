@@ -46,8 +46,8 @@ func (r *Report) Console(w io.Writer, width int) error {
 	return err
 }
 
-// table returns the table of some groups: those of the first one come first.
-// What is in no group is with the last of several.
+// table returns the table of several groups, the first group's metrics first. Metrics
+// without a group are with the last of several groups.
 func (r *Report) table(title string, groups []group, width int) string {
 	t := rich.Table{Title: title, Columns: []rich.Column{{Header: "Metric"}}}
 	for _, s := range r.release.consoleStats {

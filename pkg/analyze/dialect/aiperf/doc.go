@@ -6,34 +6,33 @@
 //	rep, err := dialect.Analyze(ctx, tool, reader, dialect.Config{Tokenizer: tok})
 //	err = rep.Console(os.Stdout, 140)
 //
-// A response counts when it holds text or reasoning; a request ends with the
-// last one that does, not with usage or [DONE]. What AIPerf calls inter token
-// latency is (latency − time to first token) / (output tokens − 1), once per
-// request; the gaps themselves are inter chunk latency. Failed requests are in
-// no latency but count in the error rate, and in the error-adjusted metrics as
-// infinitely late.
+// A response counts if it holds text or reasoning; a request ends with the last such
+// response, not with usage or [DONE]. AIPerf's inter token latency is (latency − time to
+// first token) / (output tokens − 1), once per request; the gaps are its inter chunk
+// latency. Failed requests are in no latency. They count in the error rate, and as
+// infinitely late in the error-adjusted metrics.
 //
-// The effective metrics are steps over time: at each instant what all requests
-// under way do, weighted by how long. The active ones leave out the time when
-// none is. Both, and the rates, are over the phase from before the first request
-// was issued to after the last was over, which only AIPerf's own summary knows:
-// the arguments start_time and end_time give it. Without them the rates are over
-// the time from the first start to the last response, as of a run that was
-// cancelled, and the steps from the first issue to the last end.
+// The effective metrics are steps over time: sums over all requests in flight, weighted
+// by the duration of each step. The active metrics leave out the time without requests in
+// flight. Both, and the rates, cover AIPerf's phase, which begins before the first
+// request is issued and ends after the last. Only AIPerf's own summary states it; the
+// arguments start_time and end_time repeat it. Without them, rates cover the time from
+// the first start to the last response, as for a cancelled run, and steps the time from
+// the first issue to the last end.
 //
-// Times are nanoseconds until they are printed. Instants are float64 there, as
-// in AIPerf, whose rounding to 256 ns shows in extremes of the steps.
+// Times are nanoseconds until they are printed. Instants of the steps are float64 as in
+// AIPerf; their rounding to 256 ns shows in minima and maxima.
 //
-// What is not about times and lengths (parts of HTTP exchanges, the server's
-// counts, the length that was asked for) is as AIPerf's own records state it; of
-// other files it is made again as far as they go: see [export.Stated.Figures].
+// Other metrics than times and lengths (parts of HTTP exchanges, the server's counts, the
+// requested length) come from AIPerf's own records. For other files they are computed if
+// the files have the values: see [export.Stated.Figures].
 //
 // The table releases holds the facts of each release: names, units, order and limits.
 // A new release is a new entry of it.
 //
-// Memory is 8 bytes for each chunk and some 300 for each request: the steps are
-// made anew for each pass over them, of those requests that are under way.
+// An analysis takes 8 bytes of memory for each chunk and some 300 for each request. Each
+// pass over the steps computes them again from the requests in flight.
 //
-// Not reproduced: telemetry, cost and accuracy, counts of audio, images and
-// predictions, and what JSON repeats of the command line and names of the run.
+// Not reproduced: telemetry, cost and accuracy, counts of audio, images and predictions,
+// and the command line and names of the run in the JSON report.
 package aiperf

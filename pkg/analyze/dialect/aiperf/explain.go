@@ -29,8 +29,8 @@ func (a *analysis) explain(r *record, q *export.Request) {
 	}
 }
 
-// explainLevel takes note of what holds for the whole level. phase is what the
-// rates are over, in seconds, 0 for the requests themselves.
+// explainLevel records the rules that applied to the whole level. phase is the time of
+// the rates in seconds; 0 means the time of the requests.
 func (a *analysis) explainLevel(phase float64) {
 	t := a.rep.explainer
 	how, ns := "from the first start to the last response with content, as instants in float64, 256 ns apart", (a.c.lastEnd - a.c.firstStart)
@@ -50,7 +50,7 @@ func (a *analysis) explainLevel(phase float64) {
 	t.State("of each request by itself; strict divides the rate of all by the concurrency", explain.UserRate)
 }
 
-// defined are AIPerf's metrics of each measure, and their formulas.
+// defined holds AIPerf's metric of each measure, and its formula.
 var defined = map[explain.Measure]struct{ tag, formula string }{
 	explain.FirstToken:   {firstToken, "first response with text or reasoning − start"},
 	explain.SecondToken:  {secondToken, "second response with text or reasoning − first"},
@@ -65,8 +65,8 @@ var defined = map[explain.Measure]struct{ tag, formula string }{
 	explain.UserRate:     {perUser, "1 / inter token latency, of each request"},
 }
 
-// Definitions returns what AIPerf calls each measure, how it gets it, and why
-// that is not what is strict.
+// Definitions returns AIPerf's name and formula of each measure, and why its value
+// differs from the strict one.
 func (r *Report) Definitions() []explain.Definition {
 	var all []explain.Definition
 	for _, m := range explain.Measures() {
@@ -83,7 +83,7 @@ func (r *Report) Definitions() []explain.Definition {
 	return all
 }
 
-// value fills in what came out.
+// value sets the values of a definition, or why there are none.
 func (r *Report) value(d *explain.Definition) {
 	m := r.Metric(d.Name)
 	switch {

@@ -124,21 +124,22 @@ func (r *record) discrepant(limits *release) (yes, ok bool) {
 	return max(prompt, completion, reasoning) > float64(limits.usagePct), ok1 && ok2
 }
 
-// mismatched reports whether the answer is of another length than was asked for,
-// by more than is allowed; ok is false where none was.
+// mismatched reports whether the answer's length differs from the requested length by
+// more than the limits; ok is false if no length was requested.
 func (r *record) mismatched(limits *release) (yes, ok bool) {
 	pct, ok := r.figure("osl_mismatch_diff_pct")
 	if !ok {
 		return false, false
 	}
-	if r.output == 0 { // what was wanted cannot be told from the percentage, and need not be
+	if r.output == 0 { // the requested length is not in the percentage, and does not matter
 		return true, true
 	}
 	wanted := math.Round(float64(r.output) / (1 + pct/100))
 	return math.Abs(float64(r.output)-wanted) > min(wanted*float64(limits.mismatchPct)/100, float64(limits.mismatchTokens)), true
 }
 
-// A tally counts requests that something is true of, of those that have it.
+// A tally counts the requests with a known answer to a question, and the yeses among
+// them.
 type tally struct{ yes, of int }
 
 func (t *tally) add(yes, ok bool) {

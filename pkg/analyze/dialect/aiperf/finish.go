@@ -37,7 +37,7 @@ func (a *analysis) finish() {
 	}
 	slices.SortFunc(all, func(x, y Metric) int { return place(x) - place(y) })
 	r.Metrics = all
-	r.withoutLacking(a.run)
+	r.dropLacking(a.run)
 	r.hint = c.values["usage_total_tokens"] != nil && !a.cachedSeen
 	a.explainLevel(phase)
 	if phase == 0 && !r.cancelled && c.ok > 0 {

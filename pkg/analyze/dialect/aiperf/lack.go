@@ -28,8 +28,8 @@ var needs = []struct {
 	}},
 }
 
-// withoutLacking leaves out what the file does not hold, and says so.
-func (r *Report) withoutLacking(run *export.Run) {
+// dropLacking removes the metrics that the file lacks data for, with a warning.
+func (r *Report) dropLacking(run *export.Run) {
 	for _, n := range needs {
 		why, lacks := run.Lacks(n.part)
 		if !lacks {

@@ -59,16 +59,16 @@ func none(tag string) Metric {
 	return m
 }
 
-// single is a number for the whole run.
+// single returns a metric with one value for the whole run.
 func single(tag string, v float64) Metric {
 	m := none(tag)
 	m.Avg = v
 	return m
 }
 
-// spread returns the statistics of x, which is sorted thereby, times scale. x
-// must not be empty. The deviation is added up in order of size, the mean in
-// that of the requests: the last digits tell.
+// spread sorts x and returns its statistics times scale. x must not be empty. As AIPerf
+// does, it adds for the mean in the order of the requests and for the deviation in
+// ascending order; the last digits depend on it.
 func spread[T int64 | float64](tag string, x []T, scale float64) Metric {
 	m := Metric{Tag: tag, Count: len(x)}
 	m.Avg = numpy.Mean(numpy.Current, x) * scale

@@ -9,27 +9,25 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// A record is what is measured of one successful request, in nanoseconds and
-// tokens.
+// A record holds the measures of one successful request, in nanoseconds and tokens.
 type record struct {
 	issuedNS, startNS uint64
-	endNS             uint64 // when the client was through with it
+	endNS             uint64 // when the client finished it
 	ttft              int64
-	ttfo              int64 // to the first that is no reasoning; -1: there is none
+	ttfo              int64 // to the first response with text; -1 for none
 	latency           int64 // to the last response with content
 	gaps              []int64
 	input, output     int64
 	reasoning         int64 // of the output
 	usage             [2]int64
 	hasUsage, cached  bool
-	figures           []figure // the others
+	figures           []figure // other metrics, as the file states them
 
-	// What is not known is not counted.
+	// Unknown counts are left out.
 	hasInput, hasOutput, hasReasoning bool
 }
 
-// read takes the times of a request; false when it has no response with
-// content.
+// read sets the times of a request. It returns false if no response has content.
 func (r *record) read(q *export.Request, m *answer.Measured) bool {
 	events := m.Answer.Events
 	*r = record{gaps: r.gaps[:0], figures: r.figures[:0], issuedNS: q.IssuedNS, startNS: q.StartNS, ttfo: -1}
@@ -71,8 +69,8 @@ func (r *record) read(q *export.Request, m *answer.Measured) bool {
 	return true
 }
 
-// count counts the tokens of a request: as the file of AIPerf says, as the
-// server says if that is what was asked for, else with the tokenizer.
+// count counts the tokens of a request: from AIPerf's own file, from the server's usage
+// if use_server_token_count is set, or with the tokenizer.
 func (a *analysis) count(r *record, q *export.Request, m *answer.Measured) error {
 	if s := q.Stated; s != nil && (s.OutputTokens != nil || s.Figures != nil) {
 		if out := or(s.CountedOutput, s.OutputTokens); out != nil {

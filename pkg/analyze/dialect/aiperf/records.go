@@ -211,8 +211,8 @@ func (x *recordWriter) metadata(q *export.Request) pyjson.Object {
 	return o
 }
 
-// session returns the number of a request's session: of requests that are none
-// of a session, that of the request.
+// session returns the number of a request's session; without a session, the request's
+// number.
 func (x *recordWriter) session(q *export.Request) uint64 {
 	if x.imported || q.SessionID == "" {
 		return q.ID

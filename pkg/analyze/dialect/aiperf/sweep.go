@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// A quantity is what all requests under way come to at an instant.
+// A quantity is a sum over all requests in flight at an instant.
 type quantity uint8
 
 const (
@@ -26,26 +26,24 @@ type step struct {
 	of     quantity
 }
 
-// A span is what of a request the sums need: 8 bytes more for each of its gaps,
-// which the collector holds anyway.
+// A span holds the values of a request that the sums need. Its gaps are in the collector.
 type span struct {
 	startNS, endNS uint64
 	ttft           int64
 	in, out        float64 // NaN: not known
 	from, to       int     // of the gaps
-	// whole is a request that was not streamed, or failed: it is under way, and
-	// that is all.
+	// whole is a request that was not streamed or failed. It counts only as in flight.
 	whole bool
 }
 
-// steps appends what the request does to the sums, in the order of time. gaps are
-// those of all requests.
+// steps appends the request's changes of the sums, in the order of time. gaps holds the
+// gaps of all requests.
 //
-// The first token comes with the first chunk, the others in equal parts with the
-// rest, the last of which is just before the end; those of chunks that came in one
-// read are spread over the other gaps, for the rate. An answer in one chunk has no
-// rate, and its tokens are not in flight. Where no answer of the run has a second
-// chunk, tokens come evenly, and are in flight from the first on.
+// The first token comes with the first chunk. The others come in equal parts with the
+// other chunks; the last chunk is just before the end. For the rate, the tokens of chunks
+// that came in one read are spread over the other gaps. An answer in one chunk has no
+// rate, and its tokens are not in flight. If no answer of the run has a second chunk,
+// tokens come evenly and are in flight from the first one.
 func (s *span) steps(all []step, gaps []int64) []step {
 	begin := len(all)
 	between := func(of quantity, from, to, value float64) {
@@ -115,12 +113,11 @@ func (s *span) chunks(all []step, gaps []int64, first, end float64) []step {
 	return all
 }
 
-// sweeps are what all requests do over time. The steps are made again for each
-// pass over them, of those requests alone that are under way at the time.
+// sweeps computes the sums over time. Each pass computes the steps of the requests in
+// flight again, so that they are never all in memory.
 type sweeps struct{ spans []span }
 
-// add takes a successful request, whose gaps have been appended to those of the
-// collector.
+// add adds a successful request after its gaps were appended to the collector's.
 func (w *sweeps) add(r *record, streamed bool, gaps int) {
 	s := span{startNS: r.startNS, endNS: r.endNS, ttft: r.ttft, in: math.NaN(), out: math.NaN(), whole: !streamed}
 	if r.hasInput {
@@ -135,7 +132,7 @@ func (w *sweeps) add(r *record, streamed bool, gaps int) {
 	w.spans = append(w.spans, s)
 }
 
-// failed takes a request that was under way, and failed.
+// failed adds a request that failed.
 func (w *sweeps) failed(startNS, endNS uint64) {
 	w.spans = append(w.spans, span{startNS: startNS, endNS: endNS, whole: true})
 }
@@ -171,20 +168,20 @@ type walk struct {
 	pass     pass
 	levels   []*weighted
 
-	under []running // requests under way: a heap, the one with the next step first
-	free  [][]step  // buffers of those that are over
+	under []running // requests in flight: a heap, the one with the next step first
+	free  [][]step  // buffers of ended requests
 	now   [sums]float64
-	peaks [sums]float64 // the largest that the sums were, for no time too
-	// least are the sums below which there is nothing but what additions and
-	// subtractions leave of it.
+	peaks [sums]float64 // the maximum of each sum, even if it lasted no time
+	// least holds the least values of the sums; smaller ones are rounding errors of
+	// additions and subtractions.
 	least  [sums]float64
-	rising []step // of the instant: what is taken away is taken away first
+	rising []step // increases at the current instant, which are added after its decreases
 }
 
-// running is a request under way. steps[0] is its next one.
+// running is a request in flight. steps[0] is its next step.
 type running struct {
 	steps, buffer []step
-	index         int // of the span, which is its place in the file
+	index         int // of the span, in the order of the file
 }
 
 func (r *running) before(o *running) bool {

@@ -15,8 +15,7 @@ type texts struct {
 	answers, thoughts strings.Builder
 }
 
-// answer returns the joined text of what was answered, and of the reasoning
-// before it.
+// answer returns the joined text of the answer and of its reasoning.
 func (t *texts) answer(q *export.Request) (answer, reasoning string) {
 	t.answers.Reset()
 	t.thoughts.Reset()

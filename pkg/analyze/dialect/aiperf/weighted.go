@@ -6,20 +6,20 @@ import (
 	"slices"
 )
 
-// digit is how many bits of a number a pass finds out.
+// digit is the number of bits that a pass finds.
 const digit = 12
 
-// weighted are the statistics of one sum, divided by those of another or not, by
-// how long its values held.
+// weighted computes the statistics of a step metric, weighted by how long each value
+// held.
 //
-// There are too many values to keep: each pass over them finds out more. A
-// percentile is found by the bits of the numbers, which are in their order: the
-// first pass learns which of 2¹² beginnings it has, the second the next 12 bits,
-// the third looks at those that begin so.
+// The values are too many to keep. Three passes find a percentile by the bits of the
+// numbers, whose order is the order of the values: the first pass finds its first 12
+// bits, the second the next 12, and the third the value among those with the same 24
+// bits.
 type weighted struct {
 	stepMetric
 
-	// What holds now, and since when.
+	// The current value, and since when it holds.
 	since, value float64
 	on           bool
 
@@ -27,18 +27,18 @@ type weighted struct {
 	min, max          float64
 	coarse            []float64 // ns by the first digit of the value
 	targets           [len(percentiles)]target
-	fine              map[uint64][]float64           // ns by the second one, of the first ones that matter
-	near              map[uint64]map[float64]float64 // ns by value, of the two that matter
+	fine              map[uint64][]float64           // ns by the second digit, for the first digits of percentiles
+	near              map[uint64]map[float64]float64 // ns by value, for both digits of percentiles
 }
 
-// A target is how far a percentile has been found: the bits that it begins with,
-// and for how long values were below those that do.
+// A target is a percentile as far as it is found: its first bits, and how long values
+// with smaller first bits held.
 type target struct {
 	bits  uint64
 	below float64
 }
 
-// A pass is one over all time.
+// A pass is one pass over all steps.
 type pass int
 
 const (
@@ -47,13 +47,13 @@ const (
 	lastPass
 )
 
-// touched reports whether a change of those sums, a bit each, ends the time for
-// which the level has held.
+// touched reports whether the current value ends with a change of the sums in the bit
+// set.
 func (l *weighted) touched(changed uint) bool {
 	return changed&(1<<l.of|1<<l.per|1<<l.active) != 0
 }
 
-// read takes the value that holds from now on. Sums below the least are 0.
+// read sets the current value. Sums below the least are 0.
 func (l *weighted) read(now, least *[sums]float64) {
 	level := func(of quantity) float64 {
 		if x := now[of]; math.Abs(x) >= least[of] {
@@ -114,9 +114,9 @@ func (l *weighted) hold(p pass, value, ns float64) {
 	}
 }
 
-// find returns the first index up to which weights, and what is below them, hold
-// for that part of all time, and what is below that index. Weights are whole
-// nanoseconds, so that their sums are exact.
+// find returns the first index at which below and the weights up to it reach the
+// percentile's share of all time, and the sum before that index. Weights are whole
+// nanoseconds, so their sums are exact.
 func (l *weighted) find(weights []float64, below float64, pct int) (int, float64) {
 	last := 0
 	for i, ns := range weights {

@@ -1,4 +1,3 @@
-// Package dialecttest is what the tests of the dialects have in common: exports
-// that they build, the tokenizers that their recorded material was counted with,
-// and what is fuzzed of each writer.
+// Package dialecttest has the common parts of the dialects' tests: made-up exports, the
+// tokenizers of the recorded reports, and the fuzz test of the writers.
 package dialecttest

@@ -8,10 +8,10 @@ import (
 	"github.com/pa-tools/pa/pkg/export/foreign"
 )
 
-// FuzzWriter checks of a writer of another tool's files that whatever can be
-// imported can be written, or is refused with a reason, and that what is written is
-// read again as as many requests. write reports whether it wrote a file, which it
-// has looked at; perRequest stands in that once for each request.
+// FuzzWriter fuzzes a writer of another tool's files. Every export that can be read must
+// be written or refused with a reason, and the written file must read back with as many
+// requests. write reports whether it wrote a file, which it has looked at; perRequest
+// stands in that once for each request.
 func FuzzWriter(f *testing.F, perRequest string, write func(t *testing.T, r export.Reader, b *bytes.Buffer) bool) {
 	// A file of AIPerf, of inference-perf, of GuideLLM and of SGLang.
 	f.Add([]byte(`{"metadata":{"session_num":0,"request_start_ns":5,"request_end_ns":9},"metrics":{"time_to_first_token":{"value":2,"unit":"ms"},"request_latency":{"value":4,"unit":"ms"},"output_sequence_length":{"value":3,"unit":"tokens"},"inter_chunk_latency":{"value":[1,1],"unit":"ms"}}}` + "\n" + `{"metadata":{"session_num":1,"request_start_ns":6,"request_end_ns":7},"metrics":{},"error":{"code":503,"type":"X","message":"\u00e4"}}`))
@@ -41,7 +41,7 @@ func FuzzWriter(f *testing.F, perRequest string, write func(t *testing.T, r expo
 	})
 }
 
-// imported is nil for what cannot be read.
+// imported returns nil for an unreadable export.
 func imported(t *testing.T, data []byte) export.Reader {
 	t.Helper()
 	for _, f := range foreign.Formats() {

@@ -11,8 +11,8 @@ import (
 )
 
 // An Explainer collects why a tool's figures differ from the strict ones. A dialect
-// reports each request that the tool counts and what the tool takes from it. Each
-// difference becomes a sentence for [Definition.Differs], with the number of
+// reports each request that the tool counts, with the values that the tool takes from it.
+// Each difference becomes a sentence for [Definition.Differs], with the number of
 // requests that showed it. Rules that changed nothing are not mentioned.
 //
 // The methods of a nil Explainer do nothing.

@@ -14,8 +14,7 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// A Report is what a version says about the load levels of a run. It is a
-// [dialect.Report].
+// A Report is a version's report of the load levels of a run. It is a [dialect.Report].
 type Report struct {
 	Version *Version
 	Levels  []Level
@@ -31,7 +30,7 @@ type Report struct {
 
 var _ dialect.Report = (*Report)(nil)
 
-// Warnings are what a reader must know to trust the report.
+// Warnings lists where the tool would have stopped, and what the report lacks.
 func (r *Report) Warnings() []error {
 	if r.Crash == nil {
 		return r.warnings
@@ -42,7 +41,7 @@ func (r *Report) Warnings() []error {
 // CSV returns dialect.ErrNoFormat: the tool writes no such report.
 func (r *Report) CSV(io.Writer) error { return dialect.ErrNoFormat }
 
-// A result is what the tool notes of a request. Times are seconds.
+// A result holds the tool's measures of a request. Times are seconds.
 type result struct {
 	id, startNS, endNS uint64
 	text               string
@@ -262,8 +261,8 @@ func (v *Version) crash(l *Level) (part, error) {
 	return partAll, nil
 }
 
-// wall returns how long a level took, in seconds: what the command line says,
-// else its windows, else from the first start to the last end. NaN: not known.
+// wall returns the duration of a level in seconds: of the command line, else of its
+// windows, else from the first start to the last end; NaN if unknown.
 func (a *analysis) wall(e *export.Experiment) float64 {
 	if ns, ok := a.args.wallNS[e.Value]; ok {
 		return float64(ns) / 1e9

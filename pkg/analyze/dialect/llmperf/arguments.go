@@ -12,7 +12,7 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// arguments are what the tool's command line said.
+// arguments holds the arguments of the tool's command line.
 type arguments struct {
 	uri, protocol, model string
 	concurrency          []string
@@ -93,10 +93,9 @@ func (a *arguments) set(v *Version, key, value string) error {
 	return set(v, a, value)
 }
 
-// arguments reads what the run and its hints say, then what cfg says, which goes
-// before it. A hint that the tool does not know is for somebody else. So is one
-// whose value it cannot read, unless the hints name the tool: it is left out, and
-// what is wrong with it returned as a warning.
+// arguments reads the run's metadata, its hints and cfg; the later win. It ignores hints
+// that the tool does not know. A hint with an unreadable value is an error if the hints
+// name the tool; otherwise it is left out with a warning.
 func (v *Version) arguments(run *export.Run, cfg dialect.Config) (_ *arguments, warnings []error, _ error) {
 	a := &arguments{uri: "localhost:8001", model: "ensemble", wallNS: map[string]uint64{}}
 	if m := run.Meta; m != nil {

@@ -11,7 +11,7 @@ import (
 
 var _ explain.Definer = (*Report)(nil)
 
-// explain takes note of which of the tool's rules were at work on a request.
+// explain records the tool's rules that applied to a request.
 func (a *analysis) explain(o *result, q *export.Request) {
 	t := a.rep.explainer
 	if t == nil {
@@ -50,8 +50,8 @@ func (a *analysis) explainLevel(l *Level) {
 	t.State("Σ output tokens / Σ latencies, a rate of one stream; strict divides the rate of all by the concurrency", explain.UserRate)
 }
 
-// Definitions returns what the tool calls each measure of the last level it
-// reports, how it gets it, and why that is not what is strict.
+// Definitions returns the tool's name and formula of each measure of the last reported
+// level, and why its value differs from the strict one.
 func (r *Report) Definitions() []explain.Definition {
 	var all []explain.Definition
 	for _, m := range explain.Measures() {
@@ -135,7 +135,7 @@ func (r *Report) define(d *explain.Definition, l *Level) {
 	}
 }
 
-// Remarks are the Warnings, of which none names the version.
+// Remarks returns the Warnings; none names the version.
 func (r *Report) Remarks() []string {
 	var all []string
 	if r.Crash != nil {

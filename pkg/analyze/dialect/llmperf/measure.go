@@ -52,8 +52,8 @@ func (a *analysis) http(q *export.Request) bool {
 	return false
 }
 
-// stream goes through the responses of a streamed answer. Each counts as the
-// first, whatever it holds.
+// stream goes through the responses of a streamed answer. Each counts as the first, with
+// or without text.
 func stream(o *result, q *export.Request) {
 	first := true
 	end := q.StartNS

@@ -205,7 +205,7 @@ func (r *row) array() pyjson.Array {
 	return all
 }
 
-// list is what the result file holds of each request.
+// list returns the members of the result file for each request.
 func (l *Level) list(tpot bool) pyjson.Array {
 	var all pyjson.Array
 	for _, x := range l.results {

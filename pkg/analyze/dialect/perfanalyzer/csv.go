@@ -165,9 +165,9 @@ func cells(values []GPUValue, format func(float64) string) string {
 	return b.String()
 }
 
-// ComposingCSV returns the files that perf_analyzer writes beside the file of -f, one
-// for each composing model of the first model: the prefix of its name, which a dot
-// and the name of that file follow, and its content.
+// ComposingCSV returns the files that perf_analyzer writes beside the file of -f, one for
+// each composing model of the first model. A file's name is a prefix, a dot and the name
+// of the file of -f; the result has the prefix and the content.
 func (s *Settings) ComposingCSV(levels []Level) []ModelFile {
 	levels = s.ranked(levels)
 	if len(levels) == 0 || levels[0].Server == nil {

@@ -15,7 +15,7 @@
 // own exports have no server statistics, no times within the client, and no command
 // line.
 //
-// Two faults are not reproduced: the standard deviation of latencies of seconds,
-// which overflows 64 bits, and the two decimals of all numbers after the first
-// warning of a rate that was not kept up.
+// Two faults are not reproduced: the standard deviation of latencies of seconds, which
+// overflows 64 bits, and the two decimals of all numbers after the first warning of a
+// rate that was not reached.
 package perfanalyzer

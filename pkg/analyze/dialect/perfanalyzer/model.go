@@ -11,10 +11,10 @@ import (
 	"github.com/pa-tools/pa/pkg/export/pawindow"
 )
 
-// ModelsOf returns the server's statistics of each model that requests went to, from
-// the beginning of the first reported window to the end of the last. windows is the
-// number of all windows of the level. The result is nil if the file has no
-// statistics; the error says why, unless nobody asked for them.
+// ModelsOf returns the server's statistics of each model that requests went to, from the
+// beginning of the first reported window to the end of the last. windows is the number of
+// all windows of the level. The result is nil if the file has no statistics. The error
+// says why if they were requested.
 func ModelsOf(stats *export.ServerStats, windows int) ([]Model, error) {
 	if stats == nil || len(stats.Models) == 0 {
 		return nil, nil

@@ -22,7 +22,7 @@ type rules struct {
 	// kindWord: the service kind is written "Triton", and not at all for servers
 	// with the OpenAI API.
 	kindWord bool
-	// stabilizingLast: what is stabilized comes last in the settings.
+	// stabilizingLast: the settings name the stabilized metric last.
 	stabilizingLast bool
 	// counts: a level may be a number of requests, without windows.
 	counts bool

@@ -17,8 +17,8 @@ import (
 // milliseconds, as the tools report them.
 type Level struct {
 	dialect.Level
-	// Requests is the number of requests that were sent, Completed of those that
-	// succeeded by the tool's rules.
+	// Requests is the number of requests that were sent. Completed is the number of
+	// requests that succeeded by the tool's rules.
 	Requests, Completed int
 	// Duration is the time from the first clock read of the run to the last, in
 	// seconds. If the file of another tool has no start times, Duration and all
