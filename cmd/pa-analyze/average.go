@@ -48,7 +48,7 @@ func average(f func(export.Reader) (string, error)) cli.ActionFunc {
 					return err
 				}
 			}
-			// Of a file that breaks off, that is what is wrong.
+			// The reader's error comes before the script's: it is the cause.
 			if err := r.Err(); err != nil {
 				return err
 			}

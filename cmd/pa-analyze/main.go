@@ -1,9 +1,9 @@
-// Pa-analyze reads recorded runs of LLM inference benchmarks and says what is
-// in them: latencies, tokens and throughputs per load level, the two averages
-// of perf_analyzer's example scripts, single requests, what changed from one run
-// to another. It reads files of pa-record and of every release of
-// perf_analyzer, counts tokens as Hugging Face does, and opens no connection but
-// to the Hugging Face hub, for a --tokenizer that is not in the cache.
+// Pa-analyze reads recorded runs of LLM inference benchmarks. It reports latencies,
+// tokens and throughputs per load level, the two averages of perf_analyzer's example
+// scripts, single requests, and the differences between two runs. It reads files of
+// pa-record and of every release of perf_analyzer, and counts tokens as Hugging Face
+// does. Its only connections go to the Hugging Face hub, for a --tokenizer that is not in
+// the cache.
 //
 //	pa-analyze profile_export.json
 //	pa-analyze report --format json run.json | jq .experiments[].metrics.ttft_ns.p99

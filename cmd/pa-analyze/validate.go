@@ -65,7 +65,7 @@ func ownFigures(r export.Reader) string {
 	return fmt.Sprintf(", %d of the file's own %d figures agree", c.Compared-c.Differing, c.Compared)
 }
 
-// validateFile prints what is wrong with a file and returns how much it is.
+// validateFile prints the violations of a file and returns their number.
 func validateFile(c *cli.Context, path string, r export.Reader) (violations int, err error) {
 	printed, limit := 0, c.Int("limit")
 	var writeErr error

@@ -18,9 +18,8 @@ import (
 // betweenTime is how long a server may take for a POST of --between-levels.
 const betweenTime = time.Minute
 
-// postBetween asks the servers for what is to be done between levels, a flush of
-// their caches, say. The configured headers, keys among them, go to the servers
-// under test only.
+// postBetween posts to the URLs of --between-levels, to flush the servers' caches, say.
+// The configured headers, which may hold keys, go only to the servers under test.
 func postBetween(ctx context.Context, s *settings.Settings) error {
 	ctx, cancel := context.WithTimeout(ctx, betweenTime)
 	defer cancel()

@@ -176,7 +176,7 @@ func readLedger(r io.Reader, each func(index uint64, id string, t *calibrate.Tru
 	}
 }
 
-// truthOf returns what the calibration needs of an entry of the ledger.
+// truthOf returns the calibration's part of a ledger entry.
 func truthOf(e *ledger.Entry) *calibrate.Truth {
 	t := &calibrate.Truth{ReceivedNS: e.ReceivedKernelNS}
 	for _, w := range e.Writes {

@@ -104,8 +104,8 @@ func (c *console) summary(levels []perfanalyzer.Level) {
 	}
 }
 
-// printRuns writes the summary lines of several runs, those of one level below
-// each other.
+// printRuns writes the summary lines of several runs. The lines of one level follow each
+// other.
 func printRuns(w io.Writer, runs []runResult) {
 	var names []string
 	for j := range runs {

@@ -42,8 +42,7 @@ func main() {
 	os.Exit(run(context.Background(), os.Args, env, os.Stdin, os.Stdout, os.Stderr))
 }
 
-// An environment is what the process gets from outside besides arguments and
-// streams.
+// An environment holds the process's inputs besides arguments and streams.
 type environment struct {
 	getenv  func(string) string
 	signals <-chan os.Signal
@@ -65,8 +64,8 @@ func logsTo(env environment, stderr io.Writer) io.Writer {
 	return io.Discard
 }
 
-// takeLogs makes gRPC and package log (used by net/http) write to w. If they wrote to
-// a terminal that nobody reads, they would block a connection.
+// takeLogs makes gRPC and package log (used by net/http) write to w. If they wrote to a
+// stopped terminal, they would block a connection.
 func takeLogs(w io.Writer) {
 	log.SetOutput(w)
 	if os.Getenv("GRPC_GO_LOG_SEVERITY_LEVEL") == "" { // the default: errors only

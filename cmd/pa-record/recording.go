@@ -19,8 +19,8 @@ import (
 // journalSuffix ends the name of a run's journal.
 const journalSuffix = journal.Suffix
 
-// newExports resolves paths, and refuses those that cannot or must not be written,
-// before any load is sent. Errors are of type *cmdline.UsageError.
+// newExports resolves paths. It refuses paths that cannot or must not be written, before
+// any load is sent. Errors are of type *cmdline.UsageError.
 func newExports(paths []string, overwrite bool) ([]*journal.Export, error) {
 	var errs []error
 	var all []*journal.Export

@@ -12,7 +12,7 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/journal"
 )
 
-// recoverCommand is "pa-record recover": it finishes what a killed run left.
+// recoverCommand is "pa-record recover", which writes the exports of a killed run.
 func recoverCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "recover",

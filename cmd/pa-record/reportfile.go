@@ -9,9 +9,9 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze/dialect/perfanalyzer"
 )
 
-// writeCSV writes the file of -f, and one beside it for each model that an
-// ensemble is composed of. As with perf_analyzer, what is there is replaced. It
-// returns the names of the files.
+// writeCSV writes the file of -f, and one beside it for each composing model of an
+// ensemble. Like perf_analyzer it overwrites existing files. It returns the names of the
+// files.
 func writeCSV(path string, s *perfanalyzer.Settings, levels []perfanalyzer.Level) (written []string, err error) {
 	var b bytes.Buffer
 	if err := s.WriteCSV(&b, levels); err != nil || b.Len() == 0 {

@@ -53,8 +53,8 @@ func simCommand(env environment) *cli.Command {
 	}
 }
 
-// simDescription is the text of the help page, with the simulator's own lists of
-// what it can do.
+// simDescription returns the text of the help page, with the simulator's own lists of
+// faults and models.
 func simDescription() string {
 	var b strings.Builder
 	b.WriteString(`It answers as an OpenAI-compatible server and as a Triton server, with made-up
@@ -162,9 +162,8 @@ func serveSim(c *cli.Context, env environment) (err error) {
 	return srv.Close()
 }
 
-// resolveTargets returns the URLs to send to: those of s, or that of a
-// simulated server that it starts when s asks for one. closeTargets ends that
-// server.
+// resolveTargets returns the URLs to send to: the URLs of s, or the URL of a simulated
+// server that it starts for sim://. closeTargets stops that server.
 func resolveTargets(ctx context.Context, s *settings.Settings) (targets []string, closeTargets func(), err error) {
 	if !s.Simulated() {
 		return s.RawURLs, func() {}, nil
@@ -190,7 +189,7 @@ func resolveTargets(ctx context.Context, s *settings.Settings) (targets []string
 	if err != nil {
 		return nil, nil, err
 	}
-	// Metrics come by HTTP, whatever the requests go by.
+	// Metrics come by HTTP, also if requests go by gRPC.
 	target := srv.TritonHTTPURL()
 	if s.ServiceKind == settings.OpenAI {
 		target = srv.OpenAIURL()
@@ -281,7 +280,7 @@ func setSim(cfg *sim.Config, key, value string) (err error) {
 	return nil
 }
 
-// parseSim parses a value; the error says what was expected.
+// parseSim parses a value; the error names the expected kind of value.
 func parseSim[T any](value string, parse func(string) (T, error), expected string) (T, error) {
 	v, err := parse(value)
 	if err != nil {

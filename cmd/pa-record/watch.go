@@ -14,8 +14,8 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/telemetry"
 )
 
-// watchers returns what watches the servers at urls, of which b is the backend,
-// while a run is on: each nil where there is nothing to watch.
+// watchers returns the collectors of the servers' metrics and statistics during a run; b
+// is the servers' backend. A collector with nothing to collect is nil.
 func watchers(s *settings.Settings, urls []string, b backend.Backend, clock *rxclock.Clock) (*telemetry.Collector, *serverstat.Collector, error) {
 	watch, err := newTelemetry(s, urls, clock)
 	if err != nil {
@@ -25,8 +25,8 @@ func watchers(s *settings.Settings, urls []string, b backend.Backend, clock *rxc
 	return watch, stats, err
 }
 
-// newTelemetry returns what watches the servers at urls while a run is on; nil
-// when that was not asked for.
+// newTelemetry returns the collector of the metrics of the servers at urls; nil without
+// --collect-metrics.
 func newTelemetry(s *settings.Settings, urls []string, clock *rxclock.Clock) (*telemetry.Collector, error) {
 	if s.Metrics == nil {
 		return nil, nil

@@ -52,7 +52,7 @@ type collector struct {
 	refusal        string // why the tokenizer could not count the first of anomalies.notCounted
 }
 
-// anomalies counts what a reader of the report must know about counted requests.
+// anomalies counts the unusual properties of counted requests, for the report's warnings.
 type anomalies struct {
 	noToken    int // responses but no token event
 	noFrom     int // the time to count from is missing
@@ -164,7 +164,7 @@ func (c *collector) count(p *Point) {
 	c.countAnomalies(p)
 }
 
-// countAnomalies counts what is unusual about a counted request.
+// countAnomalies counts the unusual properties of a counted request.
 func (c *collector) countAnomalies(p *Point) {
 	o := &c.anomalies
 	o.gaps += len(p.Gaps)

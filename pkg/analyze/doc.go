@@ -20,10 +20,9 @@
 // time ([Windows]), and held against an objective ([Attainment], package slo).
 // What compares runs asks for the requests themselves: Config.Series.
 //
-// A Report carries its warnings: what was left out and why, and what a reader
-// must know to trust a number. Requests that failed or do not belong to the
-// measurement are counted by reason. After an error the report covers what
-// could be read.
+// A Report carries its warnings: which data was left out and why, and which numbers need
+// care. Requests that failed or do not belong to the measurement are counted by reason.
+// After an error the report covers what could be read.
 //
 // Package validate checks a file against what every recorder promises, and package
 // exampleavg prints the averages of perf_analyzer's example scripts.

@@ -10,11 +10,11 @@ import (
 	"github.com/pa-tools/pa/pkg/answer"
 )
 
-// The first tenth of a level's requests is compared with the rest where it has
-// driftLeast requests or more. It differs when its median is away from that of
-// the rest by more than driftShare of it, and more of its values lie on one side
-// of the rest's median than chance puts there: by more than driftSigmas standard
-// deviations of a fair coin's, √k/2 for k values.
+// The first tenth of a level's requests is compared with the rest if it has at least
+// driftLeast requests. It differs if two conditions hold. Its median differs from the
+// rest's by more than the share driftShare. And more of its k values lie on one side of
+// the rest's median than chance puts there: k/2 and driftSigmas standard deviations, √k/2
+// each.
 const (
 	driftLeast  = 10
 	driftShare  = 0.2

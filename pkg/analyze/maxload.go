@@ -54,8 +54,8 @@ type tried struct {
 
 // MaxLoad estimates the highest load at which SLOTarget of the requests meet the SLO of
 // rep. It returns nil without an SLO, and unless the experiments are at least two loads
-// of one mode and one kind: an even rate and a bursty rate do not lie on one curve.
-// Several experiments of one load count as one.
+// of one mode and one kind; an even and a bursty rate do not lie on one curve. Several
+// experiments of one load count as one.
 func (rep *Report) MaxLoad() *MaxLoad {
 	var all []tried
 	m := &MaxLoad{Target: rep.SLOTarget, Interval: inference.Interval{Low: math.NaN(), High: math.NaN()}}

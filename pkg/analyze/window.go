@@ -10,12 +10,11 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// Windows say how to cut a level, or the part of it that a Selection came to,
-// for a table. The zero value is not to.
+// Windows sets how a level, or the part in a Selection, is cut into windows for a table.
+// The zero value does not cut.
 type Windows struct {
-	// Every is the length of windows one after the other. What is left at the
-	// end is a window if it is at least half of that; else it joins the one
-	// before.
+	// Every is the length of successive windows. The rest at the end is a window if it
+	// has at least half of this length; otherwise it belongs to the previous window.
 	Every time.Duration
 	// Recorded takes the windows that the recorder measured by.
 	Recorded bool
@@ -83,8 +82,7 @@ func recorded(e *export.Experiment) []uint64 {
 	return b
 }
 
-// clip returns the bounds of what the windows and a selected part have in
-// common; nil when that is nothing.
+// clip returns the bounds of the windows inside of a selected part; nil if none is.
 func clip(bounds []uint64, part Span) []uint64 {
 	var b []uint64
 	for i, t := range bounds {

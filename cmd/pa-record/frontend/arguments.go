@@ -42,10 +42,10 @@ func (os options) unknown(name string) error {
 	return &unknownError{name, likely}
 }
 
-// parse reads a command line by the rules of argparse: long names may be cut
-// short, values may be joined by "=" or to a short name, options without a
-// value may share a dash, what looks like a negative number is a value. All
-// mistakes are reported at once.
+// parse reads a command line by the rules of argparse: long names may be abbreviated,
+// values may be joined by "=" or to a short name, and options without a value may share a
+// dash. An argument that looks like a negative number is a value. All mistakes are
+// reported at once.
 func (os options) parse(args []string) (*arguments, error) {
 	a := &arguments{options: os, given: map[*option][]string{}}
 	var errs []error

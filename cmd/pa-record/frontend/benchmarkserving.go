@@ -184,8 +184,8 @@ func (s *serving) target() {
 	s.set("--connection-reuse", "fresh") // each request has a connection of its own
 }
 
-// load adds the load. Without a rate the script starts all requests at once, of
-// which --max-concurrency limits those in flight.
+// load adds the load. Without a rate the script starts all requests at once;
+// --max-concurrency limits the requests in flight.
 func (s *serving) load() {
 	a, n := s.a, s.a.whole("--num-prompts")
 	most := a.whole("--max-concurrency")

@@ -17,8 +17,8 @@ type Command struct {
 	Args []string
 	// Notes describe what pa-record does differently from the tool.
 	Notes []string
-	// Reports holds the pa-analyze command lines that produce what the tool
-	// would have printed and written.
+	// Reports holds the pa-analyze command lines that produce the tool's output and
+	// files.
 	Reports [][]string
 }
 

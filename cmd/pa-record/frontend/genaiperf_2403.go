@@ -66,7 +66,7 @@ func (g *genaiPerf) translate2403() {
 	if g.kind == kindTriton {
 		g.hint("backend", map[string]string{"trtllm": "tensorrtllm", "vllm": "vllm"}[format])
 	}
-	g.hint("default_tokenizer", gpt2Tokenizer) // counts are of this one, whatever makes the prompts
+	g.hint("default_tokenizer", gpt2Tokenizer) // this tokenizer counts, even if another one makes the prompts
 }
 
 // inputs2403 adds the prompts and the request template.

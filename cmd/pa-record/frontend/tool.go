@@ -19,8 +19,8 @@ type Tool struct {
 	Examples []cmdline.Example
 
 	releases []*release
-	// choose returns the release that a command line is written for, and the
-	// arguments without those that name the release.
+	// choose returns the release of a command line, and the arguments without the name of
+	// the release.
 	choose func(t *Tool, args []string) (*release, []string, error)
 }
 

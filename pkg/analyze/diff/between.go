@@ -144,12 +144,12 @@ func betweenLengths(of func(*Level) *analyze.Summary) func(older, newer []*Level
 // and the last serve only as neighbours.
 var lengthLevels = [...]float64{5, 10, 25, 50, 75, 90, 95}
 
-// apartAt reports whether the percentile at lengthLevels[i] differs: by more than
-// 5 %, by more than one token, by more than chance allows in a distribution with one
-// peak, and beyond the next percentiles of the other side, because percentiles of
-// two peaks jump between them. se is the standard error of the difference of the
-// means. For normal values the standard error of the median is 1.25 times as large,
-// of a quartile 1.36 and of a decile 1.71 times.
+// apartAt reports whether the percentile at lengthLevels[i] differs: by more than 5 %,
+// one token, and the chance in a distribution with one peak. It must also lie beyond the
+// next percentiles of the other side, because percentiles of two peaks jump between them.
+// se is the standard error of the difference of the means. For normal values the standard
+// error of the median is 1.25 times as large, of a quartile 1.36 and of a decile 1.71
+// times.
 func apartAt(i int, o, n [len(lengthLevels)]float64, se float64) bool {
 	ratio := map[float64]float64{10: 1.71, 25: 1.36, 50: 1.25, 75: 1.36, 90: 1.71}[lengthLevels[i]]
 	if math.Abs(o[i]-n[i]) <= max(0.05*max(o[i], n[i]), 4*ratio*se, 1) {
@@ -211,7 +211,7 @@ var otherwise = map[string]bool{
 	"url": true, "urls": true, "seed": true, "profile_export_file": true, "repeat": true, "runs": true, "interleave": true, "calibrate": true,
 }
 
-// betweenSettings compares the settings of the recorders and names those that differ. A
+// betweenSettings compares the settings of the recorders and names the different ones. A
 // setting with several values within a side differs. If a level has no settings, nothing
 // is compared.
 func betweenSettings(older, newer []*Level) (o, n string, differ bool) {

@@ -24,7 +24,7 @@ type Difference struct {
 	Ignored bool
 }
 
-// All stands for each name of a [Difference] in [Options.Ignore].
+// All in [Options.Ignore] means every name of a [Difference].
 const All = "all"
 
 const (

@@ -183,7 +183,7 @@ func SameRun(runs []*Run) (a, b *Run, found bool) {
 }
 
 // match finds the levels that both sides have. If whatever is set and each side has one
-// level, match compares these two, also when their loads differ.
+// level, match compares them even if their loads differ.
 func (res *Result) match(whatever bool) {
 	older, newer := groups(res.Old), groups(res.New)
 	if whatever && len(older) == 1 && len(newer) == 1 {

@@ -50,7 +50,7 @@ func ParseSides(args []string) (older, newer []string, err error) {
 }
 
 // expand returns the files of a list with commas and globs. The name of an existing file
-// stands for itself.
+// is no pattern.
 func expand(list string) ([]string, error) {
 	if _, err := os.Stat(list); err == nil || list == "-" {
 		return []string{list}, nil

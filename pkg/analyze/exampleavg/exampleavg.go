@@ -19,10 +19,9 @@ import (
 // arithmetic is Python's: an exact integer sum, one correctly rounded division
 // by the count, one by 10⁹, printed as repr does.
 //
-// It reads r to its end. When the file breaks off, the line is over what was
-// readable; see r.Err(). Where there is nothing to average, or a request has no
-// usable times, line is "" and err says why: the script raises an exception
-// there.
+// It reads r to its end. If the file is cut short, the line averages the readable part;
+// see r.Err(). If there is nothing to average, or a request has no usable times, line is
+// "" and err says why; the script raises an exception.
 func FirstToken(r export.Reader) (line string, err error) {
 	a := averager{r: r, what: "first-token"}
 	return a.line("Average first-token latency: ", func(q *export.Request) {
@@ -82,7 +81,7 @@ func (a *averager) line(prefix string, add func(*export.Request)) (string, error
 	return prefix + pyfmt.Repr(a.sum.Div(a.n)/1e9) + " s", nil
 }
 
-// check says what the script would have raised, in words.
+// check returns the reason for which the script would have raised an exception.
 func (a *averager) check() error {
 	switch {
 	case len(a.r.Run().Experiments) == 0:
@@ -107,7 +106,7 @@ func (a *averager) left() int {
 	return counted
 }
 
-// reason says what is wrong with the first request that was left out.
+// reason returns why the first request was left out.
 func (a *averager) reason() string {
 	for _, w := range a.r.Warnings() {
 		if w.LeftOut {

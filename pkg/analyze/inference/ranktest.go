@@ -36,11 +36,11 @@ func rankRuns(older, newer []float64) RankTest {
 	return MannWhitney(older, newer)
 }
 
-// MannWhitney tests whether values of one side tend to be larger than those of
-// the other (Annals of Mathematical Statistics 18, 1947). Equal values share
-// the average of their ranks, and the exact distribution takes them into
-// account. P is twice the smaller tail, at most 1. Above 50 values it is from
-// the normal distribution, with the correction for ties and for continuity.
+// MannWhitney tests whether the values of one side tend to be larger than the other's
+// (Annals of Mathematical Statistics 18, 1947). Equal values share the average of their
+// ranks, and the exact distribution takes them into account. P is twice the smaller tail,
+// at most 1. Above 50 values it is from the normal distribution, with the correction for
+// ties and for continuity.
 //
 // Values that are not finite, an empty side, and values that are all equal
 // give no test.

@@ -9,7 +9,7 @@ import (
 //
 //   - the values are worth at least 200 independent ones, by their
 //     autocorrelation time;
-//   - for a quantile p, at least 12 of those lie beyond it on either side:
+//   - for a quantile p, at least 12 independent values lie beyond it on either side:
 //     effective·min(p, 1−p) ≥ 12, which is 1200 for the p99;
 //   - the sixteen slowest waves hold at most 2.5 times the energy, per wave, of
 //     the next 48. For a flat spectrum chance alone exceeds that in about one

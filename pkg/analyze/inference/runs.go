@@ -40,8 +40,8 @@ func Runs(older, newer []float64) Comparison {
 	return c
 }
 
-// welch returns the pivot of a difference of two averages with standard errors
-// se over n values each, one of which may be 0.
+// welch returns the pivot of a difference of two averages with standard errors se over n
+// values each. One standard error may be 0.
 func welch(difference, se0, n0, se1, n1 float64) pivot {
 	se := math.Hypot(se0, se1)
 	// With the errors as parts of the whole, small ones do not underflow.

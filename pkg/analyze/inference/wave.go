@@ -25,7 +25,7 @@ type spread struct {
 	variance float64 // of one value
 	longRun  float64 // n times the variance of the average of n values
 	tau      float64 // autocorrelation time, in values: longRun over variance, by Geyer's sum
-	rise     float64 // energy of a slow wave over that of a faster one
+	rise     float64 // energy of a slow wave divided by the energy of a faster one
 }
 
 // effective returns the number of independent values whose average varies as much

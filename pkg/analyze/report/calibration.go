@@ -8,9 +8,8 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// calibration gives row what a calibration found: for each service the load,
-// and how far the tokens' times and the requests' starts were from the truth, by
-// who took them.
+// calibration calls row with the results of a calibration: for each service the load, and
+// the errors of the tokens' times and of the requests' starts by the source of the time.
 func calibration(c *export.Calibration, unit scale, row func(name, value string)) {
 	for i := range c.Services {
 		s := &c.Services[i]

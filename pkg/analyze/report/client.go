@@ -8,8 +8,8 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// client says in a line what the recorder used and how quick it was; "" when it
-// did not look.
+// client returns a line about the recorder's CPU and memory and its delays; "" if it did
+// not measure them.
 func client(m *export.ClientMeta, unit scale) string {
 	if m == nil {
 		return ""

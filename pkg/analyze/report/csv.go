@@ -9,11 +9,11 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze"
 )
 
-// CSV writes one line per metric of each experiment of each input, with all
-// percentiles; after them the counts, throughputs and what came of the
-// objective, whose values stand under "n" or "mean"; then the same of each
-// model where there are several, and of each window. schemas/report_csv.md names the columns and lines. Times are
-// nanoseconds, rates per second, floats have all their digits.
+// CSV writes one line per metric of each experiment of each input, with all percentiles.
+// The counts, throughputs and results of the objective follow; their values are in the
+// columns "n" or "mean". Then come the same lines of each model if there are several, and
+// of each window. schemas/report_csv.md names the columns and lines. Times are
+// nanoseconds, rates are per second, and floats have all their digits.
 func CSV(inputs []Input) Renderer {
 	return func(w io.Writer) error {
 		c := csv.NewWriter(w)
@@ -156,9 +156,9 @@ func csvShare(name string, x *analyze.Attainment) []string {
 	return row
 }
 
-// csvMaxLoad has the estimate under "mean", the level within under "min" and the
-// one beyond under "max", each empty where there is none; then the ends of the
-// interval, if it has one.
+// csvMaxLoad returns the lines of the highest load: the estimate in the column "mean",
+// the level below it in "min" and the level above it in "max"; then the bounds of the
+// interval. An unknown value is empty.
 func csvMaxLoad(m *analyze.MaxLoad) [][]string {
 	row := func(name, mean, least, most string) []string {
 		r := make([]string, 7+len(analyze.Levels))
@@ -188,7 +188,7 @@ func csvMaxLoad(m *analyze.MaxLoad) [][]string {
 	return rows
 }
 
-// A throughput is a rate and what it is called.
+// A throughput is a rate with its names.
 type throughput struct {
 	key, short string
 	rate       analyze.Rate

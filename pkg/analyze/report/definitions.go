@@ -40,8 +40,8 @@ func (d *Definitions) timeUnits() (u timeUnits) {
 	return u
 }
 
-// definitionCells formats the values of the rows of a measure alike; unit is what they
-// are in.
+// definitionCells formats the values of the rows of a measure in one unit, and returns
+// the unit.
 func definitionCells(m explain.MeasureRows, u *timeUnits) (rows [][4]string, unit string) {
 	sc := scale{"", 1}
 	switch m.Measure.Unit() {

@@ -18,7 +18,7 @@ type Part struct {
 	Steady       *PartSteady `json:"steady,omitempty"`
 }
 
-// A PartSteady is what a steady state was.
+// A PartSteady describes a steady state.
 type PartSteady struct {
 	Concurrency int     `json:"concurrency"`
 	Threshold   int     `json:"threshold"`

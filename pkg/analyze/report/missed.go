@@ -5,8 +5,8 @@ import (
 	"strconv"
 )
 
-// MissedObjectives returns an error for each level that does not attain the target of
-// the SLO, or of which that is unknown.
+// MissedObjectives returns an error for each level that does not attain the target of the
+// SLO, or whose attainment is unknown.
 func MissedObjectives(in Input) []error {
 	var errs []error
 	target := strconv.FormatFloat(100*in.Report.SLOTarget, 'f', -1, 64)

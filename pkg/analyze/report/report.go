@@ -77,7 +77,7 @@ func warningLine(inputs []Input, group []occurrence) string {
 		text += fmt.Sprintf(" (and %s; --all-warnings shows each)", plural.Of(len(others), "warning")+" like it"+onLevels(inputs, others))
 		group = group[:1]
 	}
-	// Readers put the name of the file before what they say.
+	// Readers put the file's name before their warnings.
 	text = plain(text)
 	for _, in := range inputs {
 		text = strings.TrimPrefix(text, plain(in.Name)+": ")

@@ -55,7 +55,7 @@ func NewRow(experiment int, e *export.Experiment, index uint64, r *export.Reques
 	return row
 }
 
-// A RowWriter writes rows one by one. Flush writes what is left.
+// A RowWriter writes rows one by one. Flush writes buffered rows.
 type RowWriter interface {
 	Write(*Row) error
 	Flush() error

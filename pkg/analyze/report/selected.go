@@ -45,7 +45,7 @@ func windowed(e *analyze.Experiment) time.Duration {
 	return analyze.Span{FromNS: e.Windows[0].FromNS, ToNS: e.Windows[len(e.Windows)-1].ToNS}.Duration()
 }
 
-// windowNote says what the windows are.
+// windowNote returns a description of the windows.
 func windowNote(e *analyze.Experiment) string {
 	n := len(e.Windows)
 	first, last := e.Windows[0].Duration(), e.Windows[n-1].Duration()

@@ -171,10 +171,10 @@ func (c *seriesSum) counter(s *export.Scrape, v float64, w *serverWatch) {
 		c.begin, c.begun, c.reset, c.n = v, true, false, 0
 	case !c.begun:
 		c.begun = true
-		if c.smooth || !w.before[s.Source] { // what it was at the beginning is not known: from here on
+		if c.smooth || !w.before[s.Source] { // the value at the beginning is unknown: count from here
 			c.begin = v
 		} else {
-			c.n++ // the scrape in which it was not there yet: 0
+			c.n++ // the scrape before the series began, at 0
 		}
 	case v < c.last:
 		if !c.reset {
@@ -323,8 +323,8 @@ type figureOf struct{ metric, of string }
 
 func (f *Figure) key() figureOf { return figureOf{f.Metric, f.Of} }
 
-// time makes Δsum/Δcount of the series of a metric. Those that differ in labels
-// that say nothing here, as engine or is_streaming, are one figure.
+// time computes Δsum/Δcount of the series of a metric. Series that differ only in ignored
+// labels, such as engine or is_streaming, are one figure.
 func (w *serverWatch) time(e *Level, m *serverMetric) []Figure {
 	type sums struct {
 		Figure
@@ -377,8 +377,8 @@ func (w *serverWatch) time(e *Level, m *serverMetric) []Figure {
 	return figures
 }
 
-// counters makes figures of what grew. Of series that differ in labels that say
-// nothing here, as finished_reason, it is the sum; energies stand for themselves.
+// counters computes the growth of counters. It adds series that differ only in ignored
+// labels, such as finished_reason, except energies.
 func (w *serverWatch) counters(m *serverMetric) []Figure {
 	var all []Figure
 	var series []*seriesSum

@@ -66,9 +66,9 @@ func tritonFigures(e *Level) (all []Figure) {
 	return all
 }
 
-// decoupledTime is why the client's latency is not compared with Triton's: the
-// time of a request to a decoupled model may end when the model has taken it, long
-// before the stream of its responses does.
+// decoupledTime is the reason not to compare the client's latency with Triton's. A
+// request to a decoupled model may end for Triton when the model has taken it, long
+// before its stream of responses ends.
 const decoupledTime = "decoupled: without the stream"
 
 // decoupled reports whether a model, or one that it hands requests on to, answers

@@ -8,9 +8,9 @@
 //
 // # Grammar
 //
-// Conditions are joined by &&, || and !, of which || binds least and ! most;
-// parentheses group. The grammar of that, and of relation, number and unit, is
-// that of package expr; "%" is no unit here.
+// The operators &&, || and ! join conditions; || binds least and ! most, and parentheses
+// group. Package expr has the grammar of operators, relation, number and unit; "%" is no
+// unit here.
 //
 //	condition  = metric relation number [ unit ] .
 //	metric     = "ttft" | "ttfat" | "ttst" | "tpot" | "e2el"
@@ -18,18 +18,17 @@
 //	           | "output_tokens" | "input_tokens" | "reasoning_tokens" | "cached_tokens"
 //	           | "output_tokens_per_s" .
 //
-// Metrics may be written in capital letters. Blanks may stand between all of these
-// but within a metric or a value.
-// Durations need a unit, unless they are 0; counts and rates have none. The
-// metrics itl_… are statistics of the gaps of the one request; itl_p takes any
+// Metrics may have capital letters. Blanks may separate all parts, but not the inside of
+// a metric or a value. Durations need a unit, unless they are 0; counts and rates have
+// none. The metrics itl_… are statistics of the gaps of the one request; itl_p takes any
 // percentile above 0 and below 100.
 //
-// # What is not known
+// # Unknown metrics
 //
-// A request that lacks a metric (one token has no gap) neither meets nor misses
-// a comparison of it: the result is Unknown, and goes through the operators as
-// in Kleene's logic. What is Unknown in one part can be decided by the other:
-// ttft<=1s && itl_max<=1s is missed by a slow first token alone.
+// A request that lacks a metric (one token has no gap) neither meets nor misses a
+// comparison with it. The result is Unknown, and operators treat it as in Kleene's logic.
+// The other part can still decide: a slow first token alone misses ttft<=1s &&
+// itl_max<=1s.
 //
 // The package knows no requests: values come from its caller.
 package slo

@@ -2,10 +2,10 @@ package slo
 
 import "github.com/pa-tools/pa/pkg/analyze/expr"
 
-// A Result is what a request is to an objective.
+// A Result is an objective's verdict on a request.
 type Result uint8
 
-// Unknown says that the request lacks a metric that would have decided.
+// Unknown means that the request lacks a metric that would decide.
 const (
 	Unknown Result = 0
 	Met     Result = 1
@@ -27,7 +27,7 @@ func (r Result) String() string {
 // goroutines.
 type Expr struct{ tree *expr.Expr[comparison] }
 
-// A comparison holds a metric of the request against a value.
+// A comparison compares a metric of the request with a value.
 type comparison struct {
 	metric   Metric
 	relation expr.Relation
@@ -38,11 +38,11 @@ type comparison struct {
 // String returns the comparison without blanks.
 func (c comparison) String() string { return c.metric.Name + string(c.relation) + c.text }
 
-// String returns the expression with one blank on both sides of && and || and
-// without parentheses that mean nothing. It reads back as the same.
+// String returns the expression with one blank on both sides of && and || and without
+// redundant parentheses. Parse of the result returns an equal expression.
 func (e *Expr) String() string { return e.tree.String() }
 
-// Conditions are the parts that must all be met: those of the outermost &&, or
+// Conditions returns the parts that must all be met: the operands of the outermost &&, or
 // the expression itself.
 func (e *Expr) Conditions() []*Expr {
 	var all []*Expr
@@ -52,7 +52,7 @@ func (e *Expr) Conditions() []*Expr {
 	return all
 }
 
-// Metrics are those that the expression holds, each once, in order.
+// Metrics returns the metrics of the expression, each once, in order.
 func (e *Expr) Metrics() []Metric {
 	var all []Metric
 	seen := map[string]bool{}

@@ -9,7 +9,7 @@ import (
 	"github.com/pa-tools/pa/pkg/answer"
 )
 
-// A Kind says what the values of a metric are.
+// A Kind is the kind of a metric's values.
 type Kind uint8
 
 // Duration values are nanoseconds, Count values numbers of tokens, Rate values
@@ -70,8 +70,8 @@ func Names() []string {
 	return s
 }
 
-// metricOf returns the metric of that name, in small or capital letters; why is what
-// is wrong with it, with the way out.
+// metricOf returns the metric of that name, in small or capital letters. For an unknown
+// name, why says what to write instead.
 func metricOf(name string) (m Metric, why string) {
 	name = strings.ToLower(name)
 	if i := slices.IndexFunc(metrics, func(m Metric) bool { return m.Name == name }); i >= 0 {

@@ -20,7 +20,7 @@ var fallingCounters = []string{"llamacpp:n_busy_slots_per_decode", "llamacpp:n_t
 type sourceCheck struct {
 	scrapes, failed int
 	leftOut         int // samples
-	emptied         int // scrapes of which nothing is there but that
+	emptied         int // scrapes that lost all samples
 	endNS           uint64
 	startedAt       float64 // of ProcessStartMetric
 	series          map[*export.Series]*seriesCheck

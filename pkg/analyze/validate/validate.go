@@ -98,10 +98,10 @@ type validator struct {
 	held  []holding // by experiment
 }
 
-// A holding counts the requests of an experiment.
+// A holding counts an experiment's requests.
 type holding struct {
 	requests map[string]int // by Excluded
-	dropped  int            // those without their outputs
+	dropped  int            // requests without their outputs
 	resent   int
 }
 
@@ -113,7 +113,7 @@ func (v *validator) say(format string, args ...any) {
 }
 
 func (v *validator) header(run *export.Run, e *export.Experiment) {
-	// The result file of another tool may not say what the load was.
+	// The result file of another tool may lack the load.
 	unknown := e.Value == "" && run.Meta != nil && run.Meta.Import != nil
 	if _, err := strconv.ParseFloat(e.Value, 64); err != nil && !unknown {
 		v.say("value %q of mode %q is not a number", e.Value, e.Mode)

@@ -17,9 +17,9 @@ import (
 	"github.com/pa-tools/pa/pkg/tokenizer/builtin"
 )
 
-// Hints of a file say how it asks to be reported, after the command line of another
-// tool that pa-record was given. Flags override them. These keys stand for the flags of
-// the same name; the dialects read further ones.
+// A file's hints are settings for its report; pa-record takes them from another tool's
+// command line. Flags override them. These keys have the meaning of the flags of the same
+// name; the dialects read further keys.
 const (
 	hintDialect          = "dialect"
 	hintExperiment       = "experiment"

@@ -113,7 +113,7 @@ func OneFile(c *cli.Context) (string, error) {
 	return "", cmdline.Usagef("%d files given; %s takes one", c.NArg(), c.App.Name)
 }
 
-// Warnings prints what the reader met.
+// Warnings prints the reader's warnings.
 func Warnings(c *cli.Context, r export.Reader) {
 	for _, w := range r.Warnings() {
 		Warnf(c, "%s", sanitize.Text(w.String()))

@@ -1,5 +1,5 @@
-// Package inputs opens what a run sends: files, folders, standard input, datasets of
-// Hugging Face, prompts that are made up, built-in prompts or random tensors. It takes
+// Package inputs opens the data that a run sends: files, folders, standard input,
+// datasets of Hugging Face, made-up prompts, built-in prompts or random tensors. It takes
 // the checked [settings.Settings] and asks no inference server.
 //
 //	data, err := inputs.Open(ctx, s, os.Getenv, os.Stdin)

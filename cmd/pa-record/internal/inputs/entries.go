@@ -18,23 +18,23 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/workload/render"
 )
 
-// Data is what a run sends, and what is known about it.
+// Data is the data that a run sends, with its description.
 type Data struct {
 	workload.Source
-	Streams workload.Source     // all streams of files for Triton; nil: not from files
+	Streams workload.Source     // all streams of files for Triton; nil for other data
 	Notes   []string            // notes to print
-	Meta    *export.DatasetMeta // for the export; nil: the settings say all
+	Meta    *export.DatasetMeta // for the export; nil if the settings describe it
 	Close   func() error        // closes the files
 }
 
-// Open opens what s asks for. It also sets s.Encode. getenv is os.Getenv except in
-// tests; in is standard input. Its notes about the tokenizer go to s.
+// Open opens the data of the settings. It also sets s.Encode, and adds its notes about
+// the tokenizer to s. getenv is os.Getenv except in tests; in is standard input.
 func Open(ctx context.Context, s *settings.Settings, getenv func(string) string, in io.Reader) (*Data, error) {
 	tokens := &tokenCounter{ctx: ctx, s: s, getenv: getenv}
 	s.Encode = tokens.encode
 	if s.Tokenizer != "" || s.DefaultTokenizer != "" {
-		// One that was named is needed, if only by the analysis. What became of one
-		// that is taken by default is said before the load, not after it.
+		// A named tokenizer must exist, even if only the analysis uses it. Load the
+		// default one before the run, too, so that its notes come first.
 		if _, err := tokens.load(); err != nil {
 			return nil, err
 		}
@@ -145,7 +145,7 @@ func readEntries(ctx context.Context, s *settings.Settings, tokens *tokenCounter
 	return e, nil
 }
 
-// limit takes those that --num-dataset-entries asks for.
+// limit keeps the number of entries that --num-dataset-entries sets.
 func (e *Data) limit(s *settings.Settings) {
 	if n := s.DatasetEntries; n > e.Len() {
 		e.Notes = append(e.Notes, fmt.Sprintf("--num-dataset-entries %d: there are only %d", n, e.Len()))
@@ -167,8 +167,8 @@ func openSet(ctx context.Context, s *settings.Settings, getenv func(string) stri
 	return set, err
 }
 
-// readError says that what a flag names could not be read. Where a signal ended
-// the reading, the flag is not at fault and the error is the signal's.
+// readError returns the error for a flag whose data could not be read. If a signal ended
+// the reading, the error is the signal's and does not blame the flag.
 func readError(ctx context.Context, flag string, err error) error {
 	var ended cmdline.SignalError
 	if errors.As(err, &ended) && errors.Is(context.Cause(ctx), ended) {

@@ -17,7 +17,7 @@ func openNamed(ctx context.Context, s *settings.Settings, getenv func(string) st
 	home, _ := os.UserHomeDir() // without one there is no cache
 	h, d := hub.FromEnv(getenv, home), settings.HubDatasets[s.Layout]
 	if files := h.CachedFiles(d); len(files) > 0 {
-		if s.SendOrder.Kind == workload.Sequential && s.Layout != "sharegpt" { // of which rows are left out
+		if s.SendOrder.Kind == workload.Sequential && s.Layout != "sharegpt" { // the layout sharegpt skips rows
 			o.MaxRows = s.DatasetEntries
 		}
 		return dataset.Open(ctx, files, o)

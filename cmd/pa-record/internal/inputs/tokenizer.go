@@ -62,7 +62,7 @@ func (t *tokenCounter) find(name string) (*tokenizer.Tokenizer, error) {
 	if name == builtin.Name {
 		return builtin.Load()
 	}
-	home, _ := os.UserHomeDir() // without one only what is named by its path is found
+	home, _ := os.UserHomeDir() // without a home only paths are found
 	path, err := hub.FromEnv(t.getenv, home).Find(t.ctx, name)
 	if err != nil {
 		return nil, err

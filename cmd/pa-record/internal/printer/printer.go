@@ -23,10 +23,10 @@ const (
 // errNotRead is the error of writing to a full queue after a signal.
 var errNotRead = errors.New("nobody reads it")
 
-// A Printer writes standard output and standard error in the background. A
-// terminal that nobody reads (Ctrl-S, a stopped pager) takes no more bytes after
-// some kilobytes. Without the printer it would block the goroutine that prints: the
-// recorder of answers, or the handler of signals.
+// A Printer writes standard output and standard error in the background. A stopped
+// terminal (Ctrl-S, a pager) takes no more bytes after some kilobytes. Without the
+// printer it would block the goroutine that prints: the recorder of answers, or the
+// handler of signals.
 //
 // Two streams to one file share a queue, so that their texts keep their order.
 // Otherwise each has its own queue, and a blocked stream does not block the other.

@@ -6,8 +6,8 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder"
 )
 
-// defaultSweep is how many requests an automatic sweep has in flight at the most,
-// if nobody says.
+// defaultSweep is the highest concurrency of an automatic sweep without
+// --max-concurrency.
 const defaultSweep = 256
 
 func (s *loadSettings) SweepConcurrency() int { return cmp.Or(s.MaxConcurrency, defaultSweep) }

@@ -75,7 +75,7 @@ func (p *parser) urls(s *Settings) {
 	}
 	s.URL = s.URLs[0]
 	if len(s.URLs) == 1 {
-		s.URLs = nil // it is said already
+		s.URLs = nil // URL holds it
 	}
 }
 
@@ -272,9 +272,8 @@ func (s *Settings) Warn(format string, args ...any) {
 	s.Warnings = append(s.Warnings, fmt.Sprintf(format, args...))
 }
 
-// spareFiles is for what a run has open beside its connections: standard
-// streams, journal, exports, epoll, and a connection that asks the server about
-// itself.
+// spareFiles is the number of files that a run has open beside its connections: standard
+// streams, journal, exports, epoll, and a connection for the server's metadata.
 const spareFiles = 32
 
 // WarnOfFiles warns if the load needs more connections than the process may have files

@@ -67,8 +67,8 @@ const (
 	noDynamicGRPC = "only Triton's own gRPC service is supported"
 )
 
-// NotSupportedKinds are the kinds of servers that perf_analyzer knows and pa-record does
-// not, with what the error says about each.
+// NotSupportedKinds holds the service kinds that only perf_analyzer supports, with the
+// text of the error.
 var NotSupportedKinds = map[string]string{
 	"triton_c_api": noCAPI + ", and use triton",
 	"tfserving":    noTFServing,

@@ -42,7 +42,7 @@ func inputFlags() []cli.Flag {
 	}
 }
 
-// inputSettings is what is sent, checked and with every default spelled out.
+// inputSettings holds the checked settings of the data to send, with every default set.
 type inputSettings struct {
 	InputData      []string `json:"input_data,omitempty"`
 	Layout         string   `json:"dataset,omitempty"`
@@ -272,8 +272,8 @@ func (p *parser) shapes(s *Settings) {
 	}
 }
 
-// HubDatasets are the datasets that --dataset finds without files, by layout. The
-// rows of the first two are those that GenAI-Perf 24.03 to 24.10 asks for.
+// HubDatasets holds the datasets that --dataset finds without files, by layout.
+// GenAI-Perf 24.03 to 24.10 uses the same rows of the first two.
 var HubDatasets = map[string]hub.Dataset{
 	"openorca": {Name: "Open-Orca/OpenOrca", Config: "default", Split: "train", Files: []string{"*.parquet"}},
 	"cnn_dailymail": {
@@ -293,7 +293,7 @@ func (s *Settings) NamesDataset() bool {
 	return ok && len(s.InputData) == 0
 }
 
-// nameDataset checks what is asked of a dataset without files.
+// nameDataset checks the settings of a dataset without files.
 func (p *parser) nameDataset(s *Settings) {
 	if s.InputLengths != nil {
 		p.errorf("--dataset and prompts that are made up (--synthetic-input-tokens, --num-sessions) exclude each other; drop one")

@@ -63,7 +63,7 @@ type loadSettings struct {
 	Sessions      int       `json:"session_concurrency,omitempty"`
 	AutoSweep     bool      `json:"auto_sweep,omitempty"`
 
-	// Range is a range that comes to one level, 2:2.
+	// Range is a range of one level, 2:2.
 	Range string `json:"range,omitempty"`
 	// Search is the range, start:end:step, where latency decides which of its
 	// levels are measured; the end is 0 where there is none.

@@ -46,7 +46,7 @@ type mediaSettings struct {
 	AudioDepths       []int     `json:"audio_depths,omitempty"`
 	AudioSampleRates  []float64 `json:"audio_sample_rates_khz,omitempty"`
 	AudioChannels     int       `json:"audio_num_channels,omitempty"`
-	BatchSounds       int       `json:"batch_size_audio,omitempty"`
+	BatchAudio       int       `json:"batch_size_audio,omitempty"`
 
 	Media synth.Media `json:"-"`
 }
@@ -60,18 +60,18 @@ func (m *mediaSettings) HasMedia() bool {
 func (p *parser) media(s *Settings) {
 	c, m := p.c, &s.mediaSettings
 	s.BatchImages = p.positive("batch-size-image", c.Int("batch-size-image"))
-	s.BatchSounds = p.positive("batch-size-audio", c.Int("batch-size-audio"))
+	s.BatchAudio = p.positive("batch-size-audio", c.Int("batch-size-audio"))
 	m.Media.Seed = s.Seed
 	switch width, height := c.IsSet("image-width-mean"), c.IsSet("image-height-mean"); {
 	case width && height:
-		p.pictures(m)
+		p.images(m)
 	case width || height:
 		p.errorf("images have a width and a height; give --image-width-mean and --image-height-mean")
 	default:
 		p.withoutMean("image-width-mean and --image-height-mean", "image-width-stddev", "image-height-stddev", "image-format", "image-content")
 	}
 	if c.IsSet("audio-length-mean") {
-		p.sounds(m)
+		p.audio(m)
 	} else {
 		p.withoutMean("audio-length-mean", "audio-length-stddev", "audio-format", "audio-depths", "audio-sample-rates", "audio-num-channels", "batch-size-audio")
 	}
@@ -80,7 +80,7 @@ func (p *parser) media(s *Settings) {
 	}
 }
 
-// withoutMean refuses flags that say something about what is not made.
+// withoutMean refuses flags about media without the flag that makes them.
 func (p *parser) withoutMean(mean string, flags ...string) {
 	for _, flag := range flags {
 		if p.c.IsSet(flag) {
@@ -89,7 +89,7 @@ func (p *parser) withoutMean(mean string, flags ...string) {
 	}
 }
 
-func (p *parser) pictures(m *mediaSettings) {
+func (p *parser) images(m *mediaSettings) {
 	c := p.c
 	m.ImageWidthMean, m.ImageWidthStddev = c.Float64("image-width-mean"), c.Float64("image-width-stddev")
 	m.ImageHeightMean, m.ImageHeightStddev = c.Float64("image-height-mean"), c.Float64("image-height-stddev")
@@ -113,7 +113,7 @@ func (p *parser) pictures(m *mediaSettings) {
 	m.Media.ImagesPerPrompt = max(1, m.BatchImages)
 }
 
-func (p *parser) sounds(m *mediaSettings) {
+func (p *parser) audio(m *mediaSettings) {
 	c := p.c
 	m.AudioLengthMean, m.AudioLengthStddev = c.Float64("audio-length-mean"), c.Float64("audio-length-stddev")
 	depths, rates := p.numbers("audio-depths", 16), p.numbers("audio-sample-rates", 16)
@@ -143,11 +143,11 @@ func (p *parser) sounds(m *mediaSettings) {
 	if err := made.Validate(); err != nil {
 		p.errorf("audio clips: %w", err)
 	}
-	m.Media.AudioPerPrompt = max(1, m.BatchSounds)
+	m.Media.AudioPerPrompt = max(1, m.BatchAudio)
 }
 
-// numbers reads a list of numbers with commas between them; initial is what it is
-// when the flag is not given.
+// numbers reads a list of numbers with commas between them; without the flag it returns
+// initial.
 func (p *parser) numbers(flag string, initial float64) []float64 {
 	if !p.c.IsSet(flag) {
 		return []float64{initial}

@@ -23,7 +23,7 @@ func metricsFlags() []cli.Flag {
 // metricsSettings holds the settings of telemetry, as an export stores them.
 type metricsSettings struct {
 	Collect bool `json:"collect"`
-	// URLs are without user information and query; absent: those of the servers.
+	// URLs have no user information and query; without URLs, the servers' own are asked.
 	URLs      []string `json:"urls,omitempty"`
 	Interval  string   `json:"interval"`
 	NvidiaSMI string   `json:"nvidia_smi,omitempty"`
@@ -59,7 +59,7 @@ func (p *parser) metrics(s *Settings) {
 	s.Metrics = m
 }
 
-// metricsURL completes what is given for a metrics endpoint: host:port is
+// metricsURL completes the URL of a metrics endpoint: host:port becomes
 // http://host:port/metrics.
 func metricsURL(text string) (string, bool) {
 	if !strings.Contains(text, "://") {

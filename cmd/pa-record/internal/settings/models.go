@@ -36,7 +36,7 @@ func (p *parser) models(s *Settings) {
 		p.errorf("--model-selection-strategy %s: it is round_robin or random", how)
 	}
 	if len(all) < 2 {
-		return // with one model either strategy comes to the same
+		return // one model needs no strategy
 	}
 	s.Models, s.ModelChoice = all, workload.RoundRobinModels
 	if how != "" {

@@ -13,10 +13,10 @@ import (
 	"github.com/pa-tools/pa/internal/regular"
 )
 
-// hints is what is kept for pa-analyze, by name.
+// hints holds the settings that the export keeps for pa-analyze, by name.
 type hints map[string]string
 
-// output reads where exports and reports go, and what exports tell pa-analyze.
+// output reads the paths of exports and reports, and the hints for pa-analyze.
 func (p *parser) output(s *Settings) {
 	if len(s.Exports) == 0 {
 		s.Exports = []string{defaultExport}
@@ -91,7 +91,7 @@ func outputFlags() []cli.Flag {
 	}
 }
 
-// displayFlags returns the flags for what a run prints.
+// displayFlags returns the flags of a run's printed output.
 func displayFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Category: catLook, Usage: "print perf_analyzer's report for OpenAI servers, too, and each window"},

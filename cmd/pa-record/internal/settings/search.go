@@ -21,9 +21,9 @@ func (p *parser) limit(s *Settings) {
 // maxLimitMS is a year.
 const maxLimitMS = 365 * 24 * 3600 * 1000
 
-// search makes the levels of a sweep, which flag gave, and the plan if it depends
-// on their latency how many of them are measured. listed is false when the sweep's
-// list is not what is gone through.
+// search sets the levels of a sweep that the flag sets, and the plan if the latency
+// decides how many of them are measured. listed is false if the run does not follow the
+// sweep's list.
 func search[T int | float64](p *parser, s *Settings, flag string, sweep load.Sweep[T], level func(T) load.Level) (listed bool) {
 	for _, x := range sweep.List {
 		s.Levels = append(s.Levels, level(x))

@@ -28,7 +28,7 @@ func sequenceFlags() []cli.Flag {
 	}
 }
 
-// sequenceSettings are what the sequences of a model that keeps state are like.
+// sequenceSettings holds the settings of the sequences for a stateful model.
 type sequenceSettings struct {
 	Live      int      `json:"num_of_sequences,omitempty"`
 	Length    int      `json:"sequence_length,omitempty"`

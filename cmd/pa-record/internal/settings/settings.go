@@ -164,11 +164,11 @@ func New(c *cli.Context, getenv func(string) string) (*Settings, error) {
 	return s, nil
 }
 
-// A settingsParser collects the mistakes of a command line.
+// A parser reads a command line and collects its mistakes.
 type parser struct {
 	c    *cli.Context
 	errs []error
-	// wrong are the flags of which a mistake was noted by wrongf.
+	// wrong holds the flags with a mistake that wrongf reported.
 	wrong map[string]bool
 }
 
@@ -176,8 +176,8 @@ func (p *parser) errorf(format string, args ...any) {
 	p.errs = append(p.errs, fmt.Errorf(format, args...))
 }
 
-// wrongf is errorf for a mistake in a flag, whose name comes before the text. Of a
-// flag only the first one is told.
+// wrongf is errorf for a mistake in a flag; it puts the flag's name before the text. It
+// reports only the first mistake of a flag.
 func (p *parser) wrongf(flag, format string, args ...any) {
 	if p.wrong[flag] {
 		return

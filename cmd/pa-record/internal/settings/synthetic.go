@@ -39,7 +39,7 @@ func syntheticFlags() []cli.Flag {
 // DefaultEntries is the number of prompts that are made up by default.
 const DefaultEntries = 100
 
-// syntheticSettings is what is made up; the zero value is nothing.
+// syntheticSettings holds the settings of made-up data; the zero value makes up none.
 type syntheticSettings struct {
 	InputLaw      string  `json:"synthetic_input_tokens,omitempty"`
 	OutputLaw     string  `json:"output_tokens,omitempty"`
@@ -59,11 +59,11 @@ type syntheticSettings struct {
 	DefaultTokenizer string `json:"default_tokenizer,omitempty"`
 
 	InputLengths, OutputLengths synth.LengthDistribution `json:"-"` // nil: none
-	madeUp                      bool                     // prompts are asked for that are made up, whether or not by a right law
-	NoOutputLength              bool                     `json:"-"` // no length is asked for, whatever the data says
+	madeUp                      bool                     // a flag asks for made-up prompts, even if its value is wrong
+	NoOutputLength              bool                     `json:"-"` // requests ask for no length, even if the data has one
 }
 
-// synthetic reads what is made up.
+// synthetic reads the settings of made-up data.
 func (p *parser) synthetic(s *Settings) {
 	c := p.c
 	p.media(s)

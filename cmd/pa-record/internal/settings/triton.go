@@ -53,7 +53,7 @@ type tritonSettings struct {
 	BLSModels []serverstat.ModelRef `json:"-"`
 }
 
-// Trace returns what the server shall trace.
+// Trace returns the settings of the server's trace.
 func (t *tritonSettings) Trace() kserve.Trace {
 	return kserve.Trace{Levels: t.TraceLevels, Rate: t.TraceRate, Count: t.TraceCount, LogFrequency: t.LogFrequency}
 }

@@ -1,4 +1,3 @@
-// Package summary prints the figures of a run when it ends: one line for each load
-// level. The figures equal those that pa-analyze prints; they are computed from the run's journal. See
-// [Summary].
+// Package summary prints the figures of a run when it ends: one line for each load level.
+// The figures are computed from the run's journal and equal pa-analyze's. See [Summary].
 package summary

@@ -286,7 +286,7 @@ func (b *benchmark) rootDelay() any {
 	return b.release.distribution(all)
 }
 
-// text returns the summaries of what was sent and answered as text.
+// text returns the summaries of the text that was sent and answered.
 func (b *benchmark) text() any {
 	return pyjson.Object{
 		{Name: "tokens", Value: b.summary(func(s *stat) float64 { return s.textTokensIn }, func(s *stat) float64 { return s.textTokensOut })},
