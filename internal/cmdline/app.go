@@ -18,7 +18,7 @@ import (
 // An App is a command with or without subcommands.
 type App struct {
 	Name     string
-	Usage    string // one line: what it is for
+	Usage    string // one line: the purpose
 	Version  string
 	Examples []Example // the help page begins with them
 	// CommonFlags makes the help page of a command a first screen, which shows only
@@ -50,7 +50,7 @@ func (a App) envPrefix() string {
 	return strings.ToUpper(strings.ReplaceAll(a.Name, "-", "_")) + "_"
 }
 
-// An Example is a command line and what it does.
+// An Example is a command line with a description.
 type Example struct{ Does, Line string }
 
 // Run executes the command line args (args[0] is the program) and returns the
@@ -177,8 +177,8 @@ func (a App) command(name string) *cli.Command {
 	return nil
 }
 
-// choose splits args into the subcommand that is meant and its arguments. The word
-// help before a command or a topic stands for --help behind it.
+// choose splits args into the subcommand that is meant and its arguments. The word help
+// before a command or a topic means --help behind it.
 func (a App) choose(args []string) (*cli.Command, []string) {
 	if len(args) > 0 {
 		if args[0] == "help" && len(a.Commands) > 0 {
@@ -225,14 +225,14 @@ func wants(args []string, long, short string) bool {
 	return false
 }
 
-// What the flag parser says of a value that it cannot read, on the command line
-// and in the environment.
+// The flag parser's errors for an unreadable value on the command line and in the
+// environment.
 var (
 	valueError    = regexp.MustCompile(`(?s)^invalid (?:boolean )?value (".*") for (?:flag )?-([\w-]+): (.*)$`)
 	variableError = regexp.MustCompile(`(?s)^could not parse (".*") as \w+ value from environment variable "(\w+)" for flag ([\w-]+): (.*)$`)
 )
 
-// usageError rewords what the flag parser says.
+// usageError rewords the flag parser's errors.
 func usageError(err error, flags []cli.Flag) error {
 	var ue *UsageError
 	if errors.As(err, &ue) {
@@ -256,8 +256,8 @@ func usageError(err error, flags []cli.Flag) error {
 	return &UsageError{Msg: msg}
 }
 
-// expected says what is wrong with the value of a flag, as given or in quotes;
-// why is the parser's word.
+// expected returns why a flag's value is wrong, or why if it does not know better. The
+// value may be in quotes.
 func expected(f cli.Flag, value, why string) string {
 	switch f.(type) {
 	case *cli.DurationFlag:

@@ -23,10 +23,10 @@ type arguments struct {
 	getopt      bool
 }
 
-// flagsFirst moves flags before positional arguments, because the flag parser
-// stops at the first positional one and would ignore the rest in silence, and
-// writes each flag by its first name, because the parser refuses a flag that
-// is given by two. Everything behind "--" stays where it is.
+// flagsFirst moves flags before positional arguments, because the flag parser stops at
+// the first positional one and silently ignores the rest. It writes each flag by its
+// first name, because the parser refuses a flag with two of its names. Everything behind
+// "--" stays where it is.
 func (a arguments) flagsFirst(args []string) ([]string, error) {
 	var front, rest []string
 	for i := 0; i < len(args); i++ {
@@ -114,8 +114,8 @@ func (a arguments) cutShort(name, value string, hasValue bool) ([]given, error) 
 	return nil, Usagef("flag --%s is ambiguous; it may mean --%s", name, strings.Join(full, ", --"))
 }
 
-// Abbreviated returns the long flags that name may abbreviate: those of all that begin
-// with name and have more than a letter. Names have no dashes.
+// Abbreviated returns the long flags that name may abbreviate: the names in all that
+// begin with name and have more than one letter. Names have no dashes.
 func Abbreviated(name string, all []string) []string {
 	return slices.DeleteFunc(slices.Clone(all), func(n string) bool { return len(n) < 2 || !strings.HasPrefix(n, name) })
 }
@@ -239,8 +239,8 @@ func (a App) misspelt(args []string) error {
 	return Usagef("unknown command %s; did you mean %s?", arg, best)
 }
 
-// Nearest returns the name that was meant by one that is none of names: the one
-// that differs in a letter or two, or begins like it; "" if none is like it.
+// Nearest returns the name that an unknown name probably means: a name that differs in a
+// letter or two, or has the same beginning; "" if there is none.
 func Nearest(name string, names []string) string {
 	best, least := "", 0
 	for _, n := range names {

@@ -1,9 +1,9 @@
-// Package cmdline is what pa-record and pa-analyze share of a command line:
-// exit codes, one-line usage errors, help pages that fit 80 columns, flags
-// after positional arguments, environment variables and a configuration file
-// for every flag. It wraps github.com/urfave/cli/v2, which by itself prints
-// usage errors with the whole help on standard output, splits flag values at
-// commas, and silently ignores flags that stand after an argument.
+// Package cmdline is the common command line of pa-record and pa-analyze: exit codes,
+// one-line usage errors, help pages that fit 80 columns, flags after positional
+// arguments, environment variables and a configuration file for every flag. It wraps
+// github.com/urfave/cli/v2, which by itself prints usage errors with the whole help on
+// standard output, splits flag values at commas, and silently ignores flags that stand
+// after an argument.
 //
 //	app := cmdline.App{
 //		Name:    "pa-analyze",

@@ -2,9 +2,9 @@ package cmdline
 
 import "github.com/urfave/cli/v2"
 
-// A namedFlag keeps the names of a flag. The cli library looks up every flag by the
-// names of all flags, and each flag computes its own by a regular expression: a third of
-// the CPU time of a short run.
+// A namedFlag keeps the names of a flag. For every lookup, the cli library asks all flags
+// for their names. The flags compute their names by a regular expression, which takes a
+// third of the CPU time of a short run.
 type namedFlag struct {
 	valueFlag
 	names []string

@@ -74,7 +74,7 @@ func ask(nc net.Conn, addr string, user *url.Userinfo) error {
 	}
 	resp, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(head)), &http.Request{Method: http.MethodConnect})
 	if err != nil {
-		return errors.New("its answer to CONNECT is not HTTP") // what it is may be anything
+		return errors.New("its answer to CONNECT is not HTTP") // the text may be anything
 	}
 	_ = resp.Body.Close() // there is none
 	if resp.StatusCode != http.StatusOK {

@@ -1,10 +1,9 @@
 // Package jsonscan is the JSON lexer that the readers of files, requests and
 // answers share. It reads text in memory and builds no trees.
 //
-// The functions scan one token or value: b is the text in memory, i the position,
-// and the result the position after what was scanned. Their errors are [ErrMore]
-// when b ends too soon (fetch more and start over), or an [*Error] when no
-// continuation can be right.
+// The functions scan one token or value: b is the text in memory, i the position, and the
+// result the position after the token or value. Their errors are [ErrMore] when b ends
+// too soon (fetch more and start over), or an [*Error] when no continuation can be right.
 //
 // On top of them,
 //   - a [Walker] reads and checks one whole text, member by member;

@@ -18,7 +18,7 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Msg }
 
-// Expected returns the error for b[i] not being what the grammar asks for.
+// Expected returns the error for a b[i] that the grammar does not allow.
 func Expected(what string, b []byte, i int) error {
 	if i >= len(b) {
 		return ErrMore
@@ -106,7 +106,7 @@ func scanEscape(b []byte, i int) (end int, err error) {
 	return i + 6, err
 }
 
-// unescaped holds for the letter after a backslash what it stands for.
+// unescaped holds the character for each letter after a backslash.
 var unescaped = [256]byte{
 	'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t',
 }
@@ -327,7 +327,7 @@ func scanValue(b []byte, i int, python bool) (end int, spaced bool, err error) {
 		} else if i, err = scanScalar(b, i, python); err != nil {
 			return i, spaced, err
 		}
-		// A value has ended: close what it closes.
+		// A value has ended: close the arrays and objects that end with it.
 		for {
 			if depth == 0 {
 				return i, spaced, nil

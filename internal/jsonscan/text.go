@@ -182,9 +182,9 @@ func Unescape(raw []byte, i int) (r rune, end int) {
 	return r, end
 }
 
-// putRune encodes r as UTF-8, and a surrogate as the three bytes that UTF-8
-// would use if it allowed them, but for the low ones that stand for a byte from
-// 0x80 to 0xFF, as in Python's error handler surrogateescape.
+// putRune encodes r as UTF-8, and a surrogate in the three bytes that UTF-8 forbids. A
+// low surrogate that means a byte from 0x80 to 0xFF, as in Python's error handler
+// surrogateescape, becomes this byte.
 func putRune(dst []byte, r rune) int {
 	if 0xDC80 <= r && r <= 0xDCFF {
 		dst[0] = byte(r)

@@ -203,7 +203,7 @@ func (w *Walker) unescaped(raw []byte) []byte {
 	}
 }
 
-// Value returns the text of the next value, whatever it is.
+// Value returns the text of the next value of any kind.
 func (w *Walker) Value() []byte {
 	w.Peek()
 	start := w.Pos

@@ -20,7 +20,7 @@ type Row struct {
 	Values []float64
 }
 
-// minPadding is what a column is wider than its name at least.
+// minPadding is the least difference between the widths of a column and of its name.
 const minPadding = 2
 
 // String returns the lines of the table.

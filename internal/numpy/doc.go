@@ -1,6 +1,5 @@
-// Package numpy computes sums, means, deviations and percentiles to the last
-// digit as the Python library of that name does, for reports that must agree with the
-// reports of programs that use it.
+// Package numpy computes sums, means, deviations and percentiles to the last digit like
+// the Python library, for reports that must equal those of Python programs.
 //
 //	x := []float64{…}
 //	mean := numpy.Mean(numpy.Current, x)

@@ -212,7 +212,7 @@ func AppendString(b []byte, s string) []byte {
 	return append(b, '"')
 }
 
-// appendUnicode appends s in quotes and escapes only what has to be.
+// appendUnicode appends s in quotes and escapes only the necessary characters.
 func appendUnicode(b []byte, s string) []byte {
 	b = append(b, '"')
 	for _, r := range s {

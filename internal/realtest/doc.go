@@ -13,8 +13,8 @@
 //		t.Fatal(r)
 //	}
 //
-// A program that does not come to an end in time, an installation or a start
-// that fails: all fail the test at once, with the output so far.
+// A program that does not end in time, or an installation or a start that fails, fails
+// the test at once with the output so far.
 //
 // Everything here needs Linux on x86-64, where those servers run.
 package realtest

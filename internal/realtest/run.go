@@ -19,7 +19,8 @@ import (
 // runTimeout bounds one program. The longest runs of the tests take 20 s.
 const runTimeout = 3 * time.Minute
 
-// A Result is what a program did. Its String is for failure messages.
+// A Result holds the output and the exit code of a program. Its String is for failure
+// messages.
 type Result struct {
 	Args   []string // Args[0] is the program
 	Stdout string
@@ -31,8 +32,8 @@ func (r Result) String() string {
 	return fmt.Sprintf("%s\nexit code %d\nstdout:\n%s\nstderr:\n%s", strings.Join(r.Args, " "), r.Code, ends(r.Stdout), ends(r.Stderr))
 }
 
-// ends cuts the middle out of a long text: perf_analyzer prints 400 lines of
-// usage, then what was wrong.
+// ends cuts the middle out of a long text: perf_analyzer prints 400 lines of usage before
+// its error.
 func ends(s string) string {
 	const first, last = 1000, 3000
 	if len(s) <= first+last {
@@ -41,7 +42,7 @@ func ends(s string) string {
 	return s[:first] + "\n[…]\n" + s[len(s)-last:]
 }
 
-// Run runs a program in dir and waits for its end, whatever its exit code. It
+// Run runs a program in dir and waits for its end. The exit code is in the Result. It
 // fails the test when the program cannot be started or takes over 3 minutes.
 func Run(tb testing.TB, dir, program string, args ...string) Result {
 	tb.Helper()
@@ -69,10 +70,9 @@ func Run(tb testing.TB, dir, program string, args ...string) Result {
 	return r
 }
 
-// Program returns the path of one of the project's commands: what the
-// environment variable of its name says (PA_RECORD, PA_ANALYZE), else
-// bin/<name> in the module, which make builds. It fails the test when there
-// is no such file.
+// Program returns the path of one of the project's commands: the value of the environment
+// variable of its name (PA_RECORD, PA_ANALYZE), else bin/<name> in the module, which make
+// builds. It fails the test when there is no such file.
 func Program(tb testing.TB, name string) string {
 	tb.Helper()
 	path := os.Getenv(strings.ToUpper(strings.ReplaceAll(name, "-", "_")))

@@ -6,8 +6,8 @@ import "strings"
 const simScheme = "sim://"
 
 // Args returns the arguments of pa-record without secrets. It replaces the values of
-// headers, the user information and the queries of URLs, and the query of --endpoint.
-// A header keeps its name. The argument behind -H counts as a header whatever it is.
+// headers, the user information and the queries of URLs, and the query of --endpoint. A
+// header keeps its name. Any argument behind -H counts as a header.
 func Args(args []string) []string {
 	out := make([]string, len(args))
 	next := func(string) string { return "" }

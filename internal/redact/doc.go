@@ -1,17 +1,17 @@
-// Package redact hides what the user gave as a credential where a server
-// repeats it: in messages, and in the bytes of recorded answers.
+// Package redact hides the user's credentials if a server repeats them: in messages, and
+// in the bytes of recorded answers.
 //
 //	var s redact.Secrets
 //	s.AddHeader("Authorization", "Bearer sk-secret-1")
 //	s.Text("no key sk-secret-1") // "no key [redacted]"
 //	s.Mask(body)                 // stars, as many bytes as before
 //
-// Every header is a secret but those of a fixed list (Accept, Content-Type and
-// the like): which one a server takes for its key is not known. The same goes
-// for the values of a URL's query (all but api-version and the like). A secret is
-// found as a whole, as its part after a scheme such as Bearer, as the name and
-// password that Basic encodes, and in the forms that JSON gives each of them.
-// One that a model utters token by token, split over events, is not found.
+// Every header is a secret except for a fixed list (Accept, Content-Type and the like),
+// because any other may carry the server's key. The same goes for the values of a URL's
+// query (all but api-version and the like). A secret is found as a whole, as its part
+// after a scheme such as Bearer, as the name and password that Basic encodes, and in the
+// forms that JSON gives each of them. One that a model utters token by token, split over
+// events, is not found.
 //
 // [Args], [URL] and [Endpoint] remove the secrets from the command line itself, so that
 // it can be printed and kept in an export.

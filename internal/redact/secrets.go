@@ -21,7 +21,7 @@ type Secrets struct {
 // hide messages.
 const minRunes = 6
 
-// placeholder stands for a secret in a text.
+// placeholder replaces a secret in a text.
 const placeholder = "[redacted]"
 
 // harmless are headers that hold no credential but words that answers are made

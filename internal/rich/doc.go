@@ -1,6 +1,6 @@
-// Package rich draws tables as the Python library of that name draws them on a
-// console without colours, whatever its width: the box HEAVY_HEAD, a centered
-// title, every column to the right unless it says otherwise.
+// Package rich draws tables like the Python library of that name on a console without
+// colours: the box HEAVY_HEAD, a centered title, and columns aligned to the right unless
+// set otherwise.
 //
 //	t := rich.Table{
 //		Title:   "LLM Metrics",

@@ -23,7 +23,7 @@ type Column struct {
 	Left bool
 }
 
-// padding is what a cell has on either side.
+// padding is the space on either side of a cell.
 const padding = 1
 
 // Render returns the lines of the table on a console that is that many

@@ -138,9 +138,9 @@ func Of(nc net.Conn) (*Conn, bool) {
 	}
 }
 
-// Stamps says which stamps the kernel takes, and why it does not take all;
-// why is empty when it does. What it was asked for it may still not give for
-// each read and write: a device's driver need not take transmit stamps.
+// Stamps says which stamps the kernel takes, and why it does not take all; why is empty
+// when it does. The kernel may still lack the stamps of single reads and writes: a
+// device's driver need not take transmit stamps.
 func (c *Conn) Stamps() (receive, transmit bool, why string) { return c.rx, c.tx, c.why }
 
 // LastRead returns the stamp of the last Read that returned something, without

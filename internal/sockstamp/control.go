@@ -44,8 +44,8 @@ type control struct {
 //	| length | level | type | data  | padding to a multiple of w
 //	+--------+-------+------+------…+
 //
-// length counts the header too, not the padding. What it does not know it
-// skips; at the first message that cannot be one it stops.
+// length counts the header too, not the padding. It skips unknown messages and stops at
+// the first malformed one.
 func parseControl(b []byte, w int) control {
 	var c control
 	head := w + 8
@@ -74,9 +74,9 @@ func parseControl(b []byte, w int) control {
 	return c
 }
 
-// timespecNS returns the first of the three stamps of struct scm_timestamping,
-// the software stamp, whose seconds and nanoseconds have w bytes each. It
-// returns 0 for none, and for what cannot be a time.
+// timespecNS returns the first of the three stamps of struct scm_timestamping, the
+// software stamp, whose seconds and nanoseconds have w bytes each. It returns 0 without a
+// time, and for values that are no times.
 func timespecNS(b []byte, w int) uint64 {
 	if len(b) < 3*2*w {
 		return 0

@@ -28,7 +28,7 @@
 // An offset counts the bytes written to a Conn since it was made. A write
 // ends at the offset that [Conn.Written] returns after it.
 //
-// # What a receive stamp means
+// # Meaning of a receive stamp
 //
 // It is the arrival of the last segment that gave the read at least one byte. A read
 // that returns several segments has the stamp of the last one; the arrival of the
@@ -44,7 +44,7 @@
 // the same segment, such as the one that ends a connection, TLS reads ahead to
 // complete it; the last bytes then have the stamp of that read.)
 //
-// # What a transmit stamp means
+// # Meaning of a transmit stamp
 //
 // It belongs to the last byte of a write, and is taken when the segment with
 // that byte is handed to the device; on the loopback device, inside the write.
@@ -69,7 +69,7 @@
 // acknowledged, where the system tells. After a connection ended without an answer, it
 // tells whether the server's side received the request.
 //
-// # What it costs
+// # Costs
 //
 // A read is the one system call it always was, and allocates nothing. The
 // error queue is read before a read while stamps of writes are outstanding, on
@@ -84,5 +84,5 @@
 //
 // Packages h2follow and grpcstamp bring the stamps to the messages of gRPC.
 //
-// Nothing else here changes what is on the wire, TCP's options included.
+// Nothing else here changes the bytes on the wire, TCP's options included.
 package sockstamp

@@ -21,8 +21,8 @@ type Socket struct {
 	oob     [ControlBytes]byte
 }
 
-// Socket asks the kernel for the stamps of the socket fd, to which nothing was
-// written before. What it refuses is no error; see [Socket.Stamps].
+// Socket asks the kernel for the stamps of the socket fd, to which nothing was written
+// before. A refusal is no error; see [Socket.Stamps].
 func (o Options) Socket(fd int) *Socket {
 	s := &Socket{fd: fd, why: "not asked for"}
 	s.sent.log.keep = keepTransmit

@@ -29,9 +29,9 @@ const (
 	// queue is read. Each stamp on the queue takes some hundred bytes of the socket's
 	// receive buffer, which may be as small as 2 KB.
 	maxUnread = 16
-	// maxEmpty is how often in vain the error queue is looked at for the
-	// stamp of a write, which a device need not take, before it is left until
-	// something wakes the reader.
+	// maxEmpty is the number of vain reads of the error queue for the stamp of a write,
+	// which a device need not take. After that the queue is read only when the reader
+	// wakes up.
 	maxEmpty = 4
 )
 
@@ -123,7 +123,7 @@ func (s *sent) request() (start, sent Stamp) {
 	if ns, ok := s.log.at(end); ok && end > s.span.begin {
 		sent = Stamp{NS: ns, Source: Kernel}
 	}
-	sent.NS = max(sent.NS, start.NS) // writes return before what they wrote leaves
+	sent.NS = max(sent.NS, start.NS) // writes return before their bytes leave
 	return start, sent
 }
 

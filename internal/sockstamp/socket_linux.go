@@ -14,7 +14,7 @@ const (
 	transmitFlags = unix.SOF_TIMESTAMPING_TX_SOFTWARE | unix.SOF_TIMESTAMPING_OPT_ID | unix.SOF_TIMESTAMPING_OPT_TSONLY
 )
 
-// enable asks the kernel for stamps. What it refuses is no error.
+// enable asks the kernel for stamps. A refusal is no error.
 func (c *Conn) enable(rc syscall.RawConn, transmit bool) error {
 	var on int
 	var refused error
@@ -253,7 +253,7 @@ func (s *sent) drain(fd int) {
 			continue
 		}
 		s.transmitted(ctl.id, ctl.ns)
-		// What a write in progress wrote may have left, but does not count yet.
+		// Bytes of a write in progress may have left, but do not count yet.
 		if s.log.stamped == s.written && !s.writing {
 			return
 		}

@@ -11,9 +11,8 @@ type part struct {
 	ns  uint64 // when its last byte left; 0: not known (yet)
 }
 
-// A txLog keeps the newest parts, ordered by offset. Nobody may ever ask for
-// them, so it holds at least keep once it was full, and never more than twice
-// as many.
+// A txLog keeps the newest parts, ordered by offset. The caller may never ask for them,
+// so a full log keeps at least keep stamps and never more than twice as many.
 type txLog struct {
 	keep    int
 	parts   []part

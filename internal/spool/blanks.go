@@ -41,7 +41,7 @@ func BeginsJSON(text []byte) (is, known bool) {
 // stays unchanged.
 type blankCutter struct {
 	kind     contentKind
-	first    []byte // until the kind is known: the content; one blank stands for all leading ones, others are left out
+	first    []byte // the content until the kind is known, with one blank for all leading ones and no others
 	inString bool
 	escaped  bool
 	run      int // blanks that directly precede; until the kind is known, all blanks

@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Terminal opens a pseudo terminal of 24 rows and the given number of columns, 0 if
-// the size does not matter. What is typed on master is read from slave; what is
-// written to slave is shown on master. Both are closed at the end of the test.
+// Terminal opens a pseudo terminal of 24 rows and the given number of columns, 0 if the
+// size does not matter. Input on master is read from slave; output to slave is read from
+// master. Both are closed at the end of the test.
 func Terminal(t testing.TB, columns uint16) (master, slave *os.File) {
 	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)

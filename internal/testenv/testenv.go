@@ -1,5 +1,5 @@
-// Package testenv gives tests what they need from the machine, a terminal or a
-// program, and tells them how thorough to be.
+// Package testenv gives tests a terminal or a program of the machine, and decides how
+// thorough they are.
 //
 // Where a machine lacks something, a test is skipped; in CI it fails, because a
 // skipped test looks like a passed one.
@@ -39,8 +39,8 @@ func Stride(short int) int {
 	return short
 }
 
-// Lacks ends the test because the machine lacks what the format names. The test is
-// skipped, and fails where the environment variable CI is set.
+// Lacks ends the test because the machine lacks something, which the format names. The
+// test is skipped, and fails where the environment variable CI is set.
 func Lacks(t testing.TB, format string, args ...any) {
 	t.Helper()
 	if os.Getenv("CI") != "" {

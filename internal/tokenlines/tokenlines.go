@@ -59,8 +59,8 @@ func (t *Counter) Copy(ctx context.Context, in *bufio.Reader, out *bufio.Writer)
 	}
 }
 
-// readLine reads up to a line feed, which it leaves out. At the end of the input
-// it returns what is left with io.EOF.
+// readLine reads up to a line feed, which it leaves out. At the end of the input it
+// returns the rest with io.EOF.
 func readLine(in *bufio.Reader, limit int64) ([]byte, error) {
 	var line []byte
 	for {

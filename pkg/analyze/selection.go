@@ -49,7 +49,7 @@ func (s Selection) wholeLevel() bool {
 	return s.IsZero()
 }
 
-// Validate returns what is wrong with s whatever it is applied to.
+// Validate returns the error of a selection that no level can fulfil.
 func (s Selection) Validate() error {
 	ways := 0
 	for _, given := range []bool{s.Window != nil, s.TrimStart != Trim{} || s.TrimEnd != Trim{}, s.SteadyState} {
@@ -127,8 +127,7 @@ func seconds(d time.Duration) string {
 	return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) + "s"
 }
 
-// about writes a length as seconds; from a second on what is less than a
-// millisecond is cut off.
+// about formats a duration in seconds; a second or more is cut to milliseconds.
 func about(d time.Duration) string {
 	if d >= time.Second {
 		d = d.Truncate(time.Millisecond)
@@ -136,7 +135,7 @@ func about(d time.Duration) string {
 	return seconds(d)
 }
 
-// ParseInterval reads "A:B", two durations of which one may be missing.
+// ParseInterval reads "A:B", two durations. One of them may be missing.
 func ParseInterval(s string) (*Interval, error) {
 	const usage = "give FROM:TO, two durations since the start, such as 30s:90s, 30s: or :90s"
 	a, b, ok := strings.Cut(s, ":")
@@ -190,41 +189,38 @@ func (s Span) Duration() time.Duration {
 	return time.Duration(min(s.ToNS-s.FromNS, math.MaxInt64))
 }
 
-// A Selected is the part of a level that a Selection came to.
+// A Selected is the part of a level that a Selection selects.
 //
-// The rates of the level are then about what happened in it, over its length:
-// requests per second are the successful ones that ended in it, in whichever
-// phase (also started before, also late), output tokens per second those that
-// were delivered in it, also to requests that were cancelled later. The output
-// tokens of a request are spread evenly over its token events; input tokens
-// count at the first. What the level's goodput counts are the requests that
-// started in it.
+// The rates of the level then count the events inside of the part, divided by its length.
+// Requests per second count the successful requests that ended in it, also if they
+// started before or belong to no window. Output tokens per second count the tokens
+// delivered in it, also to requests that were cancelled later. A request's output tokens
+// are spread evenly over its token events; its input tokens count at the first. Goodput
+// counts the requests that started in it.
 type Selected struct {
 	How string // "window", "trim" or "steady_state"
 	// Span is the part.
 	Span
-	// Level is the whole: from the start of the recorder's first window to the
-	// end of its last one, and beyond where measured requests go beyond, failed
-	// ones included. Files without windows have the requests only.
+	// Level is the whole level: from the start of the recorder's first window to the end
+	// of its last one, extended to measured requests outside of them, failed ones
+	// included. Without windows it is the time of the requests.
 	Level  Span
 	Steady *Steady // of SteadyState
 
-	lost *lostTime // what of the part does not count; nil: nothing
+	lost *lostTime // time of the part that does not count; nil for none
 }
 
-// Counting returns how much of the part's time counts: all but what was lost to
-// pauses that are left out.
+// Counting returns the part's time without the pauses that are left out.
 func (s *Selected) Counting() time.Duration { return s.lost.counting(s.FromNS, s.ToNS) }
 
-// has reports whether a request belongs to the part. At the very end of the
-// level its end belongs to it.
+// has reports whether a request belongs to the part. A part at the end of the level
+// includes its last instant.
 func (s *Selected) has(p *Point) bool {
 	return p.placeNS >= s.FromNS && (p.placeNS < s.ToNS || p.placeNS == s.ToNS && s.ToNS == s.Level.ToNS)
 }
 
-// extent returns the level from its start to its end: the recorder's windows,
-// and the requests that count or failed where they go beyond. ok is false when
-// there is no such request.
+// extent returns the time of the level: the recorder's windows, extended to the counted
+// and failed requests outside of them. ok is false without such requests.
 func extent(e *export.Experiment, points []Point) (s Span, ok bool) {
 	for i := range points {
 		p := &points[i]

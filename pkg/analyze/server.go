@@ -47,8 +47,8 @@ func measuredSpan(e *Experiment, x *export.Experiment) (from, to uint64) {
 	return 0, 0
 }
 
-// meanOf returns the mean of a metric over the requests to a model. In a run of one
-// model these are all requests, whatever the server calls the model.
+// meanOf returns the mean of a metric over the requests to a model. In a run of one model
+// it covers all requests, even if the server names the model differently.
 func (e *Experiment) meanOf(model string, m answer.Metric) (mean float64, ok bool) {
 	metrics := e.Metrics
 	if len(e.Models) > 0 {

@@ -31,7 +31,7 @@ type Meter struct {
 	decoder Decoder
 	out     Measured
 	pauses  Pauses
-	// recorded is what the run's metadata say about streaming; nil if nothing.
+	// recorded is the streaming flag in the run's metadata; nil without one.
 	recorded *bool
 	// noGaps and noEnds say that the file of another tool lacks the times of token
 	// events and of ends.

@@ -8,8 +8,8 @@ import (
 )
 
 // Streamed says whether the answer to a request was streamed. A request that was not
-// streamed has an end-to-end latency, but no token times: its only response does not
-// count as a token, whatever it holds.
+// streamed has an end-to-end latency, but no token times: its only response never counts
+// as a token.
 type Streamed uint8
 
 // StreamedUnknown is for a request that has one response, whose shape does not show

@@ -13,10 +13,9 @@
 // The stamp of the write that carried a request's beginning is the stamp of its
 // head, not of the megabytes after it: see [Follower.Write].
 //
-// A message is named by its stream and its number k in that stream and
-// direction, from 0. Stamps are kept until a later message of the same stream
-// is asked for, or the stream is forgotten; when nobody asks they are dropped,
-// the oldest first (see [Config]).
+// A message is named by its stream and its number k in that stream and direction, from 0.
+// Stamps are kept until the caller asks for a later message of the same stream, or
+// forgets the stream. Beyond the bounds of [Config] the oldest are dropped.
 //
 // With several streams at a time on a connection the caller has to know the
 // number of a stream, which grpc-go does not tell. Then a header of the

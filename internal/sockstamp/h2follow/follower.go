@@ -22,7 +22,7 @@ type Config struct {
 	// later; the one that ended first goes first. 0 means 256.
 	Ended int
 	// Messages bounds the messages kept for a stream and direction; 0 means 1024. With
-	// Bytes it bounds the reads whose bytes nobody has asked for yet.
+	// Bytes it bounds the reads whose bytes the caller has not asked for yet.
 	Messages int
 	// Bytes is for a client's HTTP/2 that carries no gRPC. The one message sent on a
 	// stream is its request, headers included. Received bytes are followed instead
@@ -118,8 +118,8 @@ func (f *Follower) Read(p []byte) (int, error) {
 		}
 		f.mu.Unlock()
 		if n == len(p) {
-			// There is more, perhaps always. Whoever reads other connections
-			// must not wait for this goroutine to be preempted.
+			// There is more, perhaps always. Readers of other connections must not wait
+			// for this goroutine to be preempted.
 			runtime.Gosched()
 		}
 	}
@@ -311,7 +311,7 @@ func (f *Follower) Sent(stream uint32, k int) (start, sent sockstamp.Stamp, ok b
 	if ok {
 		sent = sockstamp.Stamp{NS: ns, Source: sockstamp.Kernel}
 	}
-	sent.NS = max(sent.NS, start.NS) // writes return before what they wrote leaves
+	sent.NS = max(sent.NS, start.NS) // writes return before their bytes leave
 	return start, sent, true
 }
 

@@ -67,8 +67,8 @@ type parser struct {
 	skip   int  // bytes of priority to come
 }
 
-// feed parses the next bytes. It calls report for the extents of messages in p. The
-// error says what is not HTTP/2; nothing more may be fed after it.
+// feed parses the next bytes. It calls report for the extents of messages in p. After an
+// error, which is a violation of HTTP/2, nothing more may be fed.
 func (r *parser) feed(p []byte, report func(*stream, extent)) error {
 	i := 0
 	r.at = 0
@@ -162,8 +162,8 @@ func (r *parser) beginHeaders(s *stream, at int, report func(*stream, extent)) {
 	case r.incoming && s.head.first == (sockstamp.Stamp{}):
 		s.head.first = r.now // asked for with Config.Bytes only
 	case r.requests && s.out.n == 0:
-		// A frame that began in an earlier piece does not happen: whoever
-		// writes frames writes their heads at once.
+		// No frame begins in an earlier piece, because writers write the head of a frame
+		// at once.
 		report(s, extent{begin: r.at, end: at, first: true})
 	}
 }

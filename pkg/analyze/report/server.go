@@ -88,8 +88,8 @@ func serverNotes(e *analyze.Experiment) (lines []string) {
 	return lines
 }
 
-// maxOf bounds what says of what a figure is, in characters: it may have labels of
-// any length.
+// maxOf bounds the name of a figure's object in characters, because labels may have any
+// length.
 const maxOf = 100
 
 // Quantity formats a figure of a server, in the unit of [serverfigures.Figure];
@@ -158,8 +158,8 @@ func jsonServers(all []serverfigures.Figure) (out []jsonServer) {
 	return out
 }
 
-// csvServers are the figures as rows: server[NAME of OF]. What a counter grew by
-// stands where others have their mean: it is the one number there is.
+// csvServers returns the figures as rows: server[NAME of OF]. The growth of a counter,
+// its only number, is in the column of the mean.
 func csvServers(all []serverfigures.Figure) (rows [][]string) {
 	for i := range all {
 		f := &all[i]

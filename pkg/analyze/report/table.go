@@ -13,10 +13,10 @@ import (
 	"github.com/pa-tools/pa/pkg/answer"
 )
 
-// Table writes the report for people: for each input a head, a table per
-// experiment, a line per load level where there are several, and the number of
-// warnings, which are for another place: see [Warnings]. Lines are as long as
-// tables need, or at most [Options.Width]: a table that is wider continues below.
+// Table writes the report for people: for each input a head, a table per experiment, a
+// line per load level if there are several, and the number of warnings; [Warnings] writes
+// the warnings. Lines are as long as tables need, but at most [Options.Width]; a wider
+// table continues below.
 func Table(inputs []Input, o Options) Renderer {
 	return func(w io.Writer) error {
 		var b strings.Builder
@@ -51,9 +51,9 @@ type table struct {
 	units *timeUnits
 }
 
-// lineWidth is the width of text where none is given; maxLineWidth is the longest
-// line of text on a wide terminal, leastWidth the least width of a table: a
-// narrower terminal breaks its lines.
+// lineWidth is the default width of text, and maxLineWidth the width of text on a wide
+// terminal. leastWidth is the least width of a table; a narrower terminal breaks its
+// lines.
 const (
 	lineWidth    = 80
 	maxLineWidth = 100
@@ -78,7 +78,7 @@ func (t *table) write(g *grid) {
 	_ = g.write(t.b, limit) // a strings.Builder does not fail
 }
 
-// head writes what the whole run has in common.
+// head writes the properties of the whole run.
 func (t *table) head(name string) {
 	run := t.rep.Run
 	fmt.Fprintf(t.b, "%s\n", plain(name))
@@ -297,7 +297,7 @@ func (t *table) tall(e *analyze.Experiment) {
 	t.write(&g)
 }
 
-// footnotes write the rates and what the numbers stand on.
+// footnotes writes the rates and the notes of an experiment.
 func (t *table) footnotes(e *analyze.Experiment) {
 	if text := rates(e); text != "" {
 		t.prose("  ", text)
@@ -332,8 +332,7 @@ func rates(e *analyze.Experiment) string {
 	return strings.Join(all, " · ")
 }
 
-// notes say what the numbers of a level stand on, "" when there is nothing to
-// say.
+// notes returns the sources of a level's numbers; "" for the usual ones.
 func notes(rep *analyze.Report, e *analyze.Experiment) string {
 	var all []string
 	if e.TokenSource != answer.TokenAuto {
@@ -439,7 +438,7 @@ func levelIn(e *analyze.Experiment, mixed bool) string {
 	return e.Value
 }
 
-// A line is what is compared with others: a load level, a model, a window.
+// A line is a row of a comparing table: a load level, a model or a window.
 type line struct {
 	name       string
 	throughput *analyze.Throughput

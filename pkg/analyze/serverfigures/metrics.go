@@ -7,35 +7,32 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// A serverMetric is a quantity that is shown, and how the sources call it.
+// A serverMetric is a quantity of the report with its names in the sources.
 type serverMetric struct {
 	name string
 	unit string
-	// metrics are the sources' names, in which {label=value} picks the series of
-	// one name that have the label.
+	// metrics holds the sources' names; {label=value} selects the series with the label.
 	metrics []string
 	// scale multiplies the source's number; 0 means 1.
 	scale float64
-	// counts holds the names of the counts, one for each of metrics, of a time whose
-	// sum and count have different names. nil means those of a histogram or summary.
+	// counts holds a count's name for each name in metrics, for times whose sum and count
+	// have different names; nil means the count of the histogram or summary.
 	counts []string
 	// client is the client's metric of the same quantity; nil if it has none.
 	client *answer.Metric
-	// smooth says that a counter grows all the time, so that its value at any time lies
-	// on the line between two scrapes.
+	// smooth: the counter grows all the time, so that its values lie on the line between
+	// two scrapes.
 	smooth bool
-	// spare says that the figure is shown only if ModelStatistics do not hold the same.
+	// spare: the figure is shown only if ModelStatistics lack it.
 	spare bool
 }
 
-// The metrics that are known, in the order in which they are shown. The names
-// were read in the sources of vLLM (v1/metrics), SGLang
-// (srt/observability/metrics_collector.py; since 2026 some have a label
-// is_streaming), TensorRT-LLM (tensorrt_llm/metrics/collector.py, which
-// trtllm-serve serves under /prometheus/metrics; its README for Triton's
-// nv_trt_llm_*), TGI (router/src/server.rs, seconds) and DCGM's exporter
-// (etc/default-counters.csv); those of llama.cpp and Triton are what the servers
-// answer, and those of Triton's GPUs what perf_analyzer looks for in it.
+// The known metrics in the order of the report. Their names are from the source code of
+// vLLM (v1/metrics), SGLang (srt/observability/metrics_collector.py; since 2026 some have
+// a label is_streaming), TensorRT-LLM (tensorrt_llm/metrics/collector.py, which
+// trtllm-serve serves under /prometheus/metrics; its README for Triton's nv_trt_llm_*),
+// TGI (router/src/server.rs, seconds) and DCGM's exporter (etc/default-counters.csv);
+// from the answers of llama.cpp and Triton, and from perf_analyzer for Triton's GPUs.
 var (
 	// serverTimes are histograms or summaries of seconds, unless scaled.
 	serverTimes = []serverMetric{

@@ -29,7 +29,7 @@ type Level struct {
 	ClientMean func(model string, m answer.Metric) (mean float64, ok bool)
 }
 
-// A Result holds the figures of a level, and what is wrong with them as sentences.
+// A Result holds the figures of a level, and warnings about them.
 type Result struct {
 	Figures  []Figure
 	Warnings []string
@@ -78,7 +78,7 @@ type serverWatch struct {
 	from, to uint64
 	hosts    map[string]string // of the sources
 	series   map[*export.Series]*seriesSum
-	order    []*seriesSum // those that mean something
+	order    []*seriesSum // the series with a role
 	// before holds the sources with a scrape from before the measurement. A counter of
 	// such a source that appears later began at 0.
 	before map[string]bool
@@ -99,8 +99,8 @@ type seriesSum struct {
 	begin, end    float64 // of a counter
 	begun, ended  bool
 	reset         bool
-	restarted     bool    // which is why reset
-	from, to      float64 // what it fell from and to then
+	restarted     bool    // the reset is a restart of the server
+	from, to      float64 // the values before and after the reset
 	last          float64
 	lastNS        float64
 }

@@ -84,12 +84,12 @@ type loadSettings struct {
 	BetweenLevels []string `json:"between_levels,omitempty"` // without user information and query
 
 	Metrics *metricsSettings `json:"metrics,omitempty"`
-	// simMetrics is where a simulated server has its metrics.
+	// SimMetrics is the metrics URL of a simulated server.
 	SimMetrics string `json:"-"`
 
-	// levels is what all this comes to; those of a fixed schedule are in the
-	// input data. If levelPlan is not nil it chooses the levels, and these are bounds as
-	// far as they are known.
+	// Levels holds the levels of the load; a fixed schedule has its levels in the input
+	// data. If LevelPlan is not nil it chooses the levels, and Levels holds the known
+	// bounds.
 	Levels         []load.Level  `json:"-"`
 	LevelPlan      recorder.Plan `json:"-"`
 	WarmupDuration time.Duration `json:"-"`
@@ -97,12 +97,11 @@ type loadSettings struct {
 	BetweenURLs    []*url.URL `json:"-"`
 }
 
-// defaultSlots is how many requests are expected in flight where there is no
-// limit.
+// defaultSlots is the expected number of requests in flight without a limit.
 const defaultSlots = 64
 
-// Slots returns the largest number of requests that can be in flight. Where nothing
-// bounds them it assumes 64.
+// Slots returns the largest possible number of requests in flight; 64 for a load without
+// a bound.
 func (s *loadSettings) Slots() int {
 	slots := 0
 	for _, level := range s.Levels {
@@ -114,8 +113,7 @@ func (s *loadSettings) Slots() int {
 	return cmp.Or(slots, s.MaxConcurrency, defaultSlots)
 }
 
-// A shape is a flag that says what shape the load has, with those that belong to
-// it.
+// A shape is a flag that sets the shape of the load, with the flags that belong to it.
 type shape struct {
 	flag    string
 	belongs []string
@@ -259,8 +257,8 @@ func (p *parser) concurrency(s *Settings) {
 	}
 }
 
-// oneLevelRange returns a range of one level, 2:2, of which perf_analyzer shows the
-// end, as it does not of 2; "" for others.
+// oneLevelRange returns the text of a range with one level, 2:2; "" for anything else.
+// perf_analyzer shows the end of 2:2, but not of 2.
 func oneLevelRange(text string, levels int) string {
 	if levels != 1 || !strings.Contains(text, ":") {
 		return ""

@@ -46,7 +46,7 @@ type mediaSettings struct {
 	AudioDepths       []int     `json:"audio_depths,omitempty"`
 	AudioSampleRates  []float64 `json:"audio_sample_rates_khz,omitempty"`
 	AudioChannels     int       `json:"audio_num_channels,omitempty"`
-	BatchAudio       int       `json:"batch_size_audio,omitempty"`
+	BatchAudio        int       `json:"batch_size_audio,omitempty"`
 
 	Media synth.Media `json:"-"`
 }
