@@ -70,9 +70,9 @@ type Opener struct {
 	MaxRatio int
 }
 
-// Open opens the file at path, or Stdin for "-". gzip and zstd are recognized
-// by their content, and so is the format; the name says nothing. A folder stands
-// for the file of requests in it: see [ResultFile].
+// Open opens the file at path, or Stdin for "-". gzip and zstd are recognized by their
+// content, and so is the format; the name says nothing. For a folder it opens the file of
+// requests in it: see [ResultFile].
 //
 // Open reads an uncompressed regular file in place. It copies other input to a
 // temporary file first, which Close removes. The copy keeps only the first kilobyte
@@ -152,8 +152,7 @@ func (o *Opener) openFile(ctx context.Context, name string, f *os.File) (*opened
 	return &opened{Reader: r, close: f.Close, again: again}, nil
 }
 
-// openStream opens what has to be spooled. It closes c, if not nil, in any
-// case.
+// openStream opens an input that must be spooled. It closes c, if not nil, in any case.
 func (o *Opener) openStream(ctx context.Context, name string, src io.Reader, c io.Closer) (_ *opened, err error) {
 	s, err := spool.Copy(ctx, name, src, spool.Config{
 		Dir: o.TempDir, MaxBytes: o.MaxSpoolBytes, MaxRatio: o.MaxRatio, CutBlanks: true,
@@ -205,7 +204,7 @@ func (o *Opener) openFormat(ctx context.Context, name string, head []byte, src i
 	return nil, o.recognized(name, head)
 }
 
-// recognized returns an error unless there is a format for what begins with head.
+// recognized returns an error unless a format recognizes head.
 func (o *Opener) recognized(name string, head []byte) error {
 	for _, f := range o.Formats {
 		if f.Sniff(head) {
@@ -229,7 +228,7 @@ func (o *Opener) others() string {
 	return " or one of " + strings.Join(names, ", ")
 }
 
-// describe returns what the start of a file looks like, for messages.
+// describe returns the apparent kind of a file by its start, for messages.
 func describe(head []byte) string {
 	const most = 40
 	text := strings.TrimLeft(string(head), "\ufeff \t\r\n")

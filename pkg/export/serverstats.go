@@ -25,8 +25,8 @@ type ServerStats struct {
 // A ServerModel is one of the models whose statistics are kept.
 type ServerModel struct {
 	Name string `json:"name"`
-	// Version is the version that was asked for; "" stands for all: the
-	// statistics then have an entry for each version that is loaded.
+	// Version is the requested version; "" means all, and the statistics then have an
+	// entry for each loaded version.
 	Version string `json:"version,omitempty"`
 	// Platform is the platform in the model's configuration ("ensemble"), or the
 	// model's backend.

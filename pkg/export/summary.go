@@ -15,8 +15,8 @@ import (
 // maxSummaryBytes bounds a summary: the tools write a few kilobytes.
 const maxSummaryBytes = 16 << 20
 
-// resultFiles lists the names of files of requests. A folder stands for the first of
-// them that it holds.
+// resultFiles lists the names of files of requests. For a folder it takes the first of
+// them in the folder.
 var resultFiles = []string{
 	"profile_export.json", "profile_export.jsonl", "profile_export_raw.jsonl", "per_request_lifecycle_metrics.json", "benchmarks.json",
 }

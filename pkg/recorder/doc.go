@@ -14,7 +14,7 @@
 //
 // A failed request is a row with a status and does not end the run. The run stops when
 // all requests fail, or more of them than Config.MaxErrorRate allows; see [FailedError]
-// and [ErrorRateError]. Each level's export.ClientMeta holds what the recorder measured of
+// and [ErrorRateError]. Each level's export.ClientMeta holds the recorder's measures of
 // itself (package clientstat).
 //
 // The latency figures in [Level] and [Progress] are for watching a run; percentiles of

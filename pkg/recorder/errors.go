@@ -9,7 +9,7 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/load"
 )
 
-// FailedError ends a run whose requests all fail. The export holds what was recorded.
+// FailedError ends a run whose requests all fail. The export holds the recorded part.
 type FailedError struct {
 	Failures int // in a row
 	OK       int // successful before
@@ -32,7 +32,7 @@ func (e *FailedError) Error() string {
 }
 
 // ErrorRateError ends a run when too many requests fail; see Config.MaxErrorRate. The
-// export holds what was recorded.
+// export holds the recorded part.
 type ErrorRateError struct {
 	Load          load.Level
 	Failed, Ended int // requests of the level
@@ -69,7 +69,7 @@ func (k *FailureKind) String() string {
 }
 
 // BacklogError ends a run that produces more than can be written or decoded. The export
-// holds what was recorded, its last requests without outputs.
+// holds the recorded part, its last requests without outputs.
 type BacklogError struct {
 	Waiting int64 // bytes
 	Decode  bool  // the bytes wait to be decoded, not to be written

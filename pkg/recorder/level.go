@@ -488,7 +488,7 @@ func (l *levelRun) fail(r *export.Request) {
 }
 
 // abandon ends the run because of err, unless something else has ended it. It cancels the
-// requests in flight; the export keeps what was recorded.
+// requests in flight; the export keeps the recorded part.
 func (l *levelRun) abandon(err error) {
 	if l.giveUp != nil {
 		return

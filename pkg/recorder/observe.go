@@ -33,7 +33,7 @@ type ServerStats interface {
 	Level() *export.ServerStats
 }
 
-// edge notifies Telemetry and ServerStats that the level has come to an edge.
+// edge notifies Telemetry and ServerStats of an edge of the level.
 func (l *levelRun) edge(edge export.StatsEdge, window int) {
 	if l.cfg.Telemetry != nil {
 		l.cfg.Telemetry.ScrapeNow()

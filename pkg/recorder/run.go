@@ -15,7 +15,7 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 )
 
-// runState is what the levels of one run share.
+// runState holds the parts that the levels of a run share.
 type runState struct {
 	cfg      Config
 	requests *drive.RequestSet
@@ -36,7 +36,7 @@ type runState struct {
 //
 // Run returns an error of the configuration, of a server that is not ready, of the
 // writer, or a *[FailedError], *[ErrorRateError] or *[BacklogError]. The result and the
-// export then hold what was measured before. If the error came before the first request,
+// export then hold the measures before it. If the error came before the first request,
 // Run writes nothing, does not close the writer and returns a nil Result.
 //
 // The context ends the run at once; Config.Stop ends it gracefully. Such an interruption

@@ -1,5 +1,5 @@
-// Package sim is a simulated LLM server that keeps a ledger of what it really
-// sent, and when.
+// Package sim is a simulated LLM server that keeps a ledger of the bytes it really sent,
+// and when.
 //
 // A [Server] listens on three loopback ports: an OpenAI-compatible HTTP API, Triton's
 // KServe v2 HTTP API with the generate extension, and Triton's KServe v2 gRPC API. It sends
@@ -26,9 +26,9 @@
 // the connection then resets the stream. Of the faults of the header, slow_header has no
 // effect and garbage_header resets the stream.
 //
-// Package plan decides what is sent and when, with its faults. Package ledger keeps
-// what was sent. This package serves: server.go and exchange.go the requests of every
-// API, openai*.go the OpenAI API, triton*.go both APIs of Triton.
+// Package plan decides the answers, their times and their faults. Package ledger records
+// them as they were sent. This package serves: server.go and exchange.go the requests of
+// every API, openai*.go the OpenAI API, triton*.go both APIs of Triton.
 //
 // # Terms
 //
@@ -81,7 +81,7 @@
 //	echo             true: the prompt precedes the first token (Triton, completions)
 //	fail_after       sim_fault error_event after this many tokens
 //
-// # What it does not do
+// # Limits
 //
 // There is no tokenizer, no chat template, no tool, no logprob and no stop string. Unknown
 // fields are ignored.

@@ -285,7 +285,7 @@ func (x *exchange) breakOff(a plan.Action) {
 	x.rec.End(ledger.EndFault, http.StatusOK, errorText(err))
 }
 
-// abort ends an HTTP/2 answer in the middle, with RST_STREAM after what was written.
+// abort ends an HTTP/2 answer in the middle, with RST_STREAM after the written bytes.
 func (x *exchange) abort(code int) {
 	x.rec.End(ledger.EndFault, code, "")
 	x.aborted = true

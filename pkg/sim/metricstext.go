@@ -39,7 +39,7 @@ func serveMetrics(write func(*metricsText)) http.HandlerFunc {
 		write(&t)
 		w.Header().Set("Content-Type", metricsType)
 		w.Header().Set("Content-Length", strconv.Itoa(len(t.b)))
-		_, _ = w.Write(t.b) // the client may be gone; there is nobody to tell
+		_, _ = w.Write(t.b) // the client may be gone
 	})
 }
 

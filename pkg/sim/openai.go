@@ -201,7 +201,7 @@ func (x *exchange) answerWhole(p *plan.Plan, body []byte, end time.Duration) {
 	one := func(yield func(plan.Event) bool) {
 		yield(plan.Event{At: end, Data: body, Tokens: p.OutputTokens(), Kind: plan.EventBody})
 	}
-	// after is 0: a fault strikes a body whatever its number of tokens.
+	// after is 0: a fault strikes a body with any number of tokens.
 	x.answer("application/json", length, p, plan.Script(one, p.Fault, 0, plan.Framing{SSE: true, Garbage: []byte(garbage)}))
 }
 

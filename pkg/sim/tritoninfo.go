@@ -59,7 +59,7 @@ func (g *grpcServer) ModelMetadata(_ context.Context, q *pb.ModelMetadataRequest
 	}, nil
 }
 
-// configTypes maps data types to those of model configurations.
+// configTypes maps data types to the types of model configurations.
 var configTypes = map[kserve.Datatype]pb.DataType{
 	kserve.BYTES: pb.DataType_TYPE_STRING, kserve.BOOL: pb.DataType_TYPE_BOOL, kserve.INT32: pb.DataType_TYPE_INT32,
 	kserve.UINT32: pb.DataType_TYPE_UINT32, kserve.UINT64: pb.DataType_TYPE_UINT64, kserve.FP32: pb.DataType_TYPE_FP32,

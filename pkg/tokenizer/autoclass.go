@@ -41,8 +41,8 @@ func tokenizerClass(data []byte, config, model *node) (string, error) {
 	return class, nil
 }
 
-// asWrittenModels lists the model types whose tokenizer.json is used unchanged, whatever
-// class they name. This package does not read Mistral's format, tekken.json.
+// asWrittenModels lists the model types whose tokenizer.json is used unchanged with any
+// class. This package does not read Mistral's format, tekken.json.
 var asWrittenModels = strings.Fields(`EvollaModel aria beam bigbird_pegasus canary flex_olmo glm glm4 glm4_moe glm4_moe_lite
 	glm4v glm4v_moe glm_image glmasr got_ocr2 gpt_bigcode gradium_phonon_tts granite granitemoe granitemoehybrid
 	granitemoeshared kimi_k25 kimi_linear kosmos-2 mimo_v2_flash minicpm_ocr minicpmv4_6 minicpmv4_7 ministral ministral3

@@ -32,10 +32,10 @@ type bpe struct {
 
 	ignoreMerges bool
 
-	// mark stands for a blank: wordMark or a blank itself. It is 0 if pieces are
-	// never cut. Pieces are cut where no merge crosses, by joined: anywhere, or only
-	// before mark. This cuts the long pieces of tokenizers without a pre-tokenizer
-	// into words.
+	// mark is the character for a blank: wordMark or the blank itself. It is 0 if pieces
+	// are never cut. Pieces are cut where no merge crosses, by joined: anywhere, or only
+	// before mark. This cuts the long pieces of tokenizers without a pre-tokenizer into
+	// words.
 	mark     rune
 	joined   *joinTable
 	anywhere bool

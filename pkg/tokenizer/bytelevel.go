@@ -6,8 +6,8 @@ import (
 )
 
 // byteChars and byteOfChar are GPT-2's alphabet of bytes, which turns any bytes into
-// visible characters. Printable Latin-1 stands for itself. The other bytes, in order, are
-// the characters from U+0100 on; the blank is U+0120 "Ġ".
+// visible characters. A printable byte of Latin-1 is its own character. The other bytes,
+// in order, are the characters from U+0100 on; the blank is U+0120 "Ġ".
 var byteChars, byteOfChar = byteAlphabet()
 
 // byteAlphabet returns the character of each byte, and the byte of each character, -1 for
@@ -99,8 +99,8 @@ func (b *byteLevel) cut(dst []piece, p piece) []piece {
 	return dst
 }
 
-// byteLevelDecoder is the decoder ByteLevel. It joins the bytes of all tokens. A token with
-// a character outside the alphabet stands for itself.
+// byteLevelDecoder is the decoder ByteLevel. It joins the bytes of all tokens. A token
+// with a character outside the alphabet is its own text.
 type byteLevelDecoder struct{}
 
 func (byteLevelDecoder) decode(tokens []string, _ int) []string {

@@ -15,8 +15,8 @@ type joinTable struct {
 
 const otherBits = 20
 
-// newJoinTable enters all pairs of the merges. It enters pairs with wordMark a second time
-// with a blank, which may stand for it.
+// newJoinTable enters all pairs of the merges. It enters pairs with wordMark a second
+// time with a blank, because a text may hold either.
 func newJoinTable(merges [][2]string) *joinTable {
 	t := &joinTable{others: make([]uint64, 1<<(otherBits-6))}
 	for _, m := range merges {

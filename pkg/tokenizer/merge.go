@@ -137,8 +137,8 @@ type link struct {
 	gone       bool  // merged into the symbol before
 }
 
-// mergeByHeap takes O(n log n). The heap holds possible merges; those that have become
-// impossible are dropped when they come up.
+// mergeByHeap takes O(n log n). The heap holds possible merges; a merge that became
+// impossible is dropped at the top.
 func (t *pairTable) mergeByHeap(ids []uint32, s *scratch) []uint32 {
 	links := s.links[:0]
 	heap := s.heap[:0]

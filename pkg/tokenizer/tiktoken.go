@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// A tiktokenKind holds what a .tiktoken file, a list of tokens and ranks, does not: the
-// pattern that cuts text and the special tokens. The name of the file selects it.
+// A tiktokenKind holds the pattern that cuts text and the special tokens. A .tiktoken
+// file lacks them: it is a list of tokens and ranks. The name of the file selects it.
 type tiktokenKind struct {
 	pattern string
 	special map[string]uint32

@@ -17,7 +17,7 @@ type unigram struct {
 	fallbackID   [256]int64 // -1 for a byte outside the vocabulary
 }
 
-// unkPenalty is the difference between the lowest score and that of an unknown character.
+// unkPenalty is the difference between the lowest score and an unknown character's.
 const unkPenalty = 10
 
 func readUnigram(m *modelFile) (model, error) {

@@ -39,7 +39,7 @@ func (v *vocab) id(token string) (uint32, bool) {
 }
 
 // byteTokens returns the ids of the tokens <0x00> to <0xFF> of byte_fallback, -1 for
-// those that are missing.
+// missing ones.
 func (v *vocab) byteTokens() (ids [256]int64) {
 	for i := range ids {
 		ids[i] = -1

@@ -1,6 +1,6 @@
-// Command testlog makes a readable log of what go test -json writes: a line for
-// each package, all that a test said which failed, and at the end a list of the
-// tests that were skipped, with what they said.
+// Command testlog makes a readable log of the output of go test -json: a line for each
+// package, the whole output of failed tests, and at the end a list of the skipped tests
+// with their reasons.
 //
 //	go test -json ./... | go run ./testlog
 //
@@ -82,8 +82,8 @@ func digest(r io.Reader, w io.Writer) error {
 	return nil
 }
 
-// digest adds the event to what was said, or prints it. skipped says that it is
-// the end of a skipped test, and why is which and why.
+// digest adds the event to its test's output, or prints it. skipped says that it is the
+// end of a skipped test, and why is which and why.
 func (e *event) digest(said map[string]string, w io.Writer) (why string, skipped bool) {
 	test := e.Package + " " + e.Test
 	text := said[test]
@@ -107,7 +107,7 @@ func (e *event) digest(said map[string]string, w io.Writer) (why string, skipped
 	return test + ": " + reason(text), e.Action == "skip" && e.Test != ""
 }
 
-// reason returns what a test said, in one line without the verdict.
+// reason returns a test's output in one line without the verdict.
 func reason(text string) string {
 	var all []string
 	for line := range strings.Lines(text) {

@@ -15,7 +15,7 @@ import (
 )
 
 // newJournalReader checks each frame of the journal and returns a Reader of its whole
-// batches. After them, the Reader's Err says what is wrong with the rest.
+// batches. After them, the Reader's Err is the error of the rest.
 func newJournalReader(ctx context.Context, name string, src io.ReaderAt, size int64, lim export.Limits) (*Reader, error) {
 	s := &journalSource{
 		name: name, schema: newSchema(fileMetadata{}),

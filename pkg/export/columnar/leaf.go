@@ -330,7 +330,7 @@ type pageValues struct {
 	index    rleDecoder // into the dictionary, or bools
 	delta    deltaDecoder
 	lengths  []int // of texts, those to come
-	prefixes []int // what they have in common with the one before
+	prefixes []int // common prefix with the previous value
 	last     []byte
 }
 

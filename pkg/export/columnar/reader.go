@@ -12,11 +12,10 @@ import (
 // A Reader reads the requests of one file. See [export.Reader] for the contract
 // of its methods.
 //
-// A file keeps the requests in the order in which they were written; the Reader
-// delivers them in the order of the contract, for which it reads a batch that
-// holds requests of several kinds once for each. What a batch holds it finds
-// out when the file is opened, from two columns in Parquet and from the whole
-// file otherwise.
+// A file keeps the requests in the order in which they were written; the Reader delivers
+// them in the order of the contract, for which it reads a batch that holds requests of
+// several kinds once for each. It learns the contents of the batches when the file is
+// opened: from two columns in Parquet, from the whole file otherwise.
 type Reader struct {
 	name string
 	src  source

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// textEscape starts a text that does not stand for itself.
+// textEscape starts an escaped text.
 const textEscape = "base64:"
 
 // Columns of text are UTF-8, because DuckDB and polars refuse anything else, while

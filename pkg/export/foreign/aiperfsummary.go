@@ -158,7 +158,7 @@ func (t *aiperfTotals) compare(c *selfCheck) {
 
 // compareRates compares the duration of the requests, and the rates over it.
 func (t *aiperfTotals) compareRates(c *selfCheck) {
-	const step = 512e-9 // two floats that stand for Unix times in ns
+	const step = 512e-9 // two Unix times in ns as floats
 	seconds := (t.lastEnd - t.firstStart) * 1e-9
 	if t.ok == 0 || !(seconds > 0) {
 		return

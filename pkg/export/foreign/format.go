@@ -14,7 +14,7 @@ import (
 // Formats returns the formats of this package for [export.Opener].
 func Formats() []export.Format {
 	return []export.Format{
-		&format{"", sniffNeighbour, openNeighbour}, // first: some look like what they are beside
+		&format{"", sniffNeighbour, openNeighbour}, // first, because some look like the files beside them
 		&format{"AIPerf profile_export.jsonl", sniffAIPerf, openAIPerf},
 		&format{"GuideLLM benchmarks.json", sniffGuideLLM, openGuideLLM},
 		&format{"inference-perf per_request_lifecycle_metrics.json", sniffInferencePerf, openInferencePerf},

@@ -301,7 +301,7 @@ type guideLLMRequest struct {
 	PromptTokens *int64   `json:"prompt_tokens"`
 	OutputTokens *float64 `json:"output_tokens"`
 
-	// What the file has computed from the times.
+	// Figures that the file computes from the times.
 	Latency *float64 `json:"request_latency"`
 	TTFT    *float64 `json:"time_to_first_token_ms"`
 	TPOT    *float64 `json:"time_per_output_token_ms"`

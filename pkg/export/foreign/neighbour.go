@@ -11,7 +11,7 @@ import (
 // requests, and that is easily given in its place.
 type neighbour struct {
 	is func(*outline) bool
-	// what it is, what it holds, and what to give instead.
+	// its kind and contents, and the file to give instead.
 	what, holds, give string
 }
 

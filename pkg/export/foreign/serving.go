@@ -620,7 +620,7 @@ func (s *serving) request(r *export.Request, x *servingRun, row *servingRow) err
 	}
 	r.Stated = &export.Stated{InputTokens: count(row.input), OutputTokens: count(row.output)}
 	if !row.succeeded {
-		r.Stated.OutputTokens = nil // 0 stands for not known
+		r.Stated.OutputTokens = nil // 0 means unknown
 	}
 	if row.notStreamed {
 		r.Stated.Streamed = boolean(false)

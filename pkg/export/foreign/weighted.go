@@ -69,7 +69,7 @@ func (w *weighted) compare(c *selfCheck, name string, d *guideLLMDistribution) {
 		products[i] = (values[i] - mean) * (values[i] - mean) * (weights[i] / total)
 	}
 	c.figure(name+" mean", d.Mean, mean)
-	// What the rounding of the mean leaves of a deviation that is none.
+	// The rounding error of the mean, for a deviation of 0.
 	std := math.Sqrt(products.sum())
 	c.within(name+" std_dev", d.Std, std, max(tolerance, 1e-14*math.Abs(mean)/max(std, math.SmallestNonzeroFloat64)))
 	c.figure(name+" min", d.Min, values[0])

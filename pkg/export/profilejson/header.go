@@ -310,8 +310,8 @@ func (h *headerParser) experiments() error {
 	}
 }
 
-// experiment reads one element of experiments. What it reads is in the run
-// even if it does not come to the end.
+// experiment reads one element of experiments. The run keeps the members it read before
+// an error.
 func (h *headerParser) experiment() error {
 	if h.jumped {
 		h.suspect = true // perf_analyzer gives every experiment requests

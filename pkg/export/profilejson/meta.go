@@ -24,7 +24,7 @@ type requestMeta struct {
 	statusSet bool
 	phaseSet  bool
 	reason    []byte
-	odd       string // what a warning says
+	odd       string // text of a warning
 }
 
 func (m *requestMeta) reset() {
@@ -83,8 +83,8 @@ func (m *requestMeta) aligned(name string, got, want int) {
 	}
 }
 
-// exclude gives a request of excluded_requests that says nothing else the
-// status and phase that its reason stands for.
+// exclude sets the status and phase of a request in excluded_requests by its reason,
+// unless the request states them.
 func (m *requestMeta) exclude(r *export.Request) {
 	if r.Excluded() != "" {
 		return

@@ -31,11 +31,11 @@ func hasLengths(minor int) bool {
 // with the members that it had and without "pa", for programs that know that
 // release. Requests that it would not have exported are left out.
 //
-// What a release wrote otherwise than later ones is written its way as far as the
-// run says what that takes. No file says the types of its tensors: before 24.08,
-// numbers of outputs were the bytes of the tensor, for which there is "", and of
-// inputs only the first element of an INT32, as which whole numbers that fit one
-// are taken, and null for others. Warnings counts both.
+// Parts that the release wrote differently from later ones are written its way, as far as
+// the run has the values. No file says the types of its tensors: before 24.08, numbers of
+// outputs were the bytes of the tensor, for which there is "", and of inputs only the
+// first element of an INT32, as which whole numbers that fit one are taken, and null for
+// others. Warnings counts both.
 type ReleaseWriter struct {
 	w     *Writer
 	minor int

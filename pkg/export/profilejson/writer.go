@@ -389,7 +389,7 @@ func marshal(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte{'\n'}), nil
 }
 
-// Flush writes what is buffered, except excluded requests, which keep waiting.
+// Flush writes the buffer, except excluded requests, which keep waiting.
 func (w *Writer) Flush() error {
 	if w.err != nil {
 		return w.err

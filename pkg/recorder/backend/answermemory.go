@@ -20,8 +20,8 @@ const (
 	RecordedEmptyEvents = 1000
 )
 
-// Limits on the events that are kept of an answer that exceeded its memory. They
-// show what the server sent.
+// Limits on the events that are kept of an answer that exceeded its memory. They show the
+// server's answer.
 const (
 	keptEvents     = 16
 	keptEventBytes = 64 << 10
@@ -71,9 +71,9 @@ func (m *AnswerMemory) Event(r *export.Request, empty bool) (record bool, err er
 // reading of other streams until the next preemption, up to 10 ms.
 const YieldBytes = 16 << 10
 
-// Cut drops the responses of an answer that exceeded its limit, to free their
-// memory. It keeps the first few small ones, which show what the server sent, and
-// counts the others in UnrecordedEvents.
+// Cut drops the responses of an answer that exceeded its limit, to free their memory. It
+// keeps the first few small ones as examples of the server's answer, and counts the
+// others in UnrecordedEvents.
 func (x *Exchange) Cut() {
 	r := &x.Request
 	n, size := 0, 0

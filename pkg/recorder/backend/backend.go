@@ -45,8 +45,8 @@ type Backend interface {
 
 // Payload is an encoded request. Its dynamic type belongs to the backend.
 type Payload interface {
-	// Inputs returns the fields that the export shows under request_inputs. All
-	// requests of the payload share them; nobody changes them.
+	// Inputs returns the fields that the export shows under request_inputs. All requests
+	// of the payload share them and must not change them.
 	Inputs() export.Fields
 }
 

@@ -13,9 +13,9 @@ type Conversational interface {
 
 // Conversation holds the turns and replies of one conversation. One goroutine at a time
 // uses it: it calls Turn for the first entry, then AddReply and Turn for each further
-// one. Each slot has its own conversation, which runs beside those of other slots, beside
-// Send and Decode. State that conversations share through the backend must allow for
-// that. Before the load, the recorder calls Turn once for each entry, each in its own
+// one. Each slot has its own conversation; conversations run at the same time as each
+// other, Send and Decode. State that conversations share through the backend must allow
+// for that. Before the load, the recorder calls Turn once for each entry, each in its own
 // conversation, to find mistakes.
 type Conversation interface {
 	// Turn encodes the next turn. The error names the entry.

@@ -9,9 +9,9 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/load"
 )
 
-// Stats gathers what the recorder sees of itself while it measures a level. It belongs to
-// the collector, which adds requests when they are over and looks at the process a few
-// times a second. Use Start.
+// Stats collects the recorder's measures of itself during a level. It belongs to the
+// collector, which adds requests when they are over and looks at the process a few times
+// a second. Use Start.
 type Stats struct {
 	process *processWatch
 

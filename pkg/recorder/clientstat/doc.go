@@ -12,9 +12,9 @@
 // responses that share a read. It also covers the process: CPU time, memory, file
 // descriptors, garbage collections and the waiting of goroutines for a thread.
 //
-// Durations are nanoseconds. Nothing here stops the world; Look takes a few
-// microseconds, Start and Finish some more. CPU time and memory come from getrusage,
-// descriptors from /proc/self/fd or /dev/fd, the rest from the Go runtime. Figures that
-// a system does not provide are absent; Windows provides only those of the runtime. The
-// figures are of the whole process: a simulated server in it counts as client.
+// Durations are nanoseconds. Nothing here stops the world; Look takes a few microseconds,
+// Start and Finish some more. CPU time and memory come from getrusage, descriptors from
+// /proc/self/fd or /dev/fd, the rest from the Go runtime. Figures that a system does not
+// provide are absent; Windows provides only the runtime's. The figures are of the whole
+// process: a simulated server in it counts as client.
 package clientstat

@@ -1,9 +1,9 @@
 // Package load defines the load levels of a run: when each request is sent.
 //
-// A closed loop keeps a number of requests in flight and sends the next one when one ends:
-// [Concurrency], [Sessions] (whole conversations) and [Periodic] (batches, each sent when
-// the last one has had enough responses). An open loop follows a [Schedule], whatever the
-// server does: [Rate], [Intervals] and [Timetable].
+// A closed loop keeps a number of requests in flight and sends the next one when one
+// ends: [Concurrency], [Sessions] (whole conversations) and [Periodic] (batches, each
+// sent when the last one has had enough responses). An open loop follows a [Schedule],
+// independent of the server: [Rate], [Intervals] and [Timetable].
 //
 //	levels := []load.Level{load.Rate{PerSecond: 20, Arrivals: load.Poisson, Seed: 1}}
 //	…

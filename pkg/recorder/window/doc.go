@@ -15,7 +15,7 @@
 // [Latencies] collects latencies in bounded memory. [Sliding] keeps the figures of the
 // last five seconds for a progress display.
 //
-// Instants are Unix nanoseconds. The package reads no clock and starts no goroutine;
-// its types belong to one goroutine. The rule of stability itself, and what a window
-// reports, are in package pawindow.
+// Instants are Unix nanoseconds. The package reads no clock and starts no goroutine; its
+// types belong to one goroutine. The rule of stability and a window's figures are in
+// package pawindow.
 package window

@@ -13,8 +13,8 @@ type Window struct {
 	// Summary holds the reported figures of the window. In recorder.Level.Reported it
 	// has the percentiles of a report, elsewhere only Measure.Percentile, if set.
 	Summary pawindow.Summary
-	// RequestsPerSecond and Latency (the mean, or the chosen percentile) are what
-	// the rule of stability compares; 0 in an empty window.
+	// The rule of stability compares RequestsPerSecond and Latency (the mean, or the
+	// chosen percentile); 0 in an empty window.
 	RequestsPerSecond float64
 	Latency           time.Duration
 }

@@ -1,5 +1,5 @@
-// Package ledger records what the simulated server really sent, and when: one [Entry]
-// per request, one [Write] per hand-over of bytes to the kernel.
+// Package ledger records the bytes that the simulated server really sent, and when: one
+// [Entry] per request, one [Write] per hand-over of bytes to the kernel.
 //
 // A server opens a [Record] when a request arrives and reports each write to it:
 //

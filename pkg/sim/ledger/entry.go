@@ -65,8 +65,8 @@ type Entry struct {
 	SequenceEnd   bool   `json:"sequence_end,omitempty"`
 	// Fault is the fault planned for the request, usually "none".
 	Fault string `json:"fault"`
-	// Writes holds what was sent, in order, without HTTP headers and without the
-	// framing of HTTP chunks and gRPC messages. Failed writes are absent.
+	// Writes holds the sent bytes, in order, without HTTP headers and without the framing
+	// of HTTP chunks and gRPC messages. Failed writes are absent.
 	Writes []Write `json:"writes"`
 	// EndedNS is when the last write was handed over, or the server gave up.
 	EndedNS uint64 `json:"ended_ns"`

@@ -13,12 +13,12 @@ import (
 	"github.com/pa-tools/pa/pkg/sim/plan"
 )
 
-// Options bound what a Ledger keeps.
+// Options bounds the memory of a Ledger.
 type Options struct {
 	Limit     int   // number of entries; negative keeps none
 	MaxBytes  int64 // approximate memory of entries that have ended
 	KeepFirst bool  // at a limit, keep the first entries instead of the newest
-	HashOnly  bool  // keep length and SHA-256 of what was sent, not the bytes
+	HashOnly  bool  // keep length and SHA-256 of the sent bytes, not the bytes
 	TimesOnly bool  // keep neither the bytes nor their hash
 }
 

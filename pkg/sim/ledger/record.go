@@ -41,9 +41,9 @@ type Record struct {
 	data  []byte // bytes of the last writes, and room for more
 }
 
-// A RequestCounter counts requests as they end. The record locks it before it reads
-// the time of the end, and unlocks it after Ended. Whoever holds the lock has
-// therefore seen every request that ended before.
+// A RequestCounter counts requests as they end. The record locks it before it reads the
+// time of the end, and unlocks it after Ended. A holder of the lock therefore sees every
+// request that ended before.
 type RequestCounter interface {
 	sync.Locker
 	// Ended counts r, which is locked.

@@ -42,8 +42,8 @@ func (k Kind) String() string {
 	return fmt.Sprintf("Kind(%d)", int(k))
 }
 
-// A Delay is a distribution of times. Samples are limited to the range from 0 to MaxDelay.
-// The zero value stands for a default.
+// A Delay is a distribution of times. Samples are limited to the range from 0 to
+// MaxDelay. The zero value is the default.
 type Delay struct {
 	Kind         Kind
 	Mean, Stddev time.Duration
@@ -99,8 +99,8 @@ func (d Delay) sample(u float64) time.Duration {
 	return time.Duration(math.Round(quantile(d.Kind, float64(d.Mean), float64(d.Stddev), u, 0, float64(MaxDelay))))
 }
 
-// A Length is a distribution of token counts. Samples are rounded and limited to the range
-// from 1 to MaxContextTokens. The zero value stands for a default.
+// A Length is a distribution of token counts. Samples are rounded and limited to the
+// range from 1 to MaxContextTokens. The zero value is the default.
 type Length struct {
 	Kind         Kind
 	Mean, Stddev float64

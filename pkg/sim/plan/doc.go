@@ -1,4 +1,4 @@
-// Package plan decides what the simulated server answers, and when, without sending
+// Package plan decides the simulated server's answers and their times, without sending
 // anything.
 //
 // A [Plan] turns a [Request] into steps: the text of each token and its due time.

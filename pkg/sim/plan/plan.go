@@ -13,7 +13,7 @@ const MaxContextTokens = 1 << 20
 // MaxDelay bounds every single delay.
 const MaxDelay = time.Hour
 
-// A Request holds what a request asks of the model, with all defaults resolved.
+// A Request holds a request's settings for the model, with all defaults set.
 type Request struct {
 	Index       uint64 // position in the order of arrival
 	Key         uint64 // selects random texts and lengths: the request's seed, else its index

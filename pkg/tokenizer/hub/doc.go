@@ -8,7 +8,7 @@
 //	if err != nil { … }
 //	tok, err := tokenizer.Load(dir)
 //
-// The cache has the layout of huggingface_hub, so that either finds what the
+// The cache has the layout of huggingface_hub, so that each finds the files that the
 // other has fetched:
 //
 //	models--ORG--NAME/refs/main              the commit that main was

@@ -401,8 +401,8 @@ func eachField(b []byte, f func(field) error) error {
 	return nil
 }
 
-// eachBytes is eachField for the fields that are strings or messages. One of
-// another wire type is an unknown field to protobuf, whatever its number.
+// eachBytes is eachField for the fields that are strings or messages. A field of another
+// wire type is unknown to protobuf, with any number.
 func eachBytes(b []byte, f func(field) error) error {
 	return eachField(b, func(fd field) error {
 		if fd.typ != protowire.BytesType {

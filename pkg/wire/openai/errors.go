@@ -36,10 +36,10 @@ func (e *Error) Error() string {
 // MaxMessageBytes bounds the messages of this package.
 const MaxMessageBytes = 512
 
-// ParseError returns the error that an answer with an HTTP status of 400 and
-// above holds, as one line of at most MaxMessageBytes: the message of any of
-// the JSON shapes that servers use, the title of an HTML page, the text of
-// anything else. The name of the status stands for an empty body.
+// ParseError returns the error that an answer with an HTTP status of 400 and above holds,
+// as one line of at most MaxMessageBytes: the message of any of the JSON shapes that
+// servers use, the title of an HTML page, the text of anything else. For an empty body it
+// returns the name of the status.
 func ParseError(status int, contentType string, body []byte) string {
 	text := bytes.TrimSpace(body)
 	var split sse.Splitter

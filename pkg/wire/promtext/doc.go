@@ -6,8 +6,7 @@
 //		…
 //	})
 //
-// It takes what servers write rather than what the format's grammar allows:
-// OpenMetrics' exemplars, timestamps and "# EOF" are passed over, as are lines
-// that make no sense, which are counted. A text without any sensible line, such as a
-// page of HTML, is an error.
+// It reads the output of real servers, which is not always within the format's grammar.
+// It skips OpenMetrics' exemplars, timestamps and "# EOF"; it skips and counts malformed
+// lines. A text without any sensible line, such as a page of HTML, is an error.
 package promtext

@@ -1,9 +1,8 @@
 // Package sse cuts a byte stream of server-sent events into frames and reads
 // the fields of a frame.
 //
-// A frame is what came over the wire for one event: its lines with their
-// endings, up to and including the blank line that ends it. Frames keep every
-// byte, so that a recording shows what the server sent:
+// A frame is what came over the wire for one event: its lines with their endings, up to
+// and including the blank line that ends it. Frames keep every byte that the server sent:
 //
 //	all frames of a stream, joined, then Rest  =  the stream
 //

@@ -2,8 +2,7 @@ package sse
 
 import "fmt"
 
-// DefaultMaxFrameBytes is the bound of a frame that Splitter.MaxFrameBytes 0
-// stands for.
+// DefaultMaxFrameBytes is the bound of a frame for a Splitter.MaxFrameBytes of 0.
 const DefaultMaxFrameBytes = 64 << 20
 
 // A Splitter cuts a byte stream into frames. It is fed with pieces of any size

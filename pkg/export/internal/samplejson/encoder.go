@@ -81,7 +81,7 @@ func (e *Encoder) appendScrape(b []byte, s *export.Scrape) []byte {
 	return append(b, `]]}`...)
 }
 
-// appendValue appends the shortest text that stands for v.
+// appendValue appends the shortest text of v.
 func appendValue(b []byte, v float64) []byte {
 	switch {
 	case math.IsNaN(v):

@@ -7,7 +7,7 @@
 //	})
 //	if err := b.Check(ctx); err != nil { … } // server, model, and whether they fit the configuration
 //
-// # What is stamped
+// # Stamps
 //
 // Times are the kernel's (package sockstamp) where it takes them. A message has the
 // arrival time of the read that completed it; package h2follow finds that read in the

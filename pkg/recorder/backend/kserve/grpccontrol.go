@@ -42,8 +42,8 @@ func (b *Backend) newGRPCControl() (*grpcControl, error) {
 // Close implements control.
 func (c *grpcControl) Close() error { return c.conn.Close() }
 
-// wrap makes a gRPC error one line that says what is wrong with who, "the server" or
-// "the model". Texts of statuses such as an unknown model stay unchanged.
+// wrap makes one line of a gRPC error; who is "the server" or "the model". Texts of
+// statuses such as an unknown model stay unchanged.
 func (c *grpcControl) wrap(who string, err error) error {
 	s, ok := status.FromError(err)
 	if err == nil || !ok {

@@ -39,8 +39,8 @@ type answer struct {
 	left  int64 // bytes that the body of an error may still have
 	over  error // the error after which no more data is accepted
 
-	// sawDone says that [DONE] came: the answer is complete, whatever follows. A
-	// transport then waits for the end of the body for at most afterDone.
+	// sawDone: [DONE] came, so the answer is complete even if events follow. A transport
+	// then waits for the end of the body for at most afterDone.
 	sawDone bool
 
 	// The stamp and the number of the last read.

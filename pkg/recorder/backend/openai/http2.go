@@ -158,7 +158,7 @@ func (w *streamWatch) cause(err error) error {
 		return errNoHTTP2
 	case errors.As(err, &reset):
 		return &resetError{fmt.Sprintf("the server reset the stream (%v)", reset.Code)}
-	case w.nc.broken() != nil && !errors.Is(w.nc.broken(), net.ErrClosed): // closed because of what was read
+	case w.nc.broken() != nil && !errors.Is(w.nc.broken(), net.ErrClosed): // closed because of the bytes that were read
 		return fmt.Errorf("while sending: %w", w.nc.broken())
 	case !w.answered() && (errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &network)):
 		return &noAnswerError{err}

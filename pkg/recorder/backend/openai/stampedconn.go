@@ -30,9 +30,9 @@ const (
 // tell: within a chunk it reads on until the chunk is complete or the caller's
 // buffer is full, so that one Read of the body may span several of the socket.
 //
-// The parser also decides when an answer ends and what is wrong with it, because the
-// errors of net/http name symptoms. Bytes that no request asked for do not reach
-// net/http, which would print them.
+// The parser also decides the end and the errors of an answer, because the errors of
+// net/http name symptoms. Bytes that no request asked for do not reach net/http, which
+// would print them.
 type stampedHTTPConn struct {
 	net.Conn // the socket, or TLS over it
 	raw      *sockstamp.Conn
@@ -138,7 +138,7 @@ func (c *stampedHTTPConn) isWhole(b []byte) bool {
 	return len(b) >= c.total
 }
 
-// Read reads from the connection and parses what it read.
+// Read reads from the connection and parses the bytes.
 func (c *stampedHTTPConn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	c.mu.Lock()
@@ -279,7 +279,7 @@ func (c *stampedHTTPConn) cause(err error) error {
 	switch parseErr := c.parser.Err(); {
 	case parseErr != nil:
 		return parseErr
-	case c.writeErr != nil && !errors.Is(c.writeErr, net.ErrClosed): // closed because of what was read
+	case c.writeErr != nil && !errors.Is(c.writeErr, net.ErrClosed): // closed because of the bytes that were read
 		return fmt.Errorf("while sending: %w", c.writeErr)
 	case c.readErr == nil || c.idle:
 		return withoutPrefix(err)

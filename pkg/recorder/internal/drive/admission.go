@@ -25,8 +25,8 @@ type Limits struct {
 	Longest     time.Duration // of the measurement; 0 is no bound
 }
 
-// Admission numbers the requests of a stage, first those of the warm-up, and stops the
-// load. It is safe for concurrent use. Use NewAdmission.
+// Admission numbers the requests of a stage, the warm-up's first, and stops the load. It
+// is safe for concurrent use. Use NewAdmission.
 //
 // It ends a measurement that is limited in time by itself: the collector may be
 // seconds behind on an overloaded machine.

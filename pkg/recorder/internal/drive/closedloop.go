@@ -10,8 +10,8 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/load"
 )
 
-// closedLoop runs N slots, each of which sends its next request as soon as the last
-// one has ended.
+// closedLoop runs N slots. Each slot sends its next request as soon as the last one has
+// ended.
 type closedLoop struct {
 	Stage
 	level load.Concurrency

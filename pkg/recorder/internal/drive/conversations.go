@@ -49,8 +49,8 @@ func (s *RequestSet) FindConversations(ctx context.Context) error {
 	return nil
 }
 
-// conversations runs N slots, each of which holds one conversation after the other. It
-// sends a turn when the previous one was answered and the think time is over.
+// conversations runs N slots. Each slot holds one conversation after the other. It sends
+// a turn when the previous one was answered and the think time is over.
 type conversations struct {
 	Stage
 	level load.Sessions

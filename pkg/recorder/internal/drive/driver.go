@@ -26,14 +26,13 @@ type Driver interface {
 	// Offered returns the measured load that a schedule asked for, nil without a
 	// schedule. fromNS is when the measurement began. Call it after Run.
 	Offered(fromNS uint64) *load.Offered
-	// Warnings returns what the user should know about the load, each in a
-	// sentence. Call it after Run.
+	// Warnings returns the warnings about the load, one sentence each. Call it after Run.
 	Warnings() []string
 	// Err returns why the run cannot go on, or nil. Call it after Run.
 	Err() error
 }
 
-// Stage is what the slots of a stage share.
+// A Stage holds the parts that the slots of a stage share.
 type Stage struct {
 	Admission *Admission
 	Set       *RequestSet

@@ -18,14 +18,14 @@ const maxOpenSlots = 1 << 16
 // openLoop sends each request at the instant that the schedule says, whether or not
 // earlier ones have been answered.
 //
-// One of its slots is the leader: it takes the next request, waits until shortly
-// before its instant, makes another slot the leader, and sends at the instant. So no
-// goroutine has to be woken between the instant and the write; whoever leads next
-// has the time until its own instant to wake up. Requests are admitted in the order of
-// the schedule, however close their instants are. The next leader is the slot that
-// became idle last, so that no more connections are in use than needed. Some slots stay
-// idle in reserve, because opening one may take long. When no slot is idle and the
-// ceiling is reached, no slot leads until one has its response, and due requests wait.
+// One of its slots is the leader: it takes the next request, waits until shortly before
+// its instant, makes another slot the leader, and sends at the instant. So no goroutine
+// has to be woken between the instant and the write; the next leader has the time until
+// its own instant to wake up. Requests are admitted in the order of the schedule, however
+// close their instants are. The next leader is the slot that became idle last, so that no
+// more connections are in use than needed. Some slots stay idle in reserve, because
+// opening one may take long. When no slot is idle and the ceiling is reached, no slot
+// leads until one has its response, and due requests wait.
 type openLoop struct {
 	Stage
 	schedule load.Schedule

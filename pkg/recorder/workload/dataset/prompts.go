@@ -415,7 +415,7 @@ func (p *promptReader) extra(*workload.Entry) error {
 	return nil
 }
 
-// passOn adds the remaining members to the request, and records those that it ignores.
+// passOn adds the remaining members to the request, and records the ignored ones.
 func (p *promptReader) passOn(o *Options) {
 	if p.prompt.Body != nil {
 		return

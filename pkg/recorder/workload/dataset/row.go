@@ -197,7 +197,7 @@ func parseObject(text []byte) (*row, error) {
 	return r, nil
 }
 
-// syntaxError says what is wrong with a JSON text, without the decoder's prefix.
+// syntaxError returns the decoder's error of a JSON text without its prefix.
 func syntaxError(err error) error {
 	var se *jsontext.SyntacticError
 	switch {

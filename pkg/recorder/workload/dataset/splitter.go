@@ -8,10 +8,9 @@ import (
 	"github.com/pa-tools/pa/internal/jsonscan"
 )
 
-// A splitter finds where the values of a JSON text are, without holding them. It
-// knows brackets, strings and what is between them; whether a value is right
-// shows when it is read. Its errors are of type *Error, without the name of the
-// file, or of the reader.
+// A splitter finds where the values of a JSON text are, without holding them. It knows
+// brackets, strings and the text between them; the reader of a value checks it. Its
+// errors are of type *Error, without the name of the file, or of the reader.
 //
 // Invariant: 0 ≤ i ≤ n ≤ len(buf); buf[i:n] was read and not looked at; buf[0]
 // is byte base of the text.
@@ -132,7 +131,7 @@ func (s *splitter) skipWord() {
 // elements calls f at the start of each element of an array; f reads over it.
 func (s *splitter) elements(f func() error) error { return s.list('[', ']', f) }
 
-// list reads what is between two brackets and commas.
+// list reads the values between two brackets and commas.
 func (s *splitter) list(open, end byte, f func() error) error {
 	if err := s.expect(open); err != nil {
 		return err

@@ -59,8 +59,8 @@ func APIOf(endpoint string) (api API, ok bool) {
 	return 0, false
 }
 
-// Body returns the request for p as compact JSON. A prompt with a complete request is sent
-// unchanged, whatever the options.
+// Body returns the request for p as compact JSON. A prompt with a complete request is
+// sent unchanged with any options.
 func Body(api API, p *workload.Prompt, o Options) ([]byte, error) {
 	if p.Body != nil {
 		return openai.AppendCompact(nil, p.Body)

@@ -26,7 +26,7 @@
 // the end are exchanged until it is right; otherwise the prompt is an error. A prompt of
 // the wrong length is never sent.
 //
-// The count does not include what a chat template adds on the server.
+// The count does not include the tokens that a chat template adds on the server.
 //
 // # Images and audio
 //

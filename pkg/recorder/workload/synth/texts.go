@@ -50,8 +50,8 @@ func NewTexts(tok Tokenizer, corpus string, seed uint64, salt string) (*Texts, e
 		if !known {
 			n = tok.Count(t.context+" "+word) - t.base
 			counts[word] = n
-			// Twice, because what a tokenizer does not know may become one token
-			// together with what stands beside it.
+			// Twice, because a character that the tokenizer does not know may join a
+			// neighbour in one token.
 			if n == 1 && isPlain(word) && tok.Count(t.context+" "+word+" "+word) == t.base+2 {
 				t.single = append(t.single, word)
 				if tok.Count(word) == 1 {

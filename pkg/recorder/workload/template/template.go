@@ -159,7 +159,7 @@ func (p *parser) object() (node, error) {
 			return o, err
 		case '"':
 		default:
-			_, err := p.dec.ReadToken() // says what is wrong
+			_, err := p.dec.ReadToken() // names the mistake
 			return nil, err
 		}
 		key, err := p.dec.ReadValue()

@@ -178,8 +178,8 @@ func written(token string) string {
 	return string(out)
 }
 
-// char returns the character of a byte in that alphabet. Printable Latin-1 stands for itself;
-// the other bytes, in order, are the characters from U+0100 on.
+// char returns the character of a byte in that alphabet. A printable byte of Latin-1 is
+// its own character; the other bytes, in order, are the characters from U+0100 on.
 func char(b byte) rune {
 	printable := func(b int) bool { return '!' <= b && b <= '~' || 0xA1 <= b && b <= 0xFF && b != 0xAD }
 	if printable(int(b)) {
