@@ -69,7 +69,7 @@ type analysis struct {
 	rep     *Report
 	level   int
 	meter   *answer.Meter
-	text    texts
+	texts   dialect.Texts
 	// fromUsage takes the server's token counts (--use-server-token-count).
 	fromUsage bool
 	// startNS and endNS bound the phase; 0: not known.

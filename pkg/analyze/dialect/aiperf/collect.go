@@ -111,7 +111,7 @@ func (a *analysis) failedInput(q *export.Request) (n int, ok bool) {
 	if a.fromUsage || a.cfg.Tokenizer == nil {
 		return 0, false
 	}
-	prompt, ok := a.text.prompt(q)
+	prompt, ok := promptOf(q)
 	if !ok {
 		return 0, false
 	}

@@ -61,7 +61,7 @@ func (a *analysis) besides(r *record, q *export.Request, m *answer.Measured) {
 	if r.hasReasoning {
 		r.note("reasoning_token_count", float64(r.reasoning))
 	}
-	if n := a.text.requested(q); n > 0 && r.hasOutput {
+	if n := requestedTokens(q); n > 0 && r.hasOutput {
 		r.note("osl_mismatch_diff_pct", float64(r.output-n)/float64(n)*100)
 	}
 	if a.fromUsage || !r.hasUsage {

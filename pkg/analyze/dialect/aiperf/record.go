@@ -98,10 +98,10 @@ func (a *analysis) count(r *record, q *export.Request, m *answer.Measured) error
 	if tok == nil {
 		return dialect.ErrNoTokenizer
 	}
-	answer, reasoning := a.text.answer(q)
+	answer, reasoning, _ := a.texts.Of(q)
 	r.reasoning, r.hasReasoning = int64(tok.Count(reasoning)), reasoning != ""
 	r.output, r.hasOutput = int64(tok.Count(answer))+r.reasoning, true
-	if prompt, ok := a.text.prompt(q); ok {
+	if prompt, ok := promptOf(q); ok {
 		r.input, r.hasInput = int64(tok.Count(prompt)), true
 	}
 	return nil

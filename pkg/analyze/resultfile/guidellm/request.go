@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/pa-tools/pa/internal/pyjson"
+	"github.com/pa-tools/pa/pkg/analyze/dialect"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -48,7 +49,7 @@ type request struct {
 }
 
 // newRequest returns a request with its measured values.
-func newRequest(q *export.Request, m *answer.Measured, texts *texts) *request {
+func newRequest(q *export.Request, m *answer.Measured, texts *dialect.Texts) *request {
 	nan := math.NaN()
 	r := &request{q: q, group: groupOf(q), firstIter: nan, lastIter: nan, cached: nan}
 	r.stat = stat{
@@ -106,11 +107,11 @@ func (r *request) tokenEvents(m *answer.Measured) {
 }
 
 // setTexts sets the body of the request, and the text of the answer.
-func (r *request) setTexts(t *texts) {
+func (r *request) setTexts(t *dialect.Texts) {
 	if v, ok := r.q.Inputs.Get("payload"); ok {
 		r.body = string(v.Data)
 	}
-	r.answer, r.reasoning, r.hasText = t.of(r.q)
+	r.answer, r.reasoning, r.hasText = t.Of(r.q)
 	if s := r.q.Stated; s != nil && s.Text != nil {
 		r.answer, r.reasoning, r.hasText = *s.Text, "", true
 	}

@@ -21,7 +21,7 @@ type writer struct {
 	release *release
 	run     *export.Run
 	meter   *answer.Meter
-	texts   texts
+	texts   dialect.Texts
 	levels  []level
 	model   string
 	// skipped and startless count the requests that are left out: outside of the

@@ -1,4 +1,4 @@
-package guidellm
+package dialect
 
 import (
 	"bytes"
@@ -9,15 +9,16 @@ import (
 	"github.com/pa-tools/pa/pkg/wire/sse"
 )
 
-// texts extracts the answers of requests. It reuses its buffers for each request.
-type texts struct {
+// Texts extracts the texts of answers. It reuses its buffers, so it is for one goroutine;
+// the zero value is ready.
+type Texts struct {
 	chunk             openai.Chunk
 	answers, thoughts strings.Builder
 }
 
-// of returns the joined text of an answer and of its reasoning; ok is false if the file
+// Of returns the joined text of an answer and of its reasoning; ok is false if the file
 // has no outputs.
-func (t *texts) of(q *export.Request) (answer, reasoning string, ok bool) {
+func (t *Texts) Of(q *export.Request) (answer, reasoning string, ok bool) {
 	t.answers.Reset()
 	t.thoughts.Reset()
 	var split sse.Splitter
@@ -47,7 +48,7 @@ func (t *texts) of(q *export.Request) (answer, reasoning string, ok bool) {
 }
 
 // events adds the texts of the events that are complete.
-func (t *texts) events(split *sse.Splitter) {
+func (t *Texts) events(split *sse.Splitter) {
 	for split.Next() {
 		if openai.ParseFrame(split.Frame(), &t.chunk) == nil {
 			t.take()
@@ -56,7 +57,7 @@ func (t *texts) events(split *sse.Splitter) {
 }
 
 // take adds the texts of the chunk.
-func (t *texts) take() {
+func (t *Texts) take() {
 	for i := range t.chunk.Choices {
 		t.answers.Write(t.chunk.Choices[i].Content)
 		t.thoughts.Write(t.chunk.Choices[i].Reasoning)
