@@ -254,10 +254,10 @@ func (m *repeatedRun) finish(of settings.RunIndex, plan *settings.Run, con *cons
 	return gate(res)
 }
 
-// ownSummary reports whether a run ends with our own summary, for OpenAI servers.
+// ownSummary reports whether a run ends with our own summary, for all servers but Triton.
 // perf_analyzer's console, which describes requests to Triton, is then shown only
 // with -v.
-func ownSummary(s *settings.Settings) bool { return s.ServiceKind == settings.OpenAI }
+func ownSummary(s *settings.Settings) bool { return s.ServiceKind != settings.Triton }
 
 // waiting prints that pa-record waits for the server, and why.
 func (m *repeatedRun) waiting(why error) {

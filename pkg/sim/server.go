@@ -82,33 +82,33 @@ func Start(ctx context.Context, config Config) (*Server, error) {
 
 // listen opens all listeners, then serves them.
 func (s *Server) listen() error {
-	var listeners [3]net.Listener
-	for i, addr := range []string{s.config.OpenAIAddr, s.config.TritonHTTPAddr, s.config.TritonGRPCAddr} {
-		if addr == Off {
+	type api struct {
+		addr  string
+		bound *string // receives the address of l
+		serve func(net.Listener)
+		l     net.Listener
+	}
+	var open []api
+	for _, a := range []api{
+		{addr: s.config.OpenAIAddr, bound: &s.openAI, serve: func(l net.Listener) { s.serveHTTP(l, s.openAIHandler(), true) }},
+		{addr: s.config.TritonHTTPAddr, bound: &s.tritonHTTP, serve: func(l net.Listener) { s.serveHTTP(l, s.tritonHandler(), false) }},
+		{addr: s.config.TritonGRPCAddr, bound: &s.tritonGRPC, serve: s.serveGRPC},
+	} {
+		if a.addr == Off {
 			continue
 		}
-		l, err := (&net.ListenConfig{}).Listen(s.ctx, "tcp", addr)
-		if err != nil {
-			for _, open := range listeners[:i] {
-				if open != nil {
-					err = errors.Join(err, open.Close())
-				}
+		var err error
+		if a.l, err = (&net.ListenConfig{}).Listen(s.ctx, "tcp", a.addr); err != nil {
+			for _, o := range open {
+				err = errors.Join(err, o.l.Close())
 			}
 			return err
 		}
-		listeners[i] = l
+		open = append(open, a)
 	}
-	if l := listeners[0]; l != nil {
-		s.openAI = l.Addr().String()
-		s.serveHTTP(l, s.openAIHandler(), true)
-	}
-	if l := listeners[1]; l != nil {
-		s.tritonHTTP = l.Addr().String()
-		s.serveHTTP(l, s.tritonHandler(), false)
-	}
-	if l := listeners[2]; l != nil {
-		s.tritonGRPC = l.Addr().String()
-		s.serveGRPC(l)
+	for _, a := range open {
+		*a.bound = a.l.Addr().String()
+		a.serve(a.l)
 	}
 	return nil
 }
