@@ -15,6 +15,8 @@ import (
 type Arena struct {
 	buf []byte
 	n   int
+
+	envelope envelope
 }
 
 // Reset empties the arena and makes room for the strings of size bytes of
@@ -30,6 +32,14 @@ func (a *Arena) Reset(size int) {
 // the string has no escapes, else into the arena.
 func (a *Arena) Text(b []byte, i int) (data []byte, end int, err error) {
 	start := i + 1
+	if back, ok := a.envelope.open(b, start); ok {
+		e, dst := &a.envelope, a.buf[a.n:]
+		n := copy(dst, e.frontContent)
+		n += copy(dst[n:], b[start+len(e.front):back])
+		n += copy(dst[n:], e.backContent)
+		a.n += n
+		return dst[:n:n], back + len(e.back), nil
+	}
 	i = indexSpecial(b, start)
 	if i == len(b) {
 		return nil, i, ErrMore
@@ -44,6 +54,7 @@ func (a *Arena) Text(b []byte, i int) (data []byte, end int, err error) {
 		switch b[i] {
 		case '"':
 			a.n += n
+			a.envelope.learn(b[start : i+1])
 			return dst[:n:n], i + 1, nil
 		case '\\':
 			if i+1 >= len(b) {

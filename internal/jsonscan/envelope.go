@@ -1,0 +1,109 @@
+package jsonscan
+
+import "bytes"
+
+// An envelope is the common start and end of strings that differ in the middle, as the events
+// of a streamed answer do. Such a string is decoded by comparing and copying its parts instead
+// of going from escape to escape.
+//
+// It is exact: front and back begin and end between characters and have no \u escape, and the
+// middle of a string in the envelope has no escape. So the content of the string is the content
+// of its three parts.
+type envelope struct {
+	front, back               []byte // as written; back includes the closing quote
+	frontContent, backContent []byte
+
+	last []byte // the last string that learn looked at
+	// learn ignores the next rest strings. wait is the rest after its next call; it grows as
+	// long as envelopes find no use.
+	rest, wait int
+	used       bool // since the last call of learn that looked at its string
+}
+
+const (
+	minFront    = 32   // bytes of front from which an envelope pays
+	maxEnvelope = 4096 // bytes of the longest string
+	maxWait     = 255  // strings
+)
+
+// open returns where the back begins in a string that begins behind the quote b[start-1]. ok is
+// false if the string is not in the envelope.
+func (e *envelope) open(b []byte, start int) (back int, ok bool) {
+	if len(e.front) == 0 || !bytes.HasPrefix(b[start:], e.front) {
+		return 0, false
+	}
+	back = indexSpecial(b, start+len(e.front))
+	if !bytes.HasPrefix(b[back:], e.back) {
+		return 0, false
+	}
+	e.used = true
+	return back, true
+}
+
+// learn looks for an envelope of a string that is not in the present one. raw is a valid string
+// without its opening quote.
+func (e *envelope) learn(raw []byte) {
+	if e.used {
+		e.used, e.rest, e.wait = false, 0, 0
+	}
+	if len(raw) > maxEnvelope {
+		return
+	}
+	if e.rest > 0 {
+		e.rest--
+		return
+	}
+	e.between(raw, e.last)
+	e.last = append(e.last[:0], raw...)
+	e.rest, e.wait = e.wait, min(2*e.wait+1, maxWait)
+}
+
+// between makes the envelope of a and b, unless they have too little in common.
+func (e *envelope) between(a, b []byte) {
+	short := min(len(a), len(b))
+	same, end := 0, 0
+	for same < short && a[same] == b[same] {
+		same++
+	}
+	for end < short-same && a[len(a)-1-end] == b[len(b)-1-end] {
+		end++
+	}
+	if same < minFront || end == 0 {
+		return
+	}
+	front, back := 0, 0
+	for i, n := 0, 0; i < len(a); i += n {
+		n = 1
+		if a[i] == '\\' {
+			n = 2
+			if a[i+1] == 'u' {
+				n = 6
+			}
+		}
+		switch {
+		case i+n <= same:
+			front = i + n
+		case back == 0 && i >= len(a)-end && (n > 1 || a[i] == '"'):
+			back = i // where open looks for it: at a special character
+		}
+		if n == 6 && (i < front || back > 0) {
+			return
+		}
+	}
+	e.front, e.back = append(e.front[:0], a[:front]...), append(e.back[:0], a[back:]...)
+	e.frontContent = appendContent(e.frontContent[:0], e.front)
+	e.backContent = appendContent(e.backContent[:0], e.back[:len(e.back)-1])
+}
+
+// appendContent appends the content of part of a valid string that has no \u escape.
+func appendContent(dst, part []byte) []byte {
+	for i := 0; i < len(part); i++ {
+		c := part[i]
+		if c == '\\' {
+			i++
+			c = unescaped[part[i]]
+		}
+		dst = append(dst, c)
+	}
+	return dst
+}
