@@ -13,17 +13,13 @@ type envelope struct {
 	front, back               []byte // as written; back includes the closing quote
 	frontContent, backContent []byte
 
-	last []byte // the last string that learn looked at
-	// learn ignores the next rest strings. wait is the rest after its next call; it grows as
-	// long as envelopes find no use.
-	rest, wait int
-	used       bool // since the last call of learn that looked at its string
+	last     []byte // the last string that learn looked at
+	attempts Attempts
 }
 
 const (
 	minFront    = 32   // bytes of front from which an envelope pays
 	maxEnvelope = 4096 // bytes of the longest string
-	maxWait     = 255  // strings
 )
 
 // open returns where the back begins in a string that begins behind the quote b[start-1]. ok is
@@ -36,26 +32,18 @@ func (e *envelope) open(b []byte, start int) (back int, ok bool) {
 	if !bytes.HasPrefix(b[back:], e.back) {
 		return 0, false
 	}
-	e.used = true
+	e.attempts.Used()
 	return back, true
 }
 
 // learn looks for an envelope of a string that is not in the present one. raw is a valid string
 // without its opening quote.
 func (e *envelope) learn(raw []byte) {
-	if e.used {
-		e.used, e.rest, e.wait = false, 0, 0
-	}
-	if len(raw) > maxEnvelope {
-		return
-	}
-	if e.rest > 0 {
-		e.rest--
+	if len(raw) > maxEnvelope || !e.attempts.Try() {
 		return
 	}
 	e.between(raw, e.last)
 	e.last = append(e.last[:0], raw...)
-	e.rest, e.wait = e.wait, min(2*e.wait+1, maxWait)
 }
 
 // between makes the envelope of a and b, unless they have too little in common.

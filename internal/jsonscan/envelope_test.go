@@ -30,9 +30,9 @@ func texts(t *testing.T, doc []byte) (hits int) {
 		if err != nil {
 			return hits
 		}
-		if shared.envelope.used {
+		if shared.envelope.attempts.used {
 			hits++
-			shared.envelope.used = false
+			shared.envelope.attempts.used = false
 		}
 		i = end
 	}

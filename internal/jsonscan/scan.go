@@ -67,6 +67,9 @@ func indexSpecial(b []byte, i int) int {
 	return i
 }
 
+// IsPlain reports whether text has no '"', '\\' or control character.
+func IsPlain(text []byte) bool { return indexSpecial(text, 0) == len(text) }
+
 // String scans the string whose opening quote is b[i].
 func String(b []byte, i int) (end int, err error) {
 	i++

@@ -35,7 +35,8 @@ type Chunk struct {
 	Usage    Usage
 	HasUsage bool
 
-	walker jsonscan.Walker
+	walker   jsonscan.Walker
+	template *template
 }
 
 // A Choice is the part that one chunk adds to one answer; in a whole body it is the
@@ -115,6 +116,20 @@ func Parse(data []byte, c *Chunk) error {
 // without framing, as Ollama does with errors, is read like data. Bytes that
 // are neither are an error.
 func ParseFrame(frame []byte, c *Chunk) error {
+	if c.template == nil {
+		c.template = &template{}
+	}
+	if c.template.apply(frame, c) {
+		return nil
+	}
+	err := parseFrame(frame, c)
+	if err == nil {
+		c.template.learn(frame, c)
+	}
+	return err
+}
+
+func parseFrame(frame []byte, c *Chunk) error {
 	bare := bytes.TrimLeft(frame, " \t\r\n")
 	if len(bare) > 0 && bare[0] == '{' {
 		return parseBare(bare, c)
@@ -156,8 +171,8 @@ func parseBare(bare []byte, c *Chunk) error {
 }
 
 func (c *Chunk) reset() {
-	choices, w := c.Choices[:0], c.walker
-	*c = Chunk{Choices: choices, walker: w}
+	choices, w, t := c.Choices[:0], c.walker, c.template
+	*c = Chunk{Choices: choices, walker: w, template: t}
 }
 
 // mayBeError reports whether a body without "error" is worth a second look:

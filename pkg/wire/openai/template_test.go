@@ -1,0 +1,100 @@
+package openai
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+// parseAll parses frames into one Chunk, and each into a Chunk of its own, which has no
+// template. It fails on any difference, and returns how many frames followed a template.
+func parseAll(t *testing.T, frames [][]byte) (hits int) {
+	t.Helper()
+	var shared Chunk
+	for i, frame := range frames {
+		var alone, probe Chunk
+		if shared.template != nil && shared.template.apply(frame, &probe) {
+			hits++
+		}
+		err, want := ParseFrame(frame, &shared), ParseFrame(frame, &alone)
+		if fmt.Sprint(err) != fmt.Sprint(want) {
+			t.Fatalf("frame %d: error %v, want %v\n%s", i, err, want, frame)
+		}
+		if diff := cmp.Diff(alone, shared, cmp.AllowUnexported(Choice{}), cmpopts.IgnoreFields(Chunk{}, "walker", "template"), cmpopts.EquateEmpty()); diff != "" {
+			t.Fatalf("frame %d (-alone +shared):\n%s\n%s", i, diff, frame)
+		}
+	}
+	return hits
+}
+
+func TestTemplate(t *testing.T) {
+	chat := `data: {"id":"c-1","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{"content":"%s"},"logprobs":null,"finish_reason":null}]}` + "\n\n"
+	for _, tt := range []struct{ name, form string }{
+		{"chat", chat},
+		{"a choice of several", strings.Replace(chat, `"index":0`, `"index":3`, 1)},
+		{"reasoning", strings.Replace(chat, "content", "reasoning", 1)},
+		{"reasoning_content", strings.Replace(chat, "content", "reasoning_content", 1)},
+		{"reasoning beside an empty content", strings.Replace(chat, `"content"`, `"content":"","reasoning"`, 1)},
+		{"parts", strings.Replace(chat, `"content":"%s"`, `"content":[{"type":"text","text":"%s"}]`, 1)},
+		{"two parts", strings.Replace(chat, `"content":"%s"`, `"content":[{"text":"a"},{"text":"%s"}]`, 1)},
+		{"content twice", strings.Replace(chat, `"content":"%s"`, `"content":"%s","content":"again"`, 1)},
+		{"content after text", strings.Replace(chat, `"delta"`, `"text":"before","delta"`, 1)},
+		{"completions", `data: {"object":"text_completion","choices":[{"index":0,"text":"%s"}]}` + "\n\n"},
+		{"token ids", strings.Replace(chat, `"logprobs":null`, `"token_ids":[1,2]`, 1)},
+		{"with a role", strings.Replace(chat, `"content"`, `"role":"assistant","content"`, 1)},
+		{"a refusal", strings.Replace(chat, "content", "refusal", 1)},
+		{"tool calls", strings.Replace(chat, `"content":"%s"`, `"content":"x","tool_calls":[{"function":{"arguments":"%s"}}]`, 1)},
+		{"a whole body", strings.Replace(chat, "delta", "message", 1)},
+		{"finished", strings.Replace(chat, `"finish_reason":null`, `"finish_reason":"stop"`, 1)},
+		{"usage in each", strings.Replace(chat, `}]}`, `}],"usage":{"prompt_tokens":1,"completion_tokens":2}}`, 1)},
+		{"an event's name", "event: message\n" + chat},
+		{"an error", "event: error\n" + chat},
+		{"object error", strings.Replace(chat, "chat.completion.chunk", "error", 1)},
+		{"without framing", strings.TrimPrefix(chat, "data: ")},
+		{"over two lines", strings.Replace(chat, `"choices"`, "\ndata: \"choices\"", 1)},
+		{"generate_stream", `data: {"model_name":"m","text_output":"%s"}` + "\n\n"},
+		{"TGI", `data: {"index":1,"token":{"id":5,"text":"%s","special":false},"generated_text":null}` + "\n\n"},
+		{"TGI, special", `data: {"index":1,"token":{"id":5,"text":"%s","special":true},"generated_text":null}` + "\n\n"},
+		{"llama.cpp", `data: {"content":"%s","tokens":[5],"stop":false}` + "\n\n"},
+		{"responses", "event: response.output_text.delta\ndata: " + `{"type":"response.output_text.delta","delta":"%s"}` + "\n\n"},
+		{"text as id", strings.Replace(chat, `"c-1"`, `"%[1]s"`, 1)},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var frames [][]byte
+			for _, text := range []string{" a", "b", " c", "", `\n`, `\"`, "é", `\u00e9`, "\x01", "d\xff", " e", `","finish_reason":"stop`, "f", `x"}],"error":{"message":"y`, "g"} {
+				frames = append(frames, []byte(strings.ReplaceAll(strings.ReplaceAll(tt.form, "%[1]s", text), "%s", text)))
+			}
+			frames = append(frames, []byte("data: [DONE]\n\n"), []byte(": alive\n\n"))
+			frames = append(frames, frames...)
+			parseAll(t, frames)
+			if tt.name == "chat" || tt.name == "reasoning" || tt.name == "completions" {
+				if hits := parseAll(t, frames); hits < 10 {
+					t.Errorf("%d of %d frames followed the template", hits, len(frames))
+				}
+			}
+		})
+	}
+}
+
+// Templates of several answers come one after the other.
+func TestTemplateOfEachAnswer(t *testing.T) {
+	var frames [][]byte
+	for answer := range 5 {
+		for token := range 20 {
+			frames = append(frames, fmt.Appendf(nil, `data: {"id":"c-%d","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":" t%d"}}]}`+"\n\n", answer, token))
+		}
+	}
+	if hits := parseAll(t, frames); hits < len(frames)/2 {
+		t.Errorf("%d of %d frames followed a template", hits, len(frames))
+	}
+}
+
+func FuzzTemplate(f *testing.F) {
+	f.Add([]byte(`data: {"object":"x","choices":[{"delta":{"content":"a"}}]}` + "\n\n" + `data: {"object":"x","choices":[{"delta":{"content":"b"}}]}` + "\n\n"))
+	f.Add([]byte(`{"id":"1","choices":[{"text":"a"}]}` + "\n\n" + `{"id":"1","choices":[{"text":""}]}` + "\n\n" + `{"id":"1","choices":[{"text":"a\nb"}]}`))
+	f.Fuzz(func(t *testing.T, stream []byte) { parseAll(t, bytes.SplitAfter(stream, []byte("\n\n"))) })
+}
