@@ -1,6 +1,9 @@
 package jsonscan
 
-import "bytes"
+import (
+	"bytes"
+	"encoding/binary"
+)
 
 // An envelope is the common start and end of strings that differ in the middle, as the events
 // of a streamed answer do. Such a string is decoded by comparing and copying its parts instead
@@ -13,7 +16,8 @@ type envelope struct {
 	front, back               []byte // as written; back includes the closing quote
 	frontContent, backContent []byte
 
-	last     []byte // the last string that learn looked at
+	last     []byte // the last string that was not in the envelope
+	missed   int    // strings in a row that were not
 	attempts Attempts
 }
 
@@ -32,6 +36,7 @@ func (e *envelope) open(b []byte, start int) (back int, ok bool) {
 	if !bytes.HasPrefix(b[back:], e.back) {
 		return 0, false
 	}
+	e.missed = 0
 	e.attempts.Used()
 	return back, true
 }
@@ -39,24 +44,39 @@ func (e *envelope) open(b []byte, start int) (back int, ok bool) {
 // learn looks for an envelope of a string that is not in the present one. raw is a valid string
 // without its opening quote.
 func (e *envelope) learn(raw []byte) {
-	if len(raw) > maxEnvelope || !e.attempts.Try() {
+	if len(raw) > maxEnvelope {
 		return
 	}
-	e.between(raw, e.last)
+	// A single string beside the others is no reason to give an envelope up.
+	if e.missed++; e.missed > 1 {
+		if same := commonPrefix(raw, e.last); same >= minFront && e.attempts.Try() {
+			e.between(raw, e.last, same)
+		}
+	}
 	e.last = append(e.last[:0], raw...)
 }
 
-// between makes the envelope of a and b, unless they have too little in common.
-func (e *envelope) between(a, b []byte) {
-	short := min(len(a), len(b))
-	same, end := 0, 0
-	for same < short && a[same] == b[same] {
-		same++
+// commonPrefix returns the length of the common start of a and b.
+func commonPrefix(a, b []byte) int {
+	n := min(len(a), len(b))
+	i := 0
+	for i+8 <= n && binary.LittleEndian.Uint64(a[i:]) == binary.LittleEndian.Uint64(b[i:]) {
+		i += 8
 	}
-	for end < short-same && a[len(a)-1-end] == b[len(b)-1-end] {
+	for i < n && a[i] == b[i] {
+		i++
+	}
+	return i
+}
+
+// between makes the envelope of a and b, which have the first same bytes in common, unless
+// they have no end in common.
+func (e *envelope) between(a, b []byte, same int) {
+	end := 0
+	for end < min(len(a), len(b))-same && a[len(a)-1-end] == b[len(b)-1-end] {
 		end++
 	}
-	if same < minFront || end == 0 {
+	if end == 0 {
 		return
 	}
 	front, back := 0, 0
