@@ -45,7 +45,7 @@ func (s *sample[T]) summary() *Summary {
 	if n == 0 {
 		return nil
 	}
-	slices.Sort(s.x)
+	quantile.Sort(s.x)
 	m := mean(s.x)
 	d := &Summary{N: n, Mean: m, Min: float64(s.x[0]), Max: float64(s.x[n-1])}
 	d.Std = quantile.Std(s.x, m)

@@ -73,7 +73,7 @@ func spread[T int64 | float64](tag string, x []T, scale float64) Metric {
 	m := Metric{Tag: tag, Count: len(x)}
 	m.Avg = numpy.Mean(numpy.Current, x) * scale
 	m.Sum = numpy.Sum(numpy.Current, x) * scale
-	slices.Sort(x)
+	quantile.Sort(x)
 	m.Std = numpy.Std(numpy.Current, x) * scale
 	m.Min, m.Max = float64(x[0])*scale, float64(x[len(x)-1])*scale
 	for i, pct := range percentiles {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/pa-tools/pa/internal/numpy"
+	"github.com/pa-tools/pa/internal/quantile"
 )
 
 // The names of the metrics, as in the JSON report.
@@ -82,7 +83,7 @@ func (m *Metric) P(pct int) float64 {
 // x must not be empty.
 func summarize[T int64 | float64](name string, v numpy.Version, x []T, scale float64) Metric {
 	m := Metric{Name: name, N: len(x), Avg: numpy.Mean(v, x) * scale, Std: numpy.Std(v, x) * scale}
-	slices.Sort(x)
+	quantile.Sort(x)
 	m.Min, m.Max = float64(x[0])*scale, float64(x[len(x)-1])*scale
 	for i, pct := range percentiles {
 		m.pct[i] = numpy.Percentile(x, float64(pct)) * scale

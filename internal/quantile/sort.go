@@ -1,0 +1,58 @@
+package quantile
+
+import "slices"
+
+// Sort sorts x in ascending order, as [slices.Sort] does. It sorts many integers by their
+// digits, for which it takes memory for a second copy of x meanwhile.
+func Sort[T int64 | float64](x []T) {
+	if x, ok := any(x).([]int64); ok && len(x) >= leastDigits {
+		sortDigits(x)
+		return
+	}
+	slices.Sort(x)
+}
+
+const (
+	leastDigits = 1 << 12 // values from which sorting by digits is faster
+	digitBits   = 11
+	digits      = (64 + digitBits - 1) / digitBits
+)
+
+// sortDigits sorts by the digits of the numbers from the last to the first. It passes over
+// digits that all numbers share.
+func sortDigits(x []int64) {
+	const sign = -1 << 63 // flipped, negative numbers come first
+	var counts [digits][1 << digitBits]int
+	differ := int64(0)
+	for _, v := range x {
+		differ |= v ^ x[0]
+	}
+	for d := range counts {
+		if uint64(differ)>>(d*digitBits)&(1<<digitBits-1) == 0 {
+			continue
+		}
+		for _, v := range x {
+			counts[d][uint64(v^sign)>>(d*digitBits)&(1<<digitBits-1)]++
+		}
+	}
+	from, to := x, make([]int64, len(x))
+	for d := range counts {
+		if uint64(differ)>>(d*digitBits)&(1<<digitBits-1) == 0 {
+			continue
+		}
+		next := 0
+		for i, n := range counts[d] {
+			counts[d][i] = next
+			next += n
+		}
+		for _, v := range from {
+			digit := uint64(v^sign) >> (d * digitBits) & (1<<digitBits - 1)
+			to[counts[d][digit]] = v
+			counts[d][digit]++
+		}
+		from, to = to, from
+	}
+	if &from[0] != &x[0] {
+		copy(x, from)
+	}
+}

@@ -1,0 +1,57 @@
+package quantile
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+func TestSort(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for _, n := range []int{0, 1, 2, leastDigits - 1, leastDigits, leastDigits + 1, 3*leastDigits + 7} {
+		for name, draw := range map[string]func() int64{
+			"equal":    func() int64 { return 7 },
+			"small":    func() int64 { return rng.Int64N(100) },
+			"gaps":     func() int64 { return 8e6 + rng.Int64N(5e6) },
+			"wide":     func() int64 { return int64(rng.Uint64()) },
+			"negative": func() int64 { return rng.Int64N(2000) - 1000 },
+			"ends":     func() int64 { return []int64{math.MinInt64, -1, 0, 1, math.MaxInt64}[rng.IntN(5)] },
+		} {
+			x := make([]int64, n)
+			for i := range x {
+				x[i] = draw()
+			}
+			want := slices.Clone(x)
+			slices.Sort(want)
+			Sort(x)
+			if !slices.Equal(x, want) {
+				t.Errorf("%d %s values are not sorted", n, name)
+			}
+		}
+	}
+	floats := []float64{3, math.Inf(-1), 2, 0.5}
+	Sort(floats)
+	if !slices.IsSorted(floats) {
+		t.Errorf("%v", floats)
+	}
+}
+
+func BenchmarkSort(b *testing.B) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	x := make([]int64, 1e6)
+	for i := range x {
+		x[i] = 8e6 + rng.Int64N(5e6)
+	}
+	y := make([]int64, len(x))
+	for name, sort := range map[string]func([]int64){"digits": Sort[int64], "slices": slices.Sort[[]int64]} {
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(8 * len(x)))
+			b.ReportAllocs()
+			for b.Loop() {
+				copy(y, x)
+				sort(y)
+			}
+		})
+	}
+}
