@@ -32,7 +32,8 @@ func (t *template) apply(frame []byte, c *Chunk) bool {
 		return false
 	}
 	t.attempts.Used()
-	choices, w := append(c.Choices[:0], t.chunk.Choices[0]), c.walker
+	choices, w := c.Choices[:0], c.walker
+	choices = append(choices, t.chunk.Choices[0])
 	*c = t.chunk
 	c.Choices, c.walker, c.template = choices, w, t
 	if t.reasoning {
