@@ -1,4 +1,3 @@
-// Package exporttest reads exports in tests.
 package exporttest
 
 import (

@@ -1,4 +1,3 @@
-// Package stamptest tells tests whether the kernel stamps the sockets here.
 package stamptest
 
 import (

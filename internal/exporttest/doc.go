@@ -1,0 +1,2 @@
+// Package exporttest reads exports in tests.
+package exporttest

@@ -1,0 +1,2 @@
+// Package stamptest tells tests whether the kernel stamps the sockets here.
+package stamptest
