@@ -8,9 +8,9 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/pa-tools/pa/cmd/pa-analyze/internal/settings"
+	"github.com/pa-tools/pa/cmd/pa-analyze/internal/tokenlines"
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/internal/regular"
-	"github.com/pa-tools/pa/internal/tokenlines"
 	"github.com/pa-tools/pa/pkg/tokenizer"
 )
 

@@ -1,4 +1,4 @@
-package golden
+package layout
 
 import (
 	"io/fs"
@@ -10,7 +10,8 @@ import (
 )
 
 // The layout in docs/development.md lists every folder with Go files. A line that is
-// indented is about a folder within the last one that is not.
+// indented is about a folder within the last one that is not. Each package of a library
+// begins with doc.go.
 func TestLayout(t *testing.T) {
 	root := os.DirFS("../..")
 	text, err := fs.ReadFile(root, "docs/development.md")
@@ -30,7 +31,7 @@ func TestLayout(t *testing.T) {
 			t.Errorf("docs/development.md lists %s/, which is no folder", dir)
 		}
 	}
-	found := 0
+	found, documented := 0, map[string]bool{"internal/kserve": true} // generated
 	err = fs.WalkDir(root, ".", func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -47,6 +48,10 @@ func TestLayout(t *testing.T) {
 			listed[dir] = true
 			t.Errorf("docs/development.md does not list %s/", dir)
 		}
+		if dir := path.Dir(name); !documented[dir] && !isMain(t, root, name) && !isFile(root, path.Join(dir, "doc.go")) {
+			t.Errorf("%s has no doc.go", dir)
+			documented[dir] = true
+		}
 		return nil
 	})
 	if err != nil || found < 500 {
@@ -62,4 +67,14 @@ func isDir(fsys fs.FS, name string) bool {
 func isFile(fsys fs.FS, name string) bool {
 	info, err := fs.Stat(fsys, name)
 	return err == nil && !info.IsDir()
+}
+
+// isMain reports whether a file of Go belongs to a program.
+func isMain(t *testing.T, fsys fs.FS, name string) bool {
+	t.Helper()
+	text, err := fs.ReadFile(fsys, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.HasPrefix(string(text), "package main\n") || strings.Contains(string(text), "\npackage main\n")
 }

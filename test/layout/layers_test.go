@@ -1,4 +1,4 @@
-package golden
+package layout
 
 import (
 	"go/parser"
@@ -21,7 +21,6 @@ var layers = []struct {
 	tree string
 	uses []string
 }{
-	{"internal/tokenlines", []string{"internal", "pkg/tokenizer"}},
 	{"internal", nil},
 	{"schemas", nil},
 	{"pkg/tokenizer", []string{"internal"}},
@@ -41,22 +40,48 @@ var testHelpers = []string{
 	"internal/httptunnel/proxytest", "internal/sockstamp/stamptest", "pkg/analyze/dialect/dialecttest",
 }
 
-// commandHelpers are internal packages that only the commands import.
-var commandHelpers = []string{"internal/cmdline", "internal/tokenlines"}
+// commandHelpers are packages of internal that only the commands import.
+var commandHelpers = []string{"internal/cmdline"}
 
-// apart are trees within a layer whose packages never import the ones named.
-var apart = map[string][]string{
-	"pkg/analyze/dialect/aiperf":       dialects,
-	"pkg/analyze/dialect/genaiperf":    dialects,
-	"pkg/analyze/dialect/llmperf":      dialects,
-	"pkg/analyze/dialect/perfanalyzer": dialects,
-	"pkg/analyze/dialect/serving":      dialects,
-	"pkg/export/profilejson":           {"pkg/export/columnar", "pkg/export/foreign", "pkg/export/formats"},
+// rows lists the packages of a tree from the bottom up. A package may import the packages of
+// its tree that stand in lower rows.
+var rows = map[string][][]string{
+	"pkg/export": {
+		{"pkg/export"},
+		{"pkg/export/internal/jsonfile", "pkg/export/pawindow"},
+		{"pkg/export/foreign", "pkg/export/internal/samplejson"},
+		{"pkg/export/profilejson"},
+		{"pkg/export/columnar"},
+		{"pkg/export/formats"},
+	},
+	"pkg/recorder": {
+		{
+			"pkg/recorder/backend/openai/http1", "pkg/recorder/evloop", "pkg/recorder/host", "pkg/recorder/internal/histogram",
+			"pkg/recorder/load", "pkg/recorder/pause", "pkg/recorder/rxclock", "pkg/recorder/serverstat", "pkg/recorder/telemetry",
+			"pkg/recorder/workload", "pkg/recorder/workload/template",
+		},
+		{"pkg/recorder/backend", "pkg/recorder/window", "pkg/recorder/workload/dataset", "pkg/recorder/workload/render", "pkg/recorder/workload/synth"},
+		{"pkg/recorder/backend/fanout", "pkg/recorder/backend/kserve", "pkg/recorder/backend/openai", "pkg/recorder/clientstat", "pkg/recorder/internal/drive"},
+		{"pkg/recorder"},
+		{"pkg/recorder/calibrate", "pkg/recorder/journal"},
+	},
+	"pkg/analyze": {
+		{"pkg/analyze/exampleavg", "pkg/analyze/expr", "pkg/analyze/inference", "pkg/analyze/serverfigures", "pkg/analyze/validate"},
+		{"pkg/analyze/diff/gate", "pkg/analyze/slo"},
+		{"pkg/analyze"},
+		{"pkg/analyze/dialect/explain"},
+		{"pkg/analyze/dialect", "pkg/analyze/report"},
+		{
+			"pkg/analyze/dialect/aiperf", "pkg/analyze/dialect/genaiperf", "pkg/analyze/dialect/llmperf", "pkg/analyze/dialect/perfanalyzer",
+			"pkg/analyze/dialect/serving", "pkg/analyze/diff", "pkg/analyze/resultfile/guidellm", "pkg/analyze/resultfile/infperf",
+		},
+		{"pkg/analyze/dialect/tools"},
+	},
 }
 
-var dialects = []string{
-	"pkg/analyze/dialect/aiperf", "pkg/analyze/dialect/genaiperf", "pkg/analyze/dialect/llmperf",
-	"pkg/analyze/dialect/perfanalyzer", "pkg/analyze/dialect/serving",
+// rowOf returns the number of a package's row in its tree; -1 if it is in none.
+func rowOf(tree, pkg string) int {
+	return slices.IndexFunc(rows[tree], func(row []string) bool { return slices.Contains(row, pkg) })
 }
 
 // within reports whether a package is a tree's root or inside it.
@@ -76,14 +101,17 @@ func wrongImport(from, to string) string {
 	case slices.Contains(commandHelpers, to) && !within(from, "cmd"):
 		return "imports a helper of the commands"
 	}
-	for tree, others := range apart {
-		if within(from, tree) && slices.ContainsFunc(others, func(o string) bool { return o != tree && within(to, o) }) {
-			return "imports a package that it stands beside"
-		}
-	}
 	for _, l := range layers {
 		if !within(from, l.tree) {
 			continue
+		}
+		if within(to, l.tree) && rows[l.tree] != nil {
+			switch at := rowOf(l.tree, from); {
+			case at < 0:
+				return "is in no row of " + l.tree
+			case at <= rowOf(l.tree, to):
+				return "imports a package of a higher row, or of its own"
+			}
 		}
 		if within(to, l.tree) || slices.ContainsFunc(l.uses, func(tree string) bool { return within(to, tree) }) {
 			return ""
@@ -154,8 +182,12 @@ func TestWrongImport(t *testing.T) {
 		{"pkg/wire/sse", "pkg/answer", false},
 		{"internal/quantile", "pkg/export", false},
 		{"pkg/export", "internal/memrun", false},
-		{"internal/tokenlines", "pkg/tokenizer", true},
-		{"pkg/export", "internal/tokenlines", false},
+		{"pkg/export", "internal/cmdline", false},
+		{"pkg/recorder/load", "pkg/recorder/workload", false},
+		{"pkg/recorder/rxclock", "pkg/recorder/backend", false},
+		{"pkg/recorder/new", "pkg/recorder/backend", false},
+		{"pkg/analyze/report", "pkg/analyze/diff", false},
+		{"pkg/export/profilejson", "pkg/export/columnar", false},
 		{"pkg/analyze", "cmd/pa-analyze", false},
 		{"pkg/analyze/dialect/aiperf", "pkg/analyze/dialect/serving", false},
 		{"pkg/new", "internal/plural", false},
