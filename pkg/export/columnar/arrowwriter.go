@@ -7,6 +7,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/ipc"
 
 	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/export/internal/writeorder"
 )
 
 // NewArrowWriter returns a Writer of an Arrow IPC file, uncompressed, to w,
@@ -17,7 +18,7 @@ func NewArrowWriter(w io.Writer) (*Writer, error) {
 	if out.w, err = ipc.NewFileWriter(out.file, ipc.WithSchema(out.schema)); err != nil {
 		return nil, err
 	}
-	return &Writer{format: "Arrow", sink: out, batch: newBatch(newSchema(fileMetadata{}))}, nil
+	return &Writer{calls: writeorder.Checker{Format: "Arrow"}, sink: out, batch: newBatch(newSchema(fileMetadata{}))}, nil
 }
 
 // An arrowSink writes each batch as a record batch.

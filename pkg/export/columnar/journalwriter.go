@@ -9,6 +9,7 @@ import (
 
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/internal/samplejson"
+	"github.com/pa-tools/pa/pkg/export/internal/writeorder"
 )
 
 // A JournalWriter writes a run while it is being recorded. Flushed requests survive
@@ -42,10 +43,10 @@ func NewJournalWriter(w io.Writer, run *export.Run) (*JournalWriter, error) {
 		return nil, err
 	}
 	s := newJournalSink(w, runMetadata(text))
-	j := &JournalWriter{sink: s, w: Writer{format: "journal", sink: s, batch: newBatch(s.schema)}}
+	j := &JournalWriter{sink: s, w: Writer{calls: writeorder.Checker{Format: "journal"}, sink: s, batch: newBatch(s.schema)}}
 	// Rows or none, the first batch brings the schema before it.
 	if err := s.event(frameRows, nil); err != nil {
-		return nil, j.w.fail(err)
+		return nil, j.w.calls.Fail(err)
 	}
 	return j, nil
 }
@@ -64,7 +65,7 @@ func (j *JournalWriter) WriteRequest(r *export.Request) error { return j.w.Write
 // Update writes what e says about the current experiment so far, windows that
 // are closed above all. Mode and Value of e are ignored.
 func (j *JournalWriter) Update(e *export.Experiment) error {
-	if err := j.w.enter(inExperiment, "Update"); err != nil {
+	if err := j.w.calls.Enter(writeorder.InExperiment, "Update"); err != nil {
 		return err
 	}
 	j.w.update(e)
@@ -85,11 +86,8 @@ const maxTelemetryWait = 4 << 20
 // WriteScrape keeps s until the next Flush, and nothing that s points to but its
 // Series.
 func (j *JournalWriter) WriteScrape(s *export.Scrape) error {
-	if j.w.err != nil {
-		return j.w.err
-	}
-	if j.w.state == writerClosed {
-		return j.w.fail(errors.New("WriteScrape after Close"))
+	if err := j.w.calls.EnterOpen("WriteScrape"); err != nil {
+		return err
 	}
 	if j.telemetry = j.samples.Append(j.telemetry, s, '\n'); len(j.telemetry) > maxTelemetryWait {
 		return j.flush()
@@ -108,7 +106,7 @@ func (j *JournalWriter) flush() error {
 	err := guard(func() error { return j.sink.event(frameText, j.telemetry) })
 	j.telemetry = j.telemetry[:0]
 	if err != nil {
-		return j.w.fail(err)
+		return j.w.calls.Fail(err)
 	}
 	return nil
 }
@@ -124,17 +122,17 @@ func (j *JournalWriter) experiment(kind frameKind) error {
 		err = j.sink.event(kind, text)
 	}
 	if err != nil {
-		return j.w.fail(err)
+		return j.w.calls.Fail(err)
 	}
 	return nil
 }
 
 // Flush writes the requests that wait.
 func (j *JournalWriter) Flush() error {
-	if j.w.err != nil {
-		return j.w.err
+	if j.w.calls.Err != nil {
+		return j.w.calls.Err
 	}
-	if j.w.state == writerClosed {
+	if j.w.calls.State == writeorder.Closed {
 		return nil
 	}
 	return j.flush()
@@ -151,7 +149,7 @@ func (j *JournalWriter) Sync() error {
 		return nil
 	}
 	if err := s.Sync(); err != nil {
-		return j.w.fail(err)
+		return j.w.calls.Fail(err)
 	}
 	return nil
 }
@@ -172,7 +170,7 @@ func (j *JournalWriter) BufferedBytes() int64 {
 // Experiments are ignored. Only the journal of a killed run lacks this end. Close does
 // not close the underlying writer.
 func (j *JournalWriter) Close(run *export.Run) error {
-	if j.w.err == nil && j.w.state == betweenExperiments {
+	if j.w.calls.Err == nil && j.w.calls.State == writeorder.BetweenExperiments {
 		if err := j.flush(); err != nil {
 			return j.w.Close(run)
 		}

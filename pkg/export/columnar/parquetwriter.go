@@ -15,6 +15,7 @@ import (
 	pqschema "github.com/apache/arrow/go/v15/parquet/schema"
 
 	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/export/internal/writeorder"
 )
 
 // NewParquetWriter returns a Writer of Parquet to w, which it buffers.
@@ -35,7 +36,7 @@ func NewParquetWriter(w io.Writer) (*Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Writer{format: "Parquet", sink: out, batch: newBatch(schema)}, nil
+	return &Writer{calls: writeorder.Checker{Format: "Parquet"}, sink: out, batch: newBatch(schema)}, nil
 }
 
 // parquetProperties chooses the encodings. Numbers and texts are PLAIN: with zstd that

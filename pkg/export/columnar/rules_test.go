@@ -25,6 +25,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/testenv"
 	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/export/internal/writeorder"
 )
 
 // This file holds a test for each of the traps of arrow v15 that the package
@@ -124,7 +125,7 @@ func TestParquetAsArrow(t *testing.T) {
 		var err error
 		sink.w, err = pqarrow.NewFileWriter(schema, sink.file, parquetProperties(), pqarrow.DefaultWriterProps())
 		if err == nil {
-			err = res.write(&Writer{format: "Parquet", sink: sink, batch: newBatch(schema)}, nil)
+			err = res.write(&Writer{calls: writeorder.Checker{Format: "Parquet"}, sink: sink, batch: newBatch(schema)}, nil)
 		}
 		if err != nil {
 			t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 
 	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/export/internal/writeorder"
 )
 
 // A Writer writes one run as Parquet or as an Arrow file. See [export.Writer]
@@ -22,26 +23,16 @@ import (
 // so that the file can be read only after Close. The first error sticks and
 // every later call returns it.
 type Writer struct {
-	format string
-	sink   sink
-	batch  *batch
-	run    export.Run // its Experiments are the ones begun so far
-	state  writerState
-	rows   int // of the current experiment
-	err    error
+	calls writeorder.Checker
+	sink  sink
+	batch *batch
+	run   export.Run // its Experiments are the ones begun so far
+	rows  int        // of the current experiment
 
 	telemetry telemetryBuffer
 }
 
 var _ export.Writer = (*Writer)(nil)
-
-type writerState int
-
-const (
-	betweenExperiments writerState = iota
-	inExperiment
-	writerClosed
-)
 
 // A sink takes batches, and then the header and the telemetry.
 type sink interface {
@@ -77,22 +68,22 @@ func (c *countingWriter) Seek(offset int64, whence int) (int64, error) {
 
 // BeginExperiment starts a load level. value is the text of a JSON number.
 func (w *Writer) BeginExperiment(mode, value string) error {
-	if err := w.enter(betweenExperiments, "BeginExperiment"); err != nil {
+	if err := w.calls.Enter(writeorder.BetweenExperiments, "BeginExperiment"); err != nil {
 		return err
 	}
 	e := export.Experiment{Mode: mode, Value: value}
 	if _, err := runText(&export.Run{Experiments: []export.Experiment{e}}); err != nil {
-		return w.fail(fmt.Errorf("experiment %d: %w", len(w.run.Experiments), err))
+		return w.calls.Fail(fmt.Errorf("experiment %d: %w", len(w.run.Experiments), err))
 	}
 	w.run.Experiments = append(w.run.Experiments, e)
-	w.state = inExperiment
+	w.calls.State = writeorder.InExperiment
 	w.rows = 0
 	return nil
 }
 
 // WriteRequest writes r. The package comment says which parts are kept.
 func (w *Writer) WriteRequest(r *export.Request) error {
-	if err := w.enter(inExperiment, "WriteRequest"); err != nil {
+	if err := w.calls.Enter(writeorder.InExperiment, "WriteRequest"); err != nil {
 		return err
 	}
 	if w.batch.full() {
@@ -102,7 +93,7 @@ func (w *Writer) WriteRequest(r *export.Request) error {
 	}
 	experiment := len(w.run.Experiments) - 1
 	if err := w.batch.add(experiment, r); err != nil {
-		return w.fail(fmt.Errorf("experiment %d, request %d: %w", experiment, w.rows, err))
+		return w.calls.Fail(fmt.Errorf("experiment %d, request %d: %w", experiment, w.rows, err))
 	}
 	w.rows++
 	return nil
@@ -110,14 +101,14 @@ func (w *Writer) WriteRequest(r *export.Request) error {
 
 // EndExperiment keeps the windows of e, its Extra and its Meta.
 func (w *Writer) EndExperiment(e *export.Experiment) error {
-	if err := w.enter(inExperiment, "EndExperiment"); err != nil {
+	if err := w.calls.Enter(writeorder.InExperiment, "EndExperiment"); err != nil {
 		return err
 	}
 	w.update(e)
 	if _, err := runText(&export.Run{Experiments: w.run.Experiments[len(w.run.Experiments)-1:]}); err != nil {
-		return w.fail(fmt.Errorf("experiment %d: %w", len(w.run.Experiments)-1, err))
+		return w.calls.Fail(fmt.Errorf("experiment %d: %w", len(w.run.Experiments)-1, err))
 	}
-	w.state = betweenExperiments
+	w.calls.State = writeorder.BetweenExperiments
 	return nil
 }
 
@@ -135,14 +126,11 @@ func (w *Writer) update(e *export.Experiment) {
 
 // WriteScrape keeps s, compressed, until Close.
 func (w *Writer) WriteScrape(s *export.Scrape) error {
-	if w.err != nil {
-		return w.err
-	}
-	if w.state == writerClosed {
-		return w.fail(errors.New("WriteScrape after Close"))
+	if err := w.calls.EnterOpen("WriteScrape"); err != nil {
+		return err
 	}
 	if err := w.telemetry.write(s); err != nil {
-		return w.fail(err)
+		return w.calls.Fail(err)
 	}
 	return nil
 }
@@ -150,17 +138,17 @@ func (w *Writer) WriteScrape(s *export.Scrape) error {
 // Close writes the rows that wait and the header fields of run (nil: none). It
 // does not close the underlying writer. It does nothing when called again.
 func (w *Writer) Close(run *export.Run) error {
-	if w.state == writerClosed {
-		return w.err
+	if w.calls.State == writeorder.Closed {
+		return w.calls.Err
 	}
 	err := w.close(run)
-	w.state = writerClosed
+	w.calls.State = writeorder.Closed
 	w.batch, w.telemetry = nil, telemetryBuffer{}
 	return err
 }
 
 func (w *Writer) close(run *export.Run) error {
-	if err := w.enter(betweenExperiments, "Close"); err != nil {
+	if err := w.calls.Enter(writeorder.BetweenExperiments, "Close"); err != nil {
 		return err
 	}
 	if err := w.flush(); err != nil {
@@ -172,7 +160,7 @@ func (w *Writer) close(run *export.Run) error {
 	}
 	header.Experiments = w.run.Experiments
 	if err := guard(func() error { return w.sink.close(&header, &w.telemetry) }); err != nil {
-		return w.fail(err)
+		return w.calls.Fail(err)
 	}
 	return nil
 }
@@ -187,7 +175,7 @@ func (w *Writer) flush() error {
 	rec.Release()
 	w.batch.reset()
 	if err != nil {
-		return w.fail(err)
+		return w.calls.Fail(err)
 	}
 	return nil
 }
@@ -207,26 +195,4 @@ func guard(do func() error) (err error) {
 		}
 	}()
 	return do()
-}
-
-// enter checks that call is allowed now.
-func (w *Writer) enter(want writerState, call string) error {
-	switch {
-	case w.err != nil:
-		return w.err
-	case w.state == want:
-		return nil
-	case w.state == writerClosed:
-		return w.fail(errors.New(call + " after Close"))
-	case w.state == inExperiment:
-		return w.fail(errors.New(call + " within an experiment"))
-	}
-	return w.fail(errors.New(call + " outside an experiment"))
-}
-
-func (w *Writer) fail(err error) error {
-	if w.err == nil {
-		w.err = fmt.Errorf("write %s: %w", w.format, err)
-	}
-	return w.err
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/export/internal/jsonfile"
 )
 
 // A Reader reads the requests of one file. See [export.Reader] for the contract
@@ -28,7 +29,7 @@ type Reader struct {
 
 	warnings []export.Warning
 	bad      map[string]int // index in warnings by kind of problem
-	skipped  []skips
+	skipped  jsonfile.Skips
 	check    selfCheck
 }
 
@@ -38,9 +39,6 @@ var (
 	_ export.Checker    = (*Reader)(nil)
 	_ export.Summarized = (*Reader)(nil)
 )
-
-// skips counts the requests of one experiment that were left out.
-type skips struct{ counted, excluded int }
 
 // A source delivers the requests of a format.
 type source interface {
@@ -67,7 +65,7 @@ type badEntry struct {
 func (e *badEntry) Error() string { return e.msg }
 
 func newReader(f *file, run *export.Run, src source) *Reader {
-	return &Reader{file: f, run: run, src: src, bad: map[string]int{}, skipped: make([]skips, len(run.Experiments)), check: selfCheck{file: f.name}}
+	return &Reader{file: f, run: run, src: src, bad: map[string]int{}, check: selfCheck{file: f.name}}
 }
 
 // Run returns the header.
@@ -112,12 +110,7 @@ func located(err error, where string) error {
 }
 
 func (r *Reader) leaveOut(experiment int, bad *badEntry, where string) {
-	s := &r.skipped[experiment]
-	if bad.excluded {
-		s.excluded++
-	} else {
-		s.counted++
-	}
+	r.skipped.Add(experiment, bad.excluded)
 	if i, ok := r.bad[bad.msg]; ok {
 		r.warnings[i].Count++
 		return
@@ -169,10 +162,7 @@ func (r *Reader) Warnings() []export.Warning { return r.warnings }
 
 // Skipped returns how many requests of an experiment were left out so far.
 func (r *Reader) Skipped(experiment int) (counted, excluded int) {
-	if experiment < 0 || experiment >= len(r.skipped) {
-		return 0, 0
-	}
-	return r.skipped[experiment].counted, r.skipped[experiment].excluded
+	return r.skipped.Of(experiment)
 }
 
 // SelfCheck returns how the file's own figures compare.

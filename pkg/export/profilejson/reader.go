@@ -36,7 +36,7 @@ type Reader struct {
 
 	experiment int  // index of the section being read
 	excluded   bool // in its excluded requests
-	skipped    []skips
+	skipped    jsonfile.Skips
 	inArray    bool
 	index      int // of the next element of the array
 	valid      bool
@@ -47,9 +47,6 @@ var (
 	_ export.Reader  = (*Reader)(nil)
 	_ export.Skipper = (*Reader)(nil)
 )
-
-// skips counts the requests of one experiment that were left out.
-type skips struct{ counted, excluded int }
 
 // NewReader reads the header of the size bytes of src and returns a Reader of
 // its requests. name is only for messages. ctx is for the reading of the
@@ -251,7 +248,7 @@ func (r *Reader) accept(off int64) bool {
 	d := &r.dec
 	if d.bad != nil {
 		r.warn(warnRow, off+int64(d.bad.At), func() string { return d.bad.Msg })
-		r.leaveOut()
+		r.skipped.Add(r.experiment, r.excluded)
 		return false
 	}
 	if d.side != nil {
@@ -280,18 +277,6 @@ func (r *Reader) warn(kind warnKind, off int64, msg func() string) {
 		return
 	}
 	r.warnings.add(kind, export.Warning{Name: r.Name, Offset: off, Where: r.where(r.index - 1), Msg: msg(), LeftOut: kind == warnRow})
-}
-
-// leaveOut counts a request that cannot be delivered.
-func (r *Reader) leaveOut() {
-	for len(r.skipped) <= r.experiment {
-		r.skipped = append(r.skipped, skips{})
-	}
-	if r.excluded {
-		r.skipped[r.experiment].excluded++
-	} else {
-		r.skipped[r.experiment].counted++
-	}
 }
 
 // where names element i of the current array.
@@ -335,10 +320,7 @@ func (r *Reader) Warnings() []export.Warning { return r.warnings.list }
 
 // Skipped returns how many requests of an experiment were left out so far.
 func (r *Reader) Skipped(experiment int) (counted, excluded int) {
-	if experiment < 0 || experiment >= len(r.skipped) {
-		return 0, 0
-	}
-	return r.skipped[experiment].counted, r.skipped[experiment].excluded
+	return r.skipped.Of(experiment)
 }
 
 // Close releases the reader's memory. It does not close the file.

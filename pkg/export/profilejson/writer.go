@@ -14,6 +14,7 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/internal/jsonfile"
 	"github.com/pa-tools/pa/pkg/export/internal/samplejson"
+	"github.com/pa-tools/pa/pkg/export/internal/writeorder"
 )
 
 // A Writer writes profile_export.json as perf_analyzer does, byte for byte,
@@ -34,32 +35,23 @@ type Writer struct {
 	telemetry   spool.Buffer // the elements of "samples", a comma before each
 	samples     samplejson.Encoder
 	buf         []byte
-	state       writerState
+	calls       writeorder.Checker
 	experiments int
 	requests    int // of the current experiment, as written
 	rows        int // of the current experiment, as given
-	err         error
 }
 
 var _ export.Writer = (*Writer)(nil)
 
-type writerState int
-
-const (
-	betweenExperiments writerState = iota
-	inExperiment
-	writerClosed
-)
-
 // NewWriter returns a Writer to w, which it buffers.
 func NewWriter(w io.Writer) *Writer {
-	return &Writer{w: bufio.NewWriterSize(w, 256<<10)}
+	return &Writer{w: bufio.NewWriterSize(w, 256<<10), calls: writeorder.Checker{Format: "profile_export.json"}}
 }
 
 // BeginExperiment starts a load level. value is the text of a JSON number.
 // When both are empty the level has no "experiment" member.
 func (w *Writer) BeginExperiment(mode, value string) error {
-	if err := w.enter(betweenExperiments, "BeginExperiment"); err != nil {
+	if err := w.calls.Enter(writeorder.BetweenExperiments, "BeginExperiment"); err != nil {
 		return err
 	}
 	b := w.buf[:0]
@@ -73,14 +65,14 @@ func (w *Writer) BeginExperiment(mode, value string) error {
 		b = appendText(b, mode)
 		if value != "" {
 			if !isNumberText([]byte(value)) {
-				return w.fail(fmt.Errorf("experiment %d: the value %q is not a JSON number", w.experiments, value))
+				return w.calls.Fail(fmt.Errorf("experiment %d: the value %q is not a JSON number", w.experiments, value))
 			}
 			b = append(append(b, `,"value":`...), value...)
 		}
 		b = append(b, `},`...)
 	}
 	b = append(b, `"requests":[`...)
-	w.state = inExperiment
+	w.calls.State = writeorder.InExperiment
 	w.experiments++
 	w.requests, w.rows = 0, 0
 	return w.write(b)
@@ -90,7 +82,7 @@ func (w *Writer) BeginExperiment(mode, value string) error {
 // is written as null; NoOutputs leaves out all outputs. The Data of a value
 // that is not text has to be JSON.
 func (w *Writer) WriteRequest(r *export.Request) error {
-	if err := w.enter(inExperiment, "WriteRequest"); err != nil {
+	if err := w.calls.Enter(writeorder.InExperiment, "WriteRequest"); err != nil {
 		return err
 	}
 	reason := r.Excluded()
@@ -109,7 +101,7 @@ func (w *Writer) WriteRequest(r *export.Request) error {
 	}
 	w.buf = b
 	if err != nil {
-		return w.fail(fmt.Errorf("experiment %d, request %d: %w", w.experiments-1, w.rows, err))
+		return w.calls.Fail(fmt.Errorf("experiment %d, request %d: %w", w.experiments-1, w.rows, err))
 	}
 	w.rows++
 	if reason == "" {
@@ -118,7 +110,7 @@ func (w *Writer) WriteRequest(r *export.Request) error {
 	}
 	w.excluded.Dir, w.excluded.What = w.TempDir, "excluded requests"
 	if _, err := w.excluded.Write(b); err != nil {
-		return w.fail(err)
+		return w.calls.Fail(err)
 	}
 	return nil
 }
@@ -220,10 +212,10 @@ func appendField(b []byte, f *export.Field) ([]byte, error) {
 // EndExperiment writes the windows of e, its Extra and its Meta, and the
 // excluded requests. A nil WindowBoundaries is left out.
 func (w *Writer) EndExperiment(e *export.Experiment) error {
-	if err := w.enter(inExperiment, "EndExperiment"); err != nil {
+	if err := w.calls.Enter(writeorder.InExperiment, "EndExperiment"); err != nil {
 		return err
 	}
-	w.state = betweenExperiments
+	w.calls.State = writeorder.BetweenExperiments
 	b := w.buf[:0]
 	b = append(b, ']')
 	if e.WindowBoundaries != nil {
@@ -238,7 +230,7 @@ func (w *Writer) EndExperiment(e *export.Experiment) error {
 	}
 	b, err := appendExtra(b, e.Extra)
 	if err != nil {
-		return w.fail(fmt.Errorf("experiment %d: %w", w.experiments-1, err))
+		return w.calls.Fail(fmt.Errorf("experiment %d: %w", w.experiments-1, err))
 	}
 	excluded := w.excluded.Len() > 0
 	if e.Meta == nil && !excluded {
@@ -248,7 +240,7 @@ func (w *Writer) EndExperiment(e *export.Experiment) error {
 	if e.Meta != nil {
 		meta, err := marshal(e.Meta)
 		if err != nil {
-			return w.fail(fmt.Errorf("experiment %d: %w", w.experiments-1, err))
+			return w.calls.Fail(fmt.Errorf("experiment %d: %w", w.experiments-1, err))
 		}
 		b = append(b, meta...)
 	} else {
@@ -266,23 +258,20 @@ func (w *Writer) EndExperiment(e *export.Experiment) error {
 		return err
 	}
 	if err := w.excluded.MoveTo(w.w); err != nil {
-		return w.fail(err)
+		return w.calls.Fail(err)
 	}
 	return w.write([]byte("]}}"))
 }
 
 // WriteScrape keeps s until Close.
 func (w *Writer) WriteScrape(s *export.Scrape) error {
-	if w.err != nil {
-		return w.err
-	}
-	if w.state == writerClosed {
-		return w.fail(errors.New("WriteScrape after Close"))
+	if err := w.calls.EnterOpen("WriteScrape"); err != nil {
+		return err
 	}
 	w.buf = w.samples.Append(w.buf[:0], s, ',')
 	w.telemetry.Dir, w.telemetry.What = w.TempDir, "telemetry"
 	if _, err := w.telemetry.Write(w.buf); err != nil {
-		return w.fail(err)
+		return w.calls.Fail(err)
 	}
 	return nil
 }
@@ -291,19 +280,19 @@ func (w *Writer) WriteScrape(s *export.Scrape) error {
 // flushes it. It does not close the underlying writer. Call it after an error too: it
 // releases the temporary file.
 func (w *Writer) Close(run *export.Run) error {
-	if w.state == writerClosed {
-		return w.err
+	if w.calls.State == writeorder.Closed {
+		return w.calls.Err
 	}
 	err := w.close(run)
-	w.state = writerClosed
+	w.calls.State = writeorder.Closed
 	if e := errors.Join(w.excluded.Close(), w.telemetry.Close()); e != nil && err == nil {
-		err = w.fail(e)
+		err = w.calls.Fail(e)
 	}
 	return err
 }
 
 func (w *Writer) close(run *export.Run) error {
-	if err := w.enter(betweenExperiments, "Close"); err != nil {
+	if err := w.calls.Enter(writeorder.BetweenExperiments, "Close"); err != nil {
 		return err
 	}
 	b := w.buf[:0]
@@ -317,12 +306,12 @@ func (w *Writer) close(run *export.Run) error {
 		b = appendOptional(b, "endpoint", run.Endpoint)
 		var err error
 		if b, err = appendExtra(b, run.Extra); err != nil {
-			return w.fail(err)
+			return w.calls.Fail(err)
 		}
 		if run.Meta != nil {
 			meta, err := marshal(run.Meta)
 			if err != nil {
-				return w.fail(fmt.Errorf("metadata of the run: %w", err))
+				return w.calls.Fail(fmt.Errorf("metadata of the run: %w", err))
 			}
 			b = append(append(b, `,"pa":`...), meta...)
 		}
@@ -352,7 +341,7 @@ func (w *Writer) writeTelemetry(b []byte, meta bool) error {
 	}
 	// Without the first comma.
 	if err := w.telemetry.MoveTo(&skipWriter{w.w, 1}); err != nil {
-		return w.fail(err)
+		return w.calls.Fail(err)
 	}
 	return nil
 }
@@ -391,41 +380,19 @@ func marshal(v any) ([]byte, error) {
 
 // Flush writes the buffer, except excluded requests, which keep waiting.
 func (w *Writer) Flush() error {
-	if w.err != nil {
-		return w.err
+	if w.calls.Err != nil {
+		return w.calls.Err
 	}
 	if err := w.w.Flush(); err != nil {
-		return w.fail(err)
+		return w.calls.Fail(err)
 	}
 	return nil
-}
-
-// enter checks that call is allowed now.
-func (w *Writer) enter(want writerState, call string) error {
-	switch {
-	case w.err != nil:
-		return w.err
-	case w.state == want:
-		return nil
-	case w.state == writerClosed:
-		return w.fail(errors.New(call + " after Close"))
-	case w.state == inExperiment:
-		return w.fail(errors.New(call + " within an experiment"))
-	}
-	return w.fail(errors.New(call + " outside an experiment"))
 }
 
 func (w *Writer) write(b []byte) error {
 	w.buf = b[:0]
 	if _, err := w.w.Write(b); err != nil {
-		return w.fail(err)
+		return w.calls.Fail(err)
 	}
 	return nil
-}
-
-func (w *Writer) fail(err error) error {
-	if w.err == nil {
-		w.err = fmt.Errorf("write profile_export.json: %w", err)
-	}
-	return w.err
 }
