@@ -86,7 +86,7 @@ func record(c *cli.Context, args []string, env environment, reports [][]string) 
 	return m.record(ctx)
 }
 
-// errNothingSent is of a run that was interrupted before its first request.
+// errNothingSent ends a run that was interrupted before its first request.
 var errNothingSent = errors.New("interrupted before the first request")
 
 // checkBackend finds the mistakes that only the protocol knows of. The error is

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pa-tools/pa/cmd/pa-record/internal/between"
 	"github.com/pa-tools/pa/cmd/pa-record/internal/inputs"
 	"github.com/pa-tools/pa/cmd/pa-record/internal/progress"
 	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
@@ -74,12 +75,12 @@ func (m *repeatedRun) record(ctx context.Context) error {
 		}
 		worst = err
 		if !gateMissed(err) {
-			if hasMessage(err) != nil {
+			if withoutBareCode(err) != nil {
 				worst = fmt.Errorf("%v: %w", of, err)
 			}
 			break
 		}
-		if hasMessage(err) != nil {
+		if withoutBareCode(err) != nil {
 			fmt.Fprintf(m.stderr, "pa-record: %v: %v\n", of, err)
 			worst = &cmdline.CodeError{Code: cmdline.ExitGate}
 		}
@@ -93,7 +94,7 @@ func (m *repeatedRun) record(ctx context.Context) error {
 func (m *repeatedRun) ended(ctx context.Context, err error) error {
 	switch {
 	case m.interrupted.Signal() != 0:
-		return m.interrupted.Error(hasMessage(err))
+		return m.interrupted.Error(withoutBareCode(err))
 	case err == nil && ctx.Err() != nil:
 		return context.Cause(ctx)
 	}
@@ -106,8 +107,8 @@ func gateMissed(err error) bool {
 	return errors.As(err, &code) && code.Code == cmdline.ExitGate
 }
 
-// hasMessage returns err unless it carries only an exit code.
-func hasMessage(err error) error {
+// withoutBareCode returns err, or nil if err carries only an exit code.
+func withoutBareCode(err error) error {
 	var code *cmdline.CodeError
 	if errors.As(err, &code) && code.Err == nil {
 		return nil
@@ -126,7 +127,7 @@ func (m *repeatedRun) run(ctx context.Context, i int, of settings.RunIndex) erro
 		return err
 	}
 	if i > 0 {
-		if err := postBetween(ctx, s); err != nil {
+		if err := between.Post(ctx, s); err != nil {
 			return err
 		}
 	}
@@ -141,7 +142,10 @@ func (m *repeatedRun) run(ctx context.Context, i int, of settings.RunIndex) erro
 		}
 	}()
 	header := m.header(plan, of)
-	con, err := m.screen(ctx, out, &header, of)
+	if ownSummary(s) {
+		out.summary = summary.New(ctx, s)
+	}
+	con, err := m.console(&header, of)
 	if err != nil {
 		return err
 	}
@@ -191,19 +195,16 @@ func (m *repeatedRun) header(plan *settings.Run, of settings.RunIndex) export.Ru
 	return header
 }
 
-// screen returns the console of a run. For servers whose runs end with our own summary,
-// it gives out that summary, and the console is shown only with -v.
-func (m *repeatedRun) screen(ctx context.Context, out *recording, header *export.Run, of settings.RunIndex) (*console, error) {
+// console returns the console of a run: perf_analyzer's report. For servers whose runs end
+// with our own summary it is shown only with -v.
+func (m *repeatedRun) console(header *export.Run, of settings.RunIndex) (*console, error) {
 	title := ""
 	if of.Of > 0 {
 		title = fmt.Sprintf("Run %d of %d\n\n", of.Index, of.Of)
 	}
 	w := m.stdout
-	if ownSummary(m.s) {
-		out.summary = summary.New(ctx, m.s)
-		if !m.s.Verbose {
-			w = io.Discard
-		}
+	if ownSummary(m.s) && !m.s.Verbose {
+		w = io.Discard
 	}
 	return newConsole(w, title, header, m.s)
 }
@@ -221,7 +222,7 @@ func (m *repeatedRun) config(plan *settings.Run, header export.Run, out *recordi
 		Entries: m.entries.Source, Streams: m.entries.Streams, Order: s.SendOrder, BatchSize: s.BatchSize,
 		Sequences: s.Sequences(m.entries.Streams != nil),
 		Levels:    levels, Plan: s.LevelPlan, StopOnUnstable: s.Measure.StopOnUnstable,
-		Between: func(ctx context.Context) error { return postBetween(ctx, s) },
+		Between: func(ctx context.Context) error { return between.Post(ctx, s) },
 		Measure: s.Measurement, Warmup: s.Warmup, WarmupTime: s.WarmupDuration,
 		RequestTimeout: orNone(s.RequestTimeout), Grace: orNone(s.Grace), MaxErrorRate: s.MaxErrorRate,
 		Writer: out, Run: header,

@@ -2,8 +2,6 @@ package main
 
 import (
 	"crypto/tls"
-	"net/url"
-	"strings"
 
 	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
@@ -31,20 +29,14 @@ func newTelemetry(s *settings.Settings, urls []string, clock *rxclock.Clock) (*t
 	if s.Metrics == nil {
 		return nil, nil
 	}
-	all := s.Metrics.ScrapeURLs
-	if len(all) == 0 {
-		for _, u := range urls {
-			all = append(all, defaultMetricsURL(s, u))
-		}
-	}
 	return telemetry.New(telemetry.Config{
-		URLs: all, NvidiaSMI: s.Metrics.NvidiaSMI, Interval: s.Metrics.Period, Clock: clock,
+		URLs: s.MetricsURLs(urls), NvidiaSMI: s.Metrics.NvidiaSMI, Interval: s.Metrics.Period, Clock: clock,
 		TLS: func(host string) *tls.Config { return s.TLSFor(host) },
 	})
 }
 
-// newServerStats returns what asks a Triton server for its statistics; nil for
-// servers of other kinds, and for several, which no statistics are of.
+// newServerStats returns the collector of a Triton server's statistics; nil for other kinds
+// of servers, and for several servers.
 func newServerStats(s *settings.Settings, b backend.Backend, clock *rxclock.Clock) (*serverstat.Collector, error) {
 	var more []serverstat.ModelRef
 	if several, ok := b.(*fanout.Models); ok {
@@ -64,27 +56,4 @@ func newServerStats(s *settings.Settings, b backend.Backend, clock *rxclock.Cloc
 	return serverstat.New(serverstat.Config{
 		Client: client, Model: serverstat.ModelRef{Name: s.Model, Version: s.ModelVersion}, More: more, BLS: s.BLSModels, Clock: clock,
 	}), nil
-}
-
-// tritonMetricsPort is where a Triton server has its metrics, unless told
-// otherwise.
-const tritonMetricsPort = "8002"
-
-// defaultMetricsURL is where the server at the target has its metrics: Triton on
-// a port of its own, over plain HTTP, the others under /metrics.
-func defaultMetricsURL(s *settings.Settings, target string) string {
-	u := url.URL{Scheme: "http", Host: settings.AddressOf(target), Path: "/metrics"}
-	switch {
-	case s.SimMetrics != "":
-		return s.SimMetrics
-	case s.ServiceKind == settings.Triton:
-		u.Host = settings.HostOf(target)
-		if strings.Contains(u.Host, ":") {
-			u.Host = "[" + u.Host + "]"
-		}
-		u.Host += ":" + tritonMetricsPort
-	case strings.HasPrefix(strings.ToLower(target), "https://"):
-		u.Scheme = "https"
-	}
-	return u.String()
 }

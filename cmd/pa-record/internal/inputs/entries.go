@@ -87,7 +87,7 @@ func openSource(ctx context.Context, s *settings.Settings, tokens *tokenCounter,
 		e.Notes = []string{"no --input-data: sending random tensors and strings"}
 	default:
 		if _, ok := render.APIOf(s.EndpointPath()); !ok {
-			return nil, errors.New("no --input-data, and there are no built-in requests for --endpoint " + s.Endpoint)
+			return nil, cmdline.Usagef("no --input-data, and there are no built-in requests for --endpoint %s", s.Endpoint)
 		}
 		e.Source = workload.Builtin()
 		e.Notes = []string{"no --input-data: sending the built-in prompts"}

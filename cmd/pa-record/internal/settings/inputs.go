@@ -109,6 +109,7 @@ func (p *parser) inputs(s *Settings) {
 	if s.StringLength, s.StringData = c.Int("string-length"), c.String("string-data"); s.StringLength < 1 {
 		p.errorf("--string-length %d: must be at least 1", s.StringLength)
 	}
+	p.batchSize(s)
 	p.shapes(s)
 	p.dataset(s)
 	p.synthetic(s)
@@ -126,6 +127,19 @@ func (p *parser) inputs(s *Settings) {
 		}
 	}
 	p.requestTemplate(s)
+}
+
+// batchSize reads how many requests make one: Triton's batch.
+func (p *parser) batchSize(s *Settings) {
+	s.BatchSize = p.c.Int("batch-size")
+	switch {
+	case s.ServiceKind == OpenAI && s.BatchSize != 1:
+		p.errorf("-b %d: OpenAI requests are not batched; for several texts in one give --batch-size-text", s.BatchSize)
+	case s.ServiceKind == OpenAI:
+		s.BatchSize = 0
+	case s.BatchSize < 1:
+		p.errorf("-b %d: the batch size must be at least 1", s.BatchSize)
+	}
 }
 
 // batches reads how many texts a request has.

@@ -191,7 +191,7 @@ func (p *parser) oldConcurrency() {
 	case start < 1:
 		p.errorf("-t %d: must be at least 1", start)
 	case c.IsSet("c") && !c.Bool("d"):
-		p.errorf("-c belongs to -d; give that, or drop it")
+		p.errorf("-c belongs to -d, perf_analyzer's old search; for %d requests in flight give --concurrency-range %d", end, end)
 	case !given:
 	case c.IsSet("concurrency-range"):
 		p.errorf("-t and -d are another way to say --concurrency-range; drop one")
@@ -454,5 +454,12 @@ func (p *parser) betweenURLs(s *Settings) {
 		}
 		s.BetweenURLs = append(s.BetweenURLs, u)
 		s.BetweenLevels = append(s.BetweenLevels, redact.URL(text))
+	}
+}
+
+// noteBetween notes a --between-levels that never applies.
+func (s *Settings) noteBetween() {
+	if len(s.BetweenURLs) > 0 && len(s.Levels) == 1 && s.LevelPlan == nil && s.Repeat < 2 {
+		s.Note("--between-levels has no effect: there is one level")
 	}
 }

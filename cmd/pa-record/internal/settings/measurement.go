@@ -31,7 +31,8 @@ func runFlags() []cli.Flag {
 // measurement reads how long a level is measured, and what ends it.
 func (p *parser) measurement(s *Settings) {
 	c := p.c
-	s.RequestTimeoutMS, s.GraceMS = Milliseconds(s.RequestTimeout), Milliseconds(s.Grace)
+	s.Grace = c.Duration("grace-period")
+	s.GraceMS = Milliseconds(s.Grace)
 	if text := c.String("max-error-rate"); text != "" {
 		r, err := parsePart(text)
 		if err != nil {

@@ -74,3 +74,38 @@ func metricsURL(text string) (string, bool) {
 	}
 	return u.String(), true
 }
+
+// MetricsURLs returns the URLs of --metrics-url; without them, the metrics of the servers at
+// targets.
+func (s *Settings) MetricsURLs(targets []string) []string {
+	if len(s.Metrics.ScrapeURLs) > 0 {
+		return s.Metrics.ScrapeURLs
+	}
+	var all []string
+	for _, target := range targets {
+		all = append(all, s.defaultMetricsURL(target))
+	}
+	return all
+}
+
+// tritonMetricsPort is the default port of a Triton server's metrics.
+const tritonMetricsPort = "8002"
+
+// defaultMetricsURL returns where the server at the target usually has its metrics: Triton
+// on a port of its own, over plain HTTP, the others under /metrics.
+func (s *Settings) defaultMetricsURL(target string) string {
+	u := url.URL{Scheme: "http", Host: AddressOf(target), Path: "/metrics"}
+	switch {
+	case s.SimMetrics != "":
+		return s.SimMetrics
+	case s.ServiceKind == Triton:
+		u.Host = HostOf(target)
+		if strings.Contains(u.Host, ":") {
+			u.Host = "[" + u.Host + "]"
+		}
+		u.Host += ":" + tritonMetricsPort
+	case strings.HasPrefix(strings.ToLower(target), "https://"):
+		u.Scheme = "https"
+	}
+	return u.String()
+}

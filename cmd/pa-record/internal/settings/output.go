@@ -19,7 +19,8 @@ type hints map[string]string
 
 // output reads the paths of exports and reports, and the hints for pa-analyze.
 func (p *parser) output(s *Settings) {
-	if len(s.Exports) == 0 {
+	s.Calibrate, s.Overwrite = p.c.Bool("calibrate"), p.c.Bool("overwrite")
+	if s.Exports = p.c.StringSlice("profile-export-file"); len(s.Exports) == 0 {
 		s.Exports = []string{defaultExport}
 	}
 	if s.ArtifactDir = p.c.String("artifact-dir"); s.ArtifactDir != "" {
@@ -89,6 +90,16 @@ func outputFlags() []cli.Flag {
 		&cli.BoolFlag{Name: "verbose-csv", Category: CategoryOutput, Usage: "more columns in the CSV report"},
 		&cli.BoolFlag{Name: "calibrate", Category: CategoryOutput, Usage: "before the load, measure for a few seconds how far this machine's times are from the truth, and keep it in the export; see pa-record calibrate"},
 		&cli.BoolFlag{Name: "overwrite", Category: CategoryOutput, Usage: "replace an export that is already there"},
+	}
+}
+
+// display reads the flags of displayFlags.
+func (p *parser) display(s *Settings) {
+	s.Verbose, s.Quiet, s.DryRun = p.c.Bool("verbose"), p.c.Bool("quiet"), p.c.Bool("dry-run")
+	switch s.UI = p.c.String("ui"); s.UI {
+	case UIAuto, UIPlain, UINone:
+	default:
+		p.errorf("--ui %s: the kind is auto, plain or none", s.UI)
 	}
 }
 

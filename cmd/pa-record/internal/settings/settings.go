@@ -11,10 +11,12 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/pa-tools/pa/internal/cmdline"
+	"github.com/pa-tools/pa/internal/redact"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/backend/openai"
 	"github.com/pa-tools/pa/pkg/recorder/window"
 	wire "github.com/pa-tools/pa/pkg/wire/kserve"
+	"strings"
 )
 
 // Service kinds and protocols, as perf_analyzer spells them.
@@ -126,21 +128,9 @@ type Settings struct {
 // New reads the flags of c. getenv is os.Getenv except in tests. Its error is a usage
 // error with all mistakes.
 func New(c *cli.Context, getenv func(string) string) (*Settings, error) {
-	p := &parser{c: c}
-	s := &Settings{
-		ModelVersion: c.String("model-version"), Exports: c.StringSlice("profile-export-file"),
-		RequestTimeout: c.Duration("request-timeout"), Grace: c.Duration("grace-period"), WaitReady: c.Duration("wait-ready"),
-		Calibrate: c.Bool("calibrate"), Overwrite: c.Bool("overwrite"), Verbose: c.Bool("verbose"), Quiet: c.Bool("quiet"), DryRun: c.Bool("dry-run"),
-	}
-	s.BatchSize = c.Int("batch-size")
-	switch s.UI = c.String("ui"); s.UI {
-	case UIAuto, UIPlain, UINone:
-	default:
-		p.errorf("--ui %s: the kind is auto, plain or none", s.UI)
-	}
-	if c.Args().Present() {
-		p.errorf("unexpected argument %q; pa-record takes flags only", c.Args().First())
-	}
+	p, s := &parser{c: c}, &Settings{}
+	p.noArguments()
+	p.display(s)
 	p.target(s, getenv)
 	p.connections(s, getenv)
 	p.inputs(s)
@@ -152,9 +142,7 @@ func New(c *cli.Context, getenv func(string) string) (*Settings, error) {
 	p.measurement(s)
 	p.output(s)
 	p.repeat(s)
-	if len(s.BetweenURLs) > 0 && len(s.Levels) == 1 && s.LevelPlan == nil && s.Repeat < 2 {
-		s.Note("--between-levels has no effect: there is one level")
-	}
+	s.noteBetween()
 	if len(p.errs) == 0 {
 		p.transport(s)
 	}
@@ -162,6 +150,16 @@ func New(c *cli.Context, getenv func(string) string) (*Settings, error) {
 		return nil, &cmdline.UsageError{Msg: errors.Join(p.errs...).Error()}
 	}
 	return s, nil
+}
+
+// noArguments refuses arguments that are no flags.
+func (p *parser) noArguments() {
+	switch first := p.c.Args().First(); {
+	case strings.Contains(first, "://"):
+		p.errorf("unexpected argument %q; give the server's URL with -u", redact.URL(first))
+	case first != "":
+		p.errorf("unexpected argument %q; pa-record takes flags only", first)
+	}
 }
 
 // A parser reads a command line and collects its mistakes.

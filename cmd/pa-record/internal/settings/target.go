@@ -46,6 +46,8 @@ type header struct{ Name, Value string }
 
 // target reads which server and models to ask, how, and with which headers.
 func (p *parser) target(s *Settings, getenv func(string) string) {
+	s.ModelVersion, s.RequestTimeout, s.WaitReady = p.c.String("model-version"), p.c.Duration("request-timeout"), p.c.Duration("wait-ready")
+	s.RequestTimeoutMS = Milliseconds(s.RequestTimeout)
 	p.models(s)
 	p.service(s)
 	p.headers(s, getenv)
@@ -109,10 +111,7 @@ func (p *parser) triton(s *Settings) {
 		s.Endpoint = ""
 	}
 	if s.Streaming && s.Protocol != GRPC {
-		p.errorf("--streaming needs -i grpc")
-	}
-	if s.BatchSize < 1 {
-		p.errorf("-b %d: the batch size must be at least 1", s.BatchSize)
+		p.errorf("--streaming needs -i grpc; for an OpenAI server add --service-kind openai")
 	}
 	for _, f := range []string{"extra-body", "api-key-file"} {
 		if p.c.String(f) != "" {
@@ -125,10 +124,6 @@ func (p *parser) openAI(s *Settings) {
 	if s.Protocol == GRPC {
 		p.errorf("OpenAI servers speak HTTP; drop -i grpc")
 	}
-	if s.BatchSize != 1 {
-		p.errorf("-b %d: OpenAI requests are not batched; for several texts in one give --batch-size-text", s.BatchSize)
-	}
-	s.BatchSize = 0
 	s.rawEndpoint = strings.Trim(s.Endpoint, "/")
 	if s.rawEndpoint == "" {
 		s.rawEndpoint = ChatEndpoint

@@ -1,4 +1,4 @@
-package main
+package between
 
 import (
 	"context"
@@ -15,13 +15,13 @@ import (
 	"github.com/pa-tools/pa/pkg/wire/openai"
 )
 
-// betweenTime is how long a server may take for a POST of --between-levels.
-const betweenTime = time.Minute
+// timeout bounds the time of all requests between two levels.
+const timeout = time.Minute
 
-// postBetween posts to the URLs of --between-levels, to flush the servers' caches, say.
-// The configured headers, which may hold keys, go only to the servers under test.
-func postBetween(ctx context.Context, s *settings.Settings) error {
-	ctx, cancel := context.WithTimeout(ctx, betweenTime)
+// Post posts to the URLs of --between-levels, to flush the servers' caches, say. The
+// configured headers, which may hold keys, go only to the servers under test.
+func Post(ctx context.Context, s *settings.Settings) error {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	for i, u := range s.BetweenURLs {
 		if err := post(ctx, s, u); err != nil {

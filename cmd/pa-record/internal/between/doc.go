@@ -1,0 +1,2 @@
+// Package between sends the requests of --between-levels.
+package between
