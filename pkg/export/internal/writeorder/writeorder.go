@@ -1,4 +1,3 @@
-// Package writeorder checks the order of the calls of an export.Writer.
 package writeorder
 
 import (

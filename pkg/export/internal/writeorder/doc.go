@@ -1,0 +1,2 @@
+// Package writeorder checks the order of the calls of an export.Writer.
+package writeorder
