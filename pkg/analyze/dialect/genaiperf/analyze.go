@@ -228,7 +228,7 @@ func (a *analysis) End() {
 		s.requests, s.found = 0, false
 	}
 	if a.rep.goodput {
-		warning, e := c.limits(a.rules, a.parser, a.cfg.Goodput)
+		warning, e := c.setGoodput(a.rules, a.parser, a.cfg.Goodput)
 		if e != nil {
 			a.raise(e)
 		}
@@ -270,13 +270,13 @@ func (a *analysis) Request(q *export.Request) error {
 			return nil
 		}
 	case parseLatency:
-		a.latencyOnly(c, q)
+		a.latencyRequest(c, q)
 		return nil
 	case parseImages:
-		a.images(c, q)
+		a.imageRequest(c, q)
 		return nil
 	}
-	return a.textual(c, q)
+	return a.textRequest(c, q)
 }
 
 // streamed reports whether a request asked for a stream, or got one.
@@ -309,8 +309,8 @@ func (c *collector) span(q *export.Request, endNS uint64) int64 {
 	return l
 }
 
-// latencyOnly measures the latency of a request and nothing else.
-func (a *analysis) latencyOnly(c *collector, q *export.Request) {
+// latencyRequest measures the latency of a request and nothing else.
+func (a *analysis) latencyRequest(c *collector, q *export.Request) {
 	if end, ok := q.EndNS(); ok {
 		c.span(q, end)
 	} else {
@@ -318,8 +318,8 @@ func (a *analysis) latencyOnly(c *collector, q *export.Request) {
 	}
 }
 
-// images measures a request of image retrieval.
-func (a *analysis) images(c *collector, q *export.Request) {
+// imageRequest measures a request of image retrieval.
+func (a *analysis) imageRequest(c *collector, q *export.Request) {
 	end, ok := q.EndNS()
 	if !ok {
 		a.raise(errIndex)

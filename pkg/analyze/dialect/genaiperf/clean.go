@@ -33,9 +33,9 @@ func (c *cleaner) clean(rs []response) []response {
 	}
 	for i := range rs {
 		if c.rules.merge >= mergeJoin {
-			c.mergeOver(&rs[i])
+			c.mergeReplacing(&rs[i])
 		} else if c.rules.merge != mergeNot {
-			c.mergeInto(&rs[i])
+			c.mergeAppending(&rs[i])
 		}
 	}
 	switch c.rules.drop {
@@ -123,8 +123,8 @@ func events(raw string) []string {
 	return strings.Split(raw, "\n\n")
 }
 
-// mergeInto merges the events of a response by the rules before 25.03.
-func (c *cleaner) mergeInto(r *response) {
+// mergeAppending merges the events of a response by the rules before 25.03.
+func (c *cleaner) mergeAppending(r *response) {
 	all := events(r.raw)
 	if len(all) == 1 {
 		return
@@ -204,8 +204,8 @@ func (c *cleaner) content(data pyjson.Value) (pyText, *exception) {
 	return textOf(content), nil
 }
 
-// mergeOver merges the events of a response by the rules since 25.03.
-func (c *cleaner) mergeOver(r *response) {
+// mergeReplacing merges the events of a response by the rules since 25.03.
+func (c *cleaner) mergeReplacing(r *response) {
 	all := events(r.raw)
 	for _, event := range all {
 		if isErrorEvent(event) {

@@ -21,8 +21,8 @@ type collector struct {
 	startNS, endNS uint64
 	found          bool
 
-	// requestRates, tokenRates and goodput have one value for a level. For a session they
-	// have one value for each level of the file.
+	// requestRates and tokenRates have one value for a level, and for a session one value
+	// for each level of the file. goodput has one value for a level and none for a session.
 	requestRates, tokenRates, goodput []float64
 }
 

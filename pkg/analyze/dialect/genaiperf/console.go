@@ -8,7 +8,7 @@ import (
 	"github.com/pa-tools/pa/internal/rich"
 )
 
-// nameWidth is where names of metrics are broken.
+// nameWidth is the width of the lines into which names of metrics are broken.
 const nameWidth = 36
 
 // Console writes the release's console output for a console of width columns.

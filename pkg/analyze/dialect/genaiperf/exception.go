@@ -7,7 +7,7 @@ import (
 	"github.com/pa-tools/pa/internal/pyjson"
 )
 
-// An exception is what Python would have raised. Its texts are Python's.
+// An exception is an exception that Python would have raised, with Python's texts.
 type exception struct {
 	kind, message string
 }
@@ -30,10 +30,10 @@ var (
 	errZero  = &exception{"ZeroDivisionError", "float division by zero"}
 )
 
-// snippetLen is how much of a text that is no JSON the message repeats.
+// snippetLen is the number of characters that a message repeats of a text that is no JSON.
 const snippetLen = 200
 
-// parseJSON is json.loads.
+// parseJSON parses text as the release's JSON library does.
 func (r *rules) parseJSON(text string) (pyjson.Value, *exception) {
 	v, err := pyjson.Parse(text, r.json)
 	if err == nil {
@@ -51,7 +51,7 @@ func (r *rules) parseJSON(text string) (pyjson.Value, *exception) {
 	return v, &exception{"JSONDecodeError", err.Error()}
 }
 
-// item is v[name].
+// item returns v[name], or the exception that Python raises.
 func item(v pyjson.Value, name string) (pyjson.Value, *exception) {
 	m, ok := v.Member(name)
 	switch kind := v.Kind(); {
@@ -67,7 +67,7 @@ func item(v pyjson.Value, name string) (pyjson.Value, *exception) {
 	return m, typeError("'%s' object is not subscriptable", v.PythonType())
 }
 
-// first is v[0].
+// first returns v[0], or the exception that Python raises.
 func first(v pyjson.Value) (pyjson.Value, *exception) {
 	e, ok := v.First()
 	switch kind := v.Kind(); {
@@ -87,7 +87,7 @@ func first(v pyjson.Value) (pyjson.Value, *exception) {
 	return e, typeError("'%s' object is not subscriptable", v.PythonType())
 }
 
-// get is v.get(name, ""); the zero Value is the default.
+// get returns v.get(name, ""); the zero Value means the default.
 func get(v pyjson.Value, name string) (pyjson.Value, *exception) {
 	m, _ := v.Member(name)
 	if v.Kind() != pyjson.Dict {
@@ -100,11 +100,12 @@ func get(v pyjson.Value, name string) (pyjson.Value, *exception) {
 type Crash struct {
 	// Exception is the last line of Python's traceback: "KeyError: 'choices'".
 	Exception string
-	// Where says at what: "concurrency 2, request 4"; "" for the whole file.
+	// Where names the level and the request: "concurrency 2, request 4"; "" for the whole
+	// file.
 	Where string
 }
 
-// String is for a warning.
+// String returns the place and the exception, for a warning.
 func (c *Crash) String() string {
 	if c.Where == "" {
 		return c.Exception

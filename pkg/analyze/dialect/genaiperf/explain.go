@@ -74,7 +74,7 @@ func (r *rules) outputHow(kind string) string {
 	return "the tokenizer's count of the joined text"
 }
 
-// inputWhat says what of a request is counted as input.
+// inputWhat names the part of a request that is counted as input.
 func (r *rules) inputWhat(kind string, f format) string {
 	switch {
 	case kind == "triton_c_api":
@@ -176,7 +176,7 @@ func (r *Report) missing(name string) string {
 	return "no request has a response left"
 }
 
-// faults are mistakes of the release that show in a metric.
+// faults lists mistakes of the release that show in a metric.
 func (r *Report) faults(x *Metric) []string {
 	var all []string
 	k := &r.Release.rules
@@ -193,8 +193,8 @@ func (r *Report) faults(x *Metric) []string {
 	return all
 }
 
-// define returns the release's name of a measure and its formula, which of
-// tokens depends on what answered; "" where it has none.
+// define returns the release's name and formula of a measure; "" if the release has no
+// such metric. Definitions replaces the formulas of token counts.
 func (r *rules) define(m explain.Measure) (name, formula string) {
 	left := "response left"
 	if r.drop == dropDone {

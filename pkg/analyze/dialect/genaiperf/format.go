@@ -2,7 +2,7 @@ package genaiperf
 
 import "strings"
 
-// A format is what kind of answer an OpenAI server gives.
+// A format is the kind of answer that an OpenAI server gives.
 type format uint8
 
 const (
@@ -116,8 +116,8 @@ func (r *formatRules) orMultimodal(f format, payload string) format {
 	return f
 }
 
-// anyFormat are rules that know every format, for exports that a release would
-// not have recognized.
+// anyFormat holds rules that know every format, for exports that a release would not have
+// recognized.
 var anyFormat = formatRules{
 	endpoints: []formatRule{
 		{"rerank", formatRankings},

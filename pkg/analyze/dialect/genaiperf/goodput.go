@@ -11,7 +11,7 @@ import (
 // A series is the values of a metric that goodput can ask for.
 type series struct {
 	name string
-	time bool // in nanoseconds; must not be above the limit. Else not below it.
+	time bool // nanoseconds, which must not exceed the limit; other values must reach it
 	ints []int64
 	rate []float64
 }
@@ -28,9 +28,9 @@ func (s *series) keeps(i int, limit float64) bool {
 	return !(s.rate[i] < limit)
 }
 
-// limited returns what limits can be set on, in the order in which the release
-// names them.
-func (c *collector) limited(r *rules, p parser) []series {
+// goodputSeries returns the metrics that goodput limits may name, in the order in which
+// the release names them.
+func (c *collector) goodputSeries(r *rules, p parser) []series {
 	latency := series{name: requestLatency, time: true, ints: c.latency}
 	switch p {
 	case parseImages:
@@ -53,19 +53,19 @@ func (c *collector) limited(r *rules, p parser) []series {
 	return append(all, series{name: interToken, time: true, ints: c.inter}, latency, series{name: perRequest, rate: c.rate})
 }
 
-// limits sets the goodput: the rate of the requests that keep all limits. If a limit's
+// setGoodput sets the goodput: the rate of the requests that keep all limits. If a limit's
 // metric is unknown, the goodput is -1 and warning names the metric.
 //
 // Every release has this fault: it pairs the values of different metrics by their index
 // up to the shortest list, although lists lack some requests.
-func (c *collector) limits(r *rules, p parser, limits []dialect.Limit) (warning string, e *exception) {
+func (c *collector) setGoodput(r *rules, p parser, limits []dialect.Limit) (warning string, e *exception) {
 	type check struct {
 		series
 		limit float64
 	}
 	var times, rates []check
 	var unknown, known []string
-	all := c.limited(r, p)
+	all := c.goodputSeries(r, p)
 	for _, s := range all {
 		known = append(known, s.name)
 	}

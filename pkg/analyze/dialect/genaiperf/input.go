@@ -145,7 +145,8 @@ func collectTexts(v pyjson.Value, all *[]string) {
 	}
 }
 
-// payloadText is payload exactly as the release does it: none with an exception.
+// payloadText returns the counted input of a request's body exactly as the release finds
+// it: none with most exceptions.
 func (a *analysis) payloadText(p pyjson.Value) (input, *exception) {
 	none := input{none: true}
 	switch a.format {

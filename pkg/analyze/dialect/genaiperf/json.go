@@ -7,8 +7,8 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze/dialect"
 )
 
-// JSON writes the JSON report without the arguments of the release
-// (input_config); dialect.ErrNoFormat before 24.06.
+// JSON writes the JSON report without the release's arguments (input_config). It returns
+// dialect.ErrNoFormat for releases before 24.06.
 func (r *Report) JSON(w io.Writer) error {
 	k := &r.Release.rules
 	if k.jsonReport == jsonNone {
@@ -26,7 +26,7 @@ func (r *Report) JSON(w io.Writer) error {
 	return err
 }
 
-// object returns metrics as they stand in the JSON report.
+// object returns metrics in the layout of the JSON report.
 func (r *rules) object(metrics []Metric) pyjson.Object {
 	stats := []string{"p25", "p50", "p75", "p90", "p95", "p99", "min", "max", "std"}
 	switch {

@@ -60,8 +60,8 @@ type Metric struct {
 	Unit string
 	// N is the number of values.
 	N int
-	// Avg is all there is of a metric of the whole level (a throughput, the
-	// request count): Single is then set.
+	// Single is set for a metric of the whole level (a throughput, the request count):
+	// its only value is Avg.
 	Single             bool
 	Avg, Min, Max, Std float64
 	pct                [len(percentiles)]float64

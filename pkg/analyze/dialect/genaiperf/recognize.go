@@ -6,7 +6,7 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// recognize finds out what answered, by the first request of the file.
+// recognize sets kind, format and parser from the first request of the file.
 func (a *analysis) recognize(q *export.Request) {
 	a.known = true
 	a.kind = a.serviceKind(q)
@@ -17,7 +17,8 @@ func (a *analysis) recognize(q *export.Request) {
 	a.parser = a.findParser()
 }
 
-// noFirstRequest is for a file whose first level has no requests.
+// noFirstRequest sets format and parser for a file whose first level has no requests, and
+// raises the release's exception.
 func (a *analysis) noFirstRequest() {
 	if a.rules.needsKind && a.run.ServiceKind == nil {
 		a.raise(keyError("service_kind"))
@@ -31,8 +32,8 @@ func (a *analysis) noFirstRequest() {
 	a.parser = a.findParser()
 }
 
-// asksFirstRequest reports whether the release looks at the first request of
-// such a file to find the format.
+// asksFirstRequest reports whether the release needs the first request to find the
+// format.
 func (a *analysis) asksFirstRequest() bool {
 	if a.run.Endpoint == nil {
 		return false
@@ -72,7 +73,7 @@ func (a *analysis) serviceKind(q *export.Request) string {
 	return kind
 }
 
-// guessKind tells the service kind by the names of inputs and outputs.
+// guessKind infers the service kind from the names of inputs and outputs.
 func guessKind(q *export.Request) string {
 	if _, ok := q.Inputs.Get("payload"); ok {
 		return "openai"
@@ -133,8 +134,8 @@ func (a *analysis) findFormat(q *export.Request) format {
 	return f
 }
 
-// findParser returns which parser the release would have used: it goes by the
-// endpoint type of its command line.
+// findParser returns the parser that the release would have used. The release chooses it
+// by the endpoint type on its command line.
 func (a *analysis) findParser() parser {
 	given := a.cfg.EndpointType
 	if given == "" {

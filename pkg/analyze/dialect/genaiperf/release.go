@@ -49,8 +49,8 @@ var releases = func() []Release {
 	return all
 }()
 
-// history says what each release changed. A slice is replaced, never changed in
-// place: the releases before still have it.
+// history holds the changes of each release. A change replaces a slice and never writes
+// into it, because earlier releases share it.
 var history = []struct {
 	name   string
 	change func(*rules)

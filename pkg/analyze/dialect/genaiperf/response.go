@@ -11,12 +11,12 @@ import (
 type response struct {
 	recvNS uint64
 	raw    string
-	// text is what raw comes down to; known says that it has been looked at.
+	// text is the text in raw; it is valid if known is set.
 	text  pyText
 	known bool
 }
 
-// A pyText is what stands where a text belongs: a str, None, or something of
+// A pyText is the Python value in the place of a text: a str, None, or a value of
 // another type.
 type pyText struct {
 	text   string
@@ -37,7 +37,7 @@ func textOf(v pyjson.Value) pyText {
 	return pyText{typ: v.PythonType(), truthy: v.Truthy()}
 }
 
-// strip is str.strip.
+// strip removes white space from both ends, as Python's str.strip does.
 func strip(s string) string {
 	return strings.TrimFunc(s, isPythonSpace)
 }
@@ -164,7 +164,7 @@ func (r *rules) openAIText(v pyjson.Value, f format) (pyText, *exception) {
 	return str(""), valueError("Unknown OpenAI response object type '%s'.", printed(object))
 }
 
-// printed is str(v) of a scalar.
+// printed formats a scalar as Python's str does.
 func printed(v pyjson.Value) string {
 	switch v.Kind() {
 	case pyjson.String:
@@ -214,7 +214,7 @@ func (r *rules) huggingFaceText(data string) (pyText, *exception) {
 	return textOf(t), e
 }
 
-// python is what Python prints for the format.
+// python returns the name that Python prints for the format.
 func (f format) python() string {
 	return "ResponseFormat." + [...]string{
 		formatUnknown: "UNKNOWN", formatChat: "OPENAI_CHAT_COMPLETIONS", formatCompletions: "OPENAI_COMPLETIONS",

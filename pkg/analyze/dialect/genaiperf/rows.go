@@ -7,7 +7,7 @@ import (
 	"github.com/pa-tools/pa/internal/pyfmt"
 )
 
-// consoleStats are the columns of the table on the console.
+// consoleStats lists the columns of the table on the console.
 var consoleStats = []string{"avg", "min", "max", "p99", "p90", "p75"}
 
 // csvStats returns the columns of the CSV report.
@@ -41,8 +41,8 @@ func (m *Metric) stat(name string) float64 {
 
 var percentileNames = [len(percentiles)]string{"p1", "p5", "p10", "p25", "p50", "p75", "p90", "p95", "p99"}
 
-// rows returns the metrics of requests that are shown, with those statistics.
-// From 24.07 on that does not depend on their values.
+// rows returns the metrics of requests that a table of the statistics shows. From 24.07
+// on, the choice does not depend on the values.
 func (r *Report) rows(stats []string) []string {
 	k := &r.Release.rules
 	switch r.parser {

@@ -10,8 +10,8 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// textual takes a request whose answer is text, or token ids.
-func (a *analysis) textual(c *collector, q *export.Request) error {
+// textRequest measures a request whose answer is text or token ids.
+func (a *analysis) textRequest(c *collector, q *export.Request) error {
 	if q.Inputs == nil && a.rules.needsInputs {
 		a.raise(keyError("request_inputs"))
 	}
@@ -116,8 +116,8 @@ func (a *analysis) session(id string) *session {
 	return s
 }
 
-// responses returns the responses of a request that count, with their texts;
-// or, of the TensorRT-LLM engine, with the number of ids of each.
+// responses returns the responses that count, with their texts. For the TensorRT-LLM
+// engine it returns all responses, and the number of output ids of each.
 func (a *analysis) responses(q *export.Request) (rs []response, ids []int64) {
 	a.rs, a.badID = a.rs[:0], nil
 	name := "text_output"
@@ -166,7 +166,8 @@ func (a *analysis) responses(q *export.Request) (rs []response, ids []int64) {
 	return a.rs, nil
 }
 
-// outputText is for a text output that is no text.
+// outputText raises the exception for a text output that is no text. It returns the
+// joined texts in the output.
 func (a *analysis) outputText(v export.Value) string {
 	list, e := a.value(v)
 	if e == nil {

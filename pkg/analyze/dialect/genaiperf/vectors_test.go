@@ -506,7 +506,7 @@ func TestGoodput(t *testing.T) {
 		{"images", collector{latency: []int64{2, 4}, imageLatency: []float64{1, 4.0 / 3}, imageRate: []float64{1e9, 7.5e8}}, parseImages, []dialect.Limit{{Metric: imageLatency, Value: 1.25e-6}, {Metric: requestLatency, Value: 2.5e-6}, {Metric: imageRate, Value: 5e8}}, 0.1, nil},
 	} {
 		tt.c.extend(0, tenSeconds)
-		warning, raised := tt.c.limits(&release.rules, tt.parser, tt.limits)
+		warning, raised := tt.c.setGoodput(&release.rules, tt.parser, tt.limits)
 		if got := tt.c.goodput[0]; got != tt.want || raised != tt.raised || (warning != "") != (tt.want == -1) {
 			t.Errorf("%s: goodput %v, raised %v, %q; want %v, %v", tt.name, got, raised, warning, tt.want, tt.raised)
 		}
