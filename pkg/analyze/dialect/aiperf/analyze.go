@@ -31,7 +31,7 @@ type Report struct {
 	hint      bool   // the server reports token usage without cached tokens
 	uncounted bool   // there was no tokenizer
 	fromUsage bool   // token counts are the server's
-	lacks     string // why metrics are missing that the file has no data for
+	lacks     string // why the file has no data for some metrics; "" if it has
 	explainer *explain.Explainer
 	warnings  []error
 }
@@ -159,7 +159,7 @@ func (a *analysis) arguments() error {
 	return nil
 }
 
-// imported reports whether the run is of AIPerf's own records.
+// imported reports whether the run was read from AIPerf's own records.
 func (a *analysis) imported() bool {
 	m := a.run.Meta
 	return m != nil && m.Import != nil && strings.HasPrefix(m.Tool, "AIPerf")
@@ -194,7 +194,7 @@ func (a *analysis) Request(q *export.Request) error {
 	switch q.Excluded() {
 	case "":
 	case "failed":
-		a.failed(q)
+		a.addFailed(q)
 		return nil
 	default:
 		a.skipped++
@@ -202,20 +202,20 @@ func (a *analysis) Request(q *export.Request) error {
 	}
 	m := a.meter.Measure(q)
 	if m.Answer.Failure != "" { // an error in the stream
-		a.failed(q)
+		a.addFailed(q)
 		return nil
 	}
 	a.rep.explainer.Request(q)
 	r := &a.one
 	if !r.read(q, m) {
 		a.rep.explainer.Empty()
-		a.failed(q)
+		a.addFailed(q)
 		return nil
 	}
 	if err := a.count(r, q, m); err != nil {
 		return withoutCounts(err)
 	}
-	a.besides(r, q, m)
+	a.addFigures(r, q, m)
 	a.cachedSeen = a.cachedSeen || r.cached
 	a.c.streamed = a.streamed(q)
 	a.c.add(r)
@@ -235,7 +235,8 @@ func (a *analysis) streamed(q *export.Request) bool {
 	return a.c.streamed || len(q.Responses) > 1 || a.run.Meta != nil && a.run.Meta.Streaming != nil && *a.run.Meta.Streaming
 }
 
-// withoutCounts adds to an error about a missing tokenizer how AIPerf does without.
+// withoutCounts adds AIPerf's way to do without a tokenizer to the error that it is
+// missing.
 func withoutCounts(err error) error {
 	return fmt.Errorf("%w; AIPerf's --use-server-token-count is --arg use_server_token_count=true", err)
 }

@@ -63,11 +63,12 @@ func (c *collector) add(r *record) {
 	c.discrepant.add(r.discrepant(c.release))
 	c.firstStart = min(c.firstStart, float64(r.startNS))
 	c.lastEnd = max(c.lastEnd, float64(r.startNS)+float64(r.latency))
-	c.timed(r.issuedNS, r.startNS, r.endNS)
+	c.addTimes(r.issuedNS, r.startNS, r.endNS)
 }
 
-// timed takes when a request, successful or not, was issued, left and was over.
-func (c *collector) timed(issuedNS, startNS, endNS uint64) {
+// addTimes adds the times at which a request, successful or not, was issued, started and
+// ended.
+func (c *collector) addTimes(issuedNS, startNS, endNS uint64) {
 	issued := float64(issuedNS)
 	if issuedNS == 0 {
 		issued = float64(startNS)
@@ -79,13 +80,13 @@ func (c *collector) timed(issuedNS, startNS, endNS uint64) {
 	c.lastFinished = max(c.lastFinished, float64(endNS))
 }
 
-// failed takes a request that failed.
-func (a *analysis) failed(q *export.Request) {
+// addFailed adds a request that failed.
+func (a *analysis) addFailed(q *export.Request) {
 	f := Failure{Code: q.Code, Type: q.Status.String(), Message: q.Message}
 	if s := q.Stated; s != nil && s.ErrorType != "" {
 		f.Type, f.Cause, f.Chain = s.ErrorType, s.ErrorCause, s.ErrorChain
 	}
-	a.rep.failure(f)
+	a.rep.addFailure(f)
 	if n, ok := a.failedInput(q); ok {
 		a.c.keep("error_isl", float64(n), false)
 	}
@@ -97,12 +98,12 @@ func (a *analysis) failed(q *export.Request) {
 	if !ok || q.StartNS == 0 {
 		return
 	}
-	a.c.timed(q.IssuedNS, q.StartNS, end)
+	a.c.addTimes(q.IssuedNS, q.StartNS, end)
 	a.sweeps.failed(q.StartNS, end)
 }
 
-// failedInput returns the tokens of the prompt of a request that failed, where
-// AIPerf counts them: by itself.
+// failedInput returns the number of prompt tokens of a failed request. ok is false if
+// AIPerf has no count: it counts with the tokenizer, not if the server's counts are used.
 func (a *analysis) failedInput(q *export.Request) (n int, ok bool) {
 	if s := q.Stated; s != nil {
 		v, ok := s.Figures["error_isl"]
@@ -118,8 +119,8 @@ func (a *analysis) failedInput(q *export.Request) (n int, ok bool) {
 	return a.cfg.Tokenizer.Count(prompt), true
 }
 
-// failure counts a failure.
-func (r *Report) failure(f Failure) {
+// addFailure counts a failure.
+func (r *Report) addFailure(f Failure) {
 	for i := range r.Errors {
 		if e := &r.Errors[i]; e.Code == f.Code && e.Type == f.Type && e.Message == f.Message && e.Cause == f.Cause && slices.Equal(e.Chain, f.Chain) {
 			e.Count++
@@ -198,9 +199,8 @@ func (c *collector) total(tag string) float64 {
 	return 0
 }
 
-// rates returns the metrics of the whole run. phase is how long it took, in
-// seconds; 0: as long as there were requests. limited says that there are limits
-// of good ones.
+// rates returns the metrics of the whole run. phase is the time of the rates in seconds;
+// 0 means the time of the requests. limited says that there are limits for good requests.
 func (c *collector) rates(phase float64, limited bool) []Metric {
 	all := []Metric{
 		single("completed_request_count", float64(c.ok+c.failed)),

@@ -11,8 +11,8 @@ import (
 	"github.com/pa-tools/pa/internal/rich"
 )
 
-// Console writes profile_export_console.txt, which AIPerf writes for 140
-// columns, for a console of that many.
+// Console writes profile_export_console.txt for a console of width columns; AIPerf writes
+// it for 140.
 func (r *Report) Console(w io.Writer, width int) error {
 	var b strings.Builder
 	b.WriteString("\n\n")
@@ -31,7 +31,7 @@ func (r *Report) Console(w io.Writer, width int) error {
 		{": Usage", []group{usageGroup}},
 		{"", []group{mainGroup}},
 	}
-	if r.cancelled { // then only these
+	if r.cancelled { // only the last two tables; the main one includes the other groups
 		tables = tables[2:]
 		tables[1].groups = []group{mainGroup, effectiveGroup, activeGroup}
 	}
@@ -46,8 +46,8 @@ func (r *Report) Console(w io.Writer, width int) error {
 	return err
 }
 
-// table returns the table of several groups, the first group's metrics first. Metrics
-// without a group are with the last of several groups.
+// table returns the table of the first group. With several groups, the effective and
+// active metrics and the credit-to-start latency follow it. It returns "" for no rows.
 func (r *Report) table(title string, groups []group, width int) string {
 	t := rich.Table{Title: title, Columns: []rich.Column{{Header: "Metric"}}}
 	for _, s := range r.release.consoleStats {

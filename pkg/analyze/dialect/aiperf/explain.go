@@ -83,7 +83,7 @@ func (r *Report) Definitions() []explain.Definition {
 	return all
 }
 
-// value sets the values of a definition, or why there are none.
+// value sets the values of a definition, or the reason why there are none.
 func (r *Report) value(d *explain.Definition) {
 	m := r.Metric(d.Name)
 	switch {
@@ -110,7 +110,7 @@ func (r *Report) value(d *explain.Definition) {
 	}
 }
 
-// Remarks are the Warnings.
+// Remarks returns the Warnings.
 func (r *Report) Remarks() []string {
 	var all []string
 	for _, w := range r.warnings {

@@ -26,8 +26,7 @@ func (r *record) figure(tag string) (v float64, ok bool) {
 	return r.figures[i].value, true
 }
 
-// stated are the tags whose figures AIPerf's own records state, and that are not
-// made again.
+// stated lists the tags whose figures are copied from AIPerf's own records, not computed.
 var stated = []string{
 	"http_req_blocked", "http_req_dns_lookup", "http_req_connecting", "http_req_sending", "http_req_waiting", "http_req_receiving",
 	"http_req_connection_reused", "http_req_data_sent", "http_req_chunks_sent", "http_req_data_received", "http_req_chunks_received",
@@ -36,9 +35,9 @@ var stated = []string{
 	promptDiff, completionDiff, "usage_reasoning_tokens_diff_pct",
 }
 
-// besides takes the figures of a request that are not about its times and lengths:
-// as the record of AIPerf states them, or what can be made of other files.
-func (a *analysis) besides(r *record, q *export.Request, m *answer.Measured) {
+// addFigures adds the figures of a request other than its times and lengths: those that
+// AIPerf's record states, or those that can be computed from another file.
+func (a *analysis) addFigures(r *record, q *export.Request, m *answer.Measured) {
 	if s := q.Stated; s != nil && s.Figures != nil {
 		for _, tag := range stated {
 			if v, ok := s.Figures[tag]; ok {
@@ -50,8 +49,8 @@ func (a *analysis) besides(r *record, q *export.Request, m *answer.Measured) {
 		}
 		return
 	}
-	r.exchange(q)
-	// Whether the server said 0, or nothing, is not told apart.
+	r.addHTTPFigures(q)
+	// A server's count of 0 looks the same as no count.
 	if r.hasUsage && m.ReasoningTokens.V > 0 {
 		r.note("usage_reasoning_tokens", float64(m.ReasoningTokens.V))
 	}
@@ -83,9 +82,9 @@ func (a *analysis) besides(r *record, q *export.Request, m *answer.Measured) {
 	}
 }
 
-// exchange makes the parts of an HTTP exchange of what pa-record noted of it.
-// Bytes and pieces on the wire it did not.
-func (r *record) exchange(q *export.Request) {
+// addHTTPFigures adds the parts of an HTTP exchange from the times that pa-record
+// recorded. It recorded no bytes on the wire and no sent chunks.
+func (r *record) addHTTPFigures(q *export.Request) {
 	if !q.HasMeta || q.SentNS < q.StartNS || q.FirstByteNS < q.SentNS || q.SentNS == 0 || len(q.Responses) == 0 {
 		return
 	}
@@ -115,8 +114,8 @@ func (r *record) exchange(q *export.Request) {
 	}
 }
 
-// discrepant reports whether the server's count is so far from AIPerf's that it
-// warns; ok is false where there is nothing to compare.
+// discrepant reports whether the server's counts differ from AIPerf's by more than the
+// limit; ok is false if there are no such differences of both prompt and completion.
 func (r *record) discrepant(limits *release) (yes, ok bool) {
 	prompt, ok1 := r.figure(promptDiff)
 	completion, ok2 := r.figure(completionDiff)

@@ -58,7 +58,7 @@ func TestExchange(t *testing.T) {
 		{"not of pa-record", noted(func(q *export.Request) { q.HasMeta = false }), nil},
 	} {
 		var r record
-		r.exchange(tt.q)
+		r.addHTTPFigures(tt.q)
 		if d := cmp.Diff(tt.want, r.figures, cmp.AllowUnexported(figure{})); d != "" {
 			t.Errorf("%s: -want +got\n%s", tt.name, d)
 		}

@@ -18,8 +18,8 @@ func (m *Metric) isSingle() bool {
 	return math.IsNaN(m.Min)
 }
 
-// CSV writes profile_export_aiperf.csv: distributions and then numbers, by the
-// names of their tags.
+// CSV writes profile_export_aiperf.csv: distributions first, then single numbers, both in
+// the order of their tags.
 func (r *Report) CSV(w io.Writer) error {
 	all := slices.Clone(r.Metrics)
 	slices.SortFunc(all, func(a, b Metric) int { return cmp.Compare(a.Tag, b.Tag) })
@@ -46,10 +46,10 @@ func (r *Report) CSV(w io.Writer) error {
 	return c.Err()
 }
 
-// CSVName is the name of the file into which AIPerf writes its CSV report.
+// CSVName returns the name of the file into which AIPerf writes its CSV report.
 func (r *Report) CSVName(string) string { return "profile_export_aiperf.csv" }
 
-// csvLabel returns the name of a row: without a unit where it counts.
+// csvLabel returns the name of a row with its unit; requests and counts have none.
 func (c *column) csvLabel() string {
 	if c.unit == "requests" || c.unit == "count" {
 		return c.header
@@ -64,7 +64,7 @@ func csvCell(v float64) string {
 	return pyfmt.Fixed(v, 2)
 }
 
-// outcome is how the run ended, with the errors in the order of their first.
+// outcome says how the run ended, with the errors in the order of their first occurrence.
 func (r *Report) outcome() pyjson.Object {
 	o := pyjson.Object{{Name: "was_cancelled", Value: r.cancelled}, {Name: "is_complete", Value: !r.cancelled}}
 	if r.cancelled {

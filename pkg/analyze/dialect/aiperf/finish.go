@@ -9,7 +9,7 @@ import (
 	"github.com/pa-tools/pa/internal/plural"
 )
 
-// finish makes the metrics when all requests have been read.
+// finish computes the metrics after the last request.
 func (a *analysis) finish() {
 	c := &a.c
 	from, to := float64(a.startNS), float64(a.endNS)

@@ -8,8 +8,8 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// needs are the parts of a run without which there are no such metrics: tags, or
-// how they begin where they end in "*".
+// needs lists the metrics that have no values if the run lacks a part. A tag that ends in
+// "*" names all metrics that begin with the text before it.
 var needs = []struct {
 	part export.Part
 	tags []string

@@ -14,8 +14,8 @@ import (
 type Metric struct {
 	// Tag is the metric's name in JSON: "time_to_first_token".
 	Tag string
-	// Avg to P are NaN where there is no such statistic: of a number for the
-	// whole run there is Avg only, of steps over time neither Sum nor Count.
+	// A missing statistic is NaN. A number for the whole run has only Avg; a metric of
+	// steps over time has neither Sum nor Count.
 	Count              int
 	Avg, Min, Max, Std float64
 	Sum                float64

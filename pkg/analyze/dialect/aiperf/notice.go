@@ -8,7 +8,7 @@ import (
 	"github.com/pa-tools/pa/internal/pyfmt"
 )
 
-// notices are the boxes in which AIPerf warns of token counts.
+// notices returns the boxes in which AIPerf warns about token counts.
 func (r *Report) notices(width int) string {
 	ok := 0.0
 	if m := r.Metric(requestCount); m != nil {

@@ -18,7 +18,7 @@ type record struct {
 	latency           int64 // to the last response with content
 	gaps              []int64
 	input, output     int64
-	reasoning         int64 // of the output
+	reasoning         int64 // output tokens that are reasoning
 	usage             [2]int64
 	hasUsage, cached  bool
 	figures           []figure // other metrics, as the file states them

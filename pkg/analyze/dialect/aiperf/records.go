@@ -110,8 +110,8 @@ type recordWriter struct {
 	*analysis
 	sessions  map[string]uint64 // their numbers in our own recordings
 	imported  bool
-	warmedUp  bool     // there is a phase before the one that counts
-	without   []string // tags, or how they begin, that the file cannot give
+	warmedUp  bool     // there is a warm-up phase before the one that counts
+	without   []string // tags as in needs that the file has no data for
 	startless int
 }
 
@@ -128,7 +128,7 @@ func (x *recordWriter) prepare() {
 	}
 }
 
-// record returns the line of a request, nil for one that AIPerf would not have.
+// record returns the line of a request; nil if AIPerf would not have the request.
 func (x *recordWriter) record(q *export.Request) (pyjson.Object, error) {
 	if q.StartNS == 0 {
 		x.startless++
@@ -160,7 +160,7 @@ func (x *recordWriter) record(q *export.Request) (pyjson.Object, error) {
 	return o, nil
 }
 
-// metadata says which request it is, and when it began and was over.
+// metadata returns the identity of a request and its times.
 func (x *recordWriter) metadata(q *export.Request) pyjson.Object {
 	var o pyjson.Object
 	set := func(name string, v any) { o = append(o, pyjson.Member{Name: name, Value: v}) }
@@ -225,7 +225,7 @@ func (x *recordWriter) session(q *export.Request) uint64 {
 	return n
 }
 
-// failure is the error of a request.
+// failure returns the error of a failed request.
 func (x *recordWriter) failure(q *export.Request, m *answer.Measured) pyjson.Object {
 	var o pyjson.Object
 	if q.Code != 0 {
@@ -295,7 +295,8 @@ func (x *recordWriter) metrics(r *record, q *export.Request, measured *answer.Me
 	return o
 }
 
-// serverUsage returns the server's counts of input and output, if it said them.
+// serverUsage returns the server's counts of input and output; ok is false if it stated
+// none.
 func serverUsage(q *export.Request, m *answer.Measured) (usage [2]int64, ok bool) {
 	if !m.InputTokens.OK || !m.OutputTokens.OK {
 		return usage, false
@@ -311,7 +312,7 @@ func serverUsage(q *export.Request, m *answer.Measured) (usage [2]int64, ok bool
 	return usage, false
 }
 
-// asked returns how many tokens were asked for.
+// asked returns the requested number of output tokens; ok is false if there is none.
 func (x *recordWriter) asked(q *export.Request) (n int64, ok bool) {
 	v, ok := q.Inputs.Get("payload")
 	if !ok {

@@ -10,9 +10,9 @@ import (
 type quantity uint8
 
 const (
-	requests   quantity = iota // how many
-	prefilling                 // that wait for the first token
-	decoding                   // that have it
+	requests   quantity = iota // number of requests
+	prefilling                 // requests that wait for the first token
+	decoding                   // requests that have their first token
 	prefill                    // tokens per second
 	decode
 	total
@@ -32,7 +32,7 @@ type span struct {
 	ttft           int64
 	in, out        float64 // NaN: not known
 	from, to       int     // of the gaps
-	// whole is a request that was not streamed or failed. It counts only as in flight.
+	// whole marks a request that was not streamed or failed. It counts only as in flight.
 	whole bool
 }
 
@@ -140,21 +140,21 @@ func (w *sweeps) failed(startNS, endNS uint64) {
 // metrics returns the effective and active metrics from one instant to another. gaps
 // holds the gaps of all requests, in the order of the calls of add.
 func (w *sweeps) metrics(steps []stepMetric, from, to float64, gaps []int64) []Metric {
-	levels := make([]*weighted, len(steps))
+	weights := make([]*weighted, len(steps))
 	for i := range steps {
-		levels[i] = &weighted{stepMetric: steps[i]}
+		weights[i] = &weighted{stepMetric: steps[i]}
 	}
 	k := walk{w: w, gaps: gaps, from: from, to: to}
 	k.run() // only to know how large the sums become
 	for i := range k.peaks {
 		k.least[i] = 1e-9 * k.peaks[i]
 	}
-	k.levels = levels
+	k.metrics = weights
 	for k.pass = firstPass; k.pass <= lastPass; k.pass++ {
 		k.run()
 	}
 	var all []Metric
-	for _, l := range levels {
+	for _, l := range weights {
 		all = append(all, l.metric())
 	}
 	return all
@@ -166,12 +166,12 @@ type walk struct {
 	gaps     []int64
 	from, to float64
 	pass     pass
-	levels   []*weighted
+	metrics  []*weighted
 
-	under []running // requests in flight: a heap, the one with the next step first
-	free  [][]step  // buffers of ended requests
-	now   [sums]float64
-	peaks [sums]float64 // the maximum of each sum, even if it lasted no time
+	inFlight []running // requests in flight: a heap, the one with the next step first
+	free     [][]step  // buffers of ended requests
+	now      [sums]float64
+	peaks    [sums]float64 // the maximum of each sum, even if it lasted no time
 	// least holds the least values of the sums; smaller ones are rounding errors of
 	// additions and subtractions.
 	least  [sums]float64
@@ -191,10 +191,10 @@ func (r *running) before(o *running) bool {
 	return r.index < o.index
 }
 
-// run does a pass.
+// run makes one pass over all steps.
 func (k *walk) run() {
 	k.now = [sums]float64{}
-	for _, l := range k.levels {
+	for _, l := range k.metrics {
 		l.since, l.value, l.on = k.from, 0, l.active == sums
 	}
 	order := make([]int32, len(k.w.spans))
@@ -202,47 +202,47 @@ func (k *walk) run() {
 		order[i] = int32(i) //nolint:gosec // there are not 2^31 requests in memory
 	}
 	slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(k.w.spans[a].startNS, k.w.spans[b].startNS) })
-	for len(order) > 0 || len(k.under) > 0 {
+	for len(order) > 0 || len(k.inFlight) > 0 {
 		at := math.Inf(1)
-		if len(k.under) > 0 {
-			at = k.under[0].steps[0].at
+		if len(k.inFlight) > 0 {
+			at = k.inFlight[0].steps[0].at
 		}
 		for len(order) > 0 && float64(k.w.spans[order[0]].startNS) <= at {
 			k.begin(int(order[0]))
 			order = order[1:]
-			at = k.under[0].steps[0].at
+			at = k.inFlight[0].steps[0].at
 		}
 		k.instant(at)
 	}
-	for _, l := range k.levels {
+	for _, l := range k.metrics {
 		k.hold(l, k.to)
 	}
 }
 
-// begin puts a request among those under way.
+// begin adds a request to the heap.
 func (k *walk) begin(i int) {
 	var buffer []step
 	if n := len(k.free); n > 0 {
 		buffer, k.free = k.free[n-1], k.free[:n-1]
 	}
 	buffer = k.w.spans[i].steps(buffer[:0], k.gaps)
-	k.under = append(k.under, running{steps: buffer, buffer: buffer, index: i})
-	for c := len(k.under) - 1; c > 0; {
+	k.inFlight = append(k.inFlight, running{steps: buffer, buffer: buffer, index: i})
+	for c := len(k.inFlight) - 1; c > 0; {
 		p := (c - 1) / 2
-		if !k.under[c].before(&k.under[p]) {
+		if !k.inFlight[c].before(&k.inFlight[p]) {
 			break
 		}
-		k.under[c], k.under[p] = k.under[p], k.under[c]
+		k.inFlight[c], k.inFlight[p] = k.inFlight[p], k.inFlight[c]
 		c = p
 	}
 }
 
-// instant takes all steps of an instant.
+// instant applies all steps of an instant.
 func (k *walk) instant(at float64) {
 	changed := uint(0)
 	k.rising = k.rising[:0]
-	for len(k.under) > 0 && k.under[0].steps[0].at == at {
-		top := &k.under[0]
+	for len(k.inFlight) > 0 && k.inFlight[0].steps[0].at == at {
+		top := &k.inFlight[0]
 		s := top.steps[0]
 		changed |= 1 << s.of
 		if s.by > 0 {
@@ -252,16 +252,16 @@ func (k *walk) instant(at float64) {
 		}
 		if top.steps = top.steps[1:]; len(top.steps) == 0 {
 			k.free = append(k.free, top.buffer)
-			last := len(k.under) - 1
-			k.under[0] = k.under[last]
-			k.under = k.under[:last]
+			last := len(k.inFlight) - 1
+			k.inFlight[0] = k.inFlight[last]
+			k.inFlight = k.inFlight[:last]
 		}
-		k.sink()
+		k.siftDown()
 	}
 	for _, s := range k.rising {
 		k.step(s)
 	}
-	for _, l := range k.levels {
+	for _, l := range k.metrics {
 		if l.touched(changed) {
 			k.hold(l, at)
 			l.read(&k.now, &k.least)
@@ -274,26 +274,26 @@ func (k *walk) step(s step) {
 	k.peaks[s.of] = max(k.peaks[s.of], math.Abs(k.now[s.of]))
 }
 
-// sink puts the first of the heap where it belongs.
-func (k *walk) sink() {
-	n := len(k.under)
+// siftDown restores the order of the heap after its first element changed.
+func (k *walk) siftDown() {
+	n := len(k.inFlight)
 	for p := 0; ; {
 		c := 2*p + 1
 		if c >= n {
 			return
 		}
-		if c+1 < n && k.under[c+1].before(&k.under[c]) {
+		if c+1 < n && k.inFlight[c+1].before(&k.inFlight[c]) {
 			c++
 		}
-		if !k.under[c].before(&k.under[p]) {
+		if !k.inFlight[c].before(&k.inFlight[p]) {
 			return
 		}
-		k.under[c], k.under[p] = k.under[p], k.under[c]
+		k.inFlight[c], k.inFlight[p] = k.inFlight[p], k.inFlight[c]
 		p = c
 	}
 }
 
-// hold ends the time for which a level has held.
+// hold adds the current value of l with the time for which it held until at.
 func (k *walk) hold(l *weighted, at float64) {
 	begin, end := max(l.since, k.from), min(at, k.to)
 	l.since = at

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// digit is the number of bits that a pass finds.
+// digit is the number of bits of a percentile that each of the first two passes finds.
 const digit = 12
 
 // weighted computes the statistics of a step metric, weighted by how long each value
@@ -23,16 +23,16 @@ type weighted struct {
 	since, value float64
 	on           bool
 
-	ns, mass, squares float64 // Σ ns, Σ value·ns, Σ (value − mean)²·ns
-	min, max          float64
-	coarse            []float64 // ns by the first digit of the value
-	targets           [len(percentiles)]target
-	fine              map[uint64][]float64           // ns by the second digit, for the first digits of percentiles
-	near              map[uint64]map[float64]float64 // ns by value, for both digits of percentiles
+	ns, sum, squares float64 // Σ ns, Σ value·ns, Σ (value − mean)²·ns
+	min, max         float64
+	coarse           []float64 // ns by the first digit of the value
+	targets          [len(percentiles)]target
+	fine             map[uint64][]float64           // ns by the second digit, for the first digits of percentiles
+	near             map[uint64]map[float64]float64 // ns by value, for both digits of percentiles
 }
 
-// A target is a percentile as far as it is found: its first bits, and how long values
-// with smaller first bits held.
+// A target holds what is known of a percentile: its first bits, and how long values with
+// smaller first bits held.
 type target struct {
 	bits  uint64
 	below float64
@@ -74,7 +74,7 @@ func (l *weighted) read(now, least *[sums]float64) {
 	}
 }
 
-// ordered returns the bits of x so that they are in the order of the numbers.
+// ordered returns bits of x whose order as integers is the order of the numbers.
 func ordered(x float64) uint64 {
 	b := math.Float64bits(x)
 	if b>>63 != 0 {
@@ -83,7 +83,7 @@ func ordered(x float64) uint64 {
 	return b | 1<<63
 }
 
-// hold takes a value and how long it held.
+// hold adds a value that held for ns nanoseconds.
 func (l *weighted) hold(p pass, value, ns float64) {
 	bits := ordered(value)
 	switch p {
@@ -92,21 +92,21 @@ func (l *weighted) hold(p pass, value, ns float64) {
 			l.coarse, l.min, l.max = make([]float64, 1<<digit), value, value
 		}
 		l.ns += ns
-		l.mass += float64(value * ns)
+		l.sum += float64(value * ns)
 		l.min, l.max = min(l.min, value), max(l.max, value)
 		l.coarse[bits>>(64-digit)] += ns
 	case secondPass:
 		if l.fine == nil {
-			l.aim()
+			l.findFirstDigits()
 		}
-		mean := l.mass / l.ns
+		mean := l.sum / l.ns
 		l.squares += float64((value - mean) * (value - mean) * ns)
 		if next, ok := l.fine[bits>>(64-digit)]; ok {
 			next[bits>>(64-2*digit)&(1<<digit-1)] += ns
 		}
 	case lastPass:
 		if l.near == nil {
-			l.aimCloser()
+			l.findSecondDigits()
 		}
 		if values, ok := l.near[bits>>(64-2*digit)]; ok {
 			values[value] += ns
@@ -132,8 +132,8 @@ func (l *weighted) find(weights []float64, below float64, pct int) (int, float64
 	return last, below - weights[last]
 }
 
-// aim finds the first digit of the percentiles, after the first pass.
-func (l *weighted) aim() {
+// findFirstDigits finds the first digit of each percentile after the first pass.
+func (l *weighted) findFirstDigits() {
 	l.fine = map[uint64][]float64{}
 	for i, pct := range percentiles {
 		if slices.Contains(stepPercentiles, pct) {
@@ -146,8 +146,8 @@ func (l *weighted) aim() {
 	}
 }
 
-// aimCloser finds the next one, after the second pass.
-func (l *weighted) aimCloser() {
+// findSecondDigits finds the second digit of each percentile after the second pass.
+func (l *weighted) findSecondDigits() {
 	l.near = map[uint64]map[float64]float64{}
 	for i, pct := range percentiles {
 		if slices.Contains(stepPercentiles, pct) {
@@ -160,9 +160,9 @@ func (l *weighted) aimCloser() {
 	l.fine, l.coarse = nil, nil
 }
 
-// metric returns the statistics after the last pass. A percentile is the smallest
-// value that is not exceeded for that part of the time. Of no time, such as that in
-// which something is active that never is, all are 0.
+// metric returns the statistics after the last pass. A percentile is the smallest value
+// that is not exceeded for that share of the time. All statistics are 0 if no time
+// counts, for example because the active sum was always 0.
 func (l *weighted) metric() Metric {
 	m := none(l.tag)
 	scale := 1.0
@@ -171,7 +171,7 @@ func (l *weighted) metric() Metric {
 	}
 	m.Avg, m.Std, m.Min, m.Max = 0, 0, 0, 0
 	if l.ns > 0 {
-		m.Avg, m.Std, m.Min, m.Max = l.mass/l.ns*scale, math.Sqrt(l.squares/l.ns)*scale, l.min*scale, l.max*scale
+		m.Avg, m.Std, m.Min, m.Max = l.sum/l.ns*scale, math.Sqrt(l.squares/l.ns)*scale, l.min*scale, l.max*scale
 	}
 	for i, pct := range percentiles {
 		if !slices.Contains(stepPercentiles, pct) {
