@@ -12,6 +12,7 @@ import (
 	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
 	"github.com/pa-tools/pa/internal/exporttest"
 	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/recorder/journal"
 )
 
 // calm makes a server slow enough for four slots to give about a megabyte a
@@ -51,7 +52,7 @@ func TestFileSizeLimit(t *testing.T) {
 	srv := startSim(t, calm...)
 	path := filepath.Join(t.TempDir(), "x.parquet")
 	r := runChild(t, []string{fileLimitEnv + "=1000000"}, 0, endless(srv, path)...)
-	journal := settings.Stem(path) + journalSuffix
+	journal := settings.Stem(path) + journal.Suffix
 	_, requests := exporttest.Read(t, path)
 	want := fmt.Sprintf("pa-record: write the export: journal %s: file too large; requests kept: %d, in %s", journal, len(requests), path)
 	if r.code != 1 || r.lastLine() != want {
@@ -75,7 +76,7 @@ func TestDiskFull(t *testing.T) {
 	dir, keep := t.TempDir(), t.TempDir()
 	path := filepath.Join(dir, "x.json")
 	r := runChild(t, []string{tmpfsEnv + "=1000000:" + dir + ":" + keep}, syscall.CLONE_NEWNS, endless(srv, path)...)
-	journal := settings.Stem(path) + journalSuffix
+	journal := settings.Stem(path) + journal.Suffix
 	want := "pa-record: write the export: journal " + journal + ": no space left on device; "
 	kept := filepath.Join(keep, filepath.Base(journal))
 	_, requests := exporttest.Read(t, kept)
@@ -95,7 +96,7 @@ func TestDiskFull(t *testing.T) {
 	if said := fmt.Sprintf("requests recovered: %d (the run %s); wrote ", len(requests), why); !strings.Contains(stdout, said) {
 		t.Errorf("recover says %q, want %q", stdout, said)
 	}
-	path = settings.Stem(kept[:len(kept)-len(journalSuffix)]) + ".json"
+	path = settings.Stem(kept[:len(kept)-len(".journal.arrows")]) + ".json"
 	if run, _ := exporttest.Read(t, path); run.Meta.Interrupted != "" || run.Meta.EndNS == 0 || !slices.Contains(run.Meta.Warnings, why) {
 		t.Errorf("the export says %+v, want the warning %q", run.Meta, why)
 	}
@@ -117,7 +118,7 @@ func TestDiskFullAtEnd(t *testing.T) {
 		}
 	}
 	r := runChild(t, []string{tmpfsEnv + "=65536:" + dir + ":" + keep}, syscall.CLONE_NEWNS, args...)
-	journal := settings.Stem(first) + journalSuffix
+	journal := settings.Stem(first) + journal.Suffix
 	want := fmt.Sprintf("pa-record: write the export: %s: no space left on device; requests kept: 100, in %s: free space there, then run pa-record recover %s", second, journal, journal)
 	if r.code != 1 || r.lastLine() != want {
 		t.Fatalf("exit code %d, want 1 and the last line\n%s\nof:\n%s", r.code, want, r.stderr)

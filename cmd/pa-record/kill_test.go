@@ -16,6 +16,7 @@ import (
 	"github.com/pa-tools/pa/internal/exporttest"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/formats"
+	"github.com/pa-tools/pa/pkg/recorder/journal"
 	"github.com/pa-tools/pa/pkg/sim/ledger"
 )
 
@@ -85,7 +86,7 @@ func TestKill(t *testing.T) {
 	if _, err := os.Stat(path); err == nil {
 		t.Fatalf("the export is there though the run was killed: %s", stderr)
 	}
-	journal := settings.Stem(path) + journalSuffix
+	journal := settings.Stem(path) + journal.Suffix
 	o := export.Opener{Formats: formats.Readers()}
 	r, err := o.Open(t.Context(), journal)
 	if err != nil {

@@ -26,7 +26,7 @@ func TestOutputsRefuse(t *testing.T) {
 		return p
 	}
 	there := file("there.json")
-	file("killed" + journalSuffix)
+	file("killed" + journal.Suffix)
 	for _, tt := range []struct {
 		name, path string
 		overwrite  bool

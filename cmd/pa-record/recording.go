@@ -16,9 +16,6 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/journal"
 )
 
-// journalSuffix ends the name of a run's journal.
-const journalSuffix = journal.Suffix
-
 // newExports resolves paths. It refuses paths that cannot or must not be written, before
 // any load is sent. Errors are of type *cmdline.UsageError.
 func newExports(paths []string, overwrite bool) ([]*journal.Export, error) {

@@ -33,14 +33,14 @@ the last second, and then removes the journal.`,
 
 func recoverRun(c *cli.Context) error {
 	if c.NArg() != 1 {
-		return cmdline.Usagef("give the one journal to recover, NAME%s", journalSuffix)
+		return cmdline.Usagef("give the one journal to recover, NAME%s", journal.Suffix)
 	}
 	path := c.Args().First()
 	exports := c.StringSlice("profile-export-file")
 	if len(exports) == 0 {
-		name, ok := strings.CutSuffix(path, journalSuffix)
+		name, ok := strings.CutSuffix(path, journal.Suffix)
 		if !ok {
-			return cmdline.Usagef("%s: the name does not end in %s; say where to write with --profile-export-file", path, journalSuffix)
+			return cmdline.Usagef("%s: the name does not end in %s; say where to write with --profile-export-file", path, journal.Suffix)
 		}
 		exports = []string{name + ".json"}
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/pa-tools/pa/internal/exporttest"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/formats"
+	"github.com/pa-tools/pa/pkg/recorder/journal"
 )
 
 // A series of three runs with levels 1, 2 and 4 of eight requests each, against
@@ -120,7 +121,7 @@ func journalOf(t *testing.T, path string, n int) *export.Run {
 func TestSeriesKill(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.json")
 	cmd, _ := startSeries(t, []string{path}, 1, "--interleave", "--random-seed", "3")
-	journal := settings.Stem(settings.NumberedPath(path, "2")) + journalSuffix
+	journal := settings.Stem(settings.NumberedPath(path, "2")) + journal.Suffix
 	const kept = seriesGood - 3*seriesLevel
 	asItIs := journalOf(t, journal, kept)
 	if err := cmd.Process.Kill(); err != nil {

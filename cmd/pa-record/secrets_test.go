@@ -16,6 +16,7 @@ import (
 	"github.com/pa-tools/pa/internal/exporttest"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/formats"
+	"github.com/pa-tools/pa/pkg/recorder/journal"
 )
 
 // Keys in queries, as given and as a server decodes one.
@@ -95,7 +96,7 @@ func TestQueryKeys(t *testing.T) {
 				}
 				checkNoKey(t, "standard output", stdout)
 				checkNoKey(t, "standard error", stderr)
-				for _, name := range []string{"x" + journalSuffix, "y.json", "y.parquet", "y.arrow"} {
+				for _, name := range []string{"x" + journal.Suffix, "y.json", "y.parquet", "y.arrow"} {
 					path := filepath.Join(dir, name)
 					raw, err := os.ReadFile(path)
 					if err != nil {

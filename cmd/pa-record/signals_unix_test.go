@@ -14,6 +14,7 @@ import (
 
 	"github.com/pa-tools/pa/cmd/pa-record/internal/settings"
 	"github.com/pa-tools/pa/internal/exporttest"
+	"github.com/pa-tools/pa/pkg/recorder/journal"
 )
 
 // The first signal ends pa-record at every stage before the load, also where it
@@ -96,7 +97,7 @@ func TestSignalBeforeLoad(t *testing.T) {
 // Recover ends at a signal, keeps the journal then, and does not wait for a pipe.
 func TestRecoverSignals(t *testing.T) {
 	dir := t.TempDir()
-	fifo := filepath.Join(dir, "x"+journalSuffix)
+	fifo := filepath.Join(dir, "x"+journal.Suffix)
 	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +116,7 @@ func TestRecoverSignals(t *testing.T) {
 	if err := syscall.Mkfifo(out, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	journal := settings.Stem(path) + journalSuffix
+	journal := settings.Stem(path) + journal.Suffix
 	rec := exec.Command(os.Args[0], "recover", journal, "--profile-export-file", out)
 	rec.Env = append(os.Environ(), childEnv+"=1")
 	var stderr strings.Builder
@@ -147,7 +148,7 @@ func TestRecoverSignals(t *testing.T) {
 // not keep the next run from starting, and recover removes it.
 func TestEmptyJournal(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.json")
-	journal := settings.Stem(path) + journalSuffix
+	journal := settings.Stem(path) + journal.Suffix
 	cmd := exec.Command(os.Args[0], "--service-kind", "openai", "-m", "m", "-u", "127.0.0.1:1", "--wait-ready", "1h", "--profile-export-file", path)
 	cmd.Env = append(os.Environ(), childEnv+"=1")
 	if err := cmd.Start(); err != nil {

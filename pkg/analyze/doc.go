@@ -11,14 +11,14 @@
 //		}
 //	}
 //
-// What each metric means is data: see [Strict]. Percentiles are of type 7
+// The definitions of the metrics are data: see [Strict]. Percentiles are of type 7
 // (numpy's linear) and always exact. Times are nanoseconds, token counts whole
 // numbers, rates per second. A value that does not exist is absent and never
 // 0: a request with one token has no gap, one without a response no latency.
 //
 // A part of each level can be chosen after the fact ([Selection]), shown over
 // time ([Windows]), and held against an objective ([Attainment], package slo).
-// What compares runs asks for the requests themselves: Config.Series.
+// Code that compares runs sets Config.Series, which keeps the requests themselves.
 //
 // A Report carries its warnings: which data was left out and why, and which numbers need
 // care. Requests that failed or do not belong to the measurement are counted by reason.

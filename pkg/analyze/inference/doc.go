@@ -34,5 +34,6 @@
 // panic.
 //
 // There are no random numbers here. The package reads no files, prints nothing
-// and knows no metric by name.
+// and knows no metric by name. The last digits of intervals and p-values may differ from
+// one kind of processor to another, because some fuse multiplication and addition.
 package inference

@@ -288,16 +288,16 @@ func (w *serverWatch) of(s *seriesSum, r *seriesRole) Figure {
 }
 
 // figures returns the figures of times, counters and gauges, each in the order of the
-// tables of known metrics. told says that there are ModelStatistics.
-func (w *serverWatch) figures(e *Level, told bool) []Figure {
+// tables of known metrics. withStatistics: there are ModelStatistics.
+func (w *serverWatch) figures(e *Level, withStatistics bool) []Figure {
 	var all []Figure
 	for i := range serverTimes {
-		if m := &serverTimes[i]; !told || !m.spare {
+		if m := &serverTimes[i]; !withStatistics || !m.spare {
 			all = append(all, w.time(e, m)...)
 		}
 	}
 	for i := range serverCounters {
-		if m := &serverCounters[i]; !told || !m.spare {
+		if m := &serverCounters[i]; !withStatistics || !m.spare {
 			all = append(all, w.counters(m)...)
 		}
 	}

@@ -10,7 +10,7 @@
 //	SGLang           bench_serving --output-details, and its twin in Rust
 //	llm_perf.py      --profile-export-file, both versions
 //
-// They are told apart by their content:
+// Their content tells which one a file is:
 //
 //	o := export.Opener{Formats: foreign.Formats()}
 //	r, err := o.Open(ctx, "benchmarks.json")

@@ -3,8 +3,8 @@ package foreign
 import (
 	"net/http"
 	"strings"
-	"unicode/utf8"
 
+	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -34,14 +34,7 @@ func message(text string) string {
 		text = strings.TrimRight(text, "\n")
 		text = text[strings.LastIndexByte(text, '\n')+1:]
 	}
-	if len(text) <= maxMessageBytes {
-		return text
-	}
-	n := maxMessageBytes
-	for n > 0 && !utf8.RuneStart(text[n]) {
-		n--
-	}
-	return text[:n]
+	return sanitize.Cut(text, maxMessageBytes)
 }
 
 // statusCode finds the status that text is the usual phrase of, alone or before

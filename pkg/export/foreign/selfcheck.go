@@ -68,7 +68,8 @@ func (s sample) sum() float64 {
 	return t.Value()
 }
 
-// std is over the population.
+// std returns the deviation over the population. Unlike quantile.Std it loses no digits in
+// the sum, because the tools sum in other orders.
 func (s sample) std() float64 {
 	m := s.mean()
 	squares := make(sample, len(s))

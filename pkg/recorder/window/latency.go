@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/pa-tools/pa/pkg/export/pawindow"
 	"github.com/pa-tools/pa/pkg/recorder/internal/histogram"
 )
 
@@ -43,7 +44,7 @@ func (l *Latencies) Add(d time.Duration) {
 	l.sum += d
 	from := float64(d) - l.mean
 	l.mean += from / float64(l.n)
-	l.squares += from * (float64(d) - l.mean)
+	l.squares += float64(from * (float64(d) - l.mean)) // the conversion forbids fused arithmetic
 	if l.n <= maxExact {
 		l.exact = append(l.exact, d)
 		return
@@ -76,8 +77,8 @@ func (l *Latencies) merge(o *Latencies) {
 	l.buckets.Merge(&o.buckets)
 	// Chan, Golub and LeVeque's update of mean and squares by a second sample.
 	n, from := float64(l.n+o.n), o.mean-l.mean
-	l.squares += o.squares + from*from*float64(l.n)*float64(o.n)/n
-	l.mean += from * float64(o.n) / n
+	l.squares += o.squares + float64(from*from*float64(l.n)*float64(o.n)/n)
+	l.mean += float64(from * float64(o.n) / n)
 	l.n += o.n
 	l.sum += o.sum
 }
@@ -105,7 +106,7 @@ func (l *Latencies) percentiles(pcts ...int) []time.Duration {
 		sorted = slices.Sorted(slices.Values(l.exact))
 	}
 	for i, pct := range pcts {
-		index := int(float64(pct)/100*float64(l.n-1) + 0.5)
+		index := pawindow.Index(pct, l.n)
 		if sorted != nil {
 			all[i] = sorted[index]
 		} else {

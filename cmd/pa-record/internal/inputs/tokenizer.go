@@ -25,8 +25,8 @@ type tokenCounter struct {
 	err   error // of count
 }
 
-// load returns the tokenizer that was named; else the default one, or if that
-// cannot be had, or there is none, the built-in one, which is told.
+// load returns the named tokenizer, else the default one. If that is missing or not set it
+// returns the built-in tokenizer, with a note.
 func (t *tokenCounter) load() (*tokenizer.Tokenizer, error) {
 	if t.tok != nil {
 		return t.tok, nil

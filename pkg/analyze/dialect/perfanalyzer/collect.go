@@ -198,10 +198,10 @@ func (c *collector) Report() dialect.Report {
 }
 
 // decoupled reports whether the model of Triton answers with any number of
-// responses; told is the user's setting, or nil.
-func (c *collector) decoupled(told *bool) bool {
-	if told != nil {
-		return *told
+// responses; setting is the user's; nil without one.
+func (c *collector) decoupled(setting *bool) bool {
+	if setting != nil {
+		return *setting
 	}
 	return c.streamed || c.vllm || slices.ContainsFunc(c.run.Experiments, func(e export.Experiment) bool {
 		return e.Meta != nil && Decoupled(e.Meta.ServerStats)

@@ -29,7 +29,7 @@ func (b *Backend) Decode(x *backend.Exchange) error {
 		}
 		b.validate(x, &b.decoded)
 		if resp.Error && x.Request.Status == export.StatusOK {
-			x.Request.Status, x.Request.Message = export.StatusProtocolError, b.clip(b.decoded.Error)
+			x.Request.Status, x.Request.Message = export.StatusProtocolError, b.clipped(b.decoded.Error)
 		}
 	}
 	if first != nil {

@@ -44,9 +44,9 @@ func isTooLong(s *status.Status, limit int64) bool {
 // maxMessage bounds the text of an error, in bytes.
 const maxMessage = 1024
 
-// clip clips text of the server and hides secrets. It hides them first, because a cut could
+// clipped clips a text of the server and hides secrets. It hides them first, because a cut could
 // leave a part of one.
-func (b *Backend) clip(s string) string { return clip(b.secrets.Text(s)) }
+func (b *Backend) clipped(s string) string { return clip(b.secrets.Text(s)) }
 
 // hide returns err with the secrets in its text hidden.
 func (b *Backend) hide(err error) error {
@@ -127,14 +127,14 @@ func (b *Backend) fail(ctx context.Context, r *export.Request, err error, sent b
 		r.Status, r.Message = export.StatusCancelled, "cancelled"
 		return
 	}
-	r.Message = b.clip(err.Error())
+	r.Message = b.clipped(err.Error())
 	var tooLong *backend.AnswerMemoryError
 	if errors.Is(err, errProtocol) || errors.As(err, &tooLong) {
 		r.Status = export.StatusProtocolError
 		return
 	}
 	if text := b.connectText(err); text != "" && !sent {
-		r.Status, r.Message = export.StatusConnectError, b.clip(b.target.host+": "+text)
+		r.Status, r.Message = export.StatusConnectError, b.clipped(b.target.host+": "+text)
 		return
 	}
 	if s, ok := status.FromError(err); ok && !errors.Is(err, io.EOF) {
@@ -142,14 +142,14 @@ func (b *Backend) fail(ctx context.Context, r *export.Request, err error, sent b
 			r.Status, r.Message = export.StatusProtocolError, (&backend.AnswerMemoryError{LimitBytes: b.cfg.MaxAnswerMemory}).Error()
 			return
 		}
-		r.Code, r.Message = int(s.Code()), b.clip(s.Message())
+		r.Code, r.Message = int(s.Code()), b.clipped(s.Message())
 		switch {
 		case s.Code() == codes.DeadlineExceeded:
 			r.Status = export.StatusTimeout
 		case s.Code() != codes.Unavailable:
 			r.Status = export.StatusRPCError
 		case !sent:
-			r.Status, r.Message = export.StatusConnectError, b.clip(b.target.host+": "+s.Message())
+			r.Status, r.Message = export.StatusConnectError, b.clipped(b.target.host+": "+s.Message())
 		case len(r.Responses) > 0:
 			r.Status = export.StatusTruncated
 		default:
@@ -157,12 +157,12 @@ func (b *Backend) fail(ctx context.Context, r *export.Request, err error, sent b
 		}
 		return
 	}
-	r.Message = b.clip(brokenText(err))
+	r.Message = b.clipped(brokenText(err))
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		r.Status = export.StatusTimeout
 	case !sent:
-		r.Status, r.Message = export.StatusConnectError, b.clip(b.target.host+": "+r.Message)
+		r.Status, r.Message = export.StatusConnectError, b.clipped(b.target.host+": "+r.Message)
 	default:
 		r.Status = export.StatusTruncated
 	}

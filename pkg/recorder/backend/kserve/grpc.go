@@ -358,7 +358,7 @@ func (s *grpcSender) receive(x *backend.Exchange, number int) error {
 		if len(o.errText) > 0 {
 			resp.Error = true
 			if r.Status == export.StatusUnknown {
-				r.Status, r.Message = export.StatusRPCError, s.b.clip(string(o.errText))
+				r.Status, r.Message = export.StatusRPCError, s.b.clipped(string(o.errText))
 			}
 		}
 		switch {

@@ -49,7 +49,7 @@ func (c *grpcControl) wrap(who string, err error) error {
 	if err == nil || !ok {
 		return err
 	}
-	text := c.b.clip(s.Message())
+	text := c.b.clipped(s.Message())
 	coded := "gRPC " + s.Code().String()
 	if text != "" {
 		coded += ": " + text
@@ -67,7 +67,7 @@ func (c *grpcControl) wrap(who string, err error) error {
 		if !ok {
 			return &refusal{who + " is not ready: " + coded}
 		}
-		return &textError{c.b.clip(text), dial}
+		return &textError{c.b.clipped(text), dial}
 	}
 	if text == "" {
 		text = coded

@@ -62,7 +62,7 @@ func (s *httpSender) Send(ctx context.Context, p backend.Payload, x *backend.Exc
 	r.IssuedNS = s.b.clock.NowNS()
 	r.StartSource = export.SourceUser
 	if s.err != nil {
-		r.Status, r.Message = export.StatusProtocolError, s.b.clip(s.err.Error())
+		r.Status, r.Message = export.StatusProtocolError, s.b.clipped(s.err.Error())
 		return
 	}
 	if s.b.cfg.Reuse == backend.Fresh {

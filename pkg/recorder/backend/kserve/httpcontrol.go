@@ -139,9 +139,9 @@ func (c *httpControl) get(ctx context.Context, path string, v any) error {
 func (b *Backend) serverText(body []byte) (text string, isError bool) {
 	var r wire.Response
 	if r.ParseHTTP(body, -1) == nil && r.Error != "" {
-		return b.clip(r.Error), true
+		return b.clipped(r.Error), true
 	}
-	return b.clip(string(body[:min(len(body), 4*maxMessage)])), false
+	return b.clipped(string(body[:min(len(body), 4*maxMessage)])), false
 }
 
 // errorText returns the message of an error.
