@@ -88,7 +88,7 @@ func openAIPerf(f *file) (*export.Run, source, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	// A bad value in it must not cost the others: next reports it.
+	// A bad value in the first record must not stop the others: next reports it.
 	var head map[string]json.RawMessage
 	if err := decode(first, &head); err != nil {
 		return nil, nil, fmt.Errorf("%s: byte %d: the first record of %s: %s", f.name, s.at, aiperfName, typeError(s.at, err).msg)
@@ -150,7 +150,8 @@ type aiperf struct {
 	values
 	raw    bool
 	record aiperfRecord
-	// streaming says whether the run streamed; nil: the first record does not say.
+	// streaming reports whether the run streamed; nil if the first record does not
+	// tell.
 	streaming *bool
 	self      selfCheck
 	totals    *aiperfTotals // nil without a summary
@@ -242,7 +243,7 @@ func (s *aiperf) responses(r *export.Request) error {
 	return nil
 }
 
-// outputs puts an event together again. done says that it is [DONE].
+// outputs joins the lines of an event. done reports that the event is [DONE].
 func (p *aiperfResponse) outputs() (f export.Fields, done bool) {
 	if p.Packets == nil {
 		if p.Text == nil {
@@ -340,7 +341,8 @@ func (s *aiperf) check(c *selfCheck) {
 	}
 }
 
-// compare makes the metrics again that follow from others of the same record.
+// compare computes the metrics that follow from other metrics of the record, and compares
+// them.
 func (m *aiperfMetrics) compare(c *selfCheck) {
 	get := func(tag string) float64 {
 		v, ok := m.number(tag)
@@ -360,8 +362,8 @@ func (m *aiperfMetrics) compare(c *selfCheck) {
 	}
 	perToken := (latency - ttft) / (out - 1)
 	for _, f := range []struct {
-		tag  string
-		made float64
+		tag      string
+		computed float64
 	}{
 		{"request_latency", gaps.sum()},
 		{"decode_duration", latency - ttft},
@@ -370,8 +372,8 @@ func (m *aiperfMetrics) compare(c *selfCheck) {
 		{"e2e_output_token_throughput", out / latency * 1e3},
 		{"prefill_throughput_per_user", in / ttft * 1e3},
 	} {
-		if v, ok := m.number(f.tag); ok && !math.IsNaN(f.made) {
-			c.figure(f.tag, v, f.made)
+		if v, ok := m.number(f.tag); ok && !math.IsNaN(f.computed) {
+			c.figure(f.tag, v, f.computed)
 		}
 	}
 }
@@ -388,13 +390,13 @@ func (m *aiperfMetrics) wrong(tag string) {
 	}
 }
 
-// has reports whether the record has a metric.
+// has reports whether the record has the metric.
 func (m *aiperfMetrics) has(tag string) bool {
 	_, ok := m.all[tag]
 	return ok
 }
 
-// number returns the value of a metric; ok is false where it is missing.
+// number returns the value of a metric; ok is false if it is missing or no number.
 func (m *aiperfMetrics) number(tag string) (v float64, ok bool) {
 	x, ok := m.all[tag]
 	if !ok || string(x.Value) == "null" {
@@ -407,16 +409,16 @@ func (m *aiperfMetrics) number(tag string) (v float64, ok bool) {
 	return v, true
 }
 
-// besides are the metrics that a request keeps unchanged, by tag or prefix: parts of
+// keptMetrics lists the metrics that a request keeps unchanged, by tag or prefix: parts of
 // the exchange, the server's own counts and comparisons with them, and the split into
 // reasoning and other tokens.
-var besides = []string{"http_req_", "usage_", "osl_mismatch_diff_pct", "output_token_count", "reasoning_token_count", "time_to_first_output_token", "error_isl"}
+var keptMetrics = []string{"http_req_", "usage_", "osl_mismatch_diff_pct", "output_token_count", "reasoning_token_count", "time_to_first_output_token", "error_isl"}
 
 // figures returns the kept metrics that are numbers; nil if there are none.
 func (m *aiperfMetrics) figures() map[string]float64 {
 	var all map[string]float64
 	for tag := range m.all {
-		if !slices.ContainsFunc(besides, func(front string) bool { return strings.HasPrefix(tag, front) }) {
+		if !slices.ContainsFunc(keptMetrics, func(front string) bool { return strings.HasPrefix(tag, front) }) {
 			continue
 		}
 		if v, ok := m.number(tag); ok {
@@ -429,16 +431,16 @@ func (m *aiperfMetrics) figures() map[string]float64 {
 	return all
 }
 
-// span returns a span of time, 0 where it is missing.
+// span returns a metric as a duration, 0 if it is missing.
 func (m *aiperfMetrics) span(tag string) time.Duration {
 	ns, _ := m.ns(tag)
 	return time.Duration(ns)
 }
 
-// units of time, as parts of a millisecond.
+// aiperfUnits gives the length of each unit of time in milliseconds.
 var aiperfUnits = map[string]float64{"ns": 1e-6, "us": 1e-3, "ms": 1, "sec": 1e3, "s": 1e3}
 
-// ns returns a span of time.
+// ns returns a metric as a duration in nanoseconds; ok is false if it is missing or bad.
 func (m *aiperfMetrics) ns(tag string) (ns uint64, ok bool) {
 	v, ok := m.number(tag)
 	if !ok {
@@ -460,7 +462,7 @@ func (m *aiperfMetrics) convert(tag string, v float64) (ns uint64, ok bool) {
 	return ns, ok
 }
 
-// list returns spans of time.
+// list returns the elements of a metric as durations in nanoseconds.
 func (m *aiperfMetrics) list(tag string) []uint64 {
 	x, ok := m.all[tag]
 	if !ok || string(x.Value) == "null" {
@@ -478,8 +480,7 @@ func (m *aiperfMetrics) list(tag string) []uint64 {
 	return all
 }
 
-// count returns the first of the metrics of these tags that is there, nil for
-// none.
+// count returns the first of these metrics that the record has, nil if it has none.
 func (m *aiperfMetrics) count(tags ...string) *int64 {
 	i := slices.IndexFunc(tags, func(tag string) bool { _, ok := m.number(tag); return ok })
 	if i < 0 {

@@ -49,8 +49,8 @@ func (s *aiperf) useSummary(run *export.Run, name string, content []byte) error 
 	return nil
 }
 
-// aiperfLoad puts the load of the phase that is measured into run. Of several such
-// phases it is not known which one a record belongs to.
+// aiperfLoad stores the load of the measured phase in run. If several phases are
+// measured it stores none, because records do not name their phase.
 func (s *summary) aiperfLoad(run *export.Run) {
 	found := -1
 	for i := 0; ; i++ {
@@ -129,31 +129,31 @@ func (t *aiperfTotals) add(r *export.Request, metrics map[string]aiperfMetric) {
 	}
 }
 
-// aiperfSums are metrics of the run that are the sum of one of the records.
+// aiperfSums maps metrics of the run to the metric of the records that they add up.
 var aiperfSums = map[string]string{
 	"total_isl": "input_sequence_length", "total_osl": "output_sequence_length", "total_output_tokens": "output_token_count",
 	"total_usage_prompt_tokens": "usage_prompt_tokens", "total_usage_completion_tokens": "usage_completion_tokens",
 	"total_usage_total_tokens": "usage_total_tokens", "total_reasoning_tokens": "reasoning_token_count",
 }
 
-// compare makes the figures of the summary again.
+// compare computes the figures of the summary and compares them.
 func (t *aiperfTotals) compare(c *selfCheck) {
 	c.file, c.at = t.stored.file, ""
-	made := map[string]float64{
+	computed := map[string]float64{
 		"request_count.avg": float64(t.ok), "completed_request_count.avg": float64(t.ok + t.failed), "error_request_count.avg": float64(t.failed),
 	}
 	if n := t.ok + t.failed; n > 0 {
-		made["request_error_rate.avg"] = 100 * float64(t.failed) / float64(n)
+		computed["request_error_rate.avg"] = 100 * float64(t.failed) / float64(n)
 	}
 	for tag, m := range t.metrics {
-		m.figures(made, t.stored, tag)
+		m.figures(computed, t.stored, tag)
 	}
 	for tag, of := range aiperfSums {
 		if m := t.metrics[of]; m != nil {
-			made[tag+".avg"] = m.sum.Value()
+			computed[tag+".avg"] = m.sum.Value()
 		}
 	}
-	t.stored.compare(c, made)
+	t.stored.compare(c, computed)
 }
 
 // compareRates compares the duration of the requests, and the rates over it.
@@ -172,11 +172,11 @@ func (t *aiperfTotals) compareRates(c *selfCheck) {
 		if !ok {
 			return
 		}
-		made, uncertain := n/seconds, step/seconds
-		if over := n / phase; math.Abs(stored-over) < math.Abs(stored-made) {
-			made, uncertain = over, 1e-6/phase
+		computed, uncertain := n/seconds, step/seconds
+		if over := n / phase; math.Abs(stored-over) < math.Abs(stored-computed) {
+			computed, uncertain = over, 1e-6/phase
 		}
-		c.within(tag+".avg", stored, made, tolerance+uncertain)
+		c.within(tag+".avg", stored, computed, tolerance+uncertain)
 	}
 	rate("request_throughput", float64(t.ok))
 	in, out := t.metrics["input_sequence_length"], t.metrics["output_sequence_length"]
@@ -191,8 +191,8 @@ func (t *aiperfTotals) compareRates(c *selfCheck) {
 	}
 }
 
-// phase returns how many seconds the run took, which are what rates can be over,
-// too. The summary has its ends in whole microseconds; NaN where it has none.
+// phase returns the duration of the run in seconds, NaN if the summary lacks it. Rates
+// can be over this duration too. Its ends are whole microseconds.
 func (t *aiperfTotals) phase() float64 {
 	start, end, ok := t.stored.aiperfPhase()
 	if !ok {

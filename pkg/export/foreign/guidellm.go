@@ -37,8 +37,7 @@ var guideLLMGroups = [...]string{"successful", "incomplete", "errored"}
 // A guideLLMBenchmark is one load level.
 type guideLLMBenchmark struct {
 	groups [len(guideLLMGroups)]int64 // offset of the '[', 0 for none
-	// metrics are the figures by name and status; empty where the file is of
-	// a release whose formulas were others.
+	// metrics are the stated distributions by name.
 	metrics map[string]guideLLMByStatus
 	values  guideLLMValues
 }
@@ -72,16 +71,9 @@ func openGuideLLM(f *file) (*export.Run, source, error) {
 	return run, s, nil
 }
 
-// outline goes through the document and notes where the requests are.
+// outline reads the document except its requests, and stores the positions of these.
 func (s *guideLLM) outline(c *jsonfile.Cursor, run *export.Run) error {
-	if err := enter(c, '{', "the document"); err != nil {
-		return err
-	}
-	for first := true; ; first = false {
-		name, more, err := c.Key(first)
-		if err != nil || !more {
-			return err
-		}
+	return eachMember(c, "the document", func(name string) (err error) {
 		switch name {
 		case "metadata":
 			err = s.metadata(c, run)
@@ -90,10 +82,8 @@ func (s *guideLLM) outline(c *jsonfile.Cursor, run *export.Run) error {
 		default:
 			err = skip(c)
 		}
-		if err != nil {
-			return err
-		}
-	}
+		return err
+	})
 }
 
 // found reports whether requests were found so far.
@@ -101,8 +91,8 @@ func (s *guideLLM) found() bool {
 	return slices.ContainsFunc(s.all, func(b guideLLMBenchmark) bool { return b.groups != [len(guideLLMGroups)]int64{} })
 }
 
-// end notes what ended the document early. A benchmark that it ended before its
-// requests is none.
+// end stores the error that ended the document early. It drops the last benchmark if
+// the document ended before the requests of that benchmark.
 func (s *guideLLM) end(err error, run *export.Run) {
 	last := len(s.all) - 1
 	s.tail, s.tailAt = err, fmt.Sprintf("benchmark %d", last)
@@ -113,13 +103,12 @@ func (s *guideLLM) end(err error, run *export.Run) {
 
 // guideLLM is the source of a document.
 type guideLLM struct {
-	file *file
-	c    *jsonfile.Cursor
-	all  []guideLLMBenchmark
-	// modes are the modes of the levels.
-	modes []string
-	// tail is what ended the document early, and tailAt where; all requests
-	// before it are delivered first.
+	file  *file
+	c     *jsonfile.Cursor
+	all   []guideLLMBenchmark
+	modes []string // of the levels
+	// tail is the error that ended the document early, and tailAt its place. It
+	// comes after all requests.
 	tail   error
 	tailAt string
 	ended  bool // tail was delivered
@@ -175,18 +164,11 @@ func (s *guideLLM) benchmarks(c *jsonfile.Cursor, run *export.Run) error {
 	}
 }
 
-// header reads a benchmark but its requests.
+// header reads a benchmark except its requests.
 func (s *guideLLM) header(c *jsonfile.Cursor, run *export.Run, b *guideLLMBenchmark) error {
-	if err := enter(c, '{', "a benchmark"); err != nil {
-		return err
-	}
-	for first := true; ; first = false {
-		name, more, err := c.Key(first)
-		if err != nil || !more {
-			return err
-		}
+	return eachMember(c, "a benchmark", func(name string) (err error) {
 		switch name {
-		case "config", "args", "benchmarker": // names that it has had
+		case "config", "args", "benchmarker": // its names in different releases
 			err = guideLLMConfig(c, run)
 		case "metrics":
 			err = b.readMetrics(c)
@@ -195,32 +177,21 @@ func (s *guideLLM) header(c *jsonfile.Cursor, run *export.Run, b *guideLLMBenchm
 		default:
 			err = skip(c)
 		}
-		if err != nil {
-			return err
-		}
-	}
+		return err
+	})
 }
 
-// findRequests notes where the arrays of requests are.
+// findRequests stores the positions of the arrays of requests.
 func (b *guideLLMBenchmark) findRequests(c *jsonfile.Cursor) error {
-	if err := enter(c, '{', "requests"); err != nil {
-		return err
-	}
-	for first := true; ; first = false {
-		name, more, err := c.Key(first)
-		if err != nil || !more {
-			return err
-		}
+	return eachMember(c, "requests", func(name string) (err error) {
 		at := c.Pos
 		if bracket, err := c.Peek(); err != nil {
 			return err
 		} else if i := slices.Index(guideLLMGroups[:], name); i >= 0 && bracket == '[' {
 			b.groups[i] = at
 		}
-		if err := skip(c); err != nil {
-			return err
-		}
-	}
+		return skip(c)
+	})
 }
 
 // guideLLMConfig reads the load settings. It ignores keys and headers.
@@ -390,7 +361,7 @@ func (s *guideLLM) entry() ([]byte, error) {
 				v, err = s.c.Value("the request")
 			}
 			switch {
-			case isCut(err) && isCut(s.tail): // an array that stands before it may have come later here
+			case isCut(err) && isCut(s.tail): // arrays of this benchmark can be in another order than the one of delivery
 				s.tailAt = fmt.Sprintf("benchmark %d, %s request %d", s.benchmark, guideLLMGroups[s.group], s.index)
 			case err != nil || more:
 				return v, err
@@ -441,7 +412,7 @@ func (s *guideLLM) request(r *export.Request, q *guideLLMRequest) *badEntry {
 	if bad := s.responses(r, &t); bad != nil {
 		return bad
 	}
-	s.standing(r, q, &t)
+	s.setOutcome(r, q, &t)
 	if q.Args != nil {
 		var args struct {
 			Body json.RawMessage `json:"body"`
@@ -471,7 +442,7 @@ func (s *guideLLM) request(r *export.Request, q *guideLLMRequest) *badEntry {
 	return nil
 }
 
-// due is when a request was due, of a load that has times of its own.
+// due returns when a request was due; nil for a load without a schedule.
 func (s *guideLLM) due(t *guideLLMTimings) *float64 {
 	if s.modes[s.benchmark] != export.ModeRequestRate {
 		return nil
@@ -512,8 +483,8 @@ func (s *guideLLM) responses(r *export.Request, t *guideLLMTimings) *badEntry {
 	return nil
 }
 
-// standing says how the request ended.
-func (s *guideLLM) standing(r *export.Request, q *guideLLMRequest, t *guideLLMTimings) {
+// setOutcome sets the status, the phase and the message of r.
+func (s *guideLLM) setOutcome(r *export.Request, q *guideLLMRequest, t *guideLLMTimings) {
 	r.Status, r.Phase = export.StatusOK, export.PhaseMeasured
 	if s.group == 0 {
 		return
@@ -532,7 +503,7 @@ func (s *guideLLM) standing(r *export.Request, q *guideLLMRequest, t *guideLLMTi
 	fail(r, 0, reason)
 }
 
-// guideLLMByStatus is one metric.
+// guideLLMByStatus holds one metric by the status of the requests.
 type guideLLMByStatus struct {
 	Successful *guideLLMDistribution `json:"successful"`
 }
@@ -547,22 +518,12 @@ type guideLLMDistribution struct {
 	Percentiles map[string]float64 `json:"percentiles"`
 }
 
-// readMetrics keeps the metrics that can be made again.
+// readMetrics keeps the metrics that guideLLMValues can compute.
 func (b *guideLLMBenchmark) readMetrics(c *jsonfile.Cursor) error {
 	b.metrics = map[string]guideLLMByStatus{}
-	if err := enter(c, '{', "metrics"); err != nil {
-		return err
-	}
-	for first := true; ; first = false {
-		name, more, err := c.Key(first)
-		if err != nil || !more {
-			return err
-		}
+	return eachMember(c, "metrics", func(name string) (err error) {
 		if _, known := b.values.of(name); !known {
-			if err := skip(c); err != nil {
-				return err
-			}
-			continue
+			return skip(c)
 		}
 		v, err := c.Value("metric " + strconv.Quote(name))
 		if err != nil {
@@ -572,7 +533,8 @@ func (b *guideLLMBenchmark) readMetrics(c *jsonfile.Cursor) error {
 		if decode(v, &m) == nil && m.Successful != nil {
 			b.metrics[name] = m
 		}
-	}
+		return nil
+	})
 }
 
 // guideLLMValues are the values of a benchmark's successful requests, with the weight
@@ -629,8 +591,8 @@ func (v *guideLLMValues) add(q *guideLLMRequest) {
 	}
 }
 
-// check compares the distributions of the successful requests, where the file
-// is of a release whose formulas are known (layout 2).
+// check compares the distributions of the successful requests. It compares nothing
+// unless the layout is 2, because the formulas of other releases differ.
 func (s *guideLLM) check(c *selfCheck) {
 	if s.layout != 2 {
 		return

@@ -240,7 +240,7 @@ func (s *infPerf) responses(r *export.Request, q *infPerfRequest) *badEntry {
 		}
 	}
 	if len(times) == 0 && r.Status == export.StatusOK && q.Response != nil && q.End != nil {
-		// Not streamed. The end holds the counting of tokens: there is no
+		// Not streamed. The end includes the time for counting tokens; the file has no
 		// better one.
 		ns, ok := nanoseconds(*q.End)
 		if !ok {
@@ -253,8 +253,8 @@ func (s *infPerf) responses(r *export.Request, q *infPerfRequest) *badEntry {
 	return nil
 }
 
-// distinct returns the times without repetitions: the tokens of a chunk have
-// its time.
+// distinct returns the times without repetitions. All tokens of a chunk have the time of
+// the chunk.
 func distinct(times []float64) []float64 {
 	var d []float64
 	for i, t := range times {
@@ -265,7 +265,7 @@ func distinct(times []float64) []float64 {
 	return d
 }
 
-// check compares the figures of the summary: there are none in the file itself.
+// check compares the figures of the summary. The file itself states none.
 func (s *infPerf) check(c *selfCheck) {
 	if s.totals != nil {
 		s.totals.compare(c)

@@ -129,12 +129,12 @@ func (t *infPerfTotals) add(q *infPerfRequest) {
 
 func (t *infPerfTotals) compare(c *selfCheck) {
 	c.file = t.stored.file
-	made := map[string]float64{
+	computed := map[string]float64{
 		"load_summary.count": float64(t.ok + t.failed), "successes.count": float64(t.ok), "failures.count": float64(t.failed),
 	}
 	seconds := t.last - t.first
 	if t.ok+t.failed > 0 {
-		made["benchmark_time_seconds"] = seconds
+		computed["benchmark_time_seconds"] = seconds
 	}
 	if !t.early {
 		for metric, values := range map[string]*spread{
@@ -142,12 +142,12 @@ func (t *infPerfTotals) compare(c *selfCheck) {
 			"successes.latency.time_per_output_token": &t.tpot, "successes.latency.time_to_first_token": &t.ttft,
 			"successes.latency.inter_token_latency": &t.gaps, "successes.output_len": &t.output, "failures.request_latency": &t.failedLatency,
 		} {
-			values.figures(made, t.stored, metric)
+			values.figures(computed, t.stored, metric)
 		}
 		if seconds > 0 {
-			made["successes.throughput.requests_per_sec"] = float64(t.ok) / seconds
-			made["successes.throughput.output_tokens_per_sec"] = t.output.sum.Value() / seconds
+			computed["successes.throughput.requests_per_sec"] = float64(t.ok) / seconds
+			computed["successes.throughput.output_tokens_per_sec"] = t.output.sum.Value() / seconds
 		}
 	}
-	t.stored.compare(c, made)
+	t.stored.compare(c, computed)
 }

@@ -13,8 +13,8 @@ import (
 // decode reads the JSON text v into dst. Python's NaN and infinities are null.
 func decode(v []byte, dst any) error { return json.Unmarshal(finite(v), dst) }
 
-// finite returns v with null in the place of NaN, Infinity and -Infinity, and v
-// itself where it has none.
+// finite returns v with null instead of NaN, Infinity and -Infinity. It returns v itself
+// if it has none.
 func finite(v []byte) []byte {
 	var out []byte
 	kept := 0
@@ -43,8 +43,8 @@ func finite(v []byte) []byte {
 	return append(out, v[kept:]...)
 }
 
-// values goes through a file of one JSON value after the other: JSON lines, or
-// documents that were appended to each other.
+// values reads a file with a sequence of JSON values: JSON lines, or documents that were
+// appended to each other.
 type values struct {
 	c     *jsonfile.Cursor
 	at    int64 // offset of the last one
@@ -76,7 +76,24 @@ func enter(c *jsonfile.Cursor, bracket byte, what string) error {
 	return err
 }
 
-// skip goes past a value of any kind.
+// eachMember enters an object and calls do at the value of each member. do moves c past
+// the value. what names the object in the error.
+func eachMember(c *jsonfile.Cursor, what string, do func(name string) error) error {
+	if err := enter(c, '{', what); err != nil {
+		return err
+	}
+	for first := true; ; first = false {
+		name, more, err := c.Key(first)
+		if err != nil || !more {
+			return err
+		}
+		if err := do(name); err != nil {
+			return err
+		}
+	}
+}
+
+// skip moves c past a value of any kind.
 func skip(c *jsonfile.Cursor) error {
 	b, err := c.Peek()
 	if err != nil {
@@ -102,7 +119,7 @@ func typeError(at int64, err error) *badEntry {
 	return &badEntry{at: at, msg: err.Error()}
 }
 
-// kind says in JSON's words what Go calls a kind of type.
+// kind returns JSON's word for a kind of Go type.
 func kind(name string) string {
 	switch name {
 	case "struct", "map":
@@ -117,7 +134,7 @@ func kind(name string) string {
 	return "a number"
 }
 
-// respond appends a response at ns that the tool's own code took the time of.
+// respond appends a response at ns, a time that the tool's own code took.
 func respond(r *export.Request, ns uint64, outputs export.Fields) {
 	n := len(r.Responses)
 	x := export.Response{RecvNS: ns, Source: export.SourceUser, Read: uint32(n), Outputs: outputs}
@@ -145,5 +162,5 @@ func text(s string) *string { return &s }
 
 func boolean(b bool) *bool { return &b }
 
-// isCut reports whether err is the end of the file.
+// isCut reports whether err says that the file ended too early.
 func isCut(err error) bool { return errors.Is(err, jsonfile.ErrCut) }

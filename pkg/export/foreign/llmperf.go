@@ -65,38 +65,22 @@ func openLLMPerf(f *file) (*export.Run, source, error) {
 			Warnings: []string{"llm_perf.py ends a request when it has closed the stream, and takes the first response, even an empty one, for the first token"},
 		},
 	}
-	if err := enter(c, '{', "the document"); err != nil {
-		return nil, nil, err
-	}
-	for first := true; ; first = false {
-		name, more, err := c.Key(first)
-		if err != nil {
-			return nil, nil, err
-		}
-		if !more {
-			break
-		}
+	err = eachMember(c, "the document", func(name string) error {
 		run.Experiments = append(run.Experiments, export.Experiment{Mode: export.ModeConcurrency, Value: levelValue(name)})
 		s.all = append(s.all, &llmPerfLevel{figures: map[string]float64{}})
-		if err := s.all[len(s.all)-1].header(c); err != nil {
-			return nil, nil, err
-		}
+		return s.all[len(s.all)-1].header(c)
+	})
+	if err != nil {
+		return nil, nil, err
 	}
 	c.Release()
 	s.c = f.cursor(0, jsonfile.DefaultChunk)
 	return run, s, nil
 }
 
-// header reads a level but its results.
+// header reads a level except its results.
 func (l *llmPerfLevel) header(c *jsonfile.Cursor) error {
-	if err := enter(c, '{', "a level of concurrency"); err != nil {
-		return err
-	}
-	for first := true; ; first = false {
-		name, more, err := c.Key(first)
-		if err != nil || !more {
-			return err
-		}
+	return eachMember(c, "a level of concurrency", func(name string) (err error) {
 		b, err := c.Peek()
 		if err != nil {
 			return err
@@ -120,10 +104,8 @@ func (l *llmPerfLevel) header(c *jsonfile.Cursor) error {
 		default:
 			err = skip(c)
 		}
-		if err != nil {
-			return err
-		}
-	}
+		return err
+	})
 }
 
 // llmPerf is the source of the document.
@@ -236,8 +218,8 @@ func (s *llmPerf) check(c *selfCheck) {
 		c.at = fmt.Sprintf("concurrency %v", l.figures["concurrency"])
 		busy := v.latency.sum()
 		for _, f := range []struct {
-			name string
-			made float64
+			name     string
+			computed float64
 		}{
 			{"client_requests", n},
 			{"average_input_token_per_sec", v.input / busy},
@@ -249,8 +231,8 @@ func (s *llmPerf) check(c *selfCheck) {
 			{"total_input_tps_in_system", v.input * l.figures["request_per_sec"] / n},
 			{"total_output_tps_in_system", v.output * l.figures["request_per_sec"] / n},
 		} {
-			if stored, ok := l.figures[f.name]; ok && !math.IsNaN(f.made) {
-				c.figure(f.name, stored, f.made)
+			if stored, ok := l.figures[f.name]; ok && !math.IsNaN(f.computed) {
+				c.figure(f.name, stored, f.computed)
 			}
 		}
 	}

@@ -7,8 +7,8 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// A neighbour is a file that tools write into the folder of one that holds the
-// requests, and that is easily given in its place.
+// A neighbour is a kind of file that a tool writes beside its file of requests, and that
+// users can name by mistake.
 type neighbour struct {
 	is func(*outline) bool
 	// its kind and contents, and the file to give instead.
@@ -17,7 +17,7 @@ type neighbour struct {
 
 const giveRecords = "profile_export.jsonl or profile_export_raw.jsonl from the same folder"
 
-// neighbours in the order in which they are looked for.
+// neighbours lists these kinds in the order in which neighbourOf tries them.
 var neighbours = []neighbour{
 	{
 		func(o *outline) bool { return o.has("aiperf_version", "metrics_phase") },
@@ -81,7 +81,7 @@ var neighbours = []neighbour{
 	},
 }
 
-// neighbourOf returns which of them a file is; nil for none.
+// neighbourOf returns the kind of neighbour that a file is; nil for none.
 func neighbourOf(o *outline) *neighbour {
 	for i := range neighbours {
 		if neighbours[i].is(o) {

@@ -12,8 +12,8 @@ import (
 )
 
 // A Reader reads the requests of one file. See [export.Reader] for the contract
-// of its methods. An entry that is not what its format says is left out with a
-// warning, like a request that has no time to start at.
+// of its methods. It leaves out an entry that breaks the file's format, or that has no
+// start time, with a warning.
 type Reader struct {
 	file *file
 	run  *export.Run
@@ -23,7 +23,7 @@ type Reader struct {
 	responses  []export.Response
 	experiment int
 	valid      bool
-	delivered  bool // a request, at least
+	delivered  bool // at least one request was
 	done       bool
 	err        error
 
@@ -42,23 +42,22 @@ var (
 
 // A source delivers the requests of a format.
 type source interface {
-	// next fills in the next request, which is empty but for room in
-	// Responses, and returns its experiment. The error is io.EOF after the
-	// last one, a *badEntry for one that cannot be used, or what ended the
-	// reading.
+	// next fills in r with the next request and returns its experiment. r is empty,
+	// but Responses has capacity. The error is io.EOF after the last request, a
+	// *badEntry for one that cannot be used, or the error that ends the reading.
 	next(r *export.Request) (experiment int, err error)
-	// where names the entry that next was last called for, for messages.
+	// where names the entry of the last call of next, for messages.
 	where() string
-	// check makes the file's own figures again when all requests have been
-	// read.
+	// check computes the figures that the file states and compares them, after
+	// all requests were read.
 	check(c *selfCheck)
 }
 
-// A badEntry is an entry of a file that is not what its format says.
+// A badEntry is the error of an entry that breaks the file's format.
 type badEntry struct {
 	at  int64 // offset in the file
 	msg string
-	// excluded reports that the entry is known not to count.
+	// excluded reports that the file excludes the entry from its figures.
 	excluded bool
 }
 
@@ -100,7 +99,7 @@ func (r *Reader) Next() bool {
 	return false
 }
 
-// located puts where into an error of the file's syntax.
+// located sets Where of a syntax error that has none.
 func located(err error, where string) error {
 	var s *export.SyntaxError
 	if errors.As(err, &s) && s.Where == "" {
@@ -130,7 +129,7 @@ func (r *Reader) leaveOut(experiment int, bad *badEntry, where string) {
 	})
 }
 
-// differences turns the findings of the self-check into warnings.
+// differences adds a warning for each difference that the self-check found.
 func (r *Reader) differences() {
 	for _, d := range r.check.differing {
 		r.warnings = append(r.warnings, export.Warning{Name: d.file, Offset: -1, Where: d.where, Msg: d.msg, Count: 1})
@@ -177,8 +176,8 @@ func (r *Reader) SummaryNames(file string) []string {
 	return nil
 }
 
-// UseSummary has the figures of such a file compared, too, and takes the load from
-// it.
+// UseSummary makes the self-check compare the figures of such a file too, and takes the
+// load from it.
 func (r *Reader) UseSummary(name string, content []byte, err error) {
 	s, ok := r.src.(summarized)
 	if !ok {

@@ -11,47 +11,48 @@ import (
 )
 
 // tolerance is the relative difference up to which two figures are the same:
-// tools add up in other orders than we do, which costs a few units in the last
-// of 16 digits, and a difference of clock readings cancels some more.
+// tools add in other orders, which costs a few units in the last of 16 digits, and a
+// difference of clock readings loses some more.
 const tolerance = 1e-9
 
-// maxDifferences bounds how many differing figures are named.
+// maxDifferences bounds the number of differing figures that warnings name.
 const maxDifferences = 32
 
-// A selfCheck compares a file's own figures with what its requests give.
+// A selfCheck compares the figures that a file states with figures computed from its
+// requests.
 type selfCheck struct {
 	result    export.SelfCheck
 	differing []difference
-	file      string // that holds the next figures
-	at        string // what they are about
+	file      string // file that states the next figures
+	at        string // load level or record of the next figures, for messages
 }
 
 type difference struct{ file, where, msg string }
 
-// figure compares one figure. Two that are no numbers agree.
-func (c *selfCheck) figure(name string, stored, made float64) {
-	c.within(name, stored, made, tolerance)
+// figure compares a stated figure with the computed one. Two NaNs agree.
+func (c *selfCheck) figure(name string, stored, computed float64) {
+	c.within(name, stored, computed, tolerance)
 }
 
-// within compares with a tolerance of its own.
-func (c *selfCheck) within(name string, stored, made, tolerance float64) {
+// within is figure with another tolerance.
+func (c *selfCheck) within(name string, stored, computed, tolerance float64) {
 	c.result.Compared++
-	if stored == made || math.IsNaN(stored) && math.IsNaN(made) ||
-		math.Abs(stored-made) <= tolerance*max(math.Abs(stored), math.Abs(made)) {
+	if stored == computed || math.IsNaN(stored) && math.IsNaN(computed) ||
+		math.Abs(stored-computed) <= tolerance*max(math.Abs(stored), math.Abs(computed)) {
 		return
 	}
 	c.result.Differing++
 	if len(c.differing) < maxDifferences {
-		c.differing = append(c.differing, difference{c.file, c.at, fmt.Sprintf("the file says %s is %s, its requests give %s", name, digits(stored), digits(made))})
+		c.differing = append(c.differing, difference{c.file, c.at, fmt.Sprintf("the file says %s is %s, its requests give %s", name, digits(stored), digits(computed))})
 	}
 }
 
 func digits(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
-// A sample is the values of one metric, in the unit of the tool.
+// A sample holds the values of one metric, in the unit of the tool.
 type sample []float64
 
-// mean is the sum divided by the number, NaN for none.
+// mean returns the arithmetic mean, NaN for an empty sample.
 func (s sample) mean() float64 {
 	if len(s) == 0 {
 		return math.NaN()
@@ -59,7 +60,7 @@ func (s sample) mean() float64 {
 	return s.sum() / float64(len(s))
 }
 
-// sum adds up so that only the rounding of the tool itself is seen.
+// sum returns the compensated sum: a difference then shows the rounding of the tool only.
 func (s sample) sum() float64 {
 	var t quantile.Sum
 	for _, v := range s {

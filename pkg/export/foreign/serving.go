@@ -32,23 +32,23 @@ func sniffServing(o *outline) bool {
 		o.has("backend", "dataset_name", "request_rate") || o.has("backend", "tokenizer_id", "num_prompts"))
 }
 
-// A servingTool is a family of such files.
+// A servingTool describes the files of one tool.
 type servingTool struct {
 	name string
 	// roleChunk says that in answers of the chat endpoint the first chunk has a
 	// role and no text, and counts as the first token.
 	roleChunk bool
-	// lastCounts says of chunk counts: a chunk that only says why the answer
-	// ended counts too.
+	// lastCounts reports that the numbers of chunks include a chunk that has only
+	// the reason why the answer ended.
 	lastCounts bool
-	// ends says why a request may have gone on after its last chunk, where the
-	// file does not say how long; "" where it ended with that.
+	// ends explains why a request may have gone on after its last chunk for a time
+	// that the file lacks; "" if requests end with their last chunk.
 	ends string
-	// caveat explains the end of a request, where an explanation is needed.
+	// caveat is the warning about the end of a request; "" for none.
 	caveat string
-	// latency begins the names of the figures about end-to-end latency.
+	// latency names the end-to-end latency in the names of figures.
 	latency string
-	// late are the columns after the column of errors.
+	// late lists the columns after the column of errors.
 	late []int
 }
 
@@ -76,8 +76,8 @@ var (
 	}
 )
 
-// columns of a result, in the order in which they are read. The first four
-// have to be there.
+// The columns of a result, in the order in which they are read. A result without one of
+// the first four is refused.
 const (
 	colTTFT = iota
 	colITL
@@ -101,9 +101,9 @@ type servingRun struct {
 	tool    *servingTool
 	columns [numCols]int64 // offset of the '[', −1 for none
 	names   [numCols]string
-	// scalars are the texts of the members that are no array and no object.
+	// scalars are the texts of the members; "" for an array or an object.
 	scalars map[string]string
-	// order are the names of scalars as they come.
+	// order lists the names in scalars in the order of the file.
 	order  []string
 	chat   bool
 	values servingValues
@@ -141,18 +141,18 @@ func openServing(f *file) (*export.Run, source, error) {
 	return run, s, s.header(run)
 }
 
-// serving is the source of such a file.
+// serving is the source of a file of results.
 type serving struct {
 	file *file
 	all  []*servingRun
-	tail error // what ended the file early
+	tail error // the error that ended the file early
 	// partial reports that the file ended within its last result. The rows of that
 	// result are the ones that every column has.
 	partial bool
 
 	at      int  // index in all
 	index   int  // of the next request
-	ended   bool // tail was delivered behind the last request
+	ended   bool // tail was delivered after the last request
 	id      uint64
 	cursors [numCols]*jsonfile.Cursor // nil for a column that is not there
 }
@@ -174,21 +174,11 @@ func (s *serving) outline(c *jsonfile.Cursor) (*servingRun, error) {
 	for i := range x.columns {
 		x.columns[i] = -1
 	}
-	if err := enter(c, '{', "a result"); err != nil {
-		return x, err
-	}
 	const most = 4 << 10 // of members that are kept
-	for first := true; ; first = false {
-		name, more, err := c.Key(first)
-		if err != nil {
-			return x, err
-		}
-		if !more {
-			break
-		}
+	err := eachMember(c, "a result", func(name string) error {
 		b, err := c.Peek()
 		if err != nil {
-			return x, err
+			return err
 		}
 		if i, known := servingColumns[name]; known && b == '[' {
 			x.columns[i], x.names[i] = c.Pos, name
@@ -197,16 +187,16 @@ func (s *serving) outline(c *jsonfile.Cursor) (*servingRun, error) {
 			if _, there := x.scalars[name]; !there {
 				x.note(name, "")
 			}
-			err = c.Skip()
-		} else {
-			var v []byte
-			if v, err = c.Value("member " + strconv.Quote(name)); err == nil && len(x.scalars) < most {
-				x.note(name, string(v))
-			}
+			return c.Skip()
 		}
-		if err != nil {
-			return x, err
+		v, err := c.Value("member " + strconv.Quote(name))
+		if err == nil && len(x.scalars) < most {
+			x.note(name, string(v))
 		}
+		return err
+	})
+	if err != nil {
+		return x, err
 	}
 	return x, x.identify(s.file.name)
 }
@@ -262,7 +252,7 @@ func (x *servingRun) number(name string) float64 {
 // and that its requests do not give, or not to the last digit.
 var resultMembers = []string{"date", "model_id", "tokenizer_id", "duration", "mean_e2e_latency_ms"}
 
-// result returns them as text: strings without quotes, numbers as they stand.
+// result returns the resultMembers as text: strings without quotes, numbers unchanged.
 func (x *servingRun) result() map[string]string {
 	const longest = 1000 // bytes; a name that is longer is none
 	all := map[string]string{}
@@ -280,7 +270,7 @@ func (x *servingRun) result() map[string]string {
 	return all
 }
 
-// setTool finds out whose result it is.
+// setTool finds out which tool wrote the result.
 func (x *servingRun) setTool() {
 	switch {
 	case x.has("max_model_len") || x.has("steady_state"):
@@ -297,7 +287,8 @@ func (x *servingRun) setTool() {
 	x.chat = strings.HasSuffix(x.text("backend"), "chat") || strings.HasSuffix(x.text("endpoint_type"), "chat")
 }
 
-// identify finds out whose result it is, and refuses what holds no requests.
+// identify finds out which tool wrote the result. It returns an error if the result
+// holds no requests.
 func (x *servingRun) identify(file string) error {
 	x.setTool()
 	if x.has("total_input_sequences") || x.has("input_sequence_throughput") {
@@ -333,13 +324,13 @@ func (x *servingRun) experiment() export.Experiment {
 	case !math.IsNaN(most):
 		return export.Experiment{Mode: export.ModeConcurrency, Value: x.scalars["max_concurrency"]}
 	case math.IsInf(rate, 1) && !math.IsNaN(x.number("num_prompts")):
-		// Everything at once.
+		// All requests are sent at once.
 		return export.Experiment{Mode: export.ModeConcurrency, Value: x.scalars["num_prompts"]}
 	}
 	return export.Experiment{}
 }
 
-// header fills in the run. What one of the results lacks, all do.
+// header fills in the run. A part that one of the results lacks is missing in the run.
 func (s *serving) header(run *export.Run) error {
 	first := s.all[0]
 	m := run.Meta
@@ -382,7 +373,7 @@ func (s *serving) header(run *export.Run) error {
 	return nil
 }
 
-// open puts a cursor behind the bracket of each column of the current result.
+// open sets a cursor after the bracket of each column of the current result.
 func (s *serving) open() {
 	for i, at := range s.all[s.at].columns {
 		if at < 0 {
@@ -431,8 +422,8 @@ func (s *serving) next(r *export.Request) (int, error) {
 	return s.at, s.request(r, x, row)
 }
 
-// advance goes to the next element of each column. more is false at the end of
-// all.
+// advance goes to the next element of each column. more is false at the end of all
+// columns.
 func (s *serving) advance(x *servingRun) (more bool, err error) {
 	ended, first := -1, -1
 	for i, c := range s.cursors {
@@ -483,8 +474,8 @@ type servingRow struct {
 	hasText, succeeded, notStreamed bool
 }
 
-// row reads an element of each column. The error is one of the syntax or of
-// I/O, or a *badEntry.
+// row reads an element of each column. The error is a syntax error, an I/O error or a
+// *badEntry.
 func (s *serving) row(x *servingRun) (row *servingRow, err error) {
 	row = &servingRow{at: s.cursors[colTTFT].Pos}
 	var bad error
@@ -528,7 +519,7 @@ func (s *serving) row(x *servingRun) (row *servingRow, err error) {
 		return nil, err
 	}
 	row.notStreamed = row.ttft < 0
-	// The reason of a failure can be empty, but for SGLang's.
+	// Tools other than SGLang can give an empty reason for a failure.
 	if s.cursors[colError] == nil && !(row.output > 0) && bad == nil {
 		bad = &badEntry{at: row.at, msg: "the file was cut before it says how a request without output ended"}
 	}
@@ -571,7 +562,7 @@ func (s *serving) gaps(x *servingRun, row *servingRow, bad *error) error {
 	}
 }
 
-// parseFloat reads a number of Python's: NaN and infinities too, null as NaN.
+// parseFloat reads a number as Python writes it, also NaN and infinities. null is NaN.
 func parseFloat(v []byte) (float64, error) {
 	switch string(v) {
 	case "NaN", "null":
@@ -644,8 +635,8 @@ func count(v float64) *int64 {
 	return number(int64(v))
 }
 
-// responses puts down the chunks, and the end where the tool measured it and it
-// came later.
+// responses adds a response for each chunk, and one for the end if the tool measured an end
+// after the last chunk.
 func (row *servingRow) responses(r *export.Request, x *servingRun, wrong func(string, float64) error) error {
 	if row.notStreamed {
 		ns, ok := nanoseconds(row.latency)
@@ -690,10 +681,9 @@ func (row *servingRow) responses(r *export.Request, x *servingRun, wrong func(st
 	return nil
 }
 
-// silent returns which of n chunks added no output, as far as that can be
-// known: in chat some clients take the role chunk for the first token, and the
-// chunk that says why the answer ended for the last. That there are two chunks
-// more than tokens gives both away.
+// silent returns the indices of the chunks, out of n, that are known to add no output. In
+// chat, some clients count the role chunk as the first token, and the chunk with the
+// reason of the end as the last. Two chunks more than tokens show that both were counted.
 func (row *servingRow) silent(x *servingRun, n int) []int {
 	if !x.chat || row.notStreamed || !(row.ttft > 0) || n < 2 {
 		return nil
@@ -707,7 +697,7 @@ func (row *servingRow) silent(x *servingRun, n int) []int {
 	return nil
 }
 
-// check makes the figures of each result again.
+// check computes the figures of each result and compares them.
 func (s *serving) check(c *selfCheck) {
 	for i, x := range s.all {
 		if len(s.all) > 1 {
@@ -738,7 +728,8 @@ func (v *servingValues) add(x *servingRun, row *servingRow) {
 	v.completed++
 	v.output += row.output
 	v.input += row.input
-	// SGLang adds up the lengths of its data set, and writes the server's.
+	// SGLang's total is the sum of the lengths in the data set, but the column has the
+	// server's counts.
 	v.inputKnown = v.inputKnown && !math.IsNaN(row.input) && x.tool != &sglangTool
 	v.notStreamed = v.notStreamed || row.notStreamed
 	v.ttft = append(v.ttft, row.ttft)
@@ -746,7 +737,7 @@ func (v *servingValues) add(x *servingRun, row *servingRow) {
 	latency := row.latency
 	if math.IsNaN(latency) {
 		latency = row.ttft + sample(row.itl).sum()
-		// In chat it may be longer than that.
+		// In chat the measured latency may be longer.
 		v.latencyOK = v.latencyOK && x.tool.ends == "" || x.tool == &trtllmOldTool && !x.chat
 	}
 	v.e2el = append(v.e2el, latency)
@@ -756,12 +747,12 @@ func (v *servingValues) add(x *servingRun, row *servingRow) {
 	v.perUser = append(v.perUser, row.output/latency)
 }
 
-// compare makes the figures of x again that follow from its columns.
+// compare computes the figures of x that follow from its columns, and compares them.
 func (v *servingValues) compare(c *selfCheck, x *servingRun) {
 	duration := x.number("duration")
-	figure := func(name string, made float64) {
-		if stored, ok := x.scalars[name]; ok && stored != "" && stored != "null" && !math.IsNaN(made) {
-			c.figure(name, x.number(name), made)
+	figure := func(name string, computed float64) {
+		if stored, ok := x.scalars[name]; ok && stored != "" && stored != "null" && !math.IsNaN(computed) {
+			c.figure(name, x.number(name), computed)
 		}
 	}
 	n := float64(v.completed)
@@ -805,8 +796,8 @@ func splitFigure(name string) (stat, metric string, ok bool) {
 	return strings.Cut(name, "_")
 }
 
-// stat returns the mean, the median, the std or a percentile such as p99.9 of
-// sorted values; NaN for another name.
+// stat returns the mean, the median, the std or a percentile such as p99.9. s has to be
+// sorted. It returns NaN for another name.
 func (s sample) stat(name string) float64 {
 	switch name {
 	case "mean":

@@ -13,7 +13,7 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// setLoad puts the load into the only level of a run that does not say it.
+// setLoad stores the load in the only level of a run, unless the level has one.
 func setLoad(run *export.Run, mode string, value float64) {
 	if len(run.Experiments) == 1 && run.Experiments[0].Mode == "" && value > 0 {
 		run.Experiments[0].Mode, run.Experiments[0].Value = mode, digits(value)
@@ -23,16 +23,17 @@ func setLoad(run *export.Run, mode string, value float64) {
 // A summarized source has files in its folder with the tool's statistics of the requests
 // and with its settings.
 type summarized interface {
-	// summaryNames returns the names of those files, given the source's; nil for
-	// none.
+	// summaryNames returns the names of these files, given the name of the source's
+	// file; nil for none.
 	summaryNames(file string) []string
-	// useSummary takes the content of one of them. It has check compare its
-	// figures, and puts the load into run. The error says why that cannot be.
+	// useSummary takes the content of such a file: check then also compares its
+	// figures. useSummary stores the load in run. It returns an error if the
+	// content cannot be used.
 	useSummary(run *export.Run, name string, content []byte) error
 }
 
-// A summary is such a file: its numbers by where they stand in it, such as
-// "request_latency.avg", and its texts.
+// A summary holds the content of such a file: its numbers and its texts, by their path,
+// such as "request_latency.avg".
 type summary struct {
 	file    string
 	figures map[string]float64
@@ -71,22 +72,20 @@ func (s *summary) add(path string, v any) {
 	}
 }
 
-// compare compares the figures that made has something for, in the order of
-// their names.
-func (s *summary) compare(c *selfCheck, made map[string]float64) {
-	for _, name := range slices.Sorted(maps.Keys(made)) {
-		if stored, ok := s.figures[name]; ok && !math.IsNaN(made[name]) {
-			c.figure(name, stored, made[name])
+// compare compares the figures that are also in computed, in the order of their names.
+func (s *summary) compare(c *selfCheck, computed map[string]float64) {
+	for _, name := range slices.Sorted(maps.Keys(computed)) {
+		if stored, ok := s.figures[name]; ok && !math.IsNaN(computed[name]) {
+			c.figure(name, stored, computed[name])
 		}
 	}
 }
 
-// maxSpread bounds the values of one metric that are kept to compare its
-// percentiles: 32 MiB of them.
+// maxSpread bounds the values of one metric that a spread keeps for percentiles: 32 MiB.
 const maxSpread = 4 << 20
 
-// A spread is the values of one metric over all requests. Beyond maxSpread only
-// what needs no list of them is known.
+// A spread holds the values of one metric over all requests. With more than maxSpread
+// values it gives only statistics that need no list: count, sum, mean and extremes.
 type spread struct {
 	n        int
 	sum      quantile.Sum
@@ -108,8 +107,8 @@ func (s *spread) add(values ...float64) {
 	}
 }
 
-// figures puts the statistics that the summary has of the metric into made.
-func (s *spread) figures(made map[string]float64, in *summary, metric string) {
+// figures computes the statistics of the metric that the summary in has, into computed.
+func (s *spread) figures(computed map[string]float64, in *summary, metric string) {
 	if s.n == 0 {
 		return
 	}
@@ -124,18 +123,18 @@ func (s *spread) figures(made map[string]float64, in *summary, metric string) {
 		}
 		switch stat {
 		case "count":
-			made[name] = float64(s.n)
+			computed[name] = float64(s.n)
 		case "sum", "total":
-			made[name] = s.sum.Value()
+			computed[name] = s.sum.Value()
 		case "avg", "mean":
-			made[name] = s.sum.Value() / float64(s.n)
+			computed[name] = s.sum.Value() / float64(s.n)
 		case "min":
-			made[name] = s.min
+			computed[name] = s.min
 		case "max":
-			made[name] = s.max
+			computed[name] = s.max
 		default:
 			if sorted != nil {
-				made[name] = sorted.stat(stat)
+				computed[name] = sorted.stat(stat)
 			}
 		}
 	}

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// A weighted sample is values that count several times, as GuideLLM makes
-// distributions of them.
+// weighted holds the values of one of GuideLLM's distributions, in which a value counts as
+// often as its weight says.
 type weighted struct {
 	x []struct{ value, weight float64 }
 }
@@ -15,7 +15,7 @@ func (w *weighted) add(value, weight float64) {
 	w.x = append(w.x, struct{ value, weight float64 }{value, weight})
 }
 
-// guideLLMPercentiles are its names for shares.
+// guideLLMPercentiles lists the percentiles of a distribution by GuideLLM's names.
 var guideLLMPercentiles = []struct {
 	name  string
 	share float64
@@ -33,10 +33,9 @@ var guideLLMPercentiles = []struct {
 	{"p999", 0.999},
 }
 
-// compare makes the figures of d again. Equal values are one with the sum of
-// their weights; the mean is Σ value·probability; a percentile is the first
-// value, in order, at which the probabilities add up to the share, so that it
-// always is one of the values.
+// compare computes the figures of d and compares them. It merges equal values and adds
+// their weights. The mean is Σ value·probability. A percentile is the first value, in
+// order, at which the probabilities add up to the share, so it is always one of the values.
 func (w *weighted) compare(c *selfCheck, name string, d *guideLLMDistribution) {
 	slices.SortFunc(w.x, func(a, b struct{ value, weight float64 }) int {
 		switch {
@@ -69,7 +68,7 @@ func (w *weighted) compare(c *selfCheck, name string, d *guideLLMDistribution) {
 		products[i] = (values[i] - mean) * (values[i] - mean) * (weights[i] / total)
 	}
 	c.figure(name+" mean", d.Mean, mean)
-	// The rounding error of the mean, for a deviation of 0.
+	// Where the deviation is 0, the rounding error of the mean shows in it.
 	std := math.Sqrt(products.sum())
 	c.within(name+" std_dev", d.Std, std, max(tolerance, 1e-14*math.Abs(mean)/max(std, math.SmallestNonzeroFloat64)))
 	c.figure(name+" min", d.Min, values[0])
