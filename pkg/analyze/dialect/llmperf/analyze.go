@@ -41,7 +41,7 @@ func (r *Report) Warnings() []error {
 // CSV returns dialect.ErrNoFormat: the tool writes no such report.
 func (r *Report) CSV(io.Writer) error { return dialect.ErrNoFormat }
 
-// A result holds the tool's measures of a request. Times are seconds.
+// A result holds the tool's measures of a request. Its float times are seconds.
 type result struct {
 	id, startNS, endNS uint64
 	text               string
@@ -59,27 +59,27 @@ type Level struct {
 	Requests    int
 	// Wall is how long the level took.
 	Wall float64
-	// Tokens are sums over the requests, Latency is the sum of their latencies.
+	// InputTokens, OutputTokens and Latency are sums over the requests.
 	InputTokens, OutputTokens int64
 	Latency                   float64
 
 	results []*result
-	// crashed is set on the level at which the tool ends: part says how much of
-	// its report is printed before that.
+	// crash is the exception that ends the tool at this level; nil for none. part says how
+	// much of the level's report is printed before.
 	crash error
 	part  part
 }
 
-// part is how far the report of a level goes.
+// part says how much of a level's report is printed.
 type part uint8
 
 const (
 	partAll     part = iota
 	partName         // the title
-	partMetrics      // and the metrics
+	partMetrics      // the title and the metrics
 )
 
-// An analysis is the reading of one run.
+// An analysis measures the requests of one run.
 type analysis struct {
 	version   *Version
 	args      *arguments
@@ -148,7 +148,8 @@ func (a *analysis) checkLevels() error {
 	return dialect.NoSuchLevel(a.run)
 }
 
-// wanted reports whether the arguments name a level. Config.Level goes before them.
+// wanted reports whether a level is reported. The arguments choose the levels unless
+// Config.Level is set.
 func (a *analysis) wanted(experiment int) bool {
 	return a.cfg.Level != (dialect.Level{}) || a.args.concurrency == nil || slices.ContainsFunc(a.args.concurrency, func(c string) bool {
 		return dialect.Level{Value: c}.Matches(&a.run.Experiments[experiment])
@@ -165,7 +166,7 @@ func (a *analysis) Report() dialect.Report {
 }
 
 // Request measures a request. The tool does not measure warm-up, cancelled and late
-// ones.
+// requests.
 func (a *analysis) Request(q *export.Request) error {
 	if a.rep.Crash != nil || !a.wanted(a.at) {
 		return nil
@@ -185,7 +186,7 @@ func (a *analysis) Request(q *export.Request) error {
 	return nil
 }
 
-// count finds the numbers of tokens.
+// count sets the token counts and the time per output token of a request.
 func (a *analysis) count(o *result, q *export.Request) error {
 	if s := q.Stated; s != nil && s.InputTokens != nil && s.OutputTokens != nil {
 		o.input, o.output = *s.InputTokens, *s.OutputTokens
@@ -230,8 +231,8 @@ func (a *analysis) End() {
 	}
 }
 
-// crash returns the exception that ends the tool at a level, and how much it
-// prints of that.
+// crash returns the exception that ends the tool at a level, and how much of the level's
+// report it prints before.
 func (v *Version) crash(l *Level) (part, error) {
 	for i, o := range l.results {
 		if o.crash != nil {
@@ -261,8 +262,8 @@ func (v *Version) crash(l *Level) (part, error) {
 	return partAll, nil
 }
 
-// wall returns the duration of a level in seconds: of the command line, else of its
-// windows, else from the first start to the last end; NaN if unknown.
+// wall returns the duration of a level in seconds. It comes from the arguments, else from
+// the windows, else from the first start and the last end; NaN if unknown.
 func (a *analysis) wall(e *export.Experiment) float64 {
 	if ns, ok := a.args.wallNS[e.Value]; ok {
 		return float64(ns) / 1e9
@@ -283,7 +284,7 @@ func (a *analysis) wall(e *export.Experiment) float64 {
 	return dialect.Seconds(first, last)
 }
 
-// protocol infers the protocol from the requests where nothing says it.
+// protocol infers the protocol from the requests if no argument names it.
 func (a *analysis) protocol() {
 	if a.args.protocol != "" {
 		return

@@ -16,7 +16,7 @@ import (
 type arguments struct {
 	uri, protocol, model string
 	concurrency          []string
-	wallNS               map[string]uint64 // by level, in the place of its window
+	wallNS               map[string]uint64 // duration by level, used instead of its windows
 }
 
 // keys maps each key of Config.Args to the function that reads its value.
@@ -33,7 +33,7 @@ var keys = map[string]func(v *Version, a *arguments, value string) error{
 		}
 		return nil
 	},
-	// The rest is in the report by way of the requests.
+	// The report does not need the others: it takes their facts from the requests.
 	"tokenizer":       func(*Version, *arguments, string) error { return nil },
 	"what":            func(*Version, *arguments, string) error { return nil },
 	"prompts":         isWhole,
@@ -46,7 +46,7 @@ var keys = map[string]func(v *Version, a *arguments, value string) error{
 	},
 }
 
-// wallKey, followed by a level, says how long that took.
+// wallKey followed by a level is the key of the level's duration.
 const wallKey = "wall_ns "
 
 func isWhole(_ *Version, _ *arguments, value string) error {
@@ -79,7 +79,7 @@ func Keys() []string {
 
 var errUnknown = errors.New("unknown")
 
-// set takes the value of a key. It returns errUnknown if the key is not known.
+// set stores the value of a key. It returns errUnknown if the key is not known.
 func (a *arguments) set(v *Version, key, value string) error {
 	if level, ok := strings.CutPrefix(key, wallKey); ok {
 		n, err := wholeNS(value)

@@ -37,7 +37,7 @@ func (a *analysis) explain(o *result, q *export.Request) {
 	t.Input(o.input)
 }
 
-// explainLevel takes note of what holds for the whole level.
+// explainLevel records the rules that applied to the whole level.
 func (a *analysis) explainLevel(l *Level) {
 	t := a.rep.explainer
 	if !math.IsNaN(l.Wall) {

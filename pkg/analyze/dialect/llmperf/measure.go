@@ -11,10 +11,10 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// stopWords end an answer when a response is nothing else.
+// stopWords lists the texts that end an answer if one is the whole text of a response.
 var stopWords = []string{"</s>", "<|endoftext|>", "<|im_end|>", "<|im_start|>"}
 
-// measure takes the times and the text of a request.
+// measure sets the times and the text of a request, or the exception that ends the tool.
 func (a *analysis) measure(o *result, q *export.Request) {
 	end, ok := q.EndNS()
 	o.endNS = end
@@ -22,18 +22,18 @@ func (a *analysis) measure(o *result, q *export.Request) {
 	case q.Status != export.StatusUnknown && q.Status != export.StatusOK:
 		o.crash = failure(q)
 	case q.NoOutputs && q.Stated != nil:
-		stated(o, q)
+		measureStated(o, q)
 	case a.http(q) && !ok:
 		o.crash = errors.New("there is no answer")
 	case a.http(q):
 		o.whole, o.ttft, o.latency = true, -1, dialect.Seconds(q.StartNS, end)
 		o.text = trim(output(&q.Responses[0]))
 	default:
-		stream(o, q)
+		measureStream(o, q)
 	}
 }
 
-// failure is how the tool ends at a request that failed.
+// failure returns the exception that ends the tool at a failed request.
 func failure(q *export.Request) error {
 	if q.Status == export.StatusRPCError {
 		return errors.New(`TypeError: can only concatenate str (not "InferenceServerException") to str`)
@@ -52,9 +52,9 @@ func (a *analysis) http(q *export.Request) bool {
 	return false
 }
 
-// stream goes through the responses of a streamed answer. Each counts as the first, with
-// or without text.
-func stream(o *result, q *export.Request) {
+// measureStream measures a streamed answer. Its first response counts as the first token
+// even without text, unless it is a stop word.
+func measureStream(o *result, q *export.Request) {
 	first := true
 	end := q.StartNS
 	var b strings.Builder
@@ -77,8 +77,8 @@ func stream(o *result, q *export.Request) {
 	o.endNS, o.latency, o.text = end, dialect.Seconds(q.StartNS, end), b.String()
 }
 
-// stated takes a request out of the tool's own result file.
-func stated(o *result, q *export.Request) {
+// measureStated measures a request that was read from the tool's own result file.
+func measureStated(o *result, q *export.Request) {
 	end, ok := q.EndNS()
 	if !ok {
 		o.crash = errors.New("there is no answer")
@@ -95,7 +95,7 @@ func stated(o *result, q *export.Request) {
 	}
 }
 
-// output is the text of a response.
+// output returns the text of a response.
 func output(p *export.Response) string {
 	v, _ := p.Outputs.Get("text_output")
 	if v.Text {
@@ -106,7 +106,7 @@ func output(p *export.Response) string {
 	return text(v)
 }
 
-// text is a tensor of texts, joined.
+// text returns the joined texts of a tensor.
 func text(v export.Value) string {
 	if v.Text {
 		return strings.ToValidUTF8(string(v.Data), "")
@@ -130,8 +130,8 @@ func gather(v pyjson.Value, b *strings.Builder) {
 	})
 }
 
-// trim cuts an answer over HTTP as the tool does: to what follows the first end
-// of an instruction, and what comes before an end of text.
+// trim cuts an answer over HTTP as the tool does. It keeps the text after the first
+// "[/INST]" and before the first "</s>" that follows.
 func trim(answer string) string {
 	if _, after, ok := strings.Cut(answer, "[/INST]"); ok {
 		answer = after

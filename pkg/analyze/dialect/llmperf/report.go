@@ -16,8 +16,7 @@ import (
 
 var rule = strings.Repeat("-", 60) + "\n"
 
-// Console writes all that the tool prints. The width of the console does not
-// matter to it.
+// Console writes the tool's output, which does not depend on the width of the console.
 func (r *Report) Console(w io.Writer, _ int) error {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "triton_url: %s, protocol: %s, model: %s\n", r.args.uri, r.args.protocol, r.args.model)
@@ -47,8 +46,8 @@ type metric struct {
 	value float64
 }
 
-// averages are the metrics of the first version: rates are of the sum of all
-// latencies, means are added from the left.
+// averages returns the metrics of the first version. Rates divide by the sum of all
+// latencies; means add in the order of the requests.
 func (l *Level) averages() []metric {
 	n := float64(l.Requests)
 	var ttft, latency []float64
@@ -80,13 +79,13 @@ func (l *Level) printLines(b *bytes.Buffer) {
 	fmt.Fprintf(b, "throughput: %s infer/sec. \n", pyfmt.Repr(l.rate(l.Requests)))
 }
 
-// rate is a number of things over the time of the level.
+// rate divides a number of things by the time of the level.
 func (l *Level) rate(n int) float64 { return float64(n) / l.Wall }
 
 // A row is a metric of the second version's table: rounded milliseconds.
 type row struct {
 	name string
-	// Average, minimum, maximum and percentiles 99, 90 and 75.
+	// values holds average, minimum, maximum and the percentiles 99, 90 and 75.
 	values [6]float64
 	// wholeExtremes: minimum and maximum are whole numbers.
 	wholeExtremes bool
@@ -94,8 +93,8 @@ type row struct {
 
 var columns = []string{"Average", "Min", "Max", "P99", "P90", "P75"}
 
-// rows are the table. What numpy computes it also rounds; the extremes are
-// rounded by Python.
+// rows returns the rows of the table. As in the tool, numpy rounds averages and
+// percentiles, and Python rounds the extremes.
 func (l *Level) rows() []row {
 	var ttft, tpot, latency []float64
 	whole := false
@@ -138,8 +137,8 @@ func (l *Level) printTable(b *bytes.Buffer) {
 	b.WriteString("\n\n" + rule)
 }
 
-// JSON writes the tool's result file. Where the tool ends before it writes one,
-// the error says why.
+// JSON writes the tool's result file. It returns an error with the reason if the tool ends
+// before it writes one.
 func (r *Report) JSON(w io.Writer) error {
 	if r.Crash != nil {
 		return fmt.Errorf("%s writes no result of this file: %w", r.Version.Name, r.Crash)
@@ -205,7 +204,7 @@ func (r *row) array() pyjson.Array {
 	return all
 }
 
-// list returns the members of the result file for each request.
+// list returns the members of each request in the result file.
 func (l *Level) list(tpot bool) pyjson.Array {
 	var all pyjson.Array
 	for _, x := range l.results {
